@@ -1,0 +1,125 @@
+# acputils: small Unix filters for Agent Client Protocol streams.
+# Objects and programs are made below $(B); nothing is written elsewhere.
+#
+#   make            the programs, in build/bin
+#   make test       the tests (sets the machine up first, see scripts/bootstrap)
+#   make demo       a recorded session through a chain, shown as a timeline
+#   make SAN=1      with address and undefined behaviour sanitizers
+#   make COV=1      with coverage
+#   make lint bench fuzz interop install uninstall clean
+
+VERSION = 0.1.0
+PREFIX = /usr/local
+BINDIR = $(PREFIX)/bin
+MANDIR = $(PREFIX)/share/man
+BASHCOMPDIR = $(PREFIX)/share/bash-completion/completions
+DESTDIR =
+
+CC ?= cc
+AR ?= ar
+OPT ?= -O2 -g
+WARN = -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
+	-Wstrict-prototypes -Wmissing-prototypes
+HARDEN = -fPIE -fstack-protector-strong
+HARDENLD = -pie -Wl,-z,relro,-z,now
+
+B = build
+ifdef SAN
+B := $(B)/san
+OPT = -O1 -g -fno-omit-frame-pointer
+HARDEN += -fsanitize=address,undefined -fno-sanitize-recover=all
+else ifdef COV
+B := $(B)/cov
+OPT = -O0 -g --coverage
+else
+HARDEN += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+endif
+
+ALL_CPPFLAGS = -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -I. $(CPPFLAGS)
+ALL_CFLAGS = $(WARN) $(OPT) $(HARDEN) $(CFLAGS)
+ALL_LDFLAGS = $(HARDENLD) $(HARDEN) $(OPT) $(LDFLAGS)
+LDLIBS = -ljq -lm
+
+TOOLS = $(notdir $(patsubst %/,%,$(wildcard cmd/*/)))
+PROGRAMS = $(TOOLS:%=$(B)/bin/%)
+LIBSRC = $(wildcard lib/*.c)
+LIBOBJ = $(LIBSRC:%.c=$(B)/%.o)
+LIB = $(B)/libacp.a
+UNITS = $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c))
+UNITPROGRAMS = $(UNITS:%=$(B)/unit/%)
+MANPAGES = $(wildcard man/*.[1-9])
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.SECONDEXPANSION:
+.PHONY: all units setup test check demo lint bench fuzz interop install uninstall clean
+
+all: $(PROGRAMS)
+
+units: $(UNITPROGRAMS)
+
+$(LIB): $(LIBOBJ)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# A tool is all the .c files of its folder, and the library.
+$(B)/bin/%: $$(patsubst %.c,$(B)/%.o,$$(wildcard cmd/$$*/*.c)) $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(B)/unit/%: $(B)/tests/unit/%.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+
+setup:
+	@scripts/bootstrap
+
+test: setup
+	@$(MAKE) check
+
+check: all units
+	@B=$(B) scripts/run-tests
+
+demo: setup
+	@$(MAKE) all
+	@B=$(B) scripts/demo
+
+lint:
+	@scripts/lint
+
+bench: all
+	@B=$(B) tests/bench/run
+
+fuzz:
+	@tests/fuzz/run
+
+interop: all
+	@B=$(B) tests/interop/run
+
+install: all
+	mkdir -p $(DESTDIR)$(BINDIR)
+	for p in $(PROGRAMS); do install -m 755 $$p $(DESTDIR)$(BINDIR)/ || exit 1; done
+	for m in $(MANPAGES); do \
+		d=$(DESTDIR)$(MANDIR)/man$${m##*.}; \
+		mkdir -p $$d && install -m 644 $$m $$d/ || exit 1; \
+	done
+	mkdir -p $(DESTDIR)$(BASHCOMPDIR)
+	for t in $(TOOLS); do \
+		install -m 644 scripts/completion.bash $(DESTDIR)$(BASHCOMPDIR)/$$t || exit 1; \
+	done
+
+uninstall:
+	for t in $(TOOLS); do \
+		rm -f $(DESTDIR)$(BINDIR)/$$t $(DESTDIR)$(BASHCOMPDIR)/$$t; \
+	done
+	for m in $(MANPAGES); do rm -f $(DESTDIR)$(MANDIR)/man$${m##*.}/$${m##*/}; done
+
+clean:
+	rm -rf $(B)
+
+-include $(LIBOBJ:.o=.d) $(UNITS:%=$(B)/tests/unit/%.d)
+-include $(patsubst %.c,$(B)/%.d,$(wildcard cmd/*/*.c))

@@ -1,0 +1,81 @@
+/* bytes: slices, growing buffers, and shared blocks. */
+#ifndef BYTES_H
+#define BYTES_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Bytes that somebody else owns. p is NULL where there is nothing at all. */
+struct slice {
+	const char *p;
+	size_t n;
+};
+
+/* Bytes of our own that grow. Zero it to begin. */
+struct buf {
+	char *p;
+	size_t n, cap;
+};
+
+/* Bytes with several owners; the last one that lets go frees them. */
+struct block {
+	size_t owners;
+	size_t cap;
+	char data[];
+};
+
+static inline struct slice
+slice(const char *p, size_t n)
+{
+	return (struct slice){p, n};
+}
+
+static inline struct slice
+slice_of(const char *s)
+{
+	return (struct slice){s, strlen(s)};
+}
+
+static inline struct slice
+slice_between(const char *from, const char *to)
+{
+	return (struct slice){from, (size_t)(to - from)};
+}
+
+static inline bool
+slice_eq(struct slice a, struct slice b)
+{
+	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+static inline bool
+slice_is(struct slice a, const char *s)
+{
+	return slice_eq(a, slice_of(s));
+}
+
+static inline struct slice
+buf_slice(const struct buf *b)
+{
+	return (struct slice){b->p, b->n};
+}
+
+/* All that may fail return 0, or -1 with errno set and the buffer as it was. */
+int buf_reserve(struct buf *, size_t more);
+int buf_add(struct buf *, const void *, size_t);
+int buf_add_slice(struct buf *, struct slice);
+int buf_add_string(struct buf *, const char *);
+int buf_printf(struct buf *, const char *, ...) __attribute__((format(printf, 2, 3)));
+int buf_vprintf(struct buf *, const char *, va_list) __attribute__((format(printf, 2, 0)));
+/* Puts a NUL behind the bytes (not counted in n) and returns them; NULL when out of memory. */
+char *buf_string(struct buf *);
+void buf_free(struct buf *);
+
+/* A block with one owner and room for cap bytes; NULL when out of memory. */
+struct block *block_new(size_t cap);
+struct block *block_hold(struct block *);
+void block_drop(struct block *);
+
+#endif

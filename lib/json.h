@@ -1,0 +1,76 @@
+/*
+ * json: looks at JSON text where it lies. Nothing is built, nothing is copied; what is found is
+ * told as slices of the text. A value's slice is its exact text (a string's with its quotes).
+ */
+#ifndef JSON_H
+#define JSON_H
+
+#include <stdint.h>
+
+#include "lib/bytes.h"
+
+enum { JSON_DEPTH = 1024 }; /* how deep a message may nest */
+
+enum json_type { JSON_NONE, JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+
+struct json_error {
+	size_t at;        /* 1-based byte */
+	const char *what; /* "expected a value" */
+};
+
+/*
+ * Checks that text is one JSON value by RFC 8259, in UTF-8 (RFC 3629) throughout, nested at most
+ * depth deep, and, where it is an object, puts the values of its members named by keys (nkeys of
+ * them, at most 16, plain ASCII, at most 15 bytes long) into values; what is absent gets a slice
+ * with p NULL. White space around the value is allowed. Keys compare unescaped. A member of keys
+ * that occurs twice is an error.
+ * Returns the type of the value, JSON_NONE on error with *error filled in.
+ */
+enum json_type json_scan(struct slice text, unsigned depth, const char *const *keys, size_t nkeys,
+	struct slice *values, struct json_error *error);
+
+/* The name of the set of instructions that json_scan uses here: "avx512", "avx2", "sse2", "neon", "portable". */
+const char *json_instructions(void);
+/* Tests and benchmarks: use the named set from now on. Returns -1 where the machine lacks it. */
+int json_use(const char *instructions);
+
+/*
+ * The rest reads values that json_scan has accepted, or parts of them; on other bytes the results
+ * are unspecified, but nothing outside the slice is read.
+ */
+enum json_type json_type(struct slice value);
+
+/*
+ * Walks an object or array. Zero the iterator but for `in`. Returns false at the end; key is then
+ * and for arrays empty. Keys are slices with their quotes.
+ */
+struct json_iter {
+	struct slice in;
+	const char *at;
+};
+bool json_next(struct json_iter *, struct slice *key, struct slice *value);
+
+/* The value of an object's first member of that name (keys compare unescaped); p is NULL where there is none. */
+struct slice json_get(struct slice object, const char *key);
+/* The same along a path of names with dots between: "update.sessionUpdate". */
+struct slice json_path(struct slice object, const char *path);
+
+/* Compares a JSON string, unescaped, with plain UTF-8 text, or with another JSON string. */
+bool json_string_is(struct slice string, const char *text);
+bool json_string_eq(struct slice a, struct slice b);
+/* Appends the unescaped text of a string; a lone surrogate becomes U+FFFD. 0, or -1 out of memory. */
+int json_unescape(struct slice string, struct buf *to);
+/* Appends text as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. 0, or -1 out of memory. */
+int json_quote(struct slice text, struct buf *to);
+/* Is this text UTF-8 (RFC 3629)? */
+bool json_utf8(struct slice text);
+/* A number that is an integer from 0 to 2^64-1, however it is spelled (5.3e4): true, and its value. */
+bool json_u64(struct slice number, uint64_t *value);
+/*
+ * Appends one spelling for all spellings of the same number ("1", "1.0", "10e-1"), exactly: an
+ * optional '-', digits without zeros at either end, 'e', exponent; zero is "0e0". *integer says
+ * whether it is one. 0, or -1 out of memory or where the exponent is beyond +-10^9.
+ */
+int json_number_key(struct slice number, struct buf *to, bool *integer);
+
+#endif
