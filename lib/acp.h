@@ -1,0 +1,69 @@
+/* acp: the names of the protocol. The only place that spells methods and fields, and their dialects. */
+#ifndef ACP_H
+#define ACP_H
+
+#include "lib/bytes.h"
+
+/* Who sent a message. */
+enum acp_side { ACP_UNKNOWN, ACP_CLIENT, ACP_AGENT };
+
+/* The methods that some tool treats in a way of their own; all others are ACP_OTHER. */
+enum acp_method {
+	ACP_OTHER,
+	ACP_INITIALIZE,
+	ACP_SESSION_NEW,
+	ACP_SESSION_LOAD,
+	ACP_SESSION_RESUME,
+	ACP_SESSION_FORK,
+	ACP_SESSION_PROMPT,
+	ACP_SESSION_CANCEL,
+	ACP_SESSION_UPDATE,
+	ACP_REQUEST_PERMISSION,
+	ACP_CANCEL_REQUEST,
+	ACP_PROXY_INITIALIZE,
+	ACP_PROXY_SUCCESSOR,
+	ACP_MCP_CONNECT,
+	ACP_MCP_MESSAGE,
+	ACP_MCP_DISCONNECT,
+};
+
+/* The two spellings of the proxy-chain methods: proxy/successor and _proxy/successor. */
+enum acp_dialect { ACP_PLAIN, ACP_UNDERSCORE };
+
+/* Members of params, results and updates, as json_path wants them. */
+extern const char acp_session_id[];     /* sessionId */
+extern const char acp_update[];         /* update */
+extern const char acp_update_kind[];    /* sessionUpdate, in an update */
+extern const char acp_request_id[];     /* requestId, of $/cancel_request */
+extern const char acp_stop_reason[];    /* stopReason */
+extern const char acp_protocol_version[]; /* protocolVersion */
+
+/* Errors of JSON-RPC and of ACP (PROTOCOL, section 1). */
+enum {
+	ACP_ERR_PARSE = -32700,
+	ACP_ERR_INVALID_REQUEST = -32600,
+	ACP_ERR_METHOD = -32601,
+	ACP_ERR_PARAMS = -32602,
+	ACP_ERR_INTERNAL = -32603,
+	ACP_ERR_CANCELLED = -32800,
+};
+
+/* What a method is, told by its name: a JSON string with its quotes, escaped or not. */
+enum acp_method acp_method(struct slice name);
+/* The dialect in which a proxy-chain method is spelled. */
+enum acp_dialect acp_dialect(struct slice name);
+/* The name of a method as plain text; for the two proxy-chain methods in the dialect given. */
+const char *acp_name(enum acp_method, enum acp_dialect);
+/*
+ * Which side sends a method, by section 2: ACP_UNKNOWN for what either may send and for what is
+ * not listed. The name is a JSON string with its quotes.
+ */
+enum acp_side acp_sender(struct slice name);
+/* Is this a method that ACP has as a notification? Plain text. */
+bool acp_is_notification(const char *name);
+/* The side that is not this one. */
+enum acp_side acp_other_side(enum acp_side);
+/* "client", "agent" or "unknown". */
+const char *acp_side_name(enum acp_side);
+
+#endif

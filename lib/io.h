@@ -1,0 +1,42 @@
+/*
+ * io: descriptors that never block and whose flags are never touched: O_NONBLOCK belongs to the
+ * open description, which neighbours share. A pipe is opened anew through /proc/self/fd; a socket
+ * is asked with MSG_DONTWAIT; what is left (terminals, a pipe that may not be opened) is asked only
+ * when poll says so, a little at a time; a file does not block.
+ */
+#ifndef IO_H
+#define IO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+enum io_kind { IO_CLOSED, IO_PIPE, IO_SOCKET, IO_POLLED, IO_FILE };
+
+struct io {
+	int fd; /* -1 when closed */
+	enum io_kind kind;
+	bool writing;
+};
+
+/*
+ * Take over a descriptor to read from or to write to. The descriptor belongs to the io from now
+ * on, whatever is returned: 0, or -1 with errno.
+ */
+int io_reader(struct io *, int fd);
+int io_writer(struct io *, int fd);
+/* Both as read and writev, but -1 with EAGAIN instead of waiting, and ECONNRESET read as end of input (0). */
+ssize_t io_read(struct io *, void *, size_t);
+ssize_t io_writev(struct io *, const struct iovec *, int);
+/* What poll has to watch for so that a hang-up of the other side shows while nobody reads or writes. */
+short io_hangup_events(const struct io *);
+/*
+ * Closes it. With shut, a socket's sending side is shut down first: where the same socket is also
+ * read from by us, closing alone would not end the other side's input.
+ */
+void io_close(struct io *, bool shut);
+/* Are the two descriptors the same socket? */
+bool io_same_socket(int a, int b);
+
+#endif

@@ -1,0 +1,60 @@
+/* loop: the one poll loop. Descriptors, timers, signals and children; no threads. */
+#ifndef LOOP_H
+#define LOOP_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct loop;
+
+/*
+ * What the loop watches is embedded in structures of its owner, which fills in the function, arg
+ * and what to watch for, adds it, and removes it before it goes away (also from inside a function).
+ */
+struct loop_fd {
+	int fd;       /* -1: not watched now */
+	short events; /* as poll has them; 0 still reports POLLHUP and POLLERR; LOOP_PAUSED none */
+	void (*ready)(void *arg, short revents);
+	void *arg;
+	bool added;
+};
+enum { LOOP_PAUSED = -1 };
+
+struct loop_timer {
+	uint64_t due; /* us on the clock of loop_now */
+	void (*expired)(void *arg);
+	void *arg;
+	bool added;
+};
+
+struct loop_child {
+	pid_t pid;
+	void (*ended)(void *arg, int status); /* status as waitpid has it; the zombie stays until loop_bury */
+	void *arg;
+	bool added, reported;
+};
+
+/* A loop that catches the given signals (0 at the end of the list) and SIGCHLD, and ignores SIGPIPE. NULL with errno. */
+struct loop *loop_new(const int *signals, void (*caught)(void *arg, int signal), void *arg);
+void loop_free(struct loop *);
+
+/* 0, or -1 out of memory. */
+int loop_add_fd(struct loop *, struct loop_fd *);
+void loop_remove_fd(struct loop *, struct loop_fd *);
+int loop_add_timer(struct loop *, struct loop_timer *, uint64_t after_us);
+void loop_remove_timer(struct loop *, struct loop_timer *);
+int loop_add_child(struct loop *, struct loop_child *);
+/* Reaps a child that has ended; until then its process id, and so its group's, is not given to another. */
+void loop_bury(struct loop *, struct loop_child *);
+
+/* Monotonic microseconds, as of when the loop last woke up; and as of now. */
+uint64_t loop_now(const struct loop *);
+uint64_t loop_clock(void);
+/* Runs until loop_stop, or until nothing is left to wait for. 0, or -1 with errno where poll fails. */
+int loop_run(struct loop *);
+void loop_stop(struct loop *);
+
+#endif

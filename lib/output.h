@@ -1,0 +1,42 @@
+/* output: queued lines, written with writev, with high- and low-water marks. */
+#ifndef OUTPUT_H
+#define OUTPUT_H
+
+#include "lib/bytes.h"
+#include "lib/io.h"
+
+enum {
+	OUTPUT_HIGH = 256 * 1024, /* above this the queue is full ... */
+	OUTPUT_LOW = 64 * 1024,   /* ... until it is down to this */
+};
+
+struct output_part {
+	struct block *block;
+	struct slice text;
+};
+
+struct output {
+	struct io io;
+	struct output_part *parts; /* a ring */
+	size_t first, n, cap;
+	size_t queued; /* bytes */
+	bool full;
+	bool torn;     /* what was queued last lacks its newline */
+	int error;     /* errno of the write that failed; everything since is discarded */
+	uint64_t discarded; /* bytes that went nowhere because of it */
+};
+
+/* Takes over fd. 0, or -1 with errno. */
+int output_open(struct output *, int fd);
+/* Discards what is queued and closes. */
+void output_close(struct output *);
+/* Queues text that lies in a block, without copying. 0, or -1 out of memory. */
+int output_hold(struct output *, struct block *, struct slice text);
+/* Queues a copy. 0, or -1 out of memory. */
+int output_copy(struct output *, struct slice text);
+/* Ends the line that is queued last, if it lacks its newline: call it before another line is queued. 0 or -1. */
+int output_mend(struct output *);
+/* Writes what can be written now. 0 when the queue is empty, 1 when more waits, -1 when the output has failed (error). */
+int output_flush(struct output *);
+
+#endif

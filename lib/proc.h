@@ -1,0 +1,66 @@
+/* proc: starting and ending other programs. */
+#ifndef PROC_H
+#define PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* A descriptor of ours that the child gets as its number `as`. */
+struct proc_fd {
+	int ours, as;
+};
+
+struct proc_spec {
+	char *const *argv;        /* executed directly (execvp) */
+	const struct proc_fd *fds; /* every other descriptor is closed in the child; 0, 1, 2 that are not named are inherited */
+	size_t nfds;
+	bool ucspi;               /* PROTO=ACP in its environment; else PROTO is removed */
+	int death_signal;         /* what it gets when we die; 0 for none */
+};
+
+/*
+ * Starts a child in a process group of its own, with default signal dispositions and an empty
+ * mask. Waits until it runs. Returns its pid, or -1 with errno: ENOENT means that the command was
+ * not found (exit status 127), other errors of exec that it could not be executed (126); *stage
+ * says which, where it is not NULL.
+ */
+enum proc_stage { PROC_FORK, PROC_EXEC };
+pid_t proc_start(const struct proc_spec *, enum proc_stage *stage);
+
+/* Sends a signal to a child's process group. */
+void proc_signal(pid_t group, int signal);
+/* waitpid's status as a shell counts it: the exit status, or 128+N. */
+int proc_status(int status);
+/* "exit status 3", "signal KILL": in words, in a static table or in buf. */
+const char *proc_describe(int status, char *buf, size_t size);
+/* "KILL" for 9; NULL for what is no signal. */
+const char *proc_signal_name(int signal);
+
+/*
+ * Splits a component's CMD into words to execute directly where it has no shell metacharacters,
+ * else {"/bin/sh", "-c", CMD}. NULL-terminated, one allocation (free it); NULL with errno (EINVAL:
+ * no words).
+ */
+char **proc_words(const char *command);
+
+/* A pipe with both ends close-on-exec, above descriptor 7. 0, or -1 with errno. */
+int proc_pipe(int fds[2]);
+/* Opens /dev/null at each of 0, 1 and 2 that is closed, so that no other file lands there. 0 or -1. */
+int proc_stdio(void);
+
+/*
+ * A guardian: a small process that is told which groups live and, when we die without a goodbye,
+ * sends them TERM and, 2 s after, KILL.
+ */
+struct proc_guardian {
+	int fd; /* -1: none */
+	pid_t pid;
+};
+int proc_guardian_start(struct proc_guardian *);
+int proc_guardian_add(struct proc_guardian *, pid_t group);
+int proc_guardian_remove(struct proc_guardian *, pid_t group);
+/* Says goodbye and reaps it. */
+void proc_guardian_stop(struct proc_guardian *);
+
+#endif
