@@ -1,0 +1,31 @@
+/* cli: what the command lines of all tools share. */
+#ifndef CLI_H
+#define CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Exit statuses (DESIGN, rule 7). */
+enum { EXIT_NEGATIVE = 1, EXIT_USAGE = 2, EXIT_FAILED = 125, EXIT_CANNOT_EXECUTE = 126, EXIT_NOT_FOUND = 127 };
+
+/* Numbers of people: all of the text has to be read. 0, or -1. */
+int cli_bytes(const char *text, size_t *bytes);            /* 64M; K, M, G in 1024s */
+int cli_count(const char *text, uint64_t *count);          /* 2k; k, m, b in 1000s; 1.5k */
+int cli_duration(const char *text, uint64_t *us);          /* 500ms, 5s, 2m; bare is seconds */
+int cli_probability(const char *text, double *p);          /* 0.1 or 10% */
+
+enum cli_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+int cli_color(const char *text, enum cli_color *);
+/* Colour on this descriptor? A terminal, and NO_COLOR is not set, unless it is said. */
+bool cli_wants_color(enum cli_color, int fd);
+
+/* "acp-tap: ..." and a newline on stderr, as one write, without ever waiting. name: the tool's. */
+void cli_warn(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* For cmd only: says it and exits with the status. */
+_Noreturn void cli_die(int status, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* For cmd only: prints text on stdout and exits with 0 (125 where it could not be written). */
+_Noreturn void cli_print(const char *name, const char *text);
+
+#endif

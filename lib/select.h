@@ -1,0 +1,31 @@
+/* select: which messages a tool is about: -m, -w, --from and --session, the same in every tool. */
+#ifndef SELECT_H
+#define SELECT_H
+
+#include "lib/requests.h"
+
+struct select;
+
+/* Nothing given selects everything. NULL when out of memory. */
+struct select *select_new(void);
+void select_free(struct select *);
+/*
+ * Each takes one option's argument. 0; -1 where it is no good, and *why says so (the caller frees it).
+ * A glob matches the method (a response by its request's) or the kind of an update (session/update's sessionUpdate),
+ * by fnmatch without FNM_PATHNAME; `!` negates.
+ */
+int select_glob(struct select *, const char *glob, char **why);
+int select_where(struct select *, const char *program, char **why);
+int select_from(struct select *, const char *side, char **why);
+int select_session(struct select *, const char *id, char **why);
+/* Is any of them given? */
+bool select_given(const struct select *);
+/*
+ * Is this message selected? A jq program that fails on it does not select it; *why then has the
+ * message the first time (the caller frees it; say it once), else NULL.
+ */
+bool select_match(struct select *, const struct seen *, char **why);
+/* The same for what is no message (noise, stderr, events): never by a positive glob, a program or a session. */
+bool select_match_other(const struct select *, enum acp_side from);
+
+#endif
