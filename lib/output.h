@@ -2,6 +2,8 @@
 #ifndef OUTPUT_H
 #define OUTPUT_H
 
+#include <stdint.h>
+
 #include "lib/bytes.h"
 #include "lib/io.h"
 
