@@ -1,0 +1,186 @@
+#include "lib/cli.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A decimal number of 0 or more at the beginning of text; *rest is what follows. */
+static int
+number(const char *text, double *value, const char **rest)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)text[0]) && !(text[0] == '.' && isdigit((unsigned char)text[1])))
+		return -1;
+	if (strspn(text, "0123456789.") != strcspn(text, "kKmMgGbBs%"))
+		return -1;
+	errno = 0;
+	*value = strtod(text, &end);
+	*rest = end;
+	return errno ? -1 : 0;
+}
+
+struct unit {
+	const char *name;
+	double factor;
+};
+
+static int
+with_unit(const char *text, const struct unit *units, double *value)
+{
+	const char *rest;
+
+	if (number(text, value, &rest) < 0)
+		return -1;
+	for (; units->name; units++) {
+		if (strcmp(rest, units->name) == 0) {
+			*value *= units->factor;
+			return 0;
+		}
+	}
+	return -1;
+}
+
+static int
+whole(double value, uint64_t *n)
+{
+	/* 2^53: beyond it a double would round what was typed. */
+	if (value > 9007199254740992.0 || value != floor(value))
+		return -1;
+	*n = (uint64_t)value;
+	return 0;
+}
+
+int
+cli_bytes(const char *text, size_t *bytes)
+{
+	static const struct unit units[] = {{"", 1}, {"K", 0x1p10}, {"k", 0x1p10}, {"M", 0x1p20},
+		{"m", 0x1p20}, {"G", 0x1p30}, {"g", 0x1p30}, {NULL, 0}};
+	double value;
+	uint64_t n;
+
+	if (with_unit(text, units, &value) < 0 || whole(value, &n) < 0 || n == 0 || n > SIZE_MAX / 4)
+		return -1;
+	*bytes = (size_t)n;
+	return 0;
+}
+
+int
+cli_count(const char *text, uint64_t *count)
+{
+	static const struct unit units[] = {{"", 1}, {"k", 1e3}, {"K", 1e3}, {"m", 1e6}, {"M", 1e6},
+		{"b", 1e9}, {"B", 1e9}, {NULL, 0}};
+	double value;
+
+	if (with_unit(text, units, &value) < 0)
+		return -1;
+	return whole(value, count);
+}
+
+int
+cli_duration(const char *text, uint64_t *us)
+{
+	static const struct unit units[] = {{"", 1e6}, {"ms", 1e3}, {"s", 1e6}, {"m", 60e6}, {NULL, 0}};
+	double value;
+
+	if (with_unit(text, units, &value) < 0 || value > 1e15)
+		return -1;
+	*us = (uint64_t)value;
+	return 0;
+}
+
+int
+cli_probability(const char *text, double *p)
+{
+	static const struct unit units[] = {{"", 1}, {"%", 0.01}, {NULL, 0}};
+
+	return with_unit(text, units, p) < 0 || *p > 1 ? -1 : 0;
+}
+
+int
+cli_color(const char *text, enum cli_color *color)
+{
+	if (strcmp(text, "auto") == 0)
+		*color = COLOR_AUTO;
+	else if (strcmp(text, "always") == 0)
+		*color = COLOR_ALWAYS;
+	else if (strcmp(text, "never") == 0)
+		*color = COLOR_NEVER;
+	else
+		return -1;
+	return 0;
+}
+
+bool
+cli_wants_color(enum cli_color color, int fd)
+{
+	const char *no = getenv("NO_COLOR");
+
+	if (color != COLOR_AUTO)
+		return color == COLOR_ALWAYS;
+	return isatty(fd) && !(no && *no);
+}
+
+/* Control characters of a peer must not reach a terminal. */
+static void
+tame(char *text)
+{
+	for (; *text; text++)
+		if (iscntrl((unsigned char)*text))
+			*text = '?';
+}
+
+static void
+say(const char *name, const char *format, va_list args)
+{
+	char line[PIPE_BUF];
+	struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
+	size_t n;
+	int r;
+
+	r = snprintf(line, sizeof(line) - 1, "%s: ", name);
+	n = r < 0 ? 0 : (size_t)r;
+	if (n < sizeof(line) - 1)
+		vsnprintf(line + n, sizeof(line) - 1 - n, format, args);
+	tame(line);
+	n = strlen(line);
+	line[n++] = '\n';
+	if (poll(&p, 1, 0) == 1 && write(STDERR_FILENO, line, n) < 0)
+		return; /* nobody is left to be told */
+}
+
+void
+cli_warn(const char *name, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(name, format, args);
+	va_end(args);
+}
+
+void
+cli_die(int status, const char *name, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(name, format, args);
+	va_end(args);
+	exit(status);
+}
+
+void
+cli_print(const char *name, const char *text)
+{
+	if (fputs(text, stdout) == EOF || fflush(stdout) == EOF)
+		cli_die(EXIT_FAILED, name, "standard output: %s", strerror(errno));
+	exit(0);
+}

@@ -1,0 +1,283 @@
+#include "lib/requests.h"
+
+#include <stdlib.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+struct entry {
+	struct request request;
+	struct entry *older, *newer; /* of all that are open */
+	struct entry *twin;          /* the next newer one with the same key */
+	UT_hash_handle hh;           /* of the oldest twin only */
+	unsigned keylen;
+	char bytes[];                /* key, id, method, session */
+};
+
+struct requests {
+	struct entry *table;
+	struct entry *oldest, *newest;
+	size_t n;
+	struct buf key;
+};
+
+struct requests *
+requests_new(void)
+{
+	return calloc(1, sizeof(struct requests));
+}
+
+void
+requests_free(struct requests *rs)
+{
+	struct entry *e, *newer;
+
+	if (!rs)
+		return;
+	HASH_CLEAR(hh, rs->table);
+	for (e = rs->oldest; e; e = newer) {
+		newer = e->newer;
+		free(e);
+	}
+	buf_free(&rs->key);
+	free(rs);
+}
+
+/* The side and the id, in one spelling. */
+static int
+make_key(struct requests *rs, enum acp_side from, struct slice id)
+{
+	char side = (char)('0' + (int)from);
+
+	rs->key.n = 0;
+	if (buf_add(&rs->key, &side, 1) < 0)
+		return -1;
+	return msg_id_key(id, &rs->key);
+}
+
+static struct slice
+keep(char **to, struct slice s)
+{
+	struct slice copy = slice(s.p ? *to : NULL, s.n);
+
+	if (s.n)
+		memcpy(*to, s.p, s.n);
+	*to += s.n;
+	return copy;
+}
+
+static struct entry *
+entry_new(struct slice key, const struct msg *m)
+{
+	struct slice session = msg_session(m);
+	struct entry *e;
+	char *to;
+
+	e = calloc(1, sizeof(*e) + key.n + m->id.n + m->method.n + session.n);
+	if (!e)
+		return NULL;
+	to = e->bytes;
+	keep(&to, key);
+	e->keylen = (unsigned)key.n;
+	e->request.what = m->what;
+	e->request.id = keep(&to, m->id);
+	e->request.method = keep(&to, m->method);
+	e->request.session = keep(&to, session);
+	return e;
+}
+
+/* Behind its twins, or into the table. */
+static int
+insert(struct requests *rs, struct entry *e)
+{
+	struct entry *twin;
+
+	HASH_FIND(hh, rs->table, e->bytes, e->keylen, twin);
+	if (twin) {
+		while (twin->twin)
+			twin = twin->twin;
+		twin->twin = e;
+		return 0;
+	}
+	HASH_ADD_KEYPTR(hh, rs->table, e->bytes, e->keylen, e);
+	return e->hh.tbl ? 0 : -1;
+}
+
+struct request *
+requests_open(struct requests *rs, enum acp_side from, uint64_t t, const struct msg *m)
+{
+	struct entry *e;
+
+	if (make_key(rs, from, m->id) < 0)
+		return NULL;
+	e = entry_new(buf_slice(&rs->key), m);
+	if (!e || insert(rs, e) < 0) {
+		free(e);
+		return NULL;
+	}
+	e->request.from = from;
+	e->request.t = t;
+	e->older = rs->newest;
+	if (rs->newest)
+		rs->newest->newer = e;
+	else
+		rs->oldest = e;
+	rs->newest = e;
+	rs->n++;
+	return &e->request;
+}
+
+static struct request *
+find(struct requests *rs, enum acp_side from, struct slice id)
+{
+	struct entry *e = NULL;
+
+	if (rs->n && make_key(rs, from, id) == 0)
+		HASH_FIND(hh, rs->table, rs->key.p, rs->key.n, e);
+	return e ? &e->request : NULL;
+}
+
+struct request *
+requests_find(struct requests *rs, enum acp_side from, struct slice id)
+{
+	struct request *a, *b;
+
+	if (from != ACP_UNKNOWN)
+		return find(rs, from, id);
+	a = find(rs, ACP_CLIENT, id);
+	b = find(rs, ACP_AGENT, id);
+	if (a && b)
+		return a->t <= b->t ? a : b;
+	return a ? a : b ? b : find(rs, ACP_UNKNOWN, id);
+}
+
+/* Out of the table; its next twin takes its place there. */
+static void
+withdraw(struct requests *rs, struct entry *e)
+{
+	struct entry *head, *twin = e->twin;
+
+	HASH_FIND(hh, rs->table, e->bytes, e->keylen, head);
+	if (head != e) {
+		while (head->twin != e)
+			head = head->twin;
+		head->twin = twin;
+		return;
+	}
+	if (twin) {
+		HASH_DEL(rs->table, e);
+		/* Deleting made room for one, so that this does not allocate. */
+		HASH_ADD_KEYPTR(hh, rs->table, twin->bytes, twin->keylen, twin);
+		return;
+	}
+	HASH_DEL(rs->table, e);
+}
+
+void
+requests_take(struct requests *rs, struct request *r)
+{
+	struct entry *e = (struct entry *)r;
+
+	withdraw(rs, e);
+	if (e->older)
+		e->older->newer = e->newer;
+	else
+		rs->oldest = e->newer;
+	if (e->newer)
+		e->newer->older = e->older;
+	else
+		rs->newest = e->older;
+	e->older = e->newer = e->twin = NULL;
+	rs->n--;
+}
+
+void
+requests_done(struct request *r)
+{
+	free(r);
+}
+
+size_t
+requests_count(const struct requests *rs)
+{
+	return rs->n;
+}
+
+struct request *
+requests_next(const struct requests *rs, const struct request *r)
+{
+	const struct entry *e = (const struct entry *)r;
+	struct entry *next = e ? e->newer : rs->oldest;
+
+	return next ? &next->request : NULL;
+}
+
+struct slice
+seen_method(const struct seen *s)
+{
+	if (s->msg.kind == MSG_RESPONSE)
+		return s->request ? s->request->method : slice(NULL, 0);
+	return s->msg.method;
+}
+
+struct slice
+seen_session(const struct seen *s)
+{
+	struct slice session = msg_session(&s->msg);
+
+	return !session.p && s->request ? s->request->session : session;
+}
+
+static int
+each(struct requests *rs, struct seen *s, void (*fn)(void *arg, const struct seen *), void *arg)
+{
+	struct request *r = NULL;
+	enum acp_side from = s->from;
+
+	switch (s->msg.kind) {
+	case MSG_REQUEST:
+	case MSG_NOTIFICATION:
+		if (from == ACP_UNKNOWN)
+			s->from = acp_sender(s->msg.method);
+		if (s->msg.kind == MSG_REQUEST && !requests_open(rs, s->from, s->t, &s->msg))
+			return -1;
+		break;
+	case MSG_RESPONSE:
+		if (!(s->msg.error.p && msg_null_id(&s->msg)))
+			r = requests_find(rs, acp_other_side(from), s->msg.id);
+		if (r && from == ACP_UNKNOWN)
+			s->from = acp_other_side(r->from);
+		break;
+	default:
+		break;
+	}
+	s->request = r;
+	if (r)
+		requests_take(rs, r);
+	fn(arg, s);
+	if (r)
+		requests_done(r);
+	s->from = from;
+	return 0;
+}
+
+int
+requests_each(struct requests *rs, enum acp_side from, uint64_t t, struct slice line, const struct msg *msg,
+	void (*fn)(void *arg, const struct seen *), void *arg)
+{
+	struct seen s = {.from = from, .t = t, .line = line, .msg = *msg, .last = true};
+	struct json_iter it = {.in = msg->text};
+	struct msg next;
+
+	if (msg->kind != MSG_BATCH)
+		return each(rs, &s, fn, arg);
+	s.batch = true;
+	s.last = !msg_next(&it, &s.msg);
+	while (!s.last) {
+		s.last = !msg_next(&it, &next);
+		if (each(rs, &s, fn, arg) < 0)
+			return -1;
+		s.msg = next;
+	}
+	return 0;
+}
