@@ -13,8 +13,6 @@
 
 struct frame;
 
-enum lane { LANE_DOWN, LANE_UP, LANES }; /* client to agent, agent to client */
-
 enum frame_way { FRAME_AUTO, FRAME_ATTACH, FRAME_WRAP, FRAME_LINK, FRAME_PROXY, FRAME_PIPE };
 
 /* What a filter needs from the way it meets the stream. */
