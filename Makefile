@@ -79,13 +79,13 @@ setup:
 	@scripts/bootstrap
 
 test: setup
-	@$(MAKE) check
+	@$(MAKE) --no-print-directory check
 
 check: all units
 	@B=$(B) scripts/run-tests
 
 demo: setup
-	@$(MAKE) all
+	@$(MAKE) --no-print-directory all
 	@B=$(B) scripts/demo
 
 lint:

@@ -134,6 +134,13 @@ output_mend(struct output *out)
 	return out->torn ? output_copy(out, slice("\n", 1)) : 0;
 }
 
+void
+output_fail(struct output *out, int error)
+{
+	out->error = error;
+	forget(out);
+}
+
 static void
 written(struct output *out, size_t n)
 {
@@ -171,8 +178,7 @@ output_flush(struct output *out)
 		if (r < 0 && errno == EAGAIN)
 			return 1;
 		if (r < 0) {
-			out->error = errno;
-			forget(out);
+			output_fail(out, errno);
 			return -1;
 		}
 		written(out, (size_t)r);
