@@ -238,7 +238,8 @@ name(struct plain *s)
 	}
 	if (!take(s, ':'))
 		return wrong(s, s->p, "expected ':'");
-	s->value = json_skip_space(s->p, s->end);
+	if (s->depth == 1)
+		s->value = json_skip_space(s->p, s->end);
 	return true;
 }
 
