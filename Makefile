@@ -84,6 +84,10 @@ $(B)/helper/%: $(B)/tests/helper/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
+$(B)/bench/%: $(B)/tests/bench/%.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+
 setup:
 	@scripts/bootstrap
 
