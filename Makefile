@@ -47,16 +47,20 @@ LIBOBJ = $(LIBSRC:%.c=$(B)/%.o)
 LIB = $(B)/libacp.a
 UNITS = $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c))
 UNITPROGRAMS = $(UNITS:%=$(B)/unit/%)
+HELPERS = $(patsubst tests/helper/%.c,%,$(wildcard tests/helper/*.c))
+HELPERPROGRAMS = $(HELPERS:%=$(B)/helper/%)
 MANPAGES = $(wildcard man/*.[1-9])
 
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SECONDEXPANSION:
-.PHONY: all units setup test check demo lint bench fuzz interop install uninstall clean
+.PHONY: all units helpers setup test check demo lint bench fuzz interop install uninstall clean
 
 all: $(PROGRAMS)
 
 units: $(UNITPROGRAMS)
+
+helpers: $(HELPERPROGRAMS)
 
 $(LIB): $(LIBOBJ)
 	@rm -f $@
@@ -75,13 +79,22 @@ $(B)/unit/%: $(B)/tests/unit/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# Programs that the bats tests use.
+$(B)/helper/%: $(B)/tests/helper/%.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(B)/bench/%: $(B)/tests/bench/%.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+
 setup:
 	@scripts/bootstrap
 
 test: setup
 	@$(MAKE) --no-print-directory check
 
-check: all units
+check: all units helpers
 	@B=$(B) scripts/run-tests
 
 demo: setup
@@ -91,13 +104,13 @@ demo: setup
 lint:
 	@scripts/lint
 
-bench: all
+bench: all helpers
 	@B=$(B) tests/bench/run
 
 fuzz:
 	@tests/fuzz/run
 
-interop: all
+interop: all helpers
 	@B=$(B) tests/interop/run
 
 install: all
@@ -121,5 +134,5 @@ uninstall:
 clean:
 	rm -rf $(B)
 
--include $(LIBOBJ:.o=.d) $(UNITS:%=$(B)/tests/unit/%.d)
+-include $(LIBOBJ:.o=.d) $(UNITS:%=$(B)/tests/unit/%.d) $(HELPERS:%=$(B)/tests/helper/%.d)
 -include $(patsubst %.c,$(B)/%.d,$(wildcard cmd/*/*.c))
