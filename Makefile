@@ -47,16 +47,20 @@ LIBOBJ = $(LIBSRC:%.c=$(B)/%.o)
 LIB = $(B)/libacp.a
 UNITS = $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c))
 UNITPROGRAMS = $(UNITS:%=$(B)/unit/%)
+HELPERS = $(patsubst tests/helper/%.c,%,$(wildcard tests/helper/*.c))
+HELPERPROGRAMS = $(HELPERS:%=$(B)/helper/%)
 MANPAGES = $(wildcard man/*.[1-9])
 
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SECONDEXPANSION:
-.PHONY: all units setup test check demo lint bench fuzz interop install uninstall clean
+.PHONY: all units helpers setup test check demo lint bench fuzz interop install uninstall clean
 
 all: $(PROGRAMS)
 
 units: $(UNITPROGRAMS)
+
+helpers: $(HELPERPROGRAMS)
 
 $(LIB): $(LIBOBJ)
 	@rm -f $@
@@ -66,12 +70,21 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# A tool is all the .c files of its folder, and the library.
-$(B)/bin/%: $$(patsubst %.c,$(B)/%.o,$$(wildcard cmd/$$*/*.c)) $(LIB)
+# A tool is all the .c files of its folder, and the library. (A % here would be the stem's.)
+$(B)/bin/%: $$(addprefix $(B)/,$$(addsuffix .o,$$(basename $$(wildcard cmd/$$*/*.c)))) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(B)/unit/%: $(B)/tests/unit/%.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# Programs that the bats tests use.
+$(B)/helper/%: $(B)/tests/helper/%.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(B)/bench/%: $(B)/tests/bench/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -81,7 +94,7 @@ setup:
 test: setup
 	@$(MAKE) --no-print-directory check
 
-check: all units
+check: all units helpers
 	@B=$(B) scripts/run-tests
 
 demo: setup
@@ -91,13 +104,13 @@ demo: setup
 lint:
 	@scripts/lint
 
-bench: all
+bench: all helpers
 	@B=$(B) tests/bench/run
 
 fuzz:
 	@tests/fuzz/run
 
-interop: all
+interop: all helpers
 	@B=$(B) tests/interop/run
 
 install: all
@@ -121,5 +134,5 @@ uninstall:
 clean:
 	rm -rf $(B)
 
--include $(LIBOBJ:.o=.d) $(UNITS:%=$(B)/tests/unit/%.d)
+-include $(LIBOBJ:.o=.d) $(UNITS:%=$(B)/tests/unit/%.d) $(HELPERS:%=$(B)/tests/helper/%.d)
 -include $(patsubst %.c,$(B)/%.d,$(wildcard cmd/*/*.c))

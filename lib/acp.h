@@ -7,6 +7,9 @@
 /* Who sent a message. */
 enum acp_side { ACP_UNKNOWN, ACP_CLIENT, ACP_AGENT };
 
+/* The two directions: client to agent, agent to client. */
+enum lane { LANE_DOWN, LANE_UP, LANES };
+
 /* The methods that some tool treats in a way of their own; all others are ACP_OTHER. */
 enum acp_method {
 	ACP_OTHER,

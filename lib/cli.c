@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <math.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,8 +136,8 @@ tame(char *text)
 			*text = '?';
 }
 
-static void
-say(const char *name, const char *format, va_list args)
+void
+cli_vwarn(const char *name, const char *format, va_list args)
 {
 	char line[PIPE_BUF];
 	struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
@@ -162,7 +161,7 @@ cli_warn(const char *name, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	say(name, format, args);
+	cli_vwarn(name, format, args);
 	va_end(args);
 }
 
@@ -172,7 +171,7 @@ cli_die(int status, const char *name, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	say(name, format, args);
+	cli_vwarn(name, format, args);
 	va_end(args);
 	exit(status);
 }

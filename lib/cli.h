@@ -2,6 +2,7 @@
 #ifndef CLI_H
 #define CLI_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +23,8 @@ bool cli_wants_color(enum cli_color, int fd);
 
 /* "acp-tap: ..." and a newline on stderr, as one write, without ever waiting. name: the tool's. */
 void cli_warn(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+void cli_vwarn(const char *name, const char *format, va_list) __attribute__((format(printf, 2, 0)));
 
 /* For cmd only: says it and exits with the status. */
 _Noreturn void cli_die(int status, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));

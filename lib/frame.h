@@ -13,8 +13,6 @@
 
 struct frame;
 
-enum lane { LANE_DOWN, LANE_UP, LANES }; /* client to agent, agent to client */
-
 enum frame_way { FRAME_AUTO, FRAME_ATTACH, FRAME_WRAP, FRAME_LINK, FRAME_PROXY, FRAME_PIPE };
 
 /* What a filter needs from the way it meets the stream. */
@@ -115,11 +113,13 @@ int frame_emit(struct frame *, enum lane, struct slice message);
 /* Sends a request of the filter's own into a lane, with an id that can not clash; the answer comes to filter.answer with tag. 0 or -1. */
 int frame_request(struct frame *, enum lane, const char *method, struct slice params, void *tag);
 int frame_notify(struct frame *, enum lane, const char *method, struct slice params);
-/* Answers the request that is being shown, or one that is held, in the other side's place; then drop it. result and data are JSON text. 0 or -1. */
-int frame_answer(struct frame *, const struct seen *, struct slice result);
-int frame_refuse(struct frame *, const struct seen *, int code, const char *message, struct slice data);
-/* Answers a request that has left already (or was held), whose own bytes of id and side of origin are kept by the filter. */
-int frame_answer_id(struct frame *, enum acp_side to, struct slice id, struct slice result);
+/*
+ * Answers a request in the other side's place: the one that is held, or with NULL the one that is
+ * being shown; then drop it. result and data are JSON text. In a batch the answer joins the array
+ * of answers. 0 or -1.
+ */
+int frame_answer(struct frame *, struct held *, struct slice result);
+int frame_refuse(struct frame *, struct held *, int code, const char *message, struct slice data);
 
 /* One line on stderr: "acp-tap: ...". Never waits; where stderr is full it is left out. */
 void frame_say(struct frame *, const char *format, ...) __attribute__((format(printf, 2, 3)));

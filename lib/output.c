@@ -134,12 +134,20 @@ output_mend(struct output *out)
 	return out->torn ? output_copy(out, slice("\n", 1)) : 0;
 }
 
+void
+output_fail(struct output *out, int error)
+{
+	out->error = error;
+	forget(out);
+}
+
 static void
 written(struct output *out, size_t n)
 {
 	struct output_part *p;
 
 	out->queued -= n;
+	out->written += n;
 	while (n > 0) {
 		p = part(out, 0);
 		if (n < p->text.n) {
@@ -171,8 +179,7 @@ output_flush(struct output *out)
 		if (r < 0 && errno == EAGAIN)
 			return 1;
 		if (r < 0) {
-			out->error = errno;
-			forget(out);
+			output_fail(out, errno);
 			return -1;
 		}
 		written(out, (size_t)r);

@@ -25,6 +25,7 @@ struct output {
 	bool full;
 	bool torn;     /* what was queued last lacks its newline */
 	int error;     /* errno of the write that failed; everything since is discarded */
+	uint64_t written;   /* bytes */
 	uint64_t discarded; /* bytes that went nowhere because of it */
 };
 
@@ -38,6 +39,8 @@ int output_hold(struct output *, struct block *, struct slice text);
 int output_copy(struct output *, struct slice text);
 /* Ends the line that is queued last, if it lacks its newline: call it before another line is queued. 0 or -1. */
 int output_mend(struct output *);
+/* Discards what is queued and all that will be: the other side does not read any more. */
+void output_fail(struct output *, int error);
 /* Writes what can be written now. 0 when the queue is empty, 1 when more waits, -1 when the output has failed (error). */
 int output_flush(struct output *);
 

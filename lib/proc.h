@@ -11,12 +11,17 @@ struct proc_fd {
 	int ours, as;
 };
 
+enum { PROC_FDS = 8 };
+
+struct proc_guardian;
+
 struct proc_spec {
 	char *const *argv;        /* executed directly (execvp) */
-	const struct proc_fd *fds; /* every other descriptor is closed in the child; 0, 1, 2 that are not named are inherited */
+	const struct proc_fd *fds; /* at most PROC_FDS; every other one is closed in the child, but 0, 1 and 2 are inherited where they are not named */
 	size_t nfds;
 	bool ucspi;               /* PROTO=ACP in its environment; else PROTO is removed */
 	int death_signal;         /* what it gets when we die; 0 for none */
+	struct proc_guardian *guardian; /* told of the group before the program runs; NULL for none */
 };
 
 /*
@@ -30,6 +35,8 @@ pid_t proc_start(const struct proc_spec *, enum proc_stage *stage);
 
 /* Sends a signal to a child's process group. */
 void proc_signal(pid_t group, int signal);
+/* Is anybody left in the group? A child that has not been reaped yet counts. */
+bool proc_group_lives(pid_t group);
 /* waitpid's status as a shell counts it: the exit status, or 128+N. */
 int proc_status(int status);
 /* "exit status 3", "signal KILL": in words, in a static table or in buf. */
@@ -38,9 +45,10 @@ const char *proc_describe(int status, char *buf, size_t size);
 const char *proc_signal_name(int signal);
 
 /*
- * Splits a component's CMD into words to execute directly where it has no shell metacharacters,
- * else {"/bin/sh", "-c", CMD}. NULL-terminated, one allocation (free it); NULL with errno (EINVAL:
- * no words).
+ * Splits a component's CMD into words to execute directly where a shell would do nothing else,
+ * else {"/bin/sh", "-c", CMD}: that is where it has one of |&;<>()$`\"'*?[{ or a newline, a word
+ * that begins with # or ~, or a first word with = or !. NULL-terminated, one allocation (free it);
+ * NULL with errno (EINVAL: no words).
  */
 char **proc_words(const char *command);
 
@@ -51,15 +59,17 @@ int proc_stdio(void);
 
 /*
  * A guardian: a small process that is told which groups live and, when we die without a goodbye,
- * sends them TERM and, 2 s after, KILL.
+ * sends them TERM and, 2 s after, KILL. SIGPIPE has to be ignored (loop_new does it): a guardian
+ * that was killed is told nothing, and nobody is worse off than without one.
  */
 struct proc_guardian {
 	int fd; /* -1: none */
 	pid_t pid;
 };
+/* 0, or -1 with errno. */
 int proc_guardian_start(struct proc_guardian *);
-int proc_guardian_add(struct proc_guardian *, pid_t group);
-int proc_guardian_remove(struct proc_guardian *, pid_t group);
+/* Its group has gone. (proc_start adds a group, in the child: so there is no moment without.) */
+void proc_guardian_remove(struct proc_guardian *, pid_t group);
 /* Says goodbye and reaps it. */
 void proc_guardian_stop(struct proc_guardian *);
 

@@ -9,6 +9,7 @@ struct entry {
 	struct request request;
 	struct entry *older, *newer; /* of all that are open */
 	struct entry *twin;          /* the next newer one with the same key */
+	struct entry *last;          /* of the oldest twin: the newest */
 	UT_hash_handle hh;           /* of the oldest twin only */
 	unsigned keylen;
 	char bytes[];                /* key, id, method, session */
@@ -93,10 +94,10 @@ insert(struct requests *rs, struct entry *e)
 	struct entry *twin;
 
 	HASH_FIND(hh, rs->table, e->bytes, e->keylen, twin);
+	e->last = e;
 	if (twin) {
-		while (twin->twin)
-			twin = twin->twin;
-		twin->twin = e;
+		twin->last->twin = e;
+		twin->last = e;
 		return 0;
 	}
 	HASH_ADD_KEYPTR(hh, rs->table, e->bytes, e->keylen, e);
@@ -155,20 +156,21 @@ requests_find(struct requests *rs, enum acp_side from, struct slice id)
 static void
 withdraw(struct requests *rs, struct entry *e)
 {
-	struct entry *head, *twin = e->twin;
+	struct entry *head, *twin = e->twin, *before;
 
 	HASH_FIND(hh, rs->table, e->bytes, e->keylen, head);
 	if (head != e) {
-		while (head->twin != e)
-			head = head->twin;
-		head->twin = twin;
+		for (before = head; before->twin != e; before = before->twin)
+			;
+		before->twin = twin;
+		if (head->last == e)
+			head->last = before;
 		return;
 	}
+	/* Added before the other is deleted: an empty table would be freed and had to be made anew. */
 	if (twin) {
-		HASH_DEL(rs->table, e);
-		/* Deleting made room for one, so that this does not allocate. */
+		twin->last = e->last;
 		HASH_ADD_KEYPTR(hh, rs->table, twin->bytes, twin->keylen, twin);
-		return;
 	}
 	HASH_DEL(rs->table, e);
 }
@@ -228,6 +230,15 @@ seen_session(const struct seen *s)
 	return !session.p && s->request ? s->request->session : session;
 }
 
+static void
+forget_oldest(struct requests *rs)
+{
+	struct request *r = &rs->oldest->request;
+
+	requests_take(rs, r);
+	requests_done(r);
+}
+
 static int
 each(struct requests *rs, struct seen *s, void (*fn)(void *arg, const struct seen *), void *arg)
 {
@@ -241,6 +252,8 @@ each(struct requests *rs, struct seen *s, void (*fn)(void *arg, const struct see
 			s->from = acp_sender(s->msg.method);
 		if (s->msg.kind == MSG_REQUEST && !requests_open(rs, s->from, s->t, &s->msg))
 			return -1;
+		if (rs->n > REQUESTS_ONE_WAY)
+			forget_oldest(rs);
 		break;
 	case MSG_RESPONSE:
 		if (!(s->msg.error.p && msg_null_id(&s->msg)))

@@ -1,0 +1,180 @@
+/* What a filter can do with the message that it is shown, and send of its own. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/frame_parts.h"
+
+int
+frame_replace(struct frame *f, struct slice what, struct slice with)
+{
+	struct shown *s = f->shown;
+	struct edit *e;
+	size_t i, cap;
+
+	if (s->nedits == s->capedits) {
+		cap = s->capedits ? s->capedits * 2 : 4;
+		e = realloc(s->edits, cap * sizeof(*e));
+		if (!e)
+			return -1;
+		s->edits = e;
+		s->capedits = cap;
+	}
+	if (buf_add_slice(&s->with, with) < 0)
+		return -1;
+	for (i = s->nedits++; i > 0 && s->edits[i - 1].from > what.p; i--)
+		s->edits[i] = s->edits[i - 1];
+	s->edits[i] = (struct edit){what.p, what.p + what.n, s->with.n - with.n, with.n};
+	return 0;
+}
+
+struct held *
+frame_hold(struct frame *f)
+{
+	struct shown *s = f->shown;
+	struct held *h = calloc(1, sizeof(*h)), **at = &f->held;
+
+	if (!h || shown_edited(s, &h->text) < 0) {
+		free(h);
+		return NULL;
+	}
+	h->lane = s->lane;
+	h->request = s->seen.msg.kind == MSG_REQUEST ? s->request : NULL;
+	h->batch = s->batch;
+	h->entry = s->entry;
+	while (*at)
+		at = &(*at)->next;
+	*at = h;
+	return h;
+}
+
+struct slice
+frame_held_text(const struct held *h)
+{
+	return buf_slice(&h->text);
+}
+
+void
+frame_release(struct frame *f, struct held *h, enum verdict verdict, struct slice text)
+{
+	struct held **at = &f->held;
+	int r = 0;
+
+	while (*at != h)
+		at = &(*at)->next;
+	*at = h->next;
+	if (!text.p)
+		text = buf_slice(&h->text);
+	if (h->batch)
+		r = batch_released(f, h, verdict, text);
+	else if (verdict == VERDICT_PASS)
+		r = lane_put_text(f, h->lane, text, h->request);
+	if (verdict == VERDICT_DROP && h->request)
+		request_forget(f, h->request);
+	buf_free(&h->text);
+	free(h);
+	if (r < 0)
+		frame_abort(f, "out of memory");
+}
+
+/* As if it had come from the side that the lane begins at. */
+static int
+emit(struct frame *f, enum lane lane, struct slice message, bool own, void *tag)
+{
+	struct request *r = NULL;
+	struct pending *p;
+	struct json_error error;
+	struct msg m;
+
+	if (msg_scan(message, &m, &error) == MSG_REQUEST) {
+		r = requests_open(f->requests, lane_from(lane), frame_now(f), &m);
+		if (!r)
+			return -1;
+		p = own ? pending_of(r) : NULL;
+		if (own && !p)
+			return -1;
+		if (own) {
+			p->own = true;
+			p->tag = tag;
+		}
+	}
+	return lane_put_text(f, lane, message, r);
+}
+
+int
+frame_emit(struct frame *f, enum lane lane, struct slice message)
+{
+	return emit(f, lane, message, false, NULL);
+}
+
+int
+frame_request(struct frame *f, enum lane lane, const char *method, struct slice params, void *tag)
+{
+	struct buf id = {0}, text = {0};
+	int r;
+
+	r = buf_printf(&id, "\"%s-%s-%" PRIu64 "\"", f->filter->name, f->token, ++f->last_id);
+	if (r == 0)
+		r = msg_make_request(&text, buf_slice(&id), method, params);
+	if (r == 0)
+		r = emit(f, lane, buf_slice(&text), true, tag);
+	buf_free(&id);
+	buf_free(&text);
+	return r;
+}
+
+int
+frame_notify(struct frame *f, enum lane lane, const char *method, struct slice params)
+{
+	struct buf text = {0};
+	int r = msg_make_notification(&text, method, params);
+
+	if (r == 0)
+		r = emit(f, lane, buf_slice(&text), false, NULL);
+	buf_free(&text);
+	return r;
+}
+
+/* The answer goes where the request came from: against the request's lane, or into its batch's answers. */
+static int
+answer(struct frame *f, const struct held *h, struct buf *text)
+{
+	struct batch *b = h ? h->batch : f->shown->batch;
+	enum lane lane = h ? h->lane : f->shown->lane;
+	int r;
+
+	if (b)
+		r = batch_answer(b, buf_slice(text));
+	else
+		r = lane_put_text(f, lane == LANE_DOWN ? LANE_UP : LANE_DOWN, buf_slice(text), NULL);
+	buf_free(text);
+	return r;
+}
+
+static struct slice
+id_of(const struct frame *f, const struct held *h)
+{
+	if (h)
+		return h->request ? h->request->id : slice_of("null");
+	return f->shown->seen.msg.id;
+}
+
+int
+frame_answer(struct frame *f, struct held *h, struct slice result)
+{
+	struct buf text = {0};
+
+	if (msg_make_result(&text, id_of(f, h), result) < 0)
+		return -1;
+	return answer(f, h, &text);
+}
+
+int
+frame_refuse(struct frame *f, struct held *h, int code, const char *message, struct slice data)
+{
+	struct buf text = {0};
+
+	if (msg_make_error(&text, id_of(f, h), code, message, data) < 0)
+		return -1;
+	return answer(f, h, &text);
+}

@@ -1,0 +1,307 @@
+/*
+ * The frame as a proxy of a chain (PROTOCOL, section 4): one pipe pair with the conductor. What
+ * comes is turned into plain messages in two lanes, what goes is put back; ids are ours on the way
+ * out and the sender's own bytes on the way back.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "lib/frame_parts.h"
+
+/* A request that we have sent to the conductor, by the id that we gave it. */
+struct hop {
+	uint64_t id;
+	struct request *request;
+	UT_hash_handle hh;
+};
+
+void
+proxy_forget(struct frame *f, struct hop *h)
+{
+	HASH_DEL(f->hops, h);
+	free(h);
+}
+
+static struct hop *
+hop_of(struct frame *f, struct request *r)
+{
+	struct pending *p = pending_of(r);
+	struct hop *h;
+
+	if (!p || p->hop)
+		return p ? p->hop : NULL;
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return NULL;
+	h->id = ++f->last_id;
+	h->request = r;
+	HASH_ADD(hh, f->hops, id, sizeof(h->id), h);
+	if (!h->hh.tbl) {
+		free(h);
+		return NULL;
+	}
+	p->hop = h;
+	return h;
+}
+
+struct request *
+proxy_answered(struct frame *f, struct slice id)
+{
+	struct hop *h = NULL;
+	uint64_t n;
+
+	if (json_type(id) == JSON_NUMBER && json_u64(id, &n))
+		HASH_FIND(hh, f->hops, &n, sizeof(n), h);
+	return h ? h->request : NULL;
+}
+
+/* --- in --- */
+
+/* What the conductor's message is in the lanes. */
+struct plain {
+	enum lane lane;
+	struct splices splices;
+	struct request *answered;
+};
+
+/* The request that a $/cancel_request names by the id that its sender gave it, in either lane. */
+static struct request *
+cancelled(struct frame *f, const struct msg *m)
+{
+	struct slice id = {NULL, 0};
+	struct request *r;
+
+	if (json_type(m->params) == JSON_OBJECT)
+		id = json_get(m->params, acp_request_id);
+	if (!id.p)
+		return NULL;
+	r = requests_find(f->requests, ACP_CLIENT, id);
+	return r ? r : requests_find(f->requests, ACP_AGENT, id);
+}
+
+static int
+send_line(struct frame *f, struct buf *text)
+{
+	int r = lane_put_text(f, LANE_UP, buf_slice(text), NULL);
+
+	buf_free(text);
+	return r;
+}
+
+static int
+refuse_envelope(struct frame *f, const struct msg *m, const char *why)
+{
+	struct buf answer = {0};
+
+	frame_say(f, "conductor: %s: refused", why);
+	if (m->kind != MSG_REQUEST)
+		return 1;
+	if (msg_make_error(&answer, m->id, ACP_ERR_PARAMS, why, slice(NULL, 0)) < 0)
+		return -1;
+	return send_line(f, &answer) < 0 ? -1 : 1;
+}
+
+static int
+open_envelope(struct frame *f, const struct msg *m, struct plain *p)
+{
+	struct msg inner;
+	struct request *r;
+	const char *why;
+
+	if (msg_open_envelope(m, &inner, &why) < 0)
+		return refuse_envelope(f, m, why);
+	p->lane = LANE_UP;
+	msg_unwrap(m, &inner, &p->splices);
+	if (inner.what == ACP_CANCEL_REQUEST) {
+		r = cancelled(f, &inner);
+		if (!r)
+			return 1;
+		p->lane = lane_of(r->from);
+	}
+	return 0;
+}
+
+static int
+take_response(struct frame *f, const struct msg *m, struct plain *p)
+{
+	struct request *r = proxy_answered(f, m->id);
+
+	if (!r) {
+		frame_say(f, "conductor: an answer to a request that is not open: dropped");
+		return 1;
+	}
+	p->answered = r;
+	p->lane = r->from == ACP_CLIENT ? LANE_UP : LANE_DOWN;
+	splice_value(&p->splices, m->id, r->id);
+	return 0;
+}
+
+/* An error with a null id answers no request; it may refuse an array of ours. */
+static int
+diagnostic(struct frame *f, const struct msg *m)
+{
+	frame_say(f, "conductor: an error that answers no request: %.*s", (int)(m->error.n < 512 ? m->error.n : 512),
+		m->error.p);
+	if (batch_refused(f, LANE_UP, m) < 0 || batch_refused(f, LANE_DOWN, m) < 0)
+		return -1;
+	return 1;
+}
+
+/* 0; 1 where it goes nowhere; -1 out of memory. */
+static int
+make_plain(struct frame *f, const struct msg *m, struct plain *p)
+{
+	struct request *r;
+
+	*p = (struct plain){.lane = LANE_DOWN};
+	if (m->kind == MSG_RESPONSE)
+		return m->error.p && msg_null_id(m) ? diagnostic(f, m) : take_response(f, m, p);
+	switch (m->what) {
+	case ACP_PROXY_SUCCESSOR:
+		return open_envelope(f, m, p);
+	case ACP_PROXY_INITIALIZE:
+		f->dialect = acp_dialect(m->method);
+		splice_value(&p->splices, m->method, slice_of("\"initialize\""));
+		return 0;
+	case ACP_CANCEL_REQUEST:
+		r = cancelled(f, m);
+		if (!r)
+			return 1;
+		p->lane = lane_of(r->from);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int
+show_made(struct frame *f, struct slice text, const struct plain *p)
+{
+	struct block *b = block_new(text.n + 1);
+	struct json_error error;
+	struct msg m;
+	int r = 0;
+
+	if (!b)
+		return -1;
+	memcpy(b->data, text.p, text.n);
+	b->data[text.n] = '\n';
+	text.p = b->data;
+	if (msg_scan(text, &m, &error) != MSG_NOISE)
+		r = lane_message(f, p->lane, lane_from(p->lane), b, text, &m, p->answered, false);
+	else
+		frame_say(f, "conductor: an envelope around what is no message: %s", error.what);
+	block_drop(b);
+	return r;
+}
+
+static int
+array(struct frame *f, const struct msg *m)
+{
+	struct json_iter it = {.in = m->text};
+	struct buf arrays[LANES] = {{0}, {0}}, one = {0};
+	struct msg entry;
+	struct plain p;
+	enum lane lane;
+	int r = 0;
+
+	while (r >= 0 && msg_next(&it, &entry)) {
+		one.n = 0;
+		r = proxy_entry(f, &entry, &lane, &one);
+		if (r == 0)
+			r = buf_add_string(&arrays[lane], arrays[lane].n ? "," : "[");
+		if (r == 0)
+			r = buf_add_slice(&arrays[lane], buf_slice(&one));
+	}
+	for (lane = LANE_DOWN; r >= 0 && lane < LANES; lane++) {
+		if (arrays[lane].n == 0)
+			continue;
+		p = (struct plain){.lane = lane};
+		r = buf_add(&arrays[lane], "]", 1);
+		if (r == 0)
+			r = show_made(f, buf_slice(&arrays[lane]), &p);
+	}
+	buf_free(&arrays[LANE_DOWN]);
+	buf_free(&arrays[LANE_UP]);
+	buf_free(&one);
+	return r < 0 ? -1 : 0;
+}
+
+int
+proxy_entry(struct frame *f, const struct msg *m, enum lane *lane, struct buf *to)
+{
+	struct plain p;
+	int r;
+
+	if (m->kind == MSG_NOISE || m->kind == MSG_BATCH) {
+		frame_say(f, "conductor: an entry of a batch is not a message: dropped");
+		return 1;
+	}
+	r = make_plain(f, m, &p);
+	*lane = p.lane;
+	return r ? r : splice_write(m->text, p.splices.at, p.splices.n, to);
+}
+
+int
+proxy_line(struct frame *f, struct source *src, const struct line *line, const struct msg *m)
+{
+	struct buf text = {0};
+	struct plain p;
+	int r;
+
+	(void)src;
+	if (m->kind == MSG_BATCH)
+		return array(f, m);
+	r = make_plain(f, m, &p);
+	if (r)
+		return r < 0 ? -1 : 0;
+	if (p.splices.n == 0)
+		return lane_message(f, p.lane, lane_from(p.lane), line->block, line->text, m, NULL, false);
+	r = splice_write(line->text, p.splices.at, p.splices.n, &text);
+	if (r == 0)
+		r = show_made(f, buf_slice(&text), &p);
+	buf_free(&text);
+	return r;
+}
+
+/* --- out --- */
+
+static int
+cancel_out(struct frame *f, enum lane lane, const struct msg *m, struct hopwise *h)
+{
+	struct slice id = json_get(m->params, acp_request_id);
+	struct request *r = requests_find(f->requests, lane_from(lane), id);
+	struct pending *p = r ? r->owner : NULL;
+
+	/* Answered already, or never sent on: then there is nothing to cancel there. */
+	if (!p || !p->hop)
+		return 1;
+	snprintf(h->id, sizeof(h->id), "%" PRIu64, p->hop->id);
+	splice_value(&h->splices, id, slice_of(h->id));
+	return 0;
+}
+
+int
+proxy_out(struct frame *f, enum lane lane, const struct msg *m, struct request *r, struct hopwise *h)
+{
+	struct hop *hop;
+
+	if (m->kind == MSG_RESPONSE)
+		return 0;
+	if (m->what == ACP_CANCEL_REQUEST && json_type(m->params) == JSON_OBJECT)
+		return cancel_out(f, lane, m, h);
+	if (lane == LANE_DOWN && msg_wrap(m, f->dialect, &h->splices, &h->with) < 0)
+		return -1;
+	if (m->kind != MSG_REQUEST)
+		return 0;
+	hop = r ? hop_of(f, r) : NULL;
+	if (!hop)
+		return -1;
+	snprintf(h->id, sizeof(h->id), "%" PRIu64, hop->id);
+	splice_value(&h->splices, m->id, slice_of(h->id));
+	return 0;
+}

@@ -1,0 +1,596 @@
+#include "lib/proc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum {
+	PIPE_LOWEST = 8,          /* above the descriptors 6 and 7 of a link */
+	GUARDIAN_PATIENCE = 2000, /* ms between TERM and KILL */
+	GUARDIAN_STEP = 20,       /* ms between two looks at the groups */
+};
+
+#ifndef CLOSE_RANGE_CLOEXEC
+#define CLOSE_RANGE_CLOEXEC 4u
+#endif
+
+/* Orders to the guardian, one a line: +GROUP, -GROUP, and the goodbye, a dot */
+
+static void
+order(struct proc_guardian *g, const char *what)
+{
+	if (g->fd >= 0 && write(g->fd, what, strlen(what)) < 0 && errno == EPIPE) {
+		close(g->fd);
+		g->fd = -1;
+	}
+}
+
+static void
+order_group(struct proc_guardian *g, char what, pid_t group)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%c%ld\n", what, (long)group);
+	order(g, text);
+}
+
+/* Starting */
+
+/* Our environment without PROTO, or with PROTO=ACP. It borrows the strings. */
+static char **
+make_environment(bool ucspi)
+{
+	size_t n = 0, i, kept = 0;
+	char **e;
+
+	while (environ && environ[n])
+		n++;
+	e = malloc((n + 2) * sizeof(*e));
+	if (!e)
+		return NULL;
+	for (i = 0; i < n; i++)
+		if (strncmp(environ[i], "PROTO=", 6) != 0)
+			e[kept++] = environ[i];
+	if (ucspi)
+		e[kept++] = "PROTO=ACP";
+	e[kept] = NULL;
+	return e;
+}
+
+/* Closes every descriptor from 3 on, now or at the exec. 0, or -1 with errno. */
+static int
+close_others(bool at_exec)
+{
+	struct dirent *entry;
+	DIR *dir;
+	int fd;
+
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, 3u, ~0u, at_exec ? CLOSE_RANGE_CLOEXEC : 0u) == 0)
+		return 0;
+#endif
+	dir = opendir("/proc/self/fd");
+	if (!dir)
+		return -1;
+	while ((entry = readdir(dir))) {
+		fd = atoi(entry->d_name);
+		if (fd <= 2 || fd == dirfd(dir))
+			continue;
+		if (at_exec)
+			fcntl(fd, F_SETFD, FD_CLOEXEC);
+		else
+			close(fd);
+	}
+	closedir(dir);
+	return 0;
+}
+
+/* All sources move above all targets before any target is taken: the two may overlap. */
+static int
+place_descriptors(const struct proc_fd *fds, size_t n)
+{
+	int moved[PROC_FDS], lowest = 3;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (fds[i].as >= lowest)
+			lowest = fds[i].as + 1;
+	for (i = 0; i < n; i++) {
+		moved[i] = fcntl(fds[i].ours, F_DUPFD_CLOEXEC, lowest);
+		if (moved[i] < 0)
+			return -1;
+	}
+	if (close_others(true) < 0)
+		return -1;
+	for (i = 0; i < n; i++)
+		if (dup2(moved[i], fds[i].as) < 0)
+			return -1;
+	return 0;
+}
+
+static void
+reset_signals(void)
+{
+	sigset_t none;
+	int s;
+
+	/* The C library keeps a few for itself; that signal() fails for them is right. */
+	for (s = 1; s < NSIG; s++)
+		signal(s, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* What the child tells about its failure. */
+struct failure {
+	int error;
+	enum proc_stage stage;
+};
+
+/* The report pipe lies above every target, so that none lands on it. */
+static int
+raise_report(int fd, const struct proc_spec *spec)
+{
+	int lowest = PIPE_LOWEST;
+	size_t i;
+
+	for (i = 0; i < spec->nfds; i++)
+		if (spec->fds[i].as >= lowest)
+			lowest = spec->fds[i].as + 1;
+	return fcntl(fd, F_DUPFD_CLOEXEC, lowest);
+}
+
+static _Noreturn void
+run_child(const struct proc_spec *spec, char **environment, int report, pid_t parent)
+{
+	struct failure f = {0, PROC_FORK};
+	int raised = raise_report(report, spec);
+
+	if (raised >= 0) {
+		report = raised;
+		setpgid(0, 0);
+		if (spec->death_signal)
+			prctl(PR_SET_PDEATHSIG, spec->death_signal);
+		if (spec->death_signal && getppid() != parent)
+			_exit(128 + spec->death_signal);
+		if (spec->guardian)
+			order_group(spec->guardian, '+', getpid());
+		if (place_descriptors(spec->fds, spec->nfds) == 0) {
+			reset_signals();
+			environ = environment;
+			f.stage = PROC_EXEC;
+			execvp(spec->argv[0], spec->argv);
+		}
+	}
+	f.error = errno;
+	if (write(report, &f, sizeof(f)) < 0)
+		_exit(125);
+	_exit(f.error == ENOENT ? 127 : 126);
+}
+
+/* 0 where the exec went well: the pipe ended without a word. */
+static int
+hear_report(int fd, struct failure *f)
+{
+	ssize_t r;
+
+	do
+		r = read(fd, f, sizeof(*f));
+	while (r < 0 && errno == EINTR);
+	if (r == 0)
+		return 0;
+	if (r != (ssize_t)sizeof(*f))
+		*f = (struct failure){r < 0 ? errno : EPIPE, PROC_FORK};
+	return -1;
+}
+
+static void
+reap(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+pid_t
+proc_start(const struct proc_spec *spec, enum proc_stage *stage)
+{
+	struct failure f = {0, PROC_FORK};
+	pid_t parent = getpid(), pid = -1;
+	char **environment;
+	int report[2];
+
+	if (stage)
+		*stage = PROC_FORK;
+	if (spec->nfds > PROC_FDS) {
+		errno = EINVAL;
+		return -1;
+	}
+	environment = make_environment(spec->ucspi);
+	if (!environment || proc_pipe(report) < 0) {
+		free(environment);
+		return -1;
+	}
+	pid = fork();
+	if (pid == 0)
+		run_child(spec, environment, report[1], parent);
+	f.error = errno;
+	close(report[1]);
+	free(environment);
+	if (pid > 0) {
+		/* Both sides do it: whoever comes first, the group is there when we go on. */
+		setpgid(pid, pid);
+		if (hear_report(report[0], &f) < 0) {
+			if (spec->guardian)
+				order_group(spec->guardian, '-', pid);
+			reap(pid);
+			pid = -1;
+		}
+	}
+	close(report[0]);
+	if (stage)
+		*stage = f.stage;
+	errno = f.error;
+	return pid;
+}
+
+/* Ending */
+
+void
+proc_signal(pid_t group, int signal)
+{
+	if (group > 1)
+		kill(-group, signal);
+}
+
+bool
+proc_group_lives(pid_t group)
+{
+	return group > 1 && (kill(-group, 0) == 0 || errno == EPERM);
+}
+
+int
+proc_status(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+const char *
+proc_signal_name(int signal)
+{
+	static const struct {
+		int signal;
+		const char *name;
+	} names[] = {{SIGHUP, "HUP"}, {SIGINT, "INT"}, {SIGQUIT, "QUIT"}, {SIGILL, "ILL"},
+		{SIGTRAP, "TRAP"}, {SIGABRT, "ABRT"}, {SIGBUS, "BUS"}, {SIGFPE, "FPE"},
+		{SIGKILL, "KILL"}, {SIGUSR1, "USR1"}, {SIGSEGV, "SEGV"}, {SIGUSR2, "USR2"},
+		{SIGPIPE, "PIPE"}, {SIGALRM, "ALRM"}, {SIGTERM, "TERM"}, {SIGCHLD, "CHLD"},
+		{SIGCONT, "CONT"}, {SIGSTOP, "STOP"}, {SIGTSTP, "TSTP"}, {SIGTTIN, "TTIN"},
+		{SIGTTOU, "TTOU"}, {SIGURG, "URG"}, {SIGXCPU, "XCPU"}, {SIGXFSZ, "XFSZ"},
+		{SIGVTALRM, "VTALRM"}, {SIGPROF, "PROF"}, {SIGWINCH, "WINCH"}, {SIGIO, "IO"},
+		{SIGSYS, "SYS"}};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (names[i].signal == signal)
+			return names[i].name;
+	return NULL;
+}
+
+const char *
+proc_describe(int status, char *buf, size_t size)
+{
+	const char *name;
+
+	if (!WIFSIGNALED(status)) {
+		snprintf(buf, size, "exit status %d", WEXITSTATUS(status));
+		return buf;
+	}
+	name = proc_signal_name(WTERMSIG(status));
+	if (name)
+		snprintf(buf, size, "signal %s", name);
+	else
+		snprintf(buf, size, "signal %d", WTERMSIG(status));
+	return buf;
+}
+
+/* Commands */
+
+static const char blanks[] = " \t";
+
+/* Would a shell do more with it than split it? */
+static bool
+wants_shell(const char *command)
+{
+	const char *word = command + strspn(command, blanks);
+	size_t first = strcspn(word, blanks);
+
+	if (strpbrk(command, "|&;<>()$`\\\"'*?[{\n"))
+		return true;
+	if (memchr(word, '=', first) || memchr(word, '!', first))
+		return true;
+	for (; *word; word += strspn(word, blanks)) {
+		if (*word == '#' || *word == '~')
+			return true;
+		word += strcspn(word, blanks);
+	}
+	return false;
+}
+
+static size_t
+count_words(const char *text)
+{
+	size_t n = 0;
+
+	for (text += strspn(text, blanks); *text; text += strspn(text, blanks)) {
+		text += strcspn(text, blanks);
+		n++;
+	}
+	return n;
+}
+
+static char **
+shell_words(const char *command)
+{
+	size_t size = strlen(command) + 1;
+	char **words = malloc(4 * sizeof(*words) + size);
+	char *copy;
+
+	if (!words)
+		return NULL;
+	copy = (char *)(words + 4);
+	memcpy(copy, command, size);
+	words[0] = "/bin/sh";
+	words[1] = "-c";
+	words[2] = copy;
+	words[3] = NULL;
+	return words;
+}
+
+char **
+proc_words(const char *command)
+{
+	size_t n = count_words(command), size = strlen(command) + 1, i;
+	char **words, *at;
+
+	if (n == 0) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (wants_shell(command))
+		return shell_words(command);
+	words = malloc((n + 1) * sizeof(*words) + size);
+	if (!words)
+		return NULL;
+	at = memcpy((char *)(words + n + 1), command, size);
+	for (i = 0; i < n; i++) {
+		at += strspn(at, blanks);
+		words[i] = at;
+		at += strcspn(at, blanks);
+		*at++ = '\0';
+	}
+	words[n] = NULL;
+	return words;
+}
+
+/* Descriptors */
+
+static int
+raise_descriptor(int *fd)
+{
+	int high;
+
+	if (*fd >= PIPE_LOWEST)
+		return 0;
+	high = fcntl(*fd, F_DUPFD_CLOEXEC, PIPE_LOWEST);
+	if (high < 0)
+		return -1;
+	close(*fd);
+	*fd = high;
+	return 0;
+}
+
+int
+proc_pipe(int fds[2])
+{
+	int error;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -1;
+	if (raise_descriptor(&fds[0]) == 0 && raise_descriptor(&fds[1]) == 0)
+		return 0;
+	error = errno;
+	close(fds[0]);
+	close(fds[1]);
+	errno = error;
+	return -1;
+}
+
+int
+proc_stdio(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= 2);
+	if (fd < 0)
+		return -1;
+	close(fd);
+	return 0;
+}
+
+/* The guardian */
+
+struct groups {
+	pid_t *at;
+	size_t n, cap;
+};
+
+static void
+groups_add(struct groups *g, pid_t group)
+{
+	size_t cap = g->cap ? g->cap * 2 : 16;
+	pid_t *at;
+
+	if (g->n == g->cap) {
+		at = realloc(g->at, cap * sizeof(*at));
+		if (!at)
+			return; /* nobody to tell; the others are still looked after */
+		g->at = at;
+		g->cap = cap;
+	}
+	g->at[g->n++] = group;
+}
+
+static void
+groups_remove(struct groups *g, pid_t group)
+{
+	size_t i;
+
+	for (i = 0; i < g->n; i++)
+		if (g->at[i] == group)
+			g->at[i--] = g->at[--g->n];
+}
+
+static bool
+groups_live(const struct groups *g)
+{
+	size_t i;
+
+	for (i = 0; i < g->n; i++)
+		if (proc_group_lives(g->at[i]))
+			return true;
+	return false;
+}
+
+static void
+groups_signal(const struct groups *g, int signal)
+{
+	size_t i;
+
+	for (i = 0; i < g->n; i++)
+		proc_signal(g->at[i], signal);
+}
+
+static void
+end_groups(const struct groups *g)
+{
+	struct timespec step = {0, GUARDIAN_STEP * 1000000L};
+	int waited;
+
+	groups_signal(g, SIGTERM);
+	for (waited = 0; waited < GUARDIAN_PATIENCE && groups_live(g); waited += GUARDIAN_STEP)
+		nanosleep(&step, NULL);
+	groups_signal(g, SIGKILL);
+}
+
+static void
+obey(struct groups *g, const char *text)
+{
+	pid_t group = (pid_t)strtol(text + 1, NULL, 10);
+
+	if (text[0] == '.')
+		_exit(0);
+	if (text[0] == '+')
+		groups_add(g, group);
+	else if (text[0] == '-')
+		groups_remove(g, group);
+}
+
+static _Noreturn void
+guard(int fd)
+{
+	struct groups groups = {0};
+	char text[32];
+	size_t n = 0;
+	ssize_t r;
+	char c;
+
+	/* Orders are few and short: a byte at a time keeps it simple. */
+	while ((r = read(fd, &c, 1)) != 0) {
+		if (r < 0 && errno != EINTR)
+			break;
+		if (r < 0)
+			continue;
+		if (c != '\n') {
+			if (n < sizeof(text) - 1)
+				text[n++] = c;
+			continue;
+		}
+		text[n] = '\0';
+		n = 0;
+		obey(&groups, text);
+	}
+	end_groups(&groups);
+	_exit(0);
+}
+
+/* Away from our terminal and group, deaf to what ends us, and holding nothing open. */
+static _Noreturn void
+become_guardian(int fd)
+{
+	static const int deaf[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGTSTP, SIGUSR1, SIGUSR2};
+	size_t i;
+
+	setsid();
+	reset_signals();
+	for (i = 0; i < sizeof(deaf) / sizeof(*deaf); i++)
+		signal(deaf[i], SIG_IGN);
+	if (dup2(fd, 0) < 0)
+		_exit(125);
+	close(1);
+	close(2);
+	if (close_others(false) < 0)
+		_exit(125);
+	guard(0);
+}
+
+int
+proc_guardian_start(struct proc_guardian *g)
+{
+	int fds[2];
+	pid_t pid;
+
+	*g = (struct proc_guardian){.fd = -1};
+	if (proc_pipe(fds) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0)
+		become_guardian(fds[0]);
+	close(fds[0]);
+	if (pid < 0) {
+		close(fds[1]);
+		return -1;
+	}
+	*g = (struct proc_guardian){fds[1], pid};
+	return 0;
+}
+
+void
+proc_guardian_remove(struct proc_guardian *g, pid_t group)
+{
+	order_group(g, '-', group);
+}
+
+void
+proc_guardian_stop(struct proc_guardian *g)
+{
+	order(g, ".\n");
+	if (g->fd >= 0)
+		close(g->fd);
+	if (g->pid > 0)
+		reap(g->pid);
+	*g = (struct proc_guardian){.fd = -1};
+}

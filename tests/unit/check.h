@@ -1,0 +1,51 @@
+/*
+ * check: what the unit tests share. A test is one file with a main that ends in
+ * `return check_done();`.
+ */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static size_t check_passed;
+static size_t check_failed;
+
+/* Counts; tells the first hundred failures on stderr. Returns ok. */
+static inline bool
+check_that(bool ok, const char *file, int line, const char *text)
+{
+	if (ok) {
+		check_passed++;
+		return true;
+	}
+	if (++check_failed <= 100)
+		fprintf(stderr, "%s:%d: failed: %s\n", file, line, text);
+	return false;
+}
+
+/* The same for two texts, which a failure shows. */
+static inline bool
+check_same(const char *is, const char *want, const char *file, int line, const char *text)
+{
+	bool ok = is && want ? strcmp(is, want) == 0 : is == want;
+
+	if (!check_that(ok, file, line, text) && check_failed <= 100)
+		fprintf(stderr, "\tis:   %s\n\twant: %s\n", is ? is : "(nothing)",
+			want ? want : "(nothing)");
+	return ok;
+}
+
+#define CHECK(ok) check_that((ok), __FILE__, __LINE__, #ok)
+#define CHECK_STR(is, want) check_same((is), (want), __FILE__, __LINE__, #is)
+
+/* The last line and the exit status of a test. */
+static inline int
+check_done(void)
+{
+	printf("%zu passed, %zu failed\n", check_passed, check_failed);
+	return check_failed != 0;
+}
+
+#endif
