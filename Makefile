@@ -70,8 +70,8 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# A tool is all the .c files of its folder, and the library.
-$(B)/bin/%: $$(patsubst %.c,$(B)/%.o,$$(wildcard cmd/$$*/*.c)) $(LIB)
+# A tool is all the .c files of its folder, and the library. (A % here would be the stem's.)
+$(B)/bin/%: $$(addprefix $(B)/,$$(addsuffix .o,$$(basename $$(wildcard cmd/$$*/*.c)))) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -135,4 +135,4 @@ clean:
 	rm -rf $(B)
 
 -include $(LIBOBJ:.o=.d) $(UNITS:%=$(B)/tests/unit/%.d) $(HELPERS:%=$(B)/tests/helper/%.d)
--include $(patsubst %.c,$(B)/%.d,$(wildcard cmd/*/*.c))
+-include $(patsubst %.c,$(B)/%.d,$(wildcard cmd/*/*.c tests/bench/*.c))
