@@ -81,6 +81,21 @@ shown_edited(const struct shown *s, struct buf *to)
 	return buf_add_slice(to, slice_between(at, text.p + text.n));
 }
 
+/*
+ * In a one-way pipe no answer ever comes by: there, what is open is bounded by forgetting what is
+ * oldest. Both directions in one stream pair up all the same.
+ */
+static int
+forget_oldest(struct frame *f)
+{
+	struct request *oldest = requests_next(f->requests, NULL);
+	struct pending *p = oldest->owner;
+	int r = p && p->batch ? batch_closed_one(f, p->batch) : 0;
+
+	request_forget(f, oldest);
+	return r;
+}
+
 /* Finds the request that a response answers, or notes a request. */
 static int
 pair(struct frame *f, struct shown *s)
@@ -91,6 +106,8 @@ pair(struct frame *f, struct shown *s)
 	if (m->kind == MSG_REQUEST) {
 		s->request = requests_open(f->requests, s->seen.from, s->seen.t, m);
 		if (!s->request)
+			return -1;
+		if (f->way == FRAME_PIPE && requests_count(f->requests) > REQUESTS_ONE_WAY && forget_oldest(f) < 0)
 			return -1;
 		if (!s->batch)
 			return 0;

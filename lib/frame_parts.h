@@ -32,6 +32,7 @@ struct sink {
 	struct loop_fd watch;
 	bool open;
 	bool last; /* nothing more will be queued: close it when it is empty */
+	bool shut; /* a source reads the same socket */
 };
 
 /* A change that the filter makes to the message it is shown; with is at [at, at + n) of shown.with. */
@@ -83,6 +84,7 @@ struct agent {
 	struct loop_fd err_watch;
 	uint64_t unsaid;     /* lines of it that found no room */
 	struct loop_timer patience;
+	uint64_t taken;      /* bytes of its input that it had taken when patience was last granted */
 };
 
 /* A line that came before the way was known. */
@@ -118,7 +120,13 @@ struct frame {
 
 /* frame.c */
 void frame_abort(struct frame *, const char *why);
+/* Noise goes to stderr instead of on. */
 bool frame_edits(const struct frame *);
+void frame_tell(struct frame *, struct frame_event *);
+/* Says which way it is, starts the filter, and shows it what came before. 0, or -1 out of memory; may set failed. */
+int frame_decide(struct frame *, enum frame_way);
+/* A line that comes before that. */
+int frame_undecided_line(struct frame *, struct source *, enum input_got, const struct line *);
 
 /* frame_lane.c: lines in, messages shown, lines out. */
 int lane_line(struct frame *, struct source *, enum input_got, const struct line *);
@@ -173,12 +181,13 @@ void wrap_client_left(struct frame *);
 void wrap_end(struct frame *);
 bool wrap_over(const struct frame *);
 
-/* frame.c: sources and sinks */
+/* frame_flow.c */
 int source_open(struct frame *, enum lane, enum acp_side from, int fd);
 void source_end(struct frame *, struct source *, bool torn);
 int sink_open(struct frame *, enum lane, int fd);
-/* Writes what can be written and sets what is read and watched accordingly. */
+/* As if the client had closed its end. */
+void frame_client_left(struct frame *);
+/* Writes what can be written, sets what is read and watched accordingly, and ends when all is done. */
 void frame_settle(struct frame *);
-void frame_tell(struct frame *, struct frame_event *);
 
 #endif

@@ -8,7 +8,7 @@
 #include "lib/cli.h"
 #include "lib/frame_parts.h"
 
-enum { STDERR_LINE = 64 * 1024, AFTER_TERM = 2 * 1000 * 1000 };
+enum { STDERR_LINE = 64 * 1024, AFTER_TERM = 2 * 1000 * 1000, LAST_STDERR_MS = 1000 };
 
 static void
 relay_stderr(struct frame *f, enum input_got got, const struct line *line)
@@ -81,6 +81,15 @@ agent_ended(void *arg, int status)
 	frame_settle(f);
 }
 
+/* An agent that is slow to take what the client left behind is given its time. */
+static bool
+still_taking(const struct frame *f)
+{
+	const struct sink *k = &f->sinks[LANE_DOWN];
+
+	return k->open && k->out.n > 0 && k->out.written > f->agent.taken;
+}
+
 /* The client has left and the agent has not, or the agent has and its pipes have not ended. */
 static void
 out_of_patience(void *arg)
@@ -98,6 +107,10 @@ out_of_patience(void *arg)
 		frame_settle(f);
 		return;
 	}
+	if (!a->stopped && still_taking(f)) {
+		wrap_client_left(f);
+		return;
+	}
 	if (!a->stopped)
 		frame_say(f, "the agent did not end within the grace period: sending it SIGTERM");
 	proc_signal(a->child.pid, a->stopped ? SIGKILL : SIGTERM);
@@ -113,6 +126,7 @@ wrap_client_left(struct frame *f)
 
 	if (!a->running || a->ended || a->stopped)
 		return;
+	a->taken = f->sinks[LANE_DOWN].out.written;
 	if (loop_add_timer(f->loop, &a->patience, f->options->grace) < 0)
 		frame_abort(f, strerror(errno));
 }
@@ -190,6 +204,17 @@ fail:
 	return EXIT_FAILED;
 }
 
+/* A reader of our standard error that is merely slow gets the rest. */
+static void
+finish_stderr(struct output *err)
+{
+	struct pollfd p = {.fd = err->io.fd, .events = POLLOUT};
+
+	while (output_flush(err) == 1 && poll(&p, 1, LAST_STDERR_MS) > 0)
+		;
+	output_close(err);
+}
+
 /* Nothing of it is left running: its group lives as long as it is not buried. */
 void
 wrap_end(struct frame *f)
@@ -202,6 +227,5 @@ wrap_end(struct frame *f)
 	loop_remove_timer(f->loop, &a->patience);
 	loop_bury(f->loop, &a->child);
 	input_close(&a->log);
-	output_flush(&a->err);
-	output_close(&a->err);
+	finish_stderr(&a->err);
 }

@@ -147,6 +147,7 @@ written(struct output *out, size_t n)
 	struct output_part *p;
 
 	out->queued -= n;
+	out->written += n;
 	while (n > 0) {
 		p = part(out, 0);
 		if (n < p->text.n) {

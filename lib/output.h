@@ -25,6 +25,7 @@ struct output {
 	bool full;
 	bool torn;     /* what was queued last lacks its newline */
 	int error;     /* errno of the write that failed; everything since is discarded */
+	uint64_t written;   /* bytes */
 	uint64_t discarded; /* bytes that went nowhere because of it */
 };
 

@@ -1,6 +1,7 @@
 /*
- * recording: reads and writes recordings (acp-recording(5)). Reads, too, what others write: bare
- * newline-delimited messages, the Rust conductor's .jsons traces, and {"t","from","line"|"stderr"} lines.
+ * recording: reads and writes recordings (acp-recording(5)). Reads, too, what others write, told by
+ * the line: bare newline-delimited messages, the Rust conductor's .jsons traces, and
+ * {"t","from","line"|"stderr"} lines.
  */
 #ifndef RECORDING_H
 #define RECORDING_H
@@ -9,13 +10,13 @@
 
 #include "lib/acp.h"
 #include "lib/bytes.h"
-#include "lib/input.h"
 #include "lib/json.h"
+#include "lib/msg.h"
 
 enum record_kind {
 	RECORD_END,     /* no more */
 	RECORD_HEADER,
-	RECORD_MESSAGE, /* text is the line's own bytes, a CR included */
+	RECORD_MESSAGE, /* text is the line's own bytes, a CR included; msg has it scanned */
 	RECORD_NOISE,   /* text as it was */
 	RECORD_STDERR,  /* likewise */
 	RECORD_EXIT,    /* status, or signal */
@@ -25,37 +26,46 @@ enum record_kind {
 	RECORD_BAD,     /* what can not be read: error and number say where; reading goes on behind it */
 };
 
+/* One record. All slices are valid until the next. */
 struct record {
 	enum record_kind kind;
-	uint64_t t;          /* us since the header's start */
+	uint64_t t;          /* us since the start of the last header */
 	bool timed;          /* it had a time */
 	enum acp_side from;
-	struct slice text;   /* valid until the next record */
+	struct slice text;
 	struct slice raw;    /* the record's whole line */
-	int status;          /* of RECORD_EXIT, -1 where signal is given */
-	struct slice signal; /* "KILL" */
-	uint64_t count;
+	struct msg msg;      /* of RECORD_MESSAGE */
+	int status;          /* of RECORD_EXIT; -1 where signal is given */
+	struct slice signal; /* KILL */
+	uint64_t count;      /* of RECORD_LOST */
 	bool torn;           /* of RECORD_EOF; of RECORD_BAD: the torn last line of a crash */
 	struct slice at;     /* the hop: JSON text (number or string), or p NULL */
-	uint64_t number;     /* its line */
-	struct json_error error;
+	uint64_t number;     /* its line, 1 for the first */
+	struct json_error error; /* of RECORD_BAD: in the line; of RECORD_NOISE, where it was written as a message: in text */
 	/* of RECORD_HEADER */
 	double started;      /* seconds since 1970, or 0 where it does not say */
 };
 
 struct recording; /* a reader */
 
-/* Reads from fd, which is taken over (a file, or any stream). hop: which hop of a recording that holds several, NULL for hop 0. NULL with errno. */
+/*
+ * Reads from fd, which is taken over (a file, or any stream), messages of at most limit bytes. hop: which hop of a
+ * recording that holds several, a number or a name, kept and not copied; NULL for hop 0. NULL with errno.
+ */
 struct recording *recording_open(int fd, size_t limit, const char *hop);
-/* The next record. Blocks. 0, or -1 with errno where reading fails. */
+/* The next record of the hop. Blocks. 0, or -1 with errno where reading fails or memory is out. */
 int recording_next(struct recording *, struct record *);
 void recording_close(struct recording *);
 
 /*
- * Append one record with its newline; t in us since the start. 0, or -1 out of memory. at is the
- * hop, or -1 for none. text without its newline.
+ * Append one record with its newline; t in us since the start. 0, or -1 out of memory and the
+ * buffer as it was. at is the hop, or -1 for none. text without its newline.
  */
-int recording_put_header(struct buf *, const char *by, char *const *command);
+/*
+ * started: seconds since 1970, what t counts from. by: "acp-tap 0.1.0". command, NULL-terminated,
+ * or NULL: what was started. hops, likewise: the hops' names, 0 first, where the recording holds several.
+ */
+int recording_put_header(struct buf *, double started, const char *by, char *const *command, char *const *hops);
 int recording_put_message(struct buf *, uint64_t t, int at, enum acp_side from, struct slice text);
 /* Noise and stderr: as a string, or base64 where it is not UTF-8. */
 int recording_put_noise(struct buf *, uint64_t t, int at, enum acp_side from, struct slice text);

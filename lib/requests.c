@@ -230,6 +230,15 @@ seen_session(const struct seen *s)
 	return !session.p && s->request ? s->request->session : session;
 }
 
+static void
+forget_oldest(struct requests *rs)
+{
+	struct request *r = &rs->oldest->request;
+
+	requests_take(rs, r);
+	requests_done(r);
+}
+
 static int
 each(struct requests *rs, struct seen *s, void (*fn)(void *arg, const struct seen *), void *arg)
 {
@@ -243,6 +252,8 @@ each(struct requests *rs, struct seen *s, void (*fn)(void *arg, const struct see
 			s->from = acp_sender(s->msg.method);
 		if (s->msg.kind == MSG_REQUEST && !requests_open(rs, s->from, s->t, &s->msg))
 			return -1;
+		if (rs->n > REQUESTS_ONE_WAY)
+			forget_oldest(rs);
 		break;
 	case MSG_RESPONSE:
 		if (!(s->msg.error.p && msg_null_id(&s->msg)))

@@ -23,6 +23,9 @@ struct request {
 	void *owner;          /* for whoever keeps the table; NULL at first */
 };
 
+/* How many are kept where nobody promises that answers go by: requests_each forgets older ones. */
+enum { REQUESTS_ONE_WAY = 16 * 1024 };
+
 struct requests *requests_new(void);
 void requests_free(struct requests *);
 /* Notes a request. NULL when out of memory. */

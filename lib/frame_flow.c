@@ -1,0 +1,278 @@
+/* The frame's flow: what is read, what is written, when it waits, when it ends. */
+#include <errno.h>
+#include <string.h>
+
+#include "lib/cli.h"
+#include "lib/frame_parts.h"
+
+static void source_ready(void *arg, short revents);
+
+int
+source_open(struct frame *f, enum lane lane, enum acp_side from, int fd)
+{
+	struct source *s = &f->sources[lane];
+
+	*s = (struct source){.frame = f, .lane = lane, .from = from};
+	if (input_open(&s->in, fd, f->options->limit) < 0)
+		return -1;
+	s->open = true;
+	s->watch = (struct loop_fd){.fd = s->in.io.fd, .events = POLLIN, .ready = source_ready, .arg = s};
+	return loop_add_fd(f->loop, &s->watch);
+}
+
+static void sink_ready(void *arg, short revents);
+
+int
+sink_open(struct frame *f, enum lane lane, int fd)
+{
+	struct sink *k = &f->sinks[lane];
+
+	*k = (struct sink){.frame = f};
+	if (output_open(&k->out, fd) < 0)
+		return -1;
+	k->open = true;
+	k->watch = (struct loop_fd){.fd = k->out.io.fd, .events = 0, .ready = sink_ready, .arg = k};
+	return loop_add_fd(f->loop, &k->watch);
+}
+
+static void
+sink_close(struct frame *f, struct sink *k)
+{
+	loop_remove_fd(f->loop, &k->watch);
+	io_close(&k->out.io, k->shut);
+	k->open = false;
+	if (f->way == FRAME_WRAP && k == &f->sinks[LANE_DOWN])
+		wrap_client_left(f);
+}
+
+void
+source_end(struct frame *f, struct source *s, bool torn)
+{
+	struct frame_event e = {.kind = FRAME_EOF, .from = s->from, .torn = torn};
+
+	if (!s->open)
+		return;
+	s->open = false;
+	loop_remove_fd(f->loop, &s->watch);
+	if (s->in.error)
+		frame_say(f, "%s: %s", acp_side_name(s->from), strerror(s->in.error));
+	input_close(&s->in);
+	frame_tell(f, &e);
+	/* An agent that has closed its output has nothing more to say: as if the client had left it. */
+	if (f->way == FRAME_WRAP) {
+		wrap_client_left(f);
+		if (s->lane == LANE_UP && f->sources[LANE_DOWN].open)
+			source_end(f, &f->sources[LANE_DOWN], false);
+	}
+}
+
+static bool
+held_in(const struct frame *f, enum lane lane)
+{
+	const struct held *h;
+
+	for (h = f->held; h; h = h->next)
+		if (h->lane == lane)
+			return true;
+	return false;
+}
+
+/* --- reading and writing --- */
+
+static bool
+drained(const struct sink *k)
+{
+	return !k->open || k->out.error || k->out.n == 0;
+}
+
+static void
+couple(struct frame *f, struct source *s)
+{
+	struct sink *other = lane_sink(f, s->lane == LANE_DOWN ? LANE_UP : LANE_DOWN);
+
+	if (f->filter->needs & (FRAME_ANSWER | FRAME_EDIT))
+		s->coupled = other != lane_sink(f, s->lane) && other->out.full;
+}
+
+/* Reads once and shows all that came. False when there was nothing, or it was the end. */
+static bool
+read_once(struct frame *f, struct source *s)
+{
+	enum input_got got;
+	struct line line;
+	bool torn = false;
+	int r = 0;
+
+	if (input_fill(&s->in) < 0 && !s->in.ended) {
+		if (errno != EAGAIN)
+			frame_abort(f, strerror(errno));
+		return false;
+	}
+	while (r == 0 && !f->failed && (got = input_line(&s->in, &line)) != INPUT_NOTHING && got != INPUT_END) {
+		torn = got == INPUT_TORN;
+		r = f->way == FRAME_AUTO ? frame_undecided_line(f, s, got, &line) : lane_line(f, s, got, &line);
+	}
+	if (r == 0 && s->in.ended && f->way == FRAME_AUTO)
+		r = frame_decide(f, FRAME_PIPE);
+	if (r < 0)
+		frame_abort(f, "out of memory");
+	if (f->failed)
+		return false;
+	couple(f, s);
+	if (s->in.ended)
+		source_end(f, s, torn);
+	if (f->filter->flush && f->started_filter)
+		f->filter->flush(f->filter->state, f);
+	return s->open;
+}
+
+static void
+source_ready(void *arg, short revents)
+{
+	struct source *s = arg;
+
+	(void)revents;
+	read_once(s->frame, s);
+	frame_settle(s->frame);
+}
+
+/* What the client has sent before it left still goes its way. */
+void
+frame_client_left(struct frame *f)
+{
+	struct source *s = &f->sources[LANE_DOWN];
+
+	if (f->left)
+		return;
+	f->left = true;
+	while (s->open && !lane_sink(f, s->lane)->out.full && read_once(f, s))
+		output_flush(&lane_sink(f, s->lane)->out);
+	if (s->open && !f->failed)
+		source_end(f, s, false);
+}
+
+static void
+sink_failed(struct frame *f, struct sink *k)
+{
+	bool to_client = k == lane_sink(f, LANE_UP);
+	int error = k->out.error;
+
+	if (error != EPIPE && error != ECONNRESET) {
+		frame_say(f, "writing to the %s: %s", to_client ? "client" : "agent", strerror(error));
+		frame_fail(f, EXIT_FAILED);
+	}
+	if (to_client)
+		frame_client_left(f);
+}
+
+static void
+sink_ready(void *arg, short revents)
+{
+	struct sink *k = arg;
+
+	/* Nobody reads it any more: told before something is written. */
+	if ((revents & (POLLERR | POLLHUP | POLLNVAL)) && !k->out.error) {
+		output_fail(&k->out, EPIPE);
+		sink_failed(k->frame, k);
+	}
+	frame_settle(k->frame);
+}
+
+static void
+flush_sinks(struct frame *f)
+{
+	struct sink *k;
+	size_t i;
+
+	for (i = 0; i < LANES; i++) {
+		k = &f->sinks[i];
+		if (!k->open)
+			continue;
+		if (!k->out.error && output_flush(&k->out) < 0)
+			sink_failed(f, k);
+		if (k->last && drained(k))
+			sink_close(f, k);
+		else
+			k->watch.events = k->out.error ? LOOP_PAUSED : k->out.n ? POLLOUT : 0;
+	}
+	if (f->agent.running) {
+		output_flush(&f->agent.err);
+		f->agent.err_watch.events = f->agent.err.n ? POLLOUT : LOOP_PAUSED;
+	}
+}
+
+static void
+pace_sources(struct frame *f)
+{
+	struct source *s;
+	struct sink *own, *other;
+	size_t i;
+
+	for (i = 0; i < LANES; i++) {
+		s = &f->sources[i];
+		if (!s->open)
+			continue;
+		own = lane_sink(f, s->lane);
+		other = lane_sink(f, s->lane == LANE_DOWN ? LANE_UP : LANE_DOWN);
+		if (s->coupled && !other->out.full)
+			s->coupled = false;
+		s->watch.events = own->out.full || s->coupled ? LOOP_PAUSED : POLLIN;
+	}
+}
+
+/* Has everything come that will? */
+static bool
+all_in(const struct frame *f)
+{
+	switch (f->way) {
+	case FRAME_WRAP:
+		return wrap_over(f);
+	case FRAME_LINK:
+		return !f->sources[LANE_UP].open;
+	default:
+		return !f->sources[0].open;
+	}
+}
+
+/* No more of it is wanted: the agent's side has ended. What it has not sent yet stays with it. */
+static void
+source_close(struct frame *f, struct source *s)
+{
+	if (!s->open)
+		return;
+	s->open = false;
+	loop_remove_fd(f->loop, &s->watch);
+	input_close(&s->in);
+}
+
+static void
+end_filter(struct frame *f)
+{
+	const struct filter *filter = f->filter;
+	struct frame_event e = {.kind = FRAME_EXIT, .from = ACP_AGENT, .status = f->agent.status};
+
+	source_close(f, &f->sources[LANE_DOWN]);
+	if (f->way == FRAME_WRAP)
+		frame_tell(f, &e);
+	f->started_filter = false;
+	if (filter->end)
+		frame_fail(f, filter->end(filter->state, f));
+	f->sinks[LANE_DOWN].last = f->sinks[LANE_UP].last = true;
+}
+
+void
+frame_settle(struct frame *f)
+{
+	if (f->failed)
+		return;
+	flush_sinks(f);
+	if ((f->way == FRAME_WRAP || f->way == FRAME_LINK) && !f->sources[LANE_DOWN].open && !held_in(f, LANE_DOWN))
+		f->sinks[LANE_DOWN].last = true;
+	if (f->started_filter && all_in(f))
+		end_filter(f);
+	flush_sinks(f);
+	pace_sources(f);
+	if (!f->started_filter && f->way != FRAME_AUTO && drained(&f->sinks[LANE_DOWN]) && drained(&f->sinks[LANE_UP]))
+		loop_stop(f->loop);
+}
+
