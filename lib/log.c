@@ -501,6 +501,12 @@ log_is_terminal(const struct log *l)
 	return l->terminal;
 }
 
+int
+log_fd(const struct log *l)
+{
+	return l->io.fd;
+}
+
 static uint64_t
 now_ms(void)
 {
