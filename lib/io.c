@@ -38,7 +38,7 @@ take(struct io *io, int fd, bool writing)
 	} else if (S_ISSOCK(st.st_mode)) {
 		io->kind = IO_SOCKET;
 	} else if (S_ISFIFO(st.st_mode)) {
-		/* Writing to a pipe without a reader can not be opened; POLLED then meets the EPIPE. */
+		/* A fifo without a reader can not be opened for writing; POLLED then meets the EPIPE. */
 		own = reopen(fd, writing ? O_WRONLY : O_RDONLY);
 		if (own >= 0) {
 			close(fd);
