@@ -472,7 +472,7 @@ static const struct preview calls[] = {
 
 /* By the request's method, the result. */
 static const struct preview results[] = {
-	{"session/prompt", STYLE_BOLD, {{show_stop, acp_stop_reason, NULL, NULL},
+	{"session/prompt", STYLE_PLAIN, {{show_stop, acp_stop_reason, NULL, NULL},
 		{show_tokens, "usage|_meta.quota.token_count", NULL, NULL}, {show_value, "messageId", NULL, NULL}}},
 	{"session/request_permission", STYLE_MAGENTA, {{show_value, "outcome.optionId|outcome.outcome", NULL, NULL}}},
 	{"initialize", STYLE_PLAIN, {PEER("agentInfo")}},
