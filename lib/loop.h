@@ -37,7 +37,7 @@ struct loop_child {
 	bool added, reported;
 };
 
-/* A loop that catches the given signals (0 at the end of the list) and SIGCHLD, and ignores SIGPIPE. NULL with errno. */
+/* A loop that catches the given signals (0 at the end of the list) and SIGCHLD, and ignores SIGPIPE and SIGXFSZ. NULL with errno. */
 struct loop *loop_new(const int *signals, void (*caught)(void *arg, int signal), void *arg);
 void loop_free(struct loop *);
 

@@ -57,7 +57,7 @@ send_some(struct talk *t)
 	/* poll promises room for this much. */
 	r = write(t->out, t->unwritten.p, t->unwritten.n < LITTLE ? t->unwritten.n : LITTLE);
 	if (r < 0) {
-		t->flood = t->sent = 0;
+		t->flood = t->sent;
 		t->unwritten.n = 0;
 		close(t->out);
 		t->out = -1;
