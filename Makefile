@@ -135,4 +135,4 @@ clean:
 	rm -rf $(B)
 
 -include $(LIBOBJ:.o=.d) $(UNITS:%=$(B)/tests/unit/%.d) $(HELPERS:%=$(B)/tests/helper/%.d)
--include $(patsubst %.c,$(B)/%.d,$(wildcard cmd/*/*.c))
+-include $(patsubst %.c,$(B)/%.d,$(wildcard cmd/*/*.c tests/bench/*.c))

@@ -33,7 +33,8 @@ take(struct io *io, int fd, bool writing)
 		return -1;
 	}
 	io->kind = IO_POLLED;
-	if (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)) {
+	/* /dev/null and the like never block; a terminal may. */
+	if (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) || (S_ISCHR(st.st_mode) && !isatty(fd))) {
 		io->kind = IO_FILE;
 	} else if (S_ISSOCK(st.st_mode)) {
 		io->kind = IO_SOCKET;

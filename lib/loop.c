@@ -140,8 +140,8 @@ loop_new(const int *signals, void (*caught)(void *arg, int signal), void *arg)
 	for (; *signals; signals++)
 		if (!is_ignored_hangup(*signals))
 			sigaddset(&l->mask, *signals);
-	/* An ignored SIGCHLD would reap children behind our back. */
-	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGCHLD, SIG_DFL) == SIG_ERR ||
+	/* An ignored SIGCHLD would reap children behind our back; a file that grows too large is an error of write. */
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGXFSZ, SIG_IGN) == SIG_ERR || signal(SIGCHLD, SIG_DFL) == SIG_ERR ||
 		sigprocmask(SIG_BLOCK, &l->mask, &l->old) < 0) {
 		free(l);
 		return NULL;

@@ -39,7 +39,7 @@ struct loop_child {
 
 /*
  * A loop that catches the given signals (0 at the end of the list; not a SIGHUP that is ignored,
- * as nohup does it) and SIGCHLD, and ignores SIGPIPE. NULL with errno.
+ * as nohup does it) and SIGCHLD, and ignores SIGPIPE and SIGXFSZ. NULL with errno.
  */
 struct loop *loop_new(const int *signals, void (*caught)(void *arg, int signal), void *arg);
 void loop_free(struct loop *);

@@ -161,9 +161,10 @@ assert_seen_as_without() {
 @test "a client that is killed in a turn leaves no process" {
 	mkdir -p "$RUN"
 	mkfifo "$RUN/wire"
-	exec 8<>"$RUN/wire"
-	client "$RUN" acp-conduct -f "acp-tap -o $REC" -- claude-agent-acp 8>&- &
+	# The other end of the pipe shows the turn, or that the client has ended.
+	{ client "$RUN" acp-conduct -f "acp-tap -o $REC" -- claude-agent-acp 7>&-; } 7>"$RUN/wire" &
 	job=$!
+	exec 8<"$RUN/wire"
 	grep -qm 1 'run BASH now' <&8
 	pid=$(living "$RUN" | grep -m 1 'client\.mjs' | cut -d ' ' -f 1)
 	kill -KILL "$pid"

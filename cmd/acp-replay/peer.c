@@ -1,0 +1,414 @@
+#include "cmd/acp-replay/peer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/acp-replay/player.h"
+#include "lib/cli.h"
+#include "lib/input.h"
+#include "lib/loop.h"
+#include "lib/proc.h"
+
+enum { AFTER_TERM = 2 * 1000 * 1000 };
+
+static const char name[] = "acp-replay";
+
+struct peer {
+	const struct peer_options *options;
+	struct loop *loop;
+	struct script script;
+	struct player player;
+	struct input in;
+	struct output out, err;
+	struct loop_fd in_watch, out_watch, err_watch;
+	struct loop_timer patience;
+	struct loop_child child;
+	bool running;  /* there is a child */
+	bool ended;    /* it has ended: status */
+	bool stopped;  /* by us, after its time */
+	bool leaving;  /* our output is closed as soon as it is out */
+	bool same;     /* the other side is one socket */
+	bool done;     /* nothing is left but to write what is queued */
+	enum play play;
+	int signals;   /* how many have come */
+	int status;    /* as waitpid has it; of a failure or a signal the exit status */
+	bool failed;   /* status is the exit status */
+};
+
+/* --- ends --- */
+
+static void
+fail(struct peer *p, int status)
+{
+	p->failed = true;
+	p->status = status;
+	loop_stop(p->loop);
+}
+
+static void
+be_patient(struct peer *p, uint64_t us)
+{
+	if (loop_add_timer(p->loop, &p->patience, us) < 0)
+		fail(p, EXIT_FAILED);
+}
+
+/* Closes our output: the live side reads the end of its input. */
+static void
+leave(struct peer *p)
+{
+	if (p->out.io.kind == IO_CLOSED)
+		return;
+	loop_remove_fd(p->loop, &p->out_watch);
+	io_close(&p->out.io, p->same);
+	if (!p->ended && p->options->us == ACP_CLIENT)
+		be_patient(p, p->options->grace);
+}
+
+static void
+close_input(struct peer *p)
+{
+	loop_remove_fd(p->loop, &p->in_watch);
+	input_close(&p->in);
+	p->player.left = true;
+}
+
+/* Nothing more will come of the live side. */
+static bool
+is_gone(const struct peer *p)
+{
+	return p->in.ended && (!p->running || p->ended);
+}
+
+/* Has the play come to its end, and the live side with it? */
+static bool
+is_done(struct peer *p)
+{
+	if (p->play == PLAY_EXIT)
+		return true;
+	if (p->play != PLAY_OVER && p->play != PLAY_ABANDONED)
+		return false;
+	if (p->options->us == ACP_AGENT)
+		return p->player.left;
+	p->leaving = true;
+	return is_gone(p);
+}
+
+/* --- the one step after everything that happens --- */
+
+static void
+play(struct peer *p)
+{
+	if (p->play == PLAY_OVER || p->play == PLAY_ABANDONED || p->play == PLAY_EXIT)
+		return;
+	p->play = player_play(&p->player);
+	if (p->play == PLAY_LEAVE)
+		p->leaving = true;
+	if (p->play == PLAY_BAD)
+		fail(p, EXIT_USAGE);
+	if (p->play == PLAY_FAILED) {
+		cli_warn(name, "%s: %s", p->options->path, strerror(errno));
+		fail(p, EXIT_FAILED);
+	}
+}
+
+static void
+flush(struct peer *p)
+{
+	if (p->out.io.kind != IO_CLOSED && output_flush(&p->out) < 0 && p->options->us == ACP_AGENT)
+		p->player.left = true; /* a client that does not read is none; an agent's end shows on its output */
+	output_flush(&p->err);
+	if (p->leaving && p->out.n == 0)
+		leave(p);
+}
+
+static void
+watch(struct peer *p)
+{
+	p->in_watch.events = p->out.full ? LOOP_PAUSED : POLLIN;
+	p->out_watch.events = p->out.error ? LOOP_PAUSED : p->out.n > 0 ? POLLOUT : 0;
+	p->err_watch.events = p->err.n > 0 ? POLLOUT : LOOP_PAUSED;
+}
+
+static void
+settle(struct peer *p)
+{
+	do {
+		play(p);
+		flush(p);
+	} while (!p->failed && (p->play == PLAY_FULL || p->play == PLAY_LEAVE) && !p->out.full && !p->err.full);
+	if (p->play == PLAY_WAITING && p->player.left)
+		play(p);
+	if (!p->done)
+		p->done = is_done(p);
+	flush(p);
+	watch(p);
+	if (p->done && p->out.n == 0 && p->err.n == 0)
+		loop_stop(p->loop);
+}
+
+/* --- what happens --- */
+
+static int
+hear(struct peer *p, enum input_got got, const struct line *line)
+{
+	if (got != INPUT_PIECE)
+		return player_hear(&p->player, line->text);
+	return line->first ? player_hear_long(&p->player) : 0;
+}
+
+static void
+in_ready(void *arg, short revents)
+{
+	struct peer *p = arg;
+	struct line line;
+	enum input_got got;
+
+	(void)revents;
+	if (input_fill(&p->in) < 0 && !p->in.ended) {
+		if (errno != EAGAIN)
+			fail(p, EXIT_FAILED);
+		return;
+	}
+	while ((got = input_line(&p->in, &line)) != INPUT_NOTHING && got != INPUT_END) {
+		if (hear(p, got, &line) < 0) {
+			cli_warn(name, "%s", strerror(errno));
+			fail(p, EXIT_FAILED);
+			return;
+		}
+	}
+	if (p->in.error)
+		cli_warn(name, "%s: %s", acp_side_name(p->player.them), strerror(p->in.error));
+	if (p->in.ended)
+		close_input(p);
+	settle(p);
+}
+
+static void
+out_ready(void *arg, short revents)
+{
+	struct peer *p = arg;
+
+	if (revents & (POLLERR | POLLNVAL)) {
+		output_fail(&p->out, EPIPE);
+		loop_remove_fd(p->loop, &p->out_watch);
+	}
+	settle(p);
+}
+
+static void
+err_ready(void *arg, short revents)
+{
+	struct peer *p = arg;
+
+	if (revents & (POLLERR | POLLNVAL))
+		output_fail(&p->err, EPIPE);
+	settle(p);
+}
+
+static void
+agent_ended(void *arg, int status)
+{
+	struct peer *p = arg;
+
+	p->ended = true;
+	p->status = status;
+	/* What it started may hold its output open. */
+	be_patient(p, p->options->grace);
+	settle(p);
+}
+
+static void
+out_of_patience(void *arg)
+{
+	struct peer *p = arg;
+
+	if (p->ended || !p->running) {
+		close_input(p);
+		settle(p);
+		return;
+	}
+	if (!p->stopped)
+		cli_warn(name, "the agent did not end within the grace period: sending it SIGTERM");
+	proc_signal(p->child.pid, p->stopped ? SIGKILL : SIGTERM);
+	p->stopped = true;
+	be_patient(p, AFTER_TERM);
+}
+
+static void
+caught(void *arg, int signal)
+{
+	struct peer *p = arg;
+
+	if (++p->signals > 1) {
+		fail(p, 128 + signal);
+		return;
+	}
+	p->player.stopped = true;
+	p->player.left = true;
+	p->leaving = true;
+	settle(p);
+}
+
+/* --- beginning --- */
+
+/* A descriptor of ours in place of a standard one, which /dev/null takes, so that no other file lands there. */
+static int
+claim(int fd)
+{
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 8), null;
+
+	if (own < 0)
+		return -1;
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null >= 0) {
+		dup2(null, fd);
+		close(null);
+	}
+	return own;
+}
+
+/* 0, or the exit status that says why not. */
+static int
+start_agent(struct peer *p, int *in, int *out)
+{
+	struct proc_spec spec = {.argv = p->options->command, .nfds = 2, .death_signal = SIGKILL};
+	enum proc_stage stage = PROC_FORK;
+	int down[2], up[2], error;
+	struct proc_fd fds[2];
+
+	if (proc_pipe(down) < 0 || proc_pipe(up) < 0) {
+		cli_warn(name, "%s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	fds[0] = (struct proc_fd){down[0], STDIN_FILENO};
+	fds[1] = (struct proc_fd){up[1], STDOUT_FILENO};
+	spec.fds = fds;
+	p->child = (struct loop_child){.pid = proc_start(&spec, &stage), .ended = agent_ended, .arg = p};
+	error = errno;
+	close(down[0]);
+	close(up[1]);
+	*in = up[0];
+	*out = down[1];
+	if (p->child.pid > 0) {
+		p->running = true;
+		return 0;
+	}
+	cli_warn(name, "%s: %s", spec.argv[0], strerror(error));
+	if (stage != PROC_EXEC)
+		return EXIT_FAILED;
+	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE;
+}
+
+static int
+open_streams(struct peer *p, int in, int out)
+{
+	int err = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 8);
+
+	p->same = io_same_socket(in, out);
+	if (input_open(&p->in, in, p->options->limit) < 0 || output_open(&p->out, out) < 0 ||
+		output_open(&p->err, err) < 0)
+		return -1;
+	p->in_watch = (struct loop_fd){.fd = p->in.io.fd, .events = POLLIN, .ready = in_ready, .arg = p};
+	p->out_watch = (struct loop_fd){.fd = p->out.io.fd, .ready = out_ready, .arg = p};
+	p->err_watch = (struct loop_fd){.fd = p->err.io.fd, .events = LOOP_PAUSED, .ready = err_ready, .arg = p};
+	p->patience = (struct loop_timer){.expired = out_of_patience, .arg = p};
+	if (loop_add_fd(p->loop, &p->in_watch) < 0 || loop_add_fd(p->loop, &p->out_watch) < 0 ||
+		loop_add_fd(p->loop, &p->err_watch) < 0)
+		return -1;
+	return p->running ? loop_add_child(p->loop, &p->child) : 0;
+}
+
+/* 0, or an exit status. */
+static int
+start(struct peer *p)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, 0};
+	int in, out, status;
+
+	if (script_open(&p->script, p->options->path, p->options->limit, p->options->hop,
+		acp_other_side(p->options->us)) < 0) {
+		cli_warn(name, "%s: %s", p->options->path, strerror(errno));
+		return EXIT_USAGE;
+	}
+	p->loop = loop_new(signals, caught, p);
+	if (!p->loop || player_open(&p->player, &p->script, &p->out, &p->err, p->options->us) < 0)
+		goto fail;
+	if (p->options->command) {
+		status = start_agent(p, &in, &out);
+		if (status)
+			return status;
+	} else {
+		in = claim(STDIN_FILENO);
+		out = claim(STDOUT_FILENO);
+	}
+	if (in >= 0 && out >= 0 && open_streams(p, in, out) == 0)
+		return 0;
+fail:
+	cli_warn(name, "%s", strerror(errno));
+	return EXIT_FAILED;
+}
+
+/* --- the end --- */
+
+static int
+exit_status(struct peer *p)
+{
+	const char *them = acp_side_name(p->player.them);
+	int status = 0;
+
+	if (p->failed)
+		return p->status;
+	player_finish(&p->player);
+	if (p->out.discarded > 0) {
+		cli_warn(name, "the %s stopped reading: %llu bytes did not reach it", them,
+			(unsigned long long)p->out.discarded);
+		p->player.missed = true;
+	}
+	if (p->play == PLAY_EXIT)
+		status = player_exit_status(&p->player);
+	else if (p->running && !p->player.missed && !p->stopped)
+		status = proc_status(p->status);
+	return status ? status : p->player.missed ? EXIT_NEGATIVE : 0;
+}
+
+/* Nothing of the agent is left running: its group lives as long as it is not buried. */
+static void
+end_agent(struct peer *p)
+{
+	if (!p->running)
+		return;
+	proc_signal(p->child.pid, p->ended || p->signals > 1 ? SIGTERM : SIGKILL);
+	loop_bury(p->loop, &p->child);
+}
+
+int
+peer_run(const struct peer_options *options)
+{
+	struct peer p = {.options = options, .play = PLAY_WAITING};
+	int status;
+
+	p.in.io.fd = p.out.io.fd = p.err.io.fd = p.script.fd = -1;
+	status = start(&p);
+	if (status == 0) {
+		settle(&p);
+		if (!p.failed && !(p.done && p.out.n == 0 && p.err.n == 0) && loop_run(p.loop) < 0) {
+			cli_warn(name, "%s", strerror(errno));
+			fail(&p, EXIT_FAILED);
+		}
+		output_flush(&p.out);
+		output_flush(&p.err);
+		status = exit_status(&p);
+	}
+	end_agent(&p);
+	input_close(&p.in);
+	output_close(&p.out);
+	output_close(&p.err);
+	player_close(&p.player);
+	script_close(&p.script);
+	loop_free(p.loop);
+	return status;
+}
