@@ -369,29 +369,24 @@ show_usage(struct cells *c, struct slice v)
 		show_cost(c, cost);
 }
 
-static bool
-show_tokens_of(struct cells *c, struct slice v, const char *path, const char *after)
-{
-	struct slice number = lookup(v, path);
-	char text[16];
-	uint64_t n;
-
-	if (!is(number, JSON_NUMBER) || !json_u64(number, &n))
-		return false;
-	cells_printf(c, "%s %s", people_count(text, n), after);
-	return true;
-}
-
 static void
 show_tokens(struct cells *c, struct slice v)
 {
-	if (!is(v, JSON_OBJECT))
-		return;
-	if (show_tokens_of(c, v, "inputTokens|input_tokens", "in"))
-		cells_ascii(c, ", ");
-	if (show_tokens_of(c, v, "outputTokens|output_tokens", "out"))
-		cells_ascii(c, ", ");
-	show_tokens_of(c, v, "totalTokens|total_tokens", "tokens");
+	static const struct {
+		const char *path, *name;
+	} counts[] = {{"inputTokens|input_tokens", "in"}, {"outputTokens|output_tokens", "out"},
+		{"totalTokens|total_tokens", "tokens"}};
+	unsigned start = c->used;
+	struct slice number;
+	char text[16];
+	uint64_t n;
+	size_t i;
+
+	for (i = 0; is(v, JSON_OBJECT) && i < sizeof(counts) / sizeof(counts[0]); i++) {
+		number = lookup(v, counts[i].path);
+		if (is(number, JSON_NUMBER) && json_u64(number, &n))
+			cells_printf(c, "%s%s %s", c->used > start ? ", " : "", people_count(text, n), counts[i].name);
+	}
 }
 
 static void
