@@ -110,7 +110,7 @@ zeros(uint64_t v)
 	return (v - 0x0101010101010101) & ~v & 0x8080808080808080;
 }
 
-/* Steps over what means nothing in a string, eight bytes at a time. */
+/* Steps over bytes that mean nothing in a string, eight at a time where it can. */
 static const char *
 skip_ordinary(const char *p, const char *end)
 {
@@ -123,6 +123,8 @@ skip_ordinary(const char *p, const char *end)
 		if ((v & each * 0x80) | zeros(v ^ each * '"') | zeros(v ^ each * '\\') | zeros(v & each * 0xe0))
 			break;
 	}
+	while (p < end && *p != '"' && *p != '\\' && (unsigned char)*p >= 0x20 && (unsigned char)*p < 0x80)
+		p++;
 	return p;
 }
 

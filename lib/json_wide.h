@@ -19,10 +19,13 @@
  * ASCII are looked at in the text itself.
  *
  * No errors are told from here: see json_set.h. What nobody writes on one line is also left to json_plain:
- * white space other than blanks between the tokens, and more than 60 containers in each other.
+ * white space other than blanks between the tokens, and more than DEEP containers in each other.
  */
 
-enum { CHUNK = 4096 }; /* bytes boiled down at a time; a place in a chunk fits in 16 bits */
+enum {
+	CHUNK = 4096, /* bytes boiled down at a time; a place in a chunk fits in 16 bits */
+	DEEP = 61,    /* containers in each other that fit in a word, with a bit to spare for one more */
+};
 
 /* The state between two chunks. A carry is 0 or 1, a fill all zeros or all ones. */
 struct wide {
@@ -391,7 +394,7 @@ wide_scan(struct slice text, unsigned depth, const struct json_want *want)
 	s.want_name = *p == '{';
 	s.in_object = -s.want_name;
 	s.open = 2 | s.want_name;
-	s.most = depth < 62 ? (UINT64_C(2) << depth) - 2 : UINT64_MAX >> 1;
+	s.most = (UINT64_C(2) << (depth < DEEP ? depth : DEEP)) - 2;
 	for (c.p = p + 1; c.p < last; c.p += CHUNK)
 		if (!scan_chunk(&s, &c, last))
 			return false;
