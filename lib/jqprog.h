@@ -1,4 +1,8 @@
-/* jqprog: users' jq programs. The only module that knows libjq. */
+/*
+ * jqprog: users' jq programs. The only module that knows libjq (1.6 and newer). A program is read
+ * as jq reads it: `import` and `include` work and ~/.jq is read; `input` finds no more inputs,
+ * `halt` ends the outputs, what `debug` says goes nowhere. libjq rounds numbers beyond 2^53.
+ */
 #ifndef JQPROG_H
 #define JQPROG_H
 
@@ -13,20 +17,21 @@ struct jqprog_var {
 };
 
 /*
- * Compiles a program. names: the variables that jqprog_run will be given each time, in that order
- * (values here are ignored but must be valid JSON or p NULL). NULL where it does not compile; then *why has jq's own
+ * Compiles a program. vars: the variables that jqprog_run will be given each time, in that order
+ * (their values are not looked at here). NULL where it does not compile; then *why has jq's own
  * message with its position (one or more lines, no newline at the end; the caller frees it), or is NULL when out of memory.
  */
 struct jqprog *jqprog_new(const char *program, const struct jqprog_var *vars, size_t nvars, char **why);
 void jqprog_free(struct jqprog *);
 /*
- * Runs it on a JSON text with new values for the variables. Each output is given to fn as compact
- * JSON text (valid for the call); fn returns false to stop. 0; 1 where the program failed (*why: its
- * message, the caller frees it); 2 where the text is too deep for libjq; -1 out of memory.
+ * Runs it on a JSON text (one that json_scan accepts) with new values for the variables (p NULL is
+ * null). Each output is given to fn as compact JSON text (valid for the call), those before a
+ * failure too; fn returns false to stop. 0; 1 where the program failed (*why: its message, the
+ * caller frees it; else *why is NULL); 2 where the text or a value is too deep (or beyond 2 GiB) for libjq.
  */
 int jqprog_run(struct jqprog *, struct slice text, const struct jqprog_var *vars, size_t nvars,
 	bool (*fn)(void *arg, struct slice output), void *arg, char **why);
-/* Is the last output of the program on this text true (neither false nor null nor missing)? The same results: 0 or 1 in *yes. */
+/* Is the last output of the program on this text true (neither false nor null nor missing)? Returns the same; *yes is false unless it is 0. */
 int jqprog_test(struct jqprog *, struct slice text, const struct jqprog_var *vars, size_t nvars, bool *yes, char **why);
 
 #endif

@@ -13,6 +13,9 @@ everywhere(void)
 static const struct json_set json_set_portable = {"portable", everywhere, NULL};
 
 static const struct json_set *const sets[] = {
+#ifdef __x86_64__
+	&json_set_avx512,
+#endif
 	&json_set_portable,
 };
 

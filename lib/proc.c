@@ -254,10 +254,46 @@ proc_signal(pid_t group, int signal)
 		kill(-group, signal);
 }
 
+/* Is that process, a folder in /proc, of the group, and no zombie? */
+static bool
+lives_in_group(const char *process, pid_t group)
+{
+	char path[300], stat[512], *p;
+	long of = 0;
+	char state = 'Z';
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%s/stat", process);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, stat, sizeof(stat) - 1);
+	close(fd);
+	stat[n < 0 ? 0 : n] = '\0';
+	/* PID (NAME) STATE PARENT GROUP; a name may hold anything. */
+	p = strrchr(stat, ')');
+	return p && sscanf(p, ") %c %*d %ld", &state, &of) == 2 && of == group && state != 'Z' &&
+		state != 'X';
+}
+
 bool
 proc_group_lives(pid_t group)
 {
-	return group > 1 && (kill(-group, 0) == 0 || errno == EPERM);
+	struct dirent *entry;
+	bool lives = false;
+	DIR *dir;
+
+	if (group <= 1 || (kill(-group, 0) < 0 && errno != EPERM))
+		return false;
+	dir = opendir("/proc");
+	if (!dir)
+		return true;
+	while (!lives && (entry = readdir(dir)))
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+			lives = lives_in_group(entry->d_name, group);
+	closedir(dir);
+	return lives;
 }
 
 int

@@ -35,7 +35,7 @@ pid_t proc_start(const struct proc_spec *, enum proc_stage *stage);
 
 /* Sends a signal to a child's process group. */
 void proc_signal(pid_t group, int signal);
-/* Is anybody left in the group? A child that has not been reaped yet counts. */
+/* Is anybody left in the group? Zombies do not count: who is to reap an orphan may be in no hurry. */
 bool proc_group_lives(pid_t group);
 /* waitpid's status as a shell counts it: the exit status, or 128+N. */
 int proc_status(int status);

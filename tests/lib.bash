@@ -1,10 +1,47 @@
-# What all bats files share: `load lib` in setup.
+# What the bats files share. In setup: `load lib` and `lib_setup`.
 
-bats_load_library bats-support
-bats_load_library bats-assert
+# The libraries, our programs first in PATH, and an empty folder to be in.
+lib_setup() {
+	bats_load_library bats-support
+	bats_load_library bats-assert
+	TOP=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+	B=$(cd "$TOP" && realpath "${B:-build}")
+	FIXTURES=$TOP/tests/fixtures
+	PATH=$B/bin:$B/helper:$PATH
+	export B FIXTURES PATH
+	mkdir -p "$BATS_TEST_TMPDIR/work"
+	cd "$BATS_TEST_TMPDIR/work" || return
+}
 
-: "${B:=$BATS_TEST_DIRNAME/../build}"
-PATH=$(realpath -m "$B")/bin:$PATH
-export B PATH
-unset PROTO
-fixtures=$BATS_TEST_DIRNAME/fixtures
+# wait_for COMMAND...: until it is true. The bound is there so that a failure is one, not a hang.
+wait_for() {
+	local end=$((SECONDS + 60))
+	until "$@"; do
+		if ((SECONDS > end)); then
+			echo "waited in vain for: $*" >&2
+			return 1
+		fi
+		sleep 0.01
+	done
+}
+
+# marked COMMAND...: it and all that it starts can be found by left_over, wherever they end up.
+marked() {
+	ACP_TEST_MARK=$BATS_TEST_TMPDIR exec "$@"
+}
+
+# The process ids of what `marked` has left.
+left_over() {
+	grep -lzsxF "ACP_TEST_MARK=$BATS_TEST_TMPDIR" /proc/[0-9]*/environ | cut -d/ -f3
+}
+
+nobody_left() {
+	[[ -z $(left_over) ]]
+}
+
+# In teardown: ends what a failed test has left.
+end_left_over() {
+	local pids
+	pids=$(left_over)
+	[[ -z $pids ]] || kill -KILL $pids 2>/dev/null || true
+}

@@ -1,0 +1,173 @@
+#include "report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+enum {
+	LINE_LIMIT = 16 * 1024, /* longer ones come in pieces, a line each */
+	LAST_READS = 64,        /* more than a pipe holds */
+};
+
+static void
+flush(struct report *r)
+{
+	bool waits = output_flush(&r->out) == 1;
+
+	r->watch.events = waits ? POLLOUT : LOOP_PAUSED;
+}
+
+static void
+queue(struct report *r, const char *name, struct slice text)
+{
+	r->line.n = 0;
+	if (r->out.full || buf_add_string(&r->line, name) < 0 || buf_add_string(&r->line, ": ") < 0 ||
+		buf_add_slice(&r->line, text) < 0 || buf_add(&r->line, "\n", 1) < 0 ||
+		output_copy(&r->out, buf_slice(&r->line)) < 0)
+		r->lost++;
+}
+
+static void
+tell_lost(struct report *r)
+{
+	struct buf text = {0};
+
+	if (r->lost == 0 || r->out.full)
+		return;
+	if (buf_printf(&text, "%llu lines of stderr lost", (unsigned long long)r->lost) == 0) {
+		r->lost = 0;
+		queue(r, "acp-conduct", buf_slice(&text));
+	}
+	buf_free(&text);
+}
+
+static void
+writable(void *arg, short revents)
+{
+	struct report *r = arg;
+
+	(void)revents;
+	flush(r);
+	tell_lost(r);
+	flush(r);
+}
+
+int
+report_open(struct report *r, struct loop *loop)
+{
+	int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 8);
+
+	*r = (struct report){.loop = loop};
+	if (fd < 0 || output_open(&r->out, fd) < 0)
+		return -1;
+	r->watch = (struct loop_fd){.fd = r->out.io.fd, .events = LOOP_PAUSED, .ready = writable, .arg = r};
+	return loop_add_fd(loop, &r->watch);
+}
+
+void
+report_close(struct report *r, uint64_t patience_us)
+{
+	uint64_t end = loop_clock() + patience_us, now;
+	struct pollfd p = {.fd = r->out.io.fd, .events = POLLOUT};
+
+	loop_remove_fd(r->loop, &r->watch);
+	while (output_flush(&r->out) == 1 && (now = loop_clock()) < end) {
+		poll(&p, 1, (int)((end - now) / 1000) + 1);
+		tell_lost(r);
+	}
+	tell_lost(r);
+	output_flush(&r->out);
+	output_close(&r->out);
+	buf_free(&r->line);
+}
+
+void
+report_say(struct report *r, const char *format, ...)
+{
+	struct buf text = {0};
+	va_list args;
+
+	va_start(args, format);
+	if (buf_vprintf(&text, format, args) == 0)
+		queue(r, "acp-conduct", buf_slice(&text));
+	va_end(args);
+	buf_free(&text);
+	flush(r);
+}
+
+/* Hands on the lines that have been read. */
+static void
+hand_on(struct report_source *s)
+{
+	struct line line;
+	enum input_got got;
+	struct slice text;
+
+	for (;;) {
+		got = input_line(&s->in, &line);
+		if (got == INPUT_NOTHING || got == INPUT_END)
+			break;
+		text = line.text;
+		if (got == INPUT_PIECE && text.n > 0 && text.p[text.n - 1] == '\n')
+			text.n--;
+		/* The last piece of a long line may be its newline alone. */
+		if (got != INPUT_PIECE || text.n > 0)
+			queue(s->report, s->name, text);
+	}
+	flush(s->report);
+}
+
+/* Reads once; false when nothing more is to be had now. */
+static bool
+read_on(struct report_source *s)
+{
+	ssize_t r = input_fill(&s->in);
+
+	if (r < 0 && (errno == EAGAIN || errno == ENOMEM) && !s->in.ended)
+		return false;
+	hand_on(s);
+	return r > 0;
+}
+
+static void
+readable(void *arg, short revents)
+{
+	struct report_source *s = arg;
+
+	(void)revents;
+	read_on(s);
+	if (s->in.ended) {
+		s->open = false;
+		loop_remove_fd(s->report->loop, &s->watch);
+		input_close(&s->in);
+	}
+}
+
+int
+report_listen(struct report_source *s, struct report *r, const char *name, int fd)
+{
+	*s = (struct report_source){.report = r, .name = name};
+	if (input_open(&s->in, fd, LINE_LIMIT) < 0)
+		return -1;
+	s->open = true;
+	s->watch = (struct loop_fd){.fd = s->in.io.fd, .events = POLLIN, .ready = readable, .arg = s};
+	return loop_add_fd(r->loop, &s->watch);
+}
+
+void
+report_hang_up(struct report_source *s)
+{
+	int i;
+
+	if (!s->open)
+		return;
+	for (i = 0; i < LAST_READS && read_on(s); i++)
+		;
+	/* Somebody out of reach may hold the pipe: what he has said so far is all that we pass on. */
+	s->in.ended = true;
+	hand_on(s);
+	s->open = false;
+	loop_remove_fd(s->report->loop, &s->watch);
+	input_close(&s->in);
+}
