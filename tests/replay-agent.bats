@@ -6,7 +6,7 @@ bats_require_minimum_version 1.5.0
 setup() {
 	load lib
 	load replay
-	cd "$BATS_TEST_TMPDIR"
+	lib_setup
 }
 
 @test "answers carry the client's own ids, byte for byte" {

@@ -6,11 +6,11 @@ bats_require_minimum_version 1.5.0
 setup() {
 	load lib
 	load replay
-	cd "$BATS_TEST_TMPDIR"
+	lib_setup
 }
 
 @test "recorded session ids are replaced by those of the live agent" {
-	f=$fixtures/two-sessions-and-cancel.jsonl
+	f=$FIXTURES/two-sessions-and-cancel.jsonl
 	sed -e 's/2e3de134-cff4-41b9-b7a3-7f022cbccc98/first/g' -e 's/d33d1350-128d-4f8e-a865-e2f53c59d0ae/the other \\\\\\"one\\\\\\"/g' "$f" >live.jsonl
 	run acp-replay --as client "$f" -- sh -c 'tee down | acp-replay live.jsonl | tee up'
 	assert_success

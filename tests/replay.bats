@@ -6,7 +6,7 @@ bats_require_minimum_version 1.5.0
 setup() {
 	load lib
 	load replay
-	cd "$BATS_TEST_TMPDIR"
+	lib_setup
 }
 
 # against_itself FIXTURE: its client's side plays with its agent's.
@@ -18,23 +18,23 @@ against_itself() {
 }
 
 @test "a session with a tool call plays against itself, byte for byte" {
-	against_itself "$fixtures/bash-tool.jsonl"
+	against_itself "$FIXTURES/bash-tool.jsonl"
 }
 
 @test "four turns play against themselves, byte for byte" {
-	against_itself "$fixtures/four-turns-per-model-usage.jsonl"
+	against_itself "$FIXTURES/four-turns-per-model-usage.jsonl"
 }
 
 @test "two sessions at once and a cancelled turn play against themselves, byte for byte" {
-	against_itself "$fixtures/two-sessions-and-cancel.jsonl"
+	against_itself "$FIXTURES/two-sessions-and-cancel.jsonl"
 }
 
 @test "a session with a permission request plays against itself, byte for byte" {
-	against_itself "$fixtures/write-with-permission.jsonl"
+	against_itself "$FIXTURES/write-with-permission.jsonl"
 }
 
 @test "the same in a ring of pipes, the client on its own stdin and stdout" {
-	for fixture in "$fixtures"/*.jsonl; do
+	for fixture in "$FIXTURES"/*.jsonl; do
 		rm -f ring
 		mkfifo ring
 		acp-replay --as client "$fixture" <ring | tee down | acp-replay "$fixture" 2>err | tee up >ring
@@ -45,15 +45,37 @@ against_itself() {
 
 @test "the same over a socket, both ways on one" {
 	command -v socat >/dev/null || skip 'socat is not installed'
-	f=$fixtures/write-with-permission.jsonl
+	f=$FIXTURES/write-with-permission.jsonl
 	run --separate-stderr socat EXEC:"acp-replay --as client '$f'" SYSTEM:"tee down | acp-replay '$f' | tee up"
 	assert_success
 	sent client "$f" | cmp - down
 	sent agent "$f" | cmp - up
 }
 
+@test "a named pipe whose writer has left before the start is read to its end" {
+	a_session
+	head -n 2 s.rec >short.rec
+	mkfifo to
+	exec 7<>to 8<to
+	echo '{"id":1,"method":"initialize"}' >&7
+	exec 7>&-
+	run acp-replay short.rec <&8
+	assert_success
+	assert_output '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
+}
+
+@test "the demo: both sides of a recording with a chain between them" {
+	run --separate-stderr "$TOP/scripts/demo"
+	assert_success
+	assert_line '4 messages of the client, 573 bytes: as they were sent.'
+	assert_line '37 messages of the agent, 9748 bytes: as they were sent.'
+	assert_line --partial 'session/request_permission'
+	assert_line --partial 'end_turn'
+	assert_equal "$stderr" ''
+}
+
 @test "stderr of the agent goes to stderr, in an agent's place only" {
-	f=$fixtures/four-turns-per-model-usage.jsonl
+	f=$FIXTURES/four-turns-per-model-usage.jsonl
 	sent client "$f" >client
 	run --separate-stderr acp-replay "$f" <client
 	assert_success
