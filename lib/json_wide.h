@@ -2,12 +2,14 @@
  * json_wide: the scan with wide instructions. Every set of them includes it once, after it has defined
  *	TARGET                         the attribute that lets a function use the set
  *	struct piece                   64 bytes of text
- *	load(p), load_tail(p, n)       a block; one of n < 64 bytes, with blanks behind them
- *	mark(block, &marks)            what the bytes of a block are
- *	pack(block, p, bits, base, place, token)
- *	                               for each bit: its number plus base, to place, and its byte, to
- *	                               token; may write up to 64 more of either than there are
+ *	load(p)                        such a piece
+ *	mark(piece, &marks)            what its bytes are
  *	sort(token, &kinds)            what 64 tokens are
+ * and, unless PACK_ONE_BY_ONE, PREFIX_XOR_BY_SHIFTS are defined,
+ *	load_tail(p, n)                a piece of n < 64 bytes, with blanks behind them
+ *	pack(piece, bits, base, place, token)
+ *	                               for each bit its number plus base, to place, and its byte, to
+ *	                               token; may write up to 64 too many of either
  *	prefix_xor(bits)               bit i of the result is the parity of bits 0 to i
  *
  * First the text is boiled down to its tokens, a byte for each: brackets, commas and colons as they
@@ -16,11 +18,14 @@
  * word shifted by one. Only the brackets are walked one by one. Numbers, names, escapes and what is not
  * ASCII are looked at in the text itself.
  *
- * No errors are told from here: see json_set.h. Text with white space other than blanks between its
- * tokens is also left to json_plain; nobody writes that on one line.
+ * No errors are told from here: see json_set.h. What nobody writes on one line is also left to json_plain:
+ * white space other than blanks between the tokens, and more than DEEP containers in each other.
  */
 
-enum { CHUNK = 4096 }; /* bytes boiled down at a time; a place in a chunk fits in 16 bits */
+enum {
+	CHUNK = 4096, /* bytes boiled down at a time; a place in a chunk fits in 16 bits */
+	DEEP = 61,    /* containers in each other that fit in a word, with a bit to spare for one more */
+};
 
 /* The state between two chunks. A carry is 0 or 1, a fill all zeros or all ones. */
 struct wide {
@@ -40,8 +45,11 @@ struct wide {
 	const char *before;    /* the last token of the chunks before */
 	const char *checked;   /* up to here the text is UTF-8 */
 	size_t next;           /* the key to be tried first */
-	unsigned depth, most;
-	unsigned char bracket[JSON_DEPTH_MOST + 2]; /* what opened the container at this depth */
+	/*
+	 * The open containers, the innermost in bit 0: is it an object? A 1 stands above the outermost, so
+	 * this is a number from 2 on, and less than 2 + most at a depth that is allowed.
+	 */
+	uint64_t open, most;
 };
 
 struct chunk {
@@ -50,9 +58,52 @@ struct chunk {
 	uint64_t any_escaped, any_strange;
 	uint64_t escaped[CHUNK / 64]; /* what a backslash escapes */
 	uint64_t strange[CHUNK / 64]; /* what is not ASCII, or a control character */
-	uint16_t place[CHUNK + 64];
-	char token[CHUNK + 64];
+	_Alignas(64) uint16_t place[CHUNK + 64];
+	_Alignas(64) char token[CHUNK + 64];
 };
+
+#ifdef PACK_ONE_BY_ONE
+
+TARGET INLINE struct piece
+load_tail(const char *p, size_t n)
+{
+	char copy[64];
+
+	memset(copy, ' ', sizeof(copy));
+	memcpy(copy, p, n);
+	return load(copy);
+}
+
+/* Eight at a time, so that a processor need not guess how many there are. */
+TARGET INLINE void
+pack(const struct piece *piece, uint64_t left, unsigned base, uint16_t *place, char *token)
+{
+	char bytes[64];
+	unsigned n;
+
+	memcpy(bytes, piece, sizeof(bytes));
+	while (left) {
+		for (int i = 0; i < 8; i++, left &= left - 1) {
+			n = (unsigned)__builtin_ctzll(left | UINT64_C(1) << 63);
+			*place++ = (uint16_t)(base + n);
+			*token++ = bytes[n];
+		}
+	}
+}
+
+#endif
+
+#ifdef PREFIX_XOR_BY_SHIFTS
+
+TARGET INLINE uint64_t
+prefix_xor(uint64_t word)
+{
+	for (int n = 1; n < 64; n *= 2)
+		word ^= word << n;
+	return word;
+}
+
+#endif
 
 /* The bytes that a backslash escapes. */
 TARGET INLINE uint64_t
@@ -81,12 +132,12 @@ find_tokens(struct wide *s, struct chunk *c, const char *last)
 	uint64_t escaped, quote, in, scalar, tokens, any_escaped = 0, any_strange = 0;
 	size_t i, n = 0;
 	const char *p = c->p;
-	struct piece block;
+	struct piece piece;
 	struct json_marks m;
 
 	for (i = 0; i < CHUNK / 64 && p < last; i++, p += 64) {
-		block = last - p >= 64 ? load(p) : load_tail(p, (size_t)(last - p));
-		mark(&block, &m);
+		piece = last - p >= 64 ? load(p) : load_tail(p, (size_t)(last - p));
+		mark(&piece, &m);
 		escaped = find_escaped(m.backslash, &escape);
 		quote = m.quote & ~escaped;
 		in = prefix_xor(quote) ^ in_string;
@@ -94,7 +145,7 @@ find_tokens(struct wide *s, struct chunk *c, const char *last)
 		scalar = ~(in | quote | m.between);
 		tokens = (quote & in) | (m.between & ~m.blank & ~in) | (scalar & ~(scalar << 1 | in_scalar));
 		in_scalar = scalar >> 63;
-		pack(&block, p, tokens, (unsigned)i * 64, c->place + n, c->token + n);
+		pack(&piece, tokens, (unsigned)i * 64, c->place + n, c->token + n);
 		n += (size_t)__builtin_popcountll(tokens);
 		c->escaped[i] = escaped;
 		c->strange[i] = m.strange;
@@ -173,28 +224,29 @@ scalar_is_right(const char *p, const char *end)
  * objects turn into arrays or back, and where containers in the outermost one open and close.
  */
 TARGET INLINE bool
-nest(struct wide *s, const char *token, uint64_t brackets, uint64_t *turns, uint64_t *edges)
+nest(struct wide *s, const struct json_kinds *k, uint64_t *turns, uint64_t *edges)
 {
-	unsigned char *bracket = s->bracket;
-	unsigned depth = s->depth, most = s->most, wrong = 0, b, outer;
+	uint64_t open = s->open, wrong = 0, bit, outer, inner;
+	unsigned brace, closes;
 
 	*turns = *edges = 0;
-	for (; brackets; brackets &= brackets - 1) {
-		/* Bit 2 of a bracket tells "}]" from "{[", and bit 5 "{}" from "[]". */
-		b = (unsigned char)token[__builtin_ctzll(brackets)];
-		outer = depth - (b >> 2 & 1);
-		if (outer - 1 >= most - 1)
+	for (uint64_t left = k->open | k->close; left; left ^= bit) {
+		bit = left & -left;
+		closes = (k->close & bit) != 0;
+		brace = (k->brace & bit) != 0;
+		inner = open << 1 | brace;
+		outer = closes ? open >> 1 : open;
+		wrong |= (open ^ brace) & closes;
+		if ((outer ^ brace) & 1)
+			*turns |= bit;
+		if (outer <= 3)
+			*edges |= bit;
+		open = closes ? open >> 1 : inner;
+		if (open - 2 >= s->most)
 			return false;
-		wrong |= (bracket[outer + 1] ^ b) & b << 3;
-		bracket[outer + 1] = (unsigned char)b;
-		if ((bracket[outer] ^ b) & 0x20)
-			*turns |= brackets & -brackets;
-		if (outer == 1)
-			*edges |= brackets & -brackets;
-		depth = outer + (b >> 1 & 1);
 	}
-	s->depth = depth;
-	return !(wrong & 0x20);
+	s->open = open;
+	return !wrong;
 }
 
 /*
@@ -239,6 +291,8 @@ take_members(struct wide *s, const struct chunk *c, size_t from, uint64_t colons
 	const char *colon, *stop, *name;
 	size_t at;
 
+	if (s->want->n == 0)
+		return true;
 	for (; colons; colons &= colons - 1) {
 		at = from + (size_t)__builtin_ctzll(colons);
 		colon = stop = c->p + c->place[at];
@@ -277,7 +331,7 @@ tokens_are_right(struct wide *s, const struct chunk *c, size_t from, unsigned n)
 	for (; scalar; scalar &= scalar - 1)
 		if (!scalar_is_right(c->p + c->place[from + (size_t)__builtin_ctzll(scalar)], s->end))
 			return false;
-	if (!nest(s, c->token + from, k.open | k.close, &inside, &top))
+	if (!nest(s, &k, &inside, &top))
 		return false;
 	inside = prefix_xor(inside) ^ s->in_object;
 	s->in_object = -(inside >> 63);
@@ -302,7 +356,7 @@ tokens_are_right(struct wide *s, const struct chunk *c, size_t from, unsigned n)
 	wrong |= colons ^ k.colon;
 	if (wrong & valid)
 		return false;
-	return s->bracket[1] != '{' || take_members(s, c, from, k.colon & top & valid);
+	return take_members(s, c, from, k.colon & top & valid);
 }
 
 TARGET INLINE bool
@@ -334,22 +388,18 @@ wide_scan(struct slice text, unsigned depth, const struct json_want *want)
 	if (last - p < 2 || depth == 0 || !((*p == '{' && last[-1] == '}') || (*p == '[' && last[-1] == ']')))
 		return false;
 	last--;
-	memset(&s, 0, offsetof(struct wide, bracket));
-	s.end = end;
-	s.want = want;
-	s.on_top = want->n > 0 ? ~UINT64_C(0) : 0;
+	s = (struct wide){.end = end, .want = want, .member = -1};
+	s.on_top = ~UINT64_C(0);
 	s.after_open = s.want_value = 1;
 	s.want_name = *p == '{';
 	s.in_object = -s.want_name;
-	s.bracket[1] = (unsigned char)*p;
-	s.depth = 1;
-	s.most = depth;
-	s.member = -1;
+	s.open = 2 | s.want_name;
+	s.most = (UINT64_C(2) << (depth < DEEP ? depth : DEEP)) - 2;
 	for (c.p = p + 1; c.p < last; c.p += CHUNK)
 		if (!scan_chunk(&s, &c, last))
 			return false;
 	/* The last bracket is where a value could be only if the container is empty. */
-	if (s.in_string || s.want_colon || s.depth != 1 || s.want_value != s.after_open)
+	if (s.in_string || s.want_colon || s.open > 3 || s.want_value != s.after_open)
 		return false;
 	if (s.member >= 0) {
 		for (end = last; end[-1] == ' '; end--)

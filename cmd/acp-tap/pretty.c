@@ -47,6 +47,7 @@ struct row {
 	uint64_t count;           /* in place of an id, of a run: how many */
 	struct slice method;      /* a JSON string, or plain text */
 	enum style method_style;
+	bool sized;
 	uint64_t size;
 	const struct session *session;
 	enum turn turn;
@@ -243,7 +244,7 @@ begin_line(struct pretty *p, struct cells *c, struct buf *to, const struct row *
 	put_arrow(c, r->from);
 	put_kind(c, r, l);
 	put_method(c, r, l->method);
-	cells_right(c, l->size, STYLE_DIM, people_bytes(text, r->size));
+	cells_right(c, l->size, STYLE_DIM, r->sized ? people_bytes(text, r->size) : "");
 	put_session(c, r, l->session);
 	cells_open(c, width > c->used ? width - c->used : 0);
 	p->begun = true;
@@ -324,7 +325,7 @@ row_of(const struct pretty *p, const struct seen *s, bool timed, bool first)
 {
 	struct slice kind = msg_update_kind(&s->msg);
 	struct row r = {.t = s->t, .timed = timed, .from = s->from, .id = s->msg.id,
-		.size = s->batch ? s->msg.text.n : s->line.n, .session = p->session, .turn = p->turn};
+		.sized = true, .size = s->batch ? s->msg.text.n : s->line.n, .session = p->session, .turn = p->turn};
 
 	name_kind(&r, &s->msg);
 	r.method = kind.p ? kind : seen_method(s);
@@ -414,7 +415,8 @@ put_event(struct writer *w, struct buf *to, const struct event *e)
 	} events[] = {{RECORD_NOISE, "noise", STYLE_YELLOW}, {RECORD_STDERR, "stderr", STYLE_DIM},
 		{RECORD_EXIT, "exit", STYLE_BOLD}, {RECORD_EOF, "eof", STYLE_DIM}, {RECORD_LOST, "lost", STYLE_RED}};
 	struct pretty *p = w->pretty;
-	struct row r = {.t = e->t, .timed = w->timed, .from = e->from, .kind = "", .size = e->size};
+	struct row r = {.t = e->t, .timed = w->timed, .from = e->from, .kind = "", .size = e->size,
+		.sized = e->kind == RECORD_NOISE || e->kind == RECORD_STDERR};
 	struct cells c;
 	size_t i = 0;
 

@@ -263,7 +263,7 @@ find(const struct round *r, const char *what)
 static void
 kill_one(struct round *r, unsigned which)
 {
-	static const char *const names[] = {"/0.rec", "/1.rec", "/2.rec", "chaos agent", "conductor"};
+	static const char *const names[] = {"/0.rec", "/1.rec", "/2.rec", "/agent.log", "conductor"};
 	pid_t pid;
 
 	r->victim = names[which % 5];
@@ -271,8 +271,8 @@ kill_one(struct round *r, unsigned which)
 	r->conductor = which % 5 == 4;
 	r->killed_agent = which % 5 == 3;
 	pid = r->conductor ? r->conduct : find(r, r->victim);
-	if (pid > 0)
-		kill(pid, SIGKILL);
+	if (pid <= 0 || kill(pid, SIGKILL) < 0)
+		fail(r->victim);
 }
 
 /* Bounded: the guardian takes up to two seconds. */
