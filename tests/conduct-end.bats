@@ -283,6 +283,7 @@ said() {
 		start --grace 1000s -f "trap '' TERM; echo up; while :; do sleep 1; done" -- sh -c 'trap "exit 9" TERM; while :; do sleep 0.01; done'
 		wait_for grep -q up got
 		kill -TERM "$conduct"
+		wait_for grep -q '^ShdPnd:.0*$' "/proc/$conduct/status" # pending ones come in the order of their numbers
 		kill -"${signal%:*}" "$conduct"
 		ends "${signal#*:}"
 		client_leaves

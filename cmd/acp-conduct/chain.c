@@ -13,23 +13,19 @@
 struct component *
 chain_agent(struct chain *ch)
 {
-	return &ch->components[ch->n - 1];
+	return ch->has_agent ? &ch->components[ch->n - 1] : NULL;
 }
 
 struct link *
 chain_client(struct chain *ch, enum lane lane)
 {
-	size_t i;
-
-	for (i = 0; ch->links[i].lane != lane; i++)
-		;
-	return &ch->links[i];
+	return ch->client[lane];
 }
 
 const char *
 chain_kind(enum kind kind)
 {
-	static const char *const names[] = {"filter", "down filter", "up filter", "agent"};
+	static const char *const names[] = {"filter", "down filter", "up filter", "proxy", "agent"};
 
 	return names[kind];
 }
@@ -158,6 +154,8 @@ add_link(struct chain *ch, enum lane lane, struct component *near, struct compon
 	*l = (struct link){.chain = ch, .lane = lane, .rd = -1, .wr = -1};
 	l->writer = lane == LANE_DOWN ? near : far;
 	l->reader = lane == LANE_DOWN ? far : near;
+	if (!near)
+		ch->client[lane] = l;
 	if (l->writer)
 		l->writer->out[lane] = l;
 	if (l->reader)
@@ -178,6 +176,19 @@ add_link(struct chain *ch, enum lane lane, struct component *near, struct compon
 }
 
 int
+chain_name(struct chain *ch)
+{
+	size_t i;
+
+	for (i = 0; i < ch->n; i++) {
+		ch->components[i].chain = ch;
+		if (name_component(ch, &ch->components[i]) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int
 chain_join(struct chain *ch)
 {
 	struct component *near, *c;
@@ -188,11 +199,6 @@ chain_join(struct chain *ch)
 	ch->links = calloc(ch->n * LANES, sizeof(*ch->links));
 	if (!ch->links)
 		return -1;
-	for (i = 0; i < ch->n; i++) {
-		ch->components[i].chain = ch;
-		if (name_component(ch, &ch->components[i]) < 0)
-			return -1;
-	}
 	for (lane = LANE_DOWN; lane < LANES; lane++) {
 		near = NULL;
 		for (i = 0; i < ch->n; i++) {
@@ -263,19 +269,58 @@ start(struct chain *ch, struct component *c)
 }
 
 int
-chain_start(struct chain *ch)
+chain_start_one(struct chain *ch, struct component *c)
 {
-	struct link *typed = chain_client(ch, LANE_DOWN);
+	return start(ch, c);
+}
+
+int
+chain_start_rest(struct chain *ch, struct component **bad)
+{
 	size_t i;
 	int status;
 
 	for (i = ch->n; i-- > 0;) {
+		if (ch->components[i].life != LIFE_NONE)
+			continue;
 		status = start(ch, &ch->components[i]);
-		if (status)
+		if (status) {
+			*bad = &ch->components[i];
 			return status;
+		}
 	}
-	if (typed->wr < 0)
+	/* The end of their output is an end of file. */
+	for (i = 0; ch->route && i < ch->n; i++)
+		if (ch->components[i].kind >= KIND_PROXY)
+			chain_close(&ch->components[i].out[LANE_UP]->wr);
+	return 0;
+}
+
+/* The filters that have the client's descriptors cannot wait until somebody has read its first message. */
+static int
+start_leading(struct chain *ch)
+{
+	size_t i = 0;
+	int status = 0;
+
+	if (!ch->client[LANE_DOWN] && !ch->client[LANE_UP])
 		return 0;
+	while (i < ch->n && ch->components[i].kind < KIND_PROXY)
+		i++;
+	while (status == 0 && i-- > 0)
+		status = start(ch, &ch->components[i]);
+	return status;
+}
+
+int
+chain_start(struct chain *ch)
+{
+	struct link *typed = chain_client(ch, LANE_DOWN);
+	struct component *bad;
+	int status = ch->route ? start_leading(ch) : chain_start_rest(ch, &bad);
+
+	if (status || !typed || typed->wr < 0)
+		return status;
 	if (terminal_open(&ch->terminal, ch->loop, typed->wr) < 0) {
 		report_say(&ch->report, "standard input: %s", strerror(errno));
 		status = EXIT_FAILED;
@@ -292,6 +337,8 @@ chain_free(struct chain *ch)
 	for (i = 0; i < ch->n; i++) {
 		free(ch->components[i].name);
 		free(ch->components[i].words);
+		free(ch->components[i].deaths);
+		report_source_free(&ch->components[i].errors);
 	}
 	free(ch->components);
 	free(ch->links);

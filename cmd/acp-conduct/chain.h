@@ -20,11 +20,17 @@ enum kind {
 	KIND_FILTER, /* both lanes: 0 and 1 face the client, 6 and 7 the agent */
 	KIND_DOWN,   /* one lane, from 0 to 1 */
 	KIND_UP,
+	KIND_PROXY,  /* the proxy-chain protocol on 0 and 1 */
 	KIND_AGENT,  /* the end of both lanes */
 };
 
+/* What becomes of a chain when a component dies. */
+enum on_crash { CRASH_RESTART, CRASH_BYPASS, CRASH_FAIL };
+
 struct chain;
 struct component;
+struct port;
+struct route;
 
 /* One lane between two neighbours. */
 struct link {
@@ -56,13 +62,25 @@ struct component {
 	struct report_source errors;
 	int sent;           /* the last signal that ended our patience with it; 0: none */
 	bool told;          /* it was asked to end */
+
+	/* Of a routed chain. */
+	struct port *port;  /* where its messages come out, of a proxy and of the agent */
+	enum on_crash on_crash;
+	uint64_t *deaths;   /* when it died, in the window that counts, us */
+	size_t ndeaths;
+	struct loop_timer mending; /* until it has initialized again */
 };
 
 struct chain {
 	struct component *components; /* from client to agent, the agent last */
 	size_t n;
-	struct link *links;           /* those of the client first in each lane */
+	struct link *links;
 	size_t nlinks;
+	struct link *client[LANES];   /* the client's own descriptors, where a component has them */
+	bool has_agent;               /* else conduct is a proxy */
+	struct route *route;          /* NULL: all is wired directly */
+	size_t restarts;              /* so often may a component die in ... */
+	uint64_t window;              /* ... this time, us */
 	struct loop *loop;
 	struct report report;
 	struct terminal terminal;
@@ -83,8 +101,14 @@ struct chain {
 /* Adds a component behind those that are there: a CMD, or an argv that is borrowed. 0, or -1 with errno (EINVAL: no words). */
 int chain_add_command(struct chain *, enum kind, const char *command);
 int chain_add_argv(struct chain *, enum kind, char *const *argv);
-/* Names the components and makes the links between them. 0, or -1 with errno. */
+/* Names the components. 0, or -1 with errno. */
+int chain_name(struct chain *);
+/* Makes the links between them, where all is wired directly. 0, or -1 with errno. */
 int chain_join(struct chain *);
+/* Starts those that do not run yet, the agent first. 0, or the exit status, and which it was where it is known. */
+int chain_start_rest(struct chain *, struct component **bad);
+/* Starts one. 0, or the exit status, after a line that says why. */
+int chain_start_one(struct chain *, struct component *);
 /*
  * Starts all components, the agent first and the reader of the client's messages last, so that
  * none is read before all run. 0, or the exit status, after a line that says which did not start.
@@ -92,8 +116,9 @@ int chain_join(struct chain *);
 int chain_start(struct chain *);
 void chain_free(struct chain *);
 
+/* NULL: there is none. */
 struct component *chain_agent(struct chain *);
-/* The link from the client, or to it. */
+/* The link from the client, or to it; NULL where conduct itself reads and writes there. */
 struct link *chain_client(struct chain *, enum lane);
 /* Lets go of a copy. The numbers 0 and 1 stay taken, so that no other file lands there. */
 void chain_close(int *copy);

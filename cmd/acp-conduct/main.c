@@ -7,36 +7,50 @@
 #include <string.h>
 
 #include "lib/cli.h"
+#include "look.h"
 #include "supervise.h"
+#include "wire.h"
 
 static const char name[] = "acp-conduct";
 
 static const char usage[] =
-	"usage: acp-conduct [-f FILTER | -u FILTER | -d FILTER]... [--grace T] [-v]\n"
-	"                   [--] AGENT [ARG...]\n"
-	"Starts filters and an agent, joins them by pipes, and stays out of the data's\n"
-	"way. The client is on stdin and stdout; the filters stand between it and the\n"
-	"agent, from left to right.\n"
+	"usage: acp-conduct [OPTION]... [-p PROXY | -f FILTER | -d FILTER | -u FILTER]...\n"
+	"                   [--] [AGENT [ARG...]]\n"
+	"       acp-conduct [OPTION]... agent PROXY... AGENT | proxy PROXY...\n"
+	"Starts a chain of components and joins them; the client is on stdin and stdout,\n"
+	"the others stand from left to right. Without an agent it is itself a proxy.\n"
 	"\n"
-	"  -f, --filter CMD  a filter for both lanes: its descriptors 0 and 1 face the\n"
-	"                    client, 6 and 7 the agent\n"
-	"  -d, --down CMD    a filter from 0 to 1, in the lane from client to agent only\n"
-	"  -u, --up CMD      the same in the lane from agent to client\n"
-	"      --grace T     what does not end by itself gets this long (default 5s)\n"
-	"  -v, --verbose     a line for each component when it starts and when it ends\n"
+	"  -f, --filter CMD    a filter: 0 and 1 face the client, 6 and 7 the agent\n"
+	"  -d, --down CMD      a filter from 0 to 1, in the lane from client to agent\n"
+	"  -u, --up CMD        the same in the lane from agent to client\n"
+	"  -p, --proxy CMD     a proxy: it speaks the proxy-chain protocol on 0 and 1\n"
+	"      --on-crash HOW  proxies that follow and die: restart (default), fail, or\n"
+	"                      bypass (one that dies often no longer denies anything)\n"
+	"      --restarts N/T  so often in this time (3/1m)\n"
+	"      --init-timeout T  initialization may take this long (30s)\n"
+	"      --dialect plain|underscore  of all proxies; else it is found out\n"
+	"      --trace FILE    the messages of all hops, for the Rust trace viewer\n"
+	"      --record FILE   the same as a recording, acp-recording(5)\n"
+	"      --grace T       what does not end by itself gets this long (5s)\n"
+	"  -v, --verbose       a line for each component when it starts and when it ends\n"
 	"  -h, --help\n"
 	"  -V, --version\n"
 	"\n"
-	"A CMD is split into words; one that needs a shell is run by /bin/sh.\n"
-	"\n"
-	"  acp-conduct -f 'acp-tap -o session.rec' -- my-agent --acp\n";
+	"  acp-conduct -p my-proxy -f 'acp-tap -o session.rec' -- my-agent --acp\n";
 
-enum { OPTION_GRACE = 256 };
+enum { OPTION_GRACE = 256, OPTION_CRASH, OPTION_RESTARTS, OPTION_INIT, OPTION_DIALECT, OPTION_TRACE, OPTION_RECORD };
 
 static const struct option options[] = {
 	{"filter", required_argument, NULL, 'f'},
 	{"down", required_argument, NULL, 'd'},
 	{"up", required_argument, NULL, 'u'},
+	{"proxy", required_argument, NULL, 'p'},
+	{"on-crash", required_argument, NULL, OPTION_CRASH},
+	{"restarts", required_argument, NULL, OPTION_RESTARTS},
+	{"init-timeout", required_argument, NULL, OPTION_INIT},
+	{"dialect", required_argument, NULL, OPTION_DIALECT},
+	{"trace", required_argument, NULL, OPTION_TRACE},
+	{"record", required_argument, NULL, OPTION_RECORD},
 	{"grace", required_argument, NULL, OPTION_GRACE},
 	{"verbose", no_argument, NULL, 'v'},
 	{"help", no_argument, NULL, 'h'},
@@ -44,38 +58,148 @@ static const struct option options[] = {
 	{NULL, 0, NULL, 0},
 };
 
+/* What is said on the command line and is not yet a chain. */
+struct setup {
+	struct chain *chain;
+	struct route *route;
+	enum on_crash on_crash;
+	const char *trace, *record;
+};
+
 static void
-add_filter(struct chain *ch, enum kind kind, const char *command)
+add_component(struct setup *s, enum kind kind, const char *command)
 {
-	if (chain_add_command(ch, kind, command) == 0)
+	struct chain *ch = s->chain;
+
+	if (chain_add_command(ch, kind, command) == 0) {
+		ch->components[ch->n - 1].on_crash = s->on_crash;
 		return;
+	}
 	if (errno == EINVAL)
-		cli_die(EXIT_USAGE, name, "an empty command for a filter");
+		cli_die(EXIT_USAGE, name, "an empty command for a %s", kind == KIND_PROXY ? "proxy" : kind == KIND_AGENT ? "agent" : "filter");
 	cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 }
 
 static void
-read_options(struct chain *ch, int argc, char **argv)
+read_restarts(struct chain *ch, const char *text)
+{
+	const char *slash = strchr(text, '/');
+	char *end;
+	unsigned long n;
+
+	errno = 0;
+	n = strtoul(text, &end, 10);
+	if (!slash || end != slash || end == text || text[0] < '0' || text[0] > '9' || errno || n > 1000 ||
+		cli_duration(slash + 1, &ch->window) < 0)
+		cli_die(EXIT_USAGE, name, "--restarts %s: not a number (at most 1000) and a duration: 3/1m", text);
+	ch->restarts = n;
+}
+
+static void
+read_word(struct setup *s, int option, const char *word)
+{
+	static const char *const crashes[] = {"restart", "bypass", "fail"}, *const dialects[] = {"plain", "underscore"};
+	size_t i;
+
+	if (option == OPTION_CRASH) {
+		for (i = 0; i < 3; i++) {
+			if (strcmp(word, crashes[i]) == 0) {
+				s->on_crash = (enum on_crash)i;
+				return;
+			}
+		}
+		cli_die(EXIT_USAGE, name, "--on-crash %s: not one of restart, bypass, fail", word);
+	}
+	for (i = 0; i < 2; i++) {
+		if (strcmp(word, dialects[i]) == 0) {
+			s->route->dialect = (enum acp_dialect)i;
+			s->route->fixed = true;
+			return;
+		}
+	}
+	cli_die(EXIT_USAGE, name, "--dialect %s: not one of plain, underscore", word);
+}
+
+static void
+read_duration(const char *option, const char *text, uint64_t *us)
+{
+	if (cli_duration(text, us) < 0)
+		cli_die(EXIT_USAGE, name, "%s %s: not a duration (500ms, 5s, 2m)", option, text);
+}
+
+/* The Rust conductor's command line: each word is a command. */
+static void
+read_commands(struct setup *s, int argc, char **argv)
+{
+	bool agent = strcmp(argv[0], "agent") == 0;
+	int i;
+
+	if (argc < 2)
+		cli_die(EXIT_USAGE, name, "no component is given; try acp-conduct --help");
+	for (i = 1; i < argc; i++)
+		add_component(s, agent && i == argc - 1 ? KIND_AGENT : KIND_PROXY, argv[i]);
+	s->chain->has_agent = agent;
+}
+
+static void
+read_operands(struct setup *s, int argc, char **argv)
+{
+	struct chain *ch = s->chain;
+	bool dashes = optind > 1 && strcmp(argv[optind - 1], "--") == 0;
+
+	if (optind < argc && !dashes && (strcmp(argv[optind], "agent") == 0 || strcmp(argv[optind], "proxy") == 0)) {
+		if (ch->n)
+			cli_die(EXIT_USAGE, name, "components are given as options, or behind `%s'; an agent of that name behind --", argv[optind]);
+		read_commands(s, argc - optind, argv + optind);
+		return;
+	}
+	ch->has_agent = optind < argc;
+	if (!ch->has_agent && ch->n == 0)
+		cli_die(EXIT_USAGE, name, "no agent is given; try acp-conduct --help");
+	if (ch->has_agent && chain_add_argv(ch, KIND_AGENT, argv + optind) < 0)
+		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
+}
+
+static void
+read_options(struct setup *s, int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt_long(argc, argv, "+f:d:u:vhV", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "+f:d:u:p:vhV", options, NULL)) != -1) {
 		switch (option) {
 		case 'f':
-			add_filter(ch, KIND_FILTER, optarg);
+			add_component(s, KIND_FILTER, optarg);
 			break;
 		case 'd':
-			add_filter(ch, KIND_DOWN, optarg);
+			add_component(s, KIND_DOWN, optarg);
 			break;
 		case 'u':
-			add_filter(ch, KIND_UP, optarg);
+			add_component(s, KIND_UP, optarg);
+			break;
+		case 'p':
+			add_component(s, KIND_PROXY, optarg);
+			break;
+		case OPTION_CRASH:
+		case OPTION_DIALECT:
+			read_word(s, option, optarg);
+			break;
+		case OPTION_RESTARTS:
+			read_restarts(s->chain, optarg);
+			break;
+		case OPTION_INIT:
+			read_duration("--init-timeout", optarg, &s->route->init_timeout);
+			break;
+		case OPTION_TRACE:
+			s->trace = optarg;
+			break;
+		case OPTION_RECORD:
+			s->record = optarg;
 			break;
 		case OPTION_GRACE:
-			if (cli_duration(optarg, &ch->grace) < 0)
-				cli_die(EXIT_USAGE, name, "--grace %s: not a duration (500ms, 5s, 2m)", optarg);
+			read_duration("--grace", optarg, &s->chain->grace);
 			break;
 		case 'v':
-			ch->verbose = true;
+			s->chain->verbose = true;
 			break;
 		case 'h':
 			cli_print(name, usage);
@@ -85,10 +209,43 @@ read_options(struct chain *ch, int argc, char **argv)
 			cli_die(EXIT_USAGE, name, "try acp-conduct --help");
 		}
 	}
-	if (optind == argc)
-		cli_die(EXIT_USAGE, name, "no agent is given; try acp-conduct --help");
-	if (chain_add_argv(ch, KIND_AGENT, argv + optind) < 0)
+	read_operands(s, argc, argv);
+}
+
+/* Does conduct have to read what goes by? */
+static bool
+is_routed(const struct setup *s)
+{
+	const struct chain *ch = s->chain;
+	size_t i;
+
+	for (i = 0; i < ch->n; i++)
+		if (ch->components[i].kind == KIND_PROXY)
+			return true;
+	return !ch->has_agent || s->trace || s->record;
+}
+
+static void
+look_in(struct setup *s)
+{
+	static char successor[] = "successor";
+	struct chain *ch = s->chain;
+	char *file, **names;
+	size_t i;
+
+	if (!s->trace && !s->record)
+		return;
+	names = calloc(ch->n + 1, sizeof(*names));
+	if (!names)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
+	for (i = 0; i < ch->n; i++)
+		names[i] = ch->components[i].name;
+	if (!ch->has_agent)
+		names[i++] = successor;
+	s->route->look = look_open(s->route, s->trace, s->record, names, i, true, &file);
+	if (!s->route->look)
+		cli_die(EXIT_USAGE, name, "%s: %s", file ? file : s->trace ? s->trace : s->record, strerror(errno));
+	free(names);
 }
 
 static int
@@ -109,18 +266,30 @@ int
 main(int argc, char **argv)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, 0};
-	struct chain chain = {.grace = 5 * 1000000};
+	struct chain chain = {.grace = 5 * 1000000, .restarts = 3, .window = 60 * 1000000};
+	struct route route = {.chain = &chain, .report = &chain.report, .init_timeout = 30 * 1000000};
+	struct setup setup = {.chain = &chain, .route = &route};
 	int status;
 
 	argv[0] = (char *)name; /* what getopt_long puts before its messages */
 	if (proc_stdio() < 0)
 		return EXIT_FAILED;
-	read_options(&chain, argc, argv);
-	chain.loop = loop_new(signals, supervise_signal, &chain);
+	read_options(&setup, argc, argv);
+	chain.loop = route.loop = loop_new(signals, supervise_signal, &chain);
 	if (!chain.loop || report_open(&chain.report, chain.loop) < 0 ||
-		proc_guardian_start(&chain.guardian) < 0 || chain_join(&chain) < 0)
+		proc_guardian_start(&chain.guardian) < 0 || chain_name(&chain) < 0)
+		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
+	if (is_routed(&setup)) {
+		chain.route = &route;
+		look_in(&setup);
+	}
+	if (chain.route ? wire(&chain) : chain_join(&chain))
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 	status = run(&chain);
+	if (look_close(route.look) < 0 && status == 0)
+		status = EXIT_FAILED;
+	if (chain.route)
+		wire_free(&chain);
 	report_close(&chain.report, chain.grace);
 	loop_free(chain.loop);
 	chain_free(&chain);

@@ -8,6 +8,7 @@
 enum {
 	LINE_LIMIT = 16 * 1024, /* longer ones come in pieces, a line each */
 	LAST_READS = 64,        /* more than a pipe holds */
+	TAIL = 2048,            /* bytes of what a component said last */
 };
 
 static void
@@ -96,6 +97,26 @@ report_say(struct report *r, const char *format, ...)
 	flush(r);
 }
 
+/* Whole lines, the newest that fit. */
+static void
+remember(struct report_source *s, struct slice text)
+{
+	const char *from;
+	size_t n;
+
+	if (text.n > TAIL / 2)
+		text.n = TAIL / 2;
+	if (s->tail.n + text.n + 1 > TAIL) {
+		from = memchr(s->tail.p + s->tail.n / 2, '\n', s->tail.n - s->tail.n / 2);
+		n = from ? (size_t)(s->tail.p + s->tail.n - (from + 1)) : 0;
+		if (n)
+			memmove(s->tail.p, from + 1, n);
+		s->tail.n = n;
+	}
+	if (buf_add_slice(&s->tail, text) < 0 || buf_add(&s->tail, "\n", 1) < 0)
+		s->tail.n = 0;
+}
+
 /* Hands on the lines that have been read. */
 static void
 hand_on(struct report_source *s)
@@ -112,8 +133,10 @@ hand_on(struct report_source *s)
 		if (got == INPUT_PIECE && text.n > 0 && text.p[text.n - 1] == '\n')
 			text.n--;
 		/* The last piece of a long line may be its newline alone. */
-		if (got != INPUT_PIECE || text.n > 0)
-			queue(s->report, s->name, text);
+		if (got == INPUT_PIECE && text.n == 0)
+			continue;
+		queue(s->report, s->name, text);
+		remember(s, text);
 	}
 	flush(s->report);
 }
@@ -147,12 +170,34 @@ readable(void *arg, short revents)
 int
 report_listen(struct report_source *s, struct report *r, const char *name, int fd)
 {
-	*s = (struct report_source){.report = r, .name = name};
+	s->tail.n = 0;
+	*s = (struct report_source){.report = r, .name = name, .tail = s->tail};
 	if (input_open(&s->in, fd, LINE_LIMIT) < 0)
 		return -1;
 	s->open = true;
 	s->watch = (struct loop_fd){.fd = s->in.io.fd, .events = POLLIN, .ready = readable, .arg = s};
 	return loop_add_fd(r->loop, &s->watch);
+}
+
+void
+report_drain(struct report_source *s)
+{
+	int i;
+
+	for (i = 0; s->open && i < LAST_READS && read_on(s); i++)
+		;
+}
+
+struct slice
+report_tail(const struct report_source *s)
+{
+	return buf_slice(&s->tail);
+}
+
+void
+report_source_free(struct report_source *s)
+{
+	buf_free(&s->tail);
 }
 
 void

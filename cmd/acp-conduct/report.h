@@ -25,6 +25,7 @@ struct report_source {
 	const char *name;
 	struct input in;
 	struct loop_fd watch;
+	struct buf tail; /* what it said last */
 	bool open; /* somebody holds the other end, as far as we know */
 };
 
@@ -37,6 +38,11 @@ void report_say(struct report *, const char *format, ...) __attribute__((format(
 
 /* Takes over fd; the name is borrowed. 0, or -1 with errno. */
 int report_listen(struct report_source *, struct report *, const char *name, int fd);
+/* Reads what lies in the pipe now. */
+void report_drain(struct report_source *);
+/* The last lines that it said. */
+struct slice report_tail(const struct report_source *);
+void report_source_free(struct report_source *);
 /* Reads what lies in the pipe now, completes the last line, and closes. */
 void report_hang_up(struct report_source *);
 

@@ -13,6 +13,7 @@
 #include <linux/sockios.h>
 
 #include "lib/cli.h"
+#include "life.h"
 
 enum {
 	KILL_AFTER = 2 * 1000000, /* us between TERM and KILL */
@@ -123,6 +124,8 @@ progress(const struct chain *ch)
 		h = h * 1000003 + (uint64_t)unread(&ch->links[i]);
 	for (i = 0; i < ch->n; i++)
 		h = h * 1000003 + (ch->components[i].life >= LIFE_ENDED);
+	if (ch->route)
+		h = h * 1000003 + life_progress(ch->route);
 	return h * 1000003 + (at < 0 ? 0 : (uint64_t)at);
 }
 
@@ -140,10 +143,10 @@ be_patient(struct chain *ch)
 static bool
 reads_a_file(const struct chain *ch)
 {
-	const struct link *l = &ch->links[0];
+	const struct link *l = ch->client[LANE_DOWN];
 	struct stat st;
 
-	return l->rd == STDIN_FILENO && fstat(l->rd, &st) == 0 && S_ISREG(st.st_mode) &&
+	return l && l->rd == STDIN_FILENO && fstat(l->rd, &st) == 0 && S_ISREG(st.st_mode) &&
 		lseek(l->rd, 0, SEEK_CUR) < st.st_size;
 }
 
@@ -153,7 +156,7 @@ client_is_slow(struct chain *ch)
 {
 	const struct link *l = chain_client(ch, LANE_UP);
 
-	return chain_agent(ch)->life >= LIFE_ENDED && unread(l) > 0 && !has_no_reader(l);
+	return l && ch->has_agent && chain_agent(ch)->life >= LIFE_ENDED && unread(l) > 0 && !has_no_reader(l);
 }
 
 static void
@@ -172,7 +175,7 @@ is_due(const struct component *c)
 
 	for (lane = LANE_DOWN; lane < LANES; lane++) {
 		in = c->in[lane];
-		out = c->kind == KIND_AGENT ? c->out[LANE_UP] : c->out[lane];
+		out = c->kind >= KIND_PROXY ? c->out[LANE_UP] : c->out[lane];
 		if (in && has_ended(in) && !has_ended(out))
 			return true;
 	}
@@ -229,6 +232,10 @@ patience_over(void *arg)
 			return;
 		}
 	}
+	if (ch->route && !ch->forced && life_impatient(ch->route)) {
+		be_patient(ch);
+		return;
+	}
 	press_next(ch);
 	ch->since = now;
 	wait_for(ch, pressed(ch) ? KILL_AFTER : LONGEST_STEP);
@@ -253,7 +260,7 @@ link_ended(struct link *l)
 
 	l->ended = true;
 	unwatch(l);
-	if (next && next->reader)
+	if (next && next != chain_client(l->chain, LANE_UP))
 		chain_close(&next->wr);
 	be_patient(l->chain);
 }
@@ -275,7 +282,7 @@ watch_links(struct chain *ch)
 
 	for (i = 0; i < ch->nlinks; i++) {
 		l = &ch->links[i];
-		if (l->rd < 0)
+		if (l->rd < 0 || l->watch.added || l->ended)
 			continue;
 		type = type_of(l->rd);
 		/* A file never hangs up: it counts as ended from the start. */
@@ -289,7 +296,8 @@ watch_links(struct chain *ch)
 			return -1;
 	}
 	/* In direct wiring the agent's death is an end of file, as is its closing of stdout. */
-	chain_close(&chain_agent(ch)->out[LANE_UP]->wr);
+	if (!ch->route)
+		chain_close(&chain_agent(ch)->out[LANE_UP]->wr);
 	return 0;
 }
 
@@ -300,6 +308,8 @@ has_excuse(const struct component *c)
 {
 	enum lane lane;
 
+	if (c->kind == KIND_PROXY)
+		return life_is_dismissed(c);
 	for (lane = LANE_DOWN; lane < LANES; lane++)
 		if ((c->in[lane] && has_ended(c->in[lane])) || (c->out[lane] && has_no_reader(c->out[lane])))
 			return true;
@@ -350,7 +360,7 @@ tell_end(struct chain *ch, const struct component *c, enum end end, int status)
 	char text[32];
 
 	proc_describe(status, text, sizeof(text));
-	if (end == END_DEATH)
+	if (end == END_DEATH && c->kind != KIND_PROXY)
 		report_say(&ch->report, "%s: died (%s); ending the chain", c->name, text);
 	else if (end == END_STOPPED && c->sent && !ch->forced)
 		report_say(&ch->report, "%s: did not end in time: stopped (%s)", c->name, text);
@@ -358,7 +368,9 @@ tell_end(struct chain *ch, const struct component *c, enum end end, int status)
 		report_say(&ch->report, "%s: stopped (%s)", c->name, text);
 	else if (end == END_IN_ORDER && c->kind != KIND_AGENT && proc_status(status) != 0)
 		report_say(&ch->report, "%s: ended with %s", c->name, text);
-	if (ch->verbose)
+	if (ch->verbose && c->port)
+		life_sum_up(c, text);
+	else if (ch->verbose)
 		report_say(&ch->report, "%s: %s, down - messages - bytes, up - messages - bytes", c->name, text);
 }
 
@@ -373,7 +385,7 @@ let_go(struct component *c)
 			unwatch(c->in[lane]);
 			chain_close(&c->in[lane]->rd);
 		}
-		if (c->out[lane] && (c->out[lane]->reader || c->life == LIFE_GONE))
+		if (c->out[lane] && (c->out[lane] != chain_client(c->chain, LANE_UP) || c->life == LIFE_GONE))
 			chain_close(&c->out[lane]->wr);
 	}
 }
@@ -385,11 +397,15 @@ on_ended(void *arg, int status)
 	struct chain *ch = c->chain;
 	enum end end = judge(c, status);
 
+	if (c->kind == KIND_PROXY && end == END_DEATH && life_died(c, status))
+		return;
 	c->life = LIFE_ENDED;
 	count_status(ch, c, end, status);
 	tell_end(ch, c, end, status);
 	let_go(c);
 	loop_bury(ch->loop, &c->child);
+	if (ch->route)
+		life_component_ended(c, status);
 	ch->pause = FIRST_LOOK;
 	be_patient(ch);
 	settle(ch);
@@ -483,10 +499,13 @@ settle(struct chain *ch)
 		lingers = lingers || c->life == LIFE_ENDED;
 	}
 	if (all_gone(ch)) {
-		loop_stop(ch->loop);
+		if (!ch->route || life_over(ch->route))
+			loop_stop(ch->loop);
 		return;
 	}
-	dismiss_down_filters(ch);
+
+	if (!ch->route)
+		dismiss_down_filters(ch);
 	if (!lingers)
 		return;
 	if (loop_add_timer(ch->loop, &ch->look, ch->pause) < 0)
@@ -522,7 +541,9 @@ client_leaves(struct chain *ch)
 {
 	struct link *l = chain_client(ch, LANE_DOWN);
 
-	if (ch->terminal.loop) {
+	if (!l) {
+		life_client_left(ch->route);
+	} else if (ch->terminal.loop) {
 		terminal_close(&ch->terminal);
 	} else {
 		if (l->reader->life == LIFE_RUNS) {
@@ -553,9 +574,9 @@ watch_components(struct chain *ch)
 
 	for (i = 0; i < ch->n; i++) {
 		c = &ch->components[i];
-		if (c->life != LIFE_RUNS)
+		if (c->life != LIFE_RUNS || c->child.added)
 			continue;
-		if (ch->verbose && !ch->forced)
+		if (ch->verbose && c->kind != KIND_PROXY && !ch->forced)
 			report_say(&ch->report, "%s: pid %ld, %s", c->name, (long)c->pid, chain_kind(c->kind));
 		c->child = (struct loop_child){.pid = c->pid, .ended = on_ended, .arg = c};
 		if (loop_add_child(ch->loop, &c->child) < 0)
@@ -570,6 +591,25 @@ set_timers(struct chain *ch)
 	ch->patience.expired = patience_over;
 	ch->look.expired = look_again;
 	ch->patience.arg = ch->look.arg = ch;
+}
+
+int
+supervise_started(struct chain *ch)
+{
+	return watch_components(ch) < 0 || watch_links(ch) < 0 ? -1 : 0;
+}
+
+void
+supervise_patience(struct chain *ch)
+{
+	be_patient(ch);
+}
+
+void
+supervise_settle(struct chain *ch)
+{
+	if (all_gone(ch) && life_over(ch->route))
+		loop_stop(ch->loop);
 }
 
 int

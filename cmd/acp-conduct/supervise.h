@@ -9,6 +9,12 @@
 
 /* A signal to conduct (loop_new's function; arg is the chain). */
 void supervise_signal(void *chain, int signal);
+/* Components have been started: watches them, and their links. 0 or -1. */
+int supervise_started(struct chain *);
+/* The chain is ending: all get the grace period. */
+void supervise_patience(struct chain *);
+/* Looks whether nothing is left. */
+void supervise_settle(struct chain *);
 /* Runs a chain that has been started until nothing is left of it. Returns the exit status. */
 int supervise(struct chain *);
 /* Ends a chain of which not all could be started. */

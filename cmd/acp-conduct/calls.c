@@ -1,0 +1,178 @@
+#include "calls.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "port.h"
+
+static struct slice
+keep(char **to, struct slice s)
+{
+	struct slice copy = slice(s.p ? *to : NULL, s.n);
+
+	if (s.n)
+		memcpy(*to, s.p, s.n);
+	*to += s.n;
+	return copy;
+}
+
+static int
+enter(struct call *c)
+{
+	struct port *to = c->to;
+
+	c->id = ++to->last_id;
+	HASH_ADD(hh, to->calls, id, sizeof(c->id), c);
+	return c->hh.tbl ? 0 : -1;
+}
+
+struct call *
+call_new(struct port *from, struct port *to, enum lane lane, const struct msg *m)
+{
+	struct slice session = msg_session(m);
+	struct call *c = calloc(1, sizeof(*c));
+	char *p;
+
+	if (!c)
+		return NULL;
+	c->bytes = p = malloc(m->id.n + m->method.n + session.n + 1);
+	c->to = to;
+	if (!p || enter(c) < 0) {
+		free(p);
+		free(c);
+		return NULL;
+	}
+	c->lane = lane;
+	c->what = m->what;
+	c->origin = keep(&p, m->id);
+	c->method = keep(&p, m->method);
+	c->session = keep(&p, session);
+	c->from = from;
+	if (from)
+		DL_APPEND(from->asked, c);
+	if (to->kind == PORT_PROXY) {
+		c->alone = true;
+		DL_APPEND2(to->alone, c, prev_alone, next_alone);
+	}
+	return c;
+}
+
+struct call *
+call_find(const struct port *to, struct slice id)
+{
+	struct call *c = NULL;
+	uint64_t n;
+
+	if (json_type(id) == JSON_NUMBER && json_u64(id, &n))
+		HASH_FIND(hh, to->calls, &n, sizeof(n), c);
+	return c;
+}
+
+/* Open requests are few, and cancelling one is rare: a walk will do. */
+struct call *
+call_named(const struct port *from, struct slice id)
+{
+	struct buf wanted = {0}, key = {0};
+	struct call *c = NULL;
+
+	if (msg_id_key(id, &wanted) == 0) {
+		DL_FOREACH(from->asked, c) {
+			key.n = 0;
+			if (msg_id_key(c->origin, &key) == 0 && slice_eq(buf_slice(&key), buf_slice(&wanted)))
+				break;
+		}
+	}
+	buf_free(&wanted);
+	buf_free(&key);
+	return c;
+}
+
+static bool
+same(const struct call *a, const struct call *b)
+{
+	if (a->lane != b->lane || a->what != b->what || !slice_eq(a->session, b->session))
+		return false;
+	return a->what != ACP_OTHER || json_string_eq(a->method, b->method);
+}
+
+static void
+leave_alone(struct call *c)
+{
+	if (c->alone)
+		DL_DELETE2(c->to->alone, c, prev_alone, next_alone);
+	c->alone = false;
+}
+
+void
+call_match(struct call *c)
+{
+	struct call *u;
+
+	if (!c->from || c->from->kind != PORT_PROXY)
+		return;
+	DL_FOREACH2(c->from->alone, u, next_alone) {
+		if (!same(u, c))
+			continue;
+		leave_alone(u);
+		u->child = c;
+		c->parent = u;
+		pieces_drop(&u->text);
+		return;
+	}
+}
+
+int
+call_renew(struct call *c)
+{
+	HASH_DEL(c->to->calls, c);
+	c->end = 0;
+	return enter(c);
+}
+
+void
+call_orphan(struct call *c)
+{
+	if (c->from)
+		DL_DELETE(c->from->asked, c);
+	c->from = NULL;
+	if (c->parent)
+		c->parent->child = NULL;
+	c->parent = NULL;
+}
+
+void
+call_adopt(struct call *c, struct call *parent)
+{
+	char *bytes = c->bytes;
+
+	call_orphan(c);
+	c->bytes = parent->bytes;
+	parent->bytes = bytes;
+	c->origin = parent->origin;
+	c->method = parent->method;
+	c->session = parent->session;
+	c->batch = parent->batch;
+	c->from = parent->from;
+	if (c->from)
+		DL_APPEND(c->from->asked, c);
+	c->parent = parent->parent;
+	if (c->parent)
+		c->parent->child = c;
+	parent->parent = NULL;
+	parent->batch = NULL;
+	call_free(parent);
+}
+
+void
+call_free(struct call *c)
+{
+	leave_alone(c);
+	call_orphan(c);
+	if (c->child)
+		c->child->parent = NULL;
+	HASH_DEL(c->to->calls, c);
+	pieces_drop(&c->text);
+	pieces_drop(&c->kept);
+	free(c->bytes);
+	free(c);
+}

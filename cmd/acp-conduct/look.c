@@ -1,0 +1,220 @@
+#include "look.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "lib/log.h"
+#include "lib/recording.h"
+
+enum { WAIT_MS = 1000 };
+
+struct look {
+	struct route *route;
+	struct log *trace, *record;
+	struct loop_fd trace_watch, record_watch;
+	char **names; /* of the hops, NULL-terminated, each that of the component on its agent's side */
+	size_t nhops;
+	bool agent;   /* the last hop's */
+	uint64_t began;
+	double started;
+	struct buf text;
+	bool dirty;
+};
+
+static int
+begin(void *arg, struct buf *to, bool resumed, uint64_t lost, const char *why)
+{
+	struct look *l = arg;
+
+	if (resumed)
+		return recording_put_lost(to, loop_clock() - l->began, -1, ACP_UNKNOWN, lost, why);
+	return recording_put_header(to, l->started, "acp-conduct " VERSION, NULL, l->names);
+}
+
+static void
+writable(void *arg, short revents)
+{
+	(void)revents;
+	look_flush(arg);
+}
+
+struct look *
+look_open(struct route *r, const char *trace, const char *record, char *const *names, size_t n, bool agent, char **file)
+{
+	struct look *l = calloc(1, sizeof(*l));
+	struct log_spec spec = {.path = trace};
+	struct timespec now;
+
+	*file = NULL;
+	if (!l)
+		return NULL;
+	l->names = calloc(n + 1, sizeof(*l->names));
+	if (!l->names)
+		goto fail;
+	memcpy(l->names, names, n * sizeof(*names));
+	l->nhops = n;
+	l->agent = agent;
+	l->route = r;
+	clock_gettime(CLOCK_REALTIME, &now);
+	l->started = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+	l->began = loop_clock();
+	l->trace_watch = l->record_watch = (struct loop_fd){.fd = -1, .events = POLLOUT, .ready = writable, .arg = l};
+	if (trace && !(l->trace = log_open(&spec, file)))
+		goto fail;
+	spec = (struct log_spec){.path = record, .begin = begin, .arg = l};
+	if (record && !(l->record = log_open(&spec, file)))
+		goto fail;
+	if (loop_add_fd(r->loop, &l->trace_watch) == 0 && loop_add_fd(r->loop, &l->record_watch) == 0)
+		return l;
+fail:
+	look_close(l);
+	return NULL;
+}
+
+/* --- trace --- */
+
+static void
+put_name(struct buf *b, const struct look *l, size_t place)
+{
+	if (place == 0)
+		buf_add_string(b, "\"Client\"");
+	else if (place == l->nhops && l->agent)
+		buf_add_string(b, "\"Agent\"");
+	else
+		buf_printf(b, "\"Proxy(%zu)\"", place - 1);
+}
+
+static void
+put_member(struct buf *b, const char *name, struct slice value)
+{
+	if (value.p) {
+		buf_printf(b, ",\"%s\":", name);
+		buf_add_slice(b, value);
+	}
+}
+
+static void
+put_event(struct look *l, const struct msg *m, size_t from, size_t to, uint64_t t, struct slice session)
+{
+	static const char *const types[] = {"", "request", "notification", "response", ""};
+	struct buf *b = log_buf(l->trace);
+	struct slice method = m->method, params = m->params, inner = {NULL, 0};
+
+	if (m->what == ACP_MCP_MESSAGE && json_type(params) == JSON_OBJECT)
+		inner = json_get(params, "method");
+	if (json_type(inner) == JSON_STRING) {
+		method = inner;
+		params = json_get(params, "params");
+	}
+	buf_printf(b, "{\"type\":\"%s\",\"ts\":%" PRIu64 ".%06" PRIu64, types[m->kind], t / 1000000, t % 1000000);
+	if (m->kind != MSG_RESPONSE)
+		buf_printf(b, ",\"protocol\":\"%s\"", json_type(inner) == JSON_STRING ? "mcp" : "acp");
+	buf_add_string(b, ",\"from\":");
+	put_name(b, l, from);
+	buf_add_string(b, ",\"to\":");
+	put_name(b, l, to);
+	put_member(b, "id", m->id);
+	if (m->kind == MSG_RESPONSE) {
+		put_member(b, "is_error", slice_of(m->error.p ? "true" : "false"));
+		put_member(b, "payload", m->error.p ? m->error : m->result);
+	} else {
+		put_member(b, "method", method);
+		put_member(b, "session", session);
+		put_member(b, "params", params.p ? params : slice_of("null"));
+	}
+	buf_add_string(b, "}\n");
+	log_mark(l->trace);
+}
+
+/* --- both --- */
+
+static size_t
+hop_of(const struct port *from, const struct port *to, enum lane lane)
+{
+	return lane == LANE_DOWN ? from->hop : to->hop;
+}
+
+void
+look_message(struct look *l, const struct port *from, const struct port *to, enum lane lane, struct slice text,
+	const struct splices *s, struct slice session)
+{
+	struct slice plain = text;
+	struct json_error error;
+	uint64_t t;
+	size_t hop;
+	struct msg m;
+
+	if (!l)
+		return;
+	hop = hop_of(from, to, lane);
+	t = loop_clock() - l->began;
+	l->text.n = 0;
+	if (s->n) {
+		if (splice_write(text, s->at, s->n, &l->text) < 0)
+			return;
+		plain = buf_slice(&l->text);
+	}
+	l->dirty = true;
+	if (l->record) {
+		recording_put_message(log_buf(l->record), t, (int)hop, lane == LANE_DOWN ? ACP_CLIENT : ACP_AGENT, plain);
+		log_mark(l->record);
+	}
+	if (l->trace && msg_scan(plain, &m, &error) != MSG_NOISE)
+		put_event(l, &m, lane == LANE_DOWN ? hop : hop + 1, lane == LANE_DOWN ? hop + 1 : hop, t, session);
+}
+
+void
+look_noise(struct look *l, const struct port *from, struct slice text)
+{
+	bool down = from->kind == PORT_ABOVE || from->kind == PORT_OUTER;
+	const struct port *hop = down ? from : from->above;
+
+	if (!l || !l->record || !hop)
+		return;
+	l->dirty = true;
+	recording_put_noise(log_buf(l->record), loop_clock() - l->began, (int)hop->hop, down ? ACP_CLIENT : ACP_AGENT, text);
+	log_mark(l->record);
+}
+
+static void
+flush_one(struct look *l, struct log *log, struct loop_fd *watch)
+{
+	if (!log)
+		return;
+	if (log_flush(log) < 0)
+		report_say(l->route->report, "%s: %s: records are lost", log_name(log), log_why(log));
+	watch->fd = log_waiting(log);
+	watch->events = watch->fd >= 0 ? POLLOUT : LOOP_PAUSED;
+}
+
+void
+look_flush(struct look *l)
+{
+	if (!l || !l->dirty)
+		return;
+	l->dirty = false;
+	flush_one(l, l->trace, &l->trace_watch);
+	flush_one(l, l->record, &l->record_watch);
+}
+
+int
+look_close(struct look *l)
+{
+	int r = 0;
+
+	if (!l)
+		return 0;
+	loop_remove_fd(l->route->loop, &l->trace_watch);
+	loop_remove_fd(l->route->loop, &l->record_watch);
+	if (l->trace && log_close(l->trace, WAIT_MS) < 0)
+		r = -1;
+	if (l->record && log_close(l->record, WAIT_MS) < 0)
+		r = -1;
+	free(l->names);
+	buf_free(&l->text);
+	free(l);
+	return r;
+}

@@ -1,0 +1,241 @@
+#!/usr/bin/env bats
+# Chains of proxies: what is routed where, in which form, under which id.
+
+load_components() {
+	# An agent that answers each request with its method and params.
+	cat >agent.jq <<-'EOF'
+		if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: {protocolVersion: 1, mcpCapabilities: {acp: false}}}
+		elif .method == "ask" then {jsonrpc: "2.0", id: "q", method: "fs/read", params: .params}
+		elif .method == "tell" then {jsonrpc: "2.0", method: "session/update", params: .params}
+		elif has("method") and has("id") then {jsonrpc: "2.0", id: .id, result: {method: .method, params: .params}}
+		else empty end
+	EOF
+	agent='jq -c --unbuffered -f agent.jq'
+	init='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
+}
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	lib_setup
+	load_components
+}
+
+# chain OPTION... : feeds stdin behind initialize, whose answer it leaves out.
+chain() {
+	{ printf '%s\n' "$init"; cat; } >input
+	run --separate-stderr timeout 60 acp-conduct "$@" -- $agent <input
+	output=$(sed 1d <<<"$output")
+}
+
+@test "an envelope is taken off on the way down and put on on the way up: through two proxies nothing changes" {
+	chain -p 'acp-tap -o a.rec' -p 'acp-tap -o b.rec' <<-'EOF'
+		{"id":1, "jsonrpc":"2.0" ,"x":1.50,"method":"a","params":{"n":12345678901234567890,"s":"\u0041"}}
+		{"jsonrpc":"2.0","method":"tell","params":{"n":0.11358000000000001}}
+	EOF
+	assert_success
+	assert_line '{"jsonrpc":"2.0","id":1,"result":{"method":"a","params":{"n":12345678901234567000,"s":"A"}}}'
+	grep -F '{"id":2, "jsonrpc":"2.0" ,"x":1.50,"method":"a","params":{"n":12345678901234567890,"s":"\u0041"}}' b.rec
+	grep -F '"params":{"n":0.11358000000000001}' b.rec
+}
+
+@test "ids come back as they were spelled" {
+	chain -p acp-tap <<-'EOF'
+		{"jsonrpc":"2.0","id":1,"method":"a"}
+		{"jsonrpc":"2.0","id":2.0,"method":"a"}
+		{"jsonrpc":"2.0","id":"1","method":"a"}
+		{"jsonrpc":"2.0","id":"\u0031","method":"a"}
+		{"jsonrpc":"2.0","id":9223372036854775807,"method":"a"}
+		{"jsonrpc":"2.0","id":null,"method":"a"}
+	EOF
+	assert_success
+	run sed 's/.*"id":\([^,]*\),.*/\1/' <<<"$output"
+	assert_output $'1\n2.0\n"1"\n"\\u0031"\n9223372036854775807\nnull'
+}
+
+@test "the dialect is found out: by -32601, by the question that comes back, by a death" {
+	cat >plain.jq <<-'EOF'
+		def name: if .method == "_proxy/successor" or .method == "proxy/successor" then .params.method else .method end;
+		if .method == "_proxy/initialize" then
+			if $how == "refuse" then {jsonrpc: "2.0", id: .id, error: {code: -32601, message: "no"}}
+			elif $how == "forward" then {jsonrpc: "2.0", id: 77, method: "proxy/successor", params: {method: .method}}
+			else halt end
+		elif .method == "proxy/initialize" then {jsonrpc: "2.0", id: .id, result: {asked: "plain"}}
+		else empty end
+	EOF
+	for how in refuse forward die; do
+		printf '%s\n' "$init" >input
+		run --separate-stderr timeout 60 acp-conduct -v -p "jq -c --unbuffered --arg how $how -f plain.jq" -- $agent <input
+		assert_output '{"jsonrpc":"2.0","id":0,"result":{"asked":"plain"}}'
+		[[ $stderr == *'jq: pid '*', proxy, plain'* ]]
+	done
+}
+
+@test "--dialect fixes it" {
+	printf '%s\n' "$init" >input
+	for dialect in plain underscore; do
+		rm -f seen
+		run --separate-stderr timeout 60 acp-conduct --dialect "$dialect" -p 'tee seen | acp-tap' -- $agent <input
+		assert_success
+		head -n 1 seen | grep -q "\"$([[ $dialect == plain ]] || echo _)proxy/initialize\""
+	done
+}
+
+@test "before initialize, and a second one: -32600; a peer: -32602; the chain goes on" {
+	cat >input <<-'EOF'
+		{"jsonrpc":"2.0","id":1,"method":"session/new"}
+		{"jsonrpc":"2.0","id":2,"method":"proxy/initialize","params":{}}
+		{"jsonrpc":"2.0","id":3,"method":"initialize","params":{}}
+		{"jsonrpc":"2.0","id":4,"method":"initialize","params":{}}
+		{"jsonrpc":"2.0","id":5,"method":"a"}
+	EOF
+	run --separate-stderr timeout 60 acp-conduct -p acp-tap -- $agent <input
+	assert_success
+	run jq -sc 'sort_by(.id)[] | [.id, .error.code]' <<<"$output"
+	assert_output $'[1,-32600]\n[2,-32600]\n[3,null]\n[4,-32600]\n[5,null]'
+	cat >peer.jq <<-'EOF'
+		if .method == "_proxy/initialize" then {jsonrpc: "2.0", id: .id, result: {}},
+			{jsonrpc: "2.0", id: 9, method: "_proxy/successor", params: {method: "x", peer: "other"}}
+		elif .error then {jsonrpc: "2.0", method: "got", params: .error.code}
+		else empty end
+	EOF
+	printf '%s\n' "$init" >input
+	run --separate-stderr timeout 60 acp-conduct -p 'jq -c --unbuffered -f peer.jq' -- $agent <input
+	assert_line '{"jsonrpc":"2.0","method":"got","params":-32602}'
+}
+
+@test "noise, and answers to nothing, are dropped with a line" {
+	chain -p acp-tap <<-'EOF'
+		hello
+		{"jsonrpc":"2.0","id":99,"result":{}}
+		{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}
+		{"jsonrpc":"2.0","id":1,"method":"a"}
+	EOF
+	assert_success
+	assert_output '{"jsonrpc":"2.0","id":1,"result":{"method":"a","params":null}}'
+	[[ $stderr == *'client: line 2: not JSON'* || $stderr == *'client: line 2: expected'* ]]
+	[[ $stderr == *'client: an answer to a request that is not open: dropped: 99'* ]]
+	[[ $stderr == *'client: an error that answers no request: dropped'* ]]
+}
+
+@test "a request is cancelled by the id of its own hop" {
+	cat >silent.jq <<-'EOF'
+		if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: {}}
+		elif .method == "slow" then ($__loc__ | empty)
+		elif .method == "$/cancel_request" then {jsonrpc: "2.0", id: .params.requestId, error: {code: -32800, message: "cancelled"}}
+		else empty end
+	EOF
+	agent='jq -c --unbuffered -f silent.jq'
+	chain -p acp-tap -p acp-tap <<-'EOF'
+		{"jsonrpc":"2.0","id":"mine","method":"slow"}
+		{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"m\u0069ne"}}
+		{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"other"}}
+	EOF
+	assert_success
+	assert_output '{"jsonrpc":"2.0","id":"mine","error":{"code":-32800,"message":"cancelled"}}'
+}
+
+@test "a batch goes on as an array, and is answered by one" {
+	agent='jq -c --unbuffered if(type=="array")then[.[]|select(.id)|{jsonrpc:"2.0",id:.id,result:.method}]else(select(.id)|{jsonrpc:"2.0",id:.id,result:{}})end'
+	chain -p 'tee seen | acp-tap' <<-'EOF'
+		[{"jsonrpc":"2.0","id":"a","method":"x"},{"jsonrpc":"2.0","method":"n"},{"jsonrpc":"2.0","id":7.0,"method":"y"}]
+	EOF
+	assert_success
+	assert_output '[{"jsonrpc":"2.0","id":"a","result":"x"},{"jsonrpc":"2.0","id":7.0,"result":"y"}]'
+	grep -q '^\[.*"x".*"n".*"y".*\]$' seen
+}
+
+@test "an error with a null id answers every request of the oldest batch" {
+	agent='jq -c --unbuffered if(type=="array")then{jsonrpc:"2.0",id:null,error:{code:-32600,message:"no"}}else(select(.id)|{jsonrpc:"2.0",id:.id,result:{}})end'
+	printf '%s\n' "$init" '[{"jsonrpc":"2.0","id":"a","method":"x"},{"jsonrpc":"2.0","id":7,"method":"y"}]' >input
+	run --separate-stderr timeout 60 acp-conduct --record r.rec -- $agent <input
+	assert_line '[{"jsonrpc":"2.0","id":"a","error":{"code":-32600,"message":"no"}},{"jsonrpc":"2.0","id":7,"error":{"code":-32600,"message":"no"}}]'
+}
+
+@test "without an agent it is a proxy itself, and chains nest" {
+	chain -p "acp-conduct -p 'acp-tap -o a.rec' -f 'acp-tap -o b.rec'" -p 'acp-conduct proxy acp-tap' <<-'EOF'
+		{"jsonrpc":"2.0","id":1,"method":"a"}
+		{"jsonrpc":"2.0","method":"tell","params":{"n":1}}
+	EOF
+	assert_success
+	assert_line '{"jsonrpc":"2.0","id":1,"result":{"method":"a","params":null}}'
+	assert_line '{"jsonrpc":"2.0","method":"session/update","params":{"n":1}}'
+	[[ $(grep -c '"msg":' b.rec) == 6 ]]
+	run --separate-stderr timeout 60 acp-conduct -p acp-tap <<<"$init"
+	assert_output --partial '"code":-32600'
+}
+
+@test "the Rust conductor's command line; an agent of that name goes behind --" {
+	printf '%s\n' "$init" >input
+	run --separate-stderr timeout 60 acp-conduct --trace t.jsons agent 'acp-tap -o a.rec' "$agent" <input
+	assert_success
+	assert_output --partial '"protocolVersion":1'
+	[[ -s a.rec ]]
+	run -127 acp-conduct -- agent </dev/null
+}
+
+@test "filters and proxies mix in any order" {
+	chain -f 'acp-tap -o a.rec' -p 'acp-tap -o b.rec' -u 'sed -u s/"one"/"two"/' -f 'acp-tap -o c.rec' -p acp-tap -d cat -f acp-tap <<-'EOF'
+		{"jsonrpc":"2.0","id":1,"method":"a","params":"one"}
+		{"jsonrpc":"2.0","method":"tell","params":{"s":"one"}}
+	EOF
+	assert_success
+	assert_line '{"jsonrpc":"2.0","id":1,"result":{"method":"a","params":"two"}}'
+	assert_line '{"jsonrpc":"2.0","method":"session/update","params":{"s":"two"}}'
+	for rec in a b c; do
+		[[ $(grep -c '"msg":' "$rec.rec") == 6 ]]
+	done
+}
+
+@test "requests that go up are answered from above" {
+	cat >reply <<-'EOF'
+		{"jsonrpc":"2.0","id":1,"method":"ask","params":{"path":"x"}}
+	EOF
+	mkfifo down
+	(timeout 60 acp-conduct -p acp-tap -p acp-tap -- tee -a sent <down >up 2>err || true) &
+	exec 8>down
+	printf '%s\n' "$init" >&8
+	# tee is an agent that sends everything back: what comes up is a request.
+	wait_for grep -q '"method":"initialize"' up
+	id=$(jq -c .id up | head -n 1)
+	printf '{"jsonrpc":"2.0","id":%s,"result":{"up":true}}\n' "$id" >&8
+	wait_for grep -q '"up":true' sent
+	exec 8>&-
+	wait
+}
+
+@test "--trace has every message of every hop, --record names the hops" {
+	chain --trace t.jsons --record r.rec -p acp-tap -f acp-tap <<-'EOF'
+		{"jsonrpc":"2.0","id":"s","method":"session/prompt","params":{"sessionId":"S"}}
+	EOF
+	assert_success
+	run jq -c 'select(.method == "session/prompt") | [.type, .protocol, .from, .to, .session]' t.jsons
+	assert_output '["request","acp","Client","Proxy(0)","S"]
+["request","acp","Proxy(0)","Proxy(1)","S"]
+["request","acp","Proxy(1)","Agent","S"]'
+	run jq -c 'select(.type == "response") | [.from, .to, .is_error]' t.jsons
+	assert_output '["Agent","Proxy(1)",false]
+["Proxy(1)","Proxy(0)",false]
+["Proxy(0)","Client",false]
+["Agent","Proxy(1)",false]
+["Proxy(1)","Proxy(0)",false]
+["Proxy(0)","Client",false]'
+	run jq -c 'select(.hops) | .hops' r.rec
+	assert_output '["acp-tap","acp-tap.2","agent"]'
+	run jq -c 'select(.at == 0) | .msg.id' r.rec
+	assert_output $'0\n"s"\n0\n"s"'
+}
+
+@test "50 MB cross four proxies unchanged" {
+	agent='sh -c "IFS= read -r line; echo {\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":1,\\\"result\\\":{}}; cat >big"'
+	{
+		printf '%s\n' "$init"
+		printf '{"jsonrpc":"2.0","method":"session/cancel","params":{"s":"'
+		head -c 50000000 /dev/zero | tr '\0' x
+		printf '"}}\n'
+	} >input
+	run --separate-stderr timeout 100 acp-conduct -p acp-tap -p acp-tap -p acp-tap -p acp-tap -- sh -c 'IFS= read -r line; echo "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"; cat >big' <input
+	assert_success
+	cmp <(tail -n 1 input) big
+}
