@@ -45,7 +45,7 @@ struct call {
 	/* What the component has made of it. */
 	struct call *child, *parent;
 	struct pieces text;   /* as it was given, until it is passed on */
-	struct pieces kept;   /* the answer that the component was handed, as it would go to `from` */
+	struct pieces kept;   /* the answer that the component was handed, under an id that does not matter */
 	UT_hash_handle hh;    /* in to->calls, oldest first */
 };
 

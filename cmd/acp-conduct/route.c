@@ -98,6 +98,33 @@ refuse(struct port *p, const struct msg *m, int code, const char *why, struct sl
 	put_made(p, &answer, SENT_RESPONSE, LANE_UP);
 }
 
+/* Its sender may die before it has answered what this is the answer for. */
+static void
+keep_answer(struct call *parent, struct block *block, struct slice text, const struct msg *m)
+{
+	struct splices s = {.n = 0};
+	struct iovec parts[2 * MSG_SPLICES + 1];
+	size_t n;
+
+	splice_value(&s, m->id, parent->origin);
+	n = splice_parts(text, s.at, s.n, parts);
+	pieces_drop(&parent->kept);
+	if (pieces_make(&parent->kept, &parent->to->arena, block, parts, n) < 0)
+		route_no_memory(parent->to->route);
+	parent->answered = loop_now(parent->to->route->loop);
+}
+
+/* The same for an answer that did not come as a message. */
+static void
+keep_text(struct call *c, struct slice text)
+{
+	struct json_error error;
+	struct msg m;
+
+	if (c->parent && c->from && msg_scan(text, &m, &error) == MSG_RESPONSE)
+		keep_answer(c->parent, NULL, text, &m);
+}
+
 void
 route_fail_call(struct call *c, int code, const char *why, struct slice data)
 {
@@ -107,6 +134,7 @@ route_fail_call(struct call *c, int code, const char *why, struct slice data)
 
 	if (c->from && msg_make_error(&answer, c->origin, code, why, data) == 0) {
 		look_message(c->from->route->look, c->to, c->from, lane, buf_slice(&answer), &none, c->session);
+		keep_text(c, buf_slice(&answer));
 		if (c->batch)
 			route_batch_answer(c->batch, buf_slice(&answer));
 		else
@@ -126,23 +154,32 @@ route_fail_calls(struct port *p, const char *why, struct slice data)
 		route_fail_call(c, ACP_ERR_INTERNAL, why, data);
 }
 
+/* The origin may have changed since it was kept: its id is put in now. */
 void
 route_answer_kept(struct call *c)
 {
-	struct buf text = {0};
+	struct buf text = {0}, answer = {0};
+	struct splices s = {.n = 0};
+	struct json_error error;
+	struct msg m;
 
-	if (c->from && c->batch) {
-		if (pieces_write(&c->kept, &text) == 0 && text.n > 0) {
-			text.n--;
-			route_batch_answer(c->batch, buf_slice(&text));
-			c->batch = NULL;
-		}
+	if (pieces_write(&c->kept, &text) < 0 || msg_scan(buf_slice(&text), &m, &error) != MSG_RESPONSE) {
+		route_no_memory(c->to->route);
 		buf_free(&text);
-	} else if (c->from) {
-		if (port_put(c->from, &c->kept, SENT_RESPONSE, 0, c->lane == LANE_DOWN ? LANE_UP : LANE_DOWN) < 0)
-			route_no_memory(c->from->route);
-		c->kept = (struct pieces){0};
+		return;
 	}
+	splice_value(&s, m.id, c->origin);
+	if (splice_write(m.text, s.at, s.n, &answer) < 0)
+		route_no_memory(c->to->route);
+	keep_text(c, buf_slice(&answer));
+	if (c->from && c->batch) {
+		route_batch_answer(c->batch, buf_slice(&answer));
+		c->batch = NULL;
+	} else if (c->from) {
+		put_made(c->from, &answer, SENT_RESPONSE, c->lane == LANE_DOWN ? LANE_UP : LANE_DOWN);
+	}
+	buf_free(&text);
+	buf_free(&answer);
 	call_free(c);
 }
 
@@ -164,22 +201,6 @@ measure(const struct call *c)
 
 	if (c->answered)
 		port_took(p, loop_now(p->route->loop) - c->answered);
-}
-
-/* Its sender may die before it has answered what this is the answer for. */
-static void
-keep_answer(struct call *parent, struct block *block, struct slice text, const struct msg *m)
-{
-	struct splices s = {.n = 0};
-	struct iovec parts[2 * MSG_SPLICES + 1];
-	size_t n;
-
-	splice_value(&s, m->id, parent->origin);
-	n = splice_parts(text, s.at, s.n, parts);
-	pieces_drop(&parent->kept);
-	if (pieces_make(&parent->kept, &parent->to->arena, block, parts, n) < 0)
-		route_no_memory(parent->to->route);
-	parent->answered = loop_now(parent->to->route->loop);
 }
 
 /* Is this the answer to a question about initialization that is to be asked in the other dialect? */
