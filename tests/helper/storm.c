@@ -196,7 +196,7 @@ run(unsigned seed, long kills, char **argv)
 		printf("the chain's status is %d\n", status);
 		s.bad++;
 	}
-	printf("%ld killed, %ld requests, %ld of them refused, %ld updates lost, %ld bad\n", killed, s.sent, s.errors,
+	printf("seed %u: %ld killed, %ld requests, %ld of them refused, %ld updates lost, %ld bad\n", seed, killed, s.sent, s.errors,
 		s.sent * UPDATES - s.updates, s.bad);
 	free(s.turns);
 	free(line);

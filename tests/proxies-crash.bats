@@ -1,0 +1,155 @@
+#!/usr/bin/env bats
+# Proxies that die: what becomes of what they had in their hands.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	lib_setup
+	cat >agent.jq <<-'EOF'
+		if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: {protocolVersion: 1}}
+		elif has("id") then {jsonrpc: "2.0", id: .id, result: .method} else empty end
+	EOF
+	agent='jq -c --unbuffered -f agent.jq'
+	mkfifo down
+}
+
+teardown() {
+	end_left_over
+}
+
+# mortal.jq: a proxy that kills itself, by way of its shell, for what $how says; once, where ./mark tells.
+mortal() {
+	cat >mortal.jq <<-'EOF'
+		def envelope: .method == "_proxy/successor";
+		if .method == "_proxy/initialize" then {jsonrpc: "2.0", id: "i\(.id)", method: "_proxy/successor", params: {method: "initialize"}}
+		elif .method == "die" then
+			(if $how == "after" then {jsonrpc: "2.0", id: "d\(.id)", method: "_proxy/successor", params: {method: .method}} else empty end), "DIE"
+		elif (.id | type) == "string" and (.id | startswith("d")) and $how == "answered" then "DIE"
+		elif (.id | type) == "string" then .id |= (.[1:] | tonumber)
+		elif envelope then .method = .params.method | .params = .params.params
+		elif has("id") then {jsonrpc: "2.0", id: "i\(.id)", method: "_proxy/successor", params: {method: .method}}
+		else empty end
+	EOF
+	cat >mortal <<-'EOF'
+		#!/bin/bash
+		# mortal HOW TIMES: dies of "die" so often.
+		echo x >>lives
+		how=$1
+		(($(wc -l <lives) <= $2)) || how=lives
+		while IFS= read -r line; do
+			[[ $line != *'"die"'* || $how == lives ]] || [[ $how != before ]] || { echo last words >&2; kill -KILL $$; }
+			out=$(jq -c --arg how "$how" "$(sed 's/.method == "die"/.method == "die" and $how != "lives"/' mortal.jq)" <<<"$line")
+			while IFS= read -r o; do
+				[[ $o != '"DIE"' ]] || kill -KILL $$
+				[[ -z $o ]] || printf '%s\n' "$o"
+			done <<<"$out"
+		done
+	EOF
+	chmod +x mortal
+}
+
+# conversation OPTION...: initialize, and when that is answered what is on stdin.
+conversation() {
+	acp-conduct "$@" -- $agent <down >up 2>err &
+	conduct=$!
+	exec 8>down
+	echo '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}' >&8
+	wait_for grep -q '"id":0' up
+	cat >&8
+	exec 8>&-
+	ended=0
+	wait "$conduct" || ended=$?
+}
+
+@test "a proxy that dies before it has passed a request on gets it again" {
+	mortal
+	conversation -p './mortal before 1' <<<'{"jsonrpc":"2.0","id":1,"method":"die"}'
+	[[ $ended == 0 ]]
+	run -0 tail -n +2 up
+	assert_output '{"jsonrpc":"2.0","id":1,"result":"die"}'
+	grep -q '^acp-conduct: mortal: died (signal KILL); started again; requests given again: 1$' err
+}
+
+@test "a request that it has passed on is adopted: the answer goes where the original came from" {
+	mortal
+	conversation -p './mortal after 1' <<<'{"jsonrpc":"2.0","id":"one","method":"die"}'
+	[[ $ended == 0 ]]
+	run -0 tail -n +2 up
+	assert_output '{"jsonrpc":"2.0","id":"one","result":"die"}'
+	grep -Eq 'started again; (requests passed on before|answered with what it was handed): 1$' err
+}
+
+@test "one that dies of a request twice: -32603 with its name, its end and its last words; the chain goes on" {
+	mortal
+	conversation -p './mortal before 9' <<<'{"jsonrpc":"2.0","id":1,"method":"die"}'
+	run -0 jq -c 'select(.id == 1) | .error | [.code, .data]' up
+	assert_output '[-32603,{"component":"mortal","status":"signal KILL","stderr":"last words\n"}]'
+	[[ $ended == 0 ]]
+}
+
+@test "one that dies too often ends the chain, with its status" {
+	mortal
+	conversation --restarts 0/1m -p './mortal before 9' <<<'{"jsonrpc":"2.0","id":1,"method":"die"}'
+	run -0 jq -c 'select(.id == 1) | .error.code' up
+	assert_output '-32603'
+	[[ $ended == 137 ]]
+	grep -q '^acp-conduct: mortal: died (signal KILL); ending the chain$' err
+}
+
+@test "bypass joins its neighbours; extensions that killed it twice are refused" {
+	mortal
+	conversation --on-crash bypass --restarts 0/1m -p acp-tap -p './mortal before 9' <<-'EOF'
+		{"jsonrpc":"2.0","id":1,"method":"die"}
+		{"jsonrpc":"2.0","id":2,"method":"more"}
+	EOF
+	run -0 jq -sc '.[1:] | sort_by(.id)[] | [.id, .result]' up
+	assert_output $'[1,"die"]\n[2,"more"]'
+	[[ $ended == 0 ]]
+	grep -q 'taken out of the chain: its neighbours are joined' err
+}
+
+@test "fail ends the chain at the first death" {
+	mortal
+	conversation --on-crash fail -p './mortal before 1' <<<'{"jsonrpc":"2.0","id":1,"method":"die"}'
+	run -0 jq -c 'select(.id == 1) | .error.code' up
+	assert_output '-32603'
+	[[ $ended == 137 ]]
+}
+
+@test "who dies or is silent before initialization is over ends the chain, and is named" {
+	run --separate-stderr acp-conduct -p true -- $agent <<<'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}'
+	assert_failure 125
+	assert_output --partial '"component":"true"'
+	run --separate-stderr acp-conduct --init-timeout 50ms --grace 50ms -p acp-tap -p 'sleep 1000' -- $agent \
+		<<<'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}'
+	assert_failure 125
+	assert_output --partial '"component":"sleep"'
+	[[ $stderr == *'sleep: did not initialize in time; ending the chain'* ]]
+	run -127 acp-conduct -p ./not-there -- $agent <<<'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}'
+	assert_output --partial 'not-there: command not found'
+}
+
+@test "when the agent dies every open request is answered, and its status is the chain's" {
+	agent='sh ./agent.sh'
+	cat >agent.sh <<-'EOF'
+		read -r line
+		echo '{"jsonrpc":"2.0","id":1,"result":{}}'
+		read -r line
+		exit 7
+	EOF
+	conversation -p acp-tap <<<'{"jsonrpc":"2.0","id":1,"method":"slow"}'
+	run -0 jq -c 'select(.id == 1) | [.error.code, .error.data.status]' up
+	assert_output '[-32603,"exit status 7"]'
+	[[ $ended == 7 ]]
+}
+
+@test "kill -9 of random proxies while turns stream: each request is answered once, no update is doubled" {
+	local kills=500
+	case $B in */san) kills=60 ;; esac
+	run storm run "${ACP_SEED:-$RANDOM}" "${ACP_KILLS:-$kills}" \
+		acp-conduct --restarts 1000/1m -p acp-tap -p acp-tap -p acp-tap -- storm agent
+	echo "$output" | grep -v '^acp-' | tail -n 5
+	assert_success
+	assert_line --regexp '^seed [0-9]+: [0-9]+ killed, .* 0 bad$'
+}
