@@ -238,7 +238,8 @@ rulefilter: agent: line 2: longer than 102400 bytes: passed unread" ]
 	cat >look <<-'END'
 		#!/bin/sh
 		ls /proc/self/fd | tr '\n' ' '
-		grep -E '^Sig(Blk|Ign)' /proc/self/status | tr -d '\t0\n'
+		# Where make has started us, the C library's own signals 32 and 33 stay ignored.
+		grep -E '^Sig(Blk|Ign)' /proc/self/status | sed 's/0000000180000000$//' | tr -d '\t0\n'
 		echo " PROTO=${PROTO-none}"
 		[ "$(cut -d' ' -f5 /proc/$$/stat)" = "$$" ] && echo own group
 	END
