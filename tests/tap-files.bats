@@ -221,8 +221,9 @@ same_as() {
 	mkfifo in
 	acp-tap -f raw - <in >out &
 	exec 5>in
-	head -n 1 four >&5
-	wait_for cmp -s out <(head -n 1 four)
+	head -n 1 four >first
+	cat first >&5
+	wait_for cmp -s out first
 	exec 5>&-
 	wait $!
 }

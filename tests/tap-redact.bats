@@ -8,57 +8,55 @@ setup() {
 	lib_setup
 }
 
-# becomes PARAMS EXPECTED N: as the params of a message, with N values redacted.
+# becomes PARAMS EXPECTED N: as the params of a message, with N values redacted, each an @ in EXPECTED.
 becomes() {
-	local head='{"jsonrpc":"2.0","method":"m","params":' n=$3
+	local head='{"jsonrpc":"2.0","method":"m","params":' n=$3 mark='"<redacted>"'
 	printf '%s%s}\n' "$head" "$1" >in
 	run -0 --separate-stderr acp-tap --redact -f raw in
-	assert_output "$head$2}"
+	assert_output "$head${2//@/"$mark"}}"
 	assert_regex "$stderr" "^acp-tap: redacted $n values? in $((n > 0)) messages?\$"
 }
 
-R='"<redacted>"'
-
 @test "headers and env as objects: every value below" {
-	becomes '{"headers":{"A":"x","B":1,"C":{"D":[true,null,"y"]}}}' '{"headers":{"A":'$R',"B":'$R',"C":{"D":['$R','$R','$R']}}}' 5
-	becomes '{"a":[{"env":{"name":"x","value":"y"}}]}' '{"a":[{"env":{"name":'$R',"value":'$R'}}]}' 2
+	becomes '{"headers":{"A":"x","B":1,"C":{"D":[true,null,"y"]}}}' '{"headers":{"A":@,"B":@,"C":{"D":[@,@,@]}}}' 5
+	becomes '{"a":[{"env":{"name":"x","value":"y"}}]}' '{"a":[{"env":{"name":@,"value":@}}]}' 2
 }
 
 @test "headers and env as arrays of pairs: the value, not the name" {
 	becomes '{"mcpServers":[{"env":[{"name":"TOKEN","value":"x"},{"name":"B","value":"y"}]}]}' \
-		'{"mcpServers":[{"env":[{"name":"TOKEN","value":'$R'},{"name":"B","value":'$R'}]}]}' 2
-	becomes '{"headers":[{"name":"A","value":"x","more":{"name":"z"}}]}' '{"headers":[{"name":"A","value":'$R',"more":{"name":'$R'}}]}' 2
-	becomes '{"env":["A=x",["B=y"]]}' '{"env":['$R',['$R']]}' 2
-	becomes '{"env":[{"name":7,"value":8}]}' '{"env":[{"name":'$R',"value":'$R'}]}' 2
+		'{"mcpServers":[{"env":[{"name":"TOKEN","value":@},{"name":"B","value":@}]}]}' 2
+	becomes '{"headers":[{"name":"A","value":"x","more":{"name":"z"}}]}' '{"headers":[{"name":"A","value":@,"more":{"name":@}}]}' 2
+	becomes '{"env":["A=x",["B=y"]]}' '{"env":[@,[@]]}' 2
+	becomes '{"env":[{"name":7,"value":8}]}' '{"env":[{"name":@,"value":@}]}' 2
 }
 
 @test "below proxyConfig all" {
-	becomes '{"proxyConfig":{"url":"u","list":[1,{"a":"b"}]},"url":"u"}' '{"proxyConfig":{"url":'$R',"list":['$R',{"a":'$R'}]},"url":"u"}' 3
+	becomes '{"proxyConfig":{"url":"u","list":[1,{"a":"b"}]},"url":"u"}' '{"proxyConfig":{"url":@,"list":[@,{"a":@}]},"url":"u"}' 3
 }
 
 @test "members by name, as a whole, in any case, strings only" {
 	for name in authorization proxy-authorization cookie set-cookie x-api-key api-key api_key apikey proxy_key \
 		x-auth-token token access_token refresh_token password secret AuthoriZation API_KEY; do
-		becomes "{\"$name\":\"x\"}" "{\"$name\":$R}" 1
+		becomes "{\"$name\":\"x\"}" "{\"$name\":@}" 1
 	done
 	becomes '{"token":5,"secret":null,"password":true,"cookie":[]}' '{"token":5,"secret":null,"password":true,"cookie":[]}' 0
 	becomes '{"tokens":"x","my_token":"x","totalTokens":"5","headers2":{"a":"b"}}' '{"tokens":"x","my_token":"x","totalTokens":"5","headers2":{"a":"b"}}' 0
-	becomes '{"token":{"a":"x","secret":"y"}}' '{"token":{"a":"x","secret":'$R'}}' 1
+	becomes '{"token":{"a":"x","secret":"y"}}' '{"token":{"a":"x","secret":@}}' 1
 	becomes '{"token":["x"]}' '{"token":["x"]}' 0
 }
 
 @test "names compare unescaped; words in strings are no names" {
-	becomes '{"to\u006ben":"x","\u0048eaders":{"a":"b"}}' '{"to\u006ben":'$R',"\u0048eaders":{"a":'$R'}}' 2
+	becomes '{"to\u006ben":"x","\u0048eaders":{"a":"b"}}' '{"to\u006ben":@,"\u0048eaders":{"a":@}}' 2
 	becomes '{"text":"{\"token\":\"x\"}","a":"token"}' '{"text":"{\"token\":\"x\"}","a":"token"}' 0
 }
 
 @test "all else keeps its bytes: white space, numbers, escapes, strings with braces" {
-	becomes '{ "n" : 1.50 , "s":"a\u0041}]\\" ,"token" : "x\"}" ,"z":[ ] }' '{ "n" : 1.50 , "s":"a\u0041}]\\" ,"token" : '$R' ,"z":[ ] }' 1
+	becomes '{ "n" : 1.50 , "s":"a\u0041}]\\" ,"token" : "x\"}" ,"z":[ ] }' '{ "n" : 1.50 , "s":"a\u0041}]\\" ,"token" : @ ,"z":[ ] }' 1
 }
 
 @test "as deep as a message may be" {
 	deep=$(printf '{"a":%.0s' $(seq 1020)) shut=$(printf '}%.0s' $(seq 1020))
-	becomes "$deep{\"token\":\"x\"}$shut" "$deep{\"token\":$R}$shut" 1
+	becomes "$deep{\"token\":\"x\"}$shut" "$deep{\"token\":@}$shut" 1
 }
 
 @test "a long name and an empty one are no trouble" {

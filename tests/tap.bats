@@ -92,6 +92,16 @@ lines() {
 	acp-tap -f raw --from agent s.rec | cmp - up
 }
 
+@test "sockets: every byte goes on, in a pipe, around a command and in a link" {
+	sockpair acp-tap -o s.rec <odd >out
+	cmp odd out
+	sockpair -1 acp-tap -o s.rec -- cat <odd >out
+	cmp odd out
+	link -s acp-tap -o s.rec -- cat <odd >out
+	cmp odd out
+	acp-tap -f raw --from agent s.rec | cmp - <(cat odd && echo)
+}
+
 @test "without PROTO=ACP descriptors 6 and 7 are no link" {
 	acp-tap -o s.rec <odd >out 6</dev/null 7>other
 	cmp odd out

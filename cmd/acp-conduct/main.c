@@ -12,20 +12,24 @@
 static const char name[] = "acp-conduct";
 
 static const char usage[] =
-	"usage: acp-conduct [-f FILTER | -u FILTER | -d FILTER]... [--grace T] [-v] [--] AGENT [ARG...]\n"
-	"Starts filters and an agent, joins them by pipes, and stays out of the data's way.\n"
-	"The client is on stdin and stdout; filters stand from left to right between it and the agent.\n"
+	"usage: acp-conduct [-f FILTER | -u FILTER | -d FILTER]... [--grace T] [-v]\n"
+	"                   [--] AGENT [ARG...]\n"
+	"Starts filters and an agent, joins them by pipes, and stays out of the data's\n"
+	"way. The client is on stdin and stdout; the filters stand between it and the\n"
+	"agent, from left to right.\n"
 	"\n"
-	"  -f, --filter CMD   a filter for both lanes: 0 and 1 face the client, 6 and 7 the agent\n"
-	"  -d, --down CMD     a filter from 0 to 1 for the lane from client to agent alone\n"
-	"  -u, --up CMD       the same for the lane from agent to client (jq -c --unbuffered, sed -u)\n"
-	"      --grace T      how long what does not end by itself may go on (default 5s)\n"
-	"  -v, --verbose      a line for each component when it starts and when it ends\n"
+	"  -f, --filter CMD  a filter for both lanes: its descriptors 0 and 1 face the\n"
+	"                    client, 6 and 7 the agent\n"
+	"  -d, --down CMD    a filter from 0 to 1, in the lane from client to agent only\n"
+	"  -u, --up CMD      the same in the lane from agent to client\n"
+	"      --grace T     what does not end by itself gets this long (default 5s)\n"
+	"  -v, --verbose     a line for each component when it starts and when it ends\n"
 	"  -h, --help\n"
 	"  -V, --version\n"
 	"\n"
-	"CMD is split into words; one that needs a shell is run by /bin/sh.\n"
-	"example: acp-conduct -f 'acp-tap -o session.rec' -u 'sed -u s/colour/color/' -- my-agent --acp\n";
+	"A CMD is split into words; one that needs a shell is run by /bin/sh.\n"
+	"\n"
+	"  acp-conduct -f 'acp-tap -o session.rec' -- my-agent --acp\n";
 
 enum { OPTION_GRACE = 256 };
 

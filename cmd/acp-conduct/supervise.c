@@ -163,15 +163,32 @@ press(struct component *c)
 	proc_signal(c->pid, c->sent);
 }
 
+/* Does it hold up a lane: its input has ended, and its output goes on? The agent turns one into the other. */
+static bool
+is_due(const struct component *c)
+{
+	const struct link *in, *out;
+	enum lane lane;
+
+	for (lane = LANE_DOWN; lane < LANES; lane++) {
+		in = c->in[lane];
+		out = c->kind == KIND_AGENT ? c->out[LANE_UP] : c->out[lane];
+		if (in && has_ended(in) && !has_ended(out))
+			return true;
+	}
+	return false;
+}
+
+/* Those that are in this stage of life, and of them perhaps only those that are due. */
 static size_t
-press_all(struct chain *ch, enum life life)
+press_all(struct chain *ch, enum life life, bool due)
 {
 	struct component *c;
 	size_t i, n = 0;
 
 	for (i = 0; i < ch->n; i++) {
 		c = &ch->components[i];
-		if (c->life != life || (life == LIFE_ENDED && c->sent == SIGKILL))
+		if (c->life != life || (life == LIFE_ENDED && c->sent == SIGKILL) || (due && !is_due(c)))
 			continue;
 		press(c);
 		n++;
@@ -180,20 +197,21 @@ press_all(struct chain *ch, enum life life)
 }
 
 /*
- * What others left behind goes first, since it may be what the rest waits for. Then the agent,
- * where its input has ended; and at last everybody.
+ * What others left behind goes first, since it may be what the rest waits for; then who holds up a
+ * lane; and where that is nobody, everybody.
  */
 static void
 press_next(struct chain *ch)
 {
-	struct component *agent = chain_agent(ch);
-
-	if (press_all(ch, LIFE_ENDED) > 0 && !ch->forced)
+	if (ch->forced) {
+		press_all(ch, LIFE_ENDED, false);
+		press_all(ch, LIFE_RUNS, false);
 		return;
-	if (!ch->forced && agent->life == LIFE_RUNS && has_ended(agent->in[LANE_DOWN]))
-		press(agent);
-	else if (ch->forced || !client_is_slow(ch))
-		press_all(ch, LIFE_RUNS);
+	}
+	if (press_all(ch, LIFE_ENDED, false) > 0 || client_is_slow(ch))
+		return;
+	if (press_all(ch, LIFE_RUNS, true) == 0)
+		press_all(ch, LIFE_RUNS, false);
 }
 
 static void
@@ -224,7 +242,10 @@ unwatch(struct link *l)
 	loop_remove_fd(l->chain->loop, &l->watch);
 }
 
-/* From now on its reader alone decides how long its own output in that lane goes on. */
+/*
+ * From now on its reader alone decides how long its own output in that lane goes on. Only the
+ * client's own descriptor is kept until its writer is gone: it shows whether the client still reads.
+ */
 static void
 link_ended(struct link *l)
 {
@@ -232,7 +253,7 @@ link_ended(struct link *l)
 
 	l->ended = true;
 	unwatch(l);
-	if (next)
+	if (next && next->reader)
 		chain_close(&next->wr);
 	be_patient(l->chain);
 }
@@ -352,7 +373,7 @@ let_go(struct component *c)
 			unwatch(c->in[lane]);
 			chain_close(&c->in[lane]->rd);
 		}
-		if (c->out[lane])
+		if (c->out[lane] && (c->out[lane]->reader || c->life == LIFE_GONE))
 			chain_close(&c->out[lane]->wr);
 	}
 }
@@ -404,6 +425,7 @@ look_at_group(struct component *c)
 {
 	if (!proc_group_lives(c->pid)) {
 		c->life = LIFE_GONE;
+		let_go(c);
 		proc_guardian_remove(&c->chain->guardian, c->pid);
 		report_hang_up(&c->errors);
 	} else if (!c->sent && !may_hold_links(c)) {
@@ -468,7 +490,7 @@ settle(struct chain *ch)
 	if (!lingers)
 		return;
 	if (loop_add_timer(ch->loop, &ch->look, ch->pause) < 0)
-		press_all(ch, LIFE_ENDED);
+		press_all(ch, LIFE_ENDED, false);
 }
 
 static void

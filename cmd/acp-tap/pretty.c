@@ -262,7 +262,7 @@ end_run(struct pretty *p, struct buf *to)
 		return 0;
 	run->row.method = buf_slice(&run->kind);
 	begin_line(p, &c, to, &run->row);
-	cells_style(&c, preview_style(run->row.method) == STYLE_YELLOW ? STYLE_PLAIN : preview_style(run->row.method));
+	cells_style(&c, preview_style(run->row.method));
 	cells_text(&c, buf_slice(&run->text));
 	run->row.count = 0;
 	return cells_end(&c);

@@ -79,15 +79,29 @@ take_line(struct talk *t, const char *line, size_t n)
 	t->next++;
 }
 
-/* False at the end of input. A torn last line does not count. */
+/* A last line that lacks nothing but its newline is one; any other torn line is not. */
+static void
+take_last(struct talk *t)
+{
+	static const char end[] = "}}";
+
+	if (t->read.n >= 2 && memcmp(t->read.p + t->read.n - 2, end, 2) == 0)
+		take_line(t, t->read.p, t->read.n);
+	if (t->log >= 0)
+		dprintf(t->log, "%ld\n", t->next);
+}
+
+/* False at the end of input. */
 static bool
 take_some(struct talk *t)
 {
 	char bytes[65536], *newline, *from;
 	ssize_t r = read(t->in, bytes, sizeof(bytes));
 
-	if (r <= 0)
+	if (r <= 0) {
+		take_last(t);
 		return false;
+	}
 	buf_add(&t->read, bytes, (size_t)r);
 	from = t->read.p;
 	while ((newline = memchr(from, '\n', (size_t)(t->read.p + t->read.n - from)))) {
