@@ -42,5 +42,6 @@ nobody_left() {
 end_left_over() {
 	local pids
 	pids=$(left_over)
+	# shellcheck disable=SC2086
 	[[ -z $pids ]] || kill -KILL $pids 2>/dev/null || true
 }
