@@ -52,12 +52,17 @@ struct wide {
 	uint64_t open, most;
 };
 
+/* A block with something in it that must be looked at in the text. */
+struct odd {
+	const char *p;
+	uint64_t escaped; /* what a backslash escapes */
+	uint64_t strange; /* what is not ASCII, or a control character */
+};
+
 struct chunk {
 	const char *p;
-	size_t blocks, tokens;
-	uint64_t any_escaped, any_strange;
-	uint64_t escaped[CHUNK / 64]; /* what a backslash escapes */
-	uint64_t strange[CHUNK / 64]; /* what is not ASCII, or a control character */
+	size_t tokens, odds;
+	struct odd odd[CHUNK / 64];
 	_Alignas(64) uint16_t place[CHUNK + 64];
 	_Alignas(64) char token[CHUNK + 64];
 };
@@ -82,11 +87,12 @@ pack(const struct piece *piece, uint64_t left, unsigned base, uint16_t *place, c
 	unsigned n;
 
 	memcpy(bytes, piece, sizeof(bytes));
-	while (left) {
+	for (; left; place += 8, token += 8) {
+#pragma GCC unroll 8
 		for (int i = 0; i < 8; i++, left &= left - 1) {
 			n = (unsigned)__builtin_ctzll(left | UINT64_C(1) << 63);
-			*place++ = (uint16_t)(base + n);
-			*token++ = bytes[n];
+			place[i] = (uint16_t)(base + n);
+			token[i] = bytes[n];
 		}
 	}
 }
@@ -129,8 +135,8 @@ TARGET INLINE void
 find_tokens(struct wide *s, struct chunk *c, const char *last)
 {
 	uint64_t in_string = s->in_string, escape = s->escape, in_scalar = s->in_scalar;
-	uint64_t escaped, quote, in, scalar, tokens, any_escaped = 0, any_strange = 0;
-	size_t i, n = 0;
+	uint64_t escaped, quote, in, scalar, tokens;
+	size_t i, n = 0, odd = 0;
 	const char *p = c->p;
 	struct piece piece;
 	struct json_marks m;
@@ -147,52 +153,44 @@ find_tokens(struct wide *s, struct chunk *c, const char *last)
 		in_scalar = scalar >> 63;
 		pack(&piece, tokens, (unsigned)i * 64, c->place + n, c->token + n);
 		n += (size_t)__builtin_popcountll(tokens);
-		c->escaped[i] = escaped;
-		c->strange[i] = m.strange;
-		any_escaped |= escaped;
-		any_strange |= m.strange;
+		if (escaped | m.strange)
+			c->odd[odd++] = (struct odd){p, escaped, m.strange};
 	}
 	s->in_string = in_string;
 	s->escape = escape;
 	s->in_scalar = in_scalar;
-	c->blocks = i;
 	c->tokens = n;
-	c->any_escaped = any_escaped;
-	c->any_strange = any_strange;
+	c->odds = odd;
 }
 
 TARGET static bool
-escapes_are_right(const struct chunk *c, const char *end)
+escapes_are_right(const char *p, uint64_t escaped, const char *end)
 {
 	const char *stop, *at;
 
-	for (size_t i = 0; i < c->blocks; i++) {
-		for (uint64_t left = c->escaped[i]; left; left &= left - 1) {
-			at = c->p + i * 64 + __builtin_ctzll(left);
-			if (at >= end || !json_escape_end(at - 1, end, &stop))
-				return false;
-		}
+	for (; escaped; escaped &= escaped - 1) {
+		at = p + __builtin_ctzll(escaped);
+		if (at >= end || !json_escape_end(at - 1, end, &stop))
+			return false;
 	}
 	return true;
 }
 
 /* UTF-8, and no control characters. */
 TARGET static bool
-strange_are_right(struct wide *s, const struct chunk *c)
+strange_are_right(struct wide *s, const char *p, uint64_t strange)
 {
 	const char *at;
 	unsigned n;
 
-	for (size_t i = 0; i < c->blocks; i++) {
-		for (uint64_t left = c->strange[i]; left; left &= left - 1) {
-			at = c->p + i * 64 + __builtin_ctzll(left);
-			if (at < s->checked)
-				continue;
-			n = json_utf8_length(at, s->end);
-			if (n < 2)
-				return false;
-			s->checked = at + n;
-		}
+	for (; strange; strange &= strange - 1) {
+		at = p + __builtin_ctzll(strange);
+		if (at < s->checked)
+			continue;
+		n = json_utf8_length(at, s->end);
+		if (n < 2)
+			return false;
+		s->checked = at + n;
 	}
 	return true;
 }
@@ -247,6 +245,39 @@ nest(struct wide *s, const struct json_kinds *k, uint64_t *turns, uint64_t *edge
 	}
 	s->open = open;
 	return !wrong;
+}
+
+/* Are all containers, those that are open and those to come, objects, and so few that none can be too deep? */
+TARGET INLINE bool
+only_objects(const struct wide *s, const struct json_kinds *k)
+{
+	int more = __builtin_popcountll(k->open);
+
+	return !((k->open | k->close) & ~k->brace) && !(s->open & (s->open + 1)) && more < 64 &&
+		s->open << more < s->most;
+}
+
+/* Then nesting is no more than counting. */
+TARGET INLINE bool
+nest_objects(struct wide *s, const struct json_kinds *k, uint64_t *turns, uint64_t *edges)
+{
+	unsigned depth = 63 - (unsigned)__builtin_clzll(s->open), wrong = 0, closes;
+	uint64_t bit;
+
+	*turns = *edges = 0;
+	for (uint64_t left = k->open | k->close; left; left ^= bit) {
+		bit = left & -left;
+		closes = (k->close & bit) != 0;
+		depth -= closes;
+		if (depth == 1)
+			*edges |= bit;
+		wrong |= depth == 0;
+		depth += closes ^ 1;
+	}
+	if (wrong)
+		return false;
+	s->open = (UINT64_C(2) << depth) - 1;
+	return true;
 }
 
 /*
@@ -331,7 +362,7 @@ tokens_are_right(struct wide *s, const struct chunk *c, size_t from, unsigned n)
 	for (; scalar; scalar &= scalar - 1)
 		if (!scalar_is_right(c->p + c->place[from + (size_t)__builtin_ctzll(scalar)], s->end))
 			return false;
-	if (!nest(s, &k, &inside, &top))
+	if (only_objects(s, &k) ? !nest_objects(s, &k, &inside, &top) : !nest(s, &k, &inside, &top))
 		return false;
 	inside = prefix_xor(inside) ^ s->in_object;
 	s->in_object = -(inside >> 63);
@@ -363,10 +394,9 @@ TARGET INLINE bool
 scan_chunk(struct wide *s, struct chunk *c, const char *last)
 {
 	find_tokens(s, c, last);
-	if (c->any_escaped && !escapes_are_right(c, s->end))
-		return false;
-	if (c->any_strange && !strange_are_right(s, c))
-		return false;
+	for (const struct odd *o = c->odd; o < c->odd + c->odds; o++)
+		if (!escapes_are_right(o->p, o->escaped, s->end) || !strange_are_right(s, o->p, o->strange))
+			return false;
 	for (size_t from = 0; from < c->tokens; from += 64)
 		if (!tokens_are_right(s, c, from, c->tokens - from < 64 ? (unsigned)(c->tokens - from) : 64))
 			return false;
