@@ -80,7 +80,7 @@ prefix_xor(uint64_t word)
 }
 
 #define PACK_ONE_BY_ONE
-#include "lib/json_wide.h"
+#include "lib/json_wide.inc"
 
 static bool
 here(void)

@@ -80,7 +80,7 @@ prefix_xor(uint64_t bits)
 	return (uint64_t)_mm_cvtsi128_si64(r);
 }
 
-#include "lib/json_wide.h"
+#include "lib/json_wide.inc"
 
 static bool
 here(void)
