@@ -280,11 +280,26 @@ said() {
 
 @test "the second signal is for all groups, and the exit status is 128+N" {
 	for signal in INT:130 TERM:143 HUP:129; do
-		start --grace 1000s -f "trap '' TERM; echo up; while :; do sleep 1; done" -- sh -c 'trap "exit 9" TERM; while :; do sleep 0.01; done'
+		start --grace 1000s -f "trap 'echo told' TERM; echo up; while :; do sleep 1; done" -- sh -c 'trap "exit 9" TERM; while :; do sleep 0.01; done'
 		wait_for grep -q up got
 		kill -TERM "$conduct"
+		wait_for grep -q told got
 		kill -"${signal%:*}" "$conduct"
 		ends "${signal#*:}"
 		client_leaves
 	done
+}
+
+@test "SIGHUP stays ignored under nohup" {
+	trap '' HUP
+	start -d 'trap "" TERM; cat' -- cat
+	trap - HUP
+	echo hello >&9
+	wait_for grep -q hello got
+	kill -HUP "$conduct"
+	echo more >&9
+	wait_for grep -q more got
+	client_leaves
+	ends 0
+	assert_equal "$(cat said)" ''
 }
