@@ -317,6 +317,10 @@ frame_run(const struct filter *filter, const struct frame_options *options)
 	struct timespec wall;
 	int status;
 
+	if (proc_stdio() < 0) {
+		frame_say(&f, "/dev/null: %s", strerror(errno));
+		return EXIT_FAILED;
+	}
 	clock_gettime(CLOCK_REALTIME, &wall);
 	f.began = loop_clock();
 	f.started = (double)wall.tv_sec + (double)wall.tv_nsec / 1e9;

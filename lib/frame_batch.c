@@ -320,7 +320,10 @@ batch_line(struct frame *f, enum lane lane, enum acp_side from, struct block *bl
 
 	if (!b)
 		return -1;
+	/* An entry may let go of an earlier one: the array stays until all are shown. */
+	b->waiting = 1;
 	r = show_entries(f, b, from, text, &joined);
+	b->waiting--;
 	if (r == 0 && b->waiting > 0) {
 		if (joined.n > 0)
 			r = buf_add_slice(&b->joining, buf_slice(&joined));

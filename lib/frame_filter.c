@@ -28,18 +28,32 @@ frame_replace(struct frame *f, struct slice what, struct slice with)
 	return 0;
 }
 
+static int
+note_held(struct request *r, struct held *h)
+{
+	struct pending *p = pending_of(r);
+
+	if (!p)
+		return -1;
+	p->held = h;
+	h->request = r;
+	return 0;
+}
+
 struct held *
 frame_hold(struct frame *f)
 {
 	struct shown *s = f->shown;
 	struct held *h = calloc(1, sizeof(*h)), **at = &f->held;
 
-	if (!h || shown_edited(s, &h->text) < 0) {
+	if (!h || shown_edited(s, &h->text) < 0 ||
+		(s->seen.msg.kind == MSG_REQUEST && note_held(s->request, h) < 0)) {
+		if (h)
+			buf_free(&h->text);
 		free(h);
 		return NULL;
 	}
 	h->lane = s->lane;
-	h->request = s->seen.msg.kind == MSG_REQUEST ? s->request : NULL;
 	h->batch = s->batch;
 	h->entry = s->entry;
 	while (*at)
@@ -63,6 +77,8 @@ frame_release(struct frame *f, struct held *h, enum verdict verdict, struct slic
 	while (*at != h)
 		at = &(*at)->next;
 	*at = h->next;
+	if (h->request)
+		pending_of(h->request)->held = NULL;
 	if (!text.p)
 		text = buf_slice(&h->text);
 	if (h->batch)
@@ -154,9 +170,12 @@ answer(struct frame *f, const struct held *h, struct buf *text)
 static struct slice
 id_of(const struct frame *f, const struct held *h)
 {
-	if (h)
-		return h->request ? h->request->id : slice_of("null");
-	return f->shown->seen.msg.id;
+	struct json_error error;
+	struct msg m;
+
+	if (!h)
+		return f->shown->seen.msg.id;
+	return msg_scan(buf_slice(&h->text), &m, &error) == MSG_REQUEST ? m.id : slice_of("null");
 }
 
 int

@@ -5,6 +5,9 @@
 #include "lib/cli.h"
 #include "lib/frame_parts.h"
 
+/* The largest pipe that a process may have without privileges. */
+enum { LEFT_BEHIND = 1024 * 1024 };
+
 static void source_ready(void *arg, short revents);
 
 int
@@ -54,8 +57,10 @@ source_end(struct frame *f, struct source *s, bool torn)
 		return;
 	s->open = false;
 	loop_remove_fd(f->loop, &s->watch);
-	if (s->in.error)
+	if (s->in.error) {
 		frame_say(f, "%s: %s", acp_side_name(s->from), strerror(s->in.error));
+		frame_fail(f, EXIT_FAILED);
+	}
 	input_close(&s->in);
 	frame_tell(f, &e);
 	/* An agent that has closed its output has nothing more to say: as if the client had left it. */
@@ -85,13 +90,35 @@ drained(const struct sink *k)
 	return !k->open || k->out.error || k->out.n == 0;
 }
 
-static void
-couple(struct frame *f, struct source *s)
+static struct sink *
+other_sink(struct frame *f, const struct source *s)
 {
-	struct sink *other = lane_sink(f, s->lane == LANE_DOWN ? LANE_UP : LANE_DOWN);
+	return lane_sink(f, s->lane == LANE_DOWN ? LANE_UP : LANE_DOWN);
+}
 
-	if (f->filter->needs & (FRAME_ANSWER | FRAME_EDIT))
-		s->coupled = other != lane_sink(f, s->lane) && other->out.full;
+/* All that was ever queued there. */
+static uint64_t
+queued_to(const struct sink *k)
+{
+	return k->out.written + k->out.discarded + k->out.queued;
+}
+
+/*
+ * Only a lane whose messages did add to the other's full queue waits for it: were it any lane, an
+ * agent that writes before it reads would wait for us, and we for it.
+ */
+static void
+couple(struct frame *f, struct source *s, uint64_t before)
+{
+	struct sink *other = other_sink(f, s);
+
+	s->coupled = other != lane_sink(f, s->lane) && other->out.full && queued_to(other) > before;
+}
+
+static bool
+lacks_newline(const struct line *piece)
+{
+	return piece->text.n == 0 || piece->text.p[piece->text.n - 1] != '\n';
 }
 
 /* Reads once and shows all that came. False when there was nothing, or it was the end. */
@@ -101,6 +128,7 @@ read_once(struct frame *f, struct source *s)
 	enum input_got got;
 	struct line line;
 	bool torn = false;
+	uint64_t before = f->way == FRAME_AUTO ? 0 : queued_to(other_sink(f, s));
 	int r = 0;
 
 	if (input_fill(&s->in) < 0 && !s->in.ended) {
@@ -109,7 +137,7 @@ read_once(struct frame *f, struct source *s)
 		return false;
 	}
 	while (r == 0 && !f->failed && (got = input_line(&s->in, &line)) != INPUT_NOTHING && got != INPUT_END) {
-		torn = got == INPUT_TORN;
+		torn = got == INPUT_TORN || (got == INPUT_PIECE && lacks_newline(&line));
 		r = f->way == FRAME_AUTO ? frame_undecided_line(f, s, got, &line) : lane_line(f, s, got, &line);
 	}
 	if (r == 0 && s->in.ended && f->way == FRAME_AUTO)
@@ -118,7 +146,7 @@ read_once(struct frame *f, struct source *s)
 		frame_abort(f, "out of memory");
 	if (f->failed)
 		return false;
-	couple(f, s);
+	couple(f, s, before);
 	if (s->in.ended)
 		source_end(f, s, torn);
 	if (f->filter->flush && f->started_filter)
@@ -136,19 +164,28 @@ source_ready(void *arg, short revents)
 	frame_settle(s->frame);
 }
 
-/* What the client has sent before it left still goes its way. */
+/* What was sent before we stop reading still goes its way: at most what a pipe can hold, for the sender may not stop. */
+void
+source_finish(struct frame *f, struct source *s)
+{
+	size_t reads;
+
+	for (reads = 0; reads < LEFT_BEHIND / INPUT_BLOCK; reads++) {
+		if (!s->open || lane_sink(f, s->lane)->out.full || !read_once(f, s))
+			break;
+		output_flush(&lane_sink(f, s->lane)->out);
+	}
+	if (s->open && !f->failed)
+		source_end(f, s, false);
+}
+
 void
 frame_client_left(struct frame *f)
 {
-	struct source *s = &f->sources[LANE_DOWN];
-
 	if (f->left)
 		return;
 	f->left = true;
-	while (s->open && !lane_sink(f, s->lane)->out.full && read_once(f, s))
-		output_flush(&lane_sink(f, s->lane)->out);
-	if (s->open && !f->failed)
-		source_end(f, s, false);
+	source_finish(f, &f->sources[LANE_DOWN]);
 }
 
 static void

@@ -42,6 +42,9 @@ request_free(struct frame *f, struct request *r)
 
 	if (p && p->hop)
 		proxy_forget(f, p->hop);
+	/* A peer may answer what it has not been sent yet. */
+	if (p && p->held)
+		p->held->request = NULL;
 	free(p);
 	requests_done(r);
 }
@@ -283,9 +286,13 @@ lane_put_text(struct frame *f, enum lane lane, struct slice text, struct request
 	struct json_error error;
 	struct msg m;
 
-	/* What a filter made of a message is one still, or it does not go anywhere. */
+	/* What a filter made of a message is one still, or it does not go anywhere; batches are never made. */
 	if (msg_scan(text, &m, &error) == MSG_NOISE) {
 		frame_say(f, "what was made of a message is none (%s at byte %zu): dropped", error.what, error.at);
+		return 0;
+	}
+	if (m.kind == MSG_BATCH) {
+		frame_say(f, "what was made of a message is a batch: dropped");
 		return 0;
 	}
 	return lane_put(f, lane, NULL, text, &m, m.kind == MSG_REQUEST ? r : NULL, false);
@@ -348,7 +355,8 @@ long_line(struct frame *f, struct source *src, const struct line *line)
 
 	if (line->first)
 		tell_line(f, src, FRAME_LONG, line, false, why);
-	if ((f->filter->needs & FRAME_EDIT) || f->way == FRAME_PROXY)
+	/* A message of the filter's own must not land inside a line that passes piece by piece. */
+	if ((f->filter->needs & (FRAME_EDIT | FRAME_ANSWER)) || f->way == FRAME_PROXY)
 		return line->first ? refuse_long(f, src, line) : 0;
 	if (line->first) {
 		frame_say(f, "%s: line %llu: longer than %zu bytes: passed unread", acp_side_name(src->from),

@@ -70,6 +70,7 @@ struct pending {
 	void *tag;
 	struct batch *batch; /* came in this array */
 	struct hop *hop;     /* in proxy: its id on the way out */
+	struct held *held;   /* it has stepped out of the line */
 };
 
 /* The wrapped agent. */
@@ -84,6 +85,7 @@ struct agent {
 	struct loop_fd err_watch;
 	uint64_t unsaid;     /* lines of it that found no room */
 	struct loop_timer patience;
+	bool overdue;        /* something held its pipes to the end of our patience */
 	uint64_t taken;      /* bytes of its input that it had taken when patience was last granted */
 };
 
@@ -184,6 +186,8 @@ bool wrap_over(const struct frame *);
 /* frame_flow.c */
 int source_open(struct frame *, enum lane, enum acp_side from, int fd);
 void source_end(struct frame *, struct source *, bool torn);
+/* Takes what waits to be read, and ends it. */
+void source_finish(struct frame *, struct source *);
 int sink_open(struct frame *, enum lane, int fd);
 /* As if the client had closed its end. */
 void frame_client_left(struct frame *);

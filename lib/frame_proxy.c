@@ -68,6 +68,13 @@ struct plain {
 	struct request *answered;
 };
 
+/* As a request it would be another, unknown method. */
+static bool
+is_cancel(const struct msg *m)
+{
+	return m->what == ACP_CANCEL_REQUEST && m->kind == MSG_NOTIFICATION;
+}
+
 /* The request that a $/cancel_request names by the id that its sender gave it, in either lane. */
 static struct request *
 cancelled(struct frame *f, const struct msg *m)
@@ -81,6 +88,18 @@ cancelled(struct frame *f, const struct msg *m)
 		return NULL;
 	r = requests_find(f->requests, ACP_CLIENT, id);
 	return r ? r : requests_find(f->requests, ACP_AGENT, id);
+}
+
+/* It goes the way of the request that it names. An unknown or finished one is ignored. */
+static int
+take_cancel(struct frame *f, const struct msg *m, struct plain *p)
+{
+	struct request *r = cancelled(f, m);
+
+	if (!r)
+		return 1;
+	p->lane = lane_of(r->from);
+	return 0;
 }
 
 static int
@@ -109,20 +128,13 @@ static int
 open_envelope(struct frame *f, const struct msg *m, struct plain *p)
 {
 	struct msg inner;
-	struct request *r;
 	const char *why;
 
 	if (msg_open_envelope(m, &inner, &why) < 0)
 		return refuse_envelope(f, m, why);
 	p->lane = LANE_UP;
 	msg_unwrap(m, &inner, &p->splices);
-	if (inner.what == ACP_CANCEL_REQUEST) {
-		r = cancelled(f, &inner);
-		if (!r)
-			return 1;
-		p->lane = lane_of(r->from);
-	}
-	return 0;
+	return is_cancel(&inner) ? take_cancel(f, &inner, p) : 0;
 }
 
 static int
@@ -155,8 +167,6 @@ diagnostic(struct frame *f, const struct msg *m)
 static int
 make_plain(struct frame *f, const struct msg *m, struct plain *p)
 {
-	struct request *r;
-
 	*p = (struct plain){.lane = LANE_DOWN};
 	if (m->kind == MSG_RESPONSE)
 		return m->error.p && msg_null_id(m) ? diagnostic(f, m) : take_response(f, m, p);
@@ -168,11 +178,7 @@ make_plain(struct frame *f, const struct msg *m, struct plain *p)
 		splice_value(&p->splices, m->method, slice_of("\"initialize\""));
 		return 0;
 	case ACP_CANCEL_REQUEST:
-		r = cancelled(f, m);
-		if (!r)
-			return 1;
-		p->lane = lane_of(r->from);
-		return 0;
+		return is_cancel(m) ? take_cancel(f, m, p) : 0;
 	default:
 		return 0;
 	}
@@ -273,10 +279,15 @@ proxy_line(struct frame *f, struct source *src, const struct line *line, const s
 static int
 cancel_out(struct frame *f, enum lane lane, const struct msg *m, struct hopwise *h)
 {
-	struct slice id = json_get(m->params, acp_request_id);
-	struct request *r = requests_find(f->requests, lane_from(lane), id);
-	struct pending *p = r ? r->owner : NULL;
+	struct slice id = {NULL, 0};
+	struct request *r = NULL;
+	struct pending *p;
 
+	if (json_type(m->params) == JSON_OBJECT)
+		id = json_get(m->params, acp_request_id);
+	if (id.p)
+		r = requests_find(f->requests, lane_from(lane), id);
+	p = r ? r->owner : NULL;
 	/* Answered already, or never sent on: then there is nothing to cancel there. */
 	if (!p || !p->hop)
 		return 1;
@@ -292,8 +303,11 @@ proxy_out(struct frame *f, enum lane lane, const struct msg *m, struct request *
 
 	if (m->kind == MSG_RESPONSE)
 		return 0;
-	if (m->what == ACP_CANCEL_REQUEST && json_type(m->params) == JSON_OBJECT)
+	if (is_cancel(m))
 		return cancel_out(f, lane, m, h);
+	/* The filter has made a request of it. */
+	if (m->kind == MSG_REQUEST && !r)
+		r = requests_open(f->requests, lane_from(lane), frame_now(f), m);
 	if (lane == LANE_DOWN && msg_wrap(m, f->dialect, &h->splices, &h->with) < 0)
 		return -1;
 	if (m->kind != MSG_REQUEST)

@@ -68,6 +68,13 @@ err_ready(void *arg, short revents)
 }
 
 static void
+have_patience(struct frame *f, uint64_t us)
+{
+	if (loop_add_timer(f->loop, &f->agent.patience, us) < 0)
+		frame_abort(f, strerror(errno));
+}
+
+static void
 agent_ended(void *arg, int status)
 {
 	struct frame *f = arg;
@@ -76,8 +83,7 @@ agent_ended(void *arg, int status)
 	a->ended = true;
 	a->status = status;
 	/* What it started may hold its pipes open. */
-	if (loop_add_timer(f->loop, &a->patience, f->options->grace) < 0)
-		frame_abort(f, strerror(errno));
+	have_patience(f, f->options->grace);
 	frame_settle(f);
 }
 
@@ -97,9 +103,14 @@ out_of_patience(void *arg)
 	struct frame *f = arg;
 	struct agent *a = &f->agent;
 
+	if (a->ended && f->sources[LANE_UP].open && f->sources[LANE_UP].watch.events == LOOP_PAUSED) {
+		/* Not the agent's side is late, but the client that has not read yet. */
+		have_patience(f, f->options->grace);
+		return;
+	}
 	if (a->ended) {
-		if (f->sources[LANE_UP].open)
-			source_end(f, &f->sources[LANE_UP], false);
+		a->overdue = true;
+		source_finish(f, &f->sources[LANE_UP]);
 		if (!a->log.ended) {
 			loop_remove_fd(f->loop, &a->log_watch);
 			input_close(&a->log);
@@ -115,8 +126,7 @@ out_of_patience(void *arg)
 		frame_say(f, "the agent did not end within the grace period: sending it SIGTERM");
 	proc_signal(a->child.pid, a->stopped ? SIGKILL : SIGTERM);
 	a->stopped = true;
-	if (loop_add_timer(f->loop, &a->patience, AFTER_TERM) < 0)
-		frame_abort(f, strerror(errno));
+	have_patience(f, AFTER_TERM);
 }
 
 void
@@ -127,8 +137,7 @@ wrap_client_left(struct frame *f)
 	if (!a->running || a->ended || a->stopped)
 		return;
 	a->taken = f->sinks[LANE_DOWN].out.written;
-	if (loop_add_timer(f->loop, &a->patience, f->options->grace) < 0)
-		frame_abort(f, strerror(errno));
+	have_patience(f, f->options->grace);
 }
 
 bool
@@ -223,7 +232,7 @@ wrap_end(struct frame *f)
 
 	if (!a->running)
 		return;
-	proc_signal(a->child.pid, a->ended ? SIGTERM : SIGKILL);
+	proc_signal(a->child.pid, a->ended && !a->overdue ? SIGTERM : SIGKILL);
 	loop_remove_timer(f->loop, &a->patience);
 	loop_bury(f->loop, &a->child);
 	input_close(&a->log);

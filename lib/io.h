@@ -2,7 +2,7 @@
  * io: descriptors that never block and whose flags are never touched: O_NONBLOCK belongs to the
  * open description, which neighbours share. A pipe is opened anew through /proc/self/fd; a socket
  * is asked with MSG_DONTWAIT; what is left (terminals, a pipe that may not be opened) is asked only
- * when poll says so, a little at a time; a file does not block.
+ * when poll says so, a little at a time; a file or a device like /dev/null does not block.
  */
 #ifndef IO_H
 #define IO_H

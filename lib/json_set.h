@@ -22,6 +22,23 @@ struct json_want {
 	struct slice *values;
 };
 
+/* One function out of many small ones, so that the words of a block stay in registers. */
+#define INLINE static inline __attribute__((always_inline))
+
+/* What the 64 bytes of a block are, a bit for each. */
+struct json_marks {
+	uint64_t quote, backslash, blank;
+	uint64_t between; /* what may stand between strings, numbers and names: blanks and "{}[],:" */
+	uint64_t strange; /* below 0x20, or not ASCII; these may be among the between by mistake */
+};
+
+/* What 64 tokens are, a bit for each. */
+struct json_kinds {
+	uint64_t open, close; /* brackets of either kind */
+	uint64_t brace;       /* { and }; of what is no bracket undefined */
+	uint64_t comma, colon, quote;
+};
+
 struct json_set {
 	const char *name;
 	bool (*here)(void); /* does this machine have it? */

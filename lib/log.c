@@ -4,18 +4,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "lib/io.h"
+#include "lib/log_file.h"
 
-enum {
-	KEEP = LOG_QUEUE,      /* a larger buffer is given back once it is empty */
-	NAME_MOST = 64 * 1024, /* the longest expanded name */
-	ABOVE_LINK = 8,        /* descriptors 6 and 7 are a link's */
-};
+enum { KEEP = LOG_QUEUE }; /* a larger buffer is given back once it is empty */
 
 enum entry_kind {
 	ENTRY_RECORD,
@@ -243,91 +239,6 @@ log_add(struct log *l, struct slice record)
 
 /* --- the file --- */
 
-/* The name with each %p replaced, for strftime. */
-static int
-put_pid(const char *path, struct buf *to)
-{
-	const char *p;
-	int r = 0;
-
-	for (p = path; *p && r == 0; p++) {
-		if (p[0] == '%' && p[1] == 'p') {
-			r = buf_printf(to, "%ld", (long)getpid());
-			p++;
-		} else if (p[0] == '%' && p[1]) {
-			r = buf_add(to, p++, 2);
-		} else {
-			r = buf_add(to, p, 1);
-		}
-	}
-	return r;
-}
-
-/* The name as of now; NULL with errno. */
-static char *
-expand(const char *path)
-{
-	struct buf format = {0};
-	time_t now = time(NULL);
-	struct tm tm;
-	char *name = NULL, *p;
-	size_t cap, n = 0;
-
-	if (!strchr(path, '%'))
-		return strdup(path);
-	/* The full stop tells an empty result from one that has no room. */
-	if (put_pid(path, &format) < 0 || buf_add(&format, ".", 1) < 0 || !buf_string(&format)
-		|| !localtime_r(&now, &tm)) {
-		buf_free(&format);
-		return NULL;
-	}
-	for (cap = 256; n == 0 && cap <= NAME_MOST; cap *= 2) {
-		p = realloc(name, cap);
-		if (!p)
-			break;
-		name = p;
-		n = strftime(name, cap, format.p, &tm);
-		errno = ENAMETOOLONG;
-	}
-	buf_free(&format);
-	if (n == 0) {
-		free(name);
-		return NULL;
-	}
-	name[n - 1] = '\0';
-	return name;
-}
-
-/* Does the file end with a whole line? What can not be read is taken not to. */
-static bool
-ends_whole(const char *name, off_t size)
-{
-	char last = 0;
-	int fd;
-
-	if (size == 0)
-		return true;
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return false;
-	if (pread(fd, &last, 1, size - 1) != 1)
-		last = 0;
-	close(fd);
-	return last == '\n';
-}
-
-/* What there is to do with a regular file before it is written to. */
-static int
-prepare(struct log *l, int fd, const char *name, struct stat *st)
-{
-	if (!l->spec.append)
-		return ftruncate(fd, 0);
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, st) < 0)
-		return -1;
-	l->torn = !ends_whole(name, st->st_size);
-	return 0;
-}
-
 /* Takes an open descriptor as what is written to from now on. */
 static void
 take(struct log *l, int fd, const struct stat *st)
@@ -340,31 +251,6 @@ take(struct log *l, int fd, const struct stat *st)
 	l->io = (struct io){.fd = fd, .kind = l->ours ? IO_FILE : IO_PIPE, .writing = true};
 }
 
-static int
-open_path(const char *name)
-{
-	int fd = open(name, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
-	int high;
-
-	if (fd < 0 || fd >= ABOVE_LINK)
-		return fd;
-	high = fcntl(fd, F_DUPFD_CLOEXEC, ABOVE_LINK);
-	close(fd);
-	return high;
-}
-
-/* A FIFO that nobody reads can not be opened without waiting. */
-static bool
-is_late(const char *name)
-{
-	int error = errno;
-	struct stat st;
-	bool fifo = error == ENXIO && stat(name, &st) == 0 && S_ISFIFO(st.st_mode);
-
-	errno = error;
-	return fifo;
-}
-
 /*
  * Opens the file of that name. 1 when it is the one that is open already, 0, or -1 with errno and
  * all as it was.
@@ -374,21 +260,20 @@ open_file(struct log *l, const char *name)
 {
 	struct io old = l->io;
 	struct stat st;
-	int fd = open_path(name), error;
+	bool late;
+	int fd = log_file_open(name, &late), error;
 
-	if (fd < 0 && is_late(name)) {
-		l->late = true;
-		return 0;
+	if (fd < 0) {
+		l->late |= late;
+		return late ? 0 : -1;
 	}
-	if (fd < 0)
-		return -1;
 	if (fstat(fd, &st) < 0)
 		goto fail;
 	if (old.kind != IO_CLOSED && st.st_dev == l->dev && st.st_ino == l->ino) {
 		close(fd);
 		return 1;
 	}
-	if (S_ISREG(st.st_mode) && prepare(l, fd, name, &st) < 0)
+	if (S_ISREG(st.st_mode) && log_file_prepare(fd, name, l->spec.append, &l->torn) < 0)
 		goto fail;
 	take(l, fd, &st);
 	l->late = false;
@@ -404,7 +289,7 @@ fail:
 static int
 open_stderr(struct log *l)
 {
-	int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, ABOVE_LINK);
+	int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, LOG_FILE_LOWEST);
 
 	if (fd < 0 || io_writer(&l->io, fd) < 0)
 		return -1;
@@ -433,7 +318,7 @@ log_open(const struct log_spec *spec, char **name)
 	l->spec = *spec;
 	l->io = (struct io){.fd = -1, .kind = IO_CLOSED};
 	l->headless = true;
-	*name = l->name = spec->path ? expand(spec->path) : strdup("standard error");
+	*name = l->name = spec->path ? log_file_name(spec->path) : strdup("standard error");
 	if (!l->name)
 		r = -1;
 	else
@@ -567,7 +452,7 @@ log_reopen(struct log *l)
 
 	if (!l->spec.path || l->late || l->dead)
 		return 0;
-	name = expand(l->spec.path);
+	name = log_file_name(l->spec.path);
 	if (!name)
 		return -1;
 	flush_queue(l);
@@ -614,6 +499,12 @@ bool
 log_is_terminal(const struct log *l)
 {
 	return l->terminal;
+}
+
+int
+log_fd(const struct log *l)
+{
+	return l->io.fd;
 }
 
 static uint64_t

@@ -61,6 +61,8 @@ const char *log_why(const struct log *);
 /* Its name now. */
 const char *log_name(const struct log *);
 bool log_is_terminal(const struct log *);
+/* What it writes to, to ask a terminal for its size; -1: nothing is open. */
+int log_fd(const struct log *);
 /*
  * Writes the rest, waits at most wait_ms for a slow reader, closes, frees. 0; -1 where anything
  * was ever lost, with errno why the last of it was.

@@ -116,6 +116,15 @@ signals_ready(void *arg, short revents)
 	}
 }
 
+/* nohup: a hang-up that was ignored when we were started stays so. */
+static bool
+is_ignored_hangup(int signal)
+{
+	struct sigaction was;
+
+	return signal == SIGHUP && sigaction(SIGHUP, NULL, &was) == 0 && was.sa_handler == SIG_IGN;
+}
+
 struct loop *
 loop_new(const int *signals, void (*caught)(void *arg, int signal), void *arg)
 {
@@ -129,9 +138,10 @@ loop_new(const int *signals, void (*caught)(void *arg, int signal), void *arg)
 	sigemptyset(&l->mask);
 	sigaddset(&l->mask, SIGCHLD);
 	for (; *signals; signals++)
-		sigaddset(&l->mask, *signals);
-	/* An ignored SIGCHLD would reap children behind our back. */
-	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGCHLD, SIG_DFL) == SIG_ERR ||
+		if (!is_ignored_hangup(*signals))
+			sigaddset(&l->mask, *signals);
+	/* An ignored SIGCHLD would reap children behind our back; a file that grows too large is an error of write. */
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGXFSZ, SIG_IGN) == SIG_ERR || signal(SIGCHLD, SIG_DFL) == SIG_ERR ||
 		sigprocmask(SIG_BLOCK, &l->mask, &l->old) < 0) {
 		free(l);
 		return NULL;
@@ -239,16 +249,29 @@ time_left(const struct loop *l)
 	return ms < 60000 ? (int)ms : 60000;
 }
 
+/* The first that is due of the first n, which are those that were there when the run began. */
+static struct loop_timer *
+due_timer(const struct loop *l, size_t n)
+{
+	struct loop_timer *t, *first = NULL;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		t = l->timers.at[i];
+		if (t && t->due <= l->now && (!first || t->due < first->due))
+			first = t;
+	}
+	return first;
+}
+
+/* In the order in which they are due. */
 static void
 run_timers(struct loop *l)
 {
 	struct loop_timer *t;
-	size_t i, n = l->timers.n;
+	size_t n = l->timers.n;
 
-	for (i = 0; i < n && !l->stopped; i++) {
-		t = l->timers.at[i];
-		if (!t || t->due > l->now)
-			continue;
+	while (!l->stopped && (t = due_timer(l, n))) {
 		loop_remove_timer(l, t);
 		t->expired(t->arg);
 	}

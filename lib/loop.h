@@ -24,7 +24,7 @@ struct loop_fd {
 enum { LOOP_PAUSED = -1 };
 
 struct loop_timer {
-	uint64_t due; /* us on the clock of loop_now */
+	uint64_t due; /* us on the clock of loop_now; those that are due run in this order */
 	void (*expired)(void *arg);
 	void *arg;
 	bool added;
@@ -37,7 +37,10 @@ struct loop_child {
 	bool added, reported;
 };
 
-/* A loop that catches the given signals (0 at the end of the list) and SIGCHLD, and ignores SIGPIPE. NULL with errno. */
+/*
+ * A loop that catches the given signals (0 at the end of the list; not a SIGHUP that is ignored,
+ * as nohup does it) and SIGCHLD, and ignores SIGPIPE and SIGXFSZ. NULL with errno.
+ */
 struct loop *loop_new(const int *signals, void (*caught)(void *arg, int signal), void *arg);
 void loop_free(struct loop *);
 

@@ -583,6 +583,12 @@ recording_next(struct recording *rec, struct record *r)
 	return 0;
 }
 
+bool
+recording_waits(const struct recording *rec)
+{
+	return rec->in.start == rec->in.end && !rec->in.ended;
+}
+
 void
 recording_close(struct recording *rec)
 {

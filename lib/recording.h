@@ -55,6 +55,8 @@ struct recording; /* a reader */
 struct recording *recording_open(int fd, size_t limit, const char *hop);
 /* The next record of the hop. Blocks. 0, or -1 with errno where reading fails or memory is out. */
 int recording_next(struct recording *, struct record *);
+/* Has all that was read been handed out, so that the next record has to be waited for? */
+bool recording_waits(const struct recording *);
 void recording_close(struct recording *);
 
 /*
@@ -62,7 +64,7 @@ void recording_close(struct recording *);
  * buffer as it was. at is the hop, or -1 for none. text without its newline.
  */
 /*
- * started: seconds since 1970, what t counts from. by: "acp-tap 0.1.0". command, NULL-terminated,
+ * started: seconds since 1970, what t counts from; 0 where that is not known. by: "acp-tap 0.1.0". command, NULL-terminated,
  * or NULL: what was started. hops, likewise: the hops' names, 0 first, where the recording holds several.
  */
 int recording_put_header(struct buf *, double started, const char *by, char *const *command, char *const *hops);

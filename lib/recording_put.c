@@ -191,6 +191,8 @@ put_started(struct buf *b, double started)
 	char date[64];
 	struct tm tm;
 
+	if (!(started > 0))
+		return true;
 	if (us == SECOND) {
 		seconds++;
 		us = 0;

@@ -8,7 +8,7 @@
 struct entry {
 	struct request request;
 	struct entry *older, *newer; /* of all that are open */
-	struct entry *twin;          /* the next newer one with the same key */
+	struct entry *twin, *before; /* the next newer and older one with the same key */
 	struct entry *last;          /* of the oldest twin: the newest */
 	UT_hash_handle hh;           /* of the oldest twin only */
 	unsigned keylen;
@@ -96,6 +96,7 @@ insert(struct requests *rs, struct entry *e)
 	HASH_FIND(hh, rs->table, e->bytes, e->keylen, twin);
 	e->last = e;
 	if (twin) {
+		e->before = twin->last;
 		twin->last->twin = e;
 		twin->last = e;
 		return 0;
@@ -156,15 +157,15 @@ requests_find(struct requests *rs, enum acp_side from, struct slice id)
 static void
 withdraw(struct requests *rs, struct entry *e)
 {
-	struct entry *head, *twin = e->twin, *before;
+	struct entry *head, *twin = e->twin;
 
-	HASH_FIND(hh, rs->table, e->bytes, e->keylen, head);
-	if (head != e) {
-		for (before = head; before->twin != e; before = before->twin)
-			;
-		before->twin = twin;
+	if (twin)
+		twin->before = e->before;
+	if (e->before) {
+		e->before->twin = twin;
+		HASH_FIND(hh, rs->table, e->bytes, e->keylen, head);
 		if (head->last == e)
-			head->last = before;
+			head->last = e->before;
 		return;
 	}
 	/* Added before the other is deleted: an empty table would be freed and had to be made anew. */
@@ -189,7 +190,7 @@ requests_take(struct requests *rs, struct request *r)
 		e->newer->older = e->older;
 	else
 		rs->newest = e->older;
-	e->older = e->newer = e->twin = NULL;
+	e->older = e->newer = e->twin = e->before = NULL;
 	rs->n--;
 }
 

@@ -10,9 +10,13 @@ struct select;
 struct select *select_new(void);
 void select_free(struct select *);
 /*
- * Each takes one option's argument. 0; -1 where it is no good, and *why says so (the caller frees it).
+ * Each takes one option's argument, which is kept, not copied. 0; -1 where it is no good, and *why
+ * says so (the caller frees it; NULL when out of memory). Globs and programs may be given several
+ * times; of the others the last counts.
  * A glob matches the method (a response by its request's) or the kind of an update (session/update's sessionUpdate),
- * by fnmatch without FNM_PATHNAME; `!` negates.
+ * by fnmatch without FNM_PATHNAME; `!` negates. Selected is what matches one that is not negated
+ * (or none is given) and none that is, and all else that is given: a program that is true on the message
+ * (with $from, $method, $session, strings or null, and $t, in seconds), a side, a session's exact id.
  */
 int select_glob(struct select *, const char *glob, char **why);
 int select_where(struct select *, const char *program, char **why);

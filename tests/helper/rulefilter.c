@@ -5,12 +5,20 @@
  *
  *   drop      drops it             edit      replaces params.text, or result, by "edited"
  *   answer    answers it here      refuse    refuses it with an error
- *   hold      holds it until the next message of method "go"; hold-drop: drops it then
+ *   hold      holds it until the next message of method "go"; hold-drop: drops it then;
+ *             hold-answer: answers it here then
  *   ask       sends test/ask into the same lane ahead of it; ask-back: into the other lane
- *   emit      sends the notification test/emitted ahead of it
+ *   emit      sends the notification test/emitted ahead of it; emit-cancel: a $/cancel_request
+ *             that names nothing; emit-batch: an array
+ *   give-id   makes a request of a notification: "id":"given"
+ *   array     puts it into an array
  *
  * Needs: none asked for makes it a watcher. What it sees is told on descriptor 2, a line each:
- * "LANE FROM KIND METHOD SESSION". The environment variable FILTER_NEEDS=both makes it need both lanes.
+ * "LANE FROM KIND METHOD SESSION". In the environment: FILTER_NEEDS=both makes it need both lanes,
+ * FILTER_NEEDS=answer that it answers; FILTER_QUIET tells nothing; FILTER_CLEAN, FILTER_LIMIT,
+ * FILTER_GRACE and FILTER_WAY are what --clean, --max-line, --grace and --way are elsewhere;
+ * FILTER_LAST sends test/last both ways at the end; FILTER_STATUS is the status that it ends with;
+ * FILTER_PEAK is a file that gets its peak memory in KiB.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,11 +27,13 @@
 #include "lib/cli.h"
 #include "lib/frame.h"
 
+enum { HELD = 2048 };
+
 struct rules {
 	char **at;
 	int n;
-	struct held *held[16];
-	bool drops[16];
+	struct held *held[HELD];
+	enum { GOES, DROPS, ANSWERS } then[HELD];
 	size_t nheld;
 	bool quiet;
 };
@@ -67,32 +77,57 @@ release(struct rules *r, struct frame *f)
 {
 	size_t i;
 
-	for (i = 0; i < r->nheld; i++)
-		frame_release(f, r->held[i], r->drops[i] ? VERDICT_DROP : VERDICT_PASS, slice(NULL, 0));
+	for (i = 0; i < r->nheld; i++) {
+		if (r->then[i] == ANSWERS)
+			frame_answer(f, r->held[i], slice_of("{\"by\":\"filter\"}"));
+		frame_release(f, r->held[i], r->then[i] == GOES ? VERDICT_PASS : VERDICT_DROP, slice(NULL, 0));
+	}
 	r->nheld = 0;
+}
+
+static void
+emit(struct frame *f, enum lane lane, const struct seen *s, const char *rule)
+{
+	if (is(s, rule, "emit"))
+		frame_notify(f, lane, "test/emitted", slice(NULL, 0));
+	if (is(s, rule, "emit-cancel"))
+		frame_notify(f, lane, "$/cancel_request", slice_of("{}"));
+	if (is(s, rule, "emit-batch"))
+		frame_emit(f, lane, slice_of("[{\"method\":\"a\"}]"));
+}
+
+static void
+remake(struct frame *f, const struct seen *s, const char *rule)
+{
+	if (is(s, rule, "edit"))
+		edit(f, s);
+	if (is(s, rule, "give-id"))
+		frame_replace(f, slice(s->msg.method.p + s->msg.method.n, 0), slice_of(",\"id\":\"given\""));
+	if (is(s, rule, "array")) {
+		frame_replace(f, slice(s->msg.text.p, 0), slice_of("["));
+		frame_replace(f, slice(s->msg.text.p + s->msg.text.n, 0), slice_of("]"));
+	}
 }
 
 static enum verdict
 apply(struct rules *r, struct frame *f, enum lane lane, const struct seen *s, const char *rule)
 {
 	enum lane other = lane == LANE_DOWN ? LANE_UP : LANE_DOWN;
-	bool hold = is(s, rule, "hold"), drop = is(s, rule, "hold-drop");
+	bool drop = is(s, rule, "hold-drop"), reply = is(s, rule, "hold-answer");
 
 	if (is(s, rule, "drop"))
 		return VERDICT_DROP;
-	if (is(s, rule, "edit"))
-		edit(f, s);
+	remake(f, s, rule);
+	emit(f, lane, s, rule);
 	if (is(s, rule, "answer"))
 		return frame_answer(f, NULL, slice_of("{\"by\":\"filter\"}")) < 0 ? VERDICT_PASS : VERDICT_DROP;
 	if (is(s, rule, "refuse"))
 		return frame_refuse(f, NULL, -32603, "refused", slice(NULL, 0)) < 0 ? VERDICT_PASS : VERDICT_DROP;
 	if (is(s, rule, "ask") || is(s, rule, "ask-back"))
 		frame_request(f, is(s, rule, "ask") ? lane : other, "test/ask", slice_of("{\"q\":1}"), r);
-	if (is(s, rule, "emit"))
-		frame_notify(f, lane, "test/emitted", slice(NULL, 0));
-	if ((hold || drop) && r->nheld < 16) {
+	if ((is(s, rule, "hold") || drop || reply) && r->nheld < HELD) {
 		r->held[r->nheld] = frame_hold(f);
-		r->drops[r->nheld++] = drop;
+		r->then[r->nheld++] = drop ? DROPS : reply ? ANSWERS : GOES;
 		return VERDICT_HOLD;
 	}
 	return VERDICT_PASS;
@@ -128,18 +163,58 @@ event(void *state, struct frame *f, const struct frame_event *e)
 
 	(void)f;
 	if (!r->quiet)
-		fprintf(stderr, "event %s %s%s%.*s\n", kinds[e->kind], acp_side_name(e->from), e->torn ? " torn" : "",
+		fprintf(stderr, "event %s %s%s%s%.*s\n", kinds[e->kind], acp_side_name(e->from), e->torn ? " torn" : "",
+			e->kind != FRAME_LONG && e->text.n ? " " : "",
 			(int)(e->kind == FRAME_LONG ? 0 : e->text.n), e->text.p ? e->text.p : "");
+}
+
+static int
+end(void *state, struct frame *f)
+{
+	const char *status = getenv("FILTER_STATUS");
+
+	(void)state;
+	if (getenv("FILTER_LAST")) {
+		frame_notify(f, LANE_DOWN, "test/last", slice(NULL, 0));
+		frame_notify(f, LANE_UP, "test/last", slice(NULL, 0));
+	}
+	return status ? atoi(status) : 0;
+}
+
+static enum frame_way
+way(void)
+{
+	const char *name = getenv("FILTER_WAY");
+
+	if (!name)
+		return FRAME_AUTO;
+	return strcmp(name, "link") == 0 ? FRAME_LINK : strcmp(name, "proxy") == 0 ? FRAME_PROXY : FRAME_PIPE;
+}
+
+static void
+tell_peak(const char *name)
+{
+	FILE *from = fopen("/proc/self/status", "r"), *to = fopen(name, "w");
+	char line[128];
+	long kib;
+
+	while (from && to && fgets(line, sizeof(line), from))
+		if (sscanf(line, "VmHWM: %ld", &kib) == 1)
+			fprintf(to, "%ld\n", kib);
+	if (from)
+		fclose(from);
+	if (to)
+		fclose(to);
 }
 
 int
 main(int argc, char **argv)
 {
 	struct rules r = {.at = argv + 1, .quiet = getenv("FILTER_QUIET") != NULL};
-	struct filter filter = {"rulefilter", 0, &r, NULL, message, answer, event, NULL, NULL, NULL};
+	struct filter filter = {"rulefilter", 0, &r, NULL, message, answer, event, NULL, NULL, end};
 	struct frame_options o = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE, .clean = getenv("FILTER_CLEAN") != NULL};
 	const char *needs = getenv("FILTER_NEEDS"), *limit = getenv("FILTER_LIMIT"), *grace = getenv("FILTER_GRACE");
-	int i;
+	int i, status;
 
 	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
 		r.n++;
@@ -149,9 +224,15 @@ main(int argc, char **argv)
 		filter.needs = FRAME_EDIT;
 	if (needs && strcmp(needs, "both") == 0)
 		filter.needs |= FRAME_BOTH_LANES;
+	if (needs && strcmp(needs, "answer") == 0)
+		filter.needs |= FRAME_ANSWER;
+	o.way = way();
 	if (limit && cli_bytes(limit, &o.limit) < 0)
 		return 2;
 	if (grace && cli_duration(grace, &o.grace) < 0)
 		return 2;
-	return frame_run(&filter, &o);
+	status = frame_run(&filter, &o);
+	if (getenv("FILTER_PEAK"))
+		tell_peak(getenv("FILTER_PEAK"));
+	return status;
 }

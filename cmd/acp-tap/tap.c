@@ -1,0 +1,208 @@
+#include "cmd/acp-tap/tap.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/acp-tap/pretty.h"
+
+const char tap_name[] = "acp-tap";
+
+int
+tap_open(struct tap *t, const struct options *o, const struct format *format, bool fold)
+{
+	*t = (struct tap){.options = o, .writer = {.format = format, .timed = true}, .left = o->count,
+		.selective = select_given(o->select)};
+	if (format != &format_pretty)
+		return 0;
+	t->writer.pretty = pretty_new(&t->out, o->color, fold);
+	return t->writer.pretty ? 0 : -1;
+}
+
+static void
+say_redacted(const struct redact *r)
+{
+	char lines[64] = "";
+
+	if (r->lines)
+		snprintf(lines, sizeof(lines), "; the text of %" PRIu64 " other line%s left out", r->lines,
+			r->lines == 1 ? "" : "s");
+	cli_warn(tap_name, "redacted %" PRIu64 " value%s in %" PRIu64 " message%s%s", r->values, r->values == 1 ? "" : "s",
+		r->messages, r->messages == 1 ? "" : "s", lines);
+}
+
+void
+tap_close(struct tap *t)
+{
+	if (t->options->redact)
+		say_redacted(&t->redact);
+	redact_free(&t->redact);
+	pretty_free(t->writer.pretty);
+	buf_free(&t->out.own);
+}
+
+bool
+tap_full(const struct tap *t)
+{
+	return t->left == 0;
+}
+
+int
+tap_header(struct tap *t, struct buf *to, const struct heading *h)
+{
+	const struct format *f = t->writer.format;
+	struct heading bare = *h;
+	char *const program[] = {h->command ? h->command[0] : NULL, NULL};
+
+	if (!f->header)
+		return 0;
+	/* The words of a command may be secrets as well, and nothing tells which. */
+	if (t->options->redact) {
+		bare.raw = slice(NULL, 0);
+		bare.command = program[0] ? program : NULL;
+	}
+	return f->header(&t->writer, to, &bare);
+}
+
+/* Takes what a format has appended since, or has failed to. */
+static void
+taken(struct tap *t, size_t before, int r)
+{
+	struct buf *to = out_buf(&t->out);
+
+	if (r < 0) {
+		to->n = before;
+		out_lost(&t->out);
+	} else if (to->n > before) {
+		out_mark(&t->out);
+	}
+}
+
+static bool
+is_chosen(struct tap *t, const struct seen *s)
+{
+	char *why = NULL;
+	bool yes;
+
+	if (!t->selective)
+		return true;
+	yes = select_match(t->options->select, s, &why);
+	if (why && !t->where_failed) {
+		cli_warn(tap_name, "--where: %s", why);
+		t->where_failed = true;
+	}
+	free(why);
+	return yes;
+}
+
+static void
+write_line(struct tap *t, const struct seen *s)
+{
+	struct buf *to = out_buf(&t->out);
+	size_t before = to->n;
+	struct slice line = s->line;
+	int r = 0;
+
+	if (t->options->redact)
+		r = redact_line(&t->redact, s->line, s->batch, &line);
+	if (r == 0)
+		r = t->writer.format->line(&t->writer, to, s, line);
+	taken(t, before, r);
+}
+
+/* The same message with its secrets out. */
+static int
+redact_message(struct tap *t, const struct seen *s, struct seen *clean)
+{
+	struct slice text;
+	struct json_error error;
+
+	*clean = *s;
+	if (redact_line(&t->redact, s->msg.text, false, &text) < 0)
+		return -1;
+	if (text.p == s->msg.text.p)
+		return 0;
+	clean->line = text;
+	msg_scan(text, &clean->msg, &error);
+	return 0;
+}
+
+static void
+write_message(struct tap *t, const struct seen *s)
+{
+	struct buf *to = out_buf(&t->out);
+	size_t before = to->n;
+	struct seen clean;
+	int r = 0;
+
+	if (t->options->redact) {
+		r = redact_message(t, s, &clean);
+		s = &clean;
+	}
+	if (r == 0)
+		r = t->writer.format->message(&t->writer, to, s);
+	taken(t, before, r);
+}
+
+void
+tap_message(struct tap *t, const struct seen *s)
+{
+	const struct format *f = t->writer.format;
+	bool chosen;
+
+	t->t = s->t;
+	if (t->left == 0)
+		return;
+	if (f->watch)
+		f->watch(&t->writer, s);
+	chosen = is_chosen(t, s);
+	if (chosen && f->message)
+		write_message(t, s);
+	if (s->batch) {
+		t->batch_chosen |= chosen;
+		if (!s->last)
+			return;
+		chosen = t->batch_chosen;
+		t->batch_chosen = false;
+	}
+	if (chosen && f->line)
+		write_line(t, s);
+	if (chosen && t->left != UINT64_MAX)
+		t->left--;
+}
+
+/* Lines count, ends and losses do not: they say something of the rest. */
+static bool
+counts(const struct event *e)
+{
+	return e->kind == RECORD_NOISE || e->kind == RECORD_STDERR;
+}
+
+void
+tap_event(struct tap *t, struct event e)
+{
+	struct buf *to = out_buf(&t->out);
+	size_t before = to->n;
+
+	t->t = e.t;
+	if (t->left == 0 || !t->writer.format->event || !select_match_other(t->options->select, e.from))
+		return;
+	e.size = e.text.n;
+	if (t->options->redact && counts(&e)) {
+		e.text = slice(NULL, 0);
+		t->redact.lines++;
+	}
+	taken(t, before, t->writer.format->event(&t->writer, to, &e));
+	if (counts(&e) && t->left != UINT64_MAX)
+		t->left--;
+}
+
+void
+tap_rest(struct tap *t)
+{
+	struct buf *to = out_buf(&t->out);
+	size_t before = to->n;
+
+	if (t->writer.format->rest)
+		taken(t, before, t->writer.format->rest(&t->writer, to));
+}

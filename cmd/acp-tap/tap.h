@@ -1,0 +1,58 @@
+/* tap: what a stream and a recording have in common: which messages are written, and how. */
+#ifndef TAP_H
+#define TAP_H
+
+#include "cmd/acp-tap/format.h"
+#include "cmd/acp-tap/out.h"
+#include "cmd/acp-tap/redact.h"
+#include "lib/frame.h"
+#include "lib/select.h"
+
+/* What the command line says. */
+struct options {
+	const char *output;
+	bool append;
+	const struct format *format; /* NULL where it is not said */
+	struct select *select;
+	uint64_t count;              /* UINT64_MAX: no limit */
+	int fold;                    /* -1 where it is not said */
+	bool redact;
+	enum cli_color color;
+	const char *hop;
+	char **files;                /* NULL-terminated, or NULL */
+	struct frame_options frame;
+};
+
+struct tap {
+	const struct options *options;
+	struct writer writer;
+	struct out out;
+	struct redact redact;
+	uint64_t left;      /* records that may be written still */
+	bool selective;
+	bool batch_chosen;  /* an entry of the batch that is passing is selected */
+	bool where_failed;  /* it has been said that the jq program fails */
+	uint64_t t;         /* of what passed last */
+};
+
+/* Prepares for the format given. 0, or -1 out of memory. */
+int tap_open(struct tap *, const struct options *, const struct format *, bool fold);
+/* Frees what tap_open made; says what was redacted. */
+void tap_close(struct tap *);
+/* What the output begins with: appended to a buffer. 0, or -1 out of memory. */
+int tap_header(struct tap *, struct buf *to, const struct heading *);
+/* Each message in turn, of a batch each entry. */
+void tap_message(struct tap *, const struct seen *);
+void tap_event(struct tap *, struct event);
+/* What was put off is written after all. */
+void tap_rest(struct tap *);
+/* May nothing more be written (-c)? */
+bool tap_full(const struct tap *);
+
+/* The two things that the tool does. Both return the exit status. */
+int stream_run(const struct options *);
+int files_run(const struct options *);
+
+extern const char tap_name[]; /* "acp-tap" */
+
+#endif

@@ -1,0 +1,410 @@
+/*
+ * json_wide: the scan with wide instructions. Every set of them includes it once, after it has defined
+ *	TARGET                         the attribute that lets a function use the set
+ *	struct piece                   64 bytes of text
+ *	load(p)                        such a piece
+ *	mark(piece, &marks)            what its bytes are
+ *	sort(token, &kinds)            what 64 tokens are
+ * and, unless PACK_ONE_BY_ONE, PREFIX_XOR_BY_SHIFTS are defined,
+ *	load_tail(p, n)                a piece of n < 64 bytes, with blanks behind them
+ *	pack(piece, bits, base, place, token)
+ *	                               for each bit its number plus base, to place, and its byte, to
+ *	                               token; may write up to 64 too many of either
+ *	prefix_xor(bits)               bit i of the result is the parity of bits 0 to i
+ *
+ * First the text is boiled down to its tokens, a byte for each: brackets, commas and colons as they
+ * are, strings by their opening quote, numbers and names by their first byte. Then the grammar is
+ * checked on 64 tokens at a time, as words with a bit for each: what comes after a comma is the commas'
+ * word shifted by one. Only the brackets are walked one by one. Numbers, names, escapes and what is not
+ * ASCII are looked at in the text itself.
+ *
+ * No errors are told from here: see json_set.h. What nobody writes on one line is also left to json_plain:
+ * white space other than blanks between the tokens, and more than DEEP containers in each other.
+ */
+
+enum {
+	CHUNK = 4096, /* bytes boiled down at a time; a place in a chunk fits in 16 bits */
+	DEEP = 61,    /* containers in each other that fit in a word, with a bit to spare for one more */
+};
+
+/* The state between two chunks. A carry is 0 or 1, a fill all zeros or all ones. */
+struct wide {
+	const char *end; /* of the text */
+	const struct json_want *want;
+	uint64_t in_string;    /* fill */
+	uint64_t escape;       /* carry: the next byte is escaped */
+	uint64_t in_scalar;    /* carry: the byte before belongs to a number or name */
+	uint64_t in_object;    /* fill */
+	uint64_t on_top;       /* fill: in the outermost container and no other */
+	uint64_t after_open;   /* carry: the next token follows an opening bracket, ... */
+	uint64_t want_value;   /* ... that, a comma or a colon, ... */
+	uint64_t want_name;    /* ... a '{' or a comma in an object, ... */
+	uint64_t want_colon;   /* ... a member's name */
+	int member;            /* the wanted member whose value is at hand, or -1 */
+	const char *value;     /* where that value begins */
+	const char *before;    /* the last token of the chunks before */
+	const char *checked;   /* up to here the text is UTF-8 */
+	size_t next;           /* the key to be tried first */
+	/*
+	 * The open containers, the innermost in bit 0: is it an object? A 1 stands above the outermost, so
+	 * this is a number from 2 on, and less than 2 + most at a depth that is allowed.
+	 */
+	uint64_t open, most;
+};
+
+struct chunk {
+	const char *p;
+	size_t blocks, tokens;
+	uint64_t any_escaped, any_strange;
+	uint64_t escaped[CHUNK / 64]; /* what a backslash escapes */
+	uint64_t strange[CHUNK / 64]; /* what is not ASCII, or a control character */
+	_Alignas(64) uint16_t place[CHUNK + 64];
+	_Alignas(64) char token[CHUNK + 64];
+};
+
+#ifdef PACK_ONE_BY_ONE
+
+TARGET INLINE struct piece
+load_tail(const char *p, size_t n)
+{
+	char copy[64];
+
+	memset(copy, ' ', sizeof(copy));
+	memcpy(copy, p, n);
+	return load(copy);
+}
+
+/* Eight at a time, so that a processor need not guess how many there are. */
+TARGET INLINE void
+pack(const struct piece *piece, uint64_t left, unsigned base, uint16_t *place, char *token)
+{
+	char bytes[64];
+	unsigned n;
+
+	memcpy(bytes, piece, sizeof(bytes));
+	while (left) {
+		for (int i = 0; i < 8; i++, left &= left - 1) {
+			n = (unsigned)__builtin_ctzll(left | UINT64_C(1) << 63);
+			*place++ = (uint16_t)(base + n);
+			*token++ = bytes[n];
+		}
+	}
+}
+
+#endif
+
+#ifdef PREFIX_XOR_BY_SHIFTS
+
+TARGET INLINE uint64_t
+prefix_xor(uint64_t word)
+{
+	for (int n = 1; n < 64; n *= 2)
+		word ^= word << n;
+	return word;
+}
+
+#endif
+
+/* The bytes that a backslash escapes. */
+TARGET INLINE uint64_t
+find_escaped(uint64_t backslash, uint64_t *carry)
+{
+	static const uint64_t odd = 0xaaaaaaaaaaaaaaaa;
+	uint64_t escaped = *carry, begins, codes;
+
+	if (!backslash) {
+		*carry = 0;
+		return escaped;
+	}
+	/* A run of backslashes is even or odd from where it begins: one subtraction finds it out for all. */
+	begins = backslash & ~escaped;
+	codes = ((begins << 1 | odd) - begins) ^ odd;
+	escaped = codes ^ (backslash | escaped);
+	*carry = (codes & backslash) >> 63;
+	return escaped;
+}
+
+/* Boils the next chunk down, from c->p up to last at most. */
+TARGET INLINE void
+find_tokens(struct wide *s, struct chunk *c, const char *last)
+{
+	uint64_t in_string = s->in_string, escape = s->escape, in_scalar = s->in_scalar;
+	uint64_t escaped, quote, in, scalar, tokens, any_escaped = 0, any_strange = 0;
+	size_t i, n = 0;
+	const char *p = c->p;
+	struct piece piece;
+	struct json_marks m;
+
+	for (i = 0; i < CHUNK / 64 && p < last; i++, p += 64) {
+		piece = last - p >= 64 ? load(p) : load_tail(p, (size_t)(last - p));
+		mark(&piece, &m);
+		escaped = find_escaped(m.backslash, &escape);
+		quote = m.quote & ~escaped;
+		in = prefix_xor(quote) ^ in_string;
+		in_string = -(in >> 63);
+		scalar = ~(in | quote | m.between);
+		tokens = (quote & in) | (m.between & ~m.blank & ~in) | (scalar & ~(scalar << 1 | in_scalar));
+		in_scalar = scalar >> 63;
+		pack(&piece, tokens, (unsigned)i * 64, c->place + n, c->token + n);
+		n += (size_t)__builtin_popcountll(tokens);
+		c->escaped[i] = escaped;
+		c->strange[i] = m.strange;
+		any_escaped |= escaped;
+		any_strange |= m.strange;
+	}
+	s->in_string = in_string;
+	s->escape = escape;
+	s->in_scalar = in_scalar;
+	c->blocks = i;
+	c->tokens = n;
+	c->any_escaped = any_escaped;
+	c->any_strange = any_strange;
+}
+
+TARGET static bool
+escapes_are_right(const struct chunk *c, const char *end)
+{
+	const char *stop, *at;
+
+	for (size_t i = 0; i < c->blocks; i++) {
+		for (uint64_t left = c->escaped[i]; left; left &= left - 1) {
+			at = c->p + i * 64 + __builtin_ctzll(left);
+			if (at >= end || !json_escape_end(at - 1, end, &stop))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* UTF-8, and no control characters. */
+TARGET static bool
+strange_are_right(struct wide *s, const struct chunk *c)
+{
+	const char *at;
+	unsigned n;
+
+	for (size_t i = 0; i < c->blocks; i++) {
+		for (uint64_t left = c->strange[i]; left; left &= left - 1) {
+			at = c->p + i * 64 + __builtin_ctzll(left);
+			if (at < s->checked)
+				continue;
+			n = json_utf8_length(at, s->end);
+			if (n < 2)
+				return false;
+			s->checked = at + n;
+		}
+	}
+	return true;
+}
+
+/* A number or a name. A quote behind it is for the grammar to find. */
+TARGET INLINE bool
+scalar_is_right(const char *p, const char *end)
+{
+	const char *stop;
+
+	if (*p == 't' || *p == 'n') {
+		if (end - p < 5 || (memcmp(p, "true", 4) != 0 && memcmp(p, "null", 4) != 0))
+			return false;
+		p += 4;
+	} else if (*p == 'f') {
+		if (end - p < 6 || memcmp(p, "false", 5) != 0)
+			return false;
+		p += 5;
+	} else {
+		p = json_number_end(p, end, &stop);
+		if (!p || p == end)
+			return false;
+	}
+	return *p == ',' || *p == '}' || *p == ']' || *p == ' ';
+}
+
+/*
+ * Walks the brackets among 64 tokens: each closes what was opened, at a depth that is allowed. Tells where
+ * objects turn into arrays or back, and where containers in the outermost one open and close.
+ */
+TARGET INLINE bool
+nest(struct wide *s, const struct json_kinds *k, uint64_t *turns, uint64_t *edges)
+{
+	uint64_t open = s->open, wrong = 0, bit, outer, inner;
+	unsigned brace, closes;
+
+	*turns = *edges = 0;
+	for (uint64_t left = k->open | k->close; left; left ^= bit) {
+		bit = left & -left;
+		closes = (k->close & bit) != 0;
+		brace = (k->brace & bit) != 0;
+		inner = open << 1 | brace;
+		outer = closes ? open >> 1 : open;
+		wrong |= (open ^ brace) & closes;
+		if ((outer ^ brace) & 1)
+			*turns |= bit;
+		if (outer <= 3)
+			*edges |= bit;
+		open = closes ? open >> 1 : inner;
+		if (open - 2 >= s->most)
+			return false;
+	}
+	s->open = open;
+	return !wrong;
+}
+
+/*
+ * json_want_key for a name of n bytes between its quotes. Members mostly come in the order of the keys, so
+ * the search begins behind the last one found.
+ */
+TARGET INLINE int
+want_key(const struct wide *s, const char *name, size_t n)
+{
+	const struct json_want *want = s->want;
+	size_t key = s->next, i;
+	const char *k;
+
+	/* A key has no quote, so the name's closing one ends the comparison. */
+	for (size_t tries = want->n; tries > 0; tries--, key++) {
+		if (key >= want->n)
+			key = 0;
+		k = want->keys[key];
+		for (i = 0; k[i] == name[i]; i++)
+			;
+		if (i == n && k[i] == '\0')
+			return (int)key;
+	}
+	return memchr(name, '\\', n) ? json_want_key(want, slice(name - 1, n + 2)) : -1;
+}
+
+/* The value at hand ends before the comma that stands before the next member's name. */
+TARGET INLINE void
+end_value(struct wide *s, const char *next)
+{
+	while (*--next != ',')
+		;
+	while (next[-1] == ' ')
+		next--;
+	s->want->values[s->member] = slice_between(s->value, next);
+}
+
+/* Takes the members of the outermost object whose colons are among the tokens from `from` on. */
+TARGET INLINE bool
+take_members(struct wide *s, const struct chunk *c, size_t from, uint64_t colons)
+{
+	const char *colon, *stop, *name;
+	size_t at;
+
+	if (s->want->n == 0)
+		return true;
+	for (; colons; colons &= colons - 1) {
+		at = from + (size_t)__builtin_ctzll(colons);
+		colon = stop = c->p + c->place[at];
+		while (*--stop != '"')
+			;
+		name = at > 0 ? c->p + c->place[at - 1] : s->before;
+		if (s->member >= 0)
+			end_value(s, name);
+		s->member = want_key(s, name + 1, (size_t)(stop - name) - 1);
+		if (s->member < 0)
+			continue;
+		if (s->want->values[s->member].p)
+			return false;
+		/* Not its value yet, but told apart from a member that has not come. */
+		s->want->values[s->member].p = name;
+		s->next = (size_t)s->member + 1;
+		for (s->value = colon + 1; *s->value == ' '; s->value++)
+			;
+	}
+	return true;
+}
+
+/* The n tokens from `from` on, up to 64. */
+TARGET INLINE bool
+tokens_are_right(struct wide *s, const struct chunk *c, size_t from, unsigned n)
+{
+	const uint64_t valid = ~UINT64_C(0) >> (64 - n);
+	uint64_t scalar, value, begin, before, begun, opened, names, colons, named, inside, top, wrong;
+	struct json_kinds k;
+
+	sort(c->token + from, &k);
+	k.open &= valid;
+	k.close &= valid;
+	scalar = valid & ~(k.open | k.close | k.comma | k.colon | k.quote);
+	value = valid & (k.open | k.quote | scalar);
+	for (; scalar; scalar &= scalar - 1)
+		if (!scalar_is_right(c->p + c->place[from + (size_t)__builtin_ctzll(scalar)], s->end))
+			return false;
+	if (!nest(s, &k, &inside, &top))
+		return false;
+	inside = prefix_xor(inside) ^ s->in_object;
+	s->in_object = -(inside >> 63);
+	top = prefix_xor(top) ^ s->on_top;
+	s->on_top = -(top >> 63);
+
+	begin = k.open | k.comma;
+	before = begin | k.colon;
+	begun = before << 1 | s->want_value;
+	s->want_value = before >> (n - 1) & 1;
+	opened = k.open << 1 | s->after_open;
+	s->after_open = k.open >> (n - 1) & 1;
+	begin &= inside;
+	names = begin << 1 | s->want_name;
+	s->want_name = begin >> (n - 1) & 1;
+	named = names & k.quote;
+	colons = named << 1 | s->want_colon;
+	s->want_colon = named >> (n - 1) & 1;
+	/* Values come after what lets them begin and nowhere else; a bracket may close at once. */
+	wrong = (begun ^ value) & ~(k.close & opened);
+	wrong |= names & ~(k.quote | k.close);
+	wrong |= colons ^ k.colon;
+	if (wrong & valid)
+		return false;
+	return take_members(s, c, from, k.colon & top & valid);
+}
+
+TARGET INLINE bool
+scan_chunk(struct wide *s, struct chunk *c, const char *last)
+{
+	find_tokens(s, c, last);
+	if (c->any_escaped && !escapes_are_right(c, s->end))
+		return false;
+	if (c->any_strange && !strange_are_right(s, c))
+		return false;
+	for (size_t from = 0; from < c->tokens; from += 64)
+		if (!tokens_are_right(s, c, from, c->tokens - from < 64 ? (unsigned)(c->tokens - from) : 64))
+			return false;
+	if (c->tokens > 0)
+		s->before = c->p + c->place[c->tokens - 1];
+	return true;
+}
+
+/* The outermost brackets are taken off first: between them is nothing that could close them. */
+TARGET static bool
+wide_scan(struct slice text, unsigned depth, const struct json_want *want)
+{
+	const char *p = json_skip_space(text.p, text.p + text.n), *end = text.p + text.n, *last = end;
+	struct chunk c;
+	struct wide s;
+
+	while (last > p && json_is_space(last[-1]))
+		last--;
+	if (last - p < 2 || depth == 0 || !((*p == '{' && last[-1] == '}') || (*p == '[' && last[-1] == ']')))
+		return false;
+	last--;
+	s = (struct wide){.end = end, .want = want, .member = -1};
+	s.on_top = ~UINT64_C(0);
+	s.after_open = s.want_value = 1;
+	s.want_name = *p == '{';
+	s.in_object = -s.want_name;
+	s.open = 2 | s.want_name;
+	s.most = (UINT64_C(2) << (depth < DEEP ? depth : DEEP)) - 2;
+	for (c.p = p + 1; c.p < last; c.p += CHUNK)
+		if (!scan_chunk(&s, &c, last))
+			return false;
+	/* The last bracket is where a value could be only if the container is empty. */
+	if (s.in_string || s.want_colon || s.open > 3 || s.want_value != s.after_open)
+		return false;
+	if (s.member >= 0) {
+		for (end = last; end[-1] == ' '; end--)
+			;
+		want->values[s.member] = slice_between(s.value, end);
+	}
+	return true;
+}

@@ -1,0 +1,239 @@
+#include "lib/select.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/jqprog.h"
+
+struct glob {
+	const char *pattern;
+	bool negated;
+};
+
+struct select {
+	struct glob *globs;
+	size_t nglobs;
+	bool positive;        /* one of them is not negated */
+	struct jqprog **programs;
+	size_t nprograms;
+	bool from_given;
+	enum acp_side from;
+	const char *session;
+	struct buf name[2];   /* a method and an update's kind, as plain text */
+	bool failed;          /* a program's failure has been told */
+};
+
+/* What programs may use, in the order of their values. */
+enum { FROM, METHOD, SESSION, TIME, VARS };
+static const char *const var_names[VARS] = {"from", "method", "session", "t"};
+
+struct select *
+select_new(void)
+{
+	return calloc(1, sizeof(struct select));
+}
+
+void
+select_free(struct select *s)
+{
+	size_t i;
+
+	if (!s)
+		return;
+	for (i = 0; i < s->nprograms; i++)
+		jqprog_free(s->programs[i]);
+	free(s->programs);
+	free(s->globs);
+	buf_free(&s->name[0]);
+	buf_free(&s->name[1]);
+	free(s);
+}
+
+static int
+refuse(char **why, const char *what)
+{
+	*why = strdup(what);
+	return -1;
+}
+
+int
+select_glob(struct select *s, const char *glob, char **why)
+{
+	struct glob g = {glob, glob[0] == '!'};
+	struct glob *p;
+
+	*why = NULL;
+	g.pattern += g.negated;
+	if (!*g.pattern)
+		return refuse(why, "an empty pattern");
+	p = reallocarray(s->globs, s->nglobs + 1, sizeof(*p));
+	if (!p)
+		return -1;
+	s->globs = p;
+	s->globs[s->nglobs++] = g;
+	s->positive |= !g.negated;
+	return 0;
+}
+
+int
+select_where(struct select *s, const char *program, char **why)
+{
+	struct jqprog_var vars[VARS] = {{0}};
+	struct jqprog **p;
+	size_t i;
+
+	*why = NULL;
+	for (i = 0; i < VARS; i++)
+		vars[i].name = var_names[i];
+	p = reallocarray(s->programs, s->nprograms + 1, sizeof(*p));
+	if (!p)
+		return -1;
+	s->programs = p;
+	p[s->nprograms] = jqprog_new(program, vars, VARS, why);
+	if (!p[s->nprograms])
+		return -1;
+	s->nprograms++;
+	return 0;
+}
+
+int
+select_from(struct select *s, const char *side, char **why)
+{
+	*why = NULL;
+	if (strcmp(side, acp_side_name(ACP_CLIENT)) == 0)
+		s->from = ACP_CLIENT;
+	else if (strcmp(side, acp_side_name(ACP_AGENT)) == 0)
+		s->from = ACP_AGENT;
+	else
+		return refuse(why, "neither client nor agent");
+	s->from_given = true;
+	return 0;
+}
+
+int
+select_session(struct select *s, const char *id, char **why)
+{
+	*why = NULL;
+	s->session = id;
+	return 0;
+}
+
+bool
+select_given(const struct select *s)
+{
+	return s->nglobs || s->nprograms || s->from_given || s->session;
+}
+
+/* A JSON string as plain text in b; NULL where there is none. */
+static const char *
+plain(struct slice string, struct buf *b)
+{
+	b->n = 0;
+	if (!string.p || json_type(string) != JSON_STRING || json_unescape(string, b) < 0)
+		return NULL;
+	return buf_string(b);
+}
+
+static bool
+matches(const char *pattern, const char *name)
+{
+	return name && fnmatch(pattern, name, 0) == 0;
+}
+
+static bool
+match_globs(struct select *s, const struct seen *m)
+{
+	const char *method = plain(seen_method(m), &s->name[0]);
+	const char *kind = plain(msg_update_kind(&m->msg), &s->name[1]);
+	bool selected = !s->positive;
+	size_t i;
+
+	for (i = 0; i < s->nglobs; i++) {
+		const struct glob *g = &s->globs[i];
+
+		if (!matches(g->pattern, method) && !matches(g->pattern, kind))
+			continue;
+		if (g->negated)
+			return false;
+		selected = true;
+	}
+	return selected;
+}
+
+static const char *
+side_value(enum acp_side side)
+{
+	switch (side) {
+	case ACP_CLIENT:
+		return "\"client\"";
+	case ACP_AGENT:
+		return "\"agent\"";
+	default:
+		return "\"unknown\"";
+	}
+}
+
+static void
+tell_once(struct select *s, char *message, char **why)
+{
+	if (s->failed)
+		free(message);
+	else
+		*why = message ? message : strdup("too deep for jq");
+	s->failed = true;
+}
+
+static bool
+match_programs(struct select *s, const struct seen *m, char **why)
+{
+	struct jqprog_var vars[VARS];
+	char time[32], *message;
+	bool yes;
+	size_t i;
+
+	snprintf(time, sizeof(time), "%" PRIu64 ".%06" PRIu64, m->t / 1000000, m->t % 1000000);
+	vars[FROM].value = slice_of(side_value(m->from));
+	vars[METHOD].value = seen_method(m);
+	vars[SESSION].value = seen_session(m);
+	vars[TIME].value = slice_of(time);
+	for (i = 0; i < VARS; i++)
+		vars[i].name = var_names[i];
+	for (i = 0; i < s->nprograms; i++) {
+		if (jqprog_test(s->programs[i], m->msg.text, vars, VARS, &yes, &message) != 0)
+			tell_once(s, message, why);
+		if (!yes)
+			return false;
+	}
+	return true;
+}
+
+static bool
+match_session(const struct select *s, const struct seen *m)
+{
+	struct slice session = seen_session(m);
+
+	return session.p && json_type(session) == JSON_STRING && json_string_is(session, s->session);
+}
+
+bool
+select_match(struct select *s, const struct seen *m, char **why)
+{
+	*why = NULL;
+	if (s->from_given && m->from != s->from)
+		return false;
+	if (s->session && !match_session(s, m))
+		return false;
+	if (s->nglobs && !match_globs(s, m))
+		return false;
+	return !s->nprograms || match_programs(s, m, why);
+}
+
+bool
+select_match_other(const struct select *s, enum acp_side from)
+{
+	if (s->positive || s->nprograms || s->session)
+		return false;
+	return !s->from_given || from == s->from;
+}

@@ -1,0 +1,100 @@
+/* acp: names of methods, whoever spells them how. */
+#include "lib/acp.h"
+
+#include "tests/unit/check.h"
+
+static enum acp_method
+method(const char *name)
+{
+	return acp_method(slice_of(name));
+}
+
+static enum acp_side
+sender(const char *name)
+{
+	return acp_sender(slice_of(name));
+}
+
+static void
+test_methods(void)
+{
+	CHECK(method("\"initialize\"") == ACP_INITIALIZE);
+	CHECK(method("\"session/update\"") == ACP_SESSION_UPDATE);
+	CHECK(method("\"session/prompt\"") == ACP_SESSION_PROMPT);
+	CHECK(method("\"$/cancel_request\"") == ACP_CANCEL_REQUEST);
+	CHECK(method("\"proxy/successor\"") == ACP_PROXY_SUCCESSOR);
+	CHECK(method("\"_proxy/successor\"") == ACP_PROXY_SUCCESSOR);
+	CHECK(method("\"proxy/initialize\"") == ACP_PROXY_INITIALIZE);
+	CHECK(method("\"_proxy/initialize\"") == ACP_PROXY_INITIALIZE);
+	CHECK(method("\"_proxy\\/initi\\u0061lize\"") == ACP_PROXY_INITIALIZE);
+	CHECK(method("\"session\\/\\u0075pdate\"") == ACP_SESSION_UPDATE);
+	CHECK(method("\"fs/read_text_file\"") == ACP_OTHER);
+	CHECK(method("\"session/updates\"") == ACP_OTHER);
+	CHECK(method("\"Session/update\"") == ACP_OTHER);
+	CHECK(method("\"session/updat\"") == ACP_OTHER);
+	CHECK(method("\"\"") == ACP_OTHER);
+	CHECK(method("\"\\u0000\"") == ACP_OTHER);
+	CHECK(method("\"initialize\\u0000\"") == ACP_OTHER);
+	CHECK(acp_method(slice(NULL, 0)) == ACP_OTHER);
+}
+
+static void
+test_dialects(void)
+{
+	CHECK(acp_dialect(slice_of("\"proxy/initialize\"")) == ACP_PLAIN);
+	CHECK(acp_dialect(slice_of("\"_proxy/initialize\"")) == ACP_UNDERSCORE);
+	CHECK_STR(acp_name(ACP_PROXY_SUCCESSOR, ACP_PLAIN), "proxy/successor");
+	CHECK_STR(acp_name(ACP_PROXY_SUCCESSOR, ACP_UNDERSCORE), "_proxy/successor");
+	CHECK_STR(acp_name(ACP_PROXY_INITIALIZE, ACP_UNDERSCORE), "_proxy/initialize");
+	CHECK_STR(acp_name(ACP_INITIALIZE, ACP_UNDERSCORE), "initialize");
+	CHECK_STR(acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), "$/cancel_request");
+	CHECK_STR(acp_name(ACP_OTHER, ACP_PLAIN), "");
+}
+
+static void
+test_senders(void)
+{
+	CHECK(sender("\"session/prompt\"") == ACP_CLIENT);
+	CHECK(sender("\"session/set_model\"") == ACP_CLIENT);
+	CHECK(sender("\"session/update\"") == ACP_AGENT);
+	CHECK(sender("\"fs/write_text_file\"") == ACP_AGENT);
+	CHECK(sender("\"terminal/create\"") == ACP_AGENT);
+	CHECK(sender("\"terminal/cancel\"") == ACP_CLIENT);
+	CHECK(sender("\"elicitation/create\"") == ACP_AGENT);
+	CHECK(sender("\"providers/list\"") == ACP_CLIENT);
+	CHECK(sender("\"_auth/status_update\"") == ACP_AGENT);
+	CHECK(sender("\"mcp/message\"") == ACP_UNKNOWN);
+	CHECK(sender("\"$/cancel_request\"") == ACP_UNKNOWN);
+	CHECK(sender("\"_vendor/thing\"") == ACP_UNKNOWN);
+	/* A prefix alone is no method of its family. */
+	CHECK(sender("\"fs/\"") == ACP_UNKNOWN);
+}
+
+static void
+test_notifications(void)
+{
+	CHECK(acp_is_notification("session/update") && acp_is_notification("session/cancel"));
+	CHECK(acp_is_notification("$/cancel_request"));
+	CHECK(!acp_is_notification("session/prompt") && !acp_is_notification("unheard/of"));
+}
+
+static void
+test_sides(void)
+{
+	CHECK(acp_other_side(ACP_CLIENT) == ACP_AGENT && acp_other_side(ACP_AGENT) == ACP_CLIENT);
+	CHECK(acp_other_side(ACP_UNKNOWN) == ACP_UNKNOWN);
+	CHECK_STR(acp_side_name(ACP_CLIENT), "client");
+	CHECK_STR(acp_side_name(ACP_AGENT), "agent");
+	CHECK_STR(acp_side_name(ACP_UNKNOWN), "unknown");
+}
+
+int
+main(void)
+{
+	test_methods();
+	test_dialects();
+	test_senders();
+	test_notifications();
+	test_sides();
+	return check_done();
+}
