@@ -290,3 +290,17 @@ said() {
 		client_leaves
 	done
 }
+
+@test "SIGHUP stays ignored under nohup" {
+	trap '' HUP
+	start -d 'trap "" TERM; cat' -- cat
+	trap - HUP
+	echo hello >&9
+	wait_for grep -q hello got
+	kill -HUP "$conduct"
+	echo more >&9
+	wait_for grep -q more got
+	client_leaves
+	ends 0
+	assert_equal "$(cat said)" ''
+}

@@ -105,10 +105,19 @@ run(struct chain *ch)
 	return status;
 }
 
+/* Those that end a chain; SIGHUP only where nohup has not seen to it that it is ignored. */
+static const int *
+ending_signals(void)
+{
+	static const int all[] = {SIGINT, SIGTERM, SIGHUP, 0}, but_hup[] = {SIGINT, SIGTERM, 0};
+	struct sigaction hup;
+
+	return sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler == SIG_IGN ? but_hup : all;
+}
+
 int
 main(int argc, char **argv)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, 0};
 	struct chain chain = {.grace = 5 * 1000000};
 	int status;
 
@@ -116,7 +125,7 @@ main(int argc, char **argv)
 	if (proc_stdio() < 0)
 		return EXIT_FAILED;
 	read_options(&chain, argc, argv);
-	chain.loop = loop_new(signals, supervise_signal, &chain);
+	chain.loop = loop_new(ending_signals(), supervise_signal, &chain);
 	if (!chain.loop || report_open(&chain.report, chain.loop) < 0 ||
 		proc_guardian_start(&chain.guardian) < 0 || chain_join(&chain) < 0)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
