@@ -170,7 +170,7 @@ each_way() {
 }
 
 @test "in a one-way pipe, more open requests than are kept do not touch those that are held" {
-	{ echo '{"id":"held","method":"x"}'; for ((i = 0; i < 17000; i++)); do echo "{\"id\":$i,\"method\":\"a\"}"; done; echo '{"method":"go"}'; } >down
+	{ echo '{"id":"held","method":"x"}'; seq 17000 | sed 's/.*/{"id":&,"method":"a"}/'; echo '{"method":"go"}'; } >down
 	rulefilter x:hold <down >out
 	[ "$(tail -n 2 out)" = '{"id":"held","method":"x"}
 {"method":"go"}' ]
@@ -207,8 +207,8 @@ each_way() {
 }
 
 @test "a thousand requests in flight at once, both ways, with the same ids" {
-	for ((i = 0; i < 1500; i++)); do echo "{\"id\":$i,\"method\":\"a\"}"; done >down
-	for ((i = 1499; i >= 0; i--)); do echo "{\"id\":$i,\"method\":\"b\"}"; echo "{\"id\":$i,\"result\":\"a$i\"}"; done >up
+	seq 1500 | sed 's/.*/{"id":&,"method":"a"}/' >down
+	seq 1500 -1 1 | sed 's/.*/{"id":&,"method":"b"}\n{"id":&,"result":"a&"}/' >up
 	unset FILTER_QUIET
 	takes_then_sends wrap none:edit <down >out 2>err
 	cmp down got

@@ -101,7 +101,7 @@ remake(struct frame *f, const struct seen *s, const char *rule)
 {
 	if (is(s, rule, "edit"))
 		edit(f, s);
-	if (is(s, rule, "give-id"))
+	if (is(s, rule, "give-id") && s->msg.method.p)
 		frame_replace(f, slice(s->msg.method.p + s->msg.method.n, 0), slice_of(",\"id\":\"given\""));
 	if (is(s, rule, "array")) {
 		frame_replace(f, slice(s->msg.text.p, 0), slice_of("["));
