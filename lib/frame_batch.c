@@ -23,6 +23,8 @@ struct batch {
 	size_t n, cap;
 	size_t waiting;     /* entries that are held */
 	size_t open;        /* requests of it that have no answer yet */
+	size_t noise;       /* entries that are no messages */
+	struct slice first_noise;
 	bool sent;
 	struct buf answers; /* made here, with commas between */
 	struct buf joining; /* answers that go with this array when its held entries let it */
@@ -254,10 +256,10 @@ show_entry(struct frame *f, struct batch *b, struct shown *s, struct buf *joined
 	enum verdict verdict = VERDICT_PASS;
 	int r;
 
-	if (s->seen.msg.kind == MSG_NOISE || s->seen.msg.kind == MSG_BATCH) {
+	if (s->seen.msg.kind == MSG_NOISE) {
 		e->fate = frame_edits(f) ? GONE : AS_IT_CAME;
-		if (frame_edits(f))
-			frame_say(f, "%s: an entry of a batch is not a message: dropped", acp_side_name(s->seen.from));
+		if (b->noise++ == 0)
+			b->first_noise = s->seen.msg.text;
 		return 0;
 	}
 	if (s->seen.msg.kind == MSG_REQUEST)
@@ -275,6 +277,18 @@ show_entry(struct frame *f, struct batch *b, struct shown *s, struct buf *joined
 	if (r == 0)
 		r = join(f, s, joined);
 	return r;
+}
+
+/* One line for all of them: there may be millions. */
+static void
+say_noise(struct frame *f, const struct batch *b, enum acp_side from)
+{
+	const struct source *src = &f->sources[f->way == FRAME_PROXY ? 0 : b->lane];
+	int shown = b->first_noise.n < 512 ? (int)b->first_noise.n : 512;
+
+	if (b->noise && frame_edits(f))
+		frame_say(f, "%s: line %llu: entries of a batch that are no messages, dropped: %zu, the first: %.*s",
+			acp_side_name(from), (unsigned long long)src->in.lines, b->noise, shown, b->first_noise.p);
 }
 
 static bool
@@ -307,6 +321,7 @@ show_entries(struct frame *f, struct batch *b, enum acp_side from, struct slice 
 		r = show_entry(f, b, &s, joined);
 		shown_done(f, &s);
 	}
+	say_noise(f, b, from);
 	return r;
 }
 
