@@ -117,6 +117,7 @@ struct frame {
 	size_t nearly;
 	bool started_filter, left, failed;
 	int signals;           /* how many asked us to end */
+	int caught_early;      /* one for the filter that came before the filter was started */
 	int status;
 };
 
