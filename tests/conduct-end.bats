@@ -67,7 +67,7 @@ said() {
 	ends 3
 	assert_equal "$(cat got)" '{"method":"hello"}'
 	said 'acp-conduct: rulefilter: exit status 0, down - messages - bytes, up - messages - bytes'
-	! grep -q -e died -e stopped said
+	run ! grep -q -e died -e stopped said
 }
 
 @test "the agent's closing of its stdout is an end of file, too" {

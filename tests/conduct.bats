@@ -123,9 +123,9 @@ session() {
 }
 
 @test "a CMD without shell metacharacters is executed directly, others by /bin/sh" {
-	run acp-conduct -u 'sed -n /^Name/p /proc/self/status' -- true </dev/null
+	run acp-conduct -d 'sed -n /^Name/p /proc/self/status' -- cat </dev/null
 	assert_output --regexp '^Name:[[:space:]]sed$'
-	run acp-conduct -u 'read a </proc/$$/comm; echo $a' -- true </dev/null
+	run acp-conduct -d 'read a </proc/$$/comm; echo $a' -- cat </dev/null
 	assert_output 'sh'
 }
 
