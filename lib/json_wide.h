@@ -27,13 +27,19 @@ enum {
 	DEEP = 61,    /* containers in each other that fit in a word, with a bit to spare for one more */
 };
 
-/* The state between two chunks. A carry is 0 or 1, a fill all zeros or all ones. */
+/* The state between two blocks, and how much of a chunk is full. A carry is 0 or 1, a fill all zeros or all ones. */
+struct reading {
+	uint64_t in_string; /* fill */
+	uint64_t escape;    /* carry: the next byte is escaped */
+	uint64_t in_scalar; /* carry: the byte before belongs to a number or name */
+	size_t tokens, odds;
+};
+
+/* The state between two chunks. */
 struct wide {
 	const char *end; /* of the text */
 	const struct json_want *want;
-	uint64_t in_string;    /* fill */
-	uint64_t escape;       /* carry: the next byte is escaped */
-	uint64_t in_scalar;    /* carry: the byte before belongs to a number or name */
+	struct reading reading;
 	uint64_t in_object;    /* fill */
 	uint64_t on_top;       /* fill: in the outermost container and no other */
 	uint64_t after_open;   /* carry: the next token follows an opening bracket, ... */
@@ -61,7 +67,6 @@ struct odd {
 
 struct chunk {
 	const char *p;
-	size_t tokens, odds;
 	struct odd odd[CHUNK / 64];
 	_Alignas(64) uint16_t place[CHUNK + 64];
 	_Alignas(64) char token[CHUNK + 64];
@@ -130,37 +135,40 @@ find_escaped(uint64_t backslash, uint64_t *carry)
 	return escaped;
 }
 
-/* Boils the next chunk down, from c->p up to last at most. */
+/* Boils one more block down, which is piece and lies at p. */
 TARGET INLINE void
-find_tokens(struct wide *s, struct chunk *c, const char *last)
+add_tokens(struct reading *r, struct chunk *c, const char *p, struct piece piece)
 {
-	uint64_t in_string = s->in_string, escape = s->escape, in_scalar = s->in_scalar;
 	uint64_t escaped, quote, in, scalar, tokens;
-	size_t i, n = 0, odd = 0;
-	const char *p = c->p;
-	struct piece piece;
 	struct json_marks m;
 
-	for (i = 0; i < CHUNK / 64 && p < last; i++, p += 64) {
-		piece = last - p >= 64 ? load(p) : load_tail(p, (size_t)(last - p));
-		mark(&piece, &m);
-		escaped = find_escaped(m.backslash, &escape);
-		quote = m.quote & ~escaped;
-		in = prefix_xor(quote) ^ in_string;
-		in_string = -(in >> 63);
-		scalar = ~(in | quote | m.between);
-		tokens = (quote & in) | (m.between & ~m.blank & ~in) | (scalar & ~(scalar << 1 | in_scalar));
-		in_scalar = scalar >> 63;
-		pack(&piece, tokens, (unsigned)i * 64, c->place + n, c->token + n);
-		n += (size_t)__builtin_popcountll(tokens);
-		if (escaped | m.strange)
-			c->odd[odd++] = (struct odd){p, escaped, m.strange};
-	}
-	s->in_string = in_string;
-	s->escape = escape;
-	s->in_scalar = in_scalar;
-	c->tokens = n;
-	c->odds = odd;
+	mark(&piece, &m);
+	escaped = find_escaped(m.backslash, &r->escape);
+	quote = m.quote & ~escaped;
+	in = prefix_xor(quote) ^ r->in_string;
+	r->in_string = -(in >> 63);
+	scalar = ~(in | quote | m.between);
+	tokens = (quote & in) | (m.between & ~m.blank & ~in) | (scalar & ~(scalar << 1 | r->in_scalar));
+	r->in_scalar = scalar >> 63;
+	pack(&piece, tokens, (unsigned)(p - c->p), c->place + r->tokens, c->token + r->tokens);
+	r->tokens += (size_t)__builtin_popcountll(tokens);
+	if (escaped | m.strange)
+		c->odd[r->odds++] = (struct odd){p, escaped, m.strange};
+}
+
+/* Boils the next chunk down, from c->p up to last at most. */
+TARGET INLINE void
+find_tokens(struct reading *reading, struct chunk *c, const char *last)
+{
+	const char *p = c->p, *stop = last - p > CHUNK ? p + CHUNK : last;
+	struct reading r = *reading; /* in registers: what is stored into the chunk could be anything */
+
+	r.tokens = r.odds = 0;
+	for (; stop - p >= 64; p += 64)
+		add_tokens(&r, c, p, load(p));
+	if (p < stop)
+		add_tokens(&r, c, p, load_tail(p, (size_t)(stop - p)));
+	*reading = r;
 }
 
 TARGET static bool
@@ -393,30 +401,35 @@ tokens_are_right(struct wide *s, const struct chunk *c, size_t from, unsigned n)
 TARGET INLINE bool
 scan_chunk(struct wide *s, struct chunk *c, const char *last)
 {
-	find_tokens(s, c, last);
-	for (const struct odd *o = c->odd; o < c->odd + c->odds; o++)
+	size_t tokens;
+
+	find_tokens(&s->reading, c, last);
+	tokens = s->reading.tokens;
+	for (const struct odd *o = c->odd; o < c->odd + s->reading.odds; o++)
 		if (!escapes_are_right(o->p, o->escaped, s->end) || !strange_are_right(s, o->p, o->strange))
 			return false;
-	for (size_t from = 0; from < c->tokens; from += 64)
-		if (!tokens_are_right(s, c, from, c->tokens - from < 64 ? (unsigned)(c->tokens - from) : 64))
+	for (size_t from = 0; from < tokens; from += 64)
+		if (!tokens_are_right(s, c, from, tokens - from < 64 ? (unsigned)(tokens - from) : 64))
 			return false;
-	if (c->tokens > 0)
-		s->before = c->p + c->place[c->tokens - 1];
+	if (tokens > 0)
+		s->before = c->p + c->place[tokens - 1];
 	return true;
 }
 
 /* The outermost brackets are taken off first: between them is nothing that could close them. */
-TARGET static bool
+TARGET static enum json_type
 wide_scan(struct slice text, unsigned depth, const struct json_want *want)
 {
-	const char *p = json_skip_space(text.p, text.p + text.n), *end = text.p + text.n, *last = end;
+	const char *p = text.p, *end = text.p + text.n, *last = end;
 	struct chunk c;
 	struct wide s;
 
+	p = json_skip_space(p, end);
 	while (last > p && json_is_space(last[-1]))
 		last--;
-	if (last - p < 2 || depth == 0 || !((*p == '{' && last[-1] == '}') || (*p == '[' && last[-1] == ']')))
-		return false;
+	/* A closing bracket is its opening one and 2. */
+	if (last - p < 2 || depth == 0 || (*p != '{' && *p != '[') || last[-1] != *p + 2)
+		return JSON_NONE;
 	last--;
 	s = (struct wide){.end = end, .want = want, .member = -1};
 	s.on_top = ~UINT64_C(0);
@@ -427,14 +440,14 @@ wide_scan(struct slice text, unsigned depth, const struct json_want *want)
 	s.most = (UINT64_C(2) << (depth < DEEP ? depth : DEEP)) - 2;
 	for (c.p = p + 1; c.p < last; c.p += CHUNK)
 		if (!scan_chunk(&s, &c, last))
-			return false;
+			return JSON_NONE;
 	/* The last bracket is where a value could be only if the container is empty. */
-	if (s.in_string || s.want_colon || s.open > 3 || s.want_value != s.after_open)
-		return false;
+	if (s.reading.in_string || s.want_colon || s.open > 3 || s.want_value != s.after_open)
+		return JSON_NONE;
 	if (s.member >= 0) {
 		for (end = last; end[-1] == ' '; end--)
 			;
 		want->values[s.member] = slice_between(s.value, end);
 	}
-	return true;
+	return p[0] == '{' ? JSON_OBJECT : JSON_ARRAY;
 }
