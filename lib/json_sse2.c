@@ -22,8 +22,8 @@ load(const char *p)
 TARGET INLINE uint64_t
 bits(__m128i a, __m128i b, __m128i c, __m128i d)
 {
-	return (uint64_t)(uint32_t)(_mm_movemask_epi8(a) | _mm_movemask_epi8(b) << 16) |
-		(uint64_t)(uint32_t)(_mm_movemask_epi8(c) | _mm_movemask_epi8(d) << 16) << 32;
+	return (uint64_t)_mm_movemask_epi8(a) | (uint64_t)_mm_movemask_epi8(b) << 16 |
+		(uint64_t)_mm_movemask_epi8(c) << 32 | (uint64_t)_mm_movemask_epi8(d) << 48;
 }
 
 TARGET INLINE uint64_t

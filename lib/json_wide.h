@@ -46,8 +46,8 @@ struct wide {
 	uint64_t want_value;   /* ... that, a comma or a colon, ... */
 	uint64_t want_name;    /* ... a '{' or a comma in an object, ... */
 	uint64_t want_colon;   /* ... a member's name */
-	int member;            /* the wanted member whose value is at hand, or -1 */
-	const char *value;     /* where that value begins */
+	struct slice *value;   /* where the value at hand goes, of which the end is not known yet */
+	struct slice unwanted; /* where it goes if nobody wants it */
 	const char *before;    /* the last token of the chunks before */
 	const char *checked;   /* up to here the text is UTF-8 */
 	size_t next;           /* the key to be tried first */
@@ -269,8 +269,8 @@ only_objects(const struct wide *s, const struct json_kinds *k)
 TARGET INLINE bool
 nest_objects(struct wide *s, const struct json_kinds *k, uint64_t *turns, uint64_t *edges)
 {
-	unsigned depth = 63 - (unsigned)__builtin_clzll(s->open), wrong = 0, closes;
-	uint64_t bit;
+	unsigned depth = 63 - (unsigned)__builtin_clzll(s->open), closes;
+	uint64_t bit, low = 0;
 
 	*turns = *edges = 0;
 	for (uint64_t left = k->open | k->close; left; left ^= bit) {
@@ -279,78 +279,83 @@ nest_objects(struct wide *s, const struct json_kinds *k, uint64_t *turns, uint64
 		depth -= closes;
 		if (depth == 1)
 			*edges |= bit;
-		wrong |= depth == 0;
+		/* The top bit goes up where the outermost container would be closed, and stays. */
+		low |= depth - UINT64_C(1);
 		depth += closes ^ 1;
 	}
-	if (wrong)
+	if (low >> 63)
 		return false;
 	s->open = (UINT64_C(2) << depth) - 1;
 	return true;
 }
 
 /*
- * json_want_key for a name of n bytes between its quotes. Members mostly come in the order of the keys, so
- * the search begins behind the last one found.
+ * Which key is the name between these quotes? Members mostly come in the order of the keys, so the search begins
+ * with the one behind the last that was found.
  */
 TARGET INLINE int
-want_key(const struct wide *s, const char *name, size_t n)
+find_key(const struct json_want *want, size_t next, const char *quote, const char *closing)
 {
-	const struct json_want *want = s->want;
-	size_t key = s->next, i;
-	const char *k;
+	const char *name, *k;
+	size_t key = next;
 
-	/* A key has no quote, so the name's closing one ends the comparison. */
-	for (size_t tries = want->n; tries > 0; tries--, key++) {
-		if (key >= want->n)
-			key = 0;
-		k = want->keys[key];
-		for (i = 0; k[i] == name[i]; i++)
-			;
-		if (i == n && k[i] == '\0')
+	do {
+		/* No key has a quote, so the name's closing one ends the comparison. */
+		for (name = quote + 1, k = want->keys[key]; *k == *name; k++)
+			name++;
+		if (name == closing && *k == '\0')
 			return (int)key;
-	}
-	return memchr(name, '\\', n) ? json_want_key(want, slice(name - 1, n + 2)) : -1;
+		if (++key == want->n)
+			key = 0;
+	} while (key != next);
+	if (!memchr(quote, '\\', (size_t)(closing - quote)))
+		return -1;
+	return json_want_key(want, slice_between(quote, closing + 1));
 }
 
 /* The value at hand ends before the comma that stands before the next member's name. */
 TARGET INLINE void
-end_value(struct wide *s, const char *next)
+end_value(struct slice *value, const char *name)
 {
-	while (*--next != ',')
+	while (*--name != ',')
 		;
-	while (next[-1] == ' ')
-		next--;
-	s->want->values[s->member] = slice_between(s->value, next);
+	while (name[-1] == ' ')
+		name--;
+	value->n = (size_t)(name - value->p);
 }
 
 /* Takes the members of the outermost object whose colons are among the tokens from `from` on. */
 TARGET INLINE bool
 take_members(struct wide *s, const struct chunk *c, size_t from, uint64_t colons)
 {
-	const char *colon, *stop, *name;
-	size_t at;
+	const struct json_want *want = s->want;
+	struct slice *value = s->value;
+	const char *quote, *closing, *begin;
+	size_t next = s->next, at;
+	int key;
 
-	if (s->want->n == 0)
-		return true;
 	for (; colons; colons &= colons - 1) {
 		at = from + (size_t)__builtin_ctzll(colons);
-		colon = stop = c->p + c->place[at];
-		while (*--stop != '"')
+		quote = at > 0 ? c->p + c->place[at - 1] : s->before;
+		begin = c->p + c->place[at];
+		for (closing = begin - 1; *closing != '"'; closing--)
 			;
-		name = at > 0 ? c->p + c->place[at - 1] : s->before;
-		if (s->member >= 0)
-			end_value(s, name);
-		s->member = want_key(s, name + 1, (size_t)(stop - name) - 1);
-		if (s->member < 0)
-			continue;
-		if (s->want->values[s->member].p)
-			return false;
-		/* Not its value yet, but told apart from a member that has not come. */
-		s->want->values[s->member].p = name;
-		s->next = (size_t)s->member + 1;
-		for (s->value = colon + 1; *s->value == ' '; s->value++)
+		while (*++begin == ' ')
 			;
+		if (value)
+			end_value(value, quote);
+		value = &s->unwanted;
+		key = find_key(want, next, quote, closing);
+		if (key >= 0) {
+			value = &want->values[key];
+			if (value->p)
+				return false;
+			next = (size_t)key + 1 < want->n ? (size_t)key + 1 : 0;
+		}
+		value->p = begin;
 	}
+	s->value = value;
+	s->next = next;
 	return true;
 }
 
@@ -395,7 +400,8 @@ tokens_are_right(struct wide *s, const struct chunk *c, size_t from, unsigned n)
 	wrong |= colons ^ k.colon;
 	if (wrong & valid)
 		return false;
-	return take_members(s, c, from, k.colon & top & valid);
+	top &= k.colon & valid;
+	return !top || s->want->n == 0 || take_members(s, c, from, top);
 }
 
 TARGET INLINE bool
@@ -431,11 +437,17 @@ wide_scan(struct slice text, unsigned depth, const struct json_want *want)
 	if (last - p < 2 || depth == 0 || (*p != '{' && *p != '[') || last[-1] != *p + 2)
 		return JSON_NONE;
 	last--;
-	s = (struct wide){.end = end, .want = want, .member = -1};
-	s.on_top = ~UINT64_C(0);
-	s.after_open = s.want_value = 1;
+	s.end = end;
+	s.want = want;
+	s.reading = (struct reading){0};
 	s.want_name = *p == '{';
 	s.in_object = -s.want_name;
+	s.on_top = ~UINT64_C(0);
+	s.after_open = s.want_value = 1;
+	s.want_colon = 0;
+	s.value = NULL;
+	s.before = s.checked = p;
+	s.next = 0;
 	s.open = 2 | s.want_name;
 	s.most = (UINT64_C(2) << (depth < DEEP ? depth : DEEP)) - 2;
 	for (c.p = p + 1; c.p < last; c.p += CHUNK)
@@ -444,10 +456,10 @@ wide_scan(struct slice text, unsigned depth, const struct json_want *want)
 	/* The last bracket is where a value could be only if the container is empty. */
 	if (s.reading.in_string || s.want_colon || s.open > 3 || s.want_value != s.after_open)
 		return JSON_NONE;
-	if (s.member >= 0) {
-		for (end = last; end[-1] == ' '; end--)
-			;
-		want->values[s.member] = slice_between(s.value, end);
+	if (s.value) {
+		while (last[-1] == ' ')
+			last--;
+		s.value->n = (size_t)(last - s.value->p);
 	}
 	return p[0] == '{' ? JSON_OBJECT : JSON_ARRAY;
 }
