@@ -119,7 +119,8 @@ pair(struct frame *f, struct shown *s)
 			return -1;
 		p->batch = s->batch;
 	}
-	if (m->kind != MSG_RESPONSE || (m->error.p && msg_null_id(m)))
+	/* In proxy the hop's own id has told, even where the asker's was null. */
+	if (m->kind != MSG_RESPONSE || (!s->request && m->error.p && msg_null_id(m)))
 		return 0;
 	if (!s->request)
 		s->request = requests_find(f->requests, acp_other_side(s->seen.from), m->id);
