@@ -66,6 +66,8 @@ way_taken(struct frame *f, enum frame_way way)
 	if (filter->start && filter->start(filter->state, f) < 0)
 		return EXIT_FAILED;
 	f->started_filter = true;
+	if (f->caught_early && filter->caught)
+		filter->caught(filter->state, f, f->caught_early);
 	return 0;
 }
 
@@ -147,6 +149,8 @@ caught(void *arg, int signal)
 	if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP) {
 		if (filter->caught && f->started_filter)
 			filter->caught(filter->state, f, signal);
+		else if (f->way == FRAME_AUTO)
+			f->caught_early = signal;
 		return;
 	}
 	if (f->signals++ == 0) {

@@ -120,6 +120,7 @@ struct frame {
 	bool started_filter, left, failed;
 	size_t behind;         /* reads of what the client left behind */
 	int signals;           /* how many asked us to end */
+	int caught_early;      /* one for the filter that came before the filter was started */
 	int status;
 };
 

@@ -19,6 +19,15 @@ reopen(int fd, int mode)
 	return open(path, mode | O_NONBLOCK | O_CLOEXEC);
 }
 
+/* Has every writer of a pipe left? */
+static bool
+hung_up(int fd)
+{
+	struct pollfd p = {.fd = fd};
+
+	return poll(&p, 1, 0) > 0 && (p.revents & POLLHUP);
+}
+
 static int
 take(struct io *io, int fd, bool writing)
 {
@@ -41,7 +50,10 @@ take(struct io *io, int fd, bool writing)
 	} else if (S_ISFIFO(st.st_mode)) {
 		/* A fifo without a reader can not be opened for writing; POLLED then meets the EPIPE. */
 		own = reopen(fd, writing ? O_WRONLY : O_RDONLY);
-		if (own >= 0) {
+		if (own >= 0 && !writing && hung_up(fd)) {
+			/* A named pipe tells its end only to descriptions that have seen a writer: the old one has. */
+			close(own);
+		} else if (own >= 0) {
 			close(fd);
 			io->fd = own;
 			io->kind = IO_PIPE;

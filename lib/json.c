@@ -15,6 +15,11 @@ static const struct json_set json_set_portable = {"portable", everywhere, NULL};
 static const struct json_set *const sets[] = {
 #ifdef __x86_64__
 	&json_set_avx512,
+	&json_set_avx2,
+	&json_set_sse2,
+#endif
+#ifdef __aarch64__
+	&json_set_neon,
 #endif
 	&json_set_portable,
 };

@@ -38,7 +38,7 @@ mark(const struct piece *b, struct json_marks *m)
 }
 
 TARGET INLINE void
-pack(const struct piece *b, const char *p, uint64_t bits, unsigned base, uint16_t *place, char *token)
+pack(const struct piece *b, uint64_t bits, unsigned base, uint16_t *place, char *token)
 {
 	static const char numbers[64] = {
 		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
@@ -49,7 +49,6 @@ pack(const struct piece *b, const char *p, uint64_t bits, unsigned base, uint16_
 	__m512i from = _mm512_set1_epi16((short)base);
 	__m512i n = _mm512_maskz_compress_epi8(bits, _mm512_loadu_si512(numbers));
 
-	(void)p;
 	_mm512_storeu_si512(token, _mm512_maskz_compress_epi8(bits, b->v));
 	_mm512_storeu_si512(place,
 		_mm512_add_epi16(from, _mm512_cvtepu8_epi16(_mm512_castsi512_si256(n))));
@@ -61,11 +60,13 @@ pack(const struct piece *b, const char *p, uint64_t bits, unsigned base, uint16_
 TARGET INLINE void
 sort(const char *token, struct json_kinds *k)
 {
+	const __m512i bit5 = _mm512_set1_epi8(0x20);
 	__m512i v = _mm512_loadu_si512(token);
-	__m512i folded = _mm512_or_si512(v, _mm512_set1_epi8(0x20));
+	__m512i folded = _mm512_or_si512(v, bit5);
 
 	k->open = _mm512_cmpeq_epi8_mask(folded, _mm512_set1_epi8('{'));
 	k->close = _mm512_cmpeq_epi8_mask(folded, _mm512_set1_epi8('}'));
+	k->brace = _mm512_test_epi8_mask(v, bit5);
 	k->comma = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(','));
 	k->colon = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(':'));
 	k->quote = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('"'));
@@ -79,7 +80,7 @@ prefix_xor(uint64_t bits)
 	return (uint64_t)_mm_cvtsi128_si64(r);
 }
 
-#include "lib/json_wide.h"
+#include "lib/json_wide.inc"
 
 static bool
 here(void)

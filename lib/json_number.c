@@ -10,8 +10,8 @@ struct number {
 	int64_t exponent;
 };
 
-/* Far beyond what anybody may ask for, far from the end of int64_t. */
-static const int64_t FAR = INT64_C(1000000000000000000);
+/* Far beyond what anybody may ask for, and ten times that is still far from the end of int64_t. */
+static const int64_t FAR = INT64_C(100000000000000000);
 
 static bool
 is_digit(char c)

@@ -103,6 +103,31 @@ json_utf8_length(const char *p, const char *end)
 	return n;
 }
 
+/* Which of eight bytes is zero: its top bit is set (and perhaps those of later bytes). */
+static inline uint64_t
+zeros(uint64_t v)
+{
+	return (v - 0x0101010101010101) & ~v & 0x8080808080808080;
+}
+
+/* Steps over bytes that mean nothing in a string, eight at a time where it can. */
+static const char *
+skip_ordinary(const char *p, const char *end)
+{
+	static const uint64_t each = 0x0101010101010101;
+	uint64_t v;
+
+	for (; end - p >= 8; p += 8) {
+		memcpy(&v, p, 8);
+		/* Not ASCII, a quote, a backslash, or (with the top three bits clear) a control character. */
+		if ((v & each * 0x80) | zeros(v ^ each * '"') | zeros(v ^ each * '\\') | zeros(v & each * 0xe0))
+			break;
+	}
+	while (p < end && *p != '"' && *p != '\\' && (unsigned char)*p >= 0x20 && (unsigned char)*p < 0x80)
+		p++;
+	return p;
+}
+
 static bool
 string(struct plain *s)
 {
@@ -110,6 +135,9 @@ string(struct plain *s)
 	unsigned n;
 
 	for (; p < s->end; p = next) {
+		p = skip_ordinary(p, s->end);
+		if (p == s->end)
+			break;
 		if (*p == '"') {
 			s->p = p + 1;
 			return true;

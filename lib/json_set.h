@@ -34,7 +34,8 @@ struct json_marks {
 
 /* What 64 tokens are, a bit for each. */
 struct json_kinds {
-	uint64_t open, close; /* brackets */
+	uint64_t open, close; /* brackets of either kind */
+	uint64_t brace;       /* { and }; of what is no bracket undefined */
 	uint64_t comma, colon, quote;
 };
 

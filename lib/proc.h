@@ -68,7 +68,8 @@ struct proc_guardian {
 };
 /* 0, or -1 with errno. */
 int proc_guardian_start(struct proc_guardian *);
-/* Its group has gone. (proc_start adds a group, in the child: so there is no moment without.) */
+/* A group lives; it has gone. (proc_start adds a child's, in the child: there is no moment without.) */
+void proc_guardian_add(struct proc_guardian *, pid_t group);
 void proc_guardian_remove(struct proc_guardian *, pid_t group);
 /* Says goodbye and reaps it. */
 void proc_guardian_stop(struct proc_guardian *);

@@ -27,7 +27,7 @@ complete_words() {
 	COMP_WORDS=("$@")
 	COMP_CWORD=$(($# - 1))
 	_acp "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
-	printf '%s\n' "${COMPREPLY[@]}" | sort
+	printf '%s\n' "${COMPREPLY[@]}" | sort -u
 }
 
 @test "long options complete, as the tool's help has them" {

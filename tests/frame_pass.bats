@@ -238,7 +238,8 @@ rulefilter: agent: line 2: longer than 102400 bytes: passed unread" ]
 	cat >look <<-'END'
 		#!/bin/sh
 		ls /proc/self/fd | tr '\n' ' '
-		grep -E '^Sig(Blk|Ign)' /proc/self/status | tr -d '\t0\n'
+		# Where make has started us, the C library's own signals 32 and 33 stay ignored.
+		grep -E '^Sig(Blk|Ign)' /proc/self/status | sed 's/0000000180000000$//' | tr -d '\t0\n'
 		echo " PROTO=${PROTO-none}"
 		[ "$(cut -d' ' -f5 /proc/$$/stat)" = "$$" ] && echo own group
 	END
@@ -283,7 +284,7 @@ rulefilter: agent: line 2: longer than 102400 bytes: passed unread" ]
 
 @test "memory stays flat at 200 MB of stream" {
 	fixture agent >some
-	for ((i = 0; i < 12; i++)); do cat some some >more; mv more some; [ "$(stat -c %s some)" -lt 50000000 ] || break; done
+	for ((i = 0; i < 12; i++)); do cat some some >twice; mv twice some; [ "$(stat -c %s some)" -lt 50000000 ] || break; done
 	size=$(stat -c %s some)
 	FILTER_PEAK=peak filter wrap -- sh -c 'cat >/dev/null; cat some some some some' </dev/null | wc -c >count
 	[ "$(cat count)" -eq $((4 * size)) ]

@@ -10,6 +10,7 @@ setup() {
 	export FILTER_QUIET=1
 }
 
+# shellcheck disable=SC2120
 # proxy RULE... <LINES: what a proxy sends, after its initialization, whose request is hop 1.
 proxy() {
 	{ echo '{"id":0,"method":"proxy/initialize"}'; cat; } | rulefilter "$@" 2>err | tail -n +2
@@ -32,14 +33,14 @@ proxy() {
 
 @test "messages of the client go on in envelopes, those from envelopes go on bare; bytes and order stay" {
 	run proxy <<-'END'
-		 { "params" : {"n":1.50,"_meta":{"traceparent":"00"}} , "method":"a\/b" , "id":"c1","extra":[1] } 
+		 { "params" : {"n":1.50,"_meta":{"traceparent":"00"}} , "method":"a\/b" , "id":"c1","extra":[1] }
 		{"method":"note"}
 		{"id":9,"method":"proxy/successor","params":{"_meta":{"hop":1},"params":["\u0041"],"method":"fs/read"}}
 		{"method":"_proxy/successor","params":{"method":"session/update","params":{"_meta":{"inner":1}}}}
 		{"method":"proxy/successor","params":{"method":"bare"},"x":1}
 		{"method":"null","params":null}
 	END
-	assert_output ' { "params" : {"method":"a\/b","params":{"n":1.50,"_meta":{"traceparent":"00"}}} , "method":"proxy/successor" , "id":2,"extra":[1] } 
+	assert_output ' { "params" : {"method":"a\/b","params":{"n":1.50,"_meta":{"traceparent":"00"}}} , "method":"proxy/successor" , "id":2,"extra":[1] }
 {"method":"proxy/successor","params":{"method":"note"}}
 {"id":3,"method":"fs/read","params":["\u0041"]}
 {"method":"session/update","params":{"_meta":{"inner":1}}}

@@ -8,7 +8,7 @@ lib_setup() {
 	B=$(cd "$TOP" && realpath "${B:-build}")
 	FIXTURES=$TOP/tests/fixtures
 	PATH=$B/bin:$B/helper:$PATH
-	export B FIXTURES PATH
+	export B FIXTURES PATH ACP_TEST_MARK=$BATS_TEST_TMPDIR
 	mkdir -p "$BATS_TEST_TMPDIR/work"
 	cd "$BATS_TEST_TMPDIR/work" || return
 }
@@ -25,14 +25,13 @@ wait_for() {
 	done
 }
 
-# marked COMMAND...: it and all that it starts can be found by left_over, wherever they end up.
-marked() {
-	ACP_TEST_MARK=$BATS_TEST_TMPDIR exec "$@"
-}
-
-# The process ids of what `marked` has left.
+# The process ids of all that the test has started and that still run, wherever they have ended up:
+# what it starts has its mark in the environment.
 left_over() {
-	grep -lzsxF "ACP_TEST_MARK=$BATS_TEST_TMPDIR" /proc/[0-9]*/environ | cut -d/ -f3
+	(
+		unset ACP_TEST_MARK
+		grep -lzsxF "ACP_TEST_MARK=$BATS_TEST_TMPDIR" /proc/[0-9]*/environ | cut -d/ -f3
+	)
 }
 
 nobody_left() {
@@ -41,7 +40,5 @@ nobody_left() {
 
 # In teardown: ends what a failed test has left.
 end_left_over() {
-	local pids
-	pids=$(left_over)
-	[[ -z $pids ]] || kill -KILL $pids 2>/dev/null || true
+	left_over | xargs -r kill -KILL 2>/dev/null || true
 }

@@ -106,9 +106,9 @@ base_name(const struct component *c)
 	if (strcmp(p, "/bin/sh") == 0 && c->argv[1] && strcmp(c->argv[1], "-c") == 0 && c->argv[2])
 		p = c->argv[2];
 	do {
-		p += strspn(p, " \t\n");
+		p += strspn(p, " \t\n(");
 		word = p;
-		p += strcspn(p, " \t\n");
+		p += strcspn(p, " \t\n;|&<>()");
 	} while (*p && memchr(word, '=', (size_t)(p - word)));
 	name = slice_between(word, p);
 	for (n = name.n; n > 0 && name.p[n - 1] != '/'; n--)

@@ -12,20 +12,24 @@
 static const char name[] = "acp-conduct";
 
 static const char usage[] =
-	"usage: acp-conduct [-f FILTER | -u FILTER | -d FILTER]... [--grace T] [-v] [--] AGENT [ARG...]\n"
-	"Starts filters and an agent, joins them by pipes, and stays out of the data's way.\n"
-	"The client is on stdin and stdout; filters stand from left to right between it and the agent.\n"
+	"usage: acp-conduct [-f FILTER | -u FILTER | -d FILTER]... [--grace T] [-v]\n"
+	"                   [--] AGENT [ARG...]\n"
+	"Starts filters and an agent, joins them by pipes, and stays out of the data's\n"
+	"way. The client is on stdin and stdout; the filters stand between it and the\n"
+	"agent, from left to right.\n"
 	"\n"
-	"  -f, --filter CMD   a filter for both lanes: 0 and 1 face the client, 6 and 7 the agent\n"
-	"  -d, --down CMD     a filter from 0 to 1 for the lane from client to agent alone\n"
-	"  -u, --up CMD       the same for the lane from agent to client (jq -c --unbuffered, sed -u)\n"
-	"      --grace T      how long what does not end by itself may go on (default 5s)\n"
-	"  -v, --verbose      a line for each component when it starts and when it ends\n"
+	"  -f, --filter CMD  a filter for both lanes: its descriptors 0 and 1 face the\n"
+	"                    client, 6 and 7 the agent\n"
+	"  -d, --down CMD    a filter from 0 to 1, in the lane from client to agent only\n"
+	"  -u, --up CMD      the same in the lane from agent to client\n"
+	"      --grace T     what does not end by itself gets this long (default 5s)\n"
+	"  -v, --verbose     a line for each component when it starts and when it ends\n"
 	"  -h, --help\n"
 	"  -V, --version\n"
 	"\n"
-	"CMD is split into words; one that needs a shell is run by /bin/sh.\n"
-	"example: acp-conduct -f 'acp-tap -o session.rec' -u 'sed -u s/colour/color/' -- my-agent --acp\n";
+	"A CMD is split into words; one that needs a shell is run by /bin/sh.\n"
+	"\n"
+	"  acp-conduct -f 'acp-tap -o session.rec' -- my-agent --acp\n";
 
 enum { OPTION_GRACE = 256 };
 
@@ -101,10 +105,19 @@ run(struct chain *ch)
 	return status;
 }
 
+/* Those that end a chain; SIGHUP only where nohup has not seen to it that it is ignored. */
+static const int *
+ending_signals(void)
+{
+	static const int all[] = {SIGINT, SIGTERM, SIGHUP, 0}, but_hup[] = {SIGINT, SIGTERM, 0};
+	struct sigaction hup;
+
+	return sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler == SIG_IGN ? but_hup : all;
+}
+
 int
 main(int argc, char **argv)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, 0};
 	struct chain chain = {.grace = 5 * 1000000};
 	int status;
 
@@ -112,7 +125,7 @@ main(int argc, char **argv)
 	if (proc_stdio() < 0)
 		return EXIT_FAILED;
 	read_options(&chain, argc, argv);
-	chain.loop = loop_new(signals, supervise_signal, &chain);
+	chain.loop = loop_new(ending_signals(), supervise_signal, &chain);
 	if (!chain.loop || report_open(&chain.report, chain.loop) < 0 ||
 		proc_guardian_start(&chain.guardian) < 0 || chain_join(&chain) < 0)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));

@@ -1,220 +1,21 @@
 #include "supervise.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <linux/sockios.h>
 
 #include "lib/cli.h"
+#include "link.h"
+#include "patience.h"
 
 enum {
-	KILL_AFTER = 2 * 1000000, /* us between TERM and KILL */
-	FIRST_LOOK = 5 * 1000,    /* us between two looks at a group whose leader has ended: at first ... */
-	LAST_LOOK = 100 * 1000,   /* ... and when it takes long */
-	SHORTEST_STEP = 20 * 1000, /* us between two looks at what moves */
-	LONGEST_STEP = 500 * 1000,
+	FIRST_LOOK = 5 * 1000,  /* us between two looks at a group whose leader has ended: at first ... */
+	LAST_LOOK = 100 * 1000, /* ... and when it takes long */
 };
 
 static void settle(struct chain *);
-
-/* What links tell */
-
-static mode_t
-type_of(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) < 0 ? 0 : st.st_mode & S_IFMT;
-}
-
-/* What poll has to be asked for, so that it shows that nobody writes any more. */
-static short
-hangup_events(int fd)
-{
-	return type_of(fd) == S_IFSOCK ? POLLRDHUP : 0;
-}
-
-static bool
-poll_shows(int fd, short events, short wanted)
-{
-	struct pollfd p = {.fd = fd, .events = events};
-
-	return poll(&p, 1, 0) == 1 && (p.revents & wanted);
-}
-
-/* Will nobody write to it any more? Asked now: a component may have seen it before our loop did. */
-static bool
-has_ended(const struct link *l)
-{
-	return l->ended || (l->rd >= 0 &&
-		poll_shows(l->rd, hangup_events(l->rd), POLLHUP | POLLRDHUP | POLLERR));
-}
-
-/* Does nobody read it any more? */
-static bool
-has_no_reader(const struct link *l)
-{
-	if (l->reader)
-		return l->reader->life >= LIFE_ENDED;
-	return l->wr < 0 || poll_shows(l->wr, 0, POLLERR | POLLHUP);
-}
-
-/* Bytes that wait in it for its reader. */
-static int
-unread(const struct link *l)
-{
-	int fd = l->rd >= 0 ? l->rd : l->wr, n = 0;
-	unsigned long question = FIONREAD;
-
-	if (fd < 0)
-		return 0;
-	if (l->rd < 0 && type_of(fd) == S_IFSOCK)
-		question = SIOCOUTQ;
-	return ioctl(fd, question, &n) < 0 ? 0 : n;
-}
-
-/* Patience: how long we wait for a chain that is ending */
-
-static bool
-pressed(const struct chain *ch)
-{
-	size_t i;
-
-	for (i = 0; i < ch->n; i++)
-		if (ch->components[i].sent == SIGTERM && ch->components[i].life != LIFE_GONE)
-			return true;
-	return false;
-}
-
-static void
-wait_for(struct chain *ch, uint64_t us)
-{
-	/* Where there is no memory for a timer, a signal still ends us. */
-	loop_add_timer(ch->loop, &ch->patience, us);
-}
-
-/* Looks again a little later: the grace period begins anew with everything that moves. */
-static void
-wait_a_step(struct chain *ch)
-{
-	uint64_t step = ch->grace / 10;
-
-	if (step < SHORTEST_STEP)
-		step = ch->grace ? SHORTEST_STEP : 0;
-	wait_for(ch, step < LONGEST_STEP ? step : LONGEST_STEP);
-}
-
-/* How far everything is, as a number that changes with it. */
-static uint64_t
-progress(const struct chain *ch)
-{
-	uint64_t h = 0;
-	off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
-	size_t i;
-
-	for (i = 0; i < ch->nlinks; i++)
-		h = h * 1000003 + (uint64_t)unread(&ch->links[i]);
-	for (i = 0; i < ch->n; i++)
-		h = h * 1000003 + (ch->components[i].life >= LIFE_ENDED);
-	return h * 1000003 + (at < 0 ? 0 : (uint64_t)at);
-}
-
-/* The end begins, or has come further: all get the whole grace period again. */
-static void
-be_patient(struct chain *ch)
-{
-	ch->moved = progress(ch);
-	ch->since = loop_clock();
-	if (!ch->forced && !pressed(ch))
-		wait_a_step(ch);
-}
-
-/* Is stdin a file that has not been read to its end? */
-static bool
-reads_a_file(const struct chain *ch)
-{
-	const struct link *l = &ch->links[0];
-	struct stat st;
-
-	return l->rd == STDIN_FILENO && fstat(l->rd, &st) == 0 && S_ISREG(st.st_mode) &&
-		lseek(l->rd, 0, SEEK_CUR) < st.st_size;
-}
-
-/* Does what is on its way to the client wait for the client alone? */
-static bool
-client_is_slow(struct chain *ch)
-{
-	const struct link *l = chain_client(ch, LANE_UP);
-
-	return chain_agent(ch)->life >= LIFE_ENDED && unread(l) > 0 && !has_no_reader(l);
-}
-
-static void
-press(struct component *c)
-{
-	c->sent = c->sent ? SIGKILL : SIGTERM;
-	proc_signal(c->pid, c->sent);
-}
-
-static size_t
-press_all(struct chain *ch, enum life life)
-{
-	struct component *c;
-	size_t i, n = 0;
-
-	for (i = 0; i < ch->n; i++) {
-		c = &ch->components[i];
-		if (c->life != life || (life == LIFE_ENDED && c->sent == SIGKILL))
-			continue;
-		press(c);
-		n++;
-	}
-	return n;
-}
-
-/*
- * What others left behind goes first, since it may be what the rest waits for. Then the agent,
- * where its input has ended; and at last everybody.
- */
-static void
-press_next(struct chain *ch)
-{
-	struct component *agent = chain_agent(ch);
-
-	if (press_all(ch, LIFE_ENDED) > 0 && !ch->forced)
-		return;
-	if (!ch->forced && agent->life == LIFE_RUNS && has_ended(agent->in[LANE_DOWN]))
-		press(agent);
-	else if (ch->forced || !client_is_slow(ch))
-		press_all(ch, LIFE_RUNS);
-}
-
-static void
-patience_over(void *arg)
-{
-	struct chain *ch = arg;
-	uint64_t moved = progress(ch), now = loop_clock();
-
-	if (!ch->forced && !pressed(ch)) {
-		if (moved != ch->moved || reads_a_file(ch))
-			ch->since = now;
-		ch->moved = moved;
-		if (now - ch->since < ch->grace) {
-			wait_a_step(ch);
-			return;
-		}
-	}
-	press_next(ch);
-	ch->since = now;
-	wait_for(ch, pressed(ch) ? KILL_AFTER : LONGEST_STEP);
-}
 
 /* Ends of input */
 
@@ -224,7 +25,10 @@ unwatch(struct link *l)
 	loop_remove_fd(l->chain->loop, &l->watch);
 }
 
-/* From now on its reader alone decides how long its own output in that lane goes on. */
+/*
+ * From now on its reader alone decides how long its own output in that lane goes on. Only the
+ * client's own descriptor is kept until its writer is gone: it shows whether the client still reads.
+ */
 static void
 link_ended(struct link *l)
 {
@@ -232,9 +36,9 @@ link_ended(struct link *l)
 
 	l->ended = true;
 	unwatch(l);
-	if (next)
+	if (next && next->reader)
 		chain_close(&next->wr);
-	be_patient(l->chain);
+	patience_renew(l->chain);
 }
 
 static void
@@ -256,13 +60,13 @@ watch_links(struct chain *ch)
 		l = &ch->links[i];
 		if (l->rd < 0)
 			continue;
-		type = type_of(l->rd);
+		type = link_type(l->rd);
 		/* A file never hangs up: it counts as ended from the start. */
 		if (type != S_IFIFO && type != S_IFSOCK) {
 			link_ended(l);
 			continue;
 		}
-		l->watch = (struct loop_fd){.fd = l->rd, .events = hangup_events(l->rd), .ready = on_hangup,
+		l->watch = (struct loop_fd){.fd = l->rd, .events = link_hangup_events(l->rd), .ready = on_hangup,
 			.arg = l};
 		if (loop_add_fd(ch->loop, &l->watch) < 0)
 			return -1;
@@ -280,7 +84,8 @@ has_excuse(const struct component *c)
 	enum lane lane;
 
 	for (lane = LANE_DOWN; lane < LANES; lane++)
-		if ((c->in[lane] && has_ended(c->in[lane])) || (c->out[lane] && has_no_reader(c->out[lane])))
+		if ((c->in[lane] && link_has_ended(c->in[lane])) ||
+			(c->out[lane] && link_has_no_reader(c->out[lane])))
 			return true;
 	return false;
 }
@@ -352,7 +157,7 @@ let_go(struct component *c)
 			unwatch(c->in[lane]);
 			chain_close(&c->in[lane]->rd);
 		}
-		if (c->out[lane])
+		if (c->out[lane] && (c->out[lane]->reader || c->life == LIFE_GONE))
 			chain_close(&c->out[lane]->wr);
 	}
 }
@@ -370,7 +175,7 @@ on_ended(void *arg, int status)
 	let_go(c);
 	loop_bury(ch->loop, &c->child);
 	ch->pause = FIRST_LOOK;
-	be_patient(ch);
+	patience_renew(ch);
 	settle(ch);
 }
 
@@ -392,7 +197,7 @@ may_hold_links(const struct component *c)
 		out = c->out[lane];
 		if (!out)
 			continue;
-		if (out->reader ? out->rd >= 0 && !has_ended(out) : c->kind != KIND_AGENT)
+		if (out->reader ? out->rd >= 0 && !link_has_ended(out) : c->kind != KIND_AGENT)
 			return true;
 	}
 	return false;
@@ -404,11 +209,11 @@ look_at_group(struct component *c)
 {
 	if (!proc_group_lives(c->pid)) {
 		c->life = LIFE_GONE;
+		let_go(c);
 		proc_guardian_remove(&c->chain->guardian, c->pid);
 		report_hang_up(&c->errors);
 	} else if (!c->sent && !may_hold_links(c)) {
-		press(c);
-		wait_for(c->chain, KILL_AFTER);
+		patience_press(c);
 	}
 }
 
@@ -429,7 +234,7 @@ dismiss_down_filters(struct chain *ch)
 	}
 	for (i = 0; i < ch->n; i++) {
 		c = &ch->components[i];
-		if (c->life != LIFE_RUNS || c->told || has_ended(c->in[LANE_DOWN]))
+		if (c->life != LIFE_RUNS || c->told || link_has_ended(c->in[LANE_DOWN]))
 			continue;
 		c->told = true;
 		proc_signal(c->pid, SIGTERM);
@@ -467,8 +272,8 @@ settle(struct chain *ch)
 	dismiss_down_filters(ch);
 	if (!lingers)
 		return;
-	if (loop_add_timer(ch->loop, &ch->look, ch->pause) < 0)
-		press_all(ch, LIFE_ENDED);
+	/* Without memory for a timer, patience still looks after what lingers. */
+	loop_add_timer(ch->loop, &ch->look, ch->pause);
 }
 
 static void
@@ -487,8 +292,7 @@ force(struct chain *ch, int status)
 {
 	if (!ch->forced)
 		ch->forced = status;
-	press_next(ch);
-	wait_for(ch, KILL_AFTER);
+	patience_force(ch);
 }
 
 /*
@@ -509,7 +313,7 @@ client_leaves(struct chain *ch)
 		}
 		link_ended(l);
 	}
-	be_patient(ch);
+	patience_renew(ch);
 }
 
 void
@@ -545,9 +349,9 @@ watch_components(struct chain *ch)
 static void
 set_timers(struct chain *ch)
 {
-	ch->patience.expired = patience_over;
+	patience_start(ch);
 	ch->look.expired = look_again;
-	ch->patience.arg = ch->look.arg = ch;
+	ch->look.arg = ch;
 }
 
 int

@@ -128,20 +128,53 @@ flush(struct peer *p)
 static void
 watch(struct peer *p)
 {
-	p->in_watch.events = p->out.full ? LOOP_PAUSED : POLLIN;
+	p->in_watch.events = p->play == PLAY_FULL ? LOOP_PAUSED : POLLIN;
 	p->out_watch.events = p->out.error ? LOOP_PAUSED : p->out.n > 0 ? POLLOUT : 0;
 	p->err_watch.events = p->err.n > 0 ? POLLOUT : LOOP_PAUSED;
 }
 
+/* Hears a line of what has been read, or the end. False where there is none. */
+static bool
+hear(struct peer *p)
+{
+	struct line line;
+	int r = 0;
+
+	switch (input_line(&p->in, &line)) {
+	case INPUT_NOTHING:
+		return false;
+	case INPUT_END:
+		close_input(p);
+		return true;
+	case INPUT_LINE:
+	case INPUT_TORN:
+		r = player_hear(&p->player, line.text);
+		break;
+	case INPUT_PIECE:
+		r = line.first ? player_hear_long(&p->player) : 0;
+		break;
+	}
+	if (r < 0) {
+		cli_warn(name, "%s", strerror(errno));
+		fail(p, EXIT_FAILED);
+	}
+	return r == 0;
+}
+
+/* Line by line: an answer may stand right behind what brings about its request. */
 static void
 settle(struct peer *p)
 {
-	do {
+	bool more = true;
+
+	while (more && !p->failed) {
 		play(p);
 		flush(p);
-	} while (!p->failed && (p->play == PLAY_FULL || p->play == PLAY_LEAVE) && !p->out.full && !p->err.full);
-	if (p->play == PLAY_WAITING && p->player.left)
-		play(p);
+		if (p->out.full || p->err.full)
+			break;
+		more = p->play == PLAY_FULL || p->play == PLAY_LEAVE || (p->play == PLAY_WAITING && p->player.left) ||
+			(p->in.io.kind != IO_CLOSED && hear(p));
+	}
 	if (!p->done)
 		p->done = is_done(p);
 	flush(p);
@@ -152,38 +185,21 @@ settle(struct peer *p)
 
 /* --- what happens --- */
 
-static int
-hear(struct peer *p, enum input_got got, const struct line *line)
-{
-	if (got != INPUT_PIECE)
-		return player_hear(&p->player, line->text);
-	return line->first ? player_hear_long(&p->player) : 0;
-}
-
 static void
 in_ready(void *arg, short revents)
 {
 	struct peer *p = arg;
-	struct line line;
-	enum input_got got;
 
 	(void)revents;
 	if (input_fill(&p->in) < 0 && !p->in.ended) {
-		if (errno != EAGAIN)
-			fail(p, EXIT_FAILED);
-		return;
-	}
-	while ((got = input_line(&p->in, &line)) != INPUT_NOTHING && got != INPUT_END) {
-		if (hear(p, got, &line) < 0) {
-			cli_warn(name, "%s", strerror(errno));
-			fail(p, EXIT_FAILED);
+		if (errno == EAGAIN)
 			return;
-		}
+		cli_warn(name, "%s", strerror(errno));
+		fail(p, EXIT_FAILED);
+		return;
 	}
 	if (p->in.error)
 		cli_warn(name, "%s: %s", acp_side_name(p->player.them), strerror(p->in.error));
-	if (p->in.ended)
-		close_input(p);
 	settle(p);
 }
 
@@ -192,7 +208,7 @@ out_ready(void *arg, short revents)
 {
 	struct peer *p = arg;
 
-	if (revents & (POLLERR | POLLNVAL)) {
+	if (revents & (POLLERR | POLLHUP | POLLNVAL)) {
 		output_fail(&p->out, EPIPE);
 		loop_remove_fd(p->loop, &p->out_watch);
 	}
@@ -204,7 +220,7 @@ err_ready(void *arg, short revents)
 {
 	struct peer *p = arg;
 
-	if (revents & (POLLERR | POLLNVAL))
+	if (revents & (POLLERR | POLLHUP | POLLNVAL))
 		output_fail(&p->err, EPIPE);
 	settle(p);
 }
@@ -363,7 +379,7 @@ exit_status(struct peer *p)
 	if (p->failed)
 		return p->status;
 	player_finish(&p->player);
-	if (p->out.discarded > 0) {
+	if (p->out.discarded > 0 && p->play != PLAY_ABANDONED) {
 		cli_warn(name, "the %s stopped reading: %llu bytes did not reach it", them,
 			(unsigned long long)p->out.discarded);
 		p->player.missed = true;
@@ -382,7 +398,9 @@ end_agent(struct peer *p)
 	if (!p->running)
 		return;
 	proc_signal(p->child.pid, p->ended || p->signals > 1 ? SIGTERM : SIGKILL);
-	loop_bury(p->loop, &p->child);
+	/* At a second signal it gets what is left of our own life to end in. */
+	if (p->ended || p->signals <= 1)
+		loop_bury(p->loop, &p->child);
 }
 
 int

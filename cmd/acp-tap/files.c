@@ -183,8 +183,9 @@ open_output(struct files *f)
 	for (file = o->files; *file; file++)
 		if (same_file(o->output, *file))
 			cli_die(EXIT_USAGE, tap_name, "%s: it is read and would be written", *file);
-	/* What reads it may leave; to a log that is an error like others. */
+	/* To a log these are errors like others. */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	f->tap.out.log = log_open(&spec, &name);
 	if (!f->tap.out.log)
 		cli_die(EXIT_FAILED, tap_name, "%s: %s", name ? name : o->output, strerror(errno));

@@ -8,26 +8,27 @@
 
 /* A screen at most. The shell completes options and words from it. */
 static const char help[] =
-	"usage: acp-tap [OPTION]... [-- COMMAND [ARG]...]    watch a stream\n"
-	"       acp-tap [OPTION]... FILE...                  print recordings (-: standard input)\n"
-	"  -o, --output FILE       write to FILE (strftime's %, %p: the pid), not to stderr\n"
+	"usage: acp-tap [OPTION]... [-- COMMAND [ARG]...]   watch a stream\n"
+	"       acp-tap [OPTION]... FILE...                 print recordings (-: stdin)\n"
+	"  -o, --output FILE     write to FILE, not stderr (strftime, and %p: the pid)\n"
 	"  -f, --format record|pretty|raw|trace   what to write (with -o: record)\n"
-	"  -m, --match GLOB        only this method or kind of update; !GLOB: not this one\n"
-	"  -w, --where JQ          only messages for which the jq program is true\n"
-	"      --from client|agent only what this side sent\n"
-	"      --session ID        only this session\n"
-	"  -c, --count N           write N records, then no more\n"
-	"  -a, --append            append to FILE\n"
-	"      --fold, --no-fold   pretty: runs of chunks as one line, or each\n"
-	"      --redact            leave secrets out of what is written\n"
-	"      --color auto|always|never\n"
-	"      --hop N|NAME        of a recording that holds several\n"
-	"      --clean             noise goes to stderr, not on\n"
-	"      --max-line SIZE     longer lines pass unread (64M)\n"
+	"  -m, --match GLOB      only this method or kind of update; !GLOB: not this\n"
+	"  -w, --where JQ        only messages for which the jq program is true\n"
+	"      --from client|agent   only what this side sent\n"
+	"      --session ID      only this session\n"
+	"  -c, --count N         write N records, then no more\n"
+	"  -a, --append          append to FILE\n"
+	"      --fold            pretty: runs of chunks as one line (of a FILE they are)\n"
+	"      --no-fold         pretty: a line for each chunk\n"
+	"      --redact          leave secrets out of what is written\n"
+	"      --color auto|always|never   when to use colours\n"
+	"      --hop N|NAME      of a recording that holds several\n"
+	"      --clean           noise goes to stderr, not on\n"
+	"      --max-line SIZE   longer lines pass unread (64M)\n"
 	"      --way pipe|link|proxy   how to meet the stream\n"
-	"      --grace TIME        for the agent to end, once the client has left (5s)\n"
-	"  -h, --help              this text\n"
-	"  -V, --version           the version\n";
+	"      --grace TIME      how long the agent has to end after the client (5s)\n"
+	"  -h, --help            this text\n"
+	"  -V, --version         the version\n";
 
 enum {
 	OPT_FROM = 256,

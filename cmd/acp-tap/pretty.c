@@ -1,6 +1,484 @@
+/*
+ * pretty: a line for each message, in columns:
+ *
+ *   time  direction  kind  id  method  size  session  turn  latency and preview
+ *
+ * Beside the session stands a bracket around each of its turns.
+ */
 #include "cmd/acp-tap/pretty.h"
+
+#include <langinfo.h>
+#include <stdio.h>
 #include <stdlib.h>
-struct pretty { bool fold; };
-struct pretty *pretty_new(const struct out *o, enum cli_color c, bool fold) { (void)o; (void)c; (void)fold; return calloc(1, sizeof(struct pretty)); }
-void pretty_free(struct pretty *p) { free(p); }
-const struct format format_pretty = {.name = "pretty"};
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/acp-tap/cells.h"
+#include "cmd/acp-tap/preview.h"
+#include "cmd/acp-tap/sessions.h"
+#include "lib/proc.h"
+
+enum {
+	WIDTH_ELSE = 120,  /* where there is no terminal to ask */
+	WIDTH_LEAST = 60,
+	WIDTH_WIDE = 110,  /* from here on the columns are as wide as they should be */
+	WIDTH_MOST = 4096,
+	RUN_TEXT = 8192,   /* what is kept of the text of a run */
+};
+
+/* How wide the columns are. */
+struct layout {
+	unsigned time, id, method, size, session;
+};
+static const struct layout narrow = {7, 4, 19, 4, SESSION_SHORT}, wide = {8, 6, 26, 5, SESSION_LABEL};
+
+/* What a line says, beside its preview. */
+struct row {
+	uint64_t t;
+	bool timed;
+	enum acp_side from;
+	const char *kind;         /* req, res, err, ntf, or blank */
+	enum style kind_style;
+	char batch;               /* [ , ] in a batch, else a space */
+	struct slice id;          /* a JSON value, or p NULL */
+	uint64_t count;           /* in place of an id, of a run: how many */
+	struct slice method;      /* a JSON string, or plain text */
+	enum style method_style;
+	bool sized;
+	uint64_t size;
+	const struct session *session;
+	enum turn turn;
+};
+
+/* Chunks in a row, of the same kind, side and session. */
+struct run {
+	struct row row;     /* of the first; its slices are in the two buffers below */
+	struct buf kind;
+	struct buf text;    /* as much as a line can hold */
+};
+
+struct pretty {
+	const struct out *out;
+	enum cli_color when;
+	bool fold;
+	bool utf8;
+	bool begun;         /* something has been written */
+	struct sessions sessions;
+	struct session *session; /* of the message that is passing */
+	enum turn turn;
+	struct run run;     /* pending while row.count > 0 */
+};
+
+struct pretty *
+pretty_new(const struct out *out, enum cli_color when, bool fold)
+{
+	struct pretty *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->out = out;
+	p->when = when;
+	p->fold = fold;
+	p->utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	return p;
+}
+
+void
+pretty_free(struct pretty *p)
+{
+	if (!p)
+		return;
+	sessions_free(&p->sessions);
+	buf_free(&p->run.kind);
+	buf_free(&p->run.text);
+	free(p);
+}
+
+/* --- a line --- */
+
+static int
+descriptor(const struct pretty *p)
+{
+	return p->out->log ? log_fd(p->out->log) : STDOUT_FILENO;
+}
+
+/* The terminal's may change at any time. */
+static unsigned
+width_of(const struct pretty *p)
+{
+	const char *said = getenv("COLUMNS");
+	unsigned long columns = said ? strtoul(said, NULL, 10) : 0;
+	struct winsize size;
+
+	if (columns == 0 && ioctl(descriptor(p), TIOCGWINSZ, &size) == 0)
+		columns = size.ws_col;
+	if (columns == 0)
+		columns = WIDTH_ELSE;
+	if (columns > WIDTH_MOST)
+		return WIDTH_MOST;
+	return columns < WIDTH_LEAST ? WIDTH_LEAST : (unsigned)columns;
+}
+
+/* Seconds in seven characters, with as many decimals as there is room for. */
+static void
+format_time(char *to, size_t size, uint64_t us)
+{
+	double t = (double)us / 1e6;
+
+	snprintf(to, size, "%.*f", t < 999.9995 ? 3 : t < 9999.995 ? 2 : t < 99999.95 ? 1 : 0, t);
+}
+
+static void
+format_latency(char *to, size_t size, uint64_t us)
+{
+	double ms = (double)us / 1e3;
+
+	if (ms < 9.95)
+		snprintf(to, size, "+%.1fms ", ms);
+	else if (ms < 999.5)
+		snprintf(to, size, "+%.0fms ", ms);
+	else if (ms < 59995)
+		snprintf(to, size, "+%.2fs ", ms / 1e3);
+	else
+		snprintf(to, size, "+%llum%02llus ", (unsigned long long)(us / 60000000),
+			(unsigned long long)(us / 1000000 % 60));
+}
+
+static void
+put_arrow(struct cells *c, enum acp_side from)
+{
+	cells_open(c, 1);
+	cells_style(c, from == ACP_CLIENT ? STYLE_CYAN : from == ACP_AGENT ? STYLE_GREEN : STYLE_DIM);
+	if (from == ACP_CLIENT)
+		cells_sign(c, "→", ">");
+	else if (from == ACP_AGENT)
+		cells_sign(c, "←", "<");
+	else
+		cells_sign(c, "·", "-");
+	cells_close(c);
+}
+
+static void
+put_kind(struct cells *c, const struct row *r, const struct layout *l)
+{
+	cells_open(c, 4);
+	cells_style(c, r->kind_style);
+	cells_ascii(c, r->kind);
+	cells_style(c, STYLE_DIM);
+	if (r->batch) {
+		cells_ascii(c, *r->kind ? "" : "   ");
+		cells_printf(c, "%c", r->batch);
+	}
+	cells_close(c);
+	cells_open(c, l->id);
+	if (r->count > 1) {
+		cells_style(c, STYLE_DIM);
+		cells_sign(c, "×", "x");
+		cells_printf(c, "%llu", (unsigned long long)r->count);
+	} else if (r->id.p) {
+		cells_value(c, r->id);
+	}
+	cells_close(c);
+}
+
+/* The end of a method tells more than its beginning, of the kind of an update it is the other way. */
+static void
+put_method(struct cells *c, const struct row *r, unsigned width)
+{
+	struct slice name = r->method;
+
+	cells_open(c, width);
+	cells_style(c, r->method_style);
+	if (name.n > width + 2 && memchr(name.p, '/', name.n) && !memchr(name.p, '\\', name.n)) {
+		cells_style(c, STYLE_DIM);
+		cells_sign(c, "…", "~");
+		cells_style(c, r->method_style);
+		name = slice(name.p + name.n - width, width - 1);
+		cells_text(c, name);
+	} else if (name.p) {
+		cells_value(c, name);
+	}
+	cells_close(c);
+}
+
+static enum style
+session_style(const struct session *s)
+{
+	static const enum style styles[] = {STYLE_CYAN, STYLE_MAGENTA, STYLE_YELLOW, STYLE_BLUE, STYLE_GREEN, STYLE_ORANGE};
+
+	return s ? styles[(s->number - 1) % (sizeof(styles) / sizeof(styles[0]))] : STYLE_PLAIN;
+}
+
+static void
+put_session(struct cells *c, const struct row *r, unsigned width)
+{
+	static const char *const utf8[] = {" ", "┌", "│", "└"}, *const ascii[] = {" ", ",", "|", "`"};
+
+	cells_open(c, width);
+	cells_style(c, session_style(r->session));
+	if (r->session)
+		cells_ascii(c, width < SESSION_LABEL ? r->session->brief : r->session->label);
+	cells_close(c);
+	cells_open(c, 1);
+	cells_style(c, session_style(r->session));
+	if (r->turn != TURN_NONE)
+		cells_sign(c, utf8[r->turn], ascii[r->turn]);
+	cells_close(c);
+}
+
+/* All columns but the last, which is left open. */
+static void
+begin_line(struct pretty *p, struct cells *c, struct buf *to, const struct row *r)
+{
+	unsigned width = width_of(p);
+	const struct layout *l = width < WIDTH_WIDE ? &narrow : &wide;
+	char text[32] = "";
+
+	cells_begin(c, to, p->utf8, cli_wants_color(p->when, descriptor(p)));
+	if (r->timed)
+		format_time(text, sizeof(text), r->t);
+	cells_right(c, l->time, STYLE_DIM, text);
+	put_arrow(c, r->from);
+	put_kind(c, r, l);
+	put_method(c, r, l->method);
+	cells_right(c, l->size, STYLE_DIM, r->sized ? people_bytes(text, r->size) : "");
+	put_session(c, r, l->session);
+	cells_open(c, width > c->used ? width - c->used : 0);
+	p->begun = true;
+}
+
+/* --- runs --- */
+
+static int
+end_run(struct pretty *p, struct buf *to)
+{
+	struct run *run = &p->run;
+	struct cells c;
+
+	if (run->row.count == 0)
+		return 0;
+	run->row.method = buf_slice(&run->kind);
+	begin_line(p, &c, to, &run->row);
+	cells_style(&c, preview_style(run->row.method));
+	cells_text(&c, buf_slice(&run->text));
+	run->row.count = 0;
+	return cells_end(&c);
+}
+
+static int
+add_to_run(struct run *run, const struct row *r, struct slice chunk)
+{
+	struct text t = text_of_string(chunk);
+	int32_t code;
+
+	run->row.count++;
+	run->row.size += r->size;
+	while (run->text.n < RUN_TEXT && (code = text_next(&t)) >= 0)
+		if (text_put(&run->text, code) < 0)
+			return -1;
+	return 0;
+}
+
+/* 0, or -1 out of memory. */
+static int
+take_chunk(struct pretty *p, struct buf *to, const struct row *r, struct slice chunk)
+{
+	struct run *run = &p->run;
+
+	if (run->row.count > 0 && (run->row.from != r->from || run->row.session != r->session ||
+		!slice_eq(buf_slice(&run->kind), r->method)) && end_run(p, to) < 0)
+		return -1;
+	if (run->row.count == 0) {
+		run->row = *r;
+		run->row.size = 0;
+		run->kind.n = run->text.n = 0;
+		if (buf_add_slice(&run->kind, r->method) < 0)
+			return -1;
+	}
+	return add_to_run(run, r, chunk);
+}
+
+/* --- what is shown --- */
+
+static void
+watch(struct writer *w, const struct seen *s)
+{
+	struct pretty *p = w->pretty;
+
+	p->session = sessions_note(&p->sessions, s, &p->turn);
+}
+
+static void
+name_kind(struct row *r, const struct msg *m)
+{
+	static const char *const names[] = {"", "req", "ntf", "res", ""};
+
+	r->kind = m->error.p ? "err" : names[m->kind];
+	r->kind_style = m->error.p ? STYLE_RED : m->kind == MSG_NOTIFICATION ? STYLE_DIM : STYLE_PLAIN;
+}
+
+static struct row
+row_of(const struct pretty *p, const struct seen *s, bool timed, bool first)
+{
+	struct slice kind = msg_update_kind(&s->msg);
+	struct row r = {.t = s->t, .timed = timed, .from = s->from, .id = s->msg.id,
+		.sized = true, .size = s->batch ? s->msg.text.n : s->line.n, .session = p->session, .turn = p->turn};
+
+	name_kind(&r, &s->msg);
+	r.method = kind.p ? kind : seen_method(s);
+	if (s->msg.kind == MSG_NOISE)
+		r.method = slice_of("noise");
+	if (r.method.p)
+		r.method_style = s->msg.kind == MSG_NOISE ? STYLE_DIM : preview_style(r.method);
+	if (s->batch)
+		r.batch = s->last ? ']' : first ? '[' : ',';
+	return r;
+}
+
+static bool
+is_first(const struct seen *s)
+{
+	const char *p = s->msg.text.p;
+
+	while (p > s->line.p && (p[-1] == ' ' || p[-1] == '\t' || p[-1] == '\r'))
+		p--;
+	return p == s->line.p + 1 || (p > s->line.p && p[-1] == '[');
+}
+
+static void
+put_latency(struct cells *c, const struct seen *s)
+{
+	char text[48];
+
+	if (s->msg.kind != MSG_RESPONSE || !s->request || s->t < s->request->t)
+		return;
+	format_latency(text, sizeof(text), s->t - s->request->t);
+	cells_style(c, STYLE_DIM);
+	cells_ascii(c, text);
+	cells_style(c, STYLE_PLAIN);
+}
+
+static int
+put_message(struct writer *w, struct buf *to, const struct seen *s)
+{
+	struct pretty *p = w->pretty;
+	struct row r = row_of(p, s, w->timed, s->batch && is_first(s));
+	struct slice chunk = p->fold && !s->batch ? preview_chunk(s, r.method) : slice(NULL, 0);
+	struct cells c;
+
+	if (chunk.p)
+		return take_chunk(p, to, &r, chunk);
+	if (end_run(p, to) < 0)
+		return -1;
+	begin_line(p, &c, to, &r);
+	if (w->timed)
+		put_latency(&c, s);
+	if (s->msg.kind == MSG_NOISE)
+		cells_text(&c, s->msg.text);
+	else
+		preview_put(&c, s);
+	return cells_end(&c);
+}
+
+static void
+describe_event(struct cells *c, const struct event *e)
+{
+	char text[64];
+
+	switch (e->kind) {
+	case RECORD_EXIT:
+		cells_ascii(c, proc_describe(e->status, text, sizeof(text)));
+		break;
+	case RECORD_EOF:
+		cells_ascii(c, e->torn ? "the last line has no newline" : "");
+		break;
+	case RECORD_LOST:
+		cells_printf(c, "%llu: ", (unsigned long long)e->count);
+		cells_text(c, e->text);
+		break;
+	default:
+		if (e->text.p)
+			cells_text(c, e->text);
+	}
+}
+
+static int
+put_event(struct writer *w, struct buf *to, const struct event *e)
+{
+	static const struct {
+		enum record_kind kind;
+		const char *name;
+		enum style style;
+	} events[] = {{RECORD_NOISE, "noise", STYLE_YELLOW}, {RECORD_STDERR, "stderr", STYLE_DIM},
+		{RECORD_EXIT, "exit", STYLE_BOLD}, {RECORD_EOF, "eof", STYLE_DIM}, {RECORD_LOST, "lost", STYLE_RED}};
+	struct pretty *p = w->pretty;
+	struct row r = {.t = e->t, .timed = w->timed, .from = e->from, .kind = "", .size = e->size,
+		.sized = e->kind == RECORD_NOISE || e->kind == RECORD_STDERR};
+	struct cells c;
+	size_t i = 0;
+
+	while (events[i].kind != e->kind)
+		i++;
+	r.method = slice_of(events[i].name);
+	r.method_style = events[i].style;
+	if (end_run(p, to) < 0)
+		return -1;
+	begin_line(p, &c, to, &r);
+	cells_style(&c, events[i].style);
+	describe_event(&c, e);
+	return cells_end(&c);
+}
+
+static int
+put_rest(struct writer *w, struct buf *to)
+{
+	return end_run(w->pretty, to);
+}
+
+/* --- between recordings --- */
+
+static void
+put_command(struct cells *c, struct slice header)
+{
+	struct slice command = header.p ? json_get(header, "command") : slice(NULL, 0), key, word;
+	struct json_iter it = {.in = command};
+
+	if (!command.p || json_type(command) != JSON_ARRAY)
+		return;
+	cells_ascii(c, " ");
+	while (!c->cut && json_next(&it, &key, &word)) {
+		cells_ascii(c, " ");
+		cells_value(c, word);
+	}
+}
+
+/* When it was made, and of what: where several are shown, and where it says so. */
+static int
+put_header(struct writer *w, struct buf *to, const struct heading *h)
+{
+	struct pretty *p = w->pretty;
+	time_t seconds = (time_t)h->started;
+	char date[64];
+	struct cells c;
+	struct tm tm;
+
+	if (!h->name || (!p->begun && !(h->started > 0)))
+		return 0;
+	if (end_run(p, to) < 0)
+		return -1;
+	cells_begin(&c, to, p->utf8, cli_wants_color(p->when, descriptor(p)));
+	cells_open(&c, width_of(p));
+	cells_style(&c, STYLE_DIM);
+	cells_text(&c, slice_of(h->name));
+	if (h->started > 0 && localtime_r(&seconds, &tm) && strftime(date, sizeof(date), "  %Y-%m-%d %H:%M:%S", &tm))
+		cells_ascii(&c, date);
+	put_command(&c, h->raw);
+	p->begun = true;
+	return cells_end(&c);
+}
+
+const struct format format_pretty = {.name = "pretty", .header = put_header, .watch = watch, .message = put_message,
+	.event = put_event, .rest = put_rest};

@@ -14,7 +14,6 @@ enum { PATIENCE_MS = 2000 };
 
 struct stream {
 	struct tap tap;
-	struct frame *frame;
 	struct loop_fd watch; /* the log, while its reader is slow */
 	double started;
 };
@@ -47,10 +46,8 @@ write_log(struct stream *s)
 {
 	struct log *l = s->tap.out.log;
 
-	if (log_flush(l) < 0) {
+	if (log_flush(l) < 0)
 		say_lost(s, log_why(l));
-		frame_fail(s->frame, EXIT_FAILED);
-	}
 	s->watch.fd = log_waiting(l);
 }
 
@@ -68,7 +65,6 @@ start(void *state, struct frame *f)
 {
 	struct stream *s = state;
 
-	s->frame = f;
 	s->watch = (struct loop_fd){.fd = -1, .events = POLLOUT, .ready = log_ready, .arg = s};
 	return loop_add_fd(frame_loop(f), &s->watch);
 }
@@ -128,10 +124,9 @@ end(void *state, struct frame *f)
 {
 	struct stream *s = state;
 
-	(void)f;
 	tap_rest(&s->tap);
 	write_log(s);
-	loop_remove_fd(frame_loop(s->frame), &s->watch);
+	loop_remove_fd(frame_loop(f), &s->watch);
 	return 0;
 }
 
@@ -144,6 +139,9 @@ open_log(struct stream *s)
 	struct log_spec spec = {.path = o->output, .append = o->append, .begin = begin, .arg = s};
 	char *name;
 
+	/* To a log these are errors like others. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	s->tap.out.log = log_open(&spec, &name);
 	if (s->tap.out.log)
 		return 0;
@@ -184,6 +182,7 @@ stream_run(const struct options *o)
 		cli_die(EXIT_FAILED, tap_name, "out of memory");
 	if (open_log(&s) < 0)
 		return EXIT_FAILED;
+	write_log(&s);
 	status = frame_run(&filter, &frame);
 	if (close_log(&s) < 0 && status == 0)
 		status = EXIT_FAILED;

@@ -1,0 +1,15 @@
+/* preview: what a message says, in a few words. */
+#ifndef PREVIEW_H
+#define PREVIEW_H
+
+#include "cmd/acp-tap/cells.h"
+#include "lib/requests.h"
+
+/* Appends as much as the column has room for. */
+void preview_put(struct cells *, const struct seen *);
+/* The style of a kind of update (a JSON string), or of a method. */
+enum style preview_style(struct slice name);
+/* The text of a chunk: a JSON string; p NULL where it is no chunk, or has no text. */
+struct slice preview_chunk(const struct seen *, struct slice kind);
+
+#endif

@@ -1,0 +1,384 @@
+#include "cmd/acp-tap/show.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/json.h"
+
+/* --- values --- */
+
+struct slice
+show_find(struct slice object, const char *paths)
+{
+	char path[128];
+	struct slice v = object;
+	size_t n;
+
+	if (*paths == '\0')
+		return v;
+	for (;; paths += n + 1) {
+		n = strcspn(paths, "|");
+		snprintf(path, sizeof(path), "%.*s", (int)n, paths);
+		v = json_path(object, path);
+		if (v.p && json_type(v) != JSON_NULL)
+			return v;
+		if (!paths[n])
+			return slice(NULL, 0);
+	}
+}
+
+static bool
+is(struct slice value, enum json_type type)
+{
+	return value.p && json_type(value) == type;
+}
+
+static bool
+is_text(struct slice value, const char *text)
+{
+	return is(value, JSON_STRING) && json_string_is(value, text);
+}
+
+void
+show_value(struct cells *c, struct slice v)
+{
+	cells_value(c, v);
+}
+
+/* A value that says something: {}, [] and null do not. */
+void
+show_raw(struct cells *c, struct slice v)
+{
+	if (v.n > 2 && json_type(v) != JSON_NULL)
+		cells_value(c, v);
+}
+
+void
+show_size(struct cells *c, struct slice v)
+{
+	char text[16];
+
+	if (is(v, JSON_STRING))
+		cells_ascii(c, people_bytes(text, v.n - 2));
+}
+
+static size_t
+count_of(struct slice v)
+{
+	struct json_iter it = {.in = v};
+	struct slice key, value;
+	size_t n = 0;
+
+	if (!is(v, JSON_ARRAY))
+		return 0;
+	while (json_next(&it, &key, &value))
+		n++;
+	return n;
+}
+
+void
+show_count(struct cells *c, struct slice v)
+{
+	cells_printf(c, "%zu", count_of(v));
+}
+
+void
+show_peer(struct cells *c, struct slice v)
+{
+	struct slice name = show_find(v, "title|name"), version = show_find(v, "version");
+
+	if (name.p)
+		cells_value(c, name);
+	if (version.p) {
+		cells_ascii(c, " ");
+		cells_value(c, version);
+	}
+}
+
+void
+show_servers(struct cells *c, struct slice v)
+{
+	size_t n = count_of(v);
+
+	if (n)
+		cells_printf(c, "%zu MCP server%s", n, n == 1 ? "" : "s");
+}
+
+/* Shows something of each element of an array. */
+static void
+show_each(struct cells *c, struct slice v, const char *between, void (*show)(struct cells *, struct slice))
+{
+	struct json_iter it = {.in = v};
+	struct slice key, value;
+	unsigned before = c->used;
+
+	if (!is(v, JSON_ARRAY)) {
+		show(c, v);
+		return;
+	}
+	while (!c->cut && json_next(&it, &key, &value)) {
+		if (c->used > before)
+			cells_ascii(c, between);
+		before = c->used;
+		show(c, value);
+	}
+}
+
+static void
+show_name(struct cells *c, struct slice v)
+{
+	struct slice name = is(v, JSON_OBJECT) ? show_find(v, "name|optionId|id") : v;
+
+	if (name.p)
+		cells_value(c, name);
+}
+
+void
+show_names(struct cells *c, struct slice v)
+{
+	show_each(c, v, ", ", show_name);
+}
+
+void
+show_commands(struct cells *c, struct slice v)
+{
+	size_t n = count_of(v);
+
+	cells_printf(c, "%zu command%s%s", n, n == 1 ? "" : "s", n ? ": " : "");
+	show_names(c, v);
+}
+
+void
+show_choices(struct cells *c, struct slice v)
+{
+	show_each(c, v, " | ", show_name);
+}
+
+void
+show_words(struct cells *c, struct slice v)
+{
+	show_each(c, v, " ", show_value);
+}
+
+void
+show_setting(struct cells *c, struct slice v)
+{
+	struct slice name = show_find(v, "id|configId"), value = show_find(v, "currentValue|value");
+
+	if (name.p)
+		cells_value(c, name);
+	if (value.p) {
+		cells_ascii(c, "=");
+		cells_value(c, value);
+	}
+}
+
+void
+show_settings(struct cells *c, struct slice v)
+{
+	show_each(c, v, ", ", show_setting);
+}
+
+/* --- content --- */
+
+/* A text, or what kind of thing it is: [image image/png]. */
+static void
+show_block(struct cells *c, struct slice v)
+{
+	struct slice type = show_find(v, "type"), what;
+
+	if (!is(v, JSON_OBJECT)) {
+		cells_value(c, v);
+		return;
+	}
+	what = show_find(v, "text");
+	if (is_text(type, "text") && is(what, JSON_STRING)) {
+		cells_string(c, what);
+		return;
+	}
+	what = show_find(v, "uri|resource.uri|mimeType|name");
+	cells_ascii(c, "[");
+	if (type.p)
+		cells_value(c, type);
+	if (what.p) {
+		cells_ascii(c, " ");
+		cells_value(c, what);
+	}
+	cells_ascii(c, "]");
+}
+
+void
+show_blocks(struct cells *c, struct slice v)
+{
+	show_each(c, v, " ", show_block);
+}
+
+/* What a tool shows: content, a diff, a terminal. */
+static void
+show_yield(struct cells *c, struct slice v)
+{
+	struct slice type = show_find(v, "type"), path;
+
+	if (is_text(type, "diff")) {
+		path = show_find(v, "path");
+		cells_ascii(c, "diff ");
+		if (path.p)
+			cells_value(c, path);
+	} else if (is_text(type, "terminal")) {
+		path = show_find(v, "terminalId");
+		cells_ascii(c, "terminal ");
+		if (path.p)
+			cells_value(c, path);
+	} else {
+		show_block(c, is(v, JSON_OBJECT) && show_find(v, "content").p ? show_find(v, "content") : v);
+	}
+}
+
+void
+show_yields(struct cells *c, struct slice v)
+{
+	show_each(c, v, " ", show_yield);
+}
+
+void
+show_status(struct cells *c, struct slice v)
+{
+	static const struct {
+		const char *status;
+		enum style style;
+	} styles[] = {{"completed", STYLE_GREEN}, {"failed", STYLE_RED}, {"in_progress", STYLE_YELLOW}, {"", STYLE_DIM}};
+	enum style before = c->style;
+	size_t i = 0;
+
+	while (*styles[i].status && !is_text(v, styles[i].status))
+		i++;
+	cells_style(c, styles[i].style);
+	cells_value(c, v);
+	cells_style(c, before);
+}
+
+/* Later updates of a tool call often have its id only. */
+void
+show_tool(struct cells *c, struct slice v)
+{
+	struct slice title = show_find(v, "title"), id = show_find(v, "toolCallId");
+	enum style before = c->style;
+
+	if (title.p) {
+		cells_value(c, title);
+	} else if (id.p) {
+		cells_style(c, STYLE_DIM);
+		cells_value(c, id);
+		cells_style(c, before);
+	}
+}
+
+/* How far a plan is, and what is being done. */
+void
+show_plan(struct cells *c, struct slice v)
+{
+	struct json_iter it = {.in = v};
+	struct slice key, entry, doing = {0};
+	size_t n = 0, done = 0;
+
+	if (!is(v, JSON_ARRAY))
+		return;
+	for (; json_next(&it, &key, &entry); n++) {
+		done += is_text(show_find(entry, "status"), "completed");
+		if (!doing.p && is_text(show_find(entry, "status"), "in_progress"))
+			doing = show_find(entry, "content");
+	}
+	cells_printf(c, "%zu of %zu done", done, n);
+	if (doing.p) {
+		cells_ascii(c, "  ");
+		cells_value(c, doing);
+	}
+}
+
+/* --- usage --- */
+
+static enum style
+style_of_fill(double percent)
+{
+	if (percent > 95)
+		return STYLE_RED;
+	return percent >= 90 ? STYLE_ORANGE : percent >= 75 ? STYLE_YELLOW : STYLE_PLAIN;
+}
+
+/* Amounts come as binary floats in full: people are shown four decimals at most. */
+static void
+show_cost(struct cells *c, struct slice cost)
+{
+	struct slice amount = show_find(cost, "amount"), currency = show_find(cost, "currency");
+	char text[64];
+	size_t n;
+
+	if (!is(amount, JSON_NUMBER))
+		return;
+	snprintf(text, sizeof(text), "%.*s", (int)amount.n, amount.p);
+	snprintf(text, sizeof(text), "%.4f", strtod(text, NULL));
+	n = strlen(text);
+	while (n > 3 && text[n - 1] == '0' && text[n - 3] != '.')
+		text[--n] = '\0';
+	cells_printf(c, "  %s", text);
+	if (currency.p) {
+		cells_ascii(c, " ");
+		cells_value(c, currency);
+	}
+}
+
+void
+show_usage(struct cells *c, struct slice v)
+{
+	struct slice cost = show_find(v, "cost"), used_text = show_find(v, "used"), size_text = show_find(v, "size");
+	char a[16], b[16];
+	uint64_t used, size = 0;
+	enum style before = c->style;
+	double percent;
+
+	if (!is(used_text, JSON_NUMBER) || !json_u64(used_text, &used)) {
+		show_raw(c, v);
+		return;
+	}
+	if (is(size_text, JSON_NUMBER) && json_u64(size_text, &size) && size > 0) {
+		percent = (double)used * 100 / (double)size;
+		cells_style(c, style_of_fill(percent));
+		cells_printf(c, "%.0f%%", percent);
+		cells_style(c, before);
+		cells_printf(c, "  %s/%s", people_count(a, used), people_count(b, size));
+	} else {
+		cells_ascii(c, people_count(a, used));
+	}
+	if (is(cost, JSON_OBJECT))
+		show_cost(c, cost);
+}
+
+void
+show_tokens(struct cells *c, struct slice v)
+{
+	static const struct {
+		const char *path, *name;
+	} counts[] = {{"inputTokens|input_tokens", "in"}, {"outputTokens|output_tokens", "out"},
+		{"totalTokens|total_tokens", "tokens"}};
+	unsigned start = c->used;
+	struct slice number;
+	char text[16];
+	uint64_t n;
+	size_t i;
+
+	for (i = 0; is(v, JSON_OBJECT) && i < sizeof(counts) / sizeof(counts[0]); i++) {
+		number = show_find(v, counts[i].path);
+		if (is(number, JSON_NUMBER) && json_u64(number, &n))
+			cells_printf(c, "%s%s %s", c->used > start ? ", " : "", people_count(text, n), counts[i].name);
+	}
+}
+
+void
+show_stop(struct cells *c, struct slice v)
+{
+	enum style before = c->style;
+
+	cells_style(c, is_text(v, "end_turn") ? STYLE_GREEN : is_text(v, "cancelled") ? STYLE_YELLOW : STYLE_RED);
+	cells_value(c, v);
+	cells_style(c, before);
+}

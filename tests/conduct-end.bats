@@ -1,0 +1,306 @@
+#!/usr/bin/env bats
+# acp-conduct: how a chain ends, in order and otherwise, and that nothing is left of it.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	lib_setup
+}
+
+teardown() {
+	end_left_over
+}
+
+# A filter in shell for both lanes. What reads 6 must not hold 7 open, else the agent's input never ends.
+through='cat <&6 7>&- & cat >&7; exec 7>&-; wait'
+
+# start ARGUMENT...: acp-conduct with a client that stays: descriptor 9 is its side of stdin. What
+# comes is in got, what is said in said, the process id in $conduct.
+start() {
+	rm -f client got said
+	mkfifo client
+	exec 9<>client
+	acp-conduct "$@" <client >got 2>said 9>&- &
+	conduct=$!
+}
+
+client_leaves() {
+	exec 9>&-
+}
+
+# ends STATUS: the chain that was started ends, with that status and without a trace.
+ends() {
+	local status=0
+	wait "$conduct" || status=$?
+	[[ $status -eq $1 ]] || fail "status $status; $(cat said)"
+	wait_for nobody_left
+}
+
+# The process id of a component, which -v tells.
+pid_of() {
+	sed -n "s/^acp-conduct: $1: pid \([0-9]*\),.*/\1/p" said
+}
+
+said() {
+	grep -qxF -- "$1" said
+}
+
+# --- in order
+
+@test "when the client leaves, the end of input runs down the chain and what is under way comes up" {
+	run acp-conduct -f "$through" -d cat -u cat -f "$through" -- sh -c 'cat >/dev/null; seq 200000; exit 3' <<<'x'
+	assert_failure 3
+	assert_equal "${#lines[@]}" 200000
+	assert_line --index 199999 200000
+}
+
+@test "when the agent ends, the chain drains upwards and conduct ends, though the client is there" {
+	start -d cat -u cat -- sh -c 'seq 200000; exit 3'
+	ends 3
+	assert_equal "$(tail -n 1 got)" 200000
+	assert_equal "$(cat said)" ''
+}
+
+@test "a frame filter ends in order when the agent has, though the client is there" {
+	start -v -f 'rulefilter x:drop' -f 'rulefilter x:drop' -- sh -c 'echo "{\"method\":\"hello\"}"; exit 3'
+	ends 3
+	assert_equal "$(cat got)" '{"method":"hello"}'
+	said 'acp-conduct: rulefilter: exit status 0, down - messages - bytes, up - messages - bytes'
+	run ! grep -q -e died -e stopped said
+}
+
+@test "the agent's closing of its stdout is an end of file, too" {
+	start -u 'cat; echo the end' -- sh -c 'echo x; exec >/dev/null; cat'
+	wait_for grep -q 'the end' got
+	client_leaves
+	ends 0
+}
+
+@test "end of input passes over socket pairs as well" {
+	run meet sockets acp-conduct -f "$through" -- sh -c 'cat; exit 3' <<<'x'
+	assert_failure 3
+	assert_output x
+	run meet socket acp-conduct -f "$through" -- sh -c 'cat; exit 3' <<<'x'
+	assert_failure 3
+	assert_output x
+	run meet terminal acp-conduct -f "$through" -- sh -c 'cat; exit 3' <<<'x'
+	assert_failure 3
+	assert_output x
+}
+
+@test "where stdin is a file, all of it reaches the agent, and its end too" {
+	seq 100000 >sent
+	run acp-conduct -f "$through" -d cat -- wc -l <sent
+	assert_success
+	assert_output 100000
+	run acp-conduct -f "$through" -d cat -- wc -l </dev/null
+	assert_success
+	assert_output 0
+}
+
+@test "a filter whose process ends before those that it has started may still deliver" {
+	# Its second cat goes on when the first has seen the end.
+	run acp-conduct -f 'cat <&6 7>&- & exec cat >&7 6<&-' -- sh -c 'cat >/dev/null; seq 200000' <<<'x'
+	assert_success
+	assert_equal "${#lines[@]}" 200000
+}
+
+# --- deaths
+
+@test "a filter that is killed ends the chain: what it has passed on and what waits is delivered" {
+	start -v -u cat -f 'rulefilter x:drop' -- sh -c 'echo "{\"method\":\"hello\"}"; cat >down'
+	echo '{"method":"down"}' >&9
+	wait_for grep -q down down
+	wait_for grep -q hello got
+	kill -9 "$(pid_of rulefilter)"
+	ends 137
+	said 'acp-conduct: rulefilter: died (signal KILL); ending the chain'
+	said 'acp-conduct: agent: exit status 0, down - messages - bytes, up - messages - bytes'
+	said 'acp-conduct: cat: exit status 0, down - messages - bytes, up - messages - bytes'
+}
+
+@test "a filter that ends before its input has died, whatever its status: 125 for 0" {
+	start -d 'head -n 1' -- cat
+	echo one >&9
+	ends 125
+	assert_equal "$(cat got)" one
+	said 'acp-conduct: head: died (exit status 0); ending the chain'
+}
+
+@test "the first that dies counts, where the agent's status is 0" {
+	start --grace 100ms -u 'read x; exit 5' -f "rulefilter y:drop" -- sh -c 'echo "{\"method\":\"x\"}"; cat'
+	ends 5
+	said 'acp-conduct: read: died (exit status 5); ending the chain'
+}
+
+@test "each of a chain can be killed: its neighbours end, and nobody is left" {
+	for name in cat cat.2 trap rulefilter agent; do
+		start -v --grace 200ms -d cat -u cat -f 'rulefilter x:drop' -d 'trap "" TERM; cat; exit' -- cat
+		echo '{"method":"hello"}' >&9
+		wait_for grep -q hello got
+		kill -9 "$(pid_of "$name")"
+		ends 137
+		said "acp-conduct: $name: died (signal KILL); ending the chain"
+		client_leaves
+	done
+}
+
+@test "conduct can be killed: nobody is left, not even who ignores TERM or has children" {
+	start -v -f "$through" -u 'trap "" TERM; cat & cat; wait' -- sh -c 'sleep 1000 & sleep 1000'
+	wait_for grep -q agent said
+	kill -9 "$conduct"
+	ends 137
+}
+
+@test "the guardian can be killed without harm" {
+	start -v -- cat
+	wait_for grep -q agent said
+	for pid in $(left_over); do
+		[[ $(ps -o ppid=,comm= -p "$pid") =~ ^\ *$conduct\ acp-conduct$ ]] && kill -9 "$pid"
+	done
+	echo hello >&9
+	wait_for grep -q hello got
+	client_leaves
+	ends 0
+}
+
+# --- what does not end by itself
+
+@test "an agent that ignores the end of its input is stopped after the grace period, which counts as 0" {
+	run acp-conduct --grace 100ms -f "$through" -- sh -c 'cat; exec sleep 1000' <<<'x'
+	assert_success
+	assert_line 'acp-conduct: agent: did not end in time: stopped (signal TERM)'
+	nobody_left
+}
+
+@test "one that ignores SIGTERM gets SIGKILL, and so do those that it has started" {
+	run acp-conduct --grace 100ms -- sh -c 'trap "" TERM; sleep 1000 & while :; do sleep 1; done' </dev/null
+	assert_success
+	assert_output 'acp-conduct: agent: did not end in time: stopped (signal KILL)'
+	nobody_left
+}
+
+@test "a filter that ignores the end of its input is stopped, and the agent then sees it" {
+	run acp-conduct --grace 100ms -d 'cat; exec sleep 1000' -- sh -c 'cat; exit 3' <<<'x'
+	assert_failure 3
+	assert_line x
+	assert_line 'acp-conduct: cat: did not end in time: stopped (signal TERM)'
+}
+
+@test "the grace period begins when the agent has read its input, not when the client has left" {
+	# Each line takes a third of the grace period, all of them several.
+	run acp-conduct --grace 600ms -- sh -c 'while read -r x; do sleep 0.2; echo "$x"; done' < <(seq 10)
+	assert_success
+	assert_equal "${lines[*]}" '1 2 3 4 5 6 7 8 9 10'
+	seq 10 >file
+	run acp-conduct --grace 600ms -- sh -c 'while read -r x; do sleep 0.2; echo "$x"; done' <file
+	assert_success
+	assert_equal "${lines[*]}" '1 2 3 4 5 6 7 8 9 10'
+}
+
+@test "what the agent has written waits for a client that is slow, as long as it takes" {
+	mkfifo up
+	exec 8<>up
+	acp-conduct -v --grace 50ms -u cat -- seq 20000 </dev/null >up 2>said 8>&- &
+	conduct=$!
+	wait_for grep -q 'agent: exit status 0' said
+	# Another chain's patience, several times ours, is our clock.
+	acp-conduct --grace 500ms -- sleep 1000 </dev/null 2>/dev/null 8>&-
+	exec 7<up 8>&-
+	assert_equal "$(tail -n 1 <&7)" 20000
+	ends 0
+}
+
+@test "who holds the agent's pipes after its end does so for the grace period" {
+	run acp-conduct --grace 100ms -u cat -- sh -c 'sleep 1000 & echo x; exit 3' </dev/null
+	assert_failure 3
+	assert_output x
+	nobody_left
+}
+
+@test "what the agent leaves behind without the pipes is ended at once" {
+	run acp-conduct --grace 1000s -u cat -- sh -c 'sleep 1000 <&- >&- 2>&- & exit 3' </dev/null
+	assert_failure 3
+	nobody_left
+}
+
+@test "a down filter that nobody needs any more does not hold up the end" {
+	start --grace 1000s -d cat -d cat -- sh -c 'echo x; exit 3'
+	ends 3
+	assert_equal "$(cat said)" ''
+}
+
+@test "when the client closes its end, the first component meets that, and the rest follows" {
+	mkfifo client up
+	exec 9<>client 8<>up
+	acp-conduct --grace 1000s -u cat -- yes <client >up 2>said 8>&- 9>&- &
+	conduct=$!
+	exec 7<up 8>&-
+	head -n 1 <&7 >first
+	exec 7<&-
+	ends 141
+	assert_equal "$(cat first)" y
+}
+
+# --- signals
+
+@test "the first SIGINT, SIGTERM or SIGHUP is as if the client had left" {
+	for signal in INT TERM HUP; do
+		start -f 'rulefilter x:drop' -- sh -c 'cat; echo "{\"method\":\"bye\"}"; exit 3'
+		echo '{"method":"hello"}' >&9
+		wait_for grep -q hello got
+		kill -$signal "$conduct"
+		ends 3
+		grep -q bye got
+		client_leaves
+	done
+}
+
+@test "an agent alone gets the signal as SIGTERM; that counts as 0, with a line" {
+	start -- cat
+	echo hello >&9
+	wait_for grep -q hello got
+	kill -INT "$conduct"
+	ends 0
+	assert_equal "$(cat said)" 'acp-conduct: agent: stopped (signal TERM)'
+}
+
+@test "at a terminal the first signal ends what is typed" {
+	mkfifo typed
+	exec 9<>typed
+	meet terminal acp-conduct -v -- sh -c 'cat; exit 3' <typed >got 2>said 9>&- &
+	conduct=$!
+	echo hello >&9
+	wait_for grep -q hello got
+	printf '\003' >&9 # ^C: to the terminal's foreground group, which is conduct's alone
+	ends 3
+	exec 9>&-
+}
+
+@test "the second signal is for all groups, and the exit status is 128+N" {
+	for signal in INT:130 TERM:143 HUP:129; do
+		start --grace 1000s -f "trap 'echo told' TERM; echo up; while :; do sleep 0.01; done" -- sh -c 'trap "exit 9" TERM; while :; do sleep 0.01; done'
+		wait_for grep -q up got
+		# Two that are sent at once may come as one, or the other way round.
+		kill -TERM "$conduct"
+		wait_for grep -q told got
+		kill -"${signal%:*}" "$conduct"
+		ends "${signal#*:}"
+		client_leaves
+	done
+}
+
+@test "SIGHUP stays ignored under nohup" {
+	trap '' HUP
+	start -d 'trap "" TERM; cat' -- cat
+	trap - HUP
+	echo hello >&9
+	wait_for grep -q hello got
+	kill -HUP "$conduct"
+	echo more >&9
+	wait_for grep -q more got
+	client_leaves
+	ends 0
+	assert_equal "$(cat said)" ''
+}

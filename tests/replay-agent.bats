@@ -1,0 +1,453 @@
+#!/usr/bin/env bats
+# acp-replay as the agent.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load replay
+	lib_setup
+}
+
+@test "answers carry the client's own ids, byte for byte" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"a"}
+		< {"id":1,"result":"first"}
+		> {"id":2,"method":"a"}
+		< {"id":2,"error":{"code":1,"message":"second"}}
+		> {"id":3,"method":"a"}
+		< {"id":3,"result":"third"}
+		> {"id":"\u0034","method":"a"}
+		< {"id":"4","result":"fourth"}
+	END
+	run acp-replay s.rec <<-'END'
+		{"id":"\u0041 \"x\" é","method":"a"}
+		{"id":10e0,"method":"a"}
+		{"id":null,"method":"a"}
+		{"id":18446744073709551616,"method":"a"}
+	END
+	assert_success
+	assert_output - <<-'END'
+		{"id":"\u0041 \"x\" é","result":"first"}
+		{"id":10e0,"error":{"code":1,"message":"second"}}
+		{"id":null,"result":"third"}
+		{"id":18446744073709551616,"result":"fourth"}
+	END
+}
+
+@test "what the agent sent goes out after the client's messages that it had seen by then" {
+	a_session
+	play_agent s.rec
+	tell '{"id":"i","method":"initialize"}'
+	hear
+	assert_equal "$line" '{"jsonrpc":"2.0","id":"i","result":{"protocolVersion":1}}'
+	tell '{"id":"n","method":"session/new"}'
+	hear
+	assert_equal "$line" '{"jsonrpc":"2.0","id":"n","result":{"sessionId":"A"}}'
+	tell '{"id":"p","method":"session/prompt"}'
+	hear
+	assert_equal "$line" '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"A","n":1}}'
+	hear
+	assert_equal "$line" '{"jsonrpc":"2.0","id":0,"method":"fs/read_text_file","params":{"path":"/x"}}'
+	# The turn does not end before the agent's request is answered: this comes first.
+	tell '{"id":"nobody","method":"x"}'
+	hear
+	assert_regex "$line" '"id":"nobody","error"'
+	tell '{"id":0,"result":{"content":"y"}}'
+	hear
+	assert_equal "$line" '{"jsonrpc":"2.0","id":"p","result":{"stopReason":"end_turn"}}'
+	hang_up
+	assert_equal "$status" 1
+}
+
+@test "messages that come early are kept until their turn" {
+	a_session
+	run --separate-stderr acp-replay s.rec <<-'END'
+		{"id":"q","method":"session/prompt"}
+		{"id":"p","method":"session/prompt"}
+		{"id":"n","method":"session/new"}
+		{"id":"i","method":"initialize"}
+	END
+	assert_failure 1
+	# Of one method the first that comes is the first.
+	assert_line --index 0 --partial '"id":"i","result"'
+	assert_line --index 1 --partial '"id":"n","result"'
+	assert_line --index 2 --partial '"session/update"'
+	assert_line --index 3 --partial '"fs/read_text_file"'
+	assert_equal "${#lines[@]}" 4
+	assert_equal "$stderr" 'acp-replay: s.rec:8: the end of the client before the answer to "fs/read_text_file": still held are 2 messages of the client and 2 of the agent'
+}
+
+@test "a method is the same however it is escaped" {
+	a_session
+	run acp-replay s.rec <<<'{"id":1,"method":"\u0069nitialize"}'
+	assert_line '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
+}
+
+@test "a request and a notification of the same method are two things" {
+	recording s.rec <<-'END'
+		> {"method":"a"}
+		< {"method":"seen"}
+		> {"id":1,"method":"a"}
+		< {"id":1,"result":{}}
+	END
+	run acp-replay s.rec <<-'END'
+		{"id":5,"method":"a"}
+		{"method":"a"}
+	END
+	assert_success
+	assert_output $'{"method":"seen"}\n{"id":5,"result":{}}'
+}
+
+@test "a request that the rest of the recording does not have is answered with an error: exit 1" {
+	a_session
+	run acp-replay s.rec <<-'END'
+		{"id":"i","method":"initialize"}
+		{"id":"j","method":"initialize"}
+		{"id":"k","method":"session/list"}
+		{"id":"n","method":"session/new"}
+		{"id":"p","method":"session/prompt"}
+		{"id":0,"result":{}}
+		{"id":"q","method":"session/prompt"}
+	END
+	assert_failure 1
+	assert_line '{"jsonrpc":"2.0","id":"j","error":{"code":-32603,"message":"acp-replay: the rest of the recording has no such request"}}'
+	assert_line 'acp-replay: client: line 2: answered with an error, for the rest of the recording has no request "initialize"'
+	assert_line 'acp-replay: client: line 3: answered with an error, for the rest of the recording has no request "session/list"'
+	# All else is played.
+	assert_line '{"jsonrpc":"2.0","id":"q","result":{"stopReason":"end_turn"}}'
+}
+
+@test "a notification that the rest of the recording does not have is ignored: exit 1" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"a"}
+		< {"id":1,"result":{}}
+	END
+	run acp-replay s.rec <<-'END'
+		{"method":"b"}
+		{"id":1,"method":"a"}
+	END
+	assert_failure 1
+	assert_line 'acp-replay: client: line 1: ignored, for the rest of the recording has no notification "b"'
+	assert_line '{"id":1,"result":{}}'
+}
+
+@test "an answer to no open request is ignored: exit 1" {
+	a_session
+	run acp-replay s.rec <<-'END'
+		{"id":0,"result":{}}
+		{"id":"i","method":"initialize"}
+	END
+	assert_failure 1
+	assert_line 'acp-replay: client: line 1: ignored, for it answers no open request: id 0'
+}
+
+@test "a second answer to the same request is ignored: exit 1" {
+	recording s.rec <<-'END'
+		< {"id":1,"method":"a"}
+		> {"id":2,"method":"wait"}
+		< {"id":2,"result":"a is not answered yet"}
+		> {"id":1,"result":1}
+	END
+	play_agent s.rec
+	hear
+	tell '{"id":1,"result":1}'
+	tell '{"id":1,"result":2}'
+	tell '{"id":2,"method":"wait"}'
+	hear
+	assert_equal "$line" '{"id":2,"result":"a is not answered yet"}'
+	hang_up
+	assert_equal "$status" 1
+	assert_equal "$(cat err)" 'acp-replay: client: line 2: ignored, for it answers no open request: id 1'
+}
+
+@test "an answer that the recording never has is told at the end: exit 1" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"a"}
+		< {"id":1,"method":"b"}
+		< {"id":1,"result":{}}
+	END
+	play_agent s.rec
+	tell '{"id":1,"method":"a"}'
+	hear
+	hear
+	tell '{"id":1,"result":{}}'
+	hang_up
+	assert_equal "$status" 1
+	assert_equal "$(cat err)" 'acp-replay: client: line 2: the recording has no answer to "b"'
+}
+
+@test "a cancel is awaited where the recording has it" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
+		> {"method":"session/cancel","params":{"sessionId":"A"}}
+		< {"id":1,"result":{"stopReason":"cancelled"}}
+	END
+	run acp-replay s.rec <<-'END'
+		{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
+		{"method":"session/cancel","params":{"sessionId":"A"}}
+	END
+	assert_success
+	assert_output '{"id":1,"result":{"stopReason":"cancelled"}}'
+}
+
+@test "a cancel in a turn that was not cancelled is ignored, and does not cancel a later one: exit 1" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
+		> {"id":2,"method":"step"}
+		< {"id":2,"result":{}}
+		< {"id":1,"result":{"stopReason":"end_turn"}}
+		> {"id":3,"method":"session/prompt","params":{"sessionId":"A"}}
+		> {"method":"session/cancel","params":{"sessionId":"A"}}
+		< {"id":3,"result":{"stopReason":"cancelled"}}
+	END
+	play_agent s.rec
+	tell '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+	tell '{"method":"session/cancel","params":{"sessionId":"\u0041"}}'
+	tell '{"method":"session/cancel","params":{"sessionId":"B"}}'
+	tell '{"id":2,"method":"step"}'
+	hear
+	hear
+	assert_equal "$line" '{"id":1,"result":{"stopReason":"end_turn"}}'
+	tell '{"id":3,"method":"session/prompt","params":{"sessionId":"A"}}'
+	tell '{"method":"session/cancel","params":{"sessionId":"A"}}'
+	hear
+	assert_equal "$line" '{"id":3,"result":{"stopReason":"cancelled"}}'
+	hang_up
+	assert_equal "$status" 1
+	run cat err
+	assert_line 'acp-replay: client: line 2: the recording has no session/cancel in this turn: ignored'
+}
+
+@test "a client that leaves before the end: exit 1, and what is still held" {
+	a_session
+	run --separate-stderr acp-replay s.rec </dev/null
+	assert_failure 1
+	assert_output ''
+	assert_equal "$stderr" 'acp-replay: s.rec:1: the end of the client before "initialize": still held are 5 messages of the client and 6 of the agent'
+}
+
+@test "when all is played the agent stays until the client leaves" {
+	a_session
+	head -n 2 s.rec >short.rec
+	play_agent short.rec
+	tell '{"id":1,"method":"initialize"}'
+	hear
+	# Still there: it answers.
+	tell '{"id":2,"method":"initialize"}'
+	hear
+	assert_regex "$line" '"id":2,"error"'
+	hang_up
+	assert_equal "$status" 1
+}
+
+@test "all played, the client has left: exit 0 and nothing more is sent" {
+	a_session
+	head -n 2 s.rec >short.rec
+	play_agent short.rec
+	tell '{"id":1,"method":"initialize"}'
+	hear
+	hang_up
+	assert_equal "$status" 0
+	assert_equal "$rest" ''
+	assert_equal "$(cat err)" ''
+}
+
+@test "an agent that ended in the recording ends there, with its status" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"a"}
+		< {"id":1,"result":{}}
+		{"t":1,"event":"exit","status":3}
+	END
+	play_agent s.rec
+	tell '{"id":1,"method":"a"}'
+	hear
+	# Our end is still open: it does not wait for it.
+	run ! hear
+	status=0
+	wait "$pid" || status=$?
+	assert_equal "$status" 3
+}
+
+@test "an agent that was killed in the recording: exit 128 + N" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"a"}
+		{"t":1,"event":"exit","signal":"KILL"}
+	END
+	run acp-replay s.rec <<<'{"id":1,"method":"a"}'
+	assert_failure 137
+}
+
+@test "an agent that ended when the client had left waits for that" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"a"}
+		< {"id":1,"result":{}}
+		{"t":1,"event":"eof","from":"client"}
+		< {"method":"bye"}
+		{"t":1,"event":"eof","from":"agent"}
+		{"t":1,"event":"exit","status":4}
+	END
+	play_agent s.rec
+	tell '{"id":1,"method":"a"}'
+	hear
+	tell '{"id":2,"method":"a"}'
+	hear
+	assert_regex "$line" '"id":2,"error"'
+	hang_up
+	assert_equal "$rest" '{"method":"bye"}'
+	assert_equal "$status" 4
+}
+
+@test "an agent that closed its output in the recording does so, and goes on" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"a"}
+		< {"id":1,"result":{}}
+		{"t":1,"event":"eof","from":"agent"}
+		> {"method":"b"}
+	END
+	play_agent s.rec
+	tell '{"id":1,"method":"a"}'
+	hear
+	run ! hear
+	tell '{"method":"b"}'
+	hang_up
+	assert_equal "$status" 0
+}
+
+@test "a last line without its newline counts" {
+	a_session
+	head -n 2 s.rec >short.rec
+	run acp-replay short.rec < <(printf '{"id":1,"method":"initialize"}')
+	assert_success
+	assert_output '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
+}
+
+@test "half a line is told, and is no message" {
+	a_session
+	head -n 2 s.rec >short.rec
+	run --separate-stderr acp-replay short.rec < <(printf '{"id":1,"method":"initial')
+	assert_failure 1
+	assert_output ''
+	assert_regex "$stderr" '^acp-replay: client: line 1: not a message at byte 26: '
+}
+
+@test "noise of the client is told and ignored" {
+	a_session
+	head -n 2 s.rec >short.rec
+	run --separate-stderr acp-replay short.rec < <(printf 'hello\n\n{"id":1,"method":"initialize"}\r\n')
+	assert_success
+	assert_output '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
+	assert_equal "$stderr" 'acp-replay: client: line 1: not a message at byte 1: expected a value'
+}
+
+@test "an id that is none makes a line no message" {
+	a_session
+	head -n 2 s.rec >short.rec
+	run --separate-stderr acp-replay short.rec <<-'END'
+		{"id":1.5,"method":"initialize"}
+		{"id":{},"method":"initialize"}
+		{"id":1,"id":2,"method":"initialize"}
+	END
+	assert_failure 1
+	assert_output ''
+	assert_equal "$(grep -c 'not a message' <<<"$stderr")" 3
+}
+
+@test "a line over --max-line is refused: exit 1" {
+	a_session
+	head -n 2 s.rec >short.rec
+	long=$(printf '%0100000d' 0)
+	run acp-replay --max-line 50K short.rec <<-END
+		{"id":1,"method":"initialize","params":"$long"}
+		{"id":2,"method":"initialize"}
+	END
+	assert_failure 1
+	assert_line '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"acp-replay: the line is longer than the limit"}}'
+	assert_line 'acp-replay: client: line 1: longer than the limit: refused'
+	assert_line '{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":1}}'
+}
+
+@test "a batch is answered as recorded, with the live ids" {
+	recording s.rec <<-'END'
+		> [{"id":1,"method":"a"},{"method":"n"},{"id":2,"method":"b"}]
+		< [{"id":2,"result":"b"}, {"id":1,"result":"a"}]
+	END
+	run acp-replay s.rec <<<'[{"id":"x","method":"a"},{"method":"n"},{"id":"y","method":"b"}]'
+	assert_success
+	assert_output '[{"id":"y","result":"b"}, {"id":"x","result":"a"}]'
+}
+
+@test "an answer to nothing goes out as it was" {
+	recording s.rec <<-'END'
+		{"t":0,"from":"client","noise":"what?"}
+		< {"id":null,"error":{"code":-32700,"message":"Parse error"}}
+	END
+	run acp-replay s.rec </dev/null
+	assert_success
+	assert_output '{"id":null,"error":{"code":-32700,"message":"Parse error"}}'
+}
+
+@test "1,000 concurrent requests, and answers in another order" {
+	{
+		for ((i = 0; i < 1000; i++)); do echo "> {\"id\":$i,\"method\":\"m$i\"}"; done
+		for ((i = 999; i >= 0; i--)); do echo "< {\"id\":$i,\"result\":$i}"; done
+	} | recording s.rec
+	for ((i = 999; i >= 0; i--)); do echo "{\"id\":\"live-$i\",\"method\":\"m$i\"}"; done >client
+	acp-replay s.rec <client >up
+	for ((i = 999; i >= 0; i--)); do echo "{\"id\":\"live-$i\",\"result\":$i}"; done | cmp - up
+}
+
+@test "1,000 requests of the agent at once, answered in another order" {
+	{
+		for ((i = 0; i < 1000; i++)); do echo "< {\"id\":$i,\"method\":\"m\"}"; done
+		for ((i = 0; i < 1000; i++)); do echo "> {\"id\":$i,\"result\":$i}"; done
+		echo '< {"method":"done"}'
+	} | recording s.rec
+	play_agent s.rec
+	for ((i = 0; i < 1000; i++)); do hear; done
+	assert_equal "$line" '{"id":999,"method":"m"}'
+	for ((i = 999; i >= 0; i--)); do echo "{\"id\":$i,\"result\":{}}"; done >&8
+	hear
+	assert_equal "$line" '{"method":"done"}'
+	hang_up
+	assert_equal "$status" 0
+}
+
+@test "a client that does not read is waited for" {
+	{
+		echo '> {"id":1,"method":"a"}'
+		for ((i = 0; i < 20000; i++)); do echo '< {"method":"0123456789012345678901234567890123456789"}'; done
+		echo '< {"id":1,"result":{}}'
+	} | recording s.rec
+	play_agent s.rec
+	tell '{"id":1,"method":"a"}'
+	exec 8>&-
+	# It has more to say than the pipe and its queue hold; all of it comes when it is read.
+	run cat <&9
+	assert_equal "${#lines[@]}" 20001
+	wait "$pid"
+}
+
+@test "a client that closes its input has left: exit 1" {
+	a_session
+	play_agent s.rec
+	exec 9<&-
+	# It may have ended before it can be told anything.
+	tell '{"id":1,"method":"initialize"}' || true
+	status=0
+	wait "$pid" || status=$?
+	assert_equal "$status" 1
+}
+
+@test "a signal is as if the client had left" {
+	a_session
+	play_agent s.rec
+	tell '{"id":1,"method":"initialize"}'
+	hear
+	kill "$pid"
+	run ! hear
+	status=0
+	wait "$pid" || status=$?
+	assert_equal "$status" 1
+	assert_equal "$(cat err)" 'acp-replay: s.rec:3: told to stop before "session/new": still held are 4 messages of the client and 5 of the agent'
+}

@@ -1,0 +1,266 @@
+#!/usr/bin/env bats
+# acp-replay as the client.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load replay
+	lib_setup
+}
+
+@test "recorded session ids are replaced by those of the live agent" {
+	f=$FIXTURES/two-sessions-and-cancel.jsonl
+	sed -e 's/2e3de134-cff4-41b9-b7a3-7f022cbccc98/first/g' -e 's/d33d1350-128d-4f8e-a865-e2f53c59d0ae/the other \\\\\\"one\\\\\\"/g' "$f" >live.jsonl
+	run acp-replay --as client "$f" -- sh -c 'tee down | acp-replay live.jsonl | tee up'
+	assert_success
+	sent client live.jsonl | cmp - down
+	sent agent live.jsonl | cmp - up
+}
+
+@test "a session that the recording did not make keeps its id" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/load","params":{"sessionId":"old"}}
+		< {"id":1,"result":{}}
+		> {"id":2,"method":"session/prompt","params":{"sessionId":"old"}}
+		< {"id":2,"result":{}}
+	END
+	run acp-replay --as client s.rec -- sh -c 'tee down | acp-replay s.rec'
+	assert_success
+	assert_equal "$(tail -n 1 down)" '{"id":2,"method":"session/prompt","params":{"sessionId":"old"}}'
+}
+
+@test "the client waits for the agent's answers" {
+	a_session
+	play_client s.rec
+	hear
+	assert_equal "$line" '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
+	# The next it sends is the answer to this, not session/new.
+	tell '{"id":"x","method":"nobody/knows"}'
+	hear
+	assert_regex "$line" '"id":"x","error":\{"code":-32603'
+	tell '{"id":0,"result":{}}'
+	hear
+	assert_regex "$line" '"session/new"'
+	tell '{"id":1,"result":{"sessionId":"L"}}'
+	hear
+	assert_equal "$line" '{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"L"}}'
+	hang_up
+	assert_equal "$status" 1
+}
+
+@test "in a turn the client waits for what the agent sent before" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/prompt"}
+		< {"method":"session/update"}
+		> {"method":"session/cancel"}
+		< {"id":1,"result":{}}
+	END
+	play_client s.rec
+	hear
+	tell '{"id":"x","method":"nobody/knows"}'
+	hear
+	assert_regex "$line" '"id":"x","error"'
+	tell '{"method":"session/update"}'
+	hear
+	assert_equal "$line" '{"method":"session/cancel"}'
+	tell '{"id":1,"result":{}}'
+	hang_up
+	assert_equal "$status" 1
+}
+
+@test "notifications that do not come hold nothing up" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/prompt"}
+		< {"method":"session/update"}
+		< {"id":1,"method":"ask"}
+		< {"method":"session/update"}
+		> {"id":1,"result":{}}
+		< {"method":"session/update"}
+		< {"id":1,"result":{}}
+		< {"method":"session/update"}
+		> {"id":2,"method":"session/prompt"}
+		< {"id":2,"result":{}}
+	END
+	play_client s.rec
+	hear
+	tell '{"id":1,"method":"ask"}'
+	hear
+	assert_equal "$line" '{"id":1,"result":{}}'
+	tell '{"id":1,"result":{}}'
+	hear
+	assert_equal "$line" '{"id":2,"method":"session/prompt"}'
+	tell '{"id":2,"result":{}}'
+	hang_up
+	assert_equal "$status" 0
+}
+
+@test "the agent's requests are answered with their live ids" {
+	a_session
+	sed 's/"id":0,"method":"fs/"id":"live","method":"fs/; s/^\(.*from":"client".*"id":\)0,"result/\1"live","result/' s.rec >live.rec
+	run acp-replay --as client s.rec -- sh -c 'tee down | acp-replay live.rec'
+	assert_success
+	run cat down
+	assert_line '{"jsonrpc":"2.0","id":"live","result":{"content":"x"}}'
+}
+
+@test "requests that come in another order are answered by their method" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/prompt"}
+		< {"id":1,"method":"a"}
+		> {"id":1,"result":"a"}
+		< {"id":2,"method":"b"}
+		> {"id":2,"result":"b1"}
+		< {"id":3,"method":"b"}
+		> {"id":3,"result":"b2"}
+		< {"id":1,"result":{}}
+	END
+	play_client s.rec
+	hear
+	tell '{"id":"first","method":"b"}'
+	hear
+	assert_equal "$line" '{"id":"first","result":"b1"}'
+	tell '{"id":"second","method":"b"}'
+	hear
+	assert_equal "$line" '{"id":"second","result":"b2"}'
+	tell '{"id":"third","method":"a"}'
+	hear
+	assert_equal "$line" '{"id":"third","result":"a"}'
+	tell '{"id":"fourth","method":"b"}'
+	hear
+	assert_regex "$line" '"id":"fourth","error":\{"code":-32603'
+	tell '{"id":1,"result":{}}'
+	hang_up
+	assert_equal "$status" 1
+	assert_equal "$(cat err)" 'acp-replay: agent: line 4: answered with an error, for the rest of the recording has no request "b"'
+}
+
+@test "a request that was not answered in the recording is not answered" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/prompt"}
+		< {"id":1,"method":"a"}
+		< {"id":2,"method":"b"}
+		< {"id":1,"result":{}}
+	END
+	play_client s.rec
+	hear
+	tell '{"id":"b","method":"b"}'
+	tell '{"id":"a","method":"a"}'
+	tell '{"id":1,"result":{}}'
+	hang_up
+	assert_equal "$rest" ''
+	assert_equal "$status" 0
+}
+
+@test "1,000 requests of the agent at once, in another order" {
+	{
+		echo '> {"id":"p","method":"session/prompt"}'
+		for ((i = 0; i < 1000; i++)); do echo "< {\"id\":$i,\"method\":\"m$((i % 10))\"}"; done
+		for ((i = 0; i < 1000; i++)); do echo "> {\"id\":$i,\"result\":$i}"; done
+		echo '< {"id":"p","result":{}}'
+	} | recording s.rec
+	{
+		for ((i = 999; i >= 0; i--)); do echo "{\"id\":\"live-$i\",\"method\":\"m$((i % 10))\"}"; done
+		echo '{"id":"p","result":{}}'
+	} >up
+	acp-replay --as client s.rec <up >down
+	assert_equal "$(wc -l <down)" 1001
+	# Of one method the first to come gets the first answer, and each one answer.
+	grep -qF '{"id":"live-999","result":9}' down
+	grep -qF '{"id":"live-989","result":19}' down
+	assert_equal "$(grep -o '"live-[0-9]*"' down | sort -u | wc -l)" 1000
+	assert_equal "$(grep -o '"result":[0-9]*' down | sort -u | wc -l)" 1000
+}
+
+@test "an agent that ends before the end of the recording: exit 1, and before what" {
+	a_session
+	run acp-replay --as client s.rec -- sh -c 'read -r line; echo "{\"id\":0,\"result\":{}}"'
+	assert_failure 1
+	assert_output 'acp-replay: s.rec:4: the end of the agent before the answer to "session/new": still held are 5 messages of the agent and 3 of the client'
+}
+
+@test "an agent that dies is noticed while something waits for it" {
+	a_session
+	run acp-replay --as client s.rec -- sh -c 'kill -9 $$'
+	assert_failure 1
+	assert_output --partial 'the end of the agent before the answer to "initialize"'
+}
+
+@test "when all was played the agent's own status counts" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"a"}
+		< {"id":1,"result":{}}
+	END
+	run acp-replay --as client s.rec -- sh -c 'acp-replay s.rec; exit 7'
+	assert_failure 7
+	run acp-replay --as client s.rec -- sh -c 'acp-replay s.rec; kill -USR1 $$'
+	assert_failure $((128 + $(kill -l USR1)))
+}
+
+@test "an agent that does not end after its input is ended: exit 0 and a line" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"a"}
+		< {"id":1,"result":{}}
+	END
+	run acp-replay --as client --grace 10ms s.rec -- sh -c 'acp-replay s.rec; exec sleep 1000'
+	assert_success
+	assert_output 'acp-replay: the agent did not end within the grace period: sending it SIGTERM'
+}
+
+@test "no such command: 127; not executable: 126" {
+	a_session
+	run -127 acp-replay --as client s.rec -- ./nothing
+	assert_output 'acp-replay: ./nothing: No such file or directory'
+	run acp-replay --as client s.rec -- ./s.rec
+	assert_failure 126
+	assert_output 'acp-replay: ./s.rec: Permission denied'
+}
+
+@test "the agent is started without PROTO and with its stderr" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"a"}
+		< {"id":1,"result":{}}
+	END
+	PROTO=ACP run --separate-stderr acp-replay --as client s.rec -- \
+		sh -c 'echo "proto ${PROTO-none}" >&2; acp-replay s.rec'
+	assert_success
+	assert_equal "$stderr" 'proto none'
+}
+
+@test "an agent does not outlive a client that is killed" {
+	a_session
+	mkfifo alive
+	acp-replay --as client s.rec -- sh -c 'exec 4>alive; echo up >&4; exec sleep 1000' 3>&- &
+	exec 9<alive
+	read -r line <&9
+	kill -9 "$!"
+	# Ends when the agent has gone.
+	run cat <&9
+	assert_output ''
+}
+
+@test "a first signal is the client's leaving, a second ends the agent" {
+	a_session
+	mkfifo alive
+	acp-replay --as client s.rec -- sh -c 'exec 4>alive; trap "" TERM; echo up >&4; cat >/dev/null; echo "end of input" >&4; exec sleep 1000' 2>err 3>&- &
+	exec 9<alive
+	read -r line <&9
+	kill "$!"
+	read -r line <&9
+	assert_equal "$line" 'end of input'
+	kill "$!"
+	status=0
+	wait "$!" || status=$?
+	assert_equal "$status" 143
+}
+
+@test "noise of the client is sent as it was" {
+	recording s.rec <<-'END'
+		{"t":0,"from":"client","noise":"hello"}
+		> {"id":1,"method":"a"}
+		< {"id":1,"result":{}}
+	END
+	run acp-replay --as client s.rec <<<'{"id":1,"result":{}}'
+	assert_success
+	assert_output $'hello\n{"id":1,"method":"a"}'
+}

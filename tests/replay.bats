@@ -1,0 +1,249 @@
+#!/usr/bin/env bats
+# acp-replay: the fixtures against themselves, what it reads, and how it ends.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load replay
+	lib_setup
+}
+
+# against_itself FIXTURE: its client's side plays with its agent's.
+against_itself() {
+	run --separate-stderr acp-replay --as client "$1" -- sh -c 'tee down | acp-replay "$1" | tee up' sh "$1"
+	assert_success
+	sent client "$1" | cmp - down
+	sent agent "$1" | cmp - up
+}
+
+@test "a session with a tool call plays against itself, byte for byte" {
+	against_itself "$FIXTURES/bash-tool.jsonl"
+}
+
+@test "four turns play against themselves, byte for byte" {
+	against_itself "$FIXTURES/four-turns-per-model-usage.jsonl"
+}
+
+@test "two sessions at once and a cancelled turn play against themselves, byte for byte" {
+	against_itself "$FIXTURES/two-sessions-and-cancel.jsonl"
+}
+
+@test "a session with a permission request plays against itself, byte for byte" {
+	against_itself "$FIXTURES/write-with-permission.jsonl"
+}
+
+@test "the same in a ring of pipes, the client on its own stdin and stdout" {
+	for fixture in "$FIXTURES"/*.jsonl; do
+		rm -f ring
+		mkfifo ring
+		acp-replay --as client "$fixture" <ring | tee down | acp-replay "$fixture" 2>err | tee up >ring
+		sent client "$fixture" | cmp - down
+		sent agent "$fixture" | cmp - up
+	done
+}
+
+@test "the same over a socket, both ways on one" {
+	command -v socat >/dev/null || skip 'socat is not installed'
+	f=$FIXTURES/write-with-permission.jsonl
+	run --separate-stderr socat EXEC:"acp-replay --as client '$f'" SYSTEM:"tee down | acp-replay '$f' | tee up"
+	assert_success
+	sent client "$f" | cmp - down
+	sent agent "$f" | cmp - up
+}
+
+@test "a named pipe whose writer has left before the start is read to its end" {
+	a_session
+	head -n 2 s.rec >short.rec
+	mkfifo to
+	exec 7<>to 8<to
+	echo '{"id":1,"method":"initialize"}' >&7
+	exec 7>&-
+	run acp-replay short.rec <&8
+	assert_success
+	assert_output '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
+}
+
+@test "the demo: both sides of a recording with a chain between them" {
+	run --separate-stderr "$TOP/scripts/demo"
+	assert_success
+	assert_line '4 messages of the client, 573 bytes: as they were sent.'
+	assert_line '37 messages of the agent, 9748 bytes: as they were sent.'
+	assert_line --partial 'session/request_permission'
+	assert_line --partial 'end_turn'
+	assert_equal "$stderr" ''
+}
+
+@test "stderr of the agent goes to stderr, in an agent's place only" {
+	f=$FIXTURES/four-turns-per-model-usage.jsonl
+	sent client "$f" >client
+	run --separate-stderr acp-replay "$f" <client
+	assert_success
+	assert_equal "$stderr" "$(jq -r 'select(.stderr).stderr' "$f")"
+	sent agent "$f" >agent
+	run --separate-stderr acp-replay --as client "$f" <agent
+	assert_success
+	assert_equal "$stderr" ''
+}
+
+@test "a carriage return, white space and a number's spelling are sent as recorded" {
+	printf '%s\r}\n' '{"t":0.1,"from":"client","msg": {"id":1,"method":"a"}' '{"t":0.2,"from":"agent","msg": {"result" : 1.50e0, "id" : 1 }' >s.rec
+	printf '%s\r\n' '{"id":1,"method":"a"}' >client
+	run acp-replay s.rec <client
+	assert_success
+	assert_output $' {"result" : 1.50e0, "id" : 1 }\r'
+}
+
+@test "noise of the agent is sent as it was, also what is not UTF-8" {
+	recording s.rec <<-'END'
+		{"t":0,"from":"agent","noise":"Welcome!"}
+		{"t":0,"from":"agent","noise":""}
+		{"t":0,"from":"agent","noise64":"/wD+"}
+		{"t":0,"from":"client","noise":"not ours"}
+		> {"id":1,"method":"a"}
+		< {"id":1,"result":{}}
+	END
+	acp-replay s.rec <<<'{"id":1,"method":"a"}' >up
+	printf 'Welcome!\n\n\377\0\376\n{"id":1,"result":{}}\n' | cmp - up
+}
+
+@test "--hop plays another hop" {
+	recording s.rec <<-'END'
+		{"acp-recording":1,"hops":["tap","agent"]}
+		{"t":0,"at":0,"from":"client","msg":{"id":1,"method":"a"}}
+		{"t":0,"at":1,"from":"client","msg":{"id":7,"method":"a"}}
+		{"t":0,"at":1,"from":"agent","msg":{"id":7,"result":"of 1"}}
+		{"t":0,"at":0,"from":"agent","msg":{"id":1,"result":"of 0"}}
+	END
+	echo '{"id":1,"method":"a"}' >client
+	run acp-replay s.rec <client
+	assert_output '{"id":1,"result":"of 0"}'
+	run acp-replay --hop 1 s.rec <client
+	assert_output '{"id":1,"result":"of 1"}'
+	run acp-replay --hop agent s.rec <client
+	assert_output '{"id":1,"result":"of 1"}'
+	run acp-replay --hop nobody s.rec <client
+	assert_failure 2
+	assert_output 'acp-replay: s.rec: no messages of hop nobody'
+}
+
+@test "bare messages play, the sender told by the method" {
+	printf '%s\n' '{"id":1,"method":"initialize"}' '{"id":1,"result":{}}' >s.ndjson
+	run acp-replay s.ndjson <<<'{"id":"x","method":"initialize"}'
+	assert_success
+	assert_output '{"id":"x","result":{}}'
+	run acp-replay --as client s.ndjson <<<'{"id":1,"result":{}}'
+	assert_success
+	assert_output '{"id":1,"method":"initialize"}'
+}
+
+@test "a recording may come through a pipe" {
+	a_session
+	run acp-replay <(cat s.rec) <<<'{"id":"x","method":"initialize"}'
+	assert_failure 1
+	assert_line '{"jsonrpc":"2.0","id":"x","result":{"protocolVersion":1}}'
+	run acp-replay --as client - -- acp-replay s.rec <s.rec
+	assert_success
+}
+
+@test "a line that can not be read is told with its number: exit 2" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"a"}
+		< {"id":1,"result":{}}
+		{"t":1,"from":"agent","msg":{]}
+		> {"id":1,"method":"b"}
+	END
+	run acp-replay s.rec <<<'{"id":1,"method":"a"}'
+	assert_failure 2
+	assert_line '{"id":1,"result":{}}'
+	assert_line --regexp '^acp-replay: s.rec:3: byte 30: '
+}
+
+@test "a torn last record is the end, with a warning" {
+	a_session
+	head -n 2 s.rec >torn.rec
+	printf '{"t":1,"from":"cli' >>torn.rec
+	run acp-replay torn.rec <<<'{"id":0,"method":"initialize"}'
+	assert_success
+	assert_line 'acp-replay: torn.rec:3: the last record is torn: taken as the end'
+}
+
+@test "lost records are told" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"a"}
+		{"t":0,"event":"lost","count":3,"why":"No space left on device"}
+		< {"id":1,"result":{}}
+	END
+	run acp-replay s.rec <<<'{"id":1,"method":"a"}'
+	assert_success
+	assert_line 'acp-replay: s.rec:2: here the recording lacks 3 records: No space left on device'
+}
+
+@test "no such file, a folder, an empty file: exit 2" {
+	run acp-replay nothing.rec </dev/null
+	assert_failure 2
+	assert_output 'acp-replay: nothing.rec: No such file or directory'
+	run acp-replay . </dev/null
+	assert_failure 2
+	assert_output 'acp-replay: .: Is a directory'
+	: >empty.rec
+	run acp-replay empty.rec </dev/null
+	assert_failure 2
+	assert_output 'acp-replay: empty.rec: no messages'
+}
+
+@test "bad usage: exit 2 and a line that says what" {
+	: >s.rec
+	run acp-replay
+	assert_failure 2
+	run acp-replay --as editor s.rec
+	assert_failure 2
+	assert_output 'acp-replay: --as editor: expected agent or client'
+	run acp-replay s.rec -- agent
+	assert_failure 2
+	assert_output --partial 'a command is for --as client'
+	run acp-replay --as client s.rec --
+	assert_failure 2
+	run acp-replay s.rec t.rec
+	assert_failure 2
+	run acp-replay -
+	assert_failure 2
+	run acp-replay --max-line much s.rec
+	assert_failure 2
+	run acp-replay --grace soon s.rec
+	assert_failure 2
+	run acp-replay --speed 2 s.rec
+	assert_failure 2
+}
+
+@test "--help and --version go to stdout" {
+	run --separate-stderr acp-replay --help
+	assert_success
+	assert_output --partial 'usage: acp-replay'
+	run --separate-stderr acp-replay -V
+	assert_success
+	assert_output --regexp '^acp-replay [0-9]'
+}
+
+@test "memory does not follow the recording's length" {
+	[[ $B != *san* ]] || skip 'the sanitizers keep what is freed'
+	awk 'BEGIN {
+		for (i = 0; i < 1000; i++) text = text "0123456789abcdef"
+		for (i = 0; i < 1500; i++) {
+			printf "{\"t\":0.000000,\"from\":\"client\",\"msg\":{\"id\":%d,\"method\":\"a\"}}\n", i
+			printf "{\"t\":0.000000,\"from\":\"agent\",\"msg\":{\"method\":\"b\",\"params\":[\"%s\"]}}\n", text
+			printf "{\"t\":0.000000,\"from\":\"agent\",\"msg\":{\"id\":%d,\"result\":{}}}\n", i
+		}
+	}' >s.rec
+	mkfifo to
+	acp-replay s.rec <to >up 2>err 3>&- &
+	exec 8>to
+	jq -c 'select(.from == "client").msg' s.rec >&8
+	# Asked for what nobody has recorded, it looks through all of it.
+	echo '{"id":"last","method":"c"}' >&8
+	until grep -q '"last"' up; do :; done
+	peak=$(awk '/^VmHWM/ { print $2 }' "/proc/$!/status")
+	exec 8>&-
+	wait "$!" || assert_equal "$?" 1
+	((peak < 8192)) || fail "$peak KiB"
+}

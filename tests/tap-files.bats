@@ -1,0 +1,348 @@
+#!/usr/bin/env bats
+# acp-tap: what is written: formats, selection, files and what may happen to them.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	lib_setup
+	cat >four <<-'END'
+		{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"n":1}}
+		{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"a","update":{"sessionUpdate":"plan"}}}
+		{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"b","update":{"sessionUpdate":"tool_call"}}}
+		{"jsonrpc":"2.0","id":1,"result":{}}
+	END
+}
+
+teardown() {
+	end_left_over
+}
+
+# A test's expected output lies in a file of its name. TAP_EXPECT=write makes them anew: read the difference.
+same_as() {
+	if [[ ${TAP_EXPECT-} == write ]]; then
+		cat >"$FIXTURES/tap/$1"
+	else
+		diff "$FIXTURES/tap/$1" -
+	fi
+}
+
+# --- formats
+
+@test "a recording says when it began, by whom it was made, and of what command" {
+	before=$(date +%s)
+	acp-tap -o s.rec -- cat </dev/null
+	run jq -r 'select(.["acp-recording"]) | [.["acp-recording"], .by, .command[0], (.started | sub("\\.[0-9]{6}Z$"; "Z") | fromdate >= '"$before"')] | join("|")' s.rec
+	assert_output "1|$(acp-tap -V)|cat|true"
+}
+
+@test "raw: the bare lines, of what is shown and of what passes" {
+	acp-tap -f raw -o bare <four >out
+	cmp four bare
+	acp-tap -o s.rec <four >out
+	acp-tap -f raw s.rec | cmp - four
+}
+
+@test "raw: noise is a line as well, ends and standard error are not" {
+	acp-tap -o s.rec -- sh -c 'echo banner; echo words >&2' </dev/null >out 2>&1
+	run acp-tap -f raw s.rec
+	assert_output banner
+}
+
+@test "trace: the fixtures as the conductor's trace viewer reads them" {
+	acp-tap -f trace "$FIXTURES/write-with-permission.jsonl" | same_as write-with-permission.trace
+}
+
+@test "trace: an MCP message comes out of its envelope, absent params are null, a batch is its entries" {
+	cat >in <<-'END'
+		{"jsonrpc":"2.0","id":4,"method":"mcp/message","params":{"connectionId":"c","method":"tools/list","params":{"x":1}}}
+		[{"jsonrpc":"2.0","id":4,"result":{"tools":[]}},{"jsonrpc":"2.0","method":"session/cancel"}]
+		{"jsonrpc":"2.0","id":9,"error":{"code":-32603,"message":"no"}}
+	END
+	run acp-tap -f trace in
+	assert_line --index 0 '{"type":"request","ts":0.000000,"protocol":"mcp","from":"Client","to":"Agent","id":4,"method":"tools/list","params":{"x":1}}'
+	assert_line --index 1 --partial '"id":4,"is_error":false,"payload":{"tools":[]}}'
+	assert_line --index 2 --partial '"protocol":"acp","from":"Client","to":"Agent","method":"session/cancel","params":null}'
+	assert_line --index 3 --partial '"is_error":true,"payload":{"code":-32603,"message":"no"}}'
+}
+
+@test "a trace is read again" {
+	acp-tap -f trace "$FIXTURES/bash-tool.jsonl" >s.jsons
+	acp-tap -f raw s.jsons | jq -cS . >a
+	acp-tap -f raw "$FIXTURES/bash-tool.jsonl" | jq -cS . >b
+	cmp a b
+}
+
+@test "a recording of a recording is the same, and its parts are recordings" {
+	acp-tap -o s.rec -- sh -c 'cat; echo words >&2; printf "\377\n"' <four >out 2>&1
+	acp-tap -f record s.rec | cmp - s.rec
+	acp-tap -f record -m 'session/*' s.rec >part.rec
+	run jq -c 'keys' part.rec
+	assert_line --index 0 '["acp-recording","by","command","started"]'
+	run acp-tap -f raw --from client part.rec
+	assert_equal "${#lines[@]}" 2
+}
+
+@test "without -o and with -f it goes to standard error" {
+	acp-tap -f raw <four >out 2>err
+	cmp four out
+	cmp four err
+}
+
+# --- selection
+
+@test "-m: by method, by kind of update, a response by its request, and what is not wanted" {
+	run -0 --separate-stderr acp-tap -f raw -m 'init*' four
+	assert_output "$(sed -n '1p;4p' four)"
+	run -0 acp-tap -f raw -m plan four
+	assert_output "$(sed -n 2p four)"
+	run -0 acp-tap -f raw -m 'session/*' -m '!plan' four
+	assert_output "$(sed -n 3p four)"
+}
+
+@test "-w, --from, --session: all must hold" {
+	run -0 acp-tap -f raw -w '.params.n == 1' four
+	assert_output "$(sed -n 1p four)"
+	run -0 acp-tap -f raw --session b four
+	assert_output "$(sed -n 3p four)"
+	run -0 acp-tap -f raw --from agent four
+	assert_output "$(sed -n 2,4p four)"
+	run -0 acp-tap -f raw --from agent --session a -w 'true' four
+	assert_output "$(sed -n 2p four)"
+}
+
+@test "a jq program that fails selects nothing, and says so once" {
+	run -0 --separate-stderr acp-tap -f raw -w '.method.x == 1' four
+	assert_output ''
+	assert_equal "${#stderr_lines[@]}" 1
+	assert_regex "$stderr" '^acp-tap: --where: '
+}
+
+@test "a batch is one record, selected if any entry is" {
+	echo '[{"jsonrpc":"2.0","method":"a"},{"jsonrpc":"2.0","method":"b"}]' >in
+	run -0 acp-tap -f raw -m b in
+	assert_output "$(cat in)"
+	run -0 acp-tap -f raw -m c in
+	assert_output ''
+	acp-tap -o s.rec <in >out
+	cmp in out
+	run jq -c 'select(.msg).msg' s.rec
+	assert_output "$(cat in)"
+}
+
+@test "what is selected limits what is written, never what passes" {
+	acp-tap -o s.rec -m plan <four >out
+	cmp four out
+	run jq -r 'keys | join(" ")' s.rec
+	assert_output $'acp-recording by started\nfrom msg t'
+}
+
+@test "ends are written unless messages are picked" {
+	acp-tap -o s.rec -m '!plan' <four >out
+	run tail -n 1 s.rec
+	assert_output --partial '"event":"eof"'
+	acp-tap -o s.rec -w true <four >out
+	run grep -c event s.rec
+	assert_output 0
+}
+
+@test "-c N: N records are written, all pass" {
+	acp-tap -o s.rec -c 2 <four >out
+	cmp four out
+	run acp-tap -f raw s.rec
+	assert_output "$(head -n 2 four)"
+	run acp-tap -f raw -c 3 four four
+	assert_output "$(head -n 3 four)"
+}
+
+# --- files that are read
+
+@test "several files are read in turn, - is standard input" {
+	head -n 1 four >one
+	run acp-tap -f raw one - one <four
+	assert_output "$(cat one four one)"
+}
+
+@test "what is no record is said with its place: status 2, and reading goes on" {
+	printf '%s\n' '{"t":1,"from":"client","msg":{"jsonrpc":"2.0","method":"a"}}' '{"t":2,' "$(head -n 1 four)" >bad.rec
+	run -2 --separate-stderr acp-tap -f raw bad.rec four
+	assert_output "$(echo '{"jsonrpc":"2.0","method":"a"}' && head -n 1 four && cat four)"
+	assert_regex "$stderr" '^acp-tap: bad.rec:2: not a record at byte [0-9]+: '
+	assert_equal "${#stderr_lines[@]}" 1
+}
+
+@test "a torn last line is the end of a recording, with a warning" {
+	{
+		head -n 1 four
+		printf '{"t":3,"from":"age'
+	} >torn.rec
+	run -0 --separate-stderr acp-tap -f raw torn.rec
+	assert_output "$(head -n 1 four)"
+	assert_regex "$stderr" '^acp-tap: torn.rec:2: the last line is torn'
+}
+
+@test "a file that cannot be read: status 2, and the others are" {
+	run -2 --separate-stderr acp-tap -f raw nothing four
+	assert_output "$(cat four)"
+	assert_equal "$stderr" 'acp-tap: nothing: No such file or directory'
+	run -2 acp-tap -f raw .
+	assert_output --partial 'acp-tap: .: '
+}
+
+@test "a recording of several hops: the first, or the one that is named" {
+	cat >hops.rec <<-'END'
+		{"acp-recording":1,"hops":["tap","agent"]}
+		{"t":0,"at":0,"from":"client","msg":{"jsonrpc":"2.0","method":"zero"}}
+		{"t":0,"at":1,"from":"client","msg":{"jsonrpc":"2.0","method":"one"}}
+	END
+	run -0 acp-tap -f raw hops.rec
+	assert_output '{"jsonrpc":"2.0","method":"zero"}'
+	run -0 acp-tap -f raw --hop agent hops.rec
+	assert_output '{"jsonrpc":"2.0","method":"one"}'
+	run -0 acp-tap -f raw --hop 1 hops.rec
+	assert_output '{"jsonrpc":"2.0","method":"one"}'
+}
+
+@test "a file is not written over while it is read" {
+	cp four again
+	run -2 acp-tap -f raw -o again again
+	assert_output 'acp-tap: again: it is read and would be written'
+	cmp four again
+}
+
+@test "recordings may be printed to a file" {
+	acp-tap -f raw -o bare four
+	cmp four bare
+	acp-tap -f raw -a -o bare four
+	cmp <(cat four four) bare
+}
+
+@test "a stream that is read from is shown as it comes" {
+	mkfifo in
+	acp-tap -f raw - <in >out &
+	exec 5>in
+	head -n 1 four >first
+	cat first >&5
+	wait_for cmp -s out first
+	exec 5>&-
+	wait $!
+}
+
+# --- files that are written
+
+@test "a file is made with mode 0600" {
+	umask 0
+	acp-tap -o s.rec <four >out
+	run stat -c %a s.rec
+	assert_output 600
+}
+
+@test "the name is expanded: dates, and %p is the pid" {
+	acp-tap -o 'tap-%Y-%p-%%.rec' -- sh -c 'echo $PPID' </dev/null >out
+	run cat out
+	[[ -e tap-$(date +%Y)-$output-%.rec ]]
+}
+
+@test "-a appends, and begins with a header of its own; without it the file is begun anew" {
+	acp-tap -o s.rec <four >out
+	acp-tap -a -o s.rec <four >out
+	run grep -c acp-recording s.rec
+	assert_output 2
+	acp-tap -f raw s.rec | cmp - <(cat four four)
+	acp-tap -o s.rec <four >out
+	run grep -c acp-recording s.rec
+	assert_output 1
+}
+
+@test "-a behind a torn record begins with a new line" {
+	printf '{"t":0,"fro' >s.rec
+	acp-tap -a -o s.rec <four >out
+	run -2 --separate-stderr acp-tap -f raw s.rec
+	assert_output "$(cat four)"
+}
+
+@test "two at once do not append to one file" {
+	mkfifo in
+	acp-tap -a -o s.rec <in >out &
+	exec 5>in
+	wait_for grep -q acp-recording s.rec
+	run -125 acp-tap -a -o s.rec </dev/null
+	assert_output 'acp-tap: s.rec: another process appends to it'
+	exec 5>&-
+	wait $!
+}
+
+@test "SIGUSR1 opens the file anew, with a header" {
+	mkfifo in
+	acp-tap -o s.rec <in >out &
+	exec 5>in
+	head -n 1 four >&5
+	wait_for grep -q initialize s.rec
+	mv s.rec old.rec
+	kill -USR1 $!
+	wait_for test -e s.rec
+	tail -n 1 four >&5
+	exec 5>&-
+	wait $!
+	run acp-tap -f raw old.rec
+	assert_output "$(head -n 1 four)"
+	run acp-tap -f raw s.rec
+	assert_output "$(tail -n 1 four)"
+	run jq -r '.["acp-recording"]' s.rec
+	assert_line --index 0 1
+}
+
+@test "an output that cannot be opened: 125, and nothing is started" {
+	run -125 acp-tap -o no/where.rec -- touch started </dev/null
+	assert_output 'acp-tap: no/where.rec: No such file or directory'
+	[[ ! -e started ]]
+}
+
+@test "a full disk: one line, the session goes on, status 125" {
+	run -125 --separate-stderr acp-tap -o /dev/full <four
+	assert_output "$(cat four)"
+	assert_equal "$stderr" 'acp-tap: /dev/full: No space left on device: records are lost, the session goes on'
+}
+
+@test "a full disk: the agent's own status counts" {
+	run -3 acp-tap -o /dev/full -- sh -c 'exit 3' </dev/null
+}
+
+@test "a full disk is said of what is printed, too" {
+	run -125 acp-tap -f raw -o /dev/full four
+	assert_output --partial 'No space left on device'
+	run -125 sh -c 'acp-tap -f raw four 2>&1 >/dev/full'
+	assert_output 'acp-tap: standard output: No space left on device'
+}
+
+@test "a log whose reader has gone: the session goes on, status 125" {
+	mkfifo log in
+	head -n 1 <log >got &
+	reader=$!
+	acp-tap -o log <in >out 2>err &
+	tap=$!
+	exec 5>in
+	sent=0
+	one_more() {
+		head -n 1 four >&5
+		((++sent))
+		[[ -s got ]] && ! kill -0 "$reader" 2>/dev/null
+	}
+	wait_for one_more
+	one_more
+	exec 5>&-
+	wait "$tap" || status=$?
+	assert_equal "$status" 125
+	assert_equal "$(wc -l <out)" "$sent"
+	assert_equal "$(cat err)" 'acp-tap: log: Broken pipe: records are lost, the session goes on'
+}
+
+@test "a log whose reader is slow gets all there is room for" {
+	mkfifo log
+	for ((i = 0; i < 2000; i++)); do cat four; done >many
+	cat log >got &
+	acp-tap -f raw -o log <many >out
+	wait $!
+	cmp many out
+	cmp many got
+}

@@ -1,0 +1,298 @@
+#!/usr/bin/env bats
+# acp-tap -f pretty: the timeline.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	lib_setup
+	unset COLUMNS NO_COLOR
+}
+
+# A test's expected output lies in a file of its name. TAP_EXPECT=write makes them anew: read the difference.
+same_as() {
+	if [[ ${TAP_EXPECT-} == write ]]; then
+		cat >"$FIXTURES/tap/$1"
+	else
+		diff "$FIXTURES/tap/$1" -
+	fi
+}
+
+# chunk TEXT [SESSION [KIND]]: an update, TEXT being the inside of a JSON string.
+chunk() {
+	printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"%s","update":{"sessionUpdate":"%s","content":{"type":"text","text":"%s"}}}}\n' \
+		"${2-s}" "${3-agent_message_chunk}" "$1"
+}
+
+# update JSON: of an update, without the kind's quotes and braces.
+update() {
+	printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":%s}}}\n' "$1"
+}
+
+# shows TEXT: the line in `in` ends with it, behind a space.
+shows() {
+	run -0 acp-tap in
+	[[ $output == *" $1" ]] || {
+		printf 'expected: %s\nshown: %s\n' "$1" "$output"
+		return 1
+	}
+}
+
+@test "the fixtures, in 80 columns and in 160" {
+	for f in bash-tool four-turns-per-model-usage two-sessions-and-cancel write-with-permission; do
+		for width in 80 160; do
+			COLUMNS=$width acp-tap "$FIXTURES/$f.jsonl" | same_as "$f.$width"
+		done
+	done
+}
+
+@test "no line is wider than the terminal, whatever is in it" {
+	for f in "$FIXTURES"/*.jsonl; do
+		for width in 60 80 81 109 110 133; do
+			COLUMNS=$width acp-tap --no-fold "$f" >out
+			(($(wc -L <out) <= width))
+		done
+	done
+}
+
+@test "the width of a terminal is asked for" {
+	run script -qec 'stty cols 90; acp-tap --color never "'"$FIXTURES"'/bash-tool.jsonl"' /dev/null </dev/null
+	assert_equal "$(printf '%s\n' "${lines[@]}" | tr -d '\r' | wc -L)" 90
+}
+
+@test "where nothing tells the width it is 120" {
+	acp-tap "$FIXTURES/four-turns-per-model-usage.jsonl" >out
+	assert_equal "$(wc -L <out)" 120
+}
+
+@test "without a locale for it no byte is beyond ASCII" {
+	LC_ALL=C COLUMNS=80 acp-tap "$FIXTURES/write-with-permission.jsonl" | same_as write-with-permission.ascii
+	run grep -cP '[^\x00-\x7f]' "$FIXTURES/tap/write-with-permission.ascii"
+	assert_output 0
+}
+
+@test "runs of chunks are one line, where recordings are read; --no-fold gives each its own" {
+	{
+		chunk 'one '
+		chunk two
+		chunk three s agent_thought_chunk
+		chunk four t
+		chunk five
+		update '"plan"'
+		chunk six
+	} >in
+	run -0 acp-tap in
+	assert_equal "${#lines[@]}" 6
+	assert_line --index 0 --regexp ' ×2 .* one two$'
+	assert_line --index 1 --regexp 'agent_thought_chunk .* three$'
+	run -0 acp-tap --no-fold in
+	assert_equal "${#lines[@]}" 7
+}
+
+@test "in a stream a line for each message, and with --fold the run when something else comes" {
+	{
+		chunk 'one '
+		chunk two
+	} >in
+	run -0 --separate-stderr acp-tap <in
+	assert_equal "${#stderr_lines[@]}" 3
+	run -0 --separate-stderr acp-tap --fold <in
+	assert_equal "${#stderr_lines[@]}" 2
+	assert_regex "${stderr_lines[0]}" ' ×2 .* one two$'
+	assert_output "$(cat in)"
+}
+
+@test "a run's bytes are counted; its text is joined over escapes that are split" {
+	{
+		chunk '\ud83d\ude00 a\n'
+		chunk 'b'
+	} >in
+	run -0 acp-tap in
+	assert_regex "$output" " $(($(head -n 1 in | wc -c) + $(tail -n 1 in | wc -c) - 2)) s +😀 a↵b\$"
+}
+
+@test "nothing in a text reaches the terminal as a control" {
+	export COLUMNS=200
+	chunk '\u001b[31mred\u0007\u0000\u007f \u009b31m \u202egnal\u2066 \u200b\ufeff\u2028 \ud800 tab\there\r\nend' >in
+	shows '^[[31mred^G^@^? <U+009B>31m <U+202E>gnal<U+2066> <U+200B><U+FEFF><U+2028> � tab here^M↵end'
+	printf '{"jsonrpc":"2.0","method":"\\u001b]0;x\\u0007","id":"\\u001b","params":{"sessionId":"\\u001b["}}\n' >in
+	acp-tap in >out
+	run grep -cP '[\x00-\x08\x0b-\x1f\x7f]' out
+	assert_output 0
+}
+
+@test "bytes of noise that are not UTF-8 are shown by their numbers" {
+	printf '\033[2Jfoo \377\300\257 \342\202' >in
+	run -0 --separate-stderr acp-tap <in
+	assert_regex "${stderr_lines[0]}" 'noise .* \^\[\[2Jfoo <FF><C0><AF> <E2><82>$'
+}
+
+@test "wide characters and combining ones are cut as wholes" {
+	chunk '日本語日本語日本語日本語日本語' >in
+	for width in 60 61 62 63 64 65 66; do
+		COLUMNS=$width acp-tap in >out
+		assert_equal "$(iconv -f UTF-8 -t UTF-8 out | wc -l)" 1
+		(($(wc -L <out) <= width))
+		run cat out
+		assert_output --partial …
+	done
+}
+
+@test "colours on a terminal only, or as --color says; NO_COLOR is honoured" {
+	chunk x >in
+	run -0 acp-tap in
+	refute_output --partial $'\033'
+	run -0 acp-tap --color always in
+	assert_output --partial $'\033['
+	run script -qec 'acp-tap in' /dev/null </dev/null
+	assert_output --partial $'\033[0;32m'
+	run script -qec 'NO_COLOR=1 acp-tap in' /dev/null </dev/null
+	refute_output --partial $'\033'
+}
+
+@test "a response has its request's method, session and latency; an error its code" {
+	cat >in <<-'END'
+		{"t":1,"from":"client","msg":{"jsonrpc":"2.0","id":"x","method":"session/set_mode","params":{"sessionId":"abcdefghij","modeId":"plan"}}}
+		{"t":1.25,"from":"agent","msg":{"jsonrpc":"2.0","id":"\u0078","error":{"code":-32602,"message":"no such mode","data":{"a":1}}}}
+	END
+	run -0 acp-tap in
+	assert_line --index 0 '   1.000 → req  x      session/set_mode             106 abcdefgh   plan'
+	assert_line --index 1 '   1.250 ← err  x      session/set_mode              95 abcdefgh   +250ms -32602 no such mode  {"a":1}'
+}
+
+@test "the entries of a batch are marked" {
+	echo '[{"jsonrpc":"2.0","id":1,"method":"a"}, {"jsonrpc":"2.0","method":"b"} ,5]' >in
+	run -0 acp-tap in
+	assert_line --index 0 --partial 'req[ 1'
+	assert_line --index 1 --partial 'ntf, '
+	assert_line --index 2 --regexp '   \].* noise .* 5$'
+}
+
+@test "a turn stands in a bracket, one for each session" {
+	cat >in <<-'END'
+		{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"aaaa","prompt":[]}}
+		{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"bbbb","prompt":[]}}
+		{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}
+		{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"aaaa"}}
+		{"jsonrpc":"2.0","id":2,"result":{"messageId":"m"}}
+		{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"bbbb","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}}}
+		{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"bbbb"}}
+	END
+	run -0 acp-tap in
+	for expected in 'aaaa ┌' 'bbbb ┌' 'aaaa └' 'aaaa' 'bbbb │' 'bbbb └' 'bbbb'; do
+		assert_line --regexp " ${expected% *} *${expected#"${expected% *}"}"
+	done
+	assert_equal "$(printf '%s\n' "${lines[@]}" | grep -o '[┌│└]' | tr -d '\n')" '┌┌└│└'
+}
+
+@test "sessions that begin alike have labels that tell them apart" {
+	{
+		chunk x 01234567-aaaa-11111111
+		chunk x 01234567-aaaa-22222222
+		chunk x 01234567-bbbb-22222222
+	} >in
+	run -0 acp-tap in
+	assert_line --index 0 --partial ' 01234567 '
+	assert_line --index 1 --partial ' 22222222 '
+	assert_line --index 2 --partial ' ~3 '
+}
+
+@test "more sessions than are kept are no trouble" {
+	for ((i = 0; i < 200; i++)); do chunk x "session-$i"; done >in
+	run -0 acp-tap in
+	assert_equal "${#lines[@]}" 200
+}
+
+@test "previews of updates" {
+	export COLUMNS=200
+	update '"usage_update","used":53000,"size":200000,"cost":{"amount":0.045,"currency":"USD"}' >in
+	shows '26%  53.0K/200K  0.045 USD'
+	update '"usage_update","used":5.3e4,"size":null,"cost":{"amount":0.11358000000000001,"currency":"credits"}' >in
+	shows '53.0K  0.1136 credits'
+	update '"usage_update","used":1041000,"size":200000,"cost":{"amount":12,"currency":"EUR"}' >in
+	shows '520%  1.0M/200K  12.00 EUR'
+	update '"tool_call","toolCallId":"t1","title":"Read a","status":"pending","content":[{"type":"diff","path":"/x/y"}]' >in
+	shows 'pending  Read a  diff /x/y'
+	update '"tool_call_update","toolCallId":"t1","status":"failed","content":[{"type":"content","content":{"type":"text","text":"oh"}},{"type":"terminal","terminalId":"7"}]' >in
+	shows 'failed  t1  oh terminal 7'
+	update '"plan","entries":[{"content":"a","status":"completed"},{"content":"b","status":"in_progress"},{"content":"c","status":"pending"}]' >in
+	shows '1 of 3 done  b'
+	update '"current_mode_update","currentModeId":"plan"' >in
+	shows plan
+	update '"config_option_update","configOptions":[{"id":"model","currentValue":"m1"},{"id":"fast","currentValue":true}]' >in
+	shows 'model=m1, fast=true'
+	update '"agent_message_chunk","content":{"type":"image","mimeType":"image/png","data":"AAAA"}' >in
+	shows '[image image/png]'
+	update '"brand_new","x":{"y":1}' >in
+	shows '{"sessionUpdate":"brand_new","x":{"y":1}}'
+}
+
+# call METHOD PARAMS
+call() {
+	printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}\n' "$1" "$2" >in
+}
+
+# answer METHOD RESULT: only the answer is shown.
+answer() {
+	call "$1" '{}'
+	printf '{"jsonrpc":"2.0","id":1,"result":%s}\n' "$2" >>in
+}
+
+@test "previews of requests" {
+	export COLUMNS=200
+	call session/prompt '{"prompt":[{"type":"text","text":"look at"},{"type":"resource_link","uri":"file:///a","name":"a"}]}'
+	shows 'look at [resource_link file:///a]'
+	call session/request_permission '{"toolCall":{"title":"Run it"},"options":[{"optionId":"a","name":"Allow"},{"optionId":"r"}]}'
+	shows 'Run it?  Allow | r'
+	call session/new '{"cwd":"/p","mcpServers":[{"name":"x"}]}'
+	shows '/p  1 MCP server'
+	call fs/write_text_file '{"path":"/p/f","content":"hello"}'
+	shows '/p/f  5'
+	call fs/read_text_file '{"path":"/p/f","line":7,"limit":2}'
+	shows '/p/f  from line 7  lines 2'
+	call terminal/create '{"command":"ls","args":["-l","a b"]}'
+	shows 'ls  -l a b'
+	call '$/cancel_request' '{"requestId":4}'
+	shows 'id 4'
+	call mcp/message '{"method":"tools/list","params":{"a":1}}'
+	shows 'tools/list  {"a":1}'
+	call x/unknown '[1,2]'
+	shows '[1,2]'
+}
+
+@test "previews of answers" {
+	export COLUMNS=200
+	answer session/prompt '{"stopReason":"max_tokens","usage":{"inputTokens":8700,"outputTokens":129,"totalTokens":33429}}'
+	shows 'max_tokens  8.7K in, 129 out, 33.4K tokens'
+	answer session/prompt '{"stopReason":"end_turn","_meta":{"quota":{"token_count":{"input_tokens":10,"output_tokens":20}}}}'
+	shows 'end_turn  10 in, 20 out'
+	answer session/request_permission '{"outcome":{"outcome":"selected","optionId":"allow"}}'
+	shows allow
+	answer session/request_permission '{"outcome":{"outcome":"cancelled"}}'
+	shows cancelled
+	answer fs/read_text_file '{"content":"a\nb"}'
+	shows '4:  a↵b'
+	answer terminal/wait_for_exit '{"exitCode":3,"signal":null}'
+	shows 'exit 3'
+	answer x/unknown '{"a":1}'
+	shows '{"a":1}'
+}
+
+@test "what is no message has its name, and noise its text" {
+	acp-tap -f pretty -o log -- sh -c 'echo banner; echo words >&2; kill -TERM $$' </dev/null >out 2>err || true
+	run cat log
+	assert_line --regexp '← +noise +6 +banner$'
+	assert_line --regexp '← +stderr +5 +words$'
+	assert_line --regexp '← +exit +signal TERM$'
+	assert_line --regexp '→ +eof'
+	printf '{"t":1,"event":"lost","count":2,"why":"No space left on device"}\n{"t":1,"event":"eof","from":"agent","torn":true}\n' >in
+	run -0 acp-tap in
+	assert_line --index 0 --regexp 'lost .* 2: No space left on device$'
+	assert_line --index 1 --regexp '← .* eof .* the last line has no newline$'
+}
+
+@test "recordings have their names, dates and commands before them" {
+	echo '{"acp-recording":1,"started":"2026-11-20T15:56:02.123456Z","by":"x","command":["agent","--acp"]}' >s.rec
+	run -0 acp-tap s.rec
+	assert_output 's.rec  2026-11-20 15:56:02  agent --acp'
+}
