@@ -12,8 +12,8 @@ filter() {
 	wrap) rulefilter "$@" ;;
 	wrap-sockets) sockpair rulefilter "$@" ;;
 	wrap-socket) sockpair -1 rulefilter "$@" ;;
-	link) linked rulefilter "$@" ;;
-	link-sockets) sockpair linked -s rulefilter "$@" ;;
+	link) link rulefilter "$@" ;;
+	link-sockets) sockpair link -s rulefilter "$@" ;;
 	esac
 }
 

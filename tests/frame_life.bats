@@ -17,7 +17,7 @@ teardown() {
 # connect RULE... -- AGENT...: the same in the background; 5 is what it reads, the file out what it writes.
 connect() {
 	mkfifo feed
-	marked rulefilter "$@" <feed >out 2>err &
+	rulefilter "$@" <feed >out 2>err &
 	pid=$!
 	exec 5>feed
 }
@@ -72,28 +72,28 @@ lines() {
 }
 
 @test "an agent that does not end has its grace period, then SIGTERM for its group, and the status is 0" {
-	run marked rulefilter -- sh -c 'tail -f /dev/null & tail -f /dev/null & wait' </dev/null
+	run rulefilter -- sh -c 'tail -f /dev/null & tail -f /dev/null & wait' </dev/null
 	assert_success
 	assert_output 'rulefilter: the agent did not end within the grace period: sending it SIGTERM'
 	wait_for nobody_left
 }
 
 @test "what an agent says while it is being ended still arrives, and its status does not count" {
-	run marked rulefilter -- bash -c 'trap "echo {\\\"method\\\":\\\"bye\\\"}; exit 7" TERM; tail -f /dev/null & wait' </dev/null
+	run rulefilter -- bash -c 'trap "echo {\\\"method\\\":\\\"bye\\\"}; exit 7" TERM; tail -f /dev/null & wait' </dev/null
 	assert_success
 	assert_line '{"method":"bye"}'
 	wait_for nobody_left
 }
 
 @test "an agent that ignores SIGTERM gets SIGKILL" {
-	run marked rulefilter -- sh -c 'trap "" TERM; tail -f /dev/null' </dev/null
+	run rulefilter -- sh -c 'trap "" TERM; tail -f /dev/null' </dev/null
 	assert_success
 	wait_for nobody_left
 }
 
 @test "an agent that never reads, with a full queue, does not keep us when the client has left" {
 	# More than fits into its pipe and our queue; the rest into the client's pipe.
-	lines 370 | (marked rulefilter none:edit -- tail -f /dev/null >out 2>err)
+	lines 370 | (rulefilter none:edit -- tail -f /dev/null >out 2>err)
 	[ "$(said)" = 'rulefilter: the agent did not end within the grace period: sending it SIGTERM' ]
 	wait_for nobody_left
 }
@@ -116,7 +116,7 @@ lines() {
 	mkfifo feed
 	exec 5<>feed
 	{
-		(marked rulefilter -- sh -c 'echo "{\"method\":\"one\"}"; yes "{\"method\":\"more\"}"' <feed 2>err)
+		(rulefilter -- sh -c 'echo "{\"method\":\"one\"}"; yes "{\"method\":\"more\"}"' <feed 2>err)
 		echo $? >status
 	} | head -n 1 >out
 	[ "$(cat out)" = '{"method":"one"}' ]
@@ -147,15 +147,15 @@ lines() {
 }
 
 @test "who holds a gone agent's pipe is waited for at most the grace period, and does not survive it" {
-	run marked rulefilter -- sh -c 'tail -f /dev/null & echo "{\"method\":\"a\"}"' </dev/null
+	run rulefilter -- sh -c 'tail -f /dev/null & echo "{\"method\":\"a\"}"' </dev/null
 	assert_success
 	assert_output '{"method":"a"}'
 	wait_for nobody_left
-	run marked rulefilter -- sh -c 'trap "" TERM; tail -f /dev/null & echo "{\"method\":\"a\"}"' </dev/null
+	run rulefilter -- sh -c 'trap "" TERM; tail -f /dev/null & echo "{\"method\":\"a\"}"' </dev/null
 	assert_success
 	wait_for nobody_left
 	# It may talk all the time.
-	(marked rulefilter -- sh -c 'yes "{\"method\":\"a\"}" & exit 0' </dev/null >/dev/null)
+	(rulefilter -- sh -c 'yes "{\"method\":\"a\"}" & exit 0' </dev/null >/dev/null)
 	wait_for nobody_left
 }
 
@@ -268,7 +268,7 @@ two" ]
 	lines 2000 >up
 	lines 1000 >down
 	mkfifo out feed
-	marked rulefilter -- sh -c 'cat up & cat >got; wait' <feed >out 2>err &
+	rulefilter -- sh -c 'cat up & cat >got; wait' <feed >out 2>err &
 	pid=$!
 	exec 6<>out 5>feed
 	cat down >&5
@@ -285,7 +285,7 @@ two" ]
 	lines 2000 >down
 	lines 1000 >up
 	mkfifo feed
-	marked rulefilter -- sh -c 'cat up; until test -e go; do sleep 0.01; done; cat >got' <feed >out 2>err &
+	rulefilter -- sh -c 'cat up; until test -e go; do sleep 0.01; done; cat >got' <feed >out 2>err &
 	pid=$!
 	cat down >feed &
 	wait_for cmp -s up out
@@ -309,7 +309,7 @@ two" ]
 
 @test "an agent that asks without end and never reads the answers made here costs little memory" {
 	export FILTER_PEAK=peak
-	run marked rulefilter x:answer -- sh -c 'yes "{\"id\":1,\"method\":\"x\"}" | head -n 1000000; cat >/dev/null' </dev/null
+	run rulefilter x:answer -- sh -c 'yes "{\"id\":1,\"method\":\"x\"}" | head -n 1000000; cat >/dev/null' </dev/null
 	assert_success
 	[[ $B == *san* ]] || [ "$(cat peak)" -lt 8192 ]
 	wait_for nobody_left

@@ -1,5 +1,5 @@
 /*
- * linked [-s] FILTER [ARG...] -- AGENT [ARG...]: runs a filter as acp-conduct -f does: stdin and
+ * link [-s] FILTER [ARG...] -- AGENT [ARG...]: runs a filter as acp-conduct -f does: stdin and
  * stdout are ours, 6 is what the agent writes and 7 what it reads, PROTO=ACP is in the environment. -s: 6
  * and 7 are Unix sockets. Exits with the filter's status when both have ended.
  */
@@ -18,7 +18,7 @@ check(bool ok, const char *what)
 {
 	if (ok)
 		return;
-	fprintf(stderr, "linked: %s: %s\n", what, strerror(errno));
+	fprintf(stderr, "link: %s: %s\n", what, strerror(errno));
 	exit(125);
 }
 
@@ -50,7 +50,7 @@ start(char **argv, const int *from, const int *to)
 		if (dup2(from[i], to[i]) < 0)
 			_exit(125);
 	execvp(argv[0], argv);
-	fprintf(stderr, "linked: %s: %s\n", argv[0], strerror(errno));
+	fprintf(stderr, "link: %s: %s\n", argv[0], strerror(errno));
 	_exit(127);
 }
 
