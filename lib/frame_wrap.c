@@ -53,6 +53,22 @@ stderr_ready(void *arg, short revents)
 }
 
 static void
+say_unsaid(struct frame *f)
+{
+	struct agent *a = &f->agent;
+	struct buf line = {0};
+
+	if (a->unsaid == 0)
+		return;
+	/* In their place among the others, however slowly they are read. */
+	if (buf_printf(&line, "%s: %llu lines of the agent's standard error were left out\n", f->filter->name,
+		(unsigned long long)a->unsaid) == 0 && output_mend(&a->err) == 0)
+		output_copy(&a->err, buf_slice(&line));
+	buf_free(&line);
+	a->unsaid = 0;
+}
+
+static void
 err_ready(void *arg, short revents)
 {
 	struct frame *f = arg;
@@ -61,10 +77,8 @@ err_ready(void *arg, short revents)
 	if (revents & (POLLERR | POLLHUP | POLLNVAL))
 		output_fail(&a->err, EPIPE);
 	frame_settle(f);
-	if (a->unsaid > 0 && !a->err.full) {
-		frame_say(f, "%llu lines of the agent's standard error were left out", (unsigned long long)a->unsaid);
-		a->unsaid = 0;
-	}
+	if (!a->err.full)
+		say_unsaid(f);
 }
 
 static void
@@ -103,14 +117,16 @@ out_of_patience(void *arg)
 	struct frame *f = arg;
 	struct agent *a = &f->agent;
 
-	if (a->ended && f->sources[LANE_UP].open && f->sources[LANE_UP].watch.events == LOOP_PAUSED) {
+	if (a->ended && f->sources[LANE_UP].open && f->sources[LANE_UP].paused) {
 		/* Not the agent's side is late, but the client that has not read yet. */
 		have_patience(f, f->options->grace);
 		return;
 	}
 	if (a->ended) {
 		a->overdue = true;
+		f->behind = 0;
 		source_finish(f, &f->sources[LANE_UP]);
+		source_end(f, &f->sources[LANE_UP], false);
 		if (!a->log.ended) {
 			loop_remove_fd(f->loop, &a->log_watch);
 			input_close(&a->log);
@@ -236,5 +252,6 @@ wrap_end(struct frame *f)
 	loop_remove_timer(f->loop, &a->patience);
 	loop_bury(f->loop, &a->child);
 	input_close(&a->log);
+	say_unsaid(f);
 	finish_stderr(&a->err);
 }
