@@ -5,11 +5,14 @@
  *	load(p)                        such a piece
  *	mark(piece, &marks)            what its bytes are
  *	sort(token, &kinds)            what 64 tokens are
- * and, unless PACK_ONE_BY_ONE, PREFIX_XOR_BY_SHIFTS are defined,
+ * and, unless ONE_BY_ONE is defined,
  *	load_tail(p, n)                a piece of n < 64 bytes, with blanks behind them
  *	pack(piece, bits, base, place, token)
  *	                               for each bit its number plus base, to place, and its byte, to
  *	                               token; may write up to 64 too many of either
+ *	count(&kinds, depth, &on_top)  which tokens lie at depth 1, given the depth before; false where it
+ *	                               would be less
+ * and, unless PREFIX_XOR_BY_SHIFTS is defined,
  *	prefix_xor(bits)               bit i of the result is the parity of bits 0 to i
  *
  * First the text is boiled down to its tokens, a byte for each: brackets, commas and colons as they
@@ -40,8 +43,6 @@ struct wide {
 	const char *end; /* of the text */
 	const struct json_want *want;
 	struct reading reading;
-	uint64_t in_object;    /* fill */
-	uint64_t on_top;       /* fill: in the outermost container and no other */
 	uint64_t after_open;   /* carry: the next token follows an opening bracket, ... */
 	uint64_t want_value;   /* ... that, a comma or a colon, ... */
 	uint64_t want_name;    /* ... a '{' or a comma in an object, ... */
@@ -72,7 +73,19 @@ struct chunk {
 	_Alignas(64) char token[CHUNK + 64];
 };
 
-#ifdef PACK_ONE_BY_ONE
+#ifdef PREFIX_XOR_BY_SHIFTS
+
+TARGET INLINE uint64_t
+prefix_xor(uint64_t word)
+{
+	for (int n = 1; n < 64; n *= 2)
+		word ^= word << n;
+	return word;
+}
+
+#endif
+
+#ifdef ONE_BY_ONE
 
 TARGET INLINE struct piece
 load_tail(const char *p, size_t n)
@@ -102,16 +115,23 @@ pack(const struct piece *piece, uint64_t left, unsigned base, uint16_t *place, c
 	}
 }
 
-#endif
-
-#ifdef PREFIX_XOR_BY_SHIFTS
-
-TARGET INLINE uint64_t
-prefix_xor(uint64_t word)
+TARGET INLINE bool
+count(const struct json_kinds *k, int depth, uint64_t *on_top)
 {
-	for (int n = 1; n < 64; n *= 2)
-		word ^= word << n;
-	return word;
+	uint64_t edges = 0, low = 0, at_first = -(uint64_t)(depth == 1), bit;
+	int closes;
+
+	for (uint64_t left = k->open | k->close; left; left ^= bit) {
+		bit = left & -left;
+		closes = (k->close & bit) != 0;
+		depth -= closes;
+		if (depth == 1)
+			edges |= bit;
+		low |= (uint64_t)depth - 1;
+		depth += closes ^ 1;
+	}
+	*on_top = prefix_xor(edges) ^ at_first;
+	return !(low >> 63);
 }
 
 #endif
@@ -226,16 +246,15 @@ scalar_is_right(const char *p, const char *end)
 }
 
 /*
- * Walks the brackets among 64 tokens: each closes what was opened, at a depth that is allowed. Tells where
- * objects turn into arrays or back, and where containers in the outermost one open and close.
+ * Walks the brackets among 64 tokens: each closes what was opened, at a depth that is allowed. Tells which tokens
+ * lie in objects, and which in the outermost container and no other.
  */
 TARGET INLINE bool
-nest(struct wide *s, const struct json_kinds *k, uint64_t *turns, uint64_t *edges)
+nest(struct wide *s, const struct json_kinds *k, uint64_t *in_object, uint64_t *on_top)
 {
-	uint64_t open = s->open, wrong = 0, bit, outer, inner;
+	uint64_t open = s->open, wrong = 0, turns = 0, edges = 0, bit, outer, inner;
 	unsigned brace, closes;
 
-	*turns = *edges = 0;
 	for (uint64_t left = k->open | k->close; left; left ^= bit) {
 		bit = left & -left;
 		closes = (k->close & bit) != 0;
@@ -244,13 +263,15 @@ nest(struct wide *s, const struct json_kinds *k, uint64_t *turns, uint64_t *edge
 		outer = closes ? open >> 1 : open;
 		wrong |= (open ^ brace) & closes;
 		if ((outer ^ brace) & 1)
-			*turns |= bit;
+			turns |= bit;
 		if (outer <= 3)
-			*edges |= bit;
+			edges |= bit;
 		open = closes ? open >> 1 : inner;
 		if (open - 2 >= s->most)
 			return false;
 	}
+	*in_object = prefix_xor(turns) ^ -(s->open & 1);
+	*on_top = prefix_xor(edges) ^ -(uint64_t)(s->open <= 3);
 	s->open = open;
 	return !wrong;
 }
@@ -267,24 +288,13 @@ only_objects(const struct wide *s, const struct json_kinds *k)
 
 /* Then nesting is no more than counting. */
 TARGET INLINE bool
-nest_objects(struct wide *s, const struct json_kinds *k, uint64_t *turns, uint64_t *edges)
+nest_objects(struct wide *s, const struct json_kinds *k, uint64_t *on_top)
 {
-	unsigned depth = 63 - (unsigned)__builtin_clzll(s->open), closes;
-	uint64_t bit, low = 0;
+	int depth = 63 - __builtin_clzll(s->open);
 
-	*turns = *edges = 0;
-	for (uint64_t left = k->open | k->close; left; left ^= bit) {
-		bit = left & -left;
-		closes = (k->close & bit) != 0;
-		depth -= closes;
-		if (depth == 1)
-			*edges |= bit;
-		/* The top bit goes up where the outermost container would be closed, and stays. */
-		low |= depth - UINT64_C(1);
-		depth += closes ^ 1;
-	}
-	if (low >> 63)
+	if (!count(k, depth, on_top))
 		return false;
+	depth += __builtin_popcountll(k->open) - __builtin_popcountll(k->close);
 	s->open = (UINT64_C(2) << depth) - 1;
 	return true;
 }
@@ -364,7 +374,7 @@ TARGET INLINE bool
 tokens_are_right(struct wide *s, const struct chunk *c, size_t from, unsigned n)
 {
 	const uint64_t valid = ~UINT64_C(0) >> (64 - n);
-	uint64_t scalar, value, begin, before, begun, opened, names, colons, named, inside, top, wrong;
+	uint64_t scalar, value, begin, before, begun, opened, names, colons, named, top, wrong, inside = ~UINT64_C(0);
 	struct json_kinds k;
 
 	sort(c->token + from, &k);
@@ -375,12 +385,8 @@ tokens_are_right(struct wide *s, const struct chunk *c, size_t from, unsigned n)
 	for (; scalar; scalar &= scalar - 1)
 		if (!scalar_is_right(c->p + c->place[from + (size_t)__builtin_ctzll(scalar)], s->end))
 			return false;
-	if (only_objects(s, &k) ? !nest_objects(s, &k, &inside, &top) : !nest(s, &k, &inside, &top))
+	if (only_objects(s, &k) ? !nest_objects(s, &k, &top) : !nest(s, &k, &inside, &top))
 		return false;
-	inside = prefix_xor(inside) ^ s->in_object;
-	s->in_object = -(inside >> 63);
-	top = prefix_xor(top) ^ s->on_top;
-	s->on_top = -(top >> 63);
 
 	begin = k.open | k.comma;
 	before = begin | k.colon;
@@ -441,8 +447,6 @@ wide_scan(struct slice text, unsigned depth, const struct json_want *want)
 	s.want = want;
 	s.reading = (struct reading){0};
 	s.want_name = *p == '{';
-	s.in_object = -s.want_name;
-	s.on_top = ~UINT64_C(0);
 	s.after_open = s.want_value = 1;
 	s.want_colon = 0;
 	s.value = NULL;
