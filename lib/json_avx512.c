@@ -98,6 +98,22 @@ count(const struct json_kinds *k, int depth, uint64_t *on_top)
 	return !_mm512_cmplt_epi8_mask(v, one);
 }
 
+TARGET INLINE int
+same_key(const struct json_keys *keys, const char *name, size_t n, const char *end)
+{
+	__m512i four = _mm512_broadcast_i32x4(_mm_maskz_loadu_epi8((__mmask16)~(~0U << n), name));
+	unsigned halves;
+
+	(void)end;
+	for (size_t i = 0; i < keys->n; i += 4) {
+		halves = _mm512_cmpeq_epi64_mask(four, _mm512_loadu_si512(keys->name[i]));
+		halves &= halves >> 1 & 0x55;
+		if (halves)
+			return (int)i + __builtin_ctz(halves) / 2;
+	}
+	return -1;
+}
+
 #include "lib/json_wide.h"
 
 static bool

@@ -12,6 +12,7 @@
  *	                               token; may write up to 64 too many of either
  *	count(&kinds, depth, &on_top)  which tokens lie at depth 1, given the depth before; false where it
  *	                               would be less
+ *	same_key(keys, name, n, end)   which key the name of n < 16 bytes is, or -1; the text goes on to end
  * and, unless PREFIX_XOR_BY_SHIFTS is defined,
  *	prefix_xor(bits)               bit i of the result is the parity of bits 0 to i
  *
@@ -51,7 +52,6 @@ struct wide {
 	struct slice unwanted; /* where it goes if nobody wants it */
 	const char *before;    /* the last token of the chunks before */
 	const char *checked;   /* up to here the text is UTF-8 */
-	size_t next;           /* the key to be tried first */
 	/*
 	 * The open containers, the innermost in bit 0: is it an object? A 1 stands above the outermost, so
 	 * this is a number from 2 on, and less than 2 + most at a depth that is allowed.
@@ -132,6 +132,28 @@ count(const struct json_kinds *k, int depth, uint64_t *on_top)
 	}
 	*on_top = prefix_xor(edges) ^ at_first;
 	return !(low >> 63);
+}
+
+/* Zeros behind n bytes make a name what a key is. */
+TARGET INLINE int
+same_key(const struct json_keys *keys, const char *name, size_t n, const char *end)
+{
+	static const unsigned char masks[32] = {
+		255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+	};
+	uint64_t word[2] = {0, 0}, mask[2];
+
+	memcpy(mask, masks + 16 - n, 16);
+	if (end - name >= 16)
+		memcpy(word, name, 16);
+	else
+		memcpy(word, name, n);
+	word[0] &= mask[0];
+	word[1] &= mask[1];
+	for (size_t i = 0; i < keys->n; i++)
+		if (memcmp(keys->name[i], word, 16) == 0)
+			return (int)i;
+	return -1;
 }
 
 #endif
@@ -299,25 +321,15 @@ nest_objects(struct wide *s, const struct json_kinds *k, uint64_t *on_top)
 	return true;
 }
 
-/*
- * Which key is the name between these quotes? Members mostly come in the order of the keys, so the search begins
- * with the one behind the last that was found.
- */
+/* Which key is the name between these quotes? -1: none. */
 TARGET INLINE int
-find_key(const struct json_want *want, size_t next, const char *quote, const char *closing)
+find_key(const struct json_want *want, const char *quote, const char *closing, const char *end)
 {
-	const char *name, *k;
-	size_t key = next;
+	size_t n = (size_t)(closing - quote) - 1;
+	int key = n < 16 ? same_key(want->keys, quote + 1, n, end) : -1;
 
-	do {
-		/* No key has a quote, so the name's closing one ends the comparison. */
-		for (name = quote + 1, k = want->keys[key]; *k == *name; k++)
-			name++;
-		if (name == closing && *k == '\0')
-			return (int)key;
-		if (++key == want->n)
-			key = 0;
-	} while (key != next);
+	if (key >= 0)
+		return key;
 	if (!memchr(quote, '\\', (size_t)(closing - quote)))
 		return -1;
 	return json_want_key(want, slice_between(quote, closing + 1));
@@ -341,7 +353,7 @@ take_members(struct wide *s, const struct chunk *c, size_t from, uint64_t colons
 	const struct json_want *want = s->want;
 	struct slice *value = s->value;
 	const char *quote, *closing, *begin;
-	size_t next = s->next, at;
+	size_t at;
 	int key;
 
 	for (; colons; colons &= colons - 1) {
@@ -355,17 +367,15 @@ take_members(struct wide *s, const struct chunk *c, size_t from, uint64_t colons
 		if (value)
 			end_value(value, quote);
 		value = &s->unwanted;
-		key = find_key(want, next, quote, closing);
+		key = find_key(want, quote, closing, s->end);
 		if (key >= 0) {
 			value = &want->values[key];
 			if (value->p)
 				return false;
-			next = (size_t)key + 1 < want->n ? (size_t)key + 1 : 0;
 		}
 		value->p = begin;
 	}
 	s->value = value;
-	s->next = next;
 	return true;
 }
 
@@ -407,7 +417,7 @@ tokens_are_right(struct wide *s, const struct chunk *c, size_t from, unsigned n)
 	if (wrong & valid)
 		return false;
 	top &= k.colon & valid;
-	return !top || s->want->n == 0 || take_members(s, c, from, top);
+	return !top || s->want->keys->n == 0 || take_members(s, c, from, top);
 }
 
 TARGET INLINE bool
@@ -451,7 +461,6 @@ wide_scan(struct slice text, unsigned depth, const struct json_want *want)
 	s.want_colon = 0;
 	s.value = NULL;
 	s.before = s.checked = p;
-	s.next = 0;
 	s.open = 2 | s.want_name;
 	s.most = (UINT64_C(2) << (depth < DEEP ? depth : DEEP)) - 2;
 	for (c.p = p + 1; c.p < last; c.p += CHUNK)
