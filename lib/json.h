@@ -18,14 +18,22 @@ struct json_error {
 	const char *what; /* "expected a value" */
 };
 
+/* Names of members to be found: up to 16, plain ASCII without quotes or backslashes, up to 15 bytes long. */
+struct json_keys {
+	size_t n;
+	char name[16][16];
+};
+
 /*
  * Checks that text is one JSON value by RFC 8259, in UTF-8 (RFC 3629) throughout, nested at most
- * depth deep, and, where it is an object, puts the values of its members named by keys (nkeys of
- * them, at most 16, plain ASCII without quotes, at most 15 bytes long) into values; what is absent gets a slice
- * with p NULL. White space around the value is allowed. Keys compare unescaped. A member of keys
- * that occurs twice is an error.
+ * depth deep (but never more than 4096), and, where it is an object, puts the values of its members
+ * named by keys into values (keys->n of them); what is absent gets a slice with p NULL. White space
+ * around the value is allowed. Keys compare unescaped. A member of keys that occurs twice is an error.
  * Returns the type of the value, JSON_NONE on error with *error filled in.
  */
+enum json_type json_members(struct slice text, unsigned depth, const struct json_keys *keys,
+	struct slice *values, struct json_error *error);
+/* The same with the keys as strings (nkeys of them), which have to be copied each time. */
 enum json_type json_scan(struct slice text, unsigned depth, const char *const *keys, size_t nkeys,
 	struct slice *values, struct json_error *error);
 

@@ -79,7 +79,7 @@ prefix_xor(uint64_t word)
 	return (uint64_t)_mm_cvtsi128_si64(r);
 }
 
-#define PACK_ONE_BY_ONE
+#define ONE_BY_ONE
 #include "lib/json_wide.inc"
 
 static bool

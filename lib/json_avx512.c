@@ -80,6 +80,40 @@ prefix_xor(uint64_t bits)
 	return (uint64_t)_mm_cvtsi128_si64(r);
 }
 
+/* The depth behind each token is a running sum: within 16 bytes in four steps, then over the four times 16. */
+TARGET INLINE bool
+count(const struct json_kinds *k, int depth, uint64_t *on_top)
+{
+	const __m512i one = _mm512_set1_epi8((char)(1 - depth)), none = _mm512_setzero_si512();
+	__m512i v = _mm512_mask_set1_epi8(_mm512_movm_epi8(k->close), k->open, 1), sums;
+
+	v = _mm512_add_epi8(v, _mm512_bslli_epi128(v, 1));
+	v = _mm512_add_epi8(v, _mm512_bslli_epi128(v, 2));
+	v = _mm512_add_epi8(v, _mm512_bslli_epi128(v, 4));
+	v = _mm512_add_epi8(v, _mm512_bslli_epi128(v, 8));
+	sums = _mm512_shuffle_epi8(v, _mm512_set1_epi8(15));
+	v = _mm512_add_epi8(v, _mm512_alignr_epi64(sums, none, 6));
+	v = _mm512_add_epi8(v, _mm512_add_epi8(_mm512_alignr_epi64(sums, none, 4), _mm512_alignr_epi64(sums, none, 2)));
+	*on_top = _mm512_cmpeq_epi8_mask(v, one);
+	return !_mm512_cmplt_epi8_mask(v, one);
+}
+
+TARGET INLINE int
+same_key(const struct json_keys *keys, const char *name, size_t n, const char *end)
+{
+	__m512i four = _mm512_broadcast_i32x4(_mm_maskz_loadu_epi8((__mmask16)~(~0U << n), name));
+	unsigned halves;
+
+	(void)end;
+	for (size_t i = 0; i < keys->n; i += 4) {
+		halves = _mm512_cmpeq_epi64_mask(four, _mm512_loadu_si512(keys->name[i]));
+		halves &= halves >> 1 & 0x55;
+		if (halves)
+			return (int)i + __builtin_ctz(halves) / 2;
+	}
+	return -1;
+}
+
 #include "lib/json_wide.inc"
 
 static bool

@@ -12,13 +12,11 @@
 
 enum {
 	JSON_DEPTH_MOST = 4096, /* the deepest nesting a caller may ask for */
-	JSON_KEY_MOST = 15,     /* the longest key */
 };
 
 /* The members that a caller wants, and where their values go. */
 struct json_want {
-	const char *const *keys;
-	size_t n;
+	const struct json_keys *keys;
 	struct slice *values;
 };
 

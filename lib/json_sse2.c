@@ -84,7 +84,7 @@ sort(const char *token, struct json_kinds *k)
 	k->quote = equal(&a, '"');
 }
 
-#define PACK_ONE_BY_ONE
+#define ONE_BY_ONE
 #define PREFIX_XOR_BY_SHIFTS
 #include "lib/json_wide.inc"
 

@@ -171,8 +171,8 @@ json_string_is(struct slice string, const char *text)
 int
 json_want_key(const struct json_want *want, struct slice string)
 {
-	for (size_t i = 0; i < want->n; i++)
-		if (json_string_is_slice(string, slice_of(want->keys[i])))
+	for (size_t i = 0; i < want->keys->n; i++)
+		if (json_string_is(string, want->keys->name[i]))
 			return (int)i;
 	return -1;
 }

@@ -1,5 +1,5 @@
 /*
- * scan FILE...: how fast json_scan goes through lines, with each set of instructions, beside
+ * scan FILE...: how fast json_members goes through lines, with each set of instructions, beside
  * simdjson. Recordings (*.jsonl) give the lines, all other files text for long lines. All take turns on
  * the same bytes on one core; what is told are medians, the ratios' within each round.
  */
@@ -16,8 +16,8 @@ const char *simdjson_kernel(void);
 enum { ROUNDS = 11, CONTENDERS = 6, PADDING = 64, LONG_LINE = 64 << 10 };
 static const size_t VOLUME = (size_t)256 << 20;
 
-static const char *const keys[] = {"jsonrpc", "id", "method", "params", "result", "error"};
-enum { KEYS = sizeof(keys) / sizeof(*keys) };
+enum { KEYS = 6 };
+static const struct json_keys keys = {KEYS, {"jsonrpc", "id", "method", "params", "result", "error"}};
 
 static void
 must(bool ok, const char *what)
@@ -119,7 +119,7 @@ scan_pass(struct slice lines)
 
 	for (; p < end; p = newline + 1, count++) {
 		newline = memchr(p, '\n', (size_t)(end - p));
-		if (json_scan(slice_between(p, newline), JSON_DEPTH, keys, KEYS, values, &error) == JSON_NONE)
+		if (json_members(slice_between(p, newline), JSON_DEPTH, &keys, values, &error) == JSON_NONE)
 			return -1;
 	}
 	return count;
