@@ -88,6 +88,7 @@ json_scan(struct slice text, unsigned depth, const char *const *keys, size_t nke
 {
 	const struct json_want want = {keys, nkeys, values};
 	const struct json_set *set = serving();
+	enum json_type type;
 
 	if (text.n == 0)
 		text.p = "";
@@ -95,8 +96,9 @@ json_scan(struct slice text, unsigned depth, const char *const *keys, size_t nke
 		depth = JSON_DEPTH_MOST;
 	clear(&want);
 	if (set->scan) {
-		if (set->scan(text, depth, &want))
-			return *json_skip_space(text.p, text.p + text.n) == '{' ? JSON_OBJECT : JSON_ARRAY;
+		type = set->scan(text, depth, &want);
+		if (type != JSON_NONE)
+			return type;
 		clear(&want);
 	}
 	return json_plain(text, depth, &want, error);

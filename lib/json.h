@@ -21,7 +21,7 @@ struct json_error {
 /*
  * Checks that text is one JSON value by RFC 8259, in UTF-8 (RFC 3629) throughout, nested at most
  * depth deep, and, where it is an object, puts the values of its members named by keys (nkeys of
- * them, at most 16, plain ASCII, at most 15 bytes long) into values; what is absent gets a slice
+ * them, at most 16, plain ASCII without quotes, at most 15 bytes long) into values; what is absent gets a slice
  * with p NULL. White space around the value is allowed. Keys compare unescaped. A member of keys
  * that occurs twice is an error.
  * Returns the type of the value, JSON_NONE on error with *error filled in.

@@ -43,10 +43,10 @@ struct json_set {
 	const char *name;
 	bool (*here)(void); /* does this machine have it? */
 	/*
-	 * True: text is JSON, an object or array, and the wanted values are filled in. False:
-	 * not said; the values are undefined then. NULL in the portable set.
+	 * The type of the text, which is right JSON, and the wanted values, which are empty before. Or
+	 * JSON_NONE: not said; the values are undefined then. NULL in the portable set.
 	 */
-	bool (*scan)(struct slice text, unsigned depth, const struct json_want *);
+	enum json_type (*scan)(struct slice text, unsigned depth, const struct json_want *);
 };
 
 /* The set of that name, where this machine has it; else NULL. */

@@ -22,8 +22,8 @@ load(const char *p)
 TARGET INLINE uint64_t
 bits(__m128i a, __m128i b, __m128i c, __m128i d)
 {
-	return (uint64_t)(uint32_t)_mm_movemask_epi8(a) | (uint64_t)(uint32_t)_mm_movemask_epi8(b) << 16 |
-		(uint64_t)(uint32_t)_mm_movemask_epi8(c) << 32 | (uint64_t)(uint32_t)_mm_movemask_epi8(d) << 48;
+	return (uint64_t)_mm_movemask_epi8(a) | (uint64_t)_mm_movemask_epi8(b) << 16 |
+		(uint64_t)_mm_movemask_epi8(c) << 32 | (uint64_t)_mm_movemask_epi8(d) << 48;
 }
 
 TARGET INLINE uint64_t
@@ -86,7 +86,7 @@ sort(const char *token, struct json_kinds *k)
 
 #define PACK_ONE_BY_ONE
 #define PREFIX_XOR_BY_SHIFTS
-#include "lib/json_wide.inc"
+#include "lib/json_wide.h"
 
 static bool
 here(void)
