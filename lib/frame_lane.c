@@ -119,10 +119,10 @@ pair(struct frame *f, struct shown *s)
 			return -1;
 		p->batch = s->batch;
 	}
-	if (m->kind != MSG_RESPONSE)
+	/* In proxy the hop's own id has told, even where the asker's was null. */
+	if (m->kind != MSG_RESPONSE || (!s->request && m->error.p && msg_null_id(m)))
 		return 0;
-	/* An error with a null id answers nothing, unless our own id for the request has said which it answers. */
-	if (!s->request && !(m->error.p && msg_null_id(m)))
+	if (!s->request)
 		s->request = requests_find(f->requests, acp_other_side(s->seen.from), m->id);
 	if (s->request)
 		requests_take(f->requests, s->request);

@@ -86,7 +86,7 @@ sort(const char *token, struct json_kinds *k)
 
 #define PACK_ONE_BY_ONE
 #define PREFIX_XOR_BY_SHIFTS
-#include "lib/json_wide.h"
+#include "lib/json_wide.inc"
 
 static bool
 here(void)
