@@ -180,25 +180,6 @@ make_loop(struct frame *f)
 
 /* --- the beginning and the end --- */
 
-/* Moves a descriptor out of the way and leaves /dev/null on 0, 1 or 2, so that no other file lands there. */
-static int
-claim(int fd)
-{
-	int own = fcntl(fd, F_DUPFD_CLOEXEC, 10), null;
-
-	if (own < 0)
-		return -1;
-	close(fd);
-	if (fd > STDERR_FILENO)
-		return own;
-	null = open("/dev/null", O_RDWR);
-	if (null >= 0 && null != fd) {
-		dup2(null, fd);
-		close(null);
-	}
-	return own;
-}
-
 static bool
 is_open(int fd)
 {
@@ -251,13 +232,13 @@ open_way(struct frame *f, enum frame_way way)
 		status = way_taken(f, way);
 	if (status)
 		return status;
-	in = claim(STDIN_FILENO);
-	out = claim(STDOUT_FILENO);
+	in = proc_claim(STDIN_FILENO);
+	out = proc_claim(STDOUT_FILENO);
 	if (in < 0 || out < 0 || source_open(f, LANE_DOWN, two ? ACP_CLIENT : ACP_UNKNOWN, in) < 0 ||
 		sink_open(f, two ? LANE_UP : LANE_DOWN, out) < 0)
 		goto fail;
-	if (way == FRAME_LINK && (source_open(f, LANE_UP, ACP_AGENT, claim(FAR_IN)) < 0 ||
-		sink_open(f, LANE_DOWN, claim(FAR_OUT)) < 0))
+	if (way == FRAME_LINK && (source_open(f, LANE_UP, ACP_AGENT, proc_claim(FAR_IN)) < 0 ||
+		sink_open(f, LANE_DOWN, proc_claim(FAR_OUT)) < 0))
 		goto fail;
 	mark_shared_sockets(f);
 	return way == FRAME_WRAP ? wrap_start(f) : 0;

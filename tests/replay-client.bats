@@ -210,7 +210,7 @@ setup() {
 @test "no such command: 127; not executable: 126" {
 	a_session
 	run -127 acp-replay --as client s.rec -- ./nothing
-	assert_output 'acp-replay: ./nothing: No such file or directory'
+	assert_output 'acp-replay: ./nothing: command not found'
 	run acp-replay --as client s.rec -- ./s.rec
 	assert_failure 126
 	assert_output 'acp-replay: ./s.rec: Permission denied'
