@@ -59,7 +59,7 @@ way_taken(struct frame *f, enum frame_way way)
 
 	f->way = way;
 	if (!way_suits(f, way)) {
-		frame_say(f, "a one-way pipe can not do what is asked: needs both directions (use -- COMMAND, "
+		frame_say(f, "a one-way pipe cannot do what is asked: needs both directions (use -- COMMAND, "
 			"acp-conduct -f, or a proxy chain)");
 		return EXIT_USAGE;
 	}
@@ -225,7 +225,7 @@ open_way(struct frame *f, enum frame_way way)
 		return EXIT_USAGE;
 	}
 	if (way == FRAME_ATTACH || (way != FRAME_WRAP && f->options->command)) {
-		frame_say(f, "--way %s can not be had here", way_names[way]);
+		frame_say(f, "--way %s cannot be had here", way_names[way]);
 		return EXIT_USAGE;
 	}
 	if (way != FRAME_AUTO)
