@@ -218,6 +218,7 @@ refused() {
 	refused '--clean is for a stream, not for recordings' --clean x
 	refused '--hop is for recordings' --hop 1
 	refused '--append is for the file of --output' -a
+	refused '--output -: a file is wanted, for standard output carries the stream' -o -
 	refused '--fold is for --format pretty' --fold -o y
 	refused '--way is for a stream without a command' --way pipe -- cat
 	[[ ! -e y ]]
