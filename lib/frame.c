@@ -59,7 +59,7 @@ way_taken(struct frame *f, enum frame_way way)
 
 	f->way = way;
 	if (!way_suits(f, way)) {
-		frame_say(f, "a one-way pipe can not do what is asked: needs both directions (use -- COMMAND, "
+		frame_say(f, "a one-way pipe cannot do what is asked: needs both directions (use -- COMMAND, "
 			"acp-conduct -f, or a proxy chain)");
 		return EXIT_USAGE;
 	}
@@ -180,25 +180,6 @@ make_loop(struct frame *f)
 
 /* --- the beginning and the end --- */
 
-/* Moves a descriptor out of the way and leaves /dev/null on 0, 1 or 2, so that no other file lands there. */
-static int
-claim(int fd)
-{
-	int own = fcntl(fd, F_DUPFD_CLOEXEC, 10), null;
-
-	if (own < 0)
-		return -1;
-	close(fd);
-	if (fd > STDERR_FILENO)
-		return own;
-	null = open("/dev/null", O_RDWR);
-	if (null >= 0 && null != fd) {
-		dup2(null, fd);
-		close(null);
-	}
-	return own;
-}
-
 static bool
 is_open(int fd)
 {
@@ -244,20 +225,20 @@ open_way(struct frame *f, enum frame_way way)
 		return EXIT_USAGE;
 	}
 	if (way == FRAME_ATTACH || (way != FRAME_WRAP && f->options->command)) {
-		frame_say(f, "--way %s can not be had here", way_names[way]);
+		frame_say(f, "--way %s cannot be had here", way_names[way]);
 		return EXIT_USAGE;
 	}
 	if (way != FRAME_AUTO)
 		status = way_taken(f, way);
 	if (status)
 		return status;
-	in = claim(STDIN_FILENO);
-	out = claim(STDOUT_FILENO);
+	in = proc_claim(STDIN_FILENO);
+	out = proc_claim(STDOUT_FILENO);
 	if (in < 0 || out < 0 || source_open(f, LANE_DOWN, two ? ACP_CLIENT : ACP_UNKNOWN, in) < 0 ||
 		sink_open(f, two ? LANE_UP : LANE_DOWN, out) < 0)
 		goto fail;
-	if (way == FRAME_LINK && (source_open(f, LANE_UP, ACP_AGENT, claim(FAR_IN)) < 0 ||
-		sink_open(f, LANE_DOWN, claim(FAR_OUT)) < 0))
+	if (way == FRAME_LINK && (source_open(f, LANE_UP, ACP_AGENT, proc_claim(FAR_IN)) < 0 ||
+		sink_open(f, LANE_DOWN, proc_claim(FAR_OUT)) < 0))
 		goto fail;
 	mark_shared_sockets(f);
 	return way == FRAME_WRAP ? wrap_start(f) : 0;

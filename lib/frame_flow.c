@@ -58,7 +58,7 @@ source_end(struct frame *f, struct source *s, bool torn)
 	s->open = false;
 	loop_remove_fd(f->loop, &s->watch);
 	if (s->in.error) {
-		frame_say(f, "%s: %s", acp_side_name(s->from), strerror(s->in.error));
+		frame_say(f, "%s: %s", source_name(f, s), strerror(s->in.error));
 		frame_fail(f, EXIT_FAILED);
 	}
 	input_close(&s->in);
@@ -202,6 +202,17 @@ frame_client_left(struct frame *f)
 		note_hangup(f, s);
 }
 
+/* The other end of a sink, in words. */
+static const char *
+sink_name(struct frame *f, const struct sink *k)
+{
+	if (f->way == FRAME_PIPE)
+		return "standard output";
+	if (f->way == FRAME_PROXY)
+		return "the conductor";
+	return k == lane_sink(f, LANE_UP) ? "the client" : "the agent";
+}
+
 static void
 sink_failed(struct frame *f, struct sink *k)
 {
@@ -209,7 +220,7 @@ sink_failed(struct frame *f, struct sink *k)
 	int error = k->out.error;
 
 	if (error != EPIPE && error != ECONNRESET) {
-		frame_say(f, "writing to the %s: %s", to_client ? "client" : "agent", strerror(error));
+		frame_say(f, "writing to %s: %s", sink_name(f, k), strerror(error));
 		frame_fail(f, EXIT_FAILED);
 	}
 	if (to_client)

@@ -149,6 +149,7 @@ int lane_put(struct frame *, enum lane, struct block *, struct slice text, const
 /* The same for text that has to be looked at first. */
 int lane_put_text(struct frame *, enum lane, struct slice text, struct request *);
 struct sink *lane_sink(struct frame *, enum lane);
+const char *source_name(const struct frame *, const struct source *);
 enum acp_side lane_from(enum lane);
 enum lane lane_of(enum acp_side from);
 struct pending *pending_of(struct request *);

@@ -23,11 +23,8 @@ relay_stderr(struct frame *f, enum input_got got, const struct line *line)
 		whole = true;
 	}
 	frame_tell(f, &e);
-	if (a->err.full) {
+	if (a->err.full || output_hold(&a->err, line->block, slice(e.text.p, e.text.n + whole)) < 0)
 		a->unsaid++;
-		return;
-	}
-	output_hold(&a->err, line->block, slice(e.text.p, e.text.n + whole));
 }
 
 static void
@@ -212,12 +209,8 @@ wrap_start(struct frame *f)
 	error = errno;
 	for (i = 0; i < 3; i++)
 		close(theirs[i]);
-	if (a->child.pid < 0) {
-		frame_say(f, "%s: %s", spec.argv[0], strerror(error));
-		if (stage != PROC_EXEC)
-			return EXIT_FAILED;
-		return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE;
-	}
+	if (a->child.pid < 0)
+		return cli_not_started(f->filter->name, spec.argv[0], stage == PROC_EXEC, error);
 	a->running = true;
 	a->patience = (struct loop_timer){.expired = out_of_patience, .arg = f};
 	if (sink_open(f, LANE_DOWN, ours[0]) < 0 || source_open(f, LANE_UP, ACP_AGENT, ours[1]) < 0 ||

@@ -435,11 +435,25 @@ proc_stdio(void)
 {
 	int fd;
 
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= 2);
-	if (fd < 0)
+	/* In this order each lands on the one that is closed: it is the lowest that is free. */
+	for (fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) < 0)
+			return -1;
+	return 0;
+}
+
+int
+proc_claim(int fd)
+{
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, PIPE_LOWEST), error;
+
+	if (own < 0)
 		return -1;
 	close(fd);
-	return 0;
+	if (proc_stdio() == 0)
+		return own;
+	error = errno;
+	close(own);
+	errno = error;
+	return -1;
 }

@@ -100,7 +100,7 @@ write_noise() {
 	printf '{"method":"a"}\r\n  {"method" : "b"}  \n{"method":"torn"}' >want
 	FILTER_CLEAN=1 rulefilter <down >out 2>err
 	cmp want out
-	[ "$(grep -c '^rulefilter: unknown: line ' err)" -eq 8 ]
+	[ "$(grep -c '^rulefilter: standard input: line ' err)" -eq 8 ]
 }
 
 @test "a filter is told of noise and of each side's end" {
@@ -144,7 +144,7 @@ rulefilter: agent: line 2: longer than 102400 bytes: passed unread" ]
 	cmp line out
 	FILTER_LIMIT=99 rulefilter none:edit <line >out 2>err
 	[ ! -s out ]
-	[ "$(said)" = 'rulefilter: unknown: line 1: longer than 99 bytes: dropped' ]
+	[ "$(said)" = 'rulefilter: standard input: line 1: longer than 99 bytes: dropped' ]
 }
 
 @test "an editing filter refuses a line beyond the limit: its sender gets -32600 with a null id" {
@@ -184,7 +184,7 @@ rulefilter: agent: line 2: longer than 102400 bytes: passed unread" ]
 	run --separate-stderr env FILTER_NEEDS=both rulefilter <<<'{"method":"a"}'
 	assert_failure 2
 	assert_output ''
-	[[ $stderr == *'rulefilter: a one-way pipe can not do what is asked'* ]]
+	[[ $stderr == *'rulefilter: a one-way pipe cannot do what is asked'* ]]
 	[[ $stderr == *'acp-conduct -f'* ]]
 	run env FILTER_NEEDS=answer rulefilter </dev/null
 	assert_failure 2
@@ -249,11 +249,17 @@ rulefilter: agent: line 2: longer than 102400 bytes: passed unread" ]
 	[ "$(sed -n 2p out)" = 'own group' ]
 }
 
-@test "a closed stdin, stdout or stderr is /dev/null, and no other file lands there" {
+@test "where stdin, stdout or stderr is closed no other file lands, and what cannot be written is told" {
 	echo '{"method":"a"}' >down
 	run bash -c 'rulefilter <&-'
 	assert_success
 	run bash -c 'rulefilter <down >&-'
+	assert_failure 125
+	assert_output 'rulefilter: writing to standard output: Bad file descriptor'
+	run bash -c 'rulefilter -- cat <down >&-'
+	assert_failure 125
+	assert_output 'rulefilter: writing to the client: Bad file descriptor'
+	run bash -c 'rulefilter </dev/null >&-'
 	assert_success
 	run bash -c 'rulefilter -- cat <down 2>&-'
 	assert_output '{"method":"a"}'
