@@ -146,6 +146,12 @@ io_writev(struct io *io, const struct iovec *parts, int n)
 	return r;
 }
 
+short
+io_hangup_events(const struct io *io)
+{
+	return io->kind == IO_SOCKET && !io->writing ? POLLRDHUP : 0;
+}
+
 void
 io_close(struct io *io, bool shut)
 {

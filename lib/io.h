@@ -29,6 +29,8 @@ int io_writer(struct io *, int fd);
 /* Both as read and writev, but -1 with EAGAIN instead of waiting, and ECONNRESET read as end of input (0). */
 ssize_t io_read(struct io *, void *, size_t);
 ssize_t io_writev(struct io *, const struct iovec *, int);
+/* What poll has to watch for so that a hang-up of the other side shows while nobody reads or writes. */
+short io_hangup_events(const struct io *);
 /*
  * Closes it. With shut, a socket's sending side is shut down first: where the same socket is also
  * read from by us, closing alone would not end the other side's input.
