@@ -53,16 +53,21 @@ way_suits(const struct frame *f, enum frame_way way)
 
 /* 0, or an exit status. */
 static int
-way_taken(struct frame *f, enum frame_way way)
+refuse_unsuited(struct frame *f, enum frame_way way)
+{
+	if (way_suits(f, way))
+		return 0;
+	frame_say(f, "a one-way pipe cannot do what is asked: needs both directions (use -- COMMAND, "
+		"acp-conduct -f, or a proxy chain)");
+	return EXIT_USAGE;
+}
+
+/* 0, or an exit status. */
+static int
+start_filter(struct frame *f)
 {
 	const struct filter *filter = f->filter;
 
-	f->way = way;
-	if (!way_suits(f, way)) {
-		frame_say(f, "a one-way pipe cannot do what is asked: needs both directions (use -- COMMAND, "
-			"acp-conduct -f, or a proxy chain)");
-		return EXIT_USAGE;
-	}
 	if (filter->start && filter->start(filter->state, f) < 0)
 		return EXIT_FAILED;
 	f->started_filter = true;
@@ -98,10 +103,13 @@ replay_early(struct frame *f)
 int
 frame_decide(struct frame *f, enum frame_way way)
 {
-	int status = way_taken(f, way);
+	int status = refuse_unsuited(f, way);
 
+	f->way = way;
 	if (way == FRAME_PROXY)
 		f->sources[0].from = ACP_UNKNOWN;
+	if (status == 0)
+		status = start_filter(f);
 	if (status) {
 		frame_fail(f, status);
 		f->failed = true;
@@ -228,10 +236,9 @@ open_way(struct frame *f, enum frame_way way)
 		frame_say(f, "--way %s cannot be had here", way_names[way]);
 		return EXIT_USAGE;
 	}
-	if (way != FRAME_AUTO)
-		status = way_taken(f, way);
-	if (status)
-		return status;
+	if (refuse_unsuited(f, way))
+		return EXIT_USAGE;
+	f->way = way;
 	in = proc_claim(STDIN_FILENO);
 	out = proc_claim(STDOUT_FILENO);
 	if (in < 0 || out < 0 || source_open(f, LANE_DOWN, two ? ACP_CLIENT : ACP_UNKNOWN, in) < 0 ||
@@ -241,7 +248,9 @@ open_way(struct frame *f, enum frame_way way)
 		sink_open(f, LANE_DOWN, proc_claim(FAR_OUT)) < 0))
 		goto fail;
 	mark_shared_sockets(f);
-	return way == FRAME_WRAP ? wrap_start(f) : 0;
+	if (way == FRAME_WRAP)
+		status = wrap_start(f);
+	return status || way == FRAME_AUTO ? status : start_filter(f);
 fail:
 	frame_say(f, "standard input or output: %s", strerror(errno));
 	return EXIT_FAILED;

@@ -308,16 +308,19 @@ show_entries(struct frame *f, struct batch *b, enum acp_side from, struct slice 
 	struct json_iter it = {.in = buf_slice(&b->text)};
 	struct msg entry;
 	struct shown s;
-	size_t i;
+	size_t i, last = 0;
 	int r = 0;
 
-	while (r == 0 && msg_next(&it, &entry))
+	while (r == 0 && msg_next(&it, &entry)) {
+		if (entry.kind != MSG_NOISE)
+			last = b->n;
 		r = add_entry(b, entry.text);
+	}
 	it.at = NULL;
 	for (i = 0; r == 0 && msg_next(&it, &entry); i++) {
 		s = (struct shown){.lane = b->lane, .batch = b, .entry = i};
 		s.seen = (struct seen){.from = from, .t = frame_now(f), .line = line, .msg = entry, .batch = true};
-		s.seen.last = i + 1 == b->n;
+		s.seen.last = i == last;
 		r = show_entry(f, b, &s, joined);
 		shown_done(f, &s);
 	}
@@ -325,8 +328,36 @@ show_entries(struct frame *f, struct batch *b, enum acp_side from, struct slice 
 	return r;
 }
 
-int
-batch_line(struct frame *f, enum lane lane, enum acp_side from, struct block *block, struct slice text,
+/* To a filter that changes nothing: nothing has to be kept, and what is no message is shown as well. */
+static int
+watch_entries(struct frame *f, enum lane lane, enum acp_side from, struct slice line, struct slice array)
+{
+	struct json_iter it = {.in = array};
+	enum verdict verdict;
+	struct msg entry, next;
+	struct shown s;
+	bool more = msg_next(&it, &entry);
+	int r = 0;
+
+	for (; r == 0 && more; entry = next) {
+		more = msg_next(&it, &next);
+		s = (struct shown){.lane = lane};
+		s.seen = (struct seen){.from = from, .t = frame_now(f), .line = line, .msg = entry, .batch = true};
+		s.seen.last = !more;
+		r = lane_show(f, &s, &verdict);
+		shown_done(f, &s);
+	}
+	return r;
+}
+
+static bool
+only_watched(const struct frame *f)
+{
+	return !(f->filter->needs & (FRAME_EDIT | FRAME_ANSWER)) && f->way != FRAME_PROXY;
+}
+
+static int
+take_array(struct frame *f, enum lane lane, enum acp_side from, struct block *block, struct slice text,
 	const struct msg *m, bool torn)
 {
 	struct batch *b = batch_new(f, lane, m->text);
@@ -353,6 +384,17 @@ batch_line(struct frame *f, enum lane lane, enum acp_side from, struct block *bl
 	}
 	buf_free(&joined);
 	return r;
+}
+
+int
+batch_line(struct frame *f, enum lane lane, enum acp_side from, struct block *block, struct slice text,
+	const struct msg *m, bool torn)
+{
+	if (!only_watched(f))
+		return take_array(f, lane, from, block, text, m, torn);
+	if (watch_entries(f, lane, from, text, m->text) < 0)
+		return -1;
+	return lane_put(f, lane, block, text, m, NULL, torn);
 }
 
 int

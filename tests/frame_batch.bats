@@ -39,8 +39,18 @@ each_way() {
 	passes '[{"id":1,"method":"a"},7,{"method":"b"}]' '[{"id":1,"result":0}]'
 	run grep -E '^(down|up)' err
 	assert_output 'down client request "a" - entry
+down client noise - - entry
 down client notification "b" - last
 up agent response "a" - last'
+}
+
+@test "a filter that edits is not shown what is no message; the last message is told all the same" {
+	way=wrap
+	passes '[{"id":1,"method":"a"},7,{"method":"b"},8]' '' none:edit
+	run grep -E '^down' err
+	assert_output 'down client request "a" - entry
+down client notification "b" - last'
+	[ "$(cat got)" = '[{"id":1,"method":"a"},{"method":"b"}]' ]
 }
 
 @test "an entry is dropped, edited, or is noise: the others stay as they were" {

@@ -60,7 +60,7 @@ lines() {
 
 @test "127 where the command is not found, 126 where it can not be executed" {
 	run -127 rulefilter -- ./nothing </dev/null
-	assert_output 'rulefilter: ./nothing: No such file or directory'
+	assert_output 'rulefilter: ./nothing: command not found'
 	echo text >file
 	run rulefilter -- ./file </dev/null
 	assert_failure 126

@@ -222,3 +222,12 @@ each_way() {
 	filter wrap x:answer -- sh -c 'cat >/dev/null' <down >out
 	[ "$(wc -l <out)" -eq 100000 ]
 }
+
+@test "what a filter sends before the first message reaches the agent first" {
+	first() {
+		FILTER_FIRST=test/first passes '{"method":"a"}' '' none:edit
+		[ "$(cat got)" = '{"jsonrpc":"2.0","method":"test/first"}
+{"method":"a"}' ]
+	}
+	each_way first
+}

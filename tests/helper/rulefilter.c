@@ -170,6 +170,16 @@ event(void *state, struct frame *f, const struct frame_event *e)
 			(int)(e->kind == FRAME_LONG ? 0 : e->text.n), e->text.p ? e->text.p : "");
 }
 
+/* FILTER_FIRST: what is sent down before any message has come. */
+static int
+start(void *state, struct frame *f)
+{
+	const char *first = getenv("FILTER_FIRST");
+
+	(void)state;
+	return first ? frame_notify(f, LANE_DOWN, first, slice(NULL, 0)) : 0;
+}
+
 static int
 end(void *state, struct frame *f)
 {
@@ -213,7 +223,7 @@ int
 main(int argc, char **argv)
 {
 	struct rules r = {.at = argv + 1, .quiet = getenv("FILTER_QUIET") != NULL};
-	struct filter filter = {"rulefilter", 0, &r, NULL, message, answer, event, NULL, NULL, end};
+	struct filter filter = {"rulefilter", 0, &r, start, message, answer, event, NULL, NULL, end};
 	struct frame_options o = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE, .clean = getenv("FILTER_CLEAN") != NULL};
 	const char *needs = getenv("FILTER_NEEDS"), *limit = getenv("FILTER_LIMIT"), *grace = getenv("FILTER_GRACE");
 	int i, status;
