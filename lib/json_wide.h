@@ -1,37 +1,44 @@
 /*
- * json_wide: the scan with wide instructions. Every set of them includes it once, after it has defined
- *	TARGET                         the attribute that lets a function use the set
- *	struct piece                   64 bytes of text
- *	load(p)                        such a piece
- *	mark(piece, &marks)            what its bytes are
- *	sort(token, &kinds)            what 64 tokens are
+ * json_wide: the scan with wide instructions. Every set of them includes it once, after it has
+ * defined
+ *	TARGET                   the attribute that lets a function use the set
+ *	struct piece             64 bytes of text
+ *	load(p)                  such a piece
+ *	mark(piece, &marks)      what its bytes are
+ *	sort(token, &kinds)      what 64 tokens are
  * and, unless ONE_BY_ONE is defined,
- *	load_tail(p, n)                a piece of n < 64 bytes, with blanks behind them
+ *	load_tail(p, n)          a piece of n < 64 bytes, with blanks behind them
  *	pack(piece, bits, base, place, token)
- *	                               for each bit its number plus base, to place, and its byte, to
- *	                               token; may write up to 64 too many of either
- *	count(&kinds, depth, &on_top)  which tokens lie at depth 1, given the depth before; false where it
- *	                               would be less
- *	same_key(keys, name, n, end)   which key the name of n < 16 bytes is, or -1; the text goes on to end
- * and, unless PREFIX_XOR_BY_SHIFTS is defined,
- *	prefix_xor(bits)               bit i of the result is the parity of bits 0 to i
+ *	                         for each bit its number plus base, to place, and its byte, to
+ *	                         token; may write up to 64 too many of either
+ *	count(&kinds, depth, &on_top)
+ *	                         which tokens lie at depth 1, given the depth before; false where it
+ *	                         would be less
+ *	same_key(keys, name, n, end)
+ *	                         which key the name of n < 16 bytes is, or -1; the text goes on to
+ *end and, unless PREFIX_XOR_BY_SHIFTS is defined, prefix_xor(bits)         bit i of the result is
+ *the parity of bits 0 to i
  *
  * First the text is boiled down to its tokens, a byte for each: brackets, commas and colons as they
  * are, strings by their opening quote, numbers and names by their first byte. Then the grammar is
- * checked on 64 tokens at a time, as words with a bit for each: what comes after a comma is the commas'
- * word shifted by one. Only the brackets are walked one by one. Numbers, names, escapes and what is not
- * ASCII are looked at in the text itself.
+ * checked on 64 tokens at a time, as words with a bit for each: what comes after a comma is the
+ * commas' word shifted by one. The brackets are walked one by one, or only counted where all of
+ * them are curly. Numbers, names, escapes and what is not ASCII are looked at in the text itself.
  *
- * No errors are told from here: see json_set.h. What nobody writes on one line is also left to json_plain:
- * white space other than blanks between the tokens, and more than DEEP containers in each other.
+ * No errors are told from here: see json_set.h. What nobody writes on one line is also left to
+ * json_plain: white space other than blanks between the tokens, and more than DEEP containers in
+ * each other.
  */
 
 enum {
 	CHUNK = 4096, /* bytes boiled down at a time; a place in a chunk fits in 16 bits */
-	DEEP = 61,    /* containers in each other that fit in a word, with a bit to spare for one more */
+	DEEP = 61,    /* containers in each other that fit in a word, with a bit to spare */
 };
 
-/* The state between two blocks, and how much of a chunk is full. A carry is 0 or 1, a fill all zeros or all ones. */
+/*
+ * The state between two blocks, and how much of a chunk is full. A carry is 0 or 1, a fill all
+ * zeros or all ones.
+ */
 struct reading {
 	uint64_t in_string; /* fill */
 	uint64_t escape;    /* carry: the next byte is escaped */
@@ -53,8 +60,9 @@ struct wide {
 	const char *before;    /* the last token of the chunks before */
 	const char *checked;   /* up to here the text is UTF-8 */
 	/*
-	 * The open containers, the innermost in bit 0: is it an object? A 1 stands above the outermost, so
-	 * this is a number from 2 on, and less than 2 + most at a depth that is allowed.
+	 * The open containers, the innermost in bit 0: is it an object? A 1 stands above the
+	 * outermost, so this is a number from 2 on, and less than 2 + most at a depth that is
+	 * allowed.
 	 */
 	uint64_t open, most;
 };
@@ -139,8 +147,7 @@ TARGET INLINE int
 same_key(const struct json_keys *keys, const char *name, size_t n, const char *end)
 {
 	static const unsigned char masks[32] = {
-		255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
-	};
+		255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
 	uint64_t word[2] = {0, 0}, mask[2];
 
 	memcpy(mask, masks + 16 - n, 16);
@@ -169,7 +176,8 @@ find_escaped(uint64_t backslash, uint64_t *carry)
 		*carry = 0;
 		return escaped;
 	}
-	/* A run of backslashes is even or odd from where it begins: one subtraction finds it out for all. */
+	/* A run of backslashes is even or odd from where it begins: one subtraction for all runs.
+	 */
 	begins = backslash & ~escaped;
 	codes = ((begins << 1 | odd) - begins) ^ odd;
 	escaped = codes ^ (backslash | escaped);
@@ -190,7 +198,8 @@ add_tokens(struct reading *r, struct chunk *c, const char *p, struct piece piece
 	in = prefix_xor(quote) ^ r->in_string;
 	r->in_string = -(in >> 63);
 	scalar = ~(in | quote | m.between);
-	tokens = (quote & in) | (m.between & ~m.blank & ~in) | (scalar & ~(scalar << 1 | r->in_scalar));
+	tokens = (quote & in) | (m.between & ~m.blank & ~in) |
+		(scalar & ~(scalar << 1 | r->in_scalar));
 	r->in_scalar = scalar >> 63;
 	pack(&piece, tokens, (unsigned)(p - c->p), c->place + r->tokens, c->token + r->tokens);
 	r->tokens += (size_t)__builtin_popcountll(tokens);
@@ -203,7 +212,7 @@ TARGET INLINE void
 find_tokens(struct reading *reading, struct chunk *c, const char *last)
 {
 	const char *p = c->p, *stop = last - p > CHUNK ? p + CHUNK : last;
-	struct reading r = *reading; /* in registers: what is stored into the chunk could be anything */
+	struct reading r = *reading; /* whose place nobody knows, so it may stay in registers */
 
 	r.tokens = r.odds = 0;
 	for (; stop - p >= 64; p += 64)
@@ -268,8 +277,8 @@ scalar_is_right(const char *p, const char *end)
 }
 
 /*
- * Walks the brackets among 64 tokens: each closes what was opened, at a depth that is allowed. Tells which tokens
- * lie in objects, and which in the outermost container and no other.
+ * Walks the brackets among 64 tokens: each closes what was opened, at a depth that is allowed.
+ * Tells which tokens lie in objects, and which in the outermost container and no other.
  */
 TARGET INLINE bool
 nest(struct wide *s, const struct json_kinds *k, uint64_t *in_object, uint64_t *on_top)
@@ -298,7 +307,7 @@ nest(struct wide *s, const struct json_kinds *k, uint64_t *in_object, uint64_t *
 	return !wrong;
 }
 
-/* Are all containers, those that are open and those to come, objects, and so few that none can be too deep? */
+/* Are all containers, open or to come, objects, and so few that none can be too deep? */
 TARGET INLINE bool
 only_objects(const struct wide *s, const struct json_kinds *k)
 {
@@ -384,17 +393,21 @@ TARGET INLINE bool
 tokens_are_right(struct wide *s, const struct chunk *c, size_t from, unsigned n)
 {
 	const uint64_t valid = ~UINT64_C(0) >> (64 - n);
-	uint64_t scalar, value, begin, before, begun, opened, names, colons, named, top, wrong, inside = ~UINT64_C(0);
+	uint64_t scalar, value, begin, before, begun, opened, names, colons, named, top, wrong;
+	uint64_t inside = ~UINT64_C(0);
 	struct json_kinds k;
+	size_t at;
 
 	sort(c->token + from, &k);
 	k.open &= valid;
 	k.close &= valid;
 	scalar = valid & ~(k.open | k.close | k.comma | k.colon | k.quote);
 	value = valid & (k.open | k.quote | scalar);
-	for (; scalar; scalar &= scalar - 1)
-		if (!scalar_is_right(c->p + c->place[from + (size_t)__builtin_ctzll(scalar)], s->end))
+	for (; scalar; scalar &= scalar - 1) {
+		at = from + (size_t)__builtin_ctzll(scalar);
+		if (!scalar_is_right(c->p + c->place[at], s->end))
 			return false;
+	}
 	if (only_objects(s, &k) ? !nest_objects(s, &k, &top) : !nest(s, &k, &inside, &top))
 		return false;
 
@@ -423,16 +436,19 @@ tokens_are_right(struct wide *s, const struct chunk *c, size_t from, unsigned n)
 TARGET INLINE bool
 scan_chunk(struct wide *s, struct chunk *c, const char *last)
 {
-	size_t tokens;
+	size_t tokens, n;
 
 	find_tokens(&s->reading, c, last);
 	tokens = s->reading.tokens;
 	for (const struct odd *o = c->odd; o < c->odd + s->reading.odds; o++)
-		if (!escapes_are_right(o->p, o->escaped, s->end) || !strange_are_right(s, o->p, o->strange))
+		if (!escapes_are_right(o->p, o->escaped, s->end) ||
+			!strange_are_right(s, o->p, o->strange))
 			return false;
-	for (size_t from = 0; from < tokens; from += 64)
-		if (!tokens_are_right(s, c, from, tokens - from < 64 ? (unsigned)(tokens - from) : 64))
+	for (size_t from = 0; from < tokens; from += 64) {
+		n = tokens - from < 64 ? tokens - from : 64;
+		if (!tokens_are_right(s, c, from, (unsigned)n))
 			return false;
+	}
 	if (tokens > 0)
 		s->before = c->p + c->place[tokens - 1];
 	return true;
