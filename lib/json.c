@@ -105,8 +105,8 @@ json_members(struct slice text, unsigned depth, const struct json_keys *keys, st
 }
 
 enum json_type
-json_scan(struct slice text, unsigned depth, const char *const *keys, size_t nkeys, struct slice *values,
-	struct json_error *error)
+json_scan(struct slice text, unsigned depth, const char *const *keys, size_t nkeys,
+	struct slice *values, struct json_error *error)
 {
 	struct json_keys copies = {.n = nkeys};
 

@@ -20,7 +20,8 @@ load(const char *p)
 TARGET INLINE uint64_t
 bits(__m256i low, __m256i high)
 {
-	return (uint32_t)_mm256_movemask_epi8(low) | (uint64_t)(uint32_t)_mm256_movemask_epi8(high) << 32;
+	return (uint32_t)_mm256_movemask_epi8(low) |
+		(uint64_t)(uint32_t)_mm256_movemask_epi8(high) << 32;
 }
 
 TARGET INLINE uint64_t

@@ -15,8 +15,8 @@ load(const char *p)
 {
 	const __m128i *from = (const __m128i *)(const void *)p;
 
-	return (struct piece){{_mm_loadu_si128(from), _mm_loadu_si128(from + 1), _mm_loadu_si128(from + 2),
-		_mm_loadu_si128(from + 3)}};
+	return (struct piece){{_mm_loadu_si128(from), _mm_loadu_si128(from + 1),
+		_mm_loadu_si128(from + 2), _mm_loadu_si128(from + 3)}};
 }
 
 TARGET INLINE uint64_t
@@ -31,8 +31,8 @@ equal(const struct piece *a, char c)
 {
 	__m128i all = _mm_set1_epi8(c);
 
-	return bits(_mm_cmpeq_epi8(a->v[0], all), _mm_cmpeq_epi8(a->v[1], all), _mm_cmpeq_epi8(a->v[2], all),
-		_mm_cmpeq_epi8(a->v[3], all));
+	return bits(_mm_cmpeq_epi8(a->v[0], all), _mm_cmpeq_epi8(a->v[1], all),
+		_mm_cmpeq_epi8(a->v[2], all), _mm_cmpeq_epi8(a->v[3], all));
 }
 
 /* With bit 5 set; [ is { then, and ] is } */
@@ -50,9 +50,11 @@ between(__m128i v)
 {
 	__m128i folded = _mm_or_si128(v, _mm_set1_epi8(0x20));
 
-	return _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8(' ')), _mm_cmpeq_epi8(v, _mm_set1_epi8(','))),
+	return _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8(' ')),
+				    _mm_cmpeq_epi8(v, _mm_set1_epi8(','))),
 		_mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8(':')),
-			_mm_or_si128(_mm_cmpeq_epi8(folded, _mm_set1_epi8('{')), _mm_cmpeq_epi8(folded, _mm_set1_epi8('}')))));
+			_mm_or_si128(_mm_cmpeq_epi8(folded, _mm_set1_epi8('{')),
+				_mm_cmpeq_epi8(folded, _mm_set1_epi8('}')))));
 }
 
 TARGET INLINE void
@@ -77,8 +79,8 @@ sort(const char *token, struct json_kinds *k)
 	k->open = equal(&folded, '{');
 	k->close = equal(&folded, '}');
 	/* Bit 5 goes to bit 7, of which movemask makes the word. */
-	k->brace = bits(_mm_slli_epi16(a.v[0], 2), _mm_slli_epi16(a.v[1], 2), _mm_slli_epi16(a.v[2], 2),
-		_mm_slli_epi16(a.v[3], 2));
+	k->brace = bits(_mm_slli_epi16(a.v[0], 2), _mm_slli_epi16(a.v[1], 2),
+		_mm_slli_epi16(a.v[2], 2), _mm_slli_epi16(a.v[3], 2));
 	k->comma = equal(&a, ',');
 	k->colon = equal(&a, ':');
 	k->quote = equal(&a, '"');

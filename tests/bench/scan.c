@@ -1,7 +1,7 @@
 /*
  * scan FILE...: how fast json_members goes through lines, with each set of instructions, beside
- * simdjson. Recordings (*.jsonl) give the lines, all other files text for long lines. All take turns on
- * the same bytes on one core; what is told are medians, the ratios' within each round.
+ * simdjson. Recordings (*.jsonl) give the lines, all other files text for long lines. All take
+ * turns on the same bytes on one core; what is told are medians, the ratios' within each round.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -17,7 +17,8 @@ enum { ROUNDS = 11, CONTENDERS = 6, PADDING = 64, LONG_LINE = 64 << 10 };
 static const size_t VOLUME = (size_t)256 << 20;
 
 enum { KEYS = 6 };
-static const struct json_keys keys = {KEYS, {"jsonrpc", "id", "method", "params", "result", "error"}};
+static const struct json_keys keys = {
+	KEYS, {"jsonrpc", "id", "method", "params", "result", "error"}};
 
 static void
 must(bool ok, const char *what)
@@ -62,7 +63,8 @@ add_lines(struct slice recording, struct buf *to)
 	for (; p < end; p = newline + 1) {
 		newline = memchr(p, '\n', (size_t)(end - p));
 		must(newline != NULL, "a recording is torn");
-		must(json_scan(slice_between(p, newline), JSON_DEPTH, line_key, 1, &line, &error) != JSON_NONE,
+		must(json_scan(slice_between(p, newline), JSON_DEPTH, line_key, 1, &line, &error) !=
+				JSON_NONE,
 			"a recording is not JSON");
 		if (!line.p)
 			continue;
@@ -119,7 +121,8 @@ scan_pass(struct slice lines)
 
 	for (; p < end; p = newline + 1, count++) {
 		newline = memchr(p, '\n', (size_t)(end - p));
-		if (json_members(slice_between(p, newline), JSON_DEPTH, &keys, values, &error) == JSON_NONE)
+		if (json_members(slice_between(p, newline), JSON_DEPTH, &keys, values, &error) ==
+			JSON_NONE)
 			return -1;
 	}
 	return count;
@@ -146,7 +149,8 @@ by_size(const void *a, const void *b)
 static void
 measure(const char *title, struct slice lines)
 {
-	static const char *const names[CONTENDERS] = {"avx512", "avx2", "sse2", "neon", "portable", NULL};
+	static const char *const names[CONTENDERS] = {
+		"avx512", "avx2", "sse2", "neon", "portable", NULL};
 	double times[CONTENDERS][ROUNDS], ratios[CONTENDERS][ROUNDS], start;
 	size_t longest = longest_line(lines);
 	long count = simdjson_pass(lines.p, lines.n, longest), got;
@@ -157,7 +161,8 @@ measure(const char *title, struct slice lines)
 			if (names[i] && json_use(names[i]) < 0)
 				continue;
 			start = now();
-			got = names[i] ? scan_pass(lines) : simdjson_pass(lines.p, lines.n, longest);
+			got = names[i] ? scan_pass(lines)
+				       : simdjson_pass(lines.p, lines.n, longest);
 			times[i][round] = now() - start;
 			must(got == count && count > 0, "they do not agree");
 		}
@@ -171,7 +176,8 @@ measure(const char *title, struct slice lines)
 	printf("%s: %ld lines, %zu bytes each on average\n", title, count, lines.n / (size_t)count);
 	for (int i = 0; i < CONTENDERS; i++)
 		if (!names[i] || json_use(names[i]) == 0)
-			printf("  %-10s %6.2f GB/s  %5.2f of simdjson\n", names[i] ? names[i] : "simdjson",
+			printf("  %-10s %6.2f GB/s  %5.2f of simdjson\n",
+				names[i] ? names[i] : "simdjson",
 				(double)lines.n / times[i][ROUNDS / 2] / 1e9,
 				ratios[i][ROUNDS / 2]);
 }
