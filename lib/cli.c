@@ -165,6 +165,15 @@ cli_warn(const char *name, const char *format, ...)
 	va_end(args);
 }
 
+int
+cli_not_started(const char *name, const char *command, bool tried, int error)
+{
+	bool found = !tried || error != ENOENT;
+
+	cli_warn(name, "%s: %s", command, found ? strerror(error) : "command not found");
+	return !tried ? EXIT_FAILED : found ? EXIT_CANNOT_EXECUTE : EXIT_NOT_FOUND;
+}
+
 void
 cli_die(int status, const char *name, const char *format, ...)
 {

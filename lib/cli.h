@@ -26,6 +26,9 @@ void cli_warn(const char *name, const char *format, ...) __attribute__((format(p
 
 void cli_vwarn(const char *name, const char *format, va_list) __attribute__((format(printf, 2, 0)));
 
+/* Says why a command was not started (tried: its execution was), and returns the exit status for it. */
+int cli_not_started(const char *name, const char *command, bool tried, int error);
+
 /* For cmd only: says it and exits with the status. */
 _Noreturn void cli_die(int status, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* For cmd only: prints text on stdout and exits with 0 (125 where it could not be written). */

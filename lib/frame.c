@@ -53,19 +53,26 @@ way_suits(const struct frame *f, enum frame_way way)
 
 /* 0, or an exit status. */
 static int
-way_taken(struct frame *f, enum frame_way way)
+refuse_unsuited(struct frame *f, enum frame_way way)
+{
+	if (way_suits(f, way))
+		return 0;
+	frame_say(f, "a one-way pipe cannot do what is asked: needs both directions (use -- COMMAND, "
+		"acp-conduct -f, or a proxy chain)");
+	return EXIT_USAGE;
+}
+
+/* 0, or an exit status. */
+static int
+start_filter(struct frame *f)
 {
 	const struct filter *filter = f->filter;
 
-	f->way = way;
-	if (!way_suits(f, way)) {
-		frame_say(f, "a one-way pipe can not do what is asked: needs both directions (use -- COMMAND, "
-			"acp-conduct -f, or a proxy chain)");
-		return EXIT_USAGE;
-	}
 	if (filter->start && filter->start(filter->state, f) < 0)
 		return EXIT_FAILED;
 	f->started_filter = true;
+	if (f->caught_early && filter->caught)
+		filter->caught(filter->state, f, f->caught_early);
 	return 0;
 }
 
@@ -96,10 +103,13 @@ replay_early(struct frame *f)
 int
 frame_decide(struct frame *f, enum frame_way way)
 {
-	int status = way_taken(f, way);
+	int status = refuse_unsuited(f, way);
 
+	f->way = way;
 	if (way == FRAME_PROXY)
 		f->sources[0].from = ACP_UNKNOWN;
+	if (status == 0)
+		status = start_filter(f);
 	if (status) {
 		frame_fail(f, status);
 		f->failed = true;
@@ -147,6 +157,8 @@ caught(void *arg, int signal)
 	if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP) {
 		if (filter->caught && f->started_filter)
 			filter->caught(filter->state, f, signal);
+		else if (f->way == FRAME_AUTO)
+			f->caught_early = signal;
 		return;
 	}
 	if (f->signals++ == 0) {
@@ -175,25 +187,6 @@ make_loop(struct frame *f)
 }
 
 /* --- the beginning and the end --- */
-
-/* Moves a descriptor out of the way and leaves /dev/null on 0, 1 or 2, so that no other file lands there. */
-static int
-claim(int fd)
-{
-	int own = fcntl(fd, F_DUPFD_CLOEXEC, 10), null;
-
-	if (own < 0)
-		return -1;
-	close(fd);
-	if (fd > STDERR_FILENO)
-		return own;
-	null = open("/dev/null", O_RDWR);
-	if (null >= 0 && null != fd) {
-		dup2(null, fd);
-		close(null);
-	}
-	return own;
-}
 
 static bool
 is_open(int fd)
@@ -240,23 +233,24 @@ open_way(struct frame *f, enum frame_way way)
 		return EXIT_USAGE;
 	}
 	if (way == FRAME_ATTACH || (way != FRAME_WRAP && f->options->command)) {
-		frame_say(f, "--way %s can not be had here", way_names[way]);
+		frame_say(f, "--way %s cannot be had here", way_names[way]);
 		return EXIT_USAGE;
 	}
-	if (way != FRAME_AUTO)
-		status = way_taken(f, way);
-	if (status)
-		return status;
-	in = claim(STDIN_FILENO);
-	out = claim(STDOUT_FILENO);
+	if (refuse_unsuited(f, way))
+		return EXIT_USAGE;
+	f->way = way;
+	in = proc_claim(STDIN_FILENO);
+	out = proc_claim(STDOUT_FILENO);
 	if (in < 0 || out < 0 || source_open(f, LANE_DOWN, two ? ACP_CLIENT : ACP_UNKNOWN, in) < 0 ||
 		sink_open(f, two ? LANE_UP : LANE_DOWN, out) < 0)
 		goto fail;
-	if (way == FRAME_LINK && (source_open(f, LANE_UP, ACP_AGENT, claim(FAR_IN)) < 0 ||
-		sink_open(f, LANE_DOWN, claim(FAR_OUT)) < 0))
+	if (way == FRAME_LINK && (source_open(f, LANE_UP, ACP_AGENT, proc_claim(FAR_IN)) < 0 ||
+		sink_open(f, LANE_DOWN, proc_claim(FAR_OUT)) < 0))
 		goto fail;
 	mark_shared_sockets(f);
-	return way == FRAME_WRAP ? wrap_start(f) : 0;
+	if (way == FRAME_WRAP)
+		status = wrap_start(f);
+	return status || way == FRAME_AUTO ? status : start_filter(f);
 fail:
 	frame_say(f, "standard input or output: %s", strerror(errno));
 	return EXIT_FAILED;

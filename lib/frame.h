@@ -59,7 +59,7 @@ struct filter {
 	void *state;
 	/* Once, when the way is known and before the first message. -1: the tool can not go on (it has said why). */
 	int (*start)(void *state, struct frame *);
-	/* Each message; of a batch each entry in turn. */
+	/* Each message; of a batch each entry in turn (a filter without FRAME_EDIT also sees those that are MSG_NOISE). */
 	enum verdict (*message)(void *state, struct frame *, enum lane, const struct seen *);
 	/* The answer to a request of the filter's own (frame_request), seen by nobody else. */
 	void (*answer)(void *state, struct frame *, void *tag, const struct seen *);

@@ -23,6 +23,8 @@ struct batch {
 	size_t n, cap;
 	size_t waiting;     /* entries that are held */
 	size_t open;        /* requests of it that have no answer yet */
+	size_t noise;       /* entries that are no messages */
+	struct slice first_noise;
 	bool sent;
 	struct buf answers; /* made here, with commas between */
 	struct buf joining; /* answers that go with this array when its held entries let it */
@@ -254,10 +256,10 @@ show_entry(struct frame *f, struct batch *b, struct shown *s, struct buf *joined
 	enum verdict verdict = VERDICT_PASS;
 	int r;
 
-	if (s->seen.msg.kind == MSG_NOISE || s->seen.msg.kind == MSG_BATCH) {
+	if (s->seen.msg.kind == MSG_NOISE) {
 		e->fate = frame_edits(f) ? GONE : AS_IT_CAME;
-		if (frame_edits(f))
-			frame_say(f, "%s: an entry of a batch is not a message: dropped", acp_side_name(s->seen.from));
+		if (b->noise++ == 0)
+			b->first_noise = s->seen.msg.text;
 		return 0;
 	}
 	if (s->seen.msg.kind == MSG_REQUEST)
@@ -277,6 +279,18 @@ show_entry(struct frame *f, struct batch *b, struct shown *s, struct buf *joined
 	return r;
 }
 
+/* One line for all of them: there may be millions. */
+static void
+say_noise(struct frame *f, const struct batch *b, enum acp_side from)
+{
+	const struct source *src = &f->sources[f->way == FRAME_PROXY ? 0 : b->lane];
+	int shown = b->first_noise.n < 512 ? (int)b->first_noise.n : 512;
+
+	if (b->noise && frame_edits(f))
+		frame_say(f, "%s: line %llu: entries of a batch that are no messages, dropped: %zu, the first: %.*s",
+			acp_side_name(from), (unsigned long long)src->in.lines, b->noise, shown, b->first_noise.p);
+}
+
 static bool
 untouched(const struct frame *f, const struct batch *b)
 {
@@ -294,24 +308,56 @@ show_entries(struct frame *f, struct batch *b, enum acp_side from, struct slice 
 	struct json_iter it = {.in = buf_slice(&b->text)};
 	struct msg entry;
 	struct shown s;
-	size_t i;
+	size_t i, last = 0;
 	int r = 0;
 
-	while (r == 0 && msg_next(&it, &entry))
+	while (r == 0 && msg_next(&it, &entry)) {
+		if (entry.kind != MSG_NOISE)
+			last = b->n;
 		r = add_entry(b, entry.text);
+	}
 	it.at = NULL;
 	for (i = 0; r == 0 && msg_next(&it, &entry); i++) {
 		s = (struct shown){.lane = b->lane, .batch = b, .entry = i};
 		s.seen = (struct seen){.from = from, .t = frame_now(f), .line = line, .msg = entry, .batch = true};
-		s.seen.last = i + 1 == b->n;
+		s.seen.last = i == last;
 		r = show_entry(f, b, &s, joined);
+		shown_done(f, &s);
+	}
+	say_noise(f, b, from);
+	return r;
+}
+
+/* To a filter that changes nothing: nothing has to be kept, and what is no message is shown as well. */
+static int
+watch_entries(struct frame *f, enum lane lane, enum acp_side from, struct slice line, struct slice array)
+{
+	struct json_iter it = {.in = array};
+	enum verdict verdict;
+	struct msg entry, next;
+	struct shown s;
+	bool more = msg_next(&it, &entry);
+	int r = 0;
+
+	for (; r == 0 && more; entry = next) {
+		more = msg_next(&it, &next);
+		s = (struct shown){.lane = lane};
+		s.seen = (struct seen){.from = from, .t = frame_now(f), .line = line, .msg = entry, .batch = true};
+		s.seen.last = !more;
+		r = lane_show(f, &s, &verdict);
 		shown_done(f, &s);
 	}
 	return r;
 }
 
-int
-batch_line(struct frame *f, enum lane lane, enum acp_side from, struct block *block, struct slice text,
+static bool
+only_watched(const struct frame *f)
+{
+	return !(f->filter->needs & (FRAME_EDIT | FRAME_ANSWER)) && f->way != FRAME_PROXY;
+}
+
+static int
+take_array(struct frame *f, enum lane lane, enum acp_side from, struct block *block, struct slice text,
 	const struct msg *m, bool torn)
 {
 	struct batch *b = batch_new(f, lane, m->text);
@@ -338,6 +384,17 @@ batch_line(struct frame *f, enum lane lane, enum acp_side from, struct block *bl
 	}
 	buf_free(&joined);
 	return r;
+}
+
+int
+batch_line(struct frame *f, enum lane lane, enum acp_side from, struct block *block, struct slice text,
+	const struct msg *m, bool torn)
+{
+	if (!only_watched(f))
+		return take_array(f, lane, from, block, text, m, torn);
+	if (watch_entries(f, lane, from, text, m->text) < 0)
+		return -1;
+	return lane_put(f, lane, block, text, m, NULL, torn);
 }
 
 int

@@ -58,7 +58,7 @@ source_end(struct frame *f, struct source *s, bool torn)
 	s->open = false;
 	loop_remove_fd(f->loop, &s->watch);
 	if (s->in.error) {
-		frame_say(f, "%s: %s", acp_side_name(s->from), strerror(s->in.error));
+		frame_say(f, "%s: %s", source_name(f, s), strerror(s->in.error));
 		frame_fail(f, EXIT_FAILED);
 	}
 	input_close(&s->in);
@@ -155,37 +155,62 @@ read_once(struct frame *f, struct source *s)
 }
 
 static void
+note_hangup(struct frame *f, struct source *s)
+{
+	s->hung_up = true;
+	if (s->lane == LANE_DOWN)
+		wrap_client_left(f);
+}
+
+static void
 source_ready(void *arg, short revents)
 {
 	struct source *s = arg;
 
-	(void)revents;
-	read_once(s->frame, s);
+	if (s->paused && !(revents & POLLIN))
+		note_hangup(s->frame, s);
+	else
+		read_once(s->frame, s);
 	frame_settle(s->frame);
 }
 
-/* What was sent before we stop reading still goes its way: at most what a pipe can hold, for the sender may not stop. */
+/*
+ * What was sent before still goes its way, when there is room: at most what a pipe can hold, for
+ * the sender may not stop.
+ */
 void
 source_finish(struct frame *f, struct source *s)
 {
-	size_t reads;
+	struct output *out = &lane_sink(f, s->lane)->out;
 
-	for (reads = 0; reads < LEFT_BEHIND / INPUT_BLOCK; reads++) {
-		if (!s->open || lane_sink(f, s->lane)->out.full || !read_once(f, s))
-			break;
-		output_flush(&lane_sink(f, s->lane)->out);
-	}
-	if (s->open && !f->failed)
+	while (s->open && !out->full && f->behind++ < LEFT_BEHIND / INPUT_BLOCK && read_once(f, s))
+		output_flush(out);
+	if (s->open && !out->full && !f->failed)
 		source_end(f, s, false);
 }
 
 void
 frame_client_left(struct frame *f)
 {
+	struct source *s = &f->sources[LANE_DOWN];
+
 	if (f->left)
 		return;
 	f->left = true;
-	source_finish(f, &f->sources[LANE_DOWN]);
+	source_finish(f, s);
+	if (s->open)
+		note_hangup(f, s);
+}
+
+/* The other end of a sink, in words. */
+static const char *
+sink_name(struct frame *f, const struct sink *k)
+{
+	if (f->way == FRAME_PIPE)
+		return "standard output";
+	if (f->way == FRAME_PROXY)
+		return "the conductor";
+	return k == lane_sink(f, LANE_UP) ? "the client" : "the agent";
 }
 
 static void
@@ -195,7 +220,7 @@ sink_failed(struct frame *f, struct sink *k)
 	int error = k->out.error;
 
 	if (error != EPIPE && error != ECONNRESET) {
-		frame_say(f, "writing to the %s: %s", to_client ? "client" : "agent", strerror(error));
+		frame_say(f, "writing to %s: %s", sink_name(f, k), strerror(error));
 		frame_fail(f, EXIT_FAILED);
 	}
 	if (to_client)
@@ -253,7 +278,8 @@ pace_sources(struct frame *f)
 		other = lane_sink(f, s->lane == LANE_DOWN ? LANE_UP : LANE_DOWN);
 		if (s->coupled && !other->out.full)
 			s->coupled = false;
-		s->watch.events = own->out.full || s->coupled ? LOOP_PAUSED : POLLIN;
+		s->paused = own->out.full || s->coupled;
+		s->watch.events = !s->paused ? POLLIN : s->hung_up ? LOOP_PAUSED : io_hangup_events(&s->in.io);
 	}
 }
 
@@ -303,6 +329,8 @@ frame_settle(struct frame *f)
 	if (f->failed)
 		return;
 	flush_sinks(f);
+	if (f->left)
+		source_finish(f, &f->sources[LANE_DOWN]);
 	if ((f->way == FRAME_WRAP || f->way == FRAME_LINK) && !f->sources[LANE_DOWN].open && !held_in(f, LANE_DOWN))
 		f->sinks[LANE_DOWN].last = true;
 	if (f->started_filter && all_in(f))

@@ -119,7 +119,8 @@ pair(struct frame *f, struct shown *s)
 			return -1;
 		p->batch = s->batch;
 	}
-	if (m->kind != MSG_RESPONSE || (m->error.p && msg_null_id(m)))
+	/* In proxy the hop's own id has told, even where the asker's was null. */
+	if (m->kind != MSG_RESPONSE || (!s->request && m->error.p && msg_null_id(m)))
 		return 0;
 	if (!s->request)
 		s->request = requests_find(f->requests, acp_other_side(s->seen.from), m->id);
@@ -300,6 +301,15 @@ lane_put_text(struct frame *f, enum lane lane, struct slice text, struct request
 
 /* --- noise and long lines --- */
 
+/* The other end of a source, in words. */
+const char *
+source_name(const struct frame *f, const struct source *src)
+{
+	if (f->way == FRAME_PROXY)
+		return "conductor";
+	return src->from == ACP_UNKNOWN ? "standard input" : acp_side_name(src->from);
+}
+
 static void
 tell_line(struct frame *f, struct source *src, enum frame_event_kind kind, const struct line *line, bool torn,
 	struct json_error why)
@@ -325,7 +335,7 @@ lane_noise(struct frame *f, struct source *src, const struct line *line, bool to
 	if (!frame_edits(f))
 		return put_line(f, lane, line->block, line->text, torn);
 	if (!is_blank(line->text))
-		frame_say(f, "%s: line %llu: not a message at byte %zu: %s: %.*s", acp_side_name(src->from),
+		frame_say(f, "%s: line %llu: not a message at byte %zu: %s: %.*s", source_name(f, src),
 			(unsigned long long)line->number, why.at, why.what,
 			(int)(line->text.n < 1024 ? line->text.n : 1024), line->text.p);
 	return 0;
@@ -337,7 +347,7 @@ refuse_long(struct frame *f, struct source *src, const struct line *line)
 	struct buf answer = {0};
 	int r;
 
-	frame_say(f, "%s: line %llu: longer than %zu bytes: dropped", acp_side_name(src->from),
+	frame_say(f, "%s: line %llu: longer than %zu bytes: dropped", source_name(f, src),
 		(unsigned long long)line->number, f->options->limit);
 	if (f->way == FRAME_PIPE)
 		return 0;
@@ -359,7 +369,7 @@ long_line(struct frame *f, struct source *src, const struct line *line)
 	if ((f->filter->needs & (FRAME_EDIT | FRAME_ANSWER)) || f->way == FRAME_PROXY)
 		return line->first ? refuse_long(f, src, line) : 0;
 	if (line->first) {
-		frame_say(f, "%s: line %llu: longer than %zu bytes: passed unread", acp_side_name(src->from),
+		frame_say(f, "%s: line %llu: longer than %zu bytes: passed unread", source_name(f, src),
 			(unsigned long long)line->number, f->options->limit);
 		if (output_mend(&lane_sink(f, src->lane)->out) < 0)
 			return -1;

@@ -23,6 +23,8 @@ struct source {
 	enum acp_side from;
 	bool open;
 	bool coupled; /* its messages have filled the other lane's queue: not read until that drains */
+	bool paused;  /* not read now */
+	bool hung_up; /* seen while paused: what waits there is the last */
 };
 
 /* Where lines go to. */
@@ -116,7 +118,9 @@ struct frame {
 	struct early *early;
 	size_t nearly;
 	bool started_filter, left, failed;
+	size_t behind;         /* reads of what the client left behind */
 	int signals;           /* how many asked us to end */
+	int caught_early;      /* one for the filter that came before the filter was started */
 	int status;
 };
 
@@ -145,6 +149,7 @@ int lane_put(struct frame *, enum lane, struct block *, struct slice text, const
 /* The same for text that has to be looked at first. */
 int lane_put_text(struct frame *, enum lane, struct slice text, struct request *);
 struct sink *lane_sink(struct frame *, enum lane);
+const char *source_name(const struct frame *, const struct source *);
 enum acp_side lane_from(enum lane);
 enum lane lane_of(enum acp_side from);
 struct pending *pending_of(struct request *);
@@ -186,7 +191,7 @@ bool wrap_over(const struct frame *);
 /* frame_flow.c */
 int source_open(struct frame *, enum lane, enum acp_side from, int fd);
 void source_end(struct frame *, struct source *, bool torn);
-/* Takes what waits to be read, and ends it. */
+/* Takes what waits to be read, as far as it finds room, and then ends it. */
 void source_finish(struct frame *, struct source *);
 int sink_open(struct frame *, enum lane, int fd);
 /* As if the client had closed its end. */

@@ -23,11 +23,8 @@ relay_stderr(struct frame *f, enum input_got got, const struct line *line)
 		whole = true;
 	}
 	frame_tell(f, &e);
-	if (a->err.full) {
+	if (a->err.full || output_hold(&a->err, line->block, slice(e.text.p, e.text.n + whole)) < 0)
 		a->unsaid++;
-		return;
-	}
-	output_hold(&a->err, line->block, slice(e.text.p, e.text.n + whole));
 }
 
 static void
@@ -53,6 +50,22 @@ stderr_ready(void *arg, short revents)
 }
 
 static void
+say_unsaid(struct frame *f)
+{
+	struct agent *a = &f->agent;
+	struct buf line = {0};
+
+	if (a->unsaid == 0)
+		return;
+	/* In their place among the others, however slowly they are read. */
+	if (buf_printf(&line, "%s: %llu lines of the agent's standard error were left out\n", f->filter->name,
+		(unsigned long long)a->unsaid) == 0 && output_mend(&a->err) == 0)
+		output_copy(&a->err, buf_slice(&line));
+	buf_free(&line);
+	a->unsaid = 0;
+}
+
+static void
 err_ready(void *arg, short revents)
 {
 	struct frame *f = arg;
@@ -61,10 +74,8 @@ err_ready(void *arg, short revents)
 	if (revents & (POLLERR | POLLHUP | POLLNVAL))
 		output_fail(&a->err, EPIPE);
 	frame_settle(f);
-	if (a->unsaid > 0 && !a->err.full) {
-		frame_say(f, "%llu lines of the agent's standard error were left out", (unsigned long long)a->unsaid);
-		a->unsaid = 0;
-	}
+	if (!a->err.full)
+		say_unsaid(f);
 }
 
 static void
@@ -103,14 +114,16 @@ out_of_patience(void *arg)
 	struct frame *f = arg;
 	struct agent *a = &f->agent;
 
-	if (a->ended && f->sources[LANE_UP].open && f->sources[LANE_UP].watch.events == LOOP_PAUSED) {
+	if (a->ended && f->sources[LANE_UP].open && f->sources[LANE_UP].paused) {
 		/* Not the agent's side is late, but the client that has not read yet. */
 		have_patience(f, f->options->grace);
 		return;
 	}
 	if (a->ended) {
 		a->overdue = true;
+		f->behind = 0;
 		source_finish(f, &f->sources[LANE_UP]);
+		source_end(f, &f->sources[LANE_UP], false);
 		if (!a->log.ended) {
 			loop_remove_fd(f->loop, &a->log_watch);
 			input_close(&a->log);
@@ -196,12 +209,8 @@ wrap_start(struct frame *f)
 	error = errno;
 	for (i = 0; i < 3; i++)
 		close(theirs[i]);
-	if (a->child.pid < 0) {
-		frame_say(f, "%s: %s", spec.argv[0], strerror(error));
-		if (stage != PROC_EXEC)
-			return EXIT_FAILED;
-		return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE;
-	}
+	if (a->child.pid < 0)
+		return cli_not_started(f->filter->name, spec.argv[0], stage == PROC_EXEC, error);
 	a->running = true;
 	a->patience = (struct loop_timer){.expired = out_of_patience, .arg = f};
 	if (sink_open(f, LANE_DOWN, ours[0]) < 0 || source_open(f, LANE_UP, ACP_AGENT, ours[1]) < 0 ||
@@ -236,5 +245,6 @@ wrap_end(struct frame *f)
 	loop_remove_timer(f->loop, &a->patience);
 	loop_bury(f->loop, &a->child);
 	input_close(&a->log);
+	say_unsaid(f);
 	finish_stderr(&a->err);
 }

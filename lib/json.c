@@ -78,16 +78,17 @@ json_use(const char *instructions)
 static void
 clear(const struct json_want *want)
 {
-	for (size_t i = 0; i < want->n; i++)
+	for (size_t i = 0; i < want->keys->n; i++)
 		want->values[i] = (struct slice){0};
 }
 
 enum json_type
-json_scan(struct slice text, unsigned depth, const char *const *keys, size_t nkeys,
-	struct slice *values, struct json_error *error)
+json_members(struct slice text, unsigned depth, const struct json_keys *keys, struct slice *values,
+	struct json_error *error)
 {
-	const struct json_want want = {keys, nkeys, values};
+	const struct json_want want = {keys, values};
 	const struct json_set *set = serving();
+	enum json_type type;
 
 	if (text.n == 0)
 		text.p = "";
@@ -95,9 +96,22 @@ json_scan(struct slice text, unsigned depth, const char *const *keys, size_t nke
 		depth = JSON_DEPTH_MOST;
 	clear(&want);
 	if (set->scan) {
-		if (set->scan(text, depth, &want))
-			return *json_skip_space(text.p, text.p + text.n) == '{' ? JSON_OBJECT : JSON_ARRAY;
+		type = set->scan(text, depth, &want);
+		if (type != JSON_NONE)
+			return type;
 		clear(&want);
 	}
 	return json_plain(text, depth, &want, error);
+}
+
+enum json_type
+json_scan(struct slice text, unsigned depth, const char *const *keys, size_t nkeys,
+	struct slice *values, struct json_error *error)
+{
+	struct json_keys copies = {.n = nkeys};
+
+	for (size_t i = 0; i < nkeys; i++)
+		for (size_t at = 0; keys[i][at] != '\0'; at++)
+			copies.name[i][at] = keys[i][at];
+	return json_members(text, depth, &copies, values, error);
 }

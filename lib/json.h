@@ -11,25 +11,36 @@
 
 enum { JSON_DEPTH = 1024 }; /* how deep a message may nest */
 
+/* clang-format off */
 enum json_type { JSON_NONE, JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+/* clang-format on */
 
 struct json_error {
 	size_t at;        /* 1-based byte */
 	const char *what; /* "expected a value" */
 };
 
+/* Names of members to be found: plain ASCII without quotes or backslashes, up to 15 bytes long. */
+struct json_keys {
+	size_t n;
+	char name[16][16];
+};
+
 /*
  * Checks that text is one JSON value by RFC 8259, in UTF-8 (RFC 3629) throughout, nested at most
- * depth deep, and, where it is an object, puts the values of its members named by keys (nkeys of
- * them, at most 16, plain ASCII, at most 15 bytes long) into values; what is absent gets a slice
- * with p NULL. White space around the value is allowed. Keys compare unescaped. A member of keys
- * that occurs twice is an error.
+ * depth deep (but never more than 4096), and, where it is an object, puts the values of its members
+ * named by keys into values (keys->n of them); what is absent gets a slice with p NULL. White space
+ * around the value is allowed. Keys compare unescaped. A member of keys that occurs twice is an
+ * error.
  * Returns the type of the value, JSON_NONE on error with *error filled in.
  */
+enum json_type json_members(struct slice text, unsigned depth, const struct json_keys *keys,
+	struct slice *values, struct json_error *error);
+/* The same with the keys as strings (nkeys of them), which have to be copied each time. */
 enum json_type json_scan(struct slice text, unsigned depth, const char *const *keys, size_t nkeys,
 	struct slice *values, struct json_error *error);
 
-/* The name of the set of instructions that json_scan uses here: "avx512", "avx2", "sse2", "neon", "portable". */
+/* The set of instructions that serves here: "avx512", "avx2", "sse2", "neon" or "portable". */
 const char *json_instructions(void);
 /* Tests and benchmarks: use the named set from now on. Returns -1 where the machine lacks it. */
 int json_use(const char *instructions);
@@ -50,7 +61,7 @@ struct json_iter {
 };
 bool json_next(struct json_iter *, struct slice *key, struct slice *value);
 
-/* The value of an object's first member of that name (keys compare unescaped); p is NULL where there is none. */
+/* The value of an object's first member of that name (unescaped); p is NULL where there is none. */
 struct slice json_get(struct slice object, const char *key);
 /* The same along a path of names with dots between: "update.sessionUpdate". */
 struct slice json_path(struct slice object, const char *path);
@@ -58,13 +69,16 @@ struct slice json_path(struct slice object, const char *path);
 /* Compares a JSON string, unescaped, with plain UTF-8 text, or with another JSON string. */
 bool json_string_is(struct slice string, const char *text);
 bool json_string_eq(struct slice a, struct slice b);
-/* Appends the unescaped text of a string; a lone surrogate becomes U+FFFD. 0, or -1 out of memory. */
+/* Appends the text of a string; a lone surrogate becomes U+FFFD. 0, or -1 out of memory. */
 int json_unescape(struct slice string, struct buf *to);
-/* Appends text as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. 0, or -1 out of memory. */
+/*
+ * Appends text as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD each.
+ * 0, or -1 out of memory.
+ */
 int json_quote(struct slice text, struct buf *to);
 /* Is this text UTF-8 (RFC 3629)? */
 bool json_utf8(struct slice text);
-/* A number that is an integer from 0 to 2^64-1, however it is spelled (5.3e4): true, and its value. */
+/* An integer from 0 to 2^64-1, however it is spelled (5.3e4): true, and its value. */
 bool json_u64(struct slice number, uint64_t *value);
 /*
  * Appends one spelling for all spellings of the same number ("1", "1.0", "10e-1"), exactly: an

@@ -20,7 +20,8 @@ load(const char *p)
 TARGET INLINE uint64_t
 bits(__m256i low, __m256i high)
 {
-	return (uint32_t)_mm256_movemask_epi8(low) | (uint64_t)(uint32_t)_mm256_movemask_epi8(high) << 32;
+	return (uint32_t)_mm256_movemask_epi8(low) |
+		(uint64_t)(uint32_t)_mm256_movemask_epi8(high) << 32;
 }
 
 TARGET INLINE uint64_t
@@ -79,8 +80,8 @@ prefix_xor(uint64_t word)
 	return (uint64_t)_mm_cvtsi128_si64(r);
 }
 
-#define PACK_ONE_BY_ONE
-#include "lib/json_wide.h"
+#define ONE_BY_ONE
+#include "lib/json_wide.inc"
 
 static bool
 here(void)

@@ -2,10 +2,13 @@
 
 #include "lib/json.h"
 
-/* A number as digits * 10^exponent; the digits lie between from and to, where a point may be among them. */
+/*
+ * A number as digits * 10^exponent. The digits are those from the first that is not zero (at from)
+ * to the last (before to), where a point may be among them; zero has none.
+ */
 struct number {
 	bool negative;
-	const char *from, *to; /* first and behind the last digit that is not zero; equal for zero */
+	const char *from, *to;
 	size_t digits;
 	int64_t exponent;
 };
@@ -48,7 +51,7 @@ read_number(struct slice text)
 		n.negative = true;
 		p++;
 	}
-	/* seen counts digits from the first that is not zero, last those up to the last that is not. */
+	/* seen counts digits from the first that is not zero, last up to the last that is not. */
 	for (; p < end && (is_digit(*p) || *p == '.'); p++) {
 		if (*p == '.') {
 			point = true;
@@ -70,6 +73,13 @@ read_number(struct slice text)
 	return n;
 }
 
+static bool
+add_digit(uint64_t *v, char digit)
+{
+	return !__builtin_mul_overflow(*v, 10, v) &&
+		!__builtin_add_overflow(*v, (uint64_t)(digit - '0'), v);
+}
+
 bool
 json_u64(struct slice number, uint64_t *value)
 {
@@ -82,8 +92,7 @@ json_u64(struct slice number, uint64_t *value)
 	if (n.digits > 0 && (n.negative || n.exponent < 0 || n.digits > 20 || n.exponent > 20))
 		return false;
 	for (const char *p = n.from; p < n.to; p++)
-		if (*p != '.' && (__builtin_mul_overflow(v, 10, &v) ||
-			__builtin_add_overflow(v, (uint64_t)(*p - '0'), &v)))
+		if (*p != '.' && !add_digit(&v, *p))
 			return false;
 	for (int64_t i = 0; n.digits > 0 && i < n.exponent; i++)
 		if (__builtin_mul_overflow(v, 10, &v))

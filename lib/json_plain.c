@@ -8,7 +8,7 @@ struct plain {
 	const char *value; /* where that value begins */
 	unsigned depth, most;
 	struct json_error *error;
-	unsigned char object[JSON_DEPTH_MOST / 8 + 1]; /* a bit for each open container: is it an object? */
+	unsigned char object[JSON_DEPTH_MOST / 8 + 1]; /* a bit for each that is open: an object? */
 };
 
 static bool
@@ -110,6 +110,12 @@ zeros(uint64_t v)
 	return (v - 0x0101010101010101) & ~v & 0x8080808080808080;
 }
 
+static inline bool
+is_ordinary(char c)
+{
+	return c != '"' && c != '\\' && (unsigned char)c >= 0x20 && (unsigned char)c < 0x80;
+}
+
 /* Steps over bytes that mean nothing in a string, eight at a time where it can. */
 static const char *
 skip_ordinary(const char *p, const char *end)
@@ -119,11 +125,13 @@ skip_ordinary(const char *p, const char *end)
 
 	for (; end - p >= 8; p += 8) {
 		memcpy(&v, p, 8);
-		/* Not ASCII, a quote, a backslash, or (with the top three bits clear) a control character. */
-		if ((v & each * 0x80) | zeros(v ^ each * '"') | zeros(v ^ each * '\\') | zeros(v & each * 0xe0))
+		/* Not ASCII, or with the top three bits clear a control character. */
+		if ((v & each * 0x80) | zeros(v & each * 0xe0))
+			break;
+		if (zeros(v ^ each * '"') | zeros(v ^ each * '\\'))
 			break;
 	}
-	while (p < end && *p != '"' && *p != '\\' && (unsigned char)*p >= 0x20 && (unsigned char)*p < 0x80)
+	while (p < end && is_ordinary(*p))
 		p++;
 	return p;
 }
@@ -240,10 +248,9 @@ scalar(struct plain *s)
 		return literal(s, "false");
 	case 'n':
 		return literal(s, "null");
-	case '-': case '0': case '1': case '2': case '3': case '4':
-	case '5': case '6': case '7': case '8': case '9':
-		return number(s);
 	default:
+		if (*s->p == '-' || (*s->p >= '0' && *s->p <= '9'))
+			return number(s);
 		return wrong(s, s->p, "expected a value");
 	}
 }
@@ -282,10 +289,12 @@ after(struct plain *s)
 		}
 		if (take(s, ','))
 			return in_object(s) ? name(s) : true;
-		if (!take(s, in_object(s) ? '}' : ']'))
-			return wrong(s, s->p, in_object(s) ? "expected ',' or '}'" : "expected ',' or ']'");
+		if (in_object(s) ? !take(s, '}') : !take(s, ']'))
+			break;
 	}
-	return true;
+	if (s->depth == 0)
+		return true;
+	return wrong(s, s->p, in_object(s) ? "expected ',' or '}'" : "expected ',' or ']'");
 }
 
 /* One value, or the beginning of a container that is not empty. */
@@ -306,7 +315,8 @@ value(struct plain *s)
 }
 
 enum json_type
-json_plain(struct slice text, unsigned depth, const struct json_want *want, struct json_error *error)
+json_plain(
+	struct slice text, unsigned depth, const struct json_want *want, struct json_error *error)
 {
 	struct plain s;
 	const char *first;

@@ -20,10 +20,9 @@ json_type(struct slice value)
 		return JSON_ARRAY;
 	case '{':
 		return JSON_OBJECT;
-	case '-': case '0': case '1': case '2': case '3': case '4':
-	case '5': case '6': case '7': case '8': case '9':
-		return JSON_NUMBER;
 	default:
+		if (*value.p == '-' || (*value.p >= '0' && *value.p <= '9'))
+			return JSON_NUMBER;
 		return JSON_NONE;
 	}
 }

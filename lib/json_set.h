@@ -1,9 +1,10 @@
 /*
  * json_set: what the parts of the JSON scanner share; for lib/json*.c and their tests only.
  *
- * There is one scanner that says what is wrong and where, byte by byte: json_plain. The sets of wide
- * instructions only say yes, fast; where one says no (and it may say no to anything), json_plain
- * is asked. So the errors are the same everywhere, and a wide scan carries no error handling.
+ * There is one scanner that says what is wrong and where, byte by byte: json_plain. The sets of
+ * wide instructions only say yes, fast; where one says no (and it may say no to anything),
+ * json_plain is asked. So the errors are the same everywhere, and a wide scan carries no error
+ * handling.
  */
 #ifndef JSON_SET_H
 #define JSON_SET_H
@@ -12,13 +13,11 @@
 
 enum {
 	JSON_DEPTH_MOST = 4096, /* the deepest nesting a caller may ask for */
-	JSON_KEY_MOST = 15,     /* the longest key */
 };
 
 /* The members that a caller wants, and where their values go. */
 struct json_want {
-	const char *const *keys;
-	size_t n;
+	const struct json_keys *keys;
 	struct slice *values;
 };
 
@@ -28,7 +27,7 @@ struct json_want {
 /* What the 64 bytes of a block are, a bit for each. */
 struct json_marks {
 	uint64_t quote, backslash, blank;
-	uint64_t between; /* what may stand between strings, numbers and names: blanks and "{}[],:" */
+	uint64_t between; /* blanks and "{}[],:", all that may stand outside of other tokens */
 	uint64_t strange; /* below 0x20, or not ASCII; these may be among the between by mistake */
 };
 
@@ -43,10 +42,10 @@ struct json_set {
 	const char *name;
 	bool (*here)(void); /* does this machine have it? */
 	/*
-	 * True: text is JSON, an object or array, and the wanted values are filled in. False:
-	 * not said; the values are undefined then. NULL in the portable set.
+	 * The type of the text, which is right JSON, and the wanted values, which are empty before.
+	 * Or JSON_NONE: not said; the values are undefined then. NULL in the portable set.
 	 */
-	bool (*scan)(struct slice text, unsigned depth, const struct json_want *);
+	enum json_type (*scan)(struct slice text, unsigned depth, const struct json_want *);
 };
 
 /* The set of that name, where this machine has it; else NULL. */
@@ -55,19 +54,19 @@ const struct json_set *json_set(const char *name);
 extern const struct json_set json_set_avx512, json_set_avx2, json_set_sse2, json_set_neon;
 
 /* json_scan, byte by byte; the values are empty before. */
-enum json_type json_plain(struct slice text, unsigned depth, const struct json_want *,
-	struct json_error *error);
+enum json_type json_plain(
+	struct slice text, unsigned depth, const struct json_want *, struct json_error *error);
 
 /* json_string_is, for text that need not end in a NUL. */
 bool json_string_is_slice(struct slice string, struct slice text);
 /* Which key is this (a string with its quotes, checked)? -1: none of them. */
 int json_want_key(const struct json_want *, struct slice string);
 
-/* The end of the number that begins at p; NULL where there is none, with *stop the byte that is wrong. */
+/* The end of the number at p; NULL where there is none, with *stop the byte that is wrong. */
 const char *json_number_end(const char *p, const char *end, const char **stop);
 /* How many bytes the UTF-8 sequence at p < end has; 0 where it is none. */
 unsigned json_utf8_length(const char *p, const char *end);
-/* The end of the escape at p, a backslash; NULL where it is none, with *stop the byte that is wrong. */
+/* The end of the escape at p, a backslash; NULL and *stop as above. */
 const char *json_escape_end(const char *p, const char *end, const char **stop);
 
 static inline bool

@@ -13,78 +13,82 @@ struct piece {
 TARGET INLINE struct piece
 load(const char *p)
 {
-	struct piece a;
+	const __m128i *from = (const __m128i *)(const void *)p;
 
-	for (int i = 0; i < 4; i++)
-		a.v[i] = _mm_loadu_si128((const __m128i *)(const void *)(p + i * 16));
-	return a;
+	return (struct piece){{_mm_loadu_si128(from), _mm_loadu_si128(from + 1),
+		_mm_loadu_si128(from + 2), _mm_loadu_si128(from + 3)}};
 }
 
 TARGET INLINE uint64_t
-bits(const struct piece *a)
+bits(__m128i a, __m128i b, __m128i c, __m128i d)
 {
-	uint64_t word = 0;
-
-	for (int i = 0; i < 4; i++)
-		word |= (uint64_t)(uint32_t)_mm_movemask_epi8(a->v[i]) << i * 16;
-	return word;
+	return (uint64_t)_mm_movemask_epi8(a) | (uint64_t)_mm_movemask_epi8(b) << 16 |
+		(uint64_t)_mm_movemask_epi8(c) << 32 | (uint64_t)_mm_movemask_epi8(d) << 48;
 }
 
 TARGET INLINE uint64_t
 equal(const struct piece *a, char c)
 {
-	struct piece same;
+	__m128i all = _mm_set1_epi8(c);
 
-	for (int i = 0; i < 4; i++)
-		same.v[i] = _mm_cmpeq_epi8(a->v[i], _mm_set1_epi8(c));
-	return bits(&same);
+	return bits(_mm_cmpeq_epi8(a->v[0], all), _mm_cmpeq_epi8(a->v[1], all),
+		_mm_cmpeq_epi8(a->v[2], all), _mm_cmpeq_epi8(a->v[3], all));
 }
 
 /* With bit 5 set; [ is { then, and ] is } */
 TARGET INLINE struct piece
 fold(const struct piece *a)
 {
-	struct piece folded;
+	__m128i bit5 = _mm_set1_epi8(0x20);
 
-	for (int i = 0; i < 4; i++)
-		folded.v[i] = _mm_or_si128(a->v[i], _mm_set1_epi8(0x20));
-	return folded;
+	return (struct piece){{_mm_or_si128(a->v[0], bit5), _mm_or_si128(a->v[1], bit5),
+		_mm_or_si128(a->v[2], bit5), _mm_or_si128(a->v[3], bit5)}};
+}
+
+TARGET INLINE __m128i
+between(__m128i v)
+{
+	__m128i folded = _mm_or_si128(v, _mm_set1_epi8(0x20));
+
+	return _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8(' ')),
+				    _mm_cmpeq_epi8(v, _mm_set1_epi8(','))),
+		_mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8(':')),
+			_mm_or_si128(_mm_cmpeq_epi8(folded, _mm_set1_epi8('{')),
+				_mm_cmpeq_epi8(folded, _mm_set1_epi8('}')))));
 }
 
 TARGET INLINE void
 mark(const struct piece *a, struct json_marks *m)
 {
-	struct piece folded = fold(a), strange;
+	const __m128i blank = _mm_set1_epi8(' ');
 
 	m->quote = equal(a, '"');
 	m->backslash = equal(a, '\\');
 	m->blank = equal(a, ' ');
-	m->between = m->blank | equal(a, ',') | equal(a, ':') | equal(&folded, '{') | equal(&folded, '}');
+	m->between = bits(between(a->v[0]), between(a->v[1]), between(a->v[2]), between(a->v[3]));
 	/* Signed, bytes from 0x80 on are below 0x20 as well. */
-	for (int i = 0; i < 4; i++)
-		strange.v[i] = _mm_cmplt_epi8(a->v[i], _mm_set1_epi8(0x20));
-	m->strange = bits(&strange);
+	m->strange = bits(_mm_cmplt_epi8(a->v[0], blank), _mm_cmplt_epi8(a->v[1], blank),
+		_mm_cmplt_epi8(a->v[2], blank), _mm_cmplt_epi8(a->v[3], blank));
 }
 
 TARGET INLINE void
 sort(const char *token, struct json_kinds *k)
 {
-	struct piece a = load(token), folded = fold(&a), brace;
+	struct piece a = load(token), folded = fold(&a);
 
 	k->open = equal(&folded, '{');
 	k->close = equal(&folded, '}');
 	/* Bit 5 goes to bit 7, of which movemask makes the word. */
-	for (int i = 0; i < 4; i++)
-		brace.v[i] = _mm_slli_epi16(a.v[i], 2);
-	k->brace = bits(&brace);
+	k->brace = bits(_mm_slli_epi16(a.v[0], 2), _mm_slli_epi16(a.v[1], 2),
+		_mm_slli_epi16(a.v[2], 2), _mm_slli_epi16(a.v[3], 2));
 	k->comma = equal(&a, ',');
 	k->colon = equal(&a, ':');
 	k->quote = equal(&a, '"');
 }
 
-#define PACK_ONE_BY_ONE
+#define ONE_BY_ONE
 #define PREFIX_XOR_BY_SHIFTS
-#include "lib/json_wide.h"
+#include "lib/json_wide.inc"
 
 static bool
 here(void)

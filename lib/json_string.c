@@ -171,8 +171,8 @@ json_string_is(struct slice string, const char *text)
 int
 json_want_key(const struct json_want *want, struct slice string)
 {
-	for (size_t i = 0; i < want->n; i++)
-		if (json_string_is_slice(string, slice_of(want->keys[i])))
+	for (size_t i = 0; i < want->keys->n; i++)
+		if (json_string_is(string, want->keys->name[i]))
 			return (int)i;
 	return -1;
 }
@@ -184,7 +184,7 @@ json_unescape(struct slice string, struct buf *to)
 	const char *p = s.p, *end = p + s.n, *stop;
 	size_t n;
 
-	/* Nothing grows: an escape is never shorter than what it means. A lone surrogate is 6 bytes to 3. */
+	/* An escape is never shorter than what it means: a lone surrogate is 6 bytes to 3. */
 	if (s.n == 0)
 		return 0;
 	if (buf_reserve(to, s.n + 4) < 0)
@@ -210,13 +210,16 @@ plain(char c)
 	return u >= 0x20 && u < 0x80 && u != '"' && u != '\\';
 }
 
+/* A quote, a backslash, a control character, or a byte that is not UTF-8. */
 static int
-quote_control(char c, struct buf *to)
+quote_special(char c, struct buf *to)
 {
 	static const char bytes[] = "\b\f\n\r\t\"\\", names[] = "bfnrt\"\\";
 	const char *known = c ? strchr(bytes, c) : NULL;
 	char short_form[2] = {'\\', 0};
 
+	if ((unsigned char)c >= 0x80)
+		return buf_add(to, replacement, 3);
 	if (!known)
 		return buf_printf(to, "\\u%04x", (unsigned)(unsigned char)c);
 	short_form[1] = names[known - bytes];
@@ -238,7 +241,7 @@ quote_inside(const char *p, const char *end, struct buf *to)
 			return -1;
 		if (p == end || plain(*p))
 			continue;
-		if ((unsigned char)*p >= 0x80 ? buf_add(to, replacement, 3) < 0 : quote_control(*p, to) < 0)
+		if (quote_special(*p, to) < 0)
 			return -1;
 		p++;
 	}
@@ -251,7 +254,8 @@ json_quote(struct slice text, struct buf *to)
 	size_t was = to->n;
 
 	if (buf_reserve(to, text.n + 2) == 0 && buf_add(to, "\"", 1) == 0 &&
-		(text.n == 0 || quote_inside(text.p, text.p + text.n, to) == 0) && buf_add(to, "\"", 1) == 0)
+		(text.n == 0 || quote_inside(text.p, text.p + text.n, to) == 0) &&
+		buf_add(to, "\"", 1) == 0)
 		return 0;
 	to->n = was;
 	return -1;

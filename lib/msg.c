@@ -2,9 +2,9 @@
 
 #include <stdio.h>
 
-/* The members of an envelope, in the order of `struct members`. */
-static const char *const names[] = {"id", "method", "params", "result", "error", "jsonrpc"};
+/* The members of an envelope, in the order of the enum. */
 enum { ID, METHOD, PARAMS, RESULT, ERROR, JSONRPC, MEMBERS };
+static const struct json_keys names = {MEMBERS, {"id", "method", "params", "result", "error", "jsonrpc"}};
 
 static enum msg_kind
 noise(struct msg *m, struct json_error *error, struct slice text, struct slice at, const char *what)
@@ -105,7 +105,7 @@ msg_scan(struct slice line, struct msg *m, struct json_error *error)
 
 	*m = (struct msg){.kind = MSG_NOISE};
 	*error = (struct json_error){1, "expected an object"};
-	type = json_scan(line, JSON_DEPTH, names, MEMBERS, v, error);
+	type = json_members(line, JSON_DEPTH, &names, v, error);
 	if (type == JSON_NONE)
 		return MSG_NOISE;
 	m->text = trim(line);
@@ -129,7 +129,7 @@ msg_next(struct json_iter *it, struct msg *entry)
 		return false;
 	*entry = (struct msg){.kind = MSG_NOISE, .text = value};
 	/* A batch in a batch is none. */
-	if (json_scan(value, JSON_DEPTH, names, MEMBERS, v, &error) == JSON_OBJECT)
+	if (json_members(value, JSON_DEPTH, &names, v, &error) == JSON_OBJECT)
 		classify(entry, value, v, &error);
 	return true;
 }
@@ -244,7 +244,7 @@ splice_parts(struct slice line, const struct splice *s, size_t n, struct iovec *
 int
 msg_open_envelope(const struct msg *e, struct msg *inner, const char **why)
 {
-	static const char *const keys[] = {"method", "params", "peer"};
+	static const struct json_keys keys = {3, {"method", "params", "peer"}};
 	struct json_error error;
 	struct slice v[3];
 
@@ -254,7 +254,7 @@ msg_open_envelope(const struct msg *e, struct msg *inner, const char **why)
 		return -1;
 	}
 	/* The text is sound: it only fails where two parsers would read it differently. */
-	if (json_scan(e->params, JSON_DEPTH, keys, 3, v, &error) == JSON_NONE) {
+	if (json_members(e->params, JSON_DEPTH, &keys, v, &error) == JSON_NONE) {
 		*why = "an envelope with a member twice";
 		return -1;
 	}

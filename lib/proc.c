@@ -1,4 +1,4 @@
-#include "lib/proc.h"
+#include "lib/proc_parts.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,33 +18,11 @@ extern char **environ;
 
 enum {
 	PIPE_LOWEST = 8,          /* above the descriptors 6 and 7 of a link */
-	GUARDIAN_PATIENCE = 2000, /* ms between TERM and KILL */
-	GUARDIAN_STEP = 20,       /* ms between two looks at the groups */
 };
 
 #ifndef CLOSE_RANGE_CLOEXEC
 #define CLOSE_RANGE_CLOEXEC 4u
 #endif
-
-/* Orders to the guardian, one a line: +GROUP, -GROUP, and the goodbye, a dot */
-
-static void
-order(struct proc_guardian *g, const char *what)
-{
-	if (g->fd >= 0 && write(g->fd, what, strlen(what)) < 0 && errno == EPIPE) {
-		close(g->fd);
-		g->fd = -1;
-	}
-}
-
-static void
-order_group(struct proc_guardian *g, char what, pid_t group)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%c%ld\n", what, (long)group);
-	order(g, text);
-}
 
 /* Starting */
 
@@ -69,9 +47,8 @@ make_environment(bool ucspi)
 	return e;
 }
 
-/* Closes every descriptor from 3 on, now or at the exec. 0, or -1 with errno. */
-static int
-close_others(bool at_exec)
+int
+proc_close_others(bool at_exec)
 {
 	struct dirent *entry;
 	DIR *dir;
@@ -112,7 +89,7 @@ place_descriptors(const struct proc_fd *fds, size_t n)
 		if (moved[i] < 0)
 			return -1;
 	}
-	if (close_others(true) < 0)
+	if (proc_close_others(true) < 0)
 		return -1;
 	for (i = 0; i < n; i++)
 		if (dup2(moved[i], fds[i].as) < 0)
@@ -120,8 +97,8 @@ place_descriptors(const struct proc_fd *fds, size_t n)
 	return 0;
 }
 
-static void
-reset_signals(void)
+void
+proc_reset_signals(void)
 {
 	sigset_t none;
 	int s;
@@ -166,9 +143,9 @@ run_child(const struct proc_spec *spec, char **environment, int report, pid_t pa
 		if (spec->death_signal && getppid() != parent)
 			_exit(128 + spec->death_signal);
 		if (spec->guardian)
-			order_group(spec->guardian, '+', getpid());
+			proc_guardian_add(spec->guardian, getpid());
 		if (place_descriptors(spec->fds, spec->nfds) == 0) {
-			reset_signals();
+			proc_reset_signals();
 			environ = environment;
 			f.stage = PROC_EXEC;
 			execvp(spec->argv[0], spec->argv);
@@ -196,8 +173,8 @@ hear_report(int fd, struct failure *f)
 	return -1;
 }
 
-static void
-reap(pid_t pid)
+void
+proc_reap(pid_t pid)
 {
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -233,8 +210,8 @@ proc_start(const struct proc_spec *spec, enum proc_stage *stage)
 		setpgid(pid, pid);
 		if (hear_report(report[0], &f) < 0) {
 			if (spec->guardian)
-				order_group(spec->guardian, '-', pid);
-			reap(pid);
+				proc_guardian_remove(spec->guardian, pid);
+			proc_reap(pid);
 			pid = -1;
 		}
 	}
@@ -458,175 +435,25 @@ proc_stdio(void)
 {
 	int fd;
 
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= 2);
-	if (fd < 0)
-		return -1;
-	close(fd);
+	/* In this order each lands on the one that is closed: it is the lowest that is free. */
+	for (fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) < 0)
+			return -1;
 	return 0;
-}
-
-/* The guardian */
-
-struct groups {
-	pid_t *at;
-	size_t n, cap;
-};
-
-static void
-groups_add(struct groups *g, pid_t group)
-{
-	size_t cap = g->cap ? g->cap * 2 : 16;
-	pid_t *at;
-
-	if (g->n == g->cap) {
-		at = realloc(g->at, cap * sizeof(*at));
-		if (!at)
-			return; /* nobody to tell; the others are still looked after */
-		g->at = at;
-		g->cap = cap;
-	}
-	g->at[g->n++] = group;
-}
-
-static void
-groups_remove(struct groups *g, pid_t group)
-{
-	size_t i;
-
-	for (i = 0; i < g->n; i++)
-		if (g->at[i] == group)
-			g->at[i--] = g->at[--g->n];
-}
-
-static bool
-groups_live(const struct groups *g)
-{
-	size_t i;
-
-	for (i = 0; i < g->n; i++)
-		if (proc_group_lives(g->at[i]))
-			return true;
-	return false;
-}
-
-static void
-groups_signal(const struct groups *g, int signal)
-{
-	size_t i;
-
-	for (i = 0; i < g->n; i++)
-		proc_signal(g->at[i], signal);
-}
-
-static void
-end_groups(const struct groups *g)
-{
-	struct timespec step = {0, GUARDIAN_STEP * 1000000L};
-	int waited;
-
-	groups_signal(g, SIGTERM);
-	for (waited = 0; waited < GUARDIAN_PATIENCE && groups_live(g); waited += GUARDIAN_STEP)
-		nanosleep(&step, NULL);
-	groups_signal(g, SIGKILL);
-}
-
-static void
-obey(struct groups *g, const char *text)
-{
-	pid_t group = (pid_t)strtol(text + 1, NULL, 10);
-
-	if (text[0] == '.')
-		_exit(0);
-	if (text[0] == '+')
-		groups_add(g, group);
-	else if (text[0] == '-')
-		groups_remove(g, group);
-}
-
-static _Noreturn void
-guard(int fd)
-{
-	struct groups groups = {0};
-	char text[32];
-	size_t n = 0;
-	ssize_t r;
-	char c;
-
-	/* Orders are few and short: a byte at a time keeps it simple. */
-	while ((r = read(fd, &c, 1)) != 0) {
-		if (r < 0 && errno != EINTR)
-			break;
-		if (r < 0)
-			continue;
-		if (c != '\n') {
-			if (n < sizeof(text) - 1)
-				text[n++] = c;
-			continue;
-		}
-		text[n] = '\0';
-		n = 0;
-		obey(&groups, text);
-	}
-	end_groups(&groups);
-	_exit(0);
-}
-
-/* Away from our terminal and group, deaf to what ends us, and holding nothing open. */
-static _Noreturn void
-become_guardian(int fd)
-{
-	static const int deaf[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGTSTP, SIGUSR1, SIGUSR2};
-	size_t i;
-
-	setsid();
-	reset_signals();
-	for (i = 0; i < sizeof(deaf) / sizeof(*deaf); i++)
-		signal(deaf[i], SIG_IGN);
-	if (dup2(fd, 0) < 0)
-		_exit(125);
-	close(1);
-	close(2);
-	if (close_others(false) < 0)
-		_exit(125);
-	guard(0);
 }
 
 int
-proc_guardian_start(struct proc_guardian *g)
+proc_claim(int fd)
 {
-	int fds[2];
-	pid_t pid;
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, PIPE_LOWEST), error;
 
-	*g = (struct proc_guardian){.fd = -1};
-	if (proc_pipe(fds) < 0)
+	if (own < 0)
 		return -1;
-	pid = fork();
-	if (pid == 0)
-		become_guardian(fds[0]);
-	close(fds[0]);
-	if (pid < 0) {
-		close(fds[1]);
-		return -1;
-	}
-	*g = (struct proc_guardian){fds[1], pid};
-	return 0;
-}
-
-void
-proc_guardian_remove(struct proc_guardian *g, pid_t group)
-{
-	order_group(g, '-', group);
-}
-
-void
-proc_guardian_stop(struct proc_guardian *g)
-{
-	order(g, ".\n");
-	if (g->fd >= 0)
-		close(g->fd);
-	if (g->pid > 0)
-		reap(g->pid);
-	*g = (struct proc_guardian){.fd = -1};
+	close(fd);
+	if (proc_stdio() == 0)
+		return own;
+	error = errno;
+	close(own);
+	errno = error;
+	return -1;
 }

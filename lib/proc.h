@@ -54,8 +54,13 @@ char **proc_words(const char *command);
 
 /* A pipe with both ends close-on-exec, above descriptor 7. 0, or -1 with errno. */
 int proc_pipe(int fds[2]);
-/* Opens /dev/null at each of 0, 1 and 2 that is closed, so that no other file lands there. 0 or -1. */
+/*
+ * Opens /dev/null at each of 0, 1 and 2 that is closed, so that no other file lands there; at 1 for
+ * reading, so that what is written there fails as it would have, and is not lost in silence. 0 or -1.
+ */
 int proc_stdio(void);
+/* Moves a descriptor that is ours alone above 7, close-on-exec; /dev/null takes the place of 0, 1 or 2. -1 with errno. */
+int proc_claim(int fd);
 
 /*
  * A guardian: a small process that is told which groups live and, when we die without a goodbye,
@@ -68,7 +73,8 @@ struct proc_guardian {
 };
 /* 0, or -1 with errno. */
 int proc_guardian_start(struct proc_guardian *);
-/* Its group has gone. (proc_start adds a group, in the child: so there is no moment without.) */
+/* A group lives; it has gone. (proc_start adds a child's, in the child: there is no moment without.) */
+void proc_guardian_add(struct proc_guardian *, pid_t group);
 void proc_guardian_remove(struct proc_guardian *, pid_t group);
 /* Says goodbye and reaps it. */
 void proc_guardian_stop(struct proc_guardian *);

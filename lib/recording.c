@@ -27,10 +27,10 @@ struct recording {
 };
 
 /* The members by which a line's shape is told, and those of the records. */
-static const char *const names[] = {"acp-recording", "t", "from", "at", "msg", "noise", "noise64", "stderr",
-	"stderr64", "event", "line", "started", "hops", "type", "ts", "jsonrpc"};
 enum { HEADER, T, FROM, AT, MSG, NOISE, NOISE64, STDERR, STDERR64, EVENT, LINE, STARTED, HOPS, TYPE, TS, JSONRPC,
 	MEMBERS };
+static const struct json_keys names = {MEMBERS, {"acp-recording", "t", "from", "at", "msg", "noise", "noise64",
+	"stderr", "stderr64", "event", "line", "started", "hops", "type", "ts", "jsonrpc"}};
 
 /* What becomes of a line. */
 enum outcome { NO_MEMORY = -1, TAKEN, SKIPPED };
@@ -388,7 +388,7 @@ static enum outcome
 read_slowly(struct recording *rec, struct record *r)
 {
 	struct slice v[MEMBERS], time;
-	enum json_type type = json_scan(r->raw, JSON_DEPTH + 1, names, MEMBERS, v, &r->error);
+	enum json_type type = json_members(r->raw, JSON_DEPTH + 1, &names, v, &r->error);
 
 	if (type == JSON_NONE) {
 		r->kind = RECORD_BAD;

@@ -115,16 +115,17 @@ session() {
 	run acp-conduct -- sed -n '/^SigBlk\|^SigIgn/p' /proc/self/status </dev/null
 	trap - INT QUIT USR1
 	assert_line --index 0 --regexp '^SigBlk:[[:space:]]0+$'
-	assert_line --index 1 --regexp '^SigIgn:[[:space:]]0+$'
+	# Where make has started us, the C library's own signals 32 and 33 stay ignored.
+	assert_line --index 1 --regexp '^SigIgn:[[:space:]]0{7}[01][08]0{7}$'
 	# shellcheck disable=SC2016
 	run acp-conduct -- sh -c 'test $(ps -o pgid= -p $$) -eq $$ && echo own' </dev/null
 	assert_output own
 }
 
 @test "a CMD without shell metacharacters is executed directly, others by /bin/sh" {
-	run acp-conduct -u 'sed -n /^Name/p /proc/self/status' -- true </dev/null
+	run acp-conduct -d 'sed -n /^Name/p /proc/self/status' -- cat </dev/null
 	assert_output --regexp '^Name:[[:space:]]sed$'
-	run acp-conduct -u 'read a </proc/$$/comm; echo $a' -- true </dev/null
+	run acp-conduct -d 'read a </proc/$$/comm; echo $a' -- cat </dev/null
 	assert_output 'sh'
 }
 

@@ -40,7 +40,5 @@ nobody_left() {
 
 # In teardown: ends what a failed test has left.
 end_left_over() {
-	local pids
-	pids=$(left_over)
-	[[ -z $pids ]] || kill -KILL $pids 2>/dev/null || true
+	left_over | xargs -r kill -KILL 2>/dev/null || true
 }

@@ -75,7 +75,7 @@ setup() {
 	assert_line --index 2 --partial '"session/update"'
 	assert_line --index 3 --partial '"fs/read_text_file"'
 	assert_equal "${#lines[@]}" 4
-	assert_equal "$stderr" 'acp-replay: s.rec:8: the end of the client before the answer to "fs/read_text_file": still held are 2 messages of the client and 2 of the agent'
+	assert_equal "$stderr" 'acp-replay: s.rec:8: the end of the client before the answer to "fs/read_text_file": left are 2 of the client'\''s messages and 2 of the agent'\''s'
 }
 
 @test "a method is the same however it is escaped" {
@@ -219,12 +219,12 @@ setup() {
 	assert_line 'acp-replay: client: line 2: the recording has no session/cancel in this turn: ignored'
 }
 
-@test "a client that leaves before the end: exit 1, and what is still held" {
+@test "a client that leaves before the end: exit 1, and what is left" {
 	a_session
 	run --separate-stderr acp-replay s.rec </dev/null
 	assert_failure 1
 	assert_output ''
-	assert_equal "$stderr" 'acp-replay: s.rec:1: the end of the client before "initialize": still held are 5 messages of the client and 6 of the agent'
+	assert_equal "$stderr" 'acp-replay: s.rec:1: the end of the client before "initialize": left are 5 of the client'\''s messages and 6 of the agent'\''s'
 }
 
 @test "when all is played the agent stays until the client leaves" {
@@ -432,7 +432,8 @@ setup() {
 	a_session
 	play_agent s.rec
 	exec 9<&-
-	tell '{"id":1,"method":"initialize"}'
+	# It may have ended before it can be told anything.
+	tell '{"id":1,"method":"initialize"}' || true
 	status=0
 	wait "$pid" || status=$?
 	assert_equal "$status" 1
@@ -448,5 +449,5 @@ setup() {
 	status=0
 	wait "$pid" || status=$?
 	assert_equal "$status" 1
-	assert_equal "$(cat err)" 'acp-replay: s.rec:3: told to stop before "session/new": still held are 4 messages of the client and 5 of the agent'
+	assert_equal "$(cat err)" 'acp-replay: s.rec:3: told to stop before "session/new": left are 4 of the client'\''s messages and 5 of the agent'\''s'
 }

@@ -176,7 +176,7 @@ setup() {
 	a_session
 	run acp-replay --as client s.rec -- sh -c 'read -r line; echo "{\"id\":0,\"result\":{}}"'
 	assert_failure 1
-	assert_output 'acp-replay: s.rec:4: the end of the agent before the answer to "session/new": still held are 5 messages of the agent and 3 of the client'
+	assert_output 'acp-replay: s.rec:4: the end of the agent before the answer to "session/new": left are 5 of the agent'\''s messages and 3 of the client'\''s'
 }
 
 @test "an agent that dies is noticed while something waits for it" {
@@ -210,7 +210,7 @@ setup() {
 @test "no such command: 127; not executable: 126" {
 	a_session
 	run -127 acp-replay --as client s.rec -- ./nothing
-	assert_output 'acp-replay: ./nothing: No such file or directory'
+	assert_output 'acp-replay: ./nothing: command not found'
 	run acp-replay --as client s.rec -- ./s.rec
 	assert_failure 126
 	assert_output 'acp-replay: ./s.rec: Permission denied'

@@ -1,4 +1,5 @@
-# What the tests of acp-replay share.
+# What the tests of acp-replay share. They look at $line, $status and $rest.
+# shellcheck disable=SC2034
 
 # recording FILE: writes standard input as a recording. A line is who sent it, `>` for the client and
 # `<` for the agent, and a message; other lines are records as they are.

@@ -128,6 +128,10 @@ same_as() {
 	cmp in out
 	run jq -c 'select(.msg).msg' s.rec
 	assert_output "$(cat in)"
+	printf '%s\n' '[{"id":1,"method":"a"},7]' '[7,{"method":"b"}]' '[7]' >in
+	acp-tap -o s.rec <in >out
+	cmp in out
+	acp-tap -f raw s.rec | cmp in
 }
 
 @test "what is selected limits what is written, never what passes" {

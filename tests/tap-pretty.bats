@@ -285,6 +285,9 @@ answer() {
 	assert_line --regexp '← +stderr +5 +words$'
 	assert_line --regexp '← +exit +signal TERM$'
 	assert_line --regexp '→ +eof'
+	acp-tap -f record -o s.rec -- true </dev/null
+	run -0 acp-tap --from agent s.rec
+	assert_line --regexp '← +exit +exit status 0$'
 	printf '{"t":1,"event":"lost","count":2,"why":"No space left on device"}\n{"t":1,"event":"eof","from":"agent","torn":true}\n' >in
 	run -0 acp-tap in
 	assert_line --index 0 --regexp 'lost .* 2: No space left on device$'

@@ -77,6 +77,7 @@ lines() {
 
 @test "a command that is not there: 127; one that cannot be executed: 126" {
 	run -127 acp-tap -o s.rec -- ./nothing-here </dev/null
+	assert_output 'acp-tap: ./nothing-here: command not found'
 	touch plain
 	run acp-tap -o s.rec -- ./plain </dev/null
 	assert_failure 126
@@ -163,7 +164,7 @@ lines() {
 	acp-tap --max-line 100K -o s.rec <in >out 2>err
 	cmp in out
 	run cat err
-	assert_output 'acp-tap: unknown: line 2: longer than 102400 bytes: passed unread'
+	assert_output 'acp-tap: standard input: line 2: longer than 102400 bytes: passed unread'
 	run jq -r 'select(.t) | .msg.method // "\(.event) \(.count // "") \(.why // "")"' s.rec
 	assert_line --index 0 short
 	assert_line --index 1 'lost 1 a line longer than 102400 bytes'
@@ -217,6 +218,7 @@ refused() {
 	refused '--clean is for a stream, not for recordings' --clean x
 	refused '--hop is for recordings' --hop 1
 	refused '--append is for the file of --output' -a
+	refused '--output -: a file is wanted, for standard output carries the stream' -o -
 	refused '--fold is for --format pretty' --fold -o y
 	refused '--way is for a stream without a command' --way pipe -- cat
 	[[ ! -e y ]]

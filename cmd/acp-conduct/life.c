@@ -9,7 +9,7 @@
 
 #include "chain.h"
 #include "lib/cli.h"
-#include "look.h"
+#include "patience.h"
 #include "supervise.h"
 #include "wire.h"
 
@@ -166,7 +166,7 @@ life_break(struct route *r, int status, const char *why, struct slice data)
 		r->ports[i].live = true;
 		port_close_out(&r->ports[i]);
 	}
-	supervise_patience(ch);
+	patience_renew(ch);
 }
 
 /* The proxies of a stretch end one by one, from the agent's side: what comes up goes through all of them. */
@@ -188,7 +188,7 @@ ebb(struct stretch *s)
 	route_fail_calls(s->last, s->route->why, reason(s->route));
 	port_close_in(s->first);
 	port_finish(s->first);
-	supervise_patience(s->route->chain);
+	patience_renew(s->route->chain);
 }
 
 static void
@@ -205,7 +205,7 @@ begin_ebb(struct stretch *s)
 		port_close_in(s->last);
 		port_close_out(s->last);
 	}
-	supervise_patience(r->chain);
+	patience_renew(r->chain);
 	ebb(s);
 }
 
@@ -256,7 +256,7 @@ close_below(struct stretch *s)
 		begin_ebb(s);
 	else
 		port_finish(s->last);
-	supervise_patience(s->route->chain);
+	patience_renew(s->route->chain);
 }
 
 static void
@@ -300,7 +300,7 @@ leave(struct stretch *s)
 		return;
 	s->leaving = true;
 	s->since = loop_clock();
-	supervise_patience(r->chain);
+	patience_renew(r->chain);
 	if (!r->started) {
 		/* Nothing has begun. */
 		s->over = true;

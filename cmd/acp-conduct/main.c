@@ -262,10 +262,19 @@ run(struct chain *ch)
 	return status;
 }
 
+/* Those that end a chain; SIGHUP only where nohup has not seen to it that it is ignored. */
+static const int *
+ending_signals(void)
+{
+	static const int all[] = {SIGINT, SIGTERM, SIGHUP, 0}, but_hup[] = {SIGINT, SIGTERM, 0};
+	struct sigaction hup;
+
+	return sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler == SIG_IGN ? but_hup : all;
+}
+
 int
 main(int argc, char **argv)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, 0};
 	struct chain chain = {.grace = 5 * 1000000, .restarts = 3, .window = 60 * 1000000};
 	struct route route = {.chain = &chain, .report = &chain.report, .init_timeout = 30 * 1000000};
 	struct setup setup = {.chain = &chain, .route = &route};
@@ -275,7 +284,7 @@ main(int argc, char **argv)
 	if (proc_stdio() < 0)
 		return EXIT_FAILED;
 	read_options(&setup, argc, argv);
-	chain.loop = route.loop = loop_new(signals, supervise_signal, &chain);
+	chain.loop = route.loop = loop_new(ending_signals(), supervise_signal, &chain);
 	if (!chain.loop || report_open(&chain.report, chain.loop) < 0 ||
 		proc_guardian_start(&chain.guardian) < 0 || chain_name(&chain) < 0)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));

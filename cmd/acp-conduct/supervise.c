@@ -1,245 +1,22 @@
 #include "supervise.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <linux/sockios.h>
 
 #include "lib/cli.h"
 #include "life.h"
+#include "link.h"
+#include "patience.h"
 
 enum {
-	KILL_AFTER = 2 * 1000000, /* us between TERM and KILL */
-	FIRST_LOOK = 5 * 1000,    /* us between two looks at a group whose leader has ended: at first ... */
-	LAST_LOOK = 100 * 1000,   /* ... and when it takes long */
-	SHORTEST_STEP = 20 * 1000, /* us between two looks at what moves */
-	LONGEST_STEP = 500 * 1000,
+	FIRST_LOOK = 5 * 1000,  /* us between two looks at a group whose leader has ended: at first ... */
+	LAST_LOOK = 100 * 1000, /* ... and when it takes long */
 };
 
 static void settle(struct chain *);
-
-/* What links tell */
-
-static mode_t
-type_of(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) < 0 ? 0 : st.st_mode & S_IFMT;
-}
-
-/* What poll has to be asked for, so that it shows that nobody writes any more. */
-static short
-hangup_events(int fd)
-{
-	return type_of(fd) == S_IFSOCK ? POLLRDHUP : 0;
-}
-
-static bool
-poll_shows(int fd, short events, short wanted)
-{
-	struct pollfd p = {.fd = fd, .events = events};
-
-	return poll(&p, 1, 0) == 1 && (p.revents & wanted);
-}
-
-/* Will nobody write to it any more? Asked now: a component may have seen it before our loop did. */
-static bool
-has_ended(const struct link *l)
-{
-	return l->ended || (l->rd >= 0 &&
-		poll_shows(l->rd, hangup_events(l->rd), POLLHUP | POLLRDHUP | POLLERR));
-}
-
-/* Does nobody read it any more? */
-static bool
-has_no_reader(const struct link *l)
-{
-	if (l->reader)
-		return l->reader->life >= LIFE_ENDED;
-	return l->wr < 0 || poll_shows(l->wr, 0, POLLERR | POLLHUP);
-}
-
-/* Bytes that wait in it for its reader. */
-static int
-unread(const struct link *l)
-{
-	int fd = l->rd >= 0 ? l->rd : l->wr, n = 0;
-	unsigned long question = FIONREAD;
-
-	if (fd < 0)
-		return 0;
-	if (l->rd < 0 && type_of(fd) == S_IFSOCK)
-		question = SIOCOUTQ;
-	return ioctl(fd, question, &n) < 0 ? 0 : n;
-}
-
-/* Patience: how long we wait for a chain that is ending */
-
-static bool
-pressed(const struct chain *ch)
-{
-	size_t i;
-
-	for (i = 0; i < ch->n; i++)
-		if (ch->components[i].sent == SIGTERM && ch->components[i].life != LIFE_GONE)
-			return true;
-	return false;
-}
-
-static void
-wait_for(struct chain *ch, uint64_t us)
-{
-	/* Where there is no memory for a timer, a signal still ends us. */
-	loop_add_timer(ch->loop, &ch->patience, us);
-}
-
-/* Looks again a little later: the grace period begins anew with everything that moves. */
-static void
-wait_a_step(struct chain *ch)
-{
-	uint64_t step = ch->grace / 10;
-
-	if (step < SHORTEST_STEP)
-		step = ch->grace ? SHORTEST_STEP : 0;
-	wait_for(ch, step < LONGEST_STEP ? step : LONGEST_STEP);
-}
-
-/* How far everything is, as a number that changes with it. */
-static uint64_t
-progress(const struct chain *ch)
-{
-	uint64_t h = 0;
-	off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
-	size_t i;
-
-	for (i = 0; i < ch->nlinks; i++)
-		h = h * 1000003 + (uint64_t)unread(&ch->links[i]);
-	for (i = 0; i < ch->n; i++)
-		h = h * 1000003 + (ch->components[i].life >= LIFE_ENDED);
-	if (ch->route)
-		h = h * 1000003 + life_progress(ch->route);
-	return h * 1000003 + (at < 0 ? 0 : (uint64_t)at);
-}
-
-/* The end begins, or has come further: all get the whole grace period again. */
-static void
-be_patient(struct chain *ch)
-{
-	ch->moved = progress(ch);
-	ch->since = loop_clock();
-	if (!ch->forced && !pressed(ch))
-		wait_a_step(ch);
-}
-
-/* Is stdin a file that has not been read to its end? */
-static bool
-reads_a_file(const struct chain *ch)
-{
-	const struct link *l = ch->client[LANE_DOWN];
-	struct stat st;
-
-	return l && l->rd == STDIN_FILENO && fstat(l->rd, &st) == 0 && S_ISREG(st.st_mode) &&
-		lseek(l->rd, 0, SEEK_CUR) < st.st_size;
-}
-
-/* Does what is on its way to the client wait for the client alone? */
-static bool
-client_is_slow(struct chain *ch)
-{
-	const struct link *l = chain_client(ch, LANE_UP);
-
-	return l && ch->has_agent && chain_agent(ch)->life >= LIFE_ENDED && unread(l) > 0 && !has_no_reader(l);
-}
-
-static void
-press(struct component *c)
-{
-	c->sent = c->sent ? SIGKILL : SIGTERM;
-	proc_signal(c->pid, c->sent);
-}
-
-/* Does it hold up a lane: its input has ended, and its output goes on? The agent turns one into the other. */
-static bool
-is_due(const struct component *c)
-{
-	const struct link *in, *out;
-	enum lane lane;
-
-	for (lane = LANE_DOWN; lane < LANES; lane++) {
-		in = c->in[lane];
-		out = c->kind >= KIND_PROXY ? c->out[LANE_UP] : c->out[lane];
-		if (in && has_ended(in) && !has_ended(out))
-			return true;
-	}
-	return false;
-}
-
-/* Those that are in this stage of life, and of them perhaps only those that are due. */
-static size_t
-press_all(struct chain *ch, enum life life, bool due)
-{
-	struct component *c;
-	size_t i, n = 0;
-
-	for (i = 0; i < ch->n; i++) {
-		c = &ch->components[i];
-		if (c->life != life || (life == LIFE_ENDED && c->sent == SIGKILL) || (due && !is_due(c)))
-			continue;
-		press(c);
-		n++;
-	}
-	return n;
-}
-
-/*
- * What others left behind goes first, since it may be what the rest waits for; then who holds up a
- * lane; and where that is nobody, everybody.
- */
-static void
-press_next(struct chain *ch)
-{
-	if (ch->forced) {
-		press_all(ch, LIFE_ENDED, false);
-		press_all(ch, LIFE_RUNS, false);
-		return;
-	}
-	if (press_all(ch, LIFE_ENDED, false) > 0 || client_is_slow(ch))
-		return;
-	if (press_all(ch, LIFE_RUNS, true) == 0)
-		press_all(ch, LIFE_RUNS, false);
-}
-
-static void
-patience_over(void *arg)
-{
-	struct chain *ch = arg;
-	uint64_t moved = progress(ch), now = loop_clock();
-
-	if (!ch->forced && !pressed(ch)) {
-		if (moved != ch->moved || reads_a_file(ch))
-			ch->since = now;
-		ch->moved = moved;
-		if (now - ch->since < ch->grace) {
-			wait_a_step(ch);
-			return;
-		}
-	}
-	if (ch->route && !ch->forced && life_impatient(ch->route)) {
-		be_patient(ch);
-		return;
-	}
-	press_next(ch);
-	ch->since = now;
-	wait_for(ch, pressed(ch) ? KILL_AFTER : LONGEST_STEP);
-}
 
 /* Ends of input */
 
@@ -262,7 +39,7 @@ link_ended(struct link *l)
 	unwatch(l);
 	if (next && next != chain_client(l->chain, LANE_UP))
 		chain_close(&next->wr);
-	be_patient(l->chain);
+	patience_renew(l->chain);
 }
 
 static void
@@ -284,13 +61,13 @@ watch_links(struct chain *ch)
 		l = &ch->links[i];
 		if (l->rd < 0 || l->watch.added || l->ended)
 			continue;
-		type = type_of(l->rd);
+		type = link_type(l->rd);
 		/* A file never hangs up: it counts as ended from the start. */
 		if (type != S_IFIFO && type != S_IFSOCK) {
 			link_ended(l);
 			continue;
 		}
-		l->watch = (struct loop_fd){.fd = l->rd, .events = hangup_events(l->rd), .ready = on_hangup,
+		l->watch = (struct loop_fd){.fd = l->rd, .events = link_hangup_events(l->rd), .ready = on_hangup,
 			.arg = l};
 		if (loop_add_fd(ch->loop, &l->watch) < 0)
 			return -1;
@@ -311,7 +88,8 @@ has_excuse(const struct component *c)
 	if (c->kind == KIND_PROXY)
 		return life_is_dismissed(c);
 	for (lane = LANE_DOWN; lane < LANES; lane++)
-		if ((c->in[lane] && has_ended(c->in[lane])) || (c->out[lane] && has_no_reader(c->out[lane])))
+		if ((c->in[lane] && link_has_ended(c->in[lane])) ||
+			(c->out[lane] && link_has_no_reader(c->out[lane])))
 			return true;
 	return false;
 }
@@ -407,7 +185,7 @@ on_ended(void *arg, int status)
 	if (ch->route)
 		life_component_ended(c, status);
 	ch->pause = FIRST_LOOK;
-	be_patient(ch);
+	patience_renew(ch);
 	settle(ch);
 }
 
@@ -429,7 +207,7 @@ may_hold_links(const struct component *c)
 		out = c->out[lane];
 		if (!out)
 			continue;
-		if (out->reader ? out->rd >= 0 && !has_ended(out) : c->kind != KIND_AGENT)
+		if (out->reader ? out->rd >= 0 && !link_has_ended(out) : c->kind != KIND_AGENT)
 			return true;
 	}
 	return false;
@@ -445,8 +223,7 @@ look_at_group(struct component *c)
 		proc_guardian_remove(&c->chain->guardian, c->pid);
 		report_hang_up(&c->errors);
 	} else if (!c->sent && !may_hold_links(c)) {
-		press(c);
-		wait_for(c->chain, KILL_AFTER);
+		patience_press(c);
 	}
 }
 
@@ -467,7 +244,7 @@ dismiss_down_filters(struct chain *ch)
 	}
 	for (i = 0; i < ch->n; i++) {
 		c = &ch->components[i];
-		if (c->life != LIFE_RUNS || c->told || has_ended(c->in[LANE_DOWN]))
+		if (c->life != LIFE_RUNS || c->told || link_has_ended(c->in[LANE_DOWN]))
 			continue;
 		c->told = true;
 		proc_signal(c->pid, SIGTERM);
@@ -508,8 +285,8 @@ settle(struct chain *ch)
 		dismiss_down_filters(ch);
 	if (!lingers)
 		return;
-	if (loop_add_timer(ch->loop, &ch->look, ch->pause) < 0)
-		press_all(ch, LIFE_ENDED, false);
+	/* Without memory for a timer, patience still looks after what lingers. */
+	loop_add_timer(ch->loop, &ch->look, ch->pause);
 }
 
 static void
@@ -528,8 +305,7 @@ force(struct chain *ch, int status)
 {
 	if (!ch->forced)
 		ch->forced = status;
-	press_next(ch);
-	wait_for(ch, KILL_AFTER);
+	patience_force(ch);
 }
 
 /*
@@ -552,7 +328,7 @@ client_leaves(struct chain *ch)
 		}
 		link_ended(l);
 	}
-	be_patient(ch);
+	patience_renew(ch);
 }
 
 void
@@ -588,21 +364,15 @@ watch_components(struct chain *ch)
 static void
 set_timers(struct chain *ch)
 {
-	ch->patience.expired = patience_over;
+	patience_start(ch);
 	ch->look.expired = look_again;
-	ch->patience.arg = ch->look.arg = ch;
+	ch->look.arg = ch;
 }
 
 int
 supervise_started(struct chain *ch)
 {
 	return watch_components(ch) < 0 || watch_links(ch) < 0 ? -1 : 0;
-}
-
-void
-supervise_patience(struct chain *ch)
-{
-	be_patient(ch);
 }
 
 void

@@ -11,8 +11,6 @@
 void supervise_signal(void *chain, int signal);
 /* Components have been started: watches them, and their links. 0 or -1. */
 int supervise_started(struct chain *);
-/* The chain is ending: all get the grace period. */
-void supervise_patience(struct chain *);
 /* Looks whether nothing is left. */
 void supervise_settle(struct chain *);
 /* Runs a chain that has been started until nothing is left of it. Returns the exit status. */

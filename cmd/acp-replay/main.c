@@ -21,7 +21,7 @@ static const char help[] =
 	"  -V, --version          the version\n"
 	"\n"
 	"FILE is a recording of acp-tap, messages one a line, or a .jsons trace.\n"
-	"Exit status: 0 all was played; 1 something was missed; 2 FILE can not be read.\n";
+	"Exit status: 0 all was played; 1 something was missed; 2 FILE cannot be read.\n";
 
 enum { MAX_LINE = 64 * 1024 * 1024, GRACE = 5 * 1000 * 1000 };
 enum { OPT_AS = 256, OPT_HOP, OPT_MAX_LINE, OPT_GRACE };
@@ -69,7 +69,7 @@ read_option(int option, struct peer_options *o)
 	case 'V':
 		cli_print(name, "acp-replay " VERSION "\n");
 	default:
-		exit(EXIT_USAGE); /* getopt_long has said why */
+		cli_die(EXIT_USAGE, name, "try acp-replay --help"); /* getopt_long has said why */
 	}
 }
 
@@ -78,7 +78,7 @@ static void
 read_operands(char **words, struct peer_options *o)
 {
 	if (!words[0])
-		cli_die(EXIT_USAGE, name, "which recording? (acp-replay -h)");
+		cli_die(EXIT_USAGE, name, "which recording? try acp-replay --help");
 	o->path = words[0];
 	if (words[1] && strcmp(words[1], "--") != 0)
 		cli_die(EXIT_USAGE, name, "%s: one recording at a time; a command goes behind --", words[1]);
@@ -89,7 +89,7 @@ read_operands(char **words, struct peer_options *o)
 	if (o->command && o->us == ACP_AGENT)
 		cli_die(EXIT_USAGE, name, "a command is for --as client: it is the agent that is started");
 	if (strcmp(o->path, "-") == 0 && !o->command)
-		cli_die(EXIT_USAGE, name, "-: the recording can not come from standard input, which is the %s's",
+		cli_die(EXIT_USAGE, name, "-: the recording cannot come from standard input, which is the %s's",
 			acp_side_name(acp_other_side(o->us)));
 }
 

@@ -271,22 +271,6 @@ caught(void *arg, int signal)
 
 /* --- beginning --- */
 
-/* A descriptor of ours in place of a standard one, which /dev/null takes, so that no other file lands there. */
-static int
-claim(int fd)
-{
-	int own = fcntl(fd, F_DUPFD_CLOEXEC, 8), null;
-
-	if (own < 0)
-		return -1;
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null >= 0) {
-		dup2(null, fd);
-		close(null);
-	}
-	return own;
-}
-
 /* 0, or the exit status that says why not. */
 static int
 start_agent(struct peer *p, int *in, int *out)
@@ -313,10 +297,7 @@ start_agent(struct peer *p, int *in, int *out)
 		p->running = true;
 		return 0;
 	}
-	cli_warn(name, "%s: %s", spec.argv[0], strerror(error));
-	if (stage != PROC_EXEC)
-		return EXIT_FAILED;
-	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE;
+	return cli_not_started(name, spec.argv[0], stage == PROC_EXEC, error);
 }
 
 static int
@@ -358,8 +339,8 @@ start(struct peer *p)
 		if (status)
 			return status;
 	} else {
-		in = claim(STDIN_FILENO);
-		out = claim(STDOUT_FILENO);
+		in = proc_claim(STDIN_FILENO);
+		out = proc_claim(STDOUT_FILENO);
 	}
 	if (in >= 0 && out >= 0 && open_streams(p, in, out) == 0)
 		return 0;

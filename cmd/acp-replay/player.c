@@ -287,7 +287,7 @@ abandon(struct player *p)
 	failed = r && buf_add_string(&what, "the answer to ") < 0;
 	failed = failed || buf_add_slice(&what, r ? r->method : p->now.method) < 0 || count_rest(p, &ours, &theirs) < 0;
 	if (!failed)
-		player_say(p, number, "%s%s before %.*s: still held are %llu messages of the %s and %llu of the %s",
+		player_say(p, number, "%s%s before %.*s: left are %llu of the %s's messages and %llu of the %s's",
 			p->stopped ? "told to stop" : "the end of the ", p->stopped ? "" : them, (int)what.n, what.p,
 			(unsigned long long)theirs, them, (unsigned long long)ours, acp_side_name(p->us));
 	buf_free(&what);

@@ -49,14 +49,8 @@ put_header(struct files *f, const struct record *r)
 	size_t before = to->n;
 
 	f->headed = true;
-	if (tap_full(&f->tap))
-		return;
-	if (tap_header(&f->tap, to, &h) < 0) {
-		to->n = before;
-		out_lost(&f->tap.out);
-	} else if (to->n > before) {
-		out_mark(&f->tap.out);
-	}
+	if (!tap_full(&f->tap))
+		tap_taken(&f->tap, before, tap_header(&f->tap, to, &h));
 }
 
 static void
@@ -64,8 +58,11 @@ put_event(struct files *f, const struct record *r)
 {
 	struct event e = {.kind = r->kind, .from = r->from, .t = r->t, .text = r->text, .torn = r->torn, .count = r->count};
 
-	if (r->kind == RECORD_EXIT)
+	if (r->kind == RECORD_EXIT) {
 		e.status = r->status >= 0 ? W_EXITCODE(r->status, 0) : signal_number(r->signal);
+		/* It is the agent's, as in a stream: recordings need not say so. */
+		e.from = ACP_AGENT;
+	}
 	tap_event(&f->tap, e);
 }
 

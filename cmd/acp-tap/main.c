@@ -228,6 +228,9 @@ check(const struct options *o, const struct given *given)
 
 	if (lost)
 		cli_die(EXIT_USAGE, tap_name, "%s is for %s", lost, o->files ? "a stream, not for recordings" : "recordings");
+	if (o->output && strcmp(o->output, "-") == 0)
+		cli_die(EXIT_USAGE, tap_name, "--output -: a file is wanted%s",
+			o->files ? "; without it recordings are printed on standard output" : ", for standard output carries the stream");
 	if (o->append && !o->output)
 		cli_die(EXIT_USAGE, tap_name, "--append is for the file of --output");
 	if (o->fold >= 0 && (o->format ? o->format != &format_pretty : o->output && !o->files))

@@ -64,9 +64,8 @@ tap_header(struct tap *t, struct buf *to, const struct heading *h)
 	return f->header(&t->writer, to, &bare);
 }
 
-/* Takes what a format has appended since, or has failed to. */
-static void
-taken(struct tap *t, size_t before, int r)
+void
+tap_taken(struct tap *t, size_t before, int r)
 {
 	struct buf *to = out_buf(&t->out);
 
@@ -107,7 +106,7 @@ write_line(struct tap *t, const struct seen *s)
 		r = redact_line(&t->redact, s->line, s->batch, &line);
 	if (r == 0)
 		r = t->writer.format->line(&t->writer, to, s, line);
-	taken(t, before, r);
+	tap_taken(t, before, r);
 }
 
 /* The same message with its secrets out. */
@@ -141,7 +140,7 @@ write_message(struct tap *t, const struct seen *s)
 	}
 	if (r == 0)
 		r = t->writer.format->message(&t->writer, to, s);
-	taken(t, before, r);
+	tap_taken(t, before, r);
 }
 
 void
@@ -192,7 +191,7 @@ tap_event(struct tap *t, struct event e)
 		e.text = slice(NULL, 0);
 		t->redact.lines++;
 	}
-	taken(t, before, t->writer.format->event(&t->writer, to, &e));
+	tap_taken(t, before, t->writer.format->event(&t->writer, to, &e));
 	if (counts(&e) && t->left != UINT64_MAX)
 		t->left--;
 }
@@ -204,5 +203,5 @@ tap_rest(struct tap *t)
 	size_t before = to->n;
 
 	if (t->writer.format->rest)
-		taken(t, before, t->writer.format->rest(&t->writer, to));
+		tap_taken(t, before, t->writer.format->rest(&t->writer, to));
 }

@@ -41,6 +41,8 @@ int tap_open(struct tap *, const struct options *, const struct format *, bool f
 void tap_close(struct tap *);
 /* What the output begins with: appended to a buffer. 0, or -1 out of memory. */
 int tap_header(struct tap *, struct buf *to, const struct heading *);
+/* Takes what a format has appended to the output's buffer since it held `before` bytes; r < 0: it has failed to. */
+void tap_taken(struct tap *, size_t before, int r);
 /* Each message in turn, of a batch each entry. */
 void tap_message(struct tap *, const struct seen *);
 void tap_event(struct tap *, struct event);

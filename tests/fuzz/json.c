@@ -1,6 +1,7 @@
 /*
- * The JSON scanner over any bytes. Not only that it survives: all sets of instructions say the same; what is right can be
- * walked down to its scalars; quoting and unescaping undo each other; numbers keep their value.
+ * The JSON scanner over any bytes. Not only that it survives: all sets of instructions say the
+ * same; what is right can be walked down to its scalars; quoting and unescaping undo each other;
+ * numbers keep their value.
  */
 #include <stdlib.h>
 
@@ -46,12 +47,14 @@ sets_agree(struct slice text, unsigned depth)
 		other = scan_by(names[i], text, depth);
 		must(other.type == first.type);
 		if (first.type == JSON_NONE) {
-			must(other.error.at == first.error.at && strcmp(other.error.what, first.error.what) == 0);
+			must(other.error.at == first.error.at &&
+				strcmp(other.error.what, first.error.what) == 0);
 			must(first.error.at >= 1 && first.error.at <= text.n + 1);
 			continue;
 		}
 		for (int k = 0; k < KEYS; k++)
-			must(other.values[k].p == first.values[k].p && other.values[k].n == first.values[k].n);
+			must(other.values[k].p == first.values[k].p &&
+				other.values[k].n == first.values[k].n);
 	}
 }
 
@@ -80,14 +83,16 @@ string_keeps(struct slice string)
 
 	must(json_unescape(string, &plain) == 0 && json_utf8(buf_slice(&plain)));
 	must(json_quote(buf_slice(&plain), &quoted) == 0);
-	must(json_string_eq(string, buf_slice(&quoted)) && json_string_eq(buf_slice(&quoted), string));
+	must(json_string_eq(string, buf_slice(&quoted)) &&
+		json_string_eq(buf_slice(&quoted), string));
 	if (plain.n == 0 || !memchr(plain.p, 0, plain.n))
 		must(buf_string(&plain) && json_string_is(string, plain.p));
 	buf_free(&plain);
 	buf_free(&quoted);
 }
 
-/* Every value in value is right by itself, and nothing lies between them but white space and punctuation. */
+/* Every value in value is right by itself, and nothing lies between them but white space and
+ * punctuation. */
 static void
 walk(struct slice value, unsigned depth)
 {
@@ -116,7 +121,8 @@ walk(struct slice value, unsigned depth)
 			must(strchr("{}[] \t\r\n", *p) != NULL);
 }
 
-/* What was never scanned: nothing outside is read (the sanitizer sees to that), and every walk ends. */
+/* What was never scanned: nothing outside is read (the sanitizer sees to that), and every walk
+ * ends. */
 static void
 survive(struct slice text)
 {

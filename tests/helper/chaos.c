@@ -143,6 +143,8 @@ agent(const char *log, long flood)
 
 	signal(SIGPIPE, SIG_IGN);
 	talk(&t, 1L << 40);
+	buf_free(&t.read);
+	buf_free(&t.unwritten);
 	return 0;
 }
 

@@ -6,7 +6,7 @@
  *   drop      drops it             edit      replaces params.text, or result, by "edited"
  *   answer    answers it here      refuse    refuses it with an error
  *   hold      holds it until the next message of method "go"; hold-drop: drops it then;
- *             hold-answer: answers it here then
+ *             hold-answer: answers it here then; hold-response: holds only what answers it
  *   ask       sends test/ask into the same lane ahead of it; ask-back: into the other lane
  *   emit      sends the notification test/emitted ahead of it; emit-cancel: a $/cancel_request
  *             that names nothing; emit-batch: an array
@@ -101,7 +101,7 @@ remake(struct frame *f, const struct seen *s, const char *rule)
 {
 	if (is(s, rule, "edit"))
 		edit(f, s);
-	if (is(s, rule, "give-id"))
+	if (is(s, rule, "give-id") && s->msg.method.p)
 		frame_replace(f, slice(s->msg.method.p + s->msg.method.n, 0), slice_of(",\"id\":\"given\""));
 	if (is(s, rule, "array")) {
 		frame_replace(f, slice(s->msg.text.p, 0), slice_of("["));
@@ -113,7 +113,7 @@ static enum verdict
 apply(struct rules *r, struct frame *f, enum lane lane, const struct seen *s, const char *rule)
 {
 	enum lane other = lane == LANE_DOWN ? LANE_UP : LANE_DOWN;
-	bool drop = is(s, rule, "hold-drop"), reply = is(s, rule, "hold-answer");
+	bool drop = is(s, rule, "hold-drop"), reply = is(s, rule, "hold-answer"), hold = is(s, rule, "hold");
 
 	if (is(s, rule, "drop"))
 		return VERDICT_DROP;
@@ -125,7 +125,9 @@ apply(struct rules *r, struct frame *f, enum lane lane, const struct seen *s, co
 		return frame_refuse(f, NULL, -32603, "refused", slice(NULL, 0)) < 0 ? VERDICT_PASS : VERDICT_DROP;
 	if (is(s, rule, "ask") || is(s, rule, "ask-back"))
 		frame_request(f, is(s, rule, "ask") ? lane : other, "test/ask", slice_of("{\"q\":1}"), r);
-	if ((is(s, rule, "hold") || drop || reply) && r->nheld < HELD) {
+	if (s->msg.kind == MSG_RESPONSE)
+		drop = reply = false, hold = is(s, rule, "hold-response");
+	if ((hold || drop || reply) && r->nheld < HELD) {
 		r->held[r->nheld] = frame_hold(f);
 		r->then[r->nheld++] = drop ? DROPS : reply ? ANSWERS : GOES;
 		return VERDICT_HOLD;
@@ -166,6 +168,16 @@ event(void *state, struct frame *f, const struct frame_event *e)
 		fprintf(stderr, "event %s %s%s%s%.*s\n", kinds[e->kind], acp_side_name(e->from), e->torn ? " torn" : "",
 			e->kind != FRAME_LONG && e->text.n ? " " : "",
 			(int)(e->kind == FRAME_LONG ? 0 : e->text.n), e->text.p ? e->text.p : "");
+}
+
+/* FILTER_FIRST: what is sent down before any message has come. */
+static int
+start(void *state, struct frame *f)
+{
+	const char *first = getenv("FILTER_FIRST");
+
+	(void)state;
+	return first ? frame_notify(f, LANE_DOWN, first, slice(NULL, 0)) : 0;
 }
 
 static int
@@ -211,7 +223,7 @@ int
 main(int argc, char **argv)
 {
 	struct rules r = {.at = argv + 1, .quiet = getenv("FILTER_QUIET") != NULL};
-	struct filter filter = {"rulefilter", 0, &r, NULL, message, answer, event, NULL, NULL, end};
+	struct filter filter = {"rulefilter", 0, &r, start, message, answer, event, NULL, NULL, end};
 	struct frame_options o = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE, .clean = getenv("FILTER_CLEAN") != NULL};
 	const char *needs = getenv("FILTER_NEEDS"), *limit = getenv("FILTER_LIMIT"), *grace = getenv("FILTER_GRACE");
 	int i, status;

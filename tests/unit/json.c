@@ -1,4 +1,5 @@
-/* The JSON scanner: what it takes and refuses, with every set of instructions that the machine has. */
+/* The JSON scanner: what it takes and refuses, with every set of instructions that the machine has.
+ */
 #include <glob.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -57,8 +58,9 @@ same(const struct said *a, const struct said *b)
 }
 
 /*
- * Scans with all sets, of which portable comes last; false where they do not agree. A wide set must not say yes
- * to what portable refuses; json_scan hides where it says no to what is right, so that is not seen here.
+ * Scans with all sets, of which portable comes last; false where they do not agree. A wide set must
+ * not say yes to what portable refuses; json_scan hides where it says no to what is right, so that
+ * is not seen here.
  */
 static bool
 agree(struct slice text, unsigned depth, struct said *said)
@@ -83,7 +85,8 @@ at_the_edge(struct slice text, bool behind)
 	char *p;
 
 	if (!room) {
-		room = mmap(NULL, page * 2 + ROOM * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		room = mmap(NULL, page * 2 + ROOM * 8, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (room == MAP_FAILED || mprotect(room, page, PROT_NONE) < 0 ||
 			mprotect(room + page + ROOM * 8, page, PROT_NONE) < 0)
 			abort();
@@ -94,6 +97,7 @@ at_the_edge(struct slice text, bool behind)
 	return slice(p, text.n);
 }
 
+/* clang-format off */
 static const char *const right[] = {
 	"null", "true", "false", "0", "-0", "1", "-1", "10", "1234567890123456789012345678901234567890",
 	"0.0", "-0.1", "1.5", "123.456789", "1e5", "1E5", "1e+5", "1e-5", "0e0", "0E+0", "-0e-0", "1.5e300",
@@ -173,6 +177,7 @@ static const struct refused wrong[] = {
 	{"{\"id\":1,\"id\":1}", 9, "duplicate member"}, {"{\"id\":1,\"\\u0069d\":2}", 9, "duplicate member"},
 	{"{\"id\":1,\"method\":\"a\",\"\\u0069\\u0064\":2}", 22, "duplicate member"},
 };
+/* clang-format on */
 
 static const char *
 shown(const char *text)
@@ -195,15 +200,24 @@ test_tables(void)
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		text = slice_of(wrong[i].text);
 		if (!CHECK(agree(text, JSON_DEPTH, &said)) || !CHECK(said.type == JSON_NONE) ||
-			!CHECK(said.error.at == wrong[i].at) || !CHECK_STR(said.error.what, wrong[i].what))
-			fprintf(stderr, "\t%s: %zu %s\n", shown(wrong[i].text), said.error.at, said.error.what);
+			!CHECK(said.error.at == wrong[i].at) ||
+			!CHECK_STR(said.error.what, wrong[i].what))
+			fprintf(stderr, "\t%s: %zu %s\n", shown(wrong[i].text), said.error.at,
+				said.error.what);
 	}
-	CHECK(agree(slice("[\0]", 3), JSON_DEPTH, &said) && said.type == JSON_NONE && said.error.at == 2);
+	CHECK(agree(slice("[\0]", 3), JSON_DEPTH, &said) && said.type == JSON_NONE &&
+		said.error.at == 2);
 	CHECK(agree(slice("\"\0\"", 3), JSON_DEPTH, &said) && said.type == JSON_NONE);
 	CHECK_STR(said.error.what, CONTROL);
-	CHECK(agree(slice("\"\\\0\"", 4), JSON_DEPTH, &said) && said.type == JSON_NONE && said.error.at == 3);
-	CHECK(agree(slice("\"\\u00\0" "0\"", 8), JSON_DEPTH, &said) && said.error.at == 6);
-	CHECK(agree(slice(NULL, 0), JSON_DEPTH, &said) && said.type == JSON_NONE && said.error.at == 1);
+	CHECK(agree(slice("\"\\\0\"", 4), JSON_DEPTH, &said) && said.type == JSON_NONE &&
+		said.error.at == 3);
+	CHECK(agree(slice("\"\\u00\0"
+			  "0\"",
+			    8),
+		      JSON_DEPTH, &said) &&
+		said.error.at == 6);
+	CHECK(agree(slice(NULL, 0), JSON_DEPTH, &said) && said.type == JSON_NONE &&
+		said.error.at == 1);
 }
 
 /* Each text of the tables as a value at every offset from the beginning of a block. */
@@ -217,18 +231,22 @@ test_block_boundaries(void)
 
 	for (size_t offset = 0; offset <= 130; offset++) {
 		for (size_t i = 0; i < sizeof(right) / sizeof(*right); i++) {
-			n = snprintf(text, sizeof(text), "{\"%0*d\":[\"\",%s],\"id\":%s}", (int)offset, 0, right[i], right[i]);
+			n = snprintf(text, sizeof(text), "{\"%0*d\":[\"\",%s],\"id\":%s}",
+				(int)offset, 0, right[i], right[i]);
 			agreed &= agree(slice(text, (size_t)n), JSON_DEPTH, &said);
 			right_one &= said.type == JSON_OBJECT && said.values[1].n > 0;
 		}
 		for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 			/* In an array and an object some of them would not be wrong. */
-			n = snprintf(text, sizeof(text), "[\"%0*d\",[%s", (int)offset, 0, wrong[i].text);
+			n = snprintf(
+				text, sizeof(text), "[\"%0*d\",[%s", (int)offset, 0, wrong[i].text);
 			agreed &= agree(slice(text, (size_t)n), JSON_DEPTH, &said);
 			wrong_one &= said.type == JSON_NONE;
-			n = snprintf(text, sizeof(text), "{\"%0*d\":1,\"params\":%s}", (int)offset, 0, wrong[i].text);
+			n = snprintf(text, sizeof(text), "{\"%0*d\":1,\"params\":%s}", (int)offset,
+				0, wrong[i].text);
 			agreed &= agree(slice(text, (size_t)n), JSON_DEPTH, &said);
-			n = snprintf(text, sizeof(text), "[\"%0*d\",{\"a\":%s}]", (int)offset, 0, wrong[i].text);
+			n = snprintf(text, sizeof(text), "[\"%0*d\",{\"a\":%s}]", (int)offset, 0,
+				wrong[i].text);
 			agreed &= agree(slice(text, (size_t)n), JSON_DEPTH, &said);
 		}
 	}
@@ -273,7 +291,8 @@ static void
 test_depth(void)
 {
 	static char text[JSON_DEPTH_MOST * 8];
-	static const unsigned depths[] = {0, 1, 2, 3, 59, 60, 61, 62, 63, 64, 65, JSON_DEPTH, JSON_DEPTH_MOST};
+	static const unsigned depths[] = {
+		0, 1, 2, 3, 59, 60, 61, 62, 63, 64, 65, JSON_DEPTH, JSON_DEPTH_MOST};
 	struct said said;
 	unsigned most;
 	size_t n;
@@ -315,7 +334,8 @@ test_depth(void)
 static bool
 value_is(const struct said *said, int key, const char *want)
 {
-	return want ? said->values[key].p && slice_is(said->values[key], want) : said->values[key].p == NULL;
+	return want ? said->values[key].p && slice_is(said->values[key], want)
+		    : said->values[key].p == NULL;
 }
 
 static void
@@ -327,33 +347,48 @@ test_members(void)
 	struct json_error error;
 	size_t n;
 
-	CHECK(agree(slice_of("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a/b\",\"params\":{\"id\":2,\"x\":[{}]}}"), 9, &said));
-	CHECK(value_is(&said, 0, "\"2.0\"") && value_is(&said, 1, "1") && value_is(&said, 2, "\"a/b\""));
-	CHECK(value_is(&said, 3, "{\"id\":2,\"x\":[{}]}") && value_is(&said, 4, NULL) && value_is(&said, 5, NULL));
+	CHECK(agree(slice_of("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a/"
+			     "b\",\"params\":{\"id\":2,\"x\":[{}]}}"),
+		9, &said));
+	CHECK(value_is(&said, 0, "\"2.0\"") && value_is(&said, 1, "1") &&
+		value_is(&said, 2, "\"a/b\""));
+	CHECK(value_is(&said, 3, "{\"id\":2,\"x\":[{}]}") && value_is(&said, 4, NULL) &&
+		value_is(&said, 5, NULL));
 	CHECK(agree(slice_of(" { \"result\" : [ 1 , 2 ] , \"id\" : null } "), 9, &said));
-	CHECK(value_is(&said, 4, "[ 1 , 2 ]") && value_is(&said, 1, "null") && value_is(&said, 0, NULL));
+	CHECK(value_is(&said, 4, "[ 1 , 2 ]") && value_is(&said, 1, "null") &&
+		value_is(&said, 0, NULL));
 	CHECK(agree(slice_of("{\n\"result\"\t:\r{}\n,\"id\"\n:\n\"\\\"\"\n}\n"), 9, &said));
 	CHECK(value_is(&said, 4, "{}") && value_is(&said, 1, "\"\\\"\""));
 	CHECK(agree(slice_of("{\"\\u0069d\":5,\"meth\\u006fd\":6,\"par\\u0061ms\":7}"), 9, &said));
 	CHECK(value_is(&said, 1, "5") && value_is(&said, 2, "6") && value_is(&said, 3, "7"));
-	CHECK(agree(slice_of("{\"i\":1,\"idx\":2,\"ID\":3,\"\":4,\"id \":5,\"jsonrpc2\":6,\"\\\\id\":7,\"id\\u0000\":8}"), 9, &said));
+	CHECK(agree(slice_of("{\"i\":1,\"idx\":2,\"ID\":3,\"\":4,\"id "
+			     "\":5,\"jsonrpc2\":6,\"\\\\id\":7,\"id\\u0000\":8}"),
+		9, &said));
 	CHECK(said.type == JSON_OBJECT && value_is(&said, 1, NULL) && value_is(&said, 0, NULL));
 	CHECK(agree(slice_of("{\"x\":{\"id\":1},\"id\":2,\"y\":[{\"id\":3}]}"), 9, &said));
 	CHECK(value_is(&said, 1, "2"));
-	CHECK(agree(slice_of("[{\"id\":1}]"), 9, &said) && said.type == JSON_ARRAY && value_is(&said, 1, NULL));
-	CHECK(agree(slice_of("\"id\""), 9, &said) && said.type == JSON_STRING && value_is(&said, 1, NULL));
-	CHECK(agree(slice_of("{\"id\":1,\"x\":{\"id\":1,\"id\":2},\"y\":0,\"y\":0}"), 9, &said) && said.type == JSON_OBJECT);
+	CHECK(agree(slice_of("[{\"id\":1}]"), 9, &said) && said.type == JSON_ARRAY &&
+		value_is(&said, 1, NULL));
+	CHECK(agree(slice_of("\"id\""), 9, &said) && said.type == JSON_STRING &&
+		value_is(&said, 1, NULL));
+	CHECK(agree(slice_of("{\"id\":1,\"x\":{\"id\":1,\"id\":2},\"y\":0,\"y\":0}"), 9, &said) &&
+		said.type == JSON_OBJECT);
 	CHECK(agree(slice_of("{\"id\":true,\"error\":-1.5e3}"), 9, &said));
 	CHECK(value_is(&said, 1, "true") && value_is(&said, 5, "-1.5e3"));
 	for (size_t i = 0; i < nsets; i++) {
 		json_use(sets[i]->name);
-		CHECK(json_scan(slice_of("{\"id\":1,\"id\":2}"), 9, NULL, 0, none, &error) == JSON_OBJECT);
+		CHECK(json_scan(slice_of("{\"id\":1,\"id\":2}"), 9, NULL, 0, none, &error) ==
+			JSON_OBJECT);
 	}
 	/* Members before, astride and behind the end of a chunk. */
 	for (size_t fill = 3900; fill < 4300; fill += EACH) {
-		n = (size_t)sprintf(text, "{\"id\":\"%0*d\",\"method\":[%0*d,{}],\"params\":\"%0*d\",\"result\":7}", (int)fill, 0, 0, 1, 4096, 0);
-		if (!CHECK(agree(slice(text, n), 9, &said)) || !CHECK(said.values[1].n == fill + 2) ||
-			!CHECK(value_is(&said, 2, "[1,{}]")) || !CHECK(said.values[3].n == 4098) || !CHECK(value_is(&said, 4, "7")))
+		n = (size_t)sprintf(text,
+			"{\"id\":\"%0*d\",\"method\":[%0*d,{}],\"params\":\"%0*d\",\"result\":7}",
+			(int)fill, 0, 0, 1, 4096, 0);
+		if (!CHECK(agree(slice(text, n), 9, &said)) ||
+			!CHECK(said.values[1].n == fill + 2) ||
+			!CHECK(value_is(&said, 2, "[1,{}]")) || !CHECK(said.values[3].n == 4098) ||
+			!CHECK(value_is(&said, 4, "7")))
 			break;
 	}
 }
@@ -371,11 +406,13 @@ random_number(uint64_t *state)
 static void
 test_soups(void)
 {
+	/* clang-format off */
 	static const char *const pieces[] = {
 		"{", "}", "[", "]", ",", ":", "\"\"", "\"a\":", "\"id\":", "\"a\"", ",\"b\":", "1", "-0.5e1", "true", "null",
 		" ", "\"\\\\\"", "\"\\\"", "\\", "\"", "{}", "[]", "\"x\":{", "},", "[{", "}]", "\xc3\xa9", "\"\xe2\x82\xac\"", "tru", "01",
 		"\t", "\"long string that has nothing in it but fills most of a block ......\"", ",1", "\"method\":\"m\",",
 	};
+	/* clang-format on */
 	static char text[4096];
 	uint64_t state = 0x9e3779b97f4a7c15;
 	struct said said;
@@ -385,7 +422,8 @@ test_soups(void)
 
 	for (int i = 0; i < 400000 / EACH; i++) {
 		n = (size_t)sprintf(text, random_number(&state) % 2 ? "{" : "[");
-		end = random_number(&state) % 3 ? 2 + random_number(&state) % 20 : 2 + random_number(&state) % 1500;
+		end = random_number(&state) % 3 ? 2 + random_number(&state) % 20
+						: 2 + random_number(&state) % 1500;
 		while (n < end) {
 			piece = pieces[random_number(&state) % (sizeof(pieces) / sizeof(*pieces))];
 			n += (size_t)sprintf(text + n, "%s", piece);
@@ -417,7 +455,8 @@ read_fixture(const char *name)
 	if (!CHECK(f != NULL))
 		return;
 	while ((n = getline(&record, &cap, f)) > 0) {
-		CHECK(json_scan(slice(record, (size_t)n), JSON_DEPTH, line_key, 1, &line, &error) == JSON_OBJECT);
+		CHECK(json_scan(slice(record, (size_t)n), JSON_DEPTH, line_key, 1, &line, &error) ==
+			JSON_OBJECT);
 		if (!line.p)
 			continue;
 		from = messages.n;
@@ -452,7 +491,9 @@ static void
 test_truncations(void)
 {
 	struct slice values[KEYS];
-	const struct json_want want = {keys, KEYS, values};
+	static const struct json_keys wanted = {
+		KEYS, {"jsonrpc", "id", "method", "params", "result", "error"}};
+	const struct json_want want = {&wanted, values};
 	static char closed[ROOM];
 	bool agreed = true, whole = true, none = true, wide = true;
 	struct said said;
@@ -462,7 +503,7 @@ test_truncations(void)
 		whole &= said.type == JSON_OBJECT;
 		for (size_t k = 0; k + 1 < nsets; k++) {
 			memset(values, 0, sizeof(values));
-			wide &= sets[k]->scan(lines[i], JSON_DEPTH, &want);
+			wide &= sets[k]->scan(lines[i], JSON_DEPTH, &want) == JSON_OBJECT;
 		}
 		for (size_t n = i % EACH; n < lines[i].n; n += EACH) {
 			agreed &= agree(slice(lines[i].p, n), JSON_DEPTH, &said);
@@ -480,14 +521,15 @@ test_truncations(void)
 }
 
 /*
- * Every byte value at every position of every message, with the set that the machine would choose. In long messages
- * most positions take the bytes that mean something, and one in sixteen takes all; JSON_EVERY in the environment
- * makes it all everywhere.
+ * Every byte value at every position of every message, with the set that the machine would choose.
+ * In long messages most positions take the bytes that mean something, and one in sixteen takes all;
+ * JSON_EVERY in the environment makes it all everywhere.
  */
 static void
 test_substitutions(void)
 {
-	static const char telling[] = "{}[]:,\"\\ \n/ubtrue0-.e+\x01\x1f\x7f\x80\xbf\xc1\xc2\xe0\xed\xf0\xf4\xf5\xff";
+	static const char telling[] =
+		"{}[]:,\"\\ \n/ubtrue0-.e+\x01\x1f\x7f\x80\xbf\xc1\xc2\xe0\xed\xf0\xf4\xf5\xff";
 	static char text[ROOM];
 	bool every = getenv("JSON_EVERY") != NULL, agreed = true, all;
 	struct said said, other;
@@ -553,19 +595,24 @@ test_edges(void)
 			read_everything(at_the_edge(slice_of(right[i]), behind));
 		}
 		for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
-			agreed &= agree(at_the_edge(slice_of(wrong[i].text), behind), JSON_DEPTH, &said);
+			agreed &= agree(
+				at_the_edge(slice_of(wrong[i].text), behind), JSON_DEPTH, &said);
 			read_everything(at_the_edge(slice_of(wrong[i].text), behind));
 		}
 		for (size_t i = 0; i < nlines; i++) {
 			agreed &= agree(at_the_edge(lines[i], behind), JSON_DEPTH, &said);
 			for (n = 1; n < 200 && n < lines[i].n; n += 7) {
-				agreed &= agree(at_the_edge(slice(lines[i].p + lines[i].n - n, n), behind), JSON_DEPTH, &said);
-				read_everything(at_the_edge(slice(lines[i].p, lines[i].n - n), behind));
+				agreed &= agree(
+					at_the_edge(slice(lines[i].p + lines[i].n - n, n), behind),
+					JSON_DEPTH, &said);
+				read_everything(
+					at_the_edge(slice(lines[i].p, lines[i].n - n), behind));
 			}
 		}
 		for (int i = 0; i < 20000 / EACH; i++) {
 			for (n = 0; n < random_number(&state) % sizeof(garbage); n++)
-				garbage[n] = "{}[]:,\"\\u0 1eE-.+\x80\xe9n"[random_number(&state) % 21];
+				garbage[n] =
+					"{}[]:,\"\\u0 1eE-.+\x80\xe9n"[random_number(&state) % 21];
 			agreed &= agree(at_the_edge(slice(garbage, n), behind), JSON_DEPTH, &said);
 			read_everything(at_the_edge(slice(garbage, n), behind));
 		}
@@ -576,7 +623,8 @@ test_edges(void)
 static void
 test_walking(void)
 {
-	struct slice object = slice_of("{ \"a\" : 1 , \"b\\n\":[1,{\"x\":\"]}\\\"\"}] ,\"c\":{},\"a\":2, \"d.e\":\"\\\\\" }");
+	struct slice object = slice_of("{ \"a\" : 1 , \"b\\n\":[1,{\"x\":\"]}\\\"\"}] "
+				       ",\"c\":{},\"a\":2, \"d.e\":\"\\\\\" }");
 	struct slice array = slice_of("[ 1,\"a,]\" ,{\"b\":[]},[[]],null ]");
 	static const char *const elements[] = {"1", "\"a,]\"", "{\"b\":[]}", "[[]]", "null"};
 	struct json_iter it = {.in = object};
@@ -584,10 +632,12 @@ test_walking(void)
 	int n = 0;
 
 	CHECK(json_next(&it, &key, &value) && slice_is(key, "\"a\"") && slice_is(value, "1"));
-	CHECK(json_next(&it, &key, &value) && slice_is(key, "\"b\\n\"") && slice_is(value, "[1,{\"x\":\"]}\\\"\"}]"));
+	CHECK(json_next(&it, &key, &value) && slice_is(key, "\"b\\n\"") &&
+		slice_is(value, "[1,{\"x\":\"]}\\\"\"}]"));
 	CHECK(json_next(&it, &key, &value) && slice_is(key, "\"c\"") && slice_is(value, "{}"));
 	CHECK(json_next(&it, &key, &value) && slice_is(key, "\"a\"") && slice_is(value, "2"));
-	CHECK(json_next(&it, &key, &value) && slice_is(key, "\"d.e\"") && slice_is(value, "\"\\\\\""));
+	CHECK(json_next(&it, &key, &value) && slice_is(key, "\"d.e\"") &&
+		slice_is(value, "\"\\\\\""));
 	CHECK(!json_next(&it, &key, &value) && key.n == 0);
 	CHECK(!json_next(&it, &key, &value));
 	for (it = (struct json_iter){.in = array}; json_next(&it, &key, &value); n++)
@@ -599,13 +649,17 @@ test_walking(void)
 	CHECK(!json_next(&it, &key, &value));
 	it = (struct json_iter){.in = slice_of("\"a\"")};
 	CHECK(!json_next(&it, &key, &value));
-	CHECK(slice_is(json_get(object, "a"), "1") && slice_is(json_get(object, "b\n"), "[1,{\"x\":\"]}\\\"\"}]"));
-	CHECK(json_get(object, "z").p == NULL && json_get(object, "").p == NULL && json_get(array, "a").p == NULL);
+	CHECK(slice_is(json_get(object, "a"), "1") &&
+		slice_is(json_get(object, "b\n"), "[1,{\"x\":\"]}\\\"\"}]"));
+	CHECK(json_get(object, "z").p == NULL && json_get(object, "").p == NULL &&
+		json_get(array, "a").p == NULL);
 	CHECK(json_get((struct slice){0}, "a").p == NULL);
-	object = slice_of("{\"params\":{\"x\":[],\"upd\\u0061te\":{\"sessionUpdate\":\"plan\"}},\"n\":1}");
+	object = slice_of(
+		"{\"params\":{\"x\":[],\"upd\\u0061te\":{\"sessionUpdate\":\"plan\"}},\"n\":1}");
 	CHECK(slice_is(json_path(object, "params.update.sessionUpdate"), "\"plan\""));
 	CHECK(slice_is(json_path(object, "n"), "1") && json_path(object, "n.x").p == NULL);
-	CHECK(json_path(object, "params.x.y").p == NULL && json_path(object, "nothing.at.all").p == NULL);
+	CHECK(json_path(object, "params.x.y").p == NULL &&
+		json_path(object, "nothing.at.all").p == NULL);
 	CHECK(json_type(slice_of("-1")) == JSON_NUMBER && json_type(slice_of("")) == JSON_NONE);
 }
 
@@ -664,35 +718,53 @@ test_strings(void)
 	CHECK_STR(unescaped("\"\""), "");
 	CHECK_STR(unescaped("\"plain\""), "plain");
 	CHECK_STR(unescaped("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\""), "\"\\/\b\f\n\r\t");
-	CHECK_STR(unescaped("\"a\\u00e9\\u20AC\\u0041z\""), "a\xc3\xa9\xe2\x82\xac" "Az");
+	CHECK_STR(unescaped("\"a\\u00e9\\u20AC\\u0041z\""),
+		"a\xc3\xa9\xe2\x82\xac"
+		"Az");
 	CHECK_STR(unescaped("\"\\ud834\\udd1e\""), "\xf0\x9d\x84\x9e");
 	CHECK_STR(unescaped("\"\\udbff\\udfff\""), "\xf4\x8f\xbf\xbf");
 	CHECK_STR(unescaped("\"\\ud834\""), "\xef\xbf\xbd");
 	CHECK_STR(unescaped("\"\\udd1e\\ud834x\""), "\xef\xbf\xbd\xef\xbf\xbdx");
-	CHECK_STR(unescaped("\"\\ud834\\u0041\""), "\xef\xbf\xbd" "A");
+	CHECK_STR(unescaped("\"\\ud834\\u0041\""),
+		"\xef\xbf\xbd"
+		"A");
 	CHECK_STR(unescaped("\"\\ud834\\ud834\\udd1e\""), "\xef\xbf\xbd\xf0\x9d\x84\x9e");
-	CHECK(json_unescape(slice_of("\"a\\u0000b\""), &out) == 0 && out.n == 3 && memcmp(out.p, "a\0b", 3) == 0);
+	CHECK(json_unescape(slice_of("\"a\\u0000b\""), &out) == 0 && out.n == 3 &&
+		memcmp(out.p, "a\0b", 3) == 0);
 	buf_free(&out);
 
 	CHECK_STR(quoted("", 0), "\"\"");
 	CHECK_STR(quoted("a\"b\\c/d", 7), "\"a\\\"b\\\\c/d\"");
 	CHECK_STR(quoted("\b\f\n\r\t\0\x1f\x7f", 8), "\"\\b\\f\\n\\r\\t\\u0000\\u001f\x7f\"");
 	CHECK_STR(quoted("\xc3\xa9\xf0\x9d\x84\x9e", 6), "\"\xc3\xa9\xf0\x9d\x84\x9e\"");
-	CHECK_STR(quoted("a\xff" "b\xc3", 4), "\"a\xef\xbf\xbd" "b\xef\xbf\xbd\"");
+	CHECK_STR(quoted("a\xff"
+			 "b\xc3",
+			  4),
+		"\"a\xef\xbf\xbd"
+		"b\xef\xbf\xbd\"");
 	CHECK_STR(quoted("\xed\xa0\x80", 3), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
 
-	CHECK(json_string_is(slice_of("\"id\""), "id") && json_string_is(slice_of("\"\\u0069\\u0064\""), "id"));
+	CHECK(json_string_is(slice_of("\"id\""), "id") &&
+		json_string_is(slice_of("\"\\u0069\\u0064\""), "id"));
 	CHECK(!json_string_is(slice_of("\"id\""), "i") && !json_string_is(slice_of("\"i\""), "id"));
-	CHECK(!json_string_is(slice_of("\"\\u0069\""), "id") && !json_string_is(slice_of("\"\\u0069d\""), "i"));
+	CHECK(!json_string_is(slice_of("\"\\u0069\""), "id") &&
+		!json_string_is(slice_of("\"\\u0069d\""), "i"));
 	CHECK(!json_string_is(slice_of("\"\\u0000\""), "") && json_string_is(slice_of("\"\""), ""));
-	CHECK(json_string_is(slice_of("\"\\u20ac\""), "\xe2\x82\xac") && json_string_is(slice_of("\"\\ud800\""), "\xef\xbf\xbd"));
+	CHECK(json_string_is(slice_of("\"\\u20ac\""), "\xe2\x82\xac") &&
+		json_string_is(slice_of("\"\\ud800\""), "\xef\xbf\xbd"));
 	CHECK(json_string_eq(slice_of("\"a\\n\""), slice_of("\"\\u0061\\u000a\"")));
-	CHECK(json_string_eq(slice_of("\"\""), slice_of("\"\"")) && json_string_eq(slice_of("\"\\/\""), slice_of("\"/\"")));
-	CHECK(!json_string_eq(slice_of("\"a\\n\""), slice_of("\"a\\r\"")) && !json_string_eq(slice_of("\"a\""), slice_of("\"b\"")));
-	CHECK(!json_string_eq(slice_of("\"\\u0061\""), slice_of("\"ab\"")) && !json_string_eq(slice_of("\"ab\""), slice_of("\"\\u0061\"")));
+	CHECK(json_string_eq(slice_of("\"\""), slice_of("\"\"")) &&
+		json_string_eq(slice_of("\"\\/\""), slice_of("\"/\"")));
+	CHECK(!json_string_eq(slice_of("\"a\\n\""), slice_of("\"a\\r\"")) &&
+		!json_string_eq(slice_of("\"a\""), slice_of("\"b\"")));
+	CHECK(!json_string_eq(slice_of("\"\\u0061\""), slice_of("\"ab\"")) &&
+		!json_string_eq(slice_of("\"ab\""), slice_of("\"\\u0061\"")));
 
-	CHECK(json_utf8(slice_of("")) && json_utf8(slice_of("plain \xc3\xa9 \xe2\x82\xac \xf0\x9d\x84\x9e text that is long")));
-	CHECK(!json_utf8(slice_of("01234567\xff")) && !json_utf8(slice_of("\xc3")) && !json_utf8(slice_of("12345678\xed\xa0\x80")));
+	CHECK(json_utf8(slice_of("")) &&
+		json_utf8(slice_of(
+			"plain \xc3\xa9 \xe2\x82\xac \xf0\x9d\x84\x9e text that is long")));
+	CHECK(!json_utf8(slice_of("01234567\xff")) && !json_utf8(slice_of("\xc3")) &&
+		!json_utf8(slice_of("12345678\xed\xa0\x80")));
 	CHECK(json_utf8(slice("\0", 1)) && json_utf8(slice(NULL, 0)));
 }
 
@@ -711,8 +783,8 @@ check_number_key(const char *text, const char *want, bool integer)
 	struct buf out = {0};
 	bool is;
 
-	if (!CHECK(json_number_key(slice_of(text), &out, &is) == 0) || !CHECK_STR(buf_string(&out), want) ||
-		!CHECK(is == integer))
+	if (!CHECK(json_number_key(slice_of(text), &out, &is) == 0) ||
+		!CHECK_STR(buf_string(&out), want) || !CHECK(is == integer))
 		fprintf(stderr, "\t%s\n", text);
 	buf_free(&out);
 }
