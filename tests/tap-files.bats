@@ -341,6 +341,16 @@ same_as() {
 	assert_equal "$(cat err)" 'acp-tap: log: Broken pipe: records are lost, the session goes on'
 }
 
+@test "what is printed waits for a FIFO's reader" {
+	mkfifo log
+	acp-tap -f raw -o log four &
+	tap=$!
+	wait_for grep -qz acp-tap "/proc/$tap/cmdline"
+	cat log >got
+	wait "$tap"
+	cmp four got
+}
+
 @test "a log whose reader is slow gets all there is room for" {
 	mkfifo log
 	for ((i = 0; i < 2000; i++)); do cat four; done >many
