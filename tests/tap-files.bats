@@ -118,6 +118,22 @@ same_as() {
 	assert_regex "$stderr" '^acp-tap: --where: '
 }
 
+@test "in a one-way pipe an answer comes from the side that all else comes from" {
+	printf '%s\n' '{"id":0,"method":"initialize"}' '{"id":0,"result":{}}' >in
+	acp-tap -o s.rec <in >out
+	run jq -r 'select(.msg).from' s.rec
+	assert_output $'client\nclient'
+	printf '%s\n' '{"id":0,"result":{}}' '{"id":0,"method":"fs/read_text_file"}' '{"id":0,"result":{}}' >in
+	acp-tap -o s.rec <in >out
+	run jq -r 'select(.msg).from' s.rec
+	assert_output $'unknown\nagent\nagent'
+	# A recording has both directions.
+	printf '%s\n' '{"id":0,"method":"initialize"}' '{"id":0,"result":{}}' >in
+	run acp-tap -f record in
+	assert_line --index 1 --partial '"from":"client"'
+	assert_line --index 2 --partial '"from":"agent"'
+}
+
 @test "a batch is one record, selected if any entry is" {
 	echo '[{"jsonrpc":"2.0","method":"a"},{"jsonrpc":"2.0","method":"b"}]' >in
 	run -0 acp-tap -f raw -m b in
