@@ -86,7 +86,7 @@ shown_edited(const struct shown *s, struct buf *to)
 
 /*
  * In a one-way pipe no answer ever comes by: there, what is open is bounded by forgetting what is
- * oldest. Both directions in one stream pair up all the same.
+ * oldest. Where someone has joined both directions they pair up all the same.
  */
 static int
 forget_oldest(struct frame *f)
@@ -130,6 +130,24 @@ pair(struct frame *f, struct shown *s)
 	return 0;
 }
 
+/*
+ * Who sends in a pipe: the method says so, and an answer comes from the side that all else came
+ * from. Only where both sides have been seen, someone has joined the two directions, and the
+ * answer's request tells.
+ */
+static enum acp_side
+sender_in_pipe(struct frame *f, const struct msg *m)
+{
+	enum acp_side by_name = m->method.p ? acp_sender(m->method) : ACP_UNKNOWN;
+
+	f->senders |= 1U << by_name;
+	if (m->method.p)
+		return by_name;
+	if (!(f->senders & 1U << ACP_AGENT))
+		return f->senders & 1U << ACP_CLIENT ? ACP_CLIENT : ACP_UNKNOWN;
+	return f->senders & 1U << ACP_CLIENT ? ACP_UNKNOWN : ACP_AGENT;
+}
+
 int
 lane_show(struct frame *f, struct shown *s, enum verdict *verdict)
 {
@@ -137,8 +155,8 @@ lane_show(struct frame *f, struct shown *s, enum verdict *verdict)
 	struct msg *m = &s->seen.msg;
 	struct pending *p;
 
-	if (s->seen.from == ACP_UNKNOWN && m->method.p)
-		s->seen.from = acp_sender(m->method);
+	if (s->seen.from == ACP_UNKNOWN)
+		s->seen.from = sender_in_pipe(f, m);
 	if (pair(f, s) < 0)
 		return -1;
 	if (s->seen.from == ACP_UNKNOWN && s->request)

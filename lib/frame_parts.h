@@ -112,6 +112,7 @@ struct frame {
 	struct batch *batches; /* open ones, oldest first */
 	struct hop *hops;
 	uint64_t last_id;
+	unsigned senders;      /* in a pipe: the sides (bits) that are known to have sent something */
 	char token[IDS_TOKEN];
 	enum acp_dialect dialect;
 	struct agent agent;

@@ -11,7 +11,10 @@
 #include "lib/io.h"
 #include "lib/log_file.h"
 
-enum { KEEP = LOG_QUEUE }; /* a larger buffer is given back once it is empty */
+enum {
+	KEEP = LOG_QUEUE, /* a larger buffer is given back once it is empty */
+	LATE_MS = 10,     /* how often it is looked whether a FIFO has a reader */
+};
 
 enum entry_kind {
 	ENTRY_RECORD,
@@ -516,15 +519,24 @@ now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-static void
-wait_for_reader(struct log *l, int wait_ms)
+void
+log_wait(struct log *l, int wait_ms)
 {
 	uint64_t until = now_ms() + (uint64_t)(wait_ms > 0 ? wait_ms : 0), now;
 
-	while (log_waiting(l) >= 0 && (now = now_ms()) < until) {
+	while ((l->late && l->sent < l->text.n) || log_waiting(l) >= 0) {
 		struct pollfd p = {.fd = l->io.fd, .events = POLLOUT};
+		int ms = -1;
 
-		if (poll(&p, 1, (int)(until - now)) < 0 && errno != EINTR)
+		now = now_ms();
+		if (wait_ms >= 0 && now >= until)
+			return;
+		if (wait_ms >= 0)
+			ms = (int)(until - now);
+		/* Nothing tells that a FIFO has got its reader. */
+		if (l->late && (ms < 0 || ms > LATE_MS))
+			ms = LATE_MS;
+		if (poll(&p, 1, ms) < 0 && errno != EINTR)
 			return;
 		flush_queue(l);
 	}
@@ -537,7 +549,7 @@ log_close(struct log *l, int wait_ms)
 
 	if (l->n || l->unsaid || l->headless)
 		flush_queue(l);
-	wait_for_reader(l, wait_ms);
+	log_wait(l, wait_ms);
 	lose_from(l, 0, EAGAIN);
 	if (l->lost || l->headless)
 		error = l->error;

@@ -55,6 +55,8 @@ int log_flush(struct log *);
 int log_reopen(struct log *);
 /* Is something waiting for a slow reader? Then watch this descriptor for POLLOUT and flush; -1: no. */
 int log_waiting(const struct log *);
+/* Waits at most wait_ms (-1: as long as it takes) for a slow reader, or a FIFO's first, and writes to it. */
+void log_wait(struct log *, int wait_ms);
 /* How many records were lost so far, and in words why the last of them was. */
 uint64_t log_lost(const struct log *);
 const char *log_why(const struct log *);
@@ -64,8 +66,8 @@ bool log_is_terminal(const struct log *);
 /* What it writes to, to ask a terminal for its size; -1: nothing is open. */
 int log_fd(const struct log *);
 /*
- * Writes the rest, waits at most wait_ms for a slow reader, closes, frees. 0; -1 where anything
- * was ever lost, with errno why the last of it was.
+ * Writes the rest (log_wait), closes, frees. 0; -1 where anything was ever lost, with errno why the
+ * last of it was.
  */
 int log_close(struct log *, int wait_ms);
 

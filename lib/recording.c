@@ -500,19 +500,39 @@ read_line(struct recording *rec, const struct line *line, struct record *r)
 /* --- the reader --- */
 
 struct recording *
-recording_open(int fd, size_t limit, const char *hop)
+recording_of_lines(const char *hop)
 {
 	struct recording *rec = calloc(1, sizeof(*rec));
 	char *end;
 
 	if (!rec)
 		return NULL;
+	rec->in.io.fd = -1;
 	rec->hop = hop ? hop : "0";
 	rec->numbered = is_digit(rec->hop[0]);
 	if (rec->numbered) {
 		rec->hop_number = strtoull(rec->hop, &end, 10);
 		rec->numbered = *end == '\0';
 	}
+	return rec;
+}
+
+int
+recording_line(struct recording *rec, struct slice line, uint64_t number, struct record *r)
+{
+	struct line l = {.text = line, .number = number};
+	enum outcome o = read_line(rec, &l, r);
+
+	return o == TAKEN ? 0 : o == SKIPPED ? 1 : -1;
+}
+
+struct recording *
+recording_open(int fd, size_t limit, const char *hop)
+{
+	struct recording *rec = recording_of_lines(hop);
+
+	if (!rec)
+		return NULL;
 	if (input_open(&rec->in, fd, limit < SIZE_MAX / 2 ? limit + AROUND : limit) < 0) {
 		free(rec);
 		return NULL;

@@ -57,6 +57,13 @@ struct recording *recording_open(int fd, size_t limit, const char *hop);
 int recording_next(struct recording *, struct record *);
 /* Has all that was read been handed out, so that the next record has to be waited for? */
 bool recording_waits(const struct recording *);
+/*
+ * A reader without a descriptor, for who finds the lines itself: recording_line reads one (its newline off), whose
+ * bytes have to last as long as the record. number: the line's. 0; 1 where it holds no record of the hop; -1 out of
+ * memory.
+ */
+struct recording *recording_of_lines(const char *hop);
+int recording_line(struct recording *, struct slice line, uint64_t number, struct record *);
 void recording_close(struct recording *);
 
 /*

@@ -118,6 +118,22 @@ same_as() {
 	assert_regex "$stderr" '^acp-tap: --where: '
 }
 
+@test "in a one-way pipe an answer comes from the side that all else comes from" {
+	printf '%s\n' '{"id":0,"method":"initialize"}' '{"id":0,"result":{}}' >in
+	acp-tap -o s.rec <in >out
+	run jq -r 'select(.msg).from' s.rec
+	assert_output $'client\nclient'
+	printf '%s\n' '{"id":0,"result":{}}' '{"id":0,"method":"fs/read_text_file"}' '{"id":0,"result":{}}' >in
+	acp-tap -o s.rec <in >out
+	run jq -r 'select(.msg).from' s.rec
+	assert_output $'unknown\nagent\nagent'
+	# A recording has both directions.
+	printf '%s\n' '{"id":0,"method":"initialize"}' '{"id":0,"result":{}}' >in
+	run acp-tap -f record in
+	assert_line --index 1 --partial '"from":"client"'
+	assert_line --index 2 --partial '"from":"agent"'
+}
+
 @test "a batch is one record, selected if any entry is" {
 	echo '[{"jsonrpc":"2.0","method":"a"},{"jsonrpc":"2.0","method":"b"}]' >in
 	run -0 acp-tap -f raw -m b in
@@ -339,6 +355,16 @@ same_as() {
 	assert_equal "$status" 125
 	assert_equal "$(wc -l <out)" "$sent"
 	assert_equal "$(cat err)" 'acp-tap: log: Broken pipe: records are lost, the session goes on'
+}
+
+@test "what is printed waits for a FIFO's reader" {
+	mkfifo log
+	acp-tap -f raw -o log four &
+	tap=$!
+	wait_for grep -qz acp-tap "/proc/$tap/cmdline"
+	cat log >got
+	wait "$tap"
+	cmp four got
 }
 
 @test "a log whose reader is slow gets all there is room for" {

@@ -37,11 +37,10 @@ wait_for(int fd)
 static int
 print_log(struct log *l)
 {
-	int r = log_flush(l), fd;
-
-	while (r == 0 && (fd = log_waiting(l)) >= 0)
-		r = wait_for(fd) < 0 ? -1 : log_flush(l);
-	return r;
+	if (log_flush(l) < 0)
+		return -1;
+	log_wait(l, -1);
+	return log_flush(l);
 }
 
 static int

@@ -190,3 +190,36 @@ assert_seen_as_without() {
 	run jq -r 'select(.msg.method == "session/prompt") | .msg.params.prompt[0].text' "$REC"
 	assert_output "$prompt"
 }
+
+# The sum of what the client received in answers to its prompts.
+received() {
+	jq -s --arg type "$1" 'map(select(.from == "agent") | .line | fromjson? | .result.usage? // empty | .[$type]) | add' "$RUN/wire"
+}
+
+@test "acp-usage's totals are what the client received" {
+	client "$RUN" acp-usage --summary -f json -o "$RUN/usage" -- claude-agent-acp
+	assert_seen_as_without
+	assert_nothing_left "$RUN"
+	tail -n 1 "$RUN/usage" >"$RUN/total"
+	assert_equal "$(jq .tokens.total "$RUN/total")" "$(received totalTokens)"
+	assert_equal "$(jq .tokens.output "$RUN/total")" "$(received outputTokens)"
+	assert_equal "$(jq .tokens.cache_read "$RUN/total")" "$(received cachedReadTokens)"
+	assert_equal "$(jq .turns "$RUN/total")" \
+		"$(jq -s 'map(select(.from == "agent") | .line | fromjson? | select(.result.stopReason?)) | length' "$RUN/wire")"
+	# The last context of each session that the client saw.
+	assert_equal "$(jq -s 'map(select(.session) | .used) | sort' -c "$RUN/usage")" \
+		"$(jq -s 'map(select(.from == "agent") | .line | fromjson? | select(.params.update.sessionUpdate? == "usage_update"))
+			| group_by(.params.sessionId) | map(last.params.update.used) | sort' -c "$RUN/wire")"
+}
+
+@test "--fill: a client that reads only the standard places sees what the vendor's say" {
+	# An agent that says the same in the vendor's place only.
+	local vendor='if .result.usage? then .result._meta.quota = {token_count: .result.usage, model_usage: []} | del(.result.usage)
+		elif .params.update.sessionUpdate? == "usage_update" then empty else . end'
+	printf '%s\n' "$vendor" >"$BATS_TEST_TMPDIR/vendor.jq"
+	client "$RUN" acp-conduct -f 'acp-usage --fill -o /dev/null' \
+		-u "jq -c --unbuffered -f $BATS_TEST_TMPDIR/vendor.jq" -- claude-agent-acp
+	assert_equal "$(jq -c '[.sessions[].events[] | .answer? // empty | .usage // empty | del(._meta)]' "$RUN/seen")" \
+		"$(jq -c '[.sessions[].events[] | .answer? // empty | .usage // empty | {totalTokens, inputTokens, outputTokens,
+			thoughtTokens, cachedReadTokens, cachedWriteTokens} | del(..|nulls)]' "$DIRECT/seen")"
+}

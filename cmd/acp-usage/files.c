@@ -1,0 +1,386 @@
+/*
+ * Recordings. Most of their lines do not matter here, and those are stepped over without being
+ * read: usage_find looks for the others in whole blocks.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/acp-usage/tool.h"
+#include "lib/recording.h"
+
+enum { BLOCK = 256 * 1024, QUIET_MS = 2000, QUIET_US = QUIET_MS * 1000, LOOK_MS = 200 };
+
+struct files {
+	struct tool tool;
+	struct requests *requests;
+	struct recording *lines;
+	struct usage_words words;
+	const char *name;   /* of the file that is being read */
+	int fd;
+	char *data;
+	size_t n, room;     /* what has been read and not been looked at */
+	uint64_t offset;    /* of data in the file */
+	bool skipping;      /* the rest of a line beyond the limit */
+	uint64_t t;         /* of the last message */
+	int status;
+};
+
+/* Set by a signal while a file is followed. */
+static volatile sig_atomic_t stopped;
+
+static void
+stop(int signal)
+{
+	(void)signal;
+	stopped = 1;
+}
+
+/* What has no answer when a recording ends never gets one: the next one numbers anew. */
+static int
+forget_requests(struct files *f)
+{
+	requests_free(f->requests);
+	f->requests = requests_new();
+	return f->requests ? 0 : -1;
+}
+
+static void
+show(void *arg, const struct seen *s)
+{
+	struct files *f = arg;
+
+	if (usage_see(f->tool.usage, s) < 0)
+		tool_fail(&f->tool, "out of memory");
+}
+
+/* A message, without its envelope. */
+static int
+see_message(struct files *f, const struct record *r)
+{
+	struct msg inner;
+	const char *why;
+
+	f->tool.timed = r->timed;
+	f->t = r->t;
+	if (r->msg.kind == MSG_REQUEST || r->msg.kind == MSG_NOTIFICATION)
+		if (r->msg.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&r->msg, &inner, &why) == 0)
+			return requests_each(f->requests, r->from, r->t, r->text, &inner, show, f);
+	return requests_each(f->requests, r->from, r->t, r->text, &r->msg, show, f);
+}
+
+/* 0, or -1 out of memory. */
+static int
+see_line(struct files *f, struct slice line, uint64_t offset, bool torn)
+{
+	struct record r;
+	int e = recording_line(f->lines, line, 1, &r);
+
+	if (e != 0)
+		return e < 0 ? -1 : 0;
+	switch (r.kind) {
+	case RECORD_HEADER:
+		f->tool.started = r.started;
+		usage_begin(f->tool.usage);
+		return forget_requests(f);
+	case RECORD_MESSAGE:
+		return see_message(f, &r);
+	case RECORD_BAD:
+		cli_warn(tool_name, "%s: byte %llu: %s: %s", f->name, (unsigned long long)(offset + r.error.at),
+			torn ? "the last line is torn" : "not a record", r.error.what);
+		if (!torn)
+			f->status = EXIT_USAGE;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* Whole lines. */
+static int
+see_lines(struct files *f, const char *from, const char *end)
+{
+	const char *p = from, *hit, *begin, *behind;
+
+	while (p < end && (hit = usage_find(&f->words, p, end)) < end) {
+		begin = memrchr(p, '\n', (size_t)(hit - p));
+		begin = begin ? begin + 1 : p;
+		behind = memchr(hit, '\n', (size_t)(end - hit));
+		behind = behind ? behind : end;
+		if (see_line(f, slice_between(begin, behind), f->offset + (uint64_t)(begin - f->data), false) < 0)
+			return -1;
+		p = behind + 1;
+	}
+	return 0;
+}
+
+static void
+drop_front(struct files *f, size_t n)
+{
+	memmove(f->data, f->data + n, f->n - n);
+	f->n -= n;
+	f->offset += n;
+}
+
+/* Looks at the lines that are whole. */
+static int
+see_data(struct files *f, size_t fresh)
+{
+	char *newline = memrchr(f->data + f->n - fresh, '\n', fresh);
+	const char *from = f->data;
+	size_t whole;
+
+	if (!newline) {
+		if (f->n > f->tool.options->frame.limit) {
+			if (!f->skipping)
+				cli_warn(tool_name, "%s: byte %llu: a line longer than the limit", f->name, (unsigned long long)f->offset + 1);
+			f->skipping = true;
+			drop_front(f, f->n);
+		}
+		return 0;
+	}
+	whole = (size_t)(newline + 1 - f->data);
+	if (f->skipping) {
+		from = (char *)memchr(f->data, '\n', f->n) + 1;
+		f->skipping = false;
+	}
+	if (see_lines(f, from, newline + 1) < 0)
+		return -1;
+	drop_front(f, whole);
+	return 0;
+}
+
+static int
+make_room(struct files *f)
+{
+	size_t room = f->room ? f->room * 2 : BLOCK;
+	char *data;
+
+	if (f->room - f->n >= BLOCK / 2)
+		return 0;
+	data = realloc(f->data, room);
+	if (!data)
+		return -1;
+	f->data = data;
+	f->room = room;
+	return 0;
+}
+
+/* The last line, where it has no newline. */
+static int
+see_rest(struct files *f)
+{
+	int r = 0;
+
+	if (f->n > 0 && !f->skipping && usage_may_matter(&f->words, slice(f->data, f->n)))
+		r = see_line(f, slice(f->data, f->n), f->offset, true);
+	drop_front(f, f->n);
+	f->skipping = false;
+	return r;
+}
+
+/* --- waiting --- */
+
+static int
+judge_quiet(struct files *f, bool all)
+{
+	uint64_t next, since = f->t > QUIET_US ? f->t - QUIET_US : 0;
+
+	return usage_quiet(f->tool.usage, all ? UINT64_MAX : since, &next);
+}
+
+/* Shows what there is, and waits until there may be more. */
+static int
+wait_for_more(struct files *f)
+{
+	struct pollfd p = {.fd = f->fd, .events = POLLIN};
+	int n;
+
+	out_print(&f->tool.out);
+	n = poll(&p, 1, QUIET_MS);
+	if (n < 0 && errno != EINTR)
+		return -1;
+	if (n != 0)
+		return 0;
+	if (f->tool.prom)
+		prom_write(f->tool.prom, &f->tool, false);
+	if (judge_quiet(f, true) < 0)
+		return -1;
+	out_print(&f->tool.out);
+	return poll(&p, 1, -1) < 0 && errno != EINTR ? -1 : 0;
+}
+
+/* At the end of a file that is followed: 0 where there may be more, 1 where another one has its name, -1 with errno. */
+static int
+look_again(struct files *f, unsigned *rounds)
+{
+	struct stat now, ours;
+
+	out_print(&f->tool.out);
+	poll(NULL, 0, LOOK_MS);
+	if (++*rounds == QUIET_MS / LOOK_MS && judge_quiet(f, true) < 0)
+		return -1;
+	if (f->tool.prom)
+		prom_write(f->tool.prom, &f->tool, false);
+	if (stat(f->name, &now) < 0 || fstat(f->fd, &ours) < 0)
+		return 0;
+	if (now.st_ino != ours.st_ino || now.st_dev != ours.st_dev)
+		return 1;
+	if ((uint64_t)ours.st_size < f->offset + f->n) {
+		tool_say(&f->tool, "%s: it has been truncated", f->name);
+		f->n = 0;
+		f->offset = 0;
+		return lseek(f->fd, 0, SEEK_SET) < 0 ? -1 : 0;
+	}
+	return 0;
+}
+
+static int
+reopen(struct files *f)
+{
+	int fd = open(f->name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -1;
+	if (see_rest(f) < 0 || forget_requests(f) < 0) {
+		close(fd);
+		return -1;
+	}
+	close(f->fd);
+	f->fd = fd;
+	f->offset = 0;
+	return 0;
+}
+
+/* Reads all, and what is added where the file is followed. 0, or -1 with errno. */
+static int
+read_all(struct files *f, bool is_file)
+{
+	bool follow = f->tool.options->follow;
+	unsigned rounds = 0;
+	ssize_t n;
+	int r;
+
+	while (!stopped && !f->tool.out.error) {
+		if (make_room(f) < 0)
+			return -1;
+		if (!is_file && wait_for_more(f) < 0)
+			return -1;
+		n = read(f->fd, f->data + f->n, f->room - f->n);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0)
+			return -1;
+		if (n > 0) {
+			rounds = 0;
+			f->n += (size_t)n;
+			if (see_data(f, (size_t)n) < 0 || ((follow || !is_file) && judge_quiet(f, false) < 0))
+				return -1;
+			continue;
+		}
+		if (!follow || !is_file)
+			break;
+		r = look_again(f, &rounds);
+		if (r < 0 || (r == 1 && reopen(f) < 0))
+			return -1;
+	}
+	return see_rest(f);
+}
+
+static void
+read_file(struct files *f, const char *name)
+{
+	bool standard = strcmp(name, "-") == 0;
+	struct stat st;
+
+	f->name = standard ? "standard input" : name;
+	f->fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	f->offset = 0;
+	f->n = 0;
+	f->tool.started = 0;
+	if (f->fd < 0 || fstat(f->fd, &st) < 0 || forget_requests(f) < 0 || read_all(f, S_ISREG(st.st_mode)) < 0) {
+		cli_warn(tool_name, "%s: %s", f->name, strerror(errno));
+		f->status = errno == ENOMEM ? EXIT_FAILED : EXIT_USAGE;
+	}
+	if (f->fd >= 0)
+		close(f->fd);
+}
+
+/* --- the output --- */
+
+static bool
+same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && S_ISREG(x.st_mode) && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+void
+files_open_output(struct tool *t)
+{
+	const struct options *o = t->options;
+	struct log_spec spec = {.path = o->output, .append = o->append};
+	char *name, **file;
+
+	if (!o->output || t->prom)
+		return;
+	for (file = o->files; *file; file++)
+		if (same_file(o->output, *file))
+			cli_die(EXIT_USAGE, tool_name, "%s: it is read and would be written", *file);
+	/* What reads it may leave; to a log that is an error like others. */
+	signal(SIGPIPE, SIG_IGN);
+	t->out.log = log_open(&spec, &name);
+	if (!t->out.log)
+		cli_die(EXIT_FAILED, tool_name, "%s: %s", name ? name : o->output, strerror(errno));
+}
+
+int
+files_close_output(struct tool *t)
+{
+	const char *name = t->options->output ? t->options->output : "standard output";
+
+	if (out_print(&t->out) < 0 || (t->out.log && log_close(t->out.log, 0) < 0)) {
+		cli_warn(tool_name, "%s: %s", name, strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+int
+files_run(const struct options *o)
+{
+	struct files f = {.fd = -1};
+	struct sigaction action = {.sa_handler = stop};
+	char **name;
+	int status;
+
+	if (tool_open(&f.tool, o, false) < 0)
+		return EXIT_FAILED;
+	usage_words(&f.words);
+	f.lines = recording_of_lines(o->hop);
+	if (!f.lines)
+		cli_die(EXIT_FAILED, tool_name, "out of memory");
+	files_open_output(&f.tool);
+	if (o->follow) {
+		sigaction(SIGINT, &action, NULL);
+		sigaction(SIGTERM, &action, NULL);
+	}
+	for (name = o->files; *name && !f.tool.out.error; name++)
+		read_file(&f, *name);
+	tool_end(&f.tool);
+	if (o->summary && summary_put(&f.tool, f.requests) < 0)
+		tool_fail(&f.tool, "out of memory");
+	status = f.status ? f.status : f.tool.status;
+	if (files_close_output(&f.tool) < 0 || f.tool.failed)
+		status = EXIT_FAILED;
+	recording_close(f.lines);
+	requests_free(f.requests);
+	tool_close(&f.tool);
+	free(f.data);
+	return status;
+}

@@ -1,0 +1,196 @@
+#include "cmd/acp-usage/fill.h"
+
+#include <stdlib.h>
+
+/* What the agent sends by itself in a session, in usage_session.user (behind those of alerts). */
+enum { OWN_UPDATES = 256, OWN_COUNTS = 512 };
+
+struct fill {
+	const struct options *options;
+	struct buf update; /* a usage_update that is to go right behind an answer */
+};
+
+static const char mark[] = "\"_meta\":{\"acputils\":{\"filled\":true}}";
+
+struct fill *
+fill_open(const struct options *o)
+{
+	struct fill *f = calloc(1, sizeof(*f));
+
+	if (f)
+		f->options = o;
+	return f;
+}
+
+void
+fill_close(struct fill *f)
+{
+	if (!f)
+		return;
+	buf_free(&f->update);
+	free(f);
+}
+
+/* Puts members at the beginning of an object of the message. */
+static int
+insert(struct frame *frame, struct slice object, struct buf *members)
+{
+	const char *p = object.p + 1, *end = object.p + object.n;
+	int r;
+
+	while (p < end && strchr(" \t\r\n", *p))
+		p++;
+	r = *p == '}' ? 0 : buf_add(members, ",", 1);
+	return r < 0 ? -1 : frame_replace(frame, slice(object.p, 1), buf_slice(members));
+}
+
+/* The size of the context window: as said for the model, for all, or by the price list; 0 where nobody says. */
+static uint64_t
+size_of(const struct fill *f, struct tool *t, const struct usage_session *s)
+{
+	struct slice model = usage_name(t->usage, s->model);
+	uint64_t size = 0;
+	size_t i;
+
+	if (s->has_size)
+		return s->size;
+	for (i = 0; i < f->options->nsizes; i++)
+		if (!f->options->sizes[i].model || slice_is(model, f->options->sizes[i].model))
+			size = f->options->sizes[i].size;
+	for (i = 0; i < f->options->nsizes; i++)
+		if (f->options->sizes[i].model && slice_is(model, f->options->sizes[i].model))
+			size = f->options->sizes[i].size;
+	return size || !t->prices || !model.n ? size : prices_size(t->prices, model);
+}
+
+/* The standard usage in an answer that has only the vendor's. */
+static int
+fill_counts(struct tool *t, struct frame *frame, const struct seen *seen, const struct usage_session *s)
+{
+	static const char *const names[USAGE_TYPES] = {"totalTokens", "inputTokens", "outputTokens", "thoughtTokens",
+		"cachedReadTokens", "cachedWriteTokens"};
+	const unsigned needed = 1u << USAGE_TOTAL | 1u << USAGE_INPUT | 1u << USAGE_OUTPUT;
+	struct buf with = {0};
+	struct usage_counts own;
+	unsigned i;
+	int r;
+
+	if (!usage_turn_tokens(t->usage, s, &own) || (own.has & needed) != needed)
+		return 0;
+	r = buf_add_string(&with, "{\"usage\":{");
+	for (i = 0; i < USAGE_TYPES; i++)
+		if (own.has & 1u << i)
+			r |= buf_printf(&with, "\"%s\":%llu,", names[i], (unsigned long long)own.n[i]);
+	r |= buf_add_string(&with, mark) | buf_add(&with, "}", 1);
+	if (r == 0)
+		r = insert(frame, seen->msg.result, &with);
+	buf_free(&with);
+	return r;
+}
+
+/* A usage_update of ours, to go right behind the answer, and into our own state. */
+static int
+make_update(struct fill *f, struct tool *t, const struct seen *seen, struct usage_session *s)
+{
+	struct usage_report own = {.what = USAGE_UPDATE, .has_used = true, .has_size = true};
+	int r;
+
+	if (!usage_turn_context(t->usage, s, &own.used))
+		return 0;
+	own.size = size_of(f, t, s);
+	if (own.size == 0) {
+		if (!(s->said & USAGE_SAID_SIZE))
+			tool_say(t, "--fill: the context window's size is not known: no usage_update (--size says it)");
+		s->said |= USAGE_SAID_SIZE;
+		return 0;
+	}
+	own.session = seen->request->session;
+	r = buf_add_string(&f->update, "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":")
+		| buf_add_slice(&f->update, own.session)
+		| buf_printf(&f->update, ",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":%llu,\"size\":%llu,%s}}}",
+			(unsigned long long)own.used, (unsigned long long)own.size, mark);
+	return r | usage_take(t->usage, seen->t, &own, slice(NULL, 0));
+}
+
+/* used that is a running total, replaced by the context. */
+static int
+fill_used(struct frame *frame, const struct seen *seen, uint64_t used)
+{
+	struct slice update = json_get(seen->msg.params, acp_update), old = json_get(update, "used"), meta = json_get(update, "_meta");
+	struct buf with = {0};
+	int r;
+
+	r = buf_printf(&with, "%llu", (unsigned long long)used) | frame_replace(frame, old, buf_slice(&with));
+	with.n = 0;
+	if (json_type(meta) == JSON_OBJECT)
+		r |= buf_add_string(&with, "{\"acputils\":{\"filled\":true}") | insert(frame, meta, &with);
+	else if (!meta.p)
+		r |= buf_printf(&with, "{%s", mark) | insert(frame, update, &with);
+	buf_free(&with);
+	return r;
+}
+
+void
+fill_flush(struct fill *f, struct frame *frame)
+{
+	if (f->update.n > 0)
+		frame_emit(frame, LANE_UP, buf_slice(&f->update));
+	f->update.n = 0;
+}
+
+static struct usage_session *
+session_of(struct tool *t, const struct usage_report *r)
+{
+	struct usage_session *s;
+	struct buf id = {0};
+
+	if (!r->session.p || json_unescape(r->session, &id) < 0)
+		return NULL;
+	s = usage_find_session(t->usage, id.p ? buf_slice(&id) : slice_of(""));
+	buf_free(&id);
+	return s;
+}
+
+static int
+fill_answer(struct fill *f, struct tool *t, struct frame *frame, const struct seen *seen, struct usage_session *s)
+{
+	struct slice standard = json_get(seen->msg.result, "usage");
+	int r = 0;
+
+	if (!seen->request || json_type(seen->msg.result) != JSON_OBJECT)
+		return 0;
+	if (json_type(standard) == JSON_OBJECT)
+		s->user |= OWN_COUNTS;
+	if (!(s->user & OWN_COUNTS) && !standard.p)
+		r = fill_counts(t, frame, seen, s);
+	if (r == 0 && !(s->user & OWN_UPDATES))
+		r = make_update(f, t, seen, s);
+	return r;
+}
+
+enum verdict
+fill_message(struct fill *f, struct tool *t, struct frame *frame, enum lane lane, const struct seen *seen,
+	const struct usage_report *given)
+{
+	struct usage_report r = *given;
+	struct usage_session *s = session_of(t, &r);
+	uint64_t used;
+	int e = 0;
+
+	(void)lane;
+	if (r.what == USAGE_UPDATE && r.has_used && s && s->lifetime && s->turn.answered && usage_turn_context(t->usage, s, &used)
+		&& used < r.used) {
+		e = fill_used(frame, seen, used);
+		r.used = used;
+	}
+	if (e < 0 || usage_take(t->usage, seen->t, &r, seen->msg.id) < 0) {
+		tool_fail(t, "out of memory");
+		return VERDICT_PASS;
+	}
+	s = session_of(t, &r);
+	if (s && r.what == USAGE_UPDATE && r.has_used)
+		s->user |= OWN_UPDATES;
+	if (s && r.what == USAGE_ANSWER && fill_answer(f, t, frame, seen, s) < 0)
+		tool_fail(t, "out of memory");
+	return VERDICT_PASS;
+}

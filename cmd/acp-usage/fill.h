@@ -1,0 +1,18 @@
+/* fill: what the agent left out is written into the standard places of the stream. */
+#ifndef FILL_H
+#define FILL_H
+
+#include "cmd/acp-usage/tool.h"
+
+struct fill;
+
+/* NULL when out of memory. */
+struct fill *fill_open(const struct options *);
+void fill_close(struct fill *);
+/* A message that says something about usage: it is taken, and perhaps edited. */
+enum verdict fill_message(struct fill *, struct tool *, struct frame *, enum lane, const struct seen *, const struct usage_report *);
+
+/* Sends what is to go behind the messages that have been shown. */
+void fill_flush(struct fill *, struct frame *);
+
+#endif

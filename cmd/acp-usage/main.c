@@ -1,0 +1,409 @@
+/* acp-usage: turns what agents say about usage into a log, tables, a meter and metrics. */
+#include <getopt.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/acp-usage/tool.h"
+
+const char tool_name[] = "acp-usage";
+
+/* A screen at most. The shell completes options and words from it. */
+static const char help[] =
+	"usage: acp-usage [OPTION]... [-- COMMAND [ARG]...]   watch a stream\n"
+	"       acp-usage [OPTION]... FILE...                 read recordings (-: stdin)\n"
+	"  -o, --output FILE     write to FILE\n"
+	"  -a, --append          append to FILE\n"
+	"  -f, --format log|tsv|csv|json|prom   what to write (log)\n"
+	"      --summary         a table of sessions at the end\n"
+	"      --by session|model   what the summary tells of\n"
+	"      --basis auto|turn|call|session   what the counts of an answer cover\n"
+	"      --prices FILE     estimate costs by this list\n"
+	"      --fill            write what the agent left out into the stream\n"
+	"      --size [MODEL=]N  the context window, for --fill\n"
+	"      --merge           add up what --summary -f json has written\n"
+	"      --unordered       merge: the pieces come in no order\n"
+	"      --meter[=tty]     a live line on the terminal\n"
+	"      --warn Y,O,R      percent: yellow from, orange from, red above (75,90,95)\n"
+	"      --warn-cost LIST  say when a cost is reached: 1USD,5USD\n"
+	"      --exec CMD        run it at each crossing\n"
+	"      --fail-at yellow|orange|red   exit with 1 where that is reached\n"
+	"      --max-cost LIST   exit with 1 where a session costs so much: 5USD\n"
+	"      --max-tokens N    exit with 1 where a session is billed so many\n"
+	"      --session ID      only this session\n"
+	"      --all             repeats of the same values, too\n"
+	"      --pass            pass standard input on; write to stderr or -o\n"
+	"  -F, --follow          go on as the file grows\n"
+	"      --color auto|always|never   when to use colours\n"
+	"      --hop N|NAME      of a recording that holds several\n"
+	"      --clean, --max-line SIZE, --way pipe|link|proxy, --grace TIME   as acp-tap\n"
+	"  -h, --help            this text\n"
+	"  -V, --version         the version\n";
+
+enum {
+	OPT_SUMMARY = 256, OPT_BY, OPT_BASIS, OPT_PRICES, OPT_FILL, OPT_SIZE, OPT_MERGE, OPT_UNORDERED, OPT_METER, OPT_WARN,
+	OPT_WARN_COST, OPT_EXEC, OPT_FAIL_AT, OPT_MAX_COST, OPT_MAX_TOKENS, OPT_SESSION, OPT_ALL, OPT_PASS, OPT_COLOR,
+	OPT_HOP, OPT_CLEAN, OPT_MAX_LINE, OPT_WAY, OPT_GRACE,
+};
+
+static const struct option long_options[] = {
+	{"output", required_argument, NULL, 'o'},
+	{"append", no_argument, NULL, 'a'},
+	{"format", required_argument, NULL, 'f'},
+	{"summary", no_argument, NULL, OPT_SUMMARY},
+	{"by", required_argument, NULL, OPT_BY},
+	{"basis", required_argument, NULL, OPT_BASIS},
+	{"prices", required_argument, NULL, OPT_PRICES},
+	{"fill", no_argument, NULL, OPT_FILL},
+	{"size", required_argument, NULL, OPT_SIZE},
+	{"merge", no_argument, NULL, OPT_MERGE},
+	{"unordered", no_argument, NULL, OPT_UNORDERED},
+	{"meter", optional_argument, NULL, OPT_METER},
+	{"warn", required_argument, NULL, OPT_WARN},
+	{"warn-cost", required_argument, NULL, OPT_WARN_COST},
+	{"exec", required_argument, NULL, OPT_EXEC},
+	{"fail-at", required_argument, NULL, OPT_FAIL_AT},
+	{"max-cost", required_argument, NULL, OPT_MAX_COST},
+	{"max-tokens", required_argument, NULL, OPT_MAX_TOKENS},
+	{"session", required_argument, NULL, OPT_SESSION},
+	{"all", no_argument, NULL, OPT_ALL},
+	{"pass", no_argument, NULL, OPT_PASS},
+	{"follow", no_argument, NULL, 'F'},
+	{"color", required_argument, NULL, OPT_COLOR},
+	{"hop", required_argument, NULL, OPT_HOP},
+	{"clean", no_argument, NULL, OPT_CLEAN},
+	{"max-line", required_argument, NULL, OPT_MAX_LINE},
+	{"way", required_argument, NULL, OPT_WAY},
+	{"grace", required_argument, NULL, OPT_GRACE},
+	{"help", no_argument, NULL, 'h'},
+	{"version", no_argument, NULL, 'V'},
+	{NULL, 0, NULL, 0},
+};
+
+_Noreturn static void
+bad(const char *option, const char *argument, const char *why)
+{
+	cli_die(EXIT_USAGE, tool_name, "%s %s: %s", option, argument, why);
+}
+
+_Noreturn static void
+no_memory(void)
+{
+	cli_die(EXIT_FAILED, tool_name, "out of memory");
+}
+
+/* The number of the word in a list that ends with NULL. */
+static int
+word(const char *option, const char *argument, const char *const *words, const char *expected)
+{
+	int i;
+
+	for (i = 0; words[i]; i++)
+		if (strcmp(argument, words[i]) == 0)
+			return i;
+	bad(option, argument, expected);
+}
+
+enum { MONEY_MOST = 16 };
+
+static void *
+grow(void *array, size_t n, size_t size)
+{
+	void *more = realloc(array, (n + 1) * size);
+
+	if (!more)
+		no_memory();
+	return more;
+}
+
+/* "75,90,95" */
+static void
+take_warn(struct options *o, const char *argument)
+{
+	const char *p = argument;
+	unsigned long v;
+	char *end;
+	int i;
+
+	for (i = 0; i < LEVELS; i++) {
+		v = strtoul(p, &end, 10);
+		if (end == p || *p < '0' || *p > '9' || v > 1000 || (i && v < o->warn[i - 1]) || *end != (i < LEVELS - 1 ? ',' : '\0'))
+			bad("--warn", argument, "expected three numbers of percent that do not fall, such as 75,90,95");
+		o->warn[i] = (unsigned)v;
+		p = end + 1;
+	}
+}
+
+/* "1USD,5USD" */
+static void
+take_money(const char *option, const char *argument, struct money **list, size_t *n)
+{
+	const char *p = argument, *unit, *end;
+	struct money m;
+
+	for (;; p = end + 1) {
+		if (*n == MONEY_MOST)
+			bad(option, argument, "too many amounts");
+		unit = p + strspn(p, "0123456789.");
+		end = unit + strcspn(unit, ",");
+		m = (struct money){.currency = strndup(unit, (size_t)(end - unit))};
+		if (!m.currency)
+			no_memory();
+		if (end == unit || decimal_parse(slice_between(p, unit), &m.amount) != 0)
+			bad(option, argument, "expected amounts with their currencies, such as 1USD,5USD");
+		*list = grow(*list, *n, sizeof(**list));
+		(*list)[(*n)++] = m;
+		if (*end == '\0')
+			break;
+	}
+}
+
+static void
+take_size(struct options *o, const char *argument)
+{
+	const char *equals = strrchr(argument, '=');
+	struct size s = {0};
+
+	if (cli_count(equals ? equals + 1 : argument, &s.size) < 0 || s.size == 0)
+		bad("--size", argument, "expected a number of tokens, such as 200k or MODEL=200k");
+	if (equals && !(s.model = strndup(argument, (size_t)(equals - argument))))
+		no_memory();
+	o->sizes = grow(o->sizes, o->nsizes, sizeof(*o->sizes));
+	o->sizes[o->nsizes++] = s;
+}
+
+static void
+take_limit(struct options *o, int option, const char *argument)
+{
+	static const char *const levels[] = {"", "normal", "yellow", "orange", "red", NULL};
+
+	switch (option) {
+	case OPT_WARN:
+		take_warn(o, argument);
+		o->warned = true;
+		break;
+	case OPT_WARN_COST:
+		take_money("--warn-cost", argument, &o->warn_cost, &o->nwarn_cost);
+		break;
+	case OPT_MAX_COST:
+		take_money("--max-cost", argument, &o->max_cost, &o->nmax_cost);
+		break;
+	case OPT_MAX_TOKENS:
+		if (cli_count(argument, &o->max_tokens) < 0)
+			bad("--max-tokens", argument, "expected a number of tokens, such as 500k");
+		o->has_max_tokens = true;
+		break;
+	case OPT_FAIL_AT:
+		o->fail_at = (enum level)word("--fail-at", argument, levels, "expected yellow, orange or red");
+		if (o->fail_at < LEVEL_YELLOW)
+			bad("--fail-at", argument, "expected yellow, orange or red");
+		break;
+	}
+}
+
+/* What all filters have. */
+static void
+take_frame(struct options *o, int option, const char *argument)
+{
+	static const char *const ways[] = {"pipe", "link", "proxy", NULL};
+	static const enum frame_way way[] = {FRAME_PIPE, FRAME_LINK, FRAME_PROXY};
+
+	if (option == OPT_WAY)
+		o->frame.way = way[word("--way", argument, ways, "expected pipe, link or proxy")];
+	if (option == OPT_MAX_LINE && cli_bytes(argument, &o->frame.limit) < 0)
+		bad("--max-line", argument, "expected a number of bytes, such as 64M");
+	if (option == OPT_GRACE && cli_duration(argument, &o->frame.grace) < 0)
+		bad("--grace", argument, "expected a time, such as 5s");
+}
+
+static void
+take_words_of(struct options *o, int option, const char *argument)
+{
+	static const char *const formats[] = {"log", "tsv", "csv", "json", "prom", NULL};
+	static const char *const bases[] = {"auto", "turn", "call", "session", NULL};
+	static const char *const by[] = {"session", "model", NULL};
+
+	switch (option) {
+	case 'f':
+		o->format = (enum format)word("--format", argument, formats, "expected log, tsv, csv, json or prom");
+		break;
+	case OPT_BY:
+		o->by_model = word("--by", argument, by, "expected session or model") == 1;
+		o->summary = true;
+		break;
+	case OPT_BASIS:
+		o->basis = (enum usage_basis)word("--basis", argument, bases, "expected auto, turn, call or session");
+		break;
+	case OPT_COLOR:
+		if (cli_color(argument, &o->color) < 0)
+			bad("--color", argument, "expected auto, always or never");
+		break;
+	case OPT_METER:
+		if (argument && strcmp(argument, "tty") != 0)
+			bad("--meter", argument, "expected tty");
+		o->meter = argument ? argument : "";
+		break;
+	}
+}
+
+static void
+take_flag(struct options *o, int option)
+{
+	switch (option) {
+	case 'a':
+		o->append = true;
+		break;
+	case 'F':
+		o->follow = true;
+		break;
+	case OPT_SUMMARY:
+		o->summary = true;
+		break;
+	case OPT_MERGE:
+		o->merge = true;
+		break;
+	case OPT_UNORDERED:
+		o->unordered = true;
+		break;
+	case OPT_FILL:
+		o->fill = true;
+		break;
+	case OPT_ALL:
+		o->all = true;
+		break;
+	case OPT_PASS:
+		o->pass = true;
+		break;
+	case OPT_CLEAN:
+		o->frame.clean = true;
+		break;
+	case 'h':
+		cli_print(tool_name, help);
+	case 'V':
+		cli_print(tool_name, "acp-usage " VERSION "\n");
+	default:
+		cli_die(EXIT_USAGE, tool_name, "try acp-usage --help");
+	}
+}
+
+static void
+take_option(struct options *o, int option, const char *argument)
+{
+	switch (option) {
+	case 'o':
+		o->output = argument;
+		break;
+	case OPT_PRICES:
+		o->prices = argument;
+		break;
+	case OPT_EXEC:
+		o->exec = argument;
+		break;
+	case OPT_SESSION:
+		o->session = argument;
+		break;
+	case OPT_HOP:
+		o->hop = argument;
+		break;
+	case OPT_SIZE:
+		take_size(o, argument);
+		break;
+	case OPT_WARN: case OPT_WARN_COST: case OPT_MAX_COST: case OPT_MAX_TOKENS: case OPT_FAIL_AT:
+		take_limit(o, option, argument);
+		break;
+	case OPT_WAY: case OPT_MAX_LINE: case OPT_GRACE:
+		take_frame(o, option, argument);
+		break;
+	case 'f': case OPT_BY: case OPT_BASIS: case OPT_COLOR: case OPT_METER:
+		take_words_of(o, option, argument);
+		break;
+	default:
+		take_flag(o, option);
+	}
+}
+
+/* Words before -- are files, those behind it a command. */
+static void
+take_words(struct options *o, char **words, bool command)
+{
+	char **end = words;
+
+	while (!command && *end && strcmp(*end, "--") != 0)
+		end++;
+	if (command || *end) {
+		o->frame.command = command ? words : end + 1;
+		if (!o->frame.command[0])
+			cli_die(EXIT_USAGE, tool_name, "no command after --");
+	}
+	if (end == words)
+		return;
+	if (*end)
+		cli_die(EXIT_USAGE, tool_name, "%s: either recordings or a command", words[0]);
+	o->files = words;
+}
+
+static void
+check(const struct options *o)
+{
+	if (o->append && !o->output)
+		cli_die(EXIT_USAGE, tool_name, "--append is for the file of --output");
+	if (o->format == FORMAT_PROM && !o->output && !o->files)
+		cli_die(EXIT_USAGE, tool_name, "--format prom is for the file of --output");
+	if (o->format == FORMAT_PROM && (o->summary || o->append))
+		cli_die(EXIT_USAGE, tool_name, "--format prom writes a file of its own: no --summary, no --append");
+	if (o->summary && (o->format == FORMAT_CSV || o->format == FORMAT_TSV))
+		cli_die(EXIT_USAGE, tool_name, "--summary is a table, or with --format json, objects");
+	if (o->fill && o->files)
+		cli_die(EXIT_USAGE, tool_name, "--fill is for a stream, not for recordings");
+	if (o->pass && (o->files || o->frame.command))
+		cli_die(EXIT_USAGE, tool_name, "--pass is for standard input");
+	if (o->follow && (!o->files || o->files[1]))
+		cli_die(EXIT_USAGE, tool_name, "--follow is for one file");
+	if (o->frame.command && o->frame.way != FRAME_AUTO)
+		cli_die(EXIT_USAGE, tool_name, "--way is for a stream without a command");
+	if (o->merge && o->frame.command)
+		cli_die(EXIT_USAGE, tool_name, "--merge reads files or standard input");
+}
+
+static void
+forget(struct options *o)
+{
+	size_t i;
+
+	for (i = 0; i < o->nwarn_cost + o->nmax_cost; i++) {
+		struct money *m = i < o->nwarn_cost ? &o->warn_cost[i] : &o->max_cost[i - o->nwarn_cost];
+
+		decimal_free(&m->amount);
+		free(m->currency);
+	}
+	for (i = 0; i < o->nsizes; i++)
+		free(o->sizes[i].model);
+	free(o->warn_cost);
+	free(o->max_cost);
+	free(o->sizes);
+}
+
+int
+main(int argc, char **argv)
+{
+	static char dash[] = "-";
+	static char *standard_input[] = {dash, NULL};
+	struct options o = {.warn = {75, 90, 95}, .frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
+	int option, before, status;
+
+	setlocale(LC_CTYPE, "");
+	do {
+		before = optind;
+		option = getopt_long(argc, argv, "+o:f:aFhV", long_options, NULL);
+		if (option != -1)
+			take_option(&o, option, optarg);
+	} while (option != -1);
+	/* Only a -- that ends the options is stepped over without being one. */
+	take_words(&o, argv + optind, optind > before);
+	check(&o);
+	if (!o.files && (o.merge || (!o.frame.command && o.frame.way == FRAME_AUTO && !o.pass && !o.fill && !stream_is_wired())))
+		o.files = standard_input;
+	status = o.merge ? merge_run(&o) : o.files ? files_run(&o) : stream_run(&o);
+	forget(&o);
+	return status;
+}

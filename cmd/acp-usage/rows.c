@@ -1,0 +1,320 @@
+/* A row for each change, as a line for people or as columns for programs. */
+#include "cmd/acp-usage/tool.h"
+
+/* The columns: their names and order are promised in the manual. */
+enum column {
+	TIME, T, ASKED, SESSION, EVENT, USED, SIZE, REMAINING, PERCENT, LEVEL, COST, CURRENCY, TURN_COST, TOTAL, INPUT, OUTPUT,
+	THOUGHT, CACHE_READ, CACHE_WRITE, BILLED, MODEL, BASIS, STOP_REASON, ESTIMATE, COLUMNS
+};
+
+static const struct {
+	const char *name;
+	bool number;
+} columns[COLUMNS] = {
+	{"time", false}, {"t", true}, {"asked", true}, {"session", false}, {"event", false}, {"used", true}, {"size", true},
+	{"remaining", true}, {"percent", true}, {"level", false}, {"cost", true}, {"currency", false}, {"turn_cost", true},
+	{"total", true}, {"input", true}, {"output", true}, {"thought", true}, {"cache_read", true}, {"cache_write", true},
+	{"billed", true}, {"model", false}, {"basis", false}, {"stop_reason", false}, {"estimate", true},
+};
+
+/* A row: where each value begins and ends in text. */
+struct row {
+	struct buf text;
+	size_t from[COLUMNS], to[COLUMNS];
+	bool failed;
+};
+
+static struct slice
+cell(const struct row *r, enum column c)
+{
+	return slice(r->text.p + r->from[c], r->to[c] - r->from[c]);
+}
+
+static struct buf *
+begin(struct row *r, enum column c)
+{
+	r->from[c] = r->to[c] = r->text.n;
+	return &r->text;
+}
+
+static void
+done(struct row *r, enum column c, int result)
+{
+	r->failed |= result < 0;
+	r->to[c] = r->text.n;
+}
+
+static void
+put_text(struct row *r, enum column c, struct slice s)
+{
+	done(r, c, buf_add_slice(begin(r, c), s));
+}
+
+static void
+put_number(struct row *r, enum column c, uint64_t n)
+{
+	done(r, c, buf_printf(begin(r, c), "%llu", (unsigned long long)n));
+}
+
+static void
+put_seconds(struct row *r, enum column c, uint64_t us)
+{
+	done(r, c, buf_printf(begin(r, c), "%llu.%06llu", (unsigned long long)(us / 1000000), (unsigned long long)(us % 1000000)));
+}
+
+static void
+put_context(struct row *r, const struct tool *t, const struct usage_session *s)
+{
+	if (s->has_used)
+		put_number(r, USED, s->used);
+	if (s->has_used && s->has_size) {
+		put_number(r, REMAINING, s->size > s->used ? s->size - s->used : 0);
+		put_number(r, PERCENT, (uint64_t)usage_percent(s));
+		put_text(r, LEVEL, slice_of(level_names[tool_level(t->options, s)]));
+	}
+	if (s->has_size)
+		put_number(r, SIZE, s->size);
+	if (s->cost && !s->cleared) {
+		done(r, COST, put_amount(begin(r, COST), &s->cost->shown, s->cost->places));
+		put_text(r, CURRENCY, usage_name(t->usage, s->cost->currency));
+	}
+}
+
+static void
+put_estimate(struct row *r, struct tool *t, const struct usage_event *e)
+{
+	struct usage_sums sums = {0};
+	struct decimal d = {0};
+
+	if (!t->prices || !e->own.has)
+		return;
+	usage_sums_count(&sums, &e->own);
+	if (prices_estimate(t->prices, usage_name(t->usage, e->session->model), &sums, &d) == 0)
+		done(r, ESTIMATE, decimal_put(&d, begin(r, ESTIMATE)));
+	decimal_free(&d);
+}
+
+static void
+put_turn(struct row *r, struct tool *t, const struct usage_event *e)
+{
+	static const enum column of[USAGE_TYPES] = {TOTAL, INPUT, OUTPUT, THOUGHT, CACHE_READ, CACHE_WRITE};
+	unsigned i;
+
+	if (t->timed)
+		put_seconds(r, ASKED, e->turn->began);
+	for (i = 0; i < USAGE_TYPES; i++)
+		if (e->own.has & 1u << i)
+			put_number(r, of[i], e->own.n[i]);
+	if (e->has_billed)
+		put_number(r, BILLED, e->billed);
+	if (e->has_cost)
+		done(r, TURN_COST, decimal_put(&e->cost, begin(r, TURN_COST)));
+	put_text(r, BASIS, slice_of(e->turn->answer.has ? usage_basis_name(e->basis) : e->own.has ? "calls" : ""));
+	put_text(r, STOP_REASON, usage_name(t->usage, e->turn->stop));
+	put_estimate(r, t, e);
+}
+
+static int
+make_row(struct row *r, struct tool *t, const struct usage_event *e)
+{
+	const struct usage_session *s = e->session;
+
+	*r = (struct row){0};
+	if (t->timed && t->started > 0)
+		done(r, TIME, put_wall(begin(r, TIME), t->started + (double)e->t / 1e6));
+	if (t->timed)
+		put_seconds(r, T, e->t);
+	put_text(r, SESSION, slice(s->id, s->id_length));
+	put_text(r, EVENT, slice_of(e->kind == USAGE_EVENT_TURN ? "turn" : "update"));
+	put_text(r, MODEL, usage_name(t->usage, s->model));
+	put_context(r, t, s);
+	if (e->kind == USAGE_EVENT_TURN)
+		put_turn(r, t, e);
+	return r->failed ? -1 : 0;
+}
+
+/* --- for programs --- */
+
+/* Tabs and newlines can not stand in a column. */
+static int
+put_tsv(struct buf *to, struct slice s)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < s.n && r == 0; i++)
+		r = s.p[i] == '\t' ? buf_add(to, "\\t", 2) : s.p[i] == '\n' ? buf_add(to, "\\n", 2)
+			: s.p[i] == '\r' ? buf_add(to, "\\r", 2) : s.p[i] == '\\' ? buf_add(to, "\\\\", 2)
+			: buf_add(to, s.p + i, 1);
+	return r;
+}
+
+static int
+put_csv(struct buf *to, struct slice s)
+{
+	size_t i;
+	int r;
+
+	for (i = 0; i < s.n && !strchr(",\"\r\n", s.p[i]); i++)
+		;
+	if (i == s.n)
+		return buf_add_slice(to, s);
+	r = buf_add(to, "\"", 1);
+	for (i = 0; i < s.n && r == 0; i++)
+		r = s.p[i] == '"' ? buf_add(to, "\"\"", 2) : buf_add(to, s.p + i, 1);
+	return r < 0 ? -1 : buf_add(to, "\"", 1);
+}
+
+static int
+put_columns(struct buf *to, const struct row *r, enum format f)
+{
+	int c, e = 0;
+
+	for (c = 0; c < COLUMNS && e == 0; c++) {
+		if (c > 0)
+			e = buf_add(to, f == FORMAT_TSV ? "\t" : ",", 1);
+		if (e == 0)
+			e = f == FORMAT_TSV ? put_tsv(to, cell(r, (enum column)c)) : put_csv(to, cell(r, (enum column)c));
+	}
+	return e < 0 ? -1 : f == FORMAT_TSV ? buf_add(to, "\n", 1) : buf_add(to, "\r\n", 2);
+}
+
+static int
+put_json(struct buf *to, const struct row *r)
+{
+	struct slice v;
+	int c, e = 0;
+
+	for (c = 0; c < COLUMNS && e == 0; c++) {
+		v = cell(r, (enum column)c);
+		e = buf_printf(to, "%s\"%s\":", c ? "," : "{", columns[c].name);
+		if (e == 0)
+			e = v.n == 0 ? buf_add_string(to, "null") : columns[c].number ? buf_add_slice(to, v) : json_quote(v, to);
+	}
+	return e < 0 ? -1 : buf_add(to, "}\n", 2);
+}
+
+int
+row_put_names(struct tool *t, struct buf *to)
+{
+	enum format f = t->options->format;
+	int c, e = 0;
+
+	if (f != FORMAT_TSV && f != FORMAT_CSV)
+		return 0;
+	for (c = 0; c < COLUMNS && e == 0; c++)
+		e = buf_printf(to, "%s%s", c ? f == FORMAT_TSV ? "\t" : "," : "", columns[c].name);
+	return e < 0 ? -1 : buf_add_string(to, f == FORMAT_TSV ? "\n" : "\r\n");
+}
+
+/* --- for people --- */
+
+static bool
+wants_color(const struct tool *t)
+{
+	if (t->out.log)
+		return t->options->color == COLOR_ALWAYS
+			|| (log_is_terminal(t->out.log) && cli_wants_color(t->options->color, 2));
+	return cli_wants_color(t->options->color, 1);
+}
+
+/* Ends a column that began at `from`, so wide. */
+static int
+pad(struct buf *to, size_t from, size_t width)
+{
+	int e = 0;
+
+	while (e == 0 && to->n - from < width)
+		e = buf_add(to, " ", 1);
+	return e < 0 ? -1 : buf_add(to, "  ", 2);
+}
+
+static int
+log_context(struct buf *to, const struct usage_session *s)
+{
+	size_t from = to->n;
+	int e;
+
+	e = s->has_used ? put_tokens(to, s->used) : buf_add(to, "?", 1);
+	e |= buf_add(to, "/", 1) | (s->has_size ? put_tokens(to, s->size) : buf_add(to, "?", 1)) | pad(to, from, 11);
+	from = to->n;
+	if (s->has_used && s->has_size)
+		e |= buf_printf(to, "%3d%%", usage_percent(s)) | pad(to, from, 4);
+	else
+		e |= pad(to, from, 4);
+	from = to->n;
+	if (s->has_used && s->has_size)
+		e |= put_tokens(to, s->size > s->used ? s->size - s->used : 0) | buf_add_string(to, " left");
+	return e | pad(to, from, 11);
+}
+
+static int
+log_turn(struct tool *t, struct buf *to, const struct usage_event *e)
+{
+	struct slice stop = usage_name(t->usage, e->turn->stop);
+	int r = 0;
+
+	if (stop.n)
+		r |= buf_add_string(to, " ") | put_plain(to, stop);
+	if (e->own.has)
+		r |= buf_add_string(to, " ") | put_tokens(to, usage_total_of(&e->own)) | buf_add_string(to, " tokens");
+	if (e->has_billed && e->billed != usage_total_of(&e->own))
+		r |= buf_add_string(to, " (billed ") | put_tokens(to, e->billed) | buf_add_string(to, ")");
+	if (e->has_cost && !decimal_is_zero(&e->cost))
+		r |= buf_add_string(to, " +") | decimal_put_money(&e->cost, usage_name(t->usage, e->session->cost->currency), to);
+	return r;
+}
+
+static int
+put_log(struct tool *t, struct buf *to, const struct usage_event *e, const struct row *row)
+{
+	const struct usage_session *s = e->session;
+	enum level l = tool_level(t->options, s);
+	struct slice estimate = cell(row, ESTIMATE);
+	struct decimal d = {0};
+	bool color = wants_color(t);
+	size_t from = to->n;
+	int r;
+
+	r = put_clock(to, t, e->t) | pad(to, from, 8);
+	from = to->n;
+	r |= put_session(to, t, s) | pad(to, from, 8);
+	r |= log_context(to, s);
+	from = to->n;
+	if (s->cost && !s->cleared)
+		r |= decimal_put_money(&s->cost->shown, usage_name(t->usage, s->cost->currency), to);
+	r |= pad(to, from, 10);
+	from = to->n;
+	r |= buf_printf(to, "%s%s%s", level_color(l, color), l ? level_names[l] : "-", color_off(color))
+		| pad(to, from, 6 + strlen(level_color(l, color)) + strlen(color_off(color)));
+	r |= buf_add_string(to, e->kind == USAGE_EVENT_TURN ? "turn" : "update");
+	if (e->kind == USAGE_EVENT_TURN)
+		r |= log_turn(t, to, e);
+	if (estimate.n && decimal_parse(estimate, &d) == 0)
+		r |= buf_add_string(to, " ~") | decimal_put_money(&d, slice_of("USD"), to);
+	decimal_free(&d);
+	return r | buf_add(to, "\n", 1);
+}
+
+int
+row_put(struct tool *t, struct buf *to, const struct usage_event *e)
+{
+	struct row row;
+	int r = make_row(&row, t, e);
+
+	if (r == 0)
+		switch (t->options->format) {
+		case FORMAT_TSV:
+		case FORMAT_CSV:
+			r = put_columns(to, &row, t->options->format);
+			break;
+		case FORMAT_JSON:
+			r = put_json(to, &row);
+			break;
+		default:
+			r = put_log(t, to, e, &row);
+			break;
+		}
+	buf_free(&row.text);
+	return r;
+}

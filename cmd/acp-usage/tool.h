@@ -1,0 +1,162 @@
+/* tool: what the parts of acp-usage share. */
+#ifndef TOOL_H
+#define TOOL_H
+
+#include "lib/cli.h"
+#include "lib/frame.h"
+#include "lib/log.h"
+#include "lib/usage.h"
+
+enum format { FORMAT_LOG, FORMAT_TSV, FORMAT_CSV, FORMAT_JSON, FORMAT_PROM };
+/* From here on: normal, yellow, orange, red. */
+enum level { LEVEL_UNKNOWN, LEVEL_NORMAL, LEVEL_YELLOW, LEVEL_ORANGE, LEVEL_RED };
+enum { LEVELS = 3 };
+
+/* An amount of the command line: 5USD. */
+struct money {
+	struct decimal amount;
+	char *currency;
+};
+
+/* --size [MODEL=]N */
+struct size {
+	char *model; /* NULL: of all */
+	uint64_t size;
+};
+
+/* What the command line says. */
+struct options {
+	const char *output;
+	bool append;
+	enum format format;
+	bool summary, by_model, merge, unordered, all, pass, follow, fill;
+	const char *prices;
+	const char *meter;       /* NULL: none; "" standard error; "tty" */
+	enum usage_basis basis;
+	bool warned;             /* --warn is given */
+	unsigned warn[LEVELS];   /* yellow from, orange from, red above */
+	struct money *warn_cost; /* ascending in each currency */
+	size_t nwarn_cost;
+	struct money *max_cost;
+	size_t nmax_cost;
+	struct size *sizes;
+	size_t nsizes;
+	const char *exec;
+	enum level fail_at;      /* LEVEL_UNKNOWN: never */
+	bool has_max_tokens;
+	uint64_t max_tokens;
+	const char *session;
+	enum cli_color color;
+	const char *hop;
+	char **files;            /* NULL-terminated, or NULL */
+	struct frame_options frame;
+};
+
+/* Where rows go. In a session it is a log, which never stops anything; else standard output, which is waited for. */
+struct out {
+	struct log *log;
+	struct buf own;
+	int error;
+};
+
+struct tool {
+	const struct options *options;
+	struct usage *usage;
+	struct out out;
+	struct prices *prices;
+	struct prom *prom;
+	struct meter *meter;
+	struct alerts *alerts;
+	double started;      /* of the stream or recording, seconds since 1970; 0 where it is not known */
+	bool timed;          /* t means something */
+	bool live;           /* a stream: frame is set */
+	bool headed;         /* the columns' names are written */
+	struct frame *frame;
+	int status;          /* EXIT_NEGATIVE where a limit was reached */
+	bool failed;         /* out of memory, or the output */
+};
+
+extern const char tool_name[]; /* "acp-usage" */
+
+/* tool.c: what happens to events. */
+int tool_open(struct tool *, const struct options *, bool live);
+void tool_close(struct tool *);
+/* What is written at the end: the last turns, the summary. */
+void tool_end(struct tool *);
+/* Something went wrong that has to be said and remembered. */
+void tool_fail(struct tool *, const char *what);
+/* One line on stderr, never waiting. */
+void tool_say(struct tool *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool tool_wants(const struct tool *, const struct usage_session *);
+enum level tool_level(const struct options *, const struct usage_session *);
+extern const char *const level_names[];  /* "", "normal", "yellow", "orange", "red" */
+extern const char *const level_advice[];
+
+/* out.c */
+struct buf *out_buf(struct out *);
+/* What has been appended since the buffer had so many bytes is a record. */
+void out_mark(struct out *, size_t before);
+/* 0, or -1 with errno. */
+int out_print(struct out *);
+
+/* text.c: figures as people and tables have them. All append; 0, or -1 out of memory. */
+int put_tokens(struct buf *, uint64_t);          /* 53.0K, 200K, 1M */
+int put_wall(struct buf *, double when);         /* 2026-11-20T15:56:02.123456Z */
+int put_clock(struct buf *, const struct tool *, uint64_t t); /* 15:56:02, or 1.201s */
+int put_amount(struct buf *, const struct decimal *, unsigned places); /* exactly, with at least so many places */
+/* A session's id, as short as no other begins. */
+int put_session(struct buf *, const struct tool *, const struct usage_session *);
+/* What of a peer's text can be shown on a terminal. */
+int put_plain(struct buf *, struct slice);
+/* The level's colour, and its end, where colours are wanted. */
+const char *level_color(enum level, bool wanted);
+const char *color_off(bool wanted);
+
+/* rows.c */
+int row_put(struct tool *, struct buf *, const struct usage_event *);
+int row_put_names(struct tool *, struct buf *);
+
+/* summary.c */
+/* Writes it. requests: those that are open, or NULL. 0, or -1 out of memory. */
+int summary_put(struct tool *, const struct requests *);
+
+/* prices.c */
+struct prices *prices_open(const char *path);
+void prices_close(struct prices *);
+/* What the tokens cost by the list. 0; 1 where it does not know the model (said once); -1 out of memory. */
+int prices_estimate(struct prices *, struct slice model, const struct usage_sums *, struct decimal *to);
+/* max_input_tokens, or 0. */
+uint64_t prices_size(struct prices *, struct slice model);
+
+/* prom.c */
+struct prom *prom_open(const struct options *);
+void prom_close(struct prom *);
+void prom_event(struct prom *, const struct tool *, const struct usage_event *);
+/* Writes what is new, at most once a second, or now. */
+void prom_write(struct prom *, struct tool *, bool now);
+
+/* meter.c */
+struct meter *meter_open(const struct options *);
+void meter_close(struct meter *);
+void meter_show(struct meter *, struct tool *, const struct usage_event *);
+void meter_draw(struct meter *, struct tool *);
+/* Takes it away, for a line of text. */
+void meter_hide(struct meter *);
+
+/* alerts.c */
+struct alerts *alerts_open(const struct options *);
+void alerts_close(struct alerts *);
+void alerts_see(struct alerts *, struct tool *, const struct usage_event *);
+
+/* The things that the tool does. All return the exit status. */
+int stream_run(const struct options *);
+/* Is this process a link of a chain, or a proxy: is standard input half of a stream, not all there is to read? */
+bool stream_is_wired(void);
+int files_run(const struct options *);
+/* Opens -o where files are read; exits where it can not. */
+void files_open_output(struct tool *);
+/* Writes the rest. 0; -1 where something was lost, and it has been said. */
+int files_close_output(struct tool *);
+int merge_run(const struct options *);
+
+#endif

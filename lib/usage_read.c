@@ -1,0 +1,390 @@
+/* Where agents say what they used, and how they spell it: the only place that knows. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/usage.h"
+
+/* In what a member stands. */
+enum { IN_UPDATE = 1, IN_ANSWER = 2, IN_STATE = 4, IN_OTHER = 8, IN_ANY_UPDATE = IN_UPDATE | IN_OTHER | IN_STATE };
+
+/* What a member is. */
+enum role { USED, SIZE, COST, PERCENTAGE, REMAINING, COUNTS, CALL, ROWS, MODEL, STOP, STATE, MESSAGE };
+
+/* The members of updates and results that are looked at. */
+enum first { KIND, NAME_USED, NAME_SIZE, NAME_COST, NAME_USAGE, NAME_STOP, NAME_STATE, NAME_MESSAGE, NAME_PERCENTAGE,
+	NAME_REMAINING, META, FIRST_NAMES };
+static const char *const first_names[FIRST_NAMES] = {acp_update_kind, "used", "size", "cost", "usage", acp_stop_reason, "state",
+	"messageId", "percentage", "remaining", "_meta"};
+
+static const struct place {
+	unsigned in;
+	enum role role;
+	enum first first;
+	const char *path[2]; /* below the first */
+} places[] = {
+	/* the standard */
+	{IN_UPDATE, USED, NAME_USED, {NULL}},
+	{IN_UPDATE, SIZE, NAME_SIZE, {NULL}},
+	{IN_UPDATE, COST, NAME_COST, {NULL}},
+	{IN_ANSWER | IN_STATE, COUNTS, NAME_USAGE, {NULL}},
+	{IN_ANSWER | IN_STATE, STOP, NAME_STOP, {NULL}},
+	{IN_STATE, STATE, NAME_STATE, {NULL}},
+	{IN_ANSWER, MESSAGE, NAME_MESSAGE, {NULL}},
+	/* its drafts */
+	{IN_UPDATE, PERCENTAGE, NAME_PERCENTAGE, {NULL}},
+	{IN_UPDATE, REMAINING, NAME_REMAINING, {NULL}},
+	/* claude-agent-acp, codex-acp, gemini-cli */
+	{IN_ANSWER | IN_STATE, COUNTS, META, {"quota", "token_count"}},
+	{IN_ANSWER | IN_STATE, ROWS, META, {"quota", "model_usage"}},
+	{IN_ANY_UPDATE, MODEL, META, {"_claude/model"}},
+	/* qwen: each call by itself */
+	{IN_ANY_UPDATE, CALL, META, {"usage"}},
+	{IN_ANSWER, COUNTS, META, {"usage"}},
+	{IN_ANY_UPDATE | IN_ANSWER, MODEL, META, {"model"}},
+};
+
+static const struct spelling {
+	enum usage_type type;
+	const char *name;
+} spellings[] = {
+	{USAGE_TOTAL, "totalTokens"}, {USAGE_TOTAL, "total_tokens"},
+	{USAGE_INPUT, "inputTokens"}, {USAGE_INPUT, "input_tokens"}, {USAGE_INPUT, "promptTokens"},
+	{USAGE_OUTPUT, "outputTokens"}, {USAGE_OUTPUT, "output_tokens"}, {USAGE_OUTPUT, "completionTokens"},
+	{USAGE_THOUGHT, "thoughtTokens"}, {USAGE_THOUGHT, "thought_tokens"}, {USAGE_THOUGHT, "thoughtsTokens"},
+	{USAGE_THOUGHT, "reasoning_tokens"}, {USAGE_THOUGHT, "reasoningOutputTokens"},
+	{USAGE_READ, "cachedReadTokens"}, {USAGE_READ, "cached_read_tokens"}, {USAGE_READ, "cachedInputTokens"},
+	{USAGE_READ, "cachedTokens"},
+	{USAGE_WRITE, "cachedWriteTokens"}, {USAGE_WRITE, "cached_write_tokens"},
+	{USAGE_WRITE, "cacheWriteInputTokens"},
+};
+
+enum { PLACES = sizeof(places) / sizeof(*places), SPELLINGS = sizeof(spellings) / sizeof(*spellings) };
+
+/* What is read on the way. */
+struct reading {
+	struct usage_report *r;
+	struct slice percentage, remaining;
+	bool saw_used;
+};
+
+/* Is this key the name? Most are not, and most can be told so by one byte. */
+static bool
+is(struct slice key, const char *name)
+{
+	return (key.p[1] == name[0] || key.p[1] == '\\') && json_string_is(key, name);
+}
+
+/* An integer from 0 to 2^64-1; null counts as left out. */
+static bool
+count(struct slice value, uint64_t *n, const char **wrong)
+{
+	if (json_type(value) == JSON_NULL)
+		return false;
+	if (json_type(value) == JSON_NUMBER && json_u64(value, n))
+		return true;
+	*wrong = "a count that is no integer from 0 to 2^64-1";
+	return false;
+}
+
+static void
+read_counts(struct slice object, struct usage_counts *c, const char **wrong)
+{
+	struct json_iter it = {.in = object};
+	struct slice key, value;
+	size_t i;
+
+	if (json_type(object) == JSON_NULL)
+		return;
+	if (json_type(object) != JSON_OBJECT) {
+		*wrong = "usage that is no object";
+		return;
+	}
+	while (json_next(&it, &key, &value)) {
+		for (i = 0; i < SPELLINGS && !is(key, spellings[i].name); i++)
+			;
+		if (i < SPELLINGS && !(c->has & 1u << spellings[i].type)
+			&& count(value, &c->n[spellings[i].type], wrong))
+			c->has |= 1u << spellings[i].type;
+	}
+}
+
+static void
+read_cost(struct usage_report *r, struct slice cost)
+{
+	struct json_iter it = {.in = cost};
+	struct slice key, value;
+
+	r->cost_null = json_type(cost) == JSON_NULL;
+	if (r->cost_null)
+		return;
+	if (json_type(cost) != JSON_OBJECT) {
+		r->wrong = "a cost that is no object";
+		return;
+	}
+	while (json_next(&it, &key, &value)) {
+		if (is(key, "amount"))
+			r->amount = value;
+		else if (is(key, "currency"))
+			r->currency = value;
+	}
+	if (!r->amount.p || json_type(r->amount) != JSON_NUMBER || r->amount.p[0] == '-')
+		r->wrong = "a cost whose amount is no number from 0 on";
+	else if (!r->currency.p || json_type(r->currency) != JSON_STRING || r->currency.n == 2)
+		r->wrong = "a cost without a currency";
+	else
+		return;
+	r->amount = r->currency = slice(NULL, 0);
+}
+
+static void
+play(struct reading *g, enum role role, struct slice value)
+{
+	struct usage_report *r = g->r;
+
+	switch (role) {
+	case USED:
+		g->saw_used = true;
+		r->has_used = count(value, &r->used, &r->wrong);
+		if (!r->has_used && !r->wrong)
+			r->wrong = "used is null";
+		break;
+	case SIZE:
+		r->has_size = count(value, &r->size, &r->wrong) && r->size > 0;
+		break;
+	case COST:
+		read_cost(r, value);
+		break;
+	case PERCENTAGE:
+		g->percentage = value;
+		break;
+	case REMAINING:
+		g->remaining = value;
+		break;
+	case COUNTS:
+		if (!r->counts.has)
+			read_counts(value, &r->counts, &r->wrong);
+		break;
+	case CALL:
+		read_counts(value, &r->call, &r->wrong);
+		break;
+	case ROWS:
+		if (json_type(value) == JSON_ARRAY)
+			r->rows = value;
+		else if (json_type(value) != JSON_NULL)
+			r->wrong = "rows per model that are no array";
+		break;
+	case MODEL:
+		if (json_type(value) == JSON_STRING && value.n > 2)
+			r->model = value;
+		break;
+	case STOP:
+		if (json_type(value) == JSON_STRING)
+			r->stop = value;
+		break;
+	case STATE:
+		r->idle = json_type(value) == JSON_STRING && json_string_is(value, "idle");
+		break;
+	case MESSAGE:
+		r->accepted = true;
+		break;
+	}
+}
+
+/* Goes down where the table does, below the first member; second: what has led here already, or NULL. */
+static void
+walk(struct reading *g, unsigned in, enum first first, struct slice object, const char *second)
+{
+	struct json_iter it = {.in = object};
+	struct slice key, value;
+	const struct place *p;
+	const char *name;
+
+	while (json_type(object) == JSON_OBJECT && json_next(&it, &key, &value)) {
+		for (p = places; p < places + PLACES; p++) {
+			if (!(p->in & in) || p->first != first || !p->path[0] || (second && strcmp(p->path[0], second) != 0))
+				continue;
+			name = p->path[second != NULL];
+			if (!name || !is(key, name))
+				continue;
+			if (!second && p->path[1])
+				walk(g, in, first, value, name);
+			else
+				play(g, p->role, value);
+			break;
+		}
+	}
+}
+
+/* What the table says of values that were found under first_names. */
+static void
+play_all(struct reading *g, unsigned in, const struct slice *values)
+{
+	const struct place *p;
+
+	for (p = places; p < places + PLACES; p++)
+		if ((p->in & in) && !p->path[0] && values[p->first].p)
+			play(g, p->role, values[p->first]);
+	if (values[META].p)
+		walk(g, in, META, values[META], NULL);
+}
+
+static void
+read_values(struct usage_report *r, unsigned in, const struct slice *values)
+{
+	struct reading g = {.r = r};
+	uint64_t n, left;
+	const char *wrong = NULL;
+	double told;
+
+	play_all(&g, in, values);
+	if (in == IN_UPDATE && !g.saw_used)
+		r->wrong = "an update without used";
+	if (!r->has_used || !r->has_size)
+		return;
+	left = r->size > r->used ? r->size - r->used : 0;
+	if (g.remaining.p && count(g.remaining, &n, &wrong) && n != left)
+		r->differs = "remaining";
+	if (g.percentage.p && json_type(g.percentage) == JSON_NUMBER) {
+		told = strtod(g.percentage.p, NULL);
+		if (!(fabs(told - (double)r->used * 100 / (double)r->size) <= 1))
+			r->differs = "percentage";
+	}
+}
+
+bool
+usage_row(struct json_iter *it, struct slice *model, struct usage_counts *c, const char **wrong)
+{
+	struct slice key, row, counts;
+
+	*c = (struct usage_counts){0};
+	*model = slice(NULL, 0);
+	if (!json_next(it, &key, &row))
+		return false;
+	if (json_type(row) != JSON_OBJECT) {
+		*wrong = "a row per model that is no object";
+		return true;
+	}
+	*model = json_get(row, "model");
+	counts = json_get(row, "token_count");
+	if (json_type(*model) != JSON_STRING)
+		*model = slice(NULL, 0);
+	if (!model->p)
+		*wrong = "a row per model without a model";
+	if (counts.p)
+		read_counts(counts, c, wrong);
+	return true;
+}
+
+/* --- messages --- */
+
+static bool
+read_update(const struct msg *m, struct usage_report *r)
+{
+	static const char *const names[] = {acp_session_id, acp_update, "_meta"};
+	struct slice params[3], update[FIRST_NAMES];
+	struct json_error error;
+	unsigned in = IN_OTHER;
+	struct reading g = {.r = r};
+
+	if (json_scan(m->params, JSON_DEPTH, names, 3, params, &error) != JSON_OBJECT
+		|| !params[1].p || json_scan(params[1], JSON_DEPTH, first_names, FIRST_NAMES, update, &error) != JSON_OBJECT)
+		return false;
+	r->session = params[0];
+	if (!r->session.p || json_type(r->session) != JSON_STRING || !update[KIND].p || json_type(update[KIND]) != JSON_STRING)
+		return false;
+	r->what = USAGE_UPDATE;
+	if (json_string_is(update[KIND], "usage_update") || json_string_is(update[KIND], "context_update")) {
+		in = IN_UPDATE;
+	} else if (json_string_is(update[KIND], "state_update")) {
+		in = IN_STATE;
+		r->what = USAGE_STATE;
+	}
+	read_values(r, in, update);
+	if (params[2].p)
+		walk(&g, in & IN_ANY_UPDATE, META, params[2], NULL);
+	return in != IN_OTHER || r->call.has || r->model.p || r->wrong;
+}
+
+static bool
+read_hello(const struct msg *m, struct usage_report *r)
+{
+	struct slice info = json_get(m->result, "agentInfo"), version;
+	uint64_t n;
+
+	if (json_type(m->result) != JSON_OBJECT)
+		return false;
+	if (json_type(info) != JSON_OBJECT)
+		info = json_get(m->result, "info");
+	r->what = USAGE_HELLO;
+	r->name = json_get(info, "name");
+	r->version = json_get(info, "version");
+	version = json_get(m->result, acp_protocol_version);
+	r->v2 = json_type(version) == JSON_NUMBER && json_u64(version, &n) && n == 2;
+	if (json_type(r->name) != JSON_STRING)
+		r->name = slice(NULL, 0);
+	if (json_type(r->version) != JSON_STRING)
+		r->version = slice(NULL, 0);
+	return true;
+}
+
+/* An answer to a prompt, or one whose request is not known and that may be one. */
+static bool
+read_answer(const struct seen *s, struct usage_report *r)
+{
+	const struct msg *m = &s->msg;
+	struct slice values[FIRST_NAMES];
+	struct json_error error;
+
+	r->what = USAGE_ANSWER;
+	r->failed = m->error.p != NULL;
+	if (s->request) {
+		r->session = s->request->session;
+		r->enveloped = s->request->from == ACP_AGENT;
+		r->asked = s->request->t;
+	}
+	if (m->result.p && json_scan(m->result, JSON_DEPTH, first_names, FIRST_NAMES, values, &error) == JSON_OBJECT)
+		read_values(r, IN_ANSWER, values);
+	if (s->request)
+		return true;
+	return m->error.p ? !msg_null_id(m) : r->stop.p || r->counts.has || r->rows.p;
+}
+
+static bool
+read_response(const struct seen *s, struct usage_report *r)
+{
+	if (!s->request)
+		return json_path(s->msg.result, "agentCapabilities").p ? read_hello(&s->msg, r) : read_answer(s, r);
+	switch (s->request->what) {
+	case ACP_INITIALIZE:
+	case ACP_PROXY_INITIALIZE:
+		return read_hello(&s->msg, r);
+	case ACP_SESSION_PROMPT:
+		return read_answer(s, r);
+	default:
+		return false;
+	}
+}
+
+bool
+usage_read(const struct seen *s, struct usage_report *r)
+{
+	*r = (struct usage_report){0};
+	if (s->msg.kind == MSG_RESPONSE)
+		return read_response(s, r);
+	switch (s->msg.what) {
+	case ACP_SESSION_UPDATE:
+		return read_update(&s->msg, r);
+	case ACP_SESSION_PROMPT:
+		r->what = USAGE_PROMPT;
+		r->enveloped = s->from == ACP_AGENT;
+		break;
+	case ACP_SESSION_LOAD:
+	case ACP_SESSION_RESUME:
+		r->what = USAGE_LOAD;
+		break;
+	default:
+		return false;
+	}
+	r->session = msg_session(&s->msg);
+	return r->session.p != NULL && s->msg.kind == MSG_REQUEST;
+}

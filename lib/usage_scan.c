@@ -1,0 +1,151 @@
+/*
+ * Which lines can matter: those with one of a few words. Most lines have none, and nothing else is
+ * looked for in them. A key or kind that is spelled with escapes has an escape for a letter, or
+ * for '/' or '_'.
+ */
+#include "lib/usage.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+/* A word, and where in it three bytes stand that are rare elsewhere. */
+static const struct word {
+	const char *text;
+	size_t length, rare;
+} words[] = {
+#define WORD(text, rare) {text, sizeof(text) - 1, rare}
+	WORD("usage\"", 0),
+	WORD("usage_", 0),
+	WORD("usage\\", 0),
+	WORD("context_update", 5),
+	WORD("state_update", 3),
+	WORD("quota", 0),
+	WORD("session/prompt", 6),
+	WORD("session/load", 6),
+	WORD("session/resume", 6),
+	WORD("stopReason", 3),
+	WORD("protocolVersion", 6),
+	WORD("acp-recording", 2),
+	WORD("error\"", 2),
+	WORD("error\\", 2),
+	WORD("\\u002", 0),
+	WORD("\\u004", 0),
+	WORD("\\u005", 0),
+	WORD("\\u006", 0),
+	WORD("\\u007", 0),
+	WORD("n\\/p", 0),
+	WORD("n\\/l", 0),
+	WORD("n\\/r", 0),
+#undef WORD
+};
+
+enum { WORDS = sizeof(words) / sizeof(*words), RARE = 3 };
+
+/* Does a word stand around the rare bytes at p? */
+static bool
+stands(const char *from, const char *p, const char *end)
+{
+	size_t i;
+
+	for (i = 0; i < WORDS; i++)
+		if (*p == words[i].text[words[i].rare] && (size_t)(p - from) >= words[i].rare && (size_t)(end - p) >= words[i].length - words[i].rare
+			&& memcmp(p - words[i].rare, words[i].text, words[i].length) == 0)
+			return true;
+	return false;
+}
+
+/* Byte by byte. begin: how far back a word may reach. */
+static const char *
+find_plainly(const char *begin, const char *from, const char *end)
+{
+	const char *p;
+
+	for (p = from; p < end; p++) {
+		switch (*p) {
+		case 'u': case 'x': case 't': case 'q': case 'n': case 'p': case 'o': case 'r': case '\\':
+			if (stands(begin, p, end))
+				return p;
+			break;
+		}
+	}
+	return end;
+}
+
+/*
+ * For each of the three bytes, by its low and by its high half, the words (as bits; some share
+ * one) that have such a byte there. Where the six have a bit in common, that word may stand.
+ */
+void
+usage_words(struct usage_words *m)
+{
+	static const unsigned char bit[WORDS] = {1, 1, 1, 2, 4, 8, 16, 16, 16, 32, 64, 2, 128, 128, 8, 8, 8, 8, 8, 4, 4, 4};
+	size_t i, j;
+	unsigned char c;
+
+	memset(m, 0, sizeof(*m));
+	for (i = 0; i < WORDS; i++) {
+		for (j = 0; j < RARE; j++) {
+			c = (unsigned char)words[i].text[words[i].rare + j];
+			m->low[j][c & 15] |= bit[i];
+			m->high[j][c >> 4] |= bit[i];
+		}
+	}
+#if defined(__x86_64__)
+	m->wide = __builtin_cpu_supports("avx2");
+#endif
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static inline __m256i
+twice(const unsigned char *table)
+{
+	return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)table));
+}
+
+__attribute__((target("avx2"))) static const char *
+find_widely(const struct usage_words *m, const char *from, const char *end)
+{
+	const __m256i nibble = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
+	__m256i low[RARE], high[RARE], all, v;
+	const char *p = from, *hit;
+	unsigned found;
+	int j;
+
+	for (j = 0; j < RARE; j++) {
+		low[j] = twice(m->low[j]);
+		high[j] = twice(m->high[j]);
+	}
+	for (; end - p >= 32 + RARE; p += 32) {
+		all = _mm256_set1_epi8(-1);
+		for (j = 0; j < RARE; j++) {
+			v = _mm256_loadu_si256((const __m256i *)(const void *)(p + j));
+			all = _mm256_and_si256(all, _mm256_and_si256(_mm256_shuffle_epi8(low[j], _mm256_and_si256(v, nibble)),
+				_mm256_shuffle_epi8(high[j], _mm256_and_si256(_mm256_srli_epi16(v, 4), nibble))));
+		}
+		found = ~(unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi8(all, zero));
+		for (; found; found &= found - 1) {
+			hit = p + __builtin_ctz(found);
+			if (stands(from, hit, end))
+				return hit;
+		}
+	}
+	return find_plainly(from, p, end);
+}
+#endif
+
+const char *
+usage_find(const struct usage_words *m, const char *from, const char *end)
+{
+#if defined(__x86_64__)
+	if (m->wide)
+		return find_widely(m, from, end);
+#endif
+	return find_plainly(from, from, end);
+}
+
+bool
+usage_may_matter(const struct usage_words *m, struct slice text)
+{
+	return usage_find(m, text.p, text.p + text.n) < text.p + text.n;
+}

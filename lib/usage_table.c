@@ -1,0 +1,215 @@
+/* Names and sessions: what is kept, and how it is found. */
+#include <stdlib.h>
+
+#include "lib/usage_parts.h"
+
+/* --- names --- */
+
+uint32_t
+usage_intern(struct usage *u, struct slice plain)
+{
+	struct name *n, **numbered;
+	size_t room;
+
+	if (plain.n == 0)
+		return 0;
+	HASH_FIND(hh, u->names, plain.p, plain.n, n);
+	if (n)
+		return n->number;
+	if (u->nnames == NAMES_MOST)
+		return usage_intern(u, slice_of("(others)"));
+	if (u->nnames + 1 >= u->room) {
+		room = u->room ? u->room * 2 : 64;
+		numbered = realloc(u->numbered, room * sizeof(*numbered));
+		if (!numbered)
+			return 0;
+		u->numbered = numbered;
+		u->room = room;
+	}
+	n = calloc(1, sizeof(*n) + plain.n + 1);
+	if (!n)
+		return 0;
+	memcpy(n->text, plain.p, plain.n);
+	n->length = plain.n;
+	n->number = (uint32_t)++u->nnames;
+	HASH_ADD_KEYPTR(hh, u->names, n->text, n->length, n);
+	u->numbered[n->number] = n;
+	return n->number;
+}
+
+struct slice
+usage_name(const struct usage *u, uint32_t number)
+{
+	if (number == 0 || number > u->nnames)
+		return slice_of("");
+	return slice(u->numbered[number]->text, u->numbered[number]->length);
+}
+
+/* The text of a JSON string, in u->text where it has escapes. */
+struct slice
+usage_plain(struct usage *u, struct slice string)
+{
+	if (!string.p || string.n < 2)
+		return slice_of("");
+	if (!memchr(string.p, '\\', string.n))
+		return slice(string.p + 1, string.n - 2);
+	u->text.n = 0;
+	if (json_unescape(string, &u->text) < 0 || !u->text.p)
+		return slice_of("");
+	return buf_slice(&u->text);
+}
+
+uint32_t
+usage_intern_string(struct usage *u, struct slice string)
+{
+	return string.p ? usage_intern(u, usage_plain(u, string)) : 0;
+}
+
+uint32_t
+usage_agent(struct usage *u, uint32_t name, uint32_t version, bool v2)
+{
+	struct agent *more;
+	size_t i;
+
+	for (i = 0; i < u->nagents; i++)
+		if (u->agents[i].name == name && u->agents[i].version == version && u->agents[i].v2 == v2)
+			return (uint32_t)i;
+	more = i < NAMES_MOST ? realloc(u->agents, (i + 1) * sizeof(*more)) : NULL;
+	if (!more)
+		return 0;
+	u->agents = more;
+	more[i] = (struct agent){name, version, usage_agent_basis(usage_name(u, name), usage_name(u, version)), v2, false};
+	u->nagents++;
+	return (uint32_t)i;
+}
+
+/* --- sessions --- */
+
+struct usage_session *
+usage_find_session(const struct usage *u, struct slice id)
+{
+	struct usage_session *s;
+
+	HASH_FIND(hh, u->sessions, id.p, id.n, s);
+	return s;
+}
+
+struct usage_session *
+usage_session_get(struct usage *u, struct slice id)
+{
+	struct usage_session *s = u->latest;
+
+	if (s && s->id_length == id.n && memcmp(s->id, id.p, id.n) == 0)
+		return s;
+	s = usage_find_session(u, id);
+	if (!s) {
+		if (id.n > UINT32_MAX / 2)
+			return NULL;
+		s = calloc(1, sizeof(*s) + id.n + 1);
+		if (!s)
+			return NULL;
+		if (u->spec.partial && !(s->head = calloc(1, sizeof(*s->head)))) {
+			free(s);
+			return NULL;
+		}
+		memcpy(s->id, id.p, id.n);
+		s->id_length = (uint32_t)id.n;
+		s->agent = u->agent;
+		HASH_ADD_KEYPTR(hh, u->sessions, s->id, s->id_length, s);
+	}
+	return u->latest = s;
+}
+
+struct usage_session *
+usage_sessions(const struct usage *u)
+{
+	return u->sessions;
+}
+
+struct usage_session *
+usage_next(const struct usage_session *s)
+{
+	return s->hh.next;
+}
+
+size_t
+usage_count(const struct usage *u)
+{
+	return HASH_COUNT(u->sessions);
+}
+
+static void
+free_session(struct usage_session *s)
+{
+	struct usage_cost *c;
+	struct usage_model *m;
+
+	while ((c = s->cost)) {
+		s->cost = c->next;
+		decimal_free(&c->shown);
+		decimal_free(&c->first);
+		decimal_free(&c->last);
+		decimal_free(&c->closed);
+		free(c);
+	}
+	while ((m = s->models)) {
+		s->models = m->next;
+		free(m);
+	}
+	decimal_free(&s->turn.cost);
+	free(s->head);
+	free(s);
+}
+
+struct usage *
+usage_new(const struct usage_spec *spec)
+{
+	struct usage *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return NULL;
+	u->spec = *spec;
+	u->loose_end = &u->loose;
+	u->open_end = &u->open;
+	u->agents = calloc(1, sizeof(*u->agents));
+	u->nagents = 1;
+	if (!u->agents) {
+		free(u);
+		return NULL;
+	}
+	return u;
+}
+
+void
+usage_free(struct usage *u)
+{
+	struct usage_session *s, *next;
+	struct usage_loose *l;
+	struct open *o;
+	struct name *n, *more;
+
+	if (!u)
+		return;
+	HASH_ITER(hh, u->sessions, s, next) {
+		HASH_DEL(u->sessions, s);
+		free_session(s);
+	}
+	while ((l = u->loose)) {
+		u->loose = l->next;
+		free(l->rows);
+		free(l->models);
+		free(l);
+	}
+	while ((o = u->open)) {
+		u->open = o->next;
+		free(o);
+	}
+	HASH_ITER(hh, u->names, n, more) {
+		HASH_DEL(u->names, n);
+		free(n);
+	}
+	free(u->numbered);
+	free(u->agents);
+	buf_free(&u->text);
+	free(u);
+}

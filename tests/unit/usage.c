@@ -1,0 +1,159 @@
+/* usage: reading, inclusion, levels, bases by name, and the search for lines that matter. */
+#include "lib/usage.h"
+
+#include <stdlib.h>
+
+#include "tests/unit/check.h"
+
+static struct usage_counts
+counts(uint64_t total, uint64_t in, uint64_t out, uint64_t thought, uint64_t read, uint64_t write)
+{
+	return (struct usage_counts){{total, in, out, thought, read, write}, 63};
+}
+
+static void
+test_parts(void)
+{
+	struct usage_counts c;
+
+	c = counts(136, 100, 20, 0, 10, 6);
+	CHECK(usage_parts(&c) == (USAGE_READ_BESIDE | USAGE_WRITE_BESIDE));
+	c = counts(120, 100, 20, 0, 10, 6);
+	CHECK(usage_parts(&c) == (USAGE_READ_INSIDE | USAGE_WRITE_INSIDE));
+	c = counts(120, 100, 20, 5, 10, 0);
+	CHECK(usage_parts(&c) == (USAGE_READ_INSIDE | USAGE_THOUGHT_INSIDE));
+	c = counts(125, 100, 20, 5, 10, 0);
+	CHECK(usage_parts(&c) == (USAGE_READ_INSIDE | USAGE_THOUGHT_BESIDE));
+	/* Two combinations give it: what they do not agree on is not told. */
+	c = counts(130, 100, 20, 10, 10, 0);
+	CHECK(usage_parts(&c) == 0);
+	c = counts(999, 100, 20, 5, 10, 0);
+	CHECK(usage_parts(&c) == 0);
+	c = counts(UINT64_MAX, UINT64_MAX, UINT64_MAX, 1, 1, 1);
+	CHECK(usage_parts(&c) != 255);
+	c = (struct usage_counts){{0, 100, 20, 5, 10, 0}, 62};
+	CHECK(usage_parts(&c) == 0);
+}
+
+static void
+test_sums(void)
+{
+	struct usage_counts c = counts(UINT64_MAX, 1, 2, 3, 4, 5);
+	struct usage_sums a = {0}, b = {0};
+	struct buf text = {0};
+	int i;
+
+	for (i = 0; i < 3; i++)
+		usage_sums_count(&a, &c);
+	usage_sums_add(&b, &a);
+	usage_sums_add(&b, &a);
+	CHECK(usage_sum_put(&b, USAGE_TOTAL, &text) == 0);
+	CHECK_STR(buf_string(&text), "110680464442257309690");
+	text.n = 0;
+	CHECK(usage_sum_put(&b, USAGE_WRITE, &text) == 0);
+	CHECK_STR(buf_string(&text), "30");
+	buf_free(&text);
+}
+
+static void
+test_levels(void)
+{
+	CHECK(!usage_reaches(7499, 10000, 75, true));
+	CHECK(usage_reaches(7500, 10000, 75, true));
+	CHECK(!usage_reaches(7500, 10000, 75, false));
+	CHECK(usage_reaches(7501, 10000, 75, false));
+	CHECK(usage_reaches(UINT64_MAX, UINT64_MAX, 100, true));
+	CHECK(!usage_reaches(UINT64_MAX, UINT64_MAX, 100, false));
+	CHECK(usage_reaches(UINT64_C(17524406870024074035), UINT64_MAX, 95, true));
+	CHECK(!usage_reaches(UINT64_C(17524406870024074034), UINT64_MAX, 95, true));
+}
+
+/* Reads one message of an agent. */
+static bool
+read_text(const char *text, struct usage_report *r)
+{
+	struct seen s = {.from = ACP_AGENT, .last = true, .line = slice_of(text)};
+	struct json_error error;
+
+	CHECK(msg_scan(s.line, &s.msg, &error) != MSG_NOISE);
+	return usage_read(&s, r);
+}
+
+#define UPDATE "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"update\":{"
+
+static void
+test_reading(void)
+{
+	struct usage_report r;
+
+	CHECK(read_text(UPDATE "\"sessionUpdate\":\"usage_update\",\"used\":1,\"size\":2}}}", &r));
+	CHECK(r.what == USAGE_UPDATE && r.has_used && r.used == 1 && r.has_size && r.size == 2 && !r.wrong);
+	CHECK(read_text(UPDATE "\"sessionUpdate\":\"usage_update\",\"used\":1,\"size\":0}}}", &r) && !r.has_size);
+	CHECK(read_text(UPDATE "\"sessionUpdate\":\"usage_update\",\"used\":[],\"size\":2}}}", &r) && r.wrong && !r.has_used);
+	CHECK(read_text(UPDATE "\"sessionUpdate\":\"usage_update\",\"used\":1,\"cost\":{\"amount\":-1,\"currency\":\"USD\"}}}}", &r)
+		&& r.wrong && !r.amount.p);
+	CHECK(read_text(UPDATE "\"sessionUpdate\":\"usage_update\",\"used\":1,\"cost\":{\"amount\":1,\"currency\":\"\"}}}}", &r)
+		&& r.wrong && !r.amount.p);
+	CHECK(!read_text(UPDATE "\"sessionUpdate\":\"agent_message_chunk\",\"used\":1,\"size\":2}}}", &r));
+	CHECK(!read_text("{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":[]}", &r));
+	CHECK(!read_text("{\"jsonrpc\":\"2.0\",\"method\":\"session/update\"}", &r));
+	CHECK(!read_text("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", &r));
+	CHECK(!read_text("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"\"}}", &r));
+	CHECK(read_text("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"stopReason\":\"end_turn\"}}", &r) && r.what == USAGE_ANSWER);
+	CHECK(read_text("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"usage\":{\"totalTokens\":1},\"_meta\":{\"quota\":"
+		"{\"token_count\":{\"totalTokens\":2}}}}}", &r) && r.counts.n[USAGE_TOTAL] == 1);
+	CHECK(read_text("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"usage\":null,\"_meta\":{\"quota\":"
+		"{\"token_count\":{\"totalTokens\":2}}}}}", &r) && r.counts.n[USAGE_TOTAL] == 2);
+}
+
+/* Every word is found wherever it stands, by both ways of looking, and nothing else is. */
+static void
+test_finding(void)
+{
+	static const char *const words[] = {"usage\"", "usage_update", "usage\\\"", "context_update", "state_update", "quota",
+		"session/prompt", "session/load", "session/resume", "stopReason", "protocolVersion", "acp-recording", "error\"",
+		"error\\\"", "\\u0075", "\\u005f", "\\u004f", "\\u002f", "\\u006f", "session\\/prompt", "session\\/load"};
+	struct usage_words wide, plain;
+	char text[300];
+	size_t i, at, n, missed = 0, wrong = 0;
+	const char *a, *b;
+
+	usage_words(&wide);
+	plain = wide;
+	plain.wide = false;
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		n = strlen(words[i]);
+		for (at = 0; at + n <= sizeof(text); at++) {
+			memset(text, 'u', sizeof(text));
+			memcpy(text + at, words[i], n);
+			a = usage_find(&wide, text, text + sizeof(text));
+			b = usage_find(&plain, text, text + sizeof(text));
+			wrong += a != b;
+			missed += a < text + at || a >= text + at + n;
+		}
+	}
+	CHECK(missed == 0);
+	CHECK(wrong == 0);
+	/* Bytes of the words in any order. */
+	srand(4);
+	for (i = 0, wrong = 0; i < 20000; i++) {
+		for (at = 0; at < sizeof(text); at++)
+			text[at] = "usage_quotaRVr\\/\"np-05"[rand() % 22];
+		wrong += usage_find(&wide, text, text + sizeof(text)) != usage_find(&plain, text, text + sizeof(text));
+	}
+	CHECK(wrong == 0);
+	memset(text, 'e', sizeof(text));
+	CHECK(!usage_may_matter(&wide, slice(text, sizeof(text))));
+	CHECK(!usage_may_matter(&wide, slice_of("the usage of \\u001b[31m an error")));
+}
+
+int
+main(void)
+{
+	test_parts();
+	test_sums();
+	test_levels();
+	test_reading();
+	test_finding();
+	return check_done();
+}

@@ -1,0 +1,228 @@
+#!/usr/bin/env bats
+# acp-usage in a stream: it passes, it tells, it fills in.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load usage
+	lib_setup
+}
+
+teardown() {
+	end_left_over
+}
+
+# An agent that answers each prompt as the arguments say: result members, then lines to send before the answer.
+agent() {
+	cat >agent <<-'END'
+		#!/bin/bash
+		while IFS= read -r line; do
+			id=$(jq .id <<<"$line")
+			session=$(jq -r .params.sessionId <<<"$line")
+			for before in "${@:2}"; do
+				printf '%s\n' "${before//SESSION/$session}"
+			done
+			printf '{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn"%s}}\n' "$id" "${1:+,$1}"
+		done
+	END
+	chmod +x agent
+}
+
+# talk OPTION... -- AGENT-ARGUMENT...: two prompts, one after the other's answer; what the client gets.
+talk() {
+	local options=() line
+	while [[ $1 != -- ]]; do options+=("$1"); shift; done
+	shift
+	coproc CHAIN { acp-usage "${options[@]}" -o rows -- ./agent "$@" 2>said; }
+	local pid=$CHAIN_PID
+	exec 8<&"${CHAIN[0]}" 9>&"${CHAIN[1]}"
+	eval "exec ${CHAIN[0]}<&- ${CHAIN[1]}>&-"
+	for id in 1 2; do
+		prompt $id s >&9
+		while IFS= read -r line <&8; do
+			printf '%s\n' "$line"
+			[[ $line != *'"result"'* ]] || break
+		done
+	done
+	exec 9>&-
+	cat <&8
+	exec 8<&-
+	wait "$pid"
+}
+
+usage_answer='"usage":{"totalTokens":7,"inputTokens":6,"outputTokens":1}'
+
+@test "around an agent all passes byte for byte, and rows are written" {
+	agent
+	odd='{ "jsonrpc" : "2.0","method":"session/update" ,"params":{"sessionId":"SESSION","update":{"sessionUpdate":"usage_update","used":5.3e4,"size":200000}}}'
+	run talk -f tsv -- "$usage_answer" "$odd"
+	assert_success
+	assert_line --index 0 "${odd//SESSION/s}"
+	assert_line --index 1 "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"stopReason\":\"end_turn\",$usage_answer}}"
+	run cut -f 5,6,14 rows
+	assert_output $'event\tused\ttotal\nupdate\t53000\t\nturn\t53000\t7\nturn\t53000\t7'
+}
+
+@test "--pass passes standard input on, and tells on stderr" {
+	run --separate-stderr acp-usage --pass -f tsv <"$USAGE/levels.rec"
+	assert_output "$(<"$USAGE/levels.rec")"
+	update s '"used":1,"size":10' >one
+	run --separate-stderr acp-usage --pass -f tsv <one
+	assert_output "$(<one)"
+	assert_regex "$stderr" $'s\tupdate\t1\t10'
+}
+
+@test "in a live stream a turn is told after a short quiet" {
+	mkfifo in
+	acp-usage --pass -f tsv -o rows <in >/dev/null &
+	exec 9>in
+	prompt 1 s >&9
+	answer 1 "$usage_answer" >&9
+	wait_for grep -q $'\tturn\t' rows
+	exec 9>&-
+	wait $!
+	run grep -c $'\tturn\t' rows
+	assert_output 1
+}
+
+@test "the same of a recording on standard input" {
+	mkfifo in
+	acp-usage -f tsv <in >rows &
+	exec 9>in
+	prompt 1 s >&9
+	answer 1 "$usage_answer" >&9
+	wait_for grep -q $'\tturn\t' rows
+	exec 9>&-
+	wait $!
+}
+
+@test "as a proxy of a conductor" {
+	hello='{"jsonrpc":"2.0","id":1,"method":"proxy/initialize","params":{"protocolVersion":1}}'
+	run bash -c 'echo "$0" | acp-usage -o rows' "$hello"
+	assert_output --partial '"method":"proxy/successor"'
+	assert_output --partial '"initialize"'
+}
+
+@test "SIGUSR1 opens the file anew, for logrotate" {
+	mkfifo in
+	acp-usage --pass -f tsv -o rows <in >/dev/null &
+	pid=$!
+	exec 9>in
+	update s '"used":1,"size":10' >&9
+	wait_for grep -q update rows
+	mv rows old
+	kill -USR1 $pid
+	wait_for test -e rows
+	update s '"used":2,"size":10' >&9
+	wait_for grep -q update rows
+	exec 9>&-
+	wait $pid
+}
+
+@test "a limit that is reached shows in the exit status" {
+	agent
+	run talk --fail-at red -- "$usage_answer" '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"usage_update","used":99,"size":100}}}'
+	assert_failure 1
+	run cat said
+	assert_line 'acp-usage: s: 99%, 1 tokens left: Next prompt may fail - handoff recommended'
+	assert_line 'acp-usage: s: --fail-at red is reached: 99%'
+}
+
+@test "metrics are written while the stream goes on" {
+	mkfifo in
+	acp-usage --pass -f prom -o metrics <in >/dev/null &
+	exec 9>in
+	update s '"used":1,"size":10' >&9
+	wait_for grep -q 'acp_context_used_tokens{session="s"} 1' metrics
+	update s '"used":2,"size":10' >&9
+	wait_for grep -q 'acp_context_used_tokens{session="s"} 2' metrics
+	exec 9>&-
+	wait $!
+}
+
+# --- filling in
+
+qwen='{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":""},"_meta":{"usage":{"inputTokens":100,"outputTokens":20,"totalTokens":120,"thoughtTokens":5,"cachedReadTokens":60}}}}}'
+
+@test "--fill: the vendor's counts go into the standard place, and a usage_update behind the answer" {
+	agent
+	run talk --fill --size 200k -- '' "$qwen" "$qwen"
+	assert_success
+	assert_line --index 0 "${qwen//SESSION/s}"
+	assert_line --index 2 '{"jsonrpc":"2.0","id":1,"result":{"usage":{"totalTokens":240,"inputTokens":200,"outputTokens":40,"thoughtTokens":10,"cachedReadTokens":120,"_meta":{"acputils":{"filled":true}}},"stopReason":"end_turn"}}'
+	assert_line --index 3 '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"usage_update","used":120,"size":200000,"_meta":{"acputils":{"filled":true}}}}}'
+}
+
+@test "--fill: quota's counts" {
+	agent
+	run talk --fill -- '"_meta":{"quota":{"token_count":{"input_tokens":100,"output_tokens":20},"model_usage":[]}}'
+	assert_line --index 0 --partial '"usage":{"totalTokens":120,"inputTokens":100,"outputTokens":20,"_meta":{"acputils":{"filled":true}}}'
+}
+
+@test "--fill: the size by model, or by the price list" {
+	agent
+	named=${qwen/'"_meta":{'/'"_meta":{"model":"m","'}
+	named=${named/'"usage"'/'usage"'}
+	run talk --fill --size 5k --size m=7k -- '' "$named"
+	assert_output --partial '"used":120,"size":7000,'
+	echo '{"m":{"input_cost_per_token":1,"output_cost_per_token":1,"max_input_tokens":9000}}' >prices
+	run talk --fill --prices prices -- '' "$named"
+	assert_output --partial '"used":120,"size":9000,'
+}
+
+@test "--fill: where the size is not known nothing is invented, and one line says so" {
+	agent
+	run talk --fill -- '' "$qwen"
+	refute_output --partial usage_update
+	run grep -c 'size is not known' said
+	assert_output 1
+}
+
+@test "--fill: an agent that sends its own is left alone" {
+	agent
+	own='{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"usage_update","used":5,"size":100}}}'
+	run talk --fill --size 200k -- "$usage_answer" "$own" "$qwen"
+	refute_output --partial acputils
+}
+
+@test "--fill needs both lanes" {
+	run acp-usage --fill --way pipe </dev/null
+	assert_failure 2
+}
+
+# --- the meter
+
+meter_shows() {
+	tmux -S "$BATS_TEST_TMPDIR/tmux" capture-pane -p -t meter | grep -qF "$1"
+}
+
+@test "--meter draws one line in place, and follows the terminal's size" {
+	command -v tmux >/dev/null || skip 'tmux is not there'
+	mkfifo in
+	tmux -S "$BATS_TEST_TMPDIR/tmux" -f /dev/null new-session -d -x 120 -y 10 -s meter \
+	    "LC_ALL=C.UTF-8 acp-usage --pass --meter -o rows <in >/dev/null; echo ended; cat"
+	exec 9>in
+	update s '"used":31400,"size":200000,"cost":{"amount":0.11358000000000001,"currency":"USD"}' >&9
+	wait_for meter_shows '15%  31.4K/200K tokens  169K left  0.1136 USD  turn 0'
+	prompt 1 s >&9
+	update s '"used":62800,"size":200000' >&9
+	wait_for meter_shows '31%  62.8K/200K tokens  137K left  0.1136 USD  turn 1'
+	run tmux -S "$BATS_TEST_TMPDIR/tmux" capture-pane -p -t meter
+	assert_equal "$(grep -c tokens <<<"$output")" 1
+	tmux -S "$BATS_TEST_TMPDIR/tmux" resize-window -t meter -x 50
+	wait_for meter_narrow
+	exec 9>&-
+	wait_for meter_shows ended
+	tmux -S "$BATS_TEST_TMPDIR/tmux" kill-server
+}
+
+meter_narrow() {
+	meter_shows '31%  62.8K/200K tokens' && ! meter_shows '137K left'
+}
+
+@test "--meter is silent where stderr is no terminal" {
+	update s '"used":1,"size":10' >one
+	run --separate-stderr acp-usage --pass --meter -o rows <one
+	assert_equal "$stderr" ''
+}

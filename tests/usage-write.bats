@@ -1,0 +1,321 @@
+#!/usr/bin/env bats
+# acp-usage: what is written: rows, tables, metrics, estimates, and what is added up.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load usage
+	lib_setup
+}
+
+teardown() {
+	end_left_over
+}
+
+four='four-turns-per-model-usage.jsonl'
+
+# --- rows
+
+@test "log: a line for each change, for people" {
+	acp-usage "$FIXTURES/$four" 2>/dev/null | same_as four.log
+}
+
+@test "tsv, csv and json: the same rows" {
+	acp-usage -f tsv "$FIXTURES/$four" 2>/dev/null | same_as four.tsv
+	acp-usage -f csv "$FIXTURES/$four" 2>/dev/null | same_as four.csv
+	acp-usage -f json "$FIXTURES/$four" 2>/dev/null | same_as four.json
+	diff <(tr '\t' ',' <"$USAGE/four.tsv") <(tr -d '\r' <"$USAGE/four.csv")
+}
+
+@test "csv quotes what RFC 4180 says, and tsv escapes what would end a column" {
+	update 'a,\"b\"\tc' '"used":1,"size":10' >odd
+	run acp-usage -f csv odd
+	assert_line --index 1 --partial ',"a,""b""	c",update,1,10,'
+	run acp-usage -f tsv odd
+	assert_line --index 1 --partial $'\ta,"b"\\tc\tupdate\t1\t10\t'
+}
+
+@test "repeats of the same values are left out, but with --all" {
+	for _ in 1 2 3; do update s '"used":1,"size":10'; done >same
+	run updates same used
+	assert_output 1
+	run acp-usage --all -f tsv same
+	assert_equal "${#lines[@]}" 4
+}
+
+@test "the log shortens a session as far as no other begins alike" {
+	{
+		update 12345678-aaaa '"used":1,"size":10'
+		update 12345678-abbb '"used":1,"size":10'
+		update 87654321-aaaa '"used":1,"size":10'
+	} >three
+	run acp-usage three
+	assert_line --index 1 --partial '12345678-ab '
+	assert_line --index 2 --partial '87654321 '
+}
+
+@test "no control character of a peer gets to a terminal" {
+	update 'a\u001b[31mb' '"used":1,"size":10' >escape
+	run acp-usage escape
+	assert_output --partial 'a\x1b[31mb'
+}
+
+@test "--session: only this one" {
+	run --separate-stderr acp-usage --session gemini -f json "$USAGE/places.rec"
+	assert_equal "${#lines[@]}" 1
+	run --separate-stderr acp-usage --session gemini --summary -f json "$USAGE/places.rec"
+	assert_line --index 1 --partial '"sessions":1,"turns":1'
+}
+
+@test "-o writes a file with mode 600, and -a appends" {
+	acp-usage -o rows -f tsv "$USAGE/batch.rec"
+	acp-usage -a -o rows -f tsv "$USAGE/batch.rec"
+	run stat -c %a rows
+	assert_output 600
+	run grep -c batch rows
+	assert_output 4
+}
+
+@test "a full disk is an error, and said" {
+	run acp-usage -f tsv "$USAGE/batch.rec" >/dev/full
+	run bash -c 'acp-usage -f tsv "$0" >/dev/full' "$USAGE/batch.rec"
+	assert_failure 125
+	assert_output --partial 'No space left on device'
+}
+
+# --- the summary
+
+@test "--summary: a row for each session, and totals" {
+	acp-usage --summary "$FIXTURES"/*.jsonl 2>/dev/null | same_as fixtures.summary
+}
+
+@test "--by model: sub-agents included" {
+	acp-usage --by model "$FIXTURES/$four" 2>/dev/null | same_as four.models
+}
+
+# The fixtures' totals, from the messages alone: $1 says what of them.
+worked_out() {
+	jq -sr 'map(.line | fromjson? // empty) | '"$1" "$2"
+}
+
+@test "the fixtures' totals are those that jq works out" {
+	for file in "$FIXTURES"/*.jsonl; do
+		acp-usage --summary -f json "$file" 2>/dev/null | tail -n 1 >total
+		for type in total:totalTokens input:inputTokens output:outputTokens cache_read:cachedReadTokens cache_write:cachedWriteTokens; do
+			run jq ".tokens.${type%:*}" total
+			assert_output "$(worked_out "map(.result.usage?.${type#*:} // 0) | add" "$file")"
+		done
+		run jq .turns total
+		assert_output "$(worked_out 'map(select(.result.stopReason?)) | length' "$file")"
+		run jq .billed.total total
+		assert_output "$(worked_out 'map(.result | objects | if ._meta.quota then ._meta.quota.model_usage[].token_count.totalTokens
+		    else .usage.totalTokens // 0 end) | add' "$file")"
+		# The last cost of each session; none of them fell. In millionths: jq's numbers are binary.
+		run jq '[.cost[].amount * 1000000 | round] | add' total
+		assert_output "$(worked_out 'map(select(.params.update.cost?) | {(.params.sessionId): .params.update.cost.amount})
+		    | add | map(. * 1000000 | round) | add' "$file")"
+	done
+}
+
+@test "the totals by model are those that jq works out" {
+	acp-usage --by model -f json "$FIXTURES/$four" 2>/dev/null >models
+	for model in claude-opus-5-5 claude-haiku-5-5; do
+		run jq "select(.model == \"$model\") | .tokens.total" models
+		assert_output "$(worked_out "map(.result | objects | ._meta.quota.model_usage[]? | select(.model == \"$model\").token_count.totalTokens) | add" "$FIXTURES/$four")"
+	done
+}
+
+@test "costs of different currencies are never added" {
+	run --separate-stderr acp-usage --summary "$USAGE/costs.rec"
+	assert_line --index 2 --regexp '250 JPY \+ 0.4000 USD|0.4000 USD \+ 250 JPY'
+}
+
+@test "sums of many costs are exact" {
+	for i in $(seq 1 1000); do
+		update "s$i" "\"used\":1,\"size\":10,\"cost\":{\"amount\":0.1,\"currency\":\"USD\"}"
+	done >many
+	run bash -c 'acp-usage --summary -f json many | tail -n 1 | jq -c .cost'
+	assert_output '[{"amount":100,"currency":"USD"}]'
+}
+
+# --- prices
+
+prices() {
+	cat >prices.json <<-'END'
+		{"sample_spec": {"input_cost_per_token": "text"},
+		 "m": {"input_cost_per_token": 3e-06, "output_cost_per_token": 1.5e-05, "max_input_tokens": 200000,
+		       "cache_read_input_token_cost": 3e-07, "cache_creation_input_token_cost": 3.75e-06},
+		 "house/other": {"input_cost_per_token": 1, "output_cost_per_token": 10}}
+	END
+}
+
+# model_answer ID COUNTS [MODEL]
+model_answer() {
+	answer "$1" "\"_meta\":{\"quota\":{\"model_usage\":[{\"model\":\"${3:-m}\",\"token_count\":{$2}}]}}"
+}
+
+estimate() {
+	acp-usage --summary -f json --prices prices.json "$1" 2>/dev/null | tail -n 1 | jq -c .estimate
+}
+
+@test "--prices: an exact estimate, where cached tokens lie beside the input" {
+	prices
+	prompt 1 s >beside
+	model_answer 1 '"totalTokens":1111,"inputTokens":100,"outputTokens":11,"cachedInputTokens":900,"cachedWriteTokens":100' >>beside
+	# 100 * 3 + 11 * 15 + 900 * 0.3 + 100 * 3.75, in millionths
+	run estimate beside
+	assert_output 0.00111
+}
+
+@test "--prices: where they lie inside it" {
+	prices
+	prompt 1 s >inside
+	model_answer 1 '"totalTokens":1011,"inputTokens":1000,"outputTokens":11,"cachedInputTokens":900' >>inside
+	# 100 * 3 + 11 * 15 + 900 * 0.3
+	run estimate inside
+	assert_output 0.000735
+}
+
+@test "--prices: thoughts beside the output, and inside it" {
+	prices
+	prompt 1 s >thoughts
+	model_answer 1 '"totalTokens":116,"inputTokens":100,"outputTokens":11,"reasoningOutputTokens":5' >>thoughts
+	run estimate thoughts
+	assert_output 0.00054
+	prompt 1 s >thoughts
+	model_answer 1 '"totalTokens":111,"inputTokens":100,"outputTokens":11,"reasoningOutputTokens":5' >>thoughts
+	run estimate thoughts
+	assert_output 0.000465
+}
+
+@test "--prices: the estimate is marked, and never added to reported costs" {
+	prices
+	{
+		prompt 1 s
+		update s '"used":1,"size":10,"cost":{"amount":0.5,"currency":"USD"}'
+		model_answer 1 '"totalTokens":11,"inputTokens":10,"outputTokens":1' other
+	} >both
+	run --separate-stderr acp-usage --summary --prices prices.json both
+	assert_line --index 1 --regexp ' 0.5000 USD +~20.00 USD$'
+}
+
+@test "--prices: a model that the list lacks is named once" {
+	prices
+	{
+		prompt 1 s
+		model_answer 1 '"totalTokens":11,"inputTokens":10,"outputTokens":1' unheard
+		prompt 2 s
+		model_answer 2 '"totalTokens":11,"inputTokens":10,"outputTokens":1' unheard
+	} >lacks
+	run --separate-stderr acp-usage --summary --prices prices.json lacks
+	assert_equal "$stderr" 'acp-usage: the price list lacks the model unheard'
+}
+
+@test "--prices: what is no price list is refused" {
+	echo '[]' >list
+	run acp-usage --prices list "$USAGE/batch.rec"
+	assert_failure 2
+	run acp-usage --prices nothing "$USAGE/batch.rec"
+	assert_failure 2
+}
+
+# --- metrics
+
+@test "prom: metrics with help and type, of base units" {
+	acp-usage -f prom -o metrics.prom "$FIXTURES/$four" 2>/dev/null
+	same_as four.prom <metrics.prom
+	run ls
+	assert_output metrics.prom
+}
+
+@test "prom: promtool finds nothing wrong" {
+	command -v promtool >/dev/null || skip 'promtool is not there'
+	run bash -c 'acp-usage -f prom "$@" 2>/dev/null | promtool check metrics' _ "$FIXTURES"/*.jsonl
+	assert_success
+	assert_output ''
+}
+
+# --- pieces
+
+@test "--merge of one piece is the run itself" {
+	for file in "$FIXTURES"/*.jsonl "$USAGE"/*.rec; do
+		acp-usage --summary -f json "$file" 2>/dev/null >whole
+		diff <(acp-usage --merge -f json whole) whole
+	done
+}
+
+# in_pieces FILE LINES: the summaries of its pieces.
+in_pieces() {
+	split -l "$2" "$1" piece.
+	for piece in piece.*; do
+		acp-usage --summary -f json "$piece" 2>/dev/null
+		rm "$piece"
+	done
+}
+
+@test "--merge of pieces, cut anywhere, is a single run" {
+	for file in "$FIXTURES"/*.jsonl "$USAGE"/*.rec; do
+		# An idle state that is repeated in the next piece is not known to be a repetition.
+		[[ $file != */v2.rec ]] || continue
+		acp-usage --summary -f json "$file" 2>/dev/null | jq -c 'del(.partial)' >whole
+		for lines in 1 2 3 7; do
+			in_pieces "$file" $lines | acp-usage --merge -f json | jq -c 'del(.partial)' >merged
+			diff merged whole || { echo "$file in pieces of $lines"; false; }
+		done
+	done
+}
+
+@test "--merge of merges is a single run" {
+	in_pieces "$FIXTURES/$four" 5 >pieces
+	total=$(grep -n '"total":true' pieces | sed -n 5p | cut -d: -f1)
+	{
+		head -n "$total" pieces | acp-usage --merge -f json
+		tail -n +"$((total + 1))" pieces | acp-usage --merge -f json
+	} | acp-usage --merge -f json | jq -c 'del(.partial)' >merged
+	acp-usage --summary -f json "$FIXTURES/$four" 2>/dev/null | jq -c 'del(.partial)' | diff merged -
+}
+
+@test "--merge goes by the times of the pieces, not by their order" {
+	split -l 20 "$FIXTURES/$four" piece.
+	for piece in piece.a{g,f,e,d,c,b,a}; do [[ ! -e $piece ]] || acp-usage --summary -f json "$piece" 2>/dev/null; done |
+	    acp-usage --merge -f json | jq -c 'del(.partial)' >merged
+	acp-usage --summary -f json "$FIXTURES/$four" 2>/dev/null | jq -c 'del(.partial)' | diff merged -
+}
+
+@test "--merge --unordered: the sums agree, and last values are not known" {
+	jq -c '.line | fromjson? // empty' "$FIXTURES/$four" >bare
+	split -l 20 bare piece.
+	for piece in piece.a{g,f,e,d,c,b,a}; do [[ ! -e $piece ]] || acp-usage --summary -f json "$piece" 2>/dev/null; done |
+	    acp-usage --merge --unordered -f json >merged
+	run jq -r 'select(.session) | .turns, .tokens.total, .billed.total, .used, .level' merged
+	assert_output $'4\n192585\n269619\nnull\nnull'
+}
+
+@test "--merge refuses what is no summary" {
+	run acp-usage --merge "$FIXTURES/$four"
+	assert_failure 2
+	assert_output --partial 'a line that --summary --format json has not written'
+}
+
+@test "GNU parallel over many sessions equals a single run" {
+	command -v parallel >/dev/null || skip 'GNU parallel is not there'
+	# 10000 sessions, eight turns open at a time, so that pieces end in the midst of turns.
+	awk 'BEGIN {
+		for (i = 0; i < 10008; i++) {
+			if (i < 10000) {
+				printf "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"s%d\",\"prompt\":[]}}\n", i, i
+				printf "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s%d\",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":%d,\"size\":100000,\"cost\":{\"amount\":0.%d1,\"currency\":\"USD\"}}}}\n", i, i, i
+			}
+			if (i >= 8)
+				printf "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"stopReason\":\"end_turn\",\"usage\":{\"totalTokens\":%d,\"inputTokens\":%d,\"outputTokens\":1}}}\n", i - 8, i, i - 1
+		}
+	}' >big
+	acp-usage --summary -f json big | jq -c 'del(.partial)' >whole
+	parallel -k --pipe-part -a big --block 400k acp-usage --summary -f json 2>/dev/null | tee pieces | acp-usage --merge -f json | jq -c 'del(.partial)' >merged
+	run grep -c '"total":true' pieces
+	(("$output" > 3))
+	diff -q merged whole
+	run jq .turns <(tail -n 1 whole)
+	assert_output 10000
+}
