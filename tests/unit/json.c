@@ -861,10 +861,32 @@ test_sets(void)
 		fprintf(stderr, "%s%s", sets[i]->name, i + 1 < nsets ? " " : "\n");
 }
 
+/* However many keys there are: a name that is empty is none of them, and nothing is written behind the values. */
+static void
+test_empty_names(void)
+{
+	struct json_keys wanted = {0, {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o"}};
+	struct slice values[17], text = slice_of("{\"\":1,\"a\":2,\"\":3,\"x\\u0000\":4}");
+	struct json_error error;
+
+	for (size_t i = 0; i < nsets; i++) {
+		json_use(sets[i]->name);
+		for (wanted.n = 0; wanted.n <= 15; wanted.n++) {
+			memset(values, 0, sizeof(values));
+			CHECK(json_members(text, 9, &wanted, values, &error) == JSON_OBJECT);
+			CHECK(wanted.n == 0 || slice_is(values[0], "2"));
+			CHECK(!values[wanted.n].p);
+			CHECK(!values[wanted.n + 1].p);
+		}
+	}
+	json_use(sets[0]->name);
+}
+
 int
 main(void)
 {
 	test_sets();
+	test_empty_names();
 	read_fixtures();
 	test_tables();
 	test_block_boundaries();
