@@ -12,14 +12,6 @@ enum {
 };
 
 static void
-flush(struct report *r)
-{
-	bool waits = output_flush(&r->out) == 1;
-
-	r->watch.events = waits ? POLLOUT : LOOP_PAUSED;
-}
-
-static void
 queue(struct report *r, const char *name, struct slice text)
 {
 	r->line.n = 0;
@@ -43,15 +35,24 @@ tell_lost(struct report *r)
 	buf_free(&text);
 }
 
+/* Whenever there is room again it is told what was lost: the queue may empty without our having waited for it. */
+static void
+flush(struct report *r)
+{
+	bool waits = output_flush(&r->out) == 1;
+
+	if (r->lost > 0 && !r->out.full) {
+		tell_lost(r);
+		waits = output_flush(&r->out) == 1;
+	}
+	r->watch.events = waits ? POLLOUT : LOOP_PAUSED;
+}
+
 static void
 writable(void *arg, short revents)
 {
-	struct report *r = arg;
-
 	(void)revents;
-	flush(r);
-	tell_lost(r);
-	flush(r);
+	flush(arg);
 }
 
 int
