@@ -4,7 +4,10 @@
 
 #include "lib/usage.h"
 
-enum { NAMES_MOST = 65536 }; /* how many different names are kept: a peer makes them up */
+enum {
+	NAMES_MOST = 65536, /* how many different names are kept: a peer makes them up */
+	NAMES_RECENT = 16,
+};
 
 /* What the turns of a session tell about the basis of its answers' counts. */
 enum {
@@ -44,6 +47,7 @@ struct usage {
 	struct usage_session *latest;  /* that was looked up */
 	struct name *names;
 	struct name **numbered;
+	struct name *recent[NAMES_RECENT]; /* those that were asked for last, by their length and end */
 	size_t nnames, room;
 	struct agent *agents;          /* the first is nobody */
 	size_t nagents;
@@ -67,6 +71,9 @@ struct slice usage_plain(struct usage *, struct slice string);
 struct usage_session *usage_session_get(struct usage *, struct slice plain);
 enum usage_basis usage_agent_basis(struct slice name, struct slice version);
 uint32_t usage_agent(struct usage *, uint32_t name, uint32_t version, bool v2);
+
+/* What the _meta of a usage_update tells (usage_read.c). */
+void usage_read_meta(struct slice meta, struct usage_report *);
 
 /* Counts and bases (usage_figures.c). */
 bool usage_fell(const struct usage_counts *now, const struct usage_counts *before);

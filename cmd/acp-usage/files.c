@@ -13,7 +13,7 @@
 #include "cmd/acp-usage/tool.h"
 #include "lib/recording.h"
 
-enum { BLOCK = 256 * 1024, QUIET_MS = 2000, QUIET_US = QUIET_MS * 1000, LOOK_MS = 200 };
+enum { BLOCK = 64 * 1024, QUIET_MS = 2000, QUIET_US = QUIET_MS * 1000, LOOK_MS = 200 };
 
 struct files {
 	struct tool tool;
@@ -77,9 +77,16 @@ see_message(struct files *f, const struct record *r)
 static int
 see_line(struct files *f, struct slice line, uint64_t offset, bool torn)
 {
+	struct usage_report usual;
 	struct record r;
-	int e = recording_line(f->lines, line, 1, &r);
+	int e;
 
+	if (recording_peek(f->lines, line, &r) && usage_read_usual(r.text, &usual)) {
+		f->tool.timed = r.timed;
+		f->t = r.t;
+		return usage_take(f->tool.usage, r.t, &usual, slice(NULL, 0));
+	}
+	e = recording_line(f->lines, line, 1, &r);
 	if (e != 0)
 		return e < 0 ? -1 : 0;
 	switch (r.kind) {
