@@ -288,11 +288,10 @@ leave(struct frame *f, enum lane lane, struct slice text, bool torn)
 
 	if (!f->filter->leave)
 		return 0;
-	msg_scan(text, &m, &error);
-	if (f->way == FRAME_PROXY && m.what == ACP_PROXY_SUCCESSOR && m.params.p)
+	if (f->way == FRAME_PROXY && msg_scan(text, &m, &error) != MSG_NOISE && m.what == ACP_PROXY_SUCCESSOR && m.params.p)
 		l.inside = m.params;
 	verdict = f->filter->leave(f->filter->state, f, lane, &l);
-	if (verdict == VERDICT_DROP && forget_line(f, lane, &m) < 0)
+	if (verdict == VERDICT_DROP && msg_scan(text, &m, &error) != MSG_NOISE && forget_line(f, lane, &m) < 0)
 		return -1;
 	return verdict != VERDICT_PASS;
 }
