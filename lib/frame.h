@@ -49,6 +49,21 @@ struct frame_event {
 	struct json_error why;
 };
 
+/* A line on its way out, as it will stand on the wire: in a proxy chain with the envelope and the ids of that hop. */
+struct leaving {
+	struct slice text;   /* without its newline */
+	struct slice inside; /* the message itself: all of text, or what its envelope carries */
+	uint64_t number;     /* that of the line it came in: seen.number */
+	bool torn;           /* it has no newline */
+};
+
+/* What a filter owes to a lane whose lines it has taken. */
+enum frame_debt {
+	FRAME_EVEN,
+	FRAME_OWES,      /* more is to come: the lane does not end before */
+	FRAME_OWES_FULL, /* and nothing is read for it meanwhile (in a proxy chain for neither lane: they come in one pipe) */
+};
+
 /*
  * A filter: a name for diagnostics and a few functions, all optional but message. They get the
  * filter's own state. A filter never touches a descriptor of the stream.
@@ -64,6 +79,15 @@ struct filter {
 	/* The answer to a request of the filter's own (frame_request), seen by nobody else. */
 	void (*answer)(void *state, struct frame *, void *tag, const struct seen *);
 	void (*event)(void *state, struct frame *, const struct frame_event *);
+	/*
+	 * Each line that leaves for a lane, noise and what the frame sends of its own included, behind its messages: for
+	 * filters that work on lines. VERDICT_PASS: it goes. VERDICT_DROP: it is gone, and its requests are forgotten.
+	 * VERDICT_HOLD: the filter has copied it and puts what is to become of it itself (frame_put). To such a filter a
+	 * line beyond the limit is noise, as to one that edits; other noise passes.
+	 */
+	enum verdict (*leave)(void *state, struct frame *, enum lane, const struct leaving *);
+	/* The time that frame_alarm asked for has come. */
+	void (*timer)(void *state, struct frame *);
 	/* All that one read brought has been shown and is about to be passed on. */
 	void (*flush)(void *state, struct frame *);
 	/* SIGUSR1 (or another signal named in frame_options.signals). */
@@ -120,6 +144,18 @@ int frame_notify(struct frame *, enum lane, const char *method, struct slice par
  */
 int frame_answer(struct frame *, struct held *, struct slice result);
 int frame_refuse(struct frame *, struct held *, int code, const char *message, struct slice data);
+
+/* Puts bytes into a lane as they are, newline included: behind a whole line. 0, or -1 out of memory. */
+int frame_put(struct frame *, enum lane, struct slice bytes);
+/* Says what is owed to a lane from now on; nothing at first. */
+void frame_owe(struct frame *, enum lane, enum frame_debt);
+/* Calls filter.timer once when frame_now has reached this, instead of what was asked for before. 0, or -1 out of memory. */
+int frame_alarm(struct frame *, uint64_t when);
+/*
+ * Ends with this status, whatever the agent's, as soon as what is queued has been written: nothing more is read or
+ * shown, a wrapped agent and all of its group are killed.
+ */
+void frame_quit(struct frame *, int status);
 
 /* One line on stderr: "acp-tap: ...". Never waits; where stderr is full it is left out. */
 void frame_say(struct frame *, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -151,6 +151,47 @@ frame_notify(struct frame *f, enum lane lane, const char *method, struct slice p
 	return r;
 }
 
+int
+frame_put(struct frame *f, enum lane lane, struct slice bytes)
+{
+	struct sink *k = lane_sink(f, lane);
+
+	return output_mend(&k->out) < 0 ? -1 : output_copy(&k->out, bytes);
+}
+
+void
+frame_owe(struct frame *f, enum lane lane, enum frame_debt debt)
+{
+	f->debts[lane] = debt;
+}
+
+static void
+alarm_rings(void *arg)
+{
+	struct frame *f = arg;
+
+	if (f->started_filter && !f->quitting)
+		f->filter->timer(f->filter->state, f);
+	frame_settle(f);
+}
+
+int
+frame_alarm(struct frame *f, uint64_t when)
+{
+	uint64_t now = frame_now(f);
+
+	f->alarm.expired = alarm_rings;
+	f->alarm.arg = f;
+	return loop_add_timer(f->loop, &f->alarm, when > now ? when - now : 0);
+}
+
+void
+frame_quit(struct frame *f, int status)
+{
+	f->quitting = true;
+	f->status = status;
+}
+
 /* The answer goes where the request came from: against the request's lane, or into its batch's answers. */
 static int
 answer(struct frame *f, const struct held *h, struct buf *text)
