@@ -611,12 +611,18 @@ learn(const struct walk *w, const struct msg *recorded, const struct msg *live)
 	return 0;
 }
 
+static bool
+is_one_message(const struct msg *m)
+{
+	return m->kind != MSG_NOISE && m->kind != MSG_BATCH;
+}
+
 int
 compare_messages(const struct compare *c, const struct msg *recorded, const struct msg *live)
 {
 	struct walk w = {.c = c, .session = msg_session(recorded), .request = recorded->id, .what = recorded->what};
 
-	if (recorded->kind == MSG_BATCH && live->kind == MSG_BATCH)
+	if (!is_one_message(recorded) || !is_one_message(live))
 		return compare_values(c, recorded->text, live->text);
 	if (recorded->kind == MSG_RESPONSE)
 		w.what = c->what;

@@ -50,8 +50,8 @@ struct compare {
 };
 
 /*
- * 0 where they are the same, 1 where not, -1 out of memory. Both are scanned (not MSG_NOISE; batches are
- * compared as values: take them apart first). What differs says aside, ids learned stay learned.
+ * 0 where they are the same, 1 where not, -1 out of memory. What is no message (MSG_NOISE, with its JSON
+ * as text) is compared as a value, and so are batches: take them apart first.
  */
 int compare_messages(const struct compare *, const struct msg *recorded, const struct msg *live);
 /* The same for two JSON texts that json_scan has accepted. */
