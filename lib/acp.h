@@ -41,6 +41,56 @@ extern const char acp_request_id[];     /* requestId, of $/cancel_request */
 extern const char acp_stop_reason[];    /* stopReason */
 extern const char acp_protocol_version[]; /* protocolVersion */
 
+/* What an id is the id of. */
+enum acp_id {
+	ACP_ID_NONE,
+	ACP_ID_SESSION,
+	ACP_ID_TOOL_CALL,
+	ACP_ID_TERMINAL,
+	ACP_ID_MESSAGE,
+	ACP_ID_ELICITATION,
+	ACP_ID_PLAN,
+	ACP_ID_REQUEST,     /* a JSON-RPC id, named in the params of another message */
+	ACP_ID_CONNECTION,  /* MCP over ACP */
+	ACP_ID_SERVER,      /* likewise */
+	ACP_ID_MCP_REQUEST, /* likewise */
+	ACP_IDS,
+};
+
+/* What a member is to somebody who compares messages. */
+struct acp_member {
+	const char *name;
+	enum acp_id id; /* its value is such an id */
+	bool cwd;       /* its value is a session's folder, or a list of them */
+	bool kind;      /* its value tells a kind, as a method does */
+	bool aside;     /* about the circumstances, not the conversation: _meta, names of programs, times, costs */
+	bool foreign;   /* what is in it is not the protocol's: a tool's input, say, where no name has a meaning */
+};
+
+/*
+ * What a member of that name (a JSON string with its quotes) is in a message of that method, at any place
+ * that is not foreign. Never NULL.
+ */
+const struct acp_member *acp_member(struct slice name, enum acp_method);
+/* Does this request begin a session, or take one up, in a folder that it names? */
+bool acp_begins_session(enum acp_method);
+/* Do its ids live in a session only, so that another session may use them for something else? */
+bool acp_id_of_session(enum acp_id);
+/* "session id", as people are told. */
+const char *acp_id_name(enum acp_id);
+
+/* A piece of a message that is streamed. The slices are JSON text. */
+struct acp_chunk {
+	struct slice kind;    /* agent_message_chunk */
+	struct slice message; /* the message's id, or p NULL */
+	struct slice text;    /* a string */
+};
+
+/* Is this, the params of a session/update, a piece of text? */
+bool acp_chunk(struct slice params, struct acp_chunk *);
+/* What the user says first in the params of a session/prompt: a JSON string, or p NULL. */
+struct slice acp_prompt_text(struct slice params);
+
 /* Errors of JSON-RPC and of ACP (PROTOCOL, section 1). */
 enum {
 	ACP_ERR_PARSE = -32700,
