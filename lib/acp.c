@@ -5,6 +5,9 @@
 const char acp_session_id[] = "sessionId";
 const char acp_update[] = "update";
 const char acp_update_kind[] = "sessionUpdate";
+const char acp_prompt[] = "prompt";
+const char acp_content[] = "content";
+const char acp_commands[] = "availableCommands";
 const char acp_request_id[] = "requestId";
 const char acp_stop_reason[] = "stopReason";
 const char acp_protocol_version[] = "protocolVersion";
@@ -33,8 +36,8 @@ static const struct method methods[] = {
 	{"session/resume", ACP_SESSION_RESUME, ACP_CLIENT, false},
 	{"session/fork", ACP_SESSION_FORK, ACP_CLIENT, false},
 	{"session/list", ACP_OTHER, ACP_CLIENT, false},
-	{"session/close", ACP_OTHER, ACP_CLIENT, false},
-	{"session/delete", ACP_OTHER, ACP_CLIENT, false},
+	{"session/close", ACP_SESSION_CLOSE, ACP_CLIENT, false},
+	{"session/delete", ACP_SESSION_DELETE, ACP_CLIENT, false},
 	{"session/set_mode", ACP_OTHER, ACP_CLIENT, false},
 	{"session/set_model", ACP_OTHER, ACP_CLIENT, false},
 	{"session/set_config_option", ACP_OTHER, ACP_CLIENT, false},

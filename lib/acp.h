@@ -18,6 +18,8 @@ enum acp_method {
 	ACP_SESSION_LOAD,
 	ACP_SESSION_RESUME,
 	ACP_SESSION_FORK,
+	ACP_SESSION_CLOSE,
+	ACP_SESSION_DELETE,
 	ACP_SESSION_PROMPT,
 	ACP_SESSION_CANCEL,
 	ACP_SESSION_UPDATE,
@@ -37,6 +39,9 @@ enum acp_dialect { ACP_PLAIN, ACP_UNDERSCORE };
 extern const char acp_session_id[];     /* sessionId */
 extern const char acp_update[];         /* update */
 extern const char acp_update_kind[];    /* sessionUpdate, in an update */
+extern const char acp_prompt[];         /* prompt: the content of session/prompt, an array of blocks */
+extern const char acp_content[];        /* content, of a chunk: a block (v2's whole messages: an array) */
+extern const char acp_commands[];       /* availableCommands, of an update */
 extern const char acp_request_id[];     /* requestId, of $/cancel_request */
 extern const char acp_stop_reason[];    /* stopReason */
 extern const char acp_protocol_version[]; /* protocolVersion */
