@@ -8,6 +8,10 @@ const char acp_update_kind[] = "sessionUpdate";
 const char acp_request_id[] = "requestId";
 const char acp_stop_reason[] = "stopReason";
 const char acp_protocol_version[] = "protocolVersion";
+const char acp_mcp_servers[] = "mcpServers";
+const char acp_connection_id[] = "connectionId";
+const char acp_acp_id[] = "acpId";
+const char acp_server_id[] = "serverId";
 
 struct method {
 	const char *name;

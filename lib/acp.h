@@ -40,6 +40,10 @@ extern const char acp_update_kind[];    /* sessionUpdate, in an update */
 extern const char acp_request_id[];     /* requestId, of $/cancel_request */
 extern const char acp_stop_reason[];    /* stopReason */
 extern const char acp_protocol_version[]; /* protocolVersion */
+extern const char acp_mcp_servers[];    /* mcpServers, of session/new and its like */
+extern const char acp_connection_id[];  /* connectionId, of mcp/connect's answer and mcp/message */
+extern const char acp_acp_id[];         /* acpId, of mcp/connect */
+extern const char acp_server_id[];      /* serverId, of mcp/connect, mcp/message and declarations */
 
 /* Errors of JSON-RPC and of ACP (PROTOCOL, section 1). */
 enum {
