@@ -16,6 +16,9 @@ const char acp_option_kind[] = "kind";
 const char acp_option_id[] = "optionId";
 const char acp_mcp_servers[] = "mcpServers";
 const char acp_server_name[] = "name";
+const char acp_connection_id[] = "connectionId";
+const char acp_acp_id[] = "acpId";
+const char acp_server_id[] = "serverId";
 
 struct method {
 	const char *name;

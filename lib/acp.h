@@ -45,6 +45,9 @@ extern const char acp_commands[];       /* availableCommands, of an update */
 extern const char acp_request_id[];     /* requestId, of $/cancel_request */
 extern const char acp_stop_reason[];    /* stopReason */
 extern const char acp_protocol_version[]; /* protocolVersion */
+extern const char acp_connection_id[];  /* connectionId, of mcp/connect's answer and mcp/message */
+extern const char acp_acp_id[];         /* acpId, of mcp/connect */
+extern const char acp_server_id[];      /* serverId, of mcp/connect, mcp/message and declarations */
 
 /* Members for those who answer permission requests, and who add servers. */
 extern const char acp_options[];        /* options: what a permission request offers */
