@@ -82,6 +82,14 @@ uint8_t usage_evidence(const struct usage_counts *before, const struct usage_tur
 bool usage_own(const struct usage_session *, const struct usage_turn *, enum usage_basis, struct usage_counts *);
 void usage_sums_less(struct usage_sums *, const struct usage_counts *);
 
+/* What a member of an answer (or of v2's idle state) is, by its path (keys, with their quotes, from the outside in). */
+enum usage_part { USAGE_PART_NONE, USAGE_PART_ABOVE /* of one */, USAGE_PART_COUNTS, USAGE_PART_ROWS };
+enum usage_part usage_part(bool idle, const struct slice *keys, size_t n);
+/* The type of count that a key stands for; USAGE_TYPES: none. */
+enum usage_type usage_spelled(struct slice key);
+/* The members of a row per model. */
+extern const char usage_row_model[], usage_row_counts[];
+
 /* The flags of a session and of its head in a partial, and how many numbers come with them. */
 enum {
 	HAS_USED = 1, HAS_SIZE = 2, HAS_PEAK = 4, LOADED = 8, HAD_USAGE = 16, BUSY = 32, V2 = 64, CLEARED = 128, UNORDERED = 256,

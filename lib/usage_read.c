@@ -58,6 +58,8 @@ static const struct spelling {
 	{USAGE_WRITE, "cacheWriteInputTokens"},
 };
 
+const char usage_row_model[] = "model", usage_row_counts[] = "token_count";
+
 enum { PLACES = sizeof(places) / sizeof(*places), SPELLINGS = sizeof(spellings) / sizeof(*spellings) };
 
 /* What is read on the way. */
@@ -72,6 +74,37 @@ static bool
 is(struct slice key, const char *name)
 {
 	return (key.p[1] == name[0] || key.p[1] == '\\') && json_string_is(key, name);
+}
+
+enum usage_type
+usage_spelled(struct slice key)
+{
+	size_t i;
+
+	for (i = 0; i < SPELLINGS && !is(key, spellings[i].name); i++)
+		;
+	return i < SPELLINGS ? spellings[i].type : USAGE_TYPES;
+}
+
+enum usage_part
+usage_part(bool idle, const struct slice *keys, size_t n)
+{
+	const struct place *p;
+	enum usage_part found = USAGE_PART_NONE;
+	size_t length;
+
+	for (p = places; p < places + PLACES; p++) {
+		if (!(p->in & (idle ? IN_STATE : IN_ANSWER)) || (p->role != COUNTS && p->role != ROWS))
+			continue;
+		length = p->path[0] ? p->path[1] ? 3 : 2 : 1;
+		if (n > length || !is(keys[0], first_names[p->first]) || (n > 1 && !is(keys[1], p->path[0]))
+			|| (n > 2 && !is(keys[2], p->path[1])))
+			continue;
+		if (n == length)
+			return p->role == ROWS ? USAGE_PART_ROWS : USAGE_PART_COUNTS;
+		found = USAGE_PART_ABOVE;
+	}
+	return found;
 }
 
 /* An integer from 0 to 2^64-1; null counts as left out. */
@@ -91,7 +124,7 @@ read_counts(struct slice object, struct usage_counts *c, const char **wrong)
 {
 	struct json_iter it = {.in = object};
 	struct slice key, value;
-	size_t i;
+	enum usage_type type;
 
 	if (json_type(object) == JSON_NULL)
 		return;
@@ -100,11 +133,9 @@ read_counts(struct slice object, struct usage_counts *c, const char **wrong)
 		return;
 	}
 	while (json_next(&it, &key, &value)) {
-		for (i = 0; i < SPELLINGS && !is(key, spellings[i].name); i++)
-			;
-		if (i < SPELLINGS && !(c->has & 1u << spellings[i].type)
-			&& count(value, &c->n[spellings[i].type], wrong))
-			c->has |= 1u << spellings[i].type;
+		type = usage_spelled(key);
+		if (type < USAGE_TYPES && !(c->has & 1u << type) && count(value, &c->n[type], wrong))
+			c->has |= 1u << type;
 	}
 }
 
@@ -272,8 +303,8 @@ usage_row(struct json_iter *it, struct slice *model, struct usage_counts *c, con
 		*wrong = "a row per model that is no object";
 		return true;
 	}
-	*model = json_get(row, "model");
-	counts = json_get(row, "token_count");
+	*model = json_get(row, usage_row_model);
+	counts = json_get(row, usage_row_counts);
 	if (json_type(*model) != JSON_STRING)
 		*model = slice(NULL, 0);
 	if (!model->p)

@@ -55,6 +55,51 @@ test_sums(void)
 	buf_free(&text);
 }
 
+/* What becomes of an answer when another is added. */
+static const char *
+added(const char *base, const char *more, bool idle, enum usage_basis basis)
+{
+	static struct buf text;
+
+	text.n = 0;
+	CHECK(usage_add_answers(slice_of(base), slice_of(more), idle, basis, &text) == 0);
+	return buf_string(&text);
+}
+
+static void
+test_answers(void)
+{
+	CHECK_STR(added("{ \"stopReason\" : \"end_turn\" , \"usage\":{\"outputTokens\" : 5.0e0, \"x\":1.50} }",
+		"{\"stopReason\":\"refusal\",\"usage\":{\"outputTokens\":7,\"x\":2}}", false, USAGE_TURN),
+		"{ \"stopReason\" : \"end_turn\" , \"usage\":{\"outputTokens\" : 12, \"x\":1.50} }");
+	/* Spellings may differ, null is nothing, and what only one has is there. */
+	CHECK_STR(added("{\"usage\":{\"total_tokens\":1,\"thoughtTokens\":null}}",
+		"{\"usage\":{\"totalTokens\":2,\"thoughtTokens\":3,\"cachedReadTokens\":4,\"outputTokens\":null}}", false, USAGE_TURN),
+		"{\"usage\":{\"total_tokens\":3,\"thoughtTokens\":3,\"cachedReadTokens\":4}}");
+	CHECK_STR(added("{}", "{\"usage\":{\"totalTokens\":2}}", false, USAGE_TURN), "{\"usage\":{\"totalTokens\":2}}");
+	CHECK_STR(added("{\"usage\":null }", "{\"usage\":{\"totalTokens\":2}}", false, USAGE_TURN), "{\"usage\":{\"totalTokens\":2} }");
+	CHECK_STR(added("{\"usage\":{\"totalTokens\":2}}", "{\"a\":1}", false, USAGE_TURN), "{\"usage\":{\"totalTokens\":2}}");
+	CHECK_STR(added("{\"usage\":{}}", "{\"usage\":{\"totalTokens\":2}}", false, USAGE_TURN), "{\"usage\":{\"totalTokens\":2}}");
+	CHECK_STR(added("{\"usage\":{\"totalTokens\":18446744073709551615}}", "{\"usage\":{\"totalTokens\":2}}", false, USAGE_TURN),
+		"{\"usage\":{\"totalTokens\":18446744073709551615}}");
+	/* A running total, or the last call's. */
+	CHECK_STR(added("{\"usage\":{\"totalTokens\":2}}", "{\"usage\":{\"totalTokens\":5}}", false, USAGE_SESSION),
+		"{\"usage\":{\"totalTokens\":5}}");
+	/* The vendors' places; rows of a model are added, a new model's follow. */
+	CHECK_STR(added("{\"_meta\":{\"a\":1,\"quota\":{\"token_count\":{\"output_tokens\":1},\"model_usage\":["
+		"{\"model\":\"m\",\"token_count\":{\"output_tokens\":1}}, {\"model\":\"n\",\"token_count\":null}]}}}",
+		"{\"_meta\":{\"quota\":{\"token_count\":{\"output_tokens\":2},\"model_usage\":["
+		"{\"model\":\"o\",\"token_count\":{\"output_tokens\":4}},{\"model\":\"\\u006e\",\"token_count\":{\"output_tokens\":8}},"
+		"{\"model\":\"m\",\"token_count\":{\"output_tokens\":2}}]}}}", false, USAGE_TURN),
+		"{\"_meta\":{\"a\":1,\"quota\":{\"token_count\":{\"output_tokens\":3},\"model_usage\":["
+		"{\"model\":\"m\",\"token_count\":{\"output_tokens\":3}}, {\"model\":\"n\",\"token_count\":{\"output_tokens\":8}},"
+		"{\"model\":\"o\",\"token_count\":{\"output_tokens\":4}}]}}}");
+	/* What an idle state has in _meta.usage is a call's. */
+	CHECK_STR(added("{\"usage\":{\"outputTokens\":1},\"_meta\":{\"usage\":{\"outputTokens\":1}}}",
+		"{\"usage\":{\"outputTokens\":1},\"_meta\":{\"usage\":{\"outputTokens\":1}}}", true, USAGE_TURN),
+		"{\"usage\":{\"outputTokens\":2},\"_meta\":{\"usage\":{\"outputTokens\":1}}}");
+}
+
 static void
 test_levels(void)
 {
@@ -239,6 +284,7 @@ main(void)
 {
 	test_parts();
 	test_sums();
+	test_answers();
 	test_levels();
 	test_reading();
 	test_usual();
