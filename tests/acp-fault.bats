@@ -266,6 +266,41 @@ noise
 	acp-fault --delay 300ms --grace 10ms -- cat down </dev/null | cmp - down
 }
 
+@test "--delay: a first signal is as if the client had left, a second ends all at once" {
+	numbered 2 >in
+	mkfifo slow
+	acp-fault --from client --delay 300ms -- sh -c 'echo started; cat' <slow >out &
+	pid=$!
+	exec 8>slow
+	cat in >&8
+	wait_for test -s out
+	kill -TERM "$pid"
+	wait "$pid"
+	# All that had been sent went its way.
+	assert_equal "$(cat out)" "$(echo started; cat in)"
+	exec 8>&-
+	acp-fault --delay 1000s -- sh -c 'trap "" TERM; echo started >&2; cat; sleep 1000' <in 2>err &
+	pid=$!
+	wait_for grep -q started err
+	kill -TERM "$pid"
+	until ! kill -INT "$pid" 2>/dev/null; do sleep 0.01; done
+	status=0
+	wait "$pid" || status=$?
+	assert_equal "$status" 130
+	wait_for nobody_left
+}
+
+@test "--delay and --stall in a link, either way" {
+	numbered 3 >down
+	numbered 3 >up
+	for fault in --delay --stall; do
+		rm -f got
+		link acp-fault "$fault" 100ms -- sh -c 'cat up; cat >got' <down >out
+		cmp up out
+		cmp down got
+	done
+}
+
 @test "--delay: what waits is bounded: the sender is held up instead" {
 	# 40 MB that are all late.
 	yes '{"method":"x","params":"0123456789012345678901234567890123456789"}' | head -n 600000 >in
@@ -285,6 +320,13 @@ noise
 	sh -c 'exec 3>slow; printf "{\"method\":\"m\"}\n" >&3; head -c 3000000 /dev/zero | tr "\0" "\n" >&3; date +%s%N >sent'
 	wait
 	[ -s out ]
+}
+
+@test "--stall: what the client left behind still goes out, whatever the grace" {
+	numbered 4 >in
+	cat in | acp-fault --from client --stall 100ms --grace 10ms -- cat >out 2>err
+	cmp in out
+	assert_equal "$(cat err)" ''
 }
 
 @test "--stall: a peer that dies meanwhile ends it" {
@@ -369,6 +411,16 @@ proxied() {
 	assert_equal "$(sed 1d out)" '{"method":"x"}
 {"method":"proxy/successor","params":{"method":"y"}}
 {"method":"proxy/successor","params":{"method":"x"}}'
+}
+
+@test "in a proxy chain a batch is a line for each direction that its messages go" {
+	proxied '[{"method":"x"},{"method":"proxy/successor","params":{"method":"y"}},{"method":"z"}]' >in
+	acp-fault -m x --duplicate 1 <in >out
+	assert_equal "$(sed 1d out)" '[{"method":"proxy/successor","params":{"method":"x"}},{"method":"proxy/successor","params":{"method":"z"}}]
+[{"method":"proxy/successor","params":{"method":"x"}},{"method":"proxy/successor","params":{"method":"z"}}]
+[{"method":"y"}]'
+	acp-fault -m y --drop 1 <in >out
+	assert_equal "$(sed 1d out)" '[{"method":"proxy/successor","params":{"method":"x"}},{"method":"proxy/successor","params":{"method":"z"}}]'
 }
 
 @test "in a link it does what it does around an agent" {
