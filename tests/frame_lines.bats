@@ -90,7 +90,7 @@ leaving 3 {"method":"x","params":[2]} inside {"method":"x","params":[2]}'
 	each() {
 		printf '%s\n' '{"method":"a"}' '{"method":"x"}' noise '{"method":"b"}' >down
 		: >up
-		FILTER_GRACE=10ms FILTER_LATE=200ms takes_then_sends "$way" x:late <down >out 2>err
+		FILTER_GRACE=250ms FILTER_LATE=600ms takes_then_sends "$way" x:late <down >out 2>err
 		cmp down got
 		assert_equal "$(said)" ''
 	}
