@@ -18,6 +18,8 @@
 #define USAGE_H
 
 #include <stdint.h>
+/* Where memory is out, an element is not added, and its hh.tbl is NULL. */
+#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 #include "lib/decimal.h"
@@ -105,6 +107,11 @@ struct usage_report {
 
 /* Reads a message. False where it says nothing about usage. */
 bool usage_read(const struct seen *, struct usage_report *);
+/*
+ * The same of a text that has not been scanned, where it is an update in the usual spelling: most are, and this is much
+ * faster. False where it is not; then scan and read it.
+ */
+bool usage_read_usual(struct slice text, struct usage_report *);
 /* The next row: zero the iterator but for in = report.rows. False at the end; *wrong is set where a row is malformed. */
 bool usage_row(struct json_iter *, struct slice *model, struct usage_counts *, const char **wrong);
 /*
@@ -117,7 +124,7 @@ int usage_add_answers(struct slice base, struct slice more, bool idle, enum usag
 /* What usage_find looks for, made ready by usage_words. */
 struct usage_words {
 	unsigned char low[3][16], high[3][16];
-	bool wide;
+	unsigned wide; /* bytes at a time, where the machine can: 64, 32 or 0 */
 };
 void usage_words(struct usage_words *);
 /* The first place where something stands that may matter, in a text of many lines; or its end. At the speed of memory. */

@@ -259,6 +259,14 @@ play_all(struct reading *g, unsigned in, const struct slice *values)
 		walk(g, in, META, values[META], NULL);
 }
 
+void
+usage_read_meta(struct slice meta, struct usage_report *r)
+{
+	struct reading g = {.r = r};
+
+	walk(&g, IN_UPDATE, META, meta, NULL);
+}
+
 static void
 read_values(struct usage_report *r, unsigned in, const struct slice *values)
 {
@@ -308,31 +316,58 @@ usage_row(struct json_iter *it, struct slice *model, struct usage_counts *c, con
 
 /* --- messages --- */
 
+/* What an update's params have, in one pass over them. False where it is none. */
+struct params {
+	struct slice session, meta, update[FIRST_NAMES];
+	bool updated, twice;
+};
+
+static bool
+read_params(struct slice params, struct params *to)
+{
+	struct json_iter it = {.in = params}, in;
+	struct slice key, *value;
+
+	*to = (struct params){0};
+	while (json_step(&it, &key)) {
+		if (is(key, acp_update) && !to->updated && json_enter(&it, &in)) {
+			to->updated = true;
+			to->twice |= !json_pick(&in, first_names, FIRST_NAMES, to->update);
+			json_leave(&it, &in);
+			continue;
+		}
+		value = is(key, acp_session_id) ? &to->session : is(key, first_names[META]) ? &to->meta : NULL;
+		to->twice |= value ? value->p != NULL : is(key, acp_update);
+		if (value && !value->p)
+			*value = json_value(&it);
+		else
+			json_value(&it);
+	}
+	return to->updated && json_type(to->session) == JSON_STRING && json_type(to->update[KIND]) == JSON_STRING;
+}
+
 static bool
 read_update(const struct msg *m, struct usage_report *r)
 {
-	static const char *const names[] = {acp_session_id, acp_update, "_meta"};
-	struct slice params[3], update[FIRST_NAMES];
-	struct json_error error;
 	unsigned in = IN_OTHER;
 	struct reading g = {.r = r};
+	struct params p;
 
-	if (json_scan(m->params, JSON_DEPTH, names, 3, params, &error) != JSON_OBJECT
-		|| !params[1].p || json_scan(params[1], JSON_DEPTH, first_names, FIRST_NAMES, update, &error) != JSON_OBJECT)
+	if (!read_params(m->params, &p))
 		return false;
-	r->session = params[0];
-	if (!r->session.p || json_type(r->session) != JSON_STRING || !update[KIND].p || json_type(update[KIND]) != JSON_STRING)
-		return false;
+	r->session = p.session;
 	r->what = USAGE_UPDATE;
-	if (json_string_is(update[KIND], "usage_update") || json_string_is(update[KIND], "context_update")) {
+	if (json_string_is(p.update[KIND], "usage_update") || json_string_is(p.update[KIND], "context_update")) {
 		in = IN_UPDATE;
-	} else if (json_string_is(update[KIND], "state_update")) {
+	} else if (json_string_is(p.update[KIND], "state_update")) {
 		in = IN_STATE;
 		r->what = USAGE_STATE;
 	}
-	read_values(r, in, update);
-	if (params[2].p)
-		walk(&g, in & IN_ANY_UPDATE, META, params[2], NULL);
+	read_values(r, in, p.update);
+	if (p.meta.p)
+		walk(&g, in & IN_ANY_UPDATE, META, p.meta, NULL);
+	if (p.twice && in != IN_OTHER)
+		r->wrong = "a member that stands twice";
 	return in != IN_OTHER || r->call.has || r->model.p || r->wrong;
 }
 
@@ -363,8 +398,8 @@ static bool
 read_answer(const struct seen *s, struct usage_report *r)
 {
 	const struct msg *m = &s->msg;
+	struct json_iter it = {.in = m->result};
 	struct slice values[FIRST_NAMES];
-	struct json_error error;
 
 	r->what = USAGE_ANSWER;
 	r->failed = m->error.p != NULL;
@@ -373,8 +408,11 @@ read_answer(const struct seen *s, struct usage_report *r)
 		r->enveloped = s->request->from == ACP_AGENT;
 		r->asked = s->request->t;
 	}
-	if (m->result.p && json_scan(m->result, JSON_DEPTH, first_names, FIRST_NAMES, values, &error) == JSON_OBJECT)
+	if (json_type(m->result) == JSON_OBJECT) {
+		if (!json_pick(&it, first_names, FIRST_NAMES, values))
+			r->wrong = "a member that stands twice";
 		read_values(r, IN_ANSWER, values);
+	}
 	if (s->request)
 		return true;
 	return m->error.p ? !msg_null_id(m) : r->stop.p || r->counts.has || r->rows.p;
