@@ -90,6 +90,8 @@ struct filter {
 	void (*timer)(void *state, struct frame *);
 	/* All that one read brought has been shown and is about to be passed on. */
 	void (*flush)(void *state, struct frame *);
+	/* Something has been written or read: where frame_full kept the filter from adding, it may look again. */
+	void (*settled)(void *state, struct frame *);
 	/* SIGUSR1 (or another signal named in frame_options.signals). */
 	void (*caught)(void *state, struct frame *, int signal);
 	/* After the last message, while own messages can still be sent. Returns an exit status that counts where the agent's is 0. */
@@ -137,6 +139,15 @@ int frame_emit(struct frame *, enum lane, struct slice message);
 /* Sends a request of the filter's own into a lane, with an id that can not clash; the answer comes to filter.answer with tag. 0 or -1. */
 int frame_request(struct frame *, enum lane, const char *method, struct slice params, void *tag);
 int frame_notify(struct frame *, enum lane, const char *method, struct slice params);
+/* Cancels the filter's own requests with this tag ($/cancel_request). Their answers still come. 0 or -1. */
+int frame_cancel(struct frame *, const void *tag);
+/*
+ * A filter may watch descriptors, timers and children of its own on frame_loop. What their functions
+ * put into a lane goes on its way when they call frame_settle at their end. Before they add more
+ * than was asked for they look whether the lane is full; filter.settled says when to look again.
+ */
+void frame_settle(struct frame *);
+bool frame_full(struct frame *, enum lane);
 /*
  * Answers a request in the other side's place: the one that is held, or with NULL the one that is
  * being shown; then drop it. result and data are JSON text. In a batch the answer joins the array
@@ -144,6 +155,8 @@ int frame_notify(struct frame *, enum lane, const char *method, struct slice par
  */
 int frame_answer(struct frame *, struct held *, struct slice result);
 int frame_refuse(struct frame *, struct held *, int code, const char *message, struct slice data);
+/* The same with an error object (JSON text) that somebody else has made. */
+int frame_refuse_with(struct frame *, struct held *, struct slice error);
 
 /* Puts bytes into a lane as they are, newline included: behind a whole line. 0, or -1 out of memory. */
 int frame_put(struct frame *, enum lane, struct slice bytes);

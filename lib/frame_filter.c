@@ -192,6 +192,33 @@ frame_quit(struct frame *f, int status)
 	f->status = status;
 }
 
+int
+frame_cancel(struct frame *f, const void *tag)
+{
+	struct request *r = NULL;
+	const struct pending *p;
+	struct buf params = {0};
+	int e = 0;
+
+	while (e == 0 && (r = requests_next(f->requests, r))) {
+		p = r->owner;
+		if (!p || !p->own || p->tag != tag)
+			continue;
+		params.n = 0;
+		e = buf_printf(&params, "{\"%s\":%.*s}", acp_request_id, (int)r->id.n, r->id.p);
+		if (e == 0)
+			e = frame_notify(f, lane_of(r->from), acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), buf_slice(&params));
+	}
+	buf_free(&params);
+	return e;
+}
+
+bool
+frame_full(struct frame *f, enum lane lane)
+{
+	return lane_sink(f, lane)->out.full;
+}
+
 /* The answer goes where the request came from: against the request's lane, or into its batch's answers. */
 static int
 answer(struct frame *f, const struct held *h, struct buf *text)
@@ -225,6 +252,16 @@ frame_answer(struct frame *f, struct held *h, struct slice result)
 	struct buf text = {0};
 
 	if (msg_make_result(&text, id_of(f, h), result) < 0)
+		return -1;
+	return answer(f, h, &text);
+}
+
+int
+frame_refuse_with(struct frame *f, struct held *h, struct slice error)
+{
+	struct buf text = {0};
+
+	if (msg_make_failure(&text, id_of(f, h), error) < 0)
 		return -1;
 	return answer(f, h, &text);
 }

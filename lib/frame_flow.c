@@ -365,6 +365,8 @@ frame_settle(struct frame *f)
 		end_filter(f);
 	flush_sinks(f);
 	pace_sources(f);
+	if (f->started_filter && f->filter->settled)
+		f->filter->settled(f->filter->state, f);
 	if (!f->started_filter && f->way != FRAME_AUTO && drained(&f->sinks[LANE_DOWN]) && drained(&f->sinks[LANE_UP]))
 		loop_stop(f->loop);
 }

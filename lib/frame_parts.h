@@ -204,7 +204,5 @@ int sink_open(struct frame *, enum lane, int fd);
 enum frame_debt lane_owed(struct frame *, enum lane);
 /* As if the client had closed its end. */
 void frame_client_left(struct frame *);
-/* Writes what can be written, sets what is read and watched accordingly, and ends when all is done. */
-void frame_settle(struct frame *);
 
 #endif
