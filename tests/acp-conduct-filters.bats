@@ -167,6 +167,19 @@ has_written() {
 	done
 }
 
+@test "the new process is told, and goes on with its recording; what it starts is not told" {
+	ACP_RESTARTED=1 start -f 'acp-tap -o s.rec' -u 'mortal "echo first \${ACP_RESTARTED-no} >&2; exec cat"' \
+		-- sh -c 'echo "has ${ACP_RESTARTED-no}" >&2; exec cat'
+	asks one
+	kill_again acp-tap
+	asks two
+	ends 0
+	grep -qxF 'agent: has no' said
+	grep -qxF 'mortal: first no' said
+	run -0 acp-tap -f raw --from client s.rec
+	assert_output "$(printf '%s\n' "$m\"one\"}" '' "$m\"two\"}" | grep .)"
+}
+
 # --- lines that are torn
 
 @test "the rest of a line that it had half read is dropped, with a line" {
