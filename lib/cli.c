@@ -166,6 +166,14 @@ tame(char *text)
 			*text = '?';
 }
 
+bool
+cli_started_again(void)
+{
+	const char *again = getenv("ACP_RESTARTED");
+
+	return again && *again;
+}
+
 void
 cli_vwarn(const char *name, const char *format, va_list args)
 {

@@ -21,6 +21,9 @@ int cli_color(const char *text, enum cli_color *);
 /* Colour on this descriptor? A terminal, and NO_COLOR is not set, unless it is said. */
 bool cli_wants_color(enum cli_color, int fd);
 
+/* Does this process take the place of one that has died (acp-conduct)? Then it goes on with that one's file. */
+bool cli_started_again(void);
+
 /* "acp-tap: ..." and a newline on stderr, as one write, without ever waiting. name: the tool's. */
 void cli_warn(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

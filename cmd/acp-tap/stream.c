@@ -137,7 +137,7 @@ static int
 open_log(struct stream *s)
 {
 	const struct options *o = s->tap.options;
-	struct log_spec spec = {.path = o->output, .append = o->append, .begin = begin, .arg = s};
+	struct log_spec spec = {.path = o->output, .append = o->append || cli_started_again(), .begin = begin, .arg = s};
 	char *name;
 
 	/* To a log these are errors like others. */
