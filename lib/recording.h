@@ -1,7 +1,7 @@
 /*
  * recording: reads and writes recordings (acp-recording(5)). Reads, too, what others write, told by
  * the line: bare newline-delimited messages, the Rust conductor's .jsons traces, and
- * {"t","from","line"|"stderr"} lines.
+ * {"t","from","line"|"stderr"} lines; and the JSON exports of acp-devtools.
  */
 #ifndef RECORDING_H
 #define RECORDING_H
@@ -53,6 +53,11 @@ struct recording; /* a reader */
  * recording that holds several, a number or a name, kept and not copied; NULL for hop 0. NULL with errno.
  */
 struct recording *recording_open(int fd, size_t limit, const char *hop);
+/*
+ * From now on ${NAME} in messages stands for what the environment has under that name, as it has to be
+ * written in a JSON string ($${NAME} for itself); a record with a name that is not set is bad.
+ */
+void recording_use_environment(struct recording *);
 /* The next record of the hop. Blocks. 0, or -1 with errno where reading fails or memory is out. */
 int recording_next(struct recording *, struct record *);
 /* Has all that was read been handed out, so that the next record has to be waited for? */
