@@ -24,6 +24,8 @@ struct recording {
 	const char *hop;
 	bool numbered;
 	uint64_t hop_number;
+	uint64_t offset;     /* of the line that is read next */
+	uint64_t long_line;  /* bytes of one beyond the limit */
 };
 
 /* The members by which a line's shape is told, and those of the records. */
@@ -488,10 +490,10 @@ read_line(struct recording *rec, const struct line *line, struct record *r)
 		rest.p++;
 	if (rest.n == 0 || rest.p[0] == '#')
 		return SKIPPED;
-	*r = (struct record){.raw = raw, .number = line->number};
+	*r = (struct record){.raw = raw, .number = line->number, .offset = rec->offset};
 	if (read_fast(r))
 		return is_our_hop(rec, r->at) ? TAKEN : SKIPPED;
-	*r = (struct record){.raw = line->text, .number = line->number};
+	*r = (struct record){.raw = line->text, .number = line->number, .offset = rec->offset};
 	if (rest.p[0] == '[' || (rest.n > 10 && memcmp(rest.p, "{\"jsonrpc\"", 10) == 0))
 		return bare(r);
 	return read_slowly(rec, r);
@@ -566,8 +568,12 @@ next_line(struct recording *rec, struct line *line)
 		if (got == INPUT_NOTHING) {
 			if (fill(rec) < 0)
 				return got;
-		} else if (got != INPUT_PIECE || line->last) {
+		} else if (got != INPUT_PIECE) {
 			return got;
+		} else {
+			rec->long_line += line->text.n;
+			if (line->last)
+				return got;
 		}
 	}
 }
@@ -588,12 +594,15 @@ recording_next(struct recording *rec, struct record *r)
 			*r = (struct record){.kind = RECORD_END};
 			return 0;
 		case INPUT_PIECE:
-			*r = (struct record){.kind = RECORD_BAD, .number = line.number,
+			*r = (struct record){.kind = RECORD_BAD, .number = line.number, .offset = rec->offset,
 				.error = {1, "longer than the limit"}};
+			rec->offset += rec->long_line;
+			rec->long_line = 0;
 			return 0;
 		case INPUT_LINE:
 		case INPUT_TORN:
 			o = read_line(rec, &line, r);
+			rec->offset += line.text.n + 1;
 			break;
 		}
 		if (o == NO_MEMORY)
