@@ -8,6 +8,11 @@ const char acp_update_kind[] = "sessionUpdate";
 const char acp_request_id[] = "requestId";
 const char acp_stop_reason[] = "stopReason";
 const char acp_protocol_version[] = "protocolVersion";
+const char acp_update_state[] = "update.state";
+const char acp_state[] = "state";
+const char acp_state_update[] = "state_update";
+const char acp_idle[] = "idle";
+const char acp_cancelled[] = "cancelled";
 
 struct method {
 	const char *name;

@@ -40,6 +40,13 @@ extern const char acp_update_kind[];    /* sessionUpdate, in an update */
 extern const char acp_request_id[];     /* requestId, of $/cancel_request */
 extern const char acp_stop_reason[];    /* stopReason */
 extern const char acp_protocol_version[]; /* protocolVersion */
+extern const char acp_update_state[];   /* update.state, in the params of a session/update (v2) */
+extern const char acp_state[];          /* state, in an update */
+
+/* Values: a kind of update, a state, and a stop reason. */
+extern const char acp_state_update[];   /* state_update */
+extern const char acp_idle[];           /* idle */
+extern const char acp_cancelled[];      /* cancelled */
 
 /* What an id is the id of. */
 enum acp_id {

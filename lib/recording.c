@@ -107,10 +107,10 @@ read_line(struct recording *rec, const struct line *line, struct record *r)
 		rest.p++;
 	if (rest.n == 0 || rest.p[0] == '#')
 		return SKIPPED;
-	*r = (struct record){.raw = raw, .number = line->number};
+	*r = (struct record){.raw = raw, .number = line->number, .offset = rec->offset};
 	if (recording_own_fast(rec, r))
 		return is_our_hop(rec, r->at) ? TAKEN : SKIPPED;
-	*r = (struct record){.raw = line->text, .number = line->number};
+	*r = (struct record){.raw = line->text, .number = line->number, .offset = rec->offset};
 	if (rest.p[0] == '[' || (rest.n > 10 && memcmp(rest.p, "{\"jsonrpc\"", 10) == 0))
 		return recording_bare(rec, r);
 	return read_slowly(rec, r);
@@ -191,8 +191,12 @@ next_line(struct recording *rec, struct line *line)
 		if (got == INPUT_NOTHING) {
 			if (fill(rec) < 0)
 				return got;
-		} else if (got != INPUT_PIECE || line->last) {
+		} else if (got != INPUT_PIECE) {
 			return got;
+		} else {
+			rec->long_line += line->text.n;
+			if (line->last)
+				return got;
 		}
 	}
 }
@@ -217,7 +221,7 @@ read_file_line(struct recording *rec, const struct line *line, bool torn, struct
 	rec->begun |= text.n > 0 && text.p[0] != '#';
 	if (!rec->devtools.active)
 		return read_line(rec, line, r);
-	recording_devtools_line(rec, line->text, line->number);
+	recording_devtools_line(rec, line->text, line->number, rec->offset);
 	return SKIPPED;
 }
 
@@ -253,12 +257,15 @@ recording_next(struct recording *rec, struct record *r)
 		case INPUT_END:
 			return end(rec, r);
 		case INPUT_PIECE:
-			*r = (struct record){.kind = RECORD_BAD, .number = line.number,
+			*r = (struct record){.kind = RECORD_BAD, .number = line.number, .offset = rec->offset,
 				.error = {1, "longer than the limit"}};
+			rec->offset += rec->long_line;
+			rec->long_line = 0;
 			return 0;
 		case INPUT_LINE:
 		case INPUT_TORN:
 			o = read_file_line(rec, &line, got == INPUT_TORN, r);
+			rec->offset += line.text.n + 1;
 			break;
 		}
 		if (o == NO_MEMORY)

@@ -41,6 +41,7 @@ struct record {
 	bool torn;           /* of RECORD_EOF; of RECORD_BAD: the torn last line of a crash */
 	struct slice at;     /* the hop: JSON text (number or string), or p NULL */
 	uint64_t number;     /* its line, 1 for the first */
+	uint64_t offset;     /* of its line: bytes from the beginning */
 	struct json_error error; /* of RECORD_BAD: in the line; of RECORD_NOISE, where it was written as a message: in text */
 	/* of RECORD_HEADER */
 	double started;      /* seconds since 1970, or 0 where it does not say */

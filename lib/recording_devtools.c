@@ -121,17 +121,20 @@ recording_is_devtools(struct slice line)
 /* --- cutting --- */
 
 void
-recording_devtools_line(struct recording *rec, struct slice line, uint64_t number)
+recording_devtools_line(struct recording *rec, struct slice line, uint64_t number, uint64_t offset)
 {
-	rec->devtools.rest = line;
+	rec->devtools.line = line;
+	rec->devtools.at = line.p;
 	rec->devtools.number = number;
+	rec->devtools.offset = offset;
 }
 
 static enum outcome
 bad_line(struct recording *rec, struct record *r, const char *what)
 {
-	*r = (struct record){.kind = RECORD_BAD, .number = rec->devtools.number, .error = {1, what}};
-	rec->devtools.rest.n = 0;
+	*r = (struct record){.kind = RECORD_BAD, .number = rec->devtools.number, .offset = rec->devtools.offset,
+		.error = {1, what}};
+	rec->devtools.at = rec->devtools.line.p + rec->devtools.line.n;
 	return TAKEN;
 }
 
@@ -143,7 +146,7 @@ take(struct recording *rec, struct record *r)
 	struct devtools *d = &rec->devtools;
 	enum outcome o;
 
-	*r = (struct record){.raw = buf_slice(&d->object), .number = d->begins};
+	*r = (struct record){.raw = buf_slice(&d->object), .number = d->begins, .offset = d->begins_at};
 	d->cutting = false;
 	if (json_members(r->raw, JSON_DEPTH + 1, &none, NULL, &r->error) == JSON_NONE) {
 		r->kind = RECORD_BAD;
@@ -196,6 +199,7 @@ begin_cut(struct devtools *d)
 	d->inner = 1;
 	d->object.n = 0;
 	d->begins = d->number;
+	d->begins_at = d->offset + (uint64_t)(d->at - 1 - d->line.p);
 }
 
 /* A character between the objects that are of interest. 0, or -1: it can not stand there, or memory is out. */
@@ -241,13 +245,12 @@ enum outcome
 recording_devtools(struct recording *rec, struct record *r)
 {
 	struct devtools *d = &rec->devtools;
+	const char *end = d->line.p + d->line.n;
 	bool whole;
 	char c;
 
-	while (d->rest.n > 0) {
-		c = *d->rest.p;
-		d->rest.p++;
-		d->rest.n--;
+	while (d->at < end) {
+		c = *d->at++;
 		if (!d->cutting && pass(d, c) < 0)
 			return bad_line(rec, r, d->ended ? "expected nothing behind the end of the export" : "expected a frame");
 		if (!d->cutting)
@@ -260,8 +263,12 @@ recording_devtools(struct recording *rec, struct record *r)
 		if (whole)
 			return take(rec, r);
 	}
-	/* Between two lines there is white space. */
-	return d->cutting && buf_add(&d->object, " ", 1) < 0 ? NO_MEMORY : SKIPPED;
+	if (!d->line.p)
+		return SKIPPED;
+	d->line = slice(NULL, 0);
+	d->at = NULL;
+	/* The object stays what it is in the file. */
+	return d->cutting && buf_add(&d->object, "\n", 1) < 0 ? NO_MEMORY : SKIPPED;
 }
 
 bool

@@ -17,9 +17,10 @@ struct devtools {
 	bool cutting;        /* an object of interest */
 	unsigned inner;      /* depth in it */
 	struct buf object;
-	uint64_t begins;     /* its first line */
-	struct slice rest;   /* of the line at hand */
-	uint64_t number;     /* which it is */
+	uint64_t begins, begins_at; /* its first line, and its first byte in the file */
+	struct slice line;   /* at hand */
+	uint64_t number, offset; /* which it is, and where */
+	const char *at;      /* how far it has been read */
 	bool begun;
 	uint64_t begin;      /* ms since 1970, what times count from */
 };
@@ -36,6 +37,8 @@ struct recording {
 	const char *hop;
 	bool numbered;
 	uint64_t hop_number;
+	uint64_t offset;     /* of the line that is read next */
+	uint64_t long_line;  /* bytes of one beyond the limit */
 };
 
 /* What becomes of a line: SKIPPED belongs to another hop, or is empty. */
@@ -86,7 +89,7 @@ enum outcome recording_frame(struct recording *, struct record *, const struct s
 /* Exports of acp-devtools, which are not told by the line. Is this first line (no white space around it) all of one? */
 bool recording_is_devtools(struct slice line);
 /* The next line of it; it has to last until all records have been taken out. */
-void recording_devtools_line(struct recording *, struct slice line, uint64_t number);
+void recording_devtools_line(struct recording *, struct slice line, uint64_t number, uint64_t offset);
 /* The next record in that line; SKIPPED: there is no further one. */
 enum outcome recording_devtools(struct recording *, struct record *);
 /* At the end of input: is it not whole? */

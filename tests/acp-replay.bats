@@ -57,7 +57,7 @@ against_itself() {
 	head -n 2 s.rec >short.rec
 	mkfifo to
 	exec 7<>to 8<to
-	echo '{"id":1,"method":"initialize"}' >&7
+	echo '{"id":1,"method":"initialize","params":{"protocolVersion":1}}' >&7
 	exec 7>&-
 	run acp-replay short.rec <&8
 	assert_success
@@ -139,7 +139,7 @@ against_itself() {
 
 @test "a recording may come through a pipe" {
 	a_session
-	run acp-replay <(cat s.rec) <<<'{"id":"x","method":"initialize"}'
+	run acp-replay <(cat s.rec) <<<'{"id":"x","method":"initialize","params":{"protocolVersion":1}}'
 	assert_failure 1
 	assert_line '{"jsonrpc":"2.0","id":"x","result":{"protocolVersion":1}}'
 	run acp-replay --as client - -- acp-replay s.rec <s.rec
@@ -163,7 +163,7 @@ against_itself() {
 	a_session
 	head -n 2 s.rec >torn.rec
 	printf '{"t":1,"from":"cli' >>torn.rec
-	run acp-replay torn.rec <<<'{"id":0,"method":"initialize"}'
+	run acp-replay torn.rec <<<'{"id":0,"method":"initialize","params":{"protocolVersion":1}}'
 	assert_success
 	assert_line 'acp-replay: torn.rec:3: the last record is torn: taken as the end'
 }

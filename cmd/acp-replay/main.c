@@ -1,4 +1,5 @@
 /* acp-replay: plays one side of a recording. */
+#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -17,34 +18,47 @@ static const char help[] =
 	"Plays one side of a recording to a live other side.\n"
 	"\n"
 	"      --as agent|client  which side to play (agent)\n"
-	"      --diff FORMAT      say what differs as text, json or junit\n"
-	"      --match LEVEL      exact, params, shape or method: what has to be the same\n"
+	"      --match exact|params|shape|method  how like messages have to be\n"
+	"      --diff text|json|junit  say what differs\n"
 	"      --normalize JQ     a program that both sides go through first\n"
-	"      --keep-paths       paths below a session's folder are as they are written\n"
-	"      --color WHEN       auto, always or never: of --diff text (auto)\n"
+	"      --env              ${NAME} in FILE is from the environment\n"
+	"      --color WHEN       of --diff text: auto, always or never (auto)\n"
+	"      --keep-paths       cwd and paths below it stand for themselves only\n"
+	"      --on-miss error|wait|next  at what is not recorded (error)\n"
+	"      --speed X|recorded|max  X times as fast as recorded; max: no pauses (max)\n"
+	"      --max-pause T      no pause is longer\n"
+	"      --start N          begin at record N\n"
+	"      --until N|GLOB     end after record N, or the first like GLOB\n"
+	"      --loop             begin again at the end\n"
 	"      --hop N|NAME       which hop of a recording that holds several (0)\n"
 	"      --max-line SIZE    the longest line, in bytes (64M)\n"
 	"      --grace T          how long the agent may take to end (5s)\n"
 	"  -h, --help             this text\n"
 	"  -V, --version          the version\n"
-	"\n"
 	"FILE is a recording of acp-tap, messages one a line, or a .jsons trace.\n"
 	"Exit status: 0 all was played; 1 something was missed; 2 FILE cannot be read.\n";
 
 enum { MAX_LINE = 64 * 1024 * 1024, GRACE = 5 * 1000 * 1000 };
-enum { OPT_AS = 256, OPT_HOP, OPT_MAX_LINE, OPT_GRACE, OPT_DIFF, OPT_MATCH, OPT_NORMALIZE,
-	OPT_KEEP_PATHS, OPT_COLOR };
+enum { OPT_AS = 256, OPT_MATCH, OPT_KEEP_PATHS, OPT_ON_MISS, OPT_SPEED, OPT_MAX_PAUSE, OPT_START, OPT_UNTIL, OPT_LOOP,
+	OPT_HOP, OPT_MAX_LINE, OPT_GRACE, OPT_DIFF, OPT_NORMALIZE, OPT_COLOR, OPT_ENV };
 
 static const struct option longs[] = {
 	{"as", required_argument, NULL, OPT_AS},
+	{"match", required_argument, NULL, OPT_MATCH},
+	{"keep-paths", no_argument, NULL, OPT_KEEP_PATHS},
+	{"on-miss", required_argument, NULL, OPT_ON_MISS},
+	{"speed", required_argument, NULL, OPT_SPEED},
+	{"max-pause", required_argument, NULL, OPT_MAX_PAUSE},
+	{"start", required_argument, NULL, OPT_START},
+	{"until", required_argument, NULL, OPT_UNTIL},
+	{"loop", no_argument, NULL, OPT_LOOP},
 	{"hop", required_argument, NULL, OPT_HOP},
 	{"max-line", required_argument, NULL, OPT_MAX_LINE},
 	{"grace", required_argument, NULL, OPT_GRACE},
 	{"diff", required_argument, NULL, OPT_DIFF},
-	{"match", required_argument, NULL, OPT_MATCH},
 	{"normalize", required_argument, NULL, OPT_NORMALIZE},
-	{"keep-paths", no_argument, NULL, OPT_KEEP_PATHS},
 	{"color", required_argument, NULL, OPT_COLOR},
+	{"env", no_argument, NULL, OPT_ENV},
 	{"help", no_argument, NULL, 'h'},
 	{"version", no_argument, NULL, 'V'},
 	{NULL, 0, NULL, 0},
@@ -55,6 +69,7 @@ struct asked {
 	struct peer_options peer;
 	struct diff_files_options diff;
 	bool compare;           /* --diff */
+	bool matched;           /* --match */
 	enum cli_color color;
 };
 
@@ -68,33 +83,112 @@ side(const char *text)
 	cli_die(EXIT_USAGE, name, "--as %s: expected agent or client", text);
 }
 
+static enum on_miss
+on_miss(const char *text)
+{
+	static const char *const names[] = {[MISS_ERROR] = "error", [MISS_WAIT] = "wait", [MISS_NEXT] = "next"};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(text, names[i]) == 0)
+			return (enum on_miss)i;
+	cli_die(EXIT_USAGE, name, "--on-miss %s: expected error, wait or next", text);
+}
+
+static double
+speed(const char *text)
+{
+	double x;
+	char *end;
+
+	if (strcmp(text, "max") == 0)
+		return 0;
+	if (strcmp(text, "recorded") == 0)
+		return 1;
+	x = strtod(text, &end);
+	if (end == text || *end || !(x > 0) || x > 1e9)
+		cli_die(EXIT_USAGE, name, "--speed %s: expected recorded, max, or how many times as fast", text);
+	return x;
+}
+
+/* The number of a record, from 1. False for what is no number. */
+static bool
+number(const char *text, uint64_t *n)
+{
+	char *end;
+
+	errno = 0;
+	*n = text[0] >= '0' && text[0] <= '9' ? strtoull(text, &end, 10) : 0;
+	return *n > 0 && errno == 0 && *end == '\0';
+}
+
+static void
+read_until(const char *text, struct plan_range *range)
+{
+	char *why = NULL;
+
+	if (number(text, &range->until))
+		return;
+	range->until = 0;
+	if (!range->glob)
+		range->glob = select_new();
+	if (!range->glob)
+		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
+	if (select_glob(range->glob, text, &why) < 0)
+		cli_die(EXIT_USAGE, name, "--until %s: %s", text, why ? why : strerror(ENOMEM));
+}
+
 static void
 read_option(int option, struct asked *asked)
 {
 	struct peer_options *o = &asked->peer;
 
 	switch (option) {
+	case OPT_AS:
+		o->player.us = side(optarg);
+		break;
+	case OPT_MATCH:
+		asked->matched = true;
+		if (match_read(optarg, &o->player.match) < 0)
+			cli_die(EXIT_USAGE, name, "--match %s: expected exact, params, shape or method", optarg);
+		break;
 	case OPT_DIFF:
 		asked->compare = true;
 		if (report_read_format(optarg, &asked->diff.format) < 0)
 			cli_die(EXIT_USAGE, name, "--diff %s: expected text, json or junit", optarg);
 		break;
-	case OPT_MATCH:
-		if (match_read(optarg, &asked->diff.match) < 0)
-			cli_die(EXIT_USAGE, name, "--match %s: expected exact, params, shape or method", optarg);
-		break;
 	case OPT_NORMALIZE:
 		asked->diff.normalize = optarg;
-		break;
-	case OPT_KEEP_PATHS:
-		asked->diff.keep_paths = true;
 		break;
 	case OPT_COLOR:
 		if (cli_color(optarg, &asked->color) < 0)
 			cli_die(EXIT_USAGE, name, "--color %s: expected auto, always or never", optarg);
 		break;
-	case OPT_AS:
-		o->us = side(optarg);
+	case OPT_ENV:
+		asked->diff.environment = true;
+		break;
+	case OPT_KEEP_PATHS:
+		o->player.keep_paths = true;
+		break;
+	case OPT_ON_MISS:
+		o->player.on_miss = on_miss(optarg);
+		break;
+	case OPT_SPEED:
+		o->player.speed = speed(optarg);
+		break;
+	case OPT_MAX_PAUSE:
+		if (cli_duration(optarg, &o->player.max_pause) < 0)
+			cli_die(EXIT_USAGE, name, "--max-pause %s: expected a duration, as 500ms", optarg);
+		break;
+	case OPT_START:
+		if (!number(optarg, &o->player.range.start))
+			cli_die(EXIT_USAGE, name, "--start %s: expected the number of a record, from 1", optarg);
+		break;
+	case OPT_UNTIL:
+		read_until(optarg, &o->player.range);
+		break;
+	case OPT_LOOP:
+		o->player.loop = true;
 		break;
 	case OPT_HOP:
 		o->hop = optarg;
@@ -129,11 +223,11 @@ read_operands(char **words, struct peer_options *o)
 		cli_die(EXIT_USAGE, name, "no command behind --");
 	if (words[1])
 		o->command = words + 2;
-	if (o->command && o->us == ACP_AGENT)
+	if (o->command && o->player.us == ACP_AGENT)
 		cli_die(EXIT_USAGE, name, "a command is for --as client: it is the agent that is started");
 	if (strcmp(o->path, "-") == 0 && !o->command)
 		cli_die(EXIT_USAGE, name, "-: the recording cannot come from standard input, which is the %s's",
-			acp_side_name(acp_other_side(o->us)));
+			acp_side_name(acp_other_side(o->player.us)));
 }
 
 /* FILE FILE2 */
@@ -141,13 +235,18 @@ static int
 compare(char **words, struct asked *asked)
 {
 	struct diff_files_options *o = &asked->diff;
+	const struct peer_options *p = &asked->peer;
 
 	if (!words[0] || !words[1] || words[2] || strcmp(words[1], "--") == 0)
 		cli_die(EXIT_USAGE, name, "--diff compares two recordings; try acp-replay --help");
+	if (p->player.range.start || p->player.range.until || p->player.range.glob)
+		cli_die(EXIT_USAGE, name, "--start and --until are for what is played, not for two recordings");
 	o->path[DIFF_RECORDED] = words[0];
 	o->path[DIFF_LIVE] = words[1];
-	o->hop = asked->peer.hop;
-	o->limit = asked->peer.limit;
+	o->hop = p->hop;
+	o->limit = p->limit;
+	o->match = asked->matched ? p->player.match : MATCH_SHAPE;
+	o->keep_paths = p->player.keep_paths;
 	o->color = cli_wants_color(asked->color, STDOUT_FILENO);
 	return diff_files(o);
 }
@@ -155,18 +254,20 @@ compare(char **words, struct asked *asked)
 int
 main(int argc, char **argv)
 {
-	struct asked asked = {
-		.peer = {.us = ACP_AGENT, .limit = MAX_LINE, .grace = GRACE},
-		.diff = {.match = MATCH_SHAPE},
-	};
-	int option;
+	struct asked asked = {.peer = {.limit = MAX_LINE, .grace = GRACE,
+		.player = {.us = ACP_AGENT, .match = MATCH_PARAMS, .max_pause = UINT64_MAX}}};
+	int option, status;
 
 	if (proc_stdio() < 0)
 		return EXIT_FAILED;
 	while ((option = getopt_long(argc, argv, "+hV", longs, NULL)) >= 0)
 		read_option(option, &asked);
-	if (asked.compare)
-		return compare(argv + optind, &asked);
-	read_operands(argv + optind, &asked.peer);
-	return peer_run(&asked.peer);
+	if (asked.compare) {
+		status = compare(argv + optind, &asked);
+	} else {
+		read_operands(argv + optind, &asked.peer);
+		status = peer_run(&asked.peer);
+	}
+	select_free(asked.peer.player.range.glob);
+	return status;
 }

@@ -4,15 +4,15 @@
 
 #include <stdint.h>
 
-#include "lib/acp.h"
+#include "cmd/acp-replay/player.h"
 
 struct peer_options {
 	const char *path;       /* the recording */
 	const char *hop;        /* --hop, or NULL */
 	size_t limit;           /* --max-line, bytes */
 	uint64_t grace;         /* --grace, us */
-	enum acp_side us;       /* --as */
-	char *const *command;   /* of an agent to be started (us is the client), or NULL */
+	char *const *command;   /* of an agent to be started (we are the client), or NULL */
+	struct player_options player;
 };
 
 /* Plays the recording. Returns the exit status; has said on stderr what there was to say. */

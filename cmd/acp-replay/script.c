@@ -9,6 +9,9 @@
 
 #include "lib/input.h"
 
+/* As much is read again at once: what stands behind is likely to be next. */
+enum { BLOCK = 128 * 1024 };
+
 /* Copies all of a stream into a file without a name and closes it. The file, or -1 with errno. */
 static int
 spool(int from)
@@ -63,231 +66,100 @@ reader(const struct script *s)
 }
 
 int
-script_open(struct script *s, const char *path, size_t limit, const char *hop, enum acp_side them)
+script_open(struct script *s, const char *path, size_t limit, const char *hop)
 {
-	*s = (struct script){.path = path, .hop = hop, .limit = limit, .them = them};
+	*s = (struct script){.path = path, .hop = hop, .limit = limit};
 	s->fd = open_file(path);
 	if (s->fd < 0)
 		return -1;
-	s->head = reader(s);
-	return s->head ? 0 : -1;
-}
-
-static void
-part_free(struct part *p)
-{
-	struct kept *k, *next;
-
-	for (k = p->first; k; k = next) {
-		next = k->next;
-		free(k);
-	}
-	free(p);
+	s->reader = reader(s);
+	s->again = recording_of_lines(hop);
+	return s->reader && s->again ? 0 : -1;
 }
 
 void
 script_close(struct script *s)
 {
-	struct part *p, *next;
-
-	HASH_ITER(hh, s->parts, p, next) {
-		HASH_DEL(s->parts, p);
-		part_free(p);
-	}
-	recording_close(s->head);
-	recording_close(s->scout);
-	buf_free(&s->key);
+	recording_close(s->reader);
+	recording_close(s->again);
+	buf_free(&s->block);
 	if (s->fd >= 0)
 		close(s->fd);
 }
 
 int
+script_rewind(struct script *s)
+{
+	recording_close(s->reader);
+	s->reader = reader(s);
+	return s->reader ? 0 : -1;
+}
+
+int
 script_next(struct script *s, struct record *r)
 {
-	return recording_next(s->head, r);
-}
+	struct record header;
 
-enum acp_side
-script_sender(const struct record *r, const struct msg *m)
-{
-	if (r->from != ACP_UNKNOWN || m->kind == MSG_RESPONSE)
-		return r->from;
-	return acp_sender(m->method);
-}
-
-struct part *
-script_part(struct script *s, const struct msg *m)
-{
-	struct part *p;
-
-	s->key.n = 0;
-	if (buf_add(&s->key, m->kind == MSG_REQUEST ? "r" : "n", 1) < 0 || json_unescape(m->method, &s->key) < 0)
-		return NULL;
-	HASH_FIND(hh, s->parts, s->key.p, s->key.n, p);
-	if (p)
-		return p;
-	p = calloc(1, sizeof(*p) + s->key.n);
-	if (!p)
-		return NULL;
-	memcpy(p->key, s->key.p, s->key.n);
-	HASH_ADD_KEYPTR(hh, s->parts, p->key, s->key.n, p);
-	if (!p->hh.tbl) {
-		free(p);
-		return NULL;
-	}
-	return p;
-}
-
-static int
-count(struct script *s, const struct record *r, const struct msg *m)
-{
-	struct part *p;
-
-	if ((m->kind != MSG_REQUEST && m->kind != MSG_NOTIFICATION) || script_sender(r, m) != s->them)
-		return 0;
-	p = script_part(s, m);
-	if (!p)
+	if (recording_next(s->reader, r) < 0)
 		return -1;
-	p->scouted++;
+	/* The names of the hops are told there. */
+	if (r->kind == RECORD_HEADER && recording_line(s->again, r->raw, r->number, &header) < 0)
+		return -1;
 	return 0;
 }
 
-static int
-scout_on(struct script *s)
+struct place
+script_place(const struct record *r)
 {
-	struct json_iter it;
-	struct record r;
-	struct msg m;
+	const char *p = r->text.p;
 
-	if (!s->scout)
-		s->scout = reader(s);
-	if (!s->scout || recording_next(s->scout, &r) < 0)
+	if (p >= r->raw.p && p + r->text.n <= r->raw.p + r->raw.n)
+		return (struct place){r->offset + (uint64_t)(p - r->raw.p), (uint32_t)r->text.n, false};
+	return (struct place){r->offset, (uint32_t)r->raw.n, true};
+}
+
+/* Fills the block with at least n bytes from at on. */
+static int
+fill(struct script *s, uint64_t at, size_t n)
+{
+	size_t want = n > BLOCK ? n : BLOCK;
+	ssize_t r;
+
+	s->block.n = 0;
+	s->at = at;
+	if (buf_reserve(&s->block, want) < 0)
 		return -1;
-	/* What can not be read is the head's to tell. */
-	s->scouted = r.kind == RECORD_END || r.kind == RECORD_BAD;
-	if (r.kind != RECORD_MESSAGE)
-		return 0;
-	if (r.msg.kind != MSG_BATCH)
-		return count(s, &r, &r.msg);
-	it = (struct json_iter){.in = r.msg.text};
-	while (msg_next(&it, &m))
-		if (count(s, &r, &m) < 0)
+	while (s->block.n < n) {
+		r = pread(s->fd, s->block.p + s->block.n, want - s->block.n, (off_t)(at + s->block.n));
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r == 0)
+			errno = EIO; /* somebody has cut the file */
+		if (r <= 0)
 			return -1;
+		s->block.n += (size_t)r;
+	}
 	return 0;
 }
 
 int
-script_has_more(struct script *s, const struct part *p)
+script_read(struct script *s, struct place p, struct slice *text)
 {
-	while (p->scouted <= p->played + p->waiting) {
-		if (s->scouted)
-			return 0;
-		if (scout_on(s) < 0)
-			return -1;
-	}
-	return 1;
-}
-
-static bool
-is_of_part(const struct msg *m, const struct part *p)
-{
-	struct slice key = slice(p->key, p->hh.keylen);
-	struct buf name = {0};
-	bool same;
-
-	if ((m->kind == MSG_REQUEST ? 'r' : m->kind == MSG_NOTIFICATION ? 'n' : '-') != key.p[0])
-		return false;
-	same = json_unescape(m->method, &name) == 0 && slice_eq(buf_slice(&name), slice(key.p + 1, key.n - 1));
-	buf_free(&name);
-	return same;
-}
-
-/* The entries of a batch that belong to the part. */
-static uint64_t
-count_in_batch(const struct script *s, const struct record *r, const struct part *p)
-{
-	struct json_iter it = {.in = r->msg.text};
-	struct msg m;
-	uint64_t n = 0;
-
-	while (msg_next(&it, &m))
-		n += script_sender(r, &m) == s->them && is_of_part(&m, p);
-	return n;
-}
-
-/* The request that comes after `before` others of its part; its id goes to key. 1, 0 or -1. */
-static int
-find_request(const struct script *s, struct recording *from, const struct part *p, struct answer *a, struct buf *key)
-{
-	uint64_t before = p->played, n;
 	struct record r;
 
-	for (;;) {
-		if (recording_next(from, &r) < 0)
-			return -1;
-		if (r.kind == RECORD_END || r.kind == RECORD_BAD)
-			return 0;
-		if (r.kind != RECORD_MESSAGE)
-			continue;
-		if (r.msg.kind == MSG_BATCH) {
-			n = count_in_batch(s, &r, p);
-			if (n > before)
-				return 0;
-			before -= n;
-		} else if (script_sender(&r, &r.msg) == s->them && is_of_part(&r.msg, p) && before-- == 0) {
-			a->request = r.number;
-			return msg_id_key(r.msg.id, key) < 0 ? -1 : 1;
-		}
+	if (p.n == 0) {
+		*text = slice_of("");
+		return 0;
 	}
-}
-
-static int
-find_response(const struct script *s, struct recording *from, const struct buf *key, struct answer *a)
-{
-	struct buf other = {0};
-	struct record r;
-	int result = 1;
-
-	for (;;) {
-		if (recording_next(from, &r) < 0) {
-			result = -1;
-			break;
-		}
-		if (r.kind == RECORD_END || r.kind == RECORD_BAD)
-			break;
-		if (r.kind != RECORD_MESSAGE || r.msg.kind != MSG_RESPONSE || r.from == s->them)
-			continue;
-		other.n = 0;
-		if (msg_id_key(r.msg.id, &other) < 0) {
-			result = -1;
-			break;
-		}
-		if (!slice_eq(buf_slice(&other), buf_slice(key)))
-			continue;
-		a->response = r.number;
-		result = buf_add_slice(&a->text, r.text) < 0 ? -1 : 1;
-		break;
-	}
-	buf_free(&other);
-	return result;
-}
-
-int
-script_answer(struct script *s, const struct part *p, struct answer *a)
-{
-	struct recording *from = reader(s);
-	struct buf key = {0};
-	int found;
-
-	*a = (struct answer){0};
-	if (!from)
+	if ((p.at < s->at || p.at + p.n > s->at + s->block.n) && fill(s, p.at, p.n) < 0)
 		return -1;
-	found = find_request(s, from, p, a, &key);
-	if (found == 1)
-		found = find_response(s, from, &key, a);
-	recording_close(from);
-	buf_free(&key);
-	if (found != 1)
-		buf_free(&a->text);
-	return found;
+	*text = slice(s->block.p + (p.at - s->at), p.n);
+	if (!p.whole)
+		return 0;
+	if (recording_line(s->again, *text, 0, &r) != 0) {
+		errno = EIO;
+		return -1;
+	}
+	*text = r.text;
+	return 0;
 }
