@@ -214,6 +214,41 @@ acp_id_name(enum acp_id id)
 	return names[id];
 }
 
+static struct slice
+text_of(struct slice block)
+{
+	struct slice type = json_get(block, "type"), text = json_get(block, "text");
+
+	if (json_type(type) != JSON_STRING || !json_string_is(type, "text") || json_type(text) != JSON_STRING)
+		return slice(NULL, 0);
+	return text;
+}
+
+bool
+acp_chunk(struct slice params, struct acp_chunk *c)
+{
+	struct slice update = json_get(params, acp_update);
+
+	*c = (struct acp_chunk){.kind = json_get(update, acp_update_kind)};
+	if (json_type(c->kind) != JSON_STRING || !(json_string_is(c->kind, "agent_message_chunk") ||
+		json_string_is(c->kind, "agent_thought_chunk") || json_string_is(c->kind, "user_message_chunk")))
+		return false;
+	c->message = json_get(update, "messageId");
+	c->text = text_of(json_get(update, "content"));
+	return c->text.p;
+}
+
+struct slice
+acp_prompt_text(struct slice params)
+{
+	struct json_iter it = {.in = json_get(params, "prompt")};
+	struct slice key, block, text = {0};
+
+	while (!text.p && json_next(&it, &key, &block))
+		text = text_of(block);
+	return text;
+}
+
 enum acp_method
 acp_method(struct slice name)
 {

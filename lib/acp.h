@@ -86,6 +86,18 @@ bool acp_id_of_session(enum acp_id);
 /* "session id", as people are told. */
 const char *acp_id_name(enum acp_id);
 
+/* A piece of a message that is streamed. The slices are JSON text. */
+struct acp_chunk {
+	struct slice kind;    /* agent_message_chunk */
+	struct slice message; /* the message's id, or p NULL */
+	struct slice text;    /* a string */
+};
+
+/* Is this, the params of a session/update, a piece of text? */
+bool acp_chunk(struct slice params, struct acp_chunk *);
+/* What the user says first in the params of a session/prompt: a JSON string, or p NULL. */
+struct slice acp_prompt_text(struct slice params);
+
 /* Errors of JSON-RPC and of ACP (PROTOCOL, section 1). */
 enum {
 	ACP_ERR_PARSE = -32700,

@@ -13,8 +13,8 @@
  */
 enum match {
 	MATCH_METHOD, /* kind, method and kind of update */
-	MATCH_SHAPE,  /* and members and types, whatever the lengths of arrays */
-	MATCH_PARAMS, /* and values, but for what lib/acp calls aside (_meta, clientInfo, times, costs) */
+	MATCH_SHAPE,  /* and members and types, whatever the lengths of arrays; of what is aside, the types of what both have */
+	MATCH_PARAMS, /* and values, but nothing of what lib/acp calls aside (_meta, clientInfo, times, costs) */
 	MATCH_EXACT,  /* and all the rest, the order of members too */
 };
 
@@ -44,14 +44,15 @@ struct compare {
 	enum acp_side from;   /* who sent them */
 	enum acp_method what; /* of answers: what their request was */
 	struct slice session; /* of answers: the recorded session, where they do not say it; JSON text or p NULL */
+	struct slice apart[2]; /* a value in each, recorded and live, that is not compared here; or p NULL */
 	/* Is told each difference, those of the recording in its order; false: enough. NULL: it is enough whether there is one. */
 	bool (*differs)(void *arg, const struct difference *);
 	void *arg;
 };
 
 /*
- * 0 where they are the same, 1 where not, -1 out of memory. Both are scanned (not MSG_NOISE; batches are
- * compared as values: take them apart first). What differs says aside, ids learned stay learned.
+ * 0 where they are the same, 1 where not, -1 out of memory. What is no message (MSG_NOISE, with its JSON
+ * as text) is compared as a value, and so are batches: take them apart first.
  */
 int compare_messages(const struct compare *, const struct msg *recorded, const struct msg *live);
 /* The same for two JSON texts that json_scan has accepted. */

@@ -59,7 +59,7 @@ player_learn(struct player *p, const struct cue *q, const struct msg *live)
 /* --- looking for it --- */
 
 /* What has been found for a live message. */
-struct found {
+struct candidate {
 	struct cue *cue;      /* the one that is meant, or NULL */
 	struct cue *expected; /* what has to come before it: it is too early */
 	bool close;           /* it fits in the letter */
@@ -131,7 +131,7 @@ fits(struct player *p, const struct cue *q, const struct msg *live, bool *close)
 
 /* Is it this one? 1 yes; 0 no, or too early, or a closer one may be found; -1. */
 static int
-consider(struct player *p, struct cue *q, const struct msg *live, struct found *f)
+consider(struct player *p, struct cue *q, const struct msg *live, struct candidate *f)
 {
 	struct cue *expected;
 	bool close;
@@ -142,12 +142,12 @@ consider(struct player *p, struct cue *q, const struct msg *live, struct found *
 	expected = comes_behind(p, q);
 	if (f->cue && (expected || (!f->expected && !close)))
 		return 0;
-	*f = (struct found){q, expected, close};
+	*f = (struct candidate){q, expected, close};
 	return !expected && close;
 }
 
 static int
-search_part(struct player *p, struct part *part, const struct msg *live, struct found *f)
+search_part(struct player *p, struct part *part, const struct msg *live, struct candidate *f)
 {
 	struct cue *q;
 	int r;
@@ -174,7 +174,7 @@ conversation_of(struct player *p, const struct msg *live)
 
 /* Looks through what has been read. The same as consider. */
 static int
-search_plan(struct player *p, const struct msg *live, struct found *f)
+search_plan(struct player *p, const struct msg *live, struct candidate *f)
 {
 	struct conversation *c = conversation_of(p, live);
 	struct part *part = c ? plan_part(&p->plan, live, c) : NULL, *next;
@@ -192,7 +192,7 @@ search_plan(struct player *p, const struct msg *live, struct found *f)
 
 /* Looks through what is read now. */
 static int
-search_reading(struct player *p, const struct reading *read, const struct msg *live, struct found *f)
+search_reading(struct player *p, const struct reading *read, const struct msg *live, struct candidate *f)
 {
 	uint64_t number = p->plan.last.number;
 	struct cue *q;
@@ -212,12 +212,12 @@ search_reading(struct player *p, const struct reading *read, const struct msg *l
 
 /* 1 found, 0 not (or too early), -1. Where nothing fits all of the recording is looked through. */
 static int
-find(struct player *p, const struct msg *live, struct found *f)
+find(struct player *p, const struct msg *live, struct candidate *f)
 {
 	struct reading read;
 	int r;
 
-	*f = (struct found){0};
+	*f = (struct candidate){0};
 	r = search_plan(p, live, f);
 	while (r == 0 && !f->cue && p->plan.end == PLAN_GOES_ON) {
 		if (player_read(p, false, &read) < 0)
@@ -280,7 +280,7 @@ static enum heard
 hear_call(struct player *p, const struct msg *m, bool last)
 {
 	bool next = p->us == ACP_CLIENT || p->options->on_miss == MISS_NEXT;
-	struct found f;
+	struct candidate f;
 	int r;
 
 	if (m->kind == MSG_NOTIFICATION && p->them == ACP_AGENT) {
@@ -448,7 +448,7 @@ static int
 retry(struct player *p, struct waiting *w)
 {
 	struct json_error error;
-	struct found f;
+	struct candidate f;
 	struct msg m;
 	int r;
 

@@ -121,9 +121,29 @@ test_members(void)
 	CHECK_STR(acp_id_name(ACP_ID_MCP_REQUEST), "request id");
 }
 
+static void
+test_texts(void)
+{
+	struct acp_chunk c;
+
+	CHECK(acp_chunk(slice_of("{\"update\":{\"content\":{\"text\":\"x\",\"type\":\"text\"},\"messageId\":\"m\","
+		"\"sessionUpdate\":\"agent_message_chunk\"}}"), &c));
+	CHECK(slice_is(c.kind, "\"agent_message_chunk\"") && slice_is(c.message, "\"m\"") && slice_is(c.text, "\"x\""));
+	CHECK(acp_chunk(slice_of("{\"update\":{\"content\":{\"text\":\"\",\"type\":\"text\"},"
+		"\"sessionUpdate\":\"user_message_chunk\"}}"), &c) && !c.message.p);
+	CHECK(!acp_chunk(slice_of("{\"update\":{\"content\":{\"data\":\"\",\"type\":\"image\"},"
+		"\"sessionUpdate\":\"user_message_chunk\"}}"), &c));
+	CHECK(!acp_chunk(slice_of("{\"update\":{\"sessionUpdate\":\"plan\"}}"), &c));
+	CHECK(!acp_chunk(slice_of("[]"), &c) && !acp_chunk(slice(NULL, 0), &c) && !acp_chunk(slice_of("{\"update\":1}"), &c));
+	CHECK(slice_is(acp_prompt_text(slice_of("{\"prompt\":[1,{\"type\":\"image\"},{\"type\":\"text\",\"text\":\"hi\"}]}")),
+		"\"hi\""));
+	CHECK(!acp_prompt_text(slice_of("{\"prompt\":{}}")).p && !acp_prompt_text(slice(NULL, 0)).p);
+}
+
 int
 main(void)
 {
+	test_texts();
 	test_members();
 	test_methods();
 	test_dialects();
