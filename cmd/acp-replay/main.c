@@ -26,7 +26,9 @@ static const char help[] =
 	"      --start N               begin at record N\n"
 	"      --until N|GLOB          end after record N, or the first like GLOB\n"
 	"      --loop                  begin again at the end\n"
-	"      --diff text|json|junit  how to say what differs\n"
+	"      --record FILE           write down what happens, as a recording\n"
+	"      --update                put that in the place of FILE, if nothing differs\n"
+	"      --diff text|json|junit  how to say what differs (text)\n"
 	"      --color auto|always|never  of --diff text (auto)\n"
 	"      --hop N|NAME            which hop of a recording that holds several (0)\n"
 	"      --max-line SIZE         the longest line, in bytes (64M)\n"
@@ -37,7 +39,7 @@ static const char help[] =
 
 enum { MAX_LINE = 64 * 1024 * 1024, GRACE = 5 * 1000 * 1000 };
 enum { OPT_AS = 256, OPT_MATCH, OPT_NORMALIZE, OPT_KEEP_PATHS, OPT_ON_MISS, OPT_SPEED, OPT_MAX_PAUSE, OPT_START,
-	OPT_UNTIL, OPT_LOOP, OPT_DIFF, OPT_COLOR, OPT_HOP, OPT_MAX_LINE, OPT_GRACE };
+	OPT_UNTIL, OPT_LOOP, OPT_RECORD, OPT_UPDATE, OPT_DIFF, OPT_COLOR, OPT_HOP, OPT_MAX_LINE, OPT_GRACE };
 
 static const struct option longs[] = {
 	{"as", required_argument, NULL, OPT_AS},
@@ -50,6 +52,8 @@ static const struct option longs[] = {
 	{"start", required_argument, NULL, OPT_START},
 	{"until", required_argument, NULL, OPT_UNTIL},
 	{"loop", no_argument, NULL, OPT_LOOP},
+	{"record", required_argument, NULL, OPT_RECORD},
+	{"update", no_argument, NULL, OPT_UPDATE},
 	{"diff", required_argument, NULL, OPT_DIFF},
 	{"color", required_argument, NULL, OPT_COLOR},
 	{"hop", required_argument, NULL, OPT_HOP},
@@ -182,6 +186,12 @@ read_option(int option, struct asked *asked)
 	case OPT_KEEP_PATHS:
 		asked->diff.keep_paths = asked->peer.player.keep_paths = true;
 		break;
+	case OPT_RECORD:
+		asked->peer.watch.record = optarg;
+		break;
+	case OPT_UPDATE:
+		asked->peer.watch.update = true;
+		break;
 	case OPT_DIFF:
 		asked->diffs = true;
 		if (report_read_format(optarg, &asked->diff.format) < 0)
@@ -232,6 +242,45 @@ read_operands(char **words, struct peer_options *o)
 			acp_side_name(acp_other_side(o->player.us)));
 }
 
+/* --normalize; NULL for none. */
+static struct normalize *
+compile(const char *program)
+{
+	struct normalize *n;
+	char *why = NULL;
+
+	if (!program)
+		return NULL;
+	n = normalize_new(program, &why);
+	if (!n)
+		cli_die(why ? EXIT_USAGE : EXIT_FAILED, name, "--normalize: %s", why ? why : strerror(ENOMEM));
+	return n;
+}
+
+/* What is to be written down, and what is to be compared. */
+static void
+read_watch(struct asked *asked)
+{
+	struct peer_options *peer = &asked->peer;
+	struct watch_options *o = &peer->watch;
+	const struct plan_range *range = &peer->player.range;
+
+	if (o->update && o->record)
+		cli_die(EXIT_USAGE, name, "--record and --update: one of them");
+	if (o->update && strcmp(peer->path, "-") == 0)
+		cli_die(EXIT_USAGE, name, "--update: there is no file to be updated");
+	if (o->update && (range->start || range->until || range->glob || peer->player.loop || peer->hop))
+		cli_die(EXIT_USAGE, name, "--update: only a whole recording is updated, without --start, --until, --loop and --hop");
+	o->compare = peer->player.us == ACP_CLIENT;
+	o->match = asked->matches ? asked->match : MATCH_SHAPE;
+	o->format = asked->diff.format;
+	o->keep_paths = asked->diff.keep_paths;
+	/* Without a command standard output is the session's. */
+	o->fd = peer->command ? STDOUT_FILENO : STDERR_FILENO;
+	o->color = cli_wants_color(asked->color, o->fd);
+	o->normalize = peer->player.normalize;
+}
+
 /* FILE FILE2 */
 static int
 compare(char **words, struct asked *asked)
@@ -260,11 +309,14 @@ main(int argc, char **argv)
 		return EXIT_FAILED;
 	while ((option = getopt_long(argc, argv, "+hV", longs, NULL)) >= 0)
 		read_option(option, &asked);
-	if (asked.diffs)
+	if (asked.diffs && asked.peer.player.us == ACP_AGENT)
 		return compare(argv + optind, &asked);
+	asked.peer.player.normalize = compile(asked.diff.normalize);
 	asked.peer.player.match = asked.matches ? asked.match : MATCH_PARAMS;
 	read_operands(argv + optind, &asked.peer);
+	read_watch(&asked);
 	status = peer_run(&asked.peer);
 	select_free(asked.peer.player.range.glob);
+	normalize_free(asked.peer.player.normalize);
 	return status;
 }
