@@ -109,7 +109,7 @@ recording_own(struct recording *rec, struct record *r, const struct slice *v)
 	if (v[HEADER].p)
 		return header(rec, r, v);
 	if (v[MSG].p)
-		return recording_message(r, msg_member(r->raw, v[MSG]));
+		return recording_message(rec, r, msg_member(r->raw, v[MSG]));
 	if (v[NOISE].p)
 		return recording_text(rec, r, RECORD_NOISE, v[NOISE]);
 	if (v[NOISE64].p)
@@ -165,7 +165,7 @@ written_time(const char **p, const char *end, uint64_t *us)
 }
 
 bool
-recording_own_fast(struct record *r)
+recording_own_fast(struct recording *rec, struct record *r)
 {
 	const char *p = r->raw.p, *end = p + r->raw.n - 1, *at;
 	uint64_t hop;
@@ -187,6 +187,5 @@ recording_own_fast(struct record *r)
 	if (!OVER(&p, end, ",\"msg\":"))
 		return false;
 	r->timed = true;
-	recording_message(r, slice_between(p, end));
-	return r->kind == RECORD_MESSAGE;
+	return recording_message(rec, r, slice_between(p, end)) == TAKEN && r->kind == RECORD_MESSAGE;
 }

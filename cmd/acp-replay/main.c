@@ -16,8 +16,7 @@ static const char help[] =
 	"       acp-replay --as client [options] FILE [-- COMMAND...]  plays the client\n"
 	"       acp-replay --diff FORMAT [options] FILE FILE2          compares the two\n"
 	"      --as agent|client       which side to play (agent)\n"
-	"      --match exact|params|shape|method  what has to be the same (for an answer:\n"
-	"                              params; in a comparison: shape)\n"
+	"      --match exact|params|shape|method  what has to be the same\n"
 	"      --normalize JQ          a program that both sides go through first\n"
 	"      --keep-paths            paths stand for nothing but themselves\n"
 	"      --on-miss error|wait|next  what a request not recorded gets (error)\n"
@@ -31,6 +30,7 @@ static const char help[] =
 	"      --diff text|json|junit  how to say what differs (text)\n"
 	"      --color auto|always|never  of --diff text (auto)\n"
 	"      --hop N|NAME            which hop of a recording that holds several (0)\n"
+	"      --env                   ${NAME} in messages comes from the environment\n"
 	"      --max-line SIZE         the longest line, in bytes (64M)\n"
 	"      --grace T               how long the agent may take to end (5s)\n"
 	"  -h, --help                  this text\n"
@@ -39,7 +39,7 @@ static const char help[] =
 
 enum { MAX_LINE = 64 * 1024 * 1024, GRACE = 5 * 1000 * 1000 };
 enum { OPT_AS = 256, OPT_MATCH, OPT_NORMALIZE, OPT_KEEP_PATHS, OPT_ON_MISS, OPT_SPEED, OPT_MAX_PAUSE, OPT_START,
-	OPT_UNTIL, OPT_LOOP, OPT_RECORD, OPT_UPDATE, OPT_DIFF, OPT_COLOR, OPT_HOP, OPT_MAX_LINE, OPT_GRACE };
+	OPT_UNTIL, OPT_LOOP, OPT_RECORD, OPT_UPDATE, OPT_DIFF, OPT_COLOR, OPT_HOP, OPT_ENV, OPT_MAX_LINE, OPT_GRACE };
 
 static const struct option longs[] = {
 	{"as", required_argument, NULL, OPT_AS},
@@ -57,6 +57,7 @@ static const struct option longs[] = {
 	{"diff", required_argument, NULL, OPT_DIFF},
 	{"color", required_argument, NULL, OPT_COLOR},
 	{"hop", required_argument, NULL, OPT_HOP},
+	{"env", no_argument, NULL, OPT_ENV},
 	{"max-line", required_argument, NULL, OPT_MAX_LINE},
 	{"grace", required_argument, NULL, OPT_GRACE},
 	{"help", no_argument, NULL, 'h'},
@@ -203,6 +204,9 @@ read_option(int option, struct asked *asked)
 		break;
 	case OPT_HOP:
 		asked->peer.hop = asked->diff.hop = optarg;
+		break;
+	case OPT_ENV:
+		asked->peer.environment = true;
 		break;
 	case OPT_MAX_LINE:
 		if (cli_bytes(optarg, &asked->peer.limit) < 0)

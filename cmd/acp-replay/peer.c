@@ -394,7 +394,8 @@ start(struct peer *p)
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, 0};
 	int in, out, status;
 
-	if (script_open(&p->script, p->options->path, p->options->limit, p->options->hop) < 0) {
+	if (script_open(&p->script, p->options->path, p->options->limit, p->options->hop,
+		p->options->environment) < 0) {
 		cli_warn(name, "%s: %s", p->options->path, strerror(errno));
 		return EXIT_USAGE;
 	}

@@ -9,6 +9,7 @@
 struct peer_options {
 	const char *path;       /* the recording */
 	const char *hop;        /* --hop, or NULL */
+	bool environment;       /* --env */
 	size_t limit;           /* --max-line, bytes */
 	uint64_t grace;         /* --grace, us */
 	char *const *command;   /* of an agent to be started (we are the client), or NULL */
