@@ -248,8 +248,10 @@ recording_next(struct recording *rec, struct record *r)
 	do {
 		/* A line of an export may hold many records. */
 		o = recording_devtools(rec, r);
-		if (o != SKIPPED)
+		if (o != SKIPPED) {
+			r->offset = RECORDING_NOWHERE;
 			return o == NO_MEMORY ? -1 : 0;
+		}
 		got = next_line(rec, &line);
 		switch (got) {
 		case INPUT_NOTHING:

@@ -26,6 +26,8 @@ enum record_kind {
 	RECORD_BAD,     /* what can not be read: error and number say where; reading goes on behind it */
 };
 
+#define RECORDING_NOWHERE UINT64_MAX
+
 /* One record. All slices are valid until the next. */
 struct record {
 	enum record_kind kind;
@@ -41,7 +43,7 @@ struct record {
 	bool torn;           /* of RECORD_EOF; of RECORD_BAD: the torn last line of a crash */
 	struct slice at;     /* the hop: JSON text (number or string), or p NULL */
 	uint64_t number;     /* its line, 1 for the first */
-	uint64_t offset;     /* of its line: bytes from the beginning */
+	uint64_t offset;     /* of its line: bytes from the beginning; RECORDING_NOWHERE in a document of many lines */
 	struct json_error error; /* of RECORD_BAD: in the line; of RECORD_NOISE, where it was written as a message: in text */
 	/* of RECORD_HEADER */
 	double started;      /* seconds since 1970, or 0 where it does not say */

@@ -17,7 +17,7 @@ enum { AFTER_TERM = 2 * 1000 * 1000 };
 static const char name[] = "acp-replay";
 
 struct peer {
-	const struct peer_options *options;
+	struct peer_options *options;
 	struct loop *loop;
 	struct script script;
 	struct player player;
@@ -66,6 +66,8 @@ leave(struct peer *p)
 		return;
 	loop_remove_fd(p->loop, &p->out_watch);
 	io_close(&p->out.io, p->same);
+	if (p->player.watch)
+		watch_eof(p->player.watch, p->player.us);
 	if (!p->ended && p->options->player.us == ACP_CLIENT)
 		be_patient(p, p->options->grace);
 }
@@ -75,6 +77,8 @@ close_input(struct peer *p)
 {
 	loop_remove_fd(p->loop, &p->in_watch);
 	input_close(&p->in);
+	if (p->player.watch && !p->player.left)
+		watch_eof(p->player.watch, p->player.them);
 	p->player.left = true;
 }
 
@@ -215,6 +219,8 @@ settle(struct peer *p)
 		p->done = is_done(p);
 	flush(p);
 	watch(p);
+	if (p->player.watch)
+		watch_flush(p->player.watch);
 	if (p->done && p->out.n == 0 && p->err.n == 0)
 		loop_stop(p->loop);
 }
@@ -362,6 +368,25 @@ open_streams(struct peer *p, int in, int out)
 	return p->running ? loop_add_child(p->loop, &p->child) : 0;
 }
 
+/* Where something is to be compared or written down. 0, or an exit status. */
+static int
+start_watch(struct peer *p)
+{
+	struct watch_options *o = &p->options->watch;
+	const char *what;
+
+	if (!o->compare && !o->record && !o->update)
+		return 0;
+	o->path = p->options->path;
+	o->command = p->options->command;
+	o->live = o->command ? o->command[0] : acp_side_name(p->player.them);
+	p->player.watch = watch_new(o, &what);
+	if (p->player.watch)
+		return 0;
+	cli_warn(name, "%s: %s", what, strerror(errno));
+	return EXIT_USAGE;
+}
+
 /* 0, or an exit status. */
 static int
 start(struct peer *p)
@@ -369,13 +394,17 @@ start(struct peer *p)
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, 0};
 	int in, out, status;
 
-	if (script_open(&p->script, p->options->path, p->options->limit, p->options->hop) < 0) {
+	if (script_open(&p->script, p->options->path, p->options->limit, p->options->hop,
+		p->options->environment) < 0) {
 		cli_warn(name, "%s: %s", p->options->path, strerror(errno));
 		return EXIT_USAGE;
 	}
 	p->loop = loop_new(signals, caught, p);
 	if (!p->loop || player_open(&p->player, &p->options->player, &p->script, &p->out, &p->err) < 0)
 		goto fail;
+	status = start_watch(p);
+	if (status)
+		return status;
 	if (p->options->command) {
 		status = start_agent(p, &in, &out);
 		if (status)
@@ -397,7 +426,7 @@ static int
 exit_status(struct peer *p)
 {
 	const char *them = acp_side_name(p->player.them);
-	int status = 0;
+	int differs = 0;
 
 	if (p->failed)
 		return p->status;
@@ -407,11 +436,17 @@ exit_status(struct peer *p)
 			(unsigned long long)p->out.discarded);
 		p->player.missed = true;
 	}
-	if (p->play == PLAY_EXIT)
-		status = player_exit_status(&p->player);
-	else if (p->running && !p->player.missed && !p->stopped)
-		status = proc_status(p->status);
-	return status ? status : p->player.missed ? EXIT_NEGATIVE : 0;
+	if (p->player.watch && p->ended && !p->stopped)
+		watch_exit(p->player.watch, p->status);
+	if (p->player.watch)
+		differs = watch_end(p->player.watch, !p->player.missed);
+	if (differs > EXIT_NEGATIVE)
+		return differs;
+	if (p->play == PLAY_EXIT && player_exit_status(&p->player))
+		return player_exit_status(&p->player);
+	if (p->player.missed || differs)
+		return EXIT_NEGATIVE;
+	return p->running && !p->stopped ? proc_status(p->status) : 0;
 }
 
 /* Nothing of the agent is left running: its group lives as long as it is not buried. */
@@ -427,7 +462,7 @@ end_agent(struct peer *p)
 }
 
 int
-peer_run(const struct peer_options *options)
+peer_run(struct peer_options *options)
 {
 	struct peer p = {.options = options, .play = PLAY_WAITING};
 	int status;
@@ -448,6 +483,7 @@ peer_run(const struct peer_options *options)
 	input_close(&p.in);
 	output_close(&p.out);
 	output_close(&p.err);
+	watch_free(p.player.watch);
 	player_close(&p.player);
 	script_close(&p.script);
 	loop_free(p.loop);

@@ -399,7 +399,7 @@ add_cue(struct plan *p, const struct msg *m, uint64_t entry, struct conversation
 	q->conversation = c;
 	q->key = key_at(p, entry);
 	q->t = p->last.t;
-	q->place = script_place(&p->last);
+	q->place = p->place;
 	q->kind = m->kind;
 	q->what = m->what;
 	if (m->kind != MSG_RESPONSE && join_part(p, q, m) < 0) {
@@ -544,7 +544,7 @@ read_our_request(struct plan *p, const struct msg *m, uint64_t entry, struct con
 		return -1;
 	call->key = key_at(p, entry);
 	call->conversation = c;
-	call->place = script_place(&p->last);
+	call->place = p->place;
 	HASH_ADD(hh, p->calls, key, sizeof(call->key), call);
 	if (!call->hh.tbl) {
 		free(call);
@@ -633,7 +633,7 @@ read_message(struct plan *p, struct reading *to)
 	enum acp_side from;
 
 	p->begun = true;
-	to->own = (struct own){.place = script_place(&p->last), .t = p->last.t, .number = (uint32_t)p->last.number,
+	to->own = (struct own){.place = p->place, .t = p->last.t, .number = (uint32_t)p->last.number,
 		.kind = RECORD_MESSAGE, .batch = m->kind == MSG_BATCH};
 	to->text = p->last.text;
 	to->msg = m;
@@ -655,7 +655,7 @@ read_text(struct plan *p, struct reading *to)
 
 	if (is_before_start(p) || (r->kind == RECORD_NOISE ? r->from != p->us : p->us != ACP_AGENT))
 		return 0;
-	to->own = (struct own){.place = script_place(r), .t = r->t, .number = (uint32_t)r->number, .kind = (uint8_t)r->kind};
+	to->own = (struct own){.place = p->place, .t = r->t, .number = (uint32_t)r->number, .kind = (uint8_t)r->kind};
 	to->text = r->text;
 	to->conversation = p->latest ? p->latest : conversation(p, slice(NULL, 0));
 	return to->conversation ? 0 : -1;
@@ -722,11 +722,11 @@ plan_read(struct plan *p, struct reading *to)
 		return 0;
 	switch (p->last.kind) {
 	case RECORD_MESSAGE:
-		r = read_message(p, to);
+		r = script_place(p->script, &p->last, &p->place) < 0 ? -1 : read_message(p, to);
 		break;
 	case RECORD_NOISE:
 	case RECORD_STDERR:
-		r = read_text(p, to);
+		r = script_place(p->script, &p->last, &p->place) < 0 ? -1 : read_text(p, to);
 		break;
 	default:
 		break;

@@ -116,6 +116,7 @@ struct plan {
 	const struct plan_range *range;
 	enum plan_end end;        /* it is read until here; what follows is read after plan_pass */
 	struct record last;       /* the record there, and after each plan_read */
+	struct place place;       /* where that lies */
 	bool begun;               /* a message has been read */
 	bool ending;              /* the record that --until says has been read */
 	size_t held;              /* cues, and records of ours */

@@ -317,6 +317,10 @@ player_read(struct player *p, bool send, struct reading *r)
 
 	if (plan_read(&p->plan, r) < 0)
 		return -1;
+	/* What is left out on account of --start is no part of it. */
+	if (p->watch && p->plan.end == PLAN_GOES_ON && (r->conversation || last->number >= p->options->range.start) &&
+		watch_recorded(p->watch, last) < 0)
+		return -1;
 	if (r->doubtful) {
 		player_say(p, last->number, "left out: nothing says who sent it");
 		p->missed = true;

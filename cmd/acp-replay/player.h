@@ -8,6 +8,7 @@
 
 #include "cmd/acp-replay/compare.h"
 #include "cmd/acp-replay/plan.h"
+#include "cmd/acp-replay/watch.h"
 #include "lib/output.h"
 
 /* What a request gets that is not recorded. */
@@ -15,7 +16,8 @@ enum on_miss { MISS_ERROR, MISS_WAIT, MISS_NEXT };
 
 struct player_options {
 	enum acp_side us;
-	enum match match;        /* of requests */
+	enum match match;        /* of the requests of a client */
+	struct normalize *normalize; /* or NULL */
 	bool keep_paths;
 	enum on_miss on_miss;
 	double speed;            /* the recorded pauses are divided by it; 0: no pauses */
@@ -29,6 +31,7 @@ struct player {
 	struct script *script;
 	struct output *out, *err; /* to the live side; stderr */
 	enum acp_side us, them;
+	struct watch *watch; /* who is told of all that is read, heard and sent; or NULL */
 	uint64_t now;     /* us; whoever plays keeps it */
 	uint64_t wake;    /* play again at this time, at the latest; 0: nothing is due by itself */
 	bool left;        /* the live side will send nothing more */

@@ -59,7 +59,7 @@ player_learn(struct player *p, const struct cue *q, const struct msg *live)
 /* --- looking for it --- */
 
 /* What has been found for a live message. */
-struct found {
+struct candidate {
 	struct cue *cue;      /* the one that is meant, or NULL */
 	struct cue *expected; /* what has to come before it: it is too early */
 	bool close;           /* it fits in the letter */
@@ -100,6 +100,45 @@ same_session(struct player *p, const struct cue *q, struct slice live)
 	return ids_judge(p->ids, (struct ids_place){.what = ACP_ID_SESSION}, recorded, live) != IDS_CONFLICT;
 }
 
+/* A message through the program; one on which it fails is as it was. The same as normalize_message. */
+static enum normalized
+normalized(struct player *p, const struct msg *m, struct buf *to)
+{
+	const struct normalize_about about = {.from = p->them, .method = m->method, .session = msg_session(m)};
+	char *why = NULL;
+	enum normalized n = normalize_message(p->options->normalize, m->text, &about, to, &why);
+
+	if (n != NORMALIZE_FAILED || !why)
+		return n;
+	player_say_live(p, p->lines, "--normalize: %s", why);
+	free(why);
+	to->n = 0;
+	return buf_add_slice(to, m->text) < 0 ? NORMALIZE_FAILED : NORMALIZE_DONE;
+}
+
+/* Do both come out of the program the same? */
+static int
+fits_normalized(struct player *p, const struct compare *c, const struct msg *recorded, const struct msg *live)
+{
+	struct buf a = {0}, b = {0};
+	enum normalized one = normalized(p, recorded, &a), other = normalized(p, live, &b);
+	struct json_error error;
+	struct msg ma, mb;
+	int differ;
+
+	if (one == NORMALIZE_FAILED || other == NORMALIZE_FAILED)
+		differ = -1;
+	else if (one != other || one == NORMALIZE_NOTHING)
+		differ = one != other;
+	else if (msg_scan(buf_slice(&a), &ma, &error) != MSG_NOISE && msg_scan(buf_slice(&b), &mb, &error) != MSG_NOISE)
+		differ = compare_messages(c, &ma, &mb);
+	else
+		differ = compare_values(c, buf_slice(&a), buf_slice(&b));
+	buf_free(&a);
+	buf_free(&b);
+	return differ < 0 ? -1 : !differ;
+}
+
 /*
  * 1, 0, or -1 with errno. *close: without that anything stands for something else, which makes a
  * difference where a session is begun: any folder may stand for any other.
@@ -120,6 +159,8 @@ fits(struct player *p, const struct cue *q, const struct msg *live, bool *close)
 		return 1;
 	if (player_recorded(p, q, &m) < 0)
 		return -1;
+	if (p->options->normalize)
+		return fits_normalized(p, &c, &m, live);
 	differ = compare_messages(&c, &m, live);
 	if (differ != 0 || !acp_begins_session(q->what))
 		return differ < 0 ? -1 : !differ;
@@ -131,7 +172,7 @@ fits(struct player *p, const struct cue *q, const struct msg *live, bool *close)
 
 /* Is it this one? 1 yes; 0 no, or too early, or a closer one may be found; -1. */
 static int
-consider(struct player *p, struct cue *q, const struct msg *live, struct found *f)
+consider(struct player *p, struct cue *q, const struct msg *live, struct candidate *f)
 {
 	struct cue *expected;
 	bool close;
@@ -142,12 +183,12 @@ consider(struct player *p, struct cue *q, const struct msg *live, struct found *
 	expected = comes_behind(p, q);
 	if (f->cue && (expected || (!f->expected && !close)))
 		return 0;
-	*f = (struct found){q, expected, close};
+	*f = (struct candidate){q, expected, close};
 	return !expected && close;
 }
 
 static int
-search_part(struct player *p, struct part *part, const struct msg *live, struct found *f)
+search_part(struct player *p, struct part *part, const struct msg *live, struct candidate *f)
 {
 	struct cue *q;
 	int r;
@@ -174,7 +215,7 @@ conversation_of(struct player *p, const struct msg *live)
 
 /* Looks through what has been read. The same as consider. */
 static int
-search_plan(struct player *p, const struct msg *live, struct found *f)
+search_plan(struct player *p, const struct msg *live, struct candidate *f)
 {
 	struct conversation *c = conversation_of(p, live);
 	struct part *part = c ? plan_part(&p->plan, live, c) : NULL, *next;
@@ -192,7 +233,7 @@ search_plan(struct player *p, const struct msg *live, struct found *f)
 
 /* Looks through what is read now. */
 static int
-search_reading(struct player *p, const struct reading *read, const struct msg *live, struct found *f)
+search_reading(struct player *p, const struct reading *read, const struct msg *live, struct candidate *f)
 {
 	uint64_t number = p->plan.last.number;
 	struct cue *q;
@@ -212,12 +253,12 @@ search_reading(struct player *p, const struct reading *read, const struct msg *l
 
 /* 1 found, 0 not (or too early), -1. Where nothing fits all of the recording is looked through. */
 static int
-find(struct player *p, const struct msg *live, struct found *f)
+find(struct player *p, const struct msg *live, struct candidate *f)
 {
 	struct reading read;
 	int r;
 
-	*f = (struct found){0};
+	*f = (struct candidate){0};
 	r = search_plan(p, live, f);
 	while (r == 0 && !f->cue && p->plan.end == PLAN_GOES_ON) {
 		if (player_read(p, false, &read) < 0)
@@ -280,7 +321,7 @@ static enum heard
 hear_call(struct player *p, const struct msg *m, bool last)
 {
 	bool next = p->us == ACP_CLIENT || p->options->on_miss == MISS_NEXT;
-	struct found f;
+	struct candidate f;
 	int r;
 
 	if (m->kind == MSG_NOTIFICATION && p->them == ACP_AGENT) {
@@ -428,6 +469,8 @@ player_hear(struct player *p, struct slice line, bool last)
 	if (!last) {
 		p->lines++;
 		p->heard = 0;
+		if (p->watch && watch_live(p->watch, p->them, line) < 0)
+			return HEARD_FAILED;
 	}
 	return hear_line(p, line, last);
 }
@@ -437,6 +480,8 @@ player_hear_long(struct player *p)
 {
 	p->lines++;
 	p->missed = true;
+	if (p->watch && watch_lost(p->watch, p->them) < 0)
+		return -1;
 	player_say_live(p, p->lines, "longer than the limit: refused");
 	return player_refuse(p, slice_of("null"), ACP_ERR_INVALID_REQUEST, "acp-replay: the line is longer than the limit",
 		slice(NULL, 0));
@@ -448,7 +493,7 @@ static int
 retry(struct player *p, struct waiting *w)
 {
 	struct json_error error;
-	struct found f;
+	struct candidate f;
 	struct msg m;
 	int r;
 

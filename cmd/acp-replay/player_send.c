@@ -7,7 +7,18 @@
 static int
 queue(struct player *p, struct slice text)
 {
+	if (p->watch && watch_live(p->watch, p->us, text) < 0)
+		return -1;
 	return output_copy(p->out, text) < 0 || output_copy(p->out, slice("\n", 1)) < 0 ? -1 : 0;
+}
+
+/* A line that the agent wrote on its standard error. */
+static int
+complain(struct player *p, struct slice text)
+{
+	if (p->watch && watch_stderr(p->watch, text) < 0)
+		return -1;
+	return output_copy(p->err, text) < 0 || output_copy(p->err, slice("\n", 1)) < 0 ? -1 : 0;
 }
 
 int
@@ -100,7 +111,7 @@ player_send(struct player *p, struct conversation *c, const struct own *own, str
 
 	player_happened(p, c, own->t);
 	if (own->kind == RECORD_STDERR)
-		return output_copy(p->err, text) < 0 ? -1 : output_copy(p->err, slice("\n", 1));
+		return complain(p, text);
 	if (own->kind == RECORD_NOISE)
 		return queue(p, text);
 	p->text.n = 0;
