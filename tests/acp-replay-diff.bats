@@ -361,6 +361,7 @@ xml() {
 	run -2 acp-replay --diff text a.rec a.rec a.rec
 	run -2 acp-replay --diff text a.rec -- cat
 	run -2 acp-replay --diff html a.rec a.rec
+	run -2 acp-replay --diff text --until 1 a.rec a.rec
 	run -2 acp-replay --diff text --match nearly a.rec a.rec
 }
 

@@ -206,7 +206,7 @@ read_option(int option, struct asked *asked)
 		asked->peer.hop = asked->diff.hop = optarg;
 		break;
 	case OPT_ENV:
-		asked->peer.environment = true;
+		asked->peer.environment = asked->diff.environment = true;
 		break;
 	case OPT_MAX_LINE:
 		if (cli_bytes(optarg, &asked->peer.limit) < 0)
@@ -290,9 +290,12 @@ static int
 compare(char **words, struct asked *asked)
 {
 	struct diff_files_options *o = &asked->diff;
+	const struct plan_range *range = &asked->peer.player.range;
 
 	if (!words[0] || !words[1] || words[2] || strcmp(words[1], "--") == 0)
 		cli_die(EXIT_USAGE, name, "--diff compares two recordings; try acp-replay --help");
+	if (range->start || range->until || range->glob)
+		cli_die(EXIT_USAGE, name, "--start and --until are for what is played, not for two recordings");
 	o->path[DIFF_RECORDED] = words[0];
 	o->path[DIFF_LIVE] = words[1];
 	o->match = asked->matches ? asked->match : MATCH_SHAPE;
