@@ -19,6 +19,11 @@ const char acp_server_name[] = "name";
 const char acp_connection_id[] = "connectionId";
 const char acp_acp_id[] = "acpId";
 const char acp_server_id[] = "serverId";
+const char acp_update_state[] = "update.state";
+const char acp_state[] = "state";
+const char acp_state_update[] = "state_update";
+const char acp_idle[] = "idle";
+const char acp_cancelled[] = "cancelled";
 
 struct method {
 	const char *name;

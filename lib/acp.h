@@ -48,6 +48,8 @@ extern const char acp_protocol_version[]; /* protocolVersion */
 extern const char acp_connection_id[];  /* connectionId, of mcp/connect's answer and mcp/message */
 extern const char acp_acp_id[];         /* acpId, of mcp/connect */
 extern const char acp_server_id[];      /* serverId, of mcp/connect, mcp/message and declarations */
+extern const char acp_update_state[];   /* update.state, in the params of a session/update (v2) */
+extern const char acp_state[];          /* state, in an update */
 
 /* Members for those who answer permission requests, and who add servers. */
 extern const char acp_options[];        /* options: what a permission request offers */
@@ -55,6 +57,11 @@ extern const char acp_option_kind[];    /* kind, of an option */
 extern const char acp_option_id[];      /* optionId, likewise */
 extern const char acp_mcp_servers[];    /* mcpServers, of what opens a session */
 extern const char acp_server_name[];    /* name, of a server */
+
+/* Values: a kind of update, a state, and a stop reason. */
+extern const char acp_state_update[];   /* state_update */
+extern const char acp_idle[];           /* idle */
+extern const char acp_cancelled[];      /* cancelled */
 
 /* What an id is the id of. */
 enum acp_id {

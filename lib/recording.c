@@ -59,17 +59,17 @@ static enum outcome
 by_shape(struct recording *rec, struct record *r, const struct slice *v)
 {
 	static enum outcome (*const shapes[])(struct recording *, struct record *, const struct slice *) = {
-		recording_own, recording_line_text, recording_trace};
+		recording_own, recording_line_text, recording_trace, recording_frame};
 	enum outcome o;
 	size_t i;
 
 	if (v[JSONRPC].p)
-		return recording_bare(r);
+		return recording_bare(rec, r);
 	for (i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
 		if ((o = shapes[i](rec, r, v)) != OTHER_SHAPE)
 			return o;
 	if (!v[T].p && !v[TS].p)
-		return recording_bare(r);
+		return recording_bare(rec, r);
 	r->kind = RECORD_OTHER;
 	return TAKEN;
 }
@@ -86,7 +86,7 @@ read_slowly(struct recording *rec, struct record *r)
 		return TAKEN;
 	}
 	if (type != JSON_OBJECT)
-		return recording_bare(r);
+		return recording_bare(rec, r);
 	if (!is_our_hop(rec, v[AT]))
 		return SKIPPED;
 	r->from = recording_side(v[FROM]);
@@ -116,12 +116,12 @@ read_line(struct recording *rec, const struct line *line, struct record *r)
 		rest.p++;
 	if (rest.n == 0 || rest.p[0] == '#')
 		return SKIPPED;
-	*r = (struct record){.raw = raw, .number = line->number};
-	if (recording_own_begin(r) && recording_message(r, r->text) == TAKEN && r->kind == RECORD_MESSAGE)
+	*r = (struct record){.raw = raw, .number = line->number, .offset = rec->offset};
+	if (recording_own_begin(r) && recording_message(rec, r, r->text) == TAKEN && r->kind == RECORD_MESSAGE)
 		return is_our_hop(rec, r->at) ? TAKEN : SKIPPED;
-	*r = (struct record){.raw = line->text, .number = line->number};
+	*r = (struct record){.raw = line->text, .number = line->number, .offset = rec->offset};
 	if (rest.p[0] == '[' || is_message(rest))
-		return recording_bare(r);
+		return recording_bare(rec, r);
 	return read_slowly(rec, r);
 }
 
@@ -161,6 +161,12 @@ recording_line(struct recording *rec, struct slice line, uint64_t number, struct
 	enum outcome o = read_line(rec, &l, r);
 
 	return o == TAKEN ? 0 : o == SKIPPED ? 1 : -1;
+}
+
+void
+recording_use_environment(struct recording *rec)
+{
+	rec->environment = true;
 }
 
 struct recording *
@@ -203,10 +209,51 @@ next_line(struct recording *rec, struct line *line)
 		if (got == INPUT_NOTHING) {
 			if (fill(rec) < 0)
 				return got;
-		} else if (got != INPUT_PIECE || line->last) {
+		} else if (got != INPUT_PIECE) {
 			return got;
+		} else {
+			rec->long_line += line->text.n;
+			if (line->last)
+				return got;
 		}
 	}
+}
+
+/*
+ * A line of a file: what is a document of many lines is told by its first one, or, where it has no other,
+ * by what is in it. Then all its records come by themselves.
+ */
+static enum outcome
+read_file_line(struct recording *rec, const struct line *line, bool torn, struct record *r)
+{
+	struct slice text = line->text;
+
+	for (; text.n && is_space(text.p[0]); text.n--)
+		text.p++;
+	while (text.n && is_space(text.p[text.n - 1]))
+		text.n--;
+	if (!rec->begun && !torn && (slice_is(text, "{") || slice_is(text, "[")))
+		rec->devtools.active = true;
+	if (!rec->begun && recording_is_devtools(text))
+		rec->devtools.active = true;
+	rec->begun |= text.n > 0 && text.p[0] != '#';
+	if (!rec->devtools.active)
+		return read_line(rec, line, r);
+	recording_devtools_line(rec, line->text, line->number, rec->offset);
+	return SKIPPED;
+}
+
+/* The end, but for an export that has none: that is told first. */
+static int
+end(struct recording *rec, struct record *r)
+{
+	bool torn = recording_devtools_torn(rec);
+
+	*r = (struct record){.kind = RECORD_END};
+	if (torn)
+		*r = (struct record){.kind = RECORD_BAD, .number = rec->devtools.number, .error = {1, "the export has no end"}};
+	rec->devtools.ended = true;
+	return 0;
 }
 
 int
@@ -217,20 +264,28 @@ recording_next(struct recording *rec, struct record *r)
 	enum input_got got;
 
 	do {
+		/* A line of an export may hold many records. */
+		o = recording_devtools(rec, r);
+		if (o != SKIPPED) {
+			r->offset = RECORDING_NOWHERE;
+			return o == NO_MEMORY ? -1 : 0;
+		}
 		got = next_line(rec, &line);
 		switch (got) {
 		case INPUT_NOTHING:
 			return -1;
 		case INPUT_END:
-			*r = (struct record){.kind = RECORD_END};
-			return 0;
+			return end(rec, r);
 		case INPUT_PIECE:
-			*r = (struct record){.kind = RECORD_BAD, .number = line.number,
+			*r = (struct record){.kind = RECORD_BAD, .number = line.number, .offset = rec->offset,
 				.error = {1, "longer than the limit"}};
+			rec->offset += rec->long_line;
+			rec->long_line = 0;
 			return 0;
 		case INPUT_LINE:
 		case INPUT_TORN:
-			o = read_line(rec, &line, r);
+			o = read_file_line(rec, &line, got == INPUT_TORN, r);
+			rec->offset += line.text.n + 1;
 			break;
 		}
 		if (o == NO_MEMORY)
@@ -253,6 +308,10 @@ recording_close(struct recording *rec)
 		return;
 	input_close(&rec->in);
 	buf_free(&rec->text);
+	buf_free(&rec->devtools.key);
+	buf_free(&rec->devtools.object);
+	buf_free(&rec->expanded);
+	buf_free(&rec->why);
 	buf_free(&rec->hops);
 	free(rec);
 }

@@ -5,12 +5,13 @@
 #include "lib/trace.h"
 
 enum outcome
-recording_bare(struct record *r)
+recording_bare(struct recording *rec, struct record *r)
 {
-	recording_message(r, r->raw);
+	enum outcome o = recording_message(rec, r, r->raw);
+
 	if (r->kind == RECORD_NOISE)
 		r->kind = RECORD_BAD;
-	return TAKEN;
+	return o;
 }
 
 enum outcome
@@ -24,7 +25,7 @@ recording_line_text(struct recording *rec, struct record *r, const struct slice 
 		return TAKEN;
 	if (memchr(r->text.p, '\n', r->text.n))
 		return recording_bad(r, v[LINE], "a newline in a message");
-	return recording_message(r, r->text);
+	return recording_message(rec, r, r->text);
 }
 
 /* Is this hop the one that is asked for? Theirs go by number or by the name on the agent's side. */
@@ -51,5 +52,5 @@ recording_trace(struct recording *rec, struct record *r, const struct slice *v)
 	rec->text.n = 0;
 	if (trace_message(&t, &rec->text) < 0)
 		return NO_MEMORY;
-	return recording_message(r, buf_slice(&rec->text));
+	return recording_message(rec, r, buf_slice(&rec->text));
 }

@@ -109,7 +109,7 @@ recording_own(struct recording *rec, struct record *r, const struct slice *v)
 	if (v[HEADER].p)
 		return header(rec, r, v);
 	if (v[MSG].p)
-		return recording_message(r, msg_member(r->raw, v[MSG]));
+		return recording_message(rec, r, msg_member(r->raw, v[MSG]));
 	if (v[NOISE].p)
 		return recording_text(rec, r, RECORD_NOISE, v[NOISE]);
 	if (v[NOISE64].p)

@@ -5,13 +5,40 @@
 #include "lib/input.h"
 #include "lib/recording.h"
 
+/* An export of acp-devtools that is being cut into its frames. */
+struct devtools {
+	bool active;         /* this is one */
+	bool ended;          /* and that was all */
+	int outermost;
+	unsigned depth;      /* in the document */
+	bool messages;       /* in the list of them */
+	bool string, escaped;
+	struct buf key;      /* the last string in the outermost object */
+	bool cutting;        /* an object of interest */
+	unsigned inner;      /* depth in it */
+	struct buf object;
+	uint64_t begins, begins_at; /* its first line, and its first byte in the file */
+	struct slice line;   /* at hand */
+	uint64_t number, offset; /* which it is, and where */
+	const char *at;      /* how far it has been read */
+	bool begun;
+	uint64_t begin;      /* ms since 1970, what times count from */
+};
+
 struct recording {
 	struct input in;
+	struct devtools devtools;
+	bool environment;    /* ${NAME} in messages comes from there */
+	bool begun;          /* a line has been read that is not blank and no comment */
+	struct buf expanded; /* a message with what came from there */
+	struct buf why;      /* what is wrong, where that has a name in it */
 	struct buf text;     /* what had to be unescaped or rebuilt */
 	struct buf hops;     /* the last header's names of hops: a JSON array, or empty */
 	const char *hop;
 	bool numbered;
 	uint64_t hop_number;
+	uint64_t offset;     /* of the line that is read next */
+	uint64_t long_line;  /* bytes of one beyond the limit */
 };
 
 /* What becomes of a line: SKIPPED belongs to another hop, or is empty. */
@@ -36,7 +63,7 @@ enum outcome recording_bad(struct record *, struct slice at, const char *what);
 /* Its text is a JSON string. */
 enum outcome recording_text(struct recording *, struct record *, enum record_kind, struct slice string);
 /* It is a message, or noise; text has been found, and is scanned here, once. */
-enum outcome recording_message(struct record *, struct slice text);
+enum outcome recording_message(struct recording *, struct record *, struct slice text);
 
 /*
  * The shapes. Each takes a line that is an object, with the values of its members, and returns OTHER_SHAPE
@@ -55,7 +82,21 @@ enum outcome recording_line_text(struct recording *, struct record *, const stru
 /* An event of the Rust conductor. */
 enum outcome recording_trace(struct recording *, struct record *, const struct slice *v);
 /* A line that is a message itself, or nothing that is known. */
-enum outcome recording_bare(struct record *);
+enum outcome recording_bare(struct recording *, struct record *);
+/* A frame of acp-devtools that is a line (recording_devtools.c). */
+enum outcome recording_frame(struct recording *, struct record *, const struct slice *v);
+
+/* Exports of acp-devtools, which are not told by the line. Is this first line (no white space around it) all of one? */
+bool recording_is_devtools(struct slice line);
+/* The next line of it; it has to last until all records have been taken out. */
+void recording_devtools_line(struct recording *, struct slice line, uint64_t number, uint64_t offset);
+/* The next record in that line; SKIPPED: there is no further one. */
+enum outcome recording_devtools(struct recording *, struct record *);
+/* At the end of input: is it not whole? */
+bool recording_devtools_torn(const struct recording *);
+
+/* A message's text with the environment's values in it (recording_values.c); a name that is not set makes the record bad. */
+enum outcome recording_expand(struct recording *, struct record *, struct slice *text);
 
 static inline bool
 is_digit(char c)

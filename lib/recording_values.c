@@ -109,9 +109,95 @@ recording_text(struct recording *rec, struct record *r, enum record_kind kind, s
 	return recording_unescape(rec, string, &r->text);
 }
 
-enum outcome
-recording_message(struct record *r, struct slice text)
+static bool
+is_name(char c, bool first)
 {
+	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || (!first && is_digit(c));
+}
+
+/* The name in ${NAME}, whose dollar is at p; p NULL where there is none. */
+static struct slice
+name_at(const char *p, const char *end)
+{
+	const char *from = p + 2, *to = from;
+
+	while (to < end && is_name(*to, to == from))
+		to++;
+	return end - p > 2 && p[1] == '{' && to > from && to < end && *to == '}' ? slice_between(from, to) : slice(NULL, 0);
+}
+
+/* Appends what the environment has for a name, as it stands in a JSON string. 1; 0 where it has nothing; -1. */
+static int
+put_value(struct recording *rec, struct slice name)
+{
+	size_t before = rec->expanded.n;
+	const char *value;
+
+	rec->why.n = 0;
+	if (buf_add_slice(&rec->why, name) < 0 || !buf_string(&rec->why))
+		return -1;
+	value = getenv(rec->why.p);
+	if (!value)
+		return 0;
+	if (json_quote(slice_of(value), &rec->expanded) < 0)
+		return -1;
+	/* Without the quotes. */
+	rec->expanded.n -= 2;
+	memmove(rec->expanded.p + before, rec->expanded.p + before + 1, rec->expanded.n - before);
+	return 1;
+}
+
+static enum outcome
+unset(struct recording *rec, struct record *r, size_t at)
+{
+	if (buf_add_string(&rec->why, " is not set in the environment") < 0 || !buf_string(&rec->why))
+		return NO_MEMORY;
+	r->kind = RECORD_BAD;
+	r->error = (struct json_error){at + 1, rec->why.p};
+	return TAKEN;
+}
+
+/* $${NAME} is a ${NAME} that is meant so. */
+enum outcome
+recording_expand(struct recording *rec, struct record *r, struct slice *text)
+{
+	const char *from = text->p, *end = text->p + text->n, *p = from;
+	struct slice name;
+	int set;
+
+	rec->expanded.n = 0;
+	for (; (p = memchr(p, '$', (size_t)(end - p))); p++) {
+		if (end - p > 2 && p[1] == '$' && name_at(p + 1, end).p) {
+			if (buf_add_slice(&rec->expanded, slice_between(from, ++p)) < 0)
+				return NO_MEMORY;
+			from = p + 1;
+			continue;
+		}
+		name = name_at(p, end);
+		if (!name.p)
+			continue;
+		if (buf_add_slice(&rec->expanded, slice_between(from, p)) < 0 || (set = put_value(rec, name)) < 0)
+			return NO_MEMORY;
+		if (!set)
+			return unset(rec, r, (size_t)(p - text->p));
+		p = name.p + name.n;
+		from = p + 1;
+	}
+	if (buf_add_slice(&rec->expanded, slice_between(from, end)) < 0)
+		return NO_MEMORY;
+	*text = buf_slice(&rec->expanded);
+	return TAKEN;
+}
+
+enum outcome
+recording_message(struct recording *rec, struct record *r, struct slice text)
+{
+	if (rec->environment && memchr(text.p, '$', text.n)) {
+		if (recording_expand(rec, r, &text) == NO_MEMORY)
+			return NO_MEMORY;
+		if (r->kind == RECORD_BAD)
+			return TAKEN;
+	}
 	r->text = text;
 	r->kind = msg_scan(text, &r->msg, &r->error) == MSG_NOISE ? RECORD_NOISE : RECORD_MESSAGE;
 	return TAKEN;

@@ -136,6 +136,8 @@ open_recording(struct files *f, enum diff_side side)
 
 	if (fd >= 0)
 		f->recording[side] = recording_open(fd, f->options->limit, f->options->hop);
+	if (f->recording[side] && f->options->environment)
+		recording_use_environment(f->recording[side]);
 	if (f->recording[side])
 		return 0;
 	cli_warn(name, "%s: %s", path, strerror(errno));

@@ -11,7 +11,7 @@ struct diff_files_options {
 	size_t limit;                 /* --max-line, bytes */
 	enum match match;
 	enum report_format format;
-	bool keep_paths, color;
+	bool keep_paths, environment, color;
 };
 
 /* Compares them, the report goes to standard output. Returns the exit status; has said on stderr what there was to say. */
