@@ -13,6 +13,16 @@ plan_open(struct plan *p, struct script *script, const struct plan_range *range,
 
 /* --- conversations --- */
 
+/* A session goes on without anything of the live side, as far as is known. */
+static void
+note_idle(struct plan *p, struct conversation *c)
+{
+	bool idle = c != p->common && c->open && !c->cues;
+
+	p->idle += (size_t)idle - (size_t)c->idle;
+	c->idle = idle;
+}
+
 /* That of a session, or, p NULL, of none; it is made where it is not there. */
 static struct conversation *
 conversation(struct plan *p, struct slice session)
@@ -60,6 +70,7 @@ plan_begin(struct plan *p, struct conversation *c)
 		return;
 	DL_DELETE(p->shut, c);
 	c->open = true;
+	note_idle(p, c);
 }
 
 struct conversation *
@@ -69,6 +80,8 @@ plan_conversation(struct plan *p, struct slice session)
 
 	if (!session.p)
 		return p->common;
+	if (p->latest && slice_eq(p->latest->session, session))
+		return p->latest;
 	p->key.n = 0;
 	if (p->conversations && json_unescape(session, &p->key) == 0)
 		HASH_FIND(hh, p->conversations, p->key.p, p->key.n, c);
@@ -248,6 +261,7 @@ plan_relax(struct plan *p, struct cue *q)
 	DL_APPEND(q->conversation->spare, q);
 	q->optional = true;
 	p->held--;
+	note_idle(p, q->conversation);
 }
 
 void
@@ -408,6 +422,7 @@ add_cue(struct plan *p, const struct msg *m, uint64_t entry, struct conversation
 	}
 	DL_APPEND(c->cues, q);
 	p->held++;
+	note_idle(p, c);
 	if (is_before_start(p) && p->us == ACP_AGENT)
 		plan_relax(p, q);
 	return q;

@@ -38,6 +38,7 @@ struct conversation {
 	bool open;                /* it has begun: the live side may know its session; else it is one of plan.shut */
 	struct conversation *prev, *next;
 	bool opened_by_answer;    /* an answer that has been read begins it */
+	bool idle;                /* it counts in plan.idle */
 	bool touched;             /* something of it may be due */
 	struct conversation *next_touched;
 	uint64_t live, recorded;  /* us: when something of it happened last, and when that was recorded */
@@ -120,6 +121,7 @@ struct plan {
 	bool begun;               /* a message has been read */
 	bool ending;              /* the record that --until says has been read */
 	size_t held;              /* cues, and records of ours */
+	size_t idle;              /* sessions that have begun and wait for nothing of the live side that has been read */
 	size_t unread;            /* requests that have come and whose answer has not been read */
 	struct conversation *conversations; /* by session */
 	struct conversation *common;        /* that of no session */

@@ -11,12 +11,6 @@
 
 static const char name[] = "acp-replay";
 
-/*
- * So many records may wait for their turn, before no more is read without need. An agent's session
- * goes on while another one waits, where they were recorded side by side; a client's order is one.
- */
-enum { AGENT_AHEAD = 1024, CLIENT_AHEAD = 1 };
-
 int
 player_open(struct player *p, const struct player_options *o, struct script *s, struct output *out, struct output *err)
 {
@@ -334,11 +328,11 @@ player_read(struct player *p, bool send, struct reading *r)
 }
 
 static bool
-wants_to_read(const struct player *p)
+wants_to_read(const struct plan *plan)
 {
-	size_t ahead = p->us == ACP_AGENT ? AGENT_AHEAD : CLIENT_AHEAD;
-
-	return p->plan.end == PLAN_GOES_ON && (p->plan.held < ahead || p->plan.unread > 0);
+	if (plan->end != PLAN_GOES_ON)
+		return false;
+	return plan->unread > 0 || plan->held == 0 || (plan->idle > 0 && plan->held < PLAYER_AHEAD);
 }
 
 /* --- ends --- */
@@ -563,7 +557,7 @@ player_play(struct player *p)
 			return PLAY_FAILED;
 		if (n > 0)
 			continue;
-		if (wants_to_read(p)) {
+		if (wants_to_read(&p->plan)) {
 			if (player_read(p, true, &r) < 0)
 				return PLAY_FAILED;
 		} else if (p->plan.end != PLAN_GOES_ON && !p->wake && is_played(p)) {

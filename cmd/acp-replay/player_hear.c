@@ -228,7 +228,7 @@ search_plan(struct player *p, const struct msg *live, struct candidate *f)
 		if (plan_is_part_of(&p->plan, part, live) && (r = search_part(p, part, live, f)) != 0)
 			return r;
 	}
-	return f->cue && !f->expected;
+	return 0;
 }
 
 /* Looks through what is read now. */
@@ -251,16 +251,28 @@ search_reading(struct player *p, const struct reading *read, const struct msg *l
 	return 0;
 }
 
-/* 1 found, 0 not (or too early), -1. Where nothing fits all of the recording is looked through. */
+/*
+ * Is more to be read? Without all only so much as is kept anyway, and no more for one that is only too
+ * early, or that could fit better.
+ */
+static bool
+is_worth_reading(const struct player *p, const struct candidate *f, bool all)
+{
+	if (p->plan.end != PLAN_GOES_ON || (f->cue && (f->expected || f->close)))
+		return false;
+	return p->plan.held < PLAYER_AHEAD || (all && !f->cue);
+}
+
+/* 1 found, 0 not (or too early), -1. Where nothing fits, with all, all of the recording is looked through. */
 static int
-find(struct player *p, const struct msg *live, struct candidate *f)
+find(struct player *p, const struct msg *live, bool all, struct candidate *f)
 {
 	struct reading read;
 	int r;
 
 	*f = (struct candidate){0};
 	r = search_plan(p, live, f);
-	while (r == 0 && !f->cue && p->plan.end == PLAN_GOES_ON) {
+	while (r == 0 && is_worth_reading(p, f, all)) {
 		if (player_read(p, false, &read) < 0)
 			return -1;
 		r = search_reading(p, &read, live, f);
@@ -335,7 +347,8 @@ hear_call(struct player *p, const struct msg *m, bool last)
 		if (r != 0)
 			return r < 0 ? HEARD_FAILED : HEARD;
 	}
-	r = find(p, m, &f);
+	/* What has been read may be enough, and what can be played first need not be kept. */
+	r = find(p, m, last, &f);
 	if (r == 0 && !last)
 		return HEARD_LATER;
 	if (r == 0 && next) {
@@ -499,7 +512,7 @@ retry(struct player *p, struct waiting *w)
 
 	if (msg_scan(slice(w->text, w->n), &m, &error) == MSG_NOISE)
 		return 0;
-	r = find(p, &m, &f);
+	r = find(p, &m, true, &f);
 	if (r == 1 && player_come(p, f.cue, &m) < 0)
 		return -1;
 	return r;

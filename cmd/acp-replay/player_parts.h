@@ -4,6 +4,12 @@
 
 #include "cmd/acp-replay/player.h"
 
+/*
+ * So many records may wait for their turn, before no more is read in search of what a session that
+ * waits for nothing sends next: sessions that were recorded side by side go on while one of them waits.
+ */
+enum { PLAYER_AHEAD = 1024 };
+
 /* A live request that waits until it is due (--on-miss wait). */
 struct waiting {
 	struct waiting *prev, *next;
