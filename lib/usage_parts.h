@@ -97,14 +97,38 @@ enum {
 };
 enum { TURN_NUMBERS = 9, SESSION_NUMBERS = 14 };
 
-/* Session state (usage.c). */
-struct usage_cost *usage_cost_of(struct usage_session *, uint32_t currency);
-int usage_model_add(struct usage_session *, uint32_t name, const struct usage_sums *, uint32_t turns);
-int usage_answer(struct usage *, struct usage_session *, const struct usage_turn *answer);
-int usage_unknown_answer(struct usage *, const struct usage_turn *, struct usage_session **);
-int usage_begin_rows(struct usage *, struct usage_session *);
+/* Saying things (usage.c). usage_note: once for each `what` (USAGE_SAID_...) and session. */
+void usage_note(struct usage *, struct usage_session *, unsigned what, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+void usage_malformed(struct usage *, struct usage_session *, const char *what);
+void usage_happened(struct usage *, const struct usage_event *);
 struct usage_loose *usage_loose_new(struct usage *, const struct usage_turn *, struct slice id);
-int usage_judge(struct usage *, struct usage_session *);
+/*
+ * The session for an answer that nobody has asked for: the only one there is, or an unknown one. NULL for
+ * an error: nobody knows what it answers. 0, or -1 out of memory.
+ */
+int usage_unknown_answer(struct usage *, const struct usage_turn *, struct usage_session **);
+
+/* Costs (usage_cost.c). */
+/* That of a currency, which is now the last one. NULL when out of memory. */
+struct usage_cost *usage_cost_of(struct usage_session *, uint32_t currency);
+/* Takes the cost of an update. 1 where it changed, 0 where not, -1 out of memory. */
+int usage_take_cost(struct usage *, struct usage_session *, const struct usage_report *);
+
+/* Turns (usage_turn.c). All but the last return 0, or -1 out of memory. */
+int usage_model_add(struct usage_session *, uint32_t name, const struct usage_sums *, uint32_t turns);
+/* What came before the first rows goes to the model of that time. */
+int usage_begin_rows(struct usage *, struct usage_session *);
+/* The rows of an answer, into the turn and the session's models. */
 int usage_take_rows(struct usage *, struct usage_session *, const struct usage_counts *rows, const uint32_t *models, size_t n);
+int usage_begin_turn(struct usage_session *, uint64_t t, bool prompted);
+/* An answer came: the turn has ended, but for updates that come late. */
+int usage_answer(struct usage *, struct usage_session *, const struct usage_turn *answer);
+/* The turn is complete. */
+int usage_judge(struct usage *, struct usage_session *);
+/* A row without a total, and with nothing that may lie inside another: then there is one. */
+void usage_complete(struct usage_counts *);
+/* Says once which basis is taken for the counts of an agent, and why. */
+void usage_tell_basis(struct usage *, struct usage_session *, bool at_end);
 
 #endif

@@ -97,7 +97,7 @@ survived() {
 @test "acp-conduct: filters and proxies that break what they pass, with a peer that plays a recording" {
 	one() {
 		status=0
-		broken <down 2>/dev/null | acp-conduct -f "acp-tap -o s.rec" \
+		broken <down 2>/dev/null | acp-conduct --grace 200ms -f "acp-tap -o s.rec" \
 			-p "acp-fault --seed $seed --corrupt 5% --truncate 5% --noise 10% --duplicate 10% --reorder 10%,20ms --delay 1ms,1ms" \
 			-f "acp-usage -o usage.log" -f "acp-fault --seed $seed --drop 5% --corrupt 5% --noise 5%" \
 			-- acp-replay "$session" >out 2>err || status=$?

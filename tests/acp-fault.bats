@@ -48,14 +48,14 @@ both() {
 @test "the same seed does the same, the next another, to every fault" {
 	numbered 500 >in
 	all=(--drop 5% --duplicate 5% --reorder 5% --corrupt 5% --truncate 5% --noise 5%)
-	acp-fault --seed 7 --report a "${all[@]}" <in >1
-	acp-fault --seed 7 --report b "${all[@]}" <in >2
-	acp-fault --seed 8 "${all[@]}" <in >3
-	cmp 1 2
+	acp-fault --seed 7 --report a "${all[@]}" <in >out.a
+	acp-fault --seed 7 --report b "${all[@]}" <in >out.b
+	acp-fault --seed 8 "${all[@]}" <in >out.c
+	cmp out.a out.b
 	# In the report all is the same but the times.
 	diff <(jq -c 'del(.t)' a) <(jq -c 'del(.t)' b)
 	assert_equal "$(jq -s 'map(.fault // empty) | unique | length' a)" 6
-	run ! cmp -s 1 3
+	run ! cmp -s out.a out.c
 }
 
 @test "a seed gives exact numbers, on every machine" {
@@ -258,12 +258,46 @@ noise
 
 @test "--delay: what waits at the end of input still goes out, whatever the grace" {
 	numbered 3 >down
-	: >up
-	both --delay 300ms --grace 10ms
+	# Were it the grace that counts, it would be killed 2 s after.
+	acp-fault --delay 2500ms --grace 10ms -- sh -c 'trap "" TERM; cat >got' <down
 	cmp down got
-	assert_equal "$(cat err)" ''
 	# What the agent said last, too.
-	acp-fault --delay 300ms --grace 10ms -- cat down </dev/null | cmp - down
+	acp-fault --delay 2500ms --grace 10ms -- sh -c 'trap "" TERM; cat down' </dev/null | cmp - down
+}
+
+@test "--delay: a first signal is as if the client had left, a second ends all at once" {
+	numbered 2 >in
+	mkfifo slow
+	acp-fault --from client --delay 300ms -- sh -c 'echo started; cat' <slow >out &
+	pid=$!
+	exec 8>slow
+	cat in >&8
+	wait_for test -s out
+	kill -TERM "$pid"
+	wait "$pid"
+	# All that had been sent went its way.
+	assert_equal "$(cat out)" "$(echo started; cat in)"
+	exec 8>&-
+	acp-fault --delay 1000s -- sh -c 'trap "" TERM; echo started >&2; cat; sleep 1000' <in 2>err &
+	pid=$!
+	wait_for grep -q started err
+	kill -TERM "$pid"
+	until ! kill -INT "$pid" 2>/dev/null; do sleep 0.01; done
+	status=0
+	wait "$pid" || status=$?
+	assert_equal "$status" 130
+	wait_for nobody_left
+}
+
+@test "--delay and --stall in a link, either way" {
+	numbered 3 >down
+	numbered 3 >up
+	for fault in --delay --stall; do
+		rm -f got
+		link acp-fault "$fault" 100ms -- sh -c 'cat up; cat >got' <down >out
+		cmp up out
+		cmp down got
+	done
 }
 
 @test "--delay: what waits is bounded: the sender is held up instead" {
@@ -285,6 +319,12 @@ noise
 	sh -c 'exec 3>slow; printf "{\"method\":\"m\"}\n" >&3; head -c 3000000 /dev/zero | tr "\0" "\n" >&3; date +%s%N >sent'
 	wait
 	[ -s out ]
+}
+
+@test "--stall: what the client left behind still goes out, whatever the grace" {
+	numbered 4 >in
+	cat in | acp-fault --from client --stall 650ms --grace 10ms -- sh -c 'trap "" TERM; cat' >out
+	cmp in out
 }
 
 @test "--stall: a peer that dies meanwhile ends it" {
@@ -369,6 +409,16 @@ proxied() {
 	assert_equal "$(sed 1d out)" '{"method":"x"}
 {"method":"proxy/successor","params":{"method":"y"}}
 {"method":"proxy/successor","params":{"method":"x"}}'
+}
+
+@test "in a proxy chain a batch is a line for each direction that its messages go" {
+	proxied '[{"method":"x"},{"method":"proxy/successor","params":{"method":"y"}},{"method":"z"}]' >in
+	acp-fault -m x --duplicate 1 <in >out
+	assert_equal "$(sed 1d out)" '[{"method":"proxy/successor","params":{"method":"x"}},{"method":"proxy/successor","params":{"method":"z"}}]
+[{"method":"proxy/successor","params":{"method":"x"}},{"method":"proxy/successor","params":{"method":"z"}}]
+[{"method":"y"}]'
+	acp-fault -m y --drop 1 <in >out
+	assert_equal "$(sed 1d out)" '[{"method":"proxy/successor","params":{"method":"x"}},{"method":"proxy/successor","params":{"method":"z"}}]'
 }
 
 @test "in a link it does what it does around an agent" {

@@ -67,10 +67,28 @@ ended(struct port *p)
 	life_ended(p);
 }
 
+/*
+ * Only a proxy whose messages did add to a full queue waits for it. Were any full neighbour enough, two proxies could
+ * wait for each other where all goes one way.
+ */
+static void
+hold(struct port *p, uint64_t above, uint64_t below)
+{
+	bool held_above = p->above && port_full(p->above) && (p->held_above || port_total(p->above) > above);
+	bool held_below = p->below && port_full(p->below) && (p->held_below || port_total(p->below) > below);
+
+	if (held_above == p->held_above && held_below == p->held_below)
+		return;
+	p->held_above = held_above;
+	p->held_below = held_below;
+	port_watch_around(p);
+}
+
 /* Reads once; false when there is nothing more now, or when it has ended. */
 static bool
 read_once(struct port *p)
 {
+	uint64_t above = p->above ? port_total(p->above) : 0, below = p->below ? port_total(p->below) : 0;
 	ssize_t n = input_fill(&p->in);
 	enum input_got got;
 	struct line line;
@@ -91,6 +109,7 @@ read_once(struct port *p)
 	}
 	if (p->kind == PORT_PROXY && p->journal_bytes > 256 * 1024)
 		port_journal_trim(p, true);
+	hold(p, above, below);
 	if (p->in_open && p->in.ended) {
 		ended(p);
 		return false;
@@ -134,22 +153,13 @@ void
 route_flush(struct route *r)
 {
 	struct port *p;
-	bool full;
 
 	look_flush(r->look);
 	while ((p = r->dirty)) {
 		r->dirty = p->next_dirty;
 		p->dirty = false;
 		port_flush(p);
-		full = port_full(p);
-		port_watch(p);
-		if (full != p->was_full) {
-			if (p->above)
-				port_watch(p->above);
-			if (p->below)
-				port_watch(p->below);
-		}
-		p->was_full = full;
+		port_watch_around(p);
 	}
 	life_settle(r);
 }
