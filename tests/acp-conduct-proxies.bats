@@ -249,7 +249,7 @@ chain() {
 
 # The agent has been writing in vain for a while: all in front of it is full.
 is_stuck() {
-	local looks last= now
+	local looks last='' now
 	for ((looks = 0; looks < 10; looks++)); do
 		now=$(grep ^wchar "/proc/$1/io") || return
 		[[ -z $last || $now == "$last" ]] || return

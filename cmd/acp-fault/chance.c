@@ -33,7 +33,7 @@ bool
 chance_hits(const struct chance *c, enum fault fault, double probability)
 {
 	/* 53 bits: as many as a double has, so that 1 always hits and 0 never. */
-	return (double)(draw(c, fault, 0) >> 11) * 0x1p-53 < probability;
+	return probability > 0 && (double)(draw(c, fault, 0) >> 11) * 0x1p-53 < probability;
 }
 
 uint64_t

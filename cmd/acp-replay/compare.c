@@ -10,6 +10,7 @@ struct place {
 	struct slice key;  /* of a member, with its quotes; p NULL: */
 	size_t index;      /* of an array */
 	bool foreign;      /* names mean nothing here */
+	bool aside;        /* it is about the circumstances */
 	const struct acp_member *member;
 };
 
@@ -191,11 +192,11 @@ compare_folder(struct walk *w, const struct place *at, struct slice a, struct sl
 
 static void compare(struct walk *, const struct place *, struct slice a, struct slice b);
 
-/* Does a member not matter at this level? */
+/* May this be here or not, as it likes? */
 static bool
-is_aside(const struct walk *w, const struct acp_member *member)
+is_aside(const struct walk *w, const struct place *at)
 {
-	return member->aside && w->c->match < MATCH_EXACT;
+	return at->aside && w->c->match < MATCH_EXACT;
 }
 
 static void
@@ -208,6 +209,7 @@ enter(const struct walk *w, const struct place *up, struct slice key, struct pla
 	at->foreign = up && up->foreign;
 	at->member = at->foreign ? &nothing : acp_member(key, w->what);
 	at->foreign |= at->member->foreign;
+	at->aside = at->member->aside || (up && up->aside);
 }
 
 static void
@@ -216,7 +218,7 @@ compare_member(struct walk *w, const struct place *up, struct slice key, struct 
 	struct place at;
 
 	enter(w, up, key, &at);
-	if (!is_aside(w, at.member))
+	if (!is_aside(w, &at) || w->c->match == MATCH_SHAPE)
 		compare(w, &at, a, b);
 }
 
@@ -226,7 +228,7 @@ lone_member(struct walk *w, const struct place *up, struct slice key, enum diffe
 	struct place at;
 
 	enter(w, up, key, &at);
-	if (is_aside(w, at.member))
+	if (is_aside(w, &at))
 		return;
 	if (kind == DIFFERENCE_MISSING)
 		report(w, &at, kind, value, slice(NULL, 0));
@@ -427,7 +429,8 @@ static void
 compare_arrays(struct walk *w, const struct place *up, struct slice a, struct slice b)
 {
 	struct json_iter i = {.in = a}, j = {.in = b};
-	struct place at = {.up = up, .foreign = up && up->foreign, .member = up ? up->member : NULL};
+	struct place at = {.up = up, .foreign = up && up->foreign, .aside = up && up->aside,
+		.member = up ? up->member : NULL};
 	struct slice key, value, other;
 	bool one, two;
 
@@ -479,6 +482,8 @@ compare(struct walk *w, const struct place *at, struct slice a, struct slice b)
 	const struct acp_member *member = at ? at->member : NULL;
 	enum json_type type = type_of(a);
 
+	if (a.p == w->c->apart[0].p && b.p == w->c->apart[1].p)
+		return;
 	if (w->c->ids && member && are_ids(member->id, a, b)) {
 		compare_id(w, at, a, b);
 		return;

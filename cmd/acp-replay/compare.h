@@ -13,8 +13,8 @@
  */
 enum match {
 	MATCH_METHOD, /* kind, method and kind of update */
-	MATCH_SHAPE,  /* and members and types, whatever the lengths of arrays */
-	MATCH_PARAMS, /* and values, but for what lib/acp calls aside (_meta, clientInfo, times, costs) */
+	MATCH_SHAPE,  /* and members and types, whatever the lengths of arrays; of what is aside, the types of what both have */
+	MATCH_PARAMS, /* and values, but nothing of what lib/acp calls aside (_meta, clientInfo, times, costs) */
 	MATCH_EXACT,  /* and all the rest, the order of members too */
 };
 
@@ -44,6 +44,7 @@ struct compare {
 	enum acp_side from;   /* who sent them */
 	enum acp_method what; /* of answers: what their request was */
 	struct slice session; /* of answers: the recorded session, where they do not say it; JSON text or p NULL */
+	struct slice apart[2]; /* a value in each, recorded and live, that is not compared here; or p NULL */
 	/* Is told each difference, those of the recording in its order; false: enough. NULL: it is enough whether there is one. */
 	bool (*differs)(void *arg, const struct difference *);
 	void *arg;

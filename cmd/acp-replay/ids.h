@@ -67,6 +67,12 @@ int ids_begin_session(struct ids *, struct slice request, struct slice session);
  */
 int ids_same_text(struct ids *, struct slice session, struct slice recorded, struct slice live);
 
+/*
+ * Appends the plain text of a string with each folder of the one side taken for a mark that is the same
+ * for both. 1; 0 where no folder can be in it (nothing is appended); -1 out of memory.
+ */
+int ids_neutral_text(struct ids *, struct slice session, bool live, struct slice string, struct buf *to);
+
 /* --- writing --- */
 
 /*

@@ -356,14 +356,20 @@ same(const struct folder *folders, struct slice recorded, struct slice live)
 	}
 }
 
+/* Is there no folder to be looked for in this string? In JSON a slash may be escaped, but not left out. */
+static bool
+is_plain(const struct ids *ids, struct slice string)
+{
+	return !ids->moved || (!memchr(string.p, '/', string.n) && !memchr(string.p, '\\', string.n));
+}
+
 int
 ids_same_text(struct ids *ids, struct slice session, struct slice recorded, struct slice live)
 {
 	struct buf a = {0}, b = {0};
 	int r = -1;
 
-	/* In JSON a slash may be escaped, but not left out. */
-	if (!ids->moved || (!memchr(recorded.p, '/', recorded.n) && !memchr(recorded.p, '\\', recorded.n)))
+	if (is_plain(ids, recorded))
 		return json_string_eq(recorded, live);
 	if (buf_reserve(&a, 1) == 0 && buf_reserve(&b, 1) == 0 && json_unescape(recorded, &a) == 0 &&
 		json_unescape(live, &b) == 0)
@@ -419,4 +425,42 @@ ids_write_text(const struct folder *folders, struct slice text, struct buf *to)
 		from = r.at += n;
 	}
 	return buf_add_slice(to, slice_between(from, end_of(&r))) < 0 ? -1 : changed;
+}
+
+/* In both sides' texts the same: the number of the folder would do, but there may be several pairs of one. */
+static int
+write_neutral(const struct folder *folders, bool live, struct slice text, struct buf *to)
+{
+	struct reading r = {text, text.p};
+	const struct folder *f;
+	const char *from = text.p;
+	size_t n = 0;
+
+	while ((r.at = memchr(r.at, '/', (size_t)(end_of(&r) - r.at)))) {
+		for (f = begins_path(&r) ? folders : NULL; f; f = f->next)
+			if ((n = folder_length(&r, live ? f->live : f->recorded)) > 0)
+				break;
+		if (!f) {
+			r.at++;
+			continue;
+		}
+		if (buf_add_slice(to, slice_between(from, r.at)) < 0 || buf_add(to, "", 1) < 0)
+			return -1;
+		from = r.at += n;
+	}
+	return buf_add_slice(to, slice_between(from, end_of(&r))) < 0 ? -1 : 1;
+}
+
+int
+ids_neutral_text(struct ids *ids, struct slice session, bool live, struct slice string, struct buf *to)
+{
+	struct buf plain = {0};
+	int r = -1;
+
+	if (is_plain(ids, string))
+		return 0;
+	if (buf_reserve(&plain, 1) == 0 && json_unescape(string, &plain) == 0)
+		r = write_neutral(ids_folders(ids, session), live, buf_slice(&plain), to);
+	buf_free(&plain);
+	return r;
 }

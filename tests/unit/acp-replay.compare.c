@@ -91,7 +91,9 @@ test_values(void)
 	CHECK_STR(levels("{\"a\":1,\"b\":[]}", "{\"b\":[],\"\\u0061\":1}"), "msp");
 	CHECK_STR(levels("{\"a\":1}", "{\"a\":1,\"b\":1}"), "m");
 	CHECK_STR(levels("{\"a\":1,\"_meta\":{}}", "{\"a\":1}"), "msp");
-	CHECK_STR(levels("{\"a\":1,\"_meta\":{}}", "{\"_meta\":1,\"a\":1}"), "msp");
+	CHECK_STR(levels("{\"a\":1,\"_meta\":{}}", "{\"_meta\":1,\"a\":1}"), "mp");
+	CHECK_STR(levels("{\"_meta\":{\"x\":{\"y\":1,\"z\":[]}}}", "{\"_meta\":{\"x\":{\"y\":2,\"q\":0}}}"), "msp");
+	CHECK_STR(levels("{\"_meta\":{\"x\":{\"y\":1}}}", "{\"_meta\":{\"x\":{\"y\":\"\"}}}"), "mp");
 	CHECK_STR(levels("{\"cost\":{\"amount\":1}}", "{\"cost\":{\"amount\":2}}"), "msp");
 	CHECK_STR(levels("{\"rawInput\":{\"cost\":1}}", "{\"rawInput\":{\"cost\":2}}"), "ms");
 	/* The same name twice: the first with the first. */
