@@ -89,15 +89,22 @@ s: Target: 5,000 used (2,000 min ✓)'
 
 @test "\$/cancel_request of a prompt whose answer is held cancels the nudge" {
 	plays '[{"out":100},{"hold":true}]'
-	budget --target 2k
-	prompt '"\u0031"' s work
-	wait_for got_prompts 2
-	send '{"method":"$/cancel_request","params":{"requestId":"1"}}'
-	until_line '"id":"'
-	finish
-	assert_equal "$(jq -c '[.id, .result.stopReason]' <<<"$LINE")" '["1","cancelled"]'
-	run ! grep -q cancel_request got
-	grep -q session/cancel got
+	for around in acp-budget 'acp-conduct -p'; do
+		case $around in
+		acp-budget) budget --target 2k ;;
+		*) start acp-conduct -p 'acp-budget --target 2k' -- ./agent ;;
+		esac
+		send '{"id":0,"method":"initialize","params":{"protocolVersion":1}}'
+		answer 0
+		prompt '"\u0031"' s work
+		wait_for got_prompts 2
+		send '{"method":"$/cancel_request","params":{"requestId":"1"}}'
+		until_line '"id":"'
+		finish
+		assert_equal "$(jq -c '[.id, .result.stopReason]' <<<"$LINE")" '["1","cancelled"]'
+		run ! grep -q cancel_request got
+		grep -q session/cancel got
+	done
 }
 
 @test "\$/cancel_request of a prompt that runs goes on, and drops the budget; others go on" {

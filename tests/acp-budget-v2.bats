@@ -127,7 +127,7 @@ s: Target: 2,000 used (2,000 min ✓)'
 	prompt 1 s one
 	until_line '"idle"'
 	prompt 2 s two
-	until_line done
+	until_line '"done"'
 	until_line '"idle"'
 	finish
 	assert_equal "$(asked | tr -d '\n')" '["one"]["summarize"]["two"]'

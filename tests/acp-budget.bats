@@ -244,6 +244,15 @@ t: no budget: the agent reports no usage of its turns (--estimate counts the tex
 	assert_equal "$(grep -c '"id":1' seen)" 1
 }
 
+@test "a turn without usage that nobody asked to count says nothing about the agent" {
+	plays '[{"say":"help"},{"out":300},{"out":1700}]'
+	budget --from-prompt
+	turn 1 s /help
+	turn 2 s '+2k work'
+	finish
+	assert_equal "$(told | tail -n 1)" 's: Target: 2,000 used (2,000 min ✓)'
+}
+
 @test "an agent that is known for the last call's counts only: refused from the first prompt on" {
 	plays '[{"hello":{"protocolVersion":1,"agentCapabilities":{},"agentInfo":{"name":"opencode","version":"1"}},"out":300}]'
 	budget --target 2k
@@ -268,7 +277,7 @@ t: no budget: the agent reports no usage of its turns (--estimate counts the tex
 }
 
 @test "--estimate counts the text, four bytes a token, and every figure has its mark" {
-	plays '[{"say":"0123456789ä"},{"say":"'"$(printf '%4000s')"'","updates":[{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"\u00e4\u00e4"}}]}]'
+	plays '[{"say":"0123456789ä"},{"say":"'"$(printf '%4000s' '')"'","updates":[{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"\u00e4\u00e4"}}]}]'
 	budget --target 1k --estimate
 	turn 1 s work
 	finish

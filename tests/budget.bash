@@ -62,7 +62,9 @@ finish() {
 	exec 8>&-
 	cat <&9 >>seen
 	exec 9<&-
+	# shellcheck disable=SC2034
 	STATUS=0
+	# shellcheck disable=SC2034
 	wait "$PID" || STATUS=$?
 }
 

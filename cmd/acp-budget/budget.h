@@ -166,15 +166,28 @@ void session_cancelled(struct tool *, struct session *, const char *why);
 /* $/cancel_request. */
 enum verdict prompt_withdrawn(struct tool *, const struct seen *);
 
-/* turn.c: how turns end, and what then becomes of their budgets */
+/* turn.c: how turns end */
 enum verdict turn_answered(struct tool *, struct session *, const struct seen *);
 void turn_own_answered(struct tool *, struct own *, const struct seen *);
 /* v2: a state_update. */
 enum verdict turn_state(struct tool *, struct session *, const struct seen *, const struct usage_report *);
+/* A turn of the client's has ended with all its continuations. */
+void turn_over(struct tool *, struct session *);
+/* The update of a session/update; the result of an answer, or the idle state. p NULL where it is no object, or none. */
+struct slice turn_update(const struct msg *);
+struct slice turn_outcome(const struct msg *);
+
+/* budget.c: what then becomes of their budgets */
 /* Can budgets be kept in this session, as far as is known? Says once if not. */
 bool budget_can_be(struct tool *, struct session *);
 /* NULL when out of memory. */
 struct budget *budget_new(struct tool *, struct session *, uint64_t target, struct slice id);
+/* The turn of the client's own prompt has ended with what is shown: hold it, and nudge; or it was all. */
+enum verdict budget_turn(struct tool *, struct budget *, const struct turn_end *);
+/* v2: its prompt, or nudge, has been taken in. */
+void budget_accepted(struct tool *, struct budget *);
+/* The turn of a nudge has ended. */
+void budget_continued(struct tool *, struct budget *, const struct turn_end *);
 /* It ends: now, or where a nudge is in flight, with that. */
 void budget_drop(struct tool *, struct budget *, const char *why);
 /* It ends now: the client gets its answer. */
