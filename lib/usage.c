@@ -82,22 +82,7 @@ turn_of(struct usage *u, uint64_t t, const struct usage_report *r, struct usage_
 	turn->stop = r->failed ? usage_intern(u, slice_of("error")) : usage_intern_string(u, r->stop);
 	turn->heard = r->counts.has || r->rows.p;
 	turn->wrong = r->wrong != NULL;
-}
-
-struct usage_loose *
-usage_loose_new(struct usage *u, const struct usage_turn *turn, struct slice id)
-{
-	struct usage_loose *l = calloc(1, sizeof(*l) + id.n);
-
-	if (!l)
-		return NULL;
-	l->turn = *turn;
-	l->id_length = id.n;
-	if (id.n)
-		memcpy(l->id, id.p, id.n);
-	*u->loose_end = l;
-	u->loose_end = &l->next;
-	return l;
+	turn->accepted = r->accepted && !r->stop.p && !r->counts.has;
 }
 
 int
@@ -108,6 +93,21 @@ usage_unknown_answer(struct usage *u, const struct usage_turn *turn, struct usag
 		return 0;
 	*s = HASH_COUNT(u->sessions) == 1 ? u->sessions : usage_session_get(u, slice_of(""));
 	return *s ? 0 : -1;
+}
+
+/* A report that has no place yet. NULL when out of memory. */
+static struct usage_loose *
+loose(struct usage *u, uint64_t t, const struct usage_report *r, struct slice id)
+{
+	struct usage_loose *l;
+	struct usage_turn turn;
+
+	turn_of(u, t, r, &turn);
+	l = usage_loose_new(&turn, id);
+	if (!l || read_rows(u, NULL, r->rows, &l->rows, &l->models, &l->nrows) == 0)
+		return l;
+	usage_loose_free(l);
+	return NULL;
 }
 
 static int
@@ -138,11 +138,15 @@ take_answer(struct usage *u, struct usage_session *s, uint64_t t, const struct u
 	struct usage_loose *l;
 	struct usage_turn turn;
 
+	turn_of(u, t, r, &turn);
 	if (!s) {
-		turn_of(u, t, r, &turn);
 		if (u->spec.partial && !u->begun) {
-			l = usage_loose_new(u, &turn, id);
-			return l ? read_rows(u, NULL, r->rows, &l->rows, &l->models, &l->nrows) : -1;
+			l = loose(u, t, r, id);
+			if (!l)
+				return -1;
+			*u->loose_end = l;
+			u->loose_end = &l->next;
+			return 0;
 		}
 		if (usage_unknown_answer(u, &turn, &s) < 0)
 			return -1;
@@ -152,8 +156,8 @@ take_answer(struct usage *u, struct usage_session *s, uint64_t t, const struct u
 	/* The same turn at the next hop. */
 	if (r->enveloped && s->turn.prompted && !s->turn.enveloped)
 		return 0;
-	if (r->accepted && !r->stop.p && !r->counts.has) {
-		s->v2 = s->busy = true;
+	if (turn.accepted) {
+		usage_accepted(s);
 		return 0;
 	}
 	return end_turn(u, s, t, r);
@@ -168,47 +172,31 @@ take_prompt(struct usage *u, struct usage_session *s, uint64_t t, const struct u
 		return 0;
 	if (s->turn.answered && usage_judge(u, s) < 0)
 		return -1;
-	if (s->head && !s->head->prompted) {
-		s->head->before = s->turn;
-		s->head->before.cost = (struct decimal){0};
-		s->head->prompted = true;
-	}
-	if (usage_begin_turn(s, t, true) < 0)
+	if (usage_settle(s, t) < 0 || usage_begin_turn(s, t, true) < 0)
 		return -1;
 	s->turn.enveloped = r->enveloped;
 	return 0;
 }
 
-static uint32_t
-hash(uint32_t h, const void *bytes, size_t n)
+/* No turn goes on over it; one that was answered before has no history behind it. */
+static int
+take_load(struct usage *u, struct usage_session *s, uint64_t t)
 {
-	const unsigned char *p = bytes;
-
-	while (n-- > 0)
-		h = (h ^ *p++) * 16777619u;
-	return h;
+	if (usage_finish(u, s) < 0 || usage_settle(s, t) < 0 || usage_begin_turn(s, t, false) < 0)
+		return -1;
+	s->loaded = true;
+	return 0;
 }
 
-/* v2: idle ends what was busy; the same idle again is the same end. */
 static int
 take_state(struct usage *u, struct usage_session *s, uint64_t t, const struct usage_report *r)
 {
-	struct usage_report ended = *r;
-	uint32_t h;
+	struct usage_loose *l = loose(u, t, r, slice(NULL, 0));
 
-	s->v2 = true;
-	if (!r->idle) {
-		s->busy = true;
-		return 0;
-	}
-	h = hash(2166136261u, r->counts.n, sizeof(r->counts.n));
-	h = hash(h, r->stop.p, r->stop.n);
-	if (!s->busy && !(s->turn.prompted && !s->turn.answered) && (!r->counts.has || h == s->idle))
-		return 0;
-	s->busy = false;
-	s->idle = h;
-	ended.asked = s->turn.prompted ? s->turn.began : t;
-	return end_turn(u, s, t, &ended);
+	if (!l)
+		return -1;
+	l->idle = r->idle;
+	return usage_state(u, s, l);
 }
 
 static void
@@ -301,8 +289,7 @@ usage_take(struct usage *u, uint64_t t, const struct usage_report *r, struct sli
 	case USAGE_PROMPT:
 		return take_prompt(u, s, t, r);
 	case USAGE_LOAD:
-		s->loaded = true;
-		return 0;
+		return take_load(u, s, t);
 	case USAGE_UPDATE:
 		return take_update(u, s, t, r);
 	case USAGE_STATE:

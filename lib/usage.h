@@ -145,6 +145,7 @@ struct usage_turn {
 	uint32_t stop;                /* a name */
 	/* heard: it brought any usage at all; wrong: some of its answer was malformed */
 	bool prompted, answered, rows, enveloped, failed, heard, wrong;
+	bool accepted; /* of an answer: v2's, the turn goes on */
 };
 
 /* Costs of one currency. A value that falls begins a new piece. */
@@ -166,12 +167,22 @@ struct usage_model {
 	struct usage_sums sums;
 };
 
+/* What the turns with rows per model used, by each basis. */
+struct usage_rowed {
+	uint32_t turns;
+	struct usage_sums by_turn, by_call, by_session;
+};
+
 /* What joins a state to the one before it: kept where partials are asked for. */
 struct usage_head {
-	struct usage_turn before; /* what came before its first prompt */
+	struct usage_loose *states; /* v2: those of which it is not known what they end */
+	bool running, idle, ended;  /* what these tell: it runs now; it has been idle; a turn has certainly ended */
+	bool settled;               /* a turn has begun here; all before is in states and before */
+	struct usage_turn before;
 	struct usage_turn first;  /* its first turn, when it was judged */
 	uint64_t first_used;      /* the context when it was judged */
-	bool judged, loaded, prompted, first_has_used;
+	uint64_t before_used;     /* the context when it settled */
+	bool judged, loaded, first_has_used, before_has_used;
 };
 
 /* What has been said, once per session. */
@@ -186,7 +197,8 @@ struct usage_session {
 	struct usage_session *answered_after, *answered_before; /* turns that wait for judgement */
 	struct usage_head *head;
 	struct usage_cost *cost;   /* of the last currency first */
-	struct usage_model *models; /* only where rows per model were given */
+	struct usage_model *models; /* only where rows per model were given; then rowed, too */
+	struct usage_rowed *rowed;
 	uint64_t first_t, last_t, active; /* active: when it was last heard of */
 	uint64_t used, size, peak, peak_size;
 	uint32_t turns, malformed, id_length, model, agent, restarts;
@@ -196,6 +208,7 @@ struct usage_session {
 	uint16_t cost_mark;
 	bool has_used, has_size, has_peak, loaded, had_usage, waiting, lifetime, busy, v2, cleared, unordered;
 	bool uncalled;             /* counts of an answer came without those of its calls */
+	bool stated;               /* v2: busy is known */
 	uint32_t idle;             /* hash of v2's last idle state */
 	struct usage_turn turn;
 	struct usage_sums by_turn, by_call, by_session; /* the tokens, if the answers' counts have that basis */
@@ -221,10 +234,12 @@ struct usage_event {
 	enum usage_basis basis;
 };
 
-/* An answer whose prompt may be in the piece before. */
+/* An answer whose prompt may be in the piece before; or a state of v2 (idle, or not), whose turn may have begun there. */
 struct usage_loose {
 	struct usage_loose *next;
+	bool idle;
 	struct usage_turn turn;
+	struct usage_turn before; /* of a state: what came since the state before it */
 	struct usage_counts *rows;
 	uint32_t *models; /* of the rows */
 	size_t nrows;
@@ -272,6 +287,11 @@ enum usage_basis usage_session_basis(const struct usage *, const struct usage_se
 void usage_session_tokens(const struct usage *, const struct usage_session *, struct usage_sums *);
 /* What was billed: the sum of the rows per model where there are any, else the same. */
 void usage_session_billed(const struct usage *, const struct usage_session *, struct usage_sums *);
+/*
+ * The models of a session by number, from 0 on: the rows where there are any, and all turns without rows for the session's
+ * model. False behind the last. Its next means nothing.
+ */
+bool usage_session_model(const struct usage *, const struct usage_session *, size_t i, struct usage_model *);
 /* The counts of the turn that has been answered, at the basis believed. False where the wire lacks them. */
 bool usage_turn_tokens(const struct usage *, const struct usage_session *, struct usage_counts *);
 /* The context after the last model call of the turn, where the turn tells one call's counts. */

@@ -51,6 +51,15 @@ usage_sums_add(struct usage_sums *s, const struct usage_sums *more)
 	s->parts |= more->parts;
 }
 
+static void
+sums_less(struct usage_sums *s, const struct usage_sums *less)
+{
+	unsigned i;
+
+	for (i = 0; i < USAGE_TYPES; i++)
+		s->over[i] -= less->over[i] + __builtin_sub_overflow(s->n[i], less->n[i], &s->n[i]);
+}
+
 void
 usage_sums_less(struct usage_sums *s, const struct usage_counts *c)
 {
@@ -343,16 +352,51 @@ usage_session_tokens(const struct usage *u, const struct usage_session *s, struc
 		*to = (struct usage_sums){0};
 }
 
+/* What the turns without rows used. Returns how many there are. */
+static uint32_t
+unrowed(const struct usage *u, const struct usage_session *s, struct usage_sums *to)
+{
+	enum usage_basis b = usage_session_basis(u, s, NULL, NULL);
+	const struct usage_rowed *r = s->rowed;
+
+	usage_session_tokens(u, s, to);
+	if (!r)
+		return s->turns;
+	if (r->turns == s->turns)
+		*to = (struct usage_sums){0};
+	else if (to->has)
+		sums_less(to, b == USAGE_SESSION ? &r->by_session : b == USAGE_LAST_CALL ? &r->by_call : &r->by_turn);
+	return s->turns - r->turns;
+}
+
+bool
+usage_session_model(const struct usage *u, const struct usage_session *s, size_t i, struct usage_model *to)
+{
+	struct usage_model rest = {.name = s->model};
+	const struct usage_model *m;
+	bool named = false;
+
+	rest.turns = unrowed(u, s, &rest.sums);
+	for (m = s->models; m && i > 0; m = m->next, i--)
+		named |= m->name == s->model;
+	if (!m) {
+		*to = rest;
+		return i == 0 && !named && rest.turns > 0;
+	}
+	*to = *m;
+	if (m->name == s->model) {
+		to->turns += rest.turns;
+		usage_sums_add(&to->sums, &rest.sums);
+	}
+	return true;
+}
+
 void
 usage_session_billed(const struct usage *u, const struct usage_session *s, struct usage_sums *to)
 {
 	const struct usage_model *m;
 
-	if (!s->models) {
-		usage_session_tokens(u, s, to);
-		return;
-	}
-	*to = (struct usage_sums){0};
+	unrowed(u, s, to);
 	for (m = s->models; m; m = m->next)
 		usage_sums_add(to, &m->sums);
 }

@@ -69,12 +69,46 @@ get_turn(struct usage *u, struct slice object, const char *name, struct usage_tu
 
 	get_array(in, "n", n, TURN_NUMBERS);
 	*t = (struct usage_turn){.prompted = n[0] & 1, .answered = n[0] >> 1 & 1, .rows = n[0] >> 2 & 1,
-		.enveloped = n[0] >> 3 & 1, .failed = n[0] >> 4 & 1, .heard = n[0] >> 5 & 1, .wrong = n[0] >> 6 & 1, .began = n[1], .ended = n[2],
+		.enveloped = n[0] >> 3 & 1, .failed = n[0] >> 4 & 1, .heard = n[0] >> 5 & 1, .wrong = n[0] >> 6 & 1,
+		.accepted = n[0] >> 7 & 1, .began = n[1], .ended = n[2],
 		.last_call = n[3], .billed = n[4], .billed_output = n[5], .first_row = n[6], .ncalls = (uint32_t)n[7],
 		.updates = (uint32_t)n[8]};
 	get_counts(in, "answer", &t->answer);
 	get_counts(in, "calls", &t->calls);
 	t->stop = usage_intern_string(u, get_string(in, "stop"));
+}
+
+/* NULL when out of memory. */
+static struct usage_loose *
+get_loose(struct usage *u, struct slice in)
+{
+	struct json_iter it = {.in = json_get(in, "rows")};
+	struct slice key, row;
+	struct usage_turn turn;
+	struct usage_loose *l;
+	size_t n = 0;
+
+	get_turn(u, in, "turn", &turn);
+	l = usage_loose_new(&turn, json_get(in, "id"));
+	if (!l)
+		return NULL;
+	l->idle = get_number(in, "idle") == 1;
+	get_turn(u, in, "before", &l->before);
+	while (json_next(&it, &key, &row))
+		n++;
+	if (n == 0)
+		return l;
+	l->rows = calloc(n, sizeof(*l->rows));
+	l->models = calloc(n, sizeof(*l->models));
+	if (!l->rows || !l->models) {
+		usage_loose_free(l);
+		return NULL;
+	}
+	for (it.at = NULL; l->nrows < n && json_next(&it, &key, &row); l->nrows++) {
+		get_counts(row, "counts", &l->rows[l->nrows]);
+		l->models[l->nrows] = usage_intern_string(u, get_string(row, "model"));
+	}
+	return l;
 }
 
 static int
@@ -173,24 +207,29 @@ join_costs(struct usage *u, struct usage_session *s, struct slice partial, bool 
 }
 
 static int
-join_models(struct usage *u, struct usage_session *s, const struct usage_session *piece, struct slice partial)
+join_models(struct usage *u, struct usage_session *s, struct slice partial)
 {
-	struct slice models = json_get(partial, "models"), key, in;
-	struct json_iter it = {.in = models};
+	struct slice key, in, rowed = json_get(partial, "rowed");
+	struct json_iter it = {.in = json_get(partial, "models")};
 	struct usage_sums sums;
 	int r = 0;
 
-	if (!models.p && s->models && piece->by_turn.has) {
-		usage_session_tokens(u, piece, &sums);
-		return usage_model_add(s, piece->model, &sums, piece->turns);
-	}
-	if (models.p && usage_begin_rows(u, s) < 0)
-		return -1;
 	while (r == 0 && json_next(&it, &key, &in)) {
 		get_sums(in, "sums", &sums);
 		r = usage_model_add(s, usage_intern_string(u, get_string(in, "name")), &sums, (uint32_t)get_number(in, "turns"));
 	}
-	return r;
+	if (r < 0 || !rowed.p)
+		return r;
+	if (usage_begin_rows(s) < 0)
+		return -1;
+	s->rowed->turns += (uint32_t)get_number(rowed, "turns");
+	get_sums(rowed, "by_turn", &sums);
+	usage_sums_add(&s->rowed->by_turn, &sums);
+	get_sums(rowed, "by_call", &sums);
+	usage_sums_add(&s->rowed->by_call, &sums);
+	get_sums(rowed, "by_session", &sums);
+	usage_sums_add(&s->rowed->by_session, &sums);
+	return 0;
 }
 
 /* The state of a piece, but for what is allocated. */
@@ -204,11 +243,11 @@ get_session(struct usage *u, struct slice partial, struct usage_session *s, stru
 	f = (unsigned)n[0];
 	*s = (struct usage_session){.has_used = f & HAS_USED, .has_size = f & HAS_SIZE, .has_peak = f & HAS_PEAK,
 		.loaded = f & LOADED, .had_usage = f & HAD_USAGE, .busy = f & BUSY, .v2 = f & V2, .cleared = f & CLEARED,
-		.unordered = f & UNORDERED, .uncalled = f & UNCALLED, .lifetime = f & LIFETIME, .first_t = n[1], .last_t = n[2],
+		.unordered = f & UNORDERED, .uncalled = f & UNCALLED, .lifetime = f & LIFETIME, .stated = f & STATED, .first_t = n[1], .last_t = n[2],
 		.used = n[3], .size = n[4], .peak = n[5], .peak_size = n[6], .turns = (uint32_t)n[7], .malformed = (uint32_t)n[8],
 		.restarts = (uint32_t)n[9], .said = (uint16_t)n[10], .evidence = (uint8_t)n[11], .idle = (uint32_t)n[12], .head = h};
-	*h = (struct usage_head){.first_used = n[13], .judged = f & JUDGED, .loaded = f & FIRST_LOADED, .prompted = f & PROMPTED,
-		.first_has_used = f & FIRST_HAS_USED};
+	*h = (struct usage_head){.first_used = n[13], .before_used = n[14], .judged = f & JUDGED, .loaded = f & FIRST_LOADED, .settled = f & SETTLED,
+		.first_has_used = f & FIRST_HAS_USED, .before_has_used = f & BEFORE_HAS_USED};
 	get_turn(u, partial, "turn", &s->turn);
 	get_turn(u, partial, "before", &h->before);
 	get_turn(u, partial, "first", &h->first);
@@ -225,17 +264,21 @@ static void
 join_counts(struct usage_session *s, const struct usage_session *piece)
 {
 	const struct usage_head *h = piece->head;
-	struct usage_counts grew;
+	struct usage_session alone = {.loaded = h->loaded}, whole = {.loaded = s->loaded || h->loaded, .last = s->last};
+	struct usage_counts own;
 
-	if (h->judged) {
+	if (h->judged && (!h->first.rows || s->rowed)) {
 		s->evidence |= usage_evidence(&s->last, &h->first, h->first_used, h->first_has_used);
-		if (s->last.has && !usage_fell(&h->first.answer, &s->last)) {
-			grew = h->first.answer;
-			usage_less(&grew, &s->last);
-			if (h->loaded)
-				usage_sums_count(&s->by_session, &grew);
-			else
-				usage_sums_less(&s->by_session, &s->last);
+		/* What the piece took for its first turn's own, and what is. */
+		if (usage_own(&alone, &h->first, USAGE_SESSION, &own)) {
+			usage_sums_less(&s->by_session, &own);
+			if (h->first.rows)
+				usage_sums_less(&s->rowed->by_session, &own);
+		}
+		if (usage_own(&whole, &h->first, USAGE_SESSION, &own)) {
+			usage_sums_count(&s->by_session, &own);
+			if (h->first.rows)
+				usage_sums_count(&s->rowed->by_session, &own);
 		}
 	}
 	s->evidence |= piece->evidence;
@@ -275,11 +318,31 @@ join_rest(struct usage_session *s, const struct usage_session *piece)
 	s->v2 |= piece->v2;
 	s->uncalled |= piece->uncalled;
 	s->lifetime |= piece->lifetime;
-	s->busy = piece->busy;
-	s->cleared = piece->cleared;
+	if (piece->stated)
+		s->busy = piece->busy;
+	s->stated |= piece->stated;
 	s->unordered |= piece->unordered;
 	s->idle = piece->idle ? piece->idle : s->idle;
 	s->model = piece->model ? piece->model : s->model;
+}
+
+/* The states at the piece's beginning, now that it is known what was before them. */
+static int
+join_states(struct usage *u, struct usage_session *s, struct slice partial)
+{
+	struct json_iter it = {.in = json_get(partial, "states")};
+	struct slice key, in;
+	struct usage_loose *l;
+
+	while (json_next(&it, &key, &in)) {
+		l = get_loose(u, in);
+		if (!l)
+			return -1;
+		go_on(&s->turn, &l->before);
+		if (usage_state(u, s, l) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 /* The turn that is open at the piece's beginning, and the one at its end. */
@@ -288,19 +351,36 @@ join_turn(struct usage *u, struct usage_session *s, const struct usage_session *
 {
 	const struct usage_head *h = piece->head;
 
-	if (!h->prompted && piece->turns == 0 && !piece->turn.answered) {
+	if (!h->settled && piece->turns == 0 && !piece->turn.answered) {
 		go_on(&s->turn, &piece->turn);
 		return 0;
 	}
-	if (h->prompted)
+	if (h->settled)
 		go_on(&s->turn, &h->before);
+	if (h->settled && h->before_has_used) {
+		s->has_used = true;
+		s->used = h->before_used;
+	}
 	/* A prompt that the piece before has, at the next hop. */
 	if (piece->turn.enveloped && piece->turns == 0 && s->turn.prompted && !s->turn.answered && !s->turn.enveloped) {
 		go_on(&s->turn, &piece->turn);
 		return 0;
 	}
 	*replaced = true;
-	return usage_finish(u, s);
+	return usage_finish(u, s) < 0 || (h->settled && usage_settle(s, s->turn.began) < 0) ? -1 : 0;
+}
+
+/* The first counts that are not the first of the whole. */
+static void
+join_head(struct usage_session *s, const struct usage_head *h)
+{
+	if (!s->head || s->head->judged || !h->judged)
+		return;
+	s->head->judged = true;
+	s->head->loaded = s->loaded || h->loaded;
+	s->head->first = h->first;
+	s->head->first_used = h->first_used;
+	s->head->first_has_used = h->first_has_used;
 }
 
 int
@@ -325,19 +405,22 @@ usage_join_session(struct usage *u, struct slice id, struct slice partial, bool 
 	s->active = 1;
 	if (first || !s->agent)
 		s->agent = piece.agent ? piece.agent : u->agent_before;
-	if (first) {
+	if (first)
 		s->first_t = piece.first_t;
-		if (s->head)
-			*s->head = head;
-	} else if (!ordered) {
+	else if (!ordered)
 		s->unordered = true;
-	}
-	r = join_turn(u, s, &piece, &replaced);
+	s->v2 |= piece.v2;
+	r = join_states(u, s, partial);
 	if (r == 0)
-		r = join_models(u, s, &piece, partial);
+		r = join_turn(u, s, &piece, &replaced);
+	join_head(s, &head);
+	if (r == 0)
+		r = join_models(u, s, partial);
 	join_counts(s, &piece);
 	join_context(s, &piece);
 	join_rest(s, &piece);
+	if (piece.cleared || json_get(partial, "costs").p)
+		s->cleared = piece.cleared;
 	if (r == 0 && replaced) {
 		decimal_free(&s->turn.cost);
 		s->turn = piece.turn;
@@ -374,6 +457,10 @@ static int
 answer(struct usage *u, struct usage_session *s, struct usage_loose *l)
 {
 	s->malformed += l->turn.wrong;
+	if (l->turn.accepted) {
+		usage_accepted(s);
+		return 0;
+	}
 	if (usage_answer(u, s, &l->turn) < 0)
 		return -1;
 	return usage_take_rows(u, s, l->rows, l->models, l->nrows);
@@ -417,10 +504,9 @@ pair(struct usage *u)
 		r = answer_open(u, o, l);
 		*q = o->next;
 		*p = l->next;
+		l->next = NULL;
 		free(o);
-		free(l->rows);
-		free(l->models);
-		free(l);
+		usage_loose_free(l);
 	}
 	u->loose_end = p;
 	while (*u->loose_end)
@@ -428,36 +514,6 @@ pair(struct usage *u)
 	for (u->open_end = &u->open; *u->open_end; u->open_end = &(*u->open_end)->next)
 		;
 	return r;
-}
-
-static int
-get_loose(struct usage *u, struct slice in)
-{
-	struct slice id = json_get(in, "id"), key, row;
-	struct json_iter it = {.in = json_get(in, "rows")};
-	struct usage_turn turn;
-	struct usage_loose *l;
-	size_t n = 0;
-
-	if (!id.p)
-		return 0;
-	get_turn(u, in, "turn", &turn);
-	l = usage_loose_new(u, &turn, id);
-	if (!l)
-		return -1;
-	while (json_next(&it, &key, &row))
-		n++;
-	if (n == 0)
-		return 0;
-	l->rows = calloc(n, sizeof(*l->rows));
-	l->models = calloc(n, sizeof(*l->models));
-	if (!l->rows || !l->models)
-		return -1;
-	for (it.at = NULL; l->nrows < n && json_next(&it, &key, &row); l->nrows++) {
-		get_counts(row, "counts", &l->rows[l->nrows]);
-		l->models[l->nrows] = usage_intern_string(u, get_string(row, "model"));
-	}
-	return 0;
 }
 
 /* Prompts of a stream that has ended are never answered. */
@@ -477,14 +533,22 @@ int
 usage_join_stream(struct usage *u, struct slice partial, bool ordered)
 {
 	struct json_iter loose = {.in = json_get(partial, "loose")}, open = {.in = json_get(partial, "open")};
+	struct usage_loose *l;
 	bool begun = get_number(partial, "begun") == 1;
 	struct slice key, in;
 	int r = 0;
 
 	if (json_type(partial) != JSON_OBJECT || !json_get(partial, "stream").p)
 		return 1;
-	while (r == 0 && json_next(&loose, &key, &in))
-		r = get_loose(u, in);
+	while (json_next(&loose, &key, &in)) {
+		if (!json_get(in, "id").p)
+			continue;
+		l = get_loose(u, in);
+		if (!l)
+			return -1;
+		*u->loose_end = l;
+		u->loose_end = &l->next;
+	}
 	if (r == 0 && ordered)
 		r = pair(u);
 	if (begun && ordered)

@@ -93,21 +93,35 @@ extern const char usage_row_model[], usage_row_counts[];
 /* The flags of a session and of its head in a partial, and how many numbers come with them. */
 enum {
 	HAS_USED = 1, HAS_SIZE = 2, HAS_PEAK = 4, LOADED = 8, HAD_USAGE = 16, BUSY = 32, V2 = 64, CLEARED = 128, UNORDERED = 256,
-	UNCALLED = 512, LIFETIME = 1024, JUDGED = 2048, FIRST_LOADED = 4096, PROMPTED = 8192, FIRST_HAS_USED = 16384,
+	UNCALLED = 512, LIFETIME = 1024, JUDGED = 2048, FIRST_LOADED = 4096, SETTLED = 8192, FIRST_HAS_USED = 16384,
+	STATED = 32768, BEFORE_HAS_USED = 65536,
 };
-enum { TURN_NUMBERS = 9, SESSION_NUMBERS = 14 };
+enum { TURN_NUMBERS = 9, SESSION_NUMBERS = 15 };
 
 /* Saying things (usage.c). usage_note: once for each `what` (USAGE_SAID_...) and session. */
 void usage_note(struct usage *, struct usage_session *, unsigned what, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 void usage_malformed(struct usage *, struct usage_session *, const char *what);
 void usage_happened(struct usage *, const struct usage_event *);
-struct usage_loose *usage_loose_new(struct usage *, const struct usage_turn *, struct slice id);
 /*
  * The session for an answer that nobody has asked for: the only one there is, or an unknown one. NULL for
  * an error: nobody knows what it answers. 0, or -1 out of memory.
  */
 int usage_unknown_answer(struct usage *, const struct usage_turn *, struct usage_session **);
+
+/* States, and what is loose (usage_state.c). 0, or -1 out of memory. */
+/* NULL when out of memory. */
+struct usage_loose *usage_loose_new(const struct usage_turn *, struct slice id);
+/* It and all behind it. */
+void usage_loose_free(struct usage_loose *);
+/* A state came, which is taken over. */
+int usage_state(struct usage *, struct usage_session *, struct usage_loose *);
+/* v2 has accepted a prompt. */
+void usage_accepted(struct usage_session *);
+/* Is it not known yet whether what comes belongs to a turn of the piece before? */
+bool usage_unsettled(const struct usage *, const struct usage_session *);
+/* Now it is: a turn begins. */
+int usage_settle(struct usage_session *, uint64_t t);
 
 /* Costs (usage_cost.c). */
 /* That of a currency, which is now the last one. NULL when out of memory. */
@@ -117,8 +131,8 @@ int usage_take_cost(struct usage *, struct usage_session *, const struct usage_r
 
 /* Turns (usage_turn.c). All but the last return 0, or -1 out of memory. */
 int usage_model_add(struct usage_session *, uint32_t name, const struct usage_sums *, uint32_t turns);
-/* What came before the first rows goes to the model of that time. */
-int usage_begin_rows(struct usage *, struct usage_session *);
+/* Rows came, or are about to. */
+int usage_begin_rows(struct usage_session *);
 /* The rows of an answer, into the turn and the session's models. */
 int usage_take_rows(struct usage *, struct usage_session *, const struct usage_counts *rows, const uint32_t *models, size_t n);
 int usage_begin_turn(struct usage_session *, uint64_t t, bool prompted);

@@ -178,11 +178,14 @@ free_session(struct usage_session *s)
 		decimal_free(&c->closed);
 		free(c);
 	}
+	free(s->rowed);
 	while ((m = s->models)) {
 		s->models = m->next;
 		free(m);
 	}
 	decimal_free(&s->turn.cost);
+	if (s->head)
+		usage_loose_free(s->head->states);
 	free(s->head);
 	free(s);
 }
@@ -210,7 +213,6 @@ void
 usage_free(struct usage *u)
 {
 	struct usage_session *s, *next;
-	struct usage_loose *l;
 	struct open *o;
 	struct name *n, *more;
 
@@ -220,12 +222,7 @@ usage_free(struct usage *u)
 		HASH_DEL(u->sessions, s);
 		free_session(s);
 	}
-	while ((l = u->loose)) {
-		u->loose = l->next;
-		free(l->rows);
-		free(l->models);
-		free(l);
-	}
+	usage_loose_free(u->loose);
 	while ((o = u->open)) {
 		u->open = o->next;
 		free(o);

@@ -33,14 +33,11 @@ usage_complete(struct usage_counts *c)
 }
 
 int
-usage_begin_rows(struct usage *u, struct usage_session *s)
+usage_begin_rows(struct usage_session *s)
 {
-	struct usage_sums sums;
-
-	usage_session_tokens(u, s, &sums);
-	if (s->models || !sums.has)
-		return 0;
-	return usage_model_add(s, s->model, &sums, s->turns);
+	if (!s->rowed)
+		s->rowed = calloc(1, sizeof(*s->rowed));
+	return s->rowed ? 0 : -1;
 }
 
 int
@@ -59,7 +56,7 @@ usage_take_rows(struct usage *u, struct usage_session *s, const struct usage_cou
 			"the first rows after session/load hold the session's history: they are left out");
 		return 0;
 	}
-	if (usage_begin_rows(u, s) < 0)
+	if (usage_begin_rows(s) < 0)
 		return -1;
 	t->rows = true;
 	t->first_row = usage_total_of(&rows[0]);
@@ -165,27 +162,31 @@ usage_tell_basis(struct usage *u, struct usage_session *s, bool at_end)
 }
 
 /* What a judged turn's counts add to the sums. */
-static int
-add_turn(struct usage_session *s, const struct usage_counts *own)
+static void
+add_turn(struct usage_session *s)
 {
 	struct usage_turn *t = &s->turn;
+	const struct usage_counts *whole = t->answer.has ? &t->answer : &t->calls;
+	struct usage_rowed *rowed = t->rows ? s->rowed : NULL;
 	struct usage_counts c;
-	struct usage_sums sums = {0};
 
 	s->turns++;
 	s->uncalled |= t->answer.has && t->ncalls == 0;
-	usage_sums_count(&s->by_turn, t->answer.has ? &t->answer : &t->calls);
+	usage_sums_count(&s->by_turn, whole);
 	usage_sums_count(&s->by_call, &t->calls);
-	if (usage_own(s, t, USAGE_SESSION, &c))
-		usage_sums_count(&s->by_session, &c);
-	if (t->answer.has) {
-		s->last = t->answer;
-		s->by_session.parts |= usage_parts(&t->answer);
+	if (!usage_own(s, t, USAGE_SESSION, &c))
+		c.has = 0;
+	usage_sums_count(&s->by_session, &c);
+	if (rowed) {
+		rowed->turns++;
+		usage_sums_count(&rowed->by_turn, whole);
+		usage_sums_count(&rowed->by_call, &t->calls);
+		usage_sums_count(&rowed->by_session, &c);
 	}
-	if (!s->models || t->rows || !own->has)
-		return 0;
-	usage_sums_count(&sums, own);
-	return usage_model_add(s, s->model, &sums, 1);
+	if (!t->answer.has)
+		return;
+	s->last = t->answer;
+	s->by_session.parts |= usage_parts(&t->answer);
 }
 
 int
@@ -215,9 +216,8 @@ usage_judge(struct usage *u, struct usage_session *s)
 		e.has_cost = true;
 		r = usage_cost_total(s->cost, &now) < 0 || decimal_subtract(&now, &t->cost, &e.cost) < 0 ? -1 : 0;
 	}
-	if (r == 0)
-		r = add_turn(s, &e.own);
 	if (r == 0) {
+		add_turn(s);
 		usage_tell_basis(u, s, false);
 		wonder(u, s, &e);
 		usage_happened(u, &e);

@@ -119,3 +119,26 @@ acp-usage: levels-o: 75%, 2.5K tokens left: Context filling up"
 		assert_output --regexp '^acp-usage: '
 	done
 }
+
+@test "memory: less than 8 MiB and 1 KiB a session" {
+	mkfifo in
+	acp-usage -f tsv <in >rows 2>/dev/null &
+	pid=$!
+	exec 9>in
+	awk -v n=20000 'BEGIN {
+		for (i = 1; i <= n; i++) {
+			s = sprintf("68eb7d40-5122-4bb7-8318-%012d", i)
+			printf "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"%s\",\"prompt\":[]}}\n", i, s
+			printf "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"%s\",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":15201,\"size\":1000000,\"cost\":{\"amount\":0.11358000000000001,\"currency\":\"USD\"}}}}\n", s
+			printf "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"stopReason\":\"end_turn\",\"usage\":{\"inputTokens\":8700,\"outputTokens\":129,\"totalTokens\":8829}}}\n", i
+		}
+	}' >&9
+	# All turns have been told: so much is kept.
+	told() { (($(grep -c $'\tturn\t' rows) == 20000)); }
+	wait_for told
+	kib=$(awk '$1 == "VmHWM:" { print $2 }' /proc/$pid/status)
+	exec 9>&-
+	wait $pid
+	# A sanitizer needs more for itself.
+	[[ $B == *san* ]] || ((kib < 8 * 1024 + 20000))
+}

@@ -19,6 +19,10 @@ agent() {
 		#!/bin/bash
 		while IFS= read -r line; do
 			id=$(jq .id <<<"$line")
+			if [[ $line == *'"initialize"'* ]]; then
+				printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":1,"agentCapabilities":{}}}\n' "$id"
+				continue
+			fi
 			session=$(jq -r .params.sessionId <<<"$line")
 			for before in "${@:2}"; do
 				printf '%s\n' "${before//SESSION/$session}"
@@ -29,16 +33,27 @@ agent() {
 	chmod +x agent
 }
 
-# talk OPTION... -- AGENT-ARGUMENT...: two prompts, one after the other's answer; what the client gets.
+# talk OPTION... -- AGENT-ARGUMENT...: prompts (PROMPTS, 2), one after the other's answer; what the client gets.
 talk() {
-	local options=() line
+	local options=()
 	while [[ $1 != -- ]]; do options+=("$1"); shift; done
 	shift
-	coproc CHAIN { acp-usage "${options[@]}" -o rows -- ./agent "$@" 2>said; }
+	converse acp-usage "${options[@]}" -o rows -- ./agent "$@"
+}
+
+# converse COMMAND...: the same with any chain that ends in an agent.
+converse() {
+	local line id
+	coproc CHAIN { "$@" 2>said; }
 	local pid=$CHAIN_PID
 	exec 8<&"${CHAIN[0]}" 9>&"${CHAIN[1]}"
 	eval "exec ${CHAIN[0]}<&- ${CHAIN[1]}>&-"
-	for id in 1 2; do
+	if [[ ${HELLO-} ]]; then
+		printf '%s\n' "$HELLO" >&9
+		IFS= read -r line <&8
+		printf '%s\n' "$line"
+	fi
+	for ((id = 1; id <= ${PROMPTS:-2}; id++)); do
 		prompt $id s >&9
 		while IFS= read -r line <&8; do
 			printf '%s\n' "$line"
@@ -62,6 +77,52 @@ usage_answer='"usage":{"totalTokens":7,"inputTokens":6,"outputTokens":1}'
 	assert_line --index 1 "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"stopReason\":\"end_turn\",$usage_answer}}"
 	run cut -f 5,6,14 rows
 	assert_output $'event\tused\ttotal\nupdate\t53000\t\nturn\t53000\t7\nturn\t53000\t7'
+}
+
+@test "the rows are the same in every way, and all passes" {
+	agent
+	update='{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"usage_update","used":50,"size":100}}}'
+	HELLO='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
+	converse ./agent "$usage_answer" "$update" >direct
+	[[ $(wc -l <direct) == 5 ]]
+	printf 'event\tsession\tused\ttotal\nupdate\ts\t50\t\nturn\ts\t50\t7\nturn\ts\t50\t7\n' >expected
+	for way in '' 'sockpair' 'link' 'link -s' 'sockpair link'; do
+		# shellcheck disable=SC2086
+		converse $way acp-usage -f tsv -o rows -- ./agent "$usage_answer" "$update" | cmp - direct
+		diff <(awk -F '\t' -v OFS='\t' '{ print $5, $4, $6, $14 }' rows) expected
+	done
+	for as in -f -p; do
+		converse acp-conduct $as 'acp-usage -f tsv -o rows' -- ./agent "$usage_answer" "$update" >got
+		# A proxy that is started by us answers initialize as the agent did.
+		cmp got direct
+		diff <(awk -F '\t' -v OFS='\t' '{ print $5, $4, $6, $14 }' rows) expected
+	done
+	acp-usage --pass -f tsv -o rows <direct | cmp - direct
+	diff <(awk -F '\t' -v OFS='\t' '{ print $5, $4, $6, $14 }' rows) expected
+}
+
+@test "a batch in a stream is read, and passes as it is" {
+	batch="[$(prompt 1 s),$(update s '"used":5,"size":10')]"
+	batch=${batch//$'\n'/}
+	run --separate-stderr acp-usage --pass -f tsv -o rows <<<"$batch"
+	assert_output "$batch"
+	run cut -f 5,6 rows
+	assert_output $'event\tused\nupdate\t5'
+}
+
+@test "an envelope in a stream is opened for reading, and passes as it is" {
+	inner='{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"usage_update","used":5,"size":10}}}'
+	for name in proxy/successor _proxy/successor; do
+		{
+			echo "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"$name\",\"params\":{\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"s\",\"prompt\":[]}}}"
+			echo "{\"jsonrpc\":\"2.0\",\"method\":\"$name\",\"params\":$inner}"
+			answer 7 "$usage_answer"
+		} >lines
+		run --separate-stderr acp-usage --pass -f tsv -o rows <lines
+		assert_output "$(<lines)"
+		run cut -f 4,5,6,14 rows
+		assert_output $'session\tevent\tused\ttotal\ns\tupdate\t5\t\ns\tturn\t5\t7'
+	done
 }
 
 @test "--pass passes standard input on, and tells on stderr" {
@@ -177,6 +238,38 @@ qwen='{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"SESSION"
 	refute_output --partial usage_update
 	run grep -c 'size is not known' said
 	assert_output 1
+}
+
+# One call of 120 tokens a turn; counts and context are sums over the session's life.
+lifetime_agent() {
+	cat >agent <<-'END'
+		#!/bin/bash
+		while IFS= read -r line; do
+			((n += 120))
+			printf '%s\n' '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":""},"_meta":{"usage":{"inputTokens":100,"outputTokens":20,"totalTokens":120}}}}}'
+			printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"usage_update", "used" : %s ,"size":1000}}}\n' $n
+			printf '{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn","usage":{"totalTokens":%s,"inputTokens":%s,"outputTokens":%s}}}\n' \
+			    "$(jq .id <<<"$line")" $n $((n / 6 * 5)) $((n / 6))
+		done
+	END
+	chmod +x agent
+}
+
+@test "--fill: used that is the sum of a session's life is replaced by the context, once it is known for what it is" {
+	lifetime_agent
+	PROMPTS=4
+	run talk --fill -- lifetime
+	assert_success
+	# The first two turns pass as they are: one turn's sum may be its context.
+	assert_line --index 1 '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"usage_update", "used" : 120 ,"size":1000}}}'
+	assert_line --index 4 '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"usage_update", "used" : 240 ,"size":1000}}}'
+	filled='{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"_meta":{"acputils":{"filled":true}},"sessionUpdate":"usage_update", "used" : 120 ,"size":1000}}}'
+	assert_line --index 7 "$filled"
+	assert_line --index 10 "$filled"
+	# All else is as it was, the answers' running totals among it.
+	assert_line --index 8 --partial '"usage":{"totalTokens":360,"inputTokens":300,"outputTokens":60}}'
+	run cat said
+	assert_line --partial "used is the sum of all turns' tokens so far: billed tokens reported as context"
 }
 
 @test "--fill: an agent that sends its own is left alone" {

@@ -259,8 +259,6 @@ in_pieces() {
 
 @test "--merge of pieces, cut anywhere, is a single run" {
 	for file in "$FIXTURES"/*.jsonl "$USAGE"/*.rec; do
-		# An idle state that is repeated in the next piece is not known to be a repetition.
-		[[ $file != */v2.rec ]] || continue
 		acp-usage --summary -f json "$file" 2>/dev/null | jq -c 'del(.partial)' >whole
 		for lines in 1 2 3 7; do
 			in_pieces "$file" $lines | acp-usage --merge -f json | jq -c 'del(.partial)' >merged
@@ -301,24 +299,71 @@ in_pieces() {
 	assert_output --partial 'a line that --summary --format json has not written'
 }
 
-@test "GNU parallel over many sessions equals a single run" {
-	command -v parallel >/dev/null || skip 'GNU parallel is not there'
-	# 10000 sessions, eight turns open at a time, so that pieces end in the midst of turns.
-	awk 'BEGIN {
-		for (i = 0; i < 10008; i++) {
-			if (i < 10000) {
-				printf "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"s%d\",\"prompt\":[]}}\n", i, i
-				printf "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s%d\",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":%d,\"size\":100000,\"cost\":{\"amount\":0.%d1,\"currency\":\"USD\"}}}}\n", i, i, i
-			}
-			if (i >= 8)
-				printf "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"stopReason\":\"end_turn\",\"usage\":{\"totalTokens\":%d,\"inputTokens\":%d,\"outputTokens\":1}}}\n", i - 8, i, i - 1
+# many_sessions v1|v2 N: eight turns open at a time, so that pieces end in the midst of turns; each has two model calls.
+many_sessions() {
+	awk -v v="$1" -v n="$2" '
+	function update(s, members) {
+		printf "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s%d\",\"update\":{%s}}}\n", s, members
+	}
+	function counts(i) { return sprintf("{\"totalTokens\":%d,\"inputTokens\":%d,\"outputTokens\":1}", i + 8, i + 7) }
+	function call(s, i) {
+		update(s, "\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"\"},\"_meta\":{\"usage\":" counts(i) "}")
+	}
+	function prompt(id, s) {
+		printf "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"s%d\",\"prompt\":[]}}\n", id, s
+		if (v == "v1")
+			return
+		printf "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"messageId\":\"m\"}}\n", id
+		update(s, "\"sessionUpdate\":\"state_update\",\"state\":\"running\"")
+	}
+	function answer(id, s, i) {
+		if (v == "v1") {
+			printf "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"stopReason\":\"end_turn\",\"usage\":%s}}\n", id, counts(i)
+			return
 		}
-	}' >big
-	acp-usage --summary -f json big | jq -c 'del(.partial)' >whole
-	parallel -k --pipe-part -a big --block 400k acp-usage --summary -f json 2>/dev/null | tee pieces | acp-usage --merge -f json | jq -c 'del(.partial)' >merged
+		for (k = 0; k < 2; k++)
+			update(s, "\"sessionUpdate\":\"state_update\",\"state\":\"idle\",\"stopReason\":\"end_turn\",\"usage\":" counts(i))
+	}
+	BEGIN {
+		for (i = 0; i < 2 * n + 8; i++) {
+			s = i % n
+			if (i < 2 * n) {
+				prompt(i, s)
+				update(s, "\"sessionUpdate\":\"usage_update\",\"used\":" i ",\"size\":100000,\"cost\":{\"amount\":0." i "1,\"currency\":\"USD\"}")
+				call(s, i)
+			}
+			if (i >= 4 && i < 2 * n + 4)
+				call((i - 4) % n, 2 * i)
+			if (i >= 8)
+				answer(i - 8, (i - 8) % n, i)
+		}
+	}'
+}
+
+# as_one_run FILE BASIS: in pieces under GNU parallel it is the same.
+as_one_run() {
+	acp-usage --summary -f json --basis "$2" "$1" 2>/dev/null | jq -c 'del(.partial)' >whole
+	parallel -k --pipe-part -a "$1" --block 400k acp-usage --summary -f json --basis "$2" 2>/dev/null >pieces
+	acp-usage --merge -f json --basis "$2" pieces 2>/dev/null | jq -c 'del(.partial)' >merged
 	run grep -c '"total":true' pieces
 	(("$output" > 3))
-	diff -q merged whole
-	run jq .turns <(tail -n 1 whole)
-	assert_output 10000
+	cmp merged whole
+}
+
+@test "GNU parallel over 10000 sessions equals a single run, whatever the basis" {
+	many_sessions v1 10000 >big
+	for basis in auto turn call session; do
+		as_one_run big $basis
+	done
+	run jq -r 'select(.total) | .sessions, .turns' whole
+	assert_output $'10000\n20000'
+}
+
+@test "GNU parallel over sessions of v2, whose idle states repeat, equals a single run" {
+	many_sessions v2 3000 >big
+	for basis in auto turn call session; do
+		as_one_run big $basis
+	done
+	run jq -r 'select(.total) | .sessions, .turns' whole
+	assert_output $'3000\n6000'
 }

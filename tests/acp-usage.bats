@@ -296,7 +296,7 @@ lines_in() {
 
 @test "a cost that falls begins anew; one that is restored does not count twice" {
 	run --separate-stderr acp-usage --summary -f json "$USAGE/costs.rec"
-	assert_line --index 0 --partial '"cost":[{"amount":0.4,"currency":"USD"},{"amount":250,"currency":"JPY"}]'
+	assert_line --index 0 --partial '"cost":[{"amount":250,"currency":"JPY"},{"amount":0.4,"currency":"USD"}]'
 	assert_line --index 0 --partial '"restarts":1'
 	assert_regex "$stderr" 'the currency changes from USD to JPY'
 }

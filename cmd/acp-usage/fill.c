@@ -178,8 +178,7 @@ fill_message(struct fill *f, struct tool *t, struct frame *frame, enum lane lane
 	int e = 0;
 
 	(void)lane;
-	if (r.what == USAGE_UPDATE && r.has_used && s && s->lifetime && s->turn.answered && usage_turn_context(t->usage, s, &used)
-		&& used < r.used) {
+	if (r.what == USAGE_UPDATE && r.has_used && s && s->lifetime && usage_turn_context(t->usage, s, &used) && used < r.used) {
 		e = fill_used(frame, seen, used);
 		r.used = used;
 	}

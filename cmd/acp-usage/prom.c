@@ -144,8 +144,7 @@ put_models(struct prom *p, struct buf *to, struct tool *t)
 {
 	static const char name[] = "acp_turn_tokens_total";
 	const struct usage_session *s;
-	const struct usage_model *m;
-	struct usage_sums sums;
+	struct usage_model m;
 	unsigned type;
 	size_t i;
 	int r;
@@ -158,11 +157,9 @@ put_models(struct prom *p, struct buf *to, struct tool *t)
 	for (s = usage_sessions(t->usage); s; s = usage_next(s)) {
 		if (!tool_wants(t, s))
 			continue;
-		for (m = s->models; m; m = m->next)
-			r |= add_model(p, m->name, &m->sums);
-		usage_session_tokens(t->usage, s, &sums);
-		if (!s->models && sums.has)
-			r |= add_model(p, s->model, &sums);
+		for (i = 0; usage_session_model(t->usage, s, i, &m); i++)
+			if (m.sums.has)
+				r |= add_model(p, m.name, &m.sums);
 	}
 	for (i = 0; i < p->nmodels; i++)
 		for (type = USAGE_INPUT; p->seen[i] && type < USAGE_TYPES; type++)

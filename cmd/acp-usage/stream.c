@@ -20,6 +20,7 @@ struct stream {
 	struct tool tool;
 	struct fill *fill;
 	struct usage_words words;
+	struct requests *enveloped; /* requests that passed in envelopes, as what they carry */
 	struct loop_fd watch;    /* the log, while its reader is slow */
 	struct loop_timer quiet; /* turns that wait to be judged; metrics */
 };
@@ -91,19 +92,62 @@ start(void *state, struct frame *f)
 	return loop_add_fd(frame_loop(f), &s->watch);
 }
 
+static void
+note_request(struct stream *s, const struct seen *seen)
+{
+	struct request *oldest;
+
+	if (!requests_open(s->enveloped, seen->from, seen->t, &seen->msg))
+		tool_fail(&s->tool, "out of memory");
+	if (requests_count(s->enveloped) > REQUESTS_ONE_WAY) {
+		oldest = requests_next(s->enveloped, NULL);
+		requests_take(s->enveloped, oldest);
+		requests_done(oldest);
+	}
+}
+
+/*
+ * A message without its envelope: as a proxy the frame has taken it off, but in a pipe it passes as it is. *asked is the request
+ * that an answer is taken for; requests_done is the caller's.
+ */
+static void
+open_envelope(struct stream *s, struct seen *seen, struct request **asked)
+{
+	struct msg inner;
+	const char *why;
+
+	*asked = NULL;
+	if (seen->msg.kind == MSG_RESPONSE && seen->request && seen->request->what == ACP_PROXY_SUCCESSOR) {
+		*asked = requests_find(s->enveloped, seen->request->from, seen->request->id);
+		if (*asked)
+			requests_take(s->enveloped, *asked);
+		seen->request = *asked;
+	} else if (seen->msg.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&seen->msg, &inner, &why) == 0) {
+		seen->msg = inner;
+		if (inner.kind == MSG_REQUEST)
+			note_request(s, seen);
+	}
+}
+
 static enum verdict
-message(void *state, struct frame *f, enum lane lane, const struct seen *seen)
+message(void *state, struct frame *f, enum lane lane, const struct seen *given)
 {
 	struct stream *s = state;
+	struct seen opened = *given, *seen = &opened;
 	struct usage_report r;
-	bool says = seen->request || usage_may_matter(&s->words, seen->msg.text) ? usage_read(seen, &r) : false;
+	struct request *asked;
+	bool says;
 
+	open_envelope(s, seen, &asked);
+	says = seen->request || usage_may_matter(&s->words, seen->msg.text) ? usage_read(seen, &r) : false;
 	if (s->fill)
 		fill_flush(s->fill, f);
 	if (says && s->fill)
-		return fill_message(s->fill, &s->tool, f, lane, seen, &r);
-	if (says && usage_take(s->tool.usage, seen->t, &r, seen->msg.id) < 0)
+		fill_message(s->fill, &s->tool, f, lane, seen, &r);
+	else if (says && usage_take(s->tool.usage, seen->t, &r, seen->msg.id) < 0)
 		tool_fail(&s->tool, "out of memory");
+	if (asked)
+		requests_done(asked);
 	return VERDICT_PASS;
 }
 
@@ -182,7 +226,8 @@ stream_run(const struct options *o)
 	usage_words(&s.words);
 	if (tool_open(&s.tool, o, true) < 0 || open_log(&s) < 0)
 		return EXIT_FAILED;
-	if (o->fill && !(s.fill = fill_open(o)))
+	s.enveloped = requests_new();
+	if (!s.enveloped || (o->fill && !(s.fill = fill_open(o))))
 		cli_die(EXIT_FAILED, tool_name, "out of memory");
 	status = frame_run(&filter, &frame);
 	if (s.tool.out.log && log_close(s.tool.out.log, PATIENCE_MS) < 0 && status == 0) {
@@ -190,6 +235,7 @@ stream_run(const struct options *o)
 		status = EXIT_FAILED;
 	}
 	fill_close(s.fill);
+	requests_free(s.enveloped);
 	s.tool.frame = NULL;
 	tool_close(&s.tool);
 	return status;

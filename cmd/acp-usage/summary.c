@@ -4,10 +4,14 @@
 
 #include "cmd/acp-usage/tool.h"
 
-/* Sums of money, one for each currency. */
+/* Sums of money, one for each currency, in the order of their names. */
+struct share {
+	uint32_t currency;
+	struct decimal amount;
+};
+
 struct purse {
-	struct decimal *amounts; /* by the currency's number */
-	bool *there;
+	struct share *shares;
 	size_t n;
 };
 
@@ -31,24 +35,33 @@ struct summary {
 /* --- figures --- */
 
 static int
-purse_add(struct purse *p, uint32_t currency, const struct decimal *amount)
+by_name(struct slice a, struct slice b)
 {
-	size_t n = (size_t)currency + 1;
-	void *more;
+	int r = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
 
-	if (n > p->n) {
-		if (!(more = realloc(p->amounts, n * sizeof(*p->amounts))))
-			return -1;
-		p->amounts = more;
-		if (!(more = realloc(p->there, n * sizeof(*p->there))))
-			return -1;
-		p->there = more;
-		memset(p->amounts + p->n, 0, (n - p->n) * sizeof(*p->amounts));
-		memset(p->there + p->n, 0, (n - p->n) * sizeof(*p->there));
-		p->n = n;
-	}
-	p->there[currency] = true;
-	return decimal_add(&p->amounts[currency], amount, &p->amounts[currency]);
+	return r ? r : a.n < b.n ? -1 : a.n > b.n;
+}
+
+static int
+purse_add(const struct summary *s, struct purse *p, uint32_t currency, const struct decimal *amount)
+{
+	const struct usage *u = s->tool->usage;
+	struct share *more;
+	size_t i;
+
+	for (i = 0; i < p->n && p->shares[i].currency != currency; i++)
+		;
+	if (i < p->n)
+		return decimal_add(&p->shares[i].amount, amount, &p->shares[i].amount);
+	more = realloc(p->shares, (p->n + 1) * sizeof(*more));
+	if (!more)
+		return -1;
+	p->shares = more;
+	for (; i > 0 && by_name(usage_name(u, more[i - 1].currency), usage_name(u, currency)) > 0; i--)
+		more[i] = more[i - 1];
+	p->n++;
+	more[i] = (struct share){.currency = currency};
+	return decimal_copy(amount, &more[i].amount);
 }
 
 static void
@@ -57,14 +70,13 @@ figures_free(struct figures *f)
 	size_t i;
 
 	for (i = 0; i < f->costs.n; i++)
-		decimal_free(&f->costs.amounts[i]);
-	free(f->costs.amounts);
-	free(f->costs.there);
+		decimal_free(&f->costs.shares[i].amount);
+	free(f->costs.shares);
 	decimal_free(&f->estimate);
 }
 
 static int
-figures_add(struct figures *to, const struct figures *f)
+figures_add(const struct summary *s, struct figures *to, const struct figures *f)
 {
 	size_t i;
 	int r = 0;
@@ -74,8 +86,7 @@ figures_add(struct figures *to, const struct figures *f)
 	usage_sums_add(&to->tokens, &f->tokens);
 	usage_sums_add(&to->billed, &f->billed);
 	for (i = 0; i < f->costs.n; i++)
-		if (f->costs.there[i])
-			r |= purse_add(&to->costs, (uint32_t)i, &f->costs.amounts[i]);
+		r |= purse_add(s, &to->costs, f->costs.shares[i].currency, &f->costs.shares[i].amount);
 	to->has_estimate |= f->has_estimate;
 	return r | (f->has_estimate ? decimal_add(&to->estimate, &f->estimate, &to->estimate) : 0);
 }
@@ -101,21 +112,20 @@ estimate(struct summary *s, struct figures *f, uint32_t model, const struct usag
 static int
 of_session(struct summary *s, const struct usage_session *session, struct figures *f)
 {
-	const struct usage_model *m;
 	const struct usage_cost *c;
+	struct usage_model m;
 	struct decimal d = {0};
+	size_t i;
 	int r = 0;
 
 	*f = (struct figures){.turns = session->turns, .malformed = session->malformed};
 	usage_session_tokens(s->tool->usage, session, &f->tokens);
 	usage_session_billed(s->tool->usage, session, &f->billed);
 	for (c = session->cost; c; c = c->next)
-		r |= usage_cost_total(c, &d) | purse_add(&f->costs, c->currency, &d);
+		r |= usage_cost_total(c, &d) | purse_add(s, &f->costs, c->currency, &d);
 	decimal_free(&d);
-	for (m = session->models; m; m = m->next)
-		r |= estimate(s, f, m->name, &m->sums);
-	if (!session->models)
-		r |= estimate(s, f, session->model, &f->tokens);
+	for (i = 0; usage_session_model(s->tool->usage, session, i, &m); i++)
+		r |= estimate(s, f, m.name, &m.sums);
 	return r;
 }
 
@@ -139,24 +149,19 @@ model_figures(struct summary *s, uint32_t name)
 static int
 add_to_models(struct summary *s, const struct usage_session *session, const struct figures *f)
 {
-	const struct usage_model *m;
 	struct figures *to, one;
+	struct usage_model m, more;
+	size_t i;
 	int r = 0;
 
-	if (!session->models) {
-		if (!session->turns)
-			return 0;
-		to = model_figures(s, session->model);
-		return to ? figures_add(to, f) : -1;
-	}
-	for (m = session->models; m; m = m->next) {
-		one = (struct figures){.turns = m->turns, .tokens = m->sums, .billed = m->sums};
-		if (!(to = model_figures(s, m->name)))
+	for (i = 0; usage_session_model(s->tool->usage, session, i, &m); i++) {
+		one = (struct figures){.turns = m.turns, .tokens = m.sums, .billed = m.sums};
+		if (!(to = model_figures(s, m.name)))
 			return -1;
-		r |= estimate(s, &one, m->name, &m->sums);
-		if (m == session->models && !m->next)
+		r |= estimate(s, &one, m.name, &m.sums);
+		if (i == 0 && !usage_session_model(s->tool->usage, session, 1, &more))
 			one.costs = f->costs;
-		r |= figures_add(to, &one);
+		r |= figures_add(s, to, &one);
 		decimal_free(&one.estimate);
 	}
 	return r;
@@ -209,10 +214,8 @@ json_figures(struct summary *s, struct buf *to, const struct figures *f)
 		r |= buf_printf(to, ",\"cache_hit\":%d.%03d", hit / 1000, hit % 1000);
 	r |= buf_add_string(to, ",\"cost\":[");
 	for (i = 0; i < f->costs.n; i++) {
-		if (!f->costs.there[i])
-			continue;
-		r |= buf_printf(to, "%s{\"amount\":", comma) | decimal_put(&f->costs.amounts[i], to)
-			| buf_add_string(to, ",\"currency\":") | json_quote(usage_name(s->tool->usage, (uint32_t)i), to)
+		r |= buf_printf(to, "%s{\"amount\":", comma) | decimal_put(&f->costs.shares[i].amount, to)
+			| buf_add_string(to, ",\"currency\":") | json_quote(usage_name(s->tool->usage, f->costs.shares[i].currency), to)
 			| buf_add(to, "}", 1);
 		comma = ",";
 	}
@@ -245,7 +248,8 @@ json_context(struct summary *s, struct buf *to, const struct usage_session *sess
 static int
 json_models(struct summary *s, struct buf *to, const struct usage_session *session)
 {
-	const struct usage_model *m;
+	struct usage_model m;
+	size_t i;
 	int r = 0;
 
 	if (session->model)
@@ -253,10 +257,10 @@ json_models(struct summary *s, struct buf *to, const struct usage_session *sessi
 	if (!session->models)
 		return r;
 	r |= buf_add_string(to, ",\"models\":[");
-	for (m = session->models; m; m = m->next)
-		r |= buf_add_string(to, m == session->models ? "{\"model\":" : ",{\"model\":")
-			| json_quote(usage_name(s->tool->usage, m->name), to) | buf_printf(to, ",\"turns\":%u", m->turns)
-			| json_tokens(to, "tokens", &m->sums) | buf_add(to, "}", 1);
+	for (i = 0; usage_session_model(s->tool->usage, session, i, &m); i++)
+		r |= buf_add_string(to, i ? ",{\"model\":" : "{\"model\":")
+			| json_quote(usage_name(s->tool->usage, m.name), to) | buf_printf(to, ",\"turns\":%u", m.turns)
+			| json_tokens(to, "tokens", &m.sums) | buf_add(to, "}", 1);
 	return r | buf_add(to, "]", 1);
 }
 
@@ -355,10 +359,8 @@ table_costs(struct summary *s, struct buf *to, const struct figures *f)
 	int r = 0;
 
 	for (i = 0; i < f->costs.n; i++) {
-		if (!f->costs.there[i])
-			continue;
 		r |= buf_add_string(to, and);
-		r |= decimal_put_money(&f->costs.amounts[i], usage_name(s->tool->usage, (uint32_t)i), to);
+		r |= decimal_put_money(&f->costs.shares[i].amount, usage_name(s->tool->usage, f->costs.shares[i].currency), to);
 		and = " + ";
 	}
 	if (!*and)
@@ -433,7 +435,7 @@ put_one(struct summary *s, struct buf *to, struct usage_session *session)
 	if (o->format == FORMAT_JSON)
 		r = usage_put_session(s->tool->usage, session, &partial);
 	r |= usage_finish(s->tool->usage, session);
-	r |= of_session(s, session, &f) | figures_add(&s->all, &f);
+	r |= of_session(s, session, &f) | figures_add(s, &s->all, &f);
 	s->sessions++;
 	if (o->by_model)
 		r |= add_to_models(s, session, &f);
@@ -446,24 +448,41 @@ put_one(struct summary *s, struct buf *to, struct usage_session *session)
 }
 
 static int
+put_model(struct summary *s, struct buf *to, uint32_t model)
+{
+	const struct figures *f = &s->models[model];
+	struct slice name = model ? usage_name(s->tool->usage, model) : slice_of("-");
+
+	if (s->tool->options->format != FORMAT_JSON)
+		return table_row(s, to, NULL, name, f);
+	return buf_add_string(to, "{\"model\":") | (model ? json_quote(name, to) : buf_add_string(to, "null"))
+		| buf_add(to, ",", 1) | json_figures(s, to, f) | buf_add(to, "}\n", 2);
+}
+
+static int
+models_by_name(const void *a, const void *b, void *usage)
+{
+	const uint32_t *x = a, *y = b;
+
+	return by_name(usage_name(usage, *x), usage_name(usage, *y));
+}
+
+static int
 put_models(struct summary *s, struct buf *to)
 {
-	struct figures *f;
-	struct slice name;
-	size_t i;
+	uint32_t *order = calloc(s->nmodels + 1, sizeof(*order));
+	size_t i, n = 0;
 	int r = 0;
 
-	for (i = 0; i < s->nmodels; i++) {
-		f = &s->models[i];
-		if (!f->turns && !f->tokens.has)
-			continue;
-		name = i ? usage_name(s->tool->usage, (uint32_t)i) : slice_of("-");
-		if (s->tool->options->format == FORMAT_JSON)
-			r |= buf_add_string(to, "{\"model\":") | (i ? json_quote(name, to) : buf_add_string(to, "null"))
-				| buf_add(to, ",", 1) | json_figures(s, to, f) | buf_add(to, "}\n", 2);
-		else
-			r |= table_row(s, to, NULL, name, f);
-	}
+	if (!order)
+		return -1;
+	for (i = 0; i < s->nmodels; i++)
+		if (s->models[i].turns || s->models[i].tokens.has)
+			order[n++] = (uint32_t)i;
+	qsort_r(order, n, sizeof(*order), models_by_name, s->tool->usage);
+	for (i = 0; i < n; i++)
+		r |= put_model(s, to, order[i]);
+	free(order);
 	return r;
 }
 
