@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <poll.h>
@@ -115,6 +116,35 @@ cli_color(const char *text, enum cli_color *color)
 	else
 		return -1;
 	return 0;
+}
+
+int
+cli_words(char **words, bool ended, char ***files, char *const **command)
+{
+	char **end = words;
+
+	while (!ended && *end && strcmp(*end, "--") != 0)
+		end++;
+	if (ended || *end) {
+		*command = ended ? words : end + 1;
+		if (!(*command)[0])
+			return -1;
+	}
+	if (end == words)
+		return 0;
+	if (*end)
+		return -2;
+	*files = words;
+	return 0;
+}
+
+int
+cli_open(const char *operand, const char **name)
+{
+	bool standard = strcmp(operand, "-") == 0;
+
+	*name = standard ? "standard input" : operand;
+	return standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(operand, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 }
 
 bool
