@@ -85,6 +85,18 @@ asks() {
 	says 1 'acp-tap: exit status 0, down - messages - bytes, up - messages - bytes, 1 restarts'
 }
 
+@test "after a crash nobody is hurried: the grace period is for the end" {
+	start --grace 50ms -f acp-tap -u cat -- cat
+	asks one
+	kill_again acp-tap
+	kill_again cat
+	# Another chain's patience, several times ours, is our clock.
+	acp-conduct --grace 500ms -- sleep 1000 </dev/null 2>/dev/null 9>&-
+	asks two
+	ends 0
+	run ! grep -q stopped said
+}
+
 @test "one that ends before its input has died, whatever its status: it is started again" {
 	start -d 'mortal head -n 1' -- cat
 	asks one
@@ -407,27 +419,39 @@ died() {
 	ends 141
 }
 
-@test "filters in a chain with proxies are started again, too" {
+# converse ARGUMENT...: a conversation over a routed chain, in which each filter dies twice.
+converse() {
+	local i=1 name
 	cat >agent.jq <<-'EOS'
 		if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: {protocolVersion: 1}}
 		elif has("id") then {jsonrpc: "2.0", id: .id, result: .params} else empty end
 	EOS
-	request() {
-		echo "{\"jsonrpc\":\"2.0\",\"id\":$1,\"method\":\"echo\",\"params\":$1}" >&9
-		wait_for grep -qxF "{\"jsonrpc\":\"2.0\",\"id\":$1,\"result\":$1}" got
-	}
-	start -f 'rulefilter x:drop' -p acp-tap -f acp-tap -u cat -p acp-tap -d cat -- jq -c --unbuffered -f agent.jq
+	start "$@" -- jq -c --unbuffered -f agent.jq
 	echo '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}' >&9
 	wait_for grep -q '"id":0' got
-	request 1
-	i=2
-	for name in rulefilter acp-tap.2 cat cat.2 acp-tap.2 rulefilter; do
+	for name in rulefilter acp-tap.2 cat cat.2 cat acp-tap.2 cat.2 rulefilter; do
 		kill -KILL "$(pid_of "$name")"
-		wait_for runs "$name" $((i < 6 ? 2 : 3))
-		request $i
+		wait_for has_died "$name" $((i < 5 ? 1 : 2))
+		echo "{\"jsonrpc\":\"2.0\",\"id\":$i,\"method\":\"echo\",\"params\":$i}" >&9
+		wait_for grep -qxF "{\"jsonrpc\":\"2.0\",\"id\":$i,\"result\":$i}" got
 		((i += 1))
 	done
 	ends 0
+}
+
+has_died() {
+	[[ $(grep -c "^acp-conduct: $1: died" said) -eq $2 ]]
+}
+
+@test "filters in a chain with proxies are started again, too, and taken out" {
+	chain=(-f 'rulefilter x:drop' -p acp-tap -f acp-tap -u cat -p acp-tap -d cat)
+	converse "${chain[@]}"
+	converse --on-crash bypass --restarts 1/1m "${chain[@]}"
+	(($(grep -c 'taken out of the chain' said) == 4))
+}
+
+@test "and where conduct reads between all of them" {
+	converse --record hops.rec -f 'rulefilter x:drop' -u cat -d acp-tap -d acp-tap -d cat
 }
 
 @test "kill -9 of random filters: nothing is doubled, no line is glued, survivors deliver, each death is told" {

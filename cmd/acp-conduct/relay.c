@@ -224,6 +224,10 @@ relay_new(struct loop *loop, int fd, void (*event)(void *arg, struct relay *, en
 int
 relay_read(struct relay *r, int fd)
 {
+	if (r->over) {
+		close(fd);
+		return 0;
+	}
 	loop_remove_fd(r->loop, &r->readable);
 	io_close(&r->from, false);
 	if (io_reader(&r->from, fd) < 0) {

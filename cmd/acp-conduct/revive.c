@@ -28,7 +28,6 @@ struct detour {
 	struct link *before, *behind; /* its neighbours' */
 	struct link in, out;          /* its own */
 	struct relay *to, *from;      /* NULL: none yet */
-	bool closed;                  /* what is behind has seen the end of the lane */
 };
 
 struct revival {
@@ -54,19 +53,30 @@ try_end(struct detour *d)
 		relay_end(d->from);
 }
 
+/* What the user has to know of it. */
+static void
+tell(const struct detour *d, const struct relay *r, enum relay_event event)
+{
+	struct component *c = d->component;
+
+	if (event == RELAY_DROPPED)
+		report_say(&c->chain->report, "%s: %s: dropped the rest of a line that it had half read (%llu bytes)", c->name,
+			lane_names[d->lane], (unsigned long long)r->dropped);
+	/* Whoever does not read any more is missed by nobody. */
+	if (event == RELAY_OVER && r->to.error && r->to.error != EPIPE)
+		report_say(&c->chain->report, "%s: %s: %s", c->name, lane_names[d->lane], strerror(r->to.error));
+}
+
 static void
 on_to(void *arg, struct relay *r, enum relay_event event)
 {
 	struct detour *d = arg;
-	struct component *c = d->component;
 
-	if (event == RELAY_DROPPED) {
-		report_say(&c->chain->report, "%s: %s: dropped the rest of a line that it had half read (%llu bytes)", c->name,
-			lane_names[d->lane], (unsigned long long)r->dropped);
+	tell(d, r, event);
+	if (event == RELAY_DROPPED)
 		return;
-	}
 	d->before->ended = true;
-	patience_renew(c->chain);
+	patience_renew(d->component->chain);
 	if (event == RELAY_ENDED)
 		relay_end(r);
 	else
@@ -79,9 +89,9 @@ on_from(void *arg, struct relay *r, enum relay_event event)
 	struct detour *d = arg;
 	struct component *c = d->component;
 
+	tell(d, r, event);
 	switch (event) {
 	case RELAY_DROPPED:
-		on_to(arg, r, event);
 		break;
 	case RELAY_ENDED:
 		try_end(d);
@@ -201,7 +211,7 @@ open_behind(struct detour *d)
 {
 	enum link_tail tail;
 
-	if (d->from || d->closed)
+	if (d->from)
 		return 0;
 	tail = link_tail(d->behind);
 	d->from = new_relay(d, copy_of(d->behind->wr), on_from);
@@ -217,7 +227,7 @@ open_behind(struct detour *d)
 static int
 take_last_words(struct detour *d)
 {
-	if (!d->to || d->from->over)
+	if (!d->to)
 		return 0;
 	relay_drain(d->from);
 	if (!d->from->to.torn || d->from->over)
@@ -227,7 +237,7 @@ take_last_words(struct detour *d)
 	return relay_write(d->from, slice("\n", 1));
 }
 
-/* What it had not read, where nobody behind it waits for more. */
+/* What it had not read goes nowhere: whoever is behind has seen the end of the lane, or has ended. */
 static void
 give_up_lane(struct detour *d)
 {
@@ -286,10 +296,17 @@ open_own(struct detour *d)
 
 	if (proc_pipe(in) < 0)
 		return -1;
+	if (proc_pipe(out) < 0) {
+		close(in[0]);
+		close(in[1]);
+		return -1;
+	}
 	heir = new_relay(d, in[1], on_to);
-	if (!heir || pass_on(d, heir) < 0 || proc_pipe(out) < 0) {
+	if (!heir || pass_on(d, heir) < 0) {
 		relay_free(heir);
 		close(in[0]);
+		close(out[0]);
+		close(out[1]);
 		return -1;
 	}
 	d->to = heir;
@@ -317,10 +334,12 @@ open_past(struct detour *d)
 static int
 renew(struct detour *d, bool past)
 {
-	d->closed = d->from ? d->from->over : d->behind->wr < 0;
-	if (open_behind(d) < 0 || (!d->closed && take_last_words(d) < 0))
+	bool closed = d->from ? d->from->over : d->behind->wr < 0;
+
+	if (!closed && (open_behind(d) < 0 || take_last_words(d) < 0))
 		return -1;
-	if (!d->closed)
+	/* Who is behind may have gone just now. */
+	if (!closed && !d->from->over)
 		return past ? open_past(d) : open_own(d);
 	give_up_lane(d);
 	relay_free(d->to);
@@ -429,6 +448,7 @@ mend(struct component *c)
 			return;
 		}
 		report_say(&ch->report, "%s: %s", c->name, strerror(errno));
+		c->revival->taken_out = false;
 	}
 	supervise_ends(c, c->revival->status);
 }

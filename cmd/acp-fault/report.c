@@ -48,7 +48,7 @@ struct report *
 report_open(const char *path, uint64_t seed)
 {
 	struct report *r = calloc(1, sizeof(*r));
-	struct log_spec spec = {.path = path, .begin = begin, .arg = r};
+	struct log_spec spec = {.path = path, .append = cli_started_again(), .begin = begin, .arg = r};
 	char *name = NULL;
 
 	if (!r) {
