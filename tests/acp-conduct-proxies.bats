@@ -231,20 +231,48 @@ chain() {
 ["Proxy(0)","Client",false]'
 	run jq -c 'select(.hops) | .hops' r.rec
 	assert_output '["acp-tap","acp-tap.2","agent"]'
-	run jq -c 'select(.at == 0) | .msg.id' r.rec
+	run jq -c 'select(.at == 0 and .msg) | .msg.id' r.rec
 	assert_output $'0\n"s"\n0\n"s"'
 }
 
-@test "50 MB cross four proxies unchanged" {
+@test "--record has what components say on stderr, on their hop" {
+	printf '#!/bin/sh\nprintf "one\\377\\ntwo" >&2\nexec acp-tap\n' >talker
+	chmod +x talker
+	chain --record r.rec -p 'acp-tap -o a' -p ./talker <<<''
+	assert_success
+	run jq -c 'select(.stderr or .stderr64) | [.at, .from, .stderr // .stderr64]' r.rec
+	assert_output --partial '[1,"agent","b25l/w=="]'
+	# acp-tap's timeline begins behind what was said before.
+	assert_output --partial '[1,"agent","two'
+	[[ $(jq -r 'select(.hops) | .hops[1]' r.rec) == talker ]]
+	run -0 acp-tap --hop talker r.rec
+	assert_output --partial two
+}
+
+@test "50 MB cross four proxies unchanged, and cost acp-conduct a small multiple of it in memory" {
 	{
 		printf '%s\n' "$init"
 		printf '{"jsonrpc":"2.0","method":"session/cancel","params":{"s":"'
 		head -c 50000000 /dev/zero | tr '\0' x
 		printf '"}}\n'
 	} >input
-	run --separate-stderr timeout 100 acp-conduct -p acp-tap -p acp-tap -p acp-tap -p acp-tap -- sh -c 'IFS= read -r line; echo "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"; cat >big' <input
+	cat >agent <<-'EOF'
+		#!/bin/sh
+		IFS= read -r line
+		echo '{"jsonrpc":"2.0","id":1,"result":{}}'
+		cat >big
+		# Its parent is the conductor: the most that it has had so far.
+		grep VmHWM "/proc/$PPID/status" >peak
+	EOF
+	chmod +x agent
+	run --separate-stderr timeout 300 acp-conduct -p 'acp-tap -o /dev/null' -p 'acp-tap -o /dev/null' -p 'acp-tap -o /dev/null' \
+		-p 'acp-tap -o /dev/null' -- ./agent <input
 	assert_success
 	cmp <(tail -n 1 input) big
+	case $B in
+	*/san) ;;
+	*) (($(awk '{ print $2 }' peak) < 300000)) || fail "$(<peak)" ;;
+	esac
 }
 
 # The agent has been writing in vain for a while: all in front of it is full.
