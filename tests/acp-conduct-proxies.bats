@@ -141,6 +141,50 @@ chain() {
 	assert_output '{"jsonrpc":"2.0","id":"mine","error":{"code":-32800,"message":"cancelled"}}'
 }
 
+@test "a proxy may put \$/cancel_request into an envelope: it goes on bare, with the id of the next hop" {
+	cat >silent.jq <<-'EOF'
+		if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: {}}
+		elif .method == "$/cancel_request" then
+			if (keys | sort) == ["jsonrpc", "method", "params"] then
+				{jsonrpc: "2.0", id: .params.requestId, error: {code: -32800, message: "cancelled"}}
+			else empty end
+		else empty end
+	EOF
+	cat >hasty.jq <<-'EOF'
+		def down(id; m): {jsonrpc: "2.0", id: id, method: "_proxy/successor", params: {method: m}};
+		if .method == "_proxy/initialize" then down("i\(.id)"; "initialize")
+		elif .method == "slow" then down("s\(.id)"; "slow"), {jsonrpc: "2.0", method: "_proxy/successor",
+			params: {method: "$/cancel_request", params: {requestId: "s\(.id)"}}}
+		elif .result or .error then .id |= (.[1:] | tonumber)
+		else empty end
+	EOF
+	agent='jq -c --unbuffered -f silent.jq'
+	chain -p acp-tap -p 'jq -c --unbuffered -f hasty.jq' -p 'tee seen | acp-tap' <<<'{"jsonrpc":"2.0","id":"mine","method":"slow"}'
+	assert_success
+	assert_output '{"jsonrpc":"2.0","id":"mine","error":{"code":-32800,"message":"cancelled"}}'
+	# Bare where it is not said in an envelope, too.
+	run jq -c 'select(.method == "$/cancel_request") | .params' seen
+	assert_output --regexp '^\{"requestId":[0-9]+\}$'
+}
+
+@test "a request that goes up is cancelled by the id that it has at the client" {
+	cat >agent.jq <<-'EOF'
+		if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: {}}
+		elif .method == "go" then
+			{jsonrpc: "2.0", id: "q1", method: "fs/read", params: {}}, {jsonrpc: "2.0", id: "q2", method: "fs/read", params: {}},
+			{jsonrpc: "2.0", method: "$/cancel_request", params: {requestId: "q2"}}
+		else empty end
+	EOF
+	mkfifo down
+	acp-conduct -p acp-tap -p 'acp-conduct -p acp-tap' -p acp-tap -- $agent <down >up 2>err &
+	exec 8>down
+	printf '%s\n' "$init" '{"jsonrpc":"2.0","method":"go"}' >&8
+	wait_for grep -q cancel_request up
+	[[ $(jq -c 'select(.method == "fs/read") | .id' up | tail -n 1) == $(jq -c 'select(.params.requestId?) | .params.requestId' up) ]]
+	exec 8>&-
+	wait
+}
+
 @test "a batch goes on as an array, and is answered by one" {
 	cat >agent.jq <<-'EOF'
 		if type == "array" then [.[] | select(.id) | {jsonrpc: "2.0", id: .id, result: .method}]
