@@ -319,6 +319,38 @@ chain() {
 	esac
 }
 
+@test "memory does not grow with what goes by (ACP_SOAK messages)" {
+	cat >agent <<-'EOF'
+		#!/bin/sh
+		updates() {
+			awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++)
+				printf "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"i\":%d}}\n", i }'
+		}
+		IFS= read -r line
+		echo '{"jsonrpc":"2.0","id":1,"result":{}}'
+		updates 20000
+		grep VmHWM "/proc/$PPID/status" >before
+		updates "$1"
+		grep VmHWM "/proc/$PPID/status" >after
+		cat >/dev/null
+	EOF
+	chmod +x agent
+	local n=${ACP_SOAK:-100000}
+	mkfifo down
+	acp-conduct -p 'acp-tap -o /dev/null' -f 'acp-tap -o /dev/null' -p 'acp-tap -o /dev/null' -- ./agent "$n" <down 2>err | wc -l >lines &
+	exec 8>down
+	printf '%s\n' "$init" >&8
+	# However long it takes.
+	while kill -0 "$!" && [[ ! -s after ]]; do sleep 0.1; done
+	exec 8>&-
+	wait
+	[[ $(<lines) == $((n + 20001)) ]]
+	case $B in
+	*/san) ;;
+	*) (($(awk '{ print $2 }' after) < $(awk '{ print $2 }' before) + 2048)) || fail "$(<before) $(<after)" ;;
+	esac
+}
+
 # The agent has been writing in vain for a while: all in front of it is full.
 is_stuck() {
 	local looks last='' now
