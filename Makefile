@@ -75,7 +75,10 @@ $(B)/bin/%: $$(addprefix $(B)/,$$(addsuffix .o,$$(basename $$(wildcard cmd/$$*/*
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(B)/unit/%: $(B)/tests/unit/%.o $(LIB)
+# A unit named TOOL.PART has all of the tool's folder but its main.
+tool = cmd/$(basename $*)
+$(B)/unit/%: $(B)/tests/unit/%.o \
+		$$(addprefix $(B)/,$$(addsuffix .o,$$(basename $$(filter-out $$(tool)/main.c,$$(wildcard $$(tool)/*.c))))) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 

@@ -5,9 +5,25 @@
 const char acp_session_id[] = "sessionId";
 const char acp_update[] = "update";
 const char acp_update_kind[] = "sessionUpdate";
+const char acp_prompt[] = "prompt";
+const char acp_content[] = "content";
+const char acp_commands[] = "availableCommands";
 const char acp_request_id[] = "requestId";
 const char acp_stop_reason[] = "stopReason";
 const char acp_protocol_version[] = "protocolVersion";
+const char acp_options[] = "options";
+const char acp_option_kind[] = "kind";
+const char acp_option_id[] = "optionId";
+const char acp_mcp_servers[] = "mcpServers";
+const char acp_server_name[] = "name";
+const char acp_connection_id[] = "connectionId";
+const char acp_acp_id[] = "acpId";
+const char acp_server_id[] = "serverId";
+const char acp_update_state[] = "update.state";
+const char acp_state[] = "state";
+const char acp_state_update[] = "state_update";
+const char acp_idle[] = "idle";
+const char acp_cancelled[] = "cancelled";
 
 struct method {
 	const char *name;
@@ -33,8 +49,8 @@ static const struct method methods[] = {
 	{"session/resume", ACP_SESSION_RESUME, ACP_CLIENT, false},
 	{"session/fork", ACP_SESSION_FORK, ACP_CLIENT, false},
 	{"session/list", ACP_OTHER, ACP_CLIENT, false},
-	{"session/close", ACP_OTHER, ACP_CLIENT, false},
-	{"session/delete", ACP_OTHER, ACP_CLIENT, false},
+	{"session/close", ACP_SESSION_CLOSE, ACP_CLIENT, false},
+	{"session/delete", ACP_SESSION_DELETE, ACP_CLIENT, false},
 	{"session/set_mode", ACP_OTHER, ACP_CLIENT, false},
 	{"session/set_model", ACP_OTHER, ACP_CLIENT, false},
 	{"session/set_config_option", ACP_OTHER, ACP_CLIENT, false},
@@ -104,6 +120,146 @@ find_string(struct slice name)
 	return m;
 }
 
+/* Sections 2 and 5, and what agents add in _meta. The most frequent come first. */
+static const struct acp_member members[] = {
+	{"sessionId", .id = ACP_ID_SESSION},
+	{"sessionUpdate", .kind = true},
+	{"messageId", .id = ACP_ID_MESSAGE},
+	{"toolCallId", .id = ACP_ID_TOOL_CALL},
+	{"_meta", .aside = true},
+	{"meta", .aside = true},
+	{"rawInput", .foreign = true},
+	{"rawOutput", .foreign = true},
+	{"cost", .aside = true},
+	{"terminalId", .id = ACP_ID_TERMINAL},
+	{"cwd", .cwd = true},
+	{"additionalDirectories", .cwd = true},
+	{"requestId", .id = ACP_ID_REQUEST},
+	{"userMessageId", .id = ACP_ID_MESSAGE},
+	{"parentMessageId", .id = ACP_ID_MESSAGE},
+	{"parentSessionId", .id = ACP_ID_SESSION},
+	{"parentToolCallId", .id = ACP_ID_TOOL_CALL},
+	{"parentToolUseId", .id = ACP_ID_TOOL_CALL},
+	{"toolUseId", .id = ACP_ID_TOOL_CALL},
+	{"elicitationId", .id = ACP_ID_ELICITATION},
+	{"planId", .id = ACP_ID_PLAN},
+	{"connectionId", .id = ACP_ID_CONNECTION},
+	{"serverId", .id = ACP_ID_SERVER},
+	{"acpId", .id = ACP_ID_SERVER},
+	{"arguments", .foreign = true},
+	{"structuredContent", .foreign = true},
+	{"clientInfo", .aside = true},
+	{"info", .aside = true},
+	{"updatedAt", .aside = true},
+	{"createdAt", .aside = true},
+	{"startedAt", .aside = true},
+	{"endedAt", .aside = true},
+	{"timestamp", .aside = true},
+	{"durationMs", .aside = true},
+};
+
+static const struct acp_member no_member;
+static const struct acp_member mcp_request = {"requestId", .id = ACP_ID_MCP_REQUEST};
+
+static const struct acp_member *
+find_member(struct slice plain)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+		if (slice_is(plain, members[i].name))
+			return &members[i];
+	return &no_member;
+}
+
+bool
+acp_begins_session(enum acp_method what)
+{
+	return what == ACP_SESSION_NEW || what == ACP_SESSION_LOAD || what == ACP_SESSION_RESUME ||
+		what == ACP_SESSION_FORK;
+}
+
+/* Some names say something in some messages only. */
+static const struct acp_member *
+in_its_place(const struct acp_member *m, enum acp_method what)
+{
+	if (m->cwd && !acp_begins_session(what))
+		return &no_member;
+	if (m->id == ACP_ID_REQUEST && what != ACP_CANCEL_REQUEST)
+		return what == ACP_MCP_MESSAGE ? &mcp_request : &no_member;
+	if (m->aside && slice_is(slice_of(m->name), "meta") && what != ACP_PROXY_SUCCESSOR)
+		return &no_member;
+	if (m->aside && slice_is(slice_of(m->name), "info") && what != ACP_INITIALIZE && what != ACP_PROXY_INITIALIZE)
+		return &no_member;
+	return m;
+}
+
+const struct acp_member *
+acp_member(struct slice name, enum acp_method what)
+{
+	const struct acp_member *m = &no_member;
+	struct buf plain = {0};
+
+	if (name.n < 2)
+		return m;
+	if (!memchr(name.p, '\\', name.n))
+		return in_its_place(find_member(slice(name.p + 1, name.n - 2)), what);
+	if (json_unescape(name, &plain) == 0)
+		m = find_member(buf_slice(&plain));
+	buf_free(&plain);
+	return in_its_place(m, what);
+}
+
+bool
+acp_id_of_session(enum acp_id id)
+{
+	return id >= ACP_ID_TOOL_CALL && id <= ACP_ID_PLAN;
+}
+
+const char *
+acp_id_name(enum acp_id id)
+{
+	static const char *const names[ACP_IDS] = {"", "session id", "tool call id", "terminal id", "message id",
+		"elicitation id", "plan id", "request id", "connection id", "server id", "request id"};
+
+	return names[id];
+}
+
+static struct slice
+text_of(struct slice block)
+{
+	struct slice type = json_get(block, "type"), text = json_get(block, "text");
+
+	if (json_type(type) != JSON_STRING || !json_string_is(type, "text") || json_type(text) != JSON_STRING)
+		return slice(NULL, 0);
+	return text;
+}
+
+bool
+acp_chunk(struct slice params, struct acp_chunk *c)
+{
+	struct slice update = json_get(params, acp_update);
+
+	*c = (struct acp_chunk){.kind = json_get(update, acp_update_kind)};
+	if (json_type(c->kind) != JSON_STRING || !(json_string_is(c->kind, "agent_message_chunk") ||
+		json_string_is(c->kind, "agent_thought_chunk") || json_string_is(c->kind, "user_message_chunk")))
+		return false;
+	c->message = json_get(update, "messageId");
+	c->text = text_of(json_get(update, "content"));
+	return c->text.p;
+}
+
+struct slice
+acp_prompt_text(struct slice params)
+{
+	struct json_iter it = {.in = json_get(params, "prompt")};
+	struct slice key, block, text = {0};
+
+	while (!text.p && json_next(&it, &key, &block))
+		text = text_of(block);
+	return text;
+}
+
 enum acp_method
 acp_method(struct slice name)
 {
@@ -142,6 +298,40 @@ bool
 acp_is_notification(const char *name)
 {
 	return find(slice_of(name))->notification;
+}
+
+bool
+acp_opens_session(enum acp_method what)
+{
+	return what == ACP_SESSION_NEW || what == ACP_SESSION_LOAD || what == ACP_SESSION_RESUME || what == ACP_SESSION_FORK;
+}
+
+bool
+acp_is_option_kind(const char *kind)
+{
+	static const char *const kinds[] = {"allow_once", "allow_always", "reject_once", "reject_always"};
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(kinds[i], kind) == 0)
+			return true;
+	return false;
+}
+
+int
+acp_put_selected(struct buf *b, struct slice option_id)
+{
+	if (buf_add_string(b, "{\"outcome\":{\"outcome\":\"selected\",\"optionId\":") < 0 || buf_add_slice(b, option_id) < 0)
+		return -1;
+	return buf_add_string(b, "}}");
+}
+
+int
+acp_put_text_block(struct buf *b, struct slice text)
+{
+	if (buf_add_string(b, "{\"type\":\"text\",\"text\":") < 0 || json_quote(text, b) < 0)
+		return -1;
+	return buf_add(b, "}", 1);
 }
 
 enum acp_side

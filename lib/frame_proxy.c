@@ -75,30 +75,50 @@ is_cancel(const struct msg *m)
 	return m->what == ACP_CANCEL_REQUEST && m->kind == MSG_NOTIFICATION;
 }
 
-/* The request that a $/cancel_request names by the id that its sender gave it, in either lane. */
-static struct request *
-cancelled(struct frame *f, const struct msg *m)
+static bool
+same_id(struct slice a, struct slice b)
+{
+	struct buf x = {0}, y = {0};
+	bool same = msg_id_key(a, &x) == 0 && msg_id_key(b, &y) == 0 && slice_eq(buf_slice(&x), buf_slice(&y));
+
+	buf_free(&x);
+	buf_free(&y);
+	return same;
+}
+
+/* The answer to that request which the filter holds: to its sender it is still open. */
+static struct held *
+held_answer(struct frame *f, struct slice id)
+{
+	struct json_error error;
+	struct held *h;
+	struct msg m;
+
+	for (h = f->held; h; h = h->next)
+		if (!h->request && msg_scan(buf_slice(&h->text), &m, &error) == MSG_RESPONSE && same_id(m.id, id))
+			return h;
+	return NULL;
+}
+
+/* It goes the way of the request that it names, by the id that its sender gave it. An unknown or finished one is ignored. */
+static int
+take_cancel(struct frame *f, const struct msg *m, struct plain *p)
 {
 	struct slice id = {NULL, 0};
 	struct request *r;
+	struct held *h;
 
 	if (json_type(m->params) == JSON_OBJECT)
 		id = json_get(m->params, acp_request_id);
 	if (!id.p)
-		return NULL;
-	r = requests_find(f->requests, ACP_CLIENT, id);
-	return r ? r : requests_find(f->requests, ACP_AGENT, id);
-}
-
-/* It goes the way of the request that it names. An unknown or finished one is ignored. */
-static int
-take_cancel(struct frame *f, const struct msg *m, struct plain *p)
-{
-	struct request *r = cancelled(f, m);
-
-	if (!r)
 		return 1;
-	p->lane = lane_of(r->from);
+	r = requests_find(f->requests, ACP_CLIENT, id);
+	if (!r)
+		r = requests_find(f->requests, ACP_AGENT, id);
+	h = r ? NULL : held_answer(f, id);
+	if (!r && !h)
+		return 1;
+	p->lane = r ? lane_of(r->from) : h->lane == LANE_UP ? LANE_DOWN : LANE_UP;
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /*
  * recording: reads and writes recordings (acp-recording(5)). Reads, too, what others write, told by
  * the line: bare newline-delimited messages, the Rust conductor's .jsons traces, and
- * {"t","from","line"|"stderr"} lines.
+ * {"t","from","line"|"stderr"} lines; and the JSON exports of acp-devtools.
  */
 #ifndef RECORDING_H
 #define RECORDING_H
@@ -26,6 +26,8 @@ enum record_kind {
 	RECORD_BAD,     /* what can not be read: error and number say where; reading goes on behind it */
 };
 
+#define RECORDING_NOWHERE UINT64_MAX
+
 /* One record. All slices are valid until the next. */
 struct record {
 	enum record_kind kind;
@@ -41,6 +43,7 @@ struct record {
 	bool torn;           /* of RECORD_EOF; of RECORD_BAD: the torn last line of a crash */
 	struct slice at;     /* the hop: JSON text (number or string), or p NULL */
 	uint64_t number;     /* its line, 1 for the first */
+	uint64_t offset;     /* of its line: bytes from the beginning; RECORDING_NOWHERE in a document of many lines */
 	struct json_error error; /* of RECORD_BAD: in the line; of RECORD_NOISE, where it was written as a message: in text */
 	/* of RECORD_HEADER */
 	double started;      /* seconds since 1970, or 0 where it does not say */
@@ -53,6 +56,11 @@ struct recording; /* a reader */
  * recording that holds several, a number or a name, kept and not copied; NULL for hop 0. NULL with errno.
  */
 struct recording *recording_open(int fd, size_t limit, const char *hop);
+/*
+ * From now on ${NAME} in messages stands for what the environment has under that name, as it has to be
+ * written in a JSON string ($${NAME} for itself); a record with a name that is not set is bad.
+ */
+void recording_use_environment(struct recording *);
 /* The next record of the hop. Blocks. 0, or -1 with errno where reading fails or memory is out. */
 int recording_next(struct recording *, struct record *);
 /* Has all that was read been handed out, so that the next record has to be waited for? */
@@ -64,6 +72,11 @@ bool recording_waits(const struct recording *);
  */
 struct recording *recording_of_lines(const char *hop);
 int recording_line(struct recording *, struct slice line, uint64_t number, struct record *);
+/*
+ * The message in a line, where the line's beginning tells it, as most do: text, t, timed and from, but nothing is scanned, and
+ * the line may prove wrong. For who can tell from the text that it does not matter, or knows it already.
+ */
+bool recording_peek(const struct recording *, struct slice line, struct record *);
 void recording_close(struct recording *);
 
 /*

@@ -38,13 +38,13 @@ setup() {
 @test "what the agent sent goes out after the client's messages that it had seen by then" {
 	a_session
 	play_agent s.rec
-	tell '{"id":"i","method":"initialize"}'
+	tell '{"id":"i","method":"initialize","params":{"protocolVersion":1}}'
 	hear
 	assert_equal "$line" '{"jsonrpc":"2.0","id":"i","result":{"protocolVersion":1}}'
-	tell '{"id":"n","method":"session/new"}'
+	tell '{"id":"n","method":"session/new","params":{}}'
 	hear
 	assert_equal "$line" '{"jsonrpc":"2.0","id":"n","result":{"sessionId":"A"}}'
-	tell '{"id":"p","method":"session/prompt"}'
+	tell '{"id":"p","method":"session/prompt","params":{"sessionId":"A"}}'
 	hear
 	assert_equal "$line" '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"A","n":1}}'
 	hear
@@ -60,13 +60,13 @@ setup() {
 	assert_equal "$status" 1
 }
 
-@test "messages that come early are kept until their turn" {
+@test "--on-miss wait: messages that come early are kept until their turn" {
 	a_session
-	run --separate-stderr acp-replay s.rec <<-'END'
-		{"id":"q","method":"session/prompt"}
-		{"id":"p","method":"session/prompt"}
-		{"id":"n","method":"session/new"}
-		{"id":"i","method":"initialize"}
+	run --separate-stderr acp-replay --on-miss wait s.rec <<-'END'
+		{"id":"q","method":"session/prompt","params":{"sessionId":"A"}}
+		{"id":"p","method":"session/prompt","params":{"sessionId":"A"}}
+		{"id":"n","method":"session/new","params":{}}
+		{"id":"i","method":"initialize","params":{"protocolVersion":1}}
 	END
 	assert_failure 1
 	# Of one method the first that comes is the first.
@@ -75,12 +75,12 @@ setup() {
 	assert_line --index 2 --partial '"session/update"'
 	assert_line --index 3 --partial '"fs/read_text_file"'
 	assert_equal "${#lines[@]}" 4
-	assert_equal "$stderr" 'acp-replay: s.rec:8: the end of the client before the answer to "fs/read_text_file": left are 2 of the client'\''s messages and 2 of the agent'\''s'
+	assert_equal "$stderr" 'acp-replay: s.rec:8: the end of the client before the answer to "fs/read_text_file": left are 1 of the client'\''s messages and 2 of the agent'\''s'
 }
 
 @test "a method is the same however it is escaped" {
 	a_session
-	run acp-replay s.rec <<<'{"id":1,"method":"\u0069nitialize"}'
+	run acp-replay s.rec <<<'{"id":1,"method":"\u0069nitialize","params":{"protocolVersion":1}}'
 	assert_line '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
 }
 
@@ -102,18 +102,18 @@ setup() {
 @test "a request that the rest of the recording does not have is answered with an error: exit 1" {
 	a_session
 	run acp-replay s.rec <<-'END'
-		{"id":"i","method":"initialize"}
-		{"id":"j","method":"initialize"}
+		{"id":"i","method":"initialize","params":{"protocolVersion":1}}
+		{"id":"j","method":"initialize","params":{"protocolVersion":1}}
 		{"id":"k","method":"session/list"}
-		{"id":"n","method":"session/new"}
-		{"id":"p","method":"session/prompt"}
+		{"id":"n","method":"session/new","params":{}}
+		{"id":"p","method":"session/prompt","params":{"sessionId":"A"}}
 		{"id":0,"result":{}}
-		{"id":"q","method":"session/prompt"}
+		{"id":"q","method":"session/prompt","params":{"sessionId":"A"}}
 	END
 	assert_failure 1
-	assert_line '{"jsonrpc":"2.0","id":"j","error":{"code":-32603,"message":"acp-replay: the rest of the recording has no such request"}}'
-	assert_line 'acp-replay: client: line 2: answered with an error, for the rest of the recording has no request "initialize"'
-	assert_line 'acp-replay: client: line 3: answered with an error, for the rest of the recording has no request "session/list"'
+	assert_line '{"jsonrpc":"2.0","id":"j","error":{"code":-32603,"message":"acp-replay: not recorded: expected next is \"session/new\" of s.rec:3","data":{"expected":{"record":3,"method":"session/new"},"differences":[]}}}'
+	assert_line 'acp-replay: client: line 2: "initialize" is answered with an error: not recorded: expected next is "session/new" of s.rec:3'
+	assert_line 'acp-replay: client: line 3: "session/list" is answered with an error: not recorded: expected next is "session/new" of s.rec:3'
 	# All else is played.
 	assert_line '{"jsonrpc":"2.0","id":"q","result":{"stopReason":"end_turn"}}'
 }
@@ -128,7 +128,7 @@ setup() {
 		{"id":1,"method":"a"}
 	END
 	assert_failure 1
-	assert_line 'acp-replay: client: line 1: ignored, for the rest of the recording has no notification "b"'
+	assert_line 'acp-replay: client: line 1: ignored: the rest of the recording has no such notification "b"'
 	assert_line '{"id":1,"result":{}}'
 }
 
@@ -136,7 +136,7 @@ setup() {
 	a_session
 	run acp-replay s.rec <<-'END'
 		{"id":0,"result":{}}
-		{"id":"i","method":"initialize"}
+		{"id":"i","method":"initialize","params":{"protocolVersion":1}}
 	END
 	assert_failure 1
 	assert_line 'acp-replay: client: line 1: ignored, for it answers no open request: id 0'
@@ -191,21 +191,48 @@ setup() {
 	assert_output '{"id":1,"result":{"stopReason":"cancelled"}}'
 }
 
-@test "a cancel in a turn that was not cancelled is ignored, and does not cancel a later one: exit 1" {
+# Two turns: in the first the client is asked for something, the second is cancelled.
+two_turns() {
 	recording s.rec <<-'END'
 		> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
-		> {"id":2,"method":"step"}
-		< {"id":2,"result":{}}
+		< {"id":7,"method":"session/request_permission","params":{"sessionId":"A"}}
+		> {"id":7,"result":{"outcome":{"outcome":"selected"}}}
+		< {"method":"session/update","params":{"sessionId":"A","update":"allowed"}}
 		< {"id":1,"result":{"stopReason":"end_turn"}}
 		> {"id":3,"method":"session/prompt","params":{"sessionId":"A"}}
 		> {"method":"session/cancel","params":{"sessionId":"A"}}
 		< {"id":3,"result":{"stopReason":"cancelled"}}
 	END
+}
+
+@test "a cancel that the recording does not have ends the open turn as cancelled, and no later one: exit 1" {
+	two_turns
 	play_agent s.rec
 	tell '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+	hear
+	assert_equal "$line" '{"id":7,"method":"session/request_permission","params":{"sessionId":"A"}}'
 	tell '{"method":"session/cancel","params":{"sessionId":"\u0041"}}'
+	hear
+	assert_equal "$line" '{"jsonrpc":"2.0","id":1,"result":{"stopReason":"cancelled"}}'
+	# The answer to what was asked comes late, as it should, and is nothing to be told.
+	tell '{"id":7,"result":{"outcome":{"outcome":"cancelled"}}}'
+	tell '{"id":3,"method":"session/prompt","params":{"sessionId":"A"}}'
+	tell '{"method":"session/cancel","params":{"sessionId":"A"}}'
+	hear
+	assert_equal "$line" '{"id":3,"result":{"stopReason":"cancelled"}}'
+	hang_up
+	assert_equal "$status" 1
+	assert_equal "$(cat err)" 'acp-replay: client: line 2: the recording has no cancel here: the turn ends as cancelled'
+}
+
+@test "a cancel when no turn is open is ignored, and does not cancel a later one: exit 1" {
+	two_turns
+	play_agent s.rec
+	tell '{"method":"session/cancel","params":{"sessionId":"A"}}'
 	tell '{"method":"session/cancel","params":{"sessionId":"B"}}'
-	tell '{"id":2,"method":"step"}'
+	tell '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+	hear
+	tell '{"id":7,"result":{"outcome":{"outcome":"selected"}}}'
 	hear
 	hear
 	assert_equal "$line" '{"id":1,"result":{"stopReason":"end_turn"}}'
@@ -215,8 +242,56 @@ setup() {
 	assert_equal "$line" '{"id":3,"result":{"stopReason":"cancelled"}}'
 	hang_up
 	assert_equal "$status" 1
-	run cat err
-	assert_line 'acp-replay: client: line 2: the recording has no session/cancel in this turn: ignored'
+	assert_equal "$(cat err)" "$(printf 'acp-replay: client: line %d: ignored: there is no open turn to be cancelled\n' 1 2)"
+}
+
+@test "a cancelled turn of v2 ends with an idle state" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"id":1,"result":{"messageId":"m"}}
+		< {"id":7,"method":"session/request_permission","params":{"sessionId":"A"}}
+		> {"id":7,"result":{"outcome":{"outcome":"selected"}}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}}}
+		> {"id":3,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"id":3,"result":{"messageId":"n"}}
+	END
+	play_agent s.rec
+	tell '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+	hear
+	hear
+	tell '{"method":"session/cancel","params":{"sessionId":"A"}}'
+	hear
+	assert_equal "$line" '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"cancelled"}}}'
+	tell '{"id":3,"method":"session/prompt","params":{"sessionId":"A"}}'
+	hear
+	assert_equal "$line" '{"id":3,"result":{"messageId":"n"}}'
+	hang_up
+	assert_equal "$status" 1
+}
+
+@test "a cancelled turn ends as cancelled only for the session that is meant" {
+	{
+		for s in A B; do
+			printf '> {"id":"%s","method":"session/prompt","params":{"sessionId":"%s"}}\n' "$s" "$s"
+			printf '< {"id":"ask %s","method":"session/request_permission","params":{"sessionId":"%s"}}\n' "$s" "$s"
+		done
+		for s in A B; do
+			printf '> {"id":"ask %s","result":{}}\n< {"id":"%s","result":{"stopReason":"end_turn"}}\n' "$s" "$s"
+		done
+	} | recording s.rec
+	play_agent s.rec
+	tell '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+	tell '{"id":2,"method":"session/prompt","params":{"sessionId":"B"}}'
+	hear
+	hear
+	tell '{"method":"session/cancel","params":{"sessionId":"B"}}'
+	hear
+	assert_equal "$line" '{"jsonrpc":"2.0","id":2,"result":{"stopReason":"cancelled"}}'
+	tell '{"id":"ask A","result":{}}'
+	hear
+	assert_equal "$line" '{"id":1,"result":{"stopReason":"end_turn"}}'
+	hang_up
+	assert_equal "$status" 1
 }
 
 @test "a client that leaves before the end: exit 1, and what is left" {
@@ -231,10 +306,10 @@ setup() {
 	a_session
 	head -n 2 s.rec >short.rec
 	play_agent short.rec
-	tell '{"id":1,"method":"initialize"}'
+	tell '{"id":1,"method":"initialize","params":{"protocolVersion":1}}'
 	hear
 	# Still there: it answers.
-	tell '{"id":2,"method":"initialize"}'
+	tell '{"id":2,"method":"initialize","params":{"protocolVersion":1}}'
 	hear
 	assert_regex "$line" '"id":2,"error"'
 	hang_up
@@ -245,7 +320,7 @@ setup() {
 	a_session
 	head -n 2 s.rec >short.rec
 	play_agent short.rec
-	tell '{"id":1,"method":"initialize"}'
+	tell '{"id":1,"method":"initialize","params":{"protocolVersion":1}}'
 	hear
 	hang_up
 	assert_equal "$status" 0
@@ -317,7 +392,7 @@ setup() {
 @test "a last line without its newline counts" {
 	a_session
 	head -n 2 s.rec >short.rec
-	run acp-replay short.rec < <(printf '{"id":1,"method":"initialize"}')
+	run acp-replay short.rec < <(printf '{"id":1,"method":"initialize","params":{"protocolVersion":1}}')
 	assert_success
 	assert_output '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
 }
@@ -334,7 +409,7 @@ setup() {
 @test "noise of the client is told and ignored" {
 	a_session
 	head -n 2 s.rec >short.rec
-	run --separate-stderr acp-replay short.rec < <(printf 'hello\n\n{"id":1,"method":"initialize"}\r\n')
+	run --separate-stderr acp-replay short.rec < <(printf 'hello\n\n{"id":1,"method":"initialize","params":{"protocolVersion":1}}\r\n')
 	assert_success
 	assert_output '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
 	assert_equal "$stderr" 'acp-replay: client: line 1: not a message at byte 1: expected a value'
@@ -344,9 +419,9 @@ setup() {
 	a_session
 	head -n 2 s.rec >short.rec
 	run --separate-stderr acp-replay short.rec <<-'END'
-		{"id":1.5,"method":"initialize"}
-		{"id":{},"method":"initialize"}
-		{"id":1,"id":2,"method":"initialize"}
+		{"id":1.5,"method":"initialize","params":{"protocolVersion":1}}
+		{"id":{},"method":"initialize","params":{"protocolVersion":1}}
+		{"id":1,"id":2,"method":"initialize","params":{"protocolVersion":1}}
 	END
 	assert_failure 1
 	assert_output ''
@@ -359,7 +434,7 @@ setup() {
 	long=$(printf '%0100000d' 0)
 	run acp-replay --max-line 50K short.rec <<-END
 		{"id":1,"method":"initialize","params":"$long"}
-		{"id":2,"method":"initialize"}
+		{"id":2,"method":"initialize","params":{"protocolVersion":1}}
 	END
 	assert_failure 1
 	assert_line '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"acp-replay: the line is longer than the limit"}}'
@@ -389,24 +464,23 @@ setup() {
 
 @test "1,000 concurrent requests, and answers in another order" {
 	{
-		for ((i = 0; i < 1000; i++)); do echo "> {\"id\":$i,\"method\":\"m$i\"}"; done
-		for ((i = 999; i >= 0; i--)); do echo "< {\"id\":$i,\"result\":$i}"; done
+		seq 0 999 | sed 's/.*/> {"id":&,"method":"m&"}/'
+		seq 999 -1 0 | sed 's/.*/< {"id":&,"result":&}/'
 	} | recording s.rec
-	for ((i = 999; i >= 0; i--)); do echo "{\"id\":\"live-$i\",\"method\":\"m$i\"}"; done >client
+	seq 999 -1 0 | sed 's/.*/{"id":"live-&","method":"m&"}/' >client
 	acp-replay s.rec <client >up
-	for ((i = 999; i >= 0; i--)); do echo "{\"id\":\"live-$i\",\"result\":$i}"; done | cmp - up
+	seq 999 -1 0 | sed 's/.*/{"id":"live-&","result":&}/' | cmp - up
 }
 
 @test "1,000 requests of the agent at once, answered in another order" {
 	{
-		for ((i = 0; i < 1000; i++)); do echo "< {\"id\":$i,\"method\":\"m\"}"; done
-		for ((i = 0; i < 1000; i++)); do echo "> {\"id\":$i,\"result\":$i}"; done
+		seq 0 999 | sed 's/.*/< {"id":&,"method":"m"}/'
+		seq 0 999 | sed 's/.*/> {"id":&,"result":&}/'
 		echo '< {"method":"done"}'
 	} | recording s.rec
 	play_agent s.rec
-	for ((i = 0; i < 1000; i++)); do hear; done
-	assert_equal "$line" '{"id":999,"method":"m"}'
-	for ((i = 999; i >= 0; i--)); do echo "{\"id\":$i,\"result\":{}}"; done >&8
+	assert_equal "$(sed -n '1000{p;q}' <&9)" '{"id":999,"method":"m"}'
+	seq 999 -1 0 | sed 's/.*/{"id":&,"result":{}}/' >&8
 	hear
 	assert_equal "$line" '{"method":"done"}'
 	hang_up
@@ -416,7 +490,7 @@ setup() {
 @test "a client that does not read is waited for" {
 	{
 		echo '> {"id":1,"method":"a"}'
-		for ((i = 0; i < 20000; i++)); do echo '< {"method":"0123456789012345678901234567890123456789"}'; done
+		yes '< {"method":"0123456789012345678901234567890123456789"}' | head -n 20000
 		echo '< {"id":1,"result":{}}'
 	} | recording s.rec
 	play_agent s.rec
@@ -433,7 +507,7 @@ setup() {
 	play_agent s.rec
 	exec 9<&-
 	# It may have ended before it can be told anything.
-	tell '{"id":1,"method":"initialize"}' || true
+	(trap '' PIPE; tell '{"id":1,"method":"initialize","params":{"protocolVersion":1}}') || true
 	status=0
 	wait "$pid" || status=$?
 	assert_equal "$status" 1
@@ -442,7 +516,7 @@ setup() {
 @test "a signal is as if the client had left" {
 	a_session
 	play_agent s.rec
-	tell '{"id":1,"method":"initialize"}'
+	tell '{"id":1,"method":"initialize","params":{"protocolVersion":1}}'
 	hear
 	kill "$pid"
 	run ! hear

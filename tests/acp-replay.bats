@@ -57,7 +57,7 @@ against_itself() {
 	head -n 2 s.rec >short.rec
 	mkfifo to
 	exec 7<>to 8<to
-	echo '{"id":1,"method":"initialize"}' >&7
+	echo '{"id":1,"method":"initialize","params":{"protocolVersion":1}}' >&7
 	exec 7>&-
 	run acp-replay short.rec <&8
 	assert_success
@@ -80,8 +80,7 @@ against_itself() {
 	run --separate-stderr acp-replay "$f" <client
 	assert_success
 	assert_equal "$stderr" "$(jq -r 'select(.stderr).stderr' "$f")"
-	sent agent "$f" >agent
-	run --separate-stderr acp-replay --as client "$f" <agent
+	run --separate-stderr acp-replay --as client "$f" -- sh -c 'acp-replay "$1" 2>/dev/null' sh "$f"
 	assert_success
 	assert_equal "$stderr" ''
 }
@@ -139,7 +138,7 @@ against_itself() {
 
 @test "a recording may come through a pipe" {
 	a_session
-	run acp-replay <(cat s.rec) <<<'{"id":"x","method":"initialize"}'
+	run acp-replay <(cat s.rec) <<<'{"id":"x","method":"initialize","params":{"protocolVersion":1}}'
 	assert_failure 1
 	assert_line '{"jsonrpc":"2.0","id":"x","result":{"protocolVersion":1}}'
 	run acp-replay --as client - -- acp-replay s.rec <s.rec
@@ -163,7 +162,7 @@ against_itself() {
 	a_session
 	head -n 2 s.rec >torn.rec
 	printf '{"t":1,"from":"cli' >>torn.rec
-	run acp-replay torn.rec <<<'{"id":0,"method":"initialize"}'
+	run acp-replay torn.rec <<<'{"id":0,"method":"initialize","params":{"protocolVersion":1}}'
 	assert_success
 	assert_line 'acp-replay: torn.rec:3: the last record is torn: taken as the end'
 }
@@ -246,4 +245,74 @@ against_itself() {
 	exec 8>&-
 	wait "$!" || assert_equal "$?" 1
 	((peak < 8192)) || fail "$peak KiB"
+}
+
+@test "--env: names of the environment in messages, and a name that is not set is told: exit 2" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"a","params":{"cwd":"${FOLDER}"}}
+		< {"id":1,"result":{"home":"${FOLDER}/x"}}
+	END
+	FOLDER='/a "b"' run acp-replay --env s.rec <<<'{"id":1,"method":"a","params":{"cwd":"/a \"b\""}}'
+	assert_success
+	assert_output '{"id":1,"result":{"home":"/a \"b\"/x"}}'
+	FOLDER=/x run --separate-stderr acp-replay --env --as client s.rec -- sh -c 'tee down | acp-replay --env s.rec'
+	assert_success
+	assert_equal "$(cat down)" '{"id":1,"method":"a","params":{"cwd":"/x"}}'
+	run acp-replay --env s.rec </dev/null
+	assert_failure 2
+	assert_line --regexp '^acp-replay: s.rec:1: .*FOLDER'
+	run acp-replay s.rec <<<'{"id":1,"method":"a","params":{"cwd":"${FOLDER}"}}'
+	assert_success
+}
+
+@test "an export of acp-devtools plays: one document of many lines" {
+	cat >s.json <<-'END'
+		{
+		  "session": {"id": "x", "startedAt": 1700000000000},
+		  "messages": [
+		    {"timestamp": 1700000000000, "direction": "editor-to-agent", "raw": "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{}}"},
+		    {"timestamp": 1700000000100, "direction": "agent-to-editor", "raw": "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{}}"},
+		    {"timestamp": 1700000000200, "direction": "editor-to-agent", "raw": "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"session/new\",\"params\":{\"cwd\":\"/then\"}}"},
+		    {"timestamp": 1700000000300, "direction": "agent-to-editor", "raw": "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"sessionId\":\"A\"}}"}
+		  ]
+		}
+	END
+	run acp-replay s.json <<-'END'
+		{"jsonrpc":"2.0","id":7,"method":"initialize","params":{}}
+		{"jsonrpc":"2.0","id":8,"method":"session/new","params":{"cwd":"/now"}}
+	END
+	assert_success
+	assert_output $'{"jsonrpc":"2.0","id":7,"result":{}}\n{"jsonrpc":"2.0","id":8,"result":{"sessionId":"A"}}'
+	run acp-replay --as client --match exact s.json -- acp-replay s.json
+	assert_success
+}
+
+@test "a recording that was written by hand: comments, blank lines, no header, no times" {
+	cat >s.rec <<-'END'
+		# A greeting.
+		{"from":"client","msg":{"id":1,"method":"hello"}}
+
+		# And its answer.
+		{"from":"agent","msg":{"id":1,"result":"hi"}}
+	END
+	run acp-replay --speed recorded s.rec <<<'{"id":"x","method":"hello"}'
+	assert_success
+	assert_output '{"id":"x","result":"hi"}'
+	run acp-replay s.rec </dev/null
+	assert_failure 1
+	assert_line --partial 's.rec:2: the end of the client before "hello"'
+}
+
+@test "200 clients at once: 200 agents of one recording" {
+	f=$FIXTURES/two-sessions-and-cancel.jsonl
+	sent agent "$f" | jq -c 'select(.params.sessionId == "2e3de134-cff4-41b9-b7a3-7f022cbccc98")' >expected
+	for ((i = 0; i < 200; i++)); do
+		acp-replay --as client "$f" -- sh -c 'acp-replay "$1" 2>/dev/null | tee "up.$2"' sh "$f" "$i" >"report.$i" 2>&1 3>&- &
+		pids[i]=$!
+	done
+	for pid in "${pids[@]}"; do wait "$pid"; done
+	cat report.* | cmp - /dev/null
+	for ((i = 0; i < 200; i += 20)); do
+		jq -c 'select(.params.sessionId == "2e3de134-cff4-41b9-b7a3-7f022cbccc98")' "up.$i" | cmp - expected
+	done
 }

@@ -268,3 +268,18 @@ proxy() {
 {"jsonrpc":"2.0","method":"proxy/successor","params":{"method":"test/last"}}
 {"jsonrpc":"2.0","method":"test/last"}'
 }
+
+@test "a cancel of a request whose answer is held is shown, and goes nowhere" {
+	unset FILTER_QUIET
+	run proxy x:hold-response <<-'END'
+		{"id":"c\u0031","method":"x"}
+		{"id":2,"result":0}
+		{"method":"$/cancel_request","params":{"requestId":"other"}}
+		{"method":"$/cancel_request","params":{"requestId":"c1"}}
+		{"method":"go"}
+	END
+	assert_output '{"id":2,"method":"proxy/successor","params":{"method":"x"}}
+{"id":"c\u0031","result":0}
+{"method":"proxy/successor","params":{"method":"go"}}'
+	[ "$(grep -c 'down client notification "$/cancel_request"' err)" -eq 1 ]
+}

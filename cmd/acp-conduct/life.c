@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "chain.h"
+#include "crash.h"
 #include "lib/cli.h"
 #include "supervise.h"
 #include "wire.h"
@@ -131,29 +132,6 @@ life_sum_up(const struct component *c, const char *end)
 
 /* --- death --- */
 
-/* Has it died more often than it may? */
-static bool
-dies_too_often(struct component *c)
-{
-	struct chain *ch = c->chain;
-	uint64_t now = loop_clock();
-	size_t i, n = 0;
-
-	for (i = 0; i < c->ndeaths; i++)
-		if (now - c->deaths[i] < ch->window)
-			c->deaths[n++] = c->deaths[i];
-	c->ndeaths = n;
-	if (n >= ch->restarts)
-		return true;
-	if (!c->deaths) {
-		c->deaths = calloc(ch->restarts, sizeof(*c->deaths));
-		if (!c->deaths)
-			return true;
-	}
-	c->deaths[c->ndeaths++] = now;
-	return false;
-}
-
 static void
 took_too_long(void *arg)
 {
@@ -250,7 +228,7 @@ mend(struct component *c, const char *text)
 	struct route *r = p->route;
 	struct mend_counts n = {0};
 
-	if (c->on_crash == CRASH_FAIL || dies_too_often(c)) {
+	if (c->on_crash == CRASH_FAIL || crash_too_often(c)) {
 		if (c->on_crash == CRASH_BYPASS)
 			return bypass(c, text);
 		report_say(r->report, "%s: died (%s); ending the chain", p->name, text);

@@ -1,7 +1,10 @@
 /* acp-replay: plays one side of a recording. */
+#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "cmd/acp-replay/diff_files.h"
 #include "cmd/acp-replay/peer.h"
 #include "lib/cli.h"
 #include "lib/proc.h"
@@ -9,31 +12,67 @@
 static const char name[] = "acp-replay";
 
 static const char help[] =
-	"usage: acp-replay [options] FILE                            plays the agent\n"
+	"usage: acp-replay [options] FILE                              plays the agent\n"
 	"       acp-replay --as client [options] FILE [-- COMMAND...]  plays the client\n"
-	"Plays one side of a recording to a live other side.\n"
-	"\n"
-	"      --as agent|client  which side to play (agent)\n"
-	"      --hop N|NAME       which hop of a recording that holds several (0)\n"
-	"      --max-line SIZE    the longest line, in bytes (64M)\n"
-	"      --grace T          how long the agent may take to end (5s)\n"
-	"  -h, --help             this text\n"
-	"  -V, --version          the version\n"
-	"\n"
-	"FILE is a recording of acp-tap, messages one a line, or a .jsons trace.\n"
-	"Exit status: 0 all was played; 1 something was missed; 2 FILE cannot be read.\n";
+	"       acp-replay --diff FORMAT [options] FILE FILE2          compares the two\n"
+	"      --as agent|client       which side to play (agent)\n"
+	"      --match exact|params|shape|method  what has to be the same\n"
+	"      --normalize JQ          a program that both sides go through first\n"
+	"      --keep-paths            paths stand for nothing but themselves\n"
+	"      --on-miss error|wait|next  what a request not recorded gets (error)\n"
+	"      --speed X|recorded|max  X times as fast as recorded, or no pauses (max)\n"
+	"      --max-pause T           no pause is longer\n"
+	"      --start N               begin at record N\n"
+	"      --until N|GLOB          end after record N, or the first like GLOB\n"
+	"      --loop                  begin again at the end\n"
+	"      --record FILE           write down what happens, as a recording\n"
+	"      --update                put that in the place of FILE, if nothing differs\n"
+	"      --diff text|json|junit  how to say what differs (text)\n"
+	"      --color auto|always|never  of --diff text (auto)\n"
+	"      --hop N|NAME            which hop of a recording that holds several (0)\n"
+	"      --env                   ${NAME} in messages comes from the environment\n"
+	"      --max-line SIZE         the longest line, in bytes (64M)\n"
+	"      --grace T               how long the agent may take to end (5s)\n"
+	"  -h, --help                  this text\n"
+	"  -V, --version               the version\n"
+	"Exit status: 0 all was played, nothing differs; 1 not so; 2 FILE cannot be read.\n";
 
 enum { MAX_LINE = 64 * 1024 * 1024, GRACE = 5 * 1000 * 1000 };
-enum { OPT_AS = 256, OPT_HOP, OPT_MAX_LINE, OPT_GRACE };
+enum { OPT_AS = 256, OPT_MATCH, OPT_NORMALIZE, OPT_KEEP_PATHS, OPT_ON_MISS, OPT_SPEED, OPT_MAX_PAUSE, OPT_START,
+	OPT_UNTIL, OPT_LOOP, OPT_RECORD, OPT_UPDATE, OPT_DIFF, OPT_COLOR, OPT_HOP, OPT_ENV, OPT_MAX_LINE, OPT_GRACE };
 
 static const struct option longs[] = {
 	{"as", required_argument, NULL, OPT_AS},
+	{"match", required_argument, NULL, OPT_MATCH},
+	{"normalize", required_argument, NULL, OPT_NORMALIZE},
+	{"keep-paths", no_argument, NULL, OPT_KEEP_PATHS},
+	{"on-miss", required_argument, NULL, OPT_ON_MISS},
+	{"speed", required_argument, NULL, OPT_SPEED},
+	{"max-pause", required_argument, NULL, OPT_MAX_PAUSE},
+	{"start", required_argument, NULL, OPT_START},
+	{"until", required_argument, NULL, OPT_UNTIL},
+	{"loop", no_argument, NULL, OPT_LOOP},
+	{"record", required_argument, NULL, OPT_RECORD},
+	{"update", no_argument, NULL, OPT_UPDATE},
+	{"diff", required_argument, NULL, OPT_DIFF},
+	{"color", required_argument, NULL, OPT_COLOR},
 	{"hop", required_argument, NULL, OPT_HOP},
+	{"env", no_argument, NULL, OPT_ENV},
 	{"max-line", required_argument, NULL, OPT_MAX_LINE},
 	{"grace", required_argument, NULL, OPT_GRACE},
 	{"help", no_argument, NULL, 'h'},
 	{"version", no_argument, NULL, 'V'},
 	{NULL, 0, NULL, 0},
+};
+
+/* What is asked for. */
+struct asked {
+	struct peer_options peer;
+	struct diff_files_options diff;
+	bool diffs;             /* --diff */
+	bool matches;           /* --match */
+	enum match match;
+	enum cli_color color;
 };
 
 static enum acp_side
@@ -46,22 +85,136 @@ side(const char *text)
 	cli_die(EXIT_USAGE, name, "--as %s: expected agent or client", text);
 }
 
+static enum on_miss
+on_miss(const char *text)
+{
+	static const char *const names[] = {[MISS_ERROR] = "error", [MISS_WAIT] = "wait", [MISS_NEXT] = "next"};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(text, names[i]) == 0)
+			return (enum on_miss)i;
+	cli_die(EXIT_USAGE, name, "--on-miss %s: expected error, wait or next", text);
+}
+
+static double
+speed(const char *text)
+{
+	double x;
+	char *end;
+
+	if (strcmp(text, "max") == 0)
+		return 0;
+	if (strcmp(text, "recorded") == 0)
+		return 1;
+	x = strtod(text, &end);
+	if (end == text || *end || !(x > 0) || x > 1e9)
+		cli_die(EXIT_USAGE, name, "--speed %s: expected recorded, max, or how many times as fast", text);
+	return x;
+}
+
+/* The number of a record, from 1. False for what is no number. */
+static bool
+number(const char *text, uint64_t *n)
+{
+	char *end;
+
+	errno = 0;
+	*n = text[0] >= '0' && text[0] <= '9' ? strtoull(text, &end, 10) : 0;
+	return *n > 0 && errno == 0 && *end == '\0';
+}
+
 static void
-read_option(int option, struct peer_options *o)
+read_until(const char *text, struct plan_range *range)
+{
+	char *why = NULL;
+
+	if (number(text, &range->until))
+		return;
+	range->until = 0;
+	if (!range->glob)
+		range->glob = select_new();
+	if (!range->glob)
+		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
+	if (select_glob(range->glob, text, &why) < 0)
+		cli_die(EXIT_USAGE, name, "--until %s: %s", text, why ? why : strerror(ENOMEM));
+}
+
+static void
+read_play_option(int option, struct player_options *o)
 {
 	switch (option) {
 	case OPT_AS:
 		o->us = side(optarg);
 		break;
+	case OPT_ON_MISS:
+		o->on_miss = on_miss(optarg);
+		break;
+	case OPT_SPEED:
+		o->speed = speed(optarg);
+		break;
+	case OPT_MAX_PAUSE:
+		if (cli_duration(optarg, &o->max_pause) < 0)
+			cli_die(EXIT_USAGE, name, "--max-pause %s: expected a duration, as 500ms", optarg);
+		break;
+	case OPT_START:
+		if (!number(optarg, &o->range.start))
+			cli_die(EXIT_USAGE, name, "--start %s: expected the number of a record, from 1", optarg);
+		break;
+	case OPT_UNTIL:
+		read_until(optarg, &o->range);
+		break;
+	case OPT_LOOP:
+		o->loop = true;
+		break;
+	default:
+		cli_die(EXIT_USAGE, name, "try acp-replay --help"); /* getopt_long has said why */
+	}
+}
+
+static void
+read_option(int option, struct asked *asked)
+{
+	switch (option) {
+	case OPT_MATCH:
+		asked->matches = true;
+		if (match_read(optarg, &asked->match) < 0)
+			cli_die(EXIT_USAGE, name, "--match %s: expected exact, params, shape or method", optarg);
+		break;
+	case OPT_NORMALIZE:
+		asked->diff.normalize = optarg;
+		break;
+	case OPT_KEEP_PATHS:
+		asked->diff.keep_paths = asked->peer.player.keep_paths = true;
+		break;
+	case OPT_RECORD:
+		asked->peer.watch.record = optarg;
+		break;
+	case OPT_UPDATE:
+		asked->peer.watch.update = true;
+		break;
+	case OPT_DIFF:
+		asked->diffs = true;
+		if (report_read_format(optarg, &asked->diff.format) < 0)
+			cli_die(EXIT_USAGE, name, "--diff %s: expected text, json or junit", optarg);
+		break;
+	case OPT_COLOR:
+		if (cli_color(optarg, &asked->color) < 0)
+			cli_die(EXIT_USAGE, name, "--color %s: expected auto, always or never", optarg);
+		break;
 	case OPT_HOP:
-		o->hop = optarg;
+		asked->peer.hop = asked->diff.hop = optarg;
+		break;
+	case OPT_ENV:
+		asked->peer.environment = asked->diff.environment = true;
 		break;
 	case OPT_MAX_LINE:
-		if (cli_bytes(optarg, &o->limit) < 0)
+		if (cli_bytes(optarg, &asked->peer.limit) < 0)
 			cli_die(EXIT_USAGE, name, "--max-line %s: expected a size, as 64M", optarg);
+		asked->diff.limit = asked->peer.limit;
 		break;
 	case OPT_GRACE:
-		if (cli_duration(optarg, &o->grace) < 0)
+		if (cli_duration(optarg, &asked->peer.grace) < 0)
 			cli_die(EXIT_USAGE, name, "--grace %s: expected a duration, as 5s", optarg);
 		break;
 	case 'h':
@@ -69,7 +222,7 @@ read_option(int option, struct peer_options *o)
 	case 'V':
 		cli_print(name, "acp-replay " VERSION "\n");
 	default:
-		cli_die(EXIT_USAGE, name, "try acp-replay --help"); /* getopt_long has said why */
+		read_play_option(option, &asked->peer.player);
 	}
 }
 
@@ -86,23 +239,91 @@ read_operands(char **words, struct peer_options *o)
 		cli_die(EXIT_USAGE, name, "no command behind --");
 	if (words[1])
 		o->command = words + 2;
-	if (o->command && o->us == ACP_AGENT)
+	if (o->command && o->player.us == ACP_AGENT)
 		cli_die(EXIT_USAGE, name, "a command is for --as client: it is the agent that is started");
 	if (strcmp(o->path, "-") == 0 && !o->command)
 		cli_die(EXIT_USAGE, name, "-: the recording cannot come from standard input, which is the %s's",
-			acp_side_name(acp_other_side(o->us)));
+			acp_side_name(acp_other_side(o->player.us)));
+}
+
+/* --normalize; NULL for none. */
+static struct normalize *
+compile(const char *program)
+{
+	struct normalize *n;
+	char *why = NULL;
+
+	if (!program)
+		return NULL;
+	n = normalize_new(program, &why);
+	if (!n)
+		cli_die(why ? EXIT_USAGE : EXIT_FAILED, name, "--normalize: %s", why ? why : strerror(ENOMEM));
+	return n;
+}
+
+/* What is to be written down, and what is to be compared. */
+static void
+read_watch(struct asked *asked)
+{
+	struct peer_options *peer = &asked->peer;
+	struct watch_options *o = &peer->watch;
+	const struct plan_range *range = &peer->player.range;
+
+	if (o->update && o->record)
+		cli_die(EXIT_USAGE, name, "--record and --update: one of them");
+	if (o->update && strcmp(peer->path, "-") == 0)
+		cli_die(EXIT_USAGE, name, "--update: there is no file to be updated");
+	if (o->update && (range->start || range->until || range->glob || peer->player.loop || peer->hop))
+		cli_die(EXIT_USAGE, name, "--update: only a whole recording is updated, without --start, --until, --loop and --hop");
+	o->compare = peer->player.us == ACP_CLIENT;
+	o->match = asked->matches ? asked->match : MATCH_SHAPE;
+	o->format = asked->diff.format;
+	o->keep_paths = asked->diff.keep_paths;
+	/* Without a command standard output is the session's. */
+	o->fd = peer->command ? STDOUT_FILENO : STDERR_FILENO;
+	o->color = cli_wants_color(asked->color, o->fd);
+	o->normalize = peer->player.normalize;
+}
+
+/* FILE FILE2 */
+static int
+compare(char **words, struct asked *asked)
+{
+	struct diff_files_options *o = &asked->diff;
+	const struct plan_range *range = &asked->peer.player.range;
+
+	if (!words[0] || !words[1] || words[2] || strcmp(words[1], "--") == 0)
+		cli_die(EXIT_USAGE, name, "--diff compares two recordings; try acp-replay --help");
+	if (range->start || range->until || range->glob)
+		cli_die(EXIT_USAGE, name, "--start and --until are for what is played, not for two recordings");
+	o->path[DIFF_RECORDED] = words[0];
+	o->path[DIFF_LIVE] = words[1];
+	o->match = asked->matches ? asked->match : MATCH_SHAPE;
+	o->color = cli_wants_color(asked->color, STDOUT_FILENO);
+	return diff_files(o);
 }
 
 int
 main(int argc, char **argv)
 {
-	struct peer_options o = {.us = ACP_AGENT, .limit = MAX_LINE, .grace = GRACE};
-	int option;
+	struct asked asked = {
+		.peer = {.limit = MAX_LINE, .grace = GRACE, .player = {.us = ACP_AGENT, .max_pause = UINT64_MAX}},
+		.diff = {.limit = MAX_LINE},
+	};
+	int option, status;
 
 	if (proc_stdio() < 0)
 		return EXIT_FAILED;
 	while ((option = getopt_long(argc, argv, "+hV", longs, NULL)) >= 0)
-		read_option(option, &o);
-	read_operands(argv + optind, &o);
-	return peer_run(&o);
+		read_option(option, &asked);
+	if (asked.diffs && asked.peer.player.us == ACP_AGENT)
+		return compare(argv + optind, &asked);
+	asked.peer.player.normalize = compile(asked.diff.normalize);
+	asked.peer.player.match = asked.matches ? asked.match : MATCH_PARAMS;
+	read_operands(argv + optind, &asked.peer);
+	read_watch(&asked);
+	status = peer_run(&asked.peer);
+	select_free(asked.peer.player.range.glob);
+	normalize_free(asked.peer.player.normalize);
+	return status;
 }

@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cmd/acp-replay/player.h"
 #include "lib/cli.h"
 #include "lib/input.h"
 #include "lib/loop.h"
@@ -18,20 +17,23 @@ enum { AFTER_TERM = 2 * 1000 * 1000 };
 static const char name[] = "acp-replay";
 
 struct peer {
-	const struct peer_options *options;
+	struct peer_options *options;
 	struct loop *loop;
 	struct script script;
 	struct player player;
 	struct input in;
 	struct output out, err;
 	struct loop_fd in_watch, out_watch, err_watch;
-	struct loop_timer patience;
+	struct loop_timer patience, pause;
 	struct loop_child child;
 	bool running;  /* there is a child */
 	bool ended;    /* it has ended: status */
 	bool stopped;  /* by us, after its time */
 	bool leaving;  /* our output is closed as soon as it is out */
 	bool same;     /* the other side is one socket */
+	bool again;    /* the line that was heard last is to be heard again */
+	struct line line;
+	enum input_got got;
 	bool done;     /* nothing is left but to write what is queued */
 	enum play play;
 	int signals;   /* how many have come */
@@ -64,7 +66,9 @@ leave(struct peer *p)
 		return;
 	loop_remove_fd(p->loop, &p->out_watch);
 	io_close(&p->out.io, p->same);
-	if (!p->ended && p->options->us == ACP_CLIENT)
+	if (p->player.watch)
+		watch_eof(p->player.watch, p->player.us);
+	if (!p->ended && p->options->player.us == ACP_CLIENT)
 		be_patient(p, p->options->grace);
 }
 
@@ -73,6 +77,8 @@ close_input(struct peer *p)
 {
 	loop_remove_fd(p->loop, &p->in_watch);
 	input_close(&p->in);
+	if (p->player.watch && !p->player.left)
+		watch_eof(p->player.watch, p->player.them);
 	p->player.left = true;
 }
 
@@ -91,7 +97,7 @@ is_done(struct peer *p)
 		return true;
 	if (p->play != PLAY_OVER && p->play != PLAY_ABANDONED)
 		return false;
-	if (p->options->us == ACP_AGENT)
+	if (p->options->player.us == ACP_AGENT)
 		return p->player.left;
 	p->leaving = true;
 	return is_gone(p);
@@ -102,8 +108,9 @@ is_done(struct peer *p)
 static void
 play(struct peer *p)
 {
-	if (p->play == PLAY_OVER || p->play == PLAY_ABANDONED || p->play == PLAY_EXIT)
+	if (p->play == PLAY_ABANDONED || p->play == PLAY_EXIT)
 		return;
+	p->player.now = loop_clock();
 	p->play = player_play(&p->player);
 	if (p->play == PLAY_LEAVE)
 		p->leaving = true;
@@ -118,50 +125,84 @@ play(struct peer *p)
 static void
 flush(struct peer *p)
 {
-	if (p->out.io.kind != IO_CLOSED && output_flush(&p->out) < 0 && p->options->us == ACP_AGENT)
+	if (p->out.io.kind != IO_CLOSED && output_flush(&p->out) < 0 && p->options->player.us == ACP_AGENT)
 		p->player.left = true; /* a client that does not read is none; an agent's end shows on its output */
 	output_flush(&p->err);
 	if (p->leaving && p->out.n == 0)
 		leave(p);
 }
 
+/* How long to wait until something is due. */
+static uint64_t
+wait_for(const struct peer *p)
+{
+	uint64_t now = loop_clock();
+
+	return p->player.wake > now ? p->player.wake - now : 0;
+}
+
 static void
 watch(struct peer *p)
 {
-	p->in_watch.events = p->play == PLAY_FULL ? LOOP_PAUSED : POLLIN;
+	bool full = p->out.full || p->err.full || p->play == PLAY_FULL;
+
+	/* What is to be heard again has to stay where it is. */
+	p->in_watch.events = full || p->again ? LOOP_PAUSED : POLLIN;
 	p->out_watch.events = p->out.error ? LOOP_PAUSED : p->out.n > 0 ? POLLOUT : 0;
 	p->err_watch.events = p->err.n > 0 ? POLLOUT : LOOP_PAUSED;
+	loop_remove_timer(p->loop, &p->pause);
+	if (p->play == PLAY_WAITING && p->player.wake && loop_add_timer(p->loop, &p->pause, wait_for(p)) < 0)
+		fail(p, EXIT_FAILED);
 }
 
-/* Hears a line of what has been read, or the end. False where there is none. */
+/* Hears a line. False where something has to be played before the next. */
 static bool
-hear(struct peer *p)
+hear_line(struct peer *p)
 {
-	struct line line;
-	int r = 0;
+	enum heard h;
 
-	switch (input_line(&p->in, &line)) {
-	case INPUT_NOTHING:
-		return false;
-	case INPUT_END:
-		close_input(p);
-		return true;
-	case INPUT_LINE:
-	case INPUT_TORN:
-		r = player_hear(&p->player, line.text);
-		break;
-	case INPUT_PIECE:
-		r = line.first ? player_hear_long(&p->player) : 0;
-		break;
-	}
-	if (r < 0) {
+	if (p->got == INPUT_PIECE)
+		h = p->line.first && player_hear_long(&p->player) < 0 ? HEARD_FAILED : HEARD;
+	else
+		h = player_hear(&p->player, p->line.text, p->again);
+	p->again = h == HEARD_LATER;
+	if (h == HEARD_FAILED) {
 		cli_warn(name, "%s", strerror(errno));
 		fail(p, EXIT_FAILED);
 	}
-	return r == 0;
+	return h == HEARD;
 }
 
-/* Line by line: an answer may stand right behind what brings about its request. */
+/* Hears what has been read. True where something is to be played then. */
+static bool
+hear(struct peer *p)
+{
+	bool any = false;
+
+	while (!p->failed && p->in.io.kind != IO_CLOSED) {
+		if (!p->again)
+			p->got = input_line(&p->in, &p->line);
+		if (p->got == INPUT_NOTHING)
+			return any;
+		any = true;
+		if (p->got == INPUT_END) {
+			close_input(p);
+			break;
+		}
+		if (!hear_line(p))
+			break;
+	}
+	return any && !p->failed;
+}
+
+/* Has the live side left in the middle of something? */
+static bool
+has_to_give_up(const struct peer *p)
+{
+	return p->play == PLAY_WAITING && p->player.left && (!p->player.wake || p->player.stopped);
+}
+
+/* Plays and hears until there is nothing to do but to wait. */
 static void
 settle(struct peer *p)
 {
@@ -172,13 +213,14 @@ settle(struct peer *p)
 		flush(p);
 		if (p->out.full || p->err.full)
 			break;
-		more = p->play == PLAY_FULL || p->play == PLAY_LEAVE || (p->play == PLAY_WAITING && p->player.left) ||
-			(p->in.io.kind != IO_CLOSED && hear(p));
+		more = p->play == PLAY_FULL || p->play == PLAY_LEAVE || has_to_give_up(p) || hear(p);
 	}
 	if (!p->done)
 		p->done = is_done(p);
 	flush(p);
 	watch(p);
+	if (p->player.watch)
+		watch_flush(p->player.watch);
 	if (p->done && p->out.n == 0 && p->err.n == 0)
 		loop_stop(p->loop);
 }
@@ -255,6 +297,12 @@ out_of_patience(void *arg)
 }
 
 static void
+pause_is_over(void *arg)
+{
+	settle(arg);
+}
+
+static void
 caught(void *arg, int signal)
 {
 	struct peer *p = arg;
@@ -313,10 +361,30 @@ open_streams(struct peer *p, int in, int out)
 	p->out_watch = (struct loop_fd){.fd = p->out.io.fd, .ready = out_ready, .arg = p};
 	p->err_watch = (struct loop_fd){.fd = p->err.io.fd, .events = LOOP_PAUSED, .ready = err_ready, .arg = p};
 	p->patience = (struct loop_timer){.expired = out_of_patience, .arg = p};
+	p->pause = (struct loop_timer){.expired = pause_is_over, .arg = p};
 	if (loop_add_fd(p->loop, &p->in_watch) < 0 || loop_add_fd(p->loop, &p->out_watch) < 0 ||
 		loop_add_fd(p->loop, &p->err_watch) < 0)
 		return -1;
 	return p->running ? loop_add_child(p->loop, &p->child) : 0;
+}
+
+/* Where something is to be compared or written down. 0, or an exit status. */
+static int
+start_watch(struct peer *p)
+{
+	struct watch_options *o = &p->options->watch;
+	const char *what;
+
+	if (!o->compare && !o->record && !o->update)
+		return 0;
+	o->path = p->options->path;
+	o->command = p->options->command;
+	o->live = o->command ? o->command[0] : acp_side_name(p->player.them);
+	p->player.watch = watch_new(o, &what);
+	if (p->player.watch)
+		return 0;
+	cli_warn(name, "%s: %s", what, strerror(errno));
+	return EXIT_USAGE;
 }
 
 /* 0, or an exit status. */
@@ -327,13 +395,16 @@ start(struct peer *p)
 	int in, out, status;
 
 	if (script_open(&p->script, p->options->path, p->options->limit, p->options->hop,
-		acp_other_side(p->options->us)) < 0) {
+		p->options->environment) < 0) {
 		cli_warn(name, "%s: %s", p->options->path, strerror(errno));
 		return EXIT_USAGE;
 	}
 	p->loop = loop_new(signals, caught, p);
-	if (!p->loop || player_open(&p->player, &p->script, &p->out, &p->err, p->options->us) < 0)
+	if (!p->loop || player_open(&p->player, &p->options->player, &p->script, &p->out, &p->err) < 0)
 		goto fail;
+	status = start_watch(p);
+	if (status)
+		return status;
 	if (p->options->command) {
 		status = start_agent(p, &in, &out);
 		if (status)
@@ -355,7 +426,7 @@ static int
 exit_status(struct peer *p)
 {
 	const char *them = acp_side_name(p->player.them);
-	int status = 0;
+	int differs = 0;
 
 	if (p->failed)
 		return p->status;
@@ -365,11 +436,17 @@ exit_status(struct peer *p)
 			(unsigned long long)p->out.discarded);
 		p->player.missed = true;
 	}
-	if (p->play == PLAY_EXIT)
-		status = player_exit_status(&p->player);
-	else if (p->running && !p->player.missed && !p->stopped)
-		status = proc_status(p->status);
-	return status ? status : p->player.missed ? EXIT_NEGATIVE : 0;
+	if (p->player.watch && p->ended && !p->stopped)
+		watch_exit(p->player.watch, p->status);
+	if (p->player.watch)
+		differs = watch_end(p->player.watch, !p->player.missed);
+	if (differs > EXIT_NEGATIVE)
+		return differs;
+	if (p->play == PLAY_EXIT && player_exit_status(&p->player))
+		return player_exit_status(&p->player);
+	if (p->player.missed || differs)
+		return EXIT_NEGATIVE;
+	return p->running && !p->stopped ? proc_status(p->status) : 0;
 }
 
 /* Nothing of the agent is left running: its group lives as long as it is not buried. */
@@ -385,7 +462,7 @@ end_agent(struct peer *p)
 }
 
 int
-peer_run(const struct peer_options *options)
+peer_run(struct peer_options *options)
 {
 	struct peer p = {.options = options, .play = PLAY_WAITING};
 	int status;
@@ -406,6 +483,7 @@ peer_run(const struct peer_options *options)
 	input_close(&p.in);
 	output_close(&p.out);
 	output_close(&p.err);
+	watch_free(p.player.watch);
 	player_close(&p.player);
 	script_close(&p.script);
 	loop_free(p.loop);

@@ -4,18 +4,20 @@
 
 #include <stdint.h>
 
-#include "lib/acp.h"
+#include "cmd/acp-replay/player.h"
 
 struct peer_options {
 	const char *path;       /* the recording */
 	const char *hop;        /* --hop, or NULL */
+	bool environment;       /* --env */
 	size_t limit;           /* --max-line, bytes */
 	uint64_t grace;         /* --grace, us */
-	enum acp_side us;       /* --as */
-	char *const *command;   /* of an agent to be started (us is the client), or NULL */
+	char *const *command;   /* of an agent to be started (we are the client), or NULL */
+	struct player_options player;
+	struct watch_options watch; /* path, live, command and fd are the peer's to fill in */
 };
 
 /* Plays the recording. Returns the exit status; has said on stderr what there was to say. */
-int peer_run(const struct peer_options *);
+int peer_run(struct peer_options *);
 
 #endif

@@ -1,4 +1,4 @@
-/* The player's walk along the recording. */
+/* When what is played: the order within conversations, the pauses, the ends. */
 #include "cmd/acp-replay/player_parts.h"
 
 #include <errno.h>
@@ -9,34 +9,28 @@
 #include "lib/cli.h"
 #include "lib/proc.h"
 
-enum step { STEP_FAILED = -1, STEP_DONE, STEP_WAIT };
+static const char name[] = "acp-replay";
 
 int
-player_open(struct player *p, struct script *s, struct output *out, struct output *err, enum acp_side us)
+player_open(struct player *p, const struct player_options *o, struct script *s, struct output *out, struct output *err)
 {
-	*p = (struct player){.script = s, .out = out, .err = err, .us = us, .them = acp_other_side(us)};
+	*p = (struct player){.options = o, .script = s, .out = out, .err = err, .us = o->us, .them = acp_other_side(o->us)};
 	p->ours = requests_new();
-	p->theirs = requests_new();
-	return p->ours && p->theirs ? 0 : -1;
-}
-
-static void
-free_requests(struct requests *rs)
-{
-	struct request *r = NULL;
-
-	while (rs && (r = requests_next(rs, r)))
-		free(r->owner);
-	requests_free(rs);
+	p->ids = ids_new(o->keep_paths);
+	return plan_open(&p->plan, s, &o->range, o->us) == 0 && p->ours && p->ids ? 0 : -1;
 }
 
 void
 player_close(struct player *p)
 {
-	free_requests(p->ours);
-	free_requests(p->theirs);
-	player_forget_sessions(p);
-	free(p->early);
+	struct waiting *w, *next;
+
+	DL_FOREACH_SAFE(p->waiting, w, next)
+		free(w);
+	plan_close(&p->plan);
+	requests_free(p->ours);
+	ids_free(p->ids);
+	buf_free(&p->text);
 }
 
 void
@@ -47,267 +41,400 @@ player_say(const struct player *p, uint64_t number, const char *format, ...)
 
 	va_start(args, format);
 	if (buf_vprintf(&text, format, args) == 0)
-		cli_warn("acp-replay", "%s:%llu: %.*s", p->script->path, (unsigned long long)number, (int)text.n, text.p);
+		cli_warn(name, "%s:%llu: %.*s", p->script->path, (unsigned long long)number, (int)text.n, text.p);
 	va_end(args);
 	buf_free(&text);
 }
 
-/* --- what the live side has to send --- */
+void
+player_say_live(const struct player *p, uint64_t line, const char *format, ...)
+{
+	struct buf text = {0};
+	va_list args;
+
+	va_start(args, format);
+	if (buf_vprintf(&text, format, args) == 0)
+		cli_warn(name, "%s: line %llu: %.*s", acp_side_name(p->them), (unsigned long long)line, (int)text.n, text.p);
+	va_end(args);
+	buf_free(&text);
+}
+
+/* --- conversations --- */
 
 static void
-had_its_turn(struct player *p, const struct kept *k)
+touch(struct player *p, struct conversation *c)
 {
-	if (k->arrived > p->taken)
-		p->taken = k->arrived;
+	if (c->touched)
+		return;
+	c->touched = true;
+	c->next_touched = p->touched;
+	p->touched = c;
+	if (!c->live)
+		c->live = p->now;
 }
 
-static enum step
-expect_request(struct player *p)
+void
+player_touch(struct player *p, struct conversation *c)
 {
-	struct part *part = script_part(p->script, &p->now);
-	struct request *r;
-	struct kept *k;
+	struct conversation *shut;
 
-	if (!part)
-		return STEP_FAILED;
-	k = player_take(p, part);
-	if (!k)
-		return STEP_WAIT;
-	had_its_turn(p, k);
-	r = requests_open(p->theirs, p->them, 0, &p->now);
-	if (!r) {
-		free(k);
-		return STEP_FAILED;
-	}
-	r->owner = k;
-	return STEP_DONE;
+	touch(p, c);
+	if (c == p->plan.common)
+		DL_FOREACH(p->plan.shut, shut)
+			touch(p, shut);
 }
+
+void
+player_happened(struct player *p, struct conversation *c, uint64_t recorded)
+{
+	c->live = p->now;
+	c->recorded = recorded;
+	player_touch(p, c);
+}
+
+/* Has all that has no session been played up to there? */
+static bool
+common_is_past(struct player *p, uint64_t number)
+{
+	struct conversation *c = p->plan.common;
+	const struct own *own = c ? plan_first(c) : NULL;
+
+	if (!c)
+		return true;
+	return (!c->cues || c->cues->key.number > number) && (!own || own->number > number);
+}
+
+bool
+player_has_begun(struct player *p, struct conversation *c)
+{
+	if (!c->open && !c->opened_by_answer && common_is_past(p, c->born))
+		plan_begin(&p->plan, c);
+	return c->open;
+}
+
+/* --- what is due --- */
 
 /*
  * Agents do not cut their text into the same pieces twice. A notification of the agent's is waited for
  * only while the agent has something to do and nothing to wait for, and only until it sends
  * something that the recording has later.
  */
-static enum step
-expect_agents_notification(struct player *p)
-{
-	bool busy = p->unanswered > 0 && requests_count(p->theirs) == 0;
-
-	if (p->taken < p->arrived) {
-		p->taken++;
-		return STEP_DONE;
-	}
-	return busy && p->kept == 0 && !p->left ? STEP_WAIT : STEP_DONE;
-}
-
-static enum step
-expect_notification(struct player *p)
-{
-	struct part *part;
-	struct kept *k;
-
-	if (p->them == ACP_AGENT)
-		return expect_agents_notification(p);
-	part = script_part(p->script, &p->now);
-	if (!part)
-		return STEP_FAILED;
-	k = player_take(p, part);
-	if (!k)
-		return STEP_WAIT;
-	free(k);
-	return STEP_DONE;
-}
-
-static enum step
-expect_response(struct player *p)
-{
-	struct request *r = requests_find(p->ours, p->us, p->now.id);
-	struct kept *k = r ? r->owner : NULL;
-	int learned;
-
-	if (!r)
-		return STEP_DONE; /* it answers nothing that was sent: an error with a null id, for one */
-	if (!k)
-		return STEP_WAIT;
-	had_its_turn(p, k);
-	p->kept--;
-	requests_take(p->ours, r);
-	learned = player_learn(p, r, &p->now, k);
-	free(k);
-	requests_done(r);
-	return learned < 0 ? STEP_FAILED : STEP_DONE;
-}
-
-static enum step
-expect(struct player *p)
-{
-	switch (p->now.kind) {
-	case MSG_REQUEST:
-		return expect_request(p);
-	case MSG_NOTIFICATION:
-		return expect_notification(p);
-	case MSG_RESPONSE:
-		return expect_response(p);
-	default:
-		return STEP_DONE;
-	}
-}
-
-/* A batch is waited for entry by entry. */
-static enum step
-expect_all(struct player *p)
-{
-	enum step s;
-
-	while ((s = expect(p)) == STEP_DONE && p->head.msg.kind == MSG_BATCH)
-		if (!msg_next(&p->batch, &p->now))
-			return STEP_DONE;
-	return s;
-}
-
-/* --- records --- */
-
-static enum step
-send_text(struct output *to, struct slice text)
-{
-	return output_copy(to, text) < 0 || output_copy(to, slice("\n", 1)) < 0 ? STEP_FAILED : STEP_DONE;
-}
-
-/* Who sent it: where the recording does not say, who could have. */
-static enum acp_side
-sender(const struct player *p)
-{
-	enum acp_side from = script_sender(&p->head, &p->now);
-
-	if (from == ACP_UNKNOWN && p->now.kind == MSG_RESPONSE) {
-		if (requests_find(p->theirs, p->them, p->now.id))
-			return p->us;
-		if (requests_find(p->ours, p->us, p->now.id))
-			return p->them;
-	}
-	return from;
-}
-
-static enum step
-play_message(struct player *p)
-{
-	enum acp_side from = sender(p);
-
-	if (from == p->them)
-		return expect_all(p);
-	if (from == p->us)
-		return player_send(p, p->head.text, &p->head.msg) < 0 ? STEP_FAILED : STEP_DONE;
-	player_say(p, p->head.number, "left out: nothing says who sent it");
-	p->missed = true;
-	return STEP_DONE;
-}
-
-static enum step
-play_record(struct player *p)
-{
-	const struct record *r = &p->head;
-
-	switch (r->kind) {
-	case RECORD_MESSAGE:
-		return play_message(p);
-	case RECORD_NOISE:
-		return r->from == p->us ? send_text(p->out, r->text) : STEP_DONE;
-	case RECORD_STDERR:
-		return p->us == ACP_AGENT ? send_text(p->err, r->text) : STEP_DONE;
-	case RECORD_LOST:
-		player_say(p, r->number, "here the recording lacks %llu records: %.*s", (unsigned long long)r->count,
-			(int)r->text.n, r->text.p);
-		return STEP_DONE;
-	case RECORD_EOF:
-		return r->from == p->them && p->us == ACP_AGENT && !p->left ? STEP_WAIT : STEP_DONE;
-	default:
-		return STEP_DONE;
-	}
-}
-
-/* Has it been played already, out of its turn? */
 static bool
-was_early(struct player *p)
+is_settled(struct player *p, struct cue *q)
 {
-	size_t i;
+	if (q->kind != MSG_NOTIFICATION || p->them != ACP_AGENT)
+		return false;
+	if (p->taken < p->arrived)
+		p->taken++;
+	else if (q->key.number > p->reached && requests_count(p->ours) > 0 && p->asked == 0 && !p->left)
+		return false;
+	plan_come(&p->plan, q);
+	plan_forget(&p->plan, q);
+	return true;
+}
 
-	for (i = 0; i < p->nearly; i++) {
-		if (p->early[i] == p->head.number) {
-			p->early[i] = p->early[--p->nearly];
+/* Is something to come of the live side before that record? */
+static bool
+has_to_come(struct player *p, struct conversation *c, uint64_t number)
+{
+	while (c->cues && c->cues->key.number < number)
+		if (!is_settled(p, c->cues))
 			return true;
-		}
-	}
 	return false;
 }
 
-static int
-advance(struct player *p)
+/* Has the request to wait for the answer to another, as it did in the recording? */
+bool
+player_mattered(const struct player *p, const struct cue *k, const struct cue *q)
 {
-	do {
-		if (script_next(p->script, &p->head) < 0)
-			return -1;
-	} while (was_early(p));
-	p->now = p->head.msg;
-	if (p->head.kind == RECORD_MESSAGE && p->now.kind == MSG_BATCH) {
-		p->batch = (struct json_iter){.in = p->head.msg.text};
-		msg_next(&p->batch, &p->now);
+	/* Of what has no session only the first request has to do with all the others. */
+	if (k->conversation == p->plan.common && k->what != ACP_INITIALIZE)
+		return false;
+	return k->answer.number && k->answer.number < q->key.number;
+}
+
+/*
+ * An answer waits for what its side sent since the request, and the agent's for what the client told and
+ * answered since: a request of the client's that came in between may as well come behind it.
+ */
+static bool
+answer_is_ready(struct player *p, struct cue *q)
+{
+	struct conversation *c = q->conversation;
+	uint64_t from = q->key.number, to = q->answer.number;
+	const struct own *own = plan_first(c);
+	const struct cue *k;
+	size_t i;
+
+	for (i = c->first; i < c->nown && c->own[i].number < to; i++)
+		if (c->own[i].number > from)
+			return false;
+	if (p->us == ACP_CLIENT)
+		return true;
+	if (own && own->number < from && !has_to_come(p, c, own->number))
+		return false; /* it only waits for its time */
+	for (k = c->cues; k && k->key.number < to; k = k->next)
+		if (k->key.number > from && k->kind != MSG_REQUEST)
+			return false;
+	for (k = c->owed; k; k = k->next)
+		if (k->key.number < from && player_mattered(p, k, q))
+			return false;
+	return true;
+}
+
+/* Is it time for what was recorded at t? Else it is noted when it will be. */
+static bool
+is_time(struct player *p, const struct conversation *c, uint64_t t)
+{
+	double pause;
+	uint64_t due;
+
+	if (p->options->speed <= 0 || t <= c->recorded)
+		return true;
+	pause = (double)(t - c->recorded) / p->options->speed;
+	if (pause > (double)p->options->max_pause)
+		pause = (double)p->options->max_pause;
+	due = c->live + (uint64_t)pause;
+	if (due <= p->now)
+		return true;
+	if (!p->wake || due < p->wake)
+		p->wake = due;
+	return false;
+}
+
+/* What is due next in a conversation. */
+struct due {
+	struct conversation *conversation;
+	struct cue *answered; /* the answer to this; NULL: the first record of ours */
+	uint64_t number;
+};
+
+/* False where nothing is. *waits: something will be when it is time. */
+static bool
+find_due(struct player *p, struct conversation *c, struct due *d, bool *waits)
+{
+	const struct own *own = plan_first(c);
+	struct cue *q;
+
+	*d = (struct due){.conversation = c};
+	if (!own)
+		has_to_come(p, c, UINT64_MAX); /* what is not waited for makes room for more to be read */
+	if (own && player_has_begun(p, c) && !has_to_come(p, c, own->number)) {
+		if (is_time(p, c, own->t))
+			d->number = own->number;
+		else
+			*waits = true;
 	}
-	p->begun |= p->head.kind == RECORD_MESSAGE;
-	p->ready = true;
-	return 0;
+	DL_FOREACH(c->owed, q) {
+		if (!q->answer.number || q->batched || (d->number && q->answer.number > d->number) || !answer_is_ready(p, q))
+			continue;
+		if (!is_time(p, c, q->answer.t)) {
+			*waits = true;
+			continue;
+		}
+		d->number = q->answer.number;
+		d->answered = q;
+	}
+	return d->number != 0;
+}
+
+static int
+send_due(struct player *p, const struct due *d)
+{
+	const struct own own = d->answered ? d->answered->answer : *plan_first(d->conversation);
+	struct json_error error;
+	struct slice text;
+	struct msg m = {0};
+
+	if (script_read(p->script, own.place, &text) < 0)
+		return -1;
+	if (own.kind == RECORD_MESSAGE && msg_scan(text, &m, &error) == MSG_NOISE) {
+		errno = EIO; /* it was one when it was read first */
+		return -1;
+	}
+	if (d->answered)
+		return player_send_answer(p, d->answered, text, &m);
+	plan_sent(&p->plan, d->conversation);
+	return player_send(p, d->conversation, &own, text, &m);
+}
+
+/* Of all that is due the first of the recording goes out. 1, 0 where nothing is due, or -1. */
+static int
+send_next(struct player *p)
+{
+	struct conversation **at = &p->touched, *c;
+	struct due first = {0}, d;
+	bool waits;
+
+	p->wake = 0;
+	while ((c = *at)) {
+		waits = false;
+		if (find_due(p, c, &d, &waits)) {
+			if (!first.number || d.number < first.number)
+				first = d;
+		} else if (!waits) {
+			c->touched = false;
+			*at = c->next_touched;
+			continue;
+		}
+		at = &c->next_touched;
+	}
+	if (!first.number)
+		return 0;
+	return send_due(p, &first) < 0 ? -1 : 1;
+}
+
+/* --- reading --- */
+
+/* What has been read and is ours goes out at once where nothing is before it; else it is kept. */
+static int
+play_own(struct player *p, bool send, const struct reading *r)
+{
+	struct conversation *c = r->conversation;
+
+	if (r->answered) {
+		player_touch(p, c);
+		if (send && r->answered->come && answer_is_ready(p, r->answered) && is_time(p, c, r->own.t))
+			return player_send_answer(p, r->answered, r->text, r->msg);
+		return 0;
+	}
+	if (send && !plan_first(c) && player_has_begun(p, c) && !has_to_come(p, c, r->own.number) && is_time(p, c, r->own.t))
+		return player_send(p, c, &r->own, r->text, r->msg);
+	player_touch(p, c);
+	return plan_keep(&p->plan, c, &r->own);
+}
+
+int
+player_read(struct player *p, bool send, struct reading *r)
+{
+	const struct record *last = &p->plan.last;
+
+	if (plan_read(&p->plan, r) < 0)
+		return -1;
+	/* What is left out on account of --start is no part of it. */
+	if (p->watch && p->plan.end == PLAN_GOES_ON && (r->conversation || last->number >= p->options->range.start) &&
+		watch_recorded(p->watch, last) < 0)
+		return -1;
+	if (r->doubtful) {
+		player_say(p, last->number, "left out: nothing says who sent it");
+		p->missed = true;
+	}
+	if (p->plan.end == PLAN_GOES_ON && last->kind == RECORD_LOST)
+		player_say(p, last->number, "here the recording lacks %llu records: %.*s", (unsigned long long)last->count,
+			(int)last->text.n, last->text.n ? last->text.p : "");
+	if (r->cue && p->us == ACP_CLIENT)
+		player_touch(p, r->conversation);
+	return r->own.number ? play_own(p, send, r) : 0;
+}
+
+static bool
+wants_to_read(const struct plan *plan)
+{
+	if (plan->end != PLAN_GOES_ON)
+		return false;
+	return plan->unread > 0 || plan->held == 0 || (plan->idle > 0 && plan->held < PLAYER_AHEAD);
 }
 
 /* --- ends --- */
+
+/* What the live side has to send first. */
+static const struct cue *
+first_cue(const struct player *p)
+{
+	const struct conversation *c = p->plan.common, *next;
+	const struct cue *first = c ? c->cues : NULL;
+
+	for (c = p->plan.conversations; c; c = next) {
+		next = c->hh.next;
+		if (c->cues && (!first || c->cues->key.number < first->key.number))
+			first = c->cues;
+	}
+	return first;
+}
+
+static void
+count_in(const struct conversation *c, uint64_t *ours, uint64_t *theirs)
+{
+	const struct cue *q;
+	size_t i;
+
+	DL_FOREACH(c->cues, q)
+		++*theirs;
+	DL_FOREACH(c->cues, q)
+		*ours += q->kind == MSG_REQUEST && q->answer.number && !q->batched;
+	DL_FOREACH(c->owed, q)
+		*ours += q->answer.number && !q->batched;
+	for (i = c->first; i < c->nown; i++)
+		*ours += c->own[i].kind == RECORD_MESSAGE;
+}
 
 /* What of the rest each side would have sent. */
 static int
 count_rest(struct player *p, uint64_t *ours, uint64_t *theirs)
 {
+	const struct conversation *c = p->plan.common, *next;
+	struct reading r;
+
 	*ours = *theirs = 0;
-	do {
-		if (p->head.kind == RECORD_MESSAGE)
-			++*(sender(p) == p->us ? ours : theirs);
-		if (advance(p) < 0)
+	while (p->plan.end != PLAN_END && p->plan.end != PLAN_BAD) {
+		plan_pass(&p->plan);
+		if (player_read(p, false, &r) < 0)
 			return -1;
-	} while (p->head.kind != RECORD_END && p->head.kind != RECORD_BAD);
+	}
+	if (c)
+		count_in(c, ours, theirs);
+	for (c = p->plan.conversations; c; c = next) {
+		next = c->hh.next;
+		count_in(c, ours, theirs);
+	}
 	return 0;
+}
+
+/* "session/new", or "the answer to ...": what a cue is in words. */
+static int
+describe(struct player *p, const struct cue *q, struct buf *to)
+{
+	struct json_error error;
+	struct slice text;
+	struct msg m;
+
+	if (script_read(p->script, q->call ? q->call->place : q->place, &text) < 0)
+		return -1;
+	if (buf_add_string(to, q->call ? "the answer to " : "") < 0)
+		return -1;
+	if (msg_scan(text, &m, &error) == MSG_NOISE || !m.method.p)
+		return buf_add_string(to, "an entry of a batch");
+	return buf_add_slice(to, m.method);
 }
 
 static enum play
 abandon(struct player *p)
 {
 	const char *them = acp_side_name(p->them);
+	const struct cue *q = first_cue(p);
 	struct buf what = {0};
-	const struct request *r = NULL;
-	uint64_t number = p->head.number, ours, theirs;
+	uint64_t number = q ? q->key.number : p->plan.last.number, ours, theirs;
 	int failed;
 
-	if (p->now.kind == MSG_RESPONSE)
-		r = requests_find(p->ours, p->us, p->now.id);
-	failed = r && buf_add_string(&what, "the answer to ") < 0;
-	failed = failed || buf_add_slice(&what, r ? r->method : p->now.method) < 0 || count_rest(p, &ours, &theirs) < 0;
-	if (!failed)
+	failed = q ? describe(p, q, &what) : buf_add_string(&what, "the end of the recording");
+	if (failed == 0)
+		failed = count_rest(p, &ours, &theirs);
+	if (failed == 0)
 		player_say(p, number, "%s%s before %.*s: left are %llu of the %s's messages and %llu of the %s's",
 			p->stopped ? "told to stop" : "the end of the ", p->stopped ? "" : them, (int)what.n, what.p,
 			(unsigned long long)theirs, them, (unsigned long long)ours, acp_side_name(p->us));
 	buf_free(&what);
 	p->missed = true;
-	p->ready = true;
 	return failed ? PLAY_FAILED : PLAY_ABANDONED;
 }
 
 void
 player_finish(struct player *p)
 {
-	const struct request *r = NULL;
-	const struct kept *k;
+	const struct waiting *w;
 
-	while ((r = requests_next(p->ours, r))) {
-		k = r->owner;
-		if (!k)
-			continue;
-		cli_warn("acp-replay", "%s: line %llu: the recording has no answer to %.*s", acp_side_name(p->them),
-			(unsigned long long)k->line, (int)r->method.n, r->method.p);
+	DL_FOREACH(p->waiting, w) {
+		player_say_live(p, w->line, "not answered: the recording never came to it");
 		p->missed = true;
 	}
 }
@@ -315,23 +442,23 @@ player_finish(struct player *p)
 static enum play
 end_of_recording(struct player *p)
 {
-	if (p->begun)
+	if (p->plan.begun)
 		return PLAY_OVER;
 	if (p->script->hop)
-		cli_warn("acp-replay", "%s: no messages of hop %s", p->script->path, p->script->hop);
+		cli_warn(name, "%s: no messages of hop %s", p->script->path, p->script->hop);
 	else
-		cli_warn("acp-replay", "%s: no messages", p->script->path);
+		cli_warn(name, "%s: no messages", p->script->path);
 	return PLAY_BAD;
 }
 
 static enum play
 bad_record(struct player *p)
 {
-	const struct record *r = &p->head;
+	const struct record *r = &p->plan.last;
 
 	if (r->torn) {
 		player_say(p, r->number, "the last record is torn: taken as the end");
-		p->head = (struct record){.kind = RECORD_END, .number = r->number};
+		p->plan.end = PLAN_END;
 		return end_of_recording(p);
 	}
 	player_say(p, r->number, "byte %zu: %s", r->error.at, r->error.what);
@@ -341,63 +468,105 @@ bad_record(struct player *p)
 int
 player_exit_status(const struct player *p)
 {
+	const struct record *r = &p->plan.last;
 	int s;
 
-	if (p->head.status >= 0)
-		return p->head.status;
+	if (r->status >= 0)
+		return r->status;
 	for (s = 1; s < 65; s++)
-		if (proc_signal_name(s) && slice_is(p->head.signal, proc_signal_name(s)))
+		if (proc_signal_name(s) && slice_is(r->signal, proc_signal_name(s)))
 			return 128 + s;
 	return EXIT_FAILED;
 }
 
-/* Those records that are the business of who plays, not of the player; they are left standing where the play ends. */
-static bool
-is_end(struct player *p, enum play *play)
+/* The recording from its beginning again; what is known of ids stays. */
+static int
+begin_again(struct player *p)
 {
-	switch (p->head.kind) {
-	case RECORD_END:
+	struct request *r = NULL;
+
+	/* A late answer to a request of this time is nobody's any more. */
+	while ((r = requests_next(p->ours, r)))
+		r->owner = NULL;
+	p->touched = NULL;
+	p->again = true;
+	p->played = false;
+	p->arrived = p->taken = p->reached = 0;
+	p->asked = 0;
+	return plan_rewind(&p->plan);
+}
+
+/* All has been played up to an end of the plan. True: play on. */
+static bool
+passes(struct player *p, enum play *play)
+{
+	switch (p->plan.end) {
+	case PLAN_END:
 		*play = end_of_recording(p);
-		return true;
-	case RECORD_BAD:
+		if (*play != PLAY_OVER || !p->options->loop || p->left || !p->played)
+			return false;
+		*play = PLAY_FAILED;
+		return begin_again(p) == 0;
+	case PLAN_BAD:
 		*play = bad_record(p);
-		return true;
-	case RECORD_EXIT:
-		*play = PLAY_EXIT;
-		return p->us == ACP_AGENT;
-	case RECORD_EOF:
-		*play = PLAY_LEAVE;
-		p->ready = p->head.from != p->us;
-		return p->head.from == p->us;
-	default:
 		return false;
+	case PLAN_EXIT:
+		*play = PLAY_EXIT;
+		return false;
+	case PLAN_WE_LEAVE:
+		*play = PLAY_LEAVE;
+		plan_pass(&p->plan);
+		return false;
+	case PLAN_THEY_LEAVE:
+		*play = PLAY_WAITING;
+		if (!p->left)
+			return false;
+		plan_pass(&p->plan);
+		return true;
+	default:
+		return true;
 	}
+}
+
+/* Has all that is in the plan been played? */
+static bool
+is_played(struct player *p)
+{
+	struct conversation *c = p->plan.common;
+
+	/* A client does not wait for what the agent tells at last. */
+	if (c && !plan_first(c))
+		has_to_come(p, c, UINT64_MAX);
+	return p->plan.held == 0;
 }
 
 enum play
 player_play(struct player *p)
 {
+	struct reading r;
 	enum play play;
-	enum step s;
-	int early;
+	int n;
 
 	for (;;) {
 		if (p->out->full || p->err->full)
 			return PLAY_FULL;
-		if (!p->ready && advance(p) < 0)
+		n = send_next(p);
+		if (n == 0)
+			n = player_retry(p);
+		if (n < 0)
 			return PLAY_FAILED;
-		if (is_end(p, &play))
-			return play;
-		s = play_record(p);
-		if (s == STEP_FAILED)
-			return PLAY_FAILED;
-		p->ready = s == STEP_WAIT;
-		if (s == STEP_DONE)
+		if (n > 0)
 			continue;
-		early = player_answer_early(p);
-		if (early < 0)
-			return PLAY_FAILED;
-		if (early == 0)
-			return p->left ? abandon(p) : PLAY_WAITING;
+		if (wants_to_read(&p->plan)) {
+			if (player_read(p, true, &r) < 0)
+				return PLAY_FAILED;
+		} else if (p->plan.end != PLAN_GOES_ON && !p->wake && is_played(p)) {
+			if (!passes(p, &play))
+				return play;
+		} else if ((p->wake && !p->stopped) || !p->left) {
+			return PLAY_WAITING;
+		} else {
+			return p->again && !p->played ? PLAY_OVER : abandon(p);
+		}
 	}
 }

@@ -1,43 +1,61 @@
 /*
- * player: plays one side of a recording to a live other side. It walks the recording: what its own
- * side sent goes out, and what the other side sent is waited for. It knows no descriptors: lines
- * come in by player_hear, and what is to be sent is queued.
+ * player: plays one side of a recording to a live other side. What its own side sent goes out when
+ * what stands before it in its conversation has come; what the other side sends is looked for in the
+ * recording. It knows no descriptors: lines come in by player_hear, and what is to be sent is queued.
  */
 #ifndef REPLAY_PLAYER_H
 #define REPLAY_PLAYER_H
 
-#include "cmd/acp-replay/script.h"
+#include "cmd/acp-replay/compare.h"
+#include "cmd/acp-replay/plan.h"
+#include "cmd/acp-replay/watch.h"
 #include "lib/output.h"
-#include "lib/requests.h"
 
-struct session; /* a recorded session's id, and the live one's */
+/* What a request gets that is not recorded. */
+enum on_miss { MISS_ERROR, MISS_WAIT, MISS_NEXT };
+
+struct player_options {
+	enum acp_side us;
+	enum match match;        /* of the requests of a client */
+	struct normalize *normalize; /* or NULL */
+	bool keep_paths;
+	enum on_miss on_miss;
+	double speed;            /* the recorded pauses are divided by it; 0: no pauses */
+	uint64_t max_pause;      /* us */
+	bool loop;
+	struct plan_range range;
+};
 
 struct player {
+	const struct player_options *options;
 	struct script *script;
 	struct output *out, *err; /* to the live side; stderr */
 	enum acp_side us, them;
-	bool left;    /* the live side will send nothing more */
-	bool stopped; /* because somebody told us so, not the live side */
-	bool missed;  /* something was not as recorded */
+	struct watch *watch; /* who is told of all that is read, heard and sent; or NULL */
+	uint64_t now;     /* us; whoever plays keeps it */
+	uint64_t wake;    /* play again at this time, at the latest; 0: nothing is due by itself */
+	bool left;        /* the live side will send nothing more */
+	bool stopped;     /* because somebody told us so, not the live side */
+	bool missed;      /* something was not as recorded */
 	/* the rest is its own */
-	struct record head;
-	bool ready;   /* head is a record that has not had its turn */
-	bool begun;   /* a message has been read */
-	struct json_iter batch; /* where in head's batch */
-	struct msg now;         /* head's message, or its entry's */
-	struct requests *ours;   /* requests we sent; owner: the live answer, as struct kept */
-	struct requests *theirs; /* recorded requests that have come; owner: the live one's id, as struct kept */
-	size_t unanswered;       /* of ours */
-	size_t kept;             /* live requests and answers that wait for their turn */
-	uint64_t lines;          /* live lines */
-	uint64_t arrived, taken; /* live notifications, and those that had their turn (client only) */
-	struct session *sessions;
-	uint64_t *early;         /* lines of the recording that were played before their turn */
-	size_t nearly, cap;
+	struct plan plan;
+	struct ids *ids;
+	struct requests *ours;          /* requests we sent; owner: their call */
+	struct conversation *touched;   /* those of which something may be due */
+	size_t asked;                   /* requests that have come and are not answered */
+	uint64_t lines;                 /* live lines */
+	uint64_t heard;                 /* messages of the line that is being heard */
+	uint64_t arrived, taken;        /* live notifications, and those that had their turn (client only) */
+	uint64_t reached;               /* the latest record that has come (client only) */
+	bool moved;                     /* something has come since those that wait were looked at */
+	bool again;                     /* --loop has begun again */
+	bool played;                    /* something has come since the recording began (again) */
+	struct waiting *waiting;
+	struct buf text;
 };
 
 enum play {
-	PLAY_WAITING,   /* for the live side */
+	PLAY_WAITING,   /* for the live side, or for the time to pass */
 	PLAY_FULL,      /* for the queues to drain */
 	PLAY_LEAVE,     /* our side ended its output here; play on */
 	PLAY_EXIT,      /* the recorded agent ended here: exit_status */
@@ -47,16 +65,25 @@ enum play {
 	PLAY_FAILED,    /* errno */
 };
 
+enum heard {
+	HEARD_FAILED = -1, /* errno */
+	HEARD,
+	HEARD_LATER,       /* nothing to make of it before more has been played */
+};
+
 /* 0, or -1 with errno. All that is pointed to has to stay. */
-int player_open(struct player *, struct script *, struct output *out, struct output *err, enum acp_side us);
+int player_open(struct player *, const struct player_options *, struct script *, struct output *out, struct output *err);
 void player_close(struct player *);
-/* A line of the live side. 0, or -1 with errno. */
-int player_hear(struct player *, struct slice line);
+/*
+ * A line of the live side. After HEARD_LATER play, and let it be heard again with last: then
+ * something is made of it, or of the next entry where it is a batch.
+ */
+enum heard player_hear(struct player *, struct slice line, bool last);
 /* A line of the live side that is longer than the limit. 0, or -1 with errno. */
 int player_hear_long(struct player *);
-/* Plays as far as it can. Call it whenever something has come, drained or ended. */
+/* Plays as far as it can. Call it whenever something has come, drained or ended, and when it is time. */
 enum play player_play(struct player *);
-/* At the end of all: answers of the live side that the recording never had are told. */
+/* At the end of all: what has never been answered is told. */
 void player_finish(struct player *);
 /* Of PLAY_EXIT: the status as a shell has it. */
 int player_exit_status(const struct player *);

@@ -1,171 +1,444 @@
-/* What the player hears: the live side's messages, kept until the recording gets to them. */
+/* What the player hears: live messages are looked for in the recording. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "cmd/acp-replay/player_parts.h"
-#include "lib/cli.h"
 
-static void
-warn_live(struct player *p, const char *what, struct slice text)
+/* --- the other side of a pair --- */
+
+int
+player_recorded(struct player *p, const struct cue *q, struct msg *m)
 {
-	cli_warn("acp-replay", "%s: line %llu: %s%.*s", acp_side_name(p->them), (unsigned long long)p->lines, what,
-		(int)text.n, text.n ? text.p : "");
+	struct json_iter it;
+	struct json_error error;
+	struct slice text;
+	uint64_t entry;
+
+	if (script_read(p->script, q->place, &text) < 0)
+		return -1;
+	if (msg_scan(text, m, &error) == MSG_BATCH) {
+		it = (struct json_iter){.in = m->text};
+		for (entry = 0; msg_next(&it, m);)
+			if (m->kind != MSG_NOISE && entry++ == q->key.entry)
+				break;
+	}
+	if (m->kind == q->kind)
+		return 0;
+	errno = EIO; /* it was so when it was read first */
+	return -1;
 }
 
-static struct slice
-copy(char **to, struct slice s)
+static struct compare
+comparison(const struct player *p, const struct cue *q, enum match match)
 {
-	struct slice c = slice(s.p ? *to : NULL, s.n);
-
-	if (s.n)
-		memcpy(*to, s.p, s.n);
-	*to += s.n;
-	return c;
+	return (struct compare){.match = match, .ids = p->ids, .from = p->them, .what = q->what,
+		.session = q->conversation->session};
 }
 
-struct kept *
-player_keep(const struct player *p, const struct msg *m)
-{
-	struct slice session = msg_session(m);
-	struct kept *k = malloc(sizeof(*k) + m->id.n + session.n);
-	char *to;
-
-	if (!k)
-		return NULL;
-	*k = (struct kept){.line = p->lines, .arrived = p->arrived};
-	to = k->bytes;
-	k->id = copy(&to, m->id);
-	k->session = copy(&to, session);
-	return k;
-}
-
-/* Is it a request's? Then it counts among those that the live side waits on. */
 static bool
-counts(const struct kept *k)
+go_on(void *arg, const struct difference *d)
 {
-	return k->id.p != NULL;
-}
-
-struct kept *
-player_take(struct player *p, struct part *part)
-{
-	struct kept *k = part->first;
-
-	if (!k)
-		return NULL;
-	part->first = k->next;
-	part->waiting--;
-	part->played++;
-	p->kept -= counts(k);
-	return k;
+	(void)arg;
+	(void)d;
+	return true;
 }
 
 int
-player_drop_cancels(struct player *p, struct slice session)
+player_learn(struct player *p, const struct cue *q, const struct msg *live)
 {
-	struct msg cancel = {.kind = MSG_NOTIFICATION, .method = slice_of("\"session/cancel\"")};
-	struct part *part = script_part(p->script, &cancel);
-	struct kept *k, *next, *kept = NULL, **end = &kept;
+	struct compare c = comparison(p, q, MATCH_PARAMS);
+	struct msg m;
 
-	if (!part)
+	c.learn = true;
+	c.differs = go_on;
+	if (player_recorded(p, q, &m) < 0)
 		return -1;
-	for (k = part->first; k; k = next) {
-		next = k->next;
-		if (!k->session.p || !json_string_eq(k->session, session)) {
-			part->last = *end = k;
-			end = &k->next;
-			continue;
-		}
-		cli_warn("acp-replay", "%s: line %llu: the recording has no session/cancel in this turn: ignored",
-			acp_side_name(p->them), (unsigned long long)k->line);
-		p->missed = true;
-		part->waiting--;
-		free(k);
-	}
-	*end = NULL;
-	part->first = kept;
-	return 0;
+	return compare_messages(&c, &m, live) < 0 ? -1 : 0;
 }
 
-static int
-refuse(struct player *p, struct slice id, int code, const char *why)
-{
-	struct buf text = {0};
-	int r = msg_make_error(&text, id, code, why, slice(NULL, 0));
+/* --- looking for it --- */
 
-	if (r == 0 && (r = buf_add(&text, "\n", 1)) == 0)
-		r = output_copy(p->out, buf_slice(&text));
-	buf_free(&text);
-	return r;
+/* What has been found for a live message. */
+struct candidate {
+	struct cue *cue;      /* the one that is meant, or NULL */
+	struct cue *expected; /* what has to come before it: it is too early */
+	bool close;           /* it fits in the letter */
+};
+
+/* Is it the cancel of this turn or of a later one? */
+static bool
+is_cancel_of_later(const struct cue *prompt, const struct cue *q)
+{
+	return q->what == ACP_SESSION_CANCEL && prompt->what == ACP_SESSION_PROMPT;
 }
 
-/* Nothing in the rest of the recording is like it. */
-static int
-miss(struct player *p, const struct msg *m)
+/* Does the recording say that it comes behind another that has not come? Then that is returned. */
+static struct cue *
+comes_behind(struct player *p, const struct cue *q)
 {
-	static const char why[] = "acp-replay: the rest of the recording has no such request";
+	struct conversation *c = q->conversation;
+	struct cue *k;
 
-	p->missed = true;
-	if (m->kind == MSG_REQUEST) {
-		warn_live(p, "answered with an error, for the rest of the recording has no request ", m->method);
-		return refuse(p, m->id, ACP_ERR_INTERNAL, why);
-	}
-	warn_live(p, "ignored, for the rest of the recording has no notification ", m->method);
-	return 0;
+	if (p->us == ACP_CLIENT || q->optional)
+		return NULL;
+	if (!player_has_begun(p, c) && p->plan.common && p->plan.common->cues)
+		return p->plan.common->cues;
+	for (k = c->cues; k && k->key.number < q->key.number; k = k->next)
+		if (k->kind == MSG_REQUEST && (player_mattered(p, k, q) || is_cancel_of_later(k, q)))
+			return k;
+	return NULL;
 }
 
-static int
-hear_response(struct player *p, const struct msg *m)
+/* Do they belong to sessions that can be the same? */
+static bool
+same_session(struct player *p, const struct cue *q, struct slice live)
 {
-	struct request *r = NULL;
+	struct slice recorded = q->conversation->session;
 
-	if (msg_null_id(m) && m->error.p) {
-		warn_live(p, "an error that answers no request: ", m->error);
+	if (!recorded.p || !live.p)
+		return true;
+	return ids_judge(p->ids, (struct ids_place){.what = ACP_ID_SESSION}, recorded, live) != IDS_CONFLICT;
+}
+
+/* A message through the program; one on which it fails is as it was. The same as normalize_message. */
+static enum normalized
+normalized(struct player *p, const struct msg *m, struct buf *to)
+{
+	const struct normalize_about about = {.from = p->them, .method = m->method, .session = msg_session(m)};
+	char *why = NULL;
+	enum normalized n = normalize_message(p->options->normalize, m->text, &about, to, &why);
+
+	if (n != NORMALIZE_FAILED || !why)
+		return n;
+	player_say_live(p, p->lines, "--normalize: %s", why);
+	free(why);
+	to->n = 0;
+	return buf_add_slice(to, m->text) < 0 ? NORMALIZE_FAILED : NORMALIZE_DONE;
+}
+
+/* Do both come out of the program the same? */
+static int
+fits_normalized(struct player *p, const struct compare *c, const struct msg *recorded, const struct msg *live)
+{
+	struct buf a = {0}, b = {0};
+	enum normalized one = normalized(p, recorded, &a), other = normalized(p, live, &b);
+	struct json_error error;
+	struct msg ma, mb;
+	int differ;
+
+	if (one == NORMALIZE_FAILED || other == NORMALIZE_FAILED)
+		differ = -1;
+	else if (one != other || one == NORMALIZE_NOTHING)
+		differ = one != other;
+	else if (msg_scan(buf_slice(&a), &ma, &error) != MSG_NOISE && msg_scan(buf_slice(&b), &mb, &error) != MSG_NOISE)
+		differ = compare_messages(c, &ma, &mb);
+	else
+		differ = compare_values(c, buf_slice(&a), buf_slice(&b));
+	buf_free(&a);
+	buf_free(&b);
+	return differ < 0 ? -1 : !differ;
+}
+
+/*
+ * 1, 0, or -1 with errno. *close: without that anything stands for something else, which makes a
+ * difference where a session is begun: any folder may stand for any other.
+ */
+static int
+fits(struct player *p, const struct cue *q, const struct msg *live, bool *close)
+{
+	/* A client answers as well as it can: a request that does not fit is taken by its method. */
+	enum match match = p->us == ACP_AGENT ? p->options->match : MATCH_PARAMS;
+	struct compare c = comparison(p, q, match);
+	struct msg m;
+	int differ;
+
+	*close = true;
+	if (!same_session(p, q, msg_session(live)))
 		return 0;
-	}
-	r = requests_find(p->ours, p->us, m->id);
-	if (!r || r->owner) {
-		warn_live(p, "ignored, for it answers no open request: id ", m->id);
-		p->missed = true;
-		return 0;
-	}
-	r->owner = player_keep(p, m);
-	if (!r->owner)
+	if (match == MATCH_METHOD)
+		return 1;
+	if (player_recorded(p, q, &m) < 0)
 		return -1;
-	p->unanswered--;
-	p->kept++;
-	return 0;
+	if (p->options->normalize)
+		return fits_normalized(p, &c, &m, live);
+	differ = compare_messages(&c, &m, live);
+	if (differ != 0 || !acp_begins_session(q->what))
+		return differ < 0 ? -1 : !differ;
+	c.ids = NULL;
+	differ = compare_messages(&c, &m, live);
+	*close = differ == 0;
+	return differ < 0 ? -1 : 1;
+}
+
+/* Is it this one? 1 yes; 0 no, or too early, or a closer one may be found; -1. */
+static int
+consider(struct player *p, struct cue *q, const struct msg *live, struct candidate *f)
+{
+	struct cue *expected;
+	bool close;
+	int r = fits(p, q, live, &close);
+
+	if (r <= 0)
+		return r;
+	expected = comes_behind(p, q);
+	if (f->cue && (expected || (!f->expected && !close)))
+		return 0;
+	*f = (struct candidate){q, expected, close};
+	return !expected && close;
 }
 
 static int
-hear_message(struct player *p, const struct msg *m)
+search_part(struct player *p, struct part *part, const struct msg *live, struct candidate *f)
 {
-	struct part *part;
-	struct kept *k;
-	int more;
+	struct cue *q;
+	int r;
 
-	if (m->kind == MSG_RESPONSE)
-		return hear_response(p, m);
+	DL_FOREACH2(part->cues, q, after)
+		if ((r = consider(p, q, live, f)) != 0)
+			return r;
+	return 0;
+}
+
+/* The conversation that a live message belongs to; NULL where that can not be told. */
+static struct conversation *
+conversation_of(struct player *p, const struct msg *live)
+{
+	struct slice session = msg_session(live), recorded;
+
+	if (p->us == ACP_CLIENT)
+		return p->plan.common;
+	if (!session.p)
+		return NULL;
+	recorded = ids_recorded(p->ids, (struct ids_place){.what = ACP_ID_SESSION}, session);
+	return plan_conversation(&p->plan, recorded.p ? recorded : session);
+}
+
+/* Looks through what has been read. The same as consider. */
+static int
+search_plan(struct player *p, const struct msg *live, struct candidate *f)
+{
+	struct conversation *c = conversation_of(p, live);
+	struct part *part = c ? plan_part(&p->plan, live, c) : NULL, *next;
+	int r;
+
+	if (part && (r = search_part(p, part, live, f)) != 0)
+		return r;
+	for (part = p->plan.parts; part && !c; part = next) {
+		next = part->hh.next;
+		if (plan_is_part_of(&p->plan, part, live) && (r = search_part(p, part, live, f)) != 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Looks through what is read now. */
+static int
+search_reading(struct player *p, const struct reading *read, const struct msg *live, struct candidate *f)
+{
+	uint64_t number = p->plan.last.number;
+	struct cue *q;
+	int r;
+
+	if (!read->cue || !read->cue->part)
+		return 0;
+	/* Of a batch the last is told. */
+	for (q = read->cue; q->key.number == number; q = q->prev) {
+		if (q->kind == live->kind && plan_is_part_of(&p->plan, q->part, live) && (r = consider(p, q, live, f)) != 0)
+			return r;
+		if (q == q->conversation->cues)
+			break;
+	}
+	return 0;
+}
+
+/*
+ * Is more to be read? Without all only so much as is kept anyway, and no more for one that is only too
+ * early, or that could fit better.
+ */
+static bool
+is_worth_reading(const struct player *p, const struct candidate *f, bool all)
+{
+	if (p->plan.end != PLAN_GOES_ON || (f->cue && (f->expected || f->close)))
+		return false;
+	return p->plan.held < PLAYER_AHEAD || (all && !f->cue);
+}
+
+/* 1 found, 0 not (or too early), -1. Where nothing fits, with all, all of the recording is looked through. */
+static int
+find(struct player *p, const struct msg *live, bool all, struct candidate *f)
+{
+	struct reading read;
+	int r;
+
+	*f = (struct candidate){0};
+	r = search_plan(p, live, f);
+	while (r == 0 && is_worth_reading(p, f, all)) {
+		if (player_read(p, false, &read) < 0)
+			return -1;
+		r = search_reading(p, &read, live, f);
+	}
+	return r < 0 ? r : f->cue && !f->expected;
+}
+
+/* --- what has come --- */
+
+static int
+keep_id(struct cue *q, const struct msg *live)
+{
+	q->id = malloc(live->id.n);
+	if (!q->id)
+		return -1;
+	memcpy(q->id, live->id.p, live->id.n);
+	q->nid = live->id.n;
+	return 0;
+}
+
+int
+player_come(struct player *p, struct cue *q, const struct msg *live)
+{
+	if (player_learn(p, q, live) < 0 || (q->kind == MSG_REQUEST && keep_id(q, live) < 0))
+		return -1;
+	p->moved = p->played = true;
+	p->taken = p->arrived;
+	if (q->key.number > p->reached)
+		p->reached = q->key.number;
+	player_happened(p, q->conversation, q->t);
+	plan_come(&p->plan, q);
+	if (q->kind == MSG_REQUEST)
+		p->asked++;
+	else
+		plan_forget(&p->plan, q);
+	return 0;
+}
+
+/* Those of the agent's that wait for nobody are told apart by their order only. */
+static struct cue *
+next_of_method(struct player *p, const struct msg *live)
+{
+	struct conversation *c = conversation_of(p, live);
+	struct part *part = c ? plan_part(&p->plan, live, c) : NULL, *next;
+	struct cue *first = part ? part->cues : NULL;
+
+	if (c)
+		return first;
+	for (part = p->plan.parts; part; part = next) {
+		next = part->hh.next;
+		if (plan_is_part_of(&p->plan, part, live) && (!first || part->cues->key.number < first->key.number))
+			first = part->cues;
+	}
+	return first;
+}
+
+static enum heard
+hear_call(struct player *p, const struct msg *m, bool last)
+{
+	bool next = p->us == ACP_CLIENT || p->options->on_miss == MISS_NEXT;
+	struct candidate f;
+	int r;
+
 	if (m->kind == MSG_NOTIFICATION && p->them == ACP_AGENT) {
 		p->arrived++;
-		return 0;
+		if (p->plan.common)
+			player_touch(p, p->plan.common);
+		return HEARD;
 	}
-	part = script_part(p->script, m);
-	if (!part || (more = script_has_more(p->script, part)) < 0)
-		return -1;
-	if (!more)
-		return miss(p, m);
-	k = player_keep(p, m);
-	if (!k)
-		return -1;
-	if (part->first)
-		part->last->next = k;
-	else
-		part->first = k;
-	part->last = k;
-	part->waiting++;
-	p->kept += counts(k);
+	if (m->what == ACP_SESSION_CANCEL && p->us == ACP_AGENT && m->kind == MSG_NOTIFICATION) {
+		r = player_cancel(p, m);
+		if (r != 0)
+			return r < 0 ? HEARD_FAILED : HEARD;
+	}
+	/* What has been read may be enough, and what can be played first need not be kept. */
+	r = find(p, m, last, &f);
+	if (r == 0 && !last)
+		return HEARD_LATER;
+	if (r == 0 && next) {
+		f.cue = next_of_method(p, m);
+		if (f.cue && p->us == ACP_AGENT)
+			player_say_live(p, p->lines, "taken for the next %.*s, of record %llu", (int)m->method.n, m->method.p,
+				(unsigned long long)f.cue->key.number);
+		r = f.cue != NULL;
+	}
+	if (r == 0)
+		r = player_miss(p, m, f.cue ? f.expected : NULL);
+	else if (r == 1)
+		r = player_come(p, f.cue, m);
+	return r < 0 ? HEARD_FAILED : HEARD;
+}
+
+/* Reads on until the recorded answer to a request of ours has been read. */
+static int
+read_answer_to(struct player *p, const struct call *call)
+{
+	struct reading read;
+
+	while (!call->read && p->plan.end == PLAN_GOES_ON)
+		if (player_read(p, false, &read) < 0)
+			return -1;
 	return 0;
+}
+
+static int
+end_call(struct player *p, struct call *call, const struct request *r, const struct msg *m)
+{
+	struct cue *q;
+
+	if (!call)
+		return 0; /* its time is over */
+	if (read_answer_to(p, call) < 0)
+		return -1;
+	call->answered = true;
+	q = call->cue;
+	call->cue = NULL;
+	if (!call->read) {
+		player_say_live(p, p->lines, "the recording has no answer to %.*s", (int)r->method.n, r->method.p);
+		p->missed = true;
+	}
+	plan_end_call(&p->plan, call);
+	return q ? player_come(p, q, m) : 0;
+}
+
+static enum heard
+hear_response(struct player *p, const struct msg *m, bool last)
+{
+	struct request *r = NULL;
+	int failed;
+
+	if (msg_null_id(m) && m->error.p) {
+		player_say_live(p, p->lines, "an error that answers no request: %.*s", (int)m->error.n, m->error.p);
+		return HEARD;
+	}
+	r = requests_find(p->ours, p->us, m->id);
+	if (!r && !last)
+		return HEARD_LATER;
+	if (!r) {
+		player_say_live(p, p->lines, "ignored, for it answers no open request: id %.*s", (int)m->id.n, m->id.p);
+		p->missed = true;
+		return HEARD;
+	}
+	requests_take(p->ours, r);
+	failed = end_call(p, r->owner, r, m);
+	requests_done(r);
+	return failed < 0 ? HEARD_FAILED : HEARD;
+}
+
+/* A message that has been heard already is passed over. */
+static enum heard
+hear_message(struct player *p, const struct msg *m, uint64_t entry, bool last)
+{
+	enum heard h;
+
+	if (entry < p->heard)
+		return HEARD;
+	if (m->kind == MSG_NOISE) {
+		player_say_live(p, p->lines, "not a message: %.*s", (int)m->text.n, m->text.p);
+		h = HEARD;
+	} else if (m->kind == MSG_RESPONSE) {
+		h = hear_response(p, m, last);
+	} else {
+		h = hear_call(p, m, last);
+	}
+	p->heard += h == HEARD;
+	return h;
 }
 
 static bool
@@ -179,32 +452,40 @@ is_blank(struct slice line)
 	return true;
 }
 
-int
-player_hear(struct player *p, struct slice line)
+static enum heard
+hear_line(struct player *p, struct slice line, bool last)
 {
+	enum heard h = HEARD;
 	struct json_error error;
 	struct json_iter it;
 	struct msg m, entry;
+	uint64_t n = 0, first = p->heard;
 
-	p->lines++;
 	switch (msg_scan(line, &m, &error)) {
 	case MSG_NOISE:
 		if (!is_blank(line))
-			cli_warn("acp-replay", "%s: line %llu: not a message at byte %zu: %s", acp_side_name(p->them),
-				(unsigned long long)p->lines, error.at, error.what);
-		return 0;
+			player_say_live(p, p->lines, "not a message at byte %zu: %s", error.at, error.what);
+		return HEARD;
 	case MSG_BATCH:
 		it = (struct json_iter){.in = m.text};
-		while (msg_next(&it, &entry)) {
-			if (entry.kind == MSG_NOISE)
-				warn_live(p, "not a message: ", entry.text);
-			else if (hear_message(p, &entry) < 0)
-				return -1;
-		}
-		return 0;
+		for (; h == HEARD && msg_next(&it, &entry); n++)
+			h = hear_message(p, &entry, n, last && n == first);
+		return h;
 	default:
-		return hear_message(p, &m);
+		return hear_message(p, &m, 0, last);
 	}
+}
+
+enum heard
+player_hear(struct player *p, struct slice line, bool last)
+{
+	if (!last) {
+		p->lines++;
+		p->heard = 0;
+		if (p->watch && watch_live(p->watch, p->them, line) < 0)
+			return HEARD_FAILED;
+	}
+	return hear_line(p, line, last);
 }
 
 int
@@ -212,64 +493,47 @@ player_hear_long(struct player *p)
 {
 	p->lines++;
 	p->missed = true;
-	warn_live(p, "longer than the limit: refused", slice(NULL, 0));
-	return refuse(p, slice_of("null"), ACP_ERR_INVALID_REQUEST, "acp-replay: the line is longer than the limit");
+	if (p->watch && watch_lost(p->watch, p->them) < 0)
+		return -1;
+	player_say_live(p, p->lines, "longer than the limit: refused");
+	return player_refuse(p, slice_of("null"), ACP_ERR_INVALID_REQUEST, "acp-replay: the line is longer than the limit",
+		slice(NULL, 0));
 }
 
-static int
-note_early(struct player *p, uint64_t line)
-{
-	size_t cap = p->cap ? p->cap * 2 : 16;
-	uint64_t *early;
+/* --- those that wait --- */
 
-	if (p->nearly == p->cap) {
-		early = realloc(p->early, cap * sizeof(*early));
-		if (!early)
-			return -1;
-		p->early = early;
-		p->cap = cap;
-	}
-	p->early[p->nearly++] = line;
-	return 0;
-}
-
-/* Its answer goes out now, and the head will step over the two. 1, 0 where that can not be, or -1. */
 static int
-answer_early(struct player *p, struct part *part)
+retry(struct player *p, struct waiting *w)
 {
 	struct json_error error;
-	struct answer a;
-	struct kept *k;
+	struct candidate f;
 	struct msg m;
-	int found = script_answer(p->script, part, &a);
+	int r;
 
-	if (found <= 0) {
-		part->first->stuck = true;
-		return found;
-	}
-	k = player_take(p, part);
-	if (note_early(p, a.request) < 0)
-		found = -1;
-	if (a.response && note_early(p, a.response) < 0)
-		found = -1;
-	if (found == 1 && a.response && msg_scan(buf_slice(&a.text), &m, &error) == MSG_RESPONSE &&
-		player_send_answer(p, buf_slice(&a.text), &m, k->id) < 0)
-		found = -1;
-	free(k);
-	buf_free(&a.text);
-	return found;
+	if (msg_scan(slice(w->text, w->n), &m, &error) == MSG_NOISE)
+		return 0;
+	r = find(p, &m, true, &f);
+	if (r == 1 && player_come(p, f.cue, &m) < 0)
+		return -1;
+	return r;
 }
 
 int
-player_answer_early(struct player *p)
+player_retry(struct player *p)
 {
-	struct part *part, *next;
+	struct waiting *w, *next;
+	int r;
 
-	/* A client waits with its next request for the answer to this one only if it wants to; an agent in its turn has to. */
-	if (p->them != ACP_AGENT)
+	if (!p->moved)
 		return 0;
-	HASH_ITER(hh, p->script->parts, part, next)
-		if (part->first && !part->first->stuck)
-			return answer_early(p, part);
+	p->moved = false;
+	DL_FOREACH_SAFE(p->waiting, w, next) {
+		r = retry(p, w);
+		if (r == 0)
+			continue;
+		DL_DELETE(p->waiting, w);
+		free(w);
+		return r;
+	}
 	return 0;
 }

@@ -4,24 +4,55 @@
 
 #include "cmd/acp-replay/player.h"
 
-/* "acp-replay" and a line on stderr that says where in the recording we are. */
+/*
+ * So many records may wait for their turn, before no more is read in search of what a session that
+ * waits for nothing sends next: sessions that were recorded side by side go on while one of them waits.
+ */
+enum { PLAYER_AHEAD = 1024 };
+
+/* A live request that waits until it is due (--on-miss wait). */
+struct waiting {
+	struct waiting *prev, *next;
+	uint64_t line;
+	size_t n;
+	char text[]; /* the message */
+};
+
+/* "acp-replay" and a line on stderr that says where in the recording we are; where in what the live side sent. */
 void player_say(const struct player *, uint64_t number, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void player_say_live(const struct player *, uint64_t line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Queues the recorded line with the live side's ids in place of the recorded ones. 0 or -1. */
-int player_send(struct player *, struct slice text, const struct msg *);
-/* Queues a response with another id. 0 or -1. */
-int player_send_answer(struct player *, struct slice text, const struct msg *, struct slice id);
-/* Learns a live session's id from the two answers to the same request. 0 or -1. */
-int player_learn(struct player *, const struct request *, const struct msg *recorded, const struct kept *live);
-void player_forget_sessions(struct player *);
+/* Something of the conversation may be due. */
+void player_touch(struct player *, struct conversation *);
+/* Something of it has happened that was recorded at that time. */
+void player_happened(struct player *, struct conversation *, uint64_t recorded);
+/* Has it begun? */
+bool player_has_begun(struct player *, struct conversation *);
+/* Had the answer to k been read by its side when q was sent, so that q may have come of it? */
+bool player_mattered(const struct player *, const struct cue *k, const struct cue *q);
+/* Reads the next record; what is ours and due goes out where send is true. The reading is valid until the next. 0 or -1. */
+int player_read(struct player *, bool send, struct reading *);
 
-/* A copy of what is needed of a live message later. NULL out of memory. */
-struct kept *player_keep(const struct player *, const struct msg *);
-/* Takes the oldest of a part that wait. NULL where none does. */
-struct kept *player_take(struct player *, struct part *);
-/* A turn has ended: those of its cancellations that still wait came at a moment that the recording does not have. 0 or -1. */
-int player_drop_cancels(struct player *, struct slice session);
-/* Answers what came out of order and can be answered. 1 where it did, 0, or -1. */
-int player_answer_early(struct player *);
+/* Queues a record of ours; text is its own, and msg where it is a message. 0 or -1. */
+int player_send(struct player *, struct conversation *, const struct own *, struct slice text, const struct msg *msg);
+/* Queues the recorded answer to a request that has come, and forgets that. 0 or -1. */
+int player_send_answer(struct player *, struct cue *, struct slice text, const struct msg *);
+/* Queues a message that is not recorded. 0 or -1. */
+int player_send_made(struct player *, struct slice text);
+
+/* Learns which ids and folders stand for which from a message that was recorded, and the live one. 0 or -1. */
+int player_learn(struct player *, const struct cue *, const struct msg *live);
+/* Scans what was recorded. 0, or -1 with errno. */
+int player_recorded(struct player *, const struct cue *, struct msg *);
+/* A message that was looked for has come: all that waited for it may go on. 0 or -1. */
+int player_come(struct player *, struct cue *, const struct msg *live);
+/* Looks at those that wait again. 1 where one of them has come, 0, or -1. */
+int player_retry(struct player *);
+/* It is answered (or, a notification, told) that nothing is recorded for it, as --on-miss says. expected: what it comes before, or NULL. 0 or -1. */
+int player_miss(struct player *, const struct msg *, struct cue *expected);
+/* Answers with an error; data is JSON text or p NULL. 0 or -1. */
+int player_refuse(struct player *, struct slice id, int code, const char *why, struct slice data);
+/* A session/cancel at a moment that the recording does not have. 0 or -1. */
+int player_cancel(struct player *, const struct msg *);
 
 #endif

@@ -1,172 +1,132 @@
-/* What the player sends: recorded bytes, with the live side's ids in place of recorded ones. */
+/* What the player sends: recorded bytes, with the live side's ids and paths in place of recorded ones. */
 #include <stdlib.h>
 
 #include "cmd/acp-replay/player_parts.h"
 
-struct session {
-	UT_hash_handle hh;
-	char *live;     /* a JSON string with its quotes */
-	size_t nlive;
-	char recorded[]; /* unescaped, and the live one behind it */
-};
-
-static struct session *
-find_session(const struct player *p, struct slice recorded)
+/* A line, which is ended here. */
+static int
+queue(struct player *p, struct slice text)
 {
-	struct session *s = NULL;
-	struct buf key = {0};
-
-	if (p->sessions && json_unescape(recorded, &key) == 0)
-		HASH_FIND(hh, p->sessions, key.p, key.n, s);
-	buf_free(&key);
-	return s;
+	if (p->watch && watch_live(p->watch, p->us, text) < 0)
+		return -1;
+	return output_copy(p->out, text) < 0 || output_copy(p->out, slice("\n", 1)) < 0 ? -1 : 0;
 }
 
-void
-player_forget_sessions(struct player *p)
+/* A line that the agent wrote on its standard error. */
+static int
+complain(struct player *p, struct slice text)
 {
-	struct session *s, *next;
-
-	HASH_ITER(hh, p->sessions, s, next) {
-		HASH_DEL(p->sessions, s);
-		free(s);
-	}
+	if (p->watch && watch_stderr(p->watch, text) < 0)
+		return -1;
+	return output_copy(p->err, text) < 0 || output_copy(p->err, slice("\n", 1)) < 0 ? -1 : 0;
 }
 
 int
-player_learn(struct player *p, const struct request *r, const struct msg *recorded, const struct kept *live)
+player_send_made(struct player *p, struct slice text)
 {
-	struct slice id = msg_session(recorded);
-	struct buf key = {0};
-	struct session *s;
-
-	switch (r->what) {
-	case ACP_SESSION_NEW:
-	case ACP_SESSION_LOAD:
-	case ACP_SESSION_RESUME:
-	case ACP_SESSION_FORK:
-		break;
-	default:
-		return 0;
-	}
-	if (p->us != ACP_CLIENT || !id.p || !live->session.p)
-		return 0;
-	s = find_session(p, id);
-	if (s) {
-		HASH_DEL(p->sessions, s);
-		free(s);
-	}
-	if (json_unescape(id, &key) < 0)
-		return -1;
-	s = calloc(1, sizeof(*s) + key.n + live->session.n);
-	if (s) {
-		memcpy(s->recorded, key.p, key.n);
-		s->live = s->recorded + key.n;
-		s->nlive = live->session.n;
-		memcpy(s->live, live->session.p, live->session.n);
-		HASH_ADD_KEYPTR(hh, p->sessions, s->recorded, key.n, s);
-		if (!s->hh.tbl) {
-			free(s);
-			s = NULL;
-		}
-	}
-	buf_free(&key);
-	return s ? 0 : -1;
+	return queue(p, text);
 }
 
-/* Queues text from *at to the value, and what stands for it; moves *at behind it. */
+/* Notes what the live side is going to answer. */
 static int
-put_replaced(struct player *p, const char **at, struct slice value, struct slice with)
+open_request(struct player *p, const struct msg *m, struct entry_key key)
 {
-	if (output_copy(p->out, slice_between(*at, value.p)) < 0 || output_copy(p->out, with) < 0)
+	struct request *r = requests_open(p->ours, p->us, 0, m);
+
+	if (!r)
 		return -1;
-	*at = value.p + value.n;
+	r->owner = plan_call(&p->plan, key);
 	return 0;
 }
 
-static int
-put_rest(struct player *p, const char *at, struct slice text)
+static struct slice
+live_id(const struct cue *q)
 {
-	if (output_copy(p->out, slice_between(at, text.p + text.n)) < 0)
-		return -1;
-	return output_copy(p->out, slice("\n", 1));
+	return slice(q->id, q->nid);
 }
 
-/* A request's or notification's session, where the live one has another id. */
+/* Sessions that our side names for the first time are named so: another one is another one. */
 static int
-put_session(struct player *p, const char **at, const struct msg *m)
+learn_session(struct player *p, const struct msg *m)
 {
-	struct slice id = p->sessions ? msg_session(m) : slice(NULL, 0);
-	struct session *s = id.p ? find_session(p, id) : NULL;
+	struct slice session = msg_session(m);
 
-	return s ? put_replaced(p, at, id, slice(s->live, s->nlive)) : 0;
-}
-
-static int
-put_request(struct player *p, const char **at, const struct msg *m)
-{
-	if (!requests_open(p->ours, p->us, 0, m))
-		return -1;
-	p->unanswered++;
-	return put_session(p, at, m);
-}
-
-static int
-put_response(struct player *p, const char **at, const struct msg *m)
-{
-	struct request *r = requests_find(p->theirs, p->them, m->id);
-	struct kept *live;
-	int failed = 0;
-
-	/* An answer to nothing, such as an error with a null id, goes as it was. */
-	if (!r)
+	if (p->us != ACP_AGENT || !session.p)
 		return 0;
-	live = r->owner;
-	requests_take(p->theirs, r);
-	if (put_replaced(p, at, m->id, live->id) < 0)
-		failed = -1;
-	else if (r->what == ACP_SESSION_PROMPT && p->us == ACP_AGENT && r->session.p)
-		failed = player_drop_cancels(p, r->session);
-	free(live);
-	requests_done(r);
+	return ids_learn(p->ids, (struct ids_place){.what = ACP_ID_SESSION}, session, session) == IDS_FAILED ? -1 : 0;
+}
+
+/* A request has been answered. */
+static void
+end_request(struct player *p, struct cue *q)
+{
+	if (q->opens) {
+		plan_begin(&p->plan, q->opens);
+		player_happened(p, q->opens, q->answer.t);
+	}
+	p->asked--;
+	plan_forget(&p->plan, q);
+}
+
+static int
+send_entry(struct player *p, const struct own *own, struct slice line, const struct msg *m, uint64_t entry)
+{
+	struct entry_key key = {own->number, entry};
+	struct cue *q = m->kind == MSG_RESPONSE ? plan_batched(&p->plan, key) : NULL;
+	struct slice id = slice(NULL, 0);
+	int failed;
+
+	if (m->kind == MSG_REQUEST && open_request(p, m, key) < 0)
+		return -1;
+	if (q && q->come)
+		id = live_id(q);
+	failed = ids_write(p->ids, line, m, p->us, q ? q->conversation->session : slice(NULL, 0), id, &p->text);
+	if (q && q->come)
+		end_request(p, q);
 	return failed;
 }
 
 static int
-put_message(struct player *p, const char **at, const struct msg *m)
+send_batch(struct player *p, const struct own *own, struct slice text, const struct msg *batch)
 {
-	switch (m->kind) {
-	case MSG_REQUEST:
-		return put_request(p, at, m);
-	case MSG_NOTIFICATION:
-		return put_session(p, at, m);
-	case MSG_RESPONSE:
-		return put_response(p, at, m);
-	default:
-		return 0;
-	}
-}
-
-int
-player_send(struct player *p, struct slice text, const struct msg *m)
-{
+	struct json_iter it = {.in = batch->text};
 	const char *at = text.p;
-	struct json_iter it;
-	struct msg entry;
+	uint64_t entry = 0;
+	struct msg m;
 
-	if (m->kind != MSG_BATCH)
-		return put_message(p, &at, m) < 0 ? -1 : put_rest(p, at, text);
-	it = (struct json_iter){.in = m->text};
-	while (msg_next(&it, &entry))
-		if (put_message(p, &at, &entry) < 0)
+	while (msg_next(&it, &m)) {
+		if (m.kind == MSG_NOISE)
+			continue;
+		if (buf_add_slice(&p->text, slice_between(at, m.text.p)) < 0 || send_entry(p, own, m.text, &m, entry++) < 0)
 			return -1;
-	return put_rest(p, at, text);
+		at = m.text.p + m.text.n;
+	}
+	return buf_add_slice(&p->text, slice_between(at, text.p + text.n));
 }
 
 int
-player_send_answer(struct player *p, struct slice text, const struct msg *m, struct slice id)
+player_send(struct player *p, struct conversation *c, const struct own *own, struct slice text, const struct msg *m)
 {
-	const char *at = text.p;
+	int failed;
 
-	return put_replaced(p, &at, m->id, id) < 0 ? -1 : put_rest(p, at, text);
+	player_happened(p, c, own->t);
+	if (own->kind == RECORD_STDERR)
+		return complain(p, text);
+	if (own->kind == RECORD_NOISE)
+		return queue(p, text);
+	p->text.n = 0;
+	failed = own->batch ? send_batch(p, own, text, m) : send_entry(p, own, text, m, 0);
+	return failed < 0 ? -1 : queue(p, buf_slice(&p->text));
+}
+
+int
+player_send_answer(struct player *p, struct cue *q, struct slice text, const struct msg *m)
+{
+	player_happened(p, q->conversation, q->answer.t);
+	p->text.n = 0;
+	if (learn_session(p, m) < 0 || ids_write(p->ids, text, m, p->us, q->conversation->session, live_id(q), &p->text) < 0 ||
+		queue(p, buf_slice(&p->text)) < 0)
+		return -1;
+	end_request(p, q);
+	return 0;
 }

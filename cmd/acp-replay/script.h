@@ -1,73 +1,49 @@
 /*
- * script: the recording as a play. The head reads it record by record; a scout, which is started when
- * somebody asks what is still to come, reads ahead of it and remembers no more than counts.
+ * script: the recording that is played. It is read once, from the beginning to the end, and what is
+ * wanted later is read again from where it lies: no copy of it is kept.
  */
 #ifndef REPLAY_SCRIPT_H
 #define REPLAY_SCRIPT_H
 
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
-
 #include "lib/recording.h"
 
-/* A live message that waits for its turn. */
-struct kept {
-	struct kept *next;
-	uint64_t line;        /* of the live side */
-	uint64_t arrived;     /* how many notifications had come before it */
-	struct slice id;      /* of a request; p NULL */
-	struct slice session; /* a JSON string with its quotes, or p NULL */
-	bool stuck;           /* can not be answered before its turn */
-	char bytes[];
-};
-
-/* What one side has to send, by kind and method: how often, and what has come of it already. */
-struct part {
-	UT_hash_handle hh;
-	uint64_t scouted;    /* the scout has passed so many */
-	uint64_t played;     /* so many have come, and had their turn */
-	uint64_t waiting;    /* so many have come, and wait for it */
-	struct kept *first, *last; /* those */
-	char key[];
+/* Where the text of a record lies. */
+struct place {
+	uint64_t at; /* bytes from the beginning */
+	uint32_t n;  /* bytes */
+	/* PLACE_RECORD: the record lies there, of which the text has to be made; PLACE_COPY: in a file without a name. */
+	enum place_kind { PLACE_TEXT, PLACE_RECORD, PLACE_COPY } kind;
 };
 
 struct script {
 	const char *path;
 	const char *hop;
 	size_t limit;
-	enum acp_side them;  /* the side that is live */
-	int fd;              /* the recording, a regular file; read by descriptions of their own only */
-	struct recording *head, *scout;
-	bool scouted;        /* the scout is at the end */
-	struct part *parts;
-	struct buf key;
+	int fd;                   /* a regular file; read by descriptions of their own only */
+	struct recording *reader; /* from the beginning to the end */
+	struct recording *again;  /* of single lines */
+	bool environment;         /* --env */
+	int copies;               /* texts that the file has nowhere in one line; -1: none so far */
+	uint64_t copied;          /* bytes */
+	struct buf block;         /* what was read again */
+	uint64_t at;              /* where that lies */
+	int from;                 /* in which file */
 };
 
 /*
  * Opens it; what is no regular file is copied into one first, which has no name. path and hop are
- * kept. 0, or -1 with errno; close it in any case.
+ * kept. environment: ${NAME} stands for what is there under that name. 0, or -1 with errno; close it in any case.
  */
-int script_open(struct script *, const char *path, size_t limit, const char *hop, enum acp_side them);
+int script_open(struct script *, const char *path, size_t limit, const char *hop, bool environment);
 void script_close(struct script *);
 /* The next record. 0, or -1 with errno. */
 int script_next(struct script *, struct record *);
-/* Who sent a message of it (a response's sender may be unknown). */
-enum acp_side script_sender(const struct record *, const struct msg *);
+/* Goes back to the beginning. 0, or -1 with errno. */
+int script_rewind(struct script *);
 
-/* The part of a request or notification; NULL out of memory. */
-struct part *script_part(struct script *, const struct msg *);
-/* Is one still to come that nobody who waits will take? 1, 0, or -1 with errno. */
-int script_has_more(struct script *, const struct part *);
-
-/* The answer that the recording has for a request of the live side. */
-struct answer {
-	uint64_t request, response; /* their lines; response is 0 where there is none */
-	struct buf text;            /* the response's line */
-};
-/*
- * Looks for the next request of a part that has not had its turn, and for its answer: a pass over the
- * recording, for requests that come out of order. 1 found; 0 not (it is in a batch); -1 with errno.
- */
-int script_answer(struct script *, const struct part *, struct answer *);
+/* The place of the record that was read last. 0, or -1 with errno. */
+int script_place(struct script *, const struct record *, struct place *);
+/* Reads a text again; it is valid until the next is. 0, or -1 with errno (EIO where it is not there any more). */
+int script_read(struct script *, struct place, struct slice *text);
 
 #endif

@@ -12,7 +12,8 @@
 //   MEET     a text, as soon as two such prompts wait
 //   BIG      a text with a piece of 1 MiB and characters of all lengths
 //
-// and a short text otherwise, or after a tool's result. No timers: what a test
+// and a short text otherwise, or after a tool's result. Where a prompt of the
+// conversation has the target +2k, each answer is 700 tokens long, else 42. No timers: what a test
 // waits for is an event.
 
 import { createServer } from "node:http";
@@ -29,7 +30,10 @@ const nothing = { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_in
 // Requests of the agent's own, such as one for a title, have no tools. They are
 // free: when they come is a race, which must not show in the costs.
 function usage(request, share) {
-	return request.tools?.length ? { ...counts, ...share } : nothing;
+	if (!request.tools?.length)
+		return nothing;
+	const long = JSON.stringify(request.messages ?? []).includes("+2k") ? { output_tokens: 700 } : {};
+	return { ...counts, ...long, ...share };
 }
 
 function words(text) {

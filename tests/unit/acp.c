@@ -88,9 +88,63 @@ test_sides(void)
 	CHECK_STR(acp_side_name(ACP_UNKNOWN), "unknown");
 }
 
+static const struct acp_member *
+member(const char *name, enum acp_method what)
+{
+	return acp_member(slice_of(name), what);
+}
+
+static void
+test_members(void)
+{
+	CHECK(member("\"sessionId\"", ACP_OTHER)->id == ACP_ID_SESSION);
+	CHECK(member("\"session\\u0049d\"", ACP_OTHER)->id == ACP_ID_SESSION);
+	CHECK(member("\"toolCallId\"", ACP_SESSION_UPDATE)->id == ACP_ID_TOOL_CALL);
+	CHECK(member("\"requestId\"", ACP_CANCEL_REQUEST)->id == ACP_ID_REQUEST);
+	CHECK(member("\"requestId\"", ACP_MCP_MESSAGE)->id == ACP_ID_MCP_REQUEST);
+	CHECK(member("\"requestId\"", ACP_OTHER)->id == ACP_ID_NONE);
+	CHECK(member("\"id\"", ACP_OTHER)->id == ACP_ID_NONE);
+	CHECK(member("\"optionId\"", ACP_REQUEST_PERMISSION)->id == ACP_ID_NONE);
+	CHECK(member("\"cwd\"", ACP_SESSION_NEW)->cwd && member("\"cwd\"", ACP_SESSION_LOAD)->cwd);
+	CHECK(!member("\"cwd\"", ACP_OTHER)->cwd);
+	CHECK(member("\"_meta\"", ACP_OTHER)->aside && member("\"meta\"", ACP_PROXY_SUCCESSOR)->aside);
+	CHECK(!member("\"meta\"", ACP_OTHER)->aside && !member("\"info\"", ACP_OTHER)->aside);
+	CHECK(member("\"info\"", ACP_INITIALIZE)->aside && member("\"clientInfo\"", ACP_INITIALIZE)->aside);
+	CHECK(member("\"sessionUpdate\"", ACP_SESSION_UPDATE)->kind);
+	CHECK(member("\"rawInput\"", ACP_SESSION_UPDATE)->foreign);
+	CHECK(!member("\"\"", ACP_OTHER)->name && !member("\"x\"", ACP_OTHER)->name);
+	CHECK(acp_begins_session(ACP_SESSION_NEW) && acp_begins_session(ACP_SESSION_FORK));
+	CHECK(!acp_begins_session(ACP_SESSION_PROMPT) && !acp_begins_session(ACP_OTHER));
+	CHECK(acp_id_of_session(ACP_ID_TOOL_CALL) && acp_id_of_session(ACP_ID_PLAN));
+	CHECK(!acp_id_of_session(ACP_ID_SESSION) && !acp_id_of_session(ACP_ID_REQUEST));
+	CHECK_STR(acp_id_name(ACP_ID_SESSION), "session id");
+	CHECK_STR(acp_id_name(ACP_ID_MCP_REQUEST), "request id");
+}
+
+static void
+test_texts(void)
+{
+	struct acp_chunk c;
+
+	CHECK(acp_chunk(slice_of("{\"update\":{\"content\":{\"text\":\"x\",\"type\":\"text\"},\"messageId\":\"m\","
+		"\"sessionUpdate\":\"agent_message_chunk\"}}"), &c));
+	CHECK(slice_is(c.kind, "\"agent_message_chunk\"") && slice_is(c.message, "\"m\"") && slice_is(c.text, "\"x\""));
+	CHECK(acp_chunk(slice_of("{\"update\":{\"content\":{\"text\":\"\",\"type\":\"text\"},"
+		"\"sessionUpdate\":\"user_message_chunk\"}}"), &c) && !c.message.p);
+	CHECK(!acp_chunk(slice_of("{\"update\":{\"content\":{\"data\":\"\",\"type\":\"image\"},"
+		"\"sessionUpdate\":\"user_message_chunk\"}}"), &c));
+	CHECK(!acp_chunk(slice_of("{\"update\":{\"sessionUpdate\":\"plan\"}}"), &c));
+	CHECK(!acp_chunk(slice_of("[]"), &c) && !acp_chunk(slice(NULL, 0), &c) && !acp_chunk(slice_of("{\"update\":1}"), &c));
+	CHECK(slice_is(acp_prompt_text(slice_of("{\"prompt\":[1,{\"type\":\"image\"},{\"type\":\"text\",\"text\":\"hi\"}]}")),
+		"\"hi\""));
+	CHECK(!acp_prompt_text(slice_of("{\"prompt\":{}}")).p && !acp_prompt_text(slice(NULL, 0)).p);
+}
+
 int
 main(void)
 {
+	test_texts();
+	test_members();
 	test_methods();
 	test_dialects();
 	test_senders();

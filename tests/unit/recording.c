@@ -537,9 +537,112 @@ test_base64(void)
 	buf_free(&b);
 }
 
+/* --- exports of acp-devtools --- */
+
+static void
+test_an_export_of_many_lines(void)
+{
+	struct recording *rec = open_string("\n{\n    \"version\": 1,\n    \"tool\": {\"name\": \"messages\"},\n"
+		"    \"session\": {\n        \"id\": 4,\n        \"startedAt\": 1781267484411\n    },\n"
+		"    \"messages\": [\n        {\n            \"seq\": 1,\n            \"timestamp\": 1781267484414,\n"
+		"            \"direction\": \"editor-to-agent\",\n"
+		"            \"raw\": \"{\\\"id\\\":1, \\\"method\\\":\\\"a\\\"}\"\n        },\n"
+		"        {\"timestamp\": 1781267485414, \"direction\": \"agent-to-editor\", \"raw\": \"}{ no\"}\n    ]\n}\n");
+	struct record r;
+
+	CHECK(next(rec, &r) == RECORD_HEADER && r.number == 5 && r.started > 1781267484.4 && r.started < 1781267484.5);
+	CHECK(next(rec, &r) == RECORD_MESSAGE && r.number == 10 && r.from == ACP_CLIENT && r.timed && r.t == 3000);
+	CHECK_STR(copy(r.text), "{\"id\":1, \"method\":\"a\"}");
+	CHECK(next(rec, &r) == RECORD_NOISE && r.number == 16 && r.from == ACP_AGENT && r.t == 1003000);
+	CHECK_STR(copy(r.text), "}{ no");
+	no_more(rec);
+}
+
+static void
+test_exports_of_one_line(void)
+{
+	static const char *const texts[] = {
+		"{\"session\":{\"x\":[{\"direction\":1}]},\"messages\":[{\"direction\":\"agent-to-editor\",\"timestamp\":7,"
+		"\"raw\":\"{\\\"method\\\":\\\"m\\\"}\"}],\"more\":[1,{}]}",
+		" [{\"timestamp\":7,\"direction\":\"agent-to-editor\",\"raw\":\"{\\\"method\\\":\\\"m\\\"}\"} ]\n",
+		"[\n{\"timestamp\":7,\"direction\":\"agent-to-editor\",\n\"payload\":{\"method\"\n:\"m\"}}\n,\n]\n",
+		"{\"timestamp\":7,\"direction\":\"agent-to-editor\",\"raw\":\"{\\\"method\\\":\\\"m\\\"}\"}\n",
+	};
+	struct recording *rec;
+	struct record r;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		rec = open_string(texts[i]);
+		if (i == 0)
+			CHECK(next(rec, &r) == RECORD_HEADER && r.started == 0);
+		CHECK(next(rec, &r) == RECORD_MESSAGE && r.from == ACP_AGENT && r.t == 0 && json_string_is(r.msg.method, "m"));
+		no_more(rec);
+	}
+}
+
+static void
+test_exports_that_are_wrong(void)
+{
+	static const struct {
+		const char *text, *what;
+		uint64_t number;
+	} wrong[] = {
+		{"[\n{\"direction\":\"agent-to-editor\",\n\"raw\":\"x\"", "the export has no end", 3},
+		{"[\n{\"raw\":\"x\"}\n]\n", "a frame without a direction", 2},
+		{"[\n{\"direction\":\"agent-to-editor\"}\n]\n", "a frame without raw or payload", 2},
+		{"[\n{\"direction\":\"agent-to-editor\",\"raw\":1}\n]\n", "expected a string", 2},
+		{"[\n{\"direction\" \"agent-to-editor\"}\n]\n", "expected ':'", 2},
+		{"[\n1\n]\n", "expected a frame", 2},
+		{"[\n]\n\n{}\n", "expected nothing behind the end of the export", 4},
+	};
+	struct recording *rec;
+	struct record r;
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		rec = open_string(wrong[i].text);
+		CHECK(next(rec, &r) == RECORD_BAD && r.number == wrong[i].number);
+		CHECK_STR(r.error.what, wrong[i].what);
+		recording_close(rec);
+	}
+	/* A batch is one, and a message with a list of messages is a message. */
+	CHECK_STR(told("[{\"id\":1,\"method\":\"direction\"}]\n"), "message unknown [[{\"id\":1,\"method\":\"direction\"}]]");
+	CHECK_STR(told("{\"id\":1,\"method\":\"m\",\"messages\":[],\"jsonrpc\":\"2.0\",\"session\":{}}\n"),
+		"message unknown [{\"id\":1,\"method\":\"m\",\"messages\":[],\"jsonrpc\":\"2.0\",\"session\":{}}]");
+}
+
+/* --- the environment --- */
+
+static void
+test_environment(void)
+{
+	struct recording *rec = open_string("{\"id\":1,\"method\":\"${A_NAME}\",\"params\":\"$${A_NAME} $$ ${ $ ${} ${1} ${A_NAME\"}\n"
+		"{\"from\":\"client\",\"msg\":{\"id\":1,\"method\":\"${A_NAME}\"}}\n"
+		"\n{\"from\":\"client\",\"msg\":{\"id\":1,\"method\":\"${NOT_SET}\"}}\n"
+		"{\"t\":0.000001,\"from\":\"client\",\"msg\":{\"id\":1,\"method\":\"${A_NAME}${A_NAME}\"}}\n");
+	struct record r;
+
+	CHECK(setenv("A_NAME", "a \"b\"\n\\", 1) == 0 && unsetenv("NOT_SET") == 0);
+	recording_use_environment(rec);
+	CHECK(next(rec, &r) == RECORD_MESSAGE);
+	CHECK_STR(copy(r.text), "{\"id\":1,\"method\":\"a \\\"b\\\"\\n\\\\\",\"params\":\"${A_NAME} $$ ${ $ ${} ${1} ${A_NAME\"}");
+	CHECK(next(rec, &r) == RECORD_MESSAGE && r.from == ACP_CLIENT);
+	CHECK_STR(copy(r.text), "{\"id\":1,\"method\":\"a \\\"b\\\"\\n\\\\\"}");
+	CHECK(next(rec, &r) == RECORD_BAD && r.number == 4);
+	CHECK_STR(r.error.what, "NOT_SET is not set in the environment");
+	CHECK(next(rec, &r) == RECORD_MESSAGE && r.t == 1);
+	CHECK_STR(copy(r.msg.method), "\"a \\\"b\\\"\\n\\\\a \\\"b\\\"\\n\\\\\"");
+	no_more(rec);
+	/* Where nobody asks for it, it is what it is. */
+	CHECK_STR(told("{\"method\":\"${A_NAME}\"}\n"), "message unknown [{\"method\":\"${A_NAME}\"}]");
+}
+
 int
 main(void)
 {
+	test_an_export_of_many_lines();
+	test_exports_of_one_line();
+	test_exports_that_are_wrong();
+	test_environment();
 	test_what_is_written();
 	test_each_kind_is_read();
 	test_unknown_records_and_events_are_told_as_other();

@@ -1,0 +1,194 @@
+/* How turns end: in an answer, or (v2) in an idle state. */
+#include "cmd/acp-budget/budget.h"
+
+struct slice
+turn_update(const struct msg *m)
+{
+	struct slice update = json_type(m->params) == JSON_OBJECT ? json_get(m->params, acp_update) : slice(NULL, 0);
+
+	return update.p && json_type(update) == JSON_OBJECT ? update : slice(NULL, 0);
+}
+
+struct slice
+turn_outcome(const struct msg *m)
+{
+	return m->kind == MSG_RESPONSE ? m->result : turn_update(m);
+}
+
+static bool
+same(const struct buf *b, struct slice text)
+{
+	return b->n > 0 && slice_eq(buf_slice(b), text);
+}
+
+void
+turn_over(struct tool *t, struct session *s)
+{
+	s->turns++;
+	limits_see(t, s);
+}
+
+/* What the turn brought that ends with this message. False: nothing has ended. */
+static bool
+end_turn(struct tool *t, struct session *s, const struct seen *seen, const struct usage_report *r, struct turn_end *e)
+{
+	*e = (struct turn_end){.failed = r->failed, .stop = r->stop, .outcome = r->failed ? seen->msg.error : turn_outcome(&seen->msg)};
+	t->judged = t->has_output = false;
+	if (usage_take(t->usage, seen->t, r, seen->msg.id) < 0 || (s->usage && usage_finish(t->usage, s->usage) < 0))
+		tool_no_memory(t);
+	if (!t->judged)
+		return false;
+	e->counted = t->has_output;
+	t->counted |= e->counted;
+	if (e->counted) {
+		e->output = t->output;
+	} else if (t->options->estimate) {
+		e->output = (s->streamed + 3) / 4;
+		e->counted = e->estimated = true;
+	}
+	s->streamed = 0;
+	if (__builtin_add_overflow(s->output, e->output, &s->output))
+		s->output = UINT64_MAX;
+	ahead_rearm(t, s);
+	limits_see(t, s);
+	return true;
+}
+
+/* v2 answers a prompt when it has been taken in: its turn goes on. */
+static bool
+is_accepted(const struct tool *t, struct usage_report *r)
+{
+	if (r->failed || r->stop.p || r->counts.has || (!t->v2 && !r->accepted))
+		return false;
+	r->accepted = true;
+	return true;
+}
+
+static void
+accepted(struct tool *t, struct session *s, const struct seen *seen, const struct usage_report *r)
+{
+	if (usage_take(t->usage, seen->t, r, seen->msg.id) < 0)
+		tool_no_memory(t);
+	s->busy = true;
+}
+
+static bool
+answers(const struct budget *b, const struct seen *seen)
+{
+	struct buf key = {0};
+	bool yes = msg_id_key(seen->request->id, &key) == 0 && same(&b->id, buf_slice(&key));
+
+	buf_free(&key);
+	return yes;
+}
+
+enum verdict
+turn_answered(struct tool *t, struct session *s, const struct seen *seen)
+{
+	struct budget *b = s->budget && !s->budget->held && answers(s->budget, seen) ? s->budget : NULL;
+	struct usage_report r;
+	struct turn_end e;
+
+	if (s->open > 0)
+		s->open--;
+	if (!usage_read(seen, &r))
+		return VERDICT_PASS;
+	if (is_accepted(t, &r)) {
+		accepted(t, s, seen, &r);
+		if (b)
+			budget_accepted(t, b);
+		return VERDICT_PASS;
+	}
+	end_turn(t, s, seen, &r, &e);
+	if (b)
+		return budget_turn(t, b, &e);
+	turn_over(t, s);
+	return VERDICT_PASS;
+}
+
+void
+turn_own_answered(struct tool *t, struct own *own, const struct seen *seen)
+{
+	struct session *s = own->session;
+	struct budget *b = own->kind == OWN_NUDGE ? (struct budget *)own : NULL;
+	struct usage_report r;
+	struct turn_end e;
+
+	if (!usage_read(seen, &r))
+		r = (struct usage_report){.what = USAGE_ANSWER, .session = s->id, .failed = seen->msg.error.p != NULL};
+	if (is_accepted(t, &r)) {
+		accepted(t, s, seen, &r);
+		if (b)
+			budget_accepted(t, b);
+		else
+			s->accepted = true;
+		return;
+	}
+	end_turn(t, s, seen, &r, &e);
+	if (b)
+		budget_continued(t, b, &e);
+	else
+		ahead_answered(t, s);
+}
+
+/* --- v2 --- */
+
+static void
+remember_idle(struct tool *t, struct session *s, struct slice update)
+{
+	s->idle_came.n = s->idle_went.n = 0;
+	if (buf_add_slice(&s->idle_came, update) < 0)
+		tool_no_memory(t);
+}
+
+/* An end that the client has been told with the sum of all is told so again. */
+static enum verdict
+repeat(struct tool *t, struct session *s, struct slice update)
+{
+	if (s->idle_went.n && frame_replace(t->frame, update, buf_slice(&s->idle_went)) < 0)
+		tool_no_memory(t);
+	return VERDICT_PASS;
+}
+
+static enum verdict
+turn_idle(struct tool *t, struct session *s, const struct seen *seen, const struct usage_report *r)
+{
+	struct slice update = turn_update(&seen->msg);
+	struct budget *b = s->budget;
+	struct turn_end e;
+
+	/* The end that is held, once more: the agent has not got to our nudge yet. */
+	if (b && b->held && !b->accepted)
+		return VERDICT_DROP;
+	if (!s->busy && same(&s->idle_came, update))
+		return repeat(t, s, update);
+	s->busy = false;
+	if (!end_turn(t, s, seen, r, &e))
+		return VERDICT_PASS;
+	if (s->asked && s->accepted) {
+		ahead_answered(t, s);
+		return VERDICT_PASS;
+	}
+	if (!b || !b->accepted) {
+		turn_over(t, s);
+		return VERDICT_PASS;
+	}
+	remember_idle(t, s, update);
+	if (b->held) {
+		budget_continued(t, b, &e);
+		return VERDICT_DROP;
+	}
+	b->idle = true;
+	return budget_turn(t, b, &e);
+}
+
+enum verdict
+turn_state(struct tool *t, struct session *s, const struct seen *seen, const struct usage_report *r)
+{
+	if (r->idle)
+		return turn_idle(t, s, seen, r);
+	s->busy = true;
+	if (usage_take(t->usage, seen->t, r, slice(NULL, 0)) < 0)
+		tool_no_memory(t);
+	return VERDICT_PASS;
+}

@@ -1,0 +1,112 @@
+/* --answer, --permit and --deny: requests that are answered here and do not travel on. */
+#include <stdlib.h>
+
+#include "cmd/acp-inject/inject.h"
+
+struct result {
+	struct buf text;
+	bool failed; /* out of memory */
+};
+
+static bool
+take_first(void *arg, struct slice output)
+{
+	struct result *r = arg;
+
+	r->failed = buf_add_slice(&r->text, output) < 0;
+	return false;
+}
+
+/* The result that a program makes of the request; empty where it makes none, and the next rule is asked. */
+static int
+result_of(struct passing *p, const struct answer *a, struct buf *to)
+{
+	struct result result = {{0}, false};
+	struct select_vars vars;
+	char *why;
+	int r;
+
+	select_vars(&vars, &p->seen);
+	r = jqprog_run(a->program, p->seen.msg.text, vars.at, SELECT_VARS, take_first, &result, &why);
+	if (r > 0)
+		passing_jq_failed(p, a->rule, r, why, "not answered by it");
+	*to = result.text;
+	return result.failed ? -1 : 0;
+}
+
+/* The answer that selects the first option of this kind; empty where there is none. */
+static int
+selection_of(const struct passing *p, const char *kind, struct buf *to)
+{
+	struct slice params = p->seen.msg.params, options, key, one, is, id;
+	struct json_iter it = {{NULL, 0}, NULL};
+
+	if (json_type(params) != JSON_OBJECT)
+		return 0;
+	options = json_get(params, acp_options);
+	if (!options.p || json_type(options) != JSON_ARRAY)
+		return 0;
+	for (it.in = options; json_next(&it, &key, &one);) {
+		if (json_type(one) != JSON_OBJECT)
+			continue;
+		is = json_get(one, acp_option_kind);
+		id = json_get(one, acp_option_id);
+		if (is.p && id.p && json_type(is) == JSON_STRING && json_type(id) == JSON_STRING && json_string_is(is, kind))
+			return acp_put_selected(to, id);
+	}
+	return 0;
+}
+
+static enum step
+deny(struct passing *p, const struct answer *a)
+{
+	struct inject *in = p->inject;
+
+	inject_note(in, a->rule, p->seen.msg.method);
+	if (frame_refuse(in->frame, NULL, ACP_ERR_INTERNAL, a->text, slice(NULL, 0)) < 0)
+		return STEP_FAILED;
+	return STEP_GONE;
+}
+
+static enum step
+apply(struct passing *p, const struct answer *a)
+{
+	struct inject *in = p->inject;
+	struct buf result = {0};
+	enum step step = STEP_ON;
+	int r;
+
+	if (a->kind == ANSWER_DENY)
+		return deny(p, a);
+	r = a->kind == ANSWER_PERMIT ? selection_of(p, a->text, &result) : result_of(p, a, &result);
+	if (r < 0 || (result.n > 0 && frame_answer(in->frame, NULL, buf_slice(&result)) < 0)) {
+		step = STEP_FAILED;
+	} else if (result.n > 0) {
+		inject_note(in, a->rule, buf_slice(&result));
+		step = STEP_GONE;
+	}
+	buf_free(&result);
+	return step;
+}
+
+enum step
+answer_message(struct passing *p)
+{
+	const struct options *o = p->inject->options;
+	enum step step = STEP_ON;
+	const struct answer *permit = NULL, *a;
+	char *why;
+
+	if (p->seen.msg.kind != MSG_REQUEST)
+		return STEP_ON;
+	for (a = o->answers; step == STEP_ON && !p->inject->stopped && a < o->answers + o->nanswers; a++) {
+		if (!select_match(a->select, &p->seen, &why))
+			continue;
+		step = apply(p, a);
+		if (a->kind == ANSWER_PERMIT)
+			permit = a;
+	}
+	if (step == STEP_ON && permit)
+		passing_failed(p, permit->rule, "no such option is offered", "not answered by it");
+	return step;
+}

@@ -1,0 +1,264 @@
+/* --prepend, --append and --mcp-server: what prompts and new sessions are given besides. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/acp-inject/inject.h"
+
+/* --- files and servers --- */
+
+static const char *
+read_all(int fd, struct buf *to)
+{
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(fd, &st) < 0)
+		return strerror(errno);
+	/* Of a pipe there would be nothing the second time, and we would wait for it. */
+	if (!S_ISREG(st.st_mode))
+		return "not a regular file";
+	for (;;) {
+		if (buf_reserve(to, 65536) < 0)
+			return "out of memory";
+		n = read(fd, to->p + to->n, to->cap - to->n);
+		if (n < 0 && errno != EINTR)
+			return strerror(errno);
+		if (n == 0)
+			return NULL;
+		to->n += n > 0 ? (size_t)n : 0;
+	}
+}
+
+const char *
+context_file(const char *path, struct buf *to)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const char *why;
+
+	if (fd < 0)
+		return strerror(errno);
+	why = read_all(fd, to);
+	close(fd);
+	return why;
+}
+
+const char *
+context_server(const char *server, struct buf *to)
+{
+	static const char *const keys[] = {acp_server_name};
+	struct slice name;
+	struct json_error error;
+	const char *why = NULL;
+	size_t from = to->n, i;
+
+	if (server[0] == '@')
+		why = context_file(server + 1, to);
+	else if (buf_add_string(to, server) < 0)
+		why = "out of memory";
+	if (why)
+		return why;
+	if (json_scan(slice(to->p + from, to->n - from), JSON_DEPTH / 2, keys, 1, &name, &error) != JSON_OBJECT)
+		return "expected a JSON object";
+	if (!name.p || json_type(name) != JSON_STRING)
+		return "a server without a name";
+	/* A message is one line. */
+	for (i = from; i < to->n; i++)
+		if (to->p[i] == '\n' || to->p[i] == '\r')
+			to->p[i] = ' ';
+	while (to->p[to->n - 1] == ' ' || to->p[to->n - 1] == '\t')
+		to->n--;
+	return NULL;
+}
+
+/* --- splicing --- */
+
+static int
+splice_message(struct passing *p, const struct splice *s, size_t n)
+{
+	struct buf text = {0};
+	int r = splice_write(p->seen.msg.text, s, n, &text);
+
+	if (r == 0)
+		r = passing_become(p, buf_slice(&text));
+	buf_free(&text);
+	return r;
+}
+
+/* Behind the last entry of an object or array; *any: it has one. */
+static const char *
+end_of_entries(struct slice container, bool *any)
+{
+	struct json_iter it = {.in = container};
+	struct slice key, value;
+	const char *end = container.p + 1;
+
+	for (*any = false; json_next(&it, &key, &value); *any = true)
+		end = value.p + value.n;
+	return end;
+}
+
+/* --- prompts --- */
+
+/* The blocks that go to one end of a prompt, each with a comma on the prompt's side. */
+static int
+blocks(struct passing *p, bool append, struct buf *to)
+{
+	const struct options *o = p->inject->options;
+	struct buf text = {0};
+	const struct context *c;
+	const char *why = NULL;
+	int r = 0;
+
+	for (c = o->contexts; r == 0 && c < o->contexts + o->ncontexts; c++) {
+		if (c->append != append)
+			continue;
+		text.n = 0;
+		if (c->path)
+			why = context_file(c->path, &text);
+		else
+			r = buf_add_string(&text, c->text);
+		if (c->path && why)
+			passing_failed(p, c->path, why, "the prompt goes without it");
+		else if (r == 0 && text.n > 0) /* models refuse an empty block */
+			r = (append && buf_add(to, ",", 1) < 0) || acp_put_text_block(to, buf_slice(&text)) < 0 ||
+				(!append && buf_add(to, ",", 1) < 0) ? -1 : 0;
+	}
+	buf_free(&text);
+	return r;
+}
+
+static int
+into_prompt(struct passing *p, struct slice prompt)
+{
+	struct buf front = {0}, back = {0};
+	struct splice s[2];
+	bool any;
+	const char *end = end_of_entries(prompt, &any);
+	int r = blocks(p, false, &front) < 0 || blocks(p, true, &back) < 0 ? -1 : 0;
+
+	if (r == 0 && front.n + back.n > 0) {
+		/* In an empty prompt the commas at its side are one too many. */
+		if (!any && front.n > 0 && back.n == 0)
+			front.n--;
+		s[0] = (struct splice){prompt.p + 1, prompt.p + 1, buf_slice(&front)};
+		s[1] = (struct splice){end, end, buf_slice(&back)};
+		if (!any && back.n > 0) {
+			s[1].with.p++;
+			s[1].with.n--;
+		}
+		r = splice_message(p, s, 2);
+	}
+	buf_free(&front);
+	buf_free(&back);
+	return r;
+}
+
+static enum step
+prompt_message(struct passing *p)
+{
+	struct inject *in = p->inject;
+	struct slice session = seen_session(&p->seen), params = p->seen.msg.params, prompt = {NULL, 0};
+
+	if (!in->options->every && session.p && !once_new(&in->sessions, CONTEXT_DONE, session))
+		return STEP_ON;
+	if (json_type(params) == JSON_OBJECT)
+		prompt = json_get(params, acp_prompt);
+	if (!prompt.p || json_type(prompt) != JSON_ARRAY) {
+		passing_failed(p, "--prepend, --append", "a prompt that is no array", "passed unchanged");
+		return STEP_ON;
+	}
+	if (session.p && once_add(&in->sessions, CONTEXT_DONE, session) < 0)
+		return STEP_FAILED;
+	return into_prompt(p, prompt) < 0 ? STEP_FAILED : STEP_ON;
+}
+
+/* --- servers --- */
+
+static bool
+has_server(struct slice servers, struct slice name)
+{
+	struct json_iter it = {.in = servers};
+	struct slice key, one, is;
+
+	while (json_next(&it, &key, &one)) {
+		if (json_type(one) != JSON_OBJECT)
+			continue;
+		is = json_get(one, acp_server_name);
+		if (is.p && json_type(is) == JSON_STRING && json_string_eq(is, name))
+			return true;
+	}
+	return false;
+}
+
+/* Into the list, or into params where there is no list, or null in its place. */
+static int
+into_servers(struct passing *p, struct slice list, struct slice server)
+{
+	struct slice params = p->seen.msg.params;
+	struct buf with = {0};
+	struct splice s;
+	bool any, none = !list.p, array = !none && json_type(list) == JSON_ARRAY;
+	const char *end = end_of_entries(array ? list : params, &any);
+	int r = 0;
+
+	s = (struct splice){end, end, {NULL, 0}};
+	if (!none && !array)
+		s = (struct splice){list.p, list.p + list.n, {NULL, 0}};
+	if ((none || array) && any)
+		r = buf_add(&with, ",", 1);
+	if (r == 0 && none)
+		r = buf_printf(&with, "\"%s\":", acp_mcp_servers);
+	if (r == 0 && !array)
+		r = buf_add(&with, "[", 1);
+	if (r == 0)
+		r = buf_add_slice(&with, server);
+	if (r == 0 && !array)
+		r = buf_add(&with, "]", 1);
+	s.with = buf_slice(&with);
+	if (r == 0)
+		r = splice_message(p, &s, 1);
+	buf_free(&with);
+	return r;
+}
+
+static int
+add_server(struct passing *p, const char *server)
+{
+	struct slice params = p->seen.msg.params, list = {NULL, 0};
+	struct buf json = {0};
+	const char *why;
+	int r = 0;
+
+	if (json_type(params) == JSON_OBJECT)
+		list = json_get(params, acp_mcp_servers);
+	why = context_server(server, &json);
+	if (!why && (json_type(params) != JSON_OBJECT || (list.p && json_type(list) != JSON_ARRAY && json_type(list) != JSON_NULL)))
+		why = "the request has no list of servers, and no place for one";
+	if (why)
+		passing_failed(p, "--mcp-server", why, "the session goes without it");
+	else if (!list.p || json_type(list) == JSON_NULL || !has_server(list, json_get(buf_slice(&json), acp_server_name)))
+		r = into_servers(p, list, buf_slice(&json));
+	buf_free(&json);
+	return r;
+}
+
+enum step
+context_message(struct passing *p)
+{
+	const struct options *o = p->inject->options;
+	size_t i;
+
+	if (p->seen.msg.kind != MSG_REQUEST)
+		return STEP_ON;
+	if (o->ncontexts && p->seen.msg.what == ACP_SESSION_PROMPT)
+		return prompt_message(p);
+	if (acp_opens_session(p->seen.msg.what))
+		for (i = 0; i < o->nservers; i++)
+			if (add_server(p, o->servers[i]) < 0)
+				return STEP_FAILED;
+	return STEP_ON;
+}

@@ -1,0 +1,176 @@
+/* -e and -E: a jq program edits the messages that are selected. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/acp-inject/inject.h"
+
+/* What the program made of a message. */
+struct outputs {
+	struct slice input;
+	struct output {
+		size_t from, n;
+		bool same; /* the message as it was */
+	} *at;
+	size_t n;
+	struct buf text;
+	bool failed; /* out of memory */
+};
+
+static bool
+collect(void *arg, struct slice output)
+{
+	struct outputs *o = arg;
+	bool same = output.p == o->input.p;
+	struct output *at = reallocarray(o->at, o->n + 1, sizeof(*at));
+
+	if (at)
+		o->at = at;
+	if (!at || (!same && buf_add_slice(&o->text, output) < 0)) {
+		o->failed = true;
+		return false;
+	}
+	at[o->n++] = (struct output){o->text.n - (same ? 0 : output.n), output.n, same};
+	return true;
+}
+
+static struct slice
+text_of(const struct outputs *o, size_t i)
+{
+	return o->at[i].same ? o->input : slice(o->text.p + o->at[i].from, o->at[i].n);
+}
+
+static bool
+same_id(struct slice a, struct slice b)
+{
+	struct buf x = {0}, y = {0};
+	bool same = slice_eq(a, b);
+
+	if (!same && a.p && b.p && msg_id_key(a, &x) == 0 && msg_id_key(b, &y) == 0)
+		same = slice_eq(buf_slice(&x), buf_slice(&y));
+	buf_free(&x);
+	buf_free(&y);
+	return same;
+}
+
+/* Is this what the message has become? A request's answer belongs to its sender. */
+static bool
+carries_on(const struct msg *was, const struct msg *is)
+{
+	if (is->kind != was->kind)
+		return false;
+	return was->kind == MSG_NOTIFICATION ? slice_eq(was->method, is->method) : same_id(was->id, is->id);
+}
+
+/* Are all of them messages? Then *carrier is the one that goes on as the message, or their number. */
+static bool
+check(struct passing *p, const struct outputs *o, size_t *carrier)
+{
+	struct json_error error;
+	char why[128];
+	struct msg m;
+	size_t i;
+
+	*carrier = o->n;
+	for (i = 0; i < o->n; i++) {
+		if (o->at[i].same)
+			m = p->seen.msg;
+		else if (msg_scan(text_of(o, i), &m, &error) == MSG_NOISE || m.kind == MSG_BATCH) {
+			snprintf(why, sizeof(why), "what it made is no message (%s)", m.kind == MSG_BATCH ? "an array" : error.what);
+			passing_failed(p, p->inject->options->edit_rule, why, "passed unchanged");
+			return false;
+		}
+		if (*carrier == o->n && carries_on(&p->seen.msg, &m))
+			*carrier = i;
+	}
+	/* Nobody waits for what becomes of a notification: any may take its place. */
+	if (*carrier == o->n && p->seen.msg.kind == MSG_NOTIFICATION)
+		*carrier = 0;
+	return true;
+}
+
+/* Nobody waits for ever for what will not come. */
+static enum step
+drop(struct passing *p)
+{
+	struct inject *in = p->inject;
+	struct buf text = {0};
+	int r;
+
+	if (p->seen.msg.kind != MSG_REQUEST || in->options->silent)
+		return STEP_GONE;
+	if (frame_way(in->frame) == FRAME_PIPE) {
+		if (!in->silence_told)
+			frame_say(in->frame, "%s: dropped a request, which nobody answers: this is a one-way pipe", in->options->edit_rule);
+		in->silence_told = true;
+		return STEP_GONE;
+	}
+	r = buf_printf(&text, "%s: dropped by %s", tool_name, in->options->edit_rule);
+	if (r == 0 && buf_string(&text))
+		r = frame_refuse(in->frame, NULL, ACP_ERR_INTERNAL, text.p, slice(NULL, 0));
+	else
+		r = -1;
+	buf_free(&text);
+	return r < 0 ? STEP_FAILED : STEP_GONE;
+}
+
+/* Those in front of the carrier go ahead of it, those behind it later. */
+static enum step
+send_all(struct passing *p, const struct outputs *o, size_t carrier)
+{
+	struct inject *in = p->inject;
+	size_t i;
+
+	for (i = 0; i < o->n; i++) {
+		if (i < carrier && frame_emit(in->frame, p->lane, text_of(o, i)) < 0)
+			return STEP_FAILED;
+		if (i > carrier && later_add(&p->later, p->lane, NULL, false, text_of(o, i), NULL) < 0)
+			return STEP_FAILED;
+	}
+	if (carrier == o->n)
+		return drop(p);
+	if (!o->at[carrier].same && passing_become(p, text_of(o, carrier)) < 0)
+		return STEP_FAILED;
+	return STEP_ON;
+}
+
+static enum step
+edit(struct passing *p, struct outputs *o)
+{
+	const struct options *options = p->inject->options;
+	struct select_vars vars;
+	size_t carrier;
+	char *why;
+	int r;
+
+	select_vars(&vars, &p->seen);
+	r = jqprog_edit(options->edit, o->input, vars.at, SELECT_VARS, collect, o, &why);
+	if (r < 0 || o->failed)
+		return STEP_FAILED;
+	if (r > 0) {
+		passing_jq_failed(p, options->edit_rule, r, why, r == 2 ? "passed unedited" : "passed unchanged");
+		return STEP_ON;
+	}
+	return check(p, o, &carrier) ? send_all(p, o, carrier) : STEP_ON;
+}
+
+enum step
+edit_message(struct passing *p)
+{
+	const struct options *options = p->inject->options;
+	struct outputs o = {.input = p->seen.msg.text};
+	enum step step;
+	char *why;
+
+	if (!options->edit)
+		return STEP_ON;
+	if (!select_match(options->select, &p->seen, &why)) {
+		if (why)
+			passing_failed(p, "-w", why, "not selected");
+		free(why);
+		return STEP_ON;
+	}
+	step = edit(p, &o);
+	free(o.at);
+	buf_free(&o.text);
+	return step;
+}

@@ -1,0 +1,79 @@
+/* What goes behind a message. */
+#include <stdlib.h>
+
+#include "cmd/acp-inject/inject.h"
+
+struct later {
+	struct later *next;
+	enum lane lane;
+	char *method;
+	bool request;
+	struct buf text;
+	bool has_text;
+	void *tag;
+};
+
+int
+later_add(struct later **list, enum lane lane, const char *method, bool request, struct slice text, void *tag)
+{
+	struct later *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return -1;
+	*l = (struct later){.lane = lane, .request = request, .has_text = text.p != NULL, .tag = tag};
+	if ((method && !(l->method = strdup(method))) || buf_add_slice(&l->text, text) < 0) {
+		later_free(l);
+		return -1;
+	}
+	later_join(list, l);
+	return 0;
+}
+
+void
+later_join(struct later **list, struct later *more)
+{
+	while (*list)
+		list = &(*list)->next;
+	*list = more;
+}
+
+static int
+send_one(const struct later *l, struct frame *f)
+{
+	struct slice text = l->has_text ? buf_slice(&l->text) : slice(NULL, 0);
+
+	if (!l->method)
+		return frame_emit(f, l->lane, text);
+	if (!l->request)
+		return frame_notify(f, l->lane, l->method, text);
+	return frame_request(f, l->lane, l->method, text, l->tag);
+}
+
+int
+later_send(struct later **list, struct frame *f)
+{
+	struct later *l;
+	int r = 0;
+
+	while ((l = *list)) {
+		*list = l->next;
+		l->next = NULL;
+		if (r == 0)
+			r = send_one(l, f);
+		later_free(l);
+	}
+	return r;
+}
+
+void
+later_free(struct later *l)
+{
+	struct later *next;
+
+	for (; l; l = next) {
+		next = l->next;
+		free(l->method);
+		buf_free(&l->text);
+		free(l);
+	}
+}

@@ -1,0 +1,530 @@
+/* acp-inject: edits a stream of ACP messages, adds to it, answers in the client's place. */
+#include <getopt.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/acp-inject/inject.h"
+
+const char tool_name[] = "acp-inject";
+
+/* A screen at most. The shell completes options and words from it. */
+static const char help[] =
+	"usage: acp-inject [OPTION]... [-- COMMAND [ARG]...]\n"
+	"  -e, --edit JQ         this program edits the messages; no output drops one\n"
+	"  -E, --edit-file FILE  the same from a file\n"
+	"  -m, --match GLOB      edit only this method or kind of update; !GLOB: not this\n"
+	"  -w, --where JQ        edit only messages for which this program is true\n"
+	"      --from client|agent   edit only what this side sent\n"
+	"      --session ID      nothing but this session\n"
+	"      --arg N V, --argjson N JSON   $N in programs\n"
+	"      --strict          a program that fails is the end\n"
+	"      --silent          a request that is dropped gets no answer\n"
+	"      --prepend TEXT|@FILE   put before a session's first prompt\n"
+	"      --append TEXT|@FILE    put behind it\n"
+	"      --every           in every prompt\n"
+	"      --mcp-server JSON|@FILE   for new sessions\n"
+	"      --answer METHOD=JQ     answer this request here\n"
+	"      --permit allow_once|allow_always|reject_once|reject_always   permissions\n"
+	"      --deny METHOD[=MESSAGE]   answer with an error\n"
+	"      --send down|up:before|after|answer:METHOD=JQ   send this when that passes\n"
+	"      --send-every      not only once a session\n"
+	"      --max-line SIZE, --way pipe|link|proxy, --grace TIME   as acp-tap\n"
+	"  -v, --verbose         say what is answered, and what is answered to us\n"
+	"  -h, --help            this text\n"
+	"  -V, --version         the version\n";
+
+enum {
+	OPT_FROM = 256, OPT_SESSION, OPT_ARG, OPT_ARGJSON, OPT_STRICT, OPT_SILENT, OPT_PREPEND, OPT_APPEND, OPT_EVERY,
+	OPT_MCP_SERVER, OPT_ANSWER, OPT_PERMIT, OPT_DENY, OPT_SEND, OPT_SEND_EVERY, OPT_MAX_LINE, OPT_WAY, OPT_GRACE,
+};
+
+static const struct option long_options[] = {
+	{"edit", required_argument, NULL, 'e'},
+	{"edit-file", required_argument, NULL, 'E'},
+	{"match", required_argument, NULL, 'm'},
+	{"where", required_argument, NULL, 'w'},
+	{"from", required_argument, NULL, OPT_FROM},
+	{"session", required_argument, NULL, OPT_SESSION},
+	{"arg", required_argument, NULL, OPT_ARG},
+	{"argjson", required_argument, NULL, OPT_ARGJSON},
+	{"strict", no_argument, NULL, OPT_STRICT},
+	{"silent", no_argument, NULL, OPT_SILENT},
+	{"prepend", required_argument, NULL, OPT_PREPEND},
+	{"append", required_argument, NULL, OPT_APPEND},
+	{"every", no_argument, NULL, OPT_EVERY},
+	{"mcp-server", required_argument, NULL, OPT_MCP_SERVER},
+	{"answer", required_argument, NULL, OPT_ANSWER},
+	{"permit", required_argument, NULL, OPT_PERMIT},
+	{"deny", required_argument, NULL, OPT_DENY},
+	{"send", required_argument, NULL, OPT_SEND},
+	{"send-every", no_argument, NULL, OPT_SEND_EVERY},
+	{"max-line", required_argument, NULL, OPT_MAX_LINE},
+	{"way", required_argument, NULL, OPT_WAY},
+	{"grace", required_argument, NULL, OPT_GRACE},
+	{"verbose", no_argument, NULL, 'v'},
+	{"help", no_argument, NULL, 'h'},
+	{"version", no_argument, NULL, 'V'},
+	{NULL, 0, NULL, 0},
+};
+
+/* What is only known when all options have been read. */
+struct given {
+	const char *edit, *edit_file;
+	struct buf program;       /* the file's */
+	const char *selection;    /* an option of selection that was given */
+	struct jqprog_var *args;  /* --arg and --argjson */
+	size_t nargs;
+};
+
+_Noreturn static void
+no_memory(void)
+{
+	cli_die(EXIT_FAILED, tool_name, "out of memory");
+}
+
+_Noreturn static void
+bad(const char *option, const char *argument, const char *why)
+{
+	cli_die(EXIT_USAGE, tool_name, "%s %s: %s", option, argument, why ? why : "out of memory");
+}
+
+static void *
+grow(void *array, size_t n, size_t size)
+{
+	void *more = reallocarray(array, n + 1, size);
+
+	if (!more)
+		no_memory();
+	return more;
+}
+
+/* Takes over a text that lives as long as the options; NULL is the end. */
+static const char *
+keep(struct options *o, char *text)
+{
+	if (!text)
+		no_memory();
+	o->kept = grow(o->kept, o->nkept, sizeof(*o->kept));
+	return o->kept[o->nkept++] = text;
+}
+
+/* Two texts, the second up to `end`, with something between. */
+static const char *
+join(struct options *o, const char *a, const char *between, const char *b, const char *end)
+{
+	char *text;
+
+	if (asprintf(&text, "%s%s%.*s", a, between, (int)(end - b), b) < 0)
+		no_memory();
+	return keep(o, text);
+}
+
+/* Those messages whose method is [name, end). */
+static struct select *
+by_method(struct options *o, const char *option, const char *argument, const char *name, const char *end)
+{
+	struct select *s = select_new();
+	char *why;
+
+	if (!s)
+		no_memory();
+	if (select_glob(s, keep(o, strndup(name, (size_t)(end - name))), &why) < 0)
+		bad(option, argument, why ? "expected a method" : NULL);
+	return s;
+}
+
+/* --- selection and variables --- */
+
+static void
+select_by(struct options *o, struct given *g, int option, const char *argument)
+{
+	static const struct {
+		int option;
+		const char *name;
+		int (*take)(struct select *, const char *, char **);
+	} by[] = {{'m', "--match", select_glob}, {'w', "--where", select_where}, {OPT_FROM, "--from", select_from},
+		{OPT_SESSION, "--session", select_session}};
+	char *why = NULL;
+	size_t i;
+
+	for (i = 0; i < sizeof(by) / sizeof(by[0]); i++) {
+		if (by[i].option != option)
+			continue;
+		if (by[i].take(option == OPT_SESSION ? o->session : o->select, argument, &why) < 0)
+			bad(by[i].name, argument, why);
+		if (option != OPT_SESSION)
+			g->selection = by[i].name;
+	}
+}
+
+static bool
+is_name(const char *s)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+
+	return *s && !(*s >= '0' && *s <= '9') && s[strspn(s, letters)] == '\0';
+}
+
+static void
+take_arg(struct options *o, struct given *g, const char *option, bool json, const char *name, const char *value)
+{
+	struct select_vars ours;
+	struct json_error error;
+	struct buf text = {0};
+	char why[128];
+	size_t i;
+
+	if (!value)
+		bad(option, name, "expected a name and a value");
+	if (!is_name(name))
+		bad(option, name, "expected the name of a variable");
+	select_vars(&ours, NULL);
+	for (i = 0; i < SELECT_VARS; i++)
+		if (strcmp(ours.at[i].name, name) == 0)
+			bad(option, name, "this variable is taken");
+	if ((json ? buf_add_string(&text, value) : json_quote(slice_of(value), &text)) < 0)
+		no_memory();
+	keep(o, buf_string(&text));
+	if (json_scan(buf_slice(&text), JSON_DEPTH, NULL, 0, NULL, &error) == JSON_NONE) {
+		snprintf(why, sizeof(why), "not JSON at byte %zu: %s", error.at, error.what);
+		bad(option, name, why);
+	}
+	g->args = grow(g->args, g->nargs, sizeof(*g->args));
+	g->args[g->nargs++] = (struct jqprog_var){name, buf_slice(&text)};
+}
+
+/* --- rules --- */
+
+static void
+take_context(struct options *o, int option, const char *argument)
+{
+	const char *name = option == OPT_APPEND ? "--append" : "--prepend", *why;
+	struct context c = {.append = option == OPT_APPEND};
+	struct buf text = {0};
+
+	if (argument[0] != '@') {
+		c.text = argument;
+		if (!json_utf8(slice_of(argument)))
+			bad(name, argument, "not UTF-8");
+	} else {
+		c.path = argument + 1;
+		why = context_file(c.path, &text);
+		if (why)
+			bad(name, argument, why);
+		buf_free(&text);
+	}
+	o->contexts = grow(o->contexts, o->ncontexts, sizeof(c));
+	o->contexts[o->ncontexts++] = c;
+}
+
+static void
+take_server(struct options *o, const char *argument)
+{
+	struct buf json = {0};
+	const char *why = context_server(argument, &json);
+
+	if (why)
+		bad("--mcp-server", argument, why);
+	buf_free(&json);
+	o->servers = grow(o->servers, o->nservers, sizeof(*o->servers));
+	o->servers[o->nservers++] = argument;
+}
+
+static void
+add_answer(struct options *o, struct answer a)
+{
+	o->answers = grow(o->answers, o->nanswers, sizeof(a));
+	o->answers[o->nanswers++] = a;
+}
+
+static void
+take_answer(struct options *o, const char *argument)
+{
+	const char *equals = strchr(argument, '=');
+
+	if (!equals || equals == argument)
+		bad("--answer", argument, "expected METHOD=JQ");
+	add_answer(o, (struct answer){ANSWER_WITH, join(o, "--answer", " ", argument, equals),
+		by_method(o, "--answer", argument, argument, equals), equals + 1, NULL});
+}
+
+static void
+take_permit(struct options *o, const char *argument)
+{
+	const char *method = acp_name(ACP_REQUEST_PERMISSION, ACP_PLAIN);
+
+	if (!acp_is_option_kind(argument))
+		bad("--permit", argument, "expected allow_once, allow_always, reject_once or reject_always");
+	add_answer(o, (struct answer){ANSWER_PERMIT, join(o, "--permit", " ", argument, argument + strlen(argument)),
+		by_method(o, "--permit", argument, method, method + strlen(method)), argument, NULL});
+}
+
+static void
+take_deny(struct options *o, const char *argument)
+{
+	const char *end = argument + strcspn(argument, "="), *message = *end ? end + 1 : "denied";
+
+	if (end == argument)
+		bad("--deny", argument, "expected METHOD or METHOD=MESSAGE");
+	add_answer(o, (struct answer){ANSWER_DENY, join(o, "--deny", " ", argument, end),
+		by_method(o, "--deny", argument, argument, end), join(o, tool_name, ": ", message, message + strlen(message)), NULL});
+}
+
+/* The number of the word up to the next colon, behind which *at then is; -1 where it is none of them. */
+static int
+word(const char **at, const char *const *words)
+{
+	size_t n = strcspn(*at, ":");
+	int i;
+
+	for (i = 0; words[i]; i++) {
+		if (strlen(words[i]) == n && memcmp(words[i], *at, n) == 0 && (*at)[n] == ':') {
+			*at += n + 1;
+			return i;
+		}
+	}
+	return -1;
+}
+
+static void
+take_send(struct options *o, const char *argument)
+{
+	static const char *const lanes[] = {"down", "up", NULL}, *const whens[] = {"before", "after", "answer", NULL};
+	static const char expected[] = "expected LANE:WHEN:METHOD=JQ, LANE down or up, WHEN before, after or answer";
+	const char *at = argument, *equals;
+	int lane = word(&at, lanes), when = lane < 0 ? -1 : word(&at, whens);
+
+	equals = strchr(at, '=');
+	if (when < 0 || !equals || equals == at)
+		bad("--send", argument, expected);
+	if (when == SEND_ANSWER && acp_is_notification(keep(o, strndup(at, (size_t)(equals - at)))))
+		bad("--send", argument, "a notification has no answer");
+	o->sends = grow(o->sends, o->nsends, sizeof(*o->sends));
+	o->sends[o->nsends++] = (struct send){(enum lane)lane, (enum send_when)when, join(o, "--send", " ", argument, equals),
+		by_method(o, "--send", argument, at, equals), equals + 1, NULL};
+}
+
+/* --- reading the options --- */
+
+static void
+take_frame(struct options *o, int option, const char *argument)
+{
+	static const char *const names[] = {"pipe", "link", "proxy"};
+	static const enum frame_way ways[] = {FRAME_PIPE, FRAME_LINK, FRAME_PROXY};
+	size_t i;
+
+	if (option == OPT_MAX_LINE && cli_bytes(argument, &o->frame.limit) < 0)
+		bad("--max-line", argument, "expected a number of bytes, such as 64M");
+	if (option == OPT_GRACE && cli_duration(argument, &o->frame.grace) < 0)
+		bad("--grace", argument, "expected a time, such as 5s");
+	if (option != OPT_WAY)
+		return;
+	for (i = 0; i < 3; i++)
+		if (strcmp(names[i], argument) == 0)
+			o->frame.way = ways[i];
+	if (o->frame.way == FRAME_AUTO)
+		bad("--way", argument, "expected pipe, link or proxy");
+}
+
+static void
+take_flag(struct options *o, int option)
+{
+	switch (option) {
+	case OPT_STRICT:
+		o->strict = true;
+		break;
+	case OPT_SILENT:
+		o->silent = true;
+		break;
+	case OPT_EVERY:
+		o->every = true;
+		break;
+	case OPT_SEND_EVERY:
+		o->send_every = true;
+		break;
+	case 'v':
+		o->verbose = true;
+		break;
+	case 'h':
+		cli_print(tool_name, help);
+	case 'V':
+		cli_print(tool_name, "acp-inject " VERSION "\n");
+	default:
+		cli_die(EXIT_USAGE, tool_name, "try acp-inject --help");
+	}
+}
+
+static void
+take_rule(struct options *o, int option, const char *argument)
+{
+	switch (option) {
+	case OPT_PREPEND:
+	case OPT_APPEND:
+		take_context(o, option, argument);
+		break;
+	case OPT_MCP_SERVER:
+		take_server(o, argument);
+		break;
+	case OPT_ANSWER:
+		take_answer(o, argument);
+		break;
+	case OPT_PERMIT:
+		take_permit(o, argument);
+		break;
+	case OPT_DENY:
+		take_deny(o, argument);
+		break;
+	default:
+		take_send(o, argument);
+	}
+}
+
+/* more: the words behind this option. Returns how many of them it takes. */
+static int
+take_option(struct options *o, struct given *g, int option, const char *argument, char **more)
+{
+	switch (option) {
+	case 'e':
+	case 'E':
+		if (g->edit || g->edit_file)
+			cli_die(EXIT_USAGE, tool_name, "one program is enough: parts of it are joined by |");
+		*(option == 'e' ? &g->edit : &g->edit_file) = argument;
+		return 0;
+	case 'm': case 'w': case OPT_FROM: case OPT_SESSION:
+		select_by(o, g, option, argument);
+		return 0;
+	case OPT_ARG: case OPT_ARGJSON:
+		take_arg(o, g, option == OPT_ARG ? "--arg" : "--argjson", option == OPT_ARGJSON, argument, *more);
+		return 1;
+	case OPT_MAX_LINE: case OPT_WAY: case OPT_GRACE:
+		take_frame(o, option, argument);
+		return 0;
+	case OPT_PREPEND: case OPT_APPEND: case OPT_MCP_SERVER: case OPT_ANSWER: case OPT_PERMIT: case OPT_DENY: case OPT_SEND:
+		take_rule(o, option, argument);
+		return 0;
+	default:
+		take_flag(o, option);
+		return 0;
+	}
+}
+
+/* --- when all are read --- */
+
+static struct jqprog *
+compile(const struct given *g, const char *rule, const char *program)
+{
+	struct select_vars vars;
+	struct jqprog *prog;
+	char *why;
+
+	select_vars(&vars, NULL);
+	prog = jqprog_new_with(program, vars.at, SELECT_VARS, g->args, g->nargs, &why);
+	if (!prog)
+		cli_die(why ? EXIT_USAGE : EXIT_FAILED, tool_name, "%s: %s", rule, why ? why : "out of memory");
+	return prog;
+}
+
+static void
+compile_all(struct options *o, struct given *g)
+{
+	const char *why = g->edit_file ? context_file(g->edit_file, &g->program) : NULL;
+	size_t i;
+
+	if (why)
+		bad("--edit-file", g->edit_file, why);
+	o->edit_rule = "--edit";
+	if (g->edit_file) {
+		o->edit_rule = join(o, "--edit-file", " ", g->edit_file, g->edit_file + strlen(g->edit_file));
+		if (!buf_string(&g->program))
+			no_memory();
+	}
+	if (g->edit || g->edit_file)
+		o->edit = compile(g, o->edit_rule, g->edit ? g->edit : g->program.p);
+	for (i = 0; i < o->nanswers; i++)
+		if (o->answers[i].kind == ANSWER_WITH)
+			o->answers[i].program = compile(g, o->answers[i].rule, o->answers[i].text);
+	for (i = 0; i < o->nsends; i++)
+		o->sends[i].program = compile(g, o->sends[i].rule, o->sends[i].text);
+}
+
+static void
+check(const struct options *o, const struct given *g)
+{
+	if (g->selection && !o->edit)
+		cli_die(EXIT_USAGE, tool_name, "%s selects what --edit edits, and there is none", g->selection);
+	if (o->silent && !o->edit)
+		cli_die(EXIT_USAGE, tool_name, "--silent is about what --edit drops, and there is none");
+	if (o->every && !o->ncontexts)
+		cli_die(EXIT_USAGE, tool_name, "--every is for --prepend and --append");
+	if (o->send_every && !o->nsends)
+		cli_die(EXIT_USAGE, tool_name, "--send-every is for --send");
+	if (!o->edit && !o->ncontexts && !o->nservers && !o->nanswers && !o->nsends)
+		cli_die(EXIT_USAGE, tool_name, "nothing to do: try acp-inject --help");
+	if (o->frame.command && o->frame.way != FRAME_AUTO)
+		cli_die(EXIT_USAGE, tool_name, "--way is for a stream without a command");
+}
+
+static void
+take_command(struct options *o, char **words, bool command)
+{
+	if (*words && !command)
+		cli_die(EXIT_USAGE, tool_name, "%s: a command stands behind --", *words);
+	if (command && !*words)
+		cli_die(EXIT_USAGE, tool_name, "no command after --");
+	o->frame.command = command ? words : NULL;
+}
+
+static void
+forget(struct options *o, struct given *g)
+{
+	size_t i;
+
+	for (i = 0; i < o->nanswers; i++) {
+		jqprog_free(o->answers[i].program);
+		select_free(o->answers[i].select);
+	}
+	for (i = 0; i < o->nsends; i++) {
+		jqprog_free(o->sends[i].program);
+		select_free(o->sends[i].select);
+	}
+	for (i = 0; i < o->nkept; i++)
+		free(o->kept[i]);
+	jqprog_free(o->edit);
+	select_free(o->select);
+	select_free(o->session);
+	buf_free(&g->program);
+	free(g->args);
+	free(o->answers);
+	free(o->sends);
+	free(o->contexts);
+	free(o->servers);
+	free(o->kept);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct options o = {.frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
+	struct given g = {.edit = NULL};
+	int option, before, status;
+
+	setlocale(LC_CTYPE, "");
+	o.select = select_new();
+	o.session = select_new();
+	if (!o.select || !o.session)
+		no_memory();
+	do {
+		before = optind;
+		option = getopt_long(argc, argv, "+e:E:m:w:vhV", long_options, NULL);
+		if (option != -1)
+			optind += take_option(&o, &g, option, optarg, argv + optind);
+	} while (option != -1);
+	/* Only a -- that ends the options is stepped over without being one. */
+	take_command(&o, argv + optind, optind > before);
+	compile_all(&o, &g);
+	check(&o, &g);
+	status = stream_run(&o);
+	forget(&o, &g);
+	return status;
+}

@@ -1,0 +1,215 @@
+/* The filter: each message goes through the rules. */
+#include <stdlib.h>
+
+#include "cmd/acp-inject/inject.h"
+
+/* Kinds of failures that are remembered: what a peer calls its methods must not fill the memory. */
+enum { TOLD_MOST = 1000 };
+
+static enum step (*const rules[])(struct passing *) = {edit_message, answer_message, context_message, send_message};
+enum { RULES = sizeof(rules) / sizeof(rules[0]) };
+
+/* --- a message on its way --- */
+
+int
+passing_become(struct passing *p, struct slice text)
+{
+	struct buf old = p->text, new = {0};
+	struct json_error error;
+
+	if (buf_add_slice(&new, text) < 0)
+		return -1;
+	buf_free(&old);
+	p->text = new;
+	if (msg_scan(buf_slice(&p->text), &p->seen.msg, &error) == MSG_NOISE)
+		return -1;
+	return 0;
+}
+
+int
+passing_settle(struct passing *p)
+{
+	return p->text.n > 0 ? frame_replace(p->inject->frame, p->was, p->seen.msg.text) : 0;
+}
+
+/* --- what is said --- */
+
+static void
+say(struct inject *in, const char *rule, const struct seen *seen, const char *why, const char *then)
+{
+	static const char *const kinds[] = {[MSG_RESPONSE] = "an answer to ", [MSG_REQUEST] = "", [MSG_NOTIFICATION] = ""};
+	struct slice name = msg_update_kind(&seen->msg);
+
+	if (!name.p)
+		name = seen_method(seen);
+	frame_say(in->frame, "%s: %s%.*s: %s: %s", rule, kinds[seen->msg.kind], (int)(name.n > 128 ? 128 : name.n),
+		name.p ? name.p : "", why, then);
+}
+
+/* Failures that differ in a value only are one kind. */
+static int
+add_kind(struct buf *to, const char *rule, const char *why, const struct seen *seen)
+{
+	struct slice method = seen_method(seen), update = msg_update_kind(&seen->msg);
+
+	if (buf_printf(to, "%s %d ", rule, (int)seen->msg.kind) < 0 || buf_add(to, why, strcspn(why, "0123456789\"({[")) < 0)
+		return -1;
+	return buf_add_slice(to, method) < 0 ? -1 : buf_add_slice(to, update);
+}
+
+void
+passing_failed(struct passing *p, const char *rule, const char *why, const char *then)
+{
+	struct inject *in = p->inject;
+	const struct options *o = in->options;
+	struct buf kind = {0};
+
+	if (in->stopped)
+		return;
+	if (o->strict) {
+		say(in, rule, &p->seen, why, "that is the end (--strict)");
+		in->stopped = true;
+		frame_quit(in->frame, EXIT_FAILED);
+	} else if (add_kind(&kind, rule, why, &p->seen) == 0 && in->ntold < TOLD_MOST &&
+		once_new(&in->told, 0, buf_slice(&kind)) && once_add(&in->told, 0, buf_slice(&kind)) == 0) {
+		in->ntold++;
+		say(in, rule, &p->seen, why, then);
+	}
+	buf_free(&kind);
+}
+
+void
+passing_jq_failed(struct passing *p, const char *rule, int result, char *why, const char *then)
+{
+	passing_failed(p, rule, result == 2 ? "too deep for jq" : why ? why : "out of memory", then);
+	free(why);
+}
+
+void
+inject_note(struct inject *in, const char *what, struct slice detail)
+{
+	if (in->options->verbose)
+		frame_say(in->frame, "%s: %.*s", what, (int)(detail.n < 512 ? detail.n : 512), detail.p ? detail.p : "");
+}
+
+/* --- the filter --- */
+
+static void
+failed(struct inject *in)
+{
+	if (!in->stopped)
+		frame_say(in->frame, "out of memory");
+	in->stopped = true;
+	frame_quit(in->frame, EXIT_FAILED);
+}
+
+static void
+send_later(struct inject *in)
+{
+	if (later_send(&in->later, in->frame) < 0)
+		failed(in);
+}
+
+static int
+start(void *state, struct frame *f)
+{
+	struct inject *in = state;
+
+	in->frame = f;
+	return 0;
+}
+
+static enum verdict
+finish(struct passing *p, enum step step)
+{
+	struct inject *in = p->inject;
+
+	if (step == STEP_ON && passing_settle(p) < 0)
+		step = STEP_FAILED;
+	if (step == STEP_FAILED)
+		failed(in);
+	later_join(&in->later, p->later);
+	buf_free(&p->text);
+	if (in->stopped)
+		return VERDICT_DROP;
+	return step == STEP_HELD ? VERDICT_HOLD : step == STEP_GONE ? VERDICT_DROP : VERDICT_PASS;
+}
+
+static enum verdict
+message(void *state, struct frame *f, enum lane lane, const struct seen *seen)
+{
+	struct inject *in = state;
+	struct passing p = {.inject = in, .lane = lane, .seen = *seen, .was = seen->msg.text};
+	enum step step = STEP_ON;
+	char *why;
+	size_t i;
+
+	(void)f;
+	if (!in->mid_line)
+		send_later(in);
+	in->mid_line = !seen->last;
+	if (!select_match(in->options->session, seen, &why))
+		return VERDICT_PASS;
+	for (i = 0; step == STEP_ON && !in->stopped && i < RULES; i++)
+		step = rules[i](&p);
+	return finish(&p, step);
+}
+
+static void
+answer(void *state, struct frame *f, void *tag, const struct seen *seen)
+{
+	(void)f;
+	send_answered(state, tag, seen);
+}
+
+static void
+event(void *state, struct frame *f, const struct frame_event *e)
+{
+	(void)f;
+	if (e->kind == FRAME_EOF)
+		send_side_ended(state, e->from);
+}
+
+static void
+flush(void *state, struct frame *f)
+{
+	(void)f;
+	send_later(state);
+}
+
+static int
+end(void *state, struct frame *f)
+{
+	struct inject *in = state;
+
+	(void)f;
+	send_side_ended(in, ACP_UNKNOWN);
+	send_later(in);
+	return 0;
+}
+
+/* What has to be had of the way. */
+static unsigned
+needs(const struct options *o)
+{
+	unsigned needs = FRAME_EDIT;
+
+	if (o->nanswers || o->nsends)
+		needs |= FRAME_BOTH_LANES | FRAME_ANSWER;
+	return needs;
+}
+
+int
+stream_run(const struct options *o)
+{
+	struct inject in = {.options = o};
+	struct filter filter = {.name = tool_name, .needs = needs(o), .state = &in, .start = start, .message = message,
+		.answer = answer, .event = event, .flush = flush, .end = end};
+	int status = frame_run(&filter, &o->frame);
+
+	send_free(&in);
+	later_free(in.later);
+	once_free(in.sessions);
+	once_free(in.told);
+	return status;
+}

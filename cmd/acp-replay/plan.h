@@ -1,0 +1,188 @@
+/*
+ * plan: what of the recording has been read and has not been played. The recording is read when
+ * something of it is wanted, and what has been played is forgotten, so that memory depends on how
+ * far the live side departs from the recorded order. No text is kept, only where it lies.
+ *
+ * Each message belongs to a conversation: its session's, or the one of all that has no session; an
+ * answer to that of its request. The order of the recording is kept within a conversation; between two
+ * there is none. The client's part is a single conversation.
+ */
+#ifndef REPLAY_PLAN_H
+#define REPLAY_PLAN_H
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+#include <utlist.h>
+
+#include "cmd/acp-replay/script.h"
+#include "lib/requests.h"
+#include "lib/select.h"
+
+/* A record of our side, to be sent. */
+struct own {
+	struct place place;
+	uint64_t t;      /* us, as recorded */
+	uint32_t number; /* its record's line; 0: none */
+	uint8_t kind;    /* RECORD_MESSAGE, RECORD_NOISE or RECORD_STDERR */
+	bool batch;
+};
+
+struct conversation {
+	UT_hash_handle hh;
+	struct own *own;          /* what we have to send, but for answers; [first, nown) */
+	size_t first, nown, cap;
+	struct cue *cues;         /* what the live side has to send before what stands behind it */
+	struct cue *owed;         /* its requests that have come and are not answered */
+	struct cue *spare;        /* what nothing waits for, and may come nevertheless */
+	uint64_t born;            /* the number of its first record */
+	bool open;                /* it has begun: the live side may know its session; else it is one of plan.shut */
+	struct conversation *prev, *next;
+	bool opened_by_answer;    /* an answer that has been read begins it */
+	bool idle;                /* it counts in plan.idle */
+	bool touched;             /* something of it may be due */
+	struct conversation *next_touched;
+	uint64_t live, recorded;  /* us: when something of it happened last, and when that was recorded */
+	struct slice session;     /* a JSON string with its quotes, p NULL for none; lies behind the key */
+	char key[];               /* the session, unescaped */
+};
+
+/* What the live side has to send: requests and notifications by kind, method and conversation. */
+struct part {
+	UT_hash_handle hh;
+	struct cue *cues; /* by number */
+	struct conversation *conversation;
+	size_t nmethod;   /* so many bytes of the key are kind and method */
+	char key[];
+};
+
+/* Of what several may stand in one record, as the entries of a batch. */
+struct entry_key {
+	uint64_t number, entry;
+};
+
+/* A message that the live side has to send. */
+struct cue {
+	struct cue *prev, *next;    /* in its conversation */
+	struct cue *before, *after; /* in its part */
+	struct part *part;          /* of a request or notification, until it has come */
+	struct conversation *conversation;
+	struct conversation *opens; /* the one that its answer begins */
+	struct call *call;          /* of a response: what it answers */
+	struct entry_key key;
+	uint64_t t;
+	struct place place;
+	enum msg_kind kind;
+	enum acp_method what;
+	bool optional;   /* nothing waits for it: it is a spare one */
+	bool come;
+	bool gone;       /* it is forgotten, but for its recorded answer, which is still to be read */
+	bool batched;    /* its answer stands in a batch */
+	UT_hash_handle hh; /* of a request whose answer does: by answer_key */
+	struct entry_key answer_key;
+	struct own answer; /* of a request; number 0: not read */
+	/* of a request that has come */
+	char *id;        /* the live id */
+	size_t nid;
+};
+
+/* A request of ours, from when it is read until both the live answer has come and the recorded one is read. */
+struct call {
+	UT_hash_handle hh;
+	struct entry_key key;
+	struct conversation *conversation;
+	struct place place;
+	struct cue *cue;  /* the recorded answer, from when it is read until the live one comes */
+	bool answered;    /* by the live side */
+	bool read;        /* the recorded answer has been */
+};
+
+/* --start and --until. */
+struct plan_range {
+	uint64_t start, until; /* numbers of records; 0: not given */
+	struct select *glob;   /* --until where it is no number, or NULL */
+};
+
+enum plan_end {
+	PLAN_GOES_ON,
+	PLAN_END,        /* of the recording, or where --until says */
+	PLAN_BAD,        /* a record that can not be read */
+	PLAN_WE_LEAVE,   /* our side ends its output */
+	PLAN_THEY_LEAVE, /* the live side does */
+	PLAN_EXIT,       /* the recorded agent ends */
+};
+
+struct plan {
+	struct script *script;
+	enum acp_side us, them;
+	const struct plan_range *range;
+	enum plan_end end;        /* it is read until here; what follows is read after plan_pass */
+	struct record last;       /* the record there, and after each plan_read */
+	struct place place;       /* where that lies */
+	bool begun;               /* a message has been read */
+	bool ending;              /* the record that --until says has been read */
+	size_t held;              /* cues, and records of ours */
+	size_t idle;              /* sessions that have begun and wait for nothing of the live side that has been read */
+	size_t unread;            /* requests that have come and whose answer has not been read */
+	struct conversation *conversations; /* by session */
+	struct conversation *common;        /* that of no session */
+	struct conversation *latest;        /* of the record before */
+	struct conversation *shut;          /* those that have not begun */
+	struct part *parts;
+	struct call *calls;
+	struct cue *batched;
+	struct requests *requests; /* recorded ones that are open; owner: their cue or call */
+	struct buf key;
+};
+
+/* What plan_read has read. */
+struct reading {
+	struct conversation *conversation; /* that of own or cue; NULL: nothing to play */
+	bool doubtful;                     /* nothing says who sent it: it is left out */
+	struct own own;                    /* number 0: none; it is not in the plan: send it, or plan_keep it */
+	struct cue *cue;                   /* what the live side has to send: one of them, of a batch the last */
+	struct cue *answered;              /* own is the answer to this */
+	struct slice text;                 /* of own; valid until the next reading */
+	const struct msg *msg;             /* of own, where it is a message; likewise */
+};
+
+/* 0, or -1 with errno; close it in any case. script has to be open; it and the range have to stay. */
+int plan_open(struct plan *, struct script *, const struct plan_range *, enum acp_side us);
+void plan_close(struct plan *);
+/* Reads the next record, if it goes on. 0, or -1 with errno. */
+int plan_read(struct plan *, struct reading *);
+/* Goes on behind an end that is none of the recording's. */
+void plan_pass(struct plan *);
+/* From the beginning again: what has not been played is forgotten. 0, or -1 with errno. */
+int plan_rewind(struct plan *);
+
+/* 0, or -1 out of memory. */
+int plan_keep(struct plan *, struct conversation *, const struct own *);
+/* The first of what we have to send; NULL where there is none. plan_sent takes it away. */
+const struct own *plan_first(const struct conversation *);
+void plan_sent(struct plan *, struct conversation *);
+/* Takes away those with numbers in (after, to]. */
+void plan_drop_own(struct plan *, struct conversation *, uint64_t after, uint64_t to);
+
+/* The conversation of a recorded session (a JSON string, or p NULL); NULL: there is none. */
+struct conversation *plan_conversation(struct plan *, struct slice session);
+/* The conversation has begun. */
+void plan_begin(struct plan *, struct conversation *);
+/* The part of a live request or notification in a conversation; NULL: none has been read. */
+struct part *plan_part(struct plan *, const struct msg *, const struct conversation *);
+/* Is it a part of this message's kind and method, whatever the conversation? (plan_part was asked for the message.) */
+bool plan_is_part_of(struct plan *, const struct part *, const struct msg *);
+
+/* It has come, or will not: nothing waits for it any more. It stays valid. */
+void plan_come(struct plan *, struct cue *);
+/* Nothing waits for it, but it may come. */
+void plan_relax(struct plan *, struct cue *);
+/* Frees one that has come. */
+void plan_forget(struct plan *, struct cue *);
+/* The request of ours in that place; NULL: there is none. */
+struct call *plan_call(struct plan *, struct entry_key);
+/* Frees it where all is over. */
+void plan_end_call(struct plan *, struct call *);
+/* The request that a response in a batch of ours answers. */
+struct cue *plan_batched(struct plan *, struct entry_key);
+
+#endif

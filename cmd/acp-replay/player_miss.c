@@ -1,0 +1,394 @@
+/* What the recording does not have. */
+#include <stdlib.h>
+
+#include "cmd/acp-replay/player_parts.h"
+
+/* So much of a value is quoted to people. */
+enum { QUOTED = 60 };
+
+int
+player_refuse(struct player *p, struct slice id, int code, const char *why, struct slice data)
+{
+	struct buf text = {0};
+	int r = msg_make_error(&text, id, code, why, data);
+
+	if (r == 0)
+		r = player_send_made(p, buf_slice(&text));
+	buf_free(&text);
+	return r;
+}
+
+/* --- requests and notifications --- */
+
+/* How a live request differs from the one that was expected. */
+struct account {
+	struct buf text;   /* for people: the first difference */
+	struct buf data;   /* all of them: a JSON array */
+	size_t n;
+	bool failed;
+};
+
+static int
+add_value(struct buf *to, const char *key, struct slice value)
+{
+	if (!value.p)
+		return 0;
+	return buf_printf(to, ",\"%s\":", key) < 0 ? -1 : buf_add_slice(to, value);
+}
+
+/* As much of a value as people want to see; never half a character. */
+static int
+add_quoted(struct buf *to, struct slice value)
+{
+	size_t n = value.n;
+
+	if (!value.p)
+		return buf_add_string(to, "nothing");
+	if (n > QUOTED)
+		for (n = QUOTED; n > 0 && ((unsigned char)value.p[n] & 0xc0) == 0x80;)
+			n--;
+	return buf_printf(to, "%.*s%s", (int)n, value.p, n < value.n ? "..." : "");
+}
+
+static bool
+account_for(void *arg, const struct difference *d)
+{
+	struct account *a = arg;
+
+	a->failed = buf_printf(&a->data, "%s{\"path\":", a->n ? "," : "") < 0 || json_quote(d->path, &a->data) < 0 ||
+		add_value(&a->data, "recorded", d->recorded) < 0 || add_value(&a->data, "live", d->live) < 0 ||
+		buf_add_string(&a->data, "}") < 0;
+	if (a->n++ == 0 && !a->failed)
+		a->failed = buf_printf(&a->text, "%.*s is ", (int)d->path.n, d->path.p) < 0 || add_quoted(&a->text, d->live) < 0 ||
+			buf_add_string(&a->text, ", was ") < 0 || add_quoted(&a->text, d->recorded) < 0;
+	return !a->failed;
+}
+
+/* The requests that the live side has to send next, in one conversation or (NULL) in all. */
+static void
+look_for_expected(const struct conversation *c, const struct msg *live, struct cue **first, struct cue **like)
+{
+	struct cue *q;
+
+	for (q = c ? c->cues : NULL; q; q = q->next) {
+		if (q->kind != MSG_REQUEST)
+			continue;
+		if (!*first || q->key.number < (*first)->key.number)
+			*first = q;
+		if (q->what == live->what && (!*like || q->key.number < (*like)->key.number))
+			*like = q;
+	}
+}
+
+/* The request that was expected in place of this one: of its session, if any is, and of its method. */
+static struct cue *
+expected_request(struct player *p, const struct msg *live)
+{
+	struct slice session = msg_session(live);
+	struct slice recorded = session.p ? ids_recorded(p->ids, (struct ids_place){.what = ACP_ID_SESSION}, session) : session;
+	struct conversation *c = plan_conversation(&p->plan, recorded.p ? recorded : session), *next;
+	struct cue *first = NULL, *like = NULL;
+
+	look_for_expected(c, live, &first, &like);
+	if (first)
+		return first;
+	look_for_expected(p->plan.common, live, &first, &like);
+	for (c = p->plan.conversations; c; c = next) {
+		next = c->hh.next;
+		look_for_expected(c, live, &first, &like);
+	}
+	return like && live->what != ACP_OTHER ? like : first;
+}
+
+static int
+compare_with(struct player *p, struct cue *q, const struct msg *recorded, const struct msg *live, struct account *a)
+{
+	struct compare c = {.match = p->options->match, .ids = p->ids, .from = p->them, .what = q->what,
+		.session = q->conversation->session, .differs = account_for, .arg = a};
+
+	if (compare_messages(&c, recorded, live) < 0 || a->failed)
+		return -1;
+	return 0;
+}
+
+/* Says what was expected: text for people, data for programs. 0 or -1. */
+static int
+tell_expected(struct player *p, const struct msg *live, struct cue *q, bool early, struct buf *text, struct buf *data)
+{
+	struct account a = {0};
+	struct msg m;
+	int r = -1;
+
+	if (player_recorded(p, q, &m) < 0)
+		return -1;
+	/* Two methods have nothing to be compared. */
+	if (!early && json_string_eq(m.method, live->method) && compare_with(p, q, &m, live, &a) < 0)
+		goto end;
+	if (buf_printf(text, "expected next is %.*s of %s:%llu", (int)m.method.n, m.method.p, p->script->path,
+		(unsigned long long)q->key.number) < 0)
+		goto end;
+	if (a.n && buf_printf(text, "; %.*s", (int)a.text.n, a.text.p) < 0)
+		goto end;
+	r = buf_printf(data, "{\"expected\":{\"record\":%llu,\"method\":%.*s},\"differences\":[%.*s]}",
+		(unsigned long long)q->key.number, (int)m.method.n, m.method.p, (int)a.data.n, a.data.n ? a.data.p : "");
+end:
+	buf_free(&a.text);
+	buf_free(&a.data);
+	return r;
+}
+
+static int
+refuse_request(struct player *p, const struct msg *live, struct cue *expected)
+{
+	struct cue *q = expected ? expected : expected_request(p, live);
+	struct buf text = {0}, data = {0};
+	int r;
+
+	r = buf_printf(&text, "acp-replay: %s: ", expected ? "too early" : "not recorded");
+	if (r == 0)
+		r = q ? tell_expected(p, live, q, expected, &text, &data) : buf_add_string(&text, "no request is expected any more");
+	if (r == 0 && buf_string(&text)) {
+		player_say_live(p, p->lines, "%.*s is answered with an error: %s", (int)live->method.n, live->method.p,
+			text.p + sizeof("acp-replay: ") - 1);
+		r = player_refuse(p, live->id, ACP_ERR_INTERNAL, text.p, data.n ? buf_slice(&data) : slice(NULL, 0));
+	} else {
+		r = -1;
+	}
+	buf_free(&text);
+	buf_free(&data);
+	return r;
+}
+
+static int
+let_wait(struct player *p, const struct msg *live)
+{
+	struct waiting *w = malloc(sizeof(*w) + live->text.n);
+
+	if (!w)
+		return -1;
+	w->line = p->lines;
+	w->n = live->text.n;
+	memcpy(w->text, live->text.p, live->text.n);
+	DL_APPEND(p->waiting, w);
+	return 0;
+}
+
+int
+player_miss(struct player *p, const struct msg *live, struct cue *expected)
+{
+	/* A cancel is of no use later. */
+	if (p->options->on_miss == MISS_WAIT && p->us == ACP_AGENT && live->what != ACP_SESSION_CANCEL)
+		return let_wait(p, live);
+	p->missed = true;
+	if (live->kind == MSG_REQUEST)
+		return refuse_request(p, live, expected);
+	if (live->what == ACP_SESSION_CANCEL)
+		player_say_live(p, p->lines, "ignored: there is no open turn to be cancelled");
+	else
+		player_say_live(p, p->lines, "ignored: the rest of the recording has no such notification %.*s",
+			(int)live->method.n, live->method.p);
+	return 0;
+}
+
+/* --- cancelled turns --- */
+
+/* What is in (after, to] is not waited for, and not sent. */
+static void
+leave_out(struct player *p, struct conversation *c, uint64_t after, uint64_t to)
+{
+	struct cue *q, *next;
+	struct call *call;
+
+	plan_drop_own(&p->plan, c, after, to);
+	DL_FOREACH_SAFE(c->cues, q, next) {
+		if (q->key.number <= after || q->key.number > to)
+			continue;
+		call = q->call;
+		if (!call) {
+			plan_relax(&p->plan, q);
+			continue;
+		}
+		/* The client's answer to what has been asked is welcome, whatever it is. */
+		call->cue = NULL;
+		plan_come(&p->plan, q);
+		plan_forget(&p->plan, q);
+	}
+}
+
+/* The open turn of a conversation: a prompt that has come and is not answered; NULL where there is none. */
+static struct cue *
+open_turn(struct conversation *c)
+{
+	struct cue *q;
+
+	DL_FOREACH(c->owed, q)
+		if (q->what == ACP_SESSION_PROMPT)
+			return q;
+	return NULL;
+}
+
+/* Reads on until the answer has been read. */
+static int
+read_answer(struct player *p, const struct cue *q)
+{
+	struct reading r;
+
+	while (!q->answer.number && p->plan.end == PLAN_GOES_ON)
+		if (player_read(p, false, &r) < 0)
+			return -1;
+	return 0;
+}
+
+/* Has the recording a cancel of the session in (after, to)? */
+static bool
+has_cancel(const struct conversation *c, uint64_t after, uint64_t to)
+{
+	const struct cue *q;
+
+	DL_FOREACH(c->cues, q)
+		if (q->what == ACP_SESSION_CANCEL && q->key.number > after && q->key.number < to)
+			return true;
+	return false;
+}
+
+static int
+answer_cancelled(struct player *p, struct cue *q)
+{
+	struct buf text = {0}, result = {0};
+	int r;
+
+	r = buf_printf(&result, "{\"%s\":\"%s\"}", acp_stop_reason, acp_cancelled);
+	if (r == 0)
+		r = msg_make_result(&text, slice(q->id, q->nid), buf_slice(&result));
+	if (r == 0)
+		r = player_send_made(p, buf_slice(&text));
+	buf_free(&text);
+	buf_free(&result);
+	p->asked--;
+	plan_forget(&p->plan, q);
+	return r;
+}
+
+/* --- turns of v2: the prompt is answered at once, and the turn's end is an update --- */
+
+static bool
+is_idle(const struct msg *m)
+{
+	struct slice state = m->params.p ? json_path(m->params, acp_update_state) : slice(NULL, 0);
+
+	return m->what == ACP_SESSION_UPDATE && state.p && json_type(state) == JSON_STRING && json_string_is(state, acp_idle);
+}
+
+/*
+ * The end of a turn that goes on: the number of the first idle state among what is to be sent before
+ * the next prompt; 0 where there is none, -1 with errno.
+ */
+static int64_t
+end_of_turn(struct player *p, const struct conversation *c)
+{
+	struct json_error error;
+	struct slice text;
+	struct msg m;
+	size_t i;
+
+	for (i = c->first; i < c->nown; i++) {
+		if (c->own[i].kind != RECORD_MESSAGE)
+			continue;
+		if (script_read(p->script, c->own[i].place, &text) < 0)
+			return -1;
+		if (msg_scan(text, &m, &error) == MSG_NOTIFICATION && is_idle(&m))
+			return c->own[i].number;
+	}
+	return 0;
+}
+
+static uint64_t
+next_prompt(const struct conversation *c)
+{
+	const struct cue *q;
+
+	DL_FOREACH(c->cues, q)
+		if (q->what == ACP_SESSION_PROMPT)
+			return q->key.number;
+	return UINT64_MAX;
+}
+
+static int
+tell_idle(struct player *p, struct slice session)
+{
+	struct buf text = {0}, params = {0};
+	int r;
+
+	r = buf_printf(&params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"%s\",\"%s\":\"%s\",\"%s\":\"%s\"}}", acp_session_id,
+		(int)session.n, session.p, acp_update, acp_update_kind, acp_state_update, acp_state, acp_idle, acp_stop_reason,
+		acp_cancelled);
+	if (r == 0)
+		r = msg_make_notification(&text, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params));
+	if (r == 0)
+		r = player_send_made(p, buf_slice(&text));
+	buf_free(&text);
+	buf_free(&params);
+	return r;
+}
+
+/* 1 where a turn of v2 goes on and has been cancelled, 0, or -1. */
+static int
+cancel_running(struct player *p, struct conversation *c, struct slice session)
+{
+	struct reading r;
+	int64_t end;
+
+	while ((end = end_of_turn(p, c)) == 0 && next_prompt(c) == UINT64_MAX && p->plan.end == PLAN_GOES_ON)
+		if (player_read(p, false, &r) < 0)
+			return -1;
+	if (end <= 0)
+		return (int)end;
+	if ((uint64_t)end > next_prompt(c) || has_cancel(c, 0, (uint64_t)end))
+		return 0;
+	leave_out(p, c, 0, (uint64_t)end);
+	return tell_idle(p, session) < 0 ? -1 : 1;
+}
+
+/* 1 where the open turns have been cancelled, 0 where none is open (or the recording has a cancel in it), -1. */
+static int
+cancel_open(struct player *p, struct conversation *c)
+{
+	struct cue *q;
+	int done = 0;
+
+	while ((q = open_turn(c))) {
+		if (read_answer(p, q) < 0)
+			return -1;
+		if (has_cancel(c, q->key.number, q->answer.number ? q->answer.number : UINT64_MAX))
+			break;
+		leave_out(p, c, q->key.number, q->answer.number ? q->answer.number : q->key.number);
+		if (answer_cancelled(p, q) < 0)
+			return -1;
+		done = 1;
+	}
+	return done;
+}
+
+int
+player_cancel(struct player *p, const struct msg *live)
+{
+	struct slice session = msg_session(live), recorded;
+	struct conversation *c;
+	int r;
+
+	if (!session.p)
+		return 0;
+	recorded = ids_recorded(p->ids, (struct ids_place){.what = ACP_ID_SESSION}, session);
+	c = plan_conversation(&p->plan, recorded.p ? recorded : session);
+	if (!c)
+		return 0;
+	r = cancel_open(p, c);
+	if (r == 0 && !open_turn(c))
+		r = cancel_running(p, c, session);
+	if (r != 1)
+		return r;
+	player_touch(p, c);
+	p->moved = p->missed = true;
+	player_say_live(p, p->lines, "the recording has no cancel here: the turn ends as cancelled");
+	return 1;
+}

@@ -1,0 +1,353 @@
+#!/usr/bin/env bats
+# acp-inject: edits, and the command line.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load inject
+	lib_setup
+	inject_setup
+}
+
+teardown() {
+	end_left_over
+}
+
+# --- what is not changed ---
+
+@test "the fixtures edited with . come out byte for byte, in every way" {
+	unchanged() {
+		fixture client >down
+		fixture agent >up
+		inject "$way" taker -e . <down >out 2>err
+		cmp down got
+		cmp up out
+		[[ ! -s err ]]
+	}
+	WAYS=(wrap sockets link)
+	each_way unchanged
+	fixture client >down
+	for how in . 'tojson | fromjson' 'with_entries(.)' '{error, result, params, method, id, jsonrpc} | del(.. | nulls)'; do
+		acp-inject -e 'select(.id != null or .method) | .' <down >out
+		cmp down out
+		acp-inject -w '[.. | nulls] == []' -e "$how" <down >out
+		cmp down out
+	done
+}
+
+@test "white space, a CR, numbers beyond 2^53, escapes and unknown members stay around an edit" {
+	edited() {
+		printf ' {"x" : 1.50,"method":"m", "params":{"big":12345678901234567890123,"text" : "old"  ,"u":"\\u0041\\/\\ud800"} } \r\n' >down
+		printf ' {"x" : 1.50,"method":"m", "params":{"big":12345678901234567890123,"text" : "new"  ,"u":"\\u0041\\/\\ud800","z":0.1} } \r\n' >want
+		cp down up
+		inject "$way" taker -e '.params.text = "new" | .params.z = 0.1' <down >out
+		cmp want got
+		cmp want out
+	}
+	WAYS=(wrap sockets link)
+	each_way edited
+}
+
+@test "an id keeps its spelling, and its answer comes back to it" {
+	edited() {
+		talk 2 -w .method -e '.params.x = 1' <<-'EOF' || return 1
+			{"jsonrpc":"2.0","id":"\u0031","method":"a","params":{}}
+			{"jsonrpc":"2.0","id":9007199254740993,"method":"b","params":{"y":0}}
+		EOF
+		[[ $(without_ids got) == '{"method":"a","params":{"x":1}}'$'\n''{"method":"b","params":{"y":0,"x":1}}' ]]
+		# jq, the agent, knows no such number.
+		[[ $way != proxy ]] || grep -q '"id":9007199254740993,' out
+		[[ $(jq -c 'select(.id == "1").result.params' out) == '{"x":1}' ]]
+	}
+	each_way edited
+}
+
+# --- what a program makes of a message ---
+
+@test "no output drops, several are sent in order, each in its place among the others" {
+	made() {
+		printf '{"method":"%s"}\n' a twice b gone c around d >down
+		cp down up
+		inject "$way" taker -m twice -m gone -m around -e 'if .method == "twice" then ., .params.n = 2 elif .method == "gone" then empty
+			else {method: "before"}, .params.n = 1, {method: "behind"} end' <down >out
+		printf '{"method":"%s"}\n' a twice 'twice","params":{"n":2},"x":"' b c before 'around","params":{"n":1},"x":"' behind d |
+			sed 's/,"x":""//' >want
+		cmp want got
+		cmp want out
+	}
+	WAYS=(wrap sockets link)
+	each_way made
+	acp-inject -m twice -m gone -m around -e 'if .method == "twice" then ., .params.n = 2 elif .method == "gone" then empty
+		else {method: "before"}, .params.n = 1, {method: "behind"} end' <down >out
+	cmp want out
+}
+
+@test "a program finds where a message comes from, its method, session and time, and the arguments" {
+	told() {
+		talk 2 --arg a 'x"y' --argjson j '{"k":[1]}' -m session/prompt \
+			-e '(.params // .result).told = [$from, $method, $session, ($t | type), $a, $j.k[0]]' <<-'EOF' || return 1
+			{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}
+			{"jsonrpc":"2.0","id":2,"method":"other"}
+		EOF
+		[[ $(jq -c '.params.told' got) == '["client","session/prompt","s","number","x\"y",1]'$'\n'null ]]
+		[[ $(jq -c '.result.told' out | sort) == '["agent","session/prompt","s","number","x\"y",1]'$'\n'null ]]
+	}
+	each_way told
+}
+
+@test "what is selected is edited, and nothing else" {
+	printf '%s\n' '{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"plan"}}}' \
+		'{"method":"session/update","params":{"sessionId":"t","update":{"sessionUpdate":"plan"}}}' \
+		'{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call"}}}' \
+		'{"id":1,"method":"session/prompt","params":{"sessionId":"s","n":5}}' >down
+	# edited OPTION...: the numbers of the lines that are edited.
+	edited() {
+		acp-inject "$@" -e '.x = 1' <down | grep -n '"x":1' | cut -d: -f1 | xargs
+	}
+	[[ $(edited) == '1 2 3 4' ]]
+	[[ $(edited -m plan) == '1 2' ]]
+	[[ $(edited -m 'session/*' -m '!plan') == '3 4' ]]
+	[[ $(edited --from agent) == '1 2 3' ]]
+	[[ $(edited --from client) == '4' ]]
+	[[ $(edited --session t) == '2' ]]
+	[[ $(edited -w '.params.n == 5') == '4' ]]
+	[[ $(edited -w '.params.update | has("sessionUpdate")' -m plan --session s) == '1' ]]
+}
+
+@test "a program may come from a file" {
+	printf '# a comment\n.params.x = $from\n' >p.jq
+	run acp-inject -E p.jq <<<'{"method":"session/cancel","params":{}}'
+	assert_output '{"method":"session/cancel","params":{"x":"client"}}'
+}
+
+# --- a request that is dropped ---
+
+@test "a request that is dropped is answered with an error, and with --silent not" {
+	dropped() {
+		talk 2 -m gone -e 'empty' <<-'EOF' || return 1
+			{"jsonrpc":"2.0","id":"\u0031","method":"gone"}
+			{"jsonrpc":"2.0","id":2,"method":"stays"}
+		EOF
+		grep -qxF '{"jsonrpc":"2.0","id":"\u0031","error":{"code":-32603,"message":"acp-inject: dropped by --edit"}}' out
+		[[ $(jq -c .method got) == '"stays"' ]]
+		talk 1 --silent -m gone -e 'empty' <<-'EOF' || return 1
+			{"jsonrpc":"2.0","id":"\u0031","method":"gone"}
+			{"jsonrpc":"2.0","id":2,"method":"stays"}
+		EOF
+		! grep -F 'acp-inject: dropped' out
+	}
+	each_way dropped
+}
+
+@test "a request that has become another one is dropped, and the other one goes" {
+	changed() {
+		talk 1 -m x -e 'del(.id)' <<<'{"jsonrpc":"2.0","id":1,"method":"x"}' || return 1
+		grep -q -- -32603 out
+		[[ $(without_ids got) == '{"method":"x"}' ]]
+	}
+	each_way changed
+}
+
+@test "the agent's request that is dropped is answered to the agent" {
+	printf '{"id":7,"method":"fs/read_text_file"}\n' >up
+	link acp-inject -m 'fs/*' -e empty -- sh -c 'cat up; head -n 1 >got' < <(wait_for test -s got) >out
+	[ "$(cat got)" = '{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"acp-inject: dropped by --edit"}}' ]
+	[ ! -s out ]
+}
+
+@test "in a one-way pipe a dropped request has no answer, which is said once" {
+	run --separate-stderr acp-inject -e empty <<<'{"id":1,"method":"x"}
+{"id":2,"method":"x"}'
+	assert_success
+	assert_output ''
+	assert_equal "$stderr" 'acp-inject: --edit: dropped a request, which nobody answers: this is a one-way pipe'
+	run --separate-stderr acp-inject --silent -e empty <<<'{"id":1,"method":"x"}'
+	assert_equal "$output$stderr" ''
+}
+
+# --- batches ---
+
+@test "a batch is edited entry by entry and stays a batch" {
+	batch() {
+		printf '[ {"method":"a"} , {"id":1.0,"method":"gone"}, {"id":2,"method":"b"} ]\n' >down
+		: >out
+		{ cat down; wait_for test -s out; } | inject "$way" agent_of_batches -m a -m gone -e 'if .method == "a" then .params.n = 1 else empty end' >out
+		[[ $(cat got) == '[ {"method":"a","params":{"n":1}} , {"id":2,"method":"b"} ]' ]]
+		[[ $(cat out) == '[{"id":2,"result":0},{"jsonrpc":"2.0","id":1.0,"error":{"code":-32603,"message":"acp-inject: dropped by --edit"}}]' ]]
+	}
+	printf '#!/bin/sh\nhead -n 1 >got\necho "[{\\"id\\":2,\\"result\\":0}]"\ncat >/dev/null\n' >agent_of_batches
+	chmod +x agent_of_batches
+	WAYS=(wrap sockets link)
+	each_way batch
+}
+
+@test "in a batch, what a program makes besides goes in front of and behind the array" {
+	run acp-inject -m b -e '{method: "x"}, ., {method: "y"}' <<<'[{"method":"a"},{"method":"b"},{"method":"c"}]
+{"method":"d"}'
+	assert_output '{"method":"x"}
+[{"method":"a"},{"method":"b"},{"method":"c"}]
+{"method":"y"}
+{"method":"d"}'
+}
+
+# --- failures ---
+
+@test "a program that fails passes the message unchanged, and says so once for each kind" {
+	failed() {
+		printf '{"method":"%s","params":{"n" : 1.0}}\n' a a b a b >down
+		inject "$way" taker -e 'if .method == "b" then error("no b") else ., error("no \(.params)") end' <down >out 2>err
+		cmp down got
+		[[ $(cat err) == 'acp-inject: --edit: "a": no {"n":1}: passed unchanged
+acp-inject: --edit: "b": no b: passed unchanged' ]]
+	}
+	WAYS=(wrap sockets link)
+	each_way failed
+}
+
+@test "with --strict a program that fails is the end: what came before has gone on, it has not" {
+	strict() {
+		run --separate-stderr inject "$way" taker --strict -e 'if .method == "b" then error("no") else . end' <<<'{"method":"a"}
+{"method":"b"}
+{"method":"c"}'
+		assert_equal "$status" 125
+		assert_equal "$stderr" 'acp-inject: --edit: "b": no: that is the end (--strict)'
+		! grep -q '"b"\|"c"' got
+	}
+	WAYS=(wrap sockets link)
+	each_way strict
+	run --separate-stderr acp-inject --strict -e 'if .method == "b" then error("no") else . end' <<<'{"method":"a"}
+{"method":"b"}
+{"method":"c"}'
+	assert_equal "$status" 125
+	assert_output '{"method":"a"}'
+}
+
+@test "what is no message does not go on: the message passes as it was" {
+	for made in 1 '"x"' '{}' '[.]' '., 1' '{method: "x", id: 1.5}' '{method: "a", result: 1}' 'null' '[range(300) | .] | reduce .[] as $i ({}; {a: .})'; do
+		run --separate-stderr acp-inject -e "$made" <<<'{"method":"m","params":{"x":12345678901234567890}}'
+		assert_success
+		assert_output '{"method":"m","params":{"x":12345678901234567890}}'
+		[[ $stderr == 'acp-inject: --edit: "m": what it made is no message '*': passed unchanged' ]]
+	done
+	run --separate-stderr acp-inject --strict -e 1 <<<'{"method":"m"}'
+	assert_equal "$status" 125
+	assert_output ''
+}
+
+@test "a message too deep for jq passes unedited, with one line" {
+	deep=$(printf '%300s' | tr ' ' '[')1$(printf '%300s' | tr ' ' ']')
+	run --separate-stderr acp-inject -e '.x = 1' <<<'{"method":"m","params":'"$deep"'}
+{"method":"m","params":'"$deep"'}
+{"method":"m"}'
+	assert_success
+	assert_line --index 0 '{"method":"m","params":'"$deep"'}'
+	assert_line --index 2 '{"method":"m","x":1}'
+	assert_equal "$stderr" 'acp-inject: --edit: "m": too deep for jq: passed unedited'
+}
+
+@test "the program sees messages only: noise goes to standard error" {
+	run --separate-stderr acp-inject -e '.x = 1' <<<'a banner
+{"method":"m"}
+7
+{"method":"m","method":"n"}'
+	assert_success
+	assert_output '{"method":"m","x":1}'
+	assert_equal "$(grep -c 'not a message' <<<"$stderr")" 3
+}
+
+@test "a message of 50 MB is edited, and all but the edit is as it was" {
+	{ printf '{"method":"m","params":{"big":"'; head -c 50000000 /dev/zero | tr '\0' x; printf '\\u0041","n":1.0}}\n'; } >down
+	sed 's/"n":1.0/"n":2/' down >want
+	acp-inject -e '.params.n = 2' <down >out
+	cmp want out
+}
+
+@test "what a peer names its methods does not fill the memory" {
+	seq 3000 | sed 's/.*/{"method":"m&"}/' >down
+	run --separate-stderr acp-inject -e 'error("no")' <down
+	assert_equal "$(wc -l <<<"$output")" 3000
+	assert_equal "$(wc -l <<<"$stderr")" 1000
+}
+
+# --- the command line ---
+
+@test "bad programs and JSON are told before the agent is started, with jq's message and position" {
+	printf '.a |\n\n foo' >p.jq
+	# refused WHAT OPTION...
+	refused() {
+		local what=$1
+		shift
+		run --separate-stderr acp-inject "$@" -- sh -c 'echo started >started'
+		assert_equal "$status" 2
+		assert_output ''
+		[[ $stderr == "acp-inject: $what"* && ! -e started ]] || {
+			echo "$stderr"
+			return 1
+		}
+	}
+	refused '--edit: syntax error, unexpected ' -e '.a |'
+	refused '--edit: foo/0 is not defined at <top-level>, line 2:' -e $'.a |\nfoo'
+	refused '--edit-file p.jq: foo/0 is not defined at <top-level>, line 3:' -E p.jq
+	refused '--edit-file none.jq: No such file' -E none.jq
+	refused '--edit: $x is not defined' -e '$x'
+	refused '--where .a |: ' -w '.a |' -e .
+	refused '--answer x: syntax error' --answer 'x=.a |'
+	refused '--answer x: expected METHOD=JQ' --answer x
+	refused '--send up:after:x: syntax error' --send 'up:after:x=.a |'
+	refused '--send x: expected LANE:WHEN:METHOD=JQ' --send x
+	refused '--send left:after:x=.: expected LANE' --send left:after:x=.
+	refused '--send up:during:x=.: expected LANE' --send up:during:x=.
+	refused '--send up:answer:session/cancel=.: a notification has no answer' --send up:answer:session/cancel=.
+	refused '--argjson a: not JSON at byte 4' --argjson a '{"a' -e .
+	refused '--argjson t: this variable is taken' --argjson t 1 -e .
+	refused '--arg 1: expected the name' --arg 1 2 -e .
+	refused '--match : an empty pattern' -m '' -e .
+	refused '--deny =x: expected METHOD' --deny =x
+	refused '--permit maybe: expected allow_once' --permit maybe
+	refused '--mcp-server {: expected a JSON object' --mcp-server '{'
+	refused '--mcp-server {}: a server without a name' --mcp-server '{}'
+	refused '--mcp-server @none: No such file' --mcp-server @none
+	refused '--prepend @none: No such file' --prepend @none
+	refused '--prepend @.: not a regular file' --prepend @.
+	refused 'one program is enough' -e . -e .
+	refused '--match selects what --edit edits' -m x --prepend y
+	refused '--every is for' --every -e .
+	refused '--send-every is for' --send-every -e .
+	refused '--silent is about' --silent --prepend x
+	refused 'nothing to do'
+	refused '--way is for' --way link -e .
+}
+
+@test "a one-way pipe cannot answer: refused with the ways that can, but an edit goes" {
+	for option in --answer=x=1 --permit=allow_once --deny=x --send=down:after:x=.; do
+		run --separate-stderr acp-inject "$option" <<<'{"method":"x"}'
+		assert_equal "$status" 2
+		assert_output ''
+		[[ $stderr == *'needs both directions'* ]]
+	done
+	run acp-inject --prepend x --mcp-server '{"name":"x"}' -e . <<<'{"method":"x"}'
+	assert_output '{"method":"x"}'
+}
+
+@test "the agent's status is ours, and a command that is not there is 127" {
+	run acp-inject -e . -- sh -c 'exit 7' </dev/null
+	assert_equal "$status" 7
+	run acp-inject -e . -- there-is-none </dev/null
+	assert_equal "$status" 127
+}
+
+@test "the help fits a screen, and completes" {
+	run acp-inject --help
+	assert_success
+	((${#lines[@]} <= 24))
+	for line in "${lines[@]}"; do ((${#line} <= 80)); done
+	# shellcheck source=scripts/completion.bash
+	source "$TOP/scripts/completion.bash"
+	COMP_WORDS=(acp-inject --permit '') COMP_CWORD=2
+	_acp acp-inject '' --permit
+	[[ ${COMPREPLY[*]} == 'allow_once allow_always reject_once reject_always' ]]
+	COMP_WORDS=(acp-inject --pre) COMP_CWORD=1
+	_acp acp-inject --pre acp-inject
+	[[ ${COMPREPLY[*]} == --prepend ]]
+}

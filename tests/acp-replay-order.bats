@@ -1,0 +1,265 @@
+#!/usr/bin/env bats
+# acp-replay as the agent: which request is which, and what may come in another order.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load replay
+	lib_setup
+}
+
+# Two sessions, side by side, a turn each.
+two_sessions() {
+	recording s.rec <<-'END'
+		> {"id":0,"method":"initialize","params":{}}
+		< {"id":0,"result":{}}
+		> {"id":1,"method":"session/new","params":{"cwd":"/a"}}
+		> {"id":2,"method":"session/new","params":{"cwd":"/b"}}
+		< {"id":1,"result":{"sessionId":"A"}}
+		< {"id":2,"result":{"sessionId":"B"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":"ready"}}
+		< {"method":"session/update","params":{"sessionId":"B","update":"ready"}}
+		> {"id":3,"method":"session/prompt","params":{"sessionId":"A","prompt":"a"}}
+		> {"id":4,"method":"session/prompt","params":{"sessionId":"B","prompt":"b"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":"1"}}
+		< {"method":"session/update","params":{"sessionId":"B","update":"1"}}
+		< {"id":9,"method":"session/request_permission","params":{"sessionId":"B"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":"2"}}
+		< {"id":3,"result":{"stopReason":"end_turn"}}
+		> {"id":9,"result":{"outcome":{}}}
+		< {"id":4,"result":{"stopReason":"end_turn"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":"used"}}
+	END
+}
+
+# says LINE: the next line of the agent.
+says() {
+	hear
+	assert_equal "$line" "$1"
+}
+
+update() {
+	says "{\"method\":\"session/update\",\"params\":{\"sessionId\":\"$1\",\"update\":\"$2\"}}"
+}
+
+@test "a session goes its way, whatever becomes of the one that was recorded beside it" {
+	two_sessions
+	play_agent s.rec
+	tell '{"id":0,"method":"initialize","params":{}}'
+	says '{"id":0,"result":{}}'
+	# The second session first, and all of it.
+	tell '{"id":"b","method":"session/new","params":{"cwd":"/b"}}'
+	says '{"id":"b","result":{"sessionId":"B"}}'
+	update B ready
+	tell '{"id":"c","method":"session/prompt","params":{"prompt":"b","sessionId":"B"}}'
+	update B 1
+	says '{"id":9,"method":"session/request_permission","params":{"sessionId":"B"}}'
+	tell '{"id":9,"result":{"outcome":{}}}'
+	says '{"id":"c","result":{"stopReason":"end_turn"}}'
+	tell '{"id":"d","method":"session/new","params":{"cwd":"/a"}}'
+	says '{"id":"d","result":{"sessionId":"A"}}'
+	update A ready
+	tell '{"id":"e","method":"session/prompt","params":{"sessionId":"A","prompt":"a"}}'
+	update A 1
+	update A 2
+	says '{"id":"e","result":{"stopReason":"end_turn"}}'
+	# What came last in the recording came behind its session's answer.
+	update A used
+	hang_up
+	assert_equal "$status" 0
+	assert_equal "$(cat err)" ''
+}
+
+@test "in the recorded order all comes in the recorded order" {
+	two_sessions
+	# Its last record needs nothing of the other session.
+	head -n -1 s.rec >t.rec
+	acp-replay t.rec < <(jq -c 'select(.from == "client").msg' t.rec) >up
+	jq -c 'select(.from == "agent").msg' t.rec | cmp - up
+}
+
+@test "two requests that were open at once may come one behind the other, in any order" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/set_mode","params":{"sessionId":"A","modeId":"x"}}
+		> {"id":2,"method":"session/set_mode","params":{"sessionId":"A","modeId":"y"}}
+		< {"id":1,"result":"x"}
+		< {"id":2,"result":"y"}
+	END
+	play_agent s.rec
+	tell '{"id":"q","method":"session/set_mode","params":{"sessionId":"A","modeId":"y"}}'
+	says '{"id":"q","result":"y"}'
+	tell '{"id":"p","method":"session/set_mode","params":{"sessionId":"A","modeId":"x"}}'
+	says '{"id":"p","result":"x"}'
+	hang_up
+	assert_equal "$status" 0
+}
+
+@test "a request that comes before one whose answer it may have needed is too early" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A","prompt":"one"}}
+		< {"id":1,"result":1}
+		> {"id":2,"method":"session/prompt","params":{"sessionId":"A","prompt":"two"}}
+		< {"id":2,"result":2}
+	END
+	play_agent s.rec
+	tell '{"id":"q","method":"session/prompt","params":{"sessionId":"A","prompt":"two"}}'
+	says '{"jsonrpc":"2.0","id":"q","error":{"code":-32603,"message":"acp-replay: too early: expected next is \"session/prompt\" of s.rec:1","data":{"expected":{"record":1,"method":"session/prompt"},"differences":[]}}}'
+	tell '{"id":"p","method":"session/prompt","params":{"sessionId":"A","prompt":"one"}}'
+	says '{"id":"p","result":1}'
+	tell '{"id":"q","method":"session/prompt","params":{"sessionId":"A","prompt":"two"}}'
+	says '{"id":"q","result":2}'
+	hang_up
+	assert_equal "$status" 1
+}
+
+@test "nothing comes before initialize, and nothing in a session before session/new" {
+	two_sessions
+	play_agent s.rec
+	tell '{"id":1,"method":"session/new","params":{"cwd":"/a"}}'
+	hear
+	assert_regex "$line" '"id":1,"error".*too early: expected next is \\"initialize\\" of s.rec:1'
+	tell '{"id":0,"method":"initialize","params":{}}'
+	hear
+	tell '{"id":4,"method":"session/prompt","params":{"sessionId":"B","prompt":"b"}}'
+	hear
+	assert_regex "$line" '"id":4,"error".*too early: expected next is \\"session/new\\" of s.rec:3'
+	hang_up
+	assert_equal "$status" 1
+}
+
+@test "an error says how the request that was expected differs" {
+	two_sessions
+	{ jq -c 'select(.from == "client").msg' s.rec | head -n 3; echo '{"id":"x","method":"session/prompt","params":{"sessionId":"B","prompt":"else"}}'; } >client
+	run --separate-stderr acp-replay s.rec <client
+	assert_failure 1
+	assert_line '{"jsonrpc":"2.0","id":"x","error":{"code":-32603,"message":"acp-replay: not recorded: expected next is \"session/prompt\" of s.rec:10; .params.prompt is \"else\", was \"b\"","data":{"expected":{"record":10,"method":"session/prompt"},"differences":[{"path":".params.prompt","recorded":"b","live":"else"}]}}}'
+	assert_equal "${stderr_lines[0]}" 'acp-replay: client: line 4: "session/prompt" is answered with an error: not recorded: expected next is "session/prompt" of s.rec:10; .params.prompt is "else", was "b"'
+	assert_equal "${stderr_lines[1]}" "acp-replay: s.rec:9: the end of the client before \"session/prompt\": left are 3 of the client's messages and 7 of the agent's"
+}
+
+@test "--match: what a request has to have in common with the recorded one" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"a","params":{"n":1,"s":"x","_meta":{"a":1}}}
+		< {"id":1,"result":{}}
+	END
+	# as LEVEL LINE: is it answered?
+	as() {
+		acp-replay --match "$1" s.rec <<<"$2" 2>err | grep -q '"result"'
+	}
+	as exact '{"id":7,"method":"a","params":{"n":1,"s":"x","_meta":{"a":1}}}'
+	run ! as exact '{"id":1,"method":"a","params":{"n":1,"s":"x"}}'
+	run ! as exact '{"id":1,"method":"a","params":{"s":"x","n":1,"_meta":{"a":1}}}'
+	as params '{"method":"a","params":{"s":"x","n":1.0,"_meta":{"b":1}},"id":1}'
+	run ! as params '{"id":1,"method":"a","params":{"n":2,"s":"x"}}'
+	as shape '{"id":1,"method":"a","params":{"n":2,"s":"y"}}'
+	run ! as shape '{"id":1,"method":"a","params":{"n":"2","s":"y"}}'
+	as method '{"id":1,"method":"a"}'
+	run ! as method '{"id":1,"method":"b"}'
+	run ! as method '{"method":"a"}'
+}
+
+@test "clientInfo does not matter, and the folder stands for the live one, down to the agent's paths" {
+	recording s.rec <<-'END'
+		> {"id":0,"method":"initialize","params":{"protocolVersion":1,"clientInfo":{"name":"then"}}}
+		< {"id":0,"result":{}}
+		> {"id":1,"method":"session/new","params":{"cwd":"/home/then","mcpServers":[]}}
+		< {"id":1,"result":{"sessionId":"A"}}
+		> {"id":2,"method":"session/prompt","params":{"sessionId":"A","prompt":[{"type":"resource_link","uri":"file:///home/then/x"}]}}
+		< {"id":1,"method":"fs/read_text_file","params":{"sessionId":"A","path":"/home/then/x"}}
+		> {"id":1,"result":{"content":"x"}}
+		< {"id":2,"result":{}}
+	END
+	play_agent s.rec
+	tell '{"id":0,"method":"initialize","params":{"protocolVersion":1,"clientInfo":{"name":"now"}}}'
+	hear
+	tell '{"id":1,"method":"session/new","params":{"mcpServers":[],"cwd":"/tmp/now"}}'
+	hear
+	tell '{"id":2,"method":"session/prompt","params":{"sessionId":"A","prompt":[{"type":"resource_link","uri":"file:///tmp/now/x"}]}}'
+	says '{"id":1,"method":"fs/read_text_file","params":{"sessionId":"A","path":"/tmp/now/x"}}'
+	tell '{"id":1,"result":{"content":"y"}}'
+	says '{"id":2,"result":{}}'
+	hang_up
+	assert_equal "$status" 0
+	run acp-replay --keep-paths s.rec <<-'END'
+		{"id":0,"method":"initialize","params":{"protocolVersion":1}}
+		{"id":1,"method":"session/new","params":{"mcpServers":[],"cwd":"/tmp/now"}}
+	END
+	assert_failure 1
+	assert_line --partial '.params.cwd is \"/tmp/now\", was \"/home/then\"'
+}
+
+@test "a terminal that the client has made goes by the client's name for it" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"id":5,"method":"terminal/create","params":{"sessionId":"A","command":"x"}}
+		> {"id":5,"result":{"terminalId":"then"}}
+		< {"id":6,"method":"terminal/output","params":{"sessionId":"A","terminalId":"then"}}
+		> {"id":6,"result":{}}
+		< {"id":1,"result":{}}
+	END
+	play_agent s.rec
+	tell '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+	hear
+	tell '{"id":5,"result":{"terminalId":"now"}}'
+	says '{"id":6,"method":"terminal/output","params":{"sessionId":"A","terminalId":"now"}}'
+	tell '{"id":6,"result":{}}'
+	hear
+	hang_up
+	assert_equal "$status" 0
+}
+
+@test "equal requests get their answers in the recorded order" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/list"}
+		< {"id":1,"result":1}
+		> {"id":2,"method":"session/list"}
+		< {"id":2,"result":2}
+	END
+	run acp-replay s.rec <<<$'{"id":1,"method":"session/list"}\n{"id":2,"method":"session/list"}'
+	assert_success
+	assert_output $'{"id":1,"result":1}\n{"id":2,"result":2}'
+}
+
+@test "--on-miss next takes the next recorded answer of the same method" {
+	two_sessions
+	{
+		jq -c 'select(.from == "client").msg' s.rec | head -n 3
+		echo '{"id":"x","method":"session/prompt","params":{"sessionId":"A","prompt":"else"}}'
+		echo '{"id":"y","method":"session/prompt","params":{"sessionId":"B","prompt":"else"}}'
+		echo '{"id":9,"result":{}}'
+	} >client
+	run --separate-stderr acp-replay --on-miss next s.rec <client
+	assert_success
+	assert_line '{"id":"x","result":{"stopReason":"end_turn"}}'
+	assert_line '{"id":"y","result":{"stopReason":"end_turn"}}'
+	assert_equal "${stderr_lines[0]}" 'acp-replay: client: line 4: taken for the next "session/prompt", of record 9'
+	run acp-replay --on-miss next s.rec <<<'{"id":1,"method":"nobody/knows"}'
+	assert_failure 1
+	assert_line --partial '"id":1,"error"'
+}
+
+@test "--on-miss wait says nothing, and tells it in the end: exit 1" {
+	two_sessions
+	run --separate-stderr acp-replay --on-miss wait s.rec <<<'{"id":1,"method":"nobody/knows"}'
+	assert_failure 1
+	assert_output ''
+	assert_equal "${stderr_lines[1]}" 'acp-replay: client: line 1: not answered: the recording never came to it'
+}
+
+@test "a batch is looked for entry by entry, and what it has to wait for may stand in it" {
+	recording s.rec <<-'END'
+		> {"id":0,"method":"initialize"}
+		< {"id":0,"result":{}}
+		> {"id":1,"method":"a"}
+		< {"id":1,"result":1}
+		> {"id":2,"method":"b"}
+		< {"id":2,"result":2}
+	END
+	run acp-replay s.rec <<<'[{"id":0,"method":"initialize"},{"id":"y","method":"b"},{"id":"z","method":"c"},{"id":"x","method":"a"}]'
+	assert_failure 1
+	assert_line --index 0 '{"id":0,"result":{}}'
+	assert_line '{"id":"y","result":2}'
+	assert_line --partial '"id":"z","error"'
+	assert_line '{"id":"x","result":1}'
+}

@@ -1,0 +1,182 @@
+#!/usr/bin/env bats
+# acp-replay: --start, --until, --loop, --speed.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load replay
+	lib_setup
+	a_session
+}
+
+@test "--start begins at a record, and answers earlier initialize and session/new" {
+	play_agent --start 10 s.rec
+	tell '{"id":"i","method":"initialize","params":{"protocolVersion":1}}'
+	hear
+	assert_equal "$line" '{"jsonrpc":"2.0","id":"i","result":{"protocolVersion":1}}'
+	tell '{"id":"n","method":"session/new","params":{}}'
+	hear
+	assert_equal "$line" '{"jsonrpc":"2.0","id":"n","result":{"sessionId":"A"}}'
+	tell '{"id":"p","method":"session/prompt","params":{"sessionId":"A"}}'
+	hear
+	assert_equal "$line" '{"jsonrpc":"2.0","id":"p","result":{"stopReason":"end_turn"}}'
+	hang_up
+	assert_equal "$status" 0
+	assert_equal "$rest" ''
+}
+
+@test "--start: what is earlier need not come" {
+	run acp-replay --start 10 s.rec <<<'{"id":"p","method":"session/prompt","params":{"sessionId":"A"}}'
+	assert_success
+	assert_output '{"jsonrpc":"2.0","id":"p","result":{"stopReason":"end_turn"}}'
+}
+
+@test "--start behind the end: nothing is to be played" {
+	run acp-replay --start 1000 s.rec <<<'{"id":"i","method":"initialize","params":{"protocolVersion":1}}'
+	assert_success
+	assert_output '{"jsonrpc":"2.0","id":"i","result":{"protocolVersion":1}}'
+}
+
+@test "--as client --start sends initialize and session/new, and goes on from there" {
+	run acp-replay --as client --start 10 s.rec -- sh -c 'tee down | acp-replay --start 10 s.rec'
+	assert_success
+	assert_equal "$(jq -r .method down | xargs)" 'initialize session/new session/prompt'
+}
+
+@test "--until ends behind a record, by its number" {
+	run acp-replay --until 2 s.rec <<<'{"id":1,"method":"initialize","params":{"protocolVersion":1}}'
+	assert_success
+	run acp-replay --until 3 s.rec <<<'{"id":1,"method":"initialize","params":{"protocolVersion":1}}'
+	assert_failure 1
+}
+
+@test "--until ends behind the first record that is like a glob" {
+	jq -c 'select(.from == "client").msg' s.rec | head -n 3 >client
+	run acp-replay --until 'session/upd*' s.rec <client
+	assert_success
+	assert_equal "${#lines[@]}" 3
+	assert_line --index 2 --partial 'session/update'
+	run acp-replay --as client --until session/new s.rec -- sh -c 'tee down | acp-replay s.rec 2>/dev/null'
+	assert_equal "$(jq -r .method down | xargs)" 'initialize session/new'
+}
+
+@test "--loop begins again at the end, until the client leaves there" {
+	head -n 2 s.rec >short.rec
+	play_agent --loop short.rec
+	for id in a b c; do
+		tell "{\"id\":\"$id\",\"method\":\"initialize\",\"params\":{\"protocolVersion\":1}}"
+		hear
+		assert_equal "$line" "{\"jsonrpc\":\"2.0\",\"id\":\"$id\",\"result\":{\"protocolVersion\":1}}"
+	done
+	hang_up
+	assert_equal "$status" 0
+	assert_equal "$(cat err)" ''
+}
+
+@test "--loop: a client that leaves in the middle: exit 1" {
+	play_agent --loop s.rec
+	tell '{"id":"i","method":"initialize","params":{"protocolVersion":1}}'
+	hear
+	hang_up
+	assert_equal "$status" 1
+}
+
+@test "--loop with --start plays turns again and again in one session" {
+	play_agent --loop --start 10 s.rec
+	tell '{"id":"i","method":"initialize","params":{"protocolVersion":1}}'
+	hear
+	tell '{"id":"n","method":"session/new","params":{}}'
+	hear
+	for id in a b c; do
+		tell "{\"id\":\"$id\",\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"A\"}}"
+		hear
+		assert_equal "$line" "{\"jsonrpc\":\"2.0\",\"id\":\"$id\",\"result\":{\"stopReason\":\"end_turn\"}}"
+	done
+	hang_up
+	assert_equal "$status" 0
+}
+
+# at T FROM MSG: a record of that time.
+at() {
+	printf '{"t":%s,"from":"%s","msg":%s}\n' "$@"
+}
+
+slow() {
+	at 0.000000 client '{"id":1,"method":"a"}'
+	at 0.200000 agent '{"method":"one"}'
+	at 0.600000 agent '{"method":"two"}'
+	at "$1" agent '{"id":1,"result":{}}'
+}
+
+# took COMMAND...: milliseconds.
+took() {
+	local from
+	from=$(date +%s%N)
+	"$@"
+	ms=$((($(date +%s%N) - from) / 1000000))
+}
+
+once() {
+	acp-replay "$@" s.rec <<<'{"id":1,"method":"a"}' >up
+}
+
+@test "--speed: without pauses by default, as recorded, or a multiple" {
+	slow 0.800000 >s.rec
+	took once --speed recorded
+	((ms >= 800)) || fail "$ms ms"
+	assert_equal "$(jq -c . up | wc -l)" 3
+	took once --speed 2
+	((ms >= 400)) || fail "$ms ms"
+	# An hour is no matter where nobody wants the pauses.
+	slow 3600.000000 >s.rec
+	once
+	once --speed max
+}
+
+@test "--max-pause: no pause is longer" {
+	slow 3600.000000 >s.rec
+	took once --speed recorded --max-pause 50ms
+	((ms >= 150)) || fail "$ms ms"
+	assert_equal "$(jq -c . up | wc -l)" 3
+}
+
+@test "--speed: an error does not wait for a pause, and a session's pause holds up no other session" {
+	{
+		at 0.000000 client '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+		at 0.000000 client '{"id":2,"method":"session/prompt","params":{"sessionId":"B"}}'
+		at 0.000000 agent '{"id":2,"result":{}}'
+		at 3600.000000 agent '{"id":1,"result":{}}'
+	} >s.rec
+	play_agent --speed recorded s.rec
+	tell '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+	tell '{"id":3,"method":"nobody/knows"}'
+	hear
+	assert_regex "$line" '"id":3,"error"'
+	tell '{"id":2,"method":"session/prompt","params":{"sessionId":"B"}}'
+	hear
+	assert_equal "$line" '{"id":2,"result":{}}'
+	kill "$pid"
+	hang_up
+	assert_equal "$status" 1
+}
+
+@test "--speed: the client has its pauses, too" {
+	{
+		at 0.000000 client '{"id":1,"method":"a"}'
+		at 0.100000 agent '{"id":1,"result":{}}'
+		at 0.500000 client '{"id":2,"method":"a"}'
+		at 0.500000 agent '{"id":2,"result":{}}'
+	} >s.rec
+	took acp-replay --as client --speed recorded s.rec -- acp-replay s.rec
+	((ms >= 400)) || fail "$ms ms"
+}
+
+@test "bad arguments: exit 2 and a line that says what" {
+	for bad in '--speed fast' '--speed -1' '--speed 0' '--max-pause soon' '--start 0' '--start x' '--match all' '--on-miss die'; do
+		# shellcheck disable=SC2086
+		run acp-replay $bad s.rec </dev/null
+		assert_failure 2
+		assert_output --partial "acp-replay: $bad: expected "
+	done
+}
