@@ -141,6 +141,50 @@ chain() {
 	assert_output '{"jsonrpc":"2.0","id":"mine","error":{"code":-32800,"message":"cancelled"}}'
 }
 
+@test "a proxy may put \$/cancel_request into an envelope: it goes on bare, with the id of the next hop" {
+	cat >silent.jq <<-'EOF'
+		if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: {}}
+		elif .method == "$/cancel_request" then
+			if (keys | sort) == ["jsonrpc", "method", "params"] then
+				{jsonrpc: "2.0", id: .params.requestId, error: {code: -32800, message: "cancelled"}}
+			else empty end
+		else empty end
+	EOF
+	cat >hasty.jq <<-'EOF'
+		def down(id; m): {jsonrpc: "2.0", id: id, method: "_proxy/successor", params: {method: m}};
+		if .method == "_proxy/initialize" then down("i\(.id)"; "initialize")
+		elif .method == "slow" then down("s\(.id)"; "slow"), {jsonrpc: "2.0", method: "_proxy/successor",
+			params: {method: "$/cancel_request", params: {requestId: "s\(.id)"}}}
+		elif .result or .error then .id |= (.[1:] | tonumber)
+		else empty end
+	EOF
+	agent='jq -c --unbuffered -f silent.jq'
+	chain -p acp-tap -p 'jq -c --unbuffered -f hasty.jq' -p 'tee seen | acp-tap' <<<'{"jsonrpc":"2.0","id":"mine","method":"slow"}'
+	assert_success
+	assert_output '{"jsonrpc":"2.0","id":"mine","error":{"code":-32800,"message":"cancelled"}}'
+	# Bare where it is not said in an envelope, too.
+	run jq -c 'select(.method == "$/cancel_request") | .params' seen
+	assert_output --regexp '^\{"requestId":[0-9]+\}$'
+}
+
+@test "a request that goes up is cancelled by the id that it has at the client" {
+	cat >agent.jq <<-'EOF'
+		if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: {}}
+		elif .method == "go" then
+			{jsonrpc: "2.0", id: "q1", method: "fs/read", params: {}}, {jsonrpc: "2.0", id: "q2", method: "fs/read", params: {}},
+			{jsonrpc: "2.0", method: "$/cancel_request", params: {requestId: "q2"}}
+		else empty end
+	EOF
+	mkfifo down
+	acp-conduct -p acp-tap -p 'acp-conduct -p acp-tap' -p acp-tap -- $agent <down >up 2>err &
+	exec 8>down
+	printf '%s\n' "$init" '{"jsonrpc":"2.0","method":"go"}' >&8
+	wait_for grep -q cancel_request up
+	[[ $(jq -c 'select(.method == "fs/read") | .id' up | tail -n 1) == $(jq -c 'select(.params.requestId?) | .params.requestId' up) ]]
+	exec 8>&-
+	wait
+}
+
 @test "a batch goes on as an array, and is answered by one" {
 	cat >agent.jq <<-'EOF'
 		if type == "array" then [.[] | select(.id) | {jsonrpc: "2.0", id: .id, result: .method}]
@@ -231,20 +275,80 @@ chain() {
 ["Proxy(0)","Client",false]'
 	run jq -c 'select(.hops) | .hops' r.rec
 	assert_output '["acp-tap","acp-tap.2","agent"]'
-	run jq -c 'select(.at == 0) | .msg.id' r.rec
+	run jq -c 'select(.at == 0 and .msg) | .msg.id' r.rec
 	assert_output $'0\n"s"\n0\n"s"'
 }
 
-@test "50 MB cross four proxies unchanged" {
+@test "--record has what components say on stderr, on their hop" {
+	printf '#!/bin/sh\nprintf "one\\377\\ntwo" >&2\nexec acp-tap\n' >talker
+	chmod +x talker
+	chain --record r.rec -p 'acp-tap -o a' -p ./talker <<<''
+	assert_success
+	run jq -c 'select(.stderr or .stderr64) | [.at, .from, .stderr // .stderr64]' r.rec
+	assert_output --partial '[1,"agent","b25l/w=="]'
+	# acp-tap's timeline begins behind what was said before.
+	assert_output --partial '[1,"agent","two'
+	[[ $(jq -r 'select(.hops) | .hops[1]' r.rec) == talker ]]
+	run -0 acp-tap --hop talker r.rec
+	assert_output --partial two
+}
+
+@test "50 MB cross four proxies unchanged, and cost acp-conduct a small multiple of it in memory" {
 	{
 		printf '%s\n' "$init"
 		printf '{"jsonrpc":"2.0","method":"session/cancel","params":{"s":"'
 		head -c 50000000 /dev/zero | tr '\0' x
 		printf '"}}\n'
 	} >input
-	run --separate-stderr timeout 100 acp-conduct -p acp-tap -p acp-tap -p acp-tap -p acp-tap -- sh -c 'IFS= read -r line; echo "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"; cat >big' <input
+	cat >agent <<-'EOF'
+		#!/bin/sh
+		IFS= read -r line
+		echo '{"jsonrpc":"2.0","id":1,"result":{}}'
+		cat >big
+		# Its parent is the conductor: the most that it has had so far.
+		grep VmHWM "/proc/$PPID/status" >peak
+	EOF
+	chmod +x agent
+	run --separate-stderr timeout 300 acp-conduct -p 'acp-tap -o /dev/null' -p 'acp-tap -o /dev/null' -p 'acp-tap -o /dev/null' \
+		-p 'acp-tap -o /dev/null' -- ./agent <input
 	assert_success
 	cmp <(tail -n 1 input) big
+	case $B in
+	*/san) ;;
+	*) (($(awk '{ print $2 }' peak) < 300000)) || fail "$(<peak)" ;;
+	esac
+}
+
+@test "memory does not grow with what goes by (ACP_SOAK messages)" {
+	cat >agent <<-'EOF'
+		#!/bin/sh
+		updates() {
+			awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++)
+				printf "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"i\":%d}}\n", i }'
+		}
+		IFS= read -r line
+		echo '{"jsonrpc":"2.0","id":1,"result":{}}'
+		updates 20000
+		grep VmHWM "/proc/$PPID/status" >before
+		updates "$1"
+		grep VmHWM "/proc/$PPID/status" >after
+		cat >/dev/null
+	EOF
+	chmod +x agent
+	local n=${ACP_SOAK:-100000}
+	mkfifo down
+	acp-conduct -p 'acp-tap -o /dev/null' -f 'acp-tap -o /dev/null' -p 'acp-tap -o /dev/null' -- ./agent "$n" <down 2>err | wc -l >lines &
+	exec 8>down
+	printf '%s\n' "$init" >&8
+	# However long it takes.
+	while kill -0 "$!" && [[ ! -s after ]]; do sleep 0.1; done
+	exec 8>&-
+	wait
+	[[ $(<lines) == $((n + 20001)) ]]
+	case $B in
+	*/san) ;;
+	*) (($(awk '{ print $2 }' after) < $(awk '{ print $2 }' before) + 2048)) || fail "$(<before) $(<after)" ;;
+	esac
 }
 
 # The agent has been writing in vain for a while: all in front of it is full.

@@ -41,6 +41,23 @@ writable(void *arg, short revents)
 	look_flush(arg);
 }
 
+/* A component's stderr, on the hop that has its name. */
+static void
+heard(void *arg, const char *name, struct slice line)
+{
+	struct look *l = arg;
+	size_t hop;
+
+	for (hop = 0; hop < l->nhops && l->names[hop] != name; hop++)
+		;
+	if (hop == l->nhops)
+		return;
+	l->dirty = true;
+	recording_put_stderr(log_buf(l->record), loop_clock() - l->began, (int)hop, ACP_AGENT, line);
+	log_mark(l->record);
+	look_flush(l);
+}
+
 struct look *
 look_open(struct route *r, const char *trace, const char *record, char *const *names, size_t n, bool agent, char **file)
 {
@@ -51,13 +68,13 @@ look_open(struct route *r, const char *trace, const char *record, char *const *n
 	*file = NULL;
 	if (!l)
 		return NULL;
+	l->route = r;
 	l->names = calloc(n + 1, sizeof(*l->names));
 	if (!l->names)
 		goto fail;
 	memcpy(l->names, names, n * sizeof(*names));
 	l->nhops = n;
 	l->agent = agent;
-	l->route = r;
 	clock_gettime(CLOCK_REALTIME, &now);
 	l->started = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 	l->began = loop_clock();
@@ -67,6 +84,10 @@ look_open(struct route *r, const char *trace, const char *record, char *const *n
 	spec = (struct log_spec){.path = record, .begin = begin, .arg = l};
 	if (record && !(l->record = log_open(&spec, file)))
 		goto fail;
+	if (record) {
+		r->report->heard = heard;
+		r->report->arg = l;
+	}
 	if (loop_add_fd(r->loop, &l->trace_watch) == 0 && loop_add_fd(r->loop, &l->record_watch) == 0)
 		return l;
 fail:
@@ -207,6 +228,7 @@ look_close(struct look *l)
 
 	if (!l)
 		return 0;
+	l->route->report->heard = NULL;
 	loop_remove_fd(l->route->loop, &l->trace_watch);
 	loop_remove_fd(l->route->loop, &l->record_watch);
 	if (l->trace && log_close(l->trace, WAIT_MS) < 0)

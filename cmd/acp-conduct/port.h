@@ -93,6 +93,7 @@ struct port {
 
 	/* Counts. */
 	struct port_counts in_counts, out_counts;
+	uint64_t read;           /* bytes, those of a line that has begun included */
 	uint64_t notes_in[LANES], notes_out[LANES]; /* notifications given to this process, and from it */
 	uint64_t restarts;
 	uint32_t times[PORT_TIMES]; /* how long messages took, by logarithm */

@@ -138,6 +138,8 @@ hand_on(struct report_source *s)
 			continue;
 		queue(s->report, s->name, text);
 		remember(s, text);
+		if (s->report->heard)
+			s->report->heard(s->report->arg, s->name, text);
 	}
 	flush(s->report);
 }

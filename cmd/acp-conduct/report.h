@@ -17,6 +17,8 @@ struct report {
 	struct loop_fd watch;
 	struct buf line;
 	uint64_t lost; /* lines since the queue was full */
+	void (*heard)(void *arg, const char *name, struct slice line); /* who else hears what components say; NULL: nobody */
+	void *arg;
 };
 
 /* A component's stderr: a pipe, read line by line. */

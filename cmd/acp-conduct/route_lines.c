@@ -95,6 +95,8 @@ read_once(struct port *p)
 
 	if (n < 0 && (errno == EAGAIN || errno == ENOMEM) && !p->in.ended)
 		return false;
+	if (n > 0)
+		p->read += (uint64_t)n;
 	while (p->in_open) {
 		got = input_line(&p->in, &line);
 		if (got == INPUT_NOTHING || got == INPUT_END)

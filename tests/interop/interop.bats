@@ -117,6 +117,15 @@ assert_seen_as_without() {
 	REC=$REC.2 assert_recorded_in_order
 }
 
+@test "claude-agent-acp through three proxies shows what it shows without" {
+	client "$RUN" acp-conduct -p 'acp-tap -o /dev/null' -p "acp-conduct -p 'acp-usage -o /dev/null' -f 'acp-tap -o $REC'" \
+		-p 'acp-tap -o /dev/null' -- claude-agent-acp
+	assert_seen_as_without
+	assert_nothing_left "$RUN"
+	run jq -s 'map(select(.msg.result.stopReason?)) | length' "$REC"
+	assert_output 8
+}
+
 @test "in the recording every answer follows its request" {
 	client "$RUN" acp-conduct -f "acp-tap -o $REC" -- claude-agent-acp
 	run jq -n '

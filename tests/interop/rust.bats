@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The Rust conductor and Rust proxies, both ways round (RUST=1 tests/interop/run builds them).
+# The Rust conductor and Rust proxies, both ways round (tests/interop/run builds them where cargo is).
 
 bats_require_minimum_version 1.5.0
 
@@ -7,7 +7,7 @@ setup() {
 	bats_load_library bats-support
 	bats_load_library bats-assert
 	RUST=$PWD/build/interop/rust/release
-	[[ -x $RUST/conductor && -x $RUST/rust-proxy ]] || skip 'the Rust peers are not built (RUST=1)'
+	[[ -x $RUST/conductor && -x $RUST/rust-proxy ]] || skip 'the Rust peers are not built (cargo is needed)'
 	PATH=$RUST:$PATH
 	cd "$BATS_TEST_TMPDIR" || return
 	cat >agent.jq <<-'EOF'
@@ -41,6 +41,13 @@ conversation() {
 	run conversation conductor agent 'acp-tap -o a.rec' rust-proxy "$agent"
 	assert_output $'[1,1]\n["two","_a/b"]'
 	grep -q '"_a/b"' a.rec
+}
+
+@test "our filters, usage and tap, around Rust proxies of the Rust conductor, and acp-conduct inside with both" {
+	run conversation conductor agent 'acp-usage -o u.log' rust-proxy "acp-conduct -f 'acp-tap -o b.rec' -p 'acp-tap -o c.rec'" "$agent"
+	assert_output $'[1,1]\n["two","_a/b"]'
+	grep -q '"_a/b"' b.rec
+	grep -q '"_a/b"' c.rec
 }
 
 @test "the Rust conductor as a proxy in ours" {
