@@ -4,6 +4,7 @@
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
+#include <utlist.h>
 
 #include "cmd/acp-replay/align.h"
 #include "cmd/acp-replay/diff.h"
@@ -18,6 +19,7 @@ struct item {
 	struct msg msg;         /* its own copy, normalized */
 	enum acp_method what;   /* of an answer: its request's */
 	struct exchange *exchange; /* of a request */
+	size_t size;            /* bytes, of all pieces */
 	bool marked;
 	struct mark mark;
 	/* of a piece of text: */
@@ -51,7 +53,7 @@ struct exchange {
 
 struct queue {
 	struct item *first, *last;
-	size_t n;
+	size_t n, bytes;
 };
 
 struct turn {
@@ -66,7 +68,7 @@ struct turn {
 
 /* A session on both sides, or what is of no session. */
 struct thread {
-	struct thread *next;
+	struct thread *prev, *next; /* among those that are in two, or those that are in one */
 	bool here[DIFF_SIDES];  /* it is there on that side */
 	bool foreign[DIFF_SIDES]; /* nothing on that side has begun it */
 	struct slice session[DIFF_SIDES];
@@ -87,7 +89,7 @@ struct diff {
 	struct requests *requests[DIFF_SIDES];
 	struct name *names[DIFF_SIDES];
 	struct thread connection;      /* what is of no session */
-	struct thread *threads, **last; /* in the order in which they came */
+	struct thread *paired, *single; /* sessions on both sides, and on one, in the order in which they came */
 	struct exchange *exchanges;
 	size_t waiting[DIFF_SIDES];
 	size_t beginning[DIFF_SIDES];  /* requests that begin a session and are not settled */
