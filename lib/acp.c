@@ -5,6 +5,9 @@
 const char acp_session_id[] = "sessionId";
 const char acp_update[] = "update";
 const char acp_update_kind[] = "sessionUpdate";
+const char acp_prompt[] = "prompt";
+const char acp_content[] = "content";
+const char acp_commands[] = "availableCommands";
 const char acp_request_id[] = "requestId";
 const char acp_stop_reason[] = "stopReason";
 const char acp_protocol_version[] = "protocolVersion";
@@ -13,6 +16,14 @@ const char acp_state[] = "state";
 const char acp_state_update[] = "state_update";
 const char acp_idle[] = "idle";
 const char acp_cancelled[] = "cancelled";
+const char acp_options[] = "options";
+const char acp_option_kind[] = "kind";
+const char acp_option_id[] = "optionId";
+const char acp_mcp_servers[] = "mcpServers";
+const char acp_server_name[] = "name";
+const char acp_connection_id[] = "connectionId";
+const char acp_acp_id[] = "acpId";
+const char acp_server_id[] = "serverId";
 
 struct method {
 	const char *name;
@@ -38,8 +49,8 @@ static const struct method methods[] = {
 	{"session/resume", ACP_SESSION_RESUME, ACP_CLIENT, false},
 	{"session/fork", ACP_SESSION_FORK, ACP_CLIENT, false},
 	{"session/list", ACP_OTHER, ACP_CLIENT, false},
-	{"session/close", ACP_OTHER, ACP_CLIENT, false},
-	{"session/delete", ACP_OTHER, ACP_CLIENT, false},
+	{"session/close", ACP_SESSION_CLOSE, ACP_CLIENT, false},
+	{"session/delete", ACP_SESSION_DELETE, ACP_CLIENT, false},
 	{"session/set_mode", ACP_OTHER, ACP_CLIENT, false},
 	{"session/set_model", ACP_OTHER, ACP_CLIENT, false},
 	{"session/set_config_option", ACP_OTHER, ACP_CLIENT, false},
@@ -287,6 +298,40 @@ bool
 acp_is_notification(const char *name)
 {
 	return find(slice_of(name))->notification;
+}
+
+bool
+acp_opens_session(enum acp_method what)
+{
+	return what == ACP_SESSION_NEW || what == ACP_SESSION_LOAD || what == ACP_SESSION_RESUME || what == ACP_SESSION_FORK;
+}
+
+bool
+acp_is_option_kind(const char *kind)
+{
+	static const char *const kinds[] = {"allow_once", "allow_always", "reject_once", "reject_always"};
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(kinds[i], kind) == 0)
+			return true;
+	return false;
+}
+
+int
+acp_put_selected(struct buf *b, struct slice option_id)
+{
+	if (buf_add_string(b, "{\"outcome\":{\"outcome\":\"selected\",\"optionId\":") < 0 || buf_add_slice(b, option_id) < 0)
+		return -1;
+	return buf_add_string(b, "}}");
+}
+
+int
+acp_put_text_block(struct buf *b, struct slice text)
+{
+	if (buf_add_string(b, "{\"type\":\"text\",\"text\":") < 0 || json_quote(text, b) < 0)
+		return -1;
+	return buf_add(b, "}", 1);
 }
 
 enum acp_side

@@ -18,6 +18,8 @@ enum acp_method {
 	ACP_SESSION_LOAD,
 	ACP_SESSION_RESUME,
 	ACP_SESSION_FORK,
+	ACP_SESSION_CLOSE,
+	ACP_SESSION_DELETE,
 	ACP_SESSION_PROMPT,
 	ACP_SESSION_CANCEL,
 	ACP_SESSION_UPDATE,
@@ -37,6 +39,9 @@ enum acp_dialect { ACP_PLAIN, ACP_UNDERSCORE };
 extern const char acp_session_id[];     /* sessionId */
 extern const char acp_update[];         /* update */
 extern const char acp_update_kind[];    /* sessionUpdate, in an update */
+extern const char acp_prompt[];         /* prompt: the content of session/prompt, an array of blocks */
+extern const char acp_content[];        /* content, of a chunk: a block (v2's whole messages: an array) */
+extern const char acp_commands[];       /* availableCommands, of an update */
 extern const char acp_request_id[];     /* requestId, of $/cancel_request */
 extern const char acp_stop_reason[];    /* stopReason */
 extern const char acp_protocol_version[]; /* protocolVersion */
@@ -47,6 +52,16 @@ extern const char acp_state[];          /* state, in an update */
 extern const char acp_state_update[];   /* state_update */
 extern const char acp_idle[];           /* idle */
 extern const char acp_cancelled[];      /* cancelled */
+extern const char acp_connection_id[];  /* connectionId, of mcp/connect's answer and mcp/message */
+extern const char acp_acp_id[];         /* acpId, of mcp/connect */
+extern const char acp_server_id[];      /* serverId, of mcp/connect, mcp/message and declarations */
+
+/* Members for those who answer permission requests, and who add servers. */
+extern const char acp_options[];        /* options: what a permission request offers */
+extern const char acp_option_kind[];    /* kind, of an option */
+extern const char acp_option_id[];      /* optionId, likewise */
+extern const char acp_mcp_servers[];    /* mcpServers, of what opens a session */
+extern const char acp_server_name[];    /* name, of a server */
 
 /* What an id is the id of. */
 enum acp_id {
@@ -121,6 +136,14 @@ const char *acp_name(enum acp_method, enum acp_dialect);
 enum acp_side acp_sender(struct slice name);
 /* Is this a method that ACP has as a notification? Plain text. */
 bool acp_is_notification(const char *name);
+/* Does this request open a session (new, load, resume, fork)? */
+bool acp_opens_session(enum acp_method);
+/* Is this a kind that an option of a permission request may have? Plain text. */
+bool acp_is_option_kind(const char *kind);
+/* Appends the answer to a permission request that selects an option (its id as a JSON string). 0 or -1. */
+int acp_put_selected(struct buf *, struct slice option_id);
+/* Appends a block of content with this text (plain). 0 or -1. */
+int acp_put_text_block(struct buf *, struct slice text);
 /* The side that is not this one. */
 enum acp_side acp_other_side(enum acp_side);
 /* "client", "agent" or "unknown". */

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <poll.h>
@@ -117,6 +118,35 @@ cli_color(const char *text, enum cli_color *color)
 	return 0;
 }
 
+int
+cli_words(char **words, bool ended, char ***files, char *const **command)
+{
+	char **end = words;
+
+	while (!ended && *end && strcmp(*end, "--") != 0)
+		end++;
+	if (ended || *end) {
+		*command = ended ? words : end + 1;
+		if (!(*command)[0])
+			return -1;
+	}
+	if (end == words)
+		return 0;
+	if (*end)
+		return -2;
+	*files = words;
+	return 0;
+}
+
+int
+cli_open(const char *operand, const char **name)
+{
+	bool standard = strcmp(operand, "-") == 0;
+
+	*name = standard ? "standard input" : operand;
+	return standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(operand, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+}
+
 bool
 cli_wants_color(enum cli_color color, int fd)
 {
@@ -134,6 +164,14 @@ tame(char *text)
 	for (; *text; text++)
 		if (iscntrl((unsigned char)*text))
 			*text = '?';
+}
+
+bool
+cli_started_again(void)
+{
+	const char *again = getenv("ACP_RESTARTED");
+
+	return again && *again;
 }
 
 void

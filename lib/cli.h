@@ -21,10 +21,21 @@ int cli_color(const char *text, enum cli_color *);
 /* Colour on this descriptor? A terminal, and NO_COLOR is not set, unless it is said. */
 bool cli_wants_color(enum cli_color, int fd);
 
+/* Does this process take the place of one that has died (acp-conduct)? Then it goes on with that one's file. */
+bool cli_started_again(void);
+
 /* "acp-tap: ..." and a newline on stderr, as one write, without ever waiting. name: the tool's. */
 void cli_warn(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void cli_vwarn(const char *name, const char *format, va_list) __attribute__((format(printf, 2, 0)));
+
+/*
+ * The words behind the options (argv from optind): files, or behind "--" a command, of which both are NULL-terminated or NULL.
+ * ended: "--" has ended the options already. 0; -1: no command after "--"; -2: both.
+ */
+int cli_words(char **words, bool ended, char ***files, char *const **command);
+/* Opens an operand for reading: a file, or standard input for "-"; *name is for diagnostics. A descriptor, or -1 with errno. */
+int cli_open(const char *operand, const char **name);
 
 /* Says why a command was not started (tried: its execution was), and returns the exit status for it. */
 int cli_not_started(const char *name, const char *command, bool tried, int error);

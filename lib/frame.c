@@ -161,7 +161,7 @@ caught(void *arg, int signal)
 			f->caught_early = signal;
 		return;
 	}
-	if (f->signals++ == 0) {
+	if (f->signals++ == 0 && !f->quitting) {
 		if (f->way == FRAME_AUTO && frame_decide(f, FRAME_PIPE) < 0)
 			frame_abort(f, "out of memory");
 		frame_client_left(f);
@@ -262,7 +262,7 @@ exit_status(struct frame *f)
 	struct agent *a = &f->agent;
 	int status;
 
-	if (f->signals > 1 || !a->running || !a->ended)
+	if (f->signals > 1 || f->quitting || !a->running || !a->ended)
 		return f->status;
 	status = a->stopped ? 0 : proc_status(a->status);
 	return status ? status : f->status;

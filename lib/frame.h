@@ -49,6 +49,21 @@ struct frame_event {
 	struct json_error why;
 };
 
+/* A line on its way out, as it will stand on the wire: in a proxy chain with the envelope and the ids of that hop. */
+struct leaving {
+	struct slice text;   /* without its newline */
+	struct slice inside; /* the message itself: all of text, or what its envelope carries */
+	uint64_t number;     /* that of the line it came in: seen.number */
+	bool torn;           /* it has no newline */
+};
+
+/* What a filter owes to a lane whose lines it has taken. */
+enum frame_debt {
+	FRAME_EVEN,
+	FRAME_OWES,      /* more is to come: the lane does not end before */
+	FRAME_OWES_FULL, /* and nothing is read for it meanwhile (in a proxy chain for neither lane: they come in one pipe) */
+};
+
 /*
  * A filter: a name for diagnostics and a few functions, all optional but message. They get the
  * filter's own state. A filter never touches a descriptor of the stream.
@@ -64,8 +79,19 @@ struct filter {
 	/* The answer to a request of the filter's own (frame_request), seen by nobody else. */
 	void (*answer)(void *state, struct frame *, void *tag, const struct seen *);
 	void (*event)(void *state, struct frame *, const struct frame_event *);
+	/*
+	 * Each line that leaves for a lane, noise and what the frame sends of its own included, behind its messages: for
+	 * filters that work on lines. VERDICT_PASS: it goes. VERDICT_DROP: it is gone, and its requests are forgotten.
+	 * VERDICT_HOLD: the filter has copied it and puts what is to become of it itself (frame_put). To such a filter a
+	 * line beyond the limit is noise, as to one that edits; other noise passes.
+	 */
+	enum verdict (*leave)(void *state, struct frame *, enum lane, const struct leaving *);
+	/* The time that frame_alarm asked for has come. */
+	void (*timer)(void *state, struct frame *);
 	/* All that one read brought has been shown and is about to be passed on. */
 	void (*flush)(void *state, struct frame *);
+	/* Something has been written or read: where frame_full kept the filter from adding, it may look again. */
+	void (*settled)(void *state, struct frame *);
 	/* SIGUSR1 (or another signal named in frame_options.signals). */
 	void (*caught)(void *state, struct frame *, int signal);
 	/* After the last message, while own messages can still be sent. Returns an exit status that counts where the agent's is 0. */
@@ -113,6 +139,15 @@ int frame_emit(struct frame *, enum lane, struct slice message);
 /* Sends a request of the filter's own into a lane, with an id that can not clash; the answer comes to filter.answer with tag. 0 or -1. */
 int frame_request(struct frame *, enum lane, const char *method, struct slice params, void *tag);
 int frame_notify(struct frame *, enum lane, const char *method, struct slice params);
+/* Cancels the filter's own requests with this tag ($/cancel_request). Their answers still come. 0 or -1. */
+int frame_cancel(struct frame *, const void *tag);
+/*
+ * A filter may watch descriptors, timers and children of its own on frame_loop. What their functions
+ * put into a lane goes on its way when they call frame_settle at their end. Before they add more
+ * than was asked for they look whether the lane is full; filter.settled says when to look again.
+ */
+void frame_settle(struct frame *);
+bool frame_full(struct frame *, enum lane);
 /*
  * Answers a request in the other side's place: the one that is held, or with NULL the one that is
  * being shown; then drop it. result and data are JSON text. In a batch the answer joins the array
@@ -120,6 +155,20 @@ int frame_notify(struct frame *, enum lane, const char *method, struct slice par
  */
 int frame_answer(struct frame *, struct held *, struct slice result);
 int frame_refuse(struct frame *, struct held *, int code, const char *message, struct slice data);
+/* The same with an error object (JSON text) that somebody else has made. */
+int frame_refuse_with(struct frame *, struct held *, struct slice error);
+
+/* Puts bytes into a lane as they are, newline included: behind a whole line. 0, or -1 out of memory. */
+int frame_put(struct frame *, enum lane, struct slice bytes);
+/* Says what is owed to a lane from now on; nothing at first. */
+void frame_owe(struct frame *, enum lane, enum frame_debt);
+/* Calls filter.timer once when frame_now has reached this, instead of what was asked for before. 0, or -1 out of memory. */
+int frame_alarm(struct frame *, uint64_t when);
+/*
+ * Ends with this status, whatever the agent's, as soon as what is queued has been written: nothing more is read or
+ * shown, a wrapped agent and all of its group are killed.
+ */
+void frame_quit(struct frame *, int status);
 
 /* One line on stderr: "acp-tap: ...". Never waits; where stderr is full it is left out. */
 void frame_say(struct frame *, const char *format, ...) __attribute__((format(printf, 2, 3)));

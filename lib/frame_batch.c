@@ -173,13 +173,7 @@ compose(struct frame *f, struct batch *b, struct slice joined, struct buf *to)
 static int
 put_array(struct frame *f, enum lane lane, const struct buf *text)
 {
-	struct sink *k = lane_sink(f, lane);
-
-	if (text->n == 0)
-		return 0;
-	if (output_mend(&k->out) < 0 || output_copy(&k->out, buf_slice(text)) < 0)
-		return -1;
-	return output_copy(&k->out, slice("\n", 1));
+	return text->n ? lane_put_line(f, lane, NULL, buf_slice(text), false) : 0;
 }
 
 /* Once all is over: sends what was answered here and found no array to join. */
@@ -319,8 +313,8 @@ show_entries(struct frame *f, struct batch *b, enum acp_side from, struct slice 
 	it.at = NULL;
 	for (i = 0; r == 0 && msg_next(&it, &entry); i++) {
 		s = (struct shown){.lane = b->lane, .batch = b, .entry = i};
-		s.seen = (struct seen){.from = from, .t = frame_now(f), .line = line, .msg = entry, .batch = true};
-		s.seen.last = i == last;
+		s.seen = (struct seen){.from = from, .t = frame_now(f), .line = line, .msg = entry, .batch = true,
+			.last = i == last, .number = lane_source(f, b->lane)->in.lines};
 		r = show_entry(f, b, &s, joined);
 		shown_done(f, &s);
 	}
@@ -342,8 +336,8 @@ watch_entries(struct frame *f, enum lane lane, enum acp_side from, struct slice 
 	for (; r == 0 && more; entry = next) {
 		more = msg_next(&it, &next);
 		s = (struct shown){.lane = lane};
-		s.seen = (struct seen){.from = from, .t = frame_now(f), .line = line, .msg = entry, .batch = true};
-		s.seen.last = !more;
+		s.seen = (struct seen){.from = from, .t = frame_now(f), .line = line, .msg = entry, .batch = true,
+			.last = !more, .number = lane_source(f, lane)->in.lines};
 		r = lane_show(f, &s, &verdict);
 		shown_done(f, &s);
 	}

@@ -151,6 +151,74 @@ frame_notify(struct frame *f, enum lane lane, const char *method, struct slice p
 	return r;
 }
 
+int
+frame_put(struct frame *f, enum lane lane, struct slice bytes)
+{
+	struct sink *k = lane_sink(f, lane);
+
+	return output_mend(&k->out) < 0 ? -1 : output_copy(&k->out, bytes);
+}
+
+void
+frame_owe(struct frame *f, enum lane lane, enum frame_debt debt)
+{
+	f->debts[lane] = debt;
+}
+
+static void
+alarm_rings(void *arg)
+{
+	struct frame *f = arg;
+
+	if (f->started_filter && !f->quitting)
+		f->filter->timer(f->filter->state, f);
+	frame_settle(f);
+}
+
+int
+frame_alarm(struct frame *f, uint64_t when)
+{
+	uint64_t now = frame_now(f);
+
+	f->alarm.expired = alarm_rings;
+	f->alarm.arg = f;
+	return loop_add_timer(f->loop, &f->alarm, when > now ? when - now : 0);
+}
+
+void
+frame_quit(struct frame *f, int status)
+{
+	f->quitting = true;
+	f->status = status;
+}
+
+int
+frame_cancel(struct frame *f, const void *tag)
+{
+	struct request *r = NULL;
+	const struct pending *p;
+	struct buf params = {0};
+	int e = 0;
+
+	while (e == 0 && (r = requests_next(f->requests, r))) {
+		p = r->owner;
+		if (!p || !p->own || p->tag != tag)
+			continue;
+		params.n = 0;
+		e = buf_printf(&params, "{\"%s\":%.*s}", acp_request_id, (int)r->id.n, r->id.p);
+		if (e == 0)
+			e = frame_notify(f, lane_of(r->from), acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), buf_slice(&params));
+	}
+	buf_free(&params);
+	return e;
+}
+
+bool
+frame_full(struct frame *f, enum lane lane)
+{
+	return lane_sink(f, lane)->out.full;
+}
+
 /* The answer goes where the request came from: against the request's lane, or into its batch's answers. */
 static int
 answer(struct frame *f, const struct held *h, struct buf *text)
@@ -184,6 +252,16 @@ frame_answer(struct frame *f, struct held *h, struct slice result)
 	struct buf text = {0};
 
 	if (msg_make_result(&text, id_of(f, h), result) < 0)
+		return -1;
+	return answer(f, h, &text);
+}
+
+int
+frame_refuse_with(struct frame *f, struct held *h, struct slice error)
+{
+	struct buf text = {0};
+
+	if (msg_make_failure(&text, id_of(f, h), error) < 0)
 		return -1;
 	return answer(f, h, &text);
 }

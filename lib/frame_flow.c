@@ -82,6 +82,26 @@ held_in(const struct frame *f, enum lane lane)
 	return false;
 }
 
+enum frame_debt
+lane_owed(struct frame *f, enum lane lane)
+{
+	const struct sink *k = lane_sink(f, lane);
+
+	return k->open && !k->out.error ? f->debts[lane] : FRAME_EVEN;
+}
+
+/* Does the filter want nothing more of what this source brings? */
+static bool
+stopped(struct frame *f, const struct source *s)
+{
+	enum lane lane;
+
+	for (lane = LANE_DOWN; lane < LANES; lane++)
+		if (s == lane_source(f, lane) && lane_owed(f, lane) == FRAME_OWES_FULL)
+			return true;
+	return f->quitting;
+}
+
 /* --- reading and writing --- */
 
 static bool
@@ -136,7 +156,8 @@ read_once(struct frame *f, struct source *s)
 			frame_abort(f, strerror(errno));
 		return false;
 	}
-	while (r == 0 && !f->failed && (got = input_line(&s->in, &line)) != INPUT_NOTHING && got != INPUT_END) {
+	while (r == 0 && !f->failed && !f->quitting && (got = input_line(&s->in, &line)) != INPUT_NOTHING &&
+		got != INPUT_END) {
 		torn = got == INPUT_TORN || (got == INPUT_PIECE && lacks_newline(&line));
 		r = f->way == FRAME_AUTO ? frame_undecided_line(f, s, got, &line) : lane_line(f, s, got, &line);
 	}
@@ -183,9 +204,9 @@ source_finish(struct frame *f, struct source *s)
 {
 	struct output *out = &lane_sink(f, s->lane)->out;
 
-	while (s->open && !out->full && f->behind++ < LEFT_BEHIND / INPUT_BLOCK && read_once(f, s))
+	while (s->open && !out->full && !stopped(f, s) && f->behind++ < LEFT_BEHIND / INPUT_BLOCK && read_once(f, s))
 		output_flush(out);
-	if (s->open && !out->full && !f->failed)
+	if (s->open && !out->full && !stopped(f, s) && !f->failed)
 		source_end(f, s, false);
 }
 
@@ -278,22 +299,22 @@ pace_sources(struct frame *f)
 		other = lane_sink(f, s->lane == LANE_DOWN ? LANE_UP : LANE_DOWN);
 		if (s->coupled && !other->out.full)
 			s->coupled = false;
-		s->paused = own->out.full || s->coupled;
+		s->paused = own->out.full || s->coupled || stopped(f, s);
 		s->watch.events = !s->paused ? POLLIN : s->hung_up ? LOOP_PAUSED : io_hangup_events(&s->in.io);
 	}
 }
 
 /* Has everything come that will? */
 static bool
-all_in(const struct frame *f)
+all_in(struct frame *f)
 {
 	switch (f->way) {
 	case FRAME_WRAP:
-		return wrap_over(f);
+		return wrap_over(f) && !lane_owed(f, LANE_UP);
 	case FRAME_LINK:
-		return !f->sources[LANE_UP].open;
+		return !f->sources[LANE_UP].open && !lane_owed(f, LANE_UP);
 	default:
-		return !f->sources[0].open;
+		return !f->sources[0].open && !lane_owed(f, LANE_DOWN) && !lane_owed(f, LANE_UP);
 	}
 }
 
@@ -329,14 +350,23 @@ frame_settle(struct frame *f)
 	if (f->failed)
 		return;
 	flush_sinks(f);
+	if (f->quitting) {
+		pace_sources(f);
+		if (drained(&f->sinks[LANE_DOWN]) && drained(&f->sinks[LANE_UP]))
+			loop_stop(f->loop);
+		return;
+	}
 	if (f->left)
 		source_finish(f, &f->sources[LANE_DOWN]);
-	if ((f->way == FRAME_WRAP || f->way == FRAME_LINK) && !f->sources[LANE_DOWN].open && !held_in(f, LANE_DOWN))
+	if ((f->way == FRAME_WRAP || f->way == FRAME_LINK) && !f->sources[LANE_DOWN].open && !held_in(f, LANE_DOWN) &&
+		!lane_owed(f, LANE_DOWN))
 		f->sinks[LANE_DOWN].last = true;
 	if (f->started_filter && all_in(f))
 		end_filter(f);
 	flush_sinks(f);
 	pace_sources(f);
+	if (f->started_filter && f->filter->settled)
+		f->filter->settled(f->filter->state, f);
 	if (!f->started_filter && f->way != FRAME_AUTO && drained(&f->sinks[LANE_DOWN]) && drained(&f->sinks[LANE_UP]))
 		loop_stop(f->loop);
 }

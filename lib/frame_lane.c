@@ -25,6 +25,14 @@ lane_sink(struct frame *f, enum lane lane)
 	return &f->sinks[one ? 0 : lane];
 }
 
+struct source *
+lane_source(struct frame *f, enum lane lane)
+{
+	bool one = f->way == FRAME_PROXY || f->way == FRAME_PIPE;
+
+	return &f->sources[one ? 0 : lane];
+}
+
 /* --- what is kept with a request --- */
 
 struct pending *
@@ -184,11 +192,12 @@ lane_show(struct frame *f, struct shown *s, enum verdict *verdict)
 static int
 answered_one(struct frame *f, const struct shown *s)
 {
-	struct pending *p = s->request ? s->request->owner : NULL;
+	struct pending *p;
 
-	if (s->seen.msg.kind != MSG_RESPONSE || !p || !p->batch)
+	if (s->seen.msg.kind != MSG_RESPONSE || !s->request)
 		return 0;
-	return batch_closed_one(f, p->batch);
+	p = s->request->owner;
+	return p && p->batch ? batch_closed_one(f, p->batch) : 0;
 }
 
 static int
@@ -231,7 +240,8 @@ lane_message(struct frame *f, enum lane lane, enum acp_side from, struct block *
 
 	if (m->kind == MSG_BATCH)
 		return batch_line(f, lane, from, block, text, m, torn);
-	s.seen = (struct seen){.from = from, .t = frame_now(f), .line = text, .msg = *m, .last = true};
+	s.seen = (struct seen){.from = from, .t = frame_now(f), .line = text, .msg = *m, .last = true,
+		.number = lane_source(f, lane)->in.lines};
 	return message_from(f, &s, block, torn);
 }
 
@@ -243,12 +253,57 @@ put(struct sink *k, struct block *block, struct slice text)
 	return block ? output_hold(&k->out, block, text) : output_copy(&k->out, text);
 }
 
-/* The line as it is. In a block its newline lies behind it, if it had one. */
+/* The requests of a line that goes no further: nobody will answer them. */
 static int
-put_line(struct frame *f, enum lane lane, struct block *block, struct slice text, bool torn)
+forget_line(struct frame *f, enum lane lane, const struct msg *line)
+{
+	struct json_iter it = {.in = line->text};
+	struct msg m = *line;
+	bool more = line->kind != MSG_BATCH || msg_next(&it, &m);
+	struct request *r = NULL;
+	struct pending *p;
+
+	for (; more; more = line->kind == MSG_BATCH && msg_next(&it, &m)) {
+		if (m.kind == MSG_REQUEST && f->way == FRAME_PROXY)
+			r = proxy_answered(f, m.id);
+		else if (m.kind == MSG_REQUEST)
+			r = requests_find(f->requests, f->way == FRAME_PIPE ? ACP_UNKNOWN : lane_from(lane), m.id);
+		p = m.kind == MSG_REQUEST && r ? r->owner : NULL;
+		if (p && p->batch && batch_closed_one(f, p->batch) < 0)
+			return -1;
+		if (m.kind == MSG_REQUEST && r)
+			request_forget(f, r);
+	}
+	return 0;
+}
+
+/* Asks a filter that works on lines. 0: it goes on; 1: not; -1 out of memory. */
+static int
+leave(struct frame *f, enum lane lane, struct slice text, bool torn)
+{
+	struct leaving l = {.text = text, .inside = text, .number = lane_source(f, lane)->in.lines, .torn = torn};
+	struct json_error error;
+	enum verdict verdict;
+	struct msg m;
+
+	if (!f->filter->leave)
+		return 0;
+	if (f->way == FRAME_PROXY && msg_scan(text, &m, &error) != MSG_NOISE && m.what == ACP_PROXY_SUCCESSOR && m.params.p)
+		l.inside = m.params;
+	verdict = f->filter->leave(f->filter->state, f, lane, &l);
+	if (verdict == VERDICT_DROP && msg_scan(text, &m, &error) != MSG_NOISE && forget_line(f, lane, &m) < 0)
+		return -1;
+	return verdict != VERDICT_PASS;
+}
+
+int
+lane_put_line(struct frame *f, enum lane lane, struct block *block, struct slice text, bool torn)
 {
 	struct sink *k = lane_sink(f, lane);
+	int r = leave(f, lane, text, torn);
 
+	if (r)
+		return r < 0 ? -1 : 0;
 	if (output_mend(&k->out) < 0)
 		return -1;
 	if (block && !torn)
@@ -264,6 +319,19 @@ within(struct slice all, const char *p)
 	return p >= all.p && p < all.p + all.n;
 }
 
+/* In one piece. */
+static int
+put_whole(struct frame *f, enum lane lane, struct slice text, const struct hopwise *h)
+{
+	struct buf whole = {0};
+	int r = splice_write(text, h->splices.at, h->splices.n, &whole);
+
+	if (r == 0)
+		r = lane_put_line(f, lane, NULL, buf_slice(&whole), false);
+	buf_free(&whole);
+	return r;
+}
+
 static int
 put_hopwise(struct frame *f, enum lane lane, struct block *block, struct slice text, struct hopwise *h)
 {
@@ -272,6 +340,8 @@ put_hopwise(struct frame *f, enum lane lane, struct block *block, struct slice t
 	size_t n, i;
 	struct slice part;
 
+	if (f->filter->leave)
+		return put_whole(f, lane, text, h);
 	if (output_mend(&k->out) < 0)
 		return -1;
 	n = splice_parts(text, h->splices.at, h->splices.n, parts);
@@ -291,7 +361,7 @@ lane_put(struct frame *f, enum lane lane, struct block *block, struct slice text
 	int got;
 
 	if (f->way != FRAME_PROXY)
-		return put_line(f, lane, block, text, torn);
+		return lane_put_line(f, lane, block, text, torn);
 	got = proxy_out(f, lane, m, r, &h);
 	if (got == 0)
 		got = put_hopwise(f, lane, block, text, &h);
@@ -351,7 +421,7 @@ lane_noise(struct frame *f, struct source *src, const struct line *line, bool to
 
 	tell_line(f, src, FRAME_NOISE, line, torn, why);
 	if (!frame_edits(f))
-		return put_line(f, lane, line->block, line->text, torn);
+		return lane_put_line(f, lane, line->block, line->text, torn);
 	if (!is_blank(line->text))
 		frame_say(f, "%s: line %llu: not a message at byte %zu: %s: %.*s", source_name(f, src),
 			(unsigned long long)line->number, why.at, why.what,
@@ -371,7 +441,7 @@ refuse_long(struct frame *f, struct source *src, const struct line *line)
 		return 0;
 	r = msg_make_error(&answer, slice_of("null"), ACP_ERR_INVALID_REQUEST, "line too long", slice(NULL, 0));
 	if (r == 0)
-		r = put_line(f, src->lane == LANE_DOWN ? LANE_UP : LANE_DOWN, NULL, buf_slice(&answer), false);
+		r = lane_put_line(f, src->lane == LANE_DOWN ? LANE_UP : LANE_DOWN, NULL, buf_slice(&answer), false);
 	buf_free(&answer);
 	return r;
 }
@@ -383,8 +453,8 @@ long_line(struct frame *f, struct source *src, const struct line *line)
 
 	if (line->first)
 		tell_line(f, src, FRAME_LONG, line, false, why);
-	/* A message of the filter's own must not land inside a line that passes piece by piece. */
-	if ((f->filter->needs & (FRAME_EDIT | FRAME_ANSWER)) || f->way == FRAME_PROXY)
+	/* A line of the filter's own must not land inside one that passes piece by piece. */
+	if ((f->filter->needs & (FRAME_EDIT | FRAME_ANSWER)) || f->filter->leave || f->way == FRAME_PROXY)
 		return line->first ? refuse_long(f, src, line) : 0;
 	if (line->first) {
 		frame_say(f, "%s: line %llu: longer than %zu bytes: passed unread", source_name(f, src),

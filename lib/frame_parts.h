@@ -118,7 +118,9 @@ struct frame {
 	struct agent agent;
 	struct early *early;
 	size_t nearly;
-	bool started_filter, left, failed;
+	enum frame_debt debts[LANES];
+	struct loop_timer alarm;
+	bool started_filter, left, failed, quitting;
 	size_t behind;         /* reads of what the client left behind */
 	int signals;           /* how many asked us to end */
 	int caught_early;      /* one for the filter that came before the filter was started */
@@ -150,6 +152,9 @@ int lane_put(struct frame *, enum lane, struct block *, struct slice text, const
 /* The same for text that has to be looked at first. */
 int lane_put_text(struct frame *, enum lane, struct slice text, struct request *);
 struct sink *lane_sink(struct frame *, enum lane);
+struct source *lane_source(struct frame *, enum lane);
+/* Queues a line as it is. In a block its newline lies behind it, if it had one. 0 or -1. */
+int lane_put_line(struct frame *, enum lane, struct block *, struct slice text, bool torn);
 const char *source_name(const struct frame *, const struct source *);
 enum acp_side lane_from(enum lane);
 enum lane lane_of(enum acp_side from);
@@ -195,9 +200,9 @@ void source_end(struct frame *, struct source *, bool torn);
 /* Takes what waits to be read, as far as it finds room, and then ends it. */
 void source_finish(struct frame *, struct source *);
 int sink_open(struct frame *, enum lane, int fd);
+/* What the filter still owes to a lane that somebody reads. */
+enum frame_debt lane_owed(struct frame *, enum lane);
 /* As if the client had closed its end. */
 void frame_client_left(struct frame *);
-/* Writes what can be written, sets what is read and watched accordingly, and ends when all is done. */
-void frame_settle(struct frame *);
 
 #endif

@@ -107,6 +107,13 @@ still_taking(const struct frame *f)
 	return k->open && k->out.n > 0 && k->out.written > f->agent.taken;
 }
 
+/* It may be what the filter holds back that the agent, or who reads it, is waiting for. */
+static bool
+filter_is_late(struct frame *f)
+{
+	return lane_owed(f, LANE_DOWN) || lane_owed(f, LANE_UP);
+}
+
 /* The client has left and the agent has not, or the agent has and its pipes have not ended. */
 static void
 out_of_patience(void *arg)
@@ -119,6 +126,8 @@ out_of_patience(void *arg)
 		have_patience(f, f->options->grace);
 		return;
 	}
+	if (wrap_over(f))
+		return;
 	if (a->ended) {
 		a->overdue = true;
 		f->behind = 0;
@@ -131,7 +140,7 @@ out_of_patience(void *arg)
 		frame_settle(f);
 		return;
 	}
-	if (!a->stopped && still_taking(f)) {
+	if (!a->stopped && (still_taking(f) || filter_is_late(f))) {
 		wrap_client_left(f);
 		return;
 	}

@@ -7,11 +7,14 @@
 
 #include <jq.h>
 
+#include "lib/jqprog_parts.h"
+
 /* libjq 1.7 prints no deeper than this; 1.6 reads no deeper, and less deep where objects nest. */
 enum { DEPTH = 256 };
 
 struct jqprog {
 	jq_state *jq;
+	struct buf edited; /* the output that is being told */
 };
 
 /* --- messages --- */
@@ -66,6 +69,92 @@ no_input(jq_state *jq, void *arg)
 	(void)jq;
 	(void)arg;
 	return jv_invalid();
+}
+
+/* --- values --- */
+
+static bool
+too_deep(struct slice text)
+{
+	const char *p = text.p, *end = text.p + text.n;
+	unsigned depth = 0;
+
+	for (; p < end; p++) {
+		if (*p == '"')
+			for (p++; p < end && *p != '"'; p++)
+				p += *p == '\\';
+		else if (*p == '[' || *p == '{')
+			depth++;
+		else if (*p == ']' || *p == '}')
+			depth--;
+		if (depth > DEPTH)
+			return true;
+	}
+	return false;
+}
+
+static jv
+parse_bytes(struct slice text)
+{
+	jv_parser *parser = jv_parser_new(0);
+	jv value;
+
+	jv_parser_set_buf(parser, text.p, (int)text.n, 0);
+	value = jv_parser_next(parser);
+	jv_parser_free(parser);
+	return value;
+}
+
+/* The hex digits of an escaped surrogate at p ("\ud800"): 'h'igh, 'l'ow, or 0. */
+static char
+surrogate(const char *p, const char *end)
+{
+	if (end - p < 6 || p[0] != '\\' || p[1] != 'u' || (p[2] != 'd' && p[2] != 'D') || !strchr("89abcdefABCDEF", p[3]))
+		return 0;
+	return strchr("89abAB", p[3]) ? 'h' : 'l';
+}
+
+/* libjq 1.6 does not read a string with half a pair of surrogates; later ones read U+FFFD, and so do we. */
+static jv
+parse_mended(struct slice text)
+{
+	char *copy = malloc(text.n), *p, *end = copy + text.n, kind;
+	jv value;
+
+	if (!copy)
+		return jv_invalid();
+	memcpy(copy, text.p, text.n);
+	for (p = copy; p < end; p++) {
+		if (*p != '\\')
+			continue;
+		kind = surrogate(p, end);
+		if (kind == 'h' && surrogate(p + 6, end) == 'l')
+			p += 11;
+		else if (kind)
+			memcpy(p + 2, "fffd", 4);
+		else
+			p++;
+	}
+	value = parse_bytes(slice(copy, text.n));
+	free(copy);
+	return value;
+}
+
+/* The value of a text; invalid where libjq does not read it. */
+static jv
+parse(struct slice text)
+{
+	jv value;
+
+	if (!text.p)
+		return jv_null();
+	if (text.n > INT_MAX || too_deep(text))
+		return jv_invalid();
+	value = parse_bytes(text);
+	if (jv_is_valid(value) || !memmem(text.p, text.n, "\\u", 2))
+		return value;
+	jv_free(value);
+	return parse_mended(text);
 }
 
 /* --- compiling --- */
@@ -178,9 +267,8 @@ compile(const char *program, jv args, struct buf *errors)
 
 /* Does the program compile by itself? So its messages have the positions that its writer knows. */
 static bool
-compiles(const char *program, const struct jqprog_var *vars, size_t nvars, struct buf *errors)
+compiles(const char *program, const struct jqprog_var *vars, size_t nvars, jv args, struct buf *errors)
 {
-	jv args = jv_object();
 	jq_state *jq;
 	size_t i;
 
@@ -193,27 +281,57 @@ compiles(const char *program, const struct jqprog_var *vars, size_t nvars, struc
 	return true;
 }
 
+/* Constants as an object of theirs; invalid where one is too deep for libjq. */
+static jv
+named(const struct jqprog_var *constants, size_t n)
+{
+	jv all = jv_object(), one;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		one = parse(constants[i].value);
+		if (!jv_is_valid(one)) {
+			jv_free(all);
+			return one;
+		}
+		all = jv_object_set(all, jv_string(constants[i].name), one);
+	}
+	return all;
+}
+
 struct jqprog *
 jqprog_new(const char *program, const struct jqprog_var *vars, size_t nvars, char **why)
+{
+	return jqprog_new_with(program, vars, nvars, NULL, 0, why);
+}
+
+struct jqprog *
+jqprog_new_with(const char *program, const struct jqprog_var *vars, size_t nvars,
+	const struct jqprog_var *constants, size_t nconstants, char **why)
 {
 	static const char *const lasts[] = {"", "."};
 	struct buf errors = {0}, wrapped = {0};
 	struct jqprog *prog = NULL;
 	jq_state *jq = NULL;
+	jv args = named(constants, nconstants);
 	size_t i;
 
 	*why = NULL;
-	if (!compiles(program, vars, nvars, &errors))
+	if (!jv_is_valid(args)) {
+		(void)buf_add_string(&errors, "a value is too deep for jq");
+		goto out;
+	}
+	if (!compiles(program, vars, nvars, jv_copy(args), &errors))
 		goto out;
 	for (i = 0; !jq && i < 2; i++) {
 		errors.n = 0;
 		if (wrap(&wrapped, program, vars, nvars, lasts[i]) < 0)
 			goto out;
-		jq = compile(wrapped.p, jv_object(), &errors);
+		jq = compile(wrapped.p, jv_copy(args), &errors);
 	}
 	if (!jq)
 		goto out;
-	prog = malloc(sizeof(*prog));
+	prog = calloc(1, sizeof(*prog));
 	if (!prog) {
 		jq_teardown(&jq);
 		errors.n = 0;
@@ -227,6 +345,7 @@ out:
 	else
 		buf_free(&errors);
 	buf_free(&wrapped);
+	jv_free(args);
 	return prog;
 }
 
@@ -236,59 +355,24 @@ jqprog_free(struct jqprog *prog)
 	if (!prog)
 		return;
 	jq_teardown(&prog->jq);
+	buf_free(&prog->edited);
 	free(prog);
 }
 
 /* --- running --- */
 
-static bool
-too_deep(struct slice text)
-{
-	const char *p = text.p, *end = text.p + text.n;
-	unsigned depth = 0;
-
-	for (; p < end; p++) {
-		if (*p == '"')
-			for (p++; p < end && *p != '"'; p++)
-				p += *p == '\\';
-		else if (*p == '[' || *p == '{')
-			depth++;
-		else if (*p == ']' || *p == '}')
-			depth--;
-		if (depth > DEPTH)
-			return true;
-	}
-	return false;
-}
-
-/* The value of a text; invalid where libjq does not read it. */
+/* What the wrapped program runs on; invalid where a part is. Takes over the text's value. */
 static jv
-parse(struct slice text)
-{
-	jv_parser *parser;
-	jv value;
-
-	if (!text.p)
-		return jv_null();
-	if (text.n > INT_MAX || too_deep(text))
-		return jv_invalid();
-	parser = jv_parser_new(0);
-	jv_parser_set_buf(parser, text.p, (int)text.n, 0);
-	value = jv_parser_next(parser);
-	jv_parser_free(parser);
-	return value;
-}
-
-/* What the wrapped program runs on; invalid where a part is. */
-static jv
-input(struct slice text, const struct jqprog_var *vars, size_t nvars)
+input(jv text, const struct jqprog_var *vars, size_t nvars)
 {
 	jv all = jv_array_sized((int)nvars + 1), one;
 	size_t i;
 
 	for (i = 0; i <= nvars; i++) {
-		one = parse(i < nvars ? vars[i].value : text);
+		one = i < nvars ? parse(vars[i].value) : text;
 		if (!jv_is_valid(one)) {
+			if (i < nvars)
+				jv_free(text);
 			jv_free(all);
 			return one;
 		}
@@ -322,9 +406,9 @@ how_it_ended(jq_state *jq, jv last, char **why)
 	return 1;
 }
 
-/* Gives each output to fn, which takes it over. */
+/* Gives each output to fn, which takes it over. Takes over the text's value. */
 static int
-run(struct jqprog *prog, struct slice text, const struct jqprog_var *vars, size_t nvars,
+run(struct jqprog *prog, jv text, const struct jqprog_var *vars, size_t nvars,
 	bool (*fn)(void *arg, jv output), void *arg, char **why)
 {
 	jv in = input(text, vars, nvars), out;
@@ -363,7 +447,42 @@ jqprog_run(struct jqprog *prog, struct slice text, const struct jqprog_var *vars
 {
 	struct printing p = {fn, arg};
 
-	return run(prog, text, vars, nvars, print, &p, why);
+	return run(prog, parse(text), vars, nvars, print, &p, why);
+}
+
+struct editing {
+	bool (*fn)(void *arg, struct slice output);
+	void *arg;
+	struct slice text;
+	jv in;
+	struct buf *to;
+	bool failed;
+};
+
+static bool
+patch(void *arg, jv output)
+{
+	struct editing *e = arg;
+	struct slice result;
+	bool more = false;
+
+	if (jqprog_patch(e->text, e->in, output, e->to, &result) < 0)
+		e->failed = true;
+	else
+		more = e->fn(e->arg, result);
+	jv_free(output);
+	return more;
+}
+
+int
+jqprog_edit(struct jqprog *prog, struct slice text, const struct jqprog_var *vars, size_t nvars,
+	bool (*fn)(void *arg, struct slice output), void *arg, char **why)
+{
+	struct editing e = {fn, arg, text, parse(text), &prog->edited, false};
+	int r = run(prog, jv_copy(e.in), vars, nvars, patch, &e, why);
+
+	jv_free(e.in);
+	return e.failed ? -1 : r;
 }
 
 static bool
@@ -382,7 +501,7 @@ jqprog_test(struct jqprog *prog, struct slice text, const struct jqprog_var *var
 	int r;
 
 	*yes = false;
-	r = run(prog, text, vars, nvars, note_truth, yes, why);
+	r = run(prog, parse(text), vars, nvars, note_truth, yes, why);
 	if (r != 0)
 		*yes = false;
 	return r;

@@ -22,6 +22,9 @@ struct jqprog_var {
  * message with its position (one or more lines, no newline at the end; the caller frees it), or is NULL when out of memory.
  */
 struct jqprog *jqprog_new(const char *program, const struct jqprog_var *vars, size_t nvars, char **why);
+/* The same with constants, whose values are taken now. */
+struct jqprog *jqprog_new_with(const char *program, const struct jqprog_var *vars, size_t nvars,
+	const struct jqprog_var *constants, size_t nconstants, char **why);
 void jqprog_free(struct jqprog *);
 /*
  * Runs it on a JSON text (one that json_scan accepts) with new values for the variables (p NULL is
@@ -30,6 +33,15 @@ void jqprog_free(struct jqprog *);
  * caller frees it; else *why is NULL); 2 where the text or a value is too deep (or beyond 2 GiB) for libjq.
  */
 int jqprog_run(struct jqprog *, struct slice text, const struct jqprog_var *vars, size_t nvars,
+	bool (*fn)(void *arg, struct slice output), void *arg, char **why);
+/*
+ * The same to edit the text (a value without white space around it): each output is told as the
+ * text with only that changed what the program changed; all else keeps its bytes, numbers that
+ * libjq rounds among them. An output that is the same value is the text itself (output.p == text.p).
+ * Members that are new go to the end of their object; of members with one name libjq knows the
+ * last. A value that moved to another place is libjq's spelling of it. -1 out of memory.
+ */
+int jqprog_edit(struct jqprog *, struct slice text, const struct jqprog_var *vars, size_t nvars,
 	bool (*fn)(void *arg, struct slice output), void *arg, char **why);
 /* Is the last output of the program on this text true (neither false nor null nor missing)? Returns the same; *yes is false unless it is 0. */
 int jqprog_test(struct jqprog *, struct slice text, const struct jqprog_var *vars, size_t nvars, bool *yes, char **why);

@@ -61,6 +61,17 @@ struct json_iter {
 };
 bool json_next(struct json_iter *, struct slice *key, struct slice *value);
 
+/*
+ * The same in two steps, for who goes into a value without looking for its end first: json_step stands before the value of
+ * the next member; then comes json_value, or json_enter (false: it is no container), all of *in, and json_leave.
+ */
+bool json_step(struct json_iter *, struct slice *key);
+struct slice json_value(struct json_iter *);
+bool json_enter(const struct json_iter *, struct json_iter *in);
+void json_leave(struct json_iter *, const struct json_iter *in);
+/* Walks what is left of an object and takes json_scan's values. False where a member occurs twice (the first counts). */
+bool json_pick(struct json_iter *, const char *const *keys, size_t nkeys, struct slice *values);
+
 /* The value of an object's first member of that name (unescaped); p is NULL where there is none. */
 struct slice json_get(struct slice object, const char *key);
 /* The same along a path of names with dots between: "update.sessionUpdate". */

@@ -80,12 +80,26 @@ add_digit(uint64_t *v, char digit)
 		!__builtin_add_overflow(*v, (uint64_t)(digit - '0'), v);
 }
 
+/* Digits alone, and so few that they fit: most numbers. */
+static bool
+short_digits(struct slice number, uint64_t *value)
+{
+	size_t i;
+
+	*value = 0;
+	for (i = 0; i < number.n && i < 19 && is_digit(number.p[i]); i++)
+		*value = *value * 10 + (uint64_t)(number.p[i] - '0');
+	return i > 0 && i == number.n;
+}
+
 bool
 json_u64(struct slice number, uint64_t *value)
 {
 	struct number n;
 	uint64_t v = 0;
 
+	if (short_digits(number, value))
+		return true;
 	if (json_type(number) != JSON_NUMBER)
 		return false;
 	n = read_number(number);
@@ -110,6 +124,15 @@ add_digits(const struct number *n, struct buf *to)
 	return 0;
 }
 
+/* Most exponents are those of ids, and small. */
+static int
+add_exponent(int64_t exponent, struct buf *to)
+{
+	const char small[2] = {'e', (char)('0' + exponent)};
+
+	return exponent >= 0 && exponent < 10 ? buf_add(to, small, 2) : buf_printf(to, "e%lld", (long long)exponent);
+}
+
 int
 json_number_key(struct slice number, struct buf *to, bool *integer)
 {
@@ -131,7 +154,7 @@ json_number_key(struct slice number, struct buf *to, bool *integer)
 	}
 	*integer = n.exponent >= 0;
 	if ((!n.negative || buf_add(to, "-", 1) == 0) && add_digits(&n, to) == 0 &&
-		buf_printf(to, "e%lld", (long long)n.exponent) == 0)
+		add_exponent(n.exponent, to) == 0)
 		return 0;
 	to->n = was;
 	return -1;

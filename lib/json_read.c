@@ -1,5 +1,9 @@
 #include "lib/json.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "lib/json_set.h"
 
 enum json_type
@@ -27,6 +31,70 @@ json_type(struct slice value)
 	}
 }
 
+#ifdef __SSE2__
+
+/* The next quote, or where fewer than 16 bytes are left. Most strings end before memchr would have begun. */
+static const char *
+leap_to_quote(const char *p, const char *end)
+{
+	const __m128i quote = _mm_set1_epi8('"');
+	int found = 0;
+
+	for (; end - p >= 16; p += 16) {
+		found = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)p), quote));
+		if (found)
+			return p + __builtin_ctz((unsigned)found);
+	}
+	return p;
+}
+
+/* The next quote or bracket. */
+static const char *
+leap_to_mark(const char *p, const char *end)
+{
+	const __m128i quote = _mm_set1_epi8('"'), open = _mm_set1_epi8('{'), close = _mm_set1_epi8('}');
+	__m128i v, folded;
+	int found;
+
+	for (; end - p >= 16; p += 16) {
+		v = _mm_loadu_si128((const __m128i *)(const void *)p);
+		/* [ is { then, and ] is } */
+		folded = _mm_or_si128(v, _mm_set1_epi8(0x20));
+		v = _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_or_si128(_mm_cmpeq_epi8(folded, open), _mm_cmpeq_epi8(folded, close)));
+		found = _mm_movemask_epi8(v);
+		if (found)
+			return p + __builtin_ctz((unsigned)found);
+	}
+	return p;
+}
+
+#else
+
+static const char *
+leap_to_quote(const char *p, const char *end)
+{
+	const char *quote = memchr(p, '"', (size_t)(end - p));
+
+	return quote ? quote : end;
+}
+
+static const char *
+leap_to_mark(const char *p, const char *end)
+{
+	(void)end;
+	return p;
+}
+
+#endif
+
+static const char *
+find_quote(const char *p, const char *end)
+{
+	for (p = leap_to_quote(p, end); p < end && *p != '"'; p++)
+		;
+	return p;
+}
+
 /* The end of the string at p. A quote ends it unless an odd number of backslashes stands before. */
 static const char *
 string_end(const char *p, const char *end)
@@ -34,8 +102,8 @@ string_end(const char *p, const char *end)
 	const char *begin = p + 1, *back;
 
 	for (p = begin; p < end; p++) {
-		p = memchr(p, '"', (size_t)(end - p));
-		if (!p)
+		p = find_quote(p, end);
+		if (p == end)
 			return end;
 		for (back = p; back > begin && back[-1] == '\\'; back--)
 			;
@@ -50,7 +118,7 @@ container_end(const char *p, const char *end)
 {
 	size_t depth = 0;
 
-	while (p < end) {
+	while ((p = leap_to_mark(p, end)) < end) {
 		switch (*p) {
 		case '"':
 			p = string_end(p, end);
@@ -91,12 +159,11 @@ value_end(const char *p, const char *end)
 }
 
 bool
-json_next(struct json_iter *it, struct slice *key, struct slice *value)
+json_step(struct json_iter *it, struct slice *key)
 {
 	const char *end, *p, *from;
 
 	*key = (struct slice){0};
-	*value = (struct slice){0};
 	if (it->in.n == 0 || (*it->in.p != '{' && *it->in.p != '['))
 		return false;
 	end = it->in.p + it->in.n;
@@ -111,15 +178,84 @@ json_next(struct json_iter *it, struct slice *key, struct slice *value)
 		if (p < end && *p == ':')
 			p = json_skip_space(p + 1, end);
 	}
-	from = p;
-	p = value_end(p, end);
 	it->at = p;
-	if (p == from) {
-		*key = (struct slice){0};
+	if (p < end && *p != ',' && *p != '}' && *p != ']')
+		return true;
+	*key = (struct slice){0};
+	return false;
+}
+
+struct slice
+json_value(struct json_iter *it)
+{
+	const char *from = it->at;
+
+	it->at = value_end(from, it->in.p + it->in.n);
+	return slice_between(from, it->at);
+}
+
+bool
+json_enter(const struct json_iter *it, struct json_iter *in)
+{
+	*in = (struct json_iter){.in = slice_between(it->at, it->in.p + it->in.n)};
+	return *it->at == '{' || *it->at == '[';
+}
+
+void
+json_leave(struct json_iter *it, const struct json_iter *in)
+{
+	it->at = in->at < it->in.p + it->in.n ? in->at + 1 : in->at;
+}
+
+bool
+json_next(struct json_iter *it, struct slice *key, struct slice *value)
+{
+	*value = (struct slice){0};
+	if (!json_step(it, key))
 		return false;
-	}
-	*value = slice_between(from, p);
+	*value = json_value(it);
 	return true;
+}
+
+/* Which key is this name? nkeys: none of them. Most names have no escapes, and differ in their first byte. */
+static size_t
+which(const char *const *keys, size_t nkeys, struct slice name)
+{
+	const char *text;
+	size_t n, i;
+
+	if (name.n <= 2)
+		return nkeys;
+	text = name.p + 1;
+	n = name.n - 2;
+	for (i = 0; i < nkeys; i++)
+		if (keys[i][0] == *text && strncmp(keys[i], text, n) == 0 && keys[i][n] == '\0')
+			return i;
+	if (!memchr(text, '\\', n))
+		return nkeys;
+	for (i = 0; i < nkeys && !json_string_is(name, keys[i]); i++)
+		;
+	return i;
+}
+
+bool
+json_pick(struct json_iter *it, const char *const *keys, size_t nkeys, struct slice *values)
+{
+	struct slice name, value;
+	bool once = true;
+	size_t i;
+
+	for (i = 0; i < nkeys; i++)
+		values[i] = (struct slice){0};
+	while (json_next(it, &name, &value)) {
+		i = which(keys, nkeys, name);
+		if (i == nkeys)
+			continue;
+		once &= values[i].p == NULL;
+		if (!values[i].p)
+			values[i] = value;
+	}
+	return once;
 }
 
 static struct slice

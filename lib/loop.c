@@ -1,8 +1,10 @@
 #include "lib/loop.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -18,8 +20,10 @@ struct list {
 
 struct loop {
 	struct list fds, timers, children;
-	struct pollfd *polled;
-	size_t npolled;
+	int epoll;
+	struct epoll_event *events;
+	size_t nevents;
+	bool some_file; /* is always ready, and unknown to epoll */
 	struct loop_fd signals;
 	void (*caught)(void *arg, int signal);
 	void *arg;
@@ -125,6 +129,19 @@ is_ignored_hangup(int signal)
 	return signal == SIGHUP && sigaction(SIGHUP, NULL, &was) == 0 && was.sa_handler == SIG_IGN;
 }
 
+/* Descriptors of ours are not to be taken for those that a process may be given: 6 and 7 make a link. */
+static int
+out_of_the_way(int fd)
+{
+	int high;
+
+	if (fd < 0)
+		return -1;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+	close(fd);
+	return high;
+}
+
 struct loop *
 loop_new(const int *signals, void (*caught)(void *arg, int signal), void *arg)
 {
@@ -146,11 +163,12 @@ loop_new(const int *signals, void (*caught)(void *arg, int signal), void *arg)
 		free(l);
 		return NULL;
 	}
-	l->signals.fd = signalfd(-1, &l->mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	l->epoll = out_of_the_way(epoll_create1(EPOLL_CLOEXEC));
+	l->signals.fd = out_of_the_way(signalfd(-1, &l->mask, SFD_CLOEXEC | SFD_NONBLOCK));
 	l->signals.events = POLLIN;
 	l->signals.ready = signals_ready;
 	l->signals.arg = l;
-	if (l->signals.fd < 0 || loop_add_fd(l, &l->signals) < 0) {
+	if (l->epoll < 0 || l->signals.fd < 0 || loop_add_fd(l, &l->signals) < 0) {
 		loop_free(l);
 		return NULL;
 	}
@@ -164,28 +182,90 @@ loop_free(struct loop *l)
 		return;
 	if (l->signals.fd >= 0)
 		close(l->signals.fd);
+	if (l->epoll >= 0)
+		close(l->epoll);
 	sigprocmask(SIG_SETMASK, &l->old, NULL);
 	free(l->fds.at);
 	free(l->timers.at);
 	free(l->children.at);
-	free(l->polled);
+	free(l->events);
 	free(l);
+}
+
+/*
+ * Tells epoll what is known now of a descriptor, which several may watch. Poll would have to be told of all descriptors each
+ * time: that costs a router with many of them more than the rest of its work. 0, or -1 with errno.
+ */
+static int
+tell_epoll(struct loop *l, int fd, bool was_known)
+{
+	struct epoll_event e = {.data.fd = fd};
+	const struct loop_fd *f;
+	bool wanted = false;
+	size_t i;
+
+	for (i = 0; i < l->fds.n; i++) {
+		f = l->fds.at[i];
+		if (!f || !f->known || f->known_fd != fd)
+			continue;
+		wanted = true;
+		e.events |= (unsigned short)f->known_events;
+	}
+	/* Where its owner has closed it already, the kernel has forgotten it. */
+	if (!wanted) {
+		epoll_ctl(l->epoll, EPOLL_CTL_DEL, fd, NULL);
+		return 0;
+	}
+	if (epoll_ctl(l->epoll, was_known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &e) == 0)
+		return 0;
+	if (errno != ENOENT && errno != EEXIST)
+		return -1;
+	return epoll_ctl(l->epoll, was_known ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &e);
+}
+
+static void
+forget(struct loop *l, struct loop_fd *f)
+{
+	if (!f->known)
+		return;
+	f->known = false;
+	tell_epoll(l, f->known_fd, true);
+}
+
+static int
+learn(struct loop *l, struct loop_fd *f)
+{
+	bool was_known = f->known;
+
+	f->known = true;
+	f->known_fd = f->fd;
+	f->known_events = f->events;
+	if (tell_epoll(l, f->fd, was_known) == 0)
+		return 0;
+	f->known = false;
+	/* A file is always ready, and a bad descriptor is its owner's to find. */
+	return errno == EPERM || errno == EBADF ? 0 : -1;
 }
 
 int
 loop_add_fd(struct loop *l, struct loop_fd *f)
 {
-	if (!f->added && list_add(&l->fds, f) < 0)
+	if (f->added)
+		return 0;
+	if (list_add(&l->fds, f) < 0)
 		return -1;
 	f->added = true;
+	f->known = false;
 	return 0;
 }
 
 void
 loop_remove_fd(struct loop *l, struct loop_fd *f)
 {
-	if (f->added)
-		list_remove(&l->fds, f);
+	if (!f->added)
+		return;
+	forget(l, f);
+	list_remove(&l->fds, f);
 	f->added = false;
 }
 
@@ -277,44 +357,75 @@ run_timers(struct loop *l)
 	}
 }
 
-/* Fills in what poll is asked; the same order as fds. */
+/* Tells epoll what has changed since the last time. 0, or -1 with errno. */
 static int
 gather(struct loop *l)
 {
+	struct epoll_event *events;
 	struct loop_fd *f;
-	struct pollfd *p;
 	size_t i;
 
 	list_pack(&l->fds);
 	list_pack(&l->timers);
 	list_pack(&l->children);
-	if (l->npolled < l->fds.n) {
-		p = realloc(l->polled, l->fds.cap * sizeof(*p));
-		if (!p)
+	if (l->nevents < l->fds.n) {
+		events = realloc(l->events, l->fds.cap * sizeof(*events));
+		if (!events)
 			return -1;
-		l->polled = p;
-		l->npolled = l->fds.cap;
+		l->events = events;
+		l->nevents = l->fds.cap;
 	}
+	/* All that goes, before a new descriptor has the number of an old one. */
 	for (i = 0; i < l->fds.n; i++) {
 		f = l->fds.at[i];
-		l->polled[i].fd = f->events == LOOP_PAUSED ? -1 : f->fd;
-		l->polled[i].events = f->events == LOOP_PAUSED ? 0 : f->events;
-		l->polled[i].revents = 0;
+		if (f->events == LOOP_PAUSED || f->fd != f->known_fd)
+			forget(l, f);
+	}
+	l->some_file = false;
+	for (i = 0; i < l->fds.n; i++) {
+		f = l->fds.at[i];
+		f->revents = 0;
+		if (f->events == LOOP_PAUSED || f->fd < 0)
+			continue;
+		if ((!f->known || f->events != f->known_events) && learn(l, f) < 0)
+			return -1;
+		if (!f->known)
+			f->revents = f->events & (POLLIN | POLLOUT);
+		l->some_file = l->some_file || f->revents;
 	}
 	return 0;
 }
 
+/* An event of what nobody watches: it was closed without being removed, and somebody else has a copy. */
+static void
+note(struct loop *l, const struct epoll_event *e)
+{
+	struct loop_fd *f;
+	size_t i;
+
+	for (i = 0; i < l->fds.n; i++) {
+		f = l->fds.at[i];
+		if (f->known && f->known_fd == e->data.fd)
+			f->revents = (short)(e->events & ((unsigned short)f->known_events | POLLHUP | POLLERR));
+	}
+}
+
+/* In the order in which they were added. */
 static void
 run_fds(struct loop *l, size_t n)
 {
 	struct loop_fd *f;
+	short revents;
 	size_t i;
 
 	for (i = 0; i < n && !l->stopped; i++) {
 		f = l->fds.at[i];
 		/* An earlier function may have removed it, or pointed it elsewhere. */
-		if (f && l->polled[i].revents && f->fd == l->polled[i].fd)
-			f->ready(f->arg, l->polled[i].revents);
+		if (!f || !f->revents || (f->known && f->fd != f->known_fd))
+			continue;
+		revents = f->revents;
+		f->revents = 0;
+		f->ready(f->arg, revents);
 	}
 }
 
@@ -322,7 +433,7 @@ int
 loop_run(struct loop *l)
 {
 	size_t n;
-	int r;
+	int r, i;
 
 	l->stopped = false;
 	while (!l->stopped) {
@@ -332,12 +443,13 @@ loop_run(struct loop *l)
 		if (n == 1 && l->timers.n == 0 && l->children.n == 0)
 			break;
 		l->now = loop_clock();
-		r = poll(l->polled, n, time_left(l));
+		r = epoll_wait(l->epoll, l->events, (int)n, l->some_file ? 0 : time_left(l));
 		l->now = loop_clock();
 		if (r < 0 && errno != EINTR)
 			return -1;
-		if (r > 0)
-			run_fds(l, n);
+		for (i = 0; i < r; i++)
+			note(l, &l->events[i]);
+		run_fds(l, n);
 		if (!l->stopped)
 			run_timers(l);
 	}

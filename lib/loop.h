@@ -1,4 +1,4 @@
-/* loop: the one poll loop. Descriptors, timers, signals and children; no threads. */
+/* loop: the one event loop. Descriptors, timers, signals and children; no threads. */
 #ifndef LOOP_H
 #define LOOP_H
 
@@ -20,6 +20,10 @@ struct loop_fd {
 	void (*ready)(void *arg, short revents);
 	void *arg;
 	bool added;
+	/* The loop's own. */
+	bool known; /* to the kernel */
+	int known_fd;
+	short known_events, revents;
 };
 enum { LOOP_PAUSED = -1 };
 
@@ -56,7 +60,7 @@ void loop_bury(struct loop *, struct loop_child *);
 /* Monotonic microseconds, as of when the loop last woke up; and as of now. */
 uint64_t loop_now(const struct loop *);
 uint64_t loop_clock(void);
-/* Runs until loop_stop, or until nothing is left to wait for. 0, or -1 with errno where poll fails. */
+/* Runs until loop_stop, or until nothing is left to wait for. 0, or -1 with errno where waiting fails. */
 int loop_run(struct loop *);
 void loop_stop(struct loop *);
 

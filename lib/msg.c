@@ -379,6 +379,12 @@ msg_make_result(struct buf *b, struct slice id, struct slice result)
 }
 
 int
+msg_make_failure(struct buf *b, struct slice id, struct slice error)
+{
+	return make(b, id, "error", error, slice(NULL, 0));
+}
+
+int
 msg_make_error(struct buf *b, struct slice id, int code, const char *message, struct slice data)
 {
 	struct buf e = {0};
@@ -387,7 +393,7 @@ msg_make_error(struct buf *b, struct slice id, int code, const char *message, st
 	if (buf_printf(&e, "{\"code\":%d,\"message\":", code) == 0 && json_quote(slice_of(message), &e) == 0 &&
 		(!data.p || (buf_add_string(&e, ",\"data\":") == 0 && buf_add_slice(&e, data) == 0)) &&
 		buf_add(&e, "}", 1) == 0)
-		r = make(b, id, "error", buf_slice(&e), slice(NULL, 0));
+		r = msg_make_failure(b, id, buf_slice(&e));
 	buf_free(&e);
 	return r;
 }

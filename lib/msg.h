@@ -88,6 +88,8 @@ int msg_wrap(const struct msg *, enum acp_dialect, struct splices *, struct buf 
 int msg_make_request(struct buf *, struct slice id, const char *method, struct slice params);
 int msg_make_notification(struct buf *, const char *method, struct slice params);
 int msg_make_result(struct buf *, struct slice id, struct slice result);
+/* The same with an error object that is there already. */
+int msg_make_failure(struct buf *, struct slice id, struct slice error);
 int msg_make_error(struct buf *, struct slice id, int code, const char *message, struct slice data);
 
 #endif

@@ -134,6 +134,19 @@ output_mend(struct output *out)
 	return out->torn ? output_copy(out, slice("\n", 1)) : 0;
 }
 
+bool
+output_take(struct output *out, struct output_part *taken)
+{
+	if (out->n == 0)
+		return false;
+	*taken = *part(out, 0);
+	out->first = (out->first + 1) & (out->cap - 1);
+	out->n--;
+	out->queued -= taken->text.n;
+	out->full = out->full && out->queued > OUTPUT_LOW;
+	return true;
+}
+
 void
 output_fail(struct output *out, int error)
 {

@@ -39,6 +39,8 @@ int output_hold(struct output *, struct block *, struct slice text);
 int output_copy(struct output *, struct slice text);
 /* Ends the line that is queued last, if it lacks its newline: call it before another line is queued. 0 or -1. */
 int output_mend(struct output *);
+/* Takes the oldest part out, unwritten: its block is the caller's to drop. False: nothing is queued. */
+bool output_take(struct output *, struct output_part *);
 /* Discards what is queued and all that will be: the other side does not read any more. */
 void output_fail(struct output *, int error);
 /* Writes what can be written now. 0 when the queue is empty, 1 when more waits, -1 when the output has failed (error). */

@@ -26,23 +26,25 @@ enum {
 
 /* Starting */
 
-/* Our environment without PROTO, or with PROTO=ACP. It borrows the strings. */
+/* Our environment, with what the child is to be told and without what we were. It borrows the strings. */
 static char **
-make_environment(bool ucspi)
+make_environment(const struct proc_spec *spec)
 {
 	size_t n = 0, i, kept = 0;
 	char **e;
 
 	while (environ && environ[n])
 		n++;
-	e = malloc((n + 2) * sizeof(*e));
+	e = malloc((n + 3) * sizeof(*e));
 	if (!e)
 		return NULL;
 	for (i = 0; i < n; i++)
-		if (strncmp(environ[i], "PROTO=", 6) != 0)
+		if (strncmp(environ[i], "PROTO=", 6) != 0 && strncmp(environ[i], "ACP_RESTARTED=", 14) != 0)
 			e[kept++] = environ[i];
-	if (ucspi)
+	if (spec->ucspi)
 		e[kept++] = "PROTO=ACP";
+	if (spec->again)
+		e[kept++] = "ACP_RESTARTED=1";
 	e[kept] = NULL;
 	return e;
 }
@@ -194,7 +196,7 @@ proc_start(const struct proc_spec *spec, enum proc_stage *stage)
 		errno = EINVAL;
 		return -1;
 	}
-	environment = make_environment(spec->ucspi);
+	environment = make_environment(spec);
 	if (!environment || proc_pipe(report) < 0) {
 		free(environment);
 		return -1;

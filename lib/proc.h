@@ -20,6 +20,7 @@ struct proc_spec {
 	const struct proc_fd *fds; /* at most PROC_FDS; every other one is closed in the child, but 0, 1 and 2 are inherited where they are not named */
 	size_t nfds;
 	bool ucspi;               /* PROTO=ACP in its environment; else PROTO is removed */
+	bool again;               /* ACP_RESTARTED=1 likewise: it takes the place of one that died */
 	int death_signal;         /* what it gets when we die; 0 for none */
 	struct proc_guardian *guardian; /* told of the group before the program runs; NULL for none */
 };

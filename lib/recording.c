@@ -96,6 +96,15 @@ read_slowly(struct recording *rec, struct record *r)
 	return by_shape(rec, r, v);
 }
 
+/* Does it look like a message itself? */
+static bool
+is_message(struct slice line)
+{
+	static const char begin[] = "{\"jsonrpc\"";
+
+	return line.n >= sizeof(begin) && memcmp(line.p, begin, sizeof(begin) - 1) == 0;
+}
+
 static enum outcome
 read_line(struct recording *rec, const struct line *line, struct record *r)
 {
@@ -108,10 +117,10 @@ read_line(struct recording *rec, const struct line *line, struct record *r)
 	if (rest.n == 0 || rest.p[0] == '#')
 		return SKIPPED;
 	*r = (struct record){.raw = raw, .number = line->number, .offset = rec->offset};
-	if (recording_own_fast(rec, r))
+	if (recording_own_begin(r) && recording_message(rec, r, r->text) == TAKEN && r->kind == RECORD_MESSAGE)
 		return is_our_hop(rec, r->at) ? TAKEN : SKIPPED;
 	*r = (struct record){.raw = line->text, .number = line->number, .offset = rec->offset};
-	if (rest.p[0] == '[' || (rest.n > 10 && memcmp(rest.p, "{\"jsonrpc\"", 10) == 0))
+	if (rest.p[0] == '[' || is_message(rest))
 		return recording_bare(rec, r);
 	return read_slowly(rec, r);
 }
@@ -134,6 +143,15 @@ recording_of_lines(const char *hop)
 		rec->numbered = *end == '\0';
 	}
 	return rec;
+}
+
+bool
+recording_peek(const struct recording *rec, struct slice line, struct record *r)
+{
+	*r = (struct record){.raw = line, .text = line};
+	if (is_message(line))
+		return true;
+	return line.n && recording_own_begin(r) && is_our_hop(rec, r->at);
 }
 
 int

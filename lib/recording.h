@@ -72,6 +72,11 @@ bool recording_waits(const struct recording *);
  */
 struct recording *recording_of_lines(const char *hop);
 int recording_line(struct recording *, struct slice line, uint64_t number, struct record *);
+/*
+ * The message in a line, where the line's beginning tells it, as most do: text, t, timed and from, but nothing is scanned, and
+ * the line may prove wrong. For who can tell from the text that it does not matter, or knows it already.
+ */
+bool recording_peek(const struct recording *, struct slice line, struct record *);
 void recording_close(struct recording *);
 
 /*

@@ -72,10 +72,10 @@ enum outcome recording_message(struct recording *, struct record *, struct slice
 /* Our own records (recording_own.c). */
 enum outcome recording_own(struct recording *, struct record *, const struct slice *v);
 /*
- * A message exactly as recording_put_message writes it. Its beginning is compared and its message
- * is scanned, and no byte is looked at twice. False for everything else, bad records among it.
+ * The beginning of a record as recording_put_message writes it, told by comparing: text is its message, not scanned.
+ * False for everything else.
  */
-bool recording_own_fast(struct recording *, struct record *);
+bool recording_own_begin(struct record *);
 /* Other people's (recording_others.c). */
 /* A message as a string: {"t","from","line"}. */
 enum outcome recording_line_text(struct recording *, struct record *, const struct slice *v);

@@ -52,6 +52,7 @@ struct seen {
 	struct slice line; /* the whole line it came in, a CR included, its newline not */
 	struct msg msg;    /* in a batch this entry, which may be MSG_NOISE */
 	const struct request *request; /* what this response answers, or NULL */
+	uint64_t number;   /* of the line in its lane, 1 for the first; 0 where it is not known */
 	bool batch;        /* one of several in line */
 	bool last;         /* the last (or only) one of its line */
 };

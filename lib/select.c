@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/jqprog.h"
-
 struct glob {
 	const char *pattern;
 	bool negated;
@@ -25,9 +23,35 @@ struct select {
 	bool failed;          /* a program's failure has been told */
 };
 
-/* What programs may use, in the order of their values. */
-enum { FROM, METHOD, SESSION, TIME, VARS };
-static const char *const var_names[VARS] = {"from", "method", "session", "t"};
+static const char *
+side_value(enum acp_side side)
+{
+	switch (side) {
+	case ACP_CLIENT:
+		return "\"client\"";
+	case ACP_AGENT:
+		return "\"agent\"";
+	default:
+		return "\"unknown\"";
+	}
+}
+
+void
+select_vars(struct select_vars *v, const struct seen *m)
+{
+	static const char *const names[SELECT_VARS] = {"from", "method", "session", "t"};
+	size_t i;
+
+	for (i = 0; i < SELECT_VARS; i++)
+		v->at[i] = (struct jqprog_var){.name = names[i]};
+	if (!m)
+		return;
+	snprintf(v->time, sizeof(v->time), "%" PRIu64 ".%06" PRIu64, m->t / 1000000, m->t % 1000000);
+	v->at[0].value = slice_of(side_value(m->from));
+	v->at[1].value = seen_method(m);
+	v->at[2].value = seen_session(m);
+	v->at[3].value = slice_of(v->time);
+}
 
 struct select *
 select_new(void)
@@ -80,18 +104,16 @@ select_glob(struct select *s, const char *glob, char **why)
 int
 select_where(struct select *s, const char *program, char **why)
 {
-	struct jqprog_var vars[VARS] = {{0}};
+	struct select_vars vars;
 	struct jqprog **p;
-	size_t i;
 
 	*why = NULL;
-	for (i = 0; i < VARS; i++)
-		vars[i].name = var_names[i];
+	select_vars(&vars, NULL);
 	p = reallocarray(s->programs, s->nprograms + 1, sizeof(*p));
 	if (!p)
 		return -1;
 	s->programs = p;
-	p[s->nprograms] = jqprog_new(program, vars, VARS, why);
+	p[s->nprograms] = jqprog_new(program, vars.at, SELECT_VARS, why);
 	if (!p[s->nprograms])
 		return -1;
 	s->nprograms++;
@@ -162,19 +184,6 @@ match_globs(struct select *s, const struct seen *m)
 	return selected;
 }
 
-static const char *
-side_value(enum acp_side side)
-{
-	switch (side) {
-	case ACP_CLIENT:
-		return "\"client\"";
-	case ACP_AGENT:
-		return "\"agent\"";
-	default:
-		return "\"unknown\"";
-	}
-}
-
 static void
 tell_once(struct select *s, char *message, char **why)
 {
@@ -188,20 +197,14 @@ tell_once(struct select *s, char *message, char **why)
 static bool
 match_programs(struct select *s, const struct seen *m, char **why)
 {
-	struct jqprog_var vars[VARS];
-	char time[32], *message;
+	struct select_vars vars;
+	char *message;
 	bool yes;
 	size_t i;
 
-	snprintf(time, sizeof(time), "%" PRIu64 ".%06" PRIu64, m->t / 1000000, m->t % 1000000);
-	vars[FROM].value = slice_of(side_value(m->from));
-	vars[METHOD].value = seen_method(m);
-	vars[SESSION].value = seen_session(m);
-	vars[TIME].value = slice_of(time);
-	for (i = 0; i < VARS; i++)
-		vars[i].name = var_names[i];
+	select_vars(&vars, m);
 	for (i = 0; i < s->nprograms; i++) {
-		if (jqprog_test(s->programs[i], m->msg.text, vars, VARS, &yes, &message) != 0)
+		if (jqprog_test(s->programs[i], m->msg.text, vars.at, SELECT_VARS, &yes, &message) != 0)
 			tell_once(s, message, why);
 		if (!yes)
 			return false;

@@ -2,9 +2,19 @@
 #ifndef SELECT_H
 #define SELECT_H
 
+#include "lib/jqprog.h"
 #include "lib/requests.h"
 
 struct select;
+
+/* What users' programs may use: $from, $method, $session (strings or null) and $t (in seconds), as jqprog wants them. */
+enum { SELECT_VARS = 4 };
+struct select_vars {
+	struct jqprog_var at[SELECT_VARS];
+	char time[32];
+};
+/* Their names, and their values for this message; valid as long as both are. NULL: names only. */
+void select_vars(struct select_vars *, const struct seen *);
 
 /* Nothing given selects everything. NULL when out of memory. */
 struct select *select_new(void);
@@ -15,8 +25,8 @@ void select_free(struct select *);
  * times; of the others the last counts.
  * A glob matches the method (a response by its request's) or the kind of an update (session/update's sessionUpdate),
  * by fnmatch without FNM_PATHNAME; `!` negates. Selected is what matches one that is not negated
- * (or none is given) and none that is, and all else that is given: a program that is true on the message
- * (with $from, $method, $session, strings or null, and $t, in seconds), a side, a session's exact id.
+ * (or none is given) and none that is, and all else that is given: a program that is true on the message,
+ * a side, a session's exact id.
  */
 int select_glob(struct select *, const char *glob, char **why);
 int select_where(struct select *, const char *program, char **why);

@@ -1,6 +1,4 @@
-/* What happens to sessions. */
-#include "lib/usage.h"
-
+/* What goes by, and what it does to sessions. */
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -8,8 +6,8 @@
 
 /* --- saying things --- */
 
-static void __attribute__((format(printf, 4, 5)))
-note_once(struct usage *u, struct usage_session *s, unsigned what, const char *format, ...)
+void
+usage_note(struct usage *u, struct usage_session *s, unsigned what, const char *format, ...)
 {
 	struct buf text = {0};
 	va_list ap;
@@ -26,359 +24,21 @@ note_once(struct usage *u, struct usage_session *s, unsigned what, const char *f
 	buf_free(&text);
 }
 
-static void
-malformed(struct usage *u, struct usage_session *s, const char *what)
+void
+usage_malformed(struct usage *u, struct usage_session *s, const char *what)
 {
 	s->malformed++;
-	note_once(u, s, USAGE_SAID_WRONG, "malformed usage: %s", what);
+	usage_note(u, s, USAGE_SAID_WRONG, "malformed usage: %s", what);
 }
 
-static void
-happened(struct usage *u, struct usage_event *e)
+void
+usage_happened(struct usage *u, const struct usage_event *e)
 {
 	if (u->spec.event)
 		u->spec.event(u->spec.arg, e);
 }
 
-/* --- cost --- */
-
-struct usage_cost *
-usage_cost_of(struct usage_session *s, uint32_t currency)
-{
-	struct usage_cost **p, *c;
-
-	for (p = &s->cost; (c = *p) && c->currency != currency; p = &c->next)
-		;
-	if (!c) {
-		c = calloc(1, sizeof(*c));
-		if (!c)
-			return NULL;
-		c->currency = currency;
-	} else {
-		*p = c->next;
-	}
-	c->next = s->cost;
-	s->cost = c;
-	return c;
-}
-
-/* Decimals as they are written, for people who compare. */
-static uint16_t
-written_places(struct slice amount)
-{
-	const char *point = memchr(amount.p, '.', amount.n);
-	size_t n = 0;
-
-	if (!point || memchr(amount.p, 'e', amount.n) || memchr(amount.p, 'E', amount.n))
-		return 0;
-	n = (size_t)(amount.p + amount.n - point - 1);
-	return n > 1000 ? 1000 : (uint16_t)n;
-}
-
-/* A value came: is it a new piece? */
-static int
-cost_value(struct usage_session *s, struct usage_cost *c, const struct decimal *amount)
-{
-	if (decimal_is_zero(amount))
-		return 0;
-	if (!c->given) {
-		c->given = true;
-		return decimal_copy(amount, &c->first) < 0 ? -1 : decimal_copy(amount, &c->last);
-	}
-	if (decimal_compare(amount, &c->last) < 0) {
-		s->restarts++;
-		if (decimal_add(&c->closed, &c->last, &c->closed) < 0)
-			return -1;
-	}
-	return decimal_copy(amount, &c->last);
-}
-
-/* Reads the cost of an update. 1 where it changed, 0 where not, -1 out of memory. */
-static int
-take_cost(struct usage *u, struct usage_session *s, const struct usage_report *r)
-{
-	struct decimal amount = {0};
-	uint32_t currency, before = s->cost ? s->cost->currency : 0;
-	struct usage_cost *c;
-	int e;
-
-	if (r->cost_null && (s->v2 || u->agents[s->agent].v2)) {
-		e = s->cost && !s->cleared;
-		s->cleared = true;
-		return e;
-	}
-	if (!r->amount.p)
-		return 0;
-	e = decimal_parse(r->amount, &amount);
-	if (e != 0) {
-		if (e > 0)
-			malformed(u, s, "an amount out of range");
-		return e > 0 ? 0 : -1;
-	}
-	currency = usage_intern_string(u, r->currency);
-	if (before && currency != before)
-		note_once(u, s, USAGE_SAID_CURRENCY, "the currency changes from %s to %.*s: amounts are not added",
-			usage_name(u, before).p, (int)r->currency.n - 2, r->currency.p + 1);
-	c = currency ? usage_cost_of(s, currency) : NULL;
-	e = -1;
-	if (c) {
-		e = currency != before || s->cleared || decimal_compare(&amount, &c->shown) != 0;
-		s->cleared = false;
-		c->places = written_places(r->amount);
-		if (decimal_copy(&amount, &c->shown) < 0 || cost_value(s, c, &amount) < 0)
-			e = -1;
-	}
-	decimal_free(&amount);
-	return e;
-}
-
-/* --- models --- */
-
-int
-usage_model_add(struct usage_session *s, uint32_t name, const struct usage_sums *sums, uint32_t turns)
-{
-	struct usage_model **p = &s->models;
-
-	while (*p && (*p)->name != name)
-		p = &(*p)->next;
-	if (!*p) {
-		*p = calloc(1, sizeof(**p));
-		if (!*p)
-			return -1;
-		(*p)->name = name;
-	}
-	usage_sums_add(&(*p)->sums, sums);
-	(*p)->turns += turns;
-	return 0;
-}
-
-/* A row without a total, and with nothing that may lie inside another: then there is one. */
-static void
-complete(struct usage_counts *c)
-{
-	const unsigned both = 1u << USAGE_INPUT | 1u << USAGE_OUTPUT;
-
-	if (c->has == both && !__builtin_add_overflow(c->n[USAGE_INPUT], c->n[USAGE_OUTPUT], &c->n[USAGE_TOTAL]))
-		c->has |= 1u << USAGE_TOTAL;
-}
-
-/* What came before the first rows goes to the model of that time. */
-int
-usage_begin_rows(struct usage *u, struct usage_session *s)
-{
-	struct usage_sums sums;
-
-	usage_session_tokens(u, s, &sums);
-	if (s->models || !sums.has)
-		return 0;
-	return usage_model_add(s, s->model, &sums, s->turns);
-}
-
-/* The rows of an answer, into the turn and the session's models. */
-int
-usage_take_rows(struct usage *u, struct usage_session *s, const struct usage_counts *rows, const uint32_t *models,
-	size_t n)
-{
-	struct usage_turn *t = &s->turn;
-	uint64_t main_total = usage_total_of(&t->answer);
-	struct usage_sums sums;
-	size_t i;
-
-	if (n == 0)
-		return 0;
-	if (s->loaded && !s->had_usage && t->answer.has && usage_total_of(&rows[0]) > main_total) {
-		note_once(u, s, USAGE_SAID_HISTORY,
-			"the first rows after session/load hold the session's history: they are left out");
-		return 0;
-	}
-	if (usage_begin_rows(u, s) < 0)
-		return -1;
-	t->rows = true;
-	t->first_row = usage_total_of(&rows[0]);
-	for (i = 0; i < n; i++) {
-		sums = (struct usage_sums){0};
-		usage_sums_count(&sums, &rows[i]);
-		if (usage_model_add(s, models[i], &sums, 1) < 0)
-			return -1;
-		t->billed += usage_total_of(&rows[i]);
-		t->billed_output += rows[i].n[USAGE_OUTPUT];
-	}
-	return 0;
-}
-
-/* --- turns --- */
-
-static void
-wait_for_more(struct usage *u, struct usage_session *s)
-{
-	if (s->waiting)
-		return;
-	s->waiting = true;
-	s->answered_before = NULL;
-	s->answered_after = u->waiting_last;
-	if (u->waiting_last)
-		u->waiting_last->answered_before = s;
-	else
-		u->waiting = s;
-	u->waiting_last = s;
-}
-
-static void
-wait_no_more(struct usage *u, struct usage_session *s)
-{
-	if (!s->waiting)
-		return;
-	s->waiting = false;
-	if (s->answered_after)
-		s->answered_after->answered_before = s->answered_before;
-	else
-		u->waiting = s->answered_before;
-	if (s->answered_before)
-		s->answered_before->answered_after = s->answered_after;
-	else
-		u->waiting_last = s->answered_after;
-}
-
-static int
-begin_turn(struct usage_session *s, uint64_t t, bool prompted)
-{
-	decimal_free(&s->turn.cost);
-	s->turn = (struct usage_turn){.began = t, .prompted = prompted};
-	return s->cost ? usage_cost_total(s->cost, &s->turn.cost) : 0;
-}
-
-/* Things to wonder about when a turn is complete. */
-static void
-wonder(struct usage *u, struct usage_session *s, const struct usage_event *e)
-{
-	static const char cancelled[] = "cancelled";
-	const struct usage_turn *t = &s->turn;
-	struct usage_sums sums;
-
-	if (t->heard)
-		s->had_usage = true;
-	else if (s->had_usage && !t->failed && !slice_is(usage_name(u, t->stop), cancelled))
-		note_once(u, s, USAGE_SAID_SILENT, "a turn without any usage, after turns with some");
-	if (!e->own.has && t->answer.has)
-		note_once(u, s, USAGE_SAID_LACKS, e->basis == USAGE_LAST_CALL
-			? "the counts are the last call's: what the whole turn used is not told"
-			: "the counts of the first turn after session/load hold the history: what it used is not told");
-	usage_session_tokens(u, s, &sums);
-	if (s->turns > 1 && s->has_used && sums.over[USAGE_TOTAL] == 0 && s->used == sums.n[USAGE_TOTAL]
-		&& s->used > 0 && (e->own.has & 1u << USAGE_TOTAL) && e->own.n[USAGE_TOTAL] != s->used) {
-		s->lifetime = true;
-		note_once(u, s, USAGE_SAID_LIFETIME,
-			"used is the sum of all turns' tokens so far: billed tokens reported as context");
-	}
-}
-
-/* Says once which basis is taken for the counts of an agent, and why. */
-static void
-tell_basis(struct usage *u, struct usage_session *s, bool at_end)
-{
-	const char *why;
-	bool certain;
-	enum usage_basis b = usage_session_basis(u, s, &why, &certain);
-
-	if (u->spec.basis != USAGE_AUTO || !s->last.has || (s->said & USAGE_SAID_BASIS))
-		return;
-	if (u->agents[s->agent].basis != USAGE_AUTO || u->agents[s->agent].v2) {
-		/* One line for each agent, not for each of its sessions. */
-		if (!(u->agents[s->agent].told))
-			note_once(u, s, USAGE_SAID_BASIS, "basis %s: %s", usage_basis_name(b), why);
-		u->agents[s->agent].told = true;
-		s->said |= USAGE_SAID_BASIS;
-	} else if (!certain) {
-		if (at_end)
-			note_once(u, s, USAGE_SAID_BASIS,
-				"basis can not be known from the numbers: %s is assumed (--basis says it)", usage_basis_name(b));
-	} else if (s->evidence & ~(unsigned)EVIDENCE_MANY) {
-		note_once(u, s, USAGE_SAID_BASIS, "basis %s: %s", usage_basis_name(b), why);
-	}
-}
-
-/* What a judged turn's counts add to the sums. */
-static int
-add_turn(struct usage_session *s, const struct usage_counts *own)
-{
-	struct usage_turn *t = &s->turn;
-	struct usage_counts c;
-	struct usage_sums sums = {0};
-
-	s->turns++;
-	s->uncalled |= t->answer.has && t->ncalls == 0;
-	usage_sums_count(&s->by_turn, t->answer.has ? &t->answer : &t->calls);
-	usage_sums_count(&s->by_call, &t->calls);
-	if (usage_own(s, t, USAGE_SESSION, &c))
-		usage_sums_count(&s->by_session, &c);
-	if (t->answer.has) {
-		s->last = t->answer;
-		s->by_session.parts |= usage_parts(&t->answer);
-	}
-	if (!s->models || t->rows || !own->has)
-		return 0;
-	usage_sums_count(&sums, own);
-	return usage_model_add(s, s->model, &sums, 1);
-}
-
-int
-usage_judge(struct usage *u, struct usage_session *s)
-{
-	struct usage_event e = {.kind = USAGE_EVENT_TURN, .session = s, .t = s->turn.ended, .turn = &s->turn};
-	struct usage_turn *t = &s->turn;
-	struct decimal now = {0};
-	int r = 0;
-
-	wait_no_more(u, s);
-	if (s->head && !s->head->judged && t->answer.has) {
-		s->head->judged = true;
-		s->head->loaded = s->loaded;
-		s->head->first = *t;
-		s->head->first.cost = (struct decimal){0};
-		s->head->first_used = s->used;
-		s->head->first_has_used = s->has_used;
-	}
-	s->evidence |= usage_evidence(&s->last, t, s->used, s->has_used);
-	e.basis = usage_session_basis(u, s, NULL, NULL);
-	usage_own(s, t, e.basis, &e.own);
-	e.has_billed = t->rows || (e.own.has & 1u << USAGE_TOTAL);
-	e.billed = t->rows ? t->billed : e.own.n[USAGE_TOTAL];
-	e.billed_output = t->rows ? t->billed_output : e.own.n[USAGE_OUTPUT];
-	if (s->cost) {
-		e.has_cost = true;
-		r = usage_cost_total(s->cost, &now) < 0 || decimal_subtract(&now, &t->cost, &e.cost) < 0 ? -1 : 0;
-	}
-	if (r == 0)
-		r = add_turn(s, &e.own);
-	if (r == 0) {
-		tell_basis(u, s, false);
-		wonder(u, s, &e);
-		happened(u, &e);
-		r = begin_turn(s, t->ended, false);
-	}
-	decimal_free(&now);
-	decimal_free(&e.cost);
-	return r;
-}
-
-/* An answer came: the turn has ended, but for updates that come late. */
-int
-usage_answer(struct usage *u, struct usage_session *s, const struct usage_turn *answer)
-{
-	struct usage_turn *t = &s->turn;
-
-	if (t->answered && usage_judge(u, s) < 0)
-		return -1;
-	t->answered = t->prompted = true;
-	t->began = answer->began;
-	t->ended = answer->ended;
-	t->answer = answer->answer;
-	t->stop = answer->stop;
-	t->failed = answer->failed;
-	t->heard |= answer->heard;
-	wait_for_more(u, s);
-	return 0;
-}
+/* --- answers --- */
 
 /* The rows of a report; the caller frees both. */
 static int
@@ -397,7 +57,7 @@ read_rows(struct usage *u, struct usage_session *s, struct slice array, struct u
 	while (array.p && usage_row(&it, &model, &c, &wrong)) {
 		if (!c.has)
 			continue;
-		complete(&c);
+		usage_complete(&c);
 		if ((*n & (*n + 1)) == 0 || !*rows) {
 			if (!(more = realloc(*rows, 2 * (*n + 1) * sizeof(**rows))))
 				return -1;
@@ -410,7 +70,7 @@ read_rows(struct usage *u, struct usage_session *s, struct slice array, struct u
 		(*models)[(*n)++] = usage_intern_string(u, model);
 	}
 	if (wrong && s)
-		malformed(u, s, wrong);
+		usage_malformed(u, s, wrong);
 	return 0;
 }
 
@@ -418,7 +78,7 @@ static void
 turn_of(struct usage *u, uint64_t t, const struct usage_report *r, struct usage_turn *turn)
 {
 	*turn = (struct usage_turn){.began = r->asked, .ended = t, .answer = r->counts, .failed = r->failed};
-	complete(&turn->answer);
+	usage_complete(&turn->answer);
 	turn->stop = r->failed ? usage_intern(u, slice_of("error")) : usage_intern_string(u, r->stop);
 	turn->heard = r->counts.has || r->rows.p;
 	turn->wrong = r->wrong != NULL;
@@ -440,10 +100,6 @@ usage_loose_new(struct usage *u, const struct usage_turn *turn, struct slice id)
 	return l;
 }
 
-/*
- * The session for an answer that nobody has asked for: the only one there is, or an unknown one. NULL for
- * an error: nobody knows what it answers.
- */
 int
 usage_unknown_answer(struct usage *u, const struct usage_turn *turn, struct usage_session **s)
 {
@@ -517,7 +173,7 @@ take_prompt(struct usage *u, struct usage_session *s, uint64_t t, const struct u
 		s->head->before.cost = (struct decimal){0};
 		s->head->prompted = true;
 	}
-	if (begin_turn(s, t, true) < 0)
+	if (usage_begin_turn(s, t, true) < 0)
 		return -1;
 	s->turn.enveloped = r->enveloped;
 	return 0;
@@ -576,7 +232,7 @@ take_update(struct usage *u, struct usage_session *s, uint64_t t, const struct u
 	struct usage_event e = {.kind = USAGE_EVENT_UPDATE, .session = s, .t = t, .turn = &s->turn};
 	bool state = r->has_used || r->amount.p || r->cost_null;
 	uint32_t model = r->model.p ? usage_intern_string(u, r->model) : s->model;
-	int cost = take_cost(u, s, r);
+	int cost = usage_take_cost(u, s, r);
 
 	if (cost < 0)
 		return -1;
@@ -599,14 +255,14 @@ take_update(struct usage *u, struct usage_session *s, uint64_t t, const struct u
 			s->peak_size = s->has_size ? s->size : 0;
 		}
 		if (s->has_size && s->used > s->size)
-			note_once(u, s, USAGE_SAID_OVER, "used (%llu) is greater than size (%llu)",
+			usage_note(u, s, USAGE_SAID_OVER, "used (%llu) is greater than size (%llu)",
 				(unsigned long long)s->used, (unsigned long long)s->size);
 	}
 	if (r->differs)
-		note_once(u, s, USAGE_SAID_DIFFERS, "%s does not fit used and size", r->differs);
+		usage_note(u, s, USAGE_SAID_DIFFERS, "%s does not fit used and size", r->differs);
 	s->turn.heard |= r->amount.p != NULL;
 	if (state)
-		happened(u, &e);
+		usage_happened(u, &e);
 	return 0;
 }
 
@@ -639,7 +295,7 @@ usage_take(struct usage *u, uint64_t t, const struct usage_report *r, struct sli
 		if (!s->agent)
 			s->agent = u->agent;
 		if (r->wrong)
-			malformed(u, s, r->wrong);
+			usage_malformed(u, s, r->wrong);
 	}
 	switch (r->what) {
 	case USAGE_PROMPT:
@@ -708,6 +364,6 @@ usage_end(struct usage *u)
 		if (usage_judge(u, u->waiting) < 0)
 			return -1;
 	for (s = u->sessions; s; s = s->hh.next)
-		tell_basis(u, s, true);
+		usage_tell_basis(u, s, true);
 	return 0;
 }

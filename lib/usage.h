@@ -18,6 +18,8 @@
 #define USAGE_H
 
 #include <stdint.h>
+/* Where memory is out, an element is not added, and its hh.tbl is NULL. */
+#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 #include "lib/decimal.h"
@@ -63,6 +65,11 @@ uint8_t usage_parts(const struct usage_counts *);
 /* The total, or where none was reported, input and output. */
 uint64_t usage_total_of(const struct usage_counts *);
 
+/* What the counts of an answer cover. */
+enum usage_basis { USAGE_AUTO, USAGE_TURN, USAGE_LAST_CALL, USAGE_SESSION };
+/* "auto", "turn", "call", "session" */
+const char *usage_basis_name(enum usage_basis);
+
 /* --- one message --- */
 
 enum usage_what {
@@ -100,12 +107,24 @@ struct usage_report {
 
 /* Reads a message. False where it says nothing about usage. */
 bool usage_read(const struct seen *, struct usage_report *);
+/*
+ * The same of a text that has not been scanned, where it is an update in the usual spelling: most are, and this is much
+ * faster. False where it is not; then scan and read it.
+ */
+bool usage_read_usual(struct slice text, struct usage_report *);
 /* The next row: zero the iterator but for in = report.rows. False at the end; *wrong is set where a row is malformed. */
 bool usage_row(struct json_iter *, struct slice *model, struct usage_counts *, const char **wrong);
+/*
+ * Appends `base`, the result of a prompt (or v2's idle state: idle), with the counts of `more`, another of the same
+ * agent, added wherever they stand, as a splice: all else is base's own bytes. Where the agent's counts are not those
+ * of a turn, `more`, the later one, has them already: they take the place of base's; rows per model are added always.
+ * 0, or -1 out of memory.
+ */
+int usage_add_answers(struct slice base, struct slice more, bool idle, enum usage_basis, struct buf *to);
 /* What usage_find looks for, made ready by usage_words. */
 struct usage_words {
 	unsigned char low[3][16], high[3][16];
-	bool wide;
+	unsigned wide; /* bytes at a time, where the machine can: 64, 32 or 0 */
 };
 void usage_words(struct usage_words *);
 /* The first place where something stands that may matter, in a text of many lines; or its end. At the speed of memory. */
@@ -114,10 +133,6 @@ const char *usage_find(const struct usage_words *, const char *from, const char 
 bool usage_may_matter(const struct usage_words *, struct slice text);
 
 /* --- sessions --- */
-
-enum usage_basis { USAGE_AUTO, USAGE_TURN, USAGE_LAST_CALL, USAGE_SESSION };
-/* "auto", "turn", "call", "session" */
-const char *usage_basis_name(enum usage_basis);
 
 /* What a session's turn has brought so far. */
 struct usage_turn {

@@ -112,29 +112,30 @@ usage_parts(const struct usage_counts *c)
 {
 	static const enum usage_type part[] = {USAGE_READ, USAGE_WRITE, USAGE_THOUGHT};
 	const unsigned need = 1u << USAGE_TOTAL | 1u << USAGE_INPUT | 1u << USAGE_OUTPUT;
-	unsigned beside, i;
+	unsigned there = 0, beside, i;
 	uint8_t agreed = 63, told;
 	uint64_t total;
-	bool any = false;
 
 	if ((c->has & need) != need)
 		return 0;
-	for (beside = 0; beside < 8; beside++) {
+	/* A part that is not there tells nothing. */
+	for (i = 0; i < 3; i++)
+		there |= (c->n[part[i]] > 0 ? 1u : 0u) << i;
+	for (beside = 0; beside <= there; beside++) {
+		if (beside & ~there)
+			continue;
 		total = plus(c->n[USAGE_INPUT], c->n[USAGE_OUTPUT]);
 		told = 0;
 		for (i = 0; i < 3; i++) {
 			if (beside & 1u << i)
 				total = plus(total, c->n[part[i]]);
-			/* A part that is not there tells nothing. */
-			if (c->n[part[i]] > 0)
+			if (there & 1u << i)
 				told |= (uint8_t)(1u << (2 * i + (beside >> i & 1)));
 		}
-		if (total == c->n[USAGE_TOTAL]) {
+		if (total == c->n[USAGE_TOTAL])
 			agreed &= told;
-			any = true;
-		}
 	}
-	return any ? agreed : 0;
+	return agreed == 63 ? 0 : agreed;
 }
 
 /* --- bases --- */

@@ -4,7 +4,10 @@
 
 #include "lib/usage.h"
 
-enum { NAMES_MOST = 65536 }; /* how many different names are kept: a peer makes them up */
+enum {
+	NAMES_MOST = 65536, /* how many different names are kept: a peer makes them up */
+	NAMES_RECENT = 16,
+};
 
 /* What the turns of a session tell about the basis of its answers' counts. */
 enum {
@@ -44,6 +47,7 @@ struct usage {
 	struct usage_session *latest;  /* that was looked up */
 	struct name *names;
 	struct name **numbered;
+	struct name *recent[NAMES_RECENT]; /* those that were asked for last, by their length and end */
 	size_t nnames, room;
 	struct agent *agents;          /* the first is nobody */
 	size_t nagents;
@@ -68,12 +72,23 @@ struct usage_session *usage_session_get(struct usage *, struct slice plain);
 enum usage_basis usage_agent_basis(struct slice name, struct slice version);
 uint32_t usage_agent(struct usage *, uint32_t name, uint32_t version, bool v2);
 
+/* What the _meta of a usage_update tells (usage_read.c). */
+void usage_read_meta(struct slice meta, struct usage_report *);
+
 /* Counts and bases (usage_figures.c). */
 bool usage_fell(const struct usage_counts *now, const struct usage_counts *before);
 void usage_less(struct usage_counts *, const struct usage_counts *before);
 uint8_t usage_evidence(const struct usage_counts *before, const struct usage_turn *, uint64_t used, bool has_used);
 bool usage_own(const struct usage_session *, const struct usage_turn *, enum usage_basis, struct usage_counts *);
 void usage_sums_less(struct usage_sums *, const struct usage_counts *);
+
+/* What a member of an answer (or of v2's idle state) is, by its path (keys, with their quotes, from the outside in). */
+enum usage_part { USAGE_PART_NONE, USAGE_PART_ABOVE /* of one */, USAGE_PART_COUNTS, USAGE_PART_ROWS };
+enum usage_part usage_part(bool idle, const struct slice *keys, size_t n);
+/* The type of count that a key stands for; USAGE_TYPES: none. */
+enum usage_type usage_spelled(struct slice key);
+/* The members of a row per model. */
+extern const char usage_row_model[], usage_row_counts[];
 
 /* The flags of a session and of its head in a partial, and how many numbers come with them. */
 enum {
@@ -82,14 +97,38 @@ enum {
 };
 enum { TURN_NUMBERS = 9, SESSION_NUMBERS = 14 };
 
-/* Session state (usage.c). */
-struct usage_cost *usage_cost_of(struct usage_session *, uint32_t currency);
-int usage_model_add(struct usage_session *, uint32_t name, const struct usage_sums *, uint32_t turns);
-int usage_answer(struct usage *, struct usage_session *, const struct usage_turn *answer);
-int usage_unknown_answer(struct usage *, const struct usage_turn *, struct usage_session **);
-int usage_begin_rows(struct usage *, struct usage_session *);
+/* Saying things (usage.c). usage_note: once for each `what` (USAGE_SAID_...) and session. */
+void usage_note(struct usage *, struct usage_session *, unsigned what, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+void usage_malformed(struct usage *, struct usage_session *, const char *what);
+void usage_happened(struct usage *, const struct usage_event *);
 struct usage_loose *usage_loose_new(struct usage *, const struct usage_turn *, struct slice id);
-int usage_judge(struct usage *, struct usage_session *);
+/*
+ * The session for an answer that nobody has asked for: the only one there is, or an unknown one. NULL for
+ * an error: nobody knows what it answers. 0, or -1 out of memory.
+ */
+int usage_unknown_answer(struct usage *, const struct usage_turn *, struct usage_session **);
+
+/* Costs (usage_cost.c). */
+/* That of a currency, which is now the last one. NULL when out of memory. */
+struct usage_cost *usage_cost_of(struct usage_session *, uint32_t currency);
+/* Takes the cost of an update. 1 where it changed, 0 where not, -1 out of memory. */
+int usage_take_cost(struct usage *, struct usage_session *, const struct usage_report *);
+
+/* Turns (usage_turn.c). All but the last return 0, or -1 out of memory. */
+int usage_model_add(struct usage_session *, uint32_t name, const struct usage_sums *, uint32_t turns);
+/* What came before the first rows goes to the model of that time. */
+int usage_begin_rows(struct usage *, struct usage_session *);
+/* The rows of an answer, into the turn and the session's models. */
 int usage_take_rows(struct usage *, struct usage_session *, const struct usage_counts *rows, const uint32_t *models, size_t n);
+int usage_begin_turn(struct usage_session *, uint64_t t, bool prompted);
+/* An answer came: the turn has ended, but for updates that come late. */
+int usage_answer(struct usage *, struct usage_session *, const struct usage_turn *answer);
+/* The turn is complete. */
+int usage_judge(struct usage *, struct usage_session *);
+/* A row without a total, and with nothing that may lie inside another: then there is one. */
+void usage_complete(struct usage_counts *);
+/* Says once which basis is taken for the counts of an agent, and why. */
+void usage_tell_basis(struct usage *, struct usage_session *, bool at_end);
 
 #endif

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/usage.h"
+#include "lib/usage_parts.h"
 
 /* In what a member stands. */
 enum { IN_UPDATE = 1, IN_ANSWER = 2, IN_STATE = 4, IN_OTHER = 8, IN_ANY_UPDATE = IN_UPDATE | IN_OTHER | IN_STATE };
@@ -58,6 +58,8 @@ static const struct spelling {
 	{USAGE_WRITE, "cacheWriteInputTokens"},
 };
 
+const char usage_row_model[] = "model", usage_row_counts[] = "token_count";
+
 enum { PLACES = sizeof(places) / sizeof(*places), SPELLINGS = sizeof(spellings) / sizeof(*spellings) };
 
 /* What is read on the way. */
@@ -72,6 +74,37 @@ static bool
 is(struct slice key, const char *name)
 {
 	return (key.p[1] == name[0] || key.p[1] == '\\') && json_string_is(key, name);
+}
+
+enum usage_type
+usage_spelled(struct slice key)
+{
+	size_t i;
+
+	for (i = 0; i < SPELLINGS && !is(key, spellings[i].name); i++)
+		;
+	return i < SPELLINGS ? spellings[i].type : USAGE_TYPES;
+}
+
+enum usage_part
+usage_part(bool idle, const struct slice *keys, size_t n)
+{
+	const struct place *p;
+	enum usage_part found = USAGE_PART_NONE;
+	size_t length;
+
+	for (p = places; p < places + PLACES; p++) {
+		if (!(p->in & (idle ? IN_STATE : IN_ANSWER)) || (p->role != COUNTS && p->role != ROWS))
+			continue;
+		length = p->path[0] ? p->path[1] ? 3 : 2 : 1;
+		if (n > length || !is(keys[0], first_names[p->first]) || (n > 1 && !is(keys[1], p->path[0]))
+			|| (n > 2 && !is(keys[2], p->path[1])))
+			continue;
+		if (n == length)
+			return p->role == ROWS ? USAGE_PART_ROWS : USAGE_PART_COUNTS;
+		found = USAGE_PART_ABOVE;
+	}
+	return found;
 }
 
 /* An integer from 0 to 2^64-1; null counts as left out. */
@@ -91,7 +124,7 @@ read_counts(struct slice object, struct usage_counts *c, const char **wrong)
 {
 	struct json_iter it = {.in = object};
 	struct slice key, value;
-	size_t i;
+	enum usage_type type;
 
 	if (json_type(object) == JSON_NULL)
 		return;
@@ -100,11 +133,9 @@ read_counts(struct slice object, struct usage_counts *c, const char **wrong)
 		return;
 	}
 	while (json_next(&it, &key, &value)) {
-		for (i = 0; i < SPELLINGS && !is(key, spellings[i].name); i++)
-			;
-		if (i < SPELLINGS && !(c->has & 1u << spellings[i].type)
-			&& count(value, &c->n[spellings[i].type], wrong))
-			c->has |= 1u << spellings[i].type;
+		type = usage_spelled(key);
+		if (type < USAGE_TYPES && !(c->has & 1u << type) && count(value, &c->n[type], wrong))
+			c->has |= 1u << type;
 	}
 }
 
@@ -228,6 +259,14 @@ play_all(struct reading *g, unsigned in, const struct slice *values)
 		walk(g, in, META, values[META], NULL);
 }
 
+void
+usage_read_meta(struct slice meta, struct usage_report *r)
+{
+	struct reading g = {.r = r};
+
+	walk(&g, IN_UPDATE, META, meta, NULL);
+}
+
 static void
 read_values(struct usage_report *r, unsigned in, const struct slice *values)
 {
@@ -264,8 +303,8 @@ usage_row(struct json_iter *it, struct slice *model, struct usage_counts *c, con
 		*wrong = "a row per model that is no object";
 		return true;
 	}
-	*model = json_get(row, "model");
-	counts = json_get(row, "token_count");
+	*model = json_get(row, usage_row_model);
+	counts = json_get(row, usage_row_counts);
 	if (json_type(*model) != JSON_STRING)
 		*model = slice(NULL, 0);
 	if (!model->p)
@@ -277,31 +316,58 @@ usage_row(struct json_iter *it, struct slice *model, struct usage_counts *c, con
 
 /* --- messages --- */
 
+/* What an update's params have, in one pass over them. False where it is none. */
+struct params {
+	struct slice session, meta, update[FIRST_NAMES];
+	bool updated, twice;
+};
+
+static bool
+read_params(struct slice params, struct params *to)
+{
+	struct json_iter it = {.in = params}, in;
+	struct slice key, *value;
+
+	*to = (struct params){0};
+	while (json_step(&it, &key)) {
+		if (is(key, acp_update) && !to->updated && json_enter(&it, &in)) {
+			to->updated = true;
+			to->twice |= !json_pick(&in, first_names, FIRST_NAMES, to->update);
+			json_leave(&it, &in);
+			continue;
+		}
+		value = is(key, acp_session_id) ? &to->session : is(key, first_names[META]) ? &to->meta : NULL;
+		to->twice |= value ? value->p != NULL : is(key, acp_update);
+		if (value && !value->p)
+			*value = json_value(&it);
+		else
+			json_value(&it);
+	}
+	return to->updated && json_type(to->session) == JSON_STRING && json_type(to->update[KIND]) == JSON_STRING;
+}
+
 static bool
 read_update(const struct msg *m, struct usage_report *r)
 {
-	static const char *const names[] = {acp_session_id, acp_update, "_meta"};
-	struct slice params[3], update[FIRST_NAMES];
-	struct json_error error;
 	unsigned in = IN_OTHER;
 	struct reading g = {.r = r};
+	struct params p;
 
-	if (json_scan(m->params, JSON_DEPTH, names, 3, params, &error) != JSON_OBJECT
-		|| !params[1].p || json_scan(params[1], JSON_DEPTH, first_names, FIRST_NAMES, update, &error) != JSON_OBJECT)
+	if (!read_params(m->params, &p))
 		return false;
-	r->session = params[0];
-	if (!r->session.p || json_type(r->session) != JSON_STRING || !update[KIND].p || json_type(update[KIND]) != JSON_STRING)
-		return false;
+	r->session = p.session;
 	r->what = USAGE_UPDATE;
-	if (json_string_is(update[KIND], "usage_update") || json_string_is(update[KIND], "context_update")) {
+	if (json_string_is(p.update[KIND], "usage_update") || json_string_is(p.update[KIND], "context_update")) {
 		in = IN_UPDATE;
-	} else if (json_string_is(update[KIND], "state_update")) {
+	} else if (json_string_is(p.update[KIND], "state_update")) {
 		in = IN_STATE;
 		r->what = USAGE_STATE;
 	}
-	read_values(r, in, update);
-	if (params[2].p)
-		walk(&g, in & IN_ANY_UPDATE, META, params[2], NULL);
+	read_values(r, in, p.update);
+	if (p.meta.p)
+		walk(&g, in & IN_ANY_UPDATE, META, p.meta, NULL);
+	if (p.twice && in != IN_OTHER)
+		r->wrong = "a member that stands twice";
 	return in != IN_OTHER || r->call.has || r->model.p || r->wrong;
 }
 
@@ -332,8 +398,8 @@ static bool
 read_answer(const struct seen *s, struct usage_report *r)
 {
 	const struct msg *m = &s->msg;
+	struct json_iter it = {.in = m->result};
 	struct slice values[FIRST_NAMES];
-	struct json_error error;
 
 	r->what = USAGE_ANSWER;
 	r->failed = m->error.p != NULL;
@@ -342,8 +408,11 @@ read_answer(const struct seen *s, struct usage_report *r)
 		r->enveloped = s->request->from == ACP_AGENT;
 		r->asked = s->request->t;
 	}
-	if (m->result.p && json_scan(m->result, JSON_DEPTH, first_names, FIRST_NAMES, values, &error) == JSON_OBJECT)
+	if (json_type(m->result) == JSON_OBJECT) {
+		if (!json_pick(&it, first_names, FIRST_NAMES, values))
+			r->wrong = "a member that stands twice";
 		read_values(r, IN_ANSWER, values);
+	}
 	if (s->request)
 		return true;
 	return m->error.p ? !msg_null_id(m) : r->stop.p || r->counts.has || r->rows.p;

@@ -13,9 +13,11 @@
 static const struct word {
 	const char *text;
 	size_t length, rare;
+	bool key; /* only before a colon */
 } words[] = {
-#define WORD(text, rare) {text, sizeof(text) - 1, rare}
-	WORD("usage\"", 0),
+#define WORD(text, rare) {text, sizeof(text) - 1, rare, false}
+#define KEY(text, rare) {text "\"", sizeof(text), rare, true}
+	KEY("usage", 0),
 	WORD("usage_", 0),
 	WORD("usage\\", 0),
 	WORD("context_update", 5),
@@ -27,7 +29,7 @@ static const struct word {
 	WORD("stopReason", 3),
 	WORD("protocolVersion", 6),
 	WORD("acp-recording", 2),
-	WORD("error\"", 2),
+	KEY("error", 2),
 	WORD("error\\", 2),
 	WORD("\\u002", 0),
 	WORD("\\u004", 0),
@@ -38,19 +40,29 @@ static const struct word {
 	WORD("n\\/l", 0),
 	WORD("n\\/r", 0),
 #undef WORD
+#undef KEY
 };
 
 enum { WORDS = sizeof(words) / sizeof(*words), RARE = 3 };
+
+static bool
+before_colon(const char *p, const char *end)
+{
+	while (p < end && (*p == ' ' || *p == '\t' || *p == '\r'))
+		p++;
+	return p < end && *p == ':';
+}
 
 /* Does a word stand around the rare bytes at p? */
 static bool
 stands(const char *from, const char *p, const char *end)
 {
-	size_t i;
+	const struct word *w;
 
-	for (i = 0; i < WORDS; i++)
-		if (*p == words[i].text[words[i].rare] && (size_t)(p - from) >= words[i].rare && (size_t)(end - p) >= words[i].length - words[i].rare
-			&& memcmp(p - words[i].rare, words[i].text, words[i].length) == 0)
+	for (w = words; w < words + WORDS; w++)
+		if (*p == w->text[w->rare] && (size_t)(p - from) >= w->rare && (size_t)(end - p) >= w->length - w->rare
+			&& memcmp(p - w->rare, w->text, w->length) == 0
+			&& (!w->key || before_colon(p - w->rare + w->length, end)))
 			return true;
 	return false;
 }
@@ -92,7 +104,7 @@ usage_words(struct usage_words *m)
 		}
 	}
 #if defined(__x86_64__)
-	m->wide = __builtin_cpu_supports("avx2");
+	m->wide = __builtin_cpu_supports("avx512bw") ? 64 : __builtin_cpu_supports("avx2") ? 32 : 0;
 #endif
 }
 
@@ -104,7 +116,7 @@ twice(const unsigned char *table)
 }
 
 __attribute__((target("avx2"))) static const char *
-find_widely(const struct usage_words *m, const char *from, const char *end)
+find_32(const struct usage_words *m, const char *from, const char *end)
 {
 	const __m256i nibble = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
 	__m256i low[RARE], high[RARE], all, v;
@@ -132,6 +144,36 @@ find_widely(const struct usage_words *m, const char *from, const char *end)
 	}
 	return find_plainly(from, p, end);
 }
+
+/* The same with twice as many at a time. */
+__attribute__((target("avx512f,avx512bw"))) static const char *
+find_64(const struct usage_words *m, const char *from, const char *end)
+{
+	const __m512i nibble = _mm512_set1_epi8(15);
+	__m512i low[RARE], high[RARE], all, v;
+	const char *p = from, *hit;
+	uint64_t found;
+	int j;
+
+	for (j = 0; j < RARE; j++) {
+		low[j] = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)m->low[j]));
+		high[j] = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)m->high[j]));
+	}
+	for (; end - p >= 64 + RARE; p += 64) {
+		all = _mm512_set1_epi8(-1);
+		for (j = 0; j < RARE; j++) {
+			v = _mm512_loadu_si512(p + j);
+			all = _mm512_and_si512(all, _mm512_and_si512(_mm512_shuffle_epi8(low[j], _mm512_and_si512(v, nibble)),
+				_mm512_shuffle_epi8(high[j], _mm512_and_si512(_mm512_srli_epi16(v, 4), nibble))));
+		}
+		for (found = _mm512_test_epi8_mask(all, all); found; found &= found - 1) {
+			hit = p + __builtin_ctzll(found);
+			if (stands(from, hit, end))
+				return hit;
+		}
+	}
+	return find_plainly(from, p, end);
+}
 #endif
 
 const char *
@@ -139,7 +181,7 @@ usage_find(const struct usage_words *m, const char *from, const char *end)
 {
 #if defined(__x86_64__)
 	if (m->wide)
-		return find_widely(m, from, end);
+		return m->wide == 64 ? find_64(m, from, end) : find_32(m, from, end);
 #endif
 	return find_plainly(from, from, end);
 }

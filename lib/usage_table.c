@@ -5,35 +5,56 @@
 
 /* --- names --- */
 
-uint32_t
-usage_intern(struct usage *u, struct slice plain)
+/* What stands for all names beyond those that are kept. */
+static const char others[] = "(others)";
+
+static struct name *
+add_name(struct usage *u, struct slice plain)
 {
 	struct name *n, **numbered;
 	size_t room;
 
-	if (plain.n == 0)
-		return 0;
-	HASH_FIND(hh, u->names, plain.p, plain.n, n);
-	if (n)
-		return n->number;
-	if (u->nnames == NAMES_MOST)
-		return usage_intern(u, slice_of("(others)"));
 	if (u->nnames + 1 >= u->room) {
 		room = u->room ? u->room * 2 : 64;
 		numbered = realloc(u->numbered, room * sizeof(*numbered));
 		if (!numbered)
-			return 0;
+			return NULL;
 		u->numbered = numbered;
 		u->room = room;
 	}
 	n = calloc(1, sizeof(*n) + plain.n + 1);
 	if (!n)
-		return 0;
+		return NULL;
 	memcpy(n->text, plain.p, plain.n);
 	n->length = plain.n;
-	n->number = (uint32_t)++u->nnames;
 	HASH_ADD_KEYPTR(hh, u->names, n->text, n->length, n);
+	if (!n->hh.tbl) {
+		free(n);
+		return NULL;
+	}
+	n->number = (uint32_t)++u->nnames;
 	u->numbered[n->number] = n;
+	return n;
+}
+
+uint32_t
+usage_intern(struct usage *u, struct slice plain)
+{
+	struct name *n, **recent;
+
+	if (plain.n == 0)
+		return 0;
+	recent = &u->recent[(plain.n + (unsigned char)plain.p[plain.n - 1]) % NAMES_RECENT];
+	if (*recent && slice_eq(plain, slice((*recent)->text, (*recent)->length)))
+		return (*recent)->number;
+	HASH_FIND(hh, u->names, plain.p, plain.n, n);
+	if (!n && u->nnames >= NAMES_MOST && !slice_is(plain, others))
+		return usage_intern(u, slice_of(others));
+	if (!n)
+		n = add_name(u, plain);
+	if (!n)
+		return 0;
+	*recent = n;
 	return n->number;
 }
 
@@ -116,6 +137,11 @@ usage_session_get(struct usage *u, struct slice id)
 		s->id_length = (uint32_t)id.n;
 		s->agent = u->agent;
 		HASH_ADD_KEYPTR(hh, u->sessions, s->id, s->id_length, s);
+		if (!s->hh.tbl) {
+			free(s->head);
+			free(s);
+			return NULL;
+		}
 	}
 	return u->latest = s;
 }

@@ -147,9 +147,9 @@ conversation() {
 @test "kill -9 of random proxies while turns stream: each request is answered once, no update is doubled" {
 	local kills=500
 	case $B in */san) kills=60 ;; esac
-	run storm run "${ACP_SEED:-$RANDOM}" "${ACP_KILLS:-$kills}" \
-		acp-conduct --restarts 1000/1m -p acp-tap -p acp-tap -p acp-tap -- storm agent
-	echo "$output" | grep -v '^acp-' | tail -n 5
-	assert_success
+	# A timeline of all this is not for bats to read.
+	storm run "${ACP_SEED:-$RANDOM}" "${ACP_KILLS:-$kills}" \
+		acp-conduct --restarts 1000/1m -p acp-tap -p acp-tap -p acp-tap -- storm agent >out 2>err || true
+	run -0 tail -n 5 out
 	assert_line --regexp '^seed [0-9]+: [0-9]+ killed, .* 0 bad$'
 }

@@ -66,7 +66,7 @@ said() {
 	start -v -f 'rulefilter x:drop' -f 'rulefilter x:drop' -- sh -c 'echo "{\"method\":\"hello\"}"; exit 3'
 	ends 3
 	assert_equal "$(cat got)" '{"method":"hello"}'
-	said 'acp-conduct: rulefilter: exit status 0, down - messages - bytes, up - messages - bytes'
+	said 'acp-conduct: rulefilter: exit status 0, down - messages - bytes, up - messages - bytes, 0 restarts'
 	run ! grep -q -e died -e stopped said
 }
 
@@ -106,10 +106,10 @@ said() {
 	assert_equal "${#lines[@]}" 200000
 }
 
-# --- deaths
+# --- deaths, where they are not mended (acp-conduct-filters.bats)
 
 @test "a filter that is killed ends the chain: what it has passed on and what waits is delivered" {
-	start -v -u cat -f 'rulefilter x:drop' -- sh -c 'echo "{\"method\":\"hello\"}"; cat >down'
+	start -v --on-crash fail -u cat -f 'rulefilter x:drop' -- sh -c 'echo "{\"method\":\"hello\"}"; cat >down'
 	echo '{"method":"down"}' >&9
 	wait_for grep -q down down
 	wait_for grep -q hello got
@@ -117,11 +117,11 @@ said() {
 	ends 137
 	said 'acp-conduct: rulefilter: died (signal KILL); ending the chain'
 	said 'acp-conduct: agent: exit status 0, down - messages - bytes, up - messages - bytes'
-	said 'acp-conduct: cat: exit status 0, down - messages - bytes, up - messages - bytes'
+	said 'acp-conduct: cat: exit status 0, down - messages - bytes, up - messages - bytes, 0 restarts'
 }
 
 @test "a filter that ends before its input has died, whatever its status: 125 for 0" {
-	start -d 'head -n 1' -- cat
+	start --on-crash fail -d 'head -n 1' -- cat
 	echo one >&9
 	ends 125
 	assert_equal "$(cat got)" one
@@ -129,14 +129,14 @@ said() {
 }
 
 @test "the first that dies counts, where the agent's status is 0" {
-	start --grace 100ms -u 'read x; exit 5' -f "rulefilter y:drop" -- sh -c 'echo "{\"method\":\"x\"}"; cat'
+	start --on-crash fail --grace 100ms -u 'read x; exit 5' -f "rulefilter y:drop" -- sh -c 'echo "{\"method\":\"x\"}"; cat'
 	ends 5
 	said 'acp-conduct: read: died (exit status 5); ending the chain'
 }
 
 @test "each of a chain can be killed: its neighbours end, and nobody is left" {
 	for name in cat cat.2 trap rulefilter agent; do
-		start -v --grace 200ms -d cat -u cat -f 'rulefilter x:drop' -d 'trap "" TERM; cat; exit' -- cat
+		start -v --on-crash fail --grace 200ms -d cat -u cat -f 'rulefilter x:drop' -d 'trap "" TERM; cat; exit' -- cat
 		echo '{"method":"hello"}' >&9
 		wait_for grep -q hello got
 		kill -9 "$(pid_of "$name")"

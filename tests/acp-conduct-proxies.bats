@@ -246,3 +246,41 @@ chain() {
 	assert_success
 	cmp <(tail -n 1 input) big
 }
+
+# The agent has been writing in vain for a while: all in front of it is full.
+is_stuck() {
+	local looks last='' now
+	for ((looks = 0; looks < 10; looks++)); do
+		now=$(grep ^wchar "/proc/$1/io") || return
+		[[ -z $last || $now == "$last" ]] || return
+		[[ $(<"/proc/$1/wchan") == *pipe_write ]] || return
+		last=$now
+	done
+}
+
+@test "proxies that wait for their output to be read, and so do not read, do not wait for each other for ever" {
+	cat >agent <<-'EOF'
+		#!/bin/sh
+		echo $$ >agent.pid
+		read -r line
+		echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
+		read -r line <begin
+		exec awk 'BEGIN { for (i = 0; i < 60000; i++) printf "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"i\":%d}}\n", i }'
+	EOF
+	chmod +x agent
+	mkfifo down begin
+	acp-conduct -v -p 'acp-tap -o a' -p 'acp-tap -o b' -p 'acp-tap -o c' -- ./agent <down >up 2>err &
+	conduct=$!
+	exec 8>down
+	printf '%s\n' "$init" >&8
+	wait_for grep -q '"id":0' up
+	slow=$(sed -n 's/^acp-conduct: acp-tap.2: pid \([0-9]*\), .*/\1/p' err)
+	kill -STOP "$slow"
+	echo >begin
+	wait_for is_stuck "$(<agent.pid)"
+	kill -CONT "$slow"
+	wait_for grep -q '"i":59999}' up
+	exec 8>&-
+	wait "$conduct"
+	cmp <(jq -c 'select(.params).params.i' up) <(seq 0 59999)
+}

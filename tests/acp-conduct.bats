@@ -284,6 +284,6 @@ session() {
 	assert_line --regexp '^acp-conduct: cat\.2: pid [0-9]+, down filter$'
 	assert_line --regexp '^acp-conduct: cat\.3: pid [0-9]+, up filter$'
 	assert_line --regexp '^acp-conduct: agent: pid [0-9]+, agent$'
-	assert_line 'acp-conduct: cat: exit status 0, down - messages - bytes, up - messages - bytes'
+	assert_line 'acp-conduct: cat: exit status 0, down - messages - bytes, up - messages - bytes, 0 restarts'
 	assert_line 'acp-conduct: agent: exit status 3, down - messages - bytes, up - messages - bytes'
 }

@@ -7,7 +7,7 @@ lib_setup() {
 	TOP=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 	B=$(cd "$TOP" && realpath "${B:-build}")
 	FIXTURES=$TOP/tests/fixtures
-	PATH=$B/bin:$B/helper:$PATH
+	PATH=$B/bin:$B/helper:$PATH:$TOP/build/tools
 	export B FIXTURES PATH ACP_TEST_MARK=$BATS_TEST_TMPDIR
 	mkdir -p "$BATS_TEST_TMPDIR/work"
 	cd "$BATS_TEST_TMPDIR/work" || return

@@ -239,7 +239,7 @@ start(struct chain *ch, struct component *c)
 {
 	struct proc_fd fds[PROC_FDS];
 	struct proc_spec spec = {.argv = c->argv, .fds = fds, .ucspi = c->kind == KIND_FILTER,
-		.death_signal = SIGTERM, .guardian = &ch->guardian};
+		.again = c->ndeaths > 0, .death_signal = SIGTERM, .guardian = &ch->guardian};
 	enum proc_stage stage = PROC_FORK;
 	int errors[2], error;
 

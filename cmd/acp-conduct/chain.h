@@ -30,6 +30,8 @@ enum on_crash { CRASH_RESTART, CRASH_BYPASS, CRASH_FAIL };
 struct chain;
 struct component;
 struct port;
+struct relay;
+struct revival;
 struct route;
 
 /* One lane between two neighbours. */
@@ -39,12 +41,14 @@ struct link {
 	struct component *writer, *reader; /* NULL: the client */
 	int rd, wr;                        /* our copies; -1: none */
 	bool ended;                        /* nobody will write to it any more */
+	struct relay *relay;               /* reads it instead of, or for, its reader; NULL: none */
 	struct loop_fd watch;
 };
 
 enum life {
 	LIFE_NONE,  /* not started */
 	LIFE_RUNS,
+	LIFE_MENDING, /* a filter that has died and is to be started again */
 	LIFE_ENDED, /* its process has ended, others of its group go on */
 	LIFE_GONE,
 };
@@ -63,12 +67,15 @@ struct component {
 	int sent;           /* the last signal that ended our patience with it; 0: none */
 	bool told;          /* it was asked to end */
 
-	/* Of a routed chain. */
-	struct port *port;  /* where its messages come out, of a proxy and of the agent */
+	/* Crashes. */
 	enum on_crash on_crash;
 	uint64_t *deaths;   /* when it died, in the window that counts, us */
 	size_t ndeaths;
-	struct loop_timer mending; /* until it has initialized again */
+	struct revival *revival;   /* of a filter, since its first death; NULL before */
+	struct loop_timer mending; /* until a filter's group is gone; until a proxy has initialized again */
+
+	/* Of a routed chain. */
+	struct port *port;  /* where its messages come out, of a proxy and of the agent */
 };
 
 struct chain {

@@ -14,5 +14,11 @@ bool link_has_ended(const struct link *);
 bool link_has_no_reader(const struct link *);
 /* Bytes that wait in it for its reader; 0 where that cannot be known. */
 int link_unread(const struct link *);
+/*
+ * Does what waits in a pipe end in the middle of a line? Nothing is taken out of it. LINK_UNSEEN: nothing waits there,
+ * or it is no pipe. Who wrote to it must have ended.
+ */
+enum link_tail { LINK_WHOLE, LINK_TORN, LINK_UNSEEN };
+enum link_tail link_tail(const struct link *);
 
 #endif

@@ -76,9 +76,11 @@ fail:
 
 /* --- trace --- */
 
+/* The name of a place, behind what stands before it. */
 static void
-put_name(struct buf *b, const struct look *l, size_t place)
+put_name(struct buf *b, const char *before, const struct look *l, size_t place)
 {
+	buf_add_string(b, before);
 	if (place == 0)
 		buf_add_string(b, "\"Client\"");
 	else if (place == l->nhops && l->agent)
@@ -88,10 +90,10 @@ put_name(struct buf *b, const struct look *l, size_t place)
 }
 
 static void
-put_member(struct buf *b, const char *name, struct slice value)
+put_member(struct buf *b, const char *before, struct slice value)
 {
 	if (value.p) {
-		buf_printf(b, ",\"%s\":", name);
+		buf_add_string(b, before);
 		buf_add_slice(b, value);
 	}
 }
@@ -111,19 +113,17 @@ put_event(struct look *l, const struct msg *m, size_t from, size_t to, uint64_t 
 	}
 	buf_printf(b, "{\"type\":\"%s\",\"ts\":%" PRIu64 ".%06" PRIu64, types[m->kind], t / 1000000, t % 1000000);
 	if (m->kind != MSG_RESPONSE)
-		buf_printf(b, ",\"protocol\":\"%s\"", json_type(inner) == JSON_STRING ? "mcp" : "acp");
-	buf_add_string(b, ",\"from\":");
-	put_name(b, l, from);
-	buf_add_string(b, ",\"to\":");
-	put_name(b, l, to);
-	put_member(b, "id", m->id);
+		buf_add_string(b, json_type(inner) == JSON_STRING ? ",\"protocol\":\"mcp\"" : ",\"protocol\":\"acp\"");
+	put_name(b, ",\"from\":", l, from);
+	put_name(b, ",\"to\":", l, to);
+	put_member(b, ",\"id\":", m->id);
 	if (m->kind == MSG_RESPONSE) {
-		put_member(b, "is_error", slice_of(m->error.p ? "true" : "false"));
-		put_member(b, "payload", m->error.p ? m->error : m->result);
+		buf_add_string(b, m->error.p ? ",\"is_error\":true" : ",\"is_error\":false");
+		put_member(b, ",\"payload\":", m->error.p ? m->error : m->result);
 	} else {
-		put_member(b, "method", method);
-		put_member(b, "session", session);
-		put_member(b, "params", params.p ? params : slice_of("null"));
+		put_member(b, ",\"method\":", method);
+		put_member(b, ",\"session\":", session);
+		put_member(b, ",\"params\":", params.p ? params : slice_of("null"));
 	}
 	buf_add_string(b, "}\n");
 	log_mark(l->trace);

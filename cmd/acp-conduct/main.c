@@ -8,6 +8,7 @@
 
 #include "lib/cli.h"
 #include "look.h"
+#include "revive.h"
 #include "supervise.h"
 #include "wire.h"
 
@@ -24,8 +25,8 @@ static const char usage[] =
 	"  -d, --down CMD      a filter from 0 to 1, in the lane from client to agent\n"
 	"  -u, --up CMD        the same in the lane from agent to client\n"
 	"  -p, --proxy CMD     a proxy: it speaks the proxy-chain protocol on 0 and 1\n"
-	"      --on-crash HOW  proxies that follow and die: restart (default), fail, or\n"
-	"                      bypass (one that dies often no longer denies anything)\n"
+	"      --on-crash HOW  what follows and dies: restart (default), fail, or bypass\n"
+	"                      (one that dies often is taken out: it denies nothing then)\n"
 	"      --restarts N/T  so often in this time (3/1m)\n"
 	"      --init-timeout T  initialization may take this long (30s)\n"
 	"      --dialect plain|underscore  of all proxies; else it is found out\n"
@@ -299,6 +300,7 @@ main(int argc, char **argv)
 		status = EXIT_FAILED;
 	if (chain.route)
 		wire_free(&chain);
+	revive_free(&chain);
 	report_close(&chain.report, chain.grace);
 	loop_free(chain.loop);
 	chain_free(&chain);

@@ -6,6 +6,7 @@
 
 #include "life.h"
 #include "link.h"
+#include "revive.h"
 
 enum {
 	KILL_AFTER = 2 * 1000000,  /* us between TERM and KILL */
@@ -54,6 +55,7 @@ progress(const struct chain *ch)
 		h = h * 1000003 + (uint64_t)link_unread(&ch->links[i]);
 	for (i = 0; i < ch->n; i++)
 		h = h * 1000003 + (ch->components[i].life >= LIFE_ENDED);
+	h = h * 1000003 + revive_progress(ch);
 	if (ch->route)
 		h = h * 1000003 + life_progress(ch->route);
 	return h * 1000003 + (at < 0 ? 0 : (uint64_t)at);

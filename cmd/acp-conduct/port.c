@@ -19,6 +19,7 @@ port_open(struct port *p, int in, int out)
 		if (input_open(&p->in, in, ROUTE_LINE_LIMIT) < 0)
 			return -1;
 		p->in_open = true;
+		p->held_above = p->held_below = false;
 		p->readable = (struct loop_fd){.fd = p->in.io.fd, .ready = route_readable, .arg = p};
 	}
 	if (out >= 0) {
@@ -220,12 +221,54 @@ port_flush(struct port *p)
 
 /* --- what is watched --- */
 
+/* Where its messages go is known before they are read; of a proxy's only afterwards. */
+static bool
+waits_for_above(const struct port *p)
+{
+	return p->above && port_full(p->above) && (p->kind == PORT_BELOW || p->held_above);
+}
+
+static bool
+waits_for_below(const struct port *p)
+{
+	return p->below && port_full(p->below) && (p->kind == PORT_ABOVE || p->held_below);
+}
+
+/*
+ * A process that waits for its output to be read does not read. Two neighbours that wait for nobody but each other would
+ * do so for ever: then the one on the client's side is read. What it gets is at an end soon, for both that send to it wait.
+ */
+static bool
+wait_for_each_other(const struct port *p)
+{
+	const struct port *q = p->below;
+
+	return p->kind == PORT_PROXY && q->kind != PORT_OUTER && !waits_for_above(p) && waits_for_above(q) && !waits_for_below(q) &&
+		!q->coupled;
+}
+
 void
 port_watch(struct port *p)
 {
-	bool may = p->in_open && !p->coupled && !(p->above && port_full(p->above)) && !(p->below && port_full(p->below));
+	bool may = p->in_open && !p->coupled && !waits_for_above(p) && (!waits_for_below(p) || wait_for_each_other(p));
 
 	p->readable.events = may ? POLLIN : LOOP_PAUSED;
+}
+
+void
+port_watch_around(struct port *p)
+{
+	port_watch(p);
+	if (p->above)
+		port_watch(p->above);
+	if (p->below)
+		port_watch(p->below);
+}
+
+uint64_t
+port_total(const struct port *p)
+{
+	return p->out_counts.bytes[LANE_DOWN] + p->out_counts.bytes[LANE_UP];
 }
 
 void

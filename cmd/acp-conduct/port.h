@@ -63,9 +63,9 @@ struct port {
 	struct output out;
 	struct loop_fd writable;
 	bool out_open;
-	bool was_full;
 	bool closing;            /* `out` is closed when it is empty */
 	bool coupled;            /* answers made here fill its own queue: not read until it drains */
+	bool held_above, held_below; /* of a proxy: what it said went to that neighbour's full queue */
 
 	/* Calls. */
 	struct call *calls;      /* to it */
@@ -116,8 +116,11 @@ int port_journal_add(struct port *, struct sent *);
 void port_journal_trim(struct port *, bool exact);
 /* It has something to write, or to tell its neighbours. */
 void port_touch(struct port *);
-/* Sets what is watched for. */
+/* Sets what is watched for: of it; and of its neighbours, too. */
 void port_watch(struct port *);
+void port_watch_around(struct port *);
+/* All bytes that were ever for it. */
+uint64_t port_total(const struct port *);
 /* Writes what can be written. */
 void port_flush(struct port *);
 /* Writes what is queued and closes. */

@@ -58,6 +58,8 @@ void route_flush(struct route *);
 /* Nobody reads its output any more. */
 void route_unread(struct port *);
 
+/* Why the chain ends, as data for an error; p NULL: nothing is known. */
+struct slice route_reason(const struct route *);
 /* Refuses a request with an error of conduct's own: in the place of whoever would have answered it. */
 void route_fail_call(struct call *, int code, const char *why, struct slice data);
 /* All calls to it get -32603. */
@@ -73,21 +75,9 @@ int route_ask_again(struct port *);
 /* Asks anew what it has not answered, for the first time. 0 or -1. */
 int route_ask_first(struct port *);
 
-/* route_batch.c: arrays. */
-void route_array(struct port *, struct block *, const struct msg *);
-/* An answer for an entry of an array: it is appended, and sent when it is the last. */
-void route_batch_answer(struct batch *, struct slice answer);
-void route_batch_release(struct batch *);
-/* An error with a null id refuses the oldest open array at the port. True: there is one. */
-bool route_array_refused(struct port *, const struct msg *);
-
-/* For route_batch: where pieces of an array are gathered, by lane; NULL gathers nothing. */
-struct gather {
-	struct buf to[LANES];
-	struct batch *batch;
-	struct port *port[LANES];
-};
-void route_message(struct port *, struct block *, struct slice line, const struct msg *, struct gather *);
+/* Out of memory: the chain ends. */
 void route_no_memory(struct route *);
+/* An answer to an entry of its array is not waited for any more. */
+void route_batch_release(struct batch *);
 
 #endif

@@ -1,8 +1,8 @@
+#include "route_parts.h"
+
 #include <stdlib.h>
 
 #include "chain.h"
-#include "life.h"
-#include "route.h"
 
 /* An answer goes the other way than its question; here that only matters for what is counted. */
 static void

@@ -10,6 +10,8 @@
 #include "life.h"
 #include "link.h"
 #include "patience.h"
+#include "relay.h"
+#include "revive.h"
 
 enum {
 	FIRST_LOOK = 5 * 1000,  /* us between two looks at a group whose leader has ended: at first ... */
@@ -49,27 +51,35 @@ on_hangup(void *arg, short revents)
 	link_ended(arg);
 }
 
-/* Watches for the ends of all inputs. 0, or -1 out of memory. */
+int
+supervise_watch(struct link *l)
+{
+	mode_t type;
+
+	if (l->rd < 0 || l->watch.added || l->ended)
+		return 0;
+	type = link_type(l->rd);
+	/* A file never hangs up: it counts as ended from the start. */
+	if (type != S_IFIFO && type != S_IFSOCK) {
+		link_ended(l);
+		return 0;
+	}
+	l->watch = (struct loop_fd){.fd = l->rd, .events = link_hangup_events(l->rd), .ready = on_hangup, .arg = l};
+	return loop_add_fd(l->chain->loop, &l->watch);
+}
+
+/* Watches for the ends of all inputs, but for what a relay reads, or will. 0, or -1 out of memory. */
 static int
 watch_links(struct chain *ch)
 {
 	struct link *l;
-	mode_t type;
 	size_t i;
 
 	for (i = 0; i < ch->nlinks; i++) {
 		l = &ch->links[i];
-		if (l->rd < 0 || l->watch.added || l->ended)
+		if (l->relay || (l->reader && l->reader->life == LIFE_MENDING))
 			continue;
-		type = link_type(l->rd);
-		/* A file never hangs up: it counts as ended from the start. */
-		if (type != S_IFIFO && type != S_IFSOCK) {
-			link_ended(l);
-			continue;
-		}
-		l->watch = (struct loop_fd){.fd = l->rd, .events = link_hangup_events(l->rd), .ready = on_hangup,
-			.arg = l};
-		if (loop_add_fd(ch->loop, &l->watch) < 0)
+		if (supervise_watch(l) < 0)
 			return -1;
 	}
 	/* In direct wiring the agent's death is an end of file, as is its closing of stdout. */
@@ -146,10 +156,15 @@ tell_end(struct chain *ch, const struct component *c, enum end end, int status)
 		report_say(&ch->report, "%s: stopped (%s)", c->name, text);
 	else if (end == END_IN_ORDER && c->kind != KIND_AGENT && proc_status(status) != 0)
 		report_say(&ch->report, "%s: ended with %s", c->name, text);
-	if (ch->verbose && c->port)
+	if (!ch->verbose)
+		return;
+	if (c->port)
 		life_sum_up(c, text);
-	else if (ch->verbose)
+	else if (c->kind == KIND_AGENT)
 		report_say(&ch->report, "%s: %s, down - messages - bytes, up - messages - bytes", c->name, text);
+	else
+		report_say(&ch->report, "%s: %s, down - messages - bytes, up - messages - bytes, %llu restarts", c->name, text,
+			(unsigned long long)revive_restarts(c));
 }
 
 /* Lets go of our copies of its own ends: its neighbours see an end of input, or that nobody reads. */
@@ -166,26 +181,47 @@ let_go(struct component *c)
 		if (c->out[lane] && (c->out[lane] != chain_client(c->chain, LANE_UP) || c->life == LIFE_GONE))
 			chain_close(&c->out[lane]->wr);
 	}
+	revive_ended(c);
+}
+
+static void
+end_component(struct component *c, enum end end, int status)
+{
+	struct chain *ch = c->chain;
+
+	c->life = LIFE_ENDED;
+	count_status(ch, c, end, status);
+	tell_end(ch, c, end, status);
+	let_go(c);
+	if (c->child.added)
+		loop_bury(ch->loop, &c->child);
+	if (ch->route)
+		life_component_ended(c, status);
+	ch->pause = FIRST_LOOK;
+	patience_renew(ch);
+	settle(ch);
 }
 
 static void
 on_ended(void *arg, int status)
 {
 	struct component *c = arg;
-	struct chain *ch = c->chain;
 	enum end end = judge(c, status);
 
-	if (c->kind == KIND_PROXY && end == END_DEATH && life_died(c, status))
+	if (end == END_DEATH && (c->kind == KIND_PROXY ? life_died(c, status) : c->kind < KIND_PROXY && revive_died(c, status)))
 		return;
-	c->life = LIFE_ENDED;
-	count_status(ch, c, end, status);
-	tell_end(ch, c, end, status);
-	let_go(c);
-	loop_bury(ch->loop, &c->child);
-	if (ch->route)
-		life_component_ended(c, status);
-	ch->pause = FIRST_LOOK;
-	patience_renew(ch);
+	end_component(c, end, status);
+}
+
+void
+supervise_ends(struct component *c, int status)
+{
+	end_component(c, END_DEATH, status);
+}
+
+void
+supervise_mended(struct chain *ch)
+{
 	settle(ch);
 }
 
@@ -207,7 +243,7 @@ may_hold_links(const struct component *c)
 		out = c->out[lane];
 		if (!out)
 			continue;
-		if (out->reader ? out->rd >= 0 && !link_has_ended(out) : c->kind != KIND_AGENT)
+		if (out->reader || out->relay ? out->rd >= 0 && !link_has_ended(out) : c->kind != KIND_AGENT)
 			return true;
 	}
 	return false;
@@ -257,9 +293,9 @@ all_gone(const struct chain *ch)
 	size_t i;
 
 	for (i = 0; i < ch->n; i++)
-		if (ch->components[i].life == LIFE_RUNS || ch->components[i].life == LIFE_ENDED)
+		if (ch->components[i].life != LIFE_NONE && ch->components[i].life != LIFE_GONE)
 			return false;
-	return true;
+	return revive_over(ch);
 }
 
 static void
@@ -321,6 +357,10 @@ client_leaves(struct chain *ch)
 		life_client_left(ch->route);
 	} else if (ch->terminal.loop) {
 		terminal_close(&ch->terminal);
+	} else if (l->relay) {
+		relay_cut(l->relay);
+	} else if (l->reader->life == LIFE_MENDING) {
+		l->ended = true; /* once it is mended */
 	} else {
 		if (l->reader->life == LIFE_RUNS) {
 			l->reader->told = true;
@@ -378,7 +418,7 @@ supervise_started(struct chain *ch)
 void
 supervise_settle(struct chain *ch)
 {
-	if (all_gone(ch) && life_over(ch->route))
+	if (all_gone(ch) && (!ch->route || life_over(ch->route)))
 		loop_stop(ch->loop);
 }
 

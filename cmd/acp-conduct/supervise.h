@@ -11,6 +11,11 @@
 void supervise_signal(void *chain, int signal);
 /* Components have been started: watches them, and their links. 0 or -1. */
 int supervise_started(struct chain *);
+/* Watches for the end of a link. 0, or -1 out of memory. */
+int supervise_watch(struct link *);
+/* A component that died ends the chain after all; one that died has been mended. */
+void supervise_ends(struct component *, int status);
+void supervise_mended(struct chain *);
 /* Looks whether nothing is left. */
 void supervise_settle(struct chain *);
 /* Runs a chain that has been started until nothing is left of it. Returns the exit status. */

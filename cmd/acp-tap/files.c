@@ -1,17 +1,13 @@
 /* Recordings: they are read, and printed in another format or in parts. */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "cmd/acp-tap/tap.h"
 #include "lib/proc.h"
 
-enum { PRINT_AT = 64 * 1024, SIGNAL_MOST = 64 };
+enum { SIGNAL_MOST = 64 };
 
 struct files {
 	struct tap tap;
@@ -114,12 +110,6 @@ put_record(struct files *f, const struct record *r)
 	}
 }
 
-static bool
-can_write(struct files *f)
-{
-	return !f->tap.out.error && !(f->tap.out.log && log_lost(f->tap.out.log));
-}
-
 /* 0, or -1 with errno: reading has failed. */
 static int
 read_all(struct files *f, struct recording *rec)
@@ -127,7 +117,7 @@ read_all(struct files *f, struct recording *rec)
 	struct record r;
 
 	f->headed = false;
-	while (!tap_full(&f->tap) && can_write(f)) {
+	while (!tap_full(&f->tap) && !out_failed(&f->tap.out)) {
 		if (recording_next(rec, &r) < 0)
 			return -1;
 		if (r.kind == RECORD_END)
@@ -135,8 +125,10 @@ read_all(struct files *f, struct recording *rec)
 		if (put_record(f, &r) < 0)
 			return -1;
 		/* A stream that is read from slowly is shown as it comes. */
-		if (out_buf(&f->tap.out)->n >= PRINT_AT || recording_waits(rec))
+		if (recording_waits(rec))
 			out_print(&f->tap.out);
+		else
+			out_print_much(&f->tap.out);
 	}
 	tap_rest(&f->tap);
 	return 0;
@@ -146,11 +138,9 @@ static void
 read_file(struct files *f, const char *name)
 {
 	const struct options *o = f->tap.options;
-	bool standard = strcmp(name, "-") == 0;
-	int fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = cli_open(name, &f->name);
 	struct recording *rec = NULL;
 
-	f->name = standard ? "standard input" : name;
 	if (fd >= 0)
 		rec = recording_open(fd, o->frame.limit, o->hop);
 	if (!rec || forget_requests(f) < 0 || read_all(f, rec) < 0) {
@@ -160,66 +150,25 @@ read_file(struct files *f, const char *name)
 	recording_close(rec);
 }
 
-static bool
-same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-
-	return stat(a, &x) == 0 && S_ISREG(x.st_mode) && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-static void
-open_output(struct files *f)
-{
-	const struct options *o = f->tap.options;
-	struct log_spec spec = {.path = o->output, .append = o->append};
-	char *name, **file;
-
-	if (!o->output)
-		return;
-	for (file = o->files; *file; file++)
-		if (same_file(o->output, *file))
-			cli_die(EXIT_USAGE, tap_name, "%s: it is read and would be written", *file);
-	/* To a log these are errors like others. */
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-	f->tap.out.log = log_open(&spec, &name);
-	if (!f->tap.out.log)
-		cli_die(EXIT_FAILED, tap_name, "%s: %s", name ? name : o->output, strerror(errno));
-}
-
-static void
-close_output(struct files *f)
-{
-	struct out *out = &f->tap.out;
-	int failed = out_print(out);
-
-	if (out->log) {
-		char *name = strdup(log_name(out->log));
-
-		failed = log_close(out->log, 0);
-		if (failed)
-			cli_warn(tap_name, "%s: %s", name ? name : f->tap.options->output, strerror(errno));
-		free(name);
-	} else if (failed) {
-		cli_warn(tap_name, "standard output: %s", strerror(errno));
-	}
-	if (failed)
-		f->status = EXIT_FAILED;
-}
-
 int
 files_run(const struct options *o)
 {
 	struct files f = {0};
-	char **file;
+	char **file, *why = NULL;
+	int status;
 
 	if (tap_open(&f.tap, o, o->format ? o->format : &format_pretty, o->fold != 0) < 0)
 		cli_die(EXIT_FAILED, tap_name, "out of memory");
-	open_output(&f);
-	for (file = o->files; *file && !tap_full(&f.tap) && can_write(&f); file++)
+	status = out_open(&f.tap.out, o->output, o->append, o->files, &why);
+	if (status)
+		cli_die(status, tap_name, "%s", why ? why : "out of memory");
+	for (file = o->files; *file && !tap_full(&f.tap) && !out_failed(&f.tap.out); file++)
 		read_file(&f, *file);
-	close_output(&f);
+	if (out_close(&f.tap.out, &why) < 0) {
+		cli_warn(tap_name, "%s", why ? why : "out of memory");
+		f.status = EXIT_FAILED;
+	}
+	free(why);
 	requests_free(f.requests);
 	tap_close(&f.tap);
 	return f.status;

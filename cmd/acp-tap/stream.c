@@ -16,6 +16,7 @@ struct stream {
 	struct tap tap;
 	struct loop_fd watch; /* the log, while its reader is slow */
 	double started;
+	bool told;            /* it has been said that records are lost */
 };
 
 /* What the log begins with, and what is said in it after a loss. */
@@ -38,7 +39,7 @@ static void
 say_lost(struct stream *s, const char *why)
 {
 	cli_warn(tap_name, "%s: %s: records are lost, the session goes on", log_name(s->tap.out.log), why);
-	s->tap.out.told = true;
+	s->told = true;
 }
 
 static void
@@ -136,7 +137,7 @@ static int
 open_log(struct stream *s)
 {
 	const struct options *o = s->tap.options;
-	struct log_spec spec = {.path = o->output, .append = o->append, .begin = begin, .arg = s};
+	struct log_spec spec = {.path = o->output, .append = o->append || cli_started_again(), .begin = begin, .arg = s};
 	char *name;
 
 	/* To a log these are errors like others. */
@@ -156,7 +157,7 @@ close_log(struct stream *s)
 {
 	if (log_close(s->tap.out.log, PATIENCE_MS) == 0)
 		return 0;
-	if (!s->tap.out.told)
+	if (!s->told)
 		cli_warn(tap_name, "the last records are lost: %s", strerror(errno));
 	return -1;
 }

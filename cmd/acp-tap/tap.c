@@ -69,12 +69,12 @@ tap_taken(struct tap *t, size_t before, int r)
 {
 	struct buf *to = out_buf(&t->out);
 
-	if (r < 0) {
-		to->n = before;
-		out_lost(&t->out);
-	} else if (to->n > before) {
-		out_mark(&t->out);
+	if (r == 0) {
+		out_mark(&t->out, before);
+		return;
 	}
+	to->n = before;
+	out_lost(&t->out);
 }
 
 static bool

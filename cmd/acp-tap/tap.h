@@ -3,9 +3,9 @@
 #define TAP_H
 
 #include "cmd/acp-tap/format.h"
-#include "cmd/acp-tap/out.h"
 #include "cmd/acp-tap/redact.h"
 #include "lib/frame.h"
+#include "lib/out.h"
 #include "lib/select.h"
 
 /* What the command line says. */

@@ -13,7 +13,7 @@
 #include "cmd/acp-usage/tool.h"
 #include "lib/recording.h"
 
-enum { BLOCK = 256 * 1024, QUIET_MS = 2000, QUIET_US = QUIET_MS * 1000, LOOK_MS = 200 };
+enum { BLOCK = 64 * 1024, QUIET_MS = 2000, QUIET_US = QUIET_MS * 1000, LOOK_MS = 200 };
 
 struct files {
 	struct tool tool;
@@ -77,9 +77,16 @@ see_message(struct files *f, const struct record *r)
 static int
 see_line(struct files *f, struct slice line, uint64_t offset, bool torn)
 {
+	struct usage_report usual;
 	struct record r;
-	int e = recording_line(f->lines, line, 1, &r);
+	int e;
 
+	if (recording_peek(f->lines, line, &r) && usage_read_usual(r.text, &usual)) {
+		f->tool.timed = r.timed;
+		f->t = r.t;
+		return usage_take(f->tool.usage, r.t, &usual, slice(NULL, 0));
+	}
+	e = recording_line(f->lines, line, 1, &r);
 	if (e != 0)
 		return e < 0 ? -1 : 0;
 	switch (r.kind) {
@@ -265,7 +272,7 @@ read_all(struct files *f, bool is_file)
 	ssize_t n;
 	int r;
 
-	while (!stopped && !f->tool.out.error) {
+	while (!stopped && !out_failed(&f->tool.out)) {
 		if (make_room(f) < 0)
 			return -1;
 		if (!is_file && wait_for_more(f) < 0)
@@ -294,11 +301,9 @@ read_all(struct files *f, bool is_file)
 static void
 read_file(struct files *f, const char *name)
 {
-	bool standard = strcmp(name, "-") == 0;
 	struct stat st;
 
-	f->name = standard ? "standard input" : name;
-	f->fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	f->fd = cli_open(name, &f->name);
 	f->offset = 0;
 	f->n = 0;
 	f->tool.started = 0;
@@ -312,43 +317,27 @@ read_file(struct files *f, const char *name)
 
 /* --- the output --- */
 
-static bool
-same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-
-	return stat(a, &x) == 0 && S_ISREG(x.st_mode) && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 void
 files_open_output(struct tool *t)
 {
 	const struct options *o = t->options;
-	struct log_spec spec = {.path = o->output, .append = o->append};
-	char *name, **file;
+	char *why = NULL;
+	int status = out_open(&t->out, t->prom ? NULL : o->output, o->append, o->files, &why);
 
-	if (!o->output || t->prom)
-		return;
-	for (file = o->files; *file; file++)
-		if (same_file(o->output, *file))
-			cli_die(EXIT_USAGE, tool_name, "%s: it is read and would be written", *file);
-	/* What reads it may leave; to a log that is an error like others. */
-	signal(SIGPIPE, SIG_IGN);
-	t->out.log = log_open(&spec, &name);
-	if (!t->out.log)
-		cli_die(EXIT_FAILED, tool_name, "%s: %s", name ? name : o->output, strerror(errno));
+	if (status)
+		cli_die(status, tool_name, "%s", why ? why : "out of memory");
 }
 
 int
 files_close_output(struct tool *t)
 {
-	const char *name = t->options->output ? t->options->output : "standard output";
+	char *why = NULL;
 
-	if (out_print(&t->out) < 0 || (t->out.log && log_close(t->out.log, 0) < 0)) {
-		cli_warn(tool_name, "%s: %s", name, strerror(errno));
-		return -1;
-	}
-	return 0;
+	if (out_close(&t->out, &why) == 0)
+		return 0;
+	cli_warn(tool_name, "%s", why ? why : "out of memory");
+	free(why);
+	return -1;
 }
 
 int
@@ -370,7 +359,7 @@ files_run(const struct options *o)
 		sigaction(SIGINT, &action, NULL);
 		sigaction(SIGTERM, &action, NULL);
 	}
-	for (name = o->files; *name && !f.tool.out.error; name++)
+	for (name = o->files; *name && !out_failed(&f.tool.out); name++)
 		read_file(&f, *name);
 	tool_end(&f.tool);
 	if (o->summary && summary_put(&f.tool, f.requests) < 0)

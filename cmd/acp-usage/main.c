@@ -324,22 +324,14 @@ take_option(struct options *o, int option, const char *argument)
 
 /* Words before -- are files, those behind it a command. */
 static void
-take_words(struct options *o, char **words, bool command)
+take_words(struct options *o, char **words, bool ended)
 {
-	char **end = words;
+	int r = cli_words(words, ended, &o->files, &o->frame.command);
 
-	while (!command && *end && strcmp(*end, "--") != 0)
-		end++;
-	if (command || *end) {
-		o->frame.command = command ? words : end + 1;
-		if (!o->frame.command[0])
-			cli_die(EXIT_USAGE, tool_name, "no command after --");
-	}
-	if (end == words)
-		return;
-	if (*end)
+	if (r == -1)
+		cli_die(EXIT_USAGE, tool_name, "no command after --");
+	if (r < 0)
 		cli_die(EXIT_USAGE, tool_name, "%s: either recordings or a command", words[0]);
-	o->files = words;
 }
 
 static void

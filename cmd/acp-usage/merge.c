@@ -1,8 +1,6 @@
 /* What --summary -f json has written of pieces is added up: equal to one run over all of it. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "cmd/acp-usage/tool.h"
 #include "lib/input.h"
@@ -73,13 +71,11 @@ read_line(struct merge *m, struct slice line)
 static void
 read_file(struct merge *m, const char *name)
 {
-	bool standard = strcmp(name, "-") == 0;
-	int fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = cli_open(name, &m->name);
 	struct input in;
 	enum input_got got;
 	struct line line;
 
-	m->name = standard ? "standard input" : name;
 	if (fd < 0 || input_open(&in, fd, m->tool.options->frame.limit) < 0) {
 		bad(m, strerror(errno));
 		return;

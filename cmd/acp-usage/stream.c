@@ -154,7 +154,7 @@ static int
 open_log(struct stream *s)
 {
 	const struct options *o = s->tool.options;
-	struct log_spec spec = {.path = o->output, .append = o->append};
+	struct log_spec spec = {.path = o->output, .append = o->append || cli_started_again()};
 	char *name;
 
 	if (s->tool.prom)

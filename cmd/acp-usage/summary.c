@@ -21,8 +21,6 @@ struct figures {
 	uint32_t malformed;
 };
 
-enum { PRINT_AT = 64 * 1024 };
-
 struct summary {
 	struct tool *tool;
 	struct figures all;
@@ -484,11 +482,11 @@ put_total(struct summary *s, struct buf *to, const struct requests *requests)
 
 /* Ends a record. In files, what has come together is written. */
 static struct buf *
-end_record(struct tool *t, struct buf *to, size_t before)
+end_record(struct tool *t, size_t before)
 {
 	out_mark(&t->out, before);
-	if (to->n >= PRINT_AT && !t->live)
-		out_print(&t->out);
+	if (!t->live)
+		out_print_much(&t->out);
 	return out_buf(&t->out);
 }
 
@@ -505,7 +503,7 @@ summary_put(struct tool *t, const struct requests *requests)
 		r = table_names(&s, to);
 	for (session = usage_sessions(t->usage); session && r == 0; session = usage_next(session)) {
 		r = put_one(&s, to, session);
-		to = end_record(t, to, before);
+		to = end_record(t, before);
 		before = to->n;
 	}
 	if (r == 0)

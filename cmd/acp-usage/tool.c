@@ -4,8 +4,6 @@
 
 #include "cmd/acp-usage/tool.h"
 
-enum { PRINT_AT = 64 * 1024 };
-
 const char *const level_names[] = {"", "normal", "yellow", "orange", "red"};
 const char *const level_advice[] = {"", "", "Context filling up", "Start new session or summarize",
 	"Next prompt may fail - handoff recommended"};
@@ -88,8 +86,8 @@ write_row(struct tool *t, const struct usage_event *e)
 	}
 	t->headed = true;
 	out_mark(&t->out, before);
-	if (!t->live && to->n >= PRINT_AT)
-		out_print(&t->out);
+	if (!t->live)
+		out_print_much(&t->out);
 }
 
 static void

@@ -4,7 +4,7 @@
 
 #include "lib/cli.h"
 #include "lib/frame.h"
-#include "lib/log.h"
+#include "lib/out.h"
 #include "lib/usage.h"
 
 enum format { FORMAT_LOG, FORMAT_TSV, FORMAT_CSV, FORMAT_JSON, FORMAT_PROM };
@@ -52,13 +52,6 @@ struct options {
 	struct frame_options frame;
 };
 
-/* Where rows go. In a session it is a log, which never stops anything; else standard output, which is waited for. */
-struct out {
-	struct log *log;
-	struct buf own;
-	int error;
-};
-
 struct tool {
 	const struct options *options;
 	struct usage *usage;
@@ -91,13 +84,6 @@ bool tool_wants(const struct tool *, const struct usage_session *);
 enum level tool_level(const struct options *, const struct usage_session *);
 extern const char *const level_names[];  /* "", "normal", "yellow", "orange", "red" */
 extern const char *const level_advice[];
-
-/* out.c */
-struct buf *out_buf(struct out *);
-/* What has been appended since the buffer had so many bytes is a record. */
-void out_mark(struct out *, size_t before);
-/* 0, or -1 with errno. */
-int out_print(struct out *);
 
 /* text.c: figures as people and tables have them. All append; 0, or -1 out of memory. */
 int put_tokens(struct buf *, uint64_t);          /* 53.0K, 200K, 1M */

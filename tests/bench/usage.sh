@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # acp-usage --summary beside grep, which only counts, and jq, which selects the same; and its memory.
-# BENCH_USAGE_BYTES: how much to read (default 2 GiB); BENCH_RUNS: how often (default 5).
+# BENCH_USAGE_BYTES: how much to read (default 256 MiB; the goal is set for 2147483648); BENCH_RUNS: how often (default 9).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 B=${B:-build}
-bytes=${BENCH_USAGE_BYTES:-2147483648} runs=${BENCH_RUNS:-5}
+bytes=${BENCH_USAGE_BYTES:-268435456} runs=${BENCH_RUNS:-9}
 out=$B/bench
 mkdir -p "$out"
 make -s "$B/bench/measure"

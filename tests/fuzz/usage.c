@@ -37,6 +37,20 @@ put_all(const struct usage *u, struct buf *to)
 		expect(usage_put_session(u, s, to) == 0 && buf_add(to, "\n", 1) == 0);
 }
 
+/* What is told from the usual spelling is what is read of a scanned message. */
+static void
+compare(struct slice line, const struct msg *m)
+{
+	struct seen seen = {.from = ACP_AGENT, .line = line, .msg = *m, .last = true};
+	struct usage_report a, b;
+
+	if (!usage_read_usual(line, &a))
+		return;
+	expect(m->kind == MSG_NOTIFICATION && usage_read(&seen, &b));
+	expect(a.what == b.what && slice_eq(a.session, b.session) && a.used == b.used && a.has_size == b.has_size && a.size == b.size);
+	expect(slice_eq(a.amount, b.amount) && slice_eq(a.currency, b.currency) && slice_eq(a.model, b.model) && a.wrong == b.wrong);
+}
+
 /* The partial member that has just been appended. */
 static struct slice
 partial(const struct buf *b)
@@ -82,7 +96,9 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	for (; p < end; p = behind + 1) {
 		behind = memchr(p, '\n', (size_t)(end - p));
 		behind = behind ? behind : end;
-		if (msg_scan(slice_between(p, behind), &m, &error) != MSG_NOISE)
+		msg_scan(slice_between(p, behind), &m, &error);
+		compare(slice_between(p, behind), &m);
+		if (m.kind != MSG_NOISE)
 			expect(requests_each(requests, ACP_UNKNOWN, ++t, slice_between(p, behind), &m, see, u) == 0);
 	}
 	join(u, again);

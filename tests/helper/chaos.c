@@ -231,7 +231,7 @@ start(struct round *r, const char *self)
 		err = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 		if (dup2(down[0], 0) < 0 || dup2(up[1], 1) < 0 || dup2(err, 2) < 0)
 			_exit(2);
-		execlp("acp-conduct", "acp-conduct", "--grace", "20s", "-f", taps[0], "-f", taps[1], "-f", taps[2], "--",
+		execlp("acp-conduct", "acp-conduct", "--on-crash", "fail", "--grace", "20s", "-f", taps[0], "-f", taps[1], "-f", taps[2], "--",
 			self, "agent", log, flood, (char *)NULL);
 		_exit(127);
 	}

@@ -13,6 +13,14 @@
  *   give-id   makes a request of a notification: "id":"given"
  *   array     puts it into an array
  *
+ * and to the whole line that it came in:
+ *
+ *   lose      drops it             raw       puts the bytes "raw" and a newline before it
+ *   late      holds it, and all that is behind it, for FILTER_LATE (a time)
+ *   late-full likewise, and nothing more is read
+ *   quit      ends with status 9 behind it
+ *   show      tells "leaving NUMBER TEXT inside TEXT"
+ *
  * Needs: none asked for makes it a watcher. What it sees is told on descriptor 2, a line each:
  * "LANE FROM KIND METHOD SESSION". In the environment: FILTER_NEEDS=both makes it need both lanes,
  * FILTER_NEEDS=answer that it answers; FILTER_QUIET tells nothing; FILTER_CLEAN, FILTER_LIMIT,
@@ -32,6 +40,10 @@ enum { HELD = 2048 };
 struct rules {
 	char **at;
 	int n;
+	uint64_t number;      /* of the line whose messages were shown last */
+	bool lose, raw, late, full, quit, show;
+	struct buf lines;     /* those that are late */
+	uint64_t due;
 	struct held *held[HELD];
 	enum { GOES, DROPS, ANSWERS } then[HELD];
 	size_t nheld;
@@ -135,6 +147,87 @@ apply(struct rules *r, struct frame *f, enum lane lane, const struct seen *s, co
 	return VERDICT_PASS;
 }
 
+/* What becomes of the line. */
+static void
+mark(struct rules *r, const struct seen *s)
+{
+	int i;
+
+	if (r->number != s->number || s->number == 0)
+		r->lose = r->raw = r->late = r->full = r->quit = r->show = false;
+	r->number = s->number;
+	for (i = 0; i < r->n; i++) {
+		r->lose |= is(s, r->at[i], "lose");
+		r->raw |= is(s, r->at[i], "raw");
+		r->full |= is(s, r->at[i], "late-full");
+		r->late |= r->full || is(s, r->at[i], "late");
+		r->quit |= is(s, r->at[i], "quit");
+		r->show |= is(s, r->at[i], "show");
+	}
+}
+
+static enum verdict
+hold_line(struct rules *r, struct frame *f, enum lane lane, const struct leaving *l)
+{
+	const char *time = getenv("FILTER_LATE");
+
+	if (lane == LANE_UP)
+		return VERDICT_PASS;
+	if (r->due == 0 && cli_duration(time ? time : "100ms", &r->due) == 0) {
+		r->due += frame_now(f);
+		frame_alarm(f, r->due);
+		frame_owe(f, lane, r->full ? FRAME_OWES_FULL : FRAME_OWES);
+	}
+	buf_add_slice(&r->lines, l->text);
+	buf_add_string(&r->lines, "\n");
+	return VERDICT_HOLD;
+}
+
+static enum verdict
+leave(void *state, struct frame *f, enum lane lane, const struct leaving *l)
+{
+	struct rules *r = state;
+
+	if (r->number != l->number)
+		r->lose = r->raw = r->late = r->full = r->quit = r->show = false;
+	if (r->show)
+		fprintf(stderr, "leaving %llu %.*s inside %.*s\n", (unsigned long long)l->number, (int)l->text.n, l->text.p,
+			(int)l->inside.n, l->inside.p);
+	if (r->raw)
+		frame_put(f, lane, slice_of("raw\n"));
+	if (r->quit)
+		frame_quit(f, 9);
+	if (r->late || r->due)
+		return hold_line(r, f, lane, l);
+	return r->lose ? VERDICT_DROP : VERDICT_PASS;
+}
+
+static void
+timer(void *state, struct frame *f)
+{
+	struct rules *r = state;
+
+	frame_put(f, LANE_DOWN, buf_slice(&r->lines));
+	buf_free(&r->lines);
+	r->due = 0;
+	frame_owe(f, LANE_DOWN, FRAME_EVEN);
+}
+
+/* Does a rule speak of lines? */
+static bool
+of_lines(const struct rules *r)
+{
+	static const char *const actions[] = {":lose", ":raw", ":late", ":late-full", ":quit", ":show"};
+	size_t j;
+	int i;
+
+	for (i = 0; i < r->n; i++)
+		for (j = 0; j < sizeof(actions) / sizeof(actions[0]); j++)
+			if (strcmp(strrchr(r->at[i], ':'), actions[j]) == 0)
+				return true;
+	return false;
+}
+
 static enum verdict
 message(void *state, struct frame *f, enum lane lane, const struct seen *s)
 {
@@ -143,6 +236,7 @@ message(void *state, struct frame *f, enum lane lane, const struct seen *s)
 	int i;
 
 	show(r, lane, s, "");
+	mark(r, s);
 	if (slice_is(s->msg.method, "\"go\""))
 		release(r, f);
 	for (i = 0; i < r->n && v == VERDICT_PASS; i++)
@@ -223,7 +317,8 @@ int
 main(int argc, char **argv)
 {
 	struct rules r = {.at = argv + 1, .quiet = getenv("FILTER_QUIET") != NULL};
-	struct filter filter = {"rulefilter", 0, &r, start, message, answer, event, NULL, NULL, end};
+	struct filter filter = {.name = "rulefilter", .state = &r, .start = start, .message = message, .answer = answer,
+		.event = event, .timer = timer, .end = end};
 	struct frame_options o = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE, .clean = getenv("FILTER_CLEAN") != NULL};
 	const char *needs = getenv("FILTER_NEEDS"), *limit = getenv("FILTER_LIMIT"), *grace = getenv("FILTER_GRACE");
 	int i, status;
@@ -232,7 +327,9 @@ main(int argc, char **argv)
 		r.n++;
 	if (i < argc)
 		o.command = argv + i + 1;
-	if (r.n)
+	if (of_lines(&r))
+		filter.leave = leave;
+	else if (r.n)
 		filter.needs = FRAME_EDIT;
 	if (needs && strcmp(needs, "both") == 0)
 		filter.needs |= FRAME_BOTH_LANES;

@@ -164,7 +164,7 @@ run(unsigned seed, long kills, char **argv)
 	char *line = NULL;
 	size_t cap = 0;
 	FILE *from;
-	long killed = 0, next = 20;
+	long killed = 0, after = 0, next = 20;
 	int status;
 
 	srand(seed);
@@ -174,8 +174,9 @@ run(unsigned seed, long kills, char **argv)
 	fflush(s.to);
 	if (getline(&line, &cap, from) <= 0 || !strstr(line, "\"result\""))
 		fail("initialize");
-	while (killed < kills || s.answered < s.sent) {
-		while (killed < kills && s.sent - s.answered < OPEN)
+	/* A few more behind the last kill: who has passed them on has been started again. */
+	while (killed < kills || after < OPEN || s.answered < s.sent) {
+		for (; after < OPEN && s.sent - s.answered < OPEN; after += killed == kills)
 			prompt(&s);
 		if (getline(&line, &cap, from) <= 0) {
 			printf("the chain ended\n");

@@ -682,6 +682,31 @@ walk(struct slice value, int depth)
 	return n;
 }
 
+/* Into a value and out again, without looking for its end. */
+static void
+test_entering(void)
+{
+	static const char *const wanted[] = {"b", "c"};
+	struct slice object = slice_of(" {\"a\":1, \"in\" : { \"b\":[2,{}],\"\\u0063\" :\"}\" } , \"e\":[],\"z\":\"x\"} ");
+	struct json_iter it, in;
+	struct slice key, values[2];
+
+	object = slice(object.p + 1, object.n - 2);
+	it = (struct json_iter){.in = object};
+	CHECK(json_step(&it, &key) && slice_is(key, "\"a\"") && !json_enter(&it, &in) && slice_is(json_value(&it), "1"));
+	CHECK(json_step(&it, &key) && slice_is(key, "\"in\"") && json_enter(&it, &in));
+	CHECK(json_pick(&in, wanted, 2, values) && slice_is(values[0], "[2,{}]") && slice_is(values[1], "\"}\""));
+	json_leave(&it, &in);
+	CHECK(json_step(&it, &key) && slice_is(key, "\"e\"") && json_enter(&it, &in) && !json_step(&in, &key));
+	json_leave(&it, &in);
+	CHECK(json_step(&it, &key) && slice_is(key, "\"z\"") && slice_is(json_value(&it), "\"x\""));
+	CHECK(!json_step(&it, &key) && key.n == 0);
+	it = (struct json_iter){.in = slice_of("{\"b\":1,\"x\":2,\"b\":3}")};
+	CHECK(!json_pick(&it, wanted, 2, values) && slice_is(values[0], "1") && !values[1].p);
+	it = (struct json_iter){.in = slice_of("[1,2]")};
+	CHECK(json_pick(&it, wanted, 2, values) && !values[0].p);
+}
+
 static void
 test_fixture_walks(void)
 {
@@ -896,6 +921,7 @@ main(void)
 	test_walking();
 	test_strings();
 	test_numbers();
+	test_entering();
 	test_fixture_walks();
 	test_edges();
 	test_soups();

@@ -201,6 +201,31 @@ test_torn_and_mended(void)
 	finish();
 }
 
+/* What is taken out is not written, and the queue is full between its marks as ever. */
+static void
+test_taken_out(void)
+{
+	struct output_part p;
+	struct block *b = block_new(10);
+
+	memcpy(b->data, "one\ntwo\n\n", 10);
+	begin();
+	CHECK(!output_take(&out, &p));
+	CHECK(output_hold(&out, b, slice(b->data, 4)) == 0 && queue("other\n") && b->owners == 2);
+	CHECK(output_take(&out, &p) && p.block == b && slice_is(p.text, "one\n"));
+	block_drop(p.block);
+	CHECK(b->owners == 1 && out.n == 1 && out.queued == 6);
+	while (!out.full)
+		CHECK(queue("more\n"));
+	while (output_take(&out, &p)) {
+		CHECK(out.full == (out.queued > OUTPUT_LOW));
+		block_drop(p.block);
+	}
+	CHECK(out.queued == 0 && output_flush(&out) == 0 && out.written == 0);
+	block_drop(b);
+	finish();
+}
+
 static void
 test_reader_gone(void)
 {
@@ -265,6 +290,7 @@ main(void)
 	test_marks(sizeof(taken));
 	test_marks(4096);
 	test_torn_and_mended();
+	test_taken_out();
 	test_reader_gone();
 	test_full_disk();
 	test_failed_by_its_user();

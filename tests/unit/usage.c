@@ -55,6 +55,51 @@ test_sums(void)
 	buf_free(&text);
 }
 
+/* What becomes of an answer when another is added. */
+static const char *
+added(const char *base, const char *more, bool idle, enum usage_basis basis)
+{
+	static struct buf text;
+
+	text.n = 0;
+	CHECK(usage_add_answers(slice_of(base), slice_of(more), idle, basis, &text) == 0);
+	return buf_string(&text);
+}
+
+static void
+test_answers(void)
+{
+	CHECK_STR(added("{ \"stopReason\" : \"end_turn\" , \"usage\":{\"outputTokens\" : 5.0e0, \"x\":1.50} }",
+		"{\"stopReason\":\"refusal\",\"usage\":{\"outputTokens\":7,\"x\":2}}", false, USAGE_TURN),
+		"{ \"stopReason\" : \"end_turn\" , \"usage\":{\"outputTokens\" : 12, \"x\":1.50} }");
+	/* Spellings may differ, null is nothing, and what only one has is there. */
+	CHECK_STR(added("{\"usage\":{\"total_tokens\":1,\"thoughtTokens\":null}}",
+		"{\"usage\":{\"totalTokens\":2,\"thoughtTokens\":3,\"cachedReadTokens\":4,\"outputTokens\":null}}", false, USAGE_TURN),
+		"{\"usage\":{\"total_tokens\":3,\"thoughtTokens\":3,\"cachedReadTokens\":4}}");
+	CHECK_STR(added("{}", "{\"usage\":{\"totalTokens\":2}}", false, USAGE_TURN), "{\"usage\":{\"totalTokens\":2}}");
+	CHECK_STR(added("{\"usage\":null }", "{\"usage\":{\"totalTokens\":2}}", false, USAGE_TURN), "{\"usage\":{\"totalTokens\":2} }");
+	CHECK_STR(added("{\"usage\":{\"totalTokens\":2}}", "{\"a\":1}", false, USAGE_TURN), "{\"usage\":{\"totalTokens\":2}}");
+	CHECK_STR(added("{\"usage\":{}}", "{\"usage\":{\"totalTokens\":2}}", false, USAGE_TURN), "{\"usage\":{\"totalTokens\":2}}");
+	CHECK_STR(added("{\"usage\":{\"totalTokens\":18446744073709551615}}", "{\"usage\":{\"totalTokens\":2}}", false, USAGE_TURN),
+		"{\"usage\":{\"totalTokens\":18446744073709551615}}");
+	/* A running total, or the last call's. */
+	CHECK_STR(added("{\"usage\":{\"totalTokens\":2}}", "{\"usage\":{\"totalTokens\":5}}", false, USAGE_SESSION),
+		"{\"usage\":{\"totalTokens\":5}}");
+	/* The vendors' places; rows of a model are added, a new model's follow. */
+	CHECK_STR(added("{\"_meta\":{\"a\":1,\"quota\":{\"token_count\":{\"output_tokens\":1},\"model_usage\":["
+		"{\"model\":\"m\",\"token_count\":{\"output_tokens\":1}}, {\"model\":\"n\",\"token_count\":null}]}}}",
+		"{\"_meta\":{\"quota\":{\"token_count\":{\"output_tokens\":2},\"model_usage\":["
+		"{\"model\":\"o\",\"token_count\":{\"output_tokens\":4}},{\"model\":\"\\u006e\",\"token_count\":{\"output_tokens\":8}},"
+		"{\"model\":\"m\",\"token_count\":{\"output_tokens\":2}}]}}}", false, USAGE_TURN),
+		"{\"_meta\":{\"a\":1,\"quota\":{\"token_count\":{\"output_tokens\":3},\"model_usage\":["
+		"{\"model\":\"m\",\"token_count\":{\"output_tokens\":3}}, {\"model\":\"n\",\"token_count\":{\"output_tokens\":8}},"
+		"{\"model\":\"o\",\"token_count\":{\"output_tokens\":4}}]}}}");
+	/* What an idle state has in _meta.usage is a call's. */
+	CHECK_STR(added("{\"usage\":{\"outputTokens\":1},\"_meta\":{\"usage\":{\"outputTokens\":1}}}",
+		"{\"usage\":{\"outputTokens\":1},\"_meta\":{\"usage\":{\"outputTokens\":1}}}", true, USAGE_TURN),
+		"{\"usage\":{\"outputTokens\":2},\"_meta\":{\"usage\":{\"outputTokens\":1}}}");
+}
+
 static void
 test_levels(void)
 {
@@ -106,21 +151,105 @@ test_reading(void)
 		"{\"token_count\":{\"totalTokens\":2}}}}}", &r) && r.counts.n[USAGE_TOTAL] == 2);
 }
 
-/* Every word is found wherever it stands, by both ways of looking, and nothing else is. */
+static bool
+same_report(const struct usage_report *a, const struct usage_report *b)
+{
+	return a->what == b->what && slice_eq(a->session, b->session) && a->has_used == b->has_used && a->used == b->used
+		&& a->has_size == b->has_size && a->size == b->size && slice_eq(a->amount, b->amount)
+		&& slice_eq(a->currency, b->currency) && slice_eq(a->model, b->model) && a->wrong == b->wrong
+		&& memcmp(&a->call, &b->call, sizeof(a->call)) == 0;
+}
+
+/* The usual spelling is read as usage_read reads it, and nothing else is taken for it. */
+static void
+test_usual(void)
+{
+	static const char *const usual[] = {"\"used\":1,\"size\":2}}}", "\"used\":0,\"size\":0}}}",
+		"\"used\":1234567890123456789,\"size\":1}}}",
+		"\"used\":1,\"size\":2,\"cost\":{\"amount\":0.11358000000000001,\"currency\":\"USD\"}}}}",
+		"\"used\":1,\"size\":2,\"cost\":{\"amount\":12,\"currency\":\"credits\"},\"_meta\":{\"_claude/model\":\"m\"}}}}",
+		"\"used\":1,\"size\":2,\"_meta\":{\"usage\":{\"inputTokens\":3},\"a\":[{\"b\":\"}}}\"}]}}}}"};
+	static const char *const other[] = {"\"used\":01,\"size\":2}}}", "\"used\":-1,\"size\":2}}}", "\"used\":,\"size\":2}}}",
+		"\"used\":1.0,\"size\":2}}}", "\"used\":12345678901234567890,\"size\":2}}}", "\"used\":1,\"size\":null}}}",
+		"\"used\":1,\"size\":2 }}}", "\"used\":1,\"size\":2}}} ", "\"used\":1,\"size\":2}}", "\"used\":1,\"size\":2}}}}",
+		"\"used\":1,\"size\":2,}}}", "\"size\":2,\"used\":1}}}", "\"used\":1}}}", "", "\"used\":1,\"size\":2",
+		"\"used\":1,\"size\":2,\"cost\":null}}}", "\"used\":1,\"size\":2,\"cost\":{\"amount\":1.,\"currency\":\"USD\"}}}}",
+		"\"used\":1,\"size\":2,\"cost\":{\"amount\":-1,\"currency\":\"USD\"}}}}",
+		"\"used\":1,\"size\":2,\"cost\":{\"amount\":01.5,\"currency\":\"USD\"}}}}",
+		"\"used\":1,\"size\":2,\"cost\":{\"amount\":1e3,\"currency\":\"USD\"}}}}",
+		"\"used\":1,\"size\":2,\"cost\":{\"amount\":1,\"currency\":\"\"}}}}",
+		"\"used\":1,\"size\":2,\"cost\":{\"amount\":1,\"currency\":\"U\\u0053D\"}}}}",
+		"\"used\":1,\"size\":2,\"_meta\":{},\"percentage\":7}}}", "\"used\":1,\"size\":2,\"_meta\":{\"a\":tru}}}}",
+		"\"used\":1,\"size\":2,\"_meta\":[]}}}", "\"used\":1,\"size\":2,\"_meta\":"};
+	struct usage_report a, b;
+	char text[400];
+	size_t i;
+
+	for (i = 0; i < sizeof(usual) / sizeof(*usual); i++) {
+		snprintf(text, sizeof(text), UPDATE "\"sessionUpdate\":\"usage_update\",%s", usual[i]);
+		CHECK(usage_read_usual(slice_of(text), &a));
+		CHECK(read_text(text, &b) && same_report(&a, &b));
+	}
+	for (i = 0; i < sizeof(other) / sizeof(*other); i++) {
+		snprintf(text, sizeof(text), UPDATE "\"sessionUpdate\":\"usage_update\",%s", other[i]);
+		CHECK(!usage_read_usual(slice_of(text), &a));
+	}
+	CHECK(!usage_read_usual(slice_of(UPDATE "\"sessionUpdate\":\"usage_updated\",\"used\":1,\"size\":2}}}"), &a));
+	CHECK(!usage_read_usual(slice_of("{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"\xff\","
+		"\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":1,\"size\":2}}}"), &a));
+}
+
+static void
+test_twice(void)
+{
+	struct usage_report r;
+
+	CHECK(read_text(UPDATE "\"sessionUpdate\":\"usage_update\",\"used\":1,\"size\":2,\"used\":3}}}", &r) && r.wrong && r.used == 1);
+	CHECK(read_text("{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"update\":{\"sessionUpdate\":"
+		"\"usage_update\",\"used\":1,\"size\":2},\"sessionId\":\"s\",\"sessionId\":\"t\"}}", &r) && r.wrong);
+	CHECK(!read_text("{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"update\":[1,{}]}}", &r));
+	CHECK(read_text("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"stopReason\":\"a\",\"stopReason\":\"b\"}}", &r) && r.wrong);
+}
+
+/* Names are made up by peers: only so many are kept. */
+static void
+test_names(void)
+{
+	struct usage_spec spec = {0};
+	struct usage *u = usage_new(&spec);
+	struct usage_session *s;
+	struct usage_report r;
+	char text[200];
+	int i, failed = 0;
+
+	for (i = 0; u && i < 65540; i++) {
+		snprintf(text, sizeof(text), "{\"model\":\"m%d\"}", i);
+		r = (struct usage_report){.what = USAGE_UPDATE, .session = slice_of("\"s\""), .has_used = true};
+		r.model = json_get(slice_of(text), "model");
+		failed += usage_take(u, 1, &r, slice(NULL, 0)) < 0;
+	}
+	CHECK(failed == 0);
+	s = u ? usage_find_session(u, slice_of("s")) : NULL;
+	CHECK(s && slice_is(usage_name(u, s->model), "(others)"));
+	usage_free(u);
+}
+
+/* Every word is found wherever it stands, by all ways of looking, and nothing else is. */
 static void
 test_finding(void)
 {
-	static const char *const words[] = {"usage\"", "usage_update", "usage\\\"", "context_update", "state_update", "quota",
-		"session/prompt", "session/load", "session/resume", "stopReason", "protocolVersion", "acp-recording", "error\"",
+	static const char *const words[] = {"usage\":", "usage\" \t:", "usage_update", "usage\\\"", "context_update", "state_update", "quota",
+		"session/prompt", "session/load", "session/resume", "stopReason", "protocolVersion", "acp-recording", "error\":",
 		"error\\\"", "\\u0075", "\\u005f", "\\u004f", "\\u002f", "\\u006f", "session\\/prompt", "session\\/load"};
-	struct usage_words wide, plain;
+	struct usage_words wide, narrow, plain;
 	char text[300];
 	size_t i, at, n, missed = 0, wrong = 0;
-	const char *a, *b;
+	const char *a, *b, *c;
 
 	usage_words(&wide);
-	plain = wide;
-	plain.wide = false;
+	narrow = plain = wide;
+	narrow.wide = wide.wide > 32 ? 32 : wide.wide;
+	plain.wide = 0;
 	for (i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		n = strlen(words[i]);
 		for (at = 0; at + n <= sizeof(text); at++) {
@@ -128,7 +257,8 @@ test_finding(void)
 			memcpy(text + at, words[i], n);
 			a = usage_find(&wide, text, text + sizeof(text));
 			b = usage_find(&plain, text, text + sizeof(text));
-			wrong += a != b;
+			c = usage_find(&narrow, text, text + sizeof(text));
+			wrong += a != b || c != b;
 			missed += a < text + at || a >= text + at + n;
 		}
 	}
@@ -139,11 +269,13 @@ test_finding(void)
 	for (i = 0, wrong = 0; i < 20000; i++) {
 		for (at = 0; at < sizeof(text); at++)
 			text[at] = "usage_quotaRVr\\/\"np-05"[rand() % 22];
-		wrong += usage_find(&wide, text, text + sizeof(text)) != usage_find(&plain, text, text + sizeof(text));
+		b = usage_find(&plain, text, text + sizeof(text));
+		wrong += usage_find(&wide, text, text + sizeof(text)) != b || usage_find(&narrow, text, text + sizeof(text)) != b;
 	}
 	CHECK(wrong == 0);
 	memset(text, 'e', sizeof(text));
 	CHECK(!usage_may_matter(&wide, slice(text, sizeof(text))));
+	CHECK(!usage_may_matter(&wide, slice_of("{\"name\":\"usage\",\"error\" ")));
 	CHECK(!usage_may_matter(&wide, slice_of("the usage of \\u001b[31m an error")));
 }
 
@@ -152,8 +284,12 @@ main(void)
 {
 	test_parts();
 	test_sums();
+	test_answers();
 	test_levels();
 	test_reading();
+	test_usual();
+	test_twice();
+	test_names();
 	test_finding();
 	return check_done();
 }

@@ -1,0 +1,228 @@
+/*
+ * budget: what the parts of acp-budget know of each other.
+ *
+ * Each session is a small machine of its own; nothing in it waits for another session.
+ *
+ *   a prompt of the client      is refused (a limit is reached), or waits (a text of --at is asked first), or goes on;
+ *                               one with a target opens a budget
+ *   a turn ends                 where its budget is not used up, the answer is held back and a nudge is sent;
+ *                               else the budget is over, and the answer goes on with the sum of all
+ *   cancel, close, a new prompt the budget gets a reason to end and ends with what is running
+ */
+#ifndef BUDGET_H
+#define BUDGET_H
+
+#include "lib/cli.h"
+#include "lib/decimal.h"
+#include "lib/frame.h"
+#include "lib/usage.h"
+
+extern const char tool_name[];
+
+/* --- what was asked for --- */
+
+struct money {
+	char *currency;
+	struct decimal amount;
+};
+
+/* --at LEVEL=TEXT */
+struct at {
+	unsigned level; /* percent of the context */
+	const char *text;
+};
+
+enum { AT_MOST = 16, MONEY_MOST = 16 };
+enum status { STATUS_STDERR, STATUS_TTY, STATUS_THOUGHT, STATUS_NONE };
+
+struct options {
+	struct frame_options frame;
+	uint64_t target;            /* 0: none */
+	bool from_prompt;
+	unsigned threshold;         /* percent of the target that is near enough */
+	uint64_t min_gain, max_continuations;
+	const char *nudge;
+	bool estimate, hard;
+	enum usage_basis basis;
+	struct money max_cost[MONEY_MOST];
+	size_t nmax_cost;
+	uint64_t max_tokens, max_turns; /* UINT64_MAX: no limit */
+	unsigned max_context;           /* percent; 0: no limit */
+	struct at at[AT_MOST];
+	size_t nat;
+	enum status status;
+};
+
+/* --- sessions and budgets --- */
+
+/* Text of our own that an agent may tell the client as if the user had said it. */
+struct echo {
+	struct buf text;
+	size_t at; /* so much of it has come back */
+};
+
+/* A prompt of the client that waits. */
+struct waiting {
+	struct waiting *next;
+	struct held *held;
+	struct buf id; /* msg_id_key of it */
+};
+
+/* Whose answer it is: the tag of our own requests. */
+struct own {
+	enum { OWN_NUDGE, OWN_AT } kind;
+	struct session *session;
+};
+
+struct session {
+	UT_hash_handle hh;
+	struct usage_session *usage;
+	struct budget *budget;      /* of the client's last prompt, while it goes on */
+	size_t open;                /* prompts of the client that have gone on and have no answer */
+	bool busy;                  /* v2: prompts were accepted, and the session has not been idle since */
+	uint64_t prompts, turns;    /* of the client: that have gone on; that have ended */
+	uint64_t output;            /* tokens of all turns */
+	uint64_t streamed;          /* bytes of text in this turn */
+	bool explained, lacked;     /* lacked: it was said that budgets can not be kept */
+	struct echo explanation, nudge;
+	/* --at: */
+	struct waiting *waiting;
+	struct own asking;          /* the tag of the text that is in flight */
+	bool asked, accepted;       /* asked: it is; accepted: v2 */
+	/* Bits of options.at: asked since the context came to it; asked for those that wait; a command of the agent's; not, and told. */
+	unsigned fired, tried, listed, warned;
+	bool has_commands;
+	/* limits: */
+	unsigned reached, unkept;   /* bits */
+	/* v2: the last idle state of a budget as it came and as it went on, for its repeats */
+	struct buf idle_came, idle_went;
+	size_t id_length;
+	struct slice id;            /* the JSON string, with its quotes; behind the plain text */
+	char text[];
+};
+
+struct budget {
+	struct own own;             /* first: the tag of its nudges */
+	struct budget *next;        /* all there are */
+	struct buf id;              /* of the prompt: msg_id_key */
+	uint64_t target, tokens, gains[2], continuations;
+	uint64_t began;             /* us */
+	bool estimated;
+	bool nudging;               /* a nudge has no answer yet */
+	bool over;                  /* it has ended, and only that answer is waited for */
+	bool accepted;              /* v2: the agent has taken the last prompt in */
+	bool idle;                  /* what is held is v2's idle state */
+	struct held *held;          /* the client's answer, or idle state */
+	struct buf text;            /* what becomes of it */
+	struct buf why;             /* it ends with what is running, and this is why */
+};
+
+/* How a turn ended. */
+struct turn_end {
+	bool failed, counted, estimated;
+	uint64_t output;
+	struct slice stop;          /* a JSON string, or p NULL */
+	struct slice outcome;       /* the result, the error, or the idle update */
+};
+
+struct tool {
+	const struct options *options;
+	struct frame *frame;
+	struct usage *usage;
+	struct usage_words words;
+	struct session *sessions;
+	struct budget *budgets;
+	int tty;
+	bool v2;                    /* the agent */
+	bool left;                  /* the client */
+	const char *gone;           /* who has left first, in words */
+	bool lacks, counted;        /* a turn came without counts; one came with some */
+	bool judged, has_output;    /* the usage of the turn that has just been judged */
+	uint64_t output;
+	uint64_t thoughts;
+};
+
+/* filter.c: returns the exit status */
+int filter_run(const struct options *);
+
+/* session.c */
+/* The session of that id, a JSON string; NULL where it is not known (where make: out of memory). */
+struct session *session_of(struct tool *, struct slice id, bool make);
+void sessions_free(struct tool *);
+void tool_no_memory(struct tool *);
+/* A prompt of our own goes down. 0, or -1. */
+int session_ask(struct tool *, struct session *, struct slice text, void *tag);
+/* The usage module learns of a prompt. */
+void session_prompted(struct tool *, struct session *);
+/* A line on stderr about a session. */
+void session_say(struct tool *, const struct session *, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* prompt.c: what the client sends */
+enum verdict prompt_came(struct tool *, struct session *, const struct seen *);
+/* All that wait: by the order in which they came. */
+void prompts_go(struct tool *, struct session *);
+void prompts_refused(struct tool *, struct session *, int code, const char *why);
+void session_cancelled(struct tool *, struct session *, const char *why);
+/* $/cancel_request. */
+enum verdict prompt_withdrawn(struct tool *, const struct seen *);
+
+/* turn.c: how turns end, and what then becomes of their budgets */
+enum verdict turn_answered(struct tool *, struct session *, const struct seen *);
+void turn_own_answered(struct tool *, struct own *, const struct seen *);
+/* v2: a state_update. */
+enum verdict turn_state(struct tool *, struct session *, const struct seen *, const struct usage_report *);
+/* Can budgets be kept in this session, as far as is known? Says once if not. */
+bool budget_can_be(struct tool *, struct session *);
+/* NULL when out of memory. */
+struct budget *budget_new(struct tool *, struct session *, uint64_t target, struct slice id);
+/* It ends: now, or where a nudge is in flight, with that. */
+void budget_drop(struct tool *, struct budget *, const char *why);
+/* It ends now: the client gets its answer. */
+void budget_end(struct tool *, struct budget *, const char *why);
+
+/* ahead.c: texts that are asked ahead of the client's prompt */
+/* Asks the next one that is due. Was there one? */
+bool ahead_ask(struct tool *, struct session *);
+void ahead_answered(struct tool *, struct session *);
+/* The context has changed. */
+void ahead_rearm(const struct tool *, struct session *);
+void ahead_commands(const struct tool *, struct session *, struct slice update);
+
+/* limits.c */
+/* Is a limit reached, for a prompt of the client or for one of ours? Then text (or NULL) says which one and how far. */
+bool limits_reached(struct tool *, const struct session *, bool prompt, struct buf *text);
+/* Something was used: says once what is reached. */
+void limits_see(struct tool *, struct session *);
+/* Says once which limits can not be kept. late: the agent has had its time to report. */
+void limits_unkept(struct tool *, struct session *, bool late);
+
+/* echo.c */
+int echo_expect(struct echo *, struct slice text);
+/* Does this update only say our own text again? */
+bool echo_hears(struct echo *, struct slice update);
+/* Leaves our own text out of a message of several blocks. 0, or -1 out of memory. */
+int echo_cut(struct frame *, const struct echo *, struct slice update);
+/* The bytes of text in the content of an update. */
+uint64_t content_text(struct slice update, struct buf *to);
+
+/* status.c */
+int status_open(struct tool *);
+void status_progress(struct tool *, const struct budget *);
+/* why: NULL where there is nothing to say but that the target was reached. */
+void status_end(struct tool *, const struct budget *, const char *why);
+/* Figures: 125,000; its part of a whole in percent, rounded down. */
+int put_grouped(struct buf *, uint64_t);
+uint64_t percent_of(uint64_t n, uint64_t whole);
+
+/* nudge.c */
+extern const char explanation[], default_nudge[];
+/* The text of a nudge, its placeholders filled in. 0, or -1 out of memory. */
+int nudge_put(const struct tool *, const struct budget *, struct buf *to);
+
+/* target.c */
+/* The target in a text (PROTOCOL, section 6); 0: none. */
+uint64_t target_in(struct slice text);
+/* The same in the text blocks of a prompt, a JSON array. */
+uint64_t target_in_prompt(struct slice blocks);
+
+#endif

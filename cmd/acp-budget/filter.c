@@ -1,0 +1,233 @@
+/* The filter: which message concerns what. */
+#include <unistd.h>
+
+#include "cmd/acp-budget/budget.h"
+
+static bool
+is_kind(struct slice kind, const char *name)
+{
+	return kind.p && json_string_is(kind, name);
+}
+
+/* Our own words, as if the user had said them. */
+static enum verdict
+see_echo(struct tool *t, struct session *s, struct slice kind, struct slice update)
+{
+	if (!is_kind(kind, "user_message_chunk") && !is_kind(kind, "user_message"))
+		return VERDICT_PASS;
+	if (echo_hears(&s->nudge, update) || echo_hears(&s->explanation, update))
+		return VERDICT_DROP;
+	if (echo_cut(t->frame, &s->explanation, update) < 0)
+		tool_no_memory(t);
+	return VERDICT_PASS;
+}
+
+static void
+see_text(struct session *s, struct slice kind, struct slice update)
+{
+	static const char *const said[] = {"agent_message_chunk", "agent_thought_chunk", "agent_message", "agent_thought"};
+	struct buf text = {0};
+	size_t i;
+
+	for (i = 0; i < sizeof(said) / sizeof(said[0]); i++)
+		if (is_kind(kind, said[i]))
+			s->streamed += content_text(update, &text);
+	buf_free(&text);
+}
+
+static enum verdict
+see_update(struct tool *t, const struct seen *seen)
+{
+	const struct options *o = t->options;
+	struct slice kind = msg_update_kind(&seen->msg), update;
+	struct session *s = session_of(t, msg_session(&seen->msg), o->nat > 0 && is_kind(kind, "available_commands_update"));
+	struct usage_report r;
+
+	if (usage_may_matter(&t->words, seen->msg.text) && usage_read(seen, &r)) {
+		if (r.what == USAGE_STATE && s)
+			return turn_state(t, s, seen, &r);
+		if (usage_take(t->usage, seen->t, &r, slice(NULL, 0)) < 0)
+			tool_no_memory(t);
+		if (s) {
+			ahead_rearm(t, s);
+			limits_see(t, s);
+		}
+	}
+	if (!s || !kind.p)
+		return VERDICT_PASS;
+	update = json_get(seen->msg.params, acp_update);
+	if (o->estimate)
+		see_text(s, kind, update);
+	if (o->nat > 0 && is_kind(kind, "available_commands_update"))
+		ahead_commands(t, s, update);
+	return see_echo(t, s, kind, update);
+}
+
+static void
+see_usage(struct tool *t, const struct seen *seen)
+{
+	struct usage_report r;
+
+	if (!usage_read(seen, &r))
+		return;
+	if (r.what == USAGE_HELLO)
+		t->v2 = r.v2;
+	if (usage_take(t->usage, seen->t, &r, seen->msg.id) < 0)
+		tool_no_memory(t);
+}
+
+/* An answer to the client. */
+static enum verdict
+see_answer(struct tool *t, const struct seen *seen)
+{
+	const struct request *asked = seen->request;
+	struct session *s = asked ? session_of(t, asked->session, false) : NULL;
+
+	if (!asked || asked->from != ACP_CLIENT)
+		return VERDICT_PASS;
+	switch (asked->what) {
+	case ACP_SESSION_PROMPT:
+		return s ? turn_answered(t, s, seen) : VERDICT_PASS;
+	case ACP_SESSION_CLOSE:
+	case ACP_SESSION_DELETE:
+		/* What ran in it is over; an answer to our nudge may never come. */
+		if (s && s->budget && seen->msg.result.p)
+			budget_end(t, s->budget, "the session was closed");
+		return VERDICT_PASS;
+	case ACP_INITIALIZE:
+	case ACP_PROXY_INITIALIZE:
+		see_usage(t, seen);
+		return VERDICT_PASS;
+	default:
+		return VERDICT_PASS;
+	}
+}
+
+static enum verdict
+see_request(struct tool *t, const struct seen *seen)
+{
+	bool prompt = seen->msg.what == ACP_SESSION_PROMPT;
+	struct session *s = session_of(t, msg_session(&seen->msg), prompt && seen->msg.kind == MSG_REQUEST);
+
+	if (seen->msg.what == ACP_CANCEL_REQUEST)
+		return seen->msg.kind == MSG_NOTIFICATION ? prompt_withdrawn(t, seen) : VERDICT_PASS;
+	if (prompt && s && seen->msg.kind == MSG_REQUEST)
+		return prompt_came(t, s, seen);
+	if (!s)
+		return VERDICT_PASS;
+	switch (seen->msg.what) {
+	case ACP_SESSION_CANCEL:
+		session_cancelled(t, s, "cancelled");
+		break;
+	case ACP_SESSION_CLOSE:
+	case ACP_SESSION_DELETE:
+		session_cancelled(t, s, "the session was closed");
+		break;
+	default:
+		break;
+	}
+	return VERDICT_PASS;
+}
+
+/* --- the filter --- */
+
+static int
+start(void *state, struct frame *f)
+{
+	struct tool *t = state;
+
+	t->frame = f;
+	return 0;
+}
+
+static enum verdict
+message(void *state, struct frame *f, enum lane lane, const struct seen *seen)
+{
+	struct tool *t = state;
+
+	(void)f;
+	if (seen->msg.kind == MSG_RESPONSE)
+		return lane == LANE_UP ? see_answer(t, seen) : VERDICT_PASS;
+	if (lane == LANE_UP)
+		return seen->msg.what == ACP_SESSION_UPDATE ? see_update(t, seen) : VERDICT_PASS;
+	if (seen->msg.what == ACP_SESSION_LOAD || seen->msg.what == ACP_SESSION_RESUME)
+		see_usage(t, seen);
+	return see_request(t, seen);
+}
+
+static void
+answer(void *state, struct frame *f, void *tag, const struct seen *seen)
+{
+	(void)f;
+	turn_own_answered(state, tag, seen);
+}
+
+static void
+event(void *state, struct frame *f, const struct frame_event *e)
+{
+	struct tool *t = state;
+
+	(void)f;
+	/* Who goes first; the frame then ends the other side, too. */
+	if (e->kind == FRAME_EOF && !t->gone) {
+		t->left = e->from == ACP_CLIENT;
+		t->gone = t->left ? "the client has left" : e->from == ACP_AGENT ? "the agent has ended" : "the stream has ended";
+	}
+}
+
+/* What is held goes on; who waits is told. */
+static int
+end(void *state, struct frame *f)
+{
+	struct tool *t = state;
+	const char *why = t->gone ? t->gone : "the stream has ended";
+	struct budget *b, *next;
+	struct session *s;
+
+	(void)f;
+	for (b = t->budgets; b; b = next) {
+		next = b->next;
+		b->nudging = false;
+		budget_end(t, b, b->why.n && buf_string(&b->why) ? b->why.p : why);
+	}
+	for (s = t->sessions; s; s = s->hh.next) {
+		limits_unkept(t, s, s->turns > 0);
+		prompts_refused(t, s, ACP_ERR_INTERNAL, why);
+	}
+	return 0;
+}
+
+/* A turn has been judged: what it used. */
+static void
+judged(void *arg, const struct usage_event *e)
+{
+	struct tool *t = arg;
+
+	if (e->kind != USAGE_EVENT_TURN)
+		return;
+	t->judged = true;
+	t->has_output = e->turn->rows || (e->own.has & 1u << USAGE_OUTPUT);
+	t->output = e->billed_output;
+}
+
+int
+filter_run(const struct options *o)
+{
+	struct tool t = {.options = o};
+	struct usage_spec spec = {.basis = o->basis, .event = judged, .arg = &t};
+	struct filter filter = {.name = tool_name, .needs = FRAME_EDIT | FRAME_BOTH_LANES | FRAME_ANSWER, .state = &t,
+		.start = start, .message = message, .answer = answer, .event = event, .end = end};
+	int status = EXIT_FAILED;
+
+	usage_words(&t.words);
+	t.usage = usage_new(&spec);
+	if (!t.usage)
+		cli_die(EXIT_FAILED, tool_name, "out of memory");
+	if (status_open(&t) == 0)
+		status = frame_run(&filter, &o->frame);
+	if (t.tty >= 0)
+		close(t.tty);
+	sessions_free(&t);
+	usage_free(t.usage);
+	return status;
+}

@@ -1,0 +1,275 @@
+/* What the client sends: prompts, and what calls them off. */
+#include <stdlib.h>
+
+#include "cmd/acp-budget/budget.h"
+
+/* What is put into a prompt before it goes on. */
+struct insertion {
+	const char *at; /* NULL: nothing */
+	struct buf with;
+};
+
+/* The explanation, behind the user's own blocks. */
+static int
+explain(struct session *s, struct slice blocks, struct insertion *in)
+{
+	const char *p = blocks.p + 1, *end = blocks.p + blocks.n - 1;
+
+	while (p < end && strchr(" \t\r\n", *p))
+		p++;
+	if ((p < end && buf_add(&in->with, ",", 1)) || buf_add_string(&in->with, "{\"type\":\"text\",\"text\":")
+		|| json_quote(slice_of(explanation), &in->with) || buf_add(&in->with, "}", 1)
+		|| echo_expect(&s->explanation, slice_of(explanation)))
+		return -1;
+	in->at = end;
+	s->explained = true;
+	return 0;
+}
+
+static int
+open_budget(struct tool *t, struct session *s, const struct msg *m, struct insertion *in)
+{
+	struct slice blocks = json_get(m->params, acp_prompt);
+	uint64_t target = t->options->target;
+
+	if (!blocks.p || json_type(blocks) != JSON_ARRAY)
+		return 0;
+	if (t->options->from_prompt)
+		target = target_in_prompt(blocks);
+	if (target == 0 || !budget_can_be(t, s))
+		return 0;
+	s->budget = budget_new(t, s, target, m->id);
+	if (!s->budget)
+		return -1;
+	return s->explained ? 0 : explain(s, blocks, in);
+}
+
+/* A prompt goes on: it replaces the budget of the last one. */
+static void
+prompt_goes(struct tool *t, struct session *s, const struct msg *m, struct insertion *in)
+{
+	struct budget *b = s->budget;
+
+	if (b && b->idle)
+		budget_end(t, b, "a new prompt replaces it");
+	else if (b)
+		budget_drop(t, b, "a new prompt replaces it");
+	s->budget = NULL;
+	s->open++;
+	s->prompts++;
+	s->nudge.text.n = 0;
+	session_prompted(t, s);
+	if (open_budget(t, s, m, in) < 0)
+		tool_no_memory(t);
+}
+
+/* Is it refused? held: it has waited. */
+static bool
+refused(struct tool *t, struct session *s, struct held *held)
+{
+	struct buf text = {0}, message = {0};
+	bool yes;
+
+	limits_see(t, s);
+	yes = limits_reached(t, s, true, &text);
+	if (yes && (!buf_string(&text) || buf_printf(&message, "%s: %s", tool_name, text.p) || !buf_string(&message)
+			|| frame_refuse(t->frame, held, ACP_ERR_INTERNAL, message.p, slice(NULL, 0))))
+		tool_no_memory(t);
+	buf_free(&text);
+	buf_free(&message);
+	return yes;
+}
+
+/* --- prompts that wait for a text of --at --- */
+
+static enum verdict
+wait_for_it(struct tool *t, struct session *s, const struct seen *seen)
+{
+	struct waiting *w = calloc(1, sizeof(*w)), **at = &s->waiting;
+
+	if (!w || msg_id_key(seen->msg.id, &w->id) < 0 || !(w->held = frame_hold(t->frame))) {
+		tool_no_memory(t);
+		if (w)
+			buf_free(&w->id);
+		free(w);
+		return VERDICT_PASS;
+	}
+	while (*at)
+		at = &(*at)->next;
+	*at = w;
+	return VERDICT_HOLD;
+}
+
+static void
+waiting_free(struct waiting *w)
+{
+	buf_free(&w->id);
+	free(w);
+}
+
+static void
+let_go(struct tool *t, struct session *s, struct held *held)
+{
+	struct slice line = frame_held_text(held);
+	struct insertion in = {0};
+	struct splice splice;
+	struct buf text = {0};
+	struct json_error error;
+	struct msg m;
+
+	if (msg_scan(line, &m, &error) == MSG_REQUEST)
+		prompt_goes(t, s, &m, &in);
+	splice = (struct splice){in.at, in.at, buf_slice(&in.with)};
+	if (in.at && splice_write(line, &splice, 1, &text) < 0)
+		tool_no_memory(t);
+	frame_release(t->frame, held, VERDICT_PASS, in.at && text.n ? buf_slice(&text) : slice(NULL, 0));
+	buf_free(&text);
+	buf_free(&in.with);
+}
+
+void
+prompts_go(struct tool *t, struct session *s)
+{
+	struct waiting *w;
+
+	while ((w = s->waiting)) {
+		s->waiting = w->next;
+		if (refused(t, s, w->held))
+			frame_release(t->frame, w->held, VERDICT_DROP, slice(NULL, 0));
+		else
+			let_go(t, s, w->held);
+		waiting_free(w);
+	}
+}
+
+/* One that waits is answered here: it has never gone on. */
+static void
+refuse(struct tool *t, struct waiting *w, int code, const char *why)
+{
+	struct buf message = {0};
+
+	if (buf_printf(&message, "%s: %s", tool_name, why) < 0 || !buf_string(&message)
+		|| frame_refuse(t->frame, w->held, code, message.p, slice(NULL, 0)) < 0)
+		tool_no_memory(t);
+	frame_release(t->frame, w->held, VERDICT_DROP, slice(NULL, 0));
+	waiting_free(w);
+	buf_free(&message);
+}
+
+void
+prompts_refused(struct tool *t, struct session *s, int code, const char *why)
+{
+	struct waiting *w;
+
+	while ((w = s->waiting)) {
+		s->waiting = w->next;
+		refuse(t, w, code, why);
+	}
+}
+
+static void
+prompts_cancelled(struct tool *t, struct session *s)
+{
+	struct buf result = {0};
+	struct waiting *w;
+
+	/* In v2 an answer says that the prompt has been taken in. */
+	if (t->v2 || buf_printf(&result, "{\"%s\":\"cancelled\"}", acp_stop_reason) < 0)
+		prompts_refused(t, s, ACP_ERR_CANCELLED, "cancelled");
+	while ((w = s->waiting)) {
+		s->waiting = w->next;
+		if (frame_answer(t->frame, w->held, buf_slice(&result)) < 0)
+			tool_no_memory(t);
+		frame_release(t->frame, w->held, VERDICT_DROP, slice(NULL, 0));
+		waiting_free(w);
+	}
+	buf_free(&result);
+}
+
+enum verdict
+prompt_came(struct tool *t, struct session *s, const struct seen *seen)
+{
+	struct insertion in = {0};
+
+	if (refused(t, s, NULL))
+		return VERDICT_DROP;
+	limits_unkept(t, s, s->turns > 0);
+	if (s->asked || ahead_ask(t, s))
+		return wait_for_it(t, s, seen);
+	prompt_goes(t, s, &seen->msg, &in);
+	if (in.at && frame_replace(t->frame, slice(in.at, 0), buf_slice(&in.with)) < 0)
+		tool_no_memory(t);
+	buf_free(&in.with);
+	return VERDICT_PASS;
+}
+
+/* --- what calls them off --- */
+
+void
+session_cancelled(struct tool *t, struct session *s, const char *why)
+{
+	prompts_cancelled(t, s);
+	if (s->budget)
+		budget_drop(t, s->budget, why);
+}
+
+static struct waiting *
+take_waiting(struct session *s, struct slice id)
+{
+	struct waiting **at = &s->waiting, *w;
+
+	while ((w = *at) && !slice_eq(buf_slice(&w->id), id))
+		at = &w->next;
+	if (w)
+		*at = w->next;
+	return w;
+}
+
+static bool
+withdraw_waiting(struct tool *t, struct slice id)
+{
+	struct waiting *w = NULL;
+	struct session *s;
+
+	for (s = t->sessions; s && !w; s = s->hh.next)
+		w = take_waiting(s, id);
+	if (!w)
+		return false;
+	refuse(t, w, ACP_ERR_CANCELLED, "cancelled");
+	return true;
+}
+
+/* To the agent it is answered already where we hold the answer: what runs is our nudge. */
+static bool
+withdraw_answered(struct tool *t, struct slice id)
+{
+	struct buf params = {0};
+	struct budget *b, *next;
+	bool running = false;
+
+	for (b = t->budgets; b && !running; b = next) {
+		next = b->next;
+		if (!slice_eq(buf_slice(&b->id), id) || b->why.n)
+			continue;
+		running = b->held != NULL;
+		if (running && (buf_printf(&params, "{\"%s\":", acp_session_id) || buf_add_slice(&params, b->own.session->id)
+				|| buf_add(&params, "}", 1)
+				|| frame_notify(t->frame, LANE_DOWN, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params))))
+			tool_no_memory(t);
+		budget_drop(t, b, "cancelled");
+	}
+	buf_free(&params);
+	return running;
+}
+
+enum verdict
+prompt_withdrawn(struct tool *t, const struct seen *seen)
+{
+	struct slice id = json_type(seen->msg.params) == JSON_OBJECT ? json_get(seen->msg.params, acp_request_id) : slice(NULL, 0);
+	struct buf key = {0};
+	bool ours = id.p && msg_id_key(id, &key) == 0
+		&& (withdraw_waiting(t, buf_slice(&key)) || withdraw_answered(t, buf_slice(&key)));
+
+	buf_free(&key);
+	return ours ? VERDICT_DROP : VERDICT_PASS;
+}

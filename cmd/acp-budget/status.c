@@ -1,0 +1,162 @@
+/* How far a budget is: on stderr, on the terminal, or in the client's own view. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cmd/acp-budget/budget.h"
+
+int
+put_grouped(struct buf *to, uint64_t n)
+{
+	char digits[21];
+	int length = snprintf(digits, sizeof(digits), "%" PRIu64, n), i;
+
+	for (i = 0; i < length; i++)
+		if ((i > 0 && (length - i) % 3 == 0 && buf_add(to, ",", 1) < 0) || buf_add(to, digits + i, 1) < 0)
+			return -1;
+	return 0;
+}
+
+uint64_t
+percent_of(uint64_t n, uint64_t whole)
+{
+	if (n <= UINT64_MAX / 100)
+		return n * 100 / whole;
+	return whole >= 100 ? n / (whole / 100) : UINT64_MAX;
+}
+
+/* What is still to come at the rate so far: " · ~2m 30s". */
+static int
+put_time_left(const struct budget *b, uint64_t now, struct buf *to)
+{
+	uint64_t s;
+	double left;
+
+	if (b->tokens == 0 || b->tokens >= b->target || now <= b->began)
+		return 0;
+	left = (double)(b->target - b->tokens) / (double)b->tokens * (double)(now - b->began) / 1e6;
+	if (left > 1e9)
+		return 0;
+	s = (uint64_t)(left + 0.5);
+	if (s >= 3600)
+		return buf_printf(to, " \u00b7 ~%" PRIu64 "h %02um", s / 3600, (unsigned)(s / 60 % 60));
+	if (s >= 60)
+		return buf_printf(to, " \u00b7 ~%" PRIu64 "m %02us", s / 60, (unsigned)(s % 60));
+	return buf_printf(to, " \u00b7 ~%" PRIu64 "s", s);
+}
+
+static int
+put_used(const struct budget *b, struct buf *to)
+{
+	const char *about = b->estimated ? "~" : "";
+
+	if (buf_printf(to, "Target: %s", about) || put_grouped(to, b->tokens))
+		return -1;
+	if (b->tokens >= b->target)
+		return buf_add_string(to, " used (") || put_grouped(to, b->target) || buf_add_string(to, " min \u2713)") ? -1 : 0;
+	return buf_add_string(to, " / ") || put_grouped(to, b->target)
+		|| buf_printf(to, " (%s%" PRIu64 "%%)", about, percent_of(b->tokens, b->target)) ? -1 : 0;
+}
+
+/* --- where it goes --- */
+
+int
+status_open(struct tool *t)
+{
+	t->tty = -1;
+	if (t->options->status != STATUS_TTY)
+		return 0;
+	/* A description of our own may be non-blocking. */
+	t->tty = open("/dev/tty", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	if (t->tty >= 0)
+		return 0;
+	cli_warn(tool_name, "--status tty: /dev/tty: %s", strerror(errno));
+	return -1;
+}
+
+/* Control characters of a peer must not reach a terminal. */
+static void
+tame(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			*text = '?';
+}
+
+/* A terminal may be in any mode, and another program's line on it. What it does not take now it does not get. */
+static void
+to_terminal(struct tool *t, const struct session *s, char *text)
+{
+	struct pollfd p = {.fd = t->tty, .events = POLLOUT};
+	struct buf line = {0};
+	ssize_t n = 0;
+
+	tame(text);
+	if (buf_printf(&line, "\r\033[K%s: %s\r\n", s->text, text) == 0 && poll(&p, 1, 0) == 1 && (p.revents & POLLOUT))
+		n = write(t->tty, line.p, line.n);
+	(void)n;
+	buf_free(&line);
+}
+
+static void
+to_client(struct tool *t, const struct session *s, const char *text)
+{
+	struct buf params = {0}, line = {0};
+	int r;
+
+	r = buf_printf(&line, "%s\n", text) || buf_printf(&params, "{\"%s\":", acp_session_id)
+		|| buf_add_slice(&params, s->id)
+		|| buf_printf(&params, ",\"%s\":{\"%s\":\"agent_thought_chunk\",", acp_update, acp_update_kind)
+		|| (t->v2 && buf_printf(&params, "\"messageId\":\"%s-%" PRIu64 "\",", tool_name, ++t->thoughts))
+		|| buf_printf(&params, "\"%s\":{\"type\":\"text\",\"text\":", acp_content)
+		|| json_quote(buf_slice(&line), &params) || buf_add_string(&params, "}}}");
+	if (r || frame_notify(t->frame, LANE_UP, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params)) < 0)
+		tool_no_memory(t);
+	buf_free(&params);
+	buf_free(&line);
+}
+
+static void
+tell(struct tool *t, const struct session *s, struct buf *text)
+{
+	if (!buf_string(text)) {
+		tool_no_memory(t);
+		return;
+	}
+	switch (t->options->status) {
+	case STATUS_STDERR:
+		session_say(t, s, "%s", text->p);
+		break;
+	case STATUS_TTY:
+		to_terminal(t, s, text->p);
+		break;
+	case STATUS_THOUGHT:
+		to_client(t, s, text->p);
+		break;
+	case STATUS_NONE:
+		break;
+	}
+}
+
+void
+status_progress(struct tool *t, const struct budget *b)
+{
+	struct buf text = {0};
+
+	if (put_used(b, &text) == 0 && put_time_left(b, frame_now(t->frame), &text) == 0)
+		tell(t, b->own.session, &text);
+	buf_free(&text);
+}
+
+void
+status_end(struct tool *t, const struct budget *b, const char *why)
+{
+	struct buf text = {0};
+
+	if (put_used(b, &text) == 0 && (!why || buf_printf(&text, ": %s", why) == 0))
+		tell(t, b->own.session, &text);
+	buf_free(&text);
+}

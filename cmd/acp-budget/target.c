@@ -1,0 +1,204 @@
+/* A token target in what a user writes: +500k at the beginning or the end, "use 2m tokens" anywhere. */
+#include <ctype.h>
+#include <strings.h>
+
+#include "cmd/acp-budget/budget.h"
+
+/* What is left of a text. */
+struct rest {
+	const char *p, *end;
+};
+
+static bool
+is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool
+is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool
+in_word(char c)
+{
+	return c == '_' || ((unsigned char)c < 0x80 && isalnum((unsigned char)c));
+}
+
+static void
+skip_space(struct rest *r)
+{
+	while (r->p < r->end && is_space(*r->p))
+		r->p++;
+}
+
+static bool
+skip(struct rest *r, const char *word)
+{
+	size_t n = strlen(word);
+
+	if ((size_t)(r->end - r->p) < n || strncasecmp(r->p, word, n) != 0)
+		return false;
+	r->p += n;
+	return true;
+}
+
+static bool
+word_ends(const struct rest *r)
+{
+	return r->p == r->end || !in_word(*r->p);
+}
+
+/* The value of digits with a fraction, in units; what is beyond 2^64 is 2^64-1. */
+static uint64_t
+value(struct slice digits, uint64_t unit)
+{
+	uint64_t n = 0, part;
+	bool beyond = false;
+	size_t i;
+
+	for (i = 0; i < digits.n && digits.p[i] != '.'; i++) {
+		beyond |= __builtin_mul_overflow(n, 10, &n);
+		beyond |= __builtin_add_overflow(n, (uint64_t)(digits.p[i] - '0'), &n);
+	}
+	beyond |= __builtin_mul_overflow(n, unit, &n);
+	for (i++; i < digits.n && unit > 1; i++) {
+		unit /= 10;
+		part = (uint64_t)(digits.p[i] - '0') * unit;
+		beyond |= __builtin_add_overflow(n, part, &n);
+	}
+	return beyond ? UINT64_MAX : n;
+}
+
+/* A number and its unit: (\d+(?:\.\d+)?)\s*(k|m|b) */
+static bool
+amount(struct rest *r, uint64_t *n)
+{
+	const char *from = r->p, *to;
+	uint64_t unit;
+
+	while (r->p < r->end && is_digit(*r->p))
+		r->p++;
+	if (r->p == from)
+		return false;
+	if (r->end - r->p > 1 && r->p[0] == '.' && is_digit(r->p[1]))
+		for (r->p++; r->p < r->end && is_digit(*r->p); r->p++)
+			;
+	to = r->p;
+	skip_space(r);
+	if (r->p == r->end)
+		return false;
+	switch (*r->p++) {
+	case 'k':
+	case 'K':
+		unit = 1000;
+		break;
+	case 'm':
+	case 'M':
+		unit = 1000000;
+		break;
+	case 'b':
+	case 'B':
+		unit = 1000000000;
+		break;
+	default:
+		return false;
+	}
+	*n = value(slice_between(from, to), unit);
+	return true;
+}
+
+static bool
+at_start(struct slice text, uint64_t *n)
+{
+	struct rest r = {text.p, text.p + text.n};
+
+	skip_space(&r);
+	return skip(&r, "+") && amount(&r, n) && word_ends(&r);
+}
+
+/* Behind the last plus there is nothing else. */
+static bool
+at_end(struct slice text, uint64_t *n)
+{
+	struct rest r = {text.n ? memrchr(text.p, '+', text.n) : NULL, text.p + text.n};
+
+	if (!r.p || r.p == text.p || !is_space(r.p[-1]))
+		return false;
+	r.p++;
+	if (!amount(&r, n))
+		return false;
+	skip_space(&r);
+	if (r.p < r.end && strchr(".!?", *r.p) && *r.p)
+		r.p++;
+	skip_space(&r);
+	return r.p == r.end;
+}
+
+/* "use 2m tokens", from here on. */
+static bool
+spends(struct rest r, uint64_t *n)
+{
+	const char *blank;
+
+	if (!skip(&r, "use") && !skip(&r, "spend"))
+		return false;
+	blank = r.p;
+	skip_space(&r);
+	if (r.p == blank || !amount(&r, n))
+		return false;
+	skip_space(&r);
+	if (!skip(&r, "token"))
+		return false;
+	if (word_ends(&r))
+		return true;
+	return skip(&r, "s") && word_ends(&r);
+}
+
+static bool
+anywhere(struct slice text, uint64_t *n)
+{
+	struct rest r = {text.p, text.p + text.n};
+
+	for (; r.p < r.end; r.p++)
+		if ((r.p == text.p || !in_word(r.p[-1])) && spends(r, n))
+			return true;
+	return false;
+}
+
+uint64_t
+target_in(struct slice text)
+{
+	uint64_t n = 0;
+
+	if (at_start(text, &n) || at_end(text, &n) || anywhere(text, &n))
+		return n;
+	return 0;
+}
+
+uint64_t
+target_in_prompt(struct slice blocks)
+{
+	struct json_iter it = {.in = blocks};
+	struct slice key, block, type, text;
+	struct buf plain = {0};
+	uint64_t n = 0;
+
+	if (!blocks.p || json_type(blocks) != JSON_ARRAY)
+		return 0;
+	while (n == 0 && json_next(&it, &key, &block)) {
+		if (json_type(block) != JSON_OBJECT)
+			continue;
+		type = json_get(block, "type");
+		text = json_get(block, "text");
+		if (json_type(type) != JSON_STRING || !json_string_is(type, "text") || json_type(text) != JSON_STRING)
+			continue;
+		plain.n = 0;
+		if (json_unescape(text, &plain) == 0)
+			n = target_in(buf_slice(&plain));
+	}
+	buf_free(&plain);
+	return n;
+}

@@ -1,0 +1,238 @@
+#include "route_parts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "life.h"
+
+static void
+go_live(struct port *p)
+{
+	if (!p->live && port_go_live(p) < 0)
+		route_no_memory(p->route);
+}
+
+/* The name of the question for this port. */
+static struct slice
+question(const struct port *to, struct buf *name)
+{
+	name->n = 0;
+	if (to->kind != PORT_PROXY)
+		buf_printf(name, "\"%s\"", acp_name(ACP_INITIALIZE, ACP_PLAIN));
+	else
+		buf_printf(name, "\"%s\"", acp_name(ACP_PROXY_INITIALIZE, to->dialect));
+	return buf_slice(name);
+}
+
+/* Gives the question from memory, with the id that the call has now. It does not wait its turn. */
+static void
+ask(struct port *p, struct call *c)
+{
+	struct splices s = {.n = 0};
+	struct json_error error;
+	struct buf name = {0};
+	char number[24];
+	struct msg m;
+
+	if (msg_scan(buf_slice(&p->init), &m, &error) != MSG_REQUEST) {
+		route_no_memory(p->route);
+		return;
+	}
+	snprintf(number, sizeof(number), "%" PRIu64, c->id);
+	splice_value(&s, m.method, question(p, &name));
+	splice_value(&s, m.id, slice_of(number));
+	route_emit(p, NULL, buf_slice(&p->init), &s, SENT_RESPONSE, NULL, 0, LANE_DOWN, NULL);
+	buf_free(&name);
+}
+
+int
+route_ask_first(struct port *p)
+{
+	struct call *c;
+
+	for (c = p->calls; c && c->what != ACP_INITIALIZE; c = c->hh.next)
+		;
+	if (!c)
+		return -1;
+	ask(p, c);
+	route_flush(p->route);
+	return 0;
+}
+
+int
+route_ask_again(struct port *p)
+{
+	struct json_error error;
+	struct call *c;
+	struct msg m;
+
+	if (msg_scan(buf_slice(&p->init), &m, &error) != MSG_REQUEST)
+		return -1;
+	m.what = ACP_INITIALIZE;
+	c = call_new(NULL, p, LANE_DOWN, &m);
+	if (!c)
+		return -1;
+	c->own = true;
+	ask(p, c);
+	return 0;
+}
+
+/* What it will be asked again when it is started again. */
+static int
+remember(struct port *to, struct slice text, const struct msg *m, const struct plain *pl)
+{
+	struct splices s = {.n = 0};
+
+	if (pl->envelope)
+		msg_unwrap(m, &pl->inner, &s);
+	to->init.n = 0;
+	return splice_write(text, s.at, s.n, &to->init);
+}
+
+static const char *
+disagrees(const struct port *p, const struct plain *pl)
+{
+	if (p->kind == PORT_OUTER && pl->lane == LANE_DOWN && pl->inner.what == ACP_INITIALIZE)
+		return "acp-conduct was started without an agent: it is a proxy, and is sent proxy/initialize";
+	if (p->kind != PORT_OUTER && p->kind != PORT_PROXY && pl->inner.what == ACP_PROXY_INITIALIZE)
+		return "acp-conduct was started with an agent: it is no proxy, and is sent initialize";
+	return NULL;
+}
+
+/* initialize, or whatever it is called here. It goes on as the next component wants it. */
+void
+route_initialize(struct port *p, struct slice text, const struct msg *m, struct plain *pl, struct gather *g)
+{
+	static const struct slice nothing = {NULL, 0};
+	struct route *r = p->route;
+	struct port *to = pl->to;
+	const char *why = disagrees(p, pl);
+	struct buf name = {0};
+
+	if (!why && to->kind != PORT_OUTER && to->state != PORT_COLD)
+		why = "initialize came a second time";
+	if (why) {
+		route_refuse(p, m, ACP_ERR_INVALID_REQUEST, why, nothing, g);
+		return;
+	}
+	if (p->kind == PORT_OUTER) {
+		p->dialect = acp_dialect(m->method);
+		p->state = PORT_READY;
+	}
+	if (!r->started && !life_start(r)) {
+		route_refuse(p, m, ACP_ERR_INTERNAL, r->why ? r->why : "a component cannot be started", buf_slice(&r->reason), g);
+		return;
+	}
+	route_look(p, pl, text, m);
+	if (to->kind == PORT_OUTER) {
+		route_pass(p, NULL, text, m, pl, g);
+		return;
+	}
+	to->state = PORT_ASKED;
+	pl->inner.what = ACP_INITIALIZE;
+	pl->inner.method = question(to, &name);
+	if (remember(to, text, m, pl) < 0)
+		route_no_memory(r);
+	/* What comes behind it waits until it is clear that the question is understood. */
+	to->live = true;
+	route_pass(p, NULL, text, m, pl, g);
+	to->live = to->kind != PORT_PROXY || r->fixed;
+	buf_free(&name);
+}
+
+/* A proxy speaks to its successor about initialization. True where that is dealt with. */
+bool
+route_initializes_successor(struct port *p, const struct msg *m, const struct plain *pl, struct gather *g)
+{
+	struct buf answer = {0};
+
+	if (p->kind != PORT_PROXY || !pl->envelope || m->kind != MSG_REQUEST)
+		return false;
+	if (pl->inner.what == ACP_PROXY_INITIALIZE) {
+		/* Our own question: it was not understood. What goes back ends it there. */
+		route_refuse(p, m, ACP_ERR_METHOD, "Method not found", slice(NULL, 0), g);
+		if (p->state == PORT_ASKED && !p->asked_twice && !p->route->fixed && !p->told_initialize)
+			route_ask_in_other_dialect(p);
+		return true;
+	}
+	if (pl->inner.what != ACP_INITIALIZE)
+		return false;
+	p->told_initialize = true;
+	if (p->state != PORT_MENDING) {
+		go_live(p);
+		return false;
+	}
+	/* Its successors have had theirs: it hears what its predecessor heard. */
+	if (msg_make_result(&answer, m->id, buf_slice(&p->successor)) < 0)
+		route_no_memory(p->route);
+	else
+		route_put_made(p, &answer, SENT_RESPONSE, LANE_UP);
+	return true;
+}
+
+/* --- its answers --- */
+
+static void
+remember_successor(struct port *p, const struct msg *m)
+{
+	p->successor.n = 0;
+	if (m->result.p && buf_add_slice(&p->successor, m->result) < 0)
+		route_no_memory(p->route);
+}
+
+/* Is this the answer to a question about initialization that is to be asked in the other dialect? */
+bool
+route_wants_other_dialect(const struct port *p, const struct call *c, const struct msg *m)
+{
+	int64_t code;
+	struct slice number;
+
+	if (c->what != ACP_INITIALIZE || p->kind != PORT_PROXY || p->state != PORT_ASKED || p->asked_twice ||
+		p->route->fixed || p->told_initialize || json_type(m->error) != JSON_OBJECT)
+		return false;
+	number = json_get(m->error, "code");
+	code = number.p ? strtoll(number.p, NULL, 10) : 0;
+	/* A conductor that is a proxy calls any other first message invalid. */
+	return code == ACP_ERR_METHOD || code == ACP_ERR_INVALID_REQUEST;
+}
+
+void
+route_ask_in_other_dialect(struct port *p)
+{
+	struct call *c;
+
+	for (c = p->calls; c && c->what != ACP_INITIALIZE; c = c->hh.next)
+		;
+	if (!c)
+		return;
+	p->asked_twice = true;
+	p->dialect = p->dialect == ACP_PLAIN ? ACP_UNDERSCORE : ACP_PLAIN;
+	p->stale = c->id;
+	if (call_renew(c) < 0)
+		route_no_memory(p->route);
+	else
+		ask(p, c);
+}
+
+void
+route_has_initialized(struct port *p, const struct call *c, const struct msg *m)
+{
+	struct route *r = p->route;
+
+	if (p->state == PORT_MENDING && c->own) {
+		life_mended(p, m);
+		return;
+	}
+	if (p->state != PORT_ASKED)
+		return;
+	p->state = PORT_READY;
+	go_live(p);
+	if (c->from && c->from->kind == PORT_PROXY)
+		remember_successor(c->from, m);
+	if (c->from && !c->from->component && c->from == r->stretches[0].first) {
+		r->initialized = true;
+		loop_remove_timer(r->loop, &r->init);
+		life_introduce(r);
+	}
+}

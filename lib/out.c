@@ -1,0 +1,152 @@
+#include "lib/out.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/cli.h"
+
+enum { MUCH = 64 * 1024 };
+
+static bool
+same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && S_ISREG(x.st_mode) && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* "NAME: what" */
+static char *
+say(const char *name, const char *what)
+{
+	struct buf text = {0};
+
+	if (buf_printf(&text, "%s: %s", name, what) == 0 && buf_string(&text))
+		return text.p;
+	buf_free(&text);
+	return NULL;
+}
+
+int
+out_open(struct out *o, const char *path, bool append, char *const *files, char **why)
+{
+	struct log_spec spec = {.path = path, .append = append};
+	char *name;
+
+	*o = (struct out){.name = path ? path : "standard output"};
+	if (!path)
+		return 0;
+	for (; *files; files++) {
+		if (same_file(path, *files)) {
+			*why = say(*files, "it is read and would be written");
+			return EXIT_USAGE;
+		}
+	}
+	/* To a log these are errors like others. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	o->log = log_open(&spec, &name);
+	if (o->log)
+		return 0;
+	*why = say(name ? name : path, errno == EWOULDBLOCK ? "another process appends to it" : strerror(errno));
+	free(name);
+	return EXIT_FAILED;
+}
+
+int
+out_close(struct out *o, char **why)
+{
+	int failed = out_print(o), error = errno;
+	char *name = NULL;
+
+	if (o->log) {
+		name = strdup(log_name(o->log));
+		failed = log_close(o->log, 0);
+		error = errno;
+	}
+	if (failed)
+		*why = say(name ? name : o->name, strerror(error));
+	free(name);
+	buf_free(&o->own);
+	*o = (struct out){0};
+	return failed ? -1 : 0;
+}
+
+struct buf *
+out_buf(struct out *o)
+{
+	return o->log ? log_buf(o->log) : &o->own;
+}
+
+void
+out_mark(struct out *o, size_t before)
+{
+	if (o->log && log_buf(o->log)->n > before)
+		log_mark(o->log);
+}
+
+void
+out_lost(struct out *o)
+{
+	if (o->log)
+		log_add(o->log, slice(NULL, 0));
+	else
+		o->error = ENOMEM;
+}
+
+static int
+wait_for(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+
+	return poll(&p, 1, -1) < 0 && errno != EINTR ? -1 : 0;
+}
+
+static int
+print_log(struct log *l)
+{
+	if (log_flush(l) < 0)
+		return -1;
+	log_wait(l, -1);
+	return log_flush(l);
+}
+
+static int
+print_own(struct out *o)
+{
+	size_t sent = 0;
+	ssize_t n;
+
+	while (!o->error && sent < o->own.n) {
+		n = write(STDOUT_FILENO, o->own.p + sent, o->own.n - sent);
+		if (n >= 0)
+			sent += (size_t)n;
+		else if (errno != EINTR && (errno != EAGAIN || wait_for(STDOUT_FILENO) < 0))
+			o->error = errno;
+	}
+	o->own.n = 0;
+	errno = o->error;
+	return o->error ? -1 : 0;
+}
+
+int
+out_print(struct out *o)
+{
+	return o->log ? print_log(o->log) : print_own(o);
+}
+
+int
+out_print_much(struct out *o)
+{
+	return out_buf(o)->n >= MUCH ? out_print(o) : 0;
+}
+
+bool
+out_failed(const struct out *o)
+{
+	return o->error || (o->log && log_lost(o->log) > 0);
+}

@@ -1,0 +1,353 @@
+#!/usr/bin/env bats
+# acp-budget: what a client does while a budget goes on, and what becomes of it when someone dies.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load budget
+	lib_setup
+}
+
+teardown() {
+	exec 8>&- 9<&-
+	end_left_over
+}
+
+# nudged N: the agent has got N prompts.
+got_prompts() {
+	[ "$(grep -c '"session/prompt"' got)" -ge "$1" ]
+}
+
+cancel='{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}'
+
+@test "session/cancel in a nudge: the agent ends it, the client gets what was done, and nothing follows" {
+	plays '[{"out":100},{"hold":true},{"out":5000}]'
+	budget --target 2k
+	prompt 1 s work
+	wait_for got_prompts 2
+	send "$cancel"
+	answer 1
+	assert_equal "$LINE" '{"jsonrpc":"2.0","id":1,"result":{"stopReason":"cancelled","usage":{"totalTokens":200,"inputTokens":100,"outputTokens":100}}}'
+	turn 2 s again
+	finish
+	assert_equal "$(told)" 's: Target: 100 / 2,000 (5%)
+s: Target: 100 / 2,000 (5%): cancelled
+s: Target: 5,000 used (2,000 min ✓)'
+	assert_equal "$(grep -cF "$cancel" got)" 1
+}
+
+@test "session/cancel in the client's own turn drops the budget" {
+	plays '[{"hold":true},{"out":5000}]'
+	budget --target 2k
+	prompt 1 s work
+	wait_for got_prompts 1
+	send "$cancel"
+	answer 1
+	finish
+	assert_equal "$LINE" '{"jsonrpc":"2.0","id":1,"result":{"stopReason":"cancelled"}}'
+	assert_equal "$(told)" 's: Target: 0 / 2,000 (0%): cancelled'
+	assert_equal "$(grep -c '"session/prompt"' got)" 1
+}
+
+@test "a cancel that crosses the end of a nudge: no other nudge is sent" {
+	# The agent ends its turn in order at the cancel.
+	cat >crosses.jq <<-'END'
+		foreach inputs as $m ({n: 0};
+			.out = []
+			| if $m.method == "session/prompt" then
+				.n += 1 | .id = $m.id
+				| if .n == 1 then .out = [{id: $m.id, result: {stopReason: "end_turn", usage: {outputTokens: 5}}}] else . end
+			elif $m.method == "session/cancel" then .out = [{id: .id, result: {stopReason: "end_turn", usage: {outputTokens: 6}}}]
+			else . end;
+			.out[])
+	END
+	start acp-budget --target 2k -- sh -c 'tee got | jq -nc --unbuffered -f crosses.jq'
+	prompt 1 s work
+	wait_for got_prompts 2
+	send "$cancel"
+	answer 1
+	finish
+	assert_equal "$LINE" '{"id":1,"result":{"stopReason":"end_turn","usage":{"outputTokens":11}}}'
+	assert_equal "$(grep -c '"session/prompt"' got)" 2
+	assert_equal "$(told | tail -n 1)" 's: Target: 11 / 2,000 (0%): cancelled'
+}
+
+@test "a cancel of another session changes nothing" {
+	plays '[{"out":100},{"hold":true}]'
+	budget --target 2k
+	prompt 1 s work
+	wait_for got_prompts 2
+	send '{"method":"session/cancel","params":{"sessionId":"t"}}'
+	send '{"id":5,"method":"x/y"}'
+	answer 5
+	run ! grep -q '"id":1,' seen
+	send "$cancel"
+	answer 1
+	finish
+}
+
+@test "\$/cancel_request of a prompt whose answer is held cancels the nudge" {
+	plays '[{"out":100},{"hold":true}]'
+	budget --target 2k
+	prompt '"\u0031"' s work
+	wait_for got_prompts 2
+	send '{"method":"$/cancel_request","params":{"requestId":"1"}}'
+	until_line '"id":"'
+	finish
+	assert_equal "$(jq -c '[.id, .result.stopReason]' <<<"$LINE")" '["1","cancelled"]'
+	run ! grep -q cancel_request got
+	grep -q session/cancel got
+}
+
+@test "\$/cancel_request of a prompt that runs goes on, and drops the budget; others go on" {
+	plays '[{"hold":true}]'
+	budget --target 2k
+	prompt 1 s work
+	wait_for got_prompts 1
+	send '{"method":"$/cancel_request","params":{"requestId":7}}'
+	send '{"method":"$/cancel_request","params":{"requestId":1}}'
+	send '{"id":5,"method":"x/y"}'
+	answer 5
+	assert_equal "$(grep -c cancel_request got)" 2
+	assert_equal "$(told)" 's: Target: 0 / 2,000 (0%): cancelled'
+	send "$cancel"
+	answer 1
+	finish
+}
+
+@test "a new prompt replaces the budget: its own begins anew" {
+	plays '[{"out":100},{"hold":true},{"out":100},{"out":1950}]'
+	budget --target 2k
+	prompt 1 s one
+	wait_for got_prompts 2
+	turn 2 s two
+	assert_equal "$(jq .result.usage.outputTokens <<<"$LINE")" 2050
+	run ! grep -q '"id":1,' seen
+	send "$cancel"
+	answer 1
+	finish
+	assert_equal "$(jq -c '[.result.stopReason, .result.usage.outputTokens]' <<<"$LINE")" '["cancelled",100]'
+	assert_equal "$(told | sort)" 's: Target: 100 / 2,000 (5%)
+s: Target: 100 / 2,000 (5%)
+s: Target: 100 / 2,000 (5%): a new prompt replaces it
+s: Target: 2,050 used (2,000 min ✓)'
+}
+
+@test "a new prompt without a target clears it" {
+	plays '[{"out":100},{"hold":true},{"out":100}]'
+	budget --from-prompt
+	prompt 1 s '+2k one'
+	wait_for got_prompts 2
+	turn 2 s two
+	assert_equal "$(jq .result.usage.outputTokens <<<"$LINE")" 100
+	send "$cancel"
+	answer 1
+	finish
+	assert_equal "$(grep -c '"session/prompt"' got)" 3
+}
+
+@test "a session that is closed in a nudge: the client gets its answer ahead of close's" {
+	plays '[{"out":100},{"hold":true}]'
+	budget --target 2k
+	prompt 1 s work
+	wait_for got_prompts 2
+	send '{"id":2,"method":"session/close","params":{"sessionId":"s"}}'
+	answer 2
+	assert_equal "$(jq -c .id seen | tr '\n' ' ')" '1 2 '
+	# What the agent says to the nudge later on goes to nobody.
+	send "$cancel"
+	send '{"id":3,"method":"x/y"}'
+	answer 3
+	finish
+	assert_equal "$(jq -c .id seen | tr '\n' ' ')" '1 2 3 '
+	assert_equal "$(told | tail -n 1)" 's: Target: 100 / 2,000 (5%): the session was closed'
+}
+
+@test "an agent that dies in a nudge: the client still gets its answer" {
+	plays '[{"out":100},{"out":200},{"die":true}]'
+	budget --target 2k
+	prompt 1 s work
+	answer 1
+	assert_equal "$LINE" '{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn","usage":{"totalTokens":500,"inputTokens":200,"outputTokens":300}}}'
+	finish
+	assert_equal "$(told | tail -n 1)" 's: Target: 300 / 2,000 (15%): the agent has ended'
+}
+
+@test "a client that leaves in a nudge: what runs ends, and no other nudge is sent" {
+	plays '[{"out":100},{"hold":true}]'
+	budget --target 2k --grace 100ms
+	prompt 1 s work
+	wait_for got_prompts 2
+	finish
+	assert_equal "$(jq -c '[.id, .result.usage.outputTokens]' seen)" '[1,100]'
+	assert_equal "$(grep -c '"session/prompt"' got)" 2
+	assert_regex "$(told | grep Target | tail -n 1)" 'the client has left'
+}
+
+@test "a client that has sent all and left gets its answer" {
+	plays '[{"out":100}]'
+	start acp-budget --target 2k -- ./agent
+	prompt 1 s work
+	finish
+	assert_equal "$(jq -c '.id // empty' seen)" 1
+}
+
+@test "updates behind the answer of a turn that goes on pass at once" {
+	plays '[{"out":100,"late":[{"sessionUpdate":"usage_update","used":5,"size":10}]},{"hold":true}]'
+	budget --target 2k
+	prompt 1 s work
+	until_line usage_update
+	run ! grep -q '"id":1,' seen
+	send "$cancel"
+	answer 1
+	finish
+}
+
+@test "a client that uses ids like ours, twice, in both directions" {
+	plays '[{"out":100},{"out":1900}]'
+	budget --target 2k
+	send '{"id":"acp-budget-1","method":"session/prompt","params":{"sessionId":"s","prompt":[]}}'
+	until_line '"id":"acp-budget-1"'
+	send '{"id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}'
+	send '{"id":1,"method":"session/prompt","params":{"sessionId":"t","prompt":[]}}'
+	answer 1
+	answer 1
+	finish
+	assert_equal "$(jq -c '[.id, .result.usage.outputTokens]' seen | sort | tr '\n' ' ')" '["acp-budget-1",2000] [1,1900] [1,1900] '
+}
+
+@test "a batch of prompts is answered by one array, when both have come to their ends" {
+	plays '[{"out":100},{"out":1900}]'
+	# A batch is answered by a batch.
+	cat >batches.jq <<-'END'
+		if type == "array" then [.[] | {id, result: {stopReason: "end_turn", usage: {outputTokens: 100}}}]
+		else {id, result: {stopReason: "end_turn", usage: {outputTokens: 1900}}} end
+	END
+	start acp-budget --target 2k -- sh -c 'tee got | jq -c --unbuffered -f batches.jq'
+	send '[{"id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}},{"id":2,"method":"session/prompt","params":{"sessionId":"t","prompt":[]}}]'
+	until_line '"id"'
+	finish
+	assert_equal "$(jq -c 'map([.id, .result.usage.outputTokens])' <<<"$LINE")" '[[1,2000],[2,2000]]'
+	assert_equal "$(head -n 1 got | jq -c 'map(.params.prompt | length)')" '[1,1]'
+}
+
+@test "odd prompts pass: no session, no array, no id, a string for a session's number" {
+	plays '[{"out":5}]'
+	budget --target 2k
+	for params in '{}' '{"sessionId":7,"prompt":[]}' '{"sessionId":"s","prompt":"text"}' '[]' 'null'; do
+		send '{"id":1,"method":"session/prompt","params":'"$params"'}'
+		answer 1
+	done
+	send '{"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}'
+	send '{"id":2,"method":"session/prompt"}'
+	answer 2
+	finish
+	assert_equal "$(wc -l <got)" 7
+	assert_equal "$(<err)" ''
+}
+
+@test "odd answers pass: no object, no result that is one, usage that is none" {
+	for result in 'null' '5' '[]' '{"stopReason":5}' '{"usage":7,"stopReason":"end_turn"}' '{"usage":{"outputTokens":-1},"stopReason":"end_turn"}'; do
+		cat >agent <<-END
+			#!/bin/sh
+			while read -r line; do echo '{"id":1,"result":$result}'; done
+		END
+		chmod +x agent
+		budget --target 2k
+		prompt 1 s work
+		answer 1
+		finish
+		assert_equal "$LINE" '{"id":1,"result":'"$result"'}'
+	done
+}
+
+@test "an agent that answers a prompt twice, and one that nobody has sent" {
+	cat >agent <<-'END'
+		#!/bin/sh
+		read -r line
+		echo '{"id":1,"result":{"stopReason":"end_turn","usage":{"outputTokens":100}}}'
+		read -r nudge
+		echo '{"id":1,"result":{"stopReason":"end_turn","usage":{"outputTokens":1000000}}}'
+		printf '%s\n' "$nudge" | sed 's/.*"id":\("[^"]*"\).*/{"id":\1,"result":{"stopReason":"end_turn","usage":{"outputTokens":1900}}}/'
+		cat >/dev/null
+	END
+	chmod +x agent
+	budget --target 2k
+	prompt 1 s work
+	until_line 1000000
+	until_line '"id":1,'
+	finish
+	assert_equal "$LINE" '{"id":1,"result":{"stopReason":"end_turn","usage":{"outputTokens":2000}}}'
+}
+
+@test "each way: wrap, link, a filter of a conductor, sockets" {
+	plays '[{"out":300,"say":"a"},{"out":800},{"out":700}]'
+	each() {
+		start "$@"
+		turn 7 s work
+		finish
+		assert_equal "$LINE" '{"jsonrpc":"2.0","id":7,"result":{"stopReason":"end_turn","usage":{"totalTokens":2100,"inputTokens":300,"outputTokens":1800}}}'
+		assert_regex "$(told | tail -n 1)" 's: Target: 1,800 / 2,000 \(90%\): near enough$'
+		assert_equal "$STATUS" 0
+	}
+	each acp-budget --target 2k -- ./agent
+	each sockpair acp-budget --target 2k -- ./agent
+	each link acp-budget --target 2k -- ./agent
+	each link -s acp-budget --target 2k -- ./agent
+	each acp-conduct -f 'acp-budget --target 2k' -- ./agent
+}
+
+@test "as a proxy of a conductor" {
+	plays '[{"out":300,"say":"a"},{"hold":true},{"out":700}]'
+	start acp-conduct -f 'acp-tap -o /dev/null' -p 'acp-budget --target 2k' -p 'acp-tap -o /dev/null' -- ./agent
+	send '{"id":0,"method":"initialize","params":{"protocolVersion":1}}'
+	answer 0
+	prompt 1 s work
+	wait_for got_prompts 2
+	send "$cancel"
+	answer 1
+	finish
+	assert_equal "$(jq -c '[.result.stopReason, .result.usage.outputTokens]' <<<"$LINE")" '["cancelled",300]'
+}
+
+@test "--status thought tells the client, in its own session" {
+	plays '[{"out":300},{"out":1700}]'
+	budget --target 2k --status thought
+	turn 1 's"x' work
+	finish
+	assert_equal "$(jq -c 'select(.params) | .params | [.sessionId, .update.sessionUpdate, .update.content.type, (.update.content.text | sub(" · .*"; "…"))]' seen)" \
+	    '["s\"x","agent_thought_chunk","text","Target: 300 / 2,000 (15%)…\n"]
+["s\"x","agent_thought_chunk","text","Target: 2,000 used (2,000 min ✓)\n"]'
+	assert_equal "$(tail -n 1 seen | jq .id)" 1
+	assert_equal "$(<err)" ''
+}
+
+@test "--status none tells nothing, --status tty writes to the terminal or says that there is none" {
+	plays '[{"out":2000}]'
+	budget --target 2k --status none
+	turn 1 s work
+	finish
+	assert_equal "$(<err)" ''
+	run -125 setsid -w acp-budget --target 2k --status tty -- ./agent </dev/null
+	assert_output --regexp '^acp-budget: --status tty: /dev/tty: '
+	# shellcheck disable=SC2016
+	printf '{"id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}\n' >in
+	script -qec 'acp-budget --target 2k --status tty -- ./agent <in >out 2>err2' /dev/null </dev/null >terminal
+	grep -q 's: Target: 2,000 used (2,000 min ✓)' terminal
+	assert_equal "$(cat err2)" ''
+}
+
+@test "the session's memory does not grow with its turns" {
+	plays '[{"out":100}]'
+	printf '{"id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}\n%.0s' {1..2000} >in
+	start acp-budget --target 1k --status none -- sh -c 'exec jq -c --unbuffered -n --argjson script "$(cat script)" -f "$0"' "$TOP/tests/agent.jq"
+	cat in >&8
+	for ((i = 0; i < 2000; i++)); do
+		answer 1
+		((i != 100)) || first=$(awk '/^VmRSS/ { print $2 }' "/proc/$PID/status")
+	done
+	last=$(awk '/^VmRSS/ { print $2 }' "/proc/$PID/status")
+	finish
+	assert [ $((last - first)) -lt 1024 ]
+}

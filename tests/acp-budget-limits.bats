@@ -1,0 +1,206 @@
+#!/usr/bin/env bats
+# acp-budget: limits of cost, tokens, turns and context.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load budget
+	lib_setup
+}
+
+teardown() {
+	exec 8>&- 9<&-
+	end_left_over
+}
+
+# cost AMOUNT [CURRENCY]: an update with it.
+cost() {
+	printf '{"sessionUpdate":"usage_update","used":10,"size":100,"cost":{"amount":%s,"currency":"%s"}}' "$1" "${2:-USD}"
+}
+
+# context USED
+context() {
+	printf '{"sessionUpdate":"usage_update","used":%s,"size":1000}' "$1"
+}
+
+error() {
+	jq -c '[.id, .error.code, .error.message]' <<<"$LINE"
+}
+
+@test "--max-cost: the third prompt is refused, with the limit and how far" {
+	plays '[{"out":1,"updates":['"$(cost 2.1)"']},{"out":1,"updates":['"$(cost 5.0300)"']}]'
+	budget --max-cost 5.00USD
+	turn 1 s one
+	turn 2 s two
+	turn 3 s three
+	assert_equal "$(error)" '[3,-32603,"acp-budget: --max-cost 5 USD is reached: 5.03 USD"]'
+	turn 4 t other
+	finish
+	assert_equal "$(jq -r .error seen | grep -c code)" 1
+	assert_equal "$(asked | tr -d '\n')" '["one"]["two"]["other"]'
+	# The other session was told the same costs.
+	assert_equal "$(told)" 's: --max-cost 5 USD is reached: 5.03 USD
+t: --max-cost 5 USD is reached: 5.03 USD'
+	assert_equal "$STATUS" 1
+}
+
+@test "costs compare exactly" {
+	plays '[{"updates":['"$(cost 0.29999999999999998)"']},{"updates":['"$(cost 0.30)"']}]'
+	budget --max-cost 0.3USD
+	turn 1 s one
+	turn 2 s two
+	turn 3 s three
+	assert_equal "$(error)" '[3,-32603,"acp-budget: --max-cost 0.3 USD is reached: 0.3 USD"]'
+	finish
+}
+
+@test "a cost that comes behind the answer counts, and one that begins anew is added" {
+	plays '[{"late":['"$(cost 3)"']},{"late":['"$(cost 2)"']}]'
+	budget --max-cost 5USD
+	turn 1 s one
+	turn 2 s two
+	until_line '"amount":2'
+	turn 3 s three
+	assert_equal "$(error)" '[3,-32603,"acp-budget: --max-cost 5 USD is reached: 5 USD"]'
+	finish
+}
+
+@test "a limit in a currency that the agent does not report is an error line" {
+	plays '[{"updates":['"$(cost 100 EUR)"']}]'
+	budget --max-cost 5USD
+	turn 1 s one
+	turn 2 s two
+	finish
+	assert_equal "$(asked | wc -l)" 2
+	assert_equal "$(told)" 's: error: --max-cost 5 USD cannot be kept: the agent reports its costs in EUR'
+	budget --max-cost 5USD,50EUR
+	turn 1 s one
+	turn 2 s two
+	assert_equal "$(error)" '[2,-32603,"acp-budget: --max-cost 50 EUR is reached: 100 EUR"]'
+	finish
+}
+
+@test "an agent that reports nothing of what is limited: an error line for each limit" {
+	plays '[{"say":"text"}]'
+	budget --max-cost 5USD --max-tokens 5 --max-context 5 --at 50=/compact
+	turn 1 s one
+	assert_equal "$(told)" ''
+	turn 2 s two
+	finish
+	assert_equal "$(told)" 's: error: --max-cost 5 USD cannot be kept: the agent reports no cost
+s: error: --max-tokens cannot be kept: the agent reports no tokens that add up
+s: error: --max-context cannot be kept: the agent reports no context
+s: error: --at cannot be kept: the agent reports no context'
+	assert_equal "$STATUS" 0
+	budget --max-cost 5USD
+	turn 1 s one
+	finish
+	assert_equal "$(told)" 's: error: --max-cost 5 USD cannot be kept: the agent reports no cost'
+}
+
+@test "--max-tokens is the session's billed total" {
+	plays '[{"out":900}]'
+	budget --max-tokens 2k
+	turn 1 s one
+	turn 2 s two
+	turn 3 s three
+	assert_equal "$(error)" '[3,-32603,"acp-budget: --max-tokens 2,000 is reached: 2,000 tokens"]'
+	finish
+	assert_equal "$STATUS" 1
+}
+
+@test "--max-turns counts the client's prompts, not ours" {
+	plays '[{"out":300},{"out":1700}]'
+	budget --max-turns 2 --target 2k
+	turn 1 s one
+	turn 2 s two
+	turn 3 s three
+	assert_equal "$(error)" '[3,-32603,"acp-budget: --max-turns 2 is reached: 2 turns"]'
+	finish
+	assert_equal "$(asked | wc -l)" 4
+}
+
+@test "--max-turns holds for prompts that are sent at once" {
+	plays '[{"hold":true}]'
+	budget --max-turns 1
+	prompt 1 s one
+	turn 2 s two
+	assert_equal "$(error)" '[2,-32603,"acp-budget: --max-turns 1 is reached: 1 turn"]'
+	send '{"method":"session/cancel","params":{"sessionId":"s"}}'
+	answer 1
+	finish
+}
+
+@test "--max-context refuses while the context is at the limit" {
+	plays '[{"updates":['"$(context 949)"']},{"updates":['"$(context 950)"'],"late":['"$(context 960)"']},{"updates":['"$(context 100)"']}]'
+	budget --max-context 95%
+	turn 1 s one
+	turn 2 s two
+	until_line 960
+	turn 3 s three
+	assert_equal "$(error)" '[3,-32603,"acp-budget: --max-context 95% is reached: 96%, 960 of 1,000 tokens"]'
+	# Another session's prompt brings it no nearer; the agent's own news does.
+	send '{"id":9,"method":"x/y"}'
+	answer 9
+	finish
+	assert_equal "$(told)" 's: --max-context 95% is reached: 95%, 950 of 1,000 tokens'
+}
+
+@test "a limit that is reached in a nudge: it ends in order, and no other is sent" {
+	plays '[{"out":100,"updates":['"$(cost 1)"']},{"out":100,"updates":['"$(cost 5)"']},{"out":5000}]'
+	budget --target 2k --max-cost 5USD
+	turn 1 s work
+	assert_equal "$(jq -c '[.result.stopReason, .result.usage.outputTokens]' <<<"$LINE")" '["end_turn",200]'
+	finish
+	assert_equal "$(asked | wc -l)" 2
+	assert_equal "$(told)" 's: Target: 100 / 2,000 (5%)
+s: --max-cost 5 USD is reached: 5 USD
+s: Target: 200 / 2,000 (10%): --max-cost 5 USD is reached: 5 USD'
+	run ! grep -q session/cancel got
+}
+
+@test "--hard cancels what runs" {
+	plays '[{"hold":true,"updates":['"$(cost 5)"']}]'
+	budget --hard --max-cost 5USD
+	turn 1 s work
+	assert_equal "$(jq -c .result.stopReason <<<"$LINE")" '"cancelled"'
+	finish
+	assert_equal "$(grep session/cancel got)" '{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}'
+}
+
+@test "--hard cancels a nudge as well, and the last turn of --max-turns is not cut" {
+	plays '[{"out":100},{"hold":true,"updates":['"$(context 99)"','"$(context 990)"']}]'
+	budget --hard --max-context 95 --target 2k
+	turn 1 s work
+	assert_equal "$(jq -c '[.result.stopReason, .result.usage.outputTokens]' <<<"$LINE")" '["cancelled",100]'
+	finish
+	assert_equal "$(told | tail -n 1)" 's: Target: 100 / 2,000 (5%): --max-context 95% is reached: 99%, 990 of 1,000 tokens'
+	plays '[{"out":1000}]'
+	budget --hard --max-turns 1 --target 2k
+	turn 1 s work
+	assert_equal "$(jq -c '[.result.stopReason, .result.usage.outputTokens]' <<<"$LINE")" '["end_turn",2000]'
+	finish
+	run ! grep -q session/cancel got
+}
+
+@test "a prompt in a batch is refused in the batch's answer" {
+	plays '[{"out":900}]'
+	budget --max-tokens 1k
+	turn 1 s one
+	send '[{"id":2,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}]'
+	until_line '"id":2'
+	assert_equal "$(jq -c '[.[] | [.id, .error.code]]' <<<"$LINE")" '[[2,-32603]]'
+	finish
+}
+
+@test "limits that are not reached pass everything as it is" {
+	plays '[{"out":5,"updates":['"$(cost 1)"']}]'
+	budget --max-cost 5USD --max-tokens 5m --max-turns 100 --max-context 99%
+	send ' {"id":1, "method":"session/prompt","params":{"sessionId":"s","prompt":[]},"x":1.50}'
+	answer 1
+	finish
+	assert_equal "$(<got)" ' {"id":1, "method":"session/prompt","params":{"sessionId":"s","prompt":[]},"x":1.50}'
+	assert_equal "$(<err)" ''
+	assert_equal "$STATUS" 0
+}

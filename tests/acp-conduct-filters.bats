@@ -1,0 +1,439 @@
+#!/usr/bin/env bats
+# acp-conduct: filters that die are started again.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	lib_setup
+	export LIVES=$PWD/lives
+	# mortal COMMAND...: in its first life this, in the others cat.
+	mkdir bin
+	cat >bin/mortal <<-'EOS'
+		#!/bin/bash
+		echo x >>"$LIVES"
+		(($(wc -l <"$LIVES") == 1)) || exec cat
+		eval "$*"
+	EOS
+	chmod +x bin/mortal
+	PATH=$PWD/bin:$PATH
+	m='{"method":"m","params":'
+}
+
+teardown() {
+	end_left_over
+}
+
+# start ARGUMENT...: acp-conduct -v with a client that stays: descriptor 9 is its side of stdin, got what comes.
+start() {
+	rm -f client got said
+	mkfifo client
+	exec 9<>client
+	acp-conduct -v "$@" <client >got 2>said 9>&- &
+	conduct=$!
+}
+
+# ends STATUS: when the client has left the chain ends, with that status and without a trace.
+ends() {
+	local status=0
+	exec 9>&-
+	wait "$conduct" || status=$?
+	[[ $status -eq $1 ]] || fail "status $status; $(cat said)"
+	wait_for nobody_left
+}
+
+# The process id of a component, as it is now.
+pid_of() {
+	sed -n "s/^acp-conduct: $1: pid \([0-9]*\),.*/\1/p" said | tail -n 1
+}
+
+# says N TEXT: so many lines of that have been said.
+says() {
+	[[ $(grep -cxF -- "acp-conduct: $2" said) -eq $1 ]]
+}
+
+# kill_again NAME [N]: kills it, and waits until it runs for the N-th time again.
+kill_again() {
+	kill -KILL "$(pid_of "$1")"
+	wait_for runs "$1" $((${2:-1} + 1))
+}
+
+runs() {
+	[[ $(grep -c "^acp-conduct: $1: pid " said) -eq $2 ]]
+}
+
+again='starting it again: what it had read and not passed on is lost'
+
+# asks TEXT: a message goes down, and comes back up.
+asks() {
+	echo "$m\"$1\"}" >&9
+	wait_for grep -qxF "$m\"$1\"}" got
+}
+
+# --- it goes on
+
+@test "a filter that is killed is started again, and the conversation goes on" {
+	start -d cat -f acp-tap -u cat -- cat
+	asks one
+	for name in acp-tap cat cat.2; do
+		kill_again $name
+		says 1 "$name: died (signal KILL); $again"
+		asks "after $name"
+	done
+	ends 0
+	assert_equal "$(grep -c . got)" 4
+	says 1 'acp-tap: exit status 0, down - messages - bytes, up - messages - bytes, 1 restarts'
+}
+
+@test "one that ends before its input has died, whatever its status: it is started again" {
+	start -d 'mortal head -n 1' -- cat
+	asks one
+	wait_for says 1 "mortal: died (exit status 0); $again"
+	asks two
+	ends 0
+}
+
+@test "until the first crash no byte passes through conduct, afterwards those of that filter" {
+	start -d cat -d cat -- cat
+	asks one
+	before=$(awk '/char/ { n += $2 } END { print n }' "/proc/$conduct/io")
+	for i in {1..50}; do asks "$i"; done
+	after=$(awk '/char/ { n += $2 } END { print n }' "/proc/$conduct/io")
+	((after == before))
+	kill_again cat
+	for i in {51..60}; do asks "$i"; done
+	ends 0
+}
+
+@test "what lay unread in its pipes goes to the new process, in order" {
+	start -f acp-tap -- cat
+	asks one
+	kill -STOP "$(pid_of acp-tap)"
+	for i in {1..200}; do echo "$m$i}"; done >&9
+	kill_again acp-tap
+	wait_for grep -qF "${m}200}" got
+	ends 0
+	run -0 grep -v '^$' got
+	assert_equal "$output" "$(echo "$m\"one\"}"; for i in {1..200}; do echo "$m$i}"; done)"
+	run ! grep dropped said
+}
+
+@test "so it does at the second crash, when relays hold some of it" {
+	start -d acp-tap -d acp-tap -- cat
+	asks one
+	kill_again acp-tap
+	kill_again acp-tap.2
+	asks two
+	kill -STOP "$(pid_of acp-tap)"
+	# More than the pipes hold.
+	seq -f "$m%.0f}" 20000 >&9 &
+	wait_for has_written $! 200000
+	kill_again acp-tap 2
+	wait_for grep -qF "${m}20000}" got
+	ends 0
+	run -0 grep -cxE '\{"method":"m","params":[0-9]+\}' got
+	assert_output 20000
+	cmp <(grep -xE '\{"method":"m","params":[0-9]+\}' got) <(seq -f "$m%.0f}" 20000)
+}
+
+# has_written PID N: it has written at least so many bytes.
+has_written() {
+	(($(awk '/wchar/ { print $2 }' "/proc/$1/io") > $2))
+}
+
+@test "two neighbours that die at once are both started again" {
+	start -f acp-tap -f acp-tap -- cat
+	asks one
+	kill -KILL "$(pid_of acp-tap)" "$(pid_of acp-tap.2)"
+	wait_for runs acp-tap 2
+	wait_for runs acp-tap.2 2
+	asks two
+	ends 0
+}
+
+@test "over socket pairs, and at a terminal" {
+	for how in socket sockets terminal; do
+		: >lives
+		rm -f typed
+		mkfifo typed
+		exec 9<>typed
+		meet $how acp-conduct -v -d 'mortal cat' -u cat -- cat <typed >got 2>said 9>&- &
+		conduct=$!
+		asks one
+		kill_again mortal
+		kill_again cat
+		asks two
+		ends 0
+	done
+}
+
+@test "the new process is told, and goes on with its recording; what it starts is not told" {
+	ACP_RESTARTED=1 start -f 'acp-tap -o s.rec' -u 'mortal "echo first \${ACP_RESTARTED-no} >&2; exec cat"' \
+		-- sh -c 'echo "has ${ACP_RESTARTED-no}" >&2; exec cat'
+	asks one
+	kill_again acp-tap
+	asks two
+	ends 0
+	grep -qxF 'agent: has no' said
+	grep -qxF 'mortal: first no' said
+	run -0 acp-tap -f raw --from client s.rec
+	assert_output "$(printf '%s\n' "$m\"one\"}" '' "$m\"two\"}" | grep .)"
+}
+
+# --- lines that are torn
+
+@test "the rest of a line that it had half read is dropped, with a line" {
+	start -d 'mortal "dd bs=10 count=1 of=/dev/null 2>/dev/null; kill -9 \$\$"' -- cat
+	echo "${m}1}" >&9
+	asks two
+	ends 0
+	assert_equal "$(grep . got)" "$m\"two\"}"
+	says 1 'mortal: down: dropped the rest of a line that it had half read (16 bytes)'
+}
+
+@test "even where the rest comes later, and is long" {
+	start -d 'mortal "dd bs=10 count=1 of=/dev/null 2>/dev/null; kill -9 \$\$"' -- cat
+	printf '%s' "$m\"" >&9
+	wait_for runs mortal 2
+	head -c 300000 /dev/zero | tr '\0' x >&9
+	echo '"}' >&9
+	asks two
+	ends 0
+	assert_equal "$(grep . got)" "$m\"two\"}"
+	says 1 'mortal: down: dropped the rest of a line that it had half read (300017 bytes)'
+}
+
+@test "what it had not begun to read is not taken for a rest, not even an array or one with a CR" {
+	start -d 'mortal "read -r x; kill -9 \$\$"' -- cat
+	printf '%s\n[%s]\r\n%s\n' "${m}1}" "${m}2}" "${m}3}" >&9
+	asks last
+	ends 0
+	assert_equal "$(grep . got)" "$(printf '[%s]\r\n%s\n%s' "${m}2}" "${m}3}" "$m\"last\"}")"
+	run ! grep dropped said
+}
+
+@test "a line that it left torn is closed by a newline; what is behind it comes as a line of its own" {
+	mkfifo go
+	start -d 'mortal "printf %s torn; kill -9 \$\$"' -- sh -c 'read x <go; exec cat'
+	wait_for runs mortal 2
+	says 1 'mortal: down: closed a line that it left torn'
+	echo go >go
+	asks two
+	ends 0
+	assert_equal "$(cat got)" "$(printf 'torn\n%s' "$m\"two\"}")"
+}
+
+@test "where whole lines wait in the pipe none is added; where it cannot be seen, an empty one" {
+	mkfifo go
+	start -d 'mortal "echo {}; kill -9 \$\$"' -- sh -c 'read x <go; exec cat'
+	wait_for runs mortal 2
+	echo go >go
+	asks two
+	ends 0
+	assert_equal "$(cat got)" "$(printf '{}\n%s' "$m\"two\"}")"
+	: >lives
+	start -d 'mortal cat' -- cat
+	asks one
+	kill_again mortal
+	asks two
+	ends 0
+	assert_equal "$(cat got)" "$(printf '%s\n\n%s' "$m\"one\"}" "$m\"two\"}")"
+}
+
+@test "from the second crash on relays know what is torn: no line is added that is not needed" {
+	cat >bin/third <<-'EOS'
+		#!/bin/bash
+		echo x >>"$LIVES"
+		case $(wc -l <"$LIVES") in
+		1) kill -9 $$ ;;
+		2) printf torn; kill -9 $$ ;;
+		3) echo '{}'; kill -9 $$ ;;
+		*) exec cat ;;
+		esac
+	EOS
+	chmod +x bin/third
+	start -d third -- cat
+	wait_for runs third 4
+	asks last
+	ends 0
+	assert_equal "$(cat got)" "$(printf '\ntorn\n{}\n%s' "$m\"last\"}")"
+	says 1 'third: down: closed a line that it left torn'
+}
+
+# --- how often, and what else may be wanted
+
+@test "one that dies too often ends the chain in order, with its status" {
+	start -d 'sh -c "read x; exit 7"' -- sh -c 'cat; echo "{}"'
+	for i in 1 2 3 4; do
+		echo "$m$i}" >&9
+		wait_for died $i
+	done
+	ends 7
+	says 3 "sh: died (exit status 7); $again"
+	says 1 'sh: died (exit status 7); ending the chain'
+	grep -qxF '{}' got
+}
+
+died() {
+	(($(grep -c 'sh: died' said) == $1))
+}
+
+@test "--restarts says how often; --on-crash is for those that follow" {
+	start --restarts 0/1m -d cat -- cat
+	asks one
+	kill -KILL "$(pid_of cat)"
+	ends 137
+	says 1 'cat: died (signal KILL); ending the chain'
+	start -d cat --on-crash fail -u cat -- cat
+	asks one
+	kill_again cat
+	asks two
+	kill -KILL "$(pid_of cat.2)"
+	ends 137
+	says 1 'cat.2: died (signal KILL); ending the chain'
+}
+
+@test "bypass takes out one that keeps dying, and joins its neighbours" {
+	start --on-crash bypass --restarts 1/1m -f acp-tap -f acp-tap -f acp-tap -- cat
+	asks one
+	for name in acp-tap.2 acp-tap acp-tap.3; do
+		kill_again $name
+		asks "after $name"
+		kill -KILL "$(pid_of $name)"
+		wait_for says 1 "$name: died (signal KILL); taken out of the chain: its neighbours are joined, and what it had read and not passed on is lost"
+		asks "without $name"
+	done
+	seq -f "$m%.0f}" 20000 >&9
+	wait_for grep -qF "${m}20000}" got
+	ends 0
+}
+
+@test "bypass at the first death, with what it had not read and a torn line of it" {
+	mkfifo go
+	start --on-crash bypass --restarts 0/1m -d 'sh -c "read x; printf torn; read y <go; kill -9 \$\$"' -- cat
+	echo "${m}1}" >&9
+	echo "${m}2}" >&9
+	wait_for grep -q torn got
+	echo go >go
+	asks last
+	ends 0
+	assert_equal "$(cat got)" "$(printf 'torn\n%s\n%s' "${m}2}" "$m\"last\"}")"
+}
+
+@test "where its input is a file it is not started again" {
+	seq 100 >file
+	printf '#!/bin/sh\nread -r x\necho "$x"\nkill -9 $$\n' >bin/once
+	chmod +x bin/once
+	run acp-conduct -d once -d cat -- cat <file
+	assert_failure 137
+	assert_line 1
+	assert_line 'acp-conduct: once: its input is a file: it is not started again'
+	assert_line 'acp-conduct: once: died (signal KILL); ending the chain'
+	nobody_left
+}
+
+@test "one that cannot be started again ends the chain" {
+	cp "$(command -v cat)" bin/mycat
+	start -d mycat -- cat
+	asks one
+	rm bin/mycat
+	kill -KILL "$(pid_of mycat)"
+	ends 137
+	says 1 'mycat: command not found: mycat'
+	says 1 'mycat: cannot be started again'
+	says 1 'mycat: died (signal KILL); ending the chain'
+}
+
+# --- who else is there
+
+@test "what it has started is ended before the next one starts" {
+	start -d 'sh -c "trap \"\" TERM HUP; cat <&3 & wait" 3<&0' -- cat
+	asks one
+	kill_again sh
+	asks two
+	asks three
+	ends 0
+	assert_equal "$(grep -c . got)" 3
+}
+
+@test "the guardian knows the new process: when conduct is killed nobody is left" {
+	start -f acp-tap -- cat
+	asks one
+	kill_again acp-tap
+	kill -KILL "$conduct"
+	ends 137
+}
+
+@test "the first signal after a crash is as if the client had left" {
+	start -f acp-tap -- sh -c 'cat; echo "{\"method\":\"bye\"}"; exit 3'
+	asks one
+	kill_again acp-tap
+	asks two
+	kill -INT "$conduct"
+	local status=0
+	wait "$conduct" || status=$?
+	((status == 3))
+	grep -q bye got
+	ends 3 || true
+}
+
+@test "when the client has left, a filter that dies still brings what comes up" {
+	mkfifo go
+	start -f acp-tap -f acp-tap -- sh -c 'cat; read x <go; echo "{\"method\":\"bye\"}"; exit 3'
+	asks one
+	exec 9>&-
+	wait_for grep -q one got
+	kill_again acp-tap
+	kill_again acp-tap.2
+	echo go >go
+	ends 3
+	grep -qxF '{"method":"bye"}' got
+}
+
+@test "a client that reads slowly holds up the agent, not the memory of conduct" {
+	mkfifo up client
+	exec 8<>up 9<>client
+	acp-conduct -v -u cat -- sh -c 'echo "{}"; read x; exec yes "{}"' <client >up 2>said 8>&- 9>&- &
+	conduct=$!
+	read -r _ <&8
+	kill_again cat
+	echo go >&9
+	# In time with another chain's patience.
+	head -c 3000000 <&8 >/dev/null
+	acp-conduct --grace 300ms -- sleep 1000 </dev/null 2>/dev/null 8>&- 9>&-
+	rss=$(awk '/VmHWM/ { print $2 }' "/proc/$conduct/status")
+	((rss < 20000)) || [[ $B == */san ]]
+	exec 8>&-
+	ends 141
+}
+
+@test "filters in a chain with proxies are started again, too" {
+	cat >agent.jq <<-'EOS'
+		if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: {protocolVersion: 1}}
+		elif has("id") then {jsonrpc: "2.0", id: .id, result: .params} else empty end
+	EOS
+	request() {
+		echo "{\"jsonrpc\":\"2.0\",\"id\":$1,\"method\":\"echo\",\"params\":$1}" >&9
+		wait_for grep -qxF "{\"jsonrpc\":\"2.0\",\"id\":$1,\"result\":$1}" got
+	}
+	start -f 'rulefilter x:drop' -p acp-tap -f acp-tap -u cat -p acp-tap -d cat -- jq -c --unbuffered -f agent.jq
+	echo '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}' >&9
+	wait_for grep -q '"id":0' got
+	request 1
+	i=2
+	for name in rulefilter acp-tap.2 cat cat.2 acp-tap.2 rulefilter; do
+		kill -KILL "$(pid_of "$name")"
+		wait_for runs "$name" $((i < 6 ? 2 : 3))
+		request $i
+		((i += 1))
+	done
+	ends 0
+}
+
+@test "kill -9 of random filters: nothing is doubled, no line is glued, survivors deliver, each death is told" {
+	local kills=200
+	case $B in */san) kills=60 ;; esac
+	run squall run "${ACP_SEED:-$RANDOM}" "${ACP_KILLS:-$kills}" "$BATS_TEST_TMPDIR"
+	assert_success
+	assert_line --regexp '^[0-9]+ killed in [0-9]+ rounds, 0 bad$'
+}

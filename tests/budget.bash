@@ -1,0 +1,77 @@
+# What the bats files of acp-budget share, behind `load lib`: a client that waits for its answers, and
+# an agent that plays a script (agent.jq).
+
+# plays TURNS: what the agent does.
+plays() {
+	printf '%s\n' "$1" >script
+	cat >agent <<-END
+		#!/bin/bash
+		exec jq -c --unbuffered -n --argjson script "\$(cat script)" -f "$TOP/tests/agent.jq" < <(exec tee got 2>/dev/null)
+	END
+	chmod +x agent
+}
+
+# start COMMAND...: a stream; what comes up is read by answer. Its stderr is in err.
+start() {
+	rm -f down
+	mkfifo down
+	: >seen
+	exec 9< <(exec "$@" <down 2>err 3>&-)
+	PID=$!
+	exec 8>down
+}
+
+# budget OPTION...: acp-budget around the agent.
+budget() {
+	start acp-budget "$@" -- ./agent
+}
+
+send() {
+	printf '%s\n' "$1" >&8
+}
+
+# prompt ID SESSION TEXT
+prompt() {
+	send "$(jq -nc --argjson id "$1" --arg s "$2" --arg t "$3" \
+	    '{jsonrpc: "2.0", id: $id, method: "session/prompt", params: {sessionId: $s, prompt: [{type: "text", text: $t}]}}')"
+}
+
+# until_line PATTERN: reads what comes up into seen, up to the line that has it, which is LINE.
+until_line() {
+	while IFS= read -r LINE <&9; do
+		printf '%s\n' "$LINE" >>seen
+		[[ $LINE != *$1* ]] || return 0
+	done
+	echo "ended before: $1" >&2
+	cat err >&2
+	return 1
+}
+
+# answer ID: waits for it.
+answer() {
+	until_line "\"id\":$1,"
+}
+
+# turn ID SESSION TEXT: a prompt and its answer.
+turn() {
+	prompt "$@" && answer "$1"
+}
+
+# finish: the client leaves; STATUS is that of the command.
+finish() {
+	exec 8>&-
+	cat <&9 >>seen
+	exec 9<&-
+	STATUS=0
+	wait "$PID" || STATUS=$?
+}
+
+# asked: the text blocks of the prompts that the agent has got, one prompt a line.
+asked() {
+	jq -c 'select(.method == "session/prompt") | [.params.prompt[].text]' got
+}
+
+# told: what acp-budget itself said, without the times that it estimates.
+told() {
+	sed -n 's/ · ~.*//; s/^acp-budget: //p' err
+}

@@ -1,0 +1,47 @@
+// A client on the TypeScript SDK that opens a session and sends N prompts.
+//
+//   node turns.mjs N COMMAND [ARG...]
+//
+// Says on standard output, as one line of JSON, what it met: the stop reasons of its turns, how many updates came, how
+// often permission was asked for, and the error that ended it, if one did. What the SDK reports goes to standard error.
+
+import { spawn } from "node:child_process";
+import { Readable, Writable } from "node:stream";
+import * as acp from "@agentclientprotocol/sdk";
+
+const [n, ...command] = process.argv.slice(2);
+const met = { turns: [], updates: 0, permissions: 0, error: null };
+
+const child = spawn(command[0], command.slice(1), { stdio: ["pipe", "pipe", "inherit"] });
+const exited = new Promise((resolve) => child.on("close", resolve));
+child.stdin.on("error", () => {});
+
+function onPermission({ options }) {
+	met.permissions++;
+	return { outcome: { outcome: "selected", optionId: options[0].optionId } };
+}
+
+async function play(agent) {
+	await agent.request(acp.methods.agent.initialize, {
+		protocolVersion: acp.PROTOCOL_VERSION,
+		clientCapabilities: {},
+	});
+	const { sessionId } = await agent.request(acp.methods.agent.session.new, { cwd: "/", mcpServers: [] });
+	for (let i = 0; i < n; i++) {
+		const prompt = [{ type: "text", text: "go on" }];
+		met.turns.push((await agent.request(acp.methods.agent.session.prompt, { sessionId, prompt })).stopReason);
+	}
+}
+
+try {
+	await acp.client({ name: "acputils-interop" })
+		.onNotification(acp.methods.client.session.update, () => { met.updates++; })
+		.onRequest(acp.methods.client.session.requestPermission, ({ params }) => onPermission(params))
+		.onNotification("*", () => {})
+		.connectWith(acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout)), play);
+} catch (error) {
+	met.error = String(error.message ?? error);
+}
+child.stdin.end();
+await exited;
+console.log(JSON.stringify(met));
