@@ -57,7 +57,7 @@ begin_exchange(struct diff *d, const struct item_spec *spec, struct thread *t, c
 
 	if (!r)
 		return NULL;
-	e = exchange_new(d, spec->side, t, spec->from, m, spec->line);
+	e = exchange_new(d, spec->side, t, m);
 	r->owner = e;
 	if (!e) {
 		requests_take(d->requests[spec->side], r);

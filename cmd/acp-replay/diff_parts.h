@@ -43,11 +43,9 @@ struct exchange {
 	bool begins;            /* a session: it counts in diff.beginning */
 	struct item *answer;    /* NULL where it was left out, or never came */
 	enum acp_method what;
-	enum acp_side from;
 	struct slice session;   /* recorded or live: JSON text, kept; p NULL */
 	struct thread *thread;
 	struct turn *turn;      /* of partners: that is open because of it */
-	uint64_t line;
 	char bytes[];
 };
 
@@ -155,7 +153,7 @@ void turn_free_all(struct thread *);
 int pair_items(struct diff *, struct thread *, struct item *recorded, struct item *live);
 /* This one has no partner: it is told, and freed. 0 or -1. */
 int pair_alone(struct diff *, struct thread *, enum diff_side, struct item *);
-struct exchange *exchange_new(struct diff *, enum diff_side, struct thread *, enum acp_side from, const struct msg *, uint64_t line);
+struct exchange *exchange_new(struct diff *, enum diff_side, struct thread *, const struct msg *);
 /* Its answer has come, or is left out, or will never come (NULL). 0 or -1. */
 int exchange_answer(struct diff *, struct exchange *, struct item *answer);
 /* At the end: those that are still open are settled. 0 or -1. */
