@@ -240,16 +240,18 @@ static void
 compare_partners(struct walk *w, const struct place *at, const struct members *a, const struct members *b)
 {
 	const struct member *m;
+	size_t i;
 
-	for (m = a->at; m < a->at + a->n && !w->stopped; m++) {
+	for (i = 0; i < a->n && !w->stopped; i++) {
+		m = &a->at[i];
 		if (m->partner)
 			compare_member(w, at, m->key, m->value, m->partner->value);
 		else
 			lone_member(w, at, m->key, DIFFERENCE_MISSING, m->value);
 	}
-	for (m = b->at; m < b->at + b->n && !w->stopped; m++)
-		if (!m->partner)
-			lone_member(w, at, m->key, DIFFERENCE_UNEXPECTED, m->value);
+	for (i = 0; i < b->n && !w->stopped; i++)
+		if (!b->at[i].partner)
+			lone_member(w, at, b->at[i].key, DIFFERENCE_UNEXPECTED, b->at[i].value);
 }
 
 /* Two objects from the members on where they part. */

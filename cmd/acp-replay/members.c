@@ -22,17 +22,18 @@ members_add(struct members *ms, struct slice key, struct slice value)
 int
 members_collect(struct members *ms, struct json_iter *it, struct slice key, struct slice value)
 {
-	size_t room = 0, from;
+	size_t room = 0, from, i;
 	struct member *m;
 
 	for (; key.p; json_next(it, &key, &value))
 		if (members_add(ms, key, value) < 0)
 			return -1;
-	for (m = ms->at; m < ms->at + ms->n; m++)
-		room += m->key.n + 4;
+	for (i = 0; i < ms->n; i++)
+		room += ms->at[i].key.n + 4;
 	if (buf_reserve(&ms->names, room + 1) < 0) /* the names must not move */
 		return -1;
-	for (m = ms->at; m < ms->at + ms->n; m++) {
+	for (i = 0; i < ms->n; i++) {
+		m = &ms->at[i];
 		from = ms->names.n;
 		if (json_unescape(m->key, &ms->names) < 0)
 			return -1;
