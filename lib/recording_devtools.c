@@ -245,11 +245,12 @@ enum outcome
 recording_devtools(struct recording *rec, struct record *r)
 {
 	struct devtools *d = &rec->devtools;
-	const char *end = d->line.p + d->line.n;
 	bool whole;
 	char c;
 
-	while (d->at < end) {
+	if (!d->line.p)
+		return SKIPPED;
+	while (d->at < d->line.p + d->line.n) {
 		c = *d->at++;
 		if (!d->cutting && pass(d, c) < 0)
 			return bad_line(rec, r, d->ended ? "expected nothing behind the end of the export" : "expected a frame");
@@ -263,10 +264,7 @@ recording_devtools(struct recording *rec, struct record *r)
 		if (whole)
 			return take(rec, r);
 	}
-	if (!d->line.p)
-		return SKIPPED;
 	d->line = slice(NULL, 0);
-	d->at = NULL;
 	/* The object stays what it is in the file. */
 	return d->cutting && buf_add(&d->object, "\n", 1) < 0 ? NO_MEMORY : SKIPPED;
 }

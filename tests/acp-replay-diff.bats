@@ -450,3 +450,38 @@ xml() {
 	run -0 jq -c 'select(.turns)' found
 	assert_output '{"turns":20001,"differing":1,"messages":60002,"differences":1}'
 }
+
+@test "a session too many is its messages, and those of the others find each other" {
+	recording a.rec <<-'END'
+		> {"id":1,"method":"session/new","params":{"cwd":"/a"}}
+		< {"id":1,"result":{"sessionId":"A"}}
+		> {"id":2,"method":"session/prompt","params":{"sessionId":"A","prompt":[{"type":"text","text":"one"}]}}
+		< {"method":"session/update","params":{"sessionId":"A","n":1}}
+		< {"id":2,"result":{"stopReason":"end_turn"}}
+	END
+	{
+		sed 's/"A"/"X"/g' a.rec
+		recording more.rec <<-'END'
+			> {"id":3,"method":"session/new","params":{"cwd":"/c"}}
+			< {"id":3,"result":{"sessionId":"Y"}}
+			> {"id":4,"method":"session/prompt","params":{"sessionId":"Y"}}
+			< {"id":4,"result":{"stopReason":"end_turn"}}
+		END
+		cat more.rec
+	} >b.rec
+	run -1 differences a.rec b.rec
+	assert_output $'1 client session/new - 6 unexpected .\n1 client session/prompt - 8 unexpected .'
+	run -1 differences b.rec a.rec
+	assert_output $'1 client session/new 6 - missing .\n1 client session/prompt 8 - missing .'
+}
+
+@test "a session that is refused is an answer that differs, and messages that are missing" {
+	sed '4,$d' "$FIXTURE" >other.rec
+	printf '%s\n' '{"from":"agent","line":"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32000,\"message\":\"no\"}}"}' >>other.rec
+	acp-replay --diff json "$FIXTURE" other.rec >found || status=$?
+	assert_equal "$status" 1
+	run -0 jq -rs '[.[] | select(.path) | .difference] | group_by(.) | map("\(.[0]) \(length)") | join(", ")' found
+	assert_output 'missing 15, unexpected 1'
+	run -0 jq -r 'select(.path == ".error") | .live.message' found
+	assert_output no
+}

@@ -1,4 +1,7 @@
-/* align: which of two rows of messages belong together: those that are the same, in their order, and between them those that are alike. */
+/*
+ * align: which of two rows of messages belong together: those that are the same, in their order, and
+ * between them those that are alike.
+ */
 #ifndef REPLAY_ALIGN_H
 #define REPLAY_ALIGN_H
 

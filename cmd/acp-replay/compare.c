@@ -1,6 +1,6 @@
 #include "cmd/acp-replay/compare.h"
 
-#include <stdlib.h>
+#include "cmd/acp-replay/members.h"
 
 enum { ID_MOST = 256 }; /* bytes; what is longer is looked up as an id only where one is expected */
 
@@ -236,146 +236,22 @@ lone_member(struct walk *w, const struct place *up, struct slice key, enum diffe
 		report(w, &at, kind, slice(NULL, 0), value);
 }
 
-/* A member of an object whose members stand in another order than the other's. */
-struct member {
-	struct slice key, value;
-	struct slice name;      /* the key unescaped */
-	size_t index;
-	struct member *partner; /* in the other object */
-};
-
-struct members {
-	struct member *at;
-	size_t n, cap;
-	struct buf names; /* of keys with escapes */
-};
-
-static int
-add_member(struct members *ms, struct slice key, struct slice value)
-{
-	struct member *more;
-
-	if (ms->n == ms->cap) {
-		ms->cap = ms->cap ? 2 * ms->cap : 16;
-		more = realloc(ms->at, ms->cap * sizeof(*more));
-		if (!more)
-			return -1;
-		ms->at = more;
-	}
-	ms->at[ms->n] = (struct member){.key = key, .value = value, .index = ms->n};
-	ms->n++;
-	return 0;
-}
-
-/* The member at hand, and all behind it. */
-static int
-collect(struct members *ms, struct json_iter *it, struct slice key, struct slice value)
-{
-	size_t room = 0, from;
-	struct member *m;
-
-	for (; key.p; json_next(it, &key, &value))
-		if (add_member(ms, key, value) < 0)
-			return -1;
-	for (m = ms->at; m < ms->at + ms->n; m++)
-		room += m->key.n + 4;
-	if (buf_reserve(&ms->names, room + 1) < 0) /* the names must not move */
-		return -1;
-	for (m = ms->at; m < ms->at + ms->n; m++) {
-		from = ms->names.n;
-		if (json_unescape(m->key, &ms->names) < 0)
-			return -1;
-		m->name = slice(ms->names.p + from, ms->names.n - from);
-	}
-	return 0;
-}
-
-static void
-free_members(struct members *ms)
-{
-	free(ms->at);
-	buf_free(&ms->names);
-}
-
-static int
-by_name(const void *x, const void *y)
-{
-	const struct member *const *a = x, *const *b = y;
-	struct slice s = (*a)->name, t = (*b)->name;
-	int order = memcmp(s.p, t.p, s.n < t.n ? s.n : t.n);
-
-	if (order == 0 && s.n != t.n)
-		order = s.n < t.n ? -1 : 1;
-	return order ? order : (*a)->index < (*b)->index ? -1 : 1;
-}
-
-static struct member **
-sorted(const struct members *ms)
-{
-	struct member **order = malloc((ms->n + 1) * sizeof(*order));
-
-	for (size_t i = 0; order && i < ms->n; i++)
-		order[i] = &ms->at[i];
-	if (order)
-		qsort(order, ms->n, sizeof(*order), by_name);
-	return order;
-}
-
-/* Members of one name are partners; of several of that name the first with the first. */
-static int
-find_partners(struct members *a, struct members *b)
-{
-	struct member **x = sorted(a), **y = sorted(b);
-	size_t i = 0, j = 0;
-	int order;
-
-	while (x && y && i < a->n && j < b->n) {
-		size_t n = x[i]->name.n < y[j]->name.n ? x[i]->name.n : y[j]->name.n;
-
-		order = memcmp(x[i]->name.p, y[j]->name.p, n);
-		if (order == 0)
-			order = (x[i]->name.n > y[j]->name.n) - (x[i]->name.n < y[j]->name.n);
-		if (order == 0) {
-			x[i]->partner = y[j];
-			y[j]->partner = x[i];
-		}
-		i += order <= 0;
-		j += order >= 0;
-	}
-	free(x);
-	free(y);
-	return x && y ? 0 : -1;
-}
-
-static bool
-in_order(const struct members *a)
-{
-	size_t last = 0;
-
-	for (size_t i = 0; i < a->n; i++) {
-		if (!a->at[i].partner)
-			continue;
-		if (a->at[i].partner->index < last)
-			return false;
-		last = a->at[i].partner->index;
-	}
-	return true;
-}
-
 static void
 compare_partners(struct walk *w, const struct place *at, const struct members *a, const struct members *b)
 {
 	const struct member *m;
+	size_t i;
 
-	for (m = a->at; m < a->at + a->n && !w->stopped; m++) {
+	for (i = 0; i < a->n && !w->stopped; i++) {
+		m = &a->at[i];
 		if (m->partner)
 			compare_member(w, at, m->key, m->value, m->partner->value);
 		else
 			lone_member(w, at, m->key, DIFFERENCE_MISSING, m->value);
 	}
-	for (m = b->at; m < b->at + b->n && !w->stopped; m++)
-		if (!m->partner)
-			lone_member(w, at, m->key, DIFFERENCE_UNEXPECTED, m->value);
+	for (i = 0; i < b->n && !w->stopped; i++)
+		if (!b->at[i].partner)
+			lone_member(w, at, b->at[i].key, DIFFERENCE_UNEXPECTED, b->at[i].value);
 }
 
 /* Two objects from the members on where they part. */
@@ -383,11 +259,11 @@ static void
 compare_unordered(struct walk *w, const struct place *at, struct slice a, struct slice b, struct members *x,
 	struct members *y)
 {
-	if (find_partners(x, y) < 0) {
+	if (members_pair(x, y) < 0) {
 		fail(w);
 		return;
 	}
-	if (w->c->match == MATCH_EXACT && !in_order(x))
+	if (w->c->match == MATCH_EXACT && !members_in_order(x))
 		report(w, at, DIFFERENCE_ORDER, a, b);
 	if (!w->stopped)
 		compare_partners(w, at, x, y);
@@ -410,12 +286,12 @@ compare_objects(struct walk *w, const struct place *at, struct slice a, struct s
 	}
 	if (!more || w->stopped)
 		return;
-	if (collect(&x, &i, key, value) == 0 && collect(&y, &j, other_key, other) == 0)
+	if (members_collect(&x, &i, key, value) == 0 && members_collect(&y, &j, other_key, other) == 0)
 		compare_unordered(w, at, a, b, &x, &y);
 	else
 		fail(w);
-	free_members(&x);
-	free_members(&y);
+	members_free(&x);
+	members_free(&y);
 }
 
 static void
@@ -560,16 +436,16 @@ compare_envelopes(struct walk *w, const struct msg *recorded, const struct msg *
 	int r = 0;
 
 	while (r == 0 && json_next(&i, &key, &value))
-		r = value.p == recorded->id.p ? 0 : add_member(&x, key, value);
+		r = value.p == recorded->id.p ? 0 : members_add(&x, key, value);
 	while (r == 0 && json_next(&j, &key, &value))
-		r = value.p == live->id.p ? 0 : add_member(&y, key, value);
-	if (r == 0 && collect(&x, &i, slice(NULL, 0), slice(NULL, 0)) == 0 &&
-		collect(&y, &j, slice(NULL, 0), slice(NULL, 0)) == 0)
+		r = value.p == live->id.p ? 0 : members_add(&y, key, value);
+	if (r == 0 && members_collect(&x, &i, slice(NULL, 0), slice(NULL, 0)) == 0 &&
+		members_collect(&y, &j, slice(NULL, 0), slice(NULL, 0)) == 0)
 		compare_unordered(w, NULL, recorded->text, live->text, &x, &y);
 	else
 		fail(w);
-	free_members(&x);
-	free_members(&y);
+	members_free(&x);
+	members_free(&y);
 }
 
 /* Is the kind of an update the same? It says what the rest means, as the method does. */

@@ -11,7 +11,6 @@ diff_new(const struct diff_spec *spec)
 	if (!d)
 		return NULL;
 	d->spec = *spec;
-	d->last = &d->threads;
 	d->connection.here[DIFF_RECORDED] = d->connection.here[DIFF_LIVE] = true;
 	d->requests[DIFF_RECORDED] = requests_new();
 	d->requests[DIFF_LIVE] = requests_new();
@@ -58,7 +57,7 @@ begin_exchange(struct diff *d, const struct item_spec *spec, struct thread *t, c
 
 	if (!r)
 		return NULL;
-	e = exchange_new(d, spec->side, t, spec->from, m, spec->line);
+	e = exchange_new(d, spec->side, t, m);
 	r->owner = e;
 	if (!e) {
 		requests_take(d->requests[spec->side], r);
@@ -220,14 +219,31 @@ diff_noise(struct diff *d, enum diff_side side, enum acp_side from, struct slice
 /* --- the end --- */
 
 static int
-settle_all(struct diff *d)
+settle_list(struct diff *d, struct thread *list)
 {
 	struct thread *t;
 
-	if (thread_settle(d, &d->connection) < 0)
-		return -1;
-	for (t = d->threads; t; t = t->next)
+	DL_FOREACH(list, t)
 		if (thread_settle(d, t) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+settle_all(struct diff *d)
+{
+	if (thread_settle(d, &d->connection) < 0 || settle_list(d, d->paired) < 0)
+		return -1;
+	return settle_list(d, d->single);
+}
+
+static int
+close_texts(struct thread *list, enum diff_side side)
+{
+	struct thread *t;
+
+	DL_FOREACH(list, t)
+		if (thread_close_texts(t, side) < 0)
 			return -1;
 	return 0;
 }
@@ -235,15 +251,9 @@ settle_all(struct diff *d)
 int
 diff_end(struct diff *d, enum diff_side side)
 {
-	struct thread *t;
-
 	d->ended[side] = true;
-	if (thread_close_texts(&d->connection, side) < 0)
-		return -1;
-	for (t = d->threads; t; t = t->next)
-		if (thread_close_texts(t, side) < 0)
-			return -1;
-	if (settle_all(d) < 0)
+	if (thread_close_texts(&d->connection, side) < 0 || close_texts(d->paired, side) < 0 ||
+		close_texts(d->single, side) < 0 || settle_all(d) < 0)
 		return -1;
 	if (!d->ended[other(side)])
 		return 0;

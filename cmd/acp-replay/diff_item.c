@@ -78,6 +78,7 @@ item_new(struct diff *d, const struct item_spec *spec, const struct msg *m, stru
 	item->label = slice(item->bytes, d->key.n);
 	memcpy(item->bytes, d->key.p, d->key.n);
 	memcpy(item->bytes + d->key.n, d->normal.p, d->normal.n);
+	item->size = d->normal.n;
 	item->from = spec->from;
 	item->line = spec->line;
 	item->what = m->kind == MSG_RESPONSE ? spec->what : m->what;
@@ -137,10 +138,12 @@ item_join(struct item *before, struct item *piece)
 		return 0;
 	if (buf_add(&before->text, piece->chunk.text.p + 1, piece->chunk.text.n - 2) < 0)
 		return -1;
+	before->size += piece->chunk.text.n;
 	if (is_like(last, piece)) {
 		item_free(piece);
 		return 1;
 	}
+	before->size += piece->size;
 	buf_free(&piece->text);
 	if (before->last_other)
 		before->last_other->next = piece;

@@ -130,8 +130,7 @@ name_turn(struct turn *t, const struct item *item)
 /* --- exchanges --- */
 
 struct exchange *
-exchange_new(struct diff *d, enum diff_side side, struct thread *thread, enum acp_side from, const struct msg *m,
-	uint64_t line)
+exchange_new(struct diff *d, enum diff_side side, struct thread *thread, const struct msg *m)
 {
 	struct slice session = msg_session(m);
 	struct exchange *e = calloc(1, sizeof(*e) + session.n);
@@ -140,9 +139,7 @@ exchange_new(struct diff *d, enum diff_side side, struct thread *thread, enum ac
 		return NULL;
 	e->side = side;
 	e->thread = thread;
-	e->from = from;
 	e->what = m->what;
-	e->line = line;
 	e->begins = acp_begins_session(m->what);
 	if (session.p)
 		e->session = slice(memcpy(e->bytes, session.p, session.n), session.n);

@@ -4,6 +4,7 @@
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
+#include <utlist.h>
 
 #include "cmd/acp-replay/align.h"
 #include "cmd/acp-replay/diff.h"
@@ -18,6 +19,7 @@ struct item {
 	struct msg msg;         /* its own copy, normalized */
 	enum acp_method what;   /* of an answer: its request's */
 	struct exchange *exchange; /* of a request */
+	size_t size;            /* bytes, of all pieces */
 	bool marked;
 	struct mark mark;
 	/* of a piece of text: */
@@ -41,17 +43,15 @@ struct exchange {
 	bool begins;            /* a session: it counts in diff.beginning */
 	struct item *answer;    /* NULL where it was left out, or never came */
 	enum acp_method what;
-	enum acp_side from;
 	struct slice session;   /* recorded or live: JSON text, kept; p NULL */
 	struct thread *thread;
 	struct turn *turn;      /* of partners: that is open because of it */
-	uint64_t line;
 	char bytes[];
 };
 
 struct queue {
 	struct item *first, *last;
-	size_t n;
+	size_t n, bytes;
 };
 
 struct turn {
@@ -66,7 +66,7 @@ struct turn {
 
 /* A session on both sides, or what is of no session. */
 struct thread {
-	struct thread *next;
+	struct thread *prev, *next; /* among those that are in two, or those that are in one */
 	bool here[DIFF_SIDES];  /* it is there on that side */
 	bool foreign[DIFF_SIDES]; /* nothing on that side has begun it */
 	struct slice session[DIFF_SIDES];
@@ -87,7 +87,7 @@ struct diff {
 	struct requests *requests[DIFF_SIDES];
 	struct name *names[DIFF_SIDES];
 	struct thread connection;      /* what is of no session */
-	struct thread *threads, **last; /* in the order in which they came */
+	struct thread *paired, *single; /* sessions on both sides, and on one, in the order in which they came */
 	struct exchange *exchanges;
 	size_t waiting[DIFF_SIDES];
 	size_t beginning[DIFF_SIDES];  /* requests that begin a session and are not settled */
@@ -153,7 +153,7 @@ void turn_free_all(struct thread *);
 int pair_items(struct diff *, struct thread *, struct item *recorded, struct item *live);
 /* This one has no partner: it is told, and freed. 0 or -1. */
 int pair_alone(struct diff *, struct thread *, enum diff_side, struct item *);
-struct exchange *exchange_new(struct diff *, enum diff_side, struct thread *, enum acp_side from, const struct msg *, uint64_t line);
+struct exchange *exchange_new(struct diff *, enum diff_side, struct thread *, const struct msg *);
 /* Its answer has come, or is left out, or will never come (NULL). 0 or -1. */
 int exchange_answer(struct diff *, struct exchange *, struct item *answer);
 /* At the end: those that are still open are settled. 0 or -1. */

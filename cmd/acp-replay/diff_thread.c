@@ -7,7 +7,10 @@
  * Where two rows do not go on in the same way, so many prompts more are waited for on both sides before
  * it is decided what is missing and what is not: then even a whole turn may be.
  */
-enum { LOOK_AHEAD = 2, QUEUE_MOST = 2 * ALIGN_MOST };
+enum { LOOK_AHEAD = 2 };
+
+/* What a lane of a session may hold until then. */
+enum { QUEUE_MOST = 2 * ALIGN_MOST, QUEUE_BYTES = 32 * 1024 * 1024 };
 
 /* --- queues --- */
 
@@ -21,6 +24,7 @@ push(struct queue *q, struct item *item)
 		q->first = item;
 	q->last = item;
 	q->n++;
+	q->bytes += item->size;
 }
 
 static struct item *
@@ -32,6 +36,7 @@ pop(struct diff *d, enum diff_side side, struct queue *q)
 	if (!q->first)
 		q->last = NULL;
 	q->n--;
+	q->bytes -= item->size;
 	d->waiting[side]--;
 	item->next = NULL;
 	return item;
@@ -50,11 +55,14 @@ int
 thread_put(struct diff *d, struct thread *t, enum diff_side side, enum lane lane, struct item *item)
 {
 	struct queue *q = &t->queue[side][lane];
+	size_t before;
 	int r;
 
 	item->turn = t->now[side];
 	if (q->last && q->last->open) {
+		before = q->last->size;
 		r = item_join(q->last, item);
+		q->bytes += q->last->size - before;
 		if (r == 0)
 			r = item_close(q->last) < 0 ? -1 : 0;
 		if (r < 0)
@@ -189,13 +197,19 @@ is_over(const struct diff *d, const struct thread *t, enum diff_side side, int l
 	return t->queue[side][lane].n == 0 && d->ended[side] && (thread_paired(t) || d->closing);
 }
 
+static bool
+is_full(const struct queue *q)
+{
+	return q->n >= QUEUE_MOST || q->bytes >= QUEUE_BYTES;
+}
+
 /* One step: 1 where there was something to do, 0, or -1. */
 static int
 step(struct diff *d, struct thread *t, int lane)
 {
 	struct queue *recorded = &t->queue[DIFF_RECORDED][lane], *live = &t->queue[DIFF_LIVE][lane];
 	struct item *a = whole(recorded) ? recorded->first : NULL, *b = whole(live) ? live->first : NULL;
-	bool forced = recorded->n >= QUEUE_MOST || live->n >= QUEUE_MOST;
+	bool forced = is_full(recorded) || is_full(live);
 
 	if (!a && !b)
 		return 0;
@@ -280,17 +294,20 @@ free_queues(struct thread *t)
 }
 
 static void
-free_thread(struct thread *t)
+free_threads(struct thread *list)
 {
-	turn_free_all(t);
-	free_queues(t);
-	free(t);
+	struct thread *t, *next;
+
+	DL_FOREACH_SAFE(list, t, next) {
+		turn_free_all(t);
+		free_queues(t);
+		free(t);
+	}
 }
 
 void
 thread_free_all(struct diff *d)
 {
-	struct thread *t, *next;
 	struct name *n, *after;
 
 	for (int side = 0; side < DIFF_SIDES; side++) {
@@ -299,10 +316,8 @@ thread_free_all(struct diff *d)
 			free(n);
 		}
 	}
-	for (t = d->threads; t; t = next) {
-		next = t->next;
-		free_thread(t);
-	}
+	free_threads(d->paired);
+	free_threads(d->single);
 	turn_free_all(&d->connection);
 	free_queues(&d->connection);
 }
@@ -320,7 +335,6 @@ static int
 merge(struct diff *d, struct thread *recorded, struct thread *live)
 {
 	struct ids_place session = {.what = ACP_ID_SESSION};
-	struct thread **at;
 	struct name *n = find_name(d, DIFF_LIVE, live->session[DIFF_LIVE]);
 
 	if (!n || turn_tell_all(d, live) < 0)
@@ -334,11 +348,9 @@ merge(struct diff *d, struct thread *recorded, struct thread *live)
 	recorded->now[DIFF_LIVE] = live->now[DIFF_LIVE];
 	memcpy(recorded->queue[DIFF_LIVE], live->queue[DIFF_LIVE], sizeof(live->queue[DIFF_LIVE]));
 	move_exchanges(d, live, recorded);
-	for (at = &d->threads; *at != live; at = &(*at)->next)
-		;
-	*at = live->next;
-	if (!live->next)
-		d->last = at;
+	DL_DELETE(d->single, live);
+	DL_DELETE(d->single, recorded);
+	DL_APPEND(d->paired, recorded);
 	free(live);
 	return thread_settle(d, recorded);
 }
@@ -365,11 +377,9 @@ known_partner(struct diff *d, const struct thread *t, enum diff_side side)
 static struct thread *
 foreign_partner(const struct diff *d, const struct thread *t, enum diff_side side)
 {
-	struct thread *u = d->threads;
+	struct thread *u = t->foreign[side] ? d->single : NULL;
 
-	if (!t->foreign[side])
-		return NULL;
-	while (u && !(u->foreign[other(side)] && !u->here[side]))
+	while (u && !u->foreign[other(side)])
 		u = u->next;
 	return u;
 }
@@ -398,8 +408,7 @@ add_thread(struct diff *d, enum diff_side side, struct slice session)
 		return NULL;
 	}
 	t->foreign[side] = d->beginning[side] == 0;
-	*d->last = t;
-	d->last = &t->next;
+	DL_APPEND(d->single, t);
 	return t;
 }
 
@@ -426,9 +435,14 @@ thread_join_known(struct diff *d)
 {
 	struct thread *t, *next;
 
-	for (t = d->threads; t; t = next) {
+	for (t = d->single; t; t = next) {
 		next = t->next;
-		if (!t->here[DIFF_RECORDED] && find_partner(d, t, DIFF_LIVE, false) < 0)
+		if (!t->here[DIFF_LIVE])
+			continue;
+		/* The partner goes out of the list, too. */
+		while (next && next->here[DIFF_RECORDED])
+			next = next->next;
+		if (find_partner(d, t, DIFF_LIVE, false) < 0)
 			return -1;
 	}
 	return 0;
@@ -437,17 +451,16 @@ thread_join_known(struct diff *d)
 int
 thread_join_rest(struct diff *d)
 {
-	struct thread *t, *u;
+	struct thread *recorded, *live;
 
-	for (t = d->threads; t; t = t->next) {
-		if (t->here[DIFF_LIVE])
-			continue;
-		for (u = d->threads; u && u->here[DIFF_RECORDED]; u = u->next)
+	for (;;) {
+		for (recorded = d->single; recorded && !recorded->here[DIFF_RECORDED]; recorded = recorded->next)
 			;
-		if (!u)
+		for (live = d->single; live && !live->here[DIFF_LIVE]; live = live->next)
+			;
+		if (!recorded || !live)
 			return 0;
-		if (merge(d, t, u) < 0)
+		if (merge(d, recorded, live) < 0)
 			return -1;
 	}
-	return 0;
 }

@@ -356,9 +356,9 @@ same(const struct folder *folders, struct slice recorded, struct slice live)
 	}
 }
 
-/* Is there no folder to be looked for in this string? In JSON a slash may be escaped, but not left out. */
-static bool
-is_plain(const struct ids *ids, struct slice string)
+/* In JSON a slash may be escaped, but not left out. */
+bool
+ids_is_plain(const struct ids *ids, struct slice string)
 {
 	return !ids->moved || (!memchr(string.p, '/', string.n) && !memchr(string.p, '\\', string.n));
 }
@@ -369,7 +369,7 @@ ids_same_text(struct ids *ids, struct slice session, struct slice recorded, stru
 	struct buf a = {0}, b = {0};
 	int r = -1;
 
-	if (is_plain(ids, recorded))
+	if (ids_is_plain(ids, recorded))
 		return json_string_eq(recorded, live);
 	if (buf_reserve(&a, 1) == 0 && buf_reserve(&b, 1) == 0 && json_unescape(recorded, &a) == 0 &&
 		json_unescape(live, &b) == 0)
@@ -457,7 +457,7 @@ ids_neutral_text(struct ids *ids, struct slice session, bool live, struct slice 
 	struct buf plain = {0};
 	int r = -1;
 
-	if (is_plain(ids, string))
+	if (ids_is_plain(ids, string))
 		return 0;
 	if (buf_reserve(&plain, 1) == 0 && json_unescape(string, &plain) == 0)
 		r = write_neutral(ids_folders(ids, session), live, buf_slice(&plain), to);

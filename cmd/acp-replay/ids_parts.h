@@ -29,6 +29,8 @@ struct ids {
 	struct buf recorded, live; /* scratch */
 };
 
+/* Is there no folder to be looked for in this string? */
+bool ids_is_plain(const struct ids *, struct slice string);
 /* The folders of a session, the longest recorded ones first. */
 const struct folder *ids_folders(struct ids *, struct slice session);
 /* Appends plain text with the live folders in place of the recorded ones. 1 where it changed, 0, or -1. */

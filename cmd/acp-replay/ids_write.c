@@ -27,7 +27,7 @@ write_paths(struct writing *w, struct slice string)
 	struct buf plain = {0}, changed = {0}, quoted = {0};
 	int r = -1;
 
-	if (!w->folders || (!memchr(string.p, '/', string.n) && !memchr(string.p, '\\', string.n)))
+	if (!w->folders || ids_is_plain(w->ids, string))
 		return 0;
 	if (json_unescape(string, &plain) == 0)
 		r = ids_write_text(w->folders, buf_slice(&plain), &changed);
