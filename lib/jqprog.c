@@ -1,6 +1,7 @@
 #include "lib/jqprog.h"
 
 #include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include <jv.h>
@@ -14,6 +15,7 @@ enum { DEPTH = 256 };
 
 struct jqprog {
 	jq_state *jq;
+	uint64_t uses;     /* a bit for each of the first variables that the program may look at */
 	struct buf edited; /* the output that is being told */
 };
 
@@ -281,6 +283,31 @@ compiles(const char *program, const struct jqprog_var *vars, size_t nvars, jv ar
 	return true;
 }
 
+/* May the program look at this variable? Where it is in doubt, it may: some versions allow white space behind the $. */
+static bool
+mentions(const char *program, const char *name)
+{
+	size_t n = strlen(name);
+	const char *p;
+
+	for (p = strchr(program, '$'); p; p = strchr(p + 1, '$'))
+		if (!is_word(p[1]) || (strncmp(p + 1, name, n) == 0 && !is_word(p[1 + n])))
+			return true;
+	return false;
+}
+
+static uint64_t
+mentioned(const char *program, const struct jqprog_var *vars, size_t nvars)
+{
+	uint64_t uses = 0;
+	size_t i;
+
+	for (i = 0; i < nvars && i < 64; i++)
+		if (mentions(program, vars[i].name))
+			uses |= (uint64_t)1 << i;
+	return uses;
+}
+
 /* Constants as an object of theirs; invalid where one is too deep for libjq. */
 static jv
 named(const struct jqprog_var *constants, size_t n)
@@ -338,6 +365,7 @@ jqprog_new_with(const char *program, const struct jqprog_var *vars, size_t nvars
 		goto out;
 	}
 	prog->jq = jq;
+	prog->uses = mentioned(program, vars, nvars);
 	jq_set_error_cb(jq, ignore, NULL);
 out:
 	if (!prog && errors.n && buf_string(&errors))
@@ -363,13 +391,16 @@ jqprog_free(struct jqprog *prog)
 
 /* What the wrapped program runs on; invalid where a part is. Takes over the text's value. */
 static jv
-input(jv text, const struct jqprog_var *vars, size_t nvars)
+input(const struct jqprog *prog, jv text, const struct jqprog_var *vars, size_t nvars)
 {
 	jv all = jv_array_sized((int)nvars + 1), one;
 	size_t i;
 
 	for (i = 0; i <= nvars; i++) {
-		one = i < nvars ? parse(vars[i].value) : text;
+		if (i == nvars)
+			one = text;
+		else
+			one = i >= 64 || prog->uses >> i & 1 ? parse(vars[i].value) : jv_null();
 		if (!jv_is_valid(one)) {
 			if (i < nvars)
 				jv_free(text);
@@ -411,7 +442,7 @@ static int
 run(struct jqprog *prog, jv text, const struct jqprog_var *vars, size_t nvars,
 	bool (*fn)(void *arg, jv output), void *arg, char **why)
 {
-	jv in = input(text, vars, nvars), out;
+	jv in = input(prog, text, vars, nvars), out;
 
 	*why = NULL;
 	if (!jv_is_valid(in)) {

@@ -153,28 +153,61 @@ is_last(jv last, jv name, int place)
 	return yes;
 }
 
+/* A member of the text, and what libjq has for it. */
 struct member {
 	struct slice key, value;
 	int place;
+	jv name, was; /* was is invalid where libjq knows none of this name */
 };
 
-/* name is taken over. */
+static bool
+is_written(jv name, struct slice key)
+{
+	struct slice plain = string_bytes(name);
+
+	return plain.n + 2 == key.n && memcmp(plain.p, key.p + 1, plain.n) == 0 && !memchr(plain.p, '\\', plain.n);
+}
+
+/*
+ * libjq mostly has the members in the order of the text: then the one in *slot is it, and no name
+ * has to be made to look for it. 0, or -1 out of memory.
+ */
 static int
-patch_member(struct patch *p, struct row *row, const struct member *m, const char *next, jv name, jv last, jv in, jv out)
+find_member(struct patch *p, struct member *m, jv in, int *slot)
+{
+	if (jv_object_iter_valid(in, *slot)) {
+		m->name = jv_object_iter_key(in, *slot);
+		if (is_written(m->name, m->key)) {
+			m->was = jv_object_iter_value(in, *slot);
+			*slot = jv_object_iter_next(in, *slot);
+			return 0;
+		}
+		jv_free(m->name);
+	}
+	m->name = name_of(p, m->key);
+	if (!jv_is_valid(m->name))
+		return -1;
+	m->was = jv_object_get(jv_copy(in), jv_copy(m->name));
+	return 0;
+}
+
+/* Takes over name and was. */
+static int
+patch_member(struct patch *p, struct row *row, const struct member *m, const char *next, jv last, jv out)
 {
 	const char *end = m->value.p + m->value.n;
-	jv was = jv_object_get(jv_copy(in), jv_copy(name)), is = jv_object_get(jv_copy(out), jv_copy(name));
-	bool known = jv_is_valid(was), gone = known && !jv_is_valid(is), counts = is_last(last, name, m->place);
+	bool known = jv_is_valid(m->was), counts = is_last(last, m->name, m->place), gone;
+	jv is = jv_object_get(jv_copy(out), m->name);
 	int r = 0;
 
-	jv_free(name);
+	gone = known && !jv_is_valid(is);
 	if (gone)
 		r = row_drop(p, row, m->key.p, end, next);
 	else if (known && counts)
-		r = patch_value(p, m->value, was, is);
+		r = patch_value(p, m->value, m->was, is);
 	row->any |= !gone;
 	row->end = end;
-	jv_free(was);
+	jv_free(m->was);
 	jv_free(is);
 	return r;
 }
@@ -202,16 +235,17 @@ patch_object(struct patch *p, struct slice text, jv in, jv out)
 	struct row row = {.end = text.p + 1};
 	struct member m, next = {.place = 0};
 	bool more = json_next(&it, &next.key, &next.value);
-	int r;
-	jv last, name;
+	int r, slot = jv_object_iter(in);
+	jv last;
 
 	r = last_places(p, text, in, &last);
 	while (r == 0 && more) {
 		m = next;
 		next.place++;
 		more = json_next(&it, &next.key, &next.value);
-		name = name_of(p, m.key);
-		r = jv_is_valid(name) ? patch_member(p, &row, &m, more ? next.key.p : NULL, name, last, in, out) : -1;
+		r = find_member(p, &m, in, &slot);
+		if (r == 0)
+			r = patch_member(p, &row, &m, more ? next.key.p : NULL, last, out);
 	}
 	if (r == 0)
 		r = add_members(p, &row, in, out);

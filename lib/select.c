@@ -8,6 +8,8 @@
 struct glob {
 	const char *pattern;
 	bool negated;
+	enum { WHOLE, PREFIX, PATTERN } how; /* most are a name, or end in the only star: fnmatch takes its time */
+	size_t n;                            /* of what is compared */
 };
 
 struct select {
@@ -85,13 +87,16 @@ refuse(char **why, const char *what)
 int
 select_glob(struct select *s, const char *glob, char **why)
 {
-	struct glob g = {glob, glob[0] == '!'};
+	struct glob g = {.pattern = glob, .negated = glob[0] == '!'};
 	struct glob *p;
 
 	*why = NULL;
 	g.pattern += g.negated;
 	if (!*g.pattern)
 		return refuse(why, "an empty pattern");
+	g.n = strcspn(g.pattern, "*?[\\");
+	if (g.pattern[g.n])
+		g.how = strcmp(g.pattern + g.n, "*") == 0 ? PREFIX : PATTERN;
 	p = reallocarray(s->globs, s->nglobs + 1, sizeof(*p));
 	if (!p)
 		return -1;
@@ -148,34 +153,53 @@ select_given(const struct select *s)
 	return s->nglobs || s->nprograms || s->from_given || s->session;
 }
 
-/* A JSON string as plain text in b; NULL where there is none. */
-static const char *
+/* A JSON string as plain text, in b where it has escapes; p NULL where there is none. */
+static struct slice
 plain(struct slice string, struct buf *b)
 {
+	if (!string.p || json_type(string) != JSON_STRING)
+		return slice(NULL, 0);
+	if (!memchr(string.p, '\\', string.n))
+		return slice(string.p + 1, string.n - 2);
 	b->n = 0;
-	if (!string.p || json_type(string) != JSON_STRING || json_unescape(string, b) < 0)
-		return NULL;
-	return buf_string(b);
+	if (json_unescape(string, b) < 0)
+		return slice(NULL, 0);
+	return b->n ? buf_slice(b) : slice_of("");
+}
+
+/* As fnmatch has it: a name ends at its first NUL. */
+static bool
+match_pattern(const char *pattern, struct slice name)
+{
+	struct buf text = {0};
+	bool yes = buf_add_slice(&text, name) == 0 && buf_string(&text) && fnmatch(pattern, text.p, 0) == 0;
+
+	buf_free(&text);
+	return yes;
 }
 
 static bool
-matches(const char *pattern, const char *name)
+matches(const struct glob *g, struct slice name)
 {
-	return name && fnmatch(pattern, name, 0) == 0;
+	if (!name.p)
+		return false;
+	if (g->how == PATTERN)
+		return match_pattern(g->pattern, name);
+	return (g->how == PREFIX ? name.n >= g->n : name.n == g->n) && memcmp(name.p, g->pattern, g->n) == 0;
 }
 
 static bool
 match_globs(struct select *s, const struct seen *m)
 {
-	const char *method = plain(seen_method(m), &s->name[0]);
-	const char *kind = plain(msg_update_kind(&m->msg), &s->name[1]);
+	struct slice method = plain(seen_method(m), &s->name[0]);
+	struct slice kind = plain(msg_update_kind(&m->msg), &s->name[1]);
 	bool selected = !s->positive;
 	size_t i;
 
 	for (i = 0; i < s->nglobs; i++) {
 		const struct glob *g = &s->globs[i];
 
-		if (!matches(g->pattern, method) && !matches(g->pattern, kind))
+		if (!matches(g, method) && !matches(g, kind))
 			continue;
 		if (g->negated)
 			return false;
