@@ -134,6 +134,24 @@ s: Target: 2,000 used (2,000 min ✓)'
 	assert_equal "$(jq -r 'if .id == 2 then "answer" else .params.update.content.text // empty end' seen | tr '\n' ' ')" 'summary answer done '
 }
 
+@test "an idle state that was sent before the agent had the prompt ends nothing" {
+	v2 '[{"out":5,"updates":[{"sessionUpdate":"usage_update","used":9,"size":10}]},{"stale":5,"say":"summary"},{"stale":5,"say":"done","out":7}]' \
+	    --at 90=summarize --from-prompt --max-turns 3
+	prompt 1 s one
+	until_line '"idle"'
+	prompt 2 s two
+	until_line '"done"'
+	until_line '"idle"'
+	prompt 3 s '+1k three'
+	until_line '"idle"' # stale
+	until_line '"done"'
+	until_line '"idle"'
+	finish
+	assert_equal "$(asked | jq -r '.[0][:9]' | head -n 4 | tr '\n' ' ')" 'one summarize two +1k three '
+	assert_equal "$(jq -r 'if .id == 2 then "answer" else .params.update.content.text // empty end' seen | head -n 3 | tr '\n' ' ')" 'summary answer done '
+	assert_equal "$(told | head -n 1)" 's: Target: 7 / 1,000 (0%)'
+}
+
 @test "limits hold, and --max-turns counts prompts" {
 	v2 '[{"out":900}]' --max-tokens 2k
 	for i in 1 2; do

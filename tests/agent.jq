@@ -8,6 +8,7 @@
 #         echo           the prompt's blocks are told as the user's chunks
 #         hold           no answer before session/cancel, then "cancelled"
 #         die            no answer at all
+#         stale          with v2: an idle state of before comes first, with so many output tokens
 #         v2             it is answered at once; the idle state comes behind the updates, `idles` times
 # initialize is answered with the object `hello` of the first turn.
 
@@ -30,6 +31,7 @@ def late($m): .late // [] | .[] | up(session($m); .);
 def turn($m):
 	if .die then empty
 	elif .v2 then
+		(if .stale then up(session($m); {sessionUpdate: "state_update", state: "idle", stopReason: "end_turn"} + ({out: .stale} | usage)) else empty end),
 		answer($m.id; {messageId: "m\($m.id)"}), up(session($m); {sessionUpdate: "state_update", state: "running"}), before($m),
 		if .hold then empty else
 		(up(session($m); {sessionUpdate: "state_update", state: "idle", stopReason: (.stop // "end_turn")} + usage)

@@ -89,9 +89,10 @@ struct session {
 	struct waiting *waiting;
 	struct own asking;          /* the tag of the text that is in flight */
 	bool asked, accepted;       /* asked: it is; accepted: v2 */
-	/* Bits of options.at: asked since the context came to it; asked for those that wait; a command of the agent's; not, and told. */
-	unsigned fired, tried, listed, warned;
-	bool has_commands;
+	/* Bits of options.at: asked since the context came to it; asked for those that wait; */
+	unsigned fired, tried;
+	/* the agent lists its command; it was told that it does not. */
+	unsigned listed, warned;
 	/* limits: */
 	unsigned reached, unkept;   /* bits */
 	/* v2: the last idle state of a budget as it came and as it went on, for its repeats */

@@ -32,7 +32,8 @@ turn_over(struct tool *t, struct session *s)
 static bool
 end_turn(struct tool *t, struct session *s, const struct seen *seen, const struct usage_report *r, struct turn_end *e)
 {
-	*e = (struct turn_end){.failed = r->failed, .stop = r->stop, .outcome = r->failed ? seen->msg.error : turn_outcome(&seen->msg)};
+	*e = (struct turn_end){.failed = r->failed, .stop = r->stop};
+	e->outcome = r->failed ? seen->msg.error : turn_outcome(&seen->msg);
 	t->judged = t->has_output = false;
 	if (usage_take(t->usage, seen->t, r, seen->msg.id) < 0 || (s->usage && usage_finish(t->usage, s->usage) < 0))
 		tool_no_memory(t);
@@ -162,6 +163,9 @@ turn_idle(struct tool *t, struct session *s, const struct seen *seen, const stru
 		return VERDICT_DROP;
 	if (!s->busy && same(&s->idle_came, update))
 		return repeat(t, s, update);
+	/* Nor to the prompt that is on its way: this is the end of another. */
+	if (!s->busy && (s->open > 0 || s->asked))
+		return VERDICT_PASS;
 	s->busy = false;
 	if (!end_turn(t, s, seen, r, &e))
 		return VERDICT_PASS;
