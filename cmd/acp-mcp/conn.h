@@ -2,12 +2,16 @@
  * conn: a connection of MCP over ACP. At one end stands a peer that speaks MCP on descriptors (a shim
  * that the agent has started, or a command that we offer), at the other the chain: the peer's requests
  * go into one of its lanes, and what comes for it comes in the other one.
+ *
+ * Nothing of a connection is freed while the loop or the frame may stand in one of its functions: what is over is
+ * freed by conn_look's timer.
  */
 #ifndef MCP_CONN_H
 #define MCP_CONN_H
 
 #include "cmd/acp-mcp/mcp.h"
 #include "cmd/acp-mcp/peer.h"
+#include "cmd/acp-mcp/provide.h"
 
 struct server;
 struct conn;
@@ -16,11 +20,10 @@ struct conn;
 enum call_kind { CALL_CONNECT, CALL_MESSAGE, CALL_DISCOVER, CALL_DISCONNECT };
 struct call {
 	struct call *next;
-	struct conn *conn;    /* NULL: it has gone */
+	struct conn *conn;   /* NULL: nobody waits for the answer any more */
 	enum call_kind kind;
-	struct buf id;        /* the peer's own id of the request, if it is one of the peer's */
-	struct buf text;      /* the peer's request itself, where it may have to be sent in another form */
-	uint64_t number;      /* in the newest form: its requestId */
+	struct buf id;       /* the peer's own id of the request, if it is one of the peer's */
+	uint64_t number;     /* in the newest form: its requestId, else 0 */
 };
 
 /* A request of the chain's that the peer is to answer. */
@@ -39,7 +42,9 @@ struct form {
 	int (*say)(struct conn *, const struct msg *);
 	/* An answer to a call of ours has come. */
 	int (*answered)(struct conn *, struct call *, const struct msg *);
-	/* A request of the chain's is to go to the peer: now (conn_hand), or when conn_hand_waiting asks again. */
+	/* May answer a request of the chain's that is being shown, without the peer: 1 where it has. */
+	int (*at_once)(struct conn *, struct slice method);
+	/* Any other is to go to the peer: now (conn_hand), or when conn_hand_waiting asks again. */
 	int (*hand)(struct conn *, struct ask *, struct slice method, struct slice params);
 	/* The peer has answered it (NULL: something that was not asked by the chain). */
 	int (*reply)(struct conn *, struct ask *, const struct msg *);
@@ -52,36 +57,46 @@ struct conn {
 	struct conn *next;
 	struct mcp *mcp;
 	const struct form *form;
-	enum lane lane;                  /* where the peer's requests go */
+	enum lane lane;               /* where the peer's requests go */
 	struct peer peer;
-	bool over;                       /* to be freed */
-	bool waits;                      /* the peer does, for a connection */
-	bool crowded;                    /* it does, for room in the lane */
-	bool warned;                     /* the command was told to end */
-	struct buf id;                   /* connectionId, a JSON string; empty: none yet */
-	const struct server *server;     /* whose shim the peer is, or NULL */
-	const struct provided *provided; /* whose command it is, or NULL */
-	struct loop_child child;
-	bool running;
-	struct loop_timer patience;      /* with mcp/connect; with a command that has been told to end */
-	struct buf refusal;              /* no connection: all requests are answered with this error */
-	/* In the newest form: */
-	bool proven;                     /* the provider has shown that it knows it */
-	struct buf hello;                /* the params of the agent's MCP initialize; the result of a command's */
-	struct buf again;                /* a request of the peer's that goes once more when the connection stands */
-	bool asked;                      /* the command has been sent its initialize */
+	bool waits;                   /* the peer is not heard: it has to wait for the chain's answer, */
+	bool crowded;                 /* or for room in the lane */
+	bool ended;                   /* the peer has */
+	bool over;                    /* to be freed, once no command of it runs */
+	struct buf id;                /* connectionId, a JSON string; empty: none */
+	struct server *server;        /* whose shim the peer is, or NULL: */
+	struct command command;       /* the peer */
+	struct loop_timer patience;   /* with the chain's first answer */
+	struct loop_timer stuck;      /* with a peer that does not read */
+	uint64_t taken;               /* what it had read when that began */
+	struct buf refusal;           /* the error that answers all of the peer's requests; empty: none */
+	struct buf first;             /* a request of the peer's that is out, and may have to go again in another form */
+	uint64_t last;                /* number given to an ask */
 	struct ask *asks;
-	uint64_t last;                   /* number given out */
+	/* In the newest form: */
+	bool proven;                  /* the provider has shown that it knows it */
+	bool modern;                  /* the agent's MCP client speaks the protocol of it */
+	bool greeted;                 /* the command has been sent its initialize */
+	struct buf hello;             /* the params of the agent's MCP initialize; the result of a command's */
 };
 
 /* A shim has come to a server. fd is taken over. 0, or -1 with errno. */
-int conn_accept(struct mcp *, const struct server *, int fd);
+int conn_accept(struct mcp *, struct server *, int fd);
 /* Starts a command of ours for a connection. NULL where it can not be started; it has been said. */
 struct conn *conn_start(struct mcp *, const struct provided *, const struct form *);
 /* The one that a message which comes in a lane is for, or NULL. */
 struct conn *conn_find(struct mcp *, enum lane, struct slice id);
 /* The command that serves the newest form's messages to this id, or NULL. */
 struct conn *conn_serving(struct mcp *, const struct provided *);
+/* The chain's side has disconnected. */
+void conn_finish(struct conn *);
+/* After anything has been read or written: who is to wait does, who may go on goes on, who is over is freed. */
+void conn_look(struct mcp *);
+/* At the end, in two steps: the peers' inputs end and providers are told; all is freed. */
+void conn_close_all(struct mcp *);
+void conn_free_all(struct mcp *);
+
+/* conn_chain.c: the requests that are out in the chain, and those that came from it. */
 
 /* The message that is being shown, mcp/message, is for it. */
 enum verdict conn_take(struct conn *, const struct seen *);
@@ -91,15 +106,19 @@ bool conn_cancel_any(struct mcp *, enum lane, struct slice id);
 bool conn_tell_about(struct mcp *, struct slice server_id, const struct msg *);
 /* An answer to a call of ours. */
 void conn_answered(struct mcp *, struct call *, const struct msg *);
-/* The chain's side has disconnected. */
-void conn_finish(struct conn *);
-/* Those that may go on do, those that are over are freed. */
-void conn_look(struct mcp *);
-void conn_end_all(struct mcp *);
+/* A message of the peer's. 0, or -1 out of memory. */
+int conn_hear(struct conn *, const struct msg *);
+/* Nobody waits for the answers to its calls any more: they are cancelled in the chain. */
+void conn_drop_calls(struct conn *);
+/* The chain's requests to the peer will not be answered by it. */
+void conn_refuse_asks(struct conn *, int code, const char *why);
+/* Tells the provider. 0, or -1 out of memory. */
+int conn_disconnect(struct conn *);
+void conn_free_calls(struct mcp *);
 
-/* --- for the forms --- */
+/* For the forms. Those that return an int return 0, or -1 out of memory. */
 
-/* Sends a request into the chain; the call keeps copies. NULL out of memory. */
+/* Sends a request into the chain, one of the peer's or (of NULL) none. NULL out of memory. */
 struct call *conn_call(struct conn *, enum call_kind, enum acp_method, struct slice params, const struct msg *of);
 int conn_notify(struct conn *, struct slice params);
 /* To the peer: a request or notification (id p NULL), and an answer with the member "result" or "error". */
@@ -110,13 +129,18 @@ int conn_reply_error(struct conn *, struct slice id, int code, const char *messa
 int conn_hand(struct conn *, struct ask *, struct slice method, struct slice params);
 int conn_hand_waiting(struct conn *);
 /* Answers one, with a result or an error object; it is then gone. */
-int conn_settle_ask(struct conn *, struct ask *, struct slice result);
+int conn_settle(struct conn *, struct ask *, struct slice result);
 int conn_settle_error(struct conn *, struct ask *, struct slice error);
 /* A line on stderr about the server of this connection: what, and why. */
 void conn_say(struct conn *, const char *what, struct slice why);
-/* The peer is not read until the connection stands; it is read again. */
-void conn_wait(struct conn *, bool);
+/* The peer waits for the chain's answer to its first request, at most for --timeout; it is heard again. */
+int conn_wait(struct conn *, enum call_kind);
+void conn_go_on(struct conn *);
 /* Begins with mcp/connect; the peer waits. */
 int conn_connect(struct conn *, bool by_server_id);
+/* There is none: the peer's requests are answered with this error object. */
+int conn_refused(struct conn *, struct slice error);
+/* What was out (first) goes again, in the form that it has come to; or is refused. */
+int conn_again(struct conn *);
 
 #endif

@@ -1,94 +1,101 @@
 #include "cmd/acp-mcp/declare.h"
 
+#include "cmd/acp-mcp/names.h"
 #include "cmd/acp-mcp/provide.h"
 #include "cmd/acp-mcp/server.h"
 
 /* --- what an agent says that it takes --- */
 
-enum { STEPS = 3 };
-static const char *const capability[2][STEPS] = {
+/* The path to the capability: of v1 {"agentCapabilities":{"mcpCapabilities":{"acp":true}}}; of v2 an object at the end. */
+enum { STEPS = 4 };
+static const char *const capability[2][STEPS + 1] = {
 	{"agentCapabilities", "mcpCapabilities", "acp"},
-	{"capabilities", "session", "mcp"},
+	{"capabilities", "session", "mcp", "acp"},
 };
+static const char *const claimed[2] = {"true", "{}"};
 
-static const char *
-value_of(bool v2)
-{
-	return v2 ? "{}" : "true";
-}
-
-bool
+enum agent
 declare_taken(struct slice result, bool *v2)
 {
-	struct slice version;
+	struct slice version = json_type(result) == JSON_OBJECT ? json_get(result, acp_protocol_version) : slice(NULL, 0), mcp;
 	uint64_t n;
-	enum json_type t;
 
-	*v2 = false;
-	if (json_type(result) != JSON_OBJECT)
-		return false;
-	version = json_get(result, acp_protocol_version);
 	*v2 = json_type(version) == JSON_NUMBER && json_u64(version, &n) && n >= 2;
-	t = json_type(json_path(result, *v2 ? "capabilities.session.mcp.acp" : "agentCapabilities.mcpCapabilities.acp"));
-	return *v2 ? t == JSON_OBJECT : t == JSON_TRUE;
+	if (!*v2) {
+		mcp = mcp_object(mcp_object(result, "agentCapabilities"), "mcpCapabilities");
+		return mcp.p && json_type(json_get(mcp, "acp")) == JSON_TRUE ? AGENT_TAKES : AGENT_LACKS;
+	}
+	mcp = mcp_object(mcp_object(mcp_object(result, "capabilities"), "session"), "mcp");
+	if (mcp_object(mcp, "acp").p)
+		return AGENT_TAKES;
+	return mcp_object(mcp, "stdio").p ? AGENT_LACKS : AGENT_HELPLESS;
 }
 
-/* "A":{"B":...value... for the steps from `step` on. */
+/* "A":{"B":...value...}, from the path's first name on. */
 static int
-put_steps(bool v2, size_t step, struct buf *to)
+put_path(const char *const *path, const char *value, struct buf *to)
 {
-	size_t i, n = v2 ? STEPS + 1 : STEPS;
-	int r = 0;
+	int r = buf_printf(to, "\"%s\":", path[0]);
 
-	for (i = step; i < n; i++)
-		r |= buf_printf(to, "%s\"%s\":", i > step ? "{" : "", i < STEPS ? capability[v2][i] : "acp");
-	r |= buf_add_string(to, value_of(v2));
-	for (i = step + 1; i < n; i++)
-		r |= buf_add(to, "}", 1);
-	return r;
+	if (!path[1])
+		return r | buf_add_string(to, value);
+	r |= buf_add(to, "{", 1);
+	r |= put_path(path + 1, value, to);
+	return r | buf_add(to, "}", 1);
 }
 
 int
 declare_claim(struct slice result, bool v2, struct slice *what, struct buf *with)
 {
-	size_t i, n = v2 ? STEPS + 1 : STEPS;
-	struct json_iter first = {0};
+	const char *const *path = capability[v2];
 	struct slice at = result, next, key, value;
+	struct json_iter members = {0};
+	int r;
 
 	if (json_type(result) != JSON_OBJECT)
 		return 0;
-	for (i = 0; i < n; i++) {
-		next = json_get(at, i < STEPS ? capability[v2][i] : "acp");
-		if (!next.p)
-			break;
+	while ((next = json_get(at, *path)).p && path[1] && json_type(next) == JSON_OBJECT) {
 		at = next;
-		if (i == n - 1) {
-			*what = at;
-			return buf_add_string(with, value_of(v2)) < 0 ? -1 : 1;
-		}
-		if (json_type(at) != JSON_OBJECT) {
-			*what = at;
-			return (buf_add(with, "{", 1) | put_steps(v2, i + 1, with) | buf_add(with, "}", 1)) < 0 ? -1 : 1;
-		}
+		path++;
 	}
-	*what = slice(at.p + 1, 0);
-	first.in = at;
-	if (put_steps(v2, i, with) < 0 || (json_next(&first, &key, &value) && buf_add(with, ",", 1) < 0))
-		return -1;
-	return 1;
+	/* There is something else in its place, or nothing. */
+	if (next.p && !path[1]) {
+		*what = next;
+		r = buf_add_string(with, claimed[v2]);
+	} else if (next.p) {
+		*what = next;
+		r = buf_add(with, "{", 1);
+		r |= put_path(path + 1, claimed[v2], with);
+		r |= buf_add(with, "}", 1);
+	} else {
+		*what = slice(at.p + 1, 0);
+		members.in = at;
+		r = put_path(path, claimed[v2], with);
+		if (json_next(&members, &key, &value))
+			r |= buf_add(with, ",", 1);
+	}
+	return r < 0 ? -1 : 1;
 }
 
 /* --- what it is told of --- */
 
+/* A request and what its servers become. */
+struct change {
+	struct mcp *mcp;
+	const struct msg *request;
+	struct buf *to;
+	bool first; /* nothing has been put yet */
+};
+
 static bool
 is_acp(struct slice declaration)
 {
-	struct slice type = json_type(declaration) == JSON_OBJECT ? json_get(declaration, "type") : slice(NULL, 0);
+	struct slice type = mcp_string(declaration, "type");
 
-	return json_type(type) == JSON_STRING && json_string_is(type, "acp");
+	return type.p && json_string_is(type, "acp");
 }
 
-/* One of ours that the client declares already. */
+/* One of ours whose name the client has taken. */
 static bool
 has_name(struct slice servers, struct slice name)
 {
@@ -96,98 +103,105 @@ has_name(struct slice servers, struct slice name)
 	struct slice key, one, its;
 
 	while (json_type(servers) == JSON_ARRAY && json_next(&i, &key, &one)) {
-		its = json_type(one) == JSON_OBJECT ? json_get(one, "name") : slice(NULL, 0);
-		if (json_type(its) == JSON_STRING && json_string_eq(its, name))
+		its = mcp_string(one, acp_server_name);
+		if (its.p && json_string_eq(its, name))
 			return true;
 	}
 	return false;
 }
 
-/* A declaration as the agent is to have it, with a comma before it where it is not the first. 1 where something was put. */
+/* One server as the agent is to have it, with what stands before it. */
 static int
-put_acp(struct mcp *m, struct slice declaration, bool first, struct buf *to)
+put_one(struct change *c, struct slice gap, struct slice one)
 {
-	const char *why = "out of memory";
-	const struct server *s;
-
-	if (m->agent == AGENT_TAKES)
-		return buf_add_string(to, first ? "" : ",") | buf_add_slice(to, declaration) ? -1 : 1;
-	s = server_declared(m, declaration, &why);
-	if (!s) {
-		frame_say(m->frame, "an MCP server is left out: %s: %.*s", why, (int)(declaration.n < 200 ? declaration.n : 200), declaration.p);
-		return 0;
-	}
-	return buf_add_string(to, first ? "" : ",") | server_put_stdio(s, to) ? -1 : 1;
-}
-
-static int
-put_provided(struct mcp *m, struct slice servers, bool first, struct buf *to)
-{
-	const struct options *o = m->options;
-	struct buf declaration = {0};
-	size_t i;
-	int r = 0;
-
-	for (i = 0; i < o->nprovided && r >= 0; i++) {
-		if (has_name(servers, buf_slice(&o->provided[i].name)))
-			continue;
-		declaration.n = 0;
-		r = provide_put(&o->provided[i], &declaration);
-		if (r == 0)
-			r = put_acp(m, buf_slice(&declaration), first, to);
-		first = first && r != 1;
-	}
-	buf_free(&declaration);
-	return r < 0 ? -1 : 0;
-}
-
-/* The entries that are there: those of type acp changed, the others with what is between them as they are. */
-static int
-put_entries(struct mcp *m, struct slice servers, bool *first, struct buf *to)
-{
-	struct json_iter i = {.in = servers};
-	const char *from = servers.p + 1;
-	struct slice key, one;
+	const struct server *s = NULL;
+	const char *why = NULL;
 	int r;
 
-	while (json_next(&i, &key, &one)) {
-		if (is_acp(one)) {
-			r = put_acp(m, one, *first, to);
-		} else {
-			r = buf_add_slice(to, *first && from != servers.p + 1 ? one : slice_between(from, one.p + one.n)) < 0 ? -1 : 1;
+	if (c->mcp->agent != AGENT_TAKES && is_acp(one)) {
+		s = server_declared(c->mcp, c->request, one, &why);
+		if (!s) {
+			frame_say(c->mcp->frame, "an MCP server is left out: %s: %.*s", why, (int)(one.n < 200 ? one.n : 200), one.p);
+			return 0;
 		}
-		if (r < 0)
-			return -1;
-		*first = *first && r == 0;
+	}
+	c->first = false;
+	r = buf_add_slice(c->to, gap);
+	return r | (s ? server_put_stdio(s, c->to) : buf_add_slice(c->to, one));
+}
+
+static int
+put_provided(struct change *c, struct slice servers)
+{
+	const struct options *o = c->mcp->options;
+	const struct provided *p;
+	struct buf declaration = {0};
+	int r = 0;
+
+	for (p = o->provided; r == 0 && p < o->provided + o->nprovided; p++) {
+		if (has_name(servers, buf_slice(&p->name))) {
+			frame_say(c->mcp->frame, "server %.*s: the session has one of this name: ours is left out", (int)p->name.n, p->name.p);
+			continue;
+		}
+		declaration.n = 0;
+		r = provide_put(p, &declaration);
+		if (r == 0)
+			r = put_one(c, slice_of(c->first ? "" : ","), buf_slice(&declaration));
+	}
+	buf_free(&declaration);
+	return r;
+}
+
+/* Those that are there, with what stands between them as it is. */
+static int
+put_entries(struct change *c, struct slice servers)
+{
+	struct json_iter i = {.in = servers};
+	const char *begin = servers.p + 1, *from = begin;
+	struct slice key, one;
+	int r = 0;
+
+	while (r == 0 && json_next(&i, &key, &one)) {
+		/* Where all before it have been left out, so is the comma. */
+		r = put_one(c, c->first && from != begin ? slice_of("") : slice_between(from, one.p), one);
 		from = one.p + one.n;
 	}
-	return buf_add_slice(to, slice_between(from, servers.p + servers.n - 1));
+	return r == 0 ? buf_add_slice(c->to, slice_between(from, servers.p + servers.n - 1)) : -1;
+}
+
+static int
+put_servers(struct change *c, struct slice servers)
+{
+	int r = buf_add(c->to, "[", 1);
+
+	if (servers.p)
+		r |= put_entries(c, servers);
+	r |= put_provided(c, servers);
+	return r | buf_add(c->to, "]", 1);
 }
 
 int
-declare_change(struct mcp *m, struct slice params, struct slice *what, struct buf *with)
+declare_change(struct mcp *m, const struct msg *request, struct slice *what, struct buf *with)
 {
-	struct slice servers, key, value;
+	struct change c = {.mcp = m, .request = request, .to = with, .first = true};
+	struct slice params = request->params, servers, key, value;
 	struct json_iter members = {.in = params};
-	bool first = true;
-	int r;
+	int r = 0;
 
-	if (json_type(params) != JSON_OBJECT)
+	if (json_type(params) != JSON_OBJECT || m->agent == AGENT_HELPLESS)
 		return 0;
 	servers = json_get(params, acp_mcp_servers);
 	if (json_type(servers) == JSON_ARRAY) {
 		*what = servers;
-		r = buf_add(with, "[", 1) | put_entries(m, servers, &first, with) | put_provided(m, servers, first, with)
-			| buf_add(with, "]", 1);
-		return r < 0 ? -1 : !slice_eq(servers, buf_slice(with));
+		return put_servers(&c, servers) < 0 ? -1 : !slice_eq(servers, buf_slice(with));
 	}
 	if (m->options->nprovided == 0)
 		return 0;
 	*what = json_type(servers) == JSON_NULL ? servers : slice(params.p + 1, 0);
-	if (!servers.p && buf_printf(with, "\"%s\":", acp_mcp_servers) < 0)
-		return -1;
-	r = buf_add(with, "[", 1) | put_provided(m, slice(NULL, 0), true, with) | buf_add(with, "]", 1);
-	if (r == 0 && !servers.p && json_next(&members, &key, &value))
-		r = buf_add(with, ",", 1);
+	if (!servers.p)
+		r = buf_printf(with, "\"%s\":", acp_mcp_servers);
+	r |= put_servers(&c, slice(NULL, 0));
+	if (!servers.p && json_next(&members, &key, &value))
+		r |= buf_add(with, ",", 1);
 	return r < 0 ? -1 : 1;
 }

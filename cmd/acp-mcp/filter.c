@@ -26,20 +26,14 @@ mcp_fail(struct mcp *m, const char *why)
 }
 
 static enum verdict
-out_of_memory(struct mcp *m)
+checked(struct mcp *m, int r, enum verdict v)
 {
-	mcp_fail(m, "out of memory");
-	return VERDICT_PASS;
+	if (r < 0)
+		mcp_fail(m, "out of memory");
+	return v;
 }
 
 /* --- declarations --- */
-
-static bool
-declares(const struct msg *m)
-{
-	return m->kind == MSG_REQUEST && (m->what == ACP_SESSION_NEW || m->what == ACP_SESSION_LOAD
-		|| m->what == ACP_SESSION_RESUME || m->what == ACP_SESSION_FORK);
-}
 
 static enum verdict
 hold_early(struct mcp *m)
@@ -48,7 +42,7 @@ hold_early(struct mcp *m)
 
 	if (!e || !(e->held = frame_hold(m->frame))) {
 		free(e);
-		return out_of_memory(m);
+		return checked(m, -1, VERDICT_PASS);
 	}
 	while (*at)
 		at = &(*at)->next;
@@ -63,13 +57,14 @@ declare(struct mcp *m, const struct seen *s)
 	struct slice what;
 	int r;
 
-	if (m->agent == AGENT_UNKNOWN)
+	/* In the array that asks it would wait for itself. */
+	if (m->asked && m->asked != s->number)
 		return hold_early(m);
-	r = declare_change(m, s->msg.params, &what, &with);
+	r = declare_change(m, &s->msg, &what, &with);
 	if (r == 1)
 		r = frame_replace(m->frame, what, buf_slice(&with));
 	buf_free(&with);
-	return r < 0 ? out_of_memory(m) : VERDICT_PASS;
+	return checked(m, r, VERDICT_PASS);
 }
 
 static int
@@ -83,7 +78,7 @@ release(struct mcp *m, struct held *h)
 	int r;
 
 	msg_scan(text, &msg, &error);
-	r = declare_change(m, msg.params, &what, &with);
+	r = declare_change(m, &msg, &what, &with);
 	if (r == 1) {
 		change = (struct splice){what.p, what.p + what.n, buf_slice(&with)};
 		r = splice_write(text, &change, 1, &edited);
@@ -116,40 +111,42 @@ learn(struct mcp *m, const struct seen *s)
 	struct slice what;
 	int r = 0;
 
-	if (!s->msg.result.p)
-		return VERDICT_PASS;
-	m->agent = declare_taken(s->msg.result, &m->v2) ? AGENT_TAKES : AGENT_LACKS;
-	if (m->agent == AGENT_LACKS)
+	if (s->msg.result.p)
+		m->agent = declare_taken(s->msg.result, &m->v2);
+	if (m->agent == AGENT_HELPLESS && m->options->nprovided)
+		frame_say(m->frame, "the agent takes no MCP servers of ours: neither of type acp nor stdio");
+	if (s->msg.result.p && m->agent == AGENT_LACKS)
 		r = declare_claim(s->msg.result, m->v2, &what, &with);
 	if (r == 1)
 		r = frame_replace(m->frame, what, buf_slice(&with));
 	buf_free(&with);
+	m->asked = 0;
 	if (r == 0)
 		r = release_early(m);
-	return r < 0 ? out_of_memory(m) : VERDICT_PASS;
+	return checked(m, r, VERDICT_PASS);
+}
+
+static enum verdict
+take_response(struct mcp *m, enum lane lane, const struct seen *s)
+{
+	enum acp_method what = s->request && lane == LANE_UP ? s->request->what : ACP_OTHER;
+
+	if (what == ACP_INITIALIZE)
+		return learn(m, s);
+	if (acp_opens_session(what))
+		return checked(m, server_opened(m, s), VERDICT_PASS);
+	if ((what == ACP_SESSION_CLOSE || what == ACP_SESSION_DELETE) && !s->msg.error.p)
+		server_closed(m, s->request->session);
+	return VERDICT_PASS;
 }
 
 /* --- messages of MCP over ACP --- */
 
-static struct slice
-string_in(const struct msg *m, const char *member)
-{
-	struct slice v = json_type(m->params) == JSON_OBJECT ? json_get(m->params, member) : slice(NULL, 0);
-
-	return json_type(v) == JSON_STRING ? v : slice(NULL, 0);
-}
-
 static enum verdict
-answer(struct mcp *m, struct slice result)
+refuse_broken(struct mcp *m)
 {
-	return frame_answer(m->frame, NULL, result) < 0 ? out_of_memory(m) : VERDICT_DROP;
-}
-
-/* A name for a connection that no other component gives. */
-static int
-name_connection(struct mcp *m, struct conn *c)
-{
-	return buf_printf(&c->id, "%.*s-%llu\"", (int)c->provided->id.n - 1, c->provided->id.p, (unsigned long long)++m->nconns);
+	return checked(m, frame_refuse(m->frame, NULL, MCP_ERR_BACKEND, "acp-mcp: the server could not be started", slice(NULL, 0)),
+		VERDICT_DROP);
 }
 
 static enum verdict
@@ -157,41 +154,49 @@ connect_offered(struct mcp *m, const struct provided *p)
 {
 	struct conn *c = conn_start(m, p, &form_first);
 	struct buf result = {0};
-	enum verdict v;
+	int r;
 
 	if (!c)
-		return frame_refuse(m->frame, NULL, MCP_ERR_BACKEND, "acp-mcp: the server could not be started", slice(NULL, 0)) < 0
-			? out_of_memory(m) : VERDICT_DROP;
-	if ((name_connection(m, c) | buf_printf(&result, "{\"%s\":", acp_connection_id) | buf_add(&result, c->id.p, c->id.n)
-		| buf_add(&result, "}", 1)) < 0)
-		return out_of_memory(m);
-	v = answer(m, buf_slice(&result));
+		return refuse_broken(m);
+	/* A name that no other component gives: the server's own has a random part. */
+	r = buf_printf(&c->id, "%.*s-%llu\"", (int)p->id.n - 1, p->id.p, (unsigned long long)++m->nconns);
+	if (r == 0)
+		r = buf_printf(&result, "{\"%s\":%.*s}", acp_connection_id, (int)c->id.n, c->id.p);
+	if (r == 0)
+		r = frame_answer(m->frame, NULL, buf_slice(&result));
 	buf_free(&result);
-	return v;
+	return checked(m, r, VERDICT_DROP);
 }
 
 static enum verdict
 take_connect(struct mcp *m, enum lane lane, const struct seen *s)
 {
-	struct slice id = string_in(&s->msg, acp_acp_id);
+	struct slice id = mcp_string(s->msg.params, acp_acp_id);
 	const struct provided *p;
 
 	if (!id.p)
-		id = string_in(&s->msg, acp_server_id);
+		id = mcp_string(s->msg.params, acp_server_id);
 	p = id.p && lane == LANE_UP && s->msg.kind == MSG_REQUEST ? provide_by_id(m, id) : NULL;
 	return p ? connect_offered(m, p) : VERDICT_PASS;
 }
 
-/* The newest form: a request for a server that we offer, or a notification about one of a shim's requests. */
+/* A notification of the newest form: about one of a shim's requests. */
 static enum verdict
-take_newest(struct mcp *m, enum lane lane, const struct seen *s)
+take_about(struct mcp *m, const struct seen *s)
 {
-	struct slice id = string_in(&s->msg, acp_server_id);
-	const struct provided *p = lane == LANE_UP && id.p ? provide_by_id(m, id) : NULL;
+	struct slice id = mcp_string(s->msg.params, acp_server_id);
+
+	return id.p && s->msg.kind == MSG_NOTIFICATION && conn_tell_about(m, id, &s->msg) ? VERDICT_DROP : VERDICT_PASS;
+}
+
+/* A request of it: for a server that we offer. */
+static enum verdict
+take_newest(struct mcp *m, const struct seen *s)
+{
+	struct slice id = mcp_string(s->msg.params, acp_server_id);
+	const struct provided *p = id.p ? provide_by_id(m, id) : NULL;
 	struct conn *c;
 
-	if (lane == LANE_DOWN)
-		return id.p && s->msg.kind == MSG_NOTIFICATION && conn_tell_about(m, id, &s->msg) ? VERDICT_DROP : VERDICT_PASS;
 	if (!p)
 		return VERDICT_PASS;
 	if (s->msg.kind != MSG_REQUEST)
@@ -199,41 +204,41 @@ take_newest(struct mcp *m, enum lane lane, const struct seen *s)
 	c = conn_serving(m, p);
 	if (!c)
 		c = conn_start(m, p, &form_newest_offer);
-	if (c)
-		return conn_take(c, s);
-	return frame_refuse(m->frame, NULL, MCP_ERR_BACKEND, "acp-mcp: the server could not be started", slice(NULL, 0)) < 0
-		? out_of_memory(m) : VERDICT_DROP;
+	return c ? conn_take(c, s) : refuse_broken(m);
 }
 
 static enum verdict
 take_message(struct mcp *m, enum lane lane, const struct seen *s)
 {
-	struct slice id = string_in(&s->msg, acp_connection_id);
-	struct conn *c;
+	struct slice id = mcp_string(s->msg.params, acp_connection_id);
+	struct conn *c = id.p ? conn_find(m, lane, id) : NULL;
 
-	if (!id.p)
-		return take_newest(m, lane, s);
-	c = conn_find(m, lane, id);
-	return c ? conn_take(c, s) : VERDICT_PASS;
+	if (c)
+		return conn_take(c, s);
+	if (id.p)
+		return VERDICT_PASS;
+	return lane == LANE_DOWN ? take_about(m, s) : take_newest(m, s);
 }
 
 static enum verdict
 take_disconnect(struct mcp *m, enum lane lane, const struct seen *s)
 {
-	struct slice id = string_in(&s->msg, acp_connection_id);
+	struct slice id = mcp_string(s->msg.params, acp_connection_id);
 	struct conn *c = id.p ? conn_find(m, lane, id) : NULL;
 
 	if (!c)
 		return VERDICT_PASS;
 	conn_finish(c);
-	return s->msg.kind == MSG_REQUEST ? answer(m, slice_of("{}")) : VERDICT_DROP;
+	return checked(m, s->msg.kind == MSG_REQUEST ? frame_answer(m->frame, NULL, slice_of("{}")) : 0, VERDICT_DROP);
 }
 
 static enum verdict
 take_cancel(struct mcp *m, enum lane lane, const struct seen *s)
 {
-	struct slice id = json_type(s->msg.params) == JSON_OBJECT ? json_get(s->msg.params, acp_request_id) : slice(NULL, 0);
+	struct slice id = {NULL, 0};
 
+	if (s->msg.kind == MSG_NOTIFICATION && json_type(s->msg.params) == JSON_OBJECT)
+		id = json_get(s->msg.params, acp_request_id);
 	return id.p && conn_cancel_any(m, lane, id) ? VERDICT_DROP : VERDICT_PASS;
 }
 
@@ -246,10 +251,14 @@ message(void *state, struct frame *f, enum lane lane, const struct seen *s)
 
 	(void)f;
 	if (s->msg.kind == MSG_RESPONSE)
-		return lane == LANE_UP && s->request && s->request->what == ACP_INITIALIZE ? learn(m, s) : VERDICT_PASS;
-	if (lane == LANE_DOWN && declares(&s->msg))
+		return take_response(m, lane, s);
+	if (lane == LANE_DOWN && s->msg.kind == MSG_REQUEST && acp_opens_session(s->msg.what))
 		return declare(m, s);
 	switch (s->msg.what) {
+	case ACP_INITIALIZE:
+		if (lane == LANE_DOWN && s->msg.kind == MSG_REQUEST)
+			m->asked = s->number;
+		return VERDICT_PASS;
 	case ACP_MCP_CONNECT:
 		return take_connect(m, lane, s);
 	case ACP_MCP_MESSAGE:
@@ -293,8 +302,9 @@ end(void *state, struct frame *f)
 	struct early *e;
 
 	(void)f;
-	conn_end_all(m);
+	conn_close_all(m);
 	provide_end_all(m);
+	conn_free_all(m);
 	server_end_all(m);
 	while ((e = m->early)) {
 		m->early = e->next;

@@ -6,12 +6,13 @@
 static int
 put(const struct conn *c, const struct msg *m, struct buf *to)
 {
-	int r;
+	int r = buf_printf(to, "{\"%s\":%.*s,\"method\":", acp_connection_id, (int)c->id.n, c->id.p);
 
-	r = buf_printf(to, "{\"%s\":", acp_connection_id) | buf_add(to, c->id.p, c->id.n)
-		| buf_add_string(to, ",\"method\":") | buf_add_slice(to, m->method);
-	if (m->params.p)
-		r |= buf_add_string(to, ",\"params\":") | buf_add_slice(to, m->params);
+	r |= buf_add_slice(to, m->method);
+	if (m->params.p) {
+		r |= buf_add_string(to, ",\"params\":");
+		r |= buf_add_slice(to, m->params);
+	}
 	return r | buf_add(to, "}", 1);
 }
 
@@ -29,22 +30,6 @@ say(struct conn *c, const struct msg *m)
 	return r;
 }
 
-/* What had been asked in the newest form, which the provider does not know. */
-static int
-say_again(struct conn *c)
-{
-	struct buf text = c->again;
-	struct json_error error;
-	struct msg m;
-	int r = 0;
-
-	c->again = (struct buf){0};
-	if (text.n > 0 && msg_scan(buf_slice(&text), &m, &error) == MSG_REQUEST)
-		r = c->refusal.n ? conn_reply(c, m.id, "error", buf_slice(&c->refusal)) : say(c, &m);
-	buf_free(&text);
-	return r;
-}
-
 static int
 connected(struct conn *c, const struct msg *answer)
 {
@@ -52,15 +37,12 @@ connected(struct conn *c, const struct msg *answer)
 	struct slice id = json_type(answer->result) == JSON_OBJECT ? json_get(answer->result, acp_connection_id) : slice(NULL, 0);
 	int r;
 
-	if (json_type(id) == JSON_STRING)
-		r = buf_add_slice(&c->id, id);
-	else
-		r = buf_add_slice(&c->refusal, answer->error.p ? answer->error : slice_of(none));
-	if (c->refusal.n > 0)
-		conn_say(c, "no connection: ", buf_slice(&c->refusal));
+	if (json_type(id) != JSON_STRING)
+		return conn_refused(c, answer->error.p ? answer->error : slice_of(none));
+	r = buf_add_slice(&c->id, id);
 	if (r == 0)
-		r = say_again(c);
-	conn_wait(c, false);
+		r = conn_again(c);
+	conn_go_on(c);
 	return r;
 }
 
@@ -69,8 +51,9 @@ answered(struct conn *c, struct call *call, const struct msg *answer)
 {
 	if (call->kind == CALL_CONNECT)
 		return connected(c, answer);
-	return conn_reply(c, buf_slice(&call->id), answer->error.p ? "error" : "result",
-		answer->error.p ? answer->error : answer->result);
+	if (answer->error.p)
+		return conn_reply(c, buf_slice(&call->id), mcp_error, answer->error);
+	return conn_reply(c, buf_slice(&call->id), mcp_result, answer->result);
 }
 
 static int
@@ -78,7 +61,7 @@ reply(struct conn *c, struct ask *a, const struct msg *answer)
 {
 	if (!a)
 		return 0;
-	return answer->error.p ? conn_settle_error(c, a, answer->error) : conn_settle_ask(c, a, answer->result);
+	return answer->error.p ? conn_settle_error(c, a, answer->error) : conn_settle(c, a, answer->result);
 }
 
-const struct form form_first = {say, answered, conn_hand, reply};
+const struct form form_first = {.say = say, .answered = answered, .hand = conn_hand, .reply = reply};

@@ -1,6 +1,7 @@
 /*
- * The newest form, at a shim: no connection, each request by itself, in the protocol of 2026-07-28. The
- * agent's MCP client speaks an older one, with a handshake: that is answered here.
+ * The newest form, at a shim: no connection, each request by itself, in the protocol of 2026-07-28. Where the
+ * agent's MCP client speaks an older one, with a handshake, that is answered here; one that speaks the same
+ * gets what the provider says.
  */
 #include <inttypes.h>
 
@@ -8,83 +9,98 @@
 #include "cmd/acp-mcp/names.h"
 #include "cmd/acp-mcp/server.h"
 
+/* Does it say of itself what the newest protocol wants to be said? */
+static bool
+is_modern(const struct msg *m)
+{
+	struct slice meta = mcp_object(m->params, mcp_meta);
+
+	return meta.p && json_get(meta, mcp_key_version).p;
+}
+
 /* The members of _meta that every request carries, from what the agent's client said of itself. */
 static int
 put_meta(const struct conn *c, struct buf *to)
 {
-	struct slice hello = buf_slice(&c->hello), capabilities = slice(NULL, 0), info = slice(NULL, 0);
-	int r;
+	struct slice hello = c->hello.n ? buf_slice(&c->hello) : slice_of("{}");
+	struct slice capabilities = mcp_object(hello, mcp_capabilities), client = mcp_object(hello, "clientInfo");
+	int r = buf_printf(to, "\"%s\":\"%s\",\"%s\":", mcp_key_version, mcp_newest, mcp_key_capabilities);
 
-	if (hello.n > 0) {
-		capabilities = json_get(hello, "capabilities");
-		info = json_get(hello, "clientInfo");
+	r |= buf_add_slice(to, capabilities.p ? capabilities : slice_of("{}"));
+	if (client.p) {
+		r |= buf_printf(to, ",\"%s\":", mcp_key_client);
+		r |= buf_add_slice(to, client);
 	}
-	r = buf_printf(to, "\"%sprotocolVersion\":\"%s\",\"%sclientCapabilities\":", mcp_prefix, mcp_newest, mcp_prefix)
-		| buf_add_slice(to, json_type(capabilities) == JSON_OBJECT ? capabilities : slice_of("{}"));
-	if (json_type(info) == JSON_OBJECT)
-		r |= buf_printf(to, ",\"%sclientInfo\":", mcp_prefix) | buf_add_slice(to, info);
 	return r;
-}
-
-static bool
-is_empty(struct slice object)
-{
-	struct json_iter i = {.in = object};
-	struct slice key, value;
-
-	return !json_next(&i, &key, &value);
 }
 
 /* Members at the beginning of an object, and the object's own behind them. */
 static int
 put_inside(struct buf *to, struct slice object, struct slice members)
 {
-	return buf_add(to, "{", 1) | buf_add_slice(to, members) | (is_empty(object) ? 0 : buf_add(to, ",", 1))
-		| buf_add_slice(to, slice(object.p + 1, object.n - 1));
+	struct json_iter i = {.in = object};
+	struct slice key, value;
+	int r = buf_add(to, "{", 1);
+
+	r |= buf_add_slice(to, members);
+	if (json_next(&i, &key, &value))
+		r |= buf_add(to, ",", 1);
+	return r | buf_add_slice(to, slice(object.p + 1, object.n - 1));
 }
 
 /* The params of the request, with _meta. */
 static int
 put_params(const struct conn *c, struct slice params, struct buf *to)
 {
-	struct slice meta = json_type(params) == JSON_OBJECT ? json_get(params, mcp_meta) : slice(NULL, 0);
+	struct slice object = json_type(params) == JSON_OBJECT ? params : slice_of("{}"), meta = mcp_object(params, mcp_meta);
 	struct buf own = {0}, with = {0};
 	int r = put_meta(c, &own);
 
-	if (json_type(meta) == JSON_OBJECT) {
-		r |= buf_add_slice(to, slice_between(params.p, meta.p)) | put_inside(to, meta, buf_slice(&own))
-			| buf_add_slice(to, slice_between(meta.p + meta.n, params.p + params.n));
+	if (meta.p) {
+		r |= buf_add_slice(to, slice_between(params.p, meta.p));
+		r |= put_inside(to, meta, buf_slice(&own));
+		r |= buf_add_slice(to, slice_between(meta.p + meta.n, params.p + params.n));
 	} else {
-		r |= buf_printf(&with, "\"%s\":{", mcp_meta) | buf_add(&with, own.p, own.n) | buf_add(&with, "}", 1)
-			| put_inside(to, json_type(params) == JSON_OBJECT ? params : slice_of("{}"), buf_slice(&with));
+		r |= buf_printf(&with, "\"%s\":{%.*s}", mcp_meta, (int)own.n, own.p);
+		r |= put_inside(to, object, buf_slice(&with));
 	}
 	buf_free(&own);
 	buf_free(&with);
 	return r;
 }
 
+/* {"serverId":X,"requestId":R,"method":M,"params":P} */
 static int
-ask(struct conn *c, enum call_kind kind, struct slice method, const struct msg *m)
+put(struct conn *c, uint64_t number, struct slice method, struct slice params, struct buf *to)
 {
-	struct buf params = {0};
-	struct call *call = NULL;
-	int r;
+	int r = buf_printf(to, "{\"%s\":%.*s,\"%s\":\"%" PRIu64 "\",\"method\":", acp_server_id, (int)c->server->id.n,
+		c->server->id.p, acp_request_id, number);
 
-	r = buf_printf(&params, "{\"%s\":", acp_server_id) | buf_add(&params, c->server->id.p, c->server->id.n)
-		| buf_printf(&params, ",\"%s\":\"%" PRIu64 "\",\"method\":", acp_request_id, ++c->last)
-		| buf_add_slice(&params, method) | buf_add_string(&params, ",\"params\":")
-		| put_params(c, kind == CALL_DISCOVER ? slice(NULL, 0) : m->params, &params) | buf_add(&params, "}", 1);
-	if (r == 0)
-		call = conn_call(c, kind, ACP_MCP_MESSAGE, buf_slice(&params), m);
-	buf_free(&params);
+	r |= buf_add_slice(to, method);
+	r |= buf_add_string(to, ",\"params\":");
+	r |= c->modern ? buf_add_slice(to, params) : put_params(c, params, to);
+	return r | buf_add(to, "}", 1);
+}
+
+static int
+ask(struct conn *c, enum call_kind kind, struct slice method, struct slice params, const struct msg *m)
+{
+	uint64_t number = ++c->mcp->nrequests;
+	struct buf text = {0};
+	struct call *call = NULL;
+
+	if (put(c, number, method, params, &text) == 0)
+		call = conn_call(c, kind, ACP_MCP_MESSAGE, buf_slice(&text), m);
+	buf_free(&text);
 	if (!call)
 		return -1;
+	call->number = number;
+	if (c->proven)
+		return 0;
 	/* Whether the provider knows this form shows with the first answer; until then there is only one request. */
-	if (!c->proven) {
-		conn_wait(c, true);
-		return buf_add_slice(&call->text, m->text);
-	}
-	return 0;
+	if (conn_wait(c, kind) < 0)
+		return -1;
+	return buf_add_slice(&c->first, m->text);
 }
 
 static int
@@ -92,52 +108,45 @@ say(struct conn *c, const struct msg *m)
 {
 	if (m->kind == MSG_NOTIFICATION)
 		return 0;
-	if (json_string_is(m->method, mcp_ping))
-		return conn_reply(c, m->id, "result", slice_of("{}"));
-	if (!json_string_is(m->method, mcp_initialize))
-		return ask(c, CALL_MESSAGE, m->method, m);
+	c->modern = is_modern(m);
+	if (!c->modern && json_string_is(m->method, mcp_ping))
+		return conn_reply(c, m->id, mcp_result, slice_of("{}"));
+	if (c->modern || !json_string_is(m->method, mcp_initialize))
+		return ask(c, CALL_MESSAGE, m->method, m->params, m);
 	c->hello.n = 0;
 	if (json_type(m->params) == JSON_OBJECT && buf_add_slice(&c->hello, m->params) < 0)
 		return -1;
-	return ask(c, CALL_DISCOVER, slice_of("\"server/discover\""), m);
+	return ask(c, CALL_DISCOVER, slice_of("\"server/discover\""), slice(NULL, 0), m);
 }
 
 /* The answer to the agent's MCP initialize, from what the provider says of itself. */
 static int
 welcome(struct conn *c, const struct call *call, struct slice found)
 {
-	struct slice hello = buf_slice(&c->hello), version = slice(NULL, 0), capabilities = slice(NULL, 0), info = slice(NULL, 0),
-		help = slice(NULL, 0);
+	struct slice hello = c->hello.n ? buf_slice(&c->hello) : slice_of("{}"), version = json_get(hello, acp_protocol_version);
+	struct slice capabilities = mcp_object(found, mcp_capabilities), info = mcp_object(mcp_object(found, mcp_meta), mcp_key_server);
+	struct slice help = json_type(found) == JSON_OBJECT ? json_get(found, "instructions") : slice(NULL, 0);
 	struct buf text = {0};
-	int r;
+	int r = buf_printf(&text, "{\"%s\":", acp_protocol_version);
 
-	if (hello.n > 0)
-		version = json_get(hello, acp_protocol_version);
-	if (json_type(found) == JSON_OBJECT) {
-		capabilities = json_get(found, "capabilities");
-		info = json_get(found, "serverInfo");
-		if (!info.p && json_type(json_get(found, mcp_meta)) == JSON_OBJECT)
-			info = json_get(json_get(found, mcp_meta), "io.modelcontextprotocol/serverInfo");
-		help = json_get(found, "instructions");
-	}
-	r = buf_printf(&text, "{\"%s\":", acp_protocol_version);
 	if (json_type(version) == JSON_STRING)
 		r |= buf_add_slice(&text, version);
 	else
 		r |= buf_printf(&text, "\"%s\"", mcp_handshake);
-	r |= buf_add_string(&text, ",\"capabilities\":")
-		| buf_add_slice(&text, json_type(capabilities) == JSON_OBJECT ? capabilities : slice_of("{\"tools\":{}}"))
-		| buf_add_string(&text, ",\"serverInfo\":");
-	if (json_type(info) == JSON_OBJECT)
+	r |= buf_printf(&text, ",\"%s\":", mcp_capabilities);
+	r |= buf_add_slice(&text, capabilities.p ? capabilities : slice_of("{\"tools\":{}}"));
+	r |= buf_add_string(&text, ",\"serverInfo\":");
+	if (info.p)
 		r |= buf_add_slice(&text, info);
 	else
-		r |= buf_add_string(&text, "{\"name\":") | buf_add(&text, c->server->name.p, c->server->name.n)
-			| buf_add_string(&text, ",\"version\":\"0\"}");
-	if (json_type(help) == JSON_STRING)
-		r |= buf_add_string(&text, ",\"instructions\":") | buf_add_slice(&text, help);
+		r |= buf_printf(&text, "{\"name\":%.*s,\"version\":\"0\"}", (int)c->server->name.n, c->server->name.p);
+	if (json_type(help) == JSON_STRING) {
+		r |= buf_add_string(&text, ",\"instructions\":");
+		r |= buf_add_slice(&text, help);
+	}
 	r |= buf_add(&text, "}", 1);
 	if (r == 0)
-		r = conn_reply(c, buf_slice(&call->id), "result", buf_slice(&text));
+		r = conn_reply(c, buf_slice(&call->id), mcp_result, buf_slice(&text));
 	buf_free(&text);
 	return r;
 }
@@ -151,13 +160,15 @@ unknown_form(struct slice error)
 	return slice_is(code, "-32601") || slice_is(code, "-32602");
 }
 
-/* The same by way of mcp/connect. */
 static int
-fall_back(struct conn *c, struct call *call)
+pass_result(struct conn *c, struct slice id, struct slice result)
 {
-	c->again = call->text;
-	call->text = (struct buf){0};
-	return conn_connect(c, true);
+	struct slice type = mcp_string(result, "resultType");
+
+	if (!c->modern && type.p && json_string_is(type, "input_required"))
+		return conn_reply_error(c, id, ACP_ERR_INTERNAL,
+			"acp-mcp: the server wants input, which an older MCP client cannot be asked for");
+	return conn_reply(c, id, mcp_result, result);
 }
 
 static int
@@ -167,31 +178,32 @@ answered(struct conn *c, struct call *call, const struct msg *answer)
 	int r;
 
 	if (error.p && !c->proven && c->mcp->options->dialect == DIALECT_DECLARED && unknown_form(error))
-		return fall_back(c, call);
+		return conn_connect(c, true);
+	c->proven = c->proven || !error.p;
+	c->first.n = 0;
 	if (json_type(answer->result) == JSON_OBJECT) {
-		result = json_get(answer->result, "result");
-		error = json_get(answer->result, "error");
+		result = json_get(answer->result, mcp_result);
+		error = json_get(answer->result, mcp_error);
 	}
-	c->proven = c->proven || !answer->error.p;
-	if (call->kind == CALL_DISCOVER && !answer->error.p)
-		r = welcome(c, call, result);
-	else if (result.p && json_type(result) == JSON_OBJECT && json_string_is(json_get(result, "resultType"), "input_required"))
-		r = conn_reply_error(c, id, ACP_ERR_INTERNAL, "acp-mcp: the server wants input, which an older MCP client cannot be asked for");
-	else if (result.p || error.p)
-		r = conn_reply(c, id, error.p ? "error" : "result", error.p ? error : result);
-	else
+	if (error.p)
+		r = conn_reply(c, id, mcp_error, error);
+	else if (!result.p)
 		r = conn_reply_error(c, id, ACP_ERR_INTERNAL, "acp-mcp: an answer with neither result nor error");
-	conn_wait(c, false);
+	else if (call->kind == CALL_DISCOVER)
+		r = welcome(c, call, result);
+	else
+		r = pass_result(c, id, result);
+	conn_go_on(c);
 	return r;
 }
 
 /* The provider asks nothing in this form. */
 static int
-hand(struct conn *c, struct ask *a, struct slice method, struct slice params)
+at_once(struct conn *c, struct slice method)
 {
 	(void)method;
-	(void)params;
-	return conn_settle_error(c, a, slice_of("{\"code\":-32601,\"message\":\"acp-mcp: a provider has no requests in this form\"}"));
+	return frame_refuse(c->mcp->frame, NULL, ACP_ERR_METHOD, "acp-mcp: a provider has no requests in this form", slice(NULL, 0)) < 0
+		? -1 : 1;
 }
 
 static int
@@ -203,4 +215,4 @@ reply(struct conn *c, struct ask *a, const struct msg *m)
 	return 0;
 }
 
-const struct form form_newest = {say, answered, hand, reply};
+const struct form form_newest = {.say = say, .answered = answered, .at_once = at_once, .hand = conn_hand, .reply = reply};

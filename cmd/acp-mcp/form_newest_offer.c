@@ -1,5 +1,5 @@
 /*
- * The newest form, at a command that we offer: it speaks the older protocol, with a handshake, which is
+ * The newest form, at a command that we offer: it speaks an older protocol, with a handshake, which is
  * done here, and each request of the agent's side comes by itself.
  */
 #include "cmd/acp-mcp/conn.h"
@@ -9,58 +9,22 @@
 static int
 greet(struct conn *c, struct slice params)
 {
-	struct slice meta = json_type(params) == JSON_OBJECT ? json_get(params, mcp_meta) : slice(NULL, 0), info = slice(NULL, 0);
+	struct slice client = mcp_object(mcp_object(params, mcp_meta), mcp_key_client);
 	struct buf hello = {0};
 	int r;
 
-	if (json_type(meta) == JSON_OBJECT)
-		info = json_get(meta, "io.modelcontextprotocol/clientInfo");
+	c->greeted = true;
 	/* The client's capabilities are for servers that ask it something, which this form does not have. */
-	r = buf_printf(&hello, "{\"%s\":\"%s\",\"capabilities\":{},\"clientInfo\":", acp_protocol_version, mcp_handshake);
-	if (json_type(info) == JSON_OBJECT)
-		r |= buf_add_slice(&hello, info);
+	r = buf_printf(&hello, "{\"%s\":\"%s\",\"%s\":{},\"clientInfo\":", acp_protocol_version, mcp_handshake, mcp_capabilities);
+	if (client.p)
+		r |= buf_add_slice(&hello, client);
 	else
 		r |= buf_printf(&hello, "{\"name\":\"%s\",\"version\":\"%s\"}", tool_name, VERSION);
 	r |= buf_add(&hello, "}", 1);
 	if (r == 0)
 		r = conn_tell(c, slice_of("0"), slice_of("\"initialize\""), buf_slice(&hello));
 	buf_free(&hello);
-	c->asked = true;
 	return r;
-}
-
-/* server/discover, from the result of the handshake. */
-static int
-introduce(struct conn *c, struct ask *a)
-{
-	struct slice hello = buf_slice(&c->hello), capabilities = json_get(hello, "capabilities"), info = json_get(hello, "serverInfo"),
-		help = json_get(hello, "instructions");
-	struct buf text = {0};
-	int r;
-
-	r = buf_printf(&text, "{\"result\":{\"resultType\":\"complete\",\"supportedVersions\":[\"%s\"],\"capabilities\":", mcp_newest)
-		| buf_add_slice(&text, json_type(capabilities) == JSON_OBJECT ? capabilities : slice_of("{}"));
-	if (json_type(help) == JSON_STRING)
-		r |= buf_add_string(&text, ",\"instructions\":") | buf_add_slice(&text, help);
-	if (json_type(info) == JSON_OBJECT)
-		r |= buf_add_string(&text, ",\"serverInfo\":") | buf_add_slice(&text, info)
-			| buf_printf(&text, ",\"%s\":{\"%sserverInfo\":", mcp_meta, mcp_prefix) | buf_add_slice(&text, info)
-			| buf_add(&text, "}", 1);
-	r |= buf_add_string(&text, "}}");
-	if (r == 0)
-		r = conn_settle_ask(c, a, buf_slice(&text));
-	buf_free(&text);
-	return r;
-}
-
-static int
-hand(struct conn *c, struct ask *a, struct slice method, struct slice params)
-{
-	if (c->hello.n == 0)
-		return c->asked ? 0 : greet(c, params);
-	if (json_string_is(method, mcp_discover) && json_get(buf_slice(&c->hello), acp_protocol_version).p)
-		return introduce(c, a);
-	return conn_hand(c, a, method, params);
 }
 
 /* The answer to our own initialize: a command that refuses it may know the newest protocol only. */
@@ -77,15 +41,104 @@ greeted(struct conn *c, const struct msg *m)
 	return r < 0 ? -1 : conn_hand_waiting(c);
 }
 
-/* Results of 2026-07-28 say of what type they are. */
-static int
-put_result(struct buf *to, struct slice result)
+/* Is it to be told what the handshake has told already? */
+static bool
+is_discover(const struct conn *c, struct slice method)
 {
-	if (json_type(result) != JSON_OBJECT || json_get(result, "resultType").p)
-		return buf_add_slice(to, result);
-	return buf_add_string(to, "{\"resultType\":\"complete\"")
-		| (json_next(&(struct json_iter){.in = result}, &(struct slice){0}, &(struct slice){0}) ? buf_add(to, ",", 1) : 0)
-		| buf_add_slice(to, slice(result.p + 1, result.n - 1));
+	return c->hello.n > 0 && json_string_is(method, mcp_discover) && json_get(buf_slice(&c->hello), acp_protocol_version).p;
+}
+
+/* The answer to server/discover, from the result of the handshake. */
+static int
+put_discovered(const struct conn *c, struct buf *to)
+{
+	struct slice hello = buf_slice(&c->hello), capabilities = mcp_object(hello, mcp_capabilities),
+		info = mcp_object(hello, "serverInfo"), help = json_get(hello, "instructions");
+	int r = buf_printf(to, "{\"result\":{\"resultType\":\"complete\",\"ttlMs\":0,\"cacheScope\":\"private\",\"supportedVersions\":[\"%s\"],\"%s\":",
+		mcp_newest, mcp_capabilities);
+
+	r |= buf_add_slice(to, capabilities.p ? capabilities : slice_of("{}"));
+	if (json_type(help) == JSON_STRING) {
+		r |= buf_add_string(to, ",\"instructions\":");
+		r |= buf_add_slice(to, help);
+	}
+	if (info.p) {
+		r |= buf_printf(to, ",\"%s\":{\"%s\":", mcp_meta, mcp_key_server);
+		r |= buf_add_slice(to, info);
+		r |= buf_add(to, "}", 1);
+	}
+	return r | buf_add_string(to, "}}");
+}
+
+static int
+at_once(struct conn *c, struct slice method)
+{
+	struct buf text = {0};
+	int r;
+
+	if (!is_discover(c, method))
+		return 0;
+	r = put_discovered(c, &text);
+	if (r == 0)
+		r = frame_answer(c->mcp->frame, NULL, buf_slice(&text));
+	buf_free(&text);
+	return r < 0 ? -1 : 1;
+}
+
+static int
+hand(struct conn *c, struct ask *a, struct slice method, struct slice params)
+{
+	struct buf text = {0};
+	int r;
+
+	if (c->hello.n == 0)
+		return c->greeted ? 0 : greet(c, params);
+	if (!is_discover(c, method))
+		return conn_hand(c, a, method, params);
+	r = put_discovered(c, &text);
+	if (r == 0)
+		r = conn_settle(c, a, buf_slice(&text));
+	buf_free(&text);
+	return r;
+}
+
+/* What a result of 2026-07-28 must have, and an older one has not: of what type it is, and how long it holds. */
+static const struct {
+	const char *name, *value;
+} due[] = {{"resultType", "\"complete\""}, {"ttlMs", "0"}, {"cacheScope", "\"private\""}};
+
+/* Is this a method whose results may be kept? */
+static bool
+is_cacheable(struct slice request)
+{
+	static const char *const methods[] = {"tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"};
+	struct json_error error;
+	struct msg m;
+	size_t i;
+
+	msg_scan(request, &m, &error);
+	for (i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		if (json_string_is(json_get(m.params, mcp_method), methods[i]))
+			return true;
+	return false;
+}
+
+static int
+put_result(struct buf *to, struct slice result, bool cacheable)
+{
+	struct json_iter members = {.in = result};
+	struct slice key, value;
+	size_t i;
+	int r = buf_add(to, "{", 1);
+
+	if (json_type(result) != JSON_OBJECT)
+		return r | buf_add_string(to, "}");
+	for (i = 0; i < (cacheable ? 3 : 1); i++)
+		if (!json_get(result, due[i].name).p)
+			r |= buf_printf(to, "%s\"%s\":%s", to->p[to->n - 1] == '{' ? "" : ",", due[i].name, due[i].value);
+	if (to->p[to->n - 1] != '{' && json_next(&members, &key, &value))
+		r |= buf_add(to, ",", 1);
+	return r | buf_add_slice(to, slice(result.p + 1, result.n - 1));
 }
 
 static int
@@ -96,10 +149,16 @@ reply(struct conn *c, struct ask *a, const struct msg *m)
 
 	if (!a)
 		return greeted(c, m);
-	r = buf_printf(&text, "{\"%s\":", m->error.p ? "error" : "result")
-		| (m->error.p ? buf_add_slice(&text, m->error) : put_result(&text, m->result)) | buf_add(&text, "}", 1);
+	if (m->error.p) {
+		r = buf_add_string(&text, "{\"error\":");
+		r |= buf_add_slice(&text, m->error);
+	} else {
+		r = buf_add_string(&text, "{\"result\":");
+		r |= put_result(&text, m->result, is_cacheable(frame_held_text(a->held)));
+	}
+	r |= buf_add(&text, "}", 1);
 	if (r == 0)
-		r = conn_settle_ask(c, a, buf_slice(&text));
+		r = conn_settle(c, a, buf_slice(&text));
 	buf_free(&text);
 	return r;
 }
@@ -120,22 +179,25 @@ about(const struct conn *c, struct slice params)
 static int
 say(struct conn *c, const struct msg *m)
 {
+	const struct buf *id = &c->command.what->id;
 	const struct ask *a;
 	struct buf params = {0};
 	int r;
 
 	if (m->kind == MSG_REQUEST && json_string_is(m->method, mcp_ping))
-		return conn_reply(c, m->id, "result", slice_of("{}"));
+		return conn_reply(c, m->id, mcp_result, slice_of("{}"));
 	if (m->kind == MSG_REQUEST)
 		return conn_reply_error(c, m->id, ACP_ERR_METHOD, "acp-mcp: the client cannot be asked in this form of MCP over ACP");
 	a = about(c, m->params);
 	if (!a || a->request_id.n == 0)
 		return 0;
-	r = buf_printf(&params, "{\"%s\":", acp_server_id) | buf_add(&params, c->provided->id.p, c->provided->id.n)
-		| buf_printf(&params, ",\"%s\":", acp_request_id) | buf_add(&params, a->request_id.p, a->request_id.n)
-		| buf_add_string(&params, ",\"method\":") | buf_add_slice(&params, m->method);
-	if (m->params.p)
-		r |= buf_add_string(&params, ",\"params\":") | buf_add_slice(&params, m->params);
+	r = buf_printf(&params, "{\"%s\":%.*s,\"%s\":%.*s,\"method\":", acp_server_id, (int)id->n, id->p, acp_request_id,
+		(int)a->request_id.n, a->request_id.p);
+	r |= buf_add_slice(&params, m->method);
+	if (m->params.p) {
+		r |= buf_add_string(&params, ",\"params\":");
+		r |= buf_add_slice(&params, m->params);
+	}
 	r |= buf_add(&params, "}", 1);
 	if (r == 0)
 		r = conn_notify(c, buf_slice(&params));
@@ -143,6 +205,7 @@ say(struct conn *c, const struct msg *m)
 	return r;
 }
 
+/* A command asks the chain nothing. */
 static int
 answered(struct conn *c, struct call *call, const struct msg *m)
 {
@@ -152,4 +215,4 @@ answered(struct conn *c, struct call *call, const struct msg *m)
 	return 0;
 }
 
-const struct form form_newest_offer = {say, answered, hand, reply};
+const struct form form_newest_offer = {.say = say, .answered = answered, .at_once = at_once, .hand = hand, .reply = reply};

@@ -1,7 +1,7 @@
 /*
  * acp-mcp: MCP servers that live in the chain. Towards an agent that knows stdio servers only it
  * stands for servers of type acp (a bridge: server, conn); and it offers commands of its own as
- * such servers (provide).
+ * such servers (provide, conn).
  */
 #ifndef MCP_H
 #define MCP_H
@@ -10,10 +10,10 @@
 
 /* --dialect: which form of MCP over ACP is spoken to a provider (PROTOCOL, section 5). */
 enum dialect {
-	DIALECT_DECLARED, /* what its declaration asks for */
-	DIALECT_ACP_ID,   /* mcp/connect with acpId */
+	DIALECT_DECLARED,  /* what its declaration asks for */
+	DIALECT_ACP_ID,    /* mcp/connect with acpId */
 	DIALECT_SERVER_ID, /* mcp/connect with serverId */
-	DIALECT_NEWEST,   /* no connect, requestId in each message */
+	DIALECT_NEWEST,    /* no connect, requestId in each message */
 };
 
 /* --provide NAME=CMD */
@@ -26,30 +26,39 @@ struct provided {
 struct options {
 	const char *socket_dir;
 	enum dialect dialect;
-	uint64_t timeout; /* us, for an answer to mcp/connect */
+	uint64_t timeout; /* us: for a provider's first answer, and for a peer that does not read */
 	struct provided *provided;
 	size_t nprovided;
 	struct frame_options frame;
 };
 
-enum agent { AGENT_UNKNOWN, AGENT_TAKES, AGENT_LACKS };
+enum agent {
+	AGENT_UNKNOWN,
+	AGENT_TAKES, /* servers of type acp */
+	AGENT_LACKS, /* them: it is given stdio servers */
+	AGENT_HELPLESS, /* it takes neither */
+};
 
 /* The filter's state. */
 struct mcp {
 	const struct options *options;
 	struct frame *frame;
-	enum agent agent;        /* does it take servers of type acp itself? */
+	enum agent agent;
 	bool v2;
-	struct server *servers;  /* those that it was told of as stdio servers */
+	uint64_t asked;            /* the line in which it was asked what it takes; 0: not asked, or answered */
+	struct early *early;       /* requests that declare servers, and wait for that answer */
+	struct server *servers;    /* those that the agent was told of as stdio servers */
+	struct use *uses;          /* which session was told of which */
 	struct conn *conns;
-	struct call *calls;      /* our own requests that are out */
-	struct local *locals;    /* commands that serve a shim of the agent's directly */
-	struct early *early;     /* requests that declare servers, and wait until the agent is known */
-	struct loop_timer look;
-	bool crowded[LANES];     /* not read, for a peer does not take what came */
-	char *self;              /* the path of this program */
-	char *dir;               /* where the sockets are; NULL: none yet */
-	uint64_t nsockets, nconns;
+	struct call *calls;        /* our own requests that are out */
+	struct command *commands;  /* that run */
+	struct local *locals;      /* those of them that serve a shim of the agent's directly */
+	struct loop_timer look;    /* conn_look's */
+	struct loop_timer knock;   /* descriptors had run out: when to try again */
+	bool stopped[LANES];       /* not read, for a peer does not take what came */
+	char *self;                /* the path of this program */
+	char *dir;                 /* where the sockets are; NULL: none yet */
+	uint64_t nsockets, nconns, nrequests; /* numbers given out */
 };
 
 extern const char tool_name[];

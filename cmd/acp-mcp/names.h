@@ -1,19 +1,47 @@
-/* names: how MCP spells what is looked at here. */
+/* names: how MCP spells what is looked at here, and how it is got at. */
 #ifndef MCP_NAMES_H
 #define MCP_NAMES_H
 
-/* Members and methods; the prefix of the keys in 2026-07-28's _meta; versions. */
-static const char mcp_prefix[] = "io.modelcontextprotocol/";
+#include "lib/json.h"
+
+/* Members and methods. */
 static const char mcp_method[] = "method";
 static const char mcp_params[] = "params";
+static const char mcp_result[] = "result";
+static const char mcp_error[] = "error";
 static const char mcp_meta[] = "_meta";
+static const char mcp_capabilities[] = "capabilities";
 static const char mcp_request_id[] = "requestId";
 static const char mcp_initialize[] = "initialize";
 static const char mcp_ping[] = "ping";
 static const char mcp_discover[] = "server/discover";
 static const char mcp_cancelled[] = "notifications/cancelled";
+
+/* Keys in the _meta of 2026-07-28, where there is no handshake; and the last version with one. */
+static const char mcp_key_version[] = "io.modelcontextprotocol/protocolVersion";
+static const char mcp_key_capabilities[] = "io.modelcontextprotocol/clientCapabilities";
+static const char mcp_key_client[] = "io.modelcontextprotocol/clientInfo";
+static const char mcp_key_server[] = "io.modelcontextprotocol/serverInfo";
 static const char mcp_newest[] = "2026-07-28";
-static const char mcp_handshake[] = "2025-11-25"; /* the last version with a handshake */
+static const char mcp_handshake[] = "2025-11-25";
+
+/* The object that is a member of an object, or p NULL; also where it is none. */
+static inline struct slice
+mcp_object(struct slice object, const char *member)
+{
+	struct slice v = json_type(object) == JSON_OBJECT ? json_get(object, member) : slice(NULL, 0);
+
+	return json_type(v) == JSON_OBJECT ? v : slice(NULL, 0);
+}
+
+/* Likewise a string, with its quotes. */
+static inline struct slice
+mcp_string(struct slice object, const char *member)
+{
+	struct slice v = json_type(object) == JSON_OBJECT ? json_get(object, member) : slice(NULL, 0);
+
+	return json_type(v) == JSON_STRING ? v : slice(NULL, 0);
+}
 
 /* MCP over ACP (PROTOCOL, section 1). */
 enum { MCP_ERR_UNAVAILABLE = -33001, MCP_ERR_BACKEND = -33002 };

@@ -2,21 +2,48 @@
 
 #include <errno.h>
 
-static void
-hear(struct peer *p, struct slice line)
+static bool
+is_open(const struct io *io)
 {
-	struct json_iter entries = {0};
-	struct json_error error;
-	struct msg m, entry;
+	return io->kind != IO_CLOSED;
+}
 
-	switch (msg_scan(line, &m, &error)) {
+/* An older MCP has arrays. Their answers go one by one. */
+static void
+hear_entry(struct peer *p)
+{
+	struct block *array = p->array;
+	struct msg entry;
+
+	if (!msg_next(&p->entries, &entry)) {
+		p->array = NULL;
+		block_drop(array);
+		return;
+	}
+	/* The owner may let other lines be heard, and so the array go, before it returns. */
+	block_hold(array);
+	if (entry.kind == MSG_NOISE || entry.kind == MSG_BATCH)
+		p->noise(p->arg, "an entry of an array is none");
+	else
+		p->message(p->arg, &entry);
+	block_drop(array);
+}
+
+static void
+hear_line(struct peer *p, const struct line *line)
+{
+	struct json_error error;
+	struct msg m;
+
+	if (line->text.n == 0)
+		return;
+	switch (msg_scan(line->text, &m, &error)) {
 	case MSG_NOISE:
-		p->noise(p->arg, &error);
+		p->noise(p->arg, error.what);
 		break;
 	case MSG_BATCH:
-		entries.in = m.text;
-		while (msg_next(&entries, &entry))
-			p->message(p->arg, &entry);
+		p->array = block_hold(line->block);
+		p->entries = (struct json_iter){.in = m.text};
 		break;
 	default:
 		p->message(p->arg, &m);
@@ -31,23 +58,25 @@ end(struct peer *p)
 	p->ended(p->arg);
 }
 
-/* The lines that have been read, as long as the owner wants them. */
+/* What has been read, as long as the owner wants it. Each of its functions may have changed all but p itself. */
 static void
-hear_read(struct peer *p)
+hear(struct peer *p)
 {
-	static const struct json_error too_long = {.at = 0, .what = "it is too long"};
 	struct line line;
 
-	while (p->in.io.fd >= 0 && !p->paused) {
+	while (is_open(&p->in.io) && !p->paused) {
+		if (p->array) {
+			hear_entry(p);
+			continue;
+		}
 		switch (input_line(&p->in, &line)) {
 		case INPUT_LINE:
 		case INPUT_TORN:
-			if (line.text.n > 0)
-				hear(p, line.text);
+			hear_line(p, &line);
 			break;
 		case INPUT_PIECE:
 			if (line.first)
-				p->noise(p->arg, &too_long);
+				p->noise(p->arg, "it is too long");
 			break;
 		case INPUT_END:
 			end(p);
@@ -67,15 +96,15 @@ read_ready(void *arg, short revents)
 	if (input_fill(&p->in) < 0 && !p->in.ended && errno != EAGAIN)
 		end(p);
 	else
-		hear_read(p);
+		hear(p);
 	p->moved(p->arg);
 }
 
-/* Nobody reads what is written: the owner hears of it when the other direction ends. */
+/* Where nobody reads what is written the owner hears of it when the other direction ends. */
 static void
 flush(struct peer *p)
 {
-	if (p->out.io.fd < 0)
+	if (!is_open(&p->out.io))
 		return;
 	output_flush(&p->out);
 	p->writes.events = p->out.error ? LOOP_PAUSED : p->out.n > 0 ? POLLOUT : 0;
@@ -117,7 +146,7 @@ peer_open(struct peer *p, struct loop *loop, int reads, int writes, size_t limit
 int
 peer_send(struct peer *p, struct slice message)
 {
-	if (!p->open || p->out.io.fd < 0)
+	if (!p->open || !is_open(&p->out.io))
 		return 0;
 	if (output_copy(&p->out, message) < 0 || output_copy(&p->out, slice_of("\n")) < 0)
 		return -1;
@@ -128,13 +157,13 @@ peer_send(struct peer *p, struct slice message)
 void
 peer_pause(struct peer *p, bool paused)
 {
-	if (p->in.io.fd < 0 || p->paused == paused)
+	if (!is_open(&p->in.io) || p->paused == paused)
 		return;
 	p->paused = paused;
 	p->reads.events = paused ? LOOP_PAUSED : POLLIN;
 	/* What was read before waits no longer, and poll does not know of it. */
 	if (!paused)
-		hear_read(p);
+		hear(p);
 }
 
 void
@@ -151,5 +180,8 @@ peer_close(struct peer *p)
 	loop_remove_fd(p->loop, &p->writes);
 	input_close(&p->in);
 	output_close(&p->out);
+	if (p->array)
+		block_drop(p->array);
+	p->array = NULL;
 	p->open = false;
 }

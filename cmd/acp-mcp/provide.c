@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,14 +10,8 @@
 #include "lib/cli.h"
 #include "lib/proc.h"
 
-enum { BURY_TRIES = 200, BURY_PAUSE_MS = 10 };
-
-/* A command that serves a shim of the agent's. */
-struct local {
-	struct local *next;
-	struct mcp *mcp;
-	struct loop_child child;
-};
+/* How long a command may take to end: after its input has, after SIGTERM (us); at the end of all, in steps. */
+enum { PATIENCE = 2 * 1000 * 1000, LAST_STEPS = 200, LAST_STEP_MS = 10 };
 
 const struct provided *
 provide_by_id(const struct mcp *m, struct slice id)
@@ -31,83 +24,137 @@ provide_by_id(const struct mcp *m, struct slice id)
 	return NULL;
 }
 
-const struct provided *
-provide_by_name(const struct mcp *m, struct slice name)
-{
-	size_t i;
-
-	for (i = 0; i < m->options->nprovided; i++)
-		if (json_string_eq(buf_slice(&m->options->provided[i].name), name))
-			return &m->options->provided[i];
-	return NULL;
-}
-
 int
 provide_put(const struct provided *p, struct buf *to)
 {
-	return buf_add_string(to, "{\"type\":\"acp\",\"name\":") | buf_add(to, p->name.p, p->name.n)
-		| buf_add_string(to, ",\"id\":") | buf_add(to, p->id.p, p->id.n)
-		| buf_printf(to, ",\"%s\":", acp_server_id) | buf_add(to, p->id.p, p->id.n) | buf_add(to, "}", 1);
+	return buf_printf(to, "{\"type\":\"acp\",\"name\":%.*s,\"id\":%.*s,\"%s\":%.*s}", (int)p->name.n, p->name.p, (int)p->id.n,
+		p->id.p, acp_server_id, (int)p->id.n, p->id.p);
 }
 
-static pid_t
-start(const struct provided *p, int in, int out)
+/* --- commands --- */
+
+static void
+forget(struct command *c)
+{
+	struct command **at = &c->mcp->commands;
+
+	while (*at != c)
+		at = &(*at)->next;
+	*at = c->next;
+	c->runs = false;
+	loop_remove_timer(frame_loop(c->mcp->frame), &c->patience);
+	loop_bury(frame_loop(c->mcp->frame), &c->child);
+}
+
+static void
+command_ended(void *arg, int status)
+{
+	struct command *c = arg;
+	char text[64];
+
+	if (status != 0 && !c->told)
+		frame_say(c->mcp->frame, "server %.*s: %s has ended: %s", (int)c->what->name.n, c->what->name.p, c->what->words[0],
+			proc_describe(status, text, sizeof(text)));
+	/* Nothing of it stays: until it is buried its group is its own. */
+	proc_signal(c->child.pid, SIGTERM);
+	forget(c);
+	c->ended(c->arg);
+}
+
+static void
+out_of_patience(void *arg)
+{
+	struct command *c = arg;
+
+	proc_signal(c->child.pid, c->warned ? SIGKILL : SIGTERM);
+	if (!c->warned && loop_add_timer(frame_loop(c->mcp->frame), &c->patience, PATIENCE) < 0)
+		mcp_fail(c->mcp, "out of memory");
+	c->warned = true;
+}
+
+int
+command_start(struct command *c, int in, int out)
 {
 	const struct proc_fd fds[] = {{in, STDIN_FILENO}, {out, STDOUT_FILENO}};
-	const struct proc_spec spec = {.argv = p->words, .fds = fds, .nfds = 2, .death_signal = SIGKILL};
+	const struct proc_spec spec = {.argv = c->what->words, .fds = fds, .nfds = 2, .death_signal = SIGKILL};
 	enum proc_stage stage;
-	pid_t pid = proc_start(&spec, &stage);
 
-	if (pid < 0)
-		cli_not_started(tool_name, p->words[0], stage == PROC_EXEC, errno);
-	return pid;
+	c->child = (struct loop_child){.pid = proc_start(&spec, &stage), .ended = command_ended, .arg = c};
+	if (c->child.pid < 0) {
+		cli_not_started(tool_name, c->what->words[0], stage == PROC_EXEC, errno);
+		return -1;
+	}
+	c->runs = true;
+	c->patience = (struct loop_timer){.expired = out_of_patience, .arg = c};
+	c->next = c->mcp->commands;
+	c->mcp->commands = c;
+	if (loop_add_child(frame_loop(c->mcp->frame), &c->child) < 0)
+		mcp_fail(c->mcp, "out of memory");
+	return 0;
+}
+
+void
+command_finish(struct command *c)
+{
+	if (!c->runs || c->told)
+		return;
+	c->told = true;
+	if (loop_add_timer(frame_loop(c->mcp->frame), &c->patience, PATIENCE) < 0)
+		mcp_fail(c->mcp, "out of memory");
+}
+
+static bool
+all_ended(const struct mcp *m)
+{
+	const struct command *c;
+	siginfo_t info;
+
+	for (c = m->commands; c; c = c->next) {
+		info.si_pid = 0;
+		if (waitid(P_PID, (id_t)c->child.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0)
+			return false;
+	}
+	return true;
+}
+
+/* --- a command that serves a shim directly --- */
+
+struct local {
+	struct local *next;
+	struct command command;
+	struct loop_fd shim; /* our copy of the socket: it tells when the shim has gone */
+};
+
+static void
+leave(struct local *l)
+{
+	if (l->shim.fd < 0)
+		return;
+	loop_remove_fd(frame_loop(l->command.mcp->frame), &l->shim);
+	close(l->shim.fd);
+	l->shim.fd = -1;
 }
 
 static void
-close_pair(const int *fds)
+local_ended(void *arg)
 {
-	close(fds[0]);
-	close(fds[1]);
-}
+	struct local *l = arg, **at = &l->command.mcp->locals;
 
-pid_t
-provide_start(struct mcp *m, const struct provided *p, int *in, int *out)
-{
-	int down[2], up[2];
-	pid_t pid;
-
-	if (proc_pipe(down) < 0)
-		goto fail;
-	if (proc_pipe(up) < 0) {
-		close_pair(down);
-		goto fail;
-	}
-	pid = start(p, down[0], up[1]);
-	close(down[0]);
-	close(up[1]);
-	*in = down[1];
-	*out = up[0];
-	if (pid < 0) {
-		close(*in);
-		close(*out);
-	}
-	return pid;
-fail:
-	frame_say(m->frame, "%s: %s", p->words[0], strerror(errno));
-	return -1;
-}
-
-static void
-local_ended(void *arg, int status)
-{
-	struct local *l = arg, **at = &l->mcp->locals;
-
-	(void)status;
 	while (*at != l)
 		at = &(*at)->next;
 	*at = l->next;
-	loop_bury(frame_loop(l->mcp->frame), &l->child);
+	leave(l);
 	free(l);
+}
+
+static void
+shim_gone(void *arg, short revents)
+{
+	struct local *l = arg;
+
+	(void)revents;
+	leave(l);
+	command_finish(&l->command);
 }
 
 void
@@ -120,48 +167,38 @@ provide_serve(struct mcp *m, const struct provided *p, int fd)
 		mcp_fail(m, "out of memory");
 		return;
 	}
-	*l = (struct local){.next = m->locals, .mcp = m, .child = {.pid = start(p, fd, fd), .ended = local_ended, .arg = l}};
-	close(fd);
-	if (l->child.pid < 0) {
+	l->command = (struct command){.mcp = m, .what = p, .ended = local_ended, .arg = l};
+	l->shim = (struct loop_fd){.fd = fd, .events = 0, .ready = shim_gone, .arg = l};
+	if (command_start(&l->command, fd, fd) < 0) {
+		close(fd);
 		free(l);
 		return;
 	}
+	l->next = m->locals;
 	m->locals = l;
-	if (loop_add_child(frame_loop(m->frame), &l->child) < 0)
+	if (loop_add_fd(frame_loop(m->frame), &l->shim) < 0)
 		mcp_fail(m, "out of memory");
-}
-
-void
-provide_end(const struct loop_child *child)
-{
-	proc_signal(child->pid, SIGTERM);
-}
-
-void
-provide_bury(struct mcp *m, struct loop_child *child)
-{
-	const struct timespec pause = {0, BURY_PAUSE_MS * 1000000L};
-	siginfo_t info = {0};
-	int i;
-
-	/* Its own life is in nobody's way any more: all else has been written. */
-	for (i = 0; i < BURY_TRIES && info.si_pid == 0; i++)
-		if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
-			nanosleep(&pause, NULL);
-	proc_signal(child->pid, SIGKILL);
-	loop_bury(frame_loop(m->frame), child);
 }
 
 void
 provide_end_all(struct mcp *m)
 {
+	const struct timespec step = {0, LAST_STEP_MS * 1000000L};
+	struct command *c;
 	struct local *l;
+	int i;
 
-	for (l = m->locals; l; l = l->next)
-		provide_end(&l->child);
+	for (c = m->commands; c; c = c->next)
+		proc_signal(c->child.pid, SIGTERM);
+	for (i = 0; i < LAST_STEPS && !all_ended(m); i++)
+		nanosleep(&step, NULL);
+	while ((c = m->commands)) {
+		proc_signal(c->child.pid, SIGKILL);
+		forget(c);
+	}
 	while ((l = m->locals)) {
-		provide_bury(m, &l->child);
 		m->locals = l->next;
+		leave(l);
 		free(l);
 	}
 }

@@ -4,18 +4,35 @@
 
 #include "cmd/acp-mcp/mcp.h"
 
-/* The one that has this id, or name (JSON strings), or NULL. */
+/* The one that has this id (a JSON string), or NULL. */
 const struct provided *provide_by_id(const struct mcp *, struct slice id);
-const struct provided *provide_by_name(const struct mcp *, struct slice name);
 /* Appends its declaration. 0, or -1 out of memory. */
 int provide_put(const struct provided *, struct buf *to);
-/* Starts it: its standard input and output are at *in and *out. Its pid, or -1; it has been said. */
-pid_t provide_start(struct mcp *, const struct provided *, int *in, int *out);
-/* Starts it on a socket, where it is left alone until the other side closes it. fd is taken over. */
+/*
+ * Serves a shim of the agent's: a command is started on its socket and left alone until either ends. fd is taken
+ * over. What goes wrong is said; the shim sees the end.
+ */
 void provide_serve(struct mcp *, const struct provided *, int fd);
-/* Tells a command to end; waits for it, and kills it where it does not. */
-void provide_end(const struct loop_child *);
-void provide_bury(struct mcp *, struct loop_child *);
+
+/* A command that runs. */
+struct command {
+	struct command *next;
+	struct mcp *mcp;
+	const struct provided *what;
+	struct loop_child child;
+	struct loop_timer patience;
+	bool runs;
+	bool told, warned; /* to end: by the end of its input, by SIGTERM */
+	/* The owner's: it has ended, on its own or not (that has been said), and is buried. */
+	void (*ended)(void *arg);
+	void *arg;
+};
+
+/* Starts it with these as its standard input and output; they stay the caller's. 0; -1: not started, it has been said. */
+int command_start(struct command *, int in, int out);
+/* Its input has ended: it gets two seconds, and then signals. */
+void command_finish(struct command *);
+/* Ends all of them, those of provide_serve too, and waits for it: not long, and for all together. No owner is told. */
 void provide_end_all(struct mcp *);
 
 #endif

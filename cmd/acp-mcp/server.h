@@ -1,4 +1,7 @@
-/* server: a server of type acp as the agent sees it: a stdio server, which is this program with --connect SOCKET. */
+/*
+ * server: a server of type acp as the agent sees it: a stdio server, which is this program with --connect SOCKET.
+ * Its socket lives as long as a session uses it, and it itself as long as a shim does, too.
+ */
 #ifndef MCP_SERVER_H
 #define MCP_SERVER_H
 
@@ -11,19 +14,25 @@ struct server {
 	bool by_server_id;                /* declared by serverId */
 	const struct provided *provided;  /* one of our own, or NULL */
 	char *path;
-	int listener;
+	int listener;                     /* -1: its sessions have gone */
 	struct loop_fd watch;
+	size_t nuses, nconns;
 };
 
 /*
- * The server that a declaration ({"type":"acp",...}) speaks of; the same for the same name and id. NULL with
- * *why where there can be none.
+ * The server that a declaration ({"type":"acp",...}) in this request speaks of; the same for the same name and id.
+ * NULL with *why where there can be none.
  */
-struct server *server_declared(struct mcp *, struct slice declaration, const char **why);
+struct server *server_declared(struct mcp *, const struct msg *request, struct slice declaration, const char **why);
 /* Appends the declaration of the stdio server that stands for it. 0, or -1 out of memory. */
 int server_put_stdio(const struct server *, struct buf *to);
-/* Listens again where descriptors had run out. */
-void server_listen_all(struct mcp *);
+/* The answer to a request that declared servers: the session that uses them, or none does. 0, or -1 out of memory. */
+int server_opened(struct mcp *, const struct seen *answer);
+/* A session has gone, and what only it used. */
+void server_closed(struct mcp *, struct slice session);
+/* A connection that uses it begins; it has ended. */
+void server_hold(struct server *);
+void server_drop(struct server *);
 /* Takes all sockets away. */
 void server_end_all(struct mcp *);
 

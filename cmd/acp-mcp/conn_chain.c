@@ -1,0 +1,458 @@
+/* A connection's end in the chain: our requests that are out there (calls), and its requests to the peer (asks). */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/acp-mcp/conn.h"
+#include "cmd/acp-mcp/names.h"
+#include "cmd/acp-mcp/server.h"
+
+static enum lane
+other_lane(enum lane lane)
+{
+	return lane == LANE_DOWN ? LANE_UP : LANE_DOWN;
+}
+
+/* --- calls --- */
+
+struct call *
+conn_call(struct conn *c, enum call_kind kind, enum acp_method method, struct slice params, const struct msg *of)
+{
+	struct call *call = calloc(1, sizeof(*call));
+
+	if (!call || (of && buf_add_slice(&call->id, of->id) < 0)) {
+		free(call);
+		return NULL;
+	}
+	call->conn = c;
+	call->kind = kind;
+	call->next = c->mcp->calls;
+	c->mcp->calls = call;
+	if (frame_request(c->mcp->frame, c->lane, acp_name(method, ACP_PLAIN), params, call) == 0)
+		return call;
+	c->mcp->calls = call->next;
+	buf_free(&call->id);
+	free(call);
+	return NULL;
+}
+
+static void
+call_free(struct mcp *m, struct call *call)
+{
+	struct call **at = &m->calls;
+
+	while (*at != call)
+		at = &(*at)->next;
+	*at = call->next;
+	buf_free(&call->id);
+	free(call);
+}
+
+void
+conn_free_calls(struct mcp *m)
+{
+	while (m->calls)
+		call_free(m, m->calls);
+}
+
+void
+conn_drop_calls(struct conn *c)
+{
+	struct call *call;
+
+	for (call = c->mcp->calls; call; call = call->next) {
+		if (call->conn != c)
+			continue;
+		/* One that connects is let through: its answer names what is to be disconnected. */
+		if (call->kind != CALL_CONNECT && frame_cancel(c->mcp->frame, call) < 0)
+			mcp_fail(c->mcp, "out of memory");
+		call->conn = NULL;
+	}
+}
+
+static int
+disconnect(struct conn *c, struct slice id)
+{
+	struct buf params = {0};
+	struct call *call = NULL;
+
+	if (buf_printf(&params, "{\"%s\":%.*s}", acp_connection_id, (int)id.n, id.p) == 0)
+		call = conn_call(c, CALL_DISCONNECT, ACP_MCP_DISCONNECT, buf_slice(&params), NULL);
+	if (call)
+		call->conn = NULL;
+	buf_free(&params);
+	return call ? 0 : -1;
+}
+
+int
+conn_disconnect(struct conn *c)
+{
+	int r = c->id.n > 0 ? disconnect(c, buf_slice(&c->id)) : 0;
+
+	c->id.n = 0;
+	return r;
+}
+
+/* An answer to mcp/connect that nobody waits for any more. */
+static int
+connected_late(struct mcp *m, const struct msg *answer)
+{
+	struct conn gone = {.mcp = m, .lane = LANE_UP};
+	struct slice id = mcp_string(answer->result, acp_connection_id);
+
+	return id.p ? disconnect(&gone, id) : 0;
+}
+
+void
+conn_answered(struct mcp *m, struct call *call, const struct msg *answer)
+{
+	int r = 0;
+
+	if (call->conn)
+		r = call->conn->form->answered(call->conn, call, answer);
+	else if (call->kind == CALL_CONNECT)
+		r = connected_late(m, answer);
+	call_free(m, call);
+	if (r < 0)
+		mcp_fail(m, "out of memory");
+}
+
+int
+conn_notify(struct conn *c, struct slice params)
+{
+	return frame_notify(c->mcp->frame, c->lane, acp_name(ACP_MCP_MESSAGE, ACP_PLAIN), params);
+}
+
+/* The peer's cancellation names its own id: the chain's is cancelled in its place. */
+static int
+cancel_call(struct conn *c, struct slice params)
+{
+	struct slice id = json_type(params) == JSON_OBJECT ? json_get(params, mcp_request_id) : slice(NULL, 0);
+	struct buf named = {0}, its = {0};
+	struct call *call;
+	int r;
+
+	if (!id.p)
+		return 0;
+	r = msg_id_key(id, &named);
+	for (call = c->mcp->calls; r == 0 && call; call = call->next) {
+		if (call->conn != c || call->id.n == 0)
+			continue;
+		its.n = 0;
+		r = msg_id_key(buf_slice(&call->id), &its);
+		if (r == 0 && slice_eq(buf_slice(&named), buf_slice(&its)))
+			r = frame_cancel(c->mcp->frame, call);
+	}
+	buf_free(&named);
+	buf_free(&its);
+	return r;
+}
+
+bool
+conn_tell_about(struct mcp *m, struct slice server_id, const struct msg *msg)
+{
+	struct slice id = mcp_string(msg->params, acp_request_id), method = mcp_string(msg->params, mcp_method);
+	const struct call *call;
+	char number[24];
+
+	for (call = m->calls; call; call = call->next) {
+		if (call->number == 0 || !call->conn || !json_string_eq(buf_slice(&call->conn->server->id), server_id))
+			continue;
+		snprintf(number, sizeof(number), "%" PRIu64, call->number);
+		if (!id.p || !json_string_is(id, number))
+			continue;
+		if (method.p && conn_tell(call->conn, slice(NULL, 0), method, json_get(msg->params, mcp_params)) < 0)
+			mcp_fail(m, "out of memory");
+		return true;
+	}
+	return false;
+}
+
+/* --- asks --- */
+
+static void
+ask_free(struct conn *c, struct ask *a)
+{
+	struct ask **at = &c->asks;
+
+	while (*at != a)
+		at = &(*at)->next;
+	*at = a->next;
+	frame_release(c->mcp->frame, a->held, VERDICT_DROP, slice(NULL, 0));
+	buf_free(&a->request_id);
+	buf_free(&a->token);
+	free(a);
+}
+
+void
+conn_refuse_asks(struct conn *c, int code, const char *why)
+{
+	while (c->asks) {
+		if (frame_refuse(c->mcp->frame, c->asks->held, code, why, slice(NULL, 0)) < 0)
+			mcp_fail(c->mcp, "out of memory");
+		ask_free(c, c->asks);
+	}
+}
+
+/* The newest form's members of a request, which its answer and its notifications need. */
+static int
+note_newest(struct ask *a, struct slice params)
+{
+	struct slice id = mcp_string(params, acp_request_id), token = json_path(params, "params._meta.progressToken");
+	int r = 0;
+
+	if (id.p)
+		r = buf_add_slice(&a->request_id, id);
+	if (r == 0 && token.p)
+		r = buf_add_slice(&a->token, token);
+	return r;
+}
+
+static struct ask *
+ask_new(struct conn *c, const struct msg *m)
+{
+	struct ask *a = calloc(1, sizeof(*a)), **at = &c->asks;
+
+	if (!a)
+		return NULL;
+	a->number = ++c->last;
+	if (note_newest(a, m->params) == 0 && (a->held = frame_hold(c->mcp->frame))) {
+		while (*at)
+			at = &(*at)->next;
+		*at = a;
+		return a;
+	}
+	buf_free(&a->request_id);
+	buf_free(&a->token);
+	free(a);
+	return NULL;
+}
+
+int
+conn_hand(struct conn *c, struct ask *a, struct slice method, struct slice params)
+{
+	char id[24];
+
+	a->sent = true;
+	return conn_tell(c, slice(id, (size_t)snprintf(id, sizeof(id), "%" PRIu64, a->number)), method, params);
+}
+
+static int
+hand_over(struct conn *c, struct ask *a)
+{
+	struct json_error error;
+	struct msg m;
+
+	msg_scan(frame_held_text(a->held), &m, &error);
+	return c->form->hand(c, a, json_get(m.params, mcp_method), json_get(m.params, mcp_params));
+}
+
+int
+conn_hand_waiting(struct conn *c)
+{
+	struct ask *a, *next;
+	int r = 0;
+
+	for (a = c->asks; a && r == 0; a = next) {
+		next = a->next;
+		if (!a->sent)
+			r = hand_over(c, a);
+	}
+	return r;
+}
+
+static enum verdict
+failed(struct conn *c, enum verdict v)
+{
+	mcp_fail(c->mcp, "out of memory");
+	return v;
+}
+
+/* Why nothing reaches the peer. */
+static enum verdict
+refuse(struct conn *c, const struct msg *m, int code, const char *why)
+{
+	if (m->kind == MSG_REQUEST && frame_refuse(c->mcp->frame, NULL, code, why, slice(NULL, 0)) < 0)
+		return failed(c, VERDICT_DROP);
+	return VERDICT_DROP;
+}
+
+enum verdict
+conn_take(struct conn *c, const struct seen *s)
+{
+	const struct msg *m = &s->msg;
+	struct slice method = mcp_string(m->params, mcp_method);
+	struct ask *a;
+	int r;
+
+	if (!method.p)
+		return refuse(c, m, ACP_ERR_PARAMS, "acp-mcp: mcp/message without a method");
+	if (c->ended)
+		return refuse(c, m, MCP_ERR_UNAVAILABLE, "acp-mcp: the server has ended");
+	if (m->kind == MSG_NOTIFICATION) {
+		r = conn_tell(c, slice(NULL, 0), method, json_get(m->params, mcp_params));
+		return r < 0 ? failed(c, VERDICT_DROP) : VERDICT_DROP;
+	}
+	/* Not held first: what is held must not be let go before its own showing is over. */
+	r = c->form->at_once ? c->form->at_once(c, method) : 0;
+	if (r)
+		return r < 0 ? failed(c, VERDICT_DROP) : VERDICT_DROP;
+	a = ask_new(c, m);
+	if (!a)
+		return failed(c, VERDICT_DROP);
+	return hand_over(c, a) < 0 ? failed(c, VERDICT_HOLD) : VERDICT_HOLD;
+}
+
+/* The one with this id, which the chain knows it by. */
+static int
+find_ask(struct conn *c, struct slice key, struct ask **found)
+{
+	struct json_error error;
+	struct buf own = {0};
+	struct ask *a;
+	struct msg m;
+	int r = 0;
+
+	*found = NULL;
+	for (a = c->asks; r == 0 && a && !*found; a = a->next) {
+		own.n = 0;
+		msg_scan(frame_held_text(a->held), &m, &error);
+		r = msg_id_key(m.id, &own);
+		if (r == 0 && slice_eq(key, buf_slice(&own)))
+			*found = a;
+	}
+	buf_free(&own);
+	return r;
+}
+
+/* A server need not answer what has been cancelled: that is done here. */
+static int
+cancel_ask(struct conn *c, struct ask *a)
+{
+	struct buf params = {0};
+	int r = buf_printf(&params, "{\"%s\":%" PRIu64 "}", mcp_request_id, a->number);
+
+	if (r == 0 && a->sent)
+		r = conn_tell(c, slice(NULL, 0), slice_of("\"notifications/cancelled\""), buf_slice(&params));
+	if (r == 0)
+		r = frame_refuse(c->mcp->frame, a->held, ACP_ERR_CANCELLED, "Request cancelled", slice(NULL, 0));
+	ask_free(c, a);
+	buf_free(&params);
+	return r;
+}
+
+bool
+conn_cancel_any(struct mcp *m, enum lane lane, struct slice id)
+{
+	struct ask *found = NULL;
+	struct buf key = {0};
+	struct conn *c;
+	int r = msg_id_key(id, &key);
+
+	for (c = m->conns; r == 0 && c && !found; c = c->next) {
+		if (lane != other_lane(c->lane))
+			continue;
+		r = find_ask(c, buf_slice(&key), &found);
+		if (found)
+			r = cancel_ask(c, found);
+	}
+	buf_free(&key);
+	if (r < 0)
+		mcp_fail(m, "out of memory");
+	return found != NULL;
+}
+
+int
+conn_settle(struct conn *c, struct ask *a, struct slice result)
+{
+	int r = frame_answer(c->mcp->frame, a->held, result);
+
+	ask_free(c, a);
+	return r;
+}
+
+int
+conn_settle_error(struct conn *c, struct ask *a, struct slice error)
+{
+	int r = frame_refuse_with(c->mcp->frame, a->held, error);
+
+	ask_free(c, a);
+	return r;
+}
+
+/* --- what the peer says --- */
+
+static int
+hear_answer(struct conn *c, const struct msg *m)
+{
+	struct ask *a = c->asks;
+	uint64_t number;
+
+	if (json_type(m->id) != JSON_NUMBER || !json_u64(m->id, &number))
+		return 0;
+	while (a && !(a->sent && a->number == number))
+		a = a->next;
+	return c->form->reply(c, a, m);
+}
+
+int
+conn_hear(struct conn *c, const struct msg *m)
+{
+	if (m->kind == MSG_RESPONSE)
+		return hear_answer(c, m);
+	if (m->kind == MSG_NOTIFICATION && json_string_is(m->method, mcp_cancelled))
+		return cancel_call(c, m->params);
+	if (c->refusal.n > 0)
+		return m->kind == MSG_REQUEST ? conn_reply(c, m->id, mcp_error, buf_slice(&c->refusal)) : 0;
+	return c->form->say(c, m);
+}
+
+/* --- what it is told --- */
+
+static int
+send(struct conn *c, struct buf *text, int r)
+{
+	if (r == 0)
+		r = peer_send(&c->peer, buf_slice(text));
+	buf_free(text);
+	return r < 0 ? -1 : 0;
+}
+
+int
+conn_tell(struct conn *c, struct slice id, struct slice method, struct slice params)
+{
+	struct buf text = {0};
+	int r = buf_add_string(&text, "{\"jsonrpc\":\"2.0\"");
+
+	if (id.p) {
+		r |= buf_add_string(&text, ",\"id\":");
+		r |= buf_add_slice(&text, id);
+	}
+	r |= buf_add_string(&text, ",\"method\":");
+	r |= buf_add_slice(&text, method);
+	if (params.p) {
+		r |= buf_add_string(&text, ",\"params\":");
+		r |= buf_add_slice(&text, params);
+	}
+	r |= buf_add(&text, "}", 1);
+	return send(c, &text, r);
+}
+
+int
+conn_reply(struct conn *c, struct slice id, const char *member, struct slice value)
+{
+	struct buf text = {0};
+	int r = buf_printf(&text, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"%s\":", (int)id.n, id.p, member);
+
+	r |= buf_add_slice(&text, value);
+	r |= buf_add(&text, "}", 1);
+	return send(c, &text, r);
+}
+
+int
+conn_reply_error(struct conn *c, struct slice id, int code, const char *message)
+{
+	struct buf text = {0};
+
+	return send(c, &text, msg_make_error(&text, id, code, message, slice(NULL, 0)));
+}

@@ -1,0 +1,240 @@
+#!/usr/bin/env bats
+# acp-mcp: the forms of MCP over ACP at the agent's side: the bridge.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load mcp
+	lib_setup
+}
+
+teardown() {
+	mcp_teardown
+}
+
+OLD='{"type":"acp","name":"x","id":"X"}'
+NEW='{"type":"acp","name":"x","serverId":"X"}'
+HELLO='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{}},"clientInfo":{"name":"me","version":"3"}}}'
+
+# begin SERVER [OPTION...]: a session with this server, and the shim a.
+begin() {
+	bridge acp-mcp "${@:2}"
+	initialize
+	session s "[$1]"
+	shim a "$(socket)"
+}
+
+@test "a declaration with id is connected to by acpId, and messages go both ways with their ids mapped" {
+	begin "$OLD"
+	run answer '.method == "mcp/connect"' '{"connectionId":"c1"}'
+	assert_equal "$(jq -c .params <<<"$output")" '{"acpId":"X"}'
+	mcp a '{"jsonrpc":"2.0","id":"one","method":"tools/list","params":{"big":12345678901234567890123}}' '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+	run answer '.params.method == "tools/list"' '{"tools":[1.50]}'
+	assert_output --partial '"params":{"connectionId":"c1","method":"tools/list","params":{"big":'
+	grep -qF '12345678901234567890123' out
+	assert_equal "$(await a.out '.id == "one"' >/dev/null; cat a.out)" '{"jsonrpc":"2.0","id":"one","result":{"tools":[1.50]}}'
+	run await out '.params.method == "notifications/initialized"'
+	assert_equal "$(jq -c '[.id, .params]' <<<"$output")" '[null,{"connectionId":"c1","method":"notifications/initialized"}]'
+	mcp a '{"jsonrpc":"2.0","id":2,"method":"tools/call"}'
+	refuse '.params.method == "tools/call"' '{"code":-7,"message":"m","data":[1]}'
+	run await a.out '.id == 2'
+	assert_output '{"jsonrpc":"2.0","id":2,"error":{"code":-7,"message":"m","data":[1]}}'
+	# The provider asks the agent's MCP client, and tells it something.
+	client '{"id":2,"method":"mcp/message","params":{"connectionId":"c1","method":"sampling/createMessage","params":{"q":1}}}' \
+	    '{"method":"mcp/message","params":{"connectionId":"c1","method":"notifications/tools/list_changed"}}'
+	run await a.out '.method == "sampling/createMessage"'
+	mcp a "{\"jsonrpc\":\"2.0\",\"id\":$(jq .id <<<"$output"),\"result\":{\"said\":1}}"
+	assert_equal "$(await out '.id == 2 and .result' | jq -c .result)" '{"said":1}'
+	assert_equal "$(await a.out '.method == "notifications/tools/list_changed"')" '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+	client '{"id":3,"method":"mcp/message","params":{"connectionId":"c1","method":"roots/list"}}'
+	run await a.out '.method == "roots/list"'
+	mcp a "{\"id\":$(jq .id <<<"$output"),\"error\":{\"code\":-1,\"message\":\"no roots\"}}"
+	assert_equal "$(await out '.id == 3 and .error' | jq -c .error)" '{"code":-1,"message":"no roots"}'
+	unshim a
+	assert_equal "$(await out '.method == "mcp/disconnect"' | jq -c .params)" '{"connectionId":"c1"}'
+	wait "${SHIM[a]}"
+	finish
+	[ ! -s err ]
+}
+
+@test "what the agent's MCP client says before the connection stands waits for it, in order" {
+	begin "$OLD"
+	mcp a '{"id":1,"method":"a"}' '[{"id":2,"method":"b"},{"method":"n"},{"id":3,"method":"c"}]' '{"id":4,"method":"d"}'
+	await out '.method == "mcp/connect"'
+	run ! grep mcp/message out
+	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
+	await out '.params.method == "d"'
+	assert_equal "$(jq -rj 'select(.method == "mcp/message").params | .method, (.connectionId | ascii_upcase)' out)" aCbCnCcCdC
+	finish
+}
+
+@test "a declaration with serverId is spoken to in the newest form, and MCP's handshake is answered here" {
+	begin "$NEW"
+	mcp a "$HELLO"
+	run answer '.method == "mcp/message"' '{"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}},"instructions":"do","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"far","version":"9"}}}}'
+	assert_equal "$(jq -c '.params | [.serverId, (.requestId | type), .method, .params]' <<<"$output")" \
+	    '["X","string","server/discover",{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}},"io.modelcontextprotocol/clientInfo":{"name":"me","version":"3"}}}]'
+	run await a.out '.id == 0'
+	assert_output '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"far","version":"9"},"instructions":"do"}}'
+	mcp a '{"jsonrpc":"2.0","method":"notifications/initialized"}' '{"id":1,"method":"ping"}' \
+	    '{"id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":5}}}' '{"id":3,"method":"tools/list"}'
+	assert_equal "$(await a.out '.id == 1')" '{"jsonrpc":"2.0","id":1,"result":{}}'
+	run await out '.params.method == "tools/call"'
+	assert_equal "$(jq -c .params.params <<<"$output")" \
+	    '{"name":"t","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}},"io.modelcontextprotocol/clientInfo":{"name":"me","version":"3"},"progressToken":5}}'
+	# A notification is for an active request; one for no other.
+	id=$(jq .params.requestId <<<"$output")
+	client '{"method":"mcp/message","params":{"serverId":"X","requestId":"no","method":"n"}}' \
+	    "{\"method\":\"mcp/message\",\"params\":{\"serverId\":\"X\",\"requestId\":$id,\"method\":\"notifications/progress\",\"params\":{\"progressToken\":5,\"progress\":1}}}"
+	await a.out '.method == "notifications/progress" and .params.progressToken == 5'
+	await got '.params.requestId == "no"'
+	answer '.params.method == "tools/call"' '{"result":{"resultType":"complete","content":[]}}'
+	answer '.params.method == "tools/list"' '{"error":{"code":-1,"message":"inner"}}'
+	assert_equal "$(await a.out '.id == 2' | jq -c .result)" '{"resultType":"complete","content":[]}'
+	assert_equal "$(await a.out '.id == 3' | jq -c .error)" '{"code":-1,"message":"inner"}'
+	mcp a '{"id":4,"method":"tools/call"}' '{"id":5,"method":"p"}' '{"id":6,"method":"q"}'
+	answer '.params.params.name == null and .params.method == "tools/call"' '{"result":{"resultType":"input_required"}}'
+	assert_equal "$(await a.out '.id == 4' | jq -r .error.message)" 'acp-mcp: the server wants input, which an older MCP client cannot be asked for'
+	refuse '.params.method == "p"' '{"code":-33002,"message":"outer"}'
+	assert_equal "$(await a.out '.id == 5' | jq -c .error)" '{"code":-33002,"message":"outer"}'
+	answer '.params.method == "q"' '7'
+	assert_equal "$(await a.out '.id == 6' | jq -r .error.message)" 'acp-mcp: an answer with neither result nor error'
+	unshim a
+	finish
+	run ! grep -E 'mcp/(dis)?connect|notifications/initialized|"ping"' out
+	[ ! -s err ]
+}
+
+@test "an MCP client that speaks the newest protocol gets what the provider says" {
+	begin "$NEW"
+	request='"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"x":1}}}'
+	mcp a "{\"id\":0,\"method\":\"server/discover\",$request}"
+	run answer '.params.method == "server/discover"' '{"result":{"resultType":"complete","supportedVersions":["2026-07-28"]}}'
+	assert_equal "$(jq -c '.params.params' <<<"$output")" "$(jq -c .params <<<"{$request}")"
+	assert_equal "$(await a.out '.id == 0' | jq -c .result)" '{"resultType":"complete","supportedVersions":["2026-07-28"]}'
+	mcp a "{\"id\":1,\"method\":\"tools/call\",$request}"
+	answer '.params.method == "tools/call"' '{"result":{"resultType":"input_required","inputRequests":{}}}'
+	assert_equal "$(await a.out '.id == 1' | jq -c .result)" '{"resultType":"input_required","inputRequests":{}}'
+	finish
+}
+
+@test "a provider that does not know the newest form is connected to by serverId, and nothing is lost" {
+	for code in -32601 -32602; do
+		begin "$NEW"
+		mcp a "$HELLO" '{"id":1,"method":"tools/list"}'
+		refuse '.method == "mcp/message"' "{\"code\":$code,\"message\":\"what?\"}"
+		run answer '.method == "mcp/connect"' '{"connectionId":"c"}'
+		assert_equal "$(jq -c .params <<<"$output")" '{"serverId":"X"}'
+		run answer '.params.connectionId == "c" and .params.method == "initialize"' '{"protocolVersion":"2025-06-18"}'
+		assert_equal "$(jq -c .params.params.clientInfo.name <<<"$output")" '"me"'
+		answer '.params.connectionId == "c" and .params.method == "tools/list"' '{"tools":[]}'
+		await a.out '.id == 0 and .result.protocolVersion == "2025-06-18"'
+		await a.out '.id == 1'
+		unshim a
+		await out '.method == "mcp/disconnect"'
+		finish
+		rm -f down up ./*.in
+	done
+}
+
+@test "--dialect forces a form, whatever is declared" {
+	begin "$NEW" --dialect acpId
+	assert_equal "$(await out '.method == "mcp/connect"' | jq -c .params)" '{"acpId":"X"}'
+	finish
+	rm -f down up ./*.in
+	begin "$OLD" --dialect serverId
+	assert_equal "$(await out '.method == "mcp/connect"' | jq -c .params)" '{"serverId":"X"}'
+	finish
+	rm -f down up ./*.in
+	begin "$OLD" --dialect newest
+	mcp a "$HELLO"
+	# It is not fallen back from.
+	refuse '.method == "mcp/message"' '{"code":-32601,"message":"what?"}'
+	assert_equal "$(await a.out '.id == 0' | jq -c .error)" '{"code":-32601,"message":"what?"}'
+	finish
+	run ! grep mcp/connect out
+}
+
+@test "several servers, several connections to each, several sessions, and equal ids in all of them" {
+	bridge
+	initialize
+	session s "[$OLD,{\"type\":\"acp\",\"name\":\"y\",\"id\":\"Y\"}]"
+	session t "[$OLD]"
+	shim a "$(socket x s)"
+	shim b "$(socket x s)"
+	shim c "$(socket y s)"
+	shim d "$(socket x t)"
+	wait_for eval '[ "$(grep -c mcp/connect out)" -eq 4 ]'
+	assert_equal "$(jq -r 'select(.method == "mcp/connect").params.acpId' out | sort | tr -d '\n')" XXXY
+	jq -c 'select(.method == "mcp/connect") | {jsonrpc: "2.0", id, result: {connectionId: ("c" + .id)}}' out >answers
+	cat answers >&8
+	for name in a b c d; do mcp "$name" "{\"id\":1,\"method\":\"$name\"}"; done
+	for name in d b a c; do answer ".params.method == \"$name\"" "{\"for\":\"$name\"}"; done
+	for name in a b c d; do
+		assert_equal "$(await "$name.out" '.id == 1')" "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"for\":\"$name\"}}"
+	done
+	assert_equal "$(jq -r 'select(.method == "mcp/message").params.connectionId' out | sort -u | wc -l)" 4
+	finish
+}
+
+@test "in the newest form two connections never give the same requestId" {
+	begin "$NEW"
+	shim b "$(socket)"
+	mcp a '{"id":1,"method":"m"}'
+	mcp b '{"id":1,"method":"m"}'
+	wait_for eval '[ "$(grep -c mcp/message out)" -eq 2 ]'
+	assert_equal "$(jq -r 'select(.method == "mcp/message").params.requestId' out | sort -u | wc -l)" 2
+	finish
+}
+
+@test "cancelling goes through, with the ids of each side" {
+	begin "$OLD"
+	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
+	mcp a '{"id":"mine","method":"slow"}' '{"id":"other","method":"quick"}' '{"method":"notifications/cancelled","params":{"requestId":"mine"}}' \
+	    '{"method":"notifications/cancelled","params":{"requestId":"unknown"}}' '{"method":"notifications/cancelled"}'
+	id=$(await out '.params.method == "slow"' | jq -c .id)
+	assert_equal "$(await out '.method == "$/cancel_request"' | jq -c .params.requestId)" "$id"
+	assert_equal "$(grep -c cancel_request out)" 1
+	run ! grep notifications/cancelled out
+	# The provider's own request.
+	client '{"id":"p","method":"mcp/message","params":{"connectionId":"c","method":"elicitation/create"}}'
+	id=$(await a.out '.method == "elicitation/create"' | jq -c .id)
+	client '{"method":"$/cancel_request","params":{"requestId":"p"}}'
+	assert_equal "$(await a.out '.method == "notifications/cancelled"' | jq -c .params)" "{\"requestId\":$id}"
+	assert_equal "$(await out '.id == "p"' | jq -c .error.code)" -32800
+	# Its answer comes too late.
+	mcp a "{\"id\":$id,\"result\":{}}" '{"id":9,"method":"after"}'
+	await out '.params.method == "after"'
+	assert_equal "$(grep -c '"p"' out)" 1
+	client '{"method":"$/cancel_request","params":{"requestId":"p"}}'
+	await got '.method == "$/cancel_request"'
+	# What is out when the agent closes is cancelled.
+	unshim a
+	await out '.method == "mcp/disconnect"'
+	assert_equal "$(grep -c cancel_request out)" 4
+	finish
+}
+
+@test "a request and its cancellation in one array" {
+	begin "$OLD"
+	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
+	client '[{"id":"p","method":"mcp/message","params":{"connectionId":"c","method":"m"}},{"method":"$/cancel_request","params":{"requestId":"p"}},{"method":"other"}]'
+	run await out 'type == "array"'
+	assert_equal "$(jq -c '[.[].error.code]' <<<"$output")" '[-32800]'
+	assert_equal "$(await got 'type == "array"')" '[{"method":"other"}]'
+	finish
+}
+
+@test "an array of messages for a server is answered by an array, in the chain" {
+	begin "$OLD"
+	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
+	client '[{"id":1,"method":"mcp/message","params":{"connectionId":"c","method":"m1"}},{"method":"mcp/message","params":{"connectionId":"c","method":"n"}},{"id":2,"method":"mcp/message","params":{"connectionId":"c","method":"m2"}}]'
+	two=$(await a.out '.method == "m2"' | jq .id)
+	one=$(await a.out '.method == "m1"' | jq .id)
+	await a.out '.method == "n"'
+	mcp a "[{\"id\":$two,\"result\":2},7,{\"id\":$one,\"result\":1}]"
+	assert_equal "$(await out 'type == "array"' | jq -c 'map(.result) | sort')" '[1,2]'
+	finish
+	assert_equal "$(cat err)" 'acp-mcp: server "x": a line of the agent is not a message: an entry of an array is none'
+}

@@ -1,0 +1,107 @@
+# What acp-mcp's bats files share, beside lib.bash. The test is the client and the agent: what comes to them is in the
+# files out and got; what they say goes through the descriptors 8 and 7. It is a shim's MCP client, too.
+
+# bridge [COMMAND [OPTION]...]: starts acp-mcp (or what is named, which takes `-- AGENT...`) around the agent.
+bridge() {
+	(($#)) || set -- acp-mcp
+	mkfifo down up
+	: >out >got
+	"$@" -- sh -c 'cat <up & cat >>got' <down >out 2>err 7>&- 8>&- &
+	BRIDGE=$!
+	exec 8>down 7>up
+}
+
+client() {
+	printf '%s\n' "$@" >&8
+}
+
+agent() {
+	printf '%s\n' "$@" >&7
+}
+
+# Both leave; the exit status is that of acp-mcp.
+finish() {
+	exec 8>&- 7>&-
+	wait "$BRIDGE"
+}
+
+has_line() {
+	jq -c "select($2)" "$1" 2>/dev/null | grep -q .
+}
+
+# await FILE JQ: waits for the first message in a file for which this is true, and prints it.
+await() {
+	wait_for has_line "$1" "$2" || {
+		cat "$1" err >&2
+		return 1
+	}
+	jq -c "select($2)" "$1" 2>/dev/null | head -n 1
+}
+
+# initialize [CAPABILITIES [VERSION]]: with what the agent says of itself.
+initialize() {
+	client '{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":1}}'
+	await got '.method == "initialize"' >/dev/null
+	agent "{\"jsonrpc\":\"2.0\",\"id\":\"init\",\"result\":${1-{\"protocolVersion\":1\}}}"
+	await out '.id == "init"'
+}
+
+# session ID SERVERS [METHOD]: the client opens a session; the agent has answered it. Its servers, as the agent has them.
+session() {
+	client "{\"jsonrpc\":\"2.0\",\"id\":\"$1\",\"method\":\"${3-session/new}\",\"params\":{\"cwd\":\"/\",\"mcpServers\":$2}}"
+	await got ".id == \"$1\"" | jq -c .params.mcpServers
+	agent "{\"jsonrpc\":\"2.0\",\"id\":\"$1\",\"result\":{\"sessionId\":\"$1\"}}"
+	await out ".id == \"$1\"" >/dev/null
+}
+
+# socket [NAME [ID]]: where the agent is told that the server NAME is, in the session (or request) ID.
+socket() {
+	await got ".id == \"${2-s}\"" | jq -r --arg name "${1-x}" '.params.mcpServers[] | select(.name == $name) | .args[1]'
+}
+
+# shim NAME SOCKET: the agent starts one. What it says is in NAME.out; it hears what `mcp NAME TEXT` says.
+declare -gA SHIM_FD SHIM
+shim() {
+	local fd
+	mkfifo "$1.in"
+	acp-mcp --connect "$2" <"$1.in" >"$1.out" 2>"$1.err" 7>&- 8>&- &
+	SHIM[$1]=$!
+	exec {fd}>"$1.in"
+	SHIM_FD[$1]=$fd
+}
+
+mcp() {
+	printf '%s\n' "${@:2}" >&"${SHIM_FD[$1]}"
+}
+
+# The agent closes its end of a shim.
+unshim() {
+	local fd=${SHIM_FD[$1]}
+	exec {fd}>&-
+	unset "SHIM_FD[$1]"
+}
+
+# The client answers a request that it was sent: answer JQ RESULT, refuse JQ ERROR; prints the request.
+answer() {
+	local request
+	request=$(await out "$1") || return
+	client "{\"jsonrpc\":\"2.0\",\"id\":$(jq -c .id <<<"$request"),\"result\":$2}"
+	printf '%s\n' "$request"
+}
+
+refuse() {
+	local request
+	request=$(await out "$1") || return
+	client "{\"jsonrpc\":\"2.0\",\"id\":$(jq -c .id <<<"$request"),\"error\":$2}"
+	printf '%s\n' "$request"
+}
+
+# A server command of ours: SERVER NAME.
+# shellcheck disable=SC2034
+SERVER="jq -c --unbuffered -n -f $BATS_TEST_DIRNAME/mcp.jq --arg name"
+
+mcp_teardown() {
+	exec 8>&- 7>&-
+	for name in "${!SHIM_FD[@]}"; do unshim "$name"; done
+	end_left_over
+}
