@@ -134,9 +134,9 @@ texts() {
 			{"jsonrpc":"2.0","id":6,"method":"session/list","params":{"mcpServers":[]}}
 			{"jsonrpc":"2.0","id":7,"method":"session/new","params":{}}
 		EOF
-		[[ $(sed 's/.*"params":/ /; s/}}*$//' got) == ' {"cwd":"/","mcpServers":[{"name":"x",   "command":"y", "args":[] },{"name":"\u0061","type":"acp","id":"1"} ]
+		[[ $(sed 's/.*"params":/ /; s/ *}}*$//' got) == ' {"cwd":"/","mcpServers":[{"name":"x",   "command":"y", "args":[] },{"name":"\u0061","type":"acp","id":"1"} ]
  {"mcpServers":[{"name" : "b"},{"name":"x",   "command":"y", "args":[] },{"name":"\u0061","type":"acp","id":"1"} ],"n":1
- { "cwd":"/","mcpServers":[{"name":"x",   "command":"y", "args":[] },{"name":"\u0061","type":"acp","id":"1"}] 
+ { "cwd":"/","mcpServers":[{"name":"x",   "command":"y", "args":[] },{"name":"\u0061","type":"acp","id":"1"}]
  {"mcpServers":[{"name":"x",   "command":"y", "args":[] },{"name":"\u0061","type":"acp","id":"1"}]
  {"mcpServers":[{"name":"a"},{"name":"\u0078"}]
  {"mcpServers":[]

@@ -139,6 +139,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 @test "what cannot be sent is told, and nothing of it is sent" {
 	for made in 1 '{}' '{method: 1}' '{method: ""}' '{method: "a"}, {method: "b", params: "x"}' '{method: "a\u0000b"}' 'error("no")'; do
 		rm -f got
+		# shellcheck disable=SC2034 # talk goes by it
 		way=wrap
 		talk 1 --send "down:before:m=$made" <<<'{"jsonrpc":"2.0","id":1,"method":"m"}'
 		assert_equal "$(jq -r .method got)" m

@@ -214,6 +214,7 @@ acp-inject: --edit: "b": no b: passed unchanged' ]]
 		assert_equal "$stderr" 'acp-inject: --edit: "b": no: that is the end (--strict)'
 		! grep -q '"b"\|"c"' got
 	}
+	# shellcheck disable=SC2034 # each_way goes by them
 	WAYS=(wrap sockets link)
 	each_way strict
 	run --separate-stderr acp-inject --strict -e 'if .method == "b" then error("no") else . end' <<<'{"method":"a"}
@@ -236,7 +237,7 @@ acp-inject: --edit: "b": no b: passed unchanged' ]]
 }
 
 @test "a message too deep for jq passes unedited, with one line" {
-	deep=$(printf '%300s' | tr ' ' '[')1$(printf '%300s' | tr ' ' ']')
+	deep=$(printf '%300s' '' | tr ' ' '[')1$(printf '%300s' '' | tr ' ' ']')
 	run --separate-stderr acp-inject -e '.x = 1' <<<'{"method":"m","params":'"$deep"'}
 {"method":"m","params":'"$deep"'}
 {"method":"m"}'
