@@ -24,14 +24,14 @@ static const char help[] =
 	"      --warn-cost LIST  say when a cost is reached: 1USD,5USD\n"
 	"      --exec CMD        run it at each crossing\n"
 	"      --fail-at yellow|orange|red   exit with 1 where that is reached\n"
-	"      --max-cost LIST, --max-tokens N   exit with 1 where a session comes to that\n"
+	"      --max-cost LIST, --max-tokens N   exit with 1 where a session has that\n"
 	"      --session ID      only this session\n"
 	"      --all             repeats of the same values, too\n"
 	"      --pass            pass standard input on; write to stderr or -o\n"
 	"  -F, --follow          go on as the file grows\n"
 	"      --color auto|always|never   when to use colours\n"
 	"      --hop N|NAME      of a recording that holds several\n"
-	"      --clean, --max-line SIZE, --way pipe|link|proxy, --grace TIME   as acp-tap\n"
+	"      --clean, --max-line SIZE, --way pipe|link|proxy, --grace TIME  as acp-tap\n"
 	"  -h, --help            this text\n"
 	"  -V, --version         the version\n";
 
