@@ -9,12 +9,12 @@ _acp_help() {
 }
 
 _acp_options() {
-	_acp_help "$1" | grep -oE -- '^ +(-.*, *)?--[a-z][a-z-]*' | grep -oE -- '--[a-z-]+$'
+	_acp_help "$1" | sed 's/^ *//; s/  .*//' | grep -oE -- '--[a-z][a-z-]*'
 }
 
 # The words of an argument that is written `a|b|c`.
 _acp_argument() {
-	_acp_help "$1" | sed -nE "s/^ +(.*, *)?$2(, *--[a-z-]+)?[ =]([a-z_|]+\|[a-z_]+)( .*|\$)/\3/p" | tr '|' ' '
+	_acp_help "$1" | sed -nE "s/^ +(.*, *)?$2(, *--[a-z-]+)?[ =]([a-z_|]+\|[a-z_]+)([ ,].*|\$)/\3/p" | tr '|' ' '
 }
 
 _acp() {

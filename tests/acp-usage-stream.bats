@@ -291,7 +291,6 @@ meter_shows() {
 }
 
 @test "--meter draws one line in place, and follows the terminal's size" {
-	command -v tmux >/dev/null || skip 'tmux is not there'
 	mkfifo in
 	tmux -S "$BATS_TEST_TMPDIR/tmux" -f /dev/null new-session -d -x 120 -y 10 -s meter \
 	    "LC_ALL=C.UTF-8 acp-usage --pass --meter -o rows <in >/dev/null; echo ended; cat"
