@@ -121,7 +121,7 @@ conversation() {
 	run --separate-stderr acp-conduct -p true -- $agent <<<'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}'
 	assert_failure 125
 	assert_output --partial '"component":"true"'
-	run --separate-stderr acp-conduct --init-timeout 50ms --grace 50ms -p acp-tap -p 'sleep 1000' -- $agent \
+	run --separate-stderr acp-conduct --init-timeout 50ms --grace 50ms -p 'sleep 1000' -p acp-tap -- $agent \
 		<<<'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}'
 	assert_failure 125
 	assert_output --partial '"component":"sleep"'
