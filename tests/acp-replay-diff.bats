@@ -485,3 +485,14 @@ xml() {
 	run -0 jq -r 'select(.path == ".error") | .live.message' found
 	assert_output no
 }
+
+@test "a text that belongs to no session is the same as itself while prompts go on" {
+	recording a.rec <<-'END'
+		< {"method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}}}
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
+		> {"id":2,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"id":1,"result":{}}
+		> {"id":3,"method":"session/prompt","params":{"sessionId":"A"}}
+	END
+	run -0 acp-replay --diff text --match exact a.rec a.rec
+}

@@ -73,7 +73,7 @@ begin_turn(struct diff *d, struct thread *t, enum diff_side side)
 	d->connection.now[side]++;
 	if (t != &d->connection)
 		t->now[side]++;
-	return thread_close_texts(t, side);
+	return thread_close_texts(t, side) < 0 ? -1 : thread_close_texts(&d->connection, side);
 }
 
 /* A request or a notification, or an answer to nothing that we have seen. */

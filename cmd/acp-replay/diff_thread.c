@@ -181,6 +181,8 @@ has_gone_on(const struct diff *d, const struct thread *t, enum diff_side side, i
 
 	if (d->ended[side] || t->queue[side][lane].n >= ALIGN_MOST)
 		return true;
+	if (first && first->open)
+		return false; /* it may be what the other side waits for */
 	if (first)
 		from = first->turn;
 	else if (side == DIFF_LIVE)

@@ -562,8 +562,8 @@ static void
 test_exports_of_one_line(void)
 {
 	static const char *const texts[] = {
-		"{\"session\":{\"x\":[{\"direction\":1}]},\"messages\":[{\"direction\":\"agent-to-editor\",\"timestamp\":7,"
-		"\"raw\":\"{\\\"method\\\":\\\"m\\\"}\"}],\"more\":[1,{}]}",
+		("{\"session\":{\"x\":[{\"direction\":1}]},\"messages\":[{\"direction\":\"agent-to-editor\",\"timestamp\":7,"
+		"\"raw\":\"{\\\"method\\\":\\\"m\\\"}\"}],\"more\":[1,{}]}"),
 		" [{\"timestamp\":7,\"direction\":\"agent-to-editor\",\"raw\":\"{\\\"method\\\":\\\"m\\\"}\"} ]\n",
 		"[\n{\"timestamp\":7,\"direction\":\"agent-to-editor\",\n\"payload\":{\"method\"\n:\"m\"}}\n,\n]\n",
 		"{\"timestamp\":7,\"direction\":\"agent-to-editor\",\"raw\":\"{\\\"method\\\":\\\"m\\\"}\"}\n",
