@@ -152,6 +152,20 @@ plan_sent(struct plan *p, struct conversation *c)
 	c->first = c->nown = c->cap = 0;
 }
 
+static void
+drop_call(struct plan *p, struct call *call)
+{
+	struct cue *q = call->cue;
+
+	call->cue = NULL;
+	call->answered = true;
+	plan_end_call(p, call);
+	if (!q)
+		return;
+	plan_come(p, q);
+	plan_forget(p, q);
+}
+
 void
 plan_drop_own(struct plan *p, struct conversation *c, uint64_t after, uint64_t to)
 {
@@ -166,10 +180,8 @@ plan_drop_own(struct plan *p, struct conversation *c, uint64_t after, uint64_t t
 			continue;
 		}
 		/* Nobody will answer what is not asked. */
-		for (; (call = plan_call(p, key)); key.entry++) {
-			call->answered = true;
-			plan_end_call(p, call);
-		}
+		for (; (call = plan_call(p, key)); key.entry++)
+			drop_call(p, call);
 	}
 	p->held -= c->nown - kept;
 	c->nown = kept;
