@@ -225,6 +225,32 @@ two_turns() {
 	assert_equal "$(cat err)" 'acp-replay: client: line 2: the recording has no cancel here: the turn ends as cancelled'
 }
 
+@test "what a cancelled turn would still have asked for is asked no more, and not waited for" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"id":7,"method":"session/request_permission","params":{"sessionId":"A"}}
+		> {"id":7,"result":{}}
+		< {"id":8,"method":"session/request_permission","params":{"sessionId":"A"}}
+		> {"id":8,"result":{}}
+		< {"id":9,"method":"session/request_permission","params":{"sessionId":"A"}}
+		< {"id":1,"result":{"stopReason":"end_turn"}}
+		> {"id":9,"result":{}}
+		< {"method":"session/update","params":{"sessionId":"A"}}
+	END
+	play_agent s.rec
+	tell '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}'
+	hear
+	tell '{"method":"session/cancel","params":{"sessionId":"A"}}'
+	hear
+	assert_equal "$line" '{"jsonrpc":"2.0","id":1,"result":{"stopReason":"cancelled"}}'
+	hear
+	assert_equal "$line" '{"method":"session/update","params":{"sessionId":"A"}}'
+	tell '{"id":7,"result":{}}'
+	hang_up
+	assert_equal "$status" 1
+	assert_equal "$rest" ''
+}
+
 @test "a cancel when no turn is open is ignored, and does not cancel a later one: exit 1" {
 	two_turns
 	play_agent s.rec

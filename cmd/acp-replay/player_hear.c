@@ -311,7 +311,7 @@ player_come(struct player *p, struct cue *q, const struct msg *live)
 	return 0;
 }
 
-/* Those of the agent's that wait for nobody are told apart by their order only. */
+/* The next one of the method, whatever it says. */
 static struct cue *
 next_of_method(struct player *p, const struct msg *live)
 {

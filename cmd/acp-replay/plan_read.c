@@ -1,0 +1,391 @@
+/* The recording is read into the plan. */
+#include "cmd/acp-replay/plan_parts.h"
+
+#include <stdlib.h>
+
+static struct entry_key
+key_at(const struct plan *p, uint64_t entry)
+{
+	return (struct entry_key){p->last.number, entry};
+}
+
+/* A request that is only there so that a session that began before --start can begin. */
+static bool
+sets_up(enum acp_method what)
+{
+	switch (what) {
+	case ACP_INITIALIZE:
+	case ACP_SESSION_NEW:
+	case ACP_SESSION_LOAD:
+	case ACP_SESSION_RESUME:
+	case ACP_SESSION_FORK:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool
+is_before_start(const struct plan *p)
+{
+	return p->last.number < p->range->start;
+}
+
+/* A new cue, which is in its conversation, and in the part where it has one. NULL out of memory. */
+static struct cue *
+add_cue(struct plan *p, const struct msg *m, uint64_t entry, struct conversation *c)
+{
+	struct cue *q = calloc(1, sizeof(*q));
+
+	if (!q)
+		return NULL;
+	q->conversation = c;
+	q->key = key_at(p, entry);
+	q->t = p->last.t;
+	q->place = p->place;
+	q->kind = m->kind;
+	q->what = m->what;
+	if (m->kind != MSG_RESPONSE && plan_join_part(p, q, m) < 0) {
+		free(q);
+		return NULL;
+	}
+	DL_APPEND(c->cues, q);
+	p->held++;
+	plan_note_idle(p, c);
+	if (is_before_start(p) && p->us == ACP_AGENT)
+		plan_relax(p, q);
+	return q;
+}
+
+/* The recorded request that a response of that side's answers; p->us or p->them. */
+static struct request *
+answered_request(const struct plan *p, enum acp_side from, const struct msg *m)
+{
+	if (msg_null_id(m) && m->error.p)
+		return NULL;
+	return requests_find(p->requests, acp_other_side(from), m->id);
+}
+
+static void
+close_request(struct plan *p, struct request *r)
+{
+	requests_take(p->requests, r);
+	requests_done(r);
+}
+
+/* What comes before --start is not played; an answer to it is known by its lack of an owner. 0 or -1. */
+static int
+leave_out(struct plan *p, enum acp_side from, const struct msg *m)
+{
+	if (m->kind != MSG_REQUEST)
+		return 0;
+	return requests_open(p->requests, from, 0, m) ? 0 : -1;
+}
+
+/* A response of the live side. 0 or -1. */
+static int
+read_their_response(struct plan *p, const struct msg *m, uint64_t entry, struct reading *to)
+{
+	struct request *r = answered_request(p, p->them, m);
+	struct call *call;
+
+	if (!r)
+		return 0; /* it answers nothing that we shall send */
+	call = r->owner;
+	close_request(p, r);
+	if (!call)
+		return 0;
+	call->read = true;
+	if (!call->answered) {
+		to->cue = call->cue = add_cue(p, m, entry, call->conversation);
+		if (!to->cue)
+			return -1;
+		to->cue->call = call;
+		to->conversation = call->conversation;
+	}
+	plan_end_call(p, call);
+	return 0;
+}
+
+static int
+read_theirs(struct plan *p, const struct msg *m, uint64_t entry, struct reading *to)
+{
+	struct conversation *c;
+	struct request *r;
+
+	if (m->kind == MSG_NOISE)
+		return 0;
+	if (m->kind == MSG_RESPONSE)
+		return read_their_response(p, m, entry, to);
+	if (is_before_start(p) && !(m->kind == MSG_REQUEST && sets_up(m->what)))
+		return leave_out(p, p->them, m);
+	c = plan_make_conversation(p, msg_session(m));
+	if (!c || !(to->cue = add_cue(p, m, entry, c)))
+		return -1;
+	to->conversation = c;
+	if (c->born == p->last.number)
+		plan_begin(p, c);
+	if (m->kind != MSG_REQUEST)
+		return 0;
+	r = requests_open(p->requests, p->them, 0, m);
+	if (r)
+		r->owner = to->cue;
+	return r ? 0 : -1;
+}
+
+/* The answer that tells of a new session begins its conversation. */
+static int
+begin_conversation(struct plan *p, struct cue *q, const struct msg *answer)
+{
+	struct slice session = msg_session(answer);
+
+	if (p->us != ACP_AGENT || !session.p || (q->what != ACP_SESSION_NEW && q->what != ACP_SESSION_FORK))
+		return 0;
+	q->opens = plan_make_conversation(p, session);
+	if (!q->opens)
+		return -1;
+	q->opens->opened_by_answer = true;
+	/* What was sent in it before is not held up by what stands behind. */
+	if (q->opens->born < p->last.number && q->come)
+		plan_begin(p, q->opens);
+	return 0;
+}
+
+/* The answer to a request of theirs, alone or in a batch. 0 or -1. */
+static int
+read_answer(struct plan *p, struct request *r, const struct msg *m, uint64_t entry, bool batched, struct reading *to)
+{
+	struct cue *q = r->owner;
+
+	close_request(p, r);
+	if (!q || q->gone) {
+		free(q);
+		return 0;
+	}
+	to->conversation = q->conversation;
+	q->answer = to->own;
+	if (q->come)
+		p->unread--;
+	if (begin_conversation(p, q, m) < 0)
+		return -1;
+	if (!batched) {
+		to->answered = q;
+		return 0;
+	}
+	q->batched = true;
+	q->answer_key = key_at(p, entry);
+	HASH_ADD(hh, p->batched, answer_key, sizeof(q->answer_key), q);
+	return q->hh.tbl ? 0 : -1;
+}
+
+static int
+read_our_request(struct plan *p, const struct msg *m, uint64_t entry, struct conversation *c)
+{
+	struct call *call = calloc(1, sizeof(*call));
+	struct request *r;
+
+	if (!call)
+		return -1;
+	call->key = key_at(p, entry);
+	call->conversation = c;
+	call->place = p->place;
+	HASH_ADD(hh, p->calls, key, sizeof(call->key), call);
+	if (!call->hh.tbl) {
+		free(call);
+		return -1;
+	}
+	r = requests_open(p->requests, p->us, 0, m);
+	if (r)
+		r->owner = call;
+	return r ? 0 : -1;
+}
+
+/* What has no session goes with what it stands behind: it was sent on account of that. */
+static struct conversation *
+own_conversation(struct plan *p, const struct msg *m)
+{
+	struct slice session = m->kind == MSG_RESPONSE ? slice(NULL, 0) : msg_session(m);
+
+	return session.p || !p->latest ? plan_make_conversation(p, session) : p->latest;
+}
+
+/* A message of ours. What is no answer goes out in its order. */
+static int
+read_ours(struct plan *p, const struct msg *m, uint64_t entry, bool batched, struct reading *to)
+{
+	struct conversation *c;
+	struct request *r;
+
+	if (m->kind == MSG_NOISE)
+		return 0;
+	r = m->kind == MSG_RESPONSE ? answered_request(p, p->us, m) : NULL;
+	if (r)
+		return read_answer(p, r, m, entry, batched, to);
+	if (is_before_start(p) && !(p->us == ACP_CLIENT && m->kind == MSG_REQUEST && sets_up(m->what)))
+		return leave_out(p, p->us, m);
+	c = own_conversation(p, m);
+	if (!c)
+		return -1;
+	if (!to->conversation)
+		to->conversation = c;
+	return m->kind == MSG_REQUEST ? read_our_request(p, m, entry, c) : 0;
+}
+
+/* Who sent it: where the recording does not say, who could have. */
+static enum acp_side
+sender(const struct plan *p, const struct msg *m)
+{
+	struct request *r;
+
+	if (p->last.from != ACP_UNKNOWN)
+		return p->last.from;
+	if (m->kind != MSG_RESPONSE)
+		return acp_sender(m->method);
+	r = requests_find(p->requests, p->them, m->id);
+	if (!r)
+		r = requests_find(p->requests, p->us, m->id);
+	return r ? acp_other_side(r->from) : ACP_UNKNOWN;
+}
+
+static int
+read_batch(struct plan *p, struct reading *to)
+{
+	struct json_iter it = {.in = p->last.msg.text};
+	enum acp_side from = ACP_UNKNOWN;
+	uint64_t entry = 0;
+	struct msg m;
+	int r = 0;
+
+	while (r == 0 && msg_next(&it, &m)) {
+		if (from == ACP_UNKNOWN && m.kind != MSG_NOISE)
+			from = sender(p, &m);
+		if (from == p->them)
+			r = read_theirs(p, &m, entry++, to);
+		else if (from == p->us)
+			r = read_ours(p, &m, entry++, true, to);
+	}
+	to->doubtful = from == ACP_UNKNOWN;
+	if (from != p->us)
+		to->own.number = 0;
+	return r;
+}
+
+static int
+read_message(struct plan *p, struct reading *to)
+{
+	const struct msg *m = &p->last.msg;
+	enum acp_side from;
+
+	p->begun = true;
+	to->own = (struct own){.place = p->place, .t = p->last.t, .number = (uint32_t)p->last.number,
+		.kind = RECORD_MESSAGE, .batch = m->kind == MSG_BATCH};
+	to->text = p->last.text;
+	to->msg = m;
+	if (m->kind == MSG_BATCH)
+		return read_batch(p, to);
+	from = sender(p, m);
+	if (from == p->us)
+		return read_ours(p, m, 0, false, to);
+	to->own.number = 0;
+	to->doubtful = from == ACP_UNKNOWN;
+	return to->doubtful ? 0 : read_theirs(p, m, 0, to);
+}
+
+/* What is no message goes with what it stands behind. */
+static int
+read_text(struct plan *p, struct reading *to)
+{
+	const struct record *r = &p->last;
+
+	if (is_before_start(p) || (r->kind == RECORD_NOISE ? r->from != p->us : p->us != ACP_AGENT))
+		return 0;
+	to->own = (struct own){.place = p->place, .t = r->t, .number = (uint32_t)r->number, .kind = (uint8_t)r->kind};
+	to->text = r->text;
+	to->conversation = p->latest ? p->latest : plan_make_conversation(p, slice(NULL, 0));
+	return to->conversation ? 0 : -1;
+}
+
+/* Is this the record at which --until ends? */
+static bool
+is_last(const struct plan *p)
+{
+	struct seen seen = {.from = p->last.from, .line = p->last.text, .msg = p->last.msg, .last = true};
+	char *why = NULL;
+	bool yes;
+
+	if (!p->range->glob || is_before_start(p) || p->last.kind != RECORD_MESSAGE || p->last.msg.kind == MSG_BATCH)
+		return false;
+	yes = select_match(p->range->glob, &seen, &why);
+	free(why);
+	return yes;
+}
+
+/* Is it something that the play ends or pauses at? */
+static enum plan_end
+end_at(const struct plan *p)
+{
+	const struct record *r = &p->last;
+
+	if (p->range->until && r->number > p->range->until)
+		return PLAN_END;
+	switch (r->kind) {
+	case RECORD_END:
+		return PLAN_END;
+	case RECORD_BAD:
+		return PLAN_BAD;
+	case RECORD_EXIT:
+		return p->us == ACP_AGENT && !is_before_start(p) ? PLAN_EXIT : PLAN_GOES_ON;
+	case RECORD_EOF:
+		if (is_before_start(p))
+			return PLAN_GOES_ON;
+		if (r->from == p->us)
+			return PLAN_WE_LEAVE;
+		return r->from == p->them && p->us == ACP_AGENT ? PLAN_THEY_LEAVE : PLAN_GOES_ON;
+	default:
+		return PLAN_GOES_ON;
+	}
+}
+
+int
+plan_read(struct plan *p, struct reading *to)
+{
+	uint64_t t = p->last.t;
+	int r = 0;
+
+	*to = (struct reading){0};
+	if (p->ending)
+		p->end = PLAN_END;
+	if (p->end != PLAN_GOES_ON)
+		return 0;
+	if (script_next(p->script, &p->last) < 0)
+		return -1;
+	if (!p->last.timed)
+		p->last.t = p->last.kind == RECORD_HEADER ? 0 : t;
+	p->end = end_at(p);
+	if (p->end != PLAN_GOES_ON)
+		return 0;
+	switch (p->last.kind) {
+	case RECORD_MESSAGE:
+		r = script_place(p->script, &p->last, &p->place) < 0 ? -1 : read_message(p, to);
+		break;
+	case RECORD_NOISE:
+	case RECORD_STDERR:
+		r = script_place(p->script, &p->last, &p->place) < 0 ? -1 : read_text(p, to);
+		break;
+	default:
+		break;
+	}
+	if (to->conversation)
+		p->latest = to->conversation;
+	else
+		to->own.number = 0;
+	p->ending = is_last(p);
+	return r;
+}
+
+void
+plan_pass(struct plan *p)
+{
+	if (p->end != PLAN_END && p->end != PLAN_BAD)
+		p->end = PLAN_GOES_ON;
+}
