@@ -156,10 +156,10 @@ join_cost(struct usage_session *s, struct usage_cost *c, struct slice in, bool o
 	bool given = get_number(in, "given") == 1;
 	int r;
 
-	r = get_decimal(in, "shown", &shown) | get_decimal(in, "first", &first) | get_decimal(in, "last", &last)
-		| get_decimal(in, "closed", &closed);
+	r = -(get_decimal(in, "shown", &shown) || get_decimal(in, "first", &first) || get_decimal(in, "last", &last)
+		|| get_decimal(in, "closed", &closed));
 	if (r == 0)
-		r = decimal_copy(&shown, &c->shown) | decimal_add(&c->closed, &closed, &c->closed);
+		r = -(decimal_copy(&shown, &c->shown) || decimal_add(&c->closed, &closed, &c->closed));
 	if (r == 0 && given && c->given) {
 		if (ordered && decimal_compare(&first, &c->last) < 0) {
 			s->restarts++;
@@ -169,7 +169,7 @@ join_cost(struct usage_session *s, struct usage_cost *c, struct slice in, bool o
 			r = decimal_copy(&last, &c->last);
 	} else if (r == 0 && given) {
 		c->given = true;
-		r = decimal_copy(&first, &c->first) | decimal_copy(&last, &c->last);
+		r = -(decimal_copy(&first, &c->first) || decimal_copy(&last, &c->last));
 	}
 	c->places = (uint16_t)get_number(in, "places");
 	decimal_free(&shown);

@@ -43,13 +43,13 @@ put_string(struct buf *to, const char *name, struct slice text)
 {
 	if (text.n == 0)
 		return 0;
-	return buf_printf(to, ",\"%s\":", name) | json_quote(text, to);
+	return -(buf_printf(to, ",\"%s\":", name) || json_quote(text, to));
 }
 
 static int
 put_decimal(struct buf *to, const char *name, const struct decimal *d)
 {
-	return buf_printf(to, ",\"%s\":", name) | decimal_put(d, to);
+	return -(buf_printf(to, ",\"%s\":", name) || decimal_put(d, to));
 }
 
 static int
@@ -60,9 +60,9 @@ put_turn(const struct usage *u, struct buf *to, const char *name, const struct u
 	uint64_t n[TURN_NUMBERS] = {flags, t->began, t->ended, t->last_call, t->billed, t->billed_output, t->first_row,
 		t->ncalls, t->updates};
 
-	return buf_printf(to, ",\"%s\":{\"turn\":1", name) | put_array(to, "n", n, TURN_NUMBERS)
-		| put_counts(to, "answer", &t->answer) | put_counts(to, "calls", &t->calls)
-		| put_string(to, "stop", usage_name(u, t->stop)) | buf_add(to, "}", 1);
+	return -(buf_printf(to, ",\"%s\":{\"turn\":1", name) || put_array(to, "n", n, TURN_NUMBERS)
+		|| put_counts(to, "answer", &t->answer) || put_counts(to, "calls", &t->calls)
+		|| put_string(to, "stop", usage_name(u, t->stop)) || buf_add(to, "}", 1));
 }
 
 /* A list of what is loose: answers have an id, states what came before them. */
@@ -76,13 +76,13 @@ put_loose(const struct usage *u, struct buf *to, const struct usage_loose *l)
 	for (; l; l = l->next) {
 		r |= buf_printf(to, "%s{\"idle\":%d", comma, l->idle);
 		if (l->id_length)
-			r |= buf_add_string(to, ",\"id\":") | buf_add(to, l->id, l->id_length);
+			r |= -(buf_add_string(to, ",\"id\":") || buf_add(to, l->id, l->id_length));
 		else
 			r |= put_turn(u, to, "before", &l->before);
-		r |= put_turn(u, to, "turn", &l->turn) | buf_add_string(to, ",\"rows\":[");
+		r |= -(put_turn(u, to, "turn", &l->turn) || buf_add_string(to, ",\"rows\":["));
 		for (i = 0; i < l->nrows; i++)
-			r |= buf_add_string(to, i ? ",{\"row\":1" : "{\"row\":1") | put_counts(to, "counts", &l->rows[i])
-				| put_string(to, "model", usage_name(u, l->models[i])) | buf_add(to, "}", 1);
+			r |= -(buf_add_string(to, i ? ",{\"row\":1" : "{\"row\":1") || put_counts(to, "counts", &l->rows[i])
+				|| put_string(to, "model", usage_name(u, l->models[i])) || buf_add(to, "}", 1));
 		r |= buf_add_string(to, "]}");
 		comma = ",";
 	}
@@ -99,10 +99,10 @@ put_costs(const struct usage *u, struct buf *to, const struct usage_cost *c)
 		return 0;
 	r = buf_add_string(to, ",\"costs\":[");
 	for (; c; c = c->next) {
-		r |= buf_printf(to, "%s{\"places\":%u,\"given\":%d", comma, c->places, c->given)
-			| put_string(to, "currency", usage_name(u, c->currency)) | put_decimal(to, "shown", &c->shown)
-			| put_decimal(to, "first", &c->first) | put_decimal(to, "last", &c->last)
-			| put_decimal(to, "closed", &c->closed) | buf_add(to, "}", 1);
+		r |= -(buf_printf(to, "%s{\"places\":%u,\"given\":%d", comma, c->places, c->given)
+			|| put_string(to, "currency", usage_name(u, c->currency)) || put_decimal(to, "shown", &c->shown)
+			|| put_decimal(to, "first", &c->first) || put_decimal(to, "last", &c->last)
+			|| put_decimal(to, "closed", &c->closed) || buf_add(to, "}", 1));
 		comma = ",";
 	}
 	return r | buf_add(to, "]", 1);
@@ -118,8 +118,8 @@ put_models(const struct usage *u, struct buf *to, const struct usage_model *m)
 		return 0;
 	r = buf_add_string(to, ",\"models\":[");
 	for (; m; m = m->next) {
-		r |= buf_printf(to, "%s{\"turns\":%u", comma, m->turns) | put_string(to, "name", usage_name(u, m->name))
-			| put_sums(to, "sums", &m->sums) | buf_add(to, "}", 1);
+		r |= -(buf_printf(to, "%s{\"turns\":%u", comma, m->turns) || put_string(to, "name", usage_name(u, m->name))
+			|| put_sums(to, "sums", &m->sums) || buf_add(to, "}", 1));
 		comma = ",";
 	}
 	return r | buf_add(to, "]", 1);
@@ -130,8 +130,8 @@ put_rowed(struct buf *to, const struct usage_rowed *r)
 {
 	if (!r)
 		return 0;
-	return buf_printf(to, ",\"rowed\":{\"turns\":%u", r->turns) | put_sums(to, "by_turn", &r->by_turn)
-		| put_sums(to, "by_call", &r->by_call) | put_sums(to, "by_session", &r->by_session) | buf_add(to, "}", 1);
+	return -(buf_printf(to, ",\"rowed\":{\"turns\":%u", r->turns) || put_sums(to, "by_turn", &r->by_turn)
+		|| put_sums(to, "by_call", &r->by_call) || put_sums(to, "by_session", &r->by_session) || buf_add(to, "}", 1));
 }
 
 static unsigned
@@ -159,15 +159,15 @@ usage_put_session(const struct usage *u, const struct usage_session *s, struct b
 		s->head ? s->head->before_used : 0};
 	int r;
 
-	r = buf_add_string(to, ",\"partial\":{\"session\":1") | put_array(to, "n", n, SESSION_NUMBERS)
-		| put_string(to, "model", usage_name(u, s->model)) | put_costs(u, to, s->cost) | put_models(u, to, s->models)
-		| put_rowed(to, s->rowed) | put_sums(to, "by_turn", &s->by_turn) | put_sums(to, "by_call", &s->by_call)
-		| put_sums(to, "by_session", &s->by_session) | put_counts(to, "last", &s->last) | put_turn(u, to, "turn", &s->turn);
+	r = -(buf_add_string(to, ",\"partial\":{\"session\":1") || put_array(to, "n", n, SESSION_NUMBERS)
+		|| put_string(to, "model", usage_name(u, s->model)) || put_costs(u, to, s->cost) || put_models(u, to, s->models)
+		|| put_rowed(to, s->rowed) || put_sums(to, "by_turn", &s->by_turn) || put_sums(to, "by_call", &s->by_call)
+		|| put_sums(to, "by_session", &s->by_session) || put_counts(to, "last", &s->last) || put_turn(u, to, "turn", &s->turn));
 	if (s->agent)
-		r |= put_string(to, "agent", usage_name(u, a->name)) | put_string(to, "version", usage_name(u, a->version))
-			| buf_printf(to, ",\"v2\":%d", a->v2);
+		r |= -(put_string(to, "agent", usage_name(u, a->name)) || put_string(to, "version", usage_name(u, a->version))
+			|| buf_printf(to, ",\"v2\":%d", a->v2));
 	if (s->head && s->head->states)
-		r |= buf_add_string(to, ",\"states\":[") | put_loose(u, to, s->head->states) | buf_add(to, "]", 1);
+		r |= -(buf_add_string(to, ",\"states\":[") || put_loose(u, to, s->head->states) || buf_add(to, "]", 1));
 	if (s->head && s->head->settled)
 		r |= put_turn(u, to, "before", &s->head->before);
 	if (s->head && s->head->judged)
@@ -178,9 +178,9 @@ usage_put_session(const struct usage *u, const struct usage_session *s, struct b
 static int
 put_prompt(struct buf *to, const char *comma, struct slice id, uint64_t t, struct slice session, bool enveloped)
 {
-	return buf_printf(to, "%s{\"id\":", comma) | buf_add_slice(to, id) | buf_printf(to, ",\"t\":%llu", (unsigned long long)t)
-		| buf_add_string(to, ",\"session\":") | buf_add_slice(to, session)
-		| buf_add_string(to, enveloped ? ",\"enveloped\":1}" : "}");
+	return -(buf_printf(to, "%s{\"id\":", comma) || buf_add_slice(to, id) || buf_printf(to, ",\"t\":%llu", (unsigned long long)t)
+		|| buf_add_string(to, ",\"session\":") || buf_add_slice(to, session)
+		|| buf_add_string(to, enveloped ? ",\"enveloped\":1}" : "}"));
 }
 
 static int
@@ -215,9 +215,9 @@ usage_put_stream(const struct usage *u, const struct requests *requests, struct 
 	if (u->heard)
 		r |= buf_printf(to, ",\"first\":%llu", (unsigned long long)u->first_t);
 	if (u->agent)
-		r |= put_string(to, "agent", usage_name(u, a->name)) | put_string(to, "version", usage_name(u, a->version))
-			| buf_printf(to, ",\"v2\":%d", a->v2);
-	r |= buf_add_string(to, ",\"open\":[") | put_open(u, to, requests) | buf_add_string(to, "],\"loose\":[")
-		| put_loose(u, to, u->loose);
+		r |= -(put_string(to, "agent", usage_name(u, a->name)) || put_string(to, "version", usage_name(u, a->version))
+			|| buf_printf(to, ",\"v2\":%d", a->v2));
+	r |= -(buf_add_string(to, ",\"open\":[") || put_open(u, to, requests) || buf_add_string(to, "],\"loose\":[")
+		|| put_loose(u, to, u->loose));
 	return r | buf_add_string(to, "]}");
 }

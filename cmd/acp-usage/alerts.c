@@ -61,18 +61,18 @@ variables(struct tool *t, const struct usage_session *s, struct buf *to)
 	struct buf amount = {0};
 	int r;
 
-	r = add_variable(to, "ACP_SESSION", "%s", s->id) | add_variable(to, "ACP_LEVEL", "%s", level);
+	r = -(add_variable(to, "ACP_SESSION", "%s", s->id) || add_variable(to, "ACP_LEVEL", "%s", level));
 	if (s->has_used)
 		r |= add_variable(to, "ACP_USED", "%llu", (unsigned long long)s->used);
 	if (s->has_used && s->has_size)
-		r |= add_variable(to, "ACP_SIZE", "%llu", (unsigned long long)s->size)
-			| add_variable(to, "ACP_PERCENT", "%d", usage_percent(s))
-			| add_variable(to, "ACP_REMAINING", "%llu", (unsigned long long)(s->size > s->used ? s->size - s->used : 0));
+		r |= -(add_variable(to, "ACP_SIZE", "%llu", (unsigned long long)s->size)
+			|| add_variable(to, "ACP_PERCENT", "%d", usage_percent(s))
+			|| add_variable(to, "ACP_REMAINING", "%llu", (unsigned long long)(s->size > s->used ? s->size - s->used : 0)));
 	if (s->cost) {
-		r |= usage_cost_total(s->cost, &total) | decimal_put(&total, &amount);
+		r |= -(usage_cost_total(s->cost, &total) || decimal_put(&total, &amount));
 		if (r == 0 && buf_string(&amount))
-			r |= add_variable(to, "ACP_COST", "%s", amount.p)
-				| add_variable(to, "ACP_CURRENCY", "%s", usage_name(t->usage, s->cost->currency).p);
+			r |= -(add_variable(to, "ACP_COST", "%s", amount.p)
+				|| add_variable(to, "ACP_CURRENCY", "%s", usage_name(t->usage, s->cost->currency).p));
 	}
 	decimal_free(&total);
 	buf_free(&amount);

@@ -81,7 +81,7 @@ fill_counts(struct tool *t, struct frame *frame, const struct seen *seen, const 
 	for (i = 0; i < USAGE_TYPES; i++)
 		if (own.has & 1u << i)
 			r |= buf_printf(&with, "\"%s\":%llu,", names[i], (unsigned long long)own.n[i]);
-	r |= buf_add_string(&with, mark) | buf_add(&with, "}", 1);
+	r |= -(buf_add_string(&with, mark) || buf_add(&with, "}", 1));
 	if (r == 0)
 		r = insert(frame, seen->msg.result, &with);
 	buf_free(&with);
@@ -105,10 +105,10 @@ make_update(struct fill *f, struct tool *t, const struct seen *seen, struct usag
 		return 0;
 	}
 	own.session = seen->request->session;
-	r = buf_add_string(&f->update, "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":")
-		| buf_add_slice(&f->update, own.session)
-		| buf_printf(&f->update, ",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":%llu,\"size\":%llu,%s}}}",
-			(unsigned long long)own.used, (unsigned long long)own.size, mark);
+	r = -(buf_add_string(&f->update, "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":")
+		|| buf_add_slice(&f->update, own.session)
+		|| buf_printf(&f->update, ",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":%llu,\"size\":%llu,%s}}}",
+			(unsigned long long)own.used, (unsigned long long)own.size, mark));
 	return r | usage_take(t->usage, seen->t, &own, slice(NULL, 0));
 }
 
@@ -120,12 +120,12 @@ fill_used(struct frame *frame, const struct seen *seen, uint64_t used)
 	struct buf with = {0};
 	int r;
 
-	r = buf_printf(&with, "%llu", (unsigned long long)used) | frame_replace(frame, old, buf_slice(&with));
+	r = -(buf_printf(&with, "%llu", (unsigned long long)used) || frame_replace(frame, old, buf_slice(&with)));
 	with.n = 0;
 	if (json_type(meta) == JSON_OBJECT)
-		r |= buf_add_string(&with, "{\"acputils\":{\"filled\":true}") | insert(frame, meta, &with);
+		r |= -(buf_add_string(&with, "{\"acputils\":{\"filled\":true}") || insert(frame, meta, &with));
 	else if (!meta.p)
-		r |= buf_printf(&with, "{%s", mark) | insert(frame, update, &with);
+		r |= -(buf_printf(&with, "{%s", mark) || insert(frame, update, &with));
 	buf_free(&with);
 	return r;
 }

@@ -87,7 +87,7 @@ add(struct buf *line, size_t *used, size_t width, const struct buf *part)
 	if (part->n == 0 || *used + 2 + part->n > width)
 		return 0;
 	*used += 2 + part->n;
-	return buf_add(line, "  ", 2) | buf_add_slice(line, buf_slice(part));
+	return -(buf_add(line, "  ", 2) || buf_add_slice(line, buf_slice(part)));
 }
 
 static int
@@ -107,16 +107,16 @@ add_context(struct buf *line, size_t *used, size_t width, const struct usage_ses
 	int r = 0;
 
 	if (s->has_used && s->has_size)
-		r |= buf_printf(&part, "%d%%", usage_percent(s)) | add(line, used, width, &part);
+		r |= -(buf_printf(&part, "%d%%", usage_percent(s)) || add(line, used, width, &part));
 	part.n = 0;
 	r |= s->has_used ? put_tokens(&part, s->used) : buf_add(&part, "?", 1);
 	if (s->has_size)
-		r |= buf_add(&part, "/", 1) | put_tokens(&part, s->size);
-	r |= buf_add_string(&part, " tokens") | add(line, used, width, &part);
+		r |= -(buf_add(&part, "/", 1) || put_tokens(&part, s->size));
+	r |= -(buf_add_string(&part, " tokens") || add(line, used, width, &part));
 	part.n = 0;
 	if (s->has_used && s->has_size)
-		r |= put_tokens(&part, s->size > s->used ? s->size - s->used : 0) | buf_add_string(&part, " left")
-			| add(line, used, width, &part);
+		r |= -(put_tokens(&part, s->size > s->used ? s->size - s->used : 0) || buf_add_string(&part, " left")
+			|| add(line, used, width, &part));
 	buf_free(&part);
 	return r;
 }
@@ -135,20 +135,20 @@ meter_draw(struct meter *m, struct tool *t)
 		return;
 	width = ioctl(m->fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col - 1u : COLUMNS - 1;
 	l = tool_level(t->options, s);
-	r = buf_add_string(&line, "\r") | buf_add_string(&line, level_color(l, m->color));
+	r = -(buf_add_string(&line, "\r") || buf_add_string(&line, level_color(l, m->color)));
 	if (width >= 2 * BAR) {
 		r |= add_bar(m, &line, usage_percent(s));
 		used = BAR + 2;
 	}
 	r |= add_context(&line, &used, width, s);
 	if (s->cost && !s->cleared)
-		r |= decimal_put_money(&s->cost->shown, usage_name(t->usage, s->cost->currency), &part) | add(&line, &used, width, &part);
+		r |= -(decimal_put_money(&s->cost->shown, usage_name(t->usage, s->cost->currency), &part) || add(&line, &used, width, &part));
 	part.n = 0;
-	r |= buf_printf(&part, "turn %u", s->turns + (s->turn.prompted ? 1u : 0u)) | add(&line, &used, width, &part);
+	r |= -(buf_printf(&part, "turn %u", s->turns + (s->turn.prompted ? 1u : 0u)) || add(&line, &used, width, &part));
 	part.n = 0;
 	if (usage_count(t->usage) > 1)
-		r |= put_session(&part, t, s) | add(&line, &used, width, &part);
-	r |= buf_add_string(&line, color_off(m->color)) | buf_add_string(&line, "\033[K");
+		r |= -(put_session(&part, t, s) || add(&line, &used, width, &part));
+	r |= -(buf_add_string(&line, color_off(m->color)) || buf_add_string(&line, "\033[K"));
 	if (r == 0) {
 		m->drawn = true;
 		put(m, &line);

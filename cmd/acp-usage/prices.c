@@ -152,8 +152,8 @@ add(struct decimal *to, const struct usage_sums *s, enum usage_type type, const 
 	if (!(s->has & 1u << type))
 		return 0;
 	/* What the list has no price for costs what input does. */
-	r = usage_sum_decimal(s, type, &d) | decimal_multiply(&d, &m->price[m->has[price] ? price : INPUT], &d)
-		| (minus ? decimal_subtract(to, &d, to) : decimal_add(to, &d, to));
+	r = -(usage_sum_decimal(s, type, &d) || decimal_multiply(&d, &m->price[m->has[price] ? price : INPUT], &d)
+		|| (minus ? decimal_subtract(to, &d, to) : decimal_add(to, &d, to)));
 	decimal_free(&d);
 	return r;
 }
@@ -174,8 +174,8 @@ prices_estimate(struct prices *p, struct slice model, const struct usage_sums *s
 		m->told = true;
 		return 1;
 	}
-	r = add(to, s, USAGE_INPUT, m, INPUT, false) | add(to, s, USAGE_OUTPUT, m, OUTPUT, false)
-		| add(to, s, USAGE_READ, m, READ, false) | add(to, s, USAGE_WRITE, m, WRITE, false);
+	r = -(add(to, s, USAGE_INPUT, m, INPUT, false) || add(to, s, USAGE_OUTPUT, m, OUTPUT, false)
+		|| add(to, s, USAGE_READ, m, READ, false) || add(to, s, USAGE_WRITE, m, WRITE, false));
 	/* What lies inside has been counted with what it lies in. */
 	if (s->parts & USAGE_READ_INSIDE)
 		r |= add(to, s, USAGE_READ, m, INPUT, true);

@@ -84,8 +84,8 @@ put_head(struct buf *to, const char *name, const char *type, const char *help)
 static int
 put_gauge(struct buf *to, const char *name, const struct usage_session *s, uint64_t value)
 {
-	return buf_printf(to, "%s{session=", name) | put_label(to, slice(s->id, s->id_length))
-		| buf_printf(to, "} %llu\n", (unsigned long long)value);
+	return -(buf_printf(to, "%s{session=", name) || put_label(to, slice(s->id, s->id_length))
+		|| buf_printf(to, "} %llu\n", (unsigned long long)value));
 }
 
 static int
@@ -108,9 +108,9 @@ put_sessions(struct buf *to, struct tool *t)
 	r |= put_head(to, cost, "gauge", "Cost of a session in its currency.");
 	for (s = usage_sessions(t->usage); s; s = usage_next(s)) {
 		for (c = tool_wants(t, s) ? s->cost : NULL; c; c = c->next)
-			r |= buf_printf(to, "%s{session=", cost) | put_label(to, slice(s->id, s->id_length))
-				| buf_add_string(to, ",currency=") | put_label(to, usage_name(t->usage, c->currency))
-				| buf_add_string(to, "} ") | usage_cost_total(c, &d) | decimal_put(&d, to) | buf_add(to, "\n", 1);
+			r |= -(buf_printf(to, "%s{session=", cost) || put_label(to, slice(s->id, s->id_length))
+				|| buf_add_string(to, ",currency=") || put_label(to, usage_name(t->usage, c->currency))
+				|| buf_add_string(to, "} ") || usage_cost_total(c, &d) || decimal_put(&d, to) || buf_add(to, "\n", 1));
 	}
 	decimal_free(&d);
 	return r;
@@ -164,9 +164,9 @@ put_models(struct prom *p, struct buf *to, struct tool *t)
 	for (i = 0; i < p->nmodels; i++)
 		for (type = USAGE_INPUT; p->seen[i] && type < USAGE_TYPES; type++)
 			if (p->models[i].has & 1u << type)
-				r |= buf_printf(to, "%s{type=\"%s\",model=", name, usage_type_name((enum usage_type)type))
-					| put_label(to, usage_name(t->usage, (uint32_t)i)) | buf_add_string(to, "} ")
-					| usage_sum_put(&p->models[i], (enum usage_type)type, to) | buf_add(to, "\n", 1);
+				r |= -(buf_printf(to, "%s{type=\"%s\",model=", name, usage_type_name((enum usage_type)type))
+					|| put_label(to, usage_name(t->usage, (uint32_t)i)) || buf_add_string(to, "} ")
+					|| usage_sum_put(&p->models[i], (enum usage_type)type, to) || buf_add(to, "\n", 1));
 	return r;
 }
 
@@ -179,8 +179,8 @@ put_turns(struct prom *p, struct buf *to, struct tool *t)
 
 	for (i = 0; i < p->nstops; i++)
 		if (p->stops[i])
-			r |= buf_printf(to, "%s{stop_reason=", name) | put_label(to, usage_name(t->usage, (uint32_t)i))
-				| buf_printf(to, "} %llu\n", (unsigned long long)p->stops[i]);
+			r |= -(buf_printf(to, "%s{stop_reason=", name) || put_label(to, usage_name(t->usage, (uint32_t)i))
+				|| buf_printf(to, "} %llu\n", (unsigned long long)p->stops[i]));
 	return r;
 }
 
@@ -225,7 +225,7 @@ prom_write(struct prom *p, struct tool *t, bool now)
 		return;
 	p->fresh = false;
 	p->written = clock;
-	if (put_sessions(&text, t) | put_models(p, &text, t) | put_turns(p, &text, t)) {
+	if (put_sessions(&text, t) || put_models(p, &text, t) || put_turns(p, &text, t)) {
 		tool_fail(t, "out of memory: no metrics");
 	} else if (!p->path) {
 		if (buf_add_slice(out_buf(&t->out), buf_slice(&text)) < 0)

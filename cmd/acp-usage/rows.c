@@ -236,15 +236,15 @@ log_context(struct buf *to, const struct usage_session *s)
 	int e;
 
 	e = s->has_used ? put_tokens(to, s->used) : buf_add(to, "?", 1);
-	e |= buf_add(to, "/", 1) | (s->has_size ? put_tokens(to, s->size) : buf_add(to, "?", 1)) | pad(to, from, 11);
+	e |= -(buf_add(to, "/", 1) || (s->has_size ? put_tokens(to, s->size) : buf_add(to, "?", 1)) || pad(to, from, 11));
 	from = to->n;
 	if (s->has_used && s->has_size)
-		e |= buf_printf(to, "%3d%%", usage_percent(s)) | pad(to, from, 4);
+		e |= -(buf_printf(to, "%3d%%", usage_percent(s)) || pad(to, from, 4));
 	else
 		e |= pad(to, from, 4);
 	from = to->n;
 	if (s->has_used && s->has_size)
-		e |= put_tokens(to, s->size > s->used ? s->size - s->used : 0) | buf_add_string(to, " left");
+		e |= -(put_tokens(to, s->size > s->used ? s->size - s->used : 0) || buf_add_string(to, " left"));
 	return e | pad(to, from, 11);
 }
 
@@ -255,13 +255,13 @@ log_turn(struct tool *t, struct buf *to, const struct usage_event *e)
 	int r = 0;
 
 	if (stop.n)
-		r |= buf_add_string(to, " ") | put_plain(to, stop);
+		r |= -(buf_add_string(to, " ") || put_plain(to, stop));
 	if (e->own.has)
-		r |= buf_add_string(to, " ") | put_tokens(to, usage_total_of(&e->own)) | buf_add_string(to, " tokens");
+		r |= -(buf_add_string(to, " ") || put_tokens(to, usage_total_of(&e->own)) || buf_add_string(to, " tokens"));
 	if (e->has_billed && e->billed != usage_total_of(&e->own))
-		r |= buf_add_string(to, " (billed ") | put_tokens(to, e->billed) | buf_add_string(to, ")");
+		r |= -(buf_add_string(to, " (billed ") || put_tokens(to, e->billed) || buf_add_string(to, ")"));
 	if (e->has_cost && !decimal_is_zero(&e->cost))
-		r |= buf_add_string(to, " +") | decimal_put_money(&e->cost, usage_name(t->usage, e->session->cost->currency), to);
+		r |= -(buf_add_string(to, " +") || decimal_put_money(&e->cost, usage_name(t->usage, e->session->cost->currency), to));
 	return r;
 }
 
@@ -276,22 +276,22 @@ put_log(struct tool *t, struct buf *to, const struct usage_event *e, const struc
 	size_t from = to->n;
 	int r;
 
-	r = put_clock(to, t, e->t) | pad(to, from, 8);
+	r = -(put_clock(to, t, e->t) || pad(to, from, 8));
 	from = to->n;
-	r |= put_session(to, t, s) | pad(to, from, 8);
+	r |= -(put_session(to, t, s) || pad(to, from, 8));
 	r |= log_context(to, s);
 	from = to->n;
 	if (s->cost && !s->cleared)
 		r |= decimal_put_money(&s->cost->shown, usage_name(t->usage, s->cost->currency), to);
 	r |= pad(to, from, 10);
 	from = to->n;
-	r |= buf_printf(to, "%s%s%s", level_color(l, color), l ? level_names[l] : "-", color_off(color))
-		| pad(to, from, 6 + strlen(level_color(l, color)) + strlen(color_off(color)));
+	r |= -(buf_printf(to, "%s%s%s", level_color(l, color), l ? level_names[l] : "-", color_off(color))
+		|| pad(to, from, 6 + strlen(level_color(l, color)) + strlen(color_off(color))));
 	r |= buf_add_string(to, e->kind == USAGE_EVENT_TURN ? "turn" : "update");
 	if (e->kind == USAGE_EVENT_TURN)
 		r |= log_turn(t, to, e);
 	if (estimate.n && decimal_parse(estimate, &d) == 0)
-		r |= buf_add_string(to, " ~") | decimal_put_money(&d, slice_of("USD"), to);
+		r |= -(buf_add_string(to, " ~") || decimal_put_money(&d, slice_of("USD"), to));
 	decimal_free(&d);
 	return r | buf_add(to, "\n", 1);
 }

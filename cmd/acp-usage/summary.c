@@ -122,7 +122,7 @@ of_session(struct summary *s, const struct usage_session *session, struct figure
 	usage_session_tokens(s->tool->usage, session, &f->tokens);
 	usage_session_billed(s->tool->usage, session, &f->billed);
 	for (c = session->cost; c; c = c->next)
-		r |= usage_cost_total(c, &d) | purse_add(s, &f->costs, c->currency, &d);
+		r |= -(usage_cost_total(c, &d) || purse_add(s, &f->costs, c->currency, &d));
 	decimal_free(&d);
 	for (i = 0; usage_session_model(s->tool->usage, session, i, &m); i++)
 		r |= estimate(s, f, m.name, &m.sums);
@@ -194,8 +194,8 @@ json_tokens(struct buf *to, const char *name, const struct usage_sums *t)
 	for (i = 0; i < USAGE_TYPES; i++) {
 		if (!(t->has & 1u << i))
 			continue;
-		r |= buf_printf(to, "%s\"%s\":", comma, usage_type_name((enum usage_type)i))
-			| usage_sum_put(t, (enum usage_type)i, to);
+		r |= -(buf_printf(to, "%s\"%s\":", comma, usage_type_name((enum usage_type)i))
+			|| usage_sum_put(t, (enum usage_type)i, to));
 		comma = ",";
 	}
 	return r | buf_add(to, "}", 1);
@@ -208,20 +208,20 @@ json_figures(struct summary *s, struct buf *to, const struct figures *f)
 	const char *comma = "";
 	size_t i;
 
-	r = buf_printf(to, "\"turns\":%u", f->turns) | json_tokens(to, "tokens", &f->tokens)
-		| json_tokens(to, "billed", &f->billed);
+	r = -(buf_printf(to, "\"turns\":%u", f->turns) || json_tokens(to, "tokens", &f->tokens)
+		|| json_tokens(to, "billed", &f->billed));
 	if (hit >= 0)
 		r |= buf_printf(to, ",\"cache_hit\":%d.%03d", hit / 1000, hit % 1000);
 	r |= buf_add_string(to, ",\"cost\":[");
 	for (i = 0; i < f->costs.n; i++) {
-		r |= buf_printf(to, "%s{\"amount\":", comma) | decimal_put(&f->costs.shares[i].amount, to)
-			| buf_add_string(to, ",\"currency\":") | json_quote(usage_name(s->tool->usage, f->costs.shares[i].currency), to)
-			| buf_add(to, "}", 1);
+		r |= -(buf_printf(to, "%s{\"amount\":", comma) || decimal_put(&f->costs.shares[i].amount, to)
+			|| buf_add_string(to, ",\"currency\":") || json_quote(usage_name(s->tool->usage, f->costs.shares[i].currency), to)
+			|| buf_add(to, "}", 1));
 		comma = ",";
 	}
 	r |= buf_add(to, "]", 1);
 	if (f->has_estimate)
-		r |= buf_add_string(to, ",\"estimate\":") | decimal_put(&f->estimate, to);
+		r |= -(buf_add_string(to, ",\"estimate\":") || decimal_put(&f->estimate, to));
 	return f->malformed ? r | buf_printf(to, ",\"malformed\":%u", f->malformed) : r;
 }
 
@@ -253,14 +253,14 @@ json_models(struct summary *s, struct buf *to, const struct usage_session *sessi
 	int r = 0;
 
 	if (session->model)
-		r |= buf_add_string(to, ",\"model\":") | json_quote(usage_name(s->tool->usage, session->model), to);
+		r |= -(buf_add_string(to, ",\"model\":") || json_quote(usage_name(s->tool->usage, session->model), to));
 	if (!session->models)
 		return r;
 	r |= buf_add_string(to, ",\"models\":[");
 	for (i = 0; usage_session_model(s->tool->usage, session, i, &m); i++)
-		r |= buf_add_string(to, i ? ",{\"model\":" : "{\"model\":")
-			| json_quote(usage_name(s->tool->usage, m.name), to) | buf_printf(to, ",\"turns\":%u", m.turns)
-			| json_tokens(to, "tokens", &m.sums) | buf_add(to, "}", 1);
+		r |= -(buf_add_string(to, i ? ",{\"model\":" : "{\"model\":")
+			|| json_quote(usage_name(s->tool->usage, m.name), to) || buf_printf(to, ",\"turns\":%u", m.turns)
+			|| json_tokens(to, "tokens", &m.sums) || buf_add(to, "}", 1));
 	return r | buf_add(to, "]", 1);
 }
 
@@ -272,13 +272,13 @@ json_session(struct summary *s, struct buf *to, const struct usage_session *sess
 	enum usage_basis b = usage_session_basis(s->tool->usage, session, NULL, &certain);
 	int r;
 
-	r = buf_add_string(to, "{\"session\":") | json_quote(slice(session->id, session->id_length), to)
-		| buf_add(to, ",", 1) | json_figures(s, to, f) | json_context(s, to, session) | json_models(s, to, session);
+	r = -(buf_add_string(to, "{\"session\":") || json_quote(slice(session->id, session->id_length), to)
+		|| buf_add(to, ",", 1) || json_figures(s, to, f) || json_context(s, to, session) || json_models(s, to, session));
 	if (session->last.has)
 		r |= buf_printf(to, ",\"basis\":\"%s\"%s", usage_basis_name(b), certain ? "" : ",\"basis_assumed\":true");
 	if (session->restarts)
 		r |= session->unordered ? buf_add_string(to, ",\"restarts\":null") : buf_printf(to, ",\"restarts\":%u", session->restarts);
-	return r | buf_add_slice(to, buf_slice(partial)) | buf_add(to, "}\n", 2);
+	return -(r || buf_add_slice(to, buf_slice(partial)) || buf_add(to, "}\n", 2));
 }
 
 /* --- tables --- */
@@ -305,7 +305,7 @@ cell_text(struct buf *to, const char *text, size_t width, bool right)
 {
 	size_t from = to->n;
 
-	return buf_add_string(to, text) | cell_end(to, from, width, right);
+	return -(buf_add_string(to, text) || cell_end(to, from, width, right));
 }
 
 enum { NAME = 20, TURNS = 6, TOKENS = 11, RATIO = 6, CONTEXT = 11, LEVEL = 6, COST = 12 };
@@ -317,7 +317,7 @@ table_tokens(struct buf *to, const struct figures *f)
 	int r, hit = hit_ratio(&f->tokens);
 	size_t from = to->n, i;
 
-	r = buf_printf(to, "%u", f->turns) | cell_end(to, from, TURNS, true);
+	r = -(buf_printf(to, "%u", f->turns) || cell_end(to, from, TURNS, true));
 	for (i = 0; i < USAGE_TYPES; i++) {
 		from = to->n;
 		r |= f->tokens.has & 1u << order[i] ? usage_sum_put(&f->tokens, order[i], to) : buf_add(to, "-", 1);
@@ -343,8 +343,8 @@ table_context(struct summary *s, struct buf *to, const struct usage_session *ses
 	r |= cell_end(to, from, TURNS, true);
 	from = to->n;
 	if (known)
-		r |= put_tokens(to, session->used) | buf_add(to, "/", 1)
-			| (session->has_size ? put_tokens(to, session->size) : buf_add(to, "?", 1));
+		r |= -(put_tokens(to, session->used) || buf_add(to, "/", 1)
+			|| (session->has_size ? put_tokens(to, session->size) : buf_add(to, "?", 1)));
 	else if (session)
 		r |= buf_add(to, session->has_used ? "?" : "-", 1);
 	r |= cell_end(to, from, CONTEXT, true);
@@ -370,7 +370,7 @@ table_costs(struct summary *s, struct buf *to, const struct figures *f)
 		return r;
 	from = to->n;
 	if (f->has_estimate)
-		r |= buf_add(to, "~", 1) | decimal_put_money(&f->estimate, slice_of("USD"), to);
+		r |= -(buf_add(to, "~", 1) || decimal_put_money(&f->estimate, slice_of("USD"), to));
 	else
 		r |= buf_add(to, "-", 1);
 	return r | cell_end(to, from, COST, true);
@@ -391,12 +391,12 @@ table_names(struct summary *s, struct buf *to)
 	size_t i;
 	int r;
 
-	r = cell_text(to, s->tool->options->by_model ? "model" : "session", NAME, false) | cell_text(to, "turns", TURNS, true);
+	r = -(cell_text(to, s->tool->options->by_model ? "model" : "session", NAME, false) || cell_text(to, "turns", TURNS, true));
 	for (i = 0; i < sizeof(tokens) / sizeof(*tokens); i++)
 		r |= cell_text(to, tokens[i], TOKENS, true);
 	r |= cell_text(to, "cached", RATIO, true);
 	if (!s->tool->options->by_model)
-		r |= cell_text(to, "peak", TURNS, true) | cell_text(to, "context", CONTEXT, true) | cell_text(to, "level", LEVEL, false);
+		r |= -(cell_text(to, "peak", TURNS, true) || cell_text(to, "context", CONTEXT, true) || cell_text(to, "level", LEVEL, false));
 	r |= cell_text(to, "cost", COST, true);
 	if (s->tool->prices)
 		r |= cell_text(to, "estimate", COST, true);
@@ -410,7 +410,7 @@ table_row(struct summary *s, struct buf *to, const struct usage_session *session
 	int r;
 
 	r = session ? put_session(to, s->tool, session) : put_plain(to, name);
-	r |= cell_end(to, from, NAME, false) | table_tokens(to, f);
+	r |= -(cell_end(to, from, NAME, false) || table_tokens(to, f));
 	if (!s->tool->options->by_model)
 		r |= table_context(s, to, session);
 	r |= table_costs(s, to, f);
@@ -435,7 +435,7 @@ put_one(struct summary *s, struct buf *to, struct usage_session *session)
 	if (o->format == FORMAT_JSON)
 		r = usage_put_session(s->tool->usage, session, &partial);
 	r |= usage_finish(s->tool->usage, session);
-	r |= of_session(s, session, &f) | figures_add(s, &s->all, &f);
+	r |= -(of_session(s, session, &f) || figures_add(s, &s->all, &f));
 	s->sessions++;
 	if (o->by_model)
 		r |= add_to_models(s, session, &f);
@@ -455,8 +455,8 @@ put_model(struct summary *s, struct buf *to, uint32_t model)
 
 	if (s->tool->options->format != FORMAT_JSON)
 		return table_row(s, to, NULL, name, f);
-	return buf_add_string(to, "{\"model\":") | (model ? json_quote(name, to) : buf_add_string(to, "null"))
-		| buf_add(to, ",", 1) | json_figures(s, to, f) | buf_add(to, "}\n", 2);
+	return -(buf_add_string(to, "{\"model\":") || (model ? json_quote(name, to) : buf_add_string(to, "null"))
+		|| buf_add(to, ",", 1) || json_figures(s, to, f) || buf_add(to, "}\n", 2));
 }
 
 static int
@@ -495,8 +495,8 @@ put_total(struct summary *s, struct buf *to, const struct requests *requests)
 	snprintf(name, sizeof(name), "total of %zu", s->sessions);
 	if (o->format != FORMAT_JSON)
 		return table_row(s, to, NULL, slice_of(name), &s->all);
-	return buf_printf(to, "{\"total\":true,\"sessions\":%zu,", s->sessions) | json_figures(s, to, &s->all)
-		| usage_put_stream(s->tool->usage, requests, to) | buf_add(to, "}\n", 2);
+	return -(buf_printf(to, "{\"total\":true,\"sessions\":%zu,", s->sessions) || json_figures(s, to, &s->all)
+		|| usage_put_stream(s->tool->usage, requests, to) || buf_add(to, "}\n", 2));
 }
 
 /* Ends a record. In files, what has come together is written. */
