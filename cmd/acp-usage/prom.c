@@ -220,7 +220,6 @@ prom_write(struct prom *p, struct tool *t, bool now)
 	struct buf text = {0};
 	uint64_t clock = loop_clock();
 
-
 	if (!now && (!p->fresh || !p->path || clock < p->written + SECOND))
 		return;
 	p->fresh = false;
