@@ -64,7 +64,11 @@ declare -gA SHIM_FD SHIM
 shim() {
 	local fd
 	mkfifo "$1.in"
-	acp-mcp --connect "$2" <"$1.in" >"$1.out" 2>"$1.err" 7>&- 8>&- &
+	(
+		# It must not keep another's input open.
+		for fd in 7 8 "${SHIM_FD[@]}"; do exec {fd}>&-; done
+		exec acp-mcp --connect "$2" <"$1.in" >"$1.out" 2>"$1.err"
+	) &
 	SHIM[$1]=$!
 	exec {fd}>"$1.in"
 	SHIM_FD[$1]=$fd

@@ -76,7 +76,7 @@ peer_ended(void *arg)
 	/* What still comes for it is refused until the other side disconnects. */
 	conn_refuse_asks(c, MCP_ERR_BACKEND, "acp-mcp: the server has ended");
 	peer_finish(&c->peer);
-	command_finish(&c->command);
+	command_finish(&c->command, false);
 	c->over = c->id.n == 0;
 }
 
@@ -286,7 +286,7 @@ conn_finish(struct conn *c)
 	conn_drop_calls(c);
 	conn_refuse_asks(c, MCP_ERR_UNAVAILABLE, "acp-mcp: disconnected");
 	peer_finish(&c->peer);
-	command_finish(&c->command);
+	command_finish(&c->command, true);
 	c->over = true;
 }
 
