@@ -8,7 +8,8 @@ bridge() {
 	: >out >got
 	"$@" -- sh -c 'cat <up & cat >>got' <down >out 2>err 7>&- 8>&- &
 	BRIDGE=$!
-	exec 8>down 7>up
+	# A proxy chain starts its agent late: nobody may read `up` yet.
+	exec 8>down 7<>up
 }
 
 client() {
@@ -40,9 +41,11 @@ await() {
 
 # initialize [CAPABILITIES [VERSION]]: with what the agent says of itself.
 initialize() {
+	local id
 	client '{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":1}}'
-	await got '.method == "initialize"' >/dev/null
-	agent "{\"jsonrpc\":\"2.0\",\"id\":\"init\",\"result\":${1-{\"protocolVersion\":1\}}}"
+	# Where a conductor stands between, it is another.
+	id=$(await got '.method == "initialize"' | jq -c .id)
+	agent "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":${1-{\"protocolVersion\":1\}}}"
 	await out '.id == "init"'
 }
 
