@@ -174,12 +174,12 @@ begin() {
 		acp-mcp --connect "$path" <"in$i" >"out$i" 7>&- 8>&- &
 		echo "{\"id\":$i,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"$i\"}}}" >"ask$i"
 		# Held open until all have their answers.
-		{ cat "ask$i"; wait_for test -e done; } >"in$i" 7>&- 8>&- &
+		{ cat "ask$i"; wait_for test -e answered; } >"in$i" 7>&- 8>&- &
 	done
 	for i in {1..100}; do
 		wait_for grep -qF "x: $i\"" "out$i"
 	done
-	touch done
+	touch answered
 	wait_for eval '! pgrep -P "$BRIDGE" -x jq >/dev/null'
 	finish
 	[ ! -s err ]

@@ -5,7 +5,8 @@
 bridge() {
 	(($#)) || set -- acp-mcp
 	mkfifo down up
-	: >out >got
+	: >out
+	: >got
 	"$@" -- sh -c 'cat <up & cat >>got' <down >out 2>err 7>&- 8>&- &
 	BRIDGE=$!
 	# A proxy chain starts its agent late: nobody may read `up` yet.
@@ -63,6 +64,7 @@ socket() {
 }
 
 # shim NAME SOCKET: the agent starts one. What it says is in NAME.out; it hears what `mcp NAME TEXT` says.
+# shellcheck disable=SC2034 # SHIM: their process ids, for the tests
 declare -gA SHIM_FD SHIM
 shim() {
 	local fd
@@ -72,6 +74,7 @@ shim() {
 		for fd in 7 8 "${SHIM_FD[@]}"; do exec {fd}>&-; done
 		exec acp-mcp --connect "$2" <"$1.in" >"$1.out" 2>"$1.err"
 	) &
+	# shellcheck disable=SC2034
 	SHIM[$1]=$!
 	exec {fd}>"$1.in"
 	SHIM_FD[$1]=$fd
