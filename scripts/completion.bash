@@ -14,7 +14,7 @@ _acp_options() {
 
 # The words of an argument that is written `a|b|c`.
 _acp_argument() {
-	_acp_help "$1" | sed -nE "s/^ +(.*, *)?$2(, *--[a-z-]+)?[ =]([a-z|]+\|[a-z]+)( .*|\$)/\3/p" | tr '|' ' '
+	_acp_help "$1" | sed -nE "s/^ +(.*, *)?$2(, *--[a-z-]+)?[ =]([a-z][a-zA-Z]*(\|[a-z][a-zA-Z]*)+)( .*|\$)/\3/p" | tr '|' ' '
 }
 
 _acp() {
