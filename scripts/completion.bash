@@ -14,7 +14,7 @@ _acp_options() {
 
 # The words of an argument that is written `a|b|c`.
 _acp_argument() {
-	_acp_help "$1" | sed -nE "s/^ +(.*, *)?$2(, *--[a-z-]+)?[ =]([a-z_|]+\|[a-z_]+)([ ,].*|\$)/\3/p" | tr '|' ' '
+	_acp_help "$1" | sed -nE "s/^ +(.*, *)?$2(, *--[a-z-]+)?[ =]([a-z][a-zA-Z_]*(\|[a-z][a-zA-Z_]*)+)([ ,].*|\$)/\3/p" | tr '|' ' '
 }
 
 _acp() {

@@ -11,7 +11,7 @@ setup() {
 		cat <<'HELP'
 		usage: acp-tap [options] [FILE...|-- COMMAND...]
 		  -o, --output FILE         write to FILE, as --color says
-		  -f, --format record|raw   what to write
+		  -f, --format record|raw|oneLine   what to write
 		      --clean               noise goes to stderr
 		      --clock               tell the time
 		      --color=auto|always|never
@@ -44,7 +44,7 @@ complete_words() {
 
 @test "the words of an argument complete, by the long and the short name" {
 	run complete_words acp-tap --format ''
-	assert_output $'raw\nrecord'
+	assert_output $'oneLine\nraw\nrecord'
 	run complete_words acp-tap -f re
 	assert_output 'record'
 }

@@ -5,10 +5,12 @@
 bridge() {
 	(($#)) || set -- acp-mcp
 	mkfifo down up
-	: >out >got
+	: >out
+	: >got
 	"$@" -- sh -c 'cat <up & cat >>got' <down >out 2>err 7>&- 8>&- &
 	BRIDGE=$!
-	exec 8>down 7>up
+	# A proxy chain starts its agent late: nobody may read `up` yet.
+	exec 8>down 7<>up
 }
 
 client() {
@@ -40,9 +42,11 @@ await() {
 
 # initialize [CAPABILITIES [VERSION]]: with what the agent says of itself.
 initialize() {
+	local id
 	client '{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":1}}'
-	await got '.method == "initialize"' >/dev/null
-	agent "{\"jsonrpc\":\"2.0\",\"id\":\"init\",\"result\":${1-{\"protocolVersion\":1\}}}"
+	# Where a conductor stands between, it is another.
+	id=$(await got '.method == "initialize"' | jq -c .id)
+	agent "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":${1-{\"protocolVersion\":1\}}}"
 	await out '.id == "init"'
 }
 
@@ -60,11 +64,17 @@ socket() {
 }
 
 # shim NAME SOCKET: the agent starts one. What it says is in NAME.out; it hears what `mcp NAME TEXT` says.
+# shellcheck disable=SC2034 # SHIM: their process ids, for the tests
 declare -gA SHIM_FD SHIM
 shim() {
 	local fd
 	mkfifo "$1.in"
-	acp-mcp --connect "$2" <"$1.in" >"$1.out" 2>"$1.err" 7>&- 8>&- &
+	(
+		# It must not keep another's input open.
+		for fd in 7 8 "${SHIM_FD[@]}"; do exec {fd}>&-; done
+		exec acp-mcp --connect "$2" <"$1.in" >"$1.out" 2>"$1.err"
+	) &
+	# shellcheck disable=SC2034
 	SHIM[$1]=$!
 	exec {fd}>"$1.in"
 	SHIM_FD[$1]=$fd

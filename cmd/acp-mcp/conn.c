@@ -76,7 +76,7 @@ peer_ended(void *arg)
 	/* What still comes for it is refused until the other side disconnects. */
 	conn_refuse_asks(c, MCP_ERR_BACKEND, "acp-mcp: the server has ended");
 	peer_finish(&c->peer);
-	command_finish(&c->command);
+	command_finish(&c->command, false);
 	c->over = c->id.n == 0;
 }
 
@@ -163,7 +163,7 @@ no_answer(void *arg)
 	frame_settle(c->mcp->frame);
 }
 
-int
+void
 conn_wait(struct conn *c, enum call_kind kind)
 {
 	c->waits = true;
@@ -171,7 +171,6 @@ conn_wait(struct conn *c, enum call_kind kind)
 	/* How long a server may take for what it is asked to do is the agent's affair. */
 	if (kind != CALL_MESSAGE)
 		start_timer(c, &c->patience, no_answer, c->mcp->options->timeout);
-	return 0;
 }
 
 int
@@ -185,7 +184,9 @@ conn_connect(struct conn *c, bool by_server_id)
 	if (buf_printf(&params, "{\"%s\":%.*s}", by_server_id ? acp_server_id : acp_acp_id, (int)id->n, id->p) == 0)
 		call = conn_call(c, CALL_CONNECT, ACP_MCP_CONNECT, buf_slice(&params), NULL);
 	buf_free(&params);
-	return call ? conn_wait(c, CALL_CONNECT) : -1;
+	if (call)
+		conn_wait(c, CALL_CONNECT);
+	return call ? 0 : -1;
 }
 
 int
@@ -286,7 +287,7 @@ conn_finish(struct conn *c)
 	conn_drop_calls(c);
 	conn_refuse_asks(c, MCP_ERR_UNAVAILABLE, "acp-mcp: disconnected");
 	peer_finish(&c->peer);
-	command_finish(&c->command);
+	command_finish(&c->command, true);
 	c->over = true;
 }
 

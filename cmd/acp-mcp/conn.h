@@ -44,7 +44,7 @@ struct form {
 	int (*answered)(struct conn *, struct call *, const struct msg *);
 	/* May answer a request of the chain's that is being shown, without the peer: 1 where it has. */
 	int (*at_once)(struct conn *, struct slice method);
-	/* Any other is to go to the peer: now (conn_hand), or when conn_hand_waiting asks again. */
+	/* Any other is to go to the peer: now (conn_hand), or when conn_hand_waiting asks again. None where a provider asks nothing. */
 	int (*hand)(struct conn *, struct ask *, struct slice method, struct slice params);
 	/* The peer has answered it (NULL: something that was not asked by the chain). */
 	int (*reply)(struct conn *, struct ask *, const struct msg *);
@@ -134,7 +134,7 @@ int conn_settle_error(struct conn *, struct ask *, struct slice error);
 /* A line on stderr about the server of this connection: what, and why. */
 void conn_say(struct conn *, const char *what, struct slice why);
 /* The peer waits for the chain's answer to its first request, at most for --timeout; it is heard again. */
-int conn_wait(struct conn *, enum call_kind);
+void conn_wait(struct conn *, enum call_kind);
 void conn_go_on(struct conn *);
 /* Begins with mcp/connect; the peer waits. */
 int conn_connect(struct conn *, bool by_server_id);

@@ -98,8 +98,7 @@ ask(struct conn *c, enum call_kind kind, struct slice method, struct slice param
 	if (c->proven)
 		return 0;
 	/* Whether the provider knows this form shows with the first answer; until then there is only one request. */
-	if (conn_wait(c, kind) < 0)
-		return -1;
+	conn_wait(c, kind);
 	return buf_add_slice(&c->first, m->text);
 }
 
@@ -197,15 +196,7 @@ answered(struct conn *c, struct call *call, const struct msg *answer)
 	return r;
 }
 
-/* The provider asks nothing in this form. */
-static int
-at_once(struct conn *c, struct slice method)
-{
-	(void)method;
-	return frame_refuse(c->mcp->frame, NULL, ACP_ERR_METHOD, "acp-mcp: a provider has no requests in this form", slice(NULL, 0)) < 0
-		? -1 : 1;
-}
-
+/* Nor is the agent's MCP client asked anything. */
 static int
 reply(struct conn *c, struct ask *a, const struct msg *m)
 {
@@ -215,4 +206,4 @@ reply(struct conn *c, struct ask *a, const struct msg *m)
 	return 0;
 }
 
-const struct form form_newest = {.say = say, .answered = answered, .at_once = at_once, .hand = conn_hand, .reply = reply};
+const struct form form_newest = {.say = say, .answered = answered, .reply = reply};

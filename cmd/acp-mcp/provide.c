@@ -52,7 +52,7 @@ command_ended(void *arg, int status)
 	struct command *c = arg;
 	char text[64];
 
-	if (status != 0 && !c->told)
+	if (status != 0 && !c->told && !c->warned)
 		frame_say(c->mcp->frame, "server %.*s: %s has ended: %s", (int)c->what->name.n, c->what->name.p, c->what->words[0],
 			proc_describe(status, text, sizeof(text)));
 	/* Nothing of it stays: until it is buried its group is its own. */
@@ -94,12 +94,10 @@ command_start(struct command *c, int in, int out)
 }
 
 void
-command_finish(struct command *c)
+command_finish(struct command *c, bool ours)
 {
-	if (!c->runs || c->told)
-		return;
-	c->told = true;
-	if (loop_add_timer(frame_loop(c->mcp->frame), &c->patience, PATIENCE) < 0)
+	c->told = c->told || ours;
+	if (c->runs && !c->patience.added && loop_add_timer(frame_loop(c->mcp->frame), &c->patience, PATIENCE) < 0)
 		mcp_fail(c->mcp, "out of memory");
 }
 
@@ -154,7 +152,7 @@ shim_gone(void *arg, short revents)
 
 	(void)revents;
 	leave(l);
-	command_finish(&l->command);
+	command_finish(&l->command, true);
 }
 
 void

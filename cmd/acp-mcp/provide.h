@@ -22,7 +22,7 @@ struct command {
 	struct loop_child child;
 	struct loop_timer patience;
 	bool runs;
-	bool told, warned; /* to end: by the end of its input, by SIGTERM */
+	bool told, warned; /* to end: by the end of its input, by a signal */
 	/* The owner's: it has ended, on its own or not (that has been said), and is buried. */
 	void (*ended)(void *arg);
 	void *arg;
@@ -30,8 +30,8 @@ struct command {
 
 /* Starts it with these as its standard input and output; they stay the caller's. 0; -1: not started, it has been said. */
 int command_start(struct command *, int in, int out);
-/* Its input has ended: it gets two seconds, and then signals. */
-void command_finish(struct command *);
+/* It is to end, for we have ended its input, or its output has ended: it gets two seconds, and then signals. */
+void command_finish(struct command *, bool ours);
 /* Ends all of them, those of provide_serve too, and waits for it: not long, and for all together. No owner is told. */
 void provide_end_all(struct mcp *);
 

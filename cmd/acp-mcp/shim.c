@@ -53,9 +53,9 @@ pump_waits(const struct pump *p)
 	return p->n > 0 ? (struct pollfd){.fd = p->to.fd, .events = POLLOUT} : (struct pollfd){.fd = p->from.fd, .events = POLLIN};
 }
 
-/* The agent has closed our input: what the server has still to say is passed on, then it is over. */
+/* Where the agent has closed our input, what the server has still to say is passed on, and then it is over. */
 static int
-pump_both(struct pump *down, struct pump *up)
+pump_both(struct pump *down, struct pump *up, const char *path)
 {
 	struct pollfd watch[2];
 	bool closed = false;
@@ -69,8 +69,11 @@ pump_both(struct pump *down, struct pump *up)
 			io_close(&down->to, true);
 			closed = true;
 		}
-		if (watch[1].revents && pump_move(up) < 0)
+		if (watch[1].revents && pump_move(up) < 0) {
+			if (!closed && up->ended)
+				cli_warn(tool_name, "%s: the server has ended", path);
 			return 0;
+		}
 	}
 }
 
@@ -90,5 +93,5 @@ shim_run(const char *path)
 		cli_warn(tool_name, "%s", strerror(errno));
 		return EXIT_FAILED;
 	}
-	return pump_both(&down, &up);
+	return pump_both(&down, &up, path);
 }

@@ -8,6 +8,7 @@
 //
 //   WRITE    a text, then a call of the tool Write (note.txt, in the session's folder)
 //   BASH     a call of the tool Bash
+//   NOTE     a call of the tool note of the MCP server notes
 //   HOLD     the beginning of a text, and nothing more until it is cancelled
 //   MEET     a text, as soon as two such prompts wait
 //   BIG      a text with a piece of 1 MiB and characters of all lengths
@@ -78,6 +79,8 @@ function decide(request) {
 	}
 	if (/\bBASH\b/.test(text) && hasTool(request, "Bash"))
 		return { texts: [], tool: { name: "Bash", input: { command: "touch touched && echo from bash", description: "Say where we are" } } };
+	if (/\bNOTE\b/.test(text) && hasTool(request, "mcp__notes__note"))
+		return { texts: [], tool: { name: "mcp__notes__note", input: { text: "from the model" } } };
 	if (/\bHOLD\b/.test(text))
 		return { texts: words("This story has no"), hold: true };
 	if (/\bMEET\b/.test(text))

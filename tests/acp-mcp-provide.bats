@@ -1,0 +1,220 @@
+#!/usr/bin/env bats
+# acp-mcp --provide: commands that are offered as servers of type acp, to the chain and to the agent behind.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load mcp
+	lib_setup
+}
+
+teardown() {
+	mcp_teardown
+}
+
+HELLO='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"me","version":"3"}}}'
+
+# offer: a chain whose agent takes servers of type acp itself: the test speaks MCP over ACP as the agent.
+offer() {
+	bridge acp-mcp --provide "x=$SERVER x"
+	initialize '{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"acp":true}}}'
+	ID=$(session s '[]' | jq -c '.[0].id')
+}
+
+# ask ID METHOD PARAMS: the agent's request; ID is told by its answer.
+ask() {
+	agent "{\"jsonrpc\":\"2.0\",\"id\":$1,\"method\":\"mcp/$2\",\"params\":$3}"
+	await got ".id == $1 and .method == null"
+}
+
+@test "to an agent that does not take them the command is a stdio server, each time it is started" {
+	bridge acp-mcp --provide "x=$SERVER x"
+	initialize
+	session s '[]'
+	shim a "$(socket)"
+	shim b "$(socket)"
+	for name in a b; do
+		mcp "$name" "$HELLO" '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hi"}}}'
+		assert_equal "$(await "$name.out" '.id == 1' | jq -r '.result.content[0].text')" 'x: hi'
+	done
+	unshim a
+	wait "${SHIM[a]}"
+	mcp b '{"jsonrpc":"2.0","id":2,"method":"ping"}'
+	await b.out '.id == 2'
+	unshim b
+	finish
+	run ! grep mcp/ out
+	[ ! -s err ]
+	nobody_left
+}
+
+@test "in the first form each connection is a command of its own" {
+	offer
+	one=$(ask 1 connect "{\"acpId\":$ID}" | jq -c .result.connectionId)
+	two=$(ask 2 connect "{\"serverId\":$ID}" | jq -c .result.connectionId)
+	[ "$one" != "$two" ]
+	assert_equal "$(ask 3 message "{\"connectionId\":$one,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"v\"}}" | jq -c .result.protocolVersion)" '"v"'
+	assert_equal "$(ask 4 message "{\"connectionId\":$two,\"method\":\"tools/call\",\"params\":{\"name\":\"none\"}}" | jq -c .error)" \
+	    '{"code":-32602,"message":"no such tool","data":{"name":"none"}}'
+	# The server asks the agent's MCP client.
+	agent "{\"id\":5,\"method\":\"mcp/message\",\"params\":{\"connectionId\":$one,\"method\":\"tools/call\",\"params\":{\"name\":\"ask\"}}}"
+	request=$(await got '.params.method == "sampling/createMessage"')
+	assert_equal "$(jq -c .params.connectionId <<<"$request")" "$one"
+	agent "{\"id\":$(jq -c .id <<<"$request"),\"result\":{\"a\":1}}"
+	assert_equal "$(await got '.id == 5' | jq -r '.result.content[0].text')" 'answered: {"a":1}'
+	assert_equal "$(ask 6 disconnect "{\"connectionId\":$one}" | jq -c .result)" '{}'
+	assert_equal "$(ask 7 message "{\"connectionId\":$two,\"method\":\"ping\"}" | jq -c .result)" '{}'
+	# What is nobody's here goes on to the client.
+	agent "{\"id\":8,\"method\":\"mcp/message\",\"params\":{\"connectionId\":$one,\"method\":\"ping\"}}" \
+	    '{"id":9,"method":"mcp/connect","params":{"acpId":"no"}}'
+	await out '.id == 9'
+	assert_equal "$(jq -c 'select(.method).id' out | tr -d '\n')" 89
+	finish
+	[ ! -s err ]
+	nobody_left
+}
+
+@test "in the newest form the handshake with the command is made here, and results say what they must" {
+	offer
+	run ask 1 message "{\"serverId\":$ID,\"requestId\":\"r\",\"method\":\"server/discover\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/clientInfo\":{\"name\":\"far\",\"version\":\"1\"}}}}"
+	assert_equal "$(jq -c .result <<<"$output")" '{"result":{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"instructions":"Use it.","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"x","version":"1"}}}}'
+	run ask 2 message "{\"serverId\":$ID,\"requestId\":\"r\",\"method\":\"tools/list\"}"
+	assert_equal "$(jq -c .result <<<"$output")" '{"result":{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"echo","inputSchema":{"type":"object"}}]}}'
+	run ask 3 message "{\"serverId\":$ID,\"requestId\":\"r\",\"method\":\"tools/call\",\"params\":{\"name\":\"none\"}}"
+	assert_equal "$(jq -c .result <<<"$output")" '{"error":{"code":-32602,"message":"no such tool","data":{"name":"none"}}}'
+	run ask 4 message "{\"serverId\":$ID,\"requestId\":\"r4\",\"method\":\"tools/call\",\"params\":{\"name\":\"tell\",\"_meta\":{\"progressToken\":\"p\"}}}"
+	assert_equal "$(jq -c .result <<<"$output")" '{"result":{"resultType":"complete","content":[{"type":"text","text":"told"}]}}'
+	assert_equal "$(jq -c 'select(.method == "mcp/message").params' got)" "{\"serverId\":$ID,\"requestId\":\"r4\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":\"p\",\"progress\":1}}"
+	# It can not ask, and once the handshake is over discovering takes no time.
+	assert_equal "$(ask 5 message "{\"serverId\":$ID,\"requestId\":\"r\",\"method\":\"tools/call\",\"params\":{\"name\":\"ask\"}}" | jq -r '.result.result.content[0].text')" \
+	    'answered: {"code":-32601,"message":"acp-mcp: the client cannot be asked in this form of MCP over ACP"}'
+	agent "[{\"id\":6,\"method\":\"mcp/message\",\"params\":{\"serverId\":$ID,\"requestId\":\"r\",\"method\":\"server/discover\"}}]"
+	await got 'type == "array" and .[0].result.result.ttlMs == 0'
+	finish
+	[ ! -s err ]
+}
+
+@test "one outside offers, one inside bridges: by --dialect in each form" {
+	for dialect in '' acpId serverId newest; do
+		bridge acp-mcp --provide "x=$SERVER x" -- acp-mcp ${dialect:+--dialect $dialect}
+		initialize
+		session s '[{"name":"own","command":"c"}]'
+		shim a "$(socket)"
+		mcp a "$HELLO" '{"jsonrpc":"2.0","method":"notifications/initialized"}' \
+		    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hi"}}}' \
+		    '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"tell","_meta":{"progressToken":7}}}'
+		assert_equal "$(await a.out '.id == 1' | jq -r '.result.content[0].text')" 'x: hi'
+		await a.out '.id == 2'
+		await a.out '.method == "notifications/progress"'
+		assert_equal "$(jq -c 'select(.id == 0).result | [.protocolVersion, .serverInfo.name, .instructions]' a.out)" '["2025-06-18","x","Use it."]'
+		unshim a
+		finish
+		run ! grep mcp/ out
+		[ ! -s err ]
+		rm down up a.in
+	done
+	nobody_left
+}
+
+@test "a command that can not be started: the chain gets an error, the agent's shim an end" {
+	bridge acp-mcp --provide 'x=./no-such-command'
+	initialize '{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"acp":true}}}'
+	ID=$(session s '[]' | jq -c '.[0].id')
+	assert_equal "$(ask 1 connect "{\"acpId\":$ID}" | jq -c .error)" '{"code":-33002,"message":"acp-mcp: the server could not be started"}'
+	assert_equal "$(ask 2 message "{\"serverId\":$ID,\"requestId\":\"r\",\"method\":\"m\"}" | jq -c .error.code)" -33002
+	finish
+	rm down up
+	bridge acp-mcp --provide 'x=./no-such-command'
+	initialize
+	session s '[]'
+	shim a "$(socket)"
+	wait "${SHIM[a]}"
+	[ ! -s a.out ]
+	finish
+	grep -q '^acp-mcp: .*no-such-command' err
+}
+
+@test "a command that ends, or is killed, leaves errors and one line; the next connection starts another" {
+	offer
+	one=$(ask 1 connect "{\"acpId\":$ID}" | jq -c .result.connectionId)
+	two=$(ask 2 connect "{\"acpId\":$ID}" | jq -c .result.connectionId)
+	agent "{\"id\":3,\"method\":\"mcp/message\",\"params\":{\"connectionId\":$one,\"method\":\"tools/call\",\"params\":{\"name\":\"never\"}}}"
+	ask 4 message "{\"connectionId\":$one,\"method\":\"ping\"}"
+	kill -KILL "$(commands | head -n 1)"
+	wait_for grep -q KILL err
+	kill -KILL "$(commands | head -n 1)"
+	assert_equal "$(await got '.id == 3' | jq -c .error)" '{"code":-33002,"message":"acp-mcp: the server has ended"}'
+	assert_equal "$(ask 5 message "{\"connectionId\":$one,\"method\":\"ping\"}" | jq -c .error)" '{"code":-33001,"message":"acp-mcp: the server has ended"}'
+	assert_equal "$(ask 6 disconnect "{\"connectionId\":$one}" | jq -c .result)" '{}'
+	three=$(ask 7 connect "{\"acpId\":$ID}" | jq -c .result.connectionId)
+	assert_equal "$(ask 8 message "{\"connectionId\":$three,\"method\":\"ping\"}" | jq -c .result)" '{}'
+	ask 9 message "{\"serverId\":$ID,\"requestId\":\"r\",\"method\":\"tools/list\"}" >/dev/null
+	ask 10 disconnect "{\"connectionId\":$three}" >/dev/null
+	kill -KILL "$(commands)"
+	wait_for eval '[ "$(grep -c KILL err)" -eq 3 ]'
+	assert_equal "$(ask 11 message "{\"serverId\":$ID,\"requestId\":\"r\",\"method\":\"tools/list\"}" | jq -c .result.result.resultType)" '"complete"'
+	finish
+	assert_equal "$(sort -u err)" 'acp-mcp: server "x": jq has ended: signal KILL'
+	nobody_left
+}
+
+# The commands that serve, by their pids.
+commands() {
+	wait_for pgrep -P "$BRIDGE" -x jq >/dev/null
+	pgrep -P "$BRIDGE" -x jq
+}
+
+@test "a command that does not end by itself is ended: with its connection, and at the end" {
+	cat >stubborn <<-'END'
+		trap '' TERM
+		echo $$ >>pids
+		while read -r line; do :; done
+		while :; do sleep 1; done
+	END
+	bridge acp-mcp --provide 'x=bash stubborn'
+	initialize '{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"acp":true}}}'
+	ID=$(session s '[]' | jq -c '.[0].id')
+	one=$(ask 1 connect "{\"acpId\":$ID}" | jq -c .result.connectionId)
+	wait_for test -s pids
+	ask 2 disconnect "{\"connectionId\":$one}"
+	wait_for eval '! kill -0 "$(cat pids)" 2>/dev/null'
+	for i in 3 4 5; do ask $i connect "{\"acpId\":$ID}"; done
+	wait_for eval '[ "$(wc -l <pids)" -eq 4 ]'
+	finish
+	nobody_left
+	rm down up pids
+	# One that serves a shim.
+	bridge acp-mcp --provide 'x=bash stubborn'
+	initialize
+	session s '[]'
+	shim a "$(socket)"
+	wait_for test -s pids
+	kill -KILL "${SHIM[a]}"
+	wait_for eval '! kill -0 "$(cat pids)" 2>/dev/null'
+	finish
+	nobody_left
+}
+
+@test "what a command writes that is no message is said, and does no harm" {
+	bridge acp-mcp --provide "x=sh -c 'echo starting...; echo 5; $SERVER x'"
+	initialize '{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"acp":true}}}'
+	ID=$(session s '[]' | jq -c '.[0].id')
+	one=$(ask 1 connect "{\"acpId\":$ID}" | jq -c .result.connectionId)
+	assert_equal "$(ask 2 message "{\"connectionId\":$one,\"method\":\"ping\"}" | jq -c .result)" '{}'
+	finish
+	assert_equal "$(grep -c 'server "x": a line of the command is not a message' err)" 2
+}
+
+@test "what is malformed in a message for one of ours is refused" {
+	offer
+	one=$(ask 1 connect "{\"acpId\":$ID}" | jq -c .result.connectionId)
+	assert_equal "$(ask 2 message "{\"connectionId\":$one}" | jq -c .error)" '{"code":-32602,"message":"acp-mcp: mcp/message without a method"}'
+	assert_equal "$(ask 3 message "{\"connectionId\":$one,\"method\":7}" | jq -c .error.code)" -32602
+	assert_equal "$(ask 4 message "{\"serverId\":$ID,\"requestId\":\"r\",\"method\":null}" | jq -c .error.code)" -32602
+	agent "{\"id\":5,\"method\":\"mcp/message\",\"params\":[]}" '{"id":6,"method":"mcp/message"}' '{"id":7,"method":"mcp/disconnect","params":{"connectionId":7}}' \
+	    '{"method":"$/cancel_request"}' '{"method":"$/cancel_request","params":{"requestId":{}}}'
+	await out '.id == 7'
+	assert_equal "$(ask 8 message "{\"connectionId\":$one,\"method\":\"ping\"}" | jq -c .result)" '{}'
+	finish
+}

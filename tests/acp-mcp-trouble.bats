@@ -1,0 +1,248 @@
+#!/usr/bin/env bats
+# acp-mcp: what happens when something goes wrong, or there is much of it; and the ways to meet the stream.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load mcp
+	lib_setup
+}
+
+teardown() {
+	mcp_teardown
+}
+
+OLD='{"type":"acp","name":"x","id":"X"}'
+NEW='{"type":"acp","name":"x","serverId":"X"}'
+
+begin() {
+	bridge acp-mcp "${@:2}"
+	initialize
+	session s "[$1]"
+	shim a "$(socket)"
+}
+
+@test "a provider that refuses the connection: its error answers every request" {
+	begin "$OLD"
+	mcp a '{"id":1,"method":"initialize"}' '{"method":"n"}' '{"id":2,"method":"tools/list"}'
+	refuse '.method == "mcp/connect"' '{"code":-32002,"message":"no such server"}'
+	await a.out '.id == 2'
+	assert_equal "$(jq -c .error a.out)" '{"code":-32002,"message":"no such server"}
+{"code":-32002,"message":"no such server"}'
+	unshim a
+	finish
+	assert_equal "$(cat err)" 'acp-mcp: server "x": no connection: {"code":-32002,"message":"no such server"}'
+	run ! grep mcp/disconnect out
+}
+
+@test "a provider that never answers: an error after --timeout, in each form; a late connection is given back" {
+	begin "$OLD" --timeout 100ms
+	mcp a '{"id":1,"method":"initialize"}'
+	assert_equal "$(await a.out '.id == 1' | jq -c .error)" "{\"code\":-33001,\"message\":\"acp-mcp: the server's provider does not answer\"}"
+	answer '.method == "mcp/connect"' '{"connectionId":"late"}'
+	assert_equal "$(await out '.method == "mcp/disconnect"' | jq -c .params)" '{"connectionId":"late"}'
+	finish
+	rm -f down up ./*.in a.out
+	begin "$NEW" --timeout 100ms
+	mcp a '{"id":1,"method":"initialize"}'
+	await a.out '.id == 1 and .error.code == -33001'
+	await out '.method == "$/cancel_request"'
+	finish
+	rm -f down up ./*.in a.out
+	# It does not know the newest form, and then says nothing.
+	begin "$NEW" --timeout 4s
+	mcp a '{"id":1,"method":"initialize"}'
+	refuse '.method == "mcp/message"' '{"code":-32601,"message":"what?"}'
+	await out '.method == "mcp/connect"'
+	await a.out '.id == 1 and .error.code == -33001'
+	finish
+}
+
+@test "an answer to mcp/connect without a connectionId" {
+	begin "$OLD"
+	mcp a '{"id":1,"method":"initialize"}'
+	answer '.method == "mcp/connect"' '{"connectionId":7}'
+	await a.out '.id == 1 and .error.code == -32603'
+	finish
+}
+
+@test "a shim whose acp-mcp has gone says so; one that runs sees the end" {
+	run -125 acp-mcp --connect "$PWD/none"
+	assert_output "acp-mcp: $PWD/none: No such file or directory: has acp-mcp ended?"
+	begin "$OLD"
+	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
+	kill -KILL "$BRIDGE"
+	wait "${SHIM[a]}"
+	assert_equal "$(cat a.err)" "acp-mcp: $(socket): the server has ended"
+	[ ! -s a.out ]
+}
+
+@test "a shim that is killed: the provider is told, and the others go on" {
+	begin "$OLD"
+	answer '.method == "mcp/connect"' '{"connectionId":"c1"}'
+	shim b "$(socket)"
+	wait_for eval '[ "$(grep -c mcp/connect out)" -eq 2 ]'
+	client "{\"id\":$(grep mcp/connect out | tail -n 1 | jq -c .id),\"result\":{\"connectionId\":\"c2\"}}"
+	mcp a '{"id":1,"method":"slow"}'
+	client '{"id":"p","method":"mcp/message","params":{"connectionId":"c1","method":"roots/list"}}'
+	await a.out '.method == "roots/list"'
+	kill -KILL "${SHIM[a]}"
+	assert_equal "$(await out '.method == "mcp/disconnect"' | jq -c .params)" '{"connectionId":"c1"}'
+	await out '.method == "$/cancel_request"'
+	await out '.id == "p" and .error.code == -33001'
+	mcp b '{"id":1,"method":"quick"}'
+	answer '.params.method == "quick"' '{}'
+	await b.out '.id == 1'
+	# Late answers are nobody's.
+	answer '.params.method == "slow"' '{}'
+	client '{"id":9,"method":"after"}'
+	await got '.id == 9'
+	unshim b
+	finish
+	run ! grep slow got
+	[ ! -s err ]
+}
+
+@test "garbage from the agent's MCP client does no harm" {
+	begin "$OLD"
+	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
+	mcp a 'hello' '5' '' '[]' '[1,[],{}]' '{"id":1,"id":2,"method":"m"}' '{"result":1,"id":77}' '{"result":1,"id":"x"}' '{"error":{},"id":null}' \
+	    '{"id":3,"method":"ok","params":7}' '{"id":null,"method":"null"}'
+	answer '.params.method == "ok"' '{}'
+	answer '.params.method == "null"' '{}'
+	assert_equal "$(await a.out '.id == 3')" '{"jsonrpc":"2.0","id":3,"result":{}}'
+	await a.out 'has("id") and .id == null'
+	head -c 300000 /dev/urandom | tr -d '\n' >&"${SHIM_FD[a]}"
+	mcp a '' '{"id":4,"method":"last"}'
+	await out '.params.method == "last"'
+	unshim a
+	finish
+	[ "$(grep -c 'is not a message' err)" -ge 7 ]
+}
+
+@test "a line that is too long is said, and the next one is heard" {
+	begin "$OLD" --max-line 100K
+	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
+	{ printf '{"id":1,"method":"'; head -c 300000 /dev/zero | tr '\0' x; echo '"}'; } >&"${SHIM_FD[a]}"
+	mcp a '{"id":2,"method":"ok"}'
+	await out '.params.method == "ok"'
+	finish
+	assert_equal "$(cat err)" 'acp-mcp: server "x": a line of the agent is not a message: it is too long'
+}
+
+@test "results of ten megabytes, both ways" {
+	bridge acp-mcp --provide "x=$SERVER x" -- acp-mcp
+	initialize
+	session s '[]'
+	shim a "$(socket)"
+	mcp a '{"id":1,"method":"tools/call","params":{"name":"big","arguments":{"bytes":10485760}}}'
+	wait_for grep -q ']}}$' a.out
+	assert_equal "$(jq -r '.result.content[0].text | length' a.out)" 10485760
+	{ printf '{"id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"'; head -c 5000000 /dev/zero | tr '\0' x; echo '"}}}'; } >&"${SHIM_FD[a]}"
+	wait_for eval '[ "$(grep -c "]}}$" a.out)" -eq 2 ]'
+	assert_equal "$(tail -n 1 a.out | jq -r '.result.content[0].text | length')" 5000003
+	unshim a
+	finish
+	[ ! -s err ]
+}
+
+@test "a peer that does not read stops what comes for it, not the other way, and is given up" {
+	begin "$OLD" --max-line 1M --timeout 4s
+	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
+	kill -STOP "${SHIM[a]}"
+	{ printf '{"method":"mcp/message","params":{"connectionId":"c","method":"n","params":"'; head -c 900000 /dev/zero | tr '\0' x; echo '"}}'; } >line
+	for _ in 1 2 3 4; do cat line; done >&8
+	agent '{"method":"up"}'
+	await out '.method == "up"'
+	client '{"method":"after"}'
+	wait_for grep -q '"after"' got
+	kill -CONT "${SHIM[a]}"
+	wait "${SHIM[a]}" || true
+	await out '.method == "mcp/disconnect"'
+	finish
+	grep -qxF 'acp-mcp: server "x": the agent does not read: it is given up' err
+}
+
+@test "a hundred connections at once" {
+	bridge acp-mcp --provide "x=$SERVER x" -- acp-mcp
+	initialize
+	session s '[]'
+	path=$(socket)
+	for i in {1..100}; do
+		mkfifo "in$i"
+		acp-mcp --connect "$path" <"in$i" >"out$i" 7>&- 8>&- &
+		echo "{\"id\":$i,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"$i\"}}}" >"ask$i"
+		# Held open until all have their answers.
+		{ cat "ask$i"; wait_for test -e answered; } >"in$i" 7>&- 8>&- &
+	done
+	for i in {1..100}; do
+		wait_for grep -qF "x: $i\"" "out$i"
+	done
+	touch answered
+	wait_for eval '! pgrep -P "$BRIDGE" -x jq >/dev/null'
+	finish
+	[ ! -s err ]
+	wait_for nobody_left
+}
+
+@test "where descriptors run out, who has come waits until others have gone" {
+	bridge sh -c 'ulimit -n 24; exec acp-mcp "$@"' -
+	initialize
+	session s "[$OLD]"
+	for name in a b c d e f g; do shim "$name" "$(socket)"; done
+	wait_for grep -q 'Too many open files' err
+	unshim a
+	unshim b
+	unshim c
+	wait_for eval '[ "$(grep -c mcp/connect out)" -eq 7 ]'
+	finish
+}
+
+@test "the end with open connections: providers are told, nobody is left" {
+	begin "$OLD"
+	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
+	exec 7>&-
+	exec 8>&-
+	wait "$BRIDGE"
+	assert_equal "$(await out '.method == "mcp/disconnect"' | jq -c .params)" '{"connectionId":"c"}'
+	wait "${SHIM[a]}"
+	nobody_left
+}
+
+@test "in a chain of acp-conduct, as filters and as proxies" {
+	for how in -f -p; do
+		bridge acp-conduct $how "exec acp-mcp --provide 'x=$SERVER x'" $how acp-mcp
+		initialize >/dev/null
+		client '{"id":"s","method":"session/new","params":{"cwd":"/","mcpServers":[]}}'
+		await got '.method == "session/new"' >/dev/null
+		shim a "$(jq -r 'select(.method == "session/new").params.mcpServers[0].args[1]' got)"
+		mcp a '{"id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hi"}}}' '{"id":2,"method":"tools/call","params":{"name":"ask"}}'
+		assert_equal "$(await a.out '.id == 1' | jq -r '.result.content[0].text')" 'x: hi'
+		id=$(await a.out '.method == "sampling/createMessage"' | jq -c .id)
+		mcp a "{\"id\":$id,\"result\":5}"
+		assert_equal "$(await a.out '.id == 2' | jq -r '.result.content[0].text')" 'answered: 5'
+		unshim a
+		finish
+		rm -f down up ./*.in a.out
+	done
+	nobody_left
+}
+
+@test "a one-way pipe is refused, and what does not go together" {
+	run -2 acp-mcp --way pipe </dev/null
+	assert_output --partial 'a one-way pipe cannot do what is asked'
+	run -2 acp-mcp --provide x
+	run -2 acp-mcp --provide =x
+	run -2 acp-mcp --provide x=
+	run -2 acp-mcp --dialect first
+	run -2 acp-mcp --connect x --provide x=y
+	run -2 acp-mcp --connect x -- agent
+	run -2 acp-mcp agent
+	run -2 acp-mcp --
+	run -2 acp-mcp --way link -- agent
+	run -127 acp-mcp -- ./no-such-agent
+	run acp-mcp --help
+	[ "${#lines[@]}" -le 24 ]
+	[ -z "$(awk 'length > 80' <<<"$output")" ]
+}

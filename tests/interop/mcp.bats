@@ -1,0 +1,90 @@
+#!/usr/bin/env bats
+# acp-mcp with a real MCP server, a real MCP client, and a real agent.
+
+setup_file() {
+	mkfifo "$BATS_FILE_TMPDIR/life" "$BATS_FILE_TMPDIR/port"
+	exec 9<>"$BATS_FILE_TMPDIR/life"
+	node "$PEERS/model.mjs" "$BATS_FILE_TMPDIR/requests" \
+		<"$BATS_FILE_TMPDIR/life" >"$BATS_FILE_TMPDIR/port" 3>&- 9>&- &
+	MODEL=$!
+	read -r port <"$BATS_FILE_TMPDIR/port"
+
+	export ANTHROPIC_BASE_URL=http://127.0.0.1:$port ANTHROPIC_API_KEY=none IS_SANDBOX=1
+	export DISABLE_TELEMETRY=1 DISABLE_AUTOUPDATER=1 DISABLE_ERROR_REPORTING=1
+	export CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION=0
+	# Tools of MCP servers are told to the model at once.
+	export ENABLE_TOOL_SEARCH=false
+	export HTTP_PROXY=http://127.0.0.1:9 HTTPS_PROXY=http://127.0.0.1:9 NO_PROXY=127.0.0.1
+}
+
+teardown_file() {
+	kill "$MODEL"
+}
+
+setup() {
+	bats_load_library bats-support
+	bats_load_library bats-assert
+	cd "$BATS_TEST_TMPDIR" || return
+	SERVER="node $PEERS/mcp-server.mjs notes"
+}
+
+# meet COMMAND...: what the agent on the MCP SDK met in a session with this before it.
+meet() {
+	rm -f down out
+	mkfifo down
+	"$@" <down >out 2>err 3>&- &
+	exec 8>down
+	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}' \
+		'{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/","mcpServers":[]}}' >&8
+	until grep -qs '"id":2' out || ! kill -0 $! 2>/dev/null; do sleep 0.05; done
+	exec 8>&-
+	wait $!
+	jq -c 'select(.id == 2).result._meta[]' out
+}
+
+@test "a server and a client on the SDK, by way of the chain, in each form" {
+	for dialect in acpId serverId newest; do
+		rm -f notes
+		run meet acp-mcp --provide "notes=$SERVER" -- acp-mcp --dialect "$dialect" -- node "$PEERS/mcp-agent.mjs" 20
+		assert_equal "$(jq -c '[.name, .server, .tools, (.notes | length), .notes[19]]' <<<"$output")" \
+			'["notes","notes",["note","ask"],20,"noted: 19"]'
+		assert_equal "$(sort -n notes | tail -n 1)" 19
+		if [[ $dialect == newest ]]; then
+			# In this form a server cannot ask.
+			[[ $(jq -r .asked <<<"$output") != sampled* ]]
+		else
+			assert_equal "$(jq -r .asked <<<"$output")" 'sampled: why'
+		fi
+	done
+}
+
+@test "and directly, and in a chain of filters and of proxies" {
+	for before in "acp-mcp --provide notes=" "acp-conduct -f" "acp-conduct -p"; do
+		case $before in
+		acp-mcp*) run meet acp-mcp --provide "notes=$SERVER" -- node "$PEERS/mcp-agent.mjs" ;;
+		*) run meet $before "acp-mcp --provide 'notes=$SERVER'" ${before#acp-conduct} acp-mcp -- node "$PEERS/mcp-agent.mjs" ;;
+		esac
+		assert_equal "$(jq -c '[.server, .notes, .asked]' <<<"$output")" '["notes",["noted: 0"],"sampled: why"]'
+	done
+}
+
+# tells COMMAND...: claude-agent-acp is asked to take a note, with this before it; what the tool has noted.
+tells() {
+	local dir
+	rm -f notes
+	dir=$(mktemp -d "$PWD/run.XXXXXX")
+	mkdir "$dir/home" "$dir/folder"
+	HOME=$dir/home CLAUDE_CONFIG_DIR=$dir/home/.claude \
+		node "$PEERS/mcp-client.mjs" "$dir/folder" "$@" claude-agent-acp 2>err 3>&- || {
+		tail -n 20 err
+		return 1
+	}
+	cat notes
+}
+
+@test "claude-agent-acp calls a tool that lives on the client's side" {
+	run tells acp-mcp --provide "notes=$SERVER" -- acp-mcp --
+	assert_output $'{"stopReason":"end_turn","permissions":["mcp__notes__note"]}\nfrom the model'
+	run tells acp-conduct -f "acp-mcp --provide 'notes=$SERVER'" -f acp-mcp --
+	assert_output $'{"stopReason":"end_turn","permissions":["mcp__notes__note"]}\nfrom the model'
+}
