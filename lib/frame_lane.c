@@ -408,12 +408,6 @@ tell_line(struct frame *f, struct source *src, enum frame_event_kind kind, const
 	frame_tell(f, &e);
 }
 
-static bool
-is_blank(struct slice text)
-{
-	return text.n == 0 || (text.n == 1 && text.p[0] == '\r');
-}
-
 int
 lane_noise(struct frame *f, struct source *src, const struct line *line, bool torn, struct json_error why)
 {
@@ -422,7 +416,7 @@ lane_noise(struct frame *f, struct source *src, const struct line *line, bool to
 	tell_line(f, src, FRAME_NOISE, line, torn, why);
 	if (!frame_edits(f))
 		return lane_put_line(f, lane, line->block, line->text, torn);
-	if (!is_blank(line->text))
+	if (!line_is_blank(line))
 		frame_say(f, "%s: line %llu: not a message at byte %zu: %s: %.*s", source_name(f, src),
 			(unsigned long long)line->number, why.at, why.what,
 			(int)(line->text.n < 1024 ? line->text.n : 1024), line->text.p);

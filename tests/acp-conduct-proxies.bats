@@ -124,6 +124,13 @@ chain() {
 	[[ $stderr == *'client: an error that answers no request: dropped'* ]]
 }
 
+@test "blank lines go without a word, and are no messages" {
+	chain -p 'acp-tap -o tapped' <<<$'\n\r\n{"jsonrpc":"2.0","id":1,"method":"a"}\n'
+	assert_success
+	assert_output '{"jsonrpc":"2.0","id":1,"result":{"method":"a","params":null}}'
+	assert_equal "$stderr" ''
+}
+
 @test "a request is cancelled by the id of its own hop" {
 	cat >silent.jq <<-'EOF'
 		if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: {}}
