@@ -131,6 +131,14 @@ chain() {
 	assert_equal "$stderr" ''
 }
 
+@test "control characters of a peer do not reach the terminal" {
+	printf '%s\n' "$init" >input
+	run --separate-stderr timeout 60 acp-conduct -p acp-tap -- sh -c 'printf "\033[32mready\t\033[0m\n"; exec '"$agent" <input
+	assert_success
+	[[ $stderr == *'dropped: ?[32mready??[0m'* ]]
+	[[ $stderr != *[$'\033\t']* ]]
+}
+
 @test "a request is cancelled by the id of its own hop" {
 	cat >silent.jq <<-'EOF'
 		if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: {}}
