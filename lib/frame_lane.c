@@ -5,6 +5,8 @@
 #include "lib/cli.h"
 #include "lib/frame_parts.h"
 
+enum { SHORT = 1024 }; /* bytes of a message that are copied rather than held */
+
 enum lane
 lane_of(enum acp_side from)
 {
@@ -344,6 +346,9 @@ put_hopwise(struct frame *f, enum lane lane, struct block *block, struct slice t
 		return put_whole(f, lane, text, h);
 	if (output_mend(&k->out) < 0)
 		return -1;
+	/* A short one is copied into one piece: that costs less than to hold its block and to write it in five. */
+	if (text.n <= SHORT)
+		block = NULL;
 	n = splice_parts(text, h->splices.at, h->splices.n, parts);
 	for (i = 0; i < n; i++) {
 		part = slice(parts[i].iov_base, parts[i].iov_len);
