@@ -158,33 +158,47 @@ hop_of(const struct port *from, const struct port *to, enum lane lane)
 	return lane == LANE_DOWN ? from->hop : to->hop;
 }
 
-void
-look_message(struct look *l, const struct port *from, const struct port *to, enum lane lane, struct slice text,
-	const struct splices *s, struct slice session)
+static void
+put_record(struct look *l, size_t hop, enum lane lane, uint64_t t, struct slice text, const struct splices *s)
 {
 	struct slice plain = text;
-	struct json_error error;
+
+	l->text.n = 0;
+	if (s->n && splice_write(text, s->at, s->n, &l->text) < 0)
+		return;
+	if (s->n)
+		plain = buf_slice(&l->text);
+	recording_put_message(log_buf(l->record), t, (int)hop, lane == LANE_DOWN ? ACP_CLIENT : ACP_AGENT, plain);
+	log_mark(l->record);
+}
+
+void
+look_message(struct look *l, const struct port *from, const struct port *to, enum lane lane, struct slice text,
+	const struct splices *s, const struct msg *plain, struct slice session)
+{
 	uint64_t t;
 	size_t hop;
-	struct msg m;
 
 	if (!l)
 		return;
 	hop = hop_of(from, to, lane);
 	t = loop_clock() - l->began;
-	l->text.n = 0;
-	if (s->n) {
-		if (splice_write(text, s->at, s->n, &l->text) < 0)
-			return;
-		plain = buf_slice(&l->text);
-	}
 	l->dirty = true;
-	if (l->record) {
-		recording_put_message(log_buf(l->record), t, (int)hop, lane == LANE_DOWN ? ACP_CLIENT : ACP_AGENT, plain);
-		log_mark(l->record);
-	}
-	if (l->trace && msg_scan(plain, &m, &error) != MSG_NOISE)
-		put_event(l, &m, lane == LANE_DOWN ? hop : hop + 1, lane == LANE_DOWN ? hop + 1 : hop, t, session);
+	if (l->record)
+		put_record(l, hop, lane, t, text, s);
+	if (l->trace)
+		put_event(l, plain, lane == LANE_DOWN ? hop : hop + 1, lane == LANE_DOWN ? hop + 1 : hop, t, session);
+}
+
+void
+look_made(struct look *l, const struct port *from, const struct port *to, enum lane lane, struct slice text, struct slice session)
+{
+	struct splices none = {.n = 0};
+	struct json_error error;
+	struct msg m;
+
+	if (l && msg_scan(text, &m, &error) != MSG_NOISE)
+		look_message(l, from, to, lane, text, &none, &m, session);
 }
 
 void
