@@ -157,13 +157,14 @@ cli_wants_color(enum cli_color color, int fd)
 	return isatty(fd) && !(no && *no);
 }
 
-/* Control characters of a peer must not reach a terminal. */
-static void
-tame(char *text)
+void
+cli_tame(char *text, size_t n)
 {
-	for (; *text; text++)
-		if (iscntrl((unsigned char)*text))
-			*text = '?';
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (iscntrl((unsigned char)text[i]))
+			text[i] = '?';
 }
 
 bool
@@ -186,8 +187,8 @@ cli_vwarn(const char *name, const char *format, va_list args)
 	n = r < 0 ? 0 : (size_t)r;
 	if (n < sizeof(line) - 1)
 		vsnprintf(line + n, sizeof(line) - 1 - n, format, args);
-	tame(line);
 	n = strlen(line);
+	cli_tame(line, n);
 	line[n++] = '\n';
 	if (poll(&p, 1, 0) == 1 && write(STDERR_FILENO, line, n) < 0)
 		return; /* nobody is left to be told */

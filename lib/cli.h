@@ -28,6 +28,8 @@ bool cli_started_again(void);
 void cli_warn(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void cli_vwarn(const char *name, const char *format, va_list) __attribute__((format(printf, 2, 0)));
+/* Replaces control characters, as cli_warn does: those of a peer must not reach a terminal. */
+void cli_tame(char *text, size_t n);
 
 /*
  * The words behind the options (argv from optind): files, or behind "--" a command, of which both are NULL-terminated or NULL.

@@ -5,6 +5,8 @@
 #include "lib/cli.h"
 #include "lib/frame_parts.h"
 
+enum { SHORT = 1024 }; /* bytes of a message that are copied rather than held */
+
 enum lane
 lane_of(enum acp_side from)
 {
@@ -344,6 +346,9 @@ put_hopwise(struct frame *f, enum lane lane, struct block *block, struct slice t
 		return put_whole(f, lane, text, h);
 	if (output_mend(&k->out) < 0)
 		return -1;
+	/* A short one is copied into one piece: that costs less than to hold its block and to write it in five. */
+	if (text.n <= SHORT)
+		block = NULL;
 	n = splice_parts(text, h->splices.at, h->splices.n, parts);
 	for (i = 0; i < n; i++) {
 		part = slice(parts[i].iov_base, parts[i].iov_len);
@@ -408,12 +413,6 @@ tell_line(struct frame *f, struct source *src, enum frame_event_kind kind, const
 	frame_tell(f, &e);
 }
 
-static bool
-is_blank(struct slice text)
-{
-	return text.n == 0 || (text.n == 1 && text.p[0] == '\r');
-}
-
 int
 lane_noise(struct frame *f, struct source *src, const struct line *line, bool torn, struct json_error why)
 {
@@ -422,7 +421,7 @@ lane_noise(struct frame *f, struct source *src, const struct line *line, bool to
 	tell_line(f, src, FRAME_NOISE, line, torn, why);
 	if (!frame_edits(f))
 		return lane_put_line(f, lane, line->block, line->text, torn);
-	if (!is_blank(line->text))
+	if (!line_is_blank(line))
 		frame_say(f, "%s: line %llu: not a message at byte %zu: %s: %.*s", source_name(f, src),
 			(unsigned long long)line->number, why.at, why.what,
 			(int)(line->text.n < 1024 ? line->text.n : 1024), line->text.p);

@@ -204,19 +204,37 @@ make_plain(struct frame *f, const struct msg *m, struct plain *p)
 	}
 }
 
-static int
-show_made(struct frame *f, struct slice text, const struct plain *p)
+/* Text in parts as a line in a block of its own; NULL out of memory. */
+static struct block *
+line_of(const struct iovec *parts, size_t n, struct slice *text)
 {
-	struct block *b = block_new(text.n + 1);
+	struct block *b;
+	size_t size = 0, i;
+	char *at;
+
+	for (i = 0; i < n; i++)
+		size += parts[i].iov_len;
+	b = block_new(size + 1);
+	if (!b)
+		return NULL;
+	for (at = b->data, i = 0; i < n; at += parts[i++].iov_len)
+		memcpy(at, parts[i].iov_base, parts[i].iov_len);
+	*at = '\n';
+	*text = slice(b->data, size);
+	return b;
+}
+
+static int
+show_made(struct frame *f, const struct iovec *parts, size_t n, const struct plain *p)
+{
 	struct json_error error;
+	struct slice text;
+	struct block *b = line_of(parts, n, &text);
 	struct msg m;
 	int r = 0;
 
 	if (!b)
 		return -1;
-	memcpy(b->data, text.p, text.n);
-	b->data[text.n] = '\n';
-	text.p = b->data;
 	if (msg_scan(text, &m, &error) != MSG_NOISE)
 		r = lane_message(f, p->lane, lane_from(p->lane), b, text, &m, p->answered, false);
 	else
@@ -249,7 +267,7 @@ array(struct frame *f, const struct msg *m)
 		p = (struct plain){.lane = lane};
 		r = buf_add(&arrays[lane], "]", 1);
 		if (r == 0)
-			r = show_made(f, buf_slice(&arrays[lane]), &p);
+			r = show_made(f, &(struct iovec){arrays[lane].p, arrays[lane].n}, 1, &p);
 	}
 	buf_free(&arrays[LANE_DOWN]);
 	buf_free(&arrays[LANE_UP]);
@@ -275,7 +293,7 @@ proxy_entry(struct frame *f, const struct msg *m, enum lane *lane, struct buf *t
 int
 proxy_line(struct frame *f, struct source *src, const struct line *line, const struct msg *m)
 {
-	struct buf text = {0};
+	struct iovec parts[2 * MSG_SPLICES + 1];
 	struct plain p;
 	int r;
 
@@ -287,11 +305,7 @@ proxy_line(struct frame *f, struct source *src, const struct line *line, const s
 		return r < 0 ? -1 : 0;
 	if (p.splices.n == 0)
 		return lane_message(f, p.lane, lane_from(p.lane), line->block, line->text, m, NULL, false);
-	r = splice_write(line->text, p.splices.at, p.splices.n, &text);
-	if (r == 0)
-		r = show_made(f, buf_slice(&text), &p);
-	buf_free(&text);
-	return r;
+	return show_made(f, parts, splice_parts(line->text, p.splices.at, p.splices.n, parts), &p);
 }
 
 /* --- out --- */

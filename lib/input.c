@@ -135,3 +135,9 @@ input_line(struct input *in, struct line *line)
 	in->lines++;
 	return INPUT_TORN;
 }
+
+bool
+line_is_blank(const struct line *line)
+{
+	return line->text.n == 0 || slice_is(line->text, "\r");
+}

@@ -48,4 +48,7 @@ ssize_t input_fill(struct input *);
 /* The next line of what has been read. It stays where it is until the next input_fill, or as long as its block is held. */
 enum input_got input_line(struct input *, struct line *);
 
+/* Has it no text, or a CR alone? Such lines occur and mean nothing (PROTOCOL, section 1). */
+bool line_is_blank(const struct line *);
+
 #endif

@@ -1,4 +1,7 @@
-/* loop: the one event loop. Descriptors, timers, signals and children; no threads. */
+/*
+ * loop: the one event loop, on epoll. Descriptors, timers, signals and children; no threads. A descriptor may be watched by
+ * several, and a file, which epoll does not take, is always ready.
+ */
 #ifndef LOOP_H
 #define LOOP_H
 
@@ -16,7 +19,7 @@ struct loop;
  */
 struct loop_fd {
 	int fd;       /* -1: not watched now */
-	short events; /* as poll has them; 0 still reports POLLHUP and POLLERR; LOOP_PAUSED none */
+	short events; /* in poll's names; 0 still reports POLLHUP and POLLERR; LOOP_PAUSED none. The kernel is told when it changes */
 	void (*ready)(void *arg, short revents);
 	void *arg;
 	bool added;

@@ -18,11 +18,32 @@ part(struct output *out, size_t i)
 	return &out->parts[(out->first + i) & (out->cap - 1)];
 }
 
+/* One block of copies is kept for the next: else each message would cost an allocation. */
+static void
+drop(struct output *out, struct block *b)
+{
+	if (!out->spare && b->owners == 1 && b->cap == COPY_BLOCK && out->io.kind != IO_CLOSED)
+		out->spare = b;
+	else
+		block_drop(b);
+}
+
+static struct block *
+copy_block(struct output *out, size_t n)
+{
+	struct block *b = out->spare;
+
+	if (!b || n > COPY_BLOCK)
+		return block_new(n > COPY_BLOCK ? n : COPY_BLOCK);
+	out->spare = NULL;
+	return b;
+}
+
 static void
 forget(struct output *out)
 {
 	for (; out->n > 0; out->n--) {
-		block_drop(out->parts[out->first].block);
+		drop(out, out->parts[out->first].block);
 		out->first = (out->first + 1) & (out->cap - 1);
 	}
 	out->discarded += out->queued;
@@ -34,6 +55,8 @@ void
 output_close(struct output *out)
 {
 	forget(out);
+	block_drop(out->spare);
+	out->spare = NULL;
 	free(out->parts);
 	out->parts = NULL;
 	out->cap = 0;
@@ -119,12 +142,12 @@ output_copy(struct output *out, struct slice text)
 		memcpy(room, text.p, text.n);
 		return output_hold(out, part(out, out->n - 1)->block, slice(room, text.n));
 	}
-	b = block_new(text.n < COPY_BLOCK ? COPY_BLOCK : text.n);
+	b = copy_block(out, text.n);
 	if (!b)
 		return -1;
 	memcpy(b->data, text.p, text.n);
 	r = output_hold(out, b, slice(b->data, text.n));
-	block_drop(b);
+	drop(out, b);
 	return r;
 }
 
@@ -169,7 +192,7 @@ written(struct output *out, size_t n)
 			break;
 		}
 		n -= p->text.n;
-		block_drop(p->block);
+		drop(out, p->block);
 		out->first = (out->first + 1) & (out->cap - 1);
 		out->n--;
 	}

@@ -21,6 +21,7 @@ struct output {
 	struct io io;
 	struct output_part *parts; /* a ring */
 	size_t first, n, cap;
+	struct block *spare; /* for the next copy; or NULL */
 	size_t queued; /* bytes */
 	bool full;
 	bool torn;     /* what was queued last lacks its newline */

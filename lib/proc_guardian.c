@@ -99,23 +99,23 @@ end_groups(const struct groups *g)
 	groups_signal(g, SIGKILL);
 }
 
-static void
+/* False for the goodbye. */
+static bool
 obey(struct groups *g, const char *text)
 {
 	pid_t group = (pid_t)strtol(text + 1, NULL, 10);
 
-	if (text[0] == '.')
-		_exit(0);
 	if (text[0] == '+')
 		groups_add(g, group);
 	else if (text[0] == '-')
 		groups_remove(g, group);
+	return text[0] != '.';
 }
 
-static _Noreturn void
-guard(int fd)
+/* Obeys until the goodbye (true), or until its master is gone without one. */
+static bool
+obey_all(struct groups *g, int fd)
 {
-	struct groups groups = {0};
 	char text[32];
 	size_t n = 0;
 	ssize_t r;
@@ -134,9 +134,20 @@ guard(int fd)
 		}
 		text[n] = '\0';
 		n = 0;
-		obey(&groups, text);
+		if (!obey(g, text))
+			return true;
 	}
-	end_groups(&groups);
+	return false;
+}
+
+static _Noreturn void
+guard(int fd)
+{
+	struct groups groups = {0};
+
+	if (!obey_all(&groups, fd))
+		end_groups(&groups);
+	free(groups.at);
 	_exit(0);
 }
 

@@ -79,10 +79,15 @@ int recording_line(struct recording *, struct slice line, uint64_t number, struc
 bool recording_peek(const struct recording *, struct slice line, struct record *);
 void recording_close(struct recording *);
 
+enum { RECORDING_TIME = 32 }; /* bytes that are enough for a time */
+/* Writes microseconds as seconds with six decimals; returns where it ends. */
+char *recording_put_time(char *, uint64_t us);
+
 /*
  * Append one record with its newline; t in us since the start. 0, or -1 out of memory and the
  * buffer as it was. at is the hop, or -1 for none. text without its newline.
  */
+
 /*
  * started: seconds since 1970, what t counts from; 0 where that is not known. by: "acp-tap 0.1.0". command, NULL-terminated,
  * or NULL: what was started. hops, likewise: the hops' names, 0 first, where the recording holds several.

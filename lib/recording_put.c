@@ -34,9 +34,8 @@ put_number(char *p, uint64_t n)
 	return p + sizeof(digits) - i;
 }
 
-/* Seconds with six decimals. */
-static char *
-put_time(char *p, uint64_t us)
+char *
+recording_put_time(char *p, uint64_t us)
 {
 	uint64_t part = us % SECOND;
 	int i;
@@ -59,7 +58,7 @@ begin(struct buf *b, uint64_t t, int at, size_t more)
 	if (more > SIZE_MAX / 2 || buf_reserve(b, AROUND + more) < 0)
 		return -1;
 	p = put_text(b->p + b->n, "{\"t\":");
-	p = put_time(p, t);
+	p = recording_put_time(p, t);
 	if (at >= 0) {
 		p = put_text(p, ",\"at\":");
 		p = put_number(p, (uint64_t)at);

@@ -124,6 +124,21 @@ chain() {
 	[[ $stderr == *'client: an error that answers no request: dropped'* ]]
 }
 
+@test "blank lines go without a word, and are no messages" {
+	chain -p 'acp-tap -o tapped' <<<$'\n\r\n{"jsonrpc":"2.0","id":1,"method":"a"}\n'
+	assert_success
+	assert_output '{"jsonrpc":"2.0","id":1,"result":{"method":"a","params":null}}'
+	assert_equal "$stderr" ''
+}
+
+@test "control characters of a peer do not reach the terminal" {
+	printf '%s\n' "$init" >input
+	run --separate-stderr timeout 60 acp-conduct -p acp-tap -- sh -c 'printf "\033[32mready\t\033[0m\n"; exec '"$agent" <input
+	assert_success
+	[[ $stderr == *'dropped: ?[32mready??[0m'* ]]
+	[[ $stderr != *[$'\033\t']* ]]
+}
+
 @test "a request is cancelled by the id of its own hop" {
 	cat >silent.jq <<-'EOF'
 		if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: {}}

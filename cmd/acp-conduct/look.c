@@ -1,7 +1,6 @@
 #include "look.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -16,6 +15,7 @@ struct look {
 	struct log *trace, *record;
 	struct loop_fd trace_watch, record_watch;
 	char **names; /* of the hops, NULL-terminated, each that of the component on its agent's side */
+	char **places; /* what a trace calls the client, and the component behind each hop */
 	size_t nhops;
 	bool agent;   /* the last hop's */
 	uint64_t began;
@@ -58,6 +58,25 @@ heard(void *arg, const char *name, struct slice line)
 	look_flush(l);
 }
 
+static int
+name_places(struct look *l)
+{
+	size_t i;
+
+	l->places = calloc(l->nhops + 1, sizeof(*l->places));
+	if (!l->places)
+		return -1;
+	for (i = 0; i <= l->nhops; i++) {
+		if (i == 0 || (i == l->nhops && l->agent))
+			l->places[i] = strdup(i == 0 ? "Client" : "Agent");
+		else if (asprintf(&l->places[i], "Proxy(%zu)", i - 1) < 0)
+			l->places[i] = NULL;
+		if (!l->places[i])
+			return -1;
+	}
+	return 0;
+}
+
 struct look *
 look_open(struct route *r, const char *trace, const char *record, char *const *names, size_t n, bool agent, char **file)
 {
@@ -75,6 +94,8 @@ look_open(struct route *r, const char *trace, const char *record, char *const *n
 	memcpy(l->names, names, n * sizeof(*names));
 	l->nhops = n;
 	l->agent = agent;
+	if (name_places(l) < 0)
+		goto fail;
 	clock_gettime(CLOCK_REALTIME, &now);
 	l->started = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 	l->began = loop_clock();
@@ -97,19 +118,6 @@ fail:
 
 /* --- trace --- */
 
-/* The name of a place, behind what stands before it. */
-static void
-put_name(struct buf *b, const char *before, const struct look *l, size_t place)
-{
-	buf_add_string(b, before);
-	if (place == 0)
-		buf_add_string(b, "\"Client\"");
-	else if (place == l->nhops && l->agent)
-		buf_add_string(b, "\"Agent\"");
-	else
-		buf_printf(b, "\"Proxy(%zu)\"", place - 1);
-}
-
 static void
 put_member(struct buf *b, const char *before, struct slice value)
 {
@@ -125,6 +133,7 @@ put_event(struct look *l, const struct msg *m, size_t from, size_t to, uint64_t 
 	static const char *const types[] = {"", "request", "notification", "response", ""};
 	struct buf *b = log_buf(l->trace);
 	struct slice method = m->method, params = m->params, inner = {NULL, 0};
+	char ts[RECORDING_TIME];
 
 	if (m->what == ACP_MCP_MESSAGE && json_type(params) == JSON_OBJECT)
 		inner = json_get(params, "method");
@@ -132,11 +141,18 @@ put_event(struct look *l, const struct msg *m, size_t from, size_t to, uint64_t 
 		method = inner;
 		params = json_get(params, "params");
 	}
-	buf_printf(b, "{\"type\":\"%s\",\"ts\":%" PRIu64 ".%06" PRIu64, types[m->kind], t / 1000000, t % 1000000);
+	/* By hand, for it is done for every message: printf took most of the time. */
+	buf_add_string(b, "{\"type\":\"");
+	buf_add_string(b, types[m->kind]);
+	buf_add_string(b, "\",\"ts\":");
+	buf_add_slice(b, slice_between(ts, recording_put_time(ts, t)));
 	if (m->kind != MSG_RESPONSE)
 		buf_add_string(b, json_type(inner) == JSON_STRING ? ",\"protocol\":\"mcp\"" : ",\"protocol\":\"acp\"");
-	put_name(b, ",\"from\":", l, from);
-	put_name(b, ",\"to\":", l, to);
+	buf_add_string(b, ",\"from\":\"");
+	buf_add_string(b, l->places[from]);
+	buf_add_string(b, "\",\"to\":\"");
+	buf_add_string(b, l->places[to]);
+	buf_add(b, "\"", 1);
 	put_member(b, ",\"id\":", m->id);
 	if (m->kind == MSG_RESPONSE) {
 		buf_add_string(b, m->error.p ? ",\"is_error\":true" : ",\"is_error\":false");
@@ -158,33 +174,47 @@ hop_of(const struct port *from, const struct port *to, enum lane lane)
 	return lane == LANE_DOWN ? from->hop : to->hop;
 }
 
-void
-look_message(struct look *l, const struct port *from, const struct port *to, enum lane lane, struct slice text,
-	const struct splices *s, struct slice session)
+static void
+put_record(struct look *l, size_t hop, enum lane lane, uint64_t t, struct slice text, const struct splices *s)
 {
 	struct slice plain = text;
-	struct json_error error;
+
+	l->text.n = 0;
+	if (s->n && splice_write(text, s->at, s->n, &l->text) < 0)
+		return;
+	if (s->n)
+		plain = buf_slice(&l->text);
+	recording_put_message(log_buf(l->record), t, (int)hop, lane == LANE_DOWN ? ACP_CLIENT : ACP_AGENT, plain);
+	log_mark(l->record);
+}
+
+void
+look_message(struct look *l, const struct port *from, const struct port *to, enum lane lane, struct slice text,
+	const struct splices *s, const struct msg *plain, struct slice session)
+{
 	uint64_t t;
 	size_t hop;
-	struct msg m;
 
 	if (!l)
 		return;
 	hop = hop_of(from, to, lane);
 	t = loop_clock() - l->began;
-	l->text.n = 0;
-	if (s->n) {
-		if (splice_write(text, s->at, s->n, &l->text) < 0)
-			return;
-		plain = buf_slice(&l->text);
-	}
 	l->dirty = true;
-	if (l->record) {
-		recording_put_message(log_buf(l->record), t, (int)hop, lane == LANE_DOWN ? ACP_CLIENT : ACP_AGENT, plain);
-		log_mark(l->record);
-	}
-	if (l->trace && msg_scan(plain, &m, &error) != MSG_NOISE)
-		put_event(l, &m, lane == LANE_DOWN ? hop : hop + 1, lane == LANE_DOWN ? hop + 1 : hop, t, session);
+	if (l->record)
+		put_record(l, hop, lane, t, text, s);
+	if (l->trace)
+		put_event(l, plain, lane == LANE_DOWN ? hop : hop + 1, lane == LANE_DOWN ? hop + 1 : hop, t, session);
+}
+
+void
+look_made(struct look *l, const struct port *from, const struct port *to, enum lane lane, struct slice text, struct slice session)
+{
+	struct splices none = {.n = 0};
+	struct json_error error;
+	struct msg m;
+
+	if (l && msg_scan(text, &m, &error) != MSG_NOISE)
+		look_message(l, from, to, lane, text, &none, &m, session);
 }
 
 void
@@ -224,6 +254,7 @@ look_flush(struct look *l)
 int
 look_close(struct look *l)
 {
+	size_t i;
 	int r = 0;
 
 	if (!l)
@@ -235,6 +266,9 @@ look_close(struct look *l)
 		r = -1;
 	if (l->record && log_close(l->record, WAIT_MS) < 0)
 		r = -1;
+	for (i = 0; l->places && i <= l->nhops; i++)
+		free(l->places[i]);
+	free(l->places);
 	free(l->names);
 	buf_free(&l->text);
 	free(l);

@@ -5,6 +5,8 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "lib/cli.h"
+
 enum {
 	LINE_LIMIT = 16 * 1024, /* longer ones come in pieces, a line each */
 	LAST_READS = 64,        /* more than a pipe holds */
@@ -91,8 +93,10 @@ report_say(struct report *r, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	if (buf_vprintf(&text, format, args) == 0)
+	if (buf_vprintf(&text, format, args) == 0) {
+		cli_tame(text.p, text.n);
 		queue(r, "acp-conduct", buf_slice(&text));
+	}
 	va_end(args);
 	buf_free(&text);
 	flush(r);

@@ -84,7 +84,10 @@ cancel(struct port *p, const struct msg *m, const struct plain *pl, struct gathe
 		return;
 	c->cancelled = true;
 	snprintf(number, sizeof(number), "%" PRIu64, c->id);
-	look_message(p->route->look, p, c->to, c->lane, m->text, &s, c->session);
+	if (pl->envelope)
+		msg_unwrap(m, in, &s);
+	look_message(p->route->look, p, c->to, c->lane, m->text, &s, in, c->session);
+	s.n = 0;
 	if (pl->envelope) {
 		splice_value(&s, m->method, in->method);
 		splice_value(&s, slice_between(m->params.p, in->params.p), slice(NULL, 0));
@@ -117,7 +120,7 @@ route_look(struct port *p, const struct plain *pl, struct slice text, const stru
 		return;
 	if (pl->envelope)
 		msg_unwrap(m, &pl->inner, &s);
-	look_message(p->route->look, p, pl->to, pl->lane, text, &s, msg_session(&pl->inner));
+	look_message(p->route->look, p, pl->to, pl->lane, text, &s, &pl->inner, msg_session(&pl->inner));
 }
 
 void

@@ -12,7 +12,6 @@ route_reason(const struct route *r)
 void
 route_refuse(struct port *p, const struct msg *m, int code, const char *why, struct slice data, struct gather *g)
 {
-	struct splices none = {.n = 0};
 	struct buf answer = {0};
 
 	if (m->kind != MSG_REQUEST) {
@@ -32,7 +31,7 @@ route_refuse(struct port *p, const struct msg *m, int code, const char *why, str
 	if (p->out.full)
 		p->coupled = true;
 	if (p->kind != PORT_PROXY && p->kind != PORT_BELOW)
-		look_message(p->route->look, p->below, p, LANE_UP, buf_slice(&answer), &none, slice(NULL, 0));
+		look_made(p->route->look, p->below, p, LANE_UP, buf_slice(&answer), slice(NULL, 0));
 	route_put_made(p, &answer, SENT_RESPONSE, LANE_UP);
 }
 
@@ -67,11 +66,10 @@ void
 route_fail_call(struct call *c, int code, const char *why, struct slice data)
 {
 	enum lane lane = c->lane == LANE_DOWN ? LANE_UP : LANE_DOWN;
-	struct splices none = {.n = 0};
 	struct buf answer = {0};
 
 	if (c->from && msg_make_error(&answer, c->origin, code, why, data) == 0) {
-		look_message(c->from->route->look, c->to, c->from, lane, buf_slice(&answer), &none, c->session);
+		look_made(c->from->route->look, c->to, c->from, lane, buf_slice(&answer), c->session);
 		keep_text(c, buf_slice(&answer));
 		if (c->batch)
 			route_batch_answer(c->batch, buf_slice(&answer));
@@ -139,10 +137,12 @@ deliver(struct call *c, struct block *block, struct slice text, const struct msg
 {
 	enum lane lane = c->lane == LANE_DOWN ? LANE_UP : LANE_DOWN;
 	struct splices s = {.n = 0};
+	struct msg plain = *m;
 	struct buf entry = {0};
 
+	plain.id = c->origin;
 	splice_value(&s, m->id, c->origin);
-	look_message(c->from->route->look, c->to, c->from, lane, text, &s, c->session);
+	look_message(c->from->route->look, c->to, c->from, lane, text, &s, &plain, c->session);
 	if (c->parent)
 		keep_answer(c->parent, block, text, m);
 	if (!c->batch) {

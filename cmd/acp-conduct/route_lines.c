@@ -20,8 +20,9 @@ route_dropped(struct port *p, const char *what, struct slice text)
 static void
 noise(struct port *p, const struct line *line, const char *why)
 {
-	report_say(p->route->report, "%s: line %" PRIu64 ": %s: dropped: %.*s", p->name, line->number, why,
-		(int)(line->text.n < SHOWN ? line->text.n : SHOWN), line->text.p);
+	if (!line_is_blank(line))
+		report_say(p->route->report, "%s: line %" PRIu64 ": %s: dropped: %.*s", p->name, line->number, why,
+			(int)(line->text.n < SHOWN ? line->text.n : SHOWN), line->text.p);
 	look_noise(p->route->look, p, line->text);
 }
 

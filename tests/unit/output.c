@@ -33,11 +33,12 @@ finish(void)
 	close(reader);
 }
 
-/* Reads up to most bytes; false when nothing was there. */
+/* Reads up to most bytes, as far as there is room; false when nothing was there. */
 static bool
 take(size_t most)
 {
-	ssize_t r = read(reader, taken + ntaken, most);
+	size_t room = sizeof(taken) - ntaken;
+	ssize_t r = read(reader, taken + ntaken, most < room ? most : room);
 
 	if (r <= 0)
 		return false;
