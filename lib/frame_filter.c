@@ -123,13 +123,32 @@ frame_emit(struct frame *f, enum lane lane, struct slice message)
 	return emit(f, lane, message, false, NULL);
 }
 
+/* What all ids of the filter's own begin with, and no other. */
+static int
+put_prefix(const struct frame *f, struct buf *to)
+{
+	return buf_printf(to, "\"%s-%s-", f->filter->name, f->token);
+}
+
+bool
+frame_made_id(const struct frame *f, struct slice id)
+{
+	struct buf prefix = {0};
+	bool yes = f->last_id > 0 && put_prefix(f, &prefix) == 0 && id.n > prefix.n && memcmp(id.p, prefix.p, prefix.n) == 0;
+
+	buf_free(&prefix);
+	return yes;
+}
+
 int
 frame_request(struct frame *f, enum lane lane, const char *method, struct slice params, void *tag)
 {
 	struct buf id = {0}, text = {0};
 	int r;
 
-	r = buf_printf(&id, "\"%s-%s-%" PRIu64 "\"", f->filter->name, f->token, ++f->last_id);
+	r = put_prefix(f, &id);
+	if (r == 0)
+		r = buf_printf(&id, "%" PRIu64 "\"", ++f->last_id);
 	if (r == 0)
 		r = msg_make_request(&text, buf_slice(&id), method, params);
 	if (r == 0)

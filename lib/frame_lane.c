@@ -1,5 +1,6 @@
 /* The frame's lanes: lines come in, messages are shown to the filter, lines go on. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "lib/cli.h"
@@ -158,6 +159,19 @@ sender_in_pipe(struct frame *f, const struct msg *m)
 	return f->senders & 1U << ACP_CLIENT ? ACP_UNKNOWN : ACP_AGENT;
 }
 
+/* An answer to a request of the filter's own that has been answered: the other side has never heard of it. */
+static bool
+is_own_again(struct frame *f, const struct shown *s)
+{
+	const struct msg *m = &s->seen.msg;
+
+	if (m->kind != MSG_RESPONSE || s->request || !frame_made_id(f, m->id))
+		return false;
+	frame_say(f, "%s: line %" PRIu64 ": an answer to a request of ours that is not open: dropped",
+		acp_side_name(s->seen.from), s->seen.number);
+	return true;
+}
+
 int
 lane_show(struct frame *f, struct shown *s, enum verdict *verdict)
 {
@@ -177,6 +191,8 @@ lane_show(struct frame *f, struct shown *s, enum verdict *verdict)
 		*verdict = VERDICT_DROP;
 		if (filter->answer)
 			filter->answer(filter->state, f, p->tag, &s->seen);
+	} else if (is_own_again(f, s)) {
+		*verdict = VERDICT_DROP;
 	} else {
 		*verdict = filter->message(filter->state, f, s->lane, &s->seen);
 	}

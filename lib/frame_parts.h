@@ -147,6 +147,8 @@ int lane_show(struct frame *, struct shown *, enum verdict *);
 void shown_done(struct frame *, struct shown *);
 /* The message as the filter has edited it. 0 or -1. */
 int shown_edited(const struct shown *, struct buf *to);
+/* frame_filter.c: does it look like an id of a request of the filter's own? */
+bool frame_made_id(const struct frame *, struct slice id);
 /* Queues a plain message for a lane, in the form that the way wants. block may be NULL: text is copied. */
 int lane_put(struct frame *, enum lane, struct block *, struct slice text, const struct msg *, struct request *, bool torn);
 /* The same for text that has to be looked at first. */

@@ -84,16 +84,45 @@ refuse(char **why, const char *what)
 	return -1;
 }
 
+/* Behind the bracket that closes the one before p, or NULL: fnmatch would take an open one for itself. */
+static const char *
+behind_bracket(const char *p)
+{
+	p += *p == '!' || *p == '^';
+	p = *p ? strchr(p + 1, ']') : NULL; /* the first in it may be a ] */
+	return p ? p + 1 : NULL;
+}
+
+/* What is wrong with a pattern, or NULL. */
+static const char *
+wrong_in(const char *p)
+{
+	if (!*p)
+		return "an empty pattern";
+	while (*(p += strcspn(p, "[\\"))) {
+		if (*p == '\\') {
+			if (!p[1])
+				return "nothing stands behind the last \\";
+			p += 2;
+		} else if (!(p = behind_bracket(p + 1))) {
+			return "a [ that is not closed";
+		}
+	}
+	return NULL;
+}
+
 int
 select_glob(struct select *s, const char *glob, char **why)
 {
 	struct glob g = {.pattern = glob, .negated = glob[0] == '!'};
 	struct glob *p;
+	const char *wrong;
 
 	*why = NULL;
 	g.pattern += g.negated;
-	if (!*g.pattern)
-		return refuse(why, "an empty pattern");
+	wrong = wrong_in(g.pattern);
+	if (wrong)
+		return refuse(why, wrong);
 	g.n = strcspn(g.pattern, "*?[\\");
 	if (g.pattern[g.n])
 		g.how = strcmp(g.pattern + g.n, "*") == 0 ? PREFIX : PATTERN;

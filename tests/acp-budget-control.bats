@@ -330,6 +330,15 @@ s: Target: 2,050 used (2,000 min ✓)'
 	assert_equal "$(<err)" ''
 }
 
+@test "an agent that answers everything twice: the client gets one answer, with the sum" {
+	plays '[{"out":1000}]'
+	start acp-budget --target 3k -- acp-fault --duplicate 1 --from agent -m session/prompt --seed 1 -- ./agent
+	turn 1 s work
+	finish
+	assert_equal "$(<seen)" '{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn","usage":{"totalTokens":3300,"inputTokens":300,"outputTokens":3000}}}'
+	assert_equal "$(grep -c 'agent: line [46]: an answer to a request of ours that is not open: dropped' err)" 2
+}
+
 @test "--status none tells nothing, --status tty writes to the terminal or says that there is none" {
 	plays '[{"out":2000}]'
 	budget --target 2k --status none

@@ -183,3 +183,14 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 		rm got
 	done
 }
+
+@test "an own request that is answered twice: the client sees neither answer" {
+	printf '%s\n' '{"id":1,"method":"session/new","params":{"n":1}}' >down
+	{
+		cat down
+		wait_for has 1
+	} | acp-inject --send 'down:answer:session/new={method:"session/set_mode",params:{sessionId:.result.sessionId,modeId:"a"}}' \
+	    -- acp-fault --duplicate 1 --from agent -m session/set_mode -- ./agent >out 2>err
+	assert_equal "$(without_ids out)" '{"result":{"sessionId":"S1"}}'
+	grep -q '^acp-inject: agent: line 3: an answer to a request of ours that is not open: dropped$' err
+}

@@ -304,6 +304,7 @@ acp-inject: --edit: "b": no b: passed unchanged' ]]
 	refused '--argjson t: this variable is taken' --argjson t 1 -e .
 	refused '--arg 1: expected the name' --arg 1 2 -e .
 	refused '--match : an empty pattern' -m '' -e .
+	refused '--match session/[np: a [ that is not closed' -m 'session/[np' -e .
 	refused '--deny =x: expected METHOD' --deny =x
 	refused '--permit maybe: expected allow_once' --permit maybe
 	refused '--mcp-server {: expected a JSON object' --mcp-server '{'

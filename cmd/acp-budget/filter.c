@@ -76,6 +76,24 @@ see_usage(struct tool *t, const struct seen *seen)
 		tool_no_memory(t);
 }
 
+/* Is it the answer that is held, once more? The client must not take it for the end. */
+static bool
+is_held_again(const struct tool *t, const struct seen *seen)
+{
+	const struct budget *b = t->budgets;
+	struct buf key = {0};
+	bool yes;
+
+	while (b && (!b->held || b->idle))
+		b = b->next;
+	if (!b || msg_id_key(seen->msg.id, &key) < 0)
+		return false;
+	for (yes = false; b && !yes; b = b->next)
+		yes = b->held && !b->idle && slice_eq(buf_slice(&b->id), buf_slice(&key));
+	buf_free(&key);
+	return yes;
+}
+
 /* An answer to the client. */
 static enum verdict
 see_answer(struct tool *t, const struct seen *seen)
@@ -83,6 +101,8 @@ see_answer(struct tool *t, const struct seen *seen)
 	const struct request *asked = seen->request;
 	struct session *s = asked ? session_of(t, asked->session, false) : NULL;
 
+	if (!asked && is_held_again(t, seen))
+		return VERDICT_DROP;
 	if (!asked || asked->from != ACP_CLIENT)
 		return VERDICT_PASS;
 	switch (asked->what) {

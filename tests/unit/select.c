@@ -125,6 +125,35 @@ test_globs(void)
 }
 
 static void
+refused(const char *glob, const char *expected)
+{
+	struct select *s = select_new();
+	char *why = NULL;
+
+	CHECK(s && select_glob(s, glob, &why) < 0 && why);
+	CHECK_STR(why, expected);
+	free(why);
+	select_free(s);
+}
+
+static void
+test_bad_globs(void)
+{
+	refused("", "an empty pattern");
+	refused("!", "an empty pattern");
+	refused("[", "a [ that is not closed");
+	refused("![a", "a [ that is not closed");
+	refused("[]", "a [ that is not closed");
+	refused("[!]", "a [ that is not closed");
+	refused("[if][", "a [ that is not closed");
+	refused("session/\\", "nothing stands behind the last \\");
+	refused("[if]\\", "nothing stands behind the last \\");
+	CHECK_STR(by_globs("\\[", NULL), "");
+	CHECK_STR(by_globs("[]if]*[e]", NULL), "abfg");
+	CHECK_STR(by_globs("[if][!s]*", NULL), "ab");
+}
+
+static void
 test_negated_globs(void)
 {
 	CHECK_STR(by_globs("!session/update", NULL), "abcfghijk");
@@ -230,6 +259,7 @@ main(void)
 {
 	test_nothing_given_selects_everything();
 	test_globs();
+	test_bad_globs();
 	test_negated_globs();
 	test_programs();
 	test_sides_and_sessions();
