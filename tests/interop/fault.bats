@@ -6,7 +6,7 @@ setup() {
 	bats_load_library bats-support
 	bats_load_library bats-assert
 	TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
-	REPLAY=(acp-replay "$TOP/tests/fixtures/four-turns-per-model-usage.jsonl")
+	REPLAY=(acp-replay --match method "$TOP/tests/fixtures/four-turns-per-model-usage.jsonl")
 	ERR=$BATS_TEST_TMPDIR/err
 }
 
