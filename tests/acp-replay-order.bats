@@ -263,3 +263,26 @@ update() {
 	assert_line --partial '"id":"z","error"'
 	assert_line '{"id":"x","result":1}'
 }
+
+@test "what was read ahead of its time has the live ids and folders, too" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/new","params":{"cwd":"/old","mcpServers":[]}}
+		< {"id":1,"result":{"sessionId":"A"}}
+		> {"id":2,"method":"session/prompt","params":{"sessionId":"A","prompt":[]}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"text":"in /old/a"}}}
+		< {"id":2,"result":{"stopReason":"end_turn"}}
+		> {"id":3,"method":"session/prompt","params":{"sessionId":"A","prompt":[]}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"text":"in /old/b"}}}
+		< {"id":3,"result":{"stopReason":"end_turn"}}
+	END
+	sed 's/old/new/' s.rec | jq -c 'select(.from == "client").msg' >all
+	run --separate-stderr acp-replay s.rec <all
+	assert_success
+	assert_output --partial '"in /new/a"'
+	assert_output --partial '"in /new/b"'
+	refute_output --partial /old
+	jq -c 'select(.from == "client").msg' s.rec >all
+	run --separate-stderr acp-replay s.rec <all
+	assert_success
+	assert_output "$(jq -c 'select(.from == "agent").msg' s.rec)"
+}

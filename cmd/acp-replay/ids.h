@@ -75,6 +75,9 @@ int ids_neutral_text(struct ids *, struct slice session, bool live, struct slice
 
 /* --- writing --- */
 
+/* Is all that a message of this session says written as it was recorded, so far? */
+bool ids_change_nothing(struct ids *, struct slice session);
+
 /*
  * Appends a recorded line, or an entry of a batch, as the live side has to see it: with live ids and
  * paths in place of the recorded ones, and all else byte for byte. m lies in line. from: who sent it.

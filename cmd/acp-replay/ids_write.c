@@ -87,6 +87,12 @@ write_members(struct writing *w)
 	return r;
 }
 
+bool
+ids_change_nothing(struct ids *ids, struct slice session)
+{
+	return ids->renamed == 0 && (!ids->moved || !ids_folders(ids, session));
+}
+
 int
 ids_write(struct ids *ids, struct slice line, const struct msg *m, enum acp_side from, struct slice session,
 	struct slice id, struct buf *to)

@@ -217,7 +217,9 @@ settle(struct peer *p)
 	}
 	if (!p->done)
 		p->done = is_done(p);
-	flush(p);
+	/* Were a full queue to drain here, unnoticed, nothing would ever wake us to play on. */
+	if (!p->out.full && !p->err.full)
+		flush(p);
 	watch(p);
 	if (p->player.watch)
 		watch_flush(p->player.watch);

@@ -25,6 +25,7 @@ struct own {
 	uint32_t number; /* its record's line; 0: none */
 	uint8_t kind;    /* RECORD_MESSAGE, RECORD_NOISE or RECORD_STDERR */
 	bool batch;
+	bool tells;      /* a notification that names the session of its conversation */
 };
 
 struct conversation {

@@ -202,10 +202,8 @@ read_our_request(struct plan *p, const struct msg *m, uint64_t entry, struct con
 
 /* What has no session goes with what it stands behind: it was sent on account of that. */
 static struct conversation *
-own_conversation(struct plan *p, const struct msg *m)
+own_conversation(struct plan *p, struct slice session)
 {
-	struct slice session = m->kind == MSG_RESPONSE ? slice(NULL, 0) : msg_session(m);
-
 	return session.p || !p->latest ? plan_make_conversation(p, session) : p->latest;
 }
 
@@ -214,6 +212,7 @@ static int
 read_ours(struct plan *p, const struct msg *m, uint64_t entry, bool batched, struct reading *to)
 {
 	struct conversation *c;
+	struct slice session;
 	struct request *r;
 
 	if (m->kind == MSG_NOISE)
@@ -223,9 +222,11 @@ read_ours(struct plan *p, const struct msg *m, uint64_t entry, bool batched, str
 		return read_answer(p, r, m, entry, batched, to);
 	if (is_before_start(p) && !(p->us == ACP_CLIENT && m->kind == MSG_REQUEST && sets_up(m->what)))
 		return leave_out(p, p->us, m);
-	c = own_conversation(p, m);
+	session = m->kind == MSG_RESPONSE ? slice(NULL, 0) : msg_session(m);
+	c = own_conversation(p, session);
 	if (!c)
 		return -1;
+	to->own.tells = m->kind == MSG_NOTIFICATION && !batched && session.p && c->session.p;
 	if (!to->conversation)
 		to->conversation = c;
 	return m->kind == MSG_REQUEST ? read_our_request(p, m, entry, c) : 0;

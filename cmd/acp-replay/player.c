@@ -248,6 +248,10 @@ send_due(struct player *p, const struct due *d)
 
 	if (script_read(p->script, own.place, &text) < 0)
 		return -1;
+	if (player_goes_as_it_is(p, d->conversation, &own)) {
+		plan_sent(&p->plan, d->conversation);
+		return player_send(p, d->conversation, &own, text, NULL);
+	}
 	if (own.kind == RECORD_MESSAGE && msg_scan(text, &m, &error) == MSG_NOISE) {
 		errno = EIO; /* it was one when it was read first */
 		return -1;

@@ -33,7 +33,9 @@ bool player_mattered(const struct player *, const struct cue *k, const struct cu
 /* Reads the next record; what is ours and due goes out where send is true. The reading is valid until the next. 0 or -1. */
 int player_read(struct player *, bool send, struct reading *);
 
-/* Queues a record of ours; text is its own, and msg where it is a message. 0 or -1. */
+/* Is it told in the recorded bytes, so that nobody has to look into them? */
+bool player_goes_as_it_is(struct player *, const struct conversation *, const struct own *);
+/* Queues a record of ours; text is its own, and msg where it is a message that may not go as it is. 0 or -1. */
 int player_send(struct player *, struct conversation *, const struct own *, struct slice text, const struct msg *msg);
 /* Queues the recorded answer to a request that has come, and forgets that. 0 or -1. */
 int player_send_answer(struct player *, struct cue *, struct slice text, const struct msg *);

@@ -104,6 +104,12 @@ send_batch(struct player *p, const struct own *own, struct slice text, const str
 	return buf_add_slice(&p->text, slice_between(at, text.p + text.n));
 }
 
+bool
+player_goes_as_it_is(struct player *p, const struct conversation *c, const struct own *own)
+{
+	return own->tells && ids_change_nothing(p->ids, c->session);
+}
+
 int
 player_send(struct player *p, struct conversation *c, const struct own *own, struct slice text, const struct msg *m)
 {
@@ -112,7 +118,7 @@ player_send(struct player *p, struct conversation *c, const struct own *own, str
 	player_happened(p, c, own->t);
 	if (own->kind == RECORD_STDERR)
 		return complain(p, text);
-	if (own->kind == RECORD_NOISE)
+	if (own->kind == RECORD_NOISE || player_goes_as_it_is(p, c, own))
 		return queue(p, text);
 	p->text.n = 0;
 	failed = own->batch ? send_batch(p, own, text, m) : send_entry(p, own, text, m, 0);

@@ -1,0 +1,128 @@
+/*
+ * Plays any bytes as a recording to any bytes as the live side, on either side and with each way to
+ * treat a miss: whatever both say, the play comes to an end. The first byte says how it is played; the
+ * recording and what the live side says are parted by a line of ====.
+ */
+#include "cmd/acp-replay/player.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+
+enum { LIMIT = 1024 * 1024 };
+
+static void
+expect(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static void
+open_nowhere(struct output *out)
+{
+	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	expect(fd >= 0 && output_open(out, fd) == 0);
+}
+
+static void
+drain(struct output *out)
+{
+	while (output_flush(out) > 0)
+		;
+}
+
+/* Plays until the live side is waited for. False when it is over. */
+static bool
+play(struct player *p)
+{
+	enum play play;
+
+	do {
+		p->now += 1000;
+		play = player_play(p);
+		drain(p->out);
+		drain(p->err);
+	} while (play == PLAY_FULL || play == PLAY_LEAVE);
+	/* Only a file that changes while it is played, or memory, could make it fail. */
+	expect(play != PLAY_FAILED);
+	return play == PLAY_WAITING;
+}
+
+static void
+hear(struct player *p, struct slice line)
+{
+	enum heard h = player_hear(p, line, false);
+
+	while (h == HEARD_LATER) {
+		if (!play(p))
+			return;
+		h = player_hear(p, line, true);
+	}
+	expect(h == HEARD);
+}
+
+static void
+play_to(struct player *p, struct slice live)
+{
+	const char *end = live.p + live.n, *newline;
+	bool more = play(p);
+
+	for (; more && live.n > 0; more = play(p)) {
+		newline = memchr(live.p, '\n', live.n);
+		hear(p, slice_between(live.p, newline ? newline : end));
+		live = newline ? slice_between(newline + 1, end) : slice(end, 0);
+	}
+	p->left = true;
+	while (more)
+		more = play(p);
+	player_finish(p);
+}
+
+static void
+run(const struct player_options *o, const char *path, struct slice live)
+{
+	struct output out, err;
+	struct script script;
+	struct player player;
+
+	open_nowhere(&out);
+	open_nowhere(&err);
+	expect(script_open(&script, path, LIMIT, NULL, false) == 0);
+	expect(player_open(&player, o, &script, &out, &err) == 0);
+	play_to(&player, live);
+	player_close(&player);
+	script_close(&script);
+	output_close(&out);
+	output_close(&err);
+}
+
+int
+LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+{
+	static const char between[] = "\n====\n";
+	const char *p = (const char *)data + 1, *end = (const char *)data + size, *cut;
+	struct player_options o = {0};
+	char path[64];
+	int fd;
+
+	if (size == 0)
+		return 0;
+	cut = memmem(p, size - 1, between, sizeof(between) - 1);
+	o.us = data[0] & 1 ? ACP_AGENT : ACP_CLIENT;
+	o.match = data[0] & 2 ? MATCH_METHOD : MATCH_PARAMS;
+	o.on_miss = (enum on_miss)((data[0] >> 2) % 3);
+	o.loop = data[0] & 16;
+	o.range.start = data[0] & 32 ? 4 : 0;
+	fd = memfd_create("recording", MFD_CLOEXEC);
+	expect(fd >= 0 && write(fd, p, (size_t)((cut ? cut : end) - p)) >= 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	run(&o, path, cut ? slice_between(cut + sizeof(between) - 1, end) : slice(end, 0));
+	close(fd);
+	return 0;
+}
