@@ -2,26 +2,13 @@
 # A real client and a real agent with acp-inject between them, and a stand-in for the model, which keeps what it was asked.
 
 setup_file() {
-	mkfifo "$BATS_FILE_TMPDIR/life" "$BATS_FILE_TMPDIR/port"
-	# The model ends when its stdin does: at the latest when this shell ends.
-	exec 9<>"$BATS_FILE_TMPDIR/life"
-	node "$PEERS/model.mjs" "$BATS_FILE_TMPDIR/requests" \
-		<"$BATS_FILE_TMPDIR/life" >"$BATS_FILE_TMPDIR/port" 3>&- 9>&- &
-	MODEL=$!
-	read -r port <"$BATS_FILE_TMPDIR/port"
-
-	export ANTHROPIC_BASE_URL=http://127.0.0.1:$port ANTHROPIC_API_KEY=none
-	export IS_SANDBOX=1 # as root the agent wants to hear this
-	export DISABLE_TELEMETRY=1 DISABLE_AUTOUPDATER=1 DISABLE_ERROR_REPORTING=1
-	export CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1
-	export CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION=0
-	# Whatever else a peer may want from a network, it finds nobody.
-	export HTTP_PROXY=http://127.0.0.1:9 HTTPS_PROXY=http://127.0.0.1:9
-	export NO_PROXY=127.0.0.1
+	load model
+	model_start
 }
 
 teardown_file() {
-	kill "$MODEL"
+	load model
+	model_stop
 }
 
 setup() {

@@ -3,29 +3,15 @@
 # tests/interop/run installs the peers and says where they are ($PEERS).
 
 setup_file() {
-	mkfifo "$BATS_FILE_TMPDIR/life" "$BATS_FILE_TMPDIR/port"
-	# The model ends when its stdin does: at the latest when this shell ends.
-	exec 9<>"$BATS_FILE_TMPDIR/life"
-	node "$PEERS/model.mjs" "$BATS_FILE_TMPDIR/requests" \
-		<"$BATS_FILE_TMPDIR/life" >"$BATS_FILE_TMPDIR/port" 3>&- 9>&- &
-	MODEL=$!
-	read -r port <"$BATS_FILE_TMPDIR/port"
-
-	export ANTHROPIC_BASE_URL=http://127.0.0.1:$port ANTHROPIC_API_KEY=none
-	export IS_SANDBOX=1 # as root the agent wants to hear this
-	export DISABLE_TELEMETRY=1 DISABLE_AUTOUPDATER=1 DISABLE_ERROR_REPORTING=1
-	export CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1
-	export CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION=0
-	# Whatever else a peer may want from a network, it finds nobody.
-	export HTTP_PROXY=http://127.0.0.1:9 HTTPS_PROXY=http://127.0.0.1:9
-	export NO_PROXY=127.0.0.1
+	load model
+	model_start
 
 	# What each client is going to be played.
 	DIRECT=$BATS_FILE_TMPDIR/direct SDK=$BATS_FILE_TMPDIR/sdk.rec ACPX=$BATS_FILE_TMPDIR/acpx.rec
 	export DIRECT SDK ACPX
 	client "$DIRECT" acp-tap -o "$SDK" -- claude-agent-acp
 	acpx_says "$DIRECT.acpx" "acp-tap -o $ACPX -- claude-agent-acp"
-	kill "$MODEL"
+	model_stop
 }
 
 setup() {
