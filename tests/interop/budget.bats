@@ -3,7 +3,9 @@
 
 bats_require_minimum_version 1.5.0
 
+# One test at a time: what the model was asked is in one file.
 setup_file() {
+	export BATS_NO_PARALLELIZE_WITHIN_FILE=true
 	load model
 	model_start
 }

@@ -1,7 +1,9 @@
 #!/usr/bin/env bats
 # A real client and a real agent with acp-inject between them, and a stand-in for the model, which keeps what it was asked.
 
+# One test at a time: what the model was asked is in one file.
 setup_file() {
+	export BATS_NO_PARALLELIZE_WITHIN_FILE=true
 	load model
 	model_start
 }
