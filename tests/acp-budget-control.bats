@@ -269,7 +269,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 	done
 }
 
-@test "an agent that answers a prompt twice, and one that nobody has sent" {
+@test "an agent that answers a prompt again while its answer is held: the repeat goes nowhere" {
 	cat >agent <<-'END'
 		#!/bin/sh
 		read -r line
@@ -281,11 +281,9 @@ s: Target: 2,050 used (2,000 min ✓)'
 	END
 	chmod +x agent
 	budget --target 2k
-	prompt 1 s work
-	until_line 1000000
-	until_line '"id":1,'
+	turn 1 s work
 	finish
-	assert_equal "$LINE" '{"id":1,"result":{"stopReason":"end_turn","usage":{"outputTokens":2000}}}'
+	assert_equal "$(<seen)" '{"id":1,"result":{"stopReason":"end_turn","usage":{"outputTokens":2000}}}'
 }
 
 @test "each way: wrap, link, a filter of a conductor, sockets" {

@@ -36,9 +36,10 @@ prompt() {
 	    '{jsonrpc: "2.0", id: $id, method: "session/prompt", params: {sessionId: $s, prompt: [{type: "text", text: $t}]}}')"
 }
 
-# until_line PATTERN: reads what comes up into seen, up to the line that has it, which is LINE.
+# until_line PATTERN: reads what comes up into seen, up to the line that has it, which is LINE. The bound is there so
+# that a failure is one, not a hang.
 until_line() {
-	while IFS= read -r LINE <&9; do
+	while IFS= read -r -t 60 LINE <&9; do
 		printf '%s\n' "$LINE" >>seen
 		[[ $LINE != *$1* ]] || return 0
 	done

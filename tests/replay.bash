@@ -50,9 +50,9 @@ tell() {
 	printf '%s\n' "$1" >&8
 }
 
-# Fails at the end of input.
+# Fails at the end of input, and after a minute: a failure is to be one, not a hang.
 hear() {
-	IFS= read -r line <&9
+	IFS= read -r -t 60 line <&9
 }
 
 # hang_up: the other side reads its end of input; $status is how it ended, the rest of what it sent is in $rest.
