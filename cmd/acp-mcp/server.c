@@ -1,6 +1,7 @@
 #include "cmd/acp-mcp/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,9 +52,13 @@ knock(void *arg, short revents)
 {
 	struct server *s = arg;
 	struct mcp *m = s->mcp;
-	int fd = socket_accept(s->listener);
+	/* A connection takes two descriptors: nobody is let in for whom there is only one. */
+	int spare = fcntl(s->listener, F_DUPFD_CLOEXEC, 3), fd = spare < 0 ? -1 : socket_accept(s->listener), error = errno;
 
 	(void)revents;
+	if (spare >= 0)
+		close(spare);
+	errno = error;
 	if (fd < 0 && errno == EPERM) {
 		frame_say(m->frame, "%s: another user was refused", s->path);
 	} else if (fd < 0 && errno != EAGAIN) {
