@@ -125,7 +125,7 @@ static void
 read_duration(const char *option, const char *text, uint64_t *us)
 {
 	if (cli_duration(text, us) < 0)
-		cli_die(EXIT_USAGE, name, "%s %s: not a duration (500ms, 5s, 2m)", option, text);
+		cli_die(EXIT_USAGE, name, "%s %s: %s", option, text, cli_want_duration);
 }
 
 /* The Rust conductor's command line: each word is a command. */
