@@ -85,27 +85,17 @@ percent(const char *text, char end, unsigned *level)
 	return end ? p + 1 : p;
 }
 
-/* "5USD", "5USD,5EUR" */
 static void
 take_money(struct options *o, const char *argument)
 {
-	const char *p = argument, *unit, *end;
-	struct money *m;
+	const char *why;
+	size_t i;
 
-	for (;; p = end + 1) {
-		if (o->nmax_cost == MONEY_MOST)
-			cli_bad(&cli, OPT_MAX_COST, argument, "too many amounts");
-		m = &o->max_cost[o->nmax_cost++];
-		unit = p + strspn(p, "0123456789.");
-		end = unit + strcspn(unit, ",");
-		if (end == unit || decimal_parse(slice_between(p, unit), &m->amount) != 0 || decimal_is_zero(&m->amount))
-			cli_bad(&cli, OPT_MAX_COST, argument, "expected amounts with their currencies, such as 5USD");
-		m->currency = strndup(unit, (size_t)(end - unit));
-		if (!m->currency)
-			cli_die(EXIT_FAILED, tool_name, "out of memory");
-		if (*end == '\0')
-			break;
-	}
+	if (money_read(&o->max_cost, argument, &why) < 0)
+		cli_bad(&cli, OPT_MAX_COST, argument, why);
+	for (i = 0; i < o->max_cost.n; i++)
+		if (decimal_is_zero(&o->max_cost.at[i].amount))
+			cli_bad(&cli, OPT_MAX_COST, argument, "nothing can be had for 0");
 }
 
 static void
@@ -203,7 +193,7 @@ take_option(struct options *o, int option, const char *argument)
 static bool
 has_limit(const struct options *o)
 {
-	return o->nmax_cost > 0 || o->max_tokens != UINT64_MAX || o->max_turns != UINT64_MAX || o->max_context > 0;
+	return o->max_cost.n > 0 || o->max_tokens != UINT64_MAX || o->max_turns != UINT64_MAX || o->max_context > 0;
 }
 
 static void
@@ -225,7 +215,6 @@ main(int argc, char **argv)
 	char *why;
 	int option, status;
 	bool dashes;
-	size_t i;
 
 	setlocale(LC_CTYPE, "");
 	while ((option = cli_next(&cli, argc, argv, &dashes)) != -1)
@@ -234,9 +223,6 @@ main(int argc, char **argv)
 		cli_refuse(&cli, why);
 	check(&o);
 	status = filter_run(&o);
-	for (i = 0; i < o.nmax_cost; i++) {
-		free(o.max_cost[i].currency);
-		decimal_free(&o.max_cost[i].amount);
-	}
+	money_free(&o.max_cost);
 	return status;
 }

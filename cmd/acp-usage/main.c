@@ -79,8 +79,6 @@ no_memory(void)
 	cli_die(EXIT_FAILED, tool_name, "out of memory");
 }
 
-enum { MONEY_MOST = 16 };
-
 static void *
 grow(void *array, size_t n, size_t size)
 {
@@ -109,30 +107,6 @@ take_warn(struct options *o, const char *argument)
 	}
 }
 
-/* "1USD,5USD" */
-static void
-take_money(int option, const char *argument, struct money **list, size_t *n)
-{
-	const char *p = argument, *unit, *end;
-	struct money m;
-
-	for (;; p = end + 1) {
-		if (*n == MONEY_MOST)
-			cli_bad(&cli, option, argument, "too many amounts");
-		unit = p + strspn(p, "0123456789.");
-		end = unit + strcspn(unit, ",");
-		m = (struct money){.currency = strndup(unit, (size_t)(end - unit))};
-		if (!m.currency)
-			no_memory();
-		if (end == unit || decimal_parse(slice_between(p, unit), &m.amount) != 0)
-			cli_bad(&cli, option, argument, "expected amounts with their currencies, such as 1USD,5USD");
-		*list = grow(*list, *n, sizeof(**list));
-		(*list)[(*n)++] = m;
-		if (*end == '\0')
-			break;
-	}
-}
-
 static void
 take_size(struct options *o, const char *argument)
 {
@@ -151,6 +125,7 @@ static void
 take_limit(struct options *o, int option, const char *argument)
 {
 	static const char *const levels[] = {"yellow", "orange", "red", NULL};
+	const char *why;
 
 	switch (option) {
 	case OPT_WARN:
@@ -158,10 +133,9 @@ take_limit(struct options *o, int option, const char *argument)
 		o->warned = true;
 		break;
 	case OPT_WARN_COST:
-		take_money(option, argument, &o->warn_cost, &o->nwarn_cost);
-		break;
 	case OPT_MAX_COST:
-		take_money(option, argument, &o->max_cost, &o->nmax_cost);
+		if (money_read(option == OPT_MAX_COST ? &o->max_cost : &o->warn_cost, argument, &why) < 0)
+			cli_bad(&cli, option, argument, why);
 		break;
 	case OPT_MAX_TOKENS:
 		if (cli_count(argument, &o->max_tokens) < 0)
@@ -298,16 +272,10 @@ forget(struct options *o)
 {
 	size_t i;
 
-	for (i = 0; i < o->nwarn_cost + o->nmax_cost; i++) {
-		struct money *m = i < o->nwarn_cost ? &o->warn_cost[i] : &o->max_cost[i - o->nwarn_cost];
-
-		decimal_free(&m->amount);
-		free(m->currency);
-	}
 	for (i = 0; i < o->nsizes; i++)
 		free(o->sizes[i].model);
-	free(o->warn_cost);
-	free(o->max_cost);
+	money_free(&o->warn_cost);
+	money_free(&o->max_cost);
 	free(o->sizes);
 }
 
