@@ -79,18 +79,30 @@ socket_accept(int listener)
 	return -1;
 }
 
-int
-socket_connect(const char *path)
+static int
+connect_to(const char *path, int flags)
 {
 	struct sockaddr_un address;
 	int fd;
 
 	if (address_of(path, &address) < 0)
 		return -1;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
 		return fd;
 	return fail(fd);
+}
+
+int
+socket_connect(const char *path)
+{
+	return connect_to(path, 0);
+}
+
+int
+socket_try(const char *path)
+{
+	return connect_to(path, SOCK_NONBLOCK);
 }
 
 ssize_t

@@ -15,6 +15,8 @@ int socket_listen(const char *path);
 int socket_accept(int listener);
 /* Connects. -1 with errno. */
 int socket_connect(const char *path);
+/* The same without ever waiting, and the descriptor does not block. EAGAIN: somebody listens there, but takes nobody in. */
+int socket_try(const char *path);
 
 /*
  * Text and descriptors over a connection, also one that blocks: -1 with EAGAIN instead of waiting.
