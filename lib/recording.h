@@ -24,6 +24,7 @@ enum record_kind {
 	RECORD_LOST,    /* count, text: why */
 	RECORD_OTHER,   /* an event that is not known: to be ignored */
 	RECORD_BAD,     /* what can not be read: error and number say where; reading goes on behind it */
+	RECORD_ERROR,   /* to who is a guest in a running chain: why something that he sent goes nowhere: text */
 };
 
 #define RECORDING_NOWHERE UINT64_MAX

@@ -96,12 +96,16 @@ event(struct recording *rec, struct record *r, struct slice name)
 		r->torn = v.p && json_type(v) == JSON_TRUE;
 		return TAKEN;
 	}
-	if (!json_string_is(name, "lost"))
+	if (json_string_is(name, "lost")) {
+		r->kind = RECORD_LOST;
+		v = json_get(r->raw, "count");
+		if (!v.p || json_type(v) != JSON_NUMBER || !json_u64(v, &r->count))
+			r->count = 1;
+	} else if (json_string_is(name, "error")) {
+		r->kind = RECORD_ERROR;
+	} else {
 		return TAKEN;
-	r->kind = RECORD_LOST;
-	v = json_get(r->raw, "count");
-	if (!v.p || json_type(v) != JSON_NUMBER || !json_u64(v, &r->count))
-		r->count = 1;
+	}
 	v = json_get(r->raw, "why");
 	if (!v.p || json_type(v) != JSON_STRING)
 		return TAKEN;
