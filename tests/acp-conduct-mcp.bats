@@ -7,6 +7,8 @@ setup() {
 	load lib
 	load mcp
 	lib_setup
+	# What is killed leaves its sockets.
+	export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR
 	# An agent that answers each request with its params.
 	cat >agent.jq <<-'EOF2'
 		if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: ({protocolVersion: 1} + $says)}

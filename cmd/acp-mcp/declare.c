@@ -14,7 +14,7 @@ static const char *const capability[2][STEPS + 1] = {
 };
 static const char *const claimed[2] = {"true", "{}"};
 
-enum agent
+enum agent_kind
 declare_taken(struct slice result, bool *v2)
 {
 	struct slice version = json_type(result) == JSON_OBJECT ? json_get(result, acp_protocol_version) : slice(NULL, 0), mcp;
@@ -195,9 +195,10 @@ declare_change(struct mcp *m, const struct msg *request, struct slice *what, str
 		*what = servers;
 		return put_servers(&c, servers) < 0 ? -1 : !slice_eq(servers, buf_slice(with));
 	}
-	if (m->options->nprovided == 0)
+	/* What is no list is the agent's to refuse. */
+	if (m->options->nprovided == 0 || (servers.p && json_type(servers) != JSON_NULL))
 		return 0;
-	*what = json_type(servers) == JSON_NULL ? servers : slice(params.p + 1, 0);
+	*what = servers.p ? servers : slice(params.p + 1, 0);
 	if (!servers.p)
 		r = buf_printf(with, "\"%s\":", acp_mcp_servers);
 	r |= put_servers(&c, slice(NULL, 0));

@@ -32,7 +32,7 @@ struct options {
 	struct frame_options frame;
 };
 
-enum agent {
+enum agent_kind {
 	AGENT_UNKNOWN,
 	AGENT_TAKES, /* servers of type acp */
 	AGENT_LACKS, /* them: it is given stdio servers */
@@ -43,7 +43,7 @@ enum agent {
 struct mcp {
 	const struct options *options;
 	struct frame *frame;
-	enum agent agent;
+	enum agent_kind agent;
 	bool v2;
 	uint64_t asked;            /* the line in which it was asked what it takes; 0: not asked, or answered */
 	struct early *early;       /* requests that declare servers, and wait for that answer */

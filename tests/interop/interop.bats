@@ -118,7 +118,7 @@ assert_seen_as_without() {
 }
 
 @test "claude-agent-acp through three proxies shows what it shows without" {
-	client "$RUN" acp-conduct -p 'acp-tap -o /dev/null' -p "acp-conduct -p 'acp-usage -o /dev/null' -f 'acp-tap -o $REC'" \
+	client "$RUN" acp-conduct --no-mcp -p 'acp-tap -o /dev/null' -p "acp-conduct -p 'acp-usage -o /dev/null' -f 'acp-tap -o $REC'" \
 		-p 'acp-tap -o /dev/null' -- claude-agent-acp
 	assert_seen_as_without
 	assert_nothing_left "$RUN"

@@ -59,3 +59,12 @@ conversation() {
 	run conversation conductor agent "acp-conduct -p rust-proxy -p acp-tap" "$agent"
 	assert_output $'[1,1]\n["two","_a/b"]'
 }
+
+@test "ours as the Rust conductor's agent, and the other way round: acp-mcp speaks for the agent" {
+	run conversation conductor agent 'acp-tap -o a.rec' rust-proxy "acp-conduct -p rust-proxy -- $agent"
+	assert_output $'[1,1]\n["two","_a/b"]'
+	jq -se 'any(.msg.result?.agentCapabilities.mcpCapabilities.acp)' a.rec
+	run conversation acp-conduct -p 'acp-tap -o b.rec' -- conductor agent rust-proxy "$agent"
+	assert_output $'[1,1]\n["two","_a/b"]'
+	jq -se 'any(.msg.result?.agentCapabilities.mcpCapabilities.acp)' b.rec
+}
