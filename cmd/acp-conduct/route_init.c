@@ -48,7 +48,7 @@ route_ask_first(struct port *p)
 {
 	struct call *c;
 
-	for (c = p->calls; c && c->what != ACP_INITIALIZE; c = c->hh.next)
+	for (c = p->calls; c && c->what != ACP_INITIALIZE; c = c->next_open)
 		;
 	if (!c)
 		return -1;
@@ -199,17 +199,15 @@ route_ask_in_other_dialect(struct port *p)
 {
 	struct call *c;
 
-	for (c = p->calls; c && c->what != ACP_INITIALIZE; c = c->hh.next)
+	for (c = p->calls; c && c->what != ACP_INITIALIZE; c = c->next_open)
 		;
 	if (!c)
 		return;
 	p->asked_twice = true;
 	p->dialect = p->dialect == ACP_PLAIN ? ACP_UNDERSCORE : ACP_PLAIN;
 	p->stale = c->id;
-	if (call_renew(c) < 0)
-		route_no_memory(p->route);
-	else
-		ask(p, c);
+	call_renew(c);
+	ask(p, c);
 }
 
 void
