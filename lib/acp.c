@@ -39,6 +39,8 @@ struct method {
 static const struct method methods[] = {
 	{"session/update", ACP_SESSION_UPDATE, ACP_AGENT, true},
 	{"session/prompt", ACP_SESSION_PROMPT, ACP_CLIENT, false},
+	{"proxy/successor", ACP_PROXY_SUCCESSOR, ACP_UNKNOWN, false},
+	{"_proxy/successor", ACP_PROXY_SUCCESSOR, ACP_UNKNOWN, false},
 	{"session/request_permission", ACP_REQUEST_PERMISSION, ACP_AGENT, false},
 	{"session/cancel", ACP_SESSION_CANCEL, ACP_CLIENT, true},
 	{"initialize", ACP_INITIALIZE, ACP_CLIENT, false},
@@ -75,9 +77,7 @@ static const struct method methods[] = {
 	{"mcp/disconnect", ACP_MCP_DISCONNECT, ACP_AGENT, false},
 	{"$/cancel_request", ACP_CANCEL_REQUEST, ACP_UNKNOWN, true},
 	{"proxy/initialize", ACP_PROXY_INITIALIZE, ACP_CLIENT, false},
-	{"proxy/successor", ACP_PROXY_SUCCESSOR, ACP_UNKNOWN, false},
 	{"_proxy/initialize", ACP_PROXY_INITIALIZE, ACP_CLIENT, false},
-	{"_proxy/successor", ACP_PROXY_SUCCESSOR, ACP_UNKNOWN, false},
 };
 
 static const struct method other = {"", ACP_OTHER, ACP_UNKNOWN, false};
@@ -85,8 +85,11 @@ static const struct method other = {"", ACP_OTHER, ACP_UNKNOWN, false};
 static bool
 is(const struct method *m, struct slice name)
 {
-	size_t n = strlen(m->name);
+	size_t n;
 
+	if (name.n == 0 || *m->name != *name.p)
+		return false;
+	n = strlen(m->name);
 	if (m->name[n - 1] == '/')
 		return name.n > n && memcmp(m->name, name.p, n) == 0;
 	return name.n == n && memcmp(m->name, name.p, n) == 0;

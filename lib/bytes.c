@@ -1,9 +1,19 @@
 #include "lib/bytes.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+struct slice
+slice_digits(uint64_t n, char room[SLICE_DIGITS])
+{
+	char *p = room + SLICE_DIGITS;
+
+	do
+		*--p = (char)('0' + n % 10);
+	while (n /= 10);
+	return slice_between(p, room + SLICE_DIGITS);
+}
 
 int
 buf_reserve(struct buf *b, size_t more)

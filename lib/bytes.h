@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 /* Bytes that somebody else owns. p is NULL where there is nothing at all. */
@@ -61,6 +62,10 @@ buf_slice(const struct buf *b)
 {
 	return (struct slice){b->p, b->n};
 }
+
+/* The decimal digits of a number; they lie in room. */
+enum { SLICE_DIGITS = 20 };
+struct slice slice_digits(uint64_t, char room[SLICE_DIGITS]);
 
 /* All that may fail return 0, or -1 with errno set and the buffer as it was. */
 int buf_reserve(struct buf *, size_t more);

@@ -192,7 +192,7 @@ struct splices;
 struct hopwise {         /* how a message is put on the proxy's pipe */
 	struct splices splices;
 	struct buf with;
-	char id[24];
+	char id[SLICE_DIGITS];
 };
 int proxy_line(struct frame *, struct source *, const struct line *, const struct msg *);
 /* 0; 1 where it is not to be sent; -1 out of memory. */

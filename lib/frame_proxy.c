@@ -3,8 +3,6 @@
  * comes is turned into plain messages in two lanes, what goes is put back; ids are ours on the way
  * out and the sender's own bytes on the way back.
  */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define HASH_NONFATAL_OOM 1
@@ -325,8 +323,7 @@ cancel_out(struct frame *f, enum lane lane, const struct msg *m, struct hopwise 
 	/* Answered already, or never sent on: then there is nothing to cancel there. */
 	if (!p || !p->hop)
 		return 1;
-	snprintf(h->id, sizeof(h->id), "%" PRIu64, p->hop->id);
-	splice_value(&h->splices, id, slice_of(h->id));
+	splice_value(&h->splices, id, slice_digits(p->hop->id, h->id));
 	return 0;
 }
 
@@ -349,7 +346,6 @@ proxy_out(struct frame *f, enum lane lane, const struct msg *m, struct request *
 	hop = r ? hop_of(f, r) : NULL;
 	if (!hop)
 		return -1;
-	snprintf(h->id, sizeof(h->id), "%" PRIu64, hop->id);
-	splice_value(&h->splices, m->id, slice_of(h->id));
+	splice_value(&h->splices, m->id, slice_digits(hop->id, h->id));
 	return 0;
 }

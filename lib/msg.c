@@ -244,8 +244,8 @@ splice_parts(struct slice line, const struct splice *s, size_t n, struct iovec *
 int
 msg_open_envelope(const struct msg *e, struct msg *inner, const char **why)
 {
-	static const struct json_keys keys = {3, {"method", "params", "peer"}};
-	struct json_error error;
+	static const char *const keys[] = {"method", "params", "peer"};
+	struct json_iter it = {.in = e->params};
 	struct slice v[3];
 
 	*inner = (struct msg){.text = e->text, .id = e->id};
@@ -253,8 +253,8 @@ msg_open_envelope(const struct msg *e, struct msg *inner, const char **why)
 		*why = "an envelope without params";
 		return -1;
 	}
-	/* The text is sound: it only fails where two parsers would read it differently. */
-	if (json_members(e->params, JSON_DEPTH, &keys, v, &error) == JSON_NONE) {
+	/* The text is sound, but two parsers would read this differently. */
+	if (!json_pick(&it, keys, 3, v)) {
 		*why = "an envelope with a member twice";
 		return -1;
 	}
@@ -313,20 +313,18 @@ msg_wrap(const struct msg *m, enum acp_dialect dialect, struct splices *s, struc
 	size_t start = with->n;
 
 	/* with: "proxy/successor" {"method":M,"params": and what closes it is in place of params' ends. */
-	if (buf_printf(with, "\"%s\"", acp_name(ACP_PROXY_SUCCESSOR, dialect)) < 0)
+	if (buf_reserve(with, 64 + m->method.n) < 0 || buf_add(with, "\"", 1) < 0 ||
+		buf_add_string(with, acp_name(ACP_PROXY_SUCCESSOR, dialect)) < 0 || buf_add(with, "\"", 1) < 0)
 		return -1;
 	name = slice(NULL, with->n - start);
-	if (!m->params.p) {
-		if (buf_add_string(with, ",\"params\":{\"method\":") < 0 || buf_add_slice(with, m->method) < 0 ||
-			buf_add(with, "}", 1) < 0)
-			return -1;
-		splice_value(s, m->method, slice(with->p + start, with->n - start));
-		return 0;
-	}
-	if (buf_add_string(with, "{\"method\":") < 0 || buf_add_slice(with, m->method) < 0 ||
-		buf_add_string(with, ",\"params\":") < 0)
+	if (buf_add_string(with, m->params.p ? "{\"method\":" : ",\"params\":{\"method\":") < 0 ||
+		buf_add_slice(with, m->method) < 0 || buf_add_string(with, m->params.p ? ",\"params\":" : "}") < 0)
 		return -1;
 	name.p = with->p + start;
+	if (!m->params.p) {
+		splice_value(s, m->method, slice(name.p, with->n - start));
+		return 0;
+	}
 	splice_add(s, m->method.p, end, name);
 	splice_add(s, m->params.p, m->params.p, slice(name.p + name.n, with->n - start - name.n));
 	splice_add(s, m->params.p + m->params.n, m->params.p + m->params.n, slice_of("}"));

@@ -16,14 +16,28 @@ keep(char **to, struct slice s)
 	return copy;
 }
 
-static int
+static void
 enter(struct call *c)
 {
 	struct port *to = c->to;
+	struct call **near;
 
 	c->id = ++to->last_id;
-	HASH_ADD(hh, to->calls, id, sizeof(c->id), c);
-	return c->hh.tbl ? 0 : -1;
+	near = &to->by_id.near[c->id % CALLS_NEAR];
+	c->next_near = *near;
+	*near = c;
+	DL_APPEND2(to->calls, c, prev_open, next_open);
+}
+
+static void
+leave(struct call *c)
+{
+	struct call **at = &c->to->by_id.near[c->id % CALLS_NEAR];
+
+	while (*at != c)
+		at = &(*at)->next_near;
+	*at = c->next_near;
+	DL_DELETE2(c->to->calls, c, prev_open, next_open);
 }
 
 struct call *
@@ -37,11 +51,11 @@ call_new(struct port *from, struct port *to, enum lane lane, const struct msg *m
 		return NULL;
 	c->bytes = p = malloc(m->id.n + m->method.n + session.n + 1);
 	c->to = to;
-	if (!p || enter(c) < 0) {
-		free(p);
+	if (!p) {
 		free(c);
 		return NULL;
 	}
+	enter(c);
 	c->lane = lane;
 	c->what = m->what;
 	c->origin = keep(&p, m->id);
@@ -58,14 +72,21 @@ call_new(struct port *from, struct port *to, enum lane lane, const struct msg *m
 }
 
 struct call *
+call_open(const struct port *to, uint64_t id)
+{
+	struct call *c = to->by_id.near[id % CALLS_NEAR];
+
+	while (c && c->id != id)
+		c = c->next_near;
+	return c;
+}
+
+struct call *
 call_find(const struct port *to, struct slice id)
 {
-	struct call *c = NULL;
 	uint64_t n;
 
-	if (json_type(id) == JSON_NUMBER && json_u64(id, &n))
-		HASH_FIND(hh, to->calls, &n, sizeof(n), c);
-	return c;
+	return json_type(id) == JSON_NUMBER && json_u64(id, &n) ? call_open(to, n) : NULL;
 }
 
 /* Open requests are few, and cancelling one is rare: a walk will do. */
@@ -121,12 +142,12 @@ call_match(struct call *c)
 	}
 }
 
-int
+void
 call_renew(struct call *c)
 {
-	HASH_DEL(c->to->calls, c);
+	leave(c);
 	c->end = 0;
-	return enter(c);
+	enter(c);
 }
 
 void
@@ -170,7 +191,7 @@ call_free(struct call *c)
 	call_orphan(c);
 	if (c->child)
 		c->child->parent = NULL;
-	HASH_DEL(c->to->calls, c);
+	leave(c);
 	pieces_drop(&c->text);
 	pieces_drop(&c->kept);
 	free(c->bytes);

@@ -7,9 +7,6 @@
 
 #include <stdint.h>
 
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
-
 #include "lib/msg.h"
 #include "pieces.h"
 
@@ -46,19 +43,31 @@ struct call {
 	struct call *child, *parent;
 	struct pieces text;   /* as it was given, until it is passed on */
 	struct pieces kept;   /* the answer that the component was handed, under an id that does not matter */
-	UT_hash_handle hh;    /* in to->calls, oldest first */
+	struct call *next_open, *prev_open; /* of those to `to`, oldest first */
+	struct call *next_near;             /* of those among them with a near id */
+};
+
+/*
+ * The open calls to a port by their ids, which are numbers in a row: whoever asks all of them finds few that are near. (A
+ * table that is made for the first and freed with the last would be so for each request: most are alone.)
+ */
+enum { CALLS_NEAR = 256 };
+struct calls_by_id {
+	struct call *near[CALLS_NEAR];
 };
 
 /* A request of `from`, to be given to `to` under the next id there. NULL when out of memory. */
 struct call *call_new(struct port *from, struct port *to, enum lane, const struct msg *);
+/* The open call with this id there, or NULL. */
+struct call *call_open(const struct port *to, uint64_t id);
 /* The call with the id of this response, or NULL. */
 struct call *call_find(const struct port *to, struct slice id);
 /* The call that a $/cancel_request of `from` names, or NULL. */
 struct call *call_named(const struct port *from, struct slice id);
 /* Links a call with the one at its sender that it passes on, where there is one. */
 void call_match(struct call *);
-/* Gives it another id there, the next one. 0 or -1. */
-int call_renew(struct call *);
+/* Gives it another id there, the next one. */
+void call_renew(struct call *);
 /* Puts another origin in place of its own, and takes away the one whose origin it was. */
 void call_adopt(struct call *, struct call *parent);
 /* Nobody waits for it any more. */

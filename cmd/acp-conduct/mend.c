@@ -72,7 +72,7 @@ stays(struct port *p, const struct sent *s)
 		return false;
 	case SENT_CANCEL:
 	case SENT_REQUEST:
-		HASH_FIND(hh, p->calls, &s->id, sizeof(s->id), c);
+		c = call_open(p, s->id);
 		return c != NULL;
 	default:
 		return true;
@@ -161,7 +161,7 @@ mend_sort(struct port *p, const char *why, struct slice data, struct mend_counts
 
 	p->live = false;
 	for (c = p->calls; c; c = next) {
-		next = c->hh.next;
+		next = c->next_open;
 		sort_call(p, c, consumed, why, data, n);
 	}
 	orphan(p);
@@ -180,7 +180,7 @@ mend_bypass(struct port *p, const char *why, struct slice data, struct mend_coun
 	while (port_journal_take(p, &s)) {
 		c = NULL;
 		if (s.kind == SENT_REQUEST)
-			HASH_FIND(hh, p->calls, &s.id, sizeof(s.id), c);
+			c = call_open(p, s.id);
 		if (s.kind == SENT_NOTIFICATION || c)
 			route_past(p, &s.text, s.lane, c);
 		pieces_drop(&s.text);

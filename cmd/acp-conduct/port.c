@@ -8,8 +8,6 @@
 
 #include "route.h"
 
-enum { EXACT_ABOVE = 256 * 1024 }; /* bytes of a journal that are worth a question to the kernel */
-
 int
 port_open(struct port *p, int in, int out)
 {
@@ -156,7 +154,7 @@ port_put(struct port *p, struct pieces *text, enum sent_kind kind, uint64_t id, 
 		}
 		s.end = p->given;
 		if (kind == SENT_REQUEST) {
-			HASH_FIND(hh, p->calls, &id, sizeof(id), c);
+			c = call_open(p, id);
 			if (c)
 				c->end = s.end;
 		}
@@ -180,7 +178,7 @@ port_go_live(struct port *p)
 				return -1;
 			}
 			s.end = p->given;
-			HASH_FIND(hh, p->calls, &s.id, sizeof(s.id), c);
+			c = call_open(p, s.id);
 			if (c && s.kind == SENT_REQUEST)
 				c->end = s.end;
 		}
@@ -188,7 +186,7 @@ port_go_live(struct port *p)
 			return -1;
 	}
 	/* What was in an array is read with it. */
-	for (c = p->calls; c; c = c->hh.next)
+	for (c = p->calls; c; c = c->next_open)
 		if (c->end == 0 && c->batch)
 			c->end = p->given;
 	return 0;
@@ -313,7 +311,7 @@ port_free(struct port *p)
 		pieces_drop(&s.text);
 	free(p->journal);
 	for (c = p->calls; c; c = next) {
-		next = c->hh.next;
+		next = c->next_open;
 		if (c->batch && --c->batch->open == 0) {
 			buf_free(&c->batch->answers);
 			free(c->batch);

@@ -69,6 +69,7 @@ struct port {
 
 	/* Calls. */
 	struct call *calls;      /* to it */
+	struct calls_by_id by_id;
 	struct call *asked;      /* by it */
 	struct call *alone;      /* to it, not passed on */
 	uint64_t last_id;

@@ -1,7 +1,6 @@
 #include "route_parts.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "lib/cli.h"
 #include "life.h"
@@ -25,14 +24,19 @@ wraps(const struct port *to, enum lane lane)
 }
 
 /* An envelope that stays one: what belonged to the last hop goes, the rest is as it was. */
-static void
+static int
 rewrap(struct splices *s, const struct msg *e, const struct msg *inner, struct buf *with, const struct port *to)
 {
 	size_t name, begin, end;
 
-	buf_printf(with, "\"%s\"", acp_name(ACP_PROXY_SUCCESSOR, to->dialect));
+	/* With this the rest has room. */
+	if (buf_reserve(with, 64 + inner->method.n) < 0)
+		return -1;
+	buf_add(with, "\"", 1);
+	buf_add_string(with, acp_name(ACP_PROXY_SUCCESSOR, to->dialect));
+	buf_add(with, "\"", 1);
 	name = with->n;
-	buf_printf(with, "{\"method\":");
+	buf_add_string(with, "{\"method\":");
 	buf_add_slice(with, inner->method);
 	if (inner->params.p)
 		buf_add_string(with, ",\"params\":");
@@ -42,21 +46,20 @@ rewrap(struct splices *s, const struct msg *e, const struct msg *inner, struct b
 	splice_value(s, e->method, slice(with->p, name));
 	if (!inner->params.p) {
 		splice_value(s, e->params, slice(with->p + name, end - name));
-		return;
+		return 0;
 	}
 	splice_value(s, slice_between(e->params.p, inner->params.p), slice(with->p + name, begin - name));
 	splice_value(s, slice_between(inner->params.p + inner->params.n, e->params.p + e->params.n),
 		slice(with->p + begin, end - begin));
+	return 0;
 }
 
 /* The splices that turn what came into what goes. 0 or -1. */
 static int
 form(const struct plain *pl, const struct msg *m, struct splices *s, struct buf *with)
 {
-	if (pl->envelope && wraps(pl->to, pl->lane)) {
-		rewrap(s, m, &pl->inner, with, pl->to);
-		return 0;
-	}
+	if (pl->envelope && wraps(pl->to, pl->lane))
+		return rewrap(s, m, &pl->inner, with, pl->to);
 	if (pl->envelope)
 		msg_unwrap(m, &pl->inner, s);
 	else if (wraps(pl->to, pl->lane))
@@ -74,7 +77,7 @@ cancel(struct port *p, const struct msg *m, const struct plain *pl, struct gathe
 	struct slice id = {NULL, 0};
 	struct splices s = {.n = 0};
 	struct call *c;
-	char number[24];
+	char number[SLICE_DIGITS];
 
 	if (json_type(in->params) == JSON_OBJECT)
 		id = json_get(in->params, acp_request_id);
@@ -83,7 +86,6 @@ cancel(struct port *p, const struct msg *m, const struct plain *pl, struct gathe
 	if (!c)
 		return;
 	c->cancelled = true;
-	snprintf(number, sizeof(number), "%" PRIu64, c->id);
 	if (pl->envelope)
 		msg_unwrap(m, in, &s);
 	look_message(p->route->look, p, c->to, c->lane, m->text, &s, in, c->session);
@@ -93,7 +95,7 @@ cancel(struct port *p, const struct msg *m, const struct plain *pl, struct gathe
 		splice_value(&s, slice_between(m->params.p, in->params.p), slice(NULL, 0));
 		splice_value(&s, slice_between(in->params.p + in->params.n, m->params.p + m->params.n), slice(NULL, 0));
 	}
-	splice_value(&s, id, slice_of(number));
+	splice_value(&s, id, slice_digits(c->id, number));
 	route_emit(c->to, NULL, m->text, &s, SENT_CANCEL, NULL, c->id, c->lane, g);
 }
 
@@ -128,9 +130,9 @@ route_pass(struct port *p, struct block *block, struct slice text, const struct 
 {
 	struct port *to = pl->to;
 	struct splices s = {.n = 0};
-	struct buf with = {0};
+	struct buf *with = &p->route->with;
 	struct call *c = NULL;
-	char number[24];
+	char number[SLICE_DIGITS];
 
 	if (m->kind == MSG_REQUEST) {
 		c = call_new(p, to, pl->lane, &pl->inner);
@@ -146,16 +148,15 @@ route_pass(struct port *p, struct block *block, struct slice text, const struct 
 		call_match(c);
 		if (c->parent)
 			port_took(p, c->t - c->parent->t);
-		snprintf(number, sizeof(number), "%" PRIu64, c->id);
 	}
-	if (form(pl, m, &s, &with) < 0) {
+	with->n = 0;
+	if (form(pl, m, &s, with) < 0) {
 		route_no_memory(p->route);
 		return;
 	}
 	if (c)
-		splice_value(&s, m->id, slice_of(number));
+		splice_value(&s, m->id, slice_digits(c->id, number));
 	route_emit(to, block, text, &s, c ? SENT_REQUEST : SENT_NOTIFICATION, c, c ? c->id : 0, pl->lane, g);
-	buf_free(&with);
 }
 
 /* --- the ways of a message --- */
@@ -238,7 +239,7 @@ route_past(struct port *gone, const struct pieces *message, enum lane lane, stru
 	struct call *c = NULL;
 	struct msg m;
 	const char *why;
-	char number[24];
+	char number[SLICE_DIGITS];
 
 	if (pieces_write(message, &text) < 0 || text.n == 0)
 		goto out;
@@ -253,12 +254,11 @@ route_past(struct port *gone, const struct pieces *message, enum lane lane, stru
 		if (!c)
 			goto out;
 		c->t = old->t;
-		snprintf(number, sizeof(number), "%" PRIu64, c->id);
 	}
 	if (form(&pl, &m, &s, &with) < 0)
 		goto out;
 	if (c)
-		splice_value(&s, m.id, slice_of(number));
+		splice_value(&s, m.id, slice_digits(c->id, number));
 	route_emit(to, NULL, buf_slice(&text), &s, c ? SENT_REQUEST : SENT_NOTIFICATION, c, c ? c->id : 0, lane, NULL);
 	if (c)
 		call_adopt(c, old);

@@ -47,6 +47,7 @@ struct route {
 	struct loop_timer init;
 	bool initialized;
 	struct look *look;  /* --trace, --record; NULL: none */
+	struct buf with;    /* what is put into the message at hand */
 };
 
 void route_readable(void *port, short revents);

@@ -44,7 +44,7 @@ given_in_array(struct port *to, const struct batch *b)
 {
 	struct call *c;
 
-	for (c = to->calls; c; c = c->hh.next)
+	for (c = to->calls; c; c = c->next_open)
 		if (c->batch == b && to->live)
 			c->end = to->given;
 }
@@ -86,13 +86,13 @@ route_array_refused(struct port *p, const struct msg *m)
 	struct batch *b;
 	struct buf answer = {0};
 
-	for (c = p->calls; c && !c->batch; c = c->hh.next)
+	for (c = p->calls; c && !c->batch; c = c->next_open)
 		;
 	if (!c)
 		return false;
 	b = c->batch;
 	for (; c; c = next) {
-		next = c->hh.next;
+		next = c->next_open;
 		if (c->batch != b)
 			continue;
 		s.n = 0;

@@ -1,7 +1,5 @@
 #include "route_parts.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "life.h"
@@ -32,16 +30,15 @@ ask(struct port *p, struct call *c)
 	struct splices s = {.n = 0};
 	struct json_error error;
 	struct buf name = {0};
-	char number[24];
+	char number[SLICE_DIGITS];
 	struct msg m;
 
 	if (msg_scan(buf_slice(&p->init), &m, &error) != MSG_REQUEST) {
 		route_no_memory(p->route);
 		return;
 	}
-	snprintf(number, sizeof(number), "%" PRIu64, c->id);
 	splice_value(&s, m.method, question(p, &name));
-	splice_value(&s, m.id, slice_of(number));
+	splice_value(&s, m.id, slice_digits(c->id, number));
 	route_emit(p, NULL, buf_slice(&p->init), &s, SENT_RESPONSE, NULL, 0, LANE_DOWN, NULL);
 	buf_free(&name);
 }
@@ -51,7 +48,7 @@ route_ask_first(struct port *p)
 {
 	struct call *c;
 
-	for (c = p->calls; c && c->what != ACP_INITIALIZE; c = c->hh.next)
+	for (c = p->calls; c && c->what != ACP_INITIALIZE; c = c->next_open)
 		;
 	if (!c)
 		return -1;
@@ -202,17 +199,15 @@ route_ask_in_other_dialect(struct port *p)
 {
 	struct call *c;
 
-	for (c = p->calls; c && c->what != ACP_INITIALIZE; c = c->hh.next)
+	for (c = p->calls; c && c->what != ACP_INITIALIZE; c = c->next_open)
 		;
 	if (!c)
 		return;
 	p->asked_twice = true;
 	p->dialect = p->dialect == ACP_PLAIN ? ACP_UNDERSCORE : ACP_PLAIN;
 	p->stale = c->id;
-	if (call_renew(c) < 0)
-		route_no_memory(p->route);
-	else
-		ask(p, c);
+	call_renew(c);
+	ask(p, c);
 }
 
 void

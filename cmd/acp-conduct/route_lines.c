@@ -7,7 +7,10 @@
 #include "life.h"
 #include "look.h"
 
-enum { SHOWN = 200 }; /* bytes of a message in a line on stderr */
+enum {
+	SHOWN = 200,              /* bytes of a message in a line on stderr */
+	EXACT_ABOVE = 256 * 1024, /* bytes of a journal that are worth a question to the kernel */
+};
 
 /* Where we read and write only one end of a component, its name is still the component's. */
 void
@@ -110,7 +113,7 @@ read_once(struct port *p)
 		else
 			take_line(p, &line);
 	}
-	if (p->kind == PORT_PROXY && p->journal_bytes > 256 * 1024)
+	if (p->kind == PORT_PROXY && p->journal_bytes > EXACT_ABOVE)
 		port_journal_trim(p, true);
 	hold(p, above, below);
 	if (p->in_open && p->in.ended) {

@@ -301,4 +301,5 @@ wire_free(struct chain *ch)
 	free(r->stretches);
 	free(r->why_text);
 	buf_free(&r->reason);
+	buf_free(&r->with);
 }
