@@ -105,6 +105,12 @@ socket_try(const char *path)
 	return connect_to(path, SOCK_NONBLOCK);
 }
 
+int
+socket_pair(int ends[2])
+{
+	return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
+}
+
 ssize_t
 socket_send(int socket, struct slice text, int fd)
 {

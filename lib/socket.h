@@ -18,6 +18,9 @@ int socket_connect(const char *path);
 /* The same without ever waiting, and the descriptor does not block. EAGAIN: somebody listens there, but takes nobody in. */
 int socket_try(const char *path);
 
+/* Two that are connected with each other. 0, or -1 with errno. */
+int socket_pair(int ends[2]);
+
 /*
  * Text and descriptors over a connection, also one that blocks: -1 with EAGAIN instead of waiting.
  *

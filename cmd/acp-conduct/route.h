@@ -12,6 +12,7 @@
 enum { ROUTE_LINE_LIMIT = 64 * 1024 * 1024 };
 
 struct chain;
+struct guest;
 struct look;
 
 /* Ports from first to last; every one but the last has its neighbour `below`. */
@@ -46,9 +47,14 @@ struct route {
 	uint64_t init_timeout; /* us */
 	struct loop_timer init;
 	bool initialized;
-	struct look *look;  /* --trace, --record; NULL: none */
+	struct look *look;  /* --trace, --record, --control; NULL: none */
 	struct buf with;    /* what is put into the message at hand */
+	struct guest *guests;
+	uint64_t nguests;   /* that ever came */
 };
+
+/* The port on the client's side of a hop, where that is read here; its neighbour `below` is the other. NULL: it is wired directly. */
+struct port *route_hop(const struct route *, size_t hop);
 
 void route_readable(void *port, short revents);
 void route_writable(void *port, short revents);

@@ -141,6 +141,7 @@ deliver(struct call *c, struct block *block, struct slice text, const struct msg
 	struct buf entry = {0};
 
 	plain.id = c->origin;
+	plain.what = c->what;
 	splice_value(&s, m->id, c->origin);
 	look_message(c->from->route->look, c->to, c->from, lane, text, &s, &plain, c->session);
 	if (c->parent)
