@@ -65,6 +65,7 @@ ends() {
 ask() { visit "$socket" ask "$1"$'\n'; }
 
 # watch FILE [HOP]: somebody watches, whose process is in `watcher`.
+# shellcheck disable=SC2034 # for the tests
 watch() {
 	visit "$socket" watch ${2:+"$2"} >"$1" 2>"$1.answer" 9>&- &
 	watcher=$!
