@@ -6,6 +6,8 @@
 
 #include "lib/bytes.h"
 
+enum { SOCKET_PATH = 108 }; /* what the path of a socket has to be shorter than */
+
 /* Listens at a path (mode 0600; accepting never blocks). The descriptor, or -1 with errno (ENAMETOOLONG: a hundred bytes are what fits). */
 int socket_listen(const char *path);
 /*

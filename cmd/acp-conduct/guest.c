@@ -323,13 +323,14 @@ guest_free(struct guest *g)
 	free(g);
 }
 
-/* What he has written is still read; then `readable` finds the end, and forgets him. */
+/* What he has written is still read when he has left; then `readable` finds the end, and forgets him. */
 static void
-left(void *arg)
+changed(void *arg, bool left)
 {
 	struct guest *g = arg;
 
-	g->watcher = NULL;
+	if (left)
+		g->watcher = NULL;
 	guest_watch_all(g->port.route);
 }
 
@@ -415,7 +416,7 @@ guest_join(struct route *r, struct watch *w, size_t hop, int fd)
 	DL_APPEND(r->guests, g);
 	g->watcher = watch_add(w, hop, fd);
 	if (g->watcher && loop_add_fd(r->loop, &g->readable) == 0) {
-		g->watcher->left = left;
+		g->watcher->changed = changed;
 		g->watcher->arg = g;
 		return 0;
 	}
@@ -433,7 +434,7 @@ guest_free_all(struct route *r)
 
 	DL_FOREACH_SAFE(r->guests, g, next) {
 		if (g->watcher)
-			g->watcher->left = NULL;
+			g->watcher->changed = NULL;
 		guest_free(g);
 	}
 }

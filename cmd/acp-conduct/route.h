@@ -69,7 +69,7 @@ void route_unread(struct port *);
 struct slice route_reason(const struct route *);
 /* Refuses a request with an error of conduct's own: in the place of whoever would have answered it. */
 void route_fail_call(struct call *, int code, const char *why, struct slice data);
-/* All calls to it get -32603. */
+/* All calls to it get -32603; why may be NULL where nothing is known. */
 void route_fail_calls(struct port *, const char *why, struct slice data);
 /* A call gets an answer that was kept for it. Frees it. */
 void route_answer_kept(struct call *);

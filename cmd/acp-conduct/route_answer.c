@@ -87,7 +87,7 @@ route_fail_calls(struct port *p, const char *why, struct slice data)
 	struct call *c;
 
 	while ((c = p->calls))
-		route_fail_call(c, ACP_ERR_INTERNAL, why, data);
+		route_fail_call(c, ACP_ERR_INTERNAL, why ? why : "that side has ended", data);
 }
 
 /* The origin may have changed since it was kept: its id is put in now. */

@@ -63,12 +63,12 @@ watch_remove(struct watcher *r)
 static void
 leave(struct watcher *r)
 {
-	void (*left)(void *) = r->left;
+	void (*changed)(void *, bool) = r->changed;
 	void *arg = r->arg;
 
 	watch_remove(r);
-	if (left)
-		left(arg);
+	if (changed)
+		changed(arg, true);
 }
 
 /* Once there is room again. */
@@ -119,6 +119,8 @@ writable(void *arg, short revents)
 
 	if ((revents & (POLLERR | POLLHUP)) || !flush_one(r))
 		leave(r);
+	else if (r->changed)
+		r->changed(r->arg, false);
 }
 
 static int

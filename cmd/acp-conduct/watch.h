@@ -22,7 +22,7 @@ struct watcher {
 	struct loop_fd writable;
 	bool losing;
 	uint64_t lost;             /* records since he was told last */
-	void (*left)(void *arg);   /* he has gone, and so has the watcher; NULL: nobody has to know */
+	void (*changed)(void *arg, bool left); /* he has read something; or has gone, and so has the watcher. NULL: nobody has to know */
 	void *arg;
 	struct watcher *next, *prev;
 };

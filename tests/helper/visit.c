@@ -5,6 +5,7 @@
  *   visit SOCKET watch [HOP]       prints what is answered on stderr, then copies what comes to stdout
  *   visit SOCKET join [HOP]        the same, and copies stdin to the chain; at its end it stays until the chain ends
  *   visit SOCKET call [HOP]        as join, but leaves when stdin ends
+ *   visit SOCKET deaf [HOP]        as join, but reads nothing
  *   visit SOCKET sleep watch|join [HOP]   attaches and does not read, until it is killed
  *   visit SOCKET often N [HOP]     attaches and leaves N times: at once, after a little, or without waiting for the answer
  *
@@ -110,9 +111,9 @@ copy(int from, int to)
 }
 
 static void
-join(int fd, bool leave)
+join(int fd, bool leave, bool deaf)
 {
-	struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = STDIN_FILENO, .events = POLLIN}};
+	struct pollfd p[2] = {{.fd = deaf ? -1 : fd, .events = POLLIN}, {.fd = STDIN_FILENO, .events = POLLIN}};
 	char data[64 * 1024];
 	ssize_t n;
 
@@ -163,8 +164,8 @@ main(int argc, char **argv)
 		fd = attach(argv[1], how, hop);
 		while (copy(fd, STDOUT_FILENO))
 			;
-	} else if (strcmp(how, "join") == 0 || strcmp(how, "call") == 0) {
-		join(attach(argv[1], "join", hop), strcmp(how, "call") == 0);
+	} else if (strcmp(how, "join") == 0 || strcmp(how, "call") == 0 || strcmp(how, "deaf") == 0) {
+		join(attach(argv[1], "join", hop), strcmp(how, "call") == 0, strcmp(how, "deaf") == 0);
 	} else if (strcmp(how, "sleep") == 0 && hop) {
 		attach(argv[1], hop, argc > 4 ? argv[4] : NULL);
 		for (;;)
