@@ -11,6 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+const char cli_want_bytes[] = "expected a number of bytes, such as 64M";
+const char cli_want_duration[] = "expected a duration, such as 500ms, 5s or 2m";
+const char cli_want_color[] = "expected auto, always or never";
+
 /* A decimal number of 0 or more at the beginning of text; *rest is what follows. */
 static int
 number(const char *text, double *value, const char **rest)
@@ -119,26 +123,6 @@ cli_color(const char *text, enum cli_color *color)
 }
 
 int
-cli_words(char **words, bool ended, char ***files, char *const **command)
-{
-	char **end = words;
-
-	while (!ended && *end && strcmp(*end, "--") != 0)
-		end++;
-	if (ended || *end) {
-		*command = ended ? words : end + 1;
-		if (!(*command)[0])
-			return -1;
-	}
-	if (end == words)
-		return 0;
-	if (*end)
-		return -2;
-	*files = words;
-	return 0;
-}
-
-int
 cli_open(const char *operand, const char **name)
 {
 	bool standard = strcmp(operand, "-") == 0;
@@ -230,4 +214,63 @@ cli_print(const char *name, const char *text)
 	if (fputs(text, stdout) == EOF || fflush(stdout) == EOF)
 		cli_die(EXIT_FAILED, name, "standard output: %s", strerror(errno));
 	exit(0);
+}
+
+int
+cli_next(const struct cli *cli, int argc, char **argv, bool *dashes)
+{
+	int before = optind, option = getopt_long(argc, argv, cli->letters, cli->options, NULL);
+	char version[64];
+
+	/* Only a -- that ends the options is stepped over without being one. */
+	*dashes = option == -1 && optind > before;
+	switch (option) {
+	case 'h':
+		cli_print(cli->name, cli->help);
+	case 'V':
+		snprintf(version, sizeof(version), "%s " VERSION "\n", cli->name);
+		cli_print(cli->name, version);
+	case '?':
+		cli_die(EXIT_USAGE, cli->name, "try %s --help", cli->name);
+	}
+	return option;
+}
+
+const char *
+cli_option_name(const struct cli *cli, int option)
+{
+	const struct option *o = cli->options;
+
+	while (o->name && o->val != option)
+		o++;
+	return o->name;
+}
+
+void
+cli_refuse(const struct cli *cli, const char *why)
+{
+	cli_die(why ? EXIT_USAGE : EXIT_FAILED, cli->name, "%s", why ? why : "out of memory");
+}
+
+void
+cli_bad(const struct cli *cli, int option, const char *argument, const char *why)
+{
+	if (!why)
+		cli_refuse(cli, NULL);
+	cli_die(EXIT_USAGE, cli->name, "--%s %s: %s", cli_option_name(cli, option), argument, why);
+}
+
+int
+cli_word(const struct cli *cli, int option, const char *argument, const char *const *words)
+{
+	char expected[256];
+	int i, n;
+
+	for (i = 0; words[i]; i++)
+		if (strcmp(argument, words[i]) == 0)
+			return i;
+	n = snprintf(expected, sizeof(expected), "expected %s", words[0]);
+	for (i = 1; words[i] && n < (int)sizeof(expected); i++)
+		n += snprintf(expected + n, sizeof(expected) - (size_t)n, "%s%s", words[i + 1] ? ", " : " or ", words[i]);
+	cli_bad(cli, option, argument, expected);
 }

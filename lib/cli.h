@@ -2,6 +2,7 @@
 #ifndef CLI_H
 #define CLI_H
 
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,6 +16,8 @@ int cli_bytes(const char *text, size_t *bytes);            /* 64M; K, M, G in 10
 int cli_count(const char *text, uint64_t *count);          /* 2k; k, m, b in 1000s; 1.5k */
 int cli_duration(const char *text, uint64_t *us);          /* 500ms, 5s, 2m; bare is seconds */
 int cli_probability(const char *text, double *p);          /* 0.1 or 10% */
+/* What is said where they fail: "expected a duration, such as 500ms, 5s or 2m". */
+extern const char cli_want_bytes[], cli_want_duration[], cli_want_color[];
 
 enum cli_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 int cli_color(const char *text, enum cli_color *);
@@ -31,20 +34,43 @@ void cli_vwarn(const char *name, const char *format, va_list) __attribute__((for
 /* Replaces control characters, as cli_warn does: those of a peer must not reach a terminal. */
 void cli_tame(char *text, size_t n);
 
-/*
- * The words behind the options (argv from optind): files, or behind "--" a command, of which both are NULL-terminated or NULL.
- * ended: "--" has ended the options already. 0; -1: no command after "--"; -2: both.
- */
-int cli_words(char **words, bool ended, char ***files, char *const **command);
 /* Opens an operand for reading: a file, or standard input for "-"; *name is for diagnostics. A descriptor, or -1 with errno. */
 int cli_open(const char *operand, const char **name);
 
 /* Says why a command was not started (tried: its execution was), and returns the exit status for it. */
 int cli_not_started(const char *name, const char *command, bool tried, int error);
 
-/* For cmd only: says it and exits with the status. */
+/* --- for cmd only: these end the process --- */
+
+/* Says it and exits with the status. */
 _Noreturn void cli_die(int status, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* For cmd only: prints text on stdout and exits with 0 (125 where it could not be written). */
+/* Prints text on stdout and exits with 0 (125 where it could not be written). */
 _Noreturn void cli_print(const char *name, const char *text);
+
+/* What a tool's command line may have. */
+struct cli {
+	const char *name;             /* "acp-tap" */
+	const char *help;
+	const char *letters;          /* the short options as getopt_long has them, POSIX order: "+o:hV" */
+	const struct option *options; /* the long ones */
+};
+/* What the long options of every tool end with. */
+#define CLI_LONG_OPTIONS \
+	{"help", no_argument, NULL, 'h'}, \
+	{"version", no_argument, NULL, 'V'}, \
+	{NULL, 0, NULL, 0}
+/*
+ * The next option, its argument in optarg; -1 behind the last, and then *dashes says whether "--" has ended them.
+ * --help, --version and what is no option of the tool end here.
+ */
+int cli_next(const struct cli *, int argc, char **argv, bool *dashes);
+/* "acp-tap: WHY", exit status 2. why NULL: out of memory, 125. */
+_Noreturn void cli_refuse(const struct cli *, const char *why);
+/* The same with "--grace x: " before it. */
+_Noreturn void cli_bad(const struct cli *, int option, const char *argument, const char *why);
+/* The option's long name, without its dashes. */
+const char *cli_option_name(const struct cli *, int option);
+/* The argument's place in a list of words that ends with NULL; where it is none of them, that is said, with what was expected. */
+int cli_word(const struct cli *, int option, const char *argument, const char *const *words);
 
 #endif

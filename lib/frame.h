@@ -101,6 +101,7 @@ struct filter {
 	int (*end)(void *state, struct frame *);
 };
 
+/* What the command line says: lib/frame_options.h reads it. */
 struct frame_options {
 	enum frame_way way;      /* --way */
 	const char *attach;      /* --attach: a socket, or "auto"; or NULL */
@@ -110,6 +111,7 @@ struct frame_options {
 	uint64_t grace;          /* --grace, us */
 	bool clean;              /* --clean: noise to stderr instead of on */
 	const int *signals;      /* more signals for filter.caught, 0 at the end; or NULL */
+	const char *of_stream;   /* the last of these options that was given and that only a stream has a use for, or NULL */
 };
 
 /* --max-line and --grace where they are not given. */

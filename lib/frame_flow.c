@@ -282,11 +282,11 @@ flush_sinks(struct frame *f)
 		if (k->last && drained(k))
 			sink_close(f, k);
 		else
-			k->watch.events = k->out.error ? LOOP_PAUSED : k->out.n ? POLLOUT : 0;
+			loop_watch(f->loop, &k->watch, k->out.error ? LOOP_PAUSED : k->out.n ? POLLOUT : 0);
 	}
 	if (f->agent.running) {
 		output_flush(&f->agent.err);
-		f->agent.err_watch.events = f->agent.err.n ? POLLOUT : LOOP_PAUSED;
+		loop_watch(f->loop, &f->agent.err_watch, f->agent.err.n ? POLLOUT : LOOP_PAUSED);
 	}
 }
 
@@ -306,7 +306,7 @@ pace_sources(struct frame *f)
 		if (s->coupled && !other->out.full)
 			s->coupled = false;
 		s->paused = own->out.full || s->coupled || stopped(f, s);
-		s->watch.events = !s->paused ? POLLIN : s->hung_up ? LOOP_PAUSED : io_hangup_events(&s->in.io);
+		loop_watch(f->loop, &s->watch, !s->paused ? POLLIN : s->hung_up ? LOOP_PAUSED : io_hangup_events(&s->in.io));
 	}
 }
 

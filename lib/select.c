@@ -176,6 +176,21 @@ select_session(struct select *s, const char *id, char **why)
 	return 0;
 }
 
+int
+select_option(struct select *s, int option, const char *argument, char **why)
+{
+	static const struct {
+		int option;
+		int (*take)(struct select *, const char *, char **why);
+	} by[] = {{'m', select_glob}, {'w', select_where}, {SELECT_OPTION_FROM, select_from}, {SELECT_OPTION_SESSION, select_session}};
+	size_t i;
+
+	for (i = 0; i < sizeof(by) / sizeof(by[0]); i++)
+		if (by[i].option == option)
+			return by[i].take(s, argument, why) < 0 ? -1 : 1;
+	return 0;
+}
+
 bool
 select_given(const struct select *s)
 {

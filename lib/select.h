@@ -2,6 +2,8 @@
 #ifndef SELECT_H
 #define SELECT_H
 
+#include <getopt.h>
+
 #include "lib/jqprog.h"
 #include "lib/requests.h"
 
@@ -32,6 +34,15 @@ int select_glob(struct select *, const char *glob, char **why);
 int select_where(struct select *, const char *program, char **why);
 int select_from(struct select *, const char *side, char **why);
 int select_session(struct select *, const char *id, char **why);
+/* The entries for getopt_long, and what it returns for them beside 'm' and 'w'. */
+enum { SELECT_OPTION_FROM = 0x20000, SELECT_OPTION_SESSION };
+#define SELECT_LONG_OPTIONS \
+	{"match", required_argument, NULL, 'm'}, \
+	{"where", required_argument, NULL, 'w'}, \
+	{"from", required_argument, NULL, SELECT_OPTION_FROM}, \
+	{"session", required_argument, NULL, SELECT_OPTION_SESSION}
+/* 1: it is one of these, and taken; 0: it is none; -1: the argument is no good, and *why as above. */
+int select_option(struct select *, int option, const char *argument, char **why);
 /* Is any of them given? */
 bool select_given(const struct select *);
 /*

@@ -485,11 +485,11 @@ proxied() {
 	}
 	bad '--drop 1.5: expected a probability, such as 0.1 or 10%' --drop 1.5
 	bad '--corrupt x: expected a probability, such as 0.1 or 10%' --corrupt x
-	bad '--reorder 1,x: expected a probability, and a time behind a comma, such as 10%,500ms' --reorder 1,x
-	bad '--delay x: expected a time, or two with a comma between, such as 100ms,20ms' --delay x
-	bad '--delay 1s,: expected a time, or two with a comma between, such as 100ms,20ms' --delay 1s,
+	bad '--reorder 1,x: expected a probability, and a duration behind a comma, such as 10%,500ms' --reorder 1,x
+	bad '--delay x: expected a duration, or two with a comma between, such as 100ms,20ms' --delay x
+	bad '--delay 1s,: expected a duration, or two with a comma between, such as 100ms,20ms' --delay 1s,
 	bad '--delay 1s,2s: more jitter than delay' --delay 1s,2s
-	bad '--stall x: expected a time, such as 20ms' --stall x
+	bad '--stall x: expected a duration, such as 500ms, 5s or 2m' --stall x
 	bad '--exit-after 0: expected a number, 1 at least' --exit-after 0
 	bad '--seed -1: expected a whole number' --seed -1
 	bad '--from me: neither client nor agent' --from me

@@ -318,7 +318,7 @@ acp-inject: --edit: "b": no b: passed unchanged' ]]
 	refused '--send-every is for' --send-every -e .
 	refused '--silent is about' --silent --prepend x
 	refused 'nothing to do'
-	refused '--way is for' --way link -e .
+	refused '--way is for a stream without a command' --way link -e .
 }
 
 @test "a one-way pipe cannot answer: refused with the ways that can, but an edit goes" {

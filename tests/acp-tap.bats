@@ -208,19 +208,12 @@ refused() {
 @test "what cannot be meant is refused with one line and status 2" {
 	touch x
 	refused '--format nice: expected record, pretty, raw or trace' -f nice
-	refused '--way wrap: expected pipe, link or proxy' --way wrap
 	refused '--color red: expected auto, always or never' --color red
 	refused '--count many: expected a number' -c many
-	refused '--max-line 1X: expected a number of bytes, such as 64M' --max-line 1X
-	refused '--grace soon: expected a time, such as 5s' --grace soon
-	refused 'x: either recordings or a command' x -- cat
-	refused 'no command after --' --
-	refused '--clean is for a stream, not for recordings' --clean x
 	refused '--hop is for recordings' --hop 1
 	refused '--append is for the file of --output' -a
 	refused '--output -: a file is wanted, for standard output carries the stream' -o -
 	refused '--fold is for --format pretty' --fold -o y
-	refused '--way is for a stream without a command' --way pipe -- cat
 	[[ ! -e y ]]
 }
 

@@ -13,18 +13,13 @@
 #define BUDGET_H
 
 #include "lib/cli.h"
-#include "lib/decimal.h"
 #include "lib/frame.h"
+#include "lib/money.h"
 #include "lib/usage.h"
 
 extern const char tool_name[];
 
 /* --- what was asked for --- */
-
-struct money {
-	char *currency;
-	struct decimal amount;
-};
 
 /* --at LEVEL=TEXT */
 struct at {
@@ -32,7 +27,7 @@ struct at {
 	const char *text;
 };
 
-enum { AT_MOST = 16, MONEY_MOST = 16 };
+enum { AT_MOST = 16 };
 enum status { STATUS_STDERR, STATUS_TTY, STATUS_THOUGHT, STATUS_NONE };
 
 struct options {
@@ -44,8 +39,7 @@ struct options {
 	const char *nudge;
 	bool estimate, hard;
 	enum usage_basis basis;
-	struct money max_cost[MONEY_MOST];
-	size_t nmax_cost;
+	struct money_list max_cost;
 	uint64_t max_tokens, max_turns; /* UINT64_MAX: no limit */
 	unsigned max_context;           /* percent; 0: no limit */
 	struct at at[AT_MOST];

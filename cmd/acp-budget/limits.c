@@ -101,9 +101,9 @@ reached(const struct tool *t, const struct session *s, unsigned bit, bool prompt
 	case CONTEXT:
 		return context_reached(t, s, text);
 	default:
-		for (i = 0; i < t->options->nmax_cost; i++)
+		for (i = 0; i < t->options->max_cost.n; i++)
 			if (bit == (unsigned)COST << i)
-				return cost_reached(t, s, &t->options->max_cost[i], text);
+				return cost_reached(t, s, &t->options->max_cost.at[i], text);
 		return false;
 	}
 }
@@ -111,7 +111,7 @@ reached(const struct tool *t, const struct session *s, unsigned bit, bool prompt
 static unsigned
 last_bit(const struct tool *t)
 {
-	return (unsigned)COST << t->options->nmax_cost;
+	return (unsigned)COST << t->options->max_cost.n;
 }
 
 bool
@@ -179,7 +179,7 @@ unkept(struct tool *t, struct session *s, unsigned bit, const char *what, const 
 static void
 unkept_cost(struct tool *t, struct session *s, size_t i, bool late)
 {
-	const struct money *m = &t->options->max_cost[i];
+	const struct money *m = &t->options->max_cost.at[i];
 	const struct usage_cost *other = s->usage ? s->usage->cost : NULL;
 	struct buf what = {0}, why = {0};
 
@@ -201,7 +201,7 @@ limits_unkept(struct tool *t, struct session *s, bool late)
 	struct usage_sums sums;
 	size_t i;
 
-	for (i = 0; i < o->nmax_cost; i++)
+	for (i = 0; i < o->max_cost.n; i++)
 		unkept_cost(t, s, i, late);
 	if (!late)
 		return;

@@ -1,9 +1,9 @@
 /* acp-budget: holds sessions to token targets, and to limits of cost, tokens, turns and context. */
-#include <getopt.h>
 #include <locale.h>
 #include <stdlib.h>
 
 #include "cmd/acp-budget/budget.h"
+#include "lib/frame_options.h"
 
 const char tool_name[] = "acp-budget";
 
@@ -33,11 +33,10 @@ static const char help[] =
 
 enum {
 	OPT_TARGET = 256, OPT_FROM_PROMPT, OPT_THRESHOLD, OPT_MIN_GAIN, OPT_MAX_CONTINUATIONS, OPT_NUDGE, OPT_ESTIMATE, OPT_BASIS,
-	OPT_MAX_COST, OPT_MAX_TOKENS, OPT_MAX_TURNS, OPT_MAX_CONTEXT, OPT_AT, OPT_HARD, OPT_STATUS, OPT_MAX_LINE, OPT_WAY,
-	OPT_GRACE,
+	OPT_MAX_COST, OPT_MAX_TOKENS, OPT_MAX_TURNS, OPT_MAX_CONTEXT, OPT_AT, OPT_HARD, OPT_STATUS,
 };
 
-static const struct option long_options[] = {
+static const struct option options[] = {
 	{"target", required_argument, NULL, OPT_TARGET},
 	{"from-prompt", no_argument, NULL, OPT_FROM_PROMPT},
 	{"threshold", required_argument, NULL, OPT_THRESHOLD},
@@ -53,39 +52,19 @@ static const struct option long_options[] = {
 	{"at", required_argument, NULL, OPT_AT},
 	{"hard", no_argument, NULL, OPT_HARD},
 	{"status", required_argument, NULL, OPT_STATUS},
-	{"max-line", required_argument, NULL, OPT_MAX_LINE},
-	{"way", required_argument, NULL, OPT_WAY},
-	{"grace", required_argument, NULL, OPT_GRACE},
-	{"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, 'V'},
-	{NULL, 0, NULL, 0},
+	FRAME_LONG_OPTIONS,
+	CLI_LONG_OPTIONS,
 };
 
-_Noreturn static void
-bad(const char *option, const char *argument, const char *why)
-{
-	cli_die(EXIT_USAGE, tool_name, "%s %s: %s", option, argument, why);
-}
-
-/* The number of the word in a list that ends with NULL. */
-static int
-word(const char *option, const char *argument, const char *const *words, const char *expected)
-{
-	int i;
-
-	for (i = 0; words[i]; i++)
-		if (strcmp(argument, words[i]) == 0)
-			return i;
-	bad(option, argument, expected);
-}
+static const struct cli cli = {tool_name, help, "+hV", options};
 
 static uint64_t
-number(const char *option, const char *argument, uint64_t least, const char *expected)
+number(int option, const char *argument, uint64_t least, const char *expected)
 {
 	uint64_t n;
 
 	if (cli_count(argument, &n) < 0 || n < least || n == UINT64_MAX)
-		bad(option, argument, expected);
+		cli_bad(&cli, option, argument, expected);
 	return n;
 }
 
@@ -106,27 +85,17 @@ percent(const char *text, char end, unsigned *level)
 	return end ? p + 1 : p;
 }
 
-/* "5USD", "5USD,5EUR" */
 static void
 take_money(struct options *o, const char *argument)
 {
-	const char *p = argument, *unit, *end;
-	struct money *m;
+	const char *why;
+	size_t i;
 
-	for (;; p = end + 1) {
-		if (o->nmax_cost == MONEY_MOST)
-			bad("--max-cost", argument, "too many amounts");
-		m = &o->max_cost[o->nmax_cost++];
-		unit = p + strspn(p, "0123456789.");
-		end = unit + strcspn(unit, ",");
-		if (end == unit || decimal_parse(slice_between(p, unit), &m->amount) != 0 || decimal_is_zero(&m->amount))
-			bad("--max-cost", argument, "expected amounts with their currencies, such as 5USD");
-		m->currency = strndup(unit, (size_t)(end - unit));
-		if (!m->currency)
-			cli_die(EXIT_FAILED, tool_name, "out of memory");
-		if (*end == '\0')
-			break;
-	}
+	if (money_read(&o->max_cost, argument, &why) < 0)
+		cli_bad(&cli, OPT_MAX_COST, argument, why);
+	for (i = 0; i < o->max_cost.n; i++)
+		if (decimal_is_zero(&o->max_cost.at[i].amount))
+			cli_bad(&cli, OPT_MAX_COST, argument, "nothing can be had for 0");
 }
 
 static void
@@ -135,10 +104,10 @@ take_at(struct options *o, const char *argument)
 	struct at *at = &o->at[o->nat];
 
 	if (o->nat == AT_MOST)
-		bad("--at", argument, "too many");
+		cli_bad(&cli, OPT_AT, argument, "too many");
 	at->text = percent(argument, '=', &at->level);
 	if (!at->text || !*at->text)
-		bad("--at", argument, "expected a level and a text, such as 90%=/compact");
+		cli_bad(&cli, OPT_AT, argument, "expected a level and a text, such as 90%=/compact");
 	o->nat++;
 }
 
@@ -147,24 +116,24 @@ take_target(struct options *o, int option, const char *argument)
 {
 	switch (option) {
 	case OPT_TARGET:
-		o->target = number("--target", argument, 1, "expected a number of tokens, such as 500k");
+		o->target = number(option, argument, 1, "expected a number of tokens, such as 500k");
 		break;
 	case OPT_FROM_PROMPT:
 		o->from_prompt = true;
 		break;
 	case OPT_THRESHOLD:
 		if (!percent(argument, '\0', &o->threshold))
-			bad("--threshold", argument, "expected a whole number of percent from 1% to 100%");
+			cli_bad(&cli, OPT_THRESHOLD, argument, "expected a whole number of percent from 1% to 100%");
 		break;
 	case OPT_MIN_GAIN:
-		o->min_gain = number("--min-gain", argument, 0, "expected a number of tokens, such as 500");
+		o->min_gain = number(option, argument, 0, "expected a number of tokens, such as 500");
 		break;
 	case OPT_MAX_CONTINUATIONS:
-		o->max_continuations = number("--max-continuations", argument, 0, "expected a number");
+		o->max_continuations = number(option, argument, 0, "expected a number");
 		break;
 	case OPT_NUDGE:
 		if (!*argument)
-			bad("--nudge", "''", "expected a text");
+			cli_bad(&cli, OPT_NUDGE, "''", "expected a text");
 		o->nudge = argument;
 		break;
 	case OPT_ESTIMATE:
@@ -181,14 +150,14 @@ take_limit(struct options *o, int option, const char *argument)
 		take_money(o, argument);
 		break;
 	case OPT_MAX_TOKENS:
-		o->max_tokens = number("--max-tokens", argument, 1, "expected a number of tokens, such as 500k");
+		o->max_tokens = number(option, argument, 1, "expected a number of tokens, such as 500k");
 		break;
 	case OPT_MAX_TURNS:
-		o->max_turns = number("--max-turns", argument, 1, "expected a number from 1 on");
+		o->max_turns = number(option, argument, 1, "expected a number from 1 on");
 		break;
 	case OPT_MAX_CONTEXT:
 		if (!percent(argument, '\0', &o->max_context))
-			bad("--max-context", argument, "expected a whole number of percent from 1% to 100%");
+			cli_bad(&cli, OPT_MAX_CONTEXT, argument, "expected a whole number of percent from 1% to 100%");
 		break;
 	case OPT_AT:
 		take_at(o, argument);
@@ -199,62 +168,37 @@ take_limit(struct options *o, int option, const char *argument)
 	}
 }
 
-/* What all filters have. */
-static void
-take_frame(struct options *o, int option, const char *argument)
-{
-	static const char *const ways[] = {"pipe", "link", "proxy", NULL};
-	static const enum frame_way way[] = {FRAME_PIPE, FRAME_LINK, FRAME_PROXY};
-
-	if (option == OPT_WAY)
-		o->frame.way = way[word("--way", argument, ways, "expected pipe, link or proxy")];
-	if (option == OPT_MAX_LINE && cli_bytes(argument, &o->frame.limit) < 0)
-		bad("--max-line", argument, "expected a number of bytes, such as 64M");
-	if (option == OPT_GRACE && cli_duration(argument, &o->frame.grace) < 0)
-		bad("--grace", argument, "expected a time, such as 5s");
-}
-
 static void
 take_option(struct options *o, int option, const char *argument)
 {
 	static const char *const bases[] = {"auto", "turn", "call", "session", NULL};
 	static const char *const where[] = {"stderr", "tty", "thought", "none", NULL};
+	const char *why = NULL;
 
 	switch (option) {
 	case OPT_BASIS:
-		o->basis = (enum usage_basis)word("--basis", argument, bases, "expected auto, turn, call or session");
+		o->basis = (enum usage_basis)cli_word(&cli, option, argument, bases);
 		break;
 	case OPT_STATUS:
-		o->status = (enum status)word("--status", argument, where, "expected stderr, tty, thought or none");
+		o->status = (enum status)cli_word(&cli, option, argument, where);
 		break;
-	case 'h':
-		cli_print(tool_name, help);
-	case 'V':
-		cli_print(tool_name, "acp-budget " VERSION "\n");
-	case '?':
-		cli_die(EXIT_USAGE, tool_name, "try acp-budget --help");
 	default:
 		take_target(o, option, argument);
 		take_limit(o, option, argument);
-		take_frame(o, option, argument);
+		if (frame_option(&o->frame, option, argument, &why) < 0)
+			cli_bad(&cli, option, argument, why);
 	}
 }
 
 static bool
 has_limit(const struct options *o)
 {
-	return o->nmax_cost > 0 || o->max_tokens != UINT64_MAX || o->max_turns != UINT64_MAX || o->max_context > 0;
+	return o->max_cost.n > 0 || o->max_tokens != UINT64_MAX || o->max_turns != UINT64_MAX || o->max_context > 0;
 }
 
 static void
-check(const struct options *o, char **words, bool command)
+check(const struct options *o)
 {
-	if (*words && !command)
-		cli_die(EXIT_USAGE, tool_name, "%s: a command comes after --", *words);
-	if (command && !*words)
-		cli_die(EXIT_USAGE, tool_name, "no command after --");
-	if (command && o->frame.way != FRAME_AUTO)
-		cli_die(EXIT_USAGE, tool_name, "--way is for a stream without a command");
 	if (o->target && o->from_prompt)
 		cli_die(EXIT_USAGE, tool_name, "--target and --from-prompt: one of them");
 	if (!o->target && !o->from_prompt && o->nat == 0 && !has_limit(o))
@@ -268,24 +212,17 @@ main(int argc, char **argv)
 {
 	struct options o = {.threshold = 90, .min_gain = 500, .max_continuations = UINT64_MAX, .nudge = default_nudge,
 		.max_tokens = UINT64_MAX, .max_turns = UINT64_MAX, .frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
-	int option, before, status;
-	size_t i;
+	char *why;
+	int option, status;
+	bool dashes;
 
 	setlocale(LC_CTYPE, "");
-	do {
-		before = optind;
-		option = getopt_long(argc, argv, "+hV", long_options, NULL);
-		if (option != -1)
-			take_option(&o, option, optarg);
-	} while (option != -1);
-	/* Only a -- that ends the options is stepped over without being one. */
-	check(&o, argv + optind, optind > before);
-	if (optind > before)
-		o.frame.command = argv + optind;
+	while ((option = cli_next(&cli, argc, argv, &dashes)) != -1)
+		take_option(&o, option, optarg);
+	if (frame_words(&o.frame, argv + optind, dashes, NULL, &why) < 0)
+		cli_refuse(&cli, why);
+	check(&o);
 	status = filter_run(&o);
-	for (i = 0; i < o.nmax_cost; i++) {
-		free(o.max_cost[i].currency);
-		decimal_free(&o.max_cost[i].amount);
-	}
+	money_free(&o.max_cost);
 	return status;
 }

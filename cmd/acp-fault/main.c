@@ -1,5 +1,4 @@
 /* acp-fault: delays, drops, doubles, reorders and damages messages in a stream of ACP messages. */
-#include <getopt.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <stdlib.h>
@@ -7,6 +6,7 @@
 
 #include "cmd/acp-fault/fault.h"
 #include "lib/cli.h"
+#include "lib/frame_options.h"
 
 /* A screen at most. The shell completes options and words from it. */
 static const char help[] =
@@ -36,21 +36,12 @@ static const char help[] =
 /* Each fault has an option of its name. */
 enum {
 	OPT_FAULT = 256, /* and FAULTS behind it */
-	OPT_FROM = OPT_FAULT + FAULTS,
-	OPT_SESSION,
-	OPT_SEED,
+	OPT_SEED = OPT_FAULT + FAULTS,
 	OPT_REPORT,
-	OPT_CLEAN,
-	OPT_MAX_LINE,
-	OPT_WAY,
-	OPT_GRACE,
 };
 
-static const struct option long_options[] = {
-	{"match", required_argument, NULL, 'm'},
-	{"where", required_argument, NULL, 'w'},
-	{"from", required_argument, NULL, OPT_FROM},
-	{"session", required_argument, NULL, OPT_SESSION},
+static const struct option options[] = {
+	SELECT_LONG_OPTIONS,
 	{"delay", required_argument, NULL, OPT_FAULT + FAULT_DELAY},
 	{"drop", required_argument, NULL, OPT_FAULT + FAULT_DROP},
 	{"duplicate", required_argument, NULL, OPT_FAULT + FAULT_DUPLICATE},
@@ -62,34 +53,14 @@ static const struct option long_options[] = {
 	{"exit-after", required_argument, NULL, OPT_FAULT + FAULT_EXIT},
 	{"seed", required_argument, NULL, OPT_SEED},
 	{"report", required_argument, NULL, OPT_REPORT},
-	{"clean", no_argument, NULL, OPT_CLEAN},
-	{"max-line", required_argument, NULL, OPT_MAX_LINE},
-	{"way", required_argument, NULL, OPT_WAY},
-	{"grace", required_argument, NULL, OPT_GRACE},
-	{"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, 'V'},
-	{NULL, 0, NULL, 0},
+	FRAME_LONG_OPTION_CLEAN,
+	FRAME_LONG_OPTIONS,
+	CLI_LONG_OPTIONS,
 };
 
-_Noreturn static void
-bad(const char *option, const char *argument, const char *why)
-{
-	cli_die(EXIT_USAGE, fault_name, "--%s %s: %s", option, argument, why ? why : "out of memory");
-}
-
-static const char *
-option_name(int option)
-{
-	const struct option *o = long_options;
-
-	while (o->val != option)
-		o++;
-	return o->name;
-}
+static const struct cli cli = {fault_name, help, "+m:w:hV", options};
 
 /* --- the faults --- */
-
-static const char want_time[] = "expected a time, such as 20ms";
 
 /* What stands behind the comma, cut off; NULL where there is none. Never returns out of memory. */
 static char *
@@ -108,9 +79,9 @@ take_delay(struct options *o, const char *argument, char *first)
 	const char *second = split(first);
 
 	if (cli_duration(first, &o->delay) < 0 || (second && cli_duration(second, &o->jitter) < 0))
-		bad("delay", argument, "expected a time, or two with a comma between, such as 100ms,20ms");
+		cli_bad(&cli, OPT_FAULT + FAULT_DELAY, argument, "expected a duration, or two with a comma between, such as 100ms,20ms");
 	if (o->jitter > o->delay)
-		bad("delay", argument, "more jitter than delay");
+		cli_bad(&cli, OPT_FAULT + FAULT_DELAY, argument, "more jitter than delay");
 }
 
 static void
@@ -119,7 +90,7 @@ take_reorder(struct options *o, const char *argument, char *first)
 	const char *second = split(first);
 
 	if (cli_probability(first, &o->probability[FAULT_REORDER]) < 0 || (second && cli_duration(second, &o->late) < 0))
-		bad("reorder", argument, "expected a probability, and a time behind a comma, such as 10%,500ms");
+		cli_bad(&cli, OPT_FAULT + FAULT_REORDER, argument, "expected a probability, and a duration behind a comma, such as 10%,500ms");
 }
 
 static void
@@ -138,93 +109,39 @@ take_fault(struct options *o, enum fault fault, const char *argument)
 		break;
 	case FAULT_STALL:
 		if (cli_duration(argument, &o->stall) < 0)
-			bad("stall", argument, want_time);
+			cli_bad(&cli, OPT_FAULT + FAULT_STALL, argument, cli_want_duration);
 		break;
 	case FAULT_EXIT:
 		if (cli_count(argument, &o->exit_after) < 0 || o->exit_after == 0)
-			bad("exit-after", argument, "expected a number, 1 at least");
+			cli_bad(&cli, OPT_FAULT + FAULT_EXIT, argument, "expected a number, 1 at least");
 		break;
 	default:
 		if (cli_probability(argument, &o->probability[fault]) < 0)
-			bad(option_name(OPT_FAULT + (int)fault), argument, "expected a probability, such as 0.1 or 10%");
+			cli_bad(&cli, OPT_FAULT + (int)fault, argument, "expected a probability, such as 0.1 or 10%");
 	}
 	free(copy);
 }
 
 /* --- the rest --- */
 
-static enum frame_way
-way_named(const char *name)
-{
-	static const struct {
-		const char *name;
-		enum frame_way way;
-	} ways[] = {{"pipe", FRAME_PIPE}, {"link", FRAME_LINK}, {"proxy", FRAME_PROXY}};
-	size_t i;
-
-	for (i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
-		if (strcmp(ways[i].name, name) == 0)
-			return ways[i].way;
-	bad("way", name, "expected pipe, link or proxy");
-}
-
-/* The options of selection. */
-static void
-select_by(struct options *o, int option, const char *argument)
-{
-	static const struct {
-		int option;
-		int (*take)(struct select *, const char *, char **why);
-	} by[] = {{'m', select_glob}, {'w', select_where}, {OPT_FROM, select_from}, {OPT_SESSION, select_session}};
-	char *why = NULL;
-	size_t i;
-
-	for (i = 0; i < sizeof(by) / sizeof(by[0]); i++)
-		if (by[i].option == option && by[i].take(o->select, argument, &why) < 0)
-			bad(option_name(option), argument, why);
-}
-
 static void
 take_option(struct options *o, bool *seeded, int option, const char *argument)
 {
-	switch (option) {
-	case 'm':
-	case 'w':
-	case OPT_FROM:
-	case OPT_SESSION:
-		select_by(o, option, argument);
-		break;
-	case OPT_SEED:
-		if (cli_count(argument, &o->seed) < 0)
-			bad("seed", argument, "expected a whole number");
-		*seeded = true;
-		break;
-	case OPT_REPORT:
-		o->report = argument;
-		break;
-	case OPT_CLEAN:
-		o->frame.clean = true;
-		break;
-	case OPT_MAX_LINE:
-		if (cli_bytes(argument, &o->frame.limit) < 0)
-			bad("max-line", argument, "expected a number of bytes, such as 64M");
-		break;
-	case OPT_WAY:
-		o->frame.way = way_named(argument);
-		break;
-	case OPT_GRACE:
-		if (cli_duration(argument, &o->frame.grace) < 0)
-			bad("grace", argument, want_time);
-		break;
-	case 'h':
-		cli_print(fault_name, help);
-	case 'V':
-		cli_print(fault_name, "acp-fault " VERSION "\n");
-	default:
-		if (option < OPT_FAULT || option >= OPT_FROM)
-			cli_die(EXIT_USAGE, fault_name, "try acp-fault --help");
+	const char *wrong = NULL;
+	char *why = NULL;
+
+	if (option >= OPT_FAULT && option < OPT_FAULT + FAULTS)
 		take_fault(o, (enum fault)(option - OPT_FAULT), argument);
-	}
+	if (option == OPT_SEED && cli_count(argument, &o->seed) < 0)
+		cli_bad(&cli, option, argument, "expected a whole number");
+	if (option == OPT_SEED)
+		*seeded = true;
+	if (option == OPT_REPORT)
+		o->report = argument;
+	if (select_option(o->select, option, argument, &why) < 0)
+		cli_bad(&cli, option, argument, why);
+	if (frame_option(&o->frame, option, argument, &wrong) < 0)
+		cli_bad(&cli, option, argument, wrong);
 }
 
 /* Does anything depend on the seed? */
@@ -248,40 +165,25 @@ choose_seed(struct options *o)
 		cli_warn(fault_name, "--seed %" PRIu64 " does the same again", o->seed);
 }
 
-/* Only a -- that ends the options is stepped over without being one. */
-static void
-take_command(struct options *o, char **words, bool command)
-{
-	if (command && !*words)
-		cli_die(EXIT_USAGE, fault_name, "no command after --");
-	if (!command && *words)
-		cli_die(EXIT_USAGE, fault_name, "%s: a command goes behind --", *words);
-	if (command)
-		o->frame.command = words;
-	if (command && o->frame.way != FRAME_AUTO)
-		cli_die(EXIT_USAGE, fault_name, "--way is for a stream without a command");
-	if (o->report && strcmp(o->report, "-") == 0)
-		cli_die(EXIT_USAGE, fault_name, "--report -: a file is wanted, for standard output carries the stream");
-}
-
 int
 main(int argc, char **argv)
 {
 	struct options o = {.late = 1000 * 1000, .frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
 	bool seeded = false;
-	int option, before, status;
+	char *why;
+	int option, status;
+	bool dashes;
 
 	setlocale(LC_CTYPE, "");
 	o.select = select_new();
 	if (!o.select)
 		cli_die(EXIT_FAILED, fault_name, "out of memory");
-	do {
-		before = optind;
-		option = getopt_long(argc, argv, "+m:w:hV", long_options, NULL);
-		if (option != -1)
-			take_option(&o, &seeded, option, optarg);
-	} while (option != -1);
-	take_command(&o, argv + optind, optind > before);
+	while ((option = cli_next(&cli, argc, argv, &dashes)) != -1)
+		take_option(&o, &seeded, option, optarg);
+	if (frame_words(&o.frame, argv + optind, dashes, NULL, &why) < 0)
+		cli_refuse(&cli, why);
+	if (o.report && strcmp(o.report, "-") == 0)
+		cli_die(EXIT_USAGE, fault_name, "--report -: a file is wanted, for standard output carries the stream");
 	if (!seeded)
 		choose_seed(&o);
 	status = fault_run(&o);

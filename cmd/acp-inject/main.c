@@ -1,10 +1,10 @@
 /* acp-inject: edits a stream of ACP messages, adds to it, answers in the client's place. */
-#include <getopt.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cmd/acp-inject/inject.h"
+#include "lib/frame_options.h"
 
 const char tool_name[] = "acp-inject";
 
@@ -35,17 +35,14 @@ static const char help[] =
 	"  -V, --version         the version\n";
 
 enum {
-	OPT_FROM = 256, OPT_SESSION, OPT_ARG, OPT_ARGJSON, OPT_STRICT, OPT_SILENT, OPT_PREPEND, OPT_APPEND, OPT_EVERY,
-	OPT_MCP_SERVER, OPT_ANSWER, OPT_PERMIT, OPT_DENY, OPT_SEND, OPT_SEND_EVERY, OPT_MAX_LINE, OPT_WAY, OPT_GRACE,
+	OPT_ARG = 256, OPT_ARGJSON, OPT_STRICT, OPT_SILENT, OPT_PREPEND, OPT_APPEND, OPT_EVERY, OPT_MCP_SERVER, OPT_ANSWER,
+	OPT_PERMIT, OPT_DENY, OPT_SEND, OPT_SEND_EVERY,
 };
 
-static const struct option long_options[] = {
+static const struct option options[] = {
 	{"edit", required_argument, NULL, 'e'},
 	{"edit-file", required_argument, NULL, 'E'},
-	{"match", required_argument, NULL, 'm'},
-	{"where", required_argument, NULL, 'w'},
-	{"from", required_argument, NULL, OPT_FROM},
-	{"session", required_argument, NULL, OPT_SESSION},
+	SELECT_LONG_OPTIONS,
 	{"arg", required_argument, NULL, OPT_ARG},
 	{"argjson", required_argument, NULL, OPT_ARGJSON},
 	{"strict", no_argument, NULL, OPT_STRICT},
@@ -59,20 +56,16 @@ static const struct option long_options[] = {
 	{"deny", required_argument, NULL, OPT_DENY},
 	{"send", required_argument, NULL, OPT_SEND},
 	{"send-every", no_argument, NULL, OPT_SEND_EVERY},
-	{"max-line", required_argument, NULL, OPT_MAX_LINE},
-	{"way", required_argument, NULL, OPT_WAY},
-	{"grace", required_argument, NULL, OPT_GRACE},
+	FRAME_LONG_OPTIONS,
 	{"verbose", no_argument, NULL, 'v'},
-	{"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, 'V'},
-	{NULL, 0, NULL, 0},
+	CLI_LONG_OPTIONS,
 };
 
 /* What is only known when all options have been read. */
 struct given {
 	const char *edit, *edit_file;
 	struct buf program;       /* the file's */
-	const char *selection;    /* an option of selection that was given */
+	int selection;            /* an option of selection that was given, or 0 */
 	struct jqprog_var *args;  /* --arg and --argjson */
 	size_t nargs;
 };
@@ -83,11 +76,7 @@ no_memory(void)
 	cli_die(EXIT_FAILED, tool_name, "out of memory");
 }
 
-_Noreturn static void
-bad(const char *option, const char *argument, const char *why)
-{
-	cli_die(EXIT_USAGE, tool_name, "%s %s: %s", option, argument, why ? why : "out of memory");
-}
+static const struct cli cli = {tool_name, help, "+e:E:m:w:vhV", options};
 
 static void *
 grow(void *array, size_t n, size_t size)
@@ -122,7 +111,7 @@ join(struct options *o, const char *a, const char *between, const char *b, const
 
 /* Those messages whose method is [name, end). */
 static struct select *
-by_method(struct options *o, const char *option, const char *argument, const char *name, const char *end)
+by_method(struct options *o, int option, const char *argument, const char *name, const char *end)
 {
 	struct select *s = select_new();
 	char *why;
@@ -130,32 +119,26 @@ by_method(struct options *o, const char *option, const char *argument, const cha
 	if (!s)
 		no_memory();
 	if (select_glob(s, keep(o, strndup(name, (size_t)(end - name))), &why) < 0)
-		bad(option, argument, why ? "expected a method" : NULL);
+		cli_bad(&cli, option, argument, why ? "expected a method" : NULL);
 	return s;
 }
 
 /* --- selection and variables --- */
 
 static void
-select_by(struct options *o, struct given *g, int option, const char *argument)
+take_shared(struct options *o, struct given *g, int option, const char *argument)
 {
-	static const struct {
-		int option;
-		const char *name;
-		int (*take)(struct select *, const char *, char **);
-	} by[] = {{'m', "--match", select_glob}, {'w', "--where", select_where}, {OPT_FROM, "--from", select_from},
-		{OPT_SESSION, "--session", select_session}};
+	bool whole = option == SELECT_OPTION_SESSION;
+	const char *wrong = NULL;
 	char *why = NULL;
-	size_t i;
+	int r = select_option(whole ? o->session : o->select, option, argument, &why);
 
-	for (i = 0; i < sizeof(by) / sizeof(by[0]); i++) {
-		if (by[i].option != option)
-			continue;
-		if (by[i].take(option == OPT_SESSION ? o->session : o->select, argument, &why) < 0)
-			bad(by[i].name, argument, why);
-		if (option != OPT_SESSION)
-			g->selection = by[i].name;
-	}
+	if (r < 0)
+		cli_bad(&cli, option, argument, why);
+	if (r > 0 && !whole)
+		g->selection = option;
+	if (r == 0 && frame_option(&o->frame, option, argument, &wrong) < 0)
+		cli_bad(&cli, option, argument, wrong);
 }
 
 static bool
@@ -167,7 +150,7 @@ is_name(const char *s)
 }
 
 static void
-take_arg(struct options *o, struct given *g, const char *option, bool json, const char *name, const char *value)
+take_arg(struct options *o, struct given *g, int option, const char *name, const char *value)
 {
 	struct select_vars ours;
 	struct json_error error;
@@ -176,19 +159,19 @@ take_arg(struct options *o, struct given *g, const char *option, bool json, cons
 	size_t i;
 
 	if (!value)
-		bad(option, name, "expected a name and a value");
+		cli_bad(&cli, option, name, "expected a name and a value");
 	if (!is_name(name))
-		bad(option, name, "expected the name of a variable");
+		cli_bad(&cli, option, name, "expected the name of a variable");
 	select_vars(&ours, NULL);
 	for (i = 0; i < SELECT_VARS; i++)
 		if (strcmp(ours.at[i].name, name) == 0)
-			bad(option, name, "this variable is taken");
-	if ((json ? buf_add_string(&text, value) : json_quote(slice_of(value), &text)) < 0)
+			cli_bad(&cli, option, name, "this variable is taken");
+	if ((option == OPT_ARGJSON ? buf_add_string(&text, value) : json_quote(slice_of(value), &text)) < 0)
 		no_memory();
 	keep(o, buf_string(&text));
 	if (json_scan(buf_slice(&text), JSON_DEPTH, NULL, 0, NULL, &error) == JSON_NONE) {
 		snprintf(why, sizeof(why), "not JSON at byte %zu: %s", error.at, error.what);
-		bad(option, name, why);
+		cli_bad(&cli, option, name, why);
 	}
 	g->args = grow(g->args, g->nargs, sizeof(*g->args));
 	g->args[g->nargs++] = (struct jqprog_var){name, buf_slice(&text)};
@@ -199,19 +182,19 @@ take_arg(struct options *o, struct given *g, const char *option, bool json, cons
 static void
 take_context(struct options *o, int option, const char *argument)
 {
-	const char *name = option == OPT_APPEND ? "--append" : "--prepend", *why;
+	const char *why;
 	struct context c = {.append = option == OPT_APPEND};
 	struct buf text = {0};
 
 	if (argument[0] != '@') {
 		c.text = argument;
 		if (!json_utf8(slice_of(argument)))
-			bad(name, argument, "not UTF-8");
+			cli_bad(&cli, option, argument, "not UTF-8");
 	} else {
 		c.path = argument + 1;
 		why = context_file(c.path, &text);
 		if (why)
-			bad(name, argument, why);
+			cli_bad(&cli, option, argument, why);
 		buf_free(&text);
 	}
 	o->contexts = grow(o->contexts, o->ncontexts, sizeof(c));
@@ -225,7 +208,7 @@ take_server(struct options *o, const char *argument)
 	const char *why = context_server(argument, &json);
 
 	if (why)
-		bad("--mcp-server", argument, why);
+		cli_bad(&cli, OPT_MCP_SERVER, argument, why);
 	buf_free(&json);
 	o->servers = grow(o->servers, o->nservers, sizeof(*o->servers));
 	o->servers[o->nservers++] = argument;
@@ -244,9 +227,9 @@ take_answer(struct options *o, const char *argument)
 	const char *equals = strchr(argument, '=');
 
 	if (!equals || equals == argument)
-		bad("--answer", argument, "expected METHOD=JQ");
+		cli_bad(&cli, OPT_ANSWER, argument, "expected METHOD=JQ");
 	add_answer(o, (struct answer){ANSWER_WITH, join(o, "--answer", " ", argument, equals),
-		by_method(o, "--answer", argument, argument, equals), equals + 1, NULL});
+		by_method(o, OPT_ANSWER, argument, argument, equals), equals + 1, NULL});
 }
 
 static void
@@ -255,9 +238,9 @@ take_permit(struct options *o, const char *argument)
 	const char *method = acp_name(ACP_REQUEST_PERMISSION, ACP_PLAIN);
 
 	if (!acp_is_option_kind(argument))
-		bad("--permit", argument, "expected allow_once, allow_always, reject_once or reject_always");
+		cli_bad(&cli, OPT_PERMIT, argument, "expected allow_once, allow_always, reject_once or reject_always");
 	add_answer(o, (struct answer){ANSWER_PERMIT, join(o, "--permit", " ", argument, argument + strlen(argument)),
-		by_method(o, "--permit", argument, method, method + strlen(method)), argument, NULL});
+		by_method(o, OPT_PERMIT, argument, method, method + strlen(method)), argument, NULL});
 }
 
 static void
@@ -266,9 +249,9 @@ take_deny(struct options *o, const char *argument)
 	const char *end = argument + strcspn(argument, "="), *message = *end ? end + 1 : "denied";
 
 	if (end == argument)
-		bad("--deny", argument, "expected METHOD or METHOD=MESSAGE");
+		cli_bad(&cli, OPT_DENY, argument, "expected METHOD or METHOD=MESSAGE");
 	add_answer(o, (struct answer){ANSWER_DENY, join(o, "--deny", " ", argument, end),
-		by_method(o, "--deny", argument, argument, end), join(o, tool_name, ": ", message, message + strlen(message)), NULL});
+		by_method(o, OPT_DENY, argument, argument, end), join(o, tool_name, ": ", message, message + strlen(message)), NULL});
 }
 
 /* The number of the word up to the next colon, behind which *at then is; -1 where it is none of them. */
@@ -297,35 +280,15 @@ take_send(struct options *o, const char *argument)
 
 	equals = strchr(at, '=');
 	if (when < 0 || !equals || equals == at)
-		bad("--send", argument, expected);
+		cli_bad(&cli, OPT_SEND, argument, expected);
 	if (when == SEND_ANSWER && acp_is_notification(keep(o, strndup(at, (size_t)(equals - at)))))
-		bad("--send", argument, "a notification has no answer");
+		cli_bad(&cli, OPT_SEND, argument, "a notification has no answer");
 	o->sends = grow(o->sends, o->nsends, sizeof(*o->sends));
 	o->sends[o->nsends++] = (struct send){(enum lane)lane, (enum send_when)when, join(o, "--send", " ", argument, equals),
-		by_method(o, "--send", argument, at, equals), equals + 1, NULL};
+		by_method(o, OPT_SEND, argument, at, equals), equals + 1, NULL};
 }
 
 /* --- reading the options --- */
-
-static void
-take_frame(struct options *o, int option, const char *argument)
-{
-	static const char *const names[] = {"pipe", "link", "proxy"};
-	static const enum frame_way ways[] = {FRAME_PIPE, FRAME_LINK, FRAME_PROXY};
-	size_t i;
-
-	if (option == OPT_MAX_LINE && cli_bytes(argument, &o->frame.limit) < 0)
-		bad("--max-line", argument, "expected a number of bytes, such as 64M");
-	if (option == OPT_GRACE && cli_duration(argument, &o->frame.grace) < 0)
-		bad("--grace", argument, "expected a time, such as 5s");
-	if (option != OPT_WAY)
-		return;
-	for (i = 0; i < 3; i++)
-		if (strcmp(names[i], argument) == 0)
-			o->frame.way = ways[i];
-	if (o->frame.way == FRAME_AUTO)
-		bad("--way", argument, "expected pipe, link or proxy");
-}
 
 static void
 take_flag(struct options *o, int option)
@@ -346,12 +309,6 @@ take_flag(struct options *o, int option)
 	case 'v':
 		o->verbose = true;
 		break;
-	case 'h':
-		cli_print(tool_name, help);
-	case 'V':
-		cli_print(tool_name, "acp-inject " VERSION "\n");
-	default:
-		cli_die(EXIT_USAGE, tool_name, "try acp-inject --help");
 	}
 }
 
@@ -391,20 +348,15 @@ take_option(struct options *o, struct given *g, int option, const char *argument
 			cli_die(EXIT_USAGE, tool_name, "one program is enough: parts of it are joined by |");
 		*(option == 'e' ? &g->edit : &g->edit_file) = argument;
 		return 0;
-	case 'm': case 'w': case OPT_FROM: case OPT_SESSION:
-		select_by(o, g, option, argument);
-		return 0;
 	case OPT_ARG: case OPT_ARGJSON:
-		take_arg(o, g, option == OPT_ARG ? "--arg" : "--argjson", option == OPT_ARGJSON, argument, *more);
+		take_arg(o, g, option, argument, *more);
 		return 1;
-	case OPT_MAX_LINE: case OPT_WAY: case OPT_GRACE:
-		take_frame(o, option, argument);
-		return 0;
 	case OPT_PREPEND: case OPT_APPEND: case OPT_MCP_SERVER: case OPT_ANSWER: case OPT_PERMIT: case OPT_DENY: case OPT_SEND:
 		take_rule(o, option, argument);
 		return 0;
 	default:
 		take_flag(o, option);
+		take_shared(o, g, option, argument);
 		return 0;
 	}
 }
@@ -432,7 +384,7 @@ compile_all(struct options *o, struct given *g)
 	size_t i;
 
 	if (why)
-		bad("--edit-file", g->edit_file, why);
+		cli_bad(&cli, 'E', g->edit_file, why);
 	o->edit_rule = "--edit";
 	if (g->edit_file) {
 		o->edit_rule = join(o, "--edit-file", " ", g->edit_file, g->edit_file + strlen(g->edit_file));
@@ -452,7 +404,8 @@ static void
 check(const struct options *o, const struct given *g)
 {
 	if (g->selection && !o->edit)
-		cli_die(EXIT_USAGE, tool_name, "%s selects what --edit edits, and there is none", g->selection);
+		cli_die(EXIT_USAGE, tool_name, "--%s selects what --edit edits, and there is none",
+			cli_option_name(&cli, g->selection));
 	if (o->silent && !o->edit)
 		cli_die(EXIT_USAGE, tool_name, "--silent is about what --edit drops, and there is none");
 	if (o->every && !o->ncontexts)
@@ -461,18 +414,6 @@ check(const struct options *o, const struct given *g)
 		cli_die(EXIT_USAGE, tool_name, "--send-every is for --send");
 	if (!o->edit && !o->ncontexts && !o->nservers && !o->nanswers && !o->nsends)
 		cli_die(EXIT_USAGE, tool_name, "nothing to do: try acp-inject --help");
-	if (o->frame.command && o->frame.way != FRAME_AUTO)
-		cli_die(EXIT_USAGE, tool_name, "--way is for a stream without a command");
-}
-
-static void
-take_command(struct options *o, char **words, bool command)
-{
-	if (*words && !command)
-		cli_die(EXIT_USAGE, tool_name, "%s: a command stands behind --", *words);
-	if (command && !*words)
-		cli_die(EXIT_USAGE, tool_name, "no command after --");
-	o->frame.command = command ? words : NULL;
 }
 
 static void
@@ -507,21 +448,19 @@ main(int argc, char **argv)
 {
 	struct options o = {.frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
 	struct given g = {.edit = NULL};
-	int option, before, status;
+	char *why;
+	int option, status;
+	bool dashes;
 
 	setlocale(LC_CTYPE, "");
 	o.select = select_new();
 	o.session = select_new();
 	if (!o.select || !o.session)
 		no_memory();
-	do {
-		before = optind;
-		option = getopt_long(argc, argv, "+e:E:m:w:vhV", long_options, NULL);
-		if (option != -1)
-			optind += take_option(&o, &g, option, optarg, argv + optind);
-	} while (option != -1);
-	/* Only a -- that ends the options is stepped over without being one. */
-	take_command(&o, argv + optind, optind > before);
+	while ((option = cli_next(&cli, argc, argv, &dashes)) != -1)
+		optind += take_option(&o, &g, option, optarg, argv + optind);
+	if (frame_words(&o.frame, argv + optind, dashes, NULL, &why) < 0)
+		cli_refuse(&cli, why);
 	compile_all(&o, &g);
 	check(&o, &g);
 	status = stream_run(&o);

@@ -155,7 +155,7 @@ read_play_option(int option, struct player_options *o)
 		break;
 	case OPT_MAX_PAUSE:
 		if (cli_duration(optarg, &o->max_pause) < 0)
-			cli_die(EXIT_USAGE, name, "--max-pause %s: expected a duration, as 500ms", optarg);
+			cli_die(EXIT_USAGE, name, "--max-pause %s: %s", optarg, cli_want_duration);
 		break;
 	case OPT_START:
 		if (!number(optarg, &o->range.start))
@@ -200,7 +200,7 @@ read_option(int option, struct asked *asked)
 		break;
 	case OPT_COLOR:
 		if (cli_color(optarg, &asked->color) < 0)
-			cli_die(EXIT_USAGE, name, "--color %s: expected auto, always or never", optarg);
+			cli_die(EXIT_USAGE, name, "--color %s: %s", optarg, cli_want_color);
 		break;
 	case OPT_HOP:
 		asked->peer.hop = asked->diff.hop = optarg;
@@ -210,12 +210,12 @@ read_option(int option, struct asked *asked)
 		break;
 	case OPT_MAX_LINE:
 		if (cli_bytes(optarg, &asked->peer.limit) < 0)
-			cli_die(EXIT_USAGE, name, "--max-line %s: expected a size, as 64M", optarg);
+			cli_die(EXIT_USAGE, name, "--max-line %s: %s", optarg, cli_want_bytes);
 		asked->diff.limit = asked->peer.limit;
 		break;
 	case OPT_GRACE:
 		if (cli_duration(optarg, &asked->peer.grace) < 0)
-			cli_die(EXIT_USAGE, name, "--grace %s: expected a duration, as 5s", optarg);
+			cli_die(EXIT_USAGE, name, "--grace %s: %s", optarg, cli_want_duration);
 		break;
 	case 'h':
 		cli_print(name, help);

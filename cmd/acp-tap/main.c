@@ -1,10 +1,11 @@
 /* acp-tap: writes down what passes in a stream of ACP messages, and changes nothing. */
-#include <getopt.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/acp-tap/tap.h"
+#include "lib/cli.h"
+#include "lib/frame_options.h"
 
 /* A screen at most. The shell completes options and words from it. */
 static const char help[] =
@@ -31,108 +32,30 @@ static const char help[] =
 	"  -V, --version         the version\n";
 
 enum {
-	OPT_FROM = 256,
-	OPT_SESSION,
-	OPT_FOLD,
+	OPT_FOLD = 256,
 	OPT_NO_FOLD,
 	OPT_REDACT,
 	OPT_COLOR,
 	OPT_HOP,
-	OPT_CLEAN,
-	OPT_MAX_LINE,
-	OPT_WAY,
-	OPT_GRACE,
 };
 
-static const struct option long_options[] = {
+static const struct option options[] = {
 	{"output", required_argument, NULL, 'o'},
 	{"append", no_argument, NULL, 'a'},
 	{"format", required_argument, NULL, 'f'},
-	{"match", required_argument, NULL, 'm'},
-	{"where", required_argument, NULL, 'w'},
-	{"from", required_argument, NULL, OPT_FROM},
-	{"session", required_argument, NULL, OPT_SESSION},
+	SELECT_LONG_OPTIONS,
 	{"count", required_argument, NULL, 'c'},
 	{"fold", no_argument, NULL, OPT_FOLD},
 	{"no-fold", no_argument, NULL, OPT_NO_FOLD},
 	{"redact", no_argument, NULL, OPT_REDACT},
 	{"color", required_argument, NULL, OPT_COLOR},
 	{"hop", required_argument, NULL, OPT_HOP},
-	{"clean", no_argument, NULL, OPT_CLEAN},
-	{"max-line", required_argument, NULL, OPT_MAX_LINE},
-	{"way", required_argument, NULL, OPT_WAY},
-	{"grace", required_argument, NULL, OPT_GRACE},
-	{"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, 'V'},
-	{NULL, 0, NULL, 0},
+	FRAME_LONG_OPTION_CLEAN,
+	FRAME_LONG_OPTIONS,
+	CLI_LONG_OPTIONS,
 };
 
-/* What was given that only a stream, or only recordings, have a use for. */
-struct given {
-	const char *stream, *files;
-};
-
-_Noreturn static void
-bad(const char *option, const char *argument, const char *why)
-{
-	cli_die(EXIT_USAGE, tap_name, "%s %s: %s", option, argument, why ? why : "out of memory");
-}
-
-static const struct format *
-format_named(const char *name)
-{
-	static const struct format *const formats[] = {&format_record, &format_pretty, &format_raw, &format_trace};
-	size_t i;
-
-	for (i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-		if (strcmp(formats[i]->name, name) == 0)
-			return formats[i];
-	bad("--format", name, "expected record, pretty, raw or trace");
-}
-
-static enum frame_way
-way_named(const char *name)
-{
-	static const struct {
-		const char *name;
-		enum frame_way way;
-	} ways[] = {{"pipe", FRAME_PIPE}, {"link", FRAME_LINK}, {"proxy", FRAME_PROXY}};
-	size_t i;
-
-	for (i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
-		if (strcmp(ways[i].name, name) == 0)
-			return ways[i].way;
-	bad("--way", name, "expected pipe, link or proxy");
-}
-
-/* The options of selection. */
-static void
-select_by(struct options *o, int option, const char *argument)
-{
-	static const struct {
-		int option;
-		const char *name;
-		int (*take)(struct select *, const char *, char **why);
-	} by[] = {{'m', "--match", select_glob}, {'w', "--where", select_where}, {OPT_FROM, "--from", select_from},
-		{OPT_SESSION, "--session", select_session}};
-	char *why = NULL;
-	size_t i;
-
-	for (i = 0; i < sizeof(by) / sizeof(by[0]); i++)
-		if (by[i].option == option && by[i].take(o->select, argument, &why) < 0)
-			bad(by[i].name, argument, why);
-}
-
-static void
-take_number(struct options *o, int option, const char *argument)
-{
-	if (option == 'c' && (cli_count(argument, &o->count) < 0 || o->count == UINT64_MAX))
-		bad("--count", argument, "expected a number");
-	if (option == OPT_MAX_LINE && cli_bytes(argument, &o->frame.limit) < 0)
-		bad("--max-line", argument, "expected a number of bytes, such as 64M");
-	if (option == OPT_GRACE && cli_duration(argument, &o->frame.grace) < 0)
-		bad("--grace", argument, "expected a time, such as 5s");
-}
+static const struct cli cli = {tap_name, help, "+o:f:m:w:c:ahV", options};
 
 /* What stands alone. */
 static void
@@ -149,77 +72,57 @@ take_flag(struct options *o, int option)
 	case OPT_REDACT:
 		o->redact = true;
 		break;
-	case OPT_CLEAN:
-		o->frame.clean = true;
-		break;
-	case 'h':
-		cli_print(tap_name, help);
-	case 'V':
-		cli_print(tap_name, "acp-tap " VERSION "\n");
-	default:
-		cli_die(EXIT_USAGE, tap_name, "try acp-tap --help");
 	}
 }
 
+/* The options that tools share. */
 static void
-take_option(struct options *o, struct given *given, int option, const char *argument)
+take_shared(struct options *o, int option, const char *argument)
 {
+	const char *wrong = NULL;
+	char *why = NULL;
+
+	if (select_option(o->select, option, argument, &why) < 0)
+		cli_bad(&cli, option, argument, why);
+	if (frame_option(&o->frame, option, argument, &wrong) < 0)
+		cli_bad(&cli, option, argument, wrong);
+}
+
+static void
+take_option(struct options *o, int option, const char *argument)
+{
+	static const char *const names[] = {"record", "pretty", "raw", "trace", NULL};
+	static const struct format *const formats[] = {&format_record, &format_pretty, &format_raw, &format_trace};
+
 	switch (option) {
 	case 'o':
 		o->output = argument;
 		break;
 	case 'f':
-		o->format = format_named(argument);
-		break;
-	case 'm':
-	case 'w':
-	case OPT_FROM:
-	case OPT_SESSION:
-		select_by(o, option, argument);
+		o->format = formats[cli_word(&cli, option, argument, names)];
 		break;
 	case 'c':
-	case OPT_MAX_LINE:
-	case OPT_GRACE:
-		take_number(o, option, argument);
+		if (cli_count(argument, &o->count) < 0 || o->count == UINT64_MAX)
+			cli_bad(&cli, option, argument, "expected a number");
 		break;
 	case OPT_COLOR:
 		if (cli_color(argument, &o->color) < 0)
-			bad("--color", argument, "expected auto, always or never");
-		break;
-	case OPT_WAY:
-		o->frame.way = way_named(argument);
+			cli_bad(&cli, option, argument, cli_want_color);
 		break;
 	case OPT_HOP:
 		o->hop = argument;
 		break;
 	default:
 		take_flag(o, option);
+		take_shared(o, option, argument);
 	}
-	if (option == OPT_CLEAN || option == OPT_WAY || option == OPT_GRACE)
-		given->stream = option == OPT_CLEAN ? "--clean" : option == OPT_WAY ? "--way" : "--grace";
-	if (option == OPT_HOP)
-		given->files = "--hop";
-}
-
-/* Words before -- are files, those behind it a command. */
-static void
-take_words(struct options *o, char **words, bool ended)
-{
-	int r = cli_words(words, ended, &o->files, &o->frame.command);
-
-	if (r == -1)
-		cli_die(EXIT_USAGE, tap_name, "no command after --");
-	if (r < 0)
-		cli_die(EXIT_USAGE, tap_name, "%s: either recordings or a command", words[0]);
 }
 
 static void
-check(const struct options *o, const struct given *given)
+check(const struct options *o)
 {
-	const char *lost = o->files ? given->stream : given->files;
-
-	if (lost)
-		cli_die(EXIT_USAGE, tap_name, "%s is for %s", lost, o->files ? "a stream, not for recordings" : "recordings");
+	if (o->hop && !o->files)
+		cli_die(EXIT_USAGE, tap_name, "--hop is for recordings");
 	if (o->output && strcmp(o->output, "-") == 0)
 		cli_die(EXIT_USAGE, tap_name, "--output -: a file is wanted%s",
 			o->files ? "; without it recordings are printed on standard output" : ", for standard output carries the stream");
@@ -227,30 +130,25 @@ check(const struct options *o, const struct given *given)
 		cli_die(EXIT_USAGE, tap_name, "--append is for the file of --output");
 	if (o->fold >= 0 && (o->format ? o->format != &format_pretty : o->output && !o->files))
 		cli_die(EXIT_USAGE, tap_name, "%s is for --format pretty", o->fold ? "--fold" : "--no-fold");
-	if (o->frame.command && o->frame.way != FRAME_AUTO)
-		cli_die(EXIT_USAGE, tap_name, "--way is for a stream without a command");
 }
 
 int
 main(int argc, char **argv)
 {
 	struct options o = {.count = UINT64_MAX, .fold = -1, .frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
-	struct given given = {NULL, NULL};
-	int option, before, status;
+	char *why;
+	int option, status;
+	bool dashes;
 
 	setlocale(LC_CTYPE, "");
 	o.select = select_new();
 	if (!o.select)
 		cli_die(EXIT_FAILED, tap_name, "out of memory");
-	do {
-		before = optind;
-		option = getopt_long(argc, argv, "+o:f:m:w:c:ahV", long_options, NULL);
-		if (option != -1)
-			take_option(&o, &given, option, optarg);
-	} while (option != -1);
-	/* Only a -- that ends the options is stepped over without being one. */
-	take_words(&o, argv + optind, optind > before);
-	check(&o, &given);
+	while ((option = cli_next(&cli, argc, argv, &dashes)) != -1)
+		take_option(&o, option, optarg);
+	if (frame_words(&o.frame, argv + optind, dashes, &o.files, &why) < 0)
+		cli_refuse(&cli, why);
+	check(&o);
 	status = o.files ? files_run(&o) : stream_run(&o);
 	select_free(o.select);
 	return status;

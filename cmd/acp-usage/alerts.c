@@ -201,18 +201,18 @@ see_cost(struct tool *t, struct usage_session *s)
 	const struct options *o = t->options;
 	size_t i;
 
-	for (i = 0; i < o->nwarn_cost; i++) {
-		if (s->cost_mark & 1u << i || !costs(t, s, &o->warn_cost[i]))
+	for (i = 0; i < o->warn_cost.n; i++) {
+		if (s->cost_mark & 1u << i || !costs(t, s, &o->warn_cost.at[i]))
 			continue;
 		s->cost_mark |= (uint16_t)(1u << i);
-		say_money(t, s, "the cost of", &o->warn_cost[i], true);
+		say_money(t, s, "the cost of", &o->warn_cost.at[i], true);
 	}
-	for (i = 0; i < o->nmax_cost; i++) {
-		if (s->user & REACHED_COST || !costs(t, s, &o->max_cost[i]))
+	for (i = 0; i < o->max_cost.n; i++) {
+		if (s->user & REACHED_COST || !costs(t, s, &o->max_cost.at[i]))
 			continue;
 		s->user |= REACHED_COST;
 		t->status = EXIT_NEGATIVE;
-		say_money(t, s, "--max-cost", &o->max_cost[i], false);
+		say_money(t, s, "--max-cost", &o->max_cost.at[i], false);
 	}
 }
 
@@ -249,7 +249,7 @@ alerts_see(struct alerts *a, struct tool *t, const struct usage_event *e)
 
 	if (t->live || o->warned || o->exec)
 		see_level(t, e->session);
-	if (o->nwarn_cost || o->nmax_cost)
+	if (o->warn_cost.n || o->max_cost.n)
 		see_cost(t, e->session);
 	if (o->fail_at || o->has_max_tokens)
 		see_limits(t, e->session);

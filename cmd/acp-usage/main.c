@@ -1,10 +1,10 @@
 /* acp-usage: turns what agents say about usage into a log, tables, a meter and metrics. */
-#include <getopt.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/acp-usage/tool.h"
+#include "lib/frame_options.h"
 
 const char tool_name[] = "acp-usage";
 
@@ -38,10 +38,10 @@ static const char help[] =
 enum {
 	OPT_SUMMARY = 256, OPT_BY, OPT_BASIS, OPT_PRICES, OPT_FILL, OPT_SIZE, OPT_MERGE, OPT_UNORDERED, OPT_METER, OPT_WARN,
 	OPT_WARN_COST, OPT_EXEC, OPT_FAIL_AT, OPT_MAX_COST, OPT_MAX_TOKENS, OPT_SESSION, OPT_ALL, OPT_PASS, OPT_COLOR,
-	OPT_HOP, OPT_CLEAN, OPT_MAX_LINE, OPT_WAY, OPT_GRACE,
+	OPT_HOP,
 };
 
-static const struct option long_options[] = {
+static const struct option options[] = {
 	{"output", required_argument, NULL, 'o'},
 	{"append", no_argument, NULL, 'a'},
 	{"format", required_argument, NULL, 'f'},
@@ -66,40 +66,18 @@ static const struct option long_options[] = {
 	{"follow", no_argument, NULL, 'F'},
 	{"color", required_argument, NULL, OPT_COLOR},
 	{"hop", required_argument, NULL, OPT_HOP},
-	{"clean", no_argument, NULL, OPT_CLEAN},
-	{"max-line", required_argument, NULL, OPT_MAX_LINE},
-	{"way", required_argument, NULL, OPT_WAY},
-	{"grace", required_argument, NULL, OPT_GRACE},
-	{"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, 'V'},
-	{NULL, 0, NULL, 0},
+	FRAME_LONG_OPTION_CLEAN,
+	FRAME_LONG_OPTIONS,
+	CLI_LONG_OPTIONS,
 };
 
-_Noreturn static void
-bad(const char *option, const char *argument, const char *why)
-{
-	cli_die(EXIT_USAGE, tool_name, "%s %s: %s", option, argument, why);
-}
+static const struct cli cli = {tool_name, help, "+o:f:aFhV", options};
 
 _Noreturn static void
 no_memory(void)
 {
 	cli_die(EXIT_FAILED, tool_name, "out of memory");
 }
-
-/* The number of the word in a list that ends with NULL. */
-static int
-word(const char *option, const char *argument, const char *const *words, const char *expected)
-{
-	int i;
-
-	for (i = 0; words[i]; i++)
-		if (strcmp(argument, words[i]) == 0)
-			return i;
-	bad(option, argument, expected);
-}
-
-enum { MONEY_MOST = 16 };
 
 static void *
 grow(void *array, size_t n, size_t size)
@@ -123,33 +101,9 @@ take_warn(struct options *o, const char *argument)
 	for (i = 0; i < LEVELS; i++) {
 		v = strtoul(p, &end, 10);
 		if (end == p || *p < '0' || *p > '9' || v > 1000 || (i && v < o->warn[i - 1]) || *end != (i < LEVELS - 1 ? ',' : '\0'))
-			bad("--warn", argument, "expected three numbers of percent that do not fall, such as 75,90,95");
+			cli_bad(&cli, OPT_WARN, argument, "expected three numbers of percent that do not fall, such as 75,90,95");
 		o->warn[i] = (unsigned)v;
 		p = end + 1;
-	}
-}
-
-/* "1USD,5USD" */
-static void
-take_money(const char *option, const char *argument, struct money **list, size_t *n)
-{
-	const char *p = argument, *unit, *end;
-	struct money m;
-
-	for (;; p = end + 1) {
-		if (*n == MONEY_MOST)
-			bad(option, argument, "too many amounts");
-		unit = p + strspn(p, "0123456789.");
-		end = unit + strcspn(unit, ",");
-		m = (struct money){.currency = strndup(unit, (size_t)(end - unit))};
-		if (!m.currency)
-			no_memory();
-		if (end == unit || decimal_parse(slice_between(p, unit), &m.amount) != 0)
-			bad(option, argument, "expected amounts with their currencies, such as 1USD,5USD");
-		*list = grow(*list, *n, sizeof(**list));
-		(*list)[(*n)++] = m;
-		if (*end == '\0')
-			break;
 	}
 }
 
@@ -160,7 +114,7 @@ take_size(struct options *o, const char *argument)
 	struct size s = {0};
 
 	if (cli_count(equals ? equals + 1 : argument, &s.size) < 0 || s.size == 0)
-		bad("--size", argument, "expected a number of tokens, such as 200k or MODEL=200k");
+		cli_bad(&cli, OPT_SIZE, argument, "expected a number of tokens, such as 200k or MODEL=200k");
 	if (equals && !(s.model = strndup(argument, (size_t)(equals - argument))))
 		no_memory();
 	o->sizes = grow(o->sizes, o->nsizes, sizeof(*o->sizes));
@@ -170,7 +124,8 @@ take_size(struct options *o, const char *argument)
 static void
 take_limit(struct options *o, int option, const char *argument)
 {
-	static const char *const levels[] = {"", "normal", "yellow", "orange", "red", NULL};
+	static const char *const levels[] = {"yellow", "orange", "red", NULL};
+	const char *why;
 
 	switch (option) {
 	case OPT_WARN:
@@ -178,37 +133,19 @@ take_limit(struct options *o, int option, const char *argument)
 		o->warned = true;
 		break;
 	case OPT_WARN_COST:
-		take_money("--warn-cost", argument, &o->warn_cost, &o->nwarn_cost);
-		break;
 	case OPT_MAX_COST:
-		take_money("--max-cost", argument, &o->max_cost, &o->nmax_cost);
+		if (money_read(option == OPT_MAX_COST ? &o->max_cost : &o->warn_cost, argument, &why) < 0)
+			cli_bad(&cli, option, argument, why);
 		break;
 	case OPT_MAX_TOKENS:
 		if (cli_count(argument, &o->max_tokens) < 0)
-			bad("--max-tokens", argument, "expected a number of tokens, such as 500k");
+			cli_bad(&cli, option, argument, "expected a number of tokens, such as 500k");
 		o->has_max_tokens = true;
 		break;
 	case OPT_FAIL_AT:
-		o->fail_at = (enum level)word("--fail-at", argument, levels, "expected yellow, orange or red");
-		if (o->fail_at < LEVEL_YELLOW)
-			bad("--fail-at", argument, "expected yellow, orange or red");
+		o->fail_at = (enum level)(LEVEL_YELLOW + cli_word(&cli, option, argument, levels));
 		break;
 	}
-}
-
-/* What all filters have. */
-static void
-take_frame(struct options *o, int option, const char *argument)
-{
-	static const char *const ways[] = {"pipe", "link", "proxy", NULL};
-	static const enum frame_way way[] = {FRAME_PIPE, FRAME_LINK, FRAME_PROXY};
-
-	if (option == OPT_WAY)
-		o->frame.way = way[word("--way", argument, ways, "expected pipe, link or proxy")];
-	if (option == OPT_MAX_LINE && cli_bytes(argument, &o->frame.limit) < 0)
-		bad("--max-line", argument, "expected a number of bytes, such as 64M");
-	if (option == OPT_GRACE && cli_duration(argument, &o->frame.grace) < 0)
-		bad("--grace", argument, "expected a time, such as 5s");
 }
 
 static void
@@ -220,22 +157,22 @@ take_words_of(struct options *o, int option, const char *argument)
 
 	switch (option) {
 	case 'f':
-		o->format = (enum format)word("--format", argument, formats, "expected log, tsv, csv, json or prom");
+		o->format = (enum format)cli_word(&cli, option, argument, formats);
 		break;
 	case OPT_BY:
-		o->by_model = word("--by", argument, by, "expected session or model") == 1;
+		o->by_model = cli_word(&cli, option, argument, by) == 1;
 		o->summary = true;
 		break;
 	case OPT_BASIS:
-		o->basis = (enum usage_basis)word("--basis", argument, bases, "expected auto, turn, call or session");
+		o->basis = (enum usage_basis)cli_word(&cli, option, argument, bases);
 		break;
 	case OPT_COLOR:
 		if (cli_color(argument, &o->color) < 0)
-			bad("--color", argument, "expected auto, always or never");
+			cli_bad(&cli, option, argument, cli_want_color);
 		break;
 	case OPT_METER:
 		if (argument && strcmp(argument, "tty") != 0)
-			bad("--meter", argument, "expected tty");
+			cli_bad(&cli, option, argument, "expected tty");
 		o->meter = argument ? argument : "";
 		break;
 	}
@@ -269,21 +206,14 @@ take_flag(struct options *o, int option)
 	case OPT_PASS:
 		o->pass = true;
 		break;
-	case OPT_CLEAN:
-		o->frame.clean = true;
-		break;
-	case 'h':
-		cli_print(tool_name, help);
-	case 'V':
-		cli_print(tool_name, "acp-usage " VERSION "\n");
-	default:
-		cli_die(EXIT_USAGE, tool_name, "try acp-usage --help");
 	}
 }
 
 static void
 take_option(struct options *o, int option, const char *argument)
 {
+	const char *why = NULL;
+
 	switch (option) {
 	case 'o':
 		o->output = argument;
@@ -306,27 +236,14 @@ take_option(struct options *o, int option, const char *argument)
 	case OPT_WARN: case OPT_WARN_COST: case OPT_MAX_COST: case OPT_MAX_TOKENS: case OPT_FAIL_AT:
 		take_limit(o, option, argument);
 		break;
-	case OPT_WAY: case OPT_MAX_LINE: case OPT_GRACE:
-		take_frame(o, option, argument);
-		break;
 	case 'f': case OPT_BY: case OPT_BASIS: case OPT_COLOR: case OPT_METER:
 		take_words_of(o, option, argument);
 		break;
 	default:
 		take_flag(o, option);
+		if (frame_option(&o->frame, option, argument, &why) < 0)
+			cli_bad(&cli, option, argument, why);
 	}
-}
-
-/* Words before -- are files, those behind it a command. */
-static void
-take_words(struct options *o, char **words, bool ended)
-{
-	int r = cli_words(words, ended, &o->files, &o->frame.command);
-
-	if (r == -1)
-		cli_die(EXIT_USAGE, tool_name, "no command after --");
-	if (r < 0)
-		cli_die(EXIT_USAGE, tool_name, "%s: either recordings or a command", words[0]);
 }
 
 static void
@@ -346,8 +263,6 @@ check(const struct options *o)
 		cli_die(EXIT_USAGE, tool_name, "--pass is for standard input");
 	if (o->follow && (!o->files || o->files[1]))
 		cli_die(EXIT_USAGE, tool_name, "--follow is for one file");
-	if (o->frame.command && o->frame.way != FRAME_AUTO)
-		cli_die(EXIT_USAGE, tool_name, "--way is for a stream without a command");
 	if (o->merge && o->frame.command)
 		cli_die(EXIT_USAGE, tool_name, "--merge reads files or standard input");
 }
@@ -357,16 +272,10 @@ forget(struct options *o)
 {
 	size_t i;
 
-	for (i = 0; i < o->nwarn_cost + o->nmax_cost; i++) {
-		struct money *m = i < o->nwarn_cost ? &o->warn_cost[i] : &o->max_cost[i - o->nwarn_cost];
-
-		decimal_free(&m->amount);
-		free(m->currency);
-	}
 	for (i = 0; i < o->nsizes; i++)
 		free(o->sizes[i].model);
-	free(o->warn_cost);
-	free(o->max_cost);
+	money_free(&o->warn_cost);
+	money_free(&o->max_cost);
 	free(o->sizes);
 }
 
@@ -376,17 +285,15 @@ main(int argc, char **argv)
 	static char dash[] = "-";
 	static char *standard_input[] = {dash, NULL};
 	struct options o = {.warn = {75, 90, 95}, .frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
-	int option, before, status;
+	char *why;
+	int option, status;
+	bool dashes;
 
 	setlocale(LC_CTYPE, "");
-	do {
-		before = optind;
-		option = getopt_long(argc, argv, "+o:f:aFhV", long_options, NULL);
-		if (option != -1)
-			take_option(&o, option, optarg);
-	} while (option != -1);
-	/* Only a -- that ends the options is stepped over without being one. */
-	take_words(&o, argv + optind, optind > before);
+	while ((option = cli_next(&cli, argc, argv, &dashes)) != -1)
+		take_option(&o, option, optarg);
+	if (frame_words(&o.frame, argv + optind, dashes, &o.files, &why) < 0)
+		cli_refuse(&cli, why);
 	check(&o);
 	if (!o.files && (o.merge || (!o.frame.command && o.frame.way == FRAME_AUTO && !o.pass && !o.fill && !stream_is_wired())))
 		o.files = standard_input;

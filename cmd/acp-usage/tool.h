@@ -4,6 +4,7 @@
 
 #include "lib/cli.h"
 #include "lib/frame.h"
+#include "lib/money.h"
 #include "lib/out.h"
 #include "lib/usage.h"
 
@@ -11,12 +12,6 @@ enum format { FORMAT_LOG, FORMAT_TSV, FORMAT_CSV, FORMAT_JSON, FORMAT_PROM };
 /* From here on: normal, yellow, orange, red. */
 enum level { LEVEL_UNKNOWN, LEVEL_NORMAL, LEVEL_YELLOW, LEVEL_ORANGE, LEVEL_RED };
 enum { LEVELS = 3 };
-
-/* An amount of the command line: 5USD. */
-struct money {
-	struct decimal amount;
-	char *currency;
-};
 
 /* --size [MODEL=]N */
 struct size {
@@ -35,10 +30,8 @@ struct options {
 	enum usage_basis basis;
 	bool warned;             /* --warn is given */
 	unsigned warn[LEVELS];   /* yellow from, orange from, red above */
-	struct money *warn_cost; /* ascending in each currency */
-	size_t nwarn_cost;
-	struct money *max_cost;
-	size_t nmax_cost;
+	struct money_list warn_cost;
+	struct money_list max_cost;
 	struct size *sizes;
 	size_t nsizes;
 	const char *exec;

@@ -214,25 +214,6 @@ test_ends(void)
 }
 
 static void
-test_words(void)
-{
-	static char a[] = "a", b[] = "b", dashes[] = "--";
-	char *only_files[] = {a, b, NULL}, *only_command[] = {dashes, a, dashes, NULL}, *both[] = {a, dashes, b, NULL};
-	char *nothing[] = {NULL}, *no_command[] = {dashes, NULL}, **files = NULL;
-	char *const *command = NULL;
-
-	CHECK(cli_words(nothing, false, &files, &command) == 0 && !files && !command);
-	CHECK(cli_words(only_files, false, &files, &command) == 0 && files == only_files && !command);
-	files = NULL;
-	CHECK(cli_words(only_files, true, &files, &command) == 0 && !files && command == only_files);
-	CHECK(cli_words(only_command, false, &files, &command) == 0 && !files && command == only_command + 1);
-	CHECK(cli_words(only_command, true, &files, &command) == 0 && !files && command == only_command);
-	CHECK(cli_words(no_command, false, &files, &command) == -1);
-	CHECK(cli_words(nothing, true, &files, &command) == -1);
-	CHECK(cli_words(both, false, &files, &command) == -2);
-}
-
-static void
 test_open(void)
 {
 	const char *name;
@@ -249,7 +230,6 @@ test_open(void)
 int
 main(void)
 {
-	test_words();
 	test_open();
 	test_bytes();
 	test_counts();

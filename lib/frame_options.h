@@ -1,0 +1,26 @@
+/* frame_options: what the command lines of all filters have in common; it fills in struct frame_options. */
+#ifndef FRAME_OPTIONS_H
+#define FRAME_OPTIONS_H
+
+#include <getopt.h>
+
+#include "lib/frame.h"
+
+/* The entries for getopt_long, and what it returns for them. A tool for which noise can go on has --clean too. */
+enum { FRAME_OPTION_MAX_LINE = 0x10000, FRAME_OPTION_WAY, FRAME_OPTION_GRACE, FRAME_OPTION_CLEAN };
+#define FRAME_LONG_OPTIONS \
+	{"max-line", required_argument, NULL, FRAME_OPTION_MAX_LINE}, \
+	{"way", required_argument, NULL, FRAME_OPTION_WAY}, \
+	{"grace", required_argument, NULL, FRAME_OPTION_GRACE}
+#define FRAME_LONG_OPTION_CLEAN {"clean", no_argument, NULL, FRAME_OPTION_CLEAN}
+
+/* 1: it is one of these, and taken; 0: it is none; -1: *why says what was expected instead of the argument. */
+int frame_option(struct frame_options *, int option, const char *argument, const char **why);
+/*
+ * The words behind the options: files, or behind "--" a command. dashes: "--" has ended the options. *files:
+ * NULL-terminated, or NULL; files NULL: the tool reads none. 0; -1 where the words, or the options with them, make
+ * no sense, and *why says so (the caller frees it; NULL when out of memory).
+ */
+int frame_words(struct frame_options *, char **words, bool dashes, char ***files, char **why);
+
+#endif

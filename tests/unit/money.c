@@ -1,0 +1,59 @@
+/* money: amounts with their currencies. */
+#include "lib/money.h"
+
+#include "tests/unit/check.h"
+
+static void
+test_lists(void)
+{
+	struct money_list list = {.n = 0};
+	const char *why;
+
+	CHECK(money_read(&list, "5USD", &why) == 0 && list.n == 1);
+	CHECK(money_read(&list, "0.50EUR,.5X", &why) == -1 && list.n == 2);
+	CHECK_STR(list.at[0].currency, "USD");
+	CHECK_STR(list.at[1].currency, "EUR");
+	CHECK(!decimal_is_zero(&list.at[0].amount));
+	money_free(&list);
+	CHECK(list.n == 0);
+}
+
+static void
+test_bad(void)
+{
+	static const char *const bad[] = {"", "5", "USD", "1USD,", ",1USD", "1.2.3USD", "-1USD", " 1USD"};
+	const char *why;
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct money_list list = {.n = 0};
+
+		if (!CHECK(money_read(&list, bad[i], &why) == -1))
+			fprintf(stderr, "\t\"%s\"\n", bad[i]);
+		CHECK_STR(why, "expected amounts with their currencies, such as 1USD,5EUR");
+		money_free(&list);
+	}
+}
+
+static void
+test_most(void)
+{
+	struct money_list list = {.n = 0};
+	const char *why;
+	size_t i;
+
+	for (i = 0; i < MONEY_MOST; i++)
+		CHECK(money_read(&list, "1USD", &why) == 0);
+	CHECK(money_read(&list, "1USD", &why) == -1 && list.n == MONEY_MOST);
+	CHECK_STR(why, "too many amounts");
+	money_free(&list);
+}
+
+int
+main(void)
+{
+	test_lists();
+	test_bad();
+	test_most();
+	return check_done();
+}
