@@ -73,7 +73,8 @@ receive_line(int fd, struct buf *line, int *passed, uint64_t deadline)
 		if (n > 0)
 			newline = memchr(line->p, '\n', line->n);
 		else if (n == 0 || errno == ECONNRESET)
-			return "it hung up without an answer: a chain can be joined by its own user only";
+			return line->n ? "no conductor: its answer has no end" :
+				"it hung up without an answer: a chain can be joined by its own user only";
 		else if (!would_wait())
 			return strerror(errno);
 		else if (!wait_for(fd, POLLIN, deadline))
@@ -141,14 +142,13 @@ describe(const char *path, int fd, uint64_t deadline, struct buf *to)
 	struct buf answer = {0};
 	struct json_error error;
 	struct slice v[2];
-	int passed, r;
+	int passed, r = buf_printf(to, "\n%s: ", path);
+	const char *wrong = ask(fd, slice_of("{\"want\":\"list\"}\n"), &answer, &passed, deadline);
 
-	r = -(buf_add_string(to, "\n") || buf_add_string(to, path));
-	if (r < 0 || ask(fd, slice_of("{\"want\":\"list\"}\n"), &answer, &passed, deadline) ||
-		json_scan(buf_slice(&answer), JSON_DEPTH, keys, 2, v, &error) != JSON_OBJECT)
-		r = r < 0 ? r : buf_add_string(to, ": does not answer");
-	else if (v[0].p && json_type(v[0]) == JSON_NUMBER)
-		r = -(buf_add_string(to, ": pid ") || buf_add_slice(to, v[0]) || put_components(v[1], to));
+	if (r == 0 && (wrong || json_scan(buf_slice(&answer), JSON_DEPTH, keys, 2, v, &error) != JSON_OBJECT))
+		r = buf_add_string(to, wrong ? wrong : "no conductor");
+	else if (r == 0 && v[0].p && json_type(v[0]) == JSON_NUMBER)
+		r = -(buf_add_string(to, "pid ") || buf_add_slice(to, v[0]) || put_components(v[1], to));
 	if (passed >= 0)
 		close(passed);
 	buf_free(&answer);

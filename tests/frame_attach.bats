@@ -1,0 +1,407 @@
+#!/usr/bin/env bats
+# The frame beside a chain that runs: what comes is a copy, and the chain never notices.
+
+setup() {
+	load lib
+	load frame
+	lib_setup
+	export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/run
+	mkdir -m 0700 "$XDG_RUNTIME_DIR"
+}
+
+teardown() {
+	exec 9>&-
+	end_left_over
+}
+
+HEADER='{"acp-recording":1,"started":"2026-11-20T15:56:02.500000Z","by":"acp-conduct 0.1.0","hops":["agent"]}'
+
+# conduct SOCKET [OPTION]...: a conductor that sends what is written to descriptor 9, until that is closed.
+conduct() {
+	local socket=$1
+	shift
+	mkfifo in
+	conductor "$@" "$socket" <in >log 3>&- &
+	conductor=$!
+	exec 9>in
+	wait_for test -S "$socket"
+}
+
+# A filter that is attached; what it sees is in the file seen.
+attach() {
+	FILTER_ATTACH=$PWD/socket rulefilter "$@" </dev/null >out 2>seen 9>&- 3>&- &
+	filter=$!
+}
+
+# ends STATUS: the filter does, with this status.
+ends() {
+	local status=0
+	wait "$filter" || status=$?
+	[[ $status == "$1" ]] || {
+		echo "status $status, expected $1"
+		cat seen
+		return 1
+	}
+}
+
+# refused OPTION... : how a filter fares with a conductor that behaves so.
+refused() {
+	rm -f socket
+	conductor "$@" socket </dev/null >/dev/null 3>&- &
+	conductor=$!
+	wait_for test -S socket
+	FILTER_ATTACH=socket run rulefilter </dev/null
+	kill $conductor 2>/dev/null || true
+	wait $conductor || true
+}
+
+@test "messages, noise, events and losses are shown with the chain's times; what is no record is told" {
+	conduct socket
+	FILTER_CLOCK=1 attach
+	cat >&9 <<-END
+		$HEADER
+		{"t":0.000360,"at":0,"from":"client","msg":{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}}
+		{"t":0.5,"at":0,"from":"agent","msg":{"jsonrpc":"2.0","id":0,"result":{}}}
+		{"t":1.000000,"at":0,"from":"agent","noise":"hello"}
+		{"t":1.500000,"from":"agent","stderr":"warm"}
+		{"t":1.600000,"at":7,"from":"agent","noise":"of another hop"}
+		{"t":2.000000,"at":0,"event":"lost","count":3,"why":"its reader is too slow"}
+		nonsense
+		{"t":3.000000,"at":0,"from":"client","msg":[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","method":"b"}]}
+		{"t":3.5,"at":0,"event":"something new"}
+		{"t":3.600000,"at":0,"event":"error","why":"no such lane"}
+		{"t":4.000000,"event":"eof","from":"client"}
+		{"t":4.500000,"event":"exit","signal":"KILL"}
+	END
+	printf '{"t":5,"fr' >&9
+	exec 9>&-
+	ends 125
+	run cat seen
+	assert_output - <<-'END'
+		down client request "initialize" -
+		at 360 of 1795190162.500
+		up agent response "initialize" -
+		at 500000 of 1795190162.500
+		event noise agent hello
+		event stderr agent warm
+		event lost 3 its reader is too slow
+		rulefilter: the chain: record 8: not a record at byte 1: expected a value
+		down client request "a" - entry
+		at 3000000 of 1795190162.500
+		down client notification "b" - last
+		at 3000000 of 1795190162.500
+		rulefilter: the chain: no such lane
+		event eof client
+		event exit agent
+		rulefilter: the chain: record 14 is torn
+		rulefilter: 3 messages were lost: its reader is too slow
+	END
+	run cat log
+	assert_output 'asked {"want":"watch"}'
+}
+
+@test "the end of the chain is the end, also before anything has come" {
+	conduct socket
+	attach
+	exec 9>&-
+	ends 0
+	assert_equal "$(<seen)" ""
+}
+
+@test "the conductor's death is the end" {
+	conduct socket
+	attach
+	echo "$HEADER" >&9
+	echo '{"t":1.000000,"from":"agent","noise":"hello"}' >&9
+	wait_for grep -q hello seen
+	kill -KILL "$conductor"
+	ends 0
+}
+
+@test "neither standard input nor standard output is touched" {
+	conduct socket
+	printf 'not for it\n' >stdin
+	exec 8<stdin
+	FILTER_ATTACH=socket rulefilter <&8 >out 2>seen 9>&- &
+	filter=$!
+	printf '%s\n' "$HEADER" '{"t":1.000000,"from":"agent","msg":{"jsonrpc":"2.0","method":"x"}}' >&9
+	exec 9>&-
+	ends 0
+	assert_equal "$(cat <&8)" "not for it"
+	assert_equal "$(wc -c <out)" 0
+	assert_equal "$(<seen)" 'up agent notification "x" -'
+}
+
+@test "hop: a number is asked for as a number, a name as a string" {
+	local asked
+	for hop in '' 2 agent.2 '"odd'; do
+		rm -f in socket
+		conduct socket
+		if [[ $hop ]]; then
+			FILTER_HOP=$hop attach
+		else
+			attach
+		fi
+		wait_for grep -q asked log
+		asked+="$(<log)
+"
+		exec 9>&-
+		ends 0
+		wait "$conductor"
+	done
+	run echo -n "$asked"
+	assert_output - <<-'END'
+		asked {"want":"watch"}
+		asked {"want":"watch","hop":2}
+		asked {"want":"watch","hop":"agent.2"}
+		asked {"want":"watch","hop":"\"odd"}
+	END
+}
+
+@test "records of the hop that the answer names are the ones that count" {
+	conduct socket -a '{"hop":1,"name":"agent"}'
+	attach
+	cat >&9 <<-END
+		{"acp-recording":1,"by":"acp-conduct 0.1.0","hops":["acp-tap","agent"]}
+		{"t":1.000000,"at":0,"from":"agent","noise":"zero"}
+		{"t":1.000000,"at":1,"from":"agent","noise":"one"}
+		{"t":1.000000,"at":"agent","from":"agent","noise":"by name"}
+	END
+	exec 9>&-
+	ends 0
+	run cat seen
+	assert_output - <<-END
+		event noise agent one
+		event noise agent by name
+	END
+}
+
+@test "SIGINT and SIGTERM: what has come is shown, and that is the end, status 0; the conductor sees who left" {
+	for signal in INT TERM HUP; do
+		rm -f in socket
+		conduct socket
+		attach
+		printf '%s\n' "$HEADER" '{"t":1.000000,"from":"agent","noise":"hello"}' >&9
+		wait_for grep -q hello seen
+		kill -"$signal" "$filter"
+		ends 0
+		wait_for grep -q left log
+		exec 9>&-
+		wait "$conductor"
+	done
+}
+
+@test "kill -9: the conductor sees that it has gone, nothing else" {
+	conduct socket
+	attach
+	printf '%s\n' "$HEADER" '{"t":1.000000,"from":"agent","noise":"hello"}' >&9
+	wait_for grep -q hello seen
+	kill -KILL "$filter"
+	ends 137
+	wait_for grep -q left log
+	exec 9>&-
+	wait "$conductor"
+}
+
+@test "a message of 20 MB; a record beyond the limit is told and left out" {
+	conduct socket
+	FILTER_LIMIT=21M attach
+	{
+		echo "$HEADER"
+		printf '{"t":1.000000,"from":"agent","msg":{"jsonrpc":"2.0","method":"big","params":{"x":"'
+		head -c 20971520 /dev/zero | tr '\0' x
+		printf '"}}}\n{"t":2.000000,"from":"agent","msg":{"jsonrpc":"2.0","method":"bigger","params":{"x":"'
+		head -c 23068672 /dev/zero | tr '\0' x
+		printf '"}}}\n{"t":3.000000,"from":"agent","msg":{"jsonrpc":"2.0","method":"small"}}\n'
+	} >&9
+	exec 9>&-
+	ends 0
+	run cat seen
+	assert_output - <<-'END'
+		up agent notification "big" -
+		rulefilter: the chain: record 3: longer than 22020096 bytes: unread
+		event long unknown
+		up agent notification "small" -
+	END
+}
+
+@test "sending: requests and notifications go as records into their lanes, the answer comes to the filter alone" {
+	local id
+	conduct socket
+	FILTER_NEEDS=send attach initialize:ask-back initialize:emit
+	printf '%s\n' "$HEADER" '{"t":0.1,"from":"client","msg":{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}}' >&9
+	wait_for grep -q emitted log
+	id=$(grep -o '"id":"[^"]*"' log)
+	run sed 's/"id":"rulefilter-[0-9a-f]*-1"/ID/' log
+	assert_output - <<-'END'
+		asked {"want":"join"}
+		got {"from":"agent","msg":{"jsonrpc":"2.0",ID,"method":"test/ask","params":{"q":1}}}
+		got {"from":"client","msg":{"jsonrpc":"2.0","method":"test/emitted"}}
+	END
+	# What it sent comes by in the copy, under whatever id, and so does the answer.
+	cat >&9 <<-END
+		{"t":1.000000,"from":"client","msg":{"jsonrpc":"2.0","method":"test/emitted"}}
+		{"t":1.000000,"from":"agent","msg":{"jsonrpc":"2.0","id":77,"method":"test/ask","params":{"q":1}}}
+		{"t":1.000000,"from":"client","msg":{"jsonrpc":"2.0",$id,"result":{}}}
+		{"t":1.000000,"from":"client","to":"guest","msg":{"jsonrpc":"2.0",$id,"result":{}}}
+		{"t":2.000000,"from":"client","msg":{"jsonrpc":"2.0","method":"test/emitted"}}
+		{"t":3.000000,"from":"client","to":"guest","msg":{"jsonrpc":"2.0",$id,"result":{}}}
+	END
+	exec 9>&-
+	ends 0
+	run cat seen
+	assert_output - <<-'END'
+		down client request "initialize" -
+		up client own-response "test/ask" -
+		down client notification "test/emitted" -
+		rulefilter: client: line 8: an answer to a request of ours that is not open: dropped
+	END
+}
+
+# What a conductor that reads nothing is sent: so many records come by, each of which asks for a message.
+flood() {
+	echo "$HEADER"
+	for ((i = 0; i < $1; i++)); do
+		echo '{"t":1.000000,"from":"client","msg":{"jsonrpc":"2.0","method":"x"}}'
+	done
+}
+
+# Then it reads no more than that either, for what is to be sent waits.
+queue_is_full() {
+	(($(wc -l <seen) > 2000))
+}
+
+@test "sending to who does not read: all of it waits, and goes when he does, in order" {
+	conduct socket -d
+	FILTER_NEEDS=send FILTER_PEAK=peak attach x:ask
+	flood 20000 >&9 &
+	wait_for queue_is_full
+	kill -USR1 "$conductor"
+	wait_for eval '(($(grep -c ^got log) == 20000))'
+	exec 9>&-
+	ends 0
+	assert_equal "$(wc -l <seen)" 20000
+	grep -o '[0-9]*","method"' log | cut -d'"' -f1 | cmp - <(seq 20000)
+	[[ $B == *san ]] || (($(<peak) < 16384))
+}
+
+@test "a chain that ends before it took what was to be sent: that is said, and the status is 125" {
+	conduct socket -d
+	FILTER_NEEDS=send attach x:ask
+	flood 20000 >&9 &
+	wait_for queue_is_full
+	kill -KILL "$conductor"
+	exec 9>&-
+	ends 125
+	assert_equal "$(tail -n 1 seen)" "rulefilter: the chain has ended before it took all that was to be sent"
+}
+
+@test "what edits or answers is refused before anything is asked" {
+	local line='rulefilter: --attach cannot do what is asked: a chain that runs can be watched and sent to, what changes or answers messages has to stand in it (use -- COMMAND, acp-conduct -f, or a proxy chain)'
+	conduct socket
+	FILTER_ATTACH=socket run rulefilter x:edit
+	assert_failure 2
+	assert_output "$line"
+	FILTER_ATTACH=socket FILTER_NEEDS=answer run rulefilter
+	assert_failure 2
+	assert_output "$line"
+	assert_equal "$(<log)" ""
+}
+
+@test "no chain, none any more, not a socket: one line, status 2" {
+	FILTER_ATTACH=nowhere run rulefilter
+	assert_failure 2
+	assert_output "rulefilter: nowhere: No such file or directory"
+	conduct socket
+	kill -KILL "$conductor"
+	wait "$conductor" || true
+	FILTER_ATTACH=socket run rulefilter
+	assert_failure 2
+	assert_output "rulefilter: socket: no chain runs there any more"
+	FILTER_ATTACH=$(printf '%0200d' 0) run rulefilter
+	assert_failure 2
+	assert_line --partial "File name too long"
+}
+
+@test "a conductor that refuses, hangs up, or talks nonsense: one line, status 2" {
+	refused -a '{"error":"hop `x'\'' is not relayed; these are: 0 (acp-tap), 2 (agent)"}'
+	assert_failure 2
+	assert_output 'rulefilter: hop `x'\'' is not relayed; these are: 0 (acp-tap), 2 (agent)'
+	refused -q
+	assert_failure 2
+	assert_output "rulefilter: socket: it hung up without an answer: a chain can be joined by its own user only"
+	refused -b '{"hop":0'
+	assert_failure 2
+	assert_output "rulefilter: socket: no conductor: its answer has no end"
+	refused -a 'HTTP/1.1 400'
+	assert_failure 2
+	assert_output "rulefilter: socket: no conductor: its answer is not a JSON object"
+	refused -a '{"hop":0}' -n 0
+	assert_failure 2
+	assert_output "rulefilter: socket: the conductor's answer came without a descriptor"
+}
+
+@test "superfluous descriptors are closed" {
+	conduct socket -n 5
+	attach
+	printf '%s\n' "$HEADER" '{"t":1.000000,"from":"agent","noise":"hello"}' >&9
+	wait_for grep -q hello seen
+	run bash -c "readlink /proc/$filter/fd/* | grep pipe: | sort | uniq -d"
+	assert_output ""
+	exec 9>&-
+	ends 0
+}
+
+@test "a conductor that never answers is waited for, but not for long" {
+	refused -s
+	assert_failure 2
+	assert_output "rulefilter: socket: the conductor does not answer"
+}
+
+@test "while it waits for an answer, ^C ends it at once" {
+	conduct socket -s
+	attach
+	wait_for grep -q asked log
+	# bash starts what is in the background with SIGINT ignored.
+	kill -TERM "$filter"
+	ends 143
+	kill -KILL "$conductor"
+}
+
+@test "auto: no chain, one, several" {
+	FILTER_ATTACH=auto run rulefilter
+	assert_failure 2
+	assert_output "rulefilter: no chain runs (acp-conduct --control)"
+	mkdir -m 0700 "$XDG_RUNTIME_DIR/acp"
+	FILTER_ATTACH=auto run rulefilter
+	assert_failure 2
+	assert_output "rulefilter: no chain runs (acp-conduct --control)"
+
+	conduct "$XDG_RUNTIME_DIR/acp/1"
+	FILTER_ATTACH=auto rulefilter 2>seen 9>&- 3>&- &
+	filter=$!
+	wait_for grep -q '{"want":"watch"}' log
+
+	conductor "$XDG_RUNTIME_DIR/acp/2" </dev/null >/dev/null 3>&- 9>&- &
+	local second=$!
+	wait_for test -S "$XDG_RUNTIME_DIR/acp/2"
+	FILTER_ATTACH=auto run rulefilter
+	assert_failure 2
+	assert_output - <<-END
+		rulefilter: several chains run, one of these it has to be:
+		rulefilter: $XDG_RUNTIME_DIR/acp/1: pid $conductor: acp-tap, agent
+		rulefilter: $XDG_RUNTIME_DIR/acp/2: pid $second: acp-tap, agent
+	END
+	kill -KILL $second
+	wait $second || true
+	exec 9>&-
+	ends 0
+}
+
+@test "auto: a directory that others can write to is not trusted" {
+	mkdir -m 0777 "$XDG_RUNTIME_DIR/acp"
+	chmod 0777 "$XDG_RUNTIME_DIR/acp"
+	FILTER_ATTACH=auto run rulefilter
+	assert_failure 2
+	assert_output "rulefilter: $XDG_RUNTIME_DIR/acp: open to others (its mode has to be 0700)"
+}
