@@ -11,6 +11,17 @@ lib_setup() {
 	export B FIXTURES PATH ACP_TEST_MARK=$BATS_TEST_TMPDIR
 	mkdir -p "$BATS_TEST_TMPDIR/work"
 	cd "$BATS_TEST_TMPDIR/work" || return
+	[[ -z ${ACP_TEST_GUARD-} ]] || guarded
+}
+
+# Has tests/guard look after this test: when it hangs it fails, and what it has left running is ended.
+guarded() {
+	local stat
+	read -r stat <"/proc/$$/stat"
+	read -ra stat <<<"${stat##*) }"
+	trap 'echo "this test hung" >&2; exit 1' ABRT
+	printf '%s\n' "${stat[19]}" "$EPOCHSECONDS" "$ACP_TEST_MARK" \
+	    "${BATS_TEST_FILENAME##*/}: $BATS_TEST_DESCRIPTION" >"$ACP_TEST_GUARD/$$"
 }
 
 # wait_for COMMAND...: until it is true. The bound is there so that a failure is one, not a hang.
