@@ -106,6 +106,69 @@ begin() {
 	[ ! -s err ]
 }
 
+@test "what the newest form tells only who listens, an older MCP client is told unasked, as it expects" {
+	begin "$NEW"
+	mcp a "$HELLO"
+	answer '.params.method == "server/discover"' '{"result":{"capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":false},"resources":{"listChanged":true,"subscribe":true}}}}'
+	await a.out '.id == 0'
+	run ! grep subscriptions/listen out
+	mcp a '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+	request=$(await out '.params.method == "subscriptions/listen"')
+	assert_equal "$(jq -c '.params.params | [.notifications, (._meta | keys | length)]' <<<"$request")" \
+	    '[{"toolsListChanged":true,"resourcesListChanged":true},3]'
+	id=$(jq -c .params.requestId <<<"$request")
+	tell() { client "{\"method\":\"mcp/message\",\"params\":{\"serverId\":\"X\",\"requestId\":$1,\"method\":\"notifications/$2\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":$1}}}}"; }
+	tell "$id" subscriptions/acknowledged
+	tell "$id" tools/list_changed
+	await a.out '.method == "notifications/tools/list_changed"'
+	# Resources are named one by one: each time it asks anew, and takes back what it asked before.
+	mcp a '{"id":1,"method":"resources/subscribe","params":{"uri":"f:1"}}' '{"id":2,"method":"resources/subscribe","params":{"uri":"f:2"}}' \
+	    '{"id":3,"method":"resources/unsubscribe","params":{"uri":"f:\u0031"}}'
+	await a.out '.id == 3 and .result == {}'
+	wait_for eval '[ "$(grep -c subscriptions/listen out)" -eq 4 ]'
+	assert_equal "$(jq -c 'select(.params.method == "subscriptions/listen").params.params.notifications.resourceSubscriptions' out | tr '\n' ' ')" \
+	    'null ["f:1"] ["f:2","f:1"] ["f:2"] '
+	await out ".method == \"\$/cancel_request\" and .params.requestId == $(jq .id <<<"$request")"
+	client "{\"jsonrpc\":\"2.0\",\"id\":$(jq .id <<<"$request"),\"error\":{\"code\":-32800,\"message\":\"Request cancelled\"}}"
+	last=$(tail -n 2 out | jq -c 'select(.params.method == "subscriptions/listen")')
+	tell "$(jq .params.requestId <<<"$last")" resources/updated
+	await a.out '.method == "notifications/resources/updated"'
+	# With its end the subscription ends.
+	unshim a
+	await out ".method == \"\$/cancel_request\" and .params.requestId == $(jq .id <<<"$last")"
+	finish
+	run ! grep -E 'subscriptions' a.out
+	[ ! -s err ]
+}
+
+@test "a provider that has nobody listen is not asked again, and nothing else changes" {
+	begin "$NEW"
+	mcp a "$HELLO"
+	answer '.params.method == "server/discover"' '{"result":{"capabilities":{"tools":{"listChanged":true}}}}'
+	mcp a '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+	refuse '.params.method == "subscriptions/listen"' '{"code":-32601,"message":"what?"}'
+	mcp a '{"id":1,"method":"tools/list"}'
+	answer '.params.method == "tools/list"' '{"result":{"tools":[]}}'
+	await a.out '.id == 1'
+	unshim a
+	finish
+	assert_equal "$(grep -c subscriptions/listen out)" 1
+	[ ! -s err ]
+}
+
+@test "an MCP client that speaks the newest protocol and listens knows its subscription by its own id" {
+	begin "$NEW"
+	mcp a '{"id":12,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}'
+	request=$(await out '.params.method == "subscriptions/listen"')
+	id=$(jq -c .params.requestId <<<"$request")
+	client "{\"method\":\"mcp/message\",\"params\":{\"serverId\":\"X\",\"requestId\":$id,\"method\":\"notifications/subscriptions/acknowledged\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":$id,\"a\":1},\"notifications\":{}}}}"
+	assert_equal "$(await a.out '.method == "notifications/subscriptions/acknowledged"' | jq -c .params)" \
+	    '{"_meta":{"io.modelcontextprotocol/subscriptionId":12,"a":1},"notifications":{}}'
+	mcp a '{"method":"notifications/cancelled","params":{"requestId":12}}'
+	await out ".method == \"\$/cancel_request\" and .params.requestId == $(jq .id <<<"$request")"
+	finish
+}
+
 @test "an MCP client that speaks the newest protocol gets what the provider says" {
 	begin "$NEW"
 	request='"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"x":1}}}'

@@ -95,6 +95,56 @@ ask() {
 	[ ! -s err ]
 }
 
+@test "in the newest form changes are told to who listens for them, and to nobody else" {
+	SERVER="${SERVER/ --arg name/ --arg changes yes --arg name}"
+	offer
+	listen() { agent "{\"id\":$1,\"method\":\"mcp/message\",\"params\":{\"serverId\":$ID,\"requestId\":\"r$1\",\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":$2}}}"; }
+	listen 1 '{"toolsListChanged":true,"promptsListChanged":true}'
+	listen 2 '{"resourceSubscriptions":["f:1"]}'
+	listen 3 '{}'
+	acknowledged() { await got ".params.method == \"notifications/subscriptions/acknowledged\" and .params.requestId == \"$1\"" | jq -c '.params.params'; }
+	assert_equal "$(acknowledged r1)" '{"_meta":{"io.modelcontextprotocol/subscriptionId":"r1"},"notifications":{"toolsListChanged":true}}'
+	assert_equal "$(acknowledged r2)" '{"_meta":{"io.modelcontextprotocol/subscriptionId":"r2"},"notifications":{"resourceSubscriptions":["f:1"]}}'
+	assert_equal "$(acknowledged r3 | jq -c .notifications)" '{}'
+	change() { ask "$1" message "{\"serverId\":$ID,\"requestId\":\"r$1\",\"method\":\"tools/call\",\"params\":{\"name\":\"change\",\"arguments\":{\"uri\":\"$2\"}}}"; }
+	change 4 f:1 >/dev/null
+	change 5 f:2 >/dev/null
+	assert_equal "$(jq -c 'select(.params.requestId? and (.params.method | contains("subscriptions") | not)).params | [.requestId, .method]' got | sort | uniq -c | tr -s ' \n' ' ')" \
+	    ' 2 ["r1","notifications/tools/list_changed"] 1 ["r2","notifications/resources/updated"] '
+	# One that is cancelled hears no more; the command knows nothing of it.
+	agent '{"method":"$/cancel_request","params":{"requestId":1}}'
+	await got '.id == 1 and .error.code == -32800'
+	change 6 f:1 >/dev/null
+	assert_equal "$(grep -c tools/list_changed got)" 2
+	# When the command ends they all do.
+	kill -KILL "$(commands)"
+	await got '.id == 2 and .error.code == -33002'
+	await got '.id == 3 and .error.code == -33002'
+	finish
+	nobody_left
+}
+
+@test "a change at the one end is told at the other, whatever is between" {
+	SERVER="${SERVER/ --arg name/ --arg changes yes --arg name}"
+	for dialect in acpId newest; do
+		bridge acp-mcp --provide "x=$SERVER x" -- acp-mcp --dialect $dialect
+		initialize
+		session s '[]'
+		shim a "$(socket)"
+		mcp a "$HELLO" '{"jsonrpc":"2.0","method":"notifications/initialized"}' '{"id":1,"method":"resources/subscribe","params":{"uri":"f:1"}}'
+		await a.out '.id == 1'
+		mcp a '{"id":2,"method":"tools/call","params":{"name":"change","arguments":{"uri":"f:1"}}}'
+		await a.out '.method == "notifications/tools/list_changed"'
+		await a.out '.method == "notifications/resources/updated" and .params.uri == "f:1"'
+		unshim a
+		finish
+		run ! grep subscriptions a.out
+		[ ! -s err ]
+		rm -f down up a.in a.out
+	done
+	nobody_left
+}
+
 @test "one outside offers, one inside bridges: by --dialect in each form" {
 	for dialect in '' acpId serverId newest; do
 		bridge acp-mcp --provide "x=$SERVER x" -- acp-mcp ${dialect:+--dialect $dialect}

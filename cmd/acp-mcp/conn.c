@@ -328,6 +328,8 @@ conn_free(struct conn *c)
 	buf_free(&c->refusal);
 	buf_free(&c->first);
 	buf_free(&c->hello);
+	buf_free(&c->lists);
+	buf_free(&c->uris);
 	free(c);
 }
 

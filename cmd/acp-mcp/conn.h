@@ -17,7 +17,7 @@ struct server;
 struct conn;
 
 /* A request of our own that is out in the chain; the frame's tag. */
-enum call_kind { CALL_CONNECT, CALL_MESSAGE, CALL_DISCOVER, CALL_DISCONNECT };
+enum call_kind { CALL_CONNECT, CALL_MESSAGE, CALL_DISCOVER, CALL_LISTEN, CALL_DISCONNECT };
 struct call {
 	struct call *next;
 	struct conn *conn;   /* NULL: nobody waits for the answer any more */
@@ -34,6 +34,7 @@ struct ask {
 	struct buf token;      /* its progress token, JSON */
 	uint64_t number;       /* its id towards the peer */
 	bool sent;
+	bool listens;          /* it stays open, and is answered here when the server ends */
 };
 
 /* How messages are put for the chain: the forms of section 5. Each returns 0, or -1 out of memory. */
@@ -78,6 +79,8 @@ struct conn {
 	bool modern;                  /* the agent's MCP client speaks the protocol of it */
 	bool greeted;                 /* the command has been sent its initialize */
 	struct buf hello;             /* the params of the agent's MCP initialize; the result of a command's */
+	struct call *listening;       /* what the provider tells an older client of comes on it, or NULL */
+	struct buf lists, uris;       /* its filter: members, and an array of resources */
 };
 
 /* A shim has come to a server. fd is taken over. 0, or -1 with errno. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cmd/acp-mcp/conn.h"
+#include "cmd/acp-mcp/listen.h"
 #include "cmd/acp-mcp/names.h"
 #include "cmd/acp-mcp/server.h"
 
@@ -68,6 +69,7 @@ conn_drop_calls(struct conn *c)
 			mcp_fail(c->mcp, "out of memory");
 		call->conn = NULL;
 	}
+	c->listening = NULL;
 }
 
 static int
@@ -148,6 +150,36 @@ cancel_call(struct conn *c, struct slice params)
 	return r;
 }
 
+/* Of a subscription the peer knows the id that it has given its request; one that did not ask hears no more than it does in older MCP. */
+static int
+tell_of(const struct call *call, struct slice method, struct slice params)
+{
+	struct slice meta = mcp_object(params, mcp_meta);
+	struct buf with = {0};
+	int r;
+
+	if (call->kind == CALL_LISTEN && json_string_is(method, mcp_acknowledged))
+		return 0;
+	if (call->id.n == 0 || !meta.p || !json_get(meta, mcp_key_subscription).p)
+		return conn_tell(call->conn, slice(NULL, 0), method, params);
+	r = listen_put_params(params, buf_slice(&call->id), &with);
+	if (r == 0)
+		r = conn_tell(call->conn, slice(NULL, 0), method, buf_slice(&with));
+	buf_free(&with);
+	return r;
+}
+
+/* Who tells of a request knows the form that it came in: no need to wait for its answer. */
+static void
+prove(struct conn *c)
+{
+	if (c->proven)
+		return;
+	c->proven = true;
+	c->first.n = 0;
+	conn_go_on(c);
+}
+
 bool
 conn_tell_about(struct mcp *m, struct slice server_id, const struct msg *msg)
 {
@@ -161,8 +193,9 @@ conn_tell_about(struct mcp *m, struct slice server_id, const struct msg *msg)
 		snprintf(number, sizeof(number), "%" PRIu64, call->number);
 		if (!id.p || !json_string_is(id, number))
 			continue;
-		if (method.p && conn_tell(call->conn, slice(NULL, 0), method, json_get(msg->params, mcp_params)) < 0)
+		if (method.p && tell_of(call, method, json_get(msg->params, mcp_params)) < 0)
 			mcp_fail(m, "out of memory");
+		prove(call->conn);
 		return true;
 	}
 	return false;
@@ -332,7 +365,7 @@ cancel_ask(struct conn *c, struct ask *a)
 	struct buf params = {0};
 	int r = buf_printf(&params, "{\"%s\":%" PRIu64 "}", mcp_request_id, a->number);
 
-	if (r == 0 && a->sent)
+	if (r == 0 && a->sent && !a->listens)
 		r = conn_tell(c, slice(NULL, 0), slice_of("\"notifications/cancelled\""), buf_slice(&params));
 	if (r == 0)
 		r = frame_refuse(c->mcp->frame, a->held, ACP_ERR_CANCELLED, "Request cancelled", slice(NULL, 0));

@@ -6,6 +6,8 @@
 #include <inttypes.h>
 
 #include "cmd/acp-mcp/conn.h"
+#include "cmd/acp-mcp/listen.h"
+#include "cmd/acp-mcp/meta.h"
 #include "cmd/acp-mcp/names.h"
 #include "cmd/acp-mcp/server.h"
 
@@ -34,38 +36,15 @@ put_meta(const struct conn *c, struct buf *to)
 	return r;
 }
 
-/* Members at the beginning of an object, and the object's own behind them. */
-static int
-put_inside(struct buf *to, struct slice object, struct slice members)
-{
-	struct json_iter i = {.in = object};
-	struct slice key, value;
-	int r = buf_add(to, "{", 1);
-
-	r |= buf_add_slice(to, members);
-	if (json_next(&i, &key, &value))
-		r |= buf_add(to, ",", 1);
-	return r | buf_add_slice(to, slice(object.p + 1, object.n - 1));
-}
-
 /* The params of the request, with _meta. */
 static int
 put_params(const struct conn *c, struct slice params, struct buf *to)
 {
-	struct slice object = json_type(params) == JSON_OBJECT ? params : slice_of("{}"), meta = mcp_object(params, mcp_meta);
-	struct buf own = {0}, with = {0};
+	struct buf own = {0};
 	int r = put_meta(c, &own);
 
-	if (meta.p) {
-		r |= buf_add_slice(to, slice_between(params.p, meta.p));
-		r |= put_inside(to, meta, buf_slice(&own));
-		r |= buf_add_slice(to, slice_between(meta.p + meta.n, params.p + params.n));
-	} else {
-		r |= buf_printf(&with, "\"%s\":{%.*s}", mcp_meta, (int)own.n, own.p);
-		r |= put_inside(to, object, buf_slice(&with));
-	}
+	r |= meta_put(params, buf_slice(&own), to);
 	buf_free(&own);
-	buf_free(&with);
 	return r;
 }
 
@@ -82,8 +61,9 @@ put(struct conn *c, uint64_t number, struct slice method, struct slice params, s
 	return r | buf_add(to, "}", 1);
 }
 
-static int
-ask(struct conn *c, enum call_kind kind, struct slice method, struct slice params, const struct msg *m)
+/* A request to the provider, m being the peer's, or NULL. NULL out of memory. */
+static struct call *
+put_out(struct conn *c, enum call_kind kind, struct slice method, struct slice params, const struct msg *m)
 {
 	uint64_t number = ++c->mcp->nrequests;
 	struct buf text = {0};
@@ -92,9 +72,16 @@ ask(struct conn *c, enum call_kind kind, struct slice method, struct slice param
 	if (put(c, number, method, params, &text) == 0)
 		call = conn_call(c, kind, ACP_MCP_MESSAGE, buf_slice(&text), m);
 	buf_free(&text);
-	if (!call)
+	if (call)
+		call->number = number;
+	return call;
+}
+
+static int
+ask(struct conn *c, enum call_kind kind, struct slice method, struct slice params, const struct msg *m)
+{
+	if (!put_out(c, kind, method, params, m))
 		return -1;
-	call->number = number;
 	if (c->proven)
 		return 0;
 	/* Whether the provider knows this form shows with the first answer; until then there is only one request. */
@@ -102,20 +89,72 @@ ask(struct conn *c, enum call_kind kind, struct slice method, struct slice param
 	return buf_add_slice(&c->first, m->text);
 }
 
+/* --- what an older client is told of --- */
+
+/* The provider is asked to tell of it from now on, in place of what it was asked before. */
 static int
-say(struct conn *c, const struct msg *m)
+listen_anew(struct conn *c)
 {
-	if (m->kind == MSG_NOTIFICATION)
+	struct call *old = c->listening;
+	struct buf params = {0};
+	int r;
+
+	if (c->lists.n == 0 && c->uris.n == 0)
 		return 0;
-	c->modern = is_modern(m);
-	if (!c->modern && json_string_is(m->method, mcp_ping))
+	r = buf_printf(&params, "{\"%s\":{%.*s%s", mcp_filter, (int)c->lists.n, c->lists.p, c->lists.n > 0 && c->uris.n > 0 ? "," : "");
+	if (c->uris.n > 0)
+		r |= buf_printf(&params, "\"%s\":%.*s", mcp_uris, (int)c->uris.n, c->uris.p);
+	r |= buf_add_string(&params, "}}");
+	if (r == 0)
+		c->listening = put_out(c, CALL_LISTEN, slice_of("\"subscriptions/listen\""), buf_slice(&params), NULL);
+	buf_free(&params);
+	if (r < 0 || !c->listening)
+		return -1;
+	/* What the old one still brings is passed on: better twice than not at all. */
+	return old ? frame_cancel(c->mcp->frame, old) : 0;
+}
+
+/* resources/subscribe and resources/unsubscribe, which the newest protocol does not have. */
+static int
+subscribe(struct conn *c, const struct msg *m, struct slice uri, bool on)
+{
+	struct buf uris = {0};
+	int r = listen_put_uris(buf_slice(&c->uris), uri, on, &uris);
+
+	buf_free(&c->uris);
+	c->uris = uris;
+	if (r == 0)
+		r = listen_anew(c);
+	return r == 0 ? conn_reply(c, m->id, mcp_result, slice_of("{}")) : r;
+}
+
+/* --- */
+
+static int
+say_old(struct conn *c, const struct msg *m)
+{
+	struct slice uri = mcp_string(m->params, mcp_uri);
+	bool on = json_string_is(m->method, mcp_subscribe);
+
+	if (json_string_is(m->method, mcp_ping))
 		return conn_reply(c, m->id, mcp_result, slice_of("{}"));
-	if (c->modern || !json_string_is(m->method, mcp_initialize))
+	if (c->proven && uri.p && (on || json_string_is(m->method, mcp_unsubscribe)))
+		return subscribe(c, m, uri, on);
+	if (!json_string_is(m->method, mcp_initialize))
 		return ask(c, CALL_MESSAGE, m->method, m->params, m);
 	c->hello.n = 0;
 	if (json_type(m->params) == JSON_OBJECT && buf_add_slice(&c->hello, m->params) < 0)
 		return -1;
 	return ask(c, CALL_DISCOVER, slice_of("\"server/discover\""), slice(NULL, 0), m);
+}
+
+static int
+say(struct conn *c, const struct msg *m)
+{
+	if (m->kind == MSG_NOTIFICATION)
+		return !c->modern && json_string_is(m->method, mcp_initialized) ? listen_anew(c) : 0;
+	c->modern = is_modern(m);
+	return c->modern ? ask(c, CALL_MESSAGE, m->method, m->params, m) : say_old(c, m);
 }
 
 /* The answer to the agent's MCP initialize, from what the provider says of itself. */
@@ -144,6 +183,8 @@ welcome(struct conn *c, const struct call *call, struct slice found)
 		r |= buf_add_slice(&text, help);
 	}
 	r |= buf_add(&text, "}", 1);
+	c->lists.n = 0;
+	r |= listen_put_lists(capabilities, slice(NULL, 0), &c->lists);
 	if (r == 0)
 		r = conn_reply(c, buf_slice(&call->id), mcp_result, buf_slice(&text));
 	buf_free(&text);
@@ -176,6 +217,11 @@ answered(struct conn *c, struct call *call, const struct msg *answer)
 	struct slice id = buf_slice(&call->id), result = slice(NULL, 0), error = answer->error;
 	int r;
 
+	if (call->kind == CALL_LISTEN) {
+		/* It tells of nothing, or no more; or another has taken its place. */
+		c->listening = c->listening == call ? NULL : c->listening;
+		return 0;
+	}
 	if (error.p && !c->proven && c->mcp->options->dialect == DIALECT_DECLARED && unknown_form(error))
 		return conn_connect(c, true);
 	c->proven = c->proven || !error.p;

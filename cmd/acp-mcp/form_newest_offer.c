@@ -2,7 +2,11 @@
  * The newest form, at a command that we offer: it speaks an older protocol, with a handshake, which is
  * done here, and each request of the agent's side comes by itself.
  */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "cmd/acp-mcp/conn.h"
+#include "cmd/acp-mcp/listen.h"
 #include "cmd/acp-mcp/names.h"
 
 /* The command's handshake, with what the first request says of the client. */
@@ -85,6 +89,109 @@ at_once(struct conn *c, struct slice method)
 	return r < 0 ? -1 : 1;
 }
 
+/* --- subscriptions --- */
+
+/* A notification for one of the chain's requests. */
+static int
+tell_about(struct conn *c, const struct ask *a, struct slice method, struct slice params)
+{
+	const struct buf *id = &c->command.what->id;
+	struct buf text = {0};
+	int r = buf_printf(&text, "{\"%s\":%.*s,\"%s\":%.*s,\"method\":", acp_server_id, (int)id->n, id->p, acp_request_id,
+		(int)a->request_id.n, a->request_id.p);
+
+	r |= buf_add_slice(&text, method);
+	if (params.p) {
+		r |= buf_add_string(&text, ",\"params\":");
+		r |= buf_add_slice(&text, params);
+	}
+	r |= buf_add(&text, "}", 1);
+	if (r == 0)
+		r = conn_notify(c, buf_slice(&text));
+	buf_free(&text);
+	return r;
+}
+
+/* One that belongs to a subscription says to which. */
+static int
+tell_subscriber(struct conn *c, const struct ask *a, struct slice method, struct slice params)
+{
+	struct buf with = {0};
+	int r = listen_put_params(params, buf_slice(&a->request_id), &with);
+
+	if (r == 0)
+		r = tell_about(c, a, method, buf_slice(&with));
+	buf_free(&with);
+	return r;
+}
+
+/* Resources the command is asked for, once for all; it tells of them until it ends. */
+static int
+subscribe(struct conn *c, struct slice uris)
+{
+	struct json_iter i = {.in = uris};
+	struct slice key, uri;
+	struct buf params = {0};
+	char id[24];
+	int r = 0;
+
+	while (r == 0 && json_type(uris) == JSON_ARRAY && json_next(&i, &key, &uri)) {
+		params.n = 0;
+		r = buf_printf(&params, "{\"%s\":%.*s}", mcp_uri, (int)uri.n, uri.p);
+		if (r == 0)
+			r = conn_tell(c, slice(id, (size_t)snprintf(id, sizeof(id), "%" PRIu64, ++c->last)),
+				slice_of("\"resources/subscribe\""), buf_slice(&params));
+	}
+	buf_free(&params);
+	return r;
+}
+
+/* The request stays open; first the subscriber hears what it will be told of. */
+static int
+begin_listening(struct conn *c, struct ask *a, struct slice params)
+{
+	struct slice capabilities = mcp_object(buf_slice(&c->hello), mcp_capabilities), filter = mcp_object(params, mcp_filter);
+	struct slice resources = mcp_object(capabilities, "resources"), uris = filter.p ? json_get(filter, mcp_uris) : filter;
+	struct buf text = {0};
+	size_t empty;
+	int r;
+
+	a->sent = a->listens = true;
+	if (!resources.p || json_type(json_get(resources, "subscribe")) != JSON_TRUE)
+		uris = slice(NULL, 0);
+	r = buf_printf(&text, "{\"%s\":{", mcp_filter);
+	empty = text.n;
+	r |= listen_put_lists(capabilities, filter.p ? filter : slice_of("{}"), &text);
+	if (json_type(uris) == JSON_ARRAY)
+		r |= buf_printf(&text, "%s\"%s\":%.*s", text.n > empty ? "," : "", mcp_uris, (int)uris.n, uris.p);
+	r |= buf_add_string(&text, "}}");
+	if (r == 0)
+		r = tell_subscriber(c, a, slice_of("\"notifications/subscriptions/acknowledged\""), buf_slice(&text));
+	buf_free(&text);
+	return r == 0 ? subscribe(c, uris) : r;
+}
+
+/* Tells all who listen for it, and nobody else. */
+static int
+tell_subscribers(struct conn *c, const struct msg *m)
+{
+	struct json_error error;
+	const struct ask *a;
+	struct msg asked;
+	int r = 0;
+
+	for (a = c->asks; r == 0 && a; a = a->next) {
+		if (!a->listens)
+			continue;
+		msg_scan(frame_held_text(a->held), &asked, &error);
+		if (listen_wants(json_path(asked.params, "params.notifications"), m->method, m->params))
+			r = tell_subscriber(c, a, m->method, m->params);
+	}
+	return r;
+}
+
+/* --- requests --- */
+
 static int
 hand(struct conn *c, struct ask *a, struct slice method, struct slice params)
 {
@@ -93,6 +200,8 @@ hand(struct conn *c, struct ask *a, struct slice method, struct slice params)
 
 	if (c->hello.n == 0)
 		return c->greeted ? 0 : greet(c, params);
+	if (json_string_is(method, mcp_listen) && a->request_id.n > 0)
+		return begin_listening(c, a, params);
 	if (!is_discover(c, method))
 		return conn_hand(c, a, method, params);
 	r = put_discovered(c, &text);
@@ -168,41 +277,33 @@ static const struct ask *
 about(const struct conn *c, struct slice params)
 {
 	struct slice token = json_type(params) == JSON_OBJECT ? json_get(params, "progressToken") : slice(NULL, 0);
-	const struct ask *a;
+	const struct ask *a, *only = NULL;
+	size_t n = 0;
 
-	for (a = c->asks; a && token.p; a = a->next)
-		if (slice_eq(token, buf_slice(&a->token)))
+	for (a = c->asks; a; a = a->next) {
+		if (token.p && slice_eq(token, buf_slice(&a->token)))
 			return a;
-	return c->asks && !c->asks->next ? c->asks : NULL;
+		if (!a->listens) {
+			only = a;
+			n++;
+		}
+	}
+	return n == 1 ? only : NULL;
 }
 
 static int
 say(struct conn *c, const struct msg *m)
 {
-	const struct buf *id = &c->command.what->id;
 	const struct ask *a;
-	struct buf params = {0};
-	int r;
 
 	if (m->kind == MSG_REQUEST && json_string_is(m->method, mcp_ping))
 		return conn_reply(c, m->id, mcp_result, slice_of("{}"));
 	if (m->kind == MSG_REQUEST)
 		return conn_reply_error(c, m->id, ACP_ERR_METHOD, "acp-mcp: the client cannot be asked in this form of MCP over ACP");
+	if (listen_brings(m->method))
+		return tell_subscribers(c, m);
 	a = about(c, m->params);
-	if (!a || a->request_id.n == 0)
-		return 0;
-	r = buf_printf(&params, "{\"%s\":%.*s,\"%s\":%.*s,\"method\":", acp_server_id, (int)id->n, id->p, acp_request_id,
-		(int)a->request_id.n, a->request_id.p);
-	r |= buf_add_slice(&params, m->method);
-	if (m->params.p) {
-		r |= buf_add_string(&params, ",\"params\":");
-		r |= buf_add_slice(&params, m->params);
-	}
-	r |= buf_add(&params, "}", 1);
-	if (r == 0)
-		r = conn_notify(c, buf_slice(&params));
-	buf_free(&params);
-	return r;
+	return a && a->request_id.n > 0 ? tell_about(c, a, m->method, m->params) : 0;
 }
 
 /* A command asks the chain nothing. */

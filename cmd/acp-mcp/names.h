@@ -15,6 +15,14 @@ static const char mcp_request_id[] = "requestId";
 static const char mcp_initialize[] = "initialize";
 static const char mcp_ping[] = "ping";
 static const char mcp_discover[] = "server/discover";
+static const char mcp_listen[] = "subscriptions/listen";
+static const char mcp_acknowledged[] = "notifications/subscriptions/acknowledged";
+static const char mcp_initialized[] = "notifications/initialized";
+static const char mcp_subscribe[] = "resources/subscribe";
+static const char mcp_unsubscribe[] = "resources/unsubscribe";
+static const char mcp_uri[] = "uri";
+static const char mcp_filter[] = "notifications";       /* of subscriptions/listen */
+static const char mcp_uris[] = "resourceSubscriptions"; /* in it */
 static const char mcp_cancelled[] = "notifications/cancelled";
 
 /* Keys in the _meta of 2026-07-28, where there is no handshake; and the last version with one. */
@@ -22,6 +30,7 @@ static const char mcp_key_version[] = "io.modelcontextprotocol/protocolVersion";
 static const char mcp_key_capabilities[] = "io.modelcontextprotocol/clientCapabilities";
 static const char mcp_key_client[] = "io.modelcontextprotocol/clientInfo";
 static const char mcp_key_server[] = "io.modelcontextprotocol/serverInfo";
+static const char mcp_key_subscription[] = "io.modelcontextprotocol/subscriptionId";
 static const char mcp_newest[] = "2026-07-28";
 static const char mcp_handshake[] = "2025-11-25";
 
