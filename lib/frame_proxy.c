@@ -59,9 +59,10 @@ proxy_answered(struct frame *f, struct slice id)
 
 /* --- in --- */
 
-/* What the conductor's message is in the lanes. */
+/* What the conductor's message is in the lanes: its slices are still those of the line, or what is spliced in. */
 struct plain {
 	enum lane lane;
+	struct msg msg;
 	struct splices splices;
 	struct request *answered;
 };
@@ -145,14 +146,13 @@ refuse_envelope(struct frame *f, const struct msg *m, const char *why)
 static int
 open_envelope(struct frame *f, const struct msg *m, struct plain *p)
 {
-	struct msg inner;
 	const char *why;
 
-	if (msg_open_envelope(m, &inner, &why) < 0)
+	if (msg_open_envelope(m, &p->msg, &why) < 0)
 		return refuse_envelope(f, m, why);
 	p->lane = LANE_UP;
-	msg_unwrap(m, &inner, &p->splices);
-	return is_cancel(&inner) ? take_cancel(f, &inner, p) : 0;
+	msg_unwrap(m, &p->msg, &p->splices);
+	return is_cancel(&p->msg) ? take_cancel(f, &p->msg, p) : 0;
 }
 
 static int
@@ -167,6 +167,7 @@ take_response(struct frame *f, const struct msg *m, struct plain *p)
 	p->answered = r;
 	p->lane = r->from == ACP_CLIENT ? LANE_UP : LANE_DOWN;
 	splice_value(&p->splices, m->id, r->id);
+	p->msg.id = r->id;
 	return 0;
 }
 
@@ -185,7 +186,7 @@ diagnostic(struct frame *f, const struct msg *m)
 static int
 make_plain(struct frame *f, const struct msg *m, struct plain *p)
 {
-	*p = (struct plain){.lane = LANE_DOWN};
+	*p = (struct plain){.lane = LANE_DOWN, .msg = *m};
 	if (m->kind == MSG_RESPONSE)
 		return m->error.p && msg_null_id(m) ? diagnostic(f, m) : take_response(f, m, p);
 	switch (m->what) {
@@ -193,7 +194,9 @@ make_plain(struct frame *f, const struct msg *m, struct plain *p)
 		return open_envelope(f, m, p);
 	case ACP_PROXY_INITIALIZE:
 		f->dialect = acp_dialect(m->method);
-		splice_value(&p->splices, m->method, slice_of("\"initialize\""));
+		p->msg.what = ACP_INITIALIZE;
+		p->msg.method = slice_of("\"initialize\"");
+		splice_value(&p->splices, m->method, p->msg.method);
 		return 0;
 	case ACP_CANCEL_REQUEST:
 		return is_cancel(m) ? take_cancel(f, m, p) : 0;
@@ -223,20 +226,35 @@ line_of(const struct iovec *parts, size_t n, struct slice *text)
 }
 
 static int
-show_made(struct frame *f, const struct iovec *parts, size_t n, const struct plain *p)
+show_spliced(struct frame *f, struct slice line, struct plain *p)
+{
+	const struct splices *s = &p->splices;
+	struct iovec parts[2 * MSG_SPLICES + 1];
+	struct slice text;
+	struct block *b = line_of(parts, splice_parts(line, s->at, s->n, parts), &text);
+	int r;
+
+	if (!b)
+		return -1;
+	msg_moved(line, s->at, s->n, text.p, &p->msg);
+	r = lane_message(f, p->lane, lane_from(p->lane), b, text, &p->msg, p->answered, false);
+	block_drop(b);
+	return r;
+}
+
+static int
+show_array(struct frame *f, enum lane lane, const struct buf *array)
 {
 	struct json_error error;
 	struct slice text;
-	struct block *b = line_of(parts, n, &text);
+	struct block *b = line_of(&(struct iovec){array->p, array->n}, 1, &text);
 	struct msg m;
 	int r = 0;
 
 	if (!b)
 		return -1;
 	if (msg_scan(text, &m, &error) != MSG_NOISE)
-		r = lane_message(f, p->lane, lane_from(p->lane), b, text, &m, p->answered, false);
-	else
-		frame_say(f, "conductor: an envelope around what is no message: %s", error.what);
+		r = lane_message(f, lane, lane_from(lane), b, text, &m, NULL, false);
 	block_drop(b);
 	return r;
 }
@@ -247,7 +265,6 @@ array(struct frame *f, const struct msg *m)
 	struct json_iter it = {.in = m->text};
 	struct buf arrays[LANES] = {{0}, {0}}, one = {0};
 	struct msg entry;
-	struct plain p;
 	enum lane lane;
 	int r = 0;
 
@@ -262,10 +279,9 @@ array(struct frame *f, const struct msg *m)
 	for (lane = LANE_DOWN; r >= 0 && lane < LANES; lane++) {
 		if (arrays[lane].n == 0)
 			continue;
-		p = (struct plain){.lane = lane};
 		r = buf_add(&arrays[lane], "]", 1);
 		if (r == 0)
-			r = show_made(f, &(struct iovec){arrays[lane].p, arrays[lane].n}, 1, &p);
+			r = show_array(f, lane, &arrays[lane]);
 	}
 	buf_free(&arrays[LANE_DOWN]);
 	buf_free(&arrays[LANE_UP]);
@@ -291,7 +307,6 @@ proxy_entry(struct frame *f, const struct msg *m, enum lane *lane, struct buf *t
 int
 proxy_line(struct frame *f, struct source *src, const struct line *line, const struct msg *m)
 {
-	struct iovec parts[2 * MSG_SPLICES + 1];
 	struct plain p;
 	int r;
 
@@ -303,7 +318,7 @@ proxy_line(struct frame *f, struct source *src, const struct line *line, const s
 		return r < 0 ? -1 : 0;
 	if (p.splices.n == 0)
 		return lane_message(f, p.lane, lane_from(p.lane), line->block, line->text, m, NULL, false);
-	return show_made(f, parts, splice_parts(line->text, p.splices.at, p.splices.n, parts), &p);
+	return show_spliced(f, line->text, &p);
 }
 
 /* --- out --- */

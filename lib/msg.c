@@ -239,6 +239,40 @@ splice_parts(struct slice line, const struct splice *s, size_t n, struct iovec *
 	return add_part(parts, k, slice_between(at, line.p + line.n));
 }
 
+/* Where a value is now. */
+static struct slice
+moved(struct slice value, struct slice line, const struct splice *s, size_t n, const char *made)
+{
+	ptrdiff_t shift = 0, before = 0;
+	size_t i;
+
+	if (!value.p)
+		return value;
+	for (i = 0; i < n; i++) {
+		if (s[i].with.p == value.p)
+			return slice(made + (s[i].from - line.p) + shift, value.n);
+		shift += (ptrdiff_t)s[i].with.n - (s[i].to - s[i].from);
+		if (s[i].to <= value.p)
+			before = shift;
+	}
+	return slice(made + (value.p - line.p) + before, value.n);
+}
+
+void
+msg_moved(struct slice line, const struct splice *s, size_t n, const char *made, struct msg *m)
+{
+	size_t i;
+
+	m->id = moved(m->id, line, s, n, made);
+	m->method = moved(m->method, line, s, n, made);
+	m->params = moved(m->params, line, s, n, made);
+	m->result = moved(m->result, line, s, n, made);
+	m->error = moved(m->error, line, s, n, made);
+	m->text.p = made + (m->text.p - line.p);
+	for (i = 0; i < n; i++)
+		m->text.n += s[i].with.n - (size_t)(s[i].to - s[i].from);
+}
+
 /* --- envelopes --- */
 
 int

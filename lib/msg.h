@@ -71,6 +71,11 @@ void splice_value(struct splices *, struct slice value, struct slice with);
 int splice_write(struct slice line, const struct splice *, size_t n, struct buf *to);
 /* The same as slices; parts has room for 2 * n + 1. Returns how many there are. */
 size_t splice_parts(struct slice line, const struct splice *, size_t n, struct iovec *parts);
+/*
+ * The message that the line carries once its splices are made, in the text that they make: this saves a scan. The slices of
+ * the message lie in the line, outside of what is replaced, or are what is put in.
+ */
+void msg_moved(struct slice line, const struct splice *, size_t n, const char *made, struct msg *);
 
 /*
  * Envelopes (PROTOCOL, section 4). An envelope's id is the message's.

@@ -18,7 +18,7 @@ struct look {
 	struct watch *watch; /* --control; NULL: nobody may come and look */
 	bool *relayed; /* the hops that are read for them */
 	char **names; /* of the hops, NULL-terminated, each that of the component on its agent's side */
-	char **places; /* what a trace calls the client, and the component behind each hop */
+	char **ways[LANES]; /* from whom to whom a message on each hop goes, as a trace says it */
 	size_t nhops;
 	bool agent;   /* the last hop's */
 	uint64_t began;
@@ -61,21 +61,44 @@ heard(void *arg, const char *name, struct slice line)
 	look_flush(l);
 }
 
+/* What a trace calls the client, and the component behind each hop. */
 static int
-name_places(struct look *l)
+put_place(const struct look *l, size_t i, struct buf *to)
 {
+	if (i == 0)
+		return buf_add_string(to, "Client");
+	return i == l->nhops && l->agent ? buf_add_string(to, "Agent") : buf_printf(to, "Proxy(%zu)", i - 1);
+}
+
+static char *
+way(const struct look *l, size_t from, size_t to)
+{
+	struct buf text = {0};
+
+	if (buf_add_string(&text, ",\"from\":\"") < 0 || put_place(l, from, &text) < 0 ||
+		buf_add_string(&text, "\",\"to\":\"") < 0 || put_place(l, to, &text) < 0 ||
+		buf_add_string(&text, "\"") < 0 || !buf_string(&text)) {
+		buf_free(&text);
+		return NULL;
+	}
+	return text.p;
+}
+
+static int
+name_ways(struct look *l)
+{
+	enum lane lane;
 	size_t i;
 
-	l->places = calloc(l->nhops + 1, sizeof(*l->places));
-	if (!l->places)
-		return -1;
-	for (i = 0; i <= l->nhops; i++) {
-		if (i == 0 || (i == l->nhops && l->agent))
-			l->places[i] = strdup(i == 0 ? "Client" : "Agent");
-		else if (asprintf(&l->places[i], "Proxy(%zu)", i - 1) < 0)
-			l->places[i] = NULL;
-		if (!l->places[i])
+	for (lane = LANE_DOWN; lane < LANES; lane++) {
+		l->ways[lane] = calloc(l->nhops, sizeof(*l->ways[lane]));
+		if (!l->ways[lane])
 			return -1;
+		for (i = 0; i < l->nhops; i++) {
+			l->ways[lane][i] = lane == LANE_DOWN ? way(l, i, i + 1) : way(l, i + 1, i);
+			if (!l->ways[lane][i])
+				return -1;
+		}
 	}
 	return 0;
 }
@@ -108,6 +131,19 @@ let_watch(struct look *l, const bool *relayed)
 	return 0;
 }
 
+static void
+free_ways(struct look *l)
+{
+	enum lane lane;
+	size_t i;
+
+	for (lane = LANE_DOWN; lane < LANES; lane++) {
+		for (i = 0; l->ways[lane] && i < l->nhops; i++)
+			free(l->ways[lane][i]);
+		free(l->ways[lane]);
+	}
+}
+
 struct look *
 look_open(struct route *r, const struct look_spec *spec, char **file)
 {
@@ -127,7 +163,7 @@ look_open(struct route *r, const struct look_spec *spec, char **file)
 	l->names = calloc(l->nhops + 1, sizeof(*l->names));
 	if (l->names)
 		memcpy(l->names, spec->names, l->nhops * sizeof(*l->names));
-	if (l->names && name_places(l) == 0 && open_logs(l, spec, file) == 0 &&
+	if (l->names && name_ways(l) == 0 && open_logs(l, spec, file) == 0 &&
 		(!spec->control || let_watch(l, spec->relayed) == 0))
 		return l;
 	look_close(l);
@@ -158,9 +194,10 @@ put_member(struct buf *b, const char *before, struct slice value)
 }
 
 static void
-put_event(struct look *l, const struct msg *m, size_t from, size_t to, uint64_t t, struct slice session)
+put_event(struct look *l, const struct msg *m, size_t hop, enum lane lane, uint64_t t, struct slice session)
 {
-	static const char *const types[] = {"", "request", "notification", "response", ""};
+	static const char *const begins[] = {"", "{\"type\":\"request\",\"ts\":", "{\"type\":\"notification\",\"ts\":",
+		"{\"type\":\"response\",\"ts\":", ""};
 	struct buf *b = log_buf(l->trace);
 	struct slice method = m->method, params = m->params, inner = {NULL, 0};
 	char ts[RECORDING_TIME];
@@ -172,17 +209,11 @@ put_event(struct look *l, const struct msg *m, size_t from, size_t to, uint64_t 
 		params = json_get(params, "params");
 	}
 	/* By hand, for it is done for every message: printf took most of the time. */
-	buf_add_string(b, "{\"type\":\"");
-	buf_add_string(b, types[m->kind]);
-	buf_add_string(b, "\",\"ts\":");
+	buf_add_string(b, begins[m->kind]);
 	buf_add_slice(b, slice_between(ts, recording_put_time(ts, t)));
 	if (m->kind != MSG_RESPONSE)
 		buf_add_string(b, json_type(inner) == JSON_STRING ? ",\"protocol\":\"mcp\"" : ",\"protocol\":\"acp\"");
-	buf_add_string(b, ",\"from\":\"");
-	buf_add_string(b, l->places[from]);
-	buf_add_string(b, "\",\"to\":\"");
-	buf_add_string(b, l->places[to]);
-	buf_add(b, "\"", 1);
+	buf_add_string(b, l->ways[lane][hop]);
 	put_member(b, ",\"id\":", m->id);
 	if (m->kind == MSG_RESPONSE) {
 		buf_add_string(b, m->error.p ? ",\"is_error\":true" : ",\"is_error\":false");
@@ -237,8 +268,7 @@ look_message(struct look *l, const struct port *from, const struct port *to, enu
 	if (l->record)
 		put_record(l, hop, lane, t, text, s);
 	if (l->trace)
-		put_event(l, plain, lane == LANE_DOWN ? hop : hop + 1, lane == LANE_DOWN ? hop + 1 : hop, t,
-			session.p || plain->kind == MSG_RESPONSE ? session : msg_session(plain));
+		put_event(l, plain, hop, lane, t, session.p || plain->kind == MSG_RESPONSE ? session : msg_session(plain));
 }
 
 void
@@ -295,7 +325,6 @@ look_flush(struct look *l)
 int
 look_close(struct look *l)
 {
-	size_t i;
 	int r = 0;
 
 	if (!l)
@@ -307,11 +336,9 @@ look_close(struct look *l)
 		r = -1;
 	if (l->record && log_close(l->record, WAIT_MS) < 0)
 		r = -1;
-	for (i = 0; l->places && i <= l->nhops; i++)
-		free(l->places[i]);
 	watch_free(l->watch);
 	free(l->relayed);
-	free(l->places);
+	free_ways(l);
 	free(l->names);
 	buf_free(&l->text);
 	free(l);

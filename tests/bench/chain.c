@@ -174,35 +174,42 @@ agent(void)
 
 /*
  * Ids may stay: what it asks is always what it was asked, and either side numbers its own questions. So an answer is
- * written back as it came.
+ * written back as it came. What the conductor sends is JSON: it is not checked.
  */
 static void
 turn(struct slice line, enum acp_dialect *dialect, struct buf *to)
 {
+	static const char *const members[] = {"method", "params"};
 	static const char initialize[] = "\"initialize\"";
+	static struct buf with;
 	struct splices s = {.n = 0};
-	struct buf with = {0}, plain = {0};
-	struct json_error error;
-	struct msg m, inner;
+	struct json_iter it = {.in = line};
+	struct msg m = {.text = line}, inner;
+	struct buf plain = {0};
+	struct slice v[2];
 	const char *why;
 
-	msg_scan(line, &m, &error);
+	json_pick(&it, members, 2, v);
+	m.method = v[0];
+	m.params = v[1];
+	if (m.method.p)
+		m.what = acp_method(m.method);
+	with.n = 0;
 	/* Asked so, it says `initialize` inside. */
 	if (m.what == ACP_PROXY_INITIALIZE) {
 		*dialect = acp_dialect(m.method);
 		splice_value(&s, m.method, slice_of(initialize));
-		splice_write(m.text, s.at, s.n, &plain);
-		s.n = 0;
-		msg_scan(buf_slice(&plain), &m, &error);
+		splice_write(line, s.at, s.n, &plain);
+		turn(buf_slice(&plain), dialect, to);
+		buf_free(&plain);
+		return;
 	}
 	if (m.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&m, &inner, &why) == 0)
 		msg_unwrap(&m, &inner, &s);
-	else if (m.kind != MSG_RESPONSE)
+	else if (m.method.p)
 		msg_wrap(&m, *dialect, &s, &with);
-	if (splice_write(m.text, s.at, s.n, to) < 0)
+	if (splice_write(line, s.at, s.n, to) < 0)
 		fail("out of memory");
-	buf_free(&with);
-	buf_free(&plain);
 }
 
 static int

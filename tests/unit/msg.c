@@ -226,6 +226,48 @@ test_splices(void)
 
 static struct buf wrapped, unwrapped, pieces;
 
+/* What msg_moved says of the spliced text is what a scan of it says. */
+static void
+check_moved(const char *text, const struct splices *s, struct msg *moved)
+{
+	struct buf made = {0};
+	struct msg m;
+
+	CHECK(splice_write(slice_of(text), s->at, s->n, &made) == 0);
+	m = scan(buf_string(&made));
+	msg_moved(slice_of(text), s->at, s->n, made.p, moved);
+	CHECK(m.kind == moved->kind && m.what == moved->what);
+	CHECK(m.text.p == moved->text.p && m.text.n == moved->text.n);
+	CHECK(m.id.p == moved->id.p && m.id.n == moved->id.n);
+	CHECK(m.method.p == moved->method.p && m.method.n == moved->method.n);
+	CHECK(m.params.p == moved->params.p && m.params.n == moved->params.n);
+	CHECK(m.result.p == moved->result.p && m.result.n == moved->result.n);
+	CHECK(m.error.p == moved->error.p && m.error.n == moved->error.n);
+	buf_free(&made);
+}
+
+/* An answer gets another id: shorter, longer, before the result and behind it. */
+static void
+test_moved(void)
+{
+	static const char *const texts[] = {" {\"id\":12,\"result\":{\"a\":1}} \r", "{\"result\":null , \"id\" : \"abc\"}",
+		"{\"error\":{\"code\":-1},\"x\":1,\"id\":3}"};
+	static const char *const ids[] = {"1", "\"a long one\"", "null"};
+	struct splices s;
+	struct msg m;
+	size_t i, k;
+
+	for (i = 0; i < 3; i++) {
+		for (k = 0; k < 3; k++) {
+			m = scan(texts[i]);
+			s.n = 0;
+			splice_value(&s, m.id, slice_of(ids[k]));
+			m.id = slice_of(ids[k]);
+			check_moved(texts[i], &s, &m);
+		}
+	}
+}
+
 static const char *
 wrap(const char *text, enum acp_dialect dialect)
 {
@@ -252,6 +294,7 @@ unwrap(const char *text)
 	CHECK(inner.kind == m.kind && slice_eq(inner.id, m.id));
 	msg_unwrap(&m, &inner, &s);
 	CHECK(splice_write(slice_of(text), s.at, s.n, &unwrapped) == 0);
+	check_moved(text, &s, &inner);
 	return buf_string(&unwrapped);
 }
 
@@ -382,6 +425,7 @@ main(void)
 	test_splices();
 	test_wrap();
 	test_unwrap();
+	test_moved();
 	test_malformed_envelopes();
 	test_unwrap_after_wrap();
 	test_making();
