@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "guest.h"
 #include "lib/log.h"
 #include "lib/recording.h"
 #include "watch.h"
@@ -229,7 +230,7 @@ look_message(struct look *l, const struct port *from, const struct port *to, enu
 		return;
 	hop = hop_of(from, to, lane);
 	if (l->watch)
-		watch_message(l->watch, hop, lane, text, s, plain, session);
+		watch_message(l->watch, hop, lane, text, s, plain, session, to->kind == PORT_GUEST ? guest_watcher(to) : NULL);
 	if (!l->record && !l->trace)
 		return;
 	t = loop_clock() - l->began;
@@ -277,7 +278,7 @@ flush_one(struct look *l, struct log *log, struct loop_fd *watch)
 	if (log_flush(log) < 0)
 		report_say(l->route->report, "%s: %s: records are lost", log_name(log), log_why(log));
 	watch->fd = log_waiting(log);
-	watch->events = watch->fd >= 0 ? POLLOUT : LOOP_PAUSED;
+	loop_watch(l->route->loop, watch, POLLOUT);
 }
 
 void

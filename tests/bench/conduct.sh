@@ -34,6 +34,7 @@ repeat() {
 	for ((i = 0; i < k; i++)); do words+=("$@"); done
 }
 
+# Routing is measured without the acp-mcp that acp-conduct adds, the bridge: what that costs has a row of its own.
 # setup NAME K: the command of a chain of K proxies, in `command`.
 setup() {
 	local k=$2 cats
@@ -46,11 +47,12 @@ setup() {
 		command=(sh -c "$cats ${words[*]}")
 		;;
 	star) command=(chain star "$k") ;;
-	bare) repeat "$k" -p 'chain proxy' && command=(acp-conduct "${words[@]}" -- chain agent) ;;
-	trace) repeat "$k" -p 'chain proxy' && command=(acp-conduct --trace "$out/trace.jsons" "${words[@]}" -- chain agent) ;;
-	tap) repeat "$k" -p 'acp-tap -o /dev/null' && command=(acp-conduct "${words[@]}" -- chain agent) ;;
+	bare) repeat "$k" -p 'chain proxy' && command=(acp-conduct --no-mcp "${words[@]}" -- chain agent) ;;
+	bridge) repeat "$k" -p 'chain proxy' && command=(acp-conduct "${words[@]}" -- chain agent) ;;
+	trace) repeat "$k" -p 'chain proxy' && command=(acp-conduct --no-mcp --trace "$out/trace.jsons" "${words[@]}" -- chain agent) ;;
+	tap) repeat "$k" -p 'acp-tap -o /dev/null' && command=(acp-conduct --no-mcp "${words[@]}" -- chain agent) ;;
 	filter) repeat "$k" -f 'acp-tap -o /dev/null' && command=(acp-conduct "${words[@]}" -- chain agent) ;;
-	theirs) repeat "$k" -p rust-proxy && command=(acp-conduct "${words[@]}" -- chain agent) ;;
+	theirs) repeat "$k" -p rust-proxy && command=(acp-conduct --no-mcp "${words[@]}" -- chain agent) ;;
 	rust-bare) repeat "$k" 'chain proxy' && command=(conductor agent "${words[@]}" 'chain agent') ;;
 	rust-tap) repeat "$k" 'acp-tap -o /dev/null' && command=(conductor agent "${words[@]}" 'chain agent') ;;
 	rust-theirs) repeat "$k" rust-proxy && command=(conductor agent "${words[@]}" 'chain agent') ;;
@@ -114,16 +116,18 @@ for what in small large; do
 done
 
 k=${lengths[0]}
-names='bare trace'
+names='bare trace bridge'
 measure trip "$k" $names
 measure small "$k" $names
 echo
+printf '%-44s round trip %s, a stream %s\n' "the acp-mcp that is added: the time beside that without" \
+	"$(share "$(m bridge.trip.$k)" "$(m bare.trip.$k)")" "$(share "$(m bare.small.$k)" "$(m bridge.small.$k)")"
 printf '%-44s round trip %s (wanted: <= 1.2), a stream %s\n' "--trace, the time beside that without" \
 	"$(share "$(m trace.trip.$k)" "$(m bare.trip.$k)")" "$(share "$(m bare.small.$k)" "$(m trace.small.$k)")"
-names='bare tap rust-bare rust-theirs'
+names='bare tap bridge rust-bare rust-theirs'
 measure first "$k" $names
-printf '%-44s C %s, acp-tap %s, Rust conductor: C %s, its own %s (wanted: <= 3.5)\n' "start to the first answer, $k proxy, ms" \
-	"$(m bare.first.$k)" "$(m tap.first.$k)" "$(m rust-bare.first.$k)" "$(m rust-theirs.first.$k)"
+printf '%-44s C %s, acp-tap %s, with acp-mcp %s, Rust conductor: C %s, its own %s (wanted: <= 3.5)\n' "start to the first answer, $k proxy, ms" \
+	"$(m bare.first.$k)" "$(m tap.first.$k)" "$(m bridge.first.$k)" "$(m rust-bare.first.$k)" "$(m rust-theirs.first.$k)"
 
 # memory NAME PAUSE: the conductor's peak, MiB.
 memory() {
