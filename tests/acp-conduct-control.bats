@@ -219,7 +219,7 @@ teardown() {
 }
 
 @test "the hops beside a proxy are read anyway, and can be watched" {
-	start -d cat -p 'acp-tap -o t.rec'
+	start --no-mcp -d cat -p 'acp-tap -o t.rec'
 	begin
 	assert_equal "$(ask '{"want":"list"}' | jq -c .hops)" \
 		'[{"hop":0,"name":"cat"},{"hop":1,"name":"acp-tap"},{"hop":2,"name":"agent"}]'
@@ -386,7 +386,7 @@ teardown() {
 }
 
 @test "a proxy that dies and is started again, or is taken out, leaves its hops' watchers where they are" {
-	start --restarts 1/1m --on-crash bypass -p 'acp-tap -o t.rec' -p 'acp-tap -o u.rec'
+	start --no-mcp --restarts 1/1m --on-crash bypass -p 'acp-tap -o t.rec' -p 'acp-tap -o u.rec'
 	begin
 	watch w
 	watch v '"acp-tap.2"'

@@ -30,6 +30,8 @@ teardown() {
 	run grep -F '"from":"client","msg":{"jsonrpc":"2.0", "id":"guest.1:1", "method":"m","params":{"n":1.50}}}' w
 	assert_success
 	run ! grep -qF '"to":"guest"' w
+	# He himself is told of his answer once.
+	run ! grep -qF '"id":"guest.1:1","result"' g
 	# The filters behind the hop have it as any other.
 	run grep -cF '"params":{"n":1.50}' t.rec
 	assert_output 1

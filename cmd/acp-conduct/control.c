@@ -54,7 +54,7 @@ struct control {
 static void
 listen_on(struct control *c)
 {
-	c->knock.events = c->n < CONNECTIONS && !c->again.added ? POLLIN : LOOP_PAUSED;
+	loop_watch(c->chain->loop, &c->knock, c->n < CONNECTIONS && !c->again.added ? POLLIN : LOOP_PAUSED);
 }
 
 static void
@@ -96,9 +96,10 @@ answer(struct conn *c)
 		c->pass = -1;
 	}
 	c->sent += r > 0 ? (size_t)r : 0;
-	c->watch.events = POLLOUT;
 	if (c->sent == c->out.n)
 		hang_up(c);
+	else
+		loop_watch(c->control->chain->loop, &c->watch, POLLOUT);
 }
 
 /* --- hops --- */

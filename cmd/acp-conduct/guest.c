@@ -182,6 +182,12 @@ guest_answer(struct port *p, struct slice text, const struct splices *s, enum la
 	tell(g, &record, r);
 }
 
+const struct watcher *
+guest_watcher(const struct port *p)
+{
+	return ((const struct guest *)((const char *)p - offsetof(struct guest, port)))->watcher;
+}
+
 /* --- what he says --- */
 
 static void
@@ -385,7 +391,7 @@ guest_watch_all(struct route *r)
 	struct guest *g;
 
 	DL_FOREACH(r->guests, g)
-		g->readable.events = is_read(g) ? POLLIN : LOOP_PAUSED;
+		loop_watch(r->loop, &g->readable, is_read(g) ? POLLIN : LOOP_PAUSED);
 }
 
 static struct guest *

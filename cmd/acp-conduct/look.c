@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "guest.h"
 #include "lib/log.h"
 #include "lib/recording.h"
 #include "watch.h"
@@ -260,7 +261,7 @@ look_message(struct look *l, const struct port *from, const struct port *to, enu
 		return;
 	hop = hop_of(from, to, lane);
 	if (l->watch)
-		watch_message(l->watch, hop, lane, text, s, plain, session);
+		watch_message(l->watch, hop, lane, text, s, plain, session, to->kind == PORT_GUEST ? guest_watcher(to) : NULL);
 	if (!l->record && !l->trace)
 		return;
 	t = loop_clock() - l->began;

@@ -107,7 +107,7 @@ flush_one(struct watcher *r)
 		tell_lost(r);
 		waits = output_flush(&r->out);
 	}
-	r->writable.events = waits == 1 ? POLLOUT : 0;
+	loop_watch(r->watch->loop, &r->writable, waits == 1 ? POLLOUT : 0);
 	return waits >= 0;
 }
 
@@ -171,13 +171,13 @@ watch_tell(struct watcher *r, struct slice record)
 
 /* Gives them the record that has been built, if it could be. */
 static void
-copy_to_all(struct watch *w, size_t hop, int built)
+copy_to_all(struct watch *w, size_t hop, int built, const struct watcher *except)
 {
 	struct watcher *r;
 
 	w->dirty = true;
 	DL_FOREACH(w->watchers, r) {
-		if (r->hop != hop)
+		if (r->hop != hop || r == except)
 			continue;
 		if (built == 0)
 			copy_to(r, buf_slice(&w->record));
@@ -189,7 +189,7 @@ copy_to_all(struct watch *w, size_t hop, int built)
 
 void
 watch_message(struct watch *w, size_t hop, enum lane lane, struct slice text, const struct splices *s, const struct msg *plain,
-	struct slice session)
+	struct slice session, const struct watcher *except)
 {
 	struct hop *h = &w->hops[hop];
 	bool wanted = preface_wants(plain);
@@ -209,14 +209,14 @@ watch_message(struct watch *w, size_t hop, enum lane lane, struct slice text, co
 	if (h->watchers > 0 && r == 0)
 		r = recording_put_message(&w->record, watch_time(w), (int)hop, from, text);
 	if (h->watchers > 0)
-		copy_to_all(w, hop, r);
+		copy_to_all(w, hop, r, except);
 }
 
 void
 watch_noise(struct watch *w, size_t hop, enum acp_side from, struct slice text)
 {
 	if (w->hops[hop].watchers > 0)
-		copy_to_all(w, hop, recording_put_noise(&w->record, watch_time(w), (int)hop, from, text));
+		copy_to_all(w, hop, recording_put_noise(&w->record, watch_time(w), (int)hop, from, text), NULL);
 }
 
 void

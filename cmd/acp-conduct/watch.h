@@ -29,9 +29,9 @@ struct watcher {
 
 /* names: of the hops, n of them, and NULL at the end: borrowed. began and started: when the chain did, us on loop_clock and seconds since 1970. NULL with errno. */
 struct watch *watch_new(struct loop *, char *const *names, size_t n, uint64_t began, double started);
-/* A message in its plain form, as look_message has it. */
+/* A message in its plain form, as look_message has it. except: one who does not see it, or NULL. */
 void watch_message(struct watch *, size_t hop, enum lane, struct slice text, const struct splices *, const struct msg *plain,
-	struct slice session);
+	struct slice session, const struct watcher *except);
 void watch_noise(struct watch *, size_t hop, enum acp_side from, struct slice text);
 /* Writes what has been seen. */
 void watch_flush(struct watch *);
