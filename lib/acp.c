@@ -307,6 +307,13 @@ acp_opens_session(enum acp_method what)
 }
 
 bool
+acp_tells_context(struct slice kind)
+{
+	/* A draft's name is still sent. */
+	return json_string_is(kind, "usage_update") || json_string_is(kind, "context_update");
+}
+
+bool
 acp_is_option_kind(const char *kind)
 {
 	static const char *const kinds[] = {"allow_once", "allow_always", "reject_once", "reject_always"};

@@ -138,6 +138,8 @@ enum acp_side acp_sender(struct slice name);
 bool acp_is_notification(const char *name);
 /* Does this request open a session (new, load, resume, fork)? */
 bool acp_opens_session(enum acp_method);
+/* Does an update of this kind (a JSON string with its quotes) tell how full the session's context is? */
+bool acp_tells_context(struct slice kind);
 /* Is this a kind that an option of a permission request may have? Plain text. */
 bool acp_is_option_kind(const char *kind);
 /* Appends the answer to a permission request that selects an option (its id as a JSON string). 0 or -1. */

@@ -16,7 +16,7 @@ enum msg_kind { MSG_NOISE, MSG_REQUEST, MSG_NOTIFICATION, MSG_RESPONSE, MSG_BATC
  */
 struct msg {
 	enum msg_kind kind;
-	enum acp_method what;  /* of a request or notification */
+	enum acp_method what;  /* of a request or notification; of a response its request's, where somebody has put it there */
 	struct slice text;     /* the object or array itself, without white space around it */
 	struct slice id;       /* null included */
 	struct slice method;   /* with its quotes */

@@ -103,6 +103,9 @@ int recording_put_noise(struct buf *, uint64_t t, int at, enum acp_side from, st
 int recording_put_stderr(struct buf *, uint64_t t, int at, enum acp_side from, struct slice text);
 int recording_put_exit(struct buf *, uint64_t t, int at, int status); /* status as waitpid has it */
 int recording_put_eof(struct buf *, uint64_t t, int at, enum acp_side from, bool torn);
+/* What only one of those who read is told: the answer to what he asked himself, and why something he wrote goes nowhere. */
+int recording_put_answer(struct buf *, uint64_t t, int at, enum acp_side from, struct slice text);
+int recording_put_error(struct buf *, uint64_t t, int at, const char *why);
 int recording_put_lost(struct buf *, uint64_t t, int at, enum acp_side from, uint64_t count, const char *why);
 
 #endif

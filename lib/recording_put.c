@@ -80,20 +80,32 @@ from_member(enum acp_side from)
 	}
 }
 
-int
-recording_put_message(struct buf *b, uint64_t t, int at, enum acp_side from, struct slice text)
+static int
+put_message(struct buf *b, uint64_t t, int at, enum acp_side from, const char *name, struct slice text)
 {
 	char *p;
 
 	if (begin(b, t, at, text.n) < 0)
 		return -1;
 	p = put_text(b->p + b->n, from_member(from));
-	p = put_text(p, ",\"msg\":");
+	p = put_text(p, name);
 	if (text.n)
 		memcpy(p, text.p, text.n);
 	p = put_text(p + text.n, "}\n");
 	b->n = (size_t)(p - b->p);
 	return 0;
+}
+
+int
+recording_put_message(struct buf *b, uint64_t t, int at, enum acp_side from, struct slice text)
+{
+	return put_message(b, t, at, from, ",\"msg\":", text);
+}
+
+int
+recording_put_answer(struct buf *b, uint64_t t, int at, enum acp_side from, struct slice text)
+{
+	return put_message(b, t, at, from, ",\"to\":\"guest\",\"msg\":", text);
 }
 
 /* Ends a record, or takes it back where it could not be built. */
@@ -176,6 +188,15 @@ recording_put_lost(struct buf *b, uint64_t t, int at, enum acp_side from, uint64
 		&& buf_add_string(b, ",\"event\":\"lost\"") == 0
 		&& (from == ACP_UNKNOWN || buf_add_string(b, from_member(from)) == 0)
 		&& buf_printf(b, ",\"count\":%" PRIu64 ",\"why\":", count) == 0
+		&& json_quote(slice_of(why), b) == 0);
+}
+
+int
+recording_put_error(struct buf *b, uint64_t t, int at, const char *why)
+{
+	size_t start = b->n;
+
+	return finish(b, start, begin(b, t, at, 0) == 0 && buf_add_string(b, ",\"event\":\"error\",\"why\":") == 0
 		&& json_quote(slice_of(why), b) == 0);
 }
 

@@ -154,10 +154,15 @@ place(const char *from, const char *path)
 int
 rendezvous_listen(const char *path)
 {
-	char *name = aside(path);
+	char *name;
 	int fd, error;
 	bool placed;
 
+	if (strlen(path) >= SOCKET_PATH) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	name = aside(path);
 	if (!name)
 		return -1;
 	unlink(name);
@@ -173,9 +178,29 @@ rendezvous_listen(const char *path)
 	return placed ? fd : -1;
 }
 
+/* Takes away the links in the directory of `name` that lead to the path: those of chains that listened there before. */
+static void
+unlink_others(const char *path, const char *name)
+{
+	char *directory = strndup(name, (size_t)(strrchr(name, '/') - name)), **paths = NULL, *to;
+	size_t i;
+
+	if (directory)
+		paths = rendezvous_paths(directory);
+	for (i = 0; paths && paths[i]; i++) {
+		to = has_type(paths[i], S_IFLNK) ? realpath(paths[i], NULL) : NULL;
+		if (to && strcmp(to, path) == 0)
+			unlink(paths[i]);
+		free(to);
+	}
+	rendezvous_free(paths);
+	free(directory);
+}
+
 int
 rendezvous_link(const char *path, const char *name)
 {
+	unlink_others(path, name);
 	if (symlink(path, name) == 0)
 		return 0;
 	return errno == EEXIST && make_way(name) ? symlink(path, name) : -1;

@@ -25,7 +25,10 @@ int rendezvous_connect(const char *path);
 
 /* Listens at a path, anywhere; a stale socket there is removed. The descriptor, or -1 with errno (EADDRINUSE: somebody listens there). */
 int rendezvous_listen(const char *path);
-/* Makes a link to the path in the directory, in the place of a stale one. 0, or -1 with errno. */
+/*
+ * Makes a link of this name (a path in the directory) to a socket at which the caller listens (its real path), in the place
+ * of stale ones. 0, or -1 with errno.
+ */
 int rendezvous_link(const char *path, const char *name);
 
 #endif

@@ -10,6 +10,8 @@
 enum { BACKLOG = 128, RECEIVED = 16 * 1024 };
 
 /* Room for the descriptors that come with what is read. */
+_Static_assert(SOCKET_PATH == sizeof(((struct sockaddr_un *)NULL)->sun_path), "the length of a socket's path");
+
 union control {
 	char room[CMSG_SPACE(sizeof(int))];
 	struct cmsghdr align;
@@ -103,6 +105,12 @@ int
 socket_try(const char *path)
 {
 	return connect_to(path, SOCK_NONBLOCK);
+}
+
+int
+socket_pair(int ends[2])
+{
+	return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
 }
 
 ssize_t

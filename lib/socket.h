@@ -6,6 +6,8 @@
 
 #include "lib/bytes.h"
 
+enum { SOCKET_PATH = 108 }; /* what the path of a socket has to be shorter than */
+
 /* Listens at a path (mode 0600; accepting never blocks). The descriptor, or -1 with errno (ENAMETOOLONG: a hundred bytes are what fits). */
 int socket_listen(const char *path);
 /*
@@ -17,6 +19,9 @@ int socket_accept(int listener);
 int socket_connect(const char *path);
 /* The same without ever waiting, and the descriptor does not block. EAGAIN: somebody listens there, but takes nobody in. */
 int socket_try(const char *path);
+
+/* Two that are connected with each other. 0, or -1 with errno. */
+int socket_pair(int ends[2]);
 
 /*
  * Text and descriptors over a connection, also one that blocks: -1 with EAGAIN instead of waiting.

@@ -219,6 +219,7 @@ life_ended(struct port *p)
 
 	switch (p->kind) {
 	case PORT_PROXY:
+	case PORT_GUEST:
 		break;
 	case PORT_OUTER:
 		leave(&r->stretches[0]);

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "guest.h"
 #include "lib/log.h"
 #include "lib/recording.h"
+#include "watch.h"
 
 enum { WAIT_MS = 1000 };
 
@@ -14,6 +16,8 @@ struct look {
 	struct route *route;
 	struct log *trace, *record;
 	struct loop_fd trace_watch, record_watch;
+	struct watch *watch; /* --control; NULL: nobody may come and look */
+	bool *relayed; /* the hops that are read for them */
 	char **names; /* of the hops, NULL-terminated, each that of the component on its agent's side */
 	char **places; /* what a trace calls the client, and the component behind each hop */
 	size_t nhops;
@@ -77,43 +81,70 @@ name_places(struct look *l)
 	return 0;
 }
 
+static int
+open_logs(struct look *l, const struct look_spec *spec, char **file)
+{
+	struct log_spec trace = {.path = spec->trace}, record = {.path = spec->record, .begin = begin, .arg = l};
+	struct route *r = l->route;
+
+	if (spec->trace && !(l->trace = log_open(&trace, file)))
+		return -1;
+	if (spec->record && !(l->record = log_open(&record, file)))
+		return -1;
+	if (l->record) {
+		r->report->heard = heard;
+		r->report->arg = l;
+	}
+	return loop_add_fd(r->loop, &l->trace_watch) == 0 && loop_add_fd(r->loop, &l->record_watch) == 0 ? 0 : -1;
+}
+
+static int
+let_watch(struct look *l, const bool *relayed)
+{
+	l->relayed = calloc(l->nhops, sizeof(*relayed));
+	l->watch = watch_new(l->route->loop, l->names, l->nhops, l->began, l->started);
+	if (!l->relayed || !l->watch)
+		return -1;
+	memcpy(l->relayed, relayed, l->nhops * sizeof(*relayed));
+	return 0;
+}
+
 struct look *
-look_open(struct route *r, const char *trace, const char *record, char *const *names, size_t n, bool agent, char **file)
+look_open(struct route *r, const struct look_spec *spec, char **file)
 {
 	struct look *l = calloc(1, sizeof(*l));
-	struct log_spec spec = {.path = trace};
 	struct timespec now;
 
 	*file = NULL;
 	if (!l)
 		return NULL;
 	l->route = r;
-	l->names = calloc(n + 1, sizeof(*l->names));
-	if (!l->names)
-		goto fail;
-	memcpy(l->names, names, n * sizeof(*names));
-	l->nhops = n;
-	l->agent = agent;
-	if (name_places(l) < 0)
-		goto fail;
+	l->nhops = spec->nhops;
+	l->agent = spec->agent;
 	clock_gettime(CLOCK_REALTIME, &now);
 	l->started = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 	l->began = loop_clock();
 	l->trace_watch = l->record_watch = (struct loop_fd){.fd = -1, .events = POLLOUT, .ready = writable, .arg = l};
-	if (trace && !(l->trace = log_open(&spec, file)))
-		goto fail;
-	spec = (struct log_spec){.path = record, .begin = begin, .arg = l};
-	if (record && !(l->record = log_open(&spec, file)))
-		goto fail;
-	if (record) {
-		r->report->heard = heard;
-		r->report->arg = l;
-	}
-	if (loop_add_fd(r->loop, &l->trace_watch) == 0 && loop_add_fd(r->loop, &l->record_watch) == 0)
+	l->names = calloc(l->nhops + 1, sizeof(*l->names));
+	if (l->names)
+		memcpy(l->names, spec->names, l->nhops * sizeof(*l->names));
+	if (l->names && name_places(l) == 0 && open_logs(l, spec, file) == 0 &&
+		(!spec->control || let_watch(l, spec->relayed) == 0))
 		return l;
-fail:
 	look_close(l);
 	return NULL;
+}
+
+bool
+look_wants(const struct look *l, size_t hop)
+{
+	return l && (l->trace || l->record || l->relayed[hop]);
+}
+
+struct watch *
+look_watch(const struct look *l)
+{
+	return l->watch;
 }
 
 /* --- trace --- */
@@ -198,12 +229,17 @@ look_message(struct look *l, const struct port *from, const struct port *to, enu
 	if (!l)
 		return;
 	hop = hop_of(from, to, lane);
+	if (l->watch)
+		watch_message(l->watch, hop, lane, text, s, plain, session, to->kind == PORT_GUEST ? guest_watcher(to) : NULL);
+	if (!l->record && !l->trace)
+		return;
 	t = loop_clock() - l->began;
 	l->dirty = true;
 	if (l->record)
 		put_record(l, hop, lane, t, text, s);
 	if (l->trace)
-		put_event(l, plain, lane == LANE_DOWN ? hop : hop + 1, lane == LANE_DOWN ? hop + 1 : hop, t, session);
+		put_event(l, plain, lane == LANE_DOWN ? hop : hop + 1, lane == LANE_DOWN ? hop + 1 : hop, t,
+			session.p || plain->kind == MSG_RESPONSE ? session : msg_session(plain));
 }
 
 void
@@ -223,7 +259,11 @@ look_noise(struct look *l, const struct port *from, struct slice text)
 	bool down = from->kind == PORT_ABOVE || from->kind == PORT_OUTER;
 	const struct port *hop = down ? from : from->above;
 
-	if (!l || !l->record || !hop)
+	if (!l || !hop)
+		return;
+	if (l->watch)
+		watch_noise(l->watch, hop->hop, down ? ACP_CLIENT : ACP_AGENT, text);
+	if (!l->record)
 		return;
 	l->dirty = true;
 	recording_put_noise(log_buf(l->record), loop_clock() - l->began, (int)hop->hop, down ? ACP_CLIENT : ACP_AGENT, text);
@@ -244,6 +284,8 @@ flush_one(struct look *l, struct log *log, struct loop_fd *watch)
 void
 look_flush(struct look *l)
 {
+	if (l && l->watch)
+		watch_flush(l->watch);
 	if (!l || !l->dirty)
 		return;
 	l->dirty = false;
@@ -268,6 +310,8 @@ look_close(struct look *l)
 		r = -1;
 	for (i = 0; l->places && i <= l->nhops; i++)
 		free(l->places[i]);
+	watch_free(l->watch);
+	free(l->relayed);
 	free(l->places);
 	free(l->names);
 	buf_free(&l->text);

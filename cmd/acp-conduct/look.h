@@ -1,20 +1,31 @@
-/* look: --trace and --record: what goes by on each hop, as the plain messages that they are. */
+/* look: --trace, --record and --control: what goes by on each hop, as the plain messages that they are. */
 #ifndef LOOK_H
 #define LOOK_H
 
 #include "route.h"
 
 struct look;
+struct watch;
 
-/*
- * Either path may be NULL. names: of the hops, n of them, borrowed; agent: the last is the agent's. NULL with errno, and
- * *file its name (the caller's to free).
- */
-struct look *look_open(struct route *, const char *trace, const char *record, char *const *names, size_t n, bool agent,
-	char **file);
+struct look_spec {
+	const char *trace, *record; /* paths, or NULL */
+	char *const *names;         /* of the hops; the strings are borrowed */
+	size_t nhops;
+	bool agent;                 /* the last is the agent's */
+	bool control;               /* people may come and look ... */
+	const bool *relayed;        /* ... at these hops at least; copied */
+};
+
+/* NULL with errno, and *file the name of the file that it was (the caller's to free). */
+struct look *look_open(struct route *, const struct look_spec *, char **file);
+/* Has this hop to be read by conduct? */
+bool look_wants(const struct look *, size_t hop);
+/* Who looks on, with control. */
+struct watch *look_watch(const struct look *);
 /*
  * A message between two neighbours: the line's text and the splices that make it plain, or give it its sender's id; what it
- * is then (its `text` aside); its session, a JSON string, p NULL where there is none. Does nothing on NULL.
+ * is then (its `text` aside); the session, a JSON string, where it is not the message that names it, else p NULL. Does
+ * nothing on NULL.
  */
 void look_message(struct look *, const struct port *from, const struct port *to, enum lane, struct slice text,
 	const struct splices *, const struct msg *plain, struct slice session);

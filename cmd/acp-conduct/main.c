@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bridge.h"
+#include "control.h"
 #include "lib/cli.h"
 #include "look.h"
 #include "revive.h"
@@ -34,14 +35,15 @@ static const char usage[] =
 	"      --dialect plain|underscore  of all proxies; else it is found out\n"
 	"      --trace FILE    the messages of all hops, for the Rust trace viewer\n"
 	"      --record FILE   the same as a recording, acp-recording(5)\n"
+	"      --control SOCKET, --control-hop N|NAME   a socket to --attach to (auto)\n"
+	"      --list          the chains that run, where they have one\n"
 	"      --grace T       what does not end by itself gets this long (5s)\n"
 	"  -v, --verbose       a line for each component when it starts and when it ends\n"
-	"  -h, --help\n"
-	"  -V, --version\n"
-	"\n"
+	"  -h, --help, -V, --version\n"
 	"  acp-conduct -p my-proxy -f 'acp-tap -o session.rec' -- my-agent --acp\n";
 
-enum { OPTION_GRACE = 256, OPTION_CRASH, OPTION_NO_MCP, OPTION_RESTARTS, OPTION_INIT, OPTION_DIALECT, OPTION_TRACE, OPTION_RECORD };
+enum { OPTION_GRACE = 256, OPTION_CRASH, OPTION_NO_MCP, OPTION_RESTARTS, OPTION_INIT, OPTION_DIALECT, OPTION_TRACE, OPTION_RECORD,
+	OPTION_CONTROL, OPTION_HOP, OPTION_LIST };
 
 static const struct option options[] = {
 	{"filter", required_argument, NULL, 'f'},
@@ -55,6 +57,9 @@ static const struct option options[] = {
 	{"dialect", required_argument, NULL, OPTION_DIALECT},
 	{"trace", required_argument, NULL, OPTION_TRACE},
 	{"record", required_argument, NULL, OPTION_RECORD},
+	{"control", required_argument, NULL, OPTION_CONTROL},
+	{"control-hop", required_argument, NULL, OPTION_HOP},
+	{"list", no_argument, NULL, OPTION_LIST},
 	{"grace", required_argument, NULL, OPTION_GRACE},
 	{"verbose", no_argument, NULL, 'v'},
 	{"help", no_argument, NULL, 'h'},
@@ -68,7 +73,10 @@ struct setup {
 	struct route *route;
 	enum on_crash on_crash;
 	bool no_mcp;
-	const char *trace, *record;
+	const char *trace, *record, *control;
+	const char **hops; /* --control-hop, as they were said */
+	size_t nhops;
+	size_t hop;        /* the one for who names none */
 };
 
 static void
@@ -130,6 +138,17 @@ read_duration(const char *option, const char *text, uint64_t *us)
 {
 	if (cli_duration(text, us) < 0)
 		cli_die(EXIT_USAGE, name, "%s %s: %s", option, text, cli_want_duration);
+}
+
+static void
+add_hop(struct setup *s, const char *text)
+{
+	const char **hops = reallocarray(s->hops, s->nhops + 1, sizeof(*hops));
+
+	if (!hops)
+		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
+	s->hops = hops;
+	s->hops[s->nhops++] = text;
 }
 
 /* The Rust conductor's command line: each word is a command. */
@@ -203,6 +222,14 @@ read_options(struct setup *s, int argc, char **argv)
 		case OPTION_RECORD:
 			s->record = optarg;
 			break;
+		case OPTION_CONTROL:
+			s->control = optarg;
+			break;
+		case OPTION_HOP:
+			add_hop(s, optarg);
+			break;
+		case OPTION_LIST:
+			control_list(name);
 		case OPTION_GRACE:
 			read_duration("--grace", optarg, &s->chain->grace);
 			break;
@@ -217,6 +244,8 @@ read_options(struct setup *s, int argc, char **argv)
 			cli_die(EXIT_USAGE, name, "try acp-conduct --help");
 		}
 	}
+	if (s->nhops && !s->control)
+		cli_die(EXIT_USAGE, name, "--control-hop is for --control SOCKET");
 	read_operands(s, argc, argv);
 }
 
@@ -230,7 +259,25 @@ is_routed(const struct setup *s)
 	for (i = 0; i < ch->n; i++)
 		if (ch->components[i].kind == KIND_PROXY)
 			return true;
-	return !ch->has_agent || s->trace || s->record;
+	return !ch->has_agent || s->trace || s->record || s->control;
+}
+
+/* The hops that people may attach to: those that were named, or the client's. The first of them is for who names none. */
+static void
+choose_hops(struct setup *s, char *const *names, size_t n, bool *relayed)
+{
+	ssize_t hop;
+	size_t i;
+
+	relayed[0] = s->nhops == 0;
+	for (i = 0; i < s->nhops; i++) {
+		hop = control_hop(names, n, slice_of(s->hops[i]));
+		if (hop < 0)
+			cli_die(EXIT_USAGE, name, "--control-hop %s: there is no such hop", s->hops[i]);
+		relayed[hop] = true;
+		if (i == 0)
+			s->hop = (size_t)hop;
+	}
 }
 
 static void
@@ -238,22 +285,43 @@ look_in(struct setup *s)
 {
 	static char successor[] = "successor";
 	struct chain *ch = s->chain;
+	struct look_spec spec = {.trace = s->trace, .record = s->record, .control = s->control, .agent = true};
 	char *file, **names;
+	bool *relayed;
 	size_t i;
 
-	if (!s->trace && !s->record)
+	if (!s->trace && !s->record && !s->control)
 		return;
-	names = calloc(ch->n + 1, sizeof(*names));
-	if (!names)
+	spec.names = names = calloc(ch->n + 1, sizeof(*names));
+	spec.relayed = relayed = calloc(ch->n + 1, sizeof(*relayed));
+	if (!names || !relayed)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 	for (i = 0; i < ch->n; i++)
 		names[i] = ch->components[i].name;
 	if (!ch->has_agent)
 		names[i++] = successor;
-	s->route->look = look_open(s->route, s->trace, s->record, names, i, true, &file);
+	spec.nhops = i;
+	if (s->control)
+		choose_hops(s, names, i, relayed);
+	s->route->look = look_open(s->route, &spec, &file);
 	if (!s->route->look)
-		cli_die(EXIT_USAGE, name, "%s: %s", file ? file : s->trace ? s->trace : s->record, strerror(errno));
+		cli_die(EXIT_USAGE, name, "%s: %s", file ? file : s->trace ? s->trace : s->record ? s->record : s->control, strerror(errno));
 	free(names);
+	free(relayed);
+}
+
+static struct control *
+let_in(const struct setup *s)
+{
+	struct control *c;
+	char *why;
+
+	if (!s->control)
+		return NULL;
+	c = control_open(s->chain, s->control, s->hop, &why);
+	if (!c)
+		cli_die(why ? EXIT_USAGE : EXIT_FAILED, name, "%s", why ? why : strerror(errno));
+	return c;
 }
 
 static int
@@ -286,6 +354,7 @@ main(int argc, char **argv)
 	struct chain chain = {.grace = 5 * 1000000, .restarts = 3, .window = 60 * 1000000};
 	struct route route = {.chain = &chain, .report = &chain.report, .init_timeout = 30 * 1000000};
 	struct setup setup = {.chain = &chain, .route = &route};
+	struct control *control;
 	int status;
 
 	argv[0] = (char *)name; /* what getopt_long puts before its messages */
@@ -302,7 +371,9 @@ main(int argc, char **argv)
 	}
 	if (chain.route ? wire(&chain) : chain_join(&chain))
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
+	control = let_in(&setup);
 	status = run(&chain);
+	control_close(control);
 	if (look_close(route.look) < 0 && status == 0)
 		status = EXIT_FAILED;
 	if (chain.route)
@@ -311,5 +382,6 @@ main(int argc, char **argv)
 	report_close(&chain.report, chain.grace);
 	loop_free(chain.loop);
 	chain_free(&chain);
+	free(setup.hops);
 	return status;
 }

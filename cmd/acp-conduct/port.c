@@ -200,6 +200,12 @@ port_full(const struct port *p)
 	return p->out.full || p->waiting > OUTPUT_HIGH;
 }
 
+bool
+port_is_bypassed(const struct port *p)
+{
+	return p->kind == PORT_PROXY && p->above->below != p;
+}
+
 void
 port_flush(struct port *p)
 {

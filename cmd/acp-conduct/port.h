@@ -18,6 +18,7 @@ enum port_kind {
 	PORT_PROXY, /* bare ones are the client's side's, those in envelopes the agent's side's */
 	PORT_BELOW, /* plain messages; the agent's side of a stretch */
 	PORT_OUTER, /* conduct is a proxy: what another conductor sends, and wants */
+	PORT_GUEST, /* asks, and is answered, and has no neighbours */
 };
 
 enum port_state {
@@ -105,6 +106,8 @@ int port_open(struct port *, int in, int out);
 int port_put(struct port *, struct pieces *, enum sent_kind, uint64_t id, enum lane);
 /* Is it to be waited for? */
 bool port_full(const struct port *);
+/* Has it been taken out, and its neighbours been joined? */
+bool port_is_bypassed(const struct port *);
 /* Gives what waited. 0 or -1. */
 int port_go_live(struct port *);
 /* The bytes of `given` that the process has read. */

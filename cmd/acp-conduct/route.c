@@ -7,6 +7,17 @@
 #include "life.h"
 #include "look.h"
 
+struct port *
+route_hop(const struct route *r, size_t hop)
+{
+	struct port *p;
+
+	for (p = r->ports; p < r->ports + r->n; p++)
+		if (p->kind != PORT_BELOW && p->hop == hop)
+			return p;
+	return NULL;
+}
+
 static const char before[] = "before initialize";
 
 void
@@ -120,7 +131,7 @@ route_look(struct port *p, const struct plain *pl, struct slice text, const stru
 		return;
 	if (pl->envelope)
 		msg_unwrap(m, &pl->inner, &s);
-	look_message(p->route->look, p, pl->to, pl->lane, text, &s, &pl->inner, msg_session(&pl->inner));
+	look_message(p->route->look, p, pl->to, pl->lane, text, &s, &pl->inner, slice(NULL, 0));
 }
 
 void

@@ -12,6 +12,7 @@
 enum { ROUTE_LINE_LIMIT = 64 * 1024 * 1024 };
 
 struct chain;
+struct guest;
 struct look;
 
 /* Ports from first to last; every one but the last has its neighbour `below`. */
@@ -46,8 +47,13 @@ struct route {
 	uint64_t init_timeout; /* us */
 	struct loop_timer init;
 	bool initialized;
-	struct look *look;  /* --trace, --record; NULL: none */
+	struct look *look;  /* --trace, --record, --control; NULL: none */
+	struct guest *guests;
+	uint64_t nguests;   /* that ever came */
 };
+
+/* The port on the client's side of a hop, where that is read here; its neighbour `below` is the other. NULL: it is wired directly. */
+struct port *route_hop(const struct route *, size_t hop);
 
 void route_readable(void *port, short revents);
 void route_writable(void *port, short revents);
@@ -62,7 +68,7 @@ void route_unread(struct port *);
 struct slice route_reason(const struct route *);
 /* Refuses a request with an error of conduct's own: in the place of whoever would have answered it. */
 void route_fail_call(struct call *, int code, const char *why, struct slice data);
-/* All calls to it get -32603. */
+/* All calls to it get -32603; why may be NULL where nothing is known. */
 void route_fail_calls(struct port *, const char *why, struct slice data);
 /* A call gets an answer that was kept for it. Frees it. */
 void route_answer_kept(struct call *);

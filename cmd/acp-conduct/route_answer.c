@@ -87,7 +87,7 @@ route_fail_calls(struct port *p, const char *why, struct slice data)
 	struct call *c;
 
 	while ((c = p->calls))
-		route_fail_call(c, ACP_ERR_INTERNAL, why, data);
+		route_fail_call(c, ACP_ERR_INTERNAL, why ? why : "that side has ended", data);
 }
 
 /* The origin may have changed since it was kept: its id is put in now. */
@@ -141,6 +141,7 @@ deliver(struct call *c, struct block *block, struct slice text, const struct msg
 	struct buf entry = {0};
 
 	plain.id = c->origin;
+	plain.what = c->what;
 	splice_value(&s, m->id, c->origin);
 	look_message(c->from->route->look, c->to, c->from, lane, text, &s, &plain, c->session);
 	if (c->parent)

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "chain.h"
+#include "guest.h"
 #include "life.h"
 #include "look.h"
 
@@ -164,6 +165,8 @@ route_flush(struct route *r)
 		port_flush(p);
 		port_watch_around(p);
 	}
+	if (r->guests)
+		guest_watch_all(r);
 	life_settle(r);
 }
 

@@ -1,5 +1,7 @@
 #include "route_parts.h"
 
+#include "guest.h"
+
 /* Gives the spliced text to a port, or adds it to an array for that lane. */
 void
 route_emit(struct port *to, struct block *block, struct slice text, const struct splices *s, enum sent_kind kind, struct call *c,
@@ -9,6 +11,10 @@ route_emit(struct port *to, struct block *block, struct slice text, const struct
 	struct pieces out;
 	size_t n;
 
+	if (to->kind == PORT_GUEST) {
+		guest_answer(to, text, s, lane);
+		return;
+	}
 	if (g) {
 		g->port[lane] = to;
 		if (buf_add_string(&g->to[lane], g->to[lane].n ? "," : "[") < 0 ||

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "look.h"
 #include "route.h"
 
 static bool
@@ -162,8 +163,14 @@ struct plan {
 	struct chain *ch;
 	struct route *r;
 	struct port *last; /* the one that the next is joined to */
-	bool apart;        /* somebody looks in: nothing is wired directly */
 };
+
+/* Is conduct to read between this component and the one before? */
+static bool
+apart(const struct plan *pl, size_t i)
+{
+	return look_wants(pl->r->look, i);
+}
 
 static void
 below(struct plan *pl, struct port *p)
@@ -195,7 +202,7 @@ run_end(const struct plan *pl, size_t i)
 {
 	size_t end = i + 1;
 
-	while (!pl->apart && end < pl->ch->n && is_filter(&pl->ch->components[end]))
+	while (end < pl->ch->n && is_filter(&pl->ch->components[end]) && !apart(pl, end))
 		end++;
 	return end;
 }
@@ -221,7 +228,7 @@ add_run(struct plan *pl, size_t i)
 	struct port *near = new_port(pl->r, PORT_BELOW, NULL, ch->components[i].name), *far;
 
 	end_stretch(pl, near);
-	if (end == agent && ch->has_agent && !pl->apart) {
+	if (end == agent && ch->has_agent && !apart(pl, agent)) {
 		near->component = &ch->components[agent];
 		ch->components[agent].port = near;
 		return join_run(ch, i, agent + 1, near, NULL) < 0 ? SIZE_MAX : ch->n;
@@ -250,8 +257,8 @@ add_client(struct plan *pl, size_t *i)
 	struct port *p = new_port(r, r->outer ? PORT_OUTER : PORT_ABOVE, NULL, r->outer ? "conductor" : "client");
 
 	begin_stretch(pl, p, 0);
-	if (!r->outer && !pl->apart && is_filter(&pl->ch->components[0])) {
-		*i = run_end(pl, 0);
+	if (!r->outer && is_filter(&pl->ch->components[0]) && !apart(pl, 0)) {
+		*i = p->hop = run_end(pl, 0);
 		return join_run(pl->ch, 0, *i, NULL, p);
 	}
 	return port_open(p, fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 8), fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 8));
@@ -261,7 +268,7 @@ int
 wire(struct chain *ch)
 {
 	struct route *r = ch->route;
-	struct plan pl = {.ch = ch, .r = r, .apart = r->look != NULL};
+	struct plan pl = {.ch = ch, .r = r};
 	size_t i = 0;
 
 	r->outer = !ch->has_agent;

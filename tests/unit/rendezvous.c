@@ -63,6 +63,7 @@ static void
 listening(void)
 {
 	int fd = rendezvous_listen("acp/7"), other, file;
+	char text[200] = "";
 	struct stat st;
 
 	CHECK(fd >= 0 && stat("acp/7", &st) == 0 && S_ISSOCK(st.st_mode) && (st.st_mode & 07777) == 0600);
@@ -85,21 +86,29 @@ listening(void)
 	CHECK(rendezvous_listen("acp/file") < 0 && errno == EEXIST && is_there("acp/file"));
 	CHECK(rendezvous_connect("acp/file") < 0 && is_there("acp/file"));
 	CHECK(rendezvous_listen("no/such") < 0 && errno == ENOENT);
+	memset(text, 'x', sizeof(text) - 1);
+	CHECK(rendezvous_listen(text) < 0 && errno == ENAMETOOLONG && !is_there(text));
 	unlink("acp/file");
 }
 
 static void
 links(void)
 {
-	char target[128];
+	char target[128], near[128];
 	int fd = rendezvous_listen("far"), other;
 
 	snprintf(target, sizeof(target), "%s/far", home);
-	CHECK(fd >= 0 && rendezvous_link(target, "acp/9") == 0);
-	CHECK(rendezvous_link(target, "acp/9") < 0 && errno == EADDRINUSE);
+	CHECK(fd >= 0 && rendezvous_link(target, "acp/8") == 0);
+	/* It listens there itself now, so that one is not to be found twice. */
+	CHECK(rendezvous_link(target, "acp/9") == 0 && !is_there("acp/8"));
 	other = rendezvous_connect("acp/9");
 	CHECK(other >= 0);
 	close(other);
+	other = rendezvous_listen("near");
+	snprintf(near, sizeof(near), "%s/near", home);
+	CHECK(other >= 0 && rendezvous_link(near, "acp/9") < 0 && errno == EADDRINUSE);
+	close(other);
+	unlink("near");
 	close(fd);
 	CHECK(rendezvous_link(target, "acp/9") == 0);
 	CHECK(rendezvous_connect("acp/9") < 0 && errno == ECONNREFUSED && !is_there("acp/9") && is_there("far"));

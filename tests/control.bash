@@ -1,0 +1,98 @@
+# What the tests of attaching share: a chain with a client that stays, and those who visit it. After lib_setup.
+
+control_setup() {
+	export XDG_RUNTIME_DIR=$PWD/run
+	mkdir run
+	cat >agent.jq <<-'EOS'
+		def up($s; $u): {jsonrpc: "2.0", method: "session/update", params: {sessionId: $s, update: $u}};
+		def usage($s; $n): up($s; {sessionUpdate: "usage_update", used: $n, size: 100});
+		def one: if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: {protocolVersion: 1}}
+		elif .method == "session/new" then {jsonrpc: "2.0", id: .id, result: {sessionId: .params.cwd}}, usage(.params.cwd; 1)
+		elif .method == "use" then usage(.params.session; .params.used)
+		elif .method == "hang" then empty
+		elif .method == "stream" then
+			(range(.params.n) | up("s"; {sessionUpdate: "agent_message_chunk", content: {type: "text", text: "\(.) some words"}})),
+			{jsonrpc: "2.0", id: .id, result: {}}
+		elif .method == "large" then {jsonrpc: "2.0", id: .id, result: {text: ("x" * .params.n)}}
+		elif .method == "ask" then {jsonrpc: "2.0", id: "q", method: "fs/read", params: .params}
+		elif .method == "$/cancel_request" then {jsonrpc: "2.0", method: "cancelled", params: .params}
+		elif .method == null then {jsonrpc: "2.0", method: "heard", params: .}
+		elif has("id") then {jsonrpc: "2.0", id: .id, result: {method: .method, params: .params}}
+		else {jsonrpc: "2.0", method: "seen", params: .} end;
+		if type == "array" then map(one) else one end
+	EOS
+	agent='jq -c --unbuffered -f agent.jq'
+	init='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
+}
+
+# start OPTION... [-- AGENT]: a chain with --control auto, unless there is one among the options. Descriptor 9 is the
+# client's side of stdin, got is what comes, said what is said.
+start() {
+	local control=(--control auto) dashes=
+	[[ " $* " != *' --control '* ]] || control=()
+	[[ " $* " == *' -- '* ]] || dashes=yes
+	rm -f client
+	mkfifo client
+	exec 9<>client
+	# shellcheck disable=SC2086
+	acp-conduct -v "${control[@]}" "$@" ${dashes:+-- $agent} <client >got 2>said 9>&- &
+	conduct=$!
+	socket=$XDG_RUNTIME_DIR/acp/$conduct
+	wait_for test -e "$socket"
+}
+
+say() { printf '%s\n' "$@" >&9; }
+heard() { grep -qF -- "$1" "${2:-got}"; }
+hears() { wait_for heard "$@"; }
+
+# The chain is initialized.
+begin() {
+	say "$init"
+	hears '"protocolVersion":1}'
+}
+
+# The client leaves: the chain ends, with that status and without a trace.
+ends() {
+	local status=0
+	exec 9>&-
+	wait "$conduct" || status=$?
+	[[ $status -eq ${1:-0} ]] || fail "status $status; $(cat said)"
+	wait_for nobody_left
+	run ls "$XDG_RUNTIME_DIR/acp"
+	assert_output ''
+}
+
+ask() { visit "$socket" ask "$1"$'\n'; }
+
+# watch FILE [HOP]: somebody watches, whose process is in `watcher`.
+# shellcheck disable=SC2034 # for the tests
+watch() {
+	visit "$socket" watch ${2:+"$2"} >"$1" 2>"$1.answer" 9>&- &
+	watcher=$!
+	wait_for grep -q '"hop"' "$1.answer"
+	wait_for grep -q acp-recording "$1"
+}
+
+# join FILE [HOP]: somebody joins, whose stdin is descriptor 8.
+join() {
+	rm -f guest
+	mkfifo guest
+	exec 8<>guest
+	visit "$socket" join ${2:+"$2"} <guest >"$1" 2>"$1.answer" 9>&- 8>&- &
+	guest=$!
+	wait_for grep -q '"hop"' "$1.answer"
+	wait_for grep -q acp-recording "$1"
+}
+
+# What the guest says; down: as if the client had.
+down() { printf '{"from":"client","msg":%s}\n' "$@" >&8; }
+up() { printf '{"from":"agent","msg":%s}\n' "$@" >&8; }
+leaves() {
+	kill "$guest"
+	exec 8>&-
+}
+
+# messages FILE: the messages of a recording, as they were.
+messages() { sed -n 's/^.*"msg":\(.*\)}$/\1/p' "$1"; }
+# answers FILE: those that were for the guest.
+answers() { grep -F '"to":"guest"' "$1" | sed 's/^.*"msg":\(.*\)}$/\1/'; }
