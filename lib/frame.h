@@ -105,7 +105,7 @@ struct filter {
 struct frame_options {
 	enum frame_way way;      /* --way */
 	const char *attach;      /* --attach: a socket, or "auto"; or NULL */
-	const char *hop;         /* --hop where attached: a number or a name, or NULL */
+	const char *hop;         /* --hop: which one of those that the chain relays: a number or a name; or NULL */
 	char *const *command;    /* after --, or NULL */
 	size_t limit;            /* --max-line, bytes */
 	uint64_t grace;          /* --grace, us */

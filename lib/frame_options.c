@@ -43,6 +43,12 @@ frame_option(struct frame_options *o, int option, const char *argument, const ch
 		o->of_stream = "--clean";
 		o->clean = true;
 		return 1;
+	case FRAME_OPTION_ATTACH:
+		o->attach = argument;
+		return 1;
+	case FRAME_OPTION_HOP:
+		o->hop = argument;
+		return 1;
 	}
 	return 0;
 }
@@ -59,6 +65,19 @@ refuse(char **why, const char *format, ...)
 	return -1;
 }
 
+/* A chain that runs: nothing is started here, and nothing passes. */
+static int
+check_attached(const struct frame_options *o, char *const *words, char **why)
+{
+	if (o->command)
+		return refuse(why, "--attach joins a chain that runs: no command with it");
+	if (*words)
+		return refuse(why, "%s: nothing but options goes with --attach", *words);
+	if (o->of_stream)
+		return refuse(why, "%s is for a stream that passes through here, not for --attach", o->of_stream);
+	return 0;
+}
+
 int
 frame_words(struct frame_options *o, char **words, bool dashes, char ***files, char **why)
 {
@@ -68,8 +87,12 @@ frame_words(struct frame_options *o, char **words, bool dashes, char ***files, c
 		end++;
 	if (dashes || (files && *end))
 		o->command = dashes ? words : end + 1;
+	if (o->attach)
+		return check_attached(o, words, why);
 	if (!files && !dashes && *words)
 		return refuse(why, "%s: a command goes behind --", *words);
+	if (!files && o->hop)
+		return refuse(why, "--hop is for --attach");
 	if (o->command && end > words)
 		return refuse(why, "%s: either recordings or a command", *words);
 	if (o->command && !o->command[0])

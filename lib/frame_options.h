@@ -7,12 +7,17 @@
 #include "lib/frame.h"
 
 /* The entries for getopt_long, and what it returns for them. A tool for which noise can go on has --clean too. */
-enum { FRAME_OPTION_MAX_LINE = 0x10000, FRAME_OPTION_WAY, FRAME_OPTION_GRACE, FRAME_OPTION_CLEAN };
+enum { FRAME_OPTION_MAX_LINE = 0x10000, FRAME_OPTION_WAY, FRAME_OPTION_GRACE, FRAME_OPTION_CLEAN, FRAME_OPTION_ATTACH,
+	FRAME_OPTION_HOP };
 #define FRAME_LONG_OPTIONS \
 	{"max-line", required_argument, NULL, FRAME_OPTION_MAX_LINE}, \
 	{"way", required_argument, NULL, FRAME_OPTION_WAY}, \
 	{"grace", required_argument, NULL, FRAME_OPTION_GRACE}
 #define FRAME_LONG_OPTION_CLEAN {"clean", no_argument, NULL, FRAME_OPTION_CLEAN}
+/* And one that can watch a chain that runs, or send to it, these. --hop is also for recordings. */
+#define FRAME_LONG_OPTIONS_ATTACH \
+	{"attach", required_argument, NULL, FRAME_OPTION_ATTACH}, \
+	{"hop", required_argument, NULL, FRAME_OPTION_HOP}
 
 /* 1: it is one of these, and taken; 0: it is none; -1: *why says what was expected instead of the argument. */
 int frame_option(struct frame_options *, int option, const char *argument, const char **why);

@@ -4,49 +4,23 @@
 setup() {
 	load lib
 	load frame
-	lib_setup
-	export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/run
-	mkdir -m 0700 "$XDG_RUNTIME_DIR"
+	load attach
+	attach_setup
 }
 
 teardown() {
-	exec 9>&-
-	end_left_over
-}
-
-HEADER='{"acp-recording":1,"started":"2026-11-20T15:56:02.500000Z","by":"acp-conduct 0.1.0","hops":["agent"]}'
-
-# conduct SOCKET [OPTION]...: a conductor that sends what is written to descriptor 9, until that is closed.
-conduct() {
-	local socket=$1
-	shift
-	mkfifo in
-	conductor "$@" "$socket" <in >log 3>&- &
-	conductor=$!
-	exec 9>in
-	wait_for test -S "$socket"
+	attach_teardown
 }
 
 # A filter that is attached; what it sees is in the file seen.
-attach() {
+beside() {
 	FILTER_ATTACH=$PWD/socket rulefilter "$@" </dev/null >out 2>seen 9>&- 3>&- &
 	filter=$!
 }
 
-# ends STATUS: the filter does, with this status.
-ends() {
-	local status=0
-	wait "$filter" || status=$?
-	[[ $status == "$1" ]] || {
-		echo "status $status, expected $1"
-		cat seen
-		return 1
-	}
-}
-
 # refused OPTION... : how a filter fares with a conductor that behaves so.
 refused() {
-	rm -f socket
+	rm -f socket seen
 	conductor "$@" socket </dev/null >/dev/null 3>&- &
 	conductor=$!
 	wait_for test -S socket
@@ -57,7 +31,7 @@ refused() {
 
 @test "messages, noise, events and losses are shown with the chain's times; what is no record is told" {
 	conduct socket
-	FILTER_CLOCK=1 attach
+	FILTER_CLOCK=1 beside
 	cat >&9 <<-END
 		$HEADER
 		{"t":0.000360,"at":0,"from":"client","msg":{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}}
@@ -102,7 +76,7 @@ refused() {
 
 @test "the end of the chain is the end, also before anything has come" {
 	conduct socket
-	attach
+	beside
 	exec 9>&-
 	ends 0
 	assert_equal "$(<seen)" ""
@@ -110,7 +84,7 @@ refused() {
 
 @test "the conductor's death is the end" {
 	conduct socket
-	attach
+	beside
 	echo "$HEADER" >&9
 	echo '{"t":1.000000,"from":"agent","noise":"hello"}' >&9
 	wait_for grep -q hello seen
@@ -135,12 +109,12 @@ refused() {
 @test "hop: a number is asked for as a number, a name as a string" {
 	local asked
 	for hop in '' 2 agent.2 '"odd'; do
-		rm -f in socket
+		rm -f socket seen
 		conduct socket
 		if [[ $hop ]]; then
-			FILTER_HOP=$hop attach
+			FILTER_HOP=$hop beside
 		else
-			attach
+			beside
 		fi
 		wait_for grep -q asked log
 		asked+="$(<log)
@@ -160,7 +134,7 @@ refused() {
 
 @test "records of the hop that the answer names are the ones that count" {
 	conduct socket -a '{"hop":1,"name":"agent"}'
-	attach
+	beside
 	cat >&9 <<-END
 		{"acp-recording":1,"by":"acp-conduct 0.1.0","hops":["acp-tap","agent"]}
 		{"t":1.000000,"at":0,"from":"agent","noise":"zero"}
@@ -178,9 +152,9 @@ refused() {
 
 @test "SIGINT and SIGTERM: what has come is shown, and that is the end, status 0; the conductor sees who left" {
 	for signal in INT TERM HUP; do
-		rm -f in socket
+		rm -f socket seen
 		conduct socket
-		attach
+		beside
 		printf '%s\n' "$HEADER" '{"t":1.000000,"from":"agent","noise":"hello"}' >&9
 		wait_for grep -q hello seen
 		kill -"$signal" "$filter"
@@ -193,7 +167,7 @@ refused() {
 
 @test "kill -9: the conductor sees that it has gone, nothing else" {
 	conduct socket
-	attach
+	beside
 	printf '%s\n' "$HEADER" '{"t":1.000000,"from":"agent","noise":"hello"}' >&9
 	wait_for grep -q hello seen
 	kill -KILL "$filter"
@@ -205,7 +179,7 @@ refused() {
 
 @test "a message of 20 MB; a record beyond the limit is told and left out" {
 	conduct socket
-	FILTER_LIMIT=21M attach
+	FILTER_LIMIT=21M beside
 	{
 		echo "$HEADER"
 		printf '{"t":1.000000,"from":"agent","msg":{"jsonrpc":"2.0","method":"big","params":{"x":"'
@@ -228,7 +202,7 @@ refused() {
 @test "sending: requests and notifications go as records into their lanes, the answer comes to the filter alone" {
 	local id
 	conduct socket
-	FILTER_NEEDS=send attach initialize:ask-back initialize:emit
+	FILTER_NEEDS=send beside initialize:ask-back initialize:emit
 	printf '%s\n' "$HEADER" '{"t":0.1,"from":"client","msg":{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}}' >&9
 	wait_for grep -q emitted log
 	id=$(grep -o '"id":"[^"]*"' log)
@@ -273,22 +247,22 @@ queue_is_full() {
 
 @test "sending to who does not read: all of it waits, and goes when he does, in order" {
 	conduct socket -d
-	FILTER_NEEDS=send FILTER_PEAK=peak attach x:ask
-	flood 20000 >&9 &
+	FILTER_NEEDS=send FILTER_PEAK=peak beside x:ask
+	flood 6000 >&9 &
 	wait_for queue_is_full
 	kill -USR1 "$conductor"
-	wait_for eval '(($(grep -c ^got log) == 20000))'
+	wait_for eval '(($(grep -c ^got log) == 6000))'
 	exec 9>&-
 	ends 0
-	assert_equal "$(wc -l <seen)" 20000
-	grep -o '[0-9]*","method"' log | cut -d'"' -f1 | cmp - <(seq 20000)
+	assert_equal "$(wc -l <seen)" 6000
+	grep -o '[0-9]*","method"' log | cut -d'"' -f1 | cmp - <(seq 6000)
 	[[ $B == *san ]] || (($(<peak) < 16384))
 }
 
 @test "a chain that ends before it took what was to be sent: that is said, and the status is 125" {
 	conduct socket -d
-	FILTER_NEEDS=send attach x:ask
-	flood 20000 >&9 &
+	FILTER_NEEDS=send beside x:ask
+	flood 6000 >&9 &
 	wait_for queue_is_full
 	kill -KILL "$conductor"
 	exec 9>&-
@@ -343,7 +317,7 @@ queue_is_full() {
 
 @test "superfluous descriptors are closed" {
 	conduct socket -n 5
-	attach
+	beside
 	printf '%s\n' "$HEADER" '{"t":1.000000,"from":"agent","noise":"hello"}' >&9
 	wait_for grep -q hello seen
 	run bash -c "readlink /proc/$filter/fd/* | grep pipe: | sort | uniq -d"
@@ -360,7 +334,7 @@ queue_is_full() {
 
 @test "while it waits for an answer, ^C ends it at once" {
 	conduct socket -s
-	attach
+	beside
 	wait_for grep -q asked log
 	# bash starts what is in the background with SIGINT ignored.
 	kill -TERM "$filter"

@@ -124,7 +124,7 @@ read_file(struct files *f, const char *name)
 	struct recording *rec = NULL;
 
 	if (fd >= 0)
-		rec = recording_open(fd, o->frame.limit, o->hop);
+		rec = recording_open(fd, o->frame.limit, o->frame.hop);
 	if (!rec || forget_requests(f) < 0 || read_all(f, rec) < 0) {
 		cli_warn(tap_name, "%s: %s", f->name, strerror(errno));
 		f->status = errno == ENOMEM ? EXIT_FAILED : EXIT_USAGE;

@@ -23,7 +23,8 @@ static const char help[] =
 	"      --no-fold         pretty: a line for each chunk\n"
 	"      --redact          leave secrets out of what is written\n"
 	"      --color auto|always|never   when to use colours\n"
-	"      --hop N|NAME      of a recording that holds several\n"
+	"      --attach SOCKET|auto   watch a chain that runs (acp-conduct --control)\n"
+	"      --hop N|NAME      of that chain, or of a recording that holds several\n"
 	"      --clean           noise goes to stderr, not on\n"
 	"      --max-line SIZE   longer lines pass unread (64M)\n"
 	"      --way pipe|link|proxy   how to meet the stream\n"
@@ -36,7 +37,6 @@ enum {
 	OPT_NO_FOLD,
 	OPT_REDACT,
 	OPT_COLOR,
-	OPT_HOP,
 };
 
 static const struct option options[] = {
@@ -49,7 +49,7 @@ static const struct option options[] = {
 	{"no-fold", no_argument, NULL, OPT_NO_FOLD},
 	{"redact", no_argument, NULL, OPT_REDACT},
 	{"color", required_argument, NULL, OPT_COLOR},
-	{"hop", required_argument, NULL, OPT_HOP},
+	FRAME_LONG_OPTIONS_ATTACH,
 	FRAME_LONG_OPTION_CLEAN,
 	FRAME_LONG_OPTIONS,
 	CLI_LONG_OPTIONS,
@@ -109,9 +109,6 @@ take_option(struct options *o, int option, const char *argument)
 		if (cli_color(argument, &o->color) < 0)
 			cli_bad(&cli, option, argument, cli_want_color);
 		break;
-	case OPT_HOP:
-		o->hop = argument;
-		break;
 	default:
 		take_flag(o, option);
 		take_shared(o, option, argument);
@@ -121,11 +118,12 @@ take_option(struct options *o, int option, const char *argument)
 static void
 check(const struct options *o)
 {
-	if (o->hop && !o->files)
-		cli_die(EXIT_USAGE, tap_name, "--hop is for recordings");
+	if (o->frame.hop && !o->files && !o->frame.attach)
+		cli_die(EXIT_USAGE, tap_name, "--hop is for recordings, and for --attach");
 	if (o->output && strcmp(o->output, "-") == 0)
 		cli_die(EXIT_USAGE, tap_name, "--output -: a file is wanted%s",
-			o->files ? "; without it recordings are printed on standard output" : ", for standard output carries the stream");
+			o->files ? "; without it recordings are printed on standard output" :
+			o->frame.attach ? ", such as /dev/stdout" : ", for standard output carries the stream");
 	if (o->append && !o->output)
 		cli_die(EXIT_USAGE, tap_name, "--append is for the file of --output");
 	if (o->fold >= 0 && (o->format ? o->format != &format_pretty : o->output && !o->files))

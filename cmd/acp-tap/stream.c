@@ -64,10 +64,35 @@ log_ready(void *arg, short revents)
 /* --- the filter --- */
 
 static int
+open_log(struct stream *s)
+{
+	const struct options *o = s->tap.options;
+	struct log_spec spec = {.path = o->output, .append = o->append || cli_started_again(), .begin = begin, .arg = s};
+	char *name;
+
+	/* To a log these are errors like others. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	s->tap.out.log = log_open(&spec, &name);
+	if (s->tap.out.log)
+		return 0;
+	cli_warn(tap_name, "%s: %s", name ? name : o->output,
+		errno == EWOULDBLOCK ? "another process appends to it" : strerror(errno));
+	free(name);
+	return -1;
+}
+
+static int
 start(void *state, struct frame *f)
 {
 	struct stream *s = state;
 
+	/* What was written before is let alone until the chain has taken us in. */
+	if (frame_way(f) == FRAME_ATTACH) {
+		s->started = frame_started(f);
+		if (open_log(s) < 0)
+			return -1;
+	}
 	s->watch = (struct loop_fd){.fd = -1, .events = POLLOUT, .ready = log_ready, .arg = s};
 	s->loop = frame_loop(f);
 	return loop_add_fd(s->loop, &s->watch);
@@ -88,15 +113,14 @@ static void
 event(void *state, struct frame *f, const struct frame_event *e)
 {
 	static const enum record_kind kinds[] = {[FRAME_NOISE] = RECORD_NOISE, [FRAME_STDERR] = RECORD_STDERR,
-		[FRAME_EOF] = RECORD_EOF, [FRAME_EXIT] = RECORD_EXIT, [FRAME_LONG] = RECORD_LOST};
+		[FRAME_EOF] = RECORD_EOF, [FRAME_EXIT] = RECORD_EXIT, [FRAME_LOST] = RECORD_LOST, [FRAME_LONG] = RECORD_LOST};
 	struct stream *s = state;
 	struct event event = {.kind = kinds[e->kind], .from = e->from, .t = e->t, .text = e->text, .torn = e->torn,
-		.status = e->status, .count = 1};
+		.status = e->status, .count = e->kind == FRAME_LOST ? e->count : 1};
 	char why[64];
 
-	(void)f;
 	/* Standard error has it already. */
-	if (e->kind == FRAME_STDERR && !s->tap.options->output)
+	if (e->kind == FRAME_STDERR && !s->tap.options->output && frame_way(f) != FRAME_ATTACH)
 		return;
 	if (e->kind == FRAME_LONG) {
 		snprintf(why, sizeof(why), "a line longer than %zu bytes", s->tap.options->frame.limit);
@@ -137,28 +161,9 @@ end(void *state, struct frame *f)
 /* --- its beginning and its end --- */
 
 static int
-open_log(struct stream *s)
-{
-	const struct options *o = s->tap.options;
-	struct log_spec spec = {.path = o->output, .append = o->append || cli_started_again(), .begin = begin, .arg = s};
-	char *name;
-
-	/* To a log these are errors like others. */
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-	s->tap.out.log = log_open(&spec, &name);
-	if (s->tap.out.log)
-		return 0;
-	cli_warn(tap_name, "%s: %s", name ? name : o->output,
-		errno == EWOULDBLOCK ? "another process appends to it" : strerror(errno));
-	free(name);
-	return -1;
-}
-
-static int
 close_log(struct stream *s)
 {
-	if (log_close(s->tap.out.log, PATIENCE_MS) == 0)
+	if (!s->tap.out.log || log_close(s->tap.out.log, PATIENCE_MS) == 0)
 		return 0;
 	if (!s->told)
 		cli_warn(tap_name, "the last records are lost: %s", strerror(errno));
@@ -184,9 +189,11 @@ stream_run(const struct options *o)
 	s.started = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 	if (tap_open(&s.tap, o, format, o->fold == 1) < 0)
 		cli_die(EXIT_FAILED, tap_name, "out of memory");
-	if (open_log(&s) < 0)
-		return EXIT_FAILED;
-	write_log(&s);
+	if (!o->frame.attach) {
+		if (open_log(&s) < 0)
+			return EXIT_FAILED;
+		write_log(&s);
+	}
 	status = frame_run(&filter, &frame);
 	if (close_log(&s) < 0 && status == 0)
 		status = EXIT_FAILED;

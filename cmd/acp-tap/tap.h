@@ -18,7 +18,6 @@ struct options {
 	int fold;                    /* -1 where it is not said */
 	bool redact;
 	enum cli_color color;
-	const char *hop;
 	char **files;                /* NULL-terminated, or NULL */
 	struct frame_options frame;
 };

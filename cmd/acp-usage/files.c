@@ -351,7 +351,7 @@ files_run(const struct options *o)
 	if (tool_open(&f.tool, o, false) < 0)
 		return EXIT_FAILED;
 	usage_words(&f.words);
-	f.lines = recording_of_lines(o->hop);
+	f.lines = recording_of_lines(o->frame.hop);
 	if (!f.lines)
 		cli_die(EXIT_FAILED, tool_name, "out of memory");
 	files_open_output(&f.tool);

@@ -25,12 +25,12 @@ static const char help[] =
 	"      --exec CMD        run it at each crossing\n"
 	"      --fail-at yellow|orange|red   exit with 1 where that is reached\n"
 	"      --max-cost LIST, --max-tokens N   exit with 1 where a session has that\n"
-	"      --session ID      only this session\n"
-	"      --all             repeats of the same values, too\n"
+	"      --session ID, --all   only this session; repeats of the same values, too\n"
 	"      --pass            pass standard input on; write to stderr or -o\n"
 	"  -F, --follow          go on as the file grows\n"
 	"      --color auto|always|never   when to use colours\n"
-	"      --hop N|NAME      of a recording that holds several\n"
+	"      --attach SOCKET|auto   watch a chain that runs (acp-conduct --control)\n"
+	"      --hop N|NAME      of that chain, or of a recording that holds several\n"
 	"      --clean, --max-line SIZE, --way pipe|link|proxy, --grace TIME  as acp-tap\n"
 	"  -h, --help            this text\n"
 	"  -V, --version         the version\n";
@@ -38,7 +38,6 @@ static const char help[] =
 enum {
 	OPT_SUMMARY = 256, OPT_BY, OPT_BASIS, OPT_PRICES, OPT_FILL, OPT_SIZE, OPT_MERGE, OPT_UNORDERED, OPT_METER, OPT_WARN,
 	OPT_WARN_COST, OPT_EXEC, OPT_FAIL_AT, OPT_MAX_COST, OPT_MAX_TOKENS, OPT_SESSION, OPT_ALL, OPT_PASS, OPT_COLOR,
-	OPT_HOP,
 };
 
 static const struct option options[] = {
@@ -65,7 +64,7 @@ static const struct option options[] = {
 	{"pass", no_argument, NULL, OPT_PASS},
 	{"follow", no_argument, NULL, 'F'},
 	{"color", required_argument, NULL, OPT_COLOR},
-	{"hop", required_argument, NULL, OPT_HOP},
+	FRAME_LONG_OPTIONS_ATTACH,
 	FRAME_LONG_OPTION_CLEAN,
 	FRAME_LONG_OPTIONS,
 	CLI_LONG_OPTIONS,
@@ -227,9 +226,6 @@ take_option(struct options *o, int option, const char *argument)
 	case OPT_SESSION:
 		o->session = argument;
 		break;
-	case OPT_HOP:
-		o->hop = argument;
-		break;
 	case OPT_SIZE:
 		take_size(o, argument);
 		break;
@@ -259,11 +255,11 @@ check(const struct options *o)
 		cli_die(EXIT_USAGE, tool_name, "--summary is a table, or with --format json, objects");
 	if (o->fill && o->files)
 		cli_die(EXIT_USAGE, tool_name, "--fill is for a stream, not for recordings");
-	if (o->pass && (o->files || o->frame.command))
+	if (o->pass && (o->files || o->frame.command || o->frame.attach))
 		cli_die(EXIT_USAGE, tool_name, "--pass is for standard input");
 	if (o->follow && (!o->files || o->files[1]))
 		cli_die(EXIT_USAGE, tool_name, "--follow is for one file");
-	if (o->merge && o->frame.command)
+	if (o->merge && (o->frame.command || o->frame.attach))
 		cli_die(EXIT_USAGE, tool_name, "--merge reads files or standard input");
 }
 
@@ -295,7 +291,8 @@ main(int argc, char **argv)
 	if (frame_words(&o.frame, argv + optind, dashes, &o.files, &why) < 0)
 		cli_refuse(&cli, why);
 	check(&o);
-	if (!o.files && (o.merge || (!o.frame.command && o.frame.way == FRAME_AUTO && !o.pass && !o.fill && !stream_is_wired())))
+	if (!o.files && (o.merge || (!o.frame.command && !o.frame.attach && o.frame.way == FRAME_AUTO && !o.pass && !o.fill &&
+		!stream_is_wired())))
 		o.files = standard_input;
 	status = o.merge ? merge_run(&o) : o.files ? files_run(&o) : stream_run(&o);
 	forget(&o);

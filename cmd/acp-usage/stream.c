@@ -23,6 +23,7 @@ struct stream {
 	struct requests *enveloped; /* requests that passed in envelopes, as what they carry */
 	struct loop_fd watch;    /* the log, while its reader is slow */
 	struct loop_timer quiet; /* turns that wait to be judged; metrics */
+	bool lossy;              /* not all that went by got here */
 };
 
 /* --- writing, beside the stream --- */
@@ -81,6 +82,24 @@ plan(struct stream *s)
 /* --- the filter --- */
 
 static int
+open_log(struct stream *s)
+{
+	const struct options *o = s->tool.options;
+	struct log_spec spec = {.path = o->output, .append = o->append || cli_started_again()};
+	char *name;
+
+	if (s->tool.prom)
+		return 0;
+	s->tool.out.log = log_open(&spec, &name);
+	if (s->tool.out.log)
+		return 0;
+	cli_warn(tool_name, "%s: %s", name ? name : o->output,
+		errno == EWOULDBLOCK ? "another process appends to it" : strerror(errno));
+	free(name);
+	return -1;
+}
+
+static int
 start(void *state, struct frame *f)
 {
 	struct stream *s = state;
@@ -88,6 +107,9 @@ start(void *state, struct frame *f)
 	s->tool.frame = f;
 	s->tool.started = frame_started(f);
 	s->tool.timed = true;
+	/* What was written before is let alone until the chain has taken us in. */
+	if (frame_way(f) == FRAME_ATTACH && open_log(s) < 0)
+		return -1;
 	s->watch = (struct loop_fd){.fd = -1, .events = POLLOUT, .ready = log_ready, .arg = s};
 	s->quiet = (struct loop_timer){.expired = expired, .arg = s};
 	return loop_add_fd(frame_loop(f), &s->watch);
@@ -164,6 +186,17 @@ flush(void *state, struct frame *f)
 }
 
 static void
+event(void *state, struct frame *f, const struct frame_event *e)
+{
+	struct stream *s = state;
+
+	(void)f;
+	if (e->kind == FRAME_LOST && !s->lossy)
+		tool_say(&s->tool, "messages were lost: figures may lack something from here on");
+	s->lossy |= e->kind == FRAME_LOST;
+}
+
+static void
 caught(void *state, struct frame *f, int signal)
 {
 	struct stream *s = state;
@@ -195,37 +228,19 @@ end(void *state, struct frame *f)
 
 /* --- its beginning and its end --- */
 
-static int
-open_log(struct stream *s)
-{
-	const struct options *o = s->tool.options;
-	struct log_spec spec = {.path = o->output, .append = o->append || cli_started_again()};
-	char *name;
-
-	if (s->tool.prom)
-		return 0;
-	s->tool.out.log = log_open(&spec, &name);
-	if (s->tool.out.log)
-		return 0;
-	cli_warn(tool_name, "%s: %s", name ? name : o->output,
-		errno == EWOULDBLOCK ? "another process appends to it" : strerror(errno));
-	free(name);
-	return -1;
-}
-
 int
 stream_run(const struct options *o)
 {
 	static const int signals[] = {SIGUSR1, SIGWINCH, 0};
 	struct stream s = {0};
 	struct filter filter = {.name = tool_name, .needs = o->fill ? FRAME_EDIT | FRAME_BOTH_LANES | FRAME_ANSWER : FRAME_WATCH,
-		.state = &s, .start = start, .message = message, .flush = flush, .caught = caught, .end = end};
+		.state = &s, .start = start, .message = message, .event = event, .flush = flush, .caught = caught, .end = end};
 	struct frame_options frame = o->frame;
 	int status;
 
 	frame.signals = signals;
 	usage_words(&s.words);
-	if (tool_open(&s.tool, o, true) < 0 || open_log(&s) < 0)
+	if (tool_open(&s.tool, o, true) < 0 || (!o->frame.attach && open_log(&s) < 0))
 		return EXIT_FAILED;
 	s.enveloped = requests_new();
 	if (!s.enveloped || (o->fill && !(s.fill = fill_open(o))))

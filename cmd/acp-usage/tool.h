@@ -40,7 +40,6 @@ struct options {
 	uint64_t max_tokens;
 	const char *session;
 	enum cli_color color;
-	const char *hop;
 	char **files;            /* NULL-terminated, or NULL */
 	struct frame_options frame;
 };

@@ -1,0 +1,148 @@
+#!/usr/bin/env bats
+# acp-tap beside a chain that runs.
+
+setup() {
+	load lib
+	load attach
+	attach_setup
+}
+
+teardown() {
+	attach_teardown
+}
+
+@test "what passes is shown on stderr, as of any stream" {
+	conduct socket
+	attach acp-tap --color never
+	cat >&9 <<-END
+		$HEADER
+		{"t":0.000360,"at":0,"from":"client","msg":{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}}
+		{"t":0.500000,"at":0,"from":"agent","msg":{"jsonrpc":"2.0","id":0,"result":{}}}
+		{"t":0.600000,"at":0,"from":"agent","stderr":"warm"}
+	END
+	wait_for grep -q warm seen
+	exec 9>&-
+	ends 0
+	run sed 's/  */ /g; s/ $//' seen
+	assert_output - <<-'END'
+		 0.000 → req 0 initialize 58
+		 0.500 ← res 0 initialize 36 +500ms
+		 0.600 ← stderr 4 warm
+	END
+	assert_equal "$(wc -c <out)" 0
+}
+
+@test "-o: a recording with the chain's beginning and times, byte for byte" {
+	session write-with-permission.jsonl >session
+	conduct socket
+	attach acp-tap -o s.rec
+	cat session >&9
+	exec 9>&-
+	ends 0
+	assert_equal "$(<seen)" ""
+	head -n 1 s.rec | jq -e '.started == "2026-11-20T15:56:02.500000Z" and (.by | startswith("acp-tap "))'
+	cmp <(acp-tap -f raw session) <(acp-tap -f raw s.rec)
+	cmp <(jq -c '[.t, .from]' session | tail -n +2) <(jq -c '[.t, .from]' s.rec | tail -n +2)
+}
+
+@test "what is lost is in the recording, and told at the end; the status is 125" {
+	conduct socket
+	attach acp-tap -o s.rec
+	cat >&9 <<-END
+		$HEADER
+		{"t":1.000000,"at":0,"event":"lost","count":3,"why":"its reader is too slow"}
+		{"t":2.000000,"at":0,"event":"lost","count":4,"why":"its reader is too slow"}
+		{"t":3.000000,"at":0,"from":"agent","msg":{"jsonrpc":"2.0","method":"x"}}
+	END
+	exec 9>&-
+	ends 125
+	assert_equal "$(<seen)" "acp-tap: 7 messages were lost: its reader is too slow"
+	run tail -n +2 s.rec
+	assert_output - <<-'END'
+		{"t":1.000000,"event":"lost","count":3,"why":"its reader is too slow"}
+		{"t":2.000000,"event":"lost","count":4,"why":"its reader is too slow"}
+		{"t":3.000000,"from":"agent","msg":{"jsonrpc":"2.0","method":"x"}}
+	END
+}
+
+# same OPTION...: what is written beside a chain is what is written of its recording.
+same() {
+	rm -f socket
+	conduct socket
+	attach acp-tap -o s.out "$@"
+	cat session >&9
+	exec 9>&-
+	ends 0
+	wait "$conductor"
+	acp-tap "$@" session >expected 2>/dev/null
+	cmp <(grep -v acp-recording s.out) <(grep -v acp-recording expected | sed 's/"at":0,//')
+	[[ -s expected ]]
+}
+
+@test "selection, --redact, -c and formats are as elsewhere" {
+	session write-with-permission.jsonl >session
+	same -f record -m session/update
+	same -f raw -w '.method == "session/prompt"'
+	same -f trace --from agent -c 3
+	same -f raw --redact
+}
+
+@test "a chain that is not there leaves the file of -o as it was" {
+	echo old >s.rec
+	run acp-tap --attach nowhere -o s.rec
+	assert_failure 2
+	assert_output "acp-tap: nowhere: No such file or directory"
+	assert_equal "$(<s.rec)" old
+}
+
+@test "^C: what has come is written, status 0" {
+	conduct socket
+	attach acp-tap -o s.rec
+	printf '%s\n' "$HEADER" '{"t":1.000000,"from":"agent","msg":{"jsonrpc":"2.0","method":"x"}}' >&9
+	wait_for grep -q '"x"' s.rec
+	kill -INT "$filter"
+	ends 0
+	wait_for grep -q left log
+	assert_equal "$(wc -l <s.rec)" 2
+}
+
+@test "SIGUSR1 opens the file anew" {
+	conduct socket
+	attach acp-tap -o s.rec
+	printf '%s\n' "$HEADER" '{"t":1.000000,"from":"agent","msg":{"jsonrpc":"2.0","method":"x"}}' >&9
+	wait_for grep -q '"x"' s.rec
+	mv s.rec old.rec
+	kill -USR1 "$filter"
+	wait_for test -e s.rec
+	echo '{"t":2.000000,"from":"agent","msg":{"jsonrpc":"2.0","method":"y"}}' >&9
+	exec 9>&-
+	ends 0
+	grep -q '"started":"2026-11-20T15:56:02.500000Z"' s.rec
+	grep -q '"t":2.000000.*"y"' s.rec
+}
+
+@test "a file that cannot be written: one line, status 125" {
+	conduct socket
+	attach acp-tap -o no/such/folder
+	echo "$HEADER" >&9
+	ends 125
+	assert_equal "$(<seen)" "acp-tap: no/such/folder: No such file or directory"
+}
+
+@test "only options go with --attach" {
+	run acp-tap --attach x -- cat
+	assert_failure 2
+	assert_output "acp-tap: --attach joins a chain that runs: no command with it"
+	run acp-tap --attach x s.rec
+	assert_failure 2
+	assert_output "acp-tap: s.rec: nothing but options goes with --attach"
+	for option in '--way pipe' '--clean' '--grace 1s'; do
+		# shellcheck disable=SC2086
+		run acp-tap --attach x $option
+		assert_failure 2
+		assert_output "acp-tap: ${option% *} is for a stream that passes through here, not for --attach"
+	done
+	run acp-tap --hop 1
+	assert_failure 2
+	assert_output "acp-tap: --hop is for recordings, and for --attach"
+}
