@@ -15,15 +15,20 @@
 /* Pointers of one kind that come and go, also while they are walked: a removed one leaves a hole. */
 struct list {
 	void **at;
-	size_t n, cap;
+	size_t n, cap, holes;
 };
 
+enum { EVENTS = 64 }; /* that one wait tells of; the others wait their turn */
+
 struct loop {
-	struct list fds, timers, children;
+	struct list ready, timers, children;
 	int epoll;
-	struct epoll_event *events;
-	size_t nevents;
-	bool some_file; /* is always ready, and unknown to epoll */
+	size_t nfds;                /* added */
+	uint64_t last_number;
+	struct loop_fd **watchers;  /* by descriptor: what epoll knows */
+	size_t nwatchers;
+	struct loop_fd *files;      /* always ready, and unknown to epoll */
+	struct loop_fd *changed;    /* since the last wait */
 	struct loop_fd signals;
 	void (*caught)(void *arg, int signal);
 	void *arg;
@@ -33,18 +38,26 @@ struct loop {
 };
 
 static int
-list_add(struct list *l, void *p)
+list_reserve(struct list *l, size_t n)
 {
 	size_t cap = l->cap ? l->cap * 2 : 8;
 	void **at;
 
-	if (l->n == l->cap) {
-		at = realloc(l->at, cap * sizeof(*at));
-		if (!at)
-			return -1;
-		l->at = at;
-		l->cap = cap;
-	}
+	if (n <= l->cap)
+		return 0;
+	at = realloc(l->at, cap * sizeof(*at));
+	if (!at)
+		return -1;
+	l->at = at;
+	l->cap = cap;
+	return 0;
+}
+
+static int
+list_add(struct list *l, void *p)
+{
+	if (list_reserve(l, l->n + 1) < 0)
+		return -1;
 	l->at[l->n++] = p;
 	return 0;
 }
@@ -54,9 +67,12 @@ list_remove(struct list *l, const void *p)
 {
 	size_t i;
 
-	for (i = 0; i < l->n; i++)
-		if (l->at[i] == p)
+	for (i = 0; i < l->n; i++) {
+		if (l->at[i] == p) {
 			l->at[i] = NULL;
+			l->holes++;
+		}
+	}
 }
 
 /* Closes the holes; not while it is walked. */
@@ -65,10 +81,13 @@ list_pack(struct list *l)
 {
 	size_t i, n = 0;
 
+	if (l->holes == 0)
+		return;
 	for (i = 0; i < l->n; i++)
 		if (l->at[i])
 			l->at[n++] = l->at[i];
 	l->n = n;
+	l->holes = 0;
 }
 
 uint64_t
@@ -185,15 +204,42 @@ loop_free(struct loop *l)
 	if (l->epoll >= 0)
 		close(l->epoll);
 	sigprocmask(SIG_SETMASK, &l->old, NULL);
-	free(l->fds.at);
+	free(l->ready.at);
 	free(l->timers.at);
 	free(l->children.at);
-	free(l->events);
+	free(l->watchers);
 	free(l);
 }
 
+/* --- descriptors --- */
+
+/* Where it is linked: with those of the same descriptor, or with the files. */
+static struct loop_fd **
+chain_of(struct loop *l, const struct loop_fd *f)
+{
+	return f->file ? &l->files : &l->watchers[f->known_fd];
+}
+
+static int
+room_for(struct loop *l, int fd)
+{
+	size_t n = (size_t)fd + 16, i;
+	struct loop_fd **at;
+
+	if ((size_t)fd < l->nwatchers)
+		return 0;
+	at = realloc(l->watchers, n * sizeof(*at));
+	if (!at)
+		return -1;
+	for (i = l->nwatchers; i < n; i++)
+		at[i] = NULL;
+	l->watchers = at;
+	l->nwatchers = n;
+	return 0;
+}
+
 /*
- * Tells epoll what is known now of a descriptor, which several may watch. Poll would have to be told of all descriptors each
+ * Tells epoll what is wanted now of a descriptor, which several may watch. Poll would have to be told of all descriptors each
  * time: that costs a router with many of them more than the rest of its work. 0, or -1 with errno.
  */
 static int
@@ -201,18 +247,11 @@ tell_epoll(struct loop *l, int fd, bool was_known)
 {
 	struct epoll_event e = {.data.fd = fd};
 	const struct loop_fd *f;
-	bool wanted = false;
-	size_t i;
 
-	for (i = 0; i < l->fds.n; i++) {
-		f = l->fds.at[i];
-		if (!f || !f->known || f->known_fd != fd)
-			continue;
-		wanted = true;
+	for (f = l->watchers[fd]; f; f = f->next)
 		e.events |= (unsigned short)f->known_events;
-	}
 	/* Where its owner has closed it already, the kernel has forgotten it. */
-	if (!wanted) {
+	if (!l->watchers[fd]) {
 		epoll_ctl(l->epoll, EPOLL_CTL_DEL, fd, NULL);
 		return 0;
 	}
@@ -224,27 +263,81 @@ tell_epoll(struct loop *l, int fd, bool was_known)
 }
 
 static void
+unlink_from(struct loop_fd **at, const struct loop_fd *f)
+{
+	while (*at != f)
+		at = &(*at)->next;
+	*at = f->next;
+}
+
+static void
 forget(struct loop *l, struct loop_fd *f)
 {
 	if (!f->known)
 		return;
+	unlink_from(chain_of(l, f), f);
 	f->known = false;
-	tell_epoll(l, f->known_fd, true);
+	if (!f->file)
+		tell_epoll(l, f->known_fd, true);
+	f->file = false;
+}
+
+static void
+link_to(struct loop_fd **chain, struct loop_fd *f)
+{
+	f->next = *chain;
+	*chain = f;
+	f->known = true;
 }
 
 static int
 learn(struct loop *l, struct loop_fd *f)
 {
-	bool was_known = f->known;
+	bool was_known;
 
-	f->known = true;
+	if (room_for(l, f->fd) < 0)
+		return -1;
 	f->known_fd = f->fd;
 	f->known_events = f->events;
+	if (f->file)
+		return 0;
+	was_known = l->watchers[f->fd] != NULL;
+	if (!f->known)
+		link_to(&l->watchers[f->fd], f);
 	if (tell_epoll(l, f->fd, was_known) == 0)
 		return 0;
+	unlink_from(&l->watchers[f->fd], f);
 	f->known = false;
 	/* A file is always ready, and a bad descriptor is its owner's to find. */
-	return errno == EPERM || errno == EBADF ? 0 : -1;
+	if (errno != EPERM && errno != EBADF)
+		return -1;
+	f->file = true;
+	link_to(&l->files, f);
+	return 0;
+}
+
+static bool
+is_wanted(const struct loop_fd *f)
+{
+	return f->events != LOOP_PAUSED && f->fd >= 0;
+}
+
+/* Does the kernel know what is wanted? */
+static bool
+is_settled(const struct loop_fd *f)
+{
+	return is_wanted(f) ? f->known && f->known_fd == f->fd && f->known_events == f->events : !f->known;
+}
+
+void
+loop_watch(struct loop *l, struct loop_fd *f, short events)
+{
+	f->events = events;
+	if (!f->added || f->changed || is_settled(f))
+		return;
+	f->changed = true;
+	f->next_changed = l->changed;
+	l->changed = f;
 }
 
 int
@@ -252,22 +345,107 @@ loop_add_fd(struct loop *l, struct loop_fd *f)
 {
 	if (f->added)
 		return 0;
-	if (list_add(&l->fds, f) < 0)
+	if (list_reserve(&l->ready, l->nfds + 1) < 0)
 		return -1;
+	l->nfds++;
 	f->added = true;
-	f->known = false;
+	f->known = f->file = f->changed = false;
+	f->number = ++l->last_number;
+	loop_watch(l, f, f->events);
 	return 0;
 }
 
 void
 loop_remove_fd(struct loop *l, struct loop_fd *f)
 {
+	struct loop_fd **at = &l->changed;
+
 	if (!f->added)
 		return;
 	forget(l, f);
-	list_remove(&l->fds, f);
-	f->added = false;
+	while (f->changed && *at != f)
+		at = &(*at)->next_changed;
+	if (f->changed)
+		*at = f->next_changed;
+	list_remove(&l->ready, f);
+	f->added = f->changed = false;
+	l->nfds--;
 }
+
+/* Tells epoll what has changed since the last time. 0, or -1 with errno. */
+static int
+tell_changes(struct loop *l)
+{
+	struct loop_fd *f;
+
+	/* All that goes, before a new descriptor has the number of an old one. */
+	for (f = l->changed; f; f = f->next_changed)
+		if (!is_wanted(f) || f->fd != f->known_fd)
+			forget(l, f);
+	while ((f = l->changed)) {
+		l->changed = f->next_changed;
+		f->changed = false;
+		if (!is_settled(f) && learn(l, f) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Notes what a descriptor is ready for. Those that are ready are kept in the order in which they were added. */
+static void
+note(struct loop *l, struct loop_fd *f, unsigned events)
+{
+	struct list *r = &l->ready;
+	struct loop_fd *before;
+	size_t i;
+
+	f->revents = (short)(events & ((unsigned short)f->known_events | POLLHUP | POLLERR));
+	if (!f->revents)
+		return;
+	for (i = r->n++; i > 0; i--) {
+		before = r->at[i - 1];
+		if (before->number < f->number)
+			break;
+		r->at[i] = before;
+	}
+	r->at[i] = f;
+}
+
+static bool
+note_files(struct loop *l)
+{
+	struct loop_fd *f;
+
+	for (f = l->files; f; f = f->next)
+		note(l, f, (unsigned short)(f->known_events & (POLLIN | POLLOUT)));
+	return l->ready.n > 0;
+}
+
+/* Of a descriptor that nobody watches any more: it was closed without being removed, and somebody else has a copy. */
+static void
+note_event(struct loop *l, const struct epoll_event *e)
+{
+	struct loop_fd *f;
+
+	for (f = l->watchers[e->data.fd]; f; f = f->next)
+		note(l, f, e->events);
+}
+
+static void
+run_fds(struct loop *l)
+{
+	struct loop_fd *f;
+	size_t i;
+
+	for (i = 0; i < l->ready.n && !l->stopped; i++) {
+		f = l->ready.at[i];
+		/* An earlier function may have removed it, or pointed it elsewhere. */
+		if (f && f->fd == f->known_fd)
+			f->ready(f->arg, f->revents);
+	}
+}
+
+/* --- timers and children --- */
 
 int
 loop_add_timer(struct loop *l, struct loop_timer *t, uint64_t after_us)
@@ -313,7 +491,7 @@ static int
 time_left(const struct loop *l)
 {
 	const struct loop_timer *t;
-	uint64_t first = UINT64_MAX, ms;
+	uint64_t first = UINT64_MAX, now, ms;
 	size_t i;
 
 	for (i = 0; i < l->timers.n; i++) {
@@ -323,9 +501,10 @@ time_left(const struct loop *l)
 	}
 	if (first == UINT64_MAX)
 		return -1;
-	if (first <= l->now)
+	now = loop_clock();
+	if (first <= now)
 		return 0;
-	ms = (first - l->now + 999) / 1000;
+	ms = (first - now + 999) / 1000;
 	return ms < 60000 ? (int)ms : 60000;
 }
 
@@ -357,99 +536,40 @@ run_timers(struct loop *l)
 	}
 }
 
-/* Tells epoll what has changed since the last time. 0, or -1 with errno. */
+/* --- the loop --- */
+
+/* Waits until something is ready or due. 0, or -1 with errno. */
 static int
-gather(struct loop *l)
+wait_for_events(struct loop *l)
 {
-	struct epoll_event *events;
-	struct loop_fd *f;
-	size_t i;
+	struct epoll_event events[EVENTS];
+	int n, i;
 
-	list_pack(&l->fds);
-	list_pack(&l->timers);
-	list_pack(&l->children);
-	if (l->nevents < l->fds.n) {
-		events = realloc(l->events, l->fds.cap * sizeof(*events));
-		if (!events)
-			return -1;
-		l->events = events;
-		l->nevents = l->fds.cap;
-	}
-	/* All that goes, before a new descriptor has the number of an old one. */
-	for (i = 0; i < l->fds.n; i++) {
-		f = l->fds.at[i];
-		if (f->events == LOOP_PAUSED || f->fd != f->known_fd)
-			forget(l, f);
-	}
-	l->some_file = false;
-	for (i = 0; i < l->fds.n; i++) {
-		f = l->fds.at[i];
-		f->revents = 0;
-		if (f->events == LOOP_PAUSED || f->fd < 0)
-			continue;
-		if ((!f->known || f->events != f->known_events) && learn(l, f) < 0)
-			return -1;
-		if (!f->known)
-			f->revents = f->events & (POLLIN | POLLOUT);
-		l->some_file = l->some_file || f->revents;
-	}
+	l->ready.n = l->ready.holes = 0;
+	n = epoll_wait(l->epoll, events, EVENTS, note_files(l) ? 0 : time_left(l));
+	l->now = loop_clock();
+	if (n < 0)
+		return errno == EINTR ? 0 : -1;
+	for (i = 0; i < n; i++)
+		note_event(l, &events[i]);
 	return 0;
-}
-
-/* An event of what nobody watches: it was closed without being removed, and somebody else has a copy. */
-static void
-note(struct loop *l, const struct epoll_event *e)
-{
-	struct loop_fd *f;
-	size_t i;
-
-	for (i = 0; i < l->fds.n; i++) {
-		f = l->fds.at[i];
-		if (f->known && f->known_fd == e->data.fd)
-			f->revents = (short)(e->events & ((unsigned short)f->known_events | POLLHUP | POLLERR));
-	}
-}
-
-/* In the order in which they were added. */
-static void
-run_fds(struct loop *l, size_t n)
-{
-	struct loop_fd *f;
-	short revents;
-	size_t i;
-
-	for (i = 0; i < n && !l->stopped; i++) {
-		f = l->fds.at[i];
-		/* An earlier function may have removed it, or pointed it elsewhere. */
-		if (!f || !f->revents || (f->known && f->fd != f->known_fd))
-			continue;
-		revents = f->revents;
-		f->revents = 0;
-		f->ready(f->arg, revents);
-	}
 }
 
 int
 loop_run(struct loop *l)
 {
-	size_t n;
-	int r, i;
-
 	l->stopped = false;
 	while (!l->stopped) {
-		if (gather(l) < 0)
+		list_pack(&l->timers);
+		list_pack(&l->children);
+		if (tell_changes(l) < 0)
 			return -1;
-		n = l->fds.n;
-		if (n == 1 && l->timers.n == 0 && l->children.n == 0)
+		/* Signals alone are not waited for. */
+		if (l->nfds == 1 && l->timers.n == 0 && l->children.n == 0)
 			break;
-		l->now = loop_clock();
-		r = epoll_wait(l->epoll, l->events, (int)n, l->some_file ? 0 : time_left(l));
-		l->now = loop_clock();
-		if (r < 0 && errno != EINTR)
+		if (wait_for_events(l) < 0)
 			return -1;
-		for (i = 0; i < r; i++)
-			note(l, &l->events[i]);
-		run_fds(l, n);
+		run_fds(l);
 		if (!l->stopped)
 			run_timers(l);
 	}

@@ -19,12 +19,15 @@ struct loop;
  */
 struct loop_fd {
 	int fd;       /* -1: not watched now */
-	short events; /* in poll's names; 0 still reports POLLHUP and POLLERR; LOOP_PAUSED none. The kernel is told when it changes */
+	short events; /* in poll's names; 0 still reports POLLHUP and POLLERR; LOOP_PAUSED none */
 	void (*ready)(void *arg, short revents);
 	void *arg;
 	bool added;
 	/* The loop's own. */
-	bool known; /* to the kernel */
+	uint64_t number;
+	struct loop_fd *next;         /* with the same descriptor; or of the files */
+	struct loop_fd *next_changed;
+	bool changed, known, file;
 	int known_fd;
 	short known_events, revents;
 };
@@ -54,6 +57,8 @@ void loop_free(struct loop *);
 /* 0, or -1 out of memory. */
 int loop_add_fd(struct loop *, struct loop_fd *);
 void loop_remove_fd(struct loop *, struct loop_fd *);
+/* It is to be watched for these from now on. To be called, too, when its descriptor has become another. */
+void loop_watch(struct loop *, struct loop_fd *, short events);
 int loop_add_timer(struct loop *, struct loop_timer *, uint64_t after_us);
 void loop_remove_timer(struct loop *, struct loop_timer *);
 int loop_add_child(struct loop *, struct loop_child *);

@@ -238,7 +238,7 @@ flush_one(struct look *l, struct log *log, struct loop_fd *watch)
 	if (log_flush(log) < 0)
 		report_say(l->route->report, "%s: %s: records are lost", log_name(log), log_why(log));
 	watch->fd = log_waiting(log);
-	watch->events = watch->fd >= 0 ? POLLOUT : LOOP_PAUSED;
+	loop_watch(l->route->loop, watch, POLLOUT);
 }
 
 void

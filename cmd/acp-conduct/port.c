@@ -208,9 +208,8 @@ port_flush(struct port *p)
 	if (!p->out_open)
 		return;
 	waits = output_flush(&p->out) == 1;
-	p->writable.events = waits ? POLLOUT : 0;
-	if (p->kind == PORT_PROXY)
-		p->writable.events = waits ? POLLOUT : LOOP_PAUSED;
+	/* A proxy's end is told by its process. */
+	loop_watch(p->route->loop, &p->writable, waits ? POLLOUT : p->kind == PORT_PROXY ? LOOP_PAUSED : 0);
 	if (p->out.n == 0)
 		p->coupled = false;
 	if (p->closing && !waits && p->waiting == 0)
@@ -252,7 +251,7 @@ port_watch(struct port *p)
 {
 	bool may = p->in_open && !p->coupled && !waits_for_above(p) && (!waits_for_below(p) || wait_for_each_other(p));
 
-	p->readable.events = may ? POLLIN : LOOP_PAUSED;
+	loop_watch(p->route->loop, &p->readable, may ? POLLIN : LOOP_PAUSED);
 }
 
 void

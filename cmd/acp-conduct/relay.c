@@ -44,8 +44,8 @@ flush(struct relay *r)
 		finish(r);
 		return;
 	}
-	r->writable.events = waits ? POLLOUT : 0;
-	r->readable.events = r->ended || r->to.full ? LOOP_PAUSED : POLLIN;
+	loop_watch(r->loop, &r->writable, waits ? POLLOUT : 0);
+	loop_watch(r->loop, &r->readable, r->ended || r->to.full ? LOOP_PAUSED : POLLIN);
 }
 
 /* --- the first line --- */
@@ -138,7 +138,7 @@ source_ended(struct relay *r)
 	if (r->ended)
 		return;
 	r->ended = true;
-	r->readable.events = LOOP_PAUSED;
+	loop_watch(r->loop, &r->readable, LOOP_PAUSED);
 	if (r->stage == RELAY_JUDGES && r->first.n > 0 && decide(r, true) < 0)
 		output_fail(&r->to, ENOMEM);
 	r->event(r->arg, r, RELAY_ENDED);

@@ -47,7 +47,7 @@ flush(struct report *r)
 		tell_lost(r);
 		waits = output_flush(&r->out) == 1;
 	}
-	r->watch.events = waits ? POLLOUT : LOOP_PAUSED;
+	loop_watch(r->loop, &r->watch, waits ? POLLOUT : LOOP_PAUSED);
 }
 
 static void

@@ -174,7 +174,7 @@ route_unread(struct port *p)
 		return;
 	/* A proxy that does not read is about to end: what it has not read is for the next one. */
 	if (p->kind == PORT_PROXY) {
-		p->writable.events = LOOP_PAUSED;
+		loop_watch(p->route->loop, &p->writable, LOOP_PAUSED);
 		return;
 	}
 	port_close_out(p);

@@ -10,8 +10,8 @@ turn(struct terminal *t)
 {
 	bool waits = t->from < t->to;
 
-	t->typed.events = waits ? LOOP_PAUSED : POLLIN;
-	t->room.events = waits ? POLLOUT : 0;
+	loop_watch(t->loop, &t->typed, waits ? LOOP_PAUSED : POLLIN);
+	loop_watch(t->loop, &t->room, waits ? POLLOUT : 0);
 }
 
 static void

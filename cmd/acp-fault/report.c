@@ -80,6 +80,7 @@ report_flush(struct report *r)
 		r->told = true;
 	}
 	r->watch.fd = log_waiting(r->log);
+	loop_watch(r->loop, &r->watch, POLLOUT);
 }
 
 static void

@@ -107,7 +107,7 @@ flush(struct peer *p)
 	if (!is_open(&p->out.io))
 		return;
 	output_flush(&p->out);
-	p->writes.events = p->out.error ? LOOP_PAUSED : p->out.n > 0 ? POLLOUT : 0;
+	loop_watch(p->loop, &p->writes, p->out.error ? LOOP_PAUSED : p->out.n > 0 ? POLLOUT : 0);
 	if (!p->open && (p->out.error || p->out.n == 0)) {
 		loop_remove_fd(p->loop, &p->writes);
 		io_close(&p->out.io, true);
@@ -160,7 +160,7 @@ peer_pause(struct peer *p, bool paused)
 	if (!is_open(&p->in.io) || p->paused == paused)
 		return;
 	p->paused = paused;
-	p->reads.events = paused ? LOOP_PAUSED : POLLIN;
+	loop_watch(p->loop, &p->reads, paused ? LOOP_PAUSED : POLLIN);
 	/* What was read before waits no longer, and poll does not know of it. */
 	if (!paused)
 		hear(p);

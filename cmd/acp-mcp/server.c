@@ -31,7 +31,7 @@ listen_again(void *arg)
 	struct server *s;
 
 	for (s = m->servers; s; s = s->next)
-		s->watch.events = POLLIN;
+		loop_watch(frame_loop(m->frame), &s->watch, POLLIN);
 }
 
 /* Most likely there are no descriptors left: others have to end first, and who has come waits. */
@@ -41,7 +41,7 @@ pause_listening(struct mcp *m)
 	struct server *s;
 
 	for (s = m->servers; s; s = s->next)
-		s->watch.events = LOOP_PAUSED;
+		loop_watch(frame_loop(m->frame), &s->watch, LOOP_PAUSED);
 	m->knock = (struct loop_timer){.expired = listen_again, .arg = m};
 	if (loop_add_timer(frame_loop(m->frame), &m->knock, RETRY) < 0)
 		mcp_fail(m, "out of memory");

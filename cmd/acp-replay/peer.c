@@ -147,9 +147,9 @@ watch(struct peer *p)
 	bool full = p->out.full || p->err.full || p->play == PLAY_FULL;
 
 	/* What is to be heard again has to stay where it is. */
-	p->in_watch.events = full || p->again ? LOOP_PAUSED : POLLIN;
-	p->out_watch.events = p->out.error ? LOOP_PAUSED : p->out.n > 0 ? POLLOUT : 0;
-	p->err_watch.events = p->err.n > 0 ? POLLOUT : LOOP_PAUSED;
+	loop_watch(p->loop, &p->in_watch, full || p->again ? LOOP_PAUSED : POLLIN);
+	loop_watch(p->loop, &p->out_watch, p->out.error ? LOOP_PAUSED : p->out.n > 0 ? POLLOUT : 0);
+	loop_watch(p->loop, &p->err_watch, p->err.n > 0 ? POLLOUT : LOOP_PAUSED);
 	loop_remove_timer(p->loop, &p->pause);
 	if (p->play == PLAY_WAITING && p->player.wake && loop_add_timer(p->loop, &p->pause, wait_for(p)) < 0)
 		fail(p, EXIT_FAILED);

@@ -14,6 +14,7 @@ enum { PATIENCE_MS = 2000 };
 
 struct stream {
 	struct tap tap;
+	struct loop *loop;
 	struct loop_fd watch; /* the log, while its reader is slow */
 	double started;
 	bool told;            /* it has been said that records are lost */
@@ -50,6 +51,7 @@ write_log(struct stream *s)
 	if (log_flush(l) < 0)
 		say_lost(s, log_why(l));
 	s->watch.fd = log_waiting(l);
+	loop_watch(s->loop, &s->watch, POLLOUT);
 }
 
 static void
@@ -67,7 +69,8 @@ start(void *state, struct frame *f)
 	struct stream *s = state;
 
 	s->watch = (struct loop_fd){.fd = -1, .events = POLLOUT, .ready = log_ready, .arg = s};
-	return loop_add_fd(frame_loop(f), &s->watch);
+	s->loop = frame_loop(f);
+	return loop_add_fd(s->loop, &s->watch);
 }
 
 static enum verdict

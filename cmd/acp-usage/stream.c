@@ -39,6 +39,7 @@ write_log(struct stream *s)
 		frame_fail(s->tool.frame, EXIT_FAILED);
 	}
 	s->watch.fd = log_waiting(l);
+	loop_watch(frame_loop(s->tool.frame), &s->watch, POLLOUT);
 }
 
 static void

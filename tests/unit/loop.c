@@ -199,6 +199,7 @@ replace(void *arg, short revents)
 	note("first ");
 	loop_remove_fd(loop, &fds[0]);
 	fds[1].fd = -1;
+	loop_watch(loop, &fds[1], POLLIN);
 	loop_add_fd(loop, arg);
 }
 
@@ -246,7 +247,7 @@ test_paused(void)
 	loop_add_timer(loop, &timers[0], 1000);
 	run();
 	CHECK_STR(log_text, "timer ");
-	fds[0].events = 0;
+	loop_watch(loop, &fds[0], 0);
 	run();
 	CHECK_STR(log_text, "fd ");
 	close(p[0]);
