@@ -188,6 +188,32 @@ echoed() {
 	done
 }
 
+@test "a provider that is killed: its connections get errors, and the sessions' servers are there again, old and new ones" {
+	for dialect in acpId newest; do
+		bridge acp-conduct -p "exec acp-mcp --provide 'x=$SERVER x'" -f "acp-mcp --dialect $dialect"
+		initialize
+		opened s
+		assert_equal "$(called s)" 'x: hi'
+		kill -KILL "$(pgrep -P "$BRIDGE" -f '^acp-mcp --provide')"
+		wait_for grep -q '^acp-conduct: exec: died' err
+		mcp s '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"again"}}}'
+		case $dialect in
+		acpId) await s.out '.id == 2 and .error.code == -33001' ;;
+		# There are no connections.
+		newest) await s.out '.id == 2 and .result.content[0].text == "x: again"' ;;
+		esac
+		# The agent starts the same server once more; and there is another session.
+		shim again "$(await got '.params.cwd == "/s"' | jq -r '.params.mcpServers[0].args[1]')"
+		assert_equal "$(called again)" 'x: hi'
+		opened t
+		assert_equal "$(called t)" 'x: hi'
+		for name in s again t; do unshim "$name"; done
+		finish
+		nobody_left
+		rm -f down up ./*.in ./*.out
+	done
+}
+
 @test "killed again and again it is taken out, whatever --on-crash says; the session goes on" {
 	bridge acp-conduct --restarts 0/1m --on-crash fail -p acp-tap
 	initialize

@@ -65,8 +65,11 @@ ask() {
 	assert_equal "$(await got '.id == 5' | jq -r '.result.content[0].text')" 'answered: {"a":1}'
 	assert_equal "$(ask 6 disconnect "{\"connectionId\":$one}" | jq -c .result)" '{}'
 	assert_equal "$(ask 7 message "{\"connectionId\":$two,\"method\":\"ping\"}" | jq -c .result)" '{}'
+	assert_equal "$(ask 60 message "{\"connectionId\":$one,\"method\":\"ping\"}" | jq -c .error)" \
+	    '{"code":-33001,"message":"acp-mcp: there is no such connection any more"}'
+	assert_equal "$(ask 61 disconnect "{\"connectionId\":$one}" | jq -c .result)" '{}'
 	# What is nobody's here goes on to the client.
-	agent "{\"id\":8,\"method\":\"mcp/message\",\"params\":{\"connectionId\":$one,\"method\":\"ping\"}}" \
+	agent '{"id":8,"method":"mcp/message","params":{"connectionId":"x","method":"ping"}}' \
 	    '{"id":9,"method":"mcp/connect","params":{"acpId":"no"}}'
 	await out '.id == 9'
 	assert_equal "$(jq -c 'select(.method).id' out | tr -d '\n')" 89

@@ -1,5 +1,6 @@
 /* The filter: which message concerns whom. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,8 +159,8 @@ connect_offered(struct mcp *m, const struct provided *p)
 
 	if (!c)
 		return refuse_broken(m);
-	/* A name that no other component gives: the server's own has a random part. */
-	r = buf_printf(&c->id, "%.*s-%llu\"", (int)p->id.n - 1, p->id.p, (unsigned long long)++m->nconns);
+	/* A name that nobody else gives, nor one that was in our place before and has died. */
+	r = buf_printf(&c->id, "%.*s-%016" PRIx64 "-%" PRIu64 "\"", (int)p->id.n - 1, p->id.p, m->options->token, ++m->nconns);
 	if (r == 0)
 		r = buf_printf(&result, "{\"%s\":%.*s}", acp_connection_id, (int)c->id.n, c->id.p);
 	if (r == 0)
@@ -207,6 +208,23 @@ take_newest(struct mcp *m, const struct seen *s)
 	return c ? conn_take(c, s) : refuse_broken(m);
 }
 
+/* A connection that is none, but of a server of ours: with one that died before us, or that has been disconnected. */
+static bool
+is_lost(const struct mcp *m, enum lane lane, struct slice id)
+{
+	return lane == LANE_UP && provide_by_connection(m, id);
+}
+
+static enum verdict
+refuse_lost(struct mcp *m, const struct seen *s)
+{
+	int r = 0;
+
+	if (s->msg.kind == MSG_REQUEST)
+		r = frame_refuse(m->frame, NULL, MCP_ERR_UNAVAILABLE, "acp-mcp: there is no such connection any more", slice(NULL, 0));
+	return checked(m, r, VERDICT_DROP);
+}
+
 static enum verdict
 take_message(struct mcp *m, enum lane lane, const struct seen *s)
 {
@@ -216,7 +234,7 @@ take_message(struct mcp *m, enum lane lane, const struct seen *s)
 	if (c)
 		return conn_take(c, s);
 	if (id.p)
-		return VERDICT_PASS;
+		return is_lost(m, lane, id) ? refuse_lost(m, s) : VERDICT_PASS;
 	return lane == LANE_DOWN ? take_about(m, s) : take_newest(m, s);
 }
 
@@ -226,9 +244,10 @@ take_disconnect(struct mcp *m, enum lane lane, const struct seen *s)
 	struct slice id = mcp_string(s->msg.params, acp_connection_id);
 	struct conn *c = id.p ? conn_find(m, lane, id) : NULL;
 
-	if (!c)
+	if (!c && !(id.p && is_lost(m, lane, id)))
 		return VERDICT_PASS;
-	conn_finish(c);
+	if (c)
+		conn_finish(c);
 	return checked(m, s->msg.kind == MSG_REQUEST ? frame_answer(m->frame, NULL, slice_of("{}")) : 0, VERDICT_DROP);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "cmd/acp-mcp/mcp.h"
 #include "lib/cli.h"
@@ -49,28 +50,46 @@ no_memory(void)
 	cli_die(EXIT_FAILED, tool_name, "out of memory");
 }
 
-/* NAME=CMD. The id is one that no other declaration has. */
+static uint64_t
+mix(uint64_t h, const char *text)
+{
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 1099511628211u;
+	return h;
+}
+
+/*
+ * What a declaration has beside its name, so that no other command's, here or elsewhere, has the same: the machine, the
+ * process session, the command. One that takes our place when we have died knows our servers by it.
+ */
+static uint64_t
+fingerprint(const char *command)
+{
+	char host[256] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	return mix(mix(14695981039346656037u, host) ^ (uint64_t)getsid(0), command);
+}
+
+/* NAME=CMD. */
 static void
 take_provided(struct options *o, const char *argument)
 {
 	const char *equals = strchr(argument, '=');
 	struct provided *p = realloc(o->provided, (o->nprovided + 1) * sizeof(*p));
-	uint64_t number;
 	struct buf id = {0};
 
 	if (!p)
 		no_memory();
 	if (!equals || equals == argument)
 		cli_bad(&cli, OPT_PROVIDE, argument, "expected NAME=CMD");
-	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
-		cli_die(EXIT_FAILED, tool_name, "no random numbers");
 	o->provided = p;
 	p += o->nprovided++;
 	*p = (struct provided){.words = proc_words(equals + 1)};
 	if (!p->words)
 		cli_bad(&cli, OPT_PROVIDE, argument, "no command");
 	if (json_quote(slice_between(argument, equals), &p->name) < 0
-		|| buf_printf(&id, "%.*s-%016" PRIx64, (int)(equals - argument), argument, number) < 0
+		|| buf_printf(&id, "%.*s-%016" PRIx64, (int)(equals - argument), argument, fingerprint(equals + 1)) < 0
 		|| json_quote(buf_slice(&id), &p->id) < 0)
 		no_memory();
 	buf_free(&id);
@@ -120,6 +139,8 @@ main(int argc, char **argv)
 	}
 	if (frame_words(&o.frame, argv + optind, dashes, NULL, &why) < 0)
 		cli_refuse(&cli, why);
+	if (getrandom(&o.token, sizeof(o.token), 0) != (ssize_t)sizeof(o.token))
+		cli_die(EXIT_FAILED, tool_name, "no random numbers");
 	if (socket && (o.frame.command || o.nprovided))
 		cli_die(EXIT_USAGE, tool_name, "--connect stands alone");
 	option = socket ? shim_run(socket) : mcp_run(&o);

@@ -29,6 +29,7 @@ struct options {
 	uint64_t timeout; /* us: for a provider's first answer, and for a peer that does not read */
 	struct provided *provided;
 	size_t nprovided;
+	uint64_t token;   /* this process's own: in what it calls its connections */
 	struct frame_options frame;
 };
 

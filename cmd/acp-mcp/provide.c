@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +23,18 @@ provide_by_id(const struct mcp *m, struct slice id)
 		if (json_string_eq(buf_slice(&m->options->provided[i].id), id))
 			return &m->options->provided[i];
 	return NULL;
+}
+
+bool
+provide_by_connection(const struct mcp *m, struct slice id)
+{
+	const struct provided *p;
+
+	/* Up to the closing quote a server's id is the beginning. */
+	for (p = m->options->provided; p < m->options->provided + m->options->nprovided; p++)
+		if (id.n > p->id.n && memcmp(id.p, p->id.p, p->id.n - 1) == 0 && id.p[p->id.n - 1] == '-')
+			return true;
+	return false;
 }
 
 int

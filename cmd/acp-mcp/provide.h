@@ -6,6 +6,8 @@
 
 /* The one that has this id (a JSON string), or NULL. */
 const struct provided *provide_by_id(const struct mcp *, struct slice id);
+/* Has one of ours called a connection this (a JSON string), now or in an earlier life? */
+bool provide_by_connection(const struct mcp *, struct slice id);
 /* Appends its declaration. 0, or -1 out of memory. */
 int provide_put(const struct provided *, struct buf *to);
 /*
