@@ -107,18 +107,19 @@ cancel(struct port *p, const struct msg *m, const struct plain *pl, struct gathe
 		splice_value(&s, slice_between(in->params.p + in->params.n, m->params.p + m->params.n), slice(NULL, 0));
 	}
 	splice_value(&s, id, slice_digits(c->id, number));
-	route_emit(c->to, NULL, m->text, &s, SENT_CANCEL, NULL, c->id, c->lane, g);
+	route_emit(&(struct outgoing){.to = c->to, .lane = c->lane, .kind = SENT_CANCEL, .call = c, .text = m->text, .splices = &s},
+		g);
 }
 
 void
 route_cancel(struct call *c)
 {
 	struct buf params = {0}, text = {0};
-	struct splices none = {.n = 0};
 
 	if (buf_printf(&params, "{\"%s\":%" PRIu64 "}", acp_request_id, c->id) == 0 &&
 		msg_make_notification(&text, acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), buf_slice(&params)) == 0)
-		route_emit(c->to, NULL, buf_slice(&text), &none, SENT_CANCEL, NULL, c->id, c->lane, NULL);
+		route_emit(&(struct outgoing){.to = c->to, .lane = c->lane, .kind = SENT_CANCEL, .call = c,
+			.text = buf_slice(&text)}, NULL);
 	buf_free(&params);
 	buf_free(&text);
 }
@@ -167,7 +168,8 @@ route_pass(struct port *p, struct block *block, struct slice text, const struct 
 	}
 	if (c)
 		splice_value(&s, m->id, slice_digits(c->id, number));
-	route_emit(to, block, text, &s, c ? SENT_REQUEST : SENT_NOTIFICATION, c, c ? c->id : 0, pl->lane, g);
+	route_emit(&(struct outgoing){.to = to, .lane = pl->lane, .kind = c ? SENT_REQUEST : SENT_NOTIFICATION, .call = c,
+		.text = text, .splices = &s, .block = block}, g);
 }
 
 /* --- the ways of a message --- */
@@ -270,7 +272,8 @@ route_past(struct port *gone, const struct pieces *message, enum lane lane, stru
 		goto out;
 	if (c)
 		splice_value(&s, m.id, slice_digits(c->id, number));
-	route_emit(to, NULL, buf_slice(&text), &s, c ? SENT_REQUEST : SENT_NOTIFICATION, c, c ? c->id : 0, lane, NULL);
+	route_emit(&(struct outgoing){.to = to, .lane = lane, .kind = c ? SENT_REQUEST : SENT_NOTIFICATION, .call = c,
+		.text = buf_slice(&text), .splices = &s}, NULL);
 	if (c)
 		call_adopt(c, old);
 out:

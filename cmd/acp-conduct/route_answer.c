@@ -147,7 +147,8 @@ deliver(struct call *c, struct block *block, struct slice text, const struct msg
 	if (c->parent)
 		keep_answer(c->parent, block, text, m);
 	if (!c->batch) {
-		route_emit(c->from, block, text, &s, SENT_RESPONSE, NULL, 0, lane, g);
+		route_emit(&(struct outgoing){.to = c->from, .lane = lane, .kind = SENT_RESPONSE, .text = text, .splices = &s,
+			.block = block}, g);
 		return;
 	}
 	if (splice_write(text, s.at, s.n, &entry) < 0)

@@ -39,7 +39,8 @@ ask(struct port *p, struct call *c)
 	}
 	splice_value(&s, m.method, question(p, &name));
 	splice_value(&s, m.id, slice_digits(c->id, number));
-	route_emit(p, NULL, buf_slice(&p->init), &s, SENT_RESPONSE, NULL, 0, LANE_DOWN, NULL);
+	route_emit(&(struct outgoing){.to = p, .lane = LANE_DOWN, .kind = SENT_RESPONSE, .text = buf_slice(&p->init), .splices = &s},
+		NULL);
 	buf_free(&name);
 }
 

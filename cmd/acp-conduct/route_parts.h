@@ -26,9 +26,19 @@ void route_pass(struct port *, struct block *, struct slice line, const struct m
 /* Shows its plain form to who looks in. */
 void route_look(struct port *, const struct plain *, struct slice line, const struct msg *);
 
-/* route_out.c: gives the spliced text to a port, or adds it to an array for that lane. call: where it is a request. */
-void route_emit(struct port *to, struct block *, struct slice text, const struct splices *, enum sent_kind, struct call *,
-	uint64_t id, enum lane, struct gather *);
+/* What is on its way to a port. */
+struct outgoing {
+	struct port *to;
+	enum lane lane;
+	enum sent_kind kind;
+	struct call *call;             /* that it is, or cancels; else NULL */
+	struct slice text;
+	const struct splices *splices; /* of the text; NULL: none */
+	struct block *block;           /* where the text lies; NULL: it is copied */
+};
+
+/* route_out.c: gives it to the port, or adds it to an array for that lane. */
+void route_emit(const struct outgoing *, struct gather *);
 /* The same for a text of our own, which it frees. */
 void route_put_made(struct port *to, struct buf *text, enum sent_kind, enum lane);
 
