@@ -309,7 +309,9 @@ acp_opens_session(enum acp_method what)
 bool
 acp_tells_context(struct slice kind)
 {
-	/* A draft's name is still sent. */
+	/* Of most kinds the length tells; a draft's name is still sent. */
+	if (kind.n != sizeof("\"usage_update\"") - 1 && kind.n != sizeof("\"context_update\"") - 1 && !memchr(kind.p, '\\', kind.n))
+		return false;
 	return json_string_is(kind, "usage_update") || json_string_is(kind, "context_update");
 }
 

@@ -169,6 +169,16 @@ teardown() {
 	ends
 }
 
+@test "what answers something else is listed as what does not answer" {
+	mkdir -m 700 run/acp
+	socat UNIX-LISTEN:run/acp/7,fork EXEC:'printf "{}\\n"' &
+	wait_for test -S run/acp/7
+	run --separate-stderr acp-conduct --list
+	assert_success
+	assert_line --index 1 --regexp "^7 +- +- +- +- +does not answer +$PWD/run/acp/7\$"
+	kill %%
+}
+
 # --- hops
 
 @test "only the hops that are named are read: elsewhere no byte goes through conduct" {
@@ -313,7 +323,7 @@ teardown() {
 	assert_equal $((seen + lost + answered)) 40001
 	exec 9>&-
 	wait "$conduct"
-	kill "$stuck"
+	wait "$stuck"
 }
 
 @test "memory for one who does not read is bounded" {
@@ -330,6 +340,21 @@ teardown() {
 	after=$(awk '/VmHWM/ { print $2 }' "/proc/$conduct/status")
 	[[ ${B##*/} == san ]] || ((after - before < 4096))
 	kill "$stuck"
+	ends
+}
+
+@test "without descriptors nobody is let in, and the chain goes on" {
+	ulimit -S -n 40
+	start
+	begin
+	for i in {1..40}; do
+		visit "$socket" sleep watch 9>&- 2>"answer.$i" &
+	done
+	all() { [[ $(cat answer.* | grep -c '^{') -eq 40 ]]; }
+	wait_for all
+	grep -qxF '{"error":"Too many open files"}' answer.*
+	say '{"jsonrpc":"2.0","id":1,"method":"m"}'
+	hears '"id":1,"result"'
 	ends
 }
 

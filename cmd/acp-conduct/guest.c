@@ -26,7 +26,7 @@ struct guest {
 static const struct slice nothing = {NULL, 0};
 
 static struct guest *
-guest_of(struct port *p)
+guest_of(const struct port *p)
 {
 	return (struct guest *)((char *)p - offsetof(struct guest, port));
 }
@@ -185,7 +185,7 @@ guest_answer(struct port *p, struct slice text, const struct splices *s, enum la
 const struct watcher *
 guest_watcher(const struct port *p)
 {
-	return ((const struct guest *)((const char *)p - offsetof(struct guest, port)))->watcher;
+	return guest_of(p)->watcher;
 }
 
 /* --- what he says --- */
@@ -227,7 +227,7 @@ objection(const struct guest *g, const struct msg *m, const struct port *to, int
 	if (!r->initialized)
 		return "before initialize";
 	*code = ACP_ERR_INTERNAL;
-	if (r->broken)
+	if (r->broken || r->stretches[0].leaving)
 		return r->why ? r->why : "the chain is ending";
 	if (port_is_bypassed(g->near))
 		return "the hop is not there any more";
@@ -411,9 +411,9 @@ int
 guest_join(struct route *r, struct watch *w, size_t hop, int fd)
 {
 	struct guest *g = guest_new(r, hop);
-	int in = fcntl(fd, F_DUPFD_CLOEXEC, 8);
+	int in = g ? fcntl(fd, F_DUPFD_CLOEXEC, 8) : -1;
 
-	if (!g || in < 0 || input_open(&g->in, in, ROUTE_LINE_LIMIT) < 0) {
+	if (in < 0 || input_open(&g->in, in, ROUTE_LINE_LIMIT) < 0) {
 		close(fd);
 		free(g);
 		return -1;

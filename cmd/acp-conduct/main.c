@@ -35,7 +35,7 @@ static const char usage[] =
 	"      --dialect plain|underscore  of all proxies; else it is found out\n"
 	"      --trace FILE    the messages of all hops, for the Rust trace viewer\n"
 	"      --record FILE   the same as a recording, acp-recording(5)\n"
-	"      --control SOCKET, --control-hop N|NAME   a socket to --attach to (auto)\n"
+	"      --control SOCKET|auto, --control-hop N|NAME   others may --attach\n"
 	"      --list          the chains that run, where they have one\n"
 	"      --grace T       what does not end by itself gets this long (5s)\n"
 	"  -v, --verbose       a line for each component when it starts and when it ends\n"

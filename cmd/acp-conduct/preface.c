@@ -17,6 +17,42 @@ struct session {
 	UT_hash_handle hh;
 };
 
+static bool
+skip(struct slice *text, const char *what, size_t n)
+{
+	if (text->n < n || memcmp(text->p, what, n) != 0)
+		return false;
+	*text = slice(text->p + n, text->n - n);
+	return true;
+}
+
+static bool
+skip_name(struct slice *text, const char *name)
+{
+	return skip(text, "\"", 1) && skip(text, name, strlen(name)) && skip(text, "\":", 2);
+}
+
+/*
+ * The kind of an update that is written as nearly all are: {"sessionId":ID,"update":{"sessionUpdate":KIND, without a blank
+ * or an escape. Nothing but bytes is compared, for it is asked of each piece of a text that streams.
+ */
+static bool
+usual_kind(struct slice params, struct slice *kind)
+{
+	const char *end;
+
+	if (!skip(&params, "{", 1) || !skip_name(&params, acp_session_id) || !skip(&params, "\"", 1) ||
+		!(end = memchr(params.p, '"', params.n)))
+		return false;
+	params = slice_between(end + 1, params.p + params.n);
+	if (!skip(&params, ",", 1) || !skip_name(&params, acp_update) || !skip(&params, "{", 1) ||
+		!skip_name(&params, acp_update_kind) || params.n < 2 || params.p[0] != '"' ||
+		!(end = memchr(params.p + 1, '"', params.n - 1)))
+		return false;
+	*kind = slice_between(params.p, end + 1);
+	return !memchr(kind->p, '\\', kind->n);
+}
+
 /* Looks no further than the kind of the update, which as a rule comes first. */
 static bool
 tells_context(struct slice params)
@@ -24,6 +60,8 @@ tells_context(struct slice params)
 	struct json_iter it = {.in = params}, update;
 	struct slice key;
 
+	if (usual_kind(params, &key))
+		return acp_tells_context(key);
 	while (json_step(&it, &key)) {
 		if (!json_string_is(key, acp_update)) {
 			json_value(&it);

@@ -6,7 +6,7 @@
  *   visit SOCKET join [HOP]        the same, and copies stdin to the chain; at its end it stays until the chain ends
  *   visit SOCKET call [HOP]        as join, but leaves when stdin ends
  *   visit SOCKET deaf [HOP]        as join, but reads nothing
- *   visit SOCKET sleep watch|join [HOP]   attaches and does not read, until it is killed
+ *   visit SOCKET sleep watch|join [HOP]   attaches and does not read, until the chain ends
  *   visit SOCKET often N [HOP]     attaches and leaves N times: at once, after a little, or without waiting for the answer
  *
  * HOP is JSON. Exits with 1 where the answer is no descriptor.
@@ -167,9 +167,7 @@ main(int argc, char **argv)
 	} else if (strcmp(how, "join") == 0 || strcmp(how, "call") == 0 || strcmp(how, "deaf") == 0) {
 		join(attach(argv[1], "join", hop), strcmp(how, "call") == 0, strcmp(how, "deaf") == 0);
 	} else if (strcmp(how, "sleep") == 0 && hop) {
-		attach(argv[1], hop, argc > 4 ? argv[4] : NULL);
-		for (;;)
-			pause();
+		wait_for(attach(argv[1], hop, argc > 4 ? argv[4] : NULL), 0);
 	} else if (strcmp(how, "often") == 0 && hop) {
 		for (i = 0; i < atoi(hop); i++)
 			come_and_go(argv[1], argc > 4 ? argv[4] : NULL, i);
