@@ -54,6 +54,7 @@ struct options {
 	struct send *sends;
 	size_t nsends;
 	bool every, send_every, strict, silent, verbose;
+	bool leave;             /* when all is sent and answered */
 	char **kept;            /* texts that were made of options */
 	size_t nkept;
 };
@@ -90,6 +91,8 @@ struct inject {
 	struct later *later;
 	struct waiting *waiting;  /* answers that are held until own requests are answered */
 	struct own *own;          /* own requests that are open */
+	bool *fired;              /* of each --send: has it? */
+	bool refused;             /* something that was sent could not be, or was answered with an error */
 	bool mid_line;            /* more entries of the array are to come */
 	bool stopped;             /* --strict has ended it */
 };
@@ -147,6 +150,8 @@ enum step send_message(struct passing *);
 void send_answered(struct inject *, void *tag, const struct seen *);
 /* A side has ended (ACP_UNKNOWN: both): answers that wait for it go on. */
 void send_side_ended(struct inject *, enum acp_side);
+/* Has each --send fired, and all that it sent been answered? */
+bool send_done(const struct inject *);
 void send_free(struct inject *);
 
 #endif

@@ -27,8 +27,9 @@ static const char help[] =
 	"      --answer METHOD=JQ     answer this request here\n"
 	"      --permit allow_once|allow_always|reject_once|reject_always   permissions\n"
 	"      --deny METHOD[=MESSAGE]   answer with an error\n"
-	"      --send down|up:before|after|answer:METHOD=JQ   send this when that passes\n"
+	"      --send down|up:before|after|answer:METHOD=JQ   send this when that passes,\n"
 	"      --send-every      not only once a session\n"
+	"      --attach SOCKET|auto, --hop N|NAME, --leave   send into a chain that runs\n"
 	"      --max-line SIZE, --way pipe|link|proxy, --grace TIME   as acp-tap\n"
 	"  -v, --verbose         say what is answered, and what is answered to us\n"
 	"  -h, --help            this text\n"
@@ -36,7 +37,7 @@ static const char help[] =
 
 enum {
 	OPT_ARG = 256, OPT_ARGJSON, OPT_STRICT, OPT_SILENT, OPT_PREPEND, OPT_APPEND, OPT_EVERY, OPT_MCP_SERVER, OPT_ANSWER,
-	OPT_PERMIT, OPT_DENY, OPT_SEND, OPT_SEND_EVERY,
+	OPT_PERMIT, OPT_DENY, OPT_SEND, OPT_SEND_EVERY, OPT_LEAVE,
 };
 
 static const struct option options[] = {
@@ -56,6 +57,8 @@ static const struct option options[] = {
 	{"deny", required_argument, NULL, OPT_DENY},
 	{"send", required_argument, NULL, OPT_SEND},
 	{"send-every", no_argument, NULL, OPT_SEND_EVERY},
+	FRAME_LONG_OPTIONS_ATTACH,
+	{"leave", no_argument, NULL, OPT_LEAVE},
 	FRAME_LONG_OPTIONS,
 	{"verbose", no_argument, NULL, 'v'},
 	CLI_LONG_OPTIONS,
@@ -306,6 +309,9 @@ take_flag(struct options *o, int option)
 	case OPT_SEND_EVERY:
 		o->send_every = true;
 		break;
+	case OPT_LEAVE:
+		o->leave = true;
+		break;
 	case 'v':
 		o->verbose = true;
 		break;
@@ -410,6 +416,8 @@ check(const struct options *o, const struct given *g)
 		cli_die(EXIT_USAGE, tool_name, "--silent is about what --edit drops, and there is none");
 	if (o->every && !o->ncontexts)
 		cli_die(EXIT_USAGE, tool_name, "--every is for --prepend and --append");
+	if (o->leave && !o->frame.attach)
+		cli_die(EXIT_USAGE, tool_name, "--leave is for --attach");
 	if (o->send_every && !o->nsends)
 		cli_die(EXIT_USAGE, tool_name, "--send-every is for --send");
 	if (!o->edit && !o->ncontexts && !o->nservers && !o->nanswers && !o->nsends)

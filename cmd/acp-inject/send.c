@@ -166,6 +166,7 @@ send_outputs(struct passing *p, const struct send *s, const struct texts *t, str
 	}
 	if (why)
 		passing_failed(p, s->rule, why, "nothing sent");
+	p->inject->refused |= why != NULL;
 	buf_free(&m.method);
 	return r;
 }
@@ -193,6 +194,8 @@ apply(struct passing *p, const struct send *s, struct waiting *w)
 	else if (t.n > 0)
 		r = (once && once_add(&in->sessions, number, session) < 0) || send_outputs(p, s, &t, w) < 0 ? -1 : 0;
 	texts_free(&t);
+	in->fired[s - in->options->sends] |= r > 0 || t.n > 0;
+	in->refused |= r > 0;
 	return r < 0 ? -1 : 0;
 }
 
@@ -280,6 +283,7 @@ send_answered(struct inject *in, void *tag, const struct seen *seen)
 	while (*at != own)
 		at = &(*at)->next;
 	*at = own->next;
+	in->refused |= seen->msg.error.p != NULL;
 	if (seen->msg.error.p)
 		frame_say(in->frame, "%s: refused: %.*s", own->method,
 			(int)(seen->msg.error.n < 512 ? seen->msg.error.n : 512), seen->msg.error.p);
@@ -289,6 +293,17 @@ send_answered(struct inject *in, void *tag, const struct seen *seen)
 	free(own);
 	if (w && --w->open == 0)
 		let_go(in, w);
+}
+
+bool
+send_done(const struct inject *in)
+{
+	size_t i;
+
+	for (i = 0; i < in->options->nsends; i++)
+		if (!in->fired[i])
+			return false;
+	return !in->own && !in->later;
 }
 
 void

@@ -165,16 +165,20 @@ answer(void *state, struct frame *f, void *tag, const struct seen *seen)
 static void
 event(void *state, struct frame *f, const struct frame_event *e)
 {
-	(void)f;
 	if (e->kind == FRAME_EOF)
 		send_side_ended(state, e->from);
+	if (e->kind == FRAME_LOST)
+		frame_say(f, "%llu messages were lost: what waits for one of them is not sent", (unsigned long long)e->count);
 }
 
 static void
 flush(void *state, struct frame *f)
 {
-	(void)f;
-	send_later(state);
+	struct inject *in = state;
+
+	send_later(in);
+	if (in->options->leave && !in->stopped && send_done(in))
+		frame_quit(f, in->refused ? EXIT_NEGATIVE : 0);
 }
 
 static int
@@ -182,10 +186,24 @@ end(void *state, struct frame *f)
 {
 	struct inject *in = state;
 
-	(void)f;
 	send_side_ended(in, ACP_UNKNOWN);
 	send_later(in);
-	return 0;
+	if (!in->options->leave || in->stopped)
+		return 0;
+	if (!send_done(in))
+		frame_say(f, "left before all was sent and answered");
+	return in->refused || !send_done(in) ? EXIT_NEGATIVE : 0;
+}
+
+/* Does it send behind what others send, and nothing else? */
+static bool
+only_sends(const struct options *o)
+{
+	size_t i;
+
+	for (i = 0; i < o->nsends && o->sends[i].when == SEND_AFTER; i++)
+		;
+	return i == o->nsends && !o->edit && !o->ncontexts && !o->nservers && !o->nanswers;
 }
 
 /* What has to be had of the way. */
@@ -194,6 +212,8 @@ needs(const struct options *o)
 {
 	unsigned needs = FRAME_EDIT;
 
+	if (only_sends(o))
+		return FRAME_SEND;
 	if (o->nanswers || o->nsends)
 		needs |= FRAME_BOTH_LANES | FRAME_ANSWER;
 	return needs;
@@ -205,11 +225,16 @@ stream_run(const struct options *o)
 	struct inject in = {.options = o};
 	struct filter filter = {.name = tool_name, .needs = needs(o), .state = &in, .start = start, .message = message,
 		.answer = answer, .event = event, .flush = flush, .end = end};
-	int status = frame_run(&filter, &o->frame);
+	int status;
 
+	in.fired = calloc(o->nsends + 1, sizeof(*in.fired));
+	if (!in.fired)
+		cli_die(EXIT_FAILED, tool_name, "out of memory");
+	status = frame_run(&filter, &o->frame);
 	send_free(&in);
 	later_free(in.later);
 	once_free(in.sessions);
 	once_free(in.told);
+	free(in.fired);
 	return status;
 }

@@ -1,0 +1,188 @@
+#!/usr/bin/env bats
+# acp-tap, acp-usage and acp-inject beside a chain of acp-conduct.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	lib_setup
+	load control
+	control_setup
+}
+
+teardown() {
+	end_left_over
+}
+
+# beside TOOL [OPTION]...: it joins the chain; its pid is in tool, its stderr in seen.
+beside() {
+	"$@" </dev/null >out 2>seen 9>&- 3>&- &
+	tool=$!
+}
+
+# over STATUS: the tool ends with it.
+over() {
+	local status=0
+	wait "$tool" || status=$?
+	[[ $status == "$1" ]] || fail "status $status; $(cat seen)"
+}
+
+@test "acp-tap records what passes from then on, behind how the chain was initialized, to the chain's end" {
+	start
+	begin
+	say '{"jsonrpc":"2.0","id":1,"method":"early"}'
+	hears '"early"'
+	beside acp-tap --attach auto -o t.rec
+	wait_for grep -qs protocolVersion t.rec
+	say '{"jsonrpc":"2.0", "id":2, "method":"late","params":{"n":1.50}}'
+	hears '"late"'
+	ends
+	over 0
+	assert_equal "$(cat seen)" ''
+	run messages t.rec
+	assert_output "$init
+{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":1}}
+{\"jsonrpc\":\"2.0\", \"id\":2, \"method\":\"late\",\"params\":{\"n\":1.50}}
+{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"method\":\"late\",\"params\":{\"n\":1.5}}}"
+}
+
+@test "acp-usage knows a session's context from before it came" {
+	start
+	begin
+	say '{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"s"}}' \
+		'{"jsonrpc":"2.0","method":"use","params":{"session":"s","used":42}}'
+	hears '"used":42'
+	beside acp-usage --attach "$socket" -o u.log
+	wait_for grep -qs '42%' u.log
+	say '{"jsonrpc":"2.0","method":"use","params":{"session":"s","used":77}}'
+	wait_for grep -qs '77%' u.log
+	ends
+	over 0
+	grep -q '77%.*Context filling up' seen
+}
+
+@test "acp-inject asks the agent and leaves; nobody else gets the answer" {
+	start -f 'acp-tap -o t.rec'
+	begin
+	run acp-inject -v --attach auto --leave --send 'down:after:initialize={method:"m",params:{q:7}}'
+	assert_success
+	assert_output 'acp-inject: m: {"method":"m","params":{"q":7}}'
+	say '{"jsonrpc":"2.0","id":1,"method":"last"}'
+	hears '"last"'
+	ends
+	grep -q '"q":7' t.rec
+	run ! grep -q '"q":7' got
+}
+
+@test "acp-inject sends both ways, behind what passes, and is not set off by itself" {
+	start
+	begin
+	beside acp-inject --attach auto --send-every --send 'down:after:go={method:"go",notify:true,params:{mine:true}}' \
+		--send 'up:after:go={method:"up",notify:true}'
+	say_until_heard() {
+		say '{"jsonrpc":"2.0","method":"go"}'
+		heard '"mine":true'
+	}
+	wait_for say_until_heard
+	hears '{"jsonrpc":"2.0","method":"up"}'
+	kill -INT "$tool"
+	over 0
+	# As often up as the client said it: what went down itself did not count.
+	once_each() {
+		(($(grep -c '"method":"up"' got) == $(grep -c '"mine":true' got)))
+	}
+	wait_for once_each
+	ends
+}
+
+@test "a hop that is not relayed, and one that is" {
+	start -f 'acp-tap -o t.rec'
+	begin
+	run acp-tap --attach auto --hop nowhere
+	assert_failure 2
+	assert_line --partial "nowhere"
+	assert_equal "${#lines[@]}" 1
+	beside acp-tap --attach auto --hop 0 -f raw -o t.raw
+	wait_for grep -qs protocolVersion t.raw
+	ends
+	over 0
+}
+
+@test "auto: none, and several" {
+	run acp-tap --attach auto
+	assert_failure 2
+	assert_output 'acp-tap: no chain runs (acp-conduct --control)'
+	start
+	begin
+	acp-conduct --control auto -- sh -c 'cat' </dev/zero >/dev/null 2>&1 9>&- &
+	other=$!
+	wait_for test -e "$XDG_RUNTIME_DIR/acp/$other"
+	run acp-usage --attach auto
+	assert_failure 2
+	assert_line 'acp-usage: several chains run, one of these it has to be:'
+	assert_line --partial "acp-usage: $XDG_RUNTIME_DIR/acp/$conduct: pid $conduct: "
+	assert_line --partial "acp-usage: $XDG_RUNTIME_DIR/acp/$other: pid $other: "
+	kill -KILL "$other"
+	wait "$other" || true
+	beside acp-tap --attach auto -o t.rec
+	wait_for grep -qs protocolVersion t.rec
+	exec 9>&-
+	wait "$conduct"
+	over 0
+}
+
+@test "tools that come, are killed or leave while an answer streams: the client's bytes are as without them" {
+	start
+	begin
+	say '{"jsonrpc":"2.0","id":5,"method":"stream","params":{"n":20000}}'
+	for i in 1 2 3 4 5; do
+		beside acp-tap --attach auto -o "t$i.rec"
+		wait_for grep -qs protocolVersion "t$i.rec"
+		kill -"$([[ $i == [135] ]] && echo KILL || echo INT)" "$tool"
+		wait "$tool" || true
+	done
+	hears '"id":5,"result"'
+	ends
+	tail -n +2 got | cmp - <(jq -nc 'range(20000) | {jsonrpc: "2.0", method: "session/update", params: {sessionId: "s",
+		update: {sessionUpdate: "agent_message_chunk", content: {type: "text", text: "\(.) some words"}}}}
+		' && echo '{"jsonrpc":"2.0","id":5,"result":{}}')
+}
+
+@test "a tool that is stopped misses something, the chain does not wait; it says so" {
+	start
+	begin
+	beside acp-tap --attach auto -o t.rec
+	wait_for grep -qs protocolVersion t.rec
+	kill -STOP "$tool"
+	say '{"jsonrpc":"2.0","id":5,"method":"stream","params":{"n":20000}}'
+	hears '"id":5,"result"'
+	kill -CONT "$tool"
+	wait_for grep -q '"event":"lost"' t.rec
+	ends
+	over 125
+	lost=$(jq -s 'map(select(.event == "lost").count) | add' t.rec)
+	grep -q "acp-tap: $lost messages were lost: " seen
+	assert_equal $((lost + $(messages t.rec | grep -c '"jsonrpc"'))) $((20000 + 4))
+}
+
+@test "a conductor that is stopped: one line; it goes on as if nothing had been" {
+	start
+	begin
+	kill -STOP "$conduct"
+	run acp-tap --attach auto
+	assert_failure 2
+	assert_output "acp-tap: $socket: the conductor does not answer"
+	kill -CONT "$conduct"
+	say '{"jsonrpc":"2.0","id":1,"method":"m"}'
+	hears '"method":"m"'
+	ends
+}
+
+@test "the conductor is killed: that is the end" {
+	start
+	begin
+	beside acp-tap --attach auto -o t.rec
+	wait_for grep -qs protocolVersion t.rec
+	kill -KILL "$conduct"
+	over 0
+}
