@@ -26,7 +26,7 @@ def call($m):
 inputs as $m
 | if $m.method == "initialize" then
 	if $m.params.protocolVersion == "2026-07-28" then {jsonrpc: "2.0", id: $m.id, error: {code: -32601, message: "what?"}}
-	else result($m; {protocolVersion: $m.params.protocolVersion, 
+	else result($m; {protocolVersion: $m.params.protocolVersion,
 		capabilities: (if $ARGS.named.changes then {tools: {listChanged: true}, resources: {subscribe: true}} else {tools: {}} end),
 		serverInfo: {name: $name, version: "1"}, instructions: "Use it."}) end
 elif $m.method == "ping" or $m.method == "resources/subscribe" then result($m; {})
