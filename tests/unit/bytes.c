@@ -11,6 +11,7 @@ static void
 test_slices(void)
 {
 	static const char text[] = "abc";
+	char room[SLICE_DIGITS];
 
 	CHECK(slice_eq(slice(NULL, 0), slice("", 0)));
 	CHECK(slice_eq(slice(text, 2), slice("ab", 2)));
@@ -18,6 +19,8 @@ test_slices(void)
 	CHECK(!slice_eq(slice(text, 2), slice(text, 3)));
 	CHECK(slice_is(slice_of("abc"), "abc") && !slice_is(slice_of("abc"), "ab"));
 	CHECK(slice_between(text + 1, text + 3).n == 2);
+	CHECK(slice_is(slice_digits(0, room), "0") && slice_is(slice_digits(1050, room), "1050"));
+	CHECK(slice_is(slice_digits(UINT64_MAX, room), "18446744073709551615"));
 }
 
 static void

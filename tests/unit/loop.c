@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -254,6 +256,88 @@ test_paused(void)
 	loop_free(loop);
 }
 
+static struct loop_fd many[150];
+static int called[150], calls;
+
+static void
+count_call(void *arg, short revents)
+{
+	struct loop_fd *f = arg;
+	size_t i = (size_t)(f - many);
+
+	CHECK(revents & POLLIN);
+	called[i]++;
+	loop_watch(loop, f, LOOP_PAUSED);
+	if (++calls == 150)
+		loop_stop(loop);
+}
+
+/* More are ready than one wait tells of: all get their turn, and those that are paused then get no other. */
+static void
+test_many(void)
+{
+	int pipes[150][2];
+	size_t i;
+
+	begin();
+	calls = 0;
+	for (i = 0; i < 150; i++) {
+		called[i] = 0;
+		CHECK(pipe(pipes[i]) == 0 && write(pipes[i][1], "x", 1) == 1);
+		many[i] = (struct loop_fd){.fd = pipes[i][0], .events = POLLIN, .ready = count_call, .arg = &many[i]};
+		CHECK(loop_add_fd(loop, &many[i]) == 0);
+	}
+	run();
+	CHECK(calls == 150);
+	for (i = 0; i < 150; i++) {
+		CHECK(called[i] == 1);
+		loop_remove_fd(loop, &many[i]);
+		close(pipes[i][0]);
+		close(pipes[i][1]);
+	}
+	run();
+	loop_free(loop);
+}
+
+/* Two watch one descriptor, each for its own; a file is always ready, and keeps nobody else waiting. */
+static void
+test_shared_and_file(void)
+{
+	int sides[2];
+	FILE *file = tmpfile();
+
+	begin();
+	CHECK(file != NULL && socketpair(AF_UNIX, SOCK_STREAM, 0, sides) == 0);
+	many[0] = (struct loop_fd){.fd = sides[0], .events = POLLIN, .ready = count_call, .arg = &many[0]};
+	many[1] = (struct loop_fd){.fd = sides[0], .events = POLLOUT, .ready = second};
+	many[2] = (struct loop_fd){.fd = fileno(file), .events = POLLIN, .ready = count_call, .arg = &many[2]};
+	called[0] = called[2] = calls = 0;
+	loop_add_fd(loop, &many[0]);
+	loop_add_fd(loop, &many[1]);
+	loop_add_fd(loop, &many[2]);
+	run();
+	/* The second stops the loop before the file has its turn. */
+	CHECK_STR(log_text, "second ");
+	CHECK(called[0] == 0 && called[2] == 0);
+	CHECK(write(sides[1], "x", 1) == 1);
+	loop_watch(loop, &many[1], 0);
+	calls = 148;
+	run();
+	CHECK(called[0] == 1 && called[2] == 1);
+	loop_watch(loop, &many[2], POLLIN);
+	calls = 149;
+	run();
+	CHECK(called[0] == 1 && called[2] == 2);
+	loop_remove_fd(loop, &many[0]);
+	loop_remove_fd(loop, &many[1]);
+	loop_remove_fd(loop, &many[2]);
+	run();
+	loop_free(loop);
+	fclose(file);
+	close(sides[0]);
+	close(sides[1]);
+}
+
 /* --- signals --- */
 
 static void
@@ -394,6 +478,8 @@ main(void)
 	test_removal_from_inside();
 	test_change_from_inside();
 	test_paused();
+	test_many();
+	test_shared_and_file();
 	test_signals();
 	test_nohup();
 	test_children();
