@@ -104,7 +104,8 @@ teardown() {
 	run visit "$socket" ask "$(printf '%0100000d' 0)"
 	assert_output '{"error":"a request that is too long"}'
 	before=$(awk '/VmHWM/ { print $2 }' "/proc/$conduct/status")
-	head -c 100M /dev/zero | timeout 60 socat -u - "UNIX-CONNECT:$socket" 2>/dev/null || true
+	run visit "$socket" pour < <(head -c 100M /dev/zero)
+	assert_output '{"error":"a request that is too long"}'
 	after=$(awk '/VmHWM/ { print $2 }' "/proc/$conduct/status")
 	((after - before < 4096))
 	# Half a line: who says no more has had his time.
@@ -170,6 +171,7 @@ teardown() {
 }
 
 @test "what answers something else is listed as what does not answer" {
+	command -v socat >/dev/null || skip 'socat is not installed'
 	mkdir -m 700 run/acp
 	socat UNIX-LISTEN:run/acp/7,fork EXEC:'printf "{}\\n"' &
 	wait_for test -S run/acp/7

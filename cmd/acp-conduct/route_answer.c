@@ -94,6 +94,7 @@ route_fail_calls(struct port *p, const char *why, struct slice data)
 void
 route_answer_kept(struct call *c)
 {
+	enum lane lane = c->lane == LANE_DOWN ? LANE_UP : LANE_DOWN;
 	struct buf text = {0}, answer = {0};
 	struct splices s = {.n = 0};
 	struct json_error error;
@@ -108,11 +109,13 @@ route_answer_kept(struct call *c)
 	if (splice_write(m.text, s.at, s.n, &answer) < 0)
 		route_no_memory(c->to->route);
 	keep_text(c, buf_slice(&answer));
+	if (c->from)
+		look_made(c->from->route->look, c->to, c->from, lane, buf_slice(&answer), c->session);
 	if (c->from && c->batch) {
 		route_batch_answer(c->batch, buf_slice(&answer));
 		c->batch = NULL;
 	} else if (c->from) {
-		route_put_made(c->from, &answer, SENT_RESPONSE, c->lane == LANE_DOWN ? LANE_UP : LANE_DOWN);
+		route_put_made(c->from, &answer, SENT_RESPONSE, lane);
 	}
 	buf_free(&text);
 	buf_free(&answer);

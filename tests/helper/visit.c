@@ -2,6 +2,7 @@
  * visit: attaches itself to a chain that runs under `acp-conduct --control SOCKET`.
  *
  *   visit SOCKET ask TEXT          sends TEXT as it is (and no newline), prints what is answered
+ *   visit SOCKET pour              sends stdin, as far as it is taken, prints what is answered
  *   visit SOCKET watch [HOP]       prints what is answered on stderr, then copies what comes to stdout
  *   visit SOCKET join [HOP]        the same, and copies stdin to the chain; at its end it stays until the chain ends
  *   visit SOCKET call [HOP]        as join, but leaves when stdin ends
@@ -111,6 +112,17 @@ copy(int from, int to)
 }
 
 static void
+pour(int fd)
+{
+	char data[64 * 1024];
+	ssize_t n;
+
+	do
+		n = read(STDIN_FILENO, data, sizeof(data));
+	while (n > 0 && say(fd, slice(data, (size_t)n)));
+}
+
+static void
 join(int fd, bool leave, bool deaf)
 {
 	struct pollfd p[2] = {{.fd = deaf ? -1 : fd, .events = POLLIN}, {.fd = STDIN_FILENO, .events = POLLIN}};
@@ -154,9 +166,12 @@ main(int argc, char **argv)
 	const char *how = argc > 2 ? argv[2] : "", *hop = argc > 3 ? argv[3] : NULL;
 	int fd, got, i;
 
-	if (strcmp(how, "ask") == 0 && hop) {
+	if (strcmp(how, "pour") == 0 || (strcmp(how, "ask") == 0 && hop)) {
 		fd = connect_to(argv[1]);
-		say(fd, slice_of(argv[3]));
+		if (*how == 'p')
+			pour(fd);
+		else
+			say(fd, slice_of(argv[3]));
 		hear(fd, &answer, &got);
 		fwrite(answer.p, 1, answer.n, stdout);
 		buf_free(&answer);
