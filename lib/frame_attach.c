@@ -43,18 +43,20 @@ attach_connect(struct frame *f)
 	enum attach_want want = f->filter->needs & FRAME_SEND ? ATTACH_JOIN : ATTACH_WATCH;
 	struct attached a;
 	char *why;
+	int status;
 
 	if (attach_open(&a, f->options->attach, want, f->options->hop, &why) == 0) {
 		f->attached = a.fd;
 		snprintf(f->hop_number, sizeof(f->hop_number), "%" PRIu64, a.hop);
 		return 0;
 	}
+	status = why ? EXIT_USAGE : EXIT_FAILED;
 	if (why)
 		say_lines(f, why);
 	else
 		frame_say(f, "out of memory");
 	free(why);
-	return why ? EXIT_USAGE : EXIT_FAILED;
+	return status;
 }
 
 int
@@ -105,6 +107,7 @@ await_echo(struct frame *f, enum lane lane, struct slice text)
 		free(e);
 		return -1;
 	}
+	/* By these it is told again; answers have neither, and nobody sends any. */
 	msg_scan(buf_slice(&e->text), &m, &error);
 	e->lane = lane;
 	e->method = m.method;

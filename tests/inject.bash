@@ -34,7 +34,7 @@ inject() {
 	proxy)
 		{ echo '#!/bin/sh' && printf 'exec acp-inject' && printf ' %q' "$@" && echo; } | sed '1s/sh/bash/' >as-proxy
 		chmod +x as-proxy
-		acp-conduct -p ./as-proxy -- "./$agent"
+		acp-conduct --no-mcp -p ./as-proxy -- "./$agent"
 		;;
 	esac
 }
