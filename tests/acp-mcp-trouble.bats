@@ -43,13 +43,11 @@ begin() {
 	answer '.method == "mcp/connect"' '{"connectionId":"late"}'
 	assert_equal "$(await out '.method == "mcp/disconnect"' | jq -c .params)" '{"connectionId":"late"}'
 	finish
-	rm -f down up ./*.in a.out
 	begin "$NEW" --timeout 100ms
 	mcp a '{"id":1,"method":"initialize"}'
 	await a.out '.id == 1 and .error.code == -33001'
 	await out '.method == "$/cancel_request"'
 	finish
-	rm -f down up ./*.in a.out
 	# It does not know the newest form, and then says nothing.
 	begin "$NEW" --timeout 4s
 	mcp a '{"id":1,"method":"initialize"}'
@@ -225,7 +223,6 @@ begin() {
 		assert_equal "$(await a.out '.id == 2' | jq -r '.result.content[0].text')" 'answered: 5'
 		unshim a
 		finish
-		rm -f down up ./*.in a.out
 	done
 	nobody_left
 }
