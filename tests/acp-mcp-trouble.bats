@@ -170,14 +170,17 @@ begin() {
 	for i in {1..100}; do
 		mkfifo "in$i"
 		acp-mcp --connect "$path" <"in$i" >"out$i" 7>&- 8>&- &
-		echo "{\"id\":$i,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"$i\"}}}" >"ask$i"
-		# Held open until all have their answers.
-		{ cat "ask$i"; wait_for test -e answered; } >"in$i" 7>&- 8>&- &
+	done
+	# Opened when all are started, for they must not hold each other's input; closed when all have their answers.
+	for i in {1..100}; do
+		exec {fd}>"in$i"
+		echo "{\"id\":$i,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"$i\"}}}" >&"$fd"
+		fds+=("$fd")
 	done
 	for i in {1..100}; do
 		wait_for grep -qF "x: $i\"" "out$i"
 	done
-	touch answered
+	for fd in "${fds[@]}"; do exec {fd}>&-; done
 	wait_for eval '! pgrep -P "$BRIDGE" -x jq >/dev/null'
 	finish
 	[ ! -s err ]
