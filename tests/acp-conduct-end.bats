@@ -37,8 +37,9 @@ ends() {
 	wait_for nobody_left
 }
 
-# The process id of a component, which -v tells.
+# The process id of a component, which -v tells, sooner or later.
 pid_of() {
+	wait_for grep -q "^acp-conduct: $1: pid " said || return
 	sed -n "s/^acp-conduct: $1: pid \([0-9]*\),.*/\1/p" said
 }
 

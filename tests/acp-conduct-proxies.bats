@@ -22,6 +22,10 @@ setup() {
 	load_components
 }
 
+teardown() {
+	end_left_over
+}
+
 # chain OPTION... : feeds stdin behind initialize, whose answer it leaves out.
 chain() {
 	{ printf '%s\n' "$init"; cat; } >input
@@ -347,7 +351,6 @@ chain() {
 		grep VmHWM "/proc/$PPID/status" >before
 		updates "$1"
 		grep VmHWM "/proc/$PPID/status" >after
-		cat >/dev/null
 	EOF
 	chmod +x agent
 	local n=${ACP_SOAK:-100000}
@@ -355,10 +358,8 @@ chain() {
 	acp-conduct -p 'acp-tap -o /dev/null' -f 'acp-tap -o /dev/null' -p 'acp-tap -o /dev/null' -- ./agent "$n" <down 2>err | wc -l >lines &
 	exec 8>down
 	printf '%s\n' "$init" >&8
-	# However long it takes.
-	while kill -0 "$!" && [[ ! -s after ]]; do sleep 0.1; done
-	exec 8>&-
 	wait
+	exec 8>&-
 	[[ $(<lines) == $((n + 20001)) ]]
 	case $B in
 	*/san) ;;
@@ -393,6 +394,7 @@ is_stuck() {
 	exec 8>down
 	printf '%s\n' "$init" >&8
 	wait_for grep -q '"id":0' up
+	wait_for grep -q 'acp-tap.2: pid' err
 	slow=$(sed -n 's/^acp-conduct: acp-tap.2: pid \([0-9]*\), .*/\1/p' err)
 	kill -STOP "$slow"
 	echo >begin

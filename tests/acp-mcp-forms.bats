@@ -197,7 +197,6 @@ begin() {
 		unshim a
 		await out '.method == "mcp/disconnect"'
 		finish
-		rm -f down up ./*.in
 	done
 }
 
@@ -205,11 +204,9 @@ begin() {
 	begin "$NEW" --dialect acpId
 	assert_equal "$(await out '.method == "mcp/connect"' | jq -c .params)" '{"acpId":"X"}'
 	finish
-	rm -f down up ./*.in
 	begin "$OLD" --dialect serverId
 	assert_equal "$(await out '.method == "mcp/connect"' | jq -c .params)" '{"serverId":"X"}'
 	finish
-	rm -f down up ./*.in
 	begin "$OLD" --dialect newest
 	mcp a "$HELLO"
 	# It is not fallen back from.

@@ -165,7 +165,6 @@ ask() {
 		finish
 		run ! grep mcp/ out
 		[ ! -s err ]
-		rm down up a.in
 	done
 	nobody_left
 }
@@ -177,7 +176,6 @@ ask() {
 	assert_equal "$(ask 1 connect "{\"acpId\":$ID}" | jq -c .error)" '{"code":-33002,"message":"acp-mcp: the server could not be started"}'
 	assert_equal "$(ask 2 message "{\"serverId\":$ID,\"requestId\":\"r\",\"method\":\"m\"}" | jq -c .error.code)" -33002
 	finish
-	rm down up
 	bridge acp-mcp --provide 'x=./no-such-command'
 	initialize
 	session s '[]'
@@ -236,7 +234,7 @@ commands() {
 	wait_for eval '[ "$(wc -l <pids)" -eq 4 ]'
 	finish
 	nobody_left
-	rm down up pids
+	rm pids
 	# One that serves a shim.
 	bridge acp-mcp --provide 'x=bash stubborn'
 	initialize

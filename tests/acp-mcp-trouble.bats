@@ -43,13 +43,11 @@ begin() {
 	answer '.method == "mcp/connect"' '{"connectionId":"late"}'
 	assert_equal "$(await out '.method == "mcp/disconnect"' | jq -c .params)" '{"connectionId":"late"}'
 	finish
-	rm -f down up ./*.in a.out
 	begin "$NEW" --timeout 100ms
 	mcp a '{"id":1,"method":"initialize"}'
 	await a.out '.id == 1 and .error.code == -33001'
 	await out '.method == "$/cancel_request"'
 	finish
-	rm -f down up ./*.in a.out
 	# It does not know the newest form, and then says nothing.
 	begin "$NEW" --timeout 4s
 	mcp a '{"id":1,"method":"initialize"}'
@@ -172,14 +170,17 @@ begin() {
 	for i in {1..100}; do
 		mkfifo "in$i"
 		acp-mcp --connect "$path" <"in$i" >"out$i" 7>&- 8>&- &
-		echo "{\"id\":$i,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"$i\"}}}" >"ask$i"
-		# Held open until all have their answers.
-		{ cat "ask$i"; wait_for test -e answered; } >"in$i" 7>&- 8>&- &
+	done
+	# Opened when all are started, for they must not hold each other's input; closed when all have their answers.
+	for i in {1..100}; do
+		exec {fd}>"in$i"
+		echo "{\"id\":$i,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"$i\"}}}" >&"$fd"
+		fds+=("$fd")
 	done
 	for i in {1..100}; do
 		wait_for grep -qF "x: $i\"" "out$i"
 	done
-	touch answered
+	for fd in "${fds[@]}"; do exec {fd}>&-; done
 	wait_for eval '! pgrep -P "$BRIDGE" -x jq >/dev/null'
 	finish
 	[ ! -s err ]
@@ -225,7 +226,6 @@ begin() {
 		assert_equal "$(await a.out '.id == 2' | jq -r '.result.content[0].text')" 'answered: 5'
 		unshim a
 		finish
-		rm -f down up ./*.in a.out
 	done
 	nobody_left
 }

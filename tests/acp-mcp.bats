@@ -20,7 +20,6 @@ claims() {
 	bridge
 	initialize "$1" | jq -c .result
 	finish
-	rm down up
 }
 
 @test "an agent that takes servers of type acp is left alone, byte for byte" {
@@ -85,7 +84,6 @@ claims() {
 	assert_output "[{\"name\":\"x\",\"command\":\"$B/bin/acp-mcp\",\"args\":[\"--connect\",\"$socket\"],\"env\":[]}]"
 	[ -S "$socket" ]
 	finish
-	rm down up
 	bridge
 	initialize '{"protocolVersion":2,"capabilities":{"session":{"mcp":{"stdio":{}}}}}'
 	run session s "[$X]"
@@ -120,7 +118,6 @@ claims() {
 	finish
 	assert_equal "$(cat err)" "acp-mcp: an MCP server is left out: No such file or directory: $X
 acp-mcp: an MCP server is left out: it has no name, or no id: {\"type\":\"acp\",\"name\":\"n\"}"
-	rm down up
 	long=$(printf '%0100d' 0)
 	mkdir "$long"
 	bridge acp-mcp --socket-dir "$PWD/$long"
@@ -168,7 +165,6 @@ acp-mcp: an MCP server is left out: it has no name, or no id: {\"type\":\"acp\",
 	agent '{"id":"i","error":{"code":-32603,"message":"no"}}'
 	await got '.id == "t"'
 	finish
-	rm down up
 	bridge
 	client "[{\"id\":1,\"method\":\"initialize\"},{\"id\":2,\"method\":\"session/new\",\"params\":{\"mcpServers\":[$X]}}]"
 	await got 'type == "array" and .[1].params.mcpServers[0].command != null'
@@ -198,7 +194,6 @@ acp-mcp: an MCP server is left out: it has no name, or no id: {\"type\":\"acp\",
 	assert_equal "$(stat -c %a "$(socket)" "$(dirname "$(socket)")" | tr '\n' ' ')" '600 700 '
 	finish
 	[ -z "$(ls dir)" ]
-	rm down up
 	bridge acp-mcp --socket-dir "$PWD/dir"
 	initialize
 	session s "[$X]"

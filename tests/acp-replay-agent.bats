@@ -9,6 +9,10 @@ setup() {
 	lib_setup
 }
 
+teardown() {
+	end_left_over
+}
+
 @test "answers carry the client's own ids, byte for byte" {
 	recording s.rec <<-'END'
 		> {"id":1,"method":"a"}

@@ -9,6 +9,10 @@ setup() {
 	lib_setup
 }
 
+teardown() {
+	end_left_over
+}
+
 @test "recorded session ids are replaced by those of the live agent" {
 	f=$FIXTURES/two-sessions-and-cancel.jsonl
 	sed -e 's/2e3de134-cff4-41b9-b7a3-7f022cbccc98/first/g' -e 's/d33d1350-128d-4f8e-a865-e2f53c59d0ae/the other \\\\\\"one\\\\\\"/g' "$f" >live.jsonl

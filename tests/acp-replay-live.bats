@@ -9,6 +9,10 @@ setup() {
 	lib_setup
 }
 
+teardown() {
+	end_left_over
+}
+
 # live SED: another agent: that of s.rec, changed.
 live() {
 	sed "$1" s.rec >live.rec

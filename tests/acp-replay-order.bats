@@ -9,6 +9,10 @@ setup() {
 	lib_setup
 }
 
+teardown() {
+	end_left_over
+}
+
 # Two sessions, side by side, a turn each.
 two_sessions() {
 	recording s.rec <<-'END'

@@ -10,6 +10,10 @@ setup() {
 	a_session
 }
 
+teardown() {
+	end_left_over
+}
+
 @test "--start begins at a record, and answers earlier initialize and session/new" {
 	play_agent --start 10 s.rec
 	tell '{"id":"i","method":"initialize","params":{"protocolVersion":1}}'

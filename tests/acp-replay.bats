@@ -9,6 +9,10 @@ setup() {
 	lib_setup
 }
 
+teardown() {
+	end_left_over
+}
+
 # against_itself FIXTURE: its client's side plays with its agent's.
 against_itself() {
 	run --separate-stderr acp-replay --as client "$1" -- sh -c 'tee down | acp-replay "$1" | tee up' sh "$1"
@@ -44,7 +48,6 @@ against_itself() {
 }
 
 @test "the same over a socket, both ways on one" {
-	command -v socat >/dev/null || skip 'socat is not installed'
 	f=$FIXTURES/write-with-permission.jsonl
 	run --separate-stderr socat EXEC:"acp-replay --as client '$f'" SYSTEM:"tee down | acp-replay '$f' | tee up"
 	assert_success

@@ -13,7 +13,8 @@ plays() {
 
 # start COMMAND...: a stream; what comes up is read by answer. Its stderr is in err.
 start() {
-	rm -f down
+	# What a start before this one has left is not to be taken for what this one writes.
+	rm -f down got err
 	mkfifo down
 	: >seen
 	exec 9< <(exec "$@" <down 2>err 3>&-)

@@ -34,6 +34,7 @@ inject() {
 	proxy)
 		{ echo '#!/bin/sh' && printf 'exec acp-inject' && printf ' %q' "$@" && echo; } | sed '1s/sh/bash/' >as-proxy
 		chmod +x as-proxy
+		# Without the acp-mcp that would make other servers of those that are of type acp.
 		acp-conduct --no-mcp -p ./as-proxy -- "./$agent"
 		;;
 	esac

@@ -4,6 +4,8 @@
 # bridge [COMMAND [OPTION]...]: starts acp-mcp (or what is named, which takes `-- AGENT...`) around the agent.
 bridge() {
 	(($#)) || set -- acp-mcp
+	# What a bridge before this one has left is not to be taken for what this one writes.
+	rm -f down up err
 	mkfifo down up
 	: >out
 	: >got
@@ -68,6 +70,7 @@ socket() {
 declare -gA SHIM_FD SHIM
 shim() {
 	local fd
+	rm -f "$1".{in,out,err}
 	mkfifo "$1.in"
 	(
 		# It must not keep another's input open.
