@@ -30,7 +30,7 @@ frame_abort(struct frame *f, const char *why)
 bool
 frame_edits(const struct frame *f)
 {
-	return (f->filter->needs & FRAME_EDIT) || f->options->clean || f->way == FRAME_PROXY;
+	return (f->filter->needs & (FRAME_EDIT | FRAME_SEND)) || f->options->clean || f->way == FRAME_PROXY;
 }
 
 void
@@ -45,20 +45,29 @@ frame_tell(struct frame *f, struct frame_event *e)
 
 static const char *const way_names[] = {"auto", "attach", "wrap", "link", "proxy", "pipe"};
 
-static bool
-way_suits(const struct frame *f, enum frame_way way)
+/* What a way cannot give, and why; NULL: nothing. */
+static const char *
+way_lacks(const struct frame *f, enum frame_way way)
 {
-	return way != FRAME_PIPE || !(f->filter->needs & (FRAME_BOTH_LANES | FRAME_ANSWER));
+	unsigned needs = f->filter->needs;
+
+	if (way == FRAME_PIPE && (needs & (FRAME_BOTH_LANES | FRAME_ANSWER | FRAME_SEND)))
+		return "a one-way pipe cannot do what is asked: needs both directions";
+	if (way == FRAME_ATTACH && (needs & (FRAME_EDIT | FRAME_ANSWER)))
+		return "--attach cannot do what is asked: a chain that runs can be watched and sent to, what changes or answers "
+			"messages has to stand in it";
+	return NULL;
 }
 
 /* 0, or an exit status. */
 static int
 refuse_unsuited(struct frame *f, enum frame_way way)
 {
-	if (way_suits(f, way))
+	const char *lacks = way_lacks(f, way);
+
+	if (!lacks)
 		return 0;
-	frame_say(f, "a one-way pipe cannot do what is asked: needs both directions (use -- COMMAND, "
-		"acp-conduct -f, or a proxy chain)");
+	frame_say(f, "%s (use -- COMMAND, acp-conduct -f, or a proxy chain)", lacks);
 	return EXIT_USAGE;
 }
 
@@ -68,6 +77,7 @@ start_filter(struct frame *f)
 {
 	const struct filter *filter = f->filter;
 
+	f->begun = true;
 	if (filter->start && filter->start(filter->state, f) < 0)
 		return EXIT_FAILED;
 	f->started_filter = true;
@@ -101,22 +111,27 @@ replay_early(struct frame *f)
 }
 
 int
+frame_begin(struct frame *f)
+{
+	int status = refuse_unsuited(f, f->way);
+
+	if (status == 0)
+		status = start_filter(f);
+	if (status == 0)
+		return 0;
+	frame_fail(f, status);
+	f->failed = true;
+	loop_stop(f->loop);
+	return -1;
+}
+
+int
 frame_decide(struct frame *f, enum frame_way way)
 {
-	int status = refuse_unsuited(f, way);
-
 	f->way = way;
 	if (way == FRAME_PROXY)
 		f->sources[0].from = ACP_UNKNOWN;
-	if (status == 0)
-		status = start_filter(f);
-	if (status) {
-		frame_fail(f, status);
-		f->failed = true;
-		loop_stop(f->loop);
-		return 0;
-	}
-	return replay_early(f);
+	return frame_begin(f) < 0 ? 0 : replay_early(f);
 }
 
 static int
@@ -199,6 +214,8 @@ choose(const struct frame_options *o)
 {
 	const char *proto = getenv("PROTO");
 
+	if (o->attach)
+		return FRAME_ATTACH;
 	if (o->command)
 		return FRAME_WRAP;
 	if (o->way != FRAME_AUTO)
@@ -221,6 +238,18 @@ mark_shared_sockets(struct frame *f)
 				f->sinks[i].shut = true;
 }
 
+/* Standard input and output are let alone. 0, or an exit status. */
+static int
+open_attached(struct frame *f)
+{
+	if (attach_start(f) == 0) {
+		mark_shared_sockets(f);
+		return 0;
+	}
+	frame_say(f, "what the conductor passed cannot be read: %s", strerror(errno));
+	return EXIT_FAILED;
+}
+
 /* 0, or an exit status. */
 static int
 open_way(struct frame *f, enum frame_way way)
@@ -228,17 +257,19 @@ open_way(struct frame *f, enum frame_way way)
 	bool two = way == FRAME_WRAP || way == FRAME_LINK;
 	int status = 0, in, out;
 
+	f->way = way;
+	if (way == FRAME_ATTACH)
+		return open_attached(f);
 	if (way == FRAME_LINK && (!is_open(FAR_IN) || !is_open(FAR_OUT))) {
 		frame_say(f, "descriptors %d and %d are not open: no link", FAR_IN, FAR_OUT);
 		return EXIT_USAGE;
 	}
-	if (way == FRAME_ATTACH || (way != FRAME_WRAP && f->options->command)) {
+	if (way != FRAME_WRAP && f->options->command) {
 		frame_say(f, "--way %s cannot be had here", way_names[way]);
 		return EXIT_USAGE;
 	}
 	if (refuse_unsuited(f, way))
 		return EXIT_USAGE;
-	f->way = way;
 	in = proc_claim(STDIN_FILENO);
 	out = proc_claim(STDOUT_FILENO);
 	if (in < 0 || out < 0 || source_open(f, LANE_DOWN, two ? ACP_CLIENT : ACP_UNKNOWN, in) < 0 ||
@@ -307,7 +338,8 @@ frame_free(struct frame *f)
 int
 frame_run(const struct filter *filter, const struct frame_options *options)
 {
-	struct frame f = {.filter = filter, .options = options};
+	struct frame f = {.filter = filter, .options = options, .attached = -1};
+	enum frame_way way = choose(options);
 	struct timespec wall;
 	int status;
 
@@ -315,6 +347,8 @@ frame_run(const struct filter *filter, const struct frame_options *options)
 		frame_say(&f, "/dev/null: %s", strerror(errno));
 		return EXIT_FAILED;
 	}
+	if (way == FRAME_ATTACH && ((status = refuse_unsuited(&f, way)) || (status = attach_connect(&f))))
+		return status;
 	clock_gettime(CLOCK_REALTIME, &wall);
 	f.began = loop_clock();
 	f.started = (double)wall.tv_sec + (double)wall.tv_nsec / 1e9;
@@ -326,7 +360,7 @@ frame_run(const struct filter *filter, const struct frame_options *options)
 		requests_free(f.requests);
 		return EXIT_FAILED;
 	}
-	status = open_way(&f, choose(options));
+	status = open_way(&f, way);
 	if (status == 0) {
 		frame_settle(&f);
 		if (loop_run(f.loop) < 0)
@@ -337,6 +371,7 @@ frame_run(const struct filter *filter, const struct frame_options *options)
 	if (f.started_filter && filter->end)
 		frame_fail(&f, filter->end(filter->state, &f));
 	wrap_end(&f);
+	attach_end(&f);
 	status = exit_status(&f);
 	frame_free(&f);
 	return status;
@@ -361,7 +396,7 @@ frame_now(const struct frame *f)
 {
 	uint64_t now = loop_now(f->loop);
 
-	return now > f->began ? now - f->began : 0;
+	return f->base + (now > f->began ? now - f->began : 0);
 }
 
 double

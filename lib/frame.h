@@ -1,5 +1,5 @@
 /*
- * frame: what all filters have in common. It meets the stream in the way that fits (wrap, link,
+ * frame: what all filters have in common. It meets the stream in the way that fits (attach, wrap, link,
  * proxy, pipe), turns each into the same two lanes of plain messages, and owns reading, order,
  * queues, backpressure, children, signals and the exit status. A filter is a struct filter.
  */
@@ -21,6 +21,7 @@ enum {
 	FRAME_EDIT = 1,        /* it changes, drops or holds: noise goes to stderr */
 	FRAME_BOTH_LANES = 2,  /* it has to see both directions */
 	FRAME_ANSWER = 4,      /* it answers messages or sends its own (implies both lanes) */
+	FRAME_SEND = 8,        /* it sends its own, and that is all it does (implies both lanes; noise goes to stderr) */
 };
 
 /* What becomes of a message. */
@@ -32,9 +33,10 @@ enum verdict {
 
 enum frame_event_kind {
 	FRAME_NOISE,  /* a line that is no message: text; why is MSG's error */
-	FRAME_STDERR, /* a line of the wrapped agent's stderr: text */
+	FRAME_STDERR, /* a line of the agent's stderr: text */
 	FRAME_EOF,    /* a side has ended: from, torn */
-	FRAME_EXIT,   /* the wrapped agent has ended: status as waitpid has it */
+	FRAME_EXIT,   /* the agent has ended: status as waitpid has it */
+	FRAME_LOST,   /* attach: messages went by that did not get here: count; text: why */
 	FRAME_LONG,   /* a line beyond the limit went by or was refused: size so far unknown, text its first bytes */
 };
 
@@ -46,6 +48,7 @@ struct frame_event {
 	struct slice text;
 	bool torn;
 	int status;
+	uint64_t count;
 	struct json_error why;
 };
 
@@ -100,6 +103,8 @@ struct filter {
 
 struct frame_options {
 	enum frame_way way;      /* --way */
+	const char *attach;      /* --attach: a socket, or "auto"; or NULL */
+	const char *hop;         /* --hop where attached: a number or a name, or NULL */
 	char *const *command;    /* after --, or NULL */
 	size_t limit;            /* --max-line, bytes */
 	uint64_t grace;          /* --grace, us */
@@ -117,9 +122,9 @@ int frame_run(const struct filter *, const struct frame_options *);
 
 enum frame_way frame_way(const struct frame *);
 struct loop *frame_loop(struct frame *);
-/* us since the start, of what is being shown. */
+/* us since the start (where attached, the chain's), of what is being shown. */
 uint64_t frame_now(const struct frame *);
-/* Wall clock of the start, seconds since 1970. */
+/* Wall clock of that start, seconds since 1970. */
 double frame_started(const struct frame *);
 
 /* Replaces a slice of the message that is being shown (with is copied). Then return VERDICT_PASS. 0, or -1 out of memory. */

@@ -347,7 +347,7 @@ watch_entries(struct frame *f, enum lane lane, enum acp_side from, struct slice 
 static bool
 only_watched(const struct frame *f)
 {
-	return !(f->filter->needs & (FRAME_EDIT | FRAME_ANSWER)) && f->way != FRAME_PROXY;
+	return f->way == FRAME_ATTACH || (!(f->filter->needs & (FRAME_EDIT | FRAME_ANSWER | FRAME_SEND)) && f->way != FRAME_PROXY);
 }
 
 static int
@@ -388,7 +388,7 @@ batch_line(struct frame *f, enum lane lane, enum acp_side from, struct block *bl
 		return take_array(f, lane, from, block, text, m, torn);
 	if (watch_entries(f, lane, from, text, m->text) < 0)
 		return -1;
-	return lane_put(f, lane, block, text, m, NULL, torn);
+	return f->way == FRAME_ATTACH ? 0 : lane_put(f, lane, block, text, m, NULL, torn);
 }
 
 int

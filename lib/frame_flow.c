@@ -62,7 +62,11 @@ source_end(struct frame *f, struct source *s, bool torn)
 		frame_fail(f, EXIT_FAILED);
 	}
 	input_close(&s->in);
-	frame_tell(f, &e);
+	/* A recording tells itself whose end it was; it may end before it has begun. */
+	if (f->way == FRAME_ATTACH)
+		attach_ended(f);
+	else
+		frame_tell(f, &e);
 	/* An agent that has closed its output has nothing more to say: as if the client had left it. */
 	if (f->way == FRAME_WRAP) {
 		wrap_client_left(f);
@@ -229,6 +233,8 @@ sink_name(struct frame *f, const struct sink *k)
 {
 	if (f->way == FRAME_PIPE)
 		return "standard output";
+	if (f->way == FRAME_ATTACH)
+		return "the chain";
 	if (f->way == FRAME_PROXY)
 		return "the conductor";
 	return k == lane_sink(f, LANE_UP) ? "the client" : "the agent";
@@ -237,7 +243,7 @@ sink_name(struct frame *f, const struct sink *k)
 static void
 sink_failed(struct frame *f, struct sink *k)
 {
-	bool to_client = k == lane_sink(f, LANE_UP);
+	bool to_client = f->way != FRAME_ATTACH && k == lane_sink(f, LANE_UP);
 	int error = k->out.error;
 
 	if (error != EPIPE && error != ECONNRESET) {
@@ -367,7 +373,7 @@ frame_settle(struct frame *f)
 	pace_sources(f);
 	if (f->started_filter && f->filter->settled)
 		f->filter->settled(f->filter->state, f);
-	if (!f->started_filter && f->way != FRAME_AUTO && drained(&f->sinks[LANE_DOWN]) && drained(&f->sinks[LANE_UP]))
+	if (f->begun && !f->started_filter && drained(&f->sinks[LANE_DOWN]) && drained(&f->sinks[LANE_UP]))
 		loop_stop(f->loop);
 }
 

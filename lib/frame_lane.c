@@ -20,20 +20,23 @@ lane_from(enum lane lane)
 	return lane == LANE_UP ? ACP_AGENT : ACP_CLIENT;
 }
 
+/* Do both lanes come in one place? */
+static bool
+has_one_source(const struct frame *f)
+{
+	return f->way == FRAME_PROXY || f->way == FRAME_PIPE || f->way == FRAME_ATTACH;
+}
+
 struct sink *
 lane_sink(struct frame *f, enum lane lane)
 {
-	bool one = f->way == FRAME_PROXY || f->way == FRAME_PIPE;
-
-	return &f->sinks[one ? 0 : lane];
+	return &f->sinks[has_one_source(f) ? 0 : lane];
 }
 
 struct source *
 lane_source(struct frame *f, enum lane lane)
 {
-	bool one = f->way == FRAME_PROXY || f->way == FRAME_PIPE;
-
-	return &f->sources[one ? 0 : lane];
+	return &f->sources[has_one_source(f) ? 0 : lane];
 }
 
 /* --- what is kept with a request --- */
@@ -96,18 +99,32 @@ shown_edited(const struct shown *s, struct buf *to)
 }
 
 /*
- * In a one-way pipe no answer ever comes by: there, what is open is bounded by forgetting what is
- * oldest. Where someone has joined both directions they pair up all the same.
+ * In a one-way pipe no answer ever comes by, and in the copy of a running chain's traffic it may be lost: there, what is
+ * open is bounded by forgetting what is oldest. Where someone has joined both directions they pair up all the same.
  */
-static int
-forget_oldest(struct frame *f)
+static bool
+may_miss_answers(const struct frame *f)
 {
-	struct request *oldest = requests_next(f->requests, NULL);
-	struct pending *p = oldest->owner;
-	int r = p && p->batch ? batch_closed_one(f, p->batch) : 0;
+	return f->way == FRAME_PIPE || f->way == FRAME_ATTACH;
+}
 
-	request_forget(f, oldest);
-	return r;
+static int
+forget_oldest(struct frame *f, const struct request *newest)
+{
+	struct request *r = NULL;
+	struct pending *p;
+	int e;
+
+	/* The filter's own are always answered. */
+	do {
+		r = requests_next(f->requests, r);
+		p = r ? r->owner : NULL;
+	} while (p && p->own);
+	if (!r || r == newest)
+		return 0;
+	e = p && p->batch ? batch_closed_one(f, p->batch) : 0;
+	request_forget(f, r);
+	return e;
 }
 
 /* Finds the request that a response answers, or notes a request. */
@@ -121,7 +138,7 @@ pair(struct frame *f, struct shown *s)
 		s->request = requests_open(f->requests, s->seen.from, s->seen.t, m);
 		if (!s->request)
 			return -1;
-		if (f->way == FRAME_PIPE && requests_count(f->requests) > REQUESTS_ONE_WAY && forget_oldest(f) < 0)
+		if (may_miss_answers(f) && requests_count(f->requests) > REQUESTS_ONE_WAY && forget_oldest(f, s->request) < 0)
 			return -1;
 		if (!s->batch)
 			return 0;
@@ -224,6 +241,9 @@ let_go(struct frame *f, struct shown *s, struct block *block, bool torn)
 	struct buf edited = {0};
 	int r;
 
+	/* It is a copy of what has gone on already. */
+	if (f->way == FRAME_ATTACH)
+		return 0;
 	if (s->nedits == 0)
 		return lane_put(f, s->lane, block, s->seen.line, &s->seen.msg, s->request, torn);
 	r = shown_edited(s, &edited);
@@ -381,6 +401,8 @@ lane_put(struct frame *f, enum lane lane, struct block *block, struct slice text
 	struct hopwise h = {0};
 	int got;
 
+	if (f->way == FRAME_ATTACH)
+		return attach_put(f, lane, text);
 	if (f->way != FRAME_PROXY)
 		return lane_put_line(f, lane, block, text, torn);
 	got = proxy_out(f, lane, m, r, &h);
@@ -416,6 +438,8 @@ source_name(const struct frame *f, const struct source *src)
 {
 	if (f->way == FRAME_PROXY)
 		return "conductor";
+	if (f->way == FRAME_ATTACH)
+		return "the chain";
 	return src->from == ACP_UNKNOWN ? "standard input" : acp_side_name(src->from);
 }
 
@@ -469,7 +493,7 @@ long_line(struct frame *f, struct source *src, const struct line *line)
 	if (line->first)
 		tell_line(f, src, FRAME_LONG, line, false, why);
 	/* A line of the filter's own must not land inside one that passes piece by piece. */
-	if ((f->filter->needs & (FRAME_EDIT | FRAME_ANSWER)) || f->filter->leave || f->way == FRAME_PROXY)
+	if ((f->filter->needs & (FRAME_EDIT | FRAME_ANSWER | FRAME_SEND)) || f->filter->leave || f->way == FRAME_PROXY)
 		return line->first ? refuse_long(f, src, line) : 0;
 	if (line->first) {
 		frame_say(f, "%s: line %llu: longer than %zu bytes: passed unread", source_name(f, src),
@@ -486,6 +510,8 @@ lane_line(struct frame *f, struct source *src, enum input_got got, const struct 
 	struct json_error error;
 	struct msg m;
 
+	if (f->way == FRAME_ATTACH)
+		return attach_line(f, got, line);
 	if (got == INPUT_PIECE)
 		return long_line(f, src, line);
 	if (msg_scan(line->text, &m, &error) == MSG_NOISE)

@@ -8,6 +8,7 @@
 #include "lib/input.h"
 #include "lib/output.h"
 #include "lib/proc.h"
+#include "lib/recording.h"
 
 enum { IDS_TOKEN = 17 };
 
@@ -102,7 +103,7 @@ struct frame {
 	const struct frame_options *options;
 	struct loop *loop;
 	enum frame_way way;
-	uint64_t began;
+	uint64_t base, began;  /* what frame_now was, at which time of the loop's clock */
 	double started;
 	struct source sources[LANES];
 	struct sink sinks[LANES];
@@ -120,8 +121,17 @@ struct frame {
 	size_t nearly;
 	enum frame_debt debts[LANES];
 	struct loop_timer alarm;
-	bool started_filter, left, failed, quitting;
+	bool begun;            /* the filter has been started */
+	bool started_filter;   /* and not ended */
+	bool left, failed, quitting;
 	size_t behind;         /* reads of what the client left behind */
+	int attached;          /* the descriptor that the conductor passed, until it is opened; or -1 */
+	char hop_number[24];
+	struct recording *records;
+	struct echo *echoes;   /* oldest first */
+	size_t nechoes;
+	uint64_t lost;
+	struct buf lost_why;
 	int signals;           /* how many asked us to end */
 	int caught_early;      /* one for the filter that came before the filter was started */
 	int status;
@@ -134,6 +144,8 @@ bool frame_edits(const struct frame *);
 void frame_tell(struct frame *, struct frame_event *);
 /* Says which way it is, starts the filter, and shows it what came before. 0, or -1 out of memory; may set failed. */
 int frame_decide(struct frame *, enum frame_way);
+/* Starts the filter. 0; -1 where it can not go on, and it ends. */
+int frame_begin(struct frame *);
 /* A line that comes before that. */
 int frame_undecided_line(struct frame *, struct source *, enum input_got, const struct line *);
 
@@ -195,6 +207,18 @@ int wrap_start(struct frame *);
 void wrap_client_left(struct frame *);
 void wrap_end(struct frame *);
 bool wrap_over(const struct frame *);
+
+/* frame_attach.c */
+/* Joins the chain, before anything else is done. 0, or an exit status, and it has been said why. */
+int attach_connect(struct frame *);
+/* 0, or -1 with errno. */
+int attach_start(struct frame *);
+int attach_line(struct frame *, enum input_got, const struct line *);
+void attach_ended(struct frame *);
+/* Sends a message of the filter's own. 0 or -1. */
+int attach_put(struct frame *, enum lane, struct slice text);
+/* Says what was lost, and frees. */
+void attach_end(struct frame *);
 
 /* frame_flow.c */
 int source_open(struct frame *, enum lane, enum acp_side from, int fd);

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/bytes.h"
+
 extern char **environ;
 
 enum {
@@ -397,6 +399,25 @@ proc_words(const char *command)
 	}
 	words[n] = NULL;
 	return words;
+}
+
+char *
+proc_self(void)
+{
+	struct buf path = {0};
+	ssize_t n;
+
+	do {
+		if (buf_reserve(&path, path.cap + 256) < 0)
+			break;
+		n = readlink("/proc/self/exe", path.p, path.cap);
+		if (n > 0 && (size_t)n < path.cap) {
+			path.n = (size_t)n;
+			return buf_string(&path);
+		}
+	} while (n > 0);
+	buf_free(&path);
+	return NULL;
 }
 
 /* Descriptors */

@@ -45,6 +45,8 @@ const char *proc_describe(int status, char *buf, size_t size);
 /* "KILL" for 9; NULL for what is no signal. */
 const char *proc_signal_name(int signal);
 
+/* The path of the program that runs, to be freed. NULL with errno: ENOMEM, or where the system does not tell it. */
+char *proc_self(void);
 /*
  * Splits a component's CMD into words to execute directly where a shell would do nothing else,
  * else {"/bin/sh", "-c", CMD}: that is where it has one of |&;<>()$`\"'*?[{ or a newline, a word

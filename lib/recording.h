@@ -24,6 +24,7 @@ enum record_kind {
 	RECORD_LOST,    /* count, text: why */
 	RECORD_OTHER,   /* an event that is not known: to be ignored */
 	RECORD_BAD,     /* what can not be read: error and number say where; reading goes on behind it */
+	RECORD_ERROR,   /* to who is a guest in a running chain: why something that he sent goes nowhere: text */
 };
 
 #define RECORDING_NOWHERE UINT64_MAX
@@ -34,6 +35,7 @@ struct record {
 	uint64_t t;          /* us since the start of the last header */
 	bool timed;          /* it had a time */
 	enum acp_side from;
+	bool guest;          /* of RECORD_MESSAGE: the answer to a request that was sent into a running chain from here */
 	struct slice text;
 	struct slice raw;    /* the record's whole line */
 	struct msg msg;      /* of RECORD_MESSAGE */
@@ -78,6 +80,8 @@ int recording_line(struct recording *, struct slice line, uint64_t number, struc
  */
 bool recording_peek(const struct recording *, struct slice line, struct record *);
 void recording_close(struct recording *);
+/* The status of RECORD_EXIT as waitpid has it; signals that have no name here count as none. */
+int recording_status(const struct record *);
 
 enum { RECORDING_TIME = 32 }; /* bytes that are enough for a time */
 /* Writes microseconds as seconds with six decimals; returns where it ends. */

@@ -1,6 +1,11 @@
 /* Our own records (acp-recording(5)). */
+#include <sys/wait.h>
+
 #include "lib/base64.h"
+#include "lib/proc.h"
 #include "lib/recording_parts.h"
+
+enum { SIGNAL_MOST = 64 };
 
 /*
  * The member msg: where it is the last one, all between its colon and the record's brace, which
@@ -91,16 +96,28 @@ event(struct recording *rec, struct record *r, struct slice name)
 		r->torn = v.p && json_type(v) == JSON_TRUE;
 		return TAKEN;
 	}
-	if (!json_string_is(name, "lost"))
+	if (json_string_is(name, "lost")) {
+		r->kind = RECORD_LOST;
+		v = json_get(r->raw, "count");
+		if (!v.p || json_type(v) != JSON_NUMBER || !json_u64(v, &r->count))
+			r->count = 1;
+	} else if (json_string_is(name, "error")) {
+		r->kind = RECORD_ERROR;
+	} else {
 		return TAKEN;
-	r->kind = RECORD_LOST;
-	v = json_get(r->raw, "count");
-	if (!v.p || json_type(v) != JSON_NUMBER || !json_u64(v, &r->count))
-		r->count = 1;
+	}
 	v = json_get(r->raw, "why");
 	if (!v.p || json_type(v) != JSON_STRING)
 		return TAKEN;
 	return recording_unescape(rec, v, &r->text);
+}
+
+static bool
+is_for_guest(struct slice raw)
+{
+	struct slice to = json_get(raw, "to");
+
+	return to.p && json_type(to) == JSON_STRING && json_string_is(to, "guest");
 }
 
 enum outcome
@@ -108,8 +125,10 @@ recording_own(struct recording *rec, struct record *r, const struct slice *v)
 {
 	if (v[HEADER].p)
 		return header(rec, r, v);
-	if (v[MSG].p)
+	if (v[MSG].p) {
+		r->guest = is_for_guest(r->raw);
 		return recording_message(rec, r, msg_member(r->raw, v[MSG]));
+	}
 	if (v[NOISE].p)
 		return recording_text(rec, r, RECORD_NOISE, v[NOISE]);
 	if (v[NOISE64].p)
@@ -119,6 +138,22 @@ recording_own(struct recording *rec, struct record *r, const struct slice *v)
 	if (v[STDERR64].p)
 		return base64_text(rec, r, RECORD_STDERR, v[STDERR64]);
 	return v[EVENT].p ? event(rec, r, v[EVENT]) : OTHER_SHAPE;
+}
+
+int
+recording_status(const struct record *r)
+{
+	const char *known;
+	int i;
+
+	if (r->status >= 0)
+		return W_EXITCODE(r->status, 0);
+	for (i = 1; i <= SIGNAL_MOST; i++) {
+		known = proc_signal_name(i);
+		if (known && slice_is(r->signal, known))
+			return i;
+	}
+	return 0;
 }
 
 /* --- as they are written: no byte is looked at twice --- */
@@ -184,6 +219,7 @@ recording_own_begin(struct record *r)
 		r->from = ACP_AGENT;
 	else if (!OVER(&p, end, ",\"from\":\"unknown\""))
 		return false;
+	r->guest = OVER(&p, end, ",\"to\":\"guest\"");
 	if (!OVER(&p, end, ",\"msg\":"))
 		return false;
 	r->timed = true;

@@ -7,7 +7,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 128 };
+enum { BACKLOG = 128, RECEIVED = 16 * 1024 };
+
+/* Room for the descriptors that come with what is read. */
+union control {
+	char room[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr align;
+};
 
 static int
 address_of(const char *path, struct sockaddr_un *address)
@@ -73,16 +79,102 @@ socket_accept(int listener)
 	return -1;
 }
 
-int
-socket_connect(const char *path)
+static int
+connect_to(const char *path, int flags)
 {
 	struct sockaddr_un address;
 	int fd;
 
 	if (address_of(path, &address) < 0)
 		return -1;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
 		return fd;
 	return fail(fd);
+}
+
+int
+socket_connect(const char *path)
+{
+	return connect_to(path, 0);
+}
+
+int
+socket_try(const char *path)
+{
+	return connect_to(path, SOCK_NONBLOCK);
+}
+
+ssize_t
+socket_send(int socket, struct slice text, int fd)
+{
+	union control control = {.room = {0}};
+	struct iovec part = {(void *)text.p, text.n};
+	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
+	struct cmsghdr *c;
+	ssize_t r;
+
+	if (fd >= 0) {
+		m.msg_control = &control;
+		m.msg_controllen = sizeof(control.room);
+		c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(fd));
+		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	}
+	do
+		r = sendmsg(socket, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+	while (r < 0 && errno == EINTR);
+	return r;
+}
+
+/* The first descriptor that came goes to *fd, if that has none yet; how many came. */
+static size_t
+take_descriptors(struct msghdr *m, int *fd)
+{
+	struct cmsghdr *c;
+	size_t i, n, came = 0;
+	int one;
+
+	for (c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(one);
+		for (i = 0; i < n; i++) {
+			memcpy(&one, CMSG_DATA(c) + i * sizeof(one), sizeof(one));
+			if (*fd < 0)
+				*fd = one;
+			else
+				close(one);
+		}
+		came += n;
+	}
+	return came;
+}
+
+ssize_t
+socket_receive(int socket, struct buf *to, int *fd)
+{
+	union control control;
+	struct iovec part;
+	struct msghdr m;
+	ssize_t r;
+
+	if (buf_reserve(to, RECEIVED) < 0)
+		return -1;
+	part = (struct iovec){to->p + to->n, RECEIVED};
+	do {
+		m = (struct msghdr){.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+		r = recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	} while (r < 0 && errno == EINTR);
+	if (r < 0)
+		return -1;
+	/* More than there was room for have been closed by the kernel; that not even one came is the process's own limit. */
+	if (take_descriptors(&m, fd) == 0 && (m.msg_flags & MSG_CTRUNC)) {
+		errno = EMFILE;
+		return -1;
+	}
+	to->n += (size_t)r;
+	return r;
 }

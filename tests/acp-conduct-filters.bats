@@ -166,7 +166,7 @@ has_written() {
 @test "over socket pairs, and at a terminal" {
 	for how in socket sockets terminal; do
 		: >lives
-		rm -f typed
+		rm -f typed got said
 		mkfifo typed
 		exec 9<>typed
 		meet $how acp-conduct -v -d 'mortal cat' -u cat -- cat <typed >got 2>said 9>&- &

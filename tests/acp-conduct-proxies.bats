@@ -133,7 +133,7 @@ chain() {
 
 @test "control characters of a peer do not reach the terminal" {
 	printf '%s\n' "$init" >input
-	run --separate-stderr timeout 60 acp-conduct -p acp-tap -- sh -c 'printf "\033[32mready\t\033[0m\n"; exec '"$agent" <input
+	run --separate-stderr timeout 60 acp-conduct --no-mcp -p acp-tap -- sh -c 'printf "\033[32mready\t\033[0m\n"; exec '"$agent" <input
 	assert_success
 	[[ $stderr == *'dropped: ?[32mready??[0m'* ]]
 	[[ $stderr != *[$'\033\t']* ]]
@@ -276,7 +276,7 @@ chain() {
 }
 
 @test "--trace has every message of every hop, --record names the hops" {
-	chain --trace t.jsons --record r.rec -p acp-tap -f acp-tap <<-'EOF'
+	chain --no-mcp --trace t.jsons --record r.rec -p acp-tap -f acp-tap <<-'EOF'
 		{"jsonrpc":"2.0","id":"s","method":"session/prompt","params":{"sessionId":"S"}}
 	EOF
 	assert_success

@@ -67,7 +67,7 @@ session() {
 @test "where stdin is a terminal conduct reads it, and the first component gets a pipe" {
 	run meet terminal acp-conduct -d 'readlink /proc/self/fd/0 >&2; cat' -- cat <<<'typed'
 	assert_success
-	assert_output --regexp '^(sh|readlink): pipe:'
+	assert_line --regexp '^(sh|readlink): pipe:'
 	assert_line "typed"
 }
 

@@ -92,8 +92,8 @@ usage_answer='"usage":{"totalTokens":7,"inputTokens":6,"outputTokens":1}'
 		diff <(awk -F '\t' -v OFS='\t' '{ print $5, $4, $6, $14 }' rows) expected
 	done
 	for as in -f -p; do
-		converse acp-conduct $as 'acp-usage -f tsv -o rows' -- ./agent "$usage_answer" "$update" >got
-		# A proxy that is started by us answers initialize as the agent did.
+		converse acp-conduct --no-mcp $as 'acp-usage -f tsv -o rows' -- ./agent "$usage_answer" "$update" >got
+		# A proxy that is started by us answers initialize as the agent did, where nothing bridges.
 		cmp got direct
 		diff <(awk -F '\t' -v OFS='\t' '{ print $5, $4, $6, $14 }' rows) expected
 	done

@@ -38,7 +38,12 @@ nobody_left() {
 	[[ -z $(left_over) ]]
 }
 
-# In teardown: ends what a failed test has left.
+# In teardown: ends what a failed test has left. Again, for what was being started has started more.
 end_left_over() {
-	left_over | xargs -r kill -KILL 2>/dev/null || true
+	local round
+	for round in {1..100}; do
+		left_over | (unset ACP_TEST_MARK; xargs -r kill -KILL 2>/dev/null) || true
+		nobody_left && return
+	done
+	echo "still there after $round rounds: $(left_over | xargs)"
 }

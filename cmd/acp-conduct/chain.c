@@ -113,6 +113,12 @@ base_name(const struct component *c)
 	return name.n > 0 && strspn(name.p, plain) >= name.n ? name : slice_of("sh");
 }
 
+bool
+chain_runs(const struct component *c, const char *program)
+{
+	return slice_is(base_name(c), program);
+}
+
 static int
 name_component(struct chain *ch, struct component *c)
 {

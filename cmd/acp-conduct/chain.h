@@ -108,6 +108,8 @@ struct chain {
 /* Adds a component behind those that are there: a CMD, or an argv that is borrowed. 0, or -1 with errno (EINVAL: no words). */
 int chain_add_command(struct chain *, enum kind, const char *command);
 int chain_add_argv(struct chain *, enum kind, char *const *argv);
+/* Is that, by its base name, the program that it runs? */
+bool chain_runs(const struct component *, const char *program);
 /* Names the components. 0, or -1 with errno. */
 int chain_name(struct chain *);
 /* Makes the links between them, where all is wired directly. 0, or -1 with errno. */

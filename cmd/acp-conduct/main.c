@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bridge.h"
 #include "lib/cli.h"
 #include "look.h"
 #include "revive.h"
@@ -27,6 +28,7 @@ static const char usage[] =
 	"  -p, --proxy CMD     a proxy: it speaks the proxy-chain protocol on 0 and 1\n"
 	"      --on-crash HOW  what follows and dies: restart (default), fail, or bypass\n"
 	"                      (one that dies often is taken out: it denies nothing then)\n"
+	"      --no-mcp        no acp-mcp before the agent, where there are proxies\n"
 	"      --restarts N/T  so often in this time (3/1m)\n"
 	"      --init-timeout T  initialization may take this long (30s)\n"
 	"      --dialect plain|underscore  of all proxies; else it is found out\n"
@@ -39,7 +41,7 @@ static const char usage[] =
 	"\n"
 	"  acp-conduct -p my-proxy -f 'acp-tap -o session.rec' -- my-agent --acp\n";
 
-enum { OPTION_GRACE = 256, OPTION_CRASH, OPTION_RESTARTS, OPTION_INIT, OPTION_DIALECT, OPTION_TRACE, OPTION_RECORD };
+enum { OPTION_GRACE = 256, OPTION_CRASH, OPTION_NO_MCP, OPTION_RESTARTS, OPTION_INIT, OPTION_DIALECT, OPTION_TRACE, OPTION_RECORD };
 
 static const struct option options[] = {
 	{"filter", required_argument, NULL, 'f'},
@@ -47,6 +49,7 @@ static const struct option options[] = {
 	{"up", required_argument, NULL, 'u'},
 	{"proxy", required_argument, NULL, 'p'},
 	{"on-crash", required_argument, NULL, OPTION_CRASH},
+	{"no-mcp", no_argument, NULL, OPTION_NO_MCP},
 	{"restarts", required_argument, NULL, OPTION_RESTARTS},
 	{"init-timeout", required_argument, NULL, OPTION_INIT},
 	{"dialect", required_argument, NULL, OPTION_DIALECT},
@@ -64,6 +67,7 @@ struct setup {
 	struct chain *chain;
 	struct route *route;
 	enum on_crash on_crash;
+	bool no_mcp;
 	const char *trace, *record;
 };
 
@@ -184,6 +188,9 @@ read_options(struct setup *s, int argc, char **argv)
 		case OPTION_DIALECT:
 			read_word(s, option, optarg);
 			break;
+		case OPTION_NO_MCP:
+			s->no_mcp = true;
+			break;
 		case OPTION_RESTARTS:
 			read_restarts(s->chain, optarg);
 			break;
@@ -287,7 +294,7 @@ main(int argc, char **argv)
 	read_options(&setup, argc, argv);
 	chain.loop = route.loop = loop_new(ending_signals(), supervise_signal, &chain);
 	if (!chain.loop || report_open(&chain.report, chain.loop) < 0 ||
-		proc_guardian_start(&chain.guardian) < 0 || chain_name(&chain) < 0)
+		proc_guardian_start(&chain.guardian) < 0 || (!setup.no_mcp && bridge_add(&chain) < 0) || chain_name(&chain) < 0)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 	if (is_routed(&setup)) {
 		chain.route = &route;

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmd/acp-mcp/conn.h"
 #include "cmd/acp-mcp/declare.h"
@@ -11,6 +10,7 @@
 #include "cmd/acp-mcp/provide.h"
 #include "cmd/acp-mcp/server.h"
 #include "lib/cli.h"
+#include "lib/proc.h"
 
 /* A request that declares servers, before the agent has said what it takes. */
 struct early {
@@ -313,26 +313,6 @@ end(void *state, struct frame *f)
 	return 0;
 }
 
-/* The path of this very program: what the agent is to start. */
-static char *
-own_path(void)
-{
-	struct buf path = {0};
-	ssize_t n;
-
-	do {
-		if (buf_reserve(&path, path.cap + 256) < 0)
-			break;
-		n = readlink("/proc/self/exe", path.p, path.cap);
-		if (n > 0 && (size_t)n < path.cap) {
-			path.n = (size_t)n;
-			return buf_string(&path);
-		}
-	} while (n > 0);
-	buf_free(&path);
-	return NULL;
-}
-
 int
 mcp_run(const struct options *o)
 {
@@ -341,7 +321,7 @@ mcp_run(const struct options *o)
 		.start = start, .message = message, .answer = answered, .settled = settled, .end = end};
 	int status;
 
-	m.self = own_path();
+	m.self = proc_self();
 	if (!m.self) {
 		cli_warn(tool_name, "the path of this program: %s", strerror(errno));
 		return EXIT_FAILED;

@@ -2,12 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "cmd/acp-tap/tap.h"
-#include "lib/proc.h"
-
-enum { SIGNAL_MOST = 64 };
 
 struct files {
 	struct tap tap;
@@ -21,20 +17,6 @@ static void
 show(void *arg, const struct seen *s)
 {
 	tap_message(arg, s);
-}
-
-static int
-signal_number(struct slice name)
-{
-	const char *known;
-	int i;
-
-	for (i = 1; i <= SIGNAL_MOST; i++) {
-		known = proc_signal_name(i);
-		if (known && slice_is(name, known))
-			return i;
-	}
-	return 0;
 }
 
 static void
@@ -55,7 +37,7 @@ put_event(struct files *f, const struct record *r)
 	struct event e = {.kind = r->kind, .from = r->from, .t = r->t, .text = r->text, .torn = r->torn, .count = r->count};
 
 	if (r->kind == RECORD_EXIT) {
-		e.status = r->status >= 0 ? W_EXITCODE(r->status, 0) : signal_number(r->signal);
+		e.status = recording_status(r);
 		/* It is the agent's, as in a stream: recordings need not say so. */
 		e.from = ACP_AGENT;
 	}

@@ -23,7 +23,8 @@
  *
  * Needs: none asked for makes it a watcher. What it sees is told on descriptor 2, a line each:
  * "LANE FROM KIND METHOD SESSION". In the environment: FILTER_NEEDS=both makes it need both lanes,
- * FILTER_NEEDS=answer that it answers; FILTER_QUIET tells nothing; FILTER_CLEAN, FILTER_LIMIT,
+ * FILTER_NEEDS=answer that it answers, FILTER_NEEDS=send that it sends and does nothing else; FILTER_ATTACH and FILTER_HOP
+ * are what --attach and --hop are elsewhere; FILTER_CLOCK tells the time of each message; FILTER_QUIET tells nothing; FILTER_CLEAN, FILTER_LIMIT,
  * FILTER_GRACE and FILTER_WAY are what --clean, --max-line, --grace and --way are elsewhere;
  * FILTER_LAST sends test/last both ways at the end; FILTER_STATUS is the status that it ends with;
  * FILTER_PEAK is a file that gets its peak memory in KiB.
@@ -236,6 +237,8 @@ message(void *state, struct frame *f, enum lane lane, const struct seen *s)
 	int i;
 
 	show(r, lane, s, "");
+	if (getenv("FILTER_CLOCK"))
+		fprintf(stderr, "at %llu of %.3f\n", (unsigned long long)frame_now(f), frame_started(f));
 	mark(r, s);
 	if (slice_is(s->msg.method, "\"go\""))
 		release(r, f);
@@ -254,11 +257,14 @@ answer(void *state, struct frame *f, void *tag, const struct seen *s)
 static void
 event(void *state, struct frame *f, const struct frame_event *e)
 {
-	static const char *const kinds[] = {"noise", "stderr", "eof", "exit", "long"};
+	static const char *const kinds[] = {[FRAME_NOISE] = "noise", [FRAME_STDERR] = "stderr", [FRAME_EOF] = "eof",
+		[FRAME_EXIT] = "exit", [FRAME_LOST] = "lost", [FRAME_LONG] = "long"};
 	struct rules *r = state;
 
 	(void)f;
-	if (!r->quiet)
+	if (!r->quiet && e->kind == FRAME_LOST)
+		fprintf(stderr, "event lost %llu %.*s\n", (unsigned long long)e->count, (int)e->text.n, e->text.p ? e->text.p : "");
+	else if (!r->quiet)
 		fprintf(stderr, "event %s %s%s%s%.*s\n", kinds[e->kind], acp_side_name(e->from), e->torn ? " torn" : "",
 			e->kind != FRAME_LONG && e->text.n ? " " : "",
 			(int)(e->kind == FRAME_LONG ? 0 : e->text.n), e->text.p ? e->text.p : "");
@@ -335,6 +341,10 @@ main(int argc, char **argv)
 		filter.needs |= FRAME_BOTH_LANES;
 	if (needs && strcmp(needs, "answer") == 0)
 		filter.needs |= FRAME_ANSWER;
+	if (needs && strcmp(needs, "send") == 0)
+		filter.needs = FRAME_SEND;
+	o.attach = getenv("FILTER_ATTACH");
+	o.hop = getenv("FILTER_HOP");
 	o.way = way();
 	if (limit && cli_bytes(limit, &o.limit) < 0)
 		return 2;

@@ -66,6 +66,8 @@ meet() {
 		esac
 		assert_equal "$(jq -c '[.server, .notes, .asked]' <<<"$output")" '["notes",["noted: 0"],"sampled: why"]'
 	done
+	run meet acp-conduct -p "acp-mcp --provide 'notes=$SERVER'" -p acp-tap -- node "$PEERS/mcp-agent.mjs"
+	assert_equal "$(jq -c '[.server, .notes, .asked]' <<<"$output" | tail -n 1)" '["notes",["noted: 0"],"sampled: why"]'
 }
 
 # tells COMMAND...: claude-agent-acp is asked to take a note, with this before it; what the tool has noted.
@@ -87,4 +89,8 @@ tells() {
 	assert_output $'{"stopReason":"end_turn","permissions":["mcp__notes__note"]}\nfrom the model'
 	run tells acp-conduct -f "acp-mcp --provide 'notes=$SERVER'" -f acp-mcp --
 	assert_output $'{"stopReason":"end_turn","permissions":["mcp__notes__note"]}\nfrom the model'
+	# Behind proxies acp-conduct puts the bridge there by itself.
+	run tells acp-conduct -p "acp-mcp --provide 'notes=$SERVER'" -p 'acp-tap -o notes.rec' --
+	assert_output $'{"stopReason":"end_turn","permissions":["mcp__notes__note"]}\nfrom the model'
+	jq -se 'any(.msg.params.mcpServers[0].type? == "acp") and any(.msg.method? == "mcp/connect")' notes.rec
 }

@@ -76,6 +76,8 @@ told(const char *line)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, " t=%ju", (uintmax_t)r.t);
 	if (r.at.p)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, " at=%s", copy(r.at));
+	if (r.guest)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, " guest");
 	if (r.text.p)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, " [%s]", copy(r.text));
 	if (r.kind == RECORD_EXIT)
@@ -166,6 +168,37 @@ test_each_kind_is_read(void)
 	CHECK_STR(told("{\"acp-recording\":1,\"started\":\"2026-11-20T15:26:02.5-00:30\"}\n"), "header unknown started=1795190162.500000");
 	CHECK_STR(told("{\"acp-recording\":1,\"started\":\"yesterday at five o'clock\"}\n"), "header unknown started=0.000000");
 	CHECK_STR(told("{\"acp-recording\":2}\n"), "header unknown started=0.000000");
+}
+
+/* What went into a running chain is answered to who sent it: told however the record is written. */
+static void
+test_an_answer_to_a_guest(void)
+{
+	static const char *const lines[] = {
+		"{\"t\":1.000000,\"from\":\"agent\",\"to\":\"guest\",\"msg\":{\"id\":1,\"result\":{}}}\n",
+		"{\"t\":1, \"to\":\"guest\",\"from\":\"agent\",\"msg\":{\"id\":1,\"result\":{}}}\n",
+		"{\"t\":1,\"from\":\"agent\",\"msg\":{\"id\":1,\"result\":{}},\"to\":\"guest\"}\n"};
+	size_t i;
+
+	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		CHECK_STR(told(lines[i]), "message agent t=1000000 guest [{\"id\":1,\"result\":{}}]");
+	CHECK_STR(told("{\"t\":1.000000,\"from\":\"agent\",\"msg\":{\"id\":1,\"to\":\"guest\",\"result\":{}}}\n"),
+		"message agent t=1000000 [{\"id\":1,\"to\":\"guest\",\"result\":{}}]");
+	CHECK_STR(told("{\"t\":1,\"from\":\"agent\",\"to\":7,\"msg\":{\"id\":1,\"result\":{}}}\n"),
+		"message agent t=1000000 [{\"id\":1,\"result\":{}}]");
+}
+
+static void
+test_how_it_ended(void)
+{
+	struct record r = {.kind = RECORD_EXIT, .status = 7};
+
+	CHECK(WIFEXITED(recording_status(&r)) && WEXITSTATUS(recording_status(&r)) == 7);
+	r.status = -1;
+	r.signal = slice_of("KILL");
+	CHECK(WIFSIGNALED(recording_status(&r)) && WTERMSIG(recording_status(&r)) == SIGKILL);
+	r.signal = slice_of("WHATEVER");
+	CHECK(recording_status(&r) == 0);
 }
 
 static void
@@ -645,6 +678,8 @@ main(void)
 	test_environment();
 	test_what_is_written();
 	test_each_kind_is_read();
+	test_an_answer_to_a_guest();
+	test_how_it_ended();
 	test_unknown_records_and_events_are_told_as_other();
 	test_time();
 	test_the_bytes_of_a_message_come_back();
