@@ -278,8 +278,8 @@ msg_moved(struct slice line, const struct splice *s, size_t n, const char *made,
 int
 msg_open_envelope(const struct msg *e, struct msg *inner, const char **why)
 {
-	static const char *const keys[] = {"method", "params", "peer"};
-	struct json_iter it = {.in = e->params};
+	static const struct json_keys keys = {3, {"method", "params", "peer"}};
+	struct json_error error;
 	struct slice v[3];
 
 	*inner = (struct msg){.text = e->text, .id = e->id};
@@ -287,8 +287,8 @@ msg_open_envelope(const struct msg *e, struct msg *inner, const char **why)
 		*why = "an envelope without params";
 		return -1;
 	}
-	/* The text is sound, but two parsers would read this differently. */
-	if (!json_pick(&it, keys, 3, v)) {
+	/* The text is sound, and to scan it anew takes less time than to walk it. It only fails where two parsers would differ. */
+	if (json_members(e->params, JSON_DEPTH, &keys, v, &error) == JSON_NONE) {
 		*why = "an envelope with a member twice";
 		return -1;
 	}

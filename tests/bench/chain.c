@@ -174,26 +174,20 @@ agent(void)
 
 /*
  * Ids may stay: what it asks is always what it was asked, and either side numbers its own questions. So an answer is
- * written back as it came. What the conductor sends is JSON: it is not checked.
+ * written back as it came.
  */
 static void
 turn(struct slice line, enum acp_dialect *dialect, struct buf *to)
 {
-	static const char *const members[] = {"method", "params"};
 	static const char initialize[] = "\"initialize\"";
 	static struct buf with;
 	struct splices s = {.n = 0};
-	struct json_iter it = {.in = line};
-	struct msg m = {.text = line}, inner;
 	struct buf plain = {0};
-	struct slice v[2];
+	struct json_error error;
+	struct msg m, inner;
 	const char *why;
 
-	json_pick(&it, members, 2, v);
-	m.method = v[0];
-	m.params = v[1];
-	if (m.method.p)
-		m.what = acp_method(m.method);
+	msg_scan(line, &m, &error);
 	with.n = 0;
 	/* Asked so, it says `initialize` inside. */
 	if (m.what == ACP_PROXY_INITIALIZE) {

@@ -37,7 +37,7 @@ repeat() {
 	for ((i = 0; i < k; i++)); do words+=("$@"); done
 }
 
-# Routing is measured without the acp-mcp that acp-conduct adds, the bridge: what that costs has a row of its own.
+# Routing is measured without the acp-mcp that acp-conduct adds, the bridge: what that costs is told at the end.
 # setup NAME K: the command of a chain of K proxies, in `command`.
 setup() {
 	local k=$2 cats
@@ -182,11 +182,12 @@ measure trip "$k" bare trace bridge
 measure small "$k" bare trace bridge
 echo "With \`--trace\` a round trip takes $(share "$(m "trace.trip.$k")" "$(m "bare.trip.$k")") times what it takes without" \
 	"(wanted: <= 1.2), a stream of updates $(share "$(m "bare.small.$k")" "$(m "trace.small.$k")") times."
-echo "The acp-mcp that is added: a round trip takes $(share "$(m "bridge.trip.$k")" "$(m "bare.trip.$k")") times what it takes" \
-	"without, a stream of updates $(share "$(m "bare.small.$k")" "$(m "bridge.small.$k")") times."
+echo "With the acp-mcp that is added a round trip takes $(share "$(m "bridge.trip.$k")" "$(m "bare.trip.$k")") times what it" \
+	"takes without, a stream $(share "$(m "bare.small.$k")" "$(m "bridge.small.$k")") times."
 measure first "$k" bare tap bridge rust-bare rust-theirs
-echo "Start to the first answer, $(proxies "$k"): C $(m "bare.first.$k") ms, acp-tap $(m "tap.first.$k") ms, with acp-mcp $(m "bridge.first.$k") ms; the Rust conductor" \
-	"$(m "rust-bare.first.$k") ms, with a Rust proxy $(m "rust-theirs.first.$k") ms (wanted: no slower, and <= 3.5)."
+echo "Start to the first answer, $(proxies "$k"): C $(m "bare.first.$k") ms, acp-tap $(m "tap.first.$k") ms, with acp-mcp" \
+	"$(m "bridge.first.$k") ms; the Rust conductor $(m "rust-bare.first.$k") ms, with a Rust proxy $(m "rust-theirs.first.$k") ms" \
+	"(wanted: no slower, and <= 3.5)."
 
 # memory NAME PAUSE: the conductor's peak, MiB.
 memory() {
