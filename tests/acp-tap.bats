@@ -210,7 +210,7 @@ refused() {
 	refused '--format nice: expected record, pretty, raw or trace' -f nice
 	refused '--color red: expected auto, always or never' --color red
 	refused '--count many: expected a number' -c many
-	refused '--hop is for recordings' --hop 1
+	refused '--hop is for recordings, and for --attach' --hop 1
 	refused '--append is for the file of --output' -a
 	refused '--output -: a file is wanted, for standard output carries the stream' -o -
 	refused '--fold is for --format pretty' --fold -o y
