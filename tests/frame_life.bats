@@ -148,7 +148,8 @@ lines() {
 	short_grace
 	lines 10000 >up
 	size=$(stat -c %s up)
-	rulefilter -- sh -c 'cat up; : >gone' </dev/null 2>err | {
+	# The client leaves when the agent has gone: before that, the agent would have to hurry.
+	rulefilter -- sh -c 'cat up; : >gone' < <(wait_for test -e gone) 2>err | {
 		# What is left fits into the pipes, however full our queue is.
 		head -c $((size - 100000))
 		wait_for test -e gone
