@@ -183,19 +183,19 @@ said() {
 }
 
 @test "a filter that ignores the end of its input is stopped, and the agent then sees it" {
-	run acp-conduct --grace 100ms -d 'cat; exec sleep 1000' -- sh -c 'cat; exit 3' <<<'x'
+	run acp-conduct --grace 600ms -d 'cat; exec sleep 1000' -- sh -c 'cat; exit 3' <<<'x'
 	assert_failure 3
 	assert_line x
 	assert_line 'acp-conduct: cat: did not end in time: stopped (signal TERM)'
 }
 
 @test "the grace period begins when the agent has read its input, not when the client has left" {
-	# Each line takes a third of the grace period, all of them several.
-	run acp-conduct --grace 600ms -- sh -c 'while read -r x; do sleep 0.2; echo "$x"; done' < <(seq 10)
+	# Each line takes a fifth of the grace period, all of them two.
+	run acp-conduct --grace 1500ms -- sh -c 'while read -r x; do sleep 0.3; echo "$x"; done' < <(seq 10)
 	assert_success
 	assert_equal "${lines[*]}" '1 2 3 4 5 6 7 8 9 10'
 	seq 10 >file
-	run acp-conduct --grace 600ms -- sh -c 'while read -r x; do sleep 0.2; echo "$x"; done' <file
+	run acp-conduct --grace 1500ms -- sh -c 'while read -r x; do sleep 0.3; echo "$x"; done' <file
 	assert_success
 	assert_equal "${lines[*]}" '1 2 3 4 5 6 7 8 9 10'
 }
