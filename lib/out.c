@@ -32,10 +32,26 @@ say(const char *name, const char *what)
 }
 
 int
+out_open_log(struct out *o, const struct log_spec *spec, char **why)
+{
+	char *name;
+
+	/* To a log these are errors like others. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	o->log = log_open(spec, &name);
+	if (o->log)
+		return 0;
+	*why = say(name ? name : spec->path ? spec->path : "standard error",
+		errno == EWOULDBLOCK ? "another process appends to it" : strerror(errno));
+	free(name);
+	return -1;
+}
+
+int
 out_open(struct out *o, const char *path, bool append, char *const *files, char **why)
 {
 	struct log_spec spec = {.path = path, .append = append};
-	char *name;
 
 	*o = (struct out){.name = path ? path : "standard output"};
 	if (!path)
@@ -46,15 +62,7 @@ out_open(struct out *o, const char *path, bool append, char *const *files, char 
 			return EXIT_USAGE;
 		}
 	}
-	/* To a log these are errors like others. */
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-	o->log = log_open(&spec, &name);
-	if (o->log)
-		return 0;
-	*why = say(name ? name : path, errno == EWOULDBLOCK ? "another process appends to it" : strerror(errno));
-	free(name);
-	return EXIT_FAILED;
+	return out_open_log(o, &spec, why) < 0 ? EXIT_FAILED : 0;
 }
 
 int

@@ -21,6 +21,8 @@ struct out {
  * it; NULL when out of memory).
  */
 int out_open(struct out *, const char *path, bool append, char *const *files, char **why);
+/* For who watches a stream: opens its log. Ignores those signals, too. 0; -1, and *why (likewise). */
+int out_open_log(struct out *, const struct log_spec *, char **why);
 /*
  * Writes the rest, waits for it and closes. 0; -1 where anything was ever lost: *why says what (likewise).
  */

@@ -68,17 +68,12 @@ open_log(struct stream *s)
 {
 	const struct options *o = s->tap.options;
 	struct log_spec spec = {.path = o->output, .append = o->append || cli_started_again(), .begin = begin, .arg = s};
-	char *name;
+	char *why;
 
-	/* To a log these are errors like others. */
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-	s->tap.out.log = log_open(&spec, &name);
-	if (s->tap.out.log)
+	if (out_open_log(&s->tap.out, &spec, &why) == 0)
 		return 0;
-	cli_warn(tap_name, "%s: %s", name ? name : o->output,
-		errno == EWOULDBLOCK ? "another process appends to it" : strerror(errno));
-	free(name);
+	cli_warn(tap_name, "%s", why ? why : "out of memory");
+	free(why);
 	return -1;
 }
 

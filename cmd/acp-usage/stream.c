@@ -86,16 +86,14 @@ open_log(struct stream *s)
 {
 	const struct options *o = s->tool.options;
 	struct log_spec spec = {.path = o->output, .append = o->append || cli_started_again()};
-	char *name;
+	char *why;
 
 	if (s->tool.prom)
 		return 0;
-	s->tool.out.log = log_open(&spec, &name);
-	if (s->tool.out.log)
+	if (out_open_log(&s->tool.out, &spec, &why) == 0)
 		return 0;
-	cli_warn(tool_name, "%s: %s", name ? name : o->output,
-		errno == EWOULDBLOCK ? "another process appends to it" : strerror(errno));
-	free(name);
+	cli_warn(tool_name, "%s", why ? why : "out of memory");
+	free(why);
 	return -1;
 }
 
