@@ -152,6 +152,20 @@ teardown() {
 	ends
 }
 
+@test "a line of 100 MB of a guest goes nowhere, and he may go on" {
+	start
+	begin
+	join g
+	{ head -c 100M /dev/zero | tr '\0' x && echo; } >&8
+	hears '"event":"error"' g
+	down '{"jsonrpc":"2.0","id":1,"method":"m"}'
+	hears '"to":"guest"' g
+	hears 'a line that is longer' said
+	say '{"jsonrpc":"2.0","id":2,"method":"m"}'
+	hears '"id":2,"result"'
+	ends
+}
+
 @test "a guest who leaves takes his open requests with him; half a line of his goes nowhere" {
 	start
 	begin
