@@ -6,6 +6,7 @@
 #   make demo       a recorded session through a chain, shown as a timeline
 #   make SAN=1      with address and undefined behaviour sanitizers
 #   make COV=1      with coverage
+#   make test-model COUNT=2000   acp-usage and acp-stat against independent models, so many random sessions
 #   make lint bench fuzz interop install uninstall clean
 
 VERSION = 0.1.0
@@ -40,10 +41,21 @@ ALL_CFLAGS = $(WARN) $(OPT) $(HARDEN) $(CFLAGS)
 ALL_LDFLAGS = $(HARDENLD) $(HARDEN) $(OPT) $(LDFLAGS)
 LDLIBS = -ljq -lm
 
-TOOLS = $(notdir $(patsubst %/,%,$(wildcard cmd/*/)))
+# acp-ws alone needs libwebsockets, and is left out where it is missing.
+HAVE_WS := $(shell echo '\#include <libwebsockets.h>' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo yes)
+LEFT_OUT = $(if $(HAVE_WS),,acp-ws)
+TOOLS = $(filter-out $(LEFT_OUT),$(notdir $(patsubst %/,%,$(wildcard cmd/*/))))
 PROGRAMS = $(TOOLS:%=$(B)/bin/%)
-LIBSRC = $(wildcard lib/*.c)
-LIBOBJ = $(LIBSRC:%.c=$(B)/%.o)
+# The scanner with wide instructions is compiled once for each set of them.
+WIDE_x86_64 = avx512 avx2 sse4
+WIDE_aarch64 = neon
+WIDE = $(WIDE_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))))
+FLAGS_avx512 = -mavx512bw -mavx512vl -mavx512vbmi2 -mbmi2 -mpopcnt -mpclmul
+FLAGS_avx2 = -mavx2 -mbmi -mpopcnt -mpclmul
+FLAGS_sse4 = -msse4.2 -mpopcnt -mpclmul
+
+LIBSRC = $(filter-out lib/json/wide.c,$(wildcard lib/*/*.c))
+LIBOBJ = $(LIBSRC:%.c=$(B)/%.o) $(WIDE:%=$(B)/lib/json/wide-%.o)
 LIB = $(B)/libacp.a
 UNITS = $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c))
 UNITPROGRAMS = $(UNITS:%=$(B)/unit/%)
@@ -54,9 +66,11 @@ MANPAGES = $(wildcard man/*.[1-9])
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SECONDEXPANSION:
-.PHONY: all units helpers setup test check demo lint bench fuzz interop install uninstall clean
+COUNT = 2000
+.PHONY: all units helpers setup test check test-model demo lint bench fuzz interop install uninstall clean
 
 all: $(PROGRAMS)
+	$(if $(LEFT_OUT),@echo "acp-ws was left out: libwebsockets.h was not found (Debian: libwebsockets-dev)")
 
 units: $(UNITPROGRAMS)
 
@@ -64,16 +78,22 @@ helpers: $(HELPERPROGRAMS)
 
 $(LIB): $(LIBOBJ)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(AR) qcs $@ $^
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+$(WIDE:%=$(B)/lib/json/wide-%.o): $(B)/lib/json/wide-%.o: lib/json/wide.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(FLAGS_$*) -DWIDE_SET=$* -MMD -MP -c -o $@ $<
+
 # A tool is all the .c files of its folder, and the library. (A % here would be the stem's.)
 $(B)/bin/%: $$(addprefix $(B)/,$$(addsuffix .o,$$(basename $$(wildcard cmd/$$*/*.c)))) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(B)/bin/acp-ws: LDLIBS = -lwebsockets -lm
 
 # A unit named TOOL.PART has all of the tool's folder but its main.
 tool = cmd/$(basename $*)
@@ -99,6 +119,10 @@ test: setup
 
 check: all units helpers
 	@B=$(B) scripts/run-tests
+
+test-model: all
+	@PATH=$(CURDIR)/$(B)/bin:$$PATH python3 tests/model/usage.py --count $(COUNT)
+	@PATH=$(CURDIR)/$(B)/bin:$$PATH python3 tests/model/stat.py --count $(COUNT)
 
 demo: setup
 	@$(MAKE) --no-print-directory all

@@ -44,4 +44,4 @@ _acp() {
 	fi
 }
 
-complete -o default -F _acp acp-{budget,conduct,fault,inject,mcp,replay,tap,usage}
+complete -o default -F _acp acp-{budget,check,conduct,diff,export,fault,inject,mcp,replay,share,stat,tap,usage,ws}

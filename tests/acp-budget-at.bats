@@ -77,6 +77,21 @@ cancel='{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}'
 	assert_equal "$(told)" 's: --at 90%: the agent does not list /compact among its commands'
 }
 
+@test "/compact is not sent while the agent compacts; other texts are" {
+	compaction() {
+		printf '{"sessionUpdate":"compaction_update","compactionId":"c","status":"%s"}' "$1"
+	}
+	plays '[{"updates":['"$commands,$(context 900),$(compaction in_progress)"']},{"updates":['"$(compaction completed)"']},{}]'
+	budget --at '90%=/compact now'
+	for i in 1 2 3; do turn $i s "$i"; done
+	finish
+	assert_equal "$(asked | tr -d '\n')" '["1"]["2"]["/compact now"]["3"]'
+	budget --at 90%=/compactor --at '90%=summarize'
+	for i in 1 2; do turn $i s "$i"; done
+	finish
+	assert_equal "$(asked | tr -d '\n')" '["1"]["/compactor"]["summarize"]["2"]'
+}
+
 # holds: the agent has got two prompts, the second ours, and a prompt of the client waits.
 holds() {
 	plays '[{"updates":['"$(context 900)"']},{"hold":true},{"say":"done"}]'
@@ -199,14 +214,4 @@ holds() {
 	prompt 2 s two
 	finish
 	assert_equal "$(asked | tr -d '\n')" '["one"]["summarize"]["two"]'
-}
-
-@test "a prompt that waits in a batch holds its batch" {
-	plays '[{"updates":['"$(context 900)"']},{},{}]'
-	budget --at 90=summarize
-	turn 1 s one
-	send '[{"id":2,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}},{"method":"x/y"}]'
-	wait_for grep -q '^\[' got
-	finish
-	assert_equal "$(tail -n 1 got)" '[{"id":2,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}},{"method":"x/y"}]'
 }

@@ -73,6 +73,102 @@ s: Target: 5,000 used (2,000 min ✓)'
 	assert_equal "$(told | tail -n 1)" 's: Target: 11 / 2,000 (0%): cancelled'
 }
 
+@test "a cancelled nudge that ends in an error: the client gets cancelled, with what was done" {
+	cat >fails.jq <<-'END'
+		foreach inputs as $m ({n: 0};
+			.out = []
+			| if $m.method == "session/prompt" then
+				.n += 1 | .id = $m.id
+				| if .n == 1 then .out = [{id: $m.id, result: {stopReason: "end_turn", usage: {outputTokens: 5}}}] else . end
+			elif $m.method == "session/cancel" then .out = [{id: .id, error: {code: -32800, message: "cancelled"}}]
+			else . end;
+			.out[])
+	END
+	start acp-budget --target 2k -- sh -c 'tee got | jq -nc --unbuffered -f fails.jq'
+	prompt 1 s work
+	wait_for got_prompts 2
+	send "$cancel"
+	answer 1
+	finish
+	assert_equal "$LINE" '{"id":1,"result":{"stopReason":"cancelled","usage":{"outputTokens":5}}}'
+}
+
+# An agent that takes everything and answers the first N prompts.
+answers_first() {
+	cat >some.jq <<-'END'
+		foreach inputs as $m (0; if $m.method == "session/prompt" then . + 1 else . end;
+			if . <= $n and $m.method == "session/prompt" then
+				{method: "session/update", params: {sessionId: "s", update: {sessionUpdate: "usage_update", used: 95, size: 100}}},
+				{id: $m.id, result: {stopReason: "end_turn", usage: {outputTokens: 5}}}
+			else empty end)
+	END
+	start acp-budget "${@:2}" -- sh -c 'tee got | jq -nc --unbuffered --argjson n "$1" -f some.jq' sh "$1"
+}
+
+@test "a cancelled nudge that never ends: after --grace the client gets cancelled, with what was done" {
+	for how in "$cancel" '{"method":"$/cancel_request","params":{"requestId":1}}'; do
+		answers_first 1 --target 2k --grace 100ms
+		prompt 1 s work
+		wait_for got_prompts 2
+		send "$how"
+		answer 1
+		finish
+		assert_equal "$LINE" '{"id":1,"result":{"stopReason":"cancelled","usage":{"outputTokens":5}}}'
+		grep -q session/cancel got
+	done
+}
+
+@test "a cancelled nudge of a prompt that another has replaced is not waited for either" {
+	answers_first 1 --target 2k --grace 100ms
+	prompt 1 s work
+	wait_for got_prompts 2
+	prompt 2 s more
+	wait_for got_prompts 3
+	send "$cancel"
+	answer 1
+	finish
+	assert_equal "$LINE" '{"id":1,"result":{"stopReason":"cancelled","usage":{"outputTokens":5}}}'
+}
+
+@test "a cancelled text of --at that never ends does not keep the next prompt waiting" {
+	answers_first 1 --at 90=summarize --grace 100ms
+	turn 1 s one
+	prompt 2 s two
+	wait_for got_prompts 2
+	send "$cancel"
+	answer 2
+	prompt 3 s three
+	wait_for got_prompts 3
+	finish
+	assert_equal "$(asked | tr -d '\n')" '["one"]["summarize"]["three"]'
+}
+
+@test "a prompt that a limit refuses ends the running target" {
+	plays '[{"out":100},{"hold":true}]'
+	budget --target 2k --max-turns 1
+	prompt 1 s work
+	wait_for got_prompts 2
+	turn 2 s more
+	send "$cancel"
+	answer 1
+	finish
+	assert_equal "$(told | grep refused)" 's: Target: 100 / 2,000 (5%): a new prompt was refused'
+}
+
+@test "after a restart, the response to a nudge of the life before reaches nobody" {
+	plays '[{"out":100},{"hold":true}]'
+	start acp-conduct -f 'acp-budget --target 2k' -- ./agent
+	prompt 1 s work
+	wait_for got_prompts 2
+	kill -KILL "$(pgrep -P "$PID" -x acp-budget)"
+	wait_for grep -q "signal KILL" err
+	send "$cancel"
+	send '{"id":3,"method":"x/y"}'
+	answer 3
+	finish
+	assert_equal "$(jq -c 'select(.method | not).id' seen)" 3
+}
+
 @test "a cancel of another session changes nothing" {
 	plays '[{"out":100},{"hold":true}]'
 	budget --target 2k
@@ -224,21 +320,6 @@ s: Target: 2,050 used (2,000 min ✓)'
 	assert_equal "$(jq -c '[.id, .result.usage.outputTokens]' seen | sort | tr '\n' ' ')" '["acp-budget-1",2000] [1,1900] [1,1900] '
 }
 
-@test "a batch of prompts is answered by one array, when both have come to their ends" {
-	plays '[{"out":100},{"out":1900}]'
-	# A batch is answered by a batch.
-	cat >batches.jq <<-'END'
-		if type == "array" then [.[] | {id, result: {stopReason: "end_turn", usage: {outputTokens: 100}}}]
-		else {id, result: {stopReason: "end_turn", usage: {outputTokens: 1900}}} end
-	END
-	start acp-budget --target 2k -- sh -c 'tee got | jq -c --unbuffered -f batches.jq'
-	send '[{"id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}},{"id":2,"method":"session/prompt","params":{"sessionId":"t","prompt":[]}}]'
-	until_line '"id"'
-	finish
-	assert_equal "$(jq -c 'map([.id, .result.usage.outputTokens])' <<<"$LINE")" '[[1,2000],[2,2000]]'
-	assert_equal "$(head -n 1 got | jq -c 'map(.params.prompt | length)')" '[1,1]'
-}
-
 @test "odd prompts pass: no session, no array, no id, a string for a session's number" {
 	plays '[{"out":5}]'
 	budget --target 2k
@@ -326,6 +407,24 @@ s: Target: 2,050 used (2,000 min ✓)'
 ["s\"x","agent_thought_chunk","text","Target: 2,000 used (2,000 min ✓)\n"]'
 	assert_equal "$(tail -n 1 seen | jq .id)" 1
 	assert_equal "$(<err)" ''
+}
+
+@test "--status notice sends notices to a client that shows them; another's are on standard error" {
+	plays '[{"out":2000}]'
+	for capability in '"clientCapabilities":{"session":{"notices":{}}}' '"capabilities":{"session":{"notices":{}}}' '"clientCapabilities":{"session":{}}'; do
+		budget --target 2k --status notice
+		send '{"id":0,"method":"initialize","params":{"protocolVersion":1,'"$capability"'}}'
+		answer 0
+		turn 1 s work
+		finish
+		if [[ $capability == *notices* ]]; then
+			assert_equal "$(jq -c 'select(.params).params' seen)" '{"sessionId":"s","update":{"sessionUpdate":"notice","severity":"info","title":"Target: 2,000 used (2,000 min ✓)"}}'
+			assert_equal "$(<err)" ''
+		else
+			assert_equal "$(told)" 's: Target: 2,000 used (2,000 min ✓)'
+			run ! grep -q notice seen
+		fi
+	done
 }
 
 @test "an agent that answers everything twice: the client gets one answer, with the sum" {

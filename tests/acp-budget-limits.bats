@@ -184,16 +184,6 @@ s: Target: 200 / 2,000 (10%): --max-cost 5 USD is reached: 5 USD'
 	run ! grep -q session/cancel got
 }
 
-@test "a prompt in a batch is refused in the batch's answer" {
-	plays '[{"out":900}]'
-	budget --max-tokens 1k
-	turn 1 s one
-	send '[{"id":2,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}]'
-	until_line '"id":2'
-	assert_equal "$(jq -c '[.[] | [.id, .error.code]]' <<<"$LINE")" '[[2,-32603]]'
-	finish
-}
-
 @test "limits that are not reached pass everything as it is" {
 	plays '[{"out":5,"updates":['"$(cost 1)"']}]'
 	budget --max-cost 5USD --max-tokens 5m --max-turns 100 --max-context 99%
@@ -203,4 +193,46 @@ s: Target: 200 / 2,000 (10%): --max-cost 5 USD is reached: 5 USD'
 	assert_equal "$(<got)" ' {"id":1, "method":"session/prompt","params":{"sessionId":"s","prompt":[]},"x":1.50}'
 	assert_equal "$(<err)" ''
 	assert_equal "$STATUS" 0
+}
+
+# family_agent NAME: one whose sub-agent reports a cost, and a context, of its own.
+family_agent() {
+	cat >agent <<-END
+		#!/bin/bash
+		while IFS= read -r line; do
+			id=\$(jq .id <<<"\$line")
+			if [[ \$line == *initialize* ]]; then
+				echo '{"jsonrpc":"2.0","id":'\$id',"result":{"protocolVersion":1,"agentInfo":{"name":"$1","version":"9"}}}'
+				continue
+			fi
+			echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"subagent_update","sessionId":"c"}}}'
+			echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"c","update":{"sessionUpdate":"usage_update","used":99,"size":100,"cost":{"amount":4.50,"currency":"USD"}}}}'
+			echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"usage_update","used":10,"size":100,"cost":{"amount":0.5,"currency":"USD"}}}}'
+			echo '{"jsonrpc":"2.0","id":'\$id',"result":{"stopReason":"end_turn"}}'
+		done
+	END
+	chmod +x agent
+}
+
+@test "limits hold for a session together with its sub-agents" {
+	family_agent any
+	for limit in '--max-cost 2USD' '--max-context 90%'; do
+		# shellcheck disable=SC2086
+		budget $limit
+		turn 1 s one
+		turn 2 s two
+		assert_regex "$(error)" "${limit% *}"
+		finish
+	done
+}
+
+@test "costs of sub-agents that the agent's own include are not added" {
+	family_agent claude-agent-acp
+	budget --max-cost 2USD
+	send '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
+	answer 0
+	turn 1 s one
+	turn 2 s two
+	assert_equal "$(jq -r .result.stopReason <<<"$LINE")" end_turn
+	finish
 }

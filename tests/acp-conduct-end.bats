@@ -50,7 +50,7 @@ said() {
 # --- in order
 
 @test "when the client leaves, the end of input runs down the chain and what is under way comes up" {
-	run acp-conduct -f "$through" -d cat -u cat -f "$through" -- sh -c 'cat >/dev/null; seq 200000; exit 3' <<<'x'
+	run --separate-stderr acp-conduct -f "$through" -d cat -u cat -f "$through" -- sh -c 'cat >/dev/null; seq 200000; exit 3' <<<'x'
 	assert_failure 3
 	assert_equal "${#lines[@]}" 200000
 	assert_line --index 199999 200000
@@ -60,7 +60,7 @@ said() {
 	start -d cat -u cat -- sh -c 'seq 200000; exit 3'
 	ends 3
 	assert_equal "$(tail -n 1 got)" 200000
-	assert_equal "$(cat said)" ''
+	assert_equal "$(cat said)" 'acp-conduct: agent: ended with exit status 3'
 }
 
 @test "a frame filter ends in order when the agent has, though the client is there" {
@@ -79,13 +79,13 @@ said() {
 }
 
 @test "end of input passes over socket pairs as well" {
-	run meet sockets acp-conduct -f "$through" -- sh -c 'cat; exit 3' <<<'x'
+	run --separate-stderr meet sockets acp-conduct -f "$through" -- sh -c 'cat; exit 3' <<<'x'
 	assert_failure 3
 	assert_output x
-	run meet socket acp-conduct -f "$through" -- sh -c 'cat; exit 3' <<<'x'
+	run --separate-stderr meet socket acp-conduct -f "$through" -- sh -c 'cat; exit 3' <<<'x'
 	assert_failure 3
 	assert_output x
-	run meet terminal acp-conduct -f "$through" -- sh -c 'cat; exit 3' <<<'x'
+	run --separate-stderr meet terminal acp-conduct -f "$through" -- sh -c 'cat; exit 3' <<<'x'
 	assert_failure 3
 	assert_output x
 }
@@ -166,6 +166,25 @@ said() {
 	ends 0
 }
 
+# guardian: the process ids of acp-conduct's children that are acp-conduct themselves.
+guardian() {
+	local pid
+	for pid in $(left_over); do
+		[[ ! $(ps -o ppid=,comm= -p "$pid") =~ ^\ *$conduct\ acp-conduct$ ]] || echo "$pid"
+	done
+}
+another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
+
+@test "a guardian that was killed is started again: still nobody is left when conduct is killed, too" {
+	start -v -f "$through" -u 'trap "" TERM; cat & cat; wait' -- sh -c 'trap "" TERM; sleep 1000 & sleep 1000'
+	wait_for grep -q agent said
+	first=$(guardian)
+	kill -9 "$first"
+	wait_for another_guardian "$first"
+	kill -9 "$conduct"
+	ends 137
+}
+
 # --- what does not end by itself
 
 @test "an agent that ignores the end of its input is stopped after the grace period, which counts as 0" {
@@ -214,7 +233,7 @@ said() {
 }
 
 @test "who holds the agent's pipes after its end does so for the grace period" {
-	run acp-conduct --grace 100ms -u cat -- sh -c 'sleep 1000 & echo x; exit 3' </dev/null
+	run --separate-stderr acp-conduct --grace 100ms -u cat -- sh -c 'sleep 1000 & echo x; exit 3' </dev/null
 	assert_failure 3
 	assert_output x
 	nobody_left
@@ -229,7 +248,7 @@ said() {
 @test "a down filter that nobody needs any more does not hold up the end" {
 	start --grace 1000s -d cat -d cat -- sh -c 'echo x; exit 3'
 	ends 3
-	assert_equal "$(cat said)" ''
+	assert_equal "$(cat said)" 'acp-conduct: agent: ended with exit status 3'
 }
 
 @test "when the client closes its end, the first component meets that, and the rest follows" {

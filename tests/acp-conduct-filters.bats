@@ -163,6 +163,32 @@ has_written() {
 	ends 0
 }
 
+# blocked NAME N: the N-th process of a component waits for room in a pipe.
+blocked() {
+	runs "$1" "$2" && [[ $(<"/proc/$(pid_of "$1")/wchan") == *pipe_write ]]
+}
+
+@test "two neighbours that die at once, each with more to pass on than the other can take, are both started again" {
+	# In its second life it fills that descriptor and reads nothing, in the others it passes everything on.
+	cat >full <<-'EOS'
+		#!/bin/bash
+		echo >>"$LIVES.$1"
+		(($(wc -l <"$LIVES.$1") != 2)) || exec yes "$2" >&"$1"
+		exec acp-tap
+	EOS
+	chmod +x full
+	start -f "./full 7 '${m}7}'" -f "./full 1 '${m}1}'" -- cat
+	asks one
+	kill -KILL "$(pid_of full)" "$(pid_of full.2)"
+	wait_for blocked full 2
+	wait_for blocked full.2 2
+	kill -KILL "$(pid_of full)" "$(pid_of full.2)"
+	wait_for runs full 3
+	wait_for runs full.2 3
+	asks two
+	ends 0
+}
+
 @test "over socket pairs, and at a terminal" {
 	for how in socket sockets terminal; do
 		: >lives
@@ -215,12 +241,12 @@ has_written() {
 	says 1 'mortal: down: dropped the rest of a line that it had half read (300017 bytes)'
 }
 
-@test "what it had not begun to read is not taken for a rest, not even an array or one with a CR" {
+@test "what it had not begun to read is not taken for a rest, not even a line with a CR" {
 	start -d 'mortal "read -r x; kill -9 \$\$"' -- cat
-	printf '%s\n[%s]\r\n%s\n' "${m}1}" "${m}2}" "${m}3}" >&9
+	printf '%s\n%s\r\n%s\n' "${m}1}" "${m}2}" "${m}3}" >&9
 	asks last
 	ends 0
-	assert_equal "$(grep . got)" "$(printf '[%s]\r\n%s\n%s' "${m}2}" "${m}3}" "$m\"last\"}")"
+	assert_equal "$(grep . got)" "$(printf '%s\r\n%s\n%s' "${m}2}" "${m}3}" "$m\"last\"}")"
 	run ! grep dropped said
 }
 
@@ -282,7 +308,7 @@ has_written() {
 	done
 	ends 7
 	says 3 "sh: died (exit status 7); $again"
-	says 1 'sh: died (exit status 7); ending the chain'
+	says 1 'sh: died (exit status 7); --restarts 3/1m is used up; ending the chain'
 	grep -qxF '{}' got
 }
 
@@ -295,7 +321,7 @@ died() {
 	asks one
 	kill -KILL "$(pid_of cat)"
 	ends 137
-	says 1 'cat: died (signal KILL); ending the chain'
+	says 1 'cat: died (signal KILL); --restarts 0/1m is used up; ending the chain'
 	start -d cat --on-crash fail -u cat -- cat
 	asks one
 	kill_again cat

@@ -69,6 +69,18 @@ chain() {
 	assert_equal "$(grep -o '[^ ]*: pid .*, filter' <<<"$stderr" | sed 's/:.*//' | sort | tr '\n' ' ')" 'acp-mcp acp-mcp.2 '
 }
 
+@test "it keeps the order of the client's messages" {
+	for servers in '[]' "[$X]"; do
+		printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}' \
+		    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"session/load\",\"params\":{\"sessionId\":\"s\",\"cwd\":\"/\",\"mcpServers\":$servers}}" \
+		    '{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}' \
+		    '{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}' >prompts.jsonl
+		run --separate-stderr timeout 60 acp-conduct -p acp-tap -- sh -c "tee heard | $agent" <prompts.jsonl
+		assert_success
+		assert_equal "$(jq -r .method heard | tr '\n' ' ')" 'initialize session/load session/prompt session/cancel '
+	done
+}
+
 @test "an agent that takes them hears and says everything byte for byte" {
 	cat >says <<-'EOF2'
 		#!/bin/sh
@@ -194,7 +206,7 @@ echoed() {
 		opened s
 		assert_equal "$(called s)" 'x: hi'
 		kill -KILL "$(pgrep -P "$BRIDGE" -f '^acp-mcp --provide')"
-		wait_for grep -q '^acp-conduct: exec: died' err
+		wait_for grep -q '^acp-conduct: acp-mcp: died' err
 		mcp s '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"again"}}}'
 		case $dialect in
 		acpId) await s.out '.id == 2 and .error.code == -33001' ;;

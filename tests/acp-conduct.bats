@@ -164,9 +164,9 @@ session() {
 	chmod +x agent
 	run acp-conduct -d "$PWD/agent" -d 'A=1 sh ./agent' -u './agent ' -u 'exec ./agent x*' -- ./agent </dev/null
 	assert_line "agent.2: $PWD/agent"
-	assert_line 'sh: ./agent'
 	assert_line 'agent.3: ./agent'
-	assert_line 'exec: ./agent'
+	assert_line 'agent.4: ./agent'
+	assert_line 'agent.5: ./agent'
 	assert_line 'agent: ./agent'
 }
 
@@ -210,7 +210,7 @@ session() {
 @test "the exit status is the agent's, 128+N where a signal ended it" {
 	run acp-conduct -- sh -c 'exit 7' </dev/null
 	assert_failure 7
-	assert_output ''
+	assert_output 'acp-conduct: agent: ended with exit status 7'
 	run acp-conduct -- sh -c 'kill -SEGV $$' </dev/null
 	assert_failure 139
 	assert_output 'acp-conduct: agent: died (signal SEGV); ending the chain'
@@ -280,10 +280,10 @@ session() {
 @test "-v has a line for each component when it starts and when it ends" {
 	run acp-conduct -v -f "$through" -d cat -u cat -- sh -c 'cat; exit 3' </dev/null
 	assert_failure 3
-	assert_line --regexp '^acp-conduct: cat: pid [0-9]+, filter$'
-	assert_line --regexp '^acp-conduct: cat\.2: pid [0-9]+, down filter$'
-	assert_line --regexp '^acp-conduct: cat\.3: pid [0-9]+, up filter$'
-	assert_line --regexp '^acp-conduct: agent: pid [0-9]+, agent$'
+	assert_line --regexp '^acp-conduct: cat: pid [0-9]+, filter: .*$'
+	assert_line --regexp '^acp-conduct: cat\.2: pid [0-9]+, down filter: cat$'
+	assert_line --regexp '^acp-conduct: cat\.3: pid [0-9]+, up filter: cat$'
+	assert_line --regexp '^acp-conduct: agent: pid [0-9]+, agent: sh -c .*$'
 	assert_line 'acp-conduct: cat: exit status 0, down - messages - bytes, up - messages - bytes, 0 restarts'
 	assert_line 'acp-conduct: agent: exit status 3, down - messages - bytes, up - messages - bytes'
 }

@@ -30,7 +30,8 @@ each_seed() {
 
 # broken [OPTION...]: a stream with all faults in it.
 broken() {
-	acp-fault --seed "$seed" --drop 3% --duplicate 5% --reorder 5% --corrupt 10% --truncate 5% --noise 5% "$@"
+	acp-fault --seed "$seed" --drop 3% --duplicate 5% --reorder 5% --corrupt 10% --truncate 5% --noise 5% \
+		--wrong-id 5% --id-type 5% --stale-session 5% --overtake 5%,10ms "$@"
 }
 export -f broken
 

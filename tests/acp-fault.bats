@@ -5,32 +5,12 @@ bats_require_minimum_version 1.5.0
 
 setup() {
 	load lib
+	load fault
 	lib_setup
 }
 
 teardown() {
 	end_left_over
-}
-
-# numbered N: so many requests.
-numbered() {
-	seq "$1" | sed 's/.*/{"id":&,"method":"m"}/'
-}
-
-# faults [JQ]: what the report says was done, a line each.
-faults() {
-	jq -c "select(.fault) | ${1:-[.n, .fault]}" report
-}
-
-# How many microseconds a command takes.
-took() {
-	local start=${EPOCHREALTIME/./}
-	"$@"
-	elapsed=$((${EPOCHREALTIME/./} - start))
-}
-
-both() {
-	acp-fault "$@" -- sh -c 'cat >got; cat up' <down >out 2>err
 }
 
 # --- selection and chance ---
@@ -288,6 +268,16 @@ noise
 	wait_for nobody_left
 }
 
+@test "delayed lines that come due together do not stop an agent that writes as it reads" {
+	numbered 30000 | sed 's/}$/,"pad":"'"$(printf '%0200d' 0)"'"}/' >down
+	acp-fault --delay 50ms -- cat <down | cmp - down
+}
+
+@test "--exit-after does not wait for ever for an agent that writes before it reads on" {
+	numbered 30000 >down
+	run -1 --separate-stderr bash -c 'acp-fault --exit-after 20000 -- cat <down >out'
+}
+
 @test "--delay and --stall in a link, either way" {
 	numbered 3 >down
 	numbered 3 >up
@@ -363,18 +353,7 @@ noise
 	assert_output "$(head -n 2 in)"
 }
 
-# --- batches, envelopes, limits ---
-
-@test "a batch is one line: if one of its messages is selected all of it is hit" {
-	printf '%s\n' '[{"method":"a"},{"id":1,"method":"x"},{"method":"b"}]' '{"method":"a"}' >in
-	run acp-fault -m x --drop 1 --report report <in
-	assert_output '{"method":"a"}'
-	assert_equal "$(jq -c 'select(.fault) | del(.t)' report)" '{"from":"unknown","n":1,"method":"x","id":1,"fault":"drop"}'
-	acp-fault --duplicate 1 <in | diff <(sed p in) -
-	acp-fault --reorder 1 <in | diff <(tac in) -
-	run -1 acp-fault --exit-after 1 <in
-	assert_output "$(head -n 1 in)"
-}
+# --- envelopes, limits ---
 
 # The first messages of a proxy, and what is to come.
 proxied() {
@@ -408,16 +387,6 @@ proxied() {
 	assert_equal "$(sed 1d out)" '{"method":"x"}
 {"method":"proxy/successor","params":{"method":"y"}}
 {"method":"proxy/successor","params":{"method":"x"}}'
-}
-
-@test "in a proxy chain a batch is a line for each direction that its messages go" {
-	proxied '[{"method":"x"},{"method":"proxy/successor","params":{"method":"y"}},{"method":"z"}]' >in
-	acp-fault -m x --duplicate 1 <in >out
-	assert_equal "$(sed 1d out)" '[{"method":"proxy/successor","params":{"method":"x"}},{"method":"proxy/successor","params":{"method":"z"}}]
-[{"method":"proxy/successor","params":{"method":"x"}},{"method":"proxy/successor","params":{"method":"z"}}]
-[{"method":"y"}]'
-	acp-fault -m y --drop 1 <in >out
-	assert_equal "$(sed 1d out)" '[{"method":"proxy/successor","params":{"method":"x"}},{"method":"proxy/successor","params":{"method":"z"}}]'
 }
 
 @test "in a link it does what it does around an agent" {
@@ -475,16 +444,9 @@ proxied() {
 }
 
 @test "bad usage: exit 2 and a line that says what, before the agent is started" {
-	bad() {
-		local want=$1
-		shift
-		run --separate-stderr -2 acp-fault "$@" -- touch started
-		assert_equal "$stderr" "acp-fault: $want"
-		[ ! -e started ]
-	}
 	bad '--drop 1.5: expected a probability, such as 0.1 or 10%' --drop 1.5
 	bad '--corrupt x: expected a probability, such as 0.1 or 10%' --corrupt x
-	bad '--reorder 1,x: expected a probability, and a duration behind a comma, such as 10%,500ms' --reorder 1,x
+	bad '--reorder 1,x: expected a probability, and a duration after a comma, such as 10%,500ms' --reorder 1,x
 	bad '--delay x: expected a duration, or two with a comma between, such as 100ms,20ms' --delay x
 	bad '--delay 1s,: expected a duration, or two with a comma between, such as 100ms,20ms' --delay 1s,
 	bad '--delay 1s,2s: more jitter than delay' --delay 1s,2s
@@ -504,7 +466,9 @@ proxied() {
 	run -0 acp-fault --help
 	((${#lines[@]} <= 24))
 	for line in "${lines[@]}"; do ((${#line} <= 80)) || fail "$line"; done
-	for option in match where from session delay drop duplicate reorder corrupt truncate stall noise exit-after seed report; do
+	for option in match where from session delay drop duplicate reorder corrupt truncate stall noise exit-after seed report \
+		split bandwidth linger close-after torn exit-status exit-signal error hang wrong-id id-type stale-session overtake \
+		from-match every once at plan; do
 		assert_output --partial "--$option"
 	done
 }

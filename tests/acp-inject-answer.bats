@@ -70,6 +70,23 @@ permission() {
 	[[ ! -s out ]]
 }
 
+@test "a denied request has the code that is asked for" {
+	asks 4 <<-'EOF'
+		{"id":1,"method":"a"}
+		{"id":2,"method":"b"}
+		{"id":3,"method":"c"}
+		{"id":4,"method":"d"}
+	EOF
+	answered --deny 'a=-32000,log in first' --deny 'b=429,' --deny 'c=5 of them, no more' --deny 'd=,x'
+	assert_equal "$(jq -c '.error | [.code, .message]' got)" '[-32000,"acp-inject: log in first"]
+[429,"acp-inject: denied"]
+[-32603,"acp-inject: 5 of them, no more"]
+[-32603,"acp-inject: ,x"]'
+	run acp-inject --deny 'a=99999999999,x'
+	assert_equal "$status" 2
+	assert_output --partial 'expected an error code'
+}
+
 @test "a client's request is denied as well, and a notification never" {
 	denied() {
 		talk 1 --deny session/set_mode --deny session/cancel <<-'EOF' || return 1
@@ -122,15 +139,6 @@ permission() {
 	EOF
 	answered -m x -e '.params.n = 2' --answer 'x=.params'
 	assert_equal "$(jq -c .result got)" '{"n":2}'
-}
-
-@test "in a batch the answers made here join the agent's and the client's" {
-	asks 1 <<-'EOF'
-		[{"id":1,"method":"fs/write_text_file"},{"method":"m"},{"id":2,"method":"fs/write_text_file"}]
-	EOF
-	answered --deny 'fs/*'
-	assert_equal "$(jq -c 'map([.id, .error.code])' got)" '[[1,-32603],[2,-32603]]'
-	assert_equal "$(cat out)" '[{"method":"m"}]'
 }
 
 @test "permissions are answered in a link and in a proxy chain" {

@@ -38,6 +38,12 @@ texts() {
 	each_way put
 }
 
+@test "a session is the same however its id is spelled" {
+	run acp-inject --append x < <(prompt 'a/é'; prompt 'a\/\u00e9' '')
+	assert_equal "$(texts <<<"$output")" '["a/é","x"]
+[]'
+}
+
 @test "with --every in every prompt" {
 	run acp-inject --every --append x < <(prompt a; prompt a; prompt b)
 	assert_equal "$(texts <<<"$output")" '["a","x"]
@@ -53,6 +59,33 @@ texts() {
 	assert_output --partial '"prompt":[{"type":"text","text":"x"} ]}}'
 	run acp-inject --append x < <(prompt c ' ')
 	assert_output --partial '"prompt":[{"type":"text","text":"x"} ]}}'
+}
+
+@test "a prompt that is a command of its session is left alone, and the next prompt is the first" {
+	commands() {
+		printf '{"method":"session/update","params":{"sessionId":"%s","update":{"sessionUpdate":"available_commands_update","availableCommands":[%s]}}}\n' "$1" "$2"
+	}
+	say() {
+		prompt "$1" '{"type":"text","text":"'"$2"'"}'
+	}
+	run acp-inject --prepend x --append y < <(
+		say a /compact
+		commands b '7,{"name":"\u0063ompact","description":""},{"name":"mcp:x:y"}'
+		say b '/compact now'
+		prompt b '{"type":"image"},{"type":"text","text":"/mcp:x:y\nz"}'
+		say b /compactor
+		say c /compact
+		commands b ''
+		say b /compact
+		say b 'no /compact'
+	)
+	assert_equal "$(grep session/prompt <<<"$output" | texts)" '["x","/compact","y"]
+["/compact now"]
+[null,"/mcp:x:y\nz"]
+["x","/compactor","y"]
+["x","/compact","y"]
+["/compact"]
+["no /compact"]'
 }
 
 @test "a file is read anew each time; where it is gone the prompt goes without it, which is said" {
@@ -112,12 +145,6 @@ texts() {
 @test "context is added to what the edit has made" {
 	run acp-inject -e '.params.prompt = [{type: "text", text: "made"}] | .params.z = 1' --prepend x < <(prompt a)
 	assert_output --partial '"prompt":[{"type":"text","text":"x"},{"type":"text","text":"made"}],"z":1}}'
-}
-
-@test "in a batch, too" {
-	run acp-inject --prepend x <<<"[$(prompt a), {\"method\":\"m\"} ,$(prompt a)]"
-	assert_equal "$(jq -c 'map([.params.prompt[]?.text])' <<<"$output")" '[["x","a"],[],["a"]]'
-	assert_output --partial ', {"method":"m"} ,'
 }
 
 # --- servers ---

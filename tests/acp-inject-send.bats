@@ -172,18 +172,6 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 	grep -q '"never/answered"' out
 }
 
-@test "in a batch: behind the array, and the array waits with a held answer" {
-	printf '#!/bin/sh\nread -r line\necho "[{\\"id\\":1,\\"result\\":{\\"sessionId\\":\\"s\\"}},{\\"method\\":\\"m\\"}]"\ntee got | jq -c --unbuffered -f agent.jq\n' >batcher
-	chmod +x batcher
-	for when in after answer; do
-		: >out
-		{ echo "[$new]"; wait_for test -s got; wait_for has 1; } | acp-inject --send "down:$when:session/new=$mode" -- ./batcher >>out
-		assert_equal "$(cat out)" '[{"id":1,"result":{"sessionId":"s"}},{"method":"m"}]'
-		assert_equal "$(jq -r .method got)" session/set_mode
-		rm got
-	done
-}
-
 @test "an own request that is answered twice: the client sees neither answer" {
 	printf '%s\n' '{"id":1,"method":"session/new","params":{"n":1}}' >down
 	{

@@ -71,8 +71,9 @@ teardown() {
 		cp down up
 		inject "$way" taker -m twice -m gone -m around -e 'if .method == "twice" then ., .params.n = 2 elif .method == "gone" then empty
 			else {method: "before"}, .params.n = 1, {method: "behind"} end' <down >out
-		printf '{"method":"%s"}\n' a twice 'twice","params":{"n":2},"x":"' b c before 'around","params":{"n":1},"x":"' behind d |
-			sed 's/,"x":""//' >want
+		printf '%s\n' '{"method":"a"}' '{"method":"twice"}' '{"jsonrpc":"2.0","method":"twice","params":{"n":2}}' \
+			'{"method":"b"}' '{"method":"c"}' '{"jsonrpc":"2.0","method":"before"}' '{"method":"around","params":{"n":1}}' \
+			'{"jsonrpc":"2.0","method":"behind"}' '{"method":"d"}' >want
 		cmp want got
 		cmp want out
 	}
@@ -110,9 +111,54 @@ teardown() {
 	[[ $(edited -m 'session/*' -m '!plan') == '3 4' ]]
 	[[ $(edited --from agent) == '1 2 3' ]]
 	[[ $(edited --from client) == '4' ]]
+	[[ $(edited --kind request) == '4' ]]
+	[[ $(edited --kind notification --session s) == '1 3' ]]
 	[[ $(edited --session t) == '2' ]]
 	[[ $(edited -w '.params.n == 5') == '4' ]]
 	[[ $(edited -w '.params.update | has("sessionUpdate")' -m plan --session s) == '1' ]]
+}
+
+@test "--arg and --argjson reach --where, wherever they stand" {
+	run acp-inject --arg a one -w '.method == $a or .method == $b' --argjson b '"two"' -e '.x = 1' \
+		<<<$'{"method":"one"}\n{"method":"two"}\n{"method":"three"}'
+	assert_output '{"method":"one","x":1}
+{"method":"two","x":1}
+{"method":"three"}'
+}
+
+@test "messages that a program makes have a jsonrpc member; the message itself is left as it came" {
+	run acp-inject -m m -e '{method: "first", params: {}}, .x = 1, {method: "last"}' <<<'{"method":"m"}'
+	assert_output '{"jsonrpc":"2.0","method":"first","params":{}}
+{"method":"m","x":1}
+{"jsonrpc":"2.0","method":"last"}'
+	run acp-inject -e '{method, id, params: {}}' <<<'{"jsonrpc":"2.0","id":1,"method":"m"}'
+	assert_output '{"jsonrpc":"2.0","id":1,"method":"m","params":{}}'
+}
+
+@test "what a program says with debug is on standard error, tame" {
+	run --separate-stderr acp-inject -e '(.method | debug) as $x | .' <<<'{"method":"m\u001b[2J"}'
+	assert_output '{"method":"m\u001b[2J"}'
+	assert_equal "${stderr_lines[0]}" 'jq: debug: "m\u001b[2J"'
+}
+
+@test "a signal stops an endless program for good: what comes then passes unchanged" {
+	local loop='if .method == "loop" then ("looping" | debug) as $x | def f: f; f else . end'
+	stopped() {
+		rm -f err
+		acp-inject "$@" <>in >out 2>err &
+		pid=$!
+		printf '{"method":"%s"}\n' one loop two >in
+		wait_for grep -qs debug err
+		kill -TERM "$pid"
+		wait "$pid"
+		assert_equal "$(cat out)" '{"method":"one","x":1}
+{"method":"loop"}
+{"method":"two"}'
+		assert_regex "$(grep '^acp-inject' err)" ': stopped by a signal: '
+	}
+	mkfifo in
+	stopped -e "$loop | .x = 1"
+	stopped -w "$loop" -e '.x = 1'
 }
 
 @test "a program may come from a file" {
@@ -122,6 +168,15 @@ teardown() {
 }
 
 # --- a request that is dropped ---
+
+@test "a request that nests too deep to be read is answered with an error" {
+	{
+		printf '{"id":7,"method":"x","params":%s%s}\n' "$(printf '[%.0s' {1..5000})" "$(printf ']%.0s' {1..5000})"
+		wait_for test -s out
+	} | acp-inject -e . -- ./agent >out 2>err
+	assert_equal "$(jq -c '[.id, .error.code]' out)" '[7,-32600]'
+	assert_equal "$(<got)" ''
+}
 
 @test "a request that is dropped is answered with an error, and with --silent not" {
 	dropped() {
@@ -164,31 +219,6 @@ teardown() {
 	assert_equal "$stderr" 'acp-inject: --edit: dropped a request, which nobody answers: this is a one-way pipe'
 	run --separate-stderr acp-inject --silent -e empty <<<'{"id":1,"method":"x"}'
 	assert_equal "$output$stderr" ''
-}
-
-# --- batches ---
-
-@test "a batch is edited entry by entry and stays a batch" {
-	batch() {
-		printf '[ {"method":"a"} , {"id":1.0,"method":"gone"}, {"id":2,"method":"b"} ]\n' >down
-		: >out
-		{ cat down; wait_for test -s out; } | inject "$way" agent_of_batches -m a -m gone -e 'if .method == "a" then .params.n = 1 else empty end' >out
-		[[ $(cat got) == '[ {"method":"a","params":{"n":1}} , {"id":2,"method":"b"} ]' ]]
-		[[ $(cat out) == '[{"id":2,"result":0},{"jsonrpc":"2.0","id":1.0,"error":{"code":-32603,"message":"acp-inject: dropped by --edit"}}]' ]]
-	}
-	printf '#!/bin/sh\nhead -n 1 >got\necho "[{\\"id\\":2,\\"result\\":0}]"\ncat >/dev/null\n' >agent_of_batches
-	chmod +x agent_of_batches
-	WAYS=(wrap sockets link)
-	each_way batch
-}
-
-@test "in a batch, what a program makes besides goes in front of and behind the array" {
-	run acp-inject -m b -e '{method: "x"}, ., {method: "y"}' <<<'[{"method":"a"},{"method":"b"},{"method":"c"}]
-{"method":"d"}'
-	assert_output '{"method":"x"}
-[{"method":"a"},{"method":"b"},{"method":"c"}]
-{"method":"y"}
-{"method":"d"}'
 }
 
 # --- failures ---
@@ -305,6 +335,7 @@ acp-inject: --edit: "b": no b: passed unchanged' ]]
 	refused '--arg 1: expected the name' --arg 1 2 -e .
 	refused '--match : an empty pattern' -m '' -e .
 	refused '--match session/[np: a [ that is not closed' -m 'session/[np' -e .
+	refused '--kind answer: expected request, response or notification' --kind answer -e .
 	refused '--deny =x: expected METHOD' --deny =x
 	refused '--permit maybe: expected allow_once' --permit maybe
 	refused '--mcp-server {: expected a JSON object' --mcp-server '{'
@@ -313,10 +344,10 @@ acp-inject: --edit: "b": no b: passed unchanged' ]]
 	refused '--prepend @none: No such file' --prepend @none
 	refused '--prepend @.: not a regular file' --prepend @.
 	refused 'one program is enough' -e . -e .
-	refused '--match selects what --edit edits' -m x --prepend y
+	refused '--match is for --edit or --edit-file' -m x --prepend y
 	refused '--every is for' --every -e .
 	refused '--send-every is for' --send-every -e .
-	refused '--silent is about' --silent --prepend x
+	refused '--silent is for --edit' --silent --prepend x
 	refused 'nothing to do'
 	refused '--way is for a stream without a command' --way link -e .
 }

@@ -60,7 +60,7 @@ begin() {
 
 @test "what the agent's MCP client says before the connection stands waits for it, in order" {
 	begin "$OLD"
-	mcp a '{"id":1,"method":"a"}' '[{"id":2,"method":"b"},{"method":"n"},{"id":3,"method":"c"}]' '{"id":4,"method":"d"}'
+	mcp a '{"id":1,"method":"a"}' '{"id":2,"method":"b"}' '{"method":"n"}' '{"id":3,"method":"c"}' '{"id":4,"method":"d"}'
 	await out '.method == "mcp/connect"'
 	run ! grep mcp/message out
 	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
@@ -91,13 +91,13 @@ begin() {
 	await got '.params.requestId == "no"'
 	answer '.params.method == "tools/call"' '{"result":{"resultType":"complete","content":[]}}'
 	answer '.params.method == "tools/list"' '{"error":{"code":-1,"message":"inner"}}'
-	assert_equal "$(await a.out '.id == 2' | jq -c .result)" '{"resultType":"complete","content":[]}'
+	assert_equal "$(await a.out '.id == 2' | jq -c .result)" '{"content":[]}'
 	assert_equal "$(await a.out '.id == 3' | jq -c .error)" '{"code":-1,"message":"inner"}'
 	mcp a '{"id":4,"method":"tools/call"}' '{"id":5,"method":"p"}' '{"id":6,"method":"q"}'
 	answer '.params.params.name == null and .params.method == "tools/call"' '{"result":{"resultType":"input_required"}}'
 	assert_equal "$(await a.out '.id == 4' | jq -r .error.message)" 'acp-mcp: the server wants input, which an older MCP client cannot be asked for'
-	refuse '.params.method == "p"' '{"code":-33002,"message":"outer"}'
-	assert_equal "$(await a.out '.id == 5' | jq -c .error)" '{"code":-33002,"message":"outer"}'
+	refuse '.params.method == "p"' '{"code":-33000,"message":"outer"}'
+	assert_equal "$(await a.out '.id == 5' | jq -c .error)" '{"code":-33000,"message":"outer"}'
 	answer '.params.method == "q"' '7'
 	assert_equal "$(await a.out '.id == 6' | jq -r .error.message)" 'acp-mcp: an answer with neither result nor error'
 	unshim a
@@ -276,25 +276,49 @@ begin() {
 	finish
 }
 
-@test "a request and its cancellation in one array" {
+# --- MCP 2026-07-28 in the first form ---
+
+@test "in the first form, too, an MCP client knows its subscriptions by its own ids, whatever the provider calls them" {
 	begin "$OLD"
 	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
-	client '[{"id":"p","method":"mcp/message","params":{"connectionId":"c","method":"m"}},{"method":"$/cancel_request","params":{"requestId":"p"}},{"method":"other"}]'
-	run await out 'type == "array"'
-	assert_equal "$(jq -c '[.[].error.code]' <<<"$output")" '[-32800]'
-	assert_equal "$(await got 'type == "array"')" '[{"method":"other"}]'
+	mcp a '{"id":"l1","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true}}}' \
+	    '{"id":2,"method":"subscriptions/listen","params":{"notifications":{}}}'
+	await out '.method == "mcp/message" and .params.params.notifications == {}'
+	tell() { client "{\"method\":\"mcp/message\",\"params\":{\"connectionId\":\"c\",\"method\":\"notifications/$2\",\"params\":{\"_meta\":{\"a\":1,\"io.modelcontextprotocol/subscriptionId\":$1}}}}"; }
+	tell 71 subscriptions/acknowledged
+	tell '"72"' subscriptions/acknowledged
+	tell '"72"' resources/updated
+	tell 71 tools/list_changed
+	await a.out '.method == "notifications/tools/list_changed"'
+	assert_equal "$(jq -c '[.method, .params._meta]' a.out | sed 's/io.modelcontextprotocol.//')" \
+	    '["notifications/subscriptions/acknowledged",{"a":1,"subscriptionId":"l1"}]
+["notifications/subscriptions/acknowledged",{"a":1,"subscriptionId":2}]
+["notifications/resources/updated",{"a":1,"subscriptionId":2}]
+["notifications/tools/list_changed",{"a":1,"subscriptionId":"l1"}]'
+	answer '.params.params.notifications == {}' '{"_meta":{"io.modelcontextprotocol/subscriptionId":"72"}}'
+	assert_equal "$(await a.out '.id == 2' | jq -c '.result._meta[]')" 2
 	finish
 }
 
-@test "an array of messages for a server is answered by an array, in the chain" {
-	begin "$OLD"
-	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
-	client '[{"id":1,"method":"mcp/message","params":{"connectionId":"c","method":"m1"}},{"method":"mcp/message","params":{"connectionId":"c","method":"n"}},{"id":2,"method":"mcp/message","params":{"connectionId":"c","method":"m2"}}]'
-	two=$(await a.out '.method == "m2"' | jq .id)
-	one=$(await a.out '.method == "m1"' | jq .id)
-	await a.out '.method == "n"'
-	mcp a "[{\"id\":$two,\"result\":2},7,{\"id\":$one,\"result\":1}]"
-	assert_equal "$(await out 'type == "array"' | jq -c 'map(.result) | sort')" '[1,2]'
-	finish
-	assert_equal "$(cat err)" 'acp-mcp: server "x": a line of the agent is not a message: an entry of an array is none'
+@test "a cancelled request gets no response, in either form" {
+	for declared in "$OLD" "$NEW"; do
+		begin "$declared"
+		if [[ $declared == "$OLD" ]]; then
+			answer '.method == "mcp/connect"' '{"connectionId":"c"}'
+		else
+			mcp a "$HELLO"
+			answer '.params.method == "server/discover"' '{"result":{"capabilities":{"tools":{}}}}'
+		fi
+		mcp a '{"id":1,"method":"slow"}' '{"id":2,"method":"slow2"}' '{"method":"notifications/cancelled","params":{"requestId":1}}' \
+		    '{"method":"notifications/cancelled","params":{"requestId":2}}' '{"id":3,"method":"quick"}'
+		await out '.params.method == "quick"'
+		refuse '.params.method == "slow"' '{"code":-32800,"message":"Request cancelled"}'
+		answer '.params.method == "slow2"' '{"result":{}}'
+		answer '.params.method == "quick"' '{"result":{}}'
+		await a.out '.id == 3'
+		run ! grep -E '"id":(1|2),' a.out
+		unshim a
+		finish
+		[ ! -s err ]
+	done
 }

@@ -92,8 +92,8 @@ ask() {
 	# It can not ask, and once the handshake is over discovering takes no time.
 	assert_equal "$(ask 5 message "{\"serverId\":$ID,\"requestId\":\"r\",\"method\":\"tools/call\",\"params\":{\"name\":\"ask\"}}" | jq -r '.result.result.content[0].text')" \
 	    'answered: {"code":-32601,"message":"acp-mcp: the client cannot be asked in this form of MCP over ACP"}'
-	agent "[{\"id\":6,\"method\":\"mcp/message\",\"params\":{\"serverId\":$ID,\"requestId\":\"r\",\"method\":\"server/discover\"}}]"
-	await got 'type == "array" and .[0].result.result.ttlMs == 0'
+	agent "{\"id\":6,\"method\":\"mcp/message\",\"params\":{\"serverId\":$ID,\"requestId\":\"r\",\"method\":\"server/discover\"}}"
+	await got '.id == 6 and .result.result.ttlMs == 0'
 	finish
 	[ ! -s err ]
 }

@@ -432,7 +432,7 @@ two_turns() {
 	head -n 2 s.rec >short.rec
 	run --separate-stderr acp-replay short.rec < <(printf '{"id":1,"method":"initial')
 	assert_failure 1
-	assert_output ''
+	assert_output '{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"the text ends in a string"}}'
 	assert_regex "$stderr" '^acp-replay: client: line 1: not a message at byte 26: '
 }
 
@@ -454,7 +454,7 @@ two_turns() {
 		{"id":1,"id":2,"method":"initialize","params":{"protocolVersion":1}}
 	END
 	assert_failure 1
-	assert_output ''
+	assert_equal "$(jq -c '[.id, .error.code]' <<<"$output")" $'[null,-32600]\n[null,-32600]\n[null,-32600]'
 	assert_equal "$(grep -c 'not a message' <<<"$stderr")" 3
 }
 
@@ -470,16 +470,6 @@ two_turns() {
 	assert_line '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"acp-replay: the line is longer than the limit"}}'
 	assert_line 'acp-replay: client: line 1: longer than the limit: refused'
 	assert_line '{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":1}}'
-}
-
-@test "a batch is answered as recorded, with the live ids" {
-	recording s.rec <<-'END'
-		> [{"id":1,"method":"a"},{"method":"n"},{"id":2,"method":"b"}]
-		< [{"id":2,"result":"b"}, {"id":1,"result":"a"}]
-	END
-	run acp-replay s.rec <<<'[{"id":"x","method":"a"},{"method":"n"},{"id":"y","method":"b"}]'
-	assert_success
-	assert_output '[{"id":"y","result":"b"}, {"id":"x","result":"a"}]'
 }
 
 @test "an answer to nothing goes out as it was" {
@@ -505,7 +495,7 @@ two_turns() {
 @test "1,000 requests of the agent at once, answered in another order" {
 	{
 		seq 0 999 | sed 's/.*/< {"id":&,"method":"m"}/'
-		seq 0 999 | sed 's/.*/> {"id":&,"result":&}/'
+		seq 0 999 | sed 's/.*/> {"id":&,"result":{}}/'
 		echo '< {"method":"done"}'
 	} | recording s.rec
 	play_agent s.rec
@@ -554,4 +544,68 @@ two_turns() {
 	wait "$pid" || status=$?
 	assert_equal "$status" 1
 	assert_equal "$(cat err)" 'acp-replay: s.rec:3: told to stop before "session/new": left are 4 of the client'\''s messages and 5 of the agent'\''s'
+}
+
+@test "the client's responses are compared with the recorded ones, at the level of --match" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"id":5,"method":"session/request_permission","params":{"sessionId":"A"}}
+		> {"id":5,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}
+		< {"id":1,"result":{}}
+	END
+	answer() { printf '%s\n' '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}' "$1"; }
+	run -0 acp-replay s.rec < <(answer '{"id":5,"result":{"outcome":{"optionId":"allow","outcome":"selected"}}}')
+	run -1 acp-replay s.rec < <(answer '{"id":5,"result":{"outcome":{"outcome":"selected","optionId":"reject"}}}')
+	assert_line 'acp-replay: client: line 2: the response to "session/request_permission" is not as in s.rec:3: .result.outcome.optionId is "reject", was "allow"'
+	assert_line '{"id":1,"result":{}}'
+	run -0 acp-replay --match shape s.rec < <(answer '{"id":5,"result":{"outcome":{"outcome":"selected","optionId":"reject"}}}')
+	run -1 acp-replay --match shape s.rec < <(answer '{"id":5,"error":{"code":-32000,"message":"no"}}')
+}
+
+@test "a client that does not read standard error does not hang" {
+	{
+		echo '> {"id":1,"method":"a"}'
+		seq 3000 | sed 's/.*/{"t":0,"from":"agent","stderr":"&: a line of standard error that nobody reads, again and again"}/'
+		echo '< {"id":1,"result":{}}'
+	} | recording s.rec
+	mkfifo err
+	sh -c 'exec sleep 1000' <err 3>&- &
+	run -0 timeout 60 sh -c 'acp-replay s.rec 2>err' <<<'{"id":1,"method":"a"}'
+	assert_output '{"id":1,"result":{}}'
+	kill $!
+}
+
+@test "a miss names the nearest recorded request and the first difference" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"a","params":{"n":1,"m":1}}
+		< {"id":1,"result":{}}
+		> {"id":2,"method":"a","params":{"n":2,"m":2}}
+		< {"id":2,"result":{}}
+		> {"id":3,"method":"b"}
+		< {"id":3,"result":{}}
+	END
+	{ cat s.rec; echo '> {"id":4,"method":"c"}' | recording /dev/stdout; } >t.rec
+	run -1 acp-replay s.rec <<<'{"id":7,"method":"b","params":{"x":1}}'
+	assert_line --partial 'not recorded: nearest is "b" of s.rec:5; .params is {"x":1}, was nothing'
+	run -1 acp-replay s.rec <<<$'{"id":1,"method":"a","params":{"n":1,"m":1}}\n{"id":7,"method":"a","params":{"n":2,"m":3}}'
+	assert_line --partial 'not recorded: nearest is "a" of s.rec:3; .params.m is 3, was 2'
+}
+
+@test "a trace of the Rust conductor with a proxy: the client's hop, where its initialize has another name, and the agent's" {
+	cat >s.jsons <<-'END'
+		{"type":"request","ts":0,"protocol":"acp","from":"Client","to":"Proxy(0)","id":"a","method":"proxy/initialize","params":{"protocolVersion":1}}
+		{"type":"request","ts":1,"protocol":"acp","from":"Proxy(0)","to":"Agent","id":"b","method":"initialize","params":{"protocolVersion":1}}
+		{"type":"response","ts":2,"from":"Agent","to":"Proxy(0)","id":"b","is_error":false,"payload":{"protocolVersion":1,"n":1}}
+		{"type":"response","ts":3,"from":"Proxy(0)","to":"Client","id":"a","is_error":false,"payload":{"protocolVersion":1,"n":0}}
+		{"type":"notification","ts":4,"protocol":"acp","from":"Agent","to":"Proxy(0)","method":"_x","params":{}}
+	END
+	hello='{"id":7,"method":"initialize","params":{"protocolVersion":1}}'
+	for method in proxy/initialize _proxy/initialize; do
+		sed -i "1s|\"_*proxy/initialize\"|\"$method\"|" s.jsons
+		run -0 acp-replay --timeout 10s s.jsons <<<"$hello"
+		assert_output '{"jsonrpc":"2.0","id":7,"result":{"protocolVersion":1,"n":0}}'
+	done
+	run -0 acp-replay --timeout 10s --hop Agent s.jsons <<<"$hello"
+	assert_output '{"jsonrpc":"2.0","id":7,"result":{"protocolVersion":1,"n":1}}
+{"jsonrpc":"2.0","method":"_x","params":{}}'
 }

@@ -86,7 +86,7 @@ teardown() {
 		> {"id":2,"method":"session/prompt"}
 		< {"id":2,"result":{}}
 	END
-	play_client s.rec
+	play_client --check s.rec
 	hear
 	tell '{"id":1,"method":"ask"}'
 	hear
@@ -269,4 +269,86 @@ teardown() {
 	run acp-replay --as client s.rec <<<'{"id":1,"result":{}}'
 	assert_success
 	assert_output $'hello\n{"id":1,"method":"a"}'
+}
+
+@test "a v2 agent: the client waits for the end of the turn, not for the response to the prompt" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A","prompt":[]}}
+		< {"id":1,"result":{"messageId":"m"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"agent_message"}}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"state_update","state":"idle"}}}
+		> {"id":2,"method":"session/prompt","params":{"sessionId":"A","prompt":[]}}
+		< {"id":2,"result":{"messageId":"n"}}
+		< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"state_update","state":"idle"}}}
+	END
+	play_client s.rec
+	hear
+	tell '{"id":1,"result":{"messageId":"m"}}'
+	for kind in agent_message agent_message agent_message; do
+		tell "{\"method\":\"session/update\",\"params\":{\"sessionId\":\"A\",\"update\":{\"sessionUpdate\":\"$kind\"}}}"
+	done
+	# The idle state of a sub-agent ends no turn.
+	tell '{"method":"session/update","params":{"sessionId":"child","update":{"sessionUpdate":"state_update","state":"idle"}}}'
+	tell '{"id":"x","method":"nobody/knows"}'
+	hear
+	assert_regex "$line" '"id":"x","error"'
+	tell '{"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"state_update","state":"idle"}}}'
+	hear
+	assert_regex "$line" '"id":2,"method":"session/prompt"'
+	tell '{"id":2,"result":{"messageId":"n"}}'
+	tell '{"id":"y","method":"nobody/knows"}'
+	hear
+	assert_regex "$line" '"id":"y","error"'
+	tell '{"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"state_update","state":"idle"}}}'
+	hang_up
+	assert_equal "$rest" ''
+	assert_equal "$status" 1
+	run cat err
+	refute_output --partial ' before '
+}
+
+@test "what the agent reports last is waited for a moment, and moved is no difference" {
+	update() { printf '{"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"%s"}}}' "$1"; }
+	recording s.rec <<-END
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
+		< $(update usage_update)
+		< {"id":1,"result":{"stopReason":"end_turn"}}
+		< $(update session_info_update)
+	END
+	play_client --check s.rec
+	hear
+	tell "$(update session_info_update)"
+	tell '{"id":1,"result":{"stopReason":"end_turn"}}'
+	tell "$(update usage_update)"
+	hang_up
+	assert_equal "$status" 0
+}
+
+@test "--timeout: a hanging agent ends with a report that names what is awaited" {
+	a_session
+	run -1 timeout 60 acp-replay --as client --timeout 100ms --grace 10ms s.rec -- sh -c 'exec sleep 1000'
+	assert_line --partial 's.rec:2: nothing came within the time of --timeout before the answer to "initialize": left are 6'
+}
+
+@test "--timeout: a hanging client, before its message and after the last" {
+	a_session
+	mkfifo to
+	sleep 1000 >to 3>&- &
+	run -1 timeout 60 acp-replay --timeout 100ms s.rec <to
+	assert_line --partial 's.rec:1: nothing came within the time of --timeout before "initialize"'
+	kill $!
+	head -n 2 s.rec >short.rec
+	{ jq -c .msg short.rec | head -n 1; exec sleep 1000; } >to 3>&- &
+	run -1 timeout 60 acp-replay --timeout 300ms short.rec <to
+	assert_line 'acp-replay: the client did not end within the time of --timeout'
+	kill $!
+}
+
+@test "the agent's exit status is reported" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"a"}
+		< {"id":1,"result":{}}
+	END
+	run -7 acp-replay --as client s.rec -- sh -c 'acp-replay s.rec; exit 7'
+	assert_output 'acp-replay: the agent ended with exit status 7'
 }

@@ -26,7 +26,7 @@ live() {
 @test "every fixture against itself: nothing differs, at any level" {
 	for f in "$FIXTURES"/*.jsonl "$FIXTURES"/demo.rec; do
 		for level in method shape params exact; do
-			run acp-replay --as client --match "$level" --diff text "$f" -- acp-replay --match "$level" "$f" 2>/dev/null
+			run acp-replay --as client --match "$level" --check "$f" -- acp-replay --match "$level" "$f" 2>/dev/null
 			assert_success
 			refute_output --regexp '^[-+@]'
 		done
@@ -45,7 +45,7 @@ live() {
 @test "an agent that has changed: what differs is told, exit 1" {
 	a_session
 	live 's/"n":1/"n":"one"/'
-	run --separate-stderr acp-replay --as client s.rec -- ./agent
+	run --separate-stderr acp-replay --as client --check s.rec -- ./agent
 	assert_failure 1
 	assert_line '--- s.rec'
 	assert_line '+++ ./agent'
@@ -58,16 +58,16 @@ live() {
 @test "--match says how close it has to be; times, costs and _meta do not matter below exact" {
 	a_session
 	live 's/"n":1/"n":2/'
-	run acp-replay --as client s.rec -- ./agent
+	run acp-replay --as client --check s.rec -- ./agent
 	assert_success
-	run acp-replay --as client --match params s.rec -- ./agent
+	run acp-replay --as client --check --match params s.rec -- ./agent
 	assert_failure 1
-	run acp-replay --as client --match params --normalize 'del(.params.n?)' s.rec -- ./agent
+	run acp-replay --as client --check --match params --normalize 'del(.params.n?)' s.rec -- ./agent
 	assert_success
 	live 's/"stopReason":"end_turn"/&,"_meta":{"a":1}/'
-	run acp-replay --as client --match params s.rec -- ./agent
+	run acp-replay --as client --check --match params s.rec -- ./agent
 	assert_success
-	run acp-replay --as client --match exact s.rec -- ./agent
+	run acp-replay --as client --check --match exact s.rec -- ./agent
 	assert_failure 1
 }
 
@@ -80,28 +80,28 @@ live() {
 	}
 	turn 'one ' 'two ' three | recording s.rec
 	turn 'one two' ' three' | recording live.rec
-	run acp-replay --as client --match params s.rec -- acp-replay live.rec
+	run acp-replay --as client --check --match params s.rec -- acp-replay live.rec
 	assert_success
 	assert_output ''
 	sed -i 's/ three/ four/' live.rec
-	run acp-replay --as client --match params s.rec -- acp-replay live.rec
+	run acp-replay --as client --check --match params s.rec -- acp-replay live.rec
 	assert_failure 1
 	assert_line '-    "one two three"'
 	assert_line '+    "one two four"'
 }
 
-@test "--diff json and junit, also where nothing differs" {
+@test "--check -f json and -f junit, also where nothing differs" {
 	a_session
 	live 's/refusal/&/'
-	run --separate-stderr acp-replay --as client --diff json s.rec -- ./agent
+	run --separate-stderr acp-replay --as client --check -f json s.rec -- ./agent
 	assert_success
 	jq -e -s 'length > 0' <<<"$output"
-	run --separate-stderr acp-replay --as client --diff junit s.rec -- ./agent
+	run --separate-stderr acp-replay --as client --check -f junit s.rec -- ./agent
 	assert_success
 	assert_output --partial '<testsuite'
 	refute_output --partial '<failure'
 	live 's/end_turn/refusal/'
-	run --separate-stderr acp-replay --as client --match params --diff junit s.rec -- ./agent
+	run --separate-stderr acp-replay --as client --check -f junit --match params s.rec -- ./agent
 	assert_failure 1
 	assert_output --partial '<failure'
 }
@@ -111,7 +111,7 @@ live() {
 		> {"id":1,"method":"a"}
 		< {"id":1,"result":{}}
 	END
-	run --separate-stderr acp-replay --as client s.rec <<<'{"id":1,"result":[]}'
+	run --separate-stderr acp-replay --as client --check s.rec <<<'{"id":1,"result":[]}'
 	assert_failure 1
 	assert_output '{"id":1,"method":"a"}'
 	assert_regex "$stderr" '-    \{\}'
@@ -119,7 +119,7 @@ live() {
 
 @test "an agent that ends too early: what it did not say is told, too" {
 	a_session
-	run acp-replay --as client s.rec -- sh -c 'read -r line; echo "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":1}}"'
+	run acp-replay --as client --check s.rec -- sh -c 'read -r line; echo "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":1}}"'
 	assert_failure 1
 	assert_line --partial 'the end of the agent before the answer to "session/new"'
 	assert_line ' client: session/prompt, -5: missing'
@@ -128,10 +128,10 @@ live() {
 @test "--normalize that fails on a message: exit 2, and the session goes on" {
 	a_session
 	live 's/x/x/'
-	run acp-replay --as client --normalize 'error("no")' s.rec -- ./agent
+	run acp-replay --as client --check --normalize 'error("no")' s.rec -- ./agent
 	assert_failure 2
-	assert_line --regexp '^acp-replay: s.rec:1: --normalize: .*no'
-	run acp-replay --as client --normalize '.a |' s.rec -- ./agent
+	assert_line --regexp '^acp-diff: s.rec:1: --normalize: .*no'
+	run acp-replay --as client --check --normalize '.a |' s.rec -- ./agent
 	assert_failure 2
 }
 
@@ -183,45 +183,59 @@ live() {
 	assert_line --partial 'No space left on device'
 }
 
-@test "--update puts what happened in the place of the recording, with its mode" {
+@test "--update puts what happened in the place of the recording, with its mode, and leaves the old one as FILE~" {
 	a_session
+	sed -i '1i {"acp-recording":1}' s.rec
 	chmod 640 s.rec
+	cp s.rec before.rec
 	ln -s s.rec link.rec
 	live 's/"n":1/"n":2/'
-	run acp-replay --as client --update link.rec -- ./agent
+	run acp-replay --as client --check --update link.rec -- ./agent
 	assert_success
 	assert_output ''
 	diff <(jq -c 'select(.msg).msg' s.rec) <(jq -c 'select(.msg).msg' live.rec)
 	assert_equal "$(stat -c %a s.rec)" 640
 	[[ -L link.rec ]]
-	assert_equal "$(ls)" "$(printf '%s\n' agent link.rec live.rec s.rec)"
+	cmp s.rec~ before.rec
+	assert_equal "$(ls)" "$(printf '%s\n' agent before.rec link.rec live.rec s.rec s.rec~)"
 }
 
 @test "--update: where something differs, or is missed, the recording stays as it is" {
 	a_session
 	cp s.rec before.rec
 	live 's/"n":1/"n":"one"/'
-	run acp-replay --as client --update s.rec -- ./agent
+	run acp-replay --as client --check --update s.rec -- ./agent
 	assert_failure 1
 	assert_line 'acp-replay: s.rec: not updated: something differs'
 	cmp s.rec before.rec
-	run acp-replay --as client --update s.rec -- true
+	run acp-replay --as client --check --update s.rec -- true
 	assert_failure 1
 	cmp s.rec before.rec
 	# Killed in the middle: the same.
-	acp-replay --as client --update s.rec -- sh -c 'kill -9 $PPID' || true
+	acp-replay --as client --check --update s.rec -- sh -c 'kill -9 $PPID' || true
+	cmp s.rec before.rec
+}
+
+@test "--update neither writes what the environment holds nor takes any session for the same" {
+	a_session
+	cp s.rec before.rec
+	run -2 acp-replay --as client --check --update --env s.rec -- ./agent
+	assert_output 'acp-replay: --update does not go with --env'
+	run -2 acp-replay --check --update --on-miss next s.rec
+	assert_output 'acp-replay: --update does not go with --on-miss next'
 	cmp s.rec before.rec
 }
 
 @test "--update as the agent takes over what the client said this time" {
 	recording s.rec <<-'END'
+		{"acp-recording":1}
 		> {"id":1,"method":"initialize","params":{"clientInfo":{"version":"1"}}}
 		< {"id":1,"result":{}}
 	END
-	run acp-replay --update s.rec <<<'{"id":1,"method":"initialize","params":{"clientInfo":{"version":"2"}}}'
+	run acp-replay --check --update s.rec <<<'{"id":1,"method":"initialize","params":{"clientInfo":{"version":"2"}}}'
 	assert_success
 	assert_equal "$(jq -r 'select(.from == "client") | .msg.params.clientInfo.version // empty' s.rec)" 2
-	run acp-replay --update s.rec </dev/null
+	run acp-replay --check --update s.rec </dev/null
 	assert_failure 1
 	assert_equal "$(jq -r 'select(.from == "client") | .msg.params.clientInfo.version // empty' s.rec)" 2
 }
@@ -230,7 +244,7 @@ live() {
 	printf '%s\n' '{"acp-recording":1,"hops":["a","agent"]}' \
 		'{"t":0,"at":0,"from":"client","msg":{"id":1,"method":"a"}}' '{"t":0,"at":0,"from":"agent","msg":{"id":1,"result":{}}}' >s.rec
 	cp s.rec before.rec
-	run acp-replay --as client --update s.rec -- acp-replay s.rec
+	run acp-replay --as client --check --update s.rec -- acp-replay s.rec
 	assert_failure 2
 	assert_output 'acp-replay: s.rec: not updated: it has several hops, and what was played is one'
 	cmp s.rec before.rec
@@ -240,9 +254,52 @@ live() {
 	a_session
 	for bad in '--start 3' '--until 3' --loop '--hop 0' '--record x'; do
 		# shellcheck disable=SC2086
-		run acp-replay --as client --update $bad s.rec -- true
+		run acp-replay --as client --check --update $bad s.rec -- true
 		assert_failure 2
 	done
-	run acp-replay --as client --update - -- true
+	run acp-replay --as client --check --update - -- true
 	assert_failure 2
+}
+
+@test "--update keeps the file's own format, or refuses" {
+	a_session
+	sed -i 's/"n":1/"n":2/' s.rec
+	cp s.rec before.rec
+	live 's/"n":2/"n":3/'
+	run -2 acp-replay --as client --check --update s.rec -- ./agent
+	assert_output 'acp-replay: s.rec: not updated: it is not in the format that acp-tap writes'
+	cmp s.rec before.rec
+	jq -c .msg before.rec >s.rec
+	run -2 acp-replay --as client --check --update s.rec -- ./agent
+	assert_equal "$(jq -c . s.rec)" "$(jq -c .msg before.rec)"
+	sed '1i {"acp-recording":1}\n# by hand' before.rec >s.rec
+	cp s.rec comment.rec
+	run -2 acp-replay --as client --check --update s.rec -- ./agent
+	assert_output 'acp-replay: s.rec: not updated: it has comments, which would be lost'
+	cmp s.rec comment.rec
+}
+
+@test "--check reads the recording twice: it has to be a file" {
+	a_session
+	run -2 acp-replay --as client --check - -- true <s.rec
+	assert_output 'acp-replay: --check: -: it is not a regular file'
+	run -2 acp-replay --as client --check <(cat s.rec) -- true
+}
+
+@test "--check leaves no file of its own" {
+	a_session
+	mkdir tmp
+	TMPDIR=$PWD/tmp run acp-replay --as client --check s.rec -- acp-replay s.rec
+	assert_success
+	assert_equal "$(ls tmp)" ''
+}
+
+@test "--check as the agent: what the client said otherwise" {
+	recording s.rec <<-'END'
+		> {"id":1,"method":"a","params":{"n":1}}
+		< {"id":1,"result":{}}
+	END
+	run --separate-stderr -1 acp-replay --match shape --check s.rec <<<'{"id":7,"method":"a","params":{"n":2,"m":1}}'
+	run --separate-stderr -0 acp-replay --match shape --check s.rec <<<'{"id":7,"method":"a","params":{"n":2}}'
+	assert_equal "$stderr" ''
 }

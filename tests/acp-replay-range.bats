@@ -184,3 +184,29 @@ once() {
 		assert_output --partial "acp-replay: $bad: expected "
 	done
 }
+
+@test "--start: a session whose beginning was not played is the one that the client names" {
+	n=$(grep -n '"method":"session/prompt"' "$FIXTURES/demo.rec" | head -n 1 | cut -d: -f1)
+	play_agent --start "$n" "$FIXTURES/demo.rec"
+	tell "$(sed -n "${n}p" "$FIXTURES/demo.rec" | jq -c .msg)"
+	hear
+	assert_regex "$line" '"session/update"'
+	hang_up
+	assert_equal "$status" 1
+}
+
+@test "--loop: the recorded ends of both sides do not matter" {
+	{
+		echo '{"acp-recording":1}'
+		head -n 2 s.rec
+		printf '%s\n' '{"t":1,"event":"eof","from":"client"}' '{"t":1,"event":"eof","from":"agent"}' '{"t":2,"event":"exit","status":3}'
+	} >short.rec
+	play_agent --loop short.rec
+	for id in a b c; do
+		tell "{\"id\":\"$id\",\"method\":\"initialize\",\"params\":{\"protocolVersion\":1}}"
+		hear
+		assert_regex "$line" "\"id\":\"$id\",\"result\""
+	done
+	hang_up
+	assert_equal "$status" 0
+}

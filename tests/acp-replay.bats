@@ -268,28 +268,6 @@ against_itself() {
 	assert_success
 }
 
-@test "an export of acp-devtools plays: one document of many lines" {
-	cat >s.json <<-'END'
-		{
-		  "session": {"id": "x", "startedAt": 1700000000000},
-		  "messages": [
-		    {"timestamp": 1700000000000, "direction": "editor-to-agent", "raw": "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{}}"},
-		    {"timestamp": 1700000000100, "direction": "agent-to-editor", "raw": "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{}}"},
-		    {"timestamp": 1700000000200, "direction": "editor-to-agent", "raw": "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"session/new\",\"params\":{\"cwd\":\"/then\"}}"},
-		    {"timestamp": 1700000000300, "direction": "agent-to-editor", "raw": "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"sessionId\":\"A\"}}"}
-		  ]
-		}
-	END
-	run acp-replay s.json <<-'END'
-		{"jsonrpc":"2.0","id":7,"method":"initialize","params":{}}
-		{"jsonrpc":"2.0","id":8,"method":"session/new","params":{"cwd":"/now"}}
-	END
-	assert_success
-	assert_output $'{"jsonrpc":"2.0","id":7,"result":{}}\n{"jsonrpc":"2.0","id":8,"result":{"sessionId":"A"}}'
-	run acp-replay --as client --match exact s.json -- acp-replay s.json
-	assert_success
-}
-
 @test "a recording that was written by hand: comments, blank lines, no header, no times" {
 	cat >s.rec <<-'END'
 		# A greeting.

@@ -144,5 +144,5 @@ same() {
 	done
 	run acp-tap --hop 1
 	assert_failure 2
-	assert_output "acp-tap: --hop is for recordings, and for --attach"
+	assert_output "acp-tap: --hop is for recordings or --attach"
 }

@@ -53,10 +53,11 @@ same_as() {
 	acp-tap -f trace "$FIXTURES/write-with-permission.jsonl" | same_as write-with-permission.trace
 }
 
-@test "trace: an MCP message comes out of its envelope, absent params are null, a batch is its entries" {
+@test "trace: an MCP message comes out of its envelope, absent params are null" {
 	cat >in <<-'END'
 		{"jsonrpc":"2.0","id":4,"method":"mcp/message","params":{"connectionId":"c","method":"tools/list","params":{"x":1}}}
-		[{"jsonrpc":"2.0","id":4,"result":{"tools":[]}},{"jsonrpc":"2.0","method":"session/cancel"}]
+		{"jsonrpc":"2.0","id":4,"result":{"tools":[]}}
+		{"jsonrpc":"2.0","method":"session/cancel"}
 		{"jsonrpc":"2.0","id":9,"error":{"code":-32603,"message":"no"}}
 	END
 	run acp-tap -f trace in
@@ -132,22 +133,6 @@ same_as() {
 	run acp-tap -f record in
 	assert_line --index 1 --partial '"from":"client"'
 	assert_line --index 2 --partial '"from":"agent"'
-}
-
-@test "a batch is one record, selected if any entry is" {
-	echo '[{"jsonrpc":"2.0","method":"a"},{"jsonrpc":"2.0","method":"b"}]' >in
-	run -0 acp-tap -f raw -m b in
-	assert_output "$(cat in)"
-	run -0 acp-tap -f raw -m c in
-	assert_output ''
-	acp-tap -o s.rec <in >out
-	cmp in out
-	run jq -c 'select(.msg).msg' s.rec
-	assert_output "$(cat in)"
-	printf '%s\n' '[{"id":1,"method":"a"},7]' '[7,{"method":"b"}]' '[7]' >in
-	acp-tap -o s.rec <in >out
-	cmp in out
-	acp-tap -f raw s.rec | cmp in
 }
 
 @test "what is selected limits what is written, never what passes" {
@@ -226,7 +211,7 @@ same_as() {
 @test "a file is not written over while it is read" {
 	cp four again
 	run -2 acp-tap -f raw -o again again
-	assert_output 'acp-tap: again: it is read and would be written'
+	assert_output 'acp-tap: again: it is also an input'
 	cmp four again
 }
 
@@ -287,7 +272,7 @@ same_as() {
 	exec 5>in
 	wait_for grep -q acp-recording s.rec
 	run -125 acp-tap -a -o s.rec </dev/null
-	assert_output 'acp-tap: s.rec: another process appends to it'
+	assert_output 'acp-tap: s.rec: it is already being written'
 	exec 5>&-
 	wait $!
 }

@@ -8,13 +8,13 @@ setup() {
 	lib_setup
 }
 
-# becomes PARAMS EXPECTED N: as the params of a message, with N values redacted, each an @ in EXPECTED.
+# becomes PARAMS EXPECTED N [MARK]: as the params of a message, with N values redacted, each a MARK (@) in EXPECTED.
 becomes() {
 	local head='{"jsonrpc":"2.0","method":"m","params":' n=$3 mark='"<redacted>"'
 	printf '%s%s}\n' "$head" "$1" >in
 	run -0 --separate-stderr acp-tap --redact -f raw in
-	assert_output "$head${2//@/"$mark"}}"
-	assert_regex "$stderr" "^acp-tap: redacted $n values? in $((n > 0)) messages?\$"
+	assert_output "$head${2//${4-@}/"$mark"}}"
+	assert_regex "$stderr" "^acp-tap: redacted $n values? in $((n > 0)) messages?(: .*)?\$"
 }
 
 @test "headers and env as objects: every value below" {
@@ -34,20 +34,214 @@ becomes() {
 	becomes '{"proxyConfig":{"url":"u","list":[1,{"a":"b"}]},"url":"u"}' '{"proxyConfig":{"url":@,"list":[@,{"a":@}]},"url":"u"}' 3
 }
 
-@test "members by name, as a whole, in any case, strings only" {
-	for name in authorization proxy-authorization cookie set-cookie x-api-key api-key api_key apikey proxy_key \
-		x-auth-token token access_token refresh_token password secret AuthoriZation API_KEY; do
+@test "members by the end of their name, in any case and spelling, and all below them" {
+	for name in token secret password passwd apikey api-key api_key "api key" accessKey access_key privateKey private-key \
+		credential credentials authorization Proxy-Authorization cookie set-cookie Cookies x-api-key X-Auth-Token \
+		access_token refreshToken clientSecret awsSecretAccessKey DB_PASSWORD proxy_key; do
 		becomes "{\"$name\":\"x\"}" "{\"$name\":@}" 1
 	done
-	becomes '{"token":5,"secret":null,"password":true,"cookie":[]}' '{"token":5,"secret":null,"password":true,"cookie":[]}' 0
-	becomes '{"tokens":"x","my_token":"x","totalTokens":"5","headers2":{"a":"b"}}' '{"tokens":"x","my_token":"x","totalTokens":"5","headers2":{"a":"b"}}' 0
-	becomes '{"token":{"a":"x","secret":"y"}}' '{"token":{"a":"x","secret":@}}' 1
-	becomes '{"token":["x"]}' '{"token":["x"]}' 0
+	becomes '{"token":{"a":"x","b":["y",{"c":"z"}]}}' '{"token":{"a":@,"b":[@,{"c":@}]}}' 3
+	becomes '{"password":12345,"secret":[1,"x"]}' '{"password":@,"secret":[@,@]}' 3
+	becomes '{"secret":null,"password":true,"cookie":[]}' '{"secret":null,"password":true,"cookie":[]}' 0
 }
 
-@test "names compare unescaped; words in strings are no names" {
+@test "members that are spelled as variables of the environment" {
+	becomes '{"OPENAI_KEY":"x","GH_PAT":"x","MYSQL_PWD":"x","FOO_AUTH":"x","A_TOKEN":"x","HOME":"x","MAX_TOKENS":"x","KEY":"x"}' \
+		'{"OPENAI_KEY":@,"GH_PAT":@,"MYSQL_PWD":@,"FOO_AUTH":@,"A_TOKEN":@,"HOME":"x","MAX_TOKENS":"x","KEY":"x"}' 5
+	becomes '{"list":[{"name":"API_TOKEN","description":"d","value":"x"},{"name":"HOME","value":"y"}]}' \
+		'{"list":[{"name":"API_TOKEN","description":"d","value":@},{"name":"HOME","value":"y"}]}' 1
+}
+
+@test "arguments: after an option of such a name, and behind its =" {
+	becomes '{"args":["--api-key","x","--token=x y","-v","--port","80","TOKEN_FILE","DB_PASSWORD=a b"]}' \
+		'{"args":["--api-key",@,"--token=<redacted>","-v","--port","80","TOKEN_FILE","DB_PASSWORD=<redacted>"]}' 3
+	becomes '{"args":["-H","X-Api-Key: my own","-n","token: 5","--token=$TOKEN"]}' \
+		'{"args":["-H","X-Api-Key: <redacted>","-n","token: 5","--token=$TOKEN"]}' 1
+	becomes '{"command":"tool --password s3cret99 -x API_KEY=x y --token $TOKEN --help"}' \
+		'{"command":"tool --password <redacted> -x API_KEY=<redacted> y --token $TOKEN --help"}' 2
+}
+
+@test "URLs: user information, and parameters that grant access" {
+	becomes '{"a":"get https://joe:x@host/a@b?q=1&sig=abc&api_key=d#e, https://host/@x"}' \
+		'{"a":"get https://<redacted>@host/a@b?q=1&sig=<redacted>&api_key=<redacted>, https://host/@x"}' 3 ~~
+}
+
+@test "credentials of HTTP in texts" {
+	becomes '{"a":"Bearer abc123.def and Basic am9lOnB3, bearer tokens, Basic usage"}' \
+		'{"a":"Bearer <redacted> and Basic <redacted>, bearer tokens, Basic usage"}' 2
+	becomes '{"a":"curl -H \"Cookie: a=1; b=2\" x\nSet-Cookie: sid=9f; Path=/\nb"}' \
+		'{"a":"curl -H \"Cookie: <redacted>\" x\nSet-Cookie: <redacted>\nb"}' 2
+}
+
+@test "JSON in a string, and in a string in that" {
+	becomes '{"s":"{\"token\":\"x\",\"n\":[1,{\"password\":2}]}"}' '{"s":"{\"token\":\"<redacted>\",\"n\":[1,{\"password\":\"<redacted>\"}]}"}' 2
+	becomes '{"s":"{\"s\":\"{\\\"secret\\\":3,\\\"é\\\":\\\"\\\\u00e9\\\"}\"}"}' \
+		'{"s":"{\"s\":\"{\\\"secret\\\":\\\"<redacted>\\\",\\\"é\\\":\\\"\\\\u00e9\\\"}\"}"}' 1
+	becomes '{"s":"not JSON: \"token\": \"a b c\", token = \"x\""}' '{"s":"not JSON: \"token\": \"<redacted>\", token = \"x\""}' 1
+}
+
+@test "ordinary texts and counts are left alone" {
+	while read -r params; do
+		becomes "$params" "$params" 0 ~~
+	done <<-'END'
+		{"tokens":5,"totalTokens":9,"inputTokens":"6","max_tokens":4096,"token_count":{"output_tokens":7},"token":5}
+		{"stopReason":"max_tokens","sessionId":"2e3de134-cff4-41b9-b7a3-7f022cbccc98","requestId":"tok_1","progressToken":"p-1"}
+		{"text":"tokens: 5, max_tokens=500, token: 7. The token is: used. secret: none. password: must be long"}
+		{"text":"total_tokens=12345, 19% of 200K tokens; sk-learn and task-runner-for-everybody-in-the-house"}
+		{"text":"Bearer authentication; Basic auth; basic types; the cookie: a biscuit; authorization: ask Joe"}
+		{"text":"token = lexer.next(); if (token == NULL) return token; password=\"\"; f(token=token)"}
+		{"uri":"https://example.com/a?page=2&sort=key#token","at":"2026-11-20T15:56:02Z","mail":"joe@example.com"}
+		{"text":"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----","hash":"sha256:9f86d081884c7d65"}
+		{"configOptions":[{"id":"token","name":"Token limit","type":"select"}],"name":"token","keyboard":"x","monkey":"y"}
+		{"args":["--max-tokens","500","--tokenizer","bpe","-p","80"],"command":"grep -n token src/*.c"}
+	END
+}
+
+@test "names compare unescaped" {
 	becomes '{"to\u006ben":"x","\u0048eaders":{"a":"b"}}' '{"to\u006ben":@,"\u0048eaders":{"a":@}}' 2
-	becomes '{"text":"{\"token\":\"x\"}","a":"token"}' '{"text":"{\"token\":\"x\"}","a":"token"}' 0
+}
+
+# secret PREFIX N [CHARACTERS]: makes one that is like no other, notes it and prints it.
+secret() {
+	local s=$1 chars=${3:-a-zA-Z0-9}
+	s+=$(LC_ALL=C tr -dc "$chars" </dev/urandom | head -c "$(($2 - 2))")
+	case $chars in A-Z0-9) s+=7Q ;; *) s+=7a ;; esac
+	echo "$s" | tee -a secrets
+}
+
+# A session with secrets at every place and of every shape that the page names.
+plant() {
+	local p i=0 shape
+	: >secrets
+	{
+		for p in token secret password passwd apikey api_key accessKey private-key credential authorization cookie clientSecret \
+			aws_secret_access_key; do
+			jq -nc --arg n "$p" --arg v "$(secret '' 16)" '{($n): $v}'
+			jq -nc --arg n "x_$p" --arg v "$(secret '' 16)" '{a: [{($n): {b: [$v]}}]}'
+		done
+		for p in OPENAI_API_KEY GH_TOKEN APP_SECRET DB_PASS; do
+			jq -nc --arg n "$p" --arg v "$(secret '' 12)" '{($n): $v}'
+			jq -nc --arg n "$p" --arg v "$(secret '' 12)" '{mcpServers: [{name: "s", command: "c", args: [], env: [{name: $n, value: $v}]}]}'
+			jq -nc --arg v "export $p=$(secret '' 12) && run" '{terminal: $v}'
+		done
+		for p in --api-key --token --password; do
+			jq -nc --arg o "$p" --arg v "$(secret '' 10)" '{args: [$o, $v]}'
+			jq -nc --arg v "$p=$(secret '' 10)" '{args: [$v]}'
+			jq -nc --arg v "run $p $(secret '' 10) --verbose" '{command: $v}'
+		done
+		jq -nc --arg v "see https://joe:$(secret '' 10)@host/x?token=$(secret '' 10)&sig=$(secret '' 10)." '{text: $v}'
+		jq -nc --arg v "Authorization: Bearer $(secret '' 24)" '{headers: [{name: "A", value: $v}], t: "a \($v) b"}'
+		jq -nc --arg v "Basic $(secret '' 24)" '{text: "use \($v)"}'
+		while read -r shape; do
+			jq -nc --arg v "here: $(secret $shape), and" '{text: "a \"quoted\" line\n\($v)"}'
+		done <<-'END'
+			sk- 48
+			sk-ant-api03- 90
+			sk-proj- 60
+			ghp_ 36
+			gho_ 36
+			ghs_ 36
+			github_pat_ 82 a-zA-Z0-9_
+			xoxb- 40
+			xoxp- 40
+			AKIA 16 A-Z0-9
+			ASIA 16 A-Z0-9
+			AIza 35
+			ya29. 60
+			glpat- 20
+			npm_ 36
+			hf_ 34
+			gsk_ 52
+			sk_live_ 24
+			eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0. 43
+		END
+		jq -nc --arg v "-----BEGIN OPENSSH PRIVATE KEY-----
+$(secret '' 64)
+$(secret '' 64)
+-----END OPENSSH PRIVATE KEY-----" '{content: $v}'
+		jq -nc --arg v "$(secret '' 20)" '{inner: ({password: $v, list: [{token: ({secret: $v} | tojson)}]} | tojson)}'
+	} | while read -r p; do
+		jq -nc --argjson p "$p" --argjson id "$((i += 1))" '{jsonrpc: "2.0", id: $id, method: "session/new", params: $p},
+			{jsonrpc: "2.0", method: "session/update", params: {sessionId: "S", update: {sessionUpdate: "tool_call", toolCallId: "t",
+			title: "a tool", rawInput: $p}}}, {jsonrpc: "2.0", id: $id, result: {sessionId: "S", _meta: $p}}'
+	done
+}
+
+@test "none of many planted secrets is left in any format" {
+	plant >in
+	((($(sort -u secrets | wc -l)) >= 63))
+	acp-tap -f record in >s.rec
+	for file in in s.rec; do
+		for f in record raw trace pretty full; do
+			for fold in $([[ $f != pretty ]] || echo --fold --no-fold) ''; do
+				COLUMNS=100000 acp-tap --redact -f $f $fold $file >log 2>err
+				run grep -F -f secrets log
+				assert_output ''
+				assert_equal "$(wc -l <err)" 1
+			done
+		done
+	done
+	acp-tap --redact -o live.rec <in 2>/dev/null | cmp - in
+	run grep -F -f secrets live.rec
+	assert_output ''
+}
+
+@test "the messages keep their structure" {
+	plant >in
+	acp-tap --redact -f raw in >log 2>/dev/null
+	diff <(jq -c '[paths]' in) <(jq -c '[paths]' log)
+	acp-tap --redact=text -f raw in >log 2>/dev/null
+	diff <(jq -c '[paths]' in) <(jq -c '[paths]' log)
+	for file in "$FIXTURES"/*.jsonl; do
+		acp-tap -f raw "$file" >in 2>/dev/null
+		acp-tap --redact -f raw in >log 2>/dev/null
+		diff <(jq -c '[paths]' in) <(jq -c '[paths]' log) >/dev/null
+	done
+}
+
+@test "a count by kind at the end" {
+	echo '{"jsonrpc":"2.0","method":"m","params":{"token":"x","env":{"A":"y"},"args":["--token=z"],"t":"https://a:b@c Bearer abcdef1234 ghp_abcdefghijklmnopqrstuvwxyz0123456789"}}' >in
+	run -0 --separate-stderr acp-tap --redact -f raw in
+	assert_equal "$stderr" 'acp-tap: redacted 6 values in 1 message: 1 by name, 1 environment, 1 argument, 1 URL, 1 header, 1 key'
+}
+
+@test "--redact=text leaves out all texts, but the words of the protocol and numbers stay" {
+	printf '%s\n' '{"jsonrpc":"2.0","id":"a","method":"session/prompt","params":{"sessionId":"S","prompt":[{"type":"text","text":"my words"},{"type":"image","mimeType":"image/png","data":"abcd"}]}}' \
+		'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"S","update":{"sessionUpdate":"tool_call","toolCallId":"t","title":"my words","kind":"edit","status":"pending","rawInput":{"type":"my","id":"words"},"content":[{"type":"diff","path":"/my","newText":"words"}],"locations":[{"path":"/my","line":3}]}}}' \
+		'{"jsonrpc":"2.0","id":"a","result":{"stopReason":"end_turn","usage":{"totalTokens":5}}}' >in
+	run -0 --separate-stderr acp-tap --redact=text -f raw in
+	r='"<redacted>"'
+	assert_line --index 0 '{"jsonrpc":"2.0","id":"a","method":"session/prompt","params":{"sessionId":"S","prompt":[{"type":"text","text":'"$r"'},{"type":"image","mimeType":"image/png","data":'"$r"'}]}}'
+	assert_line --index 1 '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"S","update":{"sessionUpdate":"tool_call","toolCallId":"t","title":'"$r"',"kind":"edit","status":"pending","rawInput":{"type":'"$r"',"id":'"$r"'},"content":[{"type":"diff","path":'"$r"',"newText":'"$r"'}],"locations":[{"path":'"$r"',"line":3}]}}}'
+	assert_line --index 2 '{"jsonrpc":"2.0","id":"a","result":{"stopReason":"end_turn","usage":{"totalTokens":5}}}'
+	assert_equal "$stderr" 'acp-tap: redacted 8 values in 2 messages: 8 texts'
+	for f in record raw trace pretty full; do
+		acp-tap --redact=text -f $f -o log <in >/dev/null 2>&1
+		run grep -E 'my|words' log
+		assert_output ''
+	done
+	run -2 acp-tap --redact=all in
+	assert_output 'acp-tap: --redact all: expected text'
+}
+
+@test "what was redacted is not redacted again" {
+	plant >in
+	acp-tap --redact -f raw in >once 2>/dev/null
+	run -0 --separate-stderr acp-tap --redact -f raw once
+	assert_equal "$output" "$(cat once)"
+	assert_equal "$stderr" 'acp-tap: redacted 0 values in 0 messages'
+}
+
+@test "long lines of what may begin a key take no time" {
+	for piece in sk- eyJ- AIza- 'token=$a' 'cookie: ' 'a=' '--token ' 'a://' ghp_ 'bearer ' '\\\"' 'token:\"'; do
+		{
+			printf '{"jsonrpc":"2.0","method":"m","params":{"t":"'
+			yes "$piece" | head -n 1000000 | tr -d '\n'
+			printf '"}}\n'
+		} >in
+		timeout 60 acp-tap --redact -f raw in >log 2>/dev/null
+		jq -e .params.t log >/dev/null
+	done
 }
 
 @test "all else keeps its bytes: white space, numbers, escapes, strings with braces" {
@@ -61,19 +255,12 @@ becomes() {
 
 @test "a long name and an empty one are no trouble" {
 	long=$(printf 'token%.0s' $(seq 1000))
-	becomes "{\"$long\":\"x\",\"\":\"y\"}" "{\"$long\":\"x\",\"\":\"y\"}" 0
-}
-
-@test "each entry of a batch, and they are counted as messages" {
-	echo ' [{"jsonrpc":"2.0","method":"a","params":{"token":"x"}}, {"jsonrpc":"2.0","method":"b","params":{"token":"y","secret":"z"}}]' >in
-	run -0 --separate-stderr acp-tap --redact -f raw in
-	assert_output ' [{"jsonrpc":"2.0","method":"a","params":{"token":"<redacted>"}}, {"jsonrpc":"2.0","method":"b","params":{"token":"<redacted>","secret":"<redacted>"}}]'
-	assert_equal "$stderr" 'acp-tap: redacted 3 values in 2 messages'
+	becomes "{\"$long\":\"x\",\"\":\"y\"}" "{\"$long\":@,\"\":\"y\"}" 1
 }
 
 @test "what passes keeps its secrets, and no format writes them" {
 	echo '{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"token":"hunter2","prompt":[{"type":"text","text":"hi","secret":"hunter2"}]}}' >in
-	for f in record raw trace pretty; do
+	for f in record raw trace pretty full; do
 		acp-tap --redact -f $f -o log <in >out 2>err
 		cmp in out
 		run grep -c hunter2 log
@@ -100,7 +287,7 @@ becomes() {
 }
 
 @test "what a recording begins with is redacted as well" {
-	echo '{"acp-recording":1,"started":"2026-11-20T15:56:02.000000Z","by":"x","command":["agent","--key","hunter2"]}' >s.rec
+	printf '%s\n' '{"acp-recording":1,"started":"2026-11-20T15:56:02.000000Z","by":"x","command":["agent","--key","hunter2"]}' '{"t":1,"event":"exit","status":0}' >s.rec
 	run -0 --separate-stderr acp-tap --redact -f record s.rec
 	assert_output --partial '"started":"2026-11-20T15:56:02.000000Z"'
 	refute_output --partial hunter2

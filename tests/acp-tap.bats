@@ -207,11 +207,11 @@ refused() {
 
 @test "what cannot be meant is refused with one line and status 2" {
 	touch x
-	refused '--format nice: expected record, pretty, raw or trace' -f nice
+	refused '--format nice: expected record, pretty, full, raw or trace' -f nice
 	refused '--color red: expected auto, always or never' --color red
 	refused '--count many: expected a number' -c many
-	refused '--hop is for recordings, and for --attach' --hop 1
-	refused '--append is for the file of --output' -a
+	refused '--hop is for recordings or --attach' --hop 1
+	refused '--append is for --output' -a
 	refused '--output -: a file is wanted, for standard output carries the stream' -o -
 	refused '--fold is for --format pretty' --fold -o y
 	[[ ! -e y ]]
@@ -229,7 +229,7 @@ refused() {
 @test "an option that is not known is refused" {
 	run acp-tap --nothing </dev/null
 	assert_failure 2
-	assert_line --index 1 'acp-tap: try acp-tap --help'
+	assert_output 'acp-tap: --nothing: no such option; try acp-tap --help'
 }
 
 @test "-- may be an option's argument" {

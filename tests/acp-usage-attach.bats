@@ -22,7 +22,7 @@ teardown() {
 	ends 0
 	acp-usage session >expected 2>/dev/null
 	cmp log expected
-	grep -q '^15:56:0' log
+	grep -q '^2026-11-20 15:56:0' log
 }
 
 @test "--summary and --max-tokens as of the same session's recording" {
@@ -73,10 +73,10 @@ teardown() {
 	assert_output --partial "acp-usage: --attach cannot do what is asked"
 	run acp-usage --attach x --pass
 	assert_failure 2
-	assert_output "acp-usage: --pass is for standard input"
+	assert_output "acp-usage: --pass does not go with --attach"
 	run acp-usage --attach x --merge
 	assert_failure 2
-	assert_output "acp-usage: --merge reads files or standard input"
+	assert_output "acp-usage: --merge does not go with --attach"
 	run acp-usage --attach x s.rec
 	assert_failure 2
 	assert_output "acp-usage: s.rec: nothing but options goes with --attach"

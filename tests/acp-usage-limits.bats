@@ -111,10 +111,10 @@ acp-usage: levels-o: 75%, 2.5K tokens left: Context filling up"
 
 @test "bad options are refused before anything is read" {
 	for option in '--warn 90,75,95' '--warn 75,90' '--warn x,y,z' '--warn-cost 5' '--warn-cost USD' '--max-cost 1USD,' \
-	    '--max-tokens many' '--fail-at normal' '--fail-at purple' '-f xml' '--by agent' '--basis none' '--size 0' \
-	    '--meter=screen' '--way round' '-a' '--summary -f tsv' '--pass' '--fill'; do
+	    '--max-tokens many' '--fail-at normal' '--fail-at purple' '-f xml' '--by colour' '--basis none' '--size 0' \
+	    '--meter=screen' '--way round' '-a' '--summary -f tsv' '--pass' '--fill' '--since when' '--merge --since 7d' '--merge --by day'; do
 		# shellcheck disable=SC2086
-		run acp-usage $option "$USAGE/batch.rec"
+		run acp-usage $option "$USAGE/one-turn.rec"
 		assert_failure 2
 		assert_output --regexp '^acp-usage: '
 	done

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# acp-tap, acp-usage and acp-inject beside a chain of acp-conduct.
+# acp-tap, acp-usage and acp-inject attached to an acp-share.
 
 bats_require_minimum_version 1.5.0
 
@@ -62,7 +62,7 @@ over() {
 }
 
 @test "acp-inject asks the agent and leaves; nobody else gets the answer" {
-	start -f 'acp-tap -o t.rec'
+	start -- acp-tap -o t.rec -- $agent
 	begin
 	run acp-inject -v --attach auto --leave --send 'down:after:initialize={method:"m",params:{q:7}}'
 	assert_success
@@ -95,8 +95,8 @@ over() {
 	ends
 }
 
-@test "a hop that is not relayed, and one that is" {
-	start -f 'acp-tap -o t.rec'
+@test "another hop than the one that is there" {
+	start
 	begin
 	run acp-tap --attach auto --hop nowhere
 	assert_failure 2
@@ -108,26 +108,39 @@ over() {
 	over 0
 }
 
+@test "auto and a name: of several the one that is called so" {
+	chain --control-hop 0 --control-hop agent -f 'acp-tap -o t.rec'
+	begin
+	for name in acp-tap agent; do
+		wait_for bash -c "acp-share --list -f json | grep -q '\"name\":\"$name\"'"
+		run acp-inject -v --attach auto --hop "$name" --leave --send 'down:after:initialize={method:"m",params:{to:"'$name'"}}'
+		assert_success
+	done
+	run ! grep -q '"to":"agent"' t.rec
+	grep -q '"to":"acp-tap"' t.rec
+	ends
+}
+
 @test "auto: none, and several" {
 	run acp-tap --attach auto
 	assert_failure 2
-	assert_output 'acp-tap: no chain runs (acp-conduct --control)'
+	assert_output 'acp-tap: nothing is shared (acp-share, acp-conduct --control)'
 	start
 	begin
-	acp-conduct --control auto -- sh -c 'cat' </dev/zero >/dev/null 2>&1 9>&- &
+	acp-share -- sh -c 'cat' </dev/zero >/dev/null 2>&1 9>&- &
 	other=$!
 	wait_for test -e "$XDG_RUNTIME_DIR/acp/$other"
 	run acp-usage --attach auto
 	assert_failure 2
-	assert_line 'acp-usage: several chains run, one of these it has to be:'
-	assert_line --partial "acp-usage: $XDG_RUNTIME_DIR/acp/$conduct: pid $conduct: "
-	assert_line --partial "acp-usage: $XDG_RUNTIME_DIR/acp/$other: pid $other: "
+	assert_line 'acp-usage: several streams are shared, one of these it has to be:'
+	assert_line --partial "acp-usage: $XDG_RUNTIME_DIR/acp/$stream: pid $stream: $PWD: at agent"
+	assert_line --partial "acp-usage: $XDG_RUNTIME_DIR/acp/$other: pid $other: $PWD: at agent"
 	kill -KILL "$other"
 	wait "$other" || true
 	beside acp-tap --attach auto -o t.rec
 	wait_for grep -qs protocolVersion t.rec
 	exec 9>&-
-	wait "$conduct"
+	wait "$stream"
 	over 0
 }
 
@@ -165,24 +178,24 @@ over() {
 	assert_equal $((lost + $(messages t.rec | grep -c '"jsonrpc"'))) $((20000 + 4))
 }
 
-@test "a conductor that is stopped: one line; it goes on as if nothing had been" {
+@test "an acp-share that is stopped: one line; it goes on as if nothing had been" {
 	start
 	begin
-	kill -STOP "$conduct"
+	kill -STOP "$stream"
 	run acp-tap --attach auto
 	assert_failure 2
-	assert_output "acp-tap: $socket: the conductor does not answer"
-	kill -CONT "$conduct"
+	assert_output "acp-tap: $socket: acp-share does not answer"
+	kill -CONT "$stream"
 	say '{"jsonrpc":"2.0","id":1,"method":"m"}'
 	hears '"method":"m"'
 	ends
 }
 
-@test "the conductor is killed: that is the end" {
+@test "the acp-share is killed: that is the end" {
 	start
 	begin
 	beside acp-tap --attach auto -o t.rec
 	wait_for grep -qs protocolVersion t.rec
-	kill -KILL "$conduct"
+	kill -KILL "$stream"
 	over 0
 }

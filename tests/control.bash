@@ -1,4 +1,4 @@
-# What the tests of attaching share: a chain with a client that stays, and those who visit it. After lib_setup.
+# What the tests of acp-share share: a stream with a client that stays, and those who visit it. After lib_setup.
 
 control_setup() {
 	export XDG_RUNTIME_DIR=$PWD/run
@@ -6,9 +6,10 @@ control_setup() {
 	cat >agent.jq <<-'EOS'
 		def up($s; $u): {jsonrpc: "2.0", method: "session/update", params: {sessionId: $s, update: $u}};
 		def usage($s; $n): up($s; {sessionUpdate: "usage_update", used: $n, size: 100});
-		def one: if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: {protocolVersion: 1}}
+		def one: if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: ({protocolVersion: 1} + if .params.clientInfo then {agentInfo: {name: "a", version: "3"}} else {} end)}
 		elif .method == "session/new" then {jsonrpc: "2.0", id: .id, result: {sessionId: .params.cwd}}, usage(.params.cwd; 1)
 		elif .method == "use" then usage(.params.session; .params.used)
+		elif .method == "tell" then up(.params.session; .params.update)
 		elif .method == "hang" then empty
 		elif .method == "stream" then
 			(range(.params.n) | up("s"; {sessionUpdate: "agent_message_chunk", content: {type: "text", text: "\(.) some words"}})),
@@ -25,37 +26,55 @@ control_setup() {
 	init='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
 }
 
-# start OPTION... [-- AGENT]: a chain with --control auto, unless there is one among the options. Descriptor 9 is the
-# client's side of stdin, got is what comes, said what is said.
+# start [OPTION]... [-- AGENT]: an acp-share around the agent; its pid is in stream, its socket in socket. Descriptor 9 is the
+# client's side of stdin, got is what comes, said is its stderr.
+# shellcheck disable=SC2086 # a command
 start() {
-	local control=(--control auto) dashes=
-	[[ " $* " != *' --control '* ]] || control=()
-	[[ " $* " == *' -- '* ]] || dashes=yes
+	local dashes=yes
+	[[ " $* " != *' -- '* ]] || dashes=
 	rm -f client
 	mkfifo client
 	exec 9<>client
-	# shellcheck disable=SC2086
-	acp-conduct -v "${control[@]}" "$@" ${dashes:+-- $agent} <client >got 2>said 9>&- &
-	conduct=$!
-	socket=$XDG_RUNTIME_DIR/acp/$conduct
+	acp-share "$@" ${dashes:+-- $agent} <client >got 2>said 9>&- &
+	stream=$!
+	socket=$XDG_RUNTIME_DIR/acp/$stream
 	wait_for test -e "$socket"
+}
+
+# chain OPTION...: the same in a chain, whose acp-conduct is `stream`. Where the share starts with the first message only, the socket
+# is there after `begin`, and `find_socket`.
+# shellcheck disable=SC2086 # a command
+chain() {
+	rm -f client
+	mkfifo client
+	exec 9<>client
+	acp-conduct -v --control auto "$@" -- $agent <client >got 2>said 9>&- &
+	stream=$!
+}
+
+a_socket() { [[ -n $(ls "$XDG_RUNTIME_DIR/acp" 2>/dev/null) ]]; }
+# find_socket [NAME]: of the share that has this name.
+# shellcheck disable=SC2034 # for the tests
+find_socket() {
+	wait_for a_socket
+	socket=$(acp-share --list -f json | jq -r --arg name "${1-}" 'select($name == "" or .name == $name) | .socket' | head -n 1)
 }
 
 say() { printf '%s\n' "$@" >&9; }
 heard() { grep -qF -- "$1" "${2:-got}"; }
 hears() { wait_for heard "$@"; }
 
-# The chain is initialized.
+# The stream is initialized.
 begin() {
 	say "$init"
 	hears '"protocolVersion":1}'
 }
 
-# The client leaves: the chain ends, with that status and without a trace.
+# The client leaves: the stream ends, with that status and without a trace.
 ends() {
 	local status=0
 	exec 9>&-
-	wait "$conduct" || status=$?
+	wait "$stream" || status=$?
 	[[ $status -eq ${1:-0} ]] || fail "status $status; $(cat said)"
 	wait_for nobody_left
 	run ls "$XDG_RUNTIME_DIR/acp"
@@ -73,7 +92,8 @@ watch() {
 	wait_for grep -q acp-recording "$1"
 }
 
-# join FILE [HOP]: somebody joins, whose stdin is descriptor 8.
+# A guest that joins reads its stdin from descriptor 8.
+# join FILE [HOP]: somebody joins.
 join() {
 	rm -f guest
 	mkfifo guest

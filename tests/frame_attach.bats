@@ -41,7 +41,7 @@ refused() {
 		{"t":1.600000,"at":7,"from":"agent","noise":"of another hop"}
 		{"t":2.000000,"at":0,"event":"lost","count":3,"why":"its reader is too slow"}
 		nonsense
-		{"t":3.000000,"at":0,"from":"client","msg":[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","method":"b"}]}
+		{"t":3.000000,"at":0,"from":"client","msg":{"jsonrpc":"2.0","id":1,"method":"a"}}
 		{"t":3.5,"at":0,"event":"something new"}
 		{"t":3.600000,"at":0,"event":"error","why":"no such lane"}
 		{"t":4.000000,"event":"eof","from":"client"}
@@ -60,9 +60,7 @@ refused() {
 		event stderr agent warm
 		event lost 3 its reader is too slow
 		rulefilter: the chain: record 8: not a record at byte 1: expected a value
-		down client request "a" - entry
-		at 3000000 of 1795190162.500
-		down client notification "b" - last
+		down client request "a" -
 		at 3000000 of 1795190162.500
 		rulefilter: the chain: no such lane
 		event eof client
@@ -206,7 +204,7 @@ refused() {
 	printf '%s\n' "$HEADER" '{"t":0.1,"from":"client","msg":{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}}' >&9
 	wait_for grep -q emitted log
 	id=$(grep -o '"id":"[^"]*"' log)
-	run sed 's/"id":"rulefilter-[0-9a-f]*-1"/ID/' log
+	run sed 's/"id":"rulefilter-[0-9a-f-]*"/ID/' log
 	assert_output - <<-'END'
 		asked {"want":"join"}
 		got {"from":"agent","msg":{"jsonrpc":"2.0",ID,"method":"test/ask","params":{"q":1}}}
@@ -240,9 +238,13 @@ flood() {
 	done
 }
 
-# Then it reads no more than that either, for what is to be sent waits.
+# Then it reads no more than that either, for what is to be sent waits. After how many depends on what the kernel counts for
+# each message that waits in a socket, so it has stopped when it goes no further.
 queue_is_full() {
-	(($(wc -l <seen) > 2000))
+	local n
+	n=$(wc -l <seen)
+	sleep 0.5
+	((n > 500 && $(wc -l <seen) == n))
 }
 
 @test "sending to who does not read: all of it waits, and goes when he does, in order" {
@@ -291,7 +293,7 @@ queue_is_full() {
 	wait "$conductor" || true
 	FILTER_ATTACH=socket run rulefilter
 	assert_failure 2
-	assert_output "rulefilter: socket: no chain runs there any more"
+	assert_output "rulefilter: socket: nothing is shared there any more"
 	FILTER_ATTACH=$(printf '%0200d' 0) run rulefilter
 	assert_failure 2
 	assert_line --partial "File name too long"
@@ -303,16 +305,16 @@ queue_is_full() {
 	assert_output 'rulefilter: hop `x'\'' is not relayed; these are: 0 (acp-tap), 2 (agent)'
 	refused -q
 	assert_failure 2
-	assert_output "rulefilter: socket: it hung up without an answer: a chain can be joined by its own user only"
+	assert_output "rulefilter: socket: it hung up without an answer: a stream can be joined by its own user only"
 	refused -b '{"hop":0'
 	assert_failure 2
-	assert_output "rulefilter: socket: no conductor: its answer has no end"
+	assert_output "rulefilter: socket: no acp-share: its answer has no end"
 	refused -a 'HTTP/1.1 400'
 	assert_failure 2
-	assert_output "rulefilter: socket: no conductor: its answer is not a JSON object"
+	assert_output "rulefilter: socket: no acp-share: its answer is not a JSON object"
 	refused -a '{"hop":0}' -n 0
 	assert_failure 2
-	assert_output "rulefilter: socket: the conductor's answer came without a descriptor"
+	assert_output "rulefilter: socket: the answer of acp-share came without a descriptor"
 }
 
 @test "superfluous descriptors are closed" {
@@ -329,7 +331,7 @@ queue_is_full() {
 @test "a conductor that never answers is waited for, but not for long" {
 	refused -s
 	assert_failure 2
-	assert_output "rulefilter: socket: the conductor does not answer"
+	assert_output "rulefilter: socket: acp-share does not answer"
 }
 
 @test "while it waits for an answer, ^C ends it at once" {
@@ -345,11 +347,11 @@ queue_is_full() {
 @test "auto: no chain, one, several" {
 	FILTER_ATTACH=auto run rulefilter
 	assert_failure 2
-	assert_output "rulefilter: no chain runs (acp-conduct --control)"
+	assert_output "rulefilter: nothing is shared (acp-share, acp-conduct --control)"
 	mkdir -m 0700 "$XDG_RUNTIME_DIR/acp"
 	FILTER_ATTACH=auto run rulefilter
 	assert_failure 2
-	assert_output "rulefilter: no chain runs (acp-conduct --control)"
+	assert_output "rulefilter: nothing is shared (acp-share, acp-conduct --control)"
 
 	conduct "$XDG_RUNTIME_DIR/acp/1"
 	FILTER_ATTACH=auto rulefilter 2>seen 9>&- 3>&- &
@@ -362,9 +364,9 @@ queue_is_full() {
 	FILTER_ATTACH=auto run rulefilter
 	assert_failure 2
 	assert_output - <<-END
-		rulefilter: several chains run, one of these it has to be:
-		rulefilter: $XDG_RUNTIME_DIR/acp/1: pid $conductor: acp-tap, agent
-		rulefilter: $XDG_RUNTIME_DIR/acp/2: pid $second: acp-tap, agent
+		rulefilter: several streams are shared, one of these it has to be:
+		rulefilter: $XDG_RUNTIME_DIR/acp/1: pid $conductor: zed 1: agent 2: /home/x: at agent
+		rulefilter: $XDG_RUNTIME_DIR/acp/2: pid $second: zed 1: agent 2: /home/x: at agent
 	END
 	kill -KILL $second
 	wait $second || true

@@ -344,3 +344,25 @@ two" ]
 	[ "$(cat count)" -eq 100000000 ]
 	[[ $B == *san* ]] || [ "$(cat peak)" -lt 40960 ]
 }
+
+@test "a request that a filter still holds at the end ends with it" {
+	printf '{"id":1,"method":"m"}\n' >in
+	run -0 env FILTER_NEEDS=answer FILTER_GRACE=100ms FILTER_QUIET=1 rulefilter m:hold -- sh -c 'cat >got' <in
+	[ ! -s got ]
+}
+
+@test "what a client had sent before SIGTERM passes whole, however slowly it is read and whatever its lines measure" {
+	local line
+	# Lines that leave little room at the end of a block make short reads.
+	printf -v line '{"method":"a","params":"%032969d"}' 0
+	for ((i = 0; i < 31; i++)); do echo "$line"; done >down
+	mkfifo slow
+	rulefilter <down >slow 2>err &
+	pid=$!
+	exec 6<slow
+	head -c 1 <&6 >got
+	kill "$pid"
+	cat <&6 >>got
+	ended 0
+	cmp down got
+}

@@ -30,11 +30,11 @@ refused() {
 	refused 'no command behind --' --
 }
 
-@test "what is no option is refused with two lines" {
-	for tool in tap usage inject fault budget mcp; do
+@test "what is no option is refused with one line" {
+	for tool in tap usage inject fault budget mcp conduct replay; do
 		run --separate-stderr "acp-$tool" --nothing </dev/null
 		assert_failure 2
-		assert_equal "$stderr" "acp-$tool: unrecognized option '--nothing'"$'\n'"acp-$tool: try acp-$tool --help"
+		assert_equal "$stderr" "acp-$tool: --nothing: no such option; try acp-$tool --help"
 	done
 }
 

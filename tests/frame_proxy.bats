@@ -48,6 +48,19 @@ proxy() {
 {"method":"proxy/successor","params":{"method":"null","params":null}}'
 }
 
+@test "an envelope in an envelope is refused, in either spelling: as a request with -32600, as a notification with a line only" {
+	run proxy <<-'END'
+		{"id":5,"method":"proxy/successor","params":{"method":"proxy/successor","params":{"method":"a"}}}
+		{"id":6,"method":"_proxy/successor","params":{"method":"proxy/successor","params":{"method":"a"}}}
+		{"id":7,"method":"proxy/successor","params":{"method":"_proxy/successor"}}
+		{"method":"proxy/successor","params":{"method":"proxy/successor","params":{"method":"a"}}}
+		{"id":8,"method":"proxy/successor","params":{"method":"a"}}
+	END
+	run jq -c '[.id, .error.code, .method]' <<<"$output"
+	assert_output $'[5,-32600,null]\n[6,-32600,null]\n[7,-32600,null]\n[2,null,"a"]'
+	assert_equal "$(grep -c 'conductor: .*envelope.*refused' err)" 4
+}
+
 @test "answers go back under the ids that the askers gave, to the byte" {
 	run proxy <<-'END'
 		{"id":"\u0031","method":"a"}
@@ -186,14 +199,6 @@ proxy() {
 {"id":"given","result":0}'
 }
 
-@test "a filter that makes an array sends nothing, and the session goes on" {
-	run proxy x:array y:emit-batch <<-'END'
-		{"method":"x"}
-		{"method":"y"}
-	END
-	assert_output '{"method":"proxy/successor","params":{"method":"y"}}'
-}
-
 @test "held messages go on through the envelope; one that is held has no id there yet" {
 	run proxy x:hold <<-'END'
 		{"id":"h","method":"x"}
@@ -208,27 +213,6 @@ proxy() {
 {"method":"proxy/successor","params":{"method":"go"}}
 {"id":"h","result":"h"}
 {"id":"a","result":"a"}'
-}
-
-@test "an array is taken apart by lane, and each part is an array" {
-	run proxy <<-'END'
-		[{"id":"c","method":"a"} , {"id":"s","method":"proxy/successor","params":{"method":"b"}},{"method":"n"}]
-		[{"id":3,"result":3},{"id":2,"result":2},{"id":9,"result":9}, 7]
-		[1]
-	END
-	assert_output '[{"id":2,"method":"proxy/successor","params":{"method":"a"}},{"method":"proxy/successor","params":{"method":"n"}}]
-[{"id":3,"method":"b"}]
-[{"id":"s","result":3}]
-[{"id":"c","result":2}]'
-}
-
-@test "answers made here join the array of answers that comes for the rest" {
-	run proxy x:answer <<-'END'
-		[{"id":"c","method":"a"},{"id":"x","method":"x"}]
-		[{"id":2,"result":2}]
-	END
-	assert_output '[{"id":2,"method":"proxy/successor","params":{"method":"a"}}]
-[{"id":"c","result":2},{"jsonrpc":"2.0","id":"x","result":{"by":"filter"}}]'
 }
 
 @test "a thousand requests at once from each side, with the same ids, answered in another order" {

@@ -12,6 +12,13 @@ lib_setup() {
 	mkdir -p "$BATS_TEST_TMPDIR/work"
 	cd "$BATS_TEST_TMPDIR/work" || return
 	[[ -z ${ACP_TEST_GUARD-} ]] || guarded
+	[[ -z ${ACP_TEST_REPORTS-} ]] || name_reports
+}
+
+# A sanitizer's report has the test in its file's name.
+name_reports() {
+	local path=log_path=$ACP_TEST_REPORTS-${BATS_TEST_FILENAME##*/}-$BATS_TEST_NUMBER
+	export ASAN_OPTIONS=$ASAN_OPTIONS:$path UBSAN_OPTIONS=$UBSAN_OPTIONS:$path
 }
 
 # Has tests/guard look after this test: when it hangs it fails, and what it has left running is ended.

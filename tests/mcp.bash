@@ -72,6 +72,7 @@ shim() {
 	local fd
 	rm -f "$1".{in,out,err}
 	mkfifo "$1.in"
+	: >"$1.out" # also where it is killed before it has opened that
 	(
 		# It must not keep another's input open.
 		for fd in 7 8 "${SHIM_FD[@]}"; do exec {fd}>&-; done

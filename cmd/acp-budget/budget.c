@@ -80,6 +80,15 @@ budget_drop(struct tool *t, struct budget *b, const char *why)
 	budget_end(t, b, why);
 }
 
+void
+budget_cancel(struct tool *t, struct budget *b)
+{
+	b->cancelled = true;
+	if (b->held && !b->deadline)
+		clock_deadline(t, &b->deadline);
+	budget_drop(t, b, "cancelled");
+}
+
 bool
 budget_can_be(struct tool *t, struct session *s)
 {
@@ -89,7 +98,7 @@ budget_can_be(struct tool *t, struct session *s)
 		return true;
 	if (t->lacks)
 		why = "the agent reports no usage of its turns";
-	else if (s->usage && usage_session_basis(t->usage, s->usage, NULL, NULL) == USAGE_LAST_CALL)
+	else if (s->usage && usage_session_basis(t->usage, s->usage) == USAGE_LAST_CALL)
 		why = "the agent reports the usage of a turn's last call only";
 	if (why && !s->lacked)
 		session_say(t, s, "no budget: %s (--estimate counts the text)", why);
@@ -244,7 +253,7 @@ splice_text(struct budget *b, struct slice what, struct slice with)
 static int
 add_outcome(struct tool *t, struct budget *b, const struct turn_end *e)
 {
-	enum usage_basis basis = usage_session_basis(t->usage, b->own.session->usage, NULL, NULL);
+	enum usage_basis basis = usage_session_basis(t->usage, b->own.session->usage);
 	struct json_error error;
 	struct slice base, stop;
 	struct buf sum = {0};
@@ -264,6 +273,28 @@ add_outcome(struct tool *t, struct budget *b, const struct turn_end *e)
 	return e->stop.p && stop.p ? splice_text(b, stop, e->stop) : 0;
 }
 
+/* What the client gets says that it was cancelled. */
+static int
+put_cancelled(struct budget *b)
+{
+	struct json_error error;
+	struct slice stop;
+	struct msg m;
+
+	if (msg_scan(held_text(b), &m, &error) == MSG_NOISE)
+		return 0;
+	stop = json_get(turn_outcome(&m), acp_stop_reason);
+	return stop.p ? splice_text(b, stop, slice_of("\"cancelled\"")) : 0;
+}
+
+void
+budget_give_up(struct tool *t, struct budget *b)
+{
+	if (put_cancelled(b) < 0)
+		tool_no_memory(t);
+	budget_end(t, b, why_of(b));
+}
+
 void
 budget_continued(struct tool *t, struct budget *b, const struct turn_end *e)
 {
@@ -273,6 +304,8 @@ budget_continued(struct tool *t, struct budget *b, const struct turn_end *e)
 		tool_no_memory(t);
 	if (b->over)
 		budget_free(t, b);
+	else if (b->cancelled && e->failed)
+		budget_give_up(t, b);
 	else if (is_over(t, b, e) || nudge(t, b) < 0)
 		budget_end(t, b, why_of(b));
 }

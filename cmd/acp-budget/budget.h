@@ -12,10 +12,11 @@
 #ifndef BUDGET_H
 #define BUDGET_H
 
-#include "lib/cli.h"
-#include "lib/frame.h"
-#include "lib/money.h"
-#include "lib/usage.h"
+#include "lib/base/cli.h"
+#include "lib/acp/commands.h"
+#include "lib/frame/frame_options.h"
+#include "lib/base/money.h"
+#include "lib/usage/usage.h"
 
 extern const char tool_name[];
 
@@ -28,7 +29,7 @@ struct at {
 };
 
 enum { AT_MOST = 16 };
-enum status { STATUS_STDERR, STATUS_TTY, STATUS_THOUGHT, STATUS_NONE };
+enum status { STATUS_STDERR, STATUS_TTY, STATUS_THOUGHT, STATUS_NOTICE, STATUS_NONE };
 
 struct options {
 	struct frame_options frame;
@@ -42,6 +43,7 @@ struct options {
 	struct money_list max_cost;
 	uint64_t max_tokens, max_turns; /* UINT64_MAX: no limit */
 	unsigned max_context;           /* percent; 0: no limit */
+	uint64_t max_silence;           /* us; 0: no limit */
 	struct at at[AT_MOST];
 	size_t nat;
 	enum status status;
@@ -62,6 +64,13 @@ struct waiting {
 	struct buf id; /* msg_id_key of it */
 };
 
+/* A prompt of the client that has gone on. */
+struct open {
+	struct open *next;
+	struct buf id, key; /* as it is written; msg_id_key of it */
+	bool answered;      /* in the agent's place: its response does not go on */
+};
+
 /* Whose answer it is: the tag of our own requests. */
 struct own {
 	enum { OWN_NUDGE, OWN_AT } kind;
@@ -72,7 +81,8 @@ struct session {
 	UT_hash_handle hh;
 	struct usage_session *usage;
 	struct budget *budget;      /* of the client's last prompt, while it goes on */
-	size_t open;                /* prompts of the client that have gone on and have no answer */
+	struct open *opened;        /* prompts of the client that have gone on, oldest first */
+	size_t open;                /* those of them that have no response */
 	bool busy;                  /* v2: prompts were accepted, and the session has not been idle since */
 	uint64_t prompts, turns;    /* of the client: that have gone on; that have ended */
 	uint64_t output;            /* tokens of all turns */
@@ -80,13 +90,21 @@ struct session {
 	bool explained, lacked;     /* lacked: it was said that budgets can not be kept */
 	struct echo explanation, nudge;
 	/* --at: */
+	bool compacting;            /* the agent says so */
 	struct waiting *waiting;
 	struct own asking;          /* the tag of the text that is in flight */
 	bool asked, accepted;       /* asked: it is; accepted: v2 */
+	uint64_t deadline;          /* us: it was cancelled and is not waited for any longer; or 0 */
 	/* Bits of options.at: asked since the context came to it; asked for those that wait; */
 	unsigned fired, tried;
-	/* the agent lists its command; it was told that it does not. */
-	unsigned listed, warned;
+	/* it was said that the agent does not list its command. */
+	unsigned warned;
+	/* --max-silence: */
+	uint64_t heard;             /* us: the last sign of life */
+	unsigned silent;            /* how many times that long, as far as it was acted upon */
+	struct call *calls;         /* tool calls that run */
+	size_t asks;                /* requests of the agent that the client has not answered */
+	bool waits;                 /* v2: for the user (requires_action) */
 	/* limits: */
 	unsigned reached, unkept;   /* bits */
 	/* v2: the last idle state of a budget as it came and as it went on, for its repeats */
@@ -107,6 +125,8 @@ struct budget {
 	bool over;                  /* it has ended, and only that answer is waited for */
 	bool accepted;              /* v2: the agent has taken the last prompt in */
 	bool idle;                  /* what is held is v2's idle state */
+	bool cancelled;             /* by the client */
+	uint64_t deadline;          /* us: then its nudge is not waited for any longer; 0: as long as it takes */
 	struct held *held;          /* the client's answer, or idle state */
 	struct buf text;            /* what becomes of it */
 	struct buf why;             /* it ends with what is running, and this is why */
@@ -126,10 +146,15 @@ struct tool {
 	struct usage *usage;
 	struct usage_words words;
 	struct session *sessions;
+	struct commands *commands;
 	struct budget *budgets;
+	uint64_t alarm;             /* us: when the clock rings next; 0: never */
+	uint64_t heard;             /* us, and open requests, of sessions without a turn */
+	size_t asks;
 	int tty;
 	bool v2;                    /* the agent */
 	bool left;                  /* the client */
+	bool notices;               /* the client shows them */
 	const char *gone;           /* who has left first, in words */
 	bool lacks, counted;        /* a turn came without counts; one came with some */
 	bool judged, has_output;    /* the usage of the turn that has just been judged */
@@ -149,6 +174,11 @@ void tool_no_memory(struct tool *);
 int session_ask(struct tool *, struct session *, struct slice text, void *tag);
 /* The usage module learns of a prompt. */
 void session_prompted(struct tool *, struct session *);
+void open_free(struct open *);
+/* Does anything run in it? */
+bool session_runs(const struct session *);
+/* session/cancel, for what runs. */
+void session_cancel(struct tool *, const struct session *);
 /* A line on stderr about a session. */
 void session_say(struct tool *, const struct session *, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
@@ -157,7 +187,7 @@ enum verdict prompt_came(struct tool *, struct session *, const struct seen *);
 /* All that wait: by the order in which they came. */
 void prompts_go(struct tool *, struct session *);
 void prompts_refused(struct tool *, struct session *, int code, const char *why);
-void session_cancelled(struct tool *, struct session *, const char *why);
+void session_cancelled(struct tool *, struct session *, bool closed);
 /* $/cancel_request. */
 enum verdict prompt_withdrawn(struct tool *, const struct seen *);
 
@@ -185,6 +215,10 @@ void budget_accepted(struct tool *, struct budget *);
 void budget_continued(struct tool *, struct budget *, const struct turn_end *);
 /* It ends: now, or where a nudge is in flight, with that. */
 void budget_drop(struct tool *, struct budget *, const char *why);
+/* The client has cancelled: the same, and the client gets "cancelled" even where the nudge brings no stop reason. */
+void budget_cancel(struct tool *, struct budget *);
+/* The nudge of a cancelled budget is not waited for any longer. */
+void budget_give_up(struct tool *, struct budget *);
 /* It ends now: the client gets its answer. */
 void budget_end(struct tool *, struct budget *, const char *why);
 
@@ -192,9 +226,20 @@ void budget_end(struct tool *, struct budget *, const char *why);
 /* Asks the next one that is due. Was there one? */
 bool ahead_ask(struct tool *, struct session *);
 void ahead_answered(struct tool *, struct session *);
+/* It was cancelled and does not end. */
+void ahead_give_up(struct tool *, struct session *);
 /* The context has changed. */
 void ahead_rearm(const struct tool *, struct session *);
-void ahead_commands(const struct tool *, struct session *, struct slice update);
+
+/* clock.c */
+/* Each message. */
+void clock_see(struct tool *, enum lane, const struct seen *);
+/* A sign of life, or a prompt that it is waited for; of no session in particular: NULL. */
+void clock_heard(struct tool *, struct session *);
+void clock_forget_calls(struct session *);
+/* A grace period from now. */
+void clock_deadline(struct tool *, uint64_t *deadline);
+void clock_rings(struct tool *);
 
 /* limits.c */
 /* Is a limit reached, for a prompt of the client or for one of ours? Then text (or NULL) says which one and how far. */
@@ -206,10 +251,8 @@ void limits_unkept(struct tool *, struct session *, bool late);
 
 /* echo.c */
 int echo_expect(struct echo *, struct slice text);
-/* Does this update only say our own text again? */
-bool echo_hears(struct echo *, struct slice update);
-/* Leaves our own text out of a message of several blocks. 0, or -1 out of memory. */
-int echo_cut(struct frame *, const struct echo *, struct slice update);
+/* The user's words, as the agent says them: without ours, live and in the history that session/load replays. */
+enum verdict echo_see(struct tool *, struct session *, struct slice update);
 /* The bytes of text in the content of an update. */
 uint64_t content_text(struct slice update, struct buf *to);
 
@@ -223,6 +266,8 @@ int put_grouped(struct buf *, uint64_t);
 uint64_t percent_of(uint64_t n, uint64_t whole);
 
 /* nudge.c */
+/* What all texts of our own in a target's turn begin with. */
+extern const char mark[];
 extern const char explanation[], default_nudge[];
 /* The text of a nudge, its placeholders filled in. 0, or -1 out of memory. */
 int nudge_put(const struct tool *, const struct budget *, struct buf *to);

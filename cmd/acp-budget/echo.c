@@ -1,4 +1,4 @@
-/* Some agents tell the client what the user has said. What we have said in the user's place is not for it. */
+/* Some agents report what the user has said. What we have said in the user's place is not for the client. */
 #include "cmd/acp-budget/budget.h"
 
 int
@@ -11,10 +11,10 @@ echo_expect(struct echo *e, struct slice text)
 static uint64_t
 block_text(struct slice block, struct buf *to)
 {
-	struct slice text = json_type(block) == JSON_OBJECT ? json_get(block, "text") : slice(NULL, 0);
+	struct slice text = json_get(block, "text");
 	size_t before = to->n;
 
-	if (!text.p || json_type(text) != JSON_STRING || json_unescape(text, to) < 0)
+	if (json_type(text) != JSON_STRING || json_unescape(text, to) < 0)
 		return 0;
 	return to->n - before;
 }
@@ -28,48 +28,91 @@ content_text(struct slice update, struct buf *to)
 	uint64_t n = 0;
 
 	if (json_type(content) != JSON_ARRAY)
-		return content.p ? block_text(content, to) : 0;
+		return block_text(content, to);
 	while (json_next(&it, &key, &block))
 		n += block_text(block, to);
 	return n;
 }
 
-bool
-echo_hears(struct echo *e, struct slice update)
+static bool
+is_marked(struct slice text)
 {
-	struct buf text = {0};
-	uint64_t n = e->text.n ? content_text(update, &text) : 0;
-	bool ours = n > 0 && n <= e->text.n - e->at && memcmp(e->text.p + e->at, text.p, n) == 0;
+	return text.n >= strlen(mark) && memcmp(text.p, mark, strlen(mark)) == 0;
+}
 
-	/* It may come in pieces, and more than once. */
-	e->at = ours && e->at + n < e->text.n ? e->at + n : 0;
-	buf_free(&text);
+/* Does this update say the next piece of the text? The first piece has the mark. */
+static bool
+is_piece(struct echo *e, struct slice text)
+{
+	bool ours = (e->at > 0 ? text.n > 0 : is_marked(text)) && text.n <= e->text.n - e->at
+		&& memcmp(e->text.p + e->at, text.p, text.n) == 0;
+
+	e->at = ours && e->at + text.n < e->text.n ? e->at + text.n : 0;
 	return ours;
 }
 
 static bool
-is_ours(const struct echo *e, struct slice block)
+is_ours(struct slice block)
 {
 	struct buf text = {0};
-	bool yes = e->text.n > 0 && block_text(block, &text) == e->text.n && memcmp(text.p, e->text.p, text.n) == 0;
+	bool yes = block_text(block, &text) > 0 && is_marked(buf_slice(&text));
 
 	buf_free(&text);
 	return yes;
 }
 
-int
-echo_cut(struct frame *f, const struct echo *e, struct slice update)
+/* Leaves our blocks out of a message. 0; 1 where nothing is left of it; -1 out of memory. */
+static int
+cut_blocks(struct frame *f, struct slice content)
 {
-	struct slice content = json_get(update, acp_content), key, block;
 	struct json_iter it = {.in = content};
-	const char *before = NULL;
+	struct buf rest = {0};
+	struct slice key, block;
+	bool any = false;
 	int r = 0;
 
-	if (!content.p || json_type(content) != JSON_ARRAY)
-		return 0;
-	/* We put it behind the user's own: where nothing is before it, all the message was ours. */
-	for (; r == 0 && json_next(&it, &key, &block); before = block.p + block.n)
-		if (before && is_ours(e, block))
-			r = frame_replace(f, slice_between(before, block.p + block.n), slice_of(""));
+	while (r == 0 && json_next(&it, &key, &block)) {
+		if (is_ours(block))
+			any = true;
+		else
+			r = buf_add(&rest, rest.n ? "," : "[", 1) || buf_add_slice(&rest, block) ? -1 : 0;
+	}
+	if (r == 0 && any && rest.n == 0)
+		r = 1;
+	else if (r == 0 && any)
+		r = buf_add(&rest, "]", 1) || frame_replace(f, content, buf_slice(&rest)) ? -1 : 0;
+	buf_free(&rest);
 	return r;
+}
+
+/* Some agents join the blocks of a prompt to one text. */
+static int
+cut_text(struct frame *f, struct slice text)
+{
+	const char *at = text.p ? memmem(text.p, text.n, explanation, strlen(explanation)) : NULL;
+
+	return at ? frame_replace(f, slice(at, strlen(explanation)), slice_of("")) : 0;
+}
+
+enum verdict
+echo_see(struct tool *t, struct session *s, struct slice update)
+{
+	struct slice content = json_get(update, acp_content);
+	struct buf text = {0};
+	bool ours;
+	int r = 0;
+
+	content_text(update, &text);
+	if (!s->explanation.text.n)
+		r = echo_expect(&s->explanation, slice_of(explanation));
+	ours = is_piece(&s->nudge, buf_slice(&text));
+	ours |= is_piece(&s->explanation, buf_slice(&text));
+	if (json_type(content) != JSON_ARRAY)
+		ours |= is_marked(buf_slice(&text));
+	if (!ours && r == 0)
+		r = json_type(content) == JSON_ARRAY ? cut_blocks(t->frame, content) : cut_text(t->frame, json_get(content, "text"));
+	if (r < 0)
+		tool_no_memory(t);
+	buf_free(&text);
+	return ours || r > 0 ? VERDICT_DROP : VERDICT_PASS;
 }

@@ -9,19 +9,6 @@ is_kind(struct slice kind, const char *name)
 	return kind.p && json_string_is(kind, name);
 }
 
-/* Our own words, as if the user had said them. */
-static enum verdict
-see_echo(struct tool *t, struct session *s, struct slice kind, struct slice update)
-{
-	if (!is_kind(kind, "user_message_chunk") && !is_kind(kind, "user_message"))
-		return VERDICT_PASS;
-	if (echo_hears(&s->nudge, update) || echo_hears(&s->explanation, update))
-		return VERDICT_DROP;
-	if (echo_cut(t->frame, &s->explanation, update) < 0)
-		tool_no_memory(t);
-	return VERDICT_PASS;
-}
-
 static void
 see_text(struct session *s, struct slice kind, struct slice update)
 {
@@ -35,32 +22,53 @@ see_text(struct session *s, struct slice kind, struct slice update)
 	buf_free(&text);
 }
 
+/* The session of the client's whose child this report is about, or NULL. */
+static struct session *
+parent_of(struct tool *t, const struct usage_report *r)
+{
+	const struct usage_session *u = NULL;
+	struct session *s = NULL;
+	struct buf plain = {0};
+
+	if (r->session.p && json_unescape(r->session, &plain) == 0 && plain.p)
+		u = usage_find_session(t->usage, buf_slice(&plain));
+	buf_free(&plain);
+	while (u && u->parent)
+		u = u->parent;
+	if (u)
+		HASH_FIND(hh, t->sessions, u->id, u->id_length, s);
+	return s;
+}
+
 static enum verdict
 see_update(struct tool *t, const struct seen *seen)
 {
 	const struct options *o = t->options;
 	struct slice kind = msg_update_kind(&seen->msg), update;
-	struct session *s = session_of(t, msg_session(&seen->msg), o->nat > 0 && is_kind(kind, "available_commands_update"));
+	bool user = is_kind(kind, "user_message_chunk") || is_kind(kind, "user_message");
+	bool compaction = o->nat > 0 && is_kind(kind, "compaction_update");
+	struct session *s = session_of(t, msg_session(&seen->msg), user || compaction);
 	struct usage_report r;
 
 	if (usage_may_matter(&t->words, seen->msg.text) && usage_read(seen, &r)) {
 		if (r.what == USAGE_STATE && s)
 			return turn_state(t, s, seen, &r);
-		if (usage_take(t->usage, seen->t, &r, slice(NULL, 0)) < 0)
+		if (usage_take(t->usage, seen->t, &r) < 0)
 			tool_no_memory(t);
-		if (s) {
+		if (s)
 			ahead_rearm(t, s);
+		if (s || (s = parent_of(t, &r)))
 			limits_see(t, s);
-		}
+		s = session_of(t, msg_session(&seen->msg), false);
 	}
 	if (!s || !kind.p)
 		return VERDICT_PASS;
 	update = json_get(seen->msg.params, acp_update);
+	if (compaction)
+		s->compacting = is_kind(json_get(update, "status"), "in_progress");
 	if (o->estimate)
 		see_text(s, kind, update);
-	if (o->nat > 0 && is_kind(kind, "available_commands_update"))
-		ahead_commands(t, s, update);
-	return see_echo(t, s, kind, update);
+	return user ? echo_see(t, s, update) : VERDICT_PASS;
 }
 
 static void
@@ -72,7 +80,7 @@ see_usage(struct tool *t, const struct seen *seen)
 		return;
 	if (r.what == USAGE_HELLO)
 		t->v2 = r.v2;
-	if (usage_take(t->usage, seen->t, &r, seen->msg.id) < 0)
+	if (usage_take(t->usage, seen->t, &r) < 0)
 		tool_no_memory(t);
 }
 
@@ -116,11 +124,22 @@ see_answer(struct tool *t, const struct seen *seen)
 		return VERDICT_PASS;
 	case ACP_INITIALIZE:
 	case ACP_PROXY_INITIALIZE:
+	case ACP_SESSION_NEW:
+	case ACP_SESSION_LOAD:
+	case ACP_SESSION_RESUME:
+	case ACP_SESSION_FORK:
 		see_usage(t, seen);
 		return VERDICT_PASS;
 	default:
 		return VERDICT_PASS;
 	}
+}
+
+static bool
+shows_notices(struct slice params)
+{
+	return json_type(json_path(params, "clientCapabilities.session.notices")) == JSON_OBJECT
+		|| json_type(json_path(params, "capabilities.session.notices")) == JSON_OBJECT;
 }
 
 static enum verdict
@@ -137,11 +156,11 @@ see_request(struct tool *t, const struct seen *seen)
 		return VERDICT_PASS;
 	switch (seen->msg.what) {
 	case ACP_SESSION_CANCEL:
-		session_cancelled(t, s, "cancelled");
+		session_cancelled(t, s, false);
 		break;
 	case ACP_SESSION_CLOSE:
 	case ACP_SESSION_DELETE:
-		session_cancelled(t, s, "the session was closed");
+		session_cancelled(t, s, true);
 		break;
 	default:
 		break;
@@ -166,10 +185,15 @@ message(void *state, struct frame *f, enum lane lane, const struct seen *seen)
 	struct tool *t = state;
 
 	(void)f;
+	if (commands_see(&t->commands, &seen->msg) < 0)
+		tool_no_memory(t);
+	clock_see(t, lane, seen);
 	if (seen->msg.kind == MSG_RESPONSE)
 		return lane == LANE_UP ? see_answer(t, seen) : VERDICT_PASS;
 	if (lane == LANE_UP)
 		return seen->msg.what == ACP_SESSION_UPDATE ? see_update(t, seen) : VERDICT_PASS;
+	if (seen->msg.what == ACP_INITIALIZE || seen->msg.what == ACP_PROXY_INITIALIZE)
+		t->notices = shows_notices(seen->msg.params);
 	if (seen->msg.what == ACP_SESSION_LOAD || seen->msg.what == ACP_SESSION_RESUME)
 		see_usage(t, seen);
 	return see_request(t, seen);
@@ -188,6 +212,8 @@ event(void *state, struct frame *f, const struct frame_event *e)
 	struct tool *t = state;
 
 	(void)f;
+	if (e->kind == FRAME_TIMER)
+		clock_rings(t);
 	/* Who goes first; the frame then ends the other side, too. */
 	if (e->kind == FRAME_EOF && !t->gone) {
 		t->left = e->from == ACP_CLIENT;
@@ -226,17 +252,18 @@ judged(void *arg, const struct usage_event *e)
 	if (e->kind != USAGE_EVENT_TURN)
 		return;
 	t->judged = true;
-	t->has_output = e->turn->rows || (e->own.has & 1u << USAGE_OUTPUT);
-	t->output = e->billed_output;
+	/* The last call's is a part of the turn's. */
+	t->has_output = (e->billed.has & 1u << USAGE_OUTPUT) && !e->own_lower;
+	t->output = e->billed.over[USAGE_OUTPUT] ? UINT64_MAX : e->billed.n[USAGE_OUTPUT];
 }
 
 int
 filter_run(const struct options *o)
 {
 	struct tool t = {.options = o};
-	struct usage_spec spec = {.basis = o->basis, .event = judged, .arg = &t};
-	struct filter filter = {.name = tool_name, .needs = FRAME_EDIT | FRAME_BOTH_LANES | FRAME_ANSWER, .state = &t,
-		.start = start, .message = message, .answer = answer, .event = event, .end = end};
+	struct usage_spec spec = {.basis = o->basis, .whole = true, .event = judged, .arg = &t};
+	struct filter filter = {.name = tool_name, .needs = FILTER_EDITS | FILTER_SENDS, .state = &t,
+		.start = start, .message = message, .response = answer, .event = event, .end = end};
 	int status = EXIT_FAILED;
 
 	usage_words(&t.words);
@@ -248,6 +275,7 @@ filter_run(const struct options *o)
 	if (t.tty >= 0)
 		close(t.tty);
 	sessions_free(&t);
+	commands_free(t.commands);
 	usage_free(t.usage);
 	return status;
 }

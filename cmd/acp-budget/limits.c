@@ -4,62 +4,68 @@
 #include "cmd/acp-budget/budget.h"
 
 /* Bits of session.reached and session.unkept; of costs one for each amount. */
-enum { TOKENS = 1, TURNS = 2, CONTEXT = 4, AT = 8, COST = 16 };
+enum { TOKENS = 1, TURNS = 2, CONTEXT = 4, AT = 8, CHILDREN = 16, COST = 32 };
 
 static int
 put_limit(const struct money *m, struct buf *to)
 {
-	return buf_add_string(to, "--max-cost ") || decimal_put(&m->amount, to) || buf_printf(to, " %s", m->currency) ? -1 : 0;
+	return buf_add_string(to, "--max-cost ") || decimal_put(m->amount, 0, to) || buf_printf(to, " %s", m->currency) ? -1 : 0;
 }
 
-static const struct usage_cost *
-cost_in(const struct tool *t, const struct session *s, const char *currency)
+/* What the session and its children used. The caller frees it. */
+static struct usage_figures
+used(struct tool *t, const struct session *s)
 {
-	const struct usage_cost *c = s->usage ? s->usage->cost : NULL;
+	struct usage_figures f = {0};
 
-	while (c && !slice_is(usage_name(t->usage, c->currency), currency))
-		c = c->next;
-	return c;
+	if (s->usage && usage_figures_family(t->usage, s->usage, &f) < 0)
+		tool_no_memory(t);
+	return f;
+}
+
+static const struct usage_money *
+cost_in(const struct tool *t, const struct usage_figures *f, const char *currency)
+{
+	size_t i;
+
+	for (i = 0; i < f->ncosts; i++)
+		if (slice_is(usage_name(t->usage, f->costs[i].currency), currency))
+			return &f->costs[i];
+	return NULL;
 }
 
 /* text may be NULL. */
 static bool
-cost_reached(const struct tool *t, const struct session *s, const struct money *m, struct buf *text)
+cost_reached(struct tool *t, const struct session *s, const struct money *m, struct buf *text)
 {
-	const struct usage_cost *c = cost_in(t, s, m->currency);
-	struct decimal total = {0};
-	bool yes = c && usage_cost_total(c, &total) == 0 && decimal_compare(&total, &m->amount) >= 0;
+	struct usage_figures f = used(t, s);
+	const struct usage_money *c = cost_in(t, &f, m->currency);
+	bool yes = c && decimal_compare(c->amount, m->amount) >= 0;
 
-	if (yes && text && (put_limit(m, text) || buf_add_string(text, " is reached: ") || decimal_put(&total, text)
+	if (yes && text && (put_limit(m, text) || buf_add_string(text, " is reached: ") || decimal_put(c->amount, 0, text)
 			|| buf_printf(text, " %s", m->currency)))
 		text->n = 0;
-	decimal_free(&total);
+	usage_figures_free(&f);
 	return yes;
 }
 
-/* The session's billed total. False where the agent does not tell. */
 static bool
-billed(const struct tool *t, const struct session *s, struct usage_sums *sums)
-{
-	if (!s->usage)
-		return false;
-	usage_session_billed(t->usage, s->usage, sums);
-	return sums->has & 1u << USAGE_TOTAL;
-}
-
-static bool
-tokens_reached(const struct tool *t, const struct session *s, struct buf *text)
+tokens_reached(struct tool *t, const struct session *s, struct buf *text)
 {
 	uint64_t most = t->options->max_tokens;
-	struct usage_sums sums;
+	struct usage_figures f;
+	bool yes;
 
-	if (most == UINT64_MAX || !billed(t, s, &sums) || (sums.over[USAGE_TOTAL] == 0 && sums.n[USAGE_TOTAL] < most))
+	if (most == UINT64_MAX)
 		return false;
-	if (text && (buf_add_string(text, "--max-tokens ") || put_grouped(text, most) || buf_add_string(text, " is reached: ")
-			|| (sums.over[USAGE_TOTAL] ? usage_sum_put(&sums, USAGE_TOTAL, text) : put_grouped(text, sums.n[USAGE_TOTAL]))
+	f = used(t, s);
+	yes = f.billed.has & 1u << USAGE_TOTAL && usage_sum(&f.billed, USAGE_TOTAL) >= (decimal_units)most;
+	if (yes && text && (buf_add_string(text, "--max-tokens ") || put_grouped(text, most) || buf_add_string(text, " is reached: ")
+			|| (f.billed.over[USAGE_TOTAL] ? usage_sum_put(&f.billed, USAGE_TOTAL, text) : put_grouped(text, f.billed.n[USAGE_TOTAL]))
 			|| buf_add_string(text, " tokens")))
 		text->n = 0;
-	return true;
+	usage_figures_free(&f);
+	return yes;
 }
 
 static bool
@@ -73,23 +79,35 @@ turns_reached(const struct tool *t, uint64_t turns, struct buf *text)
 	return true;
 }
 
+/* Of the session, or of one of its children: each has a context of its own. */
+static const struct usage_session *
+full(const struct usage_session *u, unsigned most)
+{
+	const struct usage_session *c, *found = NULL;
+
+	if (u->has_used && u->has_size && usage_reaches(u->used, u->size, most, true))
+		return u;
+	for (c = u->child; c && !found; c = c->sibling)
+		found = full(c, most);
+	return found;
+}
+
 static bool
 context_reached(const struct tool *t, const struct session *s, struct buf *text)
 {
-	const struct usage_session *u = s->usage;
 	unsigned most = t->options->max_context;
+	const struct usage_session *u = most > 0 && s->usage ? full(s->usage, most) : NULL;
 
-	if (most == 0 || !u || !u->has_used || !u->has_size || !usage_reaches(u->used, u->size, most, true))
-		return false;
-	if (text && (buf_printf(text, "--max-context %u%% is reached: %d%%, ", most, usage_percent(u)) || put_grouped(text, u->used)
-			|| buf_add_string(text, " of ") || put_grouped(text, u->size) || buf_add_string(text, " tokens")))
+	if (u && text && (buf_printf(text, "--max-context %u%% is reached: %d%%, ", most, usage_percent(u->used, u->size))
+			|| put_grouped(text, u->used) || buf_add_string(text, " of ") || put_grouped(text, u->size)
+			|| buf_add_string(text, u == s->usage ? " tokens" : " tokens of a sub-agent")))
 		text->n = 0;
-	return true;
+	return u != NULL;
 }
 
 /* One limit, by its bit. */
 static bool
-reached(const struct tool *t, const struct session *s, unsigned bit, bool prompt, struct buf *text)
+reached(struct tool *t, const struct session *s, unsigned bit, bool prompt, struct buf *text)
 {
 	size_t i;
 
@@ -177,20 +195,29 @@ unkept(struct tool *t, struct session *s, unsigned bit, const char *what, const 
 }
 
 static void
-unkept_cost(struct tool *t, struct session *s, size_t i, bool late)
+unkept_cost(struct tool *t, struct session *s, size_t i, const struct usage_figures *f, bool late)
 {
 	const struct money *m = &t->options->max_cost.at[i];
-	const struct usage_cost *other = s->usage ? s->usage->cost : NULL;
 	struct buf what = {0}, why = {0};
 
-	if (cost_in(t, s, m->currency) || (!other && !late))
+	if (cost_in(t, f, m->currency) || (f->ncosts == 0 && !late))
 		return;
-	if (other && buf_printf(&why, "its costs in %s", usage_name(t->usage, other->currency).p) < 0)
+	if (f->ncosts && buf_printf(&why, "its costs in %s", usage_name(t->usage, f->costs[0].currency).p) < 0)
 		why.n = 0;
 	if (put_limit(m, &what) == 0 && buf_string(&what) && buf_string(&why))
-		unkept(t, s, (unsigned)COST << i, what.p, other ? why.p : "no cost");
+		unkept(t, s, (unsigned)COST << i, what.p, f->ncosts ? why.p : "no cost");
 	buf_free(&what);
 	buf_free(&why);
+}
+
+/* What sub-agents use where nobody reports it. */
+static void
+unseen(struct tool *t, struct session *s, const struct usage_figures *f)
+{
+	if (t->options->max_tokens == UINT64_MAX || !f->billed_lower || s->unkept & CHILDREN)
+		return;
+	s->unkept |= CHILDREN;
+	session_say(t, s, "--max-tokens: the agent does not report all tokens (of sub-agents, or of all calls): the limit comes late");
 }
 
 void
@@ -198,17 +225,20 @@ limits_unkept(struct tool *t, struct session *s, bool late)
 {
 	const struct options *o = t->options;
 	bool context = s->usage && s->usage->has_used && s->usage->has_size;
-	struct usage_sums sums;
+	struct usage_figures f;
 	size_t i;
 
-	for (i = 0; i < o->max_cost.n; i++)
-		unkept_cost(t, s, i, late);
-	if (!late)
+	if (o->max_cost.n == 0 && !late)
 		return;
-	if (o->max_tokens != UINT64_MAX && !billed(t, s, &sums))
+	f = used(t, s);
+	for (i = 0; i < o->max_cost.n; i++)
+		unkept_cost(t, s, i, &f, late);
+	unseen(t, s, &f);
+	if (late && o->max_tokens != UINT64_MAX && !(f.billed.has & 1u << USAGE_TOTAL))
 		unkept(t, s, TOKENS, "--max-tokens", "no tokens that add up");
-	if (o->max_context > 0 && !context)
+	usage_figures_free(&f);
+	if (late && o->max_context > 0 && !context)
 		unkept(t, s, CONTEXT, "--max-context", "no context");
-	if (o->nat > 0 && !context)
+	if (late && o->nat > 0 && !context)
 		unkept(t, s, AT, "--at", "no context");
 }

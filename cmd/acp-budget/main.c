@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "cmd/acp-budget/budget.h"
-#include "lib/frame_options.h"
 
 const char tool_name[] = "acp-budget";
 
@@ -22,9 +21,10 @@ static const char help[] =
 	"      --max-tokens N    tokens that a session may be billed\n"
 	"      --max-turns N     prompts that a session may have\n"
 	"      --max-context P   percent of the context that may be filled\n"
+	"      --max-silence TIME   report a turn without a message, cancel at twice that\n"
 	"      --at P=TEXT       from P percent on ask TEXT ahead of the next prompt\n"
 	"      --hard            at a limit cancel what runs\n"
-	"      --status stderr|tty|thought|none   where progress is shown\n"
+	"      --status stderr|tty|thought|notice|none   where progress is shown\n"
 	"      --max-line SIZE   longer lines are refused (64M)\n"
 	"      --way pipe|link|proxy   how to meet the stream\n"
 	"      --grace TIME      how long the agent has to end after the client (5s)\n"
@@ -33,7 +33,7 @@ static const char help[] =
 
 enum {
 	OPT_TARGET = 256, OPT_FROM_PROMPT, OPT_THRESHOLD, OPT_MIN_GAIN, OPT_MAX_CONTINUATIONS, OPT_NUDGE, OPT_ESTIMATE, OPT_BASIS,
-	OPT_MAX_COST, OPT_MAX_TOKENS, OPT_MAX_TURNS, OPT_MAX_CONTEXT, OPT_AT, OPT_HARD, OPT_STATUS,
+	OPT_MAX_COST, OPT_MAX_TOKENS, OPT_MAX_TURNS, OPT_MAX_CONTEXT, OPT_MAX_SILENCE, OPT_AT, OPT_HARD, OPT_STATUS,
 };
 
 static const struct option options[] = {
@@ -49,6 +49,7 @@ static const struct option options[] = {
 	{"max-tokens", required_argument, NULL, OPT_MAX_TOKENS},
 	{"max-turns", required_argument, NULL, OPT_MAX_TURNS},
 	{"max-context", required_argument, NULL, OPT_MAX_CONTEXT},
+	{"max-silence", required_argument, NULL, OPT_MAX_SILENCE},
 	{"at", required_argument, NULL, OPT_AT},
 	{"hard", no_argument, NULL, OPT_HARD},
 	{"status", required_argument, NULL, OPT_STATUS},
@@ -94,7 +95,7 @@ take_money(struct options *o, const char *argument)
 	if (money_read(&o->max_cost, argument, &why) < 0)
 		cli_bad(&cli, OPT_MAX_COST, argument, why);
 	for (i = 0; i < o->max_cost.n; i++)
-		if (decimal_is_zero(&o->max_cost.at[i].amount))
+		if (o->max_cost.at[i].amount.units == 0)
 			cli_bad(&cli, OPT_MAX_COST, argument, "nothing can be had for 0");
 }
 
@@ -159,6 +160,10 @@ take_limit(struct options *o, int option, const char *argument)
 		if (!percent(argument, '\0', &o->max_context))
 			cli_bad(&cli, OPT_MAX_CONTEXT, argument, "expected a whole number of percent from 1% to 100%");
 		break;
+	case OPT_MAX_SILENCE:
+		if (cli_duration(argument, &o->max_silence) < 0 || o->max_silence == 0)
+			cli_bad(&cli, option, argument, cli_want_duration);
+		break;
 	case OPT_AT:
 		take_at(o, argument);
 		break;
@@ -172,7 +177,7 @@ static void
 take_option(struct options *o, int option, const char *argument)
 {
 	static const char *const bases[] = {"auto", "turn", "call", "session", NULL};
-	static const char *const where[] = {"stderr", "tty", "thought", "none", NULL};
+	static const char *const where[] = {"stderr", "tty", "thought", "notice", "none", NULL};
 	const char *why = NULL;
 
 	switch (option) {
@@ -196,15 +201,19 @@ has_limit(const struct options *o)
 	return o->max_cost.n > 0 || o->max_tokens != UINT64_MAX || o->max_turns != UINT64_MAX || o->max_context > 0;
 }
 
+static const struct cli_rule rules[] = {
+	{"--target", NULL, "--from-prompt"},
+	{"--threshold|--min-gain|--max-continuations|--nudge", "--target|--from-prompt", NULL},
+	{"--hard", "--max-cost|--max-tokens|--max-turns|--max-context", NULL},
+	{NULL, NULL, NULL},
+};
+
 static void
-check(const struct options *o)
+check(const struct options *o, const struct cli_given *given)
 {
-	if (o->target && o->from_prompt)
-		cli_die(EXIT_USAGE, tool_name, "--target and --from-prompt: one of them");
-	if (!o->target && !o->from_prompt && o->nat == 0 && !has_limit(o))
+	cli_check(&cli, given, rules);
+	if (!o->target && !o->from_prompt && o->nat == 0 && !has_limit(o) && !o->max_silence)
 		cli_die(EXIT_USAGE, tool_name, "nothing to hold to: give --target, --from-prompt, a limit or --at");
-	if (o->hard && !has_limit(o))
-		cli_die(EXIT_USAGE, tool_name, "--hard is for limits");
 }
 
 int
@@ -214,14 +223,14 @@ main(int argc, char **argv)
 		.max_tokens = UINT64_MAX, .max_turns = UINT64_MAX, .frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
 	char *why;
 	int option, status;
-	bool dashes;
+	struct cli_given given = {0};
 
 	setlocale(LC_CTYPE, "");
-	while ((option = cli_next(&cli, argc, argv, &dashes)) != -1)
+	while ((option = cli_next(&cli, argc, argv, &given)) != -1)
 		take_option(&o, option, optarg);
-	if (frame_words(&o.frame, argv + optind, dashes, NULL, &why) < 0)
+	if (frame_words(&o.frame, argv + optind, given.dashes, NULL, &why) < 0)
 		cli_refuse(&cli, why);
-	check(&o);
+	check(&o, &given);
 	status = filter_run(&o);
 	money_free(&o.max_cost);
 	return status;

@@ -3,6 +3,8 @@
 
 #include "cmd/acp-budget/budget.h"
 
+const char mark[] = "[Output token target] ";
+
 /* Constant: other words would spoil the prompt cache. No figures in it, therefore. */
 const char explanation[] =
 	"[Output token target] A target for output tokens has been set for this turn. Whenever you stop before it is "
@@ -12,7 +14,7 @@ const char explanation[] =
 	"means being continued.";
 
 const char default_nudge[] =
-	"[Output token target] {percent} of the target is used: {tokens} of {target} output tokens. Go on working towards "
+	"{percent} of the target is used: {tokens} of {target} output tokens. Go on working towards "
 	"the task, from where you are: no summary, no repetition, the next useful thing.\n{counts}";
 
 /* With its mark where it is an estimate. */
@@ -51,6 +53,8 @@ nudge_put(const struct tool *t, const struct budget *b, struct buf *to)
 	const char *p = t->options->nudge, *open, *close;
 	int r;
 
+	if (buf_add_string(to, mark) < 0)
+		return -1;
 	while ((open = strchr(p, '{')) && (close = strchr(open, '}'))) {
 		if (buf_add_slice(to, slice_between(p, open)) < 0)
 			return -1;

@@ -18,8 +18,7 @@ explain(struct session *s, struct slice blocks, struct insertion *in)
 	while (p < end && strchr(" \t\r\n", *p))
 		p++;
 	if ((p < end && buf_add(&in->with, ",", 1)) || buf_add_string(&in->with, "{\"type\":\"text\",\"text\":")
-		|| json_quote(slice_of(explanation), &in->with) || buf_add(&in->with, "}", 1)
-		|| echo_expect(&s->explanation, slice_of(explanation)))
+		|| json_quote(slice_of(explanation), &in->with) || buf_add(&in->with, "}", 1))
 		return -1;
 	in->at = end;
 	s->explained = true;
@@ -32,7 +31,7 @@ open_budget(struct tool *t, struct session *s, const struct msg *m, struct inser
 	struct slice blocks = json_get(m->params, acp_prompt);
 	uint64_t target = t->options->target;
 
-	if (!blocks.p || json_type(blocks) != JSON_ARRAY)
+	if (!blocks.p || json_type(blocks) != JSON_ARRAY || commands_prompt(t->commands, m))
 		return 0;
 	if (t->options->from_prompt)
 		target = target_in_prompt(blocks);
@@ -42,6 +41,22 @@ open_budget(struct tool *t, struct session *s, const struct msg *m, struct inser
 	if (!s->budget)
 		return -1;
 	return s->explained ? 0 : explain(s, blocks, in);
+}
+
+static int
+note_open(struct session *s, struct slice id)
+{
+	struct open **at = &s->opened, *o = calloc(1, sizeof(*o));
+
+	if (!o || buf_add_slice(&o->id, id) < 0 || msg_id_key(id, &o->key) < 0) {
+		open_free(o);
+		return -1;
+	}
+	while (*at)
+		at = &(*at)->next;
+	*at = o;
+	s->open++;
+	return 0;
 }
 
 /* A prompt goes on: it replaces the budget of the last one. */
@@ -55,11 +70,10 @@ prompt_goes(struct tool *t, struct session *s, const struct msg *m, struct inser
 	else if (b)
 		budget_drop(t, b, "a new prompt replaces it");
 	s->budget = NULL;
-	s->open++;
 	s->prompts++;
 	s->nudge.text.n = 0;
 	session_prompted(t, s);
-	if (open_budget(t, s, m, in) < 0)
+	if (note_open(s, m->id) < 0 || open_budget(t, s, m, in) < 0)
 		tool_no_memory(t);
 }
 
@@ -73,7 +87,7 @@ refused(struct tool *t, struct session *s, struct held *held)
 	limits_see(t, s);
 	yes = limits_reached(t, s, true, &text);
 	if (yes && (!buf_string(&text) || buf_printf(&message, "%s: %s", tool_name, text.p) || !buf_string(&message)
-			|| frame_refuse(t->frame, held, ACP_ERR_INTERNAL, message.p, slice(NULL, 0))))
+			|| frame_reply_error(t->frame, held, ACP_ERR_INTERNAL, message.p, slice(NULL, 0))))
 		tool_no_memory(t);
 	buf_free(&text);
 	buf_free(&message);
@@ -149,7 +163,7 @@ refuse(struct tool *t, struct waiting *w, int code, const char *why)
 	struct buf message = {0};
 
 	if (buf_printf(&message, "%s: %s", tool_name, why) < 0 || !buf_string(&message)
-		|| frame_refuse(t->frame, w->held, code, message.p, slice(NULL, 0)) < 0)
+		|| frame_reply_error(t->frame, w->held, code, message.p, slice(NULL, 0)) < 0)
 		tool_no_memory(t);
 	frame_release(t->frame, w->held, VERDICT_DROP, slice(NULL, 0));
 	waiting_free(w);
@@ -178,7 +192,7 @@ prompts_cancelled(struct tool *t, struct session *s)
 		prompts_refused(t, s, ACP_ERR_CANCELLED, "cancelled");
 	while ((w = s->waiting)) {
 		s->waiting = w->next;
-		if (frame_answer(t->frame, w->held, buf_slice(&result)) < 0)
+		if (frame_reply(t->frame, w->held, buf_slice(&result)) < 0)
 			tool_no_memory(t);
 		frame_release(t->frame, w->held, VERDICT_DROP, slice(NULL, 0));
 		waiting_free(w);
@@ -191,8 +205,11 @@ prompt_came(struct tool *t, struct session *s, const struct seen *seen)
 {
 	struct insertion in = {0};
 
-	if (refused(t, s, NULL))
+	if (refused(t, s, NULL)) {
+		if (s->budget)
+			budget_drop(t, s->budget, "a new prompt was refused");
 		return VERDICT_DROP;
+	}
 	limits_unkept(t, s, s->turns > 0);
 	if (s->asked || ahead_ask(t, s))
 		return wait_for_it(t, s, seen);
@@ -206,11 +223,20 @@ prompt_came(struct tool *t, struct session *s, const struct seen *seen)
 /* --- what calls them off --- */
 
 void
-session_cancelled(struct tool *t, struct session *s, const char *why)
+session_cancelled(struct tool *t, struct session *s, bool closed)
 {
+	struct budget *b, *next;
+
 	prompts_cancelled(t, s);
-	if (s->budget)
-		budget_drop(t, s->budget, why);
+	if (s->asked && !s->deadline)
+		clock_deadline(t, &s->deadline);
+	for (b = t->budgets; b; b = next) {
+		next = b->next;
+		if (b->own.session == s && !b->over && closed)
+			budget_drop(t, b, "the session was closed");
+		else if (b->own.session == s && !b->over)
+			budget_cancel(t, b);
+	}
 }
 
 static struct waiting *
@@ -243,22 +269,18 @@ withdraw_waiting(struct tool *t, struct slice id)
 static bool
 withdraw_answered(struct tool *t, struct slice id)
 {
-	struct buf params = {0};
 	struct budget *b, *next;
 	bool running = false;
 
 	for (b = t->budgets; b && !running; b = next) {
 		next = b->next;
-		if (!slice_eq(buf_slice(&b->id), id) || b->why.n)
+		if (!slice_eq(buf_slice(&b->id), id) || b->over || b->cancelled)
 			continue;
 		running = b->held != NULL;
-		if (running && (buf_printf(&params, "{\"%s\":", acp_session_id) || buf_add_slice(&params, b->own.session->id)
-				|| buf_add(&params, "}", 1)
-				|| frame_notify(t->frame, LANE_DOWN, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params))))
-			tool_no_memory(t);
-		budget_drop(t, b, "cancelled");
+		if (running)
+			session_cancel(t, b->own.session);
+		budget_cancel(t, b);
 	}
-	buf_free(&params);
 	return running;
 }
 

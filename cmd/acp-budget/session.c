@@ -7,7 +7,7 @@
 void
 tool_no_memory(struct tool *t)
 {
-	frame_say(t->frame, "out of memory");
+	frame_warn(t->frame, "out of memory");
 	frame_fail(t->frame, EXIT_FAILED);
 }
 
@@ -53,10 +53,27 @@ session_of(struct tool *t, struct slice id, bool make)
 	return s;
 }
 
+void
+open_free(struct open *o)
+{
+	if (!o)
+		return;
+	buf_free(&o->id);
+	buf_free(&o->key);
+	free(o);
+}
+
 static void
 session_free(struct session *s)
 {
 	struct waiting *w;
+	struct open *o;
+
+	while ((o = s->opened)) {
+		s->opened = o->next;
+		open_free(o);
+	}
+	clock_forget_calls(s);
 
 	while ((w = s->waiting)) {
 		s->waiting = w->next;
@@ -86,7 +103,11 @@ session_prompted(struct tool *t, struct session *s)
 {
 	struct usage_report r = {.what = USAGE_PROMPT, .session = s->id};
 
-	if (usage_take(t->usage, frame_now(t->frame), &r, slice(NULL, 0)) < 0)
+	/* What an earlier turn has left open says nothing of this one. */
+	if (!session_runs(s))
+		clock_forget_calls(s);
+	clock_heard(t, s);
+	if (usage_take(t->usage, frame_now(t->frame), &r) < 0)
 		tool_no_memory(t);
 	if (!s->usage)
 		s->usage = usage_find_session(t->usage, slice(s->text, s->id_length));
@@ -109,6 +130,23 @@ session_ask(struct tool *t, struct session *s, struct slice text, void *tag)
 	return r ? -1 : 0;
 }
 
+bool
+session_runs(const struct session *s)
+{
+	return s->open > 0 || s->busy || s->asked || (s->budget && s->budget->nudging);
+}
+
+void
+session_cancel(struct tool *t, const struct session *s)
+{
+	struct buf params = {0};
+
+	if (buf_printf(&params, "{\"%s\":", acp_session_id) || buf_add_slice(&params, s->id) || buf_add(&params, "}", 1)
+		|| frame_notify(t->frame, LANE_DOWN, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)))
+		tool_no_memory(t);
+	buf_free(&params);
+}
+
 void
 session_say(struct tool *t, const struct session *s, const char *format, ...)
 {
@@ -117,7 +155,7 @@ session_say(struct tool *t, const struct session *s, const char *format, ...)
 
 	va_start(args, format);
 	if (buf_vprintf(&text, format, args) == 0 && buf_string(&text))
-		frame_say(t->frame, "%s: %s", s->text, text.p);
+		frame_warn(t->frame, "%s: %s", s->text, text.p);
 	va_end(args);
 	buf_free(&text);
 }

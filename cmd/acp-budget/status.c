@@ -1,12 +1,10 @@
 /* How far a budget is: on stderr, on the terminal, or in the client's own view. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "cmd/acp-budget/budget.h"
+#include "lib/base/text.h"
 
 int
 put_grouped(struct buf *to, uint64_t n)
@@ -69,54 +67,53 @@ status_open(struct tool *t)
 	t->tty = -1;
 	if (t->options->status != STATUS_TTY)
 		return 0;
-	/* A description of our own may be non-blocking. */
-	t->tty = open("/dev/tty", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	t->tty = cli_terminal();
 	if (t->tty >= 0)
 		return 0;
 	cli_warn(tool_name, "--status tty: /dev/tty: %s", strerror(errno));
 	return -1;
 }
 
-/* Control characters of a peer must not reach a terminal. */
-static void
-tame(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			*text = '?';
-}
-
 /* A terminal may be in any mode, and another program's line on it. What it does not take now it does not get. */
 static void
-to_terminal(struct tool *t, const struct session *s, char *text)
+to_terminal(struct tool *t, const struct session *s, const char *text)
 {
-	struct pollfd p = {.fd = t->tty, .events = POLLOUT};
 	struct buf line = {0};
-	ssize_t n = 0;
 
-	tame(text);
-	if (buf_printf(&line, "\r\033[K%s: %s\r\n", s->text, text) == 0 && poll(&p, 1, 0) == 1 && (p.revents & POLLOUT))
-		n = write(t->tty, line.p, line.n);
-	(void)n;
+	if (buf_add_string(&line, "\r\033[K") == 0 && text_plain(&line, slice_of(s->text)) == 0 &&
+		buf_add_string(&line, ": ") == 0 && text_plain(&line, slice_of(text)) == 0 && buf_add_string(&line, "\r\n") == 0)
+		cli_write_now(t->tty, buf_slice(&line));
 	buf_free(&line);
+}
+
+/* What the client shows as a notice, or as the agent's thoughts. */
+static int
+put_update(struct tool *t, const char *text, struct buf *to)
+{
+	struct buf line = {0};
+	int r;
+
+	if (t->options->status == STATUS_NOTICE)
+		return buf_printf(to, "{\"%s\":\"notice\",\"severity\":\"info\",\"title\":", acp_update_kind)
+			|| json_quote(slice_of(text), to) || buf_add_string(to, "}") ? -1 : 0;
+	r = buf_printf(&line, "%s\n", text) || buf_printf(to, "{\"%s\":\"agent_thought_chunk\",", acp_update_kind)
+		|| (t->v2 && buf_printf(to, "\"messageId\":\"%s-%" PRIu64 "\",", tool_name, ++t->thoughts))
+		|| buf_printf(to, "\"%s\":{\"type\":\"text\",\"text\":", acp_content) || json_quote(buf_slice(&line), to)
+		|| buf_add_string(to, "}}") ? -1 : 0;
+	buf_free(&line);
+	return r;
 }
 
 static void
 to_client(struct tool *t, const struct session *s, const char *text)
 {
-	struct buf params = {0}, line = {0};
-	int r;
+	struct buf params = {0};
 
-	r = buf_printf(&line, "%s\n", text) || buf_printf(&params, "{\"%s\":", acp_session_id)
-		|| buf_add_slice(&params, s->id)
-		|| buf_printf(&params, ",\"%s\":{\"%s\":\"agent_thought_chunk\",", acp_update, acp_update_kind)
-		|| (t->v2 && buf_printf(&params, "\"messageId\":\"%s-%" PRIu64 "\",", tool_name, ++t->thoughts))
-		|| buf_printf(&params, "\"%s\":{\"type\":\"text\",\"text\":", acp_content)
-		|| json_quote(buf_slice(&line), &params) || buf_add_string(&params, "}}}");
-	if (r || frame_notify(t->frame, LANE_UP, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params)) < 0)
+	if (buf_printf(&params, "{\"%s\":", acp_session_id) || buf_add_slice(&params, s->id)
+		|| buf_printf(&params, ",\"%s\":", acp_update) || put_update(t, text, &params) || buf_add_string(&params, "}")
+		|| frame_notify(t->frame, LANE_UP, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params)) < 0)
 		tool_no_memory(t);
 	buf_free(&params);
-	buf_free(&line);
 }
 
 static void
@@ -126,7 +123,7 @@ tell(struct tool *t, const struct session *s, struct buf *text)
 		tool_no_memory(t);
 		return;
 	}
-	switch (t->options->status) {
+	switch (t->options->status == STATUS_NOTICE && !t->notices ? STATUS_STDERR : t->options->status) {
 	case STATUS_STDERR:
 		session_say(t, s, "%s", text->p);
 		break;
@@ -134,6 +131,7 @@ tell(struct tool *t, const struct session *s, struct buf *text)
 		to_terminal(t, s, text->p);
 		break;
 	case STATUS_THOUGHT:
+	case STATUS_NOTICE:
 		to_client(t, s, text->p);
 		break;
 	case STATUS_NONE:

@@ -9,10 +9,33 @@ struct rest {
 	const char *p, *end;
 };
 
-static bool
-is_space(char c)
+/* The bytes of the blank at p, 0 where there is none: \s as JavaScript, the source of these patterns, has it. */
+static size_t
+blank(const char *p, const char *end)
 {
-	return c == ' ' || (c >= '\t' && c <= '\r');
+	static const char *const wide[] = {"\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006",
+		"\u2007", "\u2008", "\u2009", "\u200a", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000", "\ufeff"};
+	size_t i, n;
+
+	if (p < end && (*p == ' ' || (*p >= '\t' && *p <= '\r')))
+		return 1;
+	for (i = 0; p < end && (unsigned char)*p >= 0x80 && i < sizeof(wide) / sizeof(wide[0]); i++) {
+		n = strlen(wide[i]);
+		if ((size_t)(end - p) >= n && memcmp(p, wide[i], n) == 0)
+			return n;
+	}
+	return 0;
+}
+
+static bool
+blank_before(const char *from, const char *p)
+{
+	size_t n;
+
+	for (n = 1; n <= 3 && (size_t)(p - from) >= n; n++)
+		if (blank(p - n, p) == n)
+			return true;
+	return false;
 }
 
 static bool
@@ -30,8 +53,10 @@ in_word(char c)
 static void
 skip_space(struct rest *r)
 {
-	while (r->p < r->end && is_space(*r->p))
-		r->p++;
+	size_t n;
+
+	while ((n = blank(r->p, r->end)) > 0)
+		r->p += n;
 }
 
 static bool
@@ -119,13 +144,13 @@ at_start(struct slice text, uint64_t *n)
 	return skip(&r, "+") && amount(&r, n) && word_ends(&r);
 }
 
-/* Behind the last plus there is nothing else. */
+/* After the last plus there is nothing else. */
 static bool
 at_end(struct slice text, uint64_t *n)
 {
 	struct rest r = {text.n ? memrchr(text.p, '+', text.n) : NULL, text.p + text.n};
 
-	if (!r.p || r.p == text.p || !is_space(r.p[-1]))
+	if (!r.p || !blank_before(text.p, r.p))
 		return false;
 	r.p++;
 	if (!amount(&r, n))
@@ -141,13 +166,13 @@ at_end(struct slice text, uint64_t *n)
 static bool
 spends(struct rest r, uint64_t *n)
 {
-	const char *blank;
+	const char *from;
 
 	if (!skip(&r, "use") && !skip(&r, "spend"))
 		return false;
-	blank = r.p;
+	from = r.p;
 	skip_space(&r);
-	if (r.p == blank || !amount(&r, n))
+	if (r.p == from || !amount(&r, n))
 		return false;
 	skip_space(&r);
 	if (!skip(&r, "token"))

@@ -35,7 +35,7 @@ end_turn(struct tool *t, struct session *s, const struct seen *seen, const struc
 	*e = (struct turn_end){.failed = r->failed, .stop = r->stop};
 	e->outcome = r->failed ? seen->msg.error : turn_outcome(&seen->msg);
 	t->judged = t->has_output = false;
-	if (usage_take(t->usage, seen->t, r, seen->msg.id) < 0 || (s->usage && usage_finish(t->usage, s->usage) < 0))
+	if (usage_take(t->usage, seen->t, r) < 0 || (s->usage && usage_finish(t->usage, s->usage) < 0))
 		tool_no_memory(t);
 	if (!t->judged)
 		return false;
@@ -68,7 +68,7 @@ is_accepted(const struct tool *t, struct usage_report *r)
 static void
 accepted(struct tool *t, struct session *s, const struct seen *seen, const struct usage_report *r)
 {
-	if (usage_take(t->usage, seen->t, r, seen->msg.id) < 0)
+	if (usage_take(t->usage, seen->t, r) < 0)
 		tool_no_memory(t);
 	s->busy = true;
 }
@@ -83,28 +83,49 @@ answers(const struct budget *b, const struct seen *seen)
 	return yes;
 }
 
+/* The prompt that this response answers is not open any more. Was it answered in the agent's place? */
+static bool
+close_prompt(struct session *s, const struct seen *seen)
+{
+	struct open **at = &s->opened, *o;
+	struct buf key = {0};
+	bool answered;
+
+	if (msg_id_key(seen->request->id, &key) < 0)
+		return false;
+	while ((o = *at) && !same(&o->key, buf_slice(&key)))
+		at = &o->next;
+	buf_free(&key);
+	if (!o)
+		return false;
+	*at = o->next;
+	answered = o->answered;
+	open_free(o);
+	s->open -= !answered;
+	return answered;
+}
+
 enum verdict
 turn_answered(struct tool *t, struct session *s, const struct seen *seen)
 {
 	struct budget *b = s->budget && !s->budget->held && answers(s->budget, seen) ? s->budget : NULL;
+	enum verdict verdict = close_prompt(s, seen) ? VERDICT_DROP : VERDICT_PASS;
 	struct usage_report r;
 	struct turn_end e;
 
-	if (s->open > 0)
-		s->open--;
 	if (!usage_read(seen, &r))
-		return VERDICT_PASS;
+		return verdict;
 	if (is_accepted(t, &r)) {
 		accepted(t, s, seen, &r);
 		if (b)
 			budget_accepted(t, b);
-		return VERDICT_PASS;
+		return verdict;
 	}
 	end_turn(t, s, seen, &r, &e);
 	if (b)
 		return budget_turn(t, b, &e);
 	turn_over(t, s);
-	return VERDICT_PASS;
+	return verdict;
 }
 
 void
@@ -189,10 +210,13 @@ turn_idle(struct tool *t, struct session *s, const struct seen *seen, const stru
 enum verdict
 turn_state(struct tool *t, struct session *s, const struct seen *seen, const struct usage_report *r)
 {
+	struct slice state = json_get(turn_update(&seen->msg), "state");
+
+	s->waits = json_type(state) == JSON_STRING && json_string_is(state, "requires_action");
 	if (r->idle)
 		return turn_idle(t, s, seen, r);
 	s->busy = true;
-	if (usage_take(t->usage, seen->t, r, slice(NULL, 0)) < 0)
+	if (usage_take(t->usage, seen->t, r) < 0)
 		tool_no_memory(t);
 	return VERDICT_PASS;
 }

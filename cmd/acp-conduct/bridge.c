@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/bytes.h"
-#include "lib/cli.h"
+#include "lib/base/bytes.h"
+#include "lib/base/cli.h"
 
 static const char program[] = "acp-mcp";
 
@@ -41,13 +41,14 @@ is_in(struct slice folder, struct buf *path)
 static int
 is_beside(struct buf *path)
 {
-	char *self = proc_self();
+	char *beside = proc_beside(program);
 	int r;
 
-	if (!self)
+	if (!beside)
 		return errno == ENOMEM ? -1 : 0;
-	r = is_in(slice_between(self, strrchr(self, '/')), path);
-	free(self);
+	path->n = 0;
+	r = buf_add_string(path, beside) < 0 || !buf_string(path) ? -1 : access(path->p, X_OK) == 0;
+	free(beside);
 	return r;
 }
 
@@ -66,37 +67,16 @@ is_in_path(struct buf *path)
 
 /* --- */
 
-/* The words of its command: all in one piece, as proc_words makes them. */
-static char **
-command_of(struct slice path)
-{
-	char **words = malloc(2 * sizeof(*words) + path.n + 1);
-
-	if (!words)
-		return NULL;
-	words[0] = memcpy(words + 2, path.p, path.n);
-	words[0][path.n] = '\0';
-	words[1] = NULL;
-	return words;
-}
-
 static int
-insert(struct chain *ch, char **words)
+insert(struct chain *ch, const char *path)
 {
-	struct component *c, agent;
+	const char *words[] = {path, NULL};
+	struct component *c = chain_insert(ch, ch->n - 1, KIND_FILTER, words);
 
-	if (!words || chain_add_argv(ch, KIND_FILTER, words) < 0) {
-		free(words);
-		return -1;
-	}
-	c = &ch->components[ch->n - 1];
-	c->words = words;
 	/* It denies nothing, and the user has not asked for it: nobody's session ends for its sake. */
-	c->on_crash = CRASH_BYPASS;
-	agent = c[-1];
-	c[-1] = *c;
-	*c = agent;
-	return 0;
+	if (c)
+		c->on_crash = CRASH_BYPASS;
+	return c ? 0 : -1;
 }
 
 int
@@ -113,7 +93,7 @@ bridge_add(struct chain *ch)
 	if (r == 0)
 		cli_warn("acp-conduct", "%s is not found: MCP servers of type acp are left to the agent, as with --no-mcp", program);
 	if (r > 0)
-		r = insert(ch, command_of(buf_slice(&path)));
+		r = insert(ch, path.p);
 	buf_free(&path);
 	return r;
 }

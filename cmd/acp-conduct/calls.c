@@ -64,20 +64,10 @@ call_new(struct port *from, struct port *to, enum lane lane, const struct msg *m
 	c->from = from;
 	if (from)
 		DL_APPEND(from->asked, c);
-	if (to->kind == PORT_PROXY) {
+	if (to->kind == PORT_PROXY || to->twin) {
 		c->alone = true;
 		DL_APPEND2(to->alone, c, prev_alone, next_alone);
 	}
-	return c;
-}
-
-struct call *
-call_open(const struct port *to, uint64_t id)
-{
-	struct call *c = to->by_id.near[id % CALLS_NEAR];
-
-	while (c && c->id != id)
-		c = c->next_near;
 	return c;
 }
 
@@ -125,20 +115,33 @@ leave_alone(struct call *c)
 }
 
 void
+call_join(struct call *c, struct call *parent)
+{
+	leave_alone(parent);
+	parent->child = c;
+	c->parent = parent;
+	pieces_drop(&parent->text);
+	port_settled(parent->to, parent);
+}
+
+/* A filter keeps the ids; what a proxy passes on is told by what it is. */
+void
 call_match(struct call *c)
 {
+	struct port *from = c->from;
 	struct call *u;
 
-	if (!c->from || c->from->kind != PORT_PROXY)
-		return;
-	DL_FOREACH2(c->from->alone, u, next_alone) {
-		if (!same(u, c))
-			continue;
-		leave_alone(u);
-		u->child = c;
-		c->parent = u;
-		pieces_drop(&u->text);
-		return;
+	if (from && from->twin) {
+		u = call_find(from->twin, c->origin);
+		if (u && u->alone)
+			call_join(c, u);
+	} else if (from && from->kind == PORT_PROXY) {
+		DL_FOREACH2(from->alone, u, next_alone) {
+			if (same(u, c)) {
+				call_join(c, u);
+				return;
+			}
+		}
 	}
 }
 
@@ -151,49 +154,44 @@ call_renew(struct call *c)
 }
 
 void
-call_orphan(struct call *c)
+call_abandon(struct call *c)
 {
 	if (c->from)
 		DL_DELETE(c->from->asked, c);
 	c->from = NULL;
+}
+
+void
+call_orphan(struct call *c)
+{
+	call_abandon(c);
 	if (c->parent)
 		c->parent->child = NULL;
 	c->parent = NULL;
 }
 
 void
-call_adopt(struct call *c, struct call *parent)
-{
-	char *bytes = c->bytes;
-
-	call_orphan(c);
-	c->bytes = parent->bytes;
-	parent->bytes = bytes;
-	c->origin = parent->origin;
-	c->method = parent->method;
-	c->session = parent->session;
-	c->batch = parent->batch;
-	c->from = parent->from;
-	if (c->from)
-		DL_APPEND(c->from->asked, c);
-	c->parent = parent->parent;
-	if (c->parent)
-		c->parent->child = c;
-	parent->parent = NULL;
-	parent->batch = NULL;
-	call_free(parent);
-}
-
-void
 call_free(struct call *c)
 {
+	struct port *to = c->to;
+
 	leave_alone(c);
 	call_orphan(c);
 	if (c->child)
 		c->child->parent = NULL;
+	if (c->placed)
+		to->places--;
 	leave(c);
+	port_settled(to, c);
 	pieces_drop(&c->text);
 	pieces_drop(&c->kept);
 	free(c->bytes);
 	free(c);
+}
+
+void
+calls_free(struct port *p)
+{
+	while (p->calls)
+		call_free(p->calls);
 }

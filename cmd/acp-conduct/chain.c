@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/cli.h"
+#include "lib/base/cli.h"
 
 struct component *
 chain_agent(struct chain *ch)
@@ -16,10 +16,16 @@ chain_agent(struct chain *ch)
 	return ch->has_agent ? &ch->components[ch->n - 1] : NULL;
 }
 
-struct link *
-chain_client(struct chain *ch, enum lane lane)
+size_t
+chain_index(const struct component *c)
 {
-	return ch->client[lane];
+	return (size_t)(c - c->chain->components);
+}
+
+bool
+chain_stands_in(const struct component *c, enum lane lane)
+{
+	return c->kind != (lane == LANE_DOWN ? KIND_UP : KIND_DOWN);
 }
 
 const char *
@@ -31,10 +37,13 @@ chain_kind(enum kind kind)
 }
 
 void
-chain_close(int *copy)
+chain_close(struct link *l, int *copy)
 {
 	int null;
 
+	/* First: epoll goes on watching a description that another process still holds. */
+	if (l->watch.fd == *copy)
+		loop_remove_fd(l->chain->loop, &l->watch);
 	if (*copy > 2) {
 		close(*copy);
 	} else if (*copy >= 0) {
@@ -72,6 +81,7 @@ chain_add_command(struct chain *ch, enum kind kind, const char *command)
 		free(words);
 		return -1;
 	}
+	c->command = command;
 	c->words = words;
 	c->argv = words;
 	return 0;
@@ -88,28 +98,124 @@ chain_add_argv(struct chain *ch, enum kind kind, char *const *argv)
 	return 0;
 }
 
-/* The program's base name; of a shell's command that of its first word that names one. */
+/* In one piece, as proc_words makes them. */
+static char **
+copy_words(const char *const *words)
+{
+	size_t n, bytes = 0;
+	char **copy, *at;
+
+	for (n = 0; words[n]; n++)
+		bytes += strlen(words[n]) + 1;
+	copy = malloc((n + 1) * sizeof(*copy) + bytes);
+	if (!copy)
+		return NULL;
+	at = (char *)(copy + n + 1);
+	for (n = 0; words[n]; n++) {
+		copy[n] = at;
+		at = stpcpy(at, words[n]) + 1;
+	}
+	copy[n] = NULL;
+	return copy;
+}
+
+struct component *
+chain_insert(struct chain *ch, size_t at, enum kind kind, const char *const *words)
+{
+	char **own = copy_words(words);
+	struct component *c = own ? add(ch, kind) : NULL;
+
+	if (!c) {
+		free(own);
+		return NULL;
+	}
+	c = &ch->components[at];
+	memmove(c + 1, c, (ch->n - 1 - at) * sizeof(*c));
+	*c = (struct component){.kind = kind, .words = own, .argv = own};
+	return c;
+}
+
+/* The words of a command, one after the other: of its argv, or of a shell's text up to its first operator. */
+struct words {
+	char *const *argv;
+	const char *text; /* NULL: argv it is */
+};
+
+/* n is 0 at the end. */
+static struct slice
+next_word(struct words *w)
+{
+	const char *word;
+
+	if (!w->text)
+		return *w->argv ? slice_of(*w->argv++) : slice(NULL, 0);
+	word = w->text + strspn(w->text, " \t\n(");
+	w->text = word + strcspn(word, " \t\n;|&<>()");
+	return slice_between(word, w->text);
+}
+
+static struct slice
+last_part(struct slice path)
+{
+	size_t n;
+
+	for (n = path.n; n > 0 && path.p[n - 1] != '/'; n--)
+		;
+	return slice(path.p + n, path.n - n);
+}
+
+/* Does it run scripts? Then a component is named by its script. */
+static bool
+is_interpreter(struct slice name)
+{
+	static const char *const names[] = {"sh", "bash", "dash", "zsh", "perl", "ruby", "node", "python"};
+	size_t i, n;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		n = strlen(names[i]);
+		/* python3, python3.12, ... */
+		if (name.n >= n && memcmp(name.p, names[i], n) == 0 && strspn(name.p + n, "0123456789.") >= name.n - n)
+			return true;
+	}
+	return false;
+}
+
+/* The base name of the script that an interpreter runs; of the interpreter, where it has none. */
+static struct slice
+script_name(struct slice interpreter, struct words *w)
+{
+	struct slice word;
+
+	while ((word = next_word(w)).n > 0) {
+		if (word.p[0] != '-')
+			return last_part(word);
+		if (slice_is(word, "-") || slice_is(word, "-c") || slice_is(word, "-e") || slice_is(word, "-m"))
+			break;
+	}
+	return interpreter;
+}
+
+/* The base name of the program or script; of a shell's command that of its first word that names one. */
 static struct slice
 base_name(const struct component *c)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-";
-	const char *p = c->argv[0], *word;
-	struct slice name;
-	size_t n;
+	struct words w = {.argv = c->argv};
+	struct slice word, name;
+	bool env = false;
 
 	if (c->kind == KIND_AGENT)
 		return slice_of("agent");
-	if (strcmp(p, "/bin/sh") == 0 && c->argv[1] && strcmp(c->argv[1], "-c") == 0 && c->argv[2])
-		p = c->argv[2];
+	if (strcmp(c->argv[0], "/bin/sh") == 0 && c->argv[1] && strcmp(c->argv[1], "-c") == 0 && c->argv[2])
+		w.text = c->argv[2];
 	do {
-		p += strspn(p, " \t\n(");
-		word = p;
-		p += strcspn(p, " \t\n;|&<>()");
-	} while (*p && memchr(word, '=', (size_t)(p - word)));
-	name = slice_between(word, p);
-	for (n = name.n; n > 0 && name.p[n - 1] != '/'; n--)
-		;
-	name = slice(name.p + n, name.n - n);
+		word = next_word(&w);
+		name = last_part(word);
+		env = env || slice_is(name, "env");
+	} while (word.n > 0 && (memchr(word.p, '=', word.n) || slice_is(word, "exec") || slice_is(name, "env") ||
+		(env && word.p[0] == '-')));
+	if (is_interpreter(name))
+		name = script_name(name, &w);
 	return name.n > 0 && strspn(name.p, plain) >= name.n ? name : slice_of("sh");
 }
 
@@ -132,6 +238,7 @@ name_component(struct chain *ch, struct component *c)
 	for (i = 0; &ch->components[i] != c; i++)
 		if (slice_eq(base_name(&ch->components[i]), base))
 			same++;
+	free(c->name);
 	c->name = malloc(base.n + 16);
 	if (!c->name)
 		return -1;
@@ -139,45 +246,6 @@ name_component(struct chain *ch, struct component *c)
 	c->name[base.n] = '\0';
 	if (same > 1 && c->kind != KIND_AGENT)
 		snprintf(c->name + base.n, 16, ".%u", same);
-	return 0;
-}
-
-/* Links */
-
-static bool
-stands_in(const struct component *c, enum lane lane)
-{
-	return c->kind != (lane == LANE_DOWN ? KIND_UP : KIND_DOWN);
-}
-
-/* A link between two neighbours in a lane; near is the one on the client's side (NULL: the client). */
-static int
-add_link(struct chain *ch, enum lane lane, struct component *near, struct component *far)
-{
-	struct link *l = &ch->links[ch->nlinks++];
-	int ends[2] = {-1, -1};
-
-	*l = (struct link){.chain = ch, .lane = lane, .rd = -1, .wr = -1};
-	l->writer = lane == LANE_DOWN ? near : far;
-	l->reader = lane == LANE_DOWN ? far : near;
-	if (!near)
-		ch->client[lane] = l;
-	if (l->writer)
-		l->writer->out[lane] = l;
-	if (l->reader)
-		l->reader->in[lane] = l;
-	if (!near && lane == LANE_UP) {
-		l->wr = STDOUT_FILENO;
-		return 0;
-	}
-	if (!near && !isatty(STDIN_FILENO)) {
-		l->rd = STDIN_FILENO;
-		return 0;
-	}
-	if (proc_pipe(ends) < 0)
-		return -1;
-	l->rd = ends[0];
-	l->wr = ends[1];
 	return 0;
 }
 
@@ -190,31 +258,6 @@ chain_name(struct chain *ch)
 		ch->components[i].chain = ch;
 		if (name_component(ch, &ch->components[i]) < 0)
 			return -1;
-	}
-	return 0;
-}
-
-int
-chain_join(struct chain *ch)
-{
-	struct component *near, *c;
-	enum lane lane;
-	size_t i;
-
-	/* A link in each lane before each component is more than enough. */
-	ch->links = calloc(ch->n * LANES, sizeof(*ch->links));
-	if (!ch->links)
-		return -1;
-	for (lane = LANE_DOWN; lane < LANES; lane++) {
-		near = NULL;
-		for (i = 0; i < ch->n; i++) {
-			c = &ch->components[i];
-			if (!stands_in(c, lane))
-				continue;
-			if (add_link(ch, lane, near, c) < 0)
-				return -1;
-			near = c;
-		}
 	}
 	return 0;
 }
@@ -240,12 +283,13 @@ descriptors(const struct component *c, int errors, struct proc_fd *fds)
 }
 
 /* 0, or the exit status. */
-static int
-start(struct chain *ch, struct component *c)
+int
+chain_start(struct component *c)
 {
+	struct chain *ch = c->chain;
 	struct proc_fd fds[PROC_FDS];
 	struct proc_spec spec = {.argv = c->argv, .fds = fds, .ucspi = c->kind == KIND_FILTER,
-		.again = c->ndeaths > 0, .death_signal = SIGTERM, .guardian = &ch->guardian};
+		.again = c->first, .death_signal = SIGTERM, .guardian = &ch->guardian};
 	enum proc_stage stage = PROC_FORK;
 	int errors[2], error;
 
@@ -259,6 +303,8 @@ start(struct chain *ch, struct component *c)
 	close(errors[1]);
 	if (c->pid > 0) {
 		c->life = LIFE_RUNS;
+		if (!c->first)
+			c->first = c->pid;
 		if (report_listen(&c->errors, &ch->report, c->name, errors[0]) == 0)
 			return 0;
 		report_say(&ch->report, "%s: %s", c->name, strerror(errno));
@@ -274,65 +320,36 @@ start(struct chain *ch, struct component *c)
 	return stage == PROC_EXEC ? EXIT_CANNOT_EXECUTE : EXIT_FAILED;
 }
 
-int
-chain_start_one(struct chain *ch, struct component *c)
+void
+chain_bury(struct component *c)
 {
-	return start(ch, c);
+	if (c->child.added)
+		loop_bury(c->chain->loop, &c->child);
+	proc_guardian_remove(&c->chain->guardian, c->pid);
+	report_hang_up(&c->errors);
 }
 
-int
-chain_start_rest(struct chain *ch, struct component **bad)
+bool
+chain_died_too_often(struct component *c)
 {
-	size_t i;
-	int status;
+	struct chain *ch = c->chain;
+	uint64_t now = loop_clock();
+	size_t i, n = 0;
 
-	for (i = ch->n; i-- > 0;) {
-		if (ch->components[i].life != LIFE_NONE)
-			continue;
-		status = start(ch, &ch->components[i]);
-		if (status) {
-			*bad = &ch->components[i];
-			return status;
-		}
+	for (i = 0; i < c->ndeaths; i++)
+		if (now - c->deaths[i] < ch->window)
+			c->deaths[n++] = c->deaths[i];
+	c->ndeaths = n;
+	c->used_up = n >= ch->restarts;
+	if (c->used_up)
+		return true;
+	if (!c->deaths) {
+		c->deaths = calloc(ch->restarts, sizeof(*c->deaths));
+		if (!c->deaths)
+			return true;
 	}
-	/* The end of their output is an end of file. */
-	for (i = 0; ch->route && i < ch->n; i++)
-		if (ch->components[i].kind >= KIND_PROXY)
-			chain_close(&ch->components[i].out[LANE_UP]->wr);
-	return 0;
-}
-
-/* The filters that have the client's descriptors cannot wait until somebody has read its first message. */
-static int
-start_leading(struct chain *ch)
-{
-	size_t i = 0;
-	int status = 0;
-
-	if (!ch->client[LANE_DOWN] && !ch->client[LANE_UP])
-		return 0;
-	while (i < ch->n && ch->components[i].kind < KIND_PROXY)
-		i++;
-	while (status == 0 && i-- > 0)
-		status = start(ch, &ch->components[i]);
-	return status;
-}
-
-int
-chain_start(struct chain *ch)
-{
-	struct link *typed = chain_client(ch, LANE_DOWN);
-	struct component *bad;
-	int status = ch->route ? start_leading(ch) : chain_start_rest(ch, &bad);
-
-	if (status || !typed || typed->wr < 0)
-		return status;
-	if (terminal_open(&ch->terminal, ch->loop, typed->wr) < 0) {
-		report_say(&ch->report, "standard input: %s", strerror(errno));
-		status = EXIT_FAILED;
-	}
-	typed->wr = -1; /* the terminal's now */
-	return status;
+	c->deaths[c->ndeaths++] = now;
+	return false;
 }
 
 void

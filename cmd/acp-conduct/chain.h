@@ -1,6 +1,7 @@
 /*
- * chain: the components from client to agent, and the links that join them. Conduct keeps a copy
- * of both ends of each link, as long as it means something (supervise).
+ * chain: the components from client to agent, their processes, and the links between them. A link is one direction between two
+ * neighbours: a pipe that both of them hold (conduct keeps a copy of either end for a restart, and reads nothing), or, where
+ * conduct reads, two pipes with a port at the end of each.
  */
 #ifndef CHAIN_H
 #define CHAIN_H
@@ -10,18 +11,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "lib/acp.h"
-#include "lib/loop.h"
-#include "lib/proc.h"
+#include "lib/acp/acp.h"
+#include "lib/run/loop.h"
+#include "lib/run/proc.h"
 #include "report.h"
 #include "terminal.h"
 
 enum kind {
-	KIND_FILTER, /* both lanes: 0 and 1 face the client, 6 and 7 the agent */
-	KIND_DOWN,   /* one lane, from 0 to 1 */
+	KIND_FILTER, /* both directions: 0 and 1 face the client, 6 and 7 the agent */
+	KIND_DOWN,   /* one direction, from 0 to 1 */
 	KIND_UP,
 	KIND_PROXY,  /* the proxy-chain protocol on 0 and 1 */
-	KIND_AGENT,  /* the end of both lanes */
+	KIND_AGENT,  /* the end of both directions */
 };
 
 /* What becomes of a chain when a component dies. */
@@ -30,25 +31,22 @@ enum on_crash { CRASH_RESTART, CRASH_BYPASS, CRASH_FAIL };
 struct chain;
 struct component;
 struct port;
-struct relay;
-struct revival;
 struct route;
 
-/* One lane between two neighbours. */
 struct link {
 	struct chain *chain;
 	enum lane lane;
-	struct component *writer, *reader; /* NULL: the client */
-	int rd, wr;                        /* our copies; -1: none */
+	struct component *writer, *reader; /* NULL: the client, or conduct */
+	int rd, wr;                        /* our copies of its ends; -1: none */
+	struct port *from, *to;            /* conduct reads what the writer writes, writes what the reader reads; NULL: they share a pipe */
 	bool ended;                        /* nobody will write to it any more */
-	struct relay *relay;               /* reads it instead of, or for, its reader; NULL: none */
 	struct loop_fd watch;
 };
 
 enum life {
 	LIFE_NONE,  /* not started */
 	LIFE_RUNS,
-	LIFE_MENDING, /* a filter that has died and is to be started again */
+	LIFE_DYING, /* its process has died and is to be replaced, once its group is gone and what it wrote is read */
 	LIFE_ENDED, /* its process has ended, others of its group go on */
 	LIFE_GONE,
 };
@@ -57,25 +55,34 @@ struct component {
 	struct chain *chain;
 	char *name;
 	enum kind kind;
+	const char *command; /* as it was written; NULL: argv is */
 	char **words;       /* what `argv` is, where it is ours */
 	char *const *argv;
-	struct link *in[LANES], *out[LANES]; /* NULL where it does not stand in that lane */
+	struct link *in[LANES], *out[LANES]; /* NULL where it does not stand in that direction */
+	struct port *near, *far;             /* where conduct reads and writes it on either side; a proxy's are the same */
 	enum life life;
 	pid_t pid;
+	pid_t first;        /* what that was in its first life; 0 before */
 	struct loop_child child;
 	struct report_source errors;
 	int sent;           /* the last signal that ended our patience with it; 0: none */
 	bool told;          /* it was asked to end */
+	bool pressed;       /* it is to get the next of these signals */
 
 	/* Crashes. */
 	enum on_crash on_crash;
-	uint64_t *deaths;   /* when it died, in the window that counts, us */
+	uint64_t *deaths;   /* when it died, in the time that counts, us */
 	size_t ndeaths;
-	struct revival *revival;   /* of a filter, since its first death; NULL before */
-	struct loop_timer mending; /* until a filter's group is gone; until a proxy has initialized again */
-
-	/* Of a routed chain. */
-	struct port *port;  /* where its messages come out, of a proxy and of the agent */
+	bool used_up;       /* ... and it may not be started again */
+	uint64_t restarts;
+	int status;               /* of the death that is being dealt with */
+	size_t unread;            /* of the agent: messages that it had not read when it closed its output */
+	bool doomed;              /* it is not replaced */
+	bool taken_out;           /* its neighbours are joined */
+	uint64_t pause;           /* us until the next look at its group */
+	struct loop_timer timer;  /* that look; or until a proxy has initialized again */
+	struct loop_timer closed; /* it has closed a descriptor that it should use; unless it ends soon, it counts as dead */
+	const char *closing;      /* which, in words; NULL: none */
 };
 
 struct chain {
@@ -85,53 +92,59 @@ struct chain {
 	size_t nlinks;
 	struct link *client[LANES];   /* the client's own descriptors, where a component has them */
 	bool has_agent;               /* else conduct is a proxy */
-	struct route *route;          /* NULL: all is wired directly */
+	struct route *route;
+	bool routed;                  /* conduct reads somewhere from the start; the components start with the first initialize */
 	size_t restarts;              /* so often may a component die in ... */
 	uint64_t window;              /* ... this time, us */
+	const char *allowed;          /* --restarts, as it was written */
 	struct loop *loop;
 	struct report report;
 	struct terminal terminal;
+	void (*ended)(void *component, int status); /* a component's process has ended */
 	struct proc_guardian guardian;
+	struct loop_child guardian_watch;
 	uint64_t grace; /* us */
 	bool verbose;
 
-	/* What supervise knows. */
-	struct loop_timer patience, look;
+	/* The end of the chain: one state and one deadline (end). */
+	struct loop_timer patience, settle, look;
 	uint64_t moved;    /* a digest of how far everything is ... */
 	uint64_t since;    /* ... and when it changed last, us */
 	uint64_t pause;    /* between two looks at what lingers, us */
+	int late;          /* how often the deadline has passed */
+	bool hurried;      /* a signal: nobody waits for responses any more */
+	bool given_up;     /* the grace period is over: the end is passed on, whatever is under way */
 	int signals;       /* caught so far */
 	int forced;        /* the exit status, whatever the components say; 0: none */
 	int agent_status, other_status;
 };
 
-/* Adds a component behind those that are there: a CMD, or an argv that is borrowed. 0, or -1 with errno (EINVAL: no words). */
+/* Adds a component after those that are there: a CMD, or an argv that is borrowed. 0, or -1 with errno (EINVAL: no words). */
 int chain_add_command(struct chain *, enum kind, const char *command);
 int chain_add_argv(struct chain *, enum kind, char *const *argv);
+/* Adds one before the component at this place; the words, NULL at the end, are copied. NULL out of memory. */
+struct component *chain_insert(struct chain *, size_t at, enum kind, const char *const *words);
 /* Is that, by its base name, the program that it runs? */
 bool chain_runs(const struct component *, const char *program);
-/* Names the components. 0, or -1 with errno. */
+/* Names the components, also anew. 0, or -1 with errno. */
 int chain_name(struct chain *);
-/* Makes the links between them, where all is wired directly. 0, or -1 with errno. */
-int chain_join(struct chain *);
-/* Starts those that do not run yet, the agent first. 0, or the exit status, and which it was where it is known. */
-int chain_start_rest(struct chain *, struct component **bad);
-/* Starts one. 0, or the exit status, after a line that says why. */
-int chain_start_one(struct chain *, struct component *);
-/*
- * Starts all components, the agent first and the reader of the client's messages last, so that
- * none is read before all run. 0, or the exit status, after a line that says which did not start.
- */
-int chain_start(struct chain *);
+/* Starts one that has its links. 0, or the exit status, after a line that says why. */
+int chain_start(struct component *);
+/* Its process is forgotten, and what it said is read. */
+void chain_bury(struct component *);
+/* Counts a death. Has it died more often than it may, in the time that counts? */
+bool chain_died_too_often(struct component *);
 void chain_free(struct chain *);
 
 /* NULL: there is none. */
 struct component *chain_agent(struct chain *);
-/* The link from the client, or to it; NULL where conduct itself reads and writes there. */
-struct link *chain_client(struct chain *, enum lane);
-/* Lets go of a copy. The numbers 0 and 1 stay taken, so that no other file lands there. */
-void chain_close(int *copy);
+/* Closes our copy of one end of a link, and stops watching it. The numbers 0 and 1 stay taken, so that no other file lands there. */
+void chain_close(struct link *, int *copy);
 /* The name of a kind. */
 const char *chain_kind(enum kind);
+/* Its place in the chain. */
+size_t chain_index(const struct component *);
+/* Does it stand in that direction? */
+bool chain_stands_in(const struct component *, enum lane);
 
 #endif

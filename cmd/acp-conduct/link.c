@@ -3,14 +3,16 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <linux/sockios.h>
 
-#include "lib/proc.h"
-#include "relay.h"
+#include "route.h"
+
+/* --- what it shows --- */
 
 mode_t
 link_type(int fd)
@@ -37,17 +39,16 @@ poll_shows(int fd, short events, short wanted)
 bool
 link_has_ended(const struct link *l)
 {
-	return l->ended || (l->rd >= 0 &&
-		poll_shows(l->rd, link_hangup_events(l->rd), POLLHUP | POLLRDHUP | POLLERR));
+	if (l->to)
+		return l->ended || l->to->finishing || (!l->to->deaf && !endpoint_can_write(&l->to->out));
+	return l->ended || (l->rd >= 0 && !l->from && poll_shows(l->rd, link_hangup_events(l->rd), POLLHUP | POLLRDHUP | POLLERR));
 }
 
 bool
 link_has_no_reader(const struct link *l)
 {
-	if (l->relay && l->relay->over)
-		return true;
-	if (l->relay && !l->reader)
-		return false;
+	if (l->from)
+		return l->from->unwanted;
 	if (l->reader)
 		return l->reader->life >= LIFE_ENDED;
 	return l->wr < 0 || poll_shows(l->wr, 0, POLLERR | POLLHUP);
@@ -86,14 +87,15 @@ last_byte(int from, int scratch[2])
 	return last;
 }
 
-enum link_tail
-link_tail(const struct link *l)
+/* The last byte that waits in a link; nothing is taken out. -1: nothing waits, or it is no pipe. */
+int
+link_last_unread(const struct link *l)
 {
 	char path[64];
 	int from = l->rd, scratch[2], last;
 
 	if (link_type(l->rd >= 0 ? l->rd : l->wr) != S_IFIFO || proc_pipe(scratch) < 0)
-		return LINK_UNSEEN;
+		return -1;
 	if (l->rd < 0) {
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", l->wr);
 		from = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -103,5 +105,66 @@ link_tail(const struct link *l)
 	close(scratch[1]);
 	if (l->rd < 0 && from >= 0)
 		close(from);
-	return last < 0 ? LINK_UNSEEN : last == '\n' ? LINK_WHOLE : LINK_TORN;
+	return last;
+}
+
+/* --- made and ended --- */
+
+struct link *
+link_new(struct chain *ch, enum lane lane, struct component *writer, struct component *reader)
+{
+	struct link *l = &ch->links[ch->nlinks++];
+
+	*l = (struct link){.chain = ch, .lane = lane, .rd = -1, .wr = -1, .writer = writer, .reader = reader};
+	if (writer)
+		writer->out[lane] = l;
+	if (reader)
+		reader->in[lane] = l;
+	return l;
+}
+
+/* The port on that side of a hop, made where there is none yet. NULL out of memory. */
+struct port *
+link_port(struct route *r, size_t hop, enum port_kind kind, const char *name, bool carries)
+{
+	struct port **at = &r->sides[2 * hop + (kind == PORT_BELOW)], *p = *at;
+
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	*p = (struct port){.route = r, .kind = kind, .name = name, .rest = -1, .hop = hop, .carries = carries, .live = true};
+	p->dialect = r->fixed ? r->dialect : ACP_PLAIN;
+	p->state = kind == PORT_ABOVE || carries ? PORT_READY : PORT_COLD;
+	r->ports[r->n++] = *at = p;
+	return p;
+}
+
+/* A pipe between a component and the port of a link that has one. 0, or -1 with errno. */
+int
+link_open(struct link *l)
+{
+	int ends[2];
+
+	if (proc_pipe(ends) < 0)
+		return -1;
+	if (l->to) {
+		l->rd = ends[0];
+		l->ended = false;
+		return port_open_out(l->to, ends[1]);
+	}
+	l->wr = ends[1];
+	return port_open_in(l->from, ends[0]);
+}
+
+void
+link_end(struct link *l)
+{
+	struct link *next = l->reader ? l->reader->out[l->lane] : NULL;
+
+	l->ended = true;
+	loop_remove_fd(l->chain->loop, &l->watch);
+	if (next && !next->from && next != l->chain->client[LANE_UP])
+		chain_close(next, &next->wr);
 }

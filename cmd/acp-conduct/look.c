@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "guest.h"
-#include "lib/log.h"
-#include "lib/recording.h"
-#include "watch.h"
+#include "lib/run/log.h"
+#include "lib/recording/recording.h"
 
 enum { WAIT_MS = 1000 };
 
@@ -16,8 +14,6 @@ struct look {
 	struct route *route;
 	struct log *trace, *record;
 	struct loop_fd trace_watch, record_watch;
-	struct watch *watch; /* --control; NULL: nobody may come and look */
-	bool *relayed; /* the hops that are read for them */
 	char **names; /* of the hops, NULL-terminated, each that of the component on its agent's side */
 	char **ways[LANES]; /* from whom to whom a message on each hop goes, as a trace says it */
 	size_t nhops;
@@ -105,31 +101,20 @@ name_ways(struct look *l)
 }
 
 static int
-open_logs(struct look *l, const struct look_spec *spec, char **file)
+open_logs(struct look *l, const struct look_spec *spec, char **why)
 {
 	struct log_spec trace = {.path = spec->trace}, record = {.path = spec->record, .begin = begin, .arg = l};
 	struct route *r = l->route;
 
-	if (spec->trace && !(l->trace = log_open(&trace, file)))
+	if (spec->trace && !(l->trace = log_open(&trace, why)))
 		return -1;
-	if (spec->record && !(l->record = log_open(&record, file)))
+	if (spec->record && !(l->record = log_open(&record, why)))
 		return -1;
 	if (l->record) {
 		r->report->heard = heard;
 		r->report->arg = l;
 	}
 	return loop_add_fd(r->loop, &l->trace_watch) == 0 && loop_add_fd(r->loop, &l->record_watch) == 0 ? 0 : -1;
-}
-
-static int
-let_watch(struct look *l, const bool *relayed)
-{
-	l->relayed = calloc(l->nhops, sizeof(*relayed));
-	l->watch = watch_new(l->route->loop, l->names, l->nhops, l->began, l->started);
-	if (!l->relayed || !l->watch)
-		return -1;
-	memcpy(l->relayed, relayed, l->nhops * sizeof(*relayed));
-	return 0;
 }
 
 static void
@@ -146,12 +131,12 @@ free_ways(struct look *l)
 }
 
 struct look *
-look_open(struct route *r, const struct look_spec *spec, char **file)
+look_open(struct route *r, const struct look_spec *spec, char **why)
 {
 	struct look *l = calloc(1, sizeof(*l));
 	struct timespec now;
 
-	*file = NULL;
+	*why = NULL;
 	if (!l)
 		return NULL;
 	l->route = r;
@@ -164,23 +149,10 @@ look_open(struct route *r, const struct look_spec *spec, char **file)
 	l->names = calloc(l->nhops + 1, sizeof(*l->names));
 	if (l->names)
 		memcpy(l->names, spec->names, l->nhops * sizeof(*l->names));
-	if (l->names && name_ways(l) == 0 && open_logs(l, spec, file) == 0 &&
-		(!spec->control || let_watch(l, spec->relayed) == 0))
+	if (l->names && name_ways(l) == 0 && open_logs(l, spec, why) == 0)
 		return l;
 	look_close(l);
 	return NULL;
-}
-
-bool
-look_wants(const struct look *l, size_t hop)
-{
-	return l && (l->trace || l->record || l->relayed[hop]);
-}
-
-struct watch *
-look_watch(const struct look *l)
-{
-	return l->watch;
 }
 
 /* --- trace --- */
@@ -260,10 +232,6 @@ look_message(struct look *l, const struct port *from, const struct port *to, enu
 	if (!l)
 		return;
 	hop = hop_of(from, to, lane);
-	if (l->watch)
-		watch_message(l->watch, hop, lane, text, s, plain, session, to->kind == PORT_GUEST ? guest_watcher(to) : NULL);
-	if (!l->record && !l->trace)
-		return;
 	t = loop_clock() - l->began;
 	l->dirty = true;
 	if (l->record)
@@ -289,11 +257,7 @@ look_noise(struct look *l, const struct port *from, struct slice text)
 	bool down = from->kind == PORT_ABOVE || from->kind == PORT_OUTER;
 	const struct port *hop = down ? from : from->above;
 
-	if (!l || !hop)
-		return;
-	if (l->watch)
-		watch_noise(l->watch, hop->hop, down ? ACP_CLIENT : ACP_AGENT, text);
-	if (!l->record)
+	if (!l || !hop || !l->record)
 		return;
 	l->dirty = true;
 	recording_put_noise(log_buf(l->record), loop_clock() - l->began, (int)hop->hop, down ? ACP_CLIENT : ACP_AGENT, text);
@@ -314,8 +278,6 @@ flush_one(struct look *l, struct log *log, struct loop_fd *watch)
 void
 look_flush(struct look *l)
 {
-	if (l && l->watch)
-		watch_flush(l->watch);
 	if (!l || !l->dirty)
 		return;
 	l->dirty = false;
@@ -337,8 +299,6 @@ look_close(struct look *l)
 		r = -1;
 	if (l->record && log_close(l->record, WAIT_MS) < 0)
 		r = -1;
-	watch_free(l->watch);
-	free(l->relayed);
 	free_ways(l);
 	free(l->names);
 	buf_free(&l->text);

@@ -1,27 +1,20 @@
-/* look: --trace, --record and --control: what goes by on each hop, as the plain messages that they are. */
+/* look: --trace and --record write the messages of each hop, without their envelopes. */
 #ifndef LOOK_H
 #define LOOK_H
 
 #include "route.h"
 
 struct look;
-struct watch;
 
 struct look_spec {
 	const char *trace, *record; /* paths, or NULL */
 	char *const *names;         /* of the hops; the strings are borrowed */
 	size_t nhops;
 	bool agent;                 /* the last is the agent's */
-	bool control;               /* people may come and look ... */
-	const bool *relayed;        /* ... at these hops at least; copied */
 };
 
-/* NULL with errno, and *file the name of the file that it was (the caller's to free). */
-struct look *look_open(struct route *, const struct look_spec *, char **file);
-/* Has this hop to be read by conduct? */
-bool look_wants(const struct look *, size_t hop);
-/* Who looks on, with control. */
-struct watch *look_watch(const struct look *);
+/* NULL with errno, and *why says which file cannot be written, and why (the caller frees it; NULL: it is no file). */
+struct look *look_open(struct route *, const struct look_spec *, char **why);
 /*
  * A message between two neighbours: the line's text and the splices that make it plain, or give it its sender's id; what it
  * is then (its `text` aside); the session, a JSON string, where it is not the message that names it, else p NULL. Does

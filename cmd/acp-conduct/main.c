@@ -1,17 +1,18 @@
 /* acp-conduct: starts a chain of components around an agent, and joins them. */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bridge.h"
-#include "control.h"
-#include "lib/cli.h"
+#include "end.h"
+#include "engine.h"
+#include "hop.h"
+#include "lib/base/cli.h"
 #include "look.h"
-#include "revive.h"
-#include "supervise.h"
+#include "route.h"
+#include "shares.h"
 #include "wire.h"
 
 static const char name[] = "acp-conduct";
@@ -35,15 +36,15 @@ static const char usage[] =
 	"      --dialect plain|underscore  of all proxies; else it is found out\n"
 	"      --trace FILE    the messages of all hops, for the Rust trace viewer\n"
 	"      --record FILE   the same as a recording, acp-recording(5)\n"
-	"      --control SOCKET|auto, --control-hop N|NAME   others may --attach\n"
-	"      --list          the chains that run, where they have one\n"
+	"      --control SOCKET|auto, --control-hop N|NAME   acp-share there: others may\n"
+	"                      --attach (acp-share --list shows what runs)\n"
 	"      --grace T       what does not end by itself gets this long (5s)\n"
-	"  -v, --verbose       a line for each component when it starts and when it ends\n"
-	"  -h, --help, -V, --version\n"
+	"      --max-line SIZE the longest line that is forwarded (64M)\n"
+	"  -v, --verbose, -h, --help, -V, --version\n"
 	"  acp-conduct -p my-proxy -f 'acp-tap -o session.rec' -- my-agent --acp\n";
 
 enum { OPTION_GRACE = 256, OPTION_CRASH, OPTION_NO_MCP, OPTION_RESTARTS, OPTION_INIT, OPTION_DIALECT, OPTION_TRACE, OPTION_RECORD,
-	OPTION_CONTROL, OPTION_HOP, OPTION_LIST };
+	OPTION_CONTROL, OPTION_HOP, OPTION_LIST, OPTION_MAX_LINE };
 
 static const struct option options[] = {
 	{"filter", required_argument, NULL, 'f'},
@@ -60,11 +61,10 @@ static const struct option options[] = {
 	{"control", required_argument, NULL, OPTION_CONTROL},
 	{"control-hop", required_argument, NULL, OPTION_HOP},
 	{"list", no_argument, NULL, OPTION_LIST},
+	{"max-line", required_argument, NULL, OPTION_MAX_LINE},
 	{"grace", required_argument, NULL, OPTION_GRACE},
 	{"verbose", no_argument, NULL, 'v'},
-	{"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, 'V'},
-	{NULL, 0, NULL, 0},
+	CLI_LONG_OPTIONS,
 };
 
 /* What is said on the command line and is not yet a chain. */
@@ -73,10 +73,8 @@ struct setup {
 	struct route *route;
 	enum on_crash on_crash;
 	bool no_mcp;
-	const char *trace, *record, *control;
-	const char **hops; /* --control-hop, as they were said */
-	size_t nhops;
-	size_t hop;        /* the one for who names none */
+	const char *trace, *record;
+	struct shares shares;
 };
 
 static void
@@ -106,6 +104,7 @@ read_restarts(struct chain *ch, const char *text)
 		cli_duration(slash + 1, &ch->window) < 0)
 		cli_die(EXIT_USAGE, name, "--restarts %s: not a number (at most 1000) and a duration: 3/1m", text);
 	ch->restarts = n;
+	ch->allowed = text;
 }
 
 static void
@@ -143,12 +142,12 @@ read_duration(const char *option, const char *text, uint64_t *us)
 static void
 add_hop(struct setup *s, const char *text)
 {
-	const char **hops = reallocarray(s->hops, s->nhops + 1, sizeof(*hops));
+	const char **hops = reallocarray(s->shares.hops, s->shares.n + 1, sizeof(*hops));
 
 	if (!hops)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
-	s->hops = hops;
-	s->hops[s->nhops++] = text;
+	s->shares.hops = hops;
+	hops[s->shares.n++] = text;
 }
 
 /* The Rust conductor's command line: each word is a command. */
@@ -187,9 +186,12 @@ read_operands(struct setup *s, int argc, char **argv)
 static void
 read_options(struct setup *s, int argc, char **argv)
 {
+	static const struct cli_rule rules[] = {{"--control-hop", "--control", NULL}, {NULL, NULL, NULL}};
+	static const struct cli cli = {name, usage, "+f:d:u:p:vhV", options};
+	struct cli_given given = {0};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "+f:d:u:p:vhV", options, NULL)) != -1) {
+	while ((option = cli_next(&cli, argc, argv, &given)) != -1) {
 		switch (option) {
 		case 'f':
 			add_component(s, KIND_FILTER, optarg);
@@ -223,29 +225,27 @@ read_options(struct setup *s, int argc, char **argv)
 			s->record = optarg;
 			break;
 		case OPTION_CONTROL:
-			s->control = optarg;
+			s->shares.control = optarg;
 			break;
 		case OPTION_HOP:
 			add_hop(s, optarg);
 			break;
 		case OPTION_LIST:
-			control_list(name);
+			cli_die(EXIT_USAGE, name, "acp-share --list prints what runs");
+		case OPTION_MAX_LINE:
+			if (cli_bytes(optarg, &s->route->line_limit) < 0 || s->route->line_limit == 0)
+				cli_die(EXIT_USAGE, name, "--max-line %s: %s", optarg, cli_want_bytes);
+			s->shares.max_line = optarg;
+			break;
 		case OPTION_GRACE:
 			read_duration("--grace", optarg, &s->chain->grace);
 			break;
 		case 'v':
 			s->chain->verbose = true;
 			break;
-		case 'h':
-			cli_print(name, usage);
-		case 'V':
-			cli_print(name, "acp-conduct " VERSION "\n");
-		default:
-			cli_die(EXIT_USAGE, name, "try acp-conduct --help");
 		}
 	}
-	if (s->nhops && !s->control)
-		cli_die(EXIT_USAGE, name, "--control-hop is for --control SOCKET");
+	cli_check(&cli, &given, rules);
 	read_operands(s, argc, argv);
 }
 
@@ -259,25 +259,7 @@ is_routed(const struct setup *s)
 	for (i = 0; i < ch->n; i++)
 		if (ch->components[i].kind == KIND_PROXY)
 			return true;
-	return !ch->has_agent || s->trace || s->record || s->control;
-}
-
-/* The hops that people may attach to: those that were named, or the client's. The first of them is for who names none. */
-static void
-choose_hops(struct setup *s, char *const *names, size_t n, bool *relayed)
-{
-	ssize_t hop;
-	size_t i;
-
-	relayed[0] = s->nhops == 0;
-	for (i = 0; i < s->nhops; i++) {
-		hop = control_hop(names, n, slice_of(s->hops[i]));
-		if (hop < 0)
-			cli_die(EXIT_USAGE, name, "--control-hop %s: there is no such hop", s->hops[i]);
-		relayed[hop] = true;
-		if (i == 0)
-			s->hop = (size_t)hop;
-	}
+	return !ch->has_agent || s->trace || s->record;
 }
 
 static void
@@ -285,57 +267,33 @@ look_in(struct setup *s)
 {
 	static char successor[] = "successor";
 	struct chain *ch = s->chain;
-	struct look_spec spec = {.trace = s->trace, .record = s->record, .control = s->control, .agent = true};
-	char *file, **names;
-	bool *relayed;
+	struct look_spec spec = {.trace = s->trace, .record = s->record, .agent = true};
+	char *why, **names;
 	size_t i;
 
-	if (!s->trace && !s->record && !s->control)
+	if (!s->trace && !s->record)
 		return;
 	spec.names = names = calloc(ch->n + 1, sizeof(*names));
-	spec.relayed = relayed = calloc(ch->n + 1, sizeof(*relayed));
-	if (!names || !relayed)
+	if (!names)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 	for (i = 0; i < ch->n; i++)
 		names[i] = ch->components[i].name;
 	if (!ch->has_agent)
 		names[i++] = successor;
 	spec.nhops = i;
-	if (s->control)
-		choose_hops(s, names, i, relayed);
-	s->route->look = look_open(s->route, &spec, &file);
+	s->route->look = look_open(s->route, &spec, &why);
 	if (!s->route->look)
-		cli_die(EXIT_USAGE, name, "%s: %s", file ? file : s->trace ? s->trace : s->record ? s->record : s->control, strerror(errno));
+		cli_die(EXIT_USAGE, name, "%s", why ? why : strerror(errno));
 	free(names);
-	free(relayed);
 }
 
-static struct control *
-let_in(const struct setup *s)
+static void
+share(const struct setup *s)
 {
-	struct control *c;
 	char *why;
 
-	if (!s->control)
-		return NULL;
-	c = control_open(s->chain, s->control, s->hop, &why);
-	if (!c)
+	if (s->shares.control && shares_add(s->chain, &s->shares, &why) < 0)
 		cli_die(why ? EXIT_USAGE : EXIT_FAILED, name, "%s", why ? why : strerror(errno));
-	return c;
-}
-
-static int
-run(struct chain *ch)
-{
-	int status = chain_start(ch);
-
-	if (status)
-		supervise_failed_start(ch, status);
-	else
-		status = supervise(ch);
-	terminal_close(&ch->terminal);
-	proc_guardian_stop(&ch->guardian);
-	return status;
 }
 
 /* Those that end a chain; SIGHUP only where nohup has not seen to it that it is ignored. */
@@ -351,37 +309,34 @@ ending_signals(void)
 int
 main(int argc, char **argv)
 {
-	struct chain chain = {.grace = 5 * 1000000, .restarts = 3, .window = 60 * 1000000};
-	struct route route = {.chain = &chain, .report = &chain.report, .init_timeout = 30 * 1000000};
+	struct chain chain = {.grace = 5 * 1000000, .allowed = "3/1m", .restarts = 3, .window = 60 * 1000000};
+	struct route route = {.chain = &chain, .report = &chain.report, .init_timeout = 30 * 1000000,
+		.line_limit = 64 * 1024 * 1024};
 	struct setup setup = {.chain = &chain, .route = &route};
-	struct control *control;
 	int status;
 
-	argv[0] = (char *)name; /* what getopt_long puts before its messages */
 	if (proc_stdio() < 0)
 		return EXIT_FAILED;
 	read_options(&setup, argc, argv);
-	chain.loop = route.loop = loop_new(ending_signals(), supervise_signal, &chain);
+	chain.loop = route.loop = loop_new(ending_signals(), engine_signal, &chain);
 	if (!chain.loop || report_open(&chain.report, chain.loop) < 0 ||
 		proc_guardian_start(&chain.guardian) < 0 || (!setup.no_mcp && bridge_add(&chain) < 0) || chain_name(&chain) < 0)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
-	if (is_routed(&setup)) {
-		chain.route = &route;
-		look_in(&setup);
-	}
-	if (chain.route ? wire(&chain) : chain_join(&chain))
+	share(&setup);
+	chain.route = &route;
+	chain.routed = is_routed(&setup);
+	engine_open(&chain);
+	look_in(&setup);
+	if (wire_chain(&chain) < 0)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
-	control = let_in(&setup);
-	status = run(&chain);
-	control_close(control);
+	status = engine_run(&chain);
 	if (look_close(route.look) < 0 && status == 0)
 		status = EXIT_FAILED;
-	if (chain.route)
-		wire_free(&chain);
-	revive_free(&chain);
+	end_close(&chain);
+	hop_free(&chain);
 	report_close(&chain.report, chain.grace);
 	loop_free(chain.loop);
 	chain_free(&chain);
-	free(setup.hops);
+	free(setup.shares.hops);
 	return status;
 }

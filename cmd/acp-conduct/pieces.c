@@ -132,13 +132,13 @@ pieces_hold(struct pieces *to, const struct pieces *t)
 }
 
 int
-pieces_put(const struct pieces *t, struct output *out)
+pieces_put(const struct pieces *t, struct endpoint *out)
 {
 	const struct output_part *at = parts_of(t);
 	unsigned i;
 
 	for (i = 0; i < t->n; i++)
-		if (output_hold(out, at[i].block, at[i].text) < 0)
+		if (endpoint_put(out, at[i].block, at[i].text) < 0)
 			return -1;
 	return 0;
 }

@@ -7,7 +7,7 @@
 
 #include <sys/uio.h>
 
-#include "lib/output.h"
+#include "lib/run/endpoint.h"
 
 /* Where short pieces lie, one behind the other. Zero it to begin. */
 struct arena {
@@ -30,7 +30,7 @@ int pieces_make(struct pieces *, struct arena *, struct block *, const struct io
 /* Another owner of the same. 0 or -1. */
 int pieces_hold(struct pieces *to, const struct pieces *);
 /* Queues them. 0 or -1. */
-int pieces_put(const struct pieces *, struct output *);
+int pieces_put(const struct pieces *, struct endpoint *);
 /* Appends the text, with its newline. 0 or -1. */
 int pieces_write(const struct pieces *, struct buf *to);
 void pieces_drop(struct pieces *);

@@ -1,38 +1,47 @@
 #include "port.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
-#include "route.h"
+#include "route.h" /* struct route, route_no_memory */
+
+void
+route_no_memory(struct route *r)
+{
+	loop_add_task(r->loop, &r->no_memory);
+}
 
 int
-port_open(struct port *p, int in, int out)
+port_open_in(struct port *p, int fd)
 {
-	int capacity;
+	p->in = (struct endpoint){.line = p->route->on_line, .event = p->route->on_input, .arg = p};
+	p->input_over = p->unwanted = false;
+	return endpoint_open(&p->in, p->route->loop, fd, -1, p->carries ? PORT_LONGEST : p->route->line_limit);
+}
 
-	if (in >= 0) {
-		if (input_open(&p->in, in, ROUTE_LINE_LIMIT) < 0)
-			return -1;
-		p->in_open = true;
-		p->held_above = p->held_below = false;
-		p->readable = (struct loop_fd){.fd = p->in.io.fd, .ready = route_readable, .arg = p};
-	}
-	if (out >= 0) {
-		capacity = fcntl(out, F_GETPIPE_SZ);
-		p->pipe = capacity > 0 ? (uint64_t)capacity : 0;
-		if (output_open(&p->out, out) < 0)
-			return -1;
-		p->out_open = true;
-		p->given = 0;
-		p->writable = (struct loop_fd){.fd = p->out.io.fd, .ready = route_writable, .arg = p};
-	}
-	port_watch(p);
-	if (in >= 0 && loop_add_fd(p->route->loop, &p->readable) < 0)
-		return -1;
-	return out >= 0 ? loop_add_fd(p->route->loop, &p->writable) : 0;
+void
+port_drain(struct port *p)
+{
+	endpoint_drain(&p->in);
+	endpoint_pause(&p->in, false);
+}
+
+int
+port_open_out(struct port *p, int fd)
+{
+	int capacity = fcntl(fd, F_GETPIPE_SZ);
+
+	p->pipe = capacity > 0 ? (uint64_t)capacity : 0;
+	p->given = 0;
+	p->finishing = p->deaf = p->refuses = false;
+	if (p->rest >= 0)
+		close(p->rest);
+	p->rest = p->sink ? fcntl(fd, F_DUPFD_CLOEXEC, 8) : -1;
+	p->out = (struct endpoint){.event = p->route->on_output, .arg = p};
+	return endpoint_open(&p->out, p->route->loop, -1, fd, 0);
 }
 
 /* --- the journal --- */
@@ -89,44 +98,75 @@ port_journal_take(struct port *p, struct sent *s)
 	return true;
 }
 
+/* What is written and not read is in the pipe; after its reader's end, too. */
 uint64_t
 port_consumed(const struct port *p)
 {
+	uint64_t written = p->out.out.written;
 	int n = 0;
 
-	if (p->rest < 0 || ioctl(p->rest, FIONREAD, &n) < 0 || n < 0 || (uint64_t)n > p->out.written)
+	if (p->rest < 0 || ioctl(p->rest, FIONREAD, &n) < 0 || n < 0 || (uint64_t)n > written)
 		n = 0;
-	return p->out.written - (uint64_t)n;
+	return written - (uint64_t)n;
 }
 
 void
 port_journal_trim(struct port *p, bool exact)
 {
-	uint64_t consumed = exact ? port_consumed(p) : p->out.written > p->pipe ? p->out.written - p->pipe : 0;
+	uint64_t written = p->out.out.written, consumed;
 	struct sent s;
 
+	consumed = exact ? port_consumed(p) : written > p->pipe ? written - p->pipe : 0;
 	while (p->n > 0 && sent_at(p, 0)->end != 0 && sent_at(p, 0)->end <= consumed && port_journal_take(p, &s))
 		pieces_drop(&s.text);
 }
 
+bool
+port_is_quiet(struct port *p, enum lane lane)
+{
+	const struct port *out = p->twin ? p->twin : p;
+
+	port_journal_trim(p, true);
+	return p->n == 0 && p->places == 0 && p->notes_in[lane] <= out->notes_out[lane];
+}
+
 /* --- out --- */
 
+/* Admission is thought over where the answer may be another now. */
 void
-port_touch(struct port *p)
+port_press(struct port *p)
 {
-	if (p->dirty)
+	bool full = port_full(p), over = p->out.out.queued + p->waiting > PORT_BOUND;
+
+	if (full == p->pressed && over == p->overrun)
 		return;
-	p->dirty = true;
-	p->next_dirty = p->route->dirty;
-	p->route->dirty = p;
+	p->pressed = full;
+	p->overrun = over;
+	p->route->flow_changed = true;
 }
 
 static int
-give(struct port *p, const struct pieces *text)
+give(struct port *p, struct sent *s)
 {
-	p->given += text->size;
-	port_touch(p);
-	return pieces_put(text, &p->out);
+	struct call *c;
+
+	p->given += s->text.size;
+	s->end = p->given;
+	if (pieces_put(&s->text, &p->out) < 0)
+		return -1;
+	/* A response for a filter belongs to the call that it came to from its other side. */
+	if (s->id == 0 || !(c = call_open(s->kind == SENT_RESPONSE && p->twin ? p->twin : p, s->id)))
+		return 0;
+	if (s->kind == SENT_REQUEST)
+		c->end = s->end;
+	else if (s->kind != SENT_CANCEL)
+		c->kept_end = s->end;
+	if (s->kind == SENT_REQUEST && c->given) {
+		p->suspect = c->id;
+		p->route->stuck_wanted = true;
+		p->suspected = loop_now(p->route->loop);
+	}
+	return 0;
 }
 
 static void
@@ -142,60 +182,60 @@ int
 port_put(struct port *p, struct pieces *text, enum sent_kind kind, uint64_t id, enum lane lane)
 {
 	struct sent s = {*text, 0, id, kind, lane};
-	struct call *c;
-	int r;
+	/* What the process asks before it is ready, or before it passes a request on, it gets at once. */
+	bool first = kind == SENT_RESPONSE && id == 0 && (!p->live || p->suspect);
+	int r = 0;
 
-	count_out(p, text, kind, lane);
-	if (p->live || kind == SENT_RESPONSE) {
-		r = give(p, text);
-		if (r < 0 || p->kind != PORT_PROXY || !p->live) {
-			pieces_drop(text);
-			return r;
-		}
-		s.end = p->given;
-		if (kind == SENT_REQUEST) {
-			c = call_open(p, id);
-			if (c)
-				c->end = s.end;
-		}
-		port_journal_trim(p, false);
+	if (kind != SENT_PLACE)
+		count_out(p, text, kind, lane);
+	if ((p->live && !p->suspect) || first)
+		r = give(p, &s);
+	if (r < 0 || !p->sink || first) {
+		pieces_drop(text);
+	} else {
+		if (s.end)
+			port_journal_trim(p, false);
+		r = port_journal_add(p, &s);
 	}
-	return port_journal_add(p, &s);
+	port_press(p);
+	return r;
 }
 
 int
 port_go_live(struct port *p)
 {
 	struct sent s;
-	struct call *c;
 	size_t n = p->n, i;
+	int r = 0;
 
 	p->live = true;
 	for (i = 0; i < n && port_journal_take(p, &s); i++) {
-		if (s.end == 0) {
-			if (give(p, &s.text) < 0) {
-				pieces_drop(&s.text);
-				return -1;
-			}
-			s.end = p->given;
-			c = call_open(p, s.id);
-			if (c && s.kind == SENT_REQUEST)
-				c->end = s.end;
-		}
+		/* The cancellation of a request that is sent again goes with it. */
+		if (s.end == 0 && (!p->suspect || (s.kind == SENT_CANCEL && s.id == p->suspect)) && r == 0)
+			r = give(p, &s);
 		if (port_journal_add(p, &s) < 0)
-			return -1;
+			r = -1;
 	}
-	/* What was in an array is read with it. */
-	for (c = p->calls; c; c = c->next_open)
-		if (c->end == 0 && c->batch)
-			c->end = p->given;
-	return 0;
+	if (p->finishing && p->waiting == 0)
+		endpoint_finish(&p->out);
+	port_press(p);
+	return r;
+}
+
+void
+port_settled(struct port *p, const struct call *c)
+{
+	if (!p->suspect || c->id != p->suspect)
+		return;
+	p->suspect = 0;
+	if (p->live && port_go_live(p) < 0)
+		route_no_memory(p->route);
 }
 
 bool
 port_full(const struct port *p)
 {
-	return p->out.full || p->waiting > OUTPUT_HIGH;
+	return p->out.out.full || p->waiting > OUTPUT_HIGH;
 }
 
 bool
@@ -204,130 +244,96 @@ port_is_bypassed(const struct port *p)
 	return p->kind == PORT_PROXY && p->above->below != p;
 }
 
-void
-port_flush(struct port *p)
+/* --- admission --- */
+
+/* Upwards the numbers fall; a proxy stands between two hops. */
+static size_t
+position(const struct port *p)
 {
-	bool waits;
-
-	if (!p->out_open)
-		return;
-	waits = output_flush(&p->out) == 1;
-	/* A proxy's end is told by its process. */
-	loop_watch(p->route->loop, &p->writable, waits ? POLLOUT : p->kind == PORT_PROXY ? LOOP_PAUSED : 0);
-	if (p->out.n == 0)
-		p->coupled = false;
-	if (p->closing && !waits && p->waiting == 0)
-		port_close_out(p);
-	else if (p->out.error)
-		route_unread(p);
-}
-
-/* --- what is watched --- */
-
-/* Where its messages go is known before they are read; of a proxy's only afterwards. */
-static bool
-waits_for_above(const struct port *p)
-{
-	return p->above && port_full(p->above) && (p->kind == PORT_BELOW || p->held_above);
+	return 2 * p->hop + (p->kind == PORT_BELOW);
 }
 
 static bool
-waits_for_below(const struct port *p)
+writes(const struct port *p, enum lane lane)
 {
-	return p->below && port_full(p->below) && (p->kind == PORT_ABOVE || p->held_below);
-}
-
-/*
- * A process that waits for its output to be read does not read. Two neighbours that wait for nobody but each other would
- * do so for ever: then the one on the client's side is read. What it gets is at an end soon, for both that send to it wait.
- */
-static bool
-wait_for_each_other(const struct port *p)
-{
-	const struct port *q = p->below;
-
-	return p->kind == PORT_PROXY && q->kind != PORT_OUTER && !waits_for_above(p) && waits_for_above(q) && !waits_for_below(q) &&
-		!q->coupled;
+	return p->kind == PORT_PROXY || p->kind == (lane == LANE_DOWN ? PORT_BELOW : PORT_ABOVE);
 }
 
 void
-port_watch(struct port *p)
+port_admit(struct route *r)
 {
-	bool may = p->in_open && !p->coupled && !waits_for_above(p) && (!waits_for_below(p) || wait_for_each_other(p));
+	size_t i, lowest = 0, highest = SIZE_MAX, at;
+	bool over = false, any = false, full;
+	struct port *p;
 
-	loop_watch(p->route->loop, &p->readable, may ? POLLIN : LOOP_PAUSED);
+	r->flow_changed = false;
+	for (i = 0; i < r->n; i++) {
+		p = r->ports[i];
+		port_press(p);
+		at = position(p);
+		over = over || (p->overrun && p->kind != PORT_PROXY);
+		any = any || (p->pressed && p->kind != PORT_OUTER);
+		if (p->pressed && writes(p, LANE_DOWN) && at + 1 > lowest)
+			lowest = at + 1;
+		if (p->pressed && writes(p, LANE_UP) && at < highest)
+			highest = at;
+	}
+	r->flow_changed = false;
+	for (i = 0; i < r->n; i++) {
+		p = r->ports[i];
+		at = position(p);
+		if (p->kind == PORT_PROXY)
+			full = over;
+		else if (p->kind == PORT_OUTER)
+			full = any;
+		else
+			full = p->kind == PORT_ABOVE ? lowest > at + 1 : highest < at;
+		if (!p->in.draining)
+			endpoint_pause(&p->in, full || p->coupled);
+	}
 }
 
-void
-port_watch_around(struct port *p)
-{
-	port_watch(p);
-	if (p->above)
-		port_watch(p->above);
-	if (p->below)
-		port_watch(p->below);
-}
-
-uint64_t
-port_total(const struct port *p)
-{
-	return p->out_counts.bytes[LANE_DOWN] + p->out_counts.bytes[LANE_UP];
-}
+/* --- the end --- */
 
 void
 port_finish(struct port *p)
 {
-	if (!p->out_open || p->closing)
+	if (p->finishing || !endpoint_can_write(&p->out))
 		return;
-	p->closing = true;
-	port_touch(p);
-}
-
-void
-port_close_in(struct port *p)
-{
-	if (!p->in_open)
-		return;
-	p->in_open = false;
-	loop_remove_fd(p->route->loop, &p->readable);
-	input_close(&p->in);
+	p->finishing = true;
+	if (p->waiting == 0)
+		endpoint_finish(&p->out);
 }
 
 void
 port_close_out(struct port *p)
 {
-	if (!p->out_open)
-		return;
-	p->out_open = false;
-	loop_remove_fd(p->route->loop, &p->writable);
-	/* Whoever reads the same socket must see the end. */
-	io_close(&p->out.io, p->kind != PORT_PROXY);
-	output_close(&p->out);
+	endpoint_close(&p->out);
+	if (p->rest >= 0)
+		close(p->rest);
+	p->rest = -1;
+}
+
+void
+port_close(struct port *p)
+{
+	endpoint_close(&p->in);
+	port_close_out(p);
 }
 
 void
 port_free(struct port *p)
 {
 	struct sent s;
-	struct call *c, *next;
 
-	port_close_in(p);
-	port_close_out(p);
+	port_close(p);
 	while (port_journal_take(p, &s))
 		pieces_drop(&s.text);
 	free(p->journal);
-	for (c = p->calls; c; c = next) {
-		next = c->next_open;
-		if (c->batch && --c->batch->open == 0) {
-			buf_free(&c->batch->answers);
-			free(c->batch);
-		}
-		c->from = NULL;
-		call_free(c);
-	}
 	buf_free(&p->init);
 	buf_free(&p->successor);
 	arena_free(&p->arena);
+	free(p);
 }
 
 /* --- times --- */

@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "lib/cli.h"
+#include "lib/base/text.h"
 
 enum {
 	LINE_LIMIT = 16 * 1024, /* longer ones come in pieces, a line each */
@@ -17,8 +17,8 @@ static void
 queue(struct report *r, const char *name, struct slice text)
 {
 	r->line.n = 0;
-	if (r->out.full || buf_add_string(&r->line, name) < 0 || buf_add_string(&r->line, ": ") < 0 ||
-		buf_add_slice(&r->line, text) < 0 || buf_add(&r->line, "\n", 1) < 0 ||
+	if (r->out.full || text_plain(&r->line, slice_of(name)) < 0 || buf_add_string(&r->line, ": ") < 0 ||
+		text_plain(&r->line, text) < 0 || buf_add(&r->line, "\n", 1) < 0 ||
 		output_copy(&r->out, buf_slice(&r->line)) < 0)
 		r->lost++;
 }
@@ -93,10 +93,8 @@ report_say(struct report *r, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	if (buf_vprintf(&text, format, args) == 0) {
-		cli_tame(text.p, text.n);
+	if (buf_vprintf(&text, format, args) == 0)
 		queue(r, "acp-conduct", buf_slice(&text));
-	}
 	va_end(args);
 	buf_free(&text);
 	flush(r);

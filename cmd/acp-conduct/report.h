@@ -7,9 +7,9 @@
 
 #include <stdint.h>
 
-#include "lib/input.h"
-#include "lib/loop.h"
-#include "lib/output.h"
+#include "lib/run/input.h"
+#include "lib/run/loop.h"
+#include "lib/run/output.h"
 
 struct report {
 	struct loop *loop;

@@ -1,91 +1,31 @@
+/* Where each line that is read goes. */
 #include "route_parts.h"
 
 #include <inttypes.h>
 
-#include "lib/cli.h"
-#include "life.h"
+#include "chain.h"
 #include "look.h"
+
+enum { SHOWN = 200 /* bytes of a line in a report */ };
+
+static const struct slice nothing = {NULL, 0};
 
 struct port *
 route_hop(const struct route *r, size_t hop)
 {
-	struct port *p;
+	struct port *p = hop < r->nhops ? r->sides[2 * hop] : NULL;
 
-	for (p = r->ports; p < r->ports + r->n; p++)
-		if (p->kind != PORT_BELOW && p->hop == hop)
-			return p;
-	return NULL;
+	return p && !p->carries ? p : NULL;
 }
 
-static const char before[] = "before initialize";
-
-void
-route_no_memory(struct route *r)
-{
-	report_say(r->report, "out of memory");
-	life_break(r, EXIT_FAILED, "out of memory", slice(NULL, 0));
-}
-
-/* --- forms --- */
-
-static bool
-wraps(const struct port *to, enum lane lane)
-{
-	return (to->kind == PORT_PROXY && lane == LANE_UP) || (to->kind == PORT_OUTER && lane == LANE_DOWN);
-}
-
-/* An envelope that stays one: what belonged to the last hop goes, the rest is as it was. */
-static int
-rewrap(struct splices *s, const struct msg *e, const struct msg *inner, struct buf *with, const struct port *to)
-{
-	size_t name, begin, end;
-
-	/* With this the rest has room. */
-	if (buf_reserve(with, 64 + inner->method.n) < 0)
-		return -1;
-	buf_add(with, "\"", 1);
-	buf_add_string(with, acp_name(ACP_PROXY_SUCCESSOR, to->dialect));
-	buf_add(with, "\"", 1);
-	name = with->n;
-	buf_add_string(with, "{\"method\":");
-	buf_add_slice(with, inner->method);
-	if (inner->params.p)
-		buf_add_string(with, ",\"params\":");
-	begin = with->n;
-	buf_add(with, "}", 1);
-	end = with->n;
-	splice_value(s, e->method, slice(with->p, name));
-	if (!inner->params.p) {
-		splice_value(s, e->params, slice(with->p + name, end - name));
-		return 0;
-	}
-	splice_value(s, slice_between(e->params.p, inner->params.p), slice(with->p + name, begin - name));
-	splice_value(s, slice_between(inner->params.p + inner->params.n, e->params.p + e->params.n),
-		slice(with->p + begin, end - begin));
-	return 0;
-}
-
-/* The splices that turn what came into what goes. 0 or -1. */
-static int
-form(const struct plain *pl, const struct msg *m, struct splices *s, struct buf *with)
-{
-	if (pl->envelope && wraps(pl->to, pl->lane))
-		return rewrap(s, m, &pl->inner, with, pl->to);
-	if (pl->envelope)
-		msg_unwrap(m, &pl->inner, s);
-	else if (wraps(pl->to, pl->lane))
-		return msg_wrap(m, pl->to->dialect, s, with);
-	else if (pl->inner.method.p != m->method.p)
-		splice_value(s, m->method, pl->inner.method);
-	return 0;
-}
+/* --- messages --- */
 
 /* $/cancel_request: a new one, bare, with the id of the hop that the request is on. */
 static void
-cancel(struct port *p, const struct msg *m, const struct plain *pl, struct gather *g)
+cancel(struct port *p, const struct msg *m, const struct plain *pl)
 {
 	const struct msg *in = &pl->inner;
-	struct slice id = {NULL, 0};
+	struct slice id = nothing;
 	struct splices s = {.n = 0};
 	struct call *c;
 	char number[SLICE_DIGITS];
@@ -100,183 +40,281 @@ cancel(struct port *p, const struct msg *m, const struct plain *pl, struct gathe
 	if (pl->envelope)
 		msg_unwrap(m, in, &s);
 	look_message(p->route->look, p, c->to, c->lane, m->text, &s, in, c->session);
+	while (c->adopted && c->child) {
+		c = c->child;
+		c->cancelled = true;
+	}
+	if (c->adopted)
+		return;
 	s.n = 0;
 	if (pl->envelope) {
 		splice_value(&s, m->method, in->method);
-		splice_value(&s, slice_between(m->params.p, in->params.p), slice(NULL, 0));
-		splice_value(&s, slice_between(in->params.p + in->params.n, m->params.p + m->params.n), slice(NULL, 0));
+		splice_value(&s, slice_between(m->params.p, in->params.p), nothing);
+		splice_value(&s, slice_between(in->params.p + in->params.n, m->params.p + m->params.n), nothing);
 	}
 	splice_value(&s, id, slice_digits(c->id, number));
-	route_emit(&(struct outgoing){.to = c->to, .lane = c->lane, .kind = SENT_CANCEL, .call = c, .text = m->text, .splices = &s},
-		g);
+	route_emit(&(struct outgoing){.to = c->to, .lane = c->lane, .kind = SENT_CANCEL, .id = c->id, .text = m->text, .splices = &s});
 }
 
-void
-route_cancel(struct call *c)
-{
-	struct buf params = {0}, text = {0};
-
-	if (buf_printf(&params, "{\"%s\":%" PRIu64 "}", acp_request_id, c->id) == 0 &&
-		msg_make_notification(&text, acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), buf_slice(&params)) == 0)
-		route_emit(&(struct outgoing){.to = c->to, .lane = c->lane, .kind = SENT_CANCEL, .call = c,
-			.text = buf_slice(&text)}, NULL);
-	buf_free(&params);
-	buf_free(&text);
-}
-
-/* The message in its plain form, for who looks in. */
-void
-route_look(struct port *p, const struct plain *pl, struct slice text, const struct msg *m)
-{
-	struct splices s = {.n = 0};
-
-	if (!p->route->look)
-		return;
-	if (pl->envelope)
-		msg_unwrap(m, &pl->inner, &s);
-	look_message(p->route->look, p, pl->to, pl->lane, text, &s, &pl->inner, slice(NULL, 0));
-}
-
-void
-route_pass(struct port *p, struct block *block, struct slice text, const struct msg *m, const struct plain *pl, struct gather *g)
-{
-	struct port *to = pl->to;
-	struct splices s = {.n = 0};
-	struct buf *with = &p->route->with;
-	struct call *c = NULL;
-	char number[SLICE_DIGITS];
-
-	if (m->kind == MSG_REQUEST) {
-		c = call_new(p, to, pl->lane, &pl->inner);
-		if (!c) {
-			route_no_memory(p->route);
-			return;
-		}
-		c->t = loop_now(p->route->loop);
-		if (g) {
-			c->batch = g->batch;
-			g->batch->open++;
-		}
-		call_match(c);
-		if (c->parent)
-			port_took(p, c->t - c->parent->t);
-	}
-	with->n = 0;
-	if (form(pl, m, &s, with) < 0) {
-		route_no_memory(p->route);
-		return;
-	}
-	if (c)
-		splice_value(&s, m->id, slice_digits(c->id, number));
-	route_emit(&(struct outgoing){.to = to, .lane = pl->lane, .kind = c ? SENT_REQUEST : SENT_NOTIFICATION, .call = c,
-		.text = text, .splices = &s, .block = block}, g);
-}
-
-/* --- the ways of a message --- */
-
-/* Where it came from decides which way it goes, and its envelope. 0; -1 where it is refused. */
+/* Where it came from decides which way it goes, and its envelope. 0; the code of the error with which it is refused. */
 static int
 find_way(struct port *p, const struct msg *m, struct plain *pl, const char **why)
 {
+	bool wraps = p->kind == PORT_PROXY || p->kind == PORT_OUTER, envelope = m->what == ACP_PROXY_SUCCESSOR;
+	int code = 0;
+
 	*pl = (struct plain){.inner = *m};
-	if (m->what == ACP_PROXY_SUCCESSOR && (p->kind == PORT_PROXY || p->kind == PORT_OUTER)) {
+	if (envelope && wraps) {
 		if (msg_open_envelope(m, &pl->inner, why) < 0)
-			return -1;
+			code = ACP_ERR_PARAMS;
 		pl->envelope = m;
 	}
+	if (envelope && !wraps)
+		*why = "an envelope (proxy/successor) from where nothing is wrapped";
+	else if (envelope && code == 0 && pl->inner.what == ACP_PROXY_SUCCESSOR)
+		*why = "an envelope (proxy/successor) in an envelope";
 	pl->lane = pl->envelope ? LANE_DOWN : LANE_UP;
 	if (p->kind == PORT_OUTER)
 		pl->lane = pl->envelope ? LANE_UP : LANE_DOWN;
 	else if (p->kind != PORT_PROXY)
 		pl->lane = p->kind == PORT_ABOVE ? LANE_DOWN : LANE_UP;
 	pl->to = pl->lane == LANE_DOWN ? p->below : p->above;
-	return 0;
+	if (pl->inner.what == ACP_PROXY_INITIALIZE && pl->lane == LANE_UP)
+		*why = "proxy/initialize on its way to the client";
+	if (*why && code == 0)
+		code = ACP_ERR_INVALID_REQUEST;
+	if (code)
+		pl->envelope = NULL;
+	return code;
+}
+
+static bool
+initializes(const struct port *p, const struct msg *m, const struct plain *pl)
+{
+	return m->kind == MSG_REQUEST && pl->lane == LANE_DOWN &&
+		(pl->inner.what == ACP_INITIALIZE || (pl->inner.what == ACP_PROXY_INITIALIZE && p->kind != PORT_PROXY));
 }
 
 static void
-call_or_note(struct port *p, struct block *block, struct slice text, const struct msg *m, struct gather *g)
+call_or_note(struct port *p, struct block *block, struct slice text, const struct msg *m)
 {
-	static const struct slice nothing = {NULL, 0};
 	struct route *r = p->route;
 	const char *why = NULL;
 	struct plain pl;
+	int code = find_way(p, m, &pl, &why);
 
-	if (find_way(p, m, &pl, &why) < 0) {
-		report_say(r->report, "%s: %s: refused", p->name, why);
-		route_refuse(p, m, ACP_ERR_PARAMS, why, nothing, g);
+	if (code && p->state == PORT_ASKED && p->kind == PORT_PROXY && pl.inner.what == ACP_PROXY_INITIALIZE && !pl.envelope) {
+		r->no_proxy(p, "it sends proxy/initialize back");
+		return;
+	}
+	if (code) {
+		if (m->kind == MSG_REQUEST)
+			report_say(r->report, "%s: %s: refused", p->name, why);
+		pl.inner = *m;
+		route_look(p, &pl, text, m);
+		route_refuse(p, m, &pl, code, why, nothing);
+		return;
+	}
+	if (route_takes_place(p, text, m, &pl))
+		return;
+	if (m->kind == MSG_NOTIFICATION && pl.inner.what == ACP_CANCEL_REQUEST) {
+		cancel(p, m, &pl);
 		return;
 	}
 	if (m->kind == MSG_NOTIFICATION)
 		p->notes_out[pl.lane]++;
-	if (pl.inner.what == ACP_CANCEL_REQUEST) {
-		cancel(p, m, &pl, g);
+	if (route_initializes_successor(p, m, &pl))
 		return;
-	}
-	if (route_initializes_successor(p, m, &pl, g))
-		return;
-	if (r->broken || pl.to->state == PORT_GONE) {
-		route_refuse(p, m, ACP_ERR_INTERNAL, r->why ? r->why : "that component has ended", buf_slice(&r->reason), g);
-		return;
-	}
-	if (m->kind == MSG_REQUEST && pl.lane == LANE_DOWN &&
-		(pl.inner.what == ACP_INITIALIZE || (pl.inner.what == ACP_PROXY_INITIALIZE && p->kind != PORT_PROXY))) {
-		route_initialize(p, text, m, &pl, g);
-		return;
-	}
-	if (pl.lane == LANE_DOWN && pl.to->state == PORT_COLD) {
-		route_refuse(p, m, ACP_ERR_INVALID_REQUEST, before, nothing, g);
-		return;
-	}
 	route_look(p, &pl, text, m);
-	route_pass(p, block, text, m, &pl, g);
-}
-
-void
-route_message(struct port *p, struct block *block, struct slice text, const struct msg *m, struct gather *g)
-{
-	if (m->kind == MSG_RESPONSE)
-		route_response(p, block, text, m, g);
+	if (r->broken || pl.to->state == PORT_GONE)
+		route_refuse(p, m, &pl, ACP_ERR_INTERNAL, r->why ? r->why : "that component has ended", buf_slice(&r->reason));
+	else if (pl.to->refuses)
+		route_refuse(p, m, &pl, ACP_ERR_INTERNAL, "that component does not read its standard input any more", nothing);
+	else if (initializes(p, m, &pl))
+		route_initialize(p, text, m, &pl);
+	else if (pl.lane == LANE_DOWN && pl.to->state == PORT_COLD)
+		route_refuse(p, m, &pl, ACP_ERR_INVALID_REQUEST, "before initialize", nothing);
 	else
-		call_or_note(p, block, text, m, g);
+		route_pass(p, block, text, m, &pl);
 }
 
-/* The original is in the form in which the component that is taken out would have had it. */
-void
-route_past(struct port *gone, const struct pieces *message, enum lane lane, struct call *old)
+static void
+response(struct port *p, struct block *block, struct slice text, const struct msg *m)
 {
-	struct port *to = lane == LANE_DOWN ? gone->below : gone->above;
-	struct plain pl = {.lane = lane, .to = to};
-	struct splices s = {.n = 0};
-	struct json_error error;
-	struct buf text = {0}, with = {0};
-	struct call *c = NULL;
-	struct msg m;
-	const char *why;
-	char number[SLICE_DIGITS];
+	struct call *c = call_find(p, m->id);
+	uint64_t id;
 
-	if (pieces_write(message, &text) < 0 || text.n == 0)
-		goto out;
-	text.n--;
-	if (msg_scan(buf_slice(&text), &m, &error) != MSG_REQUEST && m.kind != MSG_NOTIFICATION)
-		goto out;
-	pl.inner = m;
-	if (m.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&m, &pl.inner, &why) == 0)
-		pl.envelope = &m;
-	if (old) {
-		c = call_new(NULL, to, lane, &pl.inner);
-		if (!c)
-			goto out;
-		c->t = old->t;
+	if (m->error.p && msg_null_id(m)) {
+		route_dropped(p, "an error that answers no request", m->error);
+		return;
 	}
-	if (form(&pl, &m, &s, &with) < 0)
-		goto out;
+	if (!c || c->adopted) {
+		if (!p->stale || json_type(m->id) != JSON_NUMBER || !json_u64(m->id, &id) || id != p->stale)
+			route_dropped(p, "an answer to a request that is not open", m->id);
+		return;
+	}
+	if (route_wants_other_dialect(p, c, m)) {
+		route_ask_in_other_dialect(p);
+		return;
+	}
+	if (route_knows_no_proxy(p, c, m)) {
+		p->route->no_proxy(p, "it refuses proxy/initialize");
+		return;
+	}
+	if (c->what == ACP_INITIALIZE)
+		route_has_initialized(p, c, m);
+	route_answer(c, block, text, m);
+}
+
+/* --- lines --- */
+
+static enum lane
+direction(const struct port *p)
+{
+	return p->kind == PORT_ABOVE ? LANE_DOWN : LANE_UP;
+}
+
+static void
+noise(struct port *p, const struct line *line, const char *why)
+{
+	if (!line_is_blank(line))
+		report_say(p->route->report, "%s: line %" PRIu64 ": %s: dropped: %.*s", p->name, line->number, why,
+			(int)(line->text.n < SHOWN ? line->text.n : SHOWN), line->text.p);
+	look_noise(p->route->look, p, line->text);
+}
+
+/* A line is discarded: whoever waits because of it gets an error (DESIGN, rule 5). */
+static void
+discard(struct port *p, const struct line *line, enum msg_kind unknown, const char *why)
+{
+	static const char invalid[] = "the response was not valid and could not be forwarded";
+	struct slice id;
+	enum msg_kind meant = msg_noise_meant(line->text, &id);
+	struct buf answer = {0};
+	struct call *c = meant == MSG_RESPONSE ? call_find(p, id) : NULL;
+
+	noise(p, line, why);
+	if (meant == MSG_NOISE || meant == MSG_NOTIFICATION)
+		meant = unknown;
+	/* What is both, and has the id of a request that is open, was meant for that. */
+	if (meant == MSG_REQUEST && memmem(line->text.p, line->text.n, "\"result\"", 8))
+		c = call_find(p, id);
 	if (c)
-		splice_value(&s, m.id, slice_digits(c->id, number));
-	route_emit(&(struct outgoing){.to = to, .lane = lane, .kind = c ? SENT_REQUEST : SENT_NOTIFICATION, .call = c,
-		.text = buf_slice(&text), .splices = &s}, NULL);
-	if (c)
-		call_adopt(c, old);
-out:
-	buf_free(&text);
-	buf_free(&with);
+		route_fail_call(c, ACP_ERR_INTERNAL, invalid, nothing);
+	if (c || meant != MSG_REQUEST)
+		return;
+	if (p->out.out.full)
+		p->coupled = p->route->flow_changed = true;
+	if (msg_make_error(&answer, id, ACP_ERR_INVALID_REQUEST, why, nothing) < 0)
+		route_no_memory(p->route);
+	else
+		route_put_made(p, &answer, SENT_RESPONSE, LANE_UP);
+}
+
+static void
+route_one(struct port *p, const struct line *line)
+{
+	struct json_error error;
+	struct msg m;
+	enum msg_kind kind;
+
+	p->in_counts.messages[direction(p)]++;
+	p->in_counts.bytes[direction(p)] += line->text.n + 1;
+	kind = msg_scan(line->text, &m, &error);
+	if (kind == MSG_RESPONSE)
+		response(p, line->block, line->text, &m);
+	else if (kind == MSG_NOISE)
+		discard(p, line, MSG_NOISE, error.what);
+	else
+		call_or_note(p, line->block, line->text, &m);
+}
+
+/* --- lines that are carried --- */
+
+static bool
+is_json(struct slice text)
+{
+	static const struct json_keys none = {0};
+	struct slice values[1];
+	struct json_error error;
+
+	return json_members(text, JSON_DEPTH, &none, values, &error) != JSON_NONE;
+}
+
+/*
+ * The end of a message is no JSON: cut between two strings it lacks a bracket, cut within one it has an odd number of quotes.
+ * So what is JSON has not been begun by anybody. A line beyond the limit is not looked at.
+ */
+static bool
+is_whole(enum input_got got, const struct line *line)
+{
+	size_t blank = strspn(line->text.p, " \t");
+
+	if (got == INPUT_PIECE)
+		return line->first && line->text.n > blank && (line->text.p[blank] == '{' || line->text.p[blank] == '[');
+	return is_json(line->text);
+}
+
+/* True where it goes nowhere, as the rest of a line that the dead process had half read. */
+static bool
+is_rest(struct port *to, enum input_got got, const struct line *line)
+{
+	bool last = got != INPUT_PIECE || line->last;
+
+	if (!to->judged)
+		return false;
+	if (to->dropped == 0 && is_whole(got, line)) {
+		to->judged = false;
+		return false;
+	}
+	to->dropped += line->text.n + (got == INPUT_LINE);
+	if (!last)
+		return true;
+	if (!line_is_blank(line) && to->sink->reader)
+		report_say(to->route->report, "%s: %s: dropped the rest of a line that it had half read (%" PRIu64 " bytes)",
+			to->sink->reader->name, to->sink->lane == LANE_DOWN ? "down" : "up", to->dropped);
+	to->judged = false;
+	to->dropped = 0;
+	return true;
+}
+
+void
+route_carry(struct port *to, enum input_got got, const struct line *line)
+{
+	int r;
+
+	if (is_rest(to, got, line))
+		return;
+	if (to->pass) {
+		route_line(to->pass, got, line);
+		return;
+	}
+	if (got == INPUT_PIECE)
+		r = endpoint_put(&to->out, line->block, line->text);
+	else
+		r = endpoint_put_line(&to->out, line->block, line->text, got == INPUT_TORN);
+	if (r < 0)
+		route_no_memory(to->route);
+	port_press(to);
+}
+
+bool
+route_line(void *arg, enum input_got got, const struct line *line)
+{
+	struct port *p = arg;
+
+	p->read += line->text.n + 1;
+	if (p->carries) {
+		route_carry(direction(p) == LANE_DOWN ? p->below : p->above, got, line);
+	} else if (got == INPUT_PIECE) {
+		if (line->first) {
+			discard(p, line, MSG_REQUEST, "longer than --max-line");
+		}
+	} else if (got == INPUT_TORN && p->source && p->source->writer && p->source->writer->kind != KIND_AGENT) {
+		/* A dying component's last line may be cut; the client's or the agent's only lacks its newline. */
+		noise(p, line, "a torn line");
+	} else {
+		route_one(p, line);
+	}
+	return true;
 }

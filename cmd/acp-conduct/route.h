@@ -1,7 +1,7 @@
 /*
- * route: messages between the client, the proxies and the agent (PROTOCOL, section 4). Ports stand in stretches: what
- * is above (the client, or the end of a run of filters), proxies, and what is below (the agent, or the beginning of
- * a run). Where conduct is itself a proxy, the ends are one port, and the stretch is a ring.
+ * route: messages between the client, the components and the agent (PROTOCOL, section 4). At each hop that conduct reads there
+ * are two ports; a proxy has one for both of its hops. Where conduct is itself a proxy, the ends of the chain are one port.
+ * What follows from a message for the life of the chain is the business of who has filled in the functions.
  */
 #ifndef ROUTE_H
 #define ROUTE_H
@@ -9,82 +9,86 @@
 #include "port.h"
 #include "report.h"
 
-enum { ROUTE_LINE_LIMIT = 64 * 1024 * 1024 };
-
 struct chain;
-struct guest;
 struct look;
-
-/* Ports from first to last; every one but the last has its neighbour `below`. */
-struct stretch {
-	struct port *first, *last;
-	bool leaving; /* what is above has ended */
-	bool given_up; /* ... and we do not wait for answers any more */
-	bool ebbing;  /* what is below has ended */
-	bool over;
-	struct loop_timer quiet;
-	uint64_t moved, since; /* how far all was, and when that changed last, us */
-	struct route *route;
-};
+struct stretch;
 
 struct route {
 	struct chain *chain;
 	struct loop *loop;
 	struct report *report;
-	struct port *ports; /* all of them, the client's first */
+	struct port **ports; /* all of them */
 	size_t n;
+	struct port **sides; /* the two of each hop: 2 * hop on the client's side; NULL where the components share a pipe */
+	size_t nhops;
+	struct port *client; /* the first port, where what the client sends is routed; NULL: nothing is from the start */
 	struct stretch *stretches;
 	size_t nstretches;
-	struct port *dirty; /* with something to write */
-	bool outer;         /* conduct is a proxy itself */
-	bool started;       /* the components run */
-	bool broken;        /* given up: requests are refused */
-	struct buf reason;  /* why, as JSON: data of the errors */
-	const char *why;    /* in words */
+	bool outer;          /* conduct is a proxy itself */
+	bool started;        /* the components run */
+	bool broken;         /* given up: requests are refused */
+	bool initialized;
+	bool flow_changed;   /* admission is to be thought over */
+	bool stuck_wanted;   /* something waits for a component to pass on what it has read */
+	struct buf reason;   /* why it is broken, as JSON: data of the errors */
+	const char *why;     /* in words */
 	char *why_text;
-	bool fixed;         /* --dialect */
+	bool fixed;          /* --dialect */
 	enum acp_dialect dialect;
 	uint64_t init_timeout; /* us */
-	struct loop_timer init;
-	bool initialized;
-	struct look *look;  /* --trace, --record, --control; NULL: none */
-	struct buf with;    /* what is put into the message at hand */
-	struct guest *guests;
-	uint64_t nguests;   /* that ever came */
+	size_t line_limit;     /* bytes of the longest line that is routed */
+	struct loop_timer init, stuck;
+	struct look *look;   /* --trace, --record, --control; NULL: none */
+	struct buf with;     /* what is put into the message at hand */
+
+	/* Endpoints' functions; the argument is the port. */
+	bool (*on_line)(void *, enum input_got, const struct line *);
+	void (*on_input)(void *, enum endpoint_event);
+	void (*on_output)(void *, enum endpoint_event);
+	/* The first initialize: the components are to be started. False: they cannot, and the chain is broken. */
+	bool (*start)(struct route *);
+	/* The client has its response. */
+	void (*ready)(struct route *);
+	/* A proxy that was started again has responded; error: p NULL, or that it refuses. */
+	void (*mended)(struct port *, struct slice error);
+	/* What was taken for a proxy is none. */
+	void (*no_proxy)(struct port *, const char *why);
+	struct loop_task no_memory; /* breaks the chain */
+	/* What was sent to find the end of a stretch has come there. */
+	void (*flushed)(struct port *);
 };
 
 /* The port on the client's side of a hop, where that is read here; its neighbour `below` is the other. NULL: it is wired directly. */
 struct port *route_hop(const struct route *, size_t hop);
-
-void route_readable(void *port, short revents);
-void route_writable(void *port, short revents);
-/* Reads what lies in its input now, and routes it. */
-void route_drain(struct port *);
-/* Writes what has been queued since the last time. */
-void route_flush(struct route *);
-/* Nobody reads its output any more. */
-void route_unread(struct port *);
+/* The endpoints' lines: routes one, or carries it. */
+bool route_line(void *port, enum input_got, const struct line *);
+/* Out of memory: the chain is broken, but not before those that are at work have returned, who may hold calls. Of port.c. */
+void route_no_memory(struct route *);
+/* Carries one to a port, as it is. */
+void route_carry(struct port *to, enum input_got, const struct line *);
 
 /* Why the chain ends, as data for an error; p NULL: nothing is known. */
 struct slice route_reason(const struct route *);
-/* Refuses a request with an error of conduct's own: in the place of whoever would have answered it. */
+/* Refuses a request with an error of conduct's own: in the place of whoever would have responded. */
 void route_fail_call(struct call *, int code, const char *why, struct slice data);
 /* All calls to it get -32603; why may be NULL where nothing is known. */
 void route_fail_calls(struct port *, const char *why, struct slice data);
-/* A call gets an answer that was kept for it. Frees it. */
+/* A call gets the response that was kept for it. Frees it. */
 void route_answer_kept(struct call *);
+/* The response to an adopted call's child is there: it follows what the component has still to pass on. */
+void route_resolve(struct call *);
+/* The text of what keeps that place, as it is for the component. 0 or -1. */
+int route_make_place(const struct call *, struct buf *);
+/* Sends a notification down that comes out at the end of its stretch when all before it has. */
+void route_send_flush(struct port *first);
 /* Gives a $/cancel_request for it to where it waits. */
 void route_cancel(struct call *);
-/* Gives what was meant for a component that has been taken out to the next in its lane. c: where it is a request. */
-void route_past(struct port *taken_out, const struct pieces *, enum lane, struct call *c);
+int route_make_cancel(const struct call *, struct buf *);
+/* Gives what was meant for a component that has been taken out to the next in its direction. c: where it is a request. */
+void route_past(struct port *taken_out, const struct pieces *, enum lane lane, struct call *c);
 /* Asks a proxy, that was started again, to initialize from memory. 0 or -1. */
 int route_ask_again(struct port *);
 /* Asks anew what it has not answered, for the first time. 0 or -1. */
 int route_ask_first(struct port *);
-
-/* Out of memory: the chain ends. */
-void route_no_memory(struct route *);
-/* An answer to an entry of its array is not waited for any more. */
-void route_batch_release(struct batch *);
 
 #endif

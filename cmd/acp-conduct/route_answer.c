@@ -1,6 +1,12 @@
+/* Responses: conduct's own, those that come from components, and those that wait for their place. */
 #include "route_parts.h"
 
+#include <inttypes.h>
+
 #include "look.h"
+
+/* Sent through a component that has taken the place of a dead one: when it comes out, all before it has. */
+static const char place[] = "_acp-conduct/place";
 
 struct slice
 route_reason(const struct route *r)
@@ -8,36 +14,37 @@ route_reason(const struct route *r)
 	return r->reason.n ? buf_slice(&r->reason) : slice(NULL, 0);
 }
 
-/* An error of conduct's own, for a request that `p` sent and that was not passed on. */
+static enum lane
+back(enum lane lane)
+{
+	return lane == LANE_DOWN ? LANE_UP : LANE_DOWN;
+}
+
 void
-route_refuse(struct port *p, const struct msg *m, int code, const char *why, struct slice data, struct gather *g)
+route_refuse(struct port *p, const struct msg *m, const struct plain *pl, int code, const char *why, struct slice data)
 {
 	struct buf answer = {0};
 
 	if (m->kind != MSG_REQUEST) {
-		route_dropped(p, why, m->method);
+		/* That a chain ends has been reported. */
+		if (!p->route->broken)
+			route_dropped(p, why, m->method);
 		return;
 	}
 	if (msg_make_error(&answer, m->id, code, why, data) < 0) {
 		route_no_memory(p->route);
 		return;
 	}
-	if (g) {
-		g->batch->open++;
-		route_batch_answer(g->batch, buf_slice(&answer));
-		buf_free(&answer);
-		return;
-	}
-	if (p->out.full)
-		p->coupled = true;
-	if (p->kind != PORT_PROXY && p->kind != PORT_BELOW)
-		look_made(p->route->look, p->below, p, LANE_UP, buf_slice(&answer), slice(NULL, 0));
-	route_put_made(p, &answer, SENT_RESPONSE, LANE_UP);
+	if (p->out.out.full)
+		p->coupled = p->route->flow_changed = true;
+	if (pl->to)
+		look_made(p->route->look, pl->to, p, back(pl->lane), buf_slice(&answer), msg_session(&pl->inner));
+	route_put_made(p, &answer, SENT_RESPONSE, back(pl->lane));
 }
 
-/* Its sender may die before it has answered what this is the answer for. */
+/* Its sender may die before it has responded with what this is the response for. */
 static void
-keep_answer(struct call *parent, struct block *block, struct slice text, const struct msg *m)
+keep(struct call *parent, struct block *block, struct slice text, const struct msg *m)
 {
 	struct splices s = {.n = 0};
 	struct iovec parts[2 * MSG_SPLICES + 1];
@@ -48,81 +55,9 @@ keep_answer(struct call *parent, struct block *block, struct slice text, const s
 	pieces_drop(&parent->kept);
 	if (pieces_make(&parent->kept, &parent->to->arena, block, parts, n) < 0)
 		route_no_memory(parent->to->route);
+	parent->kept_end = 0;
 	parent->answered = loop_now(parent->to->route->loop);
 }
-
-/* The same for an answer that did not come as a message. */
-static void
-keep_text(struct call *c, struct slice text)
-{
-	struct json_error error;
-	struct msg m;
-
-	if (c->parent && c->from && msg_scan(text, &m, &error) == MSG_RESPONSE)
-		keep_answer(c->parent, NULL, text, &m);
-}
-
-void
-route_fail_call(struct call *c, int code, const char *why, struct slice data)
-{
-	enum lane lane = c->lane == LANE_DOWN ? LANE_UP : LANE_DOWN;
-	struct buf answer = {0};
-
-	if (c->from && msg_make_error(&answer, c->origin, code, why, data) == 0) {
-		look_made(c->from->route->look, c->to, c->from, lane, buf_slice(&answer), c->session);
-		keep_text(c, buf_slice(&answer));
-		if (c->batch)
-			route_batch_answer(c->batch, buf_slice(&answer));
-		else
-			route_put_made(c->from, &answer, SENT_RESPONSE, lane);
-		c->batch = NULL;
-	}
-	buf_free(&answer);
-	call_free(c);
-}
-
-void
-route_fail_calls(struct port *p, const char *why, struct slice data)
-{
-	struct call *c;
-
-	while ((c = p->calls))
-		route_fail_call(c, ACP_ERR_INTERNAL, why ? why : "that side has ended", data);
-}
-
-/* The origin may have changed since it was kept: its id is put in now. */
-void
-route_answer_kept(struct call *c)
-{
-	enum lane lane = c->lane == LANE_DOWN ? LANE_UP : LANE_DOWN;
-	struct buf text = {0}, answer = {0};
-	struct splices s = {.n = 0};
-	struct json_error error;
-	struct msg m;
-
-	if (pieces_write(&c->kept, &text) < 0 || msg_scan(buf_slice(&text), &m, &error) != MSG_RESPONSE) {
-		route_no_memory(c->to->route);
-		buf_free(&text);
-		return;
-	}
-	splice_value(&s, m.id, c->origin);
-	if (splice_write(m.text, s.at, s.n, &answer) < 0)
-		route_no_memory(c->to->route);
-	keep_text(c, buf_slice(&answer));
-	if (c->from)
-		look_made(c->from->route->look, c->to, c->from, lane, buf_slice(&answer), c->session);
-	if (c->from && c->batch) {
-		route_batch_answer(c->batch, buf_slice(&answer));
-		c->batch = NULL;
-	} else if (c->from) {
-		route_put_made(c->from, &answer, SENT_RESPONSE, lane);
-	}
-	buf_free(&text);
-	buf_free(&answer);
-	call_free(c);
-}
-
-/* --- responses --- */
 
 /* How long the component had it. */
 static void
@@ -134,58 +69,171 @@ measure(const struct call *c)
 		port_took(p, loop_now(p->route->loop) - c->answered);
 }
 
-
-static void
-deliver(struct call *c, struct block *block, struct slice text, const struct msg *m, struct gather *g)
+void
+route_answer(struct call *c, struct block *block, struct slice text, const struct msg *m)
 {
-	enum lane lane = c->lane == LANE_DOWN ? LANE_UP : LANE_DOWN;
+	enum lane lane = back(c->lane);
 	struct splices s = {.n = 0};
+	struct call *parent = c->parent;
 	struct msg plain = *m;
-	struct buf entry = {0};
 
-	plain.id = c->origin;
-	plain.what = c->what;
-	splice_value(&s, m->id, c->origin);
-	look_message(c->from->route->look, c->to, c->from, lane, text, &s, &plain, c->session);
-	if (c->parent)
-		keep_answer(c->parent, block, text, m);
-	if (!c->batch) {
-		route_emit(&(struct outgoing){.to = c->from, .lane = lane, .kind = SENT_RESPONSE, .text = text, .splices = &s,
-			.block = block}, g);
-		return;
+	measure(c);
+	if (parent)
+		keep(parent, block, text, m);
+	if (c->from) {
+		plain.id = c->origin;
+		plain.what = c->what;
+		splice_value(&s, m->id, c->origin);
+		look_message(c->from->route->look, c->to, c->from, lane, text, &s, &plain, c->session);
+		route_emit(&(struct outgoing){.to = c->from, .lane = lane, .kind = SENT_RESPONSE, .id = parent ? parent->id : 0,
+			.text = text, .splices = &s, .block = block});
+		parent = NULL;
 	}
-	if (splice_write(text, s.at, s.n, &entry) < 0)
-		route_no_memory(c->from->route);
-	else
-		route_batch_answer(c->batch, buf_slice(&entry));
-	c->batch = NULL;
-	buf_free(&entry);
+	call_free(c);
+	if (parent && parent->adopted)
+		route_resolve(parent);
+}
+
+/* A response of our own making, with the id that it has where the call came from. */
+static void
+answer_with(struct call *c, struct slice text)
+{
+	struct json_error error;
+	struct msg m;
+
+	if (msg_scan(text, &m, &error) == MSG_RESPONSE) {
+		route_answer(c, NULL, text, &m);
+	} else {
+		route_no_memory(c->to->route);
+		call_free(c);
+	}
 }
 
 void
-route_response(struct port *p, struct block *block, struct slice text, const struct msg *m, struct gather *g)
+route_fail_call(struct call *c, int code, const char *why, struct slice data)
 {
-	struct call *c = call_find(p, m->id);
-	uint64_t id;
+	struct buf answer = {0};
 
-	if (m->error.p && msg_null_id(m)) {
-		if (!route_array_refused(p, m))
-			route_dropped(p, "an error that answers no request", m->error);
+	if (c->placed && c->kept.n) {
+		route_answer_kept(c);
 		return;
 	}
-	if (!c) {
-		if (!p->stale || json_type(m->id) != JSON_NUMBER || !json_u64(m->id, &id) || id != p->stale)
-			route_dropped(p, "an answer to a request that is not open", m->id);
-		return;
+	if ((!c->from && !c->parent) || msg_make_error(&answer, c->origin, code, why, data) < 0)
+		call_free(c);
+	else
+		answer_with(c, buf_slice(&answer));
+	buf_free(&answer);
+}
+
+void
+route_fail_calls(struct port *p, const char *why, struct slice data)
+{
+	struct call *c;
+
+	while ((c = p->calls))
+		route_fail_call(c, ACP_ERR_INTERNAL, why ? why : "that side has ended", data);
+}
+
+void
+route_answer_kept(struct call *c)
+{
+	struct buf text = {0};
+
+	if (pieces_write(&c->kept, &text) < 0 || text.n == 0) {
+		route_no_memory(c->to->route);
+		call_free(c);
+	} else {
+		text.n--;
+		answer_with(c, buf_slice(&text));
 	}
-	if (route_wants_other_dialect(p, c, m)) {
-		route_ask_in_other_dialect(p);
-		return;
+	buf_free(&text);
+}
+
+/* --- places --- */
+
+static int
+make_place(uint64_t number, struct buf *to)
+{
+	struct buf params = {0};
+	int r = buf_printf(&params, "{\"place\":%" PRIu64 "}", number);
+
+	if (r == 0)
+		r = msg_make_notification(to, place, buf_slice(&params));
+	buf_free(&params);
+	return r;
+}
+
+int
+route_make_place(const struct call *c, struct buf *to)
+{
+	struct splices s = {.n = 0};
+	struct buf plain = {0}, with = {0};
+	struct json_error error;
+	struct msg m;
+	int r = make_place(c->id, &plain);
+
+	if (r == 0 && msg_scan(buf_slice(&plain), &m, &error) == MSG_NOTIFICATION) {
+		if (back(c->lane) == LANE_UP)
+			r = msg_wrap(&m, c->to->dialect, &s, &with);
+		if (r == 0)
+			r = splice_write(buf_slice(&plain), s.at, s.n, to);
 	}
-	measure(c);
-	if (c->what == ACP_INITIALIZE)
-		route_has_initialized(p, c, m);
-	if (c->from)
-		deliver(c, block, text, m, g);
-	call_free(c);
+	buf_free(&plain);
+	buf_free(&with);
+	return r;
+}
+
+void
+route_resolve(struct call *c)
+{
+	struct port *p = c->to;
+	struct buf text = {0};
+
+	if (p->state == PORT_GONE || p->kind != PORT_PROXY || port_is_quiet(p, back(c->lane)) || route_make_place(c, &text) < 0) {
+		route_answer_kept(c);
+	} else {
+		c->placed = true;
+		p->places++;
+		p->route->stuck_wanted = true;
+		route_emit(&(struct outgoing){.to = p, .lane = back(c->lane), .kind = SENT_PLACE, .id = c->id, .text = buf_slice(&text)});
+	}
+	buf_free(&text);
+}
+
+void
+route_send_flush(struct port *first)
+{
+	struct plain pl = {.lane = LANE_DOWN, .to = first->below};
+	struct buf text = {0};
+	struct json_error error;
+	struct msg m;
+
+	if (make_place(0, &text) == 0 && msg_scan(buf_slice(&text), &m, &error) == MSG_NOTIFICATION) {
+		pl.inner = m;
+		route_pass(first, NULL, buf_slice(&text), &m, &pl);
+	}
+	buf_free(&text);
+}
+
+bool
+route_takes_place(struct port *p, struct slice text, const struct msg *m, const struct plain *pl)
+{
+	struct slice number = {NULL, 0};
+	struct call *c;
+
+	if (m->kind != MSG_NOTIFICATION || p->kind != PORT_PROXY || !json_string_is(pl->inner.method, place))
+		return false;
+	if (json_type(pl->inner.params) == JSON_OBJECT)
+		number = json_get(pl->inner.params, "place");
+	if (number.p && slice_is(number, "0")) {
+		if (pl->to->kind == PORT_PROXY)
+			route_pass(p, NULL, text, m, pl);
+		else
+			p->route->flushed(pl->to);
+		return true;
+	}
+	c = number.p ? call_find(p, number) : NULL;
+	if (c && c->placed)
+		route_answer_kept(c);
+	return true;
 }

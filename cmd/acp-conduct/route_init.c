@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#include "life.h"
-
 static void
 go_live(struct port *p)
 {
@@ -39,8 +37,7 @@ ask(struct port *p, struct call *c)
 	}
 	splice_value(&s, m.method, question(p, &name));
 	splice_value(&s, m.id, slice_digits(c->id, number));
-	route_emit(&(struct outgoing){.to = p, .lane = LANE_DOWN, .kind = SENT_RESPONSE, .text = buf_slice(&p->init), .splices = &s},
-		NULL);
+	route_emit(&(struct outgoing){.to = p, .lane = LANE_DOWN, .kind = SENT_RESPONSE, .text = buf_slice(&p->init), .splices = &s});
 	buf_free(&name);
 }
 
@@ -54,7 +51,6 @@ route_ask_first(struct port *p)
 	if (!c)
 		return -1;
 	ask(p, c);
-	route_flush(p->route);
 	return 0;
 }
 
@@ -100,48 +96,53 @@ disagrees(const struct port *p, const struct plain *pl)
 
 /* initialize, or whatever it is called here. It goes on as the next component wants it. */
 void
-route_initialize(struct port *p, struct slice text, const struct msg *m, struct plain *pl, struct gather *g)
+route_initialize(struct port *p, struct slice text, const struct msg *m, struct plain *pl)
 {
 	static const struct slice nothing = {NULL, 0};
 	struct route *r = p->route;
 	struct port *to = pl->to;
 	const char *why = disagrees(p, pl);
 	struct buf name = {0};
+	bool first;
 
-	if (!why && to->kind != PORT_OUTER && to->state != PORT_COLD)
-		why = "initialize came a second time";
+	if (!why && to->kind != PORT_OUTER && to->state == PORT_ASKED)
+		why = "initialize came again before the first was answered";
 	if (why) {
-		route_refuse(p, m, ACP_ERR_INVALID_REQUEST, why, nothing, g);
+		route_refuse(p, m, pl, ACP_ERR_INVALID_REQUEST, why, nothing);
 		return;
 	}
 	if (p->kind == PORT_OUTER) {
 		p->dialect = acp_dialect(m->method);
 		p->state = PORT_READY;
 	}
-	if (!r->started && !life_start(r)) {
-		route_refuse(p, m, ACP_ERR_INTERNAL, r->why ? r->why : "a component cannot be started", buf_slice(&r->reason), g);
+	if (!r->started && !r->start(r)) {
+		route_refuse(p, m, pl, ACP_ERR_INTERNAL, r->why ? r->why : "a component cannot be started", buf_slice(&r->reason));
 		return;
 	}
-	route_look(p, pl, text, m);
 	if (to->kind == PORT_OUTER) {
-		route_pass(p, NULL, text, m, pl, g);
+		route_pass(p, NULL, text, m, pl);
 		return;
 	}
-	to->state = PORT_ASKED;
+	/* One that comes again, in another version perhaps, goes down the chain as the first did. */
+	first = to->state == PORT_COLD;
+	if (first)
+		to->state = PORT_ASKED;
 	pl->inner.what = ACP_INITIALIZE;
 	pl->inner.method = question(to, &name);
 	if (remember(to, text, m, pl) < 0)
 		route_no_memory(r);
-	/* What comes behind it waits until it is clear that the question is understood. */
-	to->live = true;
-	route_pass(p, NULL, text, m, pl, g);
-	to->live = to->kind != PORT_PROXY || r->fixed;
+	/* What comes after the first waits until it is clear that the question is understood. */
+	if (first)
+		to->live = true;
+	route_pass(p, NULL, text, m, pl);
+	if (first)
+		to->live = to->kind != PORT_PROXY || r->fixed;
 	buf_free(&name);
 }
 
 /* A proxy speaks to its successor about initialization. True where that is dealt with. */
 bool
-route_initializes_successor(struct port *p, const struct msg *m, const struct plain *pl, struct gather *g)
+route_initializes_successor(struct port *p, const struct msg *m, const struct plain *pl)
 {
 	struct buf answer = {0};
 
@@ -149,7 +150,7 @@ route_initializes_successor(struct port *p, const struct msg *m, const struct pl
 		return false;
 	if (pl->inner.what == ACP_PROXY_INITIALIZE) {
 		/* Our own question: it was not understood. What goes back ends it there. */
-		route_refuse(p, m, ACP_ERR_METHOD, "Method not found", slice(NULL, 0), g);
+		route_refuse(p, m, pl, ACP_ERR_METHOD, "Method not found", slice(NULL, 0));
 		if (p->state == PORT_ASKED && !p->asked_twice && !p->route->fixed && !p->told_initialize)
 			route_ask_in_other_dialect(p);
 		return true;
@@ -179,20 +180,32 @@ remember_successor(struct port *p, const struct msg *m)
 		route_no_memory(p->route);
 }
 
-/* Is this the answer to a question about initialization that is to be asked in the other dialect? */
-bool
-route_wants_other_dialect(const struct port *p, const struct call *c, const struct msg *m)
+/* Does a proxy not know the request to initialize as it was asked? */
+static bool
+is_unknown(const struct port *p, const struct call *c, const struct msg *m)
 {
-	int64_t code;
 	struct slice number;
+	int64_t code;
 
-	if (c->what != ACP_INITIALIZE || p->kind != PORT_PROXY || p->state != PORT_ASKED || p->asked_twice ||
-		p->route->fixed || p->told_initialize || json_type(m->error) != JSON_OBJECT)
+	if (c->what != ACP_INITIALIZE || p->kind != PORT_PROXY || p->state != PORT_ASKED || p->told_initialize ||
+		json_type(m->error) != JSON_OBJECT)
 		return false;
 	number = json_get(m->error, "code");
 	code = number.p ? strtoll(number.p, NULL, 10) : 0;
 	/* A conductor that is a proxy calls any other first message invalid. */
 	return code == ACP_ERR_METHOD || code == ACP_ERR_INVALID_REQUEST;
+}
+
+bool
+route_wants_other_dialect(const struct port *p, const struct call *c, const struct msg *m)
+{
+	return !p->asked_twice && !p->route->fixed && is_unknown(p, c, m);
+}
+
+bool
+route_knows_no_proxy(const struct port *p, const struct call *c, const struct msg *m)
+{
+	return is_unknown(p, c, m);
 }
 
 void
@@ -217,18 +230,22 @@ route_has_initialized(struct port *p, const struct call *c, const struct msg *m)
 	struct route *r = p->route;
 
 	if (p->state == PORT_MENDING && c->own) {
-		life_mended(p, m);
+		if (!m->error.p)
+			p->state = PORT_READY;
+		if (!m->error.p && port_go_live(p) < 0)
+			route_no_memory(r);
+		r->mended(p, m->error);
 		return;
 	}
+	if (c->from && c->from->kind == PORT_PROXY)
+		remember_successor(c->from, m);
 	if (p->state != PORT_ASKED)
 		return;
 	p->state = PORT_READY;
 	go_live(p);
-	if (c->from && c->from->kind == PORT_PROXY)
-		remember_successor(c->from, m);
-	if (c->from && !c->from->component && c->from == r->stretches[0].first) {
+	if (c->from && c->from == r->client) {
 		r->initialized = true;
 		loop_remove_timer(r->loop, &r->init);
-		life_introduce(r);
+		r->ready(r);
 	}
 }

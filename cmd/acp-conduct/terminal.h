@@ -5,8 +5,8 @@
 #ifndef TERMINAL_H
 #define TERMINAL_H
 
-#include "lib/io.h"
-#include "lib/loop.h"
+#include "lib/run/io.h"
+#include "lib/run/loop.h"
 
 struct terminal {
 	struct loop *loop; /* NULL: not in use */

@@ -1,15 +1,10 @@
-/* wire: makes the pipes of a routed chain, its ports, and the stretches in which they stand. */
+/* wire: the hops of a chain that begins: which are read, and who holds which pipe. */
 #ifndef WIRE_H
 #define WIRE_H
 
-#include "chain.h"
+struct chain;
 
-/* Instead of chain_join's links. 0, or -1 with errno. */
-int wire(struct chain *);
-/* A proxy's two pipes. 0, or -1 with errno. */
-int wire_proxy(struct component *);
-/* Closes all that is left of them. */
-void wire_close_proxy(struct component *);
-void wire_free(struct chain *);
+/* Makes all links and ports. 0, or -1 with errno. */
+int wire_chain(struct chain *);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* In the order in which they are done to a line. */
+/* The numbers are part of what a seed means: a new fault comes last. */
 enum fault {
 	FAULT_NOISE,
 	FAULT_DROP,
@@ -19,10 +19,20 @@ enum fault {
 	FAULT_DELAY,
 	FAULT_STALL,
 	FAULT_EXIT,
+	FAULT_SPLIT,
+	FAULT_BANDWIDTH,
+	FAULT_ERROR,
+	FAULT_HANG,
+	FAULT_WRONG_ID,
+	FAULT_ID_TYPE,
+	FAULT_STALE_SESSION,
+	FAULT_OVERTAKE,
+	FAULT_CLOSE,
+	FAULT_LINGER,
 	FAULTS,
 };
 
-/* The n-th line of a lane. */
+/* The n-th message of a lane, for one of the rules (rule.h). */
 struct chance {
 	uint64_t seed, lane, n;
 };

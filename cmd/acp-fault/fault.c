@@ -1,59 +1,36 @@
 /*
- * The filter. It works on lines as they leave: what hits a batch hits all of it, and a line that is hurt goes through
- * the queue of its lane, with all that is behind it.
+ * The filter. It works on lines as they leave: a line that is hit goes through
+ * the queue of its direction, with all that comes after it.
  */
 #include "cmd/acp-fault/fault.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
-#include "cmd/acp-fault/damage.h"
-#include "cmd/acp-fault/queue.h"
-#include "cmd/acp-fault/report.h"
-#include "lib/cli.h"
-
-/* What may wait in a lane, in bytes of memory; above it the lane is not read. */
-enum { QUEUE_MOST = 1024 * 1024 };
+#include "cmd/acp-fault/work.h"
+#include "lib/base/cli.h"
 
 const char fault_name[] = "acp-fault";
-
-/* Who a line is, in the report. */
-struct named {
-	struct subject subject; /* its slices point into the two */
-	struct buf method, id;
-};
-
-struct track {
-	struct queue queue;
-	uint64_t n;            /* lines of messages so far */
-	uint64_t number;       /* of the line whose messages are being shown */
-	bool shown, selected;  /* it has not left yet; one of its messages is selected */
-	struct named now;
-	struct parcel *behind; /* reordered: waits for a line to go ahead of it ... */
-	uint64_t behind_until; /* ... until then */
-	struct named behind_name;
-};
-
-struct fault_state {
-	const struct options *options;
-	struct frame *frame;
-	struct report *report;
-	struct track tracks[LANES];
-	uint64_t count;     /* selected lines of both lanes */
-	bool dead;
-	bool where_failed;  /* it has been said that the jq program fails */
-};
 
 static enum verdict
 give_up(struct fault_state *x)
 {
-	frame_say(x->frame, "out of memory");
-	frame_quit(x->frame, EXIT_FAILED);
-	x->dead = true;
+	frame_warn(x->frame, "out of memory");
+	frame_exit(x->frame, EXIT_FAILED);
+	x->failed = true;
 	return VERDICT_DROP;
 }
 
-/* --- which lines --- */
+/* Nothing more is read or written. */
+static bool
+is_dead(const struct fault_state *x)
+{
+	return x->death || x->failed;
+}
+
+/* --- which faults hit a message --- */
 
 static int
 copy(struct buf *to, struct slice from, struct slice *is)
@@ -69,28 +46,14 @@ copy(struct buf *to, struct slice from, struct slice *is)
 }
 
 static int
-name(struct named *n, const struct seen *s, uint64_t line)
+name(struct named *n, const struct seen *s, uint64_t number)
 {
 	n->subject.from = s->from;
 	n->subject.t = s->t;
-	n->subject.n = line;
+	n->subject.n = number;
 	if (copy(&n->method, seen_method(s), &n->subject.method) < 0)
 		return -1;
 	return copy(&n->id, s->msg.id, &n->subject.id);
-}
-
-static bool
-is_selected(struct fault_state *x, const struct seen *s)
-{
-	char *why = NULL;
-	bool yes = select_match(x->options->select, s, &why);
-
-	if (why && !x->where_failed) {
-		frame_say(x->frame, "--where: %s", why);
-		x->where_failed = true;
-	}
-	free(why);
-	return yes;
 }
 
 static enum verdict
@@ -98,60 +61,126 @@ message(void *state, struct frame *f, enum lane lane, const struct seen *s)
 {
 	struct fault_state *x = state;
 	struct track *t = &x->tracks[lane];
+	size_t i;
 
 	(void)f;
-	if (!t->shown || t->number != s->number) {
-		t->shown = true;
-		t->selected = false;
-		t->number = s->number;
-		t->n++;
-	}
-	if (t->selected || !is_selected(x, s))
+	t->n++;
+	t->shown = true;
+	t->number = s->number;
+	t->response = s->msg.kind == MSG_RESPONSE;
+	t->hit = false;
+	memset(t->hits, 0, sizeof(t->hits));
+	if (is_dead(x) || t->closed)
 		return VERDICT_PASS;
-	t->selected = true;
-	return name(&t->now, s, t->n) < 0 ? give_up(x) : VERDICT_PASS;
+	for (i = 0; i < x->options->nrules; i++)
+		match_rule(x, &x->options->rules[i], lane, s);
+	return t->hit && name(&t->now, s, t->n) < 0 ? give_up(x) : VERDICT_PASS;
 }
 
 /* --- what waits --- */
 
-/* Lets go what is due. */
+/* The lines that wait for another to go before them go. passed_by: the number of the one that has; 0: none has. */
 static void
-send_due(struct fault_state *x, enum lane lane, uint64_t now)
+send_behind(struct fault_state *x, struct track *t, uint64_t passed_by, bool lost)
+{
+	const struct subject *first = &t->behind_name.subject;
+
+	if (!t->behind.first)
+		return;
+	if (passed_by)
+		report_add(x->report, first, t->behind_rule, t->behind_why, ",\"behind\":%" PRIu64, passed_by);
+	else
+		report_add(x->report, first, t->behind_rule, t->behind_why, ",\"behind\":null%s", lost ? ",\"lost\":true" : "");
+	while (t->behind.first)
+		queue_add(&t->queue, queue_take(&t->behind));
+}
+
+/* What of its text leaves now. */
+static int
+send_text(struct fault_state *x, enum lane lane, struct parcel *p, uint64_t now, bool *all)
+{
+	struct slice text = p->held && !p->changed ? frame_held_text(p->held) : buf_slice(&p->text), piece;
+	bool more = p->sent > 0;
+
+	piece = slice(text.p + p->sent, queue_piece(&x->tracks[lane].queue, text.n, now, now == UINT64_MAX));
+	p->sent += piece.n;
+	*all = p->sent == text.n;
+	if (piece.n == 0)
+		return 0;
+	return more ? frame_put_more(x->frame, lane, piece) : frame_put(x->frame, lane, piece);
+}
+
+/* All of it has left, or will not. */
+static void
+send_end(struct fault_state *x, enum lane lane, struct parcel *p)
 {
 	struct track *t = &x->tracks[lane];
-	struct parcel *p;
 
-	while (!x->dead && (p = queue_take(&t->queue, now))) {
-		if (frame_put(x->frame, lane, buf_slice(&p->text)) < 0)
+	if (p->held)
+		frame_release(x->frame, p->held, VERDICT_DROP, slice(NULL, 0));
+	if (p->close && !t->closed) {
+		t->closed = true;
+		frame_close(x->frame, lane);
+		send_behind(x, t, 0, true);
+	}
+	if (p->exit) {
+		x->death = p->exit;
+		frame_exit(x->frame, p->exit->exit_status);
+		for (lane = LANE_DOWN; lane < LANES; lane++)
+			send_behind(x, &x->tracks[lane], 0, true);
+	}
+	parcel_free(p);
+}
+
+/* Where both directions have one pipe: is it in the middle of a line of the other one? */
+static bool
+is_blocked(const struct fault_state *x, enum lane lane)
+{
+	const struct parcel *other = x->tracks[lane == LANE_DOWN ? LANE_UP : LANE_DOWN].queue.first;
+
+	return frame_is_shared(x->frame) && other && other->sent > 0;
+}
+
+/* Lets go what is due. now UINT64_MAX: all. */
+static void
+send_lane(struct fault_state *x, enum lane lane, uint64_t now)
+{
+	struct track *t = &x->tracks[lane];
+	bool all = true;
+
+	while (!is_dead(x) && !is_blocked(x, lane) && t->queue.first && queue_time(&t->queue) <= now) {
+		if (!t->closed && send_text(x, lane, t->queue.first, now, &all) < 0)
 			give_up(x);
-		if (p->last) {
-			frame_quit(x->frame, EXIT_NEGATIVE);
-			x->dead = true;
-		}
-		parcel_free(p);
+		else if (t->closed || all)
+			send_end(x, lane, queue_take(&t->queue));
 	}
 }
 
-/* The line that waits for another to go ahead of it goes. overtaken: one has. */
+/* The first once more: it may have waited for the end of a line of the second. */
 static void
-send_behind(struct fault_state *x, struct track *t, bool overtaken)
+send_due(struct fault_state *x, uint64_t now)
 {
-	if (!t->behind)
-		return;
-	if (overtaken)
-		report_add(x->report, &t->behind_name.subject, FAULT_REORDER, ",\"behind\":%" PRIu64, t->n);
-	else
-		report_add(x->report, &t->behind_name.subject, FAULT_REORDER, ",\"behind\":null");
-	queue_add(&t->queue, t->behind);
-	t->behind = NULL;
+	send_lane(x, LANE_DOWN, now);
+	send_lane(x, LANE_UP, now);
+	send_lane(x, LANE_DOWN, now);
 }
 
-static enum frame_debt
-debt(const struct track *t)
+static uint64_t
+least(uint64_t a, uint64_t b)
 {
-	if (t->queue.stalls || t->queue.size > QUEUE_MOST)
-		return FRAME_OWES_FULL;
-	return t->queue.first || t->behind ? FRAME_OWES : FRAME_EVEN;
+	return a < b ? a : b;
+}
+
+/* When something of this direction has to be done. */
+static uint64_t
+lane_time(const struct fault_state *x, enum lane lane)
+{
+	const struct track *t = &x->tracks[lane];
+	uint64_t next = is_blocked(x, lane) ? UINT64_MAX : queue_time(&t->queue);
+
+	if (t->behind.first)
+		next = least(next, t->behind_until);
+	return t->linger_until ? least(next, t->linger_until) : next;
 }
 
 /* Lets go what is due, and sees to it that we are called when more is. */
@@ -159,230 +188,228 @@ static void
 settle(struct fault_state *x)
 {
 	uint64_t now = frame_now(x->frame), next = UINT64_MAX;
-	struct track *t;
+	const struct rule *r;
 	enum lane lane;
+	size_t i;
 
+	send_due(x, now);
 	for (lane = LANE_DOWN; lane < LANES; lane++) {
-		t = &x->tracks[lane];
-		send_due(x, lane, now);
-		frame_owe(x->frame, lane, debt(t));
-		if (t->queue.first && t->queue.first->due < next)
-			next = t->queue.first->due;
-		if (t->behind && t->behind_until < next)
-			next = t->behind_until;
+		frame_pause(x->frame, lane, x->tracks[lane].queue.stalls > 0);
+		next = least(next, lane_time(x, lane));
 	}
-	if (next != UINT64_MAX && !x->dead && frame_alarm(x->frame, next) < 0)
+	for (i = 0; i < x->options->nrules; i++) {
+		r = &x->options->rules[i];
+		if (r->alone && !r->struck)
+			next = least(next, rule_time(r));
+	}
+	if (next != UINT64_MAX && !is_dead(x) && frame_timer(x->frame, next) < 0)
 		give_up(x);
 }
 
 /* --- what is done to a line --- */
 
-/* A line as a parcel. What is torn stays so, unless another comes behind it. NULL when out of memory. */
-static struct parcel *
-parcel_of(const struct fault_state *x, struct slice text, bool torn)
-{
-	struct parcel *p = parcel_new(frame_now(x->frame));
-
-	if (p && (buf_add_slice(&p->text, text) < 0 || (!torn && buf_add(&p->text, "\n", 1) < 0))) {
-		parcel_free(p);
-		return NULL;
-	}
-	return p;
-}
-
-/* A line of its own, ahead of the one that is selected. */
+/* The line leaves as its parcel says: held until then. */
 static int
-add_noise(struct fault_state *x, struct track *t, const struct chance *c)
+hold(struct work *w)
 {
-	struct slice text = damage_noise(c);
-	struct parcel *p = parcel_of(x, text, false);
-	struct buf quoted = {0};
-
-	if (!p)
-		return -1;
-	queue_add(&t->queue, p);
-	if (json_quote(text, &quoted) < 0)
-		return -1;
-	report_add(x->report, &t->now.subject, FAULT_NOISE, ",\"text\":%.*s", (int)quoted.n, quoted.p);
-	buf_free(&quoted);
-	return 0;
+	if (w->line && !w->gone)
+		w->parcel->held = frame_hold(w->x->frame);
+	return !w->line || w->gone || w->parcel->held ? 0 : -1;
 }
 
-/* Inside an envelope, where there is one. */
+/* Does the line of a message, or another, go before those that wait? */
+static bool
+goes_before(const struct track *t, bool is_message)
+{
+	return is_message && (t->behind_why == FAULT_REORDER || t->response);
+}
+
+/* It waits for another of its lane to go before it, if none does already. */
 static void
-corrupt(struct fault_state *x, struct track *t, const struct chance *c, const struct leaving *l, struct parcel *p)
+begin_to_wait(struct work *w)
 {
-	size_t from = (size_t)(l->inside.p - l->text.p), at;
-	unsigned char was, is;
-
-	at = from + damage_byte(c, p->text.p + from, l->inside.n, &was);
-	is = (unsigned char)p->text.p[at];
-	report_add(x->report, &t->now.subject, FAULT_CORRUPT, ",\"byte\":%zu,\"was\":%u,\"is\":%u", at + 1, was, is);
-}
-
-/* The newline stays: the next line is not hurt. */
-static void
-truncate_line(struct fault_state *x, struct track *t, const struct chance *c, const struct leaving *l, struct parcel *p)
-{
-	size_t kept = damage_cut(c, l->text.n);
-
-	p->text.n = kept;
-	if (!l->torn)
-		p->text.p[p->text.n++] = '\n';
-	report_add(x->report, &t->now.subject, FAULT_TRUNCATE, ",\"kept\":%zu,\"of\":%zu", kept, l->text.n);
-}
-
-static int
-duplicate(struct fault_state *x, struct track *t, struct parcel *p, bool torn)
-{
-	size_t n = p->text.n;
-
-	if (torn && buf_add(&p->text, "\n", 1) < 0)
-		return -1;
-	if (buf_reserve(&p->text, n) < 0 || buf_add(&p->text, p->text.p, n) < 0)
-		return -1;
-	report_add(x->report, &t->now.subject, FAULT_DUPLICATE, "%s", "");
-	return 0;
-}
-
-static void
-delay(struct fault_state *x, struct track *t, const struct chance *c, struct parcel *p)
-{
-	const struct options *o = x->options;
-	uint64_t wait = o->delay - o->jitter + chance_below(c, FAULT_DELAY, 1, o->jitter * 2 + 1);
-
-	p->ready += wait;
-	report_add(x->report, &t->now.subject, FAULT_DELAY, ",\"for\":%" PRIu64 ".%06" PRIu64, wait / 1000000, wait % 1000000);
-}
-
-static void
-stall(struct fault_state *x, struct track *t, struct parcel *p)
-{
-	p->stall = x->options->stall;
-	report_add(x->report, &t->now.subject, FAULT_STALL, ",\"for\":%" PRIu64 ".%06" PRIu64, p->stall / 1000000,
-		p->stall % 1000000);
-}
-
-/* It waits for the next line of its lane, if none waits already. */
-static void
-fall_behind(struct fault_state *x, struct track *t, struct parcel *p)
-{
+	struct track *t = w->track;
 	struct named name = t->behind_name;
 
 	t->behind_name = t->now;
 	t->now = name;
-	t->behind = p;
-	t->behind_until = frame_now(x->frame) + x->options->late;
+	t->behind_why = w->waits;
+	t->behind_rule = t->hits[w->waits];
+	t->behind_until = frame_now(w->x->frame) + t->behind_rule->of[w->waits].us;
+	queue_add(&t->behind, w->parcel);
 }
 
-/* Does what is said to a line that is not dropped, with those faults that hit it. 0, or -1 out of memory. */
-static int
-hurt(struct fault_state *x, struct track *t, const struct chance *c, const struct leaving *l, const bool *hits)
+/* Puts the line, or what is left of it, in its place. */
+static void
+place(struct work *w)
 {
-	struct parcel *p = parcel_of(x, l->text, l->torn);
+	struct track *t = w->track;
 
-	if (!p)
-		return -1;
-	if (hits[FAULT_CORRUPT] && l->inside.n > 0)
-		corrupt(x, t, c, l, p);
-	if (hits[FAULT_TRUNCATE])
-		truncate_line(x, t, c, l, p);
-	if (hits[FAULT_DUPLICATE] && duplicate(x, t, p, l->torn) < 0) {
-		parcel_free(p);
-		return -1;
+	if (!w->gone && w->waits != FAULTS && !t->behind.first) {
+		begin_to_wait(w);
+	} else if (!w->gone && w->line && t->behind.first && !goes_before(t, true)) {
+		queue_add(&t->behind, w->parcel);
+	} else {
+		queue_add(&t->queue, w->parcel);
+		if (!w->gone && w->line)
+			send_behind(w->x, t, t->n, false);
 	}
-	if (hits[FAULT_DELAY])
-		delay(x, t, c, p);
-	if (hits[FAULT_STALL])
-		stall(x, t, p);
-	if (hits[FAULT_EXIT])
-		report_add(x->report, &t->now.subject, FAULT_EXIT, "%s", "");
-	p->last = hits[FAULT_EXIT];
-	if (hits[FAULT_REORDER] && !t->behind) {
-		fall_behind(x, t, p);
+}
+
+/* Does these faults, each of the rule that has it. 0, or -1 out of memory. */
+static int
+hurt(struct work *w, struct rule *const *rules)
+{
+	const struct fault_kind *k;
+	size_t i;
+
+	w->parcel = parcel_new(frame_now(w->x->frame));
+	if (!w->parcel)
+		return -1;
+	for (i = 0; i < FAULTS; i++) {
+		k = &fault_kinds[i];
+		w->rule = rules[k->fault];
+		if (!w->rule || (w->gone && !(k->flags & KIND_COUNTS)))
+			continue;
+		w->chance = match_chance(w->x, w->rule, w->lane, w->subject.n);
+		if (k->act(w) < 0)
+			break;
+	}
+	if (i == FAULTS && hold(w) == 0) {
+		place(w);
 		return 0;
 	}
-	queue_add(&t->queue, p);
-	send_behind(x, t, true);
-	return 0;
+	parcel_free(w->parcel);
+	return -1;
 }
 
-/* Which faults hit this line. False: none. */
-static bool
-draw(struct fault_state *x, const struct chance *c, bool *hits)
-{
-	const struct options *o = x->options;
-	bool any = false;
-	enum fault f;
-
-	for (f = 0; f < FAULTS; f++)
-		hits[f] = chance_hits(c, f, o->probability[f]);
-	hits[FAULT_DELAY] = o->delay || o->jitter;
-	hits[FAULT_STALL] = o->stall > 0;
-	hits[FAULT_EXIT] = ++x->count == o->exit_after;
-	for (f = 0; f < FAULTS; f++)
-		any |= hits[f];
-	return any;
-}
-
-/* A line that no fault hits, or that is no message: behind those that wait, or on. */
+/* A line that no fault hits, or that is no message: after those that wait, or on. */
 static enum verdict
-follow(struct fault_state *x, struct track *t, const struct leaving *l, bool overtakes)
+follow(struct fault_state *x, enum lane lane, bool is_message)
 {
+	struct track *t = &x->tracks[lane];
+	bool before = goes_before(t, is_message), joins = t->behind.first && t->behind_why == FAULT_OVERTAKE && !before;
 	struct parcel *p;
 
-	if (!t->queue.first && !(overtakes && t->behind))
+	if (!t->queue.first && !joins && !(before && t->behind.first) && !is_blocked(x, lane))
 		return VERDICT_PASS;
-	p = parcel_of(x, l->text, l->torn);
-	if (!p)
+	p = parcel_new(frame_now(x->frame));
+	if (p)
+		p->held = frame_hold(x->frame);
+	if (!p || !p->held) {
+		parcel_free(p);
 		return give_up(x);
-	queue_add(&t->queue, p);
-	if (overtakes)
-		send_behind(x, t, true);
+	}
+	queue_add(joins ? &t->behind : &t->queue, p);
+	if (before)
+		send_behind(x, t, t->n, false);
 	return VERDICT_HOLD;
 }
 
 static enum verdict
-drop(struct fault_state *x, struct track *t, bool last)
-{
-	report_add(x->report, &t->now.subject, FAULT_DROP, "%s", "");
-	if (last) {
-		report_add(x->report, &t->now.subject, FAULT_EXIT, "%s", "");
-		frame_quit(x->frame, EXIT_NEGATIVE);
-		x->dead = true;
-	}
-	return VERDICT_DROP;
-}
-
-static enum verdict
-treat(struct fault_state *x, enum lane lane, const struct leaving *l)
+treat(struct fault_state *x, enum lane lane, const struct outgoing_line *l)
 {
 	struct track *t = &x->tracks[lane];
-	struct chance c = {x->options->seed, (uint64_t)lane, t->n};
-	bool hits[FAULTS];
+	struct work w = {.x = x, .lane = lane, .track = t, .line = l, .subject = t->now.subject,
+		.message_at = (size_t)(l->message.p - l->text.p), .message_n = l->message.n, .waits = FAULTS};
 
-	if (!draw(x, &c, hits))
-		return follow(x, t, l, true);
-	if (hits[FAULT_NOISE] && add_noise(x, t, &c) < 0)
+	if (hurt(&w, t->hits) < 0)
 		return give_up(x);
-	if (hits[FAULT_DROP])
-		return drop(x, t, hits[FAULT_EXIT]);
-	return hurt(x, t, &c, l, hits) < 0 ? give_up(x) : VERDICT_HOLD;
+	return w.gone ? VERDICT_DROP : VERDICT_HOLD;
+}
+
+/* --- what happens at a time, to no message --- */
+
+static void
+strike_lane(struct fault_state *x, struct rule *r, enum lane lane)
+{
+	struct track *t = &x->tracks[lane];
+	struct rule *rules[FAULTS] = {NULL};
+	struct work w = {.x = x, .lane = lane, .track = t, .waits = FAULTS};
+	const struct fault_kind *k;
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < FAULTS; i++) {
+		k = &fault_kinds[i];
+		if (r->of[k->fault].given && !match_is_for_messages(r, k) && k->act) {
+			rules[k->fault] = r;
+			any = true;
+		}
+	}
+	if (!any)
+		return;
+	w.subject = (struct subject){.from = lane == LANE_UP ? ACP_AGENT : ACP_CLIENT, .t = frame_now(x->frame), .n = t->n, .alone = true};
+	if (frame_is_one_way(x->frame))
+		w.subject.from = ACP_UNKNOWN;
+	rule_hit(r, frame_now(x->frame));
+	if (hurt(&w, rules) < 0)
+		give_up(x);
+}
+
+static void
+strike(struct fault_state *x, struct rule *r)
+{
+	bool one_way = frame_is_one_way(x->frame);
+
+	r->struck = true;
+	if (one_way || select_match_other(r->select, ACP_CLIENT))
+		strike_lane(x, r, LANE_DOWN);
+	if (!one_way && select_match_other(r->select, ACP_AGENT))
+		strike_lane(x, r, LANE_UP);
 }
 
 /* --- the filter --- */
+
+/* The first record of the report, or the one that says what was lost before it. */
+static int
+begin_report(void *state, struct frame *f, struct buf *to, bool resumed, uint64_t lost, const char *why)
+{
+	const struct fault_state *x = state;
+
+	(void)f;
+	if (!resumed)
+		return buf_printf(to, "{\"acp-fault\":1,\"seed\":%" PRIu64 "}\n", x->options->seed);
+	if (buf_printf(to, "{\"lost\":%" PRIu64 ",\"why\":", lost) < 0 || json_quote(slice_of(why), to) < 0)
+		return -1;
+	return buf_add_string(to, "}\n");
+}
+
+static bool
+has_fault(const struct options *o, enum fault fault)
+{
+	size_t i;
+
+	for (i = 0; i < o->nrules; i++)
+		if (o->rules[i].of[fault].given)
+			return true;
+	return false;
+}
 
 static int
 start(void *state, struct frame *f)
 {
 	struct fault_state *x = state;
+	const char *why = NULL;
 
 	x->frame = f;
-	return report_watch(x->report, f);
+	x->report = frame_log(f);
+	if (has_fault(x->options, FAULT_ERROR) && frame_is_one_way(f))
+		why = "--error responds to requests: a one-way pipe does not go back (use -- COMMAND, acp-conduct -f, or a proxy chain)";
+	if (has_fault(x->options, FAULT_CLOSE) && frame_is_shared(f) && !frame_is_one_way(f))
+		why = "--close-after ends one direction: in a proxy chain both have one pipe (use -- COMMAND, or acp-conduct -f)";
+	if (why) {
+		frame_warn(f, "%s", why);
+		x->failed = true;
+		frame_exit(f, EXIT_USAGE);
+	} else {
+		settle(x);
+	}
+	return 0;
 }
 
 static enum verdict
-leave(void *state, struct frame *f, enum lane lane, const struct leaving *l)
+line(void *state, struct frame *f, enum lane lane, const struct outgoing_line *l)
 {
 	struct fault_state *x = state;
 	struct track *t = &x->tracks[lane];
@@ -390,50 +417,79 @@ leave(void *state, struct frame *f, enum lane lane, const struct leaving *l)
 	enum verdict v;
 
 	(void)f;
-	if (x->dead)
+	if (is_dead(x) || t->closed)
 		return VERDICT_DROP;
 	t->shown = false;
-	v = shown && t->selected ? treat(x, lane, l) : follow(x, t, l, shown);
+	v = shown && t->hit ? treat(x, lane, l) : follow(x, lane, shown);
 	settle(x);
 	return v;
 }
 
 static void
-timer(void *state, struct frame *f)
+time_has_come(struct fault_state *x)
 {
-	struct fault_state *x = state;
+	uint64_t now = frame_now(x->frame);
+	struct track *t;
 	enum lane lane;
+	size_t i;
 
-	for (lane = LANE_DOWN; lane < LANES; lane++)
-		if (x->tracks[lane].behind_until <= frame_now(f))
-			send_behind(x, &x->tracks[lane], false);
+	for (lane = LANE_DOWN; lane < LANES; lane++) {
+		t = &x->tracks[lane];
+		if (t->behind.first && t->behind_until <= now)
+			send_behind(x, t, 0, false);
+		if (t->linger_until && t->linger_until <= now) {
+			t->linger_until = 0;
+			frame_keep_open(x->frame, lane, false);
+		}
+	}
+	for (i = 0; i < x->options->nrules && !is_dead(x); i++)
+		if (x->options->rules[i].alone && !x->options->rules[i].struck && rule_time(&x->options->rules[i]) <= now)
+			strike(x, &x->options->rules[i]);
 	settle(x);
-	report_flush(x->report);
 }
 
-/* Behind the last line nothing comes: what waits for it does not wait any longer. */
+static void
+linger(struct fault_state *x, enum lane lane, enum acp_side from)
+{
+	struct subject s = {.from = from, .t = frame_now(x->frame), .n = x->tracks[lane].n, .alone = true};
+	const struct rule *r;
+	uint64_t us;
+	size_t i;
+
+	for (i = 0; i < x->options->nrules; i++) {
+		r = &x->options->rules[i];
+		us = r->of[FAULT_LINGER].us;
+		if (us == 0 || (from != ACP_UNKNOWN && !select_match_other(r->select, from)))
+			continue;
+		x->tracks[lane].linger_until = s.t + us;
+		frame_keep_open(x->frame, lane, true);
+		report_add(x->report, &s, r, FAULT_LINGER, ",\"for\":%" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
+		return;
+	}
+}
+
+/* After the last line nothing comes: what waits for it does not wait any longer. */
+static void
+side_ended(struct fault_state *x, enum acp_side from)
+{
+	if (from != ACP_AGENT)
+		send_behind(x, &x->tracks[LANE_DOWN], 0, false);
+	if (from != ACP_CLIENT)
+		send_behind(x, &x->tracks[LANE_UP], 0, false);
+	linger(x, from == ACP_AGENT ? LANE_UP : LANE_DOWN, from);
+	settle(x);
+}
+
 static void
 event(void *state, struct frame *f, const struct frame_event *e)
 {
 	struct fault_state *x = state;
 
 	(void)f;
-	if (e->kind != FRAME_EOF || x->dead)
-		return;
-	if (e->from != ACP_AGENT)
-		send_behind(x, &x->tracks[LANE_DOWN], false);
-	if (e->from != ACP_CLIENT)
-		send_behind(x, &x->tracks[LANE_UP], false);
-	settle(x);
-}
-
-static void
-flush(void *state, struct frame *f)
-{
-	struct fault_state *x = state;
-
-	(void)f;
-	report_flush(x->report);
+	if (e->kind == FRAME_TIMER)
+		time_has_come(x);
+	if (e->kind == FRAME_EOF && !is_dead(x))
+		side_ended(x, e->from);
 }
 
 /* All that waits still goes out, whatever its time. */
@@ -444,13 +500,9 @@ end(void *state, struct frame *f)
 	enum lane lane;
 
 	(void)f;
-	for (lane = LANE_DOWN; lane < LANES; lane++) {
-		if (!x->dead)
-			send_behind(x, &x->tracks[lane], false);
-		send_due(x, lane, UINT64_MAX);
-	}
-	report_flush(x->report);
-	report_unwatch(x->report);
+	for (lane = LANE_DOWN; lane < LANES && !is_dead(x); lane++)
+		send_behind(x, &x->tracks[lane], 0, false);
+	send_due(x, UINT64_MAX);
 	return 0;
 }
 
@@ -458,31 +510,46 @@ static void
 free_track(struct track *t)
 {
 	queue_free(&t->queue);
-	parcel_free(t->behind);
+	queue_free(&t->behind);
 	buf_free(&t->now.method);
 	buf_free(&t->now.id);
 	buf_free(&t->behind_name.method);
 	buf_free(&t->behind_name.id);
 }
 
+/* As a crash would, but without a core. */
+static void
+die_by(int number)
+{
+	const struct rlimit none = {0, 0};
+	sigset_t only;
+
+	sigemptyset(&only);
+	sigaddset(&only, number);
+	setrlimit(RLIMIT_CORE, &none);
+	signal(number, SIG_DFL);
+	raise(number);
+	sigprocmask(SIG_UNBLOCK, &only, NULL);
+}
+
 int
 fault_run(const struct options *o)
 {
 	struct fault_state x = {.options = o};
-	struct filter filter = {.name = fault_name, .needs = FRAME_WATCH, .state = &x, .start = start, .message = message,
-		.event = event, .leave = leave, .timer = timer, .flush = flush, .end = end};
+	const struct frame_log log = {.path = o->report, .begin = begin_report, .inputs = o->inputs};
+	const struct filter filter = {.name = fault_name, .state = &x, .log = o->report ? &log : NULL, .start = start,
+		.message = message, .event = event, .line = line, .end = end};
 	enum lane lane;
 	int status;
 
-	x.report = report_open(o->report, o->seed);
-	if (!x.report)
-		return EXIT_FAILED;
-	for (lane = LANE_DOWN; lane < LANES; lane++)
+	for (lane = LANE_DOWN; lane < LANES; lane++) {
 		queue_init(&x.tracks[lane].queue);
+		queue_init(&x.tracks[lane].behind);
+	}
 	status = frame_run(&filter, &o->frame);
 	for (lane = LANE_DOWN; lane < LANES; lane++)
 		free_track(&x.tracks[lane]);
-	if (report_close(x.report) < 0 && status == 0)
-		status = EXIT_FAILED;
+	if (x.death && x.death->exit_signal)
+		die_by(x.death->exit_signal);
 	return status;
 }

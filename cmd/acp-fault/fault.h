@@ -2,25 +2,21 @@
 #ifndef FAULT_H
 #define FAULT_H
 
-#include "cmd/acp-fault/chance.h"
-#include "lib/frame.h"
-#include "lib/select.h"
+#include "cmd/acp-fault/rule.h"
+#include "lib/frame/frame_options.h"
 
 struct options {
-	struct select *select;
-	double probability[FAULTS]; /* of those that have one */
-	uint64_t delay, jitter;     /* us */
-	uint64_t late;              /* us: how long a line waits for another to go ahead of it */
-	uint64_t stall;             /* us */
-	uint64_t exit_after;        /* 0: never */
+	struct rule *rules; /* that of the command line, and one for each line of a plan */
+	size_t nrules;
 	uint64_t seed;
-	const char *report;         /* or NULL */
+	const char *report; /* or NULL */
+	char *inputs[2];    /* the plan, or NULL */
 	struct frame_options frame;
 };
 
 extern const char fault_name[]; /* "acp-fault" */
 
-/* Runs the filter. Returns the exit status. */
+/* Runs the filter. Returns the exit status, or dies by the signal that a rule wants. */
 int fault_run(const struct options *);
 
 #endif

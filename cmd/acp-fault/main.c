@@ -1,192 +1,359 @@
 /* acp-fault: delays, drops, doubles, reorders and damages messages in a stream of ACP messages. */
+#include <errno.h>
 #include <inttypes.h>
 #include <locale.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/acp-fault/fault.h"
-#include "lib/cli.h"
-#include "lib/frame_options.h"
+#include "lib/base/cli.h"
+#include "lib/run/proc.h"
 
 /* A screen at most. The shell completes options and words from it. */
 static const char help[] =
 	"usage: acp-fault [OPTION]... [-- COMMAND [ARG]...]   P: 0.1 or 10%, TIME: 20ms\n"
 	"  -m, --match GLOB      only this method or kind of update; !GLOB: not this\n"
 	"  -w, --where JQ        only messages for which the jq program is true\n"
-	"      --from client|agent   only what this side sent\n"
-	"      --session ID      only this session\n"
-	"      --delay TIME[,JITTER]   each is late, by JITTER more or less; order stays\n"
-	"      --drop P          a message gets lost\n"
-	"      --duplicate P     comes twice\n"
-	"      --reorder P[,TIME]   comes behind the next, or after TIME (1s)\n"
-	"      --corrupt P       one byte is another\n"
-	"      --truncate P      the line is cut short\n"
-	"      --stall TIME      its direction stands still before each\n"
-	"      --noise P         a line that is no message comes before it\n"
-	"      --exit-after N    dies behind the Nth message\n"
-	"      --seed N          the same faults again\n"
-	"      --report FILE     what was done to which message (JSON)\n"
+	"      --from client|agent, --kind request|response|notification, --session ID\n"
+	"      --from-match N, --every N, --once   from the Nth on; each Nth; one only\n"
+	"      --at TIME         then (+TIME in a plan: so long after the line before)\n"
+	"      --plan FILE       more faults: each line has options as above and below\n"
+	"      --noise P, --drop P, --corrupt P, --truncate P, --duplicate P   of lines\n"
+	"      --reorder P[,TIME], --overtake P[,TIME]   the next, or a response, first\n"
+	"      --delay TIME[,JITTER], --stall TIME, --bandwidth RATE   bytes a second\n"
+	"      --split N[,TIME]  it leaves in pieces of N bytes, TIME (1ms) between them\n"
+	"      --wrong-id P, --id-type P, --stale-session P   other ids in the message\n"
+	"      --error METHOD=CODE[,MESSAGE]   the request fails here\n"
+	"      --hang METHOD     the request gets no response\n"
+	"      --linger TIME     a direction ends later than its sender\n"
+	"      --close-after N   its direction ends after the Nth, the other goes on\n"
+	"      --exit-after N, --torn   dies after the Nth; in the middle of it\n"
+	"      --exit-status N, --exit-signal NAME   how it dies\n"
+	"      --seed N, --report FILE   the same again; what was done (JSON)\n"
 	"      --clean           noise goes to stderr, not on\n"
 	"      --max-line SIZE   longer lines are dropped (64M)\n"
-	"      --way pipe|link|proxy   how to meet the stream\n"
-	"      --grace TIME      how long the agent has to end after the client (5s)\n"
+	"      --way pipe|link|proxy, --grace TIME   how to meet the stream; agent's end\n"
 	"  -h, --help            this text\n"
 	"  -V, --version         the version\n";
 
-/* Each fault has an option of its name. */
 enum {
-	OPT_FAULT = 256, /* and FAULTS behind it */
-	OPT_SEED = OPT_FAULT + FAULTS,
+	OPT_FAULT = 256, /* and FAULTS after it: each fault has one */
+	OPT_FROM_MATCH = OPT_FAULT + FAULTS,
+	OPT_EVERY,
+	OPT_ONCE,
+	OPT_AT,
+	OPT_TORN,
+	OPT_EXIT_STATUS,
+	OPT_EXIT_SIGNAL,
+	OPT_SEED,
 	OPT_REPORT,
+	OPT_PLAN,
 };
 
+/* What a rule has: on the command line, and in a plan. */
+#define RULE_LONG_OPTIONS \
+	SELECT_LONG_OPTIONS, \
+	{"from-match", required_argument, NULL, OPT_FROM_MATCH}, \
+	{"every", required_argument, NULL, OPT_EVERY}, \
+	{"once", no_argument, NULL, OPT_ONCE}, \
+	{"at", required_argument, NULL, OPT_AT}, \
+	{"torn", no_argument, NULL, OPT_TORN}, \
+	{"exit-status", required_argument, NULL, OPT_EXIT_STATUS}, \
+	{"exit-signal", required_argument, NULL, OPT_EXIT_SIGNAL}, \
+	{"noise", required_argument, NULL, OPT_FAULT + FAULT_NOISE}, \
+	{"error", required_argument, NULL, OPT_FAULT + FAULT_ERROR}, \
+	{"hang", required_argument, NULL, OPT_FAULT + FAULT_HANG}, \
+	{"drop", required_argument, NULL, OPT_FAULT + FAULT_DROP}, \
+	{"stale-session", required_argument, NULL, OPT_FAULT + FAULT_STALE_SESSION}, \
+	{"wrong-id", required_argument, NULL, OPT_FAULT + FAULT_WRONG_ID}, \
+	{"id-type", required_argument, NULL, OPT_FAULT + FAULT_ID_TYPE}, \
+	{"corrupt", required_argument, NULL, OPT_FAULT + FAULT_CORRUPT}, \
+	{"truncate", required_argument, NULL, OPT_FAULT + FAULT_TRUNCATE}, \
+	{"duplicate", required_argument, NULL, OPT_FAULT + FAULT_DUPLICATE}, \
+	{"reorder", required_argument, NULL, OPT_FAULT + FAULT_REORDER}, \
+	{"overtake", required_argument, NULL, OPT_FAULT + FAULT_OVERTAKE}, \
+	{"delay", required_argument, NULL, OPT_FAULT + FAULT_DELAY}, \
+	{"stall", required_argument, NULL, OPT_FAULT + FAULT_STALL}, \
+	{"split", required_argument, NULL, OPT_FAULT + FAULT_SPLIT}, \
+	{"bandwidth", required_argument, NULL, OPT_FAULT + FAULT_BANDWIDTH}, \
+	{"close-after", required_argument, NULL, OPT_FAULT + FAULT_CLOSE}, \
+	{"exit-after", required_argument, NULL, OPT_FAULT + FAULT_EXIT}, \
+	{"linger", required_argument, NULL, OPT_FAULT + FAULT_LINGER}
+
 static const struct option options[] = {
-	SELECT_LONG_OPTIONS,
-	{"delay", required_argument, NULL, OPT_FAULT + FAULT_DELAY},
-	{"drop", required_argument, NULL, OPT_FAULT + FAULT_DROP},
-	{"duplicate", required_argument, NULL, OPT_FAULT + FAULT_DUPLICATE},
-	{"reorder", required_argument, NULL, OPT_FAULT + FAULT_REORDER},
-	{"corrupt", required_argument, NULL, OPT_FAULT + FAULT_CORRUPT},
-	{"truncate", required_argument, NULL, OPT_FAULT + FAULT_TRUNCATE},
-	{"stall", required_argument, NULL, OPT_FAULT + FAULT_STALL},
-	{"noise", required_argument, NULL, OPT_FAULT + FAULT_NOISE},
-	{"exit-after", required_argument, NULL, OPT_FAULT + FAULT_EXIT},
+	RULE_LONG_OPTIONS,
 	{"seed", required_argument, NULL, OPT_SEED},
 	{"report", required_argument, NULL, OPT_REPORT},
+	{"plan", required_argument, NULL, OPT_PLAN},
 	FRAME_LONG_OPTION_CLEAN,
 	FRAME_LONG_OPTIONS,
 	CLI_LONG_OPTIONS,
 };
+static const struct option plan_options[] = {RULE_LONG_OPTIONS, {NULL, 0, NULL, 0}};
 
 static const struct cli cli = {fault_name, help, "+m:w:hV", options};
 
-/* --- the faults --- */
+static const struct cli_rule combinations[] = {
+	{"--match|--where|--from|--kind|--session|--from-match|--every|--once|--at", "a fault", NULL},
+	{"--torn|--exit-status|--exit-signal", "--exit-after", NULL},
+	{"--exit-status", NULL, "--exit-signal"},
+	{"--exit-after|--close-after", NULL, "--once"},
+	{"--linger", NULL, "--match|--where|--kind|--session|--from-match|--every|--once|--at"},
+	{NULL, NULL, NULL},
+};
 
-/* What stands behind the comma, cut off; NULL where there is none. Never returns out of memory. */
-static char *
-split(char *argument)
+/* --- a rule --- */
+
+static void
+no_memory(void)
 {
-	char *comma = strchr(argument, ',');
-
-	if (comma)
-		*comma++ = '\0';
-	return comma;
+	cli_refuse(&cli, NULL);
 }
 
 static void
-take_delay(struct options *o, const char *argument, char *first)
+take_fault(const struct cli *c, struct rule *r, int option, const char *argument)
 {
-	const char *second = split(first);
+	struct argument *a = &r->of[option - OPT_FAULT];
+	char *words = strdup(argument);
+	const char *want;
 
-	if (cli_duration(first, &o->delay) < 0 || (second && cli_duration(second, &o->jitter) < 0))
-		cli_bad(&cli, OPT_FAULT + FAULT_DELAY, argument, "expected a duration, or two with a comma between, such as 100ms,20ms");
-	if (o->jitter > o->delay)
-		cli_bad(&cli, OPT_FAULT + FAULT_DELAY, argument, "more jitter than delay");
+	if (!words)
+		no_memory();
+	want = fault_kind((enum fault)(option - OPT_FAULT))->take(a, words);
+	if (want)
+		cli_bad(c, option, argument, want);
+	a->given = true;
+	free(a->words);
+	a->words = words;
 }
 
 static void
-take_reorder(struct options *o, const char *argument, char *first)
+take_at(const struct cli *c, struct rule *r, const char *argument)
 {
-	const char *second = split(first);
+	r->timed = true;
+	r->relative = *argument == '+';
+	if (r->relative && (r->line == 0 || r[-1].line == 0))
+		cli_bad(c, OPT_AT, argument, "+ counts from the line before, in a plan");
+	if (cli_duration(argument + r->relative, &r->at) < 0)
+		cli_bad(c, OPT_AT, argument, cli_want_duration);
+}
 
-	if (cli_probability(first, &o->probability[FAULT_REORDER]) < 0 || (second && cli_duration(second, &o->late) < 0))
-		cli_bad(&cli, OPT_FAULT + FAULT_REORDER, argument, "expected a probability, and a duration behind a comma, such as 10%,500ms");
+/* What ends a process, in words: TERM, SIGTERM. */
+static void
+take_signal(const struct cli *c, struct rule *r, const char *argument)
+{
+	static const int others[] = {SIGCHLD, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH};
+	const char *name = strncmp(argument, "SIG", 3) == 0 ? argument + 3 : argument;
+	size_t i;
+	int s;
+
+	for (s = 1; s < NSIG; s++)
+		if (proc_signal_name(s) && strcmp(proc_signal_name(s), name) == 0)
+			r->exit_signal = s;
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (r->exit_signal == others[i])
+			r->exit_signal = 0;
+	if (!r->exit_signal)
+		cli_bad(c, OPT_EXIT_SIGNAL, argument, "expected a signal that ends a process, such as KILL or SEGV");
+}
+
+static uint64_t
+take_number(const struct cli *c, int option, const char *argument)
+{
+	uint64_t n;
+
+	if (cli_count(argument, &n) < 0 || n == 0)
+		cli_bad(c, option, argument, "expected a number, 1 at least");
+	return n;
 }
 
 static void
-take_fault(struct options *o, enum fault fault, const char *argument)
+take_rule_option(const struct cli *c, struct rule *r, int option, const char *argument)
 {
-	char *copy = strdup(argument);
+	char *why = NULL;
+	uint64_t n;
 
-	if (!copy)
-		cli_die(EXIT_FAILED, fault_name, "out of memory");
-	switch (fault) {
-	case FAULT_DELAY:
-		take_delay(o, argument, copy);
+	switch (option) {
+	case OPT_FROM_MATCH:
+		r->from_match = take_number(c, option, argument);
 		break;
-	case FAULT_REORDER:
-		take_reorder(o, argument, copy);
+	case OPT_EVERY:
+		r->every = take_number(c, option, argument);
 		break;
-	case FAULT_STALL:
-		if (cli_duration(argument, &o->stall) < 0)
-			cli_bad(&cli, OPT_FAULT + FAULT_STALL, argument, cli_want_duration);
+	case OPT_ONCE:
+		r->once = true;
 		break;
-	case FAULT_EXIT:
-		if (cli_count(argument, &o->exit_after) < 0 || o->exit_after == 0)
-			cli_bad(&cli, OPT_FAULT + FAULT_EXIT, argument, "expected a number, 1 at least");
+	case OPT_AT:
+		take_at(c, r, argument);
+		break;
+	case OPT_TORN:
+		r->torn = true;
+		break;
+	case OPT_EXIT_STATUS:
+		if (cli_count(argument, &n) < 0 || n > 255)
+			cli_bad(c, option, argument, "expected a number from 0 to 255");
+		r->exit_status = (int)n;
+		break;
+	case OPT_EXIT_SIGNAL:
+		take_signal(c, r, argument);
 		break;
 	default:
-		if (cli_probability(argument, &o->probability[fault]) < 0)
-			cli_bad(&cli, OPT_FAULT + (int)fault, argument, "expected a probability, such as 0.1 or 10%");
+		if (option >= OPT_FAULT && option < OPT_FAULT + FAULTS)
+			take_fault(c, r, option, argument);
+		else if (select_option(r->select, option, argument, &why) < 0)
+			cli_bad(c, option, argument, why);
 	}
-	free(copy);
+}
+
+/* All of the rule's options have been taken. */
+static void
+check_rule(const struct cli *c, struct rule *r, struct cli_given *given)
+{
+	cli_fact(given, rule_has_faults(r), "a fault");
+	cli_check(c, given, combinations);
+	r->alone = r->timed && (select_match_other(r->select, ACP_CLIENT) || select_match_other(r->select, ACP_AGENT));
+}
+
+static struct rule *
+add_rule(struct options *o, unsigned line)
+{
+	struct rule *all = realloc(o->rules, (o->nrules + 1) * sizeof(*all));
+
+	if (!all || rule_init(&all[o->nrules]) < 0)
+		no_memory();
+	o->rules = all;
+	all[o->nrules].line = line;
+	return &all[o->nrules++];
+}
+
+/* --- a plan --- */
+
+/* text: the line, as a shell would read it; where it is in words. */
+static void
+take_line(struct options *o, const char *text, unsigned line, const char *where)
+{
+	const struct cli c = {where, help, "+m:w:", plan_options};
+	struct rule *r = add_rule(o, line);
+	struct cli_given given = {0};
+	int n = 0, option;
+	struct buf command = {0};
+
+	/* getopt wants a word before the options. */
+	if (buf_printf(&command, "- %s", text) < 0 || !buf_string(&command) || !(r->words = proc_words(command.p)))
+		no_memory();
+	buf_free(&command);
+	if (strcmp(r->words[0], "-") != 0)
+		cli_refuse(&c, "what a shell would expand is to stand in quotes");
+	while (r->words[n])
+		n++;
+	cli_again();
+	while ((option = cli_next(&c, n, r->words, &given)) != -1)
+		take_rule_option(&c, r, option, optarg);
+	if (r->words[optind])
+		cli_die(EXIT_USAGE, where, "%s: expected options", r->words[optind]);
+	if (!rule_has_faults(r))
+		cli_refuse(&c, "no fault");
+	check_rule(&c, r, &given);
+}
+
+static void
+read_plan(struct options *o, const char *name)
+{
+	FILE *file = fopen(name, "re");
+	struct buf where = {0};
+	char *text = NULL;
+	size_t cap = 0, at;
+	unsigned line = 0;
+
+	while (file && getline(&text, &cap, file) >= 0) {
+		line++;
+		text[strcspn(text, "\n")] = '\0';
+		at = strspn(text, " \t\r");
+		if (text[at] == '\0' || text[at] == '#')
+			continue;
+		where.n = 0;
+		if (buf_printf(&where, "%s: %s: line %u", fault_name, name, line) < 0 || !buf_string(&where))
+			no_memory();
+		take_line(o, text, line, where.p);
+	}
+	if (!file || ferror(file))
+		cli_die(EXIT_USAGE, fault_name, "--plan %s: %s", name, strerror(errno));
+	if (o->nrules == 1)
+		cli_die(EXIT_USAGE, fault_name, "--plan %s: no fault in it", name);
+	fclose(file);
+	free(text);
+	buf_free(&where);
 }
 
 /* --- the rest --- */
 
+/* What of the command line is no rule. */
+struct command_line {
+	bool seeded;
+	const char *plan; /* or NULL */
+};
+
 static void
-take_option(struct options *o, bool *seeded, int option, const char *argument)
+take_option(struct options *o, struct command_line *l, int option, const char *argument)
 {
 	const char *wrong = NULL;
-	char *why = NULL;
 
-	if (option >= OPT_FAULT && option < OPT_FAULT + FAULTS)
-		take_fault(o, (enum fault)(option - OPT_FAULT), argument);
 	if (option == OPT_SEED && cli_count(argument, &o->seed) < 0)
 		cli_bad(&cli, option, argument, "expected a whole number");
 	if (option == OPT_SEED)
-		*seeded = true;
+		l->seeded = true;
 	if (option == OPT_REPORT)
 		o->report = argument;
-	if (select_option(o->select, option, argument, &why) < 0)
-		cli_bad(&cli, option, argument, why);
+	if (option == OPT_PLAN)
+		l->plan = o->inputs[0] = (char *)(size_t)argument;
+	take_rule_option(&cli, &o->rules[0], option, argument);
 	if (frame_option(&o->frame, option, argument, &wrong) < 0)
 		cli_bad(&cli, option, argument, wrong);
-}
-
-/* Does anything depend on the seed? */
-static bool
-plays_dice(const struct options *o)
-{
-	const double *p = o->probability;
-	enum fault f;
-
-	for (f = 0; f < FAULTS; f++)
-		if (p[f] > 0 && p[f] < 1)
-			return true;
-	return p[FAULT_CORRUPT] > 0 || p[FAULT_TRUNCATE] > 0 || p[FAULT_NOISE] > 0 || o->jitter > 0;
 }
 
 static void
 choose_seed(struct options *o)
 {
+	bool needed = false;
+	size_t i;
+
 	o->seed = chance_seed();
-	if (plays_dice(o))
+	for (i = 0; i < o->nrules; i++)
+		needed |= rule_needs_seed(&o->rules[i]);
+	if (needed)
 		cli_warn(fault_name, "--seed %" PRIu64 " does the same again", o->seed);
 }
 
 int
 main(int argc, char **argv)
 {
-	struct options o = {.late = 1000 * 1000, .frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
-	bool seeded = false;
-	char *why;
+	struct options o = {.frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
+	struct command_line l = {0};
+	struct cli_given given = {0};
 	int option, status;
-	bool dashes;
+	char *why;
+	size_t i;
 
 	setlocale(LC_CTYPE, "");
-	o.select = select_new();
-	if (!o.select)
-		cli_die(EXIT_FAILED, fault_name, "out of memory");
-	while ((option = cli_next(&cli, argc, argv, &dashes)) != -1)
-		take_option(&o, &seeded, option, optarg);
-	if (frame_words(&o.frame, argv + optind, dashes, NULL, &why) < 0)
+	add_rule(&o, 0);
+	while ((option = cli_next(&cli, argc, argv, &given)) != -1)
+		take_option(&o, &l, option, optarg);
+	if (frame_words(&o.frame, argv + optind, given.dashes, NULL, &why) < 0)
 		cli_refuse(&cli, why);
+	check_rule(&cli, &o.rules[0], &given);
 	if (o.report && strcmp(o.report, "-") == 0)
 		cli_die(EXIT_USAGE, fault_name, "--report -: a file is wanted, for standard output carries the stream");
-	if (!seeded)
+	if (l.plan && strcmp(l.plan, "-") == 0)
+		cli_die(EXIT_USAGE, fault_name, "--plan -: a file is wanted, for standard input carries the stream");
+	if (l.plan)
+		read_plan(&o, l.plan);
+	if (!l.seeded)
 		choose_seed(&o);
 	status = fault_run(&o);
-	select_free(o.select);
+	for (i = 0; i < o.nrules; i++)
+		rule_free(&o.rules[i]);
+	free(o.rules);
 	return status;
 }

@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+/* A line of a limited rate leaves in so many pieces a second. */
+enum { PIECES_A_SECOND = 50 };
+
 void
 queue_init(struct queue *q)
 {
@@ -11,10 +14,8 @@ queue_init(struct queue *q)
 void
 queue_free(struct queue *q)
 {
-	struct parcel *p;
-
-	while ((p = queue_take(q, UINT64_MAX)))
-		parcel_free(p);
+	while (q->first)
+		parcel_free(queue_take(q));
 }
 
 struct parcel *
@@ -35,34 +36,52 @@ parcel_free(struct parcel *p)
 	free(p);
 }
 
-static size_t
-size_of(const struct parcel *p)
-{
-	return sizeof(*p) + p->text.cap;
-}
-
 void
 queue_add(struct queue *q, struct parcel *p)
 {
 	p->due = (p->ready > q->due ? p->ready : q->due) + p->stall;
 	q->due = p->due;
-	q->size += size_of(p);
 	q->stalls += p->stall > 0;
 	*q->end = p;
 	q->end = &p->next;
 }
 
+uint64_t
+queue_time(const struct queue *q)
+{
+	if (!q->first)
+		return UINT64_MAX;
+	return q->first->due > q->busy ? q->first->due : q->busy;
+}
+
+size_t
+queue_piece(struct queue *q, size_t n, uint64_t now, bool end)
+{
+	struct parcel *p = q->first;
+	size_t left = n - p->sent, piece = left;
+	uint64_t began = queue_time(q), gap = p->pause;
+
+	if (end || (!p->piece && !p->rate))
+		return left;
+	if (p->piece ? p->piece < left : p->rate / PIECES_A_SECOND < left)
+		piece = p->piece ? p->piece : p->rate / PIECES_A_SECOND + 1;
+	if (piece > left)
+		piece = left;
+	if (p->rate && piece * 1000000 / p->rate > gap)
+		gap = piece * 1000000 / p->rate;
+	/* Two pieces never leave in one write; of a rate it is the average that counts. */
+	q->busy = (p->piece ? now : began) + gap;
+	return piece;
+}
+
 struct parcel *
-queue_take(struct queue *q, uint64_t now)
+queue_take(struct queue *q)
 {
 	struct parcel *p = q->first;
 
-	if (!p || p->due > now)
-		return NULL;
 	q->first = p->next;
 	if (!q->first)
 		q->end = &q->first;
-	q->size -= size_of(p);
 	q->stalls -= p->stall > 0;
 	return p;
 }

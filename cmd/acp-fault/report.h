@@ -3,26 +3,20 @@
 #define REPORT_H
 
 #include "cmd/acp-fault/fault.h"
+#include "lib/run/log.h"
 
-struct report;
-
-/* A message, or a batch, as the report names it. Ids and methods are JSON text, p NULL where there is none. */
+/* A message as the report names it. Ids and methods are JSON text, p NULL where there is none. */
 struct subject {
 	enum acp_side from;
 	uint64_t t, n;
+	bool alone; /* no message: it came after the n-th */
 	struct slice method, id;
 };
 
-/* path NULL: a report that goes nowhere. NULL where it cannot be opened; that has been said. */
-struct report *report_open(const char *path, uint64_t seed);
-/* What goes on in the loop while its reader is slow. 0, or -1 out of memory. */
-int report_watch(struct report *, struct frame *);
-void report_unwatch(struct report *);
-/* details: further members, from a comma on, or empty. */
-void report_add(struct report *, const struct subject *, enum fault, const char *details, ...)
-	__attribute__((format(printf, 4, 5)));
-void report_flush(struct report *);
-/* 0, or -1 where some of it was lost. */
-int report_close(struct report *);
+/* log NULL: no report is wanted. details: further members, from a comma on, or empty. */
+void report_vadd(struct log *, const struct subject *, const struct rule *, enum fault, const char *details, va_list)
+	__attribute__((format(printf, 5, 0)));
+void report_add(struct log *, const struct subject *, const struct rule *, enum fault, const char *details, ...)
+	__attribute__((format(printf, 5, 6)));
 
 #endif

@@ -63,7 +63,7 @@ deny(struct passing *p, const struct answer *a)
 	struct inject *in = p->inject;
 
 	inject_note(in, a->rule, p->seen.msg.method);
-	if (frame_refuse(in->frame, NULL, ACP_ERR_INTERNAL, a->text, slice(NULL, 0)) < 0)
+	if (frame_reply_error(in->frame, NULL, a->code, a->text, slice(NULL, 0)) < 0)
 		return STEP_FAILED;
 	return STEP_GONE;
 }
@@ -79,7 +79,7 @@ apply(struct passing *p, const struct answer *a)
 	if (a->kind == ANSWER_DENY)
 		return deny(p, a);
 	r = a->kind == ANSWER_PERMIT ? selection_of(p, a->text, &result) : result_of(p, a, &result);
-	if (r < 0 || (result.n > 0 && frame_answer(in->frame, NULL, buf_slice(&result)) < 0)) {
+	if (r < 0 || (result.n > 0 && frame_reply(in->frame, NULL, buf_slice(&result)) < 0)) {
 		step = STEP_FAILED;
 	} else if (result.n > 0) {
 		inject_note(in, a->rule, buf_slice(&result));

@@ -163,6 +163,9 @@ prompt_message(struct passing *p)
 	struct inject *in = p->inject;
 	struct slice session = seen_session(&p->seen), params = p->seen.msg.params, prompt = {NULL, 0};
 
+	/* With anything before or after it, it would be no command. */
+	if (commands_prompt(in->commands, &p->seen.msg))
+		return STEP_ON;
 	if (!in->options->every && session.p && !once_new(&in->sessions, CONTEXT_DONE, session))
 		return STEP_ON;
 	if (json_type(params) == JSON_OBJECT)
@@ -252,6 +255,8 @@ context_message(struct passing *p)
 	const struct options *o = p->inject->options;
 	size_t i;
 
+	if (o->ncontexts && commands_see(&p->inject->commands, &p->seen.msg) < 0)
+		return STEP_FAILED;
 	if (p->seen.msg.kind != MSG_REQUEST)
 		return STEP_ON;
 	if (o->ncontexts && p->seen.msg.what == ACP_SESSION_PROMPT)

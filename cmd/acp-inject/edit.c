@@ -74,8 +74,8 @@ check(struct passing *p, const struct outputs *o, size_t *carrier)
 	for (i = 0; i < o->n; i++) {
 		if (o->at[i].same)
 			m = p->seen.msg;
-		else if (msg_scan(text_of(o, i), &m, &error) == MSG_NOISE || m.kind == MSG_BATCH) {
-			snprintf(why, sizeof(why), "what it made is no message (%s)", m.kind == MSG_BATCH ? "an array" : error.what);
+		else if (msg_scan(text_of(o, i), &m, &error) == MSG_NOISE) {
+			snprintf(why, sizeof(why), "what it made is no message (%s)", error.what);
 			passing_failed(p, p->inject->options->edit_rule, why, "passed unchanged");
 			return false;
 		}
@@ -98,39 +98,64 @@ drop(struct passing *p)
 
 	if (p->seen.msg.kind != MSG_REQUEST || in->options->silent)
 		return STEP_GONE;
-	if (frame_way(in->frame) == FRAME_PIPE) {
+	if (frame_is_one_way(in->frame)) {
 		if (!in->silence_told)
-			frame_say(in->frame, "%s: dropped a request, which nobody answers: this is a one-way pipe", in->options->edit_rule);
+			frame_warn(in->frame, "%s: dropped a request, which nobody answers: this is a one-way pipe", in->options->edit_rule);
 		in->silence_told = true;
 		return STEP_GONE;
 	}
 	r = buf_printf(&text, "%s: dropped by %s", tool_name, in->options->edit_rule);
 	if (r == 0 && buf_string(&text))
-		r = frame_refuse(in->frame, NULL, ACP_ERR_INTERNAL, text.p, slice(NULL, 0));
+		r = frame_reply_error(in->frame, NULL, ACP_ERR_INTERNAL, text.p, slice(NULL, 0));
 	else
 		r = -1;
 	buf_free(&text);
 	return r < 0 ? STEP_FAILED : STEP_GONE;
 }
 
-/* Those in front of the carrier go ahead of it, those behind it later. */
+/* A message that a program has made says jsonrpc, too: peers refuse one that does not. It may be put into `to`. 0 or -1. */
+static int
+complete(struct slice *message, struct buf *to)
+{
+	to->n = 0;
+	if (json_get(*message, "jsonrpc").p)
+		return 0;
+	if (buf_add_string(to, "{\"jsonrpc\":\"2.0\",") < 0 || buf_add(to, message->p + 1, message->n - 1) < 0)
+		return -1;
+	*message = buf_slice(to);
+	return 0;
+}
+
+/* Outputs before the carrier go ahead of it, those after it later. */
+static int
+send_output(struct passing *p, const struct outputs *o, size_t i, size_t carrier)
+{
+	struct slice text = text_of(o, i);
+	struct buf made = {0};
+	int r = 0;
+
+	/* What came without jsonrpc is known to get along without. */
+	if (i != carrier || json_get(o->input, "jsonrpc").p)
+		r = complete(&text, &made);
+	if (r == 0 && i < carrier)
+		r = frame_send(p->inject->frame, p->lane, text);
+	else if (r == 0 && i > carrier)
+		r = later_add(&p->later, p->lane, NULL, false, text, NULL);
+	else if (r == 0 && text.p != o->input.p)
+		r = passing_become(p, text);
+	buf_free(&made);
+	return r;
+}
+
 static enum step
 send_all(struct passing *p, const struct outputs *o, size_t carrier)
 {
-	struct inject *in = p->inject;
 	size_t i;
 
-	for (i = 0; i < o->n; i++) {
-		if (i < carrier && frame_emit(in->frame, p->lane, text_of(o, i)) < 0)
+	for (i = 0; i < o->n; i++)
+		if (send_output(p, o, i, carrier) < 0)
 			return STEP_FAILED;
-		if (i > carrier && later_add(&p->later, p->lane, NULL, false, text_of(o, i), NULL) < 0)
-			return STEP_FAILED;
-	}
-	if (carrier == o->n)
-		return drop(p);
-	if (!o->at[carrier].same && passing_become(p, text_of(o, carrier)) < 0)
-		return STEP_FAILED;
-	return STEP_ON;
+	return carrier == o->n ? drop(p) : STEP_ON;
 }
 
 static enum step

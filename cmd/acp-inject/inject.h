@@ -2,10 +2,11 @@
 #ifndef INJECT_H
 #define INJECT_H
 
-#include "lib/cli.h"
-#include "lib/frame.h"
-#include "lib/jqprog.h"
-#include "lib/select.h"
+#include "lib/base/cli.h"
+#include "lib/frame/frame_options.h"
+#include "lib/acp/commands.h"
+#include "lib/filter/jqprog.h"
+#include "lib/filter/select.h"
 
 extern const char tool_name[];
 
@@ -25,6 +26,7 @@ struct answer {
 	const char *rule;       /* "--deny fs/write_text_file", for messages */
 	struct select *select;  /* by method */
 	const char *text;       /* the program, the kind of option, or the error's message */
+	int code;               /* the error's */
 	struct jqprog *program;
 };
 
@@ -87,13 +89,13 @@ struct inject {
 	struct once *told;        /* failures that have been said */
 	size_t ntold;
 	bool silence_told;        /* that a dropped request has no answer */
+	struct commands *commands; /* for prompts that are commands */
 	struct once *sessions;    /* what has been done in which session: CONTEXT_DONE, or the number of a --send */
 	struct later *later;
 	struct waiting *waiting;  /* answers that are held until own requests are answered */
 	struct own *own;          /* own requests that are open */
 	bool *fired;              /* of each --send: has it? */
 	bool refused;             /* something that was sent could not be, or was answered with an error */
-	bool mid_line;            /* more entries of the array are to come */
 	bool stopped;             /* --strict has ended it */
 };
 

@@ -43,7 +43,7 @@ send_one(const struct later *l, struct frame *f)
 	struct slice text = l->has_text ? buf_slice(&l->text) : slice(NULL, 0);
 
 	if (!l->method)
-		return frame_emit(f, l->lane, text);
+		return frame_send(f, l->lane, text);
 	if (!l->request)
 		return frame_notify(f, l->lane, l->method, text);
 	return frame_request(f, l->lane, l->method, text, l->tag);

@@ -1,10 +1,11 @@
 /* acp-inject: edits a stream of ACP messages, adds to it, answers in the client's place. */
+#include <errno.h>
+#include <limits.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cmd/acp-inject/inject.h"
-#include "lib/frame_options.h"
 
 const char tool_name[] = "acp-inject";
 
@@ -15,7 +16,7 @@ static const char help[] =
 	"  -E, --edit-file FILE  the same from a file\n"
 	"  -m, --match GLOB      edit only this method or kind of update; !GLOB: not this\n"
 	"  -w, --where JQ        edit only messages for which this program is true\n"
-	"      --from client|agent   edit only what this side sent\n"
+	"      --from client|agent, --kind request|response|notification   edit those\n"
 	"      --session ID      nothing but this session\n"
 	"      --arg N V, --argjson N JSON   $N in programs\n"
 	"      --strict          a program that fails is the end\n"
@@ -26,10 +27,10 @@ static const char help[] =
 	"      --mcp-server JSON|@FILE   for new sessions\n"
 	"      --answer METHOD=JQ     answer this request here\n"
 	"      --permit allow_once|allow_always|reject_once|reject_always   permissions\n"
-	"      --deny METHOD[=MESSAGE]   answer with an error\n"
+	"      --deny METHOD[=[CODE,]MESSAGE]   answer with an error\n"
 	"      --send down|up:before|after|answer:METHOD=JQ   send this when that passes,\n"
 	"      --send-every      not only once a session\n"
-	"      --attach SOCKET|auto, --hop N|NAME, --leave   send into a chain that runs\n"
+	"      --attach SOCKET|auto, --hop N|NAME, --leave   send into a stream that runs\n"
 	"      --max-line SIZE, --way pipe|link|proxy, --grace TIME   as acp-tap\n"
 	"  -v, --verbose         say what is answered, and what is answered to us\n"
 	"  -h, --help            this text\n"
@@ -68,7 +69,8 @@ static const struct option options[] = {
 struct given {
 	const char *edit, *edit_file;
 	struct buf program;       /* the file's */
-	int selection;            /* an option of selection that was given, or 0 */
+	const char **wheres;      /* --where: compiled when all variables are known */
+	size_t nwheres;
 	struct jqprog_var *args;  /* --arg and --argjson */
 	size_t nargs;
 };
@@ -129,7 +131,7 @@ by_method(struct options *o, int option, const char *argument, const char *name,
 /* --- selection and variables --- */
 
 static void
-take_shared(struct options *o, struct given *g, int option, const char *argument)
+take_shared(struct options *o, int option, const char *argument)
 {
 	bool whole = option == SELECT_OPTION_SESSION;
 	const char *wrong = NULL;
@@ -138,8 +140,6 @@ take_shared(struct options *o, struct given *g, int option, const char *argument
 
 	if (r < 0)
 		cli_bad(&cli, option, argument, why);
-	if (r > 0 && !whole)
-		g->selection = option;
 	if (r == 0 && frame_option(&o->frame, option, argument, &wrong) < 0)
 		cli_bad(&cli, option, argument, wrong);
 }
@@ -231,8 +231,8 @@ take_answer(struct options *o, const char *argument)
 
 	if (!equals || equals == argument)
 		cli_bad(&cli, OPT_ANSWER, argument, "expected METHOD=JQ");
-	add_answer(o, (struct answer){ANSWER_WITH, join(o, "--answer", " ", argument, equals),
-		by_method(o, OPT_ANSWER, argument, argument, equals), equals + 1, NULL});
+	add_answer(o, (struct answer){.kind = ANSWER_WITH, .rule = join(o, "--answer", " ", argument, equals),
+		.select = by_method(o, OPT_ANSWER, argument, argument, equals), .text = equals + 1});
 }
 
 static void
@@ -242,19 +242,45 @@ take_permit(struct options *o, const char *argument)
 
 	if (!acp_is_option_kind(argument))
 		cli_bad(&cli, OPT_PERMIT, argument, "expected allow_once, allow_always, reject_once or reject_always");
-	add_answer(o, (struct answer){ANSWER_PERMIT, join(o, "--permit", " ", argument, argument + strlen(argument)),
-		by_method(o, OPT_PERMIT, argument, method, method + strlen(method)), argument, NULL});
+	add_answer(o, (struct answer){.kind = ANSWER_PERMIT,
+		.rule = join(o, "--permit", " ", argument, argument + strlen(argument)),
+		.select = by_method(o, OPT_PERMIT, argument, method, method + strlen(method)), .text = argument});
+}
+
+/* "CODE," in front of an error's message: returns what follows it. Without one the message is all. */
+static const char *
+error_code(const char *argument, const char *message, int *code)
+{
+	char *end;
+	long n;
+
+	if (!(*message == '-' || (*message >= '0' && *message <= '9')))
+		return message;
+	errno = 0;
+	n = strtol(message, &end, 10);
+	if (end[-1] == '-' || *end != ',')
+		return message;
+	if (errno || n < INT_MIN || n > INT_MAX)
+		cli_bad(&cli, OPT_DENY, argument, "expected an error code of at most 32 bits");
+	*code = (int)n;
+	return end + 1;
 }
 
 static void
 take_deny(struct options *o, const char *argument)
 {
-	const char *end = argument + strcspn(argument, "="), *message = *end ? end + 1 : "denied";
+	const char *end = argument + strcspn(argument, "="), *message;
+	struct answer a = {.kind = ANSWER_DENY, .code = ACP_ERR_INTERNAL};
 
 	if (end == argument)
-		cli_bad(&cli, OPT_DENY, argument, "expected METHOD or METHOD=MESSAGE");
-	add_answer(o, (struct answer){ANSWER_DENY, join(o, "--deny", " ", argument, end),
-		by_method(o, OPT_DENY, argument, argument, end), join(o, tool_name, ": ", message, message + strlen(message)), NULL});
+		cli_bad(&cli, OPT_DENY, argument, "expected METHOD, METHOD=MESSAGE or METHOD=CODE,MESSAGE");
+	message = *end ? error_code(argument, end + 1, &a.code) : "";
+	if (!*message)
+		message = "denied";
+	a.rule = join(o, "--deny", " ", argument, end);
+	a.select = by_method(o, OPT_DENY, argument, argument, end);
+	a.text = join(o, tool_name, ": ", message, message + strlen(message));
+	add_answer(o, a);
 }
 
 /* The number of the word up to the next colon, behind which *at then is; -1 where it is none of them. */
@@ -360,9 +386,13 @@ take_option(struct options *o, struct given *g, int option, const char *argument
 	case OPT_PREPEND: case OPT_APPEND: case OPT_MCP_SERVER: case OPT_ANSWER: case OPT_PERMIT: case OPT_DENY: case OPT_SEND:
 		take_rule(o, option, argument);
 		return 0;
+	case 'w':
+		g->wheres = grow(g->wheres, g->nwheres, sizeof(*g->wheres));
+		g->wheres[g->nwheres++] = argument;
+		return 0;
 	default:
 		take_flag(o, option);
-		take_shared(o, g, option, argument);
+		take_shared(o, option, argument);
 		return 0;
 	}
 }
@@ -387,10 +417,14 @@ static void
 compile_all(struct options *o, struct given *g)
 {
 	const char *why = g->edit_file ? context_file(g->edit_file, &g->program) : NULL;
+	char *wrong;
 	size_t i;
 
 	if (why)
 		cli_bad(&cli, 'E', g->edit_file, why);
+	for (i = 0; i < g->nwheres; i++)
+		if (select_where_with(o->select, g->wheres[i], g->args, g->nargs, &wrong) < 0)
+			cli_bad(&cli, 'w', g->wheres[i], wrong);
 	o->edit_rule = "--edit";
 	if (g->edit_file) {
 		o->edit_rule = join(o, "--edit-file", " ", g->edit_file, g->edit_file + strlen(g->edit_file));
@@ -406,20 +440,18 @@ compile_all(struct options *o, struct given *g)
 		o->sends[i].program = compile(g, o->sends[i].rule, o->sends[i].text);
 }
 
+static const struct cli_rule combinations[] = {
+	{"--match|--where|--from|--kind|--silent", "--edit|--edit-file", NULL},
+	{"--every", "--prepend|--append", NULL},
+	{"--leave", "--attach", NULL},
+	{"--send-every", "--send", NULL},
+	{NULL, NULL, NULL},
+};
+
 static void
-check(const struct options *o, const struct given *g)
+check(const struct options *o, const struct cli_given *given)
 {
-	if (g->selection && !o->edit)
-		cli_die(EXIT_USAGE, tool_name, "--%s selects what --edit edits, and there is none",
-			cli_option_name(&cli, g->selection));
-	if (o->silent && !o->edit)
-		cli_die(EXIT_USAGE, tool_name, "--silent is about what --edit drops, and there is none");
-	if (o->every && !o->ncontexts)
-		cli_die(EXIT_USAGE, tool_name, "--every is for --prepend and --append");
-	if (o->leave && !o->frame.attach)
-		cli_die(EXIT_USAGE, tool_name, "--leave is for --attach");
-	if (o->send_every && !o->nsends)
-		cli_die(EXIT_USAGE, tool_name, "--send-every is for --send");
+	cli_check(&cli, given, combinations);
 	if (!o->edit && !o->ncontexts && !o->nservers && !o->nanswers && !o->nsends)
 		cli_die(EXIT_USAGE, tool_name, "nothing to do: try acp-inject --help");
 }
@@ -444,6 +476,7 @@ forget(struct options *o, struct given *g)
 	select_free(o->session);
 	buf_free(&g->program);
 	free(g->args);
+	free(g->wheres);
 	free(o->answers);
 	free(o->sends);
 	free(o->contexts);
@@ -458,19 +491,19 @@ main(int argc, char **argv)
 	struct given g = {.edit = NULL};
 	char *why;
 	int option, status;
-	bool dashes;
+	struct cli_given given = {0};
 
 	setlocale(LC_CTYPE, "");
 	o.select = select_new();
 	o.session = select_new();
 	if (!o.select || !o.session)
 		no_memory();
-	while ((option = cli_next(&cli, argc, argv, &dashes)) != -1)
+	while ((option = cli_next(&cli, argc, argv, &given)) != -1)
 		optind += take_option(&o, &g, option, optarg, argv + optind);
-	if (frame_words(&o.frame, argv + optind, dashes, NULL, &why) < 0)
+	if (frame_words(&o.frame, argv + optind, given.dashes, NULL, &why) < 0)
 		cli_refuse(&cli, why);
 	compile_all(&o, &g);
-	check(&o, &g);
+	check(&o, &given);
 	status = stream_run(&o);
 	forget(&o, &g);
 	return status;

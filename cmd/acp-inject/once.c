@@ -11,10 +11,13 @@ struct once {
 	char key[]; /* the number, the name */
 };
 
+/* A session is the same however its id is spelled. */
 static int
 make_key(struct buf *key, unsigned number, struct slice name)
 {
-	return buf_add(key, &number, sizeof(number)) < 0 ? -1 : buf_add_slice(key, name);
+	if (buf_add(key, &number, sizeof(number)) < 0)
+		return -1;
+	return json_type(name) == JSON_STRING ? json_unescape(name, key) : buf_add_slice(key, name);
 }
 
 bool

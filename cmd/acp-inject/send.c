@@ -285,7 +285,7 @@ send_answered(struct inject *in, void *tag, const struct seen *seen)
 	*at = own->next;
 	in->refused |= seen->msg.error.p != NULL;
 	if (seen->msg.error.p)
-		frame_say(in->frame, "%s: refused: %.*s", own->method,
+		frame_warn(in->frame, "%s: refused: %.*s", own->method,
 			(int)(seen->msg.error.n < 512 ? seen->msg.error.n : 512), seen->msg.error.p);
 	else
 		inject_note(in, own->method, seen->msg.result);

@@ -42,7 +42,7 @@ say(struct inject *in, const char *rule, const struct seen *seen, const char *wh
 
 	if (!name.p)
 		name = seen_method(seen);
-	frame_say(in->frame, "%s: %s%.*s: %s: %s", rule, kinds[seen->msg.kind], (int)(name.n > 128 ? 128 : name.n),
+	frame_warn(in->frame, "%s: %s%.*s: %s: %s", rule, kinds[seen->msg.kind], (int)(name.n > 128 ? 128 : name.n),
 		name.p ? name.p : "", why, then);
 }
 
@@ -69,7 +69,7 @@ passing_failed(struct passing *p, const char *rule, const char *why, const char 
 	if (o->strict) {
 		say(in, rule, &p->seen, why, "that is the end (--strict)");
 		in->stopped = true;
-		frame_quit(in->frame, EXIT_FAILED);
+		frame_exit(in->frame, EXIT_FAILED);
 	} else if (add_kind(&kind, rule, why, &p->seen) == 0 && in->ntold < TOLD_MOST &&
 		once_new(&in->told, 0, buf_slice(&kind)) && once_add(&in->told, 0, buf_slice(&kind)) == 0) {
 		in->ntold++;
@@ -89,7 +89,7 @@ void
 inject_note(struct inject *in, const char *what, struct slice detail)
 {
 	if (in->options->verbose)
-		frame_say(in->frame, "%s: %.*s", what, (int)(detail.n < 512 ? detail.n : 512), detail.p ? detail.p : "");
+		frame_warn(in->frame, "%s: %.*s", what, (int)(detail.n < 512 ? detail.n : 512), detail.p ? detail.p : "");
 }
 
 /* --- the filter --- */
@@ -98,9 +98,9 @@ static void
 failed(struct inject *in)
 {
 	if (!in->stopped)
-		frame_say(in->frame, "out of memory");
+		frame_warn(in->frame, "out of memory");
 	in->stopped = true;
-	frame_quit(in->frame, EXIT_FAILED);
+	frame_exit(in->frame, EXIT_FAILED);
 }
 
 static void
@@ -141,14 +141,16 @@ message(void *state, struct frame *f, enum lane lane, const struct seen *seen)
 	struct inject *in = state;
 	struct passing p = {.inject = in, .lane = lane, .seen = *seen, .was = seen->msg.text};
 	enum step step = STEP_ON;
+	bool chosen;
 	char *why;
 	size_t i;
 
-	(void)f;
-	if (!in->mid_line)
-		send_later(in);
-	in->mid_line = !seen->last;
-	if (!select_match(in->options->session, seen, &why))
+	send_later(in);
+	chosen = select_match(in->options->session, seen, &why);
+	if (why)
+		frame_warn(f, "%s: %s", select_culprit(in->options->session), why);
+	free(why);
+	if (!chosen)
 		return VERDICT_PASS;
 	for (i = 0; step == STEP_ON && !in->stopped && i < RULES; i++)
 		step = rules[i](&p);
@@ -159,26 +161,30 @@ static void
 answer(void *state, struct frame *f, void *tag, const struct seen *seen)
 {
 	(void)f;
+	send_later(state);
 	send_answered(state, tag, seen);
 }
 
 static void
 event(void *state, struct frame *f, const struct frame_event *e)
 {
-	if (e->kind == FRAME_EOF)
-		send_side_ended(state, e->from);
-	if (e->kind == FRAME_LOST)
-		frame_say(f, "%llu messages were lost: what waits for one of them is not sent", (unsigned long long)e->count);
-}
-
-static void
-flush(void *state, struct frame *f)
-{
 	struct inject *in = state;
 
-	send_later(in);
-	if (in->options->leave && !in->stopped && send_done(in))
-		frame_quit(f, in->refused ? EXIT_NEGATIVE : 0);
+	switch (e->kind) {
+	case FRAME_EOF:
+		send_side_ended(in, e->from);
+		break;
+	case FRAME_LOST:
+		frame_warn(f, "%llu messages were lost: what waits for one of them is not sent", (unsigned long long)e->count);
+		break;
+	case FRAME_BATCH:
+		send_later(in);
+		if (in->options->leave && !in->stopped && send_done(in))
+			frame_exit(f, in->refused ? EXIT_NEGATIVE : 0);
+		break;
+	default:
+		break;
+	}
 }
 
 static int
@@ -191,7 +197,7 @@ end(void *state, struct frame *f)
 	if (!in->options->leave || in->stopped)
 		return 0;
 	if (!send_done(in))
-		frame_say(f, "left before all was sent and answered");
+		frame_warn(f, "left before all was sent and answered");
 	return in->refused || !send_done(in) ? EXIT_NEGATIVE : 0;
 }
 
@@ -210,12 +216,12 @@ only_sends(const struct options *o)
 static unsigned
 needs(const struct options *o)
 {
-	unsigned needs = FRAME_EDIT;
+	unsigned needs = FILTER_EDITS;
 
 	if (only_sends(o))
-		return FRAME_SEND;
+		return FILTER_SENDS;
 	if (o->nanswers || o->nsends)
-		needs |= FRAME_BOTH_LANES | FRAME_ANSWER;
+		needs |= FILTER_SENDS;
 	return needs;
 }
 
@@ -224,7 +230,7 @@ stream_run(const struct options *o)
 {
 	struct inject in = {.options = o};
 	struct filter filter = {.name = tool_name, .needs = needs(o), .state = &in, .start = start, .message = message,
-		.answer = answer, .event = event, .flush = flush, .end = end};
+		.response = answer, .event = event, .end = end};
 	int status;
 
 	in.fired = calloc(o->nsends + 1, sizeof(*in.fired));
@@ -233,6 +239,7 @@ stream_run(const struct options *o)
 	status = frame_run(&filter, &o->frame);
 	send_free(&in);
 	later_free(in.later);
+	commands_free(in.commands);
 	once_free(in.sessions);
 	once_free(in.told);
 	free(in.fired);

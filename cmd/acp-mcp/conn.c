@@ -1,13 +1,14 @@
 #include "cmd/acp-mcp/conn.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "cmd/acp-mcp/names.h"
 #include "cmd/acp-mcp/server.h"
-#include "lib/proc.h"
+#include "lib/run/proc.h"
+
+enum { QUOTED = 200 }; /* bytes of a line that is not a message */
 
 static void
 checked(struct conn *c, int r)
@@ -35,7 +36,7 @@ conn_say(struct conn *c, const char *what, struct slice why)
 {
 	const struct buf *name = c->server ? &c->server->name : &c->command.what->name;
 
-	frame_say(c->mcp->frame, "server %.*s: %s%.*s", (int)name->n, name->p, what, (int)(why.n < 512 ? why.n : 512), why.p);
+	frame_warn(c->mcp->frame, "server %.*s: %s%.*s", (int)name->n, name->p, what, (int)(why.n < 512 ? why.n : 512), why.p);
 }
 
 /* --- the peer --- */
@@ -50,11 +51,64 @@ peer_message(void *arg, const struct msg *m)
 }
 
 static void
-peer_noise(void *arg, const char *why)
+report_repeated(struct conn *c)
 {
+	char digits[SLICE_DIGITS];
+
+	if (c->repeated > 0)
+		conn_say(c, "the same line again, this many times: ", slice_digits(c->repeated, digits));
+	c->repeated = 0;
+}
+
+static void
+peer_noise(void *arg, const char *why, struct slice text)
+{
+	struct buf line = {0};
 	struct conn *c = arg;
 
-	conn_say(c, c->server ? "a line of the agent is not a message: " : "a line of the command is not a message: ", slice_of(why));
+	text.n = text.n < QUOTED ? text.n : QUOTED;
+	if (c->noise.p && slice_eq(buf_slice(&c->noise), text)) {
+		c->repeated++;
+		return;
+	}
+	report_repeated(c);
+	c->noise.n = 0;
+	checked(c, buf_add_slice(&c->noise, text) | buf_printf(&line, "%s: %.*s", why, (int)text.n, text.p));
+	conn_say(c, c->server ? "a line of the agent is not a message: " : "a line of the command is not a message: ", buf_slice(&line));
+	buf_free(&line);
+}
+
+int
+conn_end(struct conn *c)
+{
+	int r;
+
+	if (c->ended)
+		return 0;
+	c->ended = true;
+	stop_timer(c, &c->stuck);
+	conn_drop_calls(c);
+	conn_refuse_asks(c, MCP_ERR_UNAVAILABLE, "acp-mcp: the connection has ended");
+	r = conn_disconnect(c);
+	peer_finish(&c->peer);
+	/* It is read on, to see it end. */
+	conn_go_on(c);
+	return r;
+}
+
+/* Nobody waits in vain because a line was not a message. */
+static void
+peer_lost(void *arg, enum msg_kind meant, struct slice id)
+{
+	struct conn *c = arg;
+	struct ask *a = meant == MSG_RESPONSE ? conn_asked(c, id) : NULL;
+
+	if (c->over || c->ended)
+		return;
+	if (meant == MSG_REQUEST)
+		checked(c, conn_reply_error(c, id, ACP_ERR_INVALID_REQUEST, "acp-mcp: the request is not a message, or longer than --max-line"));
+	else if (a)
+		checked(c, conn_refuse(c, a, ACP_ERR_INTERNAL, "acp-mcp: the response is not a message, or longer than --max-line"));
 }
 
 static void
@@ -62,17 +116,15 @@ peer_ended(void *arg)
 {
 	struct conn *c = arg;
 
+	if (c->server) {
+		checked(c, conn_end(c));
+		c->over = true;
+		return;
+	}
 	c->ended = true;
 	stop_timer(c, &c->patience);
 	stop_timer(c, &c->stuck);
 	conn_drop_calls(c);
-	if (c->server) {
-		/* The agent has no more use for it: so the provider is told. */
-		conn_refuse_asks(c, MCP_ERR_UNAVAILABLE, "acp-mcp: the agent has closed the connection");
-		checked(c, conn_disconnect(c));
-		c->over = true;
-		return;
-	}
 	/* What still comes for it is refused until the other side disconnects. */
 	conn_refuse_asks(c, MCP_ERR_BACKEND, "acp-mcp: the server has ended");
 	peer_finish(&c->peer);
@@ -85,7 +137,7 @@ peer_moved(void *arg)
 {
 	struct conn *c = arg;
 
-	frame_settle(c->mcp->frame);
+	conn_look(c->mcp);
 }
 
 static struct conn *
@@ -98,7 +150,8 @@ conn_new(struct mcp *m, enum lane lane, const struct form *form)
 	c->mcp = m;
 	c->lane = lane;
 	c->form = form;
-	c->peer = (struct peer){.message = peer_message, .noise = peer_noise, .ended = peer_ended, .moved = peer_moved, .arg = c};
+	c->peer = (struct peer){.message = peer_message, .noise = peer_noise, .lost = peer_lost, .ended = peer_ended,
+		 .moved = peer_moved, .arg = c};
 	return c;
 }
 
@@ -114,7 +167,7 @@ list(struct conn *c)
 static void
 pace(struct conn *c)
 {
-	peer_pause(&c->peer, c->waits || c->crowded);
+	endpoint_pause(&c->peer.end, c->waits || c->crowded);
 }
 
 void
@@ -160,7 +213,7 @@ no_answer(void *arg)
 
 	conn_drop_calls(c);
 	checked(c, conn_refused(c, slice_of(error)));
-	frame_settle(c->mcp->frame);
+	conn_look(c->mcp);
 }
 
 void
@@ -194,14 +247,11 @@ conn_accept(struct mcp *m, struct server *s, int fd)
 {
 	enum dialect d = m->options->dialect;
 	struct conn *c = conn_new(m, LANE_UP, &form_newest);
-	int writes = c ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1, error = errno;
 
-	if (writes < 0)
+	if (!c)
 		close(fd);
-	if (writes < 0 || peer_open(&c->peer, frame_loop(m->frame), fd, writes, m->options->frame.limit) < 0) {
-		error = writes < 0 ? error : errno;
+	if (!c || peer_open(&c->peer, frame_loop(m->frame), fd, fd, m->options->frame.limit) < 0) {
 		free(c);
-		errno = error;
 		return -1;
 	}
 	c->server = s;
@@ -224,7 +274,7 @@ command_ended(void *arg)
 	/* What it wrote last may still be read; then peer_ended comes. */
 	if (c->ended && c->id.n == 0)
 		c->over = true;
-	frame_settle(c->mcp->frame);
+	conn_look(c->mcp);
 }
 
 static int
@@ -258,7 +308,7 @@ conn_start(struct mcp *m, const struct provided *p, const struct form *form)
 		mcp_fail(m, "out of memory");
 		return NULL;
 	}
-	c->command = (struct command){.mcp = m, .what = p, .ended = command_ended, .arg = c};
+	c->command = (struct command){.mcp = m, .what = p, .input = -1, .ended = command_ended, .arg = c};
 	if (pipes(theirs, ours) < 0) {
 		conn_say(c, "it is not started: ", slice_of(strerror(errno)));
 		free(c);
@@ -320,11 +370,14 @@ conn_free(struct conn *c)
 {
 	stop_timer(c, &c->patience);
 	stop_timer(c, &c->stuck);
+	report_repeated(c);
 	peer_close(&c->peer);
 	conn_drop_calls(c);
+	conn_refuse_asks(c, MCP_ERR_UNAVAILABLE, "acp-mcp: the connection has ended");
 	if (c->server)
 		server_drop(c->server);
 	buf_free(&c->id);
+	buf_free(&c->noise);
 	buf_free(&c->refusal);
 	buf_free(&c->first);
 	buf_free(&c->hello);
@@ -359,7 +412,7 @@ look(void *arg)
 		}
 		at = &c->next;
 	}
-	frame_settle(m->frame);
+	conn_look(m);
 }
 
 /* --- peers that do not read --- */
@@ -367,7 +420,7 @@ look(void *arg)
 static bool
 is_stuffed(const struct conn *c)
 {
-	return !c->peer.out.error && c->peer.out.queued > c->mcp->options->frame.limit;
+	return !c->peer.end.out.error && c->peer.end.out.queued > c->mcp->options->frame.limit;
 }
 
 static void
@@ -375,15 +428,15 @@ give_up(void *arg)
 {
 	struct conn *c = arg;
 
-	if (c->peer.out.written > c->taken) {
-		c->taken = c->peer.out.written;
+	if (c->peer.end.out.written > c->taken) {
+		c->taken = c->peer.end.out.written;
 		start_timer(c, &c->stuck, give_up, c->mcp->options->timeout);
 		return;
 	}
 	conn_say(c, c->server ? "the agent does not read: " : "the command does not read: ", slice_of("it is given up"));
-	output_fail(&c->peer.out, EPIPE);
+	output_fail(&c->peer.end.out, EPIPE);
 	peer_ended(c);
-	frame_settle(c->mcp->frame);
+	conn_look(c->mcp);
 }
 
 /*
@@ -393,7 +446,8 @@ give_up(void *arg)
 static void
 stop_lanes(struct mcp *m)
 {
-	bool stop[LANES] = {false, false};
+	/* A proxy has one pipe for both: initialize's response has to be read. */
+	bool stop[LANES] = {m->early_bytes > m->options->frame.limit && !frame_is_shared(m->frame), false};
 	struct conn *c;
 	enum lane lane;
 
@@ -403,13 +457,13 @@ stop_lanes(struct mcp *m)
 		if (!is_stuffed(c)) {
 			stop_timer(c, &c->stuck);
 		} else if (!c->stuck.added) {
-			c->taken = c->peer.out.written;
+			c->taken = c->peer.end.out.written;
 			start_timer(c, &c->stuck, give_up, m->options->timeout);
 		}
 	}
 	for (lane = LANE_DOWN; lane < LANES; lane++)
 		if (m->stopped[lane] != stop[lane])
-			frame_owe(m->frame, lane, (m->stopped[lane] = stop[lane]) ? FRAME_OWES_FULL : FRAME_EVEN);
+			frame_pause(m->frame, lane, m->stopped[lane] = stop[lane]);
 }
 
 void

@@ -17,19 +17,22 @@ struct server;
 struct conn;
 
 /* A request of our own that is out in the chain; the frame's tag. */
-enum call_kind { CALL_CONNECT, CALL_MESSAGE, CALL_DISCOVER, CALL_LISTEN, CALL_DISCONNECT };
+enum call_kind { CALL_CONNECT, CALL_MESSAGE, CALL_PROBE, CALL_DISCOVER, CALL_LISTEN, CALL_DISCONNECT };
 struct call {
 	struct call *next;
 	struct conn *conn;   /* NULL: nobody waits for the answer any more */
 	enum call_kind kind;
 	struct buf id;       /* the peer's own id of the request, if it is one of the peer's */
 	uint64_t number;     /* in the newest form: its requestId, else 0 */
+	struct buf subscription; /* in the first form: what the provider calls it, of CALL_LISTEN; empty: not known yet */
+	bool cancelled;      /* by the peer, which wants no response */
 };
 
 /* A request of the chain's that the peer is to answer. */
 struct ask {
 	struct ask *next;
 	struct held *held;
+	struct buf id;         /* JSON */
 	struct buf request_id; /* in the newest form: its requestId, a JSON string */
 	struct buf token;      /* its progress token, JSON */
 	uint64_t number;       /* its id towards the peer */
@@ -41,7 +44,7 @@ struct ask {
 struct form {
 	/* A request or notification of the peer's goes into the chain. */
 	int (*say)(struct conn *, const struct msg *);
-	/* An answer to a call of ours has come. */
+	/* A response to a call of ours has come, which the peer waits for. */
 	int (*answered)(struct conn *, struct call *, const struct msg *);
 	/* May answer a request of the chain's that is being shown, without the peer: 1 where it has. */
 	int (*at_once)(struct conn *, struct slice method);
@@ -60,6 +63,7 @@ struct conn {
 	const struct form *form;
 	enum lane lane;               /* where the peer's requests go */
 	struct peer peer;
+	bool older;                   /* its provider does not know the newest form, and its server no newer MCP */
 	bool waits;                   /* the peer is not heard: it has to wait for the chain's answer, */
 	bool crowded;                 /* or for room in the lane */
 	bool ended;                   /* the peer has */
@@ -70,6 +74,8 @@ struct conn {
 	struct loop_timer patience;   /* with the chain's first answer */
 	struct loop_timer stuck;      /* with a peer that does not read */
 	uint64_t taken;               /* what it had read when that began */
+	struct buf noise;             /* the beginning of the peer's last line that was not a message */
+	uint64_t repeated;            /* how often that came again */
 	struct buf refusal;           /* the error that answers all of the peer's requests; empty: none */
 	struct buf first;             /* a request of the peer's that is out, and may have to go again in another form */
 	uint64_t last;                /* number given to an ask */
@@ -91,6 +97,11 @@ struct conn *conn_start(struct mcp *, const struct provided *, const struct form
 struct conn *conn_find(struct mcp *, enum lane, struct slice id);
 /* The command that serves the newest form's messages to this id, or NULL. */
 struct conn *conn_serving(struct mcp *, const struct provided *);
+/*
+ * A shim's connection is over, from either side: the provider is told, nothing more is heard, and the shim ends; the agent may
+ * start another. 0, or -1 out of memory.
+ */
+int conn_end(struct conn *);
 /* The chain's side has disconnected. */
 void conn_finish(struct conn *);
 /* After anything has been read or written: who is to wait does, who may go on goes on, who is over is freed. */
@@ -128,12 +139,15 @@ int conn_notify(struct conn *, struct slice params);
 int conn_tell(struct conn *, struct slice id, struct slice method, struct slice params);
 int conn_reply(struct conn *, struct slice id, const char *member, struct slice value);
 int conn_reply_error(struct conn *, struct slice id, int code, const char *message);
+/* The request of the chain's that the peer knows by this id, or NULL. */
+struct ask *conn_asked(const struct conn *, struct slice id);
 /* Gives it to the peer; asks form.hand for those that have not gone yet. */
 int conn_hand(struct conn *, struct ask *, struct slice method, struct slice params);
 int conn_hand_waiting(struct conn *);
 /* Answers one, with a result or an error object; it is then gone. */
 int conn_settle(struct conn *, struct ask *, struct slice result);
 int conn_settle_error(struct conn *, struct ask *, struct slice error);
+int conn_refuse(struct conn *, struct ask *, int code, const char *why);
 /* A line on stderr about the server of this connection: what, and why. */
 void conn_say(struct conn *, const char *what, struct slice why);
 /* The peer waits for the chain's answer to its first request, at most for --timeout; it is heard again. */
@@ -141,7 +155,13 @@ void conn_wait(struct conn *, enum call_kind);
 void conn_go_on(struct conn *);
 /* Begins with mcp/connect; the peer waits. */
 int conn_connect(struct conn *, bool by_server_id);
-/* There is none: the peer's requests are answered with this error object. */
+/*
+ * An error of the provider's for a request of the peer's: where it says that the server has ended, so does the connection. A
+ * CALL_PROBE (the peer's own server/discover) then gets no response, for an error would say that the server goes on with an
+ * older protocol.
+ */
+int conn_failed(struct conn *, const struct call *, struct slice error);
+/* There is none: the peer's next request gets this error object, and then the connection ends. */
 int conn_refused(struct conn *, struct slice error);
 /* What was out (first) goes again, in the form that it has come to; or is refused. */
 int conn_again(struct conn *);

@@ -46,6 +46,7 @@ call_free(struct mcp *m, struct call *call)
 		at = &(*at)->next;
 	*at = call->next;
 	buf_free(&call->id);
+	buf_free(&call->subscription);
 	free(call);
 }
 
@@ -110,13 +111,27 @@ conn_answered(struct mcp *m, struct call *call, const struct msg *answer)
 {
 	int r = 0;
 
-	if (call->conn)
+	if (call->conn && call->cancelled)
+		r = conn_failed(call->conn, call, answer->error);
+	else if (call->conn)
 		r = call->conn->form->answered(call->conn, call, answer);
 	else if (call->kind == CALL_CONNECT)
 		r = connected_late(m, answer);
 	call_free(m, call);
 	if (r < 0)
 		mcp_fail(m, "out of memory");
+}
+
+int
+conn_failed(struct conn *c, const struct call *call, struct slice error)
+{
+	struct slice code = json_type(error) == JSON_OBJECT ? json_get(error, "code") : slice(NULL, 0);
+	bool gone = c->server && (slice_is(code, "-33001") || slice_is(code, "-33002"));
+	int r = 0;
+
+	if (!call->cancelled && !(gone && call->kind == CALL_PROBE))
+		r = conn_reply(c, buf_slice(&call->id), mcp_error, error);
+	return gone ? r | conn_end(c) : r;
 }
 
 int
@@ -142,8 +157,10 @@ cancel_call(struct conn *c, struct slice params)
 			continue;
 		its.n = 0;
 		r = msg_id_key(buf_slice(&call->id), &its);
-		if (r == 0 && slice_eq(buf_slice(&named), buf_slice(&its)))
-			r = frame_cancel(c->mcp->frame, call);
+		if (r < 0 || !slice_eq(buf_slice(&named), buf_slice(&its)))
+			continue;
+		call->cancelled = true;
+		r = frame_cancel(c->mcp->frame, call);
 	}
 	buf_free(&named);
 	buf_free(&its);
@@ -154,19 +171,48 @@ cancel_call(struct conn *c, struct slice params)
 static int
 tell_of(const struct call *call, struct slice method, struct slice params)
 {
-	struct slice meta = mcp_object(params, mcp_meta);
 	struct buf with = {0};
 	int r;
 
-	if (call->kind == CALL_LISTEN && json_string_is(method, mcp_acknowledged))
-		return 0;
-	if (call->id.n == 0 || !meta.p || !json_get(meta, mcp_key_subscription).p)
-		return conn_tell(call->conn, slice(NULL, 0), method, params);
-	r = listen_put_params(params, buf_slice(&call->id), &with);
+	if (call->id.n == 0)
+		return json_string_is(method, mcp_acknowledged) ? 0 : conn_tell(call->conn, slice(NULL, 0), method, params);
+	r = listen_rename(&params, buf_slice(&call->id), &with);
 	if (r == 0)
-		r = conn_tell(call->conn, slice(NULL, 0), method, buf_slice(&with));
+		r = conn_tell(call->conn, slice(NULL, 0), method, params);
 	buf_free(&with);
 	return r;
+}
+
+/*
+ * The request of the peer's that a notification of the first form belongs to, where it is about a subscription; or NULL. The
+ * provider names a subscription by an id of its own. The first notification of each acknowledges it, in the order of the requests.
+ */
+static struct call *
+subscription_call(struct conn *c, struct slice name)
+{
+	struct call *call, *oldest = NULL;
+
+	for (call = c->mcp->calls; call; call = call->next) {
+		if (call->conn != c || call->kind != CALL_LISTEN)
+			continue;
+		if (slice_eq(buf_slice(&call->subscription), name))
+			return call;
+		if (call->subscription.n == 0)
+			oldest = call;
+	}
+	if (oldest && buf_add_slice(&oldest->subscription, name) < 0)
+		mcp_fail(c->mcp, "out of memory");
+	return oldest;
+}
+
+/* A notification to the peer that is about none of its requests, unless it is about a subscription. */
+static int
+tell_unasked(struct conn *c, struct slice method, struct slice params)
+{
+	struct slice name = listen_name(params);
+	struct call *call = c->server && name.p ? subscription_call(c, name) : NULL;
+
+	return call ? tell_of(call, method, params) : conn_tell(c, slice(NULL, 0), method, params);
 }
 
 /* Who tells of a request knows the form that it came in: no need to wait for its answer. */
@@ -204,6 +250,15 @@ conn_tell_about(struct mcp *m, struct slice server_id, const struct msg *msg)
 /* --- asks --- */
 
 static void
+ask_discard(struct ask *a)
+{
+	buf_free(&a->id);
+	buf_free(&a->request_id);
+	buf_free(&a->token);
+	free(a);
+}
+
+static void
 ask_free(struct conn *c, struct ask *a)
 {
 	struct ask **at = &c->asks;
@@ -212,19 +267,24 @@ ask_free(struct conn *c, struct ask *a)
 		at = &(*at)->next;
 	*at = a->next;
 	frame_release(c->mcp->frame, a->held, VERDICT_DROP, slice(NULL, 0));
-	buf_free(&a->request_id);
-	buf_free(&a->token);
-	free(a);
+	ask_discard(a);
+}
+
+int
+conn_refuse(struct conn *c, struct ask *a, int code, const char *why)
+{
+	int r = frame_reply_error(c->mcp->frame, a->held, code, why, slice(NULL, 0));
+
+	ask_free(c, a);
+	return r;
 }
 
 void
 conn_refuse_asks(struct conn *c, int code, const char *why)
 {
-	while (c->asks) {
-		if (frame_refuse(c->mcp->frame, c->asks->held, code, why, slice(NULL, 0)) < 0)
+	while (c->asks)
+		if (conn_refuse(c, c->asks, code, why) < 0)
 			mcp_fail(c->mcp, "out of memory");
-		ask_free(c, c->asks);
-	}
 }
 
 /* The newest form's members of a request, which its answer and its notifications need. */
@@ -249,15 +309,13 @@ ask_new(struct conn *c, const struct msg *m)
 	if (!a)
 		return NULL;
 	a->number = ++c->last;
-	if (note_newest(a, m->params) == 0 && (a->held = frame_hold(c->mcp->frame))) {
+	if (buf_add_slice(&a->id, m->id) == 0 && note_newest(a, m->params) == 0 && (a->held = frame_hold(c->mcp->frame))) {
 		while (*at)
 			at = &(*at)->next;
 		*at = a;
 		return a;
 	}
-	buf_free(&a->request_id);
-	buf_free(&a->token);
-	free(a);
+	ask_discard(a);
 	return NULL;
 }
 
@@ -305,7 +363,7 @@ failed(struct conn *c, enum verdict v)
 static enum verdict
 refuse(struct conn *c, const struct msg *m, int code, const char *why)
 {
-	if (m->kind == MSG_REQUEST && frame_refuse(c->mcp->frame, NULL, code, why, slice(NULL, 0)) < 0)
+	if (m->kind == MSG_REQUEST && frame_reply_error(c->mcp->frame, NULL, code, why, slice(NULL, 0)) < 0)
 		return failed(c, VERDICT_DROP);
 	return VERDICT_DROP;
 }
@@ -323,7 +381,7 @@ conn_take(struct conn *c, const struct seen *s)
 	if (c->ended)
 		return refuse(c, m, MCP_ERR_UNAVAILABLE, "acp-mcp: the server has ended");
 	if (m->kind == MSG_NOTIFICATION) {
-		r = conn_tell(c, slice(NULL, 0), method, json_get(m->params, mcp_params));
+		r = tell_unasked(c, method, json_get(m->params, mcp_params));
 		return r < 0 ? failed(c, VERDICT_DROP) : VERDICT_DROP;
 	}
 	/* Not held first: what is held must not be let go before its own showing is over. */
@@ -336,21 +394,31 @@ conn_take(struct conn *c, const struct seen *s)
 	return hand_over(c, a) < 0 ? failed(c, VERDICT_HOLD) : VERDICT_HOLD;
 }
 
+struct ask *
+conn_asked(const struct conn *c, struct slice id)
+{
+	struct ask *a = c->asks;
+	uint64_t number;
+
+	if (json_type(id) != JSON_NUMBER || !json_u64(id, &number))
+		return NULL;
+	while (a && !(a->sent && a->number == number))
+		a = a->next;
+	return a;
+}
+
 /* The one with this id, which the chain knows it by. */
 static int
 find_ask(struct conn *c, struct slice key, struct ask **found)
 {
-	struct json_error error;
 	struct buf own = {0};
 	struct ask *a;
-	struct msg m;
 	int r = 0;
 
 	*found = NULL;
 	for (a = c->asks; r == 0 && a && !*found; a = a->next) {
 		own.n = 0;
-		msg_scan(frame_held_text(a->held), &m, &error);
-		r = msg_id_key(m.id, &own);
+		r = msg_id_key(buf_slice(&a->id), &own);
 		if (r == 0 && slice_eq(key, buf_slice(&own)))
 			*found = a;
 	}
@@ -367,11 +435,8 @@ cancel_ask(struct conn *c, struct ask *a)
 
 	if (r == 0 && a->sent && !a->listens)
 		r = conn_tell(c, slice(NULL, 0), slice_of("\"notifications/cancelled\""), buf_slice(&params));
-	if (r == 0)
-		r = frame_refuse(c->mcp->frame, a->held, ACP_ERR_CANCELLED, "Request cancelled", slice(NULL, 0));
-	ask_free(c, a);
 	buf_free(&params);
-	return r;
+	return conn_refuse(c, a, ACP_ERR_CANCELLED, "Request cancelled") | r;
 }
 
 bool
@@ -398,7 +463,7 @@ conn_cancel_any(struct mcp *m, enum lane lane, struct slice id)
 int
 conn_settle(struct conn *c, struct ask *a, struct slice result)
 {
-	int r = frame_answer(c->mcp->frame, a->held, result);
+	int r = frame_reply(c->mcp->frame, a->held, result);
 
 	ask_free(c, a);
 	return r;
@@ -407,7 +472,7 @@ conn_settle(struct conn *c, struct ask *a, struct slice result)
 int
 conn_settle_error(struct conn *c, struct ask *a, struct slice error)
 {
-	int r = frame_refuse_with(c->mcp->frame, a->held, error);
+	int r = frame_reply_error_object(c->mcp->frame, a->held, error);
 
 	ask_free(c, a);
 	return r;
@@ -415,28 +480,17 @@ conn_settle_error(struct conn *c, struct ask *a, struct slice error)
 
 /* --- what the peer says --- */
 
-static int
-hear_answer(struct conn *c, const struct msg *m)
-{
-	struct ask *a = c->asks;
-	uint64_t number;
-
-	if (json_type(m->id) != JSON_NUMBER || !json_u64(m->id, &number))
-		return 0;
-	while (a && !(a->sent && a->number == number))
-		a = a->next;
-	return c->form->reply(c, a, m);
-}
-
 int
 conn_hear(struct conn *c, const struct msg *m)
 {
 	if (m->kind == MSG_RESPONSE)
-		return hear_answer(c, m);
+		return c->form->reply(c, conn_asked(c, m->id), m);
 	if (m->kind == MSG_NOTIFICATION && json_string_is(m->method, mcp_cancelled))
 		return cancel_call(c, m->params);
+	if (c->refusal.n > 0 && m->kind == MSG_REQUEST)
+		return conn_reply(c, m->id, mcp_error, buf_slice(&c->refusal)) | conn_end(c);
 	if (c->refusal.n > 0)
-		return m->kind == MSG_REQUEST ? conn_reply(c, m->id, mcp_error, buf_slice(&c->refusal)) : 0;
+		return 0;
 	return c->form->say(c, m);
 }
 

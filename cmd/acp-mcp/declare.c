@@ -95,6 +95,19 @@ is_acp(struct slice declaration)
 	return type.p && json_string_is(type, "acp");
 }
 
+bool
+declare_any(const struct mcp *m, const struct msg *request)
+{
+	struct slice servers = json_type(request->params) == JSON_OBJECT ? json_get(request->params, acp_mcp_servers) : slice(NULL, 0);
+	struct json_iter i = {.in = servers};
+	struct slice key, one;
+	bool any = m->options->nprovided > 0;
+
+	while (!any && json_type(servers) == JSON_ARRAY && json_next(&i, &key, &one))
+		any = is_acp(one);
+	return any;
+}
+
 /* One of ours whose name the client has taken. */
 static bool
 has_name(struct slice servers, struct slice name)
@@ -115,15 +128,16 @@ static int
 put_one(struct change *c, struct slice gap, struct slice one)
 {
 	const struct server *s = NULL;
-	const char *why = NULL;
+	struct buf why = {0};
 	int r;
 
 	if (c->mcp->agent != AGENT_TAKES && is_acp(one)) {
 		s = server_declared(c->mcp, c->request, one, &why);
-		if (!s) {
-			frame_say(c->mcp->frame, "an MCP server is left out: %s: %.*s", why, (int)(one.n < 200 ? one.n : 200), one.p);
+		if (!s)
+			frame_warn(c->mcp->frame, "an MCP server is left out: %.*s: %.*s", (int)why.n, why.p, (int)(one.n < 200 ? one.n : 200), one.p);
+		buf_free(&why);
+		if (!s)
 			return 0;
-		}
 	}
 	c->first = false;
 	r = buf_add_slice(c->to, gap);
@@ -140,7 +154,7 @@ put_provided(struct change *c, struct slice servers)
 
 	for (p = o->provided; r == 0 && p < o->provided + o->nprovided; p++) {
 		if (has_name(servers, buf_slice(&p->name))) {
-			frame_say(c->mcp->frame, "server %.*s: the session has one of this name: ours is left out", (int)p->name.n, p->name.p);
+			frame_warn(c->mcp->frame, "server %.*s: the session has one of this name: ours is left out", (int)p->name.n, p->name.p);
 			continue;
 		}
 		declaration.n = 0;

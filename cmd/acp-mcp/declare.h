@@ -11,6 +11,8 @@ enum agent_kind declare_taken(struct slice result, bool *v2);
  * there is one, 0 where there is none, -1 out of memory.
  */
 int declare_claim(struct slice result, bool v2, struct slice *what, struct buf *with);
+/* May the servers that such a request declares need a change, once it is known what the agent takes? */
+bool declare_any(const struct mcp *, const struct msg *request);
 /* The change that the params of such a request need. As declare_claim. */
 int declare_change(struct mcp *, const struct msg *request, struct slice *what, struct buf *with);
 

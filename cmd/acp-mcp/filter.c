@@ -10,21 +10,14 @@
 #include "cmd/acp-mcp/names.h"
 #include "cmd/acp-mcp/provide.h"
 #include "cmd/acp-mcp/server.h"
-#include "lib/cli.h"
-#include "lib/proc.h"
+#include "lib/base/cli.h"
+#include "lib/run/proc.h"
 
-/* A request that declares servers, before the agent has said what it takes. */
+/* A message from the client that is held until the agent has reported what it takes. */
 struct early {
 	struct early *next;
 	struct held *held;
 };
-
-void
-mcp_fail(struct mcp *m, const char *why)
-{
-	frame_say(m->frame, "%s", why);
-	frame_quit(m->frame, EXIT_FAILED);
-}
 
 static enum verdict
 checked(struct mcp *m, int r, enum verdict v)
@@ -48,7 +41,49 @@ hold_early(struct mcp *m)
 	while (*at)
 		at = &(*at)->next;
 	*at = e;
+	m->early_bytes += frame_held_text(e->held).n;
 	return VERDICT_HOLD;
+}
+
+/* Is one of the held messages the request with this id? */
+static int
+is_early(const struct mcp *m, struct slice id)
+{
+	struct buf key = {0}, own = {0};
+	const struct early *e;
+	struct json_error error;
+	struct msg msg;
+	int r = msg_id_key(id, &key), found = 0;
+
+	for (e = m->early; r == 0 && e && !found; e = e->next) {
+		own.n = 0;
+		if (msg_scan(frame_held_text(e->held), &msg, &error) == MSG_REQUEST)
+			r = msg_id_key(msg.id, &own);
+		found = r == 0 && slice_eq(buf_slice(&key), buf_slice(&own));
+	}
+	buf_free(&key);
+	buf_free(&own);
+	return r < 0 ? -1 : found;
+}
+
+/*
+ * Must this message from the client wait until the agent has reported what it takes? A request that declares servers must, and
+ * what comes after it keeps its place. Responses pass, and what cancels a request that is not held: the agent may need them to
+ * respond to initialize.
+ */
+static int
+must_wait(const struct mcp *m, const struct seen *s)
+{
+	struct slice id = {NULL, 0};
+
+	/* In the array that asks it would wait for itself. */
+	if (!m->asked || m->asked == s->number || s->msg.kind == MSG_RESPONSE)
+		return 0;
+	if (!m->early)
+		return s->msg.kind == MSG_REQUEST && acp_opens_session(s->msg.what) && declare_any(m, &s->msg);
+	if (s->msg.what == ACP_CANCEL_REQUEST && json_type(s->msg.params) == JSON_OBJECT)
+		id = json_get(s->msg.params, acp_request_id);
+	return id.p ? is_early(m, id) : 1;
 }
 
 static enum verdict
@@ -58,9 +93,6 @@ declare(struct mcp *m, const struct seen *s)
 	struct slice what;
 	int r;
 
-	/* In the array that asks it would wait for itself. */
-	if (m->asked && m->asked != s->number)
-		return hold_early(m);
 	r = declare_change(m, &s->msg, &what, &with);
 	if (r == 1)
 		r = frame_replace(m->frame, what, buf_slice(&with));
@@ -76,10 +108,10 @@ release(struct mcp *m, struct held *h)
 	struct json_error error;
 	struct splice change;
 	struct msg msg;
-	int r;
+	int r = 0;
 
-	msg_scan(text, &msg, &error);
-	r = declare_change(m, &msg, &what, &with);
+	if (msg_scan(text, &msg, &error) == MSG_REQUEST && acp_opens_session(msg.what))
+		r = declare_change(m, &msg, &what, &with);
 	if (r == 1) {
 		change = (struct splice){what.p, what.p + what.n, buf_slice(&with)};
 		r = splice_write(text, &change, 1, &edited);
@@ -96,6 +128,7 @@ release_early(struct mcp *m)
 	struct early *e;
 	int r = 0;
 
+	m->early_bytes = 0;
 	while ((e = m->early)) {
 		m->early = e->next;
 		r |= release(m, e->held);
@@ -115,7 +148,7 @@ learn(struct mcp *m, const struct seen *s)
 	if (s->msg.result.p)
 		m->agent = declare_taken(s->msg.result, &m->v2);
 	if (m->agent == AGENT_HELPLESS && m->options->nprovided)
-		frame_say(m->frame, "the agent takes no MCP servers of ours: neither of type acp nor stdio");
+		frame_warn(m->frame, "the agent takes no MCP servers of ours: neither of type acp nor stdio");
 	if (s->msg.result.p && m->agent == AGENT_LACKS)
 		r = declare_claim(s->msg.result, m->v2, &what, &with);
 	if (r == 1)
@@ -136,6 +169,8 @@ take_response(struct mcp *m, enum lane lane, const struct seen *s)
 		return learn(m, s);
 	if (acp_opens_session(what))
 		return checked(m, server_opened(m, s), VERDICT_PASS);
+	if (what == ACP_SESSION_PROMPT && !s->msg.error.p)
+		server_prompted(m, s->request->session);
 	if ((what == ACP_SESSION_CLOSE || what == ACP_SESSION_DELETE) && !s->msg.error.p)
 		server_closed(m, s->request->session);
 	return VERDICT_PASS;
@@ -146,7 +181,7 @@ take_response(struct mcp *m, enum lane lane, const struct seen *s)
 static enum verdict
 refuse_broken(struct mcp *m)
 {
-	return checked(m, frame_refuse(m->frame, NULL, MCP_ERR_BACKEND, "acp-mcp: the server could not be started", slice(NULL, 0)),
+	return checked(m, frame_reply_error(m->frame, NULL, MCP_ERR_BACKEND, "acp-mcp: the server could not be started", slice(NULL, 0)),
 		VERDICT_DROP);
 }
 
@@ -164,7 +199,7 @@ connect_offered(struct mcp *m, const struct provided *p)
 	if (r == 0)
 		r = buf_printf(&result, "{\"%s\":%.*s}", acp_connection_id, (int)c->id.n, c->id.p);
 	if (r == 0)
-		r = frame_answer(m->frame, NULL, buf_slice(&result));
+		r = frame_reply(m->frame, NULL, buf_slice(&result));
 	buf_free(&result);
 	return checked(m, r, VERDICT_DROP);
 }
@@ -221,7 +256,7 @@ refuse_lost(struct mcp *m, const struct seen *s)
 	int r = 0;
 
 	if (s->msg.kind == MSG_REQUEST)
-		r = frame_refuse(m->frame, NULL, MCP_ERR_UNAVAILABLE, "acp-mcp: there is no such connection any more", slice(NULL, 0));
+		r = frame_reply_error(m->frame, NULL, MCP_ERR_UNAVAILABLE, "acp-mcp: there is no such connection any more", slice(NULL, 0));
 	return checked(m, r, VERDICT_DROP);
 }
 
@@ -248,7 +283,7 @@ take_disconnect(struct mcp *m, enum lane lane, const struct seen *s)
 		return VERDICT_PASS;
 	if (c)
 		conn_finish(c);
-	return checked(m, s->msg.kind == MSG_REQUEST ? frame_answer(m->frame, NULL, slice_of("{}")) : 0, VERDICT_DROP);
+	return checked(m, s->msg.kind == MSG_REQUEST ? frame_reply(m->frame, NULL, slice_of("{}")) : 0, VERDICT_DROP);
 }
 
 static enum verdict
@@ -261,14 +296,30 @@ take_cancel(struct mcp *m, enum lane lane, const struct seen *s)
 	return id.p && conn_cancel_any(m, lane, id) ? VERDICT_DROP : VERDICT_PASS;
 }
 
+/* A shim of the agent's. */
+static void
+came(struct mcp *m, struct server *s, int fd)
+{
+	const struct provided *p = provide_by_id(m, buf_slice(&s->id));
+
+	if (p)
+		provide_serve(m, p, fd);
+	else if (conn_accept(m, s, fd) < 0)
+		frame_warn(m->frame, "%s: %s", s->path, strerror(errno));
+	conn_look(m);
+}
+
 /* --- what the frame calls --- */
 
 static enum verdict
 message(void *state, struct frame *f, enum lane lane, const struct seen *s)
 {
 	struct mcp *m = state;
+	int wait = lane == LANE_DOWN ? must_wait(m, s) : 0;
 
 	(void)f;
+	if (wait)
+		return wait < 0 ? checked(m, -1, VERDICT_PASS) : hold_early(m);
 	if (s->msg.kind == MSG_RESPONSE)
 		return take_response(m, lane, s);
 	if (lane == LANE_DOWN && s->msg.kind == MSG_REQUEST && acp_opens_session(s->msg.what))
@@ -299,10 +350,11 @@ answered(void *state, struct frame *f, void *tag, const struct seen *s)
 }
 
 static void
-settled(void *state, struct frame *f)
+event(void *state, struct frame *f, const struct frame_event *e)
 {
 	(void)f;
-	conn_look(state);
+	if (e->kind == FRAME_BATCH || e->kind == FRAME_WRITABLE)
+		conn_look(state);
 }
 
 static int
@@ -335,9 +387,9 @@ end(void *state, struct frame *f)
 int
 mcp_run(const struct options *o)
 {
-	struct mcp m = {.options = o};
-	const struct filter filter = {.name = tool_name, .needs = FRAME_EDIT | FRAME_BOTH_LANES | FRAME_ANSWER, .state = &m,
-		.start = start, .message = message, .answer = answered, .settled = settled, .end = end};
+	struct mcp m = {.options = o, .came = came};
+	const struct filter filter = {.name = tool_name, .needs = FILTER_EDITS | FILTER_SENDS, .state = &m,
+		.start = start, .message = message, .response = answered, .event = event, .end = end};
 	int status;
 
 	m.self = proc_self();

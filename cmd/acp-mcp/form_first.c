@@ -1,31 +1,50 @@
 /* The first form of MCP over ACP: mcp/connect, then each MCP message in an mcp/message with the connection's id. */
 #include "cmd/acp-mcp/conn.h"
+#include "cmd/acp-mcp/listen.h"
 #include "cmd/acp-mcp/names.h"
 
 /* {"connectionId":C,"method":M,"params":P} */
 static int
 put(const struct conn *c, const struct msg *m, struct buf *to)
 {
+	/* A command names a subscription by the id that its request has there: the chain knows another one. */
+	const struct ask *a = m->kind == MSG_NOTIFICATION && !c->server ? conn_asked(c, listen_name(m->params)) : NULL;
+	struct slice params = m->params;
+	struct buf room = {0};
 	int r = buf_printf(to, "{\"%s\":%.*s,\"method\":", acp_connection_id, (int)c->id.n, c->id.p);
 
 	r |= buf_add_slice(to, m->method);
-	if (m->params.p) {
+	if (a)
+		r |= listen_rename(&params, buf_slice(&a->id), &room);
+	if (params.p) {
 		r |= buf_add_string(to, ",\"params\":");
-		r |= buf_add_slice(to, m->params);
+		r |= buf_add_slice(to, params);
 	}
+	buf_free(&room);
 	return r | buf_add(to, "}", 1);
+}
+
+static enum call_kind
+kind_of(struct slice method)
+{
+	if (json_string_is(method, mcp_listen))
+		return CALL_LISTEN;
+	return json_string_is(method, mcp_discover) ? CALL_PROBE : CALL_MESSAGE;
 }
 
 static int
 say(struct conn *c, const struct msg *m)
 {
 	struct buf params = {0};
-	int r = put(c, m, &params);
+	int r;
 
+	if (c->older && m->kind == MSG_REQUEST && json_string_is(m->method, mcp_discover))
+		return conn_reply_error(c, m->id, ACP_ERR_METHOD, "acp-mcp: this server has no server/discover");
+	r = put(c, m, &params);
 	if (r == 0 && m->kind == MSG_NOTIFICATION)
 		r = conn_notify(c, buf_slice(&params));
 	else if (r == 0)
-		r = conn_call(c, CALL_MESSAGE, ACP_MCP_MESSAGE, buf_slice(&params), m) ? 0 : -1;
+		r = conn_call(c, kind_of(m->method), ACP_MCP_MESSAGE, buf_slice(&params), m) ? 0 : -1;
 	buf_free(&params);
 	return r;
 }
@@ -49,19 +68,37 @@ connected(struct conn *c, const struct msg *answer)
 static int
 answered(struct conn *c, struct call *call, const struct msg *answer)
 {
+	struct slice result = answer->result;
+	struct buf room = {0};
+	int r;
+
 	if (call->kind == CALL_CONNECT)
 		return connected(c, answer);
 	if (answer->error.p)
-		return conn_reply(c, buf_slice(&call->id), mcp_error, answer->error);
-	return conn_reply(c, buf_slice(&call->id), mcp_result, answer->result);
+		return conn_failed(c, call, answer->error);
+	r = listen_rename(&result, buf_slice(&call->id), &room);
+	if (r == 0)
+		r = conn_reply(c, buf_slice(&call->id), mcp_result, result);
+	buf_free(&room);
+	return r;
 }
 
 static int
 reply(struct conn *c, struct ask *a, const struct msg *answer)
 {
+	struct slice result = answer->result;
+	struct buf room = {0};
+	int r;
+
 	if (!a)
 		return 0;
-	return answer->error.p ? conn_settle_error(c, a, answer->error) : conn_settle(c, a, answer->result);
+	if (answer->error.p)
+		return conn_settle_error(c, a, answer->error);
+	r = listen_rename(&result, buf_slice(&a->id), &room);
+	if (r == 0)
+		r = conn_settle(c, a, result);
+	buf_free(&room);
+	return r;
 }
 
 const struct form form_first = {.say = say, .answered = answered, .hand = conn_hand, .reply = reply};

@@ -154,7 +154,9 @@ say(struct conn *c, const struct msg *m)
 	if (m->kind == MSG_NOTIFICATION)
 		return !c->modern && json_string_is(m->method, mcp_initialized) ? listen_anew(c) : 0;
 	c->modern = is_modern(m);
-	return c->modern ? ask(c, CALL_MESSAGE, m->method, m->params, m) : say_old(c, m);
+	if (!c->modern)
+		return say_old(c, m);
+	return ask(c, json_string_is(m->method, mcp_discover) ? CALL_PROBE : CALL_MESSAGE, m->method, m->params, m);
 }
 
 /* The answer to the agent's MCP initialize, from what the provider says of itself. */
@@ -204,11 +206,17 @@ static int
 pass_result(struct conn *c, struct slice id, struct slice result)
 {
 	struct slice type = mcp_string(result, "resultType");
+	struct buf room = {0};
+	int r;
 
 	if (!c->modern && type.p && json_string_is(type, "input_required"))
 		return conn_reply_error(c, id, ACP_ERR_INTERNAL,
 			"acp-mcp: the server wants input, which an older MCP client cannot be asked for");
-	return conn_reply(c, id, mcp_result, result);
+	r = c->modern ? listen_rename(&result, id, &room) : meta_strip_result(&result, &room);
+	if (r == 0)
+		r = conn_reply(c, id, mcp_result, result);
+	buf_free(&room);
+	return r;
 }
 
 static int
@@ -222,15 +230,19 @@ answered(struct conn *c, struct call *call, const struct msg *answer)
 		c->listening = c->listening == call ? NULL : c->listening;
 		return 0;
 	}
-	if (error.p && !c->proven && c->mcp->options->dialect == DIALECT_DECLARED && unknown_form(error))
+	if (error.p && !c->proven && c->mcp->options->dialect == DIALECT_DECLARED && unknown_form(error)) {
+		c->older = true;
 		return conn_connect(c, true);
+	}
 	c->proven = c->proven || !error.p;
 	c->first.n = 0;
 	if (json_type(answer->result) == JSON_OBJECT) {
 		result = json_get(answer->result, mcp_result);
 		error = json_get(answer->result, mcp_error);
 	}
-	if (error.p)
+	if (answer->error.p)
+		r = conn_failed(c, call, error);
+	else if (error.p)
 		r = conn_reply(c, id, mcp_error, error);
 	else if (!result.p)
 		r = conn_reply_error(c, id, ACP_ERR_INTERNAL, "acp-mcp: an answer with neither result nor error");

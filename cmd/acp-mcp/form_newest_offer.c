@@ -1,12 +1,14 @@
 /*
- * The newest form, at a command that we offer: it speaks an older protocol, with a handshake, which is
- * done here, and each request of the agent's side comes by itself.
+ * The newest form, at a command that we offer. Each request of the agent's side comes by itself, in the protocol of
+ * 2026-07-28. A command that takes the handshake of an older protocol, which is made here, is spoken to in that; one
+ * that refuses it gets the requests as they come.
  */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "cmd/acp-mcp/conn.h"
 #include "cmd/acp-mcp/listen.h"
+#include "cmd/acp-mcp/meta.h"
 #include "cmd/acp-mcp/names.h"
 
 /* The command's handshake, with what the first request says of the client. */
@@ -45,11 +47,18 @@ greeted(struct conn *c, const struct msg *m)
 	return r < 0 ? -1 : conn_hand_waiting(c);
 }
 
-/* Is it to be told what the handshake has told already? */
+/* Has the command taken the handshake? */
+static bool
+is_old(const struct conn *c)
+{
+	return c->hello.n > 0 && json_get(buf_slice(&c->hello), acp_protocol_version).p;
+}
+
+/* Does it ask for what the handshake has brought already? */
 static bool
 is_discover(const struct conn *c, struct slice method)
 {
-	return c->hello.n > 0 && json_string_is(method, mcp_discover) && json_get(buf_slice(&c->hello), acp_protocol_version).p;
+	return is_old(c) && json_string_is(method, mcp_discover);
 }
 
 /* The answer to server/discover, from the result of the handshake. */
@@ -84,7 +93,7 @@ at_once(struct conn *c, struct slice method)
 		return 0;
 	r = put_discovered(c, &text);
 	if (r == 0)
-		r = frame_answer(c->mcp->frame, NULL, buf_slice(&text));
+		r = frame_reply(c->mcp->frame, NULL, buf_slice(&text));
 	buf_free(&text);
 	return r < 0 ? -1 : 1;
 }
@@ -200,13 +209,19 @@ hand(struct conn *c, struct ask *a, struct slice method, struct slice params)
 
 	if (c->hello.n == 0)
 		return c->greeted ? 0 : greet(c, params);
+	if (!is_old(c))
+		return conn_hand(c, a, method, params);
 	if (json_string_is(method, mcp_listen) && a->request_id.n > 0)
 		return begin_listening(c, a, params);
-	if (!is_discover(c, method))
-		return conn_hand(c, a, method, params);
-	r = put_discovered(c, &text);
-	if (r == 0)
-		r = conn_settle(c, a, buf_slice(&text));
+	if (is_discover(c, method)) {
+		r = put_discovered(c, &text);
+		if (r == 0)
+			r = conn_settle(c, a, buf_slice(&text));
+	} else {
+		r = meta_strip_envelope(&params, &text);
+		if (r == 0)
+			r = conn_hand(c, a, method, params);
+	}
 	buf_free(&text);
 	return r;
 }
@@ -253,7 +268,8 @@ put_result(struct buf *to, struct slice result, bool cacheable)
 static int
 reply(struct conn *c, struct ask *a, const struct msg *m)
 {
-	struct buf text = {0};
+	struct slice result = m->result;
+	struct buf text = {0}, room = {0};
 	int r;
 
 	if (!a)
@@ -263,12 +279,14 @@ reply(struct conn *c, struct ask *a, const struct msg *m)
 		r |= buf_add_slice(&text, m->error);
 	} else {
 		r = buf_add_string(&text, "{\"result\":");
-		r |= put_result(&text, m->result, is_cacheable(frame_held_text(a->held)));
+		r |= listen_rename(&result, buf_slice(&a->request_id), &room);
+		r |= put_result(&text, result, is_cacheable(frame_held_text(a->held)));
 	}
 	r |= buf_add(&text, "}", 1);
 	if (r == 0)
 		r = conn_settle(c, a, buf_slice(&text));
 	buf_free(&text);
+	buf_free(&room);
 	return r;
 }
 
@@ -300,7 +318,10 @@ say(struct conn *c, const struct msg *m)
 		return conn_reply(c, m->id, mcp_result, slice_of("{}"));
 	if (m->kind == MSG_REQUEST)
 		return conn_reply_error(c, m->id, ACP_ERR_METHOD, "acp-mcp: the client cannot be asked in this form of MCP over ACP");
-	if (listen_brings(m->method))
+	a = conn_asked(c, listen_name(m->params));
+	if (a)
+		return tell_subscriber(c, a, m->method, m->params);
+	if (is_old(c) && listen_brings(m->method))
 		return tell_subscribers(c, m);
 	a = about(c, m->params);
 	return a && a->request_id.n > 0 ? tell_about(c, a, m->method, m->params) : 0;

@@ -91,17 +91,40 @@ listen_put_uris(struct slice uris, struct slice uri, bool with, struct buf *to)
 	return r | buf_add(to, "]", 1);
 }
 
+struct slice
+listen_name(struct slice params)
+{
+	struct slice meta = mcp_object(params, mcp_meta);
+
+	return meta.p ? json_get(meta, mcp_key_subscription) : meta;
+}
+
+int
+listen_rename(struct slice *value, struct slice id, struct buf *room)
+{
+	struct slice old = listen_name(*value);
+	int r;
+
+	if (!old.p)
+		return 0;
+	r = buf_add_slice(room, slice_between(value->p, old.p));
+	r |= buf_add_slice(room, id);
+	r |= buf_add_slice(room, slice_between(old.p + old.n, value->p + value->n));
+	*value = buf_slice(room);
+	return r;
+}
+
 int
 listen_put_params(struct slice params, struct slice id, struct buf *to)
 {
-	struct slice meta = mcp_object(params, mcp_meta), old = meta.p ? json_get(meta, mcp_key_subscription) : meta;
 	struct buf member = {0};
 	int r;
 
-	if (old.p) {
-		r = buf_add_slice(to, slice_between(params.p, old.p));
-		r |= buf_add_slice(to, id);
-		return r | buf_add_slice(to, slice_between(old.p + old.n, params.p + params.n));
+	if (listen_name(params).p) {
+		r = listen_rename(&params, id, &member);
+		r |= buf_add_slice(to, params);
+		buf_free(&member);
+		return r;
 	}
 	r = buf_printf(&member, "\"%s\":%.*s", mcp_key_subscription, (int)id.n, id.p);
 	r |= meta_put(params, buf_slice(&member), to);

@@ -5,7 +5,7 @@
 #ifndef MCP_LISTEN_H
 #define MCP_LISTEN_H
 
-#include "lib/bytes.h"
+#include "lib/base/bytes.h"
 
 /*
  * Appends the members of a filter that ask for changes of lists: those that a server with these capabilities tells of,
@@ -21,6 +21,13 @@ bool listen_wants(struct slice filter, struct slice method, struct slice params)
  * memory.
  */
 int listen_put_uris(struct slice uris, struct slice uri, bool with, struct buf *to);
+/* The id that params, or a result, name a subscription by, JSON; p NULL: none. */
+struct slice listen_name(struct slice params);
+/*
+ * Where *value, params or a result, names a subscription, it becomes a copy in room with this id in its place. 0, or -1 out of
+ * memory.
+ */
+int listen_rename(struct slice *value, struct slice id, struct buf *room);
 /* Appends params (or p NULL: none) with the id of the subscription, JSON, in their _meta. 0, or -1 out of memory. */
 int listen_put_params(struct slice params, struct slice id, struct buf *to);
 

@@ -7,9 +7,8 @@
 #include <unistd.h>
 
 #include "cmd/acp-mcp/mcp.h"
-#include "lib/cli.h"
-#include "lib/frame_options.h"
-#include "lib/proc.h"
+#include "lib/base/cli.h"
+#include "lib/run/proc.h"
 
 const char tool_name[] = "acp-mcp";
 
@@ -44,6 +43,11 @@ static const struct option options[] = {
 
 static const struct cli cli = {tool_name, help, "+hV", options};
 
+static const struct cli_rule rules[] = {
+	{"--connect", NULL, "a command|--provide|--dialect|--timeout|--socket-dir"},
+	{NULL, NULL, NULL},
+};
+
 _Noreturn static void
 no_memory(void)
 {
@@ -77,6 +81,7 @@ take_provided(struct options *o, const char *argument)
 {
 	const char *equals = strchr(argument, '=');
 	struct provided *p = realloc(o->provided, (o->nprovided + 1) * sizeof(*p));
+	const struct provided *other;
 	struct buf id = {0};
 
 	if (!p)
@@ -93,6 +98,9 @@ take_provided(struct options *o, const char *argument)
 		|| json_quote(buf_slice(&id), &p->id) < 0)
 		no_memory();
 	buf_free(&id);
+	for (other = o->provided; other < p; other++)
+		if (slice_eq(buf_slice(&other->name), buf_slice(&p->name)))
+			cli_bad(&cli, OPT_PROVIDE, argument, "there is a server of this name already");
 }
 
 static void
@@ -113,6 +121,8 @@ take_option(struct options *o, int option, const char *argument)
 			cli_bad(&cli, option, argument, cli_want_duration);
 		break;
 	case OPT_SOCKET_DIR:
+		if (!*argument)
+			cli_bad(&cli, option, argument, "expected a directory");
 		o->socket_dir = argument;
 		break;
 	default:
@@ -128,21 +138,21 @@ main(int argc, char **argv)
 	const char *socket = NULL;
 	char *why;
 	int option;
-	bool dashes;
+	struct cli_given given = {0};
 	size_t i;
 
-	while ((option = cli_next(&cli, argc, argv, &dashes)) != -1) {
+	while ((option = cli_next(&cli, argc, argv, &given)) != -1) {
 		if (option == OPT_CONNECT)
 			socket = optarg;
 		else
 			take_option(&o, option, optarg);
 	}
-	if (frame_words(&o.frame, argv + optind, dashes, NULL, &why) < 0)
+	if (frame_words(&o.frame, argv + optind, given.dashes, NULL, &why) < 0)
 		cli_refuse(&cli, why);
 	if (getrandom(&o.token, sizeof(o.token), 0) != (ssize_t)sizeof(o.token))
 		cli_die(EXIT_FAILED, tool_name, "no random numbers");
-	if (socket && (o.frame.command || o.nprovided))
-		cli_die(EXIT_USAGE, tool_name, "--connect stands alone");
+	cli_fact(&given, o.frame.command, "a command");
+	cli_check(&cli, &given, rules);
 	option = socket ? shim_run(socket) : mcp_run(&o);
 	for (i = 0; i < o.nprovided; i++) {
 		free(o.provided[i].words);

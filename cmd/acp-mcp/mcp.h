@@ -6,7 +6,9 @@
 #ifndef MCP_H
 #define MCP_H
 
-#include "lib/frame.h"
+#include "cmd/acp-mcp/place.h"
+#include "lib/base/cli.h"
+#include "lib/frame/frame_options.h"
 
 /* --dialect: which form of MCP over ACP is spoken to a provider (PROTOCOL, section 5). */
 enum dialect {
@@ -40,6 +42,8 @@ enum agent_kind {
 	AGENT_HELPLESS, /* it takes neither */
 };
 
+struct server;
+
 /* The filter's state. */
 struct mcp {
 	const struct options *options;
@@ -47,7 +51,9 @@ struct mcp {
 	enum agent_kind agent;
 	bool v2;
 	uint64_t asked;            /* the line in which it was asked what it takes; 0: not asked, or answered */
-	struct early *early;       /* requests that declare servers, and wait for that answer */
+	struct early *early;       /* messages from the client that are held until then, in order */
+	size_t early_bytes;
+	void (*came)(struct mcp *, struct server *, int fd); /* a shim has come to a server; fd is taken over */
 	struct server *servers;    /* those that the agent was told of as stdio servers */
 	struct use *uses;          /* which session was told of which */
 	struct conn *conns;
@@ -58,16 +64,22 @@ struct mcp {
 	struct loop_timer knock;   /* descriptors had run out: when to try again */
 	bool stopped[LANES];       /* not read, for a peer does not take what came */
 	char *self;                /* the path of this program */
-	char *dir;                 /* where the sockets are; NULL: none yet */
+	struct place place;        /* of the sockets */
 	uint64_t nsockets, nconns, nrequests; /* numbers given out */
 };
 
 extern const char tool_name[];
 
+/* Something that must not fail has: it is reported, and the session ends. */
+static inline void
+mcp_fail(struct mcp *m, const char *why)
+{
+	frame_warn(m->frame, "%s", why);
+	frame_exit(m->frame, EXIT_FAILED);
+}
+
 /* filter.c. Returns the exit status. */
 int mcp_run(const struct options *);
-/* Something that must not fail has: the session ends, it is said. */
-void mcp_fail(struct mcp *, const char *why);
 
 /* shim.c: the small side, between an agent's pipes and the socket. Returns the exit status. */
 int shim_run(const char *path);

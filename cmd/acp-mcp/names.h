@@ -2,7 +2,7 @@
 #ifndef MCP_NAMES_H
 #define MCP_NAMES_H
 
-#include "lib/json.h"
+#include "lib/json/json.h"
 
 /* Members and methods. */
 static const char mcp_method[] = "method";
@@ -29,6 +29,7 @@ static const char mcp_cancelled[] = "notifications/cancelled";
 static const char mcp_key_version[] = "io.modelcontextprotocol/protocolVersion";
 static const char mcp_key_capabilities[] = "io.modelcontextprotocol/clientCapabilities";
 static const char mcp_key_client[] = "io.modelcontextprotocol/clientInfo";
+static const char mcp_key_level[] = "io.modelcontextprotocol/logLevel";
 static const char mcp_key_server[] = "io.modelcontextprotocol/serverInfo";
 static const char mcp_key_subscription[] = "io.modelcontextprotocol/subscriptionId";
 static const char mcp_newest[] = "2026-07-28";

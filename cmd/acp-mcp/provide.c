@@ -1,15 +1,17 @@
 #include "cmd/acp-mcp/provide.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/cli.h"
-#include "lib/proc.h"
+#include "lib/base/cli.h"
+#include "lib/run/proc.h"
 
 /* How long a command may take to end: after its input has, after SIGTERM (us); at the end of all, in steps. */
 enum { PATIENCE = 2 * 1000 * 1000, LAST_STEPS = 200, LAST_STEP_MS = 10 };
@@ -59,14 +61,24 @@ forget(struct command *c)
 	loop_bury(frame_loop(c->mcp->frame), &c->child);
 }
 
+static bool
+input_has_ended(const struct command *c)
+{
+	struct pollfd input = {.fd = c->input, .events = POLLIN};
+	int unread;
+
+	/* It can be read, but nothing is there. */
+	return poll(&input, 1, 0) > 0 && ioctl(c->input, FIONREAD, &unread) == 0 && unread == 0;
+}
+
 static void
 command_ended(void *arg, int status)
 {
 	struct command *c = arg;
 	char text[64];
 
-	if (status != 0 && !c->told && !c->warned)
-		frame_say(c->mcp->frame, "server %.*s: %s has ended: %s", (int)c->what->name.n, c->what->name.p, c->what->words[0],
+	if (!c->told && !c->warned && !input_has_ended(c))
+		frame_warn(c->mcp->frame, "server %.*s: %s has ended: %s", (int)c->what->name.n, c->what->name.p, c->what->words[0],
 			proc_describe(status, text, sizeof(text)));
 	/* Nothing of it stays: until it is buried its group is its own. */
 	proc_signal(c->child.pid, SIGTERM);
@@ -178,7 +190,7 @@ provide_serve(struct mcp *m, const struct provided *p, int fd)
 		mcp_fail(m, "out of memory");
 		return;
 	}
-	l->command = (struct command){.mcp = m, .what = p, .ended = local_ended, .arg = l};
+	l->command = (struct command){.mcp = m, .what = p, .input = fd, .ended = local_ended, .arg = l};
 	l->shim = (struct loop_fd){.fd = fd, .events = 0, .ready = shim_gone, .arg = l};
 	if (command_start(&l->command, fd, fd) < 0) {
 		close(fd);

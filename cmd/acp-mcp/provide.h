@@ -24,8 +24,9 @@ struct command {
 	struct loop_child child;
 	struct loop_timer patience;
 	bool runs;
+	int input;           /* its standard input, where another process may have ended it: our copy; else -1 */
 	bool told, warned; /* to end: by the end of its input, by a signal */
-	/* The owner's: it has ended, on its own or not (that has been said), and is buried. */
+	/* The owner's: it has ended and is buried; where we had not ended it, that has been reported. */
 	void (*ended)(void *arg);
 	void *arg;
 };

@@ -1,15 +1,12 @@
 #include "cmd/acp-mcp/server.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/acp-mcp/conn.h"
-#include "cmd/acp-mcp/provide.h"
-#include "lib/socket.h"
+#include "lib/run/socket.h"
 
 /* When to try again where there were no descriptors left (us). */
 enum { RETRY = 200 * 1000 };
@@ -48,70 +45,75 @@ pause_listening(struct mcp *m)
 }
 
 static void
+has_come(struct server *s)
+{
+	s->came = true;
+	loop_remove_timer(frame_loop(s->mcp->frame), &s->nobody);
+}
+
+static void
+nobody_came(void *arg)
+{
+	struct server *s = arg;
+
+	if (!s->came)
+		frame_warn(s->mcp->frame, "server %.*s: the agent has not started its command: an agent on another machine needs \"acp-mcp --\" "
+			"before it there", (int)s->name.n, s->name.p);
+	/* Once is enough. */
+	has_come(s);
+}
+
+static void
 knock(void *arg, short revents)
 {
 	struct server *s = arg;
 	struct mcp *m = s->mcp;
-	/* A connection takes two descriptors: nobody is let in for whom there is only one. */
-	int spare = fcntl(s->listener, F_DUPFD_CLOEXEC, 3), fd = spare < 0 ? -1 : socket_accept(s->listener), error = errno;
+	int fd = socket_accept(s->listener);
 
 	(void)revents;
-	if (spare >= 0)
-		close(spare);
-	errno = error;
+	if (fd >= 0)
+		has_come(s);
 	if (fd < 0 && errno == EPERM) {
-		frame_say(m->frame, "%s: another user was refused", s->path);
+		frame_warn(m->frame, "%s: another user was refused", s->path);
 	} else if (fd < 0 && errno != EAGAIN) {
-		frame_say(m->frame, "%s: %s", s->path, strerror(errno));
+		frame_warn(m->frame, "%s: %s", s->path, strerror(errno));
 		pause_listening(m);
-	} else if (fd >= 0 && s->provided) {
-		provide_serve(m, s->provided, fd);
-	} else if (fd >= 0 && conn_accept(m, s, fd) < 0) {
-		frame_say(m->frame, "%s: %s", s->path, strerror(errno));
+	} else if (fd >= 0) {
+		m->came(m, s, fd);
 	}
-	frame_settle(m->frame);
-}
-
-/* Only this user may enter (mkdtemp). */
-static int
-make_directory(struct mcp *m, const char *in)
-{
-	struct buf path = {0};
-
-	if (!in || !*in)
-		return -1;
-	if (buf_printf(&path, "%s/acp-mcp-XXXXXX", in) < 0 || !buf_string(&path) || !mkdtemp(path.p)) {
-		buf_free(&path);
-		return -1;
-	}
-	m->dir = path.p;
-	return 0;
 }
 
 /* Where the sockets are. */
 static int
-find_directory(struct mcp *m)
+find_place(struct mcp *m, struct buf *why)
 {
-	if (m->dir)
+	const char *in = m->options->socket_dir ? m->options->socket_dir : getenv("XDG_RUNTIME_DIR");
+	int r;
+
+	if (m->place.path)
 		return 0;
-	if (m->options->socket_dir)
-		return make_directory(m, m->options->socket_dir);
-	return make_directory(m, getenv("XDG_RUNTIME_DIR")) == 0 ? 0 : make_directory(m, "/tmp");
+	r = place_make(&m->place, in && *in ? in : "/tmp", why);
+	if (r < 0 && !m->options->socket_dir) {
+		why->n = 0;
+		return place_make(&m->place, "/tmp", why);
+	}
+	if (r == 1 && m->options->socket_dir)
+		frame_warn(m->frame, "%s: too long for the path of a socket: %s is used", in, m->place.path);
+	return r;
 }
 
 static int
-listen_at(struct server *s, const char **why)
+listen_at(struct server *s, struct buf *why)
 {
 	struct mcp *m = s->mcp;
 	struct buf path = {0};
 
-	if (find_directory(m) < 0 || buf_printf(&path, "%s/%llu", m->dir, (unsigned long long)++m->nsockets) < 0
-		|| !buf_string(&path))
+	if (find_place(m, why) < 0 || buf_printf(&path, "%s/%" PRIu64, m->place.path, ++m->nsockets) < 0 || !buf_string(&path))
 		return -1;
 	s->path = path.p;
 	s->listener = socket_listen(path.p);
 	if (s->listener < 0) {
-		*why = errno == ENAMETOOLONG ? "the path of its socket would be too long (--socket-dir names a shorter place)" : strerror(errno);
+		buf_printf(why, "%s: %s", s->path, strerror(errno));
 		return -1;
 	}
 	s->watch = (struct loop_fd){.fd = s->listener, .events = POLLIN, .ready = knock, .arg = s};
@@ -123,6 +125,7 @@ static void
 retire(struct server *s)
 {
 	loop_remove_fd(frame_loop(s->mcp->frame), &s->watch);
+	loop_remove_timer(frame_loop(s->mcp->frame), &s->nobody);
 	if (s->listener >= 0)
 		close(s->listener);
 	s->listener = -1;
@@ -221,10 +224,28 @@ server_opened(struct mcp *m, const struct seen *answer)
 		u->request.n = 0;
 		if (json_type(session) == JSON_STRING)
 			r = buf_add_slice(&u->session, session);
+		if (r == 0 && !u->server->came && !u->server->nobody.added)
+			r = loop_add_timer(frame_loop(m->frame), &u->server->nobody, m->options->timeout);
 		at = &u->next;
 	}
 	buf_free(&key);
 	return r;
+}
+
+static bool
+is_of(const struct use *u, struct slice session)
+{
+	return u->session.n > 0 && json_type(session) == JSON_STRING && json_string_eq(buf_slice(&u->session), session);
+}
+
+void
+server_prompted(struct mcp *m, struct slice session)
+{
+	struct use *u;
+
+	for (u = m->uses; u; u = u->next)
+		if (is_of(u, session))
+			nobody_came(u->server);
 }
 
 void
@@ -233,7 +254,7 @@ server_closed(struct mcp *m, struct slice session)
 	struct use **at = &m->uses;
 
 	while (*at)
-		if ((*at)->session.n > 0 && json_type(session) == JSON_STRING && json_string_eq(buf_slice(&(*at)->session), session))
+		if (is_of(*at, session))
 			use_end(at);
 		else
 			at = &(*at)->next;
@@ -251,10 +272,7 @@ server_end_all(struct mcp *m)
 		m->servers = s->next;
 		server_free(s);
 	}
-	if (m->dir)
-		rmdir(m->dir);
-	free(m->dir);
-	m->dir = NULL;
+	place_remove(&m->place);
 }
 
 /* --- declarations --- */
@@ -271,44 +289,44 @@ find(struct mcp *m, struct slice name, struct slice id, bool by_server_id)
 }
 
 static struct server *
-make(struct mcp *m, struct slice name, struct slice id, bool by_server_id, const char **why)
+make(struct mcp *m, struct slice name, struct slice id, bool by_server_id, struct buf *why)
 {
 	struct server *s = calloc(1, sizeof(*s));
 
 	if (s) {
-		*s = (struct server){.mcp = m, .listener = -1, .by_server_id = by_server_id, .provided = provide_by_id(m, id)};
+		*s = (struct server){.mcp = m, .listener = -1, .by_server_id = by_server_id};
+		s->nobody = (struct loop_timer){.expired = nobody_came, .arg = s};
 		if (buf_add_slice(&s->name, name) == 0 && buf_add_slice(&s->id, id) == 0 && listen_at(s, why) == 0) {
 			s->next = m->servers;
 			m->servers = s;
 			return s;
 		}
 	}
-	if (!*why)
-		*why = strerror(errno);
+	if (why->n == 0)
+		buf_add_string(why, strerror(errno));
 	if (s)
 		server_free(s);
 	return NULL;
 }
 
 struct server *
-server_declared(struct mcp *m, const struct msg *request, struct slice declaration, const char **why)
+server_declared(struct mcp *m, const struct msg *request, struct slice declaration, struct buf *why)
 {
 	struct slice name = json_get(declaration, "name"), id = json_get(declaration, "id");
 	bool by_server_id = json_type(id) != JSON_STRING;
 	struct server *s;
 
-	*why = NULL;
 	if (by_server_id)
 		id = json_get(declaration, acp_server_id);
 	if (json_type(name) != JSON_STRING || json_type(id) != JSON_STRING) {
-		*why = "it has no name, or no id";
+		buf_add_string(why, "it has no name, or no id");
 		return NULL;
 	}
 	s = find(m, name, id, by_server_id);
 	if (!s)
 		s = make(m, name, id, by_server_id, why);
 	if (s && use(s, request) < 0) {
-		*why = "out of memory";
+		buf_add_string(why, "out of memory");
 		let_go(s);
 		return NULL;
 	}

@@ -12,22 +12,25 @@ struct server {
 	struct mcp *mcp;
 	struct buf name, id;              /* JSON strings, as they were declared */
 	bool by_server_id;                /* declared by serverId */
-	const struct provided *provided;  /* one of our own, or NULL */
 	char *path;
 	int listener;                     /* -1: its sessions have gone */
 	struct loop_fd watch;
+	bool came;                        /* somebody has, or that nobody has was reported */
+	struct loop_timer nobody;         /* until it is reported that nobody has come */
 	size_t nuses, nconns;
 };
 
 /*
  * The server that a declaration ({"type":"acp",...}) in this request speaks of; the same for the same name and id.
- * NULL with *why where there can be none.
+ * NULL where there can be none, and why has got a text.
  */
-struct server *server_declared(struct mcp *, const struct msg *request, struct slice declaration, const char **why);
+struct server *server_declared(struct mcp *, const struct msg *request, struct slice declaration, struct buf *why);
 /* Appends the declaration of the stdio server that stands for it. 0, or -1 out of memory. */
 int server_put_stdio(const struct server *, struct buf *to);
 /* The answer to a request that declared servers: the session that uses them, or none does. 0, or -1 out of memory. */
 int server_opened(struct mcp *, const struct seen *answer);
+/* A prompt of this session has its response: who has not come yet to its servers will not. */
+void server_prompted(struct mcp *, struct slice session);
 /* A session has gone, and what only it used. */
 void server_closed(struct mcp *, struct slice session);
 /* A connection that uses it begins; it has ended. */

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "cmd/acp-mcp/mcp.h"
-#include "lib/cli.h"
-#include "lib/io.h"
-#include "lib/socket.h"
+#include "lib/base/cli.h"
+#include "lib/run/io.h"
+#include "lib/run/socket.h"
 
 /* One direction: what was read from one and waits to be written to the other. */
 struct pump {
@@ -88,6 +88,7 @@ shim_run(const char *path)
 		return EXIT_FAILED;
 	}
 	signal(SIGPIPE, SIG_IGN);
+	cli_waits(tool_name, STDIN_FILENO, "an MCP client's messages");
 	if (io_reader(&down.from, STDIN_FILENO) < 0 || io_writer(&down.to, fd) < 0 || io_reader(&up.from, other) < 0
 		|| io_writer(&up.to, STDOUT_FILENO) < 0) {
 		cli_warn(tool_name, "%s", strerror(errno));

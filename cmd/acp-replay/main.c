@@ -1,20 +1,18 @@
 /* acp-replay: plays one side of a recording. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/acp-replay/diff_files.h"
 #include "cmd/acp-replay/peer.h"
-#include "lib/cli.h"
-#include "lib/proc.h"
+#include "lib/base/cli.h"
+#include "lib/run/proc.h"
 
 static const char name[] = "acp-replay";
 
 static const char help[] =
 	"usage: acp-replay [options] FILE                              plays the agent\n"
 	"       acp-replay --as client [options] FILE [-- COMMAND...]  plays the client\n"
-	"       acp-replay --diff FORMAT [options] FILE FILE2          compares the two\n"
 	"      --as agent|client       which side to play (agent)\n"
 	"      --match exact|params|shape|method  what has to be the same\n"
 	"      --normalize JQ          a program that both sides go through first\n"
@@ -25,21 +23,22 @@ static const char help[] =
 	"      --start N               begin at record N\n"
 	"      --until N|GLOB          end after record N, or the first like GLOB\n"
 	"      --loop                  begin again at the end\n"
-	"      --record FILE           write down what happens, as a recording\n"
-	"      --update                put that in the place of FILE, if nothing differs\n"
-	"      --diff text|json|junit  how to say what differs (text)\n"
-	"      --color auto|always|never  of --diff text (auto)\n"
+	"      --record FILE           write what happens as a recording\n"
+	"      --check                 compare that with FILE, by acp-diff\n"
+	"  -f, --format text|json|junit  of the report of --check (text)\n"
+	"      --update                with --check: it replaces FILE if it passes\n"
 	"      --hop N|NAME            which hop of a recording that holds several (0)\n"
 	"      --env                   ${NAME} in messages comes from the environment\n"
 	"      --max-line SIZE         the longest line, in bytes (64M)\n"
+	"      --timeout T             no message is waited for longer\n"
 	"      --grace T               how long the agent may take to end (5s)\n"
 	"  -h, --help                  this text\n"
 	"  -V, --version               the version\n"
-	"Exit status: 0 all was played, nothing differs; 1 not so; 2 FILE cannot be read.\n";
+	"Exit status: 0 all was played and matched; 1 not so; 2 FILE cannot be read.\n";
 
 enum { MAX_LINE = 64 * 1024 * 1024, GRACE = 5 * 1000 * 1000 };
 enum { OPT_AS = 256, OPT_MATCH, OPT_NORMALIZE, OPT_KEEP_PATHS, OPT_ON_MISS, OPT_SPEED, OPT_MAX_PAUSE, OPT_START,
-	OPT_UNTIL, OPT_LOOP, OPT_RECORD, OPT_UPDATE, OPT_DIFF, OPT_COLOR, OPT_HOP, OPT_ENV, OPT_MAX_LINE, OPT_GRACE };
+	OPT_UNTIL, OPT_LOOP, OPT_RECORD, OPT_CHECK, OPT_UPDATE, OPT_HOP, OPT_ENV, OPT_MAX_LINE, OPT_TIMEOUT, OPT_GRACE };
 
 static const struct option longs[] = {
 	{"as", required_argument, NULL, OPT_AS},
@@ -53,26 +52,32 @@ static const struct option longs[] = {
 	{"until", required_argument, NULL, OPT_UNTIL},
 	{"loop", no_argument, NULL, OPT_LOOP},
 	{"record", required_argument, NULL, OPT_RECORD},
+	{"check", no_argument, NULL, OPT_CHECK},
+	{"format", required_argument, NULL, 'f'},
 	{"update", no_argument, NULL, OPT_UPDATE},
-	{"diff", required_argument, NULL, OPT_DIFF},
-	{"color", required_argument, NULL, OPT_COLOR},
 	{"hop", required_argument, NULL, OPT_HOP},
 	{"env", no_argument, NULL, OPT_ENV},
 	{"max-line", required_argument, NULL, OPT_MAX_LINE},
+	{"timeout", required_argument, NULL, OPT_TIMEOUT},
 	{"grace", required_argument, NULL, OPT_GRACE},
-	{"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, 'V'},
-	{NULL, 0, NULL, 0},
+	CLI_LONG_OPTIONS,
+};
+
+static const struct cli cli = {name, help, "+f:hV", longs};
+
+static const struct cli_rule rules[] = {
+	{"--update", "--check", "--record|--hop|--env|--on-miss next"},
+	{"--check", NULL, "--start|--until|--loop|--hop"},
+	{"--format", "--check", NULL},
+	{NULL, NULL, NULL},
 };
 
 /* What is asked for. */
 struct asked {
 	struct peer_options peer;
-	struct diff_files_options diff;
-	bool diffs;             /* --diff */
+	const char *normalize;
 	bool matches;           /* --match */
 	enum match match;
-	enum cli_color color;
 };
 
 static enum acp_side
@@ -165,16 +170,16 @@ read_play_option(int option, struct player_options *o)
 		read_until(optarg, &o->range);
 		break;
 	case OPT_LOOP:
-		o->loop = true;
+		o->loop = o->range.endless = true;
 		break;
-	default:
-		cli_die(EXIT_USAGE, name, "try acp-replay --help"); /* getopt_long has said why */
 	}
 }
 
 static void
 read_option(int option, struct asked *asked)
 {
+	static const char *const formats[] = {"text", "json", "junit", NULL};
+
 	switch (option) {
 	case OPT_MATCH:
 		asked->matches = true;
@@ -182,45 +187,41 @@ read_option(int option, struct asked *asked)
 			cli_die(EXIT_USAGE, name, "--match %s: expected exact, params, shape or method", optarg);
 		break;
 	case OPT_NORMALIZE:
-		asked->diff.normalize = optarg;
+		asked->normalize = optarg;
 		break;
 	case OPT_KEEP_PATHS:
-		asked->diff.keep_paths = asked->peer.player.keep_paths = true;
+		asked->peer.recorder.keep_paths = asked->peer.player.keep_paths = true;
 		break;
 	case OPT_RECORD:
-		asked->peer.watch.record = optarg;
+		asked->peer.recorder.record = optarg;
 		break;
 	case OPT_UPDATE:
-		asked->peer.watch.update = true;
+		asked->peer.recorder.update = true;
 		break;
-	case OPT_DIFF:
-		asked->diffs = true;
-		if (report_read_format(optarg, &asked->diff.format) < 0)
-			cli_die(EXIT_USAGE, name, "--diff %s: expected text, json or junit", optarg);
+	case OPT_CHECK:
+		asked->peer.recorder.check = true;
 		break;
-	case OPT_COLOR:
-		if (cli_color(optarg, &asked->color) < 0)
-			cli_die(EXIT_USAGE, name, "--color %s: %s", optarg, cli_want_color);
+	case 'f':
+		asked->peer.recorder.format = formats[cli_word(&cli, option, optarg, formats)];
 		break;
 	case OPT_HOP:
-		asked->peer.hop = asked->diff.hop = optarg;
+		asked->peer.hop = optarg;
 		break;
 	case OPT_ENV:
-		asked->peer.environment = asked->diff.environment = true;
+		asked->peer.environment = asked->peer.recorder.environment = true;
 		break;
 	case OPT_MAX_LINE:
 		if (cli_bytes(optarg, &asked->peer.limit) < 0)
 			cli_die(EXIT_USAGE, name, "--max-line %s: %s", optarg, cli_want_bytes);
-		asked->diff.limit = asked->peer.limit;
+		break;
+	case OPT_TIMEOUT:
+		if (cli_duration(optarg, &asked->peer.timeout) < 0 || asked->peer.timeout == 0)
+			cli_bad(&cli, option, optarg, cli_want_duration);
 		break;
 	case OPT_GRACE:
 		if (cli_duration(optarg, &asked->peer.grace) < 0)
 			cli_die(EXIT_USAGE, name, "--grace %s: %s", optarg, cli_want_duration);
 		break;
-	case 'h':
-		cli_print(name, help);
-	case 'V':
-		cli_print(name, "acp-replay " VERSION "\n");
 	default:
 		read_play_option(option, &asked->peer.player);
 	}
@@ -234,9 +235,9 @@ read_operands(char **words, struct peer_options *o)
 		cli_die(EXIT_USAGE, name, "which recording? try acp-replay --help");
 	o->path = words[0];
 	if (words[1] && strcmp(words[1], "--") != 0)
-		cli_die(EXIT_USAGE, name, "%s: one recording at a time; a command goes behind --", words[1]);
+		cli_die(EXIT_USAGE, name, "%s: one recording at a time; a command goes after --", words[1]);
 	if (words[1] && !words[2])
-		cli_die(EXIT_USAGE, name, "no command behind --");
+		cli_die(EXIT_USAGE, name, "no command after --");
 	if (words[1])
 		o->command = words + 2;
 	if (o->command && o->player.us == ACP_AGENT)
@@ -261,67 +262,44 @@ compile(const char *program)
 	return n;
 }
 
-/* What is to be written down, and what is to be compared. */
+/* What is to be written, and what is to be compared. */
 static void
-read_watch(struct asked *asked)
+read_recorder(struct asked *asked)
 {
 	struct peer_options *peer = &asked->peer;
-	struct watch_options *o = &peer->watch;
-	const struct plan_range *range = &peer->player.range;
+	struct recorder_options *o = &peer->recorder;
+	struct stat st;
 
-	if (o->update && o->record)
-		cli_die(EXIT_USAGE, name, "--record and --update: one of them");
-	if (o->update && strcmp(peer->path, "-") == 0)
-		cli_die(EXIT_USAGE, name, "--update: there is no file to be updated");
-	if (o->update && (range->start || range->until || range->glob || peer->player.loop || peer->hop))
-		cli_die(EXIT_USAGE, name, "--update: only a whole recording is updated, without --start, --until, --loop and --hop");
-	o->compare = peer->player.us == ACP_CLIENT;
-	o->match = asked->matches ? asked->match : MATCH_SHAPE;
-	o->format = asked->diff.format;
-	o->keep_paths = asked->diff.keep_paths;
+	/* It is read twice. */
+	if (o->check && (strcmp(peer->path, "-") == 0 || (stat(peer->path, &st) == 0 && !S_ISREG(st.st_mode))))
+		cli_die(EXIT_USAGE, name, "--check: %s: it is not a regular file", peer->path);
+	o->match = peer->player.match;
+	o->normalize = asked->normalize;
 	/* Without a command standard output is the session's. */
 	o->fd = peer->command ? STDOUT_FILENO : STDERR_FILENO;
-	o->color = cli_wants_color(asked->color, o->fd);
-	o->normalize = peer->player.normalize;
-}
-
-/* FILE FILE2 */
-static int
-compare(char **words, struct asked *asked)
-{
-	struct diff_files_options *o = &asked->diff;
-	const struct plan_range *range = &asked->peer.player.range;
-
-	if (!words[0] || !words[1] || words[2] || strcmp(words[1], "--") == 0)
-		cli_die(EXIT_USAGE, name, "--diff compares two recordings; try acp-replay --help");
-	if (range->start || range->until || range->glob)
-		cli_die(EXIT_USAGE, name, "--start and --until are for what is played, not for two recordings");
-	o->path[DIFF_RECORDED] = words[0];
-	o->path[DIFF_LIVE] = words[1];
-	o->match = asked->matches ? asked->match : MATCH_SHAPE;
-	o->color = cli_wants_color(asked->color, STDOUT_FILENO);
-	return diff_files(o);
 }
 
 int
 main(int argc, char **argv)
 {
 	struct asked asked = {
-		.peer = {.limit = MAX_LINE, .grace = GRACE, .player = {.us = ACP_AGENT, .max_pause = UINT64_MAX}},
-		.diff = {.limit = MAX_LINE},
+		.peer = {.limit = MAX_LINE, .grace = GRACE, .player = {.us = ACP_AGENT, .max_pause = UINT64_MAX},
+			.recorder = {.format = "text"}},
 	};
 	int option, status;
+	struct cli_given given = {0};
 
 	if (proc_stdio() < 0)
 		return EXIT_FAILED;
-	while ((option = getopt_long(argc, argv, "+hV", longs, NULL)) >= 0)
+	while ((option = cli_next(&cli, argc, argv, &given)) >= 0)
 		read_option(option, &asked);
-	if (asked.diffs && asked.peer.player.us == ACP_AGENT)
-		return compare(argv + optind, &asked);
-	asked.peer.player.normalize = compile(asked.diff.normalize);
-	asked.peer.player.match = asked.matches ? asked.match : MATCH_PARAMS;
+	cli_fact(&given, asked.peer.player.on_miss == MISS_NEXT, "--on-miss next");
+	cli_check(&cli, &given, rules);
+	asked.peer.player.normalize = compile(asked.normalize);
+	asked.peer.player.match = asked.matches ? asked.match
+		: asked.peer.player.us == ACP_AGENT ? MATCH_PARAMS : MATCH_SHAPE;
 	read_operands(argv + optind, &asked.peer);
-	read_watch(&asked);
+	read_recorder(&asked);
 	status = peer_run(&asked.peer);
 	select_free(asked.peer.player.range.glob);
 	normalize_free(asked.peer.player.normalize);

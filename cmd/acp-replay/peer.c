@@ -7,10 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/cli.h"
-#include "lib/input.h"
-#include "lib/loop.h"
-#include "lib/proc.h"
+#include "lib/base/cli.h"
+#include "lib/run/proc.h"
 
 enum { AFTER_TERM = 2 * 1000 * 1000 };
 
@@ -21,19 +19,16 @@ struct peer {
 	struct loop *loop;
 	struct script script;
 	struct player player;
-	struct input in;
-	struct output out, err;
-	struct loop_fd in_watch, out_watch, err_watch;
-	struct loop_timer patience, pause;
+	struct endpoint live, err;
+	struct loop_task first;
+	struct loop_timer patience, pause, timeout;
 	struct loop_child child;
 	bool running;  /* there is a child */
 	bool ended;    /* it has ended: status */
 	bool stopped;  /* by us, after its time */
 	bool leaving;  /* our output is closed as soon as it is out */
-	bool same;     /* the other side is one socket */
-	bool again;    /* the line that was heard last is to be heard again */
-	struct line line;
-	enum input_got got;
+	bool left;     /* it is */
+	bool again;    /* the line that was heard last comes again */
 	bool done;     /* nothing is left but to write what is queued */
 	enum play play;
 	int signals;   /* how many have come */
@@ -58,27 +53,24 @@ be_patient(struct peer *p, uint64_t us)
 		fail(p, EXIT_FAILED);
 }
 
-/* Closes our output: the live side reads the end of its input. */
+/* Closes our output, when all is written: the live side reads the end of its input. */
 static void
 leave(struct peer *p)
 {
-	if (p->out.io.kind == IO_CLOSED)
+	endpoint_finish(&p->live);
+	if (p->left || endpoint_can_write(&p->live))
 		return;
-	loop_remove_fd(p->loop, &p->out_watch);
-	io_close(&p->out.io, p->same);
-	if (p->player.watch)
-		watch_eof(p->player.watch, p->player.us);
+	p->left = true;
+	recorder_eof(p->player.recorder, p->player.us);
 	if (!p->ended && p->options->player.us == ACP_CLIENT)
 		be_patient(p, p->options->grace);
 }
 
 static void
-close_input(struct peer *p)
+input_ended(struct peer *p)
 {
-	loop_remove_fd(p->loop, &p->in_watch);
-	input_close(&p->in);
-	if (p->player.watch && !p->player.left)
-		watch_eof(p->player.watch, p->player.them);
+	if (!p->player.left)
+		recorder_eof(p->player.recorder, p->player.them);
 	p->player.left = true;
 }
 
@@ -86,7 +78,7 @@ close_input(struct peer *p)
 static bool
 is_gone(const struct peer *p)
 {
-	return p->in.ended && (!p->running || p->ended);
+	return !endpoint_can_read(&p->live) && (!p->running || p->ended);
 }
 
 /* Has the play come to its end, and the live side with it? */
@@ -122,16 +114,6 @@ play(struct peer *p)
 	}
 }
 
-static void
-flush(struct peer *p)
-{
-	if (p->out.io.kind != IO_CLOSED && output_flush(&p->out) < 0 && p->options->player.us == ACP_AGENT)
-		p->player.left = true; /* a client that does not read is none; an agent's end shows on its output */
-	output_flush(&p->err);
-	if (p->leaving && p->out.n == 0)
-		leave(p);
-}
-
 /* How long to wait until something is due. */
 static uint64_t
 wait_for(const struct peer *p)
@@ -141,60 +123,6 @@ wait_for(const struct peer *p)
 	return p->player.wake > now ? p->player.wake - now : 0;
 }
 
-static void
-watch(struct peer *p)
-{
-	bool full = p->out.full || p->err.full || p->play == PLAY_FULL;
-
-	/* What is to be heard again has to stay where it is. */
-	loop_watch(p->loop, &p->in_watch, full || p->again ? LOOP_PAUSED : POLLIN);
-	loop_watch(p->loop, &p->out_watch, p->out.error ? LOOP_PAUSED : p->out.n > 0 ? POLLOUT : 0);
-	loop_watch(p->loop, &p->err_watch, p->err.n > 0 ? POLLOUT : LOOP_PAUSED);
-	loop_remove_timer(p->loop, &p->pause);
-	if (p->play == PLAY_WAITING && p->player.wake && loop_add_timer(p->loop, &p->pause, wait_for(p)) < 0)
-		fail(p, EXIT_FAILED);
-}
-
-/* Hears a line. False where something has to be played before the next. */
-static bool
-hear_line(struct peer *p)
-{
-	enum heard h;
-
-	if (p->got == INPUT_PIECE)
-		h = p->line.first && player_hear_long(&p->player) < 0 ? HEARD_FAILED : HEARD;
-	else
-		h = player_hear(&p->player, p->line.text, p->again);
-	p->again = h == HEARD_LATER;
-	if (h == HEARD_FAILED) {
-		cli_warn(name, "%s", strerror(errno));
-		fail(p, EXIT_FAILED);
-	}
-	return h == HEARD;
-}
-
-/* Hears what has been read. True where something is to be played then. */
-static bool
-hear(struct peer *p)
-{
-	bool any = false;
-
-	while (!p->failed && p->in.io.kind != IO_CLOSED) {
-		if (!p->again)
-			p->got = input_line(&p->in, &p->line);
-		if (p->got == INPUT_NOTHING)
-			return any;
-		any = true;
-		if (p->got == INPUT_END) {
-			close_input(p);
-			break;
-		}
-		if (!hear_line(p))
-			break;
-	}
-	return any && !p->failed;
-}
-
 /* Has the live side left in the middle of something? */
 static bool
 has_to_give_up(const struct peer *p)
@@ -202,71 +130,95 @@ has_to_give_up(const struct peer *p)
 	return p->play == PLAY_WAITING && p->player.left && (!p->player.wake || p->player.stopped);
 }
 
-/* Plays and hears until there is nothing to do but to wait. */
+/* Plays until there is nothing to do but to wait: for the live side, the time, or room in the queues. */
 static void
-settle(struct peer *p)
+settle(void *arg)
 {
-	bool more = true;
+	struct peer *p = arg;
 
-	while (more && !p->failed) {
+	do
 		play(p);
-		flush(p);
-		if (p->out.full || p->err.full)
-			break;
-		more = p->play == PLAY_FULL || p->play == PLAY_LEAVE || has_to_give_up(p) || hear(p);
-	}
+	while (!p->failed && (p->play == PLAY_LEAVE || has_to_give_up(p)));
 	if (!p->done)
 		p->done = is_done(p);
-	/* Were a full queue to drain here, unnoticed, nothing would ever wake us to play on. */
-	if (!p->out.full && !p->err.full)
-		flush(p);
-	watch(p);
-	if (p->player.watch)
-		watch_flush(p->player.watch);
-	if (p->done && p->out.n == 0 && p->err.n == 0)
+	if (p->leaving)
+		leave(p);
+	endpoint_pause(&p->live, p->live.out.full || p->play == PLAY_FULL);
+	loop_remove_timer(p->loop, &p->pause);
+	if (p->play == PLAY_WAITING && p->player.wake && loop_add_timer(p->loop, &p->pause, wait_for(p)) < 0)
+		fail(p, EXIT_FAILED);
+	recorder_flush(p->player.recorder);
+	if (p->done && p->live.out.n == 0)
 		loop_stop(p->loop);
+	else if (p->options->timeout && !p->player.late && loop_add_timer(p->loop, &p->timeout, p->options->timeout) < 0)
+		fail(p, EXIT_FAILED);
+}
+
+/* Nothing has happened for the time of --timeout. */
+static void
+timed_out(void *arg)
+{
+	struct peer *p = arg;
+
+	/* A recorded pause takes its time, and what ends has its grace period. */
+	if ((p->play == PLAY_WAITING && p->player.wake) || p->left || p->ended)
+		return;
+	p->player.late = p->player.missed = true;
+	if (p->play == PLAY_FULL || p->play == PLAY_OVER)
+		cli_warn(name, "the %s did not %s within the time of --timeout", acp_side_name(p->player.them),
+			p->play == PLAY_FULL ? "read" : "end");
+	if (p->play == PLAY_FULL || p->play == PLAY_OVER) {
+		p->done = true;
+		loop_stop(p->loop);
+		return;
+	}
+	p->player.left = p->leaving = true;
+	settle(p);
 }
 
 /* --- what happens --- */
 
-static void
-in_ready(void *arg, short revents)
+/* False where something has to be played before it is heard (again). */
+static bool
+hear_line(void *arg, enum input_got got, const struct line *line)
 {
 	struct peer *p = arg;
+	enum heard h;
 
-	(void)revents;
-	if (input_fill(&p->in) < 0 && !p->in.ended) {
-		if (errno == EAGAIN)
-			return;
+	if (p->failed)
+		return true;
+	if (got == INPUT_PIECE)
+		h = line->first && player_hear_long(&p->player) < 0 ? HEARD_FAILED : HEARD;
+	else
+		h = player_hear(&p->player, line->text, p->again);
+	p->again = h == HEARD_LATER;
+	if (h == HEARD_FAILED) {
 		cli_warn(name, "%s", strerror(errno));
 		fail(p, EXIT_FAILED);
-		return;
 	}
-	if (p->in.error)
-		cli_warn(name, "%s: %s", acp_side_name(p->player.them), strerror(p->in.error));
+	return h != HEARD_LATER;
+}
+
+static void
+live_event(void *arg, enum endpoint_event event)
+{
+	struct peer *p = arg;
+
+	if (event == ENDPOINT_ENDED && p->live.in.error)
+		cli_warn(name, "%s: %s", acp_side_name(p->player.them), strerror(p->live.in.error));
+	if (event == ENDPOINT_ENDED)
+		input_ended(p);
+	/* A client that does not read is none; an agent's end shows on its output. */
+	if (event == ENDPOINT_CLOSED && p->live.out.error && p->options->player.us == ACP_AGENT)
+		p->player.left = true;
 	settle(p);
 }
 
 static void
-out_ready(void *arg, short revents)
+err_event(void *arg, enum endpoint_event event)
 {
-	struct peer *p = arg;
-
-	if (revents & (POLLERR | POLLHUP | POLLNVAL)) {
-		output_fail(&p->out, EPIPE);
-		loop_remove_fd(p->loop, &p->out_watch);
-	}
-	settle(p);
-}
-
-static void
-err_ready(void *arg, short revents)
-{
-	struct peer *p = arg;
-
-	if (revents & (POLLERR | POLLHUP | POLLNVAL))
-		output_fail(&p->err, EPIPE);
-	settle(p);
+	(void)event;
+	settle(arg);
 }
 
 static void
@@ -287,7 +239,8 @@ out_of_patience(void *arg)
 	struct peer *p = arg;
 
 	if (p->ended || !p->running) {
-		close_input(p);
+		endpoint_close_in(&p->live);
+		input_ended(p);
 		settle(p);
 		return;
 	}
@@ -296,12 +249,6 @@ out_of_patience(void *arg)
 	proc_signal(p->child.pid, p->stopped ? SIGKILL : SIGTERM);
 	p->stopped = true;
 	be_patient(p, AFTER_TERM);
-}
-
-static void
-pause_is_over(void *arg)
-{
-	settle(arg);
 }
 
 static void
@@ -355,37 +302,39 @@ open_streams(struct peer *p, int in, int out)
 {
 	int err = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 8);
 
-	p->same = io_same_socket(in, out);
-	if (input_open(&p->in, in, p->options->limit) < 0 || output_open(&p->out, out) < 0 ||
-		output_open(&p->err, err) < 0)
+	p->live = (struct endpoint){.line = hear_line, .event = live_event, .arg = p};
+	p->err = (struct endpoint){.event = err_event, .arg = p};
+	if (endpoint_open(&p->live, p->loop, in, out, p->options->limit) < 0 || err < 0 ||
+		endpoint_open(&p->err, p->loop, -1, err, 0) < 0)
 		return -1;
-	p->in_watch = (struct loop_fd){.fd = p->in.io.fd, .events = POLLIN, .ready = in_ready, .arg = p};
-	p->out_watch = (struct loop_fd){.fd = p->out.io.fd, .ready = out_ready, .arg = p};
-	p->err_watch = (struct loop_fd){.fd = p->err.io.fd, .events = LOOP_PAUSED, .ready = err_ready, .arg = p};
+	p->first = (struct loop_task){.run = settle, .arg = p};
 	p->patience = (struct loop_timer){.expired = out_of_patience, .arg = p};
-	p->pause = (struct loop_timer){.expired = pause_is_over, .arg = p};
-	if (loop_add_fd(p->loop, &p->in_watch) < 0 || loop_add_fd(p->loop, &p->out_watch) < 0 ||
-		loop_add_fd(p->loop, &p->err_watch) < 0)
-		return -1;
+	p->pause = (struct loop_timer){.expired = settle, .arg = p};
+	p->timeout = (struct loop_timer){.expired = timed_out, .arg = p};
+	loop_add_task(p->loop, &p->first);
 	return p->running ? loop_add_child(p->loop, &p->child) : 0;
 }
 
-/* Where something is to be compared or written down. 0, or an exit status. */
+/* Where what happens is to be written. 0, or an exit status. */
 static int
-start_watch(struct peer *p)
+start_recorder(struct peer *p)
 {
-	struct watch_options *o = &p->options->watch;
-	const char *what;
+	struct recorder_options *o = &p->options->recorder;
+	char *why;
 
-	if (!o->compare && !o->record && !o->update)
+	if (!o->check && !o->record)
 		return 0;
 	o->path = p->options->path;
 	o->command = p->options->command;
 	o->live = o->command ? o->command[0] : acp_side_name(p->player.them);
-	p->player.watch = watch_new(o, &what);
-	if (p->player.watch)
+	p->player.recorder = recorder_new(o, &why);
+	if (p->player.recorder)
 		return 0;
-	cli_warn(name, "%s: %s", what, strerror(errno));
+	if (why)
+		cli_warn(name, "%s", why);
+	else
+		cli_warn(name, "%s: %s", o->path, strerror(errno));
+	free(why);
 	return EXIT_USAGE;
 }
 
@@ -396,15 +345,15 @@ start(struct peer *p)
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, 0};
 	int in, out, status;
 
-	if (script_open(&p->script, p->options->path, p->options->limit, p->options->hop,
+	if (script_open(&p->script, name, p->options->path, p->options->limit, p->options->hop,
 		p->options->environment) < 0) {
 		cli_warn(name, "%s: %s", p->options->path, strerror(errno));
 		return EXIT_USAGE;
 	}
 	p->loop = loop_new(signals, caught, p);
-	if (!p->loop || player_open(&p->player, &p->options->player, &p->script, &p->out, &p->err) < 0)
+	if (!p->loop || player_open(&p->player, &p->options->player, &p->script, &p->live, &p->err) < 0)
 		goto fail;
-	status = start_watch(p);
+	status = start_recorder(p);
 	if (status)
 		return status;
 	if (p->options->command) {
@@ -412,6 +361,7 @@ start(struct peer *p)
 		if (status)
 			return status;
 	} else {
+		cli_waits(name, STDIN_FILENO, p->options->player.us == ACP_AGENT ? "the client's messages" : "the agent's messages");
 		in = proc_claim(STDIN_FILENO);
 		out = proc_claim(STDOUT_FILENO);
 	}
@@ -428,27 +378,30 @@ static int
 exit_status(struct peer *p)
 {
 	const char *them = acp_side_name(p->player.them);
-	int differs = 0;
+	char words[64];
+	int differs;
 
 	if (p->failed)
 		return p->status;
 	player_finish(&p->player);
-	if (p->out.discarded > 0 && p->play != PLAY_ABANDONED) {
+	if (p->live.out.discarded > 0 && p->play != PLAY_ABANDONED) {
 		cli_warn(name, "the %s stopped reading: %llu bytes did not reach it", them,
-			(unsigned long long)p->out.discarded);
+			(unsigned long long)p->live.out.discarded);
 		p->player.missed = true;
 	}
-	if (p->player.watch && p->ended && !p->stopped)
-		watch_exit(p->player.watch, p->status);
-	if (p->player.watch)
-		differs = watch_end(p->player.watch, !p->player.missed);
+	if (p->ended && !p->stopped)
+		recorder_exit(p->player.recorder, p->status);
+	differs = recorder_end(p->player.recorder, !p->player.missed);
 	if (differs > EXIT_NEGATIVE)
 		return differs;
 	if (p->play == PLAY_EXIT && player_exit_status(&p->player))
 		return player_exit_status(&p->player);
 	if (p->player.missed || differs)
 		return EXIT_NEGATIVE;
-	return p->running && !p->stopped ? proc_status(p->status) : 0;
+	if (!p->running || p->stopped || p->status == 0)
+		return 0;
+	cli_warn(name, "the agent ended with %s", proc_describe(p->status, words, sizeof(words)));
+	return proc_status(p->status);
 }
 
 /* Nothing of the agent is left running: its group lives as long as it is not buried. */
@@ -469,23 +422,21 @@ peer_run(struct peer_options *options)
 	struct peer p = {.options = options, .play = PLAY_WAITING};
 	int status;
 
-	p.in.io.fd = p.out.io.fd = p.err.io.fd = p.script.fd = -1;
+	p.script.fd = -1;
 	status = start(&p);
 	if (status == 0) {
-		settle(&p);
-		if (!p.failed && !(p.done && p.out.n == 0 && p.err.n == 0) && loop_run(p.loop) < 0) {
+		if (loop_run(p.loop) < 0) {
 			cli_warn(name, "%s", strerror(errno));
 			fail(&p, EXIT_FAILED);
 		}
-		output_flush(&p.out);
-		output_flush(&p.err);
+		endpoint_write_rest(&p.live, 0, 0);
+		endpoint_write_rest(&p.err, 0, 0);
 		status = exit_status(&p);
 	}
 	end_agent(&p);
-	input_close(&p.in);
-	output_close(&p.out);
-	output_close(&p.err);
-	watch_free(p.player.watch);
+	endpoint_close(&p.live);
+	endpoint_close(&p.err);
+	recorder_free(p.player.recorder);
 	player_close(&p.player);
 	script_close(&p.script);
 	loop_free(p.loop);

@@ -12,9 +12,10 @@ struct peer_options {
 	bool environment;       /* --env */
 	size_t limit;           /* --max-line, bytes */
 	uint64_t grace;         /* --grace, us */
+	uint64_t timeout;       /* --timeout, us; 0: none */
 	char *const *command;   /* of an agent to be started (we are the client), or NULL */
 	struct player_options player;
-	struct watch_options watch; /* path, live, command and fd are the peer's to fill in */
+	struct recorder_options recorder; /* path, live and command are the peer's to fill in */
 };
 
 /* Plays the recording. Returns the exit status; has said on stderr what there was to say. */

@@ -168,17 +168,18 @@ void
 plan_drop_own(struct plan *p, struct conversation *c, uint64_t after, uint64_t to)
 {
 	size_t i, kept = c->first;
-	struct entry_key key;
 	struct call *call;
+	uint64_t number;
 
 	for (i = c->first; i < c->nown; i++) {
-		key = (struct entry_key){c->own[i].number, 0};
-		if (key.number <= after || key.number > to) {
+		number = c->own[i].number;
+		if (number <= after || number > to) {
 			c->own[kept++] = c->own[i];
 			continue;
 		}
 		/* Nobody will answer what is not asked. */
-		for (; (call = plan_call(p, key)); key.entry++)
+		call = plan_call(p, number);
+		if (call)
 			drop_call(p, call);
 	}
 	p->held -= c->nown - kept;
@@ -294,8 +295,6 @@ plan_forget(struct plan *p, struct cue *q)
 		DL_DELETE(q->conversation->owed, q);
 	else
 		DL_DELETE(q->conversation->spare, q);
-	if (q->batched)
-		HASH_DEL(p->batched, q);
 	free(q->id);
 	q->id = NULL;
 	q->gone = q->kind == MSG_REQUEST && !q->answer.number;
@@ -305,21 +304,12 @@ plan_forget(struct plan *p, struct cue *q)
 		free(q);
 }
 
-struct cue *
-plan_batched(struct plan *p, struct entry_key key)
-{
-	struct cue *q;
-
-	HASH_FIND(hh, p->batched, &key, sizeof(key), q);
-	return q;
-}
-
 struct call *
-plan_call(struct plan *p, struct entry_key key)
+plan_call(struct plan *p, uint64_t number)
 {
 	struct call *c;
 
-	HASH_FIND(hh, p->calls, &key, sizeof(key), c);
+	HASH_FIND(hh, p->calls, &number, sizeof(number), c);
 	return c;
 }
 
@@ -347,7 +337,6 @@ forget_all(struct plan *p)
 			free(r->owner);
 	requests_free(p->requests);
 	p->requests = NULL;
-	HASH_CLEAR(hh, p->batched);
 	HASH_ITER(hh, p->conversations, c, next) {
 		HASH_DEL(p->conversations, c);
 		free_conversation(c);
@@ -369,6 +358,7 @@ plan_close(struct plan *p)
 {
 	forget_all(p);
 	buf_free(&p->key);
+	buf_free(&p->prompted);
 }
 
 int

@@ -14,9 +14,9 @@
 #include <uthash.h>
 #include <utlist.h>
 
-#include "cmd/acp-replay/script.h"
-#include "lib/requests.h"
-#include "lib/select.h"
+#include "lib/recording/script.h"
+#include "lib/acp/requests.h"
+#include "lib/filter/select.h"
 
 /* A record of our side, to be sent. */
 struct own {
@@ -24,7 +24,6 @@ struct own {
 	uint64_t t;      /* us, as recorded */
 	uint32_t number; /* its record's line; 0: none */
 	uint8_t kind;    /* RECORD_MESSAGE, RECORD_NOISE or RECORD_STDERR */
-	bool batch;
 	bool tells;      /* a notification that names the session of its conversation */
 };
 
@@ -56,11 +55,6 @@ struct part {
 	char key[];
 };
 
-/* Of what several may stand in one record, as the entries of a batch. */
-struct entry_key {
-	uint64_t number, entry;
-};
-
 /* A message that the live side has to send. */
 struct cue {
 	struct cue *prev, *next;    /* in its conversation */
@@ -69,17 +63,15 @@ struct cue {
 	struct conversation *conversation;
 	struct conversation *opens; /* the one that its answer begins */
 	struct call *call;          /* of a response: what it answers */
-	struct entry_key key;
+	uint64_t number;            /* of its record */
 	uint64_t t;
 	struct place place;
 	enum msg_kind kind;
 	enum acp_method what;
 	bool optional;   /* nothing waits for it: it is a spare one */
+	bool ends_turn;  /* the idle state after a prompt (v2) */
 	bool come;
 	bool gone;       /* it is forgotten, but for its recorded answer, which is still to be read */
-	bool batched;    /* its answer stands in a batch */
-	UT_hash_handle hh; /* of a request whose answer does: by answer_key */
-	struct entry_key answer_key;
 	struct own answer; /* of a request; number 0: not read */
 	/* of a request that has come */
 	char *id;        /* the live id */
@@ -89,7 +81,7 @@ struct cue {
 /* A request of ours, from when it is read until both the live answer has come and the recorded one is read. */
 struct call {
 	UT_hash_handle hh;
-	struct entry_key key;
+	uint64_t number;  /* of its record */
 	struct conversation *conversation;
 	struct place place;
 	struct cue *cue;  /* the recorded answer, from when it is read until the live one comes */
@@ -101,6 +93,7 @@ struct call {
 struct plan_range {
 	uint64_t start, until; /* numbers of records; 0: not given */
 	struct select *glob;   /* --until where it is no number, or NULL */
+	bool endless;          /* the recorded ends of both sides do not matter */
 };
 
 enum plan_end {
@@ -130,17 +123,20 @@ struct plan {
 	struct conversation *shut;          /* those that have not begun */
 	struct part *parts;
 	struct call *calls;
-	struct cue *batched;
 	struct requests *requests; /* recorded ones that are open; owner: their cue or call */
 	struct buf key;
+	struct buf prompted;       /* as the client: the session whose turn goes on; empty where none does */
 };
+
+/* Is it a session/update that says that a turn is over (v2)? */
+bool plan_is_idle(const struct msg *);
 
 /* What plan_read has read. */
 struct reading {
 	struct conversation *conversation; /* that of own or cue; NULL: nothing to play */
 	bool doubtful;                     /* nothing says who sent it: it is left out */
 	struct own own;                    /* number 0: none; it is not in the plan: send it, or plan_keep it */
-	struct cue *cue;                   /* what the live side has to send: one of them, of a batch the last */
+	struct cue *cue;                   /* what the live side has to send */
 	struct cue *answered;              /* own is the answer to this */
 	struct slice text;                 /* of own; valid until the next reading */
 	const struct msg *msg;             /* of own, where it is a message; likewise */
@@ -179,11 +175,9 @@ void plan_come(struct plan *, struct cue *);
 void plan_relax(struct plan *, struct cue *);
 /* Frees one that has come. */
 void plan_forget(struct plan *, struct cue *);
-/* The request of ours in that place; NULL: there is none. */
-struct call *plan_call(struct plan *, struct entry_key);
+/* The request of ours in that record; NULL: there is none. */
+struct call *plan_call(struct plan *, uint64_t number);
 /* Frees it where all is over. */
 void plan_end_call(struct plan *, struct call *);
-/* The request that a response in a batch of ours answers. */
-struct cue *plan_batched(struct plan *, struct entry_key);
 
 #endif

@@ -3,12 +3,6 @@
 
 #include <stdlib.h>
 
-static struct entry_key
-key_at(const struct plan *p, uint64_t entry)
-{
-	return (struct entry_key){p->last.number, entry};
-}
-
 /* A request that is only there so that a session that began before --start can begin. */
 static bool
 sets_up(enum acp_method what)
@@ -33,14 +27,14 @@ is_before_start(const struct plan *p)
 
 /* A new cue, which is in its conversation, and in the part where it has one. NULL out of memory. */
 static struct cue *
-add_cue(struct plan *p, const struct msg *m, uint64_t entry, struct conversation *c)
+add_cue(struct plan *p, const struct msg *m, struct conversation *c)
 {
 	struct cue *q = calloc(1, sizeof(*q));
 
 	if (!q)
 		return NULL;
 	q->conversation = c;
-	q->key = key_at(p, entry);
+	q->number = p->last.number;
 	q->t = p->last.t;
 	q->place = p->place;
 	q->kind = m->kind;
@@ -82,9 +76,17 @@ leave_out(struct plan *p, enum acp_side from, const struct msg *m)
 	return requests_open(p->requests, from, 0, m) ? 0 : -1;
 }
 
+bool
+plan_is_idle(const struct msg *m)
+{
+	struct slice state = m->params.p ? json_path(m->params, acp_update_state) : slice(NULL, 0);
+
+	return m->what == ACP_SESSION_UPDATE && state.p && json_type(state) == JSON_STRING && json_string_is(state, acp_idle);
+}
+
 /* A response of the live side. 0 or -1. */
 static int
-read_their_response(struct plan *p, const struct msg *m, uint64_t entry, struct reading *to)
+read_their_response(struct plan *p, const struct msg *m, struct reading *to)
 {
 	struct request *r = answered_request(p, p->them, m);
 	struct call *call;
@@ -97,7 +99,7 @@ read_their_response(struct plan *p, const struct msg *m, uint64_t entry, struct 
 		return 0;
 	call->read = true;
 	if (!call->answered) {
-		to->cue = call->cue = add_cue(p, m, entry, call->conversation);
+		to->cue = call->cue = add_cue(p, m, call->conversation);
 		if (!to->cue)
 			return -1;
 		to->cue->call = call;
@@ -108,23 +110,25 @@ read_their_response(struct plan *p, const struct msg *m, uint64_t entry, struct 
 }
 
 static int
-read_theirs(struct plan *p, const struct msg *m, uint64_t entry, struct reading *to)
+read_theirs(struct plan *p, const struct msg *m, struct reading *to)
 {
 	struct conversation *c;
 	struct request *r;
 
-	if (m->kind == MSG_NOISE)
-		return 0;
 	if (m->kind == MSG_RESPONSE)
-		return read_their_response(p, m, entry, to);
+		return read_their_response(p, m, to);
 	if (is_before_start(p) && !(m->kind == MSG_REQUEST && sets_up(m->what)))
 		return leave_out(p, p->them, m);
 	c = plan_make_conversation(p, msg_session(m));
-	if (!c || !(to->cue = add_cue(p, m, entry, c)))
+	if (!c || !(to->cue = add_cue(p, m, c)))
 		return -1;
 	to->conversation = c;
 	if (c->born == p->last.number)
 		plan_begin(p, c);
+	if (p->prompted.n && plan_is_idle(m) && msg_session(m).p && json_string_eq(msg_session(m), buf_slice(&p->prompted))) {
+		to->cue->ends_turn = true;
+		p->prompted.n = 0;
+	}
 	if (m->kind != MSG_REQUEST)
 		return 0;
 	r = requests_open(p->requests, p->them, 0, m);
@@ -151,9 +155,9 @@ begin_conversation(struct plan *p, struct cue *q, const struct msg *answer)
 	return 0;
 }
 
-/* The answer to a request of theirs, alone or in a batch. 0 or -1. */
+/* The response to a request of theirs. 0 or -1. */
 static int
-read_answer(struct plan *p, struct request *r, const struct msg *m, uint64_t entry, bool batched, struct reading *to)
+read_answer(struct plan *p, struct request *r, const struct msg *m, struct reading *to)
 {
 	struct cue *q = r->owner;
 
@@ -168,28 +172,22 @@ read_answer(struct plan *p, struct request *r, const struct msg *m, uint64_t ent
 		p->unread--;
 	if (begin_conversation(p, q, m) < 0)
 		return -1;
-	if (!batched) {
-		to->answered = q;
-		return 0;
-	}
-	q->batched = true;
-	q->answer_key = key_at(p, entry);
-	HASH_ADD(hh, p->batched, answer_key, sizeof(q->answer_key), q);
-	return q->hh.tbl ? 0 : -1;
+	to->answered = q;
+	return 0;
 }
 
 static int
-read_our_request(struct plan *p, const struct msg *m, uint64_t entry, struct conversation *c)
+read_our_request(struct plan *p, const struct msg *m, struct conversation *c)
 {
 	struct call *call = calloc(1, sizeof(*call));
 	struct request *r;
 
 	if (!call)
 		return -1;
-	call->key = key_at(p, entry);
+	call->number = p->last.number;
 	call->conversation = c;
 	call->place = p->place;
-	HASH_ADD(hh, p->calls, key, sizeof(call->key), call);
+	HASH_ADD(hh, p->calls, number, sizeof(call->number), call);
 	if (!call->hh.tbl) {
 		free(call);
 		return -1;
@@ -209,27 +207,30 @@ own_conversation(struct plan *p, struct slice session)
 
 /* A message of ours. What is no answer goes out in its order. */
 static int
-read_ours(struct plan *p, const struct msg *m, uint64_t entry, bool batched, struct reading *to)
+read_ours(struct plan *p, const struct msg *m, struct reading *to)
 {
 	struct conversation *c;
 	struct slice session;
 	struct request *r;
 
-	if (m->kind == MSG_NOISE)
-		return 0;
 	r = m->kind == MSG_RESPONSE ? answered_request(p, p->us, m) : NULL;
 	if (r)
-		return read_answer(p, r, m, entry, batched, to);
+		return read_answer(p, r, m, to);
 	if (is_before_start(p) && !(p->us == ACP_CLIENT && m->kind == MSG_REQUEST && sets_up(m->what)))
 		return leave_out(p, p->us, m);
 	session = m->kind == MSG_RESPONSE ? slice(NULL, 0) : msg_session(m);
 	c = own_conversation(p, session);
 	if (!c)
 		return -1;
-	to->own.tells = m->kind == MSG_NOTIFICATION && !batched && session.p && c->session.p;
+	to->own.tells = m->kind == MSG_NOTIFICATION && session.p && c->session.p;
 	if (!to->conversation)
 		to->conversation = c;
-	return m->kind == MSG_REQUEST ? read_our_request(p, m, entry, c) : 0;
+	if (p->us == ACP_CLIENT && m->what == ACP_SESSION_PROMPT) {
+		p->prompted.n = 0;
+		if (buf_add_slice(&p->prompted, session) < 0)
+			return -1;
+	}
+	return m->kind == MSG_REQUEST ? read_our_request(p, m, c) : 0;
 }
 
 /* Who sent it: where the recording does not say, who could have. */
@@ -249,29 +250,6 @@ sender(const struct plan *p, const struct msg *m)
 }
 
 static int
-read_batch(struct plan *p, struct reading *to)
-{
-	struct json_iter it = {.in = p->last.msg.text};
-	enum acp_side from = ACP_UNKNOWN;
-	uint64_t entry = 0;
-	struct msg m;
-	int r = 0;
-
-	while (r == 0 && msg_next(&it, &m)) {
-		if (from == ACP_UNKNOWN && m.kind != MSG_NOISE)
-			from = sender(p, &m);
-		if (from == p->them)
-			r = read_theirs(p, &m, entry++, to);
-		else if (from == p->us)
-			r = read_ours(p, &m, entry++, true, to);
-	}
-	to->doubtful = from == ACP_UNKNOWN;
-	if (from != p->us)
-		to->own.number = 0;
-	return r;
-}
-
-static int
 read_message(struct plan *p, struct reading *to)
 {
 	const struct msg *m = &p->last.msg;
@@ -279,17 +257,15 @@ read_message(struct plan *p, struct reading *to)
 
 	p->begun = true;
 	to->own = (struct own){.place = p->place, .t = p->last.t, .number = (uint32_t)p->last.number,
-		.kind = RECORD_MESSAGE, .batch = m->kind == MSG_BATCH};
+		.kind = RECORD_MESSAGE};
 	to->text = p->last.text;
 	to->msg = m;
-	if (m->kind == MSG_BATCH)
-		return read_batch(p, to);
 	from = sender(p, m);
 	if (from == p->us)
-		return read_ours(p, m, 0, false, to);
+		return read_ours(p, m, to);
 	to->own.number = 0;
 	to->doubtful = from == ACP_UNKNOWN;
-	return to->doubtful ? 0 : read_theirs(p, m, 0, to);
+	return to->doubtful ? 0 : read_theirs(p, m, to);
 }
 
 /* What is no message goes with what it stands behind. */
@@ -310,11 +286,11 @@ read_text(struct plan *p, struct reading *to)
 static bool
 is_last(const struct plan *p)
 {
-	struct seen seen = {.from = p->last.from, .line = p->last.text, .msg = p->last.msg, .last = true};
+	struct seen seen = {.from = p->last.from, .line = p->last.text, .msg = p->last.msg};
 	char *why = NULL;
 	bool yes;
 
-	if (!p->range->glob || is_before_start(p) || p->last.kind != RECORD_MESSAGE || p->last.msg.kind == MSG_BATCH)
+	if (!p->range->glob || is_before_start(p) || p->last.kind != RECORD_MESSAGE)
 		return false;
 	yes = select_match(p->range->glob, &seen, &why);
 	free(why);
@@ -329,6 +305,8 @@ end_at(const struct plan *p)
 
 	if (p->range->until && r->number > p->range->until)
 		return PLAN_END;
+	if (p->range->endless && (r->kind == RECORD_EXIT || r->kind == RECORD_EOF))
+		return PLAN_GOES_ON;
 	switch (r->kind) {
 	case RECORD_END:
 		return PLAN_END;
@@ -367,11 +345,13 @@ plan_read(struct plan *p, struct reading *to)
 		return 0;
 	switch (p->last.kind) {
 	case RECORD_MESSAGE:
-		r = script_place(p->script, &p->last, &p->place) < 0 ? -1 : read_message(p, to);
+		p->place = script_place(&p->last);
+		r = read_message(p, to);
 		break;
 	case RECORD_NOISE:
 	case RECORD_STDERR:
-		r = script_place(p->script, &p->last, &p->place) < 0 ? -1 : read_text(p, to);
+		p->place = script_place(&p->last);
+		r = read_text(p, to);
 		break;
 	default:
 		break;

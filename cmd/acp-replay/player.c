@@ -6,13 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/cli.h"
-#include "lib/proc.h"
+#include "lib/base/cli.h"
+#include "lib/run/proc.h"
 
 static const char name[] = "acp-replay";
 
+/* So long, in us, notifications are waited for that the recording has and nothing depends on. */
+enum { LINGER = 500 * 1000 };
+
 int
-player_open(struct player *p, const struct player_options *o, struct script *s, struct output *out, struct output *err)
+player_open(struct player *p, const struct player_options *o, struct script *s, struct endpoint *out, struct endpoint *err)
 {
 	*p = (struct player){.options = o, .script = s, .out = out, .err = err, .us = o->us, .them = acp_other_side(o->us)};
 	p->ours = requests_new();
@@ -30,6 +33,7 @@ player_close(struct player *p)
 	plan_close(&p->plan);
 	requests_free(p->ours);
 	ids_free(p->ids);
+	buf_free(&p->turn);
 	buf_free(&p->text);
 }
 
@@ -40,8 +44,10 @@ player_say(const struct player *p, uint64_t number, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	if (buf_vprintf(&text, format, args) == 0)
+	if (buf_vprintf(&text, format, args) == 0 && number)
 		cli_warn(name, "%s:%llu: %.*s", p->script->path, (unsigned long long)number, (int)text.n, text.p);
+	else if (text.n)
+		cli_warn(name, "%s: %.*s", p->script->path, (int)text.n, text.p);
 	va_end(args);
 	buf_free(&text);
 }
@@ -101,7 +107,7 @@ common_is_past(struct player *p, uint64_t number)
 
 	if (!c)
 		return true;
-	return (!c->cues || c->cues->key.number > number) && (!own || own->number > number);
+	return (!c->cues || c->cues->number > number) && (!own || own->number > number);
 }
 
 bool
@@ -114,20 +120,40 @@ player_has_begun(struct player *p, struct conversation *c)
 
 /* --- what is due --- */
 
+/* May it still come? Then it is noted until when. */
+static bool
+lingers(struct player *p)
+{
+	uint64_t until = p->heard + LINGER;
+
+	if (p->left || !p->heard || until <= p->now)
+		return false;
+	if (!p->wake || until < p->wake)
+		p->wake = until;
+	return p->lingers = true;
+}
+
 /*
  * Agents do not cut their text into the same pieces twice. A notification of the agent's is waited for
  * only while the agent has something to do and nothing to wait for, and only until it sends
- * something that the recording has later.
+ * something that the recording has later; and for a moment after that. The end of a turn that is one (v2) has to come.
  */
 static bool
 is_settled(struct player *p, struct cue *q)
 {
 	if (q->kind != MSG_NOTIFICATION || p->them != ACP_AGENT)
 		return false;
-	if (p->taken < p->arrived)
+	if (q->ends_turn) {
+		if (p->idle == 0 && !p->left)
+			return false;
+		p->idle -= p->idle > 0;
+		p->taken += p->taken < p->arrived;
+	} else if (p->taken < p->arrived) {
 		p->taken++;
-	else if (q->key.number > p->reached && requests_count(p->ours) > 0 && p->asked == 0 && !p->left)
-		return false;
+	} else if (q->number > p->reached && p->asked == 0 && !p->left) {
+		if (requests_count(p->ours) > 0 || p->turn.n || lingers(p))
+			return false;
+	}
 	plan_come(&p->plan, q);
 	plan_forget(&p->plan, q);
 	return true;
@@ -137,7 +163,7 @@ is_settled(struct player *p, struct cue *q)
 static bool
 has_to_come(struct player *p, struct conversation *c, uint64_t number)
 {
-	while (c->cues && c->cues->key.number < number)
+	while (c->cues && c->cues->number < number)
 		if (!is_settled(p, c->cues))
 			return true;
 	return false;
@@ -150,7 +176,7 @@ player_mattered(const struct player *p, const struct cue *k, const struct cue *q
 	/* Of what has no session only the first request has to do with all the others. */
 	if (k->conversation == p->plan.common && k->what != ACP_INITIALIZE)
 		return false;
-	return k->answer.number && k->answer.number < q->key.number;
+	return k->answer.number && k->answer.number < q->number;
 }
 
 /*
@@ -161,7 +187,7 @@ static bool
 answer_is_ready(struct player *p, struct cue *q)
 {
 	struct conversation *c = q->conversation;
-	uint64_t from = q->key.number, to = q->answer.number;
+	uint64_t from = q->number, to = q->answer.number;
 	const struct own *own = plan_first(c);
 	const struct cue *k;
 	size_t i;
@@ -173,11 +199,11 @@ answer_is_ready(struct player *p, struct cue *q)
 		return true;
 	if (own && own->number < from && !has_to_come(p, c, own->number))
 		return false; /* it only waits for its time */
-	for (k = c->cues; k && k->key.number < to; k = k->next)
-		if (k->key.number > from && k->kind != MSG_REQUEST)
+	for (k = c->cues; k && k->number < to; k = k->next)
+		if (k->number > from && k->kind != MSG_REQUEST)
 			return false;
 	for (k = c->owed; k; k = k->next)
-		if (k->key.number < from && player_mattered(p, k, q))
+		if (k->number < from && player_mattered(p, k, q))
 			return false;
 	return true;
 }
@@ -226,7 +252,7 @@ find_due(struct player *p, struct conversation *c, struct due *d, bool *waits)
 			*waits = true;
 	}
 	DL_FOREACH(c->owed, q) {
-		if (!q->answer.number || q->batched || (d->number && q->answer.number > d->number) || !answer_is_ready(p, q))
+		if (!q->answer.number || (d->number && q->answer.number > d->number) || !answer_is_ready(p, q))
 			continue;
 		if (!is_time(p, c, q->answer.t)) {
 			*waits = true;
@@ -235,6 +261,7 @@ find_due(struct player *p, struct conversation *c, struct due *d, bool *waits)
 		d->number = q->answer.number;
 		d->answered = q;
 	}
+	*waits |= p->lingers;
 	return d->number != 0;
 }
 
@@ -271,6 +298,7 @@ send_next(struct player *p)
 	bool waits;
 
 	p->wake = 0;
+	p->lingers = false;
 	while ((c = *at)) {
 		waits = false;
 		if (find_due(p, c, &d, &waits)) {
@@ -315,10 +343,7 @@ player_read(struct player *p, bool send, struct reading *r)
 
 	if (plan_read(&p->plan, r) < 0)
 		return -1;
-	/* What is left out on account of --start is no part of it. */
-	if (p->watch && p->plan.end == PLAN_GOES_ON && (r->conversation || last->number >= p->options->range.start) &&
-		watch_recorded(p->watch, last) < 0)
-		return -1;
+	recorder_read(p->recorder, last);
 	if (r->doubtful) {
 		player_say(p, last->number, "left out: nothing says who sent it");
 		p->missed = true;
@@ -350,7 +375,7 @@ first_cue(const struct player *p)
 
 	for (c = p->plan.conversations; c; c = next) {
 		next = c->hh.next;
-		if (c->cues && (!first || c->cues->key.number < first->key.number))
+		if (c->cues && (!first || c->cues->number < first->number))
 			first = c->cues;
 	}
 	return first;
@@ -365,9 +390,9 @@ count_in(const struct conversation *c, uint64_t *ours, uint64_t *theirs)
 	DL_FOREACH(c->cues, q)
 		++*theirs;
 	DL_FOREACH(c->cues, q)
-		*ours += q->kind == MSG_REQUEST && q->answer.number && !q->batched;
+		*ours += q->kind == MSG_REQUEST && q->answer.number;
 	DL_FOREACH(c->owed, q)
-		*ours += q->answer.number && !q->batched;
+		*ours += q->answer.number > 0;
 	for (i = c->first; i < c->nown; i++)
 		*ours += c->own[i].kind == RECORD_MESSAGE;
 }
@@ -406,8 +431,7 @@ describe(struct player *p, const struct cue *q, struct buf *to)
 		return -1;
 	if (buf_add_string(to, q->call ? "the answer to " : "") < 0)
 		return -1;
-	if (msg_scan(text, &m, &error) == MSG_NOISE || !m.method.p)
-		return buf_add_string(to, "an entry of a batch");
+	msg_scan(text, &m, &error);
 	return buf_add_slice(to, m.method);
 }
 
@@ -417,7 +441,7 @@ abandon(struct player *p)
 	const char *them = acp_side_name(p->them);
 	const struct cue *q = first_cue(p);
 	struct buf what = {0};
-	uint64_t number = q ? q->key.number : p->plan.last.number, ours, theirs;
+	uint64_t number = q ? q->number : p->plan.last.number, ours, theirs;
 	int failed;
 
 	failed = q ? describe(p, q, &what) : buf_add_string(&what, "the end of the recording");
@@ -425,7 +449,8 @@ abandon(struct player *p)
 		failed = count_rest(p, &ours, &theirs);
 	if (failed == 0)
 		player_say(p, number, "%s%s before %.*s: left are %llu of the %s's messages and %llu of the %s's",
-			p->stopped ? "told to stop" : "the end of the ", p->stopped ? "" : them, (int)what.n, what.p,
+			p->late ? "nothing came within the time of --timeout" : p->stopped ? "told to stop" : "the end of the ",
+			p->late || p->stopped ? "" : them, (int)what.n, what.p,
 			(unsigned long long)theirs, them, (unsigned long long)ours, acp_side_name(p->us));
 	buf_free(&what);
 	p->missed = true;
@@ -460,7 +485,7 @@ bad_record(struct player *p)
 {
 	const struct record *r = &p->plan.last;
 
-	if (r->torn) {
+	if (r->torn && p->plan.begun) {
 		player_say(p, r->number, "the last record is torn: taken as the end");
 		p->plan.end = PLAN_END;
 		return end_of_recording(p);
@@ -495,7 +520,8 @@ begin_again(struct player *p)
 	p->touched = NULL;
 	p->again = true;
 	p->played = false;
-	p->arrived = p->taken = p->reached = 0;
+	p->arrived = p->taken = p->reached = p->idle = 0;
+	p->turn.n = 0;
 	p->asked = 0;
 	return plan_rewind(&p->plan);
 }
@@ -552,7 +578,7 @@ player_play(struct player *p)
 	int n;
 
 	for (;;) {
-		if (p->out->full || p->err->full)
+		if (p->out->out.full)
 			return PLAY_FULL;
 		n = send_next(p);
 		if (n == 0)

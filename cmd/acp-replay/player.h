@@ -6,10 +6,11 @@
 #ifndef REPLAY_PLAYER_H
 #define REPLAY_PLAYER_H
 
-#include "cmd/acp-replay/compare.h"
+#include "lib/match/compare.h"
 #include "cmd/acp-replay/plan.h"
-#include "cmd/acp-replay/watch.h"
-#include "lib/output.h"
+#include "cmd/acp-replay/recorder.h"
+#include "lib/match/normalize.h"
+#include "lib/run/endpoint.h"
 
 /* What a request gets that is not recorded. */
 enum on_miss { MISS_ERROR, MISS_WAIT, MISS_NEXT };
@@ -29,12 +30,13 @@ struct player_options {
 struct player {
 	const struct player_options *options;
 	struct script *script;
-	struct output *out, *err; /* to the live side; stderr */
+	struct endpoint *out, *err; /* to the live side; stderr */
 	enum acp_side us, them;
-	struct watch *watch; /* who is told of all that is read, heard and sent; or NULL */
+	struct recorder *recorder; /* writes what is heard and sent; or NULL */
 	uint64_t now;     /* us; whoever plays keeps it */
 	uint64_t wake;    /* play again at this time, at the latest; 0: nothing is due by itself */
 	bool left;        /* the live side will send nothing more */
+	bool late;        /* because nothing came of it in time */
 	bool stopped;     /* because somebody told us so, not the live side */
 	bool missed;      /* something was not as recorded */
 	/* the rest is its own */
@@ -44,9 +46,12 @@ struct player {
 	struct conversation *touched;   /* those of which something may be due */
 	size_t asked;                   /* requests that have come and are not answered */
 	uint64_t lines;                 /* live lines */
-	uint64_t heard;                 /* messages of the line that is being heard */
 	uint64_t arrived, taken;        /* live notifications, and those that had their turn (client only) */
 	uint64_t reached;               /* the latest record that has come (client only) */
+	uint64_t heard;                 /* us: when the last live notification came (client only) */
+	struct buf turn;                /* the live session whose turn goes on; empty where none does (client only) */
+	uint64_t idle;                  /* ends of turns that have come as notifications and have not been taken */
+	bool lingers;                   /* a notification may still come */
 	bool moved;                     /* something has come since those that wait were looked at */
 	bool again;                     /* --loop has begun again */
 	bool played;                    /* something has come since the recording began (again) */
@@ -72,11 +77,11 @@ enum heard {
 };
 
 /* 0, or -1 with errno. All that is pointed to has to stay. */
-int player_open(struct player *, const struct player_options *, struct script *, struct output *out, struct output *err);
+int player_open(struct player *, const struct player_options *, struct script *, struct endpoint *out, struct endpoint *err);
 void player_close(struct player *);
 /*
  * A line of the live side. After HEARD_LATER play, and let it be heard again with last: then
- * something is made of it, or of the next entry where it is a batch.
+ * something is made of it.
  */
 enum heard player_hear(struct player *, struct slice line, bool last);
 /* A line of the live side that is longer than the limit. 0, or -1 with errno. */

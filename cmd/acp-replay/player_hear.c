@@ -9,20 +9,12 @@
 int
 player_recorded(struct player *p, const struct cue *q, struct msg *m)
 {
-	struct json_iter it;
 	struct json_error error;
 	struct slice text;
-	uint64_t entry;
 
 	if (script_read(p->script, q->place, &text) < 0)
 		return -1;
-	if (msg_scan(text, m, &error) == MSG_BATCH) {
-		it = (struct json_iter){.in = m->text};
-		for (entry = 0; msg_next(&it, m);)
-			if (m->kind != MSG_NOISE && entry++ == q->key.entry)
-				break;
-	}
-	if (m->kind == q->kind)
+	if (msg_scan(text, m, &error) == q->kind)
 		return 0;
 	errno = EIO; /* it was so when it was read first */
 	return -1;
@@ -83,7 +75,7 @@ comes_behind(struct player *p, const struct cue *q)
 		return NULL;
 	if (!player_has_begun(p, c) && p->plan.common && p->plan.common->cues)
 		return p->plan.common->cues;
-	for (k = c->cues; k && k->key.number < q->key.number; k = k->next)
+	for (k = c->cues; k && k->number < q->number; k = k->next)
 		if (k->kind == MSG_REQUEST && (player_mattered(p, k, q) || is_cancel_of_later(k, q)))
 			return k;
 	return NULL;
@@ -102,9 +94,9 @@ same_session(struct player *p, const struct cue *q, struct slice live)
 
 /* A message through the program; one on which it fails is as it was. The same as normalize_message. */
 static enum normalized
-normalized(struct player *p, const struct msg *m, struct buf *to)
+normalized(struct player *p, const struct request *r, const struct msg *m, struct buf *to)
 {
-	const struct normalize_about about = {.from = p->them, .method = m->method, .session = msg_session(m)};
+	const struct normalize_about about = {p->them, r ? r->method : m->method, r ? r->session : msg_session(m)};
 	char *why = NULL;
 	enum normalized n = normalize_message(p->options->normalize, m->text, &about, to, &why);
 
@@ -116,12 +108,13 @@ normalized(struct player *p, const struct msg *m, struct buf *to)
 	return buf_add_slice(to, m->text) < 0 ? NORMALIZE_FAILED : NORMALIZE_DONE;
 }
 
-/* Do both come out of the program the same? */
+/* Do they differ when they have been through the program? r: of responses, what they answer. 1, 0, or -1. */
 static int
-fits_normalized(struct player *p, const struct compare *c, const struct msg *recorded, const struct msg *live)
+differ_normalized(struct player *p, const struct compare *c, const struct request *r, const struct msg *recorded,
+	const struct msg *live)
 {
 	struct buf a = {0}, b = {0};
-	enum normalized one = normalized(p, recorded, &a), other = normalized(p, live, &b);
+	enum normalized one = normalized(p, r, recorded, &a), other = normalized(p, r, live, &b);
 	struct json_error error;
 	struct msg ma, mb;
 	int differ;
@@ -136,7 +129,7 @@ fits_normalized(struct player *p, const struct compare *c, const struct msg *rec
 		differ = compare_values(c, buf_slice(&a), buf_slice(&b));
 	buf_free(&a);
 	buf_free(&b);
-	return differ < 0 ? -1 : !differ;
+	return differ;
 }
 
 /*
@@ -159,8 +152,10 @@ fits(struct player *p, const struct cue *q, const struct msg *live, bool *close)
 		return 1;
 	if (player_recorded(p, q, &m) < 0)
 		return -1;
-	if (p->options->normalize)
-		return fits_normalized(p, &c, &m, live);
+	if (p->options->normalize) {
+		differ = differ_normalized(p, &c, NULL, &m, live);
+		return differ < 0 ? -1 : !differ;
+	}
 	differ = compare_messages(&c, &m, live);
 	if (differ != 0 || !acp_begins_session(q->what))
 		return differ < 0 ? -1 : !differ;
@@ -235,19 +230,12 @@ search_plan(struct player *p, const struct msg *live, struct candidate *f)
 static int
 search_reading(struct player *p, const struct reading *read, const struct msg *live, struct candidate *f)
 {
-	uint64_t number = p->plan.last.number;
-	struct cue *q;
-	int r;
+	struct cue *q = read->cue;
 
-	if (!read->cue || !read->cue->part)
+	if (!q || !q->part)
 		return 0;
-	/* Of a batch the last is told. */
-	for (q = read->cue; q->key.number == number; q = q->prev) {
-		if (q->kind == live->kind && plan_is_part_of(&p->plan, q->part, live) && (r = consider(p, q, live, f)) != 0)
-			return r;
-		if (q == q->conversation->cues)
-			break;
-	}
+	if (q->kind == live->kind && plan_is_part_of(&p->plan, q->part, live))
+		return consider(p, q, live, f);
 	return 0;
 }
 
@@ -300,8 +288,11 @@ player_come(struct player *p, struct cue *q, const struct msg *live)
 		return -1;
 	p->moved = p->played = true;
 	p->taken = p->arrived;
-	if (q->key.number > p->reached)
-		p->reached = q->key.number;
+	if (q->number > p->reached)
+		p->reached = q->number;
+	/* Who names a session knows it, whether the beginning was played or not. */
+	if (q->conversation->session.p && msg_session(live).p)
+		plan_begin(&p->plan, q->conversation);
 	player_happened(p, q->conversation, q->t);
 	plan_come(&p->plan, q);
 	if (q->kind == MSG_REQUEST)
@@ -323,7 +314,7 @@ next_of_method(struct player *p, const struct msg *live)
 		return first;
 	for (part = p->plan.parts; part; part = next) {
 		next = part->hh.next;
-		if (plan_is_part_of(&p->plan, part, live) && (!first || part->cues->key.number < first->key.number))
+		if (plan_is_part_of(&p->plan, part, live) && (!first || part->cues->number < first->number))
 			first = part->cues;
 	}
 	return first;
@@ -338,6 +329,11 @@ hear_call(struct player *p, const struct msg *m, bool last)
 
 	if (m->kind == MSG_NOTIFICATION && p->them == ACP_AGENT) {
 		p->arrived++;
+		p->heard = p->now;
+		if (p->turn.n && plan_is_idle(m) && msg_session(m).p && json_string_eq(msg_session(m), buf_slice(&p->turn))) {
+			p->idle++;
+			p->turn.n = 0;
+		}
 		if (p->plan.common)
 			player_touch(p, p->plan.common);
 		return HEARD;
@@ -355,7 +351,7 @@ hear_call(struct player *p, const struct msg *m, bool last)
 		f.cue = next_of_method(p, m);
 		if (f.cue && p->us == ACP_AGENT)
 			player_say_live(p, p->lines, "taken for the next %.*s, of record %llu", (int)m->method.n, m->method.p,
-				(unsigned long long)f.cue->key.number);
+				(unsigned long long)f.cue->number);
 		r = f.cue != NULL;
 	}
 	if (r == 0)
@@ -377,6 +373,30 @@ read_answer_to(struct player *p, const struct call *call)
 	return 0;
 }
 
+/* Is the response what was recorded, at the level of --match? What differs first is reported. 0 or -1. */
+static int
+check_response(struct player *p, struct cue *q, const struct request *r, const struct msg *live)
+{
+	struct first_difference first = {0};
+	struct compare c = comparison(p, q, p->options->match);
+	struct msg m;
+	int differ;
+
+	if (player_recorded(p, q, &m) < 0)
+		return -1;
+	c.what = r->what;
+	c.differs = player_first_difference;
+	c.arg = &first;
+	differ = p->options->normalize ? differ_normalized(p, &c, r, &m, live) : compare_messages(&c, &m, live);
+	if (differ == 1) {
+		p->missed = true;
+		player_say_live(p, p->lines, "the response to %.*s is not as in %s:%llu: %.*s", (int)r->method.n, r->method.p,
+			p->script->path, (unsigned long long)q->number, (int)first.text.n, first.text.n ? first.text.p : "");
+	}
+	buf_free(&first.text);
+	return differ < 0 || first.failed ? -1 : 0;
+}
+
 static int
 end_call(struct player *p, struct call *call, const struct request *r, const struct msg *m)
 {
@@ -386,6 +406,9 @@ end_call(struct player *p, struct call *call, const struct request *r, const str
 		return 0; /* its time is over */
 	if (read_answer_to(p, call) < 0)
 		return -1;
+	/* In version 2 the response to a prompt is not the end of the turn. */
+	if (r->what == ACP_SESSION_PROMPT && (!m->result.p || !json_get(m->result, "messageId").p))
+		p->turn.n = 0;
 	call->answered = true;
 	q = call->cue;
 	call->cue = NULL;
@@ -394,7 +417,9 @@ end_call(struct player *p, struct call *call, const struct request *r, const str
 		p->missed = true;
 	}
 	plan_end_call(&p->plan, call);
-	return q ? player_come(p, q, m) : 0;
+	if (!q || p->options->on_miss == MISS_NEXT)
+		return q ? player_come(p, q, m) : 0;
+	return check_response(p, q, r, m) < 0 ? -1 : player_come(p, q, m);
 }
 
 static enum heard
@@ -421,26 +446,6 @@ hear_response(struct player *p, const struct msg *m, bool last)
 	return failed < 0 ? HEARD_FAILED : HEARD;
 }
 
-/* A message that has been heard already is passed over. */
-static enum heard
-hear_message(struct player *p, const struct msg *m, uint64_t entry, bool last)
-{
-	enum heard h;
-
-	if (entry < p->heard)
-		return HEARD;
-	if (m->kind == MSG_NOISE) {
-		player_say_live(p, p->lines, "not a message: %.*s", (int)m->text.n, m->text.p);
-		h = HEARD;
-	} else if (m->kind == MSG_RESPONSE) {
-		h = hear_response(p, m, last);
-	} else {
-		h = hear_call(p, m, last);
-	}
-	p->heard += h == HEARD;
-	return h;
-}
-
 static bool
 is_blank(struct slice line)
 {
@@ -452,40 +457,39 @@ is_blank(struct slice line)
 	return true;
 }
 
-static enum heard
-hear_line(struct player *p, struct slice line, bool last)
+/* Noise is answered where its sender waits for that (DESIGN, rule 5). */
+static int
+refuse_noise(struct player *p, struct slice line, const struct json_error *error)
 {
-	enum heard h = HEARD;
-	struct json_error error;
-	struct json_iter it;
-	struct msg m, entry;
-	uint64_t n = 0, first = p->heard;
+	struct slice id;
 
-	switch (msg_scan(line, &m, &error)) {
-	case MSG_NOISE:
-		if (!is_blank(line))
-			player_say_live(p, p->lines, "not a message at byte %zu: %s", error.at, error.what);
-		return HEARD;
-	case MSG_BATCH:
-		it = (struct json_iter){.in = m.text};
-		for (; h == HEARD && msg_next(&it, &entry); n++)
-			h = hear_message(p, &entry, n, last && n == first);
-		return h;
-	default:
-		return hear_message(p, &m, 0, last);
-	}
+	if (is_blank(line))
+		return 0;
+	player_say_live(p, p->lines, "not a message at byte %zu: %s", error->at, error->what);
+	if (msg_noise_meant(line, &id) != MSG_REQUEST)
+		return 0;
+	return player_refuse(p, id, ACP_ERR_INVALID_REQUEST, error->what, slice(NULL, 0));
 }
 
 enum heard
 player_hear(struct player *p, struct slice line, bool last)
 {
+	struct json_error error;
+	struct msg m;
+	enum msg_kind kind = msg_scan(line, &m, &error);
+
 	if (!last) {
 		p->lines++;
-		p->heard = 0;
-		if (p->watch && watch_live(p->watch, p->them, line) < 0)
-			return HEARD_FAILED;
+		recorder_line(p->recorder, p->them, line, kind == MSG_NOISE);
 	}
-	return hear_line(p, line, last);
+	switch (kind) {
+	case MSG_NOISE:
+		return refuse_noise(p, line, &error) < 0 ? HEARD_FAILED : HEARD;
+	case MSG_RESPONSE:
+		return hear_response(p, &m, last);
+	default:
+		return hear_call(p, &m, last);
+	}
 }
 
 int
@@ -493,8 +497,7 @@ player_hear_long(struct player *p)
 {
 	p->lines++;
 	p->missed = true;
-	if (p->watch && watch_lost(p->watch, p->them) < 0)
-		return -1;
+	recorder_lost(p->recorder, p->them);
 	player_say_live(p, p->lines, "longer than the limit: refused");
 	return player_refuse(p, slice_of("null"), ACP_ERR_INVALID_REQUEST, "acp-replay: the line is longer than the limit",
 		slice(NULL, 0));

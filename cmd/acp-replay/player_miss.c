@@ -6,6 +6,9 @@
 /* So much of a value is quoted to people. */
 enum { QUOTED = 60 };
 
+/* Among so many requests the nearest is looked for, and so many differences are far. */
+enum { NEAR = 64, FAR = 32 };
+
 int
 player_refuse(struct player *p, struct slice id, int code, const char *why, struct slice data)
 {
@@ -22,7 +25,7 @@ player_refuse(struct player *p, struct slice id, int code, const char *why, stru
 
 /* How a live request differs from the one that was expected. */
 struct account {
-	struct buf text;   /* for people: the first difference */
+	struct first_difference first;
 	struct buf data;   /* all of them: a JSON array */
 	size_t n;
 	bool failed;
@@ -50,6 +53,16 @@ add_quoted(struct buf *to, struct slice value)
 	return buf_printf(to, "%.*s%s", (int)n, value.p, n < value.n ? "..." : "");
 }
 
+bool
+player_first_difference(void *arg, const struct difference *d)
+{
+	struct first_difference *f = arg;
+
+	f->failed = buf_printf(&f->text, "%.*s is ", (int)d->path.n, d->path.p) < 0 || add_quoted(&f->text, d->live) < 0 ||
+		buf_add_string(&f->text, ", was ") < 0 || add_quoted(&f->text, d->recorded) < 0;
+	return false;
+}
+
 static bool
 account_for(void *arg, const struct difference *d)
 {
@@ -58,46 +71,78 @@ account_for(void *arg, const struct difference *d)
 	a->failed = buf_printf(&a->data, "%s{\"path\":", a->n ? "," : "") < 0 || json_quote(d->path, &a->data) < 0 ||
 		add_value(&a->data, "recorded", d->recorded) < 0 || add_value(&a->data, "live", d->live) < 0 ||
 		buf_add_string(&a->data, "}") < 0;
-	if (a->n++ == 0 && !a->failed)
-		a->failed = buf_printf(&a->text, "%.*s is ", (int)d->path.n, d->path.p) < 0 || add_quoted(&a->text, d->live) < 0 ||
-			buf_add_string(&a->text, ", was ") < 0 || add_quoted(&a->text, d->recorded) < 0;
-	return !a->failed;
+	if (a->n++ == 0)
+		player_first_difference(&a->first, d);
+	return !a->failed && !a->first.failed;
 }
 
-/* The requests that the live side has to send next, in one conversation or (NULL) in all. */
+/* The request that the live side has to send next, in a conversation. */
 static void
-look_for_expected(const struct conversation *c, const struct msg *live, struct cue **first, struct cue **like)
+look_for_expected(const struct conversation *c, struct cue **first)
 {
 	struct cue *q;
 
-	for (q = c ? c->cues : NULL; q; q = q->next) {
-		if (q->kind != MSG_REQUEST)
-			continue;
-		if (!*first || q->key.number < (*first)->key.number)
+	for (q = c ? c->cues : NULL; q; q = q->next)
+		if (q->kind == MSG_REQUEST && (!*first || q->number < (*first)->number))
 			*first = q;
-		if (q->what == live->what && (!*like || q->key.number < (*like)->key.number))
-			*like = q;
-	}
 }
 
-/* The request that was expected in place of this one: of its session, if any is, and of its method. */
+/* Counts; more than a few differences are as far as any. */
+static bool
+count_difference(void *count, const struct difference *d)
+{
+	(void)d;
+	return ++*(size_t *)count < FAR;
+}
+
+/* Of the requests of its method that have not come the one that differs least. 0 or -1. */
+static int
+find_nearest(struct player *p, const struct msg *live, struct cue **nearest)
+{
+	size_t least = SIZE_MAX, n, looked = 0;
+	struct part *part, *next;
+	struct cue *q;
+	struct msg m;
+
+	for (part = p->plan.parts; part; part = next) {
+		next = part->hh.next;
+		if (!plan_is_part_of(&p->plan, part, live))
+			continue;
+		DL_FOREACH2(part->cues, q, after) {
+			struct compare c = {.match = p->options->match, .ids = p->ids, .from = p->them, .what = q->what,
+				.session = q->conversation->session, .differs = count_difference, .arg = &n};
+
+			n = 0;
+			if (looked++ == NEAR || player_recorded(p, q, &m) < 0 || compare_messages(&c, &m, live) < 0)
+				return looked > NEAR ? 0 : -1;
+			if (n < least || (n == least && q->number < (*nearest)->number))
+				*nearest = q;
+			least = n < least ? n : least;
+		}
+	}
+	return 0;
+}
+
+/* The request that was expected in place of this one: the nearest of its method, or the next of its session, or the next. */
 static struct cue *
 expected_request(struct player *p, const struct msg *live)
 {
 	struct slice session = msg_session(live);
 	struct slice recorded = session.p ? ids_recorded(p->ids, (struct ids_place){.what = ACP_ID_SESSION}, session) : session;
 	struct conversation *c = plan_conversation(&p->plan, recorded.p ? recorded : session), *next;
-	struct cue *first = NULL, *like = NULL;
+	struct cue *first = NULL;
 
-	look_for_expected(c, live, &first, &like);
+	if (find_nearest(p, live, &first) == 0 && first)
+		return first;
+	look_for_expected(c, &first);
 	if (first)
 		return first;
-	look_for_expected(p->plan.common, live, &first, &like);
+	look_for_expected(p->plan.common, &first);
 	for (c = p->plan.conversations; c; c = next) {
 		next = c->hh.next;
-		look_for_expected(c, live, &first, &like);
+		look_for_expected(c, &first);
 	}
-	return like && live->what != ACP_OTHER ? like : first;
+	return first;
 }
 
 static int
@@ -106,7 +151,7 @@ compare_with(struct player *p, struct cue *q, const struct msg *recorded, const 
 	struct compare c = {.match = p->options->match, .ids = p->ids, .from = p->them, .what = q->what,
 		.session = q->conversation->session, .differs = account_for, .arg = a};
 
-	if (compare_messages(&c, recorded, live) < 0 || a->failed)
+	if (compare_messages(&c, recorded, live) < 0 || a->failed || a->first.failed)
 		return -1;
 	return 0;
 }
@@ -124,15 +169,15 @@ tell_expected(struct player *p, const struct msg *live, struct cue *q, bool earl
 	/* Two methods have nothing to be compared. */
 	if (!early && json_string_eq(m.method, live->method) && compare_with(p, q, &m, live, &a) < 0)
 		goto end;
-	if (buf_printf(text, "expected next is %.*s of %s:%llu", (int)m.method.n, m.method.p, p->script->path,
-		(unsigned long long)q->key.number) < 0)
+	if (buf_printf(text, "%s is %.*s of %s:%llu", early || !json_string_eq(m.method, live->method) ? "expected next" : "nearest",
+		(int)m.method.n, m.method.p, p->script->path, (unsigned long long)q->number) < 0)
 		goto end;
-	if (a.n && buf_printf(text, "; %.*s", (int)a.text.n, a.text.p) < 0)
+	if (a.n && buf_printf(text, "; %.*s", (int)a.first.text.n, a.first.text.p) < 0)
 		goto end;
 	r = buf_printf(data, "{\"expected\":{\"record\":%llu,\"method\":%.*s},\"differences\":[%.*s]}",
-		(unsigned long long)q->key.number, (int)m.method.n, m.method.p, (int)a.data.n, a.data.n ? a.data.p : "");
+		(unsigned long long)q->number, (int)m.method.n, m.method.p, (int)a.data.n, a.data.n ? a.data.p : "");
 end:
-	buf_free(&a.text);
+	buf_free(&a.first.text);
 	buf_free(&a.data);
 	return r;
 }
@@ -201,7 +246,7 @@ leave_out(struct player *p, struct conversation *c, uint64_t after, uint64_t to)
 
 	plan_drop_own(&p->plan, c, after, to);
 	DL_FOREACH_SAFE(c->cues, q, next) {
-		if (q->key.number <= after || q->key.number > to)
+		if (q->number <= after || q->number > to)
 			continue;
 		call = q->call;
 		if (!call) {
@@ -246,7 +291,7 @@ has_cancel(const struct conversation *c, uint64_t after, uint64_t to)
 	const struct cue *q;
 
 	DL_FOREACH(c->cues, q)
-		if (q->what == ACP_SESSION_CANCEL && q->key.number > after && q->key.number < to)
+		if (q->what == ACP_SESSION_CANCEL && q->number > after && q->number < to)
 			return true;
 	return false;
 }
@@ -271,14 +316,6 @@ answer_cancelled(struct player *p, struct cue *q)
 
 /* --- turns of v2: the prompt is answered at once, and the turn's end is an update --- */
 
-static bool
-is_idle(const struct msg *m)
-{
-	struct slice state = m->params.p ? json_path(m->params, acp_update_state) : slice(NULL, 0);
-
-	return m->what == ACP_SESSION_UPDATE && state.p && json_type(state) == JSON_STRING && json_string_is(state, acp_idle);
-}
-
 /*
  * The end of a turn that goes on: the number of the first idle state among what is to be sent before
  * the next prompt; 0 where there is none, -1 with errno.
@@ -296,7 +333,7 @@ end_of_turn(struct player *p, const struct conversation *c)
 			continue;
 		if (script_read(p->script, c->own[i].place, &text) < 0)
 			return -1;
-		if (msg_scan(text, &m, &error) == MSG_NOTIFICATION && is_idle(&m))
+		if (msg_scan(text, &m, &error) == MSG_NOTIFICATION && plan_is_idle(&m))
 			return c->own[i].number;
 	}
 	return 0;
@@ -309,7 +346,7 @@ next_prompt(const struct conversation *c)
 
 	DL_FOREACH(c->cues, q)
 		if (q->what == ACP_SESSION_PROMPT)
-			return q->key.number;
+			return q->number;
 	return UINT64_MAX;
 }
 
@@ -359,9 +396,9 @@ cancel_open(struct player *p, struct conversation *c)
 	while ((q = open_turn(c))) {
 		if (read_answer(p, q) < 0)
 			return -1;
-		if (has_cancel(c, q->key.number, q->answer.number ? q->answer.number : UINT64_MAX))
+		if (has_cancel(c, q->number, q->answer.number ? q->answer.number : UINT64_MAX))
 			break;
-		leave_out(p, c, q->key.number, q->answer.number ? q->answer.number : q->key.number);
+		leave_out(p, c, q->number, q->answer.number ? q->answer.number : q->number);
 		if (answer_cancelled(p, q) < 0)
 			return -1;
 		done = 1;

@@ -18,6 +18,14 @@ struct waiting {
 	char text[]; /* the message */
 };
 
+/* How a live message differs from a recorded one, for people: ".params.x is 1, was 2"; empty where it does not. */
+struct first_difference {
+	struct buf text;
+	bool failed;
+};
+/* For struct compare. */
+bool player_first_difference(void *first_difference, const struct difference *);
+
 /* "acp-replay" and a line on stderr that says where in the recording we are; where in what the live side sent. */
 void player_say(const struct player *, uint64_t number, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void player_say_live(const struct player *, uint64_t line, const char *format, ...) __attribute__((format(printf, 3, 4)));

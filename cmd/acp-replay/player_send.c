@@ -5,37 +5,38 @@
 
 /* A line, which is ended here. */
 static int
-queue(struct player *p, struct slice text)
+queue(struct player *p, struct slice text, bool noise)
 {
-	if (p->watch && watch_live(p->watch, p->us, text) < 0)
-		return -1;
-	return output_copy(p->out, text) < 0 || output_copy(p->out, slice("\n", 1)) < 0 ? -1 : 0;
+	recorder_line(p->recorder, p->us, text, noise);
+	return endpoint_put_line(p->out, NULL, text, false);
 }
 
 /* A line that the agent wrote on its standard error. */
 static int
 complain(struct player *p, struct slice text)
 {
-	if (p->watch && watch_stderr(p->watch, text) < 0)
-		return -1;
-	return output_copy(p->err, text) < 0 || output_copy(p->err, slice("\n", 1)) < 0 ? -1 : 0;
+	recorder_stderr(p->recorder, text);
+	/* A client that does not read it is not to hang: the rest is lost. */
+	if (p->err->out.full)
+		return 0;
+	return endpoint_put_line(p->err, NULL, text, false);
 }
 
 int
 player_send_made(struct player *p, struct slice text)
 {
-	return queue(p, text);
+	return queue(p, text, false);
 }
 
 /* Notes what the live side is going to answer. */
 static int
-open_request(struct player *p, const struct msg *m, struct entry_key key)
+open_request(struct player *p, const struct msg *m, uint64_t number)
 {
 	struct request *r = requests_open(p->ours, p->us, 0, m);
 
 	if (!r)
 		return -1;
-	r->owner = plan_call(&p->plan, key);
+	r->owner = plan_call(&p->plan, number);
 	return 0;
 }
 
@@ -68,40 +69,28 @@ end_request(struct player *p, struct cue *q)
 	plan_forget(&p->plan, q);
 }
 
+/* In which live session a turn begins. 0 or -1. */
 static int
-send_entry(struct player *p, const struct own *own, struct slice line, const struct msg *m, uint64_t entry)
+begin_turn(struct player *p, const struct msg *m)
 {
-	struct entry_key key = {own->number, entry};
-	struct cue *q = m->kind == MSG_RESPONSE ? plan_batched(&p->plan, key) : NULL;
-	struct slice id = slice(NULL, 0);
-	int failed;
+	struct slice session = msg_session(m), live;
 
-	if (m->kind == MSG_REQUEST && open_request(p, m, key) < 0)
-		return -1;
-	if (q && q->come)
-		id = live_id(q);
-	failed = ids_write(p->ids, line, m, p->us, q ? q->conversation->session : slice(NULL, 0), id, &p->text);
-	if (q && q->come)
-		end_request(p, q);
-	return failed;
+	p->turn.n = 0;
+	p->idle = 0;
+	if (!session.p)
+		return 0;
+	live = ids_live(p->ids, (struct ids_place){.what = ACP_ID_SESSION}, session);
+	return buf_add_slice(&p->turn, live.p ? live : session);
 }
 
 static int
-send_batch(struct player *p, const struct own *own, struct slice text, const struct msg *batch)
+write_message(struct player *p, const struct own *own, struct slice line, const struct msg *m)
 {
-	struct json_iter it = {.in = batch->text};
-	const char *at = text.p;
-	uint64_t entry = 0;
-	struct msg m;
-
-	while (msg_next(&it, &m)) {
-		if (m.kind == MSG_NOISE)
-			continue;
-		if (buf_add_slice(&p->text, slice_between(at, m.text.p)) < 0 || send_entry(p, own, m.text, &m, entry++) < 0)
-			return -1;
-		at = m.text.p + m.text.n;
-	}
-	return buf_add_slice(&p->text, slice_between(at, text.p + text.n));
+	if (m->kind == MSG_REQUEST && open_request(p, m, own->number) < 0)
+		return -1;
+	if (ids_write(p->ids, line, m, p->us, slice(NULL, 0), slice(NULL, 0), &p->text) < 0)
+		return -1;
+	return p->us == ACP_CLIENT && m->what == ACP_SESSION_PROMPT ? begin_turn(p, m) : 0;
 }
 
 bool
@@ -113,16 +102,13 @@ player_goes_as_it_is(struct player *p, const struct conversation *c, const struc
 int
 player_send(struct player *p, struct conversation *c, const struct own *own, struct slice text, const struct msg *m)
 {
-	int failed;
-
 	player_happened(p, c, own->t);
 	if (own->kind == RECORD_STDERR)
 		return complain(p, text);
 	if (own->kind == RECORD_NOISE || player_goes_as_it_is(p, c, own))
-		return queue(p, text);
+		return queue(p, text, own->kind == RECORD_NOISE);
 	p->text.n = 0;
-	failed = own->batch ? send_batch(p, own, text, m) : send_entry(p, own, text, m, 0);
-	return failed < 0 ? -1 : queue(p, buf_slice(&p->text));
+	return write_message(p, own, text, m) < 0 ? -1 : queue(p, buf_slice(&p->text), false);
 }
 
 int
@@ -131,7 +117,7 @@ player_send_answer(struct player *p, struct cue *q, struct slice text, const str
 	player_happened(p, q->conversation, q->answer.t);
 	p->text.n = 0;
 	if (learn_session(p, m) < 0 || ids_write(p->ids, text, m, p->us, q->conversation->session, live_id(q), &p->text) < 0 ||
-		queue(p, buf_slice(&p->text)) < 0)
+		queue(p, buf_slice(&p->text), false) < 0)
 		return -1;
 	end_request(p, q);
 	return 0;

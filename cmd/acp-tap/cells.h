@@ -6,9 +6,7 @@
 #ifndef CELLS_H
 #define CELLS_H
 
-#include <stdint.h>
-
-#include "lib/bytes.h"
+#include "lib/base/text.h"
 
 enum style {
 	STYLE_PLAIN,
@@ -56,20 +54,5 @@ void cells_printf(struct cells *, const char *, ...) __attribute__((format(print
 void cells_text(struct cells *, struct slice bytes);
 void cells_string(struct cells *, struct slice string);
 void cells_value(struct cells *, struct slice value);
-
-/* The characters of a text in turn, as code points; TEXT_BYTE + b for a byte that is not UTF-8; -1 at the end. */
-struct text {
-	const char *p, *end;
-	bool json; /* the inside of a JSON string */
-};
-enum { TEXT_BYTE = 0x110000 };
-struct text text_of_string(struct slice string);
-int32_t text_next(struct text *);
-/* Appends a code point as UTF-8. 0, or -1 out of memory. */
-int text_put(struct buf *, int32_t code);
-
-/* Figures as people like them: 254, 1.2K, 53K in 1024s; 53.0K, 200K, 1M in 1000s. to has room for 16 bytes. */
-const char *people_bytes(char *to, uint64_t n);
-const char *people_count(char *to, uint64_t n);
 
 #endif

@@ -10,6 +10,9 @@ struct files {
 	struct requests *requests;
 	const char *name; /* of the file that is being read */
 	bool headed;      /* what it begins with is written */
+	bool found;       /* a record in it */
+	bool bad;         /* a line in it is none */
+	bool any;         /* some file had a record */
 	int status;
 };
 
@@ -53,13 +56,16 @@ forget_requests(struct files *f)
 	return f->requests ? 0 : -1;
 }
 
+/* What is no recording at all is worth one line. */
 static void
 put_bad(struct files *f, const struct record *r)
 {
-	cli_warn(tap_name, "%s:%llu: %s at byte %zu: %s", f->name, (unsigned long long)r->number,
-		r->torn ? "the last line is torn" : "not a record", r->error.at, r->error.what);
-	if (!r->torn)
-		f->status = EXIT_USAGE;
+	bool torn = r->torn && f->found;
+
+	if (f->found || !f->bad)
+		cli_warn(tap_name, "%s:%llu: %s at byte %zu: %s", f->name, (unsigned long long)r->number,
+			torn ? "the last line is torn" : "not a record", r->error.at, r->error.what);
+	f->bad |= !torn;
 }
 
 /* 0, or -1 out of memory. */
@@ -67,6 +73,9 @@ static int
 put_record(struct files *f, const struct record *r)
 {
 	f->tap.writer.timed = r->timed;
+	f->tap.writer.number = f->tap.options->number ? r->number : 0;
+	f->tap.muted = r->number < f->tap.options->start;
+	f->found |= r->kind != RECORD_HEADER && r->kind != RECORD_BAD && r->kind != RECORD_OTHER;
 	switch (r->kind) {
 	case RECORD_HEADER:
 		put_header(f, r);
@@ -74,7 +83,7 @@ put_record(struct files *f, const struct record *r)
 	case RECORD_MESSAGE:
 		if (!f->headed)
 			put_header(f, NULL);
-		return requests_each(f->requests, r->from, r->t, r->text, &r->msg, show, &f->tap);
+		return requests_show(f->requests, r->from, r->t, r->text, &r->msg, show, &f->tap);
 	case RECORD_NOISE:
 	case RECORD_STDERR:
 	case RECORD_EXIT:
@@ -98,12 +107,14 @@ read_all(struct files *f, struct recording *rec)
 {
 	struct record r;
 
-	f->headed = false;
+	f->headed = f->found = f->bad = false;
 	while (!tap_full(&f->tap) && !out_failed(&f->tap.out)) {
 		if (recording_next(rec, &r) < 0)
 			return -1;
-		if (r.kind == RECORD_END)
+		if (r.kind == RECORD_END || r.number > f->tap.options->until) {
+			f->found |= r.kind != RECORD_END;
 			break;
+		}
 		if (put_record(f, &r) < 0)
 			return -1;
 		/* A stream that is read from slowly is shown as it comes. */
@@ -113,14 +124,26 @@ read_all(struct files *f, struct recording *rec)
 			out_print_much(&f->tap.out);
 	}
 	tap_rest(&f->tap);
+	f->found |= tap_full(&f->tap) || out_failed(&f->tap.out);
 	return 0;
+}
+
+/* What has been read holds something, or that is reported. */
+static void
+judge(struct files *f)
+{
+	f->any |= f->found;
+	if (f->found && f->bad)
+		f->status = EXIT_USAGE;
+	else if (!f->found && !f->bad)
+		cli_warn(tap_name, "%s: no message in it", f->name);
 }
 
 static void
 read_file(struct files *f, const char *name)
 {
 	const struct options *o = f->tap.options;
-	int fd = cli_open(name, &f->name);
+	int fd = cli_open(tap_name, name, &f->name);
 	struct recording *rec = NULL;
 
 	if (fd >= 0)
@@ -128,6 +151,8 @@ read_file(struct files *f, const char *name)
 	if (!rec || forget_requests(f) < 0 || read_all(f, rec) < 0) {
 		cli_warn(tap_name, "%s: %s", f->name, strerror(errno));
 		f->status = errno == ENOMEM ? EXIT_FAILED : EXIT_USAGE;
+	} else {
+		judge(f);
 	}
 	recording_close(rec);
 }
@@ -146,6 +171,8 @@ files_run(const struct options *o)
 		cli_die(status, tap_name, "%s", why ? why : "out of memory");
 	for (file = o->files; *file && !tap_full(&f.tap) && !out_failed(&f.tap.out); file++)
 		read_file(&f, *file);
+	if (!f.any && !f.status && !tap_full(&f.tap))
+		f.status = EXIT_USAGE;
 	if (out_close(&f.tap.out, &why) < 0) {
 		cli_warn(tap_name, "%s", why ? why : "out of memory");
 		f.status = EXIT_FAILED;

@@ -2,9 +2,9 @@
 #ifndef FORMAT_H
 #define FORMAT_H
 
-#include "lib/cli.h"
-#include "lib/recording.h"
-#include "lib/requests.h"
+#include "lib/base/cli.h"
+#include "lib/recording/recording.h"
+#include "lib/acp/requests.h"
 
 /* What is no message: noise, a line of stderr, an exit, an end, a loss. */
 struct event {
@@ -33,6 +33,7 @@ struct writer {
 	const struct format *format;
 	struct pretty *pretty;
 	bool timed; /* what is written now has a time */
+	uint64_t number; /* of its record, where that is to be shown; else 0 */
 };
 
 /*
@@ -44,7 +45,7 @@ struct format {
 	int (*header)(struct writer *, struct buf *to, const struct heading *);
 	/* Each message, before it is known whether it is selected. */
 	void (*watch)(struct writer *, const struct seen *);
-	/* A line as it came, a batch being one, or a message, each of a batch in turn: a format has one of the two. */
+	/* A line as it came, or a message: a format has one of the two. */
 	int (*line)(struct writer *, struct buf *to, const struct seen *, struct slice line);
 	int (*message)(struct writer *, struct buf *to, const struct seen *);
 	int (*event)(struct writer *, struct buf *to, const struct event *);
@@ -52,6 +53,6 @@ struct format {
 	int (*rest)(struct writer *, struct buf *to);
 };
 
-extern const struct format format_record, format_pretty, format_raw, format_trace;
+extern const struct format format_record, format_pretty, format_full, format_raw, format_trace;
 
 #endif

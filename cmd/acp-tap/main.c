@@ -2,29 +2,30 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/acp-tap/tap.h"
-#include "lib/cli.h"
-#include "lib/frame_options.h"
+#include "lib/base/cli.h"
 
 /* A screen at most. The shell completes options and words from it. */
 static const char help[] =
 	"usage: acp-tap [OPTION]... [-- COMMAND [ARG]...]   watch a stream\n"
 	"       acp-tap [OPTION]... FILE...                 print recordings (-: stdin)\n"
 	"  -o, --output FILE     write to FILE, not stderr (strftime, and %p: the pid)\n"
-	"  -f, --format record|pretty|raw|trace   what to write (with -o: record)\n"
+	"  -f, --format record|pretty|full|raw|trace   what to write (with -o: record)\n"
 	"  -m, --match GLOB      only this method or kind of update; !GLOB: not this\n"
 	"  -w, --where JQ        only messages for which the jq program is true\n"
-	"      --from client|agent   only what this side sent\n"
+	"      --from client|agent, --kind request|response|notification   only those\n"
 	"      --session ID      only this session\n"
 	"  -c, --count N         write N records, then no more\n"
+	"  -n, --number          of recordings: the number of each record\n"
+	"      --start N, --until N   of recordings: only these records\n"
 	"  -a, --append          append to FILE\n"
-	"      --fold            pretty: runs of chunks as one line (of a FILE they are)\n"
-	"      --no-fold         pretty: a line for each chunk\n"
-	"      --redact          leave secrets out of what is written\n"
+	"      --fold, --no-fold pretty: a run of chunks as one line, or as many\n"
+	"      --redact[=text]   leave secrets out of what is written, or all texts, too\n"
 	"      --color auto|always|never   when to use colours\n"
-	"      --attach SOCKET|auto   watch a chain that runs (acp-conduct --control)\n"
-	"      --hop N|NAME      of that chain, or of a recording that holds several\n"
+	"      --attach SOCKET|auto   watch a stream that runs (acp-share)\n"
+	"      --hop N|NAME      of that stream, or of a recording that holds several\n"
 	"      --clean           noise goes to stderr, not on\n"
 	"      --max-line SIZE   longer lines pass unread (64M)\n"
 	"      --way pipe|link|proxy   how to meet the stream\n"
@@ -33,7 +34,9 @@ static const char help[] =
 	"  -V, --version         the version\n";
 
 enum {
-	OPT_FOLD = 256,
+	OPT_START = 256,
+	OPT_UNTIL,
+	OPT_FOLD,
 	OPT_NO_FOLD,
 	OPT_REDACT,
 	OPT_COLOR,
@@ -45,9 +48,12 @@ static const struct option options[] = {
 	{"format", required_argument, NULL, 'f'},
 	SELECT_LONG_OPTIONS,
 	{"count", required_argument, NULL, 'c'},
+	{"number", no_argument, NULL, 'n'},
+	{"start", required_argument, NULL, OPT_START},
+	{"until", required_argument, NULL, OPT_UNTIL},
 	{"fold", no_argument, NULL, OPT_FOLD},
 	{"no-fold", no_argument, NULL, OPT_NO_FOLD},
-	{"redact", no_argument, NULL, OPT_REDACT},
+	{"redact", optional_argument, NULL, OPT_REDACT},
 	{"color", required_argument, NULL, OPT_COLOR},
 	FRAME_LONG_OPTIONS_ATTACH,
 	FRAME_LONG_OPTION_CLEAN,
@@ -55,7 +61,7 @@ static const struct option options[] = {
 	CLI_LONG_OPTIONS,
 };
 
-static const struct cli cli = {tap_name, help, "+o:f:m:w:c:ahV", options};
+static const struct cli cli = {tap_name, help, "+o:f:m:w:c:nahV", options};
 
 /* What stands alone. */
 static void
@@ -65,12 +71,12 @@ take_flag(struct options *o, int option)
 	case 'a':
 		o->append = true;
 		break;
+	case 'n':
+		o->number = true;
+		break;
 	case OPT_FOLD:
 	case OPT_NO_FOLD:
 		o->fold = option == OPT_FOLD;
-		break;
-	case OPT_REDACT:
-		o->redact = true;
 		break;
 	}
 }
@@ -91,8 +97,8 @@ take_shared(struct options *o, int option, const char *argument)
 static void
 take_option(struct options *o, int option, const char *argument)
 {
-	static const char *const names[] = {"record", "pretty", "raw", "trace", NULL};
-	static const struct format *const formats[] = {&format_record, &format_pretty, &format_raw, &format_trace};
+	static const char *const names[] = {"record", "pretty", "full", "raw", "trace", NULL};
+	static const struct format *const formats[] = {&format_record, &format_pretty, &format_full, &format_raw, &format_trace};
 
 	switch (option) {
 	case 'o':
@@ -105,6 +111,17 @@ take_option(struct options *o, int option, const char *argument)
 		if (cli_count(argument, &o->count) < 0 || o->count == UINT64_MAX)
 			cli_bad(&cli, option, argument, "expected a number");
 		break;
+	case OPT_REDACT:
+		if (argument && strcmp(argument, "text") != 0)
+			cli_bad(&cli, option, argument, "expected text");
+		o->redact = true;
+		o->redact_texts |= argument != NULL;
+		break;
+	case OPT_START:
+	case OPT_UNTIL:
+		if (cli_count(argument, option == OPT_START ? &o->start : &o->until) < 0)
+			cli_bad(&cli, option, argument, "expected the number of a record, from 1");
+		break;
 	case OPT_COLOR:
 		if (cli_color(argument, &o->color) < 0)
 			cli_bad(&cli, option, argument, cli_want_color);
@@ -115,38 +132,55 @@ take_option(struct options *o, int option, const char *argument)
 	}
 }
 
+static const struct cli_rule rules[] = {
+	{"--hop", "recordings|--attach", NULL},
+	{"--number|--start|--until", "recordings", NULL},
+	{"--number", "--format pretty|--format full", NULL},
+	{"--fold|--no-fold", "--format pretty", NULL},
+	{"--append", "--output", NULL},
+	{NULL, NULL, NULL},
+};
+
 static void
-check(const struct options *o)
+check(const struct options *o, struct cli_given *given)
 {
-	if (o->frame.hop && !o->files && !o->frame.attach)
-		cli_die(EXIT_USAGE, tap_name, "--hop is for recordings, and for --attach");
+	const struct format *format = o->format ? o->format : o->output && !o->files ? &format_record : &format_pretty;
+
+	cli_fact(given, o->files, "recordings");
+	cli_fact(given, format == &format_pretty, "--format pretty");
+	cli_fact(given, format == &format_full, "--format full");
+	cli_check(&cli, given, rules);
+	if (o->until < o->start)
+		cli_die(EXIT_USAGE, tap_name, "--until comes before --start");
 	if (o->output && strcmp(o->output, "-") == 0)
 		cli_die(EXIT_USAGE, tap_name, "--output -: a file is wanted%s",
 			o->files ? "; without it recordings are printed on standard output" :
 			o->frame.attach ? ", such as /dev/stdout" : ", for standard output carries the stream");
-	if (o->append && !o->output)
-		cli_die(EXIT_USAGE, tap_name, "--append is for the file of --output");
-	if (o->fold >= 0 && (o->format ? o->format != &format_pretty : o->output && !o->files))
-		cli_die(EXIT_USAGE, tap_name, "%s is for --format pretty", o->fold ? "--fold" : "--no-fold");
 }
 
 int
 main(int argc, char **argv)
 {
-	struct options o = {.count = UINT64_MAX, .fold = -1, .frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
+	struct options o = {.count = UINT64_MAX, .until = UINT64_MAX, .fold = -1, .frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
+	const char *match = NULL;
 	char *why;
 	int option, status;
-	bool dashes;
+	struct cli_given given = {0};
 
 	setlocale(LC_CTYPE, "");
 	o.select = select_new();
 	if (!o.select)
 		cli_die(EXIT_FAILED, tap_name, "out of memory");
-	while ((option = cli_next(&cli, argc, argv, &dashes)) != -1)
+	while ((option = cli_next(&cli, argc, argv, &given)) != -1) {
 		take_option(&o, option, optarg);
-	if (frame_words(&o.frame, argv + optind, dashes, &o.files, &why) < 0)
+		if (option == 'm')
+			match = optarg;
+	}
+	if (frame_words(&o.frame, argv + optind, given.dashes, &o.files, &why) < 0)
 		cli_refuse(&cli, why);
-	check(&o);
+	check(&o, &given);
+	if (match && !o.files && !o.frame.command && !o.frame.attach && isatty(STDIN_FILENO) && access(match, F_OK) == 0)
+		cli_warn(tap_name, "%s is a file: is the pattern of --match missing before it?", match);
 	status = o.files ? files_run(&o) : stream_run(&o);
 	select_free(o.select);
 	return status;

@@ -3,7 +3,7 @@
  *
  *   time  direction  kind  id  method  size  session  turn  latency and preview
  *
- * Beside the session stands a bracket around each of its turns.
+ * With -n the record's number stands before all. Beside the session stands a bracket around each of its turns.
  */
 #include "cmd/acp-tap/pretty.h"
 
@@ -19,13 +19,16 @@
 #include "cmd/acp-tap/cells.h"
 #include "cmd/acp-tap/preview.h"
 #include "cmd/acp-tap/sessions.h"
-#include "lib/proc.h"
+#include "cmd/acp-tap/whole.h"
+#include "lib/base/people.h"
+#include "lib/run/proc.h"
 
 enum {
 	WIDTH_ELSE = 120,  /* where there is no terminal to ask */
 	WIDTH_LEAST = 60,
 	WIDTH_WIDE = 110,  /* from here on the columns are as wide as they should be */
 	WIDTH_MOST = 4096,
+	NUMBER = 5,        /* of -n */
 	RUN_TEXT = 8192,   /* what is kept of the text of a run */
 };
 
@@ -37,12 +40,12 @@ static const struct layout narrow = {7, 4, 19, 4, SESSION_SHORT}, wide = {8, 6, 
 
 /* What a line says, beside its preview. */
 struct row {
+	uint64_t number;          /* of the record, or 0 */
 	uint64_t t;
 	bool timed;
 	enum acp_side from;
 	const char *kind;         /* req, res, err, ntf, or blank */
 	enum style kind_style;
-	char batch;               /* [ , ] in a batch, else a space */
 	struct slice id;          /* a JSON value, or p NULL */
 	uint64_t count;           /* in place of an id, of a run: how many */
 	struct slice method;      /* a JSON string, or plain text */
@@ -63,7 +66,9 @@ struct run {
 struct pretty {
 	const struct out *out;
 	enum cli_color when;
-	bool fold;
+	int fold;           /* -1: not yet known */
+	bool in_place;      /* a run is drawn on the terminal while it goes on */
+	bool drawn;         /* it stands there, without a newline */
 	bool utf8;
 	bool begun;         /* something has been written */
 	struct sessions sessions;
@@ -73,7 +78,7 @@ struct pretty {
 };
 
 struct pretty *
-pretty_new(const struct out *out, enum cli_color when, bool fold)
+pretty_new(const struct out *out, enum cli_color when, int fold)
 {
 	struct pretty *p = calloc(1, sizeof(*p));
 
@@ -168,10 +173,6 @@ put_kind(struct cells *c, const struct row *r, const struct layout *l)
 	cells_style(c, r->kind_style);
 	cells_ascii(c, r->kind);
 	cells_style(c, STYLE_DIM);
-	if (r->batch) {
-		cells_ascii(c, *r->kind ? "" : "   ");
-		cells_printf(c, "%c", r->batch);
-	}
 	cells_close(c);
 	cells_open(c, l->id);
 	if (r->count > 1) {
@@ -238,6 +239,11 @@ begin_line(struct pretty *p, struct cells *c, struct buf *to, const struct row *
 	char text[32] = "";
 
 	cells_begin(c, to, p->utf8, cli_wants_color(p->when, descriptor(p)));
+	if (r->number) {
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)r->number);
+		cells_right(c, NUMBER, STYLE_DIM, text);
+	}
+	*text = '\0';
 	if (r->timed)
 		format_time(text, sizeof(text), r->t);
 	cells_right(c, l->time, STYLE_DIM, text);
@@ -252,20 +258,42 @@ begin_line(struct pretty *p, struct cells *c, struct buf *to, const struct row *
 
 /* --- runs --- */
 
+/* The run's line, in the place of what was drawn of it. */
 static int
-end_run(struct pretty *p, struct buf *to)
+put_run(struct pretty *p, struct buf *to)
 {
 	struct run *run = &p->run;
 	struct cells c;
 
-	if (run->row.count == 0)
-		return 0;
+	if (p->drawn && buf_add_string(to, "\r\033[K") < 0)
+		return -1;
 	run->row.method = buf_slice(&run->kind);
 	begin_line(p, &c, to, &run->row);
 	cells_style(&c, preview_style(run->row.method));
 	cells_text(&c, buf_slice(&run->text));
-	run->row.count = 0;
 	return cells_end(&c);
+}
+
+static int
+end_run(struct pretty *p, struct buf *to)
+{
+	if (p->run.row.count == 0)
+		return 0;
+	if (put_run(p, to) < 0)
+		return -1;
+	p->run.row.count = 0;
+	p->drawn = false;
+	return 0;
+}
+
+static int
+draw_run(struct pretty *p, struct buf *to)
+{
+	if (put_run(p, to) < 0)
+		return -1;
+	to->n--; /* its newline comes when it ends */
+	p->drawn = true;
+	return 0;
 }
 
 static int
@@ -298,7 +326,19 @@ take_chunk(struct pretty *p, struct buf *to, const struct row *r, struct slice c
 		if (buf_add_slice(&run->kind, r->method) < 0)
 			return -1;
 	}
-	return add_to_run(run, r, chunk);
+	if (add_to_run(run, r, chunk) < 0)
+		return -1;
+	return p->in_place ? draw_run(p, to) : 0;
+}
+
+/* Are runs of chunks one line? */
+static bool
+folds(struct pretty *p)
+{
+	p->in_place = p->fold != 0 && p->out->log && log_is_terminal(p->out->log);
+	if (p->fold < 0)
+		p->fold = p->in_place;
+	return p->fold;
 }
 
 /* --- what is shown --- */
@@ -321,11 +361,12 @@ name_kind(struct row *r, const struct msg *m)
 }
 
 static struct row
-row_of(const struct pretty *p, const struct seen *s, bool timed, bool first)
+row_of(const struct writer *w, const struct seen *s)
 {
+	const struct pretty *p = w->pretty;
 	struct slice kind = msg_update_kind(&s->msg);
-	struct row r = {.t = s->t, .timed = timed, .from = s->from, .id = s->msg.id,
-		.sized = true, .size = s->batch ? s->msg.text.n : s->line.n, .session = p->session, .turn = p->turn};
+	struct row r = {.number = w->number, .t = s->t, .timed = w->timed, .from = s->from, .id = s->msg.id,
+		.sized = true, .size = s->line.n, .session = p->session, .turn = p->turn};
 
 	name_kind(&r, &s->msg);
 	r.method = kind.p ? kind : seen_method(s);
@@ -333,19 +374,7 @@ row_of(const struct pretty *p, const struct seen *s, bool timed, bool first)
 		r.method = slice_of("noise");
 	if (r.method.p)
 		r.method_style = s->msg.kind == MSG_NOISE ? STYLE_DIM : preview_style(r.method);
-	if (s->batch)
-		r.batch = s->last ? ']' : first ? '[' : ',';
 	return r;
-}
-
-static bool
-is_first(const struct seen *s)
-{
-	const char *p = s->msg.text.p;
-
-	while (p > s->line.p && (p[-1] == ' ' || p[-1] == '\t' || p[-1] == '\r'))
-		p--;
-	return p == s->line.p + 1 || (p > s->line.p && p[-1] == '[');
 }
 
 static void
@@ -365,8 +394,8 @@ static int
 put_message(struct writer *w, struct buf *to, const struct seen *s)
 {
 	struct pretty *p = w->pretty;
-	struct row r = row_of(p, s, w->timed, s->batch && is_first(s));
-	struct slice chunk = p->fold && !s->batch ? preview_chunk(s, r.method) : slice(NULL, 0);
+	struct row r = row_of(w, s);
+	struct slice chunk = folds(p) ? preview_chunk(s, r.method) : slice(NULL, 0);
 	struct cells c;
 
 	if (chunk.p)
@@ -415,7 +444,7 @@ put_event(struct writer *w, struct buf *to, const struct event *e)
 	} events[] = {{RECORD_NOISE, "noise", STYLE_YELLOW}, {RECORD_STDERR, "stderr", STYLE_DIM},
 		{RECORD_EXIT, "exit", STYLE_BOLD}, {RECORD_EOF, "eof", STYLE_DIM}, {RECORD_LOST, "lost", STYLE_RED}};
 	struct pretty *p = w->pretty;
-	struct row r = {.t = e->t, .timed = w->timed, .from = e->from, .kind = "", .size = e->size,
+	struct row r = {.number = w->number, .t = e->t, .timed = w->timed, .from = e->from, .kind = "", .size = e->size,
 		.sized = e->kind == RECORD_NOISE || e->kind == RECORD_STDERR};
 	struct cells c;
 	size_t i = 0;
@@ -480,5 +509,25 @@ put_header(struct writer *w, struct buf *to, const struct heading *h)
 	return cells_end(&c);
 }
 
+/* --- in full --- */
+
+static int
+put_full(struct writer *w, struct buf *to, const struct seen *s)
+{
+	if (put_message(w, to, s) < 0)
+		return -1;
+	return s->msg.kind == MSG_NOISE ? whole_put_text(to, s->msg.text) : whole_put_json(to, s->msg.text);
+}
+
+static int
+put_full_event(struct writer *w, struct buf *to, const struct event *e)
+{
+	if (put_event(w, to, e) < 0)
+		return -1;
+	return e->text.p && (e->kind == RECORD_NOISE || e->kind == RECORD_STDERR) ? whole_put_text(to, e->text) : 0;
+}
+
+const struct format format_full = {.name = "full", .header = put_header, .watch = watch, .message = put_full,
+	.event = put_full_event};
 const struct format format_pretty = {.name = "pretty", .header = put_header, .watch = watch, .message = put_message,
 	.event = put_event, .rest = put_rest};

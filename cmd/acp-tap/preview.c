@@ -1,7 +1,7 @@
 #include "cmd/acp-tap/preview.h"
 
 #include "cmd/acp-tap/show.h"
-#include "lib/json.h"
+#include "lib/json/json.h"
 
 /* One piece of a preview: where it stands, and how it is shown. */
 struct part {

@@ -3,7 +3,7 @@
 #define PREVIEW_H
 
 #include "cmd/acp-tap/cells.h"
-#include "lib/requests.h"
+#include "lib/acp/requests.h"
 
 /* Appends as much as the column has room for. */
 void preview_put(struct cells *, const struct seen *);

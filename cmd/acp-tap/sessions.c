@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "lib/json.h"
+#include "lib/json/json.h"
 
 static struct session *
 find(struct sessions *all, struct slice id)

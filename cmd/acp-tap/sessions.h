@@ -2,7 +2,7 @@
 #ifndef SESSIONS_H
 #define SESSIONS_H
 
-#include "lib/requests.h"
+#include "lib/acp/requests.h"
 
 enum { SESSIONS_MOST = 64, SESSION_LABEL = 8, SESSION_SHORT = 4 };
 

@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/json.h"
+#include "lib/base/people.h"
+#include "lib/json/json.h"
+#include "lib/usage/usage.h"
 
 /* --- values --- */
 
@@ -56,7 +58,7 @@ show_raw(struct cells *c, struct slice v)
 void
 show_size(struct cells *c, struct slice v)
 {
-	char text[16];
+	char text[PEOPLE_FIGURE];
 
 	if (is(v, JSON_STRING))
 		cells_ascii(c, people_bytes(text, v.n - 2));
@@ -298,11 +300,11 @@ show_plan(struct cells *c, struct slice v)
 /* --- usage --- */
 
 static enum style
-style_of_fill(double percent)
+style_of_fill(uint64_t used, uint64_t size)
 {
-	if (percent > 95)
+	if (usage_reaches(used, size, 95, false))
 		return STYLE_RED;
-	return percent >= 90 ? STYLE_ORANGE : percent >= 75 ? STYLE_YELLOW : STYLE_PLAIN;
+	return usage_reaches(used, size, 90, true) ? STYLE_ORANGE : usage_reaches(used, size, 75, true) ? STYLE_YELLOW : STYLE_PLAIN;
 }
 
 /* Amounts come as binary floats in full: people are shown four decimals at most. */
@@ -331,19 +333,19 @@ void
 show_usage(struct cells *c, struct slice v)
 {
 	struct slice cost = show_find(v, "cost"), used_text = show_find(v, "used"), size_text = show_find(v, "size");
-	char a[16], b[16];
+	char a[PEOPLE_FIGURE], b[PEOPLE_FIGURE];
 	uint64_t used, size = 0;
 	enum style before = c->style;
-	double percent;
+	int percent;
 
 	if (!is(used_text, JSON_NUMBER) || !json_u64(used_text, &used)) {
 		show_raw(c, v);
 		return;
 	}
 	if (is(size_text, JSON_NUMBER) && json_u64(size_text, &size) && size > 0) {
-		percent = (double)used * 100 / (double)size;
-		cells_style(c, style_of_fill(percent));
-		cells_printf(c, "%.0f%%", percent);
+		percent = usage_percent(used, size);
+		cells_style(c, style_of_fill(used, size));
+		cells_printf(c, "%d%%", percent);
 		cells_style(c, before);
 		cells_printf(c, "  %s/%s", people_count(a, used), people_count(b, size));
 	} else {
@@ -362,7 +364,7 @@ show_tokens(struct cells *c, struct slice v)
 		{"totalTokens|total_tokens", "tokens"}};
 	unsigned start = c->used;
 	struct slice number;
-	char text[16];
+	char text[PEOPLE_FIGURE];
 	uint64_t n;
 	size_t i;
 

@@ -1,7 +1,5 @@
 #include "cmd/acp-tap/tap.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "cmd/acp-tap/pretty.h"
@@ -9,26 +7,25 @@
 const char tap_name[] = "acp-tap";
 
 int
-tap_open(struct tap *t, const struct options *o, const struct format *format, bool fold)
+tap_open(struct tap *t, const struct options *o, const struct format *format, int fold)
 {
 	*t = (struct tap){.options = o, .writer = {.format = format, .timed = true}, .left = o->count,
+		.redact.texts = o->redact_texts,
 		.selective = select_given(o->select)};
-	if (format != &format_pretty)
+	if (format != &format_pretty && format != &format_full)
 		return 0;
-	t->writer.pretty = pretty_new(&t->out, o->color, fold);
+	t->writer.pretty = pretty_new(&t->out, o->color, format == &format_full ? 0 : fold);
 	return t->writer.pretty ? 0 : -1;
 }
 
 static void
 say_redacted(const struct redact *r)
 {
-	char lines[64] = "";
+	struct buf text = {0};
 
-	if (r->lines)
-		snprintf(lines, sizeof(lines), "; the text of %" PRIu64 " other line%s left out", r->lines,
-			r->lines == 1 ? "" : "s");
-	cli_warn(tap_name, "redacted %" PRIu64 " value%s in %" PRIu64 " message%s%s", r->values, r->values == 1 ? "" : "s",
-		r->messages, r->messages == 1 ? "" : "s", lines);
+	if (redact_count(r, &text) == 0 && buf_string(&text))
+		cli_warn(tap_name, "%s", text.p);
+	buf_free(&text);
 }
 
 void
@@ -86,10 +83,8 @@ is_chosen(struct tap *t, const struct seen *s)
 	if (!t->selective)
 		return true;
 	yes = select_match(t->options->select, s, &why);
-	if (why && !t->where_failed) {
-		cli_warn(tap_name, "--where: %s", why);
-		t->where_failed = true;
-	}
+	if (why)
+		cli_warn(tap_name, "%s: %s", select_culprit(t->options->select), why);
 	free(why);
 	return yes;
 }
@@ -103,7 +98,7 @@ write_line(struct tap *t, const struct seen *s)
 	int r = 0;
 
 	if (t->options->redact)
-		r = redact_line(&t->redact, s->line, s->batch, &line);
+		r = redact_line(&t->redact, s->line, &line);
 	if (r == 0)
 		r = t->writer.format->line(&t->writer, to, s, line);
 	tap_taken(t, before, r);
@@ -117,7 +112,7 @@ redact_message(struct tap *t, const struct seen *s, struct seen *clean)
 	struct json_error error;
 
 	*clean = *s;
-	if (redact_line(&t->redact, s->msg.text, false, &text) < 0)
+	if (redact_line(&t->redact, s->msg.text, &text) < 0)
 		return -1;
 	if (text.p == s->msg.text.p)
 		return 0;
@@ -154,16 +149,11 @@ tap_message(struct tap *t, const struct seen *s)
 		return;
 	if (f->watch)
 		f->watch(&t->writer, s);
+	if (t->muted)
+		return;
 	chosen = is_chosen(t, s);
 	if (chosen && f->message)
 		write_message(t, s);
-	if (s->batch) {
-		t->batch_chosen |= chosen;
-		if (!s->last)
-			return;
-		chosen = t->batch_chosen;
-		t->batch_chosen = false;
-	}
 	if (chosen && f->line)
 		write_line(t, s);
 	if (chosen && t->left != UINT64_MAX)
@@ -184,7 +174,7 @@ tap_event(struct tap *t, struct event e)
 	size_t before = to->n;
 
 	t->t = e.t;
-	if (t->left == 0 || !t->writer.format->event || !select_match_other(t->options->select, e.from))
+	if (t->left == 0 || t->muted || !t->writer.format->event || !select_match_other(t->options->select, e.from))
 		return;
 	e.size = e.text.n;
 	if (t->options->redact && counts(&e)) {

@@ -3,10 +3,10 @@
 #define TAP_H
 
 #include "cmd/acp-tap/format.h"
-#include "cmd/acp-tap/redact.h"
-#include "lib/frame.h"
-#include "lib/out.h"
-#include "lib/select.h"
+#include "lib/redact/redact.h"
+#include "lib/frame/frame_options.h"
+#include "lib/run/out.h"
+#include "lib/filter/select.h"
 
 /* What the command line says. */
 struct options {
@@ -15,8 +15,10 @@ struct options {
 	const struct format *format; /* NULL where it is not said */
 	struct select *select;
 	uint64_t count;              /* UINT64_MAX: no limit */
+	bool number;                 /* -n */
+	uint64_t start, until;       /* records; 0, UINT64_MAX: all */
 	int fold;                    /* -1 where it is not said */
-	bool redact;
+	bool redact, redact_texts;
 	enum cli_color color;
 	char **files;                /* NULL-terminated, or NULL */
 	struct frame_options frame;
@@ -29,20 +31,19 @@ struct tap {
 	struct redact redact;
 	uint64_t left;      /* records that may be written still */
 	bool selective;
-	bool batch_chosen;  /* an entry of the batch that is passing is selected */
-	bool where_failed;  /* it has been said that the jq program fails */
+	bool muted;         /* what passes is looked at, and not written: before --start */
 	uint64_t t;         /* of what passed last */
 };
 
 /* Prepares for the format given. 0, or -1 out of memory. */
-int tap_open(struct tap *, const struct options *, const struct format *, bool fold);
+int tap_open(struct tap *, const struct options *, const struct format *, int fold);
 /* Frees what tap_open made; says what was redacted. */
 void tap_close(struct tap *);
 /* What the output begins with: appended to a buffer. 0, or -1 out of memory. */
 int tap_header(struct tap *, struct buf *to, const struct heading *);
 /* Takes what a format has appended to the output's buffer since it held `before` bytes; r < 0: it has failed to. */
 void tap_taken(struct tap *, size_t before, int r);
-/* Each message in turn, of a batch each entry. */
+/* Each message in turn. */
 void tap_message(struct tap *, const struct seen *);
 void tap_event(struct tap *, struct event);
 /* What was put off is written after all. */

@@ -15,6 +15,7 @@ enum { REACHED_LEVEL = 1, REACHED_COST = 2, REACHED_TOKENS = 4 };
 
 struct alerts {
 	const struct options *options;
+	unsigned compared; /* which of the limits some session had a figure for: REACHED_... */
 };
 
 struct alerts *
@@ -57,7 +58,8 @@ static int
 variables(struct tool *t, const struct usage_session *s, struct buf *to)
 {
 	const char *level = level_names[tool_level(t->options, s)];
-	struct decimal total = {0};
+	const struct usage_cost *c = usage_costs(s);
+	struct decimal total;
 	struct buf amount = {0};
 	int r;
 
@@ -66,15 +68,14 @@ variables(struct tool *t, const struct usage_session *s, struct buf *to)
 		r |= add_variable(to, "ACP_USED", "%llu", (unsigned long long)s->used);
 	if (s->has_used && s->has_size)
 		r |= -(add_variable(to, "ACP_SIZE", "%llu", (unsigned long long)s->size)
-			|| add_variable(to, "ACP_PERCENT", "%d", usage_percent(s))
+			|| add_variable(to, "ACP_PERCENT", "%d", usage_percent(s->used, s->size))
 			|| add_variable(to, "ACP_REMAINING", "%llu", (unsigned long long)(s->size > s->used ? s->size - s->used : 0)));
-	if (s->cost) {
-		r |= -(usage_cost_total(s->cost, &total) || decimal_put(&total, &amount));
+	if (c && usage_cost_total(s, c->currency, &total)) {
+		r |= decimal_put(total, 0, &amount);
 		if (r == 0 && buf_string(&amount))
 			r |= -(add_variable(to, "ACP_COST", "%s", amount.p)
-				|| add_variable(to, "ACP_CURRENCY", "%s", usage_name(t->usage, s->cost->currency).p));
+				|| add_variable(to, "ACP_CURRENCY", "%s", usage_name(t->usage, c->currency).p));
 	}
-	decimal_free(&total);
 	buf_free(&amount);
 	return r;
 }
@@ -153,7 +154,7 @@ see_level(struct tool *t, struct usage_session *s)
 		return;
 	if (l > s->mark && l >= LEVEL_YELLOW) {
 		s->mark = (uint8_t)l;
-		if (buf_printf(&text, "%d%%, ", usage_percent(s)) == 0
+		if (buf_printf(&text, "%d%%, ", usage_percent(s->used, s->size)) == 0
 			&& put_tokens(&text, s->size > s->used ? s->size - s->used : 0) == 0
 			&& buf_printf(&text, " tokens left: %s", level_advice[l]) == 0 && buf_string(&text))
 			alert(t, s, text.p);
@@ -167,16 +168,18 @@ see_level(struct tool *t, struct usage_session *s)
 	}
 }
 
-/* Has the session's cost come to the amount, in its own currency? */
+/* What the session with its children cost in that currency. False where nothing is known. */
 static bool
-costs(struct tool *t, const struct usage_session *s, const struct money *m)
+cost_in(struct tool *t, const struct usage_figures *f, const char *currency, struct decimal *amount)
 {
-	struct decimal total = {0};
-	bool yes = s->cost && slice_is(usage_name(t->usage, s->cost->currency), m->currency)
-		&& usage_cost_total(s->cost, &total) == 0 && decimal_compare(&total, &m->amount) >= 0;
+	size_t i;
 
-	decimal_free(&total);
-	return yes;
+	for (i = 0; i < f->ncosts; i++) {
+		*amount = f->costs[i].amount;
+		if (slice_is(usage_name(t->usage, f->costs[i].currency), currency))
+			return true;
+	}
+	return false;
 }
 
 static void
@@ -184,7 +187,7 @@ say_money(struct tool *t, const struct usage_session *s, const char *what, const
 {
 	struct buf text = {0}, id = {0};
 
-	if (buf_printf(&text, "%s ", what) == 0 && decimal_put(&m->amount, &text) == 0
+	if (buf_printf(&text, "%s ", what) == 0 && decimal_put(m->amount, 0, &text) == 0
 		&& buf_printf(&text, " %s is reached", m->currency) == 0 && buf_string(&text)) {
 		if (is_alert)
 			alert(t, s, text.p);
@@ -196,19 +199,24 @@ say_money(struct tool *t, const struct usage_session *s, const char *what, const
 }
 
 static void
-see_cost(struct tool *t, struct usage_session *s)
+see_cost(struct alerts *a, struct tool *t, struct usage_session *s, const struct usage_figures *f)
 {
-	const struct options *o = t->options;
+	const struct options *o = a->options;
+	struct decimal amount;
 	size_t i;
 
 	for (i = 0; i < o->warn_cost.n; i++) {
-		if (s->cost_mark & 1u << i || !costs(t, s, &o->warn_cost.at[i]))
+		if (s->cost_mark & 1u << i || !cost_in(t, f, o->warn_cost.at[i].currency, &amount)
+			|| decimal_compare(amount, o->warn_cost.at[i].amount) < 0)
 			continue;
 		s->cost_mark |= (uint16_t)(1u << i);
 		say_money(t, s, "the cost of", &o->warn_cost.at[i], true);
 	}
 	for (i = 0; i < o->max_cost.n; i++) {
-		if (s->user & REACHED_COST || !costs(t, s, &o->max_cost.at[i]))
+		if (!cost_in(t, f, o->max_cost.at[i].currency, &amount))
+			continue;
+		a->compared |= REACHED_COST;
+		if (s->user & REACHED_COST || decimal_compare(amount, o->max_cost.at[i].amount) < 0)
 			continue;
 		s->user |= REACHED_COST;
 		t->status = EXIT_NEGATIVE;
@@ -217,40 +225,68 @@ see_cost(struct tool *t, struct usage_session *s)
 }
 
 static void
-see_limits(struct tool *t, struct usage_session *s)
+see_limits(struct alerts *a, struct tool *t, struct usage_session *s, const struct usage_figures *f)
 {
-	const struct options *o = t->options;
-	struct usage_sums billed;
+	const struct options *o = a->options;
+	enum level l = tool_level(o, s);
 	struct buf id = {0};
 
 	if (put_session(&id, t, s) < 0 || !buf_string(&id))
 		return;
-	if (o->fail_at && !(s->user & REACHED_LEVEL) && tool_level(o, s) >= o->fail_at) {
+	a->compared |= (l != LEVEL_UNKNOWN ? REACHED_LEVEL : 0u) | (f->billed.has & 1u << USAGE_TOTAL ? REACHED_TOKENS : 0u);
+	if (o->fail_at && !(s->user & REACHED_LEVEL) && l >= o->fail_at) {
 		s->user |= REACHED_LEVEL;
 		t->status = EXIT_NEGATIVE;
-		tool_say(t, "%s: --fail-at %s is reached: %d%%", id.p, level_names[o->fail_at], usage_percent(s));
+		tool_say(t, "%s: --fail-at %s is reached: %d%%", id.p, level_names[o->fail_at], usage_percent(s->used, s->size));
 	}
-	if (o->has_max_tokens && !(s->user & REACHED_TOKENS)) {
-		usage_session_billed(t->usage, s, &billed);
-		if (billed.over[USAGE_TOTAL] > 0
-			|| ((billed.has & 1u << USAGE_TOTAL) && billed.n[USAGE_TOTAL] >= o->max_tokens)) {
-			s->user |= REACHED_TOKENS;
-			t->status = EXIT_NEGATIVE;
-			tool_say(t, "%s: --max-tokens %llu is reached", id.p, (unsigned long long)o->max_tokens);
-		}
+	if (o->has_max_tokens && !(s->user & REACHED_TOKENS) && f->billed.has & 1u << USAGE_TOTAL
+		&& usage_sum(&f->billed, USAGE_TOTAL) >= (decimal_units)o->max_tokens) {
+		s->user |= REACHED_TOKENS;
+		t->status = EXIT_NEGATIVE;
+		tool_say(t, "%s: --max-tokens %llu is reached", id.p, (unsigned long long)o->max_tokens);
 	}
 	buf_free(&id);
 }
 
 void
-alerts_see(struct alerts *a, struct tool *t, const struct usage_event *e)
+alerts_see(struct alerts *a, struct tool *t, struct usage_session *s)
+{
+	const struct options *o = a->options;
+	struct usage_figures f = {0};
+
+	if (t->live || o->warned || o->exec)
+		see_level(t, s);
+	if (o->fail_at)
+		see_limits(a, t, s, &f);
+	if (!o->warn_cost.n && !o->max_cost.n && !o->has_max_tokens)
+		return;
+	/* A child's figures count with those of the session that people know. */
+	while (s->parent)
+		s = s->parent;
+	if (usage_figures_family(t->usage, s, &f) < 0)
+		tool_fail(t, "out of memory");
+	see_cost(a, t, s, &f);
+	see_limits(a, t, s, &f);
+	usage_figures_free(&f);
+}
+
+static void
+say_unchecked(struct tool *t, const char *option, const char *missing)
+{
+	tool_say(t, "--%s was not checked: no %s reported", option, missing);
+	if (!t->live && t->status == 0)
+		t->status = EXIT_USAGE;
+}
+
+void
+alerts_end(const struct alerts *a, struct tool *t)
 {
 	const struct options *o = a->options;
 
-	if (t->live || o->warned || o->exec)
-		see_level(t, e->session);
-	if (o->warn_cost.n || o->max_cost.n)
-		see_cost(t, e->session);
-	if (o->fail_at || o->has_max_tokens)
-		see_limits(t, e->session);
+	if (o->max_cost.n && !(a->compared & REACHED_COST))
+		say_unchecked(t, "max-cost", "cost in its currency was");
+	if (o->has_max_tokens && !(a->compared & REACHED_TOKENS))
+		say_unchecked(t, "max-tokens", "tokens of a turn were");
+	if (o->fail_at && !(a->compared & REACHED_LEVEL))
+		say_unchecked(t, "fail-at", "context with its size was");
 }

@@ -11,15 +11,13 @@
 #include <unistd.h>
 
 #include "cmd/acp-usage/tool.h"
-#include "lib/recording.h"
+#include "lib/recording/recording.h"
 
 enum { BLOCK = 64 * 1024, QUIET_MS = 2000, QUIET_US = QUIET_MS * 1000, LOOK_MS = 200 };
 
 struct files {
 	struct tool tool;
-	struct requests *requests;
 	struct recording *lines;
-	struct usage_words words;
 	const char *name;   /* of the file that is being read */
 	int fd;
 	char *data;
@@ -27,6 +25,8 @@ struct files {
 	uint64_t offset;    /* of data in the file */
 	bool skipping;      /* the rest of a line beyond the limit */
 	uint64_t t;         /* of the last message */
+	bool found, bad;    /* a message in this file; a line that is no record */
+	bool any;           /* some file had a message */
 	int status;
 };
 
@@ -40,39 +40,6 @@ stop(int signal)
 	stopped = 1;
 }
 
-/* What has no answer when a recording ends never gets one: the next one numbers anew. */
-static int
-forget_requests(struct files *f)
-{
-	requests_free(f->requests);
-	f->requests = requests_new();
-	return f->requests ? 0 : -1;
-}
-
-static void
-show(void *arg, const struct seen *s)
-{
-	struct files *f = arg;
-
-	if (usage_see(f->tool.usage, s) < 0)
-		tool_fail(&f->tool, "out of memory");
-}
-
-/* A message, without its envelope. */
-static int
-see_message(struct files *f, const struct record *r)
-{
-	struct msg inner;
-	const char *why;
-
-	f->tool.timed = r->timed;
-	f->t = r->t;
-	if (r->msg.kind == MSG_REQUEST || r->msg.kind == MSG_NOTIFICATION)
-		if (r->msg.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&r->msg, &inner, &why) == 0)
-			return requests_each(f->requests, r->from, r->t, r->text, &inner, show, f);
-	return requests_each(f->requests, r->from, r->t, r->text, &r->msg, show, f);
-}
-
 /* 0, or -1 out of memory. */
 static int
 see_line(struct files *f, struct slice line, uint64_t offset, bool torn)
@@ -84,43 +51,66 @@ see_line(struct files *f, struct slice line, uint64_t offset, bool torn)
 	if (recording_peek(f->lines, line, &r) && usage_read_usual(r.text, &usual)) {
 		f->tool.timed = r.timed;
 		f->t = r.t;
-		return usage_take(f->tool.usage, r.t, &usual, slice(NULL, 0));
+		f->found = true;
+		return usage_take(f->tool.usage, r.t, &usual);
 	}
 	e = recording_line(f->lines, line, 1, &r);
 	if (e != 0)
 		return e < 0 ? -1 : 0;
 	switch (r.kind) {
 	case RECORD_HEADER:
-		f->tool.started = r.started;
-		usage_begin(f->tool.usage);
-		return forget_requests(f);
+		return tool_begin(&f->tool, r.started);
 	case RECORD_MESSAGE:
-		return see_message(f, &r);
+		f->tool.timed = r.timed;
+		f->t = r.t;
+		f->found = true;
+		return tool_see(&f->tool, &(struct seen){.from = r.from, .t = r.t, .line = r.text, .msg = r.msg}, NULL, NULL);
 	case RECORD_BAD:
-		cli_warn(tool_name, "%s: byte %llu: %s: %s", f->name, (unsigned long long)(offset + r.error.at),
-			torn ? "the last line is torn" : "not a record", r.error.what);
-		if (!torn)
-			f->status = EXIT_USAGE;
+		torn = torn && f->found;
+		/* What is no recording at all is worth one line. */
+		if (f->found || !f->bad)
+			cli_warn(tool_name, "%s: byte %llu: %s: %s", f->name, (unsigned long long)(offset + r.error.at),
+				torn ? "the last line is torn" : "not a record", r.error.what);
+		f->bad |= !torn;
 		return 0;
 	default:
 		return 0;
 	}
 }
 
+static const char *
+line_end(const char *p, const char *end)
+{
+	const char *newline = memchr(p, '\n', (size_t)(end - p));
+
+	return newline ? newline : end;
+}
+
 /* Whole lines. */
 static int
 see_lines(struct files *f, const char *from, const char *end)
 {
-	const char *p = from, *hit, *begin, *behind;
+	const char *p, *hit = NULL, *begin, *after;
 
-	while (p < end && (hit = usage_find(&f->words, p, end)) < end) {
-		begin = memrchr(p, '\n', (size_t)(hit - p));
-		begin = begin ? begin + 1 : p;
-		behind = memchr(hit, '\n', (size_t)(end - hit));
-		behind = behind ? behind : end;
-		if (see_line(f, slice_between(begin, behind), f->offset + (uint64_t)(begin - f->data), false) < 0)
+	for (p = from; p < end; p = after + 1) {
+		begin = p;
+		/* Until there is a message every line is read, so that it is known whether there is one. */
+		if (!f->found)
+			hit = p;
+		else if (!hit || hit < p)
+			hit = usage_find(&f->tool.words, p, end);
+		if (usage_waits(f->tool.usage) && hit > (after = line_end(p, end))) {
+			if (!usage_expects(f->tool.usage, slice_between(begin, after)))
+				continue;
+		} else if (hit == end) {
+			return 0;
+		} else {
+			begin = memrchr(p, '\n', (size_t)(hit - p));
+			begin = begin ? begin + 1 : p;
+			after = line_end(hit, end);
+		}
+		if (see_line(f, slice_between(begin, after), f->offset + (uint64_t)(begin - f->data), false) < 0)
 			return -1;
-		p = behind + 1;
 	}
 	return 0;
 }
@@ -183,7 +173,8 @@ see_rest(struct files *f)
 {
 	int r = 0;
 
-	if (f->n > 0 && !f->skipping && usage_may_matter(&f->words, slice(f->data, f->n)))
+	if (f->n > 0 && !f->skipping && (!f->found || usage_may_matter(&f->tool.words, slice(f->data, f->n))
+			|| usage_expects(f->tool.usage, slice(f->data, f->n))))
 		r = see_line(f, slice(f->data, f->n), f->offset, true);
 	drop_front(f, f->n);
 	f->skipping = false;
@@ -253,7 +244,7 @@ reopen(struct files *f)
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -1;
-	if (see_rest(f) < 0 || forget_requests(f) < 0) {
+	if (see_rest(f) < 0 || tool_begin(&f->tool, 0) < 0) {
 		close(fd);
 		return -1;
 	}
@@ -298,21 +289,92 @@ read_all(struct files *f, bool is_file)
 	return see_rest(f);
 }
 
+/* What has been read holds a message, or that is reported. */
+static void
+judge(struct files *f)
+{
+	f->any |= f->found || stopped || out_failed(&f->tool.out);
+	if (f->found && f->bad)
+		f->status = EXIT_USAGE;
+	else if (!f->found && !f->bad && !stopped)
+		cli_warn(tool_name, "%s: no message in it", f->name);
+}
+
 static void
 read_file(struct files *f, const char *name)
 {
 	struct stat st;
 
-	f->fd = cli_open(name, &f->name);
+	f->found = f->bad = false;
+	f->fd = cli_open(tool_name, name, &f->name);
 	f->offset = 0;
 	f->n = 0;
-	f->tool.started = 0;
-	if (f->fd < 0 || fstat(f->fd, &st) < 0 || forget_requests(f) < 0 || read_all(f, S_ISREG(st.st_mode)) < 0) {
+	if (f->fd < 0 || fstat(f->fd, &st) < 0 || tool_begin(&f->tool, 0) < 0 || read_all(f, S_ISREG(st.st_mode)) < 0) {
 		cli_warn(tool_name, "%s: %s", f->name, strerror(errno));
 		f->status = errno == ENOMEM ? EXIT_FAILED : EXIT_USAGE;
+	} else {
+		judge(f);
 	}
 	if (f->fd >= 0)
 		close(f->fd);
+}
+
+/* --- the order of files --- */
+
+/* When the first recording in a file began; 0: not known. */
+static double
+started_at(const char *name)
+{
+	struct recording *lines = recording_of_lines(NULL);
+	struct record r = {0};
+	char text[4096];
+	ssize_t n = -1;
+	int fd = lines && strcmp(name, "-") != 0 ? open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
+
+	if (fd >= 0) {
+		n = pread(fd, text, sizeof(text), 0);
+		close(fd);
+	}
+	if (n <= 0 || recording_line(lines, slice_between(text, line_end(text, text + n)), 1, &r) != 0 || r.kind != RECORD_HEADER)
+		r.started = 0;
+	recording_close(lines);
+	return r.started;
+}
+
+struct operand {
+	char *name;
+	double started;
+	size_t number;
+};
+
+static int
+by_time(const void *a, const void *b)
+{
+	const struct operand *x = a, *y = b;
+
+	if (x->started < y->started || x->started > y->started)
+		return x->started < y->started ? -1 : 1;
+	return x->number < y->number ? -1 : 1;
+}
+
+/* What crosses from one recording to the next needs them by time. Those that do not say when they began come first. */
+static void
+sort_files(char **files)
+{
+	struct operand *all;
+	size_t n = 0, i;
+
+	while (files[n])
+		n++;
+	all = calloc(n + 1, sizeof(*all));
+	if (!all)
+		cli_die(EXIT_FAILED, tool_name, "out of memory");
+	for (i = 0; i < n; i++)
+		all[i] = (struct operand){files[i], n > 1 ? started_at(files[i]) : 0, i};
+	qsort(all, n, sizeof(*all), by_time);
+	for (i = 0; i < n; i++)
+		files[i] = all[i].name;
+	free(all);
 }
 
 /* --- the output --- */
@@ -322,8 +384,10 @@ files_open_output(struct tool *t)
 {
 	const struct options *o = t->options;
 	char *why = NULL;
-	int status = out_open(&t->out, t->prom ? NULL : o->output, o->append, o->files, &why);
+	int status = out_open(&t->out, t->prom ? NULL : o->output, o->append, o->inputs, &why);
 
+	if (status == 0 && t->prom && (status = prom_open_file(t->prom, o->inputs)) != 0)
+		exit(status);
 	if (status)
 		cli_die(status, tool_name, "%s", why ? why : "out of memory");
 }
@@ -350,7 +414,6 @@ files_run(const struct options *o)
 
 	if (tool_open(&f.tool, o, false) < 0)
 		return EXIT_FAILED;
-	usage_words(&f.words);
 	f.lines = recording_of_lines(o->frame.hop);
 	if (!f.lines)
 		cli_die(EXIT_FAILED, tool_name, "out of memory");
@@ -359,16 +422,20 @@ files_run(const struct options *o)
 		sigaction(SIGINT, &action, NULL);
 		sigaction(SIGTERM, &action, NULL);
 	}
+	sort_files(o->files);
 	for (name = o->files; *name && !out_failed(&f.tool.out); name++)
 		read_file(&f, *name);
 	tool_end(&f.tool);
-	if (o->summary && summary_put(&f.tool, f.requests) < 0)
+	if (o->summary && summary_put(&f.tool) < 0)
 		tool_fail(&f.tool, "out of memory");
+	if (f.any)
+		alerts_end(f.tool.alerts, &f.tool);
+	else if (f.status == 0)
+		f.status = EXIT_USAGE;
 	status = f.status ? f.status : f.tool.status;
 	if (files_close_output(&f.tool) < 0 || f.tool.failed)
 		status = EXIT_FAILED;
 	recording_close(f.lines);
-	requests_free(f.requests);
 	tool_close(&f.tool);
 	free(f.data);
 	return status;

@@ -2,12 +2,12 @@
 
 #include <stdlib.h>
 
-/* What the agent sends by itself in a session, in usage_session.user (behind those of alerts). */
+/* What the agent sends by itself in a session, in usage_session.user (after those of alerts). */
 enum { OWN_UPDATES = 256, OWN_COUNTS = 512 };
 
 struct fill {
 	const struct options *options;
-	struct buf update; /* a usage_update that is to go right behind an answer */
+	struct buf update; /* a usage_update that is to go right after a response */
 };
 
 static const char mark[] = "\"_meta\":{\"acputils\":{\"filled\":true}}";
@@ -71,7 +71,7 @@ fill_counts(struct tool *t, struct frame *frame, const struct seen *seen, const 
 		"cachedReadTokens", "cachedWriteTokens"};
 	const unsigned needed = 1u << USAGE_TOTAL | 1u << USAGE_INPUT | 1u << USAGE_OUTPUT;
 	struct buf with = {0};
-	struct usage_counts own;
+	struct usage_sums own;
 	unsigned i;
 	int r;
 
@@ -80,7 +80,8 @@ fill_counts(struct tool *t, struct frame *frame, const struct seen *seen, const 
 	r = buf_add_string(&with, "{\"usage\":{");
 	for (i = 0; i < USAGE_TYPES; i++)
 		if (own.has & 1u << i)
-			r |= buf_printf(&with, "\"%s\":%llu,", names[i], (unsigned long long)own.n[i]);
+			r |= -(buf_printf(&with, "\"%s\":", names[i]) || usage_sum_put(&own, (enum usage_type)i, &with)
+				|| buf_add(&with, ",", 1));
 	r |= -(buf_add_string(&with, mark) || buf_add(&with, "}", 1));
 	if (r == 0)
 		r = insert(frame, seen->msg.result, &with);
@@ -109,7 +110,7 @@ make_update(struct fill *f, struct tool *t, const struct seen *seen, struct usag
 		|| buf_add_slice(&f->update, own.session)
 		|| buf_printf(&f->update, ",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":%llu,\"size\":%llu,%s}}}",
 			(unsigned long long)own.used, (unsigned long long)own.size, mark));
-	return r | usage_take(t->usage, seen->t, &own, slice(NULL, 0));
+	return r | usage_take(t->usage, seen->t, &own);
 }
 
 /* used that is a running total, replaced by the context. */
@@ -134,7 +135,7 @@ void
 fill_flush(struct fill *f, struct frame *frame)
 {
 	if (f->update.n > 0)
-		frame_emit(frame, LANE_UP, buf_slice(&f->update));
+		frame_send(frame, LANE_UP, buf_slice(&f->update));
 	f->update.n = 0;
 }
 
@@ -168,28 +169,22 @@ fill_answer(struct fill *f, struct tool *t, struct frame *frame, const struct se
 	return r;
 }
 
-enum verdict
-fill_message(struct fill *f, struct tool *t, struct frame *frame, enum lane lane, const struct seen *seen,
-	const struct usage_report *given)
+int
+fill_message(struct fill *f, struct tool *t, struct frame *frame, const struct seen *seen, const struct usage_report *given)
 {
 	struct usage_report r = *given;
 	struct usage_session *s = session_of(t, &r);
 	uint64_t used;
 	int e = 0;
 
-	(void)lane;
 	if (r.what == USAGE_UPDATE && r.has_used && s && s->lifetime && usage_turn_context(t->usage, s, &used) && used < r.used) {
 		e = fill_used(frame, seen, used);
 		r.used = used;
 	}
-	if (e < 0 || usage_take(t->usage, seen->t, &r, seen->msg.id) < 0) {
-		tool_fail(t, "out of memory");
-		return VERDICT_PASS;
-	}
+	if (e < 0 || usage_take(t->usage, seen->t, &r) < 0)
+		return -1;
 	s = session_of(t, &r);
 	if (s && r.what == USAGE_UPDATE && r.has_used)
 		s->user |= OWN_UPDATES;
-	if (s && r.what == USAGE_ANSWER && fill_answer(f, t, frame, seen, s) < 0)
-		tool_fail(t, "out of memory");
-	return VERDICT_PASS;
+	return s && r.what == USAGE_ANSWER ? fill_answer(f, t, frame, seen, s) : 0;
 }

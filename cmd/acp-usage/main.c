@@ -2,9 +2,9 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cmd/acp-usage/tool.h"
-#include "lib/frame_options.h"
 
 const char tool_name[] = "acp-usage";
 
@@ -14,30 +14,30 @@ static const char help[] =
 	"       acp-usage [OPTION]... FILE...                 read recordings (-: stdin)\n"
 	"  -o, --output FILE, -a, --append   write to FILE, or append to it\n"
 	"  -f, --format log|tsv|csv|json|prom   what to write (log)\n"
-	"      --summary, --by session|model   a table at the end, and of what\n"
-	"      --basis auto|turn|call|session   what the counts of an answer cover\n"
-	"      --prices FILE     estimate costs by this list\n"
+	"      --summary, --wide   a table at the end; with all its columns\n"
+	"      --by session|model|day|week|month|project|agent   what its rows are\n"
+	"      --since WHEN, --before WHEN   what was used then: 2026-11-22, 7d\n"
+	"      --basis auto|turn|call|session   what the counts of a response cover\n"
+	"      --prices FILE, --cache-hour   estimate costs; cache is kept for an hour\n"
 	"      --fill, --size [MODEL=]N   write what the agent left out into the stream\n"
-	"      --merge, --unordered   add up what --summary -f json wrote; in no order\n"
+	"      --merge           add up what --summary -f json wrote, in any order\n"
 	"      --meter[=tty]     a live line on the terminal\n"
-	"      --warn Y,O,R      percent: yellow from, orange from, red above (75,90,95)\n"
-	"      --warn-cost LIST  say when a cost is reached: 1USD,5USD\n"
+	"      --warn Y,O,R, --warn-cost LIST   levels (75,90,95); costs: 1USD,5EUR\n"
 	"      --exec CMD        run it at each crossing\n"
 	"      --fail-at yellow|orange|red   exit with 1 where that is reached\n"
 	"      --max-cost LIST, --max-tokens N   exit with 1 where a session has that\n"
 	"      --session ID, --all   only this session; repeats of the same values, too\n"
 	"      --pass            pass standard input on; write to stderr or -o\n"
 	"  -F, --follow          go on as the file grows\n"
+	"  -v, --verbose         say what is assumed, too\n"
 	"      --color auto|always|never   when to use colours\n"
-	"      --attach SOCKET|auto   watch a chain that runs (acp-conduct --control)\n"
-	"      --hop N|NAME      of that chain, or of a recording that holds several\n"
+	"      --attach SOCKET|auto, --hop N|NAME   watch a stream that runs; which hop\n"
 	"      --clean, --max-line SIZE, --way pipe|link|proxy, --grace TIME  as acp-tap\n"
-	"  -h, --help            this text\n"
-	"  -V, --version         the version\n";
+	"  -h, --help, -V, --version   this text; the version\n";
 
 enum {
-	OPT_SUMMARY = 256, OPT_BY, OPT_BASIS, OPT_PRICES, OPT_FILL, OPT_SIZE, OPT_MERGE, OPT_UNORDERED, OPT_METER, OPT_WARN,
-	OPT_WARN_COST, OPT_EXEC, OPT_FAIL_AT, OPT_MAX_COST, OPT_MAX_TOKENS, OPT_SESSION, OPT_ALL, OPT_PASS, OPT_COLOR,
+	OPT_SUMMARY = 256, OPT_BY, OPT_BASIS, OPT_PRICES, OPT_CACHE_HOUR, OPT_FILL, OPT_SIZE, OPT_MERGE, OPT_SINCE, OPT_BEFORE, OPT_WIDE, OPT_METER,
+	OPT_WARN, OPT_WARN_COST, OPT_EXEC, OPT_FAIL_AT, OPT_MAX_COST, OPT_MAX_TOKENS, OPT_SESSION, OPT_ALL, OPT_PASS, OPT_COLOR,
 };
 
 static const struct option options[] = {
@@ -48,10 +48,14 @@ static const struct option options[] = {
 	{"by", required_argument, NULL, OPT_BY},
 	{"basis", required_argument, NULL, OPT_BASIS},
 	{"prices", required_argument, NULL, OPT_PRICES},
+	{"cache-hour", no_argument, NULL, OPT_CACHE_HOUR},
 	{"fill", no_argument, NULL, OPT_FILL},
 	{"size", required_argument, NULL, OPT_SIZE},
 	{"merge", no_argument, NULL, OPT_MERGE},
-	{"unordered", no_argument, NULL, OPT_UNORDERED},
+	{"since", required_argument, NULL, OPT_SINCE},
+	{"before", required_argument, NULL, OPT_BEFORE},
+	{"wide", no_argument, NULL, OPT_WIDE},
+	{"verbose", no_argument, NULL, 'v'},
 	{"meter", optional_argument, NULL, OPT_METER},
 	{"warn", required_argument, NULL, OPT_WARN},
 	{"warn-cost", required_argument, NULL, OPT_WARN_COST},
@@ -70,7 +74,7 @@ static const struct option options[] = {
 	CLI_LONG_OPTIONS,
 };
 
-static const struct cli cli = {tool_name, help, "+o:f:aFhV", options};
+static const struct cli cli = {tool_name, help, "+o:f:aFvhV", options};
 
 _Noreturn static void
 no_memory(void)
@@ -120,6 +124,34 @@ take_size(struct options *o, const char *argument)
 	o->sizes[o->nsizes++] = s;
 }
 
+/* A date, a date and a time, both local, or so long ago: 2026-11-22, 2026-11-22T15:56, 7d. */
+static void
+take_time(double *when, int option, const char *argument)
+{
+	static const struct { char name; double seconds; } units[] = {{'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}};
+	static const char *const forms[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d"};
+	struct tm tm;
+	char *end;
+	double n = strtod(argument, &end);
+	size_t i;
+
+	for (i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		if (end > argument && n >= 0 && *end == units[i].name && end[1] == '\0') {
+			*when = (double)time(NULL) - n * units[i].seconds;
+			return;
+		}
+	}
+	for (i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+		tm = (struct tm){.tm_isdst = -1};
+		end = strptime(argument, forms[i], &tm);
+		if (end && *end == '\0') {
+			*when = (double)mktime(&tm);
+			return;
+		}
+	}
+	cli_bad(&cli, option, argument, "expected a date, such as 2026-11-22 or 2026-11-22T15:56, or how long ago: 7d");
+}
+
 static void
 take_limit(struct options *o, int option, const char *argument)
 {
@@ -152,14 +184,14 @@ take_words_of(struct options *o, int option, const char *argument)
 {
 	static const char *const formats[] = {"log", "tsv", "csv", "json", "prom", NULL};
 	static const char *const bases[] = {"auto", "turn", "call", "session", NULL};
-	static const char *const by[] = {"session", "model", NULL};
+	static const char *const by[] = {"session", "model", "day", "week", "month", "project", "agent", NULL};
 
 	switch (option) {
 	case 'f':
 		o->format = (enum format)cli_word(&cli, option, argument, formats);
 		break;
 	case OPT_BY:
-		o->by_model = cli_word(&cli, option, argument, by) == 1;
+		o->by = (enum by)cli_word(&cli, option, argument, by);
 		o->summary = true;
 		break;
 	case OPT_BASIS:
@@ -193,8 +225,11 @@ take_flag(struct options *o, int option)
 	case OPT_MERGE:
 		o->merge = true;
 		break;
-	case OPT_UNORDERED:
-		o->unordered = true;
+	case OPT_WIDE:
+		o->wide = true;
+		break;
+	case 'v':
+		o->verbose = true;
 		break;
 	case OPT_FILL:
 		o->fill = true;
@@ -220,11 +255,18 @@ take_option(struct options *o, int option, const char *argument)
 	case OPT_PRICES:
 		o->prices = argument;
 		break;
+	case OPT_CACHE_HOUR:
+		o->cache_hour = true;
+		break;
 	case OPT_EXEC:
 		o->exec = argument;
 		break;
 	case OPT_SESSION:
 		o->session = argument;
+		break;
+	case OPT_SINCE:
+	case OPT_BEFORE:
+		take_time(option == OPT_SINCE ? &o->since : &o->before, option, argument);
 		break;
 	case OPT_SIZE:
 		take_size(o, argument);
@@ -242,25 +284,46 @@ take_option(struct options *o, int option, const char *argument)
 	}
 }
 
+/* All that is read: none of it may be the output. */
 static void
-check(const struct options *o)
+list_inputs(struct options *o)
 {
-	if (o->append && !o->output)
-		cli_die(EXIT_USAGE, tool_name, "--append is for the file of --output");
-	if (o->format == FORMAT_PROM && !o->output && !o->files)
-		cli_die(EXIT_USAGE, tool_name, "--format prom is for the file of --output");
-	if (o->format == FORMAT_PROM && (o->summary || o->append))
-		cli_die(EXIT_USAGE, tool_name, "--format prom writes a file of its own: no --summary, no --append");
-	if (o->summary && (o->format == FORMAT_CSV || o->format == FORMAT_TSV))
-		cli_die(EXIT_USAGE, tool_name, "--summary is a table, or with --format json, objects");
-	if (o->fill && o->files)
-		cli_die(EXIT_USAGE, tool_name, "--fill is for a stream, not for recordings");
-	if (o->pass && (o->files || o->frame.command || o->frame.attach))
-		cli_die(EXIT_USAGE, tool_name, "--pass is for standard input");
-	if (o->follow && (!o->files || o->files[1]))
-		cli_die(EXIT_USAGE, tool_name, "--follow is for one file");
-	if (o->merge && (o->frame.command || o->frame.attach))
-		cli_die(EXIT_USAGE, tool_name, "--merge reads files or standard input");
+	size_t n = 0;
+	char **file;
+
+	for (file = o->files; file && *file; file++)
+		n++;
+	o->inputs = calloc(n + 2, sizeof(*o->inputs));
+	if (!o->inputs)
+		no_memory();
+	if (n)
+		memcpy(o->inputs, o->files, n * sizeof(*o->inputs));
+	o->inputs[n] = (char *)(size_t)o->prices;
+}
+
+static const struct cli_rule rules[] = {
+	{"--append", "--output", NULL},
+	{"--cache-hour", "--prices", NULL},
+	{"--format prom", "--output|recordings", "--summary|--append"},
+	{"--summary|--by", NULL, "--format csv|--format tsv"},
+	{"--fill", NULL, "recordings"},
+	{"--pass", NULL, "recordings|a command|--attach"},
+	{"--follow", "one recording", NULL},
+	{"--merge", NULL, "a command|--attach|--warn|--warn-cost|--exec|--fail-at|--max-cost|--max-tokens|--since|--before|--by a date"},
+	{NULL, NULL, NULL},
+};
+
+static void
+check(const struct options *o, struct cli_given *given)
+{
+	cli_fact(given, o->files, "recordings");
+	cli_fact(given, o->files && !o->files[1], "one recording");
+	cli_fact(given, o->frame.command, "a command");
+	cli_fact(given, o->format == FORMAT_PROM, "--format prom");
+	cli_fact(given, o->format == FORMAT_CSV, "--format csv");
+	cli_fact(given, o->format == FORMAT_TSV, "--format tsv");
+	cli_fact(given, o->by >= BY_DAY && o->by <= BY_MONTH, "--by a date");
+	cli_check(&cli, given, rules);
 }
 
 static void
@@ -273,6 +336,7 @@ forget(struct options *o)
 	money_free(&o->warn_cost);
 	money_free(&o->max_cost);
 	free(o->sizes);
+	free(o->inputs);
 }
 
 int
@@ -283,17 +347,18 @@ main(int argc, char **argv)
 	struct options o = {.warn = {75, 90, 95}, .frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
 	char *why;
 	int option, status;
-	bool dashes;
+	struct cli_given given = {0};
 
 	setlocale(LC_CTYPE, "");
-	while ((option = cli_next(&cli, argc, argv, &dashes)) != -1)
+	while ((option = cli_next(&cli, argc, argv, &given)) != -1)
 		take_option(&o, option, optarg);
-	if (frame_words(&o.frame, argv + optind, dashes, &o.files, &why) < 0)
+	if (frame_words(&o.frame, argv + optind, given.dashes, &o.files, &why) < 0)
 		cli_refuse(&cli, why);
-	check(&o);
-	if (!o.files && (o.merge || (!o.frame.command && !o.frame.attach && o.frame.way == FRAME_AUTO && !o.pass && !o.fill &&
-		!stream_is_wired())))
+	check(&o, &given);
+	if (!o.files && (o.merge || (!o.frame.command && !o.frame.attach && !o.frame.transport && !o.pass && !o.fill &&
+		!frame_is_wired())))
 		o.files = standard_input;
+	list_inputs(&o);
 	status = o.merge ? merge_run(&o) : o.files ? files_run(&o) : stream_run(&o);
 	forget(&o);
 	return status;

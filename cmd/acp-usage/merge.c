@@ -1,86 +1,86 @@
-/* What --summary -f json has written of pieces is added up: equal to one run over all of it. */
+/* What --summary -f json has written of whole recordings is added up: equal to one run over all of them. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "cmd/acp-usage/tool.h"
-#include "lib/input.h"
-
-/* The objects of one piece: a line each, the total last. */
-struct piece {
-	struct buf lines;
-	size_t total;     /* where the total's line begins */
-	uint64_t first;
-	bool timed, begun;
-	size_t number;
-};
+#include "lib/run/input.h"
 
 struct merge {
 	struct tool tool;
-	struct piece *pieces;
-	size_t n;
-	struct piece *now; /* that is being read */
 	const char *name;
+	size_t number;   /* of the line */
+	size_t sessions; /* since the last total */
+	size_t totals;   /* summaries that were read */
 	int status;
 };
-
-static struct piece *
-next_piece(struct merge *m)
-{
-	struct piece *more = realloc(m->pieces, (m->n + 1) * sizeof(*more));
-
-	if (!more)
-		cli_die(EXIT_FAILED, tool_name, "out of memory");
-	m->pieces = more;
-	more[m->n] = (struct piece){.number = m->n};
-	return &more[m->n++];
-}
 
 static void
 bad(struct merge *m, const char *what)
 {
-	cli_warn(tool_name, "%s: %s", m->name, what);
+	cli_warn(tool_name, "%s: line %zu: %s", m->name, m->number, what);
 	m->status = EXIT_USAGE;
+}
+
+/* The line that ends a summary: are all sessions there that it was written with? */
+static void
+read_total(struct merge *m, struct slice version, struct slice sessions)
+{
+	uint64_t n;
+
+	if (json_type(version) != JSON_NUMBER || !json_u64(version, &n) || n != SUMMARY_VERSION)
+		bad(m, "a summary of another version of acp-usage");
+	else if (json_type(sessions) != JSON_NUMBER || !json_u64(sessions, &n) || n != m->sessions)
+		bad(m, "sessions are missing before this total");
+	m->sessions = 0;
+	m->totals++;
 }
 
 static void
 read_line(struct merge *m, struct slice line)
 {
-	static const char *const names[] = {"total", "session", "partial"};
-	struct slice v[3];
+	static const char *const names[] = {"total", "session", "recordings", "acp-usage", "sessions"};
+	const char *why = NULL;
+	struct slice v[5];
 	struct json_error error;
-	size_t at;
+	struct buf text = {0};
+	int r = 0;
 
 	if (line.n == 0)
 		return;
-	if (json_scan(line, JSON_DEPTH, names, 3, v, &error) != JSON_OBJECT || !v[2].p) {
+	if (json_scan(line, JSON_DEPTH, names, 5, v, &error) != JSON_OBJECT || (!v[0].p && !v[2].p)) {
 		bad(m, "a line that --summary --format json has not written");
 		return;
 	}
-	if (!m->now)
-		m->now = next_piece(m);
-	at = m->now->lines.n;
-	if (buf_add_slice(&m->now->lines, line) < 0 || buf_add(&m->now->lines, "\n", 1) < 0)
-		cli_die(EXIT_FAILED, tool_name, "out of memory");
-	if (!v[0].p)
+	if (v[0].p) {
+		read_total(m, v[3], v[4]);
 		return;
-	m->now->total = at;
-	m->now->timed = usage_piece_begins(v[2], &m->now->first, &m->now->begun);
-	m->now = NULL;
+	}
+	m->sessions++;
+	r = usage_get_parts(m->tool.usage, line, &why);
+	if (r < 0)
+		tool_fail(&m->tool, "out of memory");
+	if (r > 0 && buf_printf(&text, "a damaged summary: %s", why) == 0 && buf_string(&text))
+		bad(m, text.p);
+	buf_free(&text);
 }
 
 static void
 read_file(struct merge *m, const char *name)
 {
-	int fd = cli_open(name, &m->name);
+	size_t before = m->totals;
+	int fd = cli_open(tool_name, name, &m->name);
+	int status = m->status;
 	struct input in;
 	enum input_got got;
 	struct line line;
 
+	m->number = m->sessions = 0;
 	if (fd < 0 || input_open(&in, fd, m->tool.options->frame.limit) < 0) {
 		bad(m, strerror(errno));
 		return;
 	}
-	while ((got = input_line(&in, &line)) != INPUT_END) {
+	/* The first line that is wrong says enough. */
+	while (m->status == status && (got = input_line(&in, &line)) != INPUT_END) {
 		if (got == INPUT_NOTHING) {
 			struct pollfd p = {.fd = in.io.fd, .events = POLLIN};
 
@@ -88,75 +88,19 @@ read_file(struct merge *m, const char *name)
 				bad(m, strerror(errno));
 				break;
 			}
-		} else if (got == INPUT_PIECE) {
-			if (line.last)
-				bad(m, "a line longer than the limit");
-		} else {
-			read_line(m, line.text);
+			continue;
 		}
+		m->number = line.number;
+		if (got != INPUT_PIECE)
+			read_line(m, line.text);
+		else if (line.last)
+			bad(m, "longer than the limit");
 	}
 	input_close(&in);
-	if (m->now)
-		bad(m, "the last piece has no total: it is left out");
-	if (m->now) {
-		buf_free(&m->now->lines);
-		m->n--;
-		m->now = NULL;
-	}
-}
-
-static int
-by_time(const void *a, const void *b)
-{
-	const struct piece *x = a, *y = b;
-
-	if (x->first != y->first)
-		return x->first < y->first ? -1 : 1;
-	return x->number < y->number ? -1 : 1;
-}
-
-/* Pieces of one recording go by their times; of several, or without times, in the order given. */
-static void
-sort(struct merge *m)
-{
-	size_t i, begun = 0;
-
-	for (i = 0; i < m->n; i++) {
-		begun += m->pieces[i].begun;
-		if (!m->pieces[i].timed || m->pieces[i].first == 0)
-			return;
-	}
-	if (begun <= 1 && m->n > 1)
-		qsort(m->pieces, m->n, sizeof(*m->pieces), by_time);
-}
-
-static int
-join_line(struct merge *m, struct slice line, bool total)
-{
-	struct slice partial = json_get(line, "partial");
-	bool ordered = !m->tool.options->unordered;
-
-	if (total)
-		return usage_join_stream(m->tool.usage, partial, ordered);
-	return usage_join_session(m->tool.usage, json_get(line, "session"), partial, ordered);
-}
-
-/* The piece's stream first: it has the answers to prompts of the pieces before. */
-static void
-join(struct merge *m, struct piece *p)
-{
-	const char *at = p->lines.p, *end;
-	int r = join_line(m, slice(p->lines.p + p->total, p->lines.n - 1 - p->total), true);
-
-	for (; r == 0 && at < p->lines.p + p->total; at = end + 1) {
-		end = memchr(at, '\n', (size_t)(p->lines.p + p->total - at));
-		r = join_line(m, slice_between(at, end), false);
-	}
-	if (r > 0)
-		bad(m, "a line that --summary --format json has not written");
-	if (r < 0)
-		tool_fail(&m->tool, "out of memory");
-	buf_free(&p->lines);
+	if (m->totals == before && m->sessions == 0 && m->status == status)
+		cli_warn(tool_name, "%s: no summary in it", m->name);
+	if (m->sessions && m->status == status)
+		bad(m, "the summary has no end: its total is missing");
 }
 
 int
@@ -165,7 +109,6 @@ merge_run(const struct options *given)
 	struct options o = *given;
 	struct merge m = {.name = ""};
 	char **name;
-	size_t i;
 	int status;
 
 	o.summary = true;
@@ -174,12 +117,10 @@ merge_run(const struct options *given)
 	files_open_output(&m.tool);
 	for (name = o.files; *name; name++)
 		read_file(&m, *name);
-	sort(&m);
-	for (i = 0; i < m.n; i++)
-		join(&m, &m.pieces[i]);
-	free(m.pieces);
-	if (((o.format != FORMAT_JSON || o.unordered) && usage_join_end(m.tool.usage) < 0)
-		|| summary_put(&m.tool, NULL) < 0)
+	if (m.totals == 0)
+		m.status = EXIT_USAGE;
+	/* Sums of what is damaged would be wrong without saying so. */
+	if (m.status == 0 && summary_put(&m.tool) < 0)
 		tool_fail(&m.tool, "out of memory");
 	status = m.status ? m.status : m.tool.status;
 	if (files_close_output(&m.tool) < 0 || m.tool.failed)

@@ -1,7 +1,6 @@
 /* One live line on a terminal, drawn over itself. Terminal modes are never set. */
 #include <fcntl.h>
 #include <langinfo.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -23,9 +22,8 @@ meter_open(const struct options *o)
 
 	if (!m)
 		return NULL;
-	/* A description of our own may be non-blocking. */
 	if (*o->meter)
-		m->fd = open("/dev/tty", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+		m->fd = cli_terminal();
 	else
 		m->fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (m->fd < 0 || !isatty(m->fd)) {
@@ -39,36 +37,21 @@ meter_open(const struct options *o)
 	return m;
 }
 
-/* Never waits: what a terminal does not take now it does not get. */
-static void
-put(struct meter *m, const struct buf *text)
-{
-	struct pollfd p = {.fd = m->fd, .events = POLLOUT};
-
-	if (poll(&p, 1, 0) == 1 && (p.revents & POLLOUT) && write(m->fd, text->p, text->n) < 0)
-		m->drawn = false;
-}
-
 void
 meter_hide(struct meter *m)
 {
-	static const char text[] = "\r\033[K";
-	struct buf b = {.p = (char *)(size_t)text, .n = sizeof(text) - 1};
-
 	if (m->drawn)
-		put(m, &b);
+		cli_write_now(m->fd, slice_of("\r\033[K"));
 	m->drawn = false;
 }
 
 void
 meter_close(struct meter *m)
 {
-	struct buf newline = {.p = (char[]){"\n"}, .n = 1};
-
 	if (!m)
 		return;
 	if (m->drawn)
-		put(m, &newline);
+		cli_write_now(m->fd, slice_of("\n"));
 	close(m->fd);
 	free(m);
 }
@@ -107,7 +90,7 @@ add_context(struct buf *line, size_t *used, size_t width, const struct usage_ses
 	int r = 0;
 
 	if (s->has_used && s->has_size)
-		r |= -(buf_printf(&part, "%d%%", usage_percent(s)) || add(line, used, width, &part));
+		r |= -(buf_printf(&part, "%d%%", usage_percent(s->used, s->size)) || add(line, used, width, &part));
 	part.n = 0;
 	r |= s->has_used ? put_tokens(&part, s->used) : buf_add(&part, "?", 1);
 	if (s->has_size)
@@ -125,6 +108,8 @@ void
 meter_draw(struct meter *m, struct tool *t)
 {
 	const struct usage_session *s = m->session;
+	const struct usage_cost *c;
+	struct decimal total;
 	struct buf line = {0}, part = {0};
 	size_t width, used = 0;
 	struct winsize w;
@@ -137,22 +122,21 @@ meter_draw(struct meter *m, struct tool *t)
 	l = tool_level(t->options, s);
 	r = -(buf_add_string(&line, "\r") || buf_add_string(&line, level_color(l, m->color)));
 	if (width >= 2 * BAR) {
-		r |= add_bar(m, &line, usage_percent(s));
+		r |= add_bar(m, &line, s->has_used && s->has_size ? usage_percent(s->used, s->size) : -1);
 		used = BAR + 2;
 	}
 	r |= add_context(&line, &used, width, s);
-	if (s->cost && !s->cleared)
-		r |= -(decimal_put_money(&s->cost->shown, usage_name(t->usage, s->cost->currency), &part) || add(&line, &used, width, &part));
+	c = usage_costs(s);
+	if (c && !s->cleared && usage_cost_total(s, c->currency, &total))
+		r |= -(decimal_put_money(total, usage_name(t->usage, c->currency), &part) || add(&line, &used, width, &part));
 	part.n = 0;
-	r |= -(buf_printf(&part, "turn %u", s->turns + (s->turn.prompted ? 1u : 0u)) || add(&line, &used, width, &part));
+	r |= -(buf_printf(&part, "turn %u", s->turns + (s->turn.prompted || s->turn.answered ? 1u : 0u)) || add(&line, &used, width, &part));
 	part.n = 0;
 	if (usage_count(t->usage) > 1)
 		r |= -(put_session(&part, t, s) || add(&line, &used, width, &part));
 	r |= -(buf_add_string(&line, color_off(m->color)) || buf_add_string(&line, "\033[K"));
-	if (r == 0) {
-		m->drawn = true;
-		put(m, &line);
-	}
+	if (r == 0)
+		m->drawn = cli_write_now(m->fd, buf_slice(&line));
 	buf_free(&line);
 	buf_free(&part);
 }

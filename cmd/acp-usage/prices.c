@@ -1,23 +1,29 @@
 /* A price list, as LiteLLM publishes it: an object with a member for each model. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/acp-usage/tool.h"
 
-enum price { INPUT, OUTPUT, READ, WRITE, PRICES };
+enum price { INPUT, OUTPUT, READ, WRITE, WRITE_HOUR, REASONING, PRICES };
 
-static const char *const members[PRICES] = {"input_cost_per_token", "output_cost_per_token",
-	"cache_read_input_token_cost", "cache_creation_input_token_cost"};
+static const char *const members[PRICES] = {"input_cost_per_token", "output_cost_per_token", "cache_read_input_token_cost",
+	"cache_creation_input_token_cost", "cache_creation_input_token_cost_above_1hr", "output_cost_per_reasoning_token"};
+
+/* The prices of one tier. */
+struct tariff {
+	struct decimal price[PRICES];
+	bool has[PRICES];
+};
 
 /* What the list says of a model that was asked for. */
 struct model {
 	struct model *next;
 	bool known, told;
-	struct decimal price[PRICES];
-	bool has[PRICES];
+	struct tariff tiers[USAGE_TIERS + 1];
 	uint64_t size;
 	size_t length;
 	char name[];
@@ -25,6 +31,7 @@ struct model {
 
 struct prices {
 	struct buf text;
+	bool hour;
 	struct model *models;
 };
 
@@ -44,7 +51,7 @@ read_all(int fd, struct buf *to)
 }
 
 struct prices *
-prices_open(const char *path)
+prices_open(const char *path, bool hour)
 {
 	struct prices *p = calloc(1, sizeof(*p));
 	int fd = p ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
@@ -57,8 +64,10 @@ prices_open(const char *path)
 		why = "no price list: it is no JSON object";
 	if (fd >= 0)
 		close(fd);
-	if (!why)
+	if (!why) {
+		p->hour = hour;
 		return p;
+	}
 	prices_close(p);
 	cli_die(EXIT_USAGE, tool_name, "%s: %s", path, why);
 }
@@ -67,14 +76,11 @@ void
 prices_close(struct prices *p)
 {
 	struct model *m;
-	int i;
 
 	if (!p)
 		return;
 	while ((m = p->models)) {
 		p->models = m->next;
-		for (i = 0; i < PRICES; i++)
-			decimal_free(&m->price[i]);
 		free(m);
 	}
 	buf_free(&p->text);
@@ -91,23 +97,86 @@ list(const struct prices *p)
 	return s;
 }
 
-/* The entry of that name, or the first that has it behind a provider's: anthropic/NAME. */
+/* The entry of that name, or the first that has it after a provider's: anthropic/NAME. */
 static struct slice
-entry(const struct prices *p, const char *name)
+entry_of(const struct prices *p, struct slice name)
 {
 	struct json_iter it = {.in = list(p)};
-	struct slice key, value, behind = {0};
-	size_t n = strlen(name);
+	struct slice key, value, found = {0};
 
-	while (json_next(&it, &key, &value)) {
-		if (json_type(value) != JSON_OBJECT)
+	while (name.n && json_next(&it, &key, &value)) {
+		if (json_type(value) != JSON_OBJECT || key.n < name.n + 2)
 			continue;
-		if (json_string_is(key, name))
+		if (memcmp(key.p + key.n - 1 - name.n, name.p, name.n) != 0)
+			continue;
+		if (key.n == name.n + 2)
 			return value;
-		if (!behind.p && key.n > n + 2 && key.p[key.n - n - 2] == '/' && memcmp(key.p + key.n - n - 1, name, n) == 0)
-			behind = value;
+		if (!found.p && key.p[key.n - name.n - 2] == '/')
+			found = value;
 	}
-	return behind;
+	return found;
+}
+
+/* The same without what agents add to a model's name: claude-opus-5-5[1m], qwen3-coder(openai), a date or :latest. */
+static struct slice
+entry(const struct prices *p, struct slice name)
+{
+	struct slice found = entry_of(p, name);
+	size_t n;
+
+	for (n = 0; !found.p && n < name.n; n++)
+		if (n > 0 && strchr("[(:@", name.p[n]))
+			found = entry_of(p, slice(name.p, n));
+	return found;
+}
+
+/* Reads the prices that an object names, with `suffix` after each name. What it does not name stays. */
+static void
+read_tariff(struct tariff *to, struct slice in, const char *suffix)
+{
+	struct slice v;
+	char name[96];
+	unsigned i;
+
+	for (i = 0; i < PRICES; i++) {
+		snprintf(name, sizeof(name), "%s%s", members[i], suffix);
+		v = json_get(in, name);
+		to->has[i] |= v.p && json_type(v) == JSON_NUMBER && decimal_parse(v, &to->price[i]);
+	}
+}
+
+/* An array of objects with prices, each from a size of the context on: {"range":[FROM,TO],...}. */
+static void
+read_ranges(struct tariff *to, struct slice tiers, uint64_t context)
+{
+	struct json_iter it = {.in = tiers}, bounds;
+	struct slice key, tier, from;
+	uint64_t n;
+
+	while (json_type(tiers) == JSON_ARRAY && json_next(&it, &key, &tier)) {
+		bounds = (struct json_iter){.in = json_type(tier) == JSON_OBJECT ? json_get(tier, "range") : slice(NULL, 0)};
+		if (json_type(bounds.in) == JSON_ARRAY && json_next(&bounds, &key, &from) && json_u64(from, &n) && n <= context)
+			read_tariff(to, tier, "");
+	}
+}
+
+/* Prices of large contexts: members that end in _above_200k_tokens, or an array of ranges. */
+static void
+read_tiers(struct model *m, struct slice in)
+{
+	struct slice ranges = json_get(in, "tiered_pricing");
+	char suffix[40];
+	unsigned i;
+
+	read_tariff(&m->tiers[0], in, "");
+	read_ranges(&m->tiers[0], ranges, 0);
+	for (i = 1; i <= USAGE_TIERS; i++) {
+		m->tiers[i] = m->tiers[i - 1];
+		snprintf(suffix, sizeof(suffix), "_above_%lluk_tokens", (unsigned long long)usage_tiers[i - 1] / 1000);
+		read_tariff(&m->tiers[i], in, suffix);
+		read_ranges(&m->tiers[i], ranges, usage_tiers[i - 1]);
+	}
+	m->known = m->tiers[0].has[INPUT] && m->tiers[0].has[OUTPUT];
 }
 
 static struct model *
@@ -115,7 +184,6 @@ look_up(struct prices *p, struct slice name)
 {
 	struct model *m;
 	struct slice in, v;
-	int i;
 
 	for (m = p->models; m; m = m->next)
 		if (m->length == name.n && memcmp(m->name, name.p, name.n) == 0)
@@ -128,62 +196,55 @@ look_up(struct prices *p, struct slice name)
 	m->length = name.n;
 	m->next = p->models;
 	p->models = m;
-	in = entry(p, m->name);
+	in = entry(p, name);
 	if (!in.p)
 		return m;
-	for (i = 0; i < PRICES; i++) {
-		v = json_get(in, members[i]);
-		m->has[i] = v.p && decimal_parse(v, &m->price[i]) == 0;
-	}
+	read_tiers(m, in);
 	v = json_get(in, "max_input_tokens");
 	if (json_type(v) != JSON_NUMBER || !json_u64(v, &m->size))
 		m->size = 0;
-	m->known = m->has[INPUT] && m->has[OUTPUT];
 	return m;
 }
 
-/* to += amount * price, or -= */
-static int
-add(struct decimal *to, const struct usage_sums *s, enum usage_type type, const struct model *m, enum price price, bool minus)
+/* What one token of this kind costs: the first of its prices that the list has. */
+static struct decimal
+price_of(const struct prices *p, const struct tariff *t, enum usage_type type)
 {
-	struct decimal d = {0};
-	int r = 0;
+	static const enum price order[USAGE_TYPES][3] = {[USAGE_INPUT] = {INPUT, INPUT, INPUT}, [USAGE_OUTPUT] = {OUTPUT, OUTPUT, OUTPUT},
+		[USAGE_THOUGHT] = {REASONING, OUTPUT, OUTPUT}, [USAGE_READ] = {READ, INPUT, INPUT}, [USAGE_WRITE] = {WRITE_HOUR, WRITE, INPUT}};
+	unsigned i = type == USAGE_WRITE && !p->hour;
 
-	if (!(s->has & 1u << type))
-		return 0;
-	/* What the list has no price for costs what input does. */
-	r = -(usage_sum_decimal(s, type, &d) || decimal_multiply(&d, &m->price[m->has[price] ? price : INPUT], &d)
-		|| (minus ? decimal_subtract(to, &d, to) : decimal_add(to, &d, to)));
-	decimal_free(&d);
-	return r;
+	while (i < 2 && !t->has[order[type][i]])
+		i++;
+	return t->price[order[type][i]];
 }
 
 int
-prices_estimate(struct prices *p, struct slice model, const struct usage_sums *s, struct decimal *to)
+prices_estimate(struct prices *p, struct slice model, const struct usage_sums *s, uint8_t inside, uint8_t tier, struct decimal *to)
 {
 	struct model *m = look_up(p, model);
-	int r;
+	decimal_units n[USAGE_TYPES];
+	struct decimal one;
+	bool fits = true;
+	int i;
 
-	decimal_free(to);
+	*to = (struct decimal){0};
 	if (!m)
 		return -1;
 	if (!m->known) {
 		if (!m->told)
-			cli_warn(tool_name, model.n ? "the price list lacks the model %s" : "no estimate: the agent does not tell the model%s",
+			cli_warn(tool_name, model.n ? "the price list lacks the model %s" : "no estimate: the agent does not name the model%s",
 				m->name);
 		m->told = true;
 		return 1;
 	}
-	r = -(add(to, s, USAGE_INPUT, m, INPUT, false) || add(to, s, USAGE_OUTPUT, m, OUTPUT, false)
-		|| add(to, s, USAGE_READ, m, READ, false) || add(to, s, USAGE_WRITE, m, WRITE, false));
-	/* What lies inside has been counted with what it lies in. */
-	if (s->parts & USAGE_READ_INSIDE)
-		r |= add(to, s, USAGE_READ, m, INPUT, true);
-	if (s->parts & USAGE_WRITE_INSIDE)
-		r |= add(to, s, USAGE_WRITE, m, INPUT, true);
-	if (s->parts & USAGE_THOUGHT_BESIDE)
-		r |= add(to, s, USAGE_THOUGHT, m, OUTPUT, false);
-	return r < 0 ? -1 : 0;
+	usage_disjoint(s, inside, n);
+	for (i = USAGE_INPUT; i < USAGE_TYPES; i++)
+		fits &= decimal_times(price_of(p, &m->tiers[tier], (enum usage_type)i), n[i], &one) && decimal_add(*to, one, to);
+	if (!fits && !m->told)
+		cli_warn(tool_name, "%s: the estimate does not fit", m->name);
+	m->told |= !fits;
+	return fits ? 0 : 1;
 }
 
 uint64_t

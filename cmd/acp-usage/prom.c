@@ -1,20 +1,24 @@
 /* Metrics in Prometheus' text format, for node_exporter's textfile collector. */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "cmd/acp-usage/tool.h"
+#include "lib/run/replace.h"
 
 enum { SECOND = 1000000 };
 
+struct prom_model {
+	decimal_units n[USAGE_TYPES];
+	unsigned has;
+};
+
 struct prom {
 	const char *path;  /* NULL: standard output, at the end */
+	struct replace file;
 	uint64_t *stops;   /* turns by the number of their stop reason */
 	size_t nstops;
-	struct usage_sums *models;
-	bool *seen;
+	struct prom_model *models; /* by the number of their name */
 	size_t nmodels;
 	uint64_t written;  /* loop_clock of the last time */
 	bool fresh, told;
@@ -35,19 +39,32 @@ prom_close(struct prom *p)
 {
 	if (!p)
 		return;
+	replace_close(&p->file);
 	free(p->stops);
 	free(p->models);
-	free(p->seen);
 	free(p);
 }
 
+int
+prom_open_file(struct prom *p, char *const *inputs)
+{
+	char *why;
+	int status;
+
+	if (!p->path || replace_open(&p->file, p->path, inputs, &why) == 0)
+		return 0;
+	status = errno == EINVAL || errno == ENOTSUP ? EXIT_USAGE : EXIT_FAILED;
+	cli_warn(tool_name, "%s", why ? why : "out of memory");
+	free(why);
+	return status;
+}
+
 void
-prom_event(struct prom *p, const struct tool *t, const struct usage_event *e)
+prom_event(struct prom *p, const struct usage_event *e)
 {
 	size_t n = (size_t)e->turn->stop + 1;
 	uint64_t *more;
 
-	(void)t;
 	p->fresh = true;
 	if (e->kind != USAGE_EVENT_TURN)
 		return;
@@ -93,8 +110,8 @@ put_sessions(struct buf *to, struct tool *t)
 {
 	static const char used[] = "acp_context_used_tokens", size[] = "acp_context_size_tokens", cost[] = "acp_session_cost";
 	const struct usage_session *s;
-	const struct usage_cost *c;
-	struct decimal d = {0};
+	struct usage_figures f = {0};
+	size_t i;
 	int r;
 
 	r = put_head(to, used, "gauge", "Tokens in the context of a session.");
@@ -107,66 +124,78 @@ put_sessions(struct buf *to, struct tool *t)
 			r |= put_gauge(to, size, s, s->size);
 	r |= put_head(to, cost, "gauge", "Cost of a session in its currency.");
 	for (s = usage_sessions(t->usage); s; s = usage_next(s)) {
-		for (c = tool_wants(t, s) ? s->cost : NULL; c; c = c->next)
+		if (!tool_wants(t, s) || (s->parent && usage_is_covered(t->usage, s)))
+			continue;
+		r |= usage_figures_session(t->usage, s, &f);
+		for (i = 0; i < f.ncosts; i++)
 			r |= -(buf_printf(to, "%s{session=", cost) || put_label(to, slice(s->id, s->id_length))
-				|| buf_add_string(to, ",currency=") || put_label(to, usage_name(t->usage, c->currency))
-				|| buf_add_string(to, "} ") || usage_cost_total(c, &d) || decimal_put(&d, to) || buf_add(to, "\n", 1));
+				|| buf_add_string(to, ",currency=") || put_label(to, usage_name(t->usage, f.costs[i].currency))
+				|| buf_add_string(to, "} ") || decimal_put(f.costs[i].amount, 0, to) || buf_add(to, "\n", 1));
+		usage_figures_free(&f);
 	}
-	decimal_free(&d);
 	return r;
 }
 
+/* The tokens of a tally, of types that do not overlap. */
 static int
-add_model(struct prom *p, uint32_t name, const struct usage_sums *sums)
+add_model(struct prom *p, const struct usage_tally *tally, uint8_t inside)
 {
-	size_t n = (size_t)name + 1;
-	void *more;
+	size_t n = (size_t)tally->model + 1;
+	decimal_units types[USAGE_TYPES];
+	struct prom_model *more;
+	unsigned i;
 
 	if (n > p->nmodels) {
 		if (!(more = realloc(p->models, n * sizeof(*p->models))))
 			return -1;
 		p->models = more;
-		if (!(more = realloc(p->seen, n * sizeof(*p->seen))))
-			return -1;
-		p->seen = more;
 		memset(p->models + p->nmodels, 0, (n - p->nmodels) * sizeof(*p->models));
-		memset(p->seen + p->nmodels, 0, (n - p->nmodels) * sizeof(*p->seen));
 		p->nmodels = n;
 	}
-	p->seen[name] = true;
-	usage_sums_add(&p->models[name], sums);
+	more = &p->models[tally->model];
+	usage_disjoint(&tally->billed, inside, types);
+	more->has |= tally->billed.has;
+	for (i = 0; i < USAGE_TYPES; i++)
+		more->n[i] += types[i];
 	return 0;
 }
 
-/* Tokens by model, over all sessions. */
+static int
+put_whole(struct buf *to, decimal_units n)
+{
+	struct usage_sums s = {.n = {(uint64_t)n}, .over = {(uint32_t)(n >> 64)}};
+
+	return usage_sum_put(&s, USAGE_TOTAL, to);
+}
+
+/* Tokens by model, over all sessions, each once. */
 static int
 put_models(struct prom *p, struct buf *to, struct tool *t)
 {
 	static const char name[] = "acp_turn_tokens_total";
 	const struct usage_session *s;
-	struct usage_model m;
+	const struct usage_tally *tally;
+	const struct usage_part *part;
 	unsigned type;
 	size_t i;
 	int r;
 
-	if (p->nmodels) {
+	if (p->nmodels)
 		memset(p->models, 0, p->nmodels * sizeof(*p->models));
-		memset(p->seen, 0, p->nmodels * sizeof(*p->seen));
-	}
-	r = put_head(to, name, "counter", "Tokens that turns were billed, by type and model.");
+	r = put_head(to, name, "counter", "Tokens that turns were billed, by model and by types that do not overlap.");
 	for (s = usage_sessions(t->usage); s; s = usage_next(s)) {
-		if (!tool_wants(t, s))
+		if (!tool_wants(t, s) || (s->parent && usage_is_covered(t->usage, s)))
 			continue;
-		for (i = 0; usage_session_model(t->usage, s, i, &m); i++)
-			if (m.sums.has)
-				r |= add_model(p, m.name, &m.sums);
+		for (part = s->parts; part; part = part->next)
+			for (tally = part->tallies; tally; tally = tally->next)
+				r |= add_model(p, tally, usage_inside(t->usage, part));
 	}
 	for (i = 0; i < p->nmodels; i++)
-		for (type = USAGE_INPUT; p->seen[i] && type < USAGE_TYPES; type++)
+		for (type = USAGE_INPUT; type < USAGE_TYPES; type++)
 			if (p->models[i].has & 1u << type)
 				r |= -(buf_printf(to, "%s{type=\"%s\",model=", name, usage_type_name((enum usage_type)type))
 					|| put_label(to, usage_name(t->usage, (uint32_t)i)) || buf_add_string(to, "} ")
-					|| usage_sum_put(&p->models[i], (enum usage_type)type, to) || buf_add(to, "\n", 1));
+					|| put_whole(to, p->models[i].n[type]) || buf_add(to, "\n", 1));
 	return r;
 }
 
@@ -184,34 +213,22 @@ put_turns(struct prom *p, struct buf *to, struct tool *t)
 	return r;
 }
 
-/* A file of its own that takes the other's name when it is whole. 0, or -1 with errno. */
+/* 0, or -1 with errno. */
 static int
-replace(const char *path, const struct buf *text)
+replace(struct prom *p, const struct buf *text)
 {
-	struct buf name = {0};
 	size_t sent = 0;
-	ssize_t n = 0;
-	int fd, e = 0;
+	ssize_t n;
 
-	if (buf_printf(&name, "%s.%ld.tmp", path, (long)getpid()) < 0 || !buf_string(&name)) {
-		buf_free(&name);
+	if (replace_begin(&p->file, 0644) < 0)
 		return -1;
+	while (sent < text->n) {
+		n = write(p->file.fd, text->p + sent, text->n - sent);
+		if (n < 0 && errno != EINTR)
+			return -1;
+		sent += n > 0 ? (size_t)n : 0;
 	}
-	fd = open(name.p, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	while (fd >= 0 && sent < text->n && n >= 0) {
-		n = write(fd, text->p + sent, text->n - sent);
-		if (n >= 0)
-			sent += (size_t)n;
-		else if (errno == EINTR)
-			n = 0;
-	}
-	if (fd < 0 || n < 0 || close(fd) < 0 || rename(name.p, path) < 0) {
-		e = errno;
-		unlink(name.p);
-	}
-	buf_free(&name);
-	errno = e;
-	return e ? -1 : 0;
+	return replace_end(&p->file, false);
 }
 
 void
@@ -230,7 +247,7 @@ prom_write(struct prom *p, struct tool *t, bool now)
 		if (buf_add_slice(out_buf(&t->out), buf_slice(&text)) < 0)
 			tool_fail(t, "out of memory: no metrics");
 		out_mark(&t->out, 0);
-	} else if (replace(p->path, &text) < 0 && !p->told) {
+	} else if (replace(p, &text) < 0 && !p->told) {
 		tool_say(t, "%s: %s", p->path, strerror(errno));
 		p->told = true;
 		t->failed = true;

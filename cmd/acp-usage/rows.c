@@ -4,18 +4,22 @@
 /* The columns: their names and order are promised in the manual. */
 enum column {
 	TIME, T, ASKED, SESSION, EVENT, USED, SIZE, REMAINING, PERCENT, LEVEL, COST, CURRENCY, TURN_COST, TOTAL, INPUT, OUTPUT,
-	THOUGHT, CACHE_READ, CACHE_WRITE, BILLED, MODEL, BASIS, STOP_REASON, ESTIMATE, COLUMNS
+	THOUGHT, CACHE_READ, CACHE_WRITE, BILLED, MODEL, BASIS, STOP_REASON, ESTIMATE, LOWER_BOUND, TURN_COSTS, WIRE_COST, AGENT, CWD,
+	PARENT, COLUMNS
 };
 
 static const struct {
 	const char *name;
-	bool number;
+	bool number; /* or another JSON value */
 } columns[COLUMNS] = {
 	{"time", false}, {"t", true}, {"asked", true}, {"session", false}, {"event", false}, {"used", true}, {"size", true},
 	{"remaining", true}, {"percent", true}, {"level", false}, {"cost", true}, {"currency", false}, {"turn_cost", true},
 	{"total", true}, {"input", true}, {"output", true}, {"thought", true}, {"cache_read", true}, {"cache_write", true},
 	{"billed", true}, {"model", false}, {"basis", false}, {"stop_reason", false}, {"estimate", true},
+	{"lower_bound", false}, {"turn_costs", false}, {"wire_cost", true}, {"agent", false}, {"cwd", false}, {"parent", false},
 };
+
+static const char *const kinds[] = {"update", "turn", "compaction"};
 
 /* A row: where each value begins and ends in text. */
 struct row {
@@ -65,33 +69,68 @@ put_seconds(struct row *r, enum column c, uint64_t us)
 static void
 put_context(struct row *r, const struct tool *t, const struct usage_session *s)
 {
+	const struct usage_cost *c = usage_costs(s);
+	struct decimal total;
+
 	if (s->has_used)
 		put_number(r, USED, s->used);
 	if (s->has_used && s->has_size) {
 		put_number(r, REMAINING, s->size > s->used ? s->size - s->used : 0);
-		put_number(r, PERCENT, (uint64_t)usage_percent(s));
+		put_number(r, PERCENT, (uint64_t)usage_percent(s->used, s->size));
 		put_text(r, LEVEL, slice_of(level_names[tool_level(t->options, s)]));
 	}
 	if (s->has_size)
 		put_number(r, SIZE, s->size);
-	if (s->cost && !s->cleared) {
-		done(r, COST, put_amount(begin(r, COST), &s->cost->shown, s->cost->places));
-		put_text(r, CURRENCY, usage_name(t->usage, s->cost->currency));
+	if (c && !s->cleared && usage_cost_total(s, c->currency, &total)) {
+		done(r, COST, decimal_put(total, c->places, begin(r, COST)));
+		done(r, WIRE_COST, decimal_put(c->wire, c->places, begin(r, WIRE_COST)));
+		put_text(r, CURRENCY, usage_name(t->usage, c->currency));
 	}
 }
 
+/* What the turn would cost by the list: its rows, sub-agents included, or its own tokens. */
 static void
 put_estimate(struct row *r, struct tool *t, const struct usage_event *e)
 {
-	struct usage_sums sums = {0};
-	struct decimal d = {0};
+	const struct usage_session *s = e->session;
+	struct decimal sum = {0}, one;
+	struct usage_sums sums;
+	bool known = t->prices != NULL && e->billed.has;
+	size_t i;
 
-	if (!t->prices || !e->own.has)
-		return;
-	usage_sums_count(&sums, &e->own);
-	if (prices_estimate(t->prices, usage_name(t->usage, e->session->model), &sums, &d) == 0)
-		done(r, ESTIMATE, decimal_put(&d, begin(r, ESTIMATE)));
-	decimal_free(&d);
+	for (i = 0; known && (i < e->turn->nrows || i == 0); i++) {
+		sums = (struct usage_sums){0};
+		if (e->turn->nrows)
+			usage_sums_count(&sums, &e->turn->rows[i].counts);
+		else
+			sums = e->billed;
+		known = prices_estimate(t->prices, usage_name(t->usage, e->turn->nrows ? e->turn->rows[i].model : s->model), &sums,
+			usage_inside(t->usage, s->now), e->tier, &one) == 0 && decimal_add(sum, one, &sum);
+	}
+	if (known)
+		done(r, ESTIMATE, decimal_put(sum, 0, begin(r, ESTIMATE)));
+}
+
+/* What the turn cost in each currency: 2 EUR;3 JPY. The last one has a column of its own. */
+static void
+put_costs(struct row *r, const struct tool *t, const struct usage_session *s)
+{
+	const struct usage_cost *c;
+	struct decimal added;
+	const char *and = "";
+
+	if (s->now->costs && usage_cost_of_turn(s, s->now->costs, &added))
+		done(r, TURN_COST, decimal_put(added, 0, begin(r, TURN_COST)));
+	begin(r, TURN_COSTS);
+	for (c = s->now->costs; c; c = c->next) {
+		if (!usage_cost_of_turn(s, c, &added) || (added.units == 0 && c != s->now->costs))
+			continue;
+		done(r, TURN_COSTS, -(buf_add_string(&r->text, and) || decimal_put(added, 0, &r->text) || buf_add(&r->text, " ", 1)
+			|| buf_add_slice(&r->text, usage_name(t->usage, c->currency))));
+		and = ";";
+	}
+	if (s->turn.shared)
+		done(r, TURN_COSTS, buf_add_string(&r->text, "shared"));
 }
 
 static void
@@ -104,11 +143,11 @@ put_turn(struct row *r, struct tool *t, const struct usage_event *e)
 		put_seconds(r, ASKED, e->turn->began);
 	for (i = 0; i < USAGE_TYPES; i++)
 		if (e->own.has & 1u << i)
-			put_number(r, of[i], e->own.n[i]);
-	if (e->has_billed)
-		put_number(r, BILLED, e->billed);
-	if (e->has_cost)
-		done(r, TURN_COST, decimal_put(&e->cost, begin(r, TURN_COST)));
+			done(r, of[i], usage_sum_put(&e->own, (enum usage_type)i, begin(r, of[i])));
+	if (e->billed.has & 1u << USAGE_TOTAL)
+		done(r, BILLED, usage_sum_put(&e->billed, USAGE_TOTAL, begin(r, BILLED)));
+	put_text(r, LOWER_BOUND, slice_of(e->own_lower ? "total" : e->billed_lower ? "billed" : ""));
+	put_costs(r, t, e->session);
 	put_text(r, BASIS, slice_of(e->turn->answer.has ? usage_basis_name(e->basis) : e->own.has ? "calls" : ""));
 	put_text(r, STOP_REASON, usage_name(t->usage, e->turn->stop));
 	put_estimate(r, t, e);
@@ -125,44 +164,63 @@ make_row(struct row *r, struct tool *t, const struct usage_event *e)
 	if (t->timed)
 		put_seconds(r, T, e->t);
 	put_text(r, SESSION, slice(s->id, s->id_length));
-	put_text(r, EVENT, slice_of(e->kind == USAGE_EVENT_TURN ? "turn" : "update"));
+	put_text(r, EVENT, slice_of(kinds[e->kind]));
 	put_text(r, MODEL, usage_name(t->usage, s->model));
 	put_context(r, t, s);
+	put_text(r, AGENT, usage_agent_name(t->usage, s->agent));
+	put_text(r, CWD, usage_name(t->usage, s->cwd));
+	if (s->parent)
+		put_text(r, PARENT, slice(s->parent->id, s->parent->id_length));
 	if (e->kind == USAGE_EVENT_TURN)
 		put_turn(r, t, e);
+	else if (e->kind == USAGE_EVENT_COMPACT)
+		put_text(r, STOP_REASON, usage_name(t->usage, e->status));
 	return r->failed ? -1 : 0;
 }
 
 /* --- for programs --- */
 
+static int
+put_shown(struct buf *to, int32_t code)
+{
+	char shown[TEXT_SHOWN];
+
+	return buf_add(to, shown, text_show(shown, code));
+}
+
 /* Tabs and newlines can not stand in a column. */
 static int
 put_tsv(struct buf *to, struct slice s)
 {
-	size_t i;
+	struct text t = text_of(s);
+	int32_t code;
 	int r = 0;
 
-	for (i = 0; i < s.n && r == 0; i++)
-		r = s.p[i] == '\t' ? buf_add(to, "\\t", 2) : s.p[i] == '\n' ? buf_add(to, "\\n", 2)
-			: s.p[i] == '\r' ? buf_add(to, "\\r", 2) : s.p[i] == '\\' ? buf_add(to, "\\\\", 2)
-			: buf_add(to, s.p + i, 1);
+	while (r == 0 && (code = text_next(&t)) >= 0)
+		r = code == '\t' ? buf_add(to, "\\t", 2) : code == '\n' ? buf_add(to, "\\n", 2)
+			: code == '\r' ? buf_add(to, "\\r", 2) : code == '\\' ? buf_add(to, "\\\\", 2)
+			: put_shown(to, code);
 	return r;
 }
 
 static int
 put_csv(struct buf *to, struct slice s)
 {
+	struct text t = text_of(s);
+	bool quotes = false;
+	int32_t code;
 	size_t i;
-	int r;
+	int r = 0;
 
-	for (i = 0; i < s.n && !strchr(",\"\r\n", s.p[i]); i++)
-		;
-	if (i == s.n)
-		return buf_add_slice(to, s);
-	r = buf_add(to, "\"", 1);
-	for (i = 0; i < s.n && r == 0; i++)
-		r = s.p[i] == '"' ? buf_add(to, "\"\"", 2) : buf_add(to, s.p + i, 1);
-	return r < 0 ? -1 : buf_add(to, "\"", 1);
+	for (i = 0; i < s.n && !quotes; i++)
+		quotes = strchr(",\"\r\n", s.p[i]);
+	if (quotes)
+		r = buf_add(to, "\"", 1);
+	while (r == 0 && (code = text_next(&t)) >= 0)
+		r = code == '"' ? buf_add(to, "\"\"", 2) : code == '\t' || code == '\n' ? text_put(to, code) : put_shown(to, code);
+	if (quotes && r == 0)
+		r = buf_add(to, "\"", 1);
+	return r;
 }
 
 static int
@@ -239,7 +297,7 @@ log_context(struct buf *to, const struct usage_session *s)
 	e |= -(buf_add(to, "/", 1) || (s->has_size ? put_tokens(to, s->size) : buf_add(to, "?", 1)) || pad(to, from, 11));
 	from = to->n;
 	if (s->has_used && s->has_size)
-		e |= -(buf_printf(to, "%3d%%", usage_percent(s)) || pad(to, from, 4));
+		e |= -(buf_printf(to, "%3d%%", usage_percent(s->used, s->size)) || pad(to, from, 4));
 	else
 		e |= pad(to, from, 4);
 	from = to->n;
@@ -248,30 +306,43 @@ log_context(struct buf *to, const struct usage_session *s)
 	return e | pad(to, from, 11);
 }
 
+static uint64_t
+clip(decimal_units n)
+{
+	return n > (decimal_units)UINT64_MAX ? UINT64_MAX : (uint64_t)n;
+}
+
 static int
 log_turn(struct tool *t, struct buf *to, const struct usage_event *e)
 {
 	struct slice stop = usage_name(t->usage, e->turn->stop);
+	const struct usage_cost *c;
+	struct decimal added;
+	decimal_units own = usage_total(&e->own), billed = usage_total(&e->billed);
 	int r = 0;
 
 	if (stop.n)
-		r |= -(buf_add_string(to, " ") || put_plain(to, stop));
+		r |= -(buf_add_string(to, " ") || text_plain(to, stop));
 	if (e->own.has)
-		r |= -(buf_add_string(to, " ") || put_tokens(to, usage_total_of(&e->own)) || buf_add_string(to, " tokens"));
-	if (e->has_billed && e->billed != usage_total_of(&e->own))
-		r |= -(buf_add_string(to, " (billed ") || put_tokens(to, e->billed) || buf_add_string(to, ")"));
-	if (e->has_cost && !decimal_is_zero(&e->cost))
-		r |= -(buf_add_string(to, " +") || decimal_put_money(&e->cost, usage_name(t->usage, e->session->cost->currency), to));
-	return r;
+		r |= -(buf_add_string(to, e->own_lower ? " >=" : " ") || put_tokens(to, clip(own))
+			|| buf_add_string(to, " tokens"));
+	if (e->billed.has && billed != own)
+		r |= -(buf_add_string(to, " (billed ") || put_tokens(to, clip(billed))
+			|| buf_add_string(to, ")"));
+	for (c = e->session->now->costs; c; c = c->next)
+		if (usage_cost_of_turn(e->session, c, &added) && added.units != 0)
+			r |= -(buf_add_string(to, " +") || decimal_put_money(added, usage_name(t->usage, c->currency), to));
+	return e->turn->shared ? r | buf_add_string(to, " (its cost is in the turn before)") : r;
 }
 
 static int
 put_log(struct tool *t, struct buf *to, const struct usage_event *e, const struct row *row)
 {
 	const struct usage_session *s = e->session;
+	const struct usage_cost *c = usage_costs(s);
 	enum level l = tool_level(t->options, s);
 	struct slice estimate = cell(row, ESTIMATE);
-	struct decimal d = {0};
+	struct decimal d;
 	bool color = wants_color(t);
 	size_t from = to->n;
 	int r;
@@ -281,18 +352,19 @@ put_log(struct tool *t, struct buf *to, const struct usage_event *e, const struc
 	r |= -(put_session(to, t, s) || pad(to, from, 8));
 	r |= log_context(to, s);
 	from = to->n;
-	if (s->cost && !s->cleared)
-		r |= decimal_put_money(&s->cost->shown, usage_name(t->usage, s->cost->currency), to);
+	if (c && !s->cleared && usage_cost_total(s, c->currency, &d))
+		r |= decimal_put_money(d, usage_name(t->usage, c->currency), to);
 	r |= pad(to, from, 10);
 	from = to->n;
 	r |= -(buf_printf(to, "%s%s%s", level_color(l, color), l ? level_names[l] : "-", color_off(color))
 		|| pad(to, from, 6 + strlen(level_color(l, color)) + strlen(color_off(color))));
-	r |= buf_add_string(to, e->kind == USAGE_EVENT_TURN ? "turn" : "update");
+	r |= buf_add_string(to, kinds[e->kind]);
 	if (e->kind == USAGE_EVENT_TURN)
 		r |= log_turn(t, to, e);
-	if (estimate.n && decimal_parse(estimate, &d) == 0)
-		r |= -(buf_add_string(to, " ~") || decimal_put_money(&d, slice_of("USD"), to));
-	decimal_free(&d);
+	else if (e->kind == USAGE_EVENT_COMPACT)
+		r |= -(buf_add(to, " ", 1) || text_plain(to, usage_name(t->usage, e->status)));
+	if (estimate.n && decimal_parse(estimate, &d))
+		r |= -(buf_add_string(to, " ~") || decimal_put_money(d, slice_of("USD"), to));
 	return r | buf_add(to, "\n", 1);
 }
 

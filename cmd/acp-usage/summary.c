@@ -1,185 +1,347 @@
-/* The end's tables: a row for each session or model, and totals; or the same as JSON objects. */
-#include <stdio.h>
+/* What the rows of the summary add up to; table.c and this file write them, as a table or as JSON objects. */
 #include <stdlib.h>
 
-#include "cmd/acp-usage/tool.h"
-
-/* Sums of money, one for each currency, in the order of their names. */
-struct share {
-	uint32_t currency;
-	struct decimal amount;
-};
-
-struct purse {
-	struct share *shares;
-	size_t n;
-};
-
-/* What is summed up: of a session, a model, or of all. */
-struct figures {
-	uint32_t turns;
-	struct usage_sums tokens, billed;
-	struct purse costs;
-	struct decimal estimate;
-	bool has_estimate;
-	uint32_t malformed;
-};
-
-struct summary {
-	struct tool *tool;
-	struct figures all;
-	struct figures *models; /* by the name's number */
-	size_t nmodels, sessions;
-};
+#include "cmd/acp-usage/summary.h"
 
 /* --- figures --- */
 
-static int
-by_name(struct slice a, struct slice b)
-{
-	int r = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
-
-	return r ? r : a.n < b.n ? -1 : a.n > b.n;
-}
-
-static int
-purse_add(const struct summary *s, struct purse *p, uint32_t currency, const struct decimal *amount)
-{
-	const struct usage *u = s->tool->usage;
-	struct share *more;
-	size_t i;
-
-	for (i = 0; i < p->n && p->shares[i].currency != currency; i++)
-		;
-	if (i < p->n)
-		return decimal_add(&p->shares[i].amount, amount, &p->shares[i].amount);
-	more = realloc(p->shares, (p->n + 1) * sizeof(*more));
-	if (!more)
-		return -1;
-	p->shares = more;
-	for (; i > 0 && by_name(usage_name(u, more[i - 1].currency), usage_name(u, currency)) > 0; i--)
-		more[i] = more[i - 1];
-	p->n++;
-	more[i] = (struct share){.currency = currency};
-	return decimal_copy(amount, &more[i].amount);
-}
-
 static void
-figures_free(struct figures *f)
+free_row(struct summary_row *r)
 {
-	size_t i;
-
-	for (i = 0; i < f->costs.n; i++)
-		decimal_free(&f->costs.shares[i].amount);
-	free(f->costs.shares);
-	decimal_free(&f->estimate);
+	usage_figures_free(&r->figures);
+	*r = (struct summary_row){0};
 }
 
+/* What the tokens of a tally would cost at its model's price. */
 static int
-figures_add(const struct summary *s, struct figures *to, const struct figures *f)
+estimate(struct summary *s, const struct usage_part *p, const struct usage_tally *t, struct summary_row *to)
 {
-	size_t i;
-	int r = 0;
-
-	to->turns += f->turns;
-	to->malformed += f->malformed;
-	usage_sums_add(&to->tokens, &f->tokens);
-	usage_sums_add(&to->billed, &f->billed);
-	for (i = 0; i < f->costs.n; i++)
-		r |= purse_add(s, &to->costs, f->costs.shares[i].currency, &f->costs.shares[i].amount);
-	to->has_estimate |= f->has_estimate;
-	return r | (f->has_estimate ? decimal_add(&to->estimate, &f->estimate, &to->estimate) : 0);
-}
-
-/* What the tokens would cost at this model's price. */
-static int
-estimate(struct summary *s, struct figures *f, uint32_t model, const struct usage_sums *sums)
-{
-	struct decimal d = {0};
+	struct usage *u = s->tool->usage;
+	struct decimal d;
 	int r;
 
-	if (!s->tool->prices || !sums->has)
+	if (!s->tool->prices || !t->billed.has || t->period == USAGE_NEVER)
 		return 0;
-	r = prices_estimate(s->tool->prices, usage_name(s->tool->usage, model), sums, &d);
+	r = prices_estimate(s->tool->prices, usage_name(u, t->model), &t->billed, usage_inside(u, p), t->tier, &d);
 	if (r == 0) {
-		f->has_estimate = true;
-		r = decimal_add(&f->estimate, &d, &f->estimate);
+		to->has_estimate = true;
+		to->figures.too_large |= !decimal_add(to->estimate, d, &to->estimate);
 	}
-	decimal_free(&d);
 	return r < 0 ? -1 : 0;
 }
 
 static int
-of_session(struct summary *s, const struct usage_session *session, struct figures *f)
+add_row(struct summary *s, struct summary_row *to, const struct summary_row *from)
 {
-	const struct usage_cost *c;
-	struct usage_model m;
-	struct decimal d = {0};
-	size_t i;
-	int r = 0;
+	to->has_estimate |= from->has_estimate;
+	to->figures.too_large |= !decimal_add(to->estimate, from->estimate, &to->estimate);
+	return usage_figures_add(s->tool->usage, &to->figures, &from->figures);
+}
 
-	*f = (struct figures){.turns = session->turns, .malformed = session->malformed};
-	usage_session_tokens(s->tool->usage, session, &f->tokens);
-	usage_session_billed(s->tool->usage, session, &f->billed);
-	for (c = session->cost; c; c = c->next)
-		r |= -(usage_cost_total(c, &d) || purse_add(s, &f->costs, c->currency, &d));
-	decimal_free(&d);
-	for (i = 0; usage_session_model(s->tool->usage, session, i, &m); i++)
-		r |= estimate(s, f, m.name, &m.sums);
+static int
+of_session(struct summary *s, const struct usage_session *session, struct summary_row *to)
+{
+	const struct usage_tally *t;
+	const struct usage_part *p;
+	int r;
+
+	*to = (struct summary_row){.session = session};
+	r = usage_figures_session(s->tool->usage, session, &to->figures);
+	for (p = session->parts; p; p = p->next)
+		for (t = p->tallies; t; t = t->next)
+			r |= estimate(s, p, t, to);
 	return r;
 }
 
-static struct figures *
-model_figures(struct summary *s, uint32_t name)
+/* A session's own row, with those of its children that its figures do not include. */
+static int
+of_family(struct summary *s, const struct usage_session *session, struct summary_row *to)
 {
-	size_t n = (size_t)name + 1;
-	void *more;
+	const struct usage_session *c;
+	struct summary_row one;
+	int r = of_session(s, session, to);
 
-	if (n > s->nmodels) {
-		if (!(more = realloc(s->models, n * sizeof(*s->models))))
-			return NULL;
-		s->models = more;
-		memset(s->models + s->nmodels, 0, (n - s->nmodels) * sizeof(*s->models));
-		s->nmodels = n;
+	for (c = session->child; c; c = c->sibling) {
+		if (usage_is_covered(s->tool->usage, c))
+			continue;
+		r |= of_family(s, c, &one);
+		one.figures.turns = 0;
+		r |= add_row(s, to, &one);
+		free_row(&one);
 	}
-	return &s->models[name];
+	return r;
 }
 
-/* A session's figures, to its models. Its cost is a model's where it had only one. */
-static int
-add_to_models(struct summary *s, const struct usage_session *session, const struct figures *f)
+/* --- groups --- */
+
+/* The group of that key, which is a name or a day. NULL when out of memory. */
+static struct summary_row *
+group(struct summary *s, int64_t key)
 {
-	struct figures *to, one;
-	struct usage_model m, more;
+	struct summary_row *more;
+	size_t i;
+
+	for (i = 0; i < s->n && s->groups[i].key != key; i++)
+		;
+	if (i < s->n)
+		return &s->groups[i];
+	more = realloc(s->groups, (s->n + 1) * sizeof(*more));
+	if (!more)
+		return NULL;
+	s->groups = more;
+	more[s->n] = (struct summary_row){.key = key};
+	return &more[s->n++];
+}
+
+/* Days since 1970 of the first day of a week or month. */
+static int32_t
+first_day(enum by by, int32_t day)
+{
+	time_t seconds = (time_t)day * 86400;
+	struct tm tm;
+
+	if (by == BY_DAY || !gmtime_r(&seconds, &tm))
+		return day;
+	return by == BY_WEEK ? day - (tm.tm_wday + 6) % 7 : day - tm.tm_mday + 1;
+}
+
+static const struct usage_tally *
+only_tally(const struct usage_session *session)
+{
+	const struct usage_tally *found = NULL, *t;
+	const struct usage_part *p;
+
+	for (p = session->parts; p; p = p->next) {
+		for (t = p->tallies; t; t = t->next) {
+			if (found && found->model != t->model)
+				return NULL;
+			found = t;
+		}
+	}
+	return found;
+}
+
+static int
+group_tallies(struct summary *s, const struct usage_session *session)
+{
+	bool by_model = s->tool->options->by == BY_MODEL;
+	struct usage *u = s->tool->usage;
+	const struct usage_tally *t;
+	const struct usage_part *p;
+	struct summary_row *g;
+	int r = 0;
+
+	for (p = session->parts; p; p = p->next) {
+		for (t = p->tallies; t; t = t->next) {
+			if (t->period == USAGE_NEVER || (by_model && !t->billed_turns && !t->billed.has))
+				continue;
+			if (!(g = group(s, by_model ? (int64_t)t->model : first_day(s->tool->options->by, t->period))))
+				return -1;
+			usage_figures_tally(t, by_model, usage_inside(u, p), &g->figures);
+			r |= estimate(s, p, t, g);
+		}
+	}
+	return r;
+}
+
+static int
+group_costs(struct summary *s, const struct usage_session *session)
+{
+	const struct options *o = s->tool->options;
+	struct usage *u = s->tool->usage;
+	const struct usage_tally *only = only_tally(session);
+	struct usage_figures f = {0};
+	const struct usage_share *share;
+	const struct usage_part *p;
+	struct summary_row *g;
 	size_t i;
 	int r = 0;
 
-	for (i = 0; usage_session_model(s->tool->usage, session, i, &m); i++) {
-		one = (struct figures){.turns = m.turns, .tokens = m.sums, .billed = m.sums};
-		if (!(to = model_figures(s, m.name)))
+	if (o->by == BY_MODEL) {
+		/* A session's cost is that of its model, where it had only one. */
+		r = usage_figures_session(u, session, &f);
+		g = only ? group(s, only->model) : NULL;
+		/* What nobody reports is of no model. */
+		s->unassigned.figures.billed_lower |= f.billed_lower;
+		for (i = 0; i < f.ncosts; i++)
+			r |= usage_figures_money(u, g ? &g->figures : &s->unassigned.figures, f.costs[i].currency, f.costs[i].amount);
+		usage_figures_free(&f);
+		return r;
+	}
+	r = usage_figures_session(u, session, &f);
+	s->unassigned.figures.billed_lower |= f.billed_lower;
+	usage_figures_free(&f);
+	for (p = session->parts; p; p = p->next) {
+		for (share = p->shares; share; share = share->next) {
+			if (share->period == USAGE_NEVER)
+				continue;
+			if (!(g = group(s, first_day(o->by, share->period))))
+				return -1;
+			r |= usage_figures_money(u, &g->figures, share->currency, share->amount);
+		}
+	}
+	return r;
+}
+
+static int
+group_session(struct summary *s, const struct usage_session *session)
+{
+	const struct options *o = s->tool->options;
+	struct summary_row one, *g;
+	int r;
+
+	if (o->by == BY_PROJECT || o->by == BY_AGENT) {
+		if (session->parent)
+			return 0;
+		g = group(s, o->by == BY_PROJECT ? (int64_t)session->cwd : usage_agent_key(s->tool->usage, session->agent));
+		if (!g)
 			return -1;
-		r |= estimate(s, &one, m.name, &m.sums);
-		if (i == 0 && !usage_session_model(s->tool->usage, session, 1, &more))
-			one.costs = f->costs;
-		r |= figures_add(s, to, &one);
-		decimal_free(&one.estimate);
+		r = of_family(s, session, &one);
+		r |= add_row(s, g, &one);
+		free_row(&one);
+		return r;
+	}
+	if (session->parent && usage_is_covered(s->tool->usage, session))
+		return 0;
+	return -(group_tallies(s, session) || group_costs(s, session));
+}
+
+static int
+by_key(const void *a, const void *b, void *arg)
+{
+	const struct summary *s = arg;
+	const struct summary_row *x = a, *y = b;
+	struct slice m, n;
+	int r;
+
+	if (s->tool->options->by >= BY_DAY && s->tool->options->by <= BY_MONTH)
+		return x->key < y->key ? -1 : x->key > y->key;
+	m = usage_name(s->tool->usage, (uint32_t)x->key);
+	n = usage_name(s->tool->usage, (uint32_t)y->key);
+	r = memcmp(m.p, n.p, m.n < n.n ? m.n : n.n);
+	return r ? r : m.n < n.n ? -1 : m.n > n.n;
+}
+
+static int
+make_groups(struct summary *s)
+{
+	const struct usage_session *session;
+	size_t i;
+	int r = 0;
+
+	for (session = usage_sessions(s->tool->usage); session && r == 0; session = usage_next(session))
+		if (tool_wants(s->tool, session))
+			r = group_session(s, session);
+	if (s->n)
+		qsort_r(s->groups, s->n, sizeof(*s->groups), by_key, s);
+	for (i = 0; i < s->n; i++)
+		r |= add_row(s, &s->total, &s->groups[i]);
+	return r | add_row(s, &s->total, &s->unassigned);
+}
+
+/* --- rows --- */
+
+/* Is there anything to say about it? With --since most sessions have nothing. */
+static bool
+is_empty(const struct summary_row *r)
+{
+	return !r->figures.turns && !r->figures.billed.has && !r->figures.ncosts;
+}
+
+static int
+session_row(struct summary *s, const struct usage_session *session, unsigned depth,
+	int (*fn)(struct summary *, const struct summary_row *))
+{
+	const struct options *o = s->tool->options;
+	const struct usage_session *c;
+	struct summary_row row;
+	int r = of_session(s, session, &row);
+
+	row.depth = depth;
+	if (!((o->since > 0 || o->before > 0) && is_empty(&row)))
+		r |= fn(s, &row);
+	free_row(&row);
+	for (c = session->child; c && r == 0; c = c->sibling)
+		r = session_row(s, c, depth + 1, fn);
+	return r;
+}
+
+int
+summary_each(struct summary *s, int (*fn)(struct summary *, const struct summary_row *))
+{
+	const struct usage_session *session;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < s->n && r == 0; i++)
+		r = fn(s, &s->groups[i]);
+	if (s->tool->options->by != BY_SESSION)
+		return r;
+	for (session = usage_sessions(s->tool->usage); session && r == 0; session = usage_next(session))
+		if (!session->parent && tool_wants(s->tool, session))
+			r = session_row(s, session, 0, fn);
+	return r;
+}
+
+/* Of sessions: each of their tokens and costs once. */
+static int
+total_sessions(struct summary *s)
+{
+	const struct usage_session *session;
+	struct summary_row row;
+	int r = 0;
+
+	for (session = usage_sessions(s->tool->usage); session && r == 0; session = usage_next(session)) {
+		if (!tool_wants(s->tool, session))
+			continue;
+		s->sessions++;
+		if (session->parent && usage_is_covered(s->tool->usage, session))
+			continue;
+		r = of_session(s, session, &row);
+		row.figures.turns = session->parent ? 0 : row.figures.turns;
+		r |= add_row(s, &s->total, &row);
+		free_row(&row);
 	}
 	return r;
 }
 
-/* Cache reads as a share of all input, in per mille; -1 where there is none. */
 static int
-hit_ratio(const struct usage_sums *t)
+print_row(struct summary *s, const struct summary_row *row)
 {
-	double read = usage_sum_double(t, USAGE_READ), input = usage_sum_double(t, USAGE_INPUT);
+	struct buf *to = out_buf(&s->tool->out);
+	size_t before = to->n;
+	int r = s->tool->options->format == FORMAT_JSON ? summary_json(s, row, to) : summary_line(s, row, to);
 
-	if (!(t->has & 1u << USAGE_READ) || !(t->has & 1u << USAGE_INPUT))
-		return -1;
-	if (!(t->parts & USAGE_READ_INSIDE))
-		input += read;
-	if (!(t->parts & USAGE_WRITE_INSIDE))
-		input += usage_sum_double(t, USAGE_WRITE);
-	return input > 0 ? (int)(read / input * 1000 + 0.5) : -1;
+	out_mark(&s->tool->out, before);
+	if (!s->tool->live)
+		out_print_much(&s->tool->out);
+	return r;
+}
+
+int
+summary_put(struct tool *t)
+{
+	struct summary s = {.tool = t};
+	size_t i;
+	int r;
+
+	usage_sort(t->usage);
+	r = t->options->by == BY_SESSION ? total_sessions(&s) : make_groups(&s);
+	s.total.total = true;
+	if (t->options->format != FORMAT_JSON)
+		r |= summary_head(&s);
+	if (r == 0)
+		r = summary_each(&s, print_row);
+	if (r == 0)
+		r = print_row(&s, &s.total);
+	if (s.total.figures.too_large)
+		tool_fail(t, "a sum of money does not fit");
+	for (i = 0; i < s.n; i++)
+		free_row(&s.groups[i]);
+	free(s.groups);
+	free_row(&s.total);
+	free_row(&s.unassigned);
+	return r < 0 ? -1 : 0;
 }
 
 /* --- JSON --- */
@@ -202,337 +364,95 @@ json_tokens(struct buf *to, const char *name, const struct usage_sums *t)
 }
 
 static int
-json_figures(struct summary *s, struct buf *to, const struct figures *f)
+json_text(struct buf *to, const char *name, struct slice text)
 {
-	int hit = hit_ratio(&f->tokens), r;
-	const char *comma = "";
+	return text.n ? -(buf_printf(to, ",\"%s\":", name) || json_quote(text, to)) : 0;
+}
+
+static int
+json_figures(struct summary *s, struct buf *to, const struct summary_row *row)
+{
+	const struct usage_figures *f = &row->figures;
+	int hit = summary_hits(f), r;
 	size_t i;
 
-	r = -(buf_printf(to, "\"turns\":%u", f->turns) || json_tokens(to, "tokens", &f->tokens)
+	r = -(buf_printf(to, ",\"turns\":%llu", (unsigned long long)f->turns) || json_tokens(to, "tokens", &f->own)
 		|| json_tokens(to, "billed", &f->billed));
+	if (f->own_lower || f->billed_lower)
+		r |= buf_printf(to, ",\"lower_bound\":\"%s\"", f->own_lower ? "tokens" : "billed");
 	if (hit >= 0)
 		r |= buf_printf(to, ",\"cache_hit\":%d.%03d", hit / 1000, hit % 1000);
 	r |= buf_add_string(to, ",\"cost\":[");
-	for (i = 0; i < f->costs.n; i++) {
-		r |= -(buf_printf(to, "%s{\"amount\":", comma) || decimal_put(&f->costs.shares[i].amount, to)
-			|| buf_add_string(to, ",\"currency\":") || json_quote(usage_name(s->tool->usage, f->costs.shares[i].currency), to)
+	for (i = 0; i < f->ncosts; i++)
+		r |= -(buf_add_string(to, i ? ",{\"amount\":" : "{\"amount\":") || decimal_put(f->costs[i].amount, 0, to)
+			|| buf_add_string(to, ",\"currency\":") || json_quote(usage_name(s->tool->usage, f->costs[i].currency), to)
 			|| buf_add(to, "}", 1));
-		comma = ",";
-	}
 	r |= buf_add(to, "]", 1);
-	if (f->has_estimate)
-		r |= -(buf_add_string(to, ",\"estimate\":") || decimal_put(&f->estimate, to));
-	return f->malformed ? r | buf_printf(to, ",\"malformed\":%u", f->malformed) : r;
+	if (row->has_estimate)
+		r |= -(buf_add_string(to, ",\"estimate\":") || decimal_put(row->estimate, 0, to));
+	return f->malformed ? r | buf_printf(to, ",\"malformed\":%llu", (unsigned long long)f->malformed) : r;
 }
 
 static int
 json_context(struct summary *s, struct buf *to, const struct usage_session *session)
 {
-	int r = 0;
+	uint64_t peak = 0;
+	const struct usage_part *p;
 
-	if (session->has_peak)
-		r |= buf_printf(to, ",\"peak\":%llu", (unsigned long long)session->peak);
 	if (!session->has_used)
-		return r;
-	if (session->unordered)
-		return r | buf_add_string(to, ",\"used\":null,\"size\":null,\"level\":null");
-	r |= buf_printf(to, ",\"used\":%llu", (unsigned long long)session->used);
-	if (!session->has_size)
-		return r;
-	return r | buf_printf(to, ",\"size\":%llu,\"remaining\":%llu,\"percent\":%d,\"level\":\"%s\"",
-		(unsigned long long)session->size,
-		(unsigned long long)(session->size > session->used ? session->size - session->used : 0), usage_percent(session),
-		level_names[tool_level(s->tool->options, session)]);
-}
-
-static int
-json_models(struct summary *s, struct buf *to, const struct usage_session *session)
-{
-	struct usage_model m;
-	size_t i;
-	int r = 0;
-
-	if (session->model)
-		r |= -(buf_add_string(to, ",\"model\":") || json_quote(usage_name(s->tool->usage, session->model), to));
-	if (!session->models)
-		return r;
-	r |= buf_add_string(to, ",\"models\":[");
-	for (i = 0; usage_session_model(s->tool->usage, session, i, &m); i++)
-		r |= -(buf_add_string(to, i ? ",{\"model\":" : "{\"model\":")
-			|| json_quote(usage_name(s->tool->usage, m.name), to) || buf_printf(to, ",\"turns\":%u", m.turns)
-			|| json_tokens(to, "tokens", &m.sums) || buf_add(to, "}", 1));
-	return r | buf_add(to, "]", 1);
-}
-
-static int
-json_session(struct summary *s, struct buf *to, const struct usage_session *session, const struct figures *f,
-	const struct buf *partial)
-{
-	bool certain;
-	enum usage_basis b = usage_session_basis(s->tool->usage, session, NULL, &certain);
-	int r;
-
-	r = -(buf_add_string(to, "{\"session\":") || json_quote(slice(session->id, session->id_length), to)
-		|| buf_add(to, ",", 1) || json_figures(s, to, f) || json_context(s, to, session) || json_models(s, to, session));
-	if (session->last.has)
-		r |= buf_printf(to, ",\"basis\":\"%s\"%s", usage_basis_name(b), certain ? "" : ",\"basis_assumed\":true");
-	if (session->restarts)
-		r |= session->unordered ? buf_add_string(to, ",\"restarts\":null") : buf_printf(to, ",\"restarts\":%u", session->restarts);
-	return -(r || buf_add_slice(to, buf_slice(partial)) || buf_add(to, "}\n", 2));
-}
-
-/* --- tables --- */
-
-static int
-cell_end(struct buf *to, size_t from, size_t width, bool right)
-{
-	size_t n = to->n - from, gap = n < width ? width - n : 0;
-
-	if (buf_reserve(to, gap + 2) < 0)
-		return -1;
-	if (right) {
-		memmove(to->p + from + gap, to->p + from, n);
-		memset(to->p + from, ' ', gap);
-	} else {
-		memset(to->p + to->n, ' ', gap);
-	}
-	to->n += gap;
-	return buf_add(to, "  ", 2);
-}
-
-static int
-cell_text(struct buf *to, const char *text, size_t width, bool right)
-{
-	size_t from = to->n;
-
-	return -(buf_add_string(to, text) || cell_end(to, from, width, right));
-}
-
-enum { NAME = 20, TURNS = 6, TOKENS = 11, RATIO = 6, CONTEXT = 11, LEVEL = 6, COST = 12 };
-
-static int
-table_tokens(struct buf *to, const struct figures *f)
-{
-	static const enum usage_type order[] = {USAGE_TOTAL, USAGE_INPUT, USAGE_OUTPUT, USAGE_THOUGHT, USAGE_READ, USAGE_WRITE};
-	int r, hit = hit_ratio(&f->tokens);
-	size_t from = to->n, i;
-
-	r = -(buf_printf(to, "%u", f->turns) || cell_end(to, from, TURNS, true));
-	for (i = 0; i < USAGE_TYPES; i++) {
-		from = to->n;
-		r |= f->tokens.has & 1u << order[i] ? usage_sum_put(&f->tokens, order[i], to) : buf_add(to, "-", 1);
-		r |= cell_end(to, from, TOKENS, true);
-	}
-	from = to->n;
-	r |= f->billed.has & 1u << USAGE_TOTAL ? usage_sum_put(&f->billed, USAGE_TOTAL, to) : buf_add(to, "-", 1);
-	r |= cell_end(to, from, TOKENS, true);
-	from = to->n;
-	r |= hit >= 0 ? buf_printf(to, "%d.%d%%", hit / 10, hit % 10) : buf_add(to, "-", 1);
-	return r | cell_end(to, from, RATIO, true);
-}
-
-static int
-table_context(struct summary *s, struct buf *to, const struct usage_session *session)
-{
-	enum level l = session ? tool_level(s->tool->options, session) : LEVEL_UNKNOWN;
-	bool known = session && session->has_used && !session->unordered;
-	size_t from = to->n;
-	int r;
-
-	r = session && session->has_peak ? put_tokens(to, session->peak) : session ? buf_add(to, "-", 1) : 0;
-	r |= cell_end(to, from, TURNS, true);
-	from = to->n;
-	if (known)
-		r |= -(put_tokens(to, session->used) || buf_add(to, "/", 1)
-			|| (session->has_size ? put_tokens(to, session->size) : buf_add(to, "?", 1)));
-	else if (session)
-		r |= buf_add(to, session->has_used ? "?" : "-", 1);
-	r |= cell_end(to, from, CONTEXT, true);
-	return r | cell_text(to, !session ? "" : !session->has_used ? "-" : known && l ? level_names[l] : "?", LEVEL, false);
-}
-
-static int
-table_costs(struct summary *s, struct buf *to, const struct figures *f)
-{
-	size_t from = to->n, i;
-	const char *and = "";
-	int r = 0;
-
-	for (i = 0; i < f->costs.n; i++) {
-		r |= buf_add_string(to, and);
-		r |= decimal_put_money(&f->costs.shares[i].amount, usage_name(s->tool->usage, f->costs.shares[i].currency), to);
-		and = " + ";
-	}
-	if (!*and)
-		r |= buf_add(to, "-", 1);
-	r |= cell_end(to, from, COST, true);
-	if (!s->tool->prices)
-		return r;
-	from = to->n;
-	if (f->has_estimate)
-		r |= -(buf_add(to, "~", 1) || decimal_put_money(&f->estimate, slice_of("USD"), to));
-	else
-		r |= buf_add(to, "-", 1);
-	return r | cell_end(to, from, COST, true);
-}
-
-static int
-end_line(struct buf *to)
-{
-	while (to->n > 0 && to->p[to->n - 1] == ' ')
-		to->n--;
-	return buf_add(to, "\n", 1);
-}
-
-static int
-table_names(struct summary *s, struct buf *to)
-{
-	static const char *const tokens[] = {"total", "input", "output", "thought", "cache read", "cache write", "billed"};
-	size_t i;
-	int r;
-
-	r = -(cell_text(to, s->tool->options->by_model ? "model" : "session", NAME, false) || cell_text(to, "turns", TURNS, true));
-	for (i = 0; i < sizeof(tokens) / sizeof(*tokens); i++)
-		r |= cell_text(to, tokens[i], TOKENS, true);
-	r |= cell_text(to, "cached", RATIO, true);
-	if (!s->tool->options->by_model)
-		r |= -(cell_text(to, "peak", TURNS, true) || cell_text(to, "context", CONTEXT, true) || cell_text(to, "level", LEVEL, false));
-	r |= cell_text(to, "cost", COST, true);
-	if (s->tool->prices)
-		r |= cell_text(to, "estimate", COST, true);
-	return r | end_line(to);
-}
-
-static int
-table_row(struct summary *s, struct buf *to, const struct usage_session *session, struct slice name, const struct figures *f)
-{
-	size_t from = to->n;
-	int r;
-
-	r = session ? put_session(to, s->tool, session) : put_plain(to, name);
-	r |= -(cell_end(to, from, NAME, false) || table_tokens(to, f));
-	if (!s->tool->options->by_model)
-		r |= table_context(s, to, session);
-	r |= table_costs(s, to, f);
-	if (f->malformed)
-		r |= buf_printf(to, "malformed: %u", f->malformed);
-	return r | end_line(to);
-}
-
-/* --- all of it --- */
-
-static int
-put_one(struct summary *s, struct buf *to, struct usage_session *session)
-{
-	const struct options *o = s->tool->options;
-	struct buf partial = {0};
-	struct figures f = {0};
-	int r = 0;
-
-	if (!tool_wants(s->tool, session))
 		return 0;
-	/* What is written for a merge is what there is before the last turn is judged. */
-	if (o->format == FORMAT_JSON)
-		r = usage_put_session(s->tool->usage, session, &partial);
-	r |= usage_finish(s->tool->usage, session);
-	r |= -(of_session(s, session, &f) || figures_add(s, &s->all, &f));
-	s->sessions++;
-	if (o->by_model)
-		r |= add_to_models(s, session, &f);
-	else
-		r |= o->format == FORMAT_JSON ? json_session(s, to, session, &f, &partial)
-			: table_row(s, to, session, slice(NULL, 0), &f);
-	figures_free(&f);
-	buf_free(&partial);
-	return r;
-}
-
-static int
-put_model(struct summary *s, struct buf *to, uint32_t model)
-{
-	const struct figures *f = &s->models[model];
-	struct slice name = model ? usage_name(s->tool->usage, model) : slice_of("-");
-
-	if (s->tool->options->format != FORMAT_JSON)
-		return table_row(s, to, NULL, name, f);
-	return -(buf_add_string(to, "{\"model\":") || (model ? json_quote(name, to) : buf_add_string(to, "null"))
-		|| buf_add(to, ",", 1) || json_figures(s, to, f) || buf_add(to, "}\n", 2));
-}
-
-static int
-models_by_name(const void *a, const void *b, void *usage)
-{
-	const uint32_t *x = a, *y = b;
-
-	return by_name(usage_name(usage, *x), usage_name(usage, *y));
-}
-
-static int
-put_models(struct summary *s, struct buf *to)
-{
-	uint32_t *order = calloc(s->nmodels + 1, sizeof(*order));
-	size_t i, n = 0;
-	int r = 0;
-
-	if (!order)
+	for (p = session->parts; p; p = p->next)
+		peak = p->has_peak && p->peak > peak ? p->peak : peak;
+	if (buf_printf(to, ",\"peak\":%llu,\"used\":%llu", (unsigned long long)peak, (unsigned long long)session->used) < 0)
 		return -1;
-	for (i = 0; i < s->nmodels; i++)
-		if (s->models[i].turns || s->models[i].tokens.has)
-			order[n++] = (uint32_t)i;
-	qsort_r(order, n, sizeof(*order), models_by_name, s->tool->usage);
-	for (i = 0; i < n; i++)
-		r |= put_model(s, to, order[i]);
-	free(order);
-	return r;
+	if (!session->has_size)
+		return 0;
+	return buf_printf(to, ",\"size\":%llu,\"remaining\":%llu,\"percent\":%d,\"level\":\"%s\"", (unsigned long long)session->size,
+		(unsigned long long)(session->size > session->used ? session->size - session->used : 0),
+		usage_percent(session->used, session->size), level_names[tool_level(s->tool->options, session)]);
 }
 
 static int
-put_total(struct summary *s, struct buf *to, const struct requests *requests)
+json_session(struct summary *s, struct buf *to, const struct usage_session *session)
 {
-	const struct options *o = s->tool->options;
-	char name[32];
+	struct usage *u = s->tool->usage;
+	const struct usage_cost *c = usage_costs(session);
+	int r;
 
-	snprintf(name, sizeof(name), "total of %zu", s->sessions);
-	if (o->format != FORMAT_JSON)
-		return table_row(s, to, NULL, slice_of(name), &s->all);
-	return -(buf_printf(to, "{\"total\":true,\"sessions\":%zu,", s->sessions) || json_figures(s, to, &s->all)
-		|| usage_put_stream(s->tool->usage, requests, to) || buf_add(to, "}\n", 2));
-}
-
-/* Ends a record. In files, what has come together is written. */
-static struct buf *
-end_record(struct tool *t, size_t before)
-{
-	out_mark(&t->out, before);
-	if (!t->live)
-		out_print_much(&t->out);
-	return out_buf(&t->out);
+	r = -(json_context(s, to, session) || json_text(to, "model", usage_name(u, session->model))
+		|| json_text(to, "title", usage_name(u, session->title)) || json_text(to, "cwd", usage_name(u, session->cwd))
+		|| json_text(to, "agent", usage_agent_name(u, session->agent)));
+	if (session->parent)
+		r |= json_text(to, "parent", slice(session->parent->id, session->parent->id_length));
+	if (c)
+		r |= -(buf_add_string(to, ",\"wire_cost\":{\"amount\":") || decimal_put(c->wire, c->places, to)
+			|| buf_add_string(to, ",\"currency\":") || json_quote(usage_name(u, c->currency), to) || buf_add(to, "}", 1));
+	return r | -(buf_printf(to, ",\"basis\":\"%s\"", usage_basis_name(usage_session_basis(u, session))) < 0);
 }
 
 int
-summary_put(struct tool *t, const struct requests *requests)
+summary_json(struct summary *s, const struct summary_row *row, struct buf *to)
 {
-	struct summary s = {.tool = t};
-	struct buf *to = out_buf(&t->out);
-	struct usage_session *session;
-	size_t i, before = to->n;
-	int r = 0;
+	static const char *const keys[] = {"session", "model", "day", "week", "month", "project", "agent"};
+	enum by by = s->tool->options->by;
+	struct buf name = {0};
+	int r;
 
-	if (t->options->format != FORMAT_JSON)
-		r = table_names(&s, to);
-	for (session = usage_sessions(t->usage); session && r == 0; session = usage_next(session)) {
-		r = put_one(&s, to, session);
-		to = end_record(t, before);
-		before = to->n;
+	if (row->total) {
+		r = buf_printf(to, "{\"total\":true,\"acp-usage\":%d,", SUMMARY_VERSION);
+		r |= by == BY_SESSION ? buf_printf(to, "\"sessions\":%zu", s->sessions) : buf_printf(to, "\"%ss\":%zu", keys[by], s->n);
+	} else {
+		r = -(buf_printf(to, "{\"%s\":", keys[by]) || summary_name(s, row, &name)
+			|| (name.n || by == BY_SESSION ? json_quote(name.n ? buf_slice(&name) : slice_of(""), to) : buf_add_string(to, "null")));
+		buf_free(&name);
 	}
-	if (r == 0)
-		r = usage_end(t->usage);
-	r |= t->options->by_model ? put_models(&s, to) : 0;
-	r |= put_total(&s, to, requests);
-	out_mark(&t->out, before);
-	for (i = 0; i < s.nmodels; i++)
-		figures_free(&s.models[i]);
-	free(s.models);
-	figures_free(&s.all);
-	return r < 0 ? -1 : 0;
+	r |= json_figures(s, to, row);
+	if (row->session)
+		r |= json_session(s, to, row->session);
+	if (row->figures.restarts && !row->total)
+		r |= buf_printf(to, ",\"restarts\":%llu", (unsigned long long)row->figures.restarts);
+	/* What is left out by time or by basis cannot be merged. */
+	if (row->session && s->tool->options->since <= 0 && s->tool->options->before <= 0)
+		r |= usage_put_parts(s->tool->usage, row->session, to);
+	return r | buf_add(to, "}\n", 2);
 }

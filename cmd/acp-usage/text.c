@@ -1,32 +1,20 @@
 /* Figures and names, as people and tables have them. */
 #include <math.h>
+#include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cmd/acp-usage/tool.h"
+#include "lib/base/people.h"
 
 enum { SHORT_ID = 8, MANY_SESSIONS = 256 };
 
 int
 put_tokens(struct buf *to, uint64_t n)
 {
-	static const char units[] = "KMBTQ";
-	uint64_t unit = 1000, tenths;
-	size_t i = 0;
+	char text[PEOPLE_FIGURE];
 
-	if (n < 1000)
-		return buf_printf(to, "%llu", (unsigned long long)n);
-	while (i < sizeof(units) - 2 && n / unit >= 1000) {
-		unit *= 1000;
-		i++;
-	}
-	tenths = n / (unit / 10) + (n % (unit / 10) >= unit / 20);
-	if (tenths >= 10000 && i < sizeof(units) - 2) {
-		tenths = 10;
-		i++;
-	}
-	if (tenths >= 1000 || (i > 0 && tenths % 10 == 0))
-		return buf_printf(to, "%llu%c", (unsigned long long)((tenths + 5) / 10), units[i]);
-	return buf_printf(to, "%llu.%llu%c", (unsigned long long)(tenths / 10), (unsigned long long)(tenths % 10), units[i]);
+	return buf_add_string(to, people_count(text, n));
 }
 
 int
@@ -51,43 +39,50 @@ put_clock(struct buf *to, const struct tool *t, uint64_t us)
 	if (!t->timed)
 		return buf_printf(to, "-");
 	if (t->started > 0 && localtime_r(&seconds, &tm))
-		return buf_printf(to, "%02d:%02d:%02d", tm.tm_hour, tm.tm_min, tm.tm_sec);
+		return buf_printf(to, "%04d-%02d-%02d %02d:%02d:%02d", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
+			tm.tm_sec);
 	return buf_printf(to, "%llu.%03llus", (unsigned long long)(us / 1000000), (unsigned long long)(us / 1000 % 1000));
 }
 
-int
-put_amount(struct buf *to, const struct decimal *d, unsigned places)
+size_t
+terminal_width(void)
 {
-	size_t from = to->n;
-	const char *point;
-	unsigned have = 0;
+	struct winsize w;
 
-	if (decimal_put(d, to) < 0)
-		return -1;
-	point = memchr(to->p + from, '.', to->n - from);
-	if (point)
-		have = (unsigned)(to->p + to->n - point - 1);
-	else if (places > 0 && buf_add(to, ".", 1) < 0)
-		return -1;
-	for (; have < places; have++)
-		if (buf_add(to, "0", 1) < 0)
-			return -1;
-	return 0;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) < 0 && ioctl(STDERR_FILENO, TIOCGWINSZ, &w) < 0)
+		return 0;
+	return w.ws_col > 0 ? w.ws_col : 80;
 }
 
-/* Control characters, and what turns the writing direction, would not be text. */
-int
-put_plain(struct buf *to, struct slice s)
+int32_t
+day_of(double when)
 {
-	size_t i;
+	time_t seconds = (time_t)floor(when);
+	struct tm tm;
 
-	for (i = 0; i < s.n; i++) {
-		unsigned char c = (unsigned char)s.p[i];
+	if (!localtime_r(&seconds, &tm))
+		return 0;
+	return (int32_t)floor((when + (double)tm.tm_gmtoff) / 86400);
+}
 
-		if (c < 0x20 || c == 0x7f ? buf_printf(to, "\\x%02x", c) < 0 : buf_add(to, s.p + i, 1) < 0)
-			return -1;
-	}
-	return 0;
+int
+put_day(struct buf *to, int32_t day)
+{
+	time_t seconds = (time_t)day * 86400;
+	struct tm tm;
+
+	if (!gmtime_r(&seconds, &tm))
+		return 0;
+	return buf_printf(to, "%04d-%02d-%02d", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday);
+}
+
+/* Is it a child of the session, or one of its children's? */
+static bool
+is_below(const struct usage_session *child, const struct usage_session *s)
+{
+	while (child && child != s)
+		child = child->parent;
+	return child == s;
 }
 
 int
@@ -101,7 +96,8 @@ put_session(struct buf *to, const struct tool *t, const struct usage_session *s)
 	if (n > SHORT_ID && usage_count(t->usage) <= MANY_SESSIONS) {
 		n = SHORT_ID;
 		for (other = usage_sessions(t->usage); other; other = usage_next(other)) {
-			if (other == s)
+			/* A child's id may begin with its parent's: that is no other session. */
+			if (other == s || is_below(other, s))
 				continue;
 			for (same = 0; same < s->id_length && same < other->id_length && s->id[same] == other->id[same]; same++)
 				;
@@ -112,7 +108,7 @@ put_session(struct buf *to, const struct tool *t, const struct usage_session *s)
 		while (n < s->id_length && ((unsigned char)s->id[n] & 0xc0) == 0x80)
 			n++;
 	}
-	return put_plain(to, slice(s->id, n));
+	return text_plain(to, slice(s->id, n));
 }
 
 const char *

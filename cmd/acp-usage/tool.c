@@ -21,9 +21,33 @@ tool_level(const struct options *o, const struct usage_session *s)
 }
 
 bool
-tool_wants(const struct tool *t, const struct usage_session *s)
+tool_wants(struct tool *t, const struct usage_session *s)
 {
-	return !t->options->session || (s && strcmp(t->options->session, s->id) == 0);
+	bool yes = !t->choice.asked;
+	char *why;
+
+	for (; s && !yes; s = s->parent) {
+		yes = choice_is(&t->choice, slice(s->id, s->id_length), &why);
+		if (why)
+			tool_say(t, "--session: %s", why);
+		free(why);
+	}
+	return yes;
+}
+
+int
+tool_see(struct tool *t, const struct seen *s, int (*take)(void *, const struct seen *, const struct usage_report *), void *arg)
+{
+	if (!usage_may_matter(&t->words, s->msg.text) && !(s->msg.kind == MSG_RESPONSE && usage_expects(t->usage, s->msg.text)))
+		return 0;
+	return usage_see(t->usage, s, take, arg);
+}
+
+int
+tool_begin(struct tool *t, double started)
+{
+	t->started = started;
+	return usage_begin(t->usage, started);
 }
 
 void
@@ -47,7 +71,7 @@ tool_say(struct tool *t, const char *format, ...)
 		if (t->meter)
 			meter_hide(t->meter);
 		if (t->frame)
-			frame_say(t->frame, "%s", text.p);
+			frame_warn(t->frame, "%s", text.p);
 		else
 			cli_warn(tool_name, "%s", text.p);
 	}
@@ -58,19 +82,18 @@ tool_say(struct tool *t, const char *format, ...)
 }
 
 static void
-note(void *arg, const struct usage_session *s, const char *what)
+note(void *arg, const struct usage_session *s, bool verbose, const char *what)
 {
 	struct tool *t = arg;
-	struct buf text = {0}, plain = {0};
+	struct buf text = {0};
 
-	if (s && !tool_wants(t, s))
+	if ((verbose && !t->options->verbose) || (s && !tool_wants(t, s)))
 		return;
 	if (s && s->id_length && (put_session(&text, t, s) < 0 || buf_add_string(&text, ": ") < 0))
 		text.n = 0;
-	if (put_plain(&plain, slice_of(what)) == 0 && buf_add_slice(&text, buf_slice(&plain)) == 0 && buf_string(&text))
+	if (buf_add_string(&text, what) == 0 && buf_string(&text))
 		tool_say(t, "%s", text.p);
 	buf_free(&text);
-	buf_free(&plain);
 }
 
 static void
@@ -90,42 +113,59 @@ write_row(struct tool *t, const struct usage_event *e)
 		out_print_much(&t->out);
 }
 
+/* The period that counts what was used then: by --by, and by --since and --before. */
+static int32_t
+period(void *arg, double started, uint64_t t)
+{
+	const struct options *o = ((struct tool *)arg)->options;
+	double when = started + (double)t / 1e6;
+
+	if (started <= 0)
+		return o->since > 0 || o->before > 0 ? USAGE_NEVER : 0;
+	if (when < o->since || (o->before > 0 && when >= o->before))
+		return USAGE_NEVER;
+	return o->by >= BY_DAY && o->by <= BY_MONTH ? day_of(when) : 0;
+}
+
 static void
 event(void *arg, const struct usage_event *e)
 {
 	struct tool *t = arg;
 	const struct options *o = t->options;
 
-	if (!tool_wants(t, e->session))
+	if (!tool_wants(t, e->session) || period(t, t->started, e->t) == USAGE_NEVER)
 		return;
-	if (t->alerts)
-		alerts_see(t->alerts, t, e);
+	if (e->kind != USAGE_EVENT_COMPACT)
+		alerts_see(t->alerts, t, e->session);
 	if (t->prom)
-		prom_event(t->prom, t, e);
+		prom_event(t->prom, e);
 	if (t->meter)
 		meter_show(t->meter, t, e);
-	if (!t->prom && !o->summary && (e->kind == USAGE_EVENT_TURN || e->changed || o->all))
+	if (!t->prom && !o->summary && (e->kind != USAGE_EVENT_UPDATE || e->changed || o->all))
 		write_row(t, e);
 }
 
 int
 tool_open(struct tool *t, const struct options *o, bool live)
 {
-	struct usage_spec spec = {.basis = o->basis, .partial = o->merge || (o->summary && o->format == FORMAT_JSON),
+	struct usage_spec spec = {.basis = o->basis, .tiers = o->prices || (o->summary && o->format == FORMAT_JSON),
 		.event = event, .note = note, .arg = t};
 
 	t->options = o;
 	t->live = live;
+	t->choice.asked = o->session;
+	if (o->since > 0 || o->before > 0 || (o->by >= BY_DAY && o->by <= BY_MONTH))
+		spec.period = period;
+	usage_words(&t->words);
 	t->usage = usage_new(&spec);
-	if (o->prices && !(t->prices = prices_open(o->prices)))
+	if (o->prices && !(t->prices = prices_open(o->prices, o->cache_hour)))
 		return -1;
 	if (o->format == FORMAT_PROM && !(t->prom = prom_open(o)))
 		return -1;
 	if (o->meter)
 		t->meter = meter_open(o);
-	if (!o->merge)
-		t->alerts = alerts_open(o);
-	if (t->usage && (o->merge || t->alerts))
+	t->alerts = alerts_open(o);
+	if (t->usage && t->alerts)
 		return 0;
 	cli_warn(tool_name, "out of memory");
 	return -1;
@@ -139,13 +179,14 @@ tool_close(struct tool *t)
 	prom_close(t->prom);
 	prices_close(t->prices);
 	usage_free(t->usage);
+	choice_free(&t->choice);
 	buf_free(&t->out.own);
 }
 
 void
 tool_end(struct tool *t)
 {
-	if (!t->options->summary && usage_end(t->usage) < 0)
+	if (usage_end(t->usage) < 0)
 		tool_fail(t, "out of memory: the last turns are lost");
 	if (t->prom)
 		prom_write(t->prom, t, true);

@@ -2,16 +2,21 @@
 #ifndef TOOL_H
 #define TOOL_H
 
-#include "lib/cli.h"
-#include "lib/frame.h"
-#include "lib/money.h"
-#include "lib/out.h"
-#include "lib/usage.h"
+#include "lib/base/cli.h"
+#include "lib/base/money.h"
+#include "lib/base/text.h"
+#include "lib/filter/choice.h"
+#include "lib/frame/frame_options.h"
+#include "lib/run/out.h"
+#include "lib/usage/usage.h"
 
 enum format { FORMAT_LOG, FORMAT_TSV, FORMAT_CSV, FORMAT_JSON, FORMAT_PROM };
 /* From here on: normal, yellow, orange, red. */
 enum level { LEVEL_UNKNOWN, LEVEL_NORMAL, LEVEL_YELLOW, LEVEL_ORANGE, LEVEL_RED };
 enum { LEVELS = 3 };
+
+/* --by: what the rows of the summary are. */
+enum by { BY_SESSION, BY_MODEL, BY_DAY, BY_WEEK, BY_MONTH, BY_PROJECT, BY_AGENT };
 
 /* --size [MODEL=]N */
 struct size {
@@ -24,8 +29,11 @@ struct options {
 	const char *output;
 	bool append;
 	enum format format;
-	bool summary, by_model, merge, unordered, all, pass, follow, fill;
+	bool summary, merge, all, pass, follow, fill, verbose, wide;
+	enum by by;
+	double since, before;    /* s since 1970; 0: not given */
 	const char *prices;
+	bool cache_hour;
 	const char *meter;       /* NULL: none; "" standard error; "tty" */
 	enum usage_basis basis;
 	bool warned;             /* --warn is given */
@@ -41,6 +49,7 @@ struct options {
 	const char *session;
 	enum cli_color color;
 	char **files;            /* NULL-terminated, or NULL */
+	char **inputs;           /* likewise: the files, and that of --prices */
 	struct frame_options frame;
 };
 
@@ -52,6 +61,8 @@ struct tool {
 	struct prom *prom;
 	struct meter *meter;
 	struct alerts *alerts;
+	struct usage_words words;
+	struct choice choice; /* --session */
 	double started;      /* of the stream or recording, seconds since 1970; 0 where it is not known */
 	bool timed;          /* t means something */
 	bool live;           /* a stream: frame is set */
@@ -72,7 +83,12 @@ void tool_end(struct tool *);
 void tool_fail(struct tool *, const char *what);
 /* One line on stderr, never waiting. */
 void tool_say(struct tool *, const char *format, ...) __attribute__((format(printf, 2, 3)));
-bool tool_wants(const struct tool *, const struct usage_session *);
+/* Is it the session of --session, or a child of it? */
+bool tool_wants(struct tool *, const struct usage_session *);
+/* A message went by. 0, or -1 out of memory. take: as usage_see. */
+int tool_see(struct tool *, const struct seen *, int (*take)(void *, const struct seen *, const struct usage_report *), void *);
+/* The recording that is read began then; 0: not known. */
+int tool_begin(struct tool *, double started);
 enum level tool_level(const struct options *, const struct usage_session *);
 extern const char *const level_names[];  /* "", "normal", "yellow", "orange", "red" */
 extern const char *const level_advice[];
@@ -80,12 +96,14 @@ extern const char *const level_advice[];
 /* text.c: figures as people and tables have them. All append; 0, or -1 out of memory. */
 int put_tokens(struct buf *, uint64_t);          /* 53.0K, 200K, 1M */
 int put_wall(struct buf *, double when);         /* 2026-11-20T15:56:02.123456Z */
-int put_clock(struct buf *, const struct tool *, uint64_t t); /* 15:56:02, or 1.201s */
-int put_amount(struct buf *, const struct decimal *, unsigned places); /* exactly, with at least so many places */
+int put_clock(struct buf *, const struct tool *, uint64_t t); /* 2026-11-20 15:56:02, local, or 1.201s */
 /* A session's id, as short as no other begins. */
 int put_session(struct buf *, const struct tool *, const struct usage_session *);
-/* What of a peer's text can be shown on a terminal. */
-int put_plain(struct buf *, struct slice);
+/* The columns of a terminal that what is printed gets to, as far as can be known; 0: none. */
+size_t terminal_width(void);
+/* Days since 1970, of the local time zone; and the day as text. */
+int32_t day_of(double when);
+int put_day(struct buf *, int32_t day);
 /* The level's colour, and its end, where colours are wanted. */
 const char *level_color(enum level, bool wanted);
 const char *color_off(bool wanted);
@@ -95,21 +113,27 @@ int row_put(struct tool *, struct buf *, const struct usage_event *);
 int row_put_names(struct tool *, struct buf *);
 
 /* summary.c */
-/* Writes it. requests: those that are open, or NULL. 0, or -1 out of memory. */
-int summary_put(struct tool *, const struct requests *);
+enum { SUMMARY_VERSION = 1 }; /* of the lines that --merge reads */
+/* Writes it. 0, or -1 out of memory. */
+int summary_put(struct tool *);
 
 /* prices.c */
-struct prices *prices_open(const char *path);
+/* hour: cache writes cost what those do that are kept for an hour. */
+struct prices *prices_open(const char *path, bool hour);
 void prices_close(struct prices *);
 /* What the tokens cost by the list. 0; 1 where it does not know the model (said once); -1 out of memory. */
-int prices_estimate(struct prices *, struct slice model, const struct usage_sums *, struct decimal *to);
+/* inside: as usage_inside has it; tier: as usage_tally.tier. */
+int prices_estimate(struct prices *, struct slice model, const struct usage_sums *, uint8_t inside, uint8_t tier,
+	struct decimal *to);
 /* max_input_tokens, or 0. */
 uint64_t prices_size(struct prices *, struct slice model);
 
 /* prom.c */
 struct prom *prom_open(const struct options *);
+/* Opens the file of --output. 0, or the exit status; what is wrong has been reported. */
+int prom_open_file(struct prom *, char *const *inputs);
 void prom_close(struct prom *);
-void prom_event(struct prom *, const struct tool *, const struct usage_event *);
+void prom_event(struct prom *, const struct usage_event *);
 /* Writes what is new, at most once a second, or now. */
 void prom_write(struct prom *, struct tool *, bool now);
 
@@ -124,12 +148,12 @@ void meter_hide(struct meter *);
 /* alerts.c */
 struct alerts *alerts_open(const struct options *);
 void alerts_close(struct alerts *);
-void alerts_see(struct alerts *, struct tool *, const struct usage_event *);
+void alerts_see(struct alerts *, struct tool *, struct usage_session *);
+/* Reports limits that nothing could be compared with; where files were read, that is an error. */
+void alerts_end(const struct alerts *, struct tool *);
 
 /* The things that the tool does. All return the exit status. */
 int stream_run(const struct options *);
-/* Is this process a link of a chain, or a proxy: is standard input half of a stream, not all there is to read? */
-bool stream_is_wired(void);
 int files_run(const struct options *);
 /* Opens -o where files are read; exits where it can not. */
 void files_open_output(struct tool *);

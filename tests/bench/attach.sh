@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What it costs that a running chain can be attached to: one filter, joined directly; with the client's hop relayed
-# (--control) and nobody there; with a watcher; with one who does not read. In turn in one run, as medians.
+# What it costs that a running chain can be attached to: one filter; with acp-share before it (--control) and nobody there; with
+# a watcher; with one who does not read. In turn in one run, as medians.
 # BENCH_RUNS: how often (default 5); BENCH_ATTACH_UPDATES: of 200 bytes (default 500000); BENCH_CHAIN_TRIPS: requests (1000).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -13,7 +13,7 @@ make -s "$B/bench/chain" "$B/helper/visit"
 PATH=$PWD/$B/bin:$PWD/$B/bench:$PWD/$B/helper:$PATH
 export XDG_RUNTIME_DIR=$out
 
-# A chain that somebody visits in this way. What reads its messages is acp-conduct itself.
+# A chain that somebody visits in this way.
 cat >"$out/visited" <<-'END'
 	#!/bin/sh
 	# visited SOCKET HOW... -- COMMAND...
@@ -72,14 +72,13 @@ for n in "${names[@]}"; do printf ' %10s' "$(median "$n.stream")"; done
 printf '\nbeside nobody there: a watcher %s, one who does not read %s (wanted: >= 0.6, >= 0.8)\n' \
 	"$(share "$(median watcher.stream)" "$(median nobody.stream)")" "$(share "$(median stuck.stream)" "$(median nobody.stream)")"
 
-# The same as instructions of acp-conduct for each update: they do not depend on what else the machine does.
+# The same as instructions of acp-share for each update: they do not depend on what else the machine does.
 command -v valgrind >/dev/null || { echo 'valgrind is missing: no instructions'; exit; }
 count() {
 	rm -f "$out/callgrind"
-	bounded stream "$1" 200 0 valgrind -q --tool=callgrind --callgrind-out-file="$out/callgrind" acp-conduct "${@:2}" -- chain agent >/dev/null
+	bounded stream "$1" 200 0 valgrind -q --tool=callgrind --callgrind-out-file="$out/callgrind" "${@:2}" -- chain agent >/dev/null
 	awk '/^(summary|totals):/ { print $2; exit }' "$out/callgrind"
 }
 each() { echo $((($(count 9000 "$@") - $(count 3000 "$@")) / 6000)); }
-proxy=(--no-mcp -p 'chain proxy')
-printf '%-44s %s\n' 'instructions an update, --control, no filter' "$(each --control auto)" \
-	'... a proxy, two hops' "$(each "${proxy[@]}")" '... the same with --control' "$(each --control auto "${proxy[@]}")"
+printf '%-44s %s\n' 'instructions an update, acp-share, nobody there' "$(each acp-share --control auto)" \
+	'... acp-tap -o /dev/null' "$(each acp-tap -o /dev/null)"

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/msg.h"
+#include "lib/acp/msg.h"
 
 enum { BLOCK = 64 * 1024, STAR_MOST = 64 };
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/jqprog.h"
+#include "lib/filter/jqprog.h"
 
 int
 main(int argc, char **argv)

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/recording.h"
+#include "lib/recording/recording.h"
 
 #include <fcntl.h>
 

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "lib/json.h"
+#include "lib/json/json_set.h"
 
 long simdjson_pass(const char *p, size_t n, size_t longest);
 const char *simdjson_kernel(void);
 
-enum { ROUNDS = 11, CONTENDERS = 6, PADDING = 64, LONG_LINE = 64 << 10 };
+enum { ROUNDS = 11, CONTENDERS = 5, PADDING = 64, LONG_LINE = 64 << 10 };
 static const size_t VOLUME = (size_t)256 << 20;
 
 enum { KEYS = 6 };
@@ -112,7 +112,7 @@ longest_line(struct slice lines)
 }
 
 static long
-scan_pass(struct slice lines)
+scan_pass(const struct json_set *set, struct slice lines)
 {
 	const char *p = lines.p, *end = p + lines.n, *newline;
 	struct slice values[KEYS];
@@ -121,8 +121,7 @@ scan_pass(struct slice lines)
 
 	for (; p < end; p = newline + 1, count++) {
 		newline = memchr(p, '\n', (size_t)(end - p));
-		if (json_members(slice_between(p, newline), JSON_DEPTH, &keys, values, &error) ==
-			JSON_NONE)
+		if (json_members_by(set, slice_between(p, newline), JSON_DEPTH, &keys, values, &error) == JSON_NONE)
 			return -1;
 	}
 	return count;
@@ -149,37 +148,35 @@ by_size(const void *a, const void *b)
 static void
 measure(const char *title, struct slice lines)
 {
-	static const char *const names[CONTENDERS] = {
-		"avx512", "avx2", "sse2", "neon", "portable", NULL};
+	const struct json_set *sets[CONTENDERS] = {NULL}, *set = json_sets; /* NULL: simdjson */
+	int n = 0;
 	double times[CONTENDERS][ROUNDS], ratios[CONTENDERS][ROUNDS], start;
 	size_t longest = longest_line(lines);
 	long count = simdjson_pass(lines.p, lines.n, longest), got;
 
+	do {
+		if (set->here())
+			sets[n++] = set;
+	} while (set++->scan);
+	n++;
 	for (int round = 0; round < ROUNDS; round++) {
-		for (int i = 0; i < CONTENDERS; i++) {
-			times[i][round] = 1;
-			if (names[i] && json_use(names[i]) < 0)
-				continue;
+		for (int i = 0; i < n; i++) {
 			start = now();
-			got = names[i] ? scan_pass(lines)
-				       : simdjson_pass(lines.p, lines.n, longest);
+			got = sets[i] ? scan_pass(sets[i], lines) : simdjson_pass(lines.p, lines.n, longest);
 			times[i][round] = now() - start;
 			must(got == count && count > 0, "they do not agree");
 		}
 	}
-	for (int i = 0; i < CONTENDERS; i++) {
+	for (int i = 0; i < n; i++) {
 		for (int round = 0; round < ROUNDS; round++)
-			ratios[i][round] = times[CONTENDERS - 1][round] / times[i][round];
+			ratios[i][round] = times[n - 1][round] / times[i][round];
 		qsort(ratios[i], ROUNDS, sizeof(double), by_size);
 		qsort(times[i], ROUNDS, sizeof(double), by_size);
 	}
 	printf("%s: %ld lines, %zu bytes each on average\n", title, count, lines.n / (size_t)count);
-	for (int i = 0; i < CONTENDERS; i++)
-		if (!names[i] || json_use(names[i]) == 0)
-			printf("  %-10s %6.2f GB/s  %5.2f of simdjson\n",
-				names[i] ? names[i] : "simdjson",
-				(double)lines.n / times[i][ROUNDS / 2] / 1e9,
-				ratios[i][ROUNDS / 2]);
+	for (int i = 0; i < n; i++)
+		printf("  %-10s %6.2f GB/s  %5.2f of simdjson\n", sets[i] ? sets[i]->name : "simdjson",
+			(double)lines.n / times[i][ROUNDS / 2] / 1e9, ratios[i][ROUNDS / 2]);
 }
 
 /* The lines again and again up to the volume, and room behind for simdjson. */
@@ -217,7 +214,7 @@ main(int argc, char **argv)
 		add(&text, buf_slice(&text));
 	}
 	add_long_lines(buf_slice(&lines), buf_slice(&text), &lengthy);
-	printf("simdjson's kernel: %s, ours: %s\n", simdjson_kernel(), json_instructions());
+	printf("simdjson's kernel: %s, ours: %s\n", simdjson_kernel(), json_set_here()->name);
 	repeat(buf_slice(&lines), &all);
 	measure("the fixtures' mix", buf_slice(&all));
 	all.n = 0;

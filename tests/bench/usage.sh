@@ -27,15 +27,18 @@ times() {
 
 "$m" mix "$bytes" tests/fixtures/*.jsonl >"$mix"
 cat "$mix" >/dev/null
-rm -f "$out"/usage.{ours,grep,jq,few,many}
+rm -f "$out"/usage.{stat,ours,grep,jq,few,many}
 for ((r = runs; r > 0; r--)); do
 	runs=1 times usage.grep grep -c usage_update "$mix"
 	runs=1 times usage.ours acp-usage --summary "$mix"
+	runs=1 times usage.stat acp-stat "$mix"
 done
 ours=$(median <"$out/usage.ours") grep=$(median <"$out/usage.grep")
 printf '%-44s %11s  %11s  %5s\n' 'USAGE over the fixtures'\'' mix' ours grep times
 awk -v n="$(stat -c %s "$mix")" -v a="$ours" -v b="$grep" 'BEGIN {
 	printf "%-44s %6.2f GB/s  %6.2f GB/s  %5.2f  (wanted: <= 1.5)\n", "acp-usage --summary", n / a / 1e9, n / b / 1e9, a / b }'
+awk -v n="$(stat -c %s "$mix")" -v a="$(median <"$out/usage.stat")" -v k="$(awk '{ print $2 }' "$out/usage.stat" | sort -n | tail -n 1)" 'BEGIN {
+	printf "%-44s %6.2f GB/s  (wanted: >= 0.05), peak %.1f MiB\n", "acp-stat, which reads every message", n / a / 1e9, k / 1024 }'
 
 # jq takes its time: a small part will do.
 head -c 20000000 "$mix" | sed '$d' >"$part"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "cmd/acp-mcp/server.h"
-#include "lib/frame_parts.h"
+#include "lib/frame/frame_parts.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -22,19 +22,15 @@ expect(bool ok)
 		abort();
 }
 
+static struct loop *loop;
+
 static void
-open_nowhere(struct output *out)
+open_nowhere(struct endpoint *out)
 {
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
-	expect(fd >= 0 && output_open(out, fd) == 0);
-}
-
-static void
-drain(struct output *out)
-{
-	while (output_flush(out) > 0)
-		;
+	*out = (struct endpoint){0};
+	expect(fd >= 0 && endpoint_open(out, loop, -1, fd, 0) == 0);
 }
 
 /* Plays until the live side is waited for. False when it is over. */
@@ -46,8 +42,8 @@ play(struct player *p)
 	do {
 		p->now += 1000;
 		play = player_play(p);
-		drain(p->out);
-		drain(p->err);
+		endpoint_write_rest(p->out, 0, 0);
+		endpoint_write_rest(p->err, 0, 0);
 	} while (play == PLAY_FULL || play == PLAY_LEAVE);
 	/* Only a file that changes while it is played, or memory, could make it fail. */
 	expect(play != PLAY_FAILED);
@@ -87,19 +83,19 @@ play_to(struct player *p, struct slice live)
 static void
 run(const struct player_options *o, const char *path, struct slice live)
 {
-	struct output out, err;
+	struct endpoint out, err;
 	struct script script;
 	struct player player;
 
 	open_nowhere(&out);
 	open_nowhere(&err);
-	expect(script_open(&script, path, LIMIT, NULL, false) == 0);
+	expect(script_open(&script, "fuzz", path, LIMIT, NULL, false) == 0);
 	expect(player_open(&player, o, &script, &out, &err) == 0);
 	play_to(&player, live);
 	player_close(&player);
 	script_close(&script);
-	output_close(&out);
-	output_close(&err);
+	endpoint_close(&out);
+	endpoint_close(&err);
 }
 
 int
@@ -113,6 +109,9 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 
 	if (size == 0)
 		return 0;
+	if (!loop)
+		loop = loop_new((const int[]){0}, NULL, NULL);
+	expect(loop);
 	cut = memmem(p, size - 1, between, sizeof(between) - 1);
 	o.us = data[0] & 1 ? ACP_AGENT : ACP_CLIENT;
 	o.match = data[0] & 2 ? MATCH_METHOD : MATCH_PARAMS;

@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "lib/jqprog.h"
-#include "lib/json.h"
+#include "lib/filter/jqprog.h"
+#include "lib/json/json.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);

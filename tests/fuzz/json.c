@@ -5,13 +5,12 @@
  */
 #include <stdlib.h>
 
-#include "lib/json_set.h"
+#include "lib/json/json_set.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 enum { KEYS = 6 };
-static const char *const keys[KEYS] = {"jsonrpc", "id", "method", "params", "result", "error"};
-static const char *const names[] = {"portable", "avx512", "avx2", "sse2", "neon"};
+static const struct json_keys keys = {KEYS, {"jsonrpc", "id", "method", "params", "result", "error"}};
 
 static void
 must(bool ok)
@@ -27,24 +26,23 @@ struct said {
 };
 
 static struct said
-scan_by(const char *name, struct slice text, unsigned depth)
+scan_by(const struct json_set *set, struct slice text, unsigned depth)
 {
 	struct said s = {0};
 
-	must(json_use(name) == 0);
-	s.type = json_scan(text, depth, keys, KEYS, s.values, &s.error);
+	s.type = json_members_by(set, text, depth, &keys, s.values, &s.error);
 	return s;
 }
 
 static void
 sets_agree(struct slice text, unsigned depth)
 {
-	struct said first = scan_by(names[0], text, depth), other;
+	struct said first = scan_by(json_set_here(), text, depth), other;
 
-	for (size_t i = 1; i < sizeof(names) / sizeof(*names); i++) {
-		if (!json_set(names[i]))
+	for (const struct json_set *set = json_set_here(); set++->scan;) {
+		if (!set->here())
 			continue;
-		other = scan_by(names[i], text, depth);
+		other = scan_by(set, text, depth);
 		must(other.type == first.type);
 		if (first.type == JSON_NONE) {
 			must(other.error.at == first.error.at &&

@@ -1,9 +1,9 @@
 /* Reads any bytes as a message: its slices lie in the line, and what is put into an envelope comes out as it was. */
-#include "lib/msg.h"
+#include "lib/acp/msg.h"
 
 #include <stdlib.h>
 
-#include "lib/requests.h"
+#include "lib/acp/requests.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
@@ -119,9 +119,9 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	if (msg_scan(line, &m, &error) == MSG_NOISE) {
 		expect(error.what && error.at >= 1 && error.at <= size + 1);
 	} else {
-		expect(requests_each(rs, ACP_UNKNOWN, 1, line, &m, check_seen, &n) == 0);
-		expect(requests_each(rs, ACP_AGENT, 2, line, &m, check_seen, &n) == 0);
-		expect(requests_each(rs, ACP_CLIENT, 3, line, &m, check_seen, &n) == 0);
+		expect(requests_show(rs, ACP_UNKNOWN, 1, line, &m, check_seen, &n) == 0);
+		expect(requests_show(rs, ACP_AGENT, 2, line, &m, check_seen, &n) == 0);
+		expect(requests_show(rs, ACP_CLIENT, 3, line, &m, check_seen, &n) == 0);
 		expect(n >= 3);
 	}
 	if (m.kind == MSG_REQUEST || m.kind == MSG_NOTIFICATION) {

@@ -1,5 +1,5 @@
 /* Reads any bytes as a recording; what is read, written and read again is the same. */
-#include "lib/recording.h"
+#include "lib/recording/recording.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 /*
- * Any bytes as messages, a line each: what is read of them stays in bounds, and the state that comes of it
- * is the same when it is written and read again.
+ * Any bytes as messages, a line each: what is read of them stays in bounds, the search finds every line that is read, and
+ * the parts of sessions are the same when they are written and read again. What is read as parts may be anything.
  */
-#include "lib/usage.h"
+#include "lib/usage/usage.h"
 
 #include <stdlib.h>
 
@@ -16,16 +16,13 @@ expect(bool ok)
 }
 
 static void
-see(void *arg, const struct seen *s)
-{
-	expect(usage_see(arg, s) == 0);
-}
-
-static void
 event(void *arg, const struct usage_event *e)
 {
-	(void)arg;
-	expect(e->session != NULL && usage_percent(e->session) >= -1);
+	struct usage_figures f = {0};
+
+	expect(e->session != NULL && usage_percent(e->session->used, e->session->size) >= 0);
+	expect(usage_figures_family(*(struct usage **)arg, e->session, &f) == 0);
+	usage_figures_free(&f);
 }
 
 static void
@@ -34,16 +31,19 @@ put_all(const struct usage *u, struct buf *to)
 	struct usage_session *s;
 
 	for (s = usage_sessions(u); s; s = usage_next(s))
-		expect(usage_put_session(u, s, to) == 0 && buf_add(to, "\n", 1) == 0);
+		expect(buf_add_string(to, "{\"session\":") == 0 && json_quote(slice(s->id, s->id_length), to) == 0
+			&& usage_put_parts(u, s, to) == 0 && buf_add_string(to, "}\n") == 0);
 }
 
-/* What is told from the usual spelling is what is read of a scanned message. */
+/* What is told from the usual spelling is what is read of a scanned message, and what is read would be found. */
 static void
-compare(struct slice line, const struct msg *m)
+compare(const struct usage_words *words, struct slice line, const struct msg *m)
 {
-	struct seen seen = {.from = ACP_AGENT, .line = line, .msg = *m, .last = true};
+	struct seen seen = {.from = ACP_AGENT, .line = line, .msg = *m};
 	struct usage_report a, b;
 
+	if (m->kind != MSG_RESPONSE && usage_read(&seen, &b))
+		expect(usage_may_matter(words, line));
 	if (!usage_read_usual(line, &a))
 		return;
 	expect(m->kind == MSG_NOTIFICATION && usage_read(&seen, &b));
@@ -51,65 +51,60 @@ compare(struct slice line, const struct msg *m)
 	expect(slice_eq(a.amount, b.amount) && slice_eq(a.currency, b.currency) && slice_eq(a.model, b.model) && a.wrong == b.wrong);
 }
 
-/* The partial member that has just been appended. */
-static struct slice
-partial(const struct buf *b)
+/* Reads lines as parts. Returns how many were refused. */
+static size_t
+get_all(struct usage *u, struct slice lines)
 {
-	size_t skip = strlen(",\"partial\":");
-
-	return slice(b->p + skip, b->n - skip);
-}
-
-static void
-join(struct usage *from, struct usage *to)
-{
-	struct usage_session *s;
-	struct buf id = {0}, text = {0};
+	const char *p = lines.p, *end = lines.p + lines.n, *after, *why;
 	struct json_error error;
+	size_t refused = 0;
+	int r;
 
-	expect(usage_put_stream(from, NULL, &text) == 0);
-	expect(json_scan(partial(&text), JSON_DEPTH, NULL, 0, NULL, &error) == JSON_OBJECT);
-	expect(usage_join_stream(to, partial(&text), true) == 0);
-	for (s = usage_sessions(from); s; s = usage_next(s)) {
-		id.n = text.n = 0;
-		expect(json_quote(slice(s->id, s->id_length), &id) == 0 && usage_put_session(from, s, &text) == 0);
-		expect(json_scan(partial(&text), JSON_DEPTH, NULL, 0, NULL, &error) == JSON_OBJECT);
-		expect(usage_join_session(to, buf_slice(&id), partial(&text), true) == 0);
+	for (; p && p < end; p = after + 1) {
+		after = memchr(p, '\n', (size_t)(end - p));
+		after = after ? after : end;
+		if (json_scan(slice_between(p, after), JSON_DEPTH, NULL, 0, NULL, &error) != JSON_OBJECT)
+			continue;
+		r = usage_get_parts(u, slice_between(p, after), &why);
+		expect(r == 0 || (r == 1 && why));
+		refused += r == 1;
 	}
-	buf_free(&id);
-	buf_free(&text);
+	return refused;
 }
 
 int
 LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
-	struct usage_spec spec = {.partial = true, .event = event};
-	struct usage *u = usage_new(&spec), *again = usage_new(&spec);
-	struct requests *requests = requests_new();
-	const char *p = (const char *)data, *end = p + size, *behind;
+	struct usage *u, *again;
+	struct usage_spec spec = {.event = event, .arg = &u}, plain = {0};
+	const char *p = (const char *)data, *end = p + size, *after;
 	struct buf one = {0}, two = {0};
+	struct usage_words words;
 	struct json_error error;
 	struct msg m;
-	uint64_t t = 0;
 
-	expect(u && again && requests);
-	for (; p < end; p = behind + 1) {
-		behind = memchr(p, '\n', (size_t)(end - p));
-		behind = behind ? behind : end;
-		msg_scan(slice_between(p, behind), &m, &error);
-		compare(slice_between(p, behind), &m);
-		if (m.kind != MSG_NOISE)
-			expect(requests_each(requests, ACP_UNKNOWN, ++t, slice_between(p, behind), &m, see, u) == 0);
+	u = usage_new(&spec);
+	again = usage_new(&plain);
+	expect(u && again);
+	usage_words(&words);
+	for (; p < end; p = after + 1) {
+		after = memchr(p, '\n', (size_t)(end - p));
+		after = after ? after : end;
+		if (msg_scan(slice_between(p, after), &m, &error) == MSG_NOISE)
+			continue;
+		compare(&words, slice_between(p, after), &m);
+		expect(usage_see(u, &(struct seen){.from = (size & 1) ? ACP_UNKNOWN : ACP_AGENT, .t = 1, .msg = m}, NULL, NULL) == 0);
 	}
-	join(u, again);
+	expect(usage_end(u) == 0);
 	put_all(u, &one);
+	expect(get_all(again, buf_slice(&one)) == 0);
 	put_all(again, &two);
-	expect(one.n == two.n && (one.n == 0 || memcmp(one.p, two.p, one.n) == 0));
-	expect(usage_end(u) == 0 && usage_end(again) == 0);
+	expect(slice_eq(buf_slice(&one), buf_slice(&two)));
+	get_all(again, slice((const char *)data, size));
+	usage_sort(again);
 	buf_free(&one);
 	buf_free(&two);
-	requests_free(requests);
-	usage_free(u);
 	usage_free(again);
+	usage_free(u);
 	return 0;
 }

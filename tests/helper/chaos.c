@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/bytes.h"
+#include "lib/base/bytes.h"
 
 enum { FLOOD = 20000, LINE = 128, LITTLE = 4096, TAPS = 3 };
 

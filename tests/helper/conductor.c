@@ -17,13 +17,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "lib/socket.h"
+#include "lib/attach/rendezvous.h"
+#include "lib/run/socket.h"
 
 enum { FDS_MOST = 16 };
 
-static const char list[] = "{\"pid\":%ld,\"version\":\"0.1.0\",\"started\":0,\"components\":[{\"name\":\"acp-tap\",\"kind\":"
-	"\"filter\",\"pid\":1},{\"name\":\"agent\",\"kind\":\"agent\",\"pid\":2}],\"hops\":[{\"hop\":0,\"name\":\"acp-tap\"}],"
-	"\"sessions\":0,\"messages\":{\"down\":0,\"up\":0}}\n";
+static const char list[] = "{\"pid\":%ld,\"version\":\"0.1.0\",\"started\":0,\"name\":\"agent\",\"cwd\":\"/home/x\",\"client\":\"zed 1\","
+	"\"agent\":\"agent 2\",\"sessions\":[],\"guests\":0,\"messages\":{\"down\":0,\"up\":0}}\n";
 
 static const char *answer = "{\"hop\":0,\"name\":\"agent\"}\n";
 static size_t passes = 1;
@@ -194,7 +194,7 @@ main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGUSR1, hear_again);
-	listener = socket_listen(argv[optind]);
+	listener = rendezvous_listen(argv[optind]);
 	check(listener >= 0, argv[optind]);
 	for (;;) {
 		p[0] = (struct pollfd){.fd = listener, .events = POLLIN};

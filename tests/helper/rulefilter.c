@@ -9,7 +9,7 @@
  *             hold-answer: answers it here then; hold-response: holds only what answers it
  *   ask       sends test/ask into the same lane ahead of it; ask-back: into the other lane
  *   emit      sends the notification test/emitted ahead of it; emit-cancel: a $/cancel_request
- *             that names nothing; emit-batch: an array
+ *             that names nothing
  *   give-id   makes a request of a notification: "id":"given"
  *   array     puts it into an array
  *
@@ -22,8 +22,7 @@
  *   show      tells "leaving NUMBER TEXT inside TEXT"
  *
  * Needs: none asked for makes it a watcher. What it sees is told on descriptor 2, a line each:
- * "LANE FROM KIND METHOD SESSION". In the environment: FILTER_NEEDS=both makes it need both lanes,
- * FILTER_NEEDS=answer that it answers, FILTER_NEEDS=send that it sends and does nothing else; FILTER_ATTACH and FILTER_HOP
+ * "LANE FROM KIND METHOD SESSION". In the environment: FILTER_NEEDS=answer says that it edits and answers, FILTER_NEEDS=send that it sends and does nothing else; FILTER_ATTACH and FILTER_HOP
  * are what --attach and --hop are elsewhere; FILTER_CLOCK tells the time of each message; FILTER_QUIET tells nothing; FILTER_CLEAN, FILTER_LIMIT,
  * FILTER_GRACE and FILTER_WAY are what --clean, --max-line, --grace and --way are elsewhere;
  * FILTER_LAST sends test/last both ways at the end; FILTER_STATUS is the status that it ends with;
@@ -33,8 +32,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/cli.h"
-#include "lib/frame.h"
+#include "lib/base/cli.h"
+#include "lib/frame/frame_options.h"
 
 enum { HELD = 2048 };
 
@@ -43,7 +42,8 @@ struct rules {
 	int n;
 	uint64_t number;      /* of the line whose messages were shown last */
 	bool lose, raw, late, full, quit, show;
-	struct buf lines;     /* those that are late */
+	struct held **lines;  /* those that are late */
+	size_t nlines;
 	uint64_t due;
 	struct held *held[HELD];
 	enum { GOES, DROPS, ANSWERS } then[HELD];
@@ -54,14 +54,14 @@ struct rules {
 static void
 show(const struct rules *r, enum lane lane, const struct seen *s, const char *what)
 {
-	static const char *const kinds[] = {"noise", "request", "notification", "response", "batch"};
+	static const char *const kinds[] = {"noise", "request", "notification", "response"};
 	struct slice method = seen_method(s), session = seen_session(s);
 
 	if (r->quiet)
 		return;
-	fprintf(stderr, "%s %s %s%s %.*s %.*s%s\n", lane == LANE_DOWN ? "down" : "up", acp_side_name(s->from),
+	fprintf(stderr, "%s %s %s%s %.*s %.*s\n", lane == LANE_DOWN ? "down" : "up", acp_side_name(s->from),
 		what, kinds[s->msg.kind], (int)(method.p ? method.n : 1), method.p ? method.p : "-",
-		(int)(session.p ? session.n : 1), session.p ? session.p : "-", s->batch ? s->last ? " last" : " entry" : "");
+		(int)(session.p ? session.n : 1), session.p ? session.p : "-");
 }
 
 static bool
@@ -92,7 +92,7 @@ release(struct rules *r, struct frame *f)
 
 	for (i = 0; i < r->nheld; i++) {
 		if (r->then[i] == ANSWERS)
-			frame_answer(f, r->held[i], slice_of("{\"by\":\"filter\"}"));
+			frame_reply(f, r->held[i], slice_of("{\"by\":\"filter\"}"));
 		frame_release(f, r->held[i], r->then[i] == GOES ? VERDICT_PASS : VERDICT_DROP, slice(NULL, 0));
 	}
 	r->nheld = 0;
@@ -105,8 +105,6 @@ emit(struct frame *f, enum lane lane, const struct seen *s, const char *rule)
 		frame_notify(f, lane, "test/emitted", slice(NULL, 0));
 	if (is(s, rule, "emit-cancel"))
 		frame_notify(f, lane, "$/cancel_request", slice_of("{}"));
-	if (is(s, rule, "emit-batch"))
-		frame_emit(f, lane, slice_of("[{\"method\":\"a\"}]"));
 }
 
 static void
@@ -133,9 +131,9 @@ apply(struct rules *r, struct frame *f, enum lane lane, const struct seen *s, co
 	remake(f, s, rule);
 	emit(f, lane, s, rule);
 	if (is(s, rule, "answer"))
-		return frame_answer(f, NULL, slice_of("{\"by\":\"filter\"}")) < 0 ? VERDICT_PASS : VERDICT_DROP;
+		return frame_reply(f, NULL, slice_of("{\"by\":\"filter\"}")) < 0 ? VERDICT_PASS : VERDICT_DROP;
 	if (is(s, rule, "refuse"))
-		return frame_refuse(f, NULL, -32603, "refused", slice(NULL, 0)) < 0 ? VERDICT_PASS : VERDICT_DROP;
+		return frame_reply_error(f, NULL, -32603, "refused", slice(NULL, 0)) < 0 ? VERDICT_PASS : VERDICT_DROP;
 	if (is(s, rule, "ask") || is(s, rule, "ask-back"))
 		frame_request(f, is(s, rule, "ask") ? lane : other, "test/ask", slice_of("{\"q\":1}"), r);
 	if (s->msg.kind == MSG_RESPONSE)
@@ -168,7 +166,7 @@ mark(struct rules *r, const struct seen *s)
 }
 
 static enum verdict
-hold_line(struct rules *r, struct frame *f, enum lane lane, const struct leaving *l)
+hold_line(struct rules *r, struct frame *f, enum lane lane)
 {
 	const char *time = getenv("FILTER_LATE");
 
@@ -176,16 +174,16 @@ hold_line(struct rules *r, struct frame *f, enum lane lane, const struct leaving
 		return VERDICT_PASS;
 	if (r->due == 0 && cli_duration(time ? time : "100ms", &r->due) == 0) {
 		r->due += frame_now(f);
-		frame_alarm(f, r->due);
-		frame_owe(f, lane, r->full ? FRAME_OWES_FULL : FRAME_OWES);
+		frame_timer(f, r->due);
+		frame_pause(f, lane, r->full);
 	}
-	buf_add_slice(&r->lines, l->text);
-	buf_add_string(&r->lines, "\n");
+	r->lines = reallocarray(r->lines, r->nlines + 1, sizeof(*r->lines));
+	r->lines[r->nlines++] = frame_hold(f);
 	return VERDICT_HOLD;
 }
 
 static enum verdict
-leave(void *state, struct frame *f, enum lane lane, const struct leaving *l)
+line(void *state, struct frame *f, enum lane lane, const struct outgoing_line *l)
 {
 	struct rules *r = state;
 
@@ -193,25 +191,28 @@ leave(void *state, struct frame *f, enum lane lane, const struct leaving *l)
 		r->lose = r->raw = r->late = r->full = r->quit = r->show = false;
 	if (r->show)
 		fprintf(stderr, "leaving %llu %.*s inside %.*s\n", (unsigned long long)l->number, (int)l->text.n, l->text.p,
-			(int)l->inside.n, l->inside.p);
+			(int)l->message.n, l->message.p);
 	if (r->raw)
 		frame_put(f, lane, slice_of("raw\n"));
 	if (r->quit)
-		frame_quit(f, 9);
+		frame_exit(f, 9);
 	if (r->late || r->due)
-		return hold_line(r, f, lane, l);
+		return hold_line(r, f, lane);
 	return r->lose ? VERDICT_DROP : VERDICT_PASS;
 }
 
 static void
-timer(void *state, struct frame *f)
+time_has_come(struct rules *r, struct frame *f)
 {
-	struct rules *r = state;
+	size_t i;
 
-	frame_put(f, LANE_DOWN, buf_slice(&r->lines));
-	buf_free(&r->lines);
+	for (i = 0; i < r->nlines; i++)
+		frame_release(f, r->lines[i], VERDICT_PASS, slice(NULL, 0));
+	free(r->lines);
+	r->lines = NULL;
+	r->nlines = 0;
 	r->due = 0;
-	frame_owe(f, LANE_DOWN, FRAME_EVEN);
+	frame_pause(f, LANE_DOWN, false);
 }
 
 /* Does a rule speak of lines? */
@@ -219,12 +220,13 @@ static bool
 of_lines(const struct rules *r)
 {
 	static const char *const actions[] = {":lose", ":raw", ":late", ":late-full", ":quit", ":show"};
+	const char *colon;
 	size_t j;
 	int i;
 
 	for (i = 0; i < r->n; i++)
-		for (j = 0; j < sizeof(actions) / sizeof(actions[0]); j++)
-			if (strcmp(strrchr(r->at[i], ':'), actions[j]) == 0)
+		for (colon = strrchr(r->at[i], ':'), j = 0; colon && j < sizeof(actions) / sizeof(actions[0]); j++)
+			if (strcmp(colon, actions[j]) == 0)
 				return true;
 	return false;
 }
@@ -261,7 +263,10 @@ event(void *state, struct frame *f, const struct frame_event *e)
 		[FRAME_EXIT] = "exit", [FRAME_LOST] = "lost", [FRAME_LONG] = "long"};
 	struct rules *r = state;
 
-	(void)f;
+	if (e->kind == FRAME_TIMER)
+		time_has_come(r, f);
+	if (e->kind > FRAME_LONG)
+		return;
 	if (!r->quiet && e->kind == FRAME_LOST)
 		fprintf(stderr, "event lost %llu %.*s\n", (unsigned long long)e->count, (int)e->text.n, e->text.p ? e->text.p : "");
 	else if (!r->quiet)
@@ -293,16 +298,6 @@ end(void *state, struct frame *f)
 	return status ? atoi(status) : 0;
 }
 
-static enum frame_way
-way(void)
-{
-	const char *name = getenv("FILTER_WAY");
-
-	if (!name)
-		return FRAME_AUTO;
-	return strcmp(name, "link") == 0 ? FRAME_LINK : strcmp(name, "proxy") == 0 ? FRAME_PROXY : FRAME_PIPE;
-}
-
 static void
 tell_peak(const char *name)
 {
@@ -323,10 +318,10 @@ int
 main(int argc, char **argv)
 {
 	struct rules r = {.at = argv + 1, .quiet = getenv("FILTER_QUIET") != NULL};
-	struct filter filter = {.name = "rulefilter", .state = &r, .start = start, .message = message, .answer = answer,
-		.event = event, .timer = timer, .end = end};
+	struct filter filter = {.name = "rulefilter", .state = &r, .start = start, .message = message, .response = answer,
+		.event = event, .end = end};
 	struct frame_options o = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE, .clean = getenv("FILTER_CLEAN") != NULL};
-	const char *needs = getenv("FILTER_NEEDS"), *limit = getenv("FILTER_LIMIT"), *grace = getenv("FILTER_GRACE");
+	const char *needs = getenv("FILTER_NEEDS"), *limit = getenv("FILTER_LIMIT"), *grace = getenv("FILTER_GRACE"), *why;
 	int i, status;
 
 	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -334,18 +329,17 @@ main(int argc, char **argv)
 	if (i < argc)
 		o.command = argv + i + 1;
 	if (of_lines(&r))
-		filter.leave = leave;
+		filter.line = line;
 	else if (r.n)
-		filter.needs = FRAME_EDIT;
-	if (needs && strcmp(needs, "both") == 0)
-		filter.needs |= FRAME_BOTH_LANES;
+		filter.needs = FILTER_EDITS;
 	if (needs && strcmp(needs, "answer") == 0)
-		filter.needs |= FRAME_ANSWER;
+		filter.needs |= FILTER_EDITS | FILTER_SENDS;
 	if (needs && strcmp(needs, "send") == 0)
-		filter.needs = FRAME_SEND;
+		filter.needs = FILTER_SENDS;
 	o.attach = getenv("FILTER_ATTACH");
 	o.hop = getenv("FILTER_HOP");
-	o.way = way();
+	if (getenv("FILTER_WAY"))
+		frame_option(&o, FRAME_OPTION_WAY, getenv("FILTER_WAY"), &why);
 	if (limit && cli_bytes(limit, &o.limit) < 0)
 		return 2;
 	if (grace && cli_duration(grace, &o.grace) < 0)

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/bytes.h"
+#include "lib/base/bytes.h"
 
 enum { FILTERS = 3, KILLS = 5, LITTLE = 4096, PATIENCE = 300 /* ms */ };
 

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/socket.h"
+#include "lib/run/socket.h"
 
 static _Noreturn void
 fail(const char *what)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# A client on the TypeScript SDK behind acp-fault: it survives what is legal, and reports what is not. The agent is
-# acp-replay with a session of four turns, 87 updates and one permission request.
+# Clients on the TypeScript and the Python SDK that acp-fault stands before: they survive what is legal, and report what is not.
+# The agent is acp-replay with a session of four turns, 87 updates and one permission request.
 
 setup() {
 	bats_load_library bats-support
@@ -64,14 +64,14 @@ reported() {
 	assert_equal "${#lines[@]}" 87
 }
 
-@test "a second answer to a request is reported" {
+@test "a second response to a request is reported" {
 	run turns --from agent -m session/prompt --duplicate 1
 	assert_output "{$all,\"updates\":87,\"permissions\":1,\"error\":null}"
 	run reported
 	assert_output --regexp $'^(Got response to unknown request [0-9]+\n?){4}$'
 }
 
-@test "a lost answer and an agent that dies: the client is told, not left waiting" {
+@test "a lost response and an agent that dies: the client gets an error and does not wait" {
 	run turns --from agent -m session/prompt --drop 1 --exit-after 1
 	assert_output '{"turns":[],"updates":20,"permissions":0,"error":"ACP connection closed"}'
 	run turns --from agent -m session/update --exit-after 3
@@ -86,4 +86,43 @@ reported() {
 			"$way" 'acp-fault --seed 1 --from agent -m session/update --duplicate 1' -- "${REPLAY[@]}"
 		assert_line "{$all,\"updates\":174,\"permissions\":1,\"error\":null}"
 	done
+}
+
+# --- the table of the man page ---
+
+# rows: the lines of the table, "OPTIONS|TYPESCRIPT|PYTHON".
+rows() {
+	sed -nE 's/^\.It Li "(.*)" Ta (.*) Ta (.*)$/\1|\2|\3/p' "$TOP/man/acp-fault.1" | sed 's/\\-/-/g'
+}
+
+# reacts NAME COMMAND...: what a client does that meets acp-fault with the words of $options.
+reacts() {
+	local name=$1 words met word
+	shift
+	read -ra words <<<"$options"
+	met=$(PATIENCE=5 timeout 120 "$@" 4 acp-fault --seed 1 "${words[@]}" -- "${REPLAY[@]}" 2>"$ERR.$name" </dev/null)
+	word=$(jq -r 'if .error == "no response" then "hangs" elif .error then "fails" else "survives" end' <<<"$met")
+	# Does it say anything on standard error or to its agent that it does not say without a fault?
+	if [[ $word != fails ]] && grep -vxFf "$ERR.$name.before" "$ERR.$name" | awk '!/^acp-/ || /answers no request/' | grep -q .; then
+		word=${word/survives/}
+		word=reports${word:+, $word}
+	fi
+	echo "$word"
+}
+
+@test "what each client does is what the man page says: survives, reports, fails or hangs" {
+	local options saw=()
+	[[ -x $PEERS/python/bin/python ]] || skip 'without Python'
+	local node=(node "$PEERS/turns.mjs") python=("$PEERS/python/bin/python" "$PEERS/turns.py")
+	"${node[@]}" 4 acp-fault -- "${REPLAY[@]}" >"$BATS_TEST_TMPDIR/node" 2>"$ERR.node.before"
+	"${python[@]}" 4 acp-fault -- "${REPLAY[@]}" >"$BATS_TEST_TMPDIR/python" 2>"$ERR.python.before"
+	cmp "$BATS_TEST_TMPDIR/node" "$BATS_TEST_TMPDIR/python"
+	while IFS='|' read -r options _; do
+		reacts node "${node[@]}" >"$BATS_TEST_TMPDIR/node" 3>&- &
+		reacts python "${python[@]}" >"$BATS_TEST_TMPDIR/python"
+		wait
+		saw+=("$options|$(<"$BATS_TEST_TMPDIR/node")|$(<"$BATS_TEST_TMPDIR/python")")
+	done < <(rows)
+	((${#saw[@]} > 15))
+	diff <(rows) <(printf '%s\n' "${saw[@]}")
 }

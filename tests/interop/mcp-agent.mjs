@@ -3,7 +3,7 @@
 //   node mcp-agent.mjs [CALLS]
 //
 // On session/new it starts each server that it is told of and answers, beside the session, with what it met in `_meta`:
-// per server its name, its tools and the results of CALLS (1) calls of `note` at once and of one of `ask`.
+// per server its name, its tools, whether it took a level for its log, and the results of CALLS (1) calls of `note` at once and of one of `ask`.
 
 import { createInterface } from "node:readline";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -22,6 +22,7 @@ async function meet({ name, command, args }) {
 	clients.push(client);
 	met.server = client.getServerVersion().name;
 	met.tools = (await client.listTools()).tools.map((t) => t.name);
+	met.level = await client.setLoggingLevel("debug").then(() => "debug", (e) => e.message);
 	const notes = Array.from({ length: calls }, (_, i) =>
 		client.callTool({ name: "note", arguments: { text: `${i}` } }));
 	met.notes = (await Promise.all(notes)).map((r) => r.content[0].text);

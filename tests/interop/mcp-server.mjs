@@ -1,9 +1,9 @@
 // An MCP server on the TypeScript SDK.
 //
-//   node mcp-server.mjs FILE
+//   node mcp-server.mjs FILE [strict]
 //
 // Its tool `note` appends its text to FILE, says so, and is not on the machine of the agent. Its tool `ask` asks the MCP
-// client for a sample and says what came.
+// client for a sample and says what came. With `strict` it exits where anything comes before `initialize`, as servers built on rmcp do.
 
 import { appendFileSync } from "node:fs";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
@@ -11,7 +11,7 @@ import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js"
 import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 
 const file = process.argv[2];
-const server = new Server({ name: "notes", version: "1.0.0" }, { capabilities: { tools: {} }, instructions: "Take notes." });
+const server = new Server({ name: "notes", version: "1.0.0" }, { capabilities: { tools: {}, logging: {} }, instructions: "Take notes." });
 const schema = { type: "object", properties: { text: { type: "string" } }, required: ["text"] };
 
 server.setRequestHandler(ListToolsRequestSchema, () => ({
@@ -30,5 +30,15 @@ server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, argumen
 	return { content: [{ type: "text", text: `noted: ${text}` }] };
 });
 
-await server.connect(new StdioServerTransport());
+const transport = new StdioServerTransport();
+await server.connect(transport);
+if (process.argv[3] === "strict") {
+	const { onmessage } = transport;
+	transport.onmessage = (message, extra) => {
+		if (message.method !== "initialize")
+			process.exit(1);
+		transport.onmessage = onmessage;
+		onmessage(message, extra);
+	};
+}
 process.stdin.on("end", () => process.exit(0));

@@ -26,6 +26,7 @@ setup() {
 	bats_load_library bats-assert
 	cd "$BATS_TEST_TMPDIR" || return
 	SERVER="node $PEERS/mcp-server.mjs notes"
+	PYTHON=$PEERS/python/bin/python
 }
 
 # meet COMMAND...: what the agent on the MCP SDK met in a session with this before it.
@@ -46,8 +47,9 @@ meet() {
 	for dialect in acpId serverId newest; do
 		rm -f notes
 		run meet acp-mcp --provide "notes=$SERVER" -- acp-mcp --dialect "$dialect" -- node "$PEERS/mcp-agent.mjs" 20
-		assert_equal "$(jq -c '[.name, .server, .tools, (.notes | length), .notes[19]]' <<<"$output")" \
-			'["notes","notes",["note","ask"],20,"noted: 19"]'
+		# A client of older MCP refuses a result of logging/setLevel that has more than it knows.
+		assert_equal "$(jq -c '[.name, .server, .tools, .level, (.notes | length), .notes[19]]' <<<"$output")" \
+			'["notes","notes",["note","ask"],"debug",20,"noted: 19"]'
 		assert_equal "$(sort -n notes | tail -n 1)" 19
 		if [[ $dialect == newest ]]; then
 			# In this form a server cannot ask.
@@ -68,6 +70,21 @@ meet() {
 	done
 	run meet acp-conduct -p "acp-mcp --provide 'notes=$SERVER'" -p acp-tap -- node "$PEERS/mcp-agent.mjs"
 	assert_equal "$(jq -c '[.server, .notes, .asked]' <<<"$output" | tail -n 1)" '["notes",["noted: 0"],"sampled: why"]'
+}
+
+@test "a server on Python's SDK and the TypeScript client of MCP 2026-07-28: in both eras, in each form" {
+	[[ -x $PYTHON ]] || skip "Python's MCP SDK is not installed"
+	for era in auto legacy; do
+		for dialect in acpId serverId newest; do
+			run meet acp-mcp --provide "py=$PYTHON $PEERS/mcp-server.py" -- acp-mcp --dialect "$dialect" -- node "$PEERS/mcp-listen.mjs" $era
+			assert_equal "$dialect $(jq -c '[.era, .listening, .said, .changed, .tools]' <<<"$output")" "$dialect $(
+				case $era in
+				auto) echo '["modern",["toolsListChanged"],"py: hi",true,["echo","grow","grown"]]' ;;
+				legacy) echo '["legacy",null,"py: hi",true,["echo","grow","grown"]]' ;;
+				esac
+			)"
+		done
+	done
 }
 
 # tells COMMAND...: claude-agent-acp is asked to take a note, with this before it; what the tool has noted.
@@ -93,4 +110,12 @@ tells() {
 	run tells acp-conduct -p "acp-mcp --provide 'notes=$SERVER'" -p 'acp-tap -o notes.rec' --
 	assert_output $'{"stopReason":"end_turn","permissions":["mcp__notes__note"]}\nfrom the model'
 	jq -se 'any(.msg.params.mcpServers[0].type? == "acp") and any(.msg.method? == "mcp/connect")' notes.rec
+}
+
+@test "claude-agent-acp uses a server that exits at server/discover: it starts the server again" {
+	run tells acp-mcp --provide "notes=$SERVER strict" -- acp-mcp --
+	assert_output $'{"stopReason":"end_turn","permissions":["mcp__notes__note"]}\nfrom the model'
+	run tells acp-conduct -p "acp-mcp --provide 'notes=$SERVER strict'" -p 'acp-tap -o strict.rec' --
+	assert_output $'{"stopReason":"end_turn","permissions":["mcp__notes__note"]}\nfrom the model'
+	jq -se 'any(.msg.params.method? == "server/discover") and (map(select(.msg.method? == "mcp/connect")) | length > 1)' strict.rec
 }

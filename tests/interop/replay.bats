@@ -11,6 +11,9 @@ setup_file() {
 	export DIRECT SDK ACPX
 	client "$DIRECT" acp-tap -o "$SDK" -- claude-agent-acp
 	acpx_says "$DIRECT.acpx" "acp-tap -o $ACPX -- claude-agent-acp"
+}
+
+teardown_file() {
 	model_stop
 }
 
@@ -67,4 +70,15 @@ acpx_says() {
 	diff "$DIRECT.acpx/out" "$RUN/out"
 	run cat "$RUN/out"
 	assert_output --partial 'The tool is done.'
+}
+
+@test "a second run of the same agent does not differ at shape from the recording of the first" {
+	client "$RUN" acp-tap -o "$RUN.rec" -- claude-agent-acp
+	run acp-diff --match shape "$SDK" "$RUN.rec"
+	assert_success
+	# And with acp-replay as the client, in a directory in which nothing was written yet.
+	mkdir -p "$RUN.again/folder/a" "$RUN.again/folder/b"
+	sed "s,$DIRECT,$RUN.again,g" "$SDK" >"$RUN.again.rec"
+	run peer "$RUN.again" acp-replay --as client --check --timeout 60s "$RUN.again.rec" -- claude-agent-acp
+	assert_success
 }

@@ -4,6 +4,7 @@
 //
 // Says on standard output, as one line of JSON, what it met: the stop reasons of its turns, how many updates came, how
 // often permission was asked for, and the error that ended it, if one did. What the SDK reports goes to standard error.
+// PATIENCE=SECONDS in the environment: a request that has no response for so long ends it with the error "no response".
 
 import { spawn } from "node:child_process";
 import { Readable, Writable } from "node:stream";
@@ -21,15 +22,25 @@ function onPermission({ options }) {
 	return { outcome: { outcome: "selected", optionId: options[0].optionId } };
 }
 
+const patience = Number(process.env.PATIENCE ?? 0) * 1000;
+
+function response(call) {
+	if (!patience)
+		return call;
+	let timer;
+	const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error("no response")), patience); });
+	return Promise.race([call, late]).finally(() => clearTimeout(timer));
+}
+
 async function play(agent) {
-	await agent.request(acp.methods.agent.initialize, {
+	await response(agent.request(acp.methods.agent.initialize, {
 		protocolVersion: acp.PROTOCOL_VERSION,
 		clientCapabilities: {},
-	});
-	const { sessionId } = await agent.request(acp.methods.agent.session.new, { cwd: "/", mcpServers: [] });
+	}));
+	const { sessionId } = await response(agent.request(acp.methods.agent.session.new, { cwd: "/", mcpServers: [] }));
 	for (let i = 0; i < n; i++) {
 		const prompt = [{ type: "text", text: "go on" }];
-		met.turns.push((await agent.request(acp.methods.agent.session.prompt, { sessionId, prompt })).stopReason);
+		met.turns.push((await response(agent.request(acp.methods.agent.session.prompt, { sessionId, prompt }))).stopReason);
 	}
 }
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/acp-mcp/server.h"
-#include "lib/frame_parts.h"
+#include "lib/frame/frame_parts.h"
 #include "tests/unit/check.h"
 
 const char tool_name[] = "acp-mcp.declare";
@@ -132,7 +132,7 @@ test_left_alone(void)
 	is_told("{}", NULL);
 	is_told("[]", NULL);
 	is_told("null", NULL);
-	CHECK(mcp.servers == NULL && mcp.dir == NULL);
+	CHECK(mcp.servers == NULL && mcp.place.path == NULL);
 }
 
 static void

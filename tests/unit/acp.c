@@ -1,5 +1,5 @@
 /* acp: names of methods, whoever spells them how. */
-#include "lib/acp.h"
+#include "lib/acp/acp.h"
 
 #include "tests/unit/check.h"
 
@@ -91,7 +91,7 @@ test_sides(void)
 static const struct acp_member *
 member(const char *name, enum acp_method what)
 {
-	return acp_member(slice_of(name), what);
+	return acp_member(slice_of(name), what, false);
 }
 
 static void
@@ -110,6 +110,8 @@ test_members(void)
 	CHECK(member("\"_meta\"", ACP_OTHER)->aside && member("\"meta\"", ACP_PROXY_SUCCESSOR)->aside);
 	CHECK(!member("\"meta\"", ACP_OTHER)->aside && !member("\"info\"", ACP_OTHER)->aside);
 	CHECK(member("\"info\"", ACP_INITIALIZE)->aside && member("\"clientInfo\"", ACP_INITIALIZE)->aside);
+	CHECK(member("\"capabilities\"", ACP_INITIALIZE)->aside && !member("\"capabilities\"", ACP_OTHER)->aside);
+	CHECK(!acp_member(slice_of("\"capabilities\""), ACP_INITIALIZE, true)->aside);
 	CHECK(member("\"sessionUpdate\"", ACP_SESSION_UPDATE)->kind);
 	CHECK(member("\"rawInput\"", ACP_SESSION_UPDATE)->foreign);
 	CHECK(!member("\"\"", ACP_OTHER)->name && !member("\"x\"", ACP_OTHER)->name);

@@ -1,5 +1,5 @@
 /* bytes: what fails leaves the buffer as it was; the last owner frees a block. */
-#include "lib/bytes.h"
+#include "lib/base/bytes.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* cli: numbers of people, and lines on stderr that never wait. */
-#include "lib/cli.h"
+#include "lib/base/cli.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -138,7 +138,7 @@ test_warn(void)
 
 	redirect_stderr();
 	cli_warn("acp-x", "line %d: %s", 3, "what\nis\033[31m this\x7f");
-	CHECK_STR(restore_stderr(), "acp-x: line 3: what?is?[31m this?\n");
+	CHECK_STR(restore_stderr(), "acp-x: line 3: what is this^?\n");
 	memset(longer, 'y', sizeof(longer) - 1);
 	longer[sizeof(longer) - 1] = '\0';
 	redirect_stderr();
@@ -217,14 +217,14 @@ static void
 test_open(void)
 {
 	const char *name;
-	int fd = cli_open("-", &name);
+	int fd = cli_open("acp-x", "-", &name);
 
 	CHECK(fd > STDERR_FILENO && strcmp(name, "standard input") == 0);
 	close(fd);
-	fd = cli_open("/", &name);
+	fd = cli_open("acp-x", "/", &name);
 	CHECK(fd >= 0 && strcmp(name, "/") == 0);
 	close(fd);
-	CHECK(cli_open("/none/such", &name) < 0);
+	CHECK(cli_open("acp-x", "/none/such", &name) < 0);
 }
 
 int

@@ -1,5 +1,5 @@
 /* frame_options: what all filters' command lines have in common. */
-#include "lib/frame_options.h"
+#include "lib/frame/frame_options.h"
 
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ test_arguments(void)
 	CHECK(frame_option(&o, FRAME_OPTION_MAX_LINE, "2K", &why) == 1 && o.limit == 2048 && !o.of_stream);
 	CHECK(frame_option(&o, FRAME_OPTION_GRACE, "2s", &why) == 1 && o.grace == 2000000);
 	CHECK_STR(o.of_stream, "--grace");
-	CHECK(frame_option(&o, FRAME_OPTION_WAY, "link", &why) == 1 && o.way == FRAME_LINK);
+	CHECK(frame_option(&o, FRAME_OPTION_WAY, "link", &why) == 1 && o.transport);
 	CHECK_STR(o.of_stream, "--way");
 	CHECK(frame_option(&o, FRAME_OPTION_CLEAN, NULL, &why) == 1 && o.clean);
 	CHECK_STR(o.of_stream, "--clean");
@@ -31,7 +31,7 @@ test_bad_arguments(void)
 	CHECK_STR(why, "expected a number of bytes, such as 64M");
 	CHECK(frame_option(&o, FRAME_OPTION_GRACE, "soon", &why) == -1 && o.grace == 8);
 	CHECK_STR(why, "expected a duration, such as 500ms, 5s or 2m");
-	CHECK(frame_option(&o, FRAME_OPTION_WAY, "wrap", &why) == -1 && o.way == FRAME_AUTO);
+	CHECK(frame_option(&o, FRAME_OPTION_WAY, "wrap", &why) == -1 && !o.transport);
 	CHECK_STR(why, "expected pipe, link or proxy");
 }
 
@@ -54,7 +54,7 @@ test_words(void)
 {
 	static char a[] = "a", b[] = "b", dashes[] = "--";
 	char *only_files[] = {a, b, NULL}, *only_command[] = {dashes, a, dashes, NULL}, *nothing[] = {NULL}, **files = NULL;
-	struct frame_options o = {.way = FRAME_AUTO};
+	struct frame_options o = {0};
 	char *why = NULL;
 
 	CHECK(frame_words(&o, nothing, false, &files, &why) == 0 && !files && !o.command);
@@ -71,8 +71,10 @@ test_bad_words(void)
 {
 	static char a[] = "a", b[] = "b", dashes[] = "--";
 	char *one[] = {a, NULL}, *both[] = {a, dashes, b, NULL}, *nothing[] = {NULL}, *no_command[] = {dashes, NULL};
-	struct frame_options plain = {.way = FRAME_AUTO}, way = {.way = FRAME_LINK, .of_stream = "--way"}, clean = {.of_stream = "--clean"};
+	struct frame_options plain = {0}, way = {0}, clean = {.of_stream = "--clean"};
+	const char *why;
 
+	CHECK(frame_option(&way, FRAME_OPTION_WAY, "link", &why) == 1);
 	CHECK_STR(wrong(plain, no_command, false, true), "no command behind --");
 	CHECK_STR(wrong(plain, nothing, true, true), "no command behind --");
 	CHECK_STR(wrong(plain, nothing, true, false), "no command behind --");

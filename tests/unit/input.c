@@ -1,5 +1,5 @@
 /* input: lines, however they arrive; blocks that others hold stay what they were. */
-#include "lib/input.h"
+#include "lib/run/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/loop.h"
+#include "lib/run/loop.h"
 #include "tests/unit/check.h"
 
 enum { NO_LIMIT = 64 * 1024 * 1024 };

@@ -1,5 +1,5 @@
 /* io: nothing ever waits, and the flags of an inherited description stay what they are. */
-#include "lib/io.h"
+#include "lib/run/io.h"
 
 #include <errno.h>
 #include <fcntl.h>

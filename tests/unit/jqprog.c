@@ -1,5 +1,5 @@
 /* jqprog: users' programs, with new values for their variables at each run. */
-#include "lib/jqprog.h"
+#include "lib/filter/jqprog.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "lib/json.h"
-#include "lib/jqprog.h"
+#include "lib/json/json.h"
+#include "lib/filter/jqprog.h"
 #include "tests/unit/check.h"
 
 static bool

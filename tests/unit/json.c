@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/json_set.h"
+#include "lib/json/json_set.h"
 #include "tests/unit/check.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -22,8 +22,7 @@ enum { EACH = 1 };
 #endif
 
 enum { KEYS = 6, ROOM = 16 << 10 };
-static const char *const keys[KEYS] = {"jsonrpc", "id", "method", "params", "result", "error"};
-static const char *const set_names[] = {"avx512", "avx2", "sse2", "neon", "portable"};
+static const struct json_keys keys = {KEYS, {"jsonrpc", "id", "method", "params", "result", "error"}};
 static const struct json_set *sets[5];
 static size_t nsets;
 
@@ -39,8 +38,7 @@ scan_by(const struct json_set *set, struct slice text, unsigned depth)
 {
 	struct said s = {0};
 
-	json_use(set->name);
-	s.type = json_scan(text, depth, keys, KEYS, s.values, &s.error);
+	s.type = json_members_by(set, text, depth, &keys, s.values, &s.error);
 	return s;
 }
 
@@ -344,6 +342,7 @@ test_members(void)
 	static char text[20000];
 	struct said said;
 	struct slice none[1];
+	static const struct json_keys no_keys = {0};
 	struct json_error error;
 	size_t n;
 
@@ -375,11 +374,8 @@ test_members(void)
 		said.type == JSON_OBJECT);
 	CHECK(agree(slice_of("{\"id\":true,\"error\":-1.5e3}"), 9, &said));
 	CHECK(value_is(&said, 1, "true") && value_is(&said, 5, "-1.5e3"));
-	for (size_t i = 0; i < nsets; i++) {
-		json_use(sets[i]->name);
-		CHECK(json_scan(slice_of("{\"id\":1,\"id\":2}"), 9, NULL, 0, none, &error) ==
-			JSON_OBJECT);
-	}
+	for (size_t i = 0; i < nsets; i++)
+		CHECK(json_members_by(sets[i], slice_of("{\"id\":1,\"id\":2}"), 9, &no_keys, none, &error) == JSON_OBJECT);
 	/* Members before, astride and behind the end of a chunk. */
 	for (size_t fill = 3900; fill < 4300; fill += EACH) {
 		n = (size_t)sprintf(text,
@@ -874,14 +870,14 @@ test_numbers(void)
 static void
 test_sets(void)
 {
-	for (size_t i = 0; i < sizeof(set_names) / sizeof(*set_names); i++)
-		if (json_set(set_names[i]))
-			sets[nsets++] = json_set(set_names[i]);
+	const struct json_set *set = json_sets;
+
+	do {
+		if (set->here())
+			sets[nsets++] = set;
+	} while (set++->scan);
 	CHECK(nsets > 0 && strcmp(sets[nsets - 1]->name, "portable") == 0);
-	CHECK_STR(json_instructions(), sets[0]->name);
-	CHECK(json_use("abacus") == -1);
-	CHECK(json_use("portable") == 0);
-	CHECK_STR(json_instructions(), "portable");
+	CHECK(json_set_here() == sets[0]);
 	for (size_t i = 0; i < nsets; i++)
 		fprintf(stderr, "%s%s", sets[i]->name, i + 1 < nsets ? " " : "\n");
 }
@@ -895,16 +891,14 @@ test_empty_names(void)
 	struct json_error error;
 
 	for (size_t i = 0; i < nsets; i++) {
-		json_use(sets[i]->name);
 		for (wanted.n = 0; wanted.n <= 15; wanted.n++) {
 			memset(values, 0, sizeof(values));
-			CHECK(json_members(text, 9, &wanted, values, &error) == JSON_OBJECT);
+			CHECK(json_members_by(sets[i], text, 9, &wanted, values, &error) == JSON_OBJECT);
 			CHECK(wanted.n == 0 || slice_is(values[0], "2"));
 			CHECK(!values[wanted.n].p);
 			CHECK(!values[wanted.n + 1].p);
 		}
 	}
-	json_use(sets[0]->name);
 }
 
 int

@@ -1,5 +1,5 @@
 /* log: whole records only, and nothing that happens to the log stops its user. */
-#include "lib/log.h"
+#include "lib/run/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,13 +58,13 @@ begin(void *arg, struct buf *to, bool resumed, uint64_t lost, const char *why)
 }
 
 static int begun;
+static char *why;
 
 static struct log *
 open_log(const char *name, bool append)
 {
 	struct log_spec spec = {.path = name, .append = append, .begin = begin, .arg = &begun};
-	char *expanded;
-	struct log *l = log_open(&spec, &expanded);
+	struct log *l = log_open(&spec, &why);
 
 	CHECK(l != NULL);
 	if (!l)
@@ -146,23 +146,52 @@ test_what_is_not_marked_is_discarded(void)
 	CHECK_STR(read_file(name), "header\nwhole\nlost 1: Cannot allocate memory\nnext\n");
 }
 
+/* It cannot be opened: why it says so is all but the directory. */
 static void
-test_lock(void)
+refused(struct log_spec spec, const char *want)
+{
+	CHECK(log_open(&spec, &why) == NULL);
+	CHECK_STR(why ? strrchr(why, '/') + 1 : "", want);
+	free(why);
+}
+
+static void
+test_one_writer(void)
 {
 	const char *name = in_dir("locked");
-	struct log_spec spec = {.path = name, .append = true};
-	struct log *l = open_log(name, true);
-	char *expanded;
+	struct log *l = open_log(name, false);
 
-	CHECK(log_open(&spec, &expanded) == NULL && errno == EWOULDBLOCK);
-	CHECK_STR(expanded, name);
-	free(expanded);
+	add(l, "one\n");
+	CHECK(log_flush(l) == 0);
+	refused((struct log_spec){.path = name, .append = true}, "locked: it is already being written");
+	refused((struct log_spec){.path = name}, "locked: it is already being written");
 	CHECK(log_close(l, 0) == 0);
-	l = open_log(name, true);
-	CHECK(log_close(l, 0) == 0);
-	spec.path = "/nonexistent/file";
-	CHECK(log_open(&spec, &expanded) == NULL && errno == ENOENT);
-	free(expanded);
+	CHECK_STR(read_file(name), "header\none\n");
+	CHECK(log_close(open_log(name, true), 0) == 0);
+	refused((struct log_spec){.path = "/nonexistent/file"}, "file: No such file or directory");
+}
+
+static void
+test_an_input_is_no_output(void)
+{
+	char name[4096], other[4096];
+	char *inputs[] = {name, NULL};
+	int saved = dup(STDIN_FILENO), fd;
+
+	snprintf(name, sizeof(name), "%s", in_dir("input"));
+	snprintf(other, sizeof(other), "%s", in_dir("other"));
+	write_file(name, "kept\n");
+	CHECK(link(name, other) == 0);
+	refused((struct log_spec){.path = other, .inputs = inputs}, "other: it is also an input");
+	refused((struct log_spec){.path = name, .append = true, .inputs = inputs}, "input: it is also an input");
+	fd = open(name, O_RDONLY);
+	CHECK(dup2(fd, STDIN_FILENO) == STDIN_FILENO);
+	refused((struct log_spec){.path = other}, "other: it is also an input");
+	dup2(saved, STDIN_FILENO);
+	CHECK_STR(read_file(name), "kept\n");
+	CHECK(log_close(open_log(other, false), 0) == 0);
+	close(saved);
+	close(fd);
 }
 
 static void
@@ -173,14 +202,13 @@ test_name_is_expanded(void)
 	time_t now = time(NULL);
 	struct tm tm;
 	struct log *l;
-	char *name;
 
 	CHECK(localtime_r(&now, &tm) && strftime(year, sizeof(year), "%Y", &tm));
 	spec.path = in_dir("x%%p-%p-%Y%%");
 	snprintf(want, sizeof(want), "%s/x%%p-%ld-%s%%", dir, (long)getpid(), year);
-	l = log_open(&spec, &name);
+	l = log_open(&spec, &why);
 	CHECK(l != NULL);
-	CHECK_STR(name, want);
+	CHECK_STR(log_name(l), want);
 	CHECK(l && log_close(l, 0) == 0);
 	CHECK(access(want, F_OK) == 0);
 }
@@ -194,18 +222,20 @@ test_reopen(void)
 
 	snprintf(moved, sizeof(moved), "%s.1", name);
 	add(l, "one\n");
-	CHECK(log_reopen(l) == 0); /* still the same file: nothing to do */
+	CHECK(log_reopen(l, &why) == 0); /* still the same file: nothing to do */
 	add(l, "two\n");
 	CHECK(rename(name, moved) == 0);
-	CHECK(log_reopen(l) == 0);
+	CHECK(log_reopen(l, &why) == 0);
 	add(l, "three\n");
 	CHECK(log_flush(l) == 0);
 	CHECK_STR(read_file(moved), "header\none\ntwo\n");
 	CHECK_STR(read_file(name), "header\nthree\n");
 	CHECK(unlink(name) == 0 && mkdir(name, 0700) == 0);
-	CHECK(log_reopen(l) == -1 && errno == EISDIR);
+	CHECK(log_reopen(l, &why) == -1);
+	CHECK_STR(strrchr(why, ':'), ": Is a directory");
+	free(why);
 	add(l, "four\n");
-	CHECK(rmdir(name) == 0 && log_reopen(l) == 0);
+	CHECK(rmdir(name) == 0 && log_reopen(l, &why) == 0);
 	CHECK(log_close(l, 0) == 0);
 	CHECK_STR(read_file(name), "header\n");
 }
@@ -217,7 +247,7 @@ test_reopen_of_a_truncated_log_keeps_what_is_there(void)
 	struct log *l = open_log(name, false);
 
 	add(l, "one\n");
-	CHECK(log_reopen(l) == 0);
+	CHECK(log_reopen(l, &why) == 0);
 	add(l, "two\n");
 	CHECK(log_close(l, 0) == 0);
 	CHECK_STR(read_file(name), "header\none\ntwo\n");
@@ -298,12 +328,11 @@ test_half_a_record_is_ended_where_it_can_not_be_cut(void)
 	struct log *l;
 	int saved = dup(STDERR_FILENO), fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	struct log_spec spec = {.begin = begin, .arg = &begun};
-	char *expanded;
 
 	/* Standard error is a file that is not ours to cut. */
 	CHECK(fd >= 0 && dup2(fd, STDERR_FILENO) == STDERR_FILENO);
 	close(fd);
-	l = log_open(&spec, &expanded);
+	l = log_open(&spec, &why);
 	dup2(saved, STDERR_FILENO);
 	close(saved);
 	CHECK(l != NULL);
@@ -485,21 +514,20 @@ test_stderr_is_never_waited_for(void)
 	int saved = dup(STDERR_FILENO), fds[2];
 	struct log_spec spec = {.begin = NULL};
 	struct log *l;
-	char *name;
 
 	CHECK(pipe(fds) == 0 && dup2(fds[1], STDERR_FILENO) == STDERR_FILENO);
 	close(fds[1]);
-	l = log_open(&spec, &name);
+	l = log_open(&spec, &why);
 	CHECK(l != NULL);
 	CHECK((fcntl(STDERR_FILENO, F_GETFL) & O_NONBLOCK) == 0);
 	dup2(saved, STDERR_FILENO);
 	close(saved);
-	CHECK_STR(name, "standard error");
+	CHECK_STR(log_name(l), "standard error");
 	add_big(l, 3 * 1024 * 1024, 0);
 	add_big(l, 10, 1);
 	CHECK(log_flush(l) == -1 && errno == EAGAIN);
 	CHECK(log_lost(l) == 1);
-	CHECK(log_reopen(l) == 0);
+	CHECK(log_reopen(l, &why) == 0);
 	close(fds[0]);
 	CHECK(log_flush(l) == 0);
 	CHECK(log_lost(l) == 2);
@@ -543,7 +571,8 @@ main(void)
 	test_truncates_or_appends();
 	test_one_write_for_all();
 	test_what_is_not_marked_is_discarded();
-	test_lock();
+	test_one_writer();
+	test_an_input_is_no_output();
 	test_name_is_expanded();
 	test_reopen();
 	test_reopen_of_a_truncated_log_keeps_what_is_there();

@@ -1,5 +1,5 @@
 /* loop: timers in order, children told of once, and callbacks that pull the rug. */
-#include "lib/loop.h"
+#include "lib/run/loop.h"
 
 #include <errno.h>
 #include <signal.h>

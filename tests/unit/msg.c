@@ -1,5 +1,5 @@
 /* msg: what is a message, whose id is the same, and envelopes that come off as they went on. */
-#include "lib/msg.h"
+#include "lib/acp/msg.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,8 +49,6 @@ test_kinds(void)
 	CHECK(kind("{\"id\":1,\"result\":null}") == MSG_RESPONSE);
 	CHECK(kind("{\"id\":null,\"error\":{}}") == MSG_RESPONSE);
 	CHECK(kind("{\"id\":1,\"method\":\"\"}") == MSG_REQUEST);
-	CHECK(kind("[{\"method\":\"x\"}]") == MSG_BATCH);
-	CHECK(kind(" [ 1 ] \r") == MSG_BATCH);
 	CHECK(kind("{\"result\":{\"method\":\"x\",\"error\":1},\"id\":\"a\"}") == MSG_RESPONSE);
 	CHECK(kind("{\"\\u006dethod\":\"x\",\"\\u0069d\":1}") == MSG_REQUEST);
 	CHECK(kind("{\"Method\":\"x\",\"id\":1,\"result\":1}") == MSG_RESPONSE);
@@ -69,7 +67,8 @@ test_noise(void)
 	CHECK(noise("42", 1, "expected an object"));
 	CHECK(noise(" \"text\"", 2, "expected an object"));
 	CHECK(noise("null", 1, "expected an object"));
-	CHECK(noise("[ ]", 1, "an empty batch"));
+	CHECK(noise("[ ]", 1, "an array: ACP has no batches"));
+	CHECK(noise(" [{\"method\":\"x\"}]\r", 2, "an array: ACP has no batches"));
 	CHECK(noise("{}", 1, "neither method, result nor error"));
 	CHECK(noise(" {\"id\":1}", 2, "neither method, result nor error"));
 	CHECK(noise("{\"id\":1,\"result\":1,\"error\":{}}", 28, "result beside error"));
@@ -156,20 +155,46 @@ test_null_id(void)
 	CHECK(msg_null_id(&a) && !msg_null_id(&b) && !msg_null_id(&c));
 }
 
-static void
-test_batches(void)
+/* The kind that a line of noise was meant as, and the id that is answered. */
+static const char *
+meant(const char *text)
 {
-	struct msg b = scan(" [{\"method\":\"a\"} , 1,{\"id\":2,\"result\":[3]},[{\"method\":\"x\"}],{\"id\":1,\"id\":1,\"method\":\"d\"},{}] "), e;
-	struct json_iter it = {.in = b.text};
+	static const char *const kinds[] = {"noise", "request", "notification", "response"};
+	static char result[64];
+	struct slice id;
+	enum msg_kind k = msg_noise_meant(slice_of(text), &id);
 
-	CHECK(b.kind == MSG_BATCH && b.text.p[0] == '[' && b.text.p[b.text.n - 1] == ']' && !b.id.p);
-	CHECK(msg_next(&it, &e) && e.kind == MSG_NOTIFICATION && slice_is(e.text, "{\"method\":\"a\"}"));
-	CHECK(msg_next(&it, &e) && e.kind == MSG_NOISE && slice_is(e.text, "1"));
-	CHECK(msg_next(&it, &e) && e.kind == MSG_RESPONSE && slice_is(e.result, "[3]"));
-	CHECK(msg_next(&it, &e) && e.kind == MSG_NOISE && slice_is(e.text, "[{\"method\":\"x\"}]"));
-	CHECK(msg_next(&it, &e) && e.kind == MSG_NOISE);
-	CHECK(msg_next(&it, &e) && e.kind == MSG_NOISE && slice_is(e.text, "{}"));
-	CHECK(!msg_next(&it, &e) && !msg_next(&it, &e));
+	CHECK(kind(text) == MSG_NOISE);
+	snprintf(result, sizeof(result), "%s %.*s", kinds[k], (int)id.n, id.p);
+	return result;
+}
+
+static void
+test_noise_meant(void)
+{
+	CHECK_STR(meant("[{\"id\":1,\"method\":\"x\"}]"), "request null");
+	CHECK_STR(meant("[]"), "request null");
+	CHECK_STR(meant("[INFO] starting"), "noise null");
+	CHECK_STR(meant("starting"), "noise null");
+	CHECK_STR(meant("42"), "noise null");
+	CHECK_STR(meant("{oops"), "noise null");
+	CHECK_STR(meant("{}"), "noise null");
+	CHECK_STR(meant("{\"id\":7}"), "request 7");
+	CHECK_STR(meant(" {\"id\" : \"a\\\"b\" , \"method\":\"x\",\"params\":{\"a\":\"\xff\"}} \r"), "request \"a\\\"b\"");
+	CHECK_STR(meant("{\"method\":\"x\",\"params\":{\"a\":tru},\"id\":8}"), "request 8");
+	CHECK_STR(meant("{\"method\":\"x\",\"params\":{\"id\":9,\"a\":tru}}"), "notification null");
+	CHECK_STR(meant("{\"id\":1,\"id\":2,\"method\":\"x\"}"), "request null");
+	CHECK_STR(meant("{\"id\":1.5,\"method\":\"x\"}"), "request null");
+	CHECK_STR(meant("{\"id\":{},\"method\":\"x\"}"), "request null");
+	CHECK_STR(meant("{\"id\":1,\"method\":7}"), "request 1");
+	CHECK_STR(meant("{\"id\":1,\"method\":\"x\",\"params\":{\"a\":\"b"), "request 1");
+	CHECK_STR(meant("{\"id\":12"), "request null");
+	CHECK_STR(meant("{\"id\":\"12"), "request null");
+	CHECK_STR(meant("{\"method\":\"x\",\"params\":{\"a"), "request null");
+	CHECK_STR(meant("{\"id\":1,\"result\":\"\xff\"}"), "response 1");
+	CHECK_STR(meant("{\"id\":1,\"result\":1,\"error\":2}"), "response 1");
+	CHECK_STR(meant("{\"id\":1,\"id\":1,\"result\":1}"), "noise null");
+	CHECK_STR(meant("{\"result\":1}"), "noise null");
 }
 
 static void
@@ -420,7 +445,7 @@ main(void)
 	test_ids();
 	test_ids_by_value();
 	test_null_id();
-	test_batches();
+	test_noise_meant();
 	test_sessions();
 	test_splices();
 	test_wrap();

@@ -1,5 +1,5 @@
 /* output: all that is queued arrives, in order, however little is taken at a time. */
-#include "lib/output.h"
+#include "lib/run/output.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* proc: children are started clean, told of, and never left behind. */
-#include "lib/proc.h"
+#include "lib/run/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -156,7 +156,7 @@ words(const char *command)
 static void
 test_words(void)
 {
-	static const char special[] = "|&;<>()$`\\\"'*?[{\n";
+	static const char special[] = "|&;()`\"'\n", simple[] = "<>$*?[{";
 	char command[] = "cat _x", want[64];
 	size_t i;
 
@@ -164,13 +164,27 @@ test_words(void)
 	CHECK_STR(words("  acp-tap \t-o  a.rec "), "[acp-tap][-o][a.rec]");
 	CHECK_STR(words("acp-tap --session=1 -o %p.rec a#b c~d !x"),
 		"[acp-tap][--session=1][-o][%p.rec][a#b][c~d][!x]");
-	CHECK_STR(words("A=1 cat"), "[/bin/sh][-c][A=1 cat]");
+	CHECK_STR(words("A=1 cat"), "[/bin/sh][-c][A=1 exec cat]");
+	CHECK_STR(words("A=1"), "[/bin/sh][-c][A=1]");
+	CHECK_STR(words("acp-inject -e '.a | .b' \"x y\" 'a'\"b\"c ''"), "[acp-inject][-e][.a | .b][x y][abc][]");
+	CHECK_STR(words("cat a\\ b \"\\\"\\\\\\a\" '\\'"), "[cat][a b][\"\\\\a][\\]");
+	CHECK_STR(words("cat \"$x; y\" 2>&1"), "[/bin/sh][-c][exec cat \"$x; y\" 2>&1]");
+	CHECK_STR(words("cat \"$(ls)\""), "[/bin/sh][-c][cat \"$(ls)\"]");
+	CHECK_STR(words("exec cat $x"), "[/bin/sh][-c][exec cat $x]");
+	CHECK_STR(words("exec cat 'x'"), "[cat][x]");
+	CHECK_STR(words("read x <y"), "[/bin/sh][-c][read x <y]");
+	CHECK_STR(words("cat 'x"), "[/bin/sh][-c][cat 'x]");
 	CHECK_STR(words("! cat"), "[/bin/sh][-c][! cat]");
-	CHECK_STR(words("cat ~/x"), "[/bin/sh][-c][cat ~/x]");
+	CHECK_STR(words("cat ~/x"), "[/bin/sh][-c][exec cat ~/x]");
 	CHECK_STR(words("cat #x"), "[/bin/sh][-c][cat #x]");
 	for (i = 0; special[i]; i++) {
 		command[4] = special[i];
 		snprintf(want, sizeof(want), "[/bin/sh][-c][%s]", command);
+		CHECK_STR(words(command), want);
+	}
+	for (i = 0; simple[i]; i++) {
+		command[4] = simple[i];
+		snprintf(want, sizeof(want), "[/bin/sh][-c][exec %s]", command);
 		CHECK_STR(words(command), want);
 	}
 	CHECK(proc_words("") == NULL && errno == EINVAL);

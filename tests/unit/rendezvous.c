@@ -1,11 +1,13 @@
 /* rendezvous: a directory that can be trusted, and in it only what listens. */
-#include "lib/rendezvous.h"
+#include "lib/attach/rendezvous.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/unit/check.h"
@@ -91,6 +93,42 @@ listening(void)
 	unlink("acp/file");
 }
 
+/* Who listens at a socket that this process has just made is this process; how often it was not. */
+static int
+listen_often(void)
+{
+	struct ucred peer = {.pid = 0};
+	socklen_t n = sizeof(peer);
+	int i, fd, found, bad = 0;
+
+	for (i = 0; i < 400; i++) {
+		fd = rendezvous_listen("acp/7");
+		if (fd < 0)
+			continue;
+		found = rendezvous_connect("acp/7");
+		bad += found < 0 ? errno == ECONNREFUSED :
+			getsockopt(found, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0 || peer.pid != getpid();
+		close(found);
+		close(fd);
+	}
+	return bad;
+}
+
+/* Several that find the same stale socket: none takes away what another has put there. */
+static void
+at_once(void)
+{
+	pid_t others[4];
+	int i, status;
+
+	for (i = 0; i < 4; i++)
+		if ((others[i] = fork()) == 0)
+			_exit(listen_often() > 0);
+	for (i = 0; i < 4; i++)
+		CHECK(waitpid(others[i], &status, 0) == others[i] && status == 0);
+	unlink("acp/7");
+}
+
 static void
 links(void)
 {
@@ -143,8 +181,10 @@ main(void)
 {
 	CHECK(mkdtemp(home) && chdir(home) == 0);
 	where();
+	CHECK(setenv("XDG_RUNTIME_DIR", home, 1) == 0);
 	trust();
 	listening();
+	at_once();
 	links();
 	paths();
 	CHECK(unlink("link") == 0 && rmdir("acp") == 0 && chdir("/") == 0 && rmdir(home) == 0);

@@ -1,5 +1,5 @@
 /* requests: answers find their questions, whatever ids the peers make up. */
-#include "lib/requests.h"
+#include "lib/acp/requests.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -92,6 +92,13 @@ test_side_unknown(void)
 	CHECK_STR(answered(ACP_UNKNOWN, "1"), "agent");
 	CHECK_STR(answered(ACP_UNKNOWN, "2"), "unknown");
 	CHECK_STR(answered(ACP_UNKNOWN, "3"), "");
+	CHECK(ask(ACP_CLIENT, "4", "turn") && ask(ACP_AGENT, "4", "permission") && ask(ACP_UNKNOWN, "4", "unknown"));
+	CHECK_STR(answered(ACP_UNKNOWN, "4"), "unknown");
+	CHECK_STR(answered(ACP_UNKNOWN, "4"), "permission");
+	CHECK_STR(answered(ACP_UNKNOWN, "4"), "turn");
+	CHECK(ask(ACP_AGENT, "4", "first") && ask(ACP_CLIENT, "4", "second"));
+	CHECK_STR(answered(ACP_UNKNOWN, "4"), "second");
+	CHECK_STR(answered(ACP_UNKNOWN, "4"), "first");
 }
 
 static void
@@ -181,7 +188,7 @@ test_liar(void)
 	free(all);
 }
 
-/* --- requests_each --- */
+/* --- requests_show --- */
 
 static char shown[4096];
 
@@ -192,9 +199,9 @@ show(void *arg, const struct seen *s)
 	size_t n = strlen(shown);
 
 	(void)arg;
-	snprintf(shown + n, sizeof(shown) - n, "%s %.*s %.*s%s%s;", acp_side_name(s->from),
+	snprintf(shown + n, sizeof(shown) - n, "%s %.*s %.*s;", acp_side_name(s->from),
 		(int)(method.p ? method.n : 1), method.p ? method.p : "-", (int)(session.p ? session.n : 1),
-		session.p ? session.p : "-", s->batch ? " batch" : "", s->last ? " last" : "");
+		session.p ? session.p : "-");
 }
 
 static const char *
@@ -203,7 +210,7 @@ each(enum acp_side from, const char *text)
 	struct msg m = scan(text);
 
 	shown[0] = '\0';
-	CHECK(requests_each(rs, from, 1, slice_of(text), &m, show, NULL) == 0);
+	CHECK(requests_show(rs, from, 1, slice_of(text), &m, show, NULL) == 0);
 	return shown;
 }
 
@@ -211,16 +218,13 @@ static void
 test_each(void)
 {
 	CHECK_STR(each(ACP_CLIENT, "{\"id\":1,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"A\"}}"),
-		"client \"session/prompt\" \"A\" last;");
-	CHECK_STR(each(ACP_AGENT, "{\"id\":1,\"error\":{}}"), "agent \"session/prompt\" \"A\" last;");
-	CHECK_STR(each(ACP_AGENT, "{\"id\":1,\"error\":{}}"), "agent - - last;");
-	CHECK_STR(each(ACP_CLIENT, "{\"id\":null,\"method\":\"m\"}"), "client \"m\" - last;");
-	CHECK_STR(each(ACP_AGENT, "{\"id\":null,\"error\":{}}"), "agent - - last;");
+		"client \"session/prompt\" \"A\";");
+	CHECK_STR(each(ACP_AGENT, "{\"id\":1,\"error\":{}}"), "agent \"session/prompt\" \"A\";");
+	CHECK_STR(each(ACP_AGENT, "{\"id\":1,\"error\":{}}"), "agent - -;");
+	CHECK_STR(each(ACP_CLIENT, "{\"id\":null,\"method\":\"m\"}"), "client \"m\" -;");
+	CHECK_STR(each(ACP_AGENT, "{\"id\":null,\"error\":{}}"), "agent - -;");
 	CHECK(requests_count(rs) == 1);
-	CHECK_STR(each(ACP_AGENT, "{\"id\":null,\"result\":{\"sessionId\":\"B\"}}"), "agent \"m\" \"B\" last;");
-	CHECK_STR(each(ACP_CLIENT, "[{\"id\":1,\"method\":\"a\"},5,{\"method\":\"b\"}]"),
-		"client \"a\" - batch;client - - batch;client \"b\" - batch last;");
-	CHECK_STR(each(ACP_AGENT, "[{\"id\":1,\"result\":0}]"), "agent \"a\" - batch last;");
+	CHECK_STR(each(ACP_AGENT, "{\"id\":null,\"result\":{\"sessionId\":\"B\"}}"), "agent \"m\" \"B\";");
 	CHECK(requests_count(rs) == 0);
 }
 
@@ -228,12 +232,12 @@ test_each(void)
 static void
 test_each_works_out_the_side(void)
 {
-	CHECK_STR(each(ACP_UNKNOWN, "{\"id\":1,\"method\":\"session/prompt\"}"), "client \"session/prompt\" - last;");
-	CHECK_STR(each(ACP_UNKNOWN, "{\"id\":1,\"method\":\"fs/read_text_file\"}"), "agent \"fs/read_text_file\" - last;");
-	CHECK_STR(each(ACP_UNKNOWN, "{\"id\":1,\"result\":{}}"), "agent \"session/prompt\" - last;");
-	CHECK_STR(each(ACP_UNKNOWN, "{\"id\":1,\"result\":{}}"), "client \"fs/read_text_file\" - last;");
-	CHECK_STR(each(ACP_UNKNOWN, "{\"id\":1,\"method\":\"_x\"}"), "unknown \"_x\" - last;");
-	CHECK_STR(each(ACP_UNKNOWN, "{\"id\":1,\"result\":{}}"), "unknown \"_x\" - last;");
+	CHECK_STR(each(ACP_UNKNOWN, "{\"id\":1,\"method\":\"session/prompt\"}"), "client \"session/prompt\" -;");
+	CHECK_STR(each(ACP_UNKNOWN, "{\"id\":1,\"method\":\"fs/read_text_file\"}"), "agent \"fs/read_text_file\" -;");
+	CHECK_STR(each(ACP_UNKNOWN, "{\"id\":1,\"result\":{}}"), "client \"fs/read_text_file\" -;");
+	CHECK_STR(each(ACP_UNKNOWN, "{\"id\":1,\"result\":{}}"), "agent \"session/prompt\" -;");
+	CHECK_STR(each(ACP_UNKNOWN, "{\"id\":1,\"method\":\"_x\"}"), "unknown \"_x\" -;");
+	CHECK_STR(each(ACP_UNKNOWN, "{\"id\":1,\"result\":{}}"), "unknown \"_x\" -;");
 }
 
 /* Nobody ever answers: what is kept is bounded, and the newest are. */

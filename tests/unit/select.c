@@ -1,7 +1,9 @@
 /* select: which messages a tool is about (DESIGN, rule 8). */
-#include "lib/select.h"
+#include "lib/filter/select.h"
 
 #include <stdlib.h>
+
+#include "lib/filter/choice.h"
 
 #include "tests/unit/check.h"
 
@@ -21,11 +23,12 @@ static const struct {
 	{ACP_CLIENT, "{\"id\":0,\"result\":{}}"},                                                    /* g */
 	{ACP_AGENT, "{\"id\":\"\\u0070\",\"result\":{\"stopReason\":\"end_turn\"}}"},                /* h */
 	{ACP_AGENT, "{\"id\":99,\"result\":{}}"},                                                    /* i: answers nothing known */
-	{ACP_CLIENT, "[{\"method\":\"session\\/cancel\",\"params\":{\"sessionId\":\"s\\u0031\"}},{\"method\":\"x\"}]"}, /* j k */
+	{ACP_CLIENT, "{\"method\":\"session\\/cancel\",\"params\":{\"sessionId\":\"s\\u0031\"}}"},                      /* j */
+	{ACP_CLIENT, "{\"method\":\"x\"}"},                                                                        /* k */
 };
 enum { LINES = sizeof(session) / sizeof(*session) };
 
-struct choice {
+struct picked {
 	struct select *s;
 	char letters[LINES + 2], *out, letter;
 	char *why;
@@ -35,7 +38,7 @@ struct choice {
 static void
 show(void *arg, const struct seen *m)
 {
-	struct choice *c = arg;
+	struct picked *c = arg;
 	char *why;
 
 	if (select_match(c->s, m, &why))
@@ -49,11 +52,11 @@ show(void *arg, const struct seen *m)
 }
 
 /* Takes over s. */
-static struct choice
+static struct picked
 choose(struct select *s)
 {
 	struct requests *rs = requests_new();
-	struct choice c = {.s = s, .letter = 'a'};
+	struct picked c = {.s = s, .letter = 'a'};
 	struct json_error error;
 	struct msg m;
 	size_t i;
@@ -64,7 +67,7 @@ choose(struct select *s)
 		struct slice line = slice_of(session[i].line);
 
 		CHECK(msg_scan(line, &m, &error) != MSG_NOISE);
-		CHECK(requests_each(rs, session[i].from, i * 1000000, line, &m, show, &c) == 0);
+		CHECK(requests_show(rs, session[i].from, i * 1000000, line, &m, show, &c) == 0);
 	}
 	requests_free(rs);
 	select_free(s);
@@ -76,7 +79,7 @@ choose(struct select *s)
 static const char *
 by_globs(const char *a, const char *b)
 {
-	static struct choice c;
+	static struct picked c;
 	struct select *s = select_new();
 	char *why;
 
@@ -88,7 +91,7 @@ by_globs(const char *a, const char *b)
 static const char *
 by_program(const char *program)
 {
-	static struct choice c;
+	static struct picked c;
 	struct select *s = select_new();
 	char *why;
 
@@ -196,8 +199,54 @@ test_sides_and_sessions(void)
 	CHECK(select_session(s, "s2", &why) == 0);
 	CHECK_STR(choose(s).letters, "fg");
 	s = select_new();
-	CHECK(select_session(s, "s", &why) == 0);
+	CHECK(select_session(s, "s3", &why) == 0);
 	CHECK_STR(choose(s).letters, "");
+}
+
+/* A session by the beginning of its id, or by its end. */
+static void
+test_choice(void)
+{
+	struct choice c = {.asked = "ab"};
+	char *why;
+
+	CHECK(!choice_is(&c, slice_of("a"), &why) && !why && !choice_is(&c, slice_of("xabx"), &why));
+	CHECK(choice_is(&c, slice_of("abc"), &why) && choice_is(&c, slice_of("abc"), &why) && !why);
+	CHECK(!choice_is(&c, slice_of("abd"), &why));
+	CHECK_STR(why, "ab fits more than one session: abc is taken, not abd");
+	free(why);
+	CHECK(!choice_is(&c, slice_of("abe"), &why) && !why);
+	CHECK(choice_is(&c, slice_of("ab"), &why) && !choice_is(&c, slice_of("abc"), &why) && !why);
+	choice_free(&c);
+	c = (struct choice){.asked = "ab"};
+	CHECK(choice_is(&c, slice_of("xab"), &why) && !why && !choice_is(&c, slice_of("yab"), &why) && why);
+	free(why);
+	choice_free(&c);
+}
+
+static void
+test_kinds(void)
+{
+	struct select *s = select_new();
+	char *why;
+
+	CHECK(select_kind(s, "request", &why) == 0 && select_given(s));
+	CHECK(!select_match_other(s, ACP_CLIENT));
+	CHECK_STR(choose(s).letters, "acf");
+	s = select_new();
+	CHECK(select_kind(s, "response", &why) == 0);
+	CHECK_STR(choose(s).letters, "bghi");
+	s = select_new();
+	CHECK(select_kind(s, "notification", &why) == 0 && select_kind(s, "response", &why) == 0);
+	CHECK_STR(choose(s).letters, "bdeghijk");
+	s = select_new();
+	CHECK(select_kind(s, "response", &why) == 0 && select_glob(s, "session/prompt", &why) == 0);
+	CHECK_STR(choose(s).letters, "h");
+	s = select_new();
+	CHECK(select_kind(s, "answer", &why) == -1);
+	CHECK_STR(why, "expected request, response or notification");
+	free(why);
+	select_free(s);
 }
 
 static void
@@ -243,7 +292,7 @@ static void
 test_a_program_that_fails_selects_nothing_and_says_so_once(void)
 {
 	struct select *s = select_new();
-	struct choice c;
+	struct picked c;
 	char *why;
 
 	CHECK(select_where(s, "if .id == 0 then error(\"zero\") else true end", &why) == 0);
@@ -263,6 +312,8 @@ main(void)
 	test_negated_globs();
 	test_programs();
 	test_sides_and_sessions();
+	test_choice();
+	test_kinds();
 	test_all_that_is_given_counts();
 	test_what_is_no_good_is_refused();
 	test_a_program_that_fails_selects_nothing_and_says_so_once();

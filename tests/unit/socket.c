@@ -1,5 +1,5 @@
 /* socket: text and descriptors over Unix sockets. */
-#include "lib/socket.h"
+#include "lib/run/socket.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* usage: reading, inclusion, levels, bases by name, and the search for lines that matter. */
-#include "lib/usage.h"
+#include "lib/usage/usage.h"
 
 #include <stdlib.h>
 
@@ -17,22 +17,22 @@ test_parts(void)
 	struct usage_counts c;
 
 	c = counts(136, 100, 20, 0, 10, 6);
-	CHECK(usage_parts(&c) == (USAGE_READ_BESIDE | USAGE_WRITE_BESIDE));
+	CHECK(usage_inclusion(&c) == (USAGE_READ_BESIDE | USAGE_WRITE_BESIDE));
 	c = counts(120, 100, 20, 0, 10, 6);
-	CHECK(usage_parts(&c) == (USAGE_READ_INSIDE | USAGE_WRITE_INSIDE));
+	CHECK(usage_inclusion(&c) == (USAGE_READ_INSIDE | USAGE_WRITE_INSIDE));
 	c = counts(120, 100, 20, 5, 10, 0);
-	CHECK(usage_parts(&c) == (USAGE_READ_INSIDE | USAGE_THOUGHT_INSIDE));
+	CHECK(usage_inclusion(&c) == (USAGE_READ_INSIDE | USAGE_THOUGHT_INSIDE));
 	c = counts(125, 100, 20, 5, 10, 0);
-	CHECK(usage_parts(&c) == (USAGE_READ_INSIDE | USAGE_THOUGHT_BESIDE));
+	CHECK(usage_inclusion(&c) == (USAGE_READ_INSIDE | USAGE_THOUGHT_BESIDE));
 	/* Two combinations give it: what they do not agree on is not told. */
 	c = counts(130, 100, 20, 10, 10, 0);
-	CHECK(usage_parts(&c) == 0);
+	CHECK(usage_inclusion(&c) == 0);
 	c = counts(999, 100, 20, 5, 10, 0);
-	CHECK(usage_parts(&c) == 0);
+	CHECK(usage_inclusion(&c) == 0);
 	c = counts(UINT64_MAX, UINT64_MAX, UINT64_MAX, 1, 1, 1);
-	CHECK(usage_parts(&c) != 255);
+	CHECK(usage_inclusion(&c) != 255);
 	c = (struct usage_counts){{0, 100, 20, 5, 10, 0}, 62};
-	CHECK(usage_parts(&c) == 0);
+	CHECK(usage_inclusion(&c) == 0);
 }
 
 static void
@@ -52,6 +52,8 @@ test_sums(void)
 	text.n = 0;
 	CHECK(usage_sum_put(&b, USAGE_WRITE, &text) == 0);
 	CHECK_STR(buf_string(&text), "30");
+	usage_sums_less(&b, &a);
+	CHECK(usage_sum(&b, USAGE_TOTAL) == 3 * (decimal_units)UINT64_MAX && usage_sum(&b, USAGE_WRITE) == 15);
 	buf_free(&text);
 }
 
@@ -109,6 +111,10 @@ test_levels(void)
 	CHECK(usage_reaches(7501, 10000, 75, false));
 	CHECK(usage_reaches(UINT64_MAX, UINT64_MAX, 100, true));
 	CHECK(!usage_reaches(UINT64_MAX, UINT64_MAX, 100, false));
+	CHECK(usage_percent(1, 0) == 0);
+	CHECK(usage_percent(UINT64_MAX, UINT64_MAX) == 100);
+	CHECK(usage_percent(UINT64_MAX - 1, UINT64_MAX) == 99);
+	CHECK(usage_percent(UINT64_MAX, 1) == 100000);
 	CHECK(usage_reaches(UINT64_C(17524406870024074035), UINT64_MAX, 95, true));
 	CHECK(!usage_reaches(UINT64_C(17524406870024074034), UINT64_MAX, 95, true));
 }
@@ -117,7 +123,7 @@ test_levels(void)
 static bool
 read_text(const char *text, struct usage_report *r)
 {
-	struct seen s = {.from = ACP_AGENT, .last = true, .line = slice_of(text)};
+	struct seen s = {.from = ACP_AGENT, .line = slice_of(text)};
 	struct json_error error;
 
 	CHECK(msg_scan(s.line, &s.msg, &error) != MSG_NOISE);
@@ -156,7 +162,7 @@ same_report(const struct usage_report *a, const struct usage_report *b)
 {
 	return a->what == b->what && slice_eq(a->session, b->session) && a->has_used == b->has_used && a->used == b->used
 		&& a->has_size == b->has_size && a->size == b->size && slice_eq(a->amount, b->amount)
-		&& slice_eq(a->currency, b->currency) && slice_eq(a->model, b->model) && a->wrong == b->wrong
+		&& slice_eq(a->currency, b->currency) && a->own_work == b->own_work && a->sub_agent == b->sub_agent && slice_eq(a->model, b->model) && a->wrong == b->wrong
 		&& memcmp(&a->call, &b->call, sizeof(a->call)) == 0;
 }
 
@@ -168,6 +174,7 @@ test_usual(void)
 		"\"used\":1234567890123456789,\"size\":1}}}",
 		"\"used\":1,\"size\":2,\"cost\":{\"amount\":0.11358000000000001,\"currency\":\"USD\"}}}}",
 		"\"used\":1,\"size\":2,\"cost\":{\"amount\":12,\"currency\":\"credits\"},\"_meta\":{\"_claude/model\":\"m\"}}}}",
+		"\"used\":1,\"size\":2,\"_meta\":{\"_claude/origin\":{\"kind\":\"task\"},\"parentToolCallId\":\"c\"}}}}",
 		"\"used\":1,\"size\":2,\"_meta\":{\"usage\":{\"inputTokens\":3},\"a\":[{\"b\":\"}}}\"}]}}}}"};
 	static const char *const other[] = {"\"used\":01,\"size\":2}}}", "\"used\":-1,\"size\":2}}}", "\"used\":,\"size\":2}}}",
 		"\"used\":1.0,\"size\":2}}}", "\"used\":12345678901234567890,\"size\":2}}}", "\"used\":1,\"size\":null}}}",
@@ -226,7 +233,7 @@ test_names(void)
 		snprintf(text, sizeof(text), "{\"model\":\"m%d\"}", i);
 		r = (struct usage_report){.what = USAGE_UPDATE, .session = slice_of("\"s\""), .has_used = true};
 		r.model = json_get(slice_of(text), "model");
-		failed += usage_take(u, 1, &r, slice(NULL, 0)) < 0;
+		failed += usage_take(u, 1, &r) < 0;
 	}
 	CHECK(failed == 0);
 	s = u ? usage_find_session(u, slice_of("s")) : NULL;
@@ -239,7 +246,8 @@ static void
 test_finding(void)
 {
 	static const char *const words[] = {"usage\":", "usage\" \t:", "usage_update", "usage\\\"", "context_update", "state_update", "quota",
-		"session/prompt", "session/load", "session/resume", "stopReason", "protocolVersion", "acp-recording", "error\":",
+		"session/prompt", "session/load", "session/resume", "stopReason", "protocolVersion", "acp-recording", "error\":", "session/new", "session/fork",
+		"subagent_update", "config_option_update", "session_info_update", "compaction_update",
 		"error\\\"", "\\u0075", "\\u005f", "\\u004f", "\\u002f", "\\u006f", "session\\/prompt", "session\\/load"};
 	struct usage_words wide, narrow, plain;
 	char text[300];

@@ -1,0 +1,266 @@
+/* What is not waited for for ever: agents that fall silent, and cancelled continuations that do not end. */
+#define HASH_NONFATAL_OOM 1
+#include <stdlib.h>
+
+#include "cmd/acp-budget/budget.h"
+
+/* A tool call that runs. */
+struct call {
+	UT_hash_handle hh;
+	char id[];
+};
+
+/* The alarm rings at the earliest of all deadlines; one that was put off is looked at again then. */
+static void
+set(struct tool *t, uint64_t when)
+{
+	if (t->alarm && t->alarm <= when)
+		return;
+	t->alarm = when;
+	if (frame_timer(t->frame, when) < 0)
+		tool_no_memory(t);
+}
+
+void
+clock_deadline(struct tool *t, uint64_t *deadline)
+{
+	*deadline = frame_now(t->frame) + t->options->frame.grace;
+	set(t, *deadline);
+}
+
+/* --- tool calls and requests to the client --- */
+
+static void
+call_ends(struct session *s, struct slice id)
+{
+	struct call *c;
+
+	HASH_FIND(hh, s->calls, id.p, id.n, c);
+	if (c) {
+		HASH_DEL(s->calls, c);
+		free(c);
+	}
+}
+
+static void
+call_runs(struct tool *t, struct session *s, struct slice id)
+{
+	struct call *c;
+
+	HASH_FIND(hh, s->calls, id.p, id.n, c);
+	if (c)
+		return;
+	c = calloc(1, sizeof(*c) + id.n);
+	if (c) {
+		memcpy(c->id, id.p, id.n);
+		HASH_ADD_KEYPTR(hh, s->calls, c->id, id.n, c);
+	}
+	if (!c || !c->hh.tbl) {
+		tool_no_memory(t);
+		free(c);
+	}
+}
+
+void
+clock_forget_calls(struct session *s)
+{
+	struct call *c, *next;
+
+	HASH_ITER(hh, s->calls, c, next) {
+		HASH_DEL(s->calls, c);
+		free(c);
+	}
+}
+
+static bool
+is_one_of(struct slice string, const char *const *names)
+{
+	while (*names && !json_string_is(string, *names))
+		names++;
+	return *names;
+}
+
+/* A tool_call without a status is pending; an update without one changes nothing. */
+static void
+see_call(struct tool *t, struct session *s, struct slice update)
+{
+	static const char *const ends[] = {"completed", "failed", "cancelled", NULL};
+	struct slice kind = json_get(update, acp_update_kind), id = json_get(update, "toolCallId"), status = json_get(update, "status");
+	bool starts = json_type(kind) == JSON_STRING && json_string_is(kind, "tool_call");
+
+	if (!(starts || (json_type(kind) == JSON_STRING && json_string_is(kind, "tool_call_update"))) || json_type(id) != JSON_STRING)
+		return;
+	if (json_type(status) == JSON_STRING && is_one_of(status, ends))
+		call_ends(s, id);
+	else if (starts || json_type(status) == JSON_STRING)
+		call_runs(t, s, id);
+}
+
+void
+clock_heard(struct tool *t, struct session *s)
+{
+	uint64_t silence = t->options->max_silence, now = frame_now(t->frame);
+
+	if (!silence)
+		return;
+	*(s ? &s->heard : &t->heard) = now;
+	if (s)
+		s->silent = 0;
+	set(t, now + silence);
+}
+
+void
+clock_see(struct tool *t, enum lane lane, const struct seen *seen)
+{
+	struct slice id = seen_session(seen);
+	struct session *s = t->options->max_silence ? session_of(t, id, false) : NULL;
+	size_t *asks = s ? &s->asks : &t->asks;
+
+	if (!t->options->max_silence)
+		return;
+	if (seen->msg.kind == MSG_REQUEST && lane == LANE_UP)
+		++*asks;
+	if (seen->msg.kind == MSG_RESPONSE && lane == LANE_DOWN && *asks > 0)
+		--*asks;
+	if (s && lane == LANE_UP && seen->msg.what == ACP_SESSION_UPDATE)
+		see_call(t, s, turn_update(&seen->msg));
+	/* A session without a prompt of its own may be a sub-agent of any that runs. */
+	if (lane == LANE_UP || seen->msg.kind == MSG_RESPONSE)
+		clock_heard(t, s && session_runs(s) ? s : NULL);
+}
+
+/* --- silence --- */
+
+/* v2: what the client gets for an idle state. */
+static int
+put_idle(struct tool *t, const struct session *s, struct slice error)
+{
+	struct buf params = {0};
+	int r;
+
+	r = buf_printf(&params, "{\"%s\":", acp_session_id) || buf_add_slice(&params, s->id)
+		|| buf_printf(&params, ",\"%s\":{\"%s\":\"state_update\",\"state\":\"idle\",\"%s\":\"error\",\"error\":", acp_update,
+			acp_update_kind, acp_stop_reason)
+		|| buf_add_slice(&params, error) || buf_add_string(&params, "}}")
+		|| frame_notify(t->frame, LANE_UP, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params));
+	buf_free(&params);
+	return r ? -1 : 0;
+}
+
+static int
+put_errors(struct tool *t, struct session *s, const char *why)
+{
+	struct buf error = {0}, text = {0};
+	struct open *o;
+	int r;
+
+	r = buf_printf(&error, "{\"code\":%d,\"message\":", ACP_ERR_INTERNAL) || json_quote(slice_of(why), &error)
+		|| buf_add(&error, "}", 1);
+	for (o = s->opened; r == 0 && o; o = o->next) {
+		if (o->answered)
+			continue;
+		text.n = 0;
+		r = msg_make_failure(&text, buf_slice(&o->id), buf_slice(&error)) || frame_send(t->frame, LANE_UP, buf_slice(&text));
+		o->answered = true;
+		s->open--;
+	}
+	if (r == 0 && s->busy)
+		r = put_idle(t, s, buf_slice(&error));
+	buf_free(&error);
+	buf_free(&text);
+	return r ? -1 : 0;
+}
+
+/* The client is not kept waiting any longer. */
+static void
+answer_all(struct tool *t, struct session *s, const char *why)
+{
+	struct budget *b, *next;
+	struct buf message = {0};
+
+	for (b = t->budgets; b; b = next) {
+		next = b->next;
+		if (b->own.session != s || b->over)
+			continue;
+		/* What was held is the end of the turn. */
+		s->busy &= !b->held;
+		budget_end(t, b, why);
+	}
+	if (buf_printf(&message, "%s: %s", tool_name, why) || !buf_string(&message) || put_errors(t, s, message.p) < 0)
+		tool_no_memory(t);
+	s->busy = s->asked = false;
+	prompts_refused(t, s, ACP_ERR_INTERNAL, why);
+	buf_free(&message);
+}
+
+static void
+act(struct tool *t, struct session *s)
+{
+	static const char *const what[] = {"", ": cancelled", ": answered in its place"};
+	struct buf why = {0};
+
+	if (buf_printf(&why, "no message from the agent for %.3gs", (double)t->options->max_silence * ++s->silent / 1e6) < 0
+		|| !buf_string(&why)) {
+		tool_no_memory(t);
+		return;
+	}
+	session_say(t, s, "%s%s", why.p, what[s->silent - 1]);
+	if (s->silent > 1)
+		frame_fail(t->frame, EXIT_NEGATIVE);
+	if (s->silent == 2)
+		session_cancel(t, s);
+	if (s->silent == 3)
+		answer_all(t, s, why.p);
+	buf_free(&why);
+}
+
+/* When to look again; 0: not before something happens. */
+static uint64_t
+listen(struct tool *t, struct session *s, uint64_t now)
+{
+	uint64_t silence = t->options->max_silence, from = s->heard > t->heard ? s->heard : t->heard;
+
+	/* What waits for a tool or for the client is not silent. */
+	while (silence && s->silent < 3 && session_runs(s) && !s->calls && !s->asks && !t->asks && !s->waits) {
+		if (now < from + (s->silent + 1) * silence)
+			return from + (s->silent + 1) * silence;
+		act(t, s);
+	}
+	return 0;
+}
+
+/* --- the alarm --- */
+
+static bool
+has_passed(struct tool *t, uint64_t *deadline, uint64_t now)
+{
+	bool passed = *deadline && *deadline <= now;
+
+	if (passed)
+		*deadline = 0;
+	else if (*deadline)
+		set(t, *deadline);
+	return passed;
+}
+
+void
+clock_rings(struct tool *t)
+{
+	uint64_t now = frame_now(t->frame), when;
+	struct budget *b, *next;
+	struct session *s;
+
+	t->alarm = 0;
+	for (b = t->budgets; b; b = next) {
+		next = b->next;
+		if (has_passed(t, &b->deadline, now) && !b->over)
+			budget_give_up(t, b);
+	}
+	for (s = t->sessions; s; s = s->hh.next) {
+		if (has_passed(t, &s->deadline, now) && s->asked)
+			ahead_give_up(t, s);
+		when = listen(t, s, now);
+		if (when)
+			set(t, when);
+	}
+}

@@ -1,0 +1,486 @@
+#include "death.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "end.h"
+#include "flow.h"
+#include "hop.h"
+#include "lib/base/cli.h"
+#include "linger.h"
+#include "link.h"
+#include "mend.h"
+#include "route.h"
+#include "start.h"
+
+/* --- how it ended --- */
+
+/* Why a component ended, as far as it concerns us. */
+enum end {
+	END_IN_ORDER,
+	END_STOPPED,   /* we did it: counts as 0 */
+	END_UNREAD,    /* SIGPIPE, since nobody reads its output any more */
+	END_DEATH,
+};
+
+/* May it end, or close what it writes? Its input has ended, or nobody reads it. */
+static bool
+has_excuse(const struct component *c)
+{
+	enum lane lane;
+
+	if (c->chain->route->broken)
+		return true;
+	if (c->kind == KIND_PROXY)
+		return c->near->finishing;
+	for (lane = LANE_DOWN; lane < LANES; lane++)
+		if ((c->in[lane] && link_has_ended(c->in[lane])) ||
+			(c->out[lane] && link_has_no_reader(c->out[lane])))
+			return true;
+	return false;
+}
+
+static enum end
+judge(const struct component *c, int status)
+{
+	int counts = proc_status(status);
+
+	if (c->sent || (c->told && counts == 128 + SIGTERM))
+		return END_STOPPED;
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE && has_excuse(c))
+		return END_UNREAD;
+	if (WIFSIGNALED(status))
+		return END_DEATH;
+	return c->kind == KIND_AGENT || has_excuse(c) ? END_IN_ORDER : END_DEATH;
+}
+
+/* The exit status is the agent's; where that is 0, the first of the others' that is not. */
+static void
+count_status(struct chain *ch, const struct component *c, enum end end, int status)
+{
+	int counts = proc_status(status);
+
+	if (end == END_STOPPED || (end == END_UNREAD && c->kind != KIND_AGENT))
+		return;
+	if (end == END_DEATH && counts == 0)
+		counts = EXIT_FAILED;
+	if (c->kind == KIND_AGENT)
+		ch->agent_status = counts;
+	else if (ch->other_status == 0)
+		ch->other_status = counts;
+}
+
+/* With -v: what has gone through it, and how it ended. */
+static void
+sum_up(const struct component *c, const char *end)
+{
+	const struct port *p = c->near;
+	struct buf line = {0};
+	/* What a proxy was given, and what the agent was given and has said. */
+	const struct port_counts *down, *up;
+
+	if (!c->chain->verbose)
+		return;
+	buf_printf(&line, "%s: %s", c->name, end);
+	if (p && c->kind >= KIND_PROXY && !p->carries) {
+		down = &p->out_counts;
+		up = c->kind == KIND_PROXY ? down : &p->in_counts;
+		buf_printf(&line, ", down %" PRIu64 " messages %" PRIu64 " bytes, up %" PRIu64 " messages %" PRIu64 " bytes",
+			down->messages[LANE_DOWN], down->bytes[LANE_DOWN], up->messages[LANE_UP], up->bytes[LANE_UP]);
+	} else {
+		buf_printf(&line, ", down - messages - bytes, up - messages - bytes");
+	}
+	if (c->kind != KIND_AGENT)
+		buf_printf(&line, ", %" PRIu64 " restarts", c->restarts);
+	if (p && c->kind == KIND_PROXY && port_time(p, 500) >= 0)
+		buf_printf(&line, ", added %.0f us (median) and %.0f us (99th percentile)", port_time(p, 500), port_time(p, 990));
+	if (buf_string(&line))
+		report_say(&c->chain->report, "%s", line.p);
+	buf_free(&line);
+}
+
+static void
+say_death(const struct component *c, const char *how)
+{
+	struct chain *ch = c->chain;
+
+	if (c->used_up)
+		report_say(&ch->report, "%s: died (%s); --restarts %s is used up; ending the chain", c->name, how, ch->allowed);
+	else
+		report_say(&ch->report, "%s: died (%s); ending the chain", c->name, how);
+}
+
+/* Has an agent failed without a word of its own? */
+static bool
+failed_silently(struct component *c, int status)
+{
+	report_drain(&c->errors);
+	return c->kind == KIND_AGENT && proc_status(status) != 0 && report_tail(&c->errors).n == 0;
+}
+
+static void
+tell_end(struct chain *ch, struct component *c, enum end end, int status)
+{
+	size_t unread = c->unread;
+	char text[32];
+
+	proc_describe(status, text, sizeof(text));
+	if (end == END_DEATH && c->kind != KIND_PROXY)
+		say_death(c, text);
+	else if (end == END_STOPPED && c->sent && !ch->forced)
+		report_say(&ch->report, "%s: did not end in time: stopped (%s)", c->name, text);
+	else if (end == END_STOPPED && ch->signals)
+		report_say(&ch->report, "%s: stopped (%s)", c->name, text);
+	else if (end == END_IN_ORDER && (c->kind == KIND_AGENT ? failed_silently(c, status) : proc_status(status) != 0))
+		report_say(&ch->report, "%s: ended with %s", c->name, text);
+	if (c->kind == KIND_AGENT && c->near && !c->near->carries && !c->near->finishing)
+		unread = mend_unread(c->near);
+	if (unread > 0 && !ch->forced)
+		report_say(&ch->report, "%s: ended with %zu messages unread", c->name, unread);
+	sum_up(c, text);
+}
+
+/* A proxy has ended, and what it wrote is read. */
+void
+death_proxy_over(struct port *p)
+{
+	struct route *r = p->route;
+
+	port_close(p);
+	p->state = PORT_GONE;
+	route_fail_calls(p, r->why ? r->why : "that component has ended", route_reason(r));
+}
+
+/* What the end of a component is to its neighbours, as far as ports know it. */
+static void
+end_ports(struct component *c, const char *text)
+{
+	struct route *r = c->chain->route;
+	struct port *p;
+	enum lane lane;
+	size_t i;
+
+	if (c->kind == KIND_PROXY) {
+		/* What it wrote is still read. */
+		port_drain(c->near);
+		if (!endpoint_can_read(&c->near->in) || r->broken)
+			death_proxy_over(c->near);
+		return;
+	}
+	if (c->kind == KIND_AGENT && !r->broken)
+		end_reason(r, c, text);
+	for (i = 0; c->kind == KIND_AGENT && i < r->n; i++)
+		if (r->ports[i]->leads && !endpoint_can_read(&r->ports[i]->in))
+			end_source(r->ports[i]);
+	for (lane = LANE_DOWN; lane < LANES; lane++) {
+		p = c->out[lane] ? c->out[lane]->from : NULL;
+		if (p && !endpoint_can_read(&p->in))
+			end_source(p);
+		else if (p && c->kind == KIND_AGENT && !c->closed.added)
+			loop_add_timer(c->chain->loop, &c->closed, c->chain->grace);
+	}
+}
+
+static void
+end_component(struct component *c, enum end end, int status)
+{
+	struct chain *ch = c->chain;
+	char text[32];
+
+	proc_describe(status, text, sizeof(text));
+	c->life = LIFE_ENDED;
+	loop_remove_timer(ch->loop, &c->timer);
+	loop_remove_timer(ch->loop, &c->closed);
+	count_status(ch, c, end, status);
+	tell_end(ch, c, end, status);
+	hop_close(c);
+	if (c->child.added)
+		loop_bury(ch->loop, &c->child);
+	end_ports(c, text);
+	end_renew(ch);
+	linger_ended(ch);
+	flow_follow(ch->route);
+}
+
+/* --- another process takes its place --- */
+
+static void
+took_too_long(void *arg)
+{
+	struct component *c = arg;
+
+	report_say(&c->chain->report, "%s: did not initialize in time; killed", c->name);
+	proc_signal(c->pid, SIGKILL);
+}
+
+void
+death_on_mended(struct port *p, struct slice error)
+{
+	loop_remove_timer(p->route->loop, &p->component->timer);
+	if (!error.p)
+		return;
+	report_say(p->route->report, "%s: did not initialize again: %.*s", p->name, (int)(error.n < 200 ? error.n : 200), error.p);
+	proc_signal(p->component->pid, SIGKILL);
+}
+
+/* 0, or -1 after a line that says why. */
+static int
+start_again(struct component *c)
+{
+	struct port *p = c->near;
+
+	if (hop_renew(c) < 0) {
+		report_say(&c->chain->report, "%s: %s", c->name, strerror(errno));
+		return -1;
+	}
+	c->restarts++;
+	if (start_component(c) != 0 || start_watch(c->chain) < 0) {
+		c->restarts--;
+		return -1;
+	}
+	start_introduce(c);
+	if (c->kind != KIND_PROXY)
+		return (c->near && port_go_live(c->near) < 0) || (c->far && port_go_live(c->far) < 0) ? -1 : 0;
+	/* The first initialization has the time of the whole chain. */
+	if (p->state == PORT_ASKED)
+		return 0;
+	c->timer = (struct loop_timer){.expired = took_too_long, .arg = c};
+	loop_add_timer(c->chain->loop, &c->timer, p->route->init_timeout);
+	return 0;
+}
+
+/* It died before it was initialized, asked in one dialect: perhaps the other is its own. */
+static bool
+try_other_dialect(struct component *c, const char *text)
+{
+	struct port *p = c->near;
+	struct route *r = p->route;
+	struct mend_counts n = {0};
+
+	if (p->state != PORT_ASKED || p->asked_twice || r->fixed || p->told_initialize)
+		return false;
+	p->asked_twice = true;
+	p->dialect = p->dialect == ACP_PLAIN ? ACP_UNDERSCORE : ACP_PLAIN;
+	report_say(r->report, "%s: ended when it was asked to initialize (%s); asking in the other dialect", p->name, text);
+	mend_sort(c, "", slice(NULL, 0), &n);
+	return start_again(c) == 0 && route_ask_first(p) == 0;
+}
+
+static void
+take_out(struct component *c, const char *text)
+{
+	struct route *r = c->chain->route;
+	struct mend_counts n = {0};
+	enum lane lane;
+
+	if (c->kind == KIND_PROXY) {
+		mend_bypass(c->near, r->why, route_reason(r), &n);
+		port_close(c->near);
+		mend_report(c->near, text, &n);
+	} else {
+		report_say(&c->chain->report, "%s: %s, and what it had read and not passed on is lost", c->name, text);
+		mend_sort(c, r->why, route_reason(r), &n);
+		if (hop_bypass(c) < 0)
+			route_no_memory(r);
+		/* The end of its input came before it was taken out. */
+		for (lane = LANE_DOWN; lane < LANES; lane++)
+			if (c->in[lane] && c->in[lane]->to->finishing)
+				end_source(c->out[lane]->from);
+	}
+	c->life = LIFE_GONE;
+}
+
+/* A line that it left half written is closed by the newline of the next. */
+static void
+report_torn(struct component *c)
+{
+	const struct port *p;
+	enum lane lane;
+
+	for (lane = LANE_DOWN; lane < LANES; lane++) {
+		p = c->out[lane] ? c->out[lane]->from : NULL;
+		if (p && p->carries && p->in.torn)
+			report_say(&c->chain->report, "%s: %s: closed a line that it left torn", c->name, lane == LANE_DOWN ? "down" : "up");
+	}
+}
+
+/* 0; -1: the chain ends. */
+static int
+replace(struct component *c)
+{
+	struct chain *ch = c->chain;
+	struct route *r = ch->route;
+	struct mend_counts n = {0};
+	char text[32], what[160];
+
+	proc_describe(c->status, text, sizeof(text));
+	if (c->kind == KIND_PROXY && c->near->state == PORT_ASKED)
+		return try_other_dialect(c, text) ? 0 : -1;
+	if (c->taken_out) {
+		snprintf(what, sizeof(what), "died (%s); taken out of the chain: its neighbours are joined", text);
+		take_out(c, what);
+		return 0;
+	}
+	if (c->kind != KIND_PROXY)
+		report_say(&ch->report, "%s: died (%s); starting it again: what it had read and not passed on is lost", c->name, text);
+	report_torn(c);
+	mend_sort(c, r->why, route_reason(r), &n);
+	if (c->kind == KIND_PROXY)
+		c->near->state = PORT_MENDING;
+	if (start_again(c) < 0 || (c->kind == KIND_PROXY && route_ask_again(c->near) < 0)) {
+		report_say(&ch->report, "%s: cannot be started again", c->name);
+		return -1;
+	}
+	snprintf(what, sizeof(what), "died (%s); started again", text);
+	if (c->kind == KIND_PROXY)
+		mend_report(c->near, what, &n);
+	return 0;
+}
+
+static void
+not_replaced(struct component *c)
+{
+	struct route *r = c->chain->route;
+	char text[32];
+
+	proc_describe(c->status, text, sizeof(text));
+	if (c->kind == KIND_PROXY && !r->broken) {
+		end_reason(r, c, text);
+		if (c->near->finishing)
+			report_say(r->report, "%s: died (%s) while the chain was ending", c->name, text);
+		else if (c->near->state == PORT_ASKED || c->near->state == PORT_COLD)
+			report_say(r->report, "%s: died (%s) before it was initialized; ending the chain", c->name, text);
+		else
+			say_death(c, text);
+		if (!c->near->finishing)
+			end_break(r, 0, r->why);
+	}
+	end_component(c, END_DEATH, c->status);
+}
+
+/* A file's reader has no end of input that could be told from its own. */
+static bool
+reads_a_file(const struct component *c)
+{
+	const struct link *l = c->in[LANE_DOWN];
+
+	return c->kind != KIND_PROXY && l && l == c->chain->client[LANE_DOWN] && !l->from && S_ISREG(link_type(l->rd));
+}
+
+/* May it be replaced? Counts the death. */
+static bool
+is_replaced(struct component *c)
+{
+	struct chain *ch = c->chain;
+	bool too_often;
+
+	if (c->kind == KIND_AGENT || ch->forced || ch->route->broken || c->life != LIFE_RUNS)
+		return false;
+	if (c->kind == KIND_PROXY && (c->near->state == PORT_ASKED || c->near->state == PORT_COLD))
+		return c->near->state == PORT_ASKED;
+	if (c->on_crash == CRASH_FAIL || (c->kind == KIND_PROXY && c->near->finishing))
+		return false;
+	if (reads_a_file(c)) {
+		report_say(&ch->report, "%s: its input is a file: it is not started again", c->name);
+		return false;
+	}
+	too_often = chain_died_too_often(c);
+	c->taken_out = too_often && c->on_crash == CRASH_BYPASS;
+	return !too_often || c->taken_out;
+}
+
+/* Has all been read that it wrote where conduct reads it? */
+static bool
+is_drained(const struct component *c)
+{
+	enum lane lane;
+
+	for (lane = LANE_DOWN; lane < LANES; lane++)
+		if (c->out[lane] && c->out[lane]->from && endpoint_can_read(&c->out[lane]->from->in))
+			return false;
+	return true;
+}
+
+static void
+look(void *arg)
+{
+	death_proceed(arg);
+	flow_follow(((struct component *)arg)->chain->route);
+}
+
+/* Nothing is touched before all are gone that may still read or write, and what they wrote is read. */
+void
+death_proceed(struct component *c)
+{
+	struct chain *ch = c->chain;
+	char text[32];
+
+	if (c->life != LIFE_DYING)
+		return;
+	if (ch->forced || ch->route->broken) {
+		not_replaced(c);
+		return;
+	}
+	if (proc_group_lives(c->pid)) {
+		c->pause = linger_pause(c->pause);
+		if (loop_add_timer(ch->loop, &c->timer, c->pause) < 0)
+			not_replaced(c);
+		return;
+	}
+	if (!is_drained(c))
+		return;
+	proc_describe(c->status, text, sizeof(text));
+	chain_bury(c);
+	end_reason(ch->route, c, text);
+	if (c->doomed || hop_split(c) < 0 || replace(c) < 0) {
+		not_replaced(c);
+		return;
+	}
+	if (!ch->route->broken) {
+		ch->route->why = NULL;
+		ch->route->reason.n = 0;
+	}
+	linger_settle(ch);
+	flow_follow(ch->route);
+}
+
+/* The process of a component has ended. */
+void
+death_ended(void *arg, int status)
+{
+	struct component *c = arg;
+	struct chain *ch = c->chain;
+	enum end end = judge(c, status);
+	enum lane lane;
+
+	loop_remove_timer(ch->loop, &c->closed);
+	loop_remove_timer(ch->loop, &c->timer);
+	c->status = status;
+	c->doomed = end != END_DEATH || !is_replaced(c);
+	if (c->doomed && (end != END_DEATH || c->kind != KIND_PROXY || ch->route->broken || ch->forced)) {
+		end_component(c, end, status);
+		return;
+	}
+	c->life = LIFE_DYING;
+	if (c->near)
+		c->near->live = c->near->carries;
+	if (c->far)
+		c->far->live = c->far->carries;
+	for (lane = LANE_DOWN; lane < LANES; lane++) {
+		if (c->in[lane] && !c->in[lane]->to)
+			loop_remove_fd(ch->loop, &c->in[lane]->watch);
+		if (c->out[lane] && c->out[lane]->from)
+			port_drain(c->out[lane]->from);
+	}
+	proc_signal(c->pid, SIGKILL);
+	report_drain(&c->errors);
+	c->pause = 0;
+	c->timer = (struct loop_timer){.expired = look, .arg = c};
+	look(c);
+}

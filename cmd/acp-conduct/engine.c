@@ -1,0 +1,384 @@
+#include "engine.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "death.h"
+#include "end.h"
+#include "flow.h"
+#include "hop.h"
+#include "lib/base/cli.h"
+#include "linger.h"
+#include "link.h"
+#include "mend.h"
+#include "route.h"
+#include "start.h"
+
+enum { STUCK = 1000 * 1000 /* us that a component may keep what it has read before others are not held up for it */ };
+
+/* --- what comes in --- */
+
+/* May it close what it writes there, though it lives? What it reads in that direction has ended, or nobody reads what it writes. */
+static bool
+may_end(const struct link *out)
+{
+	const struct component *c = out->writer;
+	const struct link *in = c->in[out->lane];
+	enum lane lane;
+
+	for (lane = LANE_DOWN; lane < LANES; lane++)
+		if (c->out[lane] && link_has_no_reader(c->out[lane]))
+			return true;
+	return !in || link_has_ended(in);
+}
+
+/* The input of a port has ended. */
+static void
+input_ended(struct port *p)
+{
+	struct component *c = p->source ? p->source->writer : NULL, *agent = chain_agent(p->route->chain);
+
+	if (p->in.in.error)
+		report_say(p->route->report, "%s: %s", p->name, strerror(p->in.in.error));
+	if (c && c->kind == KIND_PROXY && c->life > LIFE_DYING) {
+		death_proxy_over(p);
+	} else if (c && c->life == LIFE_DYING) {
+		death_proceed(c);
+	} else if (p->route->broken || !c) {
+		end_source(p);
+	} else if (c->life == LIFE_RUNS && c->kind != KIND_AGENT && (c->kind == KIND_PROXY || !may_end(p->source))) {
+		start_give_time(c, c->kind == KIND_FILTER && p->kind == PORT_ABOVE ? "output (descriptor 7)" : "standard output");
+	} else if (p->leads && agent->life == LIFE_RUNS) {
+		/* Why it has ended is known when its process has. */
+		agent->unread = agent->near && !agent->near->finishing ? mend_unread(agent->near) : 0;
+		port_finish(p);
+		start_give_time(agent, "standard output");
+		end_renew(agent->chain);
+	} else if (c->kind != KIND_PROXY) {
+		end_source(p);
+	}
+}
+
+static void
+on_input(void *arg, enum endpoint_event event)
+{
+	struct port *p = arg;
+	struct route *r = p->route;
+
+	if (event == ENDPOINT_ENDED)
+		input_ended(p);
+	/* What the death of a component means is known when its process has ended. */
+	else if (event == ENDPOINT_HUNG_UP && (!p->source || !p->source->writer))
+		end_renew(r->chain);
+	flow_follow(r);
+}
+
+/* --- output --- */
+
+/*
+ * Has the process ended, or does it in a moment? Its pipes close a little before. An agent that only closes its input costs this
+ * wait once.
+ */
+static bool
+is_ending(pid_t pid)
+{
+	const struct timespec look = {0, 1000000};
+	siginfo_t info = {0};
+	int looks;
+
+	for (looks = 0; looks < 20; looks++) {
+		if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid != 0)
+			return true;
+		nanosleep(&look, NULL);
+	}
+	return false;
+}
+
+/* A component, or the client, does not read what is written to it any more. */
+static void
+not_read(struct port *p)
+{
+	struct component *c = p->sink ? p->sink->reader : NULL;
+	struct link *in = p->route->chain->client[LANE_DOWN];
+
+	p->deaf = true;
+	hop_unwanted(p);
+	if (!c) {
+		if (in && in->rd >= 0 && !in->from && !in->ended)
+			start_link_ended(in);
+		end_unread(p);
+		return;
+	}
+	if (p->carries || c->life != LIFE_RUNS || p->route->broken)
+		return;
+	/* An agent may still have something to say; another component is replaced once there is something for it to read. */
+	if (c->kind != KIND_AGENT) {
+		p->live = false;
+	} else if (!is_ending(c->pid)) {
+		p->refuses = true;
+		mend_deaf(p, "the agent does not read its standard input any more");
+	}
+	p->route->stuck_wanted = true;
+}
+
+static void
+on_output(void *arg, enum endpoint_event event)
+{
+	struct port *p = arg;
+	struct route *r = p->route;
+
+	if (event == ENDPOINT_CLOSED && p->out.out.error)
+		not_read(p);
+	else if (event == ENDPOINT_CLOSED)
+		end_closed(p);
+	if (p->out.out.n == 0 && p->coupled) {
+		p->coupled = false;
+		r->flow_changed = true;
+	}
+	port_press(p);
+	flow_follow(r);
+}
+
+/* --- what gets stuck --- */
+
+/* Something waits for a component that has closed its input. */
+static bool
+is_missed(struct port *p)
+{
+	struct component *c = p->sink ? p->sink->reader : NULL;
+
+	if (!p->deaf || p->carries || !c || c->kind == KIND_AGENT || c->life != LIFE_RUNS || p->route->broken)
+		return false;
+	if (mend_unread(p) > 0 || p->calls)
+		start_give_time(c, c->kind == KIND_FILTER && p->kind == PORT_ABOVE ? "input (descriptor 6)" : "standard input");
+	return true;
+}
+
+/* A component that has not passed on what keeps a place, or a request that is sent again, holds up others no longer. */
+static bool
+unstick(struct port *p, uint64_t now)
+{
+	uint64_t consumed = p->places ? port_consumed(p) : 0;
+	bool waits = p->places || p->suspect;
+	struct call *c, *next;
+
+	for (c = p->places ? p->calls : NULL; c; c = next) {
+		next = c->next_open;
+		if (!c->placed || c->kept_end == 0 || c->kept_end > consumed)
+			continue;
+		if (!c->stuck)
+			c->stuck = now;
+		else if (now - c->stuck > STUCK)
+			route_answer_kept(c);
+	}
+	c = p->suspect ? call_open(p, p->suspect) : NULL;
+	if (c && now - p->suspected > STUCK)
+		port_settled(p, c);
+	return waits;
+}
+
+static void
+on_stuck(void *arg)
+{
+	struct route *r = arg;
+	uint64_t now = loop_clock();
+	size_t i;
+
+	r->stuck_wanted = false;
+	for (i = 0; i < r->n; i++)
+		r->stuck_wanted = is_missed(r->ports[i]) || unstick(r->ports[i], now) || r->stuck_wanted;
+	flow_follow(r);
+}
+
+/* --- from outside --- */
+
+static void
+force(struct chain *ch, int status)
+{
+	if (!ch->forced)
+		ch->forced = status;
+	end_force(ch);
+}
+
+/*
+ * The first signal: as if the client had left. The component that reads its messages holds its stdin itself, and so has to be
+ * told; a filter takes its first SIGTERM just so.
+ */
+static void
+client_leaves(struct chain *ch)
+{
+	struct link *l = ch->client[LANE_DOWN];
+
+	ch->hurried = true;
+	if (!l) {
+		port_drain(ch->route->client);
+		if (!endpoint_can_read(&ch->route->client->in))
+			end_source(ch->route->client);
+	} else if (ch->terminal.loop) {
+		terminal_close(&ch->terminal);
+	} else if (l->from) {
+		port_drain(l->from);
+	} else if (l->reader->life == LIFE_DYING) {
+		l->ended = true; /* once it is replaced */
+	} else {
+		if (l->reader->life == LIFE_RUNS) {
+			l->reader->told = true;
+			proc_signal(l->reader->pid, SIGTERM);
+		}
+		start_link_ended(l);
+	}
+	end_renew(ch);
+	end_settle(ch);
+}
+
+void
+engine_signal(void *arg, int signal)
+{
+	struct chain *ch = arg;
+
+	if (ch->signals++ == 0)
+		client_leaves(ch);
+	else
+		force(ch, 128 + signal);
+}
+
+static void
+on_no_proxy(struct port *p, const char *why)
+{
+	struct route *r = p->route;
+
+	report_say(r->report, "%s: is not a proxy: %s; ending the chain", p->name, why);
+	end_reason(r, p->component, "it is not a proxy");
+	end_break(r, EXIT_FAILED, r->why);
+}
+
+static void
+no_memory(void *arg)
+{
+	struct route *r = arg;
+
+	report_say(r->report, "out of memory");
+	end_break(r, EXIT_FAILED, "out of memory");
+	flow_follow(r);
+}
+
+void
+engine_open(struct chain *ch)
+{
+	struct route *r = ch->route;
+
+	r->on_line = route_line;
+	r->on_input = on_input;
+	r->on_output = on_output;
+	r->start = start_on_first_initialize;
+	r->ready = start_on_ready;
+	r->mended = death_on_mended;
+	r->no_proxy = on_no_proxy;
+	r->no_memory = (struct loop_task){.run = no_memory, .arg = r};
+	r->flushed = end_flushed;
+	r->stuck = (struct loop_timer){.expired = on_stuck, .arg = r};
+	ch->ended = death_ended;
+	linger_open(ch);
+}
+
+/* --- the guardian --- */
+
+static int watch_guardian(struct chain *);
+
+/* Without a guardian nobody ends the components where we are killed: there is another one. */
+static void
+guardian_died(void *arg, int status)
+{
+	struct chain *ch = arg;
+	size_t i;
+
+	(void)status;
+	loop_bury(ch->loop, &ch->guardian_watch);
+	if (ch->guardian.fd >= 0)
+		close(ch->guardian.fd);
+	if (proc_guardian_start(&ch->guardian) < 0 || watch_guardian(ch) < 0) {
+		report_say(&ch->report, "the guardian died: components may be left over where acp-conduct is killed, too");
+		return;
+	}
+	for (i = 0; i < ch->n; i++)
+		if (ch->components[i].life != LIFE_NONE && ch->components[i].life != LIFE_GONE)
+			proc_guardian_add(&ch->guardian, ch->components[i].pid);
+}
+
+static int
+watch_guardian(struct chain *ch)
+{
+	ch->guardian_watch = (struct loop_child){.pid = ch->guardian.pid, .ended = guardian_died, .arg = ch};
+	return loop_add_child(ch->loop, &ch->guardian_watch);
+}
+
+/* --- the run --- */
+
+/* Where all is wired directly everybody starts; else only who has the client's descriptors. 0, or the exit status. */
+static int
+start_first(struct chain *ch)
+{
+	struct component *bad;
+	size_t first = 0;
+
+	if (!ch->routed)
+		return start_all(ch, ch->n, &bad);
+	while ((ch->client[LANE_DOWN] || ch->client[LANE_UP]) && first < ch->n && ch->components[first].kind < KIND_PROXY)
+		first++;
+	return start_all(ch, first, &bad);
+}
+
+static int
+read_terminal(struct chain *ch)
+{
+	struct link *typed = ch->client[LANE_DOWN];
+	int wr;
+
+	if (!typed || typed->wr < 0)
+		return 0;
+	wr = typed->wr;
+	typed->wr = -1; /* the terminal's now */
+	if (terminal_open(&ch->terminal, ch->loop, wr) == 0) {
+		cli_waits("acp-conduct", STDIN_FILENO, "the client's messages");
+		return 0;
+	}
+	report_say(&ch->report, "standard input: %s", strerror(errno));
+	return EXIT_FAILED;
+}
+
+/* Ends a chain of which not all could be started. */
+static void
+failed_start(struct chain *ch, int status)
+{
+	size_t i;
+
+	for (i = 0; i < ch->n; i++)
+		hop_close(&ch->components[i]);
+	force(ch, status);
+	if (!end_all_gone(ch))
+		loop_run(ch->loop);
+}
+
+int
+engine_run(struct chain *ch)
+{
+	int status = end_open(ch) < 0 || watch_guardian(ch) < 0 ? EXIT_FAILED : start_first(ch);
+
+	if (status == 0)
+		status = read_terminal(ch);
+	if (status) {
+		failed_start(ch, status);
+	} else if (loop_run(ch->loop) < 0) {
+		report_say(&ch->report, "%s", strerror(errno));
+		failed_start(ch, EXIT_FAILED);
+	}
+	terminal_close(&ch->terminal);
+	proc_guardian_stop(&ch->guardian);
+	if (ch->forced)
+		return ch->forced;
+	return ch->agent_status ? ch->agent_status : ch->other_status;
+}

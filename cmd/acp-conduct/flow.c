@@ -1,0 +1,40 @@
+#include "flow.h"
+
+#include <signal.h>
+
+#include "chain.h"
+#include "end.h"
+#include "look.h"
+#include "route.h"
+
+enum { STUCK_LOOK = 250 * 1000 /* us between two looks at what is stuck */ };
+
+static void
+check_overrun(struct route *r)
+{
+	struct port *p;
+	size_t i;
+
+	for (i = 0; i < r->n; i++) {
+		p = r->ports[i];
+		if (p->kind != PORT_PROXY || !p->overrun || p->component->life != LIFE_RUNS || p->component->closing)
+			continue;
+		p->component->closing = "standard input";
+		report_say(r->report, "%s: has failed: it does not read, and more than %d MiB wait for it", p->name, PORT_BOUND >> 20);
+		proc_signal(p->component->pid, SIGKILL);
+	}
+}
+
+/* After something was read, written or has ended. */
+void
+flow_follow(struct route *r)
+{
+	look_flush(r->look);
+	if (r->flow_changed) {
+		port_admit(r);
+		check_overrun(r);
+	}
+	if (r->stuck_wanted && !r->stuck.added)
+		loop_add_timer(r->loop, &r->stuck, STUCK_LOOK);
+	end_settle(r->chain);
+}

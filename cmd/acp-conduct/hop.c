@@ -1,0 +1,365 @@
+#include "hop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "link.h"
+#include "route.h"
+
+/* --- it has been started --- */
+
+void
+hop_started(struct component *c)
+{
+	enum lane lane;
+
+	for (lane = LANE_DOWN; lane < LANES; lane++) {
+		if (c->in[lane] && c->in[lane]->to && !c->in[lane]->to->carries)
+			chain_close(c->in[lane], &c->in[lane]->rd);
+		/* The agent is not started again: its death, as its closing of stdout, is an end of file. */
+		if (c->out[lane] && (c->out[lane]->from || c->kind == KIND_AGENT))
+			chain_close(c->out[lane], &c->out[lane]->wr);
+	}
+}
+
+/* --- a filter has died --- */
+
+/* A copy above 7, and the original is let go. */
+static int
+take(struct link *l, int *fd)
+{
+	int copy = fcntl(*fd, F_DUPFD_CLOEXEC, 8);
+
+	if (copy >= 0)
+		chain_close(l, fd);
+	return copy;
+}
+
+/* What it read from its neighbour's pipe conduct reads now. */
+static int
+split_in(struct component *c, struct link *l)
+{
+	struct chain *ch = c->chain;
+	bool down = l->lane == LANE_DOWN, left = ch->signals > 0 && l == ch->client[LANE_DOWN] && !ch->terminal.loop;
+	size_t at = l->writer ? chain_index(l->writer) + 1 : 0, i = chain_index(c);
+	struct port *from, *to;
+	int fd;
+
+	loop_remove_fd(ch->loop, &l->watch);
+	from = down ? link_port(ch->route, at, PORT_ABOVE, l->writer ? l->writer->name : "client", true)
+		: link_port(ch->route, at - 1, PORT_BELOW, l->writer->name, true);
+	to = down ? link_port(ch->route, i, PORT_BELOW, c->name, true) : link_port(ch->route, i + 1, PORT_ABOVE, c->name, true);
+	if (!from || !to)
+		return -1;
+	l->reader = NULL;
+	l->from = from;
+	from->source = l;
+	to->sink = link_new(ch, l->lane, NULL, c);
+	to->sink->to = to;
+	*(down ? &from->below : &from->above) = to;
+	to->judged = true;
+	if (l->writer)
+		chain_close(l, &l->wr);
+	fd = l->rd < 0 ? -1 : take(l, &l->rd);
+	if (fd < 0)
+		return l->rd < 0 ? 0 : -1;
+	if (port_open_in(from, fd) < 0)
+		return -1;
+	/* Such a client has left with what it has sent. */
+	if (left)
+		port_drain(from);
+	return 0;
+}
+
+/* What it wrote to its neighbour's pipe conduct writes now: whoever reads it begins with a new line. */
+static int
+split_out(struct component *c, struct link *l)
+{
+	struct chain *ch = c->chain;
+	bool down = l->lane == LANE_DOWN;
+	size_t i = chain_index(c), at = l->reader ? chain_index(l->reader) : 0;
+	struct port *from, *to;
+	int fd, last;
+
+	from = down ? link_port(ch->route, i + 1, PORT_ABOVE, c->name, true) : link_port(ch->route, i, PORT_BELOW, c->name, true);
+	to = down ? link_port(ch->route, at, PORT_BELOW, l->reader->name, true)
+		: link_port(ch->route, l->reader ? at + 1 : 0, PORT_ABOVE, l->reader ? l->reader->name : "client", true);
+	if (!from || !to)
+		return -1;
+	l->writer = NULL;
+	l->to = to;
+	to->sink = l;
+	from->source = link_new(ch, l->lane, c, NULL);
+	from->source->from = from;
+	*(down ? &from->below : &from->above) = to;
+	if (l->wr < 0)
+		return 0;
+	last = link_last_unread(l);
+	fd = take(l, &l->wr);
+	if (fd < 0 || port_open_out(to, fd) < 0)
+		return -1;
+	if (last >= 0 && last != '\n')
+		report_say(&ch->report, "%s: %s: closed a line that it left torn", c->name, down ? "down" : "up");
+	return last == '\n' ? 0 : endpoint_put(&to->out, NULL, slice("\n", 1));
+}
+
+int
+hop_split(struct component *c)
+{
+	enum lane lane;
+
+	for (lane = LANE_DOWN; lane < LANES; lane++)
+		if ((c->in[lane] && !c->in[lane]->to && split_in(c, c->in[lane]) < 0) ||
+			(c->out[lane] && !c->out[lane]->from && split_out(c, c->out[lane]) < 0))
+			return -1;
+	return 0;
+}
+
+/* --- its next process, or none --- */
+
+/* What a dead process has not read of carried lines: what lies in its pipe, and then what is queued. 0 or -1. */
+static int
+take_unread(struct link *l, struct buf *text)
+{
+	struct output_part part;
+	char bytes[4096];
+	struct io io;
+	ssize_t n;
+	int r = 0;
+
+	if (l->rd >= 0 && io_reader(&io, l->rd) == 0) {
+		while (r == 0 && (n = io_read(&io, bytes, sizeof(bytes))) > 0)
+			r = buf_add(text, bytes, (size_t)n);
+		io_close(&io, false);
+	}
+	l->rd = -1;
+	while (output_take(&l->to->out.out, &part)) {
+		if (r == 0)
+			r = buf_add_slice(text, part.text);
+		block_drop(part.block);
+	}
+	return r;
+}
+
+static void
+carry_again(struct port *to, const struct buf *text)
+{
+	struct slice rest = buf_slice(text);
+	struct line line = {0};
+	const char *newline;
+
+	while (rest.n > 0) {
+		newline = memchr(rest.p, '\n', rest.n);
+		line.text = newline ? slice_between(rest.p, newline) : rest;
+		route_carry(to, newline ? INPUT_LINE : INPUT_TORN, &line);
+		rest = newline ? slice_between(newline + 1, rest.p + rest.n) : slice(NULL, 0);
+	}
+}
+
+/* Where a direction goes on after a component: the port to which what it writes there goes. NULL: a message decides. */
+static struct port *
+after(const struct link *out)
+{
+	const struct port *p = out->from;
+
+	return !p || !p->carries ? NULL : out->lane == LANE_DOWN ? p->below : p->above;
+}
+
+/* The port that carries to this one; NULL: none. */
+static struct port *
+feeder(const struct port *to)
+{
+	const struct route *r = to->route;
+	struct port *p;
+	size_t i;
+
+	for (i = 0; i < r->n; i++) {
+		p = r->ports[i];
+		if (p->carries && (p->kind == PORT_ABOVE ? p->below : p->above) == to)
+			return p;
+	}
+	return NULL;
+}
+
+void
+hop_unwanted(struct port *to)
+{
+	struct port *from = to->carries ? feeder(to) : NULL;
+
+	if (!from)
+		return;
+	from->unwanted = true;
+	/* What a dead process wrote is read to its end, and discarded: its replacement waits for that end. */
+	if (!from->in.draining)
+		endpoint_close(&from->in);
+}
+
+/* Nobody reads what it would pass on in this direction: it has nothing to read there. */
+static int
+renew_closed(struct component *c, struct link *in, struct link *out)
+{
+	struct port *from = feeder(in->to);
+	struct buf lost = {0};
+	int unread = 0;
+
+	if (from && endpoint_can_read(&from->in)) {
+		if (ioctl(from->in.in.io.fd, FIONREAD, &unread) < 0)
+			unread = 0;
+		endpoint_close(&from->in);
+	}
+	take_unread(in, &lost);
+	if (lost.n + (size_t)unread > 0)
+		report_say(&c->chain->report, "%s: %s: %zu bytes that it had not read are lost: the direction has ended after it",
+			c->name, in->lane == LANE_DOWN ? "down" : "up", lost.n + (size_t)unread);
+	buf_free(&lost);
+	port_close_out(in->to);
+	in->rd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	out->wr = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	in->ended = true;
+	return in->rd < 0 || out->wr < 0 ? -1 : 0;
+}
+
+static int
+renew_carried(struct component *c, struct link *in, struct link *out)
+{
+	struct port *next = after(out);
+	struct buf text = {0};
+	bool finishing = in->to->finishing;
+	int r;
+
+	if (next && !next->pass && !endpoint_can_write(&next->out))
+		return renew_closed(c, in, out);
+	r = take_unread(in, &text);
+	port_close_out(in->to);
+	if (r == 0)
+		r = link_open(in);
+	if (r == 0 && text.n > 0) {
+		in->to->judged = true;
+		carry_again(in->to, &text);
+	}
+	if (finishing)
+		port_finish(in->to);
+	buf_free(&text);
+	return r < 0 ? -1 : link_open(out);
+}
+
+static int
+renew_routed(struct link *in, struct link *out)
+{
+	bool finishing = in->to->finishing;
+
+	port_close_out(in->to);
+	if (link_open(in) < 0)
+		return -1;
+	if (finishing)
+		port_finish(in->to);
+	endpoint_close(&out->from->in);
+	return link_open(out);
+}
+
+int
+hop_renew(struct component *c)
+{
+	enum lane lane;
+	struct link *in, *out;
+
+	if (c->kind == KIND_PROXY)
+		return renew_routed(c->in[LANE_DOWN], c->out[LANE_UP]);
+	for (lane = LANE_DOWN; lane < LANES; lane++) {
+		in = c->in[lane];
+		out = c->out[lane];
+		if (in && (in->to->carries ? renew_carried(c, in, out) : renew_routed(in, out)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* What waits in a routed queue goes on as if the component had passed it on. */
+static int
+pass_journal(struct port *p)
+{
+	struct buf text = {0};
+	struct sent s;
+	struct line line = {0};
+	int r = 0;
+
+	while (port_journal_take(p, &s)) {
+		text.n = 0;
+		r = pieces_write(&s.text, &text) < 0 ? -1 : r;
+		if (text.n > 0) {
+			line.text = slice(text.p, text.n - 1);
+			route_line(p->pass, INPUT_LINE, &line);
+		}
+		pieces_drop(&s.text);
+	}
+	buf_free(&text);
+	return r;
+}
+
+int
+hop_bypass(struct component *c)
+{
+	struct link *in, *out;
+	struct buf text = {0};
+	enum lane lane;
+	int r = 0;
+
+	for (lane = LANE_DOWN; lane < LANES; lane++) {
+		in = c->in[lane];
+		out = c->out[lane];
+		if (!in)
+			continue;
+		text.n = 0;
+		if (in->to->carries && take_unread(in, &text) < 0)
+			r = -1;
+		port_close_out(in->to);
+		endpoint_close(&out->from->in);
+		in->to->pass = out->from;
+		in->to->deaf = in->to->refuses = false;
+		in->to->judged = in->to->judged || text.n > 0;
+		carry_again(in->to, &text);
+		if (!in->to->carries && pass_journal(in->to) < 0)
+			r = -1;
+	}
+	buf_free(&text);
+	return r;
+}
+
+/* --- the end --- */
+
+void
+hop_close(struct component *c)
+{
+	enum lane lane;
+
+	for (lane = LANE_DOWN; lane < LANES; lane++) {
+		if (c->in[lane]) {
+			loop_remove_fd(c->chain->loop, &c->in[lane]->watch);
+			chain_close(c->in[lane], &c->in[lane]->rd);
+		}
+		if (c->in[lane] && c->in[lane]->to && c->life >= LIFE_ENDED)
+			hop_unwanted(c->in[lane]->to);
+		if (c->out[lane] && (c->out[lane] != c->chain->client[LANE_UP] || c->life == LIFE_GONE))
+			chain_close(c->out[lane], &c->out[lane]->wr);
+	}
+}
+
+void
+hop_free(struct chain *ch)
+{
+	struct route *r = ch->route;
+	size_t i;
+
+	for (i = 0; i < r->n; i++)
+		calls_free(r->ports[i]);
+	for (i = 0; i < r->n; i++)
+		port_free(r->ports[i]);
+	free(r->ports);
+	free(r->sides);
+	free(r->why_text);
+	buf_free(&r->reason);
+	buf_free(&r->with);
+}

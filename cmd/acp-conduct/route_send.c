@@ -1,0 +1,231 @@
+/* How a message leaves: in which form, under which id, and to which queue. */
+#include "route_parts.h"
+
+#include <inttypes.h>
+
+#include "look.h"
+
+enum { SHOWN = 200 /* bytes of a message in a line on stderr */ };
+
+/* Where no component reads in this direction, the message goes on as if one had passed it on. */
+static int
+pass_by(const struct outgoing *o, const struct splices *s)
+{
+	struct buf text = {0};
+	struct line line = {0};
+	int r = splice_write(o->text, s->at, s->n, &text);
+
+	line.text = buf_slice(&text);
+	if (r == 0)
+		o->to->route->on_line(o->to->pass, INPUT_LINE, &line);
+	buf_free(&text);
+	return r;
+}
+
+/* A request is kept as it is sent, until it is passed on. */
+static int
+put(const struct outgoing *o, const struct splices *s)
+{
+	struct call *c = o->kind == SENT_REQUEST ? call_open(o->to, o->id) : NULL;
+	struct iovec parts[2 * MSG_SPLICES + 1];
+	struct pieces out;
+
+	if (pieces_make(&out, &o->to->arena, o->block, parts, splice_parts(o->text, s->at, s->n, parts)) < 0)
+		return -1;
+	if (c && c->alone && pieces_hold(&c->text, &out) < 0) {
+		pieces_drop(&out);
+		return -1;
+	}
+	return port_put(o->to, &out, o->kind, o->id, o->lane);
+}
+
+void
+route_emit(const struct outgoing *o)
+{
+	static const struct splices none = {.n = 0};
+	const struct splices *s = o->splices ? o->splices : &none;
+	struct route *r = o->to->route;
+
+	if ((o->to->pass ? pass_by(o, s) : put(o, s)) < 0)
+		route_no_memory(r);
+}
+
+void
+route_put_made(struct port *to, struct buf *text, enum sent_kind kind, enum lane lane)
+{
+	route_emit(&(struct outgoing){.to = to, .lane = lane, .kind = kind, .text = buf_slice(text)});
+	buf_free(text);
+}
+
+/* Where we read and write only one end of a component, its name is still the component's. */
+void
+route_dropped(struct port *p, const char *what, struct slice text)
+{
+	report_say(p->route->report, "%s: %s: dropped%s%.*s", p->name, what, text.n ? ": " : "",
+		(int)(text.n < SHOWN ? text.n : SHOWN), text.n ? text.p : "");
+}
+
+/* --- forms --- */
+
+static bool
+wraps(const struct port *to, enum lane lane)
+{
+	return (to->kind == PORT_PROXY && lane == LANE_UP) || (to->kind == PORT_OUTER && lane == LANE_DOWN);
+}
+
+/* An envelope that stays one: what belonged to the last hop goes, the rest is as it was. */
+static int
+rewrap(struct splices *s, const struct msg *e, const struct msg *inner, struct buf *with, const struct port *to)
+{
+	size_t name, begin, end;
+
+	/* With this the rest has room. */
+	if (buf_reserve(with, 64 + inner->method.n) < 0)
+		return -1;
+	buf_add(with, "\"", 1);
+	buf_add_string(with, acp_name(ACP_PROXY_SUCCESSOR, to->dialect));
+	buf_add(with, "\"", 1);
+	name = with->n;
+	buf_add_string(with, "{\"method\":");
+	buf_add_slice(with, inner->method);
+	if (inner->params.p)
+		buf_add_string(with, ",\"params\":");
+	begin = with->n;
+	buf_add(with, "}", 1);
+	end = with->n;
+	splice_value(s, e->method, slice(with->p, name));
+	if (!inner->params.p) {
+		splice_value(s, e->params, slice(with->p + name, end - name));
+		return 0;
+	}
+	splice_value(s, slice_between(e->params.p, inner->params.p), slice(with->p + name, begin - name));
+	splice_value(s, slice_between(inner->params.p + inner->params.n, e->params.p + e->params.n),
+		slice(with->p + begin, end - begin));
+	return 0;
+}
+
+/* The splices that turn what came into what goes. 0 or -1. */
+static int
+form(const struct plain *pl, const struct msg *m, struct splices *s, struct buf *with)
+{
+	if (pl->envelope && wraps(pl->to, pl->lane))
+		return rewrap(s, m, &pl->inner, with, pl->to);
+	if (pl->envelope)
+		msg_unwrap(m, &pl->inner, s);
+	else if (wraps(pl->to, pl->lane))
+		return msg_wrap(m, pl->to->dialect, s, with);
+	else if (pl->inner.method.p != m->method.p)
+		splice_value(s, m->method, pl->inner.method);
+	return 0;
+}
+
+/* The message in its plain form, for who looks in. */
+void
+route_look(struct port *p, const struct plain *pl, struct slice text, const struct msg *m)
+{
+	struct splices s = {.n = 0};
+
+	if (!p->route->look)
+		return;
+	if (pl->envelope)
+		msg_unwrap(m, &pl->inner, &s);
+	look_message(p->route->look, p, pl->to, pl->lane, text, &s, &pl->inner, slice(NULL, 0));
+}
+
+void
+route_pass(struct port *p, struct block *block, struct slice text, const struct msg *m, const struct plain *pl)
+{
+	struct port *to = pl->to;
+	struct splices s = {.n = 0};
+	struct buf *with = &p->route->with;
+	struct call *c = NULL;
+	char number[SLICE_DIGITS];
+
+	if (m->kind == MSG_REQUEST) {
+		c = call_new(p, to, pl->lane, &pl->inner);
+		if (!c) {
+			route_no_memory(p->route);
+			return;
+		}
+		c->t = loop_now(p->route->loop);
+		call_match(c);
+		if (c->parent)
+			port_took(p, c->t - c->parent->t);
+	}
+	with->n = 0;
+	if (form(pl, m, &s, with) < 0) {
+		route_no_memory(p->route);
+		return;
+	}
+	if (c)
+		splice_value(&s, m->id, slice_digits(c->id, number));
+	route_emit(&(struct outgoing){.to = to, .lane = pl->lane, .kind = c ? SENT_REQUEST : SENT_NOTIFICATION, .id = c ? c->id : 0,
+		.text = text, .splices = &s, .block = block});
+}
+
+int
+route_make_cancel(const struct call *c, struct buf *text)
+{
+	struct buf params = {0};
+	int r = buf_printf(&params, "{\"%s\":%" PRIu64 "}", acp_request_id, c->id);
+
+	if (r == 0)
+		r = msg_make_notification(text, acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), buf_slice(&params));
+	buf_free(&params);
+	return r;
+}
+
+void
+route_cancel(struct call *c)
+{
+	struct buf text = {0};
+
+	if (route_make_cancel(c, &text) == 0)
+		route_emit(&(struct outgoing){.to = c->to, .lane = c->lane, .kind = SENT_CANCEL, .id = c->id, .text = buf_slice(&text)});
+	buf_free(&text);
+}
+
+/* The original is in the form in which the component that is taken out would have had it. */
+void
+route_past(struct port *gone, const struct pieces *message, enum lane lane, struct call *old)
+{
+	struct port *to = lane == LANE_DOWN ? gone->below : gone->above;
+	struct plain pl = {.lane = lane, .to = to};
+	struct splices s = {.n = 0};
+	struct json_error error;
+	struct buf text = {0}, with = {0};
+	struct call *c = NULL;
+	struct msg m;
+	const char *why;
+	char number[SLICE_DIGITS];
+
+	if (pieces_write(message, &text) < 0 || text.n == 0)
+		goto out;
+	text.n--;
+	if (msg_scan(buf_slice(&text), &m, &error) != MSG_REQUEST && m.kind != MSG_NOTIFICATION)
+		goto out;
+	pl.inner = m;
+	if (m.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&m, &pl.inner, &why) == 0)
+		pl.envelope = &m;
+	if (old) {
+		c = call_new(NULL, to, lane, &pl.inner);
+		if (!c)
+			goto out;
+		c->t = old->t;
+	}
+	if (form(&pl, &m, &s, &with) < 0)
+		goto out;
+	if (c)
+		splice_value(&s, m.id, slice_digits(c->id, number));
+	route_emit(&(struct outgoing){.to = to, .lane = lane, .kind = c ? SENT_REQUEST : SENT_NOTIFICATION,
+		.id = c ? c->id : 0, .text = buf_slice(&text), .splices = &s});
+	if (c) {
+		call_join(c, old);
+		old->adopted = true;
+		if (old->cancelled)
+			route_cancel(c);
+	}
+out:
+	buf_free(&text);
+	buf_free(&with);
+}

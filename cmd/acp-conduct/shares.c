@@ -1,0 +1,103 @@
+#include "shares.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/attach/rendezvous.h"
+#include "lib/base/bytes.h"
+
+/* The hop that this number or name means, of n; -1: none. */
+static ssize_t
+hop_of(const struct chain *ch, size_t n, const char *text)
+{
+	char number[24];
+	size_t i;
+
+	for (i = 0; i < ch->n; i++)
+		if (strcmp(ch->components[i].name, text) == 0)
+			return (ssize_t)i;
+	for (i = 0; i < n; i++)
+		if (snprintf(number, sizeof(number), "%zu", i) > 0 && strcmp(number, text) == 0)
+			return (ssize_t)i;
+	return n > ch->n && strcmp(text, "successor") == 0 ? (ssize_t)ch->n : -1;
+}
+
+/* Which share, 1 for the first, stands at each hop; 0: none. 0 or -1. */
+static int
+place(const struct chain *ch, const struct shares *s, size_t *at, size_t n, char **why)
+{
+	size_t i, count = 0;
+	ssize_t hop;
+
+	for (i = 0; i < s->n; i++) {
+		hop = hop_of(ch, n, s->hops[i]);
+		if (hop < 0) {
+			if (asprintf(why, "--control-hop %s: there is no such hop", s->hops[i]) < 0)
+				*why = NULL;
+			return -1;
+		}
+		if (!at[hop])
+			at[hop] = ++count;
+	}
+	if (s->n == 0)
+		at[0] = 1;
+	return 0;
+}
+
+/* What cannot be listened at is refused before anything starts. */
+static int
+try(const char *socket, char **why)
+{
+	struct rendezvous r;
+	char *wrong;
+	int result = rendezvous_open(&r, socket, getpid(), &wrong);
+
+	if (result == 0)
+		rendezvous_close(&r);
+	else if (!wrong || asprintf(why, "--control %s: %s", socket, wrong) < 0)
+		*why = NULL;
+	free(wrong);
+	return result;
+}
+
+/* The share that is number i, before the component at `hop`. */
+static int
+add(struct chain *ch, const struct shares *s, size_t i, size_t hop, char **why)
+{
+	const char *name = hop < ch->n ? ch->components[hop].name : "successor";
+	const char *words[] = {"acp-share", "--control", s->control, "--name", name, s->max_line ? "--max-line" : NULL, s->max_line, NULL};
+	struct component *c = NULL;
+	char *socket = NULL;
+
+	if (i > 1 && strcmp(s->control, "auto") != 0) {
+		if (asprintf(&socket, "%s.%zu", s->control, i) < 0)
+			return -1;
+		words[2] = socket;
+	}
+	if (try(words[2], why) == 0)
+		c = chain_insert(ch, hop, KIND_FILTER, words);
+	/* It denies nothing: nobody's session ends for its sake. */
+	if (c)
+		c->on_crash = CRASH_BYPASS;
+	free(socket);
+	return c ? 0 : -1;
+}
+
+int
+shares_add(struct chain *ch, const struct shares *s, char **why)
+{
+	size_t n = ch->has_agent ? ch->n : ch->n + 1, hop, *at = calloc(n, sizeof(*at));
+	int r = -1;
+
+	*why = NULL;
+	if (at)
+		r = place(ch, s, at, n, why);
+	/* From the last one, so that those before it keep their numbers. */
+	for (hop = n; r == 0 && hop-- > 0;)
+		if (at[hop])
+			r = add(ch, s, at[hop], hop, why);
+	free(at);
+	return r < 0 ? -1 : chain_name(ch);
+}

@@ -1,0 +1,234 @@
+#include "start.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "end.h"
+#include "flow.h"
+#include "hop.h"
+#include "lib/base/cli.h"
+#include "link.h"
+#include "route.h"
+
+/* Who it is, with its command. */
+void
+start_introduce(const struct component *c)
+{
+	struct buf command = {0};
+	size_t i;
+
+	if (!c->chain->verbose || c->chain->forced)
+		return;
+	if (c->command)
+		buf_add_string(&command, c->command);
+	for (i = 0; !c->command && c->argv[i]; i++)
+		buf_printf(&command, "%s%s", i ? " " : "", c->argv[i]);
+	if (buf_string(&command))
+		report_say(&c->chain->report, "%s: pid %ld, %s: %s", c->name, (long)c->pid, chain_kind(c->kind), command.p);
+	buf_free(&command);
+}
+
+/* --- the links that nobody here reads --- */
+
+void
+start_link_ended(struct link *l)
+{
+	link_end(l);
+	end_renew(l->chain);
+}
+
+static void
+on_hangup(void *arg, short revents)
+{
+	(void)revents;
+	start_link_ended(arg);
+}
+
+/* The client does not read any more: who writes to it sees that, and decides alone what goes on. */
+static void
+on_unread(void *arg, short revents)
+{
+	struct link *l = arg, *in = l->chain->client[LANE_DOWN];
+	struct component *c = l->writer;
+	enum lane lane;
+
+	(void)revents;
+	loop_remove_fd(l->chain->loop, &l->watch);
+	if (c && c->in[LANE_UP] && !c->in[LANE_UP]->to)
+		chain_close(c->in[LANE_UP], &c->in[LANE_UP]->rd);
+	if (in && !in->from && in->reader && in->reader->out[LANE_DOWN] && !in->reader->out[LANE_DOWN]->from)
+		chain_close(in->reader->out[LANE_DOWN], &in->reader->out[LANE_DOWN]->wr);
+	for (lane = LANE_DOWN; c && lane < LANES; lane++)
+		if (c->in[lane] && !c->in[lane]->to)
+			loop_remove_fd(l->chain->loop, &c->in[lane]->watch);
+	end_renew(l->chain);
+}
+
+static int
+watch_link(struct link *l)
+{
+	struct chain *ch = l->chain;
+	bool writes = l == ch->client[LANE_UP];
+	int fd = writes ? l->wr : l->rd;
+	mode_t type;
+
+	if (fd < 0 || l->watch.added || l->ended || l->to || l->from || (l->reader && l->reader->life == LIFE_DYING))
+		return 0;
+	type = link_type(fd);
+	/* A file never hangs up: it counts as ended from the start. */
+	if (type != S_IFIFO && (type != S_IFSOCK || writes)) {
+		if (!writes)
+			start_link_ended(l);
+		return 0;
+	}
+	l->watch = (struct loop_fd){.fd = fd, .events = writes ? 0 : link_hangup_events(fd), .ready = writes ? on_unread : on_hangup, .arg = l};
+	return loop_add_fd(ch->loop, &l->watch);
+}
+
+int
+start_watch(struct chain *ch)
+{
+	size_t i;
+
+	for (i = 0; i < ch->nlinks; i++)
+		if (watch_link(&ch->links[i]) < 0)
+			return -1;
+	return 0;
+}
+
+/* --- a component that closes what it should use --- */
+
+void
+start_give_time(struct component *c, const char *closed)
+{
+	if (c->closed.added || c->life != LIFE_RUNS)
+		return;
+	c->closing = closed;
+	/* Without memory for a timer it goes on as it is. */
+	loop_add_timer(c->chain->loop, &c->closed, c->chain->grace);
+}
+
+/* It lives, and does not do what it is there for. */
+static void
+on_closed(void *arg)
+{
+	struct component *c = arg;
+	struct chain *ch = c->chain;
+
+	if (c->life == LIFE_ENDED || c->life == LIFE_GONE) {
+		/* Somebody out of reach holds its output; he has had the grace period. */
+		if (c->out[LANE_UP]->from)
+			port_drain(c->out[LANE_UP]->from);
+	} else if (c->life == LIFE_RUNS) {
+		report_say(&ch->report, "%s: closed its %s and goes on; stopping it", c->name, c->closing);
+		c->told = c->kind == KIND_AGENT;
+		proc_signal(c->pid, c->kind == KIND_AGENT ? SIGTERM : SIGKILL);
+	}
+}
+
+/* --- processes --- */
+
+/* 0, or the exit status. */
+int
+start_component(struct component *c)
+{
+	struct chain *ch = c->chain;
+	int status = chain_start(c);
+
+	if (status)
+		return status;
+	hop_started(c);
+	c->told = false;
+	c->closing = NULL;
+	c->closed = (struct loop_timer){.expired = on_closed, .arg = c};
+	c->child = (struct loop_child){.pid = c->pid, .ended = ch->ended, .arg = c};
+	return loop_add_child(ch->loop, &c->child) < 0 ? EXIT_FAILED : 0;
+}
+
+/* Those from the last that do not run yet, down to the first. 0, or the exit status, and which it was. */
+int
+start_all(struct chain *ch, size_t from, struct component **bad)
+{
+	bool *now = calloc(ch->n, sizeof(*now));
+	size_t i;
+	int status = now ? 0 : EXIT_FAILED;
+
+	for (i = from; status == 0 && i-- > 0;) {
+		*bad = &ch->components[i];
+		now[i] = (*bad)->life == LIFE_NONE;
+		if (now[i])
+			status = start_component(*bad);
+	}
+	for (i = 0; status == 0 && i < from; i++)
+		if (now[i])
+			start_introduce(&ch->components[i]);
+	free(now);
+	return status ? status : start_watch(ch) < 0 ? EXIT_FAILED : 0;
+}
+
+/* --- initialization --- */
+
+/* Who has been asked and has not answered: the last of them keeps the others waiting. */
+static struct component *
+silent(const struct route *r)
+{
+	struct component *c = NULL, *at;
+	struct chain *ch = r->chain;
+
+	for (at = ch->components; at < ch->components + ch->n; at++)
+		if (at->near && at->near->state == PORT_ASKED)
+			c = at;
+	return c;
+}
+
+static void
+init_over(void *arg)
+{
+	struct route *r = arg;
+	struct component *c = silent(r);
+
+	report_say(r->report, "%s: did not initialize in time; ending the chain", c ? c->name : "a filter");
+	if (c)
+		end_reason(r, c, "it did not initialize in time");
+	end_break(r, EXIT_FAILED, r->why ? r->why : "a component did not initialize in time");
+	flow_follow(r);
+}
+
+bool
+start_on_first_initialize(struct route *r)
+{
+	struct chain *ch = r->chain;
+	struct component *bad = NULL;
+	int status = start_all(ch, ch->n, &bad);
+
+	r->started = true;
+	if (status) {
+		if (bad)
+			end_reason(r, bad, "it could not be started");
+		end_break(r, status, r->why ? r->why : "a component cannot be started");
+		return false;
+	}
+	r->init = (struct loop_timer){.expired = init_over, .arg = r};
+	/* Without memory for a timer nobody is hurried. */
+	loop_add_timer(r->loop, &r->init, r->init_timeout);
+	return true;
+}
+
+static const char *
+dialect_of(const struct port *p)
+{
+	return p->dialect == ACP_PLAIN ? "plain" : "underscore";
+}
+
+void
+start_on_ready(struct route *r)
+{
+	struct component *c;
+
+	for (c = r->chain->components; c < r->chain->components + r->chain->n; c++)
+		if (c->kind == KIND_PROXY && r->chain->verbose)
+			report_say(r->report, "%s: initialized, %s", c->name, dialect_of(c->near));
+}

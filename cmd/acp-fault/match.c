@@ -1,0 +1,62 @@
+/* Which faults hit a message. */
+#include <stdlib.h>
+
+#include "cmd/acp-fault/work.h"
+
+static bool
+is_selected(struct fault_state *x, struct rule *r, const struct seen *s)
+{
+	char *why = NULL;
+	bool yes = select_match(r->select, s, &why);
+
+	if (why)
+		frame_warn(x->frame, "%s: %s", select_culprit(r->select), why);
+	free(why);
+	return yes;
+}
+
+bool
+match_is_for_messages(const struct rule *r, const struct fault_kind *k)
+{
+	const struct argument *a = &r->of[k->fault];
+
+	return a->given && k->act && !(r->alone && (k->flags & KIND_ALONE) && (!(k->flags & KIND_COUNTS) || a->n == 1));
+}
+
+static bool
+hits_messages(const struct rule *r)
+{
+	size_t i;
+
+	for (i = 0; i < FAULTS; i++)
+		if (match_is_for_messages(r, &fault_kinds[i]))
+			return true;
+	return false;
+}
+
+struct chance
+match_chance(const struct fault_state *x, const struct rule *r, enum lane lane, uint64_t n)
+{
+	return (struct chance){x->options->seed, (uint64_t)lane + (uint64_t)LANES * r->line, n};
+}
+
+void
+match_rule(struct fault_state *x, struct rule *r, enum lane lane, const struct seen *s)
+{
+	struct track *t = &x->tracks[lane];
+	struct chance c = match_chance(x, r, lane, t->n);
+	const struct fault_kind *k;
+	size_t i;
+
+	if (!hits_messages(r) || !is_selected(x, r, s))
+		return;
+	for (i = 0; i < FAULTS; i++) {
+		k = &fault_kinds[i];
+		if (!match_is_for_messages(r, k) || (k->applies && !k->applies(&r->of[k->fault], s)))
+			continue;
+		if (rule_hits(r, k, s->t, &c) && !t->hits[k->fault]) {
+			t->hits[k->fault] = r;
+			t->hit = true;
+		}
+	}
+}

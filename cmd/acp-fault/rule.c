@@ -1,0 +1,92 @@
+#include "cmd/acp-fault/rule.h"
+
+#include <stdlib.h>
+
+int
+rule_init(struct rule *r)
+{
+	enum fault f;
+
+	*r = (struct rule){.exit_status = 1, .from_match = 1, .every = 1, .first_hit = UINT64_MAX};
+	for (f = 0; f < FAULTS; f++)
+		r->of[f].p = 1;
+	r->select = select_new();
+	return r->select ? 0 : -1;
+}
+
+void
+rule_free(struct rule *r)
+{
+	enum fault f;
+
+	select_free(r->select);
+	for (f = 0; f < FAULTS; f++) {
+		select_free(r->of[f].method);
+		free(r->of[f].words);
+	}
+	free(r->words);
+}
+
+bool
+rule_has_faults(const struct rule *r)
+{
+	enum fault f;
+
+	for (f = 0; f < FAULTS; f++)
+		if (r->of[f].given)
+			return true;
+	return false;
+}
+
+bool
+rule_needs_seed(const struct rule *r)
+{
+	const struct argument *a;
+	size_t i;
+
+	for (i = 0; i < FAULTS; i++) {
+		a = &r->of[fault_kinds[i].fault];
+		if (a->given && a->p > 0 && (a->p < 1 || (fault_kinds[i].flags & KIND_DICE)))
+			return true;
+	}
+	return r->torn || r->of[FAULT_DELAY].more_us > 0;
+}
+
+uint64_t
+rule_time(const struct rule *r)
+{
+	if (!r->timed)
+		return 0;
+	if (!r->relative)
+		return r->at;
+	return r[-1].first_hit == UINT64_MAX ? UINT64_MAX : r[-1].first_hit + r->at;
+}
+
+void
+rule_hit(struct rule *r, uint64_t now)
+{
+	if (r->first_hit == UINT64_MAX)
+		r->first_hit = now;
+}
+
+bool
+rule_hits(struct rule *r, const struct fault_kind *k, uint64_t now, const struct chance *c)
+{
+	struct argument *a = &r->of[k->fault];
+	uint64_t nth;
+
+	if (now < rule_time(r))
+		return false;
+	nth = ++a->matches - r->from_match + 1;
+	if (a->matches < r->from_match || nth % r->every != 0)
+		return false;
+	if (!(k->flags & KIND_COUNTS) && (r->once || r->timed) && a->hits > 0)
+		return false;
+	if (!chance_hits(c, k->fault, a->p))
+		return false;
+	a->hits++;
+	if ((k->flags & KIND_COUNTS) && a->hits != a->n)
+		return false;
+	rule_hit(r, now);
+	return true;
+}

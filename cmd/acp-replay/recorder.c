@@ -1,0 +1,319 @@
+#include "cmd/acp-replay/recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/base/cli.h"
+#include "lib/run/log.h"
+#include "lib/run/loop.h"
+#include "lib/run/proc.h"
+#include "lib/run/replace.h"
+
+static const char name[] = "acp-replay";
+
+struct recorder {
+	const struct recorder_options *options;
+	struct log *log;
+	struct replace file;    /* --update: the recording */
+	int fd;                 /* --check: what is written; -1: it has a name */
+	char *inputs[2];        /* the recording */
+	char *pattern;          /* the name of the log, as strftime wants it */
+	bool header, several;   /* the recording has a header; and other hops, too */
+	bool any;               /* a line has been written */
+	uint64_t began;         /* us, on the loop's clock */
+	struct buf text;
+};
+
+/* --- where it is written --- */
+
+static int
+begin_log(void *arg, struct buf *to, bool resumed, uint64_t lost, const char *why)
+{
+	struct recorder *r = arg;
+	struct timespec now;
+
+	if (resumed)
+		return recording_put_lost(to, loop_clock() - r->began, -1, ACP_UNKNOWN, lost, why);
+	clock_gettime(CLOCK_REALTIME, &now);
+	return recording_put_header(to, (double)now.tv_sec + (double)now.tv_nsec / 1e9, "acp-replay " VERSION,
+		r->options->command, NULL);
+}
+
+/* A name with nothing in it that strftime would take for its own. NULL out of memory. */
+static char *
+plain_name(const char *path)
+{
+	struct buf b = {0};
+
+	for (; *path; path++)
+		if (buf_add(&b, *path == '%' ? "%%" : path, *path == '%' ? 2 : 1) < 0)
+			break;
+	if (!*path && buf_string(&b))
+		return b.p;
+	buf_free(&b);
+	return NULL;
+}
+
+/* A file that is there for as long as we are. Its name, to be freed, or NULL with errno. */
+static char *
+temporary(int *fd)
+{
+	const char *directory = getenv("TMPDIR");
+	char *path;
+
+	if (asprintf(&path, "%s/acp-replay.XXXXXX", directory && *directory ? directory : "/tmp") < 0)
+		return NULL;
+	*fd = mkostemp(path, O_CLOEXEC);
+	if (*fd >= 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
+static int
+open_log(struct recorder *r, const char *path, char **why)
+{
+	struct log_spec spec = {.begin = begin_log, .arg = r, .inputs = r->inputs};
+
+	r->pattern = plain_name(path);
+	if (!r->pattern)
+		return -1;
+	spec.path = r->pattern;
+	r->log = log_open(&spec, why);
+	return r->log ? 0 : -1;
+}
+
+static int
+open_files(struct recorder *r, char **why)
+{
+	const struct recorder_options *o = r->options;
+	char *path;
+	int result;
+
+	if (o->record)
+		return open_log(r, o->record, why);
+	if (o->update) {
+		if (replace_open(&r->file, o->path, NULL, why) < 0 || replace_begin(&r->file, 0600) < 0 ||
+			(r->fd = open(r->file.copy, O_RDONLY | O_CLOEXEC)) < 0)
+			return -1;
+		return open_log(r, r->file.copy, why);
+	}
+	path = temporary(&r->fd);
+	if (!path)
+		return -1;
+	result = open_log(r, path, why);
+	unlink(path);
+	free(path);
+	return result;
+}
+
+struct recorder *
+recorder_new(const struct recorder_options *o, char **why)
+{
+	struct recorder *r = calloc(1, sizeof(*r));
+	int error;
+
+	*why = NULL;
+	if (!r)
+		return NULL;
+	r->options = o;
+	r->fd = -1;
+	r->inputs[0] = (char *)(size_t)o->path;
+	r->began = loop_clock();
+	if (open_files(r, why) == 0)
+		return r;
+	error = errno;
+	recorder_free(r);
+	errno = error;
+	return NULL;
+}
+
+void
+recorder_free(struct recorder *r)
+{
+	if (!r)
+		return;
+	if (r->log)
+		log_close(r->log, 0);
+	replace_close(&r->file);
+	if (r->fd >= 0)
+		close(r->fd);
+	free(r->pattern);
+	buf_free(&r->text);
+	free(r);
+}
+
+/* --- what happens --- */
+
+void
+recorder_read(struct recorder *r, const struct record *record)
+{
+	if (!r)
+		return;
+	r->header |= record->kind == RECORD_HEADER && record->number == 1;
+	r->several |= record->at.p != NULL;
+}
+
+/* Adds what is in text. */
+static void
+put(struct recorder *r, int failed)
+{
+	if (failed == 0)
+		log_add(r->log, buf_slice(&r->text));
+	r->text.n = 0;
+}
+
+static uint64_t
+now(const struct recorder *r)
+{
+	return loop_clock() - r->began;
+}
+
+void
+recorder_line(struct recorder *r, enum acp_side from, struct slice line, bool noise)
+{
+	if (!r)
+		return;
+	r->any = true;
+	if (noise)
+		put(r, recording_put_noise(&r->text, now(r), -1, from, line));
+	else
+		put(r, recording_put_message(&r->text, now(r), -1, from, line));
+}
+
+void
+recorder_stderr(struct recorder *r, struct slice line)
+{
+	if (r)
+		put(r, recording_put_stderr(&r->text, now(r), -1, ACP_AGENT, line));
+}
+
+void
+recorder_lost(struct recorder *r, enum acp_side from)
+{
+	if (r)
+		put(r, recording_put_lost(&r->text, now(r), -1, from, 1, "longer than the limit"));
+}
+
+void
+recorder_eof(struct recorder *r, enum acp_side from)
+{
+	if (r)
+		put(r, recording_put_eof(&r->text, now(r), -1, from, false));
+}
+
+void
+recorder_exit(struct recorder *r, int status)
+{
+	if (r)
+		put(r, recording_put_exit(&r->text, now(r), -1, status));
+}
+
+void
+recorder_flush(struct recorder *r)
+{
+	if (r && log_flush(r->log) < 0)
+		cli_warn(name, "%s: %s", log_name(r->log), log_why(r->log));
+}
+
+/* --- the end --- */
+
+/* Runs acp-diff, the sibling. Returns its exit status. */
+static int
+compare(const struct recorder *r)
+{
+	const struct recorder_options *o = r->options;
+	const char *argv[16] = {"acp-diff", "--format", o->format, "--match", match_name(o->match), "--label", o->live};
+	struct proc_fd fds[2] = {{r->fd, STDIN_FILENO}, {o->fd, STDOUT_FILENO}};
+	struct proc_spec spec = {.argv = (char *const *)(size_t)argv, .fds = r->fd < 0 ? fds + 1 : fds,
+		.nfds = r->fd < 0 ? 1 : 2, .death_signal = SIGKILL};
+	enum proc_stage stage = PROC_FORK;
+	size_t n = 7;
+	pid_t pid;
+	int status;
+
+	if (o->normalize) {
+		argv[n++] = "--normalize";
+		argv[n++] = o->normalize;
+	}
+	if (o->keep_paths)
+		argv[n++] = "--keep-paths";
+	if (o->environment)
+		argv[n++] = "--env";
+	argv[n++] = "--";
+	argv[n++] = o->path;
+	argv[n++] = r->fd < 0 ? o->record : "-";
+	pid = proc_start(&spec, &stage);
+	if (pid < 0)
+		return cli_not_started(name, argv[0], stage == PROC_EXEC, errno);
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return EXIT_FAILED;
+	return proc_status(status);
+}
+
+static bool
+has_comments(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char *line = NULL;
+	size_t room = 0;
+	bool found = false;
+
+	while (f && !found && getline(&line, &room, f) >= 0)
+		found = line[strspn(line, " \t")] == '#';
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* What was written takes the recording's place, where it may. An exit status. */
+static int
+update(struct recorder *r, bool passed)
+{
+	const char *why = NULL;
+
+	if (!passed)
+		why = "something differs";
+	else if (r->several)
+		why = "it has several hops, and what was played is one";
+	else if (!r->header)
+		why = "it is not in the format that acp-tap writes";
+	else if (has_comments(r->options->path))
+		why = "it has comments, which would be lost";
+	if (why) {
+		cli_warn(name, "%s: not updated: %s", r->options->path, why);
+		return passed ? EXIT_USAGE : 0;
+	}
+	if (replace_end(&r->file, true) == 0)
+		return 0;
+	cli_warn(name, "%s: not updated: %s", r->options->path, strerror(errno));
+	return EXIT_FAILED;
+}
+
+int
+recorder_end(struct recorder *r, bool played)
+{
+	const struct recorder_options *o = r ? r->options : NULL;
+	int lost, differs = 0, updated = 0;
+
+	if (!r)
+		return 0;
+	lost = log_close(r->log, -1);
+	r->log = NULL;
+	if (lost < 0) {
+		cli_warn(name, "%s: not all was recorded: %s", o->update ? o->path : o->record ? o->record : "--check", strerror(errno));
+		return EXIT_FAILED;
+	}
+	if (o->check)
+		differs = r->any ? compare(r) : EXIT_NEGATIVE;
+	if (o->update && differs <= EXIT_NEGATIVE)
+		updated = update(r, played && differs == 0);
+	return differs ? differs : updated;
+}

@@ -1,0 +1,45 @@
+/* summary: what the files that write the summary share. */
+#ifndef SUMMARY_H
+#define SUMMARY_H
+
+#include <time.h>
+
+#include "cmd/acp-usage/tool.h"
+
+/* A row: of a session, or of a group. */
+struct summary_row {
+	const struct usage_session *session; /* or NULL */
+	int64_t key;      /* of a group: a name, or a day */
+	unsigned depth;   /* of a session among its ancestors */
+	bool total;
+	struct usage_figures figures;
+	bool has_estimate;
+	struct decimal estimate;
+};
+
+enum { SUMMARY_COLUMNS = 16 };
+
+struct summary {
+	struct tool *tool;
+	struct summary_row *groups, total, unassigned;
+	size_t n, sessions;
+	/* of the table */
+	size_t width[SUMMARY_COLUMNS];   /* what the widest cell needs; 0: not shown */
+	bool value[SUMMARY_COLUMNS];     /* some cell has one */
+	bool narrow;
+};
+
+/* Calls fn for each row but the total. 0, or what it returned. */
+int summary_each(struct summary *, int (*fn)(struct summary *, const struct summary_row *));
+/* Appends the id, model, day, directory or agent of a row; nothing where it is not known. 0, or -1 out of memory. */
+int summary_name(struct summary *, const struct summary_row *, struct buf *);
+/* Cache reads as a share of all input, in per mille; -1 where there is none. */
+int summary_hits(const struct usage_figures *);
+int summary_json(struct summary *, const struct summary_row *, struct buf *);
+
+/* table.c */
+/* Measures the columns, and writes their names. */
+int summary_head(struct summary *);
+int summary_line(struct summary *, const struct summary_row *, struct buf *);
+
+#endif

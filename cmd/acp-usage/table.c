@@ -1,0 +1,311 @@
+/* The summary as a table. On a terminal its columns are those that fit and have something to say. */
+#include <stdio.h>
+
+#include "cmd/acp-usage/summary.h"
+
+enum column { NAME, TURNS, TOTAL, INPUT, OUTPUT, THOUGHT, READ, WRITE, BILLED, CACHED, PEAK, CONTEXT, LEVEL, COST, ESTIMATE, NOTE,
+	COLUMNS };
+_Static_assert((int)COLUMNS == (int)SUMMARY_COLUMNS, "columns");
+
+enum { NAME_MOST = 28, NAME_LEAST = 12 };
+
+static const struct {
+	const char *name;
+	bool right;
+	unsigned char leaves; /* where they do not all fit, those with the lowest number leave first; 0: never */
+} columns[COLUMNS] = {
+	{"session", false, 0}, {"turns", true, 0}, {"total", true, 7}, {"input", true, 5}, {"output", true, 8}, {"thought", true, 1},
+	{"cache read", true, 3}, {"cache write", true, 2}, {"billed", true, 0}, {"cached", true, 6}, {"peak", true, 4},
+	{"context", true, 9}, {"level", false, 10}, {"cost", true, 0}, {"estimate", true, 0}, {"", false, 0},
+};
+
+int
+summary_hits(const struct usage_figures *f)
+{
+	if (f->input <= 0)
+		return -1;
+	return (int)((f->cached * 2000 + f->input) / (f->input * 2));
+}
+
+int
+summary_name(struct summary *s, const struct summary_row *row, struct buf *to)
+{
+	enum by by = s->tool->options->by;
+
+	if (row->session)
+		return buf_add_slice(to, slice(row->session->id, row->session->id_length));
+	if (by >= BY_DAY && by <= BY_MONTH)
+		return row->key ? put_day(to, (int32_t)row->key) : 0;
+	return buf_add_slice(to, usage_name(s->tool->usage, (uint32_t)row->key));
+}
+
+/* --- cells --- */
+
+static int
+put_count(struct summary *s, struct buf *to, const struct usage_sums *sums, enum usage_type type, bool lower)
+{
+	decimal_units n = usage_sum(sums, type);
+
+	if (!(sums->has & 1u << type))
+		return buf_add(to, "-", 1);
+	if (lower && buf_add(to, ">=", 2) < 0)
+		return -1;
+	return s->narrow && n <= (decimal_units)UINT64_MAX ? put_tokens(to, (uint64_t)n) : usage_sum_put(sums, type, to);
+}
+
+/* Not in the midst of a character; a long one ends in dots. */
+static void
+shorten(struct buf *to, size_t from, size_t most)
+{
+	size_t i, columns_used = 0;
+
+	for (i = from; i < to->n; i++) {
+		columns_used += ((unsigned char)to->p[i] & 0xc0) != 0x80;
+		if (columns_used <= most)
+			continue;
+		while (i > from && (to->n - i < 2 || ((unsigned char)to->p[i] & 0xc0) == 0x80))
+			i--;
+		to->n = i > from + 1 ? i - 1 : i;
+		while (to->n > from && ((unsigned char)to->p[to->n] & 0xc0) == 0x80)
+			to->n--;
+		buf_add_string(to, "~");
+		return;
+	}
+}
+
+static bool
+begins_with(const struct usage_session *s, const struct usage_session *other)
+{
+	return s->id_length > other->id_length && memcmp(s->id, other->id, other->id_length) == 0;
+}
+
+static int
+put_name(struct summary *s, struct buf *to, const struct summary_row *row)
+{
+	static const char *const what[] = {"", " models", " days", " weeks", " months", " projects", " agents"};
+	const struct usage_session *session = row->session;
+	struct slice title = session ? usage_name(s->tool->usage, session->title) : slice_of("");
+	struct buf name = {0};
+	size_t from = to->n;
+	int r;
+
+	if (row->total) {
+		r = buf_printf(to, "total of %zu", s->tool->options->by == BY_SESSION ? s->sessions : s->n);
+		return s->tool->options->by == BY_SESSION ? r
+			: r | buf_add(to, what[s->tool->options->by], strlen(what[s->tool->options->by]) - (s->n == 1));
+	}
+	r = buf_printf(to, "%*s", (int)(2 * row->depth), "");
+	/* A child's id may be its parent's and more: its title says more. */
+	if (session && !(title.n && session->parent && begins_with(session, session->parent)))
+		r |= put_session(to, s->tool, session);
+	else if (session)
+		r |= buf_add(to, "-", 1);
+	else
+		r |= -(summary_name(s, row, &name) || text_plain(to, name.n ? buf_slice(&name) : slice_of("-")));
+	buf_free(&name);
+	if (title.n)
+		r |= -(buf_add(to, " ", 1) || text_plain(to, title));
+	if (s->narrow || session)
+		shorten(to, from, NAME_MOST);
+	return r;
+}
+
+static int
+put_context(struct buf *to, const struct usage_session *session)
+{
+	if (!session->has_used)
+		return buf_add(to, "-", 1);
+	return -(put_tokens(to, session->used) || buf_add(to, "/", 1)
+		|| (session->has_size ? put_tokens(to, session->size) : buf_add(to, "?", 1)));
+}
+
+static int
+put_peak(struct buf *to, const struct usage_session *session)
+{
+	const struct usage_part *p;
+	uint64_t peak = 0;
+	bool has = false;
+
+	for (p = session->parts; p; p = p->next) {
+		has |= p->has_peak;
+		peak = p->has_peak && p->peak > peak ? p->peak : peak;
+	}
+	return has ? put_tokens(to, peak) : buf_add(to, "-", 1);
+}
+
+static int
+put_costs(struct summary *s, struct buf *to, const struct usage_figures *f)
+{
+	size_t i;
+	int r = f->ncosts ? 0 : buf_add(to, "-", 1);
+
+	for (i = 0; i < f->ncosts; i++)
+		r |= -((i && buf_add_string(to, " + ") < 0) || decimal_put_money(f->costs[i].amount, usage_name(s->tool->usage, f->costs[i].currency), to));
+	return r;
+}
+
+static int
+put_cell(struct summary *s, struct buf *to, const struct summary_row *row, enum column c)
+{
+	static const enum usage_type types[] = {USAGE_TOTAL, USAGE_INPUT, USAGE_OUTPUT, USAGE_THOUGHT, USAGE_READ, USAGE_WRITE};
+	const struct usage_figures *f = &row->figures;
+	int hit = summary_hits(f);
+	enum level l;
+
+	switch (c) {
+	case NAME:
+		return put_name(s, to, row);
+	case TURNS:
+		return buf_printf(to, "%llu", (unsigned long long)f->turns);
+	case BILLED:
+		return put_count(s, to, &f->billed, USAGE_TOTAL, f->billed_lower);
+	case CACHED:
+		return hit >= 0 ? buf_printf(to, "%d.%d%%", hit / 10, hit % 10) : buf_add(to, "-", 1);
+	case PEAK:
+		return row->session ? put_peak(to, row->session) : 0;
+	case CONTEXT:
+		return row->session ? put_context(to, row->session) : 0;
+	case LEVEL:
+		if (!row->session)
+			return 0;
+		l = tool_level(s->tool->options, row->session);
+		return buf_add_string(to, l ? level_names[l] : row->session->has_used ? "?" : "-");
+	case COST:
+		return put_costs(s, to, f);
+	case ESTIMATE:
+		if (!s->tool->prices)
+			return 0;
+		return row->has_estimate ? -(buf_add(to, "~", 1) || decimal_put_money(row->estimate, slice_of("USD"), to))
+			: buf_add(to, "-", 1);
+	case NOTE:
+		return f->malformed ? buf_printf(to, "malformed: %llu", (unsigned long long)f->malformed) : 0;
+	default:
+		return put_count(s, to, &f->own, types[c - TOTAL], f->own_lower);
+	}
+}
+
+/* --- columns --- */
+
+static size_t
+columns_of(const struct buf *b)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < b->n; i++)
+		n += ((unsigned char)b->p[i] & 0xc0) != 0x80;
+	return n;
+}
+
+static int
+measure(struct summary *s, const struct summary_row *row)
+{
+	struct buf cell = {0};
+	size_t n;
+	int c, r = 0;
+
+	for (c = 0; c < COLUMNS && r == 0; c++) {
+		cell.n = 0;
+		r = put_cell(s, &cell, row, (enum column)c);
+		n = columns_of(&cell);
+		s->width[c] = n > s->width[c] ? n : s->width[c];
+		s->value[c] |= n > 0 && !(n == 1 && *cell.p == '-');
+	}
+	buf_free(&cell);
+	return r;
+}
+
+/* Lets columns go until the line fits. */
+static void
+fit(struct summary *s, size_t room)
+{
+	size_t all;
+	int c, next;
+
+	for (;;) {
+		for (all = 0, next = -1, c = 0; c < COLUMNS; c++) {
+			all += s->width[c] ? s->width[c] + 2 : 0;
+			if (s->width[c] && columns[c].leaves && (next < 0 || columns[c].leaves < columns[next].leaves))
+				next = c;
+		}
+		if (all <= room + 2)
+			return;
+		if (next < 0)
+			break;
+		s->width[next] = 0;
+	}
+	all -= s->width[NAME];
+	s->width[NAME] = room + 2 > all + NAME_LEAST ? room + 2 - all : NAME_LEAST;
+}
+
+/* A cell, or the column's name, in its width. */
+static int
+put_in_column(struct buf *to, const struct summary *s, int c, struct buf *cell)
+{
+	size_t n = columns_of(cell), gap;
+
+	if (n > s->width[c]) {
+		shorten(cell, 0, s->width[c]);
+		n = columns_of(cell);
+	}
+	gap = n < s->width[c] ? s->width[c] - n : 0;
+	if (buf_reserve(to, cell->n + gap + 2) < 0)
+		return -1;
+	memset(to->p + to->n, ' ', columns[c].right ? gap : 0);
+	to->n += columns[c].right ? gap : 0;
+	if (buf_add_slice(to, buf_slice(cell)) < 0)
+		return -1;
+	return buf_printf(to, "%*s", (int)(columns[c].right ? 2 : gap + 2), "");
+}
+
+static int
+end_line(struct buf *to)
+{
+	while (to->n > 0 && to->p[to->n - 1] == ' ')
+		to->n--;
+	return buf_add(to, "\n", 1);
+}
+
+int
+summary_head(struct summary *s)
+{
+	static const char *const keys[] = {"session", "model", "day", "week", "month", "project", "agent"};
+	struct buf *to = out_buf(&s->tool->out), cell = {0};
+	size_t room = s->tool->options->wide || s->tool->options->output ? 0 : terminal_width(), before = to->n;
+	int c, r;
+
+	s->narrow = room > 0;
+	r = -(summary_each(s, measure) || measure(s, &s->total));
+	for (c = 0; c < COLUMNS; c++) {
+		cell.n = strlen(c == NAME ? keys[s->tool->options->by] : columns[c].name);
+		/* The context is a session's, an estimate needs prices. */
+		if ((c >= PEAK && c <= LEVEL && s->tool->options->by != BY_SESSION) || (c == ESTIMATE && !s->tool->prices)
+			|| (c == NOTE && !s->value[c]) || (s->narrow && !s->value[c] && c != NAME))
+			s->width[c] = 0;
+		else
+			s->width[c] = cell.n > s->width[c] ? cell.n : s->width[c];
+	}
+	if (s->narrow)
+		fit(s, room);
+	cell.n = 0;
+	for (c = 0; c < COLUMNS; c++, cell.n = 0)
+		if (s->width[c])
+			r |= -(buf_add_string(&cell, c == NAME ? keys[s->tool->options->by] : columns[c].name)
+				|| put_in_column(to, s, c, &cell));
+	buf_free(&cell);
+	r |= end_line(to);
+	out_mark(&s->tool->out, before);
+	return r;
+}
+
+int
+summary_line(struct summary *s, const struct summary_row *row, struct buf *to)
+{
+	struct buf cell = {0};
+	int c, r = 0;
+
+	for (c = 0; c < COLUMNS && r == 0; c++, cell.n = 0)
+		if (s->width[c])
+			r = -(put_cell(s, &cell, row, (enum column)c) || put_in_column(to, s, c, &cell));
+	buf_free(&cell);
+	return r | end_line(to);
+}

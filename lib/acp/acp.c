@@ -1,0 +1,432 @@
+#include "lib/acp/acp.h"
+
+#include "lib/json/json.h"
+
+const char acp_session_id[] = "sessionId";
+const char acp_update[] = "update";
+const char acp_update_kind[] = "sessionUpdate";
+const char acp_prompt[] = "prompt";
+const char acp_content[] = "content";
+const char acp_commands[] = "availableCommands";
+const char acp_request_id[] = "requestId";
+const char acp_stop_reason[] = "stopReason";
+const char acp_protocol_version[] = "protocolVersion";
+const char acp_options[] = "options";
+const char acp_option_kind[] = "kind";
+const char acp_option_id[] = "optionId";
+const char acp_mcp_servers[] = "mcpServers";
+const char acp_server_name[] = "name";
+const char acp_connection_id[] = "connectionId";
+const char acp_acp_id[] = "acpId";
+const char acp_server_id[] = "serverId";
+const char acp_update_state[] = "update.state";
+const char acp_state[] = "state";
+const char acp_state_update[] = "state_update";
+const char acp_idle[] = "idle";
+const char acp_cancelled[] = "cancelled";
+
+struct method {
+	const char *name;
+	enum acp_method what;
+	enum acp_side sender;
+	bool notification;
+};
+
+/*
+ * Section 2, v1 and v2, stable and not. A prefix ends in '/': it stands for what begins so. The
+ * most frequent come first.
+ */
+static const struct method methods[] = {
+	{"session/update", ACP_SESSION_UPDATE, ACP_AGENT, true},
+	{"session/prompt", ACP_SESSION_PROMPT, ACP_CLIENT, false},
+	{"proxy/successor", ACP_PROXY_SUCCESSOR, ACP_UNKNOWN, false},
+	{"_proxy/successor", ACP_PROXY_SUCCESSOR, ACP_UNKNOWN, false},
+	{"session/request_permission", ACP_REQUEST_PERMISSION, ACP_AGENT, false},
+	{"session/cancel", ACP_SESSION_CANCEL, ACP_CLIENT, true},
+	{"initialize", ACP_INITIALIZE, ACP_CLIENT, false},
+	{"authenticate", ACP_OTHER, ACP_CLIENT, false},
+	{"logout", ACP_OTHER, ACP_CLIENT, false},
+	{"session/new", ACP_SESSION_NEW, ACP_CLIENT, false},
+	{"session/load", ACP_SESSION_LOAD, ACP_CLIENT, false},
+	{"session/resume", ACP_SESSION_RESUME, ACP_CLIENT, false},
+	{"session/fork", ACP_SESSION_FORK, ACP_CLIENT, false},
+	{"session/list", ACP_OTHER, ACP_CLIENT, false},
+	{"session/close", ACP_SESSION_CLOSE, ACP_CLIENT, false},
+	{"session/delete", ACP_SESSION_DELETE, ACP_CLIENT, false},
+	{"session/set_mode", ACP_SESSION_SET_MODE, ACP_CLIENT, false},
+	{"session/set_model", ACP_OTHER, ACP_CLIENT, false},
+	{"session/set_config_option", ACP_SESSION_SET_CONFIG, ACP_CLIENT, false},
+	{"session/archive", ACP_OTHER, ACP_CLIENT, false},
+	{"session/unarchive", ACP_OTHER, ACP_CLIENT, false},
+	{"session/set_title", ACP_OTHER, ACP_CLIENT, false},
+	{"session/status", ACP_OTHER, ACP_CLIENT, false},
+	{"auth/status", ACP_OTHER, ACP_CLIENT, false},
+	{"auth/login", ACP_OTHER, ACP_CLIENT, false},
+	{"auth/logout", ACP_OTHER, ACP_CLIENT, false},
+	{"auth/status_update", ACP_OTHER, ACP_AGENT, true},
+	{"_auth/status_update", ACP_OTHER, ACP_AGENT, true},
+	{"providers/", ACP_OTHER, ACP_CLIENT, false},
+	{"fs/", ACP_OTHER, ACP_AGENT, false},
+	{"terminal/cancel", ACP_OTHER, ACP_CLIENT, false},
+	{"tool_call/cancel", ACP_OTHER, ACP_CLIENT, false},
+	{"terminal/", ACP_OTHER, ACP_AGENT, false},
+	{"elicitation/complete", ACP_OTHER, ACP_AGENT, true},
+	{"elicitation/create", ACP_ELICITATION_CREATE, ACP_AGENT, false},
+	{"elicitation/", ACP_OTHER, ACP_AGENT, false},
+	{"mcp/connect", ACP_MCP_CONNECT, ACP_AGENT, false},
+	{"mcp/message", ACP_MCP_MESSAGE, ACP_UNKNOWN, false},
+	{"mcp/disconnect", ACP_MCP_DISCONNECT, ACP_AGENT, false},
+	{"$/cancel_request", ACP_CANCEL_REQUEST, ACP_UNKNOWN, true},
+	{"proxy/initialize", ACP_PROXY_INITIALIZE, ACP_CLIENT, false},
+	{"_proxy/initialize", ACP_PROXY_INITIALIZE, ACP_CLIENT, false},
+};
+
+static const struct method other = {"", ACP_OTHER, ACP_UNKNOWN, false};
+
+static bool
+is(const struct method *m, struct slice name)
+{
+	size_t n;
+
+	if (name.n == 0 || *m->name != *name.p)
+		return false;
+	n = strlen(m->name);
+	if (m->name[n - 1] == '/')
+		return name.n > n && memcmp(m->name, name.p, n) == 0;
+	return name.n == n && memcmp(m->name, name.p, n) == 0;
+}
+
+static const struct method *
+find(struct slice plain)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		if (is(&methods[i], plain))
+			return &methods[i];
+	return &other;
+}
+
+/* Nearly no method is ever escaped; the names that we know are short, so a long one is none of them. */
+static const struct method *
+find_string(struct slice name)
+{
+	const struct method *m = &other;
+	struct buf plain = {0};
+
+	if (name.n < 2 || name.p[0] != '"')
+		return m;
+	if (!memchr(name.p, '\\', name.n))
+		return find(slice(name.p + 1, name.n - 2));
+	if (json_unescape(name, &plain) == 0)
+		m = find(buf_slice(&plain));
+	buf_free(&plain);
+	return m;
+}
+
+/* Sections 2 and 5, and what agents add in _meta. The most frequent come first. */
+static const struct acp_member members[] = {
+	{"sessionId", .id = ACP_ID_SESSION},
+	{"sessionUpdate", .kind = true},
+	{"messageId", .id = ACP_ID_MESSAGE},
+	{"toolCallId", .id = ACP_ID_TOOL_CALL},
+	{"_meta", .aside = true},
+	{"meta", .aside = true},
+	{"rawInput", .foreign = true},
+	{"rawOutput", .foreign = true},
+	{"cost", .aside = true},
+	{"terminalId", .id = ACP_ID_TERMINAL},
+	{"cwd", .cwd = true},
+	{"additionalDirectories", .cwd = true},
+	{"requestId", .id = ACP_ID_REQUEST},
+	{"userMessageId", .id = ACP_ID_MESSAGE},
+	{"parentMessageId", .id = ACP_ID_MESSAGE},
+	{"parentSessionId", .id = ACP_ID_SESSION},
+	{"parentToolCallId", .id = ACP_ID_TOOL_CALL},
+	{"parentToolUseId", .id = ACP_ID_TOOL_CALL},
+	{"toolUseId", .id = ACP_ID_TOOL_CALL},
+	{"elicitationId", .id = ACP_ID_ELICITATION},
+	{"planId", .id = ACP_ID_PLAN},
+	{"connectionId", .id = ACP_ID_CONNECTION},
+	{"serverId", .id = ACP_ID_SERVER},
+	{"acpId", .id = ACP_ID_SERVER},
+	{"arguments", .foreign = true},
+	{"structuredContent", .foreign = true},
+	{"clientInfo", .aside = true},
+	{"clientCapabilities", .aside = true},
+	{"info", .aside = true},
+	{"capabilities", .aside = true},
+	{"updatedAt", .aside = true},
+	{"createdAt", .aside = true},
+	{"startedAt", .aside = true},
+	{"endedAt", .aside = true},
+	{"timestamp", .aside = true},
+	{"durationMs", .aside = true},
+};
+
+static const struct acp_member no_member;
+static const struct acp_member mcp_request = {"requestId", .id = ACP_ID_MCP_REQUEST};
+
+static const struct acp_member *
+find_member(struct slice plain)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+		if (slice_is(plain, members[i].name))
+			return &members[i];
+	return &no_member;
+}
+
+bool
+acp_begins_session(enum acp_method what)
+{
+	return what == ACP_SESSION_NEW || what == ACP_SESSION_LOAD || what == ACP_SESSION_RESUME ||
+		what == ACP_SESSION_FORK;
+}
+
+/* Some names say something in some messages only. */
+static const struct acp_member *
+in_its_place(const struct acp_member *m, enum acp_method what, bool response)
+{
+	bool initialize = what == ACP_INITIALIZE || what == ACP_PROXY_INITIALIZE;
+
+	if (m->cwd && !acp_begins_session(what))
+		return &no_member;
+	if (m->id == ACP_ID_REQUEST && what != ACP_CANCEL_REQUEST)
+		return what == ACP_MCP_MESSAGE ? &mcp_request : &no_member;
+	if (m->aside && slice_is(slice_of(m->name), "meta") && what != ACP_PROXY_SUCCESSOR)
+		return &no_member;
+	if (m->aside && slice_is(slice_of(m->name), "info") && !initialize)
+		return &no_member;
+	/* The client's; what the agent can do is part of the conversation. */
+	if (m->aside && slice_is(slice_of(m->name), "capabilities") && (!initialize || response))
+		return &no_member;
+	return m;
+}
+
+const struct acp_member *
+acp_member(struct slice name, enum acp_method what, bool response)
+{
+	const struct acp_member *m = &no_member;
+	struct buf plain = {0};
+
+	if (name.n < 2)
+		return m;
+	if (!memchr(name.p, '\\', name.n))
+		return in_its_place(find_member(slice(name.p + 1, name.n - 2)), what, response);
+	if (json_unescape(name, &plain) == 0)
+		m = find_member(buf_slice(&plain));
+	buf_free(&plain);
+	return in_its_place(m, what, response);
+}
+
+bool
+acp_id_of_session(enum acp_id id)
+{
+	return id >= ACP_ID_TOOL_CALL && id <= ACP_ID_PLAN;
+}
+
+const char *
+acp_id_name(enum acp_id id)
+{
+	static const char *const names[ACP_IDS] = {"", "session id", "tool call id", "terminal id", "message id",
+		"elicitation id", "plan id", "request id", "connection id", "server id", "request id"};
+
+	return names[id];
+}
+
+static struct slice
+text_of(struct slice block)
+{
+	struct slice type = json_get(block, "type"), text = json_get(block, "text");
+
+	if (json_type(type) != JSON_STRING || !json_string_is(type, "text") || json_type(text) != JSON_STRING)
+		return slice(NULL, 0);
+	return text;
+}
+
+bool
+acp_chunk(struct slice params, struct acp_chunk *c)
+{
+	struct slice update = json_get(params, acp_update);
+
+	*c = (struct acp_chunk){.kind = json_get(update, acp_update_kind)};
+	if (json_type(c->kind) != JSON_STRING || !(json_string_is(c->kind, "agent_message_chunk") ||
+		json_string_is(c->kind, "agent_thought_chunk") || json_string_is(c->kind, "user_message_chunk")))
+		return false;
+	c->message = json_get(update, "messageId");
+	c->text = text_of(json_get(update, "content"));
+	return c->text.p;
+}
+
+struct slice
+acp_prompt_text(struct slice params)
+{
+	struct json_iter it = {.in = json_get(params, "prompt")};
+	struct slice key, block, text = {0};
+
+	while (!text.p && json_next(&it, &key, &block))
+		text = text_of(block);
+	return text;
+}
+
+enum acp_method
+acp_method(struct slice name)
+{
+	return find_string(name)->what;
+}
+
+enum acp_dialect
+acp_dialect(struct slice name)
+{
+	return name.n > 1 && name.p[1] == '_' ? ACP_UNDERSCORE : ACP_PLAIN;
+}
+
+const char *
+acp_name(enum acp_method what, enum acp_dialect dialect)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+		if (methods[i].what != what || what == ACP_OTHER)
+			continue;
+		if (dialect == ACP_UNDERSCORE && (what == ACP_PROXY_INITIALIZE || what == ACP_PROXY_SUCCESSOR) &&
+			methods[i].name[0] != '_')
+			continue;
+		return methods[i].name;
+	}
+	return "";
+}
+
+enum acp_side
+acp_sender(struct slice name)
+{
+	return find_string(name)->sender;
+}
+
+bool
+acp_is_notification(const char *name)
+{
+	return find(slice_of(name))->notification;
+}
+
+bool
+acp_opens_session(enum acp_method what)
+{
+	return what == ACP_SESSION_NEW || what == ACP_SESSION_LOAD || what == ACP_SESSION_RESUME || what == ACP_SESSION_FORK;
+}
+
+static enum acp_part
+part_of_kind(struct slice kind)
+{
+	/* A draft's name of usage_update is still sent. */
+	static const struct {
+		const char *name;
+		enum acp_part part;
+	} kinds[] = {
+		{"usage_update", ACP_PART_USAGE}, {"context_update", ACP_PART_USAGE}, {"current_mode_update", ACP_PART_MODE},
+		{"config_option_update", ACP_PART_CONFIG}, {"session_info_update", ACP_PART_INFO},
+	};
+	size_t i;
+
+	/* Nearly all are chunks; no escape ends in this letter. */
+	if (kind.n < 2 || kind.p[kind.n - 2] == 'k')
+		return ACP_PARTS;
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (json_string_is(kind, kinds[i].name))
+			return kinds[i].part;
+	return ACP_PARTS;
+}
+
+/*
+ * The kind of an update that is written as nearly all are, without a blank or an escape. Nothing but bytes is compared, for it is
+ * asked of each piece of a text that streams.
+ */
+static bool
+usual_kind(struct slice params, struct slice *kind)
+{
+	static const char first[] = "{\"sessionId\":\"", second[] = "\",\"update\":{\"sessionUpdate\":\"";
+	const size_t n1 = sizeof(first) - 1, n2 = sizeof(second) - 1;
+	const char *end;
+
+	if (params.n < n1 || memcmp(params.p, first, n1) != 0 || !(end = memchr(params.p + n1, '"', params.n - n1)))
+		return false;
+	params = slice_between(end, params.p + params.n);
+	if (params.n <= n2 || memcmp(params.p, second, n2) != 0 || !(end = memchr(params.p + n2, '"', params.n - n2)))
+		return false;
+	*kind = slice_between(params.p + n2 - 1, end + 1);
+	return true;
+}
+
+/* Looks no further than the kind of the update, which as a rule comes first. */
+enum acp_part
+acp_part_of_update(struct slice params)
+{
+	struct json_iter it = {.in = params}, update;
+	struct slice key;
+
+	if (json_type(params) != JSON_OBJECT)
+		return ACP_PARTS;
+	if (usual_kind(params, &key))
+		return part_of_kind(key);
+	while (json_step(&it, &key)) {
+		if (!json_string_is(key, acp_update)) {
+			json_value(&it);
+			continue;
+		}
+		if (!json_enter(&it, &update))
+			return ACP_PARTS;
+		while (json_step(&update, &key)) {
+			if (json_string_is(key, acp_update_kind))
+				return part_of_kind(json_value(&update));
+			json_value(&update);
+		}
+		return ACP_PARTS;
+	}
+	return ACP_PARTS;
+}
+
+bool
+acp_is_option_kind(const char *kind)
+{
+	static const char *const kinds[] = {"allow_once", "allow_always", "reject_once", "reject_always"};
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(kinds[i], kind) == 0)
+			return true;
+	return false;
+}
+
+int
+acp_put_selected(struct buf *b, struct slice option_id)
+{
+	if (buf_add_string(b, "{\"outcome\":{\"outcome\":\"selected\",\"optionId\":") < 0 || buf_add_slice(b, option_id) < 0)
+		return -1;
+	return buf_add_string(b, "}}");
+}
+
+int
+acp_put_text_block(struct buf *b, struct slice text)
+{
+	if (buf_add_string(b, "{\"type\":\"text\",\"text\":") < 0 || json_quote(text, b) < 0)
+		return -1;
+	return buf_add(b, "}", 1);
+}
+
+enum acp_side
+acp_other_side(enum acp_side side)
+{
+	if (side == ACP_UNKNOWN)
+		return ACP_UNKNOWN;
+	return side == ACP_CLIENT ? ACP_AGENT : ACP_CLIENT;
+}
+
+const char *
+acp_side_name(enum acp_side side)
+{
+	static const char *const names[] = {"unknown", "client", "agent"};
+
+	return names[side];
+}

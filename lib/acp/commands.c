@@ -1,0 +1,132 @@
+#include "lib/acp/commands.h"
+
+#define HASH_NONFATAL_OOM 1
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+struct commands {
+	UT_hash_handle hh;
+	struct buf list; /* the array of the last update */
+	char session[];  /* plain */
+};
+
+static int
+plain_id(struct slice session, struct buf *to)
+{
+	return json_type(session) == JSON_STRING && buf_reserve(to, 1) == 0 ? json_unescape(session, to) : -1;
+}
+
+static struct commands *
+find(const struct commands *all, struct slice session)
+{
+	struct commands *head = (struct commands *)all, *c = NULL;
+	struct buf id = {0};
+
+	if (plain_id(session, &id) == 0)
+		HASH_FIND(hh, head, id.p, id.n, c);
+	buf_free(&id);
+	return c;
+}
+
+static struct commands *
+add(struct commands **all, struct slice session)
+{
+	struct commands *head = *all, *c = NULL;
+	struct buf id = {0};
+
+	if (plain_id(session, &id) == 0 && (c = calloc(1, sizeof(*c) + id.n))) {
+		memcpy(c->session, id.p, id.n);
+		HASH_ADD_KEYPTR(hh, head, c->session, id.n, c);
+	}
+	buf_free(&id);
+	if (c && !c->hh.tbl) {
+		free(c);
+		return NULL;
+	}
+	*all = head;
+	return c;
+}
+
+static void
+forget(struct commands **all, struct slice session)
+{
+	struct commands *head = *all, *c = find(head, session);
+
+	if (!c)
+		return;
+	HASH_DEL(head, c);
+	*all = head;
+	buf_free(&c->list);
+	free(c);
+}
+
+int
+commands_see(struct commands **all, const struct msg *m)
+{
+	struct slice session = msg_session(m), kind = msg_update_kind(m), list;
+	struct commands *c;
+
+	if (m->kind == MSG_REQUEST && (m->what == ACP_SESSION_CLOSE || m->what == ACP_SESSION_DELETE))
+		forget(all, session);
+	if (!kind.p || !json_string_is(kind, "available_commands_update") || json_type(session) != JSON_STRING)
+		return 0;
+	c = find(*all, session);
+	if (!c && !(c = add(all, session)))
+		return -1;
+	c->list.n = 0;
+	list = json_get(json_get(m->params, acp_update), acp_commands);
+	return list.p ? buf_add_slice(&c->list, list) : 0;
+}
+
+/* command: plain and terminated. */
+static bool
+has(const struct commands *all, struct slice session, const char *command)
+{
+	const struct commands *c = find(all, session);
+	struct json_iter it = {.in = c ? buf_slice(&c->list) : slice(NULL, 0)};
+	struct slice key, one, name;
+
+	while (json_next(&it, &key, &one)) {
+		name = json_get(one, "name");
+		if (json_type(name) == JSON_STRING && json_string_is(name, command))
+			return true;
+	}
+	return false;
+}
+
+bool
+commands_has(const struct commands *all, struct slice session, const char *text)
+{
+	struct buf command = {0};
+	bool yes = text[0] == '/' && buf_add(&command, text + 1, strcspn(text + 1, " \t\r\n")) == 0 && buf_string(&command)
+		&& has(all, session, command.p);
+
+	buf_free(&command);
+	return yes;
+}
+
+bool
+commands_prompt(const struct commands *all, const struct msg *prompt)
+{
+	struct slice text = acp_prompt_text(prompt->params);
+	struct buf plain = {0};
+	bool yes = all && text.p && json_unescape(text, &plain) == 0 && buf_string(&plain)
+		&& commands_has(all, msg_session(prompt), plain.p);
+
+	buf_free(&plain);
+	return yes;
+}
+
+void
+commands_free(struct commands *all)
+{
+	struct commands *c = all, *next;
+
+	HASH_CLEAR(hh, all);
+	for (; c; c = next) {
+		next = c->hh.next;
+		buf_free(&c->list);
+		free(c);
+	}
+}

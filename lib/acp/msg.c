@@ -1,0 +1,454 @@
+#include "lib/acp/msg.h"
+
+#include <stdio.h>
+
+/* The members of an envelope, in the order of the enum. */
+enum { ID, METHOD, PARAMS, RESULT, ERROR, JSONRPC, MEMBERS };
+static const struct json_keys names = {MEMBERS, {"id", "method", "params", "result", "error", "jsonrpc"}};
+
+static enum msg_kind
+noise(struct msg *m, struct json_error *error, struct slice text, struct slice at, const char *what)
+{
+	m->kind = MSG_NOISE;
+	error->at = at.p && at.p >= text.p ? (size_t)(at.p - text.p) + 1 : 1;
+	error->what = what;
+	return MSG_NOISE;
+}
+
+static bool
+is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static struct slice
+trim(struct slice s)
+{
+	for (; s.n > 0 && is_space(s.p[0]); s.n--)
+		s.p++;
+	while (s.n > 0 && is_space(s.p[s.n - 1]))
+		s.n--;
+	return s;
+}
+
+/* Digits only, or a number whose value is whole. */
+static bool
+is_integer(struct slice number)
+{
+	struct buf key = {0};
+	bool integer = true;
+	size_t i;
+
+	for (i = number.p[0] == '-'; i < number.n; i++) {
+		if (number.p[i] < '0' || number.p[i] > '9') {
+			integer = json_number_key(number, &key, &integer) == 0 && integer;
+			break;
+		}
+	}
+	buf_free(&key);
+	return integer;
+}
+
+static bool
+is_id(struct slice v)
+{
+	switch (json_type(v)) {
+	case JSON_STRING:
+	case JSON_NULL:
+		return true;
+	case JSON_NUMBER:
+		return is_integer(v);
+	default:
+		return false;
+	}
+}
+
+static const char not_id[] = "expected a string, an integer or null as id";
+
+/* Tells what kind of message the members make (JSON-RPC 2.0, sections 4 and 5). */
+static enum msg_kind
+classify(struct msg *m, struct slice line, const struct slice *v, struct json_error *error)
+{
+	m->id = v[ID];
+	m->method = v[METHOD];
+	m->params = v[PARAMS];
+	m->result = v[RESULT];
+	m->error = v[ERROR];
+	if (v[JSONRPC].p && !json_string_is(v[JSONRPC], "2.0"))
+		return noise(m, error, line, v[JSONRPC], "expected \"2.0\" as jsonrpc");
+	if (m->id.p && !is_id(m->id))
+		return noise(m, error, line, m->id, not_id);
+	if (m->method.p) {
+		if (json_type(m->method) != JSON_STRING)
+			return noise(m, error, line, m->method, "expected a string as method");
+		if (m->result.p || m->error.p)
+			return noise(m, error, line, m->method, "method beside result or error");
+		m->what = acp_method(m->method);
+		return m->kind = m->id.p ? MSG_REQUEST : MSG_NOTIFICATION;
+	}
+	if (!m->result.p && !m->error.p)
+		return noise(m, error, line, m->text, "neither method, result nor error");
+	if (m->result.p && m->error.p)
+		return noise(m, error, line, m->error, "result beside error");
+	if (!m->id.p)
+		return noise(m, error, line, m->text, "a response without an id");
+	return m->kind = MSG_RESPONSE;
+}
+
+enum msg_kind
+msg_scan(struct slice line, struct msg *m, struct json_error *error)
+{
+	struct slice v[MEMBERS];
+	enum json_type type;
+
+	*m = (struct msg){.kind = MSG_NOISE};
+	*error = (struct json_error){1, "expected an object"};
+	type = json_members(line, JSON_DEPTH, &names, v, error);
+	if (type == JSON_NONE)
+		return MSG_NOISE;
+	m->text = trim(line);
+	if (type == JSON_OBJECT)
+		return classify(m, line, v, error);
+	return noise(m, error, line, m->text, type == JSON_ARRAY ? "an array: ACP has no batches" : "expected an object");
+}
+
+/* A value that is whole (something follows it in its object) and that may be an id. */
+static bool
+is_whole_id(struct slice v, const char *end)
+{
+	static const struct json_keys none = {0};
+	struct json_error error;
+	const char *next = v.p + v.n;
+
+	while (next < end && is_space(*next))
+		next++;
+	return next < end && (*next == ',' || *next == '}') && json_members(v, 1, &none, NULL, &error) != JSON_NONE && is_id(v);
+}
+
+enum msg_kind
+msg_noise_meant(struct slice line, struct slice *id)
+{
+	struct slice text = trim(line), key, value, v[MEMBERS], whole = {NULL, 0};
+	struct json_iter it = {.in = text};
+	unsigned ids = 0, methods = 0, results = 0;
+	struct json_error error;
+
+	*id = slice_of("null");
+	if (text.n == 0 || *text.p != '{')
+		return json_members(line, JSON_DEPTH, &names, v, &error) == JSON_ARRAY ? MSG_REQUEST : MSG_NOISE;
+	while (json_next(&it, &key, &value)) {
+		methods += slice_is(key, "\"method\"");
+		results += slice_is(key, "\"result\"") || slice_is(key, "\"error\"");
+		if (!slice_is(key, "\"id\""))
+			continue;
+		ids++;
+		if (is_whole_id(value, text.p + text.n))
+			whole = value;
+	}
+	if (ids == 1 && whole.p)
+		*id = whole;
+	if (ids > 0 && methods == 0 && results > 0)
+		return ids == 1 && whole.p ? MSG_RESPONSE : MSG_NOISE;
+	if (ids > 0)
+		return MSG_REQUEST;
+	/* Without an id it is a notification, unless the end is missing. */
+	if (methods > 0)
+		return text.p[text.n - 1] == '}' ? MSG_NOTIFICATION : MSG_REQUEST;
+	return MSG_NOISE;
+}
+
+bool
+msg_null_id(const struct msg *m)
+{
+	return m->id.p && m->id.p[0] == 'n';
+}
+
+int
+msg_id_key(struct slice id, struct buf *to)
+{
+	bool integer;
+
+	switch (json_type(id)) {
+	case JSON_STRING:
+		return buf_add(to, "s", 1) < 0 ? -1 : json_unescape(id, to);
+	case JSON_NUMBER:
+		return buf_add(to, "n", 1) < 0 ? -1 : json_number_key(id, to, &integer);
+	default:
+		return buf_add(to, "0", 1);
+	}
+}
+
+struct slice
+msg_session(const struct msg *m)
+{
+	struct slice in = m->method.p ? m->params : m->result, id;
+
+	if (json_type(in) != JSON_OBJECT)
+		return slice(NULL, 0);
+	id = json_get(in, acp_session_id);
+	return json_type(id) == JSON_STRING ? id : slice(NULL, 0);
+}
+
+struct slice
+msg_update_kind(const struct msg *m)
+{
+	struct slice v;
+
+	if (m->what != ACP_SESSION_UPDATE || json_type(m->params) != JSON_OBJECT)
+		return slice(NULL, 0);
+	v = json_get(m->params, acp_update);
+	if (json_type(v) != JSON_OBJECT)
+		return slice(NULL, 0);
+	v = json_get(v, acp_update_kind);
+	return json_type(v) == JSON_STRING ? v : slice(NULL, 0);
+}
+
+/* --- splices --- */
+
+static void
+splice_add(struct splices *s, const char *from, const char *to, struct slice with)
+{
+	size_t i = s->n++;
+
+	for (; i > 0 && s->at[i - 1].from > from; i--)
+		s->at[i] = s->at[i - 1];
+	s->at[i] = (struct splice){from, to, with};
+}
+
+void
+splice_value(struct splices *s, struct slice value, struct slice with)
+{
+	splice_add(s, value.p, value.p + value.n, with);
+}
+
+int
+splice_write(struct slice line, const struct splice *s, size_t n, struct buf *to)
+{
+	const char *at = line.p;
+	size_t i, before = to->n;
+
+	for (i = 0; i < n; i++) {
+		if (buf_add_slice(to, slice_between(at, s[i].from)) < 0 || buf_add_slice(to, s[i].with) < 0)
+			goto fail;
+		at = s[i].to;
+	}
+	if (buf_add_slice(to, slice_between(at, line.p + line.n)) == 0)
+		return 0;
+fail:
+	to->n = before;
+	return -1;
+}
+
+static size_t
+add_part(struct iovec *parts, size_t n, struct slice s)
+{
+	if (s.n == 0)
+		return n;
+	parts[n] = (struct iovec){(void *)s.p, s.n};
+	return n + 1;
+}
+
+size_t
+splice_parts(struct slice line, const struct splice *s, size_t n, struct iovec *parts)
+{
+	const char *at = line.p;
+	size_t i, k = 0;
+
+	for (i = 0; i < n; i++) {
+		k = add_part(parts, k, slice_between(at, s[i].from));
+		k = add_part(parts, k, s[i].with);
+		at = s[i].to;
+	}
+	return add_part(parts, k, slice_between(at, line.p + line.n));
+}
+
+/* Where a value is now. */
+static struct slice
+moved(struct slice value, struct slice line, const struct splice *s, size_t n, const char *made)
+{
+	ptrdiff_t shift = 0, before = 0;
+	size_t i;
+
+	if (!value.p)
+		return value;
+	for (i = 0; i < n; i++) {
+		if (s[i].with.p == value.p)
+			return slice(made + (s[i].from - line.p) + shift, value.n);
+		shift += (ptrdiff_t)s[i].with.n - (s[i].to - s[i].from);
+		if (s[i].to <= value.p)
+			before = shift;
+	}
+	return slice(made + (value.p - line.p) + before, value.n);
+}
+
+void
+msg_moved(struct slice line, const struct splice *s, size_t n, const char *made, struct msg *m)
+{
+	size_t i;
+
+	m->id = moved(m->id, line, s, n, made);
+	m->method = moved(m->method, line, s, n, made);
+	m->params = moved(m->params, line, s, n, made);
+	m->result = moved(m->result, line, s, n, made);
+	m->error = moved(m->error, line, s, n, made);
+	m->text.p = made + (m->text.p - line.p);
+	for (i = 0; i < n; i++)
+		m->text.n += s[i].with.n - (size_t)(s[i].to - s[i].from);
+}
+
+/* --- envelopes --- */
+
+int
+msg_open_envelope(const struct msg *e, struct msg *inner, const char **why)
+{
+	static const struct json_keys keys = {3, {"method", "params", "peer"}};
+	struct json_error error;
+	struct slice v[3];
+
+	*inner = (struct msg){.text = e->text, .id = e->id};
+	if (json_type(e->params) != JSON_OBJECT) {
+		*why = "an envelope without params";
+		return -1;
+	}
+	/* The text is sound, and to scan it anew takes less time than to walk it. It only fails where two parsers would differ. */
+	if (json_members(e->params, JSON_DEPTH, &keys, v, &error) == JSON_NONE) {
+		*why = "an envelope with a member twice";
+		return -1;
+	}
+	inner->method = v[0];
+	inner->params = v[1];
+	if (json_type(inner->method) != JSON_STRING) {
+		*why = "an envelope without a method";
+		return -1;
+	}
+	if (v[2].p) {
+		*why = "an envelope for a peer: there is only one successor";
+		return -1;
+	}
+	inner->what = acp_method(inner->method);
+	inner->kind = inner->id.p ? MSG_REQUEST : MSG_NOTIFICATION;
+	return 0;
+}
+
+/* A member with its name and one of the commas beside it. Its name has no quote in it. */
+static struct slice
+whole_member(struct slice value)
+{
+	const char *from = value.p - 1, *to = value.p + value.n;
+
+	while (*from != ':')
+		from--;
+	while (*from != '"')
+		from--;
+	do
+		from--;
+	while (*from != '"');
+	while (is_space(from[-1]))
+		from--;
+	if (from[-1] == ',')
+		return slice_between(from - 1, to);
+	while (is_space(*to))
+		to++;
+	return slice_between(from, *to == ',' ? to + 1 : to);
+}
+
+void
+msg_unwrap(const struct msg *e, const struct msg *inner, struct splices *s)
+{
+	splice_value(s, e->method, inner->method);
+	if (inner->params.p)
+		splice_value(s, e->params, inner->params);
+	else
+		splice_value(s, whole_member(e->params), slice(NULL, 0));
+}
+
+int
+msg_wrap(const struct msg *m, enum acp_dialect dialect, struct splices *s, struct buf *with)
+{
+	struct slice name;
+	const char *end = m->method.p + m->method.n;
+	size_t start = with->n;
+
+	/* with: "proxy/successor" {"method":M,"params": and what closes it is in place of params' ends. */
+	if (buf_reserve(with, 64 + m->method.n) < 0 || buf_add(with, "\"", 1) < 0 ||
+		buf_add_string(with, acp_name(ACP_PROXY_SUCCESSOR, dialect)) < 0 || buf_add(with, "\"", 1) < 0)
+		return -1;
+	name = slice(NULL, with->n - start);
+	if (buf_add_string(with, m->params.p ? "{\"method\":" : ",\"params\":{\"method\":") < 0 ||
+		buf_add_slice(with, m->method) < 0 || buf_add_string(with, m->params.p ? ",\"params\":" : "}") < 0)
+		return -1;
+	name.p = with->p + start;
+	if (!m->params.p) {
+		splice_value(s, m->method, slice(name.p, with->n - start));
+		return 0;
+	}
+	splice_add(s, m->method.p, end, name);
+	splice_add(s, m->params.p, m->params.p, slice(name.p + name.n, with->n - start - name.n));
+	splice_add(s, m->params.p + m->params.n, m->params.p + m->params.n, slice_of("}"));
+	return 0;
+}
+
+/* --- making messages --- */
+
+static int
+make(struct buf *b, struct slice id, const char *member, struct slice value, struct slice more)
+{
+	size_t before = b->n;
+
+	if (buf_add_string(b, "{\"jsonrpc\":\"2.0\"") < 0)
+		goto fail;
+	if (id.p && (buf_add_string(b, ",\"id\":") < 0 || buf_add_slice(b, id) < 0))
+		goto fail;
+	if (buf_printf(b, ",\"%s\":", member) < 0 || buf_add_slice(b, value) < 0)
+		goto fail;
+	if (more.p && (buf_add_string(b, ",\"params\":") < 0 || buf_add_slice(b, more) < 0))
+		goto fail;
+	if (buf_add(b, "}", 1) == 0)
+		return 0;
+fail:
+	b->n = before;
+	return -1;
+}
+
+int
+msg_make_request(struct buf *b, struct slice id, const char *method, struct slice params)
+{
+	struct buf name = {0};
+	int r;
+
+	r = json_quote(slice_of(method), &name) < 0 ? -1 : make(b, id, "method", buf_slice(&name), params);
+	buf_free(&name);
+	return r;
+}
+
+int
+msg_make_notification(struct buf *b, const char *method, struct slice params)
+{
+	return msg_make_request(b, slice(NULL, 0), method, params);
+}
+
+int
+msg_make_result(struct buf *b, struct slice id, struct slice result)
+{
+	return make(b, id, "result", result, slice(NULL, 0));
+}
+
+int
+msg_make_failure(struct buf *b, struct slice id, struct slice error)
+{
+	return make(b, id, "error", error, slice(NULL, 0));
+}
+
+int
+msg_make_error(struct buf *b, struct slice id, int code, const char *message, struct slice data)
+{
+	struct buf e = {0};
+	int r = -1;
+
+	if (buf_printf(&e, "{\"code\":%d,\"message\":", code) == 0 && json_quote(slice_of(message), &e) == 0 &&
+		(!data.p || (buf_add_string(&e, ",\"data\":") == 0 && buf_add_slice(&e, data) == 0)) &&
+		buf_add(&e, "}", 1) == 0)
+		r = msg_make_failure(b, id, buf_slice(&e));
+	buf_free(&e);
+	return r;
+}

@@ -1,0 +1,103 @@
+/* msg: JSON-RPC messages as slices of their line, ids, splices, and the envelopes of proxy chains. */
+#ifndef MSG_H
+#define MSG_H
+
+#include <sys/uio.h>
+
+#include "lib/acp/acp.h"
+#include "lib/base/bytes.h"
+#include "lib/json/json.h"
+
+enum msg_kind { MSG_NOISE, MSG_REQUEST, MSG_NOTIFICATION, MSG_RESPONSE };
+
+/*
+ * One message. All slices are values as they are written, in `text`; p is NULL where the member
+ * is absent.
+ */
+struct msg {
+	enum msg_kind kind;
+	enum acp_method what;  /* of a request or notification; of a response its request's, where somebody has put it there */
+	struct slice text;     /* the object itself, without white space around it */
+	struct slice id;       /* null included */
+	struct slice method;   /* with its quotes */
+	struct slice params;
+	struct slice result;
+	struct slice error;
+};
+
+/*
+ * Reads one line (its newline off; a CR and other white space at its ends do not matter). What is
+ * not a JSON-RPC message (DESIGN, rule 5; an array is none) is MSG_NOISE, and error says why.
+ */
+enum msg_kind msg_scan(struct slice line, struct msg *, struct json_error *error);
+
+/*
+ * Who waits because a line of noise is discarded (DESIGN, rule 5)? MSG_REQUEST: its sender, for an error under *id, which is
+ * null where not exactly one valid id can be read. MSG_RESPONSE: whoever sent the request *id. MSG_NOTIFICATION: nobody.
+ * MSG_NOISE: it cannot be known. The line may be cut off or be no JSON; an array counts as a request.
+ */
+enum msg_kind msg_noise_meant(struct slice line, struct slice *id);
+
+/* Is the id the value null? (A request may have it; an error with it answers nothing.) */
+bool msg_null_id(const struct msg *);
+/*
+ * Appends a spelling of the id that is the same for all ids of equal value (strings unescaped,
+ * integers as numbers). 0, or -1 out of memory.
+ */
+int msg_id_key(struct slice id, struct buf *to);
+
+/* The session a message speaks of: a JSON string with its quotes from params or result, or p NULL. */
+struct slice msg_session(const struct msg *);
+/* The kind of a session/update: a JSON string with its quotes, or p NULL. */
+struct slice msg_update_kind(const struct msg *);
+
+/*
+ * A change to a line: `with` stands for the bytes [from, to) of it. Splices of one line are kept
+ * in its order and do not overlap; with may point into the line itself. Who makes one owns the
+ * bytes.
+ */
+struct splice {
+	const char *from, *to;
+	struct slice with;
+};
+
+/* A few splices, as many as an envelope takes. */
+enum { MSG_SPLICES = 4 };
+struct splices {
+	struct splice at[MSG_SPLICES];
+	size_t n;
+};
+
+/* Replaces a value of the line; keeps the order. */
+void splice_value(struct splices *, struct slice value, struct slice with);
+/* Appends the line with its splices made. 0, or -1 out of memory. */
+int splice_write(struct slice line, const struct splice *, size_t n, struct buf *to);
+/* The same as slices; parts has room for 2 * n + 1. Returns how many there are. */
+size_t splice_parts(struct slice line, const struct splice *, size_t n, struct iovec *parts);
+/*
+ * The message that the line carries once its splices are made, in the text that they make: this saves a scan. The slices of
+ * the message lie in the line, outside of what is replaced, or are what is put in.
+ */
+void msg_moved(struct slice line, const struct splice *, size_t n, const char *made, struct msg *);
+
+/*
+ * Envelopes (PROTOCOL, section 4). An envelope's id is the message's.
+ * msg_open_envelope: is this message proxy/successor in either spelling, with an inner method, and
+ * no peer? Then *inner is what it carries (text, id and slices still those of the envelope's line).
+ * Returns 0; -1 where it is malformed (an error -32602 is due) and *why says what is wrong.
+ */
+int msg_open_envelope(const struct msg *envelope, struct msg *inner, const char **why);
+/* The splices that turn the envelope's text into the inner message's own line. */
+void msg_unwrap(const struct msg *envelope, const struct msg *inner, struct splices *);
+/* The splices that put a request or notification into an envelope; with holds the pieces that are made. */
+int msg_wrap(const struct msg *, enum acp_dialect, struct splices *, struct buf *with);
+
+/* Appends a whole message, without a newline. id and params (or result, data) are JSON text; p NULL leaves params and data out. 0 or -1. */
+int msg_make_request(struct buf *, struct slice id, const char *method, struct slice params);
+int msg_make_notification(struct buf *, const char *method, struct slice params);
+int msg_make_result(struct buf *, struct slice id, struct slice result);
+/* The same with an error object that is there already. */
+int msg_make_failure(struct buf *, struct slice id, struct slice error);
+int msg_make_error(struct buf *, struct slice id, int code, const char *message, struct slice data);
+
+#endif

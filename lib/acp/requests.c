@@ -1,0 +1,284 @@
+#include "lib/acp/requests.h"
+
+#include <stdlib.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+struct entry {
+	struct request request;
+	struct entry *older, *newer; /* of all that are open */
+	struct entry *twin, *before; /* the next newer and older one with the same key */
+	struct entry *last;          /* of the oldest twin: the newest */
+	UT_hash_handle hh;           /* of the oldest twin only */
+	uint64_t number;             /* how many were opened before it */
+	unsigned keylen;
+	char bytes[];                /* key, id, method, session, cwd */
+};
+
+struct requests {
+	struct entry *table;
+	struct entry *oldest, *newest;
+	size_t n;
+	uint64_t opened;
+	struct buf key;
+};
+
+struct requests *
+requests_new(void)
+{
+	return calloc(1, sizeof(struct requests));
+}
+
+void
+requests_free(struct requests *rs)
+{
+	struct entry *e, *newer;
+
+	if (!rs)
+		return;
+	HASH_CLEAR(hh, rs->table);
+	for (e = rs->oldest; e; e = newer) {
+		newer = e->newer;
+		free(e);
+	}
+	buf_free(&rs->key);
+	free(rs);
+}
+
+/* The side and the id, in one spelling. */
+static int
+make_key(struct requests *rs, enum acp_side from, struct slice id)
+{
+	char side = (char)('0' + (int)from);
+
+	rs->key.n = 0;
+	if (buf_add(&rs->key, &side, 1) < 0)
+		return -1;
+	return msg_id_key(id, &rs->key);
+}
+
+static struct slice
+keep(char **to, struct slice s)
+{
+	struct slice copy = slice(s.p ? *to : NULL, s.n);
+
+	if (s.n)
+		memcpy(*to, s.p, s.n);
+	*to += s.n;
+	return copy;
+}
+
+static struct entry *
+entry_new(struct slice key, const struct msg *m)
+{
+	struct slice session = msg_session(m), cwd = acp_opens_session(m->what) ? json_get(m->params, "cwd") : slice(NULL, 0);
+	struct entry *e;
+	char *to;
+
+	if (json_type(cwd) != JSON_STRING)
+		cwd = slice(NULL, 0);
+	e = calloc(1, sizeof(*e) + key.n + m->id.n + m->method.n + session.n + cwd.n);
+	if (!e)
+		return NULL;
+	to = e->bytes;
+	keep(&to, key);
+	e->keylen = (unsigned)key.n;
+	e->request.what = m->what;
+	e->request.id = keep(&to, m->id);
+	e->request.method = keep(&to, m->method);
+	e->request.session = keep(&to, session);
+	e->request.cwd = keep(&to, cwd);
+	return e;
+}
+
+/* Behind its twins, or into the table. */
+static int
+insert(struct requests *rs, struct entry *e)
+{
+	struct entry *twin;
+
+	HASH_FIND(hh, rs->table, e->bytes, e->keylen, twin);
+	e->last = e;
+	if (twin) {
+		e->before = twin->last;
+		twin->last->twin = e;
+		twin->last = e;
+		return 0;
+	}
+	HASH_ADD_KEYPTR(hh, rs->table, e->bytes, e->keylen, e);
+	return e->hh.tbl ? 0 : -1;
+}
+
+struct request *
+requests_open(struct requests *rs, enum acp_side from, uint64_t t, const struct msg *m)
+{
+	struct entry *e;
+
+	if (make_key(rs, from, m->id) < 0)
+		return NULL;
+	e = entry_new(buf_slice(&rs->key), m);
+	if (!e || insert(rs, e) < 0) {
+		free(e);
+		return NULL;
+	}
+	e->request.from = from;
+	e->request.t = t;
+	e->number = rs->opened++;
+	e->older = rs->newest;
+	if (rs->newest)
+		rs->newest->newer = e;
+	else
+		rs->oldest = e;
+	rs->newest = e;
+	rs->n++;
+	return &e->request;
+}
+
+static struct request *
+find(struct requests *rs, enum acp_side from, struct slice id)
+{
+	struct entry *e = NULL;
+
+	if (rs->n && make_key(rs, from, id) == 0)
+		HASH_FIND(hh, rs->table, rs->key.p, rs->key.n, e);
+	return e ? &e->request : NULL;
+}
+
+struct request *
+requests_find(struct requests *rs, enum acp_side from, struct slice id)
+{
+	enum acp_side side;
+	struct request *r, *latest = NULL;
+
+	if (from != ACP_UNKNOWN)
+		return find(rs, from, id);
+	for (side = ACP_UNKNOWN; side <= ACP_AGENT; side++) {
+		r = find(rs, side, id);
+		if (r && (!latest || ((struct entry *)r)->number > ((struct entry *)latest)->number))
+			latest = r;
+	}
+	return latest;
+}
+
+/* Out of the table; its next twin takes its place there. */
+static void
+withdraw(struct requests *rs, struct entry *e)
+{
+	struct entry *head, *twin = e->twin;
+
+	if (twin)
+		twin->before = e->before;
+	if (e->before) {
+		e->before->twin = twin;
+		HASH_FIND(hh, rs->table, e->bytes, e->keylen, head);
+		if (head->last == e)
+			head->last = e->before;
+		return;
+	}
+	/* Added before the other is deleted: an empty table would be freed and had to be made anew. */
+	if (twin) {
+		twin->last = e->last;
+		HASH_ADD_KEYPTR(hh, rs->table, twin->bytes, twin->keylen, twin);
+	}
+	HASH_DEL(rs->table, e);
+}
+
+void
+requests_take(struct requests *rs, struct request *r)
+{
+	struct entry *e = (struct entry *)r;
+
+	withdraw(rs, e);
+	if (e->older)
+		e->older->newer = e->newer;
+	else
+		rs->oldest = e->newer;
+	if (e->newer)
+		e->newer->older = e->older;
+	else
+		rs->newest = e->older;
+	e->older = e->newer = e->twin = e->before = NULL;
+	rs->n--;
+}
+
+void
+requests_done(struct request *r)
+{
+	free(r);
+}
+
+size_t
+requests_count(const struct requests *rs)
+{
+	return rs->n;
+}
+
+struct request *
+requests_next(const struct requests *rs, const struct request *r)
+{
+	const struct entry *e = (const struct entry *)r;
+	struct entry *next = e ? e->newer : rs->oldest;
+
+	return next ? &next->request : NULL;
+}
+
+struct slice
+seen_method(const struct seen *s)
+{
+	if (s->msg.kind == MSG_RESPONSE)
+		return s->request ? s->request->method : slice(NULL, 0);
+	return s->msg.method;
+}
+
+struct slice
+seen_session(const struct seen *s)
+{
+	struct slice session = msg_session(&s->msg);
+
+	return !session.p && s->request ? s->request->session : session;
+}
+
+static void
+forget_oldest(struct requests *rs)
+{
+	struct request *r = &rs->oldest->request;
+
+	requests_take(rs, r);
+	requests_done(r);
+}
+
+int
+requests_show(struct requests *rs, enum acp_side from, uint64_t t, struct slice line, const struct msg *msg,
+	void (*fn)(void *arg, const struct seen *), void *arg)
+{
+	struct seen s = {.from = from, .t = t, .line = line, .msg = *msg};
+	struct request *r = NULL;
+
+	switch (s.msg.kind) {
+	case MSG_REQUEST:
+	case MSG_NOTIFICATION:
+		if (from == ACP_UNKNOWN)
+			s.from = acp_sender(s.msg.method);
+		if (s.msg.kind == MSG_REQUEST && !requests_open(rs, s.from, s.t, &s.msg))
+			return -1;
+		if (rs->n > REQUESTS_ONE_WAY)
+			forget_oldest(rs);
+		break;
+	case MSG_RESPONSE:
+		if (!(s.msg.error.p && msg_null_id(&s.msg)))
+			r = requests_find(rs, acp_other_side(from), s.msg.id);
+		if (r && from == ACP_UNKNOWN)
+			s.from = acp_other_side(r->from);
+		break;
+	default:
+		break;
+	}
+	s.request = r;
+	if (r)
+		requests_take(rs, r);
+	fn(arg, &s);
+	if (r)
+		requests_done(r);
+	return 0;
+}

@@ -1,0 +1,72 @@
+/*
+ * requests: which request a response answers. Each side numbers its own requests, so the same id
+ * may be open in both directions at once; of equal ids in one direction the oldest is answered first.
+ */
+#ifndef REQUESTS_H
+#define REQUESTS_H
+
+#include <stdint.h>
+
+#include "lib/acp/acp.h"
+#include "lib/acp/msg.h"
+
+struct requests;
+
+/* A request that waits for its answer. All is copied; the slices live as long as it does. */
+struct request {
+	enum acp_side from;
+	enum acp_method what;
+	uint64_t t;           /* us, when it went by */
+	struct slice id;      /* its own bytes */
+	struct slice method;  /* a JSON string with its quotes */
+	struct slice session; /* likewise; p NULL where it names none */
+	struct slice cwd;     /* likewise, of what opens a session */
+	void *owner;          /* for whoever keeps the table; NULL at first */
+};
+
+/* How many are kept where nobody promises that answers go by: requests_show forgets older ones. */
+enum { REQUESTS_ONE_WAY = 16 * 1024 };
+
+struct requests *requests_new(void);
+void requests_free(struct requests *);
+/* Notes a request. NULL when out of memory. */
+struct request *requests_open(struct requests *, enum acp_side from, uint64_t t, const struct msg *);
+/*
+ * The oldest open request with this id that the given side sent, or NULL. ACP_UNKNOWN: either; where both have one, the later, for
+ * what an agent asks during a turn is answered before the turn ends. An error with a null id answers nothing: do not ask for it.
+ */
+struct request *requests_find(struct requests *, enum acp_side from, struct slice id);
+/* Takes it out of the table; it stays valid until requests_done. */
+void requests_take(struct requests *, struct request *);
+void requests_done(struct request *);
+size_t requests_count(const struct requests *);
+/* Those that are open, oldest first: start with NULL. */
+struct request *requests_next(const struct requests *, const struct request *);
+
+/*
+ * A message as it goes by, with what is known of it: what filters and readers of recordings are
+ * shown. Valid during the call only.
+ */
+struct seen {
+	enum acp_side from;
+	uint64_t t;        /* us since the start of the stream or recording */
+	struct slice line; /* the whole line it came in, a CR included, its newline not */
+	struct msg msg;
+	const struct request *request; /* what this response answers, or NULL */
+	uint64_t number;   /* of the line in its lane, 1 for the first; 0 where it is not known */
+};
+
+/* The method: of a response its request's. A JSON string with its quotes, or p NULL. */
+struct slice seen_method(const struct seen *);
+/* The session: of a response without one its request's. A JSON string with its quotes, or p NULL. */
+struct slice seen_session(const struct seen *);
+
+/*
+ * Shows the message of a line (already scanned into msg, not MSG_NOISE) to fn and keeps the
+ * table. Where from is ACP_UNKNOWN it is worked out: from the method, or from the request that a
+ * response answers. 0, or -1 out of memory.
+ */
+int requests_show(struct requests *, enum acp_side from, uint64_t t, struct slice line, const struct msg *msg,
+	void (*fn)(void *arg, const struct seen *), void *arg);
+
+#endif

@@ -1,0 +1,93 @@
+#include "lib/acp/trace.h"
+
+#include "lib/json/json.h"
+
+/* Where a component stands in the chain: 0 for the client. False for what is no name. */
+static bool
+place(struct slice name, uint64_t *at)
+{
+	static const char proxy[] = "\"Proxy(", end[] = ")\"";
+	size_t n = sizeof(proxy) - 1, i;
+
+	*at = 0;
+	if (!name.p || slice_is(name, "\"Client\""))
+		return name.p != NULL;
+	if (slice_is(name, "\"Agent\"")) {
+		*at = UINT64_MAX;
+		return true;
+	}
+	if (name.n < n || memcmp(name.p, proxy, n) != 0)
+		return false;
+	for (i = n; i < name.n && i < n + 9 && name.p[i] >= '0' && name.p[i] <= '9'; i++)
+		*at = *at * 10 + (uint64_t)(name.p[i] - '0');
+	++*at;
+	return i > n && slice_is(slice(name.p + i, name.n - i), end);
+}
+
+static void
+read_members(struct slice object, struct trace *t)
+{
+	const struct {
+		const char *name;
+		struct slice *to;
+	} members[] = {{"type", &t->type}, {"from", &t->from}, {"to", &t->to}, {"id", &t->id},
+		{"method", &t->method}, {"params", &t->params}, {"payload", &t->payload},
+		{"is_error", &t->is_error}};
+	struct json_iter it = {.in = object};
+	struct slice key, value;
+	size_t i;
+
+	while (json_next(&it, &key, &value))
+		for (i = 0; i < sizeof(members) / sizeof(*members); i++)
+			if (!members[i].to->p && json_string_is(key, members[i].name))
+				*members[i].to = value;
+}
+
+bool
+trace_read(struct slice object, struct trace *t)
+{
+	uint64_t from, to;
+
+	*t = (struct trace){0};
+	read_members(object, t);
+	if (!t->type.p || !(slice_is(t->type, "\"request\"") || slice_is(t->type, "\"response\"")
+		|| slice_is(t->type, "\"notification\"")))
+		return false;
+	if (!place(t->from, &from) || !place(t->to, &to) || from == to)
+		return false;
+	t->sender = from < to ? ACP_CLIENT : ACP_AGENT;
+	t->hop = from < to ? from : to;
+	t->below = from < to ? t->to : t->from;
+	return true;
+}
+
+static bool
+add_member(struct buf *b, const char *name, struct slice value)
+{
+	return !value.p || (buf_printf(b, ",\"%s\":", name) == 0 && buf_add_slice(b, value) == 0);
+}
+
+/* The client's initialize shows as what the conductor asks the first proxy. */
+static bool
+is_proxys_initialize(const struct trace *t)
+{
+	return t->hop == 0 && t->sender == ACP_CLIENT &&
+		(slice_is(t->method, "\"proxy/initialize\"") || slice_is(t->method, "\"_proxy/initialize\""));
+}
+
+int
+trace_message(const struct trace *t, struct buf *b)
+{
+	bool ok = buf_add_string(b, "{\"jsonrpc\":\"2.0\"") == 0;
+
+	if (!slice_is(t->type, "\"notification\""))
+		ok = ok && add_member(b, "id", t->id);
+	if (slice_is(t->type, "\"response\"")) {
+		ok = ok && add_member(b, slice_is(t->is_error, "true") ? "error" : "result", t->payload);
+	} else {
+		ok = ok && add_member(b, "method", is_proxys_initialize(t) ? slice_of("\"initialize\"") : t->method);
+		if (!slice_is(t->params, "null"))
+			ok = ok && add_member(b, "params", t->params);
+	}
+	return ok && buf_add_string(b, "}") == 0 ? 0 : -1;
+}

@@ -1,0 +1,343 @@
+#include "lib/attach/attach.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/json/json.h"
+#include "lib/run/loop.h"
+#include "lib/attach/rendezvous.h"
+#include "lib/run/socket.h"
+
+enum {
+	PATIENCE = 5 * 1000 * 1000,     /* us that acp-share has to answer */
+	ANSWER_MOST = 32 * 1024 * 1024, /* bytes: no acp-share has more to list, each byte of 4 MiB escaped */
+};
+
+static const char auto_word[] = "auto";
+
+/* --- one line each way --- */
+
+/* False: not before the deadline. */
+static bool
+wait_for(int fd, short events, uint64_t deadline)
+{
+	struct pollfd p = {.fd = fd, .events = events};
+	uint64_t now;
+	int r;
+
+	do {
+		now = loop_clock();
+		if (now >= deadline)
+			return false;
+		r = poll(&p, 1, (int)((deadline - now) / 1000) + 1);
+	} while (r == 0 || (r < 0 && errno == EINTR));
+	return true;
+}
+
+static bool
+would_wait(void)
+{
+	return errno == EAGAIN || errno == EWOULDBLOCK;
+}
+
+/* NULL, or what is wrong. */
+static const char *
+send_line(int fd, struct slice line, uint64_t deadline)
+{
+	ssize_t n;
+
+	while (line.n > 0) {
+		n = socket_send(fd, line, -1);
+		if (n > 0)
+			line = slice(line.p + n, line.n - (size_t)n);
+		else if (n == 0 || !would_wait())
+			return strerror(errno);
+		else if (!wait_for(fd, POLLOUT, deadline))
+			return "acp-share does not answer";
+	}
+	return NULL;
+}
+
+/* The answer's line, its newline off, and the descriptor that came with it, or -1. NULL, or what is wrong. */
+static const char *
+receive_line(int fd, struct buf *line, int *passed, uint64_t deadline)
+{
+	const char *newline = NULL;
+	ssize_t n;
+
+	while (!newline) {
+		n = socket_receive(fd, line, passed);
+		if (n > 0)
+			newline = memchr(line->p, '\n', line->n);
+		else if (n == 0 || errno == ECONNRESET)
+			return line->n ? "no acp-share: its answer has no end" :
+				"it hung up without an answer: a stream can be joined by its own user only";
+		else if (!would_wait())
+			return strerror(errno);
+		else if (!wait_for(fd, POLLIN, deadline))
+			return "acp-share does not answer";
+		if (!newline && line->n > ANSWER_MOST)
+			return "no acp-share: its answer has no end";
+	}
+	line->n = (size_t)(newline - line->p);
+	return NULL;
+}
+
+static const char *
+ask(int fd, struct slice question, struct buf *answer, int *passed, uint64_t deadline)
+{
+	const char *wrong = send_line(fd, question, deadline);
+
+	*passed = -1;
+	if (!wrong)
+		wrong = receive_line(fd, answer, passed, deadline);
+	if (wrong && *passed >= 0) {
+		close(*passed);
+		*passed = -1;
+	}
+	return wrong;
+}
+
+/* --- which chain --- */
+
+static int
+say(char **why, const char *subject, const char *wrong)
+{
+	struct buf text = {0};
+
+	buf_free(&(struct buf){.p = *why});
+	*why = buf_printf(&text, "%s%s%s", subject ? subject : "", subject ? ": " : "", wrong) == 0 ? buf_string(&text) : NULL;
+	if (!*why)
+		buf_free(&text);
+	return -1;
+}
+
+const char *
+attach_list(int fd, uint64_t patience, struct buf *answer)
+{
+	int passed;
+	const char *wrong = ask(fd, slice_of("{\"want\":\"list\"}\n"), answer, &passed, loop_clock() + patience);
+
+	if (passed >= 0)
+		close(passed);
+	return wrong;
+}
+
+/* ": NAME", where it is known. 0, or -1 out of memory. */
+static int
+put_name(struct slice name, const char *between, struct buf *to)
+{
+	if (!name.p || json_type(name) != JSON_STRING)
+		return 0;
+	return buf_add_string(to, between) < 0 ? -1 : json_unescape(name, to);
+}
+
+/* One of several streams: its line. 0, or -1 out of memory. */
+static int
+describe(const char *path, int fd, uint64_t deadline, struct buf *to)
+{
+	static const char *const keys[] = {"pid", "client", "agent", "cwd", "name"};
+	struct buf answer = {0};
+	struct json_error error;
+	struct slice v[5];
+	uint64_t now = loop_clock();
+	int r = buf_printf(to, "\n%s: ", path);
+	const char *wrong = attach_list(fd, deadline > now ? deadline - now : 0, &answer);
+
+	if (r == 0 && (wrong || json_scan(buf_slice(&answer), JSON_DEPTH, keys, 5, v, &error) != JSON_OBJECT))
+		r = buf_add_string(to, wrong ? wrong : "no acp-share");
+	else if (r == 0 && v[0].p && json_type(v[0]) == JSON_NUMBER)
+		r = -(buf_add_string(to, "pid ") || buf_add_slice(to, v[0]) || put_name(v[1], ": ", to) || put_name(v[2], ": ", to) ||
+			put_name(v[3], ": ", to) || put_name(v[4], ": at ", to));
+	buf_free(&answer);
+	return r;
+}
+
+/* They are all there; which one is for the user to say. */
+static int
+say_several(char *const *paths, const int *fds, size_t n, uint64_t deadline, char **why)
+{
+	struct buf text = {0};
+	int r = buf_printf(&text, "several streams are shared, one of these it has to be:");
+	size_t i;
+
+	for (i = 0; r == 0 && i < n; i++)
+		if (fds[i] >= 0)
+			r = describe(paths[i], fds[i], deadline, &text);
+	if (r == 0)
+		say(why, NULL, buf_string(&text) ? text.p : "out of memory");
+	buf_free(&text);
+	return -1;
+}
+
+/* Is what is shared there called so? */
+static bool
+has_name(const char *path, const char *name, uint64_t deadline)
+{
+	int fd = rendezvous_connect(path);
+	uint64_t now = loop_clock();
+	struct buf answer = {0};
+	struct json_error error;
+	bool yes;
+
+	if (fd < 0)
+		return false;
+	yes = !attach_list(fd, deadline > now ? deadline - now : 0, &answer) &&
+		json_scan(buf_slice(&answer), JSON_DEPTH, NULL, 0, NULL, &error) == JSON_OBJECT &&
+		json_type(json_get(buf_slice(&answer), "name")) == JSON_STRING &&
+		json_string_is(json_get(buf_slice(&answer), "name"), name);
+	close(fd);
+	buf_free(&answer);
+	return yes;
+}
+
+/* The only one of these that somebody listens at, and that has the name, if one is given. *which is its path. */
+static int
+only_one(char *const *paths, const char *hop, uint64_t deadline, const char **which, char **why)
+{
+	size_t n, i, found = 0, last = 0;
+	int *fds, fd = -1;
+
+	for (n = 0; paths[n]; n++)
+		;
+	fds = calloc(n + 1, sizeof(*fds));
+	if (!fds)
+		return -1;
+	for (i = 0; i < n; i++) {
+		fds[i] = !hop || has_name(paths[i], hop, deadline) ? rendezvous_connect(paths[i]) : -1;
+		if (fds[i] >= 0) {
+			found++;
+			last = i;
+		}
+	}
+	if (found == 0) {
+		say(why, hop, "nothing is shared (acp-share, acp-conduct --control)");
+	} else if (found > 1) {
+		say_several(paths, fds, n, deadline, why);
+	} else {
+		fd = fds[last];
+		fds[last] = -1;
+		*which = paths[last];
+	}
+	for (i = 0; i < n; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	free(fds);
+	return fd;
+}
+
+/* The same in the directory where chains are found. */
+static int
+connect_auto(const char *hop, uint64_t deadline, char **name, char **why)
+{
+	char *directory = rendezvous_directory(), **paths = NULL;
+	const char *wrong, *which;
+	int fd = -1;
+
+	if (!directory)
+		return -1;
+	if (rendezvous_check(directory, false, &wrong) == 0)
+		paths = rendezvous_paths(directory);
+	else if (errno == ENOENT)
+		say(why, NULL, "nothing is shared (acp-share, acp-conduct --control)");
+	else
+		say(why, directory, wrong);
+	if (paths)
+		fd = only_one(paths, hop, deadline, &which, why);
+	if (fd >= 0 && !(*name = strdup(which))) {
+		close(fd);
+		fd = -1;
+	}
+	rendezvous_free(paths);
+	free(directory);
+	return fd;
+}
+
+static int
+connect_to(const char *path, char **name, char **why)
+{
+	int fd = socket_try(path);
+
+	if (fd >= 0 && !socket_is_own(fd)) {
+		close(fd);
+		return say(why, path, "another user listens there");
+	}
+	if (fd >= 0) {
+		*name = strdup(path);
+		return fd;
+	}
+	if (errno == ECONNREFUSED)
+		return say(why, path, "nothing is shared there any more");
+	return say(why, path, would_wait() ? "acp-share does not answer" : strerror(errno));
+}
+
+/* --- watching and joining --- */
+
+static int
+put_question(enum attach_want want, const char *hop, struct buf *to)
+{
+	struct json_error error;
+	bool number = hop && json_scan(slice_of(hop), 1, NULL, 0, NULL, &error) == JSON_NUMBER;
+	int r = buf_printf(to, "{\"want\":\"%s\"", want == ATTACH_JOIN ? "join" : "watch");
+
+	if (r == 0 && hop)
+		r = -(buf_add_string(to, ",\"hop\":") || (number ? buf_add_string(to, hop) : json_quote(slice_of(hop), to)));
+	return r == 0 ? buf_add_string(to, "}\n") : r;
+}
+
+/* What acp-share says; passed is -1 afterwards where it was taken. */
+static int
+read_answer(struct attached *a, const char *name, struct slice answer, int *passed, char **why)
+{
+	static const char *const keys[] = {"error", "hop"};
+	struct json_error error;
+	struct buf text = {0};
+	struct slice v[2];
+
+	if (json_scan(answer, JSON_DEPTH, keys, 2, v, &error) != JSON_OBJECT)
+		return say(why, name, "no acp-share: its answer is not a JSON object");
+	if (v[0].p && json_type(v[0]) == JSON_STRING) {
+		if (json_unescape(v[0], &text) == 0 && buf_string(&text))
+			say(why, NULL, text.p);
+		buf_free(&text);
+		return -1;
+	}
+	if (*passed < 0)
+		return say(why, name, "the answer of acp-share came without a descriptor");
+	*a = (struct attached){.fd = *passed};
+	if (v[1].p && json_type(v[1]) == JSON_NUMBER)
+		json_u64(v[1], &a->hop);
+	*passed = -1;
+	return 0;
+}
+
+int
+attach_open(struct attached *a, const char *where, enum attach_want want, const char *hop, char **why)
+{
+	uint64_t deadline = loop_clock() + PATIENCE;
+	struct buf question = {0}, answer = {0};
+	char *name = NULL;
+	const char *wrong;
+	int fd, passed = -1, r = -1;
+
+	*why = NULL;
+	if (strcmp(where, auto_word) == 0)
+		fd = connect_auto(hop && strcmp(hop, "0") != 0 ? hop : NULL, deadline, &name, why);
+	else
+		fd = connect_to(where, &name, why);
+	if (fd >= 0 && name && put_question(want, hop, &question) == 0) {
+		wrong = ask(fd, buf_slice(&question), &answer, &passed, deadline);
+		r = wrong ? say(why, name, wrong) : read_answer(a, name, buf_slice(&answer), &passed, why);
+	}
+	if (passed >= 0)
+		close(passed);
+	if (fd >= 0)
+		close(fd);
+	free(name);
+	buf_free(&question);
+	buf_free(&answer);
+	return r;
+}

@@ -1,0 +1,355 @@
+#include "lib/attach/rendezvous.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/run/proc.h"
+#include "lib/run/socket.h"
+
+char *
+rendezvous_directory(void)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	char *path;
+	int n;
+
+	if (runtime && *runtime)
+		n = asprintf(&path, "%s/acp", runtime);
+	else
+		n = asprintf(&path, "/tmp/acp-%lu", (unsigned long)geteuid());
+	return n < 0 ? NULL : path;
+}
+
+int
+rendezvous_check(const char *directory, bool make, const char **why)
+{
+	struct stat st;
+
+	*why = NULL;
+	if ((make && mkdir(directory, 0700) < 0 && errno != EEXIST) || lstat(directory, &st) < 0) {
+		*why = strerror(errno);
+		return -1;
+	}
+	if (!S_ISDIR(st.st_mode))
+		*why = "not a directory";
+	else if (st.st_uid != geteuid())
+		*why = "another user's";
+	else if (st.st_mode & 077)
+		*why = "open to others (its mode has to be 0700)";
+	errno = EPERM;
+	return *why ? -1 : 0;
+}
+
+static int
+is_seen(const struct dirent *e)
+{
+	return e->d_name[0] != '.';
+}
+
+/* Makes the paths of n entries, which it frees. */
+static char **
+paths_of(const char *directory, struct dirent **entries, int n)
+{
+	char **paths = calloc((size_t)n + 1, sizeof(*paths));
+	bool whole = paths;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		if (whole && asprintf(&paths[i], "%s/%s", directory, entries[i]->d_name) < 0) {
+			paths[i] = NULL;
+			whole = false;
+		}
+		free(entries[i]);
+	}
+	free(entries);
+	if (whole)
+		return paths;
+	rendezvous_free(paths);
+	return NULL;
+}
+
+char **
+rendezvous_paths(const char *directory)
+{
+	struct dirent **entries;
+	int n = scandir(directory, &entries, is_seen, versionsort);
+
+	return n < 0 ? NULL : paths_of(directory, entries, n);
+}
+
+void
+rendezvous_free(char **paths)
+{
+	size_t i;
+
+	for (i = 0; paths && paths[i]; i++)
+		free(paths[i]);
+	free(paths);
+}
+
+/* --- what is stale --- */
+
+static bool
+has_type(const char *path, mode_t type)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && (st.st_mode & S_IFMT) == type;
+}
+
+/* One process of this user at a time: else one could take away what another has put in the place of what was stale. -1: no lock. */
+static int
+lock(void)
+{
+	char *directory = rendezvous_directory();
+	const char *why;
+	int fd = -1;
+
+	/* In a directory that is not this user's alone others could hold the lock for ever. */
+	if (directory && rendezvous_check(directory, true, &why) == 0)
+		fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	free(directory);
+	while (fd >= 0 && flock(fd, LOCK_EX) < 0 && errno == EINTR)
+		;
+	return fd;
+}
+
+static void
+remove_stale(const char *path)
+{
+	int locked = lock(), fd;
+	bool is_link = has_type(path, S_IFLNK); /* before it is tried: what is there only after that is not stale */
+
+	fd = socket_try(path);
+	/* What is neither is none of ours. */
+	if (fd < 0 && (is_link ? errno == ECONNREFUSED || errno == ENOENT : errno == ECONNREFUSED && has_type(path, S_IFSOCK)))
+		unlink(path);
+	if (fd >= 0)
+		close(fd);
+	if (locked >= 0)
+		close(locked);
+}
+
+int
+rendezvous_connect(const char *path)
+{
+	int fd = socket_try(path);
+
+	/* A link may lead to where somebody else listens by now. */
+	if (fd >= 0 && !socket_is_own(fd)) {
+		close(fd);
+		errno = EPERM;
+		return -1;
+	}
+	if (fd >= 0 || (errno != ECONNREFUSED && errno != ENOENT))
+		return fd;
+	remove_stale(path);
+	errno = ECONNREFUSED;
+	return -1;
+}
+
+/* The name is taken. True where it was only a stale one's, and is free now. */
+static bool
+make_way(const char *path)
+{
+	int fd = rendezvous_connect(path);
+
+	if (fd >= 0)
+		close(fd);
+	errno = EADDRINUSE;
+	return fd < 0 && !has_type(path, S_IFSOCK) && !has_type(path, S_IFLNK);
+}
+
+/* --- listening --- */
+
+/* A name beside the path, that nobody looks for. Where it is too long for a socket it goes by way of *directory, else -1. */
+static char *
+aside(const char *path, int *directory)
+{
+	const char *slash = strrchr(path, '/');
+	int folder = slash ? (int)(slash - path + 1) : 0, n;
+	char *name, *parent;
+
+	*directory = -1;
+	n = asprintf(&name, "%.*s.%ld", folder, path, (long)getpid());
+	if (n < (int)SOCKET_PATH)
+		return n < 0 ? NULL : name;
+	free(name);
+	parent = strndup(path, (size_t)folder);
+	*directory = parent ? open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	free(parent);
+	if (*directory < 0)
+		return NULL;
+	return asprintf(&name, "/proc/self/fd/%d/.%ld", *directory, (long)getpid()) < 0 ? NULL : name;
+}
+
+static bool
+place(const char *from, const char *path)
+{
+	if (link(from, path) == 0)
+		return true;
+	if (errno != EEXIST || !has_type(path, S_IFSOCK))
+		return false;
+	return make_way(path) && link(from, path) == 0;
+}
+
+/* It gets its name when it listens: before that it would look stale. */
+int
+rendezvous_listen(const char *path)
+{
+	char *name;
+	int fd, error, directory;
+	bool placed;
+
+	if (strlen(path) >= SOCKET_PATH) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	name = aside(path, &directory);
+	if (!name) {
+		if (directory >= 0)
+			close(directory);
+		return -1;
+	}
+	unlink(name);
+	fd = socket_listen(name);
+	placed = fd >= 0 && place(name, path);
+	error = errno;
+	if (fd >= 0)
+		unlink(name);
+	if (fd >= 0 && !placed)
+		close(fd);
+	if (directory >= 0)
+		close(directory);
+	free(name);
+	errno = error;
+	return placed ? fd : -1;
+}
+
+/* Takes away the links in the directory of `name` that lead to the path: those of chains that listened there before. */
+static void
+unlink_others(const char *path, const char *name)
+{
+	char *directory = strndup(name, (size_t)(strrchr(name, '/') - name)), **paths = NULL, *to;
+	size_t i;
+
+	if (directory)
+		paths = rendezvous_paths(directory);
+	for (i = 0; paths && paths[i]; i++) {
+		to = has_type(paths[i], S_IFLNK) ? realpath(paths[i], NULL) : NULL;
+		if (to && strcmp(to, path) == 0)
+			unlink(paths[i]);
+		free(to);
+	}
+	rendezvous_free(paths);
+	free(directory);
+}
+
+int
+rendezvous_link(const char *path, const char *name)
+{
+	unlink_others(path, name);
+	if (symlink(path, name) == 0)
+		return 0;
+	return errno == EEXIST && make_way(name) ? symlink(path, name) : -1;
+}
+
+/* --- opening and closing --- */
+
+static void
+say(char **why, const char *subject, const char *wrong)
+{
+	if (asprintf(why, "%s: %s", subject, wrong) < 0)
+		*why = NULL;
+}
+
+static const char *
+words(int error)
+{
+	switch (error) {
+	case EADDRINUSE:
+		return "another one listens there";
+	case EEXIST:
+		return "it is there already, and is no socket";
+	case ENAMETOOLONG:
+		return "the path is too long for a socket";
+	default:
+		return strerror(error);
+	}
+}
+
+/* DIRECTORY/PID, in a directory that can be trusted. NULL, and *why. */
+static char *
+make_name(pid_t pid, char **why)
+{
+	char *directory = rendezvous_directory(), *name = NULL;
+	const char *wrong;
+
+	if (directory && rendezvous_check(directory, true, &wrong) < 0)
+		say(why, directory, wrong);
+	else if (directory && asprintf(&name, "%s/%ld", directory, (long)pid) < 0)
+		name = NULL;
+	free(directory);
+	return name;
+}
+
+/* Without a link it is not found, but can be attached to all the same. */
+static void
+make_link(struct rendezvous *r, pid_t pid, char **why)
+{
+	char *path = realpath(r->path, NULL);
+
+	r->link = path ? make_name(pid, why) : NULL;
+	if (r->link && rendezvous_link(path, r->link) < 0) {
+		say(why, r->link, strerror(errno));
+		free(r->link);
+		r->link = NULL;
+	}
+	free(path);
+}
+
+int
+rendezvous_open(struct rendezvous *r, const char *where, pid_t pid, char **why)
+{
+	bool found = strcmp(where, "auto") == 0;
+	int fd;
+
+	*why = NULL;
+	*r = (struct rendezvous){.fd = -1, .path = found ? make_name(pid, why) : strdup(where)};
+	fd = r->path ? rendezvous_listen(r->path) : -1;
+	if (fd >= 0 && stat(r->path, &r->made) == 0)
+		r->fd = proc_claim(fd);
+	if (r->fd < 0) {
+		if (r->path)
+			*why = strdup(words(errno));
+		free(r->path);
+		return -1;
+	}
+	if (!found)
+		make_link(r, pid, why);
+	return 0;
+}
+
+void
+rendezvous_close(struct rendezvous *r)
+{
+	struct stat st;
+
+	if (r->fd < 0)
+		return;
+	if (stat(r->path, &st) == 0 && st.st_dev == r->made.st_dev && st.st_ino == r->made.st_ino)
+		unlink(r->path);
+	if (r->link)
+		unlink(r->link);
+	close(r->fd);
+	r->fd = -1;
+	free(r->path);
+	free(r->link);
+}

@@ -1,0 +1,53 @@
+/*
+ * rendezvous: where this user's running chains are found: a directory with a socket for each, or a symbolic link to it.
+ * A socket that has its name there listens. One at which nobody does any more is stale: it goes when it is found.
+ */
+#ifndef RENDEZVOUS_H
+#define RENDEZVOUS_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+/* $XDG_RUNTIME_DIR/acp, or where that is not set /tmp/acp-UID; the caller frees it. NULL out of memory. */
+char *rendezvous_directory(void);
+/*
+ * Is the directory this user's alone, so that what lies in it can be trusted? make: makes it, where it is not there. 0,
+ * or -1 and *why says why not, with errno (ENOENT: it is not there).
+ */
+int rendezvous_check(const char *directory, bool make, const char **why);
+/* The paths of what lies in it, in the order of the names (numbers as numbers), NULL at the end. NULL with errno. */
+char **rendezvous_paths(const char *directory);
+void rendezvous_free(char **paths);
+/*
+ * Connects to one of them, without ever waiting. A descriptor that does not block, or -1 with errno: ECONNREFUSED where
+ * nobody listens there, and it has been removed; EAGAIN where somebody does, but takes nobody in; EPERM where another user does.
+ */
+int rendezvous_connect(const char *path);
+
+/* Listens at a path, anywhere; a stale socket there is removed. The descriptor, or -1 with errno (EADDRINUSE: somebody listens there). */
+int rendezvous_listen(const char *path);
+/*
+ * Makes a link of this name (a path in the directory) to a socket at which the caller listens (its real path), in the place
+ * of stale ones. 0, or -1 with errno.
+ */
+int rendezvous_link(const char *path, const char *name);
+
+/* A socket at which this process listens, and is found. */
+struct rendezvous {
+	int fd;           /* accepting never blocks; close-on-exec, above the descriptors of a link; -1: not open */
+	char *path;
+	char *link;       /* from the directory to a socket elsewhere; NULL: there is none */
+	struct stat made; /* the socket: by now another process's may have the name */
+};
+
+/*
+ * Listens at a path, or, where that is "auto", in the directory, named by pid; a socket elsewhere gets a link of this name there.
+ * A stale socket is replaced. 0, or -1 and *why says why not (the caller's to free; NULL out of memory): it does not name the path. Also with 0 there may
+ * be a *why: why there is no link.
+ */
+int rendezvous_open(struct rendezvous *, const char *where, pid_t pid, char **why);
+/* Takes socket and link away, if they are still ours. */
+void rendezvous_close(struct rendezvous *);
+
+#endif

@@ -1,0 +1,109 @@
+/* cli: what the command lines of all tools share. */
+#ifndef CLI_H
+#define CLI_H
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/bytes.h"
+
+/* Exit statuses (DESIGN, rule 7). */
+enum { EXIT_NEGATIVE = 1, EXIT_USAGE = 2, EXIT_FAILED = 125, EXIT_CANNOT_EXECUTE = 126, EXIT_NOT_FOUND = 127 };
+
+/* Numbers of people: all of the text has to be read. 0, or -1. */
+int cli_bytes(const char *text, size_t *bytes);            /* 64M; K, M, G in 1024s */
+int cli_count(const char *text, uint64_t *count);          /* 2k; k, m, b in 1000s; 1.5k */
+int cli_duration(const char *text, uint64_t *us);          /* 500ms, 5s, 2m; bare is seconds */
+int cli_probability(const char *text, double *p);          /* 0.1 or 10% */
+/* What is said where they fail: "expected a duration, such as 500ms, 5s or 2m". */
+extern const char cli_want_bytes[], cli_want_duration[], cli_want_color[];
+
+enum cli_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+int cli_color(const char *text, enum cli_color *);
+/* Colour on this descriptor? A terminal, and NO_COLOR is not set, unless it is said. */
+bool cli_wants_color(enum cli_color, int fd);
+
+/*
+ * Does this process take the place of one that has died (acp-conduct)? Then it goes on with that one's file. Returns the
+ * process id of the first in this place (1 where it is not known); 0: this is the first.
+ */
+pid_t cli_started_again(void);
+
+/* "acp-tap: ..." as plain text (text.h) and a newline on stderr, as one write, without ever waiting. name: the tool's. */
+void cli_warn(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cli_vwarn(const char *name, const char *format, va_list) __attribute__((format(printf, 2, 0)));
+
+/* The terminal, to write to, whatever standard output and error are. A descriptor, or -1 with errno. */
+int cli_terminal(void);
+/* Writes to a terminal, a pipe or a file without ever waiting. False where nothing was written. */
+bool cli_write_now(int fd, struct slice);
+
+/*
+ * Opens an operand for reading: a recording, or standard input for "-"; *name is for diagnostics. A descriptor, or -1 with
+ * errno.
+ */
+int cli_open(const char *tool, const char *operand, const char **name);
+/* Where standard input (fd) is a terminal: says that `what` is waited for. */
+void cli_waits(const char *tool, int fd, const char *what);
+/* Is the word a program's: one found in PATH where there is no file of that name, or a file that begins as programs do? */
+bool cli_is_program(const char *word);
+
+/* Says why a command was not started (tried: its execution was), and returns the exit status for it. */
+int cli_not_started(const char *name, const char *command, bool tried, int error);
+
+/* --- for cmd only: these end the process --- */
+
+/* Says it and exits with the status. */
+_Noreturn void cli_die(int status, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Prints text on stdout and exits with 0 (125 where it could not be written). */
+_Noreturn void cli_print(const char *name, const char *text);
+
+/* What a tool's command line may have. */
+struct cli {
+	const char *name;             /* "acp-tap"; "acp-tap: FILE: line 3" for options from a file */
+	const char *help;
+	const char *letters;          /* the short options as getopt_long has them, POSIX order: "+o:hV" */
+	const struct option *options; /* the long ones */
+};
+/* What the long options of every tool end with. */
+#define CLI_LONG_OPTIONS \
+	{"help", no_argument, NULL, 'h'}, \
+	{"version", no_argument, NULL, 'V'}, \
+	{NULL, 0, NULL, 0}
+/* What a command line holds. Zero it to begin. */
+enum { CLI_FACTS = 8 };
+struct cli_given {
+	bool dashes;      /* "--" has ended the options */
+	uint64_t options; /* a bit for each of cli.options, of which there are at most 64 */
+	const char *facts[CLI_FACTS]; /* what else holds: "recordings", "--format prom" */
+	size_t nfacts;
+};
+/*
+ * The next option, its argument in optarg; -1 after the last.
+ * --help, --version and what is no option of the tool end here.
+ */
+int cli_next(const struct cli *, int argc, char **argv, struct cli_given *);
+/* Before the options of another argv, which begins with the name of the program, too. */
+void cli_again(void);
+/* Adds a fact, at most CLI_FACTS of them, where it holds. */
+void cli_fact(struct cli_given *, bool holds, const char *fact);
+/* Combinations that make no sense. Each text is options ("--append") and facts, with | between them. */
+struct cli_rule {
+	const char *what;  /* where one of these is given; NULL ends a table */
+	const char *needs; /* one of these has to be, too; or NULL */
+	const char *bars;  /* and none of these may be; or NULL */
+};
+/* Ends with status 2 and a line where a rule is broken. */
+void cli_check(const struct cli *, const struct cli_given *, const struct cli_rule *);
+/* "acp-tap: WHY", exit status 2. why NULL: out of memory, 125. */
+_Noreturn void cli_refuse(const struct cli *, const char *why);
+/* The same with "--grace x: " before it. */
+_Noreturn void cli_bad(const struct cli *, int option, const char *argument, const char *why);
+/* The argument's place in a list of words that ends with NULL; where it is none of them, that is said, with what was expected. */
+int cli_word(const struct cli *, int option, const char *argument, const char *const *words);
+
+#endif

@@ -1,0 +1,211 @@
+#include "lib/base/decimal.h"
+
+#include <string.h>
+
+#include "lib/base/text.h"
+
+static decimal_units
+power(unsigned n)
+{
+	decimal_units p = 1;
+
+	while (n-- > 0)
+		p *= 10;
+	return p;
+}
+
+/* --- reading --- */
+
+static bool
+is_digit(const char *p, const char *end)
+{
+	return p < end && *p >= '0' && *p <= '9';
+}
+
+/* An exponent's digits; what is beyond all reason stays beyond it. */
+static bool
+exponent(const char *p, const char *end, int *e)
+{
+	bool negative = p < end && *p == '-';
+
+	*e = 0;
+	if (p < end && (*p == '+' || *p == '-'))
+		p++;
+	if (!is_digit(p, end))
+		return false;
+	for (; is_digit(p, end); p++)
+		if (*e < 100000000)
+			*e = *e * 10 + (*p - '0');
+	if (negative)
+		*e = -*e;
+	return p == end;
+}
+
+/* Adds a digit that stands for 10^at. Zeros fit anywhere. */
+static bool
+add_digit(decimal_units *units, int at, int digit)
+{
+	decimal_units value;
+
+	if (digit == 0)
+		return true;
+	if (at < -DECIMAL_PLACES || at > 14)
+		return false;
+	return !__builtin_mul_overflow(power((unsigned)(at + DECIMAL_PLACES)), digit, &value)
+		&& !__builtin_add_overflow(*units, value, units);
+}
+
+bool
+decimal_parse(struct slice number, struct decimal *to)
+{
+	const char *p = number.p, *end = number.p + number.n, *first, *point, *last;
+	bool negative = p < end && *p == '-';
+	decimal_units units = 0;
+	int e = 0, at;
+
+	p += negative;
+	for (first = p; is_digit(p, end); p++)
+		;
+	point = p;
+	if (p == first || (p < end && *p == '.' && !is_digit(++p, end)))
+		return false;
+	while (is_digit(p, end))
+		p++;
+	last = p;
+	if (p < end && ((*p != 'e' && *p != 'E') || !exponent(p + 1, end, &e)))
+		return false;
+	if (last - first > 100000)
+		return false;
+	at = (int)(point - first) - 1 + e;
+	for (p = first; p < last; p++)
+		if (*p != '.' && !add_digit(&units, at--, *p - '0'))
+			return false;
+	to->units = negative ? -units : units;
+	return true;
+}
+
+/* --- arithmetic --- */
+
+bool
+decimal_add(struct decimal a, struct decimal b, struct decimal *to)
+{
+	decimal_units sum;
+
+	if (__builtin_add_overflow(a.units, b.units, &sum))
+		return false;
+	to->units = sum;
+	return true;
+}
+
+bool
+decimal_subtract(struct decimal a, struct decimal b, struct decimal *to)
+{
+	decimal_units difference;
+
+	if (__builtin_sub_overflow(a.units, b.units, &difference))
+		return false;
+	to->units = difference;
+	return true;
+}
+
+bool
+decimal_times(struct decimal a, decimal_units factor, struct decimal *to)
+{
+	decimal_units product;
+
+	if (__builtin_mul_overflow(a.units, factor, &product))
+		return false;
+	to->units = product;
+	return true;
+}
+
+int
+decimal_compare(struct decimal a, struct decimal b)
+{
+	return (a.units > b.units) - (a.units < b.units);
+}
+
+/* --- writing --- */
+
+/* Digits down to 10^-places; there is nothing below. */
+static int
+put(decimal_units units, unsigned places, struct buf *to)
+{
+	char text[64], *p = text + sizeof(text);
+	bool negative = units < 0;
+	unsigned i;
+
+	if (places)
+		units /= power(DECIMAL_PLACES - places);
+	else
+		units /= power(DECIMAL_PLACES);
+	for (i = 0; i < places || i <= places || units; i++) {
+		if (i == places && places)
+			*--p = '.';
+		*--p = (char)('0' + (int)(negative ? -(units % 10) : units % 10));
+		units /= 10;
+	}
+	if (negative)
+		*--p = '-';
+	return buf_add(to, p, (size_t)(text + sizeof(text) - p));
+}
+
+int
+decimal_put(struct decimal d, unsigned places, struct buf *to)
+{
+	unsigned needed = d.units ? DECIMAL_PLACES : 0, step;
+	decimal_units rest = d.units;
+
+	/* Zeros at the end go many at a time: a division of 128 bits is slow. */
+	for (step = 16; step > 0; step /= 2) {
+		if (needed >= step && rest % power(step) == 0) {
+			rest /= power(step);
+			needed -= step;
+		}
+	}
+	places = places > DECIMAL_PLACES ? DECIMAL_PLACES : places;
+	return put(d.units, needed > places ? needed : places, to);
+}
+
+int
+decimal_put_rounded(struct decimal d, unsigned places, struct buf *to)
+{
+	decimal_units unit = power(DECIMAL_PLACES - places), rest = d.units % unit;
+
+	d.units -= rest;
+	if (rest >= (unit + 1) / 2 && unit > 1)
+		d.units += unit;
+	else if (-rest >= (unit + 1) / 2 && unit > 1)
+		d.units -= unit;
+	return put(d.units, places, to);
+}
+
+/* Currencies that have no smaller unit, by ISO 4217. */
+static bool
+has_no_decimals(struct slice currency)
+{
+	static const char names[][4] = {"BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX",
+		"UYI", "VND", "VUV", "XAF", "XOF", "XPF"};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (slice_is(currency, names[i]))
+			return true;
+	return false;
+}
+
+int
+decimal_put_money(struct decimal d, struct slice currency, struct buf *to)
+{
+	decimal_units one = power(DECIMAL_PLACES);
+	unsigned places = d.units >= one || d.units <= -one ? 2 : 4;
+	size_t was = to->n;
+
+	if (d.units == 0 || has_no_decimals(currency))
+		places = 0;
+	if (decimal_put_rounded(d, places, to) == 0
+		&& (currency.n == 0 || (buf_add(to, " ", 1) == 0 && text_plain(to, currency) == 0)))
+		return 0;
+	to->n = was;
+	return -1;
+}

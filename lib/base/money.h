@@ -1,0 +1,23 @@
+/* money: amounts with their currencies, as command lines have them: 1USD,5EUR. */
+#ifndef MONEY_H
+#define MONEY_H
+
+#include "lib/base/decimal.h"
+
+struct money {
+	struct decimal amount;
+	char *currency;
+};
+
+/* Few enough for a bit of an unsigned each. */
+enum { MONEY_MOST = 16 };
+struct money_list {
+	struct money at[MONEY_MOST];
+	size_t n;
+};
+
+/* Adds the amounts of a text to a list. 0; -1 where it is no good, and *why says so (NULL when out of memory). */
+int money_read(struct money_list *, const char *text, const char **why);
+void money_free(struct money_list *);
+
+#endif

@@ -1,0 +1,13 @@
+/* people: figures for people to read, short. Each writes into `to` and returns it. */
+#ifndef PEOPLE_H
+#define PEOPLE_H
+
+#include <stdint.h>
+
+enum { PEOPLE_FIGURE = 24 }; /* bytes that are enough */
+
+const char *people_bytes(char to[PEOPLE_FIGURE], uint64_t n);     /* 254, 1.2K, 53K: in 1024s */
+const char *people_count(char to[PEOPLE_FIGURE], uint64_t n);     /* 53.0K, 200K, 1M: in 1000s */
+const char *people_duration(char to[PEOPLE_FIGURE], uint64_t us); /* 1.5 ms, 850 ms, 12.3 s, 4m05s, 3h07m, 12d */
+
+#endif

@@ -1,0 +1,222 @@
+#include "lib/base/text.h"
+
+#include <stdio.h>
+
+/* --- characters --- */
+
+struct text
+text_of(struct slice bytes)
+{
+	return (struct text){bytes.p, bytes.p + bytes.n, false};
+}
+
+struct text
+text_of_string(struct slice string)
+{
+	return (struct text){string.p + 1, string.p + string.n - 1, true};
+}
+
+static int32_t
+next_utf8(struct text *t)
+{
+	static const int32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	unsigned char lead = (unsigned char)*t->p;
+	unsigned n = lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2, i;
+	int32_t code = n == 1 ? lead : lead & (0x7f >> n);
+	bool valid = n == 1 || (lead >= 0xc2 && lead <= 0xf4 && (size_t)(t->end - t->p) >= n);
+
+	for (i = 1; valid && i < n; i++) {
+		valid = (t->p[i] & 0xc0) == 0x80;
+		code = code << 6 | (t->p[i] & 0x3f);
+	}
+	if (!valid || code < least[n] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
+		t->p++;
+		return TEXT_BYTE + lead;
+	}
+	t->p += n;
+	return code;
+}
+
+static int32_t
+hex4(struct text *t)
+{
+	int32_t code = 0;
+	int i;
+
+	for (i = 0; i < 4 && t->p < t->end; i++, t->p++)
+		code = code << 4 | ((*t->p & 0xf) + (*t->p > '9' ? 9 : 0));
+	return code;
+}
+
+static int32_t
+next_u(struct text *t)
+{
+	int32_t code = hex4(t), low;
+	struct text ahead = *t;
+
+	if (code < 0xd800 || code > 0xdfff)
+		return code;
+	if (code < 0xdc00 && t->end - t->p >= 6 && t->p[0] == '\\' && t->p[1] == 'u') {
+		ahead.p += 2;
+		low = hex4(&ahead);
+		if (low >= 0xdc00 && low <= 0xdfff) {
+			t->p = ahead.p;
+			return 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+		}
+	}
+	return 0xfffd;
+}
+
+static int32_t
+next_escape(struct text *t)
+{
+	static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
+	const char *at;
+	char c;
+
+	if (t->end - t->p < 2)
+		return *t->p++;
+	c = t->p[1];
+	t->p += 2;
+	if (c == 'u')
+		return next_u(t);
+	at = strchr(from, c);
+	return at ? to[at - from] : c;
+}
+
+int32_t
+text_next(struct text *t)
+{
+	if (t->p >= t->end)
+		return -1;
+	if (t->json && *t->p == '\\')
+		return next_escape(t);
+	return next_utf8(t);
+}
+
+static size_t
+encode(char *to, int32_t code)
+{
+	static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+	size_t n = code < 0x80 || code >= TEXT_BYTE ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4, i;
+
+	if (n == 1) {
+		to[0] = (char)(code >= TEXT_BYTE ? code - TEXT_BYTE : code);
+		return 1;
+	}
+	for (i = n - 1; i > 0; i--) {
+		to[i] = (char)(0x80 | (code & 0x3f));
+		code >>= 6;
+	}
+	to[0] = (char)(lead[n] | code);
+	return n;
+}
+
+int
+text_put(struct buf *b, int32_t code)
+{
+	char bytes[4];
+
+	return buf_add(b, bytes, encode(bytes, code));
+}
+
+/* --- for people --- */
+
+bool
+text_is_safe(int32_t code)
+{
+	/* Controls, direction, separators, invisible letters, tags. */
+	static const struct {
+		int32_t from, to;
+	} unsafe[] = {{0, 0x1f}, {0x7f, 0x9f}, {0x61c, 0x61c}, {0x115f, 0x1160}, {0x180e, 0x180e}, {0x200b, 0x200b},
+		{0x200e, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0},
+		{0xfff9, 0xfffb}, {0xfffe, 0xffff}, {0xe0000, 0xe0fff}, {TEXT_BYTE, TEXT_BYTE + 0xff}};
+	size_t i;
+
+	for (i = 0; i < sizeof(unsafe) / sizeof(unsafe[0]); i++)
+		if (code >= unsafe[i].from && code <= unsafe[i].to)
+			return false;
+	return true;
+}
+
+size_t
+text_name(char to[TEXT_SHOWN], int32_t code)
+{
+	char name[TEXT_SHOWN + 1];
+	int n;
+
+	if (code < 0x20 || code == 0x7f)
+		n = snprintf(name, sizeof(name), "^%c", (char)(code ^ 0x40));
+	else if (code < TEXT_BYTE)
+		n = snprintf(name, sizeof(name), "<U+%04X>", (unsigned)code);
+	else
+		n = snprintf(name, sizeof(name), "<%02X>", (unsigned)(code - TEXT_BYTE));
+	memcpy(to, name, (size_t)n);
+	return (size_t)n;
+}
+
+size_t
+text_show(char to[TEXT_SHOWN], int32_t code)
+{
+	return text_is_safe(code) ? encode(to, code) : text_name(to, code);
+}
+
+/* Steps over what is left of a sequence that sets a colour: they are in the logs of many agents, and say nothing. */
+bool
+text_skip_color(struct text *t)
+{
+	const char *p = t->p;
+
+	if (p == t->end || *p++ != '[')
+		return false;
+	while (p < t->end && ((*p >= '0' && *p <= '9') || *p == ';' || *p == ':'))
+		p++;
+	if (p == t->end || *p != 'm')
+		return false;
+	t->p = p + 1;
+	return true;
+}
+
+/* The next piece of the line. False at its end. */
+static bool
+next_piece(struct text *t, char to[TEXT_SHOWN], size_t *n)
+{
+	int32_t code = text_next(t);
+
+	while (code == '\033' && text_skip_color(t))
+		code = text_next(t);
+	if (code < 0)
+		return false;
+	*n = text_show(to, code == '\n' || code == '\t' ? ' ' : code);
+	return true;
+}
+
+int
+text_plain(struct buf *to, struct slice bytes)
+{
+	struct text t = text_of(bytes);
+	char piece[TEXT_SHOWN];
+	size_t was = to->n, n;
+
+	while (next_piece(&t, piece, &n)) {
+		if (buf_add(to, piece, n) < 0) {
+			to->n = was;
+			return -1;
+		}
+	}
+	return 0;
+}
+
+size_t
+text_plain_in(char *to, size_t room, struct slice bytes)
+{
+	struct text t = text_of(bytes);
+	char piece[TEXT_SHOWN];
+	size_t at = 0, n;
+
+	while (next_piece(&t, piece, &n) && n <= room - at) {
+		memcpy(to + at, piece, n);
+		at += n;
+	}
+	return at;
+}

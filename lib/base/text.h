@@ -1,0 +1,43 @@
+/*
+ * text: strings that came from a stream or a command line, for a terminal or a log that people read. What a
+ * terminal might obey (controls, escape sequences), what turns the writing direction, what nobody would see, and bytes that
+ * are not UTF-8 are shown by name: ^[ <U+009B> <9B>.
+ */
+#ifndef TEXT_H
+#define TEXT_H
+
+#include <stdint.h>
+
+#include "lib/base/bytes.h"
+
+/* The characters of a text, one after the other. */
+struct text {
+	const char *p, *end;
+	bool json; /* the inside of a JSON string: escapes are decoded */
+};
+/* What text_next adds to a byte that is not UTF-8; the longest that text_show writes. */
+enum { TEXT_BYTE = 0x110000, TEXT_SHOWN = 10 };
+
+struct text text_of(struct slice bytes);
+struct text text_of_string(struct slice string); /* a JSON string, with its quotes */
+/* The next code point; TEXT_BYTE + b for a byte that is not UTF-8; -1 at the end. */
+int32_t text_next(struct text *);
+/* Appends a code point (or such a byte) as it is. 0, or -1 out of memory. */
+int text_put(struct buf *, int32_t code);
+
+/* Behind an ESC: steps over the rest of a sequence that sets a colour. False where it is another one. */
+bool text_skip_color(struct text *);
+
+/* May it be shown as it is? */
+bool text_is_safe(int32_t code);
+/* A code point as people read it: itself, or its name. Returns the length. */
+size_t text_show(char to[TEXT_SHOWN], int32_t code);
+/* Its name, always. */
+size_t text_name(char to[TEXT_SHOWN], int32_t code);
+
+/* Appends the text as one line for people: tabs and newlines are blanks, colours are left out. 0, or -1 out of memory. */
+int text_plain(struct buf *to, struct slice bytes);
+/* The same into room bytes, as many characters as fit. Returns the length. */
+size_t text_plain_in(char *to, size_t room, struct slice bytes);
+
+#endif

@@ -1,0 +1,39 @@
+#include "lib/filter/choice.h"
+
+#include <stdio.h>
+
+/* A timeline shows the end of an id where another session's begins alike. */
+static bool
+fits(struct slice id, const char *asked, size_t n)
+{
+	return id.n >= n && (memcmp(id.p, asked, n) == 0 || memcmp(id.p + id.n - n, asked, n) == 0);
+}
+
+bool
+choice_is(struct choice *c, struct slice id, char **why)
+{
+	size_t n = strlen(c->asked);
+
+	*why = NULL;
+	if (!fits(id, c->asked, n))
+		return false;
+	if (id.n == n)
+		return c->exact = true;
+	if (c->exact)
+		return false;
+	if (!c->id.p)
+		return buf_add_slice(&c->id, id) == 0;
+	if (slice_eq(buf_slice(&c->id), id))
+		return true;
+	if (!c->several && asprintf(why, "%s fits more than one session: %.*s is taken, not %.*s", c->asked, (int)c->id.n, c->id.p,
+		(int)id.n, id.p) < 0)
+		*why = NULL;
+	c->several = true;
+	return false;
+}
+
+void
+choice_free(struct choice *c)
+{
+	buf_free(&c->id);
+}

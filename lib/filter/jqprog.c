@@ -1,0 +1,600 @@
+#include "lib/filter/jqprog.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/time.h>
+
+#include <jv.h>
+
+#include <jq.h>
+
+#include "lib/base/cli.h"
+#include "lib/filter/jqprog_parts.h"
+
+/* libjq 1.7 prints no deeper than this; 1.6 reads no deeper, and less deep where objects nest. */
+enum { DEPTH = 256 };
+
+struct jqprog {
+	jq_state *jq;
+	uint64_t uses;     /* a bit for each of the first variables that the program may look at */
+	struct buf edited; /* the output that fn is being given */
+	bool stopped;      /* a signal has stopped it: it is not run again */
+};
+
+/* --- messages --- */
+
+/* A message of libjq as text. Takes it over. */
+static char *
+as_text(jv message)
+{
+	char *text;
+
+	if (jv_get_kind(message) != JV_KIND_STRING)
+		message = jv_string_concat(jv_string("(not a string): "), jv_dump_string(message, 0));
+	text = strdup(jv_string_value(message));
+	jv_free(message);
+	return text;
+}
+
+/* Collects what the compiler says; the count at its end says nothing new. */
+static void
+collect(void *arg, jv message)
+{
+	static const char prefix[] = "jq: error: ", count[] = "jq: ";
+	struct buf *b = arg;
+	jv formatted = jq_format_error(message);
+	const char *text = "";
+	size_t n;
+
+	if (jv_get_kind(formatted) == JV_KIND_STRING)
+		text = jv_string_value(formatted);
+	if (strncmp(text, prefix, sizeof(prefix) - 1) == 0)
+		text += sizeof(prefix) - 1;
+	else if (strncmp(text, count, sizeof(count) - 1) == 0)
+		text = "";
+	n = strlen(text);
+	while (n > 0 && strchr(" \n", text[n - 1]))
+		n--;
+	if (n > 0 && (b->n == 0 || buf_add(b, "\n", 1) == 0))
+		(void)buf_add(b, text, n); /* one message less is not worth failing for */
+	jv_free(formatted);
+}
+
+static void
+ignore(void *arg, jv message)
+{
+	(void)arg;
+	jv_free(message);
+}
+
+static void
+say_debug(void *arg, jv message)
+{
+	jv text = jv_dump_string(message, 0);
+
+	(void)arg;
+	cli_warn("jq", "debug: %s", jv_string_value(text));
+	jv_free(text);
+}
+
+static jv
+no_input(jq_state *jq, void *arg)
+{
+	(void)jq;
+	(void)arg;
+	return jv_invalid();
+}
+
+/* --- values --- */
+
+static bool
+too_deep(struct slice text)
+{
+	const char *p = text.p, *end = text.p + text.n;
+	unsigned depth = 0;
+
+	for (; p < end; p++) {
+		if (*p == '"')
+			for (p++; p < end && *p != '"'; p++)
+				p += *p == '\\';
+		else if (*p == '[' || *p == '{')
+			depth++;
+		else if (*p == ']' || *p == '}')
+			depth--;
+		if (depth > DEPTH)
+			return true;
+	}
+	return false;
+}
+
+static jv
+parse_bytes(struct slice text)
+{
+	jv_parser *parser = jv_parser_new(0);
+	jv value;
+
+	jv_parser_set_buf(parser, text.p, (int)text.n, 0);
+	value = jv_parser_next(parser);
+	jv_parser_free(parser);
+	return value;
+}
+
+/* The hex digits of an escaped surrogate at p ("\ud800"): 'h'igh, 'l'ow, or 0. */
+static char
+surrogate(const char *p, const char *end)
+{
+	if (end - p < 6 || p[0] != '\\' || p[1] != 'u' || (p[2] != 'd' && p[2] != 'D') || !strchr("89abcdefABCDEF", p[3]))
+		return 0;
+	return strchr("89abAB", p[3]) ? 'h' : 'l';
+}
+
+/* libjq 1.6 does not read a string with half a pair of surrogates; later ones read U+FFFD, and so do we. */
+static jv
+parse_mended(struct slice text)
+{
+	char *copy = malloc(text.n), *p, *end = copy + text.n, kind;
+	jv value;
+
+	if (!copy)
+		return jv_invalid();
+	memcpy(copy, text.p, text.n);
+	for (p = copy; p < end; p++) {
+		if (*p != '\\')
+			continue;
+		kind = surrogate(p, end);
+		if (kind == 'h' && surrogate(p + 6, end) == 'l')
+			p += 11;
+		else if (kind)
+			memcpy(p + 2, "fffd", 4);
+		else
+			p++;
+	}
+	value = parse_bytes(slice(copy, text.n));
+	free(copy);
+	return value;
+}
+
+/* The value of a text; invalid where libjq does not read it. */
+static jv
+parse(struct slice text)
+{
+	jv value;
+
+	if (!text.p)
+		return jv_null();
+	if (text.n > INT_MAX || too_deep(text))
+		return jv_invalid();
+	value = parse_bytes(text);
+	if (jv_is_valid(value) || !memmem(text.p, text.n, "\\u", 2))
+		return value;
+	jv_free(value);
+	return parse_mended(text);
+}
+
+/* --- programs that do not end --- */
+
+/* A signal that waits so long for a program stops it, s. */
+enum { PATIENCE = 1 };
+
+static const char stopped[] = "stopped by a signal";
+
+/* The machine that runs now: a signal handler can get at nothing else. */
+static jq_state *volatile running;
+
+/* Our loops block the signals that are to end a tool, and take them when a program has come to its end. */
+static bool
+signal_waits(void)
+{
+	sigset_t waiting;
+
+	return sigpending(&waiting) == 0
+		&& (sigismember(&waiting, SIGINT) || sigismember(&waiting, SIGTERM) || sigismember(&waiting, SIGHUP));
+}
+
+static void
+look_for_signal(int alarm)
+{
+	(void)alarm;
+	if (running && !jq_halted(running) && signal_waits())
+		jq_halt(running, jv_null(), jv_false());
+}
+
+/* Looks for a signal every now and then while the machine runs; NULL: no more. */
+static void
+watch(jq_state *jq)
+{
+	static const struct itimerval often = {{PATIENCE, 0}, {PATIENCE, 0}}, never;
+
+	running = jq;
+	setitimer(ITIMER_REAL, jq ? &often : &never, NULL);
+}
+
+/* --- compiling --- */
+
+static bool
+is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static const char *
+skip_blank(const char *p)
+{
+	for (;; p++) {
+		if (*p == '#')
+			p += strcspn(p, "\n");
+		if (!*p || !strchr(" \t\r\n", *p))
+			return p;
+	}
+}
+
+static const char *
+skip_string(const char *p)
+{
+	for (p++; *p && *p != '"'; p++)
+		if (*p == '\\' && p[1])
+			p++;
+	return p;
+}
+
+/* The end of the module, import and include directives, which have to stay in front. */
+static const char *
+directives_end(const char *program)
+{
+	static const char *const words[] = {"module", "import", "include"};
+	const char *p = program, *end = program;
+	size_t i, n = 0;
+
+	for (;;) {
+		p = skip_blank(p);
+		for (i = 0; i < 3; i++) {
+			n = strlen(words[i]);
+			if (strncmp(p, words[i], n) == 0 && !is_word(p[n]))
+				break;
+		}
+		if (i == 3)
+			return end;
+		for (p += n; *p && *p != ';'; p++) {
+			if (*p == '"')
+				p = skip_string(p);
+			else if (*p == '#')
+				p += strcspn(p, "\n");
+			if (!*p)
+				return end;
+		}
+		if (*p)
+			end = ++p;
+	}
+}
+
+/*
+ * libjq binds variables when it compiles, we have new values at each run: the program is run on an
+ * array of them with the text behind, from which it takes its variables first. It stays on the
+ * lines it is on. `last` is what the program may lack: definitions alone are read as followed by
+ * a full stop.
+ */
+static int
+wrap(struct buf *b, const char *program, const struct jqprog_var *vars, size_t nvars, const char *last)
+{
+	const char *body = directives_end(program);
+	size_t i;
+
+	b->n = 0;
+	if (buf_add(b, program, (size_t)(body - program)) < 0)
+		return -1;
+	for (i = 0; i < nvars; i++)
+		if (buf_printf(b, " .[%zu] as $%s |", i, vars[i].name) < 0)
+			return -1;
+	/* In newer versions a comment that ends in a backslash goes on in the next line. */
+	if (buf_printf(b, " .[%zu] | (%s\n\n%s)", nvars, body, last) < 0)
+		return -1;
+	return buf_string(b) ? 0 : -1;
+}
+
+static void
+set_up(jq_state *jq, struct buf *errors)
+{
+	jq_set_error_cb(jq, collect, errors);
+	jq_set_debug_cb(jq, say_debug, NULL);
+	jq_set_input_cb(jq, no_input, NULL);
+	jq_set_attr(jq, jv_string("JQ_LIBRARY_PATH"), jv_array_append(jv_array(), jv_string("~/.jq")));
+	jq_set_attr(jq, jv_string("PROGRAM_ORIGIN"), jv_string("."));
+}
+
+/* A machine with the program, and its messages where there is none. */
+static jq_state *
+compile(const char *program, jv args, struct buf *errors)
+{
+	jq_state *jq = jq_init();
+
+	if (!jq) {
+		jv_free(args);
+		return NULL;
+	}
+	set_up(jq, errors);
+	if (!jq_compile_args(jq, program, args))
+		jq_teardown(&jq);
+	return jq;
+}
+
+/* Does the program compile by itself? So its messages have the positions that its writer knows. */
+static bool
+compiles(const char *program, const struct jqprog_var *vars, size_t nvars, jv args, struct buf *errors)
+{
+	jq_state *jq;
+	size_t i;
+
+	for (i = 0; i < nvars; i++)
+		args = jv_object_set(args, jv_string(vars[i].name), jv_null());
+	jq = compile(program, args, errors);
+	if (!jq)
+		return false;
+	jq_teardown(&jq);
+	return true;
+}
+
+/* May the program look at this variable? Where it is in doubt, it may: some versions allow white space behind the $. */
+static bool
+mentions(const char *program, const char *name)
+{
+	size_t n = strlen(name);
+	const char *p;
+
+	for (p = strchr(program, '$'); p; p = strchr(p + 1, '$'))
+		if (!is_word(p[1]) || (strncmp(p + 1, name, n) == 0 && !is_word(p[1 + n])))
+			return true;
+	return false;
+}
+
+static uint64_t
+mentioned(const char *program, const struct jqprog_var *vars, size_t nvars)
+{
+	uint64_t uses = 0;
+	size_t i;
+
+	for (i = 0; i < nvars && i < 64; i++)
+		if (mentions(program, vars[i].name))
+			uses |= (uint64_t)1 << i;
+	return uses;
+}
+
+/* Constants as an object of theirs; invalid where one is too deep for libjq. */
+static jv
+named(const struct jqprog_var *constants, size_t n)
+{
+	jv all = jv_object(), one;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		one = parse(constants[i].value);
+		if (!jv_is_valid(one)) {
+			jv_free(all);
+			return one;
+		}
+		all = jv_object_set(all, jv_string(constants[i].name), one);
+	}
+	return all;
+}
+
+struct jqprog *
+jqprog_new(const char *program, const struct jqprog_var *vars, size_t nvars, char **why)
+{
+	return jqprog_new_with(program, vars, nvars, NULL, 0, why);
+}
+
+struct jqprog *
+jqprog_new_with(const char *program, const struct jqprog_var *vars, size_t nvars,
+	const struct jqprog_var *constants, size_t nconstants, char **why)
+{
+	static const char *const lasts[] = {"", "."};
+	struct buf errors = {0}, wrapped = {0};
+	struct jqprog *prog = NULL;
+	jq_state *jq = NULL;
+	jv args = named(constants, nconstants);
+	size_t i;
+
+	*why = NULL;
+	if (!jv_is_valid(args)) {
+		(void)buf_add_string(&errors, "a value is too deep for jq");
+		goto out;
+	}
+	if (!compiles(program, vars, nvars, jv_copy(args), &errors))
+		goto out;
+	for (i = 0; !jq && i < 2; i++) {
+		errors.n = 0;
+		if (wrap(&wrapped, program, vars, nvars, lasts[i]) < 0)
+			goto out;
+		jq = compile(wrapped.p, jv_copy(args), &errors);
+	}
+	if (!jq)
+		goto out;
+	prog = calloc(1, sizeof(*prog));
+	if (!prog) {
+		jq_teardown(&jq);
+		errors.n = 0;
+		goto out;
+	}
+	prog->jq = jq;
+	prog->uses = mentioned(program, vars, nvars);
+	jq_set_error_cb(jq, ignore, NULL);
+	sigaction(SIGALRM, &(struct sigaction){.sa_handler = look_for_signal, .sa_flags = SA_RESTART}, NULL);
+out:
+	if (!prog && errors.n && buf_string(&errors))
+		*why = errors.p;
+	else
+		buf_free(&errors);
+	buf_free(&wrapped);
+	jv_free(args);
+	return prog;
+}
+
+void
+jqprog_free(struct jqprog *prog)
+{
+	if (!prog)
+		return;
+	jq_teardown(&prog->jq);
+	buf_free(&prog->edited);
+	free(prog);
+}
+
+/* --- running --- */
+
+/* What the wrapped program runs on; invalid where a part is. Takes over the text's value. */
+static jv
+input(const struct jqprog *prog, jv text, const struct jqprog_var *vars, size_t nvars)
+{
+	jv all = jv_array_sized((int)nvars + 1), one;
+	size_t i;
+
+	for (i = 0; i <= nvars; i++) {
+		if (i == nvars)
+			one = text;
+		else
+			one = i >= 64 || prog->uses >> i & 1 ? parse(vars[i].value) : jv_null();
+		if (!jv_is_valid(one)) {
+			if (i < nvars)
+				jv_free(text);
+			jv_free(all);
+			return one;
+		}
+		all = jv_array_append(all, one);
+	}
+	return all;
+}
+
+/* How the outputs ended: takes the last thing that jq_next gave. */
+static int
+how_it_ended(struct jqprog *prog, jv last, char **why)
+{
+	jq_state *jq = prog->jq;
+	jv message;
+
+	if (jq_halted(jq) && signal_waits()) {
+		prog->stopped = true;
+		message = jv_string(stopped);
+		jv_free(last);
+	} else if (jq_halted(jq)) {
+		/* halt has no message, halt_error has one. */
+		jv_free(last);
+		message = jq_get_error_message(jq);
+		if (!jv_is_valid(message)) {
+			jv_free(message);
+			return 0;
+		}
+	} else {
+		if (!jv_invalid_has_msg(jv_copy(last))) {
+			jv_free(last);
+			return 0;
+		}
+		message = jv_invalid_get_msg(last);
+	}
+	*why = as_text(message);
+	return 1;
+}
+
+/* Gives each output to fn, which takes it over. Takes over the text's value. */
+static int
+run(struct jqprog *prog, jv text, const struct jqprog_var *vars, size_t nvars,
+	bool (*fn)(void *arg, jv output), void *arg, char **why)
+{
+	jv in = prog->stopped ? text : input(prog, text, vars, nvars), out;
+	bool more = true;
+
+	*why = NULL;
+	if (prog->stopped || !jv_is_valid(in)) {
+		jv_free(in);
+		*why = prog->stopped ? strdup(stopped) : NULL;
+		return prog->stopped ? 1 : 2;
+	}
+	jq_start(prog->jq, in, 0);
+	watch(prog->jq);
+	while (more && jv_is_valid(out = jq_next(prog->jq)))
+		more = fn(arg, out);
+	watch(NULL);
+	return more ? how_it_ended(prog, out, why) : 0;
+}
+
+struct printing {
+	bool (*fn)(void *arg, struct slice output);
+	void *arg;
+};
+
+static bool
+print(void *arg, jv output)
+{
+	const struct printing *p = arg;
+	jv text = jv_dump_string(output, 0);
+	bool more = p->fn(p->arg, slice(jv_string_value(text), (size_t)jv_string_length_bytes(jv_copy(text))));
+
+	jv_free(text);
+	return more;
+}
+
+int
+jqprog_run(struct jqprog *prog, struct slice text, const struct jqprog_var *vars, size_t nvars,
+	bool (*fn)(void *arg, struct slice output), void *arg, char **why)
+{
+	struct printing p = {fn, arg};
+
+	return run(prog, parse(text), vars, nvars, print, &p, why);
+}
+
+struct editing {
+	bool (*fn)(void *arg, struct slice output);
+	void *arg;
+	struct slice text;
+	jv in;
+	struct buf *to;
+	bool failed;
+};
+
+static bool
+patch(void *arg, jv output)
+{
+	struct editing *e = arg;
+	struct slice result;
+	bool more = false;
+
+	if (jqprog_patch(e->text, e->in, output, e->to, &result) < 0)
+		e->failed = true;
+	else
+		more = e->fn(e->arg, result);
+	jv_free(output);
+	return more;
+}
+
+int
+jqprog_edit(struct jqprog *prog, struct slice text, const struct jqprog_var *vars, size_t nvars,
+	bool (*fn)(void *arg, struct slice output), void *arg, char **why)
+{
+	struct editing e = {fn, arg, text, parse(text), &prog->edited, false};
+	int r = run(prog, jv_copy(e.in), vars, nvars, patch, &e, why);
+
+	jv_free(e.in);
+	return e.failed ? -1 : r;
+}
+
+static bool
+note_truth(void *arg, jv output)
+{
+	jv_kind kind = jv_get_kind(output);
+
+	*(bool *)arg = kind != JV_KIND_FALSE && kind != JV_KIND_NULL;
+	jv_free(output);
+	return true;
+}
+
+int
+jqprog_test(struct jqprog *prog, struct slice text, const struct jqprog_var *vars, size_t nvars, bool *yes, char **why)
+{
+	int r;
+
+	*yes = false;
+	r = run(prog, parse(text), vars, nvars, note_truth, yes, why);
+	if (r != 0)
+		*yes = false;
+	return r;
+}

@@ -1,0 +1,526 @@
+/*
+ * What a program changed, put into the text that it was run on. Two values, before and after, are
+ * walked side by side with the text of the first; only where they differ the text is touched. What
+ * a program leaves alone is mostly the same value in memory, so the walk goes where it has been.
+ */
+#include <stdlib.h>
+
+#include "lib/filter/jqprog_parts.h"
+#include "lib/json/json.h"
+
+/* Arrays whose changed parts are larger (in pairs of elements) are aligned by one pass over them. */
+enum { ALIGN_MOST = 64 * 64 };
+
+struct patch {
+	const char *done; /* up to where the text has been taken over */
+	struct buf *to;
+	struct buf name;  /* a member's, unescaped */
+};
+
+/* The entries of an object or array, as they are gone through. */
+struct row {
+	bool any;        /* one stands before this place */
+	const char *end; /* of the one before in the text; at first, behind the bracket */
+};
+
+/* --- changing the text --- */
+
+static int
+put(struct patch *p, const char *from, const char *to, struct slice with)
+{
+	if (buf_add_slice(p->to, slice_between(p->done, from)) < 0 || buf_add_slice(p->to, with) < 0)
+		return -1;
+	p->done = to;
+	return 0;
+}
+
+static struct slice
+string_bytes(jv string)
+{
+	return slice(jv_string_value(string), (size_t)jv_string_length_bytes(jv_copy(string)));
+}
+
+/* Takes over the value. */
+static int
+put_value(struct patch *p, const char *from, const char *to, jv value)
+{
+	jv text = jv_dump_string(value, 0);
+	int r = put(p, from, to, string_bytes(text));
+
+	jv_free(text);
+	return r;
+}
+
+/* An entry goes, with one of the commas beside it. next: where the one behind it begins, or NULL. */
+static int
+row_drop(struct patch *p, const struct row *row, const char *from, const char *end, const char *next)
+{
+	if (row->any)
+		return put(p, row->end, end, slice(NULL, 0));
+	return put(p, from, next ? next : end, slice(NULL, 0));
+}
+
+/*
+ * A new entry, behind the one before. Where there is none it stands in front of `next`, or alone.
+ * name may be invalid: an element has none. Takes over both.
+ */
+static int
+row_add(struct patch *p, struct row *row, const char *next, jv name, jv value)
+{
+	const char *at = row->any || !next ? row->end : next;
+	int r = row->any ? put(p, at, at, slice_of(",")) : 0;
+
+	if (!jv_is_valid(name))
+		jv_free(name);
+	else if (r == 0)
+		r = put_value(p, at, at, name) < 0 ? -1 : put(p, at, at, slice_of(":"));
+	else
+		jv_free(name);
+	if (r == 0)
+		r = put_value(p, at, at, value);
+	else
+		jv_free(value);
+	if (r == 0 && !row->any && next)
+		r = put(p, at, at, slice_of(","));
+	if (!next)
+		row->any = true;
+	return r;
+}
+
+/* --- values --- */
+
+static bool
+same(jv a, jv b)
+{
+	return jv_identical(jv_copy(a), jv_copy(b)) || jv_equal(jv_copy(a), jv_copy(b));
+}
+
+static int patch_value(struct patch *p, struct slice text, jv in, jv out);
+
+/* --- objects --- */
+
+/* Invalid when out of memory. */
+static jv
+name_of(struct patch *p, struct slice key)
+{
+	if (!memchr(key.p, '\\', key.n))
+		return jv_string_sized(key.p + 1, (int)key.n - 2);
+	p->name.n = 0;
+	if (json_unescape(key, &p->name) < 0)
+		return jv_invalid();
+	return jv_string_sized(p->name.n ? p->name.p : "", (int)p->name.n);
+}
+
+/*
+ * Of members with one name libjq knows the last. Where there are such: the place of the last, by
+ * name; else invalid.
+ */
+static int
+last_places(struct patch *p, struct slice text, jv in, jv *last)
+{
+	struct json_iter it = {.in = text};
+	struct slice key, value;
+	int n = 0;
+	jv name;
+
+	*last = jv_invalid();
+	while (json_next(&it, &key, &value))
+		n++;
+	if (n == jv_object_length(jv_copy(in)))
+		return 0;
+	*last = jv_object();
+	it.at = NULL;
+	for (n = 0; json_next(&it, &key, &value); n++) {
+		name = name_of(p, key);
+		if (!jv_is_valid(name))
+			return -1;
+		*last = jv_object_set(*last, name, jv_number(n));
+	}
+	return 0;
+}
+
+static bool
+is_last(jv last, jv name, int place)
+{
+	jv at;
+	bool yes;
+
+	if (!jv_is_valid(last))
+		return true;
+	at = jv_object_get(jv_copy(last), jv_copy(name));
+	yes = jv_is_valid(at) && (int)jv_number_value(at) == place;
+	jv_free(at);
+	return yes;
+}
+
+/* A member of the text, and what libjq has for it. */
+struct member {
+	struct slice key, value;
+	int place;
+	jv name, was; /* was is invalid where libjq knows none of this name */
+};
+
+static bool
+is_written(jv name, struct slice key)
+{
+	struct slice plain = string_bytes(name);
+
+	return plain.n + 2 == key.n && memcmp(plain.p, key.p + 1, plain.n) == 0 && !memchr(plain.p, '\\', plain.n);
+}
+
+/*
+ * libjq mostly has the members in the order of the text: then the one in *slot is it, and no name
+ * has to be made to look for it. 0, or -1 out of memory.
+ */
+static int
+find_member(struct patch *p, struct member *m, jv in, int *slot)
+{
+	if (jv_object_iter_valid(in, *slot)) {
+		m->name = jv_object_iter_key(in, *slot);
+		if (is_written(m->name, m->key)) {
+			m->was = jv_object_iter_value(in, *slot);
+			*slot = jv_object_iter_next(in, *slot);
+			return 0;
+		}
+		jv_free(m->name);
+	}
+	m->name = name_of(p, m->key);
+	if (!jv_is_valid(m->name))
+		return -1;
+	m->was = jv_object_get(jv_copy(in), jv_copy(m->name));
+	return 0;
+}
+
+/* Takes over name and was. */
+static int
+patch_member(struct patch *p, struct row *row, const struct member *m, const char *next, jv last, jv out)
+{
+	const char *end = m->value.p + m->value.n;
+	bool known = jv_is_valid(m->was), counts = is_last(last, m->name, m->place), gone;
+	jv is = jv_object_get(jv_copy(out), m->name);
+	int r = 0;
+
+	gone = known && !jv_is_valid(is);
+	if (gone)
+		r = row_drop(p, row, m->key.p, end, next);
+	else if (known && counts)
+		r = patch_value(p, m->value, m->was, is);
+	row->any |= !gone;
+	row->end = end;
+	jv_free(m->was);
+	jv_free(is);
+	return r;
+}
+
+static int
+add_members(struct patch *p, struct row *row, jv in, jv out)
+{
+	int i, r = 0;
+	jv name;
+
+	for (i = jv_object_iter(out); r == 0 && jv_object_iter_valid(out, i); i = jv_object_iter_next(out, i)) {
+		name = jv_object_iter_key(out, i);
+		if (jv_object_has(jv_copy(in), jv_copy(name)))
+			jv_free(name);
+		else
+			r = row_add(p, row, NULL, name, jv_object_iter_value(out, i));
+	}
+	return r;
+}
+
+static int
+patch_object(struct patch *p, struct slice text, jv in, jv out)
+{
+	struct json_iter it = {.in = text};
+	struct row row = {.end = text.p + 1};
+	struct member m, next = {.place = 0};
+	bool more = json_next(&it, &next.key, &next.value);
+	int r, slot = jv_object_iter(in);
+	jv last;
+
+	r = last_places(p, text, in, &last);
+	while (r == 0 && more) {
+		m = next;
+		next.place++;
+		more = json_next(&it, &next.key, &next.value);
+		r = find_member(p, &m, in, &slot);
+		if (r == 0)
+			r = patch_member(p, &row, &m, more ? next.key.p : NULL, last, out);
+	}
+	if (r == 0)
+		r = add_members(p, &row, in, out);
+	jv_free(last);
+	return r;
+}
+
+/* --- arrays: which element became which --- */
+
+/* The parts of two arrays between what they have in common at their ends, and of the first its elements' partners. */
+struct pairs {
+	int head, tail; /* elements that are the same in front, and behind */
+	int n, m;       /* how many lie between, before and after */
+	int *with;      /* place of the partner in what lies between, or -1 */
+};
+
+static jv
+element(jv array, int i)
+{
+	return jv_array_get(jv_copy(array), i);
+}
+
+static bool
+same_element(jv in, int i, jv out, int j)
+{
+	jv a = element(in, i), b = element(out, j);
+	bool yes = same(a, b);
+
+	jv_free(a);
+	jv_free(b);
+	return yes;
+}
+
+enum { LIKE_MOST = 1000, LIKE_SAME = 100 * LIKE_MOST };
+
+static int
+like_objects(jv a, jv b)
+{
+	int i, n = 1;
+	jv name, x, y;
+
+	for (i = jv_object_iter(a); n < LIKE_MOST && jv_object_iter_valid(a, i); i = jv_object_iter_next(a, i)) {
+		name = jv_object_iter_key(a, i);
+		x = jv_object_iter_value(a, i);
+		y = jv_object_get(jv_copy(b), name);
+		n += same(x, y);
+		jv_free(x);
+		jv_free(y);
+	}
+	return n;
+}
+
+/* How much alike two elements are: 0 where one did not become the other by a change inside. */
+static int
+likeness(jv in, int i, jv out, int j)
+{
+	jv a = element(in, i), b = element(out, j);
+	jv_kind kind = jv_get_kind(a);
+	int like = 0;
+
+	if (same(a, b))
+		like = LIKE_SAME;
+	else if (kind == jv_get_kind(b) && kind == JV_KIND_OBJECT)
+		like = like_objects(a, b);
+	else if (kind == jv_get_kind(b) && kind == JV_KIND_ARRAY)
+		like = 1;
+	jv_free(a);
+	jv_free(b);
+	return like;
+}
+
+static int
+larger(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+/* The partners that are most alike in all, in order. */
+static int
+pair_likely(struct pairs *x, jv in, jv out)
+{
+	int n = x->n, m = x->m, width = m + 1, i, j;
+	size_t cells = (size_t)(n + 1) * (size_t)width;
+	int *like = calloc(cells, sizeof(*like)), *best = calloc(cells, sizeof(*best));
+
+	if (!like || !best) {
+		free(like);
+		free(best);
+		return -1;
+	}
+	for (i = n - 1; i >= 0; i--) {
+		for (j = m - 1; j >= 0; j--) {
+			int at = i * width + j, through = at + width + 1;
+
+			like[at] = likeness(in, x->head + i, out, x->head + j);
+			best[at] = larger(best[at + width], best[at + 1]);
+			if (like[at])
+				best[at] = larger(best[at], best[through] + like[at]);
+		}
+	}
+	for (i = j = 0; i < n && j < m;) {
+		int at = i * width + j;
+
+		if (like[at] && best[at] == best[at + width + 1] + like[at])
+			x->with[i++] = j++;
+		else if (best[at] == best[at + width])
+			i++;
+		else
+			j++;
+	}
+	free(like);
+	free(best);
+	return 0;
+}
+
+/* One pass: right where elements were only taken out or only put in. */
+static void
+pair_greedy(struct pairs *x, jv in, jv out)
+{
+	int i = 0, j = 0;
+
+	while (i < x->n && j < x->m) {
+		if (x->n - i == x->m - j || same_element(in, x->head + i, out, x->head + j))
+			x->with[i++] = j++;
+		else if (x->n - i > x->m - j)
+			i++;
+		else
+			j++;
+	}
+}
+
+/* Between two pairs, an element that went and one that came stand for each other. */
+static void
+pair_rest(struct pairs *x)
+{
+	int i, k, free_from = 0, free_to;
+
+	for (i = 0; i < x->n; i++) {
+		if (x->with[i] < 0) {
+			for (k = i; k < x->n && x->with[k] < 0; k++)
+				;
+			free_to = k < x->n ? x->with[k] : x->m;
+			if (free_from < free_to)
+				x->with[i] = free_from;
+		}
+		if (x->with[i] >= 0)
+			free_from = x->with[i] + 1;
+	}
+}
+
+static int
+pair(struct pairs *x, jv in, jv out)
+{
+	int n = jv_array_length(jv_copy(in)), m = jv_array_length(jv_copy(out)), i;
+	int least = n < m ? n : m;
+
+	*x = (struct pairs){0};
+	while (x->head < least && same_element(in, x->head, out, x->head))
+		x->head++;
+	while (x->tail < least - x->head && same_element(in, n - 1 - x->tail, out, m - 1 - x->tail))
+		x->tail++;
+	x->n = n - x->head - x->tail;
+	x->m = m - x->head - x->tail;
+	x->with = malloc((size_t)(x->n ? x->n : 1) * sizeof(*x->with));
+	if (!x->with)
+		return -1;
+	for (i = 0; i < x->n; i++)
+		x->with[i] = -1;
+	if ((long long)x->n * x->m > ALIGN_MOST)
+		pair_greedy(x, in, out);
+	else if (pair_likely(x, in, out) < 0) {
+		free(x->with);
+		return -1;
+	}
+	pair_rest(x);
+	return 0;
+}
+
+/* The place after of the element that was at i, or -1: it is gone. */
+static int
+partner(const struct pairs *x, int i)
+{
+	if (i < x->head)
+		return i;
+	if (i >= x->head + x->n)
+		return i - x->n + x->m;
+	return x->with[i - x->head] < 0 ? -1 : x->head + x->with[i - x->head];
+}
+
+/* --- arrays --- */
+
+static int
+patch_element(struct patch *p, struct row *row, struct slice text, jv in, jv out)
+{
+	int r = patch_value(p, text, in, out);
+
+	row->any = true;
+	row->end = text.p + text.n;
+	jv_free(in);
+	jv_free(out);
+	return r;
+}
+
+static int
+patch_elements(struct patch *p, struct slice text, const struct pairs *x, jv in, jv out)
+{
+	struct json_iter it = {.in = text};
+	struct row row = {.end = text.p + 1};
+	int length = jv_array_length(jv_copy(out)), i, j, at = 0, r = 0;
+	struct slice key, one, next;
+	bool more = json_next(&it, &key, &next);
+
+	for (i = 0; r == 0 && more; i++) {
+		one = next;
+		more = json_next(&it, &key, &next);
+		j = partner(x, i);
+		for (; r == 0 && at < j; at++)
+			r = row_add(p, &row, one.p, jv_invalid(), element(out, at));
+		if (r == 0 && j >= 0) {
+			r = patch_element(p, &row, one, element(in, i), element(out, j));
+			at = j + 1;
+		} else if (r == 0) {
+			r = row_drop(p, &row, one.p, one.p + one.n, more ? next.p : NULL);
+			row.end = one.p + one.n;
+		}
+	}
+	for (; r == 0 && at < length; at++)
+		r = row_add(p, &row, NULL, jv_invalid(), element(out, at));
+	return r;
+}
+
+static int
+patch_array(struct patch *p, struct slice text, jv in, jv out)
+{
+	struct pairs x;
+	int r;
+
+	if (pair(&x, in, out) < 0)
+		return -1;
+	r = patch_elements(p, text, &x, in, out);
+	free(x.with);
+	return r;
+}
+
+static int
+patch_value(struct patch *p, struct slice text, jv in, jv out)
+{
+	jv_kind kind = jv_get_kind(in);
+
+	if (jv_identical(jv_copy(in), jv_copy(out)))
+		return 0;
+	if (kind != jv_get_kind(out))
+		return put_value(p, text.p, text.p + text.n, jv_copy(out));
+	if (kind == JV_KIND_OBJECT)
+		return patch_object(p, text, in, out);
+	if (kind == JV_KIND_ARRAY)
+		return patch_array(p, text, in, out);
+	if (jv_equal(jv_copy(in), jv_copy(out)))
+		return 0;
+	return put_value(p, text.p, text.p + text.n, jv_copy(out));
+}
+
+int
+jqprog_patch(struct slice text, jv in, jv out, struct buf *to, struct slice *result)
+{
+	struct patch p = {.done = text.p, .to = to};
+	int r;
+
+	to->n = 0;
+	*result = text;
+	r = patch_value(&p, text, in, out);
+	if (r == 0 && p.done != text.p) {
+		r = buf_add_slice(to, slice_between(p.done, text.p + text.n));
+		*result = buf_slice(to);
+	}
+	buf_free(&p.name);
+	return r;
+}

@@ -1,0 +1,349 @@
+#include "lib/filter/select.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/filter/choice.h"
+
+struct glob {
+	const char *pattern;
+	bool negated;
+	enum { WHOLE, PREFIX, PATTERN } how; /* most are a name, or end in the only star: fnmatch takes its time */
+	size_t n;                            /* of what is compared */
+};
+
+struct select {
+	struct glob *globs;
+	size_t nglobs;
+	bool positive;        /* one of them is not negated */
+	struct jqprog **programs;
+	size_t nprograms;
+	bool from_given;
+	enum acp_side from;
+	unsigned kinds;       /* a bit for each msg_kind; 0: any */
+	struct choice session;
+	struct buf name[2];   /* a method and an update's kind, as plain text */
+	bool failed;          /* a program's failure has been reported */
+	const char *culprit;
+};
+
+static const char *
+side_value(enum acp_side side)
+{
+	switch (side) {
+	case ACP_CLIENT:
+		return "\"client\"";
+	case ACP_AGENT:
+		return "\"agent\"";
+	default:
+		return "\"unknown\"";
+	}
+}
+
+void
+select_vars(struct select_vars *v, const struct seen *m)
+{
+	static const char *const names[SELECT_VARS] = {"from", "method", "session", "t"};
+	size_t i;
+
+	for (i = 0; i < SELECT_VARS; i++)
+		v->at[i] = (struct jqprog_var){.name = names[i]};
+	if (!m)
+		return;
+	snprintf(v->time, sizeof(v->time), "%" PRIu64 ".%06" PRIu64, m->t / 1000000, m->t % 1000000);
+	v->at[0].value = slice_of(side_value(m->from));
+	v->at[1].value = seen_method(m);
+	v->at[2].value = seen_session(m);
+	v->at[3].value = slice_of(v->time);
+}
+
+struct select *
+select_new(void)
+{
+	return calloc(1, sizeof(struct select));
+}
+
+void
+select_free(struct select *s)
+{
+	size_t i;
+
+	if (!s)
+		return;
+	for (i = 0; i < s->nprograms; i++)
+		jqprog_free(s->programs[i]);
+	free(s->programs);
+	free(s->globs);
+	choice_free(&s->session);
+	buf_free(&s->name[0]);
+	buf_free(&s->name[1]);
+	free(s);
+}
+
+static int
+refuse(char **why, const char *what)
+{
+	*why = strdup(what);
+	return -1;
+}
+
+/* Behind the bracket that closes the one before p, or NULL: fnmatch would take an open one for itself. */
+static const char *
+behind_bracket(const char *p)
+{
+	p += *p == '!' || *p == '^';
+	p = *p ? strchr(p + 1, ']') : NULL; /* the first in it may be a ] */
+	return p ? p + 1 : NULL;
+}
+
+/* What is wrong with a pattern, or NULL. */
+static const char *
+wrong_in(const char *p)
+{
+	if (!*p)
+		return "an empty pattern";
+	while (*(p += strcspn(p, "[\\"))) {
+		if (*p == '\\') {
+			if (!p[1])
+				return "nothing stands behind the last \\";
+			p += 2;
+		} else if (!(p = behind_bracket(p + 1))) {
+			return "a [ that is not closed";
+		}
+	}
+	return NULL;
+}
+
+int
+select_glob(struct select *s, const char *glob, char **why)
+{
+	struct glob g = {.pattern = glob, .negated = glob[0] == '!'};
+	struct glob *p;
+	const char *wrong;
+
+	*why = NULL;
+	g.pattern += g.negated;
+	wrong = wrong_in(g.pattern);
+	if (wrong)
+		return refuse(why, wrong);
+	g.n = strcspn(g.pattern, "*?[\\");
+	if (g.pattern[g.n])
+		g.how = strcmp(g.pattern + g.n, "*") == 0 ? PREFIX : PATTERN;
+	p = reallocarray(s->globs, s->nglobs + 1, sizeof(*p));
+	if (!p)
+		return -1;
+	s->globs = p;
+	s->globs[s->nglobs++] = g;
+	s->positive |= !g.negated;
+	return 0;
+}
+
+int
+select_where(struct select *s, const char *program, char **why)
+{
+	return select_where_with(s, program, NULL, 0, why);
+}
+
+int
+select_where_with(struct select *s, const char *program, const struct jqprog_var *constants, size_t nconstants, char **why)
+{
+	struct select_vars vars;
+	struct jqprog **p;
+
+	*why = NULL;
+	select_vars(&vars, NULL);
+	p = reallocarray(s->programs, s->nprograms + 1, sizeof(*p));
+	if (!p)
+		return -1;
+	s->programs = p;
+	p[s->nprograms] = jqprog_new_with(program, vars.at, SELECT_VARS, constants, nconstants, why);
+	if (!p[s->nprograms])
+		return -1;
+	s->nprograms++;
+	return 0;
+}
+
+int
+select_from(struct select *s, const char *side, char **why)
+{
+	*why = NULL;
+	if (strcmp(side, acp_side_name(ACP_CLIENT)) == 0)
+		s->from = ACP_CLIENT;
+	else if (strcmp(side, acp_side_name(ACP_AGENT)) == 0)
+		s->from = ACP_AGENT;
+	else
+		return refuse(why, "neither client nor agent");
+	s->from_given = true;
+	return 0;
+}
+
+int
+select_kind(struct select *s, const char *kind, char **why)
+{
+	static const char *const names[] = {[MSG_REQUEST] = "request", [MSG_NOTIFICATION] = "notification",
+		[MSG_RESPONSE] = "response"};
+	unsigned i;
+
+	*why = NULL;
+	for (i = MSG_REQUEST; i <= MSG_RESPONSE; i++) {
+		if (strcmp(kind, names[i]) == 0) {
+			s->kinds |= 1u << i;
+			return 0;
+		}
+	}
+	return refuse(why, "expected request, response or notification");
+}
+
+int
+select_session(struct select *s, const char *id, char **why)
+{
+	*why = NULL;
+	s->session.asked = id;
+	return 0;
+}
+
+int
+select_option(struct select *s, int option, const char *argument, char **why)
+{
+	static const struct {
+		int option;
+		int (*take)(struct select *, const char *, char **why);
+	} by[] = {{'m', select_glob}, {'w', select_where}, {SELECT_OPTION_FROM, select_from}, {SELECT_OPTION_KIND, select_kind},
+		{SELECT_OPTION_SESSION, select_session}};
+	size_t i;
+
+	for (i = 0; i < sizeof(by) / sizeof(by[0]); i++)
+		if (by[i].option == option)
+			return by[i].take(s, argument, why) < 0 ? -1 : 1;
+	return 0;
+}
+
+bool
+select_given(const struct select *s)
+{
+	return s->nglobs || s->nprograms || s->from_given || s->kinds || s->session.asked;
+}
+
+/* A JSON string as plain text, in b where it has escapes; p NULL where there is none. */
+static struct slice
+plain(struct slice string, struct buf *b)
+{
+	if (!string.p || json_type(string) != JSON_STRING)
+		return slice(NULL, 0);
+	if (!memchr(string.p, '\\', string.n))
+		return slice(string.p + 1, string.n - 2);
+	b->n = 0;
+	if (json_unescape(string, b) < 0)
+		return slice(NULL, 0);
+	return b->n ? buf_slice(b) : slice_of("");
+}
+
+/* As fnmatch has it: a name ends at its first NUL. */
+static bool
+match_pattern(const char *pattern, struct slice name)
+{
+	struct buf text = {0};
+	bool yes = buf_add_slice(&text, name) == 0 && buf_string(&text) && fnmatch(pattern, text.p, 0) == 0;
+
+	buf_free(&text);
+	return yes;
+}
+
+static bool
+matches(const struct glob *g, struct slice name)
+{
+	if (!name.p)
+		return false;
+	if (g->how == PATTERN)
+		return match_pattern(g->pattern, name);
+	return (g->how == PREFIX ? name.n >= g->n : name.n == g->n) && memcmp(name.p, g->pattern, g->n) == 0;
+}
+
+static bool
+match_globs(struct select *s, const struct seen *m)
+{
+	struct slice method = plain(seen_method(m), &s->name[0]);
+	struct slice kind = plain(msg_update_kind(&m->msg), &s->name[1]);
+	bool selected = !s->positive;
+	size_t i;
+
+	for (i = 0; i < s->nglobs; i++) {
+		const struct glob *g = &s->globs[i];
+
+		if (!matches(g, method) && !matches(g, kind))
+			continue;
+		if (g->negated)
+			return false;
+		selected = true;
+	}
+	return selected;
+}
+
+static void
+report_once(struct select *s, char *message, char **why)
+{
+	s->culprit = "--where";
+	if (s->failed)
+		free(message);
+	else
+		*why = message ? message : strdup("too deep for jq");
+	s->failed = true;
+}
+
+static bool
+match_programs(struct select *s, const struct seen *m, char **why)
+{
+	struct select_vars vars;
+	char *message;
+	bool yes;
+	size_t i;
+
+	select_vars(&vars, m);
+	for (i = 0; i < s->nprograms; i++) {
+		if (jqprog_test(s->programs[i], m->msg.text, vars.at, SELECT_VARS, &yes, &message) != 0)
+			report_once(s, message, why);
+		if (!yes)
+			return false;
+	}
+	return true;
+}
+
+static bool
+match_session(struct select *s, const struct seen *m, char **why)
+{
+	struct slice id = plain(seen_session(m), &s->name[0]);
+
+	s->culprit = "--session";
+	return id.p && choice_is(&s->session, id, why);
+}
+
+bool
+select_match(struct select *s, const struct seen *m, char **why)
+{
+	*why = NULL;
+	if (s->from_given && m->from != s->from)
+		return false;
+	if (s->kinds && !(s->kinds & 1u << m->msg.kind))
+		return false;
+	if (s->session.asked && !match_session(s, m, why))
+		return false;
+	if (s->nglobs && !match_globs(s, m))
+		return false;
+	return !s->nprograms || match_programs(s, m, why);
+}
+
+const char *
+select_culprit(const struct select *s)
+{
+	return s->culprit;
+}
+
+bool
+select_match_other(const struct select *s, enum acp_side from)
+{
+	if (s->positive || s->nprograms || s->kinds || s->session.asked)
+		return false;
+	return !s->from_given || from == s->from;
+}

@@ -1,0 +1,62 @@
+/* select: which messages a tool is about: -m, -w, --from, --kind and --session, the same in every tool. */
+#ifndef SELECT_H
+#define SELECT_H
+
+#include <getopt.h>
+
+#include "lib/filter/jqprog.h"
+#include "lib/acp/requests.h"
+
+struct select;
+
+/* What users' programs may use: $from, $method, $session (strings or null) and $t (in seconds), as jqprog wants them. */
+enum { SELECT_VARS = 4 };
+struct select_vars {
+	struct jqprog_var at[SELECT_VARS];
+	char time[32];
+};
+/* Their names, and their values for this message; valid as long as both are. NULL: names only. */
+void select_vars(struct select_vars *, const struct seen *);
+
+/* Nothing given selects everything. NULL when out of memory. */
+struct select *select_new(void);
+void select_free(struct select *);
+/*
+ * Each takes one option's argument, which is kept, not copied. 0; -1 where it is no good, and *why
+ * says so (the caller frees it; NULL when out of memory). Globs, programs and kinds may be given several
+ * times; of the others the last counts.
+ * A glob matches the method (a response by its request's) or the kind of an update (session/update's sessionUpdate),
+ * by fnmatch without FNM_PATHNAME; `!` negates. Selected is what matches one that is not negated
+ * (or none is given) and none that is, and all else that is given: a program that is true on the message,
+ * a side, one of several kinds of message (request, response, notification), a session's id or the beginning of it (choice.h).
+ */
+int select_glob(struct select *, const char *glob, char **why);
+int select_where(struct select *, const char *program, char **why);
+/* The same with more variables, which are constant. */
+int select_where_with(struct select *, const char *program, const struct jqprog_var *constants, size_t nconstants, char **why);
+int select_from(struct select *, const char *side, char **why);
+int select_kind(struct select *, const char *kind, char **why);
+int select_session(struct select *, const char *id, char **why);
+/* The entries for getopt_long, and what it returns for them beside 'm' and 'w'. */
+enum { SELECT_OPTION_FROM = 0x20000, SELECT_OPTION_KIND, SELECT_OPTION_SESSION };
+#define SELECT_LONG_OPTIONS \
+	{"match", required_argument, NULL, 'm'}, \
+	{"where", required_argument, NULL, 'w'}, \
+	{"from", required_argument, NULL, SELECT_OPTION_FROM}, \
+	{"kind", required_argument, NULL, SELECT_OPTION_KIND}, \
+	{"session", required_argument, NULL, SELECT_OPTION_SESSION}
+/* 1: it is one of these, and taken; 0: it is none; -1: the argument is no good, and *why as above. */
+int select_option(struct select *, int option, const char *argument, char **why);
+/* Is any of them given? */
+bool select_given(const struct select *);
+/*
+ * Is this message selected? A jq program that fails on it does not select it; *why then has the
+ * message the first time (the caller frees it), else NULL; the same where --session fits a second session.
+ */
+bool select_match(struct select *, const struct seen *, char **why);
+/* The option that *why of select_match is about: "--where". */
+const char *select_culprit(const struct select *);
+/* The same for what is no message (noise, stderr, events): never by a positive glob, a program or a session. */
+bool select_match_other(const struct select *, enum acp_side from);
+
+#endif

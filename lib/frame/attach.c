@@ -1,0 +1,323 @@
+/*
+ * The frame beside a chain that runs: what comes is a copy of what passes one hop, as a recording, and goes nowhere from here.
+ * Messages of the filter's own go back on the same socket, as records.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/attach/attach.h"
+#include "lib/base/cli.h"
+#include "lib/frame/frame_parts.h"
+#include "lib/recording/recording.h"
+
+enum {
+	AROUND = 64 * 1024, /* what a record may hold beside a message of the limit */
+	ECHOES_MOST = 1024, /* messages of our own whose copies are waited for */
+};
+
+/* A message of the filter's own: its copy comes by like any other's, under an id that may be another, and is not shown. */
+struct echo {
+	struct echo *next;
+	enum lane lane;
+	struct buf text;
+	struct slice method, params; /* in it */
+};
+
+struct attachment {
+	struct recording *records;
+	struct echo *echoes; /* oldest first */
+	size_t nechoes;
+	uint64_t lost;
+	struct buf lost_why;
+};
+
+/* --- the beginning --- */
+
+static int
+refuse(struct frame *f, char *why)
+{
+	char *line, *rest = why;
+
+	if (!why)
+		frame_warn(f, "out of memory");
+	while ((line = strsep(&rest, "\n")))
+		frame_warn(f, "%s", line);
+	free(why);
+	return why ? EXIT_USAGE : EXIT_FAILED;
+}
+
+static int
+open_attached(struct frame *f)
+{
+	bool sends = f->filter->needs & FILTER_SENDS;
+	struct attached a;
+	char *why, hop[24];
+
+	if (attach_open(&a, f->options->attach, sends ? ATTACH_JOIN : ATTACH_WATCH, f->options->hop, &why) < 0)
+		return refuse(f, why);
+	snprintf(hop, sizeof(hop), "%" PRIu64, a.hop);
+	f->attached = calloc(1, sizeof(*f->attached));
+	if (f->attached)
+		f->attached->records = recording_of_lines(hop);
+	if (near_open(f, a.fd, sends ? a.fd : -1) == 0 && f->attached && f->attached->records) {
+		/* A record has something around the message. */
+		f->near.end.in.limit += AROUND;
+		return 0;
+	}
+	frame_warn(f, "what the conductor passed cannot be read: %s", strerror(errno));
+	return EXIT_FAILED;
+}
+
+static void
+begin(struct frame *f)
+{
+	int status = frame_log_open(f);
+
+	if (status == 0) {
+		frame_begin(f);
+		return;
+	}
+	frame_fail(f, status);
+	f->failed = true;
+	loop_stop(f->loop);
+}
+
+/* --- what is sent --- */
+
+static void
+echo_free(struct echo *e)
+{
+	buf_free(&e->text);
+	free(e);
+}
+
+/* At *at the oldest. */
+static void
+drop_echo(struct attachment *a, struct echo **at)
+{
+	struct echo *e = *at;
+
+	*at = e->next;
+	echo_free(e);
+	a->nechoes--;
+}
+
+static int
+await_echo(struct attachment *a, enum lane lane, struct slice text)
+{
+	struct echo *e = calloc(1, sizeof(*e)), **at = &a->echoes;
+	struct json_error error;
+	struct msg m;
+
+	if (!e || buf_add_slice(&e->text, text) < 0) {
+		free(e);
+		return -1;
+	}
+	/* By these it is told again; answers have neither, and nobody sends any. */
+	msg_scan(buf_slice(&e->text), &m, &error);
+	e->lane = lane;
+	e->method = m.method;
+	e->params = m.params;
+	while (*at)
+		at = &(*at)->next;
+	*at = e;
+	/* A copy that was lost on its way never comes. */
+	if (++a->nechoes > ECHOES_MOST)
+		drop_echo(a, &a->echoes);
+	return 0;
+}
+
+static bool
+is_echo(struct attachment *a, enum lane lane, const struct msg *m)
+{
+	struct echo **at = &a->echoes;
+
+	while (*at && !((*at)->lane == lane && slice_eq((*at)->method, m->method) && slice_eq((*at)->params, m->params)))
+		at = &(*at)->next;
+	if (!*at)
+		return false;
+	drop_echo(a, at);
+	return true;
+}
+
+/* Sends a message of the filter's own. */
+static int
+put_record(struct frame *f, enum lane lane, struct block *block, struct slice text, const struct msg *m, struct request *asked,
+	bool torn)
+{
+	struct buf record = {0};
+	int r;
+
+	(void)block;
+	(void)m;
+	(void)asked;
+	(void)torn;
+	r = -(buf_printf(&record, "{\"from\":\"%s\",\"msg\":", acp_side_name(lane_from(lane))) || buf_add_slice(&record, text)
+		|| buf_add_string(&record, "}\n"));
+	if (r == 0)
+		r = endpoint_put(&f->near.end, NULL, buf_slice(&record));
+	if (r == 0)
+		r = await_echo(f->attached, lane, text);
+	buf_free(&record);
+	return r;
+}
+
+/* --- what comes --- */
+
+/* Before it is shown: its time is the time now. */
+static void
+set_clock(struct frame *f, const struct record *r)
+{
+	if (r->kind == RECORD_HEADER && r->started > 0)
+		f->started = r->started;
+	if (!r->timed)
+		return;
+	f->base = r->t;
+	f->began = loop_now(f->loop);
+}
+
+static void
+report(struct frame *f, enum frame_event_kind kind, const struct record *r)
+{
+	struct frame_event e = {.kind = kind, .from = kind == FRAME_EXIT ? ACP_AGENT : r->from, .number = r->number, .text = r->text,
+		.torn = r->torn, .count = r->count, .why = r->error};
+
+	if (kind == FRAME_EXIT)
+		e.status = recording_status(r);
+	frame_event(f, &e);
+}
+
+static int
+note_lost(struct frame *f, const struct record *r)
+{
+	f->attached->lost += r->count;
+	f->attached->lost_why.n = 0;
+	report(f, FRAME_LOST, r);
+	return buf_add_slice(&f->attached->lost_why, r->text);
+}
+
+static int
+show_message(struct frame *f, const struct record *r, const struct line *line)
+{
+	enum lane lane = lane_of(r->from);
+
+	/* Of what the filter sent itself it is shown the answers, once. */
+	if (!r->guest && (r->msg.method.p ? is_echo(f->attached, lane, &r->msg) : r->msg.id.p && frame_made_id(f, r->msg.id)))
+		return 0;
+	return message_show(f, lane, r->from, line->block, r->text, &r->msg, NULL, false);
+}
+
+static int
+show_record(struct frame *f, const struct record *r, const struct line *line)
+{
+	switch (r->kind) {
+	case RECORD_MESSAGE:
+		return show_message(f, r, line);
+	case RECORD_NOISE:
+		report(f, FRAME_NOISE, r);
+		return 0;
+	case RECORD_STDERR:
+		report(f, FRAME_STDERR, r);
+		return 0;
+	case RECORD_EXIT:
+		report(f, FRAME_EXIT, r);
+		return 0;
+	case RECORD_EOF:
+		report(f, FRAME_EOF, r);
+		return 0;
+	case RECORD_LOST:
+		return note_lost(f, r);
+	case RECORD_ERROR:
+		frame_warn(f, "the chain: %.*s", (int)(r->text.n < 512 ? r->text.n : 512), r->text.p);
+		frame_fail(f, EXIT_FAILED);
+		return 0;
+	case RECORD_BAD:
+		frame_warn(f, "the chain: record %" PRIu64 ": not a record at byte %zu: %s", r->number, r->error.at, r->error.what);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* A record beyond the limit: only that it was there. */
+static void
+report_long(struct frame *f, const struct line *piece)
+{
+	struct frame_event e = {.kind = FRAME_LONG, .from = ACP_UNKNOWN, .number = piece->number, .text = piece->text};
+
+	if (!piece->first)
+		return;
+	frame_warn(f, "the chain: record %" PRIu64 ": longer than %zu bytes: unread", piece->number, f->options->limit);
+	frame_event(f, &e);
+}
+
+static int
+take_record(struct side *s, enum input_got got, const struct line *line)
+{
+	struct frame *f = s->frame;
+	struct record r = {.kind = RECORD_OTHER};
+	int e = 0;
+
+	if (got != INPUT_PIECE)
+		e = recording_line(f->attached->records, line->text, line->number, &r);
+	if (e)
+		return e < 0 ? -1 : 0;
+	set_clock(f, &r);
+	/* What the filter begins with is the chain's beginning, which the first record tells. */
+	if (!f->begun)
+		begin(f);
+	if (f->failed)
+		return 0;
+	if (got == INPUT_PIECE)
+		report_long(f, line);
+	else if (got == INPUT_TORN && r.kind == RECORD_BAD)
+		frame_warn(f, "the chain: record %" PRIu64 " is torn", line->number);
+	else
+		return show_record(f, &r, line);
+	return 0;
+}
+
+/* --- the end --- */
+
+static void
+close_attached(struct frame *f)
+{
+	struct attachment *a = f->attached;
+
+	if (!a)
+		return;
+	if (a->lost) {
+		frame_warn(f, "%" PRIu64 " message%s lost: %.*s", a->lost, a->lost == 1 ? " was" : "s were",
+			(int)(a->lost_why.n < 512 ? a->lost_why.n : 512), a->lost_why.n ? a->lost_why.p : "");
+		frame_fail(f, EXIT_FAILED);
+	}
+	if (f->near.end.out.discarded) {
+		frame_warn(f, "the chain has ended before it took all that was to be sent");
+		frame_fail(f, EXIT_FAILED);
+	}
+	while (a->echoes)
+		drop_echo(a, &a->echoes);
+	recording_close(a->records);
+	buf_free(&a->lost_why);
+	free(a);
+}
+
+const struct transport transport_attach = {
+	.name = "attach",
+	.input = "the chain",
+	.output = "the chain",
+	.gives = FILTER_SENDS,
+	.lacks = "--attach cannot do what is asked: a chain that runs can be watched and sent to, what changes or answers "
+		"messages has to stand in it",
+	.lossy = true,
+	.copies = true,
+	.open = open_attached,
+	.begin = begin,
+	.line = take_record,
+	.put = put_record,
+	.close = close_attached,
+};

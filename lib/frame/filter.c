@@ -1,0 +1,442 @@
+/* What a filter can do with what it is shown, and what it can send and ask for. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "lib/base/cli.h"
+#include "lib/frame/frame_parts.h"
+
+/* A change that the filter makes to the message it is shown; with is at [at, at + n) of shown.with. */
+struct edit {
+	const char *from, *to;
+	size_t at, n;
+};
+
+int
+frame_replace(struct frame *f, struct slice what, struct slice with)
+{
+	struct shown *s = f->shown;
+	struct edit *e;
+	size_t i, cap;
+
+	if (s->nedits == s->capedits) {
+		cap = s->capedits ? s->capedits * 2 : 4;
+		e = realloc(s->edits, cap * sizeof(*e));
+		if (!e)
+			return -1;
+		s->edits = e;
+		s->capedits = cap;
+	}
+	if (buf_add_slice(&s->with, with) < 0)
+		return -1;
+	for (i = s->nedits++; i > 0 && s->edits[i - 1].from > what.p; i--)
+		s->edits[i] = s->edits[i - 1];
+	s->edits[i] = (struct edit){what.p, what.p + what.n, s->with.n - with.n, with.n};
+	return 0;
+}
+
+int
+shown_edited(const struct shown *s, struct buf *to)
+{
+	struct slice text = s->seen.line;
+	struct splice splice;
+	const char *at = text.p;
+	size_t i;
+
+	for (i = 0; i < s->nedits; i++) {
+		splice = (struct splice){s->edits[i].from, s->edits[i].to, slice(s->with.p + s->edits[i].at, s->edits[i].n)};
+		if (splice_write(slice_between(at, splice.to), &splice, 1, to) < 0)
+			return -1;
+		at = splice.to;
+	}
+	return buf_add_slice(to, slice_between(at, text.p + text.n));
+}
+
+/* --- taking out of the stream --- */
+
+static int
+note_held(struct request *r, struct held *h)
+{
+	struct pending *p = pending_of(r);
+
+	if (!p)
+		return -1;
+	p->held = h;
+	h->request = r;
+	return 0;
+}
+
+static int
+copy_shown(const struct shown *s, struct held *h)
+{
+	if (s->line)
+		return buf_add_slice(&h->text, s->line->text) < 0 || (!s->line->torn && buf_add(&h->text, "\n", 1) < 0) ? -1 : 0;
+	if (shown_edited(s, &h->text) < 0)
+		return -1;
+	return s->seen.msg.kind == MSG_REQUEST ? note_held(s->request, h) : 0;
+}
+
+static void
+count_held(struct frame *f, const struct held *h, bool more)
+{
+	if (!h->line)
+		return;
+	f->held_lines[h->lane] += more ? 1 : (size_t)-1;
+	f->held_bytes[h->lane] += (more ? 1 : (size_t)-1) * (sizeof(*h) + h->text.cap);
+}
+
+static void
+held_free(struct held *h)
+{
+	buf_free(&h->text);
+	free(h);
+}
+
+struct held *
+frame_hold(struct frame *f)
+{
+	struct shown *s = f->shown;
+	struct held *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return NULL;
+	h->lane = s->lane;
+	h->line = s->line != NULL;
+	if (copy_shown(s, h) < 0) {
+		held_free(h);
+		return NULL;
+	}
+	count_held(f, h, true);
+	DL_APPEND(f->held, h);
+	return h;
+}
+
+struct slice
+frame_held_text(const struct held *h)
+{
+	return buf_slice(&h->text);
+}
+
+void
+frame_release(struct frame *f, struct held *h, enum verdict verdict, struct slice text)
+{
+	int r = 0;
+
+	DL_DELETE(f->held, h);
+	count_held(f, h, false);
+	if (h->request)
+		pending_of(h->request)->held = NULL;
+	if (!text.p)
+		text = buf_slice(&h->text);
+	if (verdict == VERDICT_PASS)
+		r = h->line ? frame_put(f, h->lane, text) : message_put(f, h->lane, text, h->request);
+	if (verdict == VERDICT_DROP && h->request)
+		request_forget(f, h->request);
+	held_free(h);
+	if (r < 0)
+		frame_abort(f, "out of memory");
+	frame_settle(f);
+}
+
+/* --- sending --- */
+
+/* As if it had come from the side that the lane begins at. */
+static int
+send_message(struct frame *f, enum lane lane, struct slice message, bool own, void *tag)
+{
+	struct request *r = NULL;
+	struct pending *p;
+	struct json_error error;
+	struct msg m;
+
+	if (msg_scan(message, &m, &error) == MSG_REQUEST) {
+		r = requests_open(f->requests, lane_from(lane), frame_now(f), &m);
+		if (!r)
+			return -1;
+		p = own ? pending_of(r) : NULL;
+		if (own && !p)
+			return -1;
+		if (own) {
+			p->own = true;
+			p->tag = tag;
+		}
+	}
+	frame_settle(f);
+	return message_put(f, lane, message, r);
+}
+
+int
+frame_send(struct frame *f, enum lane lane, struct slice message)
+{
+	return send_message(f, lane, message, false, NULL);
+}
+
+/* What all ids of the filter's own begin with, and no other. */
+static int
+put_prefix(const struct frame *f, struct buf *to)
+{
+	return buf_printf(to, "\"%s-%08" PRIx32, f->filter->name, f->place);
+}
+
+bool
+frame_made_id(const struct frame *f, struct slice id)
+{
+	struct buf prefix = {0};
+	bool yes = put_prefix(f, &prefix) == 0 && id.n > prefix.n && memcmp(id.p, prefix.p, prefix.n) == 0;
+
+	buf_free(&prefix);
+	return yes;
+}
+
+int
+frame_request_for(struct frame *f, enum lane lane, struct slice request, void *tag, struct buf *sent)
+{
+	struct buf id = {0};
+	struct splices s = {.n = 0};
+	struct json_error error;
+	size_t before = sent->n;
+	struct msg m;
+	int r = put_prefix(f, &id);
+
+	if (r == 0)
+		r = buf_printf(&id, "%08" PRIx32 "-%" PRIu64 "\"", f->life, ++f->last_id);
+	if (r == 0 && msg_scan(request, &m, &error) == MSG_REQUEST) {
+		splice_value(&s, m.id, buf_slice(&id));
+		r = splice_write(request, s.at, s.n, sent);
+	}
+	if (r == 0)
+		r = send_message(f, lane, slice(sent->p + before, sent->n - before), true, tag);
+	buf_free(&id);
+	return r;
+}
+
+int
+frame_request(struct frame *f, enum lane lane, const char *method, struct slice params, void *tag)
+{
+	struct buf text = {0}, sent = {0};
+	int r = msg_make_request(&text, slice_of("0"), method, params);
+
+	if (r == 0)
+		r = frame_request_for(f, lane, buf_slice(&text), tag, &sent);
+	buf_free(&text);
+	buf_free(&sent);
+	return r;
+}
+
+int
+frame_notify(struct frame *f, enum lane lane, const char *method, struct slice params)
+{
+	struct buf text = {0};
+	int r = msg_make_notification(&text, method, params);
+
+	if (r == 0)
+		r = send_message(f, lane, buf_slice(&text), false, NULL);
+	buf_free(&text);
+	return r;
+}
+
+static int
+put(struct frame *f, enum lane lane, struct slice bytes, bool more)
+{
+	struct endpoint *to = &f->to[lane]->end;
+	struct side *back = f->from[lane_back(lane)];
+	uint64_t before = output_so_far(&to->out);
+	int r = (!more && output_mend(&to->out) < 0) ? -1 : endpoint_put(to, NULL, bytes);
+
+	/* What was held of one side is not the doing of the other, whose line may be at hand: that one is not coupled by it. */
+	if (back->reading)
+		back->before += output_so_far(&to->out) - before;
+	return r;
+}
+
+int
+frame_put(struct frame *f, enum lane lane, struct slice bytes)
+{
+	return put(f, lane, bytes, false);
+}
+
+int
+frame_put_more(struct frame *f, enum lane lane, struct slice bytes)
+{
+	return put(f, lane, bytes, true);
+}
+
+int
+frame_cancel(struct frame *f, const void *tag)
+{
+	struct request *r = NULL;
+	const struct pending *p;
+	struct buf params = {0};
+	int e = 0;
+
+	while (e == 0 && (r = requests_next(f->requests, r))) {
+		p = r->owner;
+		if (!p || !p->own || p->tag != tag)
+			continue;
+		params.n = 0;
+		e = buf_printf(&params, "{\"%s\":%.*s}", acp_request_id, (int)r->id.n, r->id.p);
+		if (e == 0)
+			e = frame_notify(f, lane_of(r->from), acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), buf_slice(&params));
+	}
+	buf_free(&params);
+	return e;
+}
+
+bool
+frame_full(struct frame *f, enum lane lane)
+{
+	return f->to[lane]->end.out.full;
+}
+
+void
+frame_pause(struct frame *f, enum lane lane, bool paused)
+{
+	f->paused[lane] = paused;
+	frame_settle(f);
+}
+
+void
+frame_keep_open(struct frame *f, enum lane lane, bool open)
+{
+	f->kept_open[lane] = open;
+	/* Its reader sees the end only now, and has its time from now on. */
+	if (!open && f->transport->left)
+		f->transport->left(f);
+	frame_settle(f);
+}
+
+void
+frame_close(struct frame *f, enum lane lane)
+{
+	f->closed[lane] = true;
+	endpoint_finish(&f->to[lane]->end);
+}
+
+/* --- replying --- */
+
+/* It goes where the request came from. */
+static int
+reply(struct frame *f, const struct held *h, struct buf *text, int made)
+{
+	int r = made < 0 ? -1 : message_put(f, lane_back(h ? h->lane : f->shown->lane), buf_slice(text), NULL);
+
+	buf_free(text);
+	return r;
+}
+
+static struct slice
+id_of(const struct frame *f, const struct held *h)
+{
+	struct json_error error;
+	struct msg m;
+
+	if (!h)
+		return f->shown->seen.msg.id;
+	return msg_scan(buf_slice(&h->text), &m, &error) == MSG_REQUEST ? m.id : slice_of("null");
+}
+
+int
+frame_reply(struct frame *f, struct held *h, struct slice result)
+{
+	struct buf text = {0};
+
+	return reply(f, h, &text, msg_make_result(&text, id_of(f, h), result));
+}
+
+int
+frame_reply_error_object(struct frame *f, struct held *h, struct slice error)
+{
+	struct buf text = {0};
+
+	return reply(f, h, &text, msg_make_failure(&text, id_of(f, h), error));
+}
+
+int
+frame_reply_error(struct frame *f, struct held *h, int code, const char *message, struct slice data)
+{
+	struct buf text = {0};
+
+	return reply(f, h, &text, msg_make_error(&text, id_of(f, h), code, message, data));
+}
+
+/* --- time, and words --- */
+
+static void
+timer_expired(void *arg)
+{
+	struct frame *f = arg;
+	struct frame_event e = {.kind = FRAME_TIMER, .from = ACP_UNKNOWN};
+
+	if (f->running && !f->exiting)
+		frame_event(f, &e);
+	frame_log_write(f);
+	frame_settle(f);
+}
+
+int
+frame_timer(struct frame *f, uint64_t when)
+{
+	uint64_t now = frame_now(f);
+
+	f->timer.expired = timer_expired;
+	f->timer.arg = f;
+	return loop_add_timer(f->loop, &f->timer, when > now ? when - now : 0);
+}
+
+struct loop *
+frame_loop(struct frame *f)
+{
+	return f->loop;
+}
+
+uint64_t
+frame_now(const struct frame *f)
+{
+	uint64_t now = loop_now(f->loop);
+
+	return f->base + (now > f->began ? now - f->began : 0);
+}
+
+double
+frame_started(const struct frame *f)
+{
+	return f->started;
+}
+
+bool
+frame_is_one_way(const struct frame *f)
+{
+	return f->transport->one_way;
+}
+
+bool
+frame_is_shared(const struct frame *f)
+{
+	return f->from[LANE_DOWN] == f->from[LANE_UP];
+}
+
+void
+frame_warn(struct frame *f, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	cli_vwarn(f->filter->name, format, args);
+	va_end(args);
+}
+
+void
+frame_fail(struct frame *f, int status)
+{
+	if (f->status == 0)
+		f->status = status;
+}
+
+void
+frame_exit(struct frame *f, int status)
+{
+	f->exiting = true;
+	f->status = status;
+	frame_settle(f);
+}

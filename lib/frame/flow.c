@@ -1,0 +1,299 @@
+/* The frame's flow: what is read, when it waits, when it ends. */
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/cli.h"
+#include "lib/frame/frame_parts.h"
+
+/* What a direction may hold in lines that the filter has taken out of it. */
+enum { HELD_MOST = 1024 * 1024 };
+
+void
+frame_event(struct frame *f, struct frame_event *e)
+{
+	e->t = frame_now(f);
+	if (f->filter->event && f->begun)
+		f->filter->event(f->filter->state, f, e);
+}
+
+/* --- what happens to a side --- */
+
+static bool
+take_line(void *arg, enum input_got got, const struct line *line)
+{
+	struct side *s = arg;
+	struct frame *f = s->frame;
+	const struct output *back;
+
+	if (f->failed || f->exiting)
+		return true;
+	back = &f->to[lane_back(s->lane)]->end.out;
+	if (!s->reading)
+		s->before = output_so_far(back);
+	s->reading = true;
+	if (f->transport->line(s, got, line) < 0)
+		frame_abort(f, "out of memory");
+	return true;
+}
+
+/*
+ * Only a side whose messages did add to the other direction's full queue waits for it: were it any side, an
+ * agent that writes before it reads would wait for us, and we for it.
+ */
+static void
+couple(struct side *s)
+{
+	const struct side *back = s->frame->to[lane_back(s->lane)];
+	const struct output *out = &back->end.out;
+
+	if (s->reading)
+		s->coupled = back != s->frame->to[s->lane] && out->full && output_so_far(out) > s->before;
+	s->reading = false;
+}
+
+static void
+report_batch(struct frame *f)
+{
+	struct frame_event e = {.kind = FRAME_BATCH, .from = ACP_UNKNOWN};
+
+	if (!f->running)
+		return;
+	frame_event(f, &e);
+	frame_log_write(f);
+}
+
+static void
+side_ended(struct side *s)
+{
+	struct frame *f = s->frame;
+	struct frame_event e = {.kind = FRAME_EOF, .from = s->from, .torn = s->end.torn};
+
+	if (s->end.in.error) {
+		frame_warn(f, "%s: %s", side_input(s), strerror(s->end.in.error));
+		frame_fail(f, EXIT_FAILED);
+	}
+	if (!f->begun && !f->failed)
+		f->transport->begin(f);
+	if (!f->transport->copies && !f->failed && !f->exiting)
+		frame_event(f, &e);
+	report_batch(f);
+	if (f->transport->left)
+		f->transport->left(f);
+}
+
+void
+side_end(struct side *s)
+{
+	if (!endpoint_can_read(&s->end))
+		return;
+	endpoint_close_in(&s->end);
+	side_ended(s);
+}
+
+/* Nobody reads what goes to it any more; or all is written that was to be. */
+static void
+output_closed(struct side *s)
+{
+	struct frame *f = s->frame;
+	int error = s->end.out.error;
+
+	if (error && error != EPIPE && error != ECONNRESET) {
+		frame_warn(f, "writing to %s: %s", s == &f->far ? "the agent" : f->transport->output, strerror(error));
+		frame_fail(f, EXIT_FAILED);
+	}
+	if (error && s == &f->near && !f->transport->copies)
+		frame_client_left(f);
+	/* One that the filter has closed: its reader is left in peace. */
+	if (!error && !f->closed[s == &f->far ? LANE_DOWN : LANE_UP] && f->transport->left)
+		f->transport->left(f);
+}
+
+static void
+side_event(void *arg, enum endpoint_event event)
+{
+	struct side *s = arg;
+	struct frame *f = s->frame;
+	struct frame_event writable = {.kind = FRAME_WRITABLE, .from = ACP_UNKNOWN};
+
+	switch (event) {
+	case ENDPOINT_READ:
+		couple(s);
+		report_batch(f);
+		break;
+	case ENDPOINT_ENDED:
+		couple(s);
+		side_ended(s);
+		break;
+	case ENDPOINT_HUNG_UP:
+		if (s == &f->near && f->transport->left)
+			f->transport->left(f);
+		break;
+	case ENDPOINT_WROTE:
+		if (f->running)
+			frame_event(f, &writable);
+		break;
+	case ENDPOINT_CLOSED:
+		output_closed(s);
+		break;
+	}
+	frame_settle(f);
+}
+
+static int
+side_open(struct frame *f, struct side *s, int in, int out)
+{
+	s->frame = f;
+	s->end = (struct endpoint){.line = take_line, .event = side_event, .arg = s};
+	return endpoint_open(&s->end, f->loop, in, out, f->options->limit);
+}
+
+int
+near_open(struct frame *f, int in, int out)
+{
+	f->from[LANE_DOWN] = f->from[LANE_UP] = f->to[LANE_DOWN] = f->to[LANE_UP] = &f->near;
+	f->near.from = ACP_UNKNOWN;
+	return side_open(f, &f->near, in, out);
+}
+
+int
+far_open(struct frame *f, int in, int out)
+{
+	f->from[LANE_UP] = f->to[LANE_DOWN] = &f->far;
+	f->near.from = ACP_CLIENT;
+	f->far.lane = LANE_UP;
+	f->far.from = ACP_AGENT;
+	return side_open(f, &f->far, in, out);
+}
+
+const char *
+side_input(const struct side *s)
+{
+	return s == &s->frame->far ? acp_side_name(ACP_AGENT) : s->frame->transport->input;
+}
+
+void
+frame_client_left(struct frame *f)
+{
+	if (f->client_left)
+		return;
+	f->client_left = true;
+	endpoint_drain(&f->near.end);
+	if (f->transport->left)
+		f->transport->left(f);
+}
+
+/* --- after all that happens --- */
+
+static bool
+is_written(const struct side *s)
+{
+	return !endpoint_can_write(&s->end) || s->end.out.n == 0;
+}
+
+static bool
+all_written(const struct frame *f)
+{
+	return is_written(&f->near) && is_written(&f->far);
+}
+
+bool
+frame_holds_lines(const struct frame *f, enum lane lane)
+{
+	return (f->held_lines[lane] > 0 || f->kept_open[lane]) && endpoint_can_write(&f->to[lane]->end);
+}
+
+static bool
+holds_messages(const struct frame *f, enum lane lane)
+{
+	const struct held *h;
+
+	for (h = f->held; h; h = h->next)
+		if (h->lane == lane && !h->line)
+			return true;
+	return false;
+}
+
+/* Does the filter want nothing more of what this side sends? */
+static bool
+is_paused(const struct frame *f, const struct side *s)
+{
+	enum lane lane;
+
+	for (lane = LANE_DOWN; lane < LANES; lane++)
+		if (s == f->from[lane] && endpoint_can_write(&f->to[lane]->end) &&
+			(f->paused[lane] || f->held_bytes[lane] > HELD_MOST))
+			return true;
+	return f->exiting;
+}
+
+static void
+pace(struct frame *f, struct side *s)
+{
+	if (!s->frame)
+		return;
+	if (s->coupled && !f->to[lane_back(s->lane)]->end.out.full)
+		s->coupled = false;
+	endpoint_pause(&s->end, f->to[s->lane]->end.out.full || s->coupled || is_paused(f, s));
+}
+
+/* Has everything come that will? */
+static bool
+is_over(const struct frame *f)
+{
+	if (endpoint_can_read(&f->from[LANE_UP]->end) || frame_holds_lines(f, LANE_UP))
+		return false;
+	if (f->from[LANE_UP] == f->from[LANE_DOWN] && frame_holds_lines(f, LANE_DOWN))
+		return false;
+	return !f->transport->over || f->transport->over(f);
+}
+
+static void
+end_filter(struct frame *f)
+{
+	const struct filter *filter = f->filter;
+
+	/* What the client has not sent yet stays with it: the agent's side has ended. */
+	endpoint_close_in(&f->near.end);
+	if (f->transport->ending)
+		f->transport->ending(f);
+	f->running = false;
+	if (filter->end)
+		frame_fail(f, filter->end(filter->state, f));
+	endpoint_finish(&f->near.end);
+	endpoint_finish(&f->far.end);
+}
+
+static void
+settle(void *arg)
+{
+	struct frame *f = arg;
+	struct side *down = f->from[LANE_DOWN];
+
+	if (f->failed)
+		return;
+	if (f->exiting) {
+		pace(f, &f->near);
+		/* What the agent sends is read on and discarded: one that writes before it reads would not take what is queued. */
+		if (f->far.frame)
+			endpoint_pause(&f->far.end, is_written(&f->far));
+		if (all_written(f))
+			loop_stop(f->loop);
+		return;
+	}
+	if (f->far.frame && !endpoint_can_read(&down->end) && !holds_messages(f, LANE_DOWN) && !frame_holds_lines(f, LANE_DOWN))
+		endpoint_finish(&f->far.end);
+	if (f->running && is_over(f))
+		end_filter(f);
+	pace(f, &f->near);
+	pace(f, &f->far);
+	if (f->begun && !f->running && all_written(f))
+		loop_stop(f->loop);
+}
+
+void
+frame_settle(struct frame *f)
+{
+	f->settle.run = settle;
+	f->settle.arg = f;
+	loop_add_task(f->loop, &f->settle);
+}

@@ -1,0 +1,243 @@
+/* The frame: choosing the transport, the beginning and the end. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/base/cli.h"
+#include "lib/frame/frame_parts.h"
+
+void
+frame_abort(struct frame *f, const char *why)
+{
+	if (!f->failed)
+		frame_warn(f, "%s", why);
+	f->failed = true;
+	frame_fail(f, EXIT_FAILED);
+	loop_stop(f->loop);
+}
+
+/* --- the filter --- */
+
+int
+frame_refuse_unsuited(struct frame *f, const struct transport *t)
+{
+	if ((f->filter->needs & ~t->gives) == 0)
+		return 0;
+	frame_warn(f, "%s (use -- COMMAND, acp-conduct -f, or a proxy chain)", t->lacks);
+	return EXIT_USAGE;
+}
+
+static void
+report_signal(struct frame *f, int signal)
+{
+	struct frame_event e = {.kind = FRAME_SIGNAL, .from = ACP_UNKNOWN, .status = signal};
+
+	if (signal == SIGUSR1)
+		frame_log_reopen(f);
+	frame_event(f, &e);
+	frame_log_write(f);
+}
+
+/* 0, or an exit status. */
+static int
+start_filter(struct frame *f)
+{
+	const struct filter *filter = f->filter;
+
+	f->begun = true;
+	if (filter->start && filter->start(filter->state, f) < 0)
+		return EXIT_FAILED;
+	f->running = true;
+	if (f->early_signal)
+		report_signal(f, f->early_signal);
+	return 0;
+}
+
+int
+frame_begin(struct frame *f)
+{
+	int status = frame_refuse_unsuited(f, f->transport);
+
+	if (status == 0)
+		status = start_filter(f);
+	if (status == 0)
+		return 0;
+	frame_fail(f, status);
+	f->failed = true;
+	loop_stop(f->loop);
+	return -1;
+}
+
+/* --- signals --- */
+
+static void
+caught(void *arg, int signal)
+{
+	struct frame *f = arg;
+
+	if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP) {
+		if (f->running)
+			report_signal(f, signal);
+		else if (!f->begun)
+			f->early_signal = signal;
+	} else if (f->signals++ == 0 && !f->exiting) {
+		frame_client_left(f);
+		frame_settle(f);
+	} else {
+		f->status = 128 + signal;
+		if (f->transport->kill)
+			f->transport->kill(f);
+		loop_stop(f->loop);
+	}
+}
+
+static struct loop *
+make_loop(struct frame *f)
+{
+	int signals[16] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+	const int *more = f->options->signals;
+	size_t n = f->filter->log ? 4 : 3;
+
+	while (more && *more && n < sizeof(signals) / sizeof(signals[0]) - 1)
+		signals[n++] = *more++;
+	return loop_new(signals, caught, f);
+}
+
+/* --- the beginning and the end --- */
+
+static const struct transport *
+choose(const struct frame_options *o)
+{
+	if (o->attach)
+		return &transport_attach;
+	if (o->command)
+		return &transport_wrap;
+	if (o->transport)
+		return o->transport;
+	return link_is_offered() ? &transport_link : &transport_undecided;
+}
+
+static int
+exit_status(struct frame *f)
+{
+	int status = 0;
+
+	if (f->signals <= 1 && !f->exiting && f->transport->status)
+		status = f->transport->status(f);
+	return status ? status : f->status;
+}
+
+static void
+make_ids(struct frame *f)
+{
+	pid_t first = cli_started_again();
+
+	f->place = (uint32_t)(first ? first : getpid());
+	if (getrandom(&f->life, sizeof(f->life), 0) != (ssize_t)sizeof(f->life))
+		f->life = (uint32_t)loop_clock();
+}
+
+static void
+frame_free(struct frame *f)
+{
+	struct request *r;
+	struct held *h;
+	size_t i;
+
+	while (f->requests && (r = requests_next(f->requests, NULL)))
+		request_forget(f, r);
+	requests_free(f->requests);
+	/* A request knows what is held of it. */
+	while ((h = f->held)) {
+		f->held = h->next;
+		buf_free(&h->text);
+		free(h);
+	}
+	endpoint_close(&f->near.end);
+	endpoint_close(&f->far.end);
+	buf_free(&f->near.outline.text);
+	buf_free(&f->far.outline.text);
+	for (i = 0; i < f->nearly; i++)
+		block_drop(f->early[i].line.block);
+	free(f->early);
+	loop_free(f->loop);
+}
+
+/* 0, or an exit status. */
+static int
+prepare(struct frame *f)
+{
+	struct timespec wall;
+
+	if (proc_stdio() < 0) {
+		frame_warn(f, "/dev/null: %s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	clock_gettime(CLOCK_REALTIME, &wall);
+	f->began = loop_clock();
+	f->started = (double)wall.tv_sec + (double)wall.tv_nsec / 1e9;
+	make_ids(f);
+	f->requests = requests_new();
+	f->loop = make_loop(f);
+	if (f->requests && f->loop)
+		return 0;
+	frame_warn(f, "%s", strerror(errno));
+	return EXIT_FAILED;
+}
+
+/* 0, or an exit status. */
+static int
+open_transport(struct frame *f)
+{
+	int status = frame_refuse_unsuited(f, f->transport);
+
+	/* What was written before is let alone until a chain has taken us in. */
+	if (status == 0 && !f->transport->copies)
+		status = frame_log_open(f);
+	if (status == 0)
+		status = f->transport->open(f);
+	if (status == 0 && !f->transport->copies)
+		cli_waits(f->filter->name, f->near.end.in.io.fd, f->far.frame ? "the client's messages" : "messages");
+	return status || f->transport->begin ? status : start_filter(f);
+}
+
+static void
+run(struct frame *f)
+{
+	int status = open_transport(f);
+
+	if (status) {
+		frame_fail(f, status);
+	} else {
+		frame_settle(f);
+		if (loop_run(f->loop) < 0)
+			frame_abort(f, strerror(errno));
+	}
+	if (f->running && f->filter->end)
+		frame_fail(f, f->filter->end(f->filter->state, f));
+	if (f->transport->close)
+		f->transport->close(f);
+	if (f->begun && f->filter->close)
+		f->filter->close(f->filter->state, f);
+	frame_log_close(f);
+}
+
+int
+frame_run(const struct filter *filter, const struct frame_options *options)
+{
+	struct frame f = {.filter = filter, .options = options, .transport = choose(options)};
+	int status = prepare(&f);
+
+	if (status)
+		frame_fail(&f, status);
+	else
+		run(&f);
+	status = exit_status(&f);
+	frame_free(&f);
+	return status;
+}

@@ -1,0 +1,209 @@
+/* frame_parts: what the parts of the frame know of each other. Not for filters. */
+#ifndef FRAME_PARTS_H
+#define FRAME_PARTS_H
+
+#include "lib/acp/outline.h"
+#include "lib/frame/frame.h"
+#include "lib/frame/frame_options.h"
+#include "lib/run/endpoint.h"
+#include "lib/run/proc.h"
+
+struct attachment;
+struct edit;
+struct hop;
+struct side;
+
+/* How the stream is met. Nothing outside the transports asks which it is. Members that are NULL or false: nothing of the kind. */
+struct transport {
+	const char *name;
+	const char *input, *output; /* the client's side, in words: what is read, and who reads */
+	unsigned gives;      /* what it can give a filter: FILTER_EDITS | FILTER_SENDS */
+	const char *lacks;   /* why not the rest */
+	bool one_way;        /* replies have nobody to go to */
+	bool strict;         /* a line that is no message goes to stderr: it could not be routed */
+	bool lossy;          /* responses may never come: open requests are bounded by forgetting the oldest */
+	bool copies;         /* what comes has been forwarded already, and says itself who has ended */
+	/* Opens the sides and joins them to their directions. 0, or an exit status, and it has been said why. */
+	int (*open)(struct frame *);
+	/* The filter could not be started before something came, and nothing will: start it (frame_begin). */
+	void (*begin)(struct frame *);
+	/* A line; and a line that is this message. 0, or -1 out of memory. */
+	int (*line)(struct side *, enum input_got, const struct line *);
+	int (*message)(struct side *, const struct line *, const struct msg *, bool torn);
+	/* Queues a plain message. block may be NULL: text is copied. 0, or -1 out of memory. */
+	int (*put)(struct frame *, enum lane, struct block *, struct slice text, const struct msg *, struct request *, bool torn);
+	/* The open request that has this id on the wire; NULL: the table knows. */
+	struct request *(*find)(struct frame *, struct slice id);
+	/* A side has ended, or hangs up: who is left has his time. */
+	void (*left)(struct frame *);
+	/* Has all ended besides the sides? */
+	bool (*over)(const struct frame *);
+	/* The filter is about to end; the loop has ended; another signal has come. */
+	void (*ending)(struct frame *);
+	void (*close)(struct frame *);
+	void (*kill)(struct frame *);
+	/* The status of what was wrapped, 0 where it does not count. */
+	int (*status)(const struct frame *);
+};
+extern const struct transport transport_undecided, transport_pipe, transport_link, transport_proxy, transport_wrap, transport_attach;
+
+/* A neighbour: the client's side, or both; or the agent's. */
+struct side {
+	struct frame *frame;
+	struct endpoint end;
+	enum lane lane;           /* of what it sends */
+	enum acp_side from;
+	struct outline outline;   /* of a long line that is discarded */
+	bool reading;             /* some lines of one read have been shown ... */
+	uint64_t before;          /* ... since the other direction had been sent so much */
+	bool coupled;             /* its messages have filled the other direction's queue: not read until that drains */
+};
+
+/* The message or line that is being shown. */
+struct shown {
+	enum lane lane;
+	struct seen seen;
+	const struct outgoing_line *line; /* NULL: a message */
+	struct request *request; /* its entry in the table, of a request; what it responds to, of a response */
+	struct edit *edits;
+	size_t nedits, capedits;
+	struct buf with;
+};
+
+/* What has been taken out of the stream. */
+struct held {
+	struct held *prev, *next;
+	enum lane lane;
+	bool line;               /* not a message: written as it is */
+	struct buf text;
+	struct request *request; /* of a request */
+};
+
+/* What the table of open requests keeps with a request where that is more than the ordinary. */
+struct pending {
+	bool own;            /* the filter's: its response goes there */
+	void *tag;
+	struct hop *hop;     /* of a proxy: its id on the way out */
+	struct held *held;   /* it has been taken out of the stream */
+};
+
+/* The wrapped agent. */
+struct agent {
+	struct loop_child child;
+	bool running, ended;
+	int status;
+	bool stopped;        /* by us */
+	struct endpoint log; /* its stderr */
+	struct endpoint err; /* ours */
+	uint64_t discarded;  /* lines of it that found no room */
+	struct loop_timer patience;
+	bool overdue;        /* something held its pipes to the end of our patience */
+	uint64_t taken;      /* bytes of its input that it had taken when patience was last granted */
+};
+
+/* A line that came before the transport was known. */
+struct early {
+	struct line line;
+	enum input_got got;
+};
+
+struct frame {
+	const struct filter *filter;
+	const struct frame_options *options;
+	struct loop *loop;
+	struct loop_task settle;
+	const struct transport *transport;
+	struct side near, far;
+	struct side *from[LANES], *to[LANES]; /* where the messages of a direction come from, and where they go */
+	uint64_t base, began;  /* what frame_now was, at which time of the loop's clock */
+	double started;
+	struct requests *requests;
+	struct shown *shown;
+	struct held *held;
+	size_t held_bytes[LANES], held_lines[LANES]; /* of lines, not of messages; bytes of memory */
+	bool paused[LANES];
+	bool kept_open[LANES], closed[LANES]; /* by the filter */
+	uint64_t last_id;
+	uint32_t place, life;  /* in ids of the filter's own: the same, and another, in a process that takes its place */
+	struct loop_timer timer;
+	struct log *log;
+	struct loop_fd log_watch;
+	bool log_failed;       /* it has been said */
+	bool begun;            /* the filter has been started */
+	bool running;          /* and not ended */
+	bool client_left, failed, exiting;
+	int signals;           /* how many asked us to end */
+	int early_signal;      /* one for the filter that came before it was started */
+	int status;
+	/* The transports' own. */
+	struct early *early;
+	size_t nearly;
+	unsigned senders;      /* of a pipe: the sides (bits) that are known to have sent something */
+	enum acp_dialect dialect;
+	struct hop *hops;
+	struct agent agent;
+	struct attachment *attached;
+};
+
+/* frame.c */
+void frame_abort(struct frame *, const char *why);
+/* Starts the filter. 0; -1 where it cannot go on, and it ends. */
+int frame_begin(struct frame *);
+/* 0, or an exit status: the transport cannot give what the filter needs, and it has been said. */
+int frame_refuse_unsuited(struct frame *, const struct transport *);
+
+/* log.c */
+/* Opens the log that the filter asks for. 0, or an exit status. */
+int frame_log_open(struct frame *);
+void frame_log_write(struct frame *);
+void frame_log_reopen(struct frame *);
+/* Writes the rest. */
+void frame_log_close(struct frame *);
+
+/* flow.c: what is read, when it waits, when it ends. */
+/* Opens the client's side on these descriptors (taken over; -1: none), for both directions; then the agent's side. 0, or -1 with errno. */
+int near_open(struct frame *, int in, int out);
+int far_open(struct frame *, int in, int out);
+const char *side_input(const struct side *);
+void frame_event(struct frame *, struct frame_event *);
+/* As if the client had closed its end. */
+void frame_client_left(struct frame *);
+/* As if a side had. */
+void side_end(struct side *);
+/* Looks, before the loop waits again, what is to be read and what has ended. */
+void frame_settle(struct frame *);
+bool frame_holds_lines(const struct frame *, enum lane);
+
+/* message.c: lines in, messages shown, lines out. */
+int plain_line(struct side *, enum input_got, const struct line *);
+int plain_message(struct side *, const struct line *, const struct msg *, bool torn);
+int plain_put(struct frame *, enum lane, struct block *, struct slice text, const struct msg *, struct request *, bool torn);
+/* Shows a plain message that lies in block (text: the line with what surrounds it) and lets it go on. */
+int message_show(struct frame *, enum lane, enum acp_side from, struct block *, struct slice text, const struct msg *,
+	struct request *answered, bool torn);
+/* Queues what the filter made of a message, which has to be one. */
+int message_put(struct frame *, enum lane, struct slice text, struct request *);
+/* Queues a line as it is. In a block its newline lies after it, if it had one. message: what its envelope carries. 0 or -1. */
+int line_put(struct frame *, enum lane, struct block *, struct slice text, struct slice message, bool torn);
+struct pending *pending_of(struct request *);
+void request_forget(struct frame *, struct request *);
+enum acp_side lane_from(enum lane);
+enum lane lane_of(enum acp_side from);
+enum lane lane_back(enum lane);
+
+/* filter.c */
+/* The message as the filter has edited it. 0 or -1. */
+int shown_edited(const struct shown *, struct buf *to);
+/* Does it look like an id of a request of the filter's own? */
+bool frame_made_id(const struct frame *, struct slice id);
+
+/* plain.c */
+/* Opens the client's side on standard input and output. 0, or an exit status, and it has been said why. */
+int stdio_open(struct frame *);
+/* Are descriptors 6 and 7 a link? */
+bool link_is_offered(void);
+
+/* proxy.c */
+void proxy_forget(struct frame *, struct hop *);
+
+#endif

@@ -1,0 +1,396 @@
+/* Lines come in, messages are shown to the filter, lines go on. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "lib/base/cli.h"
+#include "lib/frame/frame_parts.h"
+
+enum lane
+lane_of(enum acp_side from)
+{
+	return from == ACP_AGENT ? LANE_UP : LANE_DOWN;
+}
+
+enum acp_side
+lane_from(enum lane lane)
+{
+	return lane == LANE_UP ? ACP_AGENT : ACP_CLIENT;
+}
+
+enum lane
+lane_back(enum lane lane)
+{
+	return lane == LANE_UP ? LANE_DOWN : LANE_UP;
+}
+
+/* --- what is kept with a request --- */
+
+struct pending *
+pending_of(struct request *r)
+{
+	if (!r->owner)
+		r->owner = calloc(1, sizeof(struct pending));
+	return r->owner;
+}
+
+static void
+request_free(struct frame *f, struct request *r)
+{
+	struct pending *p = r->owner;
+
+	if (p && p->hop)
+		proxy_forget(f, p->hop);
+	/* A peer may answer what it has not been sent yet. */
+	if (p && p->held)
+		p->held->request = NULL;
+	free(p);
+	requests_done(r);
+}
+
+void
+request_forget(struct frame *f, struct request *r)
+{
+	requests_take(f->requests, r);
+	request_free(f, r);
+}
+
+/* --- a message and the filter --- */
+
+static void
+shown_done(struct frame *f, struct shown *s)
+{
+	if (s->seen.msg.kind == MSG_RESPONSE && s->request)
+		request_free(f, s->request);
+	free(s->edits);
+	buf_free(&s->with);
+}
+
+static void
+forget_oldest(struct frame *f, const struct request *newest)
+{
+	struct request *r = NULL;
+	struct pending *p;
+
+	/* The filter's own are always answered. */
+	do {
+		r = requests_next(f->requests, r);
+		p = r ? r->owner : NULL;
+	} while (p && p->own);
+	if (r && r != newest)
+		request_forget(f, r);
+}
+
+/* Finds the request that a response answers, or notes a request. */
+static int
+pair(struct frame *f, struct shown *s)
+{
+	struct msg *m = &s->seen.msg;
+
+	if (m->kind == MSG_REQUEST) {
+		s->request = requests_open(f->requests, s->seen.from, s->seen.t, m);
+		if (!s->request)
+			return -1;
+		/* Where someone has joined both directions of a pipe they pair up all the same. */
+		if (f->transport->lossy && requests_count(f->requests) > REQUESTS_ONE_WAY)
+			forget_oldest(f, s->request);
+	}
+	/* A proxy has found it by the id of its own hop, even where the sender's was null. */
+	if (m->kind != MSG_RESPONSE || (!s->request && m->error.p && msg_null_id(m)))
+		return 0;
+	if (!s->request)
+		s->request = requests_find(f->requests, acp_other_side(s->seen.from), m->id);
+	if (s->request)
+		requests_take(f->requests, s->request);
+	s->seen.request = s->request;
+	return 0;
+}
+
+/*
+ * Who sends in a pipe: the method says so, and an answer comes from the side that all else came
+ * from. Only where both sides have been seen, someone has joined the two directions, and the
+ * answer's request tells.
+ */
+static enum acp_side
+sender_in_pipe(struct frame *f, const struct msg *m)
+{
+	enum acp_side by_name = m->method.p ? acp_sender(m->method) : ACP_UNKNOWN;
+
+	f->senders |= 1U << by_name;
+	if (m->method.p)
+		return by_name;
+	if (!(f->senders & 1U << ACP_AGENT))
+		return f->senders & 1U << ACP_CLIENT ? ACP_CLIENT : ACP_UNKNOWN;
+	return f->senders & 1U << ACP_CLIENT ? ACP_UNKNOWN : ACP_AGENT;
+}
+
+/* An answer to a request of the filter's own that has been answered: the other side has never heard of it. */
+static bool
+is_own_again(struct frame *f, const struct shown *s)
+{
+	const struct msg *m = &s->seen.msg;
+
+	if (m->kind != MSG_RESPONSE || s->request || !frame_made_id(f, m->id))
+		return false;
+	frame_warn(f, "%s: line %" PRIu64 ": an answer to a request of ours that is not open: dropped",
+		acp_side_name(s->seen.from), s->seen.number);
+	return true;
+}
+
+/* Shows it to whom it concerns. Its request is forgotten where the filter drops it. */
+static int
+show(struct frame *f, struct shown *s, enum verdict *verdict)
+{
+	const struct filter *filter = f->filter;
+	struct msg *m = &s->seen.msg;
+	struct pending *p;
+
+	if (s->seen.from == ACP_UNKNOWN)
+		s->seen.from = sender_in_pipe(f, m);
+	if (pair(f, s) < 0)
+		return -1;
+	if (s->seen.from == ACP_UNKNOWN && s->request)
+		s->seen.from = acp_other_side(s->request->from);
+	p = m->kind == MSG_RESPONSE && s->request ? s->request->owner : NULL;
+	f->shown = s;
+	if (p && p->own) {
+		*verdict = VERDICT_DROP;
+		if (filter->response)
+			filter->response(filter->state, f, p->tag, &s->seen);
+	} else if (is_own_again(f, s)) {
+		*verdict = VERDICT_DROP;
+	} else {
+		*verdict = filter->message(filter->state, f, s->lane, &s->seen);
+	}
+	f->shown = NULL;
+	if (*verdict == VERDICT_DROP && m->kind == MSG_REQUEST) {
+		request_forget(f, s->request);
+		s->request = NULL;
+	}
+	return 0;
+}
+
+static int
+forward(struct frame *f, struct shown *s, struct block *block, bool torn)
+{
+	struct buf edited = {0};
+	int r;
+
+	if (s->nedits == 0)
+		return f->transport->put(f, s->lane, block, s->seen.line, &s->seen.msg, s->request, torn);
+	r = shown_edited(s, &edited);
+	if (r == 0)
+		r = message_put(f, s->lane, buf_slice(&edited), s->seen.msg.kind == MSG_REQUEST ? s->request : NULL);
+	buf_free(&edited);
+	return r;
+}
+
+int
+message_show(struct frame *f, enum lane lane, enum acp_side from, struct block *block, struct slice text,
+	const struct msg *m, struct request *answered, bool torn)
+{
+	struct shown s = {.lane = lane, .request = answered};
+	enum verdict verdict;
+	int r;
+
+	s.seen = (struct seen){.from = from, .t = frame_now(f), .line = text, .msg = *m, .number = f->from[lane]->end.in.lines};
+	r = show(f, &s, &verdict);
+	if (r == 0 && verdict == VERDICT_PASS && !f->transport->copies)
+		r = forward(f, &s, block, torn);
+	shown_done(f, &s);
+	return r;
+}
+
+/* --- out --- */
+
+/* The open request that has this id on the wire, where `asker` sends. */
+static struct request *
+request_of(struct frame *f, enum acp_side asker, struct slice id)
+{
+	return f->transport->find ? f->transport->find(f, id) : requests_find(f->requests, asker, id);
+}
+
+/* Asks a filter that works on lines: does it go on? */
+static bool
+passes(struct frame *f, enum lane lane, const struct outgoing_line *l)
+{
+	struct shown s = {.lane = lane, .line = l}, *outer = f->shown;
+	struct json_error error;
+	struct request *r = NULL;
+	enum verdict verdict;
+	struct msg m;
+
+	f->shown = &s;
+	verdict = f->filter->line(f->filter->state, f, lane, l);
+	f->shown = outer;
+	/* Nobody will respond to it. */
+	if (verdict == VERDICT_DROP && msg_scan(l->text, &m, &error) == MSG_REQUEST)
+		r = request_of(f, f->from[lane]->from, m.id);
+	if (r)
+		request_forget(f, r);
+	return verdict == VERDICT_PASS;
+}
+
+int
+line_put(struct frame *f, enum lane lane, struct block *block, struct slice text, struct slice message, bool torn)
+{
+	struct outgoing_line l = {.text = text, .message = message, .number = f->from[lane]->end.in.lines, .torn = torn};
+
+	if (f->filter->line && !passes(f, lane, &l))
+		return 0;
+	return endpoint_put_line(&f->to[lane]->end, block, text, torn);
+}
+
+int
+plain_put(struct frame *f, enum lane lane, struct block *block, struct slice text, const struct msg *m, struct request *r,
+	bool torn)
+{
+	(void)m;
+	(void)r;
+	return line_put(f, lane, block, text, text, torn);
+}
+
+int
+message_put(struct frame *f, enum lane lane, struct slice text, struct request *r)
+{
+	struct json_error error;
+	struct msg m;
+
+	/* What a filter made of a message is one still, or it does not go anywhere. */
+	if (msg_scan(text, &m, &error) == MSG_NOISE) {
+		frame_warn(f, "what was made of a message is none (%s at byte %zu): dropped", error.what, error.at);
+		return 0;
+	}
+	return f->transport->put(f, lane, NULL, text, &m, m.kind == MSG_REQUEST ? r : NULL, false);
+}
+
+/* --- noise and long lines --- */
+
+static void
+report_line(struct side *s, enum frame_event_kind kind, const struct line *line, bool torn, struct json_error why)
+{
+	struct frame_event e = {.kind = kind, .from = s->from, .number = line->number, .text = line->text,
+		.torn = torn, .why = why};
+
+	frame_event(s->frame, &e);
+}
+
+int
+plain_message(struct side *s, const struct line *line, const struct msg *m, bool torn)
+{
+	return message_show(s->frame, s->lane, s->from, line->block, line->text, m, NULL, torn);
+}
+
+/* An error in place of a response that cannot be forwarded, where its request is open. */
+static int
+replace_response(struct side *s, uint64_t number, struct slice id)
+{
+	struct line made = {.number = number};
+	struct json_error error;
+	struct buf text = {0};
+	struct msg m;
+	int r;
+
+	if (!request_of(s->frame, acp_other_side(s->from), id))
+		return 0;
+	r = msg_make_error(&text, id, ACP_ERR_INTERNAL, "the response was not valid and could not be forwarded", slice(NULL, 0));
+	made.text = buf_slice(&text);
+	if (r == 0 && msg_scan(made.text, &m, &error) == MSG_RESPONSE)
+		r = s->frame->transport->message(s, &made, &m, false);
+	buf_free(&text);
+	return r;
+}
+
+/* A line is discarded: whoever waits because of it gets an error (DESIGN, rule 5). */
+static int
+reply_for_discarded(struct side *s, uint64_t number, struct slice text, enum msg_kind unknown, const char *why)
+{
+	struct slice id;
+	enum msg_kind meant = msg_noise_meant(text, &id);
+	struct buf reply = {0};
+	int r;
+
+	if (meant == MSG_NOISE || meant == MSG_NOTIFICATION)
+		meant = unknown;
+	if (s->frame->transport->one_way || (meant != MSG_REQUEST && meant != MSG_RESPONSE))
+		return 0;
+	if (meant == MSG_RESPONSE)
+		return replace_response(s, number, id);
+	r = msg_make_error(&reply, id, ACP_ERR_INVALID_REQUEST, why, slice(NULL, 0));
+	if (r == 0)
+		r = line_put(s->frame, lane_back(s->lane), NULL, buf_slice(&reply), buf_slice(&reply), false);
+	buf_free(&reply);
+	return r;
+}
+
+/* Noise is discarded where it cannot be routed, or where a user wants it out of the stream. */
+static bool
+discards_noise(const struct frame *f)
+{
+	return f->filter->needs || f->options->clean || f->transport->strict;
+}
+
+static int
+take_noise(struct side *s, const struct line *line, bool torn, struct json_error why)
+{
+	struct frame *f = s->frame;
+
+	report_line(s, FRAME_NOISE, line, torn, why);
+	if (!discards_noise(f))
+		return line_put(f, s->lane, line->block, line->text, line->text, torn);
+	if (line_is_blank(line))
+		return 0;
+	frame_warn(f, "%s: line %" PRIu64 ": not a message at byte %zu: %s: %.*s", side_input(s), line->number, why.at, why.what,
+		(int)(line->text.n < 1024 ? line->text.n : 1024), line->text.p);
+	return reply_for_discarded(s, line->number, line->text, MSG_NOISE, why.what);
+}
+
+/* A piece of a long line that is discarded. Its id may come last, so the reply waits for its end. */
+static int
+discard_piece(struct side *s, const struct line *piece)
+{
+	struct outline whole;
+	int r;
+
+	outline_add(&s->outline, piece->text);
+	if (!piece->last)
+		return 0;
+	whole = s->outline;
+	s->outline = (struct outline){0};
+	r = reply_for_discarded(s, piece->number, buf_slice(&whole.text), MSG_REQUEST, "line too long");
+	buf_free(&whole.text);
+	return r;
+}
+
+static int
+take_long_line(struct side *s, const struct line *line)
+{
+	struct frame *f = s->frame;
+	struct json_error why = {f->options->limit, "longer than the limit"};
+	/* A line of the filter's own must not land inside one that passes piece by piece. */
+	bool discarded = discards_noise(f) || f->filter->line;
+	struct endpoint *to = &f->to[s->lane]->end;
+
+	if (line->first) {
+		report_line(s, FRAME_LONG, line, false, why);
+		frame_warn(f, "%s: line %" PRIu64 ": longer than %zu bytes: %s", side_input(s), line->number, f->options->limit,
+			discarded ? "dropped" : "passed unread");
+	}
+	if (discarded)
+		return discard_piece(s, line);
+	if (line->first && output_mend(&to->out) < 0)
+		return -1;
+	return endpoint_put(to, line->block, line->text);
+}
+
+int
+plain_line(struct side *s, enum input_got got, const struct line *line)
+{
+	struct json_error error;
+	struct msg m;
+
+	if (got == INPUT_PIECE)
+		return take_long_line(s, line);
+	if (msg_scan(line->text, &m, &error) == MSG_NOISE)
+		return take_noise(s, line, got == INPUT_TORN, error);
+	return s->frame->transport->message(s, line, &m, got == INPUT_TORN);
+}

@@ -1,0 +1,149 @@
+/* The transports without a form of their own: a pipe, a link, and standard input while nobody knows what it is. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/cli.h"
+#include "lib/frame/frame_parts.h"
+
+enum {
+	LINK_IN = 6, /* the far side of a link (UCSPI): read it here ... */
+	LINK_OUT,    /* ... write it here */
+	EARLY_MOST = 64,
+};
+
+int
+stdio_open(struct frame *f)
+{
+	int in = proc_claim(STDIN_FILENO), out = proc_claim(STDOUT_FILENO);
+
+	if (in >= 0 && out >= 0 && near_open(f, in, out) == 0)
+		return 0;
+	frame_warn(f, "standard input or output: %s", strerror(errno));
+	return EXIT_FAILED;
+}
+
+/* --- one direction, or two that somebody has joined --- */
+
+
+const struct transport transport_pipe = {
+	.name = "pipe",
+	.input = "standard input",
+	.output = "standard output",
+	.gives = FILTER_EDITS,
+	.lacks = "a one-way pipe cannot do what is asked: needs both directions",
+	.one_way = true,
+	.lossy = true,
+	.open = stdio_open,
+	.line = plain_line,
+	.message = plain_message,
+	.put = plain_put,
+};
+
+/* --- the far side is on two more descriptors (UCSPI) --- */
+
+static bool
+is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+bool
+link_is_offered(void)
+{
+	const char *proto = getenv("PROTO");
+
+	return is_open(LINK_IN) && is_open(LINK_OUT) && proto && strcmp(proto, "ACP") == 0;
+}
+
+static int
+open_link(struct frame *f)
+{
+	int status;
+
+	if (!is_open(LINK_IN) || !is_open(LINK_OUT)) {
+		frame_warn(f, "descriptors %d and %d are not open: no link", LINK_IN, LINK_OUT);
+		return EXIT_USAGE;
+	}
+	status = stdio_open(f);
+	if (status || far_open(f, proc_claim(LINK_IN), proc_claim(LINK_OUT)) == 0)
+		return status;
+	frame_warn(f, "descriptors %d and %d: %s", LINK_IN, LINK_OUT, strerror(errno));
+	return EXIT_FAILED;
+}
+
+const struct transport transport_link = {
+	.name = "link",
+	.input = "client",
+	.output = "the client",
+	.gives = FILTER_EDITS | FILTER_SENDS,
+	.open = open_link,
+	.line = plain_line,
+	.message = plain_message,
+	.put = plain_put,
+};
+
+/* --- not known yet: the first message says whether this is a proxy chain --- */
+
+static int
+keep_early(struct frame *f, enum input_got got, const struct line *line)
+{
+	struct early *e = realloc(f->early, (f->nearly + 1) * sizeof(*e));
+
+	if (!e)
+		return -1;
+	f->early = e;
+	e[f->nearly++] = (struct early){*line, got};
+	block_hold(line->block);
+	return 0;
+}
+
+static int
+decide(struct frame *f, const struct transport *t)
+{
+	size_t i;
+	int r = 0;
+
+	f->transport = t;
+	if (frame_begin(f) < 0)
+		return 0;
+	for (i = 0; r == 0 && i < f->nearly; i++)
+		r = t->line(&f->near, f->early[i].got, &f->early[i].line);
+	return r;
+}
+
+static int
+undecided_line(struct side *s, enum input_got got, const struct line *line)
+{
+	struct frame *f = s->frame;
+	struct json_error error;
+	struct msg m = {0};
+	bool proxy;
+
+	if (got != INPUT_PIECE && msg_scan(line->text, &m, &error) == MSG_NOISE && f->nearly < EARLY_MOST)
+		return keep_early(f, got, line);
+	proxy = m.what == ACP_PROXY_INITIALIZE && m.kind == MSG_REQUEST;
+	if (decide(f, proxy ? &transport_proxy : &transport_pipe) < 0)
+		return -1;
+	return f->failed ? 0 : f->transport->line(s, got, line);
+}
+
+static void
+begin_as_pipe(struct frame *f)
+{
+	if (decide(f, &transport_pipe) < 0)
+		frame_abort(f, "out of memory");
+}
+
+const struct transport transport_undecided = {
+	.name = "auto",
+	.input = "standard input",
+	.output = "standard output",
+	.gives = FILTER_EDITS | FILTER_SENDS,
+	.open = stdio_open,
+	.begin = begin_as_pipe,
+	.line = undecided_line,
+	.put = plain_put,
+};

@@ -1,0 +1,388 @@
+/*
+ * The frame as a proxy of a chain (PROTOCOL, section 4): one pipe pair with the conductor. What
+ * comes is turned into plain messages in two lanes, what goes is put back; ids are ours on the way
+ * out and the sender's own bytes on the way back.
+ */
+#include <stdlib.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "lib/frame/frame_parts.h"
+
+enum { SHORT = 1024 }; /* bytes of a message that are copied rather than held */
+
+/* A request that we have sent to the conductor, by the id that we gave it. */
+struct hop {
+	uint64_t id;
+	struct request *request;
+	UT_hash_handle hh;
+};
+
+void
+proxy_forget(struct frame *f, struct hop *h)
+{
+	HASH_DEL(f->hops, h);
+	free(h);
+}
+
+static struct hop *
+hop_of(struct frame *f, struct request *r)
+{
+	struct pending *p = pending_of(r);
+	struct hop *h;
+
+	if (!p || p->hop)
+		return p ? p->hop : NULL;
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return NULL;
+	h->id = ++f->last_id;
+	h->request = r;
+	HASH_ADD(hh, f->hops, id, sizeof(h->id), h);
+	if (!h->hh.tbl) {
+		free(h);
+		return NULL;
+	}
+	p->hop = h;
+	return h;
+}
+
+static struct request *
+request_of(struct frame *f, struct slice id)
+{
+	struct hop *h = NULL;
+	uint64_t n;
+
+	if (json_type(id) == JSON_NUMBER && json_u64(id, &n))
+		HASH_FIND(hh, f->hops, &n, sizeof(n), h);
+	return h ? h->request : NULL;
+}
+
+/* --- in --- */
+
+/* What the conductor's message is without its envelope: its slices are still those of the line, or what is spliced in. */
+struct plain {
+	enum lane lane;
+	struct msg msg;
+	struct splices splices;
+	struct request *answered;
+};
+
+/* As a request it would be another, unknown method. */
+static bool
+is_cancel(const struct msg *m)
+{
+	return m->what == ACP_CANCEL_REQUEST && m->kind == MSG_NOTIFICATION;
+}
+
+static bool
+same_id(struct slice a, struct slice b)
+{
+	struct buf x = {0}, y = {0};
+	bool same = msg_id_key(a, &x) == 0 && msg_id_key(b, &y) == 0 && slice_eq(buf_slice(&x), buf_slice(&y));
+
+	buf_free(&x);
+	buf_free(&y);
+	return same;
+}
+
+/* The answer to that request which the filter holds: to its sender it is still open. */
+static struct held *
+held_answer(struct frame *f, struct slice id)
+{
+	struct json_error error;
+	struct held *h;
+	struct msg m;
+
+	for (h = f->held; h; h = h->next)
+		if (!h->request && msg_scan(buf_slice(&h->text), &m, &error) == MSG_RESPONSE && same_id(m.id, id))
+			return h;
+	return NULL;
+}
+
+/* It goes the way of the request that it names, by the id that its sender gave it. An unknown or finished one is ignored. */
+static int
+take_cancel(struct frame *f, const struct msg *m, struct plain *p)
+{
+	struct slice id = {NULL, 0};
+	struct request *r;
+	struct held *h;
+
+	if (json_type(m->params) == JSON_OBJECT)
+		id = json_get(m->params, acp_request_id);
+	if (!id.p)
+		return 1;
+	r = requests_find(f->requests, ACP_CLIENT, id);
+	if (!r)
+		r = requests_find(f->requests, ACP_AGENT, id);
+	h = r ? NULL : held_answer(f, id);
+	if (!r && !h)
+		return 1;
+	p->lane = r ? lane_of(r->from) : lane_back(h->lane);
+	return 0;
+}
+
+static int
+send_line(struct frame *f, struct buf *text)
+{
+	int r = message_put(f, LANE_UP, buf_slice(text), NULL);
+
+	buf_free(text);
+	return r;
+}
+
+static int
+refuse_envelope(struct frame *f, const struct msg *m, int code, const char *why)
+{
+	struct buf answer = {0};
+
+	frame_warn(f, "conductor: %s: refused", why);
+	if (m->kind != MSG_REQUEST)
+		return 1;
+	if (msg_make_error(&answer, m->id, code, why, slice(NULL, 0)) < 0)
+		return -1;
+	return send_line(f, &answer) < 0 ? -1 : 1;
+}
+
+static int
+open_envelope(struct frame *f, const struct msg *m, struct plain *p)
+{
+	const char *why;
+
+	if (msg_open_envelope(m, &p->msg, &why) < 0)
+		return refuse_envelope(f, m, ACP_ERR_PARAMS, why);
+	/* It would be taken for the conductor's own. */
+	if (p->msg.what == ACP_PROXY_SUCCESSOR)
+		return refuse_envelope(f, m, ACP_ERR_INVALID_REQUEST, "an envelope in an envelope");
+	p->lane = LANE_UP;
+	msg_unwrap(m, &p->msg, &p->splices);
+	return is_cancel(&p->msg) ? take_cancel(f, &p->msg, p) : 0;
+}
+
+static int
+take_response(struct frame *f, const struct msg *m, struct plain *p)
+{
+	struct request *r = request_of(f, m->id);
+
+	if (!r) {
+		frame_warn(f, "conductor: an answer to a request that is not open: dropped");
+		return 1;
+	}
+	p->answered = r;
+	p->lane = r->from == ACP_CLIENT ? LANE_UP : LANE_DOWN;
+	splice_value(&p->splices, m->id, r->id);
+	p->msg.id = r->id;
+	return 0;
+}
+
+/* An error with a null id is no response to any request. */
+static int
+diagnostic(struct frame *f, const struct msg *m)
+{
+	frame_warn(f, "conductor: an error that answers no request: %.*s", (int)(m->error.n < 512 ? m->error.n : 512),
+		m->error.p);
+	return 1;
+}
+
+/* 0; 1 where it goes nowhere; -1 out of memory. */
+static int
+make_plain(struct frame *f, const struct msg *m, struct plain *p)
+{
+	*p = (struct plain){.lane = LANE_DOWN, .msg = *m};
+	if (m->kind == MSG_RESPONSE)
+		return m->error.p && msg_null_id(m) ? diagnostic(f, m) : take_response(f, m, p);
+	switch (m->what) {
+	case ACP_PROXY_SUCCESSOR:
+		return open_envelope(f, m, p);
+	case ACP_PROXY_INITIALIZE:
+		f->dialect = acp_dialect(m->method);
+		p->msg.what = ACP_INITIALIZE;
+		p->msg.method = slice_of("\"initialize\"");
+		splice_value(&p->splices, m->method, p->msg.method);
+		return 0;
+	case ACP_CANCEL_REQUEST:
+		return is_cancel(m) ? take_cancel(f, m, p) : 0;
+	default:
+		return 0;
+	}
+}
+
+/* Text in parts as a line in a block of its own; NULL out of memory. */
+static struct block *
+line_of(const struct iovec *parts, size_t n, struct slice *text)
+{
+	struct block *b;
+	size_t size = 0, i;
+	char *at;
+
+	for (i = 0; i < n; i++)
+		size += parts[i].iov_len;
+	b = block_new(size + 1);
+	if (!b)
+		return NULL;
+	for (at = b->data, i = 0; i < n; at += parts[i++].iov_len)
+		memcpy(at, parts[i].iov_base, parts[i].iov_len);
+	*at = '\n';
+	*text = slice(b->data, size);
+	return b;
+}
+
+static int
+show_spliced(struct frame *f, struct slice line, struct plain *p)
+{
+	const struct splices *s = &p->splices;
+	struct iovec parts[2 * MSG_SPLICES + 1];
+	struct slice text;
+	struct block *b = line_of(parts, splice_parts(line, s->at, s->n, parts), &text);
+	int r;
+
+	if (!b)
+		return -1;
+	msg_moved(line, s->at, s->n, text.p, &p->msg);
+	r = message_show(f, p->lane, lane_from(p->lane), b, text, &p->msg, p->answered, false);
+	block_drop(b);
+	return r;
+}
+
+static int
+take_message(struct side *s, const struct line *line, const struct msg *m, bool torn)
+{
+	struct frame *f = s->frame;
+	struct plain p;
+	int r;
+
+	(void)torn;
+	r = make_plain(f, m, &p);
+	if (r)
+		return r < 0 ? -1 : 0;
+	if (p.splices.n == 0)
+		return message_show(f, p.lane, lane_from(p.lane), line->block, line->text, m, NULL, false);
+	return show_spliced(f, line->text, &p);
+}
+
+/* --- out --- */
+
+/* How a message is changed for the conductor's pipe. */
+struct rewrite {
+	struct splices splices;
+	struct buf with;
+	char id[SLICE_DIGITS];
+};
+
+static int
+rewrite_cancel(struct frame *f, enum lane lane, const struct msg *m, struct rewrite *w)
+{
+	struct slice id = {NULL, 0};
+	struct request *r = NULL;
+	struct pending *p;
+
+	if (json_type(m->params) == JSON_OBJECT)
+		id = json_get(m->params, acp_request_id);
+	if (id.p)
+		r = requests_find(f->requests, lane_from(lane), id);
+	p = r ? r->owner : NULL;
+	/* Answered already, or never sent on: then there is nothing to cancel there. */
+	if (!p || !p->hop)
+		return 1;
+	splice_value(&w->splices, id, slice_digits(p->hop->id, w->id));
+	return 0;
+}
+
+/* 0; 1 where it is not to be sent; -1 out of memory. */
+static int
+rewrite_message(struct frame *f, enum lane lane, const struct msg *m, struct request *r, struct rewrite *w)
+{
+	struct hop *hop;
+
+	if (m->kind == MSG_RESPONSE)
+		return 0;
+	if (is_cancel(m))
+		return rewrite_cancel(f, lane, m, w);
+	/* The filter has made a request of it. */
+	if (m->kind == MSG_REQUEST && !r)
+		r = requests_open(f->requests, lane_from(lane), frame_now(f), m);
+	if (lane == LANE_DOWN && msg_wrap(m, f->dialect, &w->splices, &w->with) < 0)
+		return -1;
+	if (m->kind != MSG_REQUEST)
+		return 0;
+	hop = r ? hop_of(f, r) : NULL;
+	if (!hop)
+		return -1;
+	splice_value(&w->splices, m->id, slice_digits(hop->id, w->id));
+	return 0;
+}
+
+static bool
+within(struct slice all, const char *p)
+{
+	return p >= all.p && p < all.p + all.n;
+}
+
+/* In one piece, for a filter that works on lines. */
+static int
+put_whole(struct frame *f, enum lane lane, struct slice text, const struct rewrite *w)
+{
+	struct buf whole = {0};
+	struct json_error error;
+	struct slice inner;
+	struct msg m;
+	int r = splice_write(text, w->splices.at, w->splices.n, &whole);
+
+	inner = buf_slice(&whole);
+	if (r == 0 && msg_scan(inner, &m, &error) != MSG_NOISE && m.what == ACP_PROXY_SUCCESSOR && m.params.p)
+		inner = m.params;
+	if (r == 0)
+		r = line_put(f, lane, NULL, buf_slice(&whole), inner, false);
+	buf_free(&whole);
+	return r;
+}
+
+static int
+put_parts(struct frame *f, enum lane lane, struct block *block, struct slice text, const struct rewrite *w)
+{
+	struct endpoint *to = &f->to[lane]->end;
+	struct iovec parts[2 * MSG_SPLICES + 1];
+	size_t n, i;
+	struct slice part;
+
+	if (output_mend(&to->out) < 0)
+		return -1;
+	/* A short one is copied into one piece: that costs less than to hold its block and to write it in five. */
+	if (text.n <= SHORT)
+		block = NULL;
+	n = splice_parts(text, w->splices.at, w->splices.n, parts);
+	for (i = 0; i < n; i++) {
+		part = slice(parts[i].iov_base, parts[i].iov_len);
+		if (endpoint_put(to, within(text, part.p) ? block : NULL, part) < 0)
+			return -1;
+	}
+	return endpoint_put(to, NULL, slice("\n", 1));
+}
+
+static int
+put_message(struct frame *f, enum lane lane, struct block *block, struct slice text, const struct msg *m, struct request *r,
+	bool torn)
+{
+	struct rewrite w = {0};
+	int got = rewrite_message(f, lane, m, r, &w);
+
+	(void)torn;
+	if (got == 0)
+		got = f->filter->line ? put_whole(f, lane, text, &w) : put_parts(f, lane, block, text, &w);
+	buf_free(&w.with);
+	return got < 0 ? -1 : 0;
+}
+
+const struct transport transport_proxy = {
+	.name = "proxy",
+	.input = "conductor",
+	.output = "the conductor",
+	.gives = FILTER_EDITS | FILTER_SENDS,
+	.strict = true,
+	.open = stdio_open,
+	.line = plain_line,
+	.message = take_message,
+	.put = put_message,
+	.find = request_of,
+};

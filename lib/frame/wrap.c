@@ -1,0 +1,276 @@
+/* The frame around an agent that it has started: its three pipes, its life and its end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/cli.h"
+#include "lib/base/text.h"
+#include "lib/frame/frame_parts.h"
+
+enum { STDERR_LINE = 64 * 1024, AFTER_TERM = 2 * 1000 * 1000, LAST_STDERR_MS = 1000 };
+
+static bool
+relay_stderr(void *arg, enum input_got got, const struct line *line)
+{
+	struct frame *f = arg;
+	struct agent *a = &f->agent;
+	struct frame_event e = {.kind = FRAME_STDERR, .from = ACP_AGENT, .number = line->number, .text = line->text, .relayed = true};
+	bool whole = got == INPUT_LINE;
+	struct buf plain = {0};
+
+	/* A piece of a very long line that ends it has its newline. */
+	if (got == INPUT_PIECE && line->last && e.text.n > 0 && e.text.p[e.text.n - 1] == '\n') {
+		e.text.n--;
+		whole = true;
+	}
+	frame_event(f, &e);
+	if (a->err.out.full || text_plain(&plain, e.text) < 0 || (whole && buf_add(&plain, "\n", 1) < 0) ||
+		endpoint_put(&a->err, NULL, buf_slice(&plain)) < 0)
+		a->discarded++;
+	buf_free(&plain);
+	return true;
+}
+
+static void
+log_event(void *arg, enum endpoint_event event)
+{
+	struct frame *f = arg;
+
+	(void)event;
+	frame_log_write(f);
+	frame_settle(f);
+}
+
+static void
+report_discarded(struct frame *f)
+{
+	struct agent *a = &f->agent;
+	struct buf line = {0};
+
+	if (a->discarded == 0)
+		return;
+	/* In their place among the others, however slowly they are read. */
+	if (buf_printf(&line, "%s: %" PRIu64 " lines of the agent's standard error were left out", f->filter->name,
+		a->discarded) == 0)
+		endpoint_put_line(&a->err, NULL, buf_slice(&line), false);
+	buf_free(&line);
+	a->discarded = 0;
+}
+
+static void
+err_event(void *arg, enum endpoint_event event)
+{
+	struct frame *f = arg;
+
+	(void)event;
+	if (!f->agent.err.out.full)
+		report_discarded(f);
+	frame_settle(f);
+}
+
+static void
+have_patience(struct frame *f, uint64_t us)
+{
+	if (loop_add_timer(f->loop, &f->agent.patience, us) < 0)
+		frame_abort(f, strerror(errno));
+}
+
+static void
+agent_ended(void *arg, int status)
+{
+	struct frame *f = arg;
+	struct agent *a = &f->agent;
+
+	a->ended = true;
+	a->status = status;
+	/* What it started may hold its pipes open. */
+	have_patience(f, f->options->grace);
+	frame_settle(f);
+}
+
+/* An agent that is slow to take what the client left behind is given its time. */
+static bool
+still_taking(const struct frame *f)
+{
+	const struct endpoint *e = &f->far.end;
+
+	return endpoint_can_write(e) && e->out.n > 0 && e->out.written > f->agent.taken;
+}
+
+static bool
+wrap_over(const struct frame *f)
+{
+	return f->agent.ended && !endpoint_can_read(&f->agent.log);
+}
+
+static void
+grant_patience(struct frame *f)
+{
+	struct agent *a = &f->agent;
+
+	if (!a->running || a->ended || a->stopped)
+		return;
+	a->taken = f->far.end.out.written;
+	have_patience(f, f->options->grace);
+}
+
+/* The client has left and the agent has not, or the agent has and its pipes have not ended. */
+static void
+out_of_patience(void *arg)
+{
+	struct frame *f = arg;
+	struct agent *a = &f->agent;
+
+	if (a->ended && endpoint_can_read(&f->far.end) && f->far.end.paused && !f->far.coupled) {
+		/* Not the agent's side is late, but the client that has not read yet. */
+		have_patience(f, f->options->grace);
+	} else if (a->ended) {
+		a->overdue = endpoint_can_read(&f->far.end) || endpoint_can_read(&a->log) || f->far.end.out.n > 0;
+		endpoint_drain(&f->far.end);
+		endpoint_drain(&a->log);
+		/* Its input, too, may be held by a process that does not read. */
+		output_fail(&f->far.end.out, EPIPE);
+		frame_settle(f);
+	} else if (!a->stopped && (still_taking(f) || frame_holds_lines(f, LANE_DOWN) || frame_holds_lines(f, LANE_UP))) {
+		/* It may be what the filter holds that the agent, or who reads it, is waiting for. */
+		grant_patience(f);
+	} else {
+		if (!a->stopped)
+			frame_warn(f, "the agent did not end within the grace period: sending it SIGTERM");
+		proc_signal(a->child.pid, a->stopped ? SIGKILL : SIGTERM);
+		a->stopped = true;
+		have_patience(f, AFTER_TERM);
+	}
+}
+
+/* An agent that has closed its output has nothing more to say: as if the client had left it. */
+static void
+wrap_left(struct frame *f)
+{
+	if (!endpoint_can_read(&f->far.end))
+		side_end(&f->near);
+	grant_patience(f);
+}
+
+/* Both ends of three pipes: what the agent gets, and what stays here. */
+static int
+make_pipes(int theirs[3], int ours[3])
+{
+	int p[2], i;
+
+	for (i = 0; i < 3; i++) {
+		if (proc_pipe(p) < 0)
+			return -1;
+		theirs[i] = i == 0 ? p[0] : p[1];
+		ours[i] = i == 0 ? p[1] : p[0];
+	}
+	return 0;
+}
+
+static int
+open_stderr(struct frame *f, int fd)
+{
+	struct agent *a = &f->agent;
+	int err = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 8);
+
+	a->log = (struct endpoint){.line = relay_stderr, .event = log_event, .arg = f};
+	a->err = (struct endpoint){.event = err_event, .arg = f};
+	if (endpoint_open(&a->log, f->loop, fd, -1, STDERR_LINE) < 0)
+		return -1;
+	return err < 0 ? 0 : endpoint_open(&a->err, f->loop, -1, err, 0);
+}
+
+/* 0, or the exit status that says why not. */
+static int
+wrap_open(struct frame *f)
+{
+	struct agent *a = &f->agent;
+	int theirs[3], ours[3], i, error;
+	struct proc_fd fds[3];
+	struct proc_spec spec = {.argv = f->options->command, .fds = fds, .nfds = 3, .death_signal = SIGKILL};
+	enum proc_stage stage = PROC_FORK;
+
+	error = stdio_open(f);
+	if (error)
+		return error;
+	if (make_pipes(theirs, ours) < 0)
+		goto fail;
+	for (i = 0; i < 3; i++)
+		fds[i] = (struct proc_fd){theirs[i], i};
+	a->child = (struct loop_child){.pid = proc_start(&spec, &stage), .ended = agent_ended, .arg = f};
+	error = errno;
+	for (i = 0; i < 3; i++)
+		close(theirs[i]);
+	if (a->child.pid < 0)
+		return cli_not_started(f->filter->name, spec.argv[0], stage == PROC_EXEC, error);
+	a->running = true;
+	a->patience = (struct loop_timer){.expired = out_of_patience, .arg = f};
+	if (far_open(f, ours[1], ours[0]) < 0 || open_stderr(f, ours[2]) < 0 || loop_add_child(f->loop, &a->child) < 0)
+		goto fail;
+	return 0;
+fail:
+	frame_warn(f, "%s", strerror(errno));
+	return EXIT_FAILED;
+}
+
+static void
+wrap_ending(struct frame *f)
+{
+	struct frame_event e = {.kind = FRAME_EXIT, .from = ACP_AGENT, .status = f->agent.status};
+
+	frame_event(f, &e);
+}
+
+static void
+wrap_kill(struct frame *f)
+{
+	if (f->agent.running && !f->agent.ended)
+		proc_signal(f->agent.child.pid, SIGTERM);
+}
+
+static int
+wrap_status(const struct frame *f)
+{
+	const struct agent *a = &f->agent;
+
+	return a->ended && !a->stopped ? proc_status(a->status) : 0;
+}
+
+/* Nothing of it is left running: its group lives as long as it is not buried. */
+static void
+wrap_close(struct frame *f)
+{
+	struct agent *a = &f->agent;
+
+	if (!a->running)
+		return;
+	proc_signal(a->child.pid, a->ended && !a->overdue ? SIGTERM : SIGKILL);
+	loop_remove_timer(f->loop, &a->patience);
+	loop_bury(f->loop, &a->child);
+	endpoint_close(&a->log);
+	report_discarded(f);
+	/* A reader of our standard error that is merely slow gets the rest. */
+	endpoint_write_rest(&a->err, LAST_STDERR_MS, INT_MAX);
+	endpoint_close(&a->err);
+}
+
+const struct transport transport_wrap = {
+	.name = "wrap",
+	.input = "client",
+	.output = "the client",
+	.gives = FILTER_EDITS | FILTER_SENDS,
+	.open = wrap_open,
+	.line = plain_line,
+	.message = plain_message,
+	.put = plain_put,
+	.left = wrap_left,
+	.over = wrap_over,
+	.ending = wrap_ending,
+	.close = wrap_close,
+	.kill = wrap_kill,
+	.status = wrap_status,
+};

@@ -1,0 +1,342 @@
+#include "lib/json/json_set.h"
+
+/* A scan on its way. */
+struct plain {
+	const char *p, *begin, *end;
+	const struct json_want *want;
+	int member;        /* the wanted member whose value is at hand, or -1 */
+	const char *value; /* where that value begins */
+	unsigned depth, most;
+	struct json_error *error;
+	unsigned char object[JSON_DEPTH_MOST / 8 + 1]; /* a bit for each that is open: an object? */
+};
+
+static bool
+wrong(struct plain *s, const char *at, const char *what)
+{
+	s->error->at = (size_t)(at - s->begin) + 1;
+	s->error->what = what;
+	return false;
+}
+
+static bool
+in_object(const struct plain *s)
+{
+	return s->object[s->depth >> 3] >> (s->depth & 7) & 1;
+}
+
+static bool
+open(struct plain *s)
+{
+	unsigned char bit;
+
+	if (s->depth == s->most)
+		return wrong(s, s->p, "nested too deep");
+	s->depth++;
+	bit = (unsigned char)(1U << (s->depth & 7));
+	if (*s->p++ == '{')
+		s->object[s->depth >> 3] |= bit;
+	else
+		s->object[s->depth >> 3] &= (unsigned char)~bit;
+	return true;
+}
+
+/* Is the byte at hand (after white space) this one? Steps over it then. */
+static bool
+take(struct plain *s, char c)
+{
+	s->p = json_skip_space(s->p, s->end);
+	if (s->p == s->end || *s->p != c)
+		return false;
+	s->p++;
+	return true;
+}
+
+const char *
+json_escape_end(const char *p, const char *end, const char **stop)
+{
+	const char *hex;
+
+	if (++p == end || *p == '\0' || !strchr("\"\\/bfnrtu", *p)) {
+		*stop = p;
+		return NULL;
+	}
+	if (*p++ != 'u')
+		return p;
+	for (hex = p; p < hex + 4; p++) {
+		if (p == end || *p == '\0' || !strchr("0123456789abcdefABCDEF", *p)) {
+			*stop = p;
+			return NULL;
+		}
+	}
+	return p;
+}
+
+unsigned
+json_utf8_length(const char *p, const char *end)
+{
+	const unsigned char *u = (const unsigned char *)p;
+	unsigned char least = 0x80, most = 0xbf;
+	unsigned n;
+
+	if (u[0] < 0x80)
+		return 1;
+	if (u[0] < 0xc2 || u[0] > 0xf4)
+		return 0;
+	n = u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
+	if ((size_t)(end - p) < n)
+		return 0;
+	/* The second byte keeps out overlong forms, surrogates and what is above U+10FFFF. */
+	if (u[0] == 0xe0)
+		least = 0xa0;
+	else if (u[0] == 0xed)
+		most = 0x9f;
+	else if (u[0] == 0xf0)
+		least = 0x90;
+	else if (u[0] == 0xf4)
+		most = 0x8f;
+	if (u[1] < least || u[1] > most)
+		return 0;
+	for (unsigned i = 2; i < n; i++)
+		if (u[i] < 0x80 || u[i] > 0xbf)
+			return 0;
+	return n;
+}
+
+/* Which of eight bytes is zero: its top bit is set (and perhaps those of later bytes). */
+static inline uint64_t
+zeros(uint64_t v)
+{
+	return (v - 0x0101010101010101) & ~v & 0x8080808080808080;
+}
+
+static inline bool
+is_ordinary(char c)
+{
+	return c != '"' && c != '\\' && (unsigned char)c >= 0x20 && (unsigned char)c < 0x80;
+}
+
+/* Steps over bytes that mean nothing in a string, eight at a time where it can. */
+static const char *
+skip_ordinary(const char *p, const char *end)
+{
+	static const uint64_t each = 0x0101010101010101;
+	uint64_t v;
+
+	for (; end - p >= 8; p += 8) {
+		memcpy(&v, p, 8);
+		/* Not ASCII, or with the top three bits clear a control character. */
+		if ((v & each * 0x80) | zeros(v & each * 0xe0))
+			break;
+		if (zeros(v ^ each * '"') | zeros(v ^ each * '\\'))
+			break;
+	}
+	while (p < end && is_ordinary(*p))
+		p++;
+	return p;
+}
+
+static bool
+string(struct plain *s)
+{
+	const char *p = s->p + 1, *next, *stop;
+	unsigned n;
+
+	for (; p < s->end; p = next) {
+		p = skip_ordinary(p, s->end);
+		if (p == s->end)
+			break;
+		if (*p == '"') {
+			s->p = p + 1;
+			return true;
+		}
+		if (*p == '\\') {
+			next = json_escape_end(p, s->end, &stop);
+			if (!next && stop < s->end)
+				return wrong(s, stop, "not an escape");
+			if (!next)
+				break;
+		} else if ((unsigned char)*p < 0x20) {
+			return wrong(s, p, "control character in a string");
+		} else {
+			n = json_utf8_length(p, s->end);
+			if (n == 0)
+				return wrong(s, p, "not UTF-8");
+			next = p + n;
+		}
+	}
+	return wrong(s, s->end, "the text ends in a string");
+}
+
+static const char *
+digits(const char *p, const char *end)
+{
+	while (p < end && *p >= '0' && *p <= '9')
+		p++;
+	return p;
+}
+
+const char *
+json_number_end(const char *p, const char *end, const char **stop)
+{
+	const char *from;
+
+	if (p < end && *p == '-')
+		p++;
+	from = p;
+	p = digits(from, end);
+	if (p == from || (*from == '0' && p > from + 1)) {
+		*stop = p == from ? p : from + 1;
+		return NULL;
+	}
+	if (p < end && *p == '.') {
+		from = p + 1;
+		p = digits(from, end);
+		if (p == from)
+			goto none;
+	}
+	if (p < end && (*p == 'e' || *p == 'E')) {
+		p++;
+		if (p < end && (*p == '+' || *p == '-'))
+			p++;
+		from = p;
+		p = digits(from, end);
+		if (p == from)
+			goto none;
+	}
+	return p;
+none:
+	*stop = p;
+	return NULL;
+}
+
+static bool
+number(struct plain *s)
+{
+	const char *stop, *p = json_number_end(s->p, s->end, &stop);
+
+	if (!p) {
+		if (stop < s->end && *stop >= '0' && *stop <= '9')
+			return wrong(s, stop, "digit after a leading zero");
+		return wrong(s, stop, "expected a digit");
+	}
+	s->p = p;
+	return true;
+}
+
+static bool
+literal(struct plain *s, const char *name)
+{
+	size_t n = strlen(name);
+
+	if ((size_t)(s->end - s->p) < n || memcmp(s->p, name, n) != 0)
+		return wrong(s, s->p, "expected a value");
+	s->p += n;
+	return true;
+}
+
+/* A string, number or name. */
+static bool
+scalar(struct plain *s)
+{
+	switch (*s->p) {
+	case '"':
+		return string(s);
+	case 't':
+		return literal(s, "true");
+	case 'f':
+		return literal(s, "false");
+	case 'n':
+		return literal(s, "null");
+	default:
+		if (*s->p == '-' || (*s->p >= '0' && *s->p <= '9'))
+			return number(s);
+		return wrong(s, s->p, "expected a value");
+	}
+}
+
+/* A member's name and colon. */
+static bool
+name(struct plain *s)
+{
+	const char *from;
+
+	s->p = from = json_skip_space(s->p, s->end);
+	if (from == s->end || *from != '"')
+		return wrong(s, from, "expected a member's name");
+	if (!string(s))
+		return false;
+	if (s->depth == 1) {
+		s->member = json_want_key(s->want, slice_between(from, s->p));
+		if (s->member >= 0 && s->want->values[s->member].p)
+			return wrong(s, from, "duplicate member");
+	}
+	if (!take(s, ':'))
+		return wrong(s, s->p, "expected ':'");
+	if (s->depth == 1)
+		s->value = json_skip_space(s->p, s->end);
+	return true;
+}
+
+/* After a value: closes what ends here; then stands before the next value, or at depth 0. */
+static bool
+after(struct plain *s)
+{
+	for (; s->depth > 0; s->depth--) {
+		if (s->depth == 1 && s->member >= 0) {
+			s->want->values[s->member] = slice_between(s->value, s->p);
+			s->member = -1;
+		}
+		if (take(s, ','))
+			return in_object(s) ? name(s) : true;
+		if (in_object(s) ? !take(s, '}') : !take(s, ']'))
+			break;
+	}
+	if (s->depth == 0)
+		return true;
+	return wrong(s, s->p, in_object(s) ? "expected ',' or '}'" : "expected ',' or ']'");
+}
+
+/* One value, or the beginning of a container that is not empty. */
+static bool
+value(struct plain *s)
+{
+	s->p = json_skip_space(s->p, s->end);
+	if (s->p == s->end)
+		return wrong(s, s->p, "expected a value");
+	if (*s->p != '{' && *s->p != '[')
+		return scalar(s) && after(s);
+	if (!open(s))
+		return false;
+	if (!take(s, in_object(s) ? '}' : ']'))
+		return in_object(s) ? name(s) : true;
+	s->depth--;
+	return after(s);
+}
+
+enum json_type
+json_plain(
+	struct slice text, unsigned depth, const struct json_want *want, struct json_error *error)
+{
+	struct plain s;
+	const char *first;
+
+	s.begin = s.p = text.p;
+	s.end = text.p + text.n;
+	s.want = want;
+	s.member = -1;
+	s.depth = 0;
+	s.most = depth;
+	s.error = error;
+	first = json_skip_space(s.p, s.end);
+	do {
+		if (!value(&s))
+			return JSON_NONE;
+	} while (s.depth > 0);
+	s.p = json_skip_space(s.p, s.end);
+	if (s.p < s.end) {
+		wrong(&s, s.p, "text after the value");
+		return JSON_NONE;
+	}
+	return json_type(slice_between(first, s.end));
+}

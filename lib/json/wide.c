@@ -1,0 +1,733 @@
+/*
+ * The scan with wide instructions: one source, which the Makefile compiles once for each set of them (WIDE_SET), with that
+ * set's flags. Vector types of the compiler do most of the work; a set adds what those cannot express.
+ *
+ * First the text is boiled down to its tokens, a byte for each: brackets, commas and colons as they
+ * are, strings by their opening quote, numbers and names by their first byte. Then the grammar is
+ * checked on 64 tokens at a time, as words with a bit for each: what comes after a comma is the
+ * commas' word shifted by one. The brackets are walked one by one, or only counted where all of
+ * them are curly. Numbers, names, escapes and what is not ASCII are looked at in the text itself.
+ *
+ * No errors are reported from here: see json_set.h. What nobody writes on one line is also left to
+ * json_plain: white space other than blanks between the tokens, and more than DEEP containers in
+ * each other.
+ */
+#include "lib/json/json_set.h"
+
+#define WIDE_avx512 1
+#define WIDE_avx2 2
+#define WIDE_sse4 3
+#define WIDE_neon 4
+#define JOIN(a, b) a##b
+#define NUMBER(set) JOIN(WIDE_, set)
+#define FUNCTION(set) JOIN(json_scan_, set)
+
+#if NUMBER(WIDE_SET) == WIDE_neon
+#include <arm_neon.h>
+#else
+#include <immintrin.h>
+#endif
+
+#if NUMBER(WIDE_SET) == WIDE_avx512
+enum { WIDTH = 64 };
+#elif NUMBER(WIDE_SET) == WIDE_avx2
+enum { WIDTH = 32 };
+#else
+enum { WIDTH = 16 };
+#endif
+
+/* As many bytes as one instruction takes, and 64 of them. */
+typedef signed char vec __attribute__((vector_size(WIDTH)));
+typedef vec vec_anywhere __attribute__((aligned(1), may_alias));
+enum { PARTS = 64 / WIDTH };
+struct piece {
+	vec v[PARTS];
+};
+
+/* --- what the sets do in their own ways --- */
+
+/* same, less: a bit for each byte of a that equals, or is less than, that of b. */
+#if NUMBER(WIDE_SET) == WIDE_avx512
+
+INLINE uint64_t
+same(vec a, vec b)
+{
+	return _mm512_cmpeq_epi8_mask((__m512i)a, (__m512i)b);
+}
+
+INLINE uint64_t
+less(vec a, vec b)
+{
+	return _mm512_cmplt_epi8_mask((__m512i)a, (__m512i)b);
+}
+
+#else
+
+/* A bit for each byte, which is 0 or -1. */
+INLINE uint64_t
+bits(vec mask)
+{
+#if NUMBER(WIDE_SET) == WIDE_avx2
+	return (uint32_t)_mm256_movemask_epi8((__m256i)mask);
+#elif NUMBER(WIDE_SET) == WIDE_sse4
+	return (uint16_t)_mm_movemask_epi8((__m128i)mask);
+#else
+	static const uint8_t places[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+	uint8x16_t set = vandq_u8((uint8x16_t)mask, vld1q_u8(places));
+
+	return (uint64_t)vaddv_u8(vget_low_u8(set)) | (uint64_t)vaddv_u8(vget_high_u8(set)) << 8;
+#endif
+}
+
+INLINE uint64_t
+same(vec a, vec b)
+{
+	return bits((vec)(a == b));
+}
+
+INLINE uint64_t
+less(vec a, vec b)
+{
+	return bits((vec)(a < b));
+}
+
+#endif
+
+/* From the table of 16 the byte at the place that the low four bits of v name. (x86: anything where v is negative.) */
+INLINE vec
+look_up(const char *table, vec v)
+{
+#if NUMBER(WIDE_SET) == WIDE_neon
+	return (vec)vqtbl1q_u8(vld1q_u8((const uint8_t *)table), vandq_u8((uint8x16_t)v, vdupq_n_u8(15)));
+#else
+	__m128i t = _mm_loadu_si128((const __m128i *)(const void *)table);
+#if NUMBER(WIDE_SET) == WIDE_avx512
+	return (vec)_mm512_shuffle_epi8(_mm512_broadcast_i32x4(t), (__m512i)v);
+#elif NUMBER(WIDE_SET) == WIDE_avx2
+	return (vec)_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(t), (__m256i)v);
+#else
+	return (vec)_mm_shuffle_epi8(t, (__m128i)v);
+#endif
+#endif
+}
+
+/* Bit i of the result is the parity of bits 0 to i. */
+INLINE uint64_t
+prefix_xor(uint64_t word)
+{
+#if NUMBER(WIDE_SET) == WIDE_neon
+	for (int n = 1; n < 64; n *= 2)
+		word ^= word << n;
+	return word;
+#else
+	__m128i r = _mm_clmulepi64_si128(_mm_cvtsi64_si128((long long)word), _mm_set1_epi8(-1), 0);
+
+	return (uint64_t)_mm_cvtsi128_si64(r);
+#endif
+}
+
+/* --- 64 bytes at a time --- */
+
+INLINE vec
+all(char c)
+{
+	return (vec){0} + (signed char)c;
+}
+
+INLINE void
+load(struct piece *a, const char *p)
+{
+#pragma GCC unroll 4
+	for (int i = 0; i < PARTS; i++)
+		a->v[i] = *(const vec_anywhere *)(const void *)(p + i * WIDTH);
+}
+
+INLINE uint64_t
+equal(const struct piece *a, char c)
+{
+	uint64_t word = 0;
+
+#pragma GCC unroll 4
+	for (int i = 0; i < PARTS; i++)
+		word |= same(a->v[i], all(c)) << (i * WIDTH % 64);
+	return word;
+}
+
+/* With bit 5 set; [ is { then, and ] is } */
+INLINE struct piece
+fold(const struct piece *a)
+{
+	struct piece folded;
+
+#pragma GCC unroll 4
+	for (int i = 0; i < PARTS; i++)
+		folded.v[i] = a->v[i] | all(0x20);
+	return folded;
+}
+
+/* What the bytes of a piece are. */
+INLINE void
+mark(const struct piece *a, struct json_marks *m)
+{
+	static const char between[16] = {' ', 0, 0, 0, 0, 0, 0, 0, 0, 0, ':', '{', ',', '}', 0, 0};
+	struct piece folded = fold(a);
+
+	m->quote = equal(a, '"');
+	m->backslash = equal(a, '\\');
+	m->blank = equal(a, ' ');
+	m->between = m->strange = 0;
+#pragma GCC unroll 4
+	for (int i = 0; i < PARTS; i++) {
+		m->between |= same(folded.v[i], look_up(between, folded.v[i])) << (i * WIDTH % 64);
+		/* Signed, bytes from 0x80 on are below 0x20 as well. */
+		m->strange |= less(a->v[i], all(0x20)) << (i * WIDTH % 64);
+	}
+}
+
+/* What 64 tokens are. */
+INLINE void
+sort(const char *token, struct json_kinds *k)
+{
+	struct piece a, folded;
+
+	load(&a, token);
+	folded = fold(&a);
+	k->open = equal(&folded, '{');
+	k->close = equal(&folded, '}');
+	k->brace = 0;
+#pragma GCC unroll 4
+	for (int i = 0; i < PARTS; i++)
+		k->brace |= same(a.v[i], folded.v[i]) << (i * WIDTH % 64);
+	k->comma = equal(&a, ',');
+	k->colon = equal(&a, ':');
+	k->quote = equal(&a, '"');
+}
+
+enum {
+	CHUNK = 4096, /* bytes boiled down at a time; a place in a chunk fits in 16 bits */
+	DEEP = 61,    /* containers in each other that fit in a word, with a bit to spare */
+};
+
+/*
+ * The state between two blocks, and how much of a chunk is full. A carry is 0 or 1, a fill all
+ * zeros or all ones.
+ */
+struct reading {
+	uint64_t in_string; /* fill */
+	uint64_t escape;    /* carry: the next byte is escaped */
+	uint64_t in_scalar; /* carry: the byte before belongs to a number or name */
+	size_t tokens, odds;
+};
+
+/* The state between two chunks. */
+struct wide {
+	const char *end; /* of the text */
+	const struct json_want *want;
+	struct reading reading;
+	uint64_t after_open;   /* carry: the next token follows an opening bracket, ... */
+	uint64_t want_value;   /* ... that, a comma or a colon, ... */
+	uint64_t want_name;    /* ... a '{' or a comma in an object, ... */
+	uint64_t want_colon;   /* ... a member's name */
+	struct slice *value;   /* where the value at hand goes, of which the end is not known yet */
+	struct slice unwanted; /* where it goes if nobody wants it */
+	const char *before;    /* the last token of the chunks before */
+	const char *checked;   /* up to here the text is UTF-8 */
+	/*
+	 * The open containers, the innermost in bit 0: is it an object? A 1 stands above the
+	 * outermost, so this is a number from 2 on, and less than 2 + most at a depth that is
+	 * allowed.
+	 */
+	uint64_t open, most;
+};
+
+/* A block with something in it that must be looked at in the text. */
+struct odd {
+	const char *p;
+	uint64_t escaped; /* what a backslash escapes */
+	uint64_t strange; /* what is not ASCII, or a control character */
+};
+
+struct chunk {
+	const char *p;
+	struct odd odd[CHUNK / 64];
+	_Alignas(64) uint16_t place[CHUNK + 64];
+	_Alignas(64) char token[CHUNK + 64];
+};
+
+/*
+ * load_tail: a piece of n < 64 bytes, with blanks after them.
+ * pack: for each bit its number plus base, to place, and its byte, to token; may write up to 64 too many of either.
+ * count: which tokens lie at depth 1, given the depth before; false where it would be less.
+ * same_key: which key the name of n < 16 bytes is, or -1; the text goes on to end.
+ */
+#if NUMBER(WIDE_SET) == WIDE_avx512
+
+INLINE void
+load_tail(struct piece *a, const char *p, size_t n)
+{
+	*a = (struct piece){{(vec)_mm512_mask_loadu_epi8(_mm512_set1_epi8(' '), ~(~UINT64_C(0) << n), p)}};
+}
+
+INLINE void
+pack(const struct piece *b, uint64_t bits, unsigned base, uint16_t *place, char *token)
+{
+	static const char numbers[64] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+		17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37,
+		38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58,
+		59, 60, 61, 62, 63};
+	__m512i from = _mm512_set1_epi16((short)base);
+	__m512i n = _mm512_maskz_compress_epi8(bits, _mm512_loadu_si512(numbers)), v;
+
+	_mm512_storeu_si512(token, _mm512_maskz_compress_epi8(bits, (__m512i)b->v[0]));
+	v = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(n));
+	_mm512_storeu_si512(place, _mm512_add_epi16(from, v));
+	if (__builtin_popcountll(bits) > 32) {
+		v = _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(n, 1));
+		_mm512_storeu_si512(place + 32, _mm512_add_epi16(from, v));
+	}
+}
+
+/* The depth behind each token is a running sum: in four steps within 16, then over the four 16s. */
+INLINE bool
+count(const struct json_kinds *k, int depth, uint64_t *on_top)
+{
+	const __m512i one = _mm512_set1_epi8((char)(1 - depth)), none = _mm512_setzero_si512();
+	__m512i v = _mm512_mask_set1_epi8(_mm512_movm_epi8(k->close), k->open, 1), sums;
+
+	v = _mm512_add_epi8(v, _mm512_bslli_epi128(v, 1));
+	v = _mm512_add_epi8(v, _mm512_bslli_epi128(v, 2));
+	v = _mm512_add_epi8(v, _mm512_bslli_epi128(v, 4));
+	v = _mm512_add_epi8(v, _mm512_bslli_epi128(v, 8));
+	sums = _mm512_shuffle_epi8(v, _mm512_set1_epi8(15));
+	v = _mm512_add_epi8(v, _mm512_alignr_epi64(sums, none, 6));
+	v = _mm512_add_epi8(v, _mm512_alignr_epi64(sums, none, 4));
+	v = _mm512_add_epi8(v, _mm512_alignr_epi64(sums, none, 2));
+	*on_top = _mm512_cmpeq_epi8_mask(v, one);
+	return !_mm512_cmplt_epi8_mask(v, one);
+}
+
+INLINE int
+same_key(const struct json_keys *keys, const char *name, size_t n, const char *end)
+{
+	__m512i four =
+		_mm512_broadcast_i32x4(_mm_maskz_loadu_epi8((__mmask16)((1U << n) - 1), name));
+	unsigned halves;
+
+	(void)end;
+	for (size_t i = 0; i < keys->n; i += 4) {
+		halves = _mm512_cmpeq_epi64_mask(four, _mm512_loadu_si512(keys->name[i]));
+		halves &= halves >> 1 & 0x55;
+		if (halves)
+			return (int)i + __builtin_ctz(halves) / 2;
+	}
+	return -1;
+}
+
+#else
+
+INLINE void
+load_tail(struct piece *a, const char *p, size_t n)
+{
+	char copy[64];
+
+	memset(copy, ' ', sizeof(copy));
+	memcpy(copy, p, n);
+	load(a, copy);
+}
+
+/* Eight at a time, so that a processor need not guess how many there are. */
+INLINE void
+pack(const struct piece *piece, uint64_t left, unsigned base, uint16_t *place, char *token)
+{
+	char bytes[64];
+	unsigned n;
+
+	memcpy(bytes, piece, sizeof(bytes));
+	for (; left; place += 8, token += 8) {
+#pragma GCC unroll 8
+		for (int i = 0; i < 8; i++, left &= left - 1) {
+			n = (unsigned)__builtin_ctzll(left | UINT64_C(1) << 63);
+			place[i] = (uint16_t)(base + n);
+			token[i] = bytes[n];
+		}
+	}
+}
+
+INLINE bool
+count(const struct json_kinds *k, int depth, uint64_t *on_top)
+{
+	uint64_t edges = 0, low = 0, at_first = -(uint64_t)(depth == 1), bit;
+	int closes;
+
+	for (uint64_t left = k->open | k->close; left; left ^= bit) {
+		bit = left & -left;
+		closes = (k->close & bit) != 0;
+		depth -= closes;
+		if (depth == 1)
+			edges |= bit;
+		low |= (uint64_t)depth - 1;
+		depth += closes ^ 1;
+	}
+	*on_top = prefix_xor(edges) ^ at_first;
+	return !(low >> 63);
+}
+
+/* Zeros behind n bytes make a name what a key is. */
+INLINE int
+same_key(const struct json_keys *keys, const char *name, size_t n, const char *end)
+{
+	static const unsigned char masks[32] = {
+		255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
+	uint64_t word[2] = {0, 0}, mask[2];
+
+	memcpy(mask, masks + 16 - n, 16);
+	if (end - name >= 16)
+		memcpy(word, name, 16);
+	else
+		memcpy(word, name, n);
+	word[0] &= mask[0];
+	word[1] &= mask[1];
+	for (size_t i = 0; i < keys->n; i++)
+		if (memcmp(keys->name[i], word, 16) == 0)
+			return (int)i;
+	return -1;
+}
+
+#endif
+
+/* The bytes that a backslash escapes. */
+INLINE uint64_t
+find_escaped(uint64_t backslash, uint64_t *carry)
+{
+	static const uint64_t odd = 0xaaaaaaaaaaaaaaaa;
+	uint64_t escaped = *carry, begins, codes;
+
+	if (!backslash) {
+		*carry = 0;
+		return escaped;
+	}
+	/* A run of backslashes is even or odd from where it begins: one subtraction for all runs.
+	 */
+	begins = backslash & ~escaped;
+	codes = ((begins << 1 | odd) - begins) ^ odd;
+	escaped = codes ^ (backslash | escaped);
+	*carry = (codes & backslash) >> 63;
+	return escaped;
+}
+
+/* Boils one more block down, which is piece and lies at p. */
+INLINE void
+add_tokens(struct reading *r, struct chunk *c, const char *p, const struct piece *piece)
+{
+	uint64_t escaped, quote, in, scalar, tokens;
+	struct json_marks m;
+
+	mark(piece, &m);
+	/* Within a long string there is nothing to be found. */
+	if (!(m.quote | m.backslash | m.strange | r->escape | ~r->in_string))
+		return;
+	escaped = find_escaped(m.backslash, &r->escape);
+	quote = m.quote & ~escaped;
+	in = prefix_xor(quote) ^ r->in_string;
+	r->in_string = -(in >> 63);
+	scalar = ~(in | quote | m.between);
+	tokens = (quote & in) | (m.between & ~m.blank & ~in) |
+		(scalar & ~(scalar << 1 | r->in_scalar));
+	r->in_scalar = scalar >> 63;
+	pack(piece, tokens, (unsigned)(p - c->p), c->place + r->tokens, c->token + r->tokens);
+	r->tokens += (size_t)__builtin_popcountll(tokens);
+	if (escaped | m.strange)
+		c->odd[r->odds++] = (struct odd){p, escaped, m.strange};
+}
+
+/* Boils the next chunk down, from c->p up to last at most. */
+INLINE void
+find_tokens(struct reading *reading, struct chunk *c, const char *last)
+{
+	const char *p = c->p, *stop = last - p > CHUNK ? p + CHUNK : last;
+	struct reading r = *reading; /* whose place nobody knows, so it may stay in registers */
+	struct piece piece;
+
+	r.tokens = r.odds = 0;
+	for (; stop - p >= 64; p += 64) {
+		load(&piece, p);
+		add_tokens(&r, c, p, &piece);
+	}
+	if (p < stop) {
+		load_tail(&piece, p, (size_t)(stop - p));
+		add_tokens(&r, c, p, &piece);
+	}
+	*reading = r;
+}
+
+static bool
+escapes_are_right(const char *p, uint64_t escaped, const char *end)
+{
+	const char *stop, *at;
+
+	for (; escaped; escaped &= escaped - 1) {
+		at = p + __builtin_ctzll(escaped);
+		if (at >= end || !json_escape_end(at - 1, end, &stop))
+			return false;
+	}
+	return true;
+}
+
+/* UTF-8, and no control characters. */
+static bool
+strange_are_right(struct wide *s, const char *p, uint64_t strange)
+{
+	const char *at;
+	unsigned n;
+
+	for (; strange; strange &= strange - 1) {
+		at = p + __builtin_ctzll(strange);
+		if (at < s->checked)
+			continue;
+		n = json_utf8_length(at, s->end);
+		if (n < 2)
+			return false;
+		s->checked = at + n;
+	}
+	return true;
+}
+
+/* A number or a name. A quote behind it is for the grammar to find. */
+INLINE bool
+scalar_is_right(const char *p, const char *end)
+{
+	const char *stop;
+
+	if (*p == 't' || *p == 'n') {
+		if (end - p < 5 || (memcmp(p, "true", 4) != 0 && memcmp(p, "null", 4) != 0))
+			return false;
+		p += 4;
+	} else if (*p == 'f') {
+		if (end - p < 6 || memcmp(p, "false", 5) != 0)
+			return false;
+		p += 5;
+	} else {
+		p = json_number_end(p, end, &stop);
+		if (!p || p == end)
+			return false;
+	}
+	return *p == ',' || *p == '}' || *p == ']' || *p == ' ';
+}
+
+/*
+ * Walks the brackets among 64 tokens: each closes what was opened, at a depth that is allowed.
+ * Tells which tokens lie in objects, and which in the outermost container and no other.
+ */
+INLINE bool
+nest(struct wide *s, const struct json_kinds *k, uint64_t *in_object, uint64_t *on_top)
+{
+	uint64_t open = s->open, wrong = 0, turns = 0, edges = 0, bit, outer, inner;
+	unsigned brace, closes;
+
+	for (uint64_t left = k->open | k->close; left; left ^= bit) {
+		bit = left & -left;
+		closes = (k->close & bit) != 0;
+		brace = (k->brace & bit) != 0;
+		inner = open << 1 | brace;
+		outer = closes ? open >> 1 : open;
+		wrong |= (open ^ brace) & closes;
+		if ((outer ^ brace) & 1)
+			turns |= bit;
+		if (outer <= 3)
+			edges |= bit;
+		open = closes ? open >> 1 : inner;
+		if (open - 2 >= s->most)
+			return false;
+	}
+	*in_object = prefix_xor(turns) ^ -(s->open & 1);
+	*on_top = prefix_xor(edges) ^ -(uint64_t)(s->open <= 3);
+	s->open = open;
+	return !wrong;
+}
+
+/* Are all containers, open or to come, objects, and so few that none can be too deep? */
+INLINE bool
+only_objects(const struct wide *s, const struct json_kinds *k)
+{
+	int more = __builtin_popcountll(k->open);
+
+	return !((k->open | k->close) & ~k->brace) && !(s->open & (s->open + 1)) && more < 64 &&
+		s->open << more < s->most;
+}
+
+/* Then nesting is no more than counting. */
+INLINE bool
+nest_objects(struct wide *s, const struct json_kinds *k, uint64_t *on_top)
+{
+	int depth = 63 - __builtin_clzll(s->open);
+
+	if (!count(k, depth, on_top))
+		return false;
+	depth += __builtin_popcountll(k->open) - __builtin_popcountll(k->close);
+	s->open = (UINT64_C(2) << depth) - 1;
+	return true;
+}
+
+/* Which key is the name between these quotes? -1: none. */
+INLINE int
+find_key(const struct json_want *want, const char *quote, const char *closing, const char *end)
+{
+	size_t n = (size_t)(closing - quote) - 1;
+	int key = n < 16 ? same_key(want->keys, quote + 1, n, end) : -1;
+
+	/* The places behind the last key are empty, and so may be a name. */
+	if (key >= 0)
+		return (size_t)key < want->keys->n ? key : -1;
+	if (!memchr(quote, '\\', (size_t)(closing - quote)))
+		return -1;
+	return json_want_key(want, slice_between(quote, closing + 1));
+}
+
+/* The value at hand ends before the comma that stands before the next member's name. */
+INLINE void
+end_value(struct slice *value, const char *name)
+{
+	while (*--name != ',')
+		;
+	while (name[-1] == ' ')
+		name--;
+	value->n = (size_t)(name - value->p);
+}
+
+/* Takes the members of the outermost object whose colons are among the tokens from `from` on. */
+INLINE bool
+take_members(struct wide *s, const struct chunk *c, size_t from, uint64_t colons)
+{
+	const struct json_want *want = s->want;
+	struct slice *value = s->value;
+	const char *quote, *closing, *begin;
+	size_t at;
+	int key;
+
+	for (; colons; colons &= colons - 1) {
+		at = from + (size_t)__builtin_ctzll(colons);
+		quote = at > 0 ? c->p + c->place[at - 1] : s->before;
+		begin = c->p + c->place[at];
+		for (closing = begin - 1; *closing != '"'; closing--)
+			;
+		while (*++begin == ' ')
+			;
+		if (value)
+			end_value(value, quote);
+		value = &s->unwanted;
+		key = find_key(want, quote, closing, s->end);
+		if (key >= 0) {
+			value = &want->values[key];
+			if (value->p)
+				return false;
+		}
+		value->p = begin;
+	}
+	s->value = value;
+	return true;
+}
+
+/* The n tokens from `from` on, up to 64. */
+INLINE bool
+tokens_are_right(struct wide *s, const struct chunk *c, size_t from, unsigned n)
+{
+	const uint64_t valid = ~UINT64_C(0) >> (64 - n);
+	uint64_t scalar, value, begin, before, begun, opened, names, colons, named, top, wrong;
+	uint64_t inside = ~UINT64_C(0);
+	struct json_kinds k;
+	size_t at;
+
+	sort(c->token + from, &k);
+	k.open &= valid;
+	k.close &= valid;
+	scalar = valid & ~(k.open | k.close | k.comma | k.colon | k.quote);
+	value = valid & (k.open | k.quote | scalar);
+	for (; scalar; scalar &= scalar - 1) {
+		at = from + (size_t)__builtin_ctzll(scalar);
+		if (!scalar_is_right(c->p + c->place[at], s->end))
+			return false;
+	}
+	if (only_objects(s, &k) ? !nest_objects(s, &k, &top) : !nest(s, &k, &inside, &top))
+		return false;
+
+	begin = k.open | k.comma;
+	before = begin | k.colon;
+	begun = before << 1 | s->want_value;
+	s->want_value = before >> (n - 1) & 1;
+	opened = k.open << 1 | s->after_open;
+	s->after_open = k.open >> (n - 1) & 1;
+	begin &= inside;
+	names = begin << 1 | s->want_name;
+	s->want_name = begin >> (n - 1) & 1;
+	named = names & k.quote;
+	colons = named << 1 | s->want_colon;
+	s->want_colon = named >> (n - 1) & 1;
+	/* Values come after what lets them begin and nowhere else; a bracket may close at once. */
+	wrong = (begun ^ value) & ~(k.close & opened);
+	wrong |= names & ~(k.quote | k.close);
+	wrong |= colons ^ k.colon;
+	if (wrong & valid)
+		return false;
+	top &= k.colon & valid;
+	return !top || s->want->keys->n == 0 || take_members(s, c, from, top);
+}
+
+INLINE bool
+scan_chunk(struct wide *s, struct chunk *c, const char *last)
+{
+	size_t tokens, n;
+
+	find_tokens(&s->reading, c, last);
+	tokens = s->reading.tokens;
+	for (const struct odd *o = c->odd; o < c->odd + s->reading.odds; o++)
+		if (!escapes_are_right(o->p, o->escaped, s->end) ||
+			!strange_are_right(s, o->p, o->strange))
+			return false;
+	for (size_t from = 0; from < tokens; from += 64) {
+		n = tokens - from < 64 ? tokens - from : 64;
+		if (!tokens_are_right(s, c, from, (unsigned)n))
+			return false;
+	}
+	if (tokens > 0)
+		s->before = c->p + c->place[tokens - 1];
+	return true;
+}
+
+/* The outermost brackets are taken off first: between them is nothing that could close them. */
+enum json_type
+FUNCTION(WIDE_SET)(struct slice text, unsigned depth, const struct json_want *want)
+{
+	const char *p = text.p, *end = text.p + text.n, *last = end;
+	struct chunk c;
+	struct wide s;
+
+	p = json_skip_space(p, end);
+	while (last > p && json_is_space(last[-1]))
+		last--;
+	/* A closing bracket is its opening one and 2. */
+	if (last - p < 2 || depth == 0 || (*p != '{' && *p != '[') || last[-1] != *p + 2)
+		return JSON_NONE;
+	last--;
+	s.end = end;
+	s.want = want;
+	s.reading = (struct reading){0};
+	s.want_name = *p == '{';
+	s.after_open = s.want_value = 1;
+	s.want_colon = 0;
+	s.value = NULL;
+	s.before = s.checked = p;
+	s.open = 2 | s.want_name;
+	s.most = (UINT64_C(2) << (depth < DEEP ? depth : DEEP)) - 2;
+	for (c.p = p + 1; c.p < last; c.p += CHUNK)
+		if (!scan_chunk(&s, &c, last))
+			return JSON_NONE;
+	/* The last bracket is where a value could be only if the container is empty. */
+	if (s.reading.in_string || s.want_colon || s.open > 3 || s.want_value != s.after_open)
+		return JSON_NONE;
+	if (s.value) {
+		while (last[-1] == ' ')
+			last--;
+		s.value->n = (size_t)(last - s.value->p);
+	}
+	return p[0] == '{' ? JSON_OBJECT : JSON_ARRAY;
+}

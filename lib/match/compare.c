@@ -1,0 +1,534 @@
+#include "lib/match/compare.h"
+
+#include "lib/match/members.h"
+
+enum { ID_MOST = 256 }; /* bytes; what is longer is looked up as an id only where one is expected */
+
+/* Where we are: from here up to the root. */
+struct place {
+	const struct place *up;
+	struct slice key;  /* of a member, with its quotes; p NULL: */
+	size_t index;      /* of an array */
+	bool foreign;      /* names mean nothing here */
+	bool aside;        /* it is about the circumstances */
+	const struct acp_member *member;
+};
+
+struct walk {
+	const struct compare *c;
+	struct slice session; /* recorded */
+	struct slice request; /* the recorded message's JSON-RPC id */
+	enum acp_method what;
+	bool response;        /* to such a request */
+	struct buf path, a, b; /* scratch */
+	bool quiet;   /* only ids are of interest */
+	bool differs;
+	bool stopped; /* one difference is enough */
+	bool failed;  /* out of memory */
+};
+
+static const char *const names[] = {"method", "shape", "params", "exact"};
+
+int
+match_read(const char *text, enum match *m)
+{
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(text, names[i]) == 0) {
+			*m = (enum match)i;
+			return 0;
+		}
+	}
+	return -1;
+}
+
+const char *
+match_name(enum match m)
+{
+	return names[m];
+}
+
+/* --- telling --- */
+
+/* Can jq read the name without quotes? */
+static bool
+is_identifier(struct slice key)
+{
+	for (size_t i = 1; i + 1 < key.n; i++) {
+		unsigned char c = (unsigned char)key.p[i];
+
+		if (!((c | 32) >= 'a' && (c | 32) <= 'z') && c != '_' && !(i > 1 && c >= '0' && c <= '9'))
+			return false;
+	}
+	return key.n > 2;
+}
+
+static int
+write_path(const struct place *at, struct buf *to)
+{
+	if (!at)
+		return 0;
+	if (write_path(at->up, to) < 0)
+		return -1;
+	if (!at->key.p)
+		return buf_printf(to, "%s[%zu]", to->n == 0 ? "." : "", at->index);
+	if (buf_add(to, ".", 1) < 0)
+		return -1;
+	return buf_add_slice(to, is_identifier(at->key) ? slice(at->key.p + 1, at->key.n - 2) : at->key);
+}
+
+static void
+report(struct walk *w, const struct place *at, enum difference_kind kind, struct slice recorded, struct slice live)
+{
+	struct difference d = {kind, {0}, recorded, live};
+
+	if (w->quiet)
+		return;
+	w->differs = true;
+	if (!w->c->differs) {
+		/* What is to be learned is learned to the end. */
+		w->stopped = !w->c->learn;
+		return;
+	}
+	w->path.n = 0;
+	if ((at ? write_path(at, &w->path) : buf_add(&w->path, ".", 1)) < 0 || !buf_string(&w->path)) {
+		w->failed = w->stopped = true;
+		return;
+	}
+	d.path = buf_slice(&w->path);
+	w->stopped = !w->c->differs(w->c->arg, &d);
+}
+
+static void
+fail(struct walk *w)
+{
+	w->failed = w->stopped = true;
+}
+
+/* --- single values --- */
+
+/* One spelling for all spellings of a number. False where there is none. */
+static bool
+number_key(struct slice number, struct buf *to)
+{
+	bool integer;
+
+	to->n = 0;
+	return json_number_key(number, to, &integer) == 0;
+}
+
+static bool
+same_number(struct walk *w, struct slice a, struct slice b)
+{
+	if (slice_eq(a, b))
+		return true;
+	/* An exponent beyond all reason is as it is written. */
+	return number_key(a, &w->a) && number_key(b, &w->b) && slice_eq(buf_slice(&w->a), buf_slice(&w->b));
+}
+
+/* An id under a name that nobody knows: what stands for what is known from elsewhere. */
+static bool
+is_known_id(struct walk *w, struct slice a, struct slice b)
+{
+	struct ids_place at = {.from = w->c->from, .session = w->session};
+	int what;
+
+	if (a.n > ID_MOST || b.n > ID_MOST)
+		return false;
+	for (what = ACP_ID_NONE + 1; what < ACP_IDS; what++) {
+		at.what = (enum acp_id)what;
+		if (what != ACP_ID_REQUEST && ids_judge(w->c->ids, at, a, b) == IDS_SAME)
+			return true;
+	}
+	return false;
+}
+
+static bool
+same_string(struct walk *w, struct slice a, struct slice b)
+{
+	int same;
+
+	if (!w->c->ids)
+		return json_string_eq(a, b);
+	same = ids_same_text(w->c->ids, w->session, a, b);
+	if (same < 0)
+		fail(w);
+	return same == 1 || (same == 0 && is_known_id(w, a, b));
+}
+
+static void
+compare_string(struct walk *w, const struct place *at, struct slice a, struct slice b)
+{
+	bool judged = w->c->match >= MATCH_PARAMS || (at && at->member && at->member->kind);
+
+	if (judged && !w->quiet && !same_string(w, a, b))
+		report(w, at, DIFFERENCE_VALUE, a, b);
+}
+
+static void
+compare_id(struct walk *w, const struct place *at, struct slice a, struct slice b)
+{
+	struct ids_place place = {at->member->id, w->c->from, w->session};
+	struct ids *ids = w->c->ids;
+	enum ids_verdict v = w->c->learn ? ids_learn(ids, place, a, b) : ids_judge(ids, place, a, b);
+
+	if (v == IDS_FAILED)
+		fail(w);
+	if (v == IDS_CONFLICT && w->c->match >= MATCH_PARAMS)
+		report(w, at, DIFFERENCE_ID, a, b);
+}
+
+static void
+compare_folder(struct walk *w, const struct place *at, struct slice a, struct slice b)
+{
+	/* The session that session/fork names is not the one that it begins. */
+	struct slice session = w->what == ACP_SESSION_FORK ? slice(NULL, 0) : w->session;
+
+	if (!ids_is_folder(w->c->ids, a) || !ids_is_folder(w->c->ids, b))
+		compare_string(w, at, a, b);
+	else if (w->c->learn && ids_learn_folder(w->c->ids, w->request, session, a, b) < 0)
+		fail(w);
+}
+
+/* --- containers --- */
+
+static void compare(struct walk *, const struct place *, struct slice a, struct slice b);
+
+/* Is it about the circumstances only, which do not count? */
+static bool
+is_aside(const struct walk *w, const struct place *at)
+{
+	return at->aside && w->c->match < MATCH_EXACT;
+}
+
+static void
+enter(const struct walk *w, const struct place *up, struct slice key, struct place *at)
+{
+	static const struct acp_member nothing;
+
+	at->up = up;
+	at->key = key;
+	at->foreign = up && up->foreign;
+	at->member = at->foreign ? &nothing : acp_member(key, w->what, w->response);
+	at->foreign |= at->member->foreign;
+	at->aside = at->member->aside || (up && up->aside);
+}
+
+static void
+compare_member(struct walk *w, const struct place *up, struct slice key, struct slice a, struct slice b)
+{
+	struct place at;
+
+	enter(w, up, key, &at);
+	if (!is_aside(w, &at))
+		compare(w, &at, a, b);
+}
+
+static void
+lone_member(struct walk *w, const struct place *up, struct slice key, enum difference_kind kind, struct slice value)
+{
+	struct place at;
+
+	enter(w, up, key, &at);
+	/* Some programs write null for what others leave out. */
+	if (is_aside(w, &at) || (w->c->match < MATCH_EXACT && json_type(value) == JSON_NULL))
+		return;
+	if (kind == DIFFERENCE_MISSING)
+		report(w, &at, kind, value, slice(NULL, 0));
+	else
+		report(w, &at, kind, slice(NULL, 0), value);
+}
+
+static void
+compare_partners(struct walk *w, const struct place *at, const struct members *a, const struct members *b)
+{
+	const struct member *m;
+	size_t i;
+
+	for (i = 0; i < a->n && !w->stopped; i++) {
+		m = &a->at[i];
+		if (m->partner)
+			compare_member(w, at, m->key, m->value, m->partner->value);
+		else
+			lone_member(w, at, m->key, DIFFERENCE_MISSING, m->value);
+	}
+	for (i = 0; i < b->n && !w->stopped; i++)
+		if (!b->at[i].partner)
+			lone_member(w, at, b->at[i].key, DIFFERENCE_UNEXPECTED, b->at[i].value);
+}
+
+/* Two objects from the members on where they part. */
+static void
+compare_unordered(struct walk *w, const struct place *at, struct slice a, struct slice b, struct members *x,
+	struct members *y)
+{
+	if (members_pair(x, y) < 0) {
+		fail(w);
+		return;
+	}
+	if (w->c->match == MATCH_EXACT && !members_in_order(x))
+		report(w, at, DIFFERENCE_ORDER, a, b);
+	if (!w->stopped)
+		compare_partners(w, at, x, y);
+}
+
+static void
+compare_objects(struct walk *w, const struct place *at, struct slice a, struct slice b)
+{
+	struct json_iter i = {.in = a}, j = {.in = b};
+	struct slice key, value, other_key, other;
+	struct members x = {0}, y = {0};
+	bool more = true;
+
+	while (more && !w->stopped) {
+		more = json_next(&i, &key, &value);
+		more |= json_next(&j, &other_key, &other);
+		if (!key.p || !other_key.p || !json_string_eq(key, other_key))
+			break;
+		compare_member(w, at, key, value, other);
+	}
+	if (!more || w->stopped)
+		return;
+	if (members_collect(&x, &i, key, value) == 0 && members_collect(&y, &j, other_key, other) == 0)
+		compare_unordered(w, at, a, b, &x, &y);
+	else
+		fail(w);
+	members_free(&x);
+	members_free(&y);
+}
+
+static void
+lone_element(struct walk *w, const struct place *at, struct slice a, struct slice b)
+{
+	if (w->c->match >= MATCH_PARAMS)
+		report(w, at, a.p ? DIFFERENCE_MISSING : DIFFERENCE_UNEXPECTED, a, b);
+}
+
+static void
+compare_arrays(struct walk *w, const struct place *up, struct slice a, struct slice b)
+{
+	struct json_iter i = {.in = a}, j = {.in = b};
+	struct place at = {.up = up, .foreign = up && up->foreign, .aside = up && up->aside,
+		.member = up ? up->member : NULL};
+	struct slice key, value, other;
+	bool one, two;
+
+	/* What an array of folders holds are folders; otherwise its name says nothing of what is in it. */
+	if (at.member && !at.member->cwd)
+		at.member = NULL;
+	for (; !w->stopped; at.index++) {
+		one = json_next(&i, &key, &value);
+		two = json_next(&j, &key, &other);
+		if (one && two)
+			compare(w, &at, value, other);
+		else if (one || two)
+			lone_element(w, &at, value, other);
+		else
+			break;
+	}
+}
+
+/* --- any value --- */
+
+/* true and false are of one type. */
+static enum json_type
+type_of(struct slice value)
+{
+	enum json_type type = json_type(value);
+
+	return type == JSON_FALSE ? JSON_TRUE : type;
+}
+
+static bool
+is_id(struct slice value)
+{
+	enum json_type type = json_type(value);
+
+	return type == JSON_STRING || type == JSON_NUMBER;
+}
+
+/* Each side makes its JSON-RPC ids in its own way, numbers or strings; those of ACP keep their type. */
+static bool
+are_ids(enum acp_id what, struct slice a, struct slice b)
+{
+	return what != ACP_ID_NONE && is_id(a) && is_id(b) &&
+		(what == ACP_ID_REQUEST || json_type(a) == json_type(b));
+}
+
+static void
+compare(struct walk *w, const struct place *at, struct slice a, struct slice b)
+{
+	const struct acp_member *member = at ? at->member : NULL;
+	enum json_type type = type_of(a);
+
+	if (a.p == w->c->apart[0].p && b.p == w->c->apart[1].p)
+		return;
+	if (w->c->ids && member && are_ids(member->id, a, b)) {
+		compare_id(w, at, a, b);
+		return;
+	}
+	if (type != type_of(b)) {
+		report(w, at, DIFFERENCE_VALUE, a, b);
+		return;
+	}
+	switch (type) {
+	case JSON_OBJECT:
+		compare_objects(w, at, a, b);
+		break;
+	case JSON_ARRAY:
+		compare_arrays(w, at, a, b);
+		break;
+	case JSON_STRING:
+		if (member && member->cwd && w->c->ids)
+			compare_folder(w, at, a, b);
+		else
+			compare_string(w, at, a, b);
+		break;
+	case JSON_NUMBER:
+		if (w->c->match >= MATCH_PARAMS && !w->quiet && !same_number(w, a, b))
+			report(w, at, DIFFERENCE_VALUE, a, b);
+		break;
+	default:
+		if (w->c->match >= MATCH_PARAMS && *a.p != *b.p)
+			report(w, at, DIFFERENCE_VALUE, a, b);
+	}
+}
+
+static int
+finish(struct walk *w)
+{
+	buf_free(&w->path);
+	buf_free(&w->a);
+	buf_free(&w->b);
+	return w->failed ? -1 : w->differs;
+}
+
+int
+compare_values(const struct compare *c, struct slice recorded, struct slice live)
+{
+	struct walk w = {.c = c, .session = c->session, .what = c->what, .quiet = c->match == MATCH_METHOD,
+		.response = !json_get(recorded, "method").p};
+
+	compare(&w, NULL, recorded, live);
+	return finish(&w);
+}
+
+/* --- messages --- */
+
+/* A member of the message itself; absent and null are the same below exact. */
+static void
+compare_part(struct walk *w, const char *quoted, struct slice a, struct slice b)
+{
+	struct place at = {.key = slice_of(quoted)};
+	bool nothing_a = !a.p || json_type(a) == JSON_NULL, nothing_b = !b.p || json_type(b) == JSON_NULL;
+
+	if (w->stopped || (nothing_a && nothing_b))
+		return;
+	if (a.p && b.p)
+		compare(w, &at, a, b);
+	else
+		report(w, &at, a.p ? DIFFERENCE_MISSING : DIFFERENCE_UNEXPECTED, a, b);
+}
+
+/* All members but id. */
+static void
+compare_envelopes(struct walk *w, const struct msg *recorded, const struct msg *live)
+{
+	struct json_iter i = {.in = recorded->text}, j = {.in = live->text};
+	struct slice key, value;
+	struct members x = {0}, y = {0};
+	int r = 0;
+
+	while (r == 0 && json_next(&i, &key, &value))
+		r = value.p == recorded->id.p ? 0 : members_add(&x, key, value);
+	while (r == 0 && json_next(&j, &key, &value))
+		r = value.p == live->id.p ? 0 : members_add(&y, key, value);
+	if (r == 0 && members_collect(&x, &i, slice(NULL, 0), slice(NULL, 0)) == 0 &&
+		members_collect(&y, &j, slice(NULL, 0), slice(NULL, 0)) == 0)
+		compare_unordered(w, NULL, recorded->text, live->text, &x, &y);
+	else
+		fail(w);
+	members_free(&x);
+	members_free(&y);
+}
+
+/* Is the kind of an update the same? It says what the rest means, as the method does. */
+static bool
+compare_kinds(struct walk *w, const struct msg *recorded, const struct msg *live)
+{
+	struct slice a = msg_update_kind(recorded), b = msg_update_kind(live);
+	struct place params = {.key = slice_of("\"params\"")}, update = {.up = &params, .key = slice_of("\"update\"")};
+	struct place at = {.up = &update, .key = slice_of("\"sessionUpdate\"")};
+
+	if ((!a.p && !b.p) || (a.p && b.p && json_string_eq(a, b)))
+		return true;
+	report(w, &at, DIFFERENCE_VALUE, a, b);
+	return false;
+}
+
+/* Are they of one kind and method? Where they are not, all else would differ too. */
+static bool
+compare_heads(struct walk *w, const struct msg *recorded, const struct msg *live)
+{
+	static const struct place method = {.key = {"\"method\"", 8}}, error = {.key = {"\"error\"", 7}};
+
+	if (recorded->kind != live->kind) {
+		report(w, NULL, DIFFERENCE_VALUE, recorded->text, live->text);
+		return false;
+	}
+	if (recorded->method.p && !json_string_eq(recorded->method, live->method)) {
+		report(w, &method, DIFFERENCE_VALUE, recorded->method, live->method);
+		return false;
+	}
+	/* The other levels compare all of it. */
+	if (w->c->match == MATCH_METHOD && recorded->kind == MSG_RESPONSE && !recorded->error.p != !live->error.p) {
+		report(w, &error, recorded->error.p ? DIFFERENCE_MISSING : DIFFERENCE_UNEXPECTED, recorded->error, live->error);
+		return false;
+	}
+	return compare_kinds(w, recorded, live);
+}
+
+/* What is learned of the messages themselves. */
+static int
+learn(const struct walk *w, const struct msg *recorded, const struct msg *live)
+{
+	struct ids_place request = {.what = ACP_ID_REQUEST, .from = w->c->from};
+
+	if (recorded->kind == MSG_REQUEST)
+		return ids_renew(w->c->ids, request, recorded->id, live->id);
+	if (recorded->kind == MSG_RESPONSE && w->session.p && acp_begins_session(w->what))
+		return ids_begin_session(w->c->ids, recorded->id, w->session);
+	return 0;
+}
+
+static bool
+is_one_message(const struct msg *m)
+{
+	return m->kind != MSG_NOISE;
+}
+
+int
+compare_messages(const struct compare *c, const struct msg *recorded, const struct msg *live)
+{
+	struct walk w = {.c = c, .session = msg_session(recorded), .request = recorded->id, .what = recorded->what,
+		.response = recorded->kind == MSG_RESPONSE};
+
+	if (!is_one_message(recorded) || !is_one_message(live))
+		return compare_values(c, recorded->text, live->text);
+	if (w.response)
+		w.what = c->what;
+	if (!w.session.p)
+		w.session = c->session;
+	if (!compare_heads(&w, recorded, live))
+		return finish(&w);
+	if (c->learn && c->ids && learn(&w, recorded, live) < 0)
+		fail(&w);
+	w.quiet = c->match == MATCH_METHOD;
+	if (c->match == MATCH_EXACT) {
+		compare_envelopes(&w, recorded, live);
+	} else if (!w.quiet || (c->learn && c->ids)) {
+		compare_part(&w, "\"params\"", recorded->params, live->params);
+		compare_part(&w, "\"result\"", recorded->result, live->result);
+		compare_part(&w, "\"error\"", recorded->error, live->error);
+	}
+	return finish(&w);
+}

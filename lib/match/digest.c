@@ -1,0 +1,184 @@
+#include "lib/match/digest.h"
+
+struct walk {
+	const struct digest *d;
+	enum acp_method what;
+	bool response; /* to such a request */
+	struct buf text;
+	bool failed;
+};
+
+/* Any odd number with its bits well mixed. */
+static const uint64_t factor = 0x9e3779b97f4a7c15u;
+
+static uint64_t
+mix(uint64_t h)
+{
+	h ^= h >> 32;
+	h *= factor;
+	return h ^ h >> 29;
+}
+
+uint64_t
+digest_join(uint64_t a, uint64_t b)
+{
+	return mix(mix(a + factor) ^ b);
+}
+
+uint64_t
+digest_bytes(struct slice s)
+{
+	uint64_t h = s.n * factor, eight;
+
+	for (; s.n >= 8; s.p += 8, s.n -= 8) {
+		memcpy(&eight, s.p, 8);
+		h = mix(h ^ eight);
+	}
+	eight = 0;
+	if (s.n)
+		memcpy(&eight, s.p, s.n);
+	return mix(h ^ eight);
+}
+
+static uint64_t
+fail(struct walk *w)
+{
+	w->failed = true;
+	return 0;
+}
+
+static uint64_t
+plain_text(struct walk *w, struct slice string)
+{
+	w->text.n = 0;
+	if (!memchr(string.p, '\\', string.n))
+		return digest_bytes(slice(string.p + 1, string.n - 2));
+	return json_unescape(string, &w->text) < 0 ? fail(w) : digest_bytes(buf_slice(&w->text));
+}
+
+static uint64_t
+of_string(struct walk *w, struct slice string)
+{
+	if (!w->d->ids)
+		return plain_text(w, string);
+	w->text.n = 0;
+	switch (ids_neutral_text(w->d->ids, w->d->session, w->d->live, string, &w->text)) {
+	case 0:
+		return plain_text(w, string);
+	case 1:
+		return digest_bytes(buf_slice(&w->text));
+	default:
+		return fail(w);
+	}
+}
+
+static uint64_t
+of_number(struct walk *w, struct slice number)
+{
+	bool integer;
+
+	w->text.n = 0;
+	if (json_number_key(number, &w->text, &integer) < 0)
+		return digest_bytes(number); /* an exponent beyond all reason */
+	return digest_bytes(buf_slice(&w->text));
+}
+
+static uint64_t of_value(struct walk *, const struct acp_member *, struct slice value, bool foreign);
+
+static uint64_t
+of_object(struct walk *w, struct slice object, bool foreign)
+{
+	static const struct acp_member nothing;
+	struct json_iter it = {.in = object};
+	const struct acp_member *m;
+	uint64_t sum = JSON_OBJECT, one;
+	struct slice key, value;
+
+	while (json_next(&it, &key, &value)) {
+		m = foreign ? &nothing : acp_member(key, w->what, w->response);
+		if (w->d->match < MATCH_EXACT && (m->aside || json_type(value) == JSON_NULL))
+			continue;
+		one = digest_join(plain_text(w, key), of_value(w, m, value, foreign || m->foreign));
+		sum = w->d->match == MATCH_EXACT ? digest_join(sum, one) : sum + one;
+	}
+	return mix(sum);
+}
+
+static uint64_t
+of_array(struct walk *w, const struct acp_member *member, struct slice array, bool foreign)
+{
+	struct json_iter it = {.in = array};
+	struct slice key, value;
+	uint64_t all = JSON_ARRAY;
+
+	if (w->d->match < MATCH_PARAMS)
+		return all;
+	while (json_next(&it, &key, &value))
+		all = digest_join(all, of_value(w, member && member->cwd ? member : NULL, value, foreign));
+	return all;
+}
+
+static uint64_t
+of_value(struct walk *w, const struct acp_member *member, struct slice value, bool foreign)
+{
+	enum json_type type = json_type(value);
+	bool judged = w->d->match >= MATCH_PARAMS || (member && member->kind);
+
+	if (value.p == w->d->apart.p)
+		return 0;
+	if (type == JSON_OBJECT)
+		return of_object(w, value, foreign);
+	if (type == JSON_ARRAY)
+		return of_array(w, member, value, foreign);
+	if (w->d->ids && member && member->id && (type == JSON_STRING || type == JSON_NUMBER)) {
+		w->failed |= w->d->id && !w->d->id(w->d->arg, member->id, value);
+		return (uint64_t)member->id;
+	}
+	if (w->d->ids && member && member->cwd && ids_is_folder(w->d->ids, value))
+		return JSON_STRING;
+	if (!judged)
+		return type == JSON_FALSE ? JSON_TRUE : type;
+	if (type == JSON_STRING)
+		return digest_join(JSON_STRING, of_string(w, value));
+	return type == JSON_NUMBER ? digest_join(JSON_NUMBER, of_number(w, value)) : type;
+}
+
+static uint64_t
+of_part(struct walk *w, struct slice value)
+{
+	if (!value.p || json_type(value) == JSON_NULL)
+		return 0;
+	return of_value(w, NULL, value, false);
+}
+
+/* All members but id. */
+static uint64_t
+of_envelope(struct walk *w, const struct msg *m)
+{
+	struct json_iter it = {.in = m->text};
+	struct slice key, value;
+	uint64_t all = 0;
+
+	while (json_next(&it, &key, &value))
+		if (value.p != m->id.p)
+			all = digest_join(all, digest_join(plain_text(w, key), of_value(w, NULL, value, false)));
+	return all;
+}
+
+int
+digest_message(const struct digest *d, const struct msg *m, uint64_t *h)
+{
+	struct walk w = {.d = d, .response = m->kind == MSG_RESPONSE};
+
+	w.what = w.response ? d->what : m->what;
+	if (m->kind == MSG_NOISE)
+		*h = of_value(&w, NULL, m->text, false);
+	else if (d->match == MATCH_METHOD)
+		*h = 0;
+	else if (d->match == MATCH_EXACT)
+		*h = of_envelope(&w, m);
+	else
+		*h = digest_join(digest_join(of_part(&w, m->params), of_part(&w, m->result)), of_part(&w, m->error));
+	buf_free(&w.text);
+	return w.failed ? -1 : 0;
+}

@@ -1,0 +1,90 @@
+/*
+ * ids: what of a recording stands for what of the live side: ids and folders. It goes both ways and
+ * is learned on the way, from pairs of messages (compare.h does that). "Live" is the other recording
+ * where two are compared. Which members are ids says lib/acp/acp.h.
+ *
+ * All values are JSON text (an id: a string or an integer); equal values in another spelling are the
+ * same. A session is a recorded session's id, or p NULL.
+ */
+#ifndef MATCH_IDS_H
+#define MATCH_IDS_H
+
+#include "lib/acp/acp.h"
+#include "lib/base/bytes.h"
+#include "lib/acp/msg.h"
+
+/* So many ids of tool calls, messages, requests and the like are kept, the latest; those of sessions all are. */
+enum { IDS_MOST = 32 * 1024 };
+
+struct ids;
+
+/* keep_paths: folders stand for nothing but themselves. NULL when out of memory. */
+struct ids *ids_new(bool keep_paths);
+void ids_free(struct ids *);
+
+/* --- ids --- */
+
+enum ids_verdict {
+	IDS_FAILED = -1, /* out of memory */
+	IDS_CONFLICT,    /* one of them stands for another */
+	IDS_SAME,        /* they stand for each other */
+	IDS_NEW,         /* nothing is known of either */
+};
+
+/*
+ * An id as somebody names it: of what, where, and, of a JSON-RPC id, by which side it was made (the
+ * same number may be in use both ways). Sessions, connections and servers are known everywhere.
+ */
+struct ids_place {
+	enum acp_id what;
+	enum acp_side from;   /* of ACP_ID_REQUEST */
+	struct slice session; /* of those that live in a session */
+};
+
+enum ids_verdict ids_judge(struct ids *, struct ids_place, struct slice recorded, struct slice live);
+/* The same, and what was new is known from now on. */
+enum ids_verdict ids_learn(struct ids *, struct ids_place, struct slice recorded, struct slice live);
+/* They stand for each other from now on, whatever was known: a request's id may be given again. 0 or -1. */
+int ids_renew(struct ids *, struct ids_place, struct slice recorded, struct slice live);
+/* What stands for it on the other side, as it was spelled when it was learned; p NULL where nothing does (or memory is out). */
+struct slice ids_live(struct ids *, struct ids_place, struct slice recorded);
+struct slice ids_recorded(struct ids *, struct ids_place, struct slice live);
+
+/* --- folders --- */
+
+/* Is this string a folder that could stand for another? (It is an absolute path, not the root, and paths are not kept.) */
+bool ids_is_folder(const struct ids *, struct slice string);
+/*
+ * A request that begins a session names its folder, or one of several: the recorded request's id, the
+ * session if it is known already. ids_begin_session: the answer to it has told the session. 0 or -1.
+ */
+int ids_learn_folder(struct ids *, struct slice request, struct slice session, struct slice recorded, struct slice live);
+int ids_begin_session(struct ids *, struct slice request, struct slice session);
+/*
+ * Do two strings say the same, when all paths in them that lie in a folder of the session (of any, where
+ * it has none of its own) are taken for those in the folder that stands for it? In file:// URIs too.
+ * 1, 0, or -1 out of memory.
+ */
+int ids_same_text(struct ids *, struct slice session, struct slice recorded, struct slice live);
+
+/*
+ * Appends the plain text of a string with each folder of the one side taken for a mark that is the same
+ * for both. 1; 0 where no folder can be in it (nothing is appended); -1 out of memory.
+ */
+int ids_neutral_text(struct ids *, struct slice session, bool live, struct slice string, struct buf *to);
+
+/* --- writing --- */
+
+/* Is all that a message of this session says written as it was recorded, so far? */
+bool ids_change_nothing(struct ids *, struct slice session);
+
+/*
+ * Appends a recorded line as the live side has to see it: with live ids and
+ * paths in place of the recorded ones, and all else byte for byte. m lies in line. from: who sent it.
+ * session: what it belongs to where it does not say so itself (an answer). id: the JSON-RPC id that it
+ * gets, or p NULL for its own. 0, or -1 out of memory and `to` as it was.
+ */
+int ids_write(struct ids *, struct slice line, const struct msg *m, enum acp_side from, struct slice session,
+	struct slice id, struct buf *to);
+
+#endif

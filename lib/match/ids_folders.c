@@ -1,0 +1,466 @@
+/* Folders that stand for others, and the paths below them. */
+#include "lib/match/ids_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* So many pairs are looked through for a text whose session is not known: the latest. */
+enum { FOLDERS_MOST = 64 };
+
+/* Whose folders: a session's, or, until its answer has come, those of a request that begins one. */
+struct home {
+	UT_hash_handle hh;
+	struct folder *folders;
+	size_t length;
+	char key[];
+};
+
+/* --- the tables --- */
+
+static void
+free_folders(struct folder *f)
+{
+	struct folder *next;
+
+	for (; f; f = next) {
+		next = f->next;
+		free(f);
+	}
+}
+
+static void
+free_home(struct ids *ids, struct home *h)
+{
+	HASH_DEL(ids->homes, h);
+	free_folders(h->folders);
+	free(h);
+}
+
+void
+ids_free_folders(struct ids *ids)
+{
+	while (ids->homes)
+		free_home(ids, ids->homes);
+	free_folders(ids->folders);
+}
+
+static int
+make_key(struct ids *ids, char what, struct slice id)
+{
+	ids->recorded.n = 0;
+	return buf_add(&ids->recorded, &what, 1) < 0 ? -1 : msg_id_key(id, &ids->recorded);
+}
+
+enum { OF_SESSION = 's', OF_REQUEST = 'r' };
+
+static struct home *
+find_home(struct ids *ids, char what, struct slice id)
+{
+	struct home *h = NULL;
+
+	if (id.p && make_key(ids, what, id) == 0)
+		HASH_FIND(hh, ids->homes, ids->recorded.p, ids->recorded.n, h);
+	return h;
+}
+
+static struct home *
+add_home(struct ids *ids, char what, struct slice id)
+{
+	struct home *h;
+
+	if (make_key(ids, what, id) < 0)
+		return NULL;
+	h = calloc(1, sizeof(*h) + ids->recorded.n);
+	if (!h)
+		return NULL;
+	h->length = ids->recorded.n;
+	memcpy(h->key, ids->recorded.p, h->length);
+	HASH_ADD(hh, ids->homes, key, h->length, h);
+	if (h->hh.tbl)
+		return h;
+	free(h);
+	return NULL;
+}
+
+/* Among the others by length; of the same recorded one, the latest first, and only that where `one`. */
+static int
+add_folder(struct folder **at, struct slice recorded, struct slice live, bool one)
+{
+	struct folder *f = malloc(sizeof(*f) + recorded.n + live.n), *old;
+
+	if (!f)
+		return -1;
+	f->recorded = slice(f->bytes, recorded.n);
+	f->live = slice(f->bytes + recorded.n, live.n);
+	memcpy(f->bytes, recorded.p, recorded.n);
+	memcpy(f->bytes + recorded.n, live.p, live.n);
+	while (*at && (*at)->recorded.n > recorded.n)
+		at = &(*at)->next;
+	f->next = *at;
+	*at = f;
+	for (at = &f->next; one && *at; at = &(*at)->next) {
+		old = *at;
+		if (!slice_eq(old->recorded, recorded))
+			continue;
+		*at = old->next;
+		free(old);
+		break;
+	}
+	return 0;
+}
+
+static bool
+has_folder(const struct folder *f, struct slice recorded, struct slice live)
+{
+	while (f && !(slice_eq(f->recorded, recorded) && slice_eq(f->live, live)))
+		f = f->next;
+	return f;
+}
+
+/* The pairs of all sessions: the last in the list has to go where there are too many. */
+static int
+add_to_all(struct ids *ids, struct slice recorded, struct slice live)
+{
+	struct folder **at;
+
+	if (has_folder(ids->folders, recorded, live))
+		return 0;
+	if (add_folder(&ids->folders, recorded, live, false) < 0)
+		return -1;
+	if (++ids->nfolders <= FOLDERS_MOST)
+		return 0;
+	for (at = &ids->folders; (*at)->next; at = &(*at)->next)
+		;
+	free(*at);
+	*at = NULL;
+	ids->nfolders--;
+	return 0;
+}
+
+bool
+ids_is_folder(const struct ids *ids, struct slice string)
+{
+	return !ids->keep_paths && string.n > 3 && string.p[0] == '"' && string.p[1] == '/';
+}
+
+/* Its plain text without slashes at the end. */
+static int
+folder_text(struct slice string, struct buf *to)
+{
+	to->n = 0;
+	if (json_unescape(string, to) < 0)
+		return -1;
+	while (to->n > 1 && to->p[to->n - 1] == '/')
+		to->n--;
+	return 0;
+}
+
+static int
+learn(struct ids *ids, struct slice request, struct slice session, struct slice recorded, struct slice live)
+{
+	char what = session.p ? OF_SESSION : OF_REQUEST;
+	struct slice id = session.p ? session : request;
+	struct home *h = find_home(ids, what, id);
+
+	if (recorded.n < 2 || live.n < 2)
+		return 0; /* the root holds everything and stands for nothing */
+	ids->moved |= !slice_eq(recorded, live);
+	if (add_to_all(ids, recorded, live) < 0)
+		return -1;
+	if (!id.p)
+		return 0;
+	if (!h)
+		h = add_home(ids, what, id);
+	return h ? add_folder(&h->folders, recorded, live, true) : -1;
+}
+
+int
+ids_learn_folder(struct ids *ids, struct slice request, struct slice session, struct slice recorded, struct slice live)
+{
+	struct buf a = {0}, b = {0};
+	int r = -1;
+
+	if (folder_text(recorded, &a) == 0 && folder_text(live, &b) == 0)
+		r = learn(ids, request, session, buf_slice(&a), buf_slice(&b));
+	buf_free(&a);
+	buf_free(&b);
+	return r;
+}
+
+int
+ids_begin_session(struct ids *ids, struct slice request, struct slice session)
+{
+	struct home *from = find_home(ids, OF_REQUEST, request), *to;
+	struct folder *f;
+
+	if (!from)
+		return 0;
+	to = find_home(ids, OF_SESSION, session);
+	if (!to)
+		to = add_home(ids, OF_SESSION, session);
+	if (!to)
+		return -1;
+	for (f = from->folders; f; f = f->next)
+		if (add_folder(&to->folders, f->recorded, f->live, true) < 0)
+			return -1;
+	free_home(ids, from);
+	return 0;
+}
+
+const struct folder *
+ids_folders(struct ids *ids, struct slice session)
+{
+	struct home *h = find_home(ids, OF_SESSION, session);
+
+	return h && h->folders ? h->folders : ids->folders;
+}
+
+/* --- paths in a text --- */
+
+/* A text that is being read: all of it, and how far. */
+struct reading {
+	struct slice text;
+	const char *at;
+};
+
+static const char *
+end_of(const struct reading *r)
+{
+	return r->text.p + r->text.n;
+}
+
+/* Can it stand in the name of a file? */
+static bool
+is_name_char(char c)
+{
+	unsigned char u = (unsigned char)c;
+
+	return (u >= '0' && u <= '9') || ((u | 32) >= 'a' && (u | 32) <= 'z') || u == '_' || u == '-' || u >= 0x80;
+}
+
+static bool
+in_uri(const struct reading *r)
+{
+	return r->at - r->text.p >= 3 && memcmp(r->at - 3, "://", 3) == 0;
+}
+
+/* Can a path begin here? Not in the middle of one. */
+static bool
+begins_path(const struct reading *r)
+{
+	char before;
+
+	if (r->at == r->text.p || in_uri(r))
+		return true;
+	before = r->at[-1];
+	return !is_name_char(before) && before != '/' && before != '.' && before != '~';
+}
+
+static bool
+ends_name(const char *p, const char *end)
+{
+	if (p < end && *p == '.') /* of a sentence, or in a name? */
+		p++;
+	return p == end || !is_name_char(*p);
+}
+
+static int
+hex(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 32;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* How many bytes of the text are this folder, percent-encoded where it is in a URI; 0 where it is another. */
+static size_t
+folder_length(const struct reading *r, struct slice folder)
+{
+	const char *p = r->at, *end = end_of(r);
+	bool uri = in_uri(r);
+	char c;
+
+	for (size_t i = 0; i < folder.n; i++) {
+		if (p == end)
+			return 0;
+		c = *p++;
+		if (uri && c == '%' && end - p >= 2 && hex(p[0]) >= 0 && hex(p[1]) >= 0) {
+			c = (char)(hex(p[0]) << 4 | hex(p[1]));
+			p += 2;
+		}
+		if (c != folder.p[i])
+			return 0;
+	}
+	return ends_name(p, end) ? (size_t)(p - r->at) : 0;
+}
+
+enum at { AT_NEITHER, AT_BOTH, AT_ONE };
+
+/* Stands a pair of folders here? Then both are stepped over. */
+static enum at
+step_over(const struct folder *f, struct reading *a, struct reading *b)
+{
+	enum at found = AT_NEITHER;
+	size_t n, m;
+
+	if (!begins_path(a))
+		return AT_NEITHER;
+	for (; f; f = f->next) {
+		n = folder_length(a, f->recorded);
+		if (n == 0)
+			continue;
+		m = begins_path(b) ? folder_length(b, f->live) : 0;
+		if (m > 0) {
+			a->at += n;
+			b->at += m;
+			return AT_BOTH;
+		}
+		found = AT_ONE;
+	}
+	return found;
+}
+
+/* Steps over n bytes that are the same in both. */
+static bool
+step_same(struct reading *a, struct reading *b, size_t n)
+{
+	if ((size_t)(end_of(b) - b->at) < n || memcmp(a->at, b->at, n) != 0)
+		return false;
+	a->at += n;
+	b->at += n;
+	return true;
+}
+
+static bool
+same(const struct folder *folders, struct slice recorded, struct slice live)
+{
+	struct reading a = {recorded, recorded.p}, b = {live, live.p};
+	const char *slash;
+
+	for (;;) {
+		slash = memchr(a.at, '/', (size_t)(end_of(&a) - a.at));
+		if (!slash)
+			return slice_eq(slice_between(a.at, end_of(&a)), slice_between(b.at, end_of(&b)));
+		if (!step_same(&a, &b, (size_t)(slash - a.at)))
+			return false;
+		switch (step_over(folders, &a, &b)) {
+		case AT_BOTH:
+			break;
+		case AT_ONE:
+			return false;
+		case AT_NEITHER:
+			if (!step_same(&a, &b, 1))
+				return false;
+		}
+	}
+}
+
+/* In JSON a slash may be escaped, but not left out. */
+bool
+ids_is_plain(const struct ids *ids, struct slice string)
+{
+	return !ids->moved || (!memchr(string.p, '/', string.n) && !memchr(string.p, '\\', string.n));
+}
+
+int
+ids_same_text(struct ids *ids, struct slice session, struct slice recorded, struct slice live)
+{
+	struct buf a = {0}, b = {0};
+	int r = -1;
+
+	if (ids_is_plain(ids, recorded))
+		return json_string_eq(recorded, live);
+	if (buf_reserve(&a, 1) == 0 && buf_reserve(&b, 1) == 0 && json_unescape(recorded, &a) == 0 &&
+		json_unescape(live, &b) == 0)
+		r = same(ids_folders(ids, session), buf_slice(&a), buf_slice(&b));
+	buf_free(&a);
+	buf_free(&b);
+	return r;
+}
+
+/* --- writing --- */
+
+/* What a URI's path may hold as it is (RFC 3986, section 3.3). */
+static bool
+is_uri_char(char c)
+{
+	return (is_name_char(c) && (unsigned char)c < 0x80) || (c && strchr("/.~!$&'()*+,;=:@", c));
+}
+
+static int
+write_folder(struct slice folder, bool uri, struct buf *to)
+{
+	char c;
+
+	if (!uri)
+		return buf_add_slice(to, folder);
+	for (size_t i = 0; i < folder.n; i++) {
+		c = folder.p[i];
+		if (is_uri_char(c) ? buf_add(to, &c, 1) < 0 : buf_printf(to, "%%%02X", (unsigned)(unsigned char)c) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int
+ids_write_text(const struct folder *folders, struct slice text, struct buf *to)
+{
+	struct reading r = {text, text.p};
+	const char *from = text.p;
+	const struct folder *f;
+	size_t n = 0;
+	int changed = 0;
+
+	while ((r.at = memchr(r.at, '/', (size_t)(end_of(&r) - r.at)))) {
+		for (f = begins_path(&r) ? folders : NULL; f && (n = folder_length(&r, f->recorded)) == 0; f = f->next)
+			;
+		if (!f) {
+			r.at++;
+			continue;
+		}
+		if (buf_add_slice(to, slice_between(from, r.at)) < 0 || write_folder(f->live, in_uri(&r), to) < 0)
+			return -1;
+		changed |= !slice_eq(f->recorded, f->live);
+		from = r.at += n;
+	}
+	return buf_add_slice(to, slice_between(from, end_of(&r))) < 0 ? -1 : changed;
+}
+
+/* In both sides' texts the same: the number of the folder would do, but there may be several pairs of one. */
+static int
+write_neutral(const struct folder *folders, bool live, struct slice text, struct buf *to)
+{
+	struct reading r = {text, text.p};
+	const struct folder *f;
+	const char *from = text.p;
+	size_t n = 0;
+
+	while ((r.at = memchr(r.at, '/', (size_t)(end_of(&r) - r.at)))) {
+		for (f = begins_path(&r) ? folders : NULL; f; f = f->next)
+			if ((n = folder_length(&r, live ? f->live : f->recorded)) > 0)
+				break;
+		if (!f) {
+			r.at++;
+			continue;
+		}
+		if (buf_add_slice(to, slice_between(from, r.at)) < 0 || buf_add(to, "", 1) < 0)
+			return -1;
+		from = r.at += n;
+	}
+	return buf_add_slice(to, slice_between(from, end_of(&r))) < 0 ? -1 : 1;
+}
+
+int
+ids_neutral_text(struct ids *ids, struct slice session, bool live, struct slice string, struct buf *to)
+{
+	struct buf plain = {0};
+	int r = -1;
+
+	if (ids_is_plain(ids, string))
+		return 0;
+	if (buf_reserve(&plain, 1) == 0 && json_unescape(string, &plain) == 0)
+		r = write_neutral(ids_folders(ids, session), live, buf_slice(&plain), to);
+	buf_free(&plain);
+	return r;
+}

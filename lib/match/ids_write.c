@@ -1,0 +1,117 @@
+/* Recorded messages as the live side has to see them. */
+#include "lib/match/ids_parts.h"
+
+struct writing {
+	struct ids *ids;
+	const struct msg *m;
+	enum acp_side from;
+	struct slice session, id;
+	const struct folder *folders; /* NULL where no path changes */
+	const char *at;               /* up to here it is written */
+	struct buf *to;
+};
+
+static int
+replace(struct writing *w, struct slice value, struct slice with)
+{
+	if (buf_add_slice(w->to, slice_between(w->at, value.p)) < 0 || buf_add_slice(w->to, with) < 0)
+		return -1;
+	w->at = value.p + value.n;
+	return 0;
+}
+
+/* A string that may hold paths. */
+static int
+write_paths(struct writing *w, struct slice string)
+{
+	struct buf plain = {0}, changed = {0}, quoted = {0};
+	int r = -1;
+
+	if (!w->folders || ids_is_plain(w->ids, string))
+		return 0;
+	if (json_unescape(string, &plain) == 0)
+		r = ids_write_text(w->folders, buf_slice(&plain), &changed);
+	if (r == 1)
+		r = json_quote(buf_slice(&changed), &quoted) < 0 ? -1 : replace(w, string, buf_slice(&quoted));
+	buf_free(&plain);
+	buf_free(&changed);
+	buf_free(&quoted);
+	return r;
+}
+
+static int
+write_id(struct writing *w, enum acp_id what, struct slice value)
+{
+	struct ids_place at = {what, w->from, w->session};
+	struct slice live = ids_live(w->ids, at, value);
+
+	return live.p && !slice_eq(live, value) ? replace(w, value, live) : 0;
+}
+
+static int
+write_value(struct writing *w, const struct acp_member *member, struct slice value, bool foreign)
+{
+	struct json_iter it = {.in = value};
+	struct slice key, v;
+	enum json_type type = json_type(value);
+
+	if (member && member->id && (type == JSON_STRING || type == JSON_NUMBER))
+		return write_id(w, member->id, value);
+	if (type == JSON_STRING)
+		return write_paths(w, value);
+	if (type != JSON_OBJECT && type != JSON_ARRAY)
+		return 0;
+	foreign |= member && member->foreign;
+	while (json_next(&it, &key, &v)) {
+		member = foreign || !key.p ? NULL : acp_member(key, w->m->what, false);
+		if (write_value(w, member, v, foreign) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* What stands in a message beside its ids and its method. */
+static int
+write_members(struct writing *w)
+{
+	struct json_iter it = {.in = w->m->text};
+	struct slice key, v;
+	int r = 0;
+
+	while (r == 0 && json_next(&it, &key, &v)) {
+		if (v.p == w->m->id.p)
+			r = w->id.p ? replace(w, v, w->id) : 0;
+		else if (v.p != w->m->method.p)
+			r = write_value(w, NULL, v, false);
+	}
+	return r;
+}
+
+bool
+ids_change_nothing(struct ids *ids, struct slice session)
+{
+	return ids->renamed == 0 && (!ids->moved || !ids_folders(ids, session));
+}
+
+int
+ids_write(struct ids *ids, struct slice line, const struct msg *m, enum acp_side from, struct slice session,
+	struct slice id, struct buf *to)
+{
+	struct slice own = msg_session(m);
+	struct writing w = {ids, m, from, own.p ? own : session, id, NULL, line.p, to};
+	size_t before = to->n;
+
+	if (ids->moved)
+		w.folders = ids_folders(ids, w.session);
+	if (ids->renamed == 0 && !w.folders) {
+		if (id.p && m->id.p && replace(&w, m->id, id) < 0)
+			goto fail;
+	} else if (write_members(&w) < 0) {
+		goto fail;
+	}
+	if (buf_add_slice(to, slice_between(w.at, line.p + line.n)) == 0)
+		return 0;
+fail:
+	to->n = before;
+	return -1;
+}

@@ -1,0 +1,197 @@
+#include "lib/match/rows.h"
+
+#include <stdlib.h>
+
+#include "lib/match/align.h"
+
+/* Windows up to so many cells are aligned as well as possible. */
+enum { CELLS = 256 * 1024 };
+
+/* A number of either row, and where it stands. */
+struct entry {
+	uint64_t key;
+	size_t at;
+};
+
+static int
+by_key(const void *x, const void *y)
+{
+	const struct entry *a = x, *b = y;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return (a->at > b->at) - (a->at < b->at);
+}
+
+/* The row by its numbers, equal ones in their order. NULL out of memory. */
+static struct entry *
+sorted(const uint64_t *row, size_t n)
+{
+	struct entry *e = calloc(n + 1, sizeof(*e));
+
+	for (size_t i = 0; e && i < n; i++)
+		e[i] = (struct entry){row[i], i};
+	if (e)
+		qsort(e, n, sizeof(*e), by_key);
+	return e;
+}
+
+static size_t
+run_length(const struct entry *e, size_t n)
+{
+	size_t k = 1;
+
+	while (k < n && e[k].key == e[0].key)
+		k++;
+	return k;
+}
+
+/* Pairs equal numbers, the first with the first; with once, only those that occur once in each. False: out of memory. */
+static bool
+pair_equal(const uint64_t *a, size_t n, const uint64_t *b, size_t m, bool once, size_t *partner)
+{
+	struct entry *x = sorted(a, n), *y = sorted(b, m);
+	size_t i = 0, j = 0, k, l;
+
+	while (x && y && i < n && j < m) {
+		k = run_length(x + i, n - i);
+		l = run_length(y + j, m - j);
+		if (x[i].key == y[j].key && (!once || (k == 1 && l == 1)))
+			for (size_t p = 0; p < k && p < l; p++)
+				partner[x[i + p].at] = y[j + p].at;
+		if (x[i].key < y[j].key) {
+			i += k;
+		} else if (x[i].key > y[j].key) {
+			j += l;
+		} else {
+			i += k;
+			j += l;
+		}
+	}
+	free(x);
+	free(y);
+	return x && y;
+}
+
+int
+rows_rising(size_t *rising, size_t n)
+{
+	/* ends[l]: where a rising row of length l + 1 ends with the least number; before[i]: what stands before i in its row. */
+	size_t *ends = calloc(n + 1, sizeof(*ends)), *before = calloc(n + 1, sizeof(*before));
+	size_t length = 0, low, high, middle, last, at;
+
+	for (size_t i = 0; ends && before && i < n; i++) {
+		if (rising[i] == ROWS_ALONE)
+			continue;
+		for (low = 0, high = length; low < high;) {
+			middle = low + (high - low) / 2;
+			if (rising[ends[middle]] < rising[i])
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		before[i] = low ? ends[low - 1] : ROWS_ALONE;
+		ends[low] = i;
+		length += low == length;
+	}
+	last = ends && before && length ? ends[length - 1] : ROWS_ALONE;
+	for (at = n; ends && before && at-- > 0;) {
+		if (at == last)
+			last = before[at];
+		else
+			rising[at] = ROWS_ALONE;
+	}
+	free(ends);
+	free(before);
+	return ends && before ? 0 : -1;
+}
+
+static int
+match_window(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *partner)
+{
+	struct mark *x = calloc(n + m + 1, sizeof(*x)), *y = x ? x + n : NULL;
+	int r;
+
+	for (size_t i = 0; x && i < n; i++)
+		x[i] = (struct mark){a[i], a[i], a[i]};
+	for (size_t j = 0; x && j < m; j++)
+		y[j] = (struct mark){b[j], b[j], b[j]};
+	r = x ? align(x, n, y, m, partner) : -1;
+	free(x);
+	return r;
+}
+
+/* Divides the rows at what occurs once in each; where nothing does, equal ones are paired as far as they rise. */
+static int
+divide(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *partner)
+{
+	size_t from = 0, across = 0, i, j;
+	bool divided = false;
+
+	if (!pair_equal(a, n, b, m, true, partner) || rows_rising(partner, n) < 0)
+		return -1;
+	for (i = 0; !divided && i < n; i++)
+		divided = partner[i] != ROWS_ALONE;
+	if (!divided)
+		return pair_equal(a, n, b, m, false, partner) ? rows_rising(partner, n) : -1;
+	for (i = 0; i <= n; i++) {
+		if (i < n && partner[i] == ROWS_ALONE)
+			continue;
+		j = i < n ? partner[i] : m;
+		if (rows_match(a + from, i - from, b + across, j - across, partner + from) < 0)
+			return -1;
+		for (; from < i; from++)
+			if (partner[from] != ROWS_ALONE)
+				partner[from] += across;
+		from = i + 1;
+		across = j + 1;
+	}
+	return 0;
+}
+
+int
+rows_match(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *partner)
+{
+	size_t i, first = 0;
+	int r;
+
+	for (i = 0; i < n; i++)
+		partner[i] = ROWS_ALONE;
+	for (; first < n && first < m && a[first] == b[first]; first++)
+		partner[first] = first;
+	while (n > first && m > first && a[n - 1] == b[m - 1])
+		partner[--n] = --m;
+	n -= first;
+	m -= first;
+	if (n == 0 || m == 0)
+		return 0;
+	if (m <= CELLS / n)
+		r = match_window(a + first, n, b + first, m, partner + first);
+	else
+		r = divide(a + first, n, b + first, m, partner + first);
+	for (i = first; i < first + n; i++)
+		if (partner[i] != ROWS_ALONE)
+			partner[i] += first;
+	return r;
+}
+
+int
+rows_match_any(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *partner, unsigned char *taken)
+{
+	struct entry *x = sorted(a, n), *y = sorted(b, m);
+	size_t i = 0, j = 0;
+
+	while (x && y && i < n && j < m) {
+		if (partner[x[i].at] != ROWS_ALONE || x[i].key < y[j].key) {
+			i++;
+		} else if (taken[y[j].at] || x[i].key > y[j].key) {
+			j++;
+		} else {
+			partner[x[i++].at] = y[j].at;
+			taken[y[j++].at] = 1;
+		}
+	}
+	free(x);
+	free(y);
+	return x && y ? 0 : -1;
+}

@@ -1,0 +1,56 @@
+/* What others write, told by the line. A new shape is a function here, and its place in by_shape (recording.c). */
+#include <strings.h>
+
+#include "lib/recording/recording_parts.h"
+#include "lib/acp/trace.h"
+
+enum outcome
+recording_bare(struct recording *rec, struct record *r)
+{
+	enum outcome o = recording_message(rec, r, r->raw);
+
+	if (r->kind == RECORD_NOISE)
+		r->kind = RECORD_BAD;
+	return o;
+}
+
+enum outcome
+recording_line_text(struct recording *rec, struct record *r, const struct slice *v)
+{
+	if (!v[LINE].p)
+		return OTHER_SHAPE;
+	if (recording_text(rec, r, RECORD_NOISE, v[LINE]) == NO_MEMORY)
+		return NO_MEMORY;
+	if (r->kind == RECORD_BAD)
+		return TAKEN;
+	if (memchr(r->text.p, '\n', r->text.n))
+		return recording_bad(r, v[LINE], "a newline in a message");
+	return recording_message(rec, r, r->text);
+}
+
+/* Is this hop the one that is asked for? Theirs go by number or by the name on the agent's side. */
+static bool
+is_our_hop(const struct recording *rec, const struct trace *t)
+{
+	struct slice name = slice(t->below.p + 1, t->below.n - 2);
+
+	if (rec->numbered)
+		return t->hop == rec->hop_number;
+	return name.n == strlen(rec->hop) && strncasecmp(name.p, rec->hop, name.n) == 0;
+}
+
+enum outcome
+recording_trace(struct recording *rec, struct record *r, const struct slice *v)
+{
+	struct trace t;
+
+	if (!v[TYPE].p || !v[TS].p || !trace_read(r->raw, &t))
+		return OTHER_SHAPE;
+	r->from = t.sender;
+	if (!is_our_hop(rec, &t))
+		return SKIPPED;
+	rec->text.n = 0;
+	if (trace_message(&t, &rec->text) < 0)
+		return NO_MEMORY;
+	return recording_message(rec, r, buf_slice(&rec->text));
+}

@@ -1,0 +1,228 @@
+/* Our own records (acp-recording(5)). */
+#include <sys/wait.h>
+
+#include "lib/base/base64.h"
+#include "lib/run/proc.h"
+#include "lib/recording/recording_parts.h"
+
+enum { SIGNAL_MOST = 64 };
+
+/*
+ * The member msg: where it is the last one, all between its colon and the record's brace, which
+ * is what came over the wire; else its value.
+ */
+static struct slice
+msg_member(struct slice raw, struct slice value)
+{
+	const char *from = value.p, *to = value.p + value.n, *end = raw.p + raw.n, *p = to;
+
+	while (p < end && is_space(*p))
+		p++;
+	to = p++;
+	while (p < end && is_space(*p))
+		p++;
+	if (*to != '}' || p != end)
+		return value;
+	while (from[-1] != ':')
+		from--;
+	return slice_between(from, to);
+}
+
+static enum outcome
+header(struct recording *rec, struct record *r, const struct slice *v)
+{
+	r->kind = RECORD_HEADER;
+	if (v[STARTED].p && json_type(v[STARTED]) == JSON_STRING)
+		r->started = recording_date(v[STARTED].p + 1, v[STARTED].n - 2);
+	rec->hops.n = 0;
+	if (v[HOPS].p && json_type(v[HOPS]) == JSON_ARRAY && buf_add_slice(&rec->hops, v[HOPS]) < 0)
+		return NO_MEMORY;
+	return TAKEN;
+}
+
+static enum outcome
+base64_text(struct recording *rec, struct record *r, enum record_kind kind, struct slice string)
+{
+	struct slice coded;
+	struct buf bytes = {0};
+	int e;
+
+	if (json_type(string) != JSON_STRING)
+		return recording_bad(r, string, "expected a string");
+	if (recording_unescape(rec, string, &coded) == NO_MEMORY)
+		return NO_MEMORY;
+	e = base64_decode(coded, &bytes);
+	if (e != 0) {
+		buf_free(&bytes);
+		return e < 0 ? NO_MEMORY : recording_bad(r, string, "expected base64");
+	}
+	buf_free(&rec->text);
+	rec->text = bytes;
+	r->kind = kind;
+	r->text = bytes.n ? buf_slice(&bytes) : slice_of("");
+	return TAKEN;
+}
+
+static enum outcome
+event_exit(struct record *r)
+{
+	struct slice status = json_get(r->raw, "status"), signal = json_get(r->raw, "signal");
+	uint64_t n;
+
+	r->kind = RECORD_EXIT;
+	r->status = -1;
+	if (signal.p && json_type(signal) == JSON_STRING)
+		r->signal = slice(signal.p + 1, signal.n - 2);
+	else if (status.p && json_type(status) == JSON_NUMBER && json_u64(status, &n) && n <= 255)
+		r->status = (int)n;
+	else
+		r->kind = RECORD_OTHER;
+	return TAKEN;
+}
+
+static enum outcome
+event(struct recording *rec, struct record *r, struct slice name)
+{
+	struct slice v;
+
+	r->kind = RECORD_OTHER;
+	if (json_type(name) != JSON_STRING)
+		return TAKEN;
+	if (json_string_is(name, "exit"))
+		return event_exit(r);
+	if (json_string_is(name, "eof")) {
+		v = json_get(r->raw, "torn");
+		r->kind = RECORD_EOF;
+		r->torn = v.p && json_type(v) == JSON_TRUE;
+		return TAKEN;
+	}
+	if (json_string_is(name, "lost")) {
+		r->kind = RECORD_LOST;
+		v = json_get(r->raw, "count");
+		if (!v.p || json_type(v) != JSON_NUMBER || !json_u64(v, &r->count))
+			r->count = 1;
+	} else if (json_string_is(name, "error")) {
+		r->kind = RECORD_ERROR;
+	} else {
+		return TAKEN;
+	}
+	v = json_get(r->raw, "why");
+	if (!v.p || json_type(v) != JSON_STRING)
+		return TAKEN;
+	return recording_unescape(rec, v, &r->text);
+}
+
+static bool
+is_for_guest(struct slice raw)
+{
+	struct slice to = json_get(raw, "to");
+
+	return to.p && json_type(to) == JSON_STRING && json_string_is(to, "guest");
+}
+
+enum outcome
+recording_own(struct recording *rec, struct record *r, const struct slice *v)
+{
+	if (v[HEADER].p)
+		return header(rec, r, v);
+	if (v[MSG].p) {
+		r->guest = is_for_guest(r->raw);
+		return recording_message(rec, r, msg_member(r->raw, v[MSG]));
+	}
+	if (v[NOISE].p)
+		return recording_text(rec, r, RECORD_NOISE, v[NOISE]);
+	if (v[NOISE64].p)
+		return base64_text(rec, r, RECORD_NOISE, v[NOISE64]);
+	if (v[STDERR].p)
+		return recording_text(rec, r, RECORD_STDERR, v[STDERR]);
+	if (v[STDERR64].p)
+		return base64_text(rec, r, RECORD_STDERR, v[STDERR64]);
+	return v[EVENT].p ? event(rec, r, v[EVENT]) : OTHER_SHAPE;
+}
+
+int
+recording_status(const struct record *r)
+{
+	const char *known;
+	int i;
+
+	if (r->status >= 0)
+		return W_EXITCODE(r->status, 0);
+	for (i = 1; i <= SIGNAL_MOST; i++) {
+		known = proc_signal_name(i);
+		if (known && slice_is(r->signal, known))
+			return i;
+	}
+	return 0;
+}
+
+/* --- as they are written: no byte is looked at twice --- */
+
+/* Steps over text at *p. */
+static bool
+over(const char **p, const char *end, const char *text, size_t n)
+{
+	if ((size_t)(end - *p) < n || memcmp(*p, text, n) != 0)
+		return false;
+	*p += n;
+	return true;
+}
+#define OVER(p, end, text) over((p), (end), (text), sizeof(text) - 1)
+
+/* Digits as a JSON number has them; at most so many that they fit. */
+static bool
+digits(const char **p, const char *end, uint64_t *n)
+{
+	const char *start = *p;
+
+	for (*n = 0; *p < end && is_digit(**p) && *p - start < 12; ++*p)
+		*n = *n * 10 + (uint64_t)(**p - '0');
+	return *p > start && (*start != '0' || *p == start + 1);
+}
+
+/* A time with its six decimals. */
+static bool
+written_time(const char **p, const char *end, uint64_t *us)
+{
+	uint64_t part = 0;
+	int i;
+
+	if (!digits(p, end, us) || end - *p < 7 || **p != '.')
+		return false;
+	for (i = 1; i <= 6; i++) {
+		if (!is_digit((*p)[i]))
+			return false;
+		part = part * 10 + (uint64_t)((*p)[i] - '0');
+	}
+	*p += i;
+	*us = *us * RECORDING_SECOND + part;
+	return true;
+}
+
+bool
+recording_own_begin(struct record *r)
+{
+	const char *p = r->raw.p, *end = p + r->raw.n - 1, *at;
+	uint64_t hop;
+
+	if (*end != '}' || !OVER(&p, end, "{\"t\":") || !written_time(&p, end, &r->t))
+		return false;
+	if (OVER(&p, end, ",\"at\":")) {
+		at = p;
+		if (!digits(&p, end, &hop))
+			return false;
+		r->at = slice_between(at, p);
+	}
+	if (OVER(&p, end, ",\"from\":\"client\""))
+		r->from = ACP_CLIENT;
+	else if (OVER(&p, end, ",\"from\":\"agent\""))
+		r->from = ACP_AGENT;
+	else if (!OVER(&p, end, ",\"from\":\"unknown\""))
+		return false;
+	r->guest = OVER(&p, end, ",\"to\":\"guest\"");
+	if (!OVER(&p, end, ",\"msg\":"))
+		return false;
+	r->timed = true;
+	r->text = slice_between(p, end);
+	return true;
+}

@@ -1,0 +1,248 @@
+#include "lib/recording/recording.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "lib/base/base64.h"
+#include "lib/run/proc.h"
+
+/* Room for the text of a record around its message: two numbers and the names. */
+enum { AROUND = 128, SECOND = 1000000 };
+
+static char *
+put_text(char *p, const char *text)
+{
+	size_t n = strlen(text);
+
+	memcpy(p, text, n);
+	return p + n;
+}
+
+static char *
+put_number(char *p, uint64_t n)
+{
+	char digits[20];
+	size_t i = sizeof(digits);
+
+	do {
+		digits[--i] = (char)('0' + n % 10);
+		n /= 10;
+	} while (n > 0);
+	memcpy(p, digits + i, sizeof(digits) - i);
+	return p + sizeof(digits) - i;
+}
+
+char *
+recording_put_time(char *p, uint64_t us)
+{
+	uint64_t part = us % SECOND;
+	int i;
+
+	p = put_number(p, us / SECOND);
+	*p = '.';
+	for (i = 6; i > 0; i--) {
+		p[i] = (char)('0' + part % 10);
+		part /= 10;
+	}
+	return p + 7;
+}
+
+/* What all records but the header begin with. Written by hand: this is where acp-tap spends its time. */
+static int
+begin(struct buf *b, uint64_t t, int at, size_t more)
+{
+	char *p;
+
+	if (more > SIZE_MAX / 2 || buf_reserve(b, AROUND + more) < 0)
+		return -1;
+	p = put_text(b->p + b->n, "{\"t\":");
+	p = recording_put_time(p, t);
+	if (at >= 0) {
+		p = put_text(p, ",\"at\":");
+		p = put_number(p, (uint64_t)at);
+	}
+	b->n = (size_t)(p - b->p);
+	return 0;
+}
+
+static const char *
+from_member(enum acp_side from)
+{
+	switch (from) {
+	case ACP_CLIENT:
+		return ",\"from\":\"client\"";
+	case ACP_AGENT:
+		return ",\"from\":\"agent\"";
+	default:
+		return ",\"from\":\"unknown\"";
+	}
+}
+
+static int
+put_message(struct buf *b, uint64_t t, int at, enum acp_side from, const char *name, struct slice text)
+{
+	char *p;
+
+	if (begin(b, t, at, text.n) < 0)
+		return -1;
+	p = put_text(b->p + b->n, from_member(from));
+	p = put_text(p, name);
+	if (text.n)
+		memcpy(p, text.p, text.n);
+	p = put_text(p + text.n, "}\n");
+	b->n = (size_t)(p - b->p);
+	return 0;
+}
+
+int
+recording_put_message(struct buf *b, uint64_t t, int at, enum acp_side from, struct slice text)
+{
+	return put_message(b, t, at, from, ",\"msg\":", text);
+}
+
+int
+recording_put_answer(struct buf *b, uint64_t t, int at, enum acp_side from, struct slice text)
+{
+	return put_message(b, t, at, from, ",\"to\":\"guest\",\"msg\":", text);
+}
+
+/* Ends a record, or takes it back where it could not be built. */
+static int
+finish(struct buf *b, size_t start, bool built)
+{
+	if (built && buf_add_string(b, "}\n") == 0)
+		return 0;
+	b->n = start;
+	return -1;
+}
+
+/* Bytes as a member: a string, or base64 under a name that ends in 64. */
+static bool
+put_bytes(struct buf *b, const char *name, struct slice text)
+{
+	if (json_utf8(text))
+		return buf_printf(b, ",\"%s\":", name) == 0 && json_quote(text, b) == 0;
+	return buf_printf(b, ",\"%s64\":\"", name) == 0 && base64_encode(text, b) == 0
+		&& buf_add(b, "\"", 1) == 0;
+}
+
+int
+recording_put_noise(struct buf *b, uint64_t t, int at, enum acp_side from, struct slice text)
+{
+	size_t start = b->n;
+
+	return finish(b, start, begin(b, t, at, 0) == 0 && buf_add_string(b, from_member(from)) == 0
+		&& put_bytes(b, "noise", text));
+}
+
+int
+recording_put_stderr(struct buf *b, uint64_t t, int at, enum acp_side from, struct slice text)
+{
+	size_t start = b->n;
+
+	return finish(b, start, begin(b, t, at, 0) == 0 && buf_add_string(b, from_member(from)) == 0
+		&& put_bytes(b, "stderr", text));
+}
+
+static bool
+put_end(struct buf *b, int status)
+{
+	const char *name;
+
+	if (!WIFSIGNALED(status))
+		return buf_printf(b, ",\"status\":%d", WEXITSTATUS(status)) == 0;
+	name = proc_signal_name(WTERMSIG(status));
+	if (name)
+		return buf_printf(b, ",\"signal\":\"%s\"", name) == 0;
+	return buf_printf(b, ",\"signal\":\"%d\"", WTERMSIG(status)) == 0;
+}
+
+int
+recording_put_exit(struct buf *b, uint64_t t, int at, int status)
+{
+	size_t start = b->n;
+
+	return finish(b, start, begin(b, t, at, 0) == 0
+		&& buf_add_string(b, ",\"event\":\"exit\"") == 0 && put_end(b, status));
+}
+
+int
+recording_put_eof(struct buf *b, uint64_t t, int at, enum acp_side from, bool torn)
+{
+	size_t start = b->n;
+
+	return finish(b, start, begin(b, t, at, 0) == 0
+		&& buf_add_string(b, ",\"event\":\"eof\"") == 0
+		&& buf_add_string(b, from_member(from)) == 0
+		&& (!torn || buf_add_string(b, ",\"torn\":true") == 0));
+}
+
+int
+recording_put_lost(struct buf *b, uint64_t t, int at, enum acp_side from, uint64_t count, const char *why)
+{
+	size_t start = b->n;
+
+	return finish(b, start, begin(b, t, at, 0) == 0
+		&& buf_add_string(b, ",\"event\":\"lost\"") == 0
+		&& (from == ACP_UNKNOWN || buf_add_string(b, from_member(from)) == 0)
+		&& buf_printf(b, ",\"count\":%" PRIu64 ",\"why\":", count) == 0
+		&& json_quote(slice_of(why), b) == 0);
+}
+
+int
+recording_put_error(struct buf *b, uint64_t t, int at, const char *why)
+{
+	size_t start = b->n;
+
+	return finish(b, start, begin(b, t, at, 0) == 0 && buf_add_string(b, ",\"event\":\"error\",\"why\":") == 0
+		&& json_quote(slice_of(why), b) == 0);
+}
+
+/* --- the header --- */
+
+static bool
+put_started(struct buf *b, double started)
+{
+	double whole = floor(started);
+	long us = lround((started - whole) * SECOND);
+	time_t seconds = (time_t)whole;
+	char date[64];
+	struct tm tm;
+
+	if (!(started > 0))
+		return true;
+	if (us == SECOND) {
+		seconds++;
+		us = 0;
+	}
+	if (!gmtime_r(&seconds, &tm) || strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
+		return true;
+	return buf_printf(b, ",\"started\":\"%s.%06ldZ\"", date, us) == 0;
+}
+
+static bool
+put_strings(struct buf *b, const char *name, char *const *strings)
+{
+	size_t i;
+	bool ok;
+
+	if (!strings)
+		return true;
+	ok = buf_printf(b, ",\"%s\":[", name) == 0;
+	for (i = 0; ok && strings[i]; i++)
+		ok = (i == 0 || buf_add(b, ",", 1) == 0) && json_quote(slice_of(strings[i]), b) == 0;
+	return ok && buf_add(b, "]", 1) == 0;
+}
+
+int
+recording_put_header(struct buf *b, double started, const char *by, char *const *command, char *const *hops)
+{
+	size_t start = b->n;
+
+	return finish(b, start, buf_add_string(b, "{\"acp-recording\":1") == 0
+		&& put_started(b, started) && buf_add_string(b, ",\"by\":") == 0
+		&& json_quote(slice_of(by), b) == 0 && put_strings(b, "command", command)
+		&& put_strings(b, "hops", hops));
+}

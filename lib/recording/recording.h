@@ -1,0 +1,111 @@
+/*
+ * recording: reads and writes recordings (acp-recording(5)). Reads, too, what others write, told by
+ * the line: bare newline-delimited messages, the Rust conductor's .jsons traces, and
+ * {"t","from","line"|"stderr"} lines.
+ */
+#ifndef RECORDING_H
+#define RECORDING_H
+
+#include <stdint.h>
+
+#include "lib/acp/acp.h"
+#include "lib/base/bytes.h"
+#include "lib/json/json.h"
+#include "lib/acp/msg.h"
+
+enum record_kind {
+	RECORD_END,     /* no more */
+	RECORD_HEADER,
+	RECORD_MESSAGE, /* text is the line's own bytes, a CR included; msg has it scanned */
+	RECORD_NOISE,   /* text as it was */
+	RECORD_STDERR,  /* likewise */
+	RECORD_EXIT,    /* status, or signal */
+	RECORD_EOF,     /* from, torn */
+	RECORD_LOST,    /* count, text: why */
+	RECORD_OTHER,   /* an event that is not known: to be ignored */
+	RECORD_BAD,     /* what can not be read: error and number say where; reading goes on behind it */
+	RECORD_ERROR,   /* to who is a guest in a running chain: why something that he sent goes nowhere: text */
+};
+
+/* One record. All slices are valid until the next. */
+struct record {
+	enum record_kind kind;
+	uint64_t t;          /* us since the start of the last header */
+	bool timed;          /* it had a time */
+	enum acp_side from;
+	bool guest;          /* of RECORD_MESSAGE: the answer to a request that was sent into a running chain from here */
+	struct slice text;
+	struct slice raw;    /* the record's whole line */
+	struct msg msg;      /* of RECORD_MESSAGE */
+	int status;          /* of RECORD_EXIT; -1 where signal is given */
+	struct slice signal; /* KILL */
+	uint64_t count;      /* of RECORD_LOST */
+	bool torn;           /* of RECORD_EOF; of RECORD_BAD: the torn last line of a crash */
+	struct slice at;     /* the hop: JSON text (number or string), or p NULL */
+	uint64_t number;     /* its line, 1 for the first */
+	uint64_t offset;     /* of its line: bytes from the beginning */
+	struct json_error error; /* of RECORD_BAD: in the line; of RECORD_NOISE, where it was written as a message: in text */
+	/* of RECORD_HEADER */
+	double started;      /* seconds since 1970, or 0 where it does not say */
+};
+
+struct recording; /* a reader */
+
+/*
+ * Reads from fd, which is taken over (a file, or any stream), messages of at most limit bytes. hop: which hop of a
+ * recording that holds several, a number or a name, kept and not copied; NULL for hop 0. NULL with errno.
+ */
+struct recording *recording_open(int fd, size_t limit, const char *hop);
+/*
+ * From now on ${NAME} in messages stands for what the environment has under that name, as it has to be
+ * written in a JSON string ($${NAME} for itself); a record with a name that is not set is bad.
+ */
+void recording_use_environment(struct recording *);
+/* The next record of the hop. Blocks. 0, or -1 with errno where reading fails or memory is out. */
+int recording_next(struct recording *, struct record *);
+/* Has all that was read been handed out, so that the next record has to be waited for? */
+bool recording_waits(const struct recording *);
+/* What to poll for more. */
+int recording_fd(const struct recording *);
+/*
+ * A reader without a descriptor, for who finds the lines itself: recording_line reads one (its newline off), whose
+ * bytes have to last as long as the record. number: the line's. 0; 1 where it holds no record of the hop; -1 out of
+ * memory.
+ */
+struct recording *recording_of_lines(const char *hop);
+int recording_line(struct recording *, struct slice line, uint64_t number, struct record *);
+/*
+ * The message in a line, where the line's beginning tells it, as most do: text, t, timed and from, but nothing is scanned, and
+ * the line may prove wrong. For who can tell from the text that it does not matter, or knows it already.
+ */
+bool recording_peek(const struct recording *, struct slice line, struct record *);
+void recording_close(struct recording *);
+/* The status of RECORD_EXIT as waitpid has it; signals that have no name here count as none. */
+int recording_status(const struct record *);
+
+enum { RECORDING_TIME = 32 }; /* bytes that are enough for a time */
+/* Writes microseconds as seconds with six decimals; returns where it ends. */
+char *recording_put_time(char *, uint64_t us);
+
+/*
+ * Append one record with its newline; t in us since the start. 0, or -1 out of memory and the
+ * buffer as it was. at is the hop, or -1 for none. text without its newline.
+ */
+
+/*
+ * started: seconds since 1970, what t counts from; 0 where that is not known. by: "acp-tap 0.1.0". command, NULL-terminated,
+ * or NULL: what was started. hops, likewise: the hops' names, 0 first, where the recording holds several.
+ */
+int recording_put_header(struct buf *, double started, const char *by, char *const *command, char *const *hops);
+int recording_put_message(struct buf *, uint64_t t, int at, enum acp_side from, struct slice text);
+/* Noise and stderr: as a string, or base64 where it is not UTF-8. */
+int recording_put_noise(struct buf *, uint64_t t, int at, enum acp_side from, struct slice text);
+int recording_put_stderr(struct buf *, uint64_t t, int at, enum acp_side from, struct slice text);
+int recording_put_exit(struct buf *, uint64_t t, int at, int status); /* status as waitpid has it */
+int recording_put_eof(struct buf *, uint64_t t, int at, enum acp_side from, bool torn);
+/* What only one of those who read is told: the answer to what he asked himself, and why something he wrote goes nowhere. */
+int recording_put_answer(struct buf *, uint64_t t, int at, enum acp_side from, struct slice text);
+int recording_put_error(struct buf *, uint64_t t, int at, const char *why);
+int recording_put_lost(struct buf *, uint64_t t, int at, enum acp_side from, uint64_t count, const char *why);
+
+#endif

@@ -1,0 +1,79 @@
+/* recording_parts: what the files of the recording module share: one for each shape that a line may have. */
+#ifndef RECORDING_PARTS_H
+#define RECORDING_PARTS_H
+
+#include "lib/run/input.h"
+#include "lib/recording/recording.h"
+
+struct recording {
+	struct input in;
+	bool environment;    /* ${NAME} in messages comes from there */
+	struct buf expanded; /* a message with what came from there */
+	struct buf why;      /* what is wrong, where that has a name in it */
+	struct buf text;     /* what had to be unescaped or rebuilt */
+	struct buf hops;     /* the last header's names of hops: a JSON array, or empty */
+	const char *hop;
+	bool numbered;
+	uint64_t hop_number;
+	uint64_t offset;     /* of the line that is read next */
+	uint64_t long_line;  /* bytes of one beyond the limit */
+};
+
+/* What becomes of a line: SKIPPED belongs to another hop, or is empty. */
+enum outcome { NO_MEMORY = -1, TAKEN, SKIPPED, OTHER_SHAPE };
+
+/* The members by which a line's shape is told, and those of our own records. */
+enum { HEADER, T, FROM, AT, MSG, NOISE, NOISE64, STDERR, STDERR64, EVENT, LINE, STARTED, HOPS, TYPE, TS, JSONRPC,
+	MEMBERS };
+
+/* Values (recording_values.c). */
+enum { RECORDING_SECOND = 1000000 };
+/* Seconds, as us; what lies below a microsecond is cut off. False where it is no time. */
+bool recording_seconds(struct slice number, uint64_t *us);
+/* A date of RFC 3339 as seconds since 1970; 0 for what is none. */
+double recording_date(const char *p, size_t n);
+/* "client" and "agent"; ACP_UNKNOWN for all else, p NULL among it. */
+enum acp_side recording_side(struct slice name);
+/* The text of a JSON string, in rec->text. */
+enum outcome recording_unescape(struct recording *, struct slice string, struct slice *text);
+/* The record can not be read, for what stands at this slice of its line. */
+enum outcome recording_bad(struct record *, struct slice at, const char *what);
+/* Its text is a JSON string. */
+enum outcome recording_text(struct recording *, struct record *, enum record_kind, struct slice string);
+/* It is a message, or noise; text has been found, and is scanned here, once. */
+enum outcome recording_message(struct recording *, struct record *, struct slice text);
+
+/*
+ * The shapes. Each takes a line that is an object, with the values of its members, and returns OTHER_SHAPE
+ * where it is none of its own.
+ */
+/* Our own records (recording_own.c). */
+enum outcome recording_own(struct recording *, struct record *, const struct slice *v);
+/*
+ * The beginning of a record as recording_put_message writes it, told by comparing: text is its message, not scanned.
+ * False for everything else.
+ */
+bool recording_own_begin(struct record *);
+/* Other people's (recording_others.c). */
+/* A message as a string: {"t","from","line"}. */
+enum outcome recording_line_text(struct recording *, struct record *, const struct slice *v);
+/* An event of the Rust conductor. */
+enum outcome recording_trace(struct recording *, struct record *, const struct slice *v);
+/* A line that is a message itself, or nothing that is known. */
+enum outcome recording_bare(struct recording *, struct record *);
+/* A message's text with the environment's values in it (recording_values.c); a name that is not set makes the record bad. */
+enum outcome recording_expand(struct recording *, struct record *, struct slice *text);
+
+static inline bool
+is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static inline bool
+is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+#endif

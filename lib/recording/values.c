@@ -1,0 +1,204 @@
+/* What stands in records, whatever their shape. */
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "lib/recording/recording_parts.h"
+
+enum { NUMBER_MOST = 63 }; /* digits of a time that is read as a floating point number */
+
+bool
+recording_seconds(struct slice number, uint64_t *us)
+{
+	uint64_t whole = 0, part = 0, unit = RECORDING_SECOND;
+	char copy[NUMBER_MOST + 1];
+	size_t i = 0;
+	double d;
+
+	for (; i < number.n && is_digit(number.p[i]) && i < 12; i++)
+		whole = whole * 10 + (uint64_t)(number.p[i] - '0');
+	if (i > 0 && i < number.n && number.p[i] == '.') {
+		for (i++; i < number.n && is_digit(number.p[i]); i++) {
+			unit /= 10;
+			part += unit * (uint64_t)(number.p[i] - '0');
+		}
+	}
+	if (i == number.n) {
+		*us = whole * RECORDING_SECOND + part;
+		return i > 0;
+	}
+	if (number.n > NUMBER_MOST || json_type(number) != JSON_NUMBER)
+		return false;
+	memcpy(copy, number.p, number.n);
+	copy[number.n] = '\0';
+	d = strtod(copy, NULL) * RECORDING_SECOND;
+	if (!(d < 1e18))
+		return false;
+	*us = d > 0 ? (uint64_t)d : 0;
+	return true;
+}
+
+enum acp_side
+recording_side(struct slice name)
+{
+	if (!name.p || json_type(name) != JSON_STRING)
+		return ACP_UNKNOWN;
+	if (json_string_is(name, acp_side_name(ACP_CLIENT)))
+		return ACP_CLIENT;
+	return json_string_is(name, acp_side_name(ACP_AGENT)) ? ACP_AGENT : ACP_UNKNOWN;
+}
+
+static bool
+two_digits(const char *p, int *to)
+{
+	*to = (p[0] - '0') * 10 + (p[1] - '0');
+	return is_digit(p[0]) && is_digit(p[1]);
+}
+
+double
+recording_date(const char *p, size_t n)
+{
+	struct tm tm = {0};
+	int century, year, hours = 0, minutes = 0;
+	double fraction = 0, unit = 1;
+	size_t i = 19;
+
+	if (n < 20 || p[4] != '-' || p[7] != '-' || p[13] != ':' || p[16] != ':' || !two_digits(p, &century)
+		|| !two_digits(p + 2, &year) || !two_digits(p + 5, &tm.tm_mon)
+		|| !two_digits(p + 8, &tm.tm_mday) || !two_digits(p + 11, &tm.tm_hour)
+		|| !two_digits(p + 14, &tm.tm_min) || !two_digits(p + 17, &tm.tm_sec))
+		return 0;
+	tm.tm_year = century * 100 + year - 1900;
+	tm.tm_mon--;
+	if (p[i] == '.')
+		for (i++; i < n && is_digit(p[i]); i++)
+			fraction += (p[i] - '0') * (unit /= 10);
+	if (n - i == 6 && (p[i] == '+' || p[i] == '-')) {
+		if (!two_digits(p + i + 1, &hours) || !two_digits(p + i + 4, &minutes))
+			return 0;
+		tm.tm_sec -= (p[i] == '-' ? -60 : 60) * (hours * 60 + minutes);
+	}
+	return (double)timegm(&tm) + fraction;
+}
+
+enum outcome
+recording_unescape(struct recording *rec, struct slice string, struct slice *text)
+{
+	rec->text.n = 0;
+	if (json_unescape(string, &rec->text) < 0)
+		return NO_MEMORY;
+	*text = rec->text.n ? buf_slice(&rec->text) : slice_of("");
+	return TAKEN;
+}
+
+enum outcome
+recording_bad(struct record *r, struct slice at, const char *what)
+{
+	r->kind = RECORD_BAD;
+	r->error.at = (size_t)(at.p - r->raw.p) + 1;
+	r->error.what = what;
+	return TAKEN;
+}
+
+enum outcome
+recording_text(struct recording *rec, struct record *r, enum record_kind kind, struct slice string)
+{
+	if (json_type(string) != JSON_STRING)
+		return recording_bad(r, string, "expected a string");
+	r->kind = kind;
+	return recording_unescape(rec, string, &r->text);
+}
+
+static bool
+is_name(char c, bool first)
+{
+	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || (!first && is_digit(c));
+}
+
+/* The name in ${NAME}, whose dollar is at p; p NULL where there is none. */
+static struct slice
+name_at(const char *p, const char *end)
+{
+	const char *from = p + 2, *to = from;
+
+	while (to < end && is_name(*to, to == from))
+		to++;
+	return end - p > 2 && p[1] == '{' && to > from && to < end && *to == '}' ? slice_between(from, to) : slice(NULL, 0);
+}
+
+/* Appends what the environment has for a name, as it stands in a JSON string. 1; 0 where it has nothing; -1. */
+static int
+put_value(struct recording *rec, struct slice name)
+{
+	size_t before = rec->expanded.n;
+	const char *value;
+
+	rec->why.n = 0;
+	if (buf_add_slice(&rec->why, name) < 0 || !buf_string(&rec->why))
+		return -1;
+	value = getenv(rec->why.p);
+	if (!value)
+		return 0;
+	if (json_quote(slice_of(value), &rec->expanded) < 0)
+		return -1;
+	/* Without the quotes. */
+	rec->expanded.n -= 2;
+	memmove(rec->expanded.p + before, rec->expanded.p + before + 1, rec->expanded.n - before);
+	return 1;
+}
+
+static enum outcome
+unset(struct recording *rec, struct record *r, size_t at)
+{
+	if (buf_add_string(&rec->why, " is not set in the environment") < 0 || !buf_string(&rec->why))
+		return NO_MEMORY;
+	r->kind = RECORD_BAD;
+	r->error = (struct json_error){at + 1, rec->why.p};
+	return TAKEN;
+}
+
+/* $${NAME} is a ${NAME} that is meant so. */
+enum outcome
+recording_expand(struct recording *rec, struct record *r, struct slice *text)
+{
+	const char *from = text->p, *end = text->p + text->n, *p = from;
+	struct slice name;
+	int set;
+
+	rec->expanded.n = 0;
+	for (; (p = memchr(p, '$', (size_t)(end - p))); p++) {
+		if (end - p > 2 && p[1] == '$' && name_at(p + 1, end).p) {
+			if (buf_add_slice(&rec->expanded, slice_between(from, ++p)) < 0)
+				return NO_MEMORY;
+			from = p + 1;
+			continue;
+		}
+		name = name_at(p, end);
+		if (!name.p)
+			continue;
+		if (buf_add_slice(&rec->expanded, slice_between(from, p)) < 0 || (set = put_value(rec, name)) < 0)
+			return NO_MEMORY;
+		if (!set)
+			return unset(rec, r, (size_t)(p - text->p));
+		p = name.p + name.n;
+		from = p + 1;
+	}
+	if (buf_add_slice(&rec->expanded, slice_between(from, end)) < 0)
+		return NO_MEMORY;
+	*text = buf_slice(&rec->expanded);
+	return TAKEN;
+}
+
+enum outcome
+recording_message(struct recording *rec, struct record *r, struct slice text)
+{
+	if (rec->environment && memchr(text.p, '$', text.n)) {
+		if (recording_expand(rec, r, &text) == NO_MEMORY)
+			return NO_MEMORY;
+		if (r->kind == RECORD_BAD)
+			return TAKEN;
+	}
+	r->text = text;
+	r->kind = msg_scan(text, &r->msg, &r->error) == MSG_NOISE ? RECORD_NOISE : RECORD_MESSAGE;
+	return TAKEN;
+}

@@ -1,0 +1,480 @@
+#include "lib/redact/redact.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "lib/redact/redact_parts.h"
+
+/* What is to be done with a value, by where it stands. */
+enum zone {
+	ZONE_OPEN,
+	ZONE_TOKEN,  /* strings here and below are secrets */
+	ZONE_NAMED,  /* numbers, too */
+	ZONE_LIST,   /* headers or env: all below is, but for the names in an array of pairs */
+	ZONE_PAIR,   /* an object in such an array */
+	ZONE_SECRET, /* all here and below */
+	ZONE_FREE,   /* texts are left out, and here no string is a word of the protocol */
+};
+
+/* Where the walk is in an object or array that it has not left yet. */
+struct level {
+	bool object;
+	bool named;  /* the last string was the name of a secret, or an option before one: the value that follows is one */
+	unsigned char zone, kind;
+};
+
+struct walk {
+	const char *p, *end, *origin; /* hits count from the origin, the beginning */
+	unsigned nest;                /* in how many strings */
+	size_t depth;
+	struct level levels[JSON_DEPTH + 1];
+};
+
+/* A value: what is done with it, and why. */
+struct place {
+	enum zone zone;
+	enum redact_kind kind;
+	struct slice key; /* plain; p NULL in an array */
+};
+
+/* Members of ACP and JSON-RPC whose values are words, not texts. */
+static const char *const words[] = {"jsonrpc", "id", "method", "sessionId", "sessionUpdate", "type", "kind", "status", "state",
+	"stopReason", "toolCallId", "terminalId", "messageId", "requestId", "optionId", "outcome", "modeId", "currentModeId",
+	"modelId", "currentModelId", "model", "role", "priority", "severity", "mimeType", "currency", "version", "connectionId",
+	"serverId", "acpId", "signal", "compactionId"};
+
+/* Members below which everything is text. */
+static const char *const texts[] = {"rawInput", "rawOutput", "arguments", "structuredContent", "_meta", "data"};
+
+static bool
+is_one_of(struct slice name, const char *const *list, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (slice_is(name, list[i]))
+			return true;
+	return false;
+}
+
+int
+redact_hit(struct redact *r, size_t first, struct redact_hit h, enum redact_kind kind)
+{
+	size_t cap = r->cap ? r->cap * 2 : 16;
+	struct redact_hit *p;
+
+	if (r->n > first && h.from < r->hits[r->n - 1].to)
+		h.from = r->hits[r->n - 1].to;
+	if (h.from >= h.to)
+		return 0;
+	if (r->n == r->cap) {
+		p = reallocarray(r->hits, cap, sizeof(*p));
+		if (!p)
+			return -1;
+		r->hits = p;
+		r->cap = cap;
+	}
+	r->hits[r->n++] = h;
+	r->kinds[kind]++;
+	return 0;
+}
+
+/* --- strings in strings --- */
+
+static unsigned
+hex4(const char *p)
+{
+	unsigned value = 0;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		value = value * 16 + (unsigned)(p[i] <= '9' ? p[i] - '0' : (p[i] | 32) - 'a' + 10);
+	return value;
+}
+
+/* Steps over an escape of an accepted string; returns how many bytes it means, as json_unescape has them. */
+static size_t
+step_escape(const char **p)
+{
+	unsigned c;
+
+	*p += 2;
+	if ((*p)[-1] != 'u')
+		return 1;
+	c = hex4(*p);
+	*p += 4;
+	if (c < 0x80)
+		return 1;
+	if (c < 0x800)
+		return 2;
+	if (c >= 0xd800 && c < 0xdc00 && (*p)[0] == '\\' && (*p)[1] == 'u' && hex4(*p + 2) >= 0xdc00 && hex4(*p + 2) < 0xe000) {
+		*p += 6;
+		return 4;
+	}
+	return 3;
+}
+
+/* The hits from `first` on lie in what a string means: from now on in the string's own bytes, which begin at raw. */
+static void
+map_hits(struct redact *r, size_t first, const char *raw, const char *origin, bool inner)
+{
+	size_t i, plain = 0;
+	const char *p = raw;
+
+	for (i = first; i < r->n; i++) {
+		size_t *ends[] = {&r->hits[i].from, &r->hits[i].to};
+		size_t k;
+
+		for (k = 0; k < 2; k++) {
+			while (plain < *ends[k]) {
+				if (*p == '\\')
+					plain += step_escape(&p);
+				else
+					p++, plain++;
+			}
+			*ends[k] = (size_t)(p - origin);
+		}
+		r->hits[i].depth = (unsigned char)(r->hits[i].depth + inner);
+	}
+}
+
+static int walk(struct redact *r, struct slice text, unsigned nest);
+
+static bool
+is_json(struct slice text)
+{
+	struct json_error error;
+	size_t i = 0;
+
+	while (i < text.n && strchr(" \t\r\n", text.p[i]) && text.p[i])
+		i++;
+	return i < text.n && (text.p[i] == '{' || text.p[i] == '[') &&
+		json_scan(text, JSON_DEPTH, NULL, 0, NULL, &error) != JSON_NONE;
+}
+
+/* What is secret in a string that is none as a whole. */
+static int
+look_into(struct redact *r, const struct walk *w, struct slice string, bool argument)
+{
+	struct slice raw = slice(string.p + 1, string.n - 2), plain = raw;
+	size_t first = r->n;
+	bool escaped = memchr(raw.p, '\\', raw.n), json = false;
+	int e;
+
+	if (raw.n < 6)
+		return 0;
+	if (escaped) {
+		r->plain[w->nest].n = 0;
+		if (json_unescape(string, &r->plain[w->nest]) < 0)
+			return -1;
+		plain = buf_slice(&r->plain[w->nest]);
+		json = w->nest + 1 < REDACT_NEST && is_json(plain);
+	}
+	e = json ? walk(r, plain, w->nest + 1) : redact_text(r, plain, argument);
+	map_hits(r, first, raw.p, w->origin, json);
+	return e;
+}
+
+/* --- what stands where --- */
+
+static enum zone
+zone_of_name(enum redact_name what)
+{
+	static const enum zone zones[] = {[REDACT_NAME_NONE] = ZONE_OPEN, [REDACT_NAME_TOKEN] = ZONE_TOKEN,
+		[REDACT_NAME_SECRET] = ZONE_NAMED, [REDACT_NAME_LIST] = ZONE_LIST, [REDACT_NAME_ALL] = ZONE_SECRET};
+
+	return zones[what];
+}
+
+/* A string without its quotes and escapes; `room` is for those. 0, or -1 out of memory. */
+static int
+plain_string(struct buf *room, struct slice string, struct slice *plain)
+{
+	*plain = slice(string.p + 1, string.n - 2);
+	if (!memchr(plain->p, '\\', plain->n))
+		return 0;
+	room->n = 0;
+	if (json_unescape(string, room) < 0)
+		return -1;
+	*plain = buf_slice(room);
+	return 0;
+}
+
+static void
+place_of_member(const struct redact *r, const struct level *in, const char *value, struct place *place)
+{
+	bool environment, pair = in->zone == ZONE_LIST || in->zone == ZONE_PAIR;
+	enum zone by_name = zone_of_name(redact_name(place->key, &environment));
+
+	*place = (struct place){(enum zone)in->zone, (enum redact_kind)in->kind, place->key};
+	if (pair)
+		place->zone = in->zone == ZONE_PAIR && *value == '"' && slice_is(place->key, "name") ? ZONE_OPEN : ZONE_SECRET;
+	else if (in->zone == ZONE_SECRET || in->zone == ZONE_NAMED)
+		return;
+	else if (by_name != ZONE_OPEN)
+		*place = (struct place){by_name, by_name == ZONE_LIST || environment ? REDACT_ENVIRONMENT : REDACT_NAME, place->key};
+	else if (in->named && slice_is(place->key, "value"))
+		place->zone = ZONE_NAMED;
+	else if (r->texts && in->zone == ZONE_OPEN && is_one_of(place->key, texts, sizeof(texts) / sizeof(*texts)))
+		place->zone = ZONE_FREE;
+}
+
+static void
+place_of_element(const struct level *in, const char *value, struct place *place)
+{
+	*place = (struct place){(enum zone)in->zone, (enum redact_kind)in->kind, slice(NULL, 0)};
+	if (in->zone == ZONE_LIST)
+		place->zone = *value == '{' ? ZONE_PAIR : ZONE_SECRET;
+	else if (in->zone == ZONE_PAIR)
+		place->zone = ZONE_SECRET;
+	else if (in->named && *value == '"' && value[1] != '-')
+		*place = (struct place){ZONE_NAMED, REDACT_ARGUMENT, slice(NULL, 0)};
+}
+
+/* Is the string an option whose argument is the next element, or the name in a pair of name and value? */
+static bool
+names_secret(bool pair, struct slice plain)
+{
+	bool environment;
+	enum redact_name what;
+
+	if (!pair) {
+		if (plain.n < 2 || plain.p[0] != '-' || memchr(plain.p, '=', plain.n))
+			return false;
+		while (plain.n && plain.p[0] == '-')
+			plain = slice(plain.p + 1, plain.n - 1);
+	}
+	what = redact_name(plain, &environment);
+	return what == REDACT_NAME_TOKEN || what == REDACT_NAME_SECRET;
+}
+
+/* A word of the protocol, not a text. */
+static bool
+is_word(const struct place *place, struct slice string)
+{
+	size_t i;
+
+	if (place->zone == ZONE_FREE || !place->key.p || string.n > 130 ||
+		!is_one_of(place->key, words, sizeof(words) / sizeof(*words)))
+		return false;
+	for (i = 1; i + 1 < string.n; i++)
+		if ((unsigned char)string.p[i] <= ' ')
+			return false;
+	return true;
+}
+
+/* --- the walk --- */
+
+static void
+skip(struct walk *w)
+{
+	while (w->p < w->end && strchr(" \t\r\n,:", *w->p))
+		w->p++;
+}
+
+static struct slice
+take_string(struct walk *w)
+{
+	const char *from = w->p++;
+
+	while (w->p < w->end && *w->p != '"')
+		w->p += *w->p == '\\' ? 2 : 1;
+	w->p = w->p < w->end ? w->p + 1 : w->end;
+	return slice_between(from, w->p);
+}
+
+static struct slice
+take_scalar(struct walk *w)
+{
+	const char *from = w->p;
+
+	if (*from == '"')
+		return take_string(w);
+	while (w->p < w->end && !strchr(" \t\r\n,:]}", *w->p))
+		w->p++;
+	return slice_between(from, w->p);
+}
+
+static int
+take_whole(struct redact *r, const struct walk *w, struct slice value, enum redact_kind kind)
+{
+	struct redact_hit h = {.from = (size_t)(value.p - w->origin), .bare = *value.p != '"'};
+
+	h.to = h.from + value.n;
+	if (!h.bare) {
+		if (slice_is(value, "\"<redacted>\""))
+			return 0;
+		h.from++;
+		h.to--;
+	}
+	return redact_hit(r, r->n, h, kind);
+}
+
+static int
+take_string_value(struct redact *r, const struct walk *w, struct slice value, const struct place *place, struct level *in)
+{
+	struct slice plain;
+
+	if (in && !in->object)
+		in->named = false;
+	if (place->zone == ZONE_TOKEN || place->zone == ZONE_NAMED || place->zone == ZONE_SECRET || place->zone == ZONE_LIST)
+		return take_whole(r, w, value, place->kind);
+	if (in && (!in->object || slice_is(place->key, "name") || slice_is(place->key, "key"))) {
+		if (plain_string(&r->value, value, &plain) < 0)
+			return -1;
+		in->named = names_secret(in->object, plain);
+	}
+	if (r->texts && !is_word(place, value))
+		return take_whole(r, w, value, REDACT_TEXT);
+	return look_into(r, w, value, !place->key.p);
+}
+
+static int
+take_value(struct redact *r, struct walk *w, const struct place *place)
+{
+	struct level *in = w->depth ? &w->levels[w->depth - 1] : NULL;
+	struct slice value;
+
+	if (*w->p == '{' || *w->p == '[') {
+		if (w->depth == sizeof(w->levels) / sizeof(w->levels[0]))
+			return -1;
+		w->levels[w->depth++] = (struct level){.object = *w->p++ == '{', .zone = (unsigned char)place->zone,
+			.kind = (unsigned char)place->kind};
+		return 0;
+	}
+	value = take_scalar(w);
+	if (*value.p == '"')
+		return take_string_value(r, w, value, place, in);
+	if (place->zone == ZONE_SECRET || (place->zone == ZONE_NAMED && strchr("-0123456789", *value.p)))
+		return take_whole(r, w, value, place->kind);
+	return 0;
+}
+
+/* Notes what is to be replaced in one JSON text that has been accepted. */
+static int
+walk(struct redact *r, struct slice text, unsigned nest)
+{
+	struct walk w = {.p = text.p, .end = text.p + text.n, .origin = text.p, .nest = nest};
+	struct place place;
+	struct slice key;
+
+	do {
+		place = (struct place){ZONE_OPEN, REDACT_NAME, slice(NULL, 0)};
+		skip(&w);
+		if (w.p >= w.end)
+			break;
+		if (*w.p == '}' || *w.p == ']') {
+			w.p++;
+			w.depth--;
+			continue;
+		}
+		if (w.depth && w.levels[w.depth - 1].object) {
+			key = take_string(&w);
+			if (look_into(r, &w, key, false) < 0 || plain_string(&r->name, key, &place.key) < 0)
+				return -1;
+			skip(&w);
+			place_of_member(r, &w.levels[w.depth - 1], w.p, &place);
+		} else if (w.depth) {
+			place_of_element(&w.levels[w.depth - 1], w.p, &place);
+		}
+		if (take_value(r, &w, &place) < 0)
+			return -1;
+	} while (w.depth);
+	return 0;
+}
+
+/* --- what is made of it --- */
+
+/* The replacement of what is no string brings its quotes, escaped as often as it lies in a string. */
+static struct slice
+replacement(const struct redact_hit *h)
+{
+	static const char *const bare[REDACT_NEST] = {"\"<redacted>\"", "\\\"<redacted>\\\"", "\\\\\\\"<redacted>\\\\\\\"",
+		"\\\\\\\\\\\\\\\"<redacted>\\\\\\\\\\\\\\\""};
+
+	return slice_of(h->bare ? bare[h->depth] : "<redacted>");
+}
+
+static int
+make_splices(struct redact *r, struct slice line)
+{
+	struct splice *p;
+	size_t i;
+
+	if (r->n > r->splices_cap) {
+		p = reallocarray(r->splices, r->cap, sizeof(*p));
+		if (!p)
+			return -1;
+		r->splices = p;
+		r->splices_cap = r->cap;
+	}
+	for (i = 0; i < r->n; i++)
+		r->splices[i] = (struct splice){line.p + r->hits[i].from, line.p + r->hits[i].to, replacement(&r->hits[i])};
+	return 0;
+}
+
+/* Replaces the hits, if there are any. */
+static int
+replace(struct redact *r, struct slice in, struct slice *result)
+{
+	*result = in;
+	if (r->n == 0)
+		return 0;
+	r->values += r->n;
+	r->messages++;
+	r->text.n = 0;
+	if (make_splices(r, in) < 0 || splice_write(in, r->splices, r->n, &r->text) < 0)
+		return -1;
+	*result = buf_slice(&r->text);
+	return 0;
+}
+
+int
+redact_line(struct redact *r, struct slice line, struct slice *result)
+{
+	r->n = 0;
+	return walk(r, line, 0) < 0 ? -1 : replace(r, line, result);
+}
+
+int
+redact_plain(struct redact *r, struct slice text, struct slice *result)
+{
+	r->n = 0;
+	return redact_text(r, text, false) < 0 ? -1 : replace(r, text, result);
+}
+
+int
+redact_count(const struct redact *r, struct buf *to)
+{
+	static const char *const names[REDACT_KINDS][2] = {{"by name", "by name"}, {"environment", "environment"},
+		{"argument", "arguments"}, {"URL", "URLs"}, {"header", "headers"}, {"key", "keys"}, {"text", "texts"}};
+	const char *before = ": ";
+	int e = buf_printf(to, "redacted %" PRIu64 " value%s in %" PRIu64 " message%s", r->values, r->values == 1 ? "" : "s",
+		r->messages, r->messages == 1 ? "" : "s");
+	int i;
+
+	for (i = 0; i < REDACT_KINDS && e == 0; i++) {
+		if (!r->kinds[i])
+			continue;
+		e = buf_printf(to, "%s%" PRIu64 " %s", before, r->kinds[i], names[i][r->kinds[i] > 1]);
+		before = ", ";
+	}
+	if (e == 0 && r->lines)
+		e = buf_printf(to, "; the text of %" PRIu64 " other line%s left out", r->lines, r->lines == 1 ? "" : "s");
+	return e;
+}
+
+void
+redact_free(struct redact *r)
+{
+	size_t i;
+
+	buf_free(&r->text);
+	buf_free(&r->name);
+	buf_free(&r->value);
+	for (i = 0; i < REDACT_NEST; i++)
+		buf_free(&r->plain[i]);
+	free(r->hits);
+	free(r->splices);
+	*r = (struct redact){0};
+}

@@ -1,0 +1,271 @@
+#include "lib/run/endpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* The largest pipe of a process without privileges: what a peer that goes on writing can have sent when it is drained. */
+enum { DRAIN_LEAST = 1024 * 1024 };
+
+bool
+endpoint_can_read(const struct endpoint *e)
+{
+	return e->in.io.kind != IO_CLOSED;
+}
+
+bool
+endpoint_can_write(const struct endpoint *e)
+{
+	return e->out.io.kind != IO_CLOSED;
+}
+
+/* --- reading --- */
+
+static void
+watch_input(struct endpoint *e)
+{
+	short hangup = e->hung_up ? LOOP_PAUSED : io_hangup_events(&e->in.io);
+
+	loop_watch(e->loop, &e->readable, e->paused ? hangup : POLLIN);
+}
+
+static void
+fill(struct endpoint *e)
+{
+	ssize_t n = input_fill(&e->in);
+
+	if (n < 0 && !e->in.ended && errno != EAGAIN) {
+		e->in.error = errno;
+		e->in.ended = true;
+	}
+	if (!e->draining)
+		return;
+	e->rest -= n < 0 ? e->rest : (size_t)n < e->rest ? (size_t)n : e->rest;
+	if (e->rest == 0)
+		e->in.ended = true;
+}
+
+static bool
+has_newline(const struct line *line)
+{
+	return line->text.n > 0 && line->text.p[line->text.n - 1] == '\n';
+}
+
+static void
+hand_out(struct endpoint *e)
+{
+	while (endpoint_can_read(e) && !e->paused) {
+		if (!e->again)
+			e->got = input_line(&e->in, &e->last);
+		if (e->got == INPUT_NOTHING || e->got == INPUT_END)
+			return;
+		e->torn = e->got == INPUT_TORN || (e->got == INPUT_PIECE && !has_newline(&e->last));
+		e->again = !e->line(e->arg, e->got, &e->last);
+		if (e->again)
+			endpoint_pause(e, true);
+	}
+}
+
+/* After lines have been handed out: says so, or that they were the last. */
+static void
+conclude(struct endpoint *e)
+{
+	bool ended = endpoint_can_read(e) && !e->paused && e->got == INPUT_END;
+
+	if (ended)
+		endpoint_close_in(e);
+	else if (e->draining && endpoint_can_read(e) && !e->paused)
+		loop_add_task(e->loop, &e->reads);
+	e->event(e->arg, ended ? ENDPOINT_ENDED : ENDPOINT_READ);
+}
+
+static void
+read_lines(struct endpoint *e, bool ready)
+{
+	hand_out(e);
+	if ((ready || e->draining) && endpoint_can_read(e) && !e->paused) {
+		fill(e);
+		hand_out(e);
+	}
+	conclude(e);
+}
+
+static void
+on_readable(void *arg, short revents)
+{
+	struct endpoint *e = arg;
+
+	if (!e->paused) {
+		read_lines(e, true);
+	} else if (!(revents & POLLIN)) {
+		e->hung_up = true;
+		watch_input(e);
+		e->event(e->arg, ENDPOINT_HUNG_UP);
+	}
+}
+
+/* What was read before it was paused, and what is drained: for these the descriptor need not become ready. */
+static void
+read_on(void *arg)
+{
+	read_lines(arg, false);
+}
+
+void
+endpoint_pause(struct endpoint *e, bool paused)
+{
+	if (!endpoint_can_read(e) || e->paused == paused)
+		return;
+	e->paused = paused;
+	watch_input(e);
+	if (!paused && (e->again || e->draining || e->in.ended || e->in.searched < e->in.end))
+		loop_add_task(e->loop, &e->reads);
+}
+
+void
+endpoint_drain(struct endpoint *e)
+{
+	int unread = 0;
+
+	if (!endpoint_can_read(e) || e->draining)
+		return;
+	e->draining = true;
+	if (e->in.io.kind != IO_FILE)
+		ioctl(e->in.io.fd, FIONREAD, &unread);
+	e->rest = unread > DRAIN_LEAST ? (size_t)unread : DRAIN_LEAST;
+	if (!e->paused)
+		loop_add_task(e->loop, &e->reads);
+}
+
+/* --- writing --- */
+
+static void
+close_output(struct endpoint *e)
+{
+	loop_remove_task(e->loop, &e->writes);
+	loop_remove_fd(e->loop, &e->writable);
+	io_close(&e->out.io, e->shared);
+	output_close(&e->out);
+}
+
+static void
+flush(void *arg)
+{
+	struct endpoint *e = arg;
+	uint64_t before = e->out.written;
+
+	output_flush(&e->out);
+	if (e->out.error || (e->finishing && e->out.n == 0)) {
+		close_output(e);
+		e->event(e->arg, ENDPOINT_CLOSED);
+		return;
+	}
+	loop_watch(e->loop, &e->writable, e->out.n > 0 ? POLLOUT : 0);
+	if (e->out.written > before)
+		e->event(e->arg, ENDPOINT_WROTE);
+}
+
+static void
+on_writable(void *arg, short revents)
+{
+	struct endpoint *e = arg;
+
+	/* Nobody reads it any more: that shows before something is written. */
+	if (revents & (POLLERR | POLLHUP | POLLNVAL))
+		output_fail(&e->out, EPIPE);
+	flush(e);
+}
+
+/* Where the queue waits for the peer, the loop says when there is room. */
+static int
+queued(struct endpoint *e, int result)
+{
+	if (endpoint_can_write(e) && e->writable.events != POLLOUT)
+		loop_add_task(e->loop, &e->writes);
+	return result;
+}
+
+static int
+put(struct output *out, struct block *block, struct slice bytes)
+{
+	return block ? output_hold(out, block, bytes) : output_copy(out, bytes);
+}
+
+int
+endpoint_put(struct endpoint *e, struct block *block, struct slice bytes)
+{
+	return queued(e, put(&e->out, block, bytes));
+}
+
+int
+endpoint_put_line(struct endpoint *e, struct block *block, struct slice line, bool torn)
+{
+	int r = output_mend(&e->out);
+
+	if (r == 0 && block && !torn)
+		r = output_hold(&e->out, block, slice(line.p, line.n + 1));
+	else if (r == 0)
+		r = put(&e->out, block, line) < 0 || (!torn && output_copy(&e->out, slice("\n", 1)) < 0) ? -1 : 0;
+	return queued(e, r);
+}
+
+void
+endpoint_finish(struct endpoint *e)
+{
+	e->finishing = true;
+	queued(e, 0);
+}
+
+void
+endpoint_write_rest(struct endpoint *e, int idle_ms, int total_ms)
+{
+	uint64_t now = loop_clock(), end = now + (uint64_t)total_ms * 1000;
+	struct pollfd p = {.fd = e->out.io.fd, .events = POLLOUT};
+	uint64_t left;
+
+	while (endpoint_can_write(e) && output_flush(&e->out) == 1 && (now = loop_clock()) < end) {
+		left = (end - now) / 1000 + 1;
+		if (poll(&p, 1, left < (uint64_t)idle_ms ? (int)left : idle_ms) == 0)
+			break;
+	}
+}
+
+/* --- opening and closing --- */
+
+int
+endpoint_open(struct endpoint *e, struct loop *loop, int in, int out, size_t limit)
+{
+	*e = (struct endpoint){.line = e->line, .event = e->event, .arg = e->arg, .loop = loop, .shared = io_same_socket(in, out)};
+	e->reads = (struct loop_task){.run = read_on, .arg = e};
+	e->writes = (struct loop_task){.run = flush, .arg = e};
+	if (in >= 0 && in == out)
+		out = fcntl(in, F_DUPFD_CLOEXEC, 8);
+	/* Both are taken over even where one fails. */
+	if (((in >= 0 ? input_open(&e->in, in, limit) : 0) | (out >= 0 ? output_open(&e->out, out) : 0)) < 0)
+		return -1;
+	e->readable = (struct loop_fd){.fd = e->in.io.fd, .events = POLLIN, .ready = on_readable, .arg = e};
+	e->writable = (struct loop_fd){.fd = e->out.io.fd, .ready = on_writable, .arg = e};
+	if ((endpoint_can_read(e) && loop_add_fd(loop, &e->readable) < 0) ||
+		(endpoint_can_write(e) && loop_add_fd(loop, &e->writable) < 0))
+		return -1;
+	return 0;
+}
+
+void
+endpoint_close_in(struct endpoint *e)
+{
+	if (!endpoint_can_read(e))
+		return;
+	loop_remove_task(e->loop, &e->reads);
+	loop_remove_fd(e->loop, &e->readable);
+	input_close(&e->in);
+}
+
+void
+endpoint_close(struct endpoint *e)
+{
+	endpoint_close_in(e);
+	if (endpoint_can_write(e))
+		close_output(e);
+}

@@ -1,0 +1,143 @@
+#include "lib/run/input.h"
+
+#include <errno.h>
+
+int
+input_open(struct input *in, int fd, size_t limit)
+{
+	*in = (struct input){.limit = limit};
+	return io_reader(&in->io, fd);
+}
+
+void
+input_close(struct input *in)
+{
+	io_close(&in->io, false);
+	block_drop(in->block);
+	in->block = NULL;
+	in->start = in->end = in->searched = 0;
+	in->ended = true;
+}
+
+/*
+ * Room behind what is kept. A block that others hold is left to them; a line that has begun moves
+ * to a block of its own, twice as large where it fills the old one. A large block is not kept
+ * longer than its line.
+ */
+static int
+make_room(struct input *in)
+{
+	size_t kept = in->end - in->start, cap = INPUT_BLOCK;
+	size_t most = in->limit + INPUT_BLOCK;
+	struct block *b = in->block;
+
+	if (b && kept == 0 && b->owners == 1 && b->cap == INPUT_BLOCK) {
+		in->start = in->end = in->searched = 0;
+		return 0;
+	}
+	/* A little room at the end is not worth a read of its own, unless the line is long anyway. */
+	if (b && (kept || b->cap == INPUT_BLOCK) && b->cap - in->end >= INPUT_BLOCK / 4)
+		return 0;
+	if (kept > INPUT_BLOCK / 2)
+		cap = kept > most / 2 ? most : kept * 2;
+	if (cap < kept + INPUT_BLOCK / 4)
+		cap = kept + INPUT_BLOCK / 4;
+	b = block_new(cap);
+	if (!b)
+		return -1;
+	if (kept)
+		memcpy(b->data, in->block->data + in->start, kept);
+	block_drop(in->block);
+	in->block = b;
+	in->searched -= in->start;
+	in->start = 0;
+	in->end = kept;
+	return 0;
+}
+
+ssize_t
+input_fill(struct input *in)
+{
+	ssize_t r;
+
+	if (in->ended)
+		return 0;
+	if (make_room(in) < 0)
+		return -1;
+	r = io_read(&in->io, in->block->data + in->end, in->block->cap - in->end);
+	if (r < 0 && errno == EAGAIN)
+		return -1;
+	if (r <= 0) {
+		in->error = r < 0 ? errno : 0;
+		in->ended = true;
+		return r;
+	}
+	in->end += (size_t)r;
+	return r;
+}
+
+static enum input_got
+give(struct input *in, struct line *line, size_t n, enum input_got got)
+{
+	line->text = slice(in->block->data + in->start, n);
+	line->block = in->block;
+	line->number = in->lines + 1;
+	return got;
+}
+
+static enum input_got
+give_piece(struct input *in, struct line *line, size_t n, bool last)
+{
+	enum input_got got = give(in, line, n, INPUT_PIECE);
+
+	line->first = !in->over;
+	line->last = last;
+	in->over = !last;
+	in->start += n;
+	in->searched = in->start;
+	in->lines += last;
+	return got;
+}
+
+enum input_got
+input_line(struct input *in, struct line *line)
+{
+	size_t n = in->end - in->start;
+	const char *newline = NULL, *from;
+
+	if (in->end > in->searched) {
+		from = in->block->data + in->searched;
+		newline = memchr(from, '\n', in->end - in->searched);
+	}
+	if (newline) {
+		n = (size_t)(newline - (in->block->data + in->start));
+		if (in->over || n > in->limit)
+			return give_piece(in, line, n + 1, true);
+		give(in, line, n, INPUT_LINE);
+		in->start += n + 1;
+		in->searched = in->start;
+		in->lines++;
+		return INPUT_LINE;
+	}
+	in->searched = in->end;
+	if (in->over || n > in->limit) {
+		/* An end in the middle of a long line is told by a last piece without a newline. */
+		if (n > 0 || in->ended)
+			return give_piece(in, line, n, in->ended);
+		return INPUT_NOTHING;
+	}
+	if (!in->ended)
+		return INPUT_NOTHING;
+	if (n == 0)
+		return INPUT_END;
+	give(in, line, n, INPUT_TORN);
+	in->start = in->end;
+	in->lines++;
+	return INPUT_TORN;
+}
+
+bool
+line_is_blank(const struct line *line)
+{
+	return line->text.n == 0 || slice_is(line->text, "\r");
+}

@@ -1,0 +1,175 @@
+#include "lib/run/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A pipe's other description of ours, on which O_NONBLOCK harms nobody; -1 where it can not be had. */
+static int
+reopen(int fd, int mode)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, mode | O_NONBLOCK | O_CLOEXEC);
+}
+
+/* Has every writer of a pipe left? */
+static bool
+hung_up(int fd)
+{
+	struct pollfd p = {.fd = fd};
+
+	return poll(&p, 1, 0) > 0 && (p.revents & POLLHUP);
+}
+
+static int
+take(struct io *io, int fd, bool writing)
+{
+	struct stat st;
+	int own;
+
+	io->fd = fd;
+	io->writing = writing;
+	io->kind = IO_CLOSED;
+	if (fstat(fd, &st) < 0) {
+		io->fd = -1;
+		return -1;
+	}
+	io->kind = IO_POLLED;
+	/* /dev/null and the like never block; a terminal may. */
+	if (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) || (S_ISCHR(st.st_mode) && !isatty(fd))) {
+		io->kind = IO_FILE;
+	} else if (S_ISSOCK(st.st_mode)) {
+		io->kind = IO_SOCKET;
+	} else if (S_ISFIFO(st.st_mode)) {
+		/* A fifo without a reader can not be opened for writing; POLLED then meets the EPIPE. */
+		own = reopen(fd, writing ? O_WRONLY : O_RDONLY);
+		if (own >= 0 && !writing && hung_up(fd)) {
+			/* A named pipe tells its end only to descriptions that have seen a writer: the old one has. */
+			close(own);
+		} else if (own >= 0) {
+			close(fd);
+			io->fd = own;
+			io->kind = IO_PIPE;
+		}
+	}
+	return 0;
+}
+
+int
+io_reader(struct io *io, int fd)
+{
+	return take(io, fd, false);
+}
+
+int
+io_writer(struct io *io, int fd)
+{
+	return take(io, fd, true);
+}
+
+static bool
+ready(int fd, short events)
+{
+	struct pollfd p = {.fd = fd, .events = events};
+
+	return poll(&p, 1, 0) > 0;
+}
+
+ssize_t
+io_read(struct io *io, void *to, size_t n)
+{
+	ssize_t r;
+
+	do {
+		if (io->kind == IO_POLLED && !ready(io->fd, POLLIN)) {
+			errno = EAGAIN;
+			return -1;
+		}
+		if (io->kind == IO_SOCKET)
+			r = recv(io->fd, to, n, MSG_DONTWAIT);
+		else
+			r = read(io->fd, to, n);
+	} while (r < 0 && errno == EINTR);
+	/* A terminal that has gone says EIO. */
+	if (r < 0 && (errno == ECONNRESET || (errno == EIO && io->kind == IO_POLLED)))
+		return 0;
+	if (r < 0 && errno == EWOULDBLOCK)
+		errno = EAGAIN;
+	return r;
+}
+
+static ssize_t
+send_parts(int fd, const struct iovec *parts, int n)
+{
+	struct msghdr m = {0};
+
+	m.msg_iov = (struct iovec *)parts;
+	m.msg_iovlen = (size_t)n;
+	return sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* poll promises room for PIPE_BUF bytes only. */
+static ssize_t
+write_little(int fd, const struct iovec *parts)
+{
+	size_t n = parts->iov_len;
+
+	if (!ready(fd, POLLOUT)) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return write(fd, parts->iov_base, n < PIPE_BUF ? n : PIPE_BUF);
+}
+
+ssize_t
+io_writev(struct io *io, const struct iovec *parts, int n)
+{
+	ssize_t r;
+
+	do {
+		if (io->kind == IO_SOCKET)
+			r = send_parts(io->fd, parts, n);
+		else if (io->kind == IO_POLLED)
+			r = write_little(io->fd, parts);
+		else
+			r = writev(io->fd, parts, n);
+	} while (r < 0 && errno == EINTR);
+	if (r < 0 && errno == EWOULDBLOCK)
+		errno = EAGAIN;
+	return r;
+}
+
+short
+io_hangup_events(const struct io *io)
+{
+	return io->kind == IO_SOCKET && !io->writing ? POLLRDHUP : 0;
+}
+
+void
+io_close(struct io *io, bool shut)
+{
+	if (io->kind == IO_CLOSED)
+		return;
+	if (shut && io->kind == IO_SOCKET && io->writing)
+		shutdown(io->fd, SHUT_WR);
+	close(io->fd);
+	io->fd = -1;
+	io->kind = IO_CLOSED;
+}
+
+bool
+io_same_socket(int a, int b)
+{
+	struct stat x, y;
+
+	if (fstat(a, &x) < 0 || fstat(b, &y) < 0)
+		return false;
+	return S_ISSOCK(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}

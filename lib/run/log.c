@@ -1,0 +1,572 @@
+#include "lib/run/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/run/io.h"
+#include "lib/run/log_file.h"
+
+enum {
+	KEEP = LOG_QUEUE, /* a larger buffer is given back once it is empty */
+	LATE_MS = 10,     /* how often it is looked whether a FIFO has a reader */
+};
+
+enum entry_kind {
+	ENTRY_RECORD,
+	ENTRY_HEADER, /* what a file begins with */
+	ENTRY_LOST,   /* tells how many were lost */
+};
+
+/* What waits to be written: the text from the end of the entry before it to its own. */
+struct entry {
+	size_t end;
+	enum entry_kind kind;
+	bool mends;     /* begins with the newline that the last record in the file lacks */
+	uint64_t count; /* of ENTRY_LOST */
+};
+
+struct log {
+	struct log_spec spec;
+	char *name;
+	struct io io;
+	bool terminal;
+	bool ours;       /* a file that we opened: it may be cut */
+	bool late;       /* a FIFO that nobody reads yet */
+	bool dead;       /* the reader has gone */
+	dev_t dev;
+	ino_t ino;
+	struct buf text;
+	struct entry *entries;
+	size_t n, cap;
+	size_t base;     /* where the first entry begins in text */
+	size_t sent;     /* text before this is written */
+	size_t gap;      /* the entry before which records are missing, if any are */
+	bool torn;       /* the file ends within a record */
+	bool headless;   /* the header is still to be written */
+	uint64_t lost;   /* in all */
+	uint64_t unsaid; /* of them those of which no written record tells */
+	int error;       /* why the last were lost */
+	bool told;       /* log_flush has returned -1 */
+};
+
+/* --- the queue --- */
+
+static size_t
+entry_start(const struct log *l, size_t i)
+{
+	return i ? l->entries[i - 1].end : l->base;
+}
+
+/* The first entry that is not wholly written. */
+static size_t
+unsent(const struct log *l)
+{
+	size_t k = 0;
+
+	while (k < l->n && l->entries[k].end <= l->sent)
+		k++;
+	return k;
+}
+
+static int
+entries_reserve(struct log *l, size_t more)
+{
+	size_t cap = l->cap + l->cap / 2 + more + 16;
+	struct entry *p;
+
+	if (l->cap - l->n >= more)
+		return 0;
+	p = reallocarray(l->entries, cap, sizeof(*p));
+	if (!p)
+		return -1;
+	l->entries = p;
+	l->cap = cap;
+	return 0;
+}
+
+static void
+count_lost(struct log *l, uint64_t n, int error)
+{
+	l->lost += n;
+	l->unsaid += n;
+	l->error = error;
+}
+
+/* Forgets the entries from the k-th on. What a lost entry or a header would have said is due again. */
+static void
+lose_from(struct log *l, size_t k, int error)
+{
+	size_t i;
+
+	for (i = k; i < l->n; i++) {
+		struct entry *e = &l->entries[i];
+
+		if (e->kind == ENTRY_RECORD)
+			count_lost(l, 1, error);
+		else if (e->kind == ENTRY_LOST)
+			l->unsaid += e->count;
+		else
+			l->headless = true;
+		l->torn |= e->mends;
+		l->error = error;
+	}
+	l->text.n = entry_start(l, k);
+	if (l->sent > l->text.n)
+		l->sent = l->text.n;
+	l->n = l->gap = k;
+}
+
+/* Puts an entry in at the gap, ahead of what has been added since. */
+static int
+insert(struct log *l, struct slice text, struct entry e)
+{
+	size_t at = entry_start(l, l->gap), i;
+
+	if (entries_reserve(l, 1) < 0 || buf_reserve(&l->text, text.n) < 0)
+		return -1;
+	memmove(l->text.p + at + text.n, l->text.p + at, l->text.n - at);
+	memcpy(l->text.p + at, text.p, text.n);
+	l->text.n += text.n;
+	memmove(l->entries + l->gap + 1, l->entries + l->gap, (l->n - l->gap) * sizeof(e));
+	l->n++;
+	e.end = at + text.n;
+	l->entries[l->gap++] = e;
+	for (i = l->gap; i < l->n; i++)
+		l->entries[i].end += text.n;
+	return 0;
+}
+
+static const char *
+why(int error)
+{
+	return error == EAGAIN ? "its reader is too slow" : strerror(error);
+}
+
+/* Inserts one beginning: of the file, or again after a loss. It may be nothing. */
+static int
+insert_begin(struct log *l, struct entry e)
+{
+	struct buf b = {0};
+	int r = 0;
+
+	e.mends = l->torn;
+	if (e.mends)
+		r = buf_add(&b, "\n", 1);
+	if (r == 0 && l->spec.begin)
+		r = l->spec.begin(l->spec.arg, &b, e.kind == ENTRY_LOST, e.count,
+			e.count ? why(l->error) : "");
+	if (r == 0 && b.n)
+		r = insert(l, buf_slice(&b), e);
+	if (r == 0)
+		l->torn = false;
+	buf_free(&b);
+	return r;
+}
+
+/* What has to be said before the records that were added since the last loss. */
+static int
+insert_due(struct log *l)
+{
+	if (l->headless) {
+		if (insert_begin(l, (struct entry){.kind = ENTRY_HEADER}) < 0)
+			return -1;
+		l->headless = false;
+	}
+	if (l->unsaid) {
+		if (insert_begin(l, (struct entry){.kind = ENTRY_LOST, .count = l->unsaid}) < 0)
+			return -1;
+		l->unsaid = 0;
+	}
+	return 0;
+}
+
+/* Forgets what has been written. */
+static void
+forget_sent(struct log *l)
+{
+	size_t k = unsent(l), i;
+
+	if (k > 0) {
+		l->base = l->entries[k - 1].end;
+		l->n -= k;
+		memmove(l->entries, l->entries + k, l->n * sizeof(*l->entries));
+		l->gap = l->gap > k ? l->gap - k : 0;
+	}
+	if (l->n == 0) {
+		l->text.n = l->base = l->sent = 0;
+		if (l->text.cap > KEEP)
+			buf_free(&l->text);
+	} else if (l->base > l->text.n / 2) {
+		memmove(l->text.p, l->text.p + l->base, l->text.n - l->base);
+		l->text.n -= l->base;
+		l->sent -= l->base;
+		for (i = 0; i < l->n; i++)
+			l->entries[i].end -= l->base;
+		l->base = 0;
+	}
+}
+
+struct buf *
+log_buf(struct log *l)
+{
+	return &l->text;
+}
+
+void
+log_mark(struct log *l)
+{
+	size_t start = entry_start(l, l->n);
+
+	if (l->text.n == start || entries_reserve(l, 1) < 0) {
+		l->text.n = start;
+		if (!l->unsaid && !l->headless)
+			l->gap = l->n;
+		count_lost(l, 1, ENOMEM);
+		return;
+	}
+	l->entries[l->n++] = (struct entry){.end = l->text.n, .kind = ENTRY_RECORD};
+}
+
+void
+log_add(struct log *l, struct slice record)
+{
+	l->text.n = entry_start(l, l->n);
+	(void)buf_add_slice(&l->text, record); /* without it the mark counts a loss */
+	log_mark(l);
+}
+
+/* --- the file --- */
+
+/* Takes an open descriptor as what is written to from now on. */
+static void
+take(struct log *l, int fd, const struct stat *st)
+{
+	l->ours = S_ISREG(st->st_mode);
+	l->terminal = isatty(fd) == 1;
+	l->dev = st->st_dev;
+	l->ino = st->st_ino;
+	/* It was opened here with O_NONBLOCK, so it may be asked directly, whatever it is. */
+	l->io = (struct io){.fd = fd, .kind = l->ours ? IO_FILE : IO_PIPE, .writing = true};
+}
+
+/*
+ * Opens the file of that name. 1 when it is the one that is open already, 0, or -1 with errno and
+ * all as it was.
+ */
+static int
+open_file(struct log *l, const char *name)
+{
+	struct io old = l->io;
+	struct stat st;
+	bool late;
+	int fd = log_file_open(name, &late), error;
+
+	if (fd < 0 && !late)
+		return -1;
+	if (fd < 0) {
+		l->late = true;
+		io_close(&l->io, false); /* the file before it: nothing more is for that */
+		return 0;
+	}
+	if (fstat(fd, &st) < 0)
+		goto fail;
+	if (old.kind != IO_CLOSED && st.st_dev == l->dev && st.st_ino == l->ino) {
+		close(fd);
+		return 1;
+	}
+	if (S_ISREG(st.st_mode) && log_file_prepare(fd, name, l->spec.append, l->spec.inputs, &l->torn) < 0)
+		goto fail;
+	take(l, fd, &st);
+	l->late = false;
+	io_close(&old, false);
+	return 0;
+fail:
+	error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+static int
+open_stderr(struct log *l)
+{
+	int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, LOG_FILE_LOWEST);
+
+	if (fd < 0 || io_writer(&l->io, fd) < 0)
+		return -1;
+	l->terminal = isatty(l->io.fd) == 1;
+	return 0;
+}
+
+/* Frees all but the name. */
+static void
+release(struct log *l)
+{
+	free(l->entries);
+	buf_free(&l->text);
+	free(l);
+}
+
+struct log *
+log_open(const struct log_spec *spec, char **why)
+{
+	struct log *l = calloc(1, sizeof(*l));
+	int r, error;
+
+	*why = NULL;
+	if (!l)
+		return NULL;
+	l->spec = *spec;
+	l->io = (struct io){.fd = -1, .kind = IO_CLOSED};
+	l->headless = true;
+	l->name = spec->path ? log_file_name(spec->path) : strdup("standard error");
+	if (!l->name)
+		r = -1;
+	else
+		r = spec->path ? open_file(l, l->name) : open_stderr(l);
+	if (r == 0 && insert_due(l) == 0)
+		return l;
+	error = errno;
+	if (l->name)
+		*why = log_file_why(l->name);
+	io_close(&l->io, false);
+	free(l->name);
+	release(l);
+	errno = error;
+	return NULL;
+}
+
+/* --- writing --- */
+
+/* Writes until all is written (0), it would have to wait (EAGAIN), or it fails: the error. */
+static int
+drain(struct log *l)
+{
+	while (l->sent < l->text.n) {
+		struct iovec v = {l->text.p + l->sent, l->text.n - l->sent};
+		ssize_t r = io_writev(&l->io, &v, 1);
+
+		if (r < 0)
+			return errno;
+		if (r == 0)
+			return EIO;
+		l->sent += (size_t)r;
+	}
+	return 0;
+}
+
+/* Takes the last n bytes written out of the file, unless somebody has written behind them. */
+static bool
+cut(struct log *l, size_t n)
+{
+	off_t end = lseek(l->io.fd, 0, SEEK_CUR);
+	struct stat st;
+
+	return l->ours && end >= (off_t)n && fstat(l->io.fd, &st) == 0 && st.st_size == end
+		&& ftruncate(l->io.fd, end - (off_t)n) == 0;
+}
+
+/* After an error in the middle of the queue. */
+static void
+lose_rest(struct log *l, int error)
+{
+	size_t k = unsent(l), half;
+
+	half = l->sent - entry_start(l, k);
+	if (half && cut(l, half))
+		half = 0;
+	lose_from(l, k, error);
+	l->torn |= half > 0;
+}
+
+/*
+ * Keeps the queue in its bounds; what has begun to go out stays. A lost entry before the loss is
+ * made anew, so that one entry tells of both.
+ */
+static void
+lose_overflow(struct log *l)
+{
+	size_t k = unsent(l) + 1;
+
+	while (k < l->n && l->entries[k].end - l->sent <= LOG_QUEUE)
+		k++;
+	if (k >= l->n)
+		return;
+	if (l->entries[k - 1].kind == ENTRY_LOST && entry_start(l, k - 1) >= l->sent)
+		k--;
+	lose_from(l, k, EAGAIN);
+}
+
+static void
+die(struct log *l, int error)
+{
+	io_close(&l->io, false);
+	l->late = false;
+	l->dead = true;
+	l->error = error;
+}
+
+static void
+flush_queue(struct log *l)
+{
+	int error;
+
+	l->text.n = entry_start(l, l->n);
+	if (l->late && open_file(l, l->name) < 0)
+		die(l, errno);
+	if (l->dead) {
+		lose_from(l, 0, l->error);
+		return;
+	}
+	if (insert_due(l) < 0) {
+		lose_from(l, l->gap, ENOMEM);
+		l->error = ENOMEM;
+		return;
+	}
+	error = l->late ? EAGAIN : drain(l);
+	if (error == EAGAIN)
+		lose_overflow(l);
+	else if (error)
+		lose_rest(l, error);
+	if (error == EPIPE)
+		die(l, error);
+	forget_sent(l);
+}
+
+int
+log_flush(struct log *l)
+{
+	bool due = l->n > l->gap && (l->unsaid || l->headless);
+
+	if (due || l->sent < l->text.n)
+		flush_queue(l);
+	if (l->lost == 0 || l->told)
+		return 0;
+	l->told = true;
+	errno = l->error;
+	return -1;
+}
+
+int
+log_reopen(struct log *l, char **why)
+{
+	char *name;
+	bool torn;
+	int r;
+
+	*why = NULL;
+	if (!l->spec.path || l->late || l->dead)
+		return 0;
+	name = log_file_name(l->spec.path);
+	if (!name)
+		return -1;
+	flush_queue(l);
+	torn = l->torn;
+	l->torn = false;
+	r = open_file(l, name);
+	if (r != 0) {
+		l->torn = torn;
+		if (r < 0)
+			*why = log_file_why(name);
+		free(name);
+		return r < 0 ? -1 : 0;
+	}
+	free(l->name);
+	l->name = name;
+	lose_from(l, 0, EAGAIN); /* what the old reader was too slow for */
+	l->headless = true;
+	return 0;
+}
+
+int
+log_waiting(const struct log *l)
+{
+	return l->sent < l->text.n && l->io.kind != IO_CLOSED ? l->io.fd : -1;
+}
+
+uint64_t
+log_lost(const struct log *l)
+{
+	return l->lost;
+}
+
+const char *
+log_why(const struct log *l)
+{
+	return why(l->error);
+}
+
+const char *
+log_name(const struct log *l)
+{
+	return l->name;
+}
+
+bool
+log_is_terminal(const struct log *l)
+{
+	return l->terminal;
+}
+
+int
+log_fd(const struct log *l)
+{
+	return l->io.fd;
+}
+
+static uint64_t
+now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+void
+log_wait(struct log *l, int wait_ms)
+{
+	uint64_t until = now_ms() + (uint64_t)(wait_ms > 0 ? wait_ms : 0), now;
+
+	while ((l->late && l->sent < l->text.n) || log_waiting(l) >= 0) {
+		struct pollfd p = {.fd = l->io.fd, .events = POLLOUT};
+		int ms = -1;
+
+		now = now_ms();
+		if (wait_ms >= 0 && now >= until)
+			return;
+		if (wait_ms >= 0)
+			ms = (int)(until - now);
+		/* Nothing tells that a FIFO has got its reader. */
+		if (l->late && (ms < 0 || ms > LATE_MS))
+			ms = LATE_MS;
+		if (poll(&p, 1, ms) < 0 && errno != EINTR)
+			return;
+		flush_queue(l);
+	}
+}
+
+int
+log_close(struct log *l, int wait_ms)
+{
+	int error = 0;
+
+	if (l->n || l->unsaid || l->headless)
+		flush_queue(l);
+	log_wait(l, wait_ms);
+	lose_from(l, 0, EAGAIN);
+	if (l->lost || l->headless)
+		error = l->error;
+	/* Where the file is on a server, the error of a write may show here only. */
+	if (l->io.kind != IO_CLOSED && close(l->io.fd) < 0)
+		error = errno;
+	free(l->name);
+	release(l);
+	errno = error;
+	return error ? -1 : 0;
+}

@@ -1,0 +1,41 @@
+/*
+ * out: where a tool that reads files or watches a stream writes records. Beside a stream it is a log, which never stops
+ * anything; what is printed of files waits for its reader, as any filter does.
+ */
+#ifndef OUT_H
+#define OUT_H
+
+#include "lib/run/log.h"
+
+/* Zero it to begin: standard output. */
+struct out {
+	struct log *log;  /* that of --output, or NULL: standard output */
+	const char *name; /* --output, for diagnostics */
+	struct buf own;
+	int error;        /* errno of standard output */
+};
+
+/*
+ * For who reads files: opens path (NULL: standard output), which must be none of the files (NULL-terminated). Ignores the
+ * signals that would end us where it can not be written. 0; else the exit status, and *why says what is wrong (the caller frees
+ * it; NULL when out of memory).
+ */
+int out_open(struct out *, const char *path, bool append, char *const *files, char **why);
+/*
+ * Writes the rest, waits for it and closes. 0; -1 where anything was ever lost: *why says what (likewise).
+ */
+int out_close(struct out *, char **why);
+
+/* A record is appended to this buffer and then marked; out_lost in its place where it could not be built. */
+struct buf *out_buf(struct out *);
+/* What has been appended since the buffer had so many bytes is a record; nothing is none. */
+void out_mark(struct out *, size_t before);
+void out_lost(struct out *);
+/* Writes what there is, and waits until it is written. 0, or -1 with errno: nothing can be written any more. */
+int out_print(struct out *);
+/* The same where there is so much that it is worth a write. */
+int out_print_much(struct out *);
+/* Can nothing be written any more? */
+bool out_failed(const struct out *);
+
+#endif

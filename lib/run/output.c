@@ -1,0 +1,224 @@
+#include "lib/run/output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { PARTS_AT_ONCE = 64, COPY_BLOCK = 4096 };
+
+int
+output_open(struct output *out, int fd)
+{
+	*out = (struct output){0};
+	return io_writer(&out->io, fd);
+}
+
+static struct output_part *
+part(struct output *out, size_t i)
+{
+	return &out->parts[(out->first + i) & (out->cap - 1)];
+}
+
+/* One block of copies is kept for the next: else each message would cost an allocation. */
+static void
+drop(struct output *out, struct block *b)
+{
+	if (!out->spare && b->owners == 1 && b->cap == COPY_BLOCK && out->io.kind != IO_CLOSED)
+		out->spare = b;
+	else
+		block_drop(b);
+}
+
+static struct block *
+copy_block(struct output *out, size_t n)
+{
+	struct block *b = out->spare;
+
+	if (!b || n > COPY_BLOCK)
+		return block_new(n > COPY_BLOCK ? n : COPY_BLOCK);
+	out->spare = NULL;
+	return b;
+}
+
+static void
+forget(struct output *out)
+{
+	for (; out->n > 0; out->n--) {
+		drop(out, out->parts[out->first].block);
+		out->first = (out->first + 1) & (out->cap - 1);
+	}
+	out->discarded += out->queued;
+	out->queued = 0;
+	out->full = false;
+}
+
+void
+output_close(struct output *out)
+{
+	forget(out);
+	block_drop(out->spare);
+	out->spare = NULL;
+	free(out->parts);
+	out->parts = NULL;
+	out->cap = 0;
+	io_close(&out->io, false);
+}
+
+static int
+grow(struct output *out)
+{
+	size_t cap = out->cap ? out->cap * 2 : 16, i;
+	struct output_part *parts = malloc(cap * sizeof(*parts));
+
+	if (!parts)
+		return -1;
+	for (i = 0; i < out->n; i++)
+		parts[i] = *part(out, i);
+	free(out->parts);
+	out->parts = parts;
+	out->cap = cap;
+	out->first = 0;
+	return 0;
+}
+
+static void
+count(struct output *out, struct slice text)
+{
+	out->queued += text.n;
+	out->torn = text.p[text.n - 1] != '\n';
+	if (out->queued > OUTPUT_HIGH)
+		out->full = true;
+}
+
+int
+output_hold(struct output *out, struct block *block, struct slice text)
+{
+	struct output_part *last;
+
+	if (text.n == 0)
+		return 0;
+	if (out->error || out->io.kind == IO_CLOSED) {
+		out->discarded += text.n;
+		return 0;
+	}
+	last = out->n ? part(out, out->n - 1) : NULL;
+	if (last && last->block == block && last->text.p + last->text.n == text.p) {
+		last->text.n += text.n;
+		count(out, text);
+		return 0;
+	}
+	if (out->n == out->cap && grow(out) < 0)
+		return -1;
+	out->n++;
+	*part(out, out->n - 1) = (struct output_part){block_hold(block), text};
+	count(out, text);
+	return 0;
+}
+
+/* Room for text behind the last part, where that is the end of a block of copies that only we own. */
+static char *
+room_behind_last(struct output *out, size_t n)
+{
+	struct output_part *last = out->n ? part(out, out->n - 1) : NULL;
+	struct block *b = last ? last->block : NULL;
+	size_t used;
+
+	if (!b || b->owners != 1 || b->cap != COPY_BLOCK)
+		return NULL;
+	used = (size_t)(last->text.p + last->text.n - b->data);
+	return b->cap - used >= n ? b->data + used : NULL;
+}
+
+int
+output_copy(struct output *out, struct slice text)
+{
+	struct block *b;
+	char *room;
+	int r;
+
+	if (text.n == 0)
+		return 0;
+	room = room_behind_last(out, text.n);
+	if (room) {
+		memcpy(room, text.p, text.n);
+		return output_hold(out, part(out, out->n - 1)->block, slice(room, text.n));
+	}
+	b = copy_block(out, text.n);
+	if (!b)
+		return -1;
+	memcpy(b->data, text.p, text.n);
+	r = output_hold(out, b, slice(b->data, text.n));
+	drop(out, b);
+	return r;
+}
+
+int
+output_mend(struct output *out)
+{
+	return out->torn ? output_copy(out, slice("\n", 1)) : 0;
+}
+
+bool
+output_take(struct output *out, struct output_part *taken)
+{
+	if (out->n == 0)
+		return false;
+	*taken = *part(out, 0);
+	out->first = (out->first + 1) & (out->cap - 1);
+	out->n--;
+	out->queued -= taken->text.n;
+	out->full = out->full && out->queued > OUTPUT_LOW;
+	return true;
+}
+
+void
+output_fail(struct output *out, int error)
+{
+	out->error = error;
+	forget(out);
+}
+
+static void
+written(struct output *out, size_t n)
+{
+	struct output_part *p;
+
+	out->queued -= n;
+	out->written += n;
+	while (n > 0) {
+		p = part(out, 0);
+		if (n < p->text.n) {
+			p->text.p += n;
+			p->text.n -= n;
+			break;
+		}
+		n -= p->text.n;
+		drop(out, p->block);
+		out->first = (out->first + 1) & (out->cap - 1);
+		out->n--;
+	}
+	if (out->queued <= OUTPUT_LOW)
+		out->full = false;
+}
+
+int
+output_flush(struct output *out)
+{
+	struct iovec parts[PARTS_AT_ONCE];
+	size_t n, i;
+	ssize_t r;
+
+	while (out->n > 0) {
+		n = out->n < PARTS_AT_ONCE ? out->n : PARTS_AT_ONCE;
+		for (i = 0; i < n; i++)
+			parts[i] = (struct iovec){(void *)part(out, i)->text.p, part(out, i)->text.n};
+		r = io_writev(&out->io, parts, (int)n);
+		if (r < 0 && errno == EAGAIN)
+			return 1;
+		if (r < 0) {
+			output_fail(out, errno);
+			return -1;
+		}
+		written(out, (size_t)r);
+	}
+	return out->error ? -1 : 0;
+}

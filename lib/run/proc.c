@@ -1,0 +1,590 @@
+#include "lib/run/proc_parts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/base/bytes.h"
+
+extern char **environ;
+
+enum {
+	PIPE_LOWEST = 8,          /* above the descriptors 6 and 7 of a link */
+};
+
+#ifndef CLOSE_RANGE_CLOEXEC
+#define CLOSE_RANGE_CLOEXEC 4u
+#endif
+
+/* Starting */
+
+/* Our environment, with what the child is to be told and without what we were. It borrows the strings. */
+static char **
+make_environment(const struct proc_spec *spec)
+{
+	static const char restarted[] = "ACP_RESTARTED=";
+	size_t n = 0, i, kept = 0, last = sizeof(restarted) + 3 * sizeof(pid_t);
+	char **e;
+
+	while (environ && environ[n])
+		n++;
+	e = malloc((n + 3) * sizeof(*e) + last);
+	if (!e)
+		return NULL;
+	for (i = 0; i < n; i++)
+		if (strncmp(environ[i], "PROTO=", 6) != 0 && strncmp(environ[i], restarted, strlen(restarted)) != 0)
+			e[kept++] = environ[i];
+	if (spec->ucspi)
+		e[kept++] = "PROTO=ACP";
+	if (spec->again) {
+		e[kept] = (char *)(e + n + 3);
+		snprintf(e[kept++], last, "%s%ld", restarted, (long)spec->again);
+	}
+	e[kept] = NULL;
+	return e;
+}
+
+int
+proc_close_others(bool at_exec)
+{
+	struct dirent *entry;
+	DIR *dir;
+	int fd;
+
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, 3u, ~0u, at_exec ? CLOSE_RANGE_CLOEXEC : 0u) == 0)
+		return 0;
+#endif
+	dir = opendir("/proc/self/fd");
+	if (!dir)
+		return -1;
+	while ((entry = readdir(dir))) {
+		fd = atoi(entry->d_name);
+		if (fd <= 2 || fd == dirfd(dir))
+			continue;
+		if (at_exec)
+			fcntl(fd, F_SETFD, FD_CLOEXEC);
+		else
+			close(fd);
+	}
+	closedir(dir);
+	return 0;
+}
+
+/* All sources move above all targets before any target is taken: the two may overlap. */
+static int
+place_descriptors(const struct proc_fd *fds, size_t n)
+{
+	int moved[PROC_FDS], lowest = 3;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (fds[i].as >= lowest)
+			lowest = fds[i].as + 1;
+	for (i = 0; i < n; i++) {
+		moved[i] = fcntl(fds[i].ours, F_DUPFD_CLOEXEC, lowest);
+		if (moved[i] < 0)
+			return -1;
+	}
+	if (proc_close_others(true) < 0)
+		return -1;
+	for (i = 0; i < n; i++)
+		if (dup2(moved[i], fds[i].as) < 0)
+			return -1;
+	return 0;
+}
+
+void
+proc_reset_signals(void)
+{
+	sigset_t none;
+	int s;
+
+	/* The C library keeps a few for itself; that signal() fails for them is right. */
+	for (s = 1; s < NSIG; s++)
+		signal(s, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* What the child tells about its failure. */
+struct failure {
+	int error;
+	enum proc_stage stage;
+};
+
+/* The report pipe lies above every target, so that none lands on it. */
+static int
+raise_report(int fd, const struct proc_spec *spec)
+{
+	int lowest = PIPE_LOWEST;
+	size_t i;
+
+	for (i = 0; i < spec->nfds; i++)
+		if (spec->fds[i].as >= lowest)
+			lowest = spec->fds[i].as + 1;
+	return fcntl(fd, F_DUPFD_CLOEXEC, lowest);
+}
+
+char *
+proc_beside(const char *name)
+{
+	char *self = proc_self(), *path = NULL;
+
+	if (self && asprintf(&path, "%.*s/%s", (int)(strrchr(self, '/') - self), self, name) < 0)
+		path = NULL;
+	free(self);
+	return path;
+}
+
+/* One of ours is looked for beside us first: editors that were started from a desktop have a short PATH. */
+static void
+execute(char *const *argv)
+{
+	char *beside = strncmp(argv[0], "acp-", 4) == 0 && !strchr(argv[0], '/') ? proc_beside(argv[0]) : NULL;
+
+	if (beside)
+		execv(beside, argv);
+	free(beside);
+	execvp(argv[0], argv);
+}
+
+static _Noreturn void
+run_child(const struct proc_spec *spec, char **environment, int report, pid_t parent)
+{
+	struct failure f = {0, PROC_FORK};
+	int raised = raise_report(report, spec);
+
+	if (raised >= 0) {
+		report = raised;
+		setpgid(0, 0);
+		if (spec->death_signal)
+			prctl(PR_SET_PDEATHSIG, spec->death_signal);
+		if (spec->death_signal && getppid() != parent)
+			_exit(128 + spec->death_signal);
+		if (spec->guardian)
+			proc_guardian_add(spec->guardian, getpid());
+		if (place_descriptors(spec->fds, spec->nfds) == 0) {
+			proc_reset_signals();
+			environ = environment;
+			f.stage = PROC_EXEC;
+			execute(spec->argv);
+		}
+	}
+	f.error = errno;
+	if (write(report, &f, sizeof(f)) < 0)
+		_exit(125);
+	_exit(f.error == ENOENT ? 127 : 126);
+}
+
+/* 0 where the exec went well: the pipe ended without a word. */
+static int
+hear_report(int fd, struct failure *f)
+{
+	ssize_t r;
+
+	do
+		r = read(fd, f, sizeof(*f));
+	while (r < 0 && errno == EINTR);
+	if (r == 0)
+		return 0;
+	if (r != (ssize_t)sizeof(*f))
+		*f = (struct failure){r < 0 ? errno : EPIPE, PROC_FORK};
+	return -1;
+}
+
+void
+proc_reap(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+pid_t
+proc_start(const struct proc_spec *spec, enum proc_stage *stage)
+{
+	struct failure f = {0, PROC_FORK};
+	pid_t parent = getpid(), pid = -1;
+	char **environment;
+	int report[2];
+
+	if (stage)
+		*stage = PROC_FORK;
+	if (spec->nfds > PROC_FDS) {
+		errno = EINVAL;
+		return -1;
+	}
+	environment = make_environment(spec);
+	if (!environment || proc_pipe(report) < 0) {
+		free(environment);
+		return -1;
+	}
+	pid = fork();
+	if (pid == 0)
+		run_child(spec, environment, report[1], parent);
+	f.error = errno;
+	close(report[1]);
+	free(environment);
+	if (pid > 0) {
+		/* Both sides do it: whoever comes first, the group is there when we go on. */
+		setpgid(pid, pid);
+		if (hear_report(report[0], &f) < 0) {
+			if (spec->guardian)
+				proc_guardian_remove(spec->guardian, pid);
+			proc_reap(pid);
+			pid = -1;
+		}
+	}
+	close(report[0]);
+	if (stage)
+		*stage = f.stage;
+	errno = f.error;
+	return pid;
+}
+
+/* Ending */
+
+void
+proc_signal(pid_t group, int signal)
+{
+	if (group > 1)
+		kill(-group, signal);
+}
+
+/* Is that process, a folder in /proc, of the group, and no zombie? */
+static bool
+lives_in_group(const char *process, pid_t group)
+{
+	char path[300], stat[512], *p;
+	long of = 0;
+	char state = 'Z';
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%s/stat", process);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, stat, sizeof(stat) - 1);
+	close(fd);
+	stat[n < 0 ? 0 : n] = '\0';
+	/* PID (NAME) STATE PARENT GROUP; a name may hold anything. */
+	p = strrchr(stat, ')');
+	return p && sscanf(p, ") %c %*d %ld", &state, &of) == 2 && of == group && state != 'Z' &&
+		state != 'X';
+}
+
+bool
+proc_group_lives(pid_t group)
+{
+	struct dirent *entry;
+	bool lives = false;
+	DIR *dir;
+
+	if (group <= 1 || (kill(-group, 0) < 0 && errno != EPERM))
+		return false;
+	dir = opendir("/proc");
+	if (!dir)
+		return true;
+	while (!lives && (entry = readdir(dir)))
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+			lives = lives_in_group(entry->d_name, group);
+	closedir(dir);
+	return lives;
+}
+
+int
+proc_status(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+const char *
+proc_signal_name(int signal)
+{
+	static const struct {
+		int signal;
+		const char *name;
+	} names[] = {{SIGHUP, "HUP"}, {SIGINT, "INT"}, {SIGQUIT, "QUIT"}, {SIGILL, "ILL"},
+		{SIGTRAP, "TRAP"}, {SIGABRT, "ABRT"}, {SIGBUS, "BUS"}, {SIGFPE, "FPE"},
+		{SIGKILL, "KILL"}, {SIGUSR1, "USR1"}, {SIGSEGV, "SEGV"}, {SIGUSR2, "USR2"},
+		{SIGPIPE, "PIPE"}, {SIGALRM, "ALRM"}, {SIGTERM, "TERM"}, {SIGCHLD, "CHLD"},
+		{SIGCONT, "CONT"}, {SIGSTOP, "STOP"}, {SIGTSTP, "TSTP"}, {SIGTTIN, "TTIN"},
+		{SIGTTOU, "TTOU"}, {SIGURG, "URG"}, {SIGXCPU, "XCPU"}, {SIGXFSZ, "XFSZ"},
+		{SIGVTALRM, "VTALRM"}, {SIGPROF, "PROF"}, {SIGWINCH, "WINCH"}, {SIGIO, "IO"},
+		{SIGSYS, "SYS"}};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (names[i].signal == signal)
+			return names[i].name;
+	return NULL;
+}
+
+const char *
+proc_describe(int status, char *buf, size_t size)
+{
+	const char *name;
+
+	if (!WIFSIGNALED(status)) {
+		snprintf(buf, size, "exit status %d", WEXITSTATUS(status));
+		return buf;
+	}
+	name = proc_signal_name(WTERMSIG(status));
+	if (name)
+		snprintf(buf, size, "signal %s", name);
+	else
+		snprintf(buf, size, "signal %d", WTERMSIG(status));
+	return buf;
+}
+
+/* Commands */
+
+static const char blanks[] = " \t";
+
+/* What a command needs a shell for. */
+enum needs {
+	NEEDS_NOTHING, /* it is split into words here */
+	NEEDS_WORDS,   /* for the words of one simple command: exec can stand in front of it */
+	NEEDS_MORE,
+};
+
+/* What an unquoted character needs, at p in a word. */
+static enum needs
+needs_of(const char *word, const char *p)
+{
+	switch (*p) {
+	case '|': case ';': case '(': case ')': case '`': case '\n':
+		return NEEDS_MORE;
+	case '&':
+		return p > word && (p[-1] == '<' || p[-1] == '>') ? NEEDS_WORDS : NEEDS_MORE;
+	case '$':
+		return p[1] == '(' ? NEEDS_MORE : NEEDS_WORDS;
+	case '#':
+		return p == word ? NEEDS_MORE : NEEDS_NOTHING;
+	case '~':
+		return p == word ? NEEDS_WORDS : NEEDS_NOTHING;
+	default:
+		return strchr("<>*?[{", *p) ? NEEDS_WORDS : NEEDS_NOTHING;
+	}
+}
+
+static void
+raise_needs(enum needs *to, enum needs n)
+{
+	if (*to < n)
+		*to = n;
+}
+
+/* Copies what stands between quotes, the first of them at p. Returns where the other is; NULL: nowhere. */
+static const char *
+take_quoted(const char *p, char **to, enum needs *needs)
+{
+	char quote = *p;
+
+	for (p++; *p && *p != quote; p++) {
+		if (quote == '"' && *p == '\\' && p[1] && strchr("$`\"\\", p[1]))
+			p++;
+		else if (quote == '"' && (*p == '$' || *p == '`'))
+			raise_needs(needs, needs_of(NULL, p));
+		*(*to)++ = *p;
+	}
+	return *p ? p : NULL;
+}
+
+/* Copies a word without its quotes. Returns its end. */
+static const char *
+take_word(const char *word, char **to, enum needs *needs)
+{
+	const char *p = word, *end;
+
+	for (; *p && !strchr(blanks, *p); p++) {
+		if (*p == '\'' || *p == '"') {
+			end = take_quoted(p, to, needs);
+			if (!end) {
+				raise_needs(needs, NEEDS_MORE);
+				return p + strlen(p);
+			}
+			p = end;
+			continue;
+		}
+		if (*p != '\\')
+			raise_needs(needs, needs_of(word, p));
+		else if (p[1] == '\0' || p[1] == '\n')
+			raise_needs(needs, NEEDS_MORE);
+		else
+			p++;
+		*(*to)++ = *p;
+	}
+	*(*to)++ = '\0';
+	return p;
+}
+
+static bool
+is_assignment(const char *word)
+{
+	size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+
+	return n > 0 && word[n] == '=';
+}
+
+/* Is it a word of the shell's own, that exec does not know? */
+static bool
+is_builtin(const char *word)
+{
+	static const char *const names[] = {"!", "{", ".", ":", "alias", "bg", "cd", "command", "eval", "exec", "exit", "export", "fg",
+		"getopts", "hash", "jobs", "read", "readonly", "return", "set", "shift", "times", "trap", "type", "ulimit",
+		"umask", "unalias", "unset", "wait"};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(word, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The words of a shell's call, with exec in front of what begins at `at`; NULL: without. */
+static char **
+shell_words(const char *command, const char *at)
+{
+	static const char exec[] = "exec ";
+	size_t before = at ? (size_t)(at - command) : 0, size = strlen(command) + 1;
+	char **words = malloc(4 * sizeof(*words) + size + sizeof(exec));
+	char *copy;
+
+	if (!words)
+		return NULL;
+	copy = (char *)(words + 4);
+	snprintf(copy, size + sizeof(exec), "%.*s%s%s", (int)before, command, at ? exec : "", command + before);
+	words[0] = "/bin/sh";
+	words[1] = "-c";
+	words[2] = copy;
+	words[3] = NULL;
+	return words;
+}
+
+char **
+proc_words(const char *command)
+{
+	size_t size = strlen(command) + 1, n = 0;
+	char **words = malloc((size / 2 + 2) * sizeof(*words) + size + 1), *to;
+	const char *p, *first = NULL, *name = NULL;
+	enum needs needs = NEEDS_NOTHING;
+
+	if (!words)
+		return NULL;
+	to = (char *)(words + size / 2 + 2);
+	for (p = command + strspn(command, blanks); *p && needs < NEEDS_MORE; p += strspn(p, blanks)) {
+		words[n++] = to;
+		if (!first && is_assignment(p)) {
+			raise_needs(&needs, NEEDS_WORDS);
+		} else if (!first) {
+			first = p;
+			name = to;
+		}
+		p = take_word(p, &to, &needs);
+	}
+	words[n] = NULL;
+	if (n > 0 && needs == NEEDS_NOTHING && strcmp(words[0], "!") != 0) {
+		if (n > 1 && strcmp(words[0], "exec") == 0)
+			memmove(words, words + 1, n * sizeof(*words));
+		return words;
+	}
+	if (n > 0 && (needs == NEEDS_MORE || !name || is_builtin(name)))
+		first = NULL;
+	free(words);
+	if (n > 0)
+		return shell_words(command, first);
+	errno = EINVAL;
+	return NULL;
+}
+
+char *
+proc_self(void)
+{
+	struct buf path = {0};
+	ssize_t n;
+
+	do {
+		if (buf_reserve(&path, path.cap + 256) < 0)
+			break;
+		n = readlink("/proc/self/exe", path.p, path.cap);
+		if (n > 0 && (size_t)n < path.cap) {
+			path.n = (size_t)n;
+			return buf_string(&path);
+		}
+	} while (n > 0);
+	buf_free(&path);
+	return NULL;
+}
+
+/* Descriptors */
+
+static int
+raise_descriptor(int *fd)
+{
+	int high;
+
+	if (*fd >= PIPE_LOWEST)
+		return 0;
+	high = fcntl(*fd, F_DUPFD_CLOEXEC, PIPE_LOWEST);
+	if (high < 0)
+		return -1;
+	close(*fd);
+	*fd = high;
+	return 0;
+}
+
+int
+proc_pipe(int fds[2])
+{
+	int error;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -1;
+	if (raise_descriptor(&fds[0]) == 0 && raise_descriptor(&fds[1]) == 0)
+		return 0;
+	error = errno;
+	close(fds[0]);
+	close(fds[1]);
+	errno = error;
+	return -1;
+}
+
+int
+proc_stdio(void)
+{
+	int fd;
+
+	/* In this order each lands on the one that is closed: it is the lowest that is free. */
+	for (fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) < 0)
+			return -1;
+	return 0;
+}
+
+int
+proc_claim(int fd)
+{
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, PIPE_LOWEST), error;
+
+	if (own < 0)
+		return -1;
+	close(fd);
+	if (proc_stdio() == 0)
+		return own;
+	error = errno;
+	close(own);
+	errno = error;
+	return -1;
+}

@@ -1,0 +1,216 @@
+/* The guardian of proc.h. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/run/proc_parts.h"
+
+enum {
+	PATIENCE = 2000, /* ms between TERM and KILL */
+	STEP = 20,       /* ms between two looks at the groups */
+};
+
+/* Orders, one a line: +GROUP, -GROUP, and the goodbye, a dot */
+
+static void
+order(struct proc_guardian *g, const char *what)
+{
+	if (g->fd >= 0 && write(g->fd, what, strlen(what)) < 0 && errno == EPIPE) {
+		close(g->fd);
+		g->fd = -1;
+	}
+}
+
+static void
+order_group(struct proc_guardian *g, char what, pid_t group)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%c%ld\n", what, (long)group);
+	order(g, text);
+}
+
+/* What the guardian does */
+
+struct groups {
+	pid_t *at;
+	size_t n, cap;
+};
+
+static void
+groups_add(struct groups *g, pid_t group)
+{
+	size_t cap = g->cap ? g->cap * 2 : 16;
+	pid_t *at;
+
+	if (g->n == g->cap) {
+		at = realloc(g->at, cap * sizeof(*at));
+		if (!at)
+			return; /* nobody to tell; the others are still looked after */
+		g->at = at;
+		g->cap = cap;
+	}
+	g->at[g->n++] = group;
+}
+
+static void
+groups_remove(struct groups *g, pid_t group)
+{
+	size_t i;
+
+	for (i = 0; i < g->n; i++)
+		if (g->at[i] == group)
+			g->at[i--] = g->at[--g->n];
+}
+
+static bool
+groups_live(const struct groups *g)
+{
+	size_t i;
+
+	for (i = 0; i < g->n; i++)
+		if (proc_group_lives(g->at[i]))
+			return true;
+	return false;
+}
+
+static void
+groups_signal(const struct groups *g, int signal)
+{
+	size_t i;
+
+	for (i = 0; i < g->n; i++)
+		proc_signal(g->at[i], signal);
+}
+
+static void
+end_groups(const struct groups *g)
+{
+	struct timespec step = {0, STEP * 1000000L};
+	int waited;
+
+	groups_signal(g, SIGTERM);
+	for (waited = 0; waited < PATIENCE && groups_live(g); waited += STEP)
+		nanosleep(&step, NULL);
+	groups_signal(g, SIGKILL);
+}
+
+/* False for the goodbye. */
+static bool
+obey(struct groups *g, const char *text)
+{
+	pid_t group = (pid_t)strtol(text + 1, NULL, 10);
+
+	if (text[0] == '+')
+		groups_add(g, group);
+	else if (text[0] == '-')
+		groups_remove(g, group);
+	return text[0] != '.';
+}
+
+/* Obeys until the goodbye (true), or until its master is gone without one. */
+static bool
+obey_all(struct groups *g, int fd)
+{
+	char text[32];
+	size_t n = 0;
+	ssize_t r;
+	char c;
+
+	/* Orders are few and short: a byte at a time keeps it simple. */
+	while ((r = read(fd, &c, 1)) != 0) {
+		if (r < 0 && errno != EINTR)
+			break;
+		if (r < 0)
+			continue;
+		if (c != '\n') {
+			if (n < sizeof(text) - 1)
+				text[n++] = c;
+			continue;
+		}
+		text[n] = '\0';
+		n = 0;
+		if (!obey(g, text))
+			return true;
+	}
+	return false;
+}
+
+static _Noreturn void
+guard(int fd)
+{
+	struct groups groups = {0};
+
+	if (!obey_all(&groups, fd))
+		end_groups(&groups);
+	free(groups.at);
+	_exit(0);
+}
+
+/* Away from our terminal and group, deaf to what ends us, and holding nothing open. */
+static _Noreturn void
+become_guardian(int fd)
+{
+	static const int deaf[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGTSTP, SIGUSR1, SIGUSR2};
+	size_t i;
+
+	setsid();
+	proc_reset_signals();
+	for (i = 0; i < sizeof(deaf) / sizeof(*deaf); i++)
+		signal(deaf[i], SIG_IGN);
+	if (dup2(fd, 0) < 0)
+		_exit(125);
+	close(1);
+	close(2);
+	if (proc_close_others(false) < 0)
+		_exit(125);
+	guard(0);
+}
+
+int
+proc_guardian_start(struct proc_guardian *g)
+{
+	int fds[2];
+	pid_t pid;
+
+	*g = (struct proc_guardian){.fd = -1};
+	if (proc_pipe(fds) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0)
+		become_guardian(fds[0]);
+	close(fds[0]);
+	if (pid < 0) {
+		close(fds[1]);
+		return -1;
+	}
+	*g = (struct proc_guardian){fds[1], pid};
+	return 0;
+}
+
+void
+proc_guardian_add(struct proc_guardian *g, pid_t group)
+{
+	order_group(g, '+', group);
+}
+
+void
+proc_guardian_remove(struct proc_guardian *g, pid_t group)
+{
+	order_group(g, '-', group);
+}
+
+void
+proc_guardian_stop(struct proc_guardian *g)
+{
+	order(g, ".\n");
+	if (g->fd >= 0)
+		close(g->fd);
+	if (g->pid > 0)
+		proc_reap(g->pid);
+	*g = (struct proc_guardian){.fd = -1};
+}

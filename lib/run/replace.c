@@ -1,0 +1,176 @@
+#include "lib/run/replace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/bytes.h"
+#include "lib/run/log_file.h"
+
+/* Locks the file, if there is one. 0, or -1 with errno. */
+static int
+lock(struct replace *r, char *const *inputs)
+{
+	struct stat st;
+	int error;
+
+	r->lock = open(r->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (r->lock < 0)
+		return errno == ENOENT ? 0 : -1;
+	if (fstat(r->lock, &st) < 0 || access(r->path, W_OK) < 0)
+		goto fail;
+	if (!S_ISREG(st.st_mode))
+		errno = ENOTSUP;
+	else if (log_file_is_input(&st, inputs))
+		errno = EINVAL;
+	else if (log_file_lock(r->lock) == 0)
+		return 0;
+fail:
+	/* What is not locked must not pass for the lock the next time. */
+	error = errno;
+	close(r->lock);
+	r->lock = -1;
+	errno = error;
+	return -1;
+}
+
+int
+replace_open(struct replace *r, const char *path, char *const *inputs, char **why)
+{
+	*r = (struct replace){.fd = -1, .lock = -1};
+	*why = NULL;
+	r->path = realpath(path, NULL);
+	if (!r->path && errno == ENOENT)
+		r->path = strdup(path);
+	if (r->path && lock(r, inputs) == 0)
+		return 0;
+	*why = log_file_why(path);
+	replace_close(r);
+	return -1;
+}
+
+static mode_t
+mode_of(const struct replace *r, mode_t mode)
+{
+	struct stat st;
+	mode_t mask;
+
+	if (r->lock >= 0 && fstat(r->lock, &st) == 0)
+		return st.st_mode & 07777;
+	mask = umask(0);
+	umask(mask);
+	return mode & ~mask;
+}
+
+/* Removes the copy. */
+static void
+drop(struct replace *r)
+{
+	int error = errno;
+
+	if (r->copy)
+		unlink(r->copy);
+	free(r->copy);
+	r->copy = NULL;
+	if (r->fd >= 0)
+		close(r->fd);
+	r->fd = -1;
+	errno = error;
+}
+
+int
+replace_begin(struct replace *r, mode_t mode)
+{
+	struct buf name = {0};
+
+	/* What another process has made since must not be replaced by two. */
+	if (r->lock < 0 && lock(r, NULL) < 0)
+		return -1;
+	drop(r); /* a copy that could not be written */
+	if (buf_printf(&name, "%s.XXXXXX", r->path) < 0 || !buf_string(&name)) {
+		buf_free(&name);
+		return -1;
+	}
+	r->fd = mkostemp(name.p, O_CLOEXEC);
+	if (r->fd < 0) {
+		buf_free(&name);
+		return -1;
+	}
+	r->copy = name.p;
+	if (fchmod(r->fd, mode_of(r, mode)) == 0)
+		return 0;
+	drop(r);
+	return -1;
+}
+
+/* The old file gets a second name: PATH~. */
+static int
+keep_old(const struct replace *r)
+{
+	struct buf old = {0};
+	int e = -1;
+
+	if (fsync(r->fd) < 0)
+		return -1;
+	if (r->lock < 0)
+		return 0;
+	if (buf_printf(&old, "%s~", r->path) == 0 && buf_string(&old)) {
+		unlink(old.p);
+		/* Where there are no second names it is moved. */
+		e = link(r->path, old.p) < 0 ? rename(r->path, old.p) : 0;
+	}
+	buf_free(&old);
+	return e;
+}
+
+/* The names in the directory survive a crash, too. */
+static void
+sync_directory(const struct replace *r)
+{
+	char *slash = strrchr(r->path, '/');
+	size_t n = slash ? (size_t)(slash - r->path) + 1 : 0;
+	char *name = n ? strndup(r->path, n) : strdup(".");
+	int fd = name ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	free(name);
+	if (fd < 0)
+		return;
+	fsync(fd);
+	close(fd);
+}
+
+int
+replace_end(struct replace *r, bool keep)
+{
+	if ((keep && keep_old(r) < 0) || log_file_lock(r->fd) < 0 || rename(r->copy, r->path) < 0) {
+		drop(r);
+		return -1;
+	}
+	free(r->copy);
+	r->copy = NULL;
+	if (r->lock >= 0)
+		close(r->lock);
+	r->lock = r->fd;
+	r->fd = -1;
+	if (keep)
+		sync_directory(r);
+	return 0;
+}
+
+void
+replace_close(struct replace *r)
+{
+	int error = errno;
+
+	if (!r->path)
+		return;
+	drop(r);
+	if (r->lock >= 0)
+		close(r->lock);
+	free(r->path);
+	*r = (struct replace){.fd = -1, .lock = -1};
+	errno = error;
+}

@@ -1,0 +1,188 @@
+#include "lib/run/socket.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { BACKLOG = 128, RECEIVED = 16 * 1024 };
+
+/* Room for the descriptors that come with what is read. */
+_Static_assert(SOCKET_PATH == sizeof(((struct sockaddr_un *)NULL)->sun_path), "the length of a socket's path");
+
+union control {
+	char room[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr align;
+};
+
+static int
+address_of(const char *path, struct sockaddr_un *address)
+{
+	size_t n = strlen(path);
+
+	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	if (n >= sizeof(address->sun_path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(address->sun_path, path, n + 1);
+	return 0;
+}
+
+static int
+fail(int fd)
+{
+	int error = errno;
+
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+int
+socket_listen(const char *path)
+{
+	struct sockaddr_un address;
+	int fd;
+
+	if (address_of(path, &address) < 0)
+		return -1;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -1;
+	/* Nobody can connect before it listens, and then the mode is set. */
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || chmod(path, 0600) < 0 || listen(fd, BACKLOG) < 0)
+		return fail(fd);
+	return fd;
+}
+
+bool
+socket_is_own(int fd)
+{
+	struct ucred peer;
+	socklen_t n = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && peer.uid == geteuid();
+}
+
+int
+socket_accept(int listener)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+
+	if (fd < 0 && (errno == ECONNABORTED || errno == EINTR))
+		errno = EAGAIN;
+	if (fd < 0 || socket_is_own(fd))
+		return fd;
+	close(fd);
+	errno = EPERM;
+	return -1;
+}
+
+static int
+connect_to(const char *path, int flags)
+{
+	struct sockaddr_un address;
+	int fd;
+
+	if (address_of(path, &address) < 0)
+		return -1;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+		return fd;
+	return fail(fd);
+}
+
+int
+socket_connect(const char *path)
+{
+	return connect_to(path, 0);
+}
+
+int
+socket_try(const char *path)
+{
+	return connect_to(path, SOCK_NONBLOCK);
+}
+
+int
+socket_pair(int ends[2])
+{
+	return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
+}
+
+ssize_t
+socket_send(int socket, struct slice text, int fd)
+{
+	union control control = {.room = {0}};
+	struct iovec part = {(void *)text.p, text.n};
+	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
+	struct cmsghdr *c;
+	ssize_t r;
+
+	if (fd >= 0) {
+		m.msg_control = &control;
+		m.msg_controllen = sizeof(control.room);
+		c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(fd));
+		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	}
+	do
+		r = sendmsg(socket, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+	while (r < 0 && errno == EINTR);
+	return r;
+}
+
+/* The first descriptor that came goes to *fd, if that has none yet; how many came. */
+static size_t
+take_descriptors(struct msghdr *m, int *fd)
+{
+	struct cmsghdr *c;
+	size_t i, n, came = 0;
+	int one;
+
+	for (c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(one);
+		for (i = 0; i < n; i++) {
+			memcpy(&one, CMSG_DATA(c) + i * sizeof(one), sizeof(one));
+			if (*fd < 0)
+				*fd = one;
+			else
+				close(one);
+		}
+		came += n;
+	}
+	return came;
+}
+
+ssize_t
+socket_receive(int socket, struct buf *to, int *fd)
+{
+	union control control;
+	struct iovec part;
+	struct msghdr m;
+	ssize_t r;
+
+	if (buf_reserve(to, RECEIVED) < 0)
+		return -1;
+	part = (struct iovec){to->p + to->n, RECEIVED};
+	do {
+		m = (struct msghdr){.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+		r = recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	} while (r < 0 && errno == EINTR);
+	if (r < 0)
+		return -1;
+	/* More than there was room for have been closed by the kernel; that not even one came is the process's own limit. */
+	if (take_descriptors(&m, fd) == 0 && (m.msg_flags & MSG_CTRUNC)) {
+		errno = EMFILE;
+		return -1;
+	}
+	to->n += (size_t)r;
+	return r;
+}

@@ -1,0 +1,132 @@
+/*
+ * span: what took how long: requests, turns, tool calls, and waits for the user, from messages with times.
+ *
+ * A turn goes from a prompt to its response (version 2: to the idle state; there it may begin without a prompt). While one is
+ * open, the next prompt waits: its turn begins when the one before has ended. What a sub-agent does belongs to the turn of the
+ * session at the root of its tree. Each moment of a turn belongs to one of three: to the user while a question to the user
+ * (a permission, an elicitation) is open, else to tools while a tool call of the turn is open, else to the model. So tools that
+ * overlap are counted once, and the three add up to the turn.
+ */
+#ifndef SPAN_H
+#define SPAN_H
+
+#include <stdint.h>
+
+#include "lib/acp/requests.h"
+#include "lib/usage/usage.h"
+
+#define SPAN_NEVER UINT64_MAX /* of a time: it has not happened */
+
+struct span_session {
+	UT_hash_handle hh;
+	struct span_session *parent; /* it is a sub-agent of this one; or NULL */
+	uint64_t number;             /* 1 for the first that was seen */
+	uint64_t turns;              /* that have begun */
+	struct span_turn *turn;      /* the one that is open; those that wait for its end follow */
+	struct span_tool *tools;     /* by their ids */
+	unsigned loading;            /* its history is replayed: nothing in it happens now */
+	struct usage_sums own, billed; /* the module's own: of the turn that usage has judged last, until it ends here */
+	bool counted;
+	size_t n;
+	char id[];                   /* plain text, NUL after it */
+};
+
+/* A request and its response, or a notification. */
+struct span_request {
+	enum acp_side from;
+	enum msg_kind kind;
+	struct slice method;  /* a JSON string */
+	struct slice session; /* a JSON string, or p NULL */
+	const struct span_session *at; /* of a notification: its session, or NULL */
+	struct slice update;  /* the kind of a session/update: a JSON string, or p NULL */
+	uint64_t begin, end;
+	bool failed;          /* the response is an error */
+	bool unfinished;      /* there was no response */
+};
+
+struct span_turn {
+	struct span_turn *next; /* waits for the end of this one */
+	struct span_session *session;
+	uint64_t number;        /* in its session, from 1 */
+	uint64_t begin, end;
+	bool prompted;          /* a prompt began it */
+	bool failed;            /* the prompt's response is an error */
+	bool unfinished;        /* the stream ended first */
+	struct slice stop;      /* the stop reason: a JSON string, or p NULL */
+	struct slice error;     /* of a response that failed: the error object, or p NULL */
+	struct buf parent;      /* _meta.traceparent of the prompt, plain text */
+	uint64_t first_update, first_text; /* us after begin, or SPAN_NEVER; no state_update; text: not of sub-agents */
+	uint64_t silence;       /* the longest time without a message from the agent, while the user was not waited for */
+	uint64_t user, tools, model; /* us; their sum is end - begin */
+	uint64_t chunks;        /* of text and thoughts, not of sub-agents */
+	bool counted;           /* usage has been reported: */
+	struct usage_sums own, billed;
+	const struct usage_session *usage; /* or NULL */
+	/* the module's own */
+	uint64_t at, quiet;
+	unsigned running, waiting;
+	bool accepted;
+};
+
+struct span_tool {
+	UT_hash_handle hh;
+	struct span_tool *older, *newer;
+	struct span_session *session;
+	struct span_turn *turn;      /* in which it began, as long as that is open; or NULL */
+	uint64_t begin, end;
+	uint64_t ran;                /* us: end - begin without what it waited for the user */
+	struct buf kind, name, title; /* plain text as it was reported last; may be empty */
+	bool failed;
+	bool unfinished;             /* its turn or the stream ended first */
+	/* the module's own */
+	uint64_t since;
+	unsigned waiting;
+	bool done;
+	size_t n;
+	char id[];                   /* plain text, NUL after it */
+};
+
+/* A question to the user. */
+struct span_wait {
+	struct span_session *session; /* or NULL */
+	struct span_turn *turn;       /* likewise */
+	struct span_tool *tool;       /* about which it is, or NULL */
+	uint64_t begin, end;
+	struct slice method;          /* a JSON string */
+	bool unfinished;
+};
+
+enum span_kind {
+	SPAN_REQUEST, /* a request has been responded to, or a notification passed */
+	SPAN_TURN,
+	SPAN_TOOL,
+	SPAN_RAN,     /* a tool call has run from begin to end without waiting for the user; several before one SPAN_TOOL */
+	SPAN_WAIT,
+};
+
+/* Something has ended; in the order of the ends. Valid during the call. */
+struct span_event {
+	enum span_kind kind;
+	uint64_t begin, end; /* us since the start of the stream or recording */
+	const struct span_request *request;
+	const struct span_turn *turn;
+	const struct span_tool *tool;
+	const struct span_wait *wait;
+};
+
+struct span;
+
+/* event: called at each end, in span_see, span_begin and span_end. NULL when out of memory. */
+struct span *span_new(void (*event)(void *arg, const struct span_event *), void *arg);
+void span_free(struct span *);
+/* A stream or recording begins (s since 1970, or 0): what was open ends unfinished. These return 0, or -1 out of memory. */
+int span_begin(struct span *, double started);
+/* A message went by, perhaps in an envelope; finds the request that it responds to by itself. */
+int span_see(struct span *, const struct seen *);
+/* The stream has ended. */
+int span_end(struct span *);
+/* s since 1970 of what is read, or 0; and what has been counted, for the names of agents and models. */
+double span_started(const struct span *);
+const struct usage *span_usage(const struct span *);
+
+#endif

@@ -1,0 +1,188 @@
+/* What the counts of a response cover: known by the agent, or by clear evidence, or else the turn. */
+#include <strings.h>
+
+#include "lib/usage/usage_parts.h"
+
+enum { CLEAR_TURNS = 3 }; /* so many turns have to add up to a running total */
+
+enum {
+	ALL_BESIDE = USAGE_READ_BESIDE | USAGE_WRITE_BESIDE | USAGE_THOUGHT_INSIDE,
+	ALL_INSIDE = USAGE_READ_INSIDE | USAGE_WRITE_INSIDE,
+};
+
+/* Agents by a part of their name. A version stands for itself and all below. */
+static const struct {
+	const char *name;
+	unsigned below[2];
+	enum usage_basis basis;
+	uint8_t inside;
+	bool covers;
+} agents[] = {
+	{"claude-agent-acp", {0}, USAGE_TURN, ALL_BESIDE, true},
+	{"codex-acp", {2, 6}, USAGE_LAST_CALL, ALL_BESIDE, false},
+	{"codex-acp", {0}, USAGE_TURN, ALL_BESIDE, false},
+	{"gemini", {0}, USAGE_TURN, ALL_INSIDE | USAGE_THOUGHT_BESIDE, false},
+	{"qwen", {0}, USAGE_TURN, ALL_INSIDE | USAGE_THOUGHT_INSIDE, false},
+	{"opencode", {0}, USAGE_LAST_CALL, ALL_BESIDE, false},
+	{"hermes", {0}, USAGE_SESSION, 0, false},
+};
+
+static bool
+has_part(struct slice text, const char *part)
+{
+	size_t n = strlen(part), i;
+
+	for (i = 0; i + n <= text.n; i++)
+		if (strncasecmp(text.p + i, part, n) == 0)
+			return true;
+	return false;
+}
+
+/* The next number of a version at *i; what has none is 0. */
+static unsigned
+version_number(struct slice version, size_t *i)
+{
+	unsigned n = 0;
+
+	for (; *i < version.n && version.p[*i] >= '0' && version.p[*i] <= '9'; ++*i)
+		if (n < 100000000)
+			n = n * 10 + (unsigned)(version.p[*i] - '0');
+	if (*i < version.n)
+		++*i;
+	return n;
+}
+
+void
+usage_agent_know(struct slice name, struct slice version, struct agent *to)
+{
+	size_t i, at = version.n && version.p[0] == 'v';
+	unsigned major = version_number(version, &at), minor = version_number(version, &at);
+
+	for (i = 0; i < sizeof(agents) / sizeof(*agents); i++) {
+		if (!has_part(name, agents[i].name))
+			continue;
+		if (agents[i].below[0] && (major > agents[i].below[0] || (major == agents[i].below[0] && minor >= agents[i].below[1])))
+			continue;
+		to->basis = agents[i].basis;
+		to->inside = agents[i].inside;
+		to->covers = agents[i].covers;
+		return;
+	}
+}
+
+uint8_t
+usage_inside(const struct usage *u, const struct usage_part *p)
+{
+	uint8_t by_agent = u->agents[p->agent].inside, inside = 0, both;
+	unsigned i;
+
+	for (i = 0; i < 6; i += 2) {
+		both = (uint8_t)(3u << i);
+		/* What the totals do not say, or say both ways, the agent's name says. */
+		inside |= (p->inside & both) && (p->inside & both) != both ? p->inside & both : by_agent & both;
+	}
+	return inside;
+}
+
+enum usage_basis
+usage_part_basis(const struct usage *u, const struct usage_part *p)
+{
+	const struct agent *a = &u->agents[p->agent];
+
+	if (u->spec.basis != USAGE_AUTO)
+		return u->spec.basis;
+	return a->basis != USAGE_AUTO ? a->basis : p->basis != USAGE_AUTO ? p->basis : USAGE_TURN;
+}
+
+enum usage_basis
+usage_session_basis(const struct usage *u, const struct usage_session *s)
+{
+	const struct usage_part *p = s->now ? s->now : s->tail;
+
+	return p ? usage_part_basis(u, p) : u->spec.basis != USAGE_AUTO ? u->spec.basis : USAGE_TURN;
+}
+
+bool
+usage_reported(const struct usage_turn *t, struct usage_sums *to)
+{
+	size_t i;
+
+	*to = (struct usage_sums){0};
+	if (t->calls.has)
+		usage_sums_add(to, &t->calls);
+	for (i = 0; !t->calls.has && i < t->nrows; i++)
+		usage_sums_count(to, &t->rows[i].counts);
+	return to->has != 0;
+}
+
+/* Is any of them below what it was? */
+static bool
+fell(const struct usage_counts *now, const struct usage_counts *before)
+{
+	unsigned i;
+
+	for (i = 0; i < USAGE_TYPES; i++)
+		if ((now->has & before->has & 1u << i) && now->n[i] < before->n[i])
+			return true;
+	return false;
+}
+
+void
+usage_weigh(struct usage_session *s, const struct usage_turn *t)
+{
+	decimal_units now = (decimal_units)usage_total_of(&t->answer), of_turn = 0;
+	struct usage_sums reported;
+
+	if (!t->answer.has)
+		return;
+	s->fell |= s->last.has && fell(&t->answer, &s->last);
+	if (usage_reported(t, &reported))
+		of_turn = usage_total(&reported);
+	s->unreported |= of_turn == 0;
+	s->reported_total += of_turn;
+	s->reported_turns++;
+	if (t->ncalls > 1 && now == (decimal_units)t->last_call && now != of_turn)
+		s->now->basis = USAGE_LAST_CALL;
+	else if (!s->fell && !s->unreported && s->reported_turns >= CLEAR_TURNS && now == s->reported_total && now != of_turn)
+		s->now->basis = USAGE_SESSION;
+}
+
+bool
+usage_own(const struct usage_session *s, const struct usage_turn *t, enum usage_basis b, struct usage_sums *own, bool *lower)
+{
+	unsigned i;
+
+	*lower = false;
+	*own = t->calls;
+	if (!t->answer.has || (b == USAGE_LAST_CALL && t->calls.has))
+		return own->has != 0;
+	if (b == USAGE_SESSION && !s->last.has && !s->fresh) {
+		/* A running total of a session whose beginning was not seen: what lies before it is in the counts. */
+		*lower = !t->calls.has;
+		return own->has != 0;
+	}
+	*own = (struct usage_sums){0};
+	usage_sums_count(own, &t->answer);
+	*lower = b == USAGE_LAST_CALL;
+	for (i = 0; b == USAGE_SESSION && s->last.has && !fell(&t->answer, &s->last) && i < USAGE_TYPES; i++)
+		if (own->has & s->last.has & 1u << i)
+			own->n[i] -= s->last.n[i];
+	return true;
+}
+
+bool
+usage_turn_tokens(const struct usage *u, const struct usage_session *s, struct usage_sums *own)
+{
+	bool lower;
+
+	return s->turn.answered && usage_own(s, &s->turn, usage_session_basis(u, s), own, &lower) && !lower;
+}
+
+bool
+usage_turn_context(const struct usage *u, const struct usage_session *s, uint64_t *used)
+{
+	const struct usage_turn *t = &s->turn;
+
+	*used = t->ncalls > 0 ? t->last_call : usage_total_of(&t->answer);
+	return t->ncalls > 0 || (t->answer.has && usage_session_basis(u, s) == USAGE_LAST_CALL);
+}

@@ -1,0 +1,173 @@
+/* Counts and their sums. */
+#include "lib/usage/usage_parts.h"
+
+static const char *const types[] = {"total", "input", "output", "thought", "cache_read", "cache_write"};
+static const char *const bases[] = {"auto", "turn", "call", "session"};
+
+__extension__ typedef unsigned __int128 wide;
+
+const char *
+usage_type_name(enum usage_type t)
+{
+	return types[t];
+}
+
+const char *
+usage_basis_name(enum usage_basis b)
+{
+	return bases[b];
+}
+
+/* --- sums --- */
+
+void
+usage_sums_count(struct usage_sums *s, const struct usage_counts *c)
+{
+	unsigned i;
+
+	for (i = 0; i < USAGE_TYPES; i++)
+		if (c->has & 1u << i)
+			s->over[i] += __builtin_add_overflow(s->n[i], c->n[i], &s->n[i]);
+	s->has |= (uint8_t)c->has;
+}
+
+void
+usage_sums_add(struct usage_sums *s, const struct usage_sums *more)
+{
+	unsigned i;
+
+	for (i = 0; i < USAGE_TYPES; i++)
+		s->over[i] += more->over[i] + __builtin_add_overflow(s->n[i], more->n[i], &s->n[i]);
+	s->has |= more->has;
+}
+
+void
+usage_sums_less(struct usage_sums *s, const struct usage_sums *less)
+{
+	unsigned i;
+
+	for (i = 0; i < USAGE_TYPES; i++)
+		s->over[i] -= less->over[i] + __builtin_sub_overflow(s->n[i], less->n[i], &s->n[i]);
+}
+
+decimal_units
+usage_sum(const struct usage_sums *s, enum usage_type t)
+{
+	return (decimal_units)((wide)s->over[t] << 64 | s->n[t]);
+}
+
+int
+usage_sum_put(const struct usage_sums *s, enum usage_type t, struct buf *to)
+{
+	wide n = (wide)usage_sum(s, t);
+	char text[40], *p = text + sizeof(text);
+
+	do
+		*--p = (char)('0' + (int)(n % 10));
+	while (n /= 10);
+	return buf_add(to, p, (size_t)(text + sizeof(text) - p));
+}
+
+static uint64_t
+plus(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+uint64_t
+usage_total_of(const struct usage_counts *c)
+{
+	return c->has & 1u << USAGE_TOTAL ? c->n[USAGE_TOTAL] : plus(c->n[USAGE_INPUT], c->n[USAGE_OUTPUT]);
+}
+
+decimal_units
+usage_total(const struct usage_sums *s)
+{
+	return s->has & 1u << USAGE_TOTAL ? usage_sum(s, USAGE_TOTAL) : usage_sum(s, USAGE_INPUT) + usage_sum(s, USAGE_OUTPUT);
+}
+
+void
+usage_complete(struct usage_counts *c)
+{
+	const unsigned both = 1u << USAGE_INPUT | 1u << USAGE_OUTPUT;
+
+	if (c->has == both && !__builtin_add_overflow(c->n[USAGE_INPUT], c->n[USAGE_OUTPUT], &c->n[USAGE_TOTAL]))
+		c->has |= 1u << USAGE_TOTAL;
+}
+
+/* --- what lies in what --- */
+
+uint8_t
+usage_inclusion(const struct usage_counts *c)
+{
+	static const enum usage_type part[] = {USAGE_READ, USAGE_WRITE, USAGE_THOUGHT};
+	const unsigned need = 1u << USAGE_TOTAL | 1u << USAGE_INPUT | 1u << USAGE_OUTPUT;
+	unsigned there = 0, beside, i;
+	uint8_t agreed = 63, says;
+	uint64_t total;
+
+	if ((c->has & need) != need)
+		return 0;
+	/* A part that is not there says nothing. */
+	for (i = 0; i < 3; i++)
+		there |= (c->n[part[i]] > 0 ? 1u : 0u) << i;
+	for (beside = 0; beside <= there; beside++) {
+		if (beside & ~there)
+			continue;
+		total = plus(c->n[USAGE_INPUT], c->n[USAGE_OUTPUT]);
+		says = 0;
+		for (i = 0; i < 3; i++) {
+			if (beside & 1u << i)
+				total = plus(total, c->n[part[i]]);
+			if (there & 1u << i)
+				says |= (uint8_t)(1u << (2 * i + (beside >> i & 1)));
+		}
+		if (total == c->n[USAGE_TOTAL])
+			agreed &= says;
+	}
+	return agreed == 63 ? 0 : agreed;
+}
+
+/* Takes `what` out of what it lies in, as far as there is something. */
+static void
+take_out(decimal_units *whole, decimal_units what)
+{
+	*whole = *whole > what ? *whole - what : 0;
+}
+
+void
+usage_disjoint(const struct usage_sums *s, uint8_t inside, decimal_units to[USAGE_TYPES])
+{
+	unsigned i;
+
+	for (i = 0; i < USAGE_TYPES; i++)
+		to[i] = usage_sum(s, (enum usage_type)i);
+	if (inside & USAGE_READ_INSIDE)
+		take_out(&to[USAGE_INPUT], to[USAGE_READ]);
+	if (inside & USAGE_WRITE_INSIDE)
+		take_out(&to[USAGE_INPUT], to[USAGE_WRITE]);
+	if (inside & USAGE_THOUGHT_INSIDE)
+		take_out(&to[USAGE_OUTPUT], to[USAGE_THOUGHT]);
+	for (to[USAGE_TOTAL] = 0, i = USAGE_INPUT; i < USAGE_TYPES; i++)
+		to[USAGE_TOTAL] += to[i];
+}
+
+/* --- context --- */
+
+bool
+usage_reaches(uint64_t used, uint64_t size, unsigned percent, bool at)
+{
+	wide a = (wide)used * 100, b = (wide)size * percent;
+
+	return at ? a >= b : a > b;
+}
+
+int
+usage_percent(uint64_t used, uint64_t size)
+{
+	wide percent = size ? (wide)used * 100 / size : 0;
+
+	return percent > 100000 ? 100000 : (int)percent;
+}

@@ -1,0 +1,169 @@
+/* What sessions, models and days add up to. */
+#include "lib/usage/usage_parts.h"
+
+void
+usage_figures_free(struct usage_figures *f)
+{
+	free(f->costs);
+	*f = (struct usage_figures){0};
+}
+
+static int
+by_name(struct slice a, struct slice b)
+{
+	int r = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
+
+	return r ? r : a.n < b.n ? -1 : a.n > b.n;
+}
+
+int
+usage_figures_money(const struct usage *u, struct usage_figures *f, uint32_t currency, struct decimal amount)
+{
+	struct usage_money *more;
+	size_t i;
+
+	for (i = 0; i < f->ncosts && f->costs[i].currency != currency; i++)
+		;
+	if (i == f->ncosts) {
+		more = realloc(f->costs, (f->ncosts + 1) * sizeof(*more));
+		if (!more)
+			return -1;
+		f->costs = more;
+		for (; i > 0 && by_name(usage_name(u, more[i - 1].currency), usage_name(u, currency)) > 0; i--)
+			more[i] = more[i - 1];
+		more[i] = (struct usage_money){.currency = currency};
+		f->ncosts++;
+	}
+	f->too_large |= !decimal_add(f->costs[i].amount, amount, &f->costs[i].amount);
+	return 0;
+}
+
+int
+usage_figures_add(const struct usage *u, struct usage_figures *to, const struct usage_figures *f)
+{
+	size_t i;
+	int r = 0;
+
+	to->turns += f->turns;
+	to->malformed += f->malformed;
+	to->restarts += f->restarts;
+	usage_sums_add(&to->own, &f->own);
+	usage_sums_add(&to->billed, &f->billed);
+	to->own_lower |= f->own_lower;
+	to->billed_lower |= f->billed_lower;
+	to->cached += f->cached;
+	to->input += f->input;
+	to->too_large |= f->too_large;
+	for (i = 0; i < f->ncosts; i++)
+		r |= usage_figures_money(u, to, f->costs[i].currency, f->costs[i].amount);
+	return r;
+}
+
+void
+usage_figures_tally(const struct usage_tally *t, bool billed, uint8_t inside, struct usage_figures *to)
+{
+	const struct usage_sums *s = billed ? &t->billed : &t->own;
+	decimal_units n[USAGE_TYPES];
+
+	to->turns += billed ? t->billed_turns : t->turns;
+	usage_sums_add(&to->own, s);
+	usage_sums_add(&to->billed, &t->billed);
+	to->own_lower |= billed ? t->billed_lower : t->own_lower;
+	to->billed_lower |= t->billed_lower;
+	if (!(s->has & 1u << USAGE_READ) || !(s->has & 1u << USAGE_INPUT))
+		return;
+	usage_disjoint(s, inside, n);
+	to->cached += n[USAGE_READ];
+	to->input += n[USAGE_INPUT] + n[USAGE_READ] + n[USAGE_WRITE];
+}
+
+bool
+usage_is_covered(const struct usage *u, const struct usage_session *child)
+{
+	return child->parent && u->agents[child->parent->agent].covers;
+}
+
+/* Tokens of children that its own figures do not have, and that no child reports. */
+static bool
+lacks_children(const struct usage *u, const struct usage_session *s)
+{
+	const struct usage_session *c;
+	const struct usage_part *p;
+	bool rows = false, reported;
+
+	for (p = s->parts; p; p = p->next)
+		rows |= p->has_rows;
+	if (u->agents[s->agent].covers && rows)
+		return false;
+	for (c = s->child; c; c = c->sibling) {
+		for (reported = false, p = c->parts; p; p = p->next)
+			reported |= p->has_counts || p->has_rows;
+		if (!reported)
+			return true;
+	}
+	return false;
+}
+
+static int
+add_costs(const struct usage *u, const struct usage_session *s, struct usage_figures *to)
+{
+	const struct usage_part *p, *q;
+	const struct usage_share *share;
+	const struct usage_cost *c;
+	struct decimal total;
+	int r = 0;
+
+	for (p = s->parts; p; p = p->next) {
+		for (share = p->shares; share; share = share->next)
+			if (share->period != USAGE_NEVER)
+				r |= usage_figures_money(u, to, share->currency, share->amount);
+		for (c = p->costs; c && !u->spec.period; c = c->next) {
+			/* All parts of a currency count with the first that has it. */
+			for (q = s->parts; !usage_cost_in(q, c->currency); q = q->next)
+				;
+			if (q != p)
+				continue;
+			to->too_large |= !usage_cost_total(s, c->currency, &total);
+			to->restarts += usage_cost_restarts(s, c->currency);
+			r |= usage_figures_money(u, to, c->currency, total);
+		}
+	}
+	return r;
+}
+
+int
+usage_figures_session(const struct usage *u, const struct usage_session *s, struct usage_figures *to)
+{
+	const struct usage_part *p;
+	const struct usage_tally *t;
+	uint8_t inside;
+
+	for (p = s->parts; p; p = p->next) {
+		inside = usage_inside(u, p);
+		to->malformed += p->malformed;
+		for (t = p->tallies; t; t = t->next)
+			if (t->period != USAGE_NEVER)
+				usage_figures_tally(t, false, inside, to);
+	}
+	to->billed_lower |= lacks_children(u, s);
+	return add_costs(u, s, to);
+}
+
+int
+usage_figures_family(const struct usage *u, const struct usage_session *s, struct usage_figures *to)
+{
+	const struct usage_session *c;
+	struct usage_figures f = {0};
+	int r = usage_figures_session(u, s, to);
+
+	for (c = s->child; c && r == 0; c = c->sibling) {
+		if (usage_is_covered(u, c))
+			continue;
+		/* Its turns are its own: people ask for those of the session. */
+		r = usage_figures_family(u, c, &f);
+		f.turns = 0;
+		r |= usage_figures_add(u, to, &f);
+		usage_figures_free(&f);
+	}
+	return r;
+}

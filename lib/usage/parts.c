@@ -1,0 +1,370 @@
+/*
+ * Recordings of a session, written as JSON and read again. What comes back may have been cut or made up: every member is
+ * checked, and nothing that could not have been written is taken.
+ */
+#include "lib/usage/usage_parts.h"
+
+static const char *const insides[6] = {"read_inside", "read_beside", "write_inside", "write_beside", "thought_inside",
+	"thought_beside"};
+
+/* --- writing --- */
+
+static int
+put_string(struct buf *to, const char *name, struct slice text)
+{
+	return text.n == 0 ? 0 : -(buf_printf(to, ",\"%s\":", name) || json_quote(text, to));
+}
+
+static int
+put_decimal(struct buf *to, const char *name, struct decimal d)
+{
+	return -(buf_printf(to, ",\"%s\":", name) || decimal_put(d, 0, to));
+}
+
+static int
+put_flag(struct buf *to, const char *name, bool set)
+{
+	return set ? buf_printf(to, ",\"%s\":true", name) : 0;
+}
+
+static int
+put_sums(struct buf *to, const char *name, const struct usage_sums *s)
+{
+	const char *comma = "";
+	unsigned i;
+	int r = buf_printf(to, ",\"%s\":{", name);
+
+	for (i = 0; i < USAGE_TYPES; i++) {
+		if (!(s->has & 1u << i))
+			continue;
+		r |= -(buf_printf(to, "%s\"%s\":", comma, usage_type_name((enum usage_type)i))
+			|| usage_sum_put(s, (enum usage_type)i, to));
+		comma = ",";
+	}
+	return r | buf_add(to, "}", 1);
+}
+
+static int
+put_costs(const struct usage *u, struct buf *to, const struct usage_cost *c)
+{
+	const char *comma = "";
+	int r = buf_add_string(to, ",\"costs\":[");
+
+	for (; c; c = c->next) {
+		r |= -(buf_printf(to, "%s{\"places\":%u,\"restarts\":%u", comma, c->places, c->restarts)
+			|| put_string(to, "currency", usage_name(u, c->currency)) || put_decimal(to, "wire", c->wire));
+		if (c->given)
+			r |= -(put_decimal(to, "first", c->first) || put_decimal(to, "last", c->last) || put_decimal(to, "closed", c->closed));
+		r |= buf_add(to, "}", 1);
+		comma = ",";
+	}
+	return r | buf_add(to, "]", 1);
+}
+
+static int
+put_tallies(const struct usage *u, struct buf *to, const struct usage_tally *t)
+{
+	const char *comma = "";
+	int r = buf_add_string(to, ",\"models\":[");
+
+	for (; t; t = t->next) {
+		r |= -(buf_printf(to, "%s{\"turns\":%u,\"billed_turns\":%u,\"context_above\":%llu", comma, t->turns, t->billed_turns,
+				(unsigned long long)(t->tier ? usage_tiers[t->tier - 1] : 0))
+			|| put_string(to, "model", usage_name(u, t->model)) || put_sums(to, "own", &t->own)
+			|| put_sums(to, "billed", &t->billed) || put_flag(to, "own_lower", t->own_lower)
+			|| put_flag(to, "billed_lower", t->billed_lower) || buf_add(to, "}", 1));
+		comma = ",";
+	}
+	return r | buf_add(to, "]", 1);
+}
+
+static int
+put_part(const struct usage *u, struct buf *to, const struct usage_part *p)
+{
+	const struct agent *a = &u->agents[p->agent];
+	unsigned i;
+	int r;
+
+	r = -(buf_printf(to, "{\"started\":%.6f,\"malformed\":%u", p->started, p->malformed)
+		|| put_string(to, "agent", usage_name(u, a->name)) || put_string(to, "version", usage_name(u, a->version))
+		|| put_flag(to, "v2", a->v2) || put_string(to, "model", usage_name(u, p->model))
+		|| put_string(to, "cwd", usage_name(u, p->cwd)) || put_string(to, "title", usage_name(u, p->title))
+		|| put_flag(to, "counts", p->has_counts) || put_flag(to, "rows", p->has_rows)
+		|| put_string(to, "basis", p->basis ? slice_of(usage_basis_name(p->basis)) : slice_of("")));
+	for (i = 0; i < 6; i++)
+		r |= put_flag(to, insides[i], p->inside & 1u << i);
+	if (p->has_used)
+		r |= buf_printf(to, ",\"used\":%llu,\"peak\":%llu,\"peak_size\":%llu", (unsigned long long)p->used,
+			(unsigned long long)p->peak, (unsigned long long)p->peak_size);
+	if (p->has_size)
+		r |= buf_printf(to, ",\"size\":%llu", (unsigned long long)p->size);
+	return -(r || put_costs(u, to, p->costs) || put_tallies(u, to, p->tallies) || buf_add(to, "}", 1));
+}
+
+int
+usage_put_parts(const struct usage *u, const struct usage_session *s, struct buf *to)
+{
+	const struct usage_part *p;
+	int r = buf_add_string(to, ",\"recordings\":[");
+
+	for (p = s->parts; p && r == 0; p = p->next)
+		r = -((p != s->parts && buf_add(to, ",", 1)) || put_part(u, to, p));
+	return r | buf_add(to, "]", 1);
+}
+
+/* --- reading --- */
+
+struct reading {
+	struct usage *u;
+	const char *why; /* what is wrong; the first */
+};
+
+static void
+wrong(struct reading *g, const char *what)
+{
+	if (!g->why)
+		g->why = what;
+}
+
+/* A member of that type, or p NULL where there is none (JSON_NONE: any type). */
+static struct slice
+member(struct reading *g, struct slice object, const char *name, enum json_type type)
+{
+	struct slice v = json_get(object, name);
+
+	if (v.p && type != JSON_NONE && json_type(v) != type) {
+		wrong(g, name);
+		v = slice(NULL, 0);
+	}
+	return v;
+}
+
+static uint64_t
+number(struct reading *g, struct slice object, const char *name, uint64_t most)
+{
+	struct slice v = member(g, object, name, JSON_NUMBER);
+	uint64_t n = 0;
+
+	if (v.p && (!json_u64(v, &n) || n > most))
+		wrong(g, name);
+	return n > most ? 0 : n;
+}
+
+static uint32_t
+name_of(struct reading *g, struct slice object, const char *name)
+{
+	return usage_intern_string(g->u, member(g, object, name, JSON_STRING));
+}
+
+static bool
+flag(struct reading *g, struct slice object, const char *name)
+{
+	return member(g, object, name, JSON_TRUE).p != NULL;
+}
+
+static struct decimal
+amount(struct reading *g, struct slice object, const char *name)
+{
+	struct slice v = member(g, object, name, JSON_NUMBER);
+	struct decimal d = {0};
+
+	if (v.p && (!decimal_parse(v, &d) || d.units < 0)) {
+		wrong(g, name);
+		d.units = 0;
+	}
+	return d;
+}
+
+/* A sum may be larger than any count: its digits. */
+static bool
+read_sum(struct slice v, struct usage_sums *s, unsigned i)
+{
+	decimal_units n = 0;
+	const char *p;
+
+	for (p = v.p; p < v.p + v.n; p++) {
+		if (*p < '0' || *p > '9')
+			return false;
+		n = n * 10 + (*p - '0');
+		if (n >> 64 > UINT32_MAX / 2)
+			return false;
+	}
+	s->n[i] = (uint64_t)n;
+	s->over[i] = (uint32_t)(n >> 64);
+	s->has |= (uint8_t)(1u << i);
+	return true;
+}
+
+static void
+read_sums(struct reading *g, struct slice object, const char *name, struct usage_sums *s)
+{
+	struct slice in = member(g, object, name, JSON_OBJECT), v;
+	unsigned i;
+
+	*s = (struct usage_sums){0};
+	for (i = 0; in.p && i < USAGE_TYPES; i++) {
+		v = member(g, in, usage_type_name((enum usage_type)i), JSON_NUMBER);
+		if (v.p && !read_sum(v, s, i))
+			wrong(g, usage_type_name((enum usage_type)i));
+	}
+}
+
+static int
+read_tally(struct reading *g, struct usage_part *p, struct slice in)
+{
+	struct usage_tally *t;
+
+	t = usage_tally_of(p, name_of(g, in, "model"), 0, usage_tier(number(g, in, "context_above", UINT64_MAX - 1) + 1));
+	if (!t)
+		return -1;
+	t->turns = (uint32_t)number(g, in, "turns", UINT32_MAX);
+	t->billed_turns = (uint32_t)number(g, in, "billed_turns", UINT32_MAX);
+	t->own_lower = flag(g, in, "own_lower");
+	t->billed_lower = flag(g, in, "billed_lower");
+	read_sums(g, in, "own", &t->own);
+	read_sums(g, in, "billed", &t->billed);
+	return 0;
+}
+
+static int
+read_cost(struct reading *g, struct usage_part *p, struct slice in)
+{
+	struct usage_cost *c, **end = &p->costs;
+	uint32_t currency = name_of(g, in, "currency");
+
+	if (currency == 0 || usage_cost_in(p, currency)) {
+		wrong(g, "currency");
+		return 0;
+	}
+	while (*end)
+		end = &(*end)->next;
+	if (!(c = *end = calloc(1, sizeof(*c))))
+		return -1;
+	c->currency = currency;
+	c->places = (uint16_t)number(g, in, "places", DECIMAL_PLACES);
+	c->restarts = (uint16_t)number(g, in, "restarts", UINT16_MAX);
+	c->given = member(g, in, "first", JSON_NUMBER).p != NULL;
+	c->wire = amount(g, in, "wire");
+	c->first = amount(g, in, "first");
+	c->last = amount(g, in, "last");
+	c->closed = amount(g, in, "closed");
+	return 0;
+}
+
+static int
+read_each(struct reading *g, struct usage_part *p, struct slice object, const char *name,
+	int (*one)(struct reading *, struct usage_part *, struct slice))
+{
+	struct json_iter it = {.in = member(g, object, name, JSON_ARRAY)};
+	struct slice key, in;
+	int r = 0;
+
+	if (!it.in.p)
+		wrong(g, name);
+	while (it.in.p && r == 0 && json_next(&it, &key, &in)) {
+		if (json_type(in) == JSON_OBJECT)
+			r = one(g, p, in);
+		else
+			wrong(g, name);
+	}
+	return r;
+}
+
+static void
+read_context(struct reading *g, struct usage_part *p, struct slice in)
+{
+	p->has_used = p->has_peak = member(g, in, "used", JSON_NUMBER).p != NULL;
+	p->used = number(g, in, "used", UINT64_MAX);
+	p->peak = number(g, in, "peak", UINT64_MAX);
+	p->peak_size = number(g, in, "peak_size", UINT64_MAX);
+	p->has_size = member(g, in, "size", JSON_NUMBER).p != NULL;
+	p->size = number(g, in, "size", UINT64_MAX);
+	if (p->has_size && p->size == 0)
+		wrong(g, "size");
+}
+
+static enum usage_basis
+read_basis(struct reading *g, struct slice in)
+{
+	struct slice v = member(g, in, "basis", JSON_STRING);
+	enum usage_basis b;
+
+	for (b = USAGE_TURN; v.p && b <= USAGE_SESSION; b++)
+		if (json_string_is(v, usage_basis_name(b)))
+			return b;
+	if (v.p)
+		wrong(g, "basis");
+	return USAGE_AUTO;
+}
+
+static int
+read_part(struct reading *g, struct usage_session *s, struct slice in)
+{
+	struct decimal started = amount(g, in, "started");
+	uint32_t name = name_of(g, in, "agent");
+	struct usage_part *p;
+	unsigned i;
+
+	g->u->agent = usage_agent(g->u, name, name_of(g, in, "version"), flag(g, in, "v2"));
+	p = usage_part_new(g->u, s, (double)started.units / 1e24);
+	s->now = NULL;
+	if (!p)
+		return -1;
+	p->malformed = (uint32_t)number(g, in, "malformed", UINT32_MAX);
+	p->model = name_of(g, in, "model");
+	p->cwd = name_of(g, in, "cwd");
+	p->title = name_of(g, in, "title");
+	p->basis = read_basis(g, in);
+	p->has_counts = flag(g, in, "counts");
+	p->has_rows = flag(g, in, "rows");
+	for (i = 0; i < 6; i++)
+		p->inside |= (uint8_t)(flag(g, in, insides[i]) ? 1u << i : 0);
+	read_context(g, p, in);
+	return -(read_each(g, p, in, "costs", read_cost) || read_each(g, p, in, "models", read_tally));
+}
+
+static int
+read_family(struct reading *g, struct usage_session *s, struct slice object)
+{
+	struct slice id = member(g, object, "parent", JSON_STRING);
+	struct usage_session *parent, *up;
+
+	if (!id.p || s->parent)
+		return 0;
+	parent = usage_session_get(g->u, usage_plain(g->u, id));
+	for (up = parent; up && up != s; up = up->parent)
+		;
+	if (up)
+		wrong(g, "parent");
+	if (!parent || up)
+		return parent ? 0 : -1;
+	usage_adopt(parent, s);
+	return 0;
+}
+
+int
+usage_get_parts(struct usage *u, struct slice object, const char **why)
+{
+	struct reading g = {.u = u};
+	struct slice id = member(&g, object, "session", JSON_STRING), key, in;
+	struct json_iter it = {.in = member(&g, object, "recordings", JSON_ARRAY)};
+	struct usage_session *s;
+	int r;
+
+	if (!id.p || !it.in.p) {
+		*why = id.p ? "recordings" : "session";
+		return 1;
+	}
+	s = usage_session_get(u, usage_plain(u, id));
+	if (!s)
+		return -1;
+	r = read_family(&g, s, object);
+	while (r == 0 && json_next(&it, &key, &in)) {
+		if (json_type(in) == JSON_OBJECT)
+			r = read_part(&g, s, in);
+		else
+			wrong(&g, "recordings");
+	}
+	*why = g.why;
+	return r < 0 ? -1 : g.why != NULL;
+}

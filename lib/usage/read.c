@@ -1,0 +1,591 @@
+/* Where agents say what they used, and how they spell it: the only place that knows. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/usage/usage_parts.h"
+
+/* In what a member stands. */
+enum { IN_UPDATE = 1, IN_ANSWER = 2, IN_STATE = 4, IN_OTHER = 8, IN_CHILD = 16, IN_INFO = 32, IN_COMPACT = 64, IN_OPENED = 128,
+	IN_ANY_UPDATE = IN_UPDATE | IN_OTHER | IN_STATE };
+
+/* What a member is. */
+enum role { USED, SIZE, COST, PERCENTAGE, REMAINING, COUNTS, CALL, ROWS, MODEL, STOP, STATE, MESSAGE, CHILD, CHILD_STATE, TITLE,
+	OPTIONS, ORIGIN, SUB_AGENT, SESSION };
+
+/* The members of updates and results that are looked at. */
+enum first { KIND, NAME_USED, NAME_SIZE, NAME_COST, NAME_USAGE, NAME_STOP, NAME_STATE, NAME_MESSAGE, NAME_PERCENTAGE,
+	NAME_REMAINING, NAME_SESSION, NAME_TITLE, NAME_STATUS, NAME_OPTIONS, NAME_MODELS, META, FIRST_NAMES };
+static const char *const first_names[FIRST_NAMES] = {acp_update_kind, "used", "size", "cost", "usage", acp_stop_reason, "state",
+	"messageId", "percentage", "remaining", acp_session_id, "title", "status", "configOptions", "models", "_meta"};
+
+static const struct place {
+	unsigned in;
+	enum role role;
+	enum first first;
+	const char *path[2]; /* below the first */
+} places[] = {
+	/* the standard */
+	{IN_UPDATE, USED, NAME_USED, {NULL}},
+	{IN_UPDATE, SIZE, NAME_SIZE, {NULL}},
+	{IN_UPDATE, COST, NAME_COST, {NULL}},
+	{IN_ANSWER | IN_STATE, COUNTS, NAME_USAGE, {NULL}},
+	{IN_ANSWER | IN_STATE, STOP, NAME_STOP, {NULL}},
+	{IN_STATE, STATE, NAME_STATE, {NULL}},
+	{IN_ANSWER, MESSAGE, NAME_MESSAGE, {NULL}},
+	/* its drafts */
+	{IN_UPDATE, PERCENTAGE, NAME_PERCENTAGE, {NULL}},
+	{IN_UPDATE, REMAINING, NAME_REMAINING, {NULL}},
+	{IN_CHILD, CHILD, NAME_SESSION, {NULL}},
+	{IN_CHILD, CHILD_STATE, NAME_STATE, {NULL}},
+	{IN_CHILD | IN_INFO, TITLE, NAME_TITLE, {NULL}},
+	{IN_COMPACT, STOP, NAME_STATUS, {NULL}},
+	{IN_OPENED, SESSION, NAME_SESSION, {NULL}},
+	{IN_OPENED | IN_INFO, OPTIONS, NAME_OPTIONS, {NULL}},
+	/* claude-agent-acp, codex-acp, gemini-cli */
+	{IN_ANSWER | IN_STATE, COUNTS, META, {"quota", "token_count"}},
+	{IN_ANSWER | IN_STATE, ROWS, META, {"quota", "model_usage"}},
+	{IN_UPDATE, MODEL, META, {"_claude/model"}},
+	{IN_UPDATE, ORIGIN, META, {"_claude/origin", "kind"}},
+	/* qwen: each call by itself */
+	{IN_ANY_UPDATE, CALL, META, {"usage"}},
+	{IN_ANY_UPDATE, SUB_AGENT, META, {"parentToolCallId"}},
+	{IN_ANSWER, COUNTS, META, {"usage"}},
+	{IN_ANY_UPDATE | IN_ANSWER, MODEL, META, {"model"}},
+	{IN_OPENED, MODEL, NAME_MODELS, {"currentModelId"}},
+};
+
+static const struct spelling {
+	enum usage_type type;
+	const char *name;
+} spellings[] = {
+	{USAGE_TOTAL, "totalTokens"}, {USAGE_TOTAL, "total_tokens"},
+	{USAGE_INPUT, "inputTokens"}, {USAGE_INPUT, "input_tokens"}, {USAGE_INPUT, "promptTokens"},
+	{USAGE_OUTPUT, "outputTokens"}, {USAGE_OUTPUT, "output_tokens"}, {USAGE_OUTPUT, "completionTokens"},
+	{USAGE_THOUGHT, "thoughtTokens"}, {USAGE_THOUGHT, "thought_tokens"}, {USAGE_THOUGHT, "thoughtsTokens"},
+	{USAGE_THOUGHT, "reasoning_tokens"}, {USAGE_THOUGHT, "reasoningOutputTokens"},
+	{USAGE_READ, "cachedReadTokens"}, {USAGE_READ, "cached_read_tokens"}, {USAGE_READ, "cachedInputTokens"},
+	{USAGE_READ, "cachedTokens"},
+	{USAGE_WRITE, "cachedWriteTokens"}, {USAGE_WRITE, "cached_write_tokens"},
+	{USAGE_WRITE, "cacheWriteInputTokens"},
+};
+
+const char usage_row_model[] = "model", usage_row_counts[] = "token_count";
+
+enum { PLACES = sizeof(places) / sizeof(*places), SPELLINGS = sizeof(spellings) / sizeof(*spellings) };
+
+/* What is read on the way. */
+struct reading {
+	struct usage_report *r;
+	struct slice percentage, remaining;
+	bool saw_used;
+};
+
+/* Is this key the name? Most are not, and most can be told so by one byte. */
+static bool
+is(struct slice key, const char *name)
+{
+	return (key.p[1] == name[0] || key.p[1] == '\\') && json_string_is(key, name);
+}
+
+enum usage_type
+usage_spelled(struct slice key)
+{
+	size_t i;
+
+	for (i = 0; i < SPELLINGS && !is(key, spellings[i].name); i++)
+		;
+	return i < SPELLINGS ? spellings[i].type : USAGE_TYPES;
+}
+
+enum usage_place
+usage_place(bool idle, const struct slice *keys, size_t n)
+{
+	const struct place *p;
+	enum usage_place found = USAGE_PLACE_NONE;
+	size_t length;
+
+	for (p = places; p < places + PLACES; p++) {
+		if (!(p->in & (idle ? IN_STATE : IN_ANSWER)) || (p->role != COUNTS && p->role != ROWS))
+			continue;
+		length = p->path[0] ? p->path[1] ? 3 : 2 : 1;
+		if (n > length || !is(keys[0], first_names[p->first]) || (n > 1 && !is(keys[1], p->path[0]))
+			|| (n > 2 && !is(keys[2], p->path[1])))
+			continue;
+		if (n == length)
+			return p->role == ROWS ? USAGE_PLACE_ROWS : USAGE_PLACE_COUNTS;
+		found = USAGE_PLACE_ABOVE;
+	}
+	return found;
+}
+
+/* An integer from 0 to 2^64-1; null counts as left out. */
+static bool
+count(struct slice value, uint64_t *n, const char **wrong)
+{
+	if (json_type(value) == JSON_NULL)
+		return false;
+	if (json_type(value) == JSON_NUMBER && json_u64(value, n))
+		return true;
+	*wrong = "a count that is no integer from 0 to 2^64-1";
+	return false;
+}
+
+static void
+read_counts(struct slice object, struct usage_counts *c, const char **wrong)
+{
+	struct json_iter it = {.in = object};
+	struct slice key, value;
+	enum usage_type type;
+
+	if (json_type(object) == JSON_NULL)
+		return;
+	if (json_type(object) != JSON_OBJECT) {
+		*wrong = "usage that is no object";
+		return;
+	}
+	while (json_next(&it, &key, &value)) {
+		type = usage_spelled(key);
+		if (type < USAGE_TYPES && !(c->has & 1u << type) && count(value, &c->n[type], wrong))
+			c->has |= 1u << type;
+	}
+}
+
+static void
+read_cost(struct usage_report *r, struct slice cost)
+{
+	struct json_iter it = {.in = cost};
+	struct slice key, value;
+
+	r->cost_null = json_type(cost) == JSON_NULL;
+	if (r->cost_null)
+		return;
+	if (json_type(cost) != JSON_OBJECT) {
+		r->wrong = "a cost that is no object";
+		return;
+	}
+	while (json_next(&it, &key, &value)) {
+		if (is(key, "amount"))
+			r->amount = value;
+		else if (is(key, "currency"))
+			r->currency = value;
+	}
+	if (!r->amount.p || json_type(r->amount) != JSON_NUMBER || r->amount.p[0] == '-')
+		r->wrong = "a cost whose amount is no number from 0 on";
+	else if (!r->currency.p || json_type(r->currency) != JSON_STRING || r->currency.n == 2)
+		r->wrong = "a cost without a currency";
+	else
+		return;
+	r->amount = r->currency = slice(NULL, 0);
+}
+
+static bool
+is_string(struct slice value)
+{
+	return value.p && json_type(value) == JSON_STRING;
+}
+
+/* The value of the option that is the model; "default" names none. */
+static struct slice
+chosen_model(struct slice options)
+{
+	static const char *const names[] = {"category", "id", "configId", "currentValue"};
+	struct json_iter it = {.in = options}, in;
+	struct slice key, option, v[4], found = {0};
+	size_t i;
+
+	while (json_type(options) == JSON_ARRAY && json_next(&it, &key, &option)) {
+		in = (struct json_iter){.in = option};
+		if (json_type(option) != JSON_OBJECT || !json_pick(&in, names, 4, v) || !is_string(v[3]))
+			continue;
+		for (i = 0; i < 3; i++)
+			if (is_string(v[i]) && json_string_is(v[i], "model") && !json_string_is(v[3], "default"))
+				found = v[3];
+	}
+	return found;
+}
+
+static void
+read_child_state(struct usage_report *r, struct slice state)
+{
+	struct slice name, counts;
+
+	if (json_type(state) != JSON_OBJECT)
+		return;
+	name = json_get(state, "state");
+	counts = json_get(state, "usage");
+	r->stated = is_string(name);
+	r->idle = r->stated && json_string_is(name, "idle");
+	r->stop = json_get(state, acp_stop_reason);
+	if (!is_string(r->stop))
+		r->stop = slice(NULL, 0);
+	if (counts.p)
+		read_counts(counts, &r->counts, &r->wrong);
+}
+
+static void
+play(struct reading *g, enum role role, struct slice value)
+{
+	struct usage_report *r = g->r;
+
+	switch (role) {
+	case USED:
+		g->saw_used = true;
+		r->has_used = count(value, &r->used, &r->wrong);
+		if (!r->has_used && !r->wrong)
+			r->wrong = "used is null";
+		break;
+	case SIZE:
+		r->has_size = count(value, &r->size, &r->wrong) && r->size > 0;
+		break;
+	case COST:
+		read_cost(r, value);
+		break;
+	case PERCENTAGE:
+		g->percentage = value;
+		break;
+	case REMAINING:
+		g->remaining = value;
+		break;
+	case COUNTS:
+		if (!r->counts.has)
+			read_counts(value, &r->counts, &r->wrong);
+		break;
+	case CALL:
+		read_counts(value, &r->call, &r->wrong);
+		break;
+	case ROWS:
+		if (json_type(value) == JSON_ARRAY)
+			r->rows = value;
+		else if (json_type(value) != JSON_NULL)
+			r->wrong = "rows per model that are no array";
+		break;
+	case MODEL:
+		if (is_string(value) && value.n > 2)
+			r->model = value;
+		break;
+	case STOP:
+		if (is_string(value))
+			r->stop = value;
+		break;
+	case STATE:
+		r->stated = true;
+		r->idle = is_string(value) && json_string_is(value, "idle");
+		break;
+	case MESSAGE:
+		r->accepted = true;
+		break;
+	case CHILD:
+	case SESSION:
+	case TITLE:
+		if (is_string(value))
+			*(role == CHILD ? &r->child : role == SESSION ? &r->session : &r->title) = value;
+		break;
+	case CHILD_STATE:
+		read_child_state(r, value);
+		break;
+	case OPTIONS:
+		value = chosen_model(value);
+		if (value.p)
+			r->model = value;
+		break;
+	case ORIGIN:
+		r->own_work = is_string(value) && !json_string_is(value, "human");
+		break;
+	case SUB_AGENT:
+		r->sub_agent = is_string(value);
+		break;
+	}
+}
+
+/* Goes down where the table does, below the first member; second: what has led here already, or NULL. */
+static void
+walk(struct reading *g, unsigned in, enum first first, struct slice object, const char *second)
+{
+	struct json_iter it = {.in = object};
+	struct slice key, value;
+	const struct place *p;
+	const char *name;
+
+	while (json_type(object) == JSON_OBJECT && json_next(&it, &key, &value)) {
+		for (p = places; p < places + PLACES; p++) {
+			if (!(p->in & in) || p->first != first || !p->path[0] || (second && strcmp(p->path[0], second) != 0))
+				continue;
+			name = p->path[second != NULL];
+			if (!name || !is(key, name))
+				continue;
+			if (!second && p->path[1])
+				walk(g, in, first, value, name);
+			else
+				play(g, p->role, value);
+			break;
+		}
+	}
+}
+
+/* What the table says of values that were found under first_names. */
+static void
+play_all(struct reading *g, unsigned in, const struct slice *values)
+{
+	const struct place *p;
+
+	for (p = places; p < places + PLACES; p++)
+		if ((p->in & in) && !p->path[0] && values[p->first].p)
+			play(g, p->role, values[p->first]);
+	if (values[NAME_MODELS].p)
+		walk(g, in, NAME_MODELS, values[NAME_MODELS], NULL);
+	if (values[META].p)
+		walk(g, in, META, values[META], NULL);
+}
+
+void
+usage_read_meta(struct slice meta, struct usage_report *r)
+{
+	struct reading g = {.r = r};
+
+	walk(&g, IN_UPDATE, META, meta, NULL);
+}
+
+static void
+read_values(struct usage_report *r, unsigned in, const struct slice *values)
+{
+	struct reading g = {.r = r};
+	uint64_t n, left;
+	const char *wrong = NULL;
+	double told;
+
+	play_all(&g, in, values);
+	if (in == IN_UPDATE && !g.saw_used)
+		r->wrong = "an update without used";
+	if (!r->has_used || !r->has_size)
+		return;
+	left = r->size > r->used ? r->size - r->used : 0;
+	if (g.remaining.p && count(g.remaining, &n, &wrong) && n != left)
+		r->differs = "remaining";
+	if (g.percentage.p && json_type(g.percentage) == JSON_NUMBER) {
+		told = strtod(g.percentage.p, NULL);
+		if (!(fabs(told - (double)r->used * 100 / (double)r->size) <= 1))
+			r->differs = "percentage";
+	}
+}
+
+bool
+usage_row(struct json_iter *it, struct slice *model, struct usage_counts *c, const char **wrong)
+{
+	struct slice key, row, counts;
+
+	*c = (struct usage_counts){0};
+	*model = slice(NULL, 0);
+	if (!json_next(it, &key, &row))
+		return false;
+	if (json_type(row) != JSON_OBJECT) {
+		*wrong = "a row per model that is no object";
+		return true;
+	}
+	*model = json_get(row, usage_row_model);
+	counts = json_get(row, usage_row_counts);
+	if (json_type(*model) != JSON_STRING)
+		*model = slice(NULL, 0);
+	if (!model->p)
+		*wrong = "a row per model without a model";
+	if (counts.p)
+		read_counts(counts, c, wrong);
+	return true;
+}
+
+/* --- messages --- */
+
+/* What an update's params have, in one pass over them. False where it is none. */
+struct params {
+	struct slice session, meta, update[FIRST_NAMES];
+	bool updated, twice;
+};
+
+static bool
+read_params(struct slice params, struct params *to)
+{
+	struct json_iter it = {.in = params}, in;
+	struct slice key, *value;
+
+	*to = (struct params){0};
+	while (json_step(&it, &key)) {
+		if (is(key, acp_update) && !to->updated && json_enter(&it, &in)) {
+			to->updated = true;
+			to->twice |= !json_pick(&in, first_names, FIRST_NAMES, to->update);
+			json_leave(&it, &in);
+			continue;
+		}
+		value = is(key, acp_session_id) ? &to->session : is(key, first_names[META]) ? &to->meta : NULL;
+		to->twice |= value ? value->p != NULL : is(key, acp_update);
+		if (value && !value->p)
+			*value = json_value(&it);
+		else
+			json_value(&it);
+	}
+	return to->updated && json_type(to->session) == JSON_STRING && json_type(to->update[KIND]) == JSON_STRING;
+}
+
+/* The kinds of updates that are read. All other kinds are IN_OTHER. */
+static const struct kind {
+	const char *name;
+	unsigned in;
+	enum usage_what what;
+} kinds[] = {
+	{"usage_update", IN_UPDATE, USAGE_UPDATE}, {"context_update", IN_UPDATE, USAGE_UPDATE},
+	{"state_update", IN_STATE, USAGE_STATE}, {"subagent_update", IN_CHILD, USAGE_CHILD},
+	{"config_option_update", IN_INFO, USAGE_UPDATE}, {"session_info_update", IN_INFO, USAGE_UPDATE},
+	{"compaction_update", IN_COMPACT, USAGE_COMPACT},
+};
+
+static bool
+read_update(const struct msg *m, struct usage_report *r)
+{
+	struct reading g = {.r = r};
+	unsigned in = IN_OTHER;
+	struct params p;
+	size_t i;
+
+	if (!read_params(m->params, &p))
+		return false;
+	r->session = p.session;
+	r->what = USAGE_UPDATE;
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (json_string_is(p.update[KIND], kinds[i].name)) {
+			in = kinds[i].in;
+			r->what = kinds[i].what;
+		}
+	}
+	read_values(r, in, p.update);
+	if (p.meta.p)
+		walk(&g, in & IN_ANY_UPDATE, META, p.meta, NULL);
+	if (p.twice && in & (IN_UPDATE | IN_STATE))
+		r->wrong = "a member that stands twice";
+	switch (in) {
+	case IN_OTHER: /* What no call comes with is not looked for in files, and so is not taken here. */
+		return r->call.has || r->wrong;
+	case IN_CHILD:
+		return r->child.p != NULL;
+	case IN_INFO:
+		return r->model.p || r->title.p;
+	default:
+		return true;
+	}
+}
+
+static bool
+read_hello(const struct seen *s, struct usage_report *r)
+{
+	const struct msg *m = &s->msg;
+	struct slice info = json_get(m->result, "agentInfo"), version;
+	uint64_t n;
+
+	if (json_type(m->result) != JSON_OBJECT)
+		return false;
+	if (json_type(info) != JSON_OBJECT)
+		info = json_get(m->result, "info");
+	r->what = s->request ? USAGE_HELLO : USAGE_CONNECT;
+	r->name = json_get(info, "name");
+	r->version = json_get(info, "version");
+	version = json_get(m->result, acp_protocol_version);
+	r->v2 = json_type(version) == JSON_NUMBER && json_u64(version, &n) && n == 2;
+	if (!is_string(r->name))
+		r->name = slice(NULL, 0);
+	if (!is_string(r->version))
+		r->version = slice(NULL, 0);
+	return true;
+}
+
+/* The response to what opens a session, or to session/set_config_option. */
+static bool
+read_opened(const struct seen *s, struct usage_report *r)
+{
+	struct json_iter it = {.in = s->msg.result};
+	struct slice values[FIRST_NAMES];
+
+	r->what = USAGE_OPENED;
+	r->session = s->request->session;
+	r->cwd = s->request->cwd;
+	r->failed = s->msg.error.p != NULL;
+	if (json_type(s->msg.result) == JSON_OBJECT) {
+		json_pick(&it, first_names, FIRST_NAMES, values);
+		read_values(r, IN_OPENED, values);
+	}
+	r->fresh = s->request->what == ACP_SESSION_NEW;
+	if (r->failed && (r->fresh || s->request->what == ACP_SESSION_FORK))
+		return false;
+	return r->session.p != NULL;
+}
+
+/* An answer to a prompt, or one whose request is not known and that may be one. */
+static bool
+read_answer(const struct seen *s, struct usage_report *r)
+{
+	const struct msg *m = &s->msg;
+	struct json_iter it = {.in = m->result};
+	struct slice values[FIRST_NAMES];
+
+	r->what = USAGE_ANSWER;
+	r->failed = m->error.p != NULL;
+	if (s->request) {
+		r->session = s->request->session;
+		r->enveloped = s->request->from == ACP_AGENT;
+		r->asked = s->request->t;
+	}
+	if (json_type(m->result) == JSON_OBJECT) {
+		if (!json_pick(&it, first_names, FIRST_NAMES, values))
+			r->wrong = "a member that stands twice";
+		read_values(r, IN_ANSWER, values);
+	}
+	if (s->request)
+		return true;
+	return m->error.p ? !msg_null_id(m) : r->stop.p || r->counts.has || r->rows.p;
+}
+
+static bool
+read_response(const struct seen *s, struct usage_report *r)
+{
+	if (!s->request)
+		return json_type(s->msg.result) == JSON_OBJECT && json_get(s->msg.result, acp_protocol_version).p
+			? read_hello(s, r) : read_answer(s, r);
+	switch (s->request->what) {
+	case ACP_INITIALIZE:
+	case ACP_PROXY_INITIALIZE:
+		return read_hello(s, r);
+	case ACP_SESSION_PROMPT:
+		return read_answer(s, r);
+	default:
+		return usage_opens(s->request->what) && read_opened(s, r);
+	}
+}
+
+bool
+usage_opens(enum acp_method what)
+{
+	return acp_opens_session(what) || what == ACP_SESSION_SET_CONFIG;
+}
+
+bool
+usage_read(const struct seen *s, struct usage_report *r)
+{
+	*r = (struct usage_report){0};
+	if (s->msg.kind == MSG_RESPONSE)
+		return read_response(s, r);
+	switch (s->msg.what) {
+	case ACP_SESSION_UPDATE:
+		return read_update(&s->msg, r);
+	case ACP_INITIALIZE:
+		r->what = USAGE_CONNECT;
+		return s->msg.kind == MSG_REQUEST;
+	case ACP_SESSION_PROMPT:
+		r->what = USAGE_PROMPT;
+		r->enveloped = s->from == ACP_AGENT;
+		break;
+	case ACP_SESSION_LOAD:
+	case ACP_SESSION_RESUME:
+		r->what = USAGE_LOAD;
+		break;
+	default:
+		return false;
+	}
+	r->session = msg_session(&s->msg);
+	return r->session.p != NULL && s->msg.kind == MSG_REQUEST;
+}

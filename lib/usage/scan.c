@@ -1,0 +1,195 @@
+/*
+ * Which lines can matter: those with one of a few words. Most lines have none, and nothing else is
+ * looked for in them. A key or kind that is spelled with escapes has an escape for a letter, or
+ * for '/' or '_'.
+ */
+#include "lib/usage/usage.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+/* A word, where in it three bytes stand that are rare elsewhere, and a bit for these bytes, which similar ones share. */
+static const struct word {
+	const char *text;
+	size_t length, rare;
+	unsigned char bit;
+	bool key; /* only before a colon */
+} words[] = {
+#define WORD(text, rare, bit) {text, sizeof(text) - 1, rare, bit, false}
+#define KEY(text, rare, bit) {text "\"", sizeof(text), rare, bit, true}
+	/* what read.c looks for */
+	KEY("usage", 0, 1),
+	WORD("usage_", 0, 1),
+	WORD("context_update", 6, 2),
+	WORD("state_update", 4, 2),
+	WORD("subagent_update", 7, 2),
+	WORD("config_option_update", 12, 2),
+	WORD("session_info_update", 11, 2),
+	WORD("compaction_update", 9, 2),
+	WORD("quota", 0, 8),
+	WORD("session/prompt", 6, 16),
+	WORD("session/load", 6, 16),
+	WORD("session/resume", 6, 16),
+	WORD("session/new", 6, 16),
+	WORD("session/fork", 6, 16),
+	WORD("session/set_config_option", 6, 16),
+	WORD("stopReason", 3, 32),
+	WORD("protocolVersion", 6, 64),
+	KEY("error", 2, 128),
+	/* a recording's header, and what hides a word */
+	WORD("acp-recording", 2, 4),
+	WORD("usage\\", 0, 1),
+	WORD("error\\", 2, 128),
+	WORD("\\u002", 0, 8),
+	WORD("\\u004", 0, 8),
+	WORD("\\u005", 0, 8),
+	WORD("\\u006", 0, 8),
+	WORD("\\u007", 0, 8),
+	WORD("n\\/", 0, 4),
+#undef WORD
+#undef KEY
+};
+
+enum { WORDS = sizeof(words) / sizeof(*words), RARE = 3 };
+
+static bool
+before_colon(const char *p, const char *end)
+{
+	while (p < end && (*p == ' ' || *p == '\t' || *p == '\r'))
+		p++;
+	return p < end && *p == ':';
+}
+
+/* Does a word stand around the rare bytes at p? */
+static bool
+stands(const char *from, const char *p, const char *end)
+{
+	const struct word *w;
+
+	for (w = words; w < words + WORDS; w++)
+		if (*p == w->text[w->rare] && (size_t)(p - from) >= w->rare && (size_t)(end - p) >= w->length - w->rare
+			&& memcmp(p - w->rare, w->text, w->length) == 0
+			&& (!w->key || before_colon(p - w->rare + w->length, end)))
+			return true;
+	return false;
+}
+
+/* Byte by byte. begin: how far back a word may reach. */
+static const char *
+find_plainly(const struct usage_words *m, const char *begin, const char *from, const char *end)
+{
+	const char *p;
+
+	for (p = from; p < end; p++)
+		if ((m->low[0][*p & 15] & m->high[0][*p >> 4 & 15]) && stands(begin, p, end))
+			return p;
+	return end;
+}
+
+/*
+ * For each of the three bytes, by its low and by its high half, the words (as bits; some share
+ * one) that have such a byte there. Where the six have a bit in common, that word may stand.
+ */
+void
+usage_words(struct usage_words *m)
+{
+	size_t i, j;
+	unsigned char c;
+
+	memset(m, 0, sizeof(*m));
+	for (i = 0; i < WORDS; i++) {
+		for (j = 0; j < RARE; j++) {
+			c = (unsigned char)words[i].text[words[i].rare + j];
+			m->low[j][c & 15] |= words[i].bit;
+			m->high[j][c >> 4] |= words[i].bit;
+		}
+	}
+#if defined(__x86_64__)
+	m->wide = __builtin_cpu_supports("avx512bw") ? 64 : __builtin_cpu_supports("avx2") ? 32 : 0;
+#endif
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static inline __m256i
+twice(const unsigned char *table)
+{
+	return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)table));
+}
+
+__attribute__((target("avx2"))) static const char *
+find_32(const struct usage_words *m, const char *from, const char *end)
+{
+	const __m256i nibble = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
+	__m256i low[RARE], high[RARE], all, v;
+	const char *p = from, *hit;
+	unsigned found;
+	int j;
+
+	for (j = 0; j < RARE; j++) {
+		low[j] = twice(m->low[j]);
+		high[j] = twice(m->high[j]);
+	}
+	for (; end - p >= 32 + RARE; p += 32) {
+		all = _mm256_set1_epi8(-1);
+		for (j = 0; j < RARE; j++) {
+			v = _mm256_loadu_si256((const __m256i *)(const void *)(p + j));
+			all = _mm256_and_si256(all, _mm256_and_si256(_mm256_shuffle_epi8(low[j], _mm256_and_si256(v, nibble)),
+				_mm256_shuffle_epi8(high[j], _mm256_and_si256(_mm256_srli_epi16(v, 4), nibble))));
+		}
+		found = ~(unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi8(all, zero));
+		for (; found; found &= found - 1) {
+			hit = p + __builtin_ctz(found);
+			if (stands(from, hit, end))
+				return hit;
+		}
+	}
+	return find_plainly(m, from, p, end);
+}
+
+/* The same with twice as many at a time. */
+__attribute__((target("avx512f,avx512bw"))) static const char *
+find_64(const struct usage_words *m, const char *from, const char *end)
+{
+	const __m512i nibble = _mm512_set1_epi8(15);
+	__m512i low[RARE], high[RARE], all, v;
+	const char *p = from, *hit;
+	uint64_t found;
+	int j;
+
+	for (j = 0; j < RARE; j++) {
+		low[j] = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)m->low[j]));
+		high[j] = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)m->high[j]));
+	}
+	for (; end - p >= 64 + RARE; p += 64) {
+		all = _mm512_set1_epi8(-1);
+		for (j = 0; j < RARE; j++) {
+			v = _mm512_loadu_si512(p + j);
+			all = _mm512_and_si512(all, _mm512_and_si512(_mm512_shuffle_epi8(low[j], _mm512_and_si512(v, nibble)),
+				_mm512_shuffle_epi8(high[j], _mm512_and_si512(_mm512_srli_epi16(v, 4), nibble))));
+		}
+		for (found = _mm512_test_epi8_mask(all, all); found; found &= found - 1) {
+			hit = p + __builtin_ctzll(found);
+			if (stands(from, hit, end))
+				return hit;
+		}
+	}
+	return find_plainly(m, from, p, end);
+}
+#endif
+
+const char *
+usage_find(const struct usage_words *m, const char *from, const char *end)
+{
+#if defined(__x86_64__)
+	if (m->wide)
+		return m->wide == 64 ? find_64(m, from, end) : find_32(m, from, end);
+#endif
+	return find_plainly(m, from, from, end);
+}
+
+bool
+usage_may_matter(const struct usage_words *m, struct slice text)
+{
+	return usage_find(m, text.p, text.p + text.n) < text.p + text.n;
+}

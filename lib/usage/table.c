@@ -1,0 +1,374 @@
+/* Names and sessions: what is kept, and how it is found. */
+#include <stdlib.h>
+
+#include "lib/usage/usage_parts.h"
+
+/* --- names --- */
+
+/* What stands for all names beyond those that are kept. */
+static const char others[] = "(others)";
+
+static struct name *
+add_name(struct usage *u, struct slice plain)
+{
+	struct name *n, **numbered;
+	size_t room;
+
+	if (u->nnames + 1 >= u->room) {
+		room = u->room ? u->room * 2 : 64;
+		numbered = realloc(u->numbered, room * sizeof(*numbered));
+		if (!numbered)
+			return NULL;
+		u->numbered = numbered;
+		u->room = room;
+	}
+	n = calloc(1, sizeof(*n) + plain.n + 1);
+	if (!n)
+		return NULL;
+	memcpy(n->text, plain.p, plain.n);
+	n->length = plain.n;
+	HASH_ADD_KEYPTR(hh, u->names, n->text, n->length, n);
+	if (!n->hh.tbl) {
+		free(n);
+		return NULL;
+	}
+	n->number = (uint32_t)++u->nnames;
+	u->numbered[n->number] = n;
+	return n;
+}
+
+uint32_t
+usage_intern(struct usage *u, struct slice plain)
+{
+	struct name *n, **recent;
+
+	if (plain.n == 0)
+		return 0;
+	recent = &u->recent[(plain.n + (unsigned char)plain.p[plain.n - 1]) % NAMES_RECENT];
+	if (*recent && slice_eq(plain, slice((*recent)->text, (*recent)->length)))
+		return (*recent)->number;
+	HASH_FIND(hh, u->names, plain.p, plain.n, n);
+	if (!n && u->nnames >= NAMES_MOST && !slice_is(plain, others))
+		return usage_intern(u, slice_of(others));
+	if (!n)
+		n = add_name(u, plain);
+	if (!n)
+		return 0;
+	*recent = n;
+	return n->number;
+}
+
+struct slice
+usage_name(const struct usage *u, uint32_t number)
+{
+	if (number == 0 || number > u->nnames)
+		return slice_of("");
+	return slice(u->numbered[number]->text, u->numbered[number]->length);
+}
+
+/* The text of a JSON string, in u->text where it has escapes. */
+struct slice
+usage_plain(struct usage *u, struct slice string)
+{
+	if (!string.p || string.n < 2)
+		return slice_of("");
+	if (!memchr(string.p, '\\', string.n))
+		return slice(string.p + 1, string.n - 2);
+	u->text.n = 0;
+	if (json_unescape(string, &u->text) < 0 || !u->text.p)
+		return slice_of("");
+	return buf_slice(&u->text);
+}
+
+uint32_t
+usage_intern_string(struct usage *u, struct slice string)
+{
+	return string.p ? usage_intern(u, usage_plain(u, string)) : 0;
+}
+
+uint32_t
+usage_agent(struct usage *u, uint32_t name, uint32_t version, bool v2)
+{
+	struct agent *more;
+	size_t i;
+
+	for (i = 0; i < u->nagents; i++)
+		if (u->agents[i].name == name && u->agents[i].version == version && u->agents[i].v2 == v2)
+			return (uint32_t)i;
+	more = i < NAMES_MOST ? realloc(u->agents, (i + 1) * sizeof(*more)) : NULL;
+	if (!more)
+		return 0;
+	u->agents = more;
+	more[i] = (struct agent){.name = name, .version = version, .v2 = v2};
+	usage_agent_know(usage_name(u, name), usage_name(u, version), &more[i]);
+	u->nagents++;
+	return (uint32_t)i;
+}
+
+struct slice
+usage_agent_name(const struct usage *u, uint32_t agent)
+{
+	return usage_name(u, u->agents[agent].name);
+}
+
+struct slice
+usage_agent_version(const struct usage *u, uint32_t agent)
+{
+	return usage_name(u, u->agents[agent].version);
+}
+
+uint32_t
+usage_agent_key(const struct usage *u, uint32_t agent)
+{
+	return u->agents[agent].name;
+}
+
+/* --- sessions --- */
+
+struct usage_session *
+usage_find_session(const struct usage *u, struct slice id)
+{
+	struct usage_session *s;
+
+	HASH_FIND(hh, u->sessions, id.p, id.n, s);
+	return s;
+}
+
+struct usage_session *
+usage_session_get(struct usage *u, struct slice id)
+{
+	struct usage_session *s = u->latest;
+
+	if (s && s->id_length == id.n && memcmp(s->id, id.p, id.n) == 0)
+		return s;
+	s = usage_find_session(u, id);
+	if (!s) {
+		if (id.n > UINT32_MAX / 2 || !(s = calloc(1, sizeof(*s) + id.n + 1)))
+			return NULL;
+		memcpy(s->id, id.p, id.n);
+		s->id_length = (uint32_t)id.n;
+		HASH_ADD_KEYPTR(hh, u->sessions, s->id, s->id_length, s);
+		if (!s->hh.tbl) {
+			free(s);
+			return NULL;
+		}
+	}
+	return u->latest = s;
+}
+
+void
+usage_adopt(struct usage_session *parent, struct usage_session *child)
+{
+	struct usage_session **end = &parent->child;
+
+	while (*end)
+		end = &(*end)->sibling;
+	*end = child;
+	child->parent = parent;
+}
+
+struct usage_session *
+usage_sessions(const struct usage *u)
+{
+	return u->sessions;
+}
+
+struct usage_session *
+usage_next(const struct usage_session *s)
+{
+	return s->hh.next;
+}
+
+size_t
+usage_count(const struct usage *u)
+{
+	return HASH_COUNT(u->sessions);
+}
+
+/* --- parts --- */
+
+struct usage_part *
+usage_part_new(struct usage *u, struct usage_session *s, double started)
+{
+	struct usage_part *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	*p = (struct usage_part){.before = s->tail, .started = started, .agent = u->agent, .model = s->model};
+	s->agent = u->agent;
+	*(s->tail ? &s->tail->next : &s->parts) = p;
+	return s->tail = s->now = p;
+}
+
+struct usage_tally *
+usage_tally_of(struct usage_part *part, uint32_t model, int32_t period, uint8_t tier)
+{
+	struct usage_tally **p = &part->tallies, *t;
+
+	for (; (t = *p) && (t->model != model || t->period != period || t->tier != tier); p = &t->next)
+		;
+	if (!t && (t = *p = calloc(1, sizeof(*t)))) {
+		t->model = model;
+		t->period = period;
+		t->tier = tier;
+	}
+	return t;
+}
+
+struct usage_share *
+usage_share_of(struct usage_part *part, int32_t period, uint32_t currency)
+{
+	struct usage_share **p = &part->shares, *s;
+
+	for (; (s = *p) && (s->period != period || s->currency != currency); p = &s->next)
+		;
+	if (!s && (s = *p = calloc(1, sizeof(*s)))) {
+		s->period = period;
+		s->currency = currency;
+	}
+	return s;
+}
+
+struct usage_cost *
+usage_cost_of(struct usage_part *part, uint32_t currency)
+{
+	struct usage_cost **p, *c;
+
+	for (p = &part->costs; (c = *p) && c->currency != currency; p = &c->next)
+		;
+	if (c)
+		*p = c->next;
+	else if (!(c = calloc(1, sizeof(*c))))
+		return NULL;
+	if (c->currency != currency) {
+		c->currency = currency;
+		usage_cost_link(part, c);
+	}
+	c->next = part->costs;
+	return part->costs = c;
+}
+
+static void
+free_part(struct usage_part *p)
+{
+	struct usage_cost *c;
+	struct usage_tally *t;
+	struct usage_share *s;
+
+	while ((c = p->costs)) {
+		p->costs = c->next;
+		free(c);
+	}
+	while ((t = p->tallies)) {
+		p->tallies = t->next;
+		free(t->reported);
+		free(t);
+	}
+	while ((s = p->shares)) {
+		p->shares = s->next;
+		free(s);
+	}
+	free(p);
+}
+
+static void
+free_session(struct usage_session *s)
+{
+	struct usage_part *p;
+
+	while ((p = s->parts)) {
+		s->parts = p->next;
+		free_part(p);
+	}
+	free(s->turn.rows);
+	free(s->turn.sub_agents);
+	free(s);
+}
+
+/* By time; those without one first, in the order in which they were read. The sort is stable. */
+static void
+sort_parts(struct usage_session *s)
+{
+	struct usage_part *rest = s->parts, *p, **at;
+	struct usage_cost *c;
+
+	s->tail = s->parts = NULL;
+	while ((p = rest)) {
+		rest = p->next;
+		at = s->tail && s->tail->started <= p->started ? &s->tail->next : &s->parts;
+		while (*at && (*at)->started <= p->started)
+			at = &(*at)->next;
+		p->next = *at;
+		*at = p;
+		s->tail = p->next ? s->tail : p;
+	}
+	for (s->tail = NULL, p = s->parts; p; p = p->next) {
+		p->before = s->tail;
+		s->tail = p;
+		for (c = p->costs; c; c = c->next)
+			usage_cost_link(p, c);
+	}
+}
+
+void
+usage_sort(struct usage *u)
+{
+	const struct usage_part *p;
+	struct usage_session *s;
+
+	for (s = u->sessions; s; s = s->hh.next) {
+		sort_parts(s);
+		for (p = s->parts; p; p = p->next) {
+			s->model = p->model ? p->model : s->model;
+			s->cwd = p->cwd ? p->cwd : s->cwd;
+			s->title = p->title ? p->title : s->title;
+			s->agent = p->agent ? p->agent : s->agent;
+			if (!p->has_used)
+				continue;
+			s->has_used = true;
+			s->used = p->used;
+			s->has_size = p->has_size;
+			s->size = p->size;
+		}
+	}
+}
+
+struct usage *
+usage_new(const struct usage_spec *spec)
+{
+	struct usage *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return NULL;
+	u->spec = *spec;
+	u->open = requests_new();
+	u->agents = calloc(1, sizeof(*u->agents));
+	u->nagents = 1;
+	if (u->agents && u->open)
+		return u;
+	usage_free(u);
+	return NULL;
+}
+
+void
+usage_free(struct usage *u)
+{
+	struct usage_session *s, *next;
+	struct name *n, *more;
+
+	if (!u)
+		return;
+	HASH_ITER(hh, u->sessions, s, next) {
+		HASH_DEL(u->sessions, s);
+		free_session(s);
+	}
+	HASH_ITER(hh, u->names, n, more) {
+		HASH_DEL(u->names, n);
+		free(n);
+	}
+	requests_free(u->open);
+	free(u->numbered);
+	free(u->agents);
+	buf_free(&u->text);
+	free(u);
+}

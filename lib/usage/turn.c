@@ -1,0 +1,336 @@
+/* Turns: what comes between a prompt and the next, and what it is worth when it is judged. */
+#include "lib/usage/usage_parts.h"
+
+/* Large contexts may have prices of their own, from these sizes on. */
+const uint64_t usage_tiers[USAGE_TIERS] = {32000, 100000, 128000, 200000, 256000, 272000, 512000};
+
+/* --- waiting for judgement --- */
+
+static void
+wait_for_more(struct usage *u, struct usage_session *s)
+{
+	if (s->waiting)
+		return;
+	s->waiting = true;
+	s->answered_before = NULL;
+	s->answered_after = u->waiting_last;
+	if (u->waiting_last)
+		u->waiting_last->answered_before = s;
+	else
+		u->waiting = s;
+	u->waiting_last = s;
+}
+
+static void
+wait_no_more(struct usage *u, struct usage_session *s)
+{
+	if (!s->waiting)
+		return;
+	s->waiting = false;
+	if (s->answered_after)
+		s->answered_after->answered_before = s->answered_before;
+	else
+		u->waiting = s->answered_before;
+	if (s->answered_before)
+		s->answered_before->answered_after = s->answered_after;
+	else
+		u->waiting_last = s->answered_after;
+}
+
+/* --- tallies --- */
+
+uint8_t
+usage_tier(uint64_t context)
+{
+	uint8_t i = 0;
+
+	while (i < USAGE_TIERS && context > usage_tiers[i])
+		i++;
+	return i;
+}
+
+/* By the context, as far as it is known: else by what went into the call. */
+static uint8_t
+tier_of(const struct usage_session *s, const struct usage_counts *c)
+{
+	uint8_t inclusion = usage_inclusion(c);
+	uint64_t context = c->n[USAGE_INPUT];
+
+	if (inclusion & USAGE_READ_BESIDE)
+		context += c->n[USAGE_READ];
+	if (inclusion & USAGE_WRITE_BESIDE)
+		context += c->n[USAGE_WRITE];
+	return usage_tier(s->has_used ? s->used : context);
+}
+
+static struct usage_tally *
+tally(struct usage *u, struct usage_session *s, uint32_t model, const struct usage_counts *c)
+{
+	uint64_t t = s->turn.answered ? s->turn.ended : s->active;
+	int32_t period = u->spec.period ? u->spec.period(u->spec.arg, s->now->started, t) : 0;
+
+	return usage_tally_of(s->now, model, period, u->spec.tiers ? tier_of(s, c) : 0);
+}
+
+/* What the turn's calls or rows say beyond what is counted now, should that prove to be another basis. */
+static int
+keep_reported(struct usage_tally *to, const struct usage_turn *t, const struct usage_sums *own)
+{
+	struct usage_sums reported;
+
+	if (!t->answer.has || !usage_reported(t, &reported))
+		return 0;
+	if (!to->reported && !(to->reported = calloc(1, sizeof(*to->reported))))
+		return -1;
+	usage_sums_add(to->reported, &reported);
+	usage_sums_less(to->reported, own);
+	return 0;
+}
+
+/* Is the basis that of evidence, and not clear yet? */
+static bool
+is_open(const struct usage *u, const struct usage_session *s)
+{
+	return u->spec.basis == USAGE_AUTO && u->agents[s->now->agent].basis == USAGE_AUTO && !s->v2 && !s->now->basis;
+}
+
+/* The question of the basis is closed. clear: by evidence, so what was reported counts in the turns before, too. */
+static void
+close_basis(struct usage_session *s, bool clear)
+{
+	struct usage_tally *t;
+
+	for (t = s->now->tallies; t; t = t->next) {
+		if (clear && s->unreported && s->now->basis == USAGE_LAST_CALL)
+			t->own_lower = t->billed_lower = true;
+		if (clear && t->reported) {
+			usage_sums_add(&t->own, t->reported);
+			if (!s->now->has_rows)
+				usage_sums_add(&t->billed, t->reported);
+		}
+		free(t->reported);
+		t->reported = NULL;
+	}
+}
+
+static int
+add_rows(struct usage *u, struct usage_session *s, struct usage_turn *t, struct usage_event *e)
+{
+	struct usage_tally *to;
+	struct usage_sums one;
+	size_t i;
+
+	for (i = 0; i < t->nrows; i++) {
+		if (!(to = tally(u, s, t->rows[i].model, &t->rows[i].counts)))
+			return -1;
+		one = (struct usage_sums){0};
+		usage_sums_count(&one, &t->rows[i].counts);
+		usage_sums_add(&to->billed, &one);
+		usage_sums_add(&e->billed, &one);
+		to->billed_turns++;
+	}
+	return 0;
+}
+
+/* What a turn, or what is left of one that was never answered (turn: false), adds to the sums. */
+static int
+add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool turn)
+{
+	struct usage_turn *t = &s->turn;
+	struct usage_tally *to;
+
+	usage_own(s, t, e->basis, &e->own, &e->own_lower);
+	if (!(to = tally(u, s, s->model, &t->answer)))
+		return -1;
+	e->tier = to->tier;
+	e->billed_lower = e->own_lower && !t->nrows;
+	to->turns += turn;
+	usage_sums_add(&to->own, &e->own);
+	if (is_open(u, s) && keep_reported(to, t, &e->own) < 0)
+		return -1;
+	if (t->nrows) {
+		if (add_rows(u, s, t, e) < 0)
+			return -1;
+	} else {
+		e->billed = e->own;
+		if (t->sub_agents)
+			usage_sums_add(&e->billed, t->sub_agents);
+		usage_sums_add(&to->billed, &e->billed);
+		to->billed_turns += turn;
+	}
+	to->own_lower |= e->own_lower;
+	to->billed_lower |= e->billed_lower;
+	return 0;
+}
+
+/* --- turns --- */
+
+static void
+clear_turn(struct usage_turn *t)
+{
+	free(t->rows);
+	free(t->sub_agents);
+	*t = (struct usage_turn){0};
+}
+
+int
+usage_begin_turn(struct usage *u, struct usage_session *s, uint64_t t, bool prompted)
+{
+	struct usage_event e = {.basis = USAGE_TURN};
+	int r = 0;
+
+	/* Calls of a turn whose end was never seen. */
+	if (s->turn.calls.has || s->turn.sub_agents)
+		r = add_turn(u, s, &e, false);
+	clear_turn(&s->turn);
+	s->turn.began = t;
+	s->turn.prompted = prompted;
+	usage_cost_begin_turn(s);
+	return r;
+}
+
+/* Things to wonder about when a turn is complete. */
+static void
+wonder(struct usage *u, struct usage_session *s, const struct usage_event *e)
+{
+	const struct usage_turn *t = &s->turn;
+	struct agent *a = &u->agents[s->now->agent];
+	const struct usage_tally *i;
+	decimal_units sum = 0;
+
+	if (t->heard)
+		s->had_usage = true;
+	else if (s->had_usage && !t->failed && !slice_is(usage_name(u, t->stop), acp_cancelled))
+		usage_note(u, s, USAGE_SAID_SILENT, false, "a turn without any usage, after turns with some");
+	if (e->own_lower)
+		usage_note(u, s, USAGE_SAID_LACKS, true, e->basis == USAGE_LAST_CALL
+			? "the counts are those of each turn's last call: what is shown is a lower bound"
+			: "the counts of the first turn include what came before: what is shown is a lower bound");
+	if (!a->told && t->answer.has) {
+		usage_note(u, s, USAGE_SAID_BASIS, true, "basis %s", usage_basis_name(e->basis));
+		a->told = a->basis != USAGE_AUTO;
+	}
+	if (s->turns < 2 || !s->has_used || s->used == 0 || usage_sum(&e->own, USAGE_TOTAL) == 0
+		|| usage_total(&e->own) == (decimal_units)s->used)
+		return;
+	for (i = s->now->tallies; i; i = i->next)
+		sum += usage_sum(&i->own, USAGE_TOTAL);
+	if (sum == (decimal_units)s->used
+		|| (e->basis == USAGE_SESSION && t->answer.has && usage_total_of(&t->answer) == s->used)) {
+		s->lifetime = true;
+		usage_note(u, s, USAGE_SAID_LIFETIME, false,
+			"used is the sum of all turns' tokens so far: billed tokens reported as context");
+	}
+}
+
+int
+usage_judge(struct usage *u, struct usage_session *s)
+{
+	struct usage_event e = {.kind = USAGE_EVENT_TURN, .session = s, .t = s->turn.ended, .turn = &s->turn};
+	struct usage_turn *t = &s->turn;
+	size_t i;
+
+	wait_no_more(u, s);
+	if (is_open(u, s)) {
+		usage_weigh(s, t);
+		if (s->now->basis)
+			close_basis(s, true);
+	}
+	e.basis = usage_session_basis(u, s);
+	t->shared = t->queued && !t->cost_heard && s->now->costs;
+	s->turns++;
+	if (add_turn(u, s, &e, true) < 0)
+		return -1;
+	if (t->answer.has) {
+		s->last = t->answer;
+		s->now->has_counts = true;
+	}
+	s->now->has_rows |= t->nrows > 0;
+	s->now->inside |= usage_inclusion(&t->answer);
+	for (i = 0; i < t->nrows; i++)
+		s->now->inside |= usage_inclusion(&t->rows[i].counts);
+	wonder(u, s, &e);
+	usage_happened(u, &e);
+	t->calls.has = 0;
+	free(t->sub_agents);
+	t->sub_agents = NULL;
+	return usage_begin_turn(u, s, t->ended, false);
+}
+
+/* The rows of a response. */
+static int
+take_rows(struct usage *u, struct usage_session *s, struct slice array)
+{
+	struct json_iter it = {.in = array};
+	struct usage_turn *t = &s->turn;
+	struct usage_counts c;
+	const char *wrong = NULL;
+	struct usage_row *more;
+	struct slice model;
+	uint64_t most = 0;
+
+	while (array.p && usage_row(&it, &model, &c, &wrong)) {
+		if (!c.has)
+			continue;
+		usage_complete(&c);
+		if ((t->nrows & (t->nrows + 1)) == 0) {
+			more = realloc(t->rows, 2 * (t->nrows + 1) * sizeof(*more));
+			if (!more)
+				return -1;
+			t->rows = more;
+		}
+		t->rows[t->nrows++] = (struct usage_row){usage_intern_string(u, model), c};
+		most = usage_total_of(&c) > most ? usage_total_of(&c) : most;
+	}
+	if (wrong)
+		usage_malformed(u, s, wrong);
+	/* Older agents give the rows of the whole history first. */
+	if (s->loaded && !s->had_usage && !s->child && t->answer.has && most > usage_total_of(&t->answer)) {
+		usage_note(u, s, USAGE_SAID_HISTORY, false,
+			"the first rows after session/load hold the session's history: they are left out");
+		t->nrows = 0;
+	}
+	return 0;
+}
+
+int
+usage_answer(struct usage *u, struct usage_session *s, uint64_t now, const struct usage_report *r)
+{
+	struct usage_turn *t = &s->turn;
+
+	if (t->answered && usage_judge(u, s) < 0)
+		return -1;
+	t->answered = t->prompted = true;
+	t->began = r->asked;
+	t->ended = now;
+	t->answer = r->counts;
+	usage_complete(&t->answer);
+	t->stop = r->failed ? usage_intern(u, slice_of("error")) : usage_intern_string(u, r->stop);
+	t->failed = r->failed;
+	t->heard |= r->counts.has || r->rows.p;
+	wait_for_more(u, s);
+	if (take_rows(u, s, r->rows) < 0)
+		return -1;
+	if (s->waiting_prompts > 0 && --s->waiting_prompts > 0) {
+		/* The next one runs already: what comes now is about that. */
+		if (usage_judge(u, s) < 0)
+			return -1;
+		t->prompted = t->queued = true;
+	}
+	return 0;
+}
+
+int
+usage_close(struct usage *u, struct usage_session *s)
+{
+	int r = s->turn.answered ? usage_judge(u, s) : 0;
+
+	r |= usage_begin_turn(u, s, 0, false);
+	close_basis(s, false);
+	s->now = NULL;
+	s->v2 = s->fresh = s->loading = s->loaded = s->had_usage = s->busy = s->cleared = s->fell = s->unreported = s->lifetime = false;
+	s->turns = s->reported_turns = s->waiting_prompts = s->idle = 0;
+	s->reported_total = 0;
+	s->last = (struct usage_counts){0};
+	return r;
+}

@@ -1,0 +1,389 @@
+/*
+ * usage: what sessions use, from all that agents report about it (PROTOCOL, section 3).
+ *
+ * A message is read into a struct usage_report (usage_read: the one table of places and spellings). The report goes
+ * into the session that it is about. Sessions form a tree: a sub-agent's session is a child of the one that started it.
+ * For each recording (usage_begin) a session has a struct usage_part: its tokens by model, its costs by currency, its
+ * context. Between the parts of a session only the last cost, context and model cross. So a summary of a whole recording
+ * is its parts, written as JSON (usage_put_parts), and a merge is the parts of all recordings, sorted by time.
+ *
+ * A turn goes from a prompt to its response (version 2: to the idle state), and takes late updates until the next prompt,
+ * the end, or a quiet time (usage_quiet); then it is judged: what its counts are worth depends on their basis.
+ */
+#ifndef USAGE_H
+#define USAGE_H
+
+#include <stdint.h>
+/* Where memory is out, an element is not added, and its hh.tbl is NULL. */
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "lib/base/decimal.h"
+#include "lib/acp/requests.h"
+
+/* --- counts --- */
+
+enum usage_type { USAGE_TOTAL, USAGE_INPUT, USAGE_OUTPUT, USAGE_THOUGHT, USAGE_READ, USAGE_WRITE, USAGE_TYPES };
+
+/* What was reported; bit i of has says whether n[i] was. */
+struct usage_counts {
+	uint64_t n[USAGE_TYPES];
+	unsigned has;
+};
+
+/* Sums of counts: over[i] * 2^64 + n[i]. */
+struct usage_sums {
+	uint64_t n[USAGE_TYPES];
+	uint32_t over[USAGE_TYPES];
+	uint8_t has;
+};
+
+/* Which parts lie in which, or beside. */
+enum {
+	USAGE_READ_INSIDE = 1, USAGE_READ_BESIDE = 2,         /* cache reads and input */
+	USAGE_WRITE_INSIDE = 4, USAGE_WRITE_BESIDE = 8,       /* cache writes and input */
+	USAGE_THOUGHT_INSIDE = 16, USAGE_THOUGHT_BESIDE = 32, /* thoughts and output */
+};
+
+/* "total", "input", "output", "thought", "cache_read", "cache_write" */
+const char *usage_type_name(enum usage_type);
+void usage_sums_count(struct usage_sums *, const struct usage_counts *);
+void usage_sums_add(struct usage_sums *, const struct usage_sums *);
+/* Takes `less` away; what has is left alone. Differences below 0 wrap, and wrap back when they are added. */
+void usage_sums_less(struct usage_sums *, const struct usage_sums *less);
+/* Appends it in decimal. 0, or -1 out of memory. */
+int usage_sum_put(const struct usage_sums *, enum usage_type, struct buf *);
+decimal_units usage_sum(const struct usage_sums *, enum usage_type);
+/* The combinations that give the reported total: what all of them agree on. */
+uint8_t usage_inclusion(const struct usage_counts *);
+/* The total, or where none was reported, input and output. */
+uint64_t usage_total_of(const struct usage_counts *);
+decimal_units usage_total(const struct usage_sums *);
+/*
+ * The tokens in kinds that do not overlap, so that they can be added, by what lies inside: USAGE_INPUT is without cached
+ * tokens, USAGE_OUTPUT without thoughts; USAGE_TOTAL is their sum.
+ */
+void usage_disjoint(const struct usage_sums *, uint8_t inside, decimal_units to[USAGE_TYPES]);
+
+/* What the counts of a response cover. */
+enum usage_basis { USAGE_AUTO, USAGE_TURN, USAGE_LAST_CALL, USAGE_SESSION };
+/* "auto", "turn", "call", "session" */
+const char *usage_basis_name(enum usage_basis);
+
+/* used / size in whole percent, rounded down, 100000 at most; 0 where size is 0. */
+int usage_percent(uint64_t used, uint64_t size);
+/* Is used more than (or, where `at`, at least) so many percent of size? */
+bool usage_reaches(uint64_t used, uint64_t size, unsigned percent, bool at);
+
+/* --- one message --- */
+
+enum usage_what {
+	USAGE_NOTHING,
+	USAGE_CONNECT, /* initialize: a new connection */
+	USAGE_HELLO,   /* the response to it: name, version, protocol */
+	USAGE_PROMPT,
+	USAGE_LOAD,    /* a session with a history is asked for: load, resume, fork */
+	USAGE_OPENED,  /* the response to session/new, load, resume or fork */
+	USAGE_UPDATE,  /* the session's state, or what a model call used */
+	USAGE_STATE,   /* version 2's state_update: idle, or not */
+	USAGE_CHILD,   /* subagent_update */
+	USAGE_COMPACT, /* compaction_update */
+	USAGE_ANSWER,  /* the response to a prompt: result or error */
+};
+
+/* What one message says. All slices are JSON values in the message, or p NULL. */
+struct usage_report {
+	enum usage_what what;
+	struct slice session;      /* a string; NULL for a response whose prompt is not known */
+	struct slice child;        /* of USAGE_CHILD: a string */
+	bool enveloped;            /* the prompt, or the response to one, that the agent's side sent on */
+	bool fresh;                /* of USAGE_OPENED: a new session, which has used nothing */
+	bool sub_agent;            /* call is a sub-agent's */
+	bool own_work;             /* of an update: of work that no prompt asked for */
+	uint64_t asked;            /* us: of a response whose prompt is known, the prompt's time */
+	bool has_used, has_size, cost_null;
+	uint64_t used, size;
+	struct slice amount, currency;
+	struct usage_counts counts; /* of the response, or of an idle state */
+	struct usage_counts call;   /* of one model call */
+	struct slice rows;          /* an array of rows per model: usage_row */
+	struct slice model, title, cwd;
+	struct slice stop;          /* a stop reason; of USAGE_COMPACT the status */
+	bool stated, idle;         /* of USAGE_STATE and USAGE_CHILD: a state is there, and it is idle */
+	bool accepted;             /* of USAGE_ANSWER: version 2's, the turn goes on */
+	bool failed;               /* of a response: it is an error */
+	struct slice name, version; /* of USAGE_HELLO */
+	bool v2;
+	const char *wrong;         /* what is malformed, or NULL; the rest holds */
+	const char *differs;       /* which of the drafts' members does not fit used and size, or NULL */
+};
+
+/* Reads a message. False where it says nothing about usage. */
+bool usage_read(const struct seen *, struct usage_report *);
+/*
+ * The same of a text that has not been scanned, where it is an update in the usual spelling: most are, and this is much
+ * faster. False where it is not; then scan and read it.
+ */
+bool usage_read_usual(struct slice text, struct usage_report *);
+/* The next row: zero the iterator but for in = report.rows. False at the end; *wrong is set where a row is malformed. */
+bool usage_row(struct json_iter *, struct slice *model, struct usage_counts *, const char **wrong);
+/*
+ * Appends `base`, the result of a prompt (or v2's idle state: idle), with the counts of `more`, another of the same
+ * agent, added wherever they stand, as a splice: all else is base's own bytes. Where the agent's counts are not those
+ * of a turn, `more`, the later one, has them already: they take the place of base's; rows per model are added always.
+ * 0, or -1 out of memory.
+ */
+int usage_add_answers(struct slice base, struct slice more, bool idle, enum usage_basis, struct buf *to);
+/* What usage_find looks for, made ready by usage_words. */
+struct usage_words {
+	unsigned char low[3][16], high[3][16];
+	unsigned wide; /* bytes at a time, where the machine can: 64, 32 or 0 */
+};
+void usage_words(struct usage_words *);
+/* The first place where something stands that may matter, in a text of many lines; or its end. At the speed of memory. */
+const char *usage_find(const struct usage_words *, const char *from, const char *end);
+/* Could a message in this text say something about usage? */
+bool usage_may_matter(const struct usage_words *, struct slice text);
+
+/* --- sessions --- */
+
+/* What one model was billed in a turn. */
+struct usage_row {
+	uint32_t model; /* a name */
+	struct usage_counts counts;
+};
+
+/* What a session's turn has brought so far. */
+struct usage_turn {
+	uint64_t began, ended;             /* us; the prompt's and the response's time */
+	struct usage_counts answer;
+	struct usage_sums calls, *sub_agents; /* of those that were reported; sub_agents: NULL for none */
+	uint64_t last_call;                /* total of the last of them */
+	struct usage_row *rows;
+	size_t nrows;
+	uint32_t ncalls, stop;             /* stop: a name */
+	bool prompted, answered, enveloped, failed, heard;
+	bool queued, cost_heard;           /* its prompt waited for the turn before; a cost came in it */
+	bool shared;                       /* its costs cannot be told from those of the turn before */
+	bool costed;                       /* a cost was known when it began */
+};
+
+/* Costs of one currency in a part. A value that falls by more than a millionth begins a new piece. */
+struct usage_cost {
+	struct usage_cost *next;
+	uint32_t currency;   /* a name */
+	uint16_t places;     /* decimals as they were written last */
+	uint16_t restarts;
+	bool given;          /* first and last are not only zeros */
+	bool known;          /* at_turn means something */
+	struct decimal wire; /* the last value */
+	struct decimal first, last; /* but for zeros, which begin nothing */
+	struct decimal closed;  /* the sum of the pieces before the last one */
+	struct decimal at_turn; /* the session's total when the turn began */
+	struct decimal earlier, previous; /* of the parts before: the sum of the pieces but the last, and that one */
+};
+
+/* The tokens of a part on one model, in one period (usage_spec.period). */
+struct usage_tally {
+	struct usage_tally *next;
+	uint32_t model;            /* a name */
+	int32_t period;
+	uint32_t turns, billed_turns; /* turns: those of the session's model; billed_turns: those that it was billed in */
+	uint8_t tier;              /* how many of usage_tiers the context was above */
+	bool own_lower, billed_lower; /* the sums are lower bounds */
+	struct usage_sums own;     /* of the main loop */
+	struct usage_sums billed;  /* sub-agents included, as far as they are reported */
+	struct usage_sums *reported; /* of turns that report calls or rows: what these differ from own; while the basis is open */
+};
+
+/* Money that was spent in a period. */
+struct usage_share {
+	struct usage_share *next;
+	int32_t period;
+	uint32_t currency;
+	struct decimal amount;
+};
+
+/* What a session did in one recording. */
+struct usage_part {
+	struct usage_part *next, *before;
+	double started;            /* of the recording, s since 1970; 0: not known */
+	uint32_t agent, model, cwd, title, malformed; /* agent and the like: names, as they were last */
+	uint8_t inside;            /* USAGE_..._INSIDE and the like, as the totals told */
+	enum usage_basis basis;    /* USAGE_AUTO: not decided */
+	bool has_counts, has_rows; /* responses had counts; had rows per model */
+	bool has_used, has_size, has_peak;
+	uint64_t used, size, peak, peak_size;
+	struct usage_tally *tallies;
+	struct usage_cost *costs;  /* that of the last currency first */
+	struct usage_share *shares; /* only where there are periods */
+};
+
+/* What has been said, once per session. */
+enum {
+	USAGE_SAID_WRONG = 1, USAGE_SAID_DIFFERS = 2, USAGE_SAID_OVER = 4, USAGE_SAID_LIFETIME = 8,
+	USAGE_SAID_CURRENCY = 16, USAGE_SAID_SILENT = 32, USAGE_SAID_BASIS = 64, USAGE_SAID_HISTORY = 128,
+	USAGE_SAID_LACKS = 256, USAGE_SAID_SIZE = 512, USAGE_SAID_CHILDREN = 1024,
+};
+
+struct usage_session {
+	UT_hash_handle hh;         /* all sessions, in the order in which they were seen */
+	struct usage_session *parent, *child, *sibling; /* child: the first one */
+	struct usage_session *next_here; /* of those that this recording has */
+	struct usage_session *answered_after, *answered_before; /* turns that wait for judgement */
+	struct usage_part *parts, *tail, *now; /* by time; tail: the last; now: of the recording that is read, or NULL */
+	uint64_t active;           /* when it was last heard of */
+	decimal_units reported_total; /* of the turns of this part, by their calls or rows */
+	uint32_t reported_turns, turns, id_length; /* turns: in this recording */
+	uint32_t cwd, title;       /* names */
+	uint32_t waiting_prompts;
+	uint32_t idle;             /* hash of v2's last idle state */
+	uint16_t said, user;       /* user: for the tool */
+	uint16_t cost_mark;
+	uint8_t mark;              /* for the tool: alerts */
+	bool fresh;                /* it began in this recording */
+	bool loading;              /* a history is replayed */
+	bool loaded, had_usage, waiting, lifetime, busy, v2, cleared;
+	bool fell, unreported;     /* counts have fallen; some turns did not report calls or rows */
+	/* The last that is known: what crosses from one recording to the next. */
+	bool has_used, has_size;
+	uint64_t used, size;
+	uint32_t model, agent;
+	struct usage_turn turn;
+	struct usage_counts last;  /* counts of the last response in this part */
+	char id[];                 /* plain text, NUL after it; empty: of responses whose prompts are not known */
+};
+
+enum usage_event_kind { USAGE_EVENT_UPDATE, USAGE_EVENT_TURN, USAGE_EVENT_COMPACT };
+
+/* What has happened. Valid during the call. */
+struct usage_event {
+	enum usage_event_kind kind;
+	struct usage_session *session;
+	uint64_t t;                    /* us: of an update; of a turn: when it was answered */
+	const struct usage_turn *turn;
+	bool changed;                  /* of an update: other values than the last */
+	uint32_t status;               /* of a compaction: a name */
+	/* of a turn: */
+	struct usage_sums own, billed; /* what the wire lacks is not there */
+	bool own_lower, billed_lower;  /* these are lower bounds */
+	enum usage_basis basis;
+	uint8_t tier;
+};
+
+/* Large contexts may have prices of their own. */
+enum { USAGE_TIERS = 7 };
+extern const uint64_t usage_tiers[USAGE_TIERS];
+/* How many of them a context of so many tokens is above. */
+uint8_t usage_tier(uint64_t context);
+
+enum { USAGE_NEVER = INT32_MIN }; /* the period of what is not counted */
+
+struct usage_spec {
+	enum usage_basis basis;
+	/* The period of a time, or NULL: everything is one. */
+	int32_t (*period)(void *arg, double started, uint64_t t);
+	bool tiers;   /* keep apart by the size of the context */
+	bool whole;   /* the stream is seen from its beginning: a session that is not loaded is new */
+	void (*event)(void *arg, const struct usage_event *);
+	/* Something to say about a session, once. verbose: every run would say it. */
+	void (*note)(void *arg, const struct usage_session *, bool verbose, const char *text);
+	void *arg;
+};
+
+struct usage;
+
+/* NULL when out of memory. */
+struct usage *usage_new(const struct usage_spec *);
+void usage_free(struct usage *);
+/* A recording begins (s since 1970, or 0): what was open ends. 0, or -1 out of memory. */
+int usage_begin(struct usage *, double started);
+/*
+ * A message went by, perhaps in an envelope: finds the request that it responds to by itself, whatever s->request is, and
+ * hands it to `take` with its report; NULL: to usage_take. 0, or -1 out of memory (or what take returned).
+ */
+int usage_see(struct usage *, const struct seen *, int (*take)(void *arg, const struct seen *, const struct usage_report *),
+	void *arg);
+/* Is there a request whose response has none of the words in it? And is this line one that may be it? */
+bool usage_waits(const struct usage *);
+bool usage_expects(const struct usage *, struct slice line);
+/* A report, already read. 0, or -1 out of memory. */
+int usage_take(struct usage *, uint64_t t, const struct usage_report *);
+/* Judges the turns that have been answered and not been heard of since `since` us. Returns when the next one is due, or 0. */
+int usage_quiet(struct usage *, uint64_t since, uint64_t *next);
+/* Judges the turn of one session, if it has been answered. 0, or -1 out of memory. */
+int usage_finish(struct usage *, struct usage_session *);
+/* Judges all that are left. */
+int usage_end(struct usage *);
+
+struct usage_session *usage_find_session(const struct usage *, struct slice id);
+struct usage_session *usage_sessions(const struct usage *);
+struct usage_session *usage_next(const struct usage_session *);
+size_t usage_count(const struct usage *);
+/* A name (of a model, a currency, a stop reason) by its number; 0 is none: "". */
+struct slice usage_name(const struct usage *, uint32_t);
+/* The name of an agent by its number, and that name's number. */
+struct slice usage_agent_name(const struct usage *, uint32_t);
+struct slice usage_agent_version(const struct usage *, uint32_t);
+uint32_t usage_agent_key(const struct usage *, uint32_t);
+
+/* --- figures --- */
+
+struct usage_money {
+	uint32_t currency; /* a name */
+	struct decimal amount;
+};
+
+/* What is summed up: of a session, a model, a day, or of all. Zero it to begin. */
+struct usage_figures {
+	uint64_t turns, malformed, restarts;
+	struct usage_sums own, billed;
+	bool own_lower, billed_lower;
+	decimal_units cached, input; /* of the cache ratio: cache reads, and all input */
+	struct usage_money *costs;   /* by the names of the currencies */
+	size_t ncosts;
+	bool too_large;              /* a sum of money does not fit */
+};
+
+void usage_figures_free(struct usage_figures *);
+/* All return 0, or -1 out of memory. */
+int usage_figures_add(const struct usage *, struct usage_figures *to, const struct usage_figures *);
+int usage_figures_money(const struct usage *, struct usage_figures *to, uint32_t currency, struct decimal);
+/* What a tally has; billed: on its model, else as part of its session. */
+void usage_figures_tally(const struct usage_tally *, bool billed, uint8_t inside, struct usage_figures *to);
+/* A session's own figures, without its children. */
+int usage_figures_session(const struct usage *, const struct usage_session *, struct usage_figures *to);
+/* Do the figures of its parent include those of this child? */
+bool usage_is_covered(const struct usage *, const struct usage_session *child);
+/* A session's figures with those of its children, each token and cost once. */
+int usage_figures_family(const struct usage *, const struct usage_session *, struct usage_figures *to);
+/* What lies inside, by what the totals told and by the agent. */
+uint8_t usage_inside(const struct usage *, const struct usage_part *);
+
+/* The basis that is believed, in a part, and in the last one of a session. */
+enum usage_basis usage_part_basis(const struct usage *, const struct usage_part *);
+enum usage_basis usage_session_basis(const struct usage *, const struct usage_session *);
+/* The tokens of the turn that has been answered, at the basis believed. False where the wire lacks them. */
+bool usage_turn_tokens(const struct usage *, const struct usage_session *, struct usage_sums *);
+/* The context after the last model call of the turn, where the turn tells one call's counts. */
+bool usage_turn_context(const struct usage *, const struct usage_session *, uint64_t *);
+/* The cost in a currency over all recordings. False where there is none. */
+bool usage_cost_total(const struct usage_session *, uint32_t currency, struct decimal *);
+/* What the turn added to it. False where that is not known. */
+bool usage_cost_of_turn(const struct usage_session *, const struct usage_cost *, struct decimal *);
+/* The costs that were reported last, that of the last currency first; NULL: none. */
+const struct usage_cost *usage_costs(const struct usage_session *);
+
+/* --- merging --- */
+
+/* Appends ,"recordings":[...] to a JSON object that is being written. 0, or -1 out of memory. */
+int usage_put_parts(const struct usage *, const struct usage_session *, struct buf *);
+/*
+ * Adds the session of such an object. 0, -1 out of memory, 1 where it is none that could have been written: *why says
+ * what is wrong with it.
+ */
+int usage_get_parts(struct usage *, struct slice object, const char **why);
+/* Sorts the parts of all sessions by time: before figures are read. */
+void usage_sort(struct usage *);
+
+#endif

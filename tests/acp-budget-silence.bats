@@ -1,0 +1,124 @@
+#!/usr/bin/env bats
+# acp-budget --max-silence: a turn without a message from the agent.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load budget
+	lib_setup
+}
+
+teardown() {
+	exec 8>&- 9<&-
+	end_left_over
+}
+
+# silent UPDATE... : an agent that sends these updates at each prompt, and no response; what it gets is in got.
+silent() {
+	printf '%s\n' "$@" | jq -c '{method: "session/update", params: {sessionId: "s", update: .}}' >updates
+	cat >agent <<-'END'
+		#!/bin/sh
+		tee got | while read -r line; do
+			case $line in
+			*'"initialize"'*) echo '{"id":0,"result":{"protocolVersion":2,"capabilities":{}}}' ;;
+			*session/prompt*'"t"'*) ;;
+			*session/prompt*)
+				[ ! -e v2 ] || echo '{"id":1,"result":{}}'
+				cat updates
+				;;
+			*x/late*) echo '{"id":1,"result":{"stopReason":"end_turn"}}' ;;
+			*x/*) echo '{"id":5,"result":{}}' ;;
+			esac
+		done
+	END
+	chmod +x agent
+}
+
+call='{"sessionUpdate":"tool_call","toolCallId":"c","status":"in_progress"}'
+
+@test "a silent turn is reported, cancelled, and answered with an error; a late response goes nowhere" {
+	silent '{"sessionUpdate":"plan"}'
+	budget --max-silence 100ms
+	prompt 1 s work
+	answer 1
+	assert_equal "$LINE" '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"acp-budget: no message from the agent for 0.3s"}}'
+	assert_equal "$(told)" 's: no message from the agent for 0.1s
+s: no message from the agent for 0.2s: cancelled
+s: no message from the agent for 0.3s: answered in its place'
+	grep -q session/cancel got
+	send '{"method":"x/late"}'
+	send '{"id":5,"method":"x/y"}'
+	answer 5
+	finish
+	assert_equal "$(jq -c '.id // empty' seen | tr '\n' ' ')" '1 5 '
+	assert_equal "$STATUS" 1
+}
+
+@test "the time of a tool and of a question to the user does not count" {
+	# waits WHAT MESSAGE: nothing is reported before the client sends the message.
+	waits() {
+		silent "$1"
+		! [[ $1 == '{"id"'* ]] || printf '%s\n' "$1" >updates
+		budget --max-silence 50ms
+		prompt 1 s work
+		until_line "$3"
+		prompt 2 t other
+		answer 2
+		assert_equal "$(told | grep -c '^s:')" 0
+		send "$2"
+		answer 1
+		finish
+	}
+	waits '{"id":"q","method":"session/request_permission","params":{"sessionId":"s"}}' '{"id":"q","result":{}}' '"q"'
+	assert_equal "$(told | grep -c '^s:')" 3
+	silent "$call" '{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed"}'
+	budget --max-silence 50ms
+	prompt 1 s work
+	answer 1
+	finish
+	silent "$call"
+	budget --max-silence 50ms
+	prompt 1 s work
+	until_line tool_call
+	prompt 2 t other
+	answer 2
+	finish
+	assert_equal "$(told | grep -c '^s:')" 0
+}
+
+@test "a nudge that is silent: the client gets what was done" {
+	plays '[{"out":100},{"hold":true}]'
+	# It does not end at a cancel either.
+	start acp-budget --target 2k --max-silence 100ms -- sh -c 'grep --line-buffered -v session/cancel | ./agent'
+	prompt 1 s work
+	answer 1
+	finish
+	assert_equal "$LINE" '{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn","usage":{"totalTokens":200,"inputTokens":100,"outputTokens":100}}}'
+}
+
+@test "v2: the silent turn ends in an idle state" {
+	silent '{"sessionUpdate":"state_update","state":"running"}'
+	: >v2
+	budget --max-silence 100ms
+	send '{"id":0,"method":"initialize","params":{"protocolVersion":2}}'
+	answer 0
+	prompt 1 s work
+	until_line '"idle"'
+	finish
+	assert_equal "$(jq -c '.params.update' <<<"$LINE")" '{"sessionUpdate":"state_update","state":"idle","stopReason":"error","error":{"code":-32603,"message":"acp-budget: no message from the agent for 0.3s"}}'
+}
+
+@test "v2: a state that waits for the user is not silent" {
+	silent '{"sessionUpdate":"state_update","state":"running"}' '{"sessionUpdate":"state_update","state":"requires_action"}'
+	: >v2
+	budget --max-silence 50ms
+	send '{"id":0,"method":"initialize","params":{"protocolVersion":2}}'
+	answer 0
+	prompt 1 s work
+	until_line requires_action
+	prompt 1 t other
+	answer 1
+	finish
+	assert_equal "$(told | grep -c '^s:')" 0
+}

@@ -1,0 +1,427 @@
+#!/usr/bin/env bats
+# acp-conduct: a component that dies in the middle of traffic. What it had in its hands keeps its place, its cancellation and
+# its response.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load conduct
+	lib_setup
+	conduct_setup
+}
+
+teardown() {
+	end_left_over
+}
+
+# component NAME LIVES: a program ./NAME whose first LIVES lives run the shell text on stdin; later ones are acp-tap.
+component() {
+	{
+		printf '#!/bin/bash\necho $$ >>%s.lives\nif (($(wc -l <%s.lives) <= %d)); then\n' "$1" "$1" "$2"
+		cat
+		printf '\n:\nfi\nexec acp-tap -o /dev/null\n'
+	} >"$1"
+	chmod +x "$1"
+}
+
+# --- order
+
+@test "a proxy dies during a turn: the prompt's response does not overtake the updates before it" {
+	component proxy 0 </dev/null
+	cat >turn <<-'EOS'
+		#!/bin/bash
+		update() { printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"n":%d}}}\n' "$1"; }
+		IFS= read -r line
+		echo '{"jsonrpc":"2.0","id":1,"result":{}}'
+		IFS= read -r line
+		{
+			for n in {2..50}; do update "$n"; done
+			printf '{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn"}}\n' "$(jq -c .id <<<"$line")"
+		} >rest
+		pid=$(<proxy.lives)
+		update 1
+		kill -KILL "$pid"
+		cat rest
+		cat >/dev/null
+	EOS
+	chmod +x turn
+	start --no-mcp -p ./proxy -- ./turn
+	begin
+	say '{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":"s"}}'
+	gets '"n":50}'
+	gets '"id":"p"'
+	ends 0
+	assert_equal "$(tail -n 1 got | jq -c '[.id, .result.stopReason]')" '["p","end_turn"]'
+	run jq -s -e 'map(.params.update.n // empty) | . == sort and (. | unique) == . and length >= 49' got
+	assert_success
+}
+
+# --- cancellations
+
+@test "a request that was cancelled is not sent again without its cancellation" {
+	# It dies of the cancellation, before it has passed on either.
+	component holding 1 <<-'EOS'
+		while IFS= read -r line; do
+			case $line in
+			*'"$/cancel_request"'*) kill -KILL $$ ;;
+			*'"slow"'*) ;;
+			*) printf '%s\n' "$line" ;;
+			esac
+		done > >(acp-tap -o /dev/null)
+		exit
+	EOS
+	start --no-mcp -p ./holding -- ./agent
+	begin
+	say '{"jsonrpc":"2.0","id":1,"method":"slow"}' '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}'
+	says 'holding: died'
+	say '{"jsonrpc":"2.0","id":2,"method":"after"}'
+	responds 2 '{"method":"after","params":null}'
+	responds 1 -32800
+	ends 0
+}
+
+@test "bypass: a cancellation that its proxy had not read reaches the agent" {
+	component proxy 0 </dev/null
+	start --no-mcp --on-crash bypass --restarts 0/1m --record r.rec -p ./proxy -- ./agent
+	begin
+	kill -STOP "$(<proxy.lives)"
+	say '{"jsonrpc":"2.0","id":1,"method":"slow"}' '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}'
+	wait_for grep -qF '$/cancel_request' r.rec
+	kill -KILL "$(<proxy.lives)"
+	says 'proxy: died .*taken out'
+	say '{"jsonrpc":"2.0","id":2,"method":"after"}'
+	responds 2 '{"method":"after","params":null}'
+	responds 1 -32800
+	ends 0
+}
+
+@test "a cancellation that a dead filter had read reaches the component that has the request" {
+	component filter 1 <<-'EOS'
+		cat <&6 7>&- &
+		sed -u '/cancel_request/Q' >&7
+		kill -KILL 0
+	EOS
+	for how in restart bypass; do
+		rm -f filter.lives
+		start --no-mcp --on-crash $how --restarts "$([[ $how == bypass ]] && echo 0/1m || echo 1/1m)" --record r.rec -f ./filter -- ./agent
+		begin
+		say '{"jsonrpc":"2.0","id":1,"method":"slow"}'
+		reads '"slow"'
+		say '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}'
+		says 'filter: died'
+		responds 1 -32800
+		ends 0
+		rm r.rec agent.log
+	done
+}
+
+# --- responses
+
+@test "a filter dies with a response to a request that the process before it had passed on: the response arrives" {
+	component filter 2 <<-'EOS'
+		if (($(wc -l <filter.lives) == 1)); then
+			cat <&6 7>&- &
+			sed -u '/"die"/Q' >&7
+		else
+			cat <&0 >&7 6>&- &
+			sed -u '/-32800/Q' <&6
+		fi
+		kill -KILL 0
+	EOS
+	start --no-mcp --record r.rec -f ./filter -- ./agent
+	begin
+	say '{"jsonrpc":"2.0","id":1,"method":"slow","params":["longer than all that the second process reads on its way down, which is a cancellation"]}'
+	say '{"jsonrpc":"2.0","method":"die"}'
+	wait_for died 1
+	say '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}'
+	responds 1 -32800
+	ends 0
+	died 2
+}
+
+@test "a filter that dies twice of a request: the request is refused with the reason" {
+	component filter 2 <<-'EOS'
+		cat <&6 7>&- &
+		sed -u '/"deadly"/Q' >&7
+		kill -KILL 0
+	EOS
+	start --no-mcp --record r.rec -f ./filter -- ./agent
+	begin
+	say '{"jsonrpc":"2.0","id":1,"method":"deadly"}'
+	responds 1 -32603
+	gets 'filter: no answer: signal KILL'
+	ends 0
+}
+
+died() { [[ $(grep -c 'filter: died' said) -eq $1 ]]; }
+
+# --- what is lost is reported
+
+@test "a cancellation that was passed on does not count as one of the notifications that a dead proxy has lost" {
+	component proxy 1 <<-'EOS'
+		acp-tap -o /dev/null | sed -u '/session.update/d'
+	EOS
+	start --no-mcp -p ./proxy -- ./agent
+	begin
+	say '{"jsonrpc":"2.0","id":1,"method":"slow"}' '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}'
+	responds 1 -32800
+	say '{"jsonrpc":"2.0","id":3,"method":"tell"}' '{"jsonrpc":"2.0","id":2,"method":"after"}'
+	responds 2 '{"method":"after","params":null}'
+	kill -KILL "$(<proxy.lives)"
+	says 'proxy: died .*; notifications lost: at most 1$'
+	ends 0
+}
+
+@test "a request that came in the same read as one that kills the proxy is answered" {
+	# cat takes both lines at once.
+	printf '#!/bin/bash\ncat | while IFS= read -r line; do [[ $line != *poison* ]] || kill -KILL 0; printf "%%s\\n" "$line"; done | acp-tap -o /dev/null\n' >glutton
+	chmod +x glutton
+	start --no-mcp -p ./glutton -- ./agent
+	begin
+	say $'{"jsonrpc":"2.0","id":1,"method":"poison"}\n{"jsonrpc":"2.0","id":2,"method":"harmless"}'
+	responds 1 -32603
+	responds 2 '{"method":"harmless","params":null}'
+	ends 0
+}
+
+@test "what an agent had not read when it ended is reported, with its number" {
+	mkfifo go
+	printf '#!/bin/bash\nIFS= read -r line\necho "{\\"jsonrpc\\":\\"2.0\\",\\"id\\":1,\\"result\\":{}}"\nread -r x <go\n' >quitter
+	chmod +x quitter
+	start --record r.rec -- ./quitter
+	begin
+	for _ in {1..5}; do say '{"jsonrpc":"2.0","method":"note"}'; done
+	five() { [[ $(grep -c '"note"' r.rec) -eq 5 ]]; }
+	wait_for five
+	echo >go
+	says '^acp-conduct: agent: exit status 0'
+	ends 0
+	said 'agent: .*5 (messages|notifications)'
+}
+
+# --- alive, but closed
+
+@test "a proxy that closes its output but lives has died: it is stopped, named and started again" {
+	component closing 1 <<-'EOS'
+		sed -u '/"die"/Q' | acp-tap -o /dev/null
+		exec sleep 1000 >&-
+	EOS
+	start --grace 200ms --no-mcp -p ./closing -- ./agent
+	begin
+	say '{"jsonrpc":"2.0","id":1,"method":"die"}'
+	says '^acp-conduct: closing: closed its standard output'
+	responds 1 '{"method":"die","params":null}'
+	say '{"jsonrpc":"2.0","id":2,"method":"after"}'
+	responds 2 '{"method":"after","params":null}'
+	ends 0
+}
+
+@test "a filter that closes its output but lives has died, where acp-conduct reads it" {
+	printf '#!/bin/bash\necho >>lives\nif (($(wc -l <lives) == 1)); then sed -u /die/Q; exec sleep 1000 >&-; fi\nexec cat\n' >closing
+	chmod +x closing
+	start --grace 200ms --no-mcp --record r.rec -d ./closing -- ./agent
+	say '{"jsonrpc":"2.0","id":"0","method":"initialize","params":{}}'
+	gets '"id":"0"'
+	say '{"jsonrpc":"2.0","method":"die"}'
+	says '^acp-conduct: closing: closed its (standard )?output'
+	say '{"jsonrpc":"2.0","id":2,"method":"after"}'
+	responds 2 '{"method":"after","params":null}'
+	ends 0
+}
+
+# bats test_tags=known-red
+@test "a filter that closes its output but lives has died, where its neighbours hold its pipes" {
+	printf '#!/bin/bash\necho >>lives\nif (($(wc -l <lives) == 1)); then sed -u /die/Q; exec sleep 1000 >&-; fi\nexec cat\n' >closing
+	chmod +x closing
+	for chain in '-d ./closing' '-p acp-tap -d ./closing'; do
+		rm -f lives
+		# shellcheck disable=SC2086
+		start --grace 200ms --no-mcp $chain -- ./agent
+		say '{"jsonrpc":"2.0","id":"0","method":"initialize","params":{}}'
+		gets '"id":"0"'
+		say '{"jsonrpc":"2.0","method":"die"}'
+		says '^acp-conduct: closing: closed its (standard )?output'
+		say '{"jsonrpc":"2.0","id":2,"method":"after"}'
+		responds 2 '{"method":"after","params":null}'
+		ends 0
+	done
+}
+
+@test "an agent that closes its output but lives: requests are answered, it is stopped, and the blame is right" {
+	printf '#!/bin/bash\nIFS= read -r line\necho "{\\"jsonrpc\\":\\"2.0\\",\\"id\\":1,\\"result\\":{}}"\nexec >&-\nexec sleep 1000\n' >mute
+	chmod +x mute
+	for chain in '--record r.rec' '-p acp-tap' '-p acp-tap -f acp-tap'; do
+		# shellcheck disable=SC2086
+		start --grace 200ms --no-mcp $chain -- ./mute
+		# At once: a chain that has ended responds to nothing.
+		say "$init" '{"jsonrpc":"2.0","id":1,"method":"m"}'
+		responds 1 -32603
+		says '^acp-conduct: agent: closed its standard output'
+		local status=0
+		wait "$conduct" || status=$?
+		exec 9>&-
+		wait_for nobody_left
+	done
+}
+
+@test "a component that closes its input but lives: what it can not read is answered at once" {
+	printf '#!/bin/bash\nIFS= read -r line\necho "{\\"jsonrpc\\":\\"2.0\\",\\"id\\":1,\\"result\\":{}}"\nexec <&-\necho >closed\nexec sleep 1000\n' >numb
+	chmod +x numb
+	for chain in '--record r.rec' '-p acp-tap'; do
+		rm -f closed
+		# shellcheck disable=SC2086
+		start --grace 200ms --no-mcp $chain -- ./numb
+		begin
+		wait_for test -e closed
+		say '{"jsonrpc":"2.0","id":1,"method":"m"}'
+		responds 1 -32603
+		exec 9>&-
+		wait "$conduct" || true
+		wait_for nobody_left
+	done
+	component numb 1 <<-'EOS'
+		sed -u '/"die"/Q' | acp-tap -o /dev/null
+		exec sleep 1000 <&-
+	EOS
+	start --grace 200ms --no-mcp -p ./numb -- ./agent
+	begin
+	say '{"jsonrpc":"2.0","id":1,"method":"die"}'
+	responds 1 '{"method":"die","params":null}'
+	ends 0
+}
+
+# --- what is written in between
+
+@test "where acp-conduct reads the hop, a restart adds no blank line after a whole one" {
+	component proxy 0 </dev/null
+	start --no-mcp --record r.rec -f 'acp-tap -o /dev/null' -p ./proxy -- ./agent
+	begin
+	kill -KILL "$(<proxy.lives)" "$(pid_of acp-tap)"
+	both() { (($(wc -l <proxy.lives) == 2)) && (($(grep -c '^acp-conduct: acp-tap: pid ' said) == 2)); }
+	wait_for both
+	say '{"jsonrpc":"2.0","id":1,"method":"m"}'
+	responds 1 '{"method":"m","params":null}'
+	ends 0
+	run grep -c '^$' got agent.log
+	assert_output $'got:0\nagent.log:0'
+}
+
+# --- memory
+
+# forwarding NAME: a filter that passes lines on, survives that nobody reads them, and ends with status 5 at SIGUSR1.
+forwarding() {
+	cat >"$1" <<-EOS
+		#!/bin/bash
+		echo \$\$ >>$1.lives
+		trap '' PIPE
+		trap 'exit 5' USR1
+		forward() { while IFS= read -r line; do printf '%s\n' "\$line"; done 2>/dev/null; }
+		forward <&6 7>&- &
+		forward <&0 >&7 &
+		exec 7>&-
+		wait
+		wait
+		exit 0
+	EOS
+	chmod +x "$1"
+}
+
+# An agent that sends an update now and then and does not read.
+chattering() {
+	printf '#!/bin/bash\ntrap "" PIPE\nfor ((i = 0; ; i++)); do echo "{\\"i\\":$i}" 2>/dev/null; sleep 0.02; done\n' >chatter
+	chmod +x chatter
+}
+
+dies() {
+	local lives
+	lives=$(wc -l <"$1.lives")
+	kill -KILL "$(tail -n 1 "$1.lives")"
+	[[ ${2-} == last ]] || wait_for lives_again "$1" "$lives"
+}
+died_or_over() { said "^acp-conduct: $1: died" || ! kill -0 "$conduct" 2>/dev/null; }
+lives_again() { (($(wc -l <"$1.lives") > $2)); }
+
+# No sanitizer had anything to say, and conduct has ended by itself.
+ended_well() {
+	local status=0
+	exec 9>&-
+	wait "$conduct" || status=$?
+	run ! grep -E 'Sanitizer|runtime error' said
+	((status != 134 && status != 139)) || fail "status $status"
+	wait_for nobody_left
+}
+
+@test "a filter dies twice while the client does not read: its neighbour's end finds no memory that was freed" {
+	forwarding f
+	forwarding g
+	chattering
+	mkfifo client out
+	exec 9<>client
+	cat out >got 9>&- &
+	reader=$!
+	acp-conduct -v --restarts 10/1m -f ./f -f ./g -- ./chatter <client >out 2>said 9>&- &
+	conduct=$!
+	gets '"i"'
+	dies f
+	kill "$reader"
+	# Until conduct has found out.
+	a_while_passes 500ms
+	dies f
+	kill -USR1 "$(tail -n 1 g.lives)"
+	wait_for died_or_over g
+	kill -TERM "$conduct" || true
+	a_while_passes 200ms
+	kill -TERM "$conduct" || true
+	ended_well
+}
+
+@test "a filter dies again after the lane behind it has ended: no memory is used that was freed" {
+	forwarding f
+	chattering
+	printf '#!/bin/bash\necho $$ >>g.lives\nexec cat\n' >g
+	chmod +x g
+	start --grace 20s --restarts 10/1m -f ./f --on-crash fail -d ./g -- ./chatter
+	gets '"i"'
+	dies f
+	dies g last
+	wait_for died_or_over g
+	dies f last
+	a_while_passes 500ms
+	kill -TERM "$conduct" || true
+	a_while_passes 200ms
+	kill -TERM "$conduct" || true
+	ended_well
+}
+
+@test "a filter that reads only what goes up dies beside a hop that is read: what follows still comes" {
+	for chain in '--record r.rec -u ./once' '-u ./once -p acp-tap' '-p acp-tap -u ./once'; do
+		rm -f lives
+		printf '#!/bin/bash\necho >>lives\n(($(wc -l <lives) > 1)) || { sed -u /first/q; kill -KILL $$; }\nexec cat\n' >once
+		chmod +x once
+		# shellcheck disable=SC2086
+		start --no-mcp $chain -- ./agent
+		begin
+		say '{"jsonrpc":"2.0","id":1,"method":"first"}'
+		says 'once: died'
+		responds 1 '{"method":"first","params":null}'
+		say '{"jsonrpc":"2.0","id":2,"method":"second"}'
+		responds 2 '{"method":"second","params":null}'
+		ends 0
+		assert_equal "$(grep -c '"id":2' got)" 1
+	done
+}
+
+@test "a filter dies after it has read a response that it has not passed on: the request is still answered" {
+	printf '#!/bin/bash\necho >>lives\n(($(wc -l <lives) > 1)) || PATH=$PATH exec ./half\nexec acp-tap -o /dev/null\n' >keeper
+	printf '#!/bin/bash\nexec 8<&0\ncat <&8 >&7 &\nwhile IFS= read -r line <&6; do [[ $line != *first* ]] || kill -KILL 0; printf "%%s\\n" "$line"; done\n' >half
+	chmod +x keeper half
+	start --no-mcp --record r.rec -f ./keeper -- ./agent
+	begin
+	say '{"jsonrpc":"2.0","id":1,"method":"first"}'
+	says 'keeper: died'
+	responds 1 '{"method":"first","params":null}'
+	say '{"jsonrpc":"2.0","id":2,"method":"second"}'
+	responds 2 '{"method":"second","params":null}'
+	ends 0
+}

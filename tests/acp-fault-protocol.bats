@@ -1,0 +1,146 @@
+#!/usr/bin/env bats
+# acp-fault: lines that are whole, and wrong in the protocol's terms.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load fault
+	lib_setup
+}
+
+teardown() {
+	end_left_over
+}
+
+responses() {
+	printf '%s\n' '{"id":1,"result":{"id":1}}' '{"result":[], "id" : "a"}' '{"id":"7","error":{"code":1,"message":""}}' \
+		'{"id":1.0,"result":1.50}'
+}
+
+@test "--error: the request fails here, and the agent never sees it" {
+	printf '%s\n' '{"id":1,"method":"session/prompt"}' '{"id":"x","method":"session/new"}' '{"method":"session/prompt"}' >in
+	acp-fault --error session/prompt=-32603,'too, "busy"' --report report -- tee got <in >out
+	assert_equal "$(cat got)" "$(sed 1d in)"
+	assert_equal "$(head -n 1 out)" '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"too, \"busy\""}}'
+	assert_equal "$(faults '[.n, .id, .fault, .code, .message]')" '[1,1,"error",-32603,"too, \"busy\""]'
+	acp-fault --error 'session/*=7' --kind request -- cat <in >out
+	assert_equal "$(jq -c '[.id, .error.code, .error.message]' out | tr '\n' ' ')" \
+		'[1,7,"acp-fault"] ["x",7,"acp-fault"] [null,null,null] '
+}
+
+@test "--error: requests of the agent fail, too, in each way to meet the stream" {
+	echo '{"id":5,"method":"fs/read_text_file"}' >up
+	: >down
+	acp-fault --error fs/read_text_file=-32000 -- sh -c 'cat up; head -n 1 >got' < <(wait_for test -s got) >out
+	assert_equal "$(jq .error.code got)" -32000
+	[ ! -s out ]
+	rm got
+	link acp-fault --error fs/read_text_file=-32000 -- sh -c 'cat up; head -n 1 >got' < <(wait_for test -s got) >out
+	assert_equal "$(jq -c '[.id, .error.code]' got)" '[5,-32000]'
+	printf '%s\n' '{"id":0,"method":"proxy/initialize"}' '{"id":9,"method":"session/prompt"}' \
+		'{"id":3,"method":"proxy/successor","params":{"method":"fs/read_text_file"}}' >in
+	acp-fault --error '*=-32000' -m '!initialize' <in >out
+	assert_equal "$(sed 1d out | jq -c '[.id, .error.code]' | tr '\n' ' ')" '[9,-32000] [3,-32000] '
+}
+
+@test "--error: its response keeps its place among those that are late" {
+	printf '%s\n' '{"method":"one"}' >up
+	acp-fault --error m=1 -m '!two' --delay 100ms -- sh -c 'cat up; sleep 0.02; cat' < <(sleep 0.05; numbered 1) >out
+	assert_equal "$(jq -c '.method // .id' out | tr '\n' ' ')" '"one" 1 '
+}
+
+@test "--error: a one-way pipe has no way back" {
+	numbered 1 >in
+	run -2 acp-fault --error m=1 <in
+	assert_output 'acp-fault: --error responds to requests: a one-way pipe does not go back (use -- COMMAND, acp-conduct -f, or a proxy chain)'
+}
+
+@test "--hang: nobody responds to the request" {
+	printf '%s\n' '{"id":1,"method":"a"}' '{"id":2,"method":"b"}' '{"method":"a"}' >in
+	acp-fault --hang a --report report <in >out
+	assert_equal "$(cat out)" "$(sed 1d in)"
+	assert_equal "$(faults '[.n, .method, .id, .fault]')" '[1,"a",1,"hang"]'
+}
+
+@test "--error and --hang choose like the others: the second of them, once" {
+	numbered 4 >in
+	acp-fault --hang m --from-match 2 --once <in >out
+	assert_equal "$(ids <out)" '1 3 4 '
+}
+
+@test "--wrong-id: a response has an id of the same type that nobody has used; nothing else changes" {
+	responses >in
+	acp-fault --seed 1 --wrong-id 1 --report report <in >out
+	assert_equal "$(jq -c '.id | type' out | tr '\n' ' ')" '"number" "string" "string" "number" '
+	diff <(jq -c 'del(.id)' in) <(jq -c 'del(.id)' out)
+	assert_equal "$(sed -n 2p out)" "{\"result\":[], \"id\" : $(faults .is | sed -n 2p)}"
+	assert_equal "$(grep -o '"was":[^,]*' report | tr '\n' ' ')" '"was":1 "was":"a" "was":"7" "was":1.0 '
+	diff <(faults .is) <(jq -c .id out)
+	# No request and no notification has it.
+	printf '{"id":1,"method":"m"}\n{"method":"n"}\n' >in
+	acp-fault --wrong-id 1 --report report <in 2>err | cmp in -
+	assert_equal "$(faults)" ''
+}
+
+@test "--id-type: the id is of another type, with its digits where it has some" {
+	responses >in
+	acp-fault --seed 1 --id-type 1 --report report <in >out
+	assert_equal "$(jq -c .id out | sed 's/[0-9]\{10\}/N/' | tr '\n' ' ')" '"1" N 7 "1.0" '
+	diff <(jq -c 'del(.id)' in) <(jq -c 'del(.id)' out)
+	diff <(faults .is) <(jq -c .id out)
+}
+
+@test "--stale-session: a message names a session that there is not" {
+	printf '%s\n' '{"method":"session/update","params":{"a":1, "sessionId":"A\u0041","b":2}}' '{"method":"x","params":{"sessionId":5}}' \
+		'{"id":1,"method":"y"}' '{"id":1,"result":{"sessionId":"A"}}' >in
+	acp-fault --seed 1 --stale-session 1 --report report <in >out
+	assert_equal "$(faults '[.n, .was]')" '[1,"AA"]'
+	assert_equal "$(jq -r .params.sessionId out | head -n 1)" "$(faults .is | jq -r .)"
+	sed "1s/\"A.u0041\"/$(faults .is)/" in | cmp - out
+	# In an envelope, too.
+	printf '%s\n' '{"id":0,"method":"proxy/initialize"}' '{"method":"x","params":{"sessionId":"A"}}' >in
+	acp-fault --seed 1 --stale-session 1 --corrupt 1 -m x --report report <in >out
+	assert_equal "$(faults .fault | tr '\n' ' ')" '"stale-session" "corrupt" '
+	byte=$(jq 'select(.byte).byte' report)
+	is=$(jq 'select(.byte).is' report)
+	assert_equal "$(sed -n 2p out | tail -c +"$byte" | head -c 1 | od -An -tu1 | tr -d ' ')" "$is"
+}
+
+@test "--overtake: the next response passes a notification, and all that came after it" {
+	printf '%s\n' '{"method":"a"}' '{"id":1,"method":"b"}' noise '{"id":1,"result":0}' '{"method":"c"}' '{"id":2,"result":0}' >in
+	acp-fault --seed 1 --overtake 1 --report report <in >out
+	assert_equal "$(cat out)" "$(sed -n 4p in; sed -n 1,3p in; sed -n 6p in; sed -n 5p in)"
+	assert_equal "$(faults '[.n, .fault, .behind]' | tr '\n' ' ')" '[1,"overtake",3] [4,"overtake",5] '
+}
+
+@test "--overtake: without a response it goes after a while, in its place" {
+	printf '%s\n' '{"method":"a"}' '{"method":"b"}' >in
+	mkfifo slow
+	acp-fault --overtake 1,50ms --report report <slow >out &
+	exec 8>slow
+	cat in >&8
+	wait_for cmp -s in out
+	exec 8>&-
+	wait
+	assert_equal "$(faults '[.n, .behind]')" '[1,null]'
+}
+
+@test "a response twice: --duplicate for responses" {
+	numbered 1 >down
+	acp-fault --kind response --duplicate 1 --report report -- sed 's/"method":"m"/"result":0/' <down >out
+	assert_equal "$(cat out)" $'{"id":1,"result":0}\n{"id":1,"result":0}'
+	assert_equal "$(faults '[.from, .fault]')" '["agent","duplicate"]'
+}
+
+@test "bad usage: protocol faults" {
+	want='expected METHOD=CODE or METHOD=CODE,MESSAGE, such as session/prompt=-32603,overloaded'
+	for argument in m m= m=x m=1x "m=1," m=99999999999; do
+		bad "--error $argument: $want" --error "$argument"
+	done
+	bad '--error =1: expected a method' --error =1
+	bad '--hang : expected a method' --hang ''
+	bad '--hang b: given twice: a second one is for a --plan' --hang a --hang b
+	bad '--wrong-id 2: expected a probability, such as 0.1 or 10%' --wrong-id 2
+	bad '--overtake 1,x: expected a probability, and a duration after a comma, such as 10%,500ms' --overtake 1,x
+}

@@ -1,0 +1,432 @@
+#!/usr/bin/env bats
+# acp-usage: every figure right: turns, costs, bases, models, and sub-agents.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load usage
+	lib_setup
+	AGENTS=$FIXTURES/agents
+}
+
+teardown() {
+	end_left_over
+}
+
+# session FILE... MEMBERS: these members of the sessions in the summary, joined.
+sessions() {
+	acp-usage --summary -f json "${@:1:$#-1}" 2>/dev/null |
+	    jq -r --arg m "${*: -1}" 'select(.session != null and (.total | not)) | [.[$m | split(" ")[]] | tojson] | join(" ")'
+}
+
+total() {
+	acp-usage --summary -f json "${@:1:$#-1}" 2>/dev/null | jq -c --arg m "${*: -1}" 'select(.total) | [.[$m | split(" ")[]]]'
+}
+
+# as_all_ways FILE: the same figures as an operand, on standard input, with --pass and as a recording.
+as_all_ways() {
+	acp-usage --summary -f json "$1" 2>/dev/null | jq -c 'del(.recordings)' >want
+	acp-usage --summary -f json - <"$1" 2>/dev/null | jq -c 'del(.recordings)' | diff want -
+	acp-usage --summary -f json --pass -o passed <"$1" 2>/dev/null | cmp - "$1"
+	jq -c 'del(.recordings)' passed | diff want -
+	acp-tap -o taped <"$1" >/dev/null 2>&1
+	jq -c 'select(.msg) | del(.t) | .from = "unknown"' taped >recording
+	acp-usage --summary -f json recording 2>/dev/null | jq -c 'del(.recordings)' | diff want -
+}
+
+# --- turns
+
+@test "a turn's cost is that of each currency by itself" {
+	run turns "$USAGE/two-currencies.nd" turn_costs turn_cost currency
+	assert_output $'- - JPY\n10 EUR 10 EUR\n1 JPY 1 JPY\n3 JPY;2 EUR 3 JPY'
+}
+
+@test "an id that is used anew belongs to the new request, in all ways" {
+	run sessions "$USAGE/id-reuse.nd" 'turns'
+	assert_output 1
+	as_all_ways "$USAGE/id-reuse.nd"
+}
+
+@test "open requests end at initialize: tokens never go to another session" {
+	run sessions "$USAGE/open-at-initialize.nd" 'session turns'
+	assert_output $'"A" 0\n"B" 1'
+	as_all_ways "$USAGE/open-at-initialize.nd"
+}
+
+@test "nothing leaks from one file into the next: names, open prompts, the only session" {
+	{
+		prompt 1 a
+		answer 1 '"usage":{"totalTokens":110,"inputTokens":100,"outputTokens":10}'
+		prompt 7 a
+	} >one
+	answer 7 '"usage":{"totalTokens":5010,"inputTokens":5000,"outputTokens":10}' >two
+	run sessions one two 'session turns'
+	assert_output $'"a" 1\n"" 1'
+}
+
+@test "version 2: an idle snapshot after a resume is no turn" {
+	run sessions "$USAGE/v2-resume.nd" 'turns'
+	assert_output 0
+	as_all_ways "$USAGE/v2-resume.nd"
+}
+
+@test "version 2: a prompt that waits while the one before it fails has its turn" {
+	{
+		head -n 4 "$USAGE/v2-first.nd"
+		prompt 2 s
+		prompt 3 s
+		echo '{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"no"}}'
+		echo '{"jsonrpc":"2.0","id":3,"result":{"messageId":"m"}}'
+		tail -n 1 "$USAGE/v2-first.nd"
+	} >queued
+	run sessions queued 'turns tokens'
+	assert_output --regexp '^2 .*"total":11,'
+	as_all_ways queued
+}
+
+@test "version 2: work without a prompt is a turn, in the table as in JSON" {
+	run sessions "$USAGE/v2-first.nd" 'turns'
+	assert_output 1
+	run acp-usage --summary "$USAGE/v2-first.nd"
+	assert_line --index 1 --regexp '^s +1 +11 '
+}
+
+@test "the first turn after session/load is not charged with the session's history" {
+	run turns "$USAGE/restored.nd" turn_cost cost
+	assert_output '- 2.75'
+	# Nor is that of a recording that begins in the middle; a new session begins at 0.
+	grep -v -e load -e '"id":1,"result":{}' "$USAGE/restored.nd" >middle
+	run turns middle turn_cost
+	assert_equal "$output" -
+	{
+		echo '{"jsonrpc":"2.0","id":9,"method":"session/new","params":{"cwd":"/"}}'
+		echo '{"jsonrpc":"2.0","id":9,"result":{"sessionId":"s"}}'
+		sed -n '5,$p' "$USAGE/restored.nd"
+	} >new
+	run turns new turn_cost
+	assert_output 2.75
+}
+
+@test "a cost that falls in its last digits has not begun anew" {
+	run sessions "$USAGE/noise.nd" 'cost restarts'
+	assert_output '[{"amount":0.6,"currency":"USD"}] null'
+	# In every output.
+	run updates "$USAGE/noise.nd" cost wire_cost
+	assert_line --index 1 '0.6 0.6'
+}
+
+@test "costs of a session after a restart: the adjusted one, and the wire's beside it" {
+	for amount in 0.5 0.8 0.1; do update s "\"used\":1,\"size\":10,\"cost\":{\"amount\":$amount,\"currency\":\"USD\"}"; done >costs
+	run updates costs cost wire_cost
+	assert_line --index 2 '0.9 0.1'
+	run sessions costs 'cost wire_cost'
+	assert_output '[{"amount":0.9,"currency":"USD"}] {"amount":0.1,"currency":"USD"}'
+	run acp-usage -f prom costs
+	assert_line 'acp_session_cost{session="s",currency="USD"} 0.9'
+	run acp-usage --max-cost 0.9USD costs
+	assert_failure 1
+}
+
+@test "queued prompts have turns of their own; a cost that cannot be told apart is shared" {
+	{
+		echo '{"jsonrpc":"2.0","id":9,"method":"session/new","params":{"cwd":"/"}}'
+		echo '{"jsonrpc":"2.0","id":9,"result":{"sessionId":"s"}}'
+		prompt 1 s
+		prompt 2 s
+		prompt 3 s
+		update s '"used":1,"size":10,"cost":{"amount":0.1,"currency":"USD"}'
+		answer 1
+		update s '"used":2,"size":10,"cost":{"amount":0.3,"currency":"USD"}'
+		answer 2
+		answer 3
+	} >queued
+	run turns queued turn_costs
+	assert_output $'0.1 USD\n0.2 USD\nshared'
+	run acp-usage queued
+	assert_line --partial 'its cost is in the turn before'
+}
+
+# --- bases
+
+@test "counts that grow with the context are a turn's" {
+	run turns "$USAGE/streaming.nd" total basis
+	assert_output $'1100 turn\n1400 turn'
+}
+
+@test "what is known to be a part is a lower bound, not a blank" {
+	run sessions "$USAGE/restored.nd" 'tokens lower_bound'
+	assert_output '{"total":2,"input":1,"output":1} "tokens"'
+	run acp-usage --summary "$USAGE/restored.nd"
+	assert_line --index 1 --regexp '^s +1 +>=2 +>=1 +>=1 '
+	run acp-usage -f tsv "$USAGE/restored.nd"
+	assert_line --partial $'\ttotal\t'
+}
+
+@test "the cache ratio is never above 100 %, whatever the convention" {
+	{
+		prompt 1 s
+		# Inside by the total, although reads exceed the input of this one.
+		answer 1 '"usage":{"totalTokens":110,"inputTokens":100,"outputTokens":10,"cachedReadTokens":90}'
+		prompt 2 s
+		answer 2 '"usage":{"totalTokens":110,"inputTokens":100,"outputTokens":10,"cachedReadTokens":900}'
+	} >inside
+	run sessions inside cache_hit
+	(($(jq -n "$output <= 1 | if . then 1 else 0 end")))
+	{
+		prompt 1 t
+		answer 1 '"usage":{"totalTokens":1010,"inputTokens":100,"outputTokens":10,"cachedReadTokens":900}'
+	} >beside
+	# 90 of 100, and 900 of 1000.
+	head -n 2 inside >first
+	run total first beside cache_hit
+	assert_output '[0.9]'
+}
+
+# --- models
+
+@test "qwen: chunks with parentToolCallId are a sub-agent's" {
+	run sessions "$USAGE/qwen-subagent.nd" 'tokens billed'
+	assert_output --partial '"total":6161'
+	assert_output --partial '"total":6711'
+	as_all_ways "$USAGE/qwen-subagent.nd"
+}
+
+# opened RESULT-MEMBERS: a new session, and a turn in it.
+opened() {
+	echo '{"jsonrpc":"2.0","id":9,"method":"session/new","params":{"cwd":"/home/u/p"}}'
+	echo "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{\"sessionId\":\"s\",$1}}"
+	prompt 1 s
+	answer 1 '"usage":{"totalTokens":110,"inputTokens":100,"outputTokens":10}'
+}
+
+@test "models are named by what opens a session, by its options and by updates" {
+	opened '"models":{"currentModelId":"qwen3(x)"}' >one
+	opened '"configOptions":[{"id":"mode","currentValue":"a"},{"id":"model","category":"model","currentValue":"big"}]' >two
+	{
+		opened '"modes":{}' | head -n 2
+		echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"config_option_update","configOptions":[{"configId":"model","currentValue":"huge"}]}}}'
+		opened '"modes":{}' | tail -n 2
+	} >three
+	for file in one:'qwen3(x)' two:big three:huge; do
+		run --separate-stderr acp-usage --by model -f json "${file%%:*}"
+		assert_line --index 0 --partial "{\"model\":\"${file#*:}\",\"turns\":1,\"tokens\":{\"total\":110,"
+		as_all_ways "${file%%:*}"
+	done
+	run sessions one 'cwd model'
+	assert_output '"/home/u/p" "qwen3(x)"'
+}
+
+@test "--by model: the rows add up to the total line" {
+	for file in "$AGENTS"/*.jsonl "$FIXTURES"/*.jsonl; do
+		acp-usage --by model -f json "$file" 2>/dev/null >rows
+		jq -se '(map(select(.total | not)) | [(map(.billed.total) | add), (map(.tokens.output) | add), (map(.turns) | add)])
+		    == (map(select(.total))[0] | [.billed.total, .tokens.output, .turns])' rows
+	done
+	run acp-usage --by model "$AGENTS/notices.jsonl"
+	assert_line --regexp '^total of 2 models '
+}
+
+@test "the estimate of a turn includes its sub-agents, as the summary's does" {
+	echo '{"claude-opus-5-5":{"input_cost_per_token":1e-06,"output_cost_per_token":1e-05},
+	    "claude-haiku-5-5":{"input_cost_per_token":1e-06,"output_cost_per_token":1e-05}}' >prices
+	acp-usage --prices prices -f json "$AGENTS/subagent-foreground.jsonl" 2>/dev/null |
+	    jq -s 'map(.estimate // 0) | add * 1e6 | round' >turns
+	acp-usage --prices prices --summary -f json "$AGENTS/subagent-foreground.jsonl" 2>/dev/null |
+	    jq 'select(.total).estimate * 1e6 | round' | diff turns -
+}
+
+@test "prices: --cache-hour takes the price of cache writes that are kept for an hour, where the list has one" {
+	echo '{"m":{"input_cost_per_token":1,"output_cost_per_token":1,"cache_creation_input_token_cost":2,
+	    "cache_creation_input_token_cost_above_1hr":3},
+	    "n":{"input_cost_per_token":1,"output_cost_per_token":1,"cache_creation_input_token_cost":2}}' >prices
+	for case in m::201 m:--cache-hour:301 n:--cache-hour:201; do
+		IFS=: read -r model option want <<<"$case"
+		opened "\"models\":{\"currentModelId\":\"$model\"}" | head -n 3 >hour
+		answer 1 '"usage":{"totalTokens":101,"inputTokens":0,"outputTokens":1,"cachedWriteTokens":100}' >>hour
+		# shellcheck disable=SC2086 # an option, or none
+		run total $option --prices prices hour estimate
+		assert_output "[$want]"
+	done
+	run -2 acp-usage --cache-hour hour
+	assert_output 'acp-usage: --cache-hour is for --prices'
+}
+
+@test "prices: what only large contexts have a price for costs what other input does below" {
+	echo '{"m":{"input_cost_per_token":1,"output_cost_per_token":1,"cache_creation_input_token_cost_above_100k_tokens":2}}' >prices
+	for case in 1000:1101 100000:100201; do
+		opened '"models":{"currentModelId":"m"}' | head -n 3 >tier
+		answer 1 "\"usage\":{\"totalTokens\":$((${case%:*} + 101)),\"inputTokens\":${case%:*},\"outputTokens\":1,\"cachedWriteTokens\":100}" >>tier
+		run total --prices prices tier estimate
+		assert_output "[${case#*:}]"
+	done
+}
+
+@test "prices: tiers of large contexts, and names with what agents add to them" {
+	echo '{"m":{"input_cost_per_token":1e-06,"output_cost_per_token":1e-05,"input_cost_per_token_above_200k_tokens":2e-06},
+	    "n":{"tiered_pricing":[{"range":[0,256000],"input_cost_per_token":1e-06,"output_cost_per_token":1e-05},
+	    {"range":[256000,1000000],"input_cost_per_token":3e-06,"output_cost_per_token":1e-05}],"input_cost_per_token":0,
+	    "output_cost_per_token":0}}' >prices
+	for case in 'm[1m]:100000:0.10001' 'm:300000:0.60001' 'n:100000:0.10001' 'n(openai):300000:0.90001'; do
+		IFS=: read -r model input want <<<"$case"
+		opened "\"models\":{\"currentModelId\":\"$model\"}" | head -n 3 >tier
+		answer 1 "\"usage\":{\"totalTokens\":$((input + 1)),\"inputTokens\":$input,\"outputTokens\":1}" >>tier
+		run total --prices prices tier estimate
+		assert_output "[$want]"
+	done
+}
+
+# --- sub-agents
+
+# The model calls behind a recording, but for those that the agent reports nowhere: suggestions, and what came after the last result.
+truth() {
+	jq -s --argjson without "$2" 'map(select(.n as $n | $without | index($n) | not)
+	    | .usage | .input_tokens + .cache_creation_input_tokens + .cache_read_input_tokens + .output_tokens) | add' "$AGENTS/truth/$1.jsonl"
+}
+
+@test "claude: what was billed is what its model calls used, each once" {
+	for case in subagent-foreground:[12,15,16] v2-subagent:[16,17] notices:[6,8,9] elicitation-compact:[7,14,25,26]; do
+		run total "$AGENTS/${case%%:*}.jsonl" billed
+		run jq '.[0].total' <<<"$output"
+		assert_output "$(truth "${case%%:*}" "${case#*:}")"
+	done
+}
+
+@test "claude: the tokens of a sub-agent in the background are in no response: a lower bound; the cost is right" {
+	run total "$AGENTS/subagent-background.jsonl" 'lower_bound cost'
+	assert_output '["billed",[{"amount":0.10273080000000002,"currency":"USD"}]]'
+	# The calls 7 and 8 are those; 6, 11 and 12 are reported nowhere.
+	run total "$AGENTS/subagent-background.jsonl" billed
+	run jq '.[0].total' <<<"$output"
+	assert_output "$(truth subagent-background [6,7,8,11,12])"
+	run acp-usage --summary "$AGENTS/subagent-background.jsonl"
+	assert_line --partial '>=311238'
+}
+
+@test "codex: a sub-agent's tokens are nowhere: a lower bound, with its own context in a row of its own" {
+	run acp-usage --summary "$AGENTS/codex-subagent.jsonl"
+	assert_line --index 1 --regexp '^01a20179 hello +3 +55044 .*>=55044 '
+	assert_line --index 2 --regexp '^  - Look around2 .* 122/258K '
+	assert_line --index 3 --regexp '^total of 2 +3 +55044 .*>=55044 '
+}
+
+@test "a child's idle is no turn of its parent" {
+	run sessions "$AGENTS/v2-subagent.jsonl" 'title turns'
+	assert_output $'"hello" 5\n"foreground child" 1\n"look around" 1'
+	run total "$AGENTS/v2-subagent.jsonl" turns
+	assert_output '[5]'
+}
+
+# family: a session whose child reports a cost of its own.
+family() {
+	echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"subagent_update","sessionId":"c","title":"look"}}}'
+	update s '"used":1,"size":10,"cost":{"amount":0.5,"currency":"USD"}'
+	update c '"used":9,"size":10,"cost":{"amount":4.50,"currency":"USD"}'
+}
+
+@test "limits hold for a session together with its children" {
+	family >s.nd
+	run total s.nd cost
+	assert_output '[[{"amount":5,"currency":"USD"}]]'
+	run acp-usage --max-cost 2USD s.nd
+	assert_failure 1
+	assert_output --partial 's: --max-cost 2 USD is reached'
+	# An agent whose own costs include them.
+	{
+		echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}'
+		echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentInfo":{"name":"claude-agent-acp","version":"0.100"}}}'
+		family
+	} >claude
+	run acp-usage --max-cost 2USD claude
+	assert_success
+}
+
+# --- merging
+
+@test "a session that goes on in a later recording is one; only cost, context and model cross" {
+	for n in 1 2; do
+		echo "{\"acp-recording\":1,\"started\":\"2026-11-2${n}T10:00:00Z\"}"
+		jq -c '{t: 1, from: "agent", msg: .}' <<<"$(update s "\"used\":$n,\"size\":10,\"cost\":{\"amount\":0.$((n * 2)),\"currency\":\"USD\"}")"
+		prompt $n s | jq -c '{t: 2, from: "client", msg: .}'
+		answer $n '"usage":{"totalTokens":7,"inputTokens":6,"outputTokens":1}' | jq -c '{t: 3, from: "agent", msg: .}'
+	done | split -l 4 - day
+	for order in 'dayaa dayab' 'dayab dayaa'; do
+		# shellcheck disable=SC2086
+		run sessions $order 'turns cost used tokens'
+		assert_output '2 [{"amount":0.4,"currency":"USD"}] 2 {"total":14,"input":12,"output":2}'
+		for day in $order; do acp-usage --summary -f json "$day"; done >pieces
+		run --separate-stderr acp-usage --merge -f json pieces
+		assert_line --index 0 --partial '"turns":2,"tokens":{"total":14,"input":12,"output":2}'
+	done
+}
+
+@test "--merge refuses what was damaged, made up or cut" {
+	update s '"used":1,"size":10' >one
+	acp-usage --summary -f json one >good
+	for edit in 's/"size":10,"costs"/"size":0,"costs"/; s/"size":10}/"size":0}/; s/,"size":10/,"size":0/g' 's/"used":1,"peak"/"used":-1,"peak"/' \
+	    's/"recordings":\[/"recordings":[7,/' 's/"models":\[\]/"models":{}/' '$d' '1d' 's/"acp-usage":1/"acp-usage":9/'; do
+		sed "$edit" good >bad
+		run acp-usage --merge bad
+		assert_failure 2
+		assert_output --regexp '^acp-usage: bad: line [0-9]+: '
+	done
+	run acp-usage --merge good
+	assert_success
+}
+
+# --- for people
+
+@test "in 80 columns the summary fits, with what has values" {
+	script -qec "stty cols 80 2>/dev/null; acp-usage --summary $AGENTS/*.jsonl" /dev/null >table 2>&1 </dev/null
+	run awk '{ sub(/\r$/, "") } length > 80' table
+	assert_output ''
+	# As with less -R: the output is a pipe, and standard error's terminal tells the width.
+	script -qec "stty cols 80 2>/dev/null; acp-usage --summary $AGENTS/*.jsonl | cat" /dev/null >paged 2>&1 </dev/null
+	cmp table paged
+	grep -q 'cost' table
+	refute grep -q 'thought' table
+	run acp-usage --summary --wide "$AGENTS/notices.jsonl"
+	assert_line --index 0 --partial 'thought'
+}
+
+@test "--by day, project and agent; --since and --before" {
+	for n in 1 2 3; do
+		echo "{\"acp-recording\":1,\"started\":\"2026-11-2${n}T10:00:00Z\"}" >"$n.rec"
+		opened '"modes":{}' | sed "s|/home/u/p|/p$((n % 2))|; s/\"s\"/\"s$n\"/" | jq -c '{t: 1, from: (if .method then "client" else "agent" end), msg: .}' >>"$n.rec"
+	done
+	export TZ=UTC
+	run acp-usage --by day [123].rec
+	assert_line --index 1 --regexp '^2026-11-21 +1 +110 '
+	assert_line --index 4 --regexp '^total of 3 days +3 +330 '
+	run acp-usage --by project [123].rec
+	assert_line --index 1 --regexp '^/p0 +1 +110 '
+	assert_line --index 2 --regexp '^/p1 +2 +220 '
+	run acp-usage --by month -f json [123].rec
+	assert_line --index 0 --partial '{"month":"2026-11-01","turns":3,'
+	run total --since 2026-11-22 --before 2026-11-23 [123].rec 'turns'
+	assert_output '[1]'
+	run acp-usage --since 2026-11-23T09:00 -f tsv [123].rec
+	assert_equal "${#lines[@]}" 2
+	# The zone of the reader decides on the day.
+	export TZ=Pacific/Kiritimati
+	run acp-usage --by day 1.rec
+	assert_line --index 1 --regexp '^2026-11-22 '
+	run acp-usage 1.rec
+	assert_line --index 0 --regexp '^2026-11-22 00:00:01 '
+}
+
+@test "compaction is an event" {
+	run acp-usage -f json "$AGENTS/elicitation-compact.jsonl"
+	run jq -r 'select(.event == "compaction") | "\(.stop_reason) \(.used)"' <<<"$output"
+	assert_line --index 0 'in_progress 51366'
+	assert_line --index 1 'completed 51366'
+}
+
+@test "metrics of types can be summed: they do not overlap" {
+	{
+		prompt 1 s
+		answer 1 '"usage":{"totalTokens":120,"inputTokens":100,"outputTokens":20,"cachedReadTokens":90,"thoughtTokens":5}'
+	} >s.nd
+	run acp-usage -f prom s.nd
+	assert_equal "$(awk '/^acp_turn_tokens_total/ { n += $2 } END { print n }' <<<"$output")" 120
+}

@@ -1,0 +1,24 @@
+#!/usr/bin/env bats
+# acp-export -f otlp, read by the OpenTelemetry protos.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load ../lib
+	TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+	FIXTURES=$TOP/tests/fixtures
+	bats_load_library bats-support
+	bats_load_library bats-assert
+	PATH=$(cd "$TOP" && realpath "${B:-build}")/bin:$PATH
+	python=$PEERS/python/bin/python
+	[[ -x $python ]] || skip 'without python3'
+}
+
+@test "each fixture's spans are a request that the protos parse strictly" {
+	local file
+	for file in "$FIXTURES"/*.jsonl "$FIXTURES"/agents/*.jsonl; do
+		run -0 "$python" "$PEERS/otlp.py" < <(acp-export -f otlp "$file")
+		assert_equal "${output%% *}" "${output##* }"
+		assert [ "${output%% *}" -gt 0 ]
+	done
+}

@@ -1,0 +1,119 @@
+"""What the models share: a tool between two pipes pairs that we hold both ends of, and JSON that keeps its spelling."""
+import json
+import os
+import random
+import select
+import subprocess
+import sys
+
+
+class Failure(Exception):
+    pass
+
+
+def spelled(text):
+    """The value of a JSON text, its order of members and its spelling of numbers kept."""
+    return json.loads(text, object_pairs_hook=lambda pairs: ('object', tuple((k, freeze(v)) for k, v in pairs)),
+                      parse_int=lambda s: ('number', s), parse_float=lambda s: ('number', s))
+
+
+def freeze(value):
+    return tuple(freeze(v) for v in value) if isinstance(value, list) else value
+
+
+def dump(value):
+    return json.dumps(value, ensure_ascii=False, separators=(',', ':'))
+
+
+class Tool:
+    """A filter as acp-conduct starts it: 0 and 1 face the client, 6 and 7 the agent."""
+
+    def __init__(self, argv, seconds=120):
+        pairs = [os.pipe() for _ in range(4)]
+        (down_in, down_w), (up_r, up_out), (up_in, up_w), (down_r, down_out) = pairs
+        self.argv, self.ends, self.first = argv, [down_in, up_out, up_in, down_out], None
+        self.write_fd = {'down': down_w, 'up': up_w}
+        self.read_fd = {'down': down_r, 'up': up_r}
+        self.rest = {'down': b'', 'up': b''}
+        self.seconds = seconds
+        self.syncs = 0
+        self.err = open('err', 'w+')
+        self.start()
+
+    def start(self):
+        code = 'import os,sys; fds=[int(x) for x in sys.argv[1:5]]; fds=[os.dup2(f, 100+i) for i,f in enumerate(fds)]; ' \
+            '[os.dup2(f, t) for f, t in zip(fds, (0,1,6,7))]; os.closerange(8, 200); os.execvp(sys.argv[5], sys.argv[5:])'
+        life = {'ACP_RESTARTED': str(self.first)} if self.first else {}
+        self.process = subprocess.Popen([sys.executable, '-S', '-E', '-c', code, *map(str, self.ends), *self.argv],
+                                        pass_fds=self.ends, stdin=subprocess.DEVNULL, stderr=self.err,
+                                        env={**os.environ, 'PROTO': 'ACP', **life})
+        self.first = self.first or self.process.pid
+
+    def restart(self):
+        """It dies, and another takes its place on the same pipes."""
+        self.kill()
+        self.start()
+
+    def send(self, lane, lines):
+        data = b''.join(line + b'\n' for line in lines)
+        while data:
+            data = data[os.write(self.write_fd[lane], data):]
+
+    def line(self, lane):
+        """The next line of a lane; None at its end."""
+        while b'\n' not in self.rest[lane]:
+            if not select.select([self.read_fd[lane]], [], [], self.seconds)[0]:
+                raise Failure(f'nothing comes {lane}')
+            got = os.read(self.read_fd[lane], 65536)
+            if not got:
+                return None
+            self.rest[lane] += got
+        line, self.rest[lane] = self.rest[lane].split(b'\n', 1)
+        return line
+
+    def settle(self):
+        """What has come out of each lane, all that went in being done."""
+        out = {'down': [], 'up': []}
+        for lane in ('down', 'up', 'down'):
+            self.syncs += 1
+            sync = b'{"jsonrpc":"2.0","method":"_sync","params":{"n":%d}}' % self.syncs
+            self.send(lane, [sync])
+            while (line := self.line(lane)) != sync:
+                if line is None:
+                    raise Failure(f'{lane} has ended')
+                out[lane].append(line)
+        return out
+
+    def close(self):
+        """The client leaves, the agent ends. What still came out, and the exit status."""
+        for fd in self.ends:
+            os.close(fd)
+        out = {'down': [], 'up': []}
+        for lane in ('down', 'up'):
+            os.close(self.write_fd.pop(lane))
+            while (line := self.line(lane)) is not None:
+                out[lane].append(line)
+        status = self.process.wait()
+        for fd in self.read_fd.values():
+            os.close(fd)
+        return out, status
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def run(name, one, count):
+    """Runs one(random) for seeds; ACP_MODEL_SEED names a single one, ACP_MODEL_COUNT how many."""
+    only = os.environ.get('ACP_MODEL_SEED')
+    count = int(os.environ.get('ACP_MODEL_COUNT', count))
+    first = int(only) if only else random.SystemRandom().randrange(1 << 32)
+    print(f'{name}: {1 if only else count} streams from seed {first} on')
+    for seed in range(first, first + (1 if only else count)):
+        try:
+            one(random.Random(seed))
+        except Exception as failure:
+            print(f'{name}: seed {seed} (ACP_MODEL_SEED={seed}): {type(failure).__name__}: {failure}')
+            with open('err') as err:
+                print('stderr:', err.read()[-2000:])
+            raise

@@ -1,0 +1,115 @@
+#!/usr/bin/env bats
+# Combinations of options that make no sense are refused, never ignored.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	lib_setup
+	cp "$FIXTURES/demo.rec" s.rec
+}
+
+# refused MESSAGE TOOL [OPTION...]
+refused() {
+	local message=$1 tool=$2
+	shift 2
+	run -2 "acp-$tool" "$@" </dev/null
+	assert_output "acp-$tool: $message"
+}
+
+@test "--help of every tool fits a terminal of 80 columns and 24 lines" {
+	for tool in "$TOP"/cmd/*/; do
+		tool=$(basename "$tool")
+		command -v "$tool" || continue # acp-ws may have been left out
+		run -0 "$tool" --help
+		echo "$tool"
+		((${#lines[@]} <= 24))
+		for line in "${lines[@]}"; do ((${#line} <= 80)) || { echo "$line"; return 1; }; done
+	done
+}
+
+@test "acp-tap" {
+	refused '--hop is for recordings or --attach' tap --hop 1
+	refused '--number is for recordings' tap -n
+	refused '--start is for recordings' tap --start 2
+	refused '--until is for recordings' tap --until 2
+	refused '--number is for --format pretty or --format full' tap -n -f raw s.rec
+	refused '--fold is for --format pretty' tap --fold -o y
+	refused '--no-fold is for --format pretty' tap --no-fold -f raw s.rec
+	refused '--append is for --output' tap -a
+	refused '--until comes before --start' tap --start 3 --until 2 s.rec
+	[ ! -e y ]
+}
+
+@test "acp-check" {
+	refused '--hop is for recordings or --attach' check --hop 1
+	refused '--append is for --output' check -a
+	refused '--append does not go with --format junit' check -a -o y -f junit
+	refused '--output -: a file is wanted' check -o - s.rec
+	[ ! -e y ]
+}
+
+@test "acp-usage" {
+	refused '--append is for --output' usage -a s.rec
+	refused '--format prom is for --output or recordings' usage -f prom
+	refused '--format prom does not go with --summary' usage -f prom --summary s.rec
+	refused '--format prom does not go with --append' usage -f prom -o x -a s.rec
+	refused '--summary does not go with --format csv' usage -f csv --summary s.rec
+	refused '--by does not go with --format tsv' usage -f tsv --by model s.rec
+	refused '--fill does not go with recordings' usage --fill s.rec
+	refused '--pass does not go with recordings' usage --pass s.rec
+	refused '--pass does not go with a command' usage --pass -- cat
+	refused '--pass does not go with --attach' usage --pass --attach auto
+	refused '--follow is for one recording' usage -F s.rec s.rec
+	refused '--follow is for one recording' usage -F
+	refused '--merge does not go with a command' usage --merge -- cat
+	refused '--merge does not go with --max-cost' usage --merge --max-cost 1USD s.rec
+}
+
+@test "acp-stat" {
+	refused '--append is for --output' stat -a s.rec
+	refused '--hop is for recordings or --attach' stat --hop 1
+	refused '--format prom does not go with --append' stat -f prom -o x -a s.rec
+	refused '--format prom does not go with --by turn' stat -f prom --by turn s.rec
+	refused '--pass does not go with recordings' stat --pass s.rec
+	refused '--merge does not go with --by' stat --merge --by tool s.rec
+	refused '--merge does not go with a command' stat --merge -- cat
+}
+
+@test "acp-inject" {
+	refused '--match is for --edit or --edit-file' inject -m x --prepend y
+	refused '--where is for --edit or --edit-file' inject -w . --prepend y
+	refused '--silent is for --edit or --edit-file' inject --silent --prepend y
+	refused '--every is for --prepend or --append' inject --every -e .
+	refused '--leave is for --attach' inject --leave -e .
+	refused '--send-every is for --send' inject --send-every -e .
+}
+
+@test "acp-budget" {
+	refused '--target does not go with --from-prompt' budget --target 1 --from-prompt
+	refused '--nudge is for --target or --from-prompt' budget --nudge x --max-turns 1
+	refused '--hard is for --max-cost or --max-tokens or --max-turns or --max-context' budget --hard --target 1
+}
+
+@test "acp-mcp, acp-conduct" {
+	refused '--connect does not go with a command' mcp --connect x -- cat
+	refused '--connect does not go with --provide' mcp --connect x --provide a=b
+	refused '--connect does not go with --timeout' mcp --timeout 1s --connect x
+	refused '--control-hop is for --control' conduct --control-hop 1 -- cat
+}
+
+@test "acp-replay" {
+	refused '--update is for --check' replay --update s.rec
+	refused '--format is for --check' replay -f json s.rec
+	refused '--update does not go with --record' replay --check --update --record x s.rec
+	refused '--update does not go with --env' replay --check --update --env s.rec
+	refused '--update does not go with --on-miss next' replay --check --update --on-miss next s.rec
+	refused '--check does not go with --start' replay --check --start 2 s.rec
+	refused '--check does not go with --loop' replay --check --loop s.rec
+}
+
+@test "a short option is its long one, and what is fine goes" {
+	refused '--match is for --edit or --edit-file' inject --match x --prepend y
+	run -0 acp-tap -n -f full --start 2 --until 2 s.rec
+	run -0 acp-usage -f prom s.rec
+}
