@@ -1,0 +1,266 @@
+/* Partners are compared, what has none is missing or unexpected, and what has moved is noted. */
+#include <stdlib.h>
+
+#include "cmd/acp-diff/diff.h"
+
+struct pair {
+	struct diff *d;
+	struct section *section;
+	struct item *recorded, *live;
+	const char *path; /* of a value that is compared alone, or NULL */
+	uint64_t place;
+	bool failed;
+};
+
+/* --- what is found --- */
+
+static struct slice
+keep(char **to, struct slice s)
+{
+	struct slice copy = slice(s.p ? *to : NULL, s.n);
+
+	if (s.n)
+		memcpy(*to, s.p, s.n);
+	*to += s.n;
+	return copy;
+}
+
+/* Copies what has been found into the section. 0 or -1. */
+static int
+add_found(struct diff *d, struct section *s, const struct found *f)
+{
+	struct found *c = malloc(sizeof(*c) + f->path.n + f->value[0].n + f->value[1].n);
+	bool counts = !f->moved || f->kind == DIFFERENCE_ORDER;
+	char *to;
+
+	if (!c || list_add(&s->found, c) < 0) {
+		free(c);
+		return -1;
+	}
+	*c = *f;
+	to = (char *)(c + 1);
+	c->path = keep(&to, f->path);
+	c->value[RECORDED] = keep(&to, f->value[RECORDED]);
+	c->value[LIVE] = keep(&to, f->value[LIVE]);
+	c->nth = s->found.n;
+	for (int side = 0; side < SIDES; side++)
+		if (f->item[side])
+			f->item[side]->differs = true;
+	s->differences += counts;
+	s->moved += f->moved;
+	d->differences += counts;
+	d->moved += f->moved;
+	return 0;
+}
+
+static bool
+note(void *arg, const struct difference *difference)
+{
+	struct pair *p = arg;
+	struct found f = {
+		.kind = difference->kind,
+		.item = {p->recorded, p->live},
+		.path = p->path ? slice_of(p->path) : difference->path,
+		.value = {difference->recorded, difference->live},
+		.place = p->place,
+	};
+
+	p->failed = add_found(p->d, p->section, &f) < 0;
+	return !p->failed;
+}
+
+/* --- two items --- */
+
+static int
+compare_text(struct pair *p, struct compare *c)
+{
+	struct diff *d = p->d;
+
+	c->apart[0] = c->apart[1] = slice(NULL, 0);
+	p->path = ".params.update.content.text";
+	if (item_text(d, p->recorded, &d->text[RECORDED]) < 0 || item_text(d, p->live, &d->text[LIVE]) < 0)
+		return -1;
+	return compare_values(c, buf_slice(&d->text[RECORDED]), buf_slice(&d->text[LIVE]));
+}
+
+/* The next piece in which something beside the text is another, or NULL. */
+static struct item *
+next_change(const struct item *piece)
+{
+	struct item *next = piece->piece;
+
+	while (next && next->rest == piece->rest)
+		next = next->piece;
+	return next;
+}
+
+/*
+ * Two streamed texts: what their pieces say beside the text, each time that it changes, and the text. No
+ * agent cuts its text twice into the same pieces: where one side has no further change, its last stands.
+ */
+static int
+compare_pieces(struct pair *p, struct compare *c)
+{
+	struct item *a = p->recorded, *b = p->live, *more_a, *more_b;
+	struct pair one = *p;
+	struct acp_chunk x, y;
+	struct msg m, n;
+	int r;
+
+	c->arg = &one;
+	for (;;) {
+		if (item_message(p->d, a, &m) < 0 || item_message(p->d, b, &n) < 0 || !acp_chunk(m.params, &x) ||
+			!acp_chunk(n.params, &y))
+			return -1;
+		one.recorded = a;
+		one.live = b;
+		c->apart[0] = x.text;
+		c->apart[1] = y.text;
+		r = compare_messages(c, &m, &n);
+		more_a = next_change(a);
+		more_b = next_change(b);
+		if (r < 0 || one.failed || (!more_a && !more_b))
+			break;
+		a = more_a ? more_a : a;
+		b = more_b ? more_b : b;
+	}
+	c->arg = p;
+	return r < 0 || one.failed ? -1 : compare_text(p, c);
+}
+
+static int
+compare_items(struct diff *d, struct section *s, struct item *recorded, struct item *live)
+{
+	struct pair p = {.d = d, .section = s, .recorded = recorded, .live = live, .place = recorded->line};
+	struct compare c = {.match = d->options->match, .ids = d->ids, .learn = true, .from = recorded->from,
+		.what = recorded->what, .session = recorded->turn->session->id, .differs = note, .arg = &p};
+	struct msg a, b;
+	int r;
+
+	if (recorded->streamed && live->streamed)
+		r = compare_pieces(&p, &c);
+	else if (item_message(d, recorded, &a) < 0 || item_message(d, live, &b) < 0)
+		r = -1;
+	else
+		r = compare_messages(&c, &a, &b);
+	return r < 0 || p.failed ? -1 : 0;
+}
+
+/* --- what has moved --- */
+
+/* Was k answered before q was sent, so that q may have come of it? And is that not so on the other side? */
+static bool
+breaks_order(const struct item *k, const struct item *q)
+{
+	return k->kind == MSG_REQUEST && k->partner && q->partner && k->response && k->response->line < q->line &&
+		(k->turn->session->number > 0 || k->what == ACP_INITIALIZE) && q->partner->line < k->partner->line;
+}
+
+/* Independent messages may come in another order, and what the agent says, too: acp-replay takes them in any. */
+static bool
+may_move(const struct diff *d, const struct item *item)
+{
+	const struct turn *t = item->turn;
+	const struct item *k;
+
+	if (d->options->match == MATCH_EXACT)
+		return false;
+	for (size_t i = 0; item->from == ACP_CLIENT && i < t->items.n; i++) {
+		k = t->items.at[i];
+		if (k->from == ACP_CLIENT && (breaks_order(k, item) || breaks_order(item, k)))
+			return false;
+	}
+	return true;
+}
+
+static int
+note_moved(struct diff *d, struct section *s, struct item *item)
+{
+	struct found f = {
+		.kind = may_move(d, item) ? DIFFERENCE_VALUE : DIFFERENCE_ORDER,
+		.whole = true,
+		.moved = true,
+		.item = {item, item->partner},
+		.path = slice_of("."),
+		.place = item->line,
+	};
+
+	return add_found(d, s, &f);
+}
+
+/* --- a section --- */
+
+static bool
+is_alone(const struct item *item)
+{
+	if (item->joined || item->partner)
+		return false;
+	if (!item->request)
+		return true;
+	/* A response is missed where both have the request. */
+	return item->request->partner && !item->request->partner->response;
+}
+
+static int
+note_alone(struct diff *d, struct section *s, struct item *item, uint64_t place)
+{
+	struct found f = {
+		.kind = item->side == RECORDED ? DIFFERENCE_MISSING : DIFFERENCE_UNEXPECTED,
+		.whole = true,
+		.path = slice_of("."),
+		.place = place,
+	};
+
+	f.item[item->side] = item;
+	s->messages++;
+	return add_found(d, s, &f);
+}
+
+static int
+judge_recorded(struct diff *d, struct section *s, struct item *item)
+{
+	if (is_alone(item))
+		return note_alone(d, s, item, item->line);
+	if (!item->partner)
+		return 0;
+	s->messages++;
+	if (compare_items(d, s, item, item->partner) < 0)
+		return -1;
+	/* A response moves with its request. */
+	return item->moved && !(item->request && item->request->moved) ? note_moved(d, s, item) : 0;
+}
+
+/* By the recording's lines; what is not in it stands after what came before it in its lane. */
+static int
+by_place(const void *x, const void *y)
+{
+	const struct found *a = *(struct found *const *)x, *b = *(struct found *const *)y;
+
+	if (a->place != b->place)
+		return a->place < b->place ? -1 : 1;
+	return (a->nth > b->nth) - (a->nth < b->nth);
+}
+
+int
+judge(struct diff *d, struct section *s)
+{
+	const struct turn *a = s->turn[RECORDED], *b = s->turn[LIVE];
+	uint64_t place[ACP_AGENT + 1] = {0};
+	struct item *item;
+
+	for (size_t i = 0; a && i < a->items.n; i++)
+		if (judge_recorded(d, s, a->items.at[i]) < 0)
+			return -1;
+	for (size_t i = 0; b && i < b->items.n; i++) {
+		item = b->items.at[i];
+		if (item->partner && item->partner->turn == a)
+			place[item->from] = item->partner->line;
+		else if (is_alone(item) && note_alone(d, s, item, place[item->from]) < 0)
+			return -1;
+	}
+	if (s->found.n)
+		qsort(s->found.at, s->found.n, sizeof(void *), by_place);
+	d->messages += s->messages;
+	d->differing += s->differences > 0;
+	return 0;
+}

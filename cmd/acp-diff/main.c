@@ -1,0 +1,203 @@
+/* acp-diff: compares two recordings. */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cmd/acp-diff/report.h"
+#include "lib/base/cli.h"
+#include "lib/run/proc.h"
+
+static const char name[] = "acp-diff";
+
+static const char help[] =
+	"usage: acp-diff [options] A B\n"
+	"Compares two recordings; - is standard input.\n"
+	"  -f, --format text|json|junit  how to report what differs (text)\n"
+	"      --match exact|params|shape|method  what has to be the same (shape)\n"
+	"      --normalize JQ          a program that each message goes through first\n"
+	"      --ignore PATH           ignore what lies at this path; may be repeated\n"
+	"      --keep-paths            paths stand for nothing but themselves\n"
+	"      --hop N|NAME            which hop of recordings that hold several (0)\n"
+	"      --env                   ${NAME} in messages of A is from the environment\n"
+	"      --label NAME            what the report calls B\n"
+	"      --max-line SIZE         the longest line, in bytes (64M)\n"
+	"      --color auto|always|never  of the format text (auto)\n"
+	"  -h, --help                  this text\n"
+	"  -V, --version               the version\n"
+	"Exit status: 0 nothing differs; 1 something does; 2 A or B cannot be read.\n";
+
+enum { MAX_LINE = 64 * 1024 * 1024 };
+enum { OPT_MATCH = 256, OPT_NORMALIZE, OPT_IGNORE, OPT_KEEP_PATHS, OPT_HOP, OPT_ENV, OPT_LABEL, OPT_MAX_LINE, OPT_COLOR };
+
+static const struct option longs[] = {
+	{"format", required_argument, NULL, 'f'},
+	{"match", required_argument, NULL, OPT_MATCH},
+	{"normalize", required_argument, NULL, OPT_NORMALIZE},
+	{"ignore", required_argument, NULL, OPT_IGNORE},
+	{"keep-paths", no_argument, NULL, OPT_KEEP_PATHS},
+	{"hop", required_argument, NULL, OPT_HOP},
+	{"env", no_argument, NULL, OPT_ENV},
+	{"label", required_argument, NULL, OPT_LABEL},
+	{"max-line", required_argument, NULL, OPT_MAX_LINE},
+	{"color", required_argument, NULL, OPT_COLOR},
+	CLI_LONG_OPTIONS,
+};
+
+static const struct cli cli = {name, help, "+f:hV", longs};
+
+struct asked {
+	struct diff_options diff;
+	const char *normalize, *label;
+	struct buf ignore;        /* what jq is to find of them, with commas between */
+	int format;
+	enum cli_color color;
+};
+
+static void
+read_option(int option, struct asked *asked)
+{
+	static const char *const formats[] = {"text", "json", "junit", NULL};
+
+	switch (option) {
+	case 'f':
+		asked->format = cli_word(&cli, option, optarg, formats);
+		break;
+	case OPT_MATCH:
+		if (match_read(optarg, &asked->diff.match) < 0)
+			cli_bad(&cli, option, optarg, "expected exact, params, shape or method");
+		break;
+	case OPT_NORMALIZE:
+		asked->normalize = optarg;
+		break;
+	case OPT_IGNORE:
+		if (optarg[0] != '.')
+			cli_bad(&cli, option, optarg, "expected a path, such as .params.update.used");
+		if (buf_printf(&asked->ignore, "%s(try path(%s))", asked->ignore.n ? "," : "", optarg) < 0)
+			cli_refuse(&cli, NULL);
+		break;
+	case OPT_KEEP_PATHS:
+		asked->diff.keep_paths = true;
+		break;
+	case OPT_HOP:
+		asked->diff.hop = optarg;
+		break;
+	case OPT_ENV:
+		asked->diff.environment = true;
+		break;
+	case OPT_LABEL:
+		asked->label = optarg;
+		break;
+	case OPT_MAX_LINE:
+		if (cli_bytes(optarg, &asked->diff.limit) < 0)
+			cli_bad(&cli, option, optarg, cli_want_bytes);
+		break;
+	case OPT_COLOR:
+		if (cli_color(optarg, &asked->color) < 0)
+			cli_bad(&cli, option, optarg, cli_want_color);
+		break;
+	}
+}
+
+static struct normalize *
+compile_one(const char *option, const char *program)
+{
+	struct normalize *n;
+	char *why;
+
+	n = normalize_new(program, &why);
+	if (!n)
+		cli_die(why ? EXIT_USAGE : EXIT_FAILED, name, "%s: %s", option, why ? why : strerror(ENOMEM));
+	return n;
+}
+
+/* What --normalize and --ignore make of a message, as one program; NULL where neither is given. */
+static struct normalize *
+compile(struct asked *asked)
+{
+	struct buf program = {0};
+	struct normalize *n;
+
+	/* Each on its own first, so that a mistake is reported where it was made. */
+	if (asked->normalize)
+		normalize_free(n = compile_one("--normalize", asked->normalize));
+	if (asked->ignore.n == 0)
+		return asked->normalize ? compile_one("--normalize", asked->normalize) : NULL;
+	if ((asked->normalize && buf_printf(&program, "(%s\n) | ", asked->normalize) < 0) ||
+		buf_printf(&program, ". as $message | try delpaths([%.*s]) catch $message", (int)asked->ignore.n, asked->ignore.p) < 0 ||
+		!buf_string(&program))
+		cli_refuse(&cli, NULL);
+	n = compile_one("--ignore", program.p);
+	buf_free(&program);
+	return n;
+}
+
+static void
+free_sections(struct list *sections)
+{
+	struct section *s;
+
+	for (size_t i = 0; i < sections->n; i++) {
+		s = sections->at[i];
+		for (size_t k = 0; k < s->found.n; k++)
+			free(s->found.at[k]);
+		free(s->found.at);
+		free(s);
+	}
+	free(sections->at);
+}
+
+static int
+run(struct diff *d, const struct asked *asked)
+{
+	int status = load(d, RECORDED);
+
+	if (status == 0)
+		status = load(d, LIVE);
+	if (status)
+		return status;
+	if (d->file[RECORDED].items.n == 0 && d->file[LIVE].items.n == 0) {
+		cli_warn(name, "--normalize leaves out every message: nothing is compared");
+		return EXIT_USAGE;
+	}
+	d->ids = ids_new(d->options->keep_paths);
+	if (asked->label)
+		d->file[LIVE].path = asked->label;
+	if (!d->ids || diff_run(d) < 0 ||
+		report(d, (enum format)asked->format, STDOUT_FILENO, cli_wants_color(asked->color, STDOUT_FILENO)) < 0) {
+		cli_warn(name, "%s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	return d->differences ? EXIT_NEGATIVE : 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct asked asked = {.diff = {.limit = MAX_LINE, .match = MATCH_SHAPE}};
+	struct diff d = {.options = &asked.diff, .file = {{.script.fd = -1}, {.script.fd = -1}}};
+	struct cli_given given = {0};
+	char **words;
+	int option, status;
+
+	if (proc_stdio() < 0)
+		return EXIT_FAILED;
+	while ((option = cli_next(&cli, argc, argv, &given)) >= 0)
+		read_option(option, &asked);
+	words = argv + optind;
+	if (!words[0] || !words[1] || words[2])
+		cli_die(EXIT_USAGE, name, "two recordings are compared; try acp-diff --help");
+	if (strcmp(words[0], "-") == 0 && strcmp(words[1], "-") == 0)
+		cli_die(EXIT_USAGE, name, "only one of the two can come from standard input");
+	asked.diff.path[RECORDED] = words[0];
+	asked.diff.path[LIVE] = words[1];
+	d.normalize = compile(&asked);
+	status = run(&d, &asked);
+	unload(&d, RECORDED);
+	unload(&d, LIVE);
+	free_sections(&d.sections);
+	ids_free(d.ids);
+	normalize_free(d.normalize);
+	buf_free(&d.scratch);
+	buf_free(&asked.ignore);
+	return status;
+}

@@ -1,0 +1,432 @@
+/* Which session, turn and message of the one recording is which of the other. */
+#include <stdlib.h>
+
+#include "cmd/acp-diff/diff.h"
+#include "lib/match/align.h"
+#include "lib/match/rows.h"
+
+/* As many cells as what is alike may have, to be aligned. */
+enum { CELLS = 4 * 1024 * 1024 };
+
+/* --- messages --- */
+
+static void
+join(struct item *a, struct item *b)
+{
+	a->partner = b;
+	b->partner = a;
+	if (a->response && b->response)
+		join(a->response, b->response);
+}
+
+/* The items of a lane that have a partner, or have to find one, in their order. 0 or -1. */
+static int
+collect(const struct turn *t, enum lane lane, bool partner, bool responses, struct list *to)
+{
+	struct item *item;
+
+	for (size_t i = 0; i < t->items.n; i++) {
+		item = t->items.at[i];
+		if ((item->from == ACP_CLIENT ? LANE_DOWN : LANE_UP) != lane || item->joined ||
+			(item->request && !responses) || (item->partner != NULL) != partner)
+			continue;
+		if (list_add(to, item) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Those that have found one leave the list. */
+static void
+drop_joined(struct list *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (!((struct item *)l->at[i])->partner)
+			l->at[n++] = l->at[i];
+	l->n = n;
+}
+
+static uint64_t
+full(const struct item *item)
+{
+	return item->full;
+}
+
+static uint64_t
+content(const struct item *item)
+{
+	return item->content;
+}
+
+static uint64_t
+shape(const struct item *item)
+{
+	return digest_join(item->head, item->shape);
+}
+
+static uint64_t
+head(const struct item *item)
+{
+	return item->head;
+}
+
+enum order { IN_ORDER = 1, IN_ANY = 2 };
+
+/* Joins items that are the same by a key: in their order, or in any, or in any what is not in order. 0 or -1. */
+static int
+join_same(struct list *a, struct list *b, uint64_t (*key)(const struct item *), unsigned order)
+{
+	uint64_t *x = calloc(a->n + b->n + 1, sizeof(*x)), *y = x ? x + a->n : NULL;
+	size_t *partner = calloc(a->n + 1, sizeof(*partner));
+	unsigned char *taken = calloc(b->n + 1, 1);
+	int r = -1;
+
+	if (x && partner && taken) {
+		for (size_t i = 0; i < a->n; i++)
+			x[i] = key(a->at[i]);
+		for (size_t j = 0; j < b->n; j++)
+			y[j] = key(b->at[j]);
+		for (size_t i = 0; i < a->n; i++)
+			partner[i] = ROWS_ALONE;
+		r = order & IN_ORDER ? rows_match(x, a->n, y, b->n, partner) : 0;
+		for (size_t i = 0; i < a->n; i++)
+			if (partner[i] != ROWS_ALONE)
+				taken[partner[i]] = 1;
+		if (r == 0 && order & IN_ANY)
+			r = rows_match_any(x, a->n, y, b->n, partner, taken);
+		for (size_t i = 0; r == 0 && i < a->n; i++)
+			if (partner[i] != ROWS_ALONE)
+				join(a->at[i], b->at[partner[i]]);
+	}
+	free(x);
+	free(partner);
+	free(taken);
+	drop_joined(a);
+	drop_joined(b);
+	return r;
+}
+
+/* Joins what is of one kind, in order: rather those of one shape. 0 or -1. */
+static int
+join_alike(struct list *a, struct list *b)
+{
+	struct mark *x, *y;
+	size_t *partner;
+	struct item *item;
+	int r = -1;
+
+	if (a->n == 0 || b->n == 0)
+		return 0;
+	if (a->n > CELLS / b->n)
+		return join_same(a, b, shape, IN_ANY) < 0 ? -1 : join_same(a, b, head, IN_ANY);
+	x = calloc(a->n + b->n, sizeof(*x));
+	y = x ? x + a->n : NULL;
+	partner = calloc(a->n, sizeof(*partner));
+	if (x && partner) {
+		for (size_t i = 0; i < a->n + b->n; i++) {
+			item = i < a->n ? a->at[i] : b->at[i - a->n];
+			x[i] = (struct mark){item->head, item->shape, item->content};
+		}
+		r = align(x, a->n, y, b->n, partner);
+		for (size_t i = 0; r == 0 && i < a->n; i++)
+			if (partner[i] != ALIGN_ALONE)
+				join(a->at[i], b->at[partner[i]]);
+	}
+	free(x);
+	free(partner);
+	return r;
+}
+
+static int
+pair_lane(struct diff *d, struct turn *a, struct turn *b, enum lane lane)
+{
+	unsigned order = d->options->match < MATCH_PARAMS ? IN_ORDER : IN_ORDER | IN_ANY;
+	struct list x = {0}, y = {0};
+	int r = -1;
+
+	if (collect(a, lane, false, false, &x) == 0 && collect(b, lane, false, false, &y) == 0 &&
+		join_same(&x, &y, full, order) == 0 && join_same(&x, &y, content, IN_ORDER | IN_ANY) == 0)
+		r = join_alike(&x, &y);
+	free(x.at);
+	free(y.at);
+	return r;
+}
+
+/* What the agent says may come in another turn. 0 or -1. */
+static int
+pair_across_turns(struct diff *d, struct session *a, struct session *b)
+{
+	struct list x = {0}, y = {0};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < a->turns.n; i++)
+		r = collect(a->turns.at[i], LANE_UP, false, false, &x);
+	for (size_t i = 0; r == 0 && i < b->turns.n; i++)
+		r = collect(b->turns.at[i], LANE_UP, false, false, &y);
+	if (r == 0)
+		r = join_same(&x, &y, d->options->match < MATCH_PARAMS ? content : full, IN_ANY);
+	free(x.at);
+	free(y.at);
+	return r;
+}
+
+static int
+by_line(const void *x, const void *y)
+{
+	const struct item *a = *(struct item *const *)x, *b = *(struct item *const *)y;
+
+	return (a->line > b->line) - (a->line < b->line);
+}
+
+/* Marks what has another place in its lane than its partner: as few as possible. 0 or -1. */
+static int
+mark_moved(const struct diff *d, const struct session *s, enum lane lane)
+{
+	/* Responses to what belongs to no session come as those sessions interleave. */
+	const bool responses = d->options->match == MATCH_EXACT && s->number > 0;
+	struct list items = {0};
+	size_t *place;
+	struct item *item;
+	int r = -1;
+
+	for (size_t i = 0; i < s->turns.n; i++)
+		if (collect(s->turns.at[i], lane, true, responses, &items) < 0)
+			goto end;
+	/* A response stands in the turn of its request, and may have come in a later one. */
+	if (items.n)
+		qsort(items.at, items.n, sizeof(void *), by_line);
+	place = calloc(items.n + 1, sizeof(*place));
+	for (size_t i = 0; place && i < items.n; i++)
+		place[i] = (size_t)((struct item *)items.at[i])->partner->line;
+	r = place ? rows_rising(place, items.n) : -1;
+	for (size_t i = 0; r == 0 && i < items.n; i++) {
+		item = items.at[i];
+		item->moved = place[i] == ROWS_ALONE;
+	}
+	free(place);
+end:
+	free(items.at);
+	return r;
+}
+
+/* --- turns --- */
+
+/* Two turns that are one, or one that is alone. 0 or -1. */
+static int
+add_section(struct diff *d, struct turn *a, struct turn *b)
+{
+	struct section *s;
+
+	if ((!a || a->items.n == 0) && (!b || b->items.n == 0))
+		return 0;
+	s = calloc(1, sizeof(*s));
+	if (!s || list_add(&d->sections, s) < 0) {
+		free(s);
+		return -1;
+	}
+	s->turn[RECORDED] = a;
+	s->turn[LIVE] = b;
+	return !a || !b || (pair_lane(d, a, b, LANE_DOWN) == 0 && pair_lane(d, a, b, LANE_UP) == 0) ? 0 : -1;
+}
+
+static struct mark
+turn_mark(const struct turn *t)
+{
+	return (struct mark){1, t->prompt ? t->prompt->content : 0, t->sum};
+}
+
+/* Of turns between others that are the same, those with the same prompt, or else in their order. 0 or -1. */
+static int
+match_gap(const struct list *a, size_t from, size_t n, const struct list *b, size_t across, size_t m, size_t *partner)
+{
+	struct mark *x;
+	int r;
+
+	if (n == 0 || m == 0)
+		return 0;
+	if (n > CELLS / m) {
+		for (size_t i = 0; i < n && i < m; i++)
+			partner[from + i] = across + i;
+		return 0;
+	}
+	x = calloc(n + m, sizeof(*x));
+	if (!x)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		x[i] = turn_mark(a->at[from + i]);
+	for (size_t j = 0; j < m; j++)
+		x[n + j] = turn_mark(b->at[across + j]);
+	r = align(x, n, x + n, m, partner + from);
+	for (size_t i = from; i < from + n; i++)
+		if (partner[i] != ALIGN_ALONE)
+			partner[i] += across;
+	free(x);
+	return r;
+}
+
+/* partner[i]: the turn of b that is turn i of a. 0 or -1. */
+static int
+match_turns(const struct list *a, const struct list *b, size_t *partner)
+{
+	uint64_t *x = calloc(a->n + b->n + 1, sizeof(*x));
+	size_t from = 1, across = 1, to;
+	int r;
+
+	for (size_t i = 0; x && i < a->n + b->n; i++)
+		x[i] = ((const struct turn *)(i < a->n ? a->at[i] : b->at[i - a->n]))->sum;
+	r = x ? rows_match(x + 1, a->n - 1, x + a->n + 1, b->n - 1, partner + 1) : -1;
+	free(x);
+	/* What stands before the first prompt is no turn. */
+	partner[0] = 0;
+	for (size_t i = 1; r == 0 && i < a->n; i++)
+		if (partner[i] != ROWS_ALONE)
+			partner[i]++;
+	for (size_t i = 1; r == 0 && i <= a->n; i++) {
+		if (i < a->n && partner[i] == ROWS_ALONE)
+			continue;
+		to = i < a->n ? partner[i] : b->n;
+		r = match_gap(a, from, i - from, b, across, to - across, partner);
+		from = i + 1;
+		across = to + 1;
+	}
+	return r;
+}
+
+/* The sections of two sessions, in the order of the recording. 0 or -1. */
+static int
+add_sections(struct diff *d, const struct list *a, const struct list *b, const size_t *partner)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < a->n; i++) {
+		for (; partner[i] != ROWS_ALONE && next < partner[i]; next++)
+			if (add_section(d, NULL, b->at[next]) < 0)
+				return -1;
+		if (add_section(d, a->at[i], partner[i] == ROWS_ALONE ? NULL : b->at[next++]) < 0)
+			return -1;
+	}
+	for (; next < b->n; next++)
+		if (add_section(d, NULL, b->at[next]) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+judge_from(struct diff *d, size_t section)
+{
+	for (; section < d->sections.n; section++)
+		if (judge(d, d->sections.at[section]) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+pair_turns(struct diff *d, struct session *a, struct session *b)
+{
+	size_t *partner = calloc(a->turns.n, sizeof(*partner)), first = d->sections.n;
+	int r = -1;
+
+	if (partner && match_turns(&a->turns, &b->turns, partner) == 0 &&
+		add_sections(d, &a->turns, &b->turns, partner) == 0 && pair_across_turns(d, a, b) == 0 &&
+		mark_moved(d, a, LANE_DOWN) == 0 && mark_moved(d, a, LANE_UP) == 0)
+		r = judge_from(d, first);
+	free(partner);
+	return r;
+}
+
+/* --- sessions --- */
+
+static struct session *
+find_session(struct diff *d, struct slice id)
+{
+	struct session *s = NULL;
+
+	d->scratch.n = 0;
+	if (msg_id_key(id, &d->scratch) == 0)
+		HASH_FIND(hh, d->file[LIVE].sessions, d->scratch.p, d->scratch.n, s);
+	return s;
+}
+
+/* The live session that stands for a recorded one, by what is known of ids. */
+static struct session *
+known_partner(struct diff *d, const struct session *a)
+{
+	struct ids_place place = {.what = ACP_ID_SESSION};
+	struct slice id = ids_live(d->ids, place, a->id);
+	struct session *b;
+
+	/* The same id on both sides is the same session, unless it is known to be another. */
+	if (!id.p && ids_judge(d->ids, place, a->id, a->id) == IDS_NEW)
+		id = a->id;
+	b = id.p ? find_session(d, id) : NULL;
+	return b && !b->partner ? b : NULL;
+}
+
+static int
+join_sessions(struct diff *d, struct session *a, struct session *b)
+{
+	a->partner = b;
+	b->partner = a;
+	return ids_learn(d->ids, (struct ids_place){.what = ACP_ID_SESSION}, a->id, b->id) == IDS_FAILED ? -1 : 0;
+}
+
+/* Those that are known to be the same, and what is left in the order of the recordings. */
+static int
+pair_sessions(struct diff *d)
+{
+	const struct list *x = &d->file[RECORDED].order, *y = &d->file[LIVE].order;
+	struct session *a, *b;
+	size_t j = 1;
+
+	for (size_t i = 1; i < x->n; i++) {
+		a = x->at[i];
+		b = known_partner(d, a);
+		if (b && join_sessions(d, a, b) < 0)
+			return -1;
+	}
+	for (size_t i = 1; i < x->n; i++) {
+		a = x->at[i];
+		while (j < y->n && ((struct session *)y->at[j])->partner)
+			j++;
+		if (!a->partner && j < y->n && join_sessions(d, a, y->at[j]) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+run_alone(struct diff *d, struct session *s)
+{
+	size_t first = d->sections.n;
+
+	for (size_t i = 0; i < s->turns.n; i++)
+		if (add_section(d, s->side == RECORDED ? s->turns.at[i] : NULL, s->side == LIVE ? s->turns.at[i] : NULL) < 0)
+			return -1;
+	return judge_from(d, first);
+}
+
+int
+diff_run(struct diff *d)
+{
+	const struct list *x = &d->file[RECORDED].order, *y = &d->file[LIVE].order;
+	struct session *a = x->at[0], *b = y->at[0];
+
+	a->partner = b;
+	b->partner = a;
+	/* What belongs to no session first: it says which session and which directory is which. */
+	if (make_digests(d, true) < 0 || pair_turns(d, a, b) < 0 || pair_sessions(d) < 0 || make_digests(d, false) < 0)
+		return -1;
+	for (size_t i = 1; i < x->n; i++) {
+		a = x->at[i];
+		if ((a->partner ? pair_turns(d, a, a->partner) : run_alone(d, a)) < 0)
+			return -1;
+	}
+	for (size_t i = 1; i < y->n; i++) {
+		b = y->at[i];
+		if (!b->partner && run_alone(d, b) < 0)
+			return -1;
+	}
+	return 0;
+}

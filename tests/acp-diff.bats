@@ -1,0 +1,681 @@
+#!/usr/bin/env bats
+# acp-diff: two recordings compared.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load replay
+	lib_setup
+	FIXTURE=$FIXTURES/write-with-permission.jsonl
+}
+
+# elsewhere FILE: the same session with other ids, in another folder.
+elsewhere() {
+	sed -e 's/32e75e86-\|60232f0d-\|2e3de134-\|d33d1350-/other-/g' -e 's/toolu_/call-/g' -e 's/msg_/message /g' \
+		-e 's,/home/user/project,/tmp/a b,g' "$1"
+}
+
+# differences ARGUMENT...: what -f json says, without the values.
+differences() {
+	local - # pipefail is for here
+	set -o pipefail
+	acp-diff -f json "$@" | jq -r 'select(.path) | [.turn, .from, .message, .recordedLine, .liveLine,
+		.difference, .path] | map(. // "-" | tostring) | join(" ")'
+}
+
+@test "a recording is the same as itself, at each level" {
+	for file in "$FIXTURES"/*.jsonl "$FIXTURES/demo.rec"; do
+		for match in exact params shape method; do
+			run -0 acp-diff --match "$match" "$file" "$file"
+			assert_output ''
+		done
+	done
+}
+
+@test "other ids and another folder make no difference, at each level" {
+	for file in "$FIXTURES"/*.jsonl; do
+		elsewhere "$file" >other.rec
+		run ! cmp -s "$file" other.rec
+		for match in exact params shape method; do
+			run -0 acp-diff --match "$match" "$file" other.rec
+			assert_output ''
+			run -0 acp-diff --match "$match" other.rec "$file"
+		done
+	done
+}
+
+@test "--keep-paths: another folder is another one" {
+	elsewhere "$FIXTURE" >other.rec
+	run -0 acp-diff --keep-paths --match shape "$FIXTURE" other.rec
+	run -1 differences --keep-paths --match params "$FIXTURE" other.rec
+	assert_line '0 client session/new 3 3 value .params.cwd'
+	assert_line --partial '.params.update.locations[0].path'
+}
+
+@test "an id that stands for two is a difference" {
+	elsewhere "$FIXTURE" | sed '21s/call-1/call-2/' >other.rec
+	run -1 acp-diff --match params "$FIXTURE" other.rec
+	assert_line '   .params.update.toolCallId: another id than before'
+	run -0 acp-diff "$FIXTURE" other.rec
+}
+
+@test "the report is like a unified diff: turn, message, path and both values" {
+	sed -e 's/Write note.txt/Write it/' "$FIXTURE" >other.rec
+	run -1 acp-diff --match params "$FIXTURE" other.rec
+	assert_output "--- $FIXTURE
++++ other.rec
+@@ session 1, turn 1: please WRITE the note @@
+ agent: session/update tool_call, -15 +15
+ agent: session/update tool_call_update, -16 +16
+   .params.update.title
+-    \"Write note.txt\"
++    \"Write it\"
+ agent: session/update usage_update, -17 +17
+ agent: session/request_permission, -18 +18
+   .params.toolCall.title
+-    \"Write note.txt\"
++    \"Write it\"
+ client: response to session/request_permission, -19 +19
+2 differences in 1 of 3 turns, 20 messages"
+}
+
+@test "colours on a terminal, when they are asked for, and not with NO_COLOR" {
+	sed -e 's/Write note.txt/Write it/' "$FIXTURE" >other.rec
+	run -1 acp-diff --match params --color always "$FIXTURE" other.rec
+	assert_line $'\e[31m-    "Write note.txt"\e[0m'
+	assert_line $'\e[32m+    "Write it"\e[0m'
+	run -1 acp-diff --match params --color never "$FIXTURE" other.rec
+	refute_output --partial $'\e'
+	run script -qec "acp-diff --match params '$FIXTURE' other.rec" /dev/null
+	assert_output --partial $'\e[32m+    "Write it"'
+	NO_COLOR=1 run script -qec "acp-diff --match params '$FIXTURE' other.rec" /dev/null
+	refute_output --partial $'\e'
+}
+
+@test "no value is taken for a command by a terminal" {
+	recording a.rec <<-'END'
+		< {"method":"_m","params":{"x":"1"}}
+	END
+	printf '< {"method":"_m","params":{"x":"\xc2\x9b31m\x7f"}}\n' | recording b.rec
+	run -1 acp-diff --match params a.rec b.rec
+	assert_line '+    "<U+009B>31m^?"'
+}
+
+@test "text that is streamed is compared as what its pieces say together" {
+	recording a.rec <<-'END'
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"S","prompt":[{"type":"text","text":"hi"}]}}
+		< {"method":"session/update","params":{"sessionId":"S","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"one two"}}}}
+		< {"method":"session/update","params":{"sessionId":"S","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":" three"}}}}
+		< {"id":1,"result":{"stopReason":"end_turn"}}
+	END
+	sed 's/"one two"/"one"/; s/" three"/" two three"/' a.rec >b.rec
+	run -0 acp-diff --match exact a.rec b.rec
+	sed '2d; s/" three"/"one\\u0020two three"/' a.rec >b.rec
+	run -0 acp-diff --match exact a.rec b.rec
+	sed 's/three/four/' a.rec >b.rec
+	run -1 acp-diff --match params a.rec b.rec
+	assert_line '   .params.update.content.text'
+	assert_line '-    "one two three"'
+	assert_line '+    "one two four"'
+	# At `shape` they only have to be there.
+	run -0 acp-diff a.rec b.rec
+	sed '2,3d' a.rec >b.rec
+	run -1 acp-diff a.rec b.rec
+	assert_line ' agent: session/update agent_message_chunk, -2: missing'
+}
+
+@test "a message that is missing is one difference, and those behind it are none" {
+	sed 19d "$FIXTURE" >other.rec
+	run -1 differences --match exact "$FIXTURE" other.rec
+	assert_output '1 client response to session/request_permission 19 - missing .'
+	sed 16d "$FIXTURE" >other.rec
+	run -1 differences --match exact "$FIXTURE" other.rec
+	assert_output '1 agent session/update tool_call_update 16 - missing .'
+	run -1 differences --match exact other.rec "$FIXTURE"
+	assert_output '1 agent session/update tool_call_update - 16 unexpected .'
+}
+
+@test "a turn that is missing is its messages, and no later turn" {
+	f=$FIXTURES/four-turns-per-model-usage.jsonl
+	mapfile -t prompts < <(grep -n 'session/prompt' "$f" | cut -d: -f1)
+	sed "${prompts[1]},$((prompts[2] - 1))d" "$f" >other.rec
+	acp-diff -f json --match exact "$f" other.rec >found || status=$?
+	assert_equal "$status" 1
+	run -0 jq -r 'select(.path) | .difference' found
+	assert_equal "$(sort -u <<<"$output")" missing
+	run -0 jq -r 'select(.path) | .turn' found
+	assert_equal "$(sort -u <<<"$output")" 2
+}
+
+@test "lanes and sessions may interleave in another way" {
+	recording a.rec <<-'END'
+		> {"id":1,"method":"session/new","params":{"cwd":"/a"}}
+		< {"id":1,"result":{"sessionId":"A"}}
+		> {"id":2,"method":"session/new","params":{"cwd":"/b"}}
+		< {"id":2,"result":{"sessionId":"B"}}
+		> {"id":3,"method":"session/prompt","params":{"sessionId":"A"}}
+		> {"id":4,"method":"session/prompt","params":{"sessionId":"B"}}
+		< {"method":"session/update","params":{"sessionId":"A","n":1}}
+		< {"method":"session/update","params":{"sessionId":"B","n":2}}
+		< {"id":3,"result":{"stopReason":"end_turn"}}
+		< {"id":4,"result":{"stopReason":"end_turn"}}
+	END
+	recording b.rec <<-'END'
+		> {"id":1,"method":"session/new","params":{"cwd":"/a"}}
+		> {"id":2,"method":"session/new","params":{"cwd":"/b"}}
+		< {"method":"session/update","params":{"sessionId":"Y","n":2}}
+		< {"id":2,"result":{"sessionId":"Y"}}
+		< {"id":1,"result":{"sessionId":"X"}}
+		> {"id":"q","method":"session/prompt","params":{"sessionId":"Y"}}
+		< {"id":"q","result":{"stopReason":"end_turn"}}
+		> {"id":"r","method":"session/prompt","params":{"sessionId":"X"}}
+		< {"method":"session/update","params":{"sessionId":"X","n":1}}
+		< {"id":"r","result":{"stopReason":"end_turn"}}
+	END
+	run -0 acp-diff --match exact a.rec b.rec
+	sed 's/"n":1/"n":3/' b.rec >c.rec
+	run -1 differences --match exact a.rec c.rec
+	assert_output '1 agent session/update 7 9 value .params.n'
+}
+
+@test "a recording that begins in the middle: sessions are taken in their order" {
+	tail -n +6 "$FIXTURE" >a.rec
+	elsewhere "$FIXTURE" | tail -n +6 >b.rec
+	run -1 differences --match exact a.rec b.rec
+	# Nothing tells which folder stands for which, but the ids do.
+	refute_output --partial 'sessionId'
+	refute_output --partial 'missing'
+	run -0 acp-diff --match shape a.rec b.rec
+}
+
+@test "levels: params leaves out what is aside, shape the values, method the members" {
+	recording a.rec <<-'END'
+		< {"jsonrpc":"2.0","method":"_m","params":{"a":1,"b":[1],"_meta":{"x":1},"cost":{"amount":0.1}}}
+	END
+	recording meta.rec <<-'END'
+		< {"method":"_m","params":{"b":[1e0],"a":1.0,"cost":{"amount":0.2}}}
+	END
+	recording value.rec <<-'END'
+		< {"method":"_m","params":{"a":2,"b":[1,2]}}
+	END
+	recording type.rec <<-'END'
+		< {"method":"_m","params":{"a":"1"}}
+	END
+	run -1 acp-diff --match exact a.rec meta.rec
+	run -0 acp-diff --match params a.rec meta.rec
+	run -1 acp-diff --match params a.rec value.rec
+	run -0 acp-diff --match shape a.rec value.rec
+	run -1 acp-diff a.rec type.rec
+	run -0 acp-diff --match method a.rec type.rec
+	sed 's/_m/_n/' a.rec >method.rec
+	run -1 acp-diff --match method a.rec method.rec
+}
+
+@test "an error in the place of a result is a difference at each level" {
+	recording a.rec <<-'END'
+		> {"id":1,"method":"a"}
+		< {"id":1,"result":{}}
+	END
+	sed 's/"result":{}/"error":{"code":-32603,"message":"no"}/' a.rec >b.rec
+	for match in exact params shape method; do
+		run -1 acp-diff --match "$match" a.rec b.rec
+		run -1 acp-diff --match "$match" b.rec a.rec
+	done
+}
+
+@test "numbers are compared digit by digit" {
+	recording a.rec <<-'END'
+		< {"method":"_m","params":[9007199254740993,0.1]}
+	END
+	sed 's/9007199254740993/9007199254740992/' a.rec >b.rec
+	run -1 differences --match params a.rec b.rec
+	assert_output '0 agent _m 1 1 value .params[0]'
+	sed 's/0.1\]/10e-2]/' a.rec >b.rec
+	run -0 acp-diff --match exact a.rec b.rec
+}
+
+@test "--normalize: a program takes out of both what always differs" {
+	sed -e 's/"used\\":[0-9]*/"used\\":7/' "$FIXTURE" >other.rec
+	run -1 acp-diff --match params "$FIXTURE" other.rec
+	run -0 acp-diff --match params --normalize 'del(.params?.update?.used)' "$FIXTURE" other.rec
+	run -0 acp-diff --match params --normalize \
+		'select($method != "session/update" or .params.update.used == null)' "$FIXTURE" other.rec
+}
+
+@test "--normalize: what is wrong with a program is said, with the line it failed on" {
+	run -2 acp-diff --normalize '.a[' "$FIXTURE" "$FIXTURE"
+	assert_output --partial 'acp-diff: --normalize: '
+	run -2 acp-diff --normalize '.method.x' "$FIXTURE" "$FIXTURE"
+	assert_output --partial "acp-diff: $FIXTURE:1: --normalize: Cannot index string"
+	run -2 acp-diff --normalize '., .' "$FIXTURE" "$FIXTURE"
+	assert_output --partial "acp-diff: $FIXTURE:1: --normalize: it has more than one output"
+}
+
+@test "--normalize: where it leaves out every message, nothing is compared: status 2" {
+	sed 's/"used\\":[0-9]*/"used\\":7/' "$FIXTURE" >other.rec
+	run -2 acp-diff --normalize 'select(.method == "none")' "$FIXTURE" other.rec
+	assert_output 'acp-diff: --normalize leaves out every message: nothing is compared'
+}
+
+@test "json: an object for each difference and one at the end, values as they were" {
+	recording a.rec <<-'END'
+		< {"method":"_m","params":{"n":1.50,"s":"\u0041"}}
+	END
+	sed 's/1.50/2/; s/"\\u0041"/null/' a.rec >b.rec
+	run -1 acp-diff -f json --match params a.rec b.rec
+	assert_line --index 0 '{"turn":0,"from":"agent","message":"_m","recordedLine":1,"liveLine":1,"difference":"value","path":".params.n","recorded":1.50,"live":2}'
+	assert_line --index 1 '{"turn":0,"from":"agent","message":"_m","recordedLine":1,"liveLine":1,"difference":"value","path":".params.s","recorded":"\u0041","live":null}'
+	assert_line --index 2 '{"turns":1,"differing":1,"messages":1,"differences":2,"moved":0}'
+	run -0 acp-diff -f json a.rec a.rec
+	assert_output '{"turns":1,"differing":0,"messages":1,"differences":0,"moved":0}'
+}
+
+@test "the path of a difference is one for jq" {
+	recording a.rec <<-'END'
+		< {"method":"_m","params":{"a-b":[{"":{"1":1}}],"\"":2}}
+	END
+	sed 's/:1}/:3}/; s/:2}/:3}/' a.rec >b.rec
+	acp-diff -f json --match params a.rec b.rec >found || true
+	run -0 jq -r 'select(.path).path' found
+	assert_output $'.params."a-b"[0].""."1"\n.params."\\""'
+	while IFS= read -r path; do
+		run -0 jq "first(.msg | $path)" b.rec
+		assert_output 3
+	done < <(jq -r 'select(.path).path' found)
+}
+
+# xml FILE: is it well-formed? With whatever is there to tell.
+xml() {
+	if command -v xmllint >/dev/null; then
+		xmllint --noout "$1"
+	elif command -v python3 >/dev/null; then
+		python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$1"
+	else
+		skip 'neither xmllint nor python3 is installed'
+	fi
+}
+
+@test "junit: a case for each turn, and what differs as its failure" {
+	sed -e 's/Write note.txt/Write \& <it>/' "$FIXTURE" >other.rec
+	acp-diff -f junit --match params "$FIXTURE" other.rec >out.xml || status=$?
+	assert_equal "$status" 1
+	xml out.xml
+	run -0 cat out.xml
+	assert_line --partial 'tests="3" failures="1"'
+	assert_line --partial 'turn 1: please WRITE the note">'
+	assert_line '<failure type="difference" message="2 differences"> agent: session/update tool_call, -15 +15'
+	assert_line '+    &quot;Write &amp; &lt;it&gt;&quot;'
+	acp-diff -f junit "$FIXTURE" "$FIXTURE" >out.xml
+	xml out.xml
+	run -0 grep -c '<testcase .*/>' out.xml
+	assert_output 3
+}
+
+@test "junit is XML whatever is in the messages and the names of files" {
+	printf '< {"method":"_m\\u0001\xef\xbf\xbf","params":{"x":"a"}}\n' | recording $'a\x01<.rec'
+	printf '< {"method":"_m\\u0001\xef\xbf\xbf","params":{"x":"\xef\xbf\xbe]]>\\u0000\xc2\x85&"}}\n' | recording $'b"&\xff.rec'
+	acp-diff -f junit --match params $'a\x01<.rec' $'b"&\xff.rec' >out.xml || status=$?
+	assert_equal "$status" 1
+	xml out.xml
+}
+
+@test "lines that are no messages are compared too" {
+	recording a.rec <<-'END'
+		{"t":0,"from":"agent","noise":"Welcome to 1.0"}
+		< {"method":"_m"}
+	END
+	sed 1d a.rec >b.rec
+	run -1 acp-diff a.rec b.rec
+	assert_line ' agent: noise, -1: missing'
+	sed 's/1.0/1.1/' a.rec >b.rec
+	run -0 acp-diff a.rec b.rec
+	run -1 acp-diff --match params a.rec b.rec
+	run -0 acp-diff --match method a.rec b.rec
+}
+
+@test "requests that are not answered, and answers to nothing" {
+	recording a.rec <<-'END'
+		> {"id":1,"method":"a"}
+		> {"id":2,"method":"b"}
+		< {"id":2,"result":{}}
+		< {"id":1,"result":{}}
+		< {"id":null,"error":{"code":-32700,"message":"no"}}
+	END
+	run -0 acp-diff --match exact a.rec a.rec
+	sed 4d a.rec >b.rec
+	run -1 differences a.rec b.rec
+	assert_output '0 agent response to a 4 - missing .'
+	sed 1d a.rec >b.rec
+	run -1 differences a.rec b.rec
+	assert_line '0 client a 1 - missing .'
+	assert_line '0 agent response - 3 unexpected .'
+	sed 5d a.rec >b.rec
+	run -1 differences a.rec b.rec
+	assert_output '0 agent response 5 - missing .'
+}
+
+@test "what cannot be read is said with file and line, and the status is 2" {
+	recording a.rec <<-'END'
+		> {"id":1,"method":"a"}
+	END
+	printf '# by hand\n\n{"from":"client","msg":{"id":1,"method":"a"}}\n{"from":"client","msg":{\n' >bad.rec
+	run -2 acp-diff a.rec bad.rec
+	assert_output --partial 'acp-diff: bad.rec:4: not a record at byte'
+	run -2 acp-diff nowhere.rec a.rec
+	assert_output 'acp-diff: nowhere.rec: No such file or directory'
+	run -2 acp-diff a.rec .
+	run -2 acp-diff a.rec
+	run -2 acp-diff a.rec a.rec a.rec
+	run -2 acp-diff a.rec -- cat
+	run -2 acp-diff -f html a.rec a.rec
+	run -2 acp-diff --until 1 a.rec a.rec
+	run -2 acp-diff --match nearly a.rec a.rec
+}
+
+@test "a torn last line is the end, with a warning" {
+	recording a.rec <<-'END'
+		> {"id":1,"method":"a"}
+	END
+	{ cat a.rec; printf '{"t":0.000000,"from":"agent","ms'; } >torn.rec
+	run --separate-stderr -0 acp-diff a.rec torn.rec
+	assert_equal "$output" ''
+	[[ $stderr == 'acp-diff: torn.rec:2: the last line is torn at byte'* ]]
+}
+
+@test "one of the two may be a stream, or standard input" {
+	run -0 acp-diff "$FIXTURE" - <"$FIXTURE"
+	run -0 acp-diff "$FIXTURE" <(cat "$FIXTURE")
+	run -1 acp-diff <(sed 16d "$FIXTURE") "$FIXTURE"
+}
+
+@test "recordings of other tools: the trace of a conductor, bare messages" {
+	jq -r 'select(.line).line' "$FIXTURE" >bare.jsonl
+	run -0 acp-diff --match exact "$FIXTURE" bare.jsonl
+	acp-tap -f trace "$FIXTURE" >trace.jsons
+	run -0 acp-diff --match params "$FIXTURE" trace.jsons
+}
+
+@test "an export of acp-devtools, made into lines as acp-recording(5) says" {
+	jq -s '{version: 1, session: {id: 1, startedAt: 1781267484411}, messages: [.[] | select(.line) |
+		{seq: 1, timestamp: (1781267484411 + .t * 1000 | floor), direction: (if .from == "client" then "editor-to-agent"
+		else "agent-to-editor" end), raw: .line, payload: (.line | fromjson)}]}' "$FIXTURE" >export.json
+	mandoc -Tascii "$BATS_TEST_DIRNAME/../man/acp-recording.5" | col -bx |
+	    sed -n '/startedAt/,/export\.json/p' | sed 's/^ *\$ //' >convert
+	bash ./convert >lines.jsonl
+	run -0 acp-diff --match exact "$FIXTURE" lines.jsonl
+}
+
+@test "--hop: one link of a recording that holds several" {
+	recording a.rec <<-'END'
+		{"acp-recording":1,"hops":["f","agent"]}
+		{"t":0,"at":0,"from":"client","msg":{"id":1,"method":"a"}}
+		{"t":0,"at":1,"from":"client","msg":{"id":1,"method":"b"}}
+	END
+	sed 's/"b"/"c"/' a.rec >b.rec
+	run -0 acp-diff a.rec b.rec
+	run -1 differences --hop agent a.rec b.rec
+	assert_line '0 client b 3 - missing .'
+	assert_line '0 client c - 3 unexpected .'
+}
+
+@test "--env: names in a recording written by hand come from the environment" {
+	cat >hand.rec <<-'END'
+		# what is asked
+		{"from":"client","msg":{"id":1,"method":"session/new","params":{"cwd":"${WHERE}/x"}}}
+	END
+	recording real.rec <<-'END'
+		> {"id":1,"method":"session/new","params":{"cwd":"/a \"b\"/x"}}
+	END
+	run -1 acp-diff --keep-paths --match exact hand.rec real.rec
+	WHERE='/a "b"' run -0 acp-diff --env --keep-paths --match exact hand.rec real.rec
+	unset WHERE
+	run -2 acp-diff --env hand.rec real.rec
+	assert_output --partial 'acp-diff: hand.rec:2: not a record at byte'
+	assert_output --partial 'WHERE is not set in the environment'
+}
+
+@test "a long session takes no more memory than a short one" {
+	# turns N: so many turns of a session.
+	turns() {
+		printf '{"from":"client","msg":{"id":0,"method":"session/new","params":{"cwd":"/p"}}}\n'
+		printf '{"from":"agent","msg":{"id":0,"result":{"sessionId":"%s"}}}\n' "$2"
+		seq "$1" | awk -v s="$2" '{
+			printf "{\"from\":\"client\",\"msg\":{\"id\":%d,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"%s\"}}}\n", $1, s
+			printf "{\"from\":\"agent\",\"msg\":{\"method\":\"session/update\",\"params\":{\"sessionId\":\"%s\",\"update\":{\"sessionUpdate\":\"plan\",\"x\":\"%0900d\"}}}}\n", s, $1
+			printf "{\"from\":\"agent\",\"msg\":{\"id\":%d,\"result\":{\"stopReason\":\"end_turn\"}}}\n", $1 }'
+	}
+	turns 20000 A >a.rec
+	# One turn of it lacks its message: that shall not hold up the others.
+	turns 20000 B | sed 3001d >b.rec
+	(
+		# The sanitizers want an address space of their own.
+		[[ $B == *san* ]] || ulimit -v 60000
+		acp-diff -f json --match params a.rec b.rec >found
+	) || status=$?
+	assert_equal "$status" 1
+	run -0 jq -c 'select(.turns)' found
+	assert_output '{"turns":20001,"differing":1,"messages":60002,"differences":1,"moved":0}'
+}
+
+@test "a session too many is its messages, and those of the others find each other" {
+	recording a.rec <<-'END'
+		> {"id":1,"method":"session/new","params":{"cwd":"/a"}}
+		< {"id":1,"result":{"sessionId":"A"}}
+		> {"id":2,"method":"session/prompt","params":{"sessionId":"A","prompt":[{"type":"text","text":"one"}]}}
+		< {"method":"session/update","params":{"sessionId":"A","n":1}}
+		< {"id":2,"result":{"stopReason":"end_turn"}}
+	END
+	{
+		sed 's/"A"/"X"/g' a.rec
+		recording more.rec <<-'END'
+			> {"id":3,"method":"session/new","params":{"cwd":"/c"}}
+			< {"id":3,"result":{"sessionId":"Y"}}
+			> {"id":4,"method":"session/prompt","params":{"sessionId":"Y"}}
+			< {"id":4,"result":{"stopReason":"end_turn"}}
+		END
+		cat more.rec
+	} >b.rec
+	run -1 differences a.rec b.rec
+	assert_output $'0 client session/new - 6 unexpected .\n1 client session/prompt - 8 unexpected .'
+	run -1 differences b.rec a.rec
+	assert_output $'0 client session/new 6 - missing .\n1 client session/prompt 8 - missing .'
+}
+
+@test "a session that is refused is an answer that differs, and messages that are missing" {
+	sed '4,$d' "$FIXTURE" >other.rec
+	printf '%s\n' '{"from":"agent","line":"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32000,\"message\":\"no\"}}"}' >>other.rec
+	acp-diff -f json "$FIXTURE" other.rec >found || status=$?
+	assert_equal "$status" 1
+	run -0 jq -rs '[.[] | select(.path) | .difference] | group_by(.) | map("\(.[0]) \(length)") | join(", ")' found
+	assert_output 'missing 15, unexpected 1'
+	run -0 jq -r 'select(.path == ".error") | .live.message' found
+	assert_output no
+}
+
+@test "a text that belongs to no session is the same as itself while prompts go on" {
+	recording a.rec <<-'END'
+		< {"method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}}}
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
+		> {"id":2,"method":"session/prompt","params":{"sessionId":"A"}}
+		< {"id":1,"result":{}}
+		> {"id":3,"method":"session/prompt","params":{"sessionId":"A"}}
+	END
+	run -0 acp-diff --match exact a.rec a.rec
+}
+
+# reads FIRST SECOND: a turn in which the agent reads two files, one after the other.
+reads() {
+	recording /dev/stdout <<-END
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"S","prompt":[]}}
+		< {"id":5,"method":"fs/read_text_file","params":{"sessionId":"S","path":"$1"}}
+		> {"id":5,"result":{"content":"$1"}}
+		< {"id":6,"method":"fs/read_text_file","params":{"sessionId":"S","path":"$2"}}
+		> {"id":6,"result":{"content":"$2"}}
+		< {"id":1,"result":{"stopReason":"end_turn"}}
+	END
+}
+
+@test "what the player accepts the diff accepts: an agent that reads /w/b and then /w/a" {
+	reads /w/a /w/b >a.rec
+	reads /w/b /w/a >b.rec
+	run -0 acp-replay --as client a.rec -- acp-replay b.rec
+	run -0 acp-diff --match params a.rec b.rec
+	assert_line --regexp '^ agent: fs/read_text_file, -[0-9] \+[0-9]: moved$'
+	assert_line 'no difference in 1 turn, 6 messages; 1 moved'
+	run -0 acp-diff -f json --match params a.rec b.rec
+	assert_equal "$(jq -r 'select(.difference).difference' <<<"$output")" moved
+	run -1 differences --match exact a.rec b.rec
+	assert_output --regexp '^1 agent fs/read_text_file [0-9] [0-9] moved \.$'
+}
+
+@test "a notification that has moved is reported, and no difference below exact" {
+	sed -n '1,16p; 18,20p' "$FIXTURE" >other.rec
+	sed -n '17p' "$FIXTURE" >>other.rec
+	sed -n '21,$p' "$FIXTURE" >>other.rec
+	run -0 acp-diff --match params "$FIXTURE" other.rec
+	assert_line --regexp '^ agent: session/update usage_update, -17 \+[0-9]+: moved$'
+	run -1 acp-diff --match exact "$FIXTURE" other.rec
+	assert_line --partial '1 difference in 1 of 3 turns'
+}
+
+@test "a response has its place among what its side sends: at exact another place is a difference" {
+	recording a.rec <<-'END'
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"S"}}
+		< {"method":"session/update","params":{"sessionId":"S","update":{"sessionUpdate":"plan"}}}
+		< {"id":1,"result":{"stopReason":"end_turn"}}
+	END
+	sed '2{h;d};3G' a.rec >b.rec
+	run -1 differences --match exact a.rec b.rec
+	assert_output '1 agent session/update plan 2 3 moved .'
+	run -0 acp-diff --match params a.rec b.rec
+	# Turns that overlap: the first response comes after the second prompt.
+	sed 's/"id":1/"id":2/' a.rec | sed '2d' >second
+	sed '2r second' a.rec | sed '$!b' >overlap.rec
+	run -0 acp-diff --match exact overlap.rec overlap.rec
+	assert_output ''
+}
+
+@test "a request that the client sent after the response to another comes after that one" {
+	recording a.rec <<-'END'
+		> {"id":1,"method":"session/set_mode","params":{"sessionId":"S","modeId":"plan"}}
+		< {"id":1,"result":{}}
+		> {"id":2,"method":"session/set_model","params":{"sessionId":"S","modelId":"m"}}
+		< {"id":2,"result":{}}
+	END
+	{ sed -n '3,4p' a.rec; sed -n '1,2p' a.rec; } >b.rec
+	run -1 acp-diff a.rec b.rec
+	assert_line --partial ': moved'
+	# Sent side by side they may come in any order.
+	{ sed -n '1p;3p' a.rec; sed -n '2p;4p' a.rec; } >c.rec
+	{ sed -n '3p' a.rec; sed -n '1p' a.rec; sed -n '2p;4p' a.rec; } >d.rec
+	run -0 acp-diff c.rec d.rec
+}
+
+@test "pieces of one text are one text, whatever updates come between them" {
+	chunk() { printf '< {"method":"session/update","params":{"sessionId":"S","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}}}\n' "$1"; }
+	usage() { printf '< {"method":"session/update","params":{"sessionId":"S","update":{"sessionUpdate":"usage_update","used":%s}}}\n' "$1"; }
+	{ chunk one; usage 1; chunk ' two'; } | recording a.rec
+	{ chunk 'one '; chunk two; usage 1; } | recording b.rec
+	run -0 acp-diff --match params a.rec b.rec
+	{ chunk 'one'; usage 1; chunk ' three'; } | recording c.rec
+	run -1 differences --match params a.rec c.rec
+	assert_output '0 agent session/update agent_message_chunk 1 1 value .params.update.content.text'
+}
+
+@test "thousands of missing updates are so many differences, and no others" {
+	updates() {
+		seq "$1" | awk -v skip="$2" '
+			BEGIN { print "> {\"id\":1,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"S\"}}" }
+			$1 % 10 != skip { printf "< {\"method\":\"session/update\",\"params\":{\"sessionId\":\"S\",\"update\":{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"t%d\",\"n\":%d}}}\n", $1 / 5, $1 }
+			END { print "< {\"id\":1,\"result\":{}}" }'
+	}
+	updates 30000 x | recording a.rec
+	updates 30000 7 | recording b.rec
+	for match in params shape; do
+		run -1 acp-diff -f json --match "$match" a.rec b.rec
+		assert_equal "$(jq -c 'select(.turns) | [.differences, .messages]' <<<"$output")" '[3000,30002]'
+		assert_equal "$(jq -r 'select(.path).difference' <<<"$output" | sort -u)" missing
+	done
+}
+
+@test "--ignore: what lies at a path does not count" {
+	sed -e 's/"used\\":[0-9]*/"used\\":7/' "$FIXTURE" >other.rec
+	run -1 acp-diff --match params "$FIXTURE" other.rec
+	run -0 acp-diff --match params --ignore .params.update.used "$FIXTURE" other.rec
+	sed -i 's/Write note.txt/Write it/' other.rec
+	run -0 acp-diff --match params --ignore .params.update.used --ignore .params.update.title \
+		--ignore .params.toolCall.title "$FIXTURE" other.rec
+	run -2 acp-diff --ignore used "$FIXTURE" other.rec
+	assert_output 'acp-diff: --ignore used: expected a path, such as .params.update.used'
+	run -2 acp-diff --ignore '.a[' "$FIXTURE" other.rec
+	assert_output --partial 'acp-diff: --ignore: '
+}
+
+@test "--ignore: a path that a message cannot have does not stop the others" {
+	recording a.rec <<-'END'
+		< {"method":"_m","params":{"a":1,"c":2,"l":[1,2,3]}}
+	END
+	sed 's/"a":1/"a":5/; s/1,2,3/5,6,3/' a.rec >b.rec
+	run -0 acp-diff --match params --ignore '.params.none[].text' --ignore .params.a --ignore '.params.l[0]' \
+		--ignore '.params.l[1]' a.rec b.rec
+	sed -i 's/"c":2/"c":3/' b.rec
+	run -1 differences --match params --ignore '.params.none[].text' --ignore '.params.a,.params.l' a.rec b.rec
+	assert_output '0 agent _m 1 1 value .params.c'
+}
+
+@test "what a client is and can do does not count below exact, nor null beside a member that is absent" {
+	recording a.rec <<-'END'
+		> {"id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true}},"clientInfo":{"name":"a"},"x":null}}
+	END
+	recording b.rec <<-'END'
+		> {"id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"terminal":true}}}
+	END
+	run -0 acp-diff --match params a.rec b.rec
+	run -1 differences --match exact a.rec b.rec
+	assert_line '0 client initialize 1 1 missing .params.x'
+}
+
+@test "version 2: what a client is and can do does not count below exact, what the agent can do does" {
+	recording a.rec <<-'END'
+		> {"id":1,"method":"initialize","params":{"protocolVersion":2,"capabilities":{"fs":{}},"info":{"name":"a"}}}
+		< {"id":1,"result":{"protocolVersion":2,"capabilities":{"session":{}},"info":{"name":"x"}}}
+	END
+	recording b.rec <<-'END'
+		> {"id":1,"method":"initialize","params":{"protocolVersion":2,"capabilities":{"terminal":{}},"info":{"name":"b"}}}
+		< {"id":1,"result":{"protocolVersion":2,"capabilities":{"session":{}},"info":{"name":"x"}}}
+	END
+	run -0 acp-diff --match params a.rec b.rec
+	run -0 acp-diff --match params --normalize . a.rec b.rec
+	run -1 differences --match exact a.rec b.rec
+	assert_line '0 client initialize 1 1 missing .params.capabilities.fs'
+	assert_line '0 client initialize 1 1 value .params.info.name'
+	sed '2s/session/other/' a.rec >b.rec
+	for normalize in '' '--normalize .'; do
+		run -1 differences --match params $normalize a.rec b.rec
+		assert_line '0 agent response to initialize 2 2 missing .result.capabilities.session'
+	done
+}
+
+@test "junit: the names of cases are the same when the session has another id" {
+	elsewhere "$FIXTURE" >other.rec
+	names() { acp-diff -f junit "$1" "$1" | grep -o ' name="[^"]*"' | tail -n +2; }
+	diff <(names "$FIXTURE") <(names other.rec)
+	run -0 names "$FIXTURE"
+	assert_line ' name="session 1, turn 1: please WRITE the note"'
+}
+
+@test "as git's diff driver" {
+	git init -q .
+	echo '*.rec diff=acp' >.gitattributes
+	# shellcheck disable=SC2016
+	git config diff.acp.command 'f() { acp-diff --match params "$2" "$5" || :; }; f'
+	cp "$FIXTURE" s.rec
+	git add .
+	run -0 git diff
+	assert_output ''
+	elsewhere "$FIXTURE" | sed 's/Write note.txt/Write it/' >s.rec
+	run -0 git diff
+	assert_line '+++ s.rec'
+	assert_line '2 differences in 1 of 3 turns, 20 messages'
+}
