@@ -1,0 +1,283 @@
+/* The socket: who connects writes one line and gets one, with a descriptor for who watches or joins. Nobody is waited for. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "cmd/acp-share/share.h"
+#include "lib/base/cli.h"
+#include "lib/run/socket.h"
+
+enum {
+	CONNECTIONS = 32,         /* at once; others wait */
+	REQUEST_LIMIT = 64 * 1024,
+	PATIENCE = 5 * 1000000,   /* us for the whole of a connection */
+	RETRY = 200 * 1000,       /* us until the next try, where there were no descriptors left */
+	PIPE = 1024 * 1024,       /* bytes of a watcher's, where the system allows it */
+};
+
+struct conn {
+	struct share *share;
+	int fd;
+	struct loop_fd watch;
+	struct loop_timer patience;
+	struct buf in, out; /* what was asked; what is replied */
+	size_t sent;
+	int pass;           /* the descriptor that goes with the reply; -1: none */
+	struct conn *prev, *next;
+};
+
+/* --- connections --- */
+
+static void
+listen_on(void *arg)
+{
+	struct share *s = arg;
+
+	loop_watch(frame_loop(s->frame), &s->knock, s->nconns < CONNECTIONS && !s->again.added ? POLLIN : LOOP_PAUSED);
+}
+
+static void
+hang_up(void *arg)
+{
+	struct conn *c = arg;
+	struct share *s = c->share;
+
+	loop_remove_fd(frame_loop(s->frame), &c->watch);
+	loop_remove_timer(frame_loop(s->frame), &c->patience);
+	close(c->fd);
+	if (c->pass >= 0)
+		close(c->pass);
+	buf_free(&c->in);
+	buf_free(&c->out);
+	DL_DELETE(s->conns, c);
+	s->nconns--;
+	free(c);
+	listen_on(s);
+}
+
+/* Sends what finds room. */
+static void
+reply(struct conn *c)
+{
+	ssize_t r = socket_send(c->fd, slice(c->out.p + c->sent, c->out.n - c->sent), c->pass);
+
+	if (r < 0 && errno != EAGAIN) {
+		hang_up(c);
+		return;
+	}
+	if (r > 0 && c->pass >= 0) {
+		close(c->pass);
+		c->pass = -1;
+	}
+	c->sent += r > 0 ? (size_t)r : 0;
+	if (c->sent == c->out.n)
+		hang_up(c);
+	else
+		loop_watch(frame_loop(c->share->frame), &c->watch, POLLOUT);
+}
+
+/* --- what is replied: 0, or -1 out of memory --- */
+
+static int
+put_text(struct buf *to, const char *before, const char *text)
+{
+	return buf_add_string(to, before) == 0 ? json_quote(slice_of(text), to) : -1;
+}
+
+static int
+put_error(struct buf *to, const char *why)
+{
+	return put_text(to, "{\"error\":", why) == 0 ? buf_add_string(to, "}\n") : -1;
+}
+
+static int
+put_list(const struct share *s, struct buf *to)
+{
+	char *cwd = getcwd(NULL, 0);
+	int r = buf_printf(to, "{\"pid\":%ld,\"version\":\"" VERSION "\",\"started\":%.3f", (long)getpid(), frame_started(s->frame));
+
+	if (r == 0)
+		r = put_text(to, ",\"name\":", s->name) < 0 || put_text(to, ",\"cwd\":", cwd ? cwd : "?") < 0 ||
+			buf_add_string(to, ",") < 0 || preface_put_list(&s->preface, to) < 0 ? -1 : 0;
+	free(cwd);
+	if (r < 0)
+		return -1;
+	return buf_printf(to, ",\"guests\":%zu,\"messages\":{\"down\":%" PRIu64 ",\"up\":%" PRIu64 "}}\n", s->nguests,
+		s->messages[LANE_DOWN], s->messages[LANE_UP]);
+}
+
+/* The descriptor for a new guest. -1 with errno. */
+static int
+let_in(struct share *s, bool joins)
+{
+	int ends[2];
+
+	if ((joins ? socket_pair(ends) : pipe2(ends, O_CLOEXEC)) < 0)
+		return -1;
+	/* A wish: where it is not granted copies may only be lost sooner. */
+	if (!joins)
+		(void)fcntl(ends[1], F_SETPIPE_SZ, PIPE);
+	if (guest_add(s, ends[1], joins) == 0)
+		return ends[0];
+	close(ends[0]);
+	return -1;
+}
+
+static bool
+is_here(const struct share *s, struct slice hop)
+{
+	return !hop.p || slice_is(hop, "0") || (json_type(hop) == JSON_STRING && (json_string_is(hop, s->name) || json_string_is(hop, "0")));
+}
+
+static int
+put_elsewhere(const struct share *s, struct buf *to)
+{
+	struct buf text = {0};
+	int r = buf_printf(&text, "there is one hop here: 0 (%s)", s->name) == 0 && buf_string(&text) ? put_error(to, text.p) : -1;
+
+	buf_free(&text);
+	return r;
+}
+
+static int
+attach(struct conn *c, struct slice hop, bool joins)
+{
+	struct share *s = c->share;
+	char full[64];
+
+	if (!is_here(s, hop))
+		return put_elsewhere(s, &c->out);
+	snprintf(full, sizeof(full), "%d are attached already, and no more may be", GUESTS);
+	if (s->nguests >= GUESTS)
+		return put_error(&c->out, full);
+	c->pass = let_in(s, joins);
+	if (c->pass < 0)
+		return put_error(&c->out, strerror(errno));
+	return put_text(&c->out, "{\"hop\":0,\"name\":", s->name) == 0 ? buf_add_string(&c->out, "}\n") : -1;
+}
+
+/* --- what is asked --- */
+
+static int
+understand(struct conn *c, struct slice line)
+{
+	static const struct json_keys keys = {2, {"want", "hop"}};
+	struct slice values[2], want;
+	struct json_error error;
+
+	if (json_members(line, JSON_DEPTH, &keys, values, &error) != JSON_OBJECT || json_type(values[0]) != JSON_STRING)
+		return put_error(&c->out, "not a request: {\"want\":\"list\"}, or \"watch\" or \"join\"");
+	want = values[0];
+	if (json_string_is(want, "list"))
+		return put_list(c->share, &c->out);
+	if (json_string_is(want, "watch") || json_string_is(want, "join"))
+		return attach(c, values[1], json_string_is(want, "join"));
+	return put_error(&c->out, "what is wanted is not one of list, watch, join");
+}
+
+/* Reads until there is a line. */
+static void
+ask(struct conn *c)
+{
+	int gift = -1, r;
+	ssize_t n = socket_receive(c->fd, &c->in, &gift);
+	char *newline;
+
+	if (gift >= 0)
+		close(gift);
+	if (n < 0 && errno == EAGAIN)
+		return;
+	if (n <= 0) {
+		hang_up(c);
+		return;
+	}
+	newline = memchr(c->in.p + c->in.n - n, '\n', (size_t)n);
+	if (newline)
+		r = understand(c, slice_between(c->in.p, newline));
+	else if (c->in.n > REQUEST_LIMIT)
+		r = put_error(&c->out, "a request that is too long");
+	else
+		return;
+	if (r < 0) {
+		hang_up(c);
+		return;
+	}
+	buf_free(&c->in);
+	reply(c);
+}
+
+static void
+ready(void *arg, short revents)
+{
+	struct conn *c = arg;
+
+	(void)revents;
+	if (c->out.n)
+		reply(c);
+	else
+		ask(c);
+}
+
+/* --- the door --- */
+
+static struct conn *
+conn_new(struct share *s, int fd)
+{
+	struct loop *loop = frame_loop(s->frame);
+	struct conn *c = calloc(1, sizeof(*c));
+
+	if (!c) {
+		close(fd);
+		return NULL;
+	}
+	*c = (struct conn){.share = s, .fd = fd, .pass = -1};
+	c->watch = (struct loop_fd){.fd = fd, .events = POLLIN, .ready = ready, .arg = c};
+	c->patience = (struct loop_timer){.expired = hang_up, .arg = c};
+	DL_APPEND(s->conns, c);
+	s->nconns++;
+	if (loop_add_fd(loop, &c->watch) == 0 && loop_add_timer(loop, &c->patience, PATIENCE) == 0)
+		return c;
+	hang_up(c);
+	return NULL;
+}
+
+static void
+knock(void *arg, short revents)
+{
+	struct share *s = arg;
+	int fd = socket_accept(s->at.fd);
+
+	(void)revents;
+	if (fd < 0 && errno == EPERM)
+		frame_warn(s->frame, "%s: another user was refused", s->at.path);
+	if (fd < 0 && (errno == EPERM || errno == EAGAIN))
+		return;
+	/* Others have to end first: who comes waits. */
+	if (fd < 0 || !conn_new(s, fd))
+		loop_add_timer(frame_loop(s->frame), &s->again, RETRY);
+	listen_on(s);
+}
+
+int
+door_open(struct share *s)
+{
+	s->again = (struct loop_timer){.expired = listen_on, .arg = s};
+	s->knock = (struct loop_fd){.fd = s->at.fd, .events = POLLIN, .ready = knock, .arg = s};
+	return loop_add_fd(frame_loop(s->frame), &s->knock);
+}
+
+void
+door_close(struct share *s)
+{
+	struct conn *c, *next;
+
+	DL_FOREACH_SAFE(s->conns, c, next)
+		hang_up(c);
+	loop_remove_fd(frame_loop(s->frame), &s->knock);
+	loop_remove_timer(frame_loop(s->frame), &s->again);
+	rendezvous_close(&s->at);
+}

@@ -1,0 +1,114 @@
+/* acp-share: what passes is forwarded as it is, and copied to the guests. */
+#include <stdlib.h>
+
+#include "cmd/acp-share/share.h"
+#include "lib/recording/recording.h"
+
+const char share_name[] = "acp-share";
+
+void
+share_show(struct share *s, enum lane lane, const struct seen *seen, const struct guest *except)
+{
+	s->messages[lane]++;
+	if (preface_wants(seen))
+		preface_see(&s->preface, seen);
+	if (s->guests)
+		guests_copy(s, recording_put_message(&s->record, seen->t, 0, seen->from, seen->line), except);
+}
+
+static enum verdict
+message(void *state, struct frame *f, enum lane lane, const struct seen *seen)
+{
+	(void)f;
+	share_show(state, lane, seen, NULL);
+	return VERDICT_PASS;
+}
+
+static void
+response(void *state, struct frame *f, void *tag, const struct seen *seen)
+{
+	(void)f;
+	guests_response(state, tag, seen);
+}
+
+/* When the client has left, nobody sends to the agent any more, but it may still respond. */
+static void
+side_ended(struct share *s, enum acp_side side)
+{
+	static const char left[] = "the client has left";
+
+	if (side != ACP_AGENT) {
+		guests_over(s, LANE_UP, left);
+		s->over[LANE_DOWN] = left;
+	}
+	if (side != ACP_CLIENT)
+		guests_over(s, LANE_DOWN, "the agent has ended");
+}
+
+static void
+event(void *state, struct frame *f, const struct frame_event *e)
+{
+	struct share *s = state;
+
+	(void)f;
+	switch (e->kind) {
+	case FRAME_NOISE:
+		if (s->guests)
+			guests_copy(s, recording_put_noise(&s->record, e->t, 0, e->from, e->text), NULL);
+		break;
+	case FRAME_EOF:
+		side_ended(s, e->from);
+		break;
+	case FRAME_BATCH:
+	case FRAME_WRITABLE:
+		if (s->guests)
+			guests_settle(s);
+		break;
+	default:
+		break;
+	}
+}
+
+static int
+start(void *state, struct frame *f)
+{
+	struct share *s = state;
+
+	s->frame = f;
+	if (door_open(s) == 0)
+		return 0;
+	frame_warn(f, "out of memory");
+	return -1;
+}
+
+static int
+end(void *state, struct frame *f)
+{
+	struct share *s = state;
+
+	(void)f;
+	door_close(s);
+	side_ended(s, ACP_UNKNOWN);
+	return 0;
+}
+
+static void
+close_all(void *state, struct frame *f)
+{
+	(void)f;
+	door_close(state);
+	guests_close(state);
+}
+
+int
+share_run(struct share *s, const struct frame_options *options)
+{
+	struct filter filter = {.name = share_name, .needs = FILTER_SENDS, .state = s, .start = start, .message = message,
+		.response = response, .event = event, .end = end, .close = close_all};
+	int status = frame_run(&filter, options);
+
+	rendezvous_close(&s->at);
+	preface_free(&s->preface);
+	buf_free(&s->record);
+	return status;
+}

@@ -1,0 +1,444 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "cmd/acp-share/share.h"
+#include "lib/recording/recording.h"
+#include "lib/run/endpoint.h"
+
+enum {
+	COPIES = 1024 * 1024,        /* bytes that may wait for a guest; beyond it copies are lost, until half of it is read ... */
+	RESPONSES = 8 * 1024 * 1024, /* ... and one who lets so much wait is detached instead of losing a response */
+	OPEN = 1000,                 /* requests of one guest */
+	OPEN_IN_ALL = 10000,         /* those of guests that have left count, too */
+	RECORD = 64 * 1024,          /* what a record may hold beside its message */
+	LAST_MS = 2000,              /* how long the end waits for those who read ... */
+	STILL_MS = 250,              /* ... and for one who does not */
+};
+
+struct guest {
+	struct share *share;
+	struct endpoint end;
+	uint64_t number;
+	size_t open; /* requests */
+	bool losing;
+	uint64_t lost; /* copies that were not reported yet */
+	struct guest *prev, *next;
+};
+
+struct call {
+	struct guest *guest; /* NULL: it has its response, or has left */
+	enum lane lane;
+	struct buf id, sent; /* the guest's id, and the one on the wire */
+	bool cancelled;
+	struct call *prev, *next;
+};
+
+static const struct slice nothing = {NULL, 0};
+
+static enum acp_side
+sender(enum lane lane)
+{
+	return lane == LANE_DOWN ? ACP_CLIENT : ACP_AGENT;
+}
+
+/* --- what a guest gets --- */
+
+static void
+report_lost(struct guest *g)
+{
+	struct buf record = {0};
+
+	if (g->lost == 0 || g->end.out.queued > COPIES / 2)
+		return;
+	if (recording_put_lost(&record, frame_now(g->share->frame), 0, ACP_UNKNOWN, g->lost, "its reader is too slow") == 0 &&
+		endpoint_put(&g->end, NULL, buf_slice(&record)) == 0) {
+		g->lost = 0;
+		g->losing = false;
+	}
+	buf_free(&record);
+}
+
+static void
+copy(struct guest *g, int built, struct slice record)
+{
+	if (!endpoint_can_write(&g->end))
+		return;
+	report_lost(g);
+	if (built == 0 && !g->losing && g->end.out.queued <= COPIES && endpoint_put(&g->end, NULL, record) == 0)
+		return;
+	g->losing = true;
+	g->lost++;
+}
+
+void
+guests_copy(struct share *s, int built, const struct guest *except)
+{
+	struct guest *g;
+
+	DL_FOREACH(s->guests, g)
+		if (g != except)
+			copy(g, built, buf_slice(&s->record));
+	s->record.n = 0;
+}
+
+/* What is meant for one guest alone is never lost: who cannot get it is detached, and may begin anew. */
+static void
+give(struct guest *g, int built, struct buf *record)
+{
+	const char *why = built < 0 ? "out of memory" : g->end.out.queued > RESPONSES ? "does not read its responses" : NULL;
+
+	if (endpoint_can_write(&g->end) && !why && endpoint_put(&g->end, NULL, buf_slice(record)) < 0)
+		why = "out of memory";
+	if (endpoint_can_write(&g->end) && why) {
+		frame_warn(g->share->frame, "guest.%" PRIu64 ": %s: detached", g->number, why);
+		endpoint_close(&g->end);
+	}
+	buf_free(record);
+}
+
+/* What a guest wrote goes nowhere. */
+static void
+reject(struct guest *g, const char *why)
+{
+	struct share *s = g->share;
+	struct buf record = {0};
+
+	frame_warn(s->frame, "guest.%" PRIu64 ": line %" PRIu64 ": %s: discarded", g->number, g->end.in.lines, why);
+	give(g, recording_put_error(&record, frame_now(s->frame), 0, why), &record);
+}
+
+/* An error in the place of a response: lane is the request's. */
+static void
+give_error(struct guest *g, struct slice id, enum lane lane, int code, const char *why)
+{
+	struct buf text = {0}, record = {0};
+	int r = msg_make_error(&text, id, code, why, nothing);
+
+	if (r == 0)
+		r = recording_put_answer(&record, frame_now(g->share->frame), 0, acp_other_side(sender(lane)), buf_slice(&text));
+	give(g, r, &record);
+	buf_free(&text);
+}
+
+/* --- requests of guests --- */
+
+static void
+call_free(struct share *s, struct call *c)
+{
+	if (c->guest)
+		c->guest->open--;
+	DL_DELETE(s->calls, c);
+	s->ncalls--;
+	buf_free(&c->id);
+	buf_free(&c->sent);
+	free(c);
+}
+
+/* Sends a message of a guest; text is what is sent. */
+static void
+show(struct share *s, enum lane lane, struct slice text)
+{
+	struct seen seen = {.from = sender(lane), .t = frame_now(s->frame), .line = text};
+	struct json_error error;
+
+	if (msg_scan(text, &seen.msg, &error) != MSG_NOISE)
+		share_show(s, lane, &seen, NULL);
+}
+
+static int
+send(struct share *s, enum lane lane, struct slice text)
+{
+	show(s, lane, text);
+	return frame_send(s->frame, lane, text);
+}
+
+static void
+cancel(struct share *s, struct call *c)
+{
+	struct buf params = {0}, text = {0};
+
+	if (!c->cancelled && !s->over[c->lane] && buf_printf(&params, "{\"%s\":", acp_request_id) == 0 &&
+		buf_add_slice(&params, buf_slice(&c->sent)) == 0 && buf_add_string(&params, "}") == 0 &&
+		msg_make_notification(&text, acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), buf_slice(&params)) == 0 &&
+		send(s, c->lane, buf_slice(&text)) == 0)
+		c->cancelled = true;
+	buf_free(&params);
+	buf_free(&text);
+}
+
+/* The guest names its own id. Where it is answered already, or was never sent, there is nothing to cancel. */
+static void
+cancel_named(struct guest *g, struct slice id)
+{
+	struct buf wanted = {0}, key = {0};
+	struct call *c;
+
+	if (id.p && msg_id_key(id, &wanted) == 0) {
+		DL_FOREACH(g->share->calls, c) {
+			key.n = 0;
+			if (c->guest == g && msg_id_key(buf_slice(&c->id), &key) == 0 && slice_eq(buf_slice(&key), buf_slice(&wanted))) {
+				cancel(g->share, c);
+				break;
+			}
+		}
+	}
+	buf_free(&wanted);
+	buf_free(&key);
+}
+
+/* 0, or -1 out of memory. */
+static int
+call(struct guest *g, enum lane lane, const struct msg *m, struct slice text)
+{
+	struct share *s = g->share;
+	struct call *c = calloc(1, sizeof(*c));
+	struct json_error error;
+	struct buf sent = {0};
+	struct msg request;
+	int r = -1;
+
+	if (!c)
+		return -1;
+	*c = (struct call){.guest = g, .lane = lane};
+	g->open++;
+	s->ncalls++;
+	DL_APPEND(s->calls, c);
+	if (buf_add_slice(&c->id, m->id) == 0)
+		r = frame_request_for(s->frame, lane, text, c, &sent);
+	if (r == 0 && msg_scan(buf_slice(&sent), &request, &error) == MSG_REQUEST) {
+		/* Without its id it cannot be cancelled. */
+		c->cancelled = buf_add_slice(&c->sent, request.id) < 0;
+		show(s, lane, buf_slice(&sent));
+	} else {
+		/* The frame may know it by now. */
+		g->open--;
+		c->guest = NULL;
+	}
+	buf_free(&sent);
+	return r;
+}
+
+void
+guests_response(struct share *s, void *tag, const struct seen *seen)
+{
+	struct call *c = tag;
+	struct guest *g = c->guest;
+	struct splices with = {.n = 0};
+	struct buf text = {0}, record = {0};
+	int r;
+
+	share_show(s, c->lane == LANE_DOWN ? LANE_UP : LANE_DOWN, seen, g);
+	if (g) {
+		splice_value(&with, seen->msg.id, buf_slice(&c->id));
+		r = splice_write(seen->msg.text, with.at, with.n, &text);
+		if (r == 0)
+			r = recording_put_answer(&record, seen->t, 0, seen->from, buf_slice(&text));
+		give(g, r, &record);
+		buf_free(&text);
+	}
+	call_free(s, c);
+}
+
+void
+guests_over(struct share *s, enum lane lane, const char *why)
+{
+	struct call *c;
+
+	if (!s->over[lane])
+		s->over[lane] = why;
+	DL_FOREACH(s->calls, c) {
+		if (c->lane != lane || !c->guest)
+			continue;
+		give_error(c->guest, buf_slice(&c->id), lane, ACP_ERR_INTERNAL, why);
+		c->guest->open--;
+		c->guest = NULL;
+	}
+}
+
+/* --- what a guest sends --- */
+
+/* Why this message does not go on, and with which code; NULL: it does. */
+static const char *
+objection(const struct guest *g, const struct msg *m, enum lane lane, int *code)
+{
+	const struct share *s = g->share;
+
+	*code = ACP_ERR_INVALID_REQUEST;
+	if (m->what == ACP_INITIALIZE || m->what == ACP_PROXY_INITIALIZE || m->what == ACP_PROXY_SUCCESSOR)
+		return "a guest does not initialize, and sends no envelopes";
+	if (!preface_initialized(&s->preface) && !s->restarted)
+		return "before initialize";
+	*code = ACP_ERR_INTERNAL;
+	if (s->over[lane])
+		return s->over[lane];
+	if (m->kind == MSG_REQUEST && g->open >= OPEN)
+		return "too many open requests of one guest";
+	if (m->kind == MSG_REQUEST && s->ncalls >= OPEN_IN_ALL)
+		return "too many open requests of guests";
+	return NULL;
+}
+
+static void
+take_message(struct guest *g, struct slice text, enum lane lane)
+{
+	struct json_error error;
+	const char *why;
+	struct msg m;
+	int code, r = 0;
+
+	switch (msg_scan(text, &m, &error)) {
+	case MSG_NOISE:
+		reject(g, error.what);
+		return;
+	case MSG_RESPONSE:
+		reject(g, "a response; a guest does not respond for others");
+		return;
+	default:
+		break;
+	}
+	why = objection(g, &m, lane, &code);
+	if (why && m.kind == MSG_REQUEST)
+		give_error(g, m.id, lane, code, why);
+	else if (why)
+		reject(g, why);
+	else if (m.what == ACP_CANCEL_REQUEST)
+		cancel_named(g, json_get(m.params, acp_request_id));
+	else
+		r = m.kind == MSG_REQUEST ? call(g, lane, &m, text) : send(g->share, lane, text);
+	if (r < 0)
+		reject(g, "out of memory");
+}
+
+static void
+take_record(struct guest *g, struct slice line)
+{
+	static const struct json_keys keys = {2, {"from", "msg"}};
+	struct slice values[2];
+	struct json_error error;
+	enum json_type type = json_members(line, JSON_DEPTH + 1, &keys, values, &error);
+
+	if (type == JSON_NONE)
+		reject(g, error.what);
+	else if (type != JSON_OBJECT || !values[1].p)
+		reject(g, "not a record with a message");
+	else if (json_type(values[0]) == JSON_STRING && json_string_is(values[0], acp_side_name(ACP_CLIENT)))
+		take_message(g, values[1], LANE_DOWN);
+	else if (json_type(values[0]) == JSON_STRING && json_string_is(values[0], acp_side_name(ACP_AGENT)))
+		take_message(g, values[1], LANE_UP);
+	else
+		reject(g, "a record says from which side its message is: \"from\" is \"client\" or \"agent\"");
+}
+
+/* Would its messages add to a full queue, or do copies and responses wait for it to read? */
+static bool
+must_wait(struct guest *g)
+{
+	struct frame *f = g->share->frame;
+
+	return frame_full(f, LANE_DOWN) || frame_full(f, LANE_UP) || (endpoint_can_write(&g->end) && g->end.out.queued > COPIES);
+}
+
+static bool
+take_line(void *arg, enum input_got got, const struct line *line)
+{
+	struct guest *g = arg;
+
+	if (must_wait(g))
+		return false;
+	if (got == INPUT_LINE && !line_is_blank(line))
+		take_record(g, line->text);
+	else if (got == INPUT_TORN)
+		reject(g, "a torn line");
+	else if (got == INPUT_PIECE && line->first)
+		reject(g, "a line that is longer than --max-line");
+	return true;
+}
+
+/* --- coming and going --- */
+
+static void
+guest_free(struct guest *g)
+{
+	struct share *s = g->share;
+	struct call *c;
+
+	endpoint_close(&g->end);
+	DL_FOREACH(s->calls, c) {
+		if (c->guest != g)
+			continue;
+		cancel(s, c);
+		c->guest = NULL;
+	}
+	DL_DELETE(s->guests, g);
+	s->nguests--;
+	free(g);
+}
+
+void
+guests_settle(struct share *s)
+{
+	struct guest *g, *next;
+
+	DL_FOREACH_SAFE(s->guests, g, next) {
+		if (endpoint_can_read(&g->end))
+			endpoint_pause(&g->end, must_wait(g));
+		else if (!endpoint_can_write(&g->end))
+			guest_free(g);
+	}
+}
+
+/* One that has left is still read to its end. */
+static void
+happened(void *arg, enum endpoint_event event)
+{
+	struct guest *g = arg;
+
+	if (event == ENDPOINT_WROTE)
+		report_lost(g);
+	guests_settle(g->share);
+}
+
+int
+guest_add(struct share *s, int fd, bool joins)
+{
+	struct guest *g = calloc(1, sizeof(*g));
+	struct buf text = {0};
+	char *const hops[] = {(char *)s->name, NULL};
+	int r;
+
+	if (!g)
+		return -1;
+	*g = (struct guest){.share = s, .end = {.line = take_line, .event = happened, .arg = g}, .number = ++s->ever};
+	DL_APPEND(s->guests, g);
+	s->nguests++;
+	r = endpoint_open(&g->end, frame_loop(s->frame), joins ? fd : -1, fd, s->limit + RECORD);
+	if (r == 0 && (r = recording_put_header(&text, frame_started(s->frame), "acp-share " VERSION, NULL, hops)) == 0 &&
+		(r = preface_put(&s->preface, &text)) == 0)
+		r = endpoint_put(&g->end, NULL, buf_slice(&text));
+	buf_free(&text);
+	if (r == 0)
+		return 0;
+	guest_free(g);
+	errno = errno ? errno : ENOMEM;
+	return -1;
+}
+
+void
+guests_close(struct share *s)
+{
+	uint64_t now, end = loop_clock() + LAST_MS * 1000;
+	struct guest *g;
+	struct call *c, *next;
+
+	while ((g = s->guests)) {
+		now = loop_clock();
+		endpoint_write_rest(&g->end, STILL_MS, now < end ? (int)((end - now) / 1000) : 0);
+		report_lost(g);
+		endpoint_write_rest(&g->end, STILL_MS, 0);
+		guest_free(g);
+	}
+	DL_FOREACH_SAFE(s->calls, c, next)
+		call_free(s, c);
+}

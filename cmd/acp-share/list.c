@@ -1,0 +1,226 @@
+/* --list: what this user shares, as each acp-share says it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/acp-share/share.h"
+#include "lib/attach/attach.h"
+#include "lib/base/cli.h"
+#include "lib/base/text.h"
+
+enum { PATIENCE = 1000000 /* us for one answer */ };
+
+static const char *const names[] = {"PID", "SINCE", "CLIENT", "AGENT", "HOP", "SESSIONS", "DIRECTORY", "SOCKET"};
+enum { PID, SINCE, CLIENT, AGENT, HOP, SESSIONS, DIRECTORY, SOCKET, COLUMNS };
+
+/* Cells, each plain text with a NUL at its end, row by row. */
+struct table {
+	struct buf text;
+	size_t *cells; /* where they begin */
+	size_t n;
+};
+
+static int
+add_cell(struct table *t, struct slice text)
+{
+	size_t *cells = reallocarray(t->cells, t->n + 1, sizeof(*cells));
+
+	if (!cells)
+		return -1;
+	t->cells = cells;
+	cells[t->n++] = t->text.n;
+	return text_plain(&t->text, text.n ? text : slice_of("-")) < 0 ? -1 : buf_add(&t->text, "", 1);
+}
+
+/* A number or a string, for people. */
+static int
+put_value(struct buf *to, struct slice value)
+{
+	switch (json_type(value)) {
+	case JSON_STRING:
+		return json_unescape(value, to);
+	case JSON_NUMBER:
+		return buf_add_slice(to, value);
+	default:
+		return 0;
+	}
+}
+
+static int
+put_since(struct buf *to, struct slice started)
+{
+	char text[32], *end;
+	struct tm tm;
+	time_t t;
+
+	if (json_type(started) != JSON_NUMBER)
+		return 0;
+	t = (time_t)strtod(started.p, &end);
+	return buf_add(to, text, localtime_r(&t, &tm) ? strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &tm) : 0);
+}
+
+static int
+put_sessions(struct buf *to, struct slice sessions)
+{
+	struct json_iter it = {.in = sessions};
+	struct slice key, value;
+
+	while (json_type(sessions) == JSON_ARRAY && json_next(&it, &key, &value))
+		if ((to->n && buf_add_string(to, ",") < 0) || put_value(to, json_get(value, "id")) < 0)
+			return -1;
+	return 0;
+}
+
+/* The cell of one column, from the values that `keys` in add_row names. */
+static int
+put_cell(struct buf *to, int column, const struct slice *values, const char *path)
+{
+	switch (column) {
+	case SINCE:
+		return put_since(to, values[column]);
+	case SESSIONS:
+		return put_sessions(to, values[column]);
+	case SOCKET:
+		return buf_add_string(to, path);
+	default:
+		return put_value(to, values[column]);
+	}
+}
+
+/* answer: p NULL where there is none. */
+static int
+add_row(struct table *t, const char *path, struct slice answer)
+{
+	static const char *const keys[] = {"pid", "started", "client", "agent", "name", "sessions", "cwd"};
+	static const char silent[] = "\"does not answer\"";
+	struct slice values[COLUMNS] = {{NULL, 0}};
+	struct json_error error;
+	struct buf cell = {0};
+	int i, r = 0;
+
+	if (!answer.p || json_scan(answer, JSON_DEPTH, keys, SOCKET, values, &error) != JSON_OBJECT || !values[PID].p) {
+		/* Its name in the directory is its process id. */
+		values[PID] = slice_of(strrchr(path, '/') + 1);
+		values[AGENT] = slice_of(silent);
+	}
+	for (i = 0; r == 0 && i < COLUMNS; i++) {
+		cell.n = 0;
+		r = put_cell(&cell, i, values, path);
+		if (r == 0)
+			r = add_cell(t, buf_slice(&cell));
+	}
+	buf_free(&cell);
+	return r;
+}
+
+/* Columns that a cell takes: characters, of which UTF-8 begins each with one byte. */
+static size_t
+width(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += (*text & 0xc0) != 0x80;
+	return n;
+}
+
+static int
+put_table(const struct table *t, struct buf *to)
+{
+	size_t widths[COLUMNS] = {0}, i, n;
+	const char *cell;
+	bool last;
+
+	for (i = 0; i < t->n; i++) {
+		n = width(t->text.p + t->cells[i]);
+		widths[i % COLUMNS] = n > widths[i % COLUMNS] ? n : widths[i % COLUMNS];
+	}
+	for (i = 0; i < t->n; i++) {
+		cell = t->text.p + t->cells[i];
+		last = i % COLUMNS == COLUMNS - 1;
+		if (buf_printf(to, "%s%*s%s", cell, last ? 0 : (int)(widths[i % COLUMNS] - width(cell) + 2), "", last ? "\n" : "") < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The answer with the socket as its first member. */
+static int
+put_object(struct buf *to, const char *path, struct slice answer)
+{
+	struct json_error error;
+	bool good = answer.p && json_scan(answer, JSON_DEPTH, NULL, 0, NULL, &error) == JSON_OBJECT && json_get(answer, "pid").p;
+	const char *members = good ? memchr(answer.p, '{', answer.n) : NULL;
+
+	if (buf_add_string(to, "{\"socket\":") < 0 || json_quote(slice_of(path), to) < 0 || buf_add_string(to, ",") < 0)
+		return -1;
+	if (!good)
+		return buf_add_string(to, "\"error\":\"does not answer\"}\n");
+	return buf_add_slice(to, slice_between(members + 1, answer.p + answer.n)) < 0 ? -1 : buf_add_string(to, "\n");
+}
+
+/* What is shared at this socket. 1, 0 where nobody listens there any more, or -1. */
+static int
+add_stream(struct table *t, struct buf *to, bool json, const char *path)
+{
+	int fd = rendezvous_connect(path), r;
+	struct buf answer = {0};
+
+	if (fd < 0 && errno == ECONNREFUSED)
+		return 0;
+	if (fd < 0 || attach_list(fd, PATIENCE, &answer))
+		buf_free(&answer);
+	r = json ? put_object(to, path, buf_slice(&answer)) : add_row(t, path, buf_slice(&answer));
+	buf_free(&answer);
+	if (fd >= 0)
+		close(fd);
+	return r < 0 ? -1 : 1;
+}
+
+/* How many there are, or -1 with errno. */
+static int
+collect(const char *directory, bool json, struct buf *to)
+{
+	char **paths = rendezvous_paths(directory);
+	struct table t = {.n = 0};
+	int r = paths ? 0 : -1, found = 0;
+	size_t i;
+
+	for (i = 0; r == 0 && i < COLUMNS && !json; i++)
+		r = add_cell(&t, slice_of(names[i]));
+	for (i = 0; r >= 0 && paths[i]; i++) {
+		r = add_stream(&t, to, json, paths[i]);
+		found += r > 0;
+	}
+	if (r >= 0 && found && !json)
+		r = put_table(&t, to);
+	rendezvous_free(paths);
+	free(t.cells);
+	buf_free(&t.text);
+	return r < 0 ? -1 : found;
+}
+
+void
+list_print(bool json)
+{
+	char *directory = rendezvous_directory();
+	struct buf text = {0};
+	const char *why;
+	int n = 0;
+
+	if (!directory)
+		cli_die(EXIT_FAILED, share_name, "%s", strerror(errno));
+	if (rendezvous_check(directory, false, &why) == 0)
+		n = collect(directory, json, &text);
+	else if (errno != ENOENT)
+		cli_die(EXIT_USAGE, share_name, "%s: %s", directory, why);
+	if (n < 0 || (n && !buf_string(&text)))
+		cli_die(EXIT_FAILED, share_name, "%s: %s", directory, strerror(errno));
+	if (n == 0)
+		cli_die(EXIT_NEGATIVE, share_name, "nothing is shared");
+	free(directory);
+	cli_print(share_name, text.p);
+}

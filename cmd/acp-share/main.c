@@ -1,0 +1,119 @@
+/* acp-share: lets other programs watch and join a stream that runs. */
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/acp-share/share.h"
+#include "lib/base/cli.h"
+#include "lib/run/proc.h"
+
+
+static const char help[] =
+	"usage: acp-share [OPTION]... [-- COMMAND [ARG]...]\n"
+	"       acp-share --list [-f text|json]\n"
+	"Lets other programs watch and join the stream while it runs:\n"
+	"acp-tap, acp-usage, acp-stat and acp-inject with --attach.\n"
+	"\n"
+	"      --control SOCKET|auto   where they find it (auto)\n"
+	"      --name NAME       what guests call this place in the stream (agent)\n"
+	"  -l, --list            print what this user shares\n"
+	"  -f, --format text|json  of the list: a table, or an object a line\n"
+	"      --max-line SIZE   longer lines are refused (64M)\n"
+	"      --way pipe|link|proxy   how to meet the stream\n"
+	"      --grace TIME      how long the agent has to end after the client (5s)\n"
+	"  -h, --help            this text\n"
+	"  -V, --version         the version\n"
+	"\n"
+	"  acp-share -- my-agent --acp         # in the editor's settings\n"
+	"  acp-tap --attach auto               # from a terminal\n";
+
+enum { OPT_CONTROL = 256, OPT_NAME };
+
+static const struct option options[] = {
+	{"control", required_argument, NULL, OPT_CONTROL},
+	{"name", required_argument, NULL, OPT_NAME},
+	{"list", no_argument, NULL, 'l'},
+	{"format", required_argument, NULL, 'f'},
+	FRAME_LONG_OPTIONS,
+	CLI_LONG_OPTIONS,
+};
+
+static const struct cli cli = {share_name, help, "+lf:hV", options};
+
+static const struct cli_rule rules[] = {
+	{"--list", NULL, "--control|--name|--max-line|--way|--grace|a command"},
+	{"--format", "--list", NULL},
+	{NULL, NULL, NULL},
+};
+
+struct command {
+	struct frame_options frame;
+	const char *control;
+	bool list, json;
+};
+
+static void
+take_option(struct command *c, struct share *s, int option, const char *argument)
+{
+	static const char *const formats[] = {"text", "json", NULL};
+	const char *why;
+
+	switch (option) {
+	case OPT_CONTROL:
+		c->control = argument;
+		break;
+	case OPT_NAME:
+		s->name = argument;
+		break;
+	case 'l':
+		c->list = true;
+		break;
+	case 'f':
+		c->json = cli_word(&cli, option, argument, formats) == 1;
+		break;
+	default:
+		if (frame_option(&c->frame, option, argument, &why) < 0)
+			cli_bad(&cli, option, argument, why);
+	}
+}
+
+/* Before anything is started: what cannot be shared is refused. */
+static void
+listen_at(struct share *s, const char *where)
+{
+	pid_t first = cli_started_again();
+	char *why;
+
+	if (proc_stdio() < 0)
+		cli_die(EXIT_FAILED, share_name, "/dev/null cannot be opened");
+	if (rendezvous_open(&s->at, where, first ? first : getpid(), &why) < 0)
+		cli_die(why ? EXIT_USAGE : EXIT_FAILED, share_name, "--control %s: %s", where, why ? why : "out of memory");
+	if (why)
+		cli_warn(share_name, "--list and --attach auto will not find %s: %s", where, why);
+	free(why);
+	s->restarted = first;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct command c = {.frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}, .control = "auto"};
+	struct share s = {.name = "agent"};
+	struct cli_given given = {0};
+	char *why;
+	int option;
+
+	setlocale(LC_CTYPE, "");
+	while ((option = cli_next(&cli, argc, argv, &given)) != -1)
+		take_option(&c, &s, option, optarg);
+	if (frame_words(&c.frame, argv + optind, given.dashes, NULL, &why) < 0)
+		cli_refuse(&cli, why);
+	cli_fact(&given, c.frame.command, "a command");
+	cli_check(&cli, &given, rules);
+	if (c.list)
+		list_print(c.json);
+	listen_at(&s, c.control);
+	s.limit = c.frame.limit;
+	return share_run(&s, &c.frame);
+}

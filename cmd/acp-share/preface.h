@@ -1,0 +1,48 @@
+/*
+ * preface: what a guest who comes late needs to know: how the stream was initialized, and of each open session how it was opened
+ * and the last usage, mode, configuration and title.
+ */
+#ifndef PREFACE_H
+#define PREFACE_H
+
+#include "lib/acp/requests.h"
+
+struct session;
+struct waiting;
+
+/* A message that passed. Empty: none did. */
+struct passed {
+	struct buf text;
+	enum acp_side from;
+	uint64_t t;      /* us */
+	uint64_t number; /* of all that are remembered, in their order */
+};
+
+/* A request and its response, or an update alone (request is empty). */
+struct exchange {
+	struct passed request, last;
+};
+
+/* Zero it to begin. */
+struct preface {
+	struct exchange hello;    /* the initialization */
+	struct session *sessions; /* those that are open, in the order in which they last changed */
+	struct waiting *waiting;  /* requests whose responses decide whether they are remembered, oldest first */
+	size_t nwaiting;
+	size_t bytes;             /* that the messages of sessions take */
+	uint64_t number;
+};
+
+/* Is this message one to remember? Cheap: it is asked of all that passes. */
+bool preface_wants(const struct seen *);
+/* Remembers it. Without memory for it, it is not remembered. */
+void preface_see(struct preface *, const struct seen *);
+/* Has the stream been initialized? */
+bool preface_initialized(const struct preface *);
+/* Appends it all as records, in the order in which the messages passed. 0, or -1 out of memory. */
+int preface_put(const struct preface *, struct buf *to);
+/* Appends "client":NAME,"agent":NAME,"sessions":[{"id":ID,"cwd":PATH},...]; null for what is not known. 0 or -1. */
+int preface_put_list(const struct preface *, struct buf *to);
+void preface_free(struct preface *);
+
+#endif

@@ -1,0 +1,159 @@
+/* preface: what a guest who comes late gets, and what is asked of each message on the way. */
+#include "cmd/acp-share/preface.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/unit/check.h"
+
+static struct preface p;
+static uint64_t clock_us;
+
+/* Shows it a message; is it wanted? answers: of a response, what its request was, under the same id, of that session. */
+static bool
+show(const char *text, enum lane lane, enum acp_method answers, const char *session)
+{
+	struct request request = {.from = lane == LANE_UP ? ACP_CLIENT : ACP_AGENT, .what = answers};
+	struct seen seen = {.from = lane == LANE_UP ? ACP_AGENT : ACP_CLIENT, .t = ++clock_us, .line = slice_of(text)};
+	struct json_error error;
+
+	msg_scan(slice_of(text), &seen.msg, &error);
+	if (seen.msg.kind == MSG_RESPONSE) {
+		request.id = seen.msg.id;
+		request.session = session ? slice_of(session) : slice(NULL, 0);
+		seen.request = &request;
+	}
+	if (!preface_wants(&seen))
+		return false;
+	preface_see(&p, &seen);
+	return true;
+}
+
+static bool
+wants(const char *params)
+{
+	struct buf text = {0};
+	bool wanted;
+
+	buf_printf(&text, "{\"method\":\"session/update\",\"params\":%s}", params);
+	wanted = show(buf_string(&text), LANE_UP, ACP_OTHER, NULL);
+	buf_free(&text);
+	return wanted;
+}
+
+static const char *
+put(void)
+{
+	static struct buf text;
+
+	text.n = 0;
+	return preface_put(&p, &text) == 0 && buf_add(&text, "", 1) == 0 ? text.p : NULL;
+}
+
+/* The list without what comes before the sessions. */
+static const char *
+listed(void)
+{
+	static struct buf text;
+
+	text.n = 0;
+	return preface_put_list(&p, &text) == 0 && buf_string(&text) ? strstr(text.p, "\"sessions\"") : NULL;
+}
+
+static void
+kinds(void)
+{
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":1}}"));
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"context_update\",\"used\":1}}"));
+	CHECK(wants("{ \"sessionId\":\"a\",\"update\":{\"used\":1,\"sessionUpdate\":\"usage_update\"}}"));
+	CHECK(wants("{\"update\":{\"sessionUpdate\":\"usage_\\u0075pdate\"},\"sessionId\":\"a\"}"));
+	CHECK(wants("{\"sessionId\":\"a\\\"\",\"update\":{\"sessionUpdate\":\"usage_update\"}}"));
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"session\\u0055pdate\":\"usage_update\"}}"));
+	CHECK(!wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"agent_message_chunk\",\"x\":\"usage_update\"}}"));
+	CHECK(!wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"plan_updates\"}}"));
+	CHECK(!wants("{\"sessionId\":\"a\",\"update\":{\"x\":{\"sessionUpdate\":\"usage_update\"}}}"));
+	CHECK(!wants("{\"sessionId\":\"a\",\"update\":3}") && !wants("{\"sessionId\":\"a\"}") && !wants("{}") && !wants("[]") && !wants("1"));
+	preface_free(&p);
+}
+
+static void
+sessions(void)
+{
+	CHECK(!preface_initialized(&p));
+	CHECK(show("{\"id\":1,\"method\":\"initialize\"}", LANE_DOWN, 0, NULL) && !preface_initialized(&p));
+	CHECK(show("{\"id\":1,\"error\":{}}", LANE_UP, ACP_INITIALIZE, NULL) && !preface_initialized(&p));
+	CHECK(show("{\"id\":1,\"result\":{}}", LANE_UP, ACP_INITIALIZE, NULL) && preface_initialized(&p));
+	CHECK(show("{\"id\":2,\"method\":\"session/new\",\"params\":{\"cwd\":\"/x\"}}", LANE_DOWN, 0, NULL));
+	CHECK(show("{\"id\":2,\"error\":{\"code\":1,\"message\":\"\"}}", LANE_UP, ACP_SESSION_NEW, NULL));
+	CHECK_STR(listed(), "\"sessions\":[]");
+	CHECK(show("{\"id\":2,\"method\":\"session/new\",\"params\":{\"cwd\":\"/y\"}}", LANE_DOWN, 0, NULL));
+	CHECK(show("{\"id\":2,\"result\":{\"sessionId\":\"a\"}}", LANE_UP, ACP_SESSION_NEW, NULL));
+	CHECK(show("{\"id\":2,\"result\":null}", LANE_UP, ACP_SESSION_LOAD, "\"\\u0062\""));
+	CHECK_STR(listed(), "\"sessions\":[{\"id\":\"a\",\"cwd\":\"/y\"},{\"id\":\"b\",\"cwd\":null}]");
+	CHECK(strstr(put(), "\"cwd\":\"/y\"") && strstr(put(), "\"result\":{\"sessionId\":\"a\"}") && !strstr(put(), "\"cwd\":\"/x\""));
+	CHECK(wants("{\"sessionId\":\"b\",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":1}}"));
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":2}}"));
+	CHECK(wants("{\"sessionId\":\"b\",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":3}}"));
+	/* In the order in which they passed. */
+	CHECK(strstr(put(), "\"used\":2") < strstr(put(), "\"used\":3") && !strstr(put(), "\"used\":1"));
+	CHECK(show("{\"id\":3,\"result\":{}}", LANE_UP, ACP_SESSION_CLOSE, "\"b\""));
+	CHECK_STR(listed(), "\"sessions\":[{\"id\":\"a\",\"cwd\":\"/y\"}]");
+	CHECK(!strstr(put(), "\"used\":3"));
+	CHECK(show("{\"id\":3,\"result\":{}}", LANE_UP, ACP_SESSION_DELETE, "\"nobody\""));
+	CHECK_STR(listed(), "\"sessions\":[{\"id\":\"a\",\"cwd\":\"/y\"}]");
+	preface_free(&p);
+	p = (struct preface){.number = 0};
+}
+
+/* The mode that counts is the last, whoever chose it; a title stays where an update has none. */
+static void
+parts(void)
+{
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"current_mode_update\",\"currentModeId\":\"ask\"}}"));
+	CHECK(show("{\"id\":4,\"method\":\"session/set_mode\",\"params\":{\"modeId\":\"code\"}}", LANE_DOWN, 0, NULL));
+	CHECK(strstr(put(), "\"ask\"") && !strstr(put(), "\"code\""));
+	CHECK(show("{\"id\":4,\"result\":{}}", LANE_UP, ACP_SESSION_SET_MODE, "\"a\""));
+	CHECK(!strstr(put(), "\"ask\"") && strstr(put(), "\"code\""));
+	CHECK(show("{\"id\":5,\"method\":\"session/set_mode\",\"params\":{\"modeId\":\"no\"}}", LANE_DOWN, 0, NULL));
+	CHECK(show("{\"id\":5,\"error\":{\"code\":1,\"message\":\"\"}}", LANE_UP, ACP_SESSION_SET_MODE, "\"a\""));
+	CHECK(strstr(put(), "\"code\"") && !strstr(put(), "\"no\""));
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"current_mode_update\",\"currentModeId\":\"plan\"}}"));
+	CHECK(!strstr(put(), "\"code\"") && strstr(put(), "\"plan\""));
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"session_info_update\",\"title\":\"T\"}}"));
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"session_info_update\",\"updatedAt\":\"now\"}}"));
+	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"config_option_update\",\"configOptions\":[]}}"));
+	CHECK(strstr(put(), "\"T\"") && !strstr(put(), "\"now\"") && strstr(put(), "configOptions"));
+	preface_free(&p);
+	p = (struct preface){.number = 0};
+}
+
+/* Sessions that nobody closes do not fill the memory. */
+static void
+many(void)
+{
+	char text[256];
+	int i;
+
+	for (i = 0; i < 30000; i++) {
+		snprintf(text, sizeof(text), "{\"sessionId\":\"s%d\",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":%d}}", i, i);
+		wants(text);
+	}
+	CHECK(p.bytes <= 4 * 1024 * 1024);
+	CHECK(!strstr(put(), "\"s19999\"") && strstr(put(), "\"s20000\"") && strstr(put(), "\"s29999\""));
+	for (i = 0; i < 1000; i++) {
+		snprintf(text, sizeof(text), "{\"id\":%d,\"method\":\"session/new\",\"params\":{\"cwd\":\"/x\"}}", i);
+		show(text, LANE_DOWN, 0, NULL);
+	}
+	CHECK(p.nwaiting == 64);
+	preface_free(&p);
+}
+
+int
+main(void)
+{
+	kinds();
+	sessions();
+	parts();
+	many();
+	return check_done();
+}
