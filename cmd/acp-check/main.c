@@ -1,0 +1,200 @@
+/* acp-check: checks messages against the schemas of ACP and the rules of the protocol. */
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/acp-check/check.h"
+#include "lib/base/cli.h"
+
+/* A screen at most. The shell completes options and words from it. */
+static const char help[] =
+	"usage: acp-check [OPTION]... FILE...                 check recordings (-: stdin)\n"
+	"       acp-check [OPTION]... [-- COMMAND [ARG]...]   check a stream, unchanged\n"
+	"  -f, --format text|json|junit   how to write what was found (text)\n"
+	"  -l, --level violation|tolerated|note   the least to report (tolerated)\n"
+	"  -i, --ignore RULE     do not report this rule\n"
+	"      --explain RULE    what the rule says, and where it is written; all: a list\n"
+	"      --protocol auto|1|2   the version (auto: what initialize agrees on)\n"
+	"      --unstable        by the unstable schemas\n"
+	"  -o, --output FILE     write to FILE (strftime, and %p: the pid)\n"
+	"  -a, --append          append to FILE\n"
+	"      --from client|agent, --kind request|response|notification   only in those\n"
+	"  -m, --match GLOB      only in this method or update kind; !GLOB: in others\n"
+	"  -w, --where JQ        only in messages for which the jq program is true\n"
+	"      --session ID      only in this session\n"
+	"      --attach SOCKET|auto   watch a chain that runs (acp-conduct --control)\n"
+	"      --hop N|NAME      of that chain, or of a recording that holds several\n"
+	"      --clean           noise goes to stderr, not on\n"
+	"      --max-line SIZE   longer lines are violations, and not read (64M)\n"
+	"      --way pipe|link|proxy   how to meet the stream\n"
+	"      --grace TIME      how long the agent has to end after the client (5s)\n"
+	"  -h, --help            this text\n"
+	"  -V, --version         the version\n";
+
+enum {
+	OPT_EXPLAIN = 256,
+	OPT_PROTOCOL,
+	OPT_UNSTABLE,
+};
+
+static const struct option options[] = {
+	{"output", required_argument, NULL, 'o'},
+	{"append", no_argument, NULL, 'a'},
+	{"format", required_argument, NULL, 'f'},
+	{"level", required_argument, NULL, 'l'},
+	{"ignore", required_argument, NULL, 'i'},
+	{"explain", required_argument, NULL, OPT_EXPLAIN},
+	{"protocol", required_argument, NULL, OPT_PROTOCOL},
+	{"unstable", no_argument, NULL, OPT_UNSTABLE},
+	SELECT_LONG_OPTIONS,
+	FRAME_LONG_OPTIONS_ATTACH,
+	FRAME_LONG_OPTION_CLEAN,
+	FRAME_LONG_OPTIONS,
+	CLI_LONG_OPTIONS,
+};
+
+static const struct cli cli = {check_name, help, "+o:f:m:w:l:i:ahV", options};
+
+/* --- rules --- */
+
+/* A text of several words a line, broken at blanks. */
+static int
+put_wrapped(struct buf *to, const char *text, const char *indent)
+{
+	enum { WIDTH = 76 };
+	size_t column = strlen(indent), n;
+	int r = buf_add_string(to, indent);
+
+	for (; *text && r == 0; text += n + strspn(text + n, " ")) {
+		n = strcspn(text, " ");
+		if (column + n + 1 > WIDTH) {
+			r = buf_printf(to, "\n%s", indent);
+			column = strlen(indent);
+		}
+		r |= buf_printf(to, "%s%.*s", column > strlen(indent) ? " " : "", (int)n, text);
+		column += n + (column > strlen(indent));
+	}
+	return r | buf_add_string(to, "\n");
+}
+
+static int
+put_rule(struct buf *to, const struct rule *rule)
+{
+	char source[512];
+
+	snprintf(source, sizeof(source), "(%s)", rule->source);
+	return buf_printf(to, "%s: %s\n", rule->name, level_names[rule->level]) | put_wrapped(to, rule->what, "    ") |
+		put_wrapped(to, source, "    ");
+}
+
+static enum rule_id
+take_rule(int option, const char *name)
+{
+	enum rule_id rule = rule_find(name);
+
+	if (rule == RULES)
+		cli_bad(&cli, option, name, "expected the name of a rule (--explain all lists them)");
+	return rule;
+}
+
+static _Noreturn void
+explain(const char *name)
+{
+	bool all = strcmp(name, "all") == 0;
+	enum rule_id one = all ? RULES : take_rule(OPT_EXPLAIN, name);
+	struct buf text = {0};
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; i < RULES; i++)
+		if (all || i == one)
+			r |= put_rule(&text, &rules[i]);
+	if (all)
+		r |= buf_printf(&text, "\nThe schemas are those of %s.\n", schema_source());
+	if (r < 0 || !buf_string(&text))
+		cli_die(EXIT_FAILED, check_name, "out of memory");
+	cli_print(check_name, text.p);
+}
+
+/* --- options --- */
+
+/* The options that tools share. */
+static void
+take_shared(struct options *o, int option, const char *argument)
+{
+	const char *wrong = NULL;
+	char *why = NULL;
+
+	if (select_option(o->select, option, argument, &why) < 0)
+		cli_bad(&cli, option, argument, why);
+	if (frame_option(&o->frame, option, argument, &wrong) < 0)
+		cli_bad(&cli, option, argument, wrong);
+}
+
+static void
+take_option(struct options *o, int option, const char *argument)
+{
+	static const char *const formats[] = {"text", "json", "junit", NULL};
+	static const char *const protocols[] = {"auto", "1", "2", NULL};
+
+	switch (option) {
+	case 'o':
+		o->output = argument;
+		break;
+	case 'a':
+		o->append = true;
+		break;
+	case 'f':
+		o->format = (enum check_format)cli_word(&cli, option, argument, formats);
+		break;
+	case 'l':
+		o->level = (enum level)cli_word(&cli, option, argument, level_names);
+		break;
+	case 'i':
+		o->ignored[take_rule(option, argument)] = true;
+		break;
+	case OPT_EXPLAIN:
+		explain(argument);
+	case OPT_PROTOCOL:
+		o->protocol = (unsigned)cli_word(&cli, option, argument, protocols);
+		break;
+	case OPT_UNSTABLE:
+		o->unstable = true;
+		break;
+	default:
+		take_shared(o, option, argument);
+	}
+}
+
+static const struct cli_rule combinations[] = {
+	{"--hop", "recordings|--attach", NULL},
+	{"--append", "--output", "--format junit"},
+	{NULL, NULL, NULL},
+};
+
+int
+main(int argc, char **argv)
+{
+	struct options o = {.level = LEVEL_TOLERATED, .frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
+	struct cli_given given = {0};
+	char *why;
+	int option, status;
+
+	setlocale(LC_CTYPE, "");
+	o.select = select_new();
+	if (!o.select)
+		cli_die(EXIT_FAILED, check_name, "out of memory");
+	while ((option = cli_next(&cli, argc, argv, &given)) != -1)
+		take_option(&o, option, optarg);
+	if (frame_words(&o.frame, argv + optind, given.dashes, &o.files, &why) < 0)
+		cli_refuse(&cli, why);
+	cli_fact(&given, o.files, "recordings");
+	cli_fact(&given, o.format == CHECK_JUNIT, "--format junit");
+	cli_check(&cli, &given, combinations);
+	if (o.output && strcmp(o.output, "-") == 0)
+		cli_die(EXIT_USAGE, check_name, "--output -: a file is wanted");
+	status = o.files ? files_run(&o) : stream_run(&o);
+	select_free(o.select);
+	return status;
+}

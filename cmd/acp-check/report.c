@@ -1,0 +1,195 @@
+/* Findings, as text, JSON or JUnit's XML. */
+#include <inttypes.h>
+
+#include "cmd/acp-check/check.h"
+#include "lib/base/text.h"
+#include "lib/recording/recording.h"
+
+enum {
+	SHOWN = 60,    /* characters of a value that are shown to people ... */
+	WRITTEN = 400, /* ... and bytes that are written for programs */
+	EXAMPLES = 20, /* findings of a rule in a JUnit report */
+};
+
+/* A part of the text that does not end within a character. */
+static struct slice
+cut(struct slice s, size_t most)
+{
+	if (s.n <= most)
+		return s;
+	for (s.n = most; s.n > 0 && ((unsigned char)s.p[s.n] & 0xc0) == 0x80; s.n--)
+		;
+	return s;
+}
+
+static int
+put_found(struct buf *to, struct slice found)
+{
+	struct slice shown = cut(found, SHOWN);
+
+	if (!found.p)
+		return buf_add_string(to, "nothing");
+	if (shown.n == 0)
+		return buf_add_string(to, "an empty line");
+	return text_plain(to, shown) < 0 || (shown.n < found.n && buf_add_string(to, "...") < 0) ? -1 : 0;
+}
+
+/* The method of the message, without quotes and escapes; valid until the next. */
+static struct slice
+method_of(struct check *c)
+{
+	struct slice method = c->where.seen ? seen_method(c->where.seen) : slice(NULL, 0);
+
+	c->text.n = 0;
+	if (!method.p || json_unescape(method, &c->text) < 0)
+		return slice(NULL, 0);
+	return cut(buf_slice(&c->text), WRITTEN);
+}
+
+/* FILE:12: 3.141593 agent session/update: violation: schema: params.x: expected a string, found 5 */
+static int
+put_text(struct check *c, struct buf *to, enum rule_id rule, const char *path, const char *expected, struct slice found)
+{
+	const struct where *w = &c->where;
+	struct slice method = method_of(c);
+	char time[RECORDING_TIME];
+	int r = text_plain(to, slice_of(w->file ? w->file : check_name));
+
+	if (w->number)
+		r |= buf_printf(to, ":%" PRIu64, w->number);
+	r |= buf_add_string(to, ": ");
+	if (w->timed) {
+		*recording_put_time(time, w->t) = '\0';
+		r |= buf_printf(to, "%s ", time);
+	}
+	r |= buf_add_string(to, acp_side_name(w->from));
+	if (method.n)
+		r |= buf_add_string(to, " ") | text_plain(to, cut(method, SHOWN));
+	if (w->seen && w->seen->msg.kind == MSG_RESPONSE)
+		r |= buf_add_string(to, " response");
+	r |= buf_printf(to, ": %s: %s: ", level_names[rules[rule].level], rules[rule].name);
+	if (*path)
+		r |= text_plain(to, cut(slice_of(path), 4 * SHOWN)) | buf_add_string(to, ": ");
+	r |= buf_add_string(to, "expected ") | text_plain(to, slice_of(expected)) | buf_add_string(to, ", found ");
+	return (r | put_found(to, found) | buf_add_string(to, "\n")) < 0 ? -1 : 0;
+}
+
+static int
+put_member(struct buf *to, const char *name, struct slice text)
+{
+	if (!text.p)
+		return 0;
+	return buf_printf(to, ",\"%s\":", name) < 0 || json_quote(cut(text, WRITTEN), to) < 0 ? -1 : 0;
+}
+
+static int
+put_json(struct check *c, struct buf *to, enum rule_id rule, const char *path, const char *expected, struct slice found)
+{
+	const struct where *w = &c->where;
+	struct slice session = w->seen ? seen_session(w->seen) : slice(NULL, 0);
+	char time[RECORDING_TIME];
+	int r = buf_printf(to, "{\"level\":\"%s\",\"rule\":\"%s\",\"from\":\"%s\"", level_names[rules[rule].level], rules[rule].name,
+		acp_side_name(w->from));
+
+	r |= put_member(to, "file", w->file ? slice_of(w->file) : slice(NULL, 0));
+	if (w->number)
+		r |= buf_printf(to, ",\"record\":%" PRIu64, w->number);
+	if (w->timed) {
+		*recording_put_time(time, w->t) = '\0';
+		r |= buf_printf(to, ",\"t\":%s", time);
+	}
+	if (w->seen)
+		r |= buf_printf(to, ",\"kind\":\"%s\"", w->seen->msg.kind == MSG_REQUEST ? "request" :
+			w->seen->msg.kind == MSG_RESPONSE ? "response" : "notification");
+	r |= put_member(to, "method", method_of(c));
+	if (session.p)
+		r |= buf_add_string(to, ",\"session\":") | buf_add_slice(to, session);
+	r |= put_member(to, "path", slice_of(path)) | put_member(to, "expected", slice_of(expected)) | put_member(to, "found", found);
+	return (r | buf_add_string(to, "}\n")) < 0 ? -1 : 0;
+}
+
+void
+report_finding(struct check *c, enum rule_id rule, const char *path, const char *expected, struct slice found)
+{
+	bool junit = c->options->format == CHECK_JUNIT;
+	struct buf *to = junit ? &c->examples[rule] : out_buf(&c->out);
+	size_t before = to->n;
+	int r;
+
+	if (junit && c->rule_count[rule] > EXAMPLES)
+		return;
+	r = c->options->format == CHECK_JSON ? put_json(c, to, rule, path, expected, found) : put_text(c, to, rule, path, expected, found);
+	if (r < 0) {
+		to->n = before;
+		c->failed = true;
+		if (!junit)
+			out_lost(&c->out);
+	} else if (!junit) {
+		out_mark(&c->out, before);
+	}
+}
+
+/* --- JUnit: a test case for each rule --- */
+
+static int
+put_xml(struct buf *to, struct slice text)
+{
+	const char *p;
+	int r = 0;
+
+	for (p = text.p; p < text.p + text.n && r == 0; p++)
+		r = *p == '&' ? buf_add_string(to, "&amp;") : *p == '<' ? buf_add_string(to, "&lt;") : *p == '>' ? buf_add_string(to, "&gt;") :
+			*p == '"' ? buf_add_string(to, "&quot;") : buf_add(to, p, 1);
+	return r;
+}
+
+static int
+put_case(struct check *c, struct buf *to, enum rule_id rule)
+{
+	const char *element = rules[rule].level == LEVEL_VIOLATION ? "failure" : "system-out";
+	int r = buf_printf(to, "<testcase classname=\"%s\" name=\"%s\"", check_name, rules[rule].name);
+
+	if (c->options->ignored[rule])
+		return r | buf_add_string(to, "><skipped/></testcase>\n");
+	if (c->rule_count[rule] == 0)
+		return r | buf_add_string(to, "/>\n");
+	r |= buf_printf(to, ">\n<%s", element);
+	if (rules[rule].level == LEVEL_VIOLATION) {
+		r |= buf_printf(to, " type=\"violation\" message=\"%" PRIu64 "x: ", c->rule_count[rule]);
+		r |= put_xml(to, slice_of(rules[rule].what)) | buf_add_string(to, "\"");
+	}
+	r |= buf_add_string(to, ">\n") | put_xml(to, buf_slice(&c->examples[rule]));
+	if (c->rule_count[rule] > EXAMPLES)
+		r |= buf_printf(to, "... and %" PRIu64 " more\n", c->rule_count[rule] - EXAMPLES);
+	return r | buf_printf(to, "</%s>\n</testcase>\n", element);
+}
+
+void
+report_end(struct check *c)
+{
+	struct buf *to = out_buf(&c->out);
+	size_t before = to->n;
+	unsigned rule, tests = 0, failures = 0;
+	int r;
+
+	if (c->options->format != CHECK_JUNIT)
+		return;
+	for (rule = 0; rule < RULES; rule++) {
+		if (rules[rule].level > c->options->level)
+			continue;
+		tests++;
+		failures += rules[rule].level == LEVEL_VIOLATION && c->rule_count[rule];
+	}
+	r = buf_printf(to, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"%s\" tests=\"%u\" failures=\"%u\">\n",
+		check_name, tests, failures);
+	for (rule = 0; rule < RULES; rule++)
+		if (rules[rule].level <= c->options->level)
+			r |= put_case(c, to, rule);
+	r |= buf_add_string(to, "</testsuite>\n");
+	if (r < 0) {
+		to->n = before;
+		out_lost(&c->out);
+	} else {
+		out_mark(&c->out, before);
+	}
+}

@@ -1,0 +1,63 @@
+/* rules: what acp-check looks for. Each rule has a name, by which it is explained and ignored. */
+#ifndef CHECK_RULES_H
+#define CHECK_RULES_H
+
+#include "lib/base/bytes.h"
+
+enum level { LEVEL_VIOLATION, LEVEL_TOLERATED, LEVEL_NOTE, LEVELS };
+
+enum rule_id {
+	RULE_SCHEMA,
+	RULE_SCHEMA_TOLERATED,
+	RULE_UNKNOWN_METHOD,
+	RULE_UNKNOWN_FIELD,
+	RULE_UNKNOWN_UPDATE,
+	RULE_UNKNOWN_VALUE,
+	RULE_RELATIVE_PATH,
+	RULE_NOISE,
+	RULE_BATCH,
+	RULE_UTF8,
+	RULE_DUPLICATE_KEY,
+	RULE_LINE_LIMIT,
+	RULE_TORN_LINE,
+	RULE_JSONRPC,
+	RULE_WRONG_SIDE,
+	RULE_WRONG_KIND,
+	RULE_ID_IN_USE,
+	RULE_RESPONSE_UNKNOWN,
+	RULE_UNANSWERED,
+	RULE_BEFORE_INITIALIZE,
+	RULE_CAPABILITY,
+	RULE_UNKNOWN_SESSION,
+	RULE_SUBAGENT_UNANNOUNCED,
+	RULE_PROMPT_OVERLAP,
+	RULE_OUTSIDE_TURN,
+	RULE_CANCELLED_TURN,
+	RULE_CANCELLED_PERMISSION,
+	RULE_TOOL_CALL_TWICE,
+	RULE_TOOL_CALL_UNKNOWN,
+	RULE_TOOL_CALL_FINISHED,
+	RULE_TOOL_CALL_OPEN,
+	RULE_PERMISSION_CALL,
+	RULE_PERMISSION_OPTION,
+	RULE_USED_ABOVE_SIZE,
+	RULE_COST_FALLS,
+	RULE_USAGE_TURN,
+	RULES,
+};
+
+struct rule {
+	const char *name;
+	enum level level;
+	const char *what;   /* a sentence */
+	const char *source; /* where it is written */
+};
+
+extern const struct rule rules[RULES];
+
+/* "violation", "tolerated", "note", NULL. */
+extern const char *const level_names[LEVELS + 1];
+/* The rule of that name, or RULES. */
+enum rule_id rule_find(const char *name);
+
+#endif

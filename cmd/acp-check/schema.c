@@ -1,0 +1,572 @@
+#include "cmd/acp-check/schema.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/acp-check/schema_tables.h"
+#include "cmd/acp-check/schema_tables.inc"
+#include "lib/acp/acp.h"
+#include "lib/base/text.h"
+
+enum {
+	SHORT = 48, /* so many values of a list are named at most */
+	ROOM = 8,   /* for findings of each level that those of lesser ones do not take */
+};
+
+/* Where a value stands: the member or item of another. */
+struct place {
+	const struct place *up;
+	struct slice key; /* with its quotes; p NULL: an item */
+	size_t index;
+	const char *root; /* of the outermost */
+};
+
+struct walk {
+	struct schema_findings *to;
+	unsigned tolerated; /* in so many values whose errors are tolerated */
+};
+
+static void check_value(struct walk *, unsigned node, unsigned flags, struct json_iter *, const struct place *);
+
+const struct schema *
+schema_of(unsigned version, bool unstable)
+{
+	return &schema_sets[(version == 2 ? 2 : 0) + (unstable ? 1 : 0)];
+}
+
+const char *
+schema_source(void)
+{
+	return SCHEMA_SOURCE;
+}
+
+/* Is this JSON string the name? Most have no escapes. */
+static bool
+is_name(struct slice string, unsigned name)
+{
+	struct slice s = schema_names[name];
+
+	if (string.n == s.n + 2 && memcmp(string.p + 1, s.p, s.n) == 0)
+		return true;
+	return string.n > s.n + 2 && memchr(string.p, '\\', string.n) && json_string_is(string, s.p);
+}
+
+const struct schema_method *
+schema_method(const struct schema *schema, struct slice name)
+{
+	const struct schema_method *m;
+
+	for (m = schema->methods; m < schema->methods + schema->nmethods; m++)
+		if (is_name(name, m->name))
+			return m;
+	return NULL;
+}
+
+/* --- findings --- */
+
+static int
+put_path(struct buf *to, const struct place *p)
+{
+	if (!p->up)
+		return buf_add_string(to, p->root);
+	if (put_path(to, p->up) < 0)
+		return -1;
+	if (!p->key.p)
+		return buf_printf(to, "[%zu]", p->index);
+	return buf_add_string(to, ".") < 0 || json_unescape(p->key, to) < 0 ? -1 : 0;
+}
+
+/* Begins a finding; what was expected is then appended to the text. NULL: there is no room for it. */
+static struct buf *
+find(struct walk *w, enum rule_id rule, const struct place *place, struct slice found)
+{
+	struct schema_findings *f = w->to;
+	struct schema_finding *at = &f->at[f->n];
+
+	f->errors += rule == RULE_SCHEMA || rule == RULE_UNKNOWN_UPDATE;
+	if (rule == RULE_SCHEMA && w->tolerated)
+		rule = RULE_SCHEMA_TOLERATED;
+	/* What is less is cut off first, so that what is worse still has room after it. */
+	if (f->n + ROOM * (size_t)rules[rule].level >= SCHEMA_FINDINGS)
+		return NULL;
+	*at = (struct schema_finding){.rule = rule, .path = f->text.n, .found = found};
+	f->failed |= put_path(&f->text, place) < 0 || buf_add(&f->text, "", 1) < 0;
+	at->expected = f->text.n;
+	f->n++;
+	return &f->text;
+}
+
+static void
+expect(struct walk *w, enum rule_id rule, const struct place *place, struct slice found, const char *expected)
+{
+	struct buf *text = find(w, rule, place, found);
+
+	if (text)
+		w->to->failed |= buf_add(text, expected, strlen(expected) + 1) < 0;
+}
+
+static void
+expect_number(struct walk *w, const struct place *place, struct slice found, const char *format, unsigned long long n)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), format, n);
+	expect(w, RULE_SCHEMA, place, found, text);
+}
+
+static void
+expect_types(struct walk *w, const struct place *place, unsigned types, struct slice found)
+{
+	static const char *const names[] = {"null", "a boolean", "an integer", "a number", "a string", "an array", "an object"};
+	struct buf *text = find(w, RULE_SCHEMA, place, found);
+	const char *before = "";
+	size_t i;
+
+	if (!text)
+		return;
+	if (types & SCHEMA_FRACTION)
+		types &= ~(unsigned)SCHEMA_INTEGER;
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (!(types & 1U << i))
+			continue;
+		w->to->failed |= buf_printf(text, "%s%s", before, names[i]) < 0;
+		before = " or ";
+	}
+	w->to->failed |= buf_add(text, "", 1) < 0;
+}
+
+static void
+add_name(struct walk *w, struct buf *text, size_t i, unsigned name)
+{
+	if (i < SHORT)
+		w->to->failed |= buf_printf(text, "%s%s", i ? ", " : "one of ", schema_names[name].p) < 0;
+	else if (i == SHORT)
+		w->to->failed |= buf_add_string(text, ", ...") < 0;
+}
+
+/* --- the same key twice --- */
+
+/* A hash of a key, unescaped. */
+static uint64_t
+hash_key(struct walk *w, struct slice key)
+{
+	struct slice text = slice(key.p + 1, key.n - 2);
+	size_t before = w->to->text.n, i;
+	uint64_t h = 0xcbf29ce484222325u;
+
+	if (memchr(text.p, '\\', text.n)) {
+		w->to->failed |= json_unescape(key, &w->to->text) < 0;
+		text = slice(w->to->text.p + before, w->to->text.n - before);
+	}
+	for (i = 0; i < text.n; i++)
+		h = (h ^ (unsigned char)text.p[i]) * 0x100000001b3u;
+	w->to->text.n = before;
+	return h;
+}
+
+static bool
+keep_key(struct schema_findings *f, uint64_t hash)
+{
+	size_t room = f->room ? 2 * f->room : 64;
+	uint64_t *grown;
+
+	if (f->nkeys == f->room) {
+		grown = realloc(f->keys, room * sizeof(*grown));
+		if (!grown) {
+			f->failed = true;
+			return false;
+		}
+		f->keys = grown;
+		f->room = room;
+	}
+	f->keys[f->nkeys++] = hash;
+	return true;
+}
+
+static int
+by_hash(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* The keys of the object that ends; first is where they begin. */
+static void
+check_keys(struct walk *w, size_t first, const struct place *place, struct slice object)
+{
+	enum { FEW = 24 };
+	struct schema_findings *f = w->to;
+	size_t n = f->nkeys - first, i, j;
+	uint64_t *keys;
+	bool twice = false;
+
+	f->nkeys = first;
+	if (n < 2)
+		return;
+	keys = f->keys + first;
+	if (n > FEW)
+		qsort(keys, n, sizeof(*keys), by_hash);
+	for (i = 1; i < n && !twice; i++)
+		for (j = n > FEW ? i - 1 : 0; j < i; j++)
+			twice |= keys[i] == keys[j];
+	if (twice)
+		expect(w, RULE_DUPLICATE_KEY, place, object, "each member once");
+}
+
+/* --- values --- */
+
+static struct slice
+value_at(const struct json_iter *it)
+{
+	struct json_iter copy = *it;
+
+	return json_value(&copy);
+}
+
+/* Is a number without a fraction, however it is spelled? */
+static bool
+is_whole(struct slice number)
+{
+	struct buf key = {0};
+	bool whole = true;
+	size_t i;
+
+	for (i = number.p[0] == '-'; i < number.n; i++) {
+		if (number.p[i] < '0' || number.p[i] > '9') {
+			whole = json_number_key(number, &key, &whole) == 0 && whole;
+			break;
+		}
+	}
+	buf_free(&key);
+	return whole;
+}
+
+static unsigned
+type_at(const struct json_iter *it)
+{
+	switch (*it->at) {
+	case 'n':
+		return SCHEMA_NULL;
+	case 't':
+	case 'f':
+		return SCHEMA_BOOLEAN;
+	case '"':
+		return SCHEMA_STRING;
+	case '[':
+		return SCHEMA_ARRAY;
+	case '{':
+		return SCHEMA_OBJECT;
+	default:
+		return is_whole(value_at(it)) ? SCHEMA_INTEGER : SCHEMA_FRACTION;
+	}
+}
+
+static bool
+in_range(struct slice number, unsigned type, const struct schema_range *r)
+{
+	bool negative = number.p[0] == '-';
+	char text[64];
+	uint64_t n;
+	double d;
+
+	if (type == SCHEMA_INTEGER) {
+		if (!json_u64(slice(number.p + negative, number.n - negative), &n))
+			return false;
+		return negative ? n <= (uint64_t)-(r->low + 1) + 1 && (n == 0 || r->low < 0) : n <= r->high && (r->low <= 0 || n >= (uint64_t)r->low);
+	}
+	snprintf(text, sizeof(text), "%.*s", (int)(number.n < sizeof(text) ? number.n : sizeof(text) - 1), number.p);
+	d = strtod(text, NULL);
+	return d >= (double)r->low && d <= (double)r->high;
+}
+
+static void
+check_number(struct walk *w, const struct schema_node *n, unsigned type, struct json_iter *it, const struct place *place)
+{
+	const struct schema_range *r = &schema_ranges[n->range];
+	struct slice number = json_value(it);
+	char text[80];
+
+	if (!n->range || in_range(number, type, r))
+		return;
+	snprintf(text, sizeof(text), "%lld to %llu", (long long)r->low, (unsigned long long)r->high);
+	expect(w, RULE_SCHEMA, place, number, text);
+}
+
+static size_t
+length(struct slice string)
+{
+	struct text t = text_of_string(string);
+	size_t n = 0;
+
+	while (text_next(&t) >= 0)
+		n++;
+	return n;
+}
+
+/* POSIX, or as Windows has them: C:\ and \\server. */
+static bool
+is_absolute(struct slice string)
+{
+	struct slice s = slice(string.p + 1, string.n - 2);
+
+	if (s.n >= 1 && (*s.p == '/' || *s.p == '\\'))
+		return true;
+	return s.n >= 3 && ((*s.p | 0x20) >= 'a' && (*s.p | 0x20) <= 'z') && s.p[1] == ':' && (s.p[2] == '/' || s.p[2] == '\\');
+}
+
+static void
+check_string(struct walk *w, const struct schema_node *n, unsigned flags, struct json_iter *it, const struct place *place)
+{
+	struct slice string = json_value(it);
+	const unsigned short *value = schema_values + n->values;
+	struct buf *text;
+	size_t i;
+
+	if (n->min_length && length(string) < n->min_length)
+		expect_number(w, place, string, "at least %llu characters", n->min_length);
+	if (flags & SCHEMA_PATH && !is_absolute(string))
+		expect(w, RULE_RELATIVE_PATH, place, string, "an absolute path");
+	for (i = 0; i < n->nvalues && !is_name(string, value[i]); i++)
+		;
+	if (i < n->nvalues || n->nvalues == 0 || (n->open && string.p[1] == '_'))
+		return;
+	text = find(w, n->open ? RULE_UNKNOWN_VALUE : RULE_SCHEMA, place, string);
+	for (i = 0; text && i < n->nvalues; i++)
+		add_name(w, text, i, value[i]);
+	if (text)
+		w->to->failed |= buf_add(text, "", 1) < 0;
+}
+
+static void
+check_array(struct walk *w, const struct schema_node *n, unsigned flags, struct json_iter *it, const struct place *place)
+{
+	struct place item = {.up = place};
+	struct slice whole = slice_between(it->at, it->in.p + it->in.n), key;
+	struct json_iter in;
+	unsigned skips = (flags & SCHEMA_SKIP_ITEMS) != 0;
+
+	json_enter(it, &in);
+	w->tolerated += skips;
+	for (; json_step(&in, &key); item.index++)
+		check_value(w, n->items, flags & SCHEMA_PATH, &in, &item);
+	w->tolerated -= skips;
+	json_leave(it, &in);
+	if (item.index < n->min_items)
+		expect_number(w, place, slice_between(whole.p, it->at), "at least %llu items", n->min_items);
+}
+
+static void
+check_member(struct walk *w, const struct schema_member *m, struct json_iter *it, const struct place *place)
+{
+	bool tolerant = m->flags & SCHEMA_ON_ERROR || (m->flags & SCHEMA_ON_NULL && *it->at == 'n');
+
+	w->tolerated += tolerant;
+	check_value(w, m->node, m->flags, it, place);
+	w->tolerated -= tolerant;
+}
+
+static void
+check_object(struct walk *w, const struct schema_node *n, struct json_iter *it, const struct place *place)
+{
+	const struct schema_member *members = schema_members + n->members;
+	struct place member = {.up = place};
+	const char *begin = it->at;
+	size_t first = w->to->nkeys, i;
+	struct json_iter in;
+	struct slice name;
+	uint64_t there = 0;
+	char quoted[80];
+
+	json_enter(it, &in);
+	while (json_step(&in, &member.key)) {
+		if (!keep_key(w->to, hash_key(w, member.key)))
+			return;
+		for (i = 0; i < n->nmembers && !is_name(member.key, members[i].name); i++)
+			;
+		if (i < n->nmembers) {
+			there |= 1ULL << i;
+			check_member(w, &members[i], &in, &member);
+			continue;
+		}
+		if (n->extra == SCHEMA_UNKNOWN && member.key.p[1] != '_')
+			expect(w, RULE_UNKNOWN_FIELD, &member, value_at(&in), "a member that the schema has, or one that begins with _");
+		check_value(w, n->extra == SCHEMA_UNKNOWN ? 0 : n->extra, 0, &in, &member);
+	}
+	json_leave(it, &in);
+	check_keys(w, first, place, slice_between(begin, it->at));
+	for (i = 0; i < n->nmembers; i++) {
+		if (!(members[i].flags & SCHEMA_REQUIRED) || there & 1ULL << i)
+			continue;
+		name = schema_names[members[i].name];
+		snprintf(quoted, sizeof(quoted), "\"%s\"", name.p);
+		member.key = slice_of(quoted);
+		expect(w, RULE_SCHEMA, &member, slice(NULL, 0), "a value");
+	}
+}
+
+/* --- unions --- */
+
+/* The value of the tag of the object at it; p NULL where it has none. */
+static struct slice
+find_tag(const struct schema_node *n, const struct json_iter *it)
+{
+	struct slice key, value;
+	struct json_iter in;
+
+	if (n->tag && *it->at == '{' && json_enter(it, &in))
+		while (json_next(&in, &key, &value))
+			if (is_name(key, n->tag))
+				return value;
+	return slice(NULL, 0);
+}
+
+/* What a try of a branch leaves. */
+struct attempt {
+	size_t first, n, errors; /* the findings of the best one so far */
+	size_t tried, held;
+	struct json_iter end;
+};
+
+static void
+try_branch(struct walk *w, struct attempt *a, unsigned node, unsigned flags, const struct json_iter *it, const struct place *place)
+{
+	struct schema_findings *f = w->to;
+	size_t begin = a->first + a->n, errors = f->errors;
+
+	a->end = *it;
+	check_value(w, node, flags, &a->end, place);
+	errors = f->errors - errors;
+	f->errors -= errors;
+	a->held += errors == 0;
+	if (a->tried++ == 0 || errors < a->errors) {
+		memmove(f->at + a->first, f->at + begin, (f->n - begin) * sizeof(*f->at));
+		a->n = f->n - begin;
+		a->errors = errors;
+	}
+	f->n = a->first + a->n;
+}
+
+/* No branch has this tag. */
+static void
+expect_tag(struct walk *w, const struct schema_node *n, struct json_iter *it, const struct place *place, struct slice tag)
+{
+	const struct schema_branch *b = schema_branches + n->branches;
+	struct place member = {.up = place};
+	bool is_update = strcmp(schema_names[n->tag].p, acp_update_kind) == 0 && json_type(tag) == JSON_STRING;
+	struct buf *text;
+	char quoted[80];
+	size_t i;
+
+	snprintf(quoted, sizeof(quoted), "\"%s\"", schema_names[n->tag].p);
+	member.key = slice_of(quoted);
+	text = find(w, is_update ? RULE_UNKNOWN_UPDATE : RULE_SCHEMA, &member, tag);
+	for (i = 0; text && i < n->nbranches; i++)
+		add_name(w, text, i, b[i].value);
+	if (text)
+		w->to->failed |= buf_add(text, "", 1) < 0;
+	json_value(it);
+}
+
+/* Is the value of a type that no branch has? Then that says more than what is wrong by one of them. */
+static bool
+expect_other_type(struct walk *w, const struct schema_node *n, const struct json_iter *it, const struct place *place)
+{
+	const struct schema_branch *b = schema_branches + n->branches, *end = b + n->nbranches;
+	unsigned types = n->types;
+
+	for (; b < end; b++)
+		types |= schema_nodes[b->node].nbranches ? SCHEMA_OBJECT : schema_nodes[b->node].types;
+	if (types & type_at(it))
+		return false;
+	expect_types(w, place, types, value_at(it));
+	return true;
+}
+
+/* Of the branches that the value's tag allows, the one that holds, or is broken least, is the one that counts. */
+static void
+check_union(struct walk *w, const struct schema_node *n, unsigned flags, struct json_iter *it, const struct place *place)
+{
+	const struct schema_branch *b = schema_branches + n->branches, *end = b + n->nbranches, *chosen = NULL;
+	struct slice tag = find_tag(n, it);
+	struct attempt a = {0};
+
+	if (expect_other_type(w, n, it, place)) {
+		json_value(it);
+		return;
+	}
+	for (; tag.p && b < end && !chosen; b++)
+		if (b->value < SCHEMA_OPEN && is_name(tag, b->value))
+			chosen = b;
+	for (b = end - n->nbranches; !chosen && b < end; b++)
+		if (b->value == SCHEMA_OPEN)
+			chosen = b;
+	if (chosen && chosen->value == SCHEMA_OPEN && json_type(tag) == JSON_STRING && tag.p[1] != '_')
+		expect(w, RULE_UNKNOWN_VALUE, place, tag, "a kind that the schema has, or one that begins with _");
+	a.first = w->to->n;
+	if (chosen)
+		try_branch(w, &a, chosen->node, flags, it, place);
+	for (b = end - n->nbranches; b < end && (n->one || !a.held); b++)
+		if (b->value == SCHEMA_ALSO)
+			try_branch(w, &a, b->node, flags, it, place);
+	if (a.tried == 0) {
+		expect_tag(w, n, it, place, tag);
+		return;
+	}
+	w->to->errors += a.errors;
+	if (n->one && a.held > 1)
+		expect(w, RULE_SCHEMA, place, value_at(it), "exactly one of several forms");
+	*it = a.end;
+}
+
+static void
+check_value(struct walk *w, unsigned node, unsigned flags, struct json_iter *it, const struct place *place)
+{
+	const struct schema_node *n = &schema_nodes[node];
+	unsigned type = type_at(it);
+
+	if (n->nbranches && !(n->types & type)) {
+		check_union(w, n, flags, it, place);
+		return;
+	}
+	if (!(n->types & type)) {
+		expect_types(w, place, n->types, value_at(it));
+		json_value(it);
+		return;
+	}
+	switch (type) {
+	case SCHEMA_OBJECT:
+		check_object(w, n, it, place);
+		break;
+	case SCHEMA_ARRAY:
+		check_array(w, n, flags, it, place);
+		break;
+	case SCHEMA_STRING:
+		check_string(w, n, flags, it, place);
+		break;
+	case SCHEMA_INTEGER:
+	case SCHEMA_FRACTION:
+		check_number(w, n, type, it, place);
+		break;
+	default:
+		json_value(it);
+	}
+}
+
+void
+schema_check(struct schema_findings *f, unsigned node, struct slice text, const char *root)
+{
+	struct walk w = {.to = f};
+	struct json_iter it = {.in = text, .at = text.p};
+	struct place place = {.root = root};
+
+	f->n = f->errors = f->text.n = 0;
+	check_value(&w, node, 0, &it, &place);
+}
+
+void
+schema_findings_free(struct schema_findings *f)
+{
+	buf_free(&f->text);
+	free(f->keys);
+}
