@@ -1,0 +1,186 @@
+/*
+ * -f json: a line for each row, with its buckets, and one that ends the report and says how many rows it has; and --merge, which
+ * adds such reports up. A report that was not the last of its run ("final":false) has all its figures again in the next one.
+ */
+#include "cmd/acp-stat/stat.h"
+
+enum { VERSION_OF_LINES = 1 };
+
+/* Figures that are not times; those of a kind, NULL at the end. */
+struct figure {
+	const char *name;
+	size_t at;
+};
+#define FIGURE(name, member) {name, offsetof(struct row, member)}
+static const struct figure figures[ROWS][8] = {
+	[ROW_METHOD] = {FIGURE("count", count), FIGURE("failed", failed), FIGURE("open", open)},
+	[ROW_TURN] = {FIGURE("count", count), FIGURE("failed", failed), FIGURE("open", open), FIGURE("cancelled", cancelled),
+		FIGURE("chunks", chunks), FIGURE("output_tokens", tokens), FIGURE("token_us", token_us)},
+	[ROW_TOOL] = {FIGURE("count", count), FIGURE("failed", failed), FIGURE("open", open), FIGURE("busy_us", busy)},
+};
+
+static uint64_t *
+figure(struct row *r, const struct figure *f)
+{
+	return (uint64_t *)(void *)((char *)r + f->at);
+}
+
+static int
+put_row(struct row *r, struct buf *to)
+{
+	const struct figure *f;
+	unsigned i;
+	int e = buf_printf(to, "{\"acp-stat\":%d,\"row\":\"%s\"", VERSION_OF_LINES, row_kind_names[r->kind]);
+
+	if (r->kind == ROW_METHOD)
+		e |= buf_printf(to, ",\"from\":\"%s\",\"notification\":%s", acp_side_name(r->from), r->notification ? "true" : "false");
+	e |= buf_add_string(to, ",\"name\":") | json_quote(row_name(r), to);
+	for (f = figures[r->kind]; f->name; f++)
+		e |= buf_printf(to, ",\"%s\":%llu", f->name, (unsigned long long)*figure(r, f));
+	for (i = 0; i < row_times(r->kind); i++)
+		e |= buf_printf(to, ",\"%s\":", row_time_name(r->kind, i)) | hist_put(&r->times[i], to);
+	return e | buf_add_string(to, "}\n");
+}
+
+int
+json_put(const struct table *t, bool final, struct buf *to)
+{
+	struct row *r;
+	size_t n = 0;
+	int e = 0;
+
+	for (r = t->rows; r; r = r->hh.next, n++)
+		e |= put_row(r, to);
+	return e | buf_printf(to, "{\"acp-stat\":%d,\"rows\":%zu,\"final\":%s}\n", VERSION_OF_LINES, n, final ? "true" : "false");
+}
+
+/* --- reading --- */
+
+static bool
+get_side(struct slice string, enum acp_side *side)
+{
+	enum acp_side s;
+
+	for (s = ACP_UNKNOWN; s <= ACP_AGENT; s++) {
+		if (json_type(string) == JSON_STRING && json_string_is(string, acp_side_name(s))) {
+			*side = s;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool
+get_kind(struct slice string, enum row_kind *kind)
+{
+	unsigned k;
+
+	for (k = 0; k < ROWS; k++) {
+		if (json_type(string) == JSON_STRING && json_string_is(string, row_kind_names[k])) {
+			*kind = (enum row_kind)k;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* An empty row for what the line says, or NULL; *why NULL: out of memory. */
+static struct row *
+new_row(struct table *t, struct slice line, const char **why)
+{
+	struct slice note = json_get(line, "notification"), name = json_get(line, "name");
+	enum acp_side from = ACP_UNKNOWN;
+	enum row_kind kind;
+	unsigned before = HASH_COUNT(t->rows);
+	struct buf plain = {0};
+	struct row *r = NULL;
+
+	*why = "a row without its name";
+	if (!get_kind(json_get(line, "row"), &kind) || json_type(name) != JSON_STRING)
+		return NULL;
+	if (kind == ROW_METHOD && (!get_side(json_get(line, "from"), &from) ||
+		(json_type(note) != JSON_TRUE && json_type(note) != JSON_FALSE)))
+		return NULL;
+	*why = NULL;
+	if (json_unescape(name, &plain) == 0)
+		r = table_row(t, kind, from, json_type(note) == JSON_TRUE, buf_slice(&plain));
+	buf_free(&plain);
+	if (!r || HASH_COUNT(t->rows) > before)
+		return r;
+	*why = "a row that this report has twice";
+	return NULL;
+}
+
+/* 0, 1: *why, -1 out of memory. */
+static int
+get_row(struct table *t, struct slice line, const char **why)
+{
+	struct row *r = new_row(t, line, why);
+	const struct figure *f;
+	struct slice v;
+	unsigned i;
+	int e;
+
+	if (!r)
+		return *why ? 1 : -1;
+	*why = "a row whose figures are missing or no numbers";
+	for (f = figures[r->kind]; f->name; f++) {
+		v = json_get(line, f->name);
+		if (json_type(v) != JSON_NUMBER || !json_u64(v, figure(r, f)))
+			return 1;
+	}
+	*why = "a row whose counts do not agree";
+	if (hist_sum(hist_sum(r->failed, r->open), r->cancelled) > r->count)
+		return 1;
+	for (i = 0; i < row_times(r->kind); i++) {
+		*why = "a row whose times are missing, or whose buckets do not fit their count";
+		e = hist_get(&r->times[i], json_get(line, row_time_name(r->kind, i)));
+		if (e)
+			return e;
+		if (r->times[i].n > r->count)
+			return 1;
+	}
+	return 0;
+}
+
+static int
+get_end(struct json_reader *j, struct slice rows, struct slice final, struct table *to, const char **why)
+{
+	uint64_t n;
+	int r = 0;
+
+	*why = "rows are missing before this end";
+	if (json_type(rows) != JSON_NUMBER || !json_u64(rows, &n) || n != j->n)
+		return 1;
+	*why = "an end that does not say whether it is final";
+	if (json_type(final) != JSON_TRUE && json_type(final) != JSON_FALSE)
+		return 1;
+	if (json_type(final) == JSON_TRUE) {
+		r = table_merge(to, &j->rows);
+		j->reports++;
+	}
+	table_free(&j->rows);
+	j->n = 0;
+	return r;
+}
+
+int
+json_get_line(struct json_reader *j, struct slice line, struct table *to, const char **why)
+{
+	static const char *const names[] = {"acp-stat", "row", "rows", "final"};
+	struct slice v[4];
+	struct json_error error;
+	uint64_t version;
+
+	*why = "a line that acp-stat --format json has not written";
+	if (json_scan(line, JSON_DEPTH, names, 4, v, &error) != JSON_OBJECT || json_type(v[0]) != JSON_NUMBER ||
+		!json_u64(v[0], &version) || !v[1].p == !v[2].p)
+		return 1;
+	*why = "a line of another version of acp-stat";
+	if (version != VERSION_OF_LINES)
+		return 1;
+	if (v[2].p)
+		return get_end(j, v[2], v[3], to, why);
+	j->n++;
+	return get_row(&j->rows, line, why);
+}

@@ -1,0 +1,110 @@
+/* acp-stat: where the time goes, from streams and recordings. */
+#include <locale.h>
+
+#include "cmd/acp-stat/stat.h"
+
+const char tool_name[] = "acp-stat";
+
+/* A screen at most. The shell completes options and words from it. */
+static const char help[] =
+	"usage: acp-stat [OPTION]... [-- COMMAND [ARG]...]   watch a stream\n"
+	"       acp-stat [OPTION]... FILE...                 read recordings (-: stdin)\n"
+	"Reports how long requests, turns, tools and the user took. The report is written\n"
+	"at the end, and at SIGUSR1. Percentiles are off by less than 1 %.\n"
+	"  -o, --output FILE, -a, --append   write to FILE, or append to it\n"
+	"  -f, --format text|tsv|json|prom   what to write (text)\n"
+	"      --by method|session|turn|tool|agent   what the rows are; without it:\n"
+	"                        methods, one summary of all turns, and tools\n"
+	"      --merge           add up what -f json wrote, in any order\n"
+	"      --pass            pass standard input on; write to stderr or -o\n"
+	"      --attach SOCKET|auto   watch a stream that runs (acp-share)\n"
+	"      --hop N|NAME      of that stream, or of a recording that holds several\n"
+	"      --clean           write lines that are no messages to stderr instead of on\n"
+	"      --max-line SIZE   longer lines are not read (64M)\n"
+	"      --way pipe|link|proxy   how the stream is met, where that is not seen\n"
+	"      --grace TIME      how long a command may take to end (5s)\n"
+	"  -h, --help            this text\n"
+	"  -V, --version         the version\n";
+
+enum { OPT_BY = 256, OPT_MERGE, OPT_PASS };
+
+static const struct option options[] = {
+	{"output", required_argument, NULL, 'o'},
+	{"append", no_argument, NULL, 'a'},
+	{"format", required_argument, NULL, 'f'},
+	{"by", required_argument, NULL, OPT_BY},
+	{"merge", no_argument, NULL, OPT_MERGE},
+	{"pass", no_argument, NULL, OPT_PASS},
+	FRAME_LONG_OPTIONS_ATTACH,
+	FRAME_LONG_OPTION_CLEAN,
+	FRAME_LONG_OPTIONS,
+	CLI_LONG_OPTIONS,
+};
+
+static const struct cli cli = {tool_name, help, "+o:f:ahV", options};
+
+static void
+take_option(struct options *o, int option, const char *argument)
+{
+	static const char *const formats[] = {"text", "tsv", "json", "prom", NULL};
+	static const char *const by[] = {"method", "session", "turn", "tool", "agent", NULL};
+	const char *why = NULL;
+
+	switch (option) {
+	case 'o':
+		o->output = argument;
+		break;
+	case 'a':
+		o->append = true;
+		break;
+	case 'f':
+		o->format = (enum format)cli_word(&cli, option, argument, formats);
+		break;
+	case OPT_BY:
+		o->by = (enum by)(BY_METHOD + cli_word(&cli, option, argument, by));
+		break;
+	case OPT_MERGE:
+		o->merge = true;
+		break;
+	case OPT_PASS:
+		o->pass = true;
+		break;
+	default:
+		if (frame_option(&o->frame, option, argument, &why) < 0)
+			cli_bad(&cli, option, argument, why);
+	}
+}
+
+static const struct cli_rule rules[] = {
+	{"--hop", "recordings|--attach", NULL},
+	{"--append", "--output", NULL},
+	{"--format prom", NULL, "--append|--by turn"},
+	{"--pass", NULL, "recordings|a command|--attach"},
+	{"--merge", NULL, "a command|--attach|--by|--pass|--hop"},
+	{NULL, NULL, NULL},
+};
+
+int
+main(int argc, char **argv)
+{
+	static char dash[] = "-";
+	static char *standard_input[] = {dash, NULL};
+	struct options o = {.frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
+	struct cli_given given = {0};
+	char *why;
+	int option;
+
+	setlocale(LC_CTYPE, "");
+	while ((option = cli_next(&cli, argc, argv, &given)) != -1)
+		take_option(&o, option, optarg);
+	if (frame_words(&o.frame, argv + optind, given.dashes, &o.files, &why) < 0)
+		cli_refuse(&cli, why);
+	cli_fact(&given, o.files, "recordings");
+	cli_fact(&given, o.frame.command, "a command");
+	cli_fact(&given, o.format == FORMAT_PROM, "--format prom");
+	cli_fact(&given, o.by == BY_TURN, "--by turn");
+	cli_check(&cli, &given, rules);
+	if (!o.files && (o.merge || (!o.frame.command && !o.frame.attach && !o.frame.transport && !o.pass && !frame_is_wired())))
+		o.files = standard_input;
+	return o.merge ? merge_run(&o) : o.files ? files_run(&o) : stream_run(&o);
+}

@@ -1,0 +1,84 @@
+/* The report: which format it has, and where it goes. */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cmd/acp-stat/stat.h"
+
+static void
+fail(struct tool *t, const char *name, const char *what)
+{
+	cli_warn(tool_name, "%s%s%s", name ? name : "", name ? ": " : "", what);
+	t->failed = true;
+}
+
+int
+report_open(struct tool *t)
+{
+	const struct options *o = t->options;
+	char *why;
+	int status;
+
+	if (o->format != FORMAT_PROM || !o->output || replace_open(&t->prom, o->output, o->files, &why) == 0)
+		return 0;
+	status = errno == EINVAL || errno == ENOTSUP ? EXIT_USAGE : EXIT_FAILED;
+	cli_warn(tool_name, "%s", why ? why : "out of memory");
+	free(why);
+	return status;
+}
+
+/* 0, or -1 with errno. */
+static int
+put_file(struct tool *t, struct slice text)
+{
+	ssize_t n;
+
+	if (replace_begin(&t->prom, 0644) < 0)
+		return -1;
+	while (text.n) {
+		n = write(t->prom.fd, text.p, text.n);
+		if (n < 0 && errno != EINTR)
+			return -1;
+		text = n > 0 ? slice(text.p + n, text.n - (size_t)n) : text;
+	}
+	return replace_end(&t->prom, false);
+}
+
+static int
+put(struct tool *t, bool final, struct buf *to)
+{
+	table_sort(&t->table);
+	switch (t->options->format) {
+	case FORMAT_TSV:
+		return report_tsv(&t->table, to);
+	case FORMAT_JSON:
+		return json_put(&t->table, final, to);
+	case FORMAT_PROM:
+		return prom_put(&t->table, t->options->by, to);
+	default:
+		return t->table.rows ? report_text(&t->table, to) : buf_add_string(to, "none was seen\n");
+	}
+}
+
+void
+report(struct tool *t, bool final)
+{
+	struct buf text = {0};
+	struct buf *to;
+
+	/* Its lines are written already. */
+	if (t->options->by == BY_TURN)
+		return;
+	if (put(t, final, &text)) {
+		fail(t, NULL, "out of memory: no report");
+	} else if (t->prom.path) {
+		if (put_file(t, buf_slice(&text)) < 0)
+			fail(t, t->options->output, strerror(errno));
+	} else if (text.n) {
+		to = out_buf(&t->out);
+		if (buf_add_slice(to, buf_slice(&text)) < 0)
+			fail(t, NULL, "out of memory: no report");
+		out_mark(&t->out, to->n - text.n);
+	}
+	buf_free(&text);
+}

@@ -1,0 +1,128 @@
+/* stat: what the parts of acp-stat share. */
+#ifndef STAT_H
+#define STAT_H
+
+#include "cmd/acp-stat/hist.h"
+#include "lib/base/cli.h"
+#include "lib/frame/frame_options.h"
+#include "lib/run/out.h"
+#include "lib/run/replace.h"
+#include "lib/span/span.h"
+
+enum format { FORMAT_TEXT, FORMAT_TSV, FORMAT_JSON, FORMAT_PROM };
+/* --by: what the rows are. BY_ALL: methods, one row for all turns, and tools. */
+enum by { BY_ALL, BY_METHOD, BY_SESSION, BY_TURN, BY_TOOL, BY_AGENT };
+
+/* What the command line says. */
+struct options {
+	const char *output;
+	bool append, merge, pass;
+	enum format format;
+	enum by by;
+	char **files; /* NULL-terminated, or NULL */
+	struct frame_options frame;
+};
+
+/* --- rows --- */
+
+enum row_kind { ROW_METHOD, ROW_TURN, ROW_TOOL, ROWS };
+
+/* The times of a turn; a method's latency and a tool's time are the first of their row's. */
+enum { TURN_TOTAL, TURN_UPDATE, TURN_TEXT, TURN_SILENCE, TURN_TOOLS, TURN_USER, TURN_MODEL, TIMES };
+
+/* When tools of a kind ran: stretches that do not touch, by time. */
+struct stretch {
+	uint64_t begin, end;
+};
+
+/* What is known of one method, of one group of turns, or of one kind of tool. */
+struct row {
+	UT_hash_handle hh;
+	enum row_kind kind;
+	enum acp_side from;   /* of a method */
+	bool notification;
+	uint64_t count;       /* all that have begun */
+	uint64_t failed, open; /* of these; open: without an end */
+	uint64_t cancelled, chunks, tokens; /* of turns; tokens: output, as far as it is reported */
+	uint64_t token_us;    /* the model's time in turns that report tokens */
+	uint64_t busy;        /* us: of a kind of tool: in which at least one call ran */
+	struct hist times[TIMES];
+	struct stretch *ran;  /* of this recording */
+	size_t nran;
+	size_t key;           /* how long it is: kind, from, notification, a byte each, then the name */
+	char name[];          /* plain text; it stands at the end of the key */
+};
+
+struct table {
+	struct row *rows;
+	size_t n[ROWS];
+};
+
+extern const char *const row_kind_names[ROWS]; /* "method", "turn", "tool" */
+/* How many times a row of this kind has, and their names: "latency"; "total", "first_update", ...; "time" */
+unsigned row_times(enum row_kind);
+const char *row_time_name(enum row_kind, unsigned);
+/* The row, which may be new. NULL when out of memory. */
+struct row *table_row(struct table *, enum row_kind, enum acp_side, bool notification, struct slice name);
+struct slice row_name(const struct row *);
+/* These return 0, or -1 out of memory. */
+int table_merge(struct table *, const struct table *);
+int row_ran(struct row *, uint64_t begin, uint64_t end);
+/* Times begin anew. */
+void table_begin(struct table *);
+/* In the order of their keys, whatever order they came in. */
+void table_sort(struct table *);
+void table_free(struct table *);
+
+/* --- the tool --- */
+
+struct tool {
+	const struct options *options;
+	struct span *span;
+	struct table table;
+	struct out out;
+	struct replace prom; /* --output of -f prom */
+	bool timed;          /* what is seen has times */
+	bool any;            /* a message was seen */
+	bool headed;         /* --by turn: the columns' names are written */
+	bool failed;         /* out of memory, or the output */
+};
+
+extern const char tool_name[]; /* "acp-stat" */
+
+/* collect.c */
+int tool_open(struct tool *, const struct options *);
+void tool_close(struct tool *);
+/* A recording or stream begins; a message went by. 0, or -1 out of memory. */
+int tool_begin(struct tool *, double started);
+int tool_see(struct tool *, const struct seen *, bool timed);
+/* What was open ends. */
+int tool_end(struct tool *);
+
+/* report.c */
+/* Opens --output of -f prom. 0, or the exit status; what is wrong has been reported. */
+int report_open(struct tool *);
+/* Writes the report; final: nothing comes after it. Sets tool.failed where it cannot. */
+void report(struct tool *, bool final);
+
+/* The formats: append the whole report. 0, or -1 out of memory. */
+int report_text(const struct table *, struct buf *);
+int report_tsv(const struct table *, struct buf *);
+int json_put(const struct table *, bool final, struct buf *);
+int prom_put(const struct table *, enum by, struct buf *);
+/* Adds what json_put wrote. 0; 1 where it is damaged: *why; -1 out of memory. Rows go to `to` when their report is whole. */
+struct json_reader {
+	struct table rows; /* of the report that is being read */
+	size_t n, reports; /* rows; reports that are added */
+};
+int json_get_line(struct json_reader *, struct slice line, struct table *to, const char **why);
+
+/* turns.c: --by turn: a line for each turn as it ends. 0, or -1 out of memory. */
+int turns_put(struct tool *, const struct span_turn *);
+
+/* The things that the tool does. All return the exit status. */
+int stream_run(const struct options *);
+int files_run(const struct options *);
+int merge_run(const struct options *);
+
+#endif

@@ -1,0 +1,166 @@
+/* Rows, by their keys. */
+#include <stdlib.h>
+
+#include "cmd/acp-stat/stat.h"
+
+enum {
+	KEY = 3,            /* bytes of a key before the name */
+	NAMES_MOST = 1000,  /* methods, kinds of tools: peers choose these names. Further ones share a row */
+	STRETCHES_MOST = 64 * 1024,
+};
+
+const char *const row_kind_names[ROWS] = {"method", "turn", "tool"};
+
+static const char *const turn_times[TIMES] = {"total", "first_update", "first_text", "silence", "tools", "user", "model"};
+
+unsigned
+row_times(enum row_kind kind)
+{
+	return kind == ROW_TURN ? TIMES : 1;
+}
+
+const char *
+row_time_name(enum row_kind kind, unsigned i)
+{
+	return kind == ROW_TURN ? turn_times[i] : kind == ROW_METHOD ? "latency" : "time";
+}
+
+struct slice
+row_name(const struct row *r)
+{
+	return slice(r->name + KEY, r->key - KEY);
+}
+
+struct row *
+table_row(struct table *t, enum row_kind kind, enum acp_side from, bool notification, struct slice name)
+{
+	struct row *r = calloc(1, sizeof(*r) + KEY + name.n + 1), *old;
+
+	if (!r)
+		return NULL;
+	r->kind = kind;
+	r->from = from;
+	r->notification = notification;
+	r->name[0] = (char)kind;
+	r->name[1] = (char)from;
+	r->name[2] = (char)notification;
+	if (name.n)
+		memcpy(r->name + KEY, name.p, name.n);
+	r->key = KEY + name.n;
+	HASH_FIND(hh, t->rows, r->name, r->key, old);
+	if (old) {
+		free(r);
+		return old;
+	}
+	if (kind != ROW_TURN && t->n[kind] >= NAMES_MOST && !slice_is(name, "(others)")) {
+		free(r);
+		return table_row(t, kind, from, notification, slice_of("(others)"));
+	}
+	HASH_ADD_KEYPTR(hh, t->rows, r->name, r->key, r);
+	if (!r->hh.tbl) {
+		free(r);
+		return NULL;
+	}
+	t->n[kind]++;
+	return r;
+}
+
+static int
+merge(struct row *to, const struct row *from)
+{
+	unsigned i;
+
+	to->count = hist_sum(to->count, from->count);
+	to->failed = hist_sum(to->failed, from->failed);
+	to->open = hist_sum(to->open, from->open);
+	to->cancelled = hist_sum(to->cancelled, from->cancelled);
+	to->chunks = hist_sum(to->chunks, from->chunks);
+	to->tokens = hist_sum(to->tokens, from->tokens);
+	to->token_us = hist_sum(to->token_us, from->token_us);
+	to->busy = hist_sum(to->busy, from->busy);
+	for (i = 0; i < TIMES; i++)
+		if (hist_merge(&to->times[i], &from->times[i]) < 0)
+			return -1;
+	return 0;
+}
+
+int
+table_merge(struct table *to, const struct table *from)
+{
+	const struct row *r;
+	struct row *into;
+
+	for (r = from->rows; r; r = r->hh.next) {
+		into = table_row(to, r->kind, r->from, r->notification, row_name(r));
+		if (!into || merge(into, r) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Stretches come in the order of their ends, so one that begins earlier takes in those before it. */
+int
+row_ran(struct row *r, uint64_t begin, uint64_t end)
+{
+	struct stretch *more;
+
+	while (r->nran && r->ran[r->nran - 1].end >= begin) {
+		r->nran--;
+		begin = r->ran[r->nran].begin < begin ? r->ran[r->nran].begin : begin;
+		r->busy -= r->ran[r->nran].end - r->ran[r->nran].begin;
+	}
+	/* Of what is so long ago, only a call that has gone on since could run into it. */
+	if (r->nran == STRETCHES_MOST) {
+		memmove(r->ran, r->ran + STRETCHES_MOST / 2, STRETCHES_MOST / 2 * sizeof(*r->ran));
+		r->nran = STRETCHES_MOST / 2;
+	}
+	if ((r->nran & (r->nran + 1)) == 0) {
+		more = realloc(r->ran, 2 * (r->nran + 1) * sizeof(*more));
+		if (!more)
+			return -1;
+		r->ran = more;
+	}
+	r->ran[r->nran++] = (struct stretch){begin, end};
+	r->busy += end - begin;
+	return 0;
+}
+
+void
+table_begin(struct table *t)
+{
+	struct row *r;
+
+	for (r = t->rows; r; r = r->hh.next)
+		r->nran = 0;
+}
+
+static int
+by_key(struct row *a, struct row *b)
+{
+	size_t n = a->key < b->key ? a->key : b->key;
+	int d = memcmp(a->name, b->name, n);
+
+	return d ? d : (a->key > b->key) - (a->key < b->key);
+}
+
+void
+table_sort(struct table *t)
+{
+	HASH_SORT(t->rows, by_key);
+}
+
+void
+table_free(struct table *t)
+{
+	struct row *r, *next;
+	unsigned i;
+
+	HASH_ITER(hh, t->rows, r, next) {
+		HASH_DEL(t->rows, r);
+		for (i = 0; i < TIMES; i++)
+			hist_free(&r->times[i]);
+		free(r->ran);
+		free(r);
+	}
+	*t = (struct table){0};
+}

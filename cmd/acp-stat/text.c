@@ -1,0 +1,263 @@
+/* Reports for people, at most 80 columns wide, and as tables for programs. */
+#include <langinfo.h>
+#include <wchar.h>
+
+#include "cmd/acp-stat/stat.h"
+#include "lib/base/people.h"
+#include "lib/base/text.h"
+#include "lib/recording/recording.h"
+
+enum { NAME = 36, LABEL = 24, KIND = 14, GROUP = 20, TIME = 7, BAR = 10 };
+
+/* --- cells --- */
+
+/* Plain text as people may read it, cut or filled up to so many columns. */
+static int
+put_name(struct buf *to, struct slice name, unsigned width)
+{
+	struct text t = text_of(name);
+	unsigned used = 0, w;
+	char shown[TEXT_SHOWN];
+	int32_t code;
+	size_t n;
+	int r = 0, columns;
+
+	while ((code = text_next(&t)) >= 0) {
+		n = text_show(shown, code);
+		columns = text_is_safe(code) ? wcwidth((wchar_t)code) : (int)n;
+		w = columns < 0 ? 1 : (unsigned)columns;
+		if (used + w > width)
+			break;
+		r |= buf_add(to, shown, n);
+		used += w;
+	}
+	return r | buf_printf(to, "%*s", (int)(width - used), "");
+}
+
+/* Of the name of a package that is too long, the end says more than the beginning. */
+static struct slice
+short_name(struct slice name, unsigned width)
+{
+	const char *slash = name.n > width ? memrchr(name.p, '/', name.n) : NULL;
+
+	return slash ? slice_between(slash + 1, name.p + name.n) : name;
+}
+
+static int
+put_time(struct buf *to, bool known, uint64_t us)
+{
+	char text[PEOPLE_FIGURE];
+
+	return buf_printf(to, "%*s", TIME, known ? people_duration(text, us) : "-");
+}
+
+/* The percentiles and the greatest. */
+static int
+put_times(struct buf *to, const struct hist *h)
+{
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; i < HIST_PERCENTILES; i++)
+		r |= put_time(to, h->n, hist_percentile(h, hist_percentiles[i]));
+	return r | put_time(to, h->n, h->max);
+}
+
+static double
+share_of(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
+/* " 37% ####" */
+static int
+put_share(struct buf *to, uint64_t part, uint64_t whole)
+{
+	bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	double share = share_of(part, whole);
+	unsigned i, bar = (unsigned)(share * BAR + .5);
+	int r = buf_printf(to, "%5.0f%%%s", share * 100, bar ? " " : "");
+
+	for (i = 0; i < bar && i < BAR; i++)
+		r |= buf_add_string(to, utf8 ? "█" : "#");
+	return r;
+}
+
+static int
+put_rate(struct buf *to, uint64_t n, uint64_t us)
+{
+	char text[PEOPLE_FIGURE];
+
+	if (us == 0)
+		return buf_printf(to, "%*s", TIME, "-");
+	return buf_printf(to, "%*s", TIME, people_count(text, (uint64_t)((double)n * 1e6 / (double)us + .5)));
+}
+
+/* --- for people --- */
+
+static int
+put_method(const struct row *r, struct buf *to)
+{
+	int e = buf_printf(to, "%-7s ", acp_side_name(r->from)) | put_name(to, row_name(r), NAME - 8);
+
+	e |= buf_printf(to, "%6llu%6llu", (unsigned long long)r->count, (unsigned long long)(r->failed));
+	if (!r->notification)
+		e |= put_times(to, &r->times[0]);
+	return e | buf_add_string(to, "\n");
+}
+
+/* One row stands for all turns: a line for each of its times. */
+static int
+put_all_turns(const struct row *r, struct buf *to)
+{
+	static const char *const labels[TIMES] = {"total", "to the first update", "to the first text", "longest silence",
+		"in tools", "waiting for the user", "the rest: the model"};
+	unsigned i;
+	int e = buf_printf(to, "turns %-18llu", (unsigned long long)r->count);
+
+	e |= buf_printf(to, "%*s%*s%*s%*s%*s\n", TIME, "p50", TIME, "p90", TIME, "p99", TIME, "max", TIME, "sum");
+	for (i = 0; i < TIMES; i++) {
+		e |= buf_printf(to, "  %-*s", LABEL - 2, labels[i]) | put_times(to, &r->times[i]);
+		if (i == TURN_TOTAL || i >= TURN_TOOLS)
+			e |= put_time(to, r->times[i].n, r->times[i].sum);
+		if (i >= TURN_TOOLS && r->times[i].n)
+			e |= put_share(to, r->times[i].sum, r->times[TURN_TOTAL].sum);
+		e |= buf_add_string(to, "\n");
+	}
+	e |= buf_printf(to, "  %llu failed, %llu cancelled, %llu without an end\n", (unsigned long long)r->failed,
+		(unsigned long long)r->cancelled, (unsigned long long)r->open);
+	e |= buf_add_string(to, "  a second of the model's time: chunks") | put_rate(to, r->chunks, r->times[TURN_MODEL].sum);
+	return e | buf_add_string(to, "  output tokens") | put_rate(to, r->tokens, r->token_us) | buf_add_string(to, "\n");
+}
+
+/* A row for each session or agent. */
+static int
+put_group(const struct row *r, struct buf *to)
+{
+	const struct hist *h = r->times;
+	unsigned i;
+	int e = put_name(to, row_name(r).n ? short_name(row_name(r), GROUP - 1) : slice_of("-"), GROUP - 1);
+
+	e |= buf_printf(to, "%7llu", (unsigned long long)r->count);
+	e |= put_time(to, h->n, hist_percentile(h, 50)) | put_time(to, h->n, h->max);
+	e |= put_time(to, h[TURN_TEXT].n, hist_percentile(&h[TURN_TEXT], 50));
+	for (i = TURN_TOOLS; i < TIMES; i++)
+		e |= h->sum ? buf_printf(to, "%6.0f%%", share_of(h[i].sum, h->sum) * 100) : buf_printf(to, "%7s", "-");
+	return e | put_rate(to, r->tokens, r->token_us) | buf_add_string(to, "\n");
+}
+
+static int
+put_tool(const struct row *r, uint64_t most, struct buf *to)
+{
+	int e = put_name(to, row_name(r), KIND);
+
+	e |= buf_printf(to, "%6llu%7llu", (unsigned long long)r->count, (unsigned long long)r->failed);
+	e |= put_times(to, &r->times[0]) | put_time(to, r->times[0].n, r->busy);
+	if (most)
+		e |= put_share(to, r->busy, most);
+	return e | buf_add_string(to, "\n");
+}
+
+/* The columns' names; nothing where no row of the kind is there. */
+static int
+put_head(const struct row *r, struct buf *to)
+{
+	int e = to->n ? buf_add_string(to, "\n") : 0;
+
+	if (r->kind == ROW_METHOD)
+		return e | buf_printf(to, "%-*s%6s%6s%*s%*s%*s%*s\n", NAME, "from    method", "count", "error", TIME, "p50", TIME, "p90",
+			TIME, "p99", TIME, "max");
+	if (r->kind == ROW_TOOL)
+		return e | buf_printf(to, "%-*s%6s%7s%*s%*s%*s%*s%*s\n", KIND, "tools", "count", "failed", TIME, "p50", TIME, "p90",
+			TIME, "p99", TIME, "max", TIME, "time");
+	return e | buf_printf(to, "%-*s%6s%*s%*s%*s%7s%7s%7s%*s\n", GROUP, "turns of", "turns", TIME, "p50", TIME, "max", TIME, "text",
+		"tools", "user", "model", TIME, "tok/s");
+}
+
+static int
+put_row(const struct row *r, bool all, uint64_t most, struct buf *to)
+{
+	switch (r->kind) {
+	case ROW_METHOD:
+		return put_method(r, to);
+	case ROW_TOOL:
+		return put_tool(r, most, to);
+	default:
+		return all ? put_all_turns(r, to) : put_group(r, to);
+	}
+}
+
+int
+report_text(const struct table *t, struct buf *to)
+{
+	const struct row *r;
+	enum row_kind kind = ROWS;
+	uint64_t most = 0;
+	bool all = false;
+	int e = 0;
+
+	for (r = t->rows; r; r = r->hh.next) {
+		all |= r->kind == ROW_TURN && t->n[ROW_TURN] == 1 && row_name(r).n == 0;
+		most = r->busy > most ? r->busy : most;
+	}
+	for (r = t->rows; r; r = r->hh.next) {
+		if (r->kind != kind)
+			e |= r->kind == ROW_TURN && all ? (to->n ? buf_add_string(to, "\n") : 0) : put_head(r, to);
+		kind = r->kind;
+		e |= put_row(r, all, most, to);
+	}
+	return e;
+}
+
+/* --- for programs --- */
+
+/* A tab or a newline would end the cell. */
+static int
+put_cell(struct buf *to, struct slice name)
+{
+	return text_plain(to, name) | buf_add_string(to, "\t");
+}
+
+static int
+put_seconds(struct buf *to, uint64_t us)
+{
+	char text[RECORDING_TIME], *end = recording_put_time(text, us);
+
+	return buf_add_string(to, "\t") | buf_add(to, text, (size_t)(end - text));
+}
+
+static int
+put_lines(const struct row *r, struct buf *to)
+{
+	const struct hist *h;
+	unsigned i, p;
+	int e = 0;
+
+	for (i = 0; i < row_times(r->kind); i++) {
+		h = &r->times[i];
+		e |= buf_printf(to, "%s\t%s\t", row_kind_names[r->kind], r->kind == ROW_METHOD ? acp_side_name(r->from) : "");
+		e |= put_cell(to, row_name(r));
+		e |= buf_printf(to, "%llu\t%llu\t%llu\t%llu\t", (unsigned long long)r->count, (unsigned long long)r->failed,
+			(unsigned long long)r->cancelled, (unsigned long long)r->open);
+		e |= buf_printf(to, "%llu\t%llu", (unsigned long long)r->chunks, (unsigned long long)r->tokens);
+		e |= put_seconds(to, r->token_us) | put_seconds(to, r->busy);
+		e |= buf_printf(to, "\t%s\t%llu", r->notification ? "" : row_time_name(r->kind, i), (unsigned long long)h->n);
+		e |= h->n ? put_seconds(to, h->sum) : buf_add_string(to, "\t");
+		for (p = 0; p < HIST_PERCENTILES; p++)
+			e |= h->n ? put_seconds(to, hist_percentile(h, hist_percentiles[p])) : buf_add_string(to, "\t");
+		e |= (h->n ? put_seconds(to, h->max) : buf_add_string(to, "\t")) | buf_add_string(to, "\n");
+	}
+	return e;
+}
+
+int
+report_tsv(const struct table *t, struct buf *to)
+{
+	const struct row *r;
+	int e = buf_add_string(to, "row\tfrom\tname\tcount\tfailed\tcancelled\topen\tchunks\toutput_tokens\ttoken_s\tbusy_s\t"
+		"time\tn\tsum_s\tp50_s\tp90_s\tp99_s\tmax_s\n");
+
+	for (r = t->rows; r; r = r->hh.next)
+		e |= put_lines(r, to);
+	return e;
+}

@@ -1,0 +1,290 @@
+#!/usr/bin/env bats
+# acp-stat: where the time of requests, turns and tools goes.
+# ACP_ROUNDS and ACP_SEED: how many random sessions the model compares (25), and from which seed.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load attach
+	attach_setup
+}
+
+teardown() {
+	attach_teardown
+}
+
+# A session with two tools that overlap, a question to the user within the second, and a turn that fails.
+session_rec() {
+	local up='"from":"agent","msg":{"jsonrpc":"2.0",' down='"from":"client","msg":{"jsonrpc":"2.0",'
+	update() {
+		printf '{"t":%s,%s"method":"session/update","params":{"sessionId":"S","update":{"sessionUpdate":%s}}}}\n' "$1" "$up" "$2"
+	}
+	echo '{"acp-recording":1,"started":"2026-11-22T10:00:00.000000Z"}'
+	echo "{\"t\":0,$down\"id\":1,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"S\",\"prompt\":[]}}}"
+	update 1 '"agent_thought_chunk","content":{"type":"text","text":"hm"}'
+	update 2 '"agent_message_chunk","content":{"type":"text","text":"hello"}'
+	update 3 '"tool_call","toolCallId":"a","title":"t","kind":"read"'
+	update 4 '"tool_call","toolCallId":"b","title":"t","kind":"edit"'
+	echo "{\"t\":5,$up\"id\":1,\"method\":\"session/request_permission\",\"params\":{\"sessionId\":\"S\",\"toolCall\":{\"toolCallId\":\"b\"},\"options\":[]}}}"
+	echo "{\"t\":15,$down\"id\":1,\"result\":{}}}"
+	update 16 '"tool_call_update","toolCallId":"a","status":"completed"'
+	update 18 '"tool_call_update","toolCallId":"b","status":"failed"'
+	echo "{\"t\":20,$up\"id\":1,\"result\":{\"stopReason\":\"end_turn\",\"usage\":{\"totalTokens\":90,\"inputTokens\":10,\"outputTokens\":80}}}}"
+	echo "{\"t\":30,$down\"id\":2,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"S\",\"prompt\":[]}}}"
+	echo "{\"t\":31,$up\"id\":2,\"error\":{\"code\":-32603,\"message\":\"no\"}}}"
+	echo "{\"t\":40,$down\"id\":3,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"S\",\"prompt\":[]}}}"
+}
+
+# figure FILE ROW NAME PATH: of -f json.
+figure() {
+	acp-stat -f json "$1" | jq -c --arg row "$2" --arg name "$3" "select(.row == \$row and .name == \$name) | $4"
+}
+
+# messages FIXTURE SIDE: as they were on the wire.
+messages() {
+	jq -r --arg from "$2" 'select(.from == $from and .line) | .line' "$FIXTURES/$1"
+}
+
+@test "a turn's time is the user's, the tools' or the model's, and overlaps are counted once" {
+	session_rec >s.rec
+	run -0 figure s.rec turn '' '[.total, .user, .tools, .model] | map(.sum_us)'
+	assert_output '[21000000,10000000,5000000,6000000]'
+	run -0 figure s.rec turn '' '[.first_update, .first_text, .silence] | map(.max_us)'
+	assert_output '[1000000,2000000,2000000]'
+	run -0 figure s.rec turn '' '[.count, .failed, .open, .chunks, .output_tokens, .token_us]'
+	assert_output '[3,1,1,2,80,5000000]'
+}
+
+@test "a tool's time is without what it waited for the user" {
+	session_rec >s.rec
+	run -0 figure s.rec tool read '[.count, .failed, .time.sum_us, .busy_us]'
+	assert_output '[1,0,13000000,13000000]'
+	run -0 figure s.rec tool edit '[.count, .failed, .time.sum_us, .busy_us]'
+	assert_output '[1,1,4000000,4000000]'
+}
+
+@test "methods: by the side that sends them, errors, and requests without a response" {
+	session_rec >s.rec
+	run -0 figure s.rec method session/prompt '[.from, .count, .failed, .open, .latency.count, .latency.sum_us]'
+	assert_output '["client",3,1,1,2,21000000]'
+	run -0 figure s.rec method session/update '[.from, .notification, .count, .latency.count]'
+	assert_output '["agent",true,6,0]'
+}
+
+@test "--by: methods, sessions, turns, tools or agents are the rows" {
+	local by
+	for by in method session tool agent; do
+		run -0 acp-stat --by "$by" -f json "$FIXTURES"/*.jsonl
+		assert_output --partial "\"row\":\"$(sed 's/session\|agent/turn/' <<<"$by")\""
+		run -0 jq -r 'select(.row) | .row' <<<"$output"
+		assert_equal "$(sort -u <<<"$output" | wc -l)" 1
+	done
+	run -0 acp-stat --by agent -f json "$FIXTURES/bash-tool.jsonl"
+	assert_output --partial '"name":"@agentclientprotocol/claude-agent-acp"'
+	session_rec >s.rec
+	run -0 acp-stat --by turn -f json s.rec
+	assert_line --index 0 '{"session":"S","turn":1,"result":"ended","stop_reason":"end_turn","total_us":20000000,"first_update_us":1000000,"first_text_us":2000000,"silence_us":2000000,"tools_us":5000000,"user_us":10000000,"model_us":5000000,"chunks":2,"output_tokens":80}'
+	assert_line --index 1 --partial '"turn":2,"result":"failed"'
+	assert_line --index 2 --partial '"turn":3,"result":"open"'
+}
+
+@test "text fits 80 columns, whatever names and times there are" {
+	local by
+	session_rec | sed 's/"kind":"edit"/"kind":"éééééééééééééééééééééééééééééé\\u001b[31m"/; s/"S"/"a-session-with-a-very-long-id-日本語日本語"/
+		s/"t":30,/"t":98765432,/; s/"t":31,/"t":198765432,/; s/"t":40,/"t":298765432,/' >wide.rec
+	for by in '' '--by method' '--by session' '--by turn' '--by tool' '--by agent'; do
+		for file in wide.rec "$FIXTURES"/*.jsonl "$FIXTURES"/agents/*.jsonl; do
+			LC_ALL=C.UTF-8 run -0 acp-stat $by "$file"
+			assert [ -n "$output" ]
+			refute_output --partial $'\e'
+			assert [ "$(LC_ALL=C.UTF-8 wc -L <<<"$output")" -le 80 ]
+		done
+	done
+}
+
+@test "tsv: a line for each time, all with the same columns" {
+	acp-stat -f tsv "$FIXTURES"/*.jsonl >out
+	awk -F'\t' 'NF != 18 { exit 1 }' out
+	run -0 awk -F'\t' '$1 == "turn" && $12 == "user" { print $13, $14 }' <(session_rec | acp-stat -f tsv)
+	assert_output '2 10.000000'
+	acp-stat --by turn -f tsv "$FIXTURES"/*.jsonl | awk -F'\t' 'NF != 13 { exit 1 }'
+}
+
+@test "prom: promtool finds nothing wrong; a file is replaced as a whole" {
+	local by
+	for by in '' '--by session' '--by agent' '--by method' '--by tool'; do
+		acp-stat -f prom -o metrics.prom $by "$FIXTURES"/*.jsonl "$FIXTURES"/agents/*.jsonl
+		[[ -s metrics.prom ]]
+		run promtool check metrics <metrics.prom
+		assert_success
+		assert_output ''
+	done
+	run -0 ls
+	assert_output metrics.prom
+}
+
+@test "prom: no series twice, also of merged reports by session" {
+	cat "$FIXTURES"/*.jsonl "$FIXTURES"/agents/*.jsonl | acp-stat -f json --by session >s.json
+	acp-stat --merge -f prom s.json | grep -v '^#' | sed 's/ [^ ]*$//' >series
+	grep -q 'acp_turn_seconds_sum{name="' series
+	sort series | uniq -d >twice
+	[[ ! -s twice ]]
+}
+
+@test "the model: counts and sums are equal, percentiles within 1 %, merges equal to one run" {
+	run timeout 600 python3 "$BATS_TEST_DIRNAME/model/stat.py" --count "${ACP_ROUNDS:-25}" ${ACP_SEED:+--seed "$ACP_SEED"}
+	assert_success
+}
+
+@test "--merge: any order, any grouping, one pipe" {
+	local f
+	for f in "$FIXTURES"/*.jsonl; do
+		acp-stat -f json "$f" >"${f##*/}.json"
+	done
+	acp-stat -f json "$FIXTURES"/*.jsonl >all
+	cat ./*.json | acp-stat --merge -f json | cmp - all
+	acp-stat --merge -f json b*.json t*.json >half
+	acp-stat --merge -f json w*.json half f*.json | cmp - all
+	acp-stat --merge ./*.json | cmp - <(acp-stat "$FIXTURES"/*.jsonl)
+}
+
+@test "--merge refuses what is damaged, with one line that says where" {
+	session_rec | acp-stat -f json >good
+	damaged() {
+		run -2 --separate-stderr acp-stat --merge good bad
+		assert_equal "$output" ''
+		assert_equal "${#stderr_lines[@]}" 1
+		assert_regex "$stderr" "^acp-stat: bad: $1"
+	}
+	sed '2d' good >bad && damaged 'line [0-9]+: rows are missing'
+	head -n 3 good >bad && damaged 'the report is cut off'
+	head -c 200 good >bad && damaged 'line 1: a line that acp-stat'
+	sed '1s/"acp-stat":1/"acp-stat":2/' good >bad && damaged 'line 1: a line of another version'
+	sed '1s/"count":3/"count":-3/' good >bad && damaged 'line 1: '
+	sed '1s/"buckets":\[\[\([0-9]*\),/"buckets":[[9999,/' good >bad && damaged 'line 1: '
+	sed 's/"max_us":[0-9]*/"max_us":1/' good >bad && damaged 'line [0-9]+: '
+	sed '1p' good >bad && damaged 'line 2: a row that this report has twice'
+	sed '/"row":"turn"/s/"count":\([0-9]*\),"failed":[0-9]*,"open":[0-9]*/"count":\1,"failed":\1,"open":\1/' good >bad &&
+		damaged 'line [0-9]+: a row whose counts do not agree'
+	sed 's/"output_tokens":[0-9]*/"output_tokens":"x"/' good >bad && damaged 'line [0-9]+: '
+	echo '{"acp-usage":1}' >bad && damaged 'line 1: a line that acp-stat'
+	acp-stat --by turn -f json <(session_rec) >bad && damaged 'line 1: a line that acp-stat'
+}
+
+@test "--merge: a report that more followed does not count" {
+	session_rec | acp-stat -f json >good
+	sed 's/"final":true/"final":false/' good | cat - good | acp-stat --merge -f json | cmp - good
+	sed 's/"final":true/"final":false/' good >early
+	run -2 --separate-stderr acp-stat --merge early
+	assert_equal "$stderr" 'acp-stat: early: no final report in it'
+}
+
+@test "no message: status 2; one such file among others is a warning" {
+	: >empty
+	session_rec >s.rec
+	run -2 --separate-stderr acp-stat empty
+	assert_equal "$stderr" 'acp-stat: empty: no message in it'
+	assert_equal "$output" ''
+	run -0 --separate-stderr acp-stat empty s.rec
+	assert_equal "$stderr" 'acp-stat: empty: no message in it'
+	run -2 --separate-stderr acp-stat missing
+	assert_equal "$stderr" 'acp-stat: missing: No such file or directory'
+}
+
+@test "a torn last line is the end, and is reported; a damaged one is status 2, and the rest counts" {
+	session_rec | head -c -20 >torn.rec
+	run -0 --separate-stderr acp-stat -f json torn.rec
+	assert_regex "$stderr" '^acp-stat: torn.rec:14: the last line is torn'
+	session_rec | sed '4s/.*/garbage{/' >bad.rec
+	run -2 --separate-stderr acp-stat -f json bad.rec
+	assert_regex "$stderr" '^acp-stat: bad.rec:4: not a record'
+	assert_line --partial '"row":"turn"'
+}
+
+@test "messages without times are counted, not measured" {
+	messages bash-tool.jsonl client >bare
+	run -0 --separate-stderr acp-stat -f json bare
+	assert_equal "$stderr" 'acp-stat: bare: messages without times: they are counted, not measured'
+	assert_line --partial '"name":"session/prompt","count":1,"failed":0,"open":1,"latency":{"count":0}}'
+}
+
+@test "around a command: every byte passes, the report goes to stderr or -o, the status is the agent's" {
+	messages bash-tool.jsonl client >down
+	messages bash-tool.jsonl agent >up
+	run -0 --separate-stderr acp-stat -- sh -c 'cat up; cat >got' <down
+	cmp down got
+	assert_equal "$output" "$(cat up)"
+	[[ $stderr == 'from    method '*'turns 1 '*'tools '*execute* ]]
+	run -7 acp-stat -o out.json -f json -- sh -c 'cat up; cat >/dev/null; exit 7' <down
+	assert_equal "$(stat -c %a out.json)" 600
+	acp-stat --merge -f json out.json >/dev/null
+}
+
+@test "in a stream without a message that is a warning" {
+	run -3 --separate-stderr acp-stat -o out -- sh -c 'cat; exit 3' </dev/null
+	assert_equal "$stderr" 'acp-stat: no message passed'
+}
+
+@test "in a chain, and with --pass" {
+	messages bash-tool.jsonl client >down
+	messages bash-tool.jsonl agent >up
+	acp-conduct -f 'acp-stat -f json -o chain.json' -- sh -c 'cat up; cat >/dev/null' <down | cmp - up
+	run -0 jq -r 'select(.row == "turn").count' chain.json
+	assert_output 1
+	cat down up | acp-stat --pass -f json -o pass.json | cmp - <(cat down up)
+	run -0 jq -r 'select(.row == "turn").count' pass.json
+	assert_output 1
+}
+
+@test "attached to a chain that runs: the report of its recording, also at SIGUSR1" {
+	session four-turns-per-model-usage.jsonl >session
+	conduct socket
+	# A signal that comes before the program is ready ends nothing.
+	trap '' USR1
+	attach acp-stat -f json -o log
+	cat session >&9
+	asked_and_there() {
+		kill -USR1 "$filter" && grep -q '"row":"turn","name":"","count":4' log
+	}
+	wait_for asked_and_there
+	exec 9>&-
+	ends 0
+	acp-stat --merge -f json log | cmp - <(acp-stat -f json session)
+}
+
+@test "SIGUSR1 while a pipe is read: the report so far" {
+	mkfifo in
+	trap '' USR1
+	acp-stat -f json - <in >out 3>&- &
+	filter=$!
+	exec 9>in
+	session_rec >&9
+	asked_and_there() {
+		kill -USR1 "$filter" && grep -q '"row":"turn","name":"","count":2' out
+	}
+	wait_for asked_and_there
+	exec 9>&-
+	ends 0
+	acp-stat --merge -f json out | cmp - <(session_rec | acp-stat -f json)
+}
+
+@test "the output is none of the inputs; a full disk is status 125" {
+	session_rec >s.rec
+	run -2 acp-stat -o s.rec s.rec
+	assert_output 'acp-stat: s.rec: it is also an input'
+	run -2 acp-stat -f prom -o s.rec s.rec
+	assert_output 'acp-stat: s.rec: it is also an input'
+	run -125 acp-stat -o /dev/full s.rec
+}
+
+@test "a peer that makes up methods, tools and sessions without end costs bounded memory for names" {
+	for ((i = 0; i < 3000; i++)); do
+		printf '{"jsonrpc":"2.0","method":"_m/%d"}\n' "$i"
+	done >many
+	acp-stat -f json many 2>/dev/null >out
+	run -0 jq -s 'map(select(.row == "method")) | length' out
+	assert_output 1001
+	run -0 jq -r 'select(.name == "(others)").count' out
+	assert_output 2000
+}
