@@ -1,0 +1,284 @@
+/* A transcript as one HTML file: no scripts, nothing from elsewhere, and a policy in it that allows neither. */
+#include "cmd/acp-export/format.h"
+#include "cmd/acp-export/html_style.h"
+#include "cmd/acp-export/page.h"
+
+static void
+begin(struct page *p, struct slice title)
+{
+	size_t i;
+
+	page_printf(p, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '%s'; img-src data:; "
+		"base-uri 'none'; form-action 'none'\">\n"
+		"<meta name=\"referrer\" content=\"no-referrer\">\n"
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+		"<meta name=\"color-scheme\" content=\"light dark\">\n"
+		"<meta name=\"generator\" content=\"acp-export " VERSION "\">\n<title>", html_style_hash);
+	page_put_html(p, title, true);
+	page_put(p, "</title>\n<style>");
+	for (i = 0; html_style[i]; i++)
+		page_put(p, html_style[i]);
+	page_put(p, "</style>\n</head>\n<body>\n<main>\n");
+}
+
+static void
+end(struct page *p)
+{
+	page_put(p, "</main>\n</body>\n</html>\n");
+}
+
+/* --- boxes --- */
+
+/* When it was, and how long it took. */
+static void
+put_when(struct page *p, const struct box *b)
+{
+	if (!*b->clock && !*b->length)
+		return;
+	page_put(p, " <span class=\"when\">");
+	if (*b->date)
+		page_printf(p, "<time datetime=\"%s\" title=\"%s\">%s</time>", b->date, b->date, b->clock);
+	else if (*b->clock)
+		page_printf(p, "<time>%s</time>", b->clock);
+	page_printf(p, "%s%s</span>", *b->clock && *b->length ? " · " : "", b->length);
+}
+
+static void
+put_summary(struct page *p, const struct box *b)
+{
+	page_put(p, "<summary>");
+	if (b->state)
+		page_printf(p, "<span class=\"state\">%s</span> ", b->state);
+	page_printf(p, "<span class=\"label\">%s</span> ", b->label);
+	if (b->title.n) {
+		page_put(p, "<span class=\"title\">");
+		page_put_html(p, b->title, false);
+		page_put(p, "</span>");
+	}
+	put_when(p, b);
+	page_put(p, "</summary>\n");
+}
+
+static void
+put_heading(struct page *p, const struct box *b)
+{
+	unsigned level = b->kind == BOX_SESSION ? 1 : 2 + p->depth - 1;
+
+	level = level > 6 ? 6 : level;
+	page_printf(p, "<h%u>", level);
+	if (b->kind == BOX_SESSION)
+		page_put_html(p, b->title, false);
+	else
+		page_printf(p, "<a href=\"#%s\">%s</a>", b->anchor, b->label);
+	put_when(p, b);
+	page_printf(p, "</h%u>\n", level);
+}
+
+static const struct {
+	const char *element, *class;
+} elements[] = {[BOX_SESSION] = {"article", "session"}, [BOX_CHILD] = {"details", "child"}, [BOX_TURN] = {"section", "turn"},
+	[BOX_FACTS] = {"dl", "facts"}, [BOX_USER] = {"div", "user"}, [BOX_AGENT] = {"div", "agent"},
+	[BOX_THOUGHT] = {"details", "thought"}, [BOX_TOOL] = {"details", "tool"}, [BOX_ASK] = {"div", "ask"},
+	[BOX_PLAN] = {"div", "plan"}, [BOX_FOLD] = {"details", "fold"}};
+
+static void
+open_box(struct page *p, const struct box *b)
+{
+	page_printf(p, "<%s class=\"%s%s%s\"", elements[b->kind].element, elements[b->kind].class, b->state ? " " : "",
+		b->state ? b->state : "");
+	if (*b->anchor)
+		page_printf(p, " id=\"%s\"", b->anchor);
+	page_put(p, b->open || b->kind == BOX_CHILD ? " open>\n" : ">\n");
+	if (b->kind == BOX_SESSION || b->kind == BOX_TURN)
+		put_heading(p, b);
+	else if (strcmp(elements[b->kind].element, "details") == 0)
+		put_summary(p, b);
+	else if (b->kind == BOX_ASK || b->kind == BOX_PLAN || b->kind == BOX_USER) {
+		page_printf(p, "<p class=\"who\"><span class=\"label\">%s</span> ", b->label);
+		page_put_html(p, b->title, false);
+		put_when(p, b);
+		page_put(p, "</p>\n");
+	}
+	if (b->kind == BOX_PLAN || b->kind == BOX_ASK)
+		page_put(p, "<div class=\"entries\">\n");
+}
+
+static void
+close_box(struct page *p, const struct box *b)
+{
+	if (b->kind == BOX_PLAN || b->kind == BOX_ASK)
+		page_put(p, "</div>\n");
+	page_printf(p, "</%s>\n", elements[b->kind].element);
+}
+
+/* --- what stands in them --- */
+
+static void
+put_fact(struct page *p, const char *label, struct slice value)
+{
+	page_printf(p, "<div><dt>%s</dt><dd>", label);
+	page_put_html(p, value, false);
+	page_put(p, "</dd></div>\n");
+}
+
+static void
+put_element(struct page *p, const char *element, const char *class, const char *state, struct slice text)
+{
+	page_printf(p, "<%s class=\"%s %s\">", element, class, state);
+	page_put_html(p, text, false);
+	page_printf(p, "</%s>\n", element);
+}
+
+static void
+put_foot(struct page *p, const char *state, struct slice text)
+{
+	put_element(p, "footer", "foot", state, text);
+}
+
+static void
+put_plain(struct page *p, struct slice text)
+{
+	put_element(p, "div", "plain", "text", text);
+}
+
+static void
+put_note(struct page *p, const char *state, struct slice text)
+{
+	put_element(p, "p", "note", state, text);
+}
+
+static void
+put_entry(struct page *p, const char *state, struct slice text)
+{
+	put_element(p, "div", "entry", state, text);
+}
+
+static void
+put_code(struct page *p, struct slice language, struct slice text)
+{
+	if (language.n && !slice_is(language, "json"))
+		put_element(p, "p", "path", "text", language);
+	page_put(p, "<pre><code>");
+	page_put_html(p, text, false);
+	page_put(p, "</code></pre>\n");
+}
+
+static void
+put_diff(struct page *p, struct slice path, const struct diff_line *line, size_t n)
+{
+	size_t i;
+
+	if (path.n)
+		put_element(p, "p", "path", "text", path);
+	page_put(p, "<pre class=\"diff\"><code>");
+	for (i = 0; i < n; i++) {
+		page_put(p, line[i].mark == DIFF_OLD ? "<del>- " : line[i].mark == DIFF_NEW ? "<ins>+ " : line[i].mark == DIFF_GAP ?
+			"<span class=\"gap\">" : "<span>  ");
+		if (line[i].mark == DIFF_GAP)
+			page_printf(p, "… %zu equal line%s", line[i].skipped, line[i].skipped == 1 ? "" : "s");
+		else
+			page_put_html(p, line[i].text, false);
+		page_put(p, line[i].mark == DIFF_OLD ? "\n</del>" : line[i].mark == DIFF_NEW ? "\n</ins>" : "\n</span>");
+	}
+	page_put(p, "</code></pre>\n");
+}
+
+static void
+put_image(struct page *p, const char *type, struct slice data)
+{
+	page_printf(p, "<img alt=\"%s\" src=\"data:%s;base64,", type, type);
+	page_put_slice(p, data);
+	page_put(p, "\">\n");
+}
+
+/* --- the chart --- */
+
+enum { CHART_WIDTH = 600, CHART_HEIGHT = 80, CHART_TOP = 2 };
+
+static void
+put_points(struct page *p, const struct chart *c)
+{
+	size_t i;
+
+	/* Where it stays the same the ends are enough. */
+	for (i = 0; i < c->n; i++)
+		if (i == 0 || i + 1 == c->n || c->column[i] != c->column[i - 1] || c->column[i] != c->column[i + 1])
+			page_printf(p, "%s%zu,%.1f", i ? " " : "", i * CHART_WIDTH / (c->n - 1),
+				CHART_TOP + (CHART_HEIGHT - CHART_TOP) * (1 - (double)c->column[i] / (double)c->height));
+}
+
+static void
+put_chart(struct page *p, const struct session *s)
+{
+	struct chart c;
+	struct buf text = {0};
+
+	chart_make(&c, s, CHART_MOST);
+	p->failed |= chart_caption(&c, &text) < 0;
+	page_printf(p, "<figure class=\"chart\">\n<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"",
+		CHART_WIDTH, CHART_HEIGHT);
+	page_put_html(p, buf_slice(&text), true);
+	page_printf(p, "\"><polygon points=\"0,%d ", CHART_HEIGHT);
+	put_points(p, &c);
+	page_printf(p, " %d,%d\"/><polyline points=\"", CHART_WIDTH, CHART_HEIGHT);
+	put_points(p, &c);
+	page_put(p, "\"/></svg>\n<figcaption>");
+	page_put_html(p, buf_slice(&text), false);
+	page_put(p, "</figcaption>\n</figure>\n");
+	buf_free(&text);
+}
+
+/* --- Markdown --- */
+
+static void
+put_block(struct page *p, enum markup_block block, unsigned level, struct slice marker, bool open)
+{
+	static const char *const opens[] = {[BLOCK_PARAGRAPH] = "<p>", [BLOCK_QUOTE] = "<blockquote>",
+		[BLOCK_TABLE] = "<div class=\"table\"><table>\n", [BLOCK_ROW] = "<tr>", [BLOCK_CELL] = "<td>", [BLOCK_RULE] = "<hr>\n"};
+	static const char *const closes[] = {[BLOCK_PARAGRAPH] = "</p>\n", [BLOCK_ITEM] = "</span></div>\n",
+		[BLOCK_QUOTE] = "</blockquote>\n", [BLOCK_TABLE] = "</table></div>\n", [BLOCK_ROW] = "</tr>\n", [BLOCK_CELL] = "</td>",
+		[BLOCK_HEADING] = "</p>\n"};
+
+	if (open && block == BLOCK_HEADING) {
+		page_printf(p, "<p class=\"heading l%u\">", level);
+	} else if (open && block == BLOCK_ITEM) {
+		page_printf(p, "<div class=\"item l%u\"><span class=\"mark\">", level);
+		page_put_html(p, strchr("-*+", marker.p[0]) ? slice_of("•") : marker, false);
+		page_put(p, "</span><span>");
+	} else {
+		page_put(p, open ? opens[block] : closes[block]);
+	}
+}
+
+static void
+put_span(struct page *p, enum markup_span span, struct slice url, bool open)
+{
+	static const char *const names[] = {[SPAN_STRONG] = "strong", [SPAN_EMPHASIS] = "em", [SPAN_CODE] = "code", [SPAN_LINK] = "a"};
+
+	if (open && span == SPAN_LINK) {
+		page_put(p, "<a rel=\"noopener noreferrer nofollow\" href=\"");
+		page_put_html(p, url, true);
+		page_put(p, "\">");
+	} else {
+		page_printf(p, open ? "<%s>" : "</%s>", names[span]);
+	}
+}
+
+static void
+put_text(struct page *p, struct slice text)
+{
+	page_put_html(p, text, false);
+}
+
+static const struct paint paint = {.begin = begin, .end = end, .open = open_box, .close = close_box, .fact = put_fact,
+	.chart = put_chart, .foot = put_foot, .plain = put_plain, .code = put_code, .diff = put_diff, .note = put_note,
+	.entry = put_entry, .image = put_image, .block = put_block, .span = put_span, .text = put_text};
+
+static int
+write_html(const struct transcript *t, const struct session *chosen, struct out *out)
+{
+	return page_write(t, chosen, &paint, out);
+}
+
+const struct format format_html = {.name = "html", .write = write_html};

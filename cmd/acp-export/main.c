@@ -1,0 +1,306 @@
+/* acp-export: writes what happened in recorded sessions in a form for other people and programs. */
+#include <errno.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/acp-export/format.h"
+#include "cmd/acp-export/trace.h"
+#include "lib/base/cli.h"
+#include "lib/filter/choice.h"
+#include "lib/recording/recording.h"
+
+enum { LIMIT = 64 * 1024 * 1024 };
+
+static const char name[] = "acp-export";
+
+/* A screen at most. The shell completes options and words from it. */
+static const char help[] =
+	"usage: acp-export [OPTION]... FILE...   (-: standard input)\n"
+	"  Writes recorded sessions as a page or a text that can be shared, or as a\n"
+	"  trace: spans for an OpenTelemetry collector, a timeline for ui.perfetto.dev.\n"
+	"  -f, --format html|markdown|otlp|perfetto   what to write (html)\n"
+	"  -o, --output FILE     write to FILE, not to standard output\n"
+	"      --session ID      only this session (the beginning or end of its id)\n"
+	"      --redact[=text]   leave out secrets, or all texts, too\n"
+	"      --hop N|NAME      of recordings that hold several hops\n"
+	"      --max-line SIZE   longer lines are not read (64M)\n"
+	"  -h, --help            this text\n"
+	"  -V, --version         the version\n";
+
+enum { OPT_SESSION = 256, OPT_REDACT, OPT_HOP, OPT_MAX_LINE };
+
+static const struct option options[] = {
+	{"format", required_argument, NULL, 'f'},
+	{"output", required_argument, NULL, 'o'},
+	{"session", required_argument, NULL, OPT_SESSION},
+	{"redact", optional_argument, NULL, OPT_REDACT},
+	{"hop", required_argument, NULL, OPT_HOP},
+	{"max-line", required_argument, NULL, OPT_MAX_LINE},
+	CLI_LONG_OPTIONS,
+};
+
+static const struct cli cli = {name, help, "+f:o:hV", options};
+
+/* Another format is a file with its struct, and a row here and in the help. */
+static const struct format *const formats[] = {&format_html, &format_markdown, NULL, NULL};
+/* Those that are written while the recordings are read, in the places that the others leave. */
+static const struct trace_format *const trace_formats[] = {NULL, NULL, &trace_otlp, &trace_perfetto};
+static const char *const format_names[] = {"html", "markdown", "otlp", "perfetto", NULL};
+
+struct arguments {
+	const struct format *format;
+	const struct trace_format *trace; /* in its place, or NULL */
+	const char *output, *hop;
+	struct choice session;
+	bool redact;
+	size_t limit;
+};
+
+struct export {
+	const struct arguments *arguments;
+	struct transcript transcript;
+	struct trace_export trace;
+	struct redact redact;
+	bool any;       /* some file had a message */
+	int status;
+};
+
+static void
+take_option(struct arguments *a, struct redact *redact, int option, const char *argument)
+{
+	int word;
+
+	switch (option) {
+	case 'f':
+		word = cli_word(&cli, option, argument, format_names);
+		a->format = formats[word];
+		a->trace = trace_formats[word];
+		break;
+	case 'o':
+		a->output = argument;
+		break;
+	case OPT_SESSION:
+		a->session.asked = argument;
+		break;
+	case OPT_REDACT:
+		if (argument && strcmp(argument, "text") != 0)
+			cli_bad(&cli, option, argument, "expected text");
+		a->redact = true;
+		redact->texts |= argument != NULL;
+		break;
+	case OPT_HOP:
+		a->hop = argument;
+		break;
+	case OPT_MAX_LINE:
+		if (cli_bytes(argument, &a->limit) < 0)
+			cli_bad(&cli, option, argument, cli_want_bytes);
+		break;
+	}
+}
+
+/* --- reading --- */
+
+static bool
+failed(const struct export *e)
+{
+	return e->trace.failed || e->transcript.failed;
+}
+
+static void
+begin(struct export *e, double started)
+{
+	if (!e->arguments->trace)
+		transcript_begin(&e->transcript, started);
+	else if (trace_export_begin(&e->trace, started) < 0)
+		e->trace.failed = true;
+}
+
+static void
+see(struct export *e, const struct record *r)
+{
+	if (!e->arguments->trace)
+		transcript_see(&e->transcript, r->from, r->t, r->timed, r->text, &r->msg);
+	else if (trace_export_see(&e->trace, r->from, r->t, &r->msg) < 0)
+		e->trace.failed = true;
+}
+
+/* Returns whether it is a message. */
+static bool
+take_record(struct export *e, const struct record *r, const char *file, bool found)
+{
+	switch (r->kind) {
+	case RECORD_HEADER:
+		begin(e, r->started);
+		return false;
+	case RECORD_MESSAGE:
+		see(e, r);
+		return true;
+	case RECORD_EXIT:
+		if (!e->arguments->trace)
+			transcript_exit(&e->transcript, r->t, recording_status(r));
+		return false;
+	case RECORD_BAD:
+		cli_warn(name, "%s:%llu: %s at byte %zu: %s", file, (unsigned long long)r->number,
+			r->torn && found ? "the last line is torn" : "not a record", r->error.at, r->error.what);
+		if (!(r->torn && found))
+			e->status = EXIT_USAGE;
+		return false;
+	default:
+		return false;
+	}
+}
+
+/* 0, or -1 with errno: reading has failed. A file that is no recording at all is worth one line. */
+static int
+read_all(struct export *e, struct recording *rec, const char *file)
+{
+	bool found = false, bad = false;
+	struct record r;
+
+	do {
+		if (recording_next(rec, &r) < 0)
+			return -1;
+		if (r.kind == RECORD_BAD && bad && !found)
+			continue;
+		bad |= r.kind == RECORD_BAD;
+		found |= take_record(e, &r, file, found);
+	} while (r.kind != RECORD_END && !failed(e));
+	if (!found && !bad)
+		cli_warn(name, "%s: no message in it", file);
+	e->any |= found;
+	return 0;
+}
+
+static void
+read_file(struct export *e, const char *operand)
+{
+	const char *file;
+	int fd = cli_open(name, operand, &file);
+	struct recording *rec = fd < 0 ? NULL : recording_open(fd, e->arguments->limit, e->arguments->hop);
+
+	begin(e, 0);
+	if (!rec || read_all(e, rec, file) < 0) {
+		cli_warn(name, "%s: %s", file, strerror(errno));
+		e->status = errno == ENOMEM ? EXIT_FAILED : EXIT_USAGE;
+	}
+	recording_close(rec);
+}
+
+/* --- writing --- */
+
+/* The session that was asked for. NULL where there is none. */
+static const struct session *
+choose(const struct transcript *t, struct choice *choice)
+{
+	const struct session *s, *chosen = NULL;
+	char *why;
+
+	for (s = t->sessions; s; s = s->hh.next) {
+		if (choice_is(choice, slice(s->id, s->length), &why))
+			chosen = s;
+		if (why)
+			cli_warn(name, "--session: %s", why);
+		free(why);
+	}
+	return chosen;
+}
+
+static void
+say_redacted(const struct redact *r)
+{
+	struct buf text = {0};
+
+	if (redact_count(r, &text) == 0 && buf_string(&text))
+		cli_warn(name, "%s", text.p);
+	buf_free(&text);
+}
+
+/* Returns the exit status. */
+static int
+write_out(struct export *e, struct arguments *a, struct out *out)
+{
+	const struct session *chosen = NULL;
+
+	if (a->session.asked && !(chosen = choose(&e->transcript, &a->session))) {
+		cli_warn(name, "--session %s: no session has this id", a->session.asked);
+		return EXIT_USAGE;
+	}
+	if (a->format->write(&e->transcript, chosen, out) < 0 && !out_failed(out)) {
+		cli_warn(name, "out of memory");
+		return EXIT_FAILED;
+	}
+	return e->status;
+}
+
+/* What the format needs. 0, or -1 out of memory. */
+static int
+open_format(struct export *e, struct arguments *a, struct out *out)
+{
+	struct redact *redact = a->redact ? &e->redact : NULL;
+
+	if (!a->trace)
+		return transcript_open(&e->transcript, redact);
+	e->trace = (struct trace_export){.format = a->trace, .out = out, .redact = redact, .choice = &a->session};
+	return trace_export_open(&e->trace);
+}
+
+/* Returns the exit status. */
+static int
+end_format(struct export *e, struct arguments *a, struct out *out)
+{
+	if ((a->trace ? trace_export_end(&e->trace) : transcript_end(&e->transcript)) < 0) {
+		cli_warn(name, "out of memory");
+		return EXIT_FAILED;
+	}
+	if (!e->any)
+		return e->status ? e->status : EXIT_USAGE;
+	if (!a->trace)
+		return write_out(e, a, out);
+	if (a->session.asked && !e->trace.some) {
+		cli_warn(name, "--session %s: no session has this id", a->session.asked);
+		return EXIT_USAGE;
+	}
+	return e->status;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct arguments a = {.format = &format_html, .limit = LIMIT};
+	struct export e = {.arguments = &a};
+	struct cli_given given = {0};
+	struct out out = {0};
+	char *why = NULL, **file;
+	int option, status;
+
+	setlocale(LC_CTYPE, "");
+	while ((option = cli_next(&cli, argc, argv, &given)) != -1)
+		take_option(&a, &e.redact, option, optarg);
+	if (!argv[optind])
+		cli_refuse(&cli, "no recording is given");
+	if (a.output && strcmp(a.output, "-") == 0)
+		a.output = NULL;
+	status = out_open(&out, a.output, false, argv + optind, &why);
+	if (status)
+		cli_die(status, name, "%s", why ? why : "out of memory");
+	if (open_format(&e, &a, &out) < 0)
+		cli_die(EXIT_FAILED, name, "out of memory");
+	for (file = argv + optind; *file && !failed(&e); file++)
+		read_file(&e, *file);
+	status = end_format(&e, &a, &out);
+	if (out_close(&out, &why) < 0) {
+		cli_warn(name, "%s", why ? why : "out of memory");
+		status = EXIT_FAILED;
+	}
+	free(why);
+	if (a.redact)
+		say_redacted(&e.redact);
+	if (a.trace)
+		trace_export_close(&e.trace);
+	else
+		transcript_free(&e.transcript);
+	redact_free(&e.redact);
+	choice_free(&a.session);
+	return status;
+}

@@ -1,0 +1,478 @@
+/*
+ * A transcript as Markdown (CommonMark with tables). Every text is escaped, so that it stands there as it is; what agents write
+ * as Markdown is written anew from what markup.c has understood.
+ */
+#include "cmd/acp-export/format.h"
+#include "cmd/acp-export/page.h"
+#include "lib/base/text.h"
+
+enum { FENCE = 3 };
+
+static void
+put_prefix(struct page *p)
+{
+	page_put(p, p->prefix);
+	p->line_start = true;
+}
+
+/* Is the character markup here? */
+static bool
+is_markup(const struct page *p, int32_t code)
+{
+	if (code <= 0 || code >= 0x80)
+		return false;
+	/* 1. and 1) at the beginning of a line make lists. */
+	return strchr("\\`*_[]#|~$!", code) || (p->line_start && strchr("-+=:", code)) || (p->number && strchr(".)", code));
+}
+
+static void
+put_char(struct page *p, int32_t code)
+{
+	char name[TEXT_SHOWN];
+	size_t n, i;
+
+	if (code == '<' || code == '>' || code == '&') {
+		page_put(p, code == '<' ? "&lt;" : code == '>' ? "&gt;" : "&amp;");
+	} else if ((code == ' ' || code == '\t') && p->line_start) {
+		page_put(p, code == ' ' ? "&nbsp;" : "&nbsp;&nbsp;&nbsp;&nbsp;");
+		return;
+	} else if (code == '\t' || text_is_safe(code)) {
+		if (is_markup(p, code))
+			page_put(p, "\\");
+		p->failed |= text_put(p->to, code) < 0;
+	} else {
+		n = text_name(name, code);
+		for (i = 0; i < n; i++)
+			put_char(p, name[i]);
+	}
+	p->number = (p->line_start || p->number) && code >= '0' && code <= '9';
+	p->line_start = false;
+}
+
+/* breaks: a newline ends the line; else it is a blank. */
+static void
+put_escaped(struct page *p, struct slice s, bool breaks)
+{
+	struct text t = text_of(s);
+	int32_t code;
+
+	while ((code = page_next(&t)) >= 0) {
+		if (code != '\n') {
+			put_char(p, code);
+		} else if (breaks) {
+			page_put(p, p->line_start ? "&nbsp;\\\n" : "\\\n");
+			put_prefix(p);
+		} else {
+			page_put(p, " ");
+		}
+	}
+}
+
+/* An empty line comes after what has been written, which may have its newline already. */
+static void
+end_block(struct page *p)
+{
+	size_t n = strlen(p->prefix);
+
+	if (p->to->n > n && p->to->p[p->to->n - n - 1] != '\n') {
+		page_put(p, "\n");
+		page_put(p, p->prefix);
+	}
+	page_put(p, "\n");
+	put_prefix(p);
+}
+
+static void
+end_list(struct page *p)
+{
+	if (p->in_list)
+		end_block(p);
+	p->in_list = false;
+}
+
+/* --- boxes --- */
+
+static void
+begin(struct page *p, struct slice title)
+{
+	(void)title;
+	p->line_start = true;
+}
+
+static void
+end(struct page *p)
+{
+	page_put(p, "Written by acp-export " VERSION ".\n");
+}
+
+static void
+put_when(struct page *p, const struct box *b)
+{
+	if (*b->clock)
+		page_printf(p, ", %s", b->clock);
+	if (*b->length)
+		page_printf(p, ", %s", b->length);
+}
+
+/* HTML that Markdown leaves alone up to the next empty line. */
+static void
+open_details(struct page *p, const struct box *b)
+{
+	struct buf title = {0};
+
+	page_printf(p, "<details%s>\n<summary>%s", b->open || b->kind == BOX_CHILD ? " open" : "", b->label);
+	if (b->title.n) {
+		p->failed |= text_plain(&title, b->title) < 0;
+		page_put(p, ": ");
+		page_put_html(p, buf_slice(&title), true);
+		buf_free(&title);
+	}
+	if (b->state)
+		page_printf(p, " (%s", b->state);
+	put_when(p, b);
+	page_put(p, b->state ? ")</summary>\n\n" : "</summary>\n\n");
+	put_prefix(p);
+}
+
+static bool
+is_folded(enum box_kind kind)
+{
+	return kind == BOX_THOUGHT || kind == BOX_TOOL || kind == BOX_FOLD || kind == BOX_CHILD;
+}
+
+static void
+open_box(struct page *p, const struct box *b)
+{
+	static const char hashes[] = "######";
+
+	if (is_folded(b->kind)) {
+		open_details(p, b);
+	} else if (b->kind == BOX_SESSION || b->kind == BOX_TURN) {
+		page_printf(p, "%.*s ", b->kind == BOX_SESSION ? 1 : p->depth > 4 ? 6 : (int)p->depth + 1, hashes);
+		if (b->kind == BOX_SESSION)
+			put_escaped(p, b->title, false);
+		else
+			page_put(p, b->label);
+		put_when(p, b);
+		end_block(p);
+	} else if (b->kind == BOX_ASK || b->kind == BOX_PLAN) {
+		page_printf(p, "**%s**", b->label);
+		if (b->title.n) {
+			page_put(p, ": ");
+			put_escaped(p, b->title, false);
+		}
+		put_when(p, b);
+		end_block(p);
+	} else if (b->kind == BOX_USER) {
+		page_printf(p, "**%s**", b->label);
+		end_block(p);
+		p->prefix = "> ";
+		put_prefix(p);
+	}
+}
+
+static void
+close_box(struct page *p, const struct box *b)
+{
+	end_list(p);
+	if (b->kind == BOX_USER) {
+		/* The lines that have nothing but the prefix do not come. */
+		while (p->to->n > 3 && memcmp(p->to->p + p->to->n - 3, "\n> ", 3) == 0)
+			p->to->n -= 3;
+		p->prefix = "";
+		page_put(p, "\n\n");
+		p->line_start = true;
+	} else if (is_folded(b->kind)) {
+		page_put(p, "</details>\n\n");
+	} else if (b->kind == BOX_FACTS || b->kind == BOX_ASK || b->kind == BOX_PLAN) {
+		end_block(p);
+	}
+}
+
+/* --- what stands in them --- */
+
+static void
+put_fact(struct page *p, const char *label, struct slice value)
+{
+	page_printf(p, "- %s: ", label);
+	put_escaped(p, value, false);
+	page_put(p, "\n");
+	put_prefix(p);
+}
+
+static void
+put_chart(struct page *p, const struct session *s)
+{
+	static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	enum { COLUMNS = 40 };
+	struct chart c;
+	struct buf text = {0};
+	size_t i;
+
+	chart_make(&c, s, COLUMNS);
+	for (i = 0; i < c.n; i++)
+		page_put(p, bars[(size_t)((double)c.column[i] / (double)c.height * 7.999)]);
+	page_put(p, "\\\n");
+	p->failed |= chart_caption(&c, &text) < 0;
+	put_escaped(p, buf_slice(&text), false);
+	end_block(p);
+	buf_free(&text);
+}
+
+static void
+put_foot(struct page *p, const char *state, struct slice text)
+{
+	(void)state;
+	page_put(p, "*");
+	put_escaped(p, text, false);
+	page_put(p, "*");
+	end_block(p);
+}
+
+static void
+put_plain(struct page *p, struct slice text)
+{
+	put_escaped(p, text, true);
+	end_block(p);
+}
+
+static void
+put_note(struct page *p, const char *state, struct slice text)
+{
+	page_printf(p, "**%s**: ", strcmp(state, "error") == 0 ? "Error" : strcmp(state, "warning") == 0 ? "Warning" : "Note");
+	p->line_start = false;
+	put_escaped(p, text, true);
+	end_block(p);
+}
+
+static void
+put_entry(struct page *p, const char *state, struct slice text)
+{
+	bool done = strcmp(state, "completed") == 0 || strcmp(state, "chosen") == 0;
+
+	page_printf(p, "- [%c] ", done ? 'x' : ' ');
+	if (strcmp(state, "in_progress") == 0 || strcmp(state, "cancelled") == 0)
+		page_printf(p, "(%s) ", strcmp(state, "cancelled") == 0 ? "cancelled" : "in progress");
+	p->line_start = false;
+	put_escaped(p, text, false);
+	page_put(p, "\n");
+	put_prefix(p);
+}
+
+/* --- code --- */
+
+/* Of backticks, as put_verbatim writes them: without what is left out between them. */
+static size_t
+longest_run(struct slice text)
+{
+	struct text t = text_of(text);
+	size_t n = 0, most = 0;
+	int32_t code;
+
+	while ((code = page_next(&t)) >= 0) {
+		n = code == '`' ? n + 1 : 0;
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+static void
+put_fence(struct page *p, size_t run, struct slice language)
+{
+	size_t i;
+
+	for (i = 0; i < run || i < FENCE; i++)
+		page_put(p, "`");
+	page_put_slice(p, language);
+	page_put(p, "\n");
+	page_put(p, p->prefix);
+}
+
+static void
+put_verbatim(struct page *p, struct slice s)
+{
+	struct text t = text_of(s);
+	char name[TEXT_SHOWN];
+	int32_t code;
+
+	while ((code = page_next(&t)) >= 0) {
+		if (code == '\t' || code == '\n' || text_is_safe(code))
+			p->failed |= text_put(p->to, code) < 0;
+		else
+			page_put_slice(p, slice(name, text_name(name, code)));
+		if (code == '\n')
+			page_put(p, p->prefix);
+	}
+}
+
+static void
+put_code(struct page *p, struct slice language, struct slice text)
+{
+	size_t run = longest_run(text) + 1;
+
+	end_list(p);
+	put_fence(p, run, language);
+	put_verbatim(p, text);
+	if (text.n && text.p[text.n - 1] != '\n') {
+		page_put(p, "\n");
+		page_put(p, p->prefix);
+	}
+	put_fence(p, run, slice(NULL, 0));
+	end_block(p);
+}
+
+static void
+put_diff(struct page *p, struct slice path, const struct diff_line *line, size_t n)
+{
+	size_t i, run = 0, here;
+
+	if (path.n) {
+		put_escaped(p, path, false);
+		end_block(p);
+	}
+	for (i = 0; i < n; i++) {
+		here = line[i].mark == DIFF_GAP ? 0 : longest_run(line[i].text) + 1;
+		run = here > run ? here : run;
+	}
+	put_fence(p, run, slice_of("diff"));
+	for (i = 0; i < n; i++) {
+		if (line[i].mark == DIFF_GAP)
+			page_printf(p, "@@ %zu equal line%s @@\n", line[i].skipped, line[i].skipped == 1 ? "" : "s");
+		else {
+			page_printf(p, "%c", line[i].mark);
+			put_verbatim(p, line[i].text);
+			page_put(p, "\n");
+		}
+		page_put(p, p->prefix);
+	}
+	put_fence(p, run, slice(NULL, 0));
+	end_block(p);
+}
+
+/* Few viewers show images that stand in the text. */
+static void
+put_image(struct page *p, const char *type, struct slice data)
+{
+	page_printf(p, "\\[%s, %zu bytes\\]", type, data.n / 4 * 3);
+	end_block(p);
+}
+
+/* --- Markdown --- */
+
+static void
+open_block(struct page *p, enum markup_block block, unsigned level, struct slice marker)
+{
+	if (block == BLOCK_HEADING)
+		page_printf(p, "%s ", level < 3 ? "#####" : "######");
+	else if (block == BLOCK_ITEM)
+		page_printf(p, "%*s%.*s ", (int)level * 3, "", (int)marker.n, marker.p);
+	else if (block == BLOCK_QUOTE && !*p->prefix)
+		p->prefix = "> ", put_prefix(p);
+	else if (block == BLOCK_RULE)
+		page_put(p, "***"), end_block(p);
+	else if (block == BLOCK_TABLE)
+		p->head = 0;
+	else if (block == BLOCK_ROW)
+		p->cells = 0;
+	else if (block == BLOCK_CELL)
+		/* More cells than the head has would be left out. */
+		page_put(p, p->cells++ == 0 ? "| " : p->head && p->cells > p->head ? " \\| " : " | ");
+	if (block != BLOCK_PARAGRAPH && block != BLOCK_QUOTE && block != BLOCK_RULE)
+		p->line_start = false;
+}
+
+/* The first row is the head: it is ruled off. */
+static void
+end_row(struct page *p)
+{
+	unsigned i;
+
+	page_put(p, " |\n");
+	page_put(p, p->prefix);
+	if (p->head)
+		return;
+	p->head = p->cells;
+	for (i = 0; i < p->head; i++)
+		page_put(p, "| --- ");
+	page_put(p, "|\n");
+	page_put(p, p->prefix);
+}
+
+static void
+put_block(struct page *p, enum markup_block block, unsigned level, struct slice marker, bool open)
+{
+	if (open) {
+		if (block != BLOCK_ITEM)
+			end_list(p);
+		p->block = block;
+		open_block(p, block, level, marker);
+	} else if (block == BLOCK_ROW) {
+		end_row(p);
+	} else if (block == BLOCK_ITEM) {
+		page_put(p, "\n");
+		put_prefix(p);
+		p->in_list = true;
+	} else if (block != BLOCK_CELL) {
+		if (block == BLOCK_QUOTE)
+			p->prefix = "";
+		end_block(p);
+	}
+}
+
+/* On one line, between more backticks than are in it. */
+static void
+put_code_span(struct page *p, struct slice text)
+{
+	size_t run = longest_run(text) + 1, i, from;
+
+	for (i = 0; i < run; i++)
+		page_put(p, "`");
+	page_put(p, run > 1 ? " " : "");
+	from = p->to->n;
+	put_verbatim(p, text);
+	for (i = from; i < p->to->n; i++)
+		if (p->to->p[i] == '\n')
+			p->to->p[i] = ' ';
+	page_put(p, run > 1 ? " " : "");
+	for (i = 0; i < run; i++)
+		page_put(p, "`");
+}
+
+static void
+put_span(struct page *p, enum markup_span span, struct slice url, bool open)
+{
+	if (span == SPAN_STRONG || span == SPAN_EMPHASIS) {
+		page_put(p, span == SPAN_STRONG ? "**" : "*");
+	} else if (span == SPAN_CODE) {
+		p->in_code = open;
+	} else if (open) {
+		page_put(p, "[");
+	} else {
+		page_put(p, "](<");
+		page_put_slice(p, url);
+		page_put(p, ">)");
+	}
+	p->line_start = false;
+}
+
+/* A newline in a paragraph is one still; in a cell, an item or a heading it would end that. */
+static void
+put_text(struct page *p, struct slice text)
+{
+	if (p->in_code)
+		put_code_span(p, text);
+	else
+		put_escaped(p, text, p->block != BLOCK_CELL && p->block != BLOCK_HEADING);
+}
+
+static const struct paint paint = {.begin = begin, .end = end, .open = open_box, .close = close_box, .fact = put_fact,
+	.chart = put_chart, .foot = put_foot, .plain = put_plain, .code = put_code, .diff = put_diff, .note = put_note,
+	.entry = put_entry, .image = put_image, .block = put_block, .span = put_span, .text = put_text};
+
+static int
+write_markdown(const struct transcript *t, const struct session *chosen, struct out *out)
+{
+	return page_write(t, chosen, &paint, out);
+}
+
+const struct format format_markdown = {.name = "markdown", .write = write_markdown};

@@ -1,0 +1,161 @@
+#include "cmd/acp-export/page.h"
+
+#include <stdarg.h>
+#include <strings.h>
+
+#include "lib/base/people.h"
+#include "lib/base/text.h"
+
+void
+page_put_slice(struct page *p, struct slice s)
+{
+	p->failed |= buf_add_slice(p->to, s) < 0;
+}
+
+void
+page_put(struct page *p, const char *s)
+{
+	page_put_slice(p, slice_of(s));
+}
+
+void
+page_printf(struct page *p, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	p->failed |= buf_vprintf(p->to, format, ap) < 0;
+	va_end(ap);
+}
+
+static void
+put_char(struct page *p, int32_t code, bool attribute)
+{
+	char name[TEXT_SHOWN];
+	size_t n, i;
+
+	switch (code) {
+	case '&':
+		page_put(p, "&amp;");
+		return;
+	case '<':
+		page_put(p, "&lt;");
+		return;
+	case '>':
+		page_put(p, "&gt;");
+		return;
+	case '"':
+		page_put(p, "&quot;");
+		return;
+	case '\'':
+		page_put(p, "&#39;");
+		return;
+	case '\n':
+	case '\t':
+		p->failed |= text_put(p->to, code) < 0;
+		return;
+	}
+	if (text_is_safe(code)) {
+		p->failed |= text_put(p->to, code) < 0;
+		return;
+	}
+	n = text_name(name, code);
+	if (!attribute)
+		page_put(p, "<span class=\"c\">");
+	for (i = 0; i < n; i++)
+		put_char(p, name[i], true);
+	if (!attribute)
+		page_put(p, "</span>");
+}
+
+int32_t
+page_next(struct text *t)
+{
+	int32_t code = text_next(t);
+
+	while ((code == '\033' && text_skip_color(t)) || (code == '\r' && t->p < t->end && *t->p == '\n'))
+		code = text_next(t);
+	return code;
+}
+
+void
+page_put_html(struct page *p, struct slice s, bool attribute)
+{
+	struct text t = text_of(s);
+	int32_t code;
+
+	while ((code = page_next(&t)) >= 0)
+		put_char(p, code, attribute);
+}
+
+bool
+page_is_link(struct slice url)
+{
+	static const char *const schemes[] = {"http://", "https://", "mailto:"};
+	struct text t = text_of(url);
+	size_t i, n;
+	int32_t code;
+
+	while ((code = text_next(&t)) >= 0)
+		if (code == ' ' || !text_is_safe(code) || (code < 0x80 && strchr("\"'<>\\^`{|}", code)))
+			return false;
+	for (i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+		n = strlen(schemes[i]);
+		if (url.n > n && strncasecmp(url.p, schemes[i], n) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* 1, 2, 5, 10, 20, ...; what is beyond the largest of them stays. */
+static uint64_t
+round_up(uint64_t n)
+{
+	uint64_t unit = 1;
+
+	while (unit < UINT64_MAX / 20 && unit * 10 <= n)
+		unit *= 10;
+	return n <= unit ? unit : n <= 2 * unit ? 2 * unit : n <= 5 * unit ? 5 * unit : n <= 10 * unit ? 10 * unit : n;
+}
+
+void
+chart_make(struct chart *c, const struct session *s, size_t columns)
+{
+	double begin = s->nsamples ? s->samples[0].at : 0, span = s->nsamples ? s->samples[s->nsamples - 1].at - begin : 0;
+	const struct sample *sample;
+	size_t i, at;
+	bool set[CHART_MOST] = {0};
+
+	*c = (struct chart){.n = columns};
+	for (i = 0; i < s->nsamples; i++) {
+		sample = &s->samples[i];
+		/* Without times each is as far from the next. */
+		at = span > 0 ? (size_t)((sample->at - begin) / span * (double)(columns - 1)) : i * (columns - 1) / s->nsamples;
+		at = at < columns ? at : columns - 1;
+		c->column[at] = set[at] && c->column[at] > sample->used ? c->column[at] : sample->used;
+		set[at] = true;
+		c->peak = sample->used > c->peak ? sample->used : c->peak;
+		c->last = sample->used;
+		c->size = sample->size ? sample->size : c->size;
+	}
+	c->height = c->size >= c->peak && c->size / 4 <= c->peak && c->size ? c->size : round_up(c->peak);
+	c->seconds = span > 0 ? span : 0;
+	/* Between two reports it stays as it was. */
+	for (i = 1; i < columns; i++)
+		if (!set[i])
+			c->column[i] = c->column[i - 1];
+}
+
+int
+chart_caption(const struct chart *c, struct buf *to)
+{
+	char last[PEOPLE_FIGURE], size[PEOPLE_FIGURE], peak[PEOPLE_FIGURE], width[PEOPLE_FIGURE];
+
+	if (buf_printf(to, "Context: %s", people_count(last, c->last)) < 0 ||
+		(c->size && buf_printf(to, " of %s", people_count(size, c->size)) < 0) || buf_add_string(to, " tokens") < 0 ||
+		(c->size && buf_printf(to, " (%d%%)", usage_percent(c->last, c->size)) < 0) ||
+		(c->peak > c->last && buf_printf(to, ", at most %s", people_count(peak, c->peak)) < 0) ||
+		buf_printf(to, ". Height: %s", people_count(peak, c->height)) < 0)
+		return -1;
+	return c->seconds > 0 ? buf_printf(to, ", width: %s.", people_duration(width, (uint64_t)(c->seconds * 1e6))) : buf_add(to, ".", 1);
+}

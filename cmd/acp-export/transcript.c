@@ -1,0 +1,407 @@
+#include "cmd/acp-export/transcript_parts.h"
+
+#include <stdlib.h>
+
+#include "lib/run/proc.h"
+
+/* --- values --- */
+
+struct slice
+transcript_get(struct slice object, const char *path, enum json_type type)
+{
+	struct slice v = object.n && json_type(object) == JSON_OBJECT ? json_path(object, path) : slice(NULL, 0);
+
+	return v.p && json_type(v) == type ? v : slice(NULL, 0);
+}
+
+void
+transcript_set(struct transcript *t, struct buf *to, struct slice json)
+{
+	if (!json.p || json_type(json) == JSON_NULL)
+		return;
+	to->n = 0;
+	t->failed |= buf_add_slice(to, json) < 0;
+}
+
+void
+transcript_add_plain(struct transcript *t, struct buf *to, struct slice string)
+{
+	if (string.p && json_type(string) == JSON_STRING)
+		t->failed |= json_unescape(string, to) < 0;
+}
+
+void
+transcript_set_plain(struct transcript *t, struct buf *to, struct slice string)
+{
+	if (!string.p || json_type(string) != JSON_STRING)
+		return;
+	to->n = 0;
+	transcript_add_plain(t, to, string);
+}
+
+/* --- sessions, turns, items --- */
+
+void *
+transcript_allocate(struct transcript *t, size_t size)
+{
+	void *p = calloc(1, size);
+
+	t->failed |= !p;
+	return p;
+}
+
+static struct session *
+find_session(struct transcript *t, struct slice id)
+{
+	struct session *s;
+
+	if (t->last_session && slice_eq(slice(t->last_session->id, t->last_session->length), id))
+		return t->last_session;
+	HASH_FIND(hh, t->sessions, id.p, (unsigned)id.n, s);
+	if (s)
+		t->last_session = s;
+	return s;
+}
+
+static struct session *
+new_session(struct transcript *t, struct slice id)
+{
+	struct session *s = transcript_allocate(t, sizeof(*s) + id.n + 1);
+
+	if (!s)
+		return NULL;
+	memcpy(s->id, id.p, id.n);
+	s->length = id.n;
+	HASH_ADD(hh, t->sessions, id, (unsigned)id.n, s);
+	if (!s->hh.tbl) {
+		t->failed = true;
+		free(s);
+		return NULL;
+	}
+	t->failed |= buf_add_slice(&s->agent, buf_slice(&t->agent)) < 0 || buf_add_slice(&s->version, buf_slice(&t->version)) < 0;
+	return s;
+}
+
+struct session *
+transcript_session(struct transcript *t, struct slice id)
+{
+	struct session *s;
+
+	if (!id.p || json_type(id) != JSON_STRING || id.n <= 2)
+		return NULL;
+	transcript_set_plain(t, &t->word, id);
+	if (t->word.n == 0)
+		return NULL;
+	s = find_session(t, buf_slice(&t->word));
+	return s ? s : new_session(t, buf_slice(&t->word));
+}
+
+struct turn *
+transcript_new_turn(struct transcript *t, struct session *s, uint64_t when)
+{
+	struct turn *turn = transcript_allocate(t, sizeof(*turn));
+
+	if (!turn)
+		return NULL;
+	turn->t = turn->end = when;
+	turn->started = t->started;
+	if (s->last)
+		s->last->next = turn;
+	else
+		s->turns = turn;
+	s->last = turn;
+	if (!s->open)
+		s->open = turn;
+	if (!s->uncounted)
+		s->uncounted = turn;
+	return turn;
+}
+
+void
+transcript_end_turn(struct session *s, struct turn *turn, uint64_t when)
+{
+	turn->ended = true;
+	turn->end = when;
+	while (s->open && s->open->ended)
+		s->open = s->open->next;
+}
+
+struct turn *
+transcript_turn(struct transcript *t, struct session *s, uint64_t when)
+{
+	return s->open ? s->open : transcript_new_turn(t, s, when);
+}
+
+struct item *
+transcript_item(struct transcript *t, struct session *s, uint64_t when, enum item_kind kind)
+{
+	struct turn *turn = transcript_turn(t, s, when);
+	struct item *item = turn ? transcript_allocate(t, sizeof(*item)) : NULL;
+
+	if (!item)
+		return NULL;
+	item->kind = kind;
+	item->t = item->end = turn->end = when;
+	if (turn->last)
+		turn->last->next = item;
+	else
+		turn->items = item;
+	turn->last = item;
+	return item;
+}
+
+void
+transcript_note(struct transcript *t, struct session *s, uint64_t when, const char *severity, struct slice text)
+{
+	struct item *item = transcript_item(t, s, when, ITEM_NOTE);
+
+	if (item)
+		t->failed |= buf_add_slice(&item->text, text) < 0 || buf_add_string(&item->field[FIELD_KIND], severity) < 0;
+}
+
+/* --- what goes by --- */
+
+/* The same message with its secrets out; but pieces of a text stay, for a secret may go across them: see redact_all. */
+static const struct msg *
+redact_message(struct transcript *t, const struct msg *m, struct msg *clean)
+{
+	struct slice text = m->text;
+	struct acp_chunk chunk;
+	struct json_error error;
+
+	if (!t->redact || (!t->redact->texts && m->what == ACP_SESSION_UPDATE &&
+		transcript_get(m->params, acp_update, JSON_OBJECT).p && acp_chunk(m->params, &chunk)))
+		return m;
+	if (redact_line(t->redact, m->text, &text) < 0) {
+		t->failed = true;
+		return NULL;
+	}
+	if (text.p == m->text.p)
+		return m;
+	msg_scan(text, clean, &error);
+	return clean;
+}
+
+static void
+take(void *arg, const struct seen *original)
+{
+	struct transcript *t = arg;
+	struct seen seen = *original;
+	struct msg clean = {0};
+	const struct msg *m = redact_message(t, &original->msg, &clean);
+	struct session *s;
+
+	if (!m)
+		return;
+	t->pieces = t->redact && t->redact->texts ? m->params : original->msg.params;
+	seen.msg = *m;
+	if (m->kind == MSG_REQUEST)
+		transcript_request(t, &seen);
+	else if (m->kind == MSG_RESPONSE)
+		transcript_response(t, &seen);
+	else if (m->kind == MSG_NOTIFICATION && (s = transcript_session(t, msg_session(m)))) {
+		if (m->what == ACP_SESSION_UPDATE)
+			transcript_update(t, s, seen.t, transcript_get(m->params, acp_update, JSON_OBJECT));
+		else if (m->what == ACP_SESSION_CANCEL && s->open)
+			transcript_note(t, s, seen.t, "info", slice_of("The user cancelled the turn."));
+	}
+	if (usage_may_matter(&t->words, original->msg.text) ||
+		(m->kind == MSG_RESPONSE && usage_expects(t->usage, original->msg.text)))
+		t->failed |= usage_see(t->usage, original, NULL, NULL) < 0;
+}
+
+void
+transcript_see(struct transcript *t, enum acp_side from, uint64_t when, bool timed, struct slice line, const struct msg *m)
+{
+	t->timed |= timed;
+	t->failed |= requests_show(t->requests, from, when, line, m, take, t) < 0;
+}
+
+/* --- usage --- */
+
+static void
+count(void *arg, const struct usage_event *e)
+{
+	struct transcript *t = arg;
+	struct session *s = find_session(t, slice(e->session->id, e->session->id_length));
+	struct turn *turn = s ? s->uncounted : NULL;
+	const struct usage_cost *c;
+	struct decimal added;
+
+	if (e->kind != USAGE_EVENT_TURN)
+		return;
+	while (turn && !(turn->ended && turn->end == e->t && !turn->history))
+		turn = turn->next;
+	if (!turn)
+		return;
+	s->uncounted = turn->next;
+	turn->spent.known = e->billed.has;
+	turn->spent.lower = e->billed_lower;
+	turn->spent.billed = e->billed;
+	turn->spent.inside = usage_inside(t->usage, e->session->now);
+	for (c = e->session->now->costs; c; c = c->next)
+		if (usage_cost_of_turn(e->session, c, &added) && added.units != 0)
+			t->failed |= (turn->spent.cost.n && buf_add_string(&turn->spent.cost, " + ") < 0) ||
+				decimal_put_money(added, usage_name(t->usage, c->currency), &turn->spent.cost) < 0;
+}
+
+/* --- recordings --- */
+
+int
+transcript_open(struct transcript *t, struct redact *redact)
+{
+	struct usage_spec spec = {.event = count, .arg = t};
+
+	*t = (struct transcript){.redact = redact};
+	usage_words(&t->words);
+	t->usage = usage_new(&spec);
+	t->requests = requests_new();
+	return t->usage && t->requests ? 0 : -1;
+}
+
+/* What is open never ends: the recording is over. */
+static void
+end_recording(struct transcript *t)
+{
+	struct session *s;
+
+	t->failed |= usage_end(t->usage) < 0;
+	for (s = t->sessions; s; s = s->hh.next) {
+		while (s->open)
+			transcript_end_turn(s, s->open, s->open->end);
+		s->loading = s->skipping = false;
+	}
+	transcript_forget(t);
+	requests_free(t->requests);
+	t->requests = requests_new();
+	t->failed |= !t->requests;
+	t->agent.n = t->version.n = 0;
+}
+
+void
+transcript_begin(struct transcript *t, double started)
+{
+	end_recording(t);
+	t->started = started;
+	t->failed |= usage_begin(t->usage, started) < 0;
+}
+
+void
+transcript_exit(struct transcript *t, uint64_t when, int status)
+{
+	struct session *s;
+	char text[64];
+	struct buf why = {0};
+
+	if (status == 0)
+		return;
+	t->failed |= buf_printf(&why, "The agent ended: %s.", proc_describe(status, text, sizeof(text))) < 0;
+	for (s = t->sessions; s; s = s->hh.next)
+		if (s->open)
+			transcript_note(t, s, when, "error", buf_slice(&why));
+	buf_free(&why);
+}
+
+/* What has come in pieces is whole now. */
+static void
+redact_text_of(struct transcript *t, struct buf *text)
+{
+	struct slice clean;
+
+	if (redact_plain(t->redact, buf_slice(text), &clean) < 0) {
+		t->failed = true;
+	} else if (clean.p != text->p) {
+		text->n = 0;
+		t->failed |= buf_add_slice(text, clean) < 0;
+	}
+}
+
+static void
+redact_all(struct transcript *t)
+{
+	struct session *s;
+	struct turn *turn;
+	struct item *item;
+	struct terminal *terminal;
+
+	for (s = t->sessions; s; s = s->hh.next) {
+		for (turn = s->turns; turn; turn = turn->next)
+			for (item = turn->items; item; item = item->next)
+				redact_text_of(t, &item->text);
+		for (terminal = s->terminals; terminal; terminal = terminal->hh.next)
+			redact_text_of(t, &terminal->output);
+	}
+}
+
+int
+transcript_end(struct transcript *t)
+{
+	end_recording(t);
+	if (t->redact)
+		redact_all(t);
+	usage_sort(t->usage);
+	return t->failed ? -1 : 0;
+}
+
+/* --- the end --- */
+
+static void
+free_turn(struct turn *turn)
+{
+	struct item *item, *next;
+	size_t i;
+
+	for (item = turn->items; item; item = next) {
+		next = item->next;
+		buf_free(&item->id);
+		buf_free(&item->text);
+		for (i = 0; i < FIELDS; i++)
+			buf_free(&item->field[i]);
+		free(item);
+	}
+	buf_free(&turn->stop);
+	buf_free(&turn->error);
+	buf_free(&turn->spent.cost);
+	free(turn);
+}
+
+static void
+free_session(struct session *s)
+{
+	struct turn *turn, *next_turn;
+	struct terminal *terminal, *next;
+
+	HASH_CLEAR(hh, s->tools);
+	HASH_ITER(hh, s->terminals, terminal, next) {
+		HASH_DEL(s->terminals, terminal);
+		buf_free(&terminal->output);
+		free(terminal);
+	}
+	for (turn = s->turns; turn; turn = next_turn) {
+		next_turn = turn->next;
+		free_turn(turn);
+	}
+	free(s->samples);
+	buf_free(&s->title);
+	buf_free(&s->agent);
+	buf_free(&s->version);
+	buf_free(&s->cwd);
+	free(s);
+}
+
+void
+transcript_free(struct transcript *t)
+{
+	struct session *s, *next;
+
+	HASH_ITER(hh, t->sessions, s, next) {
+		HASH_DEL(t->sessions, s);
+		free_session(s);
+	}
+	transcript_forget(t);
+	usage_free(t->usage);
+	requests_free(t->requests);
+	buf_free(&t->agent);
+	buf_free(&t->version);
+	buf_free(&t->word);
+}

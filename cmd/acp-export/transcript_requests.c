@@ -1,0 +1,237 @@
+/* Requests and their responses, and what each adds to a transcript. */
+#include <stdlib.h>
+
+#include "cmd/acp-export/transcript_parts.h"
+
+/* A request whose response matters: what it is about. */
+struct pending {
+	UT_hash_handle hh;
+	struct session *session;
+	struct turn *turn;
+	struct item *item;
+	struct buf *output;
+	struct buf cwd; /* plain: of the session that is opened */
+	size_t length;
+	char key[]; /* the side that asks and the id as it is spelled */
+};
+
+static void
+free_pending(struct pending *p)
+{
+	buf_free(&p->cwd);
+	free(p);
+}
+
+static struct pending *
+expect(struct transcript *t, enum acp_side from, struct slice id)
+{
+	struct pending *p = transcript_allocate(t, sizeof(*p) + id.n + 1), *old;
+
+	if (!p)
+		return NULL;
+	p->key[0] = (char)from;
+	memcpy(p->key + 1, id.p, id.n);
+	p->length = id.n + 1;
+	HASH_FIND(hh, t->pending, p->key, (unsigned)p->length, old);
+	if (old) {
+		HASH_DEL(t->pending, old);
+		free_pending(old);
+	}
+	HASH_ADD(hh, t->pending, key, (unsigned)p->length, p);
+	if (p->hh.tbl)
+		return p;
+	t->failed = true;
+	free(p);
+	return NULL;
+}
+
+/* Takes out what the response to this request is about; the caller frees it. */
+static struct pending *
+take_pending(struct transcript *t, const struct request *r)
+{
+	struct pending *p = NULL;
+
+	t->word.n = 0;
+	if (buf_printf(&t->word, "%c", (char)r->from) < 0 || buf_add_slice(&t->word, r->id) < 0)
+		t->failed = true;
+	else
+		HASH_FIND(hh, t->pending, t->word.p, (unsigned)t->word.n, p);
+	if (p)
+		HASH_DEL(t->pending, p);
+	return p;
+}
+
+void
+transcript_forget(struct transcript *t)
+{
+	struct pending *p, *next;
+
+	HASH_ITER(hh, t->pending, p, next) {
+		HASH_DEL(t->pending, p);
+		free_pending(p);
+	}
+}
+
+static void
+take_prompt(struct transcript *t, const struct seen *seen, struct session *s)
+{
+	struct pending *p = expect(t, seen->from, seen->msg.id);
+	struct turn *turn, *open;
+
+	/* What began without a prompt ends with the next one. */
+	if (s->open && !s->open->prompted)
+		transcript_end_turn(s, s->open, s->open->end);
+	turn = p ? transcript_new_turn(t, s, seen->t) : NULL;
+	if (!turn)
+		return;
+	p->session = s;
+	p->turn = turn;
+	turn->prompted = true;
+	/* It may wait for the turn before, but what it says is its own. */
+	open = s->open;
+	s->open = turn;
+	transcript_content(t, s, seen->t, ITEM_USER, transcript_get(seen->msg.params, acp_prompt, JSON_ARRAY), slice(NULL, 0));
+	s->open = open;
+}
+
+static void
+take_ask(struct transcript *t, const struct seen *seen, struct session *s, bool permission)
+{
+	struct slice params = seen->msg.params, call = transcript_get(params, "toolCall", JSON_OBJECT);
+	struct item *tool = call.p ? transcript_tool(t, s, seen->t, call) : NULL;
+	struct item *item = transcript_item(t, s, seen->t, ITEM_ASK);
+	struct pending *p = item ? expect(t, seen->from, seen->msg.id) : NULL;
+
+	if (!p)
+		return;
+	p->session = s;
+	p->item = item;
+	t->failed |= buf_add_string(&item->field[FIELD_KIND], permission ? "permission" : "elicitation") < 0;
+	if (permission && tool)
+		t->failed |= buf_add_slice(&item->field[FIELD_TITLE], buf_slice(&tool->field[FIELD_TITLE])) < 0;
+	else
+		transcript_set(t, &item->field[FIELD_TITLE], transcript_get(params, "message", JSON_STRING));
+	transcript_set(t, &item->field[FIELD_CONTENT], transcript_get(params, permission ? "options" : "requestedSchema",
+		permission ? JSON_ARRAY : JSON_OBJECT));
+}
+
+/* s: the session that is loaded, or NULL: a new one. */
+static void
+take_opening(struct transcript *t, const struct seen *seen, struct session *s)
+{
+	struct pending *p = expect(t, seen->from, seen->msg.id);
+	struct turn *turn;
+
+	if (!p)
+		return;
+	transcript_set_plain(t, &p->cwd, transcript_get(seen->msg.params, "cwd", JSON_STRING));
+	p->session = s;
+	if (!s)
+		return;
+	s->skipping = s->turns;
+	s->loading = true;
+	if (!s->skipping && (turn = transcript_new_turn(t, s, seen->t)))
+		turn->history = true;
+}
+
+static void
+take_terminal(struct transcript *t, const struct seen *seen, struct session *s)
+{
+	struct buf *output = transcript_terminal(t, s, transcript_get(seen->msg.params, "terminalId", JSON_STRING));
+	struct pending *p = output ? expect(t, seen->from, seen->msg.id) : NULL;
+
+	if (p)
+		p->output = output;
+}
+
+void
+transcript_request(struct transcript *t, const struct seen *seen)
+{
+	enum acp_method what = seen->msg.what;
+	bool loads = what == ACP_SESSION_LOAD || what == ACP_SESSION_RESUME;
+	/* A fork names the session that it is made from. */
+	struct session *s = what == ACP_SESSION_FORK ? NULL : transcript_session(t, msg_session(&seen->msg));
+
+	if (acp_opens_session(what))
+		take_opening(t, seen, loads ? s : NULL);
+	else if (!s)
+		return;
+	else if (what == ACP_SESSION_PROMPT)
+		take_prompt(t, seen, s);
+	else if (what == ACP_REQUEST_PERMISSION)
+		take_ask(t, seen, s, true);
+	else if (json_string_is(seen->msg.method, "elicitation/create"))
+		take_ask(t, seen, s, false);
+	else if (json_string_is(seen->msg.method, "terminal/output"))
+		take_terminal(t, seen, s);
+}
+
+/* Version 2 only says that the prompt was taken; the turn ends when the session is idle. */
+static void
+end_prompt(struct transcript *t, const struct seen *seen, struct session *s, struct turn *turn)
+{
+	const struct msg *m = &seen->msg;
+	struct slice stop = transcript_get(m->result, acp_stop_reason, JSON_STRING);
+
+	if (!m->error.p && !stop.p && transcript_get(m->result, "messageId", JSON_STRING).p)
+		return;
+	transcript_set_plain(t, &turn->stop, stop);
+	transcript_set(t, &turn->error, m->error);
+	transcript_end_turn(s, turn, seen->t);
+}
+
+/* A session that is new says its id now; of one that was loaded the history is over. */
+static void
+end_opening(struct transcript *t, const struct seen *seen, struct pending *p)
+{
+	struct session *s = p->session ? p->session : transcript_session(t, msg_session(&seen->msg));
+
+	if (!s)
+		return;
+	if (p->cwd.n) {
+		buf_free(&s->cwd);
+		s->cwd = p->cwd;
+		p->cwd = (struct buf){0};
+	}
+	if (s->loading && s->open && s->open->history)
+		transcript_end_turn(s, s->open, seen->t);
+	s->loading = s->skipping = false;
+}
+
+static void
+take_answer(struct transcript *t, const struct seen *seen)
+{
+	struct pending *p = take_pending(t, seen->request);
+
+	if (!p)
+		return;
+	if (p->turn) {
+		end_prompt(t, seen, p->session, p->turn);
+	} else if (p->item) {
+		p->item->ended = true;
+		p->item->end = seen->t;
+		transcript_set(t, &p->item->field[FIELD_OUTPUT], seen->msg.error.p ? seen->msg.error : seen->msg.result);
+	} else if (p->output) {
+		transcript_set_plain(t, p->output, transcript_get(seen->msg.result, "output", JSON_STRING));
+	} else {
+		end_opening(t, seen, p);
+	}
+	free_pending(p);
+}
+
+void
+transcript_response(struct transcript *t, const struct seen *seen)
+{
+	struct slice info = transcript_get(seen->msg.result, "agentInfo", JSON_OBJECT);
+
+	if (!seen->request)
+		return;
+	if (seen->request->what == ACP_INITIALIZE) {
+		info = info.p ? info : transcript_get(seen->msg.result, "info", JSON_OBJECT);
+		t->agent.n = t->version.n = 0;
+		transcript_set_plain(t, &t->agent, transcript_get(info, "name", JSON_STRING));
+		transcript_set_plain(t, &t->agent, transcript_get(info, "title", JSON_STRING));
+		transcript_set_plain(t, &t->version, transcript_get(info, "version", JSON_STRING));
+	}
+	take_answer(t, seen);
+}

@@ -1,0 +1,339 @@
+/* What stands on the page, from top to bottom, whatever its format. */
+#include <stdio.h>
+#include <time.h>
+
+#include "cmd/acp-export/walk_parts.h"
+#include "lib/base/people.h"
+
+/* Sub-agents stand in one another so deep; deeper ones stand apart. */
+enum { DEPTH_MOST = 8, TITLE = 100 };
+
+/* --- turns --- */
+
+static void
+put_text(struct walk *w, const struct item *item)
+{
+	struct box box = {.kind = BOX_AGENT, .label = "Agent"};
+	struct page *p = &w->page;
+
+	if (item->kind == ITEM_THOUGHT)
+		box = (struct box){.kind = BOX_THOUGHT, .label = "Thought"};
+	p->paint->open(p, &box);
+	if (item->kind == ITEM_BLOCK)
+		walk_content(w, buf_slice(&item->field[FIELD_CONTENT]));
+	else
+		markup_put(p, buf_slice(&item->text));
+	p->paint->close(p, &box);
+}
+
+static bool
+is_by_user(const struct item *item)
+{
+	return item->kind == ITEM_USER || (item->kind == ITEM_BLOCK && item->by_user);
+}
+
+/* All that the user says at once. Returns the last item of it. */
+static const struct item *
+put_user(struct walk *w, const struct session *s, const struct item *item)
+{
+	struct box box = {.kind = BOX_USER, .label = s->parent ? "Task" : "User"};
+	struct page *p = &w->page;
+
+	p->paint->open(p, &box);
+	for (;; item = item->next) {
+		if (item->kind == ITEM_USER)
+			p->paint->plain(p, buf_slice(&item->text));
+		else
+			walk_content(w, buf_slice(&item->field[FIELD_CONTENT]));
+		if (!item->next || !is_by_user(item->next))
+			break;
+	}
+	p->paint->close(p, &box);
+	return item;
+}
+
+static void put_session(struct walk *w, struct session *s);
+
+static void
+put_child(struct walk *w, struct session *child)
+{
+	if (w->page.depth < DEPTH_MOST) {
+		put_session(w, child);
+		return;
+	}
+	w->page.paint->note(&w->page, "info", slice_of("A sub-agent: it stands apart, further down."));
+	child->apart = w->apart;
+	w->apart = child;
+}
+
+static void
+put_note(struct walk *w, const struct item *item)
+{
+	const struct buf *severity = &item->field[FIELD_KIND];
+	const char *state = slice_is(buf_slice(severity), "error") ? "error" : slice_is(buf_slice(severity), "warning") ? "warning"
+		: "info";
+
+	w->page.paint->note(&w->page, state, buf_slice(&item->text));
+}
+
+static void
+put_item(struct walk *w, const struct session *s, const struct turn *turn, const struct item *item)
+{
+	switch (item->kind) {
+	case ITEM_USER:
+	case ITEM_AGENT:
+	case ITEM_THOUGHT:
+	case ITEM_BLOCK:
+		put_text(w, item);
+		break;
+	case ITEM_TOOL:
+		walk_tool(w, s, turn, item);
+		break;
+	case ITEM_PLAN:
+		walk_plan(w, item);
+		break;
+	case ITEM_ASK:
+		walk_ask(w, turn, item);
+		break;
+	case ITEM_NOTE:
+		put_note(w, item);
+		break;
+	case ITEM_CHILD:
+		put_child(w, item->child);
+		break;
+	}
+}
+
+static void
+add_part(struct walk *w, struct buf *to, const char *format, const char *value)
+{
+	w->page.failed |= (to->n && buf_add_string(to, " · ") < 0) || buf_printf(to, format, value) < 0;
+}
+
+/* The tokens in kinds that do not overlap. */
+static void
+add_tokens(struct walk *w, struct buf *to, const struct usage_sums *sums, uint8_t inside, bool lower)
+{
+	static const struct {
+		enum usage_type type;
+		const char *format;
+	} kinds[] = {{USAGE_INPUT, "input %s"}, {USAGE_READ, "cache read %s"}, {USAGE_WRITE, "cache write %s"},
+		{USAGE_OUTPUT, "output %s"}, {USAGE_THOUGHT, "thoughts %s"}, {USAGE_TOTAL, "total %s"}};
+	decimal_units n[USAGE_TYPES];
+	char count[PEOPLE_FIGURE];
+	size_t i;
+
+	usage_disjoint(sums, inside, n);
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (n[kinds[i].type] > 0) {
+			people_count(count, n[kinds[i].type] > UINT64_MAX ? UINT64_MAX : (uint64_t)n[kinds[i].type]);
+			add_part(w, to, kinds[i].format, count);
+			if (lower && kinds[i].type == USAGE_TOTAL)
+				w->page.failed |= buf_add_string(to, " or more") < 0;
+		}
+}
+
+static void
+put_error(struct walk *w, struct slice error)
+{
+	struct slice message = transcript_get(error, "message", JSON_STRING), code = transcript_get(error, "code", JSON_NUMBER);
+	struct buf text = {0}, data = {0};
+
+	w->page.failed |= buf_add_string(&text, "Error") < 0 || (code.p && (buf_add(&text, " ", 1) < 0 ||
+		buf_add_slice(&text, code) < 0)) || (message.p && (buf_add_string(&text, ": ") < 0 || json_unescape(message, &text) < 0));
+	w->page.paint->note(&w->page, "error", buf_slice(&text));
+	if (json_get(error, "data").p) {
+		w->page.failed |= buf_add_slice(&data, json_get(error, "data")) < 0;
+		walk_raw(w, "Details", &data, false);
+	}
+	buf_free(&text);
+	buf_free(&data);
+}
+
+static void
+put_foot(struct walk *w, const struct turn *turn)
+{
+	const struct spent *spent = &turn->spent;
+	struct buf text = {0};
+	char length[PEOPLE_FIGURE];
+	const char *state = "plain";
+
+	if (turn->stop.n) {
+		state = slice_is(buf_slice(&turn->stop), "end_turn") ? "completed" : slice_is(buf_slice(&turn->stop), "cancelled") ?
+			"cancelled" : "failed";
+		w->page.failed |= buf_add_slice(&text, buf_slice(&turn->stop)) < 0;
+	} else if (turn->error.n) {
+		state = "failed";
+		add_part(w, &text, "%s", "error");
+	} else if (turn->prompted) {
+		state = "cancelled";
+		add_part(w, &text, "%s", "no response");
+	}
+	if (w->transcript->timed && turn->end > turn->t)
+		add_part(w, &text, "%s", people_duration(length, turn->end - turn->t));
+	if (spent->known)
+		add_tokens(w, &text, &spent->billed, spent->inside, spent->lower);
+	if (spent->cost.n) {
+		w->page.failed |= (text.n && buf_add_string(&text, " · ") < 0) || buf_add_slice(&text, buf_slice(&spent->cost)) < 0;
+	}
+	if (text.n)
+		w->page.paint->foot(&w->page, state, buf_slice(&text));
+	buf_free(&text);
+}
+
+static void
+put_turn(struct walk *w, const struct session *s, const struct turn *turn, unsigned session, unsigned number)
+{
+	char label[48];
+	struct box box = {.kind = BOX_TURN, .label = label};
+	const struct item *item;
+
+	if (turn->history)
+		snprintf(label, sizeof(label), "Earlier");
+	else
+		snprintf(label, sizeof(label), turn->prompted || s->parent ? "Turn %u" : "Turn %u, without a prompt", number);
+	snprintf(box.anchor, sizeof(box.anchor), "s%u-%u", session, number);
+	walk_clock(w, &box, turn, turn->t);
+	w->page.paint->open(&w->page, &box);
+	for (item = turn->items; item; item = item->next) {
+		if (is_by_user(item))
+			item = put_user(w, s, item);
+		else
+			put_item(w, s, turn, item);
+	}
+	if (turn->error.n)
+		put_error(w, buf_slice(&turn->error));
+	put_foot(w, turn);
+	w->page.paint->close(&w->page, &box);
+	/* What has been written need not be kept. */
+	out_mark(w->out, 0);
+	if (out_failed(w->out))
+		w->page.failed = true;
+	else
+		out_print_much(w->out);
+}
+
+/* --- sessions --- */
+
+static void
+put_fact(struct walk *w, const char *label, struct slice value)
+{
+	if (value.n)
+		w->page.paint->fact(&w->page, label, value);
+}
+
+static void
+put_spent(struct walk *w, const struct session *s)
+{
+	const struct usage *u = w->transcript->usage;
+	struct usage_session *us = usage_find_session(u, slice(s->id, s->length));
+	struct usage_figures figures = {0};
+	struct buf text = {0};
+	size_t i;
+
+	if (!us || usage_figures_family(u, us, &figures) < 0) {
+		usage_figures_free(&figures);
+		return;
+	}
+	add_tokens(w, &text, &figures.billed, us->tail ? usage_inside(u, us->tail) : 0, figures.billed_lower);
+	put_fact(w, "Tokens", buf_slice(&text));
+	text.n = 0;
+	for (i = 0; i < figures.ncosts; i++)
+		w->page.failed |= (text.n && buf_add_string(&text, " + ") < 0) ||
+			decimal_put_money(figures.costs[i].amount, usage_name(u, figures.costs[i].currency), &text) < 0;
+	put_fact(w, "Cost", buf_slice(&text));
+	put_fact(w, "Model", usage_name(u, us->model));
+	buf_free(&text);
+	usage_figures_free(&figures);
+}
+
+static void
+put_facts(struct walk *w, const struct session *s)
+{
+	struct box box = {.kind = BOX_FACTS};
+	const struct turn *first = s->turns;
+	struct buf text = {0};
+	time_t seconds = first ? (time_t)(first->started + (double)first->t / 1e6) : 0;
+	char date[64] = "";
+	struct tm tm;
+
+	w->page.paint->open(&w->page, &box);
+	w->page.failed |= buf_add_slice(&text, buf_slice(&s->agent)) < 0 || (s->version.n && buf_add(&text, " ", 1) < 0) ||
+		buf_add_slice(&text, buf_slice(&s->version)) < 0;
+	if (!s->parent)
+		put_fact(w, "Agent", buf_slice(&text));
+	if (first && first->started > 0 && w->transcript->timed && gmtime_r(&seconds, &tm) &&
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm))
+		put_fact(w, "Began", slice_of(date));
+	put_spent(w, s);
+	put_fact(w, "Directory", buf_slice(&s->cwd));
+	put_fact(w, "Session", slice(s->id, s->length));
+	w->page.paint->close(&w->page, &box);
+	if (s->nsamples > 1)
+		w->page.paint->chart(&w->page, s);
+	buf_free(&text);
+}
+
+/* Its own, or the first line of its first prompt, or its id. */
+static struct slice
+title_of(const struct session *s)
+{
+	const struct item *first = s->turns ? s->turns->items : NULL;
+	struct slice text = first && first->kind == ITEM_USER ? buf_slice(&first->text) : slice(NULL, 0);
+	size_t n = 0;
+
+	if (s->title.n)
+		return buf_slice(&s->title);
+	while (n < text.n && n < TITLE && text.p[n] != '\n')
+		n++;
+	while (n < text.n && n > 0 && ((unsigned char)text.p[n] & 0xc0) == 0x80)
+		n--;
+	return n ? slice(text.p, n) : slice(s->id, s->length);
+}
+
+static void
+put_session(struct walk *w, struct session *s)
+{
+	struct box box = {.kind = w->page.depth ? BOX_CHILD : BOX_SESSION, .label = s->parent ? "Sub-agent" : "Session",
+		.title = title_of(s)};
+	unsigned session = ++w->sessions, number = 0;
+	const struct turn *turn;
+
+	snprintf(box.anchor, sizeof(box.anchor), "s%u", session);
+	w->page.paint->open(&w->page, &box);
+	w->page.depth++;
+	put_facts(w, s);
+	for (turn = s->turns; turn && !w->page.failed; turn = turn->next) {
+		/* What was resumed has not been replayed. */
+		if (turn->history && !turn->items)
+			continue;
+		number += !turn->history;
+		put_turn(w, s, turn, session, number);
+	}
+	w->page.depth--;
+	w->page.paint->close(&w->page, &box);
+}
+
+int
+page_write(const struct transcript *t, const struct session *chosen, const struct paint *paint, struct out *out)
+{
+	struct walk w = {.page = {.paint = paint, .to = out_buf(out), .prefix = "", .line_start = true}, .transcript = t, .out = out};
+	struct session *s;
+
+	paint->begin(&w.page, chosen ? title_of(chosen) : t->sessions ? title_of(t->sessions) : slice_of("Transcript"));
+	for (s = t->sessions; s; s = s->hh.next) {
+		if (chosen ? s != chosen : s->parent || !s->turns)
+			continue;
+		put_session(&w, s);
+		while (w.apart) {
+			struct session *next = w.apart;
+
+			w.apart = next->apart;
+			put_session(&w, next);
+		}
+	}
+	paint->end(&w.page);
+	out_mark(out, 0);
+	buf_free(&w.text);
+	return w.page.failed ? -1 : 0;
+}

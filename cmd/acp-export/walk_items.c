@@ -1,0 +1,325 @@
+/* The parts of a turn: content, tool calls, plans, and questions to the user. */
+#include "cmd/acp-export/walk_parts.h"
+
+#include <math.h>
+#include <time.h>
+
+#include "lib/base/people.h"
+
+struct slice
+walk_plain(struct walk *w, struct slice json)
+{
+	if (json.n == 0 || json_type(json) != JSON_STRING)
+		return json;
+	w->text.n = 0;
+	w->page.failed |= json_unescape(json, &w->text) < 0;
+	return buf_slice(&w->text);
+}
+
+/* --- times --- */
+
+void
+walk_clock(const struct walk *w, struct box *b, const struct turn *turn, uint64_t t)
+{
+	double when = turn->started + (double)t / 1e6;
+	time_t seconds = (time_t)floor(when);
+	struct tm tm;
+
+	if (!w->transcript->timed)
+		return;
+	if (turn->started > 0 && gmtime_r(&seconds, &tm)) {
+		strftime(b->clock, sizeof(b->clock), "%H:%M:%S", &tm);
+		strftime(b->date, sizeof(b->date), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	} else {
+		b->clock[0] = '+';
+		people_duration(b->clock + 1, t);
+	}
+}
+
+void
+walk_length(const struct walk *w, struct box *b, uint64_t from, uint64_t to)
+{
+	if (w->transcript->timed && to > from)
+		people_duration(b->length, to - from);
+}
+
+/* --- content --- */
+
+static bool
+is_image(struct slice type, const char **name)
+{
+	static const char *const types[] = {"image/png", "image/jpeg", "image/gif", "image/webp"};
+	size_t i;
+
+	for (i = 0; type.p && i < sizeof(types) / sizeof(types[0]); i++)
+		if (json_string_is(type, *name = types[i]))
+			return true;
+	return false;
+}
+
+static bool
+is_base64(struct slice text)
+{
+	size_t i;
+
+	for (i = 0; i < text.n; i++)
+		if (!((text.p[i] >= '0' && text.p[i] <= '9') || (text.p[i] >= 'A' && text.p[i] <= 'Z') ||
+			(text.p[i] >= 'a' && text.p[i] <= 'z') || (text.p[i] && strchr("+/=", text.p[i]))))
+			return false;
+	return text.n > 0;
+}
+
+/* What cannot be shown is named: [audio audio/wav, 12K]. */
+static void
+put_placeholder(struct walk *w, struct slice block, size_t size)
+{
+	struct slice type = transcript_get(block, "type", JSON_STRING), mime = transcript_get(block, "mimeType", JSON_STRING);
+	struct buf text = {0};
+	char bytes[PEOPLE_FIGURE];
+
+	w->page.failed |= buf_add(&text, "[", 1) < 0 || (type.p && json_unescape(type, &text) < 0) ||
+		(mime.p && (buf_add(&text, " ", 1) < 0 || json_unescape(mime, &text) < 0)) ||
+		(size && buf_printf(&text, ", %s", people_bytes(bytes, size)) < 0) || buf_add(&text, "]", 1) < 0;
+	w->page.paint->plain(&w->page, buf_slice(&text));
+	buf_free(&text);
+}
+
+static void
+put_link_block(struct walk *w, struct slice uri, struct slice name)
+{
+	struct page *p = &w->page;
+	struct buf url = {0};
+
+	p->failed |= json_unescape(uri, &url) < 0;
+	p->paint->block(p, BLOCK_PARAGRAPH, 0, slice(NULL, 0), true);
+	if (page_is_link(buf_slice(&url)))
+		p->paint->span(p, SPAN_LINK, buf_slice(&url), true);
+	p->paint->text(p, name.p ? walk_plain(w, name) : buf_slice(&url));
+	if (page_is_link(buf_slice(&url)))
+		p->paint->span(p, SPAN_LINK, buf_slice(&url), false);
+	else if (name.p && (p->paint->text(p, slice_of(" ")), true))
+		p->paint->text(p, buf_slice(&url));
+	p->paint->block(p, BLOCK_PARAGRAPH, 0, slice(NULL, 0), false);
+	buf_free(&url);
+}
+
+void
+walk_content(struct walk *w, struct slice block)
+{
+	struct page *p = &w->page;
+	struct slice data = transcript_get(block, "data", JSON_STRING), uri = transcript_get(block, "uri", JSON_STRING);
+	struct slice text = transcript_get(block, "text", JSON_STRING), resource = transcript_get(block, "resource", JSON_OBJECT);
+	const char *type;
+
+	if (text.p) {
+		markup_put(p, walk_plain(w, text));
+	} else if (data.p && is_image(transcript_get(block, "mimeType", JSON_STRING), &type) && is_base64(walk_plain(w, data))) {
+		p->paint->image(p, type, walk_plain(w, data));
+	} else if (resource.p) {
+		uri = transcript_get(resource, "uri", JSON_STRING);
+		text = transcript_get(resource, "text", JSON_STRING);
+		if (uri.p)
+			put_link_block(w, uri, slice(NULL, 0));
+		if (text.p)
+			p->paint->code(p, slice(NULL, 0), walk_plain(w, text));
+	} else if (uri.p) {
+		put_link_block(w, uri, transcript_get(block, "name", JSON_STRING));
+	} else {
+		put_placeholder(w, block, data.n);
+	}
+}
+
+/* --- tool calls --- */
+
+static void
+put_diff(struct walk *w, struct slice part)
+{
+	struct slice path = transcript_get(part, "path", JSON_STRING), old = transcript_get(part, "oldText", JSON_STRING);
+	struct slice new = transcript_get(part, "newText", JSON_STRING), patch = transcript_get(part, "patch.text", JSON_STRING);
+	struct buf texts[3] = {{0}};
+	size_t i;
+
+	if (patch.p) {
+		diff_put_patch(&w->page, walk_plain(w, patch));
+		return;
+	}
+	if ((path.p && json_unescape(path, &texts[0]) < 0) || (old.p && json_unescape(old, &texts[1]) < 0) ||
+		(new.p && json_unescape(new, &texts[2]) < 0))
+		w->page.failed = true;
+	diff_put(&w->page, buf_slice(&texts[0]), buf_slice(&texts[1]), buf_slice(&texts[2]));
+	for (i = 0; i < 3; i++)
+		buf_free(&texts[i]);
+}
+
+static void
+put_terminal(struct walk *w, const struct session *s, struct slice id)
+{
+	struct slice key = id.p ? walk_plain(w, id) : slice(NULL, 0);
+	struct terminal *terminal = NULL;
+
+	if (key.n)
+		HASH_FIND(hh, s->terminals, key.p, (unsigned)key.n, terminal);
+	if (terminal && terminal->output.n)
+		w->page.paint->code(&w->page, slice(NULL, 0), buf_slice(&terminal->output));
+}
+
+static void
+put_part(struct walk *w, const struct session *s, struct slice part)
+{
+	struct slice type = transcript_get(part, "type", JSON_STRING), content = transcript_get(part, "content", JSON_OBJECT);
+
+	if (type.p && json_string_is(type, "diff"))
+		put_diff(w, part);
+	else if (type.p && json_string_is(type, "terminal"))
+		put_terminal(w, s, transcript_get(part, "terminalId", JSON_STRING));
+	else
+		walk_content(w, content.p ? content : part);
+}
+
+static bool
+has_diff(const struct item *item)
+{
+	struct json_iter it = {.in = buf_slice(&item->field[FIELD_CONTENT])};
+	struct slice key, part, type;
+
+	while (it.in.n && json_next(&it, &key, &part)) {
+		type = transcript_get(part, "type", JSON_STRING);
+		if (type.p && json_string_is(type, "diff"))
+			return true;
+	}
+	return false;
+}
+
+/* {}, [] and "" say nothing. */
+static bool
+says_something(const struct buf *json)
+{
+	return json->n > 2;
+}
+
+void
+walk_raw(struct walk *w, const char *label, const struct buf *json, bool open)
+{
+	struct box box = {.kind = BOX_FOLD, .label = label, .open = open};
+	struct page *p = &w->page;
+	struct buf text = {0};
+
+	if (!says_something(json))
+		return;
+	p->paint->open(p, &box);
+	if (json_type(buf_slice(json)) == JSON_STRING) {
+		p->paint->code(p, slice(NULL, 0), walk_plain(w, buf_slice(json)));
+	} else {
+		p->failed |= json_indent(&text, buf_slice(json)) < 0;
+		p->paint->code(p, slice_of("json"), buf_slice(&text));
+	}
+	p->paint->close(p, &box);
+	buf_free(&text);
+}
+
+static const char *const states[] = {"completed", "failed", "cancelled", "in_progress", "pending", NULL};
+
+/* Which of the words a JSON string is; the last of them, before NULL, where it is none. */
+static const char *
+word_of(struct slice json, const char *const *words)
+{
+	while (words[1] && !(json.n && json_string_is(json, *words)))
+		words++;
+	return *words;
+}
+
+void
+walk_tool(struct walk *w, const struct session *s, const struct turn *turn, const struct item *item)
+{
+	const struct buf *title = &item->field[says_something(&item->field[FIELD_TITLE]) ? FIELD_TITLE : FIELD_NAME];
+	static const char *const kinds[] = {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "tool call", NULL};
+	struct box box = {.kind = BOX_TOOL, .label = word_of(buf_slice(&item->field[FIELD_KIND]), kinds),
+		.state = word_of(buf_slice(&item->field[FIELD_STATUS]), states)};
+	struct json_iter it = {.in = buf_slice(&item->field[FIELD_CONTENT])};
+	struct page *p = &w->page;
+	struct slice key, part;
+	struct buf name = {0};
+
+	box.open = has_diff(item) || strcmp(box.state, "failed") == 0;
+	p->failed |= buf_add_slice(&name, says_something(title) ? walk_plain(w, buf_slice(title)) : buf_slice(&item->id)) < 0;
+	box.title = buf_slice(&name);
+	walk_clock(w, &box, turn, item->t);
+	walk_length(w, &box, item->t, item->end);
+	p->paint->open(p, &box);
+	if (!has_diff(item))
+		walk_raw(w, "Input", &item->field[FIELD_INPUT], false);
+	while (it.in.n && json_next(&it, &key, &part))
+		put_part(w, s, part);
+	if (!says_something(&item->field[FIELD_CONTENT]))
+		walk_raw(w, "Output", &item->field[FIELD_OUTPUT], true);
+	p->paint->close(p, &box);
+	buf_free(&name);
+}
+
+/* --- plans and questions --- */
+
+void
+walk_plan(struct walk *w, const struct item *item)
+{
+	struct box box = {.kind = BOX_PLAN, .label = "Plan"};
+	struct json_iter it = {.in = buf_slice(&item->field[FIELD_CONTENT])};
+	struct slice key, entry, status, content;
+	struct page *p = &w->page;
+
+	p->paint->open(p, &box);
+	while (it.in.n && json_next(&it, &key, &entry)) {
+		status = transcript_get(entry, "status", JSON_STRING);
+		content = transcript_get(entry, "content", JSON_STRING);
+		p->paint->entry(p, word_of(status, states), content.p ? walk_plain(w, content) : slice(NULL, 0));
+	}
+	markup_put(p, buf_slice(&item->text));
+	p->paint->close(p, &box);
+}
+
+/* The options, and which of them was chosen. */
+static void
+put_options(struct walk *w, const struct item *item)
+{
+	struct json_iter it = {.in = buf_slice(&item->field[FIELD_CONTENT])};
+	struct slice chosen = transcript_get(buf_slice(&item->field[FIELD_OUTPUT]), "outcome.optionId", JSON_STRING);
+	struct slice key, option, id, name;
+	bool yes;
+
+	while (it.in.n && json_next(&it, &key, &option)) {
+		id = transcript_get(option, acp_option_id, JSON_STRING);
+		name = transcript_get(option, "name", JSON_STRING);
+		yes = id.p && chosen.p && json_string_eq(id, chosen);
+		w->page.paint->entry(&w->page, yes ? "chosen" : "offered", name.p || id.p ? walk_plain(w, name.p ? name : id) : slice(NULL, 0));
+	}
+}
+
+void
+walk_ask(struct walk *w, const struct turn *turn, const struct item *item)
+{
+	bool permission = slice_is(buf_slice(&item->field[FIELD_KIND]), "permission");
+	struct box box = {.kind = BOX_ASK, .label = permission ? "Permission" : "Question"};
+	struct slice answer = buf_slice(&item->field[FIELD_OUTPUT]), outcome;
+	struct page *p = &w->page;
+	struct buf title = {0};
+
+	p->failed |= buf_add_slice(&title, walk_plain(w, buf_slice(&item->field[FIELD_TITLE]))) < 0;
+	box.title = buf_slice(&title);
+	walk_clock(w, &box, turn, item->t);
+	walk_length(w, &box, item->t, item->end);
+	p->paint->open(p, &box);
+	if (permission) {
+		put_options(w, item);
+		outcome = transcript_get(answer, "outcome.outcome", JSON_STRING);
+		if (outcome.p && !json_string_is(outcome, "selected"))
+			p->paint->note(p, "info", walk_plain(w, outcome));
+	} else if (item->ended) {
+		walk_raw(w, "Answer", &item->field[FIELD_OUTPUT], true);
+	}
+	if (!item->ended)
+		p->paint->note(p, "warning", slice_of("There is no response."));
+	else if (permission && transcript_get(answer, "message", JSON_STRING).p)
+		p->paint->note(p, "error", walk_plain(w, transcript_get(answer, "message", JSON_STRING)));
+	p->paint->close(p, &box);
+	buf_free(&title);
+}
+

@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# acp-export with sessions that would like to be more than text. EXPORT_PAGES says how many random ones (100).
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	lib_setup
+}
+
+teardown() {
+	end_left_over
+}
+
+@test "no content becomes part of the page, and none is lost" {
+	run -0 python3 "$BATS_TEST_DIRNAME/model/export.py" --count "${EXPORT_PAGES:-100}"
+}
+
+@test "the check of the pages finds an element, an attribute, an unseen character and a lost word" {
+	mkdir bin
+	for edit in 's/<p>/<p><b>/' 's/<dl /<dl onclick="x" /' 's/<main>/&'$'\xe2\x80\xae''/' 's/word0z//'; do
+		printf '#!/bin/sh\n%s "$@" | sed "%s"\n' "$(command -v acp-export)" "${edit//\"/\\\"}" >bin/acp-export
+		chmod +x bin/acp-export
+		run -1 env PATH="$PWD/bin:$PATH" python3 "$BATS_TEST_DIRNAME/model/export.py" --seed 1
+		assert_output --regexp 'seed 1: (element|attribute|the character|lost)'
+	done
+}
+
+# A session with a turn whose text is the JSON string on standard input.
+session_of() {
+	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"go"}]}}'
+	printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":'
+	cat
+	printf '}}}}\n%s\n' '{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}'
+}
+
+@test "a text of a megabyte that is all markup makes a page" {
+	local piece
+	for piece in '*a ' '**a' '[a](' '`a``' '|\n' '> \n' 'http://' '\\' '_a_' '# a\n' '- a\n' 'a|\n-|-\n' '```\n~~~\n'; do
+		perl -e 'print "\"", $ARGV[0] x (1000000 / length $ARGV[0]), "\""' -- "$piece" | session_of >s.nd
+		for format in html markdown; do
+			run -0 timeout 60 acp-export -f $format -o page s.nd
+			tail -n 8 page | grep -qE "end.{1,2}turn"
+		done
+	done
+}
+
+@test "a difference of many lines makes a page" {
+	old=$(seq 1 20000 | sed 's/$/ old/' | jq -Rs .)
+	new=$(seq 1 20000 | sed 's/$/ new/' | jq -Rs .)
+	{
+		printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}'
+		printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","content":[{"type":"diff","path":"p","oldText":%s,"newText":%s}]}}}\n' "$old" "$new"
+	} >s.nd
+	run -0 timeout 60 acp-export s.nd
+	[ "$(grep -c '<del>' <<<"$output")" -ge 19999 ]
+}
+
+@test "only the lines around a change are shown" {
+	old=$(seq 1 100 | jq -Rs .)
+	new=$(seq 1 100 | sed 's/^50$/fifty/' | jq -Rs .)
+	printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","content":[{"type":"diff","path":"p","oldText":%s,"newText":%s}]}}}\n' "$old" "$new" >s.nd
+	run -0 acp-export -f markdown s.nd
+	assert_output --partial $'```diff\n@@ 46 equal lines @@\n 47\n 48\n 49\n-50\n+fifty\n 51\n 52\n 53\n@@ 47 equal lines @@\n```'
+}
+
+@test "a fence is longer than any in the content" {
+	printf '"~~~\\n```\\n`````\\n~~~"' | session_of >s.nd
+	run -0 acp-export -f markdown s.nd
+	assert_output --partial $'\n``````\n```\n`````\n``````\n'
+}
+
+@test "backticks that meet once a colour between them is left out do not end a fence or a span of code" {
+	printf '"~~~\\n``\\u001b[m`\\n<b>x</b>\\n~~~\\na `` b`\\u001b[m`<i>y</i> `` z"' | session_of >s.nd
+	run -0 acp-export -f markdown s.nd
+	assert_output --partial $'\n````\n```\n<b>x</b>\n````\n'
+	assert_output --partial 'a ``` b``<i>y</i> ``` z'
+}
+
+@test "images are shown where they are pictures, else named" {
+	image() {
+		printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"image","mimeType":"%s","data":"%s"}}}}\n' "$1" "$2"
+	}
+	{
+		image image/png AAAA
+		image image/svg+xml BBBB
+		image image/gif 'CC"CC'
+	} >s.nd
+	# The last is no JSON.
+	sed -i 's/CC"CC/CC CC/' s.nd
+	run -0 acp-export s.nd
+	assert_line '<img alt="image/png" src="data:image/png;base64,AAAA">'
+	assert_line '<div class="plain text">[image image/svg+xml, 6]</div>'
+	refute_output --partial BBBB
+	refute_output --partial 'CC CC'
+}

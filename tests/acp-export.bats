@@ -1,0 +1,332 @@
+#!/usr/bin/env bats
+# acp-export: the command line, and what stands on the page.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	lib_setup
+}
+
+teardown() {
+	end_left_over
+}
+
+# recording LINE...: messages with a time each, as a recording s.rec; a leading < is the client's.
+recording() {
+	local line t=0
+	printf '%s\n' '{"acp-recording":1,"started":"2026-11-20T15:56:02.000000Z","by":"test"}'
+	for line; do
+		case $line in
+		'<'*) printf '{"t":%d.000000,"from":"client","msg":%s}\n' "$t" "${line#?}" ;;
+		*) printf '{"t":%d.000000,"from":"agent","msg":%s}\n' "$t" "$line" ;;
+		esac
+		t=$((t + 1))
+	done
+}
+
+# update SESSION MEMBERS: a session/update.
+update() {
+	printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"%s","update":{%s}}}' "$1" "$2"
+}
+
+says() {
+	update "$1" "\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":$(jq -n --arg t "$2" '$t')}"
+}
+
+prompt() {
+	printf '<{"jsonrpc":"2.0","id":%s,"method":"session/prompt","params":{"sessionId":"%s","prompt":[{"type":"text","text":"%s"}]}}' "$@"
+}
+
+stop='{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}'
+
+@test "--help fits a screen" {
+	run -0 acp-export --help
+	[ ${#lines[@]} -le 24 ]
+	[ "$(wc -L <<<"$output")" -le 80 ]
+}
+
+@test "without a recording it is bad usage" {
+	run -2 --separate-stderr acp-export
+	[[ $stderr == 'acp-export: no recording is given'* ]]
+}
+
+@test "an unknown format is refused, with those there are" {
+	run -2 acp-export -f pdf "$FIXTURES/demo.rec"
+	assert_output --partial 'expected html, markdown'
+}
+
+@test "--redact takes text only" {
+	run -2 acp-export --redact=names "$FIXTURES/demo.rec"
+	assert_output --partial 'expected text'
+}
+
+@test "--max-line leaves out longer lines, and says so" {
+	run -2 acp-export --max-line 1K "$FIXTURES/bash-tool.jsonl" -o page
+	run -2 acp-export --max-line x "$FIXTURES/bash-tool.jsonl"
+	assert_output --partial 'such as'
+}
+
+@test "a file without a message is status 2, and no page" {
+	: >empty
+	run -2 acp-export -o page empty
+	assert_output 'acp-export: empty: no message in it'
+	[ ! -s page ]
+	echo 'Dear diary' >diary
+	run -2 acp-export -o page diary
+	assert_output 'acp-export: diary:1: not a record at byte 1: expected a value'
+}
+
+@test "a file that cannot be read is status 2; the others are on the page" {
+	run -2 --separate-stderr acp-export missing "$FIXTURES/demo.rec"
+	[ "$stderr" = 'acp-export: missing: No such file or directory' ]
+	assert_line --partial '</html>'
+}
+
+@test "an output that cannot be written is status 125" {
+	run -125 bash -c 'acp-export "$1" >/dev/full' - "$FIXTURES/demo.rec"
+	assert_output --partial 'No space left on device'
+	run -125 acp-export -o missing/page "$FIXTURES/demo.rec"
+	assert_output --partial 'missing/page'
+}
+
+@test "the output is never an input" {
+	cp "$FIXTURES/demo.rec" s.rec
+	ln -s s.rec link
+	for name in s.rec ./s.rec link; do
+		run -2 acp-export -o $name s.rec
+		assert_output "acp-export: $name: it is also an input"
+		cmp s.rec "$FIXTURES/demo.rec"
+	done
+}
+
+@test "-o makes a private file" {
+	acp-export -o page "$FIXTURES/demo.rec"
+	[ "$(stat -c %a page)" = 600 ]
+	cmp page <(acp-export "$FIXTURES/demo.rec")
+}
+
+@test "- is standard input" {
+	cmp <(acp-export - <"$FIXTURES/demo.rec") <(acp-export "$FIXTURES/demo.rec")
+}
+
+@test "the policy of the page allows its own style and nothing else" {
+	acp-export "$FIXTURES/demo.rec" >page
+	run -0 python3 - page <<-'END'
+		import base64, hashlib, re, sys
+		page = open(sys.argv[1]).read()
+		style = re.search('<style>(.*?)</style>', page, re.S).group(1)
+		print('sha256-' + base64.b64encode(hashlib.sha256(style.encode()).digest()).decode())
+	END
+	# Where this fails the style was changed: the hash goes into html_style.c.
+	grep -F "content=\"default-src 'none'; style-src '$output'; img-src data:; base-uri 'none'; form-action 'none'\"" page
+	run grep -icE '<script|<link|<iframe|@import|url\(| on[a-z]+=| style=' page
+	assert_output 0
+}
+
+@test "--session shows that session only, by the beginning of its id" {
+	local file=$FIXTURES/two-sessions-and-cancel.jsonl
+	mapfile -t ids < <(acp-tap -f raw "$file" | jq -r '.result.sessionId? // empty')
+	run -0 acp-export -f markdown --session "${ids[1]:0:8}" "$file"
+	[ "$(grep -c '^# ' <<<"$output")" -eq 1 ]
+	assert_line "- Session: ${ids[1]}"
+	run -2 acp-export --session none "$file"
+	assert_output 'acp-export: --session none: no session has this id'
+}
+
+@test "--redact leaves out secrets, also one that came in pieces" {
+	recording "$(prompt 1 s 'use sk-ant-api03-AAAABBBBCCCCDDDDEEEEFFFFGGGGHHHHIIIIJJJJ please')" \
+		"$(says s 'The key is sk-ant-api03-AAAABBBB')" "$(says s 'CCCCDDDDEEEEFFFFGGGGHHHHIIIIJJJJ, I think.')" "$stop" >s.rec
+	for format in html markdown; do
+		run -0 --separate-stderr acp-export -f $format --redact s.rec
+		refute_output --partial FFFFGGGG
+		refute_output --partial AAAABBBB
+		assert_output --partial 'I think.'
+		[[ $stderr == 'acp-export: redacted 2 values'* ]]
+		run -0 acp-export -f $format s.rec
+		assert_output --partial AAAABBBBCCCCDDDD
+		run -0 --separate-stderr acp-export -f $format --redact=text s.rec
+		refute_output --partial 'I think'
+		assert_output --partial redacted
+	done
+}
+
+@test "--redact=text leaves no text of the session" {
+	recording '<{"jsonrpc":"2.0","id":0,"method":"session/new","params":{"cwd":"/home/somebody","mcpServers":[]}}' \
+		'{"jsonrpc":"2.0","id":0,"result":{"sessionId":"s"}}' "$(prompt 1 s private)" "$(says s private)" \
+		"$(update s '"sessionUpdate":"session_info_update","title":"private"')" \
+		"$(update s '"sessionUpdate":"tool_call","toolCallId":"c","title":"private","rawInput":{"a":"private"},"rawOutput":"private"')" \
+		"$(update s '"sessionUpdate":"tool_call_update","toolCallId":"c","_meta":{"terminal_output_delta":{"terminal_id":"c","data":"private"}}')" \
+		"$(update s '"sessionUpdate":"terminal_update","terminalId":"t","output":{"data":"cHJpdmF0ZQ=="}')" \
+		'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"private","data":"private"}}' >s.rec
+	for format in html markdown; do
+		run -0 --separate-stderr acp-export -f $format s.rec
+		assert_output --partial private
+		assert_output --partial somebody
+		run -0 --separate-stderr acp-export -f $format --redact=text s.rec
+		refute_output --partial private
+		refute_output --partial somebody
+	done
+}
+
+@test "a session that is resumed has no history on the page" {
+	recording '<{"jsonrpc":"2.0","id":0,"method":"session/resume","params":{"sessionId":"s","cwd":"/","mcpServers":[]}}' \
+		'{"jsonrpc":"2.0","id":0,"result":{}}' "$(prompt 1 s hello)" "$stop" >s.rec
+	run -0 acp-export -f markdown s.rec
+	refute_line --partial Earlier
+	assert_line --partial '## Turn 1'
+	assert_line -- '- Directory: /'
+}
+
+@test "prompts that wait for the turn before have turns of their own" {
+	recording "$(prompt 1 s one)" "$(prompt 2 s two)" "$(says s first)" '{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}' \
+		"$(says s second)" '{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}' >s.rec
+	run -0 acp-export -f markdown s.rec
+	assert_output --regexp '> one.*first.*> two.*second'
+}
+
+@test "the cost of a session is the one that acp-usage reports" {
+	local file
+	for file in "$FIXTURES"/*.jsonl "$FIXTURES"/agents/*.jsonl; do
+		acp-export -f markdown "$file" >page
+		acp-usage --summary -f json "$file" >usage.json
+		diff <(sed -n 's/^- Cost: //p' page | tr -d '\\' | cut -d' ' -f1) \
+			<(jq -r 'select(.session and .parent == null) | .cost[]?.amount' usage.json | xargs -rn1 printf '%.4f\n')
+	done
+}
+
+@test "a turn shows its prompt, its text, how it ended and what it used" {
+	run -0 acp-export -f markdown "$FIXTURES/write-with-permission.jsonl"
+	assert_line '> please WRITE the note'
+	assert_line 'I will write the file now.'
+	assert_line '+second line'
+	assert_line --partial 'Permission**: Write note.txt'
+	assert_line -- '- [x] Allow'
+	assert_line -- '- [ ] Reject'
+	assert_line --partial 'end\_turn · 153 ms · input 5.1K · cache read 16.0K · cache write 600 · output 101 · total 21.8K · 0.0398 USD'
+}
+
+@test "chunks are one text, and thoughts are folded" {
+	thinks='"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"hm"}'
+	recording "$(prompt 1 s hello)" "$(update s "$thinks")" "$(update s "$thinks")" "$(says s 'a **b')" "$(says s '** c')" "$stop" >s.rec
+	run -0 acp-export s.rec
+	assert_line '<p>hmhm</p>'
+	assert_line '<details class="thought">'
+	assert_line '<p>a <strong>b</strong> c</p>'
+}
+
+@test "the plan stands once a turn, as it was last" {
+	plan() {
+		update s "\"sessionUpdate\":\"plan\",\"entries\":[{\"content\":\"first\",\"status\":\"$1\",\"priority\":\"high\"}]"
+	}
+	recording "$(prompt 1 s hello)" "$(plan pending)" "$(plan in_progress)" "$(plan completed)" "$stop" >s.rec
+	run -0 acp-export s.rec
+	[ "$(grep -c '>first<' <<<"$output")" -eq 1 ]
+	assert_line '<div class="entry completed">first</div>'
+}
+
+@test "an error, a missing response, and a cancelled turn are shown" {
+	recording "$(prompt 1 s one)" '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"log in <first>"}}' \
+		"$(prompt 2 s two)" '<{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}' \
+		'{"jsonrpc":"2.0","id":2,"result":{"stopReason":"cancelled"}}' "$(prompt 3 s three)" >s.rec
+	run -0 acp-export s.rec
+	assert_line '<p class="note error">Error -32000: log in &lt;first&gt;</p>'
+	assert_line '<p class="note info">The user cancelled the turn.</p>'
+	assert_line '<footer class="foot cancelled">cancelled · 2.0 s</footer>'
+	assert_line '<footer class="foot cancelled">no response</footer>'
+}
+
+@test "the chart holds the largest number there is" {
+	recording "$(prompt 1 s hello)" "$(update s '"sessionUpdate":"usage_update","used":1,"size":1')" \
+		"$(update s '"sessionUpdate":"usage_update","used":18446744073709551615,"size":1')" "$stop" >s.rec
+	run -0 acp-export -f markdown s.rec
+	assert_line --regexp '^▁+█+.$'
+	run -0 acp-export s.rec
+	refute_output --regexp '[0-9],-[0-9]'
+}
+
+@test "a permission that nobody answered says so, and a question shows its answer" {
+	recording "$(prompt 1 s hello)" '{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s","options":[{"optionId":"a","name":"Allow","kind":"allow_once"}],"toolCall":{"toolCallId":"c","title":"rm"}}}' \
+		'{"jsonrpc":"2.0","id":8,"method":"elicitation/create","params":{"mode":"form","sessionId":"s","message":"Which?","requestedSchema":{}}}' \
+		'<{"jsonrpc":"2.0","id":8,"result":{"action":"accept","content":{"colour":"red"}}}' "$stop" >s.rec
+	run -0 acp-export -f markdown s.rec
+	assert_line --partial '**Permission**: rm, 15:56:03'
+	assert_line -- '- [ ] Allow'
+	assert_line '**Warning**: There is no response.'
+	assert_line --partial '**Question**: Which?, 15:56:04, 1.0 s'
+	assert_line --partial '"colour": "red"'
+}
+
+@test "the output of a terminal stands in its tool call, however it comes" {
+	terminal() {
+		update s "\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"$1\",\"title\":\"$1\",\"content\":[{\"type\":\"terminal\",\"terminalId\":\"$1\"}]"
+	}
+	recording "$(prompt 1 s hello)" "$(terminal a)" "$(terminal b)" "$(terminal c)" \
+		'{"jsonrpc":"2.0","id":7,"method":"terminal/output","params":{"sessionId":"s","terminalId":"a"}}' \
+		'<{"jsonrpc":"2.0","id":7,"result":{"output":"first of a","truncated":false}}' \
+		'{"jsonrpc":"2.0","id":8,"method":"terminal/output","params":{"sessionId":"s","terminalId":"a"}}' \
+		'<{"jsonrpc":"2.0","id":8,"result":{"output":"all of a","truncated":false}}' \
+		"$(update s '"sessionUpdate":"terminal_output_chunk","terminalId":"b","data":"b25lIA=="')" \
+		"$(update s '"sessionUpdate":"terminal_output_chunk","terminalId":"b","data":"dHdv"')" \
+		"$(update s '"sessionUpdate":"tool_call_update","toolCallId":"c","_meta":{"terminal_output_delta":{"terminal_id":"c","data":"piece "}}')" \
+		"$(update s '"sessionUpdate":"tool_call_update","toolCallId":"c","_meta":{"terminal_output_delta":{"terminal_id":"c","data":"by piece"}}')" "$stop" >s.rec
+	run -0 acp-export s.rec
+	assert_output --partial '<code>all of a</code>'
+	assert_output --partial '<code>one two</code>'
+	assert_output --partial '<code>piece by piece</code>'
+	refute_output --partial 'first of a'
+}
+
+@test "times are those of the day, in UTC, where the recording says when it began" {
+	recording "$(prompt 1 s hello)" "$(says s hi)" "$stop" >s.rec
+	run -0 acp-export s.rec
+	assert_line --partial '<time datetime="2026-11-20T15:56:02Z" title="2026-11-20T15:56:02Z">15:56:02</time>'
+	sed -i 's/,"started":"[^"]*"//' s.rec
+	sed -i 's/"t":0.0/"t":7.0/' s.rec
+	run -0 acp-export s.rec
+	assert_line --partial '<time>+7.0 s</time>'
+}
+
+@test "a sub-agent stands in the turn that started it" {
+	acp-export -f markdown "$FIXTURES/agents/v2-subagent.jsonl" >page
+	sed -n '/^## Turn 2/,/^## Turn 3/p' page >turn
+	grep -x '<summary>Sub-agent: foreground child</summary>' turn
+	grep -x '### Turn 1.*' turn
+	grep -x '> CHILD BASH then say one line' turn
+	grep -x 'three' turn
+	[ "$(grep -c '^# ' page)" -eq 1 ]
+}
+
+@test "sessions that are each other's children, or a long line of children, make a page" {
+	child() {
+		update "$1" "\"sessionUpdate\":\"subagent_update\",\"sessionId\":\"$2\",\"title\":\"child $2\",\"state\":{\"state\":\"running\"}"
+	}
+	recording "$(prompt 1 a hello)" "$(child a b)" "$(child b a)" "$(child a a)" "$stop" >s.rec
+	run -0 acp-export -f markdown s.rec
+	assert_line '<summary>Sub-agent: child b</summary>'
+	args=("$(prompt 1 n0 hello)")
+	for ((i = 0; i < 40; i++)); do
+		args+=("$(child n$i n$((i + 1)))" "$(says n$((i + 1)) "I am $i.")")
+	done
+	recording "${args[@]}" >s.rec
+	run -0 acp-export -f markdown s.rec
+	for ((i = 0; i < 40; i++)); do
+		assert_line "I am $i."
+	done
+}
+
+@test "a history that is replayed is shown once" {
+	load='<{"jsonrpc":"2.0","id":9,"method":"session/load","params":{"sessionId":"s","cwd":"/","mcpServers":[]}}'
+	replay=$(update s '"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"hello"}')
+	loaded='{"jsonrpc":"2.0","id":9,"result":{}}'
+	recording "$load" "$replay" "$(says s hi)" "$loaded" "$(prompt 1 s again)" "$stop" >b.rec
+	run -0 acp-export -f markdown b.rec
+	assert_line --partial '## Earlier'
+	assert_line '> hello'
+	recording "$(prompt 1 s hello)" "$(says s hi)" "$stop" >a.rec
+	run -0 acp-export -f markdown a.rec b.rec
+	refute_line --partial '## Earlier'
+	[ "$(grep -cx '> hello' <<<"$output")" -eq 1 ]
+	assert_line '> again'
+	[ "$(grep -c '^# ' <<<"$output")" -eq 1 ]
+}
