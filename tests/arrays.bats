@@ -88,8 +88,14 @@ sends_then_takes() {
 		printf '%s\n' '[{"id":1,"method":"a"}]' '[]' '{"jsonrpc":"2.0","method":"last"}'
 		cat >got
 	END
-	{ echo '{"jsonrpc":"2.0","id":"i","method":"initialize","params":{}}'; cat arrays; } >in
-	acp-conduct --no-mcp -p 'acp-tap -o /dev/null' -- sh agent <in >out 2>err
+	agent_refused_twice() { (($(grep -c -F "$refusal" got) == 2)); }
+	: >got
+	# The client stays until the agent has its responses: its end closes the agent's input.
+	{
+		echo '{"jsonrpc":"2.0","id":"i","method":"initialize","params":{}}'
+		cat arrays
+		wait_for agent_refused_twice
+	} | acp-conduct --no-mcp -p 'acp-tap -o /dev/null' -- sh agent >out 2>err
 	assert_equal "$(grep -c -F "$refusal" out)" 3
 	assert_equal "$(grep -c -F "$refusal" got)" 2
 	assert_equal "$(grep -c '^\[' out got)" $'out:0\ngot:0'
