@@ -1,7 +1,7 @@
 # acputils: small Unix filters for Agent Client Protocol streams.
 # Objects and programs are made below $(B); nothing is written elsewhere.
 #
-#   make            the programs, in build/bin
+#   make            the programs, in build/bin (V=1 shows the commands)
 #   make test       the tests (sets the machine up first, see scripts/bootstrap)
 #   make demo       a recorded session through a chain, shown as a timeline
 #   make SAN=1      with address and undefined behaviour sanitizers
@@ -35,6 +35,17 @@ OPT = -O0 -g --coverage
 else
 HARDEN += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 endif
+
+# As many commands at once as there are processors, unless make was told how many.
+# (make knows what its command line said only later; that wins over this.)
+ifeq ($(MAKELEVEL)$(filter clean setup,$(MAKECMDGOALS)),0)
+MAKEFLAGS += $(shell case $$MAKEFLAGS in *j*) ;; *) echo -j$$(nproc 2>/dev/null || echo 2) ;; esac)
+endif
+
+# say WHAT: the line that stands for a command; V=1 shows the command itself, -s neither.
+SILENT = $(findstring s,$(firstword -$(MAKEFLAGS)))
+say = $(if $(V)$(SILENT),,echo '$1';)
+Q = $(if $(V),,@)
 
 ALL_CPPFLAGS = -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -I. $(CPPFLAGS)
 ALL_CFLAGS = $(WARN) $(OPT) $(HARDEN) $(CFLAGS)
@@ -77,21 +88,21 @@ units: $(UNITPROGRAMS)
 helpers: $(HELPERPROGRAMS)
 
 $(LIB): $(LIBOBJ)
-	@rm -f $@
-	$(AR) qcs $@ $^
+	@$(call say,AR $@) rm -f $@
+	$(Q)$(AR) qcs $@ $^
 
 $(B)/%.o: %.c
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	@$(call say,CC $<) mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(WIDE:%=$(B)/lib/json/wide-%.o): $(B)/lib/json/wide-%.o: lib/json/wide.c
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(FLAGS_$*) -DWIDE_SET=$* -MMD -MP -c -o $@ $<
+	@$(call say,CC $< for $*) mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(FLAGS_$*) -DWIDE_SET=$* -MMD -MP -c -o $@ $<
 
 # A tool is all the .c files of its folder, and the library. (A % here would be the stem's.)
 $(B)/bin/%: $$(addprefix $(B)/,$$(addsuffix .o,$$(basename $$(wildcard cmd/$$*/*.c)))) $(LIB)
-	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+	@$(call say,LD $@) mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(B)/bin/acp-ws: LDLIBS = -lwebsockets -lm
 
@@ -99,17 +110,17 @@ $(B)/bin/acp-ws: LDLIBS = -lwebsockets -lm
 tool = cmd/$(basename $*)
 $(B)/unit/%: $(B)/tests/unit/%.o \
 		$$(addprefix $(B)/,$$(addsuffix .o,$$(basename $$(filter-out $$(tool)/main.c,$$(wildcard $$(tool)/*.c))))) $(LIB)
-	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+	@$(call say,LD $@) mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # Programs that the bats tests use.
 $(B)/helper/%: $(B)/tests/helper/%.o $(LIB)
-	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+	@$(call say,LD $@) mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(B)/bench/%: $(B)/tests/bench/%.o $(LIB)
-	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+	@$(call say,LD $@) mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
 setup:
 	@scripts/bootstrap
