@@ -39,7 +39,7 @@ endif
 # As many commands at once as there are processors, unless make was told how many.
 # (make knows what its command line said only later; that wins over this.)
 ifeq ($(MAKELEVEL)$(filter clean setup,$(MAKECMDGOALS)),0)
-MAKEFLAGS += $(shell case $$MAKEFLAGS in *j*) ;; *) echo -j$$(nproc 2>/dev/null || echo 2) ;; esac)
+MAKEFLAGS += $(shell case $$MAKEFLAGS in (*j*) ;; (*) echo "-j$$(nproc 2>/dev/null || echo 2)" ;; esac)
 endif
 
 # say WHAT: the line that stands for a command; V=1 shows the command itself, -s neither.
