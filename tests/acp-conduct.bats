@@ -265,11 +265,9 @@ session() {
 	assert_output -- '-f --grace -- -V'
 }
 
-@test "--help fits a screen and names every option; --version" {
+@test "--help names every option; --version" {
 	run acp-conduct --help
 	assert_success
-	((${#lines[@]} <= 24))
-	[[ -z $(grep -E '.{81}' <<<"$output") ]]
 	for option in --filter --up --down --grace --verbose --help --version; do
 		assert_output --partial -- "$option"
 	done

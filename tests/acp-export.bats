@@ -40,12 +40,6 @@ prompt() {
 
 stop='{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}'
 
-@test "--help fits a screen" {
-	run -0 acp-export --help
-	[ ${#lines[@]} -le 24 ]
-	[ "$(wc -L <<<"$output")" -le 80 ]
-}
-
 @test "without a recording it is bad usage" {
 	run -2 --separate-stderr acp-export
 	[[ $stderr == 'acp-export: no recording is given'* ]]

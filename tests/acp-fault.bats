@@ -462,10 +462,8 @@ proxied() {
 	run -127 acp-fault -- no-such-command
 }
 
-@test "--help is one screen" {
+@test "--help names every option" {
 	run -0 acp-fault --help
-	((${#lines[@]} <= 24))
-	for line in "${lines[@]}"; do ((${#line} <= 80)) || fail "$line"; done
 	for option in match where from session delay drop duplicate reorder corrupt truncate stall noise exit-after seed report \
 		split bandwidth linger close-after torn exit-status exit-signal error hang wrong-id id-type stale-session overtake \
 		from-match every once at plan; do

@@ -370,11 +370,9 @@ acp-inject: --edit: "b": no b: passed unchanged' ]]
 	assert_equal "$status" 127
 }
 
-@test "the help fits a screen, and completes" {
+@test "the help completes" {
 	run acp-inject --help
 	assert_success
-	((${#lines[@]} <= 24))
-	for line in "${lines[@]}"; do ((${#line} <= 80)); done
 	# shellcheck source=scripts/completion.bash
 	source "$TOP/scripts/completion.bash"
 	COMP_WORDS=(acp-inject --permit '') COMP_CWORD=2

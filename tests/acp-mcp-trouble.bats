@@ -230,9 +230,6 @@ begin() {
 	run -2 acp-mcp --
 	run -2 acp-mcp --way link -- agent
 	run -127 acp-mcp -- ./no-such-agent
-	run acp-mcp --help
-	[ "${#lines[@]}" -le 24 ]
-	[ -z "$(awk 'length > 80' <<<"$output")" ]
 }
 
 @test "what is longer than --max-line, or not a message, gets an error: a server's result and the agent's request" {

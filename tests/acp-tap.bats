@@ -188,14 +188,6 @@ lines() {
 	assert_output --regexp '^acp-tap [0-9]+\.[0-9]+\.[0-9]+$'
 }
 
-@test "the help fits a screen" {
-	run acp-tap -h
-	((${#lines[@]} <= 24))
-	for line in "${lines[@]}"; do
-		((${#line} < 80))
-	done
-}
-
 # refused MESSAGE ARG...: status 2 and this one line.
 refused() {
 	local message=$1

@@ -340,13 +340,6 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	done
 }
 
-@test "--help fits a screen" {
-	run acp-ws --help
-	assert_success
-	((${#lines[@]} <= 24))
-	! grep -q '.\{81\}' <<<"$output"
-}
-
 @test "loopback is the default; another address needs --token-file or --no-auth" {
 	serve -- cat
 	assert grep -q '^acp-ws: listening at ws://127.0.0.1:' server

@@ -10,21 +10,22 @@
 static const char name[] = "acp-diff";
 
 static const char help[] =
-	"usage: acp-diff [options] A B\n"
-	"Compares two recordings; - is standard input.\n"
-	"  -f, --format text|json|junit  how to report what differs (text)\n"
-	"      --match exact|params|shape|method  what has to be the same (shape)\n"
-	"      --normalize JQ          a program that each message goes through first\n"
-	"      --ignore PATH           ignore what lies at this path; may be repeated\n"
-	"      --keep-paths            paths stand for nothing but themselves\n"
-	"      --hop N|NAME            which hop of recordings that hold several (0)\n"
-	"      --env                   ${NAME} in messages of A is from the environment\n"
-	"      --label NAME            what the report calls B\n"
-	"      --max-line SIZE         the longest line, in bytes (64M)\n"
-	"      --color auto|always|never  of the format text (auto)\n"
-	"  -h, --help                  this text\n"
-	"  -V, --version               the version\n"
-	"Exit status: 0 nothing differs; 1 something does; 2 A or B cannot be read.\n";
+	"usage: acp-diff [OPTION]... A B\n"
+	"Compares two recordings. A or B may be -, standard input.\n"
+	"  -f, --format text|json|junit  format of the report (text)\n"
+	"      --match exact|params|shape|method  what must be equal (shape)\n"
+	"      --normalize JQ    run this jq program on each message first\n"
+	"      --ignore PATH     ignore the value at this path; may be repeated\n"
+	"      --keep-paths      do not treat the directories of A and B as equal\n"
+	"      --hop N|NAME      which hop of recordings that hold several (0)\n"
+	"      --env             replace ${NAME} in messages of A by the environment\n"
+	"                        variable NAME\n"
+	"      --label NAME      name of B in the report\n"
+	"      --max-line SIZE   longest line in bytes (64M)\n"
+	"      --color auto|always|never  when to use colours in the text format (auto)\n"
+	"  -h, --help            print this text\n"
+	"  -V, --version         print the version\n"
+	"Exit status: 0 no difference; 1 a difference; 2 A or B cannot be read.\n";
 
 enum { MAX_LINE = 64 * 1024 * 1024 };
 enum { OPT_MATCH = 256, OPT_NORMALIZE, OPT_IGNORE, OPT_KEEP_PATHS, OPT_HOP, OPT_ENV, OPT_LABEL, OPT_MAX_LINE, OPT_COLOR };

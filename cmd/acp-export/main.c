@@ -14,19 +14,20 @@ enum { LIMIT = 64 * 1024 * 1024 };
 
 static const char name[] = "acp-export";
 
-/* A screen at most. The shell completes options and words from it. */
+/* One option a line, with its unit and default. The shell completes options and words from it. */
 static const char help[] =
 	"usage: acp-export [OPTION]... FILE...   (-: standard input)\n"
-	"  Writes recorded sessions as a page or a text that can be shared, or as a\n"
-	"  trace: spans for an OpenTelemetry collector, a timeline for ui.perfetto.dev.\n"
-	"  -f, --format html|markdown|otlp|perfetto   what to write (html)\n"
+	"Writes recorded sessions as a page or a text that can be shared, or as a\n"
+	"trace: spans for an OpenTelemetry collector, or a timeline for ui.perfetto.dev.\n"
+	"  -f, --format html|markdown|otlp|perfetto  what to write (html)\n"
 	"  -o, --output FILE     write to FILE, not to standard output\n"
-	"      --session ID      only this session (the beginning or end of its id)\n"
-	"      --redact[=text]   leave out secrets, or all texts, too\n"
-	"      --hop N|NAME      of recordings that hold several hops\n"
-	"      --max-line SIZE   longer lines are not read (64M)\n"
-	"  -h, --help            this text\n"
-	"  -V, --version         the version\n";
+	"      --session ID      only this session; the beginning or the end of its id is\n"
+	"                        enough\n"
+	"      --redact[=text]   replace secrets; with text, all texts, too\n"
+	"      --hop N|NAME      which hop of recordings that hold several (0)\n"
+	"      --max-line SIZE   skip lines of more bytes (64M)\n"
+	"  -h, --help            print this text\n"
+	"  -V, --version         print the version\n";
 
 enum { OPT_SESSION = 256, OPT_REDACT, OPT_HOP, OPT_MAX_LINE };
 

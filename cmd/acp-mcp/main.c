@@ -15,18 +15,19 @@ const char tool_name[] = "acp-mcp";
 static const char help[] =
 	"usage: acp-mcp [OPTION]... [-- COMMAND [ARG]...]\n"
 	"       acp-mcp --connect SOCKET\n"
-	"Lets an agent use MCP servers of type acp that it does not know itself.\n"
+	"Gives an agent that does not know MCP servers of type acp the use of them.\n"
 	"      --provide NAME=CMD  offer the stdio MCP server CMD in every session\n"
-	"      --dialect acpId|serverId|newest   what providers are spoken to in\n"
-	"                          (as they are declared)\n"
-	"      --timeout TIME      for an answer to mcp/connect (30s)\n"
-	"      --socket-dir DIR    where the sockets are ($XDG_RUNTIME_DIR, /tmp)\n"
-	"      --connect SOCKET    the small side, which the agent starts\n"
-	"      --max-line SIZE     the longest message (64M)\n"
-	"      --way pipe|link|proxy   how to meet the stream\n"
-	"      --grace TIME        how long the agent has to end after the client (5s)\n"
-	"  -h, --help              this text\n"
-	"  -V, --version           the version\n";
+	"      --dialect acpId|serverId|newest\n"
+	"                        form to use with providers (as each declares)\n"
+	"      --timeout TIME    how long a provider may take to respond (30s)\n"
+	"      --socket-dir DIR  directory for the sockets ($XDG_RUNTIME_DIR or /tmp)\n"
+	"      --connect SOCKET  connect stdin and stdout to SOCKET; the agent starts\n"
+	"                        this\n"
+	"      --max-line SIZE   longest message in bytes (64M)\n"
+	"      --way pipe|link|proxy  connect this way; otherwise it is detected\n"
+	"      --grace TIME      wait so long for the agent to end (5s)\n"
+	"  -h, --help            print this text\n"
+	"  -V, --version         print the version\n";
 
 enum { OPT_PROVIDE = 256, OPT_DIALECT, OPT_TIMEOUT, OPT_SOCKET_DIR, OPT_CONNECT };
 enum { TIMEOUT = 30 * 1000 * 1000 };

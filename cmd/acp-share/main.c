@@ -12,21 +12,21 @@
 static const char help[] =
 	"usage: acp-share [OPTION]... [-- COMMAND [ARG]...]\n"
 	"       acp-share --list [-f text|json]\n"
-	"Lets other programs watch and join the stream while it runs:\n"
-	"acp-tap, acp-usage, acp-stat and acp-inject with --attach.\n"
-	"\n"
-	"      --control SOCKET|auto   where they find it (auto)\n"
-	"      --name NAME       what guests call this place in the stream (agent)\n"
-	"  -l, --list            print what this user shares\n"
-	"  -f, --format text|json  of the list: a table, or an object a line\n"
-	"      --max-line SIZE   longer lines are refused (64M)\n"
-	"      --way pipe|link|proxy   how to meet the stream\n"
-	"      --grace TIME      how long the agent has to end after the client (5s)\n"
-	"  -h, --help            this text\n"
-	"  -V, --version         the version\n"
-	"\n"
-	"  acp-share -- my-agent --acp         # in the editor's settings\n"
-	"  acp-tap --attach auto               # from a terminal\n";
+	"Lets other programs watch and join the stream while it runs: acp-tap, acp-check,\n"
+	"acp-usage, acp-stat and acp-inject with --attach.\n"
+	"      --control SOCKET|auto\n"
+	"                        socket at which to listen (auto: named after the pid)\n"
+	"      --name NAME       name of this place, for --hop (agent)\n"
+	"  -l, --list            list the streams that this user shares\n"
+	"  -f, --format text|json  format of the list (text)\n"
+	"      --max-line SIZE   refuse lines of more bytes (64M)\n"
+	"      --way pipe|link|proxy  connect this way; otherwise it is detected\n"
+	"      --grace TIME      wait so long for the agent to end (5s)\n"
+	"  -h, --help            print this text\n"
+	"  -V, --version         print the version\n"
+	"Example:\n"
+	"  acp-share -- my-agent --acp         # in the settings of the editor\n"
+	"  acp-tap --attach auto               # in a terminal\n";
 
 enum { OPT_CONTROL = 256, OPT_NAME };
 

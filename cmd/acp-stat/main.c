@@ -5,26 +5,29 @@
 
 const char tool_name[] = "acp-stat";
 
-/* A screen at most. The shell completes options and words from it. */
+/* One option a line, with its unit and default. The shell completes options and words from it. */
 static const char help[] =
 	"usage: acp-stat [OPTION]... [-- COMMAND [ARG]...]   watch a stream\n"
 	"       acp-stat [OPTION]... FILE...                 read recordings (-: stdin)\n"
-	"Reports how long requests, turns, tools and the user took. The report is written\n"
-	"at the end, and at SIGUSR1. Percentiles are off by less than 1 %.\n"
-	"  -o, --output FILE, -a, --append   write to FILE, or append to it\n"
-	"  -f, --format text|tsv|json|prom   what to write (text)\n"
-	"      --by method|session|turn|tool|agent   what the rows are; without it:\n"
-	"                        methods, one summary of all turns, and tools\n"
-	"      --merge           add up what -f json wrote, in any order\n"
-	"      --pass            pass standard input on; write to stderr or -o\n"
-	"      --attach SOCKET|auto   watch a stream that runs (acp-share)\n"
-	"      --hop N|NAME      of that stream, or of a recording that holds several\n"
-	"      --clean           write lines that are no messages to stderr instead of on\n"
-	"      --max-line SIZE   longer lines are not read (64M)\n"
-	"      --way pipe|link|proxy   how the stream is met, where that is not seen\n"
-	"      --grace TIME      how long a command may take to end (5s)\n"
-	"  -h, --help            this text\n"
-	"  -V, --version         the version\n";
+	"Reports how long requests, turns, tools and the user took, at the end and at\n"
+	"SIGUSR1. Percentiles are off by less than 1 %.\n"
+	"  -o, --output FILE     write to FILE; strftime formats and %p (process id) are\n"
+	"                        expanded\n"
+	"  -a, --append          append to the file of -o\n"
+	"  -f, --format text|tsv|json|prom  format of the report (text)\n"
+	"      --by method|session|turn|tool|agent\n"
+	"                        what a row is for (methods, all turns, tools)\n"
+	"      --merge           read and add reports that -f json wrote\n"
+	"      --pass            forward stdin to stdout; report on stderr or to -o\n"
+	"      --attach SOCKET|auto  watch a running stream; see acp-share\n"
+	"      --hop N|NAME      which hop of the running stream or recording (0)\n"
+	"      --clean           write lines that are not messages to stderr instead of\n"
+	"                        forwarding them\n"
+	"      --max-line SIZE   leave longer lines, in bytes, unread (64M)\n"
+	"      --way pipe|link|proxy  connect this way; otherwise it is detected\n"
+	"      --grace TIME      wait so long for the agent to end (5s)\n"
+	"  -h, --help            print this text\n"
+	"  -V, --version         print the version\n";
 
 enum { OPT_BY = 256, OPT_MERGE, OPT_PASS };
 
