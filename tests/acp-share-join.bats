@@ -253,7 +253,7 @@ teardown() {
 }
 
 @test "when the client has left, nobody sends any more; who waits for the client gets an error, who waits for the agent its response" {
-	start
+	start --grace 60s
 	begin
 	join g
 	up '{"jsonrpc":"2.0","id":"up","method":"fs/read","params":{}}'
