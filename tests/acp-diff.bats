@@ -60,6 +60,37 @@ differences() {
 	run -0 acp-diff "$FIXTURE" other.rec
 }
 
+@test "a text is no id, even if it reads like one that has a partner" {
+	elsewhere "$FIXTURE" >other.rec
+	id=$(grep -o 'toolu_[^"\\]*' "$FIXTURE" | head -1)
+	for file in "$FIXTURE" other.rec; do
+		jq -c --arg id "$id" 'if .line then .line |= (fromjson | if .method == "session/update" and .params.update.toolCallId
+			then .params.update.title = .params.update.toolCallId else . end | tojson) else . end' "$file" >"title-${file##*/}"
+	done
+	run -1 differences --match params "title-${FIXTURE##*/}" title-other.rec
+	assert_line --partial '.params.update.title'
+}
+
+@test "sessions that were in two directories may be in one" {
+	recording a.rec <<-'END'
+		> {"id":1,"method":"session/new","params":{"cwd":"/w/a"}}
+		< {"id":1,"result":{"sessionId":"A"}}
+		> {"id":2,"method":"session/new","params":{"cwd":"/w/b"}}
+		< {"id":2,"result":{"sessionId":"B"}}
+		< {"method":"_read","params":{"sessionId":"A","path":"/w/a/x"}}
+		< {"method":"_read","params":{"sessionId":"B","path":"/w/b/x"}}
+	END
+	sed 's,/w/[ab],/v,' a.rec >b.rec
+	for match in exact params shape method; do
+		run -0 acp-diff --match "$match" a.rec b.rec
+		run -0 acp-diff --match "$match" b.rec a.rec
+	done
+	# The directory of another session is none of its own.
+	sed '5s,/w/a,/w/b,' a.rec >c.rec
+	run -1 differences --match params c.rec b.rec
+	assert_output '0 agent _read 5 5 value .params.path'
+}
+
 @test "the report is like a unified diff: turn, message, path and both values" {
 	sed -e 's/Write note.txt/Write it/' "$FIXTURE" >other.rec
 	run -1 acp-diff --match params "$FIXTURE" other.rec
@@ -570,6 +601,22 @@ reads() {
 	{ sed -n '1p;3p' a.rec; sed -n '2p;4p' a.rec; } >c.rec
 	{ sed -n '3p' a.rec; sed -n '1p' a.rec; sed -n '2p;4p' a.rec; } >d.rec
 	run -0 acp-diff c.rec d.rec
+}
+
+@test "50,000 requests in the opposite order: each that has moved is reported once" {
+	requests() {
+		awk -v from="$1" -v step="$2" -v answers="$3" 'BEGIN { for (i = from; i >= 1 && i <= 50000; i += step) {
+			printf "> {\"id\":%d,\"method\":\"_x\",\"params\":{\"sessionId\":\"S\",\"n\":%d}}\n", i, i
+			if (answers) printf "< {\"id\":%d,\"result\":{}}\n", i } }'
+	}
+	requests 1 1 1 | recording a.rec
+	requests 50000 -1 1 | recording b.rec
+	requests 1 1 0 | recording c.rec
+	requests 50000 -1 0 | recording d.rec
+	run -1 acp-diff -f json --match params a.rec b.rec
+	assert_equal "$(tail -n 1 <<<"$output" | jq -c '[.differences, .moved]')" '[49999,49999]'
+	run -0 acp-diff -f json --match params c.rec d.rec
+	assert_equal "$(tail -n 1 <<<"$output" | jq -c '[.differences, .moved]')" '[0,49999]'
 }
 
 @test "pieces of one text are one text, whatever updates come between them" {

@@ -39,6 +39,7 @@ struct item {
 	bool joined;              /* it belongs to an earlier piece */
 	bool judged, differs, shown;
 	bool moved;               /* its partner has another place */
+	bool out_of_order;        /* a client's: and that breaks the order of requests */
 	uint64_t line;
 	size_t at;                /* in turn->items */
 	struct turn *turn;

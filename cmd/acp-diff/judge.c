@@ -148,36 +148,51 @@ compare_items(struct diff *d, struct section *s, struct item *recorded, struct i
 
 /* --- what has moved --- */
 
-/* Was k answered before q was sent, so that q may have come of it? And is that not so on the other side? */
-static bool
-breaks_order(const struct item *k, const struct item *q)
+/* A response to one of the client's requests: what was sent after it may have come of it. Else NULL. */
+static const struct item *
+answered(const struct item *item)
 {
-	return k->kind == MSG_REQUEST && k->partner && q->partner && k->response && k->response->line < q->line &&
-		(k->turn->session->number > 0 || k->what == ACP_INITIALIZE) && q->partner->line < k->partner->line;
+	const struct item *k = item->request;
+
+	if (!k || k->from != ACP_CLIENT || !k->partner || (k->turn->session->number == 0 && k->what != ACP_INITIALIZE))
+		return NULL;
+	return k;
 }
 
-/* Independent messages may come in another order, and what the agent says, too: acp-replay takes them in any. */
-static bool
-may_move(const struct diff *d, const struct item *item)
+/*
+ * Notes which of the client's messages have come before what they may have come of, and which after what came of them. All
+ * else may come in another order, as acp-replay takes it.
+ */
+static void
+note_broken_order(const struct turn *t)
 {
-	const struct turn *t = item->turn;
+	uint64_t last = 0, first = UINT64_MAX; /* live lines: of what is answered here, of what is sent after it */
 	const struct item *k;
+	struct item *item;
 
-	if (d->options->match == MATCH_EXACT)
-		return false;
-	for (size_t i = 0; item->from == ACP_CLIENT && i < t->items.n; i++) {
-		k = t->items.at[i];
-		if (k->from == ACP_CLIENT && (breaks_order(k, item) || breaks_order(item, k)))
-			return false;
+	for (size_t i = 0; i < t->items.n; i++) {
+		item = t->items.at[i];
+		k = answered(item);
+		if (k && k->partner->line > last)
+			last = k->partner->line;
+		if (item->from == ACP_CLIENT && item->partner)
+			item->out_of_order = item->partner->line < last;
 	}
-	return true;
+	for (size_t i = t->items.n; i-- > 0;) {
+		item = t->items.at[i];
+		k = answered(item);
+		if (k && first < k->partner->line)
+			item->request->out_of_order = true;
+		if (item->from == ACP_CLIENT && item->partner && item->partner->line < first)
+			first = item->partner->line;
+	}
 }
 
 static int
 note_moved(struct diff *d, struct section *s, struct item *item)
 {
 	struct found f = {
-		.kind = may_move(d, item) ? DIFFERENCE_VALUE : DIFFERENCE_ORDER,
+		.kind = item->out_of_order || d->options->match == MATCH_EXACT ? DIFFERENCE_ORDER : DIFFERENCE_VALUE,
 		.whole = true,
 		.moved = true,
 		.item = {item, item->partner},
@@ -248,6 +263,8 @@ judge(struct diff *d, struct section *s)
 	uint64_t place[ACP_AGENT + 1] = {0};
 	struct item *item;
 
+	if (a)
+		note_broken_order(a);
 	for (size_t i = 0; a && i < a->items.n; i++)
 		if (judge_recorded(d, s, a->items.at[i]) < 0)
 			return -1;

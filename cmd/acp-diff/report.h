@@ -14,7 +14,7 @@ struct report {
 	struct diff *diff;
 	struct buf out;  /* not written yet */
 	int fd;
-	bool color;
+	bool color, begun;
 	struct buf label, value[SIDES]; /* scratch */
 };
 

@@ -165,25 +165,14 @@ put_names(struct report *r)
 	return 0;
 }
 
-static bool
-is_first(const struct diff *d, const struct section *s)
-{
-	const struct section *first;
-	size_t i = 0;
-
-	do
-		first = d->sections.at[i++];
-	while (first->found.n == 0);
-	return first == s;
-}
-
 int
 report_text(struct report *r, const struct section *s)
 {
 	if (s->found.n == 0)
 		return 0;
-	if (is_first(r->diff, s) && put_names(r) < 0)
+	if (!r->begun && put_names(r) < 0)
 		return -1;
+	r->begun = true;
 	if (put_color(r, &r->out, cyan) < 0 || buf_add_string(&r->out, "@@ ") < 0 || report_put_title(r, &r->out, s) < 0 ||
 		buf_add_string(&r->out, " @@") < 0 || put_color(r, &r->out, normal) < 0 || buf_add(&r->out, "\n", 1) < 0)
 		return -1;

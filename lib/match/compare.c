@@ -125,14 +125,29 @@ same_number(struct walk *w, struct slice a, struct slice b)
 	return number_key(a, &w->a) && number_key(b, &w->b) && slice_eq(buf_slice(&w->a), buf_slice(&w->b));
 }
 
-/* An id under a name that nobody knows: what stands for what is known from elsewhere. */
+/* Does the name of a member end as those of ids do: id, taskId, task_id, ids? */
 static bool
-is_known_id(struct walk *w, struct slice a, struct slice b)
+names_id(struct slice key)
+{
+	const char *end = key.p + key.n - 1; /* the quote */
+
+	end -= key.n > 3 && end[-1] == 's';
+	if (end - key.p < 3 || (end[-1] | 32) != 'd' || (end[-2] | 32) != 'i')
+		return false;
+	/* Not "valid". */
+	return end[-2] == 'I' || !(end[-3] >= 'a' && end[-3] <= 'z');
+}
+
+/* An id under a name that only looks like one: what stands for what is known from elsewhere. */
+static bool
+is_known_id(struct walk *w, const struct place *where, struct slice a, struct slice b)
 {
 	struct ids_place at = {.from = w->c->from, .session = w->session};
 	int what;
 
-	if (a.n > ID_MOST || b.n > ID_MOST)
+	while (where && !where->key.p)
+		where = where->up;
+	if (!where || !names_id(where->key) || a.n > ID_MOST || b.n > ID_MOST)
 		return false;
 	for (what = ACP_ID_NONE + 1; what < ACP_IDS; what++) {
 		at.what = (enum acp_id)what;
@@ -143,7 +158,7 @@ is_known_id(struct walk *w, struct slice a, struct slice b)
 }
 
 static bool
-same_string(struct walk *w, struct slice a, struct slice b)
+same_string(struct walk *w, const struct place *at, struct slice a, struct slice b)
 {
 	int same;
 
@@ -152,7 +167,7 @@ same_string(struct walk *w, struct slice a, struct slice b)
 	same = ids_same_text(w->c->ids, w->session, a, b);
 	if (same < 0)
 		fail(w);
-	return same == 1 || (same == 0 && is_known_id(w, a, b));
+	return same == 1 || (same == 0 && is_known_id(w, at, a, b));
 }
 
 static void
@@ -160,7 +175,7 @@ compare_string(struct walk *w, const struct place *at, struct slice a, struct sl
 {
 	bool judged = w->c->match >= MATCH_PARAMS || (at && at->member && at->member->kind);
 
-	if (judged && !w->quiet && !same_string(w, a, b))
+	if (judged && !w->quiet && !same_string(w, at, a, b))
 		report(w, at, DIFFERENCE_VALUE, a, b);
 }
 

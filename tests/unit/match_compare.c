@@ -185,9 +185,12 @@ test_ids(void)
 		"{\"method\":\"m\",\"params\":{\"sessionId\":\"S\",\"toolCallId\":\"T\",\"p\":\"/b/x\"}}"), "");
 	CHECK_STR(pair("{\"method\":\"m\",\"params\":{\"sessionId\":\"s\",\"toolCallId\":\"t\"}}",
 		"{\"method\":\"m\",\"params\":{\"sessionId\":\"S\",\"toolCallId\":\"t\"}}"), "#.params.toolCallId \"t\" \"t\"\n");
-	/* A known id is known under any name, too. */
-	CHECK_STR(pair("{\"method\":\"m\",\"params\":{\"sessionId\":\"s\",\"of\":\"t\"}}",
-		"{\"method\":\"m\",\"params\":{\"sessionId\":\"S\",\"of\":\"T\"}}"), "");
+	/* A known id is known under any name that looks like one of an id, and nowhere else. */
+	CHECK_STR(pair("{\"method\":\"m\",\"params\":{\"sessionId\":\"s\",\"ofId\":\"t\",\"task_id\":\"t\",\"ids\":[\"t\"]}}",
+		"{\"method\":\"m\",\"params\":{\"sessionId\":\"S\",\"ofId\":\"T\",\"task_id\":\"T\",\"ids\":[\"T\"]}}"), "");
+	CHECK_STR(pair("{\"method\":\"m\",\"params\":{\"sessionId\":\"s\",\"text\":\"t\",\"grid\":[\"t\"]}}",
+		"{\"method\":\"m\",\"params\":{\"sessionId\":\"S\",\"text\":\"T\",\"grid\":[\"T\"]}}"),
+		"=.params.text \"t\" \"T\"\n=.params.grid[0] \"t\" \"T\"\n");
 	CHECK_STR(pair("{\"method\":\"m\",\"params\":{\"sessionId\":\"s\",\"rawInput\":{\"sessionId\":\"q\"}}}",
 		"{\"method\":\"m\",\"params\":{\"sessionId\":\"S\",\"rawInput\":{\"sessionId\":\"r\"}}}"),
 		"=.params.rawInput.sessionId \"q\" \"r\"\n");
