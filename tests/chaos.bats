@@ -26,14 +26,20 @@ rounds() {
 	assert_line --regexp '^[0-9]+ rounds, 0 bad$'
 }
 
-# storm FAULTS KINDS ARGUMENT...: so many random faults of a chain of these components around the agent, while turns stream.
-storm() {
+# faults FAULTS KINDS ARGUMENT...: so many random faults of a chain of these components around the agent, while turns stream.
+faults() {
 	local faults=$1 kinds=$2
 	shift 2
 	"$B/helper/storm" run "${ACP_SEED:-$RANDOM}" "${ACP_FAULTS:-$faults}" "$kinds" \
 		acp-conduct --grace 1s "$@" -- storm agent >out 2>err || true
 	run -0 tail -n 5 out
 	assert_line --regexp '^seed [0-9]+: [1-9][0-9]* faults, .* 0 bad$'
+	[[ -z ${ACP_FAULTS-} ]] || echo "# ${lines[-1]}" >&3
+}
+
+# The same, and no process is left over.
+storm() {
+	faults "$@"
 	nobody_left || fail "left over: $(left_over)"
 }
 
@@ -64,4 +70,52 @@ proxy="faulty $tap --way proxy"
 	for _ in 1 2 3; do
 		storm 5 all --on-crash fail --record /dev/null -p "$proxy" -f faulty -p "$proxy"
 	done
+}
+
+# visitors SOCKET: one who joins comes again and again, with requests, and one who watches, until the file `over` is there.
+visitors() {
+	seq -f '{"from":"client","msg":{"jsonrpc":"2.0","id":%.0f,"method":"_test/guest"}}' 50 >asked
+	until [[ -e over ]]; do
+		visit "$1" often 5 >/dev/null 2>&1 || true
+		visit "$1" call <asked >heard 2>/dev/null || true
+		# No response comes twice, and none that is another's.
+		jq -c 'select(.to == "guest") | .msg.id' heard 2>/dev/null | sort | uniq -d >>twice
+	done
+}
+
+# shared SOCKET FAULTS ARGUMENT...: a storm with guests at this socket; nothing of it stays.
+shared() {
+	local socket=$1 guests
+	shift
+	rm -f over twice
+	visitors "$socket" &
+	guests=$!
+	faults "$@"
+	touch over
+	wait "$guests"
+	nobody_left || fail "left over: $(left_over)"
+	run cat twice
+	assert_output ''
+}
+
+share="acp-share --control s --name here"
+
+@test "so does acp-share, with guests, as a filter and as a proxy, beside others that fail" {
+	export XDG_RUNTIME_DIR=$PWD/run
+	mkdir run
+	shared s 25 all --restarts 1000/1m --record /dev/null -f "$share" -f faulty -f "$tap"
+	shared s 25 all --restarts 1000/1m -p "$proxy" -f "$share" -p "$tap"
+	shared s 25 all --restarts 1000/1m -p "$tap" -p "faulty $share --way proxy" -p "$proxy"
+	shared s.2 25 all --restarts 1000/1m --control "$PWD/s" --control-hop 0 --control-hop 1 -p "$proxy" -p "$tap"
+	run find . -type s -o -type l
+	assert_output ''
+}
+
+@test "a share that is bypassed takes no turn with it; what it leaves, the next list takes away" {
+	export XDG_RUNTIME_DIR=$PWD/run
+	mkdir run
+	shared s 12 all --on-crash bypass --restarts 2/1m -p "$proxy" -f "acp-share --name here" -p "faulty acp-share --name there --way proxy"
+	run acp-share --list
+	run find . -type s -o -type l
+	assert_output ''
 }

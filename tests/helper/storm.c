@@ -5,8 +5,8 @@
  *                                  of it, and then responds; a prompt that says stay ends only when it is cancelled
  *   storm run SEED FAULTS KINDS COMMAND...
  *                                  a client of that command, with OPEN prompts at a time and cancellations; random children
- *                                  of it that are called acp-tap or faulty fail in one of these ways (kill,segv,stop,exit,
- *                                  close,half,garbage; the last four only faulty can) so often, or until none is left
+ *                                  of it that are called acp-tap, acp-share or faulty fail in one of these ways (kill,segv,
+ *                                  stop,exit,close,half,garbage; the last four only faulty can) so often, or until none is left
  *
  * What must hold: each request of either side gets one response, and one that is cancelled ends; no update is doubled, none
  * comes out of order or after its turn's response. Prints a line for each failure and a sum at the end; status 1 where anything
@@ -134,11 +134,22 @@ may_step(const struct turn *t)
 	return !t->waits && (t->k < UPDATES || !t->stays);
 }
 
+/* A request that is no prompt: a guest's, whose id is a string where no proxy is between. */
+static void
+respond_to_other(const char *line)
+{
+	const char *id = strstr(line, "\"id\":");
+	int n = id ? (int)strcspn(id, ",}") : 0;
+
+	if (id)
+		printf("{\"jsonrpc\":\"2.0\",%.*s,\"result\":{}}\n", n, id);
+}
+
 /* What the client has sent. Counts its responses. */
 static void
 hear(struct turn **turns, const char *line, long *open)
 {
-	const char *answer = strstr(line, "\"id\":\"a");
+	const char *answer = strstr(line, "\"method\"") ? NULL : strstr(line, "\"id\":\"a");
 	long id = number(line, "\"id\":"), cancelled = number(line, "\"requestId\":"), turn;
 	struct turn *t, **at;
 
@@ -159,8 +170,8 @@ hear(struct turn **turns, const char *line, long *open)
 			fail("calloc");
 		*t = (struct turn){.id = id, .turn = number(line, "\"turn\":"), .stays = strstr(line, "\"stay\":true"), .next = *turns};
 		*turns = t;
-	} else if (id >= 0) {
-		printf("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":{}}\n", id);
+	} else if (strstr(line, "\"method\"")) {
+		respond_to_other(line);
 	}
 }
 
@@ -362,6 +373,12 @@ take(struct storm *s, const char *line)
 	}
 }
 
+static bool
+can_fail(const char *name)
+{
+	return strcmp(name, "acp-tap\n") == 0 || strcmp(name, "acp-share\n") == 0 || strcmp(name, "faulty\n") == 0;
+}
+
 /* The children of the chain that can fail. */
 static int
 find_victims(const struct storm *s, pid_t *victims, bool *faulty)
@@ -377,7 +394,7 @@ find_victims(const struct storm *s, pid_t *victims, bool *faulty)
 		comm = fopen(path, "r");
 		if (!comm)
 			continue;
-		if (fgets(name, sizeof(name), comm) && (strcmp(name, "acp-tap\n") == 0 || strcmp(name, "faulty\n") == 0)) {
+		if (fgets(name, sizeof(name), comm) && can_fail(name)) {
 			faulty[n] = name[0] == 'f';
 			victims[n++] = pid;
 		}
