@@ -404,6 +404,40 @@ teardown() {
 	ends
 }
 
+@test "a message that many have not read is in memory once" {
+	start
+	begin
+	for i in {1..20}; do
+		visit "$socket" sleep watch 9>&- 2>/dev/null &
+	done
+	full() { [[ $(ask '{"want":"list"}' | jq .guests) == 20 ]]; }
+	wait_for full
+	say '{"jsonrpc":"2.0","id":1,"method":"large","params":{"n":8000000}}'
+	hears '"id":1,"result":{'
+	# Each has its own copy: 160 MB.
+	[[ ${B##*/} == san ]] || (($(awk '/VmHWM/ { print $2 }' "/proc/$stream/status") < 80000))
+	ends
+}
+
+@test "eight who do not read keep the end waiting no longer than one" {
+	# 2 s, were each waited for. One run of some may be slow for other reasons.
+	for _ in {1..5}; do
+		start
+		begin
+		for i in {1..8}; do
+			visit "$socket" sleep watch 9>&- 2>/dev/null &
+		done
+		full() { [[ $(ask '{"want":"list"}' | jq .guests) == 8 ]]; }
+		wait_for full
+		say '{"jsonrpc":"2.0","id":1,"method":"large","params":{"n":3000000}}'
+		hears '"id":1,"result":{'
+		begun=${EPOCHREALTIME/./}
+		ends
+		((${EPOCHREALTIME/./} - begun > 1800000)) || return 0
+	done
+	fail 'it took 1.8 s each time'
+}
+
 @test "without descriptors nobody is let in, and the chain goes on" {
 	ulimit -S -n 40
 	start

@@ -1,6 +1,8 @@
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <utlist.h>
 
 #include "cmd/acp-share/share.h"
@@ -13,8 +15,9 @@ enum {
 	OPEN = 1000,                 /* requests of one guest */
 	OPEN_IN_ALL = 10000,         /* those of guests that have left count, too */
 	RECORD = 64 * 1024,          /* what a record may hold beside its message */
+	CHUNK = 64 * 1024,           /* bytes of copies in one block */
 	LAST_MS = 2000,              /* how long the end waits for those who read ... */
-	STILL_MS = 250,              /* ... and for one who does not */
+	STILL_MS = 250,              /* ... and where none does */
 };
 
 struct guest {
@@ -60,13 +63,38 @@ report_lost(struct guest *g)
 	buf_free(&record);
 }
 
+/* A block with this record, which all guests share. It is the caller's to drop. NULL out of memory. */
+static struct block *
+share_record(struct share *s, struct slice *record)
+{
+	struct block *b = s->chunk;
+	bool fits = record->n <= CHUNK;
+
+	/* Nobody has anything of it unread. */
+	if (b && b->owners == 1)
+		s->used = 0;
+	if (!b || !fits || b->cap - s->used < record->n) {
+		b = block_new(fits ? CHUNK : record->n);
+		if (!b)
+			return NULL;
+	}
+	if (fits && b != s->chunk) {
+		block_drop(s->chunk);
+		s->chunk = b;
+		s->used = 0;
+	}
+	*record = slice(memcpy(b->data + (fits ? s->used : 0), record->p, record->n), record->n);
+	s->used += fits ? record->n : 0;
+	return fits ? block_hold(b) : b;
+}
+
 static void
-copy(struct guest *g, int built, struct slice record)
+copy(struct guest *g, struct block *block, struct slice record)
 {
 	if (!endpoint_can_write(&g->end))
 		return;
 	report_lost(g);
-	if (built == 0 && !g->losing && g->end.out.queued <= COPIES && endpoint_put(&g->end, NULL, record) == 0)
+	if (block && !g->losing && g->end.out.queued <= COPIES && endpoint_put(&g->end, block, record) == 0)
 		return;
 	g->losing = true;
 	g->lost++;
@@ -75,11 +103,14 @@ copy(struct guest *g, int built, struct slice record)
 void
 guests_copy(struct share *s, int built, const struct guest *except)
 {
+	struct slice record = buf_slice(&s->record);
+	struct block *block = built == 0 ? share_record(s, &record) : NULL;
 	struct guest *g;
 
 	DL_FOREACH(s->guests, g)
 		if (g != except)
-			copy(g, built, buf_slice(&s->record));
+			copy(g, block, record);
+	block_drop(block);
 	s->record.n = 0;
 }
 
@@ -425,20 +456,36 @@ guest_add(struct share *s, int fd, bool joins)
 	return -1;
 }
 
+/* Writes what finds room, and waits for more room. False: all is written, or none of them reads. */
+static bool
+write_some(struct share *s)
+{
+	struct pollfd p[GUESTS];
+	struct guest *g;
+	nfds_t n = 0;
+
+	DL_FOREACH(s->guests, g) {
+		endpoint_write_rest(&g->end, 0, 0);
+		report_lost(g);
+		endpoint_write_rest(&g->end, 0, 0);
+		if (endpoint_can_write(&g->end) && g->end.out.queued > 0 && n < GUESTS)
+			p[n++] = (struct pollfd){.fd = g->end.out.io.fd, .events = POLLOUT};
+	}
+	return n > 0 && poll(p, n, STILL_MS) != 0;
+}
+
 void
 guests_close(struct share *s)
 {
-	uint64_t now, end = loop_clock() + LAST_MS * 1000;
-	struct guest *g;
+	uint64_t end = loop_clock() + LAST_MS * 1000;
 	struct call *c, *next;
 
-	while ((g = s->guests)) {
-		now = loop_clock();
-		endpoint_write_rest(&g->end, STILL_MS, now < end ? (int)((end - now) / 1000) : 0);
-		report_lost(g);
-		endpoint_write_rest(&g->end, STILL_MS, 0);
-		guest_free(g);
-	}
+	while (write_some(s) && loop_clock() < end)
+		;
+	while (s->guests)
+		guest_free(s->guests);
+	block_drop(s->chunk);
+	s->chunk = NULL;
 	DL_FOREACH_SAFE(s->calls, c, next)
 		call_free(s, c);
 }

@@ -28,6 +28,8 @@ struct share {
 	const char *over[LANES]; /* why nothing may be sent in that direction any more; NULL: it may */
 	size_t limit;            /* of a line, bytes */
 	struct buf record;
+	struct block *chunk;     /* the last copies, which all guests share: so much of it is used */
+	size_t used;
 	/* The door's own. */
 	struct loop_fd knock;
 	struct loop_timer again;
