@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Random processes of a running chain fail at random moments. ACP_SEED and ACP_ROUNDS (ACP_FAULTS) repeat or prolong a run; the
-# seed is printed.
+# seed is printed, also to the file ACP_STORMS. STORM_STOP: for how many ms one is stopped.
 
 bats_require_minimum_version 1.5.0
 
@@ -34,7 +34,7 @@ faults() {
 		acp-conduct --grace 1s "$@" -- storm agent >out 2>err || true
 	run -0 tail -n 5 out
 	assert_line --regexp '^seed [0-9]+: [1-9][0-9]* faults, .* 0 bad$'
-	[[ -z ${ACP_FAULTS-} ]] || echo "# ${lines[-1]}" >&3
+	[[ -z ${ACP_STORMS-} ]] || echo "${lines[-1]} ($*)" >>"$ACP_STORMS"
 }
 
 # The same, and no process is left over.
