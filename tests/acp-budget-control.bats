@@ -433,7 +433,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 	turn 1 s work
 	finish
 	assert_equal "$(<seen)" '{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn","usage":{"totalTokens":3300,"inputTokens":300,"outputTokens":3000}}}'
-	assert_equal "$(grep -c 'agent: line [46]: an answer to a request of ours that is not open: dropped' err)" 2
+	assert_equal "$(grep -c 'agent: line [46]: a response to no open request of ours: dropped' err)" 2
 }
 
 @test "--status none tells nothing, --status tty writes to the terminal or says that there is none" {

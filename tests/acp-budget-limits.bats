@@ -73,7 +73,7 @@ t: --max-cost 5 USD is reached: 5.03 USD'
 	turn 2 s two
 	finish
 	assert_equal "$(asked | wc -l)" 2
-	assert_equal "$(told)" 's: error: --max-cost 5 USD cannot be kept: the agent reports its costs in EUR'
+	assert_equal "$(told)" 's: error: --max-cost 5 USD cannot be enforced: the agent reports its costs in EUR'
 	budget --max-cost 5USD,50EUR
 	turn 1 s one
 	turn 2 s two
@@ -88,15 +88,15 @@ t: --max-cost 5 USD is reached: 5.03 USD'
 	assert_equal "$(told)" ''
 	turn 2 s two
 	finish
-	assert_equal "$(told)" 's: error: --max-cost 5 USD cannot be kept: the agent reports no cost
-s: error: --max-tokens cannot be kept: the agent reports no tokens that add up
-s: error: --max-context cannot be kept: the agent reports no context
-s: error: --at cannot be kept: the agent reports no context'
+	assert_equal "$(told)" 's: error: --max-cost 5 USD cannot be enforced: the agent reports no cost
+s: error: --max-tokens cannot be enforced: the agent reports no token counts that can be added up
+s: error: --max-context cannot be enforced: the agent reports no context
+s: error: --at cannot be enforced: the agent reports no context'
 	assert_equal "$STATUS" 0
 	budget --max-cost 5USD
 	turn 1 s one
 	finish
-	assert_equal "$(told)" 's: error: --max-cost 5 USD cannot be kept: the agent reports no cost'
+	assert_equal "$(told)" 's: error: --max-cost 5 USD cannot be enforced: the agent reports no cost'
 }
 
 @test "--max-tokens is the session's billed total" {

@@ -154,7 +154,7 @@ s: Target: 1,800 / 2,000 (90%): near enough'
 		turn 1 s work
 		finish
 		assert_equal "$(asked | wc -l)" "$((most + 1))"
-		assert_equal "$(told | tail -n 1)" "s: Target: $((most + 1)),000 / 100,000 ($((most + 1))%): no more continuations (--max-continuations)"
+		assert_equal "$(told | tail -n 1)" "s: Target: $((most + 1)),000 / 100,000 ($((most + 1))%): --max-continuations is reached"
 	done
 }
 

@@ -82,14 +82,14 @@ teardown() {
 		assert_output "acp-conduct: --control-hop $hop: there is no such hop"
 	done
 	run -2 acp-conduct --control-hop 0 -- cat
-	assert_output 'acp-conduct: --control-hop is for --control'
+	assert_output 'acp-conduct: --control-hop requires --control'
 }
 
 @test "a socket that cannot be had is refused before anything starts" {
 	chain --control my.sock
 	wait_for test -S my.sock
 	run -2 acp-conduct --control my.sock -- sh -c 'echo started >&2'
-	assert_output 'acp-conduct: --control my.sock: another one listens there'
+	assert_output 'acp-conduct: --control my.sock: another process listens there'
 	ends
 	run -2 acp-conduct --control no/such/directory -- sh -c 'echo started >&2'
 	assert_output 'acp-conduct: --control no/such/directory: No such file or directory'

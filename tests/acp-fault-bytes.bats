@@ -218,11 +218,11 @@ pieces() {
 	bad '--split 1,: expected a number of bytes, and a pause after a comma, such as 1,5ms' --split 1,
 	bad '--bandwidth 0: expected bytes a second, such as 500 or 10K' --bandwidth 0
 	bad '--linger x: expected a duration, such as 500ms, 5s or 2m' --linger x
-	bad '--close-after 0: expected a number, 1 at least' --close-after 0
+	bad '--close-after 0: expected a number, at least 1' --close-after 0
 	bad '--exit-status 256: expected a number from 0 to 255' --exit-after 1 --exit-status 256
 	bad '--exit-signal STOP: expected a signal that ends a process, such as KILL or SEGV' --exit-after 1 --exit-signal STOP
 	bad '--exit-signal 9: expected a signal that ends a process, such as KILL or SEGV' --exit-after 1 --exit-signal 9
-	bad '--torn is for --exit-after' --torn
+	bad '--torn requires --exit-after' --torn
 	bad '--exit-status does not go with --exit-signal' --exit-after 1 --exit-status 1 --exit-signal KILL
 	bad '--linger does not go with --match' --linger 1s -m x
 }

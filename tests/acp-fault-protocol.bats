@@ -53,7 +53,7 @@ responses() {
 @test "--error: a one-way pipe has no way back" {
 	numbered 1 >in
 	run -2 acp-fault --error m=1 <in
-	assert_output 'acp-fault: --error responds to requests: a one-way pipe does not go back (use -- COMMAND, acp-conduct -f, or a proxy chain)'
+	assert_output 'acp-fault: --error sends responses: a one-way pipe cannot carry them back (use -- COMMAND, acp-conduct -f, or a proxy chain)'
 }
 
 @test "--hang: nobody responds to the request" {
@@ -140,7 +140,7 @@ responses() {
 	done
 	bad '--error =1: expected a method' --error =1
 	bad '--hang : expected a method' --hang ''
-	bad '--hang b: given twice: a second one is for a --plan' --hang a --hang b
+	bad '--hang b: given twice: put the second one into a --plan' --hang a --hang b
 	bad '--wrong-id 2: expected a probability, such as 0.1 or 10%' --wrong-id 2
 	bad '--overtake 1,x: expected a probability, and a duration after a comma, such as 10%,500ms' --overtake 1,x
 }

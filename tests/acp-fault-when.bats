@@ -166,19 +166,19 @@ lost() {
 	plan 'plan: line 1: no fault' '-m x'
 	plan 'plan: line 1: drop: expected options' 'drop 1'
 	plan 'plan: line 1: --exit-after does not go with --once' '--exit-after 1 --once'
-	plan 'plan: line 1: what a shell would expand is to stand in quotes' '-m * --drop 1'
+	plan 'plan: line 1: quote the characters that a shell would expand' '-m * --drop 1'
 	plan 'plan: line 1: --seed: no such option; try acp-fault --help' '--seed 1 --drop 1'
 	plan '--plan plan: no fault in it' '# nothing'
 	bad '--plan nowhere: No such file or directory' --plan nowhere
 	bad '--plan .: Is a directory' --plan .
-	bad '--plan -: a file is wanted, for standard input carries the stream' --plan -
+	bad '--plan -: a file is required, because standard input carries the stream' --plan -
 }
 
 @test "bad usage: when" {
-	bad '--from-match 0: expected a number, 1 at least' --from-match 0
-	bad '--every x: expected a number, 1 at least' --every x
+	bad '--from-match 0: expected a number, at least 1' --from-match 0
+	bad '--every x: expected a number, at least 1' --every x
 	bad '--at +1s: + counts from the line before, in a plan' --at +1s --noise 1
-	bad '--once is for a fault' --once
-	bad '--match is for a fault' -m x
+	bad '--once requires a fault' --once
+	bad '--match requires a fault' -m x
 	bad '--close-after does not go with --once' --close-after 1 --once
 }

@@ -451,14 +451,14 @@ proxied() {
 	bad '--delay 1s,: expected a duration, or two with a comma between, such as 100ms,20ms' --delay 1s,
 	bad '--delay 1s,2s: more jitter than delay' --delay 1s,2s
 	bad '--stall x: expected a duration, such as 500ms, 5s or 2m' --stall x
-	bad '--exit-after 0: expected a number, 1 at least' --exit-after 0
+	bad '--exit-after 0: expected a number, at least 1' --exit-after 0
 	bad '--seed -1: expected a whole number' --seed -1
-	bad '--from me: neither client nor agent' --from me
-	bad '--report -: a file is wanted, for standard output carries the stream' --report -
+	bad '--from me: expected client or agent' --from me
+	bad '--report -: a file is required, because standard output carries the stream' --report -
 	run -2 acp-fault -w '.a |' -- touch started
 	[ ! -e started ]
 	run -2 acp-fault sleep 1
-	assert_output 'acp-fault: sleep: a command goes behind --'
+	assert_output 'acp-fault: sleep: a command goes after --'
 	run -127 acp-fault -- no-such-command
 }
 

@@ -54,7 +54,7 @@ permission() {
 	cp down up
 	acp-inject --permit allow_once -- ./taker </dev/null >out 2>err
 	cmp up out
-	assert_equal "$(cat err)" 'acp-inject: --permit allow_once: "session/request_permission": no such option is offered: not answered by it'
+	assert_equal "$(cat err)" 'acp-inject: --permit allow_once: "session/request_permission": no such option is offered: the rule is skipped'
 }
 
 @test "a denied request is answered with an error that names the tool" {
@@ -126,7 +126,7 @@ permission() {
 	EOF
 	answered --answer 'x=error("no")' --answer 'x=2'
 	assert_equal "$(jq .result got)" 2
-	assert_equal "$(cat err)" 'acp-inject: --answer x: "x": no: not answered by it'
+	assert_equal "$(cat err)" 'acp-inject: --answer x: "x": no: the rule is skipped'
 	mkfifo open
 	run --separate-stderr acp-inject --strict --answer 'x=error("no")' --answer 'x=2' -- ./asker <>open
 	assert_equal "$status" 125

@@ -88,7 +88,7 @@ teardown() {
 	wait_for grep -q '"a"' log
 	exec 9>&-
 	ends 1
-	assert_equal "$(<seen)" "acp-inject: left before all was sent and answered"
+	assert_equal "$(<seen)" "acp-inject: ended before everything was sent and had its response"
 }
 
 @test "what is lost is told" {
@@ -99,7 +99,7 @@ teardown() {
 	ends 125
 	run cat seen
 	assert_output - <<-'END'
-		acp-inject: 3 messages were lost: what waits for one of them is not sent
+		acp-inject: 3 messages were lost: a --send that waits for one of them sends nothing
 		acp-inject: 3 messages were lost: its reader is too slow
 	END
 }
@@ -110,13 +110,13 @@ teardown() {
 		'--deny x' '--send down:before:x={method:"y"}' '--send down:answer:x={method:"y"}'; do
 		run acp-inject --attach socket "${rule%% *}" "${rule#* }" --send 'down:after:x={method:"y"}'
 		assert_failure 2
-		assert_output "acp-inject: --attach cannot do what is asked: a chain that runs can be watched and sent to, what changes or answers messages has to stand in it (use -- COMMAND, acp-conduct -f, or a proxy chain)"
+		assert_output "acp-inject: --attach can only watch and send: to change or answer messages, a tool must be part of the chain (use -- COMMAND, acp-conduct -f, or a proxy chain)"
 	done
 	assert_equal "$(<log)" ""
 	run acp-inject --leave --send 'down:after:x={method:"y"}' -- cat
 	assert_failure 2
-	assert_output "acp-inject: --leave is for --attach"
+	assert_output "acp-inject: --leave requires --attach"
 	run acp-inject --hop 1 --send 'down:after:x={method:"y"}' -- cat
 	assert_failure 2
-	assert_output "acp-inject: --hop is for --attach"
+	assert_output "acp-inject: --hop requires --attach"
 }

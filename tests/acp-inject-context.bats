@@ -88,7 +88,7 @@ texts() {
 ["no /compact"]'
 }
 
-@test "a file is read anew each time; where it is gone the prompt goes without it, which is said" {
+@test "a file is read anew each time; where it is gone the prompt is forwarded without it, which is said" {
 	echo first >AGENTS.md
 	: >out
 	{
@@ -109,7 +109,7 @@ texts() {
 ["c","z"]
 ["d","z"]
 ["e","z"]'
-	assert_equal "$(cat err)" 'acp-inject: AGENTS.md: "session/prompt": No such file or directory: the prompt goes without it'
+	assert_equal "$(cat err)" 'acp-inject: AGENTS.md: "session/prompt": No such file or directory: the prompt is forwarded without it'
 }
 
 @test "with --strict a file that is gone is the end" {
@@ -133,7 +133,7 @@ texts() {
 {"id":3,"method":"session/prompt"}
 {"id":4,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"x"}]}}
 {"id":5,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}'
-	assert_equal "$stderr" 'acp-inject: --prepend, --append: "session/prompt": a prompt that is no array: passed unchanged'
+	assert_equal "$stderr" 'acp-inject: --prepend, --append: "session/prompt": the prompt is not an array: forwarded unchanged'
 }
 
 @test "--session is for all rules" {
@@ -172,10 +172,10 @@ texts() {
 	each_way servers
 }
 
-@test "a server for which there is no place is said, and the session goes without it" {
+@test "a server for which there is no place is said, and the session starts without it" {
 	run --separate-stderr acp-inject --mcp-server '{"name":"x"}' <<<'{"id":1,"method":"session/new"}
 {"id":1,"method":"session/new","params":{"mcpServers":"none"}}'
 	assert_output '{"id":1,"method":"session/new"}
 {"id":1,"method":"session/new","params":{"mcpServers":"none"}}'
-	assert_equal "$stderr" 'acp-inject: --mcp-server: "session/new": the request has no list of servers, and no place for one: the session goes without it'
+	assert_equal "$stderr" 'acp-inject: --mcp-server: "session/new": the request has no list of servers, and no place for one: the session starts without it'
 }

@@ -180,5 +180,5 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 	} | acp-inject --send 'down:answer:session/new={method:"session/set_mode",params:{sessionId:.result.sessionId,modeId:"a"}}' \
 	    -- acp-fault --duplicate 1 --from agent -m session/set_mode -- ./agent >out 2>err
 	assert_equal "$(without_ids out)" '{"result":{"sessionId":"S1"}}'
-	grep -q '^acp-inject: agent: line 3: an answer to a request of ours that is not open: dropped$' err
+	grep -q '^acp-inject: agent: line 3: a response to no open request of ours: dropped$' err
 }

@@ -216,7 +216,7 @@ teardown() {
 {"id":2,"method":"x"}'
 	assert_success
 	assert_output ''
-	assert_equal "$stderr" 'acp-inject: --edit: dropped a request, which nobody answers: this is a one-way pipe'
+	assert_equal "$stderr" 'acp-inject: --edit: dropped a request, which gets no response: a one-way pipe cannot carry one back'
 	run --separate-stderr acp-inject --silent -e empty <<<'{"id":1,"method":"x"}'
 	assert_equal "$output$stderr" ''
 }
@@ -228,8 +228,8 @@ teardown() {
 		printf '{"method":"%s","params":{"n" : 1.0}}\n' a a b a b >down
 		inject "$way" taker -e 'if .method == "b" then error("no b") else ., error("no \(.params)") end' <down >out 2>err
 		cmp down got
-		[[ $(cat err) == 'acp-inject: --edit: "a": no {"n":1}: passed unchanged
-acp-inject: --edit: "b": no b: passed unchanged' ]]
+		[[ $(cat err) == 'acp-inject: --edit: "a": no {"n":1}: forwarded unchanged
+acp-inject: --edit: "b": no b: forwarded unchanged' ]]
 	}
 	WAYS=(wrap sockets link)
 	each_way failed
@@ -241,7 +241,7 @@ acp-inject: --edit: "b": no b: passed unchanged' ]]
 {"method":"b"}
 {"method":"c"}'
 		assert_equal "$status" 125
-		assert_equal "$stderr" 'acp-inject: --edit: "b": no: that is the end (--strict)'
+		assert_equal "$stderr" 'acp-inject: --edit: "b": no: ending (--strict)'
 		! grep -q '"b"\|"c"' got
 	}
 	# shellcheck disable=SC2034 # each_way goes by them
@@ -259,7 +259,7 @@ acp-inject: --edit: "b": no b: passed unchanged' ]]
 		run --separate-stderr acp-inject -e "$made" <<<'{"method":"m","params":{"x":12345678901234567890}}'
 		assert_success
 		assert_output '{"method":"m","params":{"x":12345678901234567890}}'
-		[[ $stderr == 'acp-inject: --edit: "m": what it made is no message '*': passed unchanged' ]]
+		[[ $stderr == 'acp-inject: --edit: "m": its output is not a message '*': forwarded unchanged' ]]
 	done
 	run --separate-stderr acp-inject --strict -e 1 <<<'{"method":"m"}'
 	assert_equal "$status" 125
@@ -274,7 +274,7 @@ acp-inject: --edit: "b": no b: passed unchanged' ]]
 	assert_success
 	assert_line --index 0 '{"method":"m","params":'"$deep"'}'
 	assert_line --index 2 '{"method":"m","x":1}'
-	assert_equal "$stderr" 'acp-inject: --edit: "m": too deep for jq: passed unedited'
+	assert_equal "$stderr" 'acp-inject: --edit: "m": too deep for jq: forwarded unedited'
 }
 
 @test "the program sees messages only: noise goes to standard error" {
@@ -329,12 +329,12 @@ acp-inject: --edit: "b": no b: passed unchanged' ]]
 	refused '--send x: expected LANE:WHEN:METHOD=JQ' --send x
 	refused '--send left:after:x=.: expected LANE' --send left:after:x=.
 	refused '--send up:during:x=.: expected LANE' --send up:during:x=.
-	refused '--send up:answer:session/cancel=.: a notification has no answer' --send up:answer:session/cancel=.
+	refused '--send up:answer:session/cancel=.: a notification has no response' --send up:answer:session/cancel=.
 	refused '--argjson a: not JSON at byte 4' --argjson a '{"a' -e .
-	refused '--argjson t: this variable is taken' --argjson t 1 -e .
+	refused '--argjson t: this variable has a value already' --argjson t 1 -e .
 	refused '--arg 1: expected the name' --arg 1 2 -e .
 	refused '--match : an empty pattern' -m '' -e .
-	refused '--match session/[np: a [ that is not closed' -m 'session/[np' -e .
+	refused '--match session/[np: a [ without a ]' -m 'session/[np' -e .
 	refused '--kind answer: expected request, response or notification' --kind answer -e .
 	refused '--deny =x: expected METHOD' --deny =x
 	refused '--permit maybe: expected allow_once' --permit maybe
@@ -344,12 +344,12 @@ acp-inject: --edit: "b": no b: passed unchanged' ]]
 	refused '--prepend @none: No such file' --prepend @none
 	refused '--prepend @.: not a regular file' --prepend @.
 	refused 'one program is enough' -e . -e .
-	refused '--match is for --edit or --edit-file' -m x --prepend y
-	refused '--every is for' --every -e .
-	refused '--send-every is for' --send-every -e .
-	refused '--silent is for --edit' --silent --prepend x
+	refused '--match requires --edit or --edit-file' -m x --prepend y
+	refused '--every requires' --every -e .
+	refused '--send-every requires' --send-every -e .
+	refused '--silent requires --edit' --silent --prepend x
 	refused 'nothing to do'
-	refused '--way is for a stream without a command' --way link -e .
+	refused '--way does not go with a command' --way link -e .
 }
 
 @test "a one-way pipe cannot answer: refused with the ways that can, but an edit goes" {

@@ -99,7 +99,7 @@ begin() {
 	refuse '.params.method == "p"' '{"code":-33000,"message":"outer"}'
 	assert_equal "$(await a.out '.id == 5' | jq -c .error)" '{"code":-33000,"message":"outer"}'
 	answer '.params.method == "q"' '7'
-	assert_equal "$(await a.out '.id == 6' | jq -r .error.message)" 'acp-mcp: an answer with neither result nor error'
+	assert_equal "$(await a.out '.id == 6' | jq -r .error.message)" 'acp-mcp: a response with neither result nor error'
 	unshim a
 	finish
 	run ! grep -E 'mcp/(dis)?connect|notifications/initialized|"ping"' out

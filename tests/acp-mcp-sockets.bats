@@ -145,6 +145,6 @@ opened() {
 	wait_for grep -q ready err
 	finish
 	assert_equal "$(cat err)" 'acp-mcp: server "x": a line of the command is not a message: expected a value: starting
-acp-mcp: server "x": the same line again, this many times: 3
+acp-mcp: server "x": repetitions of the last line: 3
 acp-mcp: server "x": a line of the command is not a message: expected a value: ready'
 }

@@ -26,7 +26,7 @@ begin() {
 @test "a provider that never answers: an error after --timeout, in each form; a late connection is given back" {
 	begin "$OLD" --timeout 100ms
 	mcp a '{"id":1,"method":"initialize"}'
-	assert_equal "$(await a.out '.id == 1' | jq -c .error)" "{\"code\":-33001,\"message\":\"acp-mcp: the server's provider does not answer\"}"
+	assert_equal "$(await a.out '.id == 1' | jq -c .error)" "{\"code\":-33001,\"message\":\"acp-mcp: the server's provider does not respond\"}"
 	answer '.method == "mcp/connect"' '{"connectionId":"late"}'
 	assert_equal "$(await out '.method == "mcp/disconnect"' | jq -c .params)" '{"connectionId":"late"}'
 	finish
@@ -44,7 +44,7 @@ begin() {
 	finish
 }
 
-@test "an answer to mcp/connect without a connectionId" {
+@test "a response to mcp/connect without a connectionId" {
 	begin "$OLD"
 	mcp a '{"id":1,"method":"initialize"}'
 	answer '.method == "mcp/connect"' '{"connectionId":7}'
@@ -146,7 +146,7 @@ begin() {
 	wait "${SHIM[a]}" || true
 	await out '.method == "mcp/disconnect"'
 	finish
-	grep -qxF 'acp-mcp: server "x": the agent does not read: it is given up' err
+	grep -qxF 'acp-mcp: server "x": the agent does not read: closing the connection' err
 }
 
 @test "a hundred connections at once" {

@@ -73,7 +73,7 @@ claims() {
 	run session s "[$X]"
 	assert_output "[$X]"
 	finish
-	assert_equal "$(cat err)" 'acp-mcp: the agent takes no MCP servers of ours: neither of type acp nor stdio'
+	assert_equal "$(cat err)" 'acp-mcp: the agent supports MCP servers neither of type acp nor of type stdio: none is offered'
 }
 
 @test "a server of type acp becomes a stdio server: this program and a socket; of v2 with its type" {
@@ -133,7 +133,7 @@ acp-mcp: an MCP server is left out: it has no name, or no id: {\"type\":\"acp\",
 	run session t '[{"name":"y"}]'
 	assert_equal "$(jq -c '[.[].name]' <<<"$output")" '["y","z"]'
 	finish
-	assert_equal "$(cat err)" 'acp-mcp: server "y": the session has one of this name: ours is left out'
+	assert_equal "$(cat err)" 'acp-mcp: server "y": the session already has a server of this name: the one of --provide is left out'
 }
 
 @test "a session that needs rewriting waits until the agent has reported what it takes, and later messages keep their order" {
@@ -212,7 +212,7 @@ acp-mcp: an MCP server is left out: it has no name, or no id: {\"type\":\"acp\",
 	chmod 755 "$dir" "$dir"/acp-mcp.*
 	chmod 666 "$(socket)"
 	run setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/program" --connect "$(socket)" </dev/null
-	wait_for grep -qxF "acp-mcp: $(socket): another user was refused" err
+	wait_for grep -qxF "acp-mcp: $(socket): a process of another user was refused" err
 	finish
 	run ! grep -q mcp/connect out
 	rm -r "$dir"

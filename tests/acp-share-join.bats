@@ -113,19 +113,19 @@ teardown() {
 	hears '"id":"last","result"' g
 	run jq -r 'select(.event == "error") | .why' g
 	assert_output "$(cat <<-'EOS'
-		a response; a guest does not respond for others
+		a guest may not send responses
 		an array: ACP has no batches
 		neither method, result nor error
-		a guest does not initialize, and sends no envelopes
+		a guest may not initialize, and may not send envelopes
 		expected a value
 		not a record with a message
-		a record says from which side its message is: "from" is "client" or "agent"
+		a record needs the member "from", which is "client" or "agent"
 		not a record with a message
 		expected a value
 	EOS
 	)"
 	assert_equal "$(answers g | jq -c 'select(.error) | [.id, .error.code]')" $'[1,-32600]\n[0,-32600]\n[9,-32600]'
-	wait_for grep -qxF 'acp-share: guest.1: line 4: a response; a guest does not respond for others: discarded' said
+	wait_for grep -qxF 'acp-share: guest.1: line 4: a guest may not send responses: discarded' said
 	# The question is open still: it is the client's to answer.
 	id=$(sed -n 's/.*"id":\([^,]*\),"method":"fs\/read".*/\1/p' got)
 	say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":\"real\"}"

@@ -55,7 +55,7 @@ teardown() {
 @test "where a chain listens no other one may; what nobody listens at any more is taken over" {
 	start --control my.sock
 	run -2 acp-share --control my.sock -- sh -c 'echo started >&2'
-	assert_output 'acp-share: --control my.sock: another one listens there'
+	assert_output 'acp-share: --control my.sock: another process listens there'
 	kill -KILL "$stream"
 	wait "$stream" || true
 	[[ -S my.sock ]]
@@ -65,7 +65,7 @@ teardown() {
 	ends
 	echo precious >my.sock
 	run -2 acp-share --control my.sock -- cat
-	assert_output 'acp-share: --control my.sock: it is there already, and is no socket'
+	assert_output 'acp-share: --control my.sock: it exists and is not a socket'
 	assert_equal "$(cat my.sock)" precious
 }
 
@@ -88,7 +88,7 @@ teardown() {
 	done
 	run setpriv --reuid=65534 --regid=65534 --clear-groups ./program "$PWD/my.sock" ask $'{"want":"list"}\n'
 	refute_output --partial pid
-	wait_for grep -qF "acp-share: $PWD/my.sock: another user was refused" said
+	wait_for grep -qF "acp-share: $PWD/my.sock: a process of another user was refused" said
 	ends
 }
 
@@ -98,7 +98,7 @@ teardown() {
 	run visit "$socket" ask $'what?\n'
 	assert_output '{"error":"not a request: {\"want\":\"list\"}, or \"watch\" or \"join\""}'
 	run visit "$socket" ask $'{"want":"gold"}\n'
-	assert_output '{"error":"what is wanted is not one of list, watch, join"}'
+	assert_output '{"error":"the value of want is not list, watch or join"}'
 	run visit "$socket" ask $'{"want":"list","want":"watch"}\n'
 	assert_output --partial '"error"'
 	run visit "$socket" ask "$(printf '%0100000d' 0)"
@@ -186,7 +186,7 @@ teardown() {
 	done
 	full() { [[ $(ask '{"want":"list"}' | jq .guests) == 100 ]]; }
 	wait_for full
-	assert_equal "$(timeout 60 visit "$socket" ask $'{"want":"watch"}\n')" '{"error":"100 are attached already, and no more may be"}'
+	assert_equal "$(timeout 60 visit "$socket" ask $'{"want":"watch"}\n')" '{"error":"100 guests are attached, and that is the limit"}'
 	MANPAGER=cat mandoc -T ascii "$TOP/man/acp-share.1" | col -b | tr -s ' \n' ' ' | grep -q 'At most 100'
 	ends
 }
@@ -283,7 +283,7 @@ teardown() {
 	run -2 acp-share --list --control auto
 	assert_output 'acp-share: --list does not go with --control'
 	run -2 acp-share --format json -- cat
-	assert_output 'acp-share: --format is for --list'
+	assert_output 'acp-share: --format requires --list'
 	run -2 acp-share --list -- cat
 	run -2 acp-share -f xml --list
 	assert_line --index 0 --partial 'xml'

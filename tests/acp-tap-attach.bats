@@ -132,17 +132,17 @@ same() {
 @test "only options go with --attach" {
 	run acp-tap --attach x -- cat
 	assert_failure 2
-	assert_output "acp-tap: --attach joins a chain that runs: no command with it"
+	assert_output "acp-tap: --attach joins a running stream, and takes no command"
 	run acp-tap --attach x s.rec
 	assert_failure 2
-	assert_output "acp-tap: s.rec: nothing but options goes with --attach"
+	assert_output "acp-tap: s.rec: --attach takes no operands"
 	for option in '--way pipe' '--clean' '--grace 1s'; do
 		# shellcheck disable=SC2086
 		run acp-tap --attach x $option
 		assert_failure 2
-		assert_output "acp-tap: ${option% *} is for a stream that passes through here, not for --attach"
+		assert_output "acp-tap: ${option% *} does not go with --attach"
 	done
 	run acp-tap --hop 1
 	assert_failure 2
-	assert_output "acp-tap: --hop is for recordings or --attach"
+	assert_output "acp-tap: --hop requires recordings or --attach"
 }

@@ -202,10 +202,10 @@ refused() {
 	refused '--format nice: expected record, pretty, full, raw or trace' -f nice
 	refused '--color red: expected auto, always or never' --color red
 	refused '--count many: expected a number' -c many
-	refused '--hop is for recordings or --attach' --hop 1
-	refused '--append is for --output' -a
-	refused '--output -: a file is wanted, for standard output carries the stream' -o -
-	refused '--fold is for --format pretty' --fold -o y
+	refused '--hop requires recordings or --attach' --hop 1
+	refused '--append requires --output' -a
+	refused '--output -: a file is required, because standard output carries the stream' -o -
+	refused '--fold requires --format pretty' --fold -o y
 	[[ ! -e y ]]
 }
 

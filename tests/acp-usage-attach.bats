@@ -62,7 +62,7 @@ teardown() {
 	ends 125
 	run cat seen
 	assert_output - <<-'END'
-		acp-usage: messages were lost: figures may lack something from here on
+		acp-usage: messages were lost: figures may be too low from here on
 		acp-usage: 7 messages were lost: its reader is too slow
 	END
 }
@@ -79,7 +79,7 @@ teardown() {
 	assert_output "acp-usage: --merge does not go with --attach"
 	run acp-usage --attach x s.rec
 	assert_failure 2
-	assert_output "acp-usage: s.rec: nothing but options goes with --attach"
+	assert_output "acp-usage: s.rec: --attach takes no operands"
 }
 
 @test "a chain that is not there leaves the file of -o as it was" {

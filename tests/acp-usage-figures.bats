@@ -249,7 +249,7 @@ opened() {
 		assert_output "[$want]"
 	done
 	run -2 acp-usage --cache-hour hour
-	assert_output 'acp-usage: --cache-hour is for --prices'
+	assert_output 'acp-usage: --cache-hour requires --prices'
 }
 
 @test "prices: what only large contexts have a price for costs what other input does below" {

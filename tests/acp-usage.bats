@@ -60,7 +60,7 @@ teardown() {
 	run --separate-stderr acp-usage -f tsv right
 	assert_equal "$stderr" ''
 	run --separate-stderr acp-usage -f tsv wrong
-	assert_equal "$stderr" 'acp-usage: s: remaining does not fit used and size'
+	assert_equal "$stderr" 'acp-usage: s: remaining contradicts used and size'
 }
 
 @test "a turn that goes by at two hops, in an envelope too, counts once" {

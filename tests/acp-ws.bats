@@ -318,19 +318,19 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 		assert_failure 2
 		assert_output "acp-ws: $1"
 	}
-	refuses '--listen or --connect? try acp-ws --help'
-	refuses '--listen is for a command' --listen 0
+	refuses 'either --listen or --connect is required; try acp-ws --help'
+	refuses '--listen requires a command' --listen 0
 	refuses '--listen does not go with --connect' --listen 0 --connect ws://x -- cat
 	refuses '--connect does not go with a command' --connect ws://x -- cat
 	refuses 'cat: a command goes after --' --listen 0 cat
-	refuses '--origin is for --listen' --connect ws://x --origin http://x
-	refuses '--ca is for --connect' --listen 0 --ca /dev/null -- cat
-	refuses 'another address than loopback is for --token-file or --no-auth' --listen 0.0.0.0:0 -- cat
-	refuses '--path x: a path begins with /' --listen 0 --path x -- cat
+	refuses '--origin requires --listen' --connect ws://x --origin http://x
+	refuses '--ca requires --connect' --listen 0 --ca /dev/null -- cat
+	refuses 'an address other than loopback requires --token-file or --no-auth' --listen 0.0.0.0:0 -- cat
+	refuses '--path x: a path must begin with /' --listen 0 --path x -- cat
 	refuses "--header x: expected 'NAME: VALUE'" --connect ws://x --header x
-	refuses '--header Host: y: this belongs to the handshake' --connect ws://x --header 'Host: y'
+	refuses '--header Host: y: the handshake sets this header itself' --connect ws://x --header 'Host: y'
 	refuses '--token-file /dev/null: it holds no token' --listen 0 --token-file /dev/null -- cat
-	refuses '--max-line 2G: 1G is the most' --connect ws://x --max-line 2G
+	refuses '--max-line 2G: at most 1G' --connect ws://x --max-line 2G
 	for url in http://x ws:// x ws://x:0/ ws://x:70000/ 'ws://a b/'; do
 		refuses "--connect $url: expected ws://HOST[:PORT][/PATH] or wss://..." --connect "$url"
 	done

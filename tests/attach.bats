@@ -132,7 +132,7 @@ over() {
 	wait_for test -e "$XDG_RUNTIME_DIR/acp/$other"
 	run acp-usage --attach auto
 	assert_failure 2
-	assert_line 'acp-usage: several streams are shared, one of these it has to be:'
+	assert_line 'acp-usage: several streams are shared; choose one of these:'
 	assert_line --partial "acp-usage: $XDG_RUNTIME_DIR/acp/$stream: pid $stream: $PWD: at agent"
 	assert_line --partial "acp-usage: $XDG_RUNTIME_DIR/acp/$other: pid $other: $PWD: at agent"
 	kill -KILL "$other"
@@ -184,7 +184,7 @@ over() {
 	kill -STOP "$stream"
 	run acp-tap --attach auto
 	assert_failure 2
-	assert_output "acp-tap: $socket: acp-share does not answer"
+	assert_output "acp-tap: $socket: acp-share does not respond"
 	kill -CONT "$stream"
 	say '{"jsonrpc":"2.0","id":1,"method":"m"}'
 	hears '"method":"m"'

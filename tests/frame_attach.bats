@@ -226,7 +226,7 @@ refused() {
 		down client request "initialize" -
 		up client own-response "test/ask" -
 		down client notification "test/emitted" -
-		rulefilter: client: line 8: an answer to a request of ours that is not open: dropped
+		rulefilter: client: line 8: a response to no open request of ours: dropped
 	END
 }
 
@@ -269,11 +269,11 @@ queue_is_full() {
 	kill -KILL "$conductor"
 	exec 9>&-
 	ends 125
-	assert_equal "$(tail -n 1 seen)" "rulefilter: the chain has ended before it took all that was to be sent"
+	assert_equal "$(tail -n 1 seen)" "rulefilter: the stream ended before everything was sent"
 }
 
 @test "what edits or answers is refused before anything is asked" {
-	local line='rulefilter: --attach cannot do what is asked: a chain that runs can be watched and sent to, what changes or answers messages has to stand in it (use -- COMMAND, acp-conduct -f, or a proxy chain)'
+	local line='rulefilter: --attach can only watch and send: to change or answer messages, a tool must be part of the chain (use -- COMMAND, acp-conduct -f, or a proxy chain)'
 	conduct socket
 	FILTER_ATTACH=socket run rulefilter x:edit
 	assert_failure 2
@@ -305,16 +305,16 @@ queue_is_full() {
 	assert_output 'rulefilter: hop `x'\'' is not relayed; these are: 0 (acp-tap), 2 (agent)'
 	refused -q
 	assert_failure 2
-	assert_output "rulefilter: socket: it hung up without an answer: a stream can be joined by its own user only"
+	assert_output "rulefilter: socket: it closed the connection without a response: only the user who shares a stream can join it"
 	refused -b '{"hop":0'
 	assert_failure 2
-	assert_output "rulefilter: socket: no acp-share: its answer has no end"
+	assert_output "rulefilter: socket: not acp-share: its response has no end"
 	refused -a 'HTTP/1.1 400'
 	assert_failure 2
-	assert_output "rulefilter: socket: no acp-share: its answer is not a JSON object"
+	assert_output "rulefilter: socket: not acp-share: its response is not a JSON object"
 	refused -a '{"hop":0}' -n 0
 	assert_failure 2
-	assert_output "rulefilter: socket: the answer of acp-share came without a descriptor"
+	assert_output "rulefilter: socket: the response of acp-share came without a descriptor"
 }
 
 @test "superfluous descriptors are closed" {
@@ -331,7 +331,7 @@ queue_is_full() {
 @test "a conductor that never answers is waited for, but not for long" {
 	refused -s
 	assert_failure 2
-	assert_output "rulefilter: socket: acp-share does not answer"
+	assert_output "rulefilter: socket: acp-share does not respond"
 }
 
 @test "while it waits for an answer, ^C ends it at once" {
@@ -364,7 +364,7 @@ queue_is_full() {
 	FILTER_ATTACH=auto run rulefilter
 	assert_failure 2
 	assert_output - <<-END
-		rulefilter: several streams are shared, one of these it has to be:
+		rulefilter: several streams are shared; choose one of these:
 		rulefilter: $XDG_RUNTIME_DIR/acp/1: pid $conductor: zed 1: agent 2: /home/x: at agent
 		rulefilter: $XDG_RUNTIME_DIR/acp/2: pid $second: zed 1: agent 2: /home/x: at agent
 	END

@@ -82,7 +82,7 @@ leaving 3 {"method":"x","params":[2]} inside {"method":"x","params":[2]}'
 		rulefilter x:lose 2>err | sed 1d >out
 	assert_equal "$(cat out)" '{"id":4,"method":"proxy/successor","params":{"method":"y"}}
 {"id":1,"result":0}'
-	assert_equal "$(cat err)" 'rulefilter: conductor: an answer to a request that is not open: dropped'
+	assert_equal "$(cat err)" 'rulefilter: conductor: a response to no open request: dropped'
 }
 
 @test "what is owed to a lane goes out before the lane ends, however long the client has gone" {

@@ -26,8 +26,8 @@ refused() {
 	refused '--max-line 0: expected a number of bytes, such as 64M' --max-line 0
 	refused '--grace soon: expected a duration, such as 500ms, 5s or 2m' --grace soon
 	refused '--way wrap: expected pipe, link or proxy' --way wrap
-	refused '--way is for a stream without a command' --way pipe -- cat
-	refused 'no command behind --' --
+	refused '--way does not go with a command' --way pipe -- cat
+	refused 'no command after --' --
 }
 
 @test "what is no option is refused with one line" {
@@ -41,13 +41,13 @@ refused() {
 @test "filters that read recordings: those or a stream" {
 	touch x
 	TOOLS=(tap usage)
-	refused 'x: either recordings or a command' x -- cat
-	refused '--clean is for a stream, not for recordings' --clean x
-	refused '--grace is for a stream, not for recordings' --grace 1s x
+	refused 'x: give either recordings or a command' x -- cat
+	refused '--clean does not go with recordings' --clean x
+	refused '--grace does not go with recordings' --grace 1s x
 }
 
 @test "filters that read none: a word without -- is a command that somebody forgot them for" {
 	TOOLS=(inject fault budget mcp)
-	refused 'sleep: a command goes behind --' sleep 1
-	refused 'x: a command goes behind --' x -- cat
+	refused 'sleep: a command goes after --' sleep 1
+	refused 'x: a command goes after --' x -- cat
 }

@@ -200,7 +200,7 @@ each_way() {
 	printf '{"method":"x"}\n{"method":"a"}\n' >down
 	rulefilter x:array <down >out 2>err
 	[ "$(cat out)" = '{"method":"a"}' ]
-	[ "$(said)" = 'rulefilter: what was made of a message is none (an array: ACP has no batches at byte 1): dropped' ]
+	[ "$(said)" = 'rulefilter: the result of an edit is not a message (an array: ACP has no batches at byte 1): dropped' ]
 	rulefilter x:give-id <down >out
 	[ "$(cat out)" = '{"method":"x","id":"given"}
 {"method":"a"}' ]

@@ -92,8 +92,8 @@ proxy() {
 		{"id":null,"error":{"code":-32700,"message":"what"}}
 	END
 	assert_output '{"id":0,"result":"right"}'
-	[ "$(grep -c 'conductor: an answer to a request that is not open: dropped' err)" -eq 5 ]
-	[ "$(grep -c 'conductor: an error that answers no request' err)" -eq 1 ]
+	[ "$(grep -c 'conductor: a response to no open request: dropped' err)" -eq 5 ]
+	[ "$(grep -c 'conductor: an error response without a request' err)" -eq 1 ]
 	[ "$(wc -l <err)" -eq 6 ]
 }
 

@@ -35,28 +35,28 @@ refused() {
 }
 
 @test "acp-tap" {
-	refused '--hop is for recordings or --attach' tap --hop 1
-	refused '--number is for recordings' tap -n
-	refused '--start is for recordings' tap --start 2
-	refused '--until is for recordings' tap --until 2
-	refused '--number is for --format pretty or --format full' tap -n -f raw s.rec
-	refused '--fold is for --format pretty' tap --fold -o y
-	refused '--no-fold is for --format pretty' tap --no-fold -f raw s.rec
-	refused '--append is for --output' tap -a
+	refused '--hop requires recordings or --attach' tap --hop 1
+	refused '--number requires recordings' tap -n
+	refused '--start requires recordings' tap --start 2
+	refused '--until requires recordings' tap --until 2
+	refused '--number requires --format pretty or --format full' tap -n -f raw s.rec
+	refused '--fold requires --format pretty' tap --fold -o y
+	refused '--no-fold requires --format pretty' tap --no-fold -f raw s.rec
+	refused '--append requires --output' tap -a
 	refused '--until comes before --start' tap --start 3 --until 2 s.rec
 	[ ! -e y ]
 }
 
 @test "acp-check" {
-	refused '--hop is for recordings or --attach' check --hop 1
-	refused '--append is for --output' check -a
+	refused '--hop requires recordings or --attach' check --hop 1
+	refused '--append requires --output' check -a
 	refused '--append does not go with --format junit' check -a -o y -f junit
-	refused '--output -: a file is wanted' check -o - s.rec
+	refused '--output -: a file is required' check -o - s.rec
 	[ ! -e y ]
 }
 
 @test "acp-usage" {
-	refused '--append is for --output' usage -a s.rec
+	refused '--append requires --output' usage -a s.rec
 	refused '--format prom is for --output or recordings' usage -f prom
 	refused '--format prom does not go with --summary' usage -f prom --summary s.rec
 	refused '--format prom does not go with --append' usage -f prom -o x -a s.rec
@@ -66,15 +66,15 @@ refused() {
 	refused '--pass does not go with recordings' usage --pass s.rec
 	refused '--pass does not go with a command' usage --pass -- cat
 	refused '--pass does not go with --attach' usage --pass --attach auto
-	refused '--follow is for one recording' usage -F s.rec s.rec
-	refused '--follow is for one recording' usage -F
+	refused '--follow requires one recording' usage -F s.rec s.rec
+	refused '--follow requires one recording' usage -F
 	refused '--merge does not go with a command' usage --merge -- cat
 	refused '--merge does not go with --max-cost' usage --merge --max-cost 1USD s.rec
 }
 
 @test "acp-stat" {
-	refused '--append is for --output' stat -a s.rec
-	refused '--hop is for recordings or --attach' stat --hop 1
+	refused '--append requires --output' stat -a s.rec
+	refused '--hop requires recordings or --attach' stat --hop 1
 	refused '--format prom does not go with --append' stat -f prom -o x -a s.rec
 	refused '--format prom does not go with --by turn' stat -f prom --by turn s.rec
 	refused '--pass does not go with recordings' stat --pass s.rec
@@ -83,30 +83,30 @@ refused() {
 }
 
 @test "acp-inject" {
-	refused '--match is for --edit or --edit-file' inject -m x --prepend y
-	refused '--where is for --edit or --edit-file' inject -w . --prepend y
-	refused '--silent is for --edit or --edit-file' inject --silent --prepend y
-	refused '--every is for --prepend or --append' inject --every -e .
-	refused '--leave is for --attach' inject --leave -e .
-	refused '--send-every is for --send' inject --send-every -e .
+	refused '--match requires --edit or --edit-file' inject -m x --prepend y
+	refused '--where requires --edit or --edit-file' inject -w . --prepend y
+	refused '--silent requires --edit or --edit-file' inject --silent --prepend y
+	refused '--every requires --prepend or --append' inject --every -e .
+	refused '--leave requires --attach' inject --leave -e .
+	refused '--send-every requires --send' inject --send-every -e .
 }
 
 @test "acp-budget" {
 	refused '--target does not go with --from-prompt' budget --target 1 --from-prompt
-	refused '--nudge is for --target or --from-prompt' budget --nudge x --max-turns 1
-	refused '--hard is for --max-cost or --max-tokens or --max-turns or --max-context' budget --hard --target 1
+	refused '--nudge requires --target or --from-prompt' budget --nudge x --max-turns 1
+	refused '--hard requires --max-cost or --max-tokens or --max-turns or --max-context' budget --hard --target 1
 }
 
 @test "acp-mcp, acp-conduct" {
 	refused '--connect does not go with a command' mcp --connect x -- cat
 	refused '--connect does not go with --provide' mcp --connect x --provide a=b
 	refused '--connect does not go with --timeout' mcp --timeout 1s --connect x
-	refused '--control-hop is for --control' conduct --control-hop 1 -- cat
+	refused '--control-hop requires --control' conduct --control-hop 1 -- cat
 }
 
 @test "acp-replay" {
-	refused '--update is for --check' replay --update s.rec
-	refused '--format is for --check' replay -f json s.rec
+	refused '--update requires --check' replay --update s.rec
+	refused '--format requires --check' replay -f json s.rec
 	refused '--update does not go with --record' replay --check --update --record x s.rec
 	refused '--update does not go with --env' replay --check --update --env s.rec
 	refused '--update does not go with --on-miss next' replay --check --update --on-miss next s.rec
@@ -115,7 +115,7 @@ refused() {
 }
 
 @test "a short option is its long one, and what is fine goes" {
-	refused '--match is for --edit or --edit-file' inject --match x --prepend y
+	refused '--match requires --edit or --edit-file' inject --match x --prepend y
 	run -0 acp-tap -n -f full --start 2 --until 2 s.rec
 	run -0 acp-usage -f prom s.rec
 }

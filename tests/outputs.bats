@@ -177,7 +177,7 @@ refused() {
 	exec 5>&- 6>&-
 	wait $pid
 	wait $!
-	assert_equal "$(cat err)" 'acp-tap: cannot be opened again: a.rec: it is already being written'
+	assert_equal "$(cat err)" 'acp-tap: cannot be reopened: a.rec: it is already being written'
 	run grep -c initialize a.old b.rec
 	assert_output $'a.old:1\nb.rec:0'
 }

@@ -43,7 +43,7 @@ sessions() {
 }
 
 @test "where it begins several ids the first session is taken, and one line says so" {
-	local why='--session: 12 fits more than one session: 12ab-x is taken, not 12ef-z'
+	local why='--session: 12 matches more than one session: using 12ab-x, not 12ef-z'
 	run --separate-stderr acp-tap -f raw --session 12 s.rec s.rec
 	assert_equal "$(sessions "$output")" '12ab-x 12ab-x '
 	assert_equal "$stderr" "acp-tap: $why"

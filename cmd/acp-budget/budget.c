@@ -169,7 +169,7 @@ is_over(struct tool *t, struct budget *b, const struct turn_end *e)
 	else if (t->left)
 		why = t->gone;
 	else if (b->continuations >= o->max_continuations)
-		why = "no more continuations (--max-continuations)";
+		why = "--max-continuations is reached";
 	else if (b->continuations >= DIMINISH_AFTER && b->gains[0] < o->min_gain && b->gains[1] < o->min_gain)
 		why = "diminishing returns";
 	if (why && buf_add_string(&b->why, why) < 0)

@@ -191,7 +191,7 @@ unkept(struct tool *t, struct session *s, unsigned bit, const char *what, const 
 	if (s->unkept & bit)
 		return;
 	s->unkept |= bit;
-	session_say(t, s, "error: %s cannot be kept: the agent reports %s", what, why);
+	session_say(t, s, "error: %s cannot be enforced: the agent reports %s", what, why);
 }
 
 static void
@@ -217,7 +217,7 @@ unseen(struct tool *t, struct session *s, const struct usage_figures *f)
 	if (t->options->max_tokens == UINT64_MAX || !f->billed_lower || s->unkept & CHILDREN)
 		return;
 	s->unkept |= CHILDREN;
-	session_say(t, s, "--max-tokens: the agent does not report all tokens (of sub-agents, or of all calls): the limit comes late");
+	session_say(t, s, "--max-tokens: the agent does not report all tokens (of sub-agents, or of all calls): the session may exceed the limit");
 }
 
 void
@@ -235,7 +235,7 @@ limits_unkept(struct tool *t, struct session *s, bool late)
 		unkept_cost(t, s, i, &f, late);
 	unseen(t, s, &f);
 	if (late && o->max_tokens != UINT64_MAX && !(f.billed.has & 1u << USAGE_TOTAL))
-		unkept(t, s, TOKENS, "--max-tokens", "no tokens that add up");
+		unkept(t, s, TOKENS, "--max-tokens", "no token counts that can be added up");
 	usage_figures_free(&f);
 	if (late && o->max_context > 0 && !context)
 		unkept(t, s, CONTEXT, "--max-context", "no context");

@@ -110,7 +110,7 @@ take_money(struct options *o, const char *argument)
 		cli_bad(&cli, OPT_MAX_COST, argument, why);
 	for (i = 0; i < o->max_cost.n; i++)
 		if (o->max_cost.at[i].amount.units == 0)
-			cli_bad(&cli, OPT_MAX_COST, argument, "nothing can be had for 0");
+			cli_bad(&cli, OPT_MAX_COST, argument, "expected an amount above 0");
 }
 
 static void
@@ -227,7 +227,7 @@ check(const struct options *o, const struct cli_given *given)
 {
 	cli_check(&cli, given, rules);
 	if (!o->target && !o->from_prompt && o->nat == 0 && !has_limit(o) && !o->max_silence)
-		cli_die(EXIT_USAGE, tool_name, "nothing to hold to: give --target, --from-prompt, a limit or --at");
+		cli_die(EXIT_USAGE, tool_name, "nothing to enforce: give --target, --from-prompt, a limit or --at");
 }
 
 int

@@ -198,7 +198,7 @@ main(int argc, char **argv)
 	cli_fact(&given, o.format == CHECK_JUNIT, "--format junit");
 	cli_check(&cli, &given, combinations);
 	if (o.output && strcmp(o.output, "-") == 0)
-		cli_die(EXIT_USAGE, check_name, "--output -: a file is wanted");
+		cli_die(EXIT_USAGE, check_name, "--output -: a file is required");
 	status = o.files ? files_run(&o) : stream_run(&o);
 	select_free(o.select);
 	return status;

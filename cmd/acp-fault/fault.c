@@ -395,7 +395,7 @@ start(void *state, struct frame *f)
 	x->frame = f;
 	x->report = frame_log(f);
 	if (has_fault(x->options, FAULT_ERROR) && frame_is_one_way(f))
-		why = "--error responds to requests: a one-way pipe does not go back (use -- COMMAND, acp-conduct -f, or a proxy chain)";
+		why = "--error sends responses: a one-way pipe cannot carry them back (use -- COMMAND, acp-conduct -f, or a proxy chain)";
 	if (has_fault(x->options, FAULT_CLOSE) && frame_is_shared(f) && !frame_is_one_way(f))
 		why = "--close-after ends one direction: in a proxy chain both have one pipe (use -- COMMAND, or acp-conduct -f)";
 	if (why) {

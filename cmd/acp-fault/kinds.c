@@ -58,7 +58,7 @@ take_duration(struct argument *a, char *text)
 static const char *
 take_count(struct argument *a, char *text)
 {
-	return cli_count(text, &a->n) < 0 || a->n == 0 ? "expected a number, 1 at least" : NULL;
+	return cli_count(text, &a->n) < 0 || a->n == 0 ? "expected a number, at least 1" : NULL;
 }
 
 static const char *
@@ -90,7 +90,7 @@ take_method(struct argument *a, char *text)
 	char *why = NULL;
 
 	if (a->method)
-		return "given twice: a second one is for a --plan";
+		return "given twice: put the second one into a --plan";
 	a->method = select_new();
 	if (!*text || !a->method || select_glob(a->method, text, &why) < 0 || select_kind(a->method, "request", &why) < 0) {
 		free(why);

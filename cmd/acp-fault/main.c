@@ -196,7 +196,7 @@ take_number(const struct cli *c, int option, const char *argument)
 	uint64_t n;
 
 	if (cli_count(argument, &n) < 0 || n == 0)
-		cli_bad(c, option, argument, "expected a number, 1 at least");
+		cli_bad(c, option, argument, "expected a number, at least 1");
 	return n;
 }
 
@@ -276,7 +276,7 @@ take_line(struct options *o, const char *text, unsigned line, const char *where)
 		no_memory();
 	buf_free(&command);
 	if (strcmp(r->words[0], "-") != 0)
-		cli_refuse(&c, "what a shell would expand is to stand in quotes");
+		cli_refuse(&c, "quote the characters that a shell would expand");
 	while (r->words[n])
 		n++;
 	cli_again();
@@ -354,7 +354,7 @@ choose_seed(struct options *o)
 	for (i = 0; i < o->nrules; i++)
 		needed |= rule_needs_seed(&o->rules[i]);
 	if (needed)
-		cli_warn(fault_name, "--seed %" PRIu64 " does the same again", o->seed);
+		cli_warn(fault_name, "--seed %" PRIu64 " repeats this run", o->seed);
 }
 
 int
@@ -375,9 +375,9 @@ main(int argc, char **argv)
 		cli_refuse(&cli, why);
 	check_rule(&cli, &o.rules[0], &given);
 	if (o.report && strcmp(o.report, "-") == 0)
-		cli_die(EXIT_USAGE, fault_name, "--report -: a file is wanted, for standard output carries the stream");
+		cli_die(EXIT_USAGE, fault_name, "--report -: a file is required, because standard output carries the stream");
 	if (l.plan && strcmp(l.plan, "-") == 0)
-		cli_die(EXIT_USAGE, fault_name, "--plan -: a file is wanted, for standard input carries the stream");
+		cli_die(EXIT_USAGE, fault_name, "--plan -: a file is required, because standard input carries the stream");
 	if (l.plan)
 		read_plan(&o, l.plan);
 	if (!l.seeded)

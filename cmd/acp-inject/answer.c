@@ -29,7 +29,7 @@ result_of(struct passing *p, const struct answer *a, struct buf *to)
 	select_vars(&vars, &p->seen);
 	r = jqprog_run(a->program, p->seen.msg.text, vars.at, SELECT_VARS, take_first, &result, &why);
 	if (r > 0)
-		passing_jq_failed(p, a->rule, r, why, "not answered by it");
+		passing_jq_failed(p, a->rule, r, why, "the rule is skipped");
 	*to = result.text;
 	return result.failed ? -1 : 0;
 }
@@ -107,6 +107,6 @@ answer_message(struct passing *p)
 			permit = a;
 	}
 	if (step == STEP_ON && permit)
-		passing_failed(p, permit->rule, "no such option is offered", "not answered by it");
+		passing_failed(p, permit->rule, "no such option is offered", "the rule is skipped");
 	return step;
 }

@@ -122,7 +122,7 @@ blocks(struct passing *p, bool append, struct buf *to)
 		else
 			r = buf_add_string(&text, c->text);
 		if (c->path && why)
-			passing_failed(p, c->path, why, "the prompt goes without it");
+			passing_failed(p, c->path, why, "the prompt is forwarded without it");
 		else if (r == 0 && text.n > 0) /* models refuse an empty block */
 			r = (append && buf_add(to, ",", 1) < 0) || acp_put_text_block(to, buf_slice(&text)) < 0 ||
 				(!append && buf_add(to, ",", 1) < 0) ? -1 : 0;
@@ -171,7 +171,7 @@ prompt_message(struct passing *p)
 	if (json_type(params) == JSON_OBJECT)
 		prompt = json_get(params, acp_prompt);
 	if (!prompt.p || json_type(prompt) != JSON_ARRAY) {
-		passing_failed(p, "--prepend, --append", "a prompt that is no array", "passed unchanged");
+		passing_failed(p, "--prepend, --append", "the prompt is not an array", "forwarded unchanged");
 		return STEP_ON;
 	}
 	if (session.p && once_add(&in->sessions, CONTEXT_DONE, session) < 0)
@@ -242,7 +242,7 @@ add_server(struct passing *p, const char *server)
 	if (!why && (json_type(params) != JSON_OBJECT || (list.p && json_type(list) != JSON_ARRAY && json_type(list) != JSON_NULL)))
 		why = "the request has no list of servers, and no place for one";
 	if (why)
-		passing_failed(p, "--mcp-server", why, "the session goes without it");
+		passing_failed(p, "--mcp-server", why, "the session starts without it");
 	else if (!list.p || json_type(list) == JSON_NULL || !has_server(list, json_get(buf_slice(&json), acp_server_name)))
 		r = into_servers(p, list, buf_slice(&json));
 	buf_free(&json);

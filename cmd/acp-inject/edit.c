@@ -75,8 +75,8 @@ check(struct passing *p, const struct outputs *o, size_t *carrier)
 		if (o->at[i].same)
 			m = p->seen.msg;
 		else if (msg_scan(text_of(o, i), &m, &error) == MSG_NOISE) {
-			snprintf(why, sizeof(why), "what it made is no message (%s)", error.what);
-			passing_failed(p, p->inject->options->edit_rule, why, "passed unchanged");
+			snprintf(why, sizeof(why), "its output is not a message (%s)", error.what);
+			passing_failed(p, p->inject->options->edit_rule, why, "forwarded unchanged");
 			return false;
 		}
 		if (*carrier == o->n && carries_on(&p->seen.msg, &m))
@@ -100,7 +100,7 @@ drop(struct passing *p)
 		return STEP_GONE;
 	if (frame_is_one_way(in->frame)) {
 		if (!in->silence_told)
-			frame_warn(in->frame, "%s: dropped a request, which nobody answers: this is a one-way pipe", in->options->edit_rule);
+			frame_warn(in->frame, "%s: dropped a request, which gets no response: a one-way pipe cannot carry one back", in->options->edit_rule);
 		in->silence_told = true;
 		return STEP_GONE;
 	}
@@ -172,7 +172,7 @@ edit(struct passing *p, struct outputs *o)
 	if (r < 0 || o->failed)
 		return STEP_FAILED;
 	if (r > 0) {
-		passing_jq_failed(p, options->edit_rule, r, why, r == 2 ? "passed unedited" : "passed unchanged");
+		passing_jq_failed(p, options->edit_rule, r, why, r == 2 ? "forwarded unedited" : "forwarded unchanged");
 		return STEP_ON;
 	}
 	return check(p, o, &carrier) ? send_all(p, o, carrier) : STEP_ON;

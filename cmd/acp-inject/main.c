@@ -188,7 +188,7 @@ take_arg(struct options *o, struct given *g, int option, const char *name, const
 	select_vars(&ours, NULL);
 	for (i = 0; i < SELECT_VARS; i++)
 		if (strcmp(ours.at[i].name, name) == 0)
-			cli_bad(&cli, option, name, "this variable is taken");
+			cli_bad(&cli, option, name, "this variable has a value already");
 	if ((option == OPT_ARGJSON ? buf_add_string(&text, value) : json_quote(slice_of(value), &text)) < 0)
 		no_memory();
 	keep(o, buf_string(&text));
@@ -331,7 +331,7 @@ take_send(struct options *o, const char *argument)
 	if (when < 0 || !equals || equals == at)
 		cli_bad(&cli, OPT_SEND, argument, expected);
 	if (when == SEND_ANSWER && acp_is_notification(keep(o, strndup(at, (size_t)(equals - at)))))
-		cli_bad(&cli, OPT_SEND, argument, "a notification has no answer");
+		cli_bad(&cli, OPT_SEND, argument, "a notification has no response");
 	o->sends = grow(o->sends, o->nsends, sizeof(*o->sends));
 	o->sends[o->nsends++] = (struct send){(enum lane)lane, (enum send_when)when, join(o, "--send", " ", argument, equals),
 		by_method(o, OPT_SEND, argument, at, equals), equals + 1, NULL};
@@ -397,7 +397,7 @@ take_option(struct options *o, struct given *g, int option, const char *argument
 	case 'e':
 	case 'E':
 		if (g->edit || g->edit_file)
-			cli_die(EXIT_USAGE, tool_name, "one program is enough: parts of it are joined by |");
+			cli_die(EXIT_USAGE, tool_name, "only one program is allowed: join its parts with |");
 		*(option == 'e' ? &g->edit : &g->edit_file) = argument;
 		return 0;
 	case OPT_ARG: case OPT_ARGJSON:

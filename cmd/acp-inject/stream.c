@@ -37,7 +37,7 @@ passing_settle(struct passing *p)
 static void
 say(struct inject *in, const char *rule, const struct seen *seen, const char *why, const char *then)
 {
-	static const char *const kinds[] = {[MSG_RESPONSE] = "an answer to ", [MSG_REQUEST] = "", [MSG_NOTIFICATION] = ""};
+	static const char *const kinds[] = {[MSG_RESPONSE] = "the response to ", [MSG_REQUEST] = "", [MSG_NOTIFICATION] = ""};
 	struct slice name = msg_update_kind(&seen->msg);
 
 	if (!name.p)
@@ -67,7 +67,7 @@ passing_failed(struct passing *p, const char *rule, const char *why, const char 
 	if (in->stopped)
 		return;
 	if (o->strict) {
-		say(in, rule, &p->seen, why, "that is the end (--strict)");
+		say(in, rule, &p->seen, why, "ending (--strict)");
 		in->stopped = true;
 		frame_exit(in->frame, EXIT_FAILED);
 	} else if (add_kind(&kind, rule, why, &p->seen) == 0 && in->ntold < TOLD_MOST &&
@@ -175,7 +175,7 @@ event(void *state, struct frame *f, const struct frame_event *e)
 		send_side_ended(in, e->from);
 		break;
 	case FRAME_LOST:
-		frame_warn(f, "%llu messages were lost: what waits for one of them is not sent", (unsigned long long)e->count);
+		frame_warn(f, "%llu messages were lost: a --send that waits for one of them sends nothing", (unsigned long long)e->count);
 		break;
 	case FRAME_BATCH:
 		send_later(in);
@@ -197,7 +197,7 @@ end(void *state, struct frame *f)
 	if (!in->options->leave || in->stopped)
 		return 0;
 	if (!send_done(in))
-		frame_warn(f, "left before all was sent and answered");
+		frame_warn(f, "ended before everything was sent and had its response");
 	return in->refused || !send_done(in) ? EXIT_NEGATIVE : 0;
 }
 

@@ -56,7 +56,7 @@ report_repeated(struct conn *c)
 	char digits[SLICE_DIGITS];
 
 	if (c->repeated > 0)
-		conn_say(c, "the same line again, this many times: ", slice_digits(c->repeated, digits));
+		conn_say(c, "repetitions of the last line: ", slice_digits(c->repeated, digits));
 	c->repeated = 0;
 }
 
@@ -208,7 +208,7 @@ conn_refused(struct conn *c, struct slice error)
 static void
 no_answer(void *arg)
 {
-	static const char error[] = "{\"code\":-33001,\"message\":\"acp-mcp: the server's provider does not answer\"}";
+	static const char error[] = "{\"code\":-33001,\"message\":\"acp-mcp: the server's provider does not respond\"}";
 	struct conn *c = arg;
 
 	conn_drop_calls(c);
@@ -310,7 +310,7 @@ conn_start(struct mcp *m, const struct provided *p, const struct form *form)
 	}
 	c->command = (struct command){.mcp = m, .what = p, .input = -1, .ended = command_ended, .arg = c};
 	if (pipes(theirs, ours) < 0) {
-		conn_say(c, "it is not started: ", slice_of(strerror(errno)));
+		conn_say(c, "it cannot be started: ", slice_of(strerror(errno)));
 		free(c);
 		return NULL;
 	}
@@ -433,7 +433,7 @@ give_up(void *arg)
 		start_timer(c, &c->stuck, give_up, c->mcp->options->timeout);
 		return;
 	}
-	conn_say(c, c->server ? "the agent does not read: " : "the command does not read: ", slice_of("it is given up"));
+	conn_say(c, c->server ? "the agent does not read: " : "the command does not read: ", slice_of("closing the connection"));
 	output_fail(&c->peer.end.out, EPIPE);
 	peer_ended(c);
 	conn_look(c->mcp);
@@ -441,7 +441,7 @@ give_up(void *arg)
 
 /*
  * A peer that does not read stops the lane that its messages come in before they take more room than one of them
- * may; where it takes nothing at all for a while it is given up.
+ * may; where it takes nothing at all for a while closing the connection.
  */
 static void
 stop_lanes(struct mcp *m)

@@ -154,7 +154,7 @@ put_provided(struct change *c, struct slice servers)
 
 	for (p = o->provided; r == 0 && p < o->provided + o->nprovided; p++) {
 		if (has_name(servers, buf_slice(&p->name))) {
-			frame_warn(c->mcp->frame, "server %.*s: the session has one of this name: ours is left out", (int)p->name.n, p->name.p);
+			frame_warn(c->mcp->frame, "server %.*s: the session already has a server of this name: the one of --provide is left out", (int)p->name.n, p->name.p);
 			continue;
 		}
 		declaration.n = 0;

@@ -148,7 +148,7 @@ learn(struct mcp *m, const struct seen *s)
 	if (s->msg.result.p)
 		m->agent = declare_taken(s->msg.result, &m->v2);
 	if (m->agent == AGENT_HELPLESS && m->options->nprovided)
-		frame_warn(m->frame, "the agent takes no MCP servers of ours: neither of type acp nor stdio");
+		frame_warn(m->frame, "the agent supports MCP servers neither of type acp nor of type stdio: none is offered");
 	if (s->msg.result.p && m->agent == AGENT_LACKS)
 		r = declare_claim(s->msg.result, m->v2, &what, &with);
 	if (r == 1)

@@ -245,7 +245,7 @@ answered(struct conn *c, struct call *call, const struct msg *answer)
 	else if (error.p)
 		r = conn_reply(c, id, mcp_error, error);
 	else if (!result.p)
-		r = conn_reply_error(c, id, ACP_ERR_INTERNAL, "acp-mcp: an answer with neither result nor error");
+		r = conn_reply_error(c, id, ACP_ERR_INTERNAL, "acp-mcp: a response with neither result nor error");
 	else if (call->kind == CALL_DISCOVER)
 		r = welcome(c, call, result);
 	else

@@ -74,7 +74,7 @@ knock(void *arg, short revents)
 	if (fd >= 0)
 		has_come(s);
 	if (fd < 0 && errno == EPERM) {
-		frame_warn(m->frame, "%s: another user was refused", s->path);
+		frame_warn(m->frame, "%s: a process of another user was refused", s->path);
 	} else if (fd < 0 && errno != EAGAIN) {
 		frame_warn(m->frame, "%s: %s", s->path, strerror(errno));
 		pause_listening(m);

@@ -151,7 +151,7 @@ attach(struct conn *c, struct slice hop, bool joins)
 
 	if (!is_here(s, hop))
 		return put_elsewhere(s, &c->out);
-	snprintf(full, sizeof(full), "%d are attached already, and no more may be", GUESTS);
+	snprintf(full, sizeof(full), "%d guests are attached, and that is the limit", GUESTS);
 	if (s->nguests >= GUESTS)
 		return put_error(&c->out, full);
 	c->pass = let_in(s, joins);
@@ -176,7 +176,7 @@ understand(struct conn *c, struct slice line)
 		return put_list(c->share, &c->out);
 	if (json_string_is(want, "watch") || json_string_is(want, "join"))
 		return attach(c, values[1], json_string_is(want, "join"));
-	return put_error(&c->out, "what is wanted is not one of list, watch, join");
+	return put_error(&c->out, "the value of want is not list, watch or join");
 }
 
 /* Reads until there is a line. */
@@ -253,7 +253,7 @@ knock(void *arg, short revents)
 
 	(void)revents;
 	if (fd < 0 && errno == EPERM)
-		frame_warn(s->frame, "%s: another user was refused", s->at.path);
+		frame_warn(s->frame, "%s: a process of another user was refused", s->at.path);
 	if (fd < 0 && (errno == EPERM || errno == EAGAIN))
 		return;
 	/* Others have to end first: who comes waits. */

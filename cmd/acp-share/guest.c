@@ -298,7 +298,7 @@ objection(const struct guest *g, const struct msg *m, enum lane lane, int *code)
 
 	*code = ACP_ERR_INVALID_REQUEST;
 	if (m->what == ACP_INITIALIZE || m->what == ACP_PROXY_INITIALIZE || m->what == ACP_PROXY_SUCCESSOR)
-		return "a guest does not initialize, and sends no envelopes";
+		return "a guest may not initialize, and may not send envelopes";
 	if (!preface_initialized(&s->preface) && !s->restarted)
 		return "before initialize";
 	*code = ACP_ERR_INTERNAL;
@@ -324,7 +324,7 @@ take_message(struct guest *g, struct slice text, enum lane lane)
 		reject(g, error.what);
 		return;
 	case MSG_RESPONSE:
-		reject(g, "a response; a guest does not respond for others");
+		reject(g, "a guest may not send responses");
 		return;
 	default:
 		break;
@@ -359,7 +359,7 @@ take_record(struct guest *g, struct slice line)
 	else if (json_type(values[0]) == JSON_STRING && json_string_is(values[0], acp_side_name(ACP_AGENT)))
 		take_message(g, values[1], LANE_UP);
 	else
-		reject(g, "a record says from which side its message is: \"from\" is \"client\" or \"agent\"");
+		reject(g, "a record needs the member \"from\", which is \"client\" or \"agent\"");
 }
 
 /* Would its messages add to a full queue, or do copies and responses wait for it to read? */

@@ -113,7 +113,7 @@ put_turn_times(const struct writer *w)
 {
 	static const char *const help[TIMES] = {"Time from a prompt to the end of its turn.", "Time to a turn's first update.",
 		"Time to a turn's first text.", "Longest time without a message from the agent in a turn.", "Time of a turn in tools.",
-		"Time of a turn waiting for the user.", "Time of a turn that is left: the model's."};
+		"Time of a turn waiting for the user.", "Time of a turn that remains: the model's."};
 	const struct row *r = NULL;
 	char name[64];
 	unsigned i;
@@ -155,7 +155,7 @@ put_tools(const struct writer *w)
 	static const char seconds[] = "acp_tool_seconds", busy[] = "acp_tool_busy_seconds_total", calls[] = "acp_tool_calls_total",
 		failures[] = "acp_tool_failures_total";
 	const struct row *r = NULL;
-	int e = put_head(w->to, seconds, "summary", "Time of a tool call without what it waited for the user.");
+	int e = put_head(w->to, seconds, "summary", "Time of a tool call, without the wait for the user.");
 
 	while ((r = next_of(w, ROW_TOOL, r)))
 		e |= put_summary(w, r, seconds, &r->times[0]);

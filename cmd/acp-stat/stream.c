@@ -24,7 +24,7 @@ static void
 fail(struct stream *s, struct frame *f)
 {
 	if (!s->tool.failed)
-		frame_warn(f, "out of memory: the report lacks something");
+		frame_warn(f, "out of memory: the report is incomplete");
 	s->tool.failed = true;
 }
 
@@ -49,7 +49,7 @@ event(void *state, struct frame *f, const struct frame_event *e)
 	struct stream *s = state;
 
 	if (e->kind == FRAME_LOST && !s->lossy) {
-		frame_warn(f, "messages were lost: figures may lack something from here on");
+		frame_warn(f, "messages were lost: figures may be too low from here on");
 		s->lossy = true;
 	} else if (e->kind == FRAME_SIGNAL && e->status == SIGUSR1) {
 		report(&s->tool, false);

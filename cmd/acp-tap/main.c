@@ -159,9 +159,9 @@ check(const struct options *o, struct cli_given *given)
 	if (o->until < o->start)
 		cli_die(EXIT_USAGE, tap_name, "--until comes before --start");
 	if (o->output && strcmp(o->output, "-") == 0)
-		cli_die(EXIT_USAGE, tap_name, "--output -: a file is wanted%s",
+		cli_die(EXIT_USAGE, tap_name, "--output -: a file is required%s",
 			o->files ? "; without it recordings are printed on standard output" :
-			o->frame.attach ? ", such as /dev/stdout" : ", for standard output carries the stream");
+			o->frame.attach ? ", such as /dev/stdout" : ", because standard output carries the stream");
 }
 
 int

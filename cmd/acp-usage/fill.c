@@ -101,7 +101,7 @@ make_update(struct fill *f, struct tool *t, const struct seen *seen, struct usag
 	own.size = size_of(f, t, s);
 	if (own.size == 0) {
 		if (!(s->said & USAGE_SAID_SIZE))
-			tool_say(t, "--fill: the context window's size is not known: no usage_update (--size says it)");
+			tool_say(t, "--fill: the context window's size is not known: no usage_update (give it with --size)");
 		s->said |= USAGE_SAID_SIZE;
 		return 0;
 	}

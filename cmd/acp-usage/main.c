@@ -128,7 +128,7 @@ take_warn(struct options *o, const char *argument)
 	for (i = 0; i < LEVELS; i++) {
 		v = strtoul(p, &end, 10);
 		if (end == p || *p < '0' || *p > '9' || v > 1000 || (i && v < o->warn[i - 1]) || *end != (i < LEVELS - 1 ? ',' : '\0'))
-			cli_bad(&cli, OPT_WARN, argument, "expected three numbers of percent that do not fall, such as 75,90,95");
+			cli_bad(&cli, OPT_WARN, argument, "expected three percentages in rising order, such as 75,90,95");
 		o->warn[i] = (unsigned)v;
 		p = end + 1;
 	}

@@ -61,7 +61,7 @@ prices_open(const char *path, bool hour)
 	if (fd < 0 || read_all(fd, &p->text) < 0)
 		why = strerror(errno);
 	else if (json_scan(buf_slice(&p->text), JSON_DEPTH, NULL, 0, NULL, &error) != JSON_OBJECT)
-		why = "no price list: it is no JSON object";
+		why = "not a price list: expected a JSON object";
 	if (fd >= 0)
 		close(fd);
 	if (!why) {
@@ -242,7 +242,7 @@ prices_estimate(struct prices *p, struct slice model, const struct usage_sums *s
 	for (i = USAGE_INPUT; i < USAGE_TYPES; i++)
 		fits &= decimal_times(price_of(p, &m->tiers[tier], (enum usage_type)i), n[i], &one) && decimal_add(*to, one, to);
 	if (!fits && !m->told)
-		cli_warn(tool_name, "%s: the estimate does not fit", m->name);
+		cli_warn(tool_name, "%s: the estimate is too large", m->name);
 	m->told |= !fits;
 	return fits ? 0 : 1;
 }

@@ -85,7 +85,7 @@ event(void *state, struct frame *f, const struct frame_event *e)
 		break;
 	case FRAME_LOST:
 		if (!s->lossy)
-			tool_say(&s->tool, "messages were lost: figures may lack something from here on");
+			tool_say(&s->tool, "messages were lost: figures may be too low from here on");
 		s->lossy = true;
 		break;
 	case FRAME_SIGNAL:

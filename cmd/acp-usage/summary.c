@@ -335,7 +335,7 @@ summary_put(struct tool *t)
 	if (r == 0)
 		r = print_row(&s, &s.total);
 	if (s.total.figures.too_large)
-		tool_fail(t, "a sum of money does not fit");
+		tool_fail(t, "a sum of costs is too large");
 	for (i = 0; i < s.n; i++)
 		free_row(&s.groups[i]);
 	free(s.groups);

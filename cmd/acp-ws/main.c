@@ -75,7 +75,7 @@ static const struct cli_rule rules[] = {
 	{"--path|--origin|--max-connections|--no-auth", "--listen", NULL},
 	{"--header|--ca|--cookies", "--connect", NULL},
 	{"--no-auth", NULL, "--token-file"},
-	{"another address than loopback", "--token-file|--no-auth", NULL},
+	{"an address other than loopback", "--token-file|--no-auth", NULL},
 	{NULL, NULL, NULL},
 };
 
@@ -120,7 +120,7 @@ check_header(const char *header)
 			cli_bad(&cli, OPT_HEADER, header, "a header is one line");
 	for (i = 0; i < sizeof(own) / sizeof(*own); i++)
 		if (strncasecmp(header, own[i], strlen(own[i])) == 0)
-			cli_bad(&cli, OPT_HEADER, header, "this belongs to the handshake");
+			cli_bad(&cli, OPT_HEADER, header, "the handshake sets this header itself");
 }
 
 /* [ADDR:]PORT; ADDR may stand in brackets. The argument is changed. */
@@ -177,7 +177,7 @@ read_limit(int option, struct options *o)
 		if (cli_bytes(optarg, &o->limit) < 0)
 			cli_bad(&cli, option, optarg, cli_want_bytes);
 		if (o->limit > MOST_LINE)
-			cli_bad(&cli, option, optarg, "1G is the most");
+			cli_bad(&cli, option, optarg, "at most 1G");
 		break;
 	case OPT_GRACE:
 		if (cli_duration(optarg, &o->grace) < 0)
@@ -200,7 +200,7 @@ read_option(int option, struct options *o)
 	case OPT_PATH:
 		o->path = optarg;
 		if (*optarg != '/')
-			cli_bad(&cli, option, optarg, "a path begins with /");
+			cli_bad(&cli, option, optarg, "a path must begin with /");
 		break;
 	case OPT_TOKEN_FILE:
 		read_token(optarg, &o->token);
@@ -261,9 +261,9 @@ main(int argc, char **argv)
 	if (!o.command && argv[optind])
 		cli_die(EXIT_USAGE, tool_name, "%s: a command goes after --", argv[optind]);
 	if (!o.port && !o.url)
-		cli_die(EXIT_USAGE, tool_name, "--listen or --connect? try acp-ws --help");
+		cli_die(EXIT_USAGE, tool_name, "either --listen or --connect is required; try acp-ws --help");
 	cli_fact(&given, o.command != NULL, "a command");
-	cli_fact(&given, !is_loopback(o.address), "another address than loopback");
+	cli_fact(&given, !is_loopback(o.address), "an address other than loopback");
 	cli_check(&cli, &given, rules);
 	if (o.port)
 		check_descriptors(&o);

@@ -56,7 +56,7 @@ send_line(int fd, struct slice line, uint64_t deadline)
 		else if (n == 0 || !would_wait())
 			return strerror(errno);
 		else if (!wait_for(fd, POLLOUT, deadline))
-			return "acp-share does not answer";
+			return "acp-share does not respond";
 	}
 	return NULL;
 }
@@ -73,14 +73,14 @@ receive_line(int fd, struct buf *line, int *passed, uint64_t deadline)
 		if (n > 0)
 			newline = memchr(line->p, '\n', line->n);
 		else if (n == 0 || errno == ECONNRESET)
-			return line->n ? "no acp-share: its answer has no end" :
-				"it hung up without an answer: a stream can be joined by its own user only";
+			return line->n ? "not acp-share: its response has no end" :
+				"it closed the connection without a response: only the user who shares a stream can join it";
 		else if (!would_wait())
 			return strerror(errno);
 		else if (!wait_for(fd, POLLIN, deadline))
-			return "acp-share does not answer";
+			return "acp-share does not respond";
 		if (!newline && line->n > ANSWER_MOST)
-			return "no acp-share: its answer has no end";
+			return "not acp-share: its response has no end";
 	}
 	line->n = (size_t)(newline - line->p);
 	return NULL;
@@ -161,7 +161,7 @@ static int
 say_several(char *const *paths, const int *fds, size_t n, uint64_t deadline, char **why)
 {
 	struct buf text = {0};
-	int r = buf_printf(&text, "several streams are shared, one of these it has to be:");
+	int r = buf_printf(&text, "several streams are shared; choose one of these:");
 	size_t i;
 
 	for (i = 0; r == 0 && i < n; i++)
@@ -263,7 +263,7 @@ connect_to(const char *path, char **name, char **why)
 
 	if (fd >= 0 && !socket_is_own(fd)) {
 		close(fd);
-		return say(why, path, "another user listens there");
+		return say(why, path, "a process of another user listens there");
 	}
 	if (fd >= 0) {
 		*name = strdup(path);
@@ -271,7 +271,7 @@ connect_to(const char *path, char **name, char **why)
 	}
 	if (errno == ECONNREFUSED)
 		return say(why, path, "nothing is shared there any more");
-	return say(why, path, would_wait() ? "acp-share does not answer" : strerror(errno));
+	return say(why, path, would_wait() ? "acp-share does not respond" : strerror(errno));
 }
 
 /* --- watching and joining --- */
@@ -298,7 +298,7 @@ read_answer(struct attached *a, const char *name, struct slice answer, int *pass
 	struct slice v[2];
 
 	if (json_scan(answer, JSON_DEPTH, keys, 2, v, &error) != JSON_OBJECT)
-		return say(why, name, "no acp-share: its answer is not a JSON object");
+		return say(why, name, "not acp-share: its response is not a JSON object");
 	if (v[0].p && json_type(v[0]) == JSON_STRING) {
 		if (json_unescape(v[0], &text) == 0 && buf_string(&text))
 			say(why, NULL, text.p);
@@ -306,7 +306,7 @@ read_answer(struct attached *a, const char *name, struct slice answer, int *pass
 		return -1;
 	}
 	if (*passed < 0)
-		return say(why, name, "the answer of acp-share came without a descriptor");
+		return say(why, name, "the response of acp-share came without a descriptor");
 	*a = (struct attached){.fd = *passed};
 	if (v[1].p && json_type(v[1]) == JSON_NUMBER)
 		json_u64(v[1], &a->hop);

@@ -275,9 +275,9 @@ words(int error)
 {
 	switch (error) {
 	case EADDRINUSE:
-		return "another one listens there";
+		return "another process listens there";
 	case EEXIST:
-		return "it is there already, and is no socket";
+		return "it exists and is not a socket";
 	case ENAMETOOLONG:
 		return "the path is too long for a socket";
 	default:

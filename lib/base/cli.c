@@ -385,7 +385,7 @@ cli_check(const struct cli *cli, const struct cli_given *given, const struct cli
 		if (!what.p)
 			continue;
 		if (rule->needs && !first_given(cli, given, rule->needs).p)
-			cli_die(EXIT_USAGE, cli->name, "%.*s is for %s", (int)what.n, what.p,
+			cli_die(EXIT_USAGE, cli->name, "%.*s requires %s", (int)what.n, what.p,
 				alternatives(rule->needs, text, sizeof(text)));
 		barred = first_given(cli, given, rule->bars);
 		if (barred.p)

@@ -25,7 +25,7 @@ choice_is(struct choice *c, struct slice id, char **why)
 		return buf_add_slice(&c->id, id) == 0;
 	if (slice_eq(buf_slice(&c->id), id))
 		return true;
-	if (!c->several && asprintf(why, "%s fits more than one session: %.*s is taken, not %.*s", c->asked, (int)c->id.n, c->id.p,
+	if (!c->several && asprintf(why, "%s matches more than one session: using %.*s, not %.*s", c->asked, (int)c->id.n, c->id.p,
 		(int)id.n, id.p) < 0)
 		*why = NULL;
 	c->several = true;

@@ -107,10 +107,10 @@ wrong_in(const char *p)
 	while (*(p += strcspn(p, "[\\"))) {
 		if (*p == '\\') {
 			if (!p[1])
-				return "nothing stands behind the last \\";
+				return "nothing follows the last \\";
 			p += 2;
 		} else if (!(p = behind_bracket(p + 1))) {
-			return "a [ that is not closed";
+			return "a [ without a ]";
 		}
 	}
 	return NULL;
@@ -174,7 +174,7 @@ select_from(struct select *s, const char *side, char **why)
 	else if (strcmp(side, acp_side_name(ACP_AGENT)) == 0)
 		s->from = ACP_AGENT;
 	else
-		return refuse(why, "neither client nor agent");
+		return refuse(why, "expected client or agent");
 	s->from_given = true;
 	return 0;
 }

@@ -68,7 +68,7 @@ open_attached(struct frame *f)
 		f->near.end.in.limit += AROUND;
 		return 0;
 	}
-	frame_warn(f, "what the conductor passed cannot be read: %s", strerror(errno));
+	frame_warn(f, "the descriptor from acp-share cannot be read: %s", strerror(errno));
 	return EXIT_FAILED;
 }
 
@@ -296,7 +296,7 @@ close_attached(struct frame *f)
 		frame_fail(f, EXIT_FAILED);
 	}
 	if (f->near.end.out.discarded) {
-		frame_warn(f, "the chain has ended before it took all that was to be sent");
+		frame_warn(f, "the stream ended before everything was sent");
 		frame_fail(f, EXIT_FAILED);
 	}
 	while (a->echoes)
@@ -311,8 +311,8 @@ const struct transport transport_attach = {
 	.input = "the chain",
 	.output = "the chain",
 	.gives = FILTER_SENDS,
-	.lacks = "--attach cannot do what is asked: a chain that runs can be watched and sent to, what changes or answers "
-		"messages has to stand in it",
+	.lacks = "--attach can only watch and send: to change or answer messages, a tool must be "
+		"part of the chain",
 	.lossy = true,
 	.copies = true,
 	.open = open_attached,

@@ -84,7 +84,7 @@ frame_log_reopen(struct frame *f)
 	char *why;
 
 	if (f->log && log_reopen(f->log, &why) < 0)
-		refuse(f, "cannot be opened again: ", why);
+		refuse(f, "cannot be reopened: ", why);
 	frame_log_write(f);
 }
 

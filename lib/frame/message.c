@@ -131,7 +131,7 @@ is_own_again(struct frame *f, const struct shown *s)
 
 	if (m->kind != MSG_RESPONSE || s->request || !frame_made_id(f, m->id))
 		return false;
-	frame_warn(f, "%s: line %" PRIu64 ": an answer to a request of ours that is not open: dropped",
+	frame_warn(f, "%s: line %" PRIu64 ": a response to no open request of ours: dropped",
 		acp_side_name(s->seen.from), s->seen.number);
 	return true;
 }
@@ -257,7 +257,7 @@ message_put(struct frame *f, enum lane lane, struct slice text, struct request *
 
 	/* What a filter made of a message is one still, or it does not go anywhere. */
 	if (msg_scan(text, &m, &error) == MSG_NOISE) {
-		frame_warn(f, "what was made of a message is none (%s at byte %zu): dropped", error.what, error.at);
+		frame_warn(f, "the result of an edit is not a message (%s at byte %zu): dropped", error.what, error.at);
 		return 0;
 	}
 	return f->transport->put(f, lane, NULL, text, &m, m.kind == MSG_REQUEST ? r : NULL, false);

@@ -66,11 +66,11 @@ static int
 check_attached(const struct frame_options *o, char *const *words, char **why)
 {
 	if (o->command)
-		return refuse(why, "--attach joins a chain that runs: no command with it");
+		return refuse(why, "--attach joins a running stream, and takes no command");
 	if (*words)
-		return refuse(why, "%s: nothing but options goes with --attach", *words);
+		return refuse(why, "%s: --attach takes no operands", *words);
 	if (o->of_stream)
-		return refuse(why, "%s is for a stream that passes through here, not for --attach", o->of_stream);
+		return refuse(why, "%s does not go with --attach", o->of_stream);
 	return 0;
 }
 
@@ -86,19 +86,19 @@ frame_words(struct frame_options *o, char **words, bool dashes, char ***files, c
 	if (o->attach)
 		return check_attached(o, words, why);
 	if (!files && !dashes && *words)
-		return refuse(why, "%s: a command goes behind --", *words);
+		return refuse(why, "%s: a command goes after --", *words);
 	if (!files && o->hop)
-		return refuse(why, "--hop is for --attach");
+		return refuse(why, "--hop requires --attach");
 	if (end > words && cli_is_program(*words))
 		return refuse(why, "%s is a program, not a recording: a command goes after --", *words);
 	if (o->command && end > words)
-		return refuse(why, "%s: either recordings or a command", *words);
+		return refuse(why, "%s: give either recordings or a command", *words);
 	if (o->command && !o->command[0])
-		return refuse(why, "no command behind --");
+		return refuse(why, "no command after --");
 	if (o->command && o->transport)
-		return refuse(why, "--way is for a stream without a command");
+		return refuse(why, "--way does not go with a command");
 	if (end > words && o->of_stream)
-		return refuse(why, "%s is for a stream, not for recordings", o->of_stream);
+		return refuse(why, "%s does not go with recordings", o->of_stream);
 	if (files)
 		*files = end > words ? words : NULL;
 	return 0;

@@ -166,7 +166,7 @@ take_response(struct frame *f, const struct msg *m, struct plain *p)
 	struct request *r = request_of(f, m->id);
 
 	if (!r) {
-		frame_warn(f, "conductor: an answer to a request that is not open: dropped");
+		frame_warn(f, "conductor: a response to no open request: dropped");
 		return 1;
 	}
 	p->answered = r;
@@ -180,7 +180,7 @@ take_response(struct frame *f, const struct msg *m, struct plain *p)
 static int
 diagnostic(struct frame *f, const struct msg *m)
 {
-	frame_warn(f, "conductor: an error that answers no request: %.*s", (int)(m->error.n < 512 ? m->error.n : 512),
+	frame_warn(f, "conductor: an error response without a request: %.*s", (int)(m->error.n < 512 ? m->error.n : 512),
 		m->error.p);
 	return 1;
 }

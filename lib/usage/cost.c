@@ -175,7 +175,7 @@ usage_take_cost(struct usage *u, struct usage_session *s, uint64_t t, const stru
 		return 0;
 	currency = usage_intern_string(u, r->currency);
 	if (!decimal_parse(r->amount, &amount)) {
-		usage_malformed(u, s, "an amount that does not fit: at most 24 decimal places, and below 10^14");
+		usage_malformed(u, s, "an amount that is out of range: at most 24 decimal places, and below 10^14");
 		return 0;
 	}
 	if (was && currency != was)
@@ -191,6 +191,6 @@ usage_take_cost(struct usage *u, struct usage_session *s, uint64_t t, const stru
 	s->cleared = false;
 	c->places = written_places(r->amount);
 	if (take_value(c, amount) > 0)
-		usage_malformed(u, s, "a sum of costs that does not fit");
+		usage_malformed(u, s, "a sum of costs that is too large");
 	return add_share(u, s, t, currency, before) < 0 ? -1 : changed;
 }

@@ -160,7 +160,7 @@ read_cost(struct usage_report *r, struct slice cost)
 	if (r->cost_null)
 		return;
 	if (json_type(cost) != JSON_OBJECT) {
-		r->wrong = "a cost that is no object";
+		r->wrong = "a cost that is not an object";
 		return;
 	}
 	while (json_next(&it, &key, &value)) {
@@ -170,7 +170,7 @@ read_cost(struct usage_report *r, struct slice cost)
 			r->currency = value;
 	}
 	if (!r->amount.p || json_type(r->amount) != JSON_NUMBER || r->amount.p[0] == '-')
-		r->wrong = "a cost whose amount is no number from 0 on";
+		r->wrong = "a cost whose amount is not a number, or is below 0";
 	else if (!r->currency.p || json_type(r->currency) != JSON_STRING || r->currency.n == 2)
 		r->wrong = "a cost without a currency";
 	else
@@ -257,7 +257,7 @@ play(struct reading *g, enum role role, struct slice value)
 		if (json_type(value) == JSON_ARRAY)
 			r->rows = value;
 		else if (json_type(value) != JSON_NULL)
-			r->wrong = "rows per model that are no array";
+			r->wrong = "counts per model that are not an array";
 		break;
 	case MODEL:
 		if (is_string(value) && value.n > 2)
@@ -458,7 +458,7 @@ read_update(const struct msg *m, struct usage_report *r)
 	if (p.meta.p)
 		walk(&g, in & IN_ANY_UPDATE, META, p.meta, NULL);
 	if (p.twice && in & (IN_UPDATE | IN_STATE))
-		r->wrong = "a member that stands twice";
+		r->wrong = "a member that occurs twice";
 	switch (in) {
 	case IN_OTHER: /* What no call comes with is not looked for in files, and so is not taken here. */
 		return r->call.has || r->wrong;
@@ -532,7 +532,7 @@ read_answer(const struct seen *s, struct usage_report *r)
 	}
 	if (json_type(m->result) == JSON_OBJECT) {
 		if (!json_pick(&it, first_names, FIRST_NAMES, values))
-			r->wrong = "a member that stands twice";
+			r->wrong = "a member that occurs twice";
 		read_values(r, IN_ANSWER, values);
 	}
 	if (s->request)

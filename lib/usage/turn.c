@@ -287,7 +287,7 @@ take_rows(struct usage *u, struct usage_session *s, struct slice array)
 	/* Older agents give the rows of the whole history first. */
 	if (s->loaded && !s->had_usage && !s->child && t->answer.has && most > usage_total_of(&t->answer)) {
 		usage_note(u, s, USAGE_SAID_HISTORY, false,
-			"the first rows after session/load hold the session's history: they are left out");
+			"the first counts per model after session/load cover the session's history: they are left out");
 		t->nrows = 0;
 	}
 	return 0;

@@ -312,7 +312,7 @@ take_update(struct usage *u, struct usage_session *s, uint64_t t, const struct u
 		take_context(u, s, r);
 	}
 	if (r->differs)
-		usage_note(u, s, USAGE_SAID_DIFFERS, false, "%s does not fit used and size", r->differs);
+		usage_note(u, s, USAGE_SAID_DIFFERS, false, "%s contradicts used and size", r->differs);
 	s->turn.heard |= r->amount.p != NULL;
 	s->turn.cost_heard |= r->amount.p != NULL;
 	if (r->own_work && cost > 0)

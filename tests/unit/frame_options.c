@@ -75,15 +75,15 @@ test_bad_words(void)
 	const char *why;
 
 	CHECK(frame_option(&way, FRAME_OPTION_WAY, "link", &why) == 1);
-	CHECK_STR(wrong(plain, no_command, false, true), "no command behind --");
-	CHECK_STR(wrong(plain, nothing, true, true), "no command behind --");
-	CHECK_STR(wrong(plain, nothing, true, false), "no command behind --");
-	CHECK_STR(wrong(plain, both, false, true), "a: either recordings or a command");
-	CHECK_STR(wrong(plain, one, false, false), "a: a command goes behind --");
-	CHECK_STR(wrong(plain, both, false, false), "a: a command goes behind --");
-	CHECK_STR(wrong(way, one, true, false), "--way is for a stream without a command");
-	CHECK_STR(wrong(way, one, true, true), "--way is for a stream without a command");
-	CHECK_STR(wrong(clean, one, false, true), "--clean is for a stream, not for recordings");
+	CHECK_STR(wrong(plain, no_command, false, true), "no command after --");
+	CHECK_STR(wrong(plain, nothing, true, true), "no command after --");
+	CHECK_STR(wrong(plain, nothing, true, false), "no command after --");
+	CHECK_STR(wrong(plain, both, false, true), "a: give either recordings or a command");
+	CHECK_STR(wrong(plain, one, false, false), "a: a command goes after --");
+	CHECK_STR(wrong(plain, both, false, false), "a: a command goes after --");
+	CHECK_STR(wrong(way, one, true, false), "--way does not go with a command");
+	CHECK_STR(wrong(way, one, true, true), "--way does not go with a command");
+	CHECK_STR(wrong(clean, one, false, true), "--clean does not go with recordings");
 	CHECK_STR(wrong(clean, one, true, true), "");
 	CHECK_STR(wrong(way, nothing, false, true), "");
 }

@@ -144,13 +144,13 @@ test_bad_globs(void)
 {
 	refused("", "an empty pattern");
 	refused("!", "an empty pattern");
-	refused("[", "a [ that is not closed");
-	refused("![a", "a [ that is not closed");
-	refused("[]", "a [ that is not closed");
-	refused("[!]", "a [ that is not closed");
-	refused("[if][", "a [ that is not closed");
-	refused("session/\\", "nothing stands behind the last \\");
-	refused("[if]\\", "nothing stands behind the last \\");
+	refused("[", "a [ without a ]");
+	refused("![a", "a [ without a ]");
+	refused("[]", "a [ without a ]");
+	refused("[!]", "a [ without a ]");
+	refused("[if][", "a [ without a ]");
+	refused("session/\\", "nothing follows the last \\");
+	refused("[if]\\", "nothing follows the last \\");
 	CHECK_STR(by_globs("\\[", NULL), "");
 	CHECK_STR(by_globs("[]if]*[e]", NULL), "abfg");
 	CHECK_STR(by_globs("[if][!s]*", NULL), "ab");
@@ -213,7 +213,7 @@ test_choice(void)
 	CHECK(!choice_is(&c, slice_of("a"), &why) && !why && !choice_is(&c, slice_of("xabx"), &why));
 	CHECK(choice_is(&c, slice_of("abc"), &why) && choice_is(&c, slice_of("abc"), &why) && !why);
 	CHECK(!choice_is(&c, slice_of("abd"), &why));
-	CHECK_STR(why, "ab fits more than one session: abc is taken, not abd");
+	CHECK_STR(why, "ab matches more than one session: using abc, not abd");
 	free(why);
 	CHECK(!choice_is(&c, slice_of("abe"), &why) && !why);
 	CHECK(choice_is(&c, slice_of("ab"), &why) && !choice_is(&c, slice_of("abc"), &why) && !why);
@@ -280,7 +280,7 @@ test_what_is_no_good_is_refused(void)
 	CHECK(select_glob(s, "!", &why) == -1);
 	free(why);
 	CHECK(select_from(s, "agents", &why) == -1);
-	CHECK_STR(why, "neither client nor agent");
+	CHECK_STR(why, "expected client or agent");
 	free(why);
 	CHECK(select_where(s, ". |", &why) == -1 && strstr(why, "syntax error"));
 	free(why);
