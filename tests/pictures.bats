@@ -1,0 +1,28 @@
+#!/usr/bin/env bats
+# The README's pictures of terminals, which scripts/pictures draws.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	lib_setup
+	command -v python3 >/dev/null || skip 'no python3'
+}
+
+@test "the pictures show what the tools print today; otherwise run scripts/pictures" {
+	"$TOP/scripts/pictures" drawn
+	for picture in timeline usage; do
+		for page in light dark; do
+			cmp "drawn/$picture-$page.svg" "$TOP/pictures/$picture-$page.svg"
+		done
+	done
+}
+
+@test "every picture is XML, and the README shows it" {
+	python3 - "$TOP"/pictures/*.svg <<-'END'
+		import sys, xml.etree.ElementTree as tree
+		for path in sys.argv[1:]:
+		    tree.parse(path)
+	END
+	for picture in "$TOP"/pictures/*.svg; do grep -q "pictures/${picture##*/}" "$TOP/README.md"; done
+}
