@@ -343,7 +343,7 @@ acp-inject: --edit: "b": no b: forwarded unchanged' ]]
 	refused '--mcp-server @none: No such file' --mcp-server @none
 	refused '--prepend @none: No such file' --prepend @none
 	refused '--prepend @.: not a regular file' --prepend @.
-	refused 'one program is enough' -e . -e .
+	refused 'only one program is allowed' -e . -e .
 	refused '--match requires --edit or --edit-file' -m x --prepend y
 	refused '--every requires' --every -e .
 	refused '--send-every requires' --send-every -e .

@@ -183,3 +183,26 @@ runs() {
 	run jq -r '.agent_servers[].type' <(sed -n '/^```json/,/^```/p' "$TOP/README.md" | grep -v '^```')
 	assert_output custom
 }
+
+@test "README: the example of each tool works as written" {
+	local number=0
+	cp "$FIXTURES/demo.rec" s.rec
+	export COLUMNS=100
+	while IFS= read -r line; do
+		if [[ -n $line ]]; then
+			example+=$line$'\n'
+			continue
+		fi
+		[[ -n ${example-} ]] || continue
+		# The first one builds; two need a second terminal.
+		if [[ $example != make* && $example != *'acp-share'* && $example != *'acp-ws'* ]]; then
+			((number += 1))
+			run bash -e -o pipefail -c "$example" </dev/null
+			echo "$example$output"
+			[ "$status" -eq 0 ]
+		fi
+		example=
+	done < <(sed -n '/^## One example/,/^## I want/p' "$TOP/README.md" | sed -E '/^ {4}/!s/.*//; s/^ {4}//'; echo)
+	[ "$number" -ge 12 ]
+	[ -s new.rec ] && [ -s session.html ] && [ -s chain.rec ]
+}
