@@ -219,7 +219,7 @@ begin() {
 
 @test "a one-way pipe is refused, and what does not go together" {
 	run -2 acp-mcp --way pipe </dev/null
-	assert_output --partial 'a one-way pipe cannot do what is asked'
+	assert_output --partial 'a one-way pipe is not enough'
 	run -2 acp-mcp --provide x
 	run -2 acp-mcp --provide =x
 	run -2 acp-mcp --provide x=

@@ -69,7 +69,7 @@ teardown() {
 	for options in -n '--start 2' '--until 2'; do
 		# shellcheck disable=SC2086
 		run -2 acp-tap $options </dev/null
-		assert_output --partial ' is for recordings'
+		assert_output --partial ' requires recordings'
 	done
 	run -2 acp-tap -n -f raw "$REC"
 	run -2 acp-tap --start 3 --until 2 "$REC"

@@ -57,7 +57,7 @@ teardown() {
 		{"t":1.000000,"at":0,"event":"lost","count":3,"why":"its reader is too slow"}
 		{"t":2.000000,"at":0,"event":"lost","count":4,"why":"its reader is too slow"}
 	END
-	wait_for grep -q 'figures may lack something' seen
+	wait_for grep -q 'figures may be too low' seen
 	exec 9>&-
 	ends 125
 	run cat seen
@@ -70,7 +70,7 @@ teardown() {
 @test "what would change the stream is refused" {
 	run acp-usage --attach x --fill
 	assert_failure 2
-	assert_output --partial "acp-usage: --attach cannot do what is asked"
+	assert_output --partial "acp-usage: --attach can only watch and send"
 	run acp-usage --attach x --pass
 	assert_failure 2
 	assert_output "acp-usage: --pass does not go with --attach"

@@ -200,7 +200,7 @@ rulefilter: agent: line 2: longer than 102400 bytes: passed unread" ]
 	run --separate-stderr env FILTER_NEEDS=answer rulefilter <<<'{"method":"a"}'
 	assert_failure 2
 	assert_output ''
-	[[ $stderr == *'rulefilter: a one-way pipe cannot do what is asked'* ]]
+	[[ $stderr == *'rulefilter: a one-way pipe is not enough'* ]]
 	[[ $stderr == *'acp-conduct -f'* ]]
 	run env FILTER_NEEDS=answer rulefilter </dev/null
 	assert_failure 2

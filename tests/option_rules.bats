@@ -57,7 +57,7 @@ refused() {
 
 @test "acp-usage" {
 	refused '--append requires --output' usage -a s.rec
-	refused '--format prom is for --output or recordings' usage -f prom
+	refused '--format prom requires --output or recordings' usage -f prom
 	refused '--format prom does not go with --summary' usage -f prom --summary s.rec
 	refused '--format prom does not go with --append' usage -f prom -o x -a s.rec
 	refused '--summary does not go with --format csv' usage -f csv --summary s.rec
