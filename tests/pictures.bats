@@ -13,16 +13,16 @@ setup() {
 	"$TOP/scripts/pictures" drawn
 	for picture in timeline usage; do
 		for page in light dark; do
-			cmp "drawn/$picture-$page.svg" "$TOP/pictures/$picture-$page.svg"
+			cmp "drawn/$picture-$page.svg" "$TOP/man/pictures/$picture-$page.svg"
 		done
 	done
 }
 
 @test "every picture is XML, and the README shows it" {
-	python3 - "$TOP"/pictures/*.svg <<-'END'
+	python3 - "$TOP"/man/pictures/*.svg <<-'END'
 		import sys, xml.etree.ElementTree as tree
 		for path in sys.argv[1:]:
 		    tree.parse(path)
 	END
-	for picture in "$TOP"/pictures/*.svg; do grep -q "pictures/${picture##*/}" "$TOP/README.md"; done
+	for picture in "$TOP"/man/pictures/*.svg; do grep -q "man/pictures/${picture##*/}" "$TOP/README.md"; done
 }
