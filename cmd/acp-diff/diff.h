@@ -29,6 +29,9 @@ struct name {
 	char key[];
 };
 
+/* How far: values and ids; all that the level compares but ids; types; kind. */
+enum likeness { FULL, CONTENT, SHAPE, KIND, LIKENESSES };
+
 /* A message, or a line that is none. */
 struct item {
 	enum side side;
@@ -52,8 +55,7 @@ struct item {
 	char *text;               /* where it does not lie in the file: place.n bytes of it */
 	struct name **names;
 	size_t nnames;
-	/* Digests: kind; types; all that the level compares but ids; the values and the ids. */
-	uint64_t head, shape, content, full;
+	uint64_t alike[LIKENESSES]; /* digests: the same for items that are alike so far */
 };
 
 /* A session's prompt and all that follows until the next one; 0 is what stands before the first. */

@@ -49,16 +49,6 @@ note_name(void *arg, enum acp_id what, struct slice id)
 	return true;
 }
 
-static int
-digest_label(struct diff *d, struct item *item)
-{
-	d->scratch.n = 0;
-	if (item_label(d, item, &d->scratch) < 0)
-		return -1;
-	item->head = digest_join(digest_bytes(buf_slice(&d->scratch)), item->kind);
-	return 0;
-}
-
 /* The digest at a level, of a text's joined pieces too. */
 static int
 digest_item(struct diff *d, struct item *item, struct digest *how, uint64_t *h)
@@ -94,21 +84,24 @@ digest(struct diff *d, struct item *item)
 	struct digest how = {.ids = d->ids, .live = item->side == LIVE, .what = item->what, .session = session};
 	enum match match = d->options->match;
 
-	if (digest_label(d, item) < 0)
+	d->scratch.n = 0;
+	if (item_label(d, item, &d->scratch) < 0)
 		return -1;
+	item->alike[KIND] = digest_join(digest_bytes(buf_slice(&d->scratch)), item->kind);
 	how.match = match < MATCH_SHAPE ? match : MATCH_SHAPE;
-	if (digest_item(d, item, &how, &item->shape) < 0)
+	if (digest_item(d, item, &how, &item->alike[SHAPE]) < 0)
 		return -1;
 	/* Below params, too: rather what is the same altogether. */
 	how.match = match > MATCH_PARAMS ? match : MATCH_PARAMS;
 	how.id = note_name;
 	how.arg = &naming;
-	if (digest_item(d, item, &how, &item->full) < 0)
+	if (digest_item(d, item, &how, &item->alike[FULL]) < 0)
 		return -1;
-	item->full = digest_join(item->head, item->full);
-	item->content = match < MATCH_PARAMS ? digest_join(item->head, item->shape) : item->full;
+	item->alike[SHAPE] = digest_join(item->alike[KIND], item->alike[SHAPE]);
+	item->alike[FULL] = digest_join(item->alike[KIND], item->alike[FULL]);
+	item->alike[CONTENT] = item->alike[match < MATCH_PARAMS ? SHAPE : FULL];
 	for (size_t i = 0; i < item->nnames; i++)
-		item->names[i]->sum += item->full;
+		item->names[i]->sum += item->alike[FULL];
 	return 0;
 }
 
@@ -148,8 +141,8 @@ make_digests(struct diff *d, bool common)
 				return -1;
 			for (size_t k = 0; k < item->nnames; k++)
 				names += digest_join(item->names[k]->sum, 1);
-			item->full = digest_join(item->full, names);
-			item->turn->sum = digest_join(item->turn->sum, item->content);
+			item->alike[FULL] = digest_join(item->alike[FULL], names);
+			item->turn->sum = digest_join(item->turn->sum, item->alike[CONTENT]);
 		}
 	}
 	return 0;

@@ -2,11 +2,7 @@
 #include <stdlib.h>
 
 #include "cmd/acp-diff/diff.h"
-#include "lib/match/align.h"
 #include "lib/match/rows.h"
-
-/* As many cells as what is alike may have, to be aligned. */
-enum { CELLS = 4 * 1024 * 1024 };
 
 /* --- messages --- */
 
@@ -48,35 +44,11 @@ drop_joined(struct list *l)
 	l->n = n;
 }
 
-static uint64_t
-full(const struct item *item)
-{
-	return item->full;
-}
-
-static uint64_t
-content(const struct item *item)
-{
-	return item->content;
-}
-
-static uint64_t
-shape(const struct item *item)
-{
-	return digest_join(item->head, item->shape);
-}
-
-static uint64_t
-head(const struct item *item)
-{
-	return item->head;
-}
-
-enum order { IN_ORDER = 1, IN_ANY = 2 };
-
-/* Joins items that are the same by a key: in their order, or in any, or in any what is not in order. 0 or -1. */
+/*
+ * Joins what is alike: in the order of both, and, where any, also what is left, in any order. 0 or -1.
+ */
 static int
-join_same(struct list *a, struct list *b, uint64_t (*key)(const struct item *), unsigned order)
+join_alike(struct list *a, struct list *b, enum likeness alike, bool any)
 {
 	uint64_t *x = calloc(a->n + b->n + 1, sizeof(*x)), *y = x ? x + a->n : NULL;
 	size_t *partner = calloc(a->n + 1, sizeof(*partner));
@@ -85,16 +57,14 @@ join_same(struct list *a, struct list *b, uint64_t (*key)(const struct item *), 
 
 	if (x && partner && taken) {
 		for (size_t i = 0; i < a->n; i++)
-			x[i] = key(a->at[i]);
+			x[i] = ((const struct item *)a->at[i])->alike[alike];
 		for (size_t j = 0; j < b->n; j++)
-			y[j] = key(b->at[j]);
-		for (size_t i = 0; i < a->n; i++)
-			partner[i] = ROWS_ALONE;
-		r = order & IN_ORDER ? rows_match(x, a->n, y, b->n, partner) : 0;
+			y[j] = ((const struct item *)b->at[j])->alike[alike];
+		r = rows_match(x, a->n, y, b->n, partner);
 		for (size_t i = 0; i < a->n; i++)
 			if (partner[i] != ROWS_ALONE)
 				taken[partner[i]] = 1;
-		if (r == 0 && order & IN_ANY)
+		if (r == 0 && any)
 			r = rows_match_any(x, a->n, y, b->n, partner, taken);
 		for (size_t i = 0; r == 0 && i < a->n; i++)
 			if (partner[i] != ROWS_ALONE)
@@ -108,47 +78,17 @@ join_same(struct list *a, struct list *b, uint64_t (*key)(const struct item *), 
 	return r;
 }
 
-/* Joins what is of one kind, in order: rather those of one shape. 0 or -1. */
-static int
-join_alike(struct list *a, struct list *b)
-{
-	struct mark *x, *y;
-	size_t *partner;
-	struct item *item;
-	int r = -1;
-
-	if (a->n == 0 || b->n == 0)
-		return 0;
-	if (a->n > CELLS / b->n)
-		return join_same(a, b, shape, IN_ANY) < 0 ? -1 : join_same(a, b, head, IN_ANY);
-	x = calloc(a->n + b->n, sizeof(*x));
-	y = x ? x + a->n : NULL;
-	partner = calloc(a->n, sizeof(*partner));
-	if (x && partner) {
-		for (size_t i = 0; i < a->n + b->n; i++) {
-			item = i < a->n ? a->at[i] : b->at[i - a->n];
-			x[i] = (struct mark){item->head, item->shape, item->content};
-		}
-		r = align(x, a->n, y, b->n, partner);
-		for (size_t i = 0; r == 0 && i < a->n; i++)
-			if (partner[i] != ALIGN_ALONE)
-				join(a->at[i], b->at[partner[i]]);
-	}
-	free(x);
-	free(partner);
-	return r;
-}
-
 static int
 pair_lane(struct diff *d, struct turn *a, struct turn *b, enum lane lane)
 {
-	unsigned order = d->options->match < MATCH_PARAMS ? IN_ORDER : IN_ORDER | IN_ANY;
 	struct list x = {0}, y = {0};
 	int r = -1;
 
-	if (collect(a, lane, false, false, &x) == 0 && collect(b, lane, false, false, &y) == 0 &&
-		join_same(&x, &y, full, order) == 0 && join_same(&x, &y, content, IN_ORDER | IN_ANY) == 0)
-		r = join_alike(&x, &y);
+	if (collect(a, lane, false, false, &x) == 0 && collect(b, lane, false, false, &y) == 0)
+		r = 0;
+	/* Below params, what is the same altogether is a better partner only in its place. */
+	for (int alike = FULL; r == 0 && alike < LIKENESSES; alike++)
+		r = join_alike(&x, &y, (enum likeness)alike, alike != FULL || d->options->match >= MATCH_PARAMS);
 	free(x.at);
 	free(y.at);
 	return r;
@@ -166,7 +106,7 @@ pair_across_turns(struct diff *d, struct session *a, struct session *b)
 	for (size_t i = 0; r == 0 && i < b->turns.n; i++)
 		r = collect(b->turns.at[i], LANE_UP, false, false, &y);
 	if (r == 0)
-		r = join_same(&x, &y, d->options->match < MATCH_PARAMS ? content : full, IN_ANY);
+		r = join_alike(&x, &y, d->options->match < MATCH_PARAMS ? CONTENT : FULL, true);
 	free(x.at);
 	free(y.at);
 	return r;
@@ -231,38 +171,56 @@ add_section(struct diff *d, struct turn *a, struct turn *b)
 	return !a || !b || (pair_lane(d, a, b, LANE_DOWN) == 0 && pair_lane(d, a, b, LANE_UP) == 0) ? 0 : -1;
 }
 
-static struct mark
-turn_mark(const struct turn *t)
+/* Of two rows of turns. */
+struct range {
+	const struct list *a, *b;
+	size_t from, n, across, m;
+};
+
+static uint64_t
+turn_key(const struct turn *t, bool prompts)
 {
-	return (struct mark){1, t->prompt ? t->prompt->content : 0, t->sum};
+	return !prompts ? t->sum : t->prompt ? t->prompt->alike[CONTENT] : 0;
 }
 
-/* Of turns between others that are the same, those with the same prompt, or else in their order. 0 or -1. */
+/* Those that are the same, or begin with the same prompt. 0 or -1. */
 static int
-match_gap(const struct list *a, size_t from, size_t n, const struct list *b, size_t across, size_t m, size_t *partner)
+match_range(const struct range *r, bool prompts, size_t *partner)
 {
-	struct mark *x;
-	int r;
+	uint64_t *x = calloc(r->n + r->m + 1, sizeof(*x));
+	int result;
 
-	if (n == 0 || m == 0)
-		return 0;
-	if (n > CELLS / m) {
-		for (size_t i = 0; i < n && i < m; i++)
-			partner[from + i] = across + i;
-		return 0;
-	}
-	x = calloc(n + m, sizeof(*x));
-	if (!x)
-		return -1;
-	for (size_t i = 0; i < n; i++)
-		x[i] = turn_mark(a->at[from + i]);
-	for (size_t j = 0; j < m; j++)
-		x[n + j] = turn_mark(b->at[across + j]);
-	r = align(x, n, x + n, m, partner + from);
-	for (size_t i = from; i < from + n; i++)
-		if (partner[i] != ALIGN_ALONE)
-			partner[i] += across;
+	for (size_t i = 0; x && i < r->n; i++)
+		x[i] = turn_key(r->a->at[r->from + i], prompts);
+	for (size_t j = 0; x && j < r->m; j++)
+		x[r->n + j] = turn_key(r->b->at[r->across + j], prompts);
+	result = x ? rows_match(x, r->n, x + r->n, r->m, partner + r->from) : -1;
+	for (size_t i = r->from; i < r->from + r->n; i++)
+		if (partner[i] != ROWS_ALONE)
+			partner[i] += r->across;
 	free(x);
+	return result;
+}
+
+/* Of what lies between partners, those with the same prompt, or else what stands in the same place. 0 or -1. */
+static int
+match_gaps(const struct list *a, const struct list *b, bool prompts, size_t *partner)
+{
+	struct range gap = {.a = a, .b = b, .from = 1, .across = 1};
+	int r = 0;
+
+	for (size_t i = 1; r == 0 && i <= a->n; i++) {
+		if (i < a->n && partner[i] == ROWS_ALONE)
+			continue;
+		gap.n = i - gap.from;
+		gap.m = (i < a->n ? partner[i] : b->n) - gap.across;
+		if (prompts)
+			r = match_range(&gap, true, partner);
+		for (size_t k = 0; !prompts && k < gap.n && k < gap.m; k++)
+			partner[gap.from + k] = gap.across + k;
+		gap.from = i + 1;
+		gap.across += gap.m + 1;
+	}
 	return r;
 }
 
@@ -270,28 +228,13 @@ match_gap(const struct list *a, size_t from, size_t n, const struct list *b, siz
 static int
 match_turns(const struct list *a, const struct list *b, size_t *partner)
 {
-	uint64_t *x = calloc(a->n + b->n + 1, sizeof(*x));
-	size_t from = 1, across = 1, to;
-	int r;
+	struct range all = {a, b, 1, a->n - 1, 1, b->n - 1};
 
-	for (size_t i = 0; x && i < a->n + b->n; i++)
-		x[i] = ((const struct turn *)(i < a->n ? a->at[i] : b->at[i - a->n]))->sum;
-	r = x ? rows_match(x + 1, a->n - 1, x + a->n + 1, b->n - 1, partner + 1) : -1;
-	free(x);
 	/* What stands before the first prompt is no turn. */
 	partner[0] = 0;
-	for (size_t i = 1; r == 0 && i < a->n; i++)
-		if (partner[i] != ROWS_ALONE)
-			partner[i]++;
-	for (size_t i = 1; r == 0 && i <= a->n; i++) {
-		if (i < a->n && partner[i] == ROWS_ALONE)
-			continue;
-		to = i < a->n ? partner[i] : b->n;
-		r = match_gap(a, from, i - from, b, across, to - across, partner);
-		from = i + 1;
-		across = to + 1;
-	}
-	return r;
+	if (match_range(&all, false, partner) < 0 || match_gaps(a, b, true, partner) < 0)
+		return -1;
+	return match_gaps(a, b, false, partner);
 }
 
 /* The sections of two sessions, in the order of the recording. 0 or -1. */

@@ -9,27 +9,40 @@ enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JUNIT };
 /* Writes the report to a descriptor. 0, or -1 with errno. */
 int report(struct diff *, enum format, int fd, bool color);
 
-/* What the formats share (report.c); all return 0, or -1. */
+/* What the formats share (report.c). */
 struct report {
 	struct diff *diff;
 	struct buf out;  /* not written yet */
 	int fd;
-	bool color, begun;
-	struct buf label, value[SIDES]; /* scratch */
+	bool color;
+	bool begun;
+	bool xml;        /* what is put is escaped */
+	bool failed;     /* with errno: nothing more is put */
+	struct buf text, value[SIDES]; /* scratch */
 };
 
-/* The value of a difference on a side, as it is shown; p NULL where there is none. */
-int report_value(struct report *, const struct found *, enum side, struct slice *);
-/* "session 1, turn 2: what the user said", as plain text (text.h). */
-int report_put_title(struct report *, struct buf *, const struct section *);
-/* The differences of a section, as people read them. */
-int report_put_found(struct report *, struct buf *, const struct section *);
-/* "2 differences in 1 of 3 turns, 38 messages; 1 moved" */
-int report_put_sum(const struct diff *, struct buf *);
+void put(struct report *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void put_slice(struct report *, struct slice);
+/* As plain text (text.h). */
+void put_plain(struct report *, struct slice);
+/* "session/update tool_call", likewise. */
+void put_label(struct report *, const struct item *);
+/* "session 1, turn 2: what the user said", likewise. */
+void put_title(struct report *, const struct section *);
 
-int report_text(struct report *, const struct section *);
-int report_json(struct report *, const struct section *);
-int report_junit(struct report *, const struct section *);
-int report_junit_begin(struct report *);
+/* The value of a difference on a side, as it is shown; p NULL where there is none. */
+struct slice report_value(struct report *, const struct found *, enum side);
+/* The differences of a section, as people read them. */
+void report_found(struct report *, const struct section *);
+
+void report_text(struct report *, const struct section *);
+void report_json(struct report *, const struct section *);
+void report_junit(struct report *, const struct section *);
+
+/* What stands at the end, and in junit at the beginning. */
+void report_text_end(struct report *);
+void report_json_end(struct report *);
+void report_junit_begin(struct report *);
+void report_junit_end(struct report *);
 
 #endif

@@ -3,73 +3,85 @@
 
 #include "cmd/acp-diff/report.h"
 
-static int
-put_value(struct buf *to, const char *name, struct slice value)
+static void
+put_value(struct report *r, const char *name, struct slice value)
 {
+	size_t from;
+
 	if (!value.p)
-		return 0;
-	if (buf_printf(to, ",\"%s\":", name) < 0)
-		return -1;
+		return;
+	put(r, ",\"%s\":", name);
+	from = r->out.n;
+	put_slice(r, value);
 	/* A line is a line: white space in a message may be a newline only where somebody put it there by hand. */
-	for (const char *p = value.p, *end = p + value.n; p < end; p++)
-		if (buf_add(to, *p == '\n' || *p == '\r' ? " " : p, 1) < 0)
-			return -1;
-	return 0;
+	for (; from < r->out.n; from++)
+		if (r->out.p[from] == '\n' || r->out.p[from] == '\r')
+			r->out.p[from] = ' ';
 }
 
-static int
-put_text(struct buf *to, const char *name, struct slice text)
+static void
+put_text(struct report *r, const char *name, struct slice text)
 {
-	return buf_printf(to, ",\"%s\":", name) < 0 ? -1 : json_quote(text, to);
+	put(r, ",\"%s\":", name);
+	r->failed |= json_quote(text, &r->out) < 0;
 }
 
-static int
-put_line(struct buf *to, const char *name, const struct item *item)
+static void
+put_line(struct report *r, const char *name, const struct item *item)
 {
-	return item ? buf_printf(to, ",\"%s\":%" PRIu64, name, item->line) : 0;
+	if (item)
+		put(r, ",\"%s\":%" PRIu64, name, item->line);
 }
 
-static int
+static void
 put_turn(struct report *r, const struct turn *t)
 {
-	struct buf *to = &r->out;
 	struct msg m = {0};
 
-	if (buf_printf(to, "{\"turn\":%" PRIu64, t->number) < 0 || put_value(to, "session", t->session->id) < 0)
-		return -1;
-	if (!t->prompt)
-		return 0;
-	return item_message(r->diff, t->prompt, &m) < 0 ? -1 : put_value(to, "prompt", acp_prompt_text(m.params));
+	put(r, "{\"turn\":%" PRIu64, t->number);
+	put_value(r, "session", t->session->id);
+	if (t->prompt)
+		r->failed |= item_message(r->diff, t->prompt, &m) < 0;
+	if (m.params.p)
+		put_value(r, "prompt", acp_prompt_text(m.params));
 }
 
-static int
+static void
 put_found(struct report *r, const struct section *s, const struct found *f)
 {
 	static const char *const kinds[] = {"value", "missing", "unexpected", "id", "order"};
 	const struct item *item = f->item[f->item[RECORDED] ? RECORDED : LIVE];
-	struct buf *to = &r->out;
-	struct slice a, b;
 
-	r->label.n = 0;
-	if (put_turn(r, s->turn[s->turn[RECORDED] ? RECORDED : LIVE]) < 0 || item_label(r->diff, item, &r->label) < 0 ||
-		buf_printf(to, ",\"from\":\"%s\"", acp_side_name(item->from)) < 0 ||
-		put_text(to, "message", buf_slice(&r->label)) < 0 || put_line(to, "recordedLine", f->item[RECORDED]) < 0 ||
-		put_line(to, "liveLine", f->item[LIVE]) < 0 ||
-		buf_printf(to, ",\"difference\":\"%s\"", f->moved ? "moved" : kinds[f->kind]) < 0)
-		return -1;
-	/* Where it makes no difference it has no path. */
-	if (f->moved)
-		return f->kind == DIFFERENCE_ORDER ? put_text(to, "path", f->path) : 0;
-	if (put_text(to, "path", f->path) < 0 || report_value(r, f, RECORDED, &a) < 0 || report_value(r, f, LIVE, &b) < 0)
-		return -1;
-	return put_value(to, "recorded", a) < 0 ? -1 : put_value(to, "live", b);
+	put_turn(r, s->turn[s->turn[RECORDED] ? RECORDED : LIVE]);
+	put(r, ",\"from\":\"%s\"", acp_side_name(item->from));
+	r->value[LIVE].n = 0;
+	r->failed |= item_label(r->diff, item, &r->value[LIVE]) < 0;
+	put_text(r, "message", buf_slice(&r->value[LIVE]));
+	put_line(r, "recordedLine", f->item[RECORDED]);
+	put_line(r, "liveLine", f->item[LIVE]);
+	put(r, ",\"difference\":\"%s\"", f->moved ? "moved" : kinds[f->kind]);
+	/* What makes no difference has no path. */
+	if (!f->moved || f->kind == DIFFERENCE_ORDER)
+		put_text(r, "path", f->path);
+	if (!f->moved) {
+		put_value(r, "recorded", report_value(r, f, RECORDED));
+		put_value(r, "live", report_value(r, f, LIVE));
+	}
+	put(r, "}\n");
 }
 
-int
+void
 report_json(struct report *r, const struct section *s)
 {
-	for (size_t i = 0; i < s->found.n; i++)
-		if (put_found(r, s, s->found.at[i]) < 0 || buf_add_string(&r->out, "}\n") < 0)
-			return -1;
-	return 0;
+	for (size_t i = 0; !r->failed && i < s->found.n; i++)
+		put_found(r, s, s->found.at[i]);
+}
+
+void
+report_json_end(struct report *r)
+{
+	const struct diff *d = r->diff;
+
+	put(r, "{\"turns\":%zu,\"differing\":%" PRIu64 ",\"messages\":%" PRIu64 ",\"differences\":%" PRIu64 ",\"moved\":%" PRIu64
+		"}\n", d->sections.n, d->differing, d->messages, d->differences, d->moved);
 }

@@ -1,10 +1,9 @@
 #include "lib/match/rows.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
-#include "lib/match/align.h"
-
-/* Windows up to so many cells are aligned as well as possible. */
+/* Windows of up to so many cells are matched as well as possible. */
 enum { CELLS = 256 * 1024 };
 
 /* A number of either row, and where it stands. */
@@ -106,19 +105,37 @@ rows_rising(size_t *rising, size_t n)
 	return ends && before ? 0 : -1;
 }
 
+/* As many as possible. */
 static int
 match_window(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *partner)
 {
-	struct mark *x = calloc(n + m + 1, sizeof(*x)), *y = x ? x + n : NULL;
-	int r;
+	/* most[i * w + j]: how many of a from i on and of b from j on find each other. */
+	const size_t w = m + 1;
+	uint32_t *most = calloc((n + 1) * w, sizeof(*most)), *at;
+	size_t i, j;
 
-	for (size_t i = 0; x && i < n; i++)
-		x[i] = (struct mark){a[i], a[i], a[i]};
-	for (size_t j = 0; x && j < m; j++)
-		y[j] = (struct mark){b[j], b[j], b[j]};
-	r = x ? align(x, n, y, m, partner) : -1;
-	free(x);
-	return r;
+	if (!most)
+		return -1;
+	for (i = n; i-- > 0;) {
+		for (j = m; j-- > 0;) {
+			at = &most[i * w + j];
+			if (a[i] == b[j])
+				*at = at[w + 1] + 1;
+			else
+				*at = at[w] > at[1] ? at[w] : at[1];
+		}
+	}
+	for (i = j = 0; i < n && j < m;) {
+		at = &most[i * w + j];
+		if (a[i] == b[j])
+			partner[i++] = j++;
+		else if (at[w] >= at[1])
+			i++;
+		else
+			j++;
+	}
+	free(most);
+	return 0;
 }
 
 /* Divides the rows at what occurs once in each; where nothing does, equal ones are paired as far as they rise. */
