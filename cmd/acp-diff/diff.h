@@ -136,6 +136,8 @@ int list_add(struct list *, void *);
 /* Reads both recordings. 0, or an exit status; what was wrong has been reported. */
 int load(struct diff *, enum side);
 void unload(struct diff *, enum side);
+/* NULL where there is none. */
+struct session *find_session(struct diff *, enum side, struct slice id);
 /* The message of an item, valid until the next of its side: 0, or -1 with errno. MSG_NOISE with its text for what is none. */
 int item_message(struct diff *, const struct item *, struct msg *);
 /* All text of a streamed message, as a JSON string. 0 or -1. */

@@ -71,19 +71,27 @@ add_session(struct file *f, enum side side, struct slice key, struct slice id)
 	return s->hh.tbl ? s : NULL;
 }
 
+struct session *
+find_session(struct diff *d, enum side side, struct slice id)
+{
+	struct session *s = NULL;
+
+	d->scratch.n = 0;
+	if (msg_id_key(id, &d->scratch) == 0)
+		HASH_FIND(hh, d->file[side].sessions, d->scratch.p, d->scratch.n, s);
+	return s;
+}
+
 /* The session of that id, or what belongs to none. NULL out of memory. */
 static struct session *
 get_session(struct diff *d, enum side side, struct slice id)
 {
 	struct file *f = &d->file[side];
-	struct session *s = NULL;
+	struct session *s;
 
 	if (!id.p)
 		return f->order.n ? f->order.at[0] : add_session(f, side, slice(NULL, 0), id);
-	d->scratch.n = 0;
-	if (msg_id_key(id, &d->scratch) < 0)
-		return NULL;
-	HASH_FIND(hh, f->sessions, d->scratch.p, d->scratch.n, s);
+	s = find_session(d, side, id);
 	return s ? s : add_session(f, side, buf_slice(&d->scratch), id);
 }
 

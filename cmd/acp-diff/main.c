@@ -64,8 +64,7 @@ read_option(int option, struct asked *asked)
 		asked->format = cli_word(&cli, option, optarg, formats);
 		break;
 	case OPT_MATCH:
-		if (match_read(optarg, &asked->diff.match) < 0)
-			cli_bad(&cli, option, optarg, "expected exact, params, shape or method");
+		asked->diff.match = (enum match)cli_word(&cli, option, optarg, match_names);
 		break;
 	case OPT_NORMALIZE:
 		asked->normalize = optarg;

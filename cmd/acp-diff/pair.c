@@ -281,17 +281,6 @@ pair_turns(struct diff *d, struct session *a, struct session *b)
 
 /* --- sessions --- */
 
-static struct session *
-find_session(struct diff *d, struct slice id)
-{
-	struct session *s = NULL;
-
-	d->scratch.n = 0;
-	if (msg_id_key(id, &d->scratch) == 0)
-		HASH_FIND(hh, d->file[LIVE].sessions, d->scratch.p, d->scratch.n, s);
-	return s;
-}
-
 /* The live session that stands for a recorded one, by what is known of ids. */
 static struct session *
 known_partner(struct diff *d, const struct session *a)
@@ -303,7 +292,7 @@ known_partner(struct diff *d, const struct session *a)
 	/* The same id on both sides is the same session, unless it is known to be another. */
 	if (!id.p && ids_judge(d->ids, place, a->id, a->id) == IDS_NEW)
 		id = a->id;
-	b = id.p ? find_session(d, id) : NULL;
+	b = id.p ? find_session(d, LIVE, id) : NULL;
 	return b && !b->partner ? b : NULL;
 }
 

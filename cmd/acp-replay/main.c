@@ -82,32 +82,8 @@ static const struct cli_rule rules[] = {
 /* What is asked for. */
 struct asked {
 	struct peer_options peer;
-	const char *normalize;
-	bool matches;           /* --match */
-	enum match match;
+	int match;              /* --match, or -1 */
 };
-
-static enum acp_side
-side(const char *text)
-{
-	if (strcmp(text, acp_side_name(ACP_CLIENT)) == 0)
-		return ACP_CLIENT;
-	if (strcmp(text, acp_side_name(ACP_AGENT)) == 0)
-		return ACP_AGENT;
-	cli_die(EXIT_USAGE, name, "--as %s: expected agent or client", text);
-}
-
-static enum on_miss
-on_miss(const char *text)
-{
-	static const char *const names[] = {[MISS_ERROR] = "error", [MISS_WAIT] = "wait", [MISS_NEXT] = "next"};
-	size_t i;
-
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(text, names[i]) == 0)
-			return (enum on_miss)i;
-	cli_die(EXIT_USAGE, name, "--on-miss %s: expected error, wait or next", text);
-}
 
 static double
 speed(const char *text)
@@ -121,7 +97,7 @@ speed(const char *text)
 		return 1;
 	x = strtod(text, &end);
 	if (end == text || *end || !(x > 0) || x > 1e9)
-		cli_die(EXIT_USAGE, name, "--speed %s: expected recorded, max, or how many times as fast", text);
+		cli_bad(&cli, OPT_SPEED, text, "expected recorded, max, or how many times as fast");
 	return x;
 }
 
@@ -144,34 +120,43 @@ read_until(const char *text, struct plan_range *range)
 	if (number(text, &range->until))
 		return;
 	range->until = 0;
-	if (!range->glob)
-		range->glob = select_new();
-	if (!range->glob)
-		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
+	if (!range->glob && !(range->glob = select_new()))
+		cli_refuse(&cli, NULL);
 	if (select_glob(range->glob, text, &why) < 0)
-		cli_die(EXIT_USAGE, name, "--until %s: %s", text, why ? why : strerror(ENOMEM));
+		cli_bad(&cli, OPT_UNTIL, text, why);
 }
 
+/* A duration, of at least `least`. */
+static void
+read_duration(int option, uint64_t least, uint64_t *us)
+{
+	if (cli_duration(optarg, us) < 0 || *us < least)
+		cli_bad(&cli, option, optarg, cli_want_duration);
+}
+
+/* How it is played. */
 static void
 read_play_option(int option, struct player_options *o)
 {
+	static const char *const sides[] = {"agent", "client", NULL};
+	static const char *const misses[] = {[MISS_ERROR] = "error", [MISS_WAIT] = "wait", [MISS_NEXT] = "next", NULL};
+
 	switch (option) {
 	case OPT_AS:
-		o->us = side(optarg);
+		o->us = cli_word(&cli, option, optarg, sides) ? ACP_CLIENT : ACP_AGENT;
 		break;
 	case OPT_ON_MISS:
-		o->on_miss = on_miss(optarg);
+		o->on_miss = (enum on_miss)cli_word(&cli, option, optarg, misses);
 		break;
 	case OPT_SPEED:
 		o->speed = speed(optarg);
 		break;
 	case OPT_MAX_PAUSE:
-		if (cli_duration(optarg, &o->max_pause) < 0)
-			cli_die(EXIT_USAGE, name, "--max-pause %s: %s", optarg, cli_want_duration);
+		read_duration(option, 0, &o->max_pause);
 		break;
 	case OPT_START:
 		if (!number(optarg, &o->range.start))
-			cli_die(EXIT_USAGE, name, "--start %s: expected the number of a record, from 1", optarg);
+			cli_bad(&cli, option, optarg, "expected the number of a record, from 1");
 		break;
 	case OPT_UNTIL:
 		read_until(optarg, &o->range);
@@ -186,51 +171,48 @@ static void
 read_option(int option, struct asked *asked)
 {
 	static const char *const formats[] = {"text", "json", "junit", NULL};
+	struct peer_options *peer = &asked->peer;
 
 	switch (option) {
 	case OPT_MATCH:
-		asked->matches = true;
-		if (match_read(optarg, &asked->match) < 0)
-			cli_die(EXIT_USAGE, name, "--match %s: expected exact, params, shape or method", optarg);
+		asked->match = cli_word(&cli, option, optarg, match_names);
 		break;
 	case OPT_NORMALIZE:
-		asked->normalize = optarg;
+		peer->recorder.normalize = optarg;
 		break;
 	case OPT_KEEP_PATHS:
-		asked->peer.recorder.keep_paths = asked->peer.player.keep_paths = true;
+		peer->recorder.keep_paths = peer->player.keep_paths = true;
 		break;
 	case OPT_RECORD:
-		asked->peer.recorder.record = optarg;
+		peer->recorder.record = optarg;
 		break;
 	case OPT_UPDATE:
-		asked->peer.recorder.update = true;
+		peer->recorder.update = true;
 		break;
 	case OPT_CHECK:
-		asked->peer.recorder.check = true;
+		peer->recorder.check = true;
 		break;
 	case 'f':
-		asked->peer.recorder.format = formats[cli_word(&cli, option, optarg, formats)];
+		peer->recorder.format = formats[cli_word(&cli, option, optarg, formats)];
 		break;
 	case OPT_HOP:
-		asked->peer.hop = optarg;
+		peer->hop = optarg;
 		break;
 	case OPT_ENV:
-		asked->peer.environment = asked->peer.recorder.environment = true;
+		peer->environment = peer->recorder.environment = true;
 		break;
 	case OPT_MAX_LINE:
-		if (cli_bytes(optarg, &asked->peer.limit) < 0)
-			cli_die(EXIT_USAGE, name, "--max-line %s: %s", optarg, cli_want_bytes);
+		if (cli_bytes(optarg, &peer->limit) < 0)
+			cli_bad(&cli, option, optarg, cli_want_bytes);
 		break;
 	case OPT_TIMEOUT:
-		if (cli_duration(optarg, &asked->peer.timeout) < 0 || asked->peer.timeout == 0)
-			cli_bad(&cli, option, optarg, cli_want_duration);
+		read_duration(option, 1, &peer->timeout);
 		break;
 	case OPT_GRACE:
-		if (cli_duration(optarg, &asked->peer.grace) < 0)
-			cli_die(EXIT_USAGE, name, "--grace %s: %s", optarg, cli_want_duration);
+		read_duration(option, 0, &peer->grace);
 		break;
 	default:
-		read_play_option(option, &asked->peer.player);
+		read_play_option(option, &peer->player);
 	}
 }
 
@@ -281,7 +263,6 @@ read_recorder(struct asked *asked)
 	if (o->check && (strcmp(peer->path, "-") == 0 || (stat(peer->path, &st) == 0 && !S_ISREG(st.st_mode))))
 		cli_die(EXIT_USAGE, name, "--check: %s: it is not a regular file", peer->path);
 	o->match = peer->player.match;
-	o->normalize = asked->normalize;
 	/* Without a command standard output is the session's. */
 	o->fd = peer->command ? STDOUT_FILENO : STDERR_FILENO;
 }
@@ -290,6 +271,7 @@ int
 main(int argc, char **argv)
 {
 	struct asked asked = {
+		.match = -1,
 		.peer = {.limit = MAX_LINE, .grace = GRACE, .player = {.us = ACP_AGENT, .max_pause = UINT64_MAX},
 			.recorder = {.format = "text"}},
 	};
@@ -302,8 +284,8 @@ main(int argc, char **argv)
 		read_option(option, &asked);
 	cli_fact(&given, asked.peer.player.on_miss == MISS_NEXT, "--on-miss next");
 	cli_check(&cli, &given, rules);
-	asked.peer.player.normalize = compile(asked.normalize);
-	asked.peer.player.match = asked.matches ? asked.match
+	asked.peer.player.normalize = compile(asked.peer.recorder.normalize);
+	asked.peer.player.match = asked.match >= 0 ? (enum match)asked.match
 		: asked.peer.player.us == ACP_AGENT ? MATCH_PARAMS : MATCH_SHAPE;
 	read_operands(argv + optind, &asked.peer);
 	read_recorder(&asked);

@@ -86,6 +86,14 @@ plan_conversation(struct plan *p, struct slice session)
 	return c;
 }
 
+struct conversation *
+plan_next(const struct plan *p, const struct conversation *c)
+{
+	if (!c && p->common)
+		return p->common;
+	return c && c != p->common ? c->hh.next : p->conversations;
+}
+
 static void
 free_cues(struct cue *list)
 {

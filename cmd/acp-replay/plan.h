@@ -162,6 +162,8 @@ void plan_drop_own(struct plan *, struct conversation *, uint64_t after, uint64_
 
 /* The conversation of a recorded session (a JSON string, or p NULL); NULL: there is none. */
 struct conversation *plan_conversation(struct plan *, struct slice session);
+/* All conversations, that of no session first: begin with NULL. NULL after the last. */
+struct conversation *plan_next(const struct plan *, const struct conversation *);
 /* The conversation has begun. */
 void plan_begin(struct plan *, struct conversation *);
 /* The part of a live request or notification in a conversation; NULL: none has been read. */

@@ -37,32 +37,36 @@ player_close(struct player *p)
 	buf_free(&p->text);
 }
 
+static void
+say(const char *where, const char *before, uint64_t number, const char *format, va_list args)
+{
+	struct buf text = {0};
+
+	if (buf_vprintf(&text, format, args) == 0 && number)
+		cli_warn(name, "%s:%s%llu: %.*s", where, before, (unsigned long long)number, (int)text.n, text.p);
+	else if (text.n)
+		cli_warn(name, "%s: %.*s", where, (int)text.n, text.p);
+	buf_free(&text);
+}
+
 void
 player_say(const struct player *p, uint64_t number, const char *format, ...)
 {
-	struct buf text = {0};
 	va_list args;
 
 	va_start(args, format);
-	if (buf_vprintf(&text, format, args) == 0 && number)
-		cli_warn(name, "%s:%llu: %.*s", p->script->path, (unsigned long long)number, (int)text.n, text.p);
-	else if (text.n)
-		cli_warn(name, "%s: %.*s", p->script->path, (int)text.n, text.p);
+	say(p->script->path, "", number, format, args);
 	va_end(args);
-	buf_free(&text);
 }
 
 void
 player_say_live(const struct player *p, uint64_t line, const char *format, ...)
 {
-	struct buf text = {0};
 	va_list args;
 
 	va_start(args, format);
-	if (buf_vprintf(&text, format, args) == 0)
-		cli_warn(name, "%s: line %llu: %.*s", acp_side_name(p->them), (unsigned long long)line, (int)text.n, text.p);
+	say(acp_side_name(p->them), " line ", line, format, args);
 	va_end(args);
-	buf_free(&text);
 }
 
 /* --- conversations --- */
@@ -370,14 +374,12 @@ wants_to_read(const struct plan *plan)
 static const struct cue *
 first_cue(const struct player *p)
 {
-	const struct conversation *c = p->plan.common, *next;
-	const struct cue *first = c ? c->cues : NULL;
+	const struct conversation *c = NULL;
+	const struct cue *first = NULL;
 
-	for (c = p->plan.conversations; c; c = next) {
-		next = c->hh.next;
+	while ((c = plan_next(&p->plan, c)))
 		if (c->cues && (!first || c->cues->number < first->number))
 			first = c->cues;
-	}
 	return first;
 }
 
@@ -387,10 +389,10 @@ count_in(const struct conversation *c, uint64_t *ours, uint64_t *theirs)
 	const struct cue *q;
 	size_t i;
 
-	DL_FOREACH(c->cues, q)
+	DL_FOREACH(c->cues, q) {
 		++*theirs;
-	DL_FOREACH(c->cues, q)
 		*ours += q->kind == MSG_REQUEST && q->answer.number;
+	}
 	DL_FOREACH(c->owed, q)
 		*ours += q->answer.number > 0;
 	for (i = c->first; i < c->nown; i++)
@@ -401,7 +403,7 @@ count_in(const struct conversation *c, uint64_t *ours, uint64_t *theirs)
 static int
 count_rest(struct player *p, uint64_t *ours, uint64_t *theirs)
 {
-	const struct conversation *c = p->plan.common, *next;
+	const struct conversation *c = NULL;
 	struct reading r;
 
 	*ours = *theirs = 0;
@@ -410,12 +412,8 @@ count_rest(struct player *p, uint64_t *ours, uint64_t *theirs)
 		if (player_read(p, false, &r) < 0)
 			return -1;
 	}
-	if (c)
+	while ((c = plan_next(&p->plan, c)))
 		count_in(c, ours, theirs);
-	for (c = p->plan.conversations; c; c = next) {
-		next = c->hh.next;
-		count_in(c, ours, theirs);
-	}
 	return 0;
 }
 

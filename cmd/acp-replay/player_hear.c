@@ -20,11 +20,11 @@ player_recorded(struct player *p, const struct cue *q, struct msg *m)
 	return -1;
 }
 
-static struct compare
-comparison(const struct player *p, const struct cue *q, enum match match)
+struct compare
+player_comparison(const struct player *p, const struct cue *q, bool (*differs)(void *, const struct difference *), void *arg)
 {
-	return (struct compare){.match = match, .ids = p->ids, .from = p->them, .what = q->what,
-		.session = q->conversation->session};
+	return (struct compare){.match = p->options->match, .ids = p->ids, .from = p->them, .what = q->what,
+		.session = q->conversation->session, .differs = differs, .arg = arg};
 }
 
 static bool
@@ -38,11 +38,11 @@ go_on(void *arg, const struct difference *d)
 int
 player_learn(struct player *p, const struct cue *q, const struct msg *live)
 {
-	struct compare c = comparison(p, q, MATCH_PARAMS);
+	struct compare c = player_comparison(p, q, go_on, NULL);
 	struct msg m;
 
+	c.match = MATCH_PARAMS;
 	c.learn = true;
-	c.differs = go_on;
 	if (player_recorded(p, q, &m) < 0)
 		return -1;
 	return compare_messages(&c, &m, live) < 0 ? -1 : 0;
@@ -139,16 +139,17 @@ differ_normalized(struct player *p, const struct compare *c, const struct reques
 static int
 fits(struct player *p, const struct cue *q, const struct msg *live, bool *close)
 {
-	/* A client answers as well as it can: a request that does not fit is taken by its method. */
-	enum match match = p->us == ACP_AGENT ? p->options->match : MATCH_PARAMS;
-	struct compare c = comparison(p, q, match);
+	struct compare c = player_comparison(p, q, NULL, NULL);
 	struct msg m;
 	int differ;
 
 	*close = true;
+	/* A client answers as well as it can: a request that does not fit is taken by its method. */
+	if (p->us == ACP_CLIENT)
+		c.match = MATCH_PARAMS;
 	if (!same_session(p, q, msg_session(live)))
 		return 0;
-	if (match == MATCH_METHOD)
+	if (c.match == MATCH_METHOD)
 		return 1;
 	if (player_recorded(p, q, &m) < 0)
 		return -1;
@@ -378,15 +379,13 @@ static int
 check_response(struct player *p, struct cue *q, const struct request *r, const struct msg *live)
 {
 	struct first_difference first = {0};
-	struct compare c = comparison(p, q, p->options->match);
+	struct compare c = player_comparison(p, q, player_first_difference, &first);
 	struct msg m;
 	int differ;
 
 	if (player_recorded(p, q, &m) < 0)
 		return -1;
 	c.what = r->what;
-	c.differs = player_first_difference;
-	c.arg = &first;
 	differ = p->options->normalize ? differ_normalized(p, &c, r, &m, live) : compare_messages(&c, &m, live);
 	if (differ == 1) {
 		p->missed = true;

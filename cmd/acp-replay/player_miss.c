@@ -109,8 +109,7 @@ find_nearest(struct player *p, const struct msg *live, struct cue **nearest)
 		if (!plan_is_part_of(&p->plan, part, live))
 			continue;
 		DL_FOREACH2(part->cues, q, after) {
-			struct compare c = {.match = p->options->match, .ids = p->ids, .from = p->them, .what = q->what,
-				.session = q->conversation->session, .differs = count_difference, .arg = &n};
+			struct compare c = player_comparison(p, q, count_difference, &n);
 
 			n = 0;
 			if (looked++ == NEAR || player_recorded(p, q, &m) < 0 || compare_messages(&c, &m, live) < 0)
@@ -129,7 +128,7 @@ expected_request(struct player *p, const struct msg *live)
 {
 	struct slice session = msg_session(live);
 	struct slice recorded = session.p ? ids_recorded(p->ids, (struct ids_place){.what = ACP_ID_SESSION}, session) : session;
-	struct conversation *c = plan_conversation(&p->plan, recorded.p ? recorded : session), *next;
+	struct conversation *c = plan_conversation(&p->plan, recorded.p ? recorded : session);
 	struct cue *first = NULL;
 
 	if (find_nearest(p, live, &first) == 0 && first)
@@ -137,23 +136,9 @@ expected_request(struct player *p, const struct msg *live)
 	look_for_expected(c, &first);
 	if (first)
 		return first;
-	look_for_expected(p->plan.common, &first);
-	for (c = p->plan.conversations; c; c = next) {
-		next = c->hh.next;
+	for (c = NULL; (c = plan_next(&p->plan, c));)
 		look_for_expected(c, &first);
-	}
 	return first;
-}
-
-static int
-compare_with(struct player *p, struct cue *q, const struct msg *recorded, const struct msg *live, struct account *a)
-{
-	struct compare c = {.match = p->options->match, .ids = p->ids, .from = p->them, .what = q->what,
-		.session = q->conversation->session, .differs = account_for, .arg = a};
-
-	if (compare_messages(&c, recorded, live) < 0 || a->failed || a->first.failed)
-		return -1;
-	return 0;
 }
 
 /* Says what was expected: text for people, data for programs. 0 or -1. */
@@ -161,15 +146,18 @@ static int
 tell_expected(struct player *p, const struct msg *live, struct cue *q, bool early, struct buf *text, struct buf *data)
 {
 	struct account a = {0};
+	struct compare c = player_comparison(p, q, account_for, &a);
 	struct msg m;
+	bool same;
 	int r = -1;
 
 	if (player_recorded(p, q, &m) < 0)
 		return -1;
 	/* Two methods have nothing to be compared. */
-	if (!early && json_string_eq(m.method, live->method) && compare_with(p, q, &m, live, &a) < 0)
+	same = !early && json_string_eq(m.method, live->method);
+	if (same && (compare_messages(&c, &m, live) < 0 || a.failed || a.first.failed))
 		goto end;
-	if (buf_printf(text, "%s is %.*s of %s:%llu", early || !json_string_eq(m.method, live->method) ? "expected next" : "nearest",
+	if (buf_printf(text, "%s is %.*s of %s:%llu", same ? "nearest" : "expected next",
 		(int)m.method.n, m.method.p, p->script->path, (unsigned long long)q->number) < 0)
 		goto end;
 	if (a.n && buf_printf(text, "; %.*s", (int)a.first.text.n, a.first.text.p) < 0)

@@ -52,6 +52,9 @@ int player_send_made(struct player *, struct slice text);
 
 /* Learns which ids and folders stand for which from a message that was recorded, and the live one. 0 or -1. */
 int player_learn(struct player *, const struct cue *, const struct msg *live);
+/* The comparison of a live message with that one, at the level of --match; what differs is said to a function (compare.h), or NULL. */
+struct compare player_comparison(const struct player *, const struct cue *, bool (*differs)(void *, const struct difference *),
+	void *arg);
 /* Scans what was recorded. 0, or -1 with errno. */
 int player_recorded(struct player *, const struct cue *, struct msg *);
 /* A message that was looked for has come: all that waited for it may go on. 0 or -1. */

@@ -228,7 +228,7 @@ static int
 compare(const struct recorder *r)
 {
 	const struct recorder_options *o = r->options;
-	const char *argv[16] = {"acp-diff", "--format", o->format, "--match", match_name(o->match), "--label", o->live};
+	const char *argv[16] = {"acp-diff", "--format", o->format, "--match", match_names[o->match], "--label", o->live};
 	struct proc_fd fds[2] = {{r->fd, STDIN_FILENO}, {o->fd, STDOUT_FILENO}};
 	struct proc_spec spec = {.argv = (char *const *)(size_t)argv, .fds = r->fd < 0 ? fds + 1 : fds,
 		.nfds = r->fd < 0 ? 1 : 2, .death_signal = SIGKILL};

@@ -27,25 +27,7 @@ struct walk {
 	bool failed;  /* out of memory */
 };
 
-static const char *const names[] = {"method", "shape", "params", "exact"};
-
-int
-match_read(const char *text, enum match *m)
-{
-	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (strcmp(text, names[i]) == 0) {
-			*m = (enum match)i;
-			return 0;
-		}
-	}
-	return -1;
-}
-
-const char *
-match_name(enum match m)
-{
-	return names[m];
-}
+const char *const match_names[] = {"method", "shape", "params", "exact", NULL};
 
 /* --- telling --- */
 
@@ -106,23 +88,17 @@ fail(struct walk *w)
 
 /* --- single values --- */
 
-/* One spelling for all spellings of a number. False where there is none. */
-static bool
-number_key(struct slice number, struct buf *to)
-{
-	bool integer;
-
-	to->n = 0;
-	return json_number_key(number, to, &integer) == 0;
-}
-
 static bool
 same_number(struct walk *w, struct slice a, struct slice b)
 {
+	bool integer;
+
 	if (slice_eq(a, b))
 		return true;
-	/* An exponent beyond all reason is as it is written. */
-	return number_key(a, &w->a) && number_key(b, &w->b) && slice_eq(buf_slice(&w->a), buf_slice(&w->b));
+	w->a.n = w->b.n = 0;
+	/* One spelling for all spellings of a number. An exponent beyond all reason is as it is written. */
+	return json_number_key(a, &w->a, &integer) == 0 && json_number_key(b, &w->b, &integer) == 0 &&
+		slice_eq(buf_slice(&w->a), buf_slice(&w->b));
 }
 
 /* Does the name of a member end as those of ids do: id, taskId, task_id, ids? */
@@ -238,19 +214,22 @@ compare_member(struct walk *w, const struct place *up, struct slice key, struct 
 		compare(w, &at, a, b);
 }
 
+/* What one of the two has: the other is p NULL. */
 static void
-lone_member(struct walk *w, const struct place *up, struct slice key, enum difference_kind kind, struct slice value)
+report_lone(struct walk *w, const struct place *at, struct slice a, struct slice b)
+{
+	report(w, at, a.p ? DIFFERENCE_MISSING : DIFFERENCE_UNEXPECTED, a, b);
+}
+
+static void
+lone_member(struct walk *w, const struct place *up, struct slice key, struct slice a, struct slice b)
 {
 	struct place at;
 
 	enter(w, up, key, &at);
 	/* Some programs write null for what others leave out. */
-	if (is_aside(w, &at) || (w->c->match < MATCH_EXACT && json_type(value) == JSON_NULL))
-		return;
-	if (kind == DIFFERENCE_MISSING)
-		report(w, &at, kind, value, slice(NULL, 0));
-	else
-		report(w, &at, kind, slice(NULL, 0), value);
+	if (!is_aside(w, &at) && (w->c->match == MATCH_EXACT || json_type(a.p ? a : b) != JSON_NULL))
+		report_lone(w, &at, a, b);
 }
 
 static void
@@ -264,11 +243,11 @@ compare_partners(struct walk *w, const struct place *at, const struct members *a
 		if (m->partner)
 			compare_member(w, at, m->key, m->value, m->partner->value);
 		else
-			lone_member(w, at, m->key, DIFFERENCE_MISSING, m->value);
+			lone_member(w, at, m->key, m->value, slice(NULL, 0));
 	}
 	for (i = 0; i < b->n && !w->stopped; i++)
 		if (!b->at[i].partner)
-			lone_member(w, at, b->at[i].key, DIFFERENCE_UNEXPECTED, b->at[i].value);
+			lone_member(w, at, b->at[i].key, slice(NULL, 0), b->at[i].value);
 }
 
 /* Two objects from the members on where they part. */
@@ -312,13 +291,6 @@ compare_objects(struct walk *w, const struct place *at, struct slice a, struct s
 }
 
 static void
-lone_element(struct walk *w, const struct place *at, struct slice a, struct slice b)
-{
-	if (w->c->match >= MATCH_PARAMS)
-		report(w, at, a.p ? DIFFERENCE_MISSING : DIFFERENCE_UNEXPECTED, a, b);
-}
-
-static void
 compare_arrays(struct walk *w, const struct place *up, struct slice a, struct slice b)
 {
 	struct json_iter i = {.in = a}, j = {.in = b};
@@ -335,9 +307,9 @@ compare_arrays(struct walk *w, const struct place *up, struct slice a, struct sl
 		two = json_next(&j, &key, &other);
 		if (one && two)
 			compare(w, &at, value, other);
-		else if (one || two)
-			lone_element(w, &at, value, other);
-		else
+		else if ((one || two) && w->c->match >= MATCH_PARAMS)
+			report_lone(w, &at, value, other);
+		else if (!one && !two)
 			break;
 	}
 }
@@ -441,7 +413,7 @@ compare_part(struct walk *w, const char *quoted, struct slice a, struct slice b)
 	if (a.p && b.p)
 		compare(w, &at, a, b);
 	else
-		report(w, &at, a.p ? DIFFERENCE_MISSING : DIFFERENCE_UNEXPECTED, a, b);
+		report_lone(w, &at, a, b);
 }
 
 /* All members but id. */
@@ -496,7 +468,7 @@ compare_heads(struct walk *w, const struct msg *recorded, const struct msg *live
 	}
 	/* The other levels compare all of it. */
 	if (w->c->match == MATCH_METHOD && recorded->kind == MSG_RESPONSE && !recorded->error.p != !live->error.p) {
-		report(w, &error, recorded->error.p ? DIFFERENCE_MISSING : DIFFERENCE_UNEXPECTED, recorded->error, live->error);
+		report_lone(w, &error, recorded->error, live->error);
 		return false;
 	}
 	return compare_kinds(w, recorded, live);
@@ -515,19 +487,13 @@ learn(const struct walk *w, const struct msg *recorded, const struct msg *live)
 	return 0;
 }
 
-static bool
-is_one_message(const struct msg *m)
-{
-	return m->kind != MSG_NOISE;
-}
-
 int
 compare_messages(const struct compare *c, const struct msg *recorded, const struct msg *live)
 {
 	struct walk w = {.c = c, .session = msg_session(recorded), .request = recorded->id, .what = recorded->what,
 		.response = recorded->kind == MSG_RESPONSE};
 
-	if (!is_one_message(recorded) || !is_one_message(live))
+	if (recorded->kind == MSG_NOISE || live->kind == MSG_NOISE)
 		return compare_values(c, recorded->text, live->text);
 	if (w.response)
 		w.what = c->what;

@@ -19,9 +19,8 @@ enum match {
 	MATCH_EXACT,
 };
 
-/* "exact", "params", "shape" or "method": 0, or -1. */
-int match_read(const char *text, enum match *);
-const char *match_name(enum match);
+/* What they are called; NULL ends them. */
+extern const char *const match_names[];
 
 enum difference_kind {
 	DIFFERENCE_VALUE,      /* both have it, and it is not the same */

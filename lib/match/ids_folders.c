@@ -403,38 +403,18 @@ write_folder(struct slice folder, bool uri, struct buf *to)
 	return 0;
 }
 
-int
-ids_write_text(const struct folder *folders, struct slice text, struct buf *to)
+/*
+ * Appends text with the folders of one side in it replaced: by the other's, or, neutral, by a mark that is the same for both
+ * sides (the number of the folder would do, but there may be several pairs of one). 1 where it changed, 0, or -1.
+ */
+static int
+write_text(const struct folder *folders, bool live, bool neutral, struct slice text, struct buf *to)
 {
 	struct reading r = {text, text.p};
-	const char *from = text.p;
 	const struct folder *f;
+	const char *from = text.p;
 	size_t n = 0;
 	int changed = 0;
-
-	while ((r.at = memchr(r.at, '/', (size_t)(end_of(&r) - r.at)))) {
-		for (f = begins_path(&r) ? folders : NULL; f && (n = folder_length(&r, f->recorded)) == 0; f = f->next)
-			;
-		if (!f) {
-			r.at++;
-			continue;
-		}
-		if (buf_add_slice(to, slice_between(from, r.at)) < 0 || write_folder(f->live, in_uri(&r), to) < 0)
-			return -1;
-		changed |= !slice_eq(f->recorded, f->live);
-		from = r.at += n;
-	}
-	return buf_add_slice(to, slice_between(from, end_of(&r))) < 0 ? -1 : changed;
-}
-
-/* In both sides' texts the same: the number of the folder would do, but there may be several pairs of one. */
-static int
-write_neutral(const struct folder *folders, bool live, struct slice text, struct buf *to)
-{
-	struct reading r = {text, text.p};
-	const struct folder *f;
-	const char *from = text.p;
-	size_t n = 0;
 
 	while ((r.at = memchr(r.at, '/', (size_t)(end_of(&r) - r.at)))) {
 		for (f = begins_path(&r) ? folders : NULL; f; f = f->next)
@@ -444,11 +424,19 @@ write_neutral(const struct folder *folders, bool live, struct slice text, struct
 			r.at++;
 			continue;
 		}
-		if (buf_add_slice(to, slice_between(from, r.at)) < 0 || buf_add(to, "", 1) < 0)
+		if (buf_add_slice(to, slice_between(from, r.at)) < 0 ||
+			(neutral ? buf_add(to, "", 1) : write_folder(f->live, in_uri(&r), to)) < 0)
 			return -1;
+		changed |= !slice_eq(f->recorded, f->live);
 		from = r.at += n;
 	}
-	return buf_add_slice(to, slice_between(from, end_of(&r))) < 0 ? -1 : 1;
+	return buf_add_slice(to, slice_between(from, end_of(&r))) < 0 ? -1 : changed;
+}
+
+int
+ids_write_text(const struct folder *folders, struct slice text, struct buf *to)
+{
+	return write_text(folders, false, false, text, to);
 }
 
 int
@@ -460,7 +448,7 @@ ids_neutral_text(struct ids *ids, struct slice session, bool live, struct slice 
 	if (ids_is_plain(ids, string))
 		return 0;
 	if (buf_reserve(&plain, 1) == 0 && json_unescape(string, &plain) == 0)
-		r = write_neutral(ids_folders(ids, session), live, buf_slice(&plain), to);
+		r = write_text(ids_folders(ids, session), live, true, buf_slice(&plain), to) < 0 ? -1 : 1;
 	buf_free(&plain);
 	return r;
 }

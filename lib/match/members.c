@@ -50,14 +50,20 @@ members_free(struct members *ms)
 }
 
 static int
+compare_names(const struct member *a, const struct member *b)
+{
+	struct slice s = a->name, t = b->name;
+	int order = memcmp(s.p, t.p, s.n < t.n ? s.n : t.n);
+
+	return order ? order : (s.n > t.n) - (s.n < t.n);
+}
+
+static int
 by_name(const void *x, const void *y)
 {
 	const struct member *const *a = x, *const *b = y;
-	struct slice s = (*a)->name, t = (*b)->name;
-	int order = memcmp(s.p, t.p, s.n < t.n ? s.n : t.n);
+	int order = compare_names(*a, *b);
 
-	if (order == 0 && s.n != t.n)
-		order = s.n < t.n ? -1 : 1;
 	return order ? order : (*a)->index < (*b)->index ? -1 : 1;
 }
 
@@ -81,11 +87,7 @@ members_pair(struct members *a, struct members *b)
 	int order;
 
 	while (x && y && i < a->n && j < b->n) {
-		size_t n = x[i]->name.n < y[j]->name.n ? x[i]->name.n : y[j]->name.n;
-
-		order = memcmp(x[i]->name.p, y[j]->name.p, n);
-		if (order == 0)
-			order = (x[i]->name.n > y[j]->name.n) - (x[i]->name.n < y[j]->name.n);
+		order = compare_names(x[i], y[j]);
 		if (order == 0) {
 			x[i]->partner = y[j];
 			y[j]->partner = x[i];

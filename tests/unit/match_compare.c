@@ -280,16 +280,6 @@ test_many(void)
 	buf_free(&b);
 }
 
-static void
-test_names(void)
-{
-	enum match m;
-
-	for (int i = MATCH_METHOD; i <= MATCH_EXACT; i++)
-		CHECK(match_read(match_name((enum match)i), &m) == 0 && (int)m == i);
-	CHECK(match_read("", &m) < 0 && match_read("exactly", &m) < 0);
-}
-
 int
 main(void)
 {
@@ -300,7 +290,6 @@ main(void)
 	test_keep_paths();
 	test_depth();
 	test_many();
-	test_names();
 	buf_free(&told);
 	return check_done();
 }
