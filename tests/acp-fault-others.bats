@@ -10,7 +10,7 @@ setup() {
 	lib_setup
 	first=${ACP_SEED:-$RANDOM}
 	echo "ACP_SEED=$first"
-	rounds=${ACP_ROUNDS:-$([[ $B == */san ]] && echo 5 || echo 20)}
+	rounds=${ACP_ROUNDS:-$(sample 2 20 5)}
 	sessions=("$FIXTURES"/*.jsonl)
 }
 
