@@ -168,6 +168,7 @@ blocked() {
 	runs "$1" "$2" && [[ $(<"/proc/$(pid_of "$1")/wchan") == *pipe_write ]]
 }
 
+# bats test_tags=slow
 @test "two neighbours that die at once, each with more to pass on than the other can take, are both started again" {
 	# In its second life it fills that descriptor and reads nothing, in the others it passes everything on.
 	cat >full <<-'EOS'

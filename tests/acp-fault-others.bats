@@ -108,6 +108,7 @@ survived() {
 	each_seed one
 }
 
+# bats test_tags=slow
 @test "acp-conduct: components that die, again and again" {
 	one() {
 		status=0

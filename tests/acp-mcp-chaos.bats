@@ -158,6 +158,7 @@ chaos_round() {
 	rm -rf "$BATS_TEST_TMPDIR"/acp-mcp.*
 }
 
+# bats test_tags=slow
 @test "servers, shims, provider, bridge and agent die at random: every request has one response, nothing is left over" {
 	trap '' PIPE
 	seed=${ACP_SEED:-$RANDOM}

@@ -278,6 +278,7 @@ messages() {
 	run -125 acp-stat -o /dev/full s.rec
 }
 
+# bats test_tags=slow
 @test "a peer that makes up methods, tools and sessions without end costs bounded memory for names" {
 	for ((i = 0; i < 3000; i++)); do
 		printf '{"jsonrpc":"2.0","method":"_m/%d"}\n' "$i"

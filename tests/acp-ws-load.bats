@@ -17,6 +17,7 @@ teardown() {
 	end_left_over
 }
 
+# bats test_tags=slow
 @test "200 connections at once, each with its own agent; afterwards none is left" {
 	serve -- cat
 	run ws many "$PORT" 200
@@ -24,6 +25,7 @@ teardown() {
 	wait_for agents_left 2 # the server and its guardian
 }
 
+# bats test_tags=slow
 @test "100,000 messages each way arrive in order, on a raw WebSocket and between two acp-ws" {
 	serve -- cat
 	run ws order "$PORT" 50000 20
@@ -99,6 +101,7 @@ teardown() {
 	assert_output 'not read any more'
 }
 
+# bats test_tags=slow
 @test "a message of 30 MB passes both ways, and its memory is given back" {
 	{ printf '{"jsonrpc":"2.0","id":1,"method":"'; head -c 30000000 /dev/zero | tr '\0' x; printf '"}\n'; } >in
 	serve -- bash -c 'tee down | sed -u "s/\"method\"/\"result\"/"'

@@ -61,7 +61,7 @@ proxy="faulty $tap --way proxy"
 @test "a chain that fails with the first of them has answered every request" {
 	export STORM_FAIL=1
 	for _ in 1 2 3; do
-		storm 5 all --on-crash fail --record /dev/null -p "$proxy" -f faulty -p "$proxy"
+		storm "$(sample 2 5)" all --on-crash fail --record /dev/null -p "$proxy" -f faulty -p "$proxy"
 	done
 }
 
@@ -93,6 +93,7 @@ shared() {
 
 share="acp-share --control s --name here"
 
+# bats test_tags=slow
 @test "so does acp-share, with guests, as a filter and as a proxy, beside others that fail" {
 	export XDG_RUNTIME_DIR=$PWD/run
 	mkdir run
@@ -104,6 +105,7 @@ share="acp-share --control s --name here"
 	assert_output ''
 }
 
+# bats test_tags=slow
 @test "a share that is bypassed takes no turn with it; what it leaves, the next list takes away" {
 	export XDG_RUNTIME_DIR=$PWD/run
 	mkdir run
