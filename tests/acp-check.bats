@@ -378,3 +378,18 @@ holds() {
 	run -0 acp-check --level note --unstable in.rec
 	refute_output
 }
+
+@test "a file that cannot be read to its end leaves no open request to the next" {
+	[[ $B != *san* ]] || skip 'the sanitizers want an address space of their own'
+	{ opened; echo '> {"jsonrpc":"2.0","id":2,"method":"session/list"}'; } | records >a.rec
+	truncate -s 512M a.rec
+	records >b.rec <<-'END'
+		> {"jsonrpc":"2.0","id":2,"method":"session/list"}
+		< {"jsonrpc":"2.0","id":2,"result":{"sessions":[]}}
+	END
+	run -125 --separate-stderr bash -c 'ulimit -v 150000; acp-check --max-line 1G a.rec b.rec'
+	assert_equal "$stderr" 'acp-check: a.rec: Cannot allocate memory'
+	refute_output --partial id-in-use
+	refute_output --partial unanswered
+	refute_output --partial a.rec
+}

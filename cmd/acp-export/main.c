@@ -1,5 +1,4 @@
 /* acp-export: writes what happened in recorded sessions in a form for other people and programs. */
-#include <errno.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +7,7 @@
 #include "cmd/acp-export/trace.h"
 #include "lib/base/cli.h"
 #include "lib/filter/choice.h"
-#include "lib/recording/recording.h"
+#include "lib/recording/operands.h"
 
 enum { LIMIT = 64 * 1024 * 1024 };
 
@@ -63,8 +62,7 @@ struct export {
 	struct transcript transcript;
 	struct trace_export trace;
 	struct redact redact;
-	bool any;       /* some file had a message */
-	int status;
+	struct operands in;
 };
 
 static void
@@ -126,66 +124,25 @@ see(struct export *e, const struct record *r)
 		e->trace.failed = true;
 }
 
-/* Returns whether it is a message. */
-static bool
-take_record(struct export *e, const struct record *r, const char *file, bool found)
+static void
+take_record(struct export *e, const struct record *r)
 {
+	if (e->in.first)
+		begin(e, 0);
 	switch (r->kind) {
 	case RECORD_HEADER:
 		begin(e, r->started);
-		return false;
+		break;
 	case RECORD_MESSAGE:
 		see(e, r);
-		return true;
+		break;
 	case RECORD_EXIT:
 		if (!e->arguments->trace)
 			transcript_exit(&e->transcript, r->t, recording_status(r));
-		return false;
-	case RECORD_BAD:
-		cli_warn(name, "%s:%llu: %s at byte %zu: %s", file, (unsigned long long)r->number,
-			r->torn && found ? "the last line is torn" : "not a record", r->error.at, r->error.what);
-		if (!(r->torn && found))
-			e->status = EXIT_USAGE;
-		return false;
+		break;
 	default:
-		return false;
+		break;
 	}
-}
-
-/* 0, or -1 with errno: reading has failed. A file that is no recording at all is worth one line. */
-static int
-read_all(struct export *e, struct recording *rec, const char *file)
-{
-	bool found = false, bad = false;
-	struct record r;
-
-	do {
-		if (recording_next(rec, &r) < 0)
-			return -1;
-		if (r.kind == RECORD_BAD && bad && !found)
-			continue;
-		bad |= r.kind == RECORD_BAD;
-		found |= take_record(e, &r, file, found);
-	} while (r.kind != RECORD_END && !failed(e));
-	if (!found && !bad)
-		cli_warn(name, "%s: no message in it", file);
-	e->any |= found;
-	return 0;
-}
-
-static void
-read_file(struct export *e, const char *operand)
-{
-	const char *file;
-	int fd = cli_open(name, operand, &file);
-	struct recording *rec = fd < 0 ? NULL : recording_open(fd, e->arguments->limit, e->arguments->hop);
-
-	begin(e, 0);
-	if (!rec || read_all(e, rec, file) < 0) {
-		cli_warn(name, "%s: %s", file, strerror(errno));
-		e->status = errno == ENOMEM ? EXIT_FAILED : EXIT_USAGE;
-	}
-	recording_close(rec);
 }
 
 /* --- writing --- */
@@ -231,7 +188,7 @@ write_out(struct export *e, struct arguments *a, struct out *out)
 		cli_warn(name, "out of memory");
 		return EXIT_FAILED;
 	}
-	return e->status;
+	return 0;
 }
 
 /* What the format needs. 0, or -1 out of memory. */
@@ -250,19 +207,22 @@ open_format(struct export *e, struct arguments *a, struct out *out)
 static int
 end_format(struct export *e, struct arguments *a, struct out *out)
 {
-	if ((a->trace ? trace_export_end(&e->trace) : transcript_end(&e->transcript)) < 0) {
+	int status = operands_close(&e->in), ended = a->trace ? trace_export_end(&e->trace) : transcript_end(&e->transcript);
+	int written;
+
+	if (ended < 0) {
 		cli_warn(name, "out of memory");
 		return EXIT_FAILED;
 	}
-	if (!e->any)
-		return e->status ? e->status : EXIT_USAGE;
+	if (!e->in.any)
+		return status;
 	if (!a->trace)
-		return write_out(e, a, out);
+		return (written = write_out(e, a, out)) ? written : status;
 	if (a->session.asked && !e->trace.some) {
 		cli_warn(name, "--session %s: no session has this id", a->session.asked);
 		return EXIT_USAGE;
 	}
-	return e->status;
+	return status;
 }
 
 int
@@ -271,8 +231,8 @@ main(int argc, char **argv)
 	struct arguments a = {.format = &format_html, .limit = LIMIT};
 	struct export e = {.arguments = &a};
 	struct cli_given given = {0};
-	struct out out = {0};
-	char *why = NULL, **file;
+	struct record r;
+	struct out out;
 	int option, status;
 
 	setlocale(LC_CTYPE, "");
@@ -282,19 +242,17 @@ main(int argc, char **argv)
 		cli_refuse(&cli, "no recording is given");
 	if (a.output && strcmp(a.output, "-") == 0)
 		a.output = NULL;
-	status = out_open(&out, a.output, false, argv + optind, &why);
+	status = out_open(&out, name, a.output, false, argv + optind);
 	if (status)
-		cli_die(status, name, "%s", why ? why : "out of memory");
+		return status;
 	if (open_format(&e, &a, &out) < 0)
 		cli_die(EXIT_FAILED, name, "out of memory");
-	for (file = argv + optind; *file && !failed(&e); file++)
-		read_file(&e, *file);
+	e.in = (struct operands){.tool = name, .files = argv + optind, .limit = a.limit, .hop = a.hop};
+	while (!failed(&e) && operands_next(&e.in, &r))
+		take_record(&e, &r);
 	status = end_format(&e, &a, &out);
-	if (out_close(&out, &why) < 0) {
-		cli_warn(name, "%s", why ? why : "out of memory");
+	if (out_close(&out) < 0)
 		status = EXIT_FAILED;
-	}
-	free(why);
 	if (a.redact)
 		say_redacted(&e.redact);
 	if (a.trace)

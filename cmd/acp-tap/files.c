@@ -1,19 +1,14 @@
 /* Recordings: they are read, and printed in another format or in parts. */
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cmd/acp-tap/tap.h"
+#include "lib/recording/operands.h"
 
 struct files {
 	struct tap tap;
+	struct operands in;
 	struct requests *requests;
-	const char *name; /* of the file that is being read */
-	bool headed;      /* what it begins with is written */
-	bool found;       /* a record in it */
-	bool bad;         /* a line in it is none */
-	bool any;         /* some file had a record */
-	int status;
+	bool headed; /* what the file begins with is written */
 };
 
 static void
@@ -25,7 +20,7 @@ show(void *arg, const struct seen *s)
 static void
 put_header(struct files *f, const struct record *r)
 {
-	struct heading h = {.name = f->name, .started = r ? r->started : 0, .raw = r ? r->raw : slice(NULL, 0)};
+	struct heading h = {.name = f->in.name, .started = r ? r->started : 0, .raw = r ? r->raw : slice(NULL, 0)};
 	struct buf *to = out_buf(&f->tap.out);
 	size_t before = to->n;
 
@@ -56,18 +51,6 @@ forget_requests(struct files *f)
 	return f->requests ? 0 : -1;
 }
 
-/* What is no recording at all is worth one line. */
-static void
-put_bad(struct files *f, const struct record *r)
-{
-	bool torn = r->torn && f->found;
-
-	if (f->found || !f->bad)
-		cli_warn(tap_name, "%s:%llu: %s at byte %zu: %s", f->name, (unsigned long long)r->number,
-			torn ? "the last line is torn" : "not a record", r->error.at, r->error.what);
-	f->bad |= !torn;
-}
-
 /* 0, or -1 out of memory. */
 static int
 put_record(struct files *f, const struct record *r)
@@ -75,7 +58,6 @@ put_record(struct files *f, const struct record *r)
 	f->tap.writer.timed = r->timed;
 	f->tap.writer.number = f->tap.options->number ? r->number : 0;
 	f->tap.muted = r->number < f->tap.options->start;
-	f->found |= r->kind != RECORD_HEADER && r->kind != RECORD_BAD && r->kind != RECORD_OTHER;
 	switch (r->kind) {
 	case RECORD_HEADER:
 		put_header(f, r);
@@ -93,92 +75,53 @@ put_record(struct files *f, const struct record *r)
 			put_header(f, NULL);
 		put_event(f, r);
 		return 0;
-	case RECORD_BAD:
-		put_bad(f, r);
-		return 0;
 	default:
 		return 0;
 	}
 }
 
-/* 0, or -1 with errno: reading has failed. */
+/* 0, or -1 out of memory. */
 static int
-read_all(struct files *f, struct recording *rec)
+take(struct files *f, const struct record *r)
 {
-	struct record r;
-
-	f->headed = f->found = f->bad = false;
-	while (!tap_full(&f->tap) && !out_failed(&f->tap.out)) {
-		if (recording_next(rec, &r) < 0)
+	if (f->in.first) {
+		f->headed = false;
+		if (forget_requests(f) < 0)
 			return -1;
-		if (r.kind == RECORD_END || r.number > f->tap.options->until) {
-			f->found |= r.kind != RECORD_END;
-			break;
-		}
-		if (put_record(f, &r) < 0)
-			return -1;
-		/* A stream that is read from slowly is shown as it comes. */
-		if (recording_waits(rec))
-			out_print(&f->tap.out);
-		else
-			out_print_much(&f->tap.out);
 	}
-	tap_rest(&f->tap);
-	f->found |= tap_full(&f->tap) || out_failed(&f->tap.out);
+	if (r->kind == RECORD_END)
+		tap_rest(&f->tap);
+	else if (r->number > f->tap.options->until)
+		operands_leave(&f->in);
+	else
+		return put_record(f, r);
 	return 0;
-}
-
-/* What has been read holds something, or that is reported. */
-static void
-judge(struct files *f)
-{
-	f->any |= f->found;
-	if (f->found && f->bad)
-		f->status = EXIT_USAGE;
-	else if (!f->found && !f->bad)
-		cli_warn(tap_name, "%s: no message in it", f->name);
-}
-
-static void
-read_file(struct files *f, const char *name)
-{
-	const struct options *o = f->tap.options;
-	int fd = cli_open(tap_name, name, &f->name);
-	struct recording *rec = NULL;
-
-	if (fd >= 0)
-		rec = recording_open(fd, o->frame.limit, o->frame.hop);
-	if (!rec || forget_requests(f) < 0 || read_all(f, rec) < 0) {
-		cli_warn(tap_name, "%s: %s", f->name, strerror(errno));
-		f->status = errno == ENOMEM ? EXIT_FAILED : EXIT_USAGE;
-	} else {
-		judge(f);
-	}
-	recording_close(rec);
 }
 
 int
 files_run(const struct options *o)
 {
-	struct files f = {0};
-	char **file, *why = NULL;
+	struct files f = {.in = {.tool = tap_name, .files = o->files, .limit = o->frame.limit, .hop = o->frame.hop,
+		.out = &f.tap.out, .events = true}};
+	struct record r;
 	int status;
 
 	if (tap_open(&f.tap, o, o->format ? o->format : &format_pretty, o->fold != 0) < 0)
 		cli_die(EXIT_FAILED, tap_name, "out of memory");
-	status = out_open(&f.tap.out, o->output, o->append, o->files, &why);
+	status = out_open(&f.tap.out, tap_name, o->output, o->append, o->files);
 	if (status)
-		cli_die(status, tap_name, "%s", why ? why : "out of memory");
-	for (file = o->files; *file && !tap_full(&f.tap) && !out_failed(&f.tap.out); file++)
-		read_file(&f, *file);
-	if (!f.any && !f.status && !tap_full(&f.tap))
-		f.status = EXIT_USAGE;
-	if (out_close(&f.tap.out, &why) < 0) {
-		cli_warn(tap_name, "%s", why ? why : "out of memory");
-		f.status = EXIT_FAILED;
+		exit(status);
+	while (!tap_full(&f.tap) && operands_next(&f.in, &r))
+		if (take(&f, &r) < 0)
+			operands_fail(&f.in);
+	if (tap_full(&f.tap)) {
+		operands_leave(&f.in);
+		tap_rest(&f.tap);
 	}
-	free(why);
+	status = operands_close(&f.in);
+	if (out_close(&f.tap.out) < 0)
+		status = EXIT_FAILED;
 	requests_free(f.requests);
 	tap_close(&f.tap);
-	return f.status;
+	return status;
 }

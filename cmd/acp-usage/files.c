@@ -11,23 +11,20 @@
 #include <unistd.h>
 
 #include "cmd/acp-usage/tool.h"
-#include "lib/recording/recording.h"
+#include "lib/recording/operands.h"
 
 enum { BLOCK = 64 * 1024, QUIET_MS = 2000, QUIET_US = QUIET_MS * 1000, LOOK_MS = 200 };
 
 struct files {
 	struct tool tool;
+	struct operands in;
 	struct recording *lines;
-	const char *name;   /* of the file that is being read */
 	int fd;
 	char *data;
 	size_t n, room;     /* what has been read and not been looked at */
 	uint64_t offset;    /* of data in the file */
 	bool skipping;      /* the rest of a line beyond the limit */
 	uint64_t t;         /* of the last message */
-	bool found, bad;    /* a message in this file; a line that is no record */
-	bool any;           /* some file had a message */
-	int status;
 };
 
 /* Set by a signal while a file is followed. */
@@ -51,7 +48,7 @@ see_line(struct files *f, struct slice line, uint64_t offset, bool torn)
 	if (recording_peek(f->lines, line, &r) && usage_read_usual(r.text, &usual)) {
 		f->tool.timed = r.timed;
 		f->t = r.t;
-		f->found = true;
+		f->in.found = true;
 		return usage_take(f->tool.usage, r.t, &usual);
 	}
 	e = recording_line(f->lines, line, 1, &r);
@@ -63,15 +60,13 @@ see_line(struct files *f, struct slice line, uint64_t offset, bool torn)
 	case RECORD_MESSAGE:
 		f->tool.timed = r.timed;
 		f->t = r.t;
-		f->found = true;
+		f->in.found = true;
 		return tool_see(&f->tool, &(struct seen){.from = r.from, .t = r.t, .line = r.text, .msg = r.msg}, NULL, NULL);
 	case RECORD_BAD:
-		torn = torn && f->found;
-		/* What is no recording at all is worth one line. */
-		if (f->found || !f->bad)
-			cli_warn(tool_name, "%s: byte %llu: %s: %s", f->name, (unsigned long long)(offset + r.error.at),
-				torn ? "the last line is torn" : "not a record", r.error.what);
-		f->bad |= !torn;
+		r.number = 0;
+		r.offset = offset;
+		r.torn = torn;
+		operands_report(&f->in, &r);
 		return 0;
 	default:
 		return 0;
@@ -95,7 +90,7 @@ see_lines(struct files *f, const char *from, const char *end)
 	for (p = from; p < end; p = after + 1) {
 		begin = p;
 		/* Until there is a message every line is read, so that it is known whether there is one. */
-		if (!f->found)
+		if (!f->in.found)
 			hit = p;
 		else if (!hit || hit < p)
 			hit = usage_find(&f->tool.words, p, end);
@@ -134,7 +129,7 @@ see_data(struct files *f, size_t fresh)
 	if (!newline) {
 		if (f->n > f->tool.options->frame.limit) {
 			if (!f->skipping)
-				cli_warn(tool_name, "%s: byte %llu: a line longer than the limit", f->name, (unsigned long long)f->offset + 1);
+				cli_warn(tool_name, "%s: byte %llu: a line longer than the limit", f->in.name, (unsigned long long)f->offset + 1);
 			f->skipping = true;
 			drop_front(f, f->n);
 		}
@@ -173,7 +168,7 @@ see_rest(struct files *f)
 {
 	int r = 0;
 
-	if (f->n > 0 && !f->skipping && (!f->found || usage_may_matter(&f->tool.words, slice(f->data, f->n))
+	if (f->n > 0 && !f->skipping && (!f->in.found || usage_may_matter(&f->tool.words, slice(f->data, f->n))
 			|| usage_expects(f->tool.usage, slice(f->data, f->n))))
 		r = see_line(f, slice(f->data, f->n), f->offset, true);
 	drop_front(f, f->n);
@@ -224,12 +219,12 @@ look_again(struct files *f, unsigned *rounds)
 		return -1;
 	if (f->tool.prom)
 		prom_write(f->tool.prom, &f->tool, false);
-	if (stat(f->name, &now) < 0 || fstat(f->fd, &ours) < 0)
+	if (stat(f->in.name, &now) < 0 || fstat(f->fd, &ours) < 0)
 		return 0;
 	if (now.st_ino != ours.st_ino || now.st_dev != ours.st_dev)
 		return 1;
 	if ((uint64_t)ours.st_size < f->offset + f->n) {
-		tool_say(&f->tool, "%s: it has been truncated", f->name);
+		tool_say(&f->tool, "%s: it has been truncated", f->in.name);
 		f->n = 0;
 		f->offset = 0;
 		return lseek(f->fd, 0, SEEK_SET) < 0 ? -1 : 0;
@@ -240,7 +235,7 @@ look_again(struct files *f, unsigned *rounds)
 static int
 reopen(struct files *f)
 {
-	int fd = open(f->name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = open(f->in.name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -1;
@@ -289,34 +284,20 @@ read_all(struct files *f, bool is_file)
 	return see_rest(f);
 }
 
-/* What has been read holds a message, or that is reported. */
 static void
-judge(struct files *f)
-{
-	f->any |= f->found || stopped || out_failed(&f->tool.out);
-	if (f->found && f->bad)
-		f->status = EXIT_USAGE;
-	else if (!f->found && !f->bad && !stopped)
-		cli_warn(tool_name, "%s: no message in it", f->name);
-}
-
-static void
-read_file(struct files *f, const char *name)
+read_files(struct files *f)
 {
 	struct stat st;
 
-	f->found = f->bad = false;
-	f->fd = cli_open(tool_name, name, &f->name);
-	f->offset = 0;
-	f->n = 0;
-	if (f->fd < 0 || fstat(f->fd, &st) < 0 || tool_begin(&f->tool, 0) < 0 || read_all(f, S_ISREG(st.st_mode)) < 0) {
-		cli_warn(tool_name, "%s: %s", f->name, strerror(errno));
-		f->status = errno == ENOMEM ? EXIT_FAILED : EXIT_USAGE;
-	} else {
-		judge(f);
-	}
-	if (f->fd >= 0)
+	while (!out_failed(&f->tool.out) && (f->fd = operands_open(&f->in)) >= 0) {
+		f->offset = 0;
+		f->n = 0;
+		if (fstat(f->fd, &st) < 0 || tool_begin(&f->tool, 0) < 0 || read_all(f, S_ISREG(st.st_mode)) < 0)
+			operands_fail(&f->in);
+		f->in.found |= stopped || out_failed(&f->tool.out);
+		operands_judge(&f->in);
 		close(f->fd);
+	}
 }
 
 /* --- the order of files --- */
@@ -383,33 +364,19 @@ void
 files_open_output(struct tool *t)
 {
 	const struct options *o = t->options;
-	char *why = NULL;
-	int status = out_open(&t->out, t->prom ? NULL : o->output, o->append, o->inputs, &why);
+	int status = out_open(&t->out, tool_name, t->prom ? NULL : o->output, o->append, o->inputs);
 
-	if (status == 0 && t->prom && (status = prom_open_file(t->prom, o->inputs)) != 0)
-		exit(status);
+	if (status == 0 && t->prom)
+		status = prom_open_file(t->prom, o->inputs);
 	if (status)
-		cli_die(status, tool_name, "%s", why ? why : "out of memory");
-}
-
-int
-files_close_output(struct tool *t)
-{
-	char *why = NULL;
-
-	if (out_close(&t->out, &why) == 0)
-		return 0;
-	cli_warn(tool_name, "%s", why ? why : "out of memory");
-	free(why);
-	return -1;
+		exit(status);
 }
 
 int
 files_run(const struct options *o)
 {
-	struct files f = {.fd = -1};
+	struct files f = {.in = {.tool = tool_name, .files = o->files}};
 	struct sigaction action = {.sa_handler = stop};
-	char **name;
 	int status;
 
 	if (tool_open(&f.tool, o, false) < 0)
@@ -423,17 +390,15 @@ files_run(const struct options *o)
 		sigaction(SIGTERM, &action, NULL);
 	}
 	sort_files(o->files);
-	for (name = o->files; *name && !out_failed(&f.tool.out); name++)
-		read_file(&f, *name);
+	read_files(&f);
 	tool_end(&f.tool);
 	if (o->summary && summary_put(&f.tool) < 0)
 		tool_fail(&f.tool, "out of memory");
-	if (f.any)
+	if (f.in.any)
 		alerts_end(f.tool.alerts, &f.tool);
-	else if (f.status == 0)
-		f.status = EXIT_USAGE;
-	status = f.status ? f.status : f.tool.status;
-	if (files_close_output(&f.tool) < 0 || f.tool.failed)
+	status = operands_close(&f.in);
+	status = status ? status : f.tool.status;
+	if (out_close(&f.tool.out) < 0 || f.tool.failed)
 		status = EXIT_FAILED;
 	recording_close(f.lines);
 	tool_close(&f.tool);

@@ -1,24 +1,22 @@
 /* What --summary -f json has written of whole recordings is added up: equal to one run over all of them. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "cmd/acp-usage/tool.h"
+#include "lib/recording/operands.h"
 #include "lib/run/input.h"
 
 struct merge {
 	struct tool tool;
-	const char *name;
+	struct operands in;
 	size_t number;   /* of the line */
 	size_t sessions; /* since the last total */
 	size_t totals;   /* summaries that were read */
-	int status;
 };
 
 static void
 bad(struct merge *m, const char *what)
 {
-	cli_warn(tool_name, "%s: line %zu: %s", m->name, m->number, what);
-	m->status = EXIT_USAGE;
+	cli_warn(tool_name, "%s: line %zu: %s", m->in.name, m->number, what);
+	m->in.bad = true;
+	m->in.status = EXIT_USAGE;
 }
 
 /* The line that ends a summary: are all sessions there that it was written with? */
@@ -64,66 +62,68 @@ read_line(struct merge *m, struct slice line)
 	buf_free(&text);
 }
 
+/* Until the first line that is wrong, which says enough. */
 static void
-read_file(struct merge *m, const char *name)
+read_lines(struct merge *m, struct input *in)
 {
-	size_t before = m->totals;
-	int fd = cli_open(tool_name, name, &m->name);
-	int status = m->status;
-	struct input in;
 	enum input_got got;
 	struct line line;
 
-	m->number = m->sessions = 0;
-	if (fd < 0 || input_open(&in, fd, m->tool.options->frame.limit) < 0) {
-		bad(m, strerror(errno));
-		return;
-	}
-	/* The first line that is wrong says enough. */
-	while (m->status == status && (got = input_line(&in, &line)) != INPUT_END) {
-		if (got == INPUT_NOTHING) {
-			struct pollfd p = {.fd = in.io.fd, .events = POLLIN};
-
-			if (input_fill(&in) < 0 && (errno != EAGAIN || (poll(&p, 1, -1) < 0 && errno != EINTR))) {
-				bad(m, strerror(errno));
-				break;
-			}
-			continue;
-		}
+	while (!m->in.bad && !m->in.failed && (got = input_next(in, &line)) != INPUT_END) {
 		m->number = line.number;
-		if (got != INPUT_PIECE)
+		if (got == INPUT_NOTHING)
+			operands_fail(&m->in);
+		else if (got != INPUT_PIECE)
 			read_line(m, line.text);
 		else if (line.last)
 			bad(m, "longer than the limit");
 	}
-	input_close(&in);
-	if (m->totals == before && m->sessions == 0 && m->status == status)
-		cli_warn(tool_name, "%s: no summary in it", m->name);
-	if (m->sessions && m->status == status)
-		bad(m, "the summary has no end: its total is missing");
+}
+
+static void
+read_files(struct merge *m)
+{
+	size_t before;
+	struct input in;
+	int fd;
+
+	while ((fd = operands_open(&m->in)) >= 0) {
+		before = m->totals;
+		m->number = m->sessions = 0;
+		if (input_open(&in, fd, m->tool.options->frame.limit) < 0) {
+			operands_fail(&m->in);
+			continue;
+		}
+		read_lines(m, &in);
+		input_close(&in);
+		if (m->in.bad || m->in.failed)
+			continue;
+		if (m->totals == before && m->sessions == 0)
+			cli_warn(tool_name, "%s: no summary in it", m->in.name);
+		if (m->sessions)
+			bad(m, "the summary has no end: its total is missing");
+	}
 }
 
 int
 merge_run(const struct options *given)
 {
 	struct options o = *given;
-	struct merge m = {.name = ""};
-	char **name;
+	struct merge m = {.in = {.tool = tool_name, .files = o.files}};
 	int status;
 
 	o.summary = true;
 	if (tool_open(&m.tool, &o, false) < 0)
 		return EXIT_FAILED;
 	files_open_output(&m.tool);
-	for (name = o.files; *name; name++)
-		read_file(&m, *name);
-	if (m.totals == 0)
-		m.status = EXIT_USAGE;
+	read_files(&m);
+	m.in.any = m.totals > 0;
+	status = operands_close(&m.in);
 	/* Sums of what is damaged would be wrong without saying so. */
-	if (m.status == 0 && summary_put(&m.tool) < 0)
+	if (status == 0 && summary_put(&m.tool) < 0)
 		tool_fail(&m.tool, "out of memory");
-	status = m.status ? m.status : m.tool.status;
-	if (files_close_output(&m.tool) < 0 || m.tool.failed)
+	status = status ? status : m.tool.status;
+	if (out_close(&m.tool.out) < 0 || m.tool.failed)
 		status = EXIT_FAILED;
 	tool_close(&m.tool);
 	return status;

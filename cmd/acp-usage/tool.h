@@ -157,8 +157,6 @@ int stream_run(const struct options *);
 int files_run(const struct options *);
 /* Opens -o where files are read; exits where it can not. */
 void files_open_output(struct tool *);
-/* Writes the rest. 0; -1 where something was lost, and it has been said. */
-int files_close_output(struct tool *);
 int merge_run(const struct options *);
 
 #endif

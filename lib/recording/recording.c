@@ -1,6 +1,5 @@
 /* The reader: lines, told by their shape, of one hop. */
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 
 #include "lib/recording/recording_parts.h"
@@ -204,40 +203,18 @@ recording_open(int fd, size_t limit, const char *hop)
 	return rec;
 }
 
-/* Reads more. 1 when there may be a line, or the end, and -1 with errno. */
-static int
-fill(struct recording *rec)
-{
-	struct pollfd p = {.fd = rec->in.io.fd, .events = POLLIN};
-
-	if (input_fill(&rec->in) >= 0)
-		return 0;
-	if (errno != EAGAIN)
-		return -1;
-	if (poll(&p, 1, -1) < 0 && errno != EINTR)
-		return -1;
-	return 0;
-}
-
 /* The next line, or what the input has instead; INPUT_NOTHING when it fails. A line beyond the limit is told by its last piece. */
 static enum input_got
 next_line(struct recording *rec, struct line *line)
 {
 	enum input_got got;
 
-	for (;;) {
-		got = input_line(&rec->in, line);
-		if (got == INPUT_NOTHING) {
-			if (fill(rec) < 0)
-				return got;
-		} else if (got != INPUT_PIECE) {
-			return got;
-		} else {
-			rec->long_line += line->text.n;
-			if (line->last)
-				return got;
-		}
+	while ((got = input_next(&rec->in, line)) == INPUT_PIECE) {
+		rec->long_line += line->text.n;
+		if (line->last)
+			break;
 	}
+	return got;
 }
 
 int

@@ -1,6 +1,7 @@
 #include "lib/run/input.h"
 
 #include <errno.h>
+#include <poll.h>
 
 int
 input_open(struct input *in, int fd, size_t limit)
@@ -134,6 +135,18 @@ input_line(struct input *in, struct line *line)
 	in->start = in->end;
 	in->lines++;
 	return INPUT_TORN;
+}
+
+enum input_got
+input_next(struct input *in, struct line *line)
+{
+	struct pollfd p = {.fd = in->io.fd, .events = POLLIN};
+	enum input_got got;
+
+	while ((got = input_line(in, line)) == INPUT_NOTHING)
+		if (input_fill(in) < 0 && (errno != EAGAIN || (poll(&p, 1, -1) < 0 && errno != EINTR)))
+			break;
+	return got;
 }
 
 bool

@@ -11,35 +11,49 @@
 
 enum { MUCH = 64 * 1024 };
 
-static int
-open_log(struct out *o, const struct log_spec *spec, char **why)
+static void
+report(const char *tool, char *why)
 {
+	cli_warn(tool, "%s", why ? why : "out of memory");
+	free(why);
+}
+
+static int
+open_log(struct out *o, const struct log_spec *spec)
+{
+	char *why = NULL;
+	int status;
+
 	/* To a log these are errors like others. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	o->log = log_open(spec, why);
-	return o->log ? 0 : errno == EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	o->log = log_open(spec, &why);
+	if (o->log)
+		return 0;
+	status = errno == EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	report(o->tool, why);
+	return status;
 }
 
 int
-out_open(struct out *o, const char *path, bool append, char *const *files, char **why)
+out_open(struct out *o, const char *tool, const char *path, bool append, char *const *files)
 {
 	struct log_spec spec = {.path = path, .append = append, .inputs = files};
 	struct stat st;
 
-	*o = (struct out){.name = path ? path : "standard output"};
+	*o = (struct out){.tool = tool, .name = path ? path : "standard output"};
 	if (path)
-		return open_log(o, &spec, why);
+		return open_log(o, &spec);
 	if (fstat(STDOUT_FILENO, &st) == 0 && log_file_is_input(&st, files)) {
 		errno = EINVAL;
-		*why = log_file_why(o->name);
+		report(tool, log_file_why(o->name));
 		return EXIT_USAGE;
 	}
 	return 0;
 }
 
 int
-out_close(struct out *o, char **why)
+out_close(struct out *o)
 {
 	int failed = out_print(o), error = errno;
 	char *name = NULL;
@@ -51,7 +65,7 @@ out_close(struct out *o, char **why)
 	}
 	errno = error;
 	if (failed)
-		*why = log_file_why(name ? name : o->name);
+		report(o->tool, log_file_why(name ? name : o->name));
 	free(name);
 	buf_free(&o->own);
 	*o = (struct out){0};

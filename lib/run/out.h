@@ -10,21 +10,19 @@
 /* Zero it to begin: standard output. */
 struct out {
 	struct log *log;  /* that of --output, or NULL: standard output */
-	const char *name; /* --output, for diagnostics */
+	const char *tool, *name; /* its name, and --output: for diagnostics */
 	struct buf own;
 	int error;        /* errno of standard output */
 };
 
 /*
  * For who reads files: opens path (NULL: standard output), which must be none of the files (NULL-terminated). Ignores the
- * signals that would end us where it can not be written. 0; else the exit status, and *why says what is wrong (the caller frees
- * it; NULL when out of memory).
+ * signals that would end us where it can not be written. tool: its name, for diagnostics, kept. 0; else the exit status, and
+ * what is wrong has been reported.
  */
-int out_open(struct out *, const char *path, bool append, char *const *files, char **why);
-/*
- * Writes the rest, waits for it and closes. 0; -1 where anything was ever lost: *why says what (likewise).
- */
-int out_close(struct out *, char **why);
+int out_open(struct out *, const char *tool, const char *path, bool append, char *const *files);
+/* Writes the rest, waits for it and closes. 0; -1 where anything was ever lost: that has been reported. */
+int out_close(struct out *);
 
 /* A record is appended to this buffer and then marked; out_lost in its place where it could not be built. */
 struct buf *out_buf(struct out *);

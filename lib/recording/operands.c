@@ -1,0 +1,151 @@
+#include "lib/recording/operands.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/cli.h"
+
+int
+operands_open(struct operands *in)
+{
+	int fd;
+
+	while (*in->files) {
+		in->found = in->bad = in->failed = in->left = false;
+		in->fresh = true;
+		fd = cli_open(in->tool, *in->files++, &in->name);
+		if (fd >= 0)
+			return fd;
+		operands_fail(in);
+	}
+	return -1;
+}
+
+void
+operands_fail(struct operands *in)
+{
+	cli_warn(in->tool, "%s: %s", in->name, strerror(errno));
+	in->status = errno == ENOMEM || in->status == EXIT_FAILED ? EXIT_FAILED : EXIT_USAGE;
+	in->failed = true;
+}
+
+void
+operands_leave(struct operands *in)
+{
+	in->left = in->found = in->any = true;
+}
+
+void
+operands_report(struct operands *in, const struct record *r)
+{
+	bool torn = r->torn && in->found;
+	const char *what = torn ? "the last line is torn" : "not a record";
+
+	/* What is no recording at all is worth one line. */
+	if (!in->found && in->bad)
+		return;
+	in->bad |= !torn;
+	if (r->number)
+		cli_warn(in->tool, "%s:%llu: %s at byte %zu: %s", in->name, (unsigned long long)r->number, what, r->error.at,
+			r->error.what);
+	else
+		cli_warn(in->tool, "%s: byte %llu: %s: %s", in->name, (unsigned long long)(r->offset + r->error.at), what,
+			r->error.what);
+}
+
+void
+operands_judge(struct operands *in)
+{
+	in->any |= in->found;
+	if (in->failed)
+		return;
+	if (in->found && in->bad && !in->status)
+		in->status = EXIT_USAGE;
+	else if (!in->found && !in->bad)
+		cli_warn(in->tool, "%s: no message in it", in->name);
+}
+
+static void
+close_reader(struct operands *in)
+{
+	if (in->reader)
+		operands_judge(in);
+	recording_close(in->reader);
+	in->reader = NULL;
+	in->ended = false;
+}
+
+/* A reader, for the next file that can be opened where one has ended. False after the last. */
+static bool
+have_reader(struct operands *in)
+{
+	int fd;
+
+	if (in->ended)
+		close_reader(in);
+	while (!in->reader && (fd = operands_open(in)) >= 0) {
+		in->reader = recording_open(fd, in->limit, in->hop);
+		if (!in->reader)
+			operands_fail(in);
+	}
+	return in->reader;
+}
+
+/* A stream that is read from slowly is shown as it comes. False where nothing can be printed any more. */
+static bool
+print(struct operands *in)
+{
+	if (!in->out)
+		return true;
+	if (in->reader && !in->ended && !recording_waits(in->reader))
+		out_print_much(in->out);
+	else
+		out_print(in->out);
+	return !out_failed(in->out);
+}
+
+static bool
+is_found(const struct operands *in, enum record_kind kind)
+{
+	return kind == RECORD_MESSAGE || (in->events && kind != RECORD_HEADER && kind != RECORD_OTHER);
+}
+
+bool
+operands_next(struct operands *in, struct record *r)
+{
+	if (!print(in)) {
+		in->found = in->any = true;
+		return false;
+	}
+	if (!have_reader(in))
+		return false;
+	in->first = in->fresh;
+	in->fresh = false;
+	*r = (struct record){.kind = RECORD_END};
+	if (!in->failed && !in->left && recording_next(in->reader, r) < 0) {
+		operands_fail(in);
+		*r = (struct record){.kind = RECORD_END};
+	}
+	in->ended = r->kind == RECORD_END;
+	if (r->kind == RECORD_BAD && !in->own_reports)
+		operands_report(in, r);
+	else if (!in->ended && r->kind != RECORD_BAD)
+		in->found |= is_found(in, r->kind);
+	return true;
+}
+
+bool
+operands_wait(struct operands *in, int *fd)
+{
+	if (!have_reader(in))
+		return false;
+	*fd = recording_fd(in->reader);
+	return recording_waits(in->reader);
+}
+
+int
+operands_close(struct operands *in)
+{
+	close_reader(in);
+	return in->status ? in->status : in->any ? 0 : EXIT_USAGE;
+}
