@@ -1,5 +1,4 @@
 /* acp-budget: holds sessions to token targets, and to limits of cost, tokens, turns and context. */
-#include <locale.h>
 #include <stdlib.h>
 
 #include "cmd/acp-budget/budget.h"
@@ -188,11 +187,11 @@ take_limit(struct options *o, int option, const char *argument)
 }
 
 static void
-take_option(struct options *o, int option, const char *argument)
+take_option(void *arg, int option, const char *argument)
 {
 	static const char *const bases[] = {"auto", "turn", "call", "session", NULL};
 	static const char *const where[] = {"stderr", "tty", "thought", "notice", "none", NULL};
-	const char *why = NULL;
+	struct options *o = arg;
 
 	switch (option) {
 	case OPT_BASIS:
@@ -204,8 +203,6 @@ take_option(struct options *o, int option, const char *argument)
 	default:
 		take_target(o, option, argument);
 		take_limit(o, option, argument);
-		if (frame_option(&o->frame, option, argument, &why) < 0)
-			cli_bad(&cli, option, argument, why);
 	}
 }
 
@@ -234,16 +231,11 @@ int
 main(int argc, char **argv)
 {
 	struct options o = {.threshold = 90, .min_gain = 500, .max_continuations = UINT64_MAX, .nudge = default_nudge,
-		.max_tokens = UINT64_MAX, .max_turns = UINT64_MAX, .frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
-	char *why;
-	int option, status;
+		.max_tokens = UINT64_MAX, .max_turns = UINT64_MAX};
+	int status;
 	struct cli_given given = {0};
 
-	setlocale(LC_CTYPE, "");
-	while ((option = cli_next(&cli, argc, argv, &given)) != -1)
-		take_option(&o, option, optarg);
-	if (frame_words(&o.frame, argv + optind, given.dashes, NULL, &why) < 0)
-		cli_refuse(&cli, why);
+	frame_read(&o.frame, &cli, argc, argv, &given, take_option, &o);
 	check(&o, &given);
 	status = filter_run(&o);
 	money_free(&o.max_cost);

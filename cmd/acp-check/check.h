@@ -14,8 +14,6 @@ enum check_format { CHECK_TEXT, CHECK_JSON, CHECK_JUNIT };
 
 /* What the command line says. */
 struct options {
-	const char *output; /* or NULL */
-	bool append;
 	enum check_format format;
 	unsigned protocol;  /* 1, 2, or 0: what initialize agrees on */
 	bool unstable;
@@ -23,7 +21,6 @@ struct options {
 	bool ignored[RULES];
 	struct select *select;
 	struct frame_options frame;
-	char **files;       /* or NULL: a stream */
 };
 
 /* Where a finding is. */

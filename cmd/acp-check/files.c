@@ -125,13 +125,13 @@ read_record(struct files *f, const struct record *r)
 int
 files_run(const struct options *o)
 {
-	struct files f = {.in = {.tool = check_name, .files = o->files, .limit = o->frame.limit, .hop = o->frame.hop,
+	struct files f = {.in = {.tool = check_name, .files = o->frame.files, .limit = o->frame.limit, .hop = o->frame.hop,
 		.out = &f.check.out, .own_reports = true}};
 	struct record r;
 	int status;
 
 	check_open(&f.check, o);
-	status = out_open(&f.check.out, check_name, o->output, o->append, o->files);
+	status = out_open(&f.check.out, check_name, o->frame.output, o->frame.append, o->frame.files);
 	if (status)
 		exit(status);
 	while (!f.check.failed && operands_next(&f.in, &r))

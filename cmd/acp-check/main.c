@@ -1,5 +1,4 @@
 /* acp-check: checks messages against the schemas of ACP and the rules of the protocol. */
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +43,6 @@ enum {
 };
 
 static const struct option options[] = {
-	{"output", required_argument, NULL, 'o'},
-	{"append", no_argument, NULL, 'a'},
 	{"format", required_argument, NULL, 'f'},
 	{"level", required_argument, NULL, 'l'},
 	{"ignore", required_argument, NULL, 'i'},
@@ -53,9 +50,7 @@ static const struct option options[] = {
 	{"protocol", required_argument, NULL, OPT_PROTOCOL},
 	{"unstable", no_argument, NULL, OPT_UNSTABLE},
 	SELECT_LONG_OPTIONS,
-	FRAME_LONG_OPTIONS_ATTACH,
-	FRAME_LONG_OPTION_CLEAN,
-	FRAME_LONG_OPTIONS,
+	FRAME_LONG_OPTIONS_WATCH,
 	CLI_LONG_OPTIONS,
 };
 
@@ -124,32 +119,14 @@ explain(const char *name)
 
 /* --- options --- */
 
-/* The options that tools share. */
 static void
-take_shared(struct options *o, int option, const char *argument)
+take_option(void *arg, int option, const char *argument)
 {
-	const char *wrong = NULL;
-	char *why = NULL;
-
-	if (select_option(o->select, option, argument, &why) < 0)
-		cli_bad(&cli, option, argument, why);
-	if (frame_option(&o->frame, option, argument, &wrong) < 0)
-		cli_bad(&cli, option, argument, wrong);
-}
-
-static void
-take_option(struct options *o, int option, const char *argument)
-{
+	struct options *o = arg;
 	static const char *const formats[] = {"text", "json", "junit", NULL};
 	static const char *const protocols[] = {"auto", "1", "2", NULL};
 
 	switch (option) {
-	case 'o':
-		o->output = argument;
-		break;
-	case 'a':
-		o->append = true;
-		break;
 	case 'f':
 		o->format = (enum check_format)cli_word(&cli, option, argument, formats);
 		break;
@@ -168,7 +145,7 @@ take_option(struct options *o, int option, const char *argument)
 		o->unstable = true;
 		break;
 	default:
-		take_shared(o, option, argument);
+		select_read(o->select, &cli, option, argument);
 	}
 }
 
@@ -181,25 +158,18 @@ static const struct cli_rule combinations[] = {
 int
 main(int argc, char **argv)
 {
-	struct options o = {.level = LEVEL_TOLERATED, .frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
+	struct options o = {.level = LEVEL_TOLERATED, .select = select_new(), .frame = {.reads = true}};
 	struct cli_given given = {0};
-	char *why;
-	int option, status;
+	int status;
 
-	setlocale(LC_CTYPE, "");
-	o.select = select_new();
 	if (!o.select)
-		cli_die(EXIT_FAILED, check_name, "out of memory");
-	while ((option = cli_next(&cli, argc, argv, &given)) != -1)
-		take_option(&o, option, optarg);
-	if (frame_words(&o.frame, argv + optind, given.dashes, &o.files, &why) < 0)
-		cli_refuse(&cli, why);
-	cli_fact(&given, o.files, "recordings");
+		cli_refuse(&cli, NULL);
+	frame_read(&o.frame, &cli, argc, argv, &given, take_option, &o);
 	cli_fact(&given, o.format == CHECK_JUNIT, "--format junit");
 	cli_check(&cli, &given, combinations);
-	if (o.output && strcmp(o.output, "-") == 0)
+	if (o.frame.output && strcmp(o.frame.output, "-") == 0)
 		cli_die(EXIT_USAGE, check_name, "--output -: a file is required");
-	status = o.files ? files_run(&o) : stream_run(&o);
+	status = o.frame.files ? files_run(&o) : stream_run(&o);
 	select_free(o.select);
 	return status;
 }

@@ -72,7 +72,7 @@ int
 stream_run(const struct options *o)
 {
 	struct check c;
-	const struct frame_log log = {.path = o->output, .append = o->append};
+	const struct frame_log log = {.path = o->frame.output, .append = o->frame.append};
 	const struct filter filter = {.name = check_name, .state = &c, .log = &log, .start = start, .message = message, .event = event, .end = end};
 	int status;
 

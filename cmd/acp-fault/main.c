@@ -1,7 +1,6 @@
 /* acp-fault: delays, drops, doubles, reorders and damages messages in a stream of ACP messages. */
 #include <errno.h>
 #include <inttypes.h>
-#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -203,7 +202,6 @@ take_number(const struct cli *c, int option, const char *argument)
 static void
 take_rule_option(const struct cli *c, struct rule *r, int option, const char *argument)
 {
-	char *why = NULL;
 	uint64_t n;
 
 	switch (option) {
@@ -233,8 +231,8 @@ take_rule_option(const struct cli *c, struct rule *r, int option, const char *ar
 	default:
 		if (option >= OPT_FAULT && option < OPT_FAULT + FAULTS)
 			take_fault(c, r, option, argument);
-		else if (select_option(r->select, option, argument, &why) < 0)
-			cli_bad(c, option, argument, why);
+		else
+			select_read(r->select, c, option, argument);
 	}
 }
 
@@ -320,16 +318,17 @@ read_plan(struct options *o, const char *name)
 
 /* --- the rest --- */
 
-/* What of the command line is no rule. */
 struct command_line {
+	struct options options;
 	bool seeded;
 	const char *plan; /* or NULL */
 };
 
 static void
-take_option(struct options *o, struct command_line *l, int option, const char *argument)
+take_option(void *arg, int option, const char *argument)
 {
-	const char *wrong = NULL;
+	struct command_line *l = arg;
+	struct options *o = &l->options;
 
 	if (option == OPT_SEED && cli_count(argument, &o->seed) < 0)
 		cli_bad(&cli, option, argument, "expected a whole number");
@@ -340,8 +339,6 @@ take_option(struct options *o, struct command_line *l, int option, const char *a
 	if (option == OPT_PLAN)
 		l->plan = o->inputs[0] = (char *)(size_t)argument;
 	take_rule_option(&cli, &o->rules[0], option, argument);
-	if (frame_option(&o->frame, option, argument, &wrong) < 0)
-		cli_bad(&cli, option, argument, wrong);
 }
 
 static void
@@ -360,31 +357,26 @@ choose_seed(struct options *o)
 int
 main(int argc, char **argv)
 {
-	struct options o = {.frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
 	struct command_line l = {0};
+	struct options *o = &l.options;
 	struct cli_given given = {0};
-	int option, status;
-	char *why;
+	int status;
 	size_t i;
 
-	setlocale(LC_CTYPE, "");
-	add_rule(&o, 0);
-	while ((option = cli_next(&cli, argc, argv, &given)) != -1)
-		take_option(&o, &l, option, optarg);
-	if (frame_words(&o.frame, argv + optind, given.dashes, NULL, &why) < 0)
-		cli_refuse(&cli, why);
-	check_rule(&cli, &o.rules[0], &given);
-	if (o.report && strcmp(o.report, "-") == 0)
+	add_rule(o, 0);
+	frame_read(&o->frame, &cli, argc, argv, &given, take_option, &l);
+	check_rule(&cli, &o->rules[0], &given);
+	if (o->report && strcmp(o->report, "-") == 0)
 		cli_die(EXIT_USAGE, fault_name, "--report -: a file is required, because standard output carries the stream");
 	if (l.plan && strcmp(l.plan, "-") == 0)
 		cli_die(EXIT_USAGE, fault_name, "--plan -: a file is required, because standard input carries the stream");
 	if (l.plan)
-		read_plan(&o, l.plan);
+		read_plan(o, l.plan);
 	if (!l.seeded)
-		choose_seed(&o);
-	status = fault_run(&o);
-	for (i = 0; i < o.nrules; i++)
-		rule_free(&o.rules[i]);
-	free(o.rules);
+		choose_seed(o);
+	status = fault_run(o);
+	for (i = 0; i < o->nrules; i++)
+		rule_free(&o->rules[i]);
+	free(o->rules);
 	return status;
 }

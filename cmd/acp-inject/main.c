@@ -1,7 +1,6 @@
 /* acp-inject: edits a stream of ACP messages, adds to it, answers in the client's place. */
 #include <errno.h>
 #include <limits.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -85,8 +84,10 @@ static const struct option options[] = {
 	CLI_LONG_OPTIONS,
 };
 
-/* What is only known when all options have been read. */
 struct given {
+	struct options options;
+	char **words;             /* all of the command line */
+	/* What is only known when all options have been read. */
 	const char *edit, *edit_file;
 	struct buf program;       /* the file's */
 	const char **wheres;      /* --where: compiled when all variables are known */
@@ -149,20 +150,6 @@ by_method(struct options *o, int option, const char *argument, const char *name,
 }
 
 /* --- selection and variables --- */
-
-static void
-take_shared(struct options *o, int option, const char *argument)
-{
-	bool whole = option == SELECT_OPTION_SESSION;
-	const char *wrong = NULL;
-	char *why = NULL;
-	int r = select_option(whole ? o->session : o->select, option, argument, &why);
-
-	if (r < 0)
-		cli_bad(&cli, option, argument, why);
-	if (r == 0 && frame_option(&o->frame, option, argument, &wrong) < 0)
-		cli_bad(&cli, option, argument, wrong);
-}
 
 static bool
 is_name(const char *s)
@@ -389,31 +376,32 @@ take_rule(struct options *o, int option, const char *argument)
 	}
 }
 
-/* more: the words behind this option. Returns how many of them it takes. */
-static int
-take_option(struct options *o, struct given *g, int option, const char *argument, char **more)
+static void
+take_option(void *arg, int option, const char *argument)
 {
+	struct given *g = arg;
+	struct options *o = &g->options;
+
 	switch (option) {
 	case 'e':
 	case 'E':
 		if (g->edit || g->edit_file)
 			cli_die(EXIT_USAGE, tool_name, "only one program is allowed: join its parts with |");
 		*(option == 'e' ? &g->edit : &g->edit_file) = argument;
-		return 0;
+		break;
 	case OPT_ARG: case OPT_ARGJSON:
-		take_arg(o, g, option, argument, *more);
-		return 1;
+		take_arg(o, g, option, argument, g->words[optind++]);
+		break;
 	case OPT_PREPEND: case OPT_APPEND: case OPT_MCP_SERVER: case OPT_ANSWER: case OPT_PERMIT: case OPT_DENY: case OPT_SEND:
 		take_rule(o, option, argument);
-		return 0;
+		break;
 	case 'w':
 		g->wheres = grow(g->wheres, g->nwheres, sizeof(*g->wheres));
 		g->wheres[g->nwheres++] = argument;
-		return 0;
+		break;
 	default:
 		take_flag(o, option);
-		take_shared(o, option, argument);
-		return 0;
+		select_read(option == SELECT_OPTION_SESSION ? o->session : o->select, &cli, option, argument);
 	}
 }
 
@@ -507,24 +495,19 @@ forget(struct options *o, struct given *g)
 int
 main(int argc, char **argv)
 {
-	struct options o = {.frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
-	struct given g = {.edit = NULL};
-	char *why;
-	int option, status;
+	struct given g = {.words = argv};
+	struct options *o = &g.options;
 	struct cli_given given = {0};
+	int status;
 
-	setlocale(LC_CTYPE, "");
-	o.select = select_new();
-	o.session = select_new();
-	if (!o.select || !o.session)
+	o->select = select_new();
+	o->session = select_new();
+	if (!o->select || !o->session)
 		no_memory();
-	while ((option = cli_next(&cli, argc, argv, &given)) != -1)
-		optind += take_option(&o, &g, option, optarg, argv + optind);
-	if (frame_words(&o.frame, argv + optind, given.dashes, NULL, &why) < 0)
-		cli_refuse(&cli, why);
-	compile_all(&o, &g);
-	check(&o, &given);
-	status = stream_run(&o);
-	forget(&o, &g);
+	frame_read(&o->frame, &cli, argc, argv, &given, take_option, &g);
+	compile_all(o, &g);
+	check(o, &given);
+	status = stream_run(o);
+	forget(o, &g);
 	return status;
 }

@@ -105,10 +105,10 @@ take_provided(struct options *o, const char *argument)
 }
 
 static void
-take_option(struct options *o, int option, const char *argument)
+take_option(void *arg, int option, const char *argument)
 {
 	static const char *const dialects[] = {"acpId", "serverId", "newest", NULL};
-	const char *why = NULL;
+	struct options *o = arg;
 
 	switch (option) {
 	case OPT_PROVIDE:
@@ -126,40 +126,30 @@ take_option(struct options *o, int option, const char *argument)
 			cli_bad(&cli, option, argument, "expected a directory");
 		o->socket_dir = argument;
 		break;
-	default:
-		if (frame_option(&o->frame, option, argument, &why) < 0)
-			cli_bad(&cli, option, argument, why);
+	case OPT_CONNECT:
+		o->socket = argument;
+		break;
 	}
 }
 
 int
 main(int argc, char **argv)
 {
-	struct options o = {.timeout = TIMEOUT, .frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
-	const char *socket = NULL;
-	char *why;
-	int option;
+	struct options o = {.timeout = TIMEOUT};
 	struct cli_given given = {0};
+	int status;
 	size_t i;
 
-	while ((option = cli_next(&cli, argc, argv, &given)) != -1) {
-		if (option == OPT_CONNECT)
-			socket = optarg;
-		else
-			take_option(&o, option, optarg);
-	}
-	if (frame_words(&o.frame, argv + optind, given.dashes, NULL, &why) < 0)
-		cli_refuse(&cli, why);
+	frame_read(&o.frame, &cli, argc, argv, &given, take_option, &o);
 	if (getrandom(&o.token, sizeof(o.token), 0) != (ssize_t)sizeof(o.token))
 		cli_die(EXIT_FAILED, tool_name, "no random numbers");
-	cli_fact(&given, o.frame.command, "a command");
 	cli_check(&cli, &given, rules);
-	option = socket ? shim_run(socket) : mcp_run(&o);
+	status = o.socket ? shim_run(o.socket) : mcp_run(&o);
 	for (i = 0; i < o.nprovided; i++) {
 		free(o.provided[i].words);
 		buf_free(&o.provided[i].name);
 		buf_free(&o.provided[i].id);
 	}
 	free(o.provided);
-	return option;
+	return status;
 }

@@ -26,6 +26,7 @@ struct provided {
 };
 
 struct options {
+	const char *socket;     /* --connect, or NULL */
 	const char *socket_dir;
 	enum dialect dialect;
 	uint64_t timeout; /* us: for a provider's first answer, and for a peer that does not read */

@@ -1,5 +1,4 @@
 /* acp-share: lets other programs watch and join a stream that runs. */
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,22 +48,22 @@ static const struct cli_rule rules[] = {
 
 struct command {
 	struct frame_options frame;
-	const char *control;
+	const char *control, *name;
 	bool list, json;
 };
 
 static void
-take_option(struct command *c, struct share *s, int option, const char *argument)
+take_option(void *arg, int option, const char *argument)
 {
 	static const char *const formats[] = {"text", "json", NULL};
-	const char *why;
+	struct command *c = arg;
 
 	switch (option) {
 	case OPT_CONTROL:
 		c->control = argument;
 		break;
 	case OPT_NAME:
-		s->name = argument;
+		c->name = argument;
 		break;
 	case 'l':
 		c->list = true;
@@ -72,9 +71,6 @@ take_option(struct command *c, struct share *s, int option, const char *argument
 	case 'f':
 		c->json = cli_word(&cli, option, argument, formats) == 1;
 		break;
-	default:
-		if (frame_option(&c->frame, option, argument, &why) < 0)
-			cli_bad(&cli, option, argument, why);
 	}
 }
 
@@ -98,22 +94,15 @@ listen_at(struct share *s, const char *where)
 int
 main(int argc, char **argv)
 {
-	struct command c = {.frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}, .control = "auto"};
-	struct share s = {.name = "agent"};
+	struct command c = {.control = "auto", .name = "agent"};
 	struct cli_given given = {0};
-	char *why;
-	int option;
+	struct share s;
 
-	setlocale(LC_CTYPE, "");
-	while ((option = cli_next(&cli, argc, argv, &given)) != -1)
-		take_option(&c, &s, option, optarg);
-	if (frame_words(&c.frame, argv + optind, given.dashes, NULL, &why) < 0)
-		cli_refuse(&cli, why);
-	cli_fact(&given, c.frame.command, "a command");
+	frame_read(&c.frame, &cli, argc, argv, &given, take_option, &c);
 	cli_check(&cli, &given, rules);
 	if (c.list)
 		list_print(c.json);
+	s = (struct share){.name = c.name, .limit = c.frame.limit};
 	listen_at(&s, c.control);
-	s.limit = c.frame.limit;
 	return share_run(&s, &c.frame);
 }

@@ -183,7 +183,7 @@ open_output(struct files *f, const struct options *o)
 	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	sigaction(SIGUSR1, &action, NULL);
-	status = out_open(&f->tool.out, tool_name, o->format == FORMAT_PROM ? NULL : o->output, o->append, o->files);
+	status = out_open(&f->tool.out, tool_name, o->format == FORMAT_PROM ? NULL : o->frame.output, o->frame.append, o->frame.files);
 	if (status)
 		exit(status);
 	return report_open(&f->tool);
@@ -192,7 +192,7 @@ open_output(struct files *f, const struct options *o)
 static int
 run(const struct options *o, void (*read_all)(struct files *))
 {
-	struct files f = {.in = {.tool = tool_name, .files = o->files, .limit = o->frame.limit, .hop = o->frame.hop,
+	struct files f = {.in = {.tool = tool_name, .files = o->frame.files, .limit = o->frame.limit, .hop = o->frame.hop,
 		.out = &f.tool.out}};
 	int status;
 

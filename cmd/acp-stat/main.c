@@ -1,5 +1,4 @@
 /* acp-stat: where the time goes, from streams and recordings. */
-#include <locale.h>
 
 #include "cmd/acp-stat/stat.h"
 
@@ -32,34 +31,24 @@ static const char help[] =
 enum { OPT_BY = 256, OPT_MERGE, OPT_PASS };
 
 static const struct option options[] = {
-	{"output", required_argument, NULL, 'o'},
-	{"append", no_argument, NULL, 'a'},
 	{"format", required_argument, NULL, 'f'},
 	{"by", required_argument, NULL, OPT_BY},
 	{"merge", no_argument, NULL, OPT_MERGE},
 	{"pass", no_argument, NULL, OPT_PASS},
-	FRAME_LONG_OPTIONS_ATTACH,
-	FRAME_LONG_OPTION_CLEAN,
-	FRAME_LONG_OPTIONS,
+	FRAME_LONG_OPTIONS_WATCH,
 	CLI_LONG_OPTIONS,
 };
 
 static const struct cli cli = {tool_name, help, "+o:f:ahV", options};
 
 static void
-take_option(struct options *o, int option, const char *argument)
+take_option(void *arg, int option, const char *argument)
 {
 	static const char *const formats[] = {"text", "tsv", "json", "prom", NULL};
 	static const char *const by[] = {"method", "session", "turn", "tool", "agent", NULL};
-	const char *why = NULL;
+	struct options *o = arg;
 
 	switch (option) {
-	case 'o':
-		o->output = argument;
-		break;
-	case 'a':
-		o->append = true;
-		break;
 	case 'f':
 		o->format = (enum format)cli_word(&cli, option, argument, formats);
 		break;
@@ -72,9 +61,6 @@ take_option(struct options *o, int option, const char *argument)
 	case OPT_PASS:
 		o->pass = true;
 		break;
-	default:
-		if (frame_option(&o->frame, option, argument, &why) < 0)
-			cli_bad(&cli, option, argument, why);
 	}
 }
 
@@ -92,22 +78,14 @@ main(int argc, char **argv)
 {
 	static char dash[] = "-";
 	static char *standard_input[] = {dash, NULL};
-	struct options o = {.frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
+	struct options o = {.frame = {.reads = true}};
 	struct cli_given given = {0};
-	char *why;
-	int option;
 
-	setlocale(LC_CTYPE, "");
-	while ((option = cli_next(&cli, argc, argv, &given)) != -1)
-		take_option(&o, option, optarg);
-	if (frame_words(&o.frame, argv + optind, given.dashes, &o.files, &why) < 0)
-		cli_refuse(&cli, why);
-	cli_fact(&given, o.files, "recordings");
-	cli_fact(&given, o.frame.command, "a command");
+	frame_read(&o.frame, &cli, argc, argv, &given, take_option, &o);
 	cli_fact(&given, o.format == FORMAT_PROM, "--format prom");
 	cli_fact(&given, o.by == BY_TURN, "--by turn");
 	cli_check(&cli, &given, rules);
-	if (!o.files && (o.merge || (!o.frame.command && !o.frame.attach && !o.frame.transport && !o.pass && !frame_is_wired())))
-		o.files = standard_input;
-	return o.merge ? merge_run(&o) : o.files ? files_run(&o) : stream_run(&o);
+	if (!o.frame.files && (o.merge || (!o.frame.command && !o.frame.attach && !o.frame.transport && !o.pass && !frame_is_wired())))
+		o.frame.files = standard_input;
+	return o.merge ? merge_run(&o) : o.frame.files ? files_run(&o) : stream_run(&o);
 }

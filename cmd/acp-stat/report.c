@@ -19,7 +19,7 @@ report_open(struct tool *t)
 	char *why;
 	int status;
 
-	if (o->format != FORMAT_PROM || !o->output || replace_open(&t->prom, o->output, o->files, &why) == 0)
+	if (o->format != FORMAT_PROM || !o->frame.output || replace_open(&t->prom, o->frame.output, o->frame.files, &why) == 0)
 		return 0;
 	status = errno == EINVAL || errno == ENOTSUP ? EXIT_USAGE : EXIT_FAILED;
 	cli_warn(tool_name, "%s", why ? why : "out of memory");
@@ -73,7 +73,7 @@ report(struct tool *t, bool final)
 		fail(t, NULL, "out of memory: no report");
 	} else if (t->prom.path) {
 		if (put_file(t, buf_slice(&text)) < 0)
-			fail(t, t->options->output, strerror(errno));
+			fail(t, t->options->frame.output, strerror(errno));
 	} else if (text.n) {
 		to = out_buf(&t->out);
 		if (buf_add_slice(to, buf_slice(&text)) < 0)

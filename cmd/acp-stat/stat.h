@@ -15,11 +15,9 @@ enum by { BY_ALL, BY_METHOD, BY_SESSION, BY_TURN, BY_TOOL, BY_AGENT };
 
 /* What the command line says. */
 struct options {
-	const char *output;
-	bool append, merge, pass;
+	bool merge, pass;
 	enum format format;
 	enum by by;
-	char **files; /* NULL-terminated, or NULL */
 	struct frame_options frame;
 };
 

@@ -75,14 +75,14 @@ stream_run(const struct options *o)
 {
 	static const int signals[] = {SIGUSR1, 0};
 	struct stream s = {0};
-	const struct frame_log log = {.path = o->output, .append = o->append, .inputs = o->files};
+	const struct frame_log log = {.path = o->frame.output, .append = o->frame.append, .inputs = o->frame.files};
 	struct filter filter = {.name = tool_name, .state = &s, .start = start, .message = message, .event = event, .end = end};
 	struct frame_options frame = o->frame;
 	int status = 0;
 
 	if (tool_open(&s.tool, o) < 0)
 		cli_die(EXIT_FAILED, tool_name, "out of memory");
-	if (o->format != FORMAT_PROM || !o->output)
+	if (o->format != FORMAT_PROM || !o->frame.output)
 		filter.log = &log;
 	else
 		frame.signals = signals;

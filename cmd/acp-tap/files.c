@@ -101,14 +101,14 @@ take(struct files *f, const struct record *r)
 int
 files_run(const struct options *o)
 {
-	struct files f = {.in = {.tool = tap_name, .files = o->files, .limit = o->frame.limit, .hop = o->frame.hop,
+	struct files f = {.in = {.tool = tap_name, .files = o->frame.files, .limit = o->frame.limit, .hop = o->frame.hop,
 		.out = &f.tap.out, .events = true}};
 	struct record r;
 	int status;
 
 	if (tap_open(&f.tap, o, o->format ? o->format : &format_pretty, o->fold != 0) < 0)
 		cli_die(EXIT_FAILED, tap_name, "out of memory");
-	status = out_open(&f.tap.out, tap_name, o->output, o->append, o->files);
+	status = out_open(&f.tap.out, tap_name, o->frame.output, o->frame.append, o->frame.files);
 	if (status)
 		exit(status);
 	while (!tap_full(&f.tap) && operands_next(&f.in, &r))

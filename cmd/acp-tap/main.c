@@ -1,5 +1,4 @@
 /* acp-tap: writes down what passes in a stream of ACP messages, and changes nothing. */
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,8 +48,6 @@ enum {
 };
 
 static const struct option options[] = {
-	{"output", required_argument, NULL, 'o'},
-	{"append", no_argument, NULL, 'a'},
 	{"format", required_argument, NULL, 'f'},
 	SELECT_LONG_OPTIONS,
 	{"count", required_argument, NULL, 'c'},
@@ -61,9 +58,7 @@ static const struct option options[] = {
 	{"no-fold", no_argument, NULL, OPT_NO_FOLD},
 	{"redact", optional_argument, NULL, OPT_REDACT},
 	{"color", required_argument, NULL, OPT_COLOR},
-	FRAME_LONG_OPTIONS_ATTACH,
-	FRAME_LONG_OPTION_CLEAN,
-	FRAME_LONG_OPTIONS,
+	FRAME_LONG_OPTIONS_WATCH,
 	CLI_LONG_OPTIONS,
 };
 
@@ -74,9 +69,6 @@ static void
 take_flag(struct options *o, int option)
 {
 	switch (option) {
-	case 'a':
-		o->append = true;
-		break;
 	case 'n':
 		o->number = true;
 		break;
@@ -87,29 +79,14 @@ take_flag(struct options *o, int option)
 	}
 }
 
-/* The options that tools share. */
 static void
-take_shared(struct options *o, int option, const char *argument)
+take_option(void *arg, int option, const char *argument)
 {
-	const char *wrong = NULL;
-	char *why = NULL;
-
-	if (select_option(o->select, option, argument, &why) < 0)
-		cli_bad(&cli, option, argument, why);
-	if (frame_option(&o->frame, option, argument, &wrong) < 0)
-		cli_bad(&cli, option, argument, wrong);
-}
-
-static void
-take_option(struct options *o, int option, const char *argument)
-{
+	struct options *o = arg;
 	static const char *const names[] = {"record", "pretty", "full", "raw", "trace", NULL};
 	static const struct format *const formats[] = {&format_record, &format_pretty, &format_full, &format_raw, &format_trace};
 
 	switch (option) {
-	case 'o':
-		o->output = argument;
-		break;
 	case 'f':
 		o->format = formats[cli_word(&cli, option, argument, names)];
 		break;
@@ -134,7 +111,9 @@ take_option(struct options *o, int option, const char *argument)
 		break;
 	default:
 		take_flag(o, option);
-		take_shared(o, option, argument);
+		select_read(o->select, &cli, option, argument);
+		if (option == 'm')
+			o->match = argument;
 	}
 }
 
@@ -150,44 +129,33 @@ static const struct cli_rule rules[] = {
 static void
 check(const struct options *o, struct cli_given *given)
 {
-	const struct format *format = o->format ? o->format : o->output && !o->files ? &format_record : &format_pretty;
+	const struct format *format = o->format ? o->format : o->frame.output && !o->frame.files ? &format_record : &format_pretty;
 
-	cli_fact(given, o->files, "recordings");
 	cli_fact(given, format == &format_pretty, "--format pretty");
 	cli_fact(given, format == &format_full, "--format full");
 	cli_check(&cli, given, rules);
 	if (o->until < o->start)
 		cli_die(EXIT_USAGE, tap_name, "--until comes before --start");
-	if (o->output && strcmp(o->output, "-") == 0)
+	if (o->frame.output && strcmp(o->frame.output, "-") == 0)
 		cli_die(EXIT_USAGE, tap_name, "--output -: a file is required%s",
-			o->files ? "; without it recordings are printed on standard output" :
+			o->frame.files ? "; without it recordings are printed on standard output" :
 			o->frame.attach ? ", such as /dev/stdout" : ", because standard output carries the stream");
 }
 
 int
 main(int argc, char **argv)
 {
-	struct options o = {.count = UINT64_MAX, .until = UINT64_MAX, .fold = -1, .frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
-	const char *match = NULL;
-	char *why;
-	int option, status;
+	struct options o = {.count = UINT64_MAX, .until = UINT64_MAX, .fold = -1, .select = select_new(), .frame = {.reads = true}};
+	int status;
 	struct cli_given given = {0};
 
-	setlocale(LC_CTYPE, "");
-	o.select = select_new();
 	if (!o.select)
-		cli_die(EXIT_FAILED, tap_name, "out of memory");
-	while ((option = cli_next(&cli, argc, argv, &given)) != -1) {
-		take_option(&o, option, optarg);
-		if (option == 'm')
-			match = optarg;
-	}
-	if (frame_words(&o.frame, argv + optind, given.dashes, &o.files, &why) < 0)
-		cli_refuse(&cli, why);
+		cli_refuse(&cli, NULL);
+	frame_read(&o.frame, &cli, argc, argv, &given, take_option, &o);
 	check(&o, &given);
-	if (match && !o.files && !o.frame.command && !o.frame.attach && isatty(STDIN_FILENO) && access(match, F_OK) == 0)
-		cli_warn(tap_name, "%s is a file: is the pattern of --match missing before it?", match);
-	status = o.files ? files_run(&o) : stream_run(&o);
+	if (o.match && !o.frame.files && !o.frame.command && !o.frame.attach && isatty(STDIN_FILENO) && access(o.match, F_OK) == 0)
+		cli_warn(tap_name, "%s is a file: is the pattern of --match missing before it?", o.match);
+	status = o.frame.files ? files_run(&o) : stream_run(&o);
 	select_free(o.select);
 	return status;
 }

@@ -55,7 +55,7 @@ event(void *state, struct frame *f, const struct frame_event *e)
 		return;
 	event.kind = kinds[e->kind];
 	/* Standard error has it already. */
-	if (e->relayed && !t->options->output)
+	if (e->relayed && !t->options->frame.output)
 		return;
 	if (e->kind == FRAME_LONG) {
 		snprintf(why, sizeof(why), "a line longer than %zu bytes", t->options->frame.limit);
@@ -77,12 +77,12 @@ stream_run(const struct options *o)
 {
 	struct tap t;
 	const struct format *format = o->format;
-	const struct frame_log log = {.path = o->output, .append = o->append, .begin = begin};
+	const struct frame_log log = {.path = o->frame.output, .append = o->frame.append, .begin = begin};
 	const struct filter filter = {.name = tap_name, .state = &t, .log = &log, .start = start, .message = message, .event = event, .end = end};
 	int status;
 
 	if (!format)
-		format = o->output ? &format_record : &format_pretty;
+		format = o->frame.output ? &format_record : &format_pretty;
 	if (tap_open(&t, o, format, o->fold) < 0)
 		cli_die(EXIT_FAILED, tap_name, "out of memory");
 	status = frame_run(&filter, &o->frame);

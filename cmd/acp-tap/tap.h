@@ -10,17 +10,15 @@
 
 /* What the command line says. */
 struct options {
-	const char *output;
-	bool append;
 	const struct format *format; /* NULL where it is not said */
 	struct select *select;
+	const char *match;           /* the last of --match */
 	uint64_t count;              /* UINT64_MAX: no limit */
 	bool number;                 /* -n */
 	uint64_t start, until;       /* records; 0, UINT64_MAX: all */
 	int fold;                    /* -1 where it is not said */
 	bool redact, redact_texts;
 	enum cli_color color;
-	char **files;                /* NULL-terminated, or NULL */
 	struct frame_options frame;
 };
 

@@ -364,7 +364,7 @@ void
 files_open_output(struct tool *t)
 {
 	const struct options *o = t->options;
-	int status = out_open(&t->out, tool_name, t->prom ? NULL : o->output, o->append, o->inputs);
+	int status = out_open(&t->out, tool_name, t->prom ? NULL : o->frame.output, o->frame.append, o->inputs);
 
 	if (status == 0 && t->prom)
 		status = prom_open_file(t->prom, o->inputs);
@@ -375,7 +375,7 @@ files_open_output(struct tool *t)
 int
 files_run(const struct options *o)
 {
-	struct files f = {.in = {.tool = tool_name, .files = o->files}};
+	struct files f = {.in = {.tool = tool_name, .files = o->frame.files}};
 	struct sigaction action = {.sa_handler = stop};
 	int status;
 
@@ -389,7 +389,7 @@ files_run(const struct options *o)
 		sigaction(SIGINT, &action, NULL);
 		sigaction(SIGTERM, &action, NULL);
 	}
-	sort_files(o->files);
+	sort_files(o->frame.files);
 	read_files(&f);
 	tool_end(&f.tool);
 	if (o->summary && summary_put(&f.tool) < 0)

@@ -1,5 +1,4 @@
 /* acp-usage: turns what agents say about usage into a log, tables, a meter and metrics. */
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -65,8 +64,6 @@ enum {
 };
 
 static const struct option options[] = {
-	{"output", required_argument, NULL, 'o'},
-	{"append", no_argument, NULL, 'a'},
 	{"format", required_argument, NULL, 'f'},
 	{"summary", no_argument, NULL, OPT_SUMMARY},
 	{"by", required_argument, NULL, OPT_BY},
@@ -92,9 +89,7 @@ static const struct option options[] = {
 	{"pass", no_argument, NULL, OPT_PASS},
 	{"follow", no_argument, NULL, 'F'},
 	{"color", required_argument, NULL, OPT_COLOR},
-	FRAME_LONG_OPTIONS_ATTACH,
-	FRAME_LONG_OPTION_CLEAN,
-	FRAME_LONG_OPTIONS,
+	FRAME_LONG_OPTIONS_WATCH,
 	CLI_LONG_OPTIONS,
 };
 
@@ -237,9 +232,6 @@ static void
 take_flag(struct options *o, int option)
 {
 	switch (option) {
-	case 'a':
-		o->append = true;
-		break;
 	case 'F':
 		o->follow = true;
 		break;
@@ -268,14 +260,11 @@ take_flag(struct options *o, int option)
 }
 
 static void
-take_option(struct options *o, int option, const char *argument)
+take_option(void *arg, int option, const char *argument)
 {
-	const char *why = NULL;
+	struct options *o = arg;
 
 	switch (option) {
-	case 'o':
-		o->output = argument;
-		break;
 	case OPT_PRICES:
 		o->prices = argument;
 		break;
@@ -303,8 +292,6 @@ take_option(struct options *o, int option, const char *argument)
 		break;
 	default:
 		take_flag(o, option);
-		if (frame_option(&o->frame, option, argument, &why) < 0)
-			cli_bad(&cli, option, argument, why);
 	}
 }
 
@@ -315,13 +302,13 @@ list_inputs(struct options *o)
 	size_t n = 0;
 	char **file;
 
-	for (file = o->files; file && *file; file++)
+	for (file = o->frame.files; file && *file; file++)
 		n++;
 	o->inputs = calloc(n + 2, sizeof(*o->inputs));
 	if (!o->inputs)
 		no_memory();
 	if (n)
-		memcpy(o->inputs, o->files, n * sizeof(*o->inputs));
+		memcpy(o->inputs, o->frame.files, n * sizeof(*o->inputs));
 	o->inputs[n] = (char *)(size_t)o->prices;
 }
 
@@ -340,9 +327,7 @@ static const struct cli_rule rules[] = {
 static void
 check(const struct options *o, struct cli_given *given)
 {
-	cli_fact(given, o->files, "recordings");
-	cli_fact(given, o->files && !o->files[1], "one recording");
-	cli_fact(given, o->frame.command, "a command");
+	cli_fact(given, o->frame.files && !o->frame.files[1], "one recording");
 	cli_fact(given, o->format == FORMAT_PROM, "--format prom");
 	cli_fact(given, o->format == FORMAT_CSV, "--format csv");
 	cli_fact(given, o->format == FORMAT_TSV, "--format tsv");
@@ -368,22 +353,17 @@ main(int argc, char **argv)
 {
 	static char dash[] = "-";
 	static char *standard_input[] = {dash, NULL};
-	struct options o = {.warn = {75, 90, 95}, .frame = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE}};
-	char *why;
-	int option, status;
+	struct options o = {.warn = {75, 90, 95}, .frame = {.reads = true}};
+	int status;
 	struct cli_given given = {0};
 
-	setlocale(LC_CTYPE, "");
-	while ((option = cli_next(&cli, argc, argv, &given)) != -1)
-		take_option(&o, option, optarg);
-	if (frame_words(&o.frame, argv + optind, given.dashes, &o.files, &why) < 0)
-		cli_refuse(&cli, why);
+	frame_read(&o.frame, &cli, argc, argv, &given, take_option, &o);
 	check(&o, &given);
-	if (!o.files && (o.merge || (!o.frame.command && !o.frame.attach && !o.frame.transport && !o.pass && !o.fill &&
+	if (!o.frame.files && (o.merge || (!o.frame.command && !o.frame.attach && !o.frame.transport && !o.pass && !o.fill &&
 		!frame_is_wired())))
-		o.files = standard_input;
+		o.frame.files = standard_input;
 	list_inputs(&o);
-	status = o.merge ? merge_run(&o) : o.files ? files_run(&o) : stream_run(&o);
+	status = o.merge ? merge_run(&o) : o.frame.files ? files_run(&o) : stream_run(&o);
 	forget(&o);
 	return status;
 }

@@ -109,7 +109,7 @@ int
 merge_run(const struct options *given)
 {
 	struct options o = *given;
-	struct merge m = {.in = {.tool = tool_name, .files = o.files}};
+	struct merge m = {.in = {.tool = tool_name, .files = o.frame.files}};
 	int status;
 
 	o.summary = true;

@@ -30,7 +30,7 @@ prom_open(const struct options *o)
 	struct prom *p = calloc(1, sizeof(*p));
 
 	if (p)
-		p->path = o->output;
+		p->path = o->frame.output;
 	return p;
 }
 

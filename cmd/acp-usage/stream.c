@@ -117,7 +117,7 @@ stream_run(const struct options *o)
 {
 	static const int signals[] = {SIGWINCH, 0};
 	struct stream s = {0};
-	const struct frame_log log = {.path = o->output, .append = o->append, .inputs = o->inputs};
+	const struct frame_log log = {.path = o->frame.output, .append = o->frame.append, .inputs = o->inputs};
 	struct filter filter = {.name = tool_name, .needs = o->fill ? FILTER_EDITS | FILTER_SENDS : 0, .state = &s,
 		.start = start, .message = message, .event = event, .end = end};
 	struct frame_options frame = o->frame;

@@ -270,7 +270,7 @@ summary_head(struct summary *s)
 {
 	static const char *const keys[] = {"session", "model", "day", "week", "month", "project", "agent"};
 	struct buf *to = out_buf(&s->tool->out), cell = {0};
-	size_t room = s->tool->options->wide || s->tool->options->output ? 0 : terminal_width(), before = to->n;
+	size_t room = s->tool->options->wide || s->tool->options->frame.output ? 0 : terminal_width(), before = to->n;
 	int c, r;
 
 	s->narrow = room > 0;

@@ -26,8 +26,6 @@ struct size {
 
 /* What the command line says. */
 struct options {
-	const char *output;
-	bool append;
 	enum format format;
 	bool summary, merge, all, pass, follow, fill, verbose, wide;
 	enum by by;
@@ -48,7 +46,6 @@ struct options {
 	uint64_t max_tokens;
 	const char *session;
 	enum cli_color color;
-	char **files;            /* NULL-terminated, or NULL */
 	char **inputs;           /* likewise: the files, and that of --prices */
 	struct frame_options frame;
 };

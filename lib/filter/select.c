@@ -220,6 +220,15 @@ select_option(struct select *s, int option, const char *argument, char **why)
 	return 0;
 }
 
+void
+select_read(struct select *s, const struct cli *cli, int option, const char *argument)
+{
+	char *why = NULL;
+
+	if (select_option(s, option, argument, &why) < 0)
+		cli_bad(cli, option, argument, why);
+}
+
 bool
 select_given(const struct select *s)
 {

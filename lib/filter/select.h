@@ -4,6 +4,7 @@
 
 #include <getopt.h>
 
+#include "lib/base/cli.h"
 #include "lib/filter/jqprog.h"
 #include "lib/acp/requests.h"
 
@@ -47,6 +48,8 @@ enum { SELECT_OPTION_FROM = 0x20000, SELECT_OPTION_KIND, SELECT_OPTION_SESSION }
 	{"session", required_argument, NULL, SELECT_OPTION_SESSION}
 /* 1: it is one of these, and taken; 0: it is none; -1: the argument is no good, and *why as above. */
 int select_option(struct select *, int option, const char *argument, char **why);
+/* The same for cmd only: ends the process where the argument is no good. */
+void select_read(struct select *, const struct cli *, int option, const char *argument);
 /* Is any of them given? */
 bool select_given(const struct select *);
 /*

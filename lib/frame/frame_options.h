@@ -4,12 +4,17 @@
 
 #include <getopt.h>
 
+#include "lib/base/cli.h"
 #include "lib/frame/frame.h"
 
 struct transport;
 
 /* What the command line says. */
 struct frame_options {
+	bool reads;              /* set by the tool: it reads recordings, too */
+	char **files;            /* the recordings, NULL-terminated; or NULL: a stream */
+	const char *output;      /* --output, or NULL */
+	bool append;             /* --append */
 	const struct transport *transport; /* --way, or NULL */
 	const char *attach;      /* --attach: a socket, or "auto"; or NULL */
 	const char *hop;         /* --hop: which one of those that the chain relays: a number or a name; or NULL */
@@ -36,7 +41,20 @@ enum { FRAME_OPTION_MAX_LINE = 0x10000, FRAME_OPTION_WAY, FRAME_OPTION_GRACE, FR
 #define FRAME_LONG_OPTIONS_ATTACH \
 	{"attach", required_argument, NULL, FRAME_OPTION_ATTACH}, \
 	{"hop", required_argument, NULL, FRAME_OPTION_HOP}
+/* All that one has which watches a stream, or reads recordings, and writes what it finds. */
+#define FRAME_LONG_OPTIONS_WATCH \
+	{"output", required_argument, NULL, 'o'}, \
+	{"append", no_argument, NULL, 'a'}, \
+	FRAME_LONG_OPTIONS_ATTACH, \
+	FRAME_LONG_OPTION_CLEAN, \
+	FRAME_LONG_OPTIONS
 
+/*
+ * For cmd only, as it ends the process where the command line makes no sense: reads all of it. take sees each option first, of
+ * which the shared ones are taken here. Notes the facts "recordings" and "a command".
+ */
+void frame_read(struct frame_options *, const struct cli *, int argc, char **argv, struct cli_given *,
+	void (*take)(void *, int option, const char *argument), void *arg);
 /* 1: it is one of these, and taken; 0: it is none; -1: *why says what was expected instead of the argument. */
 int frame_option(struct frame_options *, int option, const char *argument, const char **why);
 /*

@@ -1,3 +1,4 @@
+#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +27,12 @@ int
 frame_option(struct frame_options *o, int option, const char *argument, const char **why)
 {
 	switch (option) {
+	case 'o':
+		o->output = argument;
+		return 1;
+	case 'a':
+		o->append = true;
+		return 1;
 	case FRAME_OPTION_MAX_LINE:
 		*why = cli_want_bytes;
 		return cli_bytes(argument, &o->limit) < 0 ? -1 : 1;
@@ -102,4 +109,34 @@ frame_words(struct frame_options *o, char **words, bool dashes, char ***files, c
 	if (files)
 		*files = end > words ? words : NULL;
 	return 0;
+}
+
+/* The options that tools share. */
+static void
+take_shared(struct frame_options *o, const struct cli *cli, int option, const char *argument)
+{
+	const char *why = NULL;
+
+	if (frame_option(o, option, argument, &why) < 0)
+		cli_bad(cli, option, argument, why);
+}
+
+void
+frame_read(struct frame_options *o, const struct cli *cli, int argc, char **argv, struct cli_given *given,
+	void (*take)(void *, int option, const char *argument), void *arg)
+{
+	char *why;
+	int option;
+
+	setlocale(LC_CTYPE, "");
+	o->limit = FRAME_LIMIT;
+	o->grace = FRAME_GRACE;
+	while ((option = cli_next(cli, argc, argv, given)) != -1) {
+		take(arg, option, optarg);
+		take_shared(o, cli, option, optarg);
+	}
+	if (frame_words(o, argv + optind, given->dashes, o->reads ? &o->files : NULL, &why) < 0)
+		cli_refuse(cli, why);
+	cli_fact(given, o->files, "recordings");
+	cli_fact(given, o->command, "a command");
 }

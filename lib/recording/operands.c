@@ -95,8 +95,6 @@ have_reader(struct operands *in)
 static bool
 print(struct operands *in)
 {
-	if (!in->out)
-		return true;
 	if (in->reader && !in->ended && !recording_waits(in->reader))
 		out_print_much(in->out);
 	else
@@ -104,33 +102,47 @@ print(struct operands *in)
 	return !out_failed(in->out);
 }
 
-static bool
-is_found(const struct operands *in, enum record_kind kind)
+/* What the record says of its file. */
+static void
+note_record(struct operands *in, const struct record *r)
 {
-	return kind == RECORD_MESSAGE || (in->events && kind != RECORD_HEADER && kind != RECORD_OTHER);
+	switch (r->kind) {
+	case RECORD_MESSAGE:
+		in->found = true;
+		break;
+	case RECORD_BAD:
+		if (!in->own_reports)
+			operands_report(in, r);
+		break;
+	case RECORD_END:
+		in->ended = true;
+		break;
+	case RECORD_HEADER:
+	case RECORD_OTHER:
+		break;
+	default:
+		in->found |= in->events;
+	}
 }
 
 bool
 operands_next(struct operands *in, struct record *r)
 {
-	if (!print(in)) {
+	if (in->out && !print(in)) {
 		in->found = in->any = true;
 		return false;
 	}
-	if (!have_reader(in))
+	if ((!in->reader || in->ended) && !have_reader(in))
 		return false;
 	in->first = in->fresh;
 	in->fresh = false;
-	*r = (struct record){.kind = RECORD_END};
-	if (!in->failed && !in->left && recording_next(in->reader, r) < 0) {
+	if (in->failed || in->left) {
+		*r = (struct record){.kind = RECORD_END};
+	} else if (recording_next(in->reader, r) < 0) {
 		operands_fail(in);
 		*r = (struct record){.kind = RECORD_END};
 	}
-	in->ended = r->kind == RECORD_END;
-	if (r->kind == RECORD_BAD && !in->own_reports)
-		operands_report(in, r);
-	else if (!in->ended && r->kind != RECORD_BAD)
-		in->found |= is_found(in, r->kind);
+	note_record(in, r);
 	return true;
 }
 

@@ -1,7 +1,6 @@
 #include "lib/run/input.h"
 
 #include <errno.h>
-#include <poll.h>
 
 int
 input_open(struct input *in, int fd, size_t limit)
@@ -140,12 +139,11 @@ input_line(struct input *in, struct line *line)
 enum input_got
 input_next(struct input *in, struct line *line)
 {
-	struct pollfd p = {.fd = in->io.fd, .events = POLLIN};
 	enum input_got got;
 
-	while ((got = input_line(in, line)) == INPUT_NOTHING)
-		if (input_fill(in) < 0 && (errno != EAGAIN || (poll(&p, 1, -1) < 0 && errno != EINTR)))
-			break;
+	do
+		got = input_line(in, line);
+	while (got == INPUT_NOTHING && (input_fill(in) >= 0 || (errno == EAGAIN && io_wait(&in->io) == 0)));
 	return got;
 }
 

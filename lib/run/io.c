@@ -82,6 +82,14 @@ ready(int fd, short events)
 	return poll(&p, 1, 0) > 0;
 }
 
+int
+io_wait(const struct io *io)
+{
+	struct pollfd p = {.fd = io->fd, .events = POLLIN};
+
+	return poll(&p, 1, -1) < 0 && errno != EINTR ? -1 : 0;
+}
+
 ssize_t
 io_read(struct io *io, void *to, size_t n)
 {

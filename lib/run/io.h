@@ -29,6 +29,8 @@ int io_writer(struct io *, int fd);
 /* Both as read and writev, but -1 with EAGAIN instead of waiting, and ECONNRESET read as end of input (0). */
 ssize_t io_read(struct io *, void *, size_t);
 ssize_t io_writev(struct io *, const struct iovec *, int);
+/* Waits until there is something to read. 0, or -1 with errno. */
+int io_wait(const struct io *);
 /* What poll has to watch for so that a hang-up of the other side shows while nobody reads or writes. */
 short io_hangup_events(const struct io *);
 /*
