@@ -2,13 +2,12 @@
 # Objects and programs are made below $(B); nothing is written elsewhere.
 #
 #   make            the programs, in build/bin (V=1 shows the commands)
-#   make test       the tests that show each promise once (sets the machine up first, see scripts/bootstrap)
-#   make test-all   every test, at its full size
-#   make soak       what takes hours: many faults, many messages, all tests on a busy machine, packages, fleets
+#   make test       the tests (sets the machine up first, see scripts/bootstrap)
 #   make demo       a recorded session through a chain, shown as a timeline
 #   make SAN=1      with address and undefined behaviour sanitizers
 #   make COV=1      with coverage
 #   make test-model COUNT=2000   acp-usage and acp-stat against independent models, so many random sessions
+#   make deb static dist npm wheel    packages of each kind
 #   make lint bench fuzz interop install uninstall clean
 
 VERSION = 0.1.0
@@ -80,7 +79,7 @@ MANPAGES = $(wildcard man/*.[1-9])
 .SECONDARY:
 .SECONDEXPANSION:
 COUNT = 2000
-.PHONY: all units helpers setup test test-all check check-all soak test-model demo lint bench fuzz interop install uninstall clean
+.PHONY: all units helpers setup test check test-model demo lint bench fuzz interop install uninstall clean
 
 all: $(PROGRAMS)
 	$(if $(LEFT_OUT),@echo "acp-ws was left out: libwebsockets.h was not found (Debian: libwebsockets-dev)")
@@ -130,19 +129,8 @@ setup:
 test: setup
 	@$(MAKE) --no-print-directory check
 
-test-all: setup
-	@$(MAKE) --no-print-directory check-all
-
-# The same, without a look at what is installed.
 check: all units helpers
 	@B=$(B) scripts/run-tests
-
-check-all: all units helpers
-	@B=$(B) ACP_TEST_FULL=1 scripts/run-tests
-
-soak: setup
-	@$(MAKE) --no-print-directory all units helpers
-	@B=$(B) tests/soak/run
 
 test-model: all
 	@PATH=$(CURDIR)/$(B)/bin:$$PATH python3 tests/model/usage.py --count $(COUNT)
@@ -181,6 +169,17 @@ uninstall:
 		rm -f $(DESTDIR)$(BINDIR)/$$t $(DESTDIR)$(BASHCOMPDIR)/$$t; \
 	done
 	for m in $(MANPAGES); do rm -f $(DESTDIR)$(MANDIR)/man$${m##*.}/$${m##*/}; done
+
+# Packages: build/deb, build/static, build/dist, build/npm, build/wheel. package-check tries them all.
+.PHONY: deb static dist npm wheel package-check
+deb static dist wheel:
+	@scripts/bootstrap packages && scripts/packaging/$@
+
+npm:
+	@scripts/bootstrap packages && scripts/packaging/npm-package
+
+package-check:
+	@scripts/bootstrap packages && scripts/packaging/check
 
 clean:
 	rm -rf $(B)
