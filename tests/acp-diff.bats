@@ -343,6 +343,14 @@ xml() {
 	assert_output 3
 }
 
+@test "--color is for people: no other format has colours" {
+	elsewhere "$FIXTURE" | sed 's/Write note.txt/Write it/' >other.rec
+	for format in json junit; do
+		run -1 acp-diff --color always -f "$format" --match params "$FIXTURE" other.rec
+		refute_output --partial $'\033'
+	done
+}
+
 @test "junit is XML whatever is in the messages and the names of files" {
 	printf '< {"method":"_m\\u0001\xef\xbf\xbf","params":{"x":"a"}}\n' | recording $'a\x01<.rec'
 	printf '< {"method":"_m\\u0001\xef\xbf\xbf","params":{"x":"\xef\xbf\xbe]]>\\u0000\xc2\x85&"}}\n' | recording $'b"&\xff.rec'

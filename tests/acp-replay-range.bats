@@ -48,6 +48,25 @@ teardown() {
 	assert_equal "$(jq -r .method down | xargs)" 'initialize session/new session/prompt'
 }
 
+@test "what is reported of the recording names a line that it has, or none" {
+	echo '{"acp-recording":1}' >head.rec
+	for ends in s.rec '--start 1000 s.rec' '--until 1 s.rec' '--loop s.rec' '--hop 7 s.rec' head.rec '--as client s.rec' \
+		'--as client --start 1000 s.rec'; do
+		# shellcheck disable=SC2086
+		run acp-replay $ends </dev/null
+		refute_output --partial '.rec:0'
+	done
+	# Begun again, and nothing of it read.
+	head -n 2 s.rec >short.rec
+	play_agent --loop short.rec
+	tell '{"id":"i","method":"initialize","params":{"protocolVersion":1}}'
+	hear
+	kill -TERM "$pid"
+	hang_up
+	run cat err
+	refute_output --partial '.rec:0'
+}
+
 @test "--until ends behind a record, by its number" {
 	run acp-replay --until 2 s.rec <<<'{"id":1,"method":"initialize","params":{"protocolVersion":1}}'
 	assert_success
