@@ -654,6 +654,19 @@ reads() {
 	done
 }
 
+@test "thousands of missing updates and thousands that have changed: each is one difference" {
+	updates() {
+		seq 9000 | awk -v skip="$1" -v change="$2" '
+			BEGIN { print "> {\"id\":1,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"S\"}}" }
+			$1 % 9 != skip { printf "< {\"method\":\"session/update\",\"params\":{\"sessionId\":\"S\",\"update\":{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"t%d\",\"title\":\"%s%d\"}}}\n", $1 / 5, $1 % 9 == change ? "changed" : "title", $1 }
+			END { print "< {\"id\":1,\"result\":{}}" }'
+	}
+	updates x x | recording a.rec
+	updates 3 7 | recording b.rec
+	run -1 acp-diff -f json --match params a.rec b.rec
+	assert_equal "$(jq -c 'select(.turns) | [.differences, .messages, .moved]' <<<"$output")" '[2000,9002,0]'
+}
+
 @test "--ignore: what lies at a path does not count" {
 	sed -e 's/"used\\":[0-9]*/"used\\":7/' "$FIXTURE" >other.rec
 	run -1 acp-diff --match params "$FIXTURE" other.rec

@@ -15,6 +15,12 @@ join(struct item *a, struct item *b)
 		join(a->response, b->response);
 }
 
+static bool
+is_in_lane(const struct item *item, enum lane lane)
+{
+	return (item->from == ACP_CLIENT ? LANE_DOWN : LANE_UP) == lane && !item->joined;
+}
+
 /* The items of a lane that have a partner, or have to find one, in their order. 0 or -1. */
 static int
 collect(const struct turn *t, enum lane lane, bool partner, bool responses, struct list *to)
@@ -23,10 +29,8 @@ collect(const struct turn *t, enum lane lane, bool partner, bool responses, stru
 
 	for (size_t i = 0; i < t->items.n; i++) {
 		item = t->items.at[i];
-		if ((item->from == ACP_CLIENT ? LANE_DOWN : LANE_UP) != lane || item->joined ||
-			(item->request && !responses) || (item->partner != NULL) != partner)
-			continue;
-		if (list_add(to, item) < 0)
+		if (is_in_lane(item, lane) && (!item->request || responses) && (item->partner != NULL) == partner &&
+			list_add(to, item) < 0)
 			return -1;
 	}
 	return 0;
@@ -78,17 +82,65 @@ join_alike(struct list *a, struct list *b, enum likeness alike, bool any)
 	return r;
 }
 
+/* Of a lane, in [from, to) of a turn's items, those that have to find a partner. 0 or -1. */
+static int
+collect_gap(const struct turn *t, enum lane lane, size_t from, size_t to, struct list *list)
+{
+	struct item *item;
+
+	for (list->n = 0; from < to; from++) {
+		item = t->items.at[from];
+		if (is_in_lane(item, lane) && !item->request && !item->partner && list_add(list, item) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* What has changed has rather stayed in its place: joins what is left between those that have found each other. 0 or -1. */
+static int
+join_gaps(const struct turn *a, const struct turn *b, enum lane lane, struct list *x, struct list *y)
+{
+	size_t *place = calloc(a->items.n + 1, sizeof(*place)), from = 0, across = 0, to;
+	const struct item *item;
+	int r = place ? 0 : -1;
+
+	for (size_t i = 0; r == 0 && i < a->items.n; i++) {
+		item = a->items.at[i];
+		place[i] = is_in_lane(item, lane) && item->partner && item->partner->turn == b ? item->partner->at : ROWS_ALONE;
+	}
+	if (r == 0)
+		r = rows_rising(place, a->items.n);
+	for (size_t i = 0; r == 0 && i <= a->items.n; i++) {
+		if (i < a->items.n && place[i] == ROWS_ALONE)
+			continue;
+		to = i < a->items.n ? place[i] : b->items.n;
+		if (collect_gap(a, lane, from, i, x) < 0 || collect_gap(b, lane, across, to, y) < 0)
+			r = -1;
+		for (int alike = SHAPE; r == 0 && x->n && y->n && alike <= KIND; alike++)
+			r = join_alike(x, y, (enum likeness)alike, false);
+		from = i + 1;
+		across = to + 1;
+	}
+	free(place);
+	return r;
+}
+
 static int
 pair_lane(struct diff *d, struct turn *a, struct turn *b, enum lane lane)
 {
 	struct list x = {0}, y = {0};
-	int r = -1;
+	int r = 0;
 
-	if (collect(a, lane, false, false, &x) == 0 && collect(b, lane, false, false, &y) == 0)
-		r = 0;
-	/* Below params, what is the same altogether is a better partner only in its place. */
-	for (int alike = FULL; r == 0 && alike < LIKENESSES; alike++)
-		r = join_alike(&x, &y, (enum likeness)alike, alike != FULL || d->options->match >= MATCH_PARAMS);
+	for (int alike = FULL; r == 0 && alike < LIKENESSES; alike++) {
+		if (alike == SHAPE)
+			r = join_gaps(a, b, lane, &x, &y);
+		x.n = y.n = 0;
+		if (r < 0 || collect(a, lane, false, false, &x) < 0 || collect(b, lane, false, false, &y) < 0)
+			r = -1;
+		/* Below params, what is the same altogether is a better partner only in its place. */
+		if (r == 0)
+			r = join_alike(&x, &y, (enum likeness)alike, alike != FULL || d->options->match >= MATCH_PARAMS);
+	}
 	free(x.at);
 	free(y.at);
 	return r;
