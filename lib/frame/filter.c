@@ -4,54 +4,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-#include "lib/base/cli.h"
 #include "lib/frame/frame_parts.h"
-
-/* A change that the filter makes to the message it is shown; with is at [at, at + n) of shown.with. */
-struct edit {
-	const char *from, *to;
-	size_t at, n;
-};
-
-int
-frame_replace(struct frame *f, struct slice what, struct slice with)
-{
-	struct shown *s = f->shown;
-	struct edit *e;
-	size_t i, cap;
-
-	if (s->nedits == s->capedits) {
-		cap = s->capedits ? s->capedits * 2 : 4;
-		e = realloc(s->edits, cap * sizeof(*e));
-		if (!e)
-			return -1;
-		s->edits = e;
-		s->capedits = cap;
-	}
-	if (buf_add_slice(&s->with, with) < 0)
-		return -1;
-	for (i = s->nedits++; i > 0 && s->edits[i - 1].from > what.p; i--)
-		s->edits[i] = s->edits[i - 1];
-	s->edits[i] = (struct edit){what.p, what.p + what.n, s->with.n - with.n, with.n};
-	return 0;
-}
-
-int
-shown_edited(const struct shown *s, struct buf *to)
-{
-	struct slice text = s->seen.line;
-	struct splice splice;
-	const char *at = text.p;
-	size_t i;
-
-	for (i = 0; i < s->nedits; i++) {
-		splice = (struct splice){s->edits[i].from, s->edits[i].to, slice(s->with.p + s->edits[i].at, s->edits[i].n)};
-		if (splice_write(slice_between(at, splice.to), &splice, 1, to) < 0)
-			return -1;
-		at = splice.to;
-	}
-	return buf_add_slice(to, slice_between(at, text.p + text.n));
-}
 
 /* --- taking out of the stream --- */
 
@@ -172,23 +125,6 @@ frame_send(struct frame *f, enum lane lane, struct slice message)
 	return send_message(f, lane, message, false, NULL);
 }
 
-/* What all ids of the filter's own begin with, and no other. */
-static int
-put_prefix(const struct frame *f, struct buf *to)
-{
-	return buf_printf(to, "\"%s-%08" PRIx32, f->filter->name, f->place);
-}
-
-bool
-frame_made_id(const struct frame *f, struct slice id)
-{
-	struct buf prefix = {0};
-	bool yes = put_prefix(f, &prefix) == 0 && id.n > prefix.n && memcmp(id.p, prefix.p, prefix.n) == 0;
-
-	buf_free(&prefix);
-	return yes;
-}
-
 int
 frame_request_for(struct frame *f, enum lane lane, struct slice request, void *tag, struct buf *sent)
 {
@@ -197,7 +133,7 @@ frame_request_for(struct frame *f, enum lane lane, struct slice request, void *t
 	struct json_error error;
 	size_t before = sent->n;
 	struct msg m;
-	int r = put_prefix(f, &id);
+	int r = frame_put_id_prefix(f, &id);
 
 	if (r == 0)
 		r = buf_printf(&id, "%08" PRIx32 "-%" PRIu64 "\"", f->life, ++f->last_id);
@@ -390,14 +326,6 @@ frame_loop(struct frame *f)
 	return f->loop;
 }
 
-uint64_t
-frame_now(const struct frame *f)
-{
-	uint64_t now = loop_now(f->loop);
-
-	return f->base + (now > f->began ? now - f->began : 0);
-}
-
 double
 frame_started(const struct frame *f)
 {
@@ -414,23 +342,6 @@ bool
 frame_is_shared(const struct frame *f)
 {
 	return f->from[LANE_DOWN] == f->from[LANE_UP];
-}
-
-void
-frame_warn(struct frame *f, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	cli_vwarn(f->filter->name, format, args);
-	va_end(args);
-}
-
-void
-frame_fail(struct frame *f, int status)
-{
-	if (f->status == 0)
-		f->status = status;
 }
 
 void

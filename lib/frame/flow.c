@@ -1,6 +1,8 @@
-/* The frame's flow: what is read, when it waits, when it ends. */
+/* The frame's flow: how the filter begins, what is read, when it waits, when it ends. */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/base/cli.h"
 #include "lib/frame/frame_parts.h"
@@ -8,12 +10,55 @@
 /* What a direction may hold in lines that the filter has taken out of it. */
 enum { HELD_MOST = 1024 * 1024 };
 
-void
-frame_event(struct frame *f, struct frame_event *e)
+/* --- the filter begins --- */
+
+int
+frame_refuse_unsuited(struct frame *f, const struct transport *t)
 {
-	e->t = frame_now(f);
-	if (f->filter->event && f->begun)
-		f->filter->event(f->filter->state, f, e);
+	if ((f->filter->needs & ~t->gives) == 0)
+		return 0;
+	frame_warn(f, "%s (use -- COMMAND, acp-conduct -f, or a proxy chain)", t->lacks);
+	return EXIT_USAGE;
+}
+
+void
+frame_report_signal(struct frame *f, int signal)
+{
+	struct frame_event e = {.kind = FRAME_SIGNAL, .from = ACP_UNKNOWN, .status = signal};
+
+	if (signal == SIGUSR1)
+		frame_log_reopen(f);
+	frame_event(f, &e);
+	frame_log_write(f);
+}
+
+int
+frame_start(struct frame *f)
+{
+	const struct filter *filter = f->filter;
+
+	f->begun = true;
+	if (filter->start && filter->start(filter->state, f) < 0)
+		return EXIT_FAILED;
+	f->running = true;
+	if (f->early_signal)
+		frame_report_signal(f, f->early_signal);
+	return 0;
+}
+
+int
+frame_begin(struct frame *f)
+{
+	int status = frame_refuse_unsuited(f, f->transport);
+
+	if (status == 0)
+		status = frame_start(f);
+	if (status == 0)
+		return 0;
+	frame_fail(f, status);
+	f->failed = true;
+	loop_stop(f->loop);
+	return -1;
 }
 
 /* --- what happens to a side --- */
@@ -165,10 +210,15 @@ far_open(struct frame *f, int in, int out)
 	return side_open(f, &f->far, in, out);
 }
 
-const char *
-side_input(const struct side *s)
+int
+stdio_open(struct frame *f)
 {
-	return s == &s->frame->far ? acp_side_name(ACP_AGENT) : s->frame->transport->input;
+	int in = proc_claim(STDIN_FILENO), out = proc_claim(STDOUT_FILENO);
+
+	if (in >= 0 && out >= 0 && near_open(f, in, out) == 0)
+		return 0;
+	frame_warn(f, "standard input or output: %s", strerror(errno));
+	return EXIT_FAILED;
 }
 
 void

@@ -11,68 +11,6 @@
 #include "lib/base/cli.h"
 #include "lib/frame/frame_parts.h"
 
-void
-frame_abort(struct frame *f, const char *why)
-{
-	if (!f->failed)
-		frame_warn(f, "%s", why);
-	f->failed = true;
-	frame_fail(f, EXIT_FAILED);
-	loop_stop(f->loop);
-}
-
-/* --- the filter --- */
-
-int
-frame_refuse_unsuited(struct frame *f, const struct transport *t)
-{
-	if ((f->filter->needs & ~t->gives) == 0)
-		return 0;
-	frame_warn(f, "%s (use -- COMMAND, acp-conduct -f, or a proxy chain)", t->lacks);
-	return EXIT_USAGE;
-}
-
-static void
-report_signal(struct frame *f, int signal)
-{
-	struct frame_event e = {.kind = FRAME_SIGNAL, .from = ACP_UNKNOWN, .status = signal};
-
-	if (signal == SIGUSR1)
-		frame_log_reopen(f);
-	frame_event(f, &e);
-	frame_log_write(f);
-}
-
-/* 0, or an exit status. */
-static int
-start_filter(struct frame *f)
-{
-	const struct filter *filter = f->filter;
-
-	f->begun = true;
-	if (filter->start && filter->start(filter->state, f) < 0)
-		return EXIT_FAILED;
-	f->running = true;
-	if (f->early_signal)
-		report_signal(f, f->early_signal);
-	return 0;
-}
-
-int
-frame_begin(struct frame *f)
-{
-	int status = frame_refuse_unsuited(f, f->transport);
-
-	if (status == 0)
-		status = start_filter(f);
-	if (status == 0)
-		return 0;
-	frame_fail(f, status);
-	f->failed = true;
-	loop_stop(f->loop);
-	return -1;
-}
-
 /* --- signals --- */
 
 static void
@@ -82,7 +20,7 @@ caught(void *arg, int signal)
 
 	if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP) {
 		if (f->running)
-			report_signal(f, signal);
+			frame_report_signal(f, signal);
 		else if (!f->begun)
 			f->early_signal = signal;
 	} else if (f->signals++ == 0 && !f->exiting) {
@@ -203,7 +141,7 @@ open_transport(struct frame *f)
 		status = f->transport->open(f);
 	if (status == 0 && !f->transport->copies)
 		cli_waits(f->filter->name, f->near.end.in.io.fd, f->far.frame ? "the client's messages" : "messages");
-	return status || f->transport->begin ? status : start_filter(f);
+	return status || f->transport->begin ? status : frame_start(f);
 }
 
 static void

@@ -34,6 +34,8 @@ struct transport {
 	int (*put)(struct frame *, enum lane, struct block *, struct slice text, const struct msg *, struct request *, bool torn);
 	/* The open request that has this id on the wire; NULL: the table knows. */
 	struct request *(*find)(struct frame *, struct slice id);
+	/* What the transport kept with a request is not wanted any more. */
+	void (*forget)(struct frame *, struct hop *);
 	/* A side has ended, or hangs up: who is left has his time. */
 	void (*left)(struct frame *);
 	/* Has all ended besides the sides? */
@@ -145,12 +147,21 @@ struct frame {
 	struct attachment *attached;
 };
 
-/* frame.c */
+/* common.c: what all parts ask and say. */
+enum acp_side lane_from(enum lane);
+enum lane lane_of(enum acp_side from);
+enum lane lane_back(enum lane);
+const char *side_input(const struct side *);
+struct pending *pending_of(struct request *);
+/* With what is kept with it; forget: takes it out of the table, too. */
+void request_free(struct frame *, struct request *);
+void request_forget(struct frame *, struct request *);
+/* What all ids of the filter's own begin with, and no other. 0 or -1. */
+int frame_put_id_prefix(const struct frame *, struct buf *to);
+/* Does it look like an id of a request of the filter's own? */
+bool frame_made_id(const struct frame *, struct slice id);
+void frame_event(struct frame *, struct frame_event *);
 void frame_abort(struct frame *, const char *why);
-/* Starts the filter. 0; -1 where it cannot go on, and it ends. */
-int frame_begin(struct frame *);
-/* 0, or an exit status: the transport cannot give what the filter needs, and it has been said. */
-int frame_refuse_unsuited(struct frame *, const struct transport *);
 
 /* log.c */
 /* Opens the log that the filter asks for. 0, or an exit status. */
@@ -160,12 +171,18 @@ void frame_log_reopen(struct frame *);
 /* Writes the rest. */
 void frame_log_close(struct frame *);
 
-/* flow.c: what is read, when it waits, when it ends. */
+/* flow.c: how the filter begins, what is read, when it waits, when it ends. */
+/* 0, or an exit status: the transport cannot give what the filter needs, and it has been said. */
+int frame_refuse_unsuited(struct frame *, const struct transport *);
+/* Starts the filter. 0, or an exit status. And: 0; -1 where it cannot go on, and it ends. */
+int frame_start(struct frame *);
+int frame_begin(struct frame *);
+void frame_report_signal(struct frame *, int signal);
+/* Opens the client's side on standard input and output. 0, or an exit status, and it has been said why. */
+int stdio_open(struct frame *);
 /* Opens the client's side on these descriptors (taken over; -1: none), for both directions; then the agent's side. 0, or -1 with errno. */
 int near_open(struct frame *, int in, int out);
 int far_open(struct frame *, int in, int out);
-const char *side_input(const struct side *);
-void frame_event(struct frame *, struct frame_event *);
 /* As if the client had closed its end. */
 void frame_client_left(struct frame *);
 /* As if a side had. */
@@ -175,6 +192,8 @@ void frame_settle(struct frame *);
 bool frame_holds_lines(const struct frame *, enum lane);
 
 /* message.c: lines in, messages shown, lines out. */
+/* The message as the filter has edited it. 0 or -1. */
+int shown_edited(const struct shown *, struct buf *to);
 int plain_line(struct side *, enum input_got, const struct line *);
 int plain_message(struct side *, const struct line *, const struct msg *, bool torn);
 int plain_put(struct frame *, enum lane, struct block *, struct slice text, const struct msg *, struct request *, bool torn);
@@ -185,25 +204,9 @@ int message_show(struct frame *, enum lane, enum acp_side from, struct block *, 
 int message_put(struct frame *, enum lane, struct slice text, struct request *);
 /* Queues a line as it is. In a block its newline lies after it, if it had one. message: what its envelope carries. 0 or -1. */
 int line_put(struct frame *, enum lane, struct block *, struct slice text, struct slice message, bool torn);
-struct pending *pending_of(struct request *);
-void request_forget(struct frame *, struct request *);
-enum acp_side lane_from(enum lane);
-enum lane lane_of(enum acp_side from);
-enum lane lane_back(enum lane);
-
-/* filter.c */
-/* The message as the filter has edited it. 0 or -1. */
-int shown_edited(const struct shown *, struct buf *to);
-/* Does it look like an id of a request of the filter's own? */
-bool frame_made_id(const struct frame *, struct slice id);
 
 /* plain.c */
-/* Opens the client's side on standard input and output. 0, or an exit status, and it has been said why. */
-int stdio_open(struct frame *);
 /* Are descriptors 6 and 7 a link? */
 bool link_is_offered(void);
-
-/* proxy.c */
-void proxy_forget(struct frame *, struct hop *);
 
 #endif

@@ -5,53 +5,52 @@
 #include "lib/base/cli.h"
 #include "lib/frame/frame_parts.h"
 
-enum lane
-lane_of(enum acp_side from)
+/* --- what the filter changes in it --- */
+
+/* A change that the filter makes to the message it is shown; with is at [at, at + n) of shown.with. */
+struct edit {
+	const char *from, *to;
+	size_t at, n;
+};
+
+int
+frame_replace(struct frame *f, struct slice what, struct slice with)
 {
-	return from == ACP_AGENT ? LANE_UP : LANE_DOWN;
+	struct shown *s = f->shown;
+	struct edit *e;
+	size_t i, cap;
+
+	if (s->nedits == s->capedits) {
+		cap = s->capedits ? s->capedits * 2 : 4;
+		e = realloc(s->edits, cap * sizeof(*e));
+		if (!e)
+			return -1;
+		s->edits = e;
+		s->capedits = cap;
+	}
+	if (buf_add_slice(&s->with, with) < 0)
+		return -1;
+	for (i = s->nedits++; i > 0 && s->edits[i - 1].from > what.p; i--)
+		s->edits[i] = s->edits[i - 1];
+	s->edits[i] = (struct edit){what.p, what.p + what.n, s->with.n - with.n, with.n};
+	return 0;
 }
 
-enum acp_side
-lane_from(enum lane lane)
+int
+shown_edited(const struct shown *s, struct buf *to)
 {
-	return lane == LANE_UP ? ACP_AGENT : ACP_CLIENT;
-}
+	struct slice text = s->seen.line;
+	struct splice splice;
+	const char *at = text.p;
+	size_t i;
 
-enum lane
-lane_back(enum lane lane)
-{
-	return lane == LANE_UP ? LANE_DOWN : LANE_UP;
-}
-
-/* --- what is kept with a request --- */
-
-struct pending *
-pending_of(struct request *r)
-{
-	if (!r->owner)
-		r->owner = calloc(1, sizeof(struct pending));
-	return r->owner;
-}
-
-static void
-request_free(struct frame *f, struct request *r)
-{
-	struct pending *p = r->owner;
-
-	if (p && p->hop)
-		proxy_forget(f, p->hop);
-	/* A peer may answer what it has not been sent yet. */
-	if (p && p->held)
-		p->held->request = NULL;
-	free(p);
-	requests_done(r);
-}
-
-void
-request_forget(struct frame *f, struct request *r)
-{
-	requests_take(f->requests, r);
-	request_free(f, r);
+	for (i = 0; i < s->nedits; i++) {
+		splice = (struct splice){s->edits[i].from, s->edits[i].to, slice(s->with.p + s->edits[i].at, s->edits[i].n)};
+		if (splice_write(slice_between(at, splice.to), &splice, 1, to) < 0)
+			return -1;
+		at = splice.to;
+	}
+	return buf_add_slice(to, slice_between(at, text.p + text.n));
 }
 
 /* --- a message and the filter --- */

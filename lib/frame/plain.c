@@ -14,17 +14,6 @@ enum {
 	EARLY_MOST = 64,
 };
 
-int
-stdio_open(struct frame *f)
-{
-	int in = proc_claim(STDIN_FILENO), out = proc_claim(STDOUT_FILENO);
-
-	if (in >= 0 && out >= 0 && near_open(f, in, out) == 0)
-		return 0;
-	frame_warn(f, "standard input or output: %s", strerror(errno));
-	return EXIT_FAILED;
-}
-
 /* --- one direction, or two that somebody has joined --- */
 
 

@@ -19,8 +19,8 @@ struct hop {
 	UT_hash_handle hh;
 };
 
-void
-proxy_forget(struct frame *f, struct hop *h)
+static void
+forget(struct frame *f, struct hop *h)
 {
 	HASH_DEL(f->hops, h);
 	free(h);
@@ -384,5 +384,6 @@ const struct transport transport_proxy = {
 	.line = plain_line,
 	.message = take_message,
 	.put = put_message,
+	.forget = forget,
 	.find = request_of,
 };

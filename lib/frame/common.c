@@ -1,0 +1,124 @@
+/* What all parts of the frame ask and say. It calls none of them. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "lib/base/cli.h"
+#include "lib/frame/frame_parts.h"
+
+/* --- directions and sides --- */
+
+enum lane
+lane_of(enum acp_side from)
+{
+	return from == ACP_AGENT ? LANE_UP : LANE_DOWN;
+}
+
+enum acp_side
+lane_from(enum lane lane)
+{
+	return lane == LANE_UP ? ACP_AGENT : ACP_CLIENT;
+}
+
+enum lane
+lane_back(enum lane lane)
+{
+	return lane == LANE_UP ? LANE_DOWN : LANE_UP;
+}
+
+const char *
+side_input(const struct side *s)
+{
+	return s == &s->frame->far ? acp_side_name(ACP_AGENT) : s->frame->transport->input;
+}
+
+/* --- what is kept with a request --- */
+
+struct pending *
+pending_of(struct request *r)
+{
+	if (!r->owner)
+		r->owner = calloc(1, sizeof(struct pending));
+	return r->owner;
+}
+
+void
+request_free(struct frame *f, struct request *r)
+{
+	struct pending *p = r->owner;
+
+	if (p && p->hop)
+		f->transport->forget(f, p->hop);
+	/* A peer may answer what it has not been sent yet. */
+	if (p && p->held)
+		p->held->request = NULL;
+	free(p);
+	requests_done(r);
+}
+
+void
+request_forget(struct frame *f, struct request *r)
+{
+	requests_take(f->requests, r);
+	request_free(f, r);
+}
+
+int
+frame_put_id_prefix(const struct frame *f, struct buf *to)
+{
+	return buf_printf(to, "\"%s-%08" PRIx32, f->filter->name, f->place);
+}
+
+bool
+frame_made_id(const struct frame *f, struct slice id)
+{
+	struct buf prefix = {0};
+	bool yes = frame_put_id_prefix(f, &prefix) == 0 && id.n > prefix.n && memcmp(id.p, prefix.p, prefix.n) == 0;
+
+	buf_free(&prefix);
+	return yes;
+}
+
+/* --- time, and what is reported --- */
+
+uint64_t
+frame_now(const struct frame *f)
+{
+	uint64_t now = loop_now(f->loop);
+
+	return f->base + (now > f->began ? now - f->began : 0);
+}
+
+void
+frame_event(struct frame *f, struct frame_event *e)
+{
+	e->t = frame_now(f);
+	if (f->filter->event && f->begun)
+		f->filter->event(f->filter->state, f, e);
+}
+
+void
+frame_warn(struct frame *f, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	cli_vwarn(f->filter->name, format, args);
+	va_end(args);
+}
+
+void
+frame_fail(struct frame *f, int status)
+{
+	if (f->status == 0)
+		f->status = status;
+}
+
+void
+frame_abort(struct frame *f, const char *why)
+{
+	if (!f->failed)
+		frame_warn(f, "%s", why);
+	f->failed = true;
+	frame_fail(f, EXIT_FAILED);
+	loop_stop(f->loop);
+}
