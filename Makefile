@@ -2,7 +2,9 @@
 # Objects and programs are made below $(B); nothing is written elsewhere.
 #
 #   make            the programs, in build/bin (V=1 shows the commands)
-#   make test       the tests (sets the machine up first, see scripts/bootstrap)
+#   make test       the tests that show each promise once (sets the machine up first, see scripts/bootstrap)
+#   make test-all   every test, at its full size
+#   make soak       what takes hours: many faults, many messages, all tests on a busy machine, packages, fleets
 #   make demo       a recorded session through a chain, shown as a timeline
 #   make SAN=1      with address and undefined behaviour sanitizers
 #   make COV=1      with coverage
@@ -79,7 +81,7 @@ MANPAGES = $(wildcard man/*.[1-9])
 .SECONDARY:
 .SECONDEXPANSION:
 COUNT = 2000
-.PHONY: all units helpers setup test check test-model demo lint bench fuzz interop install uninstall clean
+.PHONY: all units helpers setup test test-all check check-all soak test-model demo lint bench fuzz interop install uninstall clean
 
 all: $(PROGRAMS)
 	$(if $(LEFT_OUT),@echo "acp-ws was left out: libwebsockets.h was not found (Debian: libwebsockets-dev)")
@@ -129,8 +131,19 @@ setup:
 test: setup
 	@$(MAKE) --no-print-directory check
 
+test-all: setup
+	@$(MAKE) --no-print-directory check-all
+
+# The same, without a look at what is installed.
 check: all units helpers
 	@B=$(B) scripts/run-tests
+
+check-all: all units helpers
+	@B=$(B) ACP_TEST_FULL=1 scripts/run-tests
+
+soak: setup
+	@$(MAKE) --no-print-directory all units helpers
+	@B=$(B) tests/soak/run
 
 test-model: all
 	@PATH=$(CURDIR)/$(B)/bin:$$PATH python3 tests/model/usage.py --count $(COUNT)

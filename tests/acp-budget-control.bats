@@ -451,6 +451,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 	assert_equal "$(cat err2)" ''
 }
 
+# bats test_tags=slow
 @test "the session's memory does not grow with its turns" {
 	plays '[{"out":100}]'
 	printf '{"id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}\n%.0s' {1..2000} >in

@@ -474,6 +474,7 @@ xml() {
 	assert_output --partial 'WHERE is not set in the environment'
 }
 
+# bats test_tags=slow
 @test "a long session takes no more memory than a short one" {
 	# turns N: so many turns of a session.
 	turns() {
@@ -638,6 +639,7 @@ reads() {
 	assert_output '0 agent session/update agent_message_chunk 1 1 value .params.update.content.text'
 }
 
+# bats test_tags=slow
 @test "thousands of missing updates are so many differences, and no others" {
 	updates() {
 		seq "$1" | awk -v skip="$2" '

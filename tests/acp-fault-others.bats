@@ -10,7 +10,7 @@ setup() {
 	lib_setup
 	first=${ACP_SEED:-$RANDOM}
 	echo "ACP_SEED=$first"
-	rounds=${ACP_ROUNDS:-$([[ $B == */san ]] && echo 5 || echo 20)}
+	rounds=${ACP_ROUNDS:-$(sample 2 20 5)}
 	sessions=("$FIXTURES"/*.jsonl)
 }
 
@@ -108,6 +108,7 @@ survived() {
 	each_seed one
 }
 
+# bats test_tags=slow
 @test "acp-conduct: components that die, again and again" {
 	one() {
 		status=0

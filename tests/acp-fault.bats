@@ -416,6 +416,7 @@ proxied() {
 	[[ $stderr == *'line 1: longer than 1024 bytes: dropped'* ]]
 }
 
+# bats test_tags=slow
 @test "10 MB in one line: cut, doubled, late" {
 	{ printf '{"method":"x","params":"'; head -c 10000000 /dev/zero | tr '\0' x; printf '"}\n'; } >in
 	acp-fault --duplicate 1 --delay 1ms <in | cmp - <(cat in in)

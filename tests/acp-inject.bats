@@ -287,6 +287,7 @@ acp-inject: --edit: "b": no b: forwarded unchanged' ]]
 	assert_equal "$(grep -c 'not a message' <<<"$stderr")" 3
 }
 
+# bats test_tags=slow
 @test "a message of 50 MB is edited, and all but the edit is as it was" {
 	{ printf '{"method":"m","params":{"big":"'; head -c 50000000 /dev/zero | tr '\0' x; printf '\\u0041","n":1.0}}\n'; } >down
 	sed 's/"n":1.0/"n":2/' down >want

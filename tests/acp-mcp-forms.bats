@@ -216,6 +216,7 @@ begin() {
 	run ! grep mcp/connect out
 }
 
+# bats test_tags=slow
 @test "several servers, several connections to each, several sessions, and equal ids in all of them" {
 	bridge
 	initialize

@@ -148,6 +148,7 @@ ask() {
 	nobody_left
 }
 
+# bats test_tags=slow
 @test "one outside offers, one inside bridges: by --dialect in each form" {
 	for dialect in '' acpId serverId newest; do
 		bridge acp-mcp --provide "x=$SERVER x" -- acp-mcp ${dialect:+--dialect $dialect}
@@ -216,6 +217,7 @@ commands() {
 	pgrep -P "$BRIDGE" -x jq
 }
 
+# bats test_tags=slow
 @test "a command that does not end by itself is ended: with its connection, and at the end" {
 	cat >stubborn <<-'END'
 		trap '' TERM

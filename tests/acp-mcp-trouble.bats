@@ -23,6 +23,7 @@ begin() {
 	shim a "$(socket)"
 }
 
+# bats test_tags=slow
 @test "a provider that never answers: an error after --timeout, in each form; a late connection is given back" {
 	begin "$OLD" --timeout 100ms
 	mcp a '{"id":1,"method":"initialize"}'
@@ -116,6 +117,7 @@ begin() {
 	assert_equal "$(cut -c 1-101 err)" 'acp-mcp: server "x": a line of the agent is not a message: it is too long: {"id":1,"method":"xxxxxxxx'
 }
 
+# bats test_tags=slow
 @test "results of ten megabytes, both ways" {
 	bridge acp-mcp --provide "x=$SERVER x" -- acp-mcp
 	initialize
@@ -149,6 +151,7 @@ begin() {
 	grep -qxF 'acp-mcp: server "x": the agent does not read: closing the connection' err
 }
 
+# bats test_tags=slow
 @test "a hundred connections at once" {
 	bridge acp-mcp --provide "x=$SERVER x" -- acp-mcp
 	initialize
@@ -174,6 +177,7 @@ begin() {
 	wait_for nobody_left
 }
 
+# bats test_tags=slow
 @test "where descriptors run out, who has come waits until others have gone" {
 	# Nobody answers mcp/connect: those whose agent has gone are let go after the timeout.
 	bridge sh -c 'ulimit -n 24; exec acp-mcp --timeout 1s "$@"' -
@@ -199,6 +203,7 @@ begin() {
 	nobody_left
 }
 
+# bats test_tags=slow
 @test "in a chain of acp-conduct, as filters and as proxies" {
 	for how in -f -p; do
 		bridge acp-conduct $how "exec acp-mcp --provide 'x=$SERVER x'" $how acp-mcp

@@ -284,6 +284,7 @@ against_itself() {
 	assert_line --partial 's.rec:2: the end of the client before "hello"'
 }
 
+# bats test_tags=slow
 @test "200 clients at once: 200 agents of one recording" {
 	f=$FIXTURES/two-sessions-and-cancel.jsonl
 	sent agent "$f" | jq -c 'select(.params.sessionId == "2e3de134-cff4-41b9-b7a3-7f022cbccc98")' >expected

@@ -272,6 +272,7 @@ teardown() {
 	wait "$stream"
 }
 
+# bats test_tags=slow
 @test "one who lets responses wait without end is detached, and says so; the memory is bounded in bytes" {
 	start
 	begin

@@ -234,6 +234,7 @@ teardown() {
 	exec 9>&-
 }
 
+# bats test_tags=slow
 @test "the list of thousands of sessions is read whole" {
 	start
 	begin
@@ -469,6 +470,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "many come and go while a turn streams: the client's bytes are as without them" {
 	start
 	begin

@@ -352,6 +352,7 @@ same_as() {
 	cmp four got
 }
 
+# bats test_tags=slow
 @test "a log whose reader is slow gets all there is room for" {
 	mkfifo log
 	for ((i = 0; i < 2000; i++)); do cat four; done >many

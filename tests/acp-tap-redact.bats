@@ -167,6 +167,7 @@ $(secret '' 64)
 	done
 }
 
+# bats test_tags=slow
 @test "none of many planted secrets is left in any format" {
 	plant >in
 	((($(sort -u secrets | wc -l)) >= 63))
@@ -186,6 +187,7 @@ $(secret '' 64)
 	assert_output ''
 }
 
+# bats test_tags=slow
 @test "the messages keep their structure" {
 	plant >in
 	acp-tap --redact -f raw in >log 2>/dev/null
@@ -232,6 +234,7 @@ $(secret '' 64)
 	assert_equal "$stderr" 'acp-tap: redacted 0 values in 0 messages'
 }
 
+# bats test_tags=slow
 @test "long lines of what may begin a key take no time" {
 	for piece in sk- eyJ- AIza- 'token=$a' 'cookie: ' 'a=' '--token ' 'a://' ghp_ 'bearer ' '\\\"' 'token:\"'; do
 		{

@@ -120,6 +120,7 @@ acp-usage: levels-o: 75%, 2.5K tokens left: Context filling up"
 	done
 }
 
+# bats test_tags=slow
 @test "memory: less than 8 MiB and 1 KiB a session" {
 	mkfifo in
 	acp-usage -f tsv <in >rows 2>/dev/null &

@@ -131,6 +131,7 @@ worked_out() {
 	assert_line --index 2 --regexp '250 JPY \+ 0.4000 USD|0.4000 USD \+ 250 JPY'
 }
 
+# bats test_tags=slow
 @test "sums of many costs are exact" {
 	for i in $(seq 1 1000); do
 		update "s$i" "\"used\":1,\"size\":10,\"cost\":{\"amount\":0.1,\"currency\":\"USD\"}"

@@ -266,7 +266,7 @@ lines_in() {
 
 @test "malformed usage is told once a session, counted, and stops nothing" {
 	run --separate-stderr acp-usage --summary "$USAGE/malformed.rec"
-	assert_equal "$stderr" 'acp-usage: bad: malformed usage: a count that is no integer from 0 to 2^64-1'
+	assert_equal "$stderr" 'acp-usage: bad: malformed usage: a count that is not an integer from 0 to 2^64-1'
 	assert_line --index 1 --regexp '50%|5/10'
 	assert_line --index 1 --partial 'malformed: 8'
 }

@@ -48,6 +48,7 @@ to_client() {
 	assert_equal "$(head -n 1 remote)" 'pong abc'
 }
 
+# bats test_tags=slow
 @test "control frames that are fragmented, or longer than 125 bytes, end the connection" {
 	local options=() long
 	long=$(printf 'x%.0s' {1..126})
@@ -61,6 +62,7 @@ to_client() {
 	assert_failure 1
 }
 
+# bats test_tags=slow
 @test "an unknown opcode, a reserved bit, a continuation of nothing, a message inside a message: 1002" {
 	local options=() bad
 	for bad in 'frame 1 3 x' 'frame 1 b x' 'raw c18000000000' 'frame 1 0 x' $'frame 0 1 {'; do
@@ -73,6 +75,7 @@ to_client() {
 	done
 }
 
+# bats test_tags=slow
 @test "a message that is not UTF-8: 1007, and what came before it is delivered" {
 	local options=() bad
 	for bad in '"\xff"' '"\xc0\xaf"' '"\xed\xa0\x80"' '"\xf4\x90\x80\x80"' '"\xc3"' '\xc3'; do
@@ -85,6 +88,7 @@ to_client() {
 	assert grep -q '^close 1007' remote
 }
 
+# bats test_tags=slow
 @test "--max-line: a message of this size passes, one that is longer gets 1009, in one frame or in several" {
 	local options=(--max-line 100) text
 	printf -v text '{"jsonrpc":"2.0","method":"%69s"}' x
@@ -130,6 +134,7 @@ to_client() {
 	assert_equal "$stderr" 'acp-ws: agent: a binary message: ignored'
 }
 
+# bats test_tags=slow
 @test "a close is answered with its code; with 1002 where its code is none" {
 	local options=() code
 	for code in 1000 1001 1003 1011 3000 4999; do
@@ -184,6 +189,7 @@ to_client() {
 	assert_line --partial 'Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo='
 }
 
+# bats test_tags=slow
 @test "--ping: a peer that answers or says anything lives on, one that is silent is lost after two intervals" {
 	serve --ping 100ms -- cat
 	run ws client "$PORT" recv 'frame 1 a acp' recv 'frame 1 a acp' recv "text $m" recv

@@ -15,13 +15,8 @@ teardown() {
 	end_left_over
 }
 
-rounds() {
-	# Sanitizers make each start slow.
-	case $B in */san) echo 40 ;; *) echo 200 ;; esac
-}
-
 @test "kill -9 of any process: no gap, no double, survivors deliver, nobody is left over" {
-	run "$B/helper/chaos" run "${ACP_SEED:-$RANDOM}" "${ACP_ROUNDS:-$(rounds)}" "$BATS_TEST_TMPDIR"
+	run "$B/helper/chaos" run "${ACP_SEED:-$RANDOM}" "${ACP_ROUNDS:-$(sample 20 200 40)}" "$BATS_TEST_TMPDIR"
 	assert_success
 	assert_line --regexp '^[0-9]+ rounds, 0 bad$'
 }
@@ -47,28 +42,26 @@ tap="acp-tap -o /dev/null"
 proxy="faulty $tap --way proxy"
 
 @test "kill -9 of random proxies while turns stream: each request of either side is answered once, no update is doubled or overtaken" {
-	local kills=200
-	case $B in */san) kills=40 ;; esac
-	storm "$kills" kill --restarts 1000/1m -p "$tap" -p "$tap" -p "$tap"
+	storm "$(sample 20 200 40)" kill --restarts 1000/1m -p "$tap" -p "$tap" -p "$tap"
 }
 
 @test "proxies that fail in seven ways" {
-	storm 10 all --restarts 1000/1m -p "$proxy" -p "$tap" -p "$proxy"
+	storm "$(sample 3 10)" all --restarts 1000/1m -p "$proxy" -p "$tap" -p "$proxy"
 }
 
 @test "so do recorded filters, alone and between proxies" {
-	storm 8 all --restarts 1000/1m --record /dev/null -f faulty -f "$tap"
-	storm 8 all --restarts 1000/1m --record /dev/null -p "$proxy" -f faulty -p "$proxy" -f faulty
+	storm "$(sample 2 8)" all --restarts 1000/1m --record /dev/null -f faulty -f "$tap"
+	storm "$(sample 2 8)" all --restarts 1000/1m --record /dev/null -p "$proxy" -f faulty -p "$proxy" -f faulty
 }
 
 @test "so do components that are bypassed" {
-	storm 20 all --on-crash bypass --restarts 2/1m --record /dev/null -p "$proxy" -f faulty -p "$proxy"
+	storm "$(sample 4 20)" all --on-crash bypass --restarts 2/1m --record /dev/null -p "$proxy" -f faulty -p "$proxy"
 }
 
 @test "a chain that fails with the first of them has answered every request" {
 	export STORM_FAIL=1
 	for _ in 1 2 3; do
-		storm 5 all --on-crash fail --record /dev/null -p "$proxy" -f faulty -p "$proxy"
+		storm "$(sample 2 5)" all --on-crash fail --record /dev/null -p "$proxy" -f faulty -p "$proxy"
 	done
 }
 
@@ -100,6 +93,7 @@ shared() {
 
 share="acp-share --control s --name here"
 
+# bats test_tags=slow
 @test "so does acp-share, with guests, as a filter and as a proxy, beside others that fail" {
 	export XDG_RUNTIME_DIR=$PWD/run
 	mkdir run
@@ -111,6 +105,7 @@ share="acp-share --control s --name here"
 	assert_output ''
 }
 
+# bats test_tags=slow
 @test "a share that is bypassed takes no turn with it; what it leaves, the next list takes away" {
 	export XDG_RUNTIME_DIR=$PWD/run
 	mkdir run

@@ -247,6 +247,7 @@ queue_is_full() {
 	((n > 500 && $(wc -l <seen) == n))
 }
 
+# bats test_tags=slow
 @test "sending to who does not read: all of it waits, and goes when he does, in order" {
 	conduct socket -d
 	FILTER_NEEDS=send FILTER_PEAK=peak beside x:ask

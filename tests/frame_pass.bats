@@ -72,6 +72,7 @@ write_noise() {
 	cmp down out
 }
 
+# bats test_tags=slow
 @test "every byte, and every truncation of a message, passes a watching filter" {
 	line='{"jsonrpc":"2.0","id":"\u0031","method":"m","params":[1.50,"\ud83d\ude00"]}'
 	for ((i = 0; i <= ${#line}; i++)); do printf '%s\n' "${line:0:i}"; done >all

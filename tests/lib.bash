@@ -2,10 +2,9 @@
 
 # The libraries, our programs first in PATH, and an empty folder to be in.
 lib_setup() {
-	bats_load_library bats-support
-	bats_load_library bats-assert
-	TOP=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
-	B=$(cd "$TOP" && realpath "${B:-build}")
+	load_assertions
+	TOP=${BATS_TEST_DIRNAME%/*}
+	[[ ${B:=build} == /* ]] || B=$TOP/$B
 	FIXTURES=$TOP/tests/fixtures
 	PATH=$B/bin:$B/helper:$PATH:$TOP/build/tools
 	export B FIXTURES PATH ACP_TEST_MARK=$BATS_TEST_TMPDIR
@@ -13,6 +12,32 @@ lib_setup() {
 	cd "$BATS_TEST_TMPDIR/work" || return
 	[[ -z ${ACP_TEST_GUARD-} ]] || guarded
 	[[ -z ${ACP_TEST_REPORTS-} ]] || name_reports
+}
+
+# bats-support and bats-assert, without a process for each of their files (every test pays for this).
+load_assertions() {
+	local dir file
+	IFS=: read -ra dir <<<"${BATS_LIB_PATH:-/usr/lib/bats}"
+	for dir in "${dir[@]}"; do
+		[[ -f $dir/bats-assert/load.bash ]] || continue
+		for file in "$dir"/bats-support/src/*.bash "$dir"/bats-assert/src/*.bash; do
+			# shellcheck disable=SC1090 # what the distribution has
+			source "$file"
+		done
+		return
+	done
+	bats_load_library bats-support
+	bats_load_library bats-assert
+}
+
+# sample QUICK FULL [SAN]: how many rounds, cases or messages: the first in `make test`, the second in `make test-all`,
+# the third there with sanitizers, which make each start slow.
+sample() {
+	case ${ACP_TEST_FULL-}:$B in
+	:*) echo "$1" ;;
+	*/san) echo "${3-$2}" ;;
+	*) echo "$2" ;;
+	esac
 }
 
 # A sanitizer's report has the test in its file's name.
@@ -43,25 +68,30 @@ wait_for() {
 	done
 }
 
-# The process ids of all that the test has started and that still run, wherever they have ended up:
-# what it starts has its mark in the environment.
+# marked OPTION: looks for what the test has started and that still runs, wherever it has ended up:
+# what it starts has its mark in the environment. -q: is there any; -l: which.
+marked() {
+	ACP_TEST_MARK='' grep "$1" -zsxF "ACP_TEST_MARK=$BATS_TEST_TMPDIR" /proc/[0-9]*/environ
+}
+
+# Their process ids.
 left_over() {
 	(
 		unset ACP_TEST_MARK
-		grep -lzsxF "ACP_TEST_MARK=$BATS_TEST_TMPDIR" /proc/[0-9]*/environ | cut -d/ -f3
+		marked -l | cut -d/ -f3
 	)
 }
 
 nobody_left() {
-	[[ -z $(left_over) ]]
+	! marked -q
 }
 
 # In teardown: ends what a failed test has left. Again, for what was being started has started more.
 end_left_over() {
 	local round
 	for round in {1..100}; do
-		left_over | (unset ACP_TEST_MARK; xargs -r kill -KILL 2>/dev/null) || true
 		nobody_left && return
+		left_over | (unset ACP_TEST_MARK; xargs -r kill -KILL 2>/dev/null) || true
 	done
 	echo "still there after $round rounds: $(left_over | xargs)"
 }

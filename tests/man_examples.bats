@@ -69,6 +69,7 @@ parses() {
 	((seen += 1))
 }
 
+# bats test_tags=slow
 @test "no example wraps on a terminal of 80 columns" {
 	local file wrong=0
 	for file in "$TOP"/man/*.[1-9]; do
@@ -153,6 +154,7 @@ runs() {
 	((seen += 1))
 }
 
+# bats test_tags=slow
 @test "the examples run" {
 	local file seen=0
 	bad=()

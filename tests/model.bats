@@ -7,6 +7,8 @@ bats_require_minimum_version 1.5.0
 setup() {
 	load lib
 	lib_setup
+	# Each model has a full size of its own.
+	[[ -n ${ACP_TEST_FULL-} ]] || export ACP_MODEL_COUNT=${ACP_MODEL_COUNT:-10}
 }
 
 teardown() {

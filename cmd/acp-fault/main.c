@@ -58,7 +58,7 @@ static const char help[] =
 	"\n"
 	"Other options\n"
 	"      --plan FILE       read more faults: each line has options as above\n"
-	"      --seed N          seed of all random decisions (chosen anew each time)\n"
+	"      --seed N          seed of all random decisions (chosen for each run)\n"
 	"      --report FILE     write which faults were applied, one JSON object a line\n"
 	"      --clean           write lines that are not messages to stderr instead of\n"
 	"                        forwarding them\n"

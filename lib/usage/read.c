@@ -126,7 +126,7 @@ count(struct slice value, uint64_t *n, const char **wrong)
 		return false;
 	if (json_type(value) == JSON_NUMBER && json_u64(value, n))
 		return true;
-	*wrong = "a count that is no integer from 0 to 2^64-1";
+	*wrong = "a count that is not an integer from 0 to 2^64-1";
 	return false;
 }
 
@@ -140,7 +140,7 @@ read_counts(struct slice object, struct usage_counts *c, const char **wrong)
 	if (json_type(object) == JSON_NULL)
 		return;
 	if (json_type(object) != JSON_OBJECT) {
-		*wrong = "usage that is no object";
+		*wrong = "usage that is not an object";
 		return;
 	}
 	while (json_next(&it, &key, &value)) {
@@ -378,7 +378,7 @@ usage_row(struct json_iter *it, struct slice *model, struct usage_counts *c, con
 	if (!json_next(it, &key, &row))
 		return false;
 	if (json_type(row) != JSON_OBJECT) {
-		*wrong = "a row per model that is no object";
+		*wrong = "a row per model that is not an object";
 		return true;
 	}
 	*model = json_get(row, usage_row_model);

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static size_t check_passed;
@@ -39,6 +40,13 @@ check_same(const char *is, const char *want, const char *file, int line, const c
 
 #define CHECK(ok) check_that((ok), __FILE__, __LINE__, #ok)
 #define CHECK_STR(is, want) check_same((is), (want), __FILE__, __LINE__, #is)
+
+/* How many cases: quick in `make test`, full in `make test-all`. */
+static inline int
+check_sample(int quick, int full)
+{
+	return getenv("ACP_TEST_FULL") ? full : quick;
+}
 
 /* The last line and the exit status of a test. */
 static inline int

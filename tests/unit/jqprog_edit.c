@@ -444,9 +444,9 @@ test_random_changes(void)
 		compile(". == $v", vars, NVARS), compile("$v", vars, NVARS), compile("[$v] | .[0]", vars, NVARS)};
 	struct buf text = {0};
 	bool ok = true;
-	int i;
+	int i, n = check_sample(500, 5000);
 
-	for (i = 0; ok && i < 5000; i++) {
+	for (i = 0; ok && i < n; i++) {
 		each = first + (uint64_t)i;
 		state = (each + 1) * 0x9E3779B97F4A7C15u;
 		text.n = 0;

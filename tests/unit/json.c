@@ -16,10 +16,11 @@
 #endif
 #endif
 #ifdef SANITIZED
-enum { EACH = 16 }; /* of this many cases the long loops try one */
+enum { EACH_QUICK = 64, EACH_FULL = 16 };
 #else
-enum { EACH = 1 };
+enum { EACH_QUICK = 16, EACH_FULL = 1 };
 #endif
+static size_t each; /* of this many cases the long loops try one */
 
 enum { KEYS = 6, ROOM = 16 << 10 };
 static const struct json_keys keys = {KEYS, {"jsonrpc", "id", "method", "params", "result", "error"}};
@@ -377,7 +378,7 @@ test_members(void)
 	for (size_t i = 0; i < nsets; i++)
 		CHECK(json_members_by(sets[i], slice_of("{\"id\":1,\"id\":2}"), 9, &no_keys, none, &error) == JSON_OBJECT);
 	/* Members before, astride and behind the end of a chunk. */
-	for (size_t fill = 3900; fill < 4300; fill += EACH) {
+	for (size_t fill = 3900; fill < 4300; fill += each) {
 		n = (size_t)sprintf(text,
 			"{\"id\":\"%0*d\",\"method\":[%0*d,{}],\"params\":\"%0*d\",\"result\":7}",
 			(int)fill, 0, 0, 1, 4096, 0);
@@ -416,7 +417,7 @@ test_soups(void)
 	bool agreed = true;
 	const char *piece;
 
-	for (int i = 0; i < 400000 / EACH; i++) {
+	for (int i = 0; i < 400000 / (int)each; i++) {
 		n = (size_t)sprintf(text, random_number(&state) % 2 ? "{" : "[");
 		end = random_number(&state) % 3 ? 2 + random_number(&state) % 20
 						: 2 + random_number(&state) % 1500;
@@ -501,7 +502,7 @@ test_truncations(void)
 			memset(values, 0, sizeof(values));
 			wide &= sets[k]->scan(lines[i], JSON_DEPTH, &want) == JSON_OBJECT;
 		}
-		for (size_t n = i % EACH; n < lines[i].n; n += EACH) {
+		for (size_t n = i % each; n < lines[i].n; n += each) {
 			agreed &= agree(slice(lines[i].p, n), JSON_DEPTH, &said);
 			none &= said.type == JSON_NONE;
 			/* A bracket behind it brings it past the first look. */
@@ -534,7 +535,7 @@ test_substitutions(void)
 	for (size_t i = 0; i < nlines; i++) {
 		n = lines[i].n;
 		memcpy(text, lines[i].p, n);
-		for (size_t at = i % EACH; at < n; at += EACH) {
+		for (size_t at = i % each; at < n; at += each) {
 			all = every || n < 1000 || at % 16 == 0;
 			for (size_t b = 0; b < (all ? 256 : sizeof(telling)); b++) {
 				text[at] = all ? (char)b : telling[b];
@@ -605,7 +606,7 @@ test_edges(void)
 					at_the_edge(slice(lines[i].p, lines[i].n - n), behind));
 			}
 		}
-		for (int i = 0; i < 20000 / EACH; i++) {
+		for (int i = 0; i < 20000 / (int)each; i++) {
 			for (n = 0; n < random_number(&state) % sizeof(garbage); n++)
 				garbage[n] =
 					"{}[]:,\"\\u0 1eE-.+\x80\xe9n"[random_number(&state) % 21];
@@ -904,6 +905,7 @@ test_empty_names(void)
 int
 main(void)
 {
+	each = (size_t)check_sample(EACH_QUICK, EACH_FULL);
 	test_sets();
 	test_empty_names();
 	read_fixtures();
