@@ -97,6 +97,42 @@ lost() {
 	assert_equal "$(faults '[.n, .plan, .fault]' | tr '\n' ' ')" '[3,4,"duplicate"] [7,3,"drop"] [9,null,"drop"] [10,null,"drop"] '
 }
 
+@test "a second --plan is refused" {
+	echo --drop 1 >plan
+	bad '--plan plan: given twice: all faults go into one plan' --plan plan --plan plan
+}
+
+@test "what is dropped behind a line that waits takes no memory" {
+	{
+		echo '{"id":0,"method":"slow"}'
+		yes '{"method":"lost"}' | head -n 400000
+		echo '{"id":1,"method":"last"}'
+	} >many
+	printf '%s\n' '-m slow --delay 1000s' '-m lost --drop 1' >plan
+	mkfifo in2
+	acp-fault --seed 1 --plan plan -- sh -c 'cat >got' <in2 &
+	filter=$!
+	exec 9>in2
+	cat many >&9
+	peak=$(awk '/VmHWM/ { print $2 }' "/proc/$filter/status")
+	exec 9>&-
+	kill -KILL "$filter"
+	wait "$filter" || true
+	[[ ${B##*/} == san ]] || ((peak < 20000))
+}
+
+@test "noise in the place of lines that are dropped behind a line that waits is bounded" {
+	printf '%s\n' '-m slow --delay 500ms' '-m lost --drop 1 --noise 1' >plan
+	{
+		echo '{"id":0,"method":"slow"}'
+		yes '{"method":"lost"}' | head -n 100000
+		echo '{"id":1,"method":"last"}'
+	} | acp-fault --seed 1 --plan plan >out
+	assert_equal "$(head -n 1 out)" '{"id":0,"method":"slow"}'
+	assert_equal "$(tail -n 1 out)" '{"id":1,"method":"last"}'
+	(($(wc -l <out) > 100001))
+}
+
 @test "a plan: at the third prompt lose the response, 200 ms later noise" {
 	cat >plan <<-'END'
 		-m session/prompt --kind response --from-match 3 --once --drop 1

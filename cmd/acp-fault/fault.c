@@ -14,6 +14,8 @@
 
 const char fault_name[] = "acp-fault";
 
+enum { OWN = 1024 * 1024 /* bytes that wait in the place of dropped lines: beyond this nothing more is read */ };
+
 static enum verdict
 give_up(struct fault_state *x)
 {
@@ -194,7 +196,7 @@ settle(struct fault_state *x)
 
 	send_due(x, now);
 	for (lane = LANE_DOWN; lane < LANES; lane++) {
-		frame_pause(x->frame, lane, x->tracks[lane].queue.stalls > 0);
+		frame_pause(x->frame, lane, x->tracks[lane].queue.stalls > 0 || x->tracks[lane].queue.own > OWN);
 		next = least(next, lane_time(x, lane));
 	}
 	for (i = 0; i < x->options->nrules; i++) {
@@ -239,13 +241,22 @@ begin_to_wait(struct work *w)
 	queue_add(&t->behind, w->parcel);
 }
 
+/* Is there nothing left of a line that would have to wait? */
+static bool
+is_empty(const struct parcel *p)
+{
+	return !p->held && p->text.n == 0 && !p->stall && !p->close && !p->exit;
+}
+
 /* Puts the line, or what is left of it, in its place. */
 static void
 place(struct work *w)
 {
 	struct track *t = w->track;
 
-	if (!w->gone && w->waits != FAULTS && !t->behind.first) {
+	if (w->gone && is_empty(w->parcel)) {
+		parcel_free(w->parcel);
+	} else if (!w->gone && w->waits != FAULTS && !t->behind.first) {
 		begin_to_wait(w);
 	} else if (!w->gone && w->line && t->behind.first && !goes_before(t, true)) {
 		queue_add(&t->behind, w->parcel);

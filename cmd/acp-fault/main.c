@@ -336,6 +336,8 @@ take_option(void *arg, int option, const char *argument)
 		l->seeded = true;
 	if (option == OPT_REPORT)
 		o->report = argument;
+	if (option == OPT_PLAN && l->plan)
+		cli_bad(&cli, option, argument, "given twice: all faults go into one plan");
 	if (option == OPT_PLAN)
 		l->plan = o->inputs[0] = (char *)(size_t)argument;
 	take_rule_option(&cli, &o->rules[0], option, argument);

@@ -36,9 +36,16 @@ parcel_free(struct parcel *p)
 	free(p);
 }
 
+static size_t
+own_size(const struct parcel *p)
+{
+	return p->held ? 0 : sizeof(*p) + p->text.n;
+}
+
 void
 queue_add(struct queue *q, struct parcel *p)
 {
+	q->own += own_size(p);
 	p->due = (p->ready > q->due ? p->ready : q->due) + p->stall;
 	q->due = p->due;
 	q->stalls += p->stall > 0;
@@ -83,5 +90,6 @@ queue_take(struct queue *q)
 	if (!q->first)
 		q->end = &q->first;
 	q->stalls -= p->stall > 0;
+	q->own -= own_size(p);
 	return p;
 }

@@ -33,6 +33,7 @@ struct queue {
 	uint64_t due;   /* of the last one */
 	uint64_t busy;  /* until then the last piece takes its time */
 	size_t stalls;  /* parcels before which the lane stands still */
+	size_t own;     /* bytes of those parcels whose line is not held */
 };
 
 void queue_init(struct queue *);
