@@ -235,6 +235,32 @@ holds() {
 	echo '< {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}' | turn | holds
 }
 
+@test "unanswered: --where sees the request" {
+	turn no </dev/null | records >in.rec
+	run -1 acp-check -f json -w '.params.prompt' in.rec
+	assert_equal "$(jq -r .rule <<<"$output")" unanswered
+	run -0 acp-check -f json -w '.params.other' in.rec
+}
+
+@test "capability: what the client advertised counts by the version that is agreed on" {
+	{
+		echo '> {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":2,"info":{"name":"x","version":"1"},"capabilities":{},"clientCapabilities":{"terminal":true}}}'
+		opened | sed '1d'
+		echo '< {"jsonrpc":"2.0","id":"t","method":"terminal/create","params":{"sessionId":"s","command":"x"}}'
+		echo '> {"jsonrpc":"2.0","id":"t","result":{"terminalId":"1"}}'
+	} | records >in.rec
+	run acp-check -f json in.rec
+	refute_output --partial '"rule":"capability"'
+}
+
+@test "ids of any length are forgotten beyond 4 MiB" {
+	opened >many
+	perl -e 'for $i (2 .. 200) { print qq(> {"jsonrpc":"2.0","id":$i,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}\n< {"jsonrpc":"2.0","id":$i,"result":{"sessionId":") . "x" x 1000000 . qq($i"}}\n) }' >>many
+	records <many >in.rec
+	run -0 bash -c 'acp-check in.rec & p=$!; peak=0; while [[ -r /proc/$p/status ]] && v=$(awk "/VmHWM/ { print \$2 }" /proc/$p/status) && [[ $v ]]; do peak=$v; done; wait $p || exit; echo "$peak" >peak'
+	[[ ${B##*/} == san ]] || (($(<peak) < 40000))
+}
+
 @test "unanswered: unless its sender left first" {
 	turn no </dev/null | breaks unanswered violation id
 	{ turn no </dev/null; echo '{"t":2,"event":"eof","from":"agent"}'; echo '{"t":2,"event":"eof","from":"client"}'; } | breaks unanswered violation id

@@ -201,6 +201,8 @@ begin(struct check *c, const struct seen *s)
 	old->initialized = true;
 	take_version(c, s->msg.params);
 	take_capabilities(c, ACP_CLIENT, s->msg.params);
+	/* Which of them count is known when the version is. */
+	c->failed |= buf_add_slice(&old->hello, s->msg.params.p ? s->msg.params : slice_of("{}")) < 0;
 }
 
 static void
@@ -222,13 +224,17 @@ static struct asked *
 asked_new(struct check *c, const struct seen *s)
 {
 	struct slice options = s->msg.what == ACP_REQUEST_PERMISSION ? json_get(s->msg.params, acp_options) : slice(NULL, 0);
-	struct asked *a = calloc(1, sizeof(*a) + options.n);
+	struct slice text = c->options->where ? s->msg.text : slice(NULL, 0);
+	struct asked *a = calloc(1, sizeof(*a) + options.n + text.n);
 
 	if (!a)
 		return NULL;
 	if (options.n)
 		memcpy(a->bytes, options.p, options.n);
 	a->options = slice(options.p ? a->bytes : NULL, options.n);
+	if (text.n)
+		memcpy(a->bytes + options.n, text.p, text.n);
+	a->text = slice(text.p ? a->bytes + options.n : NULL, text.n);
 	a->number = c->where.number;
 	a->t = s->t;
 	return a;
@@ -275,6 +281,9 @@ take_response(struct check *c, const struct seen *s)
 {
 	if (s->request && is_initialize(s->request->what) && s->msg.result.p) {
 		take_version(c, s->msg.result);
+		if (c->c.hello.n > 0)
+			take_capabilities(c, ACP_CLIENT, buf_slice(&c->c.hello));
+		buf_free(&c->c.hello);
 		take_capabilities(c, ACP_AGENT, s->msg.result);
 	}
 	if (s->request)
@@ -390,7 +399,10 @@ check_unanswered(struct check *c, enum acp_side side)
 		const struct asked *a = r->owner;
 		struct seen s = {.from = r->from, .t = a ? a->t : r->t, .msg = {.kind = MSG_REQUEST, .what = r->what, .id = r->id, .method = r->method},
 			.request = r}; /* for its session */
+		struct json_error error;
 
+		if (a && a->text.p && msg_scan(a->text, &s.msg, &error) != MSG_NOISE)
+			s.line = a->text;
 		next = requests_next(c->c.requests, r);
 		if (acp_other_side(r->from) != side || c->c.left[r->from])
 			continue;

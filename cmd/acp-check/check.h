@@ -20,6 +20,7 @@ struct options {
 	enum level level;   /* the least that is reported */
 	bool ignored[RULES];
 	struct select *select;
+	bool where; /* one of its programs wants to see messages */
 	struct frame_options frame;
 };
 

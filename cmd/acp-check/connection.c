@@ -15,6 +15,7 @@ static void
 call_drop(struct connection *c, struct call *call)
 {
 	HASH_DEL(c->calls, call);
+	c->call_bytes -= call->keylen;
 	free(call);
 }
 
@@ -22,6 +23,7 @@ void
 session_drop(struct connection *c, struct session *s)
 {
 	HASH_DEL(c->sessions, s);
+	c->session_bytes -= s->keylen;
 	free(s);
 }
 
@@ -43,6 +45,7 @@ connection_close(struct connection *c)
 	requests_free(c->requests);
 	for (i = 0; i < sizeof(c->capabilities) / sizeof(*c->capabilities); i++)
 		buf_free(&c->capabilities[i]);
+	buf_free(&c->hello);
 	buf_free(&c->text);
 }
 
@@ -93,8 +96,9 @@ session_add(struct connection *c, struct slice id)
 		free(s);
 		return NULL;
 	}
+	c->session_bytes += key.n;
 	/* The first in the table is the oldest. */
-	if (HASH_COUNT(c->sessions) > CONNECTION_SESSIONS) {
+	while (c->sessions != s && (HASH_COUNT(c->sessions) > CONNECTION_SESSIONS || c->session_bytes > CONNECTION_IDS)) {
 		session_drop(c, c->sessions);
 		c->forgot_session = true;
 	}
@@ -154,7 +158,8 @@ call_add(struct connection *c, struct session *s, struct slice id)
 		return NULL;
 	}
 	s->open_calls++;
-	if (HASH_COUNT(c->calls) > CONNECTION_CALLS)
+	c->call_bytes += key.n;
+	while (c->calls != call && (HASH_COUNT(c->calls) > CONNECTION_CALLS || c->call_bytes > CONNECTION_IDS))
 		forget_oldest(c);
 	return call;
 }

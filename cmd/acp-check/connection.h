@@ -10,7 +10,8 @@
 
 #include "lib/acp/requests.h"
 
-enum { CONNECTION_SESSIONS = 4096, CONNECTION_CALLS = 4096 };
+/* Of sessions, and of calls; and of the bytes of each kind's ids. */
+enum { CONNECTION_SESSIONS = 4096, CONNECTION_CALLS = 4096, CONNECTION_IDS = 4 * 1024 * 1024 };
 
 struct session {
 	UT_hash_handle hh;
@@ -42,6 +43,7 @@ struct asked {
 	uint64_t number, t;   /* where it was */
 	uint64_t cancels;     /* of its session, before it */
 	struct slice options; /* of a permission request: JSON text; or p NULL */
+	struct slice text;    /* all of it, where --where wants it; or p NULL */
 	char bytes[];
 };
 
@@ -53,11 +55,13 @@ struct connection {
 	bool early_agent;      /* the agent sent one before the client sent anything */
 	bool heard[3], left[3]; /* by side: it has sent a message; it has ended */
 	struct buf capabilities[3]; /* by side: what it advertised, JSON text; empty: not known */
+	struct buf hello;      /* the params of initialize, until a version is agreed on */
 	size_t unread;         /* requests that were noise: so many responses need not be known */
 	unsigned opening;      /* requests that will tell a new session */
 	struct requests *requests;
 	struct session *sessions;
 	struct call *calls;
+	size_t session_bytes, call_bytes; /* of their ids */
 	bool forgot_session, forgot_call;
 	uint64_t serial;
 	struct buf text;

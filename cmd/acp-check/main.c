@@ -145,6 +145,7 @@ take_option(void *arg, int option, const char *argument)
 		o->unstable = true;
 		break;
 	default:
+		o->where |= option == 'w';
 		select_read(o->select, &cli, option, argument);
 	}
 }
