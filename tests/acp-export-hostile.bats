@@ -94,3 +94,31 @@ session_of() {
 	refute_output --partial BBBB
 	refute_output --partial 'CC CC'
 }
+
+# A session with a tool call of this update.
+call_of() {
+	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}'
+	printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"t",%s}}}\n' "$1"
+}
+
+@test "deeply nested input does not become many times as long" {
+	call_of '"rawInput":'"$(perl -e 'print "[" x 70, join(",", (1) x 300000), "]" x 70')" >s.nd
+	run -0 acp-export -o page s.nd
+	(($(stat -c %s page) < 12 * $(stat -c %s s.nd)))
+}
+
+@test "a clock that was set back does not lead out of the chart" {
+	usage() { printf '{"t":%s,"from":"agent","msg":{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"usage_update","used":%s,"size":100}}}}\n' "$1" "$2"; }
+	{
+		echo '{"acp-recording":1,"started":"2026-11-20T15:56:02.123456Z","by":"x"}'
+		echo '{"t":1,"from":"client","msg":{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}}'
+		usage 1000 10
+		usage 2 20
+		usage 900000000 30
+		usage 1000.000001 40
+	} >s.rec
+	for format in html markdown; do
+		run -0 --separate-stderr acp-export -f $format -o page s.rec
+	done
+	run ! grep -E '(points|,)-[0-9]' page
+}

@@ -6,8 +6,13 @@
 /* CELLS: of the table of common lines at most; more changed lines are shown as all old, then all new. */
 enum { AROUND = 3, CELLS = 4 * 1024 * 1024 };
 
+struct line {
+	struct slice text;
+	uint32_t number; /* the same for lines that are equal */
+};
+
 struct lines {
-	struct slice *at;
+	struct line *at;
 	size_t n;
 };
 
@@ -40,8 +45,43 @@ split(struct slice text, struct lines *to)
 	if (!to->at)
 		return false;
 	for (p = text.p; p < end;)
-		to->at[to->n++] = next_line(&p, end);
+		to->at[to->n++].text = next_line(&p, end);
 	return true;
+}
+
+static int
+by_text(const void *a, const void *b)
+{
+	struct slice x = (*(struct line *const *)a)->text, y = (*(struct line *const *)b)->text;
+
+	if (x.n != y.n)
+		return x.n < y.n ? -1 : 1;
+	return x.n ? memcmp(x.p, y.p, x.n) : 0;
+}
+
+/* Numbers the lines of both, so that comparing two of them takes no longer where they are long. False when out of memory. */
+static bool
+number(struct lines *a, struct lines *b)
+{
+	struct line **all = calloc(a->n + b->n + 1, sizeof(struct line *));
+	uint32_t n = 0;
+	size_t i;
+
+	if (!all)
+		return false;
+	for (i = 0; i < a->n + b->n; i++)
+		all[i] = i < a->n ? &a->at[i] : &b->at[i - a->n];
+	qsort(all, a->n + b->n, sizeof(struct line *), by_text);
+	for (i = 0; i < a->n + b->n; i++)
+		all[i]->number = i && by_text(&all[i - 1], &all[i]) != 0 ? ++n : n;
+	free(all);
+	return true;
+}
+
+static bool
+same(const struct line *a, const struct line *b)
+{
+	return a->number == b->number;
 }
 
 static void
@@ -67,23 +107,23 @@ add(struct diff *d, enum diff_mark mark, struct slice text)
  * follows line i of the one and line j of the other.
  */
 static void
-compare(struct diff *d, const struct slice *a, size_t n, const struct slice *b, size_t m)
+compare(struct diff *d, const struct line *a, size_t n, const struct line *b, size_t m)
 {
 	size_t width = m + 1, i, j;
 	uint32_t *length = n && m && n < CELLS / width ? calloc((n + 1) * width, sizeof(*length)) : NULL;
 
 	for (i = n; length && i-- > 0;)
 		for (j = m; j-- > 0;)
-			length[i * width + j] = slice_eq(a[i], b[j]) ? length[(i + 1) * width + j + 1] + 1
+			length[i * width + j] = same(&a[i], &b[j]) ? length[(i + 1) * width + j + 1] + 1
 				: length[(i + 1) * width + j] >= length[i * width + j + 1] ? length[(i + 1) * width + j]
 				: length[i * width + j + 1];
 	for (i = j = 0; i < n || j < m;) {
-		if (length && i < n && j < m && slice_eq(a[i], b[j]))
-			add(d, DIFF_SAME, a[i++]), j++;
+		if (length && i < n && j < m && same(&a[i], &b[j]))
+			add(d, DIFF_SAME, a[i++].text), j++;
 		else if (i < n && (!length || j == m || length[(i + 1) * width + j] >= length[i * width + j + 1]))
-			add(d, DIFF_OLD, a[i++]);
+			add(d, DIFF_OLD, a[i++].text);
 		else
-			add(d, DIFF_NEW, b[j++]);
+			add(d, DIFF_NEW, b[j++].text);
 	}
 	free(length);
 }
@@ -93,15 +133,15 @@ make(struct diff *d, const struct lines *old, const struct lines *new)
 {
 	size_t begin = 0, end = 0, i;
 
-	while (begin < old->n && begin < new->n && slice_eq(old->at[begin], new->at[begin]))
+	while (begin < old->n && begin < new->n && same(&old->at[begin], &new->at[begin]))
 		begin++;
-	while (end < old->n - begin && end < new->n - begin && slice_eq(old->at[old->n - 1 - end], new->at[new->n - 1 - end]))
+	while (end < old->n - begin && end < new->n - begin && same(&old->at[old->n - 1 - end], &new->at[new->n - 1 - end]))
 		end++;
 	for (i = 0; i < begin; i++)
-		add(d, DIFF_SAME, old->at[i]);
+		add(d, DIFF_SAME, old->at[i].text);
 	compare(d, old->at + begin, old->n - begin - end, new->at + begin, new->n - begin - end);
 	for (i = old->n - end; i < old->n; i++)
-		add(d, DIFF_SAME, old->at[i]);
+		add(d, DIFF_SAME, old->at[i].text);
 }
 
 /* Of a long run of equal lines only those next to a change stay. */
@@ -136,7 +176,7 @@ diff_put(struct page *p, struct slice path, struct slice old, struct slice new)
 	struct lines a = {0}, b = {0};
 	struct diff d = {0};
 
-	if (split(old, &a) && split(new, &b)) {
+	if (split(old, &a) && split(new, &b) && number(&a, &b)) {
 		make(&d, &a, &b);
 		leave_out(&d);
 	} else {

@@ -118,6 +118,13 @@ round_up(uint64_t n)
 	return n <= unit ? unit : n <= 2 * unit ? 2 * unit : n <= 5 * unit ? 5 * unit : n <= 10 * unit ? 10 * unit : n;
 }
 
+/* The column at that part of the time. A clock that was set back may lead before the first one, or after the last. */
+static size_t
+column_at(double part, size_t columns)
+{
+	return part >= 1 ? columns - 1 : part > 0 ? (size_t)(part * (double)(columns - 1)) : 0;
+}
+
 void
 chart_make(struct chart *c, const struct session *s, size_t columns)
 {
@@ -130,8 +137,7 @@ chart_make(struct chart *c, const struct session *s, size_t columns)
 	for (i = 0; i < s->nsamples; i++) {
 		sample = &s->samples[i];
 		/* Without times each is as far from the next. */
-		at = span > 0 ? (size_t)((sample->at - begin) / span * (double)(columns - 1)) : i * (columns - 1) / s->nsamples;
-		at = at < columns ? at : columns - 1;
+		at = span > 0 ? column_at((sample->at - begin) / span, columns) : i * (columns - 1) / s->nsamples;
 		c->column[at] = set[at] && c->column[at] > sample->used ? c->column[at] : sample->used;
 		set[at] = true;
 		c->peak = sample->used > c->peak ? sample->used : c->peak;
