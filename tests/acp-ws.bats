@@ -115,6 +115,11 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	run curl -s -o /dev/null -w '%{http_code}' -H 'Connection: upgrade' -H 'Upgrade: websocket' -H 'Sec-WebSocket-Version: 8' \
 	    -H 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==' "http://127.0.0.1:$PORT/acp"
 	assert_output 426
+	for method in POST PUT DELETE; do
+		run timeout 60 curl -s -o /dev/null -w '%{http_code}' -X "$method" -H 'Connection: upgrade' -H 'Upgrade: websocket' \
+		    -H 'Sec-WebSocket-Version: 13' -H 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==' --http1.1 "http://127.0.0.1:$PORT/acp"
+		assert_output 426
+	done
 }
 
 @test "--token-file: another token, a part of it, none, or another scheme gets 401; the token is in no log" {
@@ -260,11 +265,12 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 
 @test "--header and the path and query of the URL are in the handshake; there is no Origin and no Authorization" {
 	remote 'close 1000' drain
-	run acp-ws --connect "${URL/acp/a/b?c=d}" --header 'X-One: 1' --header 'Cookie: a=b; c=d' </dev/null
+	run acp-ws --connect "${URL/acp/a/b?c=d}" --header 'X-One: 1' --header 'Cookie: a=b; c=d' --header 'Hostile: no' </dev/null
 	assert_success
 	assert grep -q '^GET /a/b?c=d HTTP/1.1$' handshake
 	assert grep -q "^Host: 127.0.0.1:$(<port)$" handshake
 	assert grep -qi '^x-one: 1$' handshake
+	assert grep -qi '^hostile: no$' handshake
 	assert grep -qi '^cookie: a=b; c=d$' handshake
 	refute grep -qiE '^(origin|authorization|sec-websocket-protocol|sec-websocket-extensions)' handshake
 }
@@ -283,6 +289,11 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	assert grep -qix $'cookie: a=1; b=x=y; c=3\r*' handshake
 	visit
 	assert grep -qix $'cookie: c=3; a=2\r*' handshake
+	# More than many servers take: the oldest are forgotten.
+	for i in 1 2 3; do
+		visit --header "Set-Cookie: long$i=$(printf '%03500d' 0)"
+	done
+	assert_equal "$(cut -c 1-6 jar | xargs)" 'long2= long3='
 	run acp-ws --connect "$URL" --cookies . </dev/null
 	assert_failure 2
 	assert_output 'acp-ws: --cookies .: Is a directory'
@@ -328,7 +339,9 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	refuses 'an address other than loopback requires --token-file or --no-auth' --listen 0.0.0.0:0 -- cat
 	refuses '--path x: a path must begin with /' --listen 0 --path x -- cat
 	refuses "--header x: expected 'NAME: VALUE'" --connect ws://x --header x
-	refuses '--header Host: y: the handshake sets this header itself' --connect ws://x --header 'Host: y'
+	for name in Host UPGRADE sec-websocket-key; do
+		refuses "--header $name: y: the handshake sets this header itself" --connect ws://x --header "$name: y"
+	done
 	refuses '--token-file /dev/null: it holds no token' --listen 0 --token-file /dev/null -- cat
 	refuses '--max-line 2G: at most 1G' --connect ws://x --max-line 2G
 	for url in http://x ws:// x ws://x:0/ ws://x:70000/ 'ws://a b/'; do

@@ -7,7 +7,8 @@
 #include "cmd/acp-ws/ws.h"
 #include "lib/run/replace.h"
 
-enum { MOST = 64 * 1024 };
+/* Bytes of all of them: many servers take no longer header. */
+enum { MOST = 8 * 1024 };
 
 int
 cookies_read(struct buf *jar, const char *path)
@@ -44,21 +45,34 @@ cookies_header(const struct buf *jar, struct buf *to)
 	return 0;
 }
 
+/* The end of a line, its newline included. */
+static char *
+line_end(const struct buf *jar, char *p)
+{
+	char *end = jar->p + jar->n, *newline = memchr(p, '\n', (size_t)(end - p));
+
+	return newline ? newline + 1 : end;
+}
+
+static void
+forget_line(struct buf *jar, char *p)
+{
+	char *next = line_end(jar, p);
+
+	jar->n -= (size_t)(next - p);
+	memmove(p, next, (size_t)(jar->p + jar->n - p));
+}
+
 static void
 forget(struct buf *jar, struct slice name)
 {
-	char *p = jar->p, *end, *next;
+	char *p = jar->p;
 
-	while (p && p < (end = jar->p + jar->n)) {
-		next = memchr(p, '\n', (size_t)(end - p));
-		next = next ? next + 1 : end;
-		if ((size_t)(next - p) > name.n && memcmp(p, name.p, name.n) == 0 && p[name.n] == '=') {
-			memmove(p, next, (size_t)(end - next));
-			jar->n -= (size_t)(next - p);
-		} else {
-			p = next;
-		}
-	}
+	while (p && p < jar->p + jar->n)
+		if ((size_t)(line_end(jar, p) - p) > name.n && memcmp(p, name.p, name.n) == 0 && p[name.n] == '=')
+			forget_line(jar, p);
+		else
+			p = line_end(jar, p);
 }
 
 /* One that says Max-Age=0 is to be deleted. */
@@ -82,8 +96,11 @@ cookies_set(struct buf *jar, const char *header)
 	if (header[name] != '=' || name == 0 || memchr(header, '\n', n))
 		return 0;
 	forget(jar, slice(header, name));
-	if (is_over(header + n) || jar->n + n > MOST)
+	if (is_over(header + n) || n + 2 > MOST)
 		return 0;
+	/* The oldest are first. */
+	while (jar->n > 0 && jar->n + n + 2 > MOST)
+		forget_line(jar, jar->p);
 	return (jar->n > 0 && jar->p[jar->n - 1] != '\n' && buf_add(jar, "\n", 1) < 0) || buf_add(jar, header, n) < 0 ||
 		buf_add(jar, "\n", 1) < 0 ? -1 : 0;
 }

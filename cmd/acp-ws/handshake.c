@@ -39,7 +39,7 @@ path_is(struct lws *wsi, const char *path)
 bool
 handshake_upgrades(struct lws *wsi)
 {
-	return header_is(wsi, WSI_TOKEN_UPGRADE, "websocket") && header_is(wsi, WSI_TOKEN_VERSION, "13") &&
+	return lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) > 0 && header_is(wsi, WSI_TOKEN_UPGRADE, "websocket") && header_is(wsi, WSI_TOKEN_VERSION, "13") &&
 		lws_hdr_total_length(wsi, WSI_TOKEN_KEY) > 0;
 }
 

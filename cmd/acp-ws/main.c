@@ -105,6 +105,15 @@ read_token(const char *path, struct buf *token)
 	explicit_bzero(text, sizeof(text));
 }
 
+/* Is this the name, or one of those that begin so (where it ends in -)? */
+static bool
+is_named(const char *header, size_t n, const char *name)
+{
+	size_t known = strlen(name);
+
+	return (name[known - 1] == '-' ? n >= known : n == known) && strncasecmp(header, name, known) == 0;
+}
+
 /* A header that is the handshake's own is not for people to set. */
 static void
 check_header(const char *header)
@@ -119,7 +128,7 @@ check_header(const char *header)
 		if ((unsigned char)*p < ' ' && *p != '\t')
 			cli_bad(&cli, OPT_HEADER, header, "a header is one line");
 	for (i = 0; i < sizeof(own) / sizeof(*own); i++)
-		if (strncasecmp(header, own[i], strlen(own[i])) == 0)
+		if (is_named(header, n, own[i]))
 			cli_bad(&cli, OPT_HEADER, header, "the handshake sets this header itself");
 }
 
