@@ -38,7 +38,7 @@ enum acp_method {
 /* The two spellings of the proxy-chain methods: proxy/successor and _proxy/successor. */
 enum acp_dialect { ACP_PLAIN, ACP_UNDERSCORE };
 
-/* Members of params, results and updates, as json_path wants them. */
+/* Members of params, results and updates, as paths for json_path. */
 extern const char acp_session_id[];     /* sessionId */
 extern const char acp_update[];         /* update */
 extern const char acp_update_kind[];    /* sessionUpdate, in an update */
@@ -101,7 +101,7 @@ const struct acp_member *acp_member(struct slice name, enum acp_method, bool res
 bool acp_begins_session(enum acp_method);
 /* Do its ids live in a session only, so that another session may use them for something else? */
 bool acp_id_of_session(enum acp_id);
-/* "session id", as people are told. */
+/* The name of the kind for people, such as "session id". */
 const char *acp_id_name(enum acp_id);
 
 /* A piece of a message that is streamed. The slices are JSON text. */

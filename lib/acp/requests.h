@@ -21,10 +21,10 @@ struct request {
 	struct slice method;  /* a JSON string with its quotes */
 	struct slice session; /* likewise; p NULL where it names none */
 	struct slice cwd;     /* likewise, of what opens a session */
-	void *owner;          /* for whoever keeps the table; NULL at first */
+	void *owner;          /* for the owner of the table; NULL at first */
 };
 
-/* How many are kept where nobody promises that answers go by: requests_show forgets older ones. */
+/* The most that are kept if responses may not be seen: requests_show forgets the oldest. */
 enum { REQUESTS_ONE_WAY = 16 * 1024 };
 
 struct requests *requests_new(void);

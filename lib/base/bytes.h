@@ -20,7 +20,7 @@ struct buf {
 	size_t n, cap;
 };
 
-/* Bytes with several owners; the last one that lets go frees them. */
+/* Bytes with several owners: the last one to release them frees them. */
 struct block {
 	size_t owners;
 	size_t cap;
@@ -74,7 +74,7 @@ int buf_add_slice(struct buf *, struct slice);
 int buf_add_string(struct buf *, const char *);
 int buf_printf(struct buf *, const char *, ...) __attribute__((format(printf, 2, 3)));
 int buf_vprintf(struct buf *, const char *, va_list) __attribute__((format(printf, 2, 0)));
-/* Puts a NUL behind the bytes (not counted in n) and returns them; NULL when out of memory. */
+/* Puts a NUL after the bytes, which n does not count, and returns them; NULL when out of memory. */
 char *buf_string(struct buf *);
 void buf_free(struct buf *);
 

@@ -14,7 +14,7 @@
 /* Exit statuses (DESIGN, rule 7). */
 enum { EXIT_NEGATIVE = 1, EXIT_USAGE = 2, EXIT_FAILED = 125, EXIT_CANNOT_EXECUTE = 126, EXIT_NOT_FOUND = 127 };
 
-/* Numbers of people: all of the text has to be read. 0, or -1. */
+/* Numbers as people write them. The whole text must be a number. 0, or -1. */
 int cli_bytes(const char *text, size_t *bytes);            /* 64M; K, M, G in 1024s */
 int cli_count(const char *text, uint64_t *count);          /* 2k; k, m, b in 1000s; 1.5k */
 int cli_duration(const char *text, uint64_t *us);          /* 500ms, 5s, 2m; bare is seconds */
@@ -93,8 +93,8 @@ void cli_again(void);
 void cli_fact(struct cli_given *, bool holds, const char *fact);
 /* Combinations that make no sense. Each text is options ("--append") and facts, with | between them. */
 struct cli_rule {
-	const char *what;  /* where one of these is given; NULL ends a table */
-	const char *needs; /* one of these has to be, too; or NULL */
+	const char *what;  /* the rule applies if one of these is given; NULL ends the table */
+	const char *needs; /* one of these must be given, too; or NULL */
 	const char *bars;  /* and none of these may be; or NULL */
 };
 /* Ends with status 2 and a line where a rule is broken. */

@@ -10,7 +10,7 @@
 
 struct select;
 
-/* What users' programs may use: $from, $method, $session (strings or null) and $t (in seconds), as jqprog wants them. */
+/* The variables of users' programs, for jqprog_new: $from, $method, $session (strings or null) and $t (seconds). */
 enum { SELECT_VARS = 4 };
 struct select_vars {
 	struct jqprog_var at[SELECT_VARS];
@@ -19,7 +19,7 @@ struct select_vars {
 /* Their names, and their values for this message; valid as long as both are. NULL: names only. */
 void select_vars(struct select_vars *, const struct seen *);
 
-/* Nothing given selects everything. NULL when out of memory. */
+/* A new selection, which selects everything. NULL when out of memory. */
 struct select *select_new(void);
 void select_free(struct select *);
 /*
@@ -50,7 +50,7 @@ enum { SELECT_OPTION_FROM = 0x20000, SELECT_OPTION_KIND, SELECT_OPTION_SESSION }
 int select_option(struct select *, int option, const char *argument, char **why);
 /* The same for cmd only: ends the process where the argument is no good. */
 void select_read(struct select *, const struct cli *, int option, const char *argument);
-/* Is any of them given? */
+/* Does it select anything less than everything? */
 bool select_given(const struct select *);
 /*
  * Is this message selected? A jq program that fails on it does not select it; *why then has the

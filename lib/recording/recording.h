@@ -23,7 +23,7 @@ enum record_kind {
 	RECORD_EOF,     /* from, torn */
 	RECORD_LOST,    /* count, text: why */
 	RECORD_OTHER,   /* an event that is not known: to be ignored */
-	RECORD_BAD,     /* what can not be read: error and number say where; reading goes on behind it */
+	RECORD_BAD,     /* a line that cannot be read: error and number give the place; reading continues after it */
 	RECORD_ERROR,   /* to who is a guest in a running chain: why something that he sent goes nowhere: text */
 };
 
@@ -37,7 +37,7 @@ struct record {
 	struct slice text;
 	struct slice raw;    /* the record's whole line */
 	struct msg msg;      /* of RECORD_MESSAGE */
-	int status;          /* of RECORD_EXIT; -1 where signal is given */
+	int status;          /* of RECORD_EXIT; -1 if signal is set */
 	struct slice signal; /* KILL */
 	uint64_t count;      /* of RECORD_LOST */
 	bool torn;           /* of RECORD_EOF; of RECORD_BAD: the torn last line of a crash */
@@ -63,7 +63,7 @@ struct recording *recording_open(int fd, size_t limit, const char *hop);
 void recording_use_environment(struct recording *);
 /* The next record of the hop. Blocks. 0, or -1 with errno where reading fails or memory is out. */
 int recording_next(struct recording *, struct record *);
-/* Has all that was read been handed out, so that the next record has to be waited for? */
+/* Have all records that were read been returned, so that the next call must wait for input? */
 bool recording_waits(const struct recording *);
 /* What to poll for more. */
 int recording_fd(const struct recording *);

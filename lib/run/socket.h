@@ -6,12 +6,12 @@
 
 #include "lib/base/bytes.h"
 
-enum { SOCKET_PATH = 108 }; /* what the path of a socket has to be shorter than */
+enum { SOCKET_PATH = 108 }; /* the path of a socket must be shorter */
 
 /* Listens at a path (mode 0600; accepting never blocks). The descriptor, or -1 with errno (ENAMETOOLONG: a hundred bytes are what fits). */
 int socket_listen(const char *path);
 /*
- * Takes the next who has come. -1 with errno: EAGAIN where nobody has, or he has left; EPERM where it was
+ * Accepts the next connection. -1 with errno: EAGAIN if there is none, or it was closed; EPERM where it was
  * another user's process, which has been turned away.
  */
 int socket_accept(int listener);
