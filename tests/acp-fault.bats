@@ -74,7 +74,7 @@ teardown() {
 @test "a seed is chosen and told where chance plays a part, and only there" {
 	numbered 50 >in
 	run --separate-stderr acp-fault --drop 0.5 <in
-	[[ $stderr =~ ^acp-fault:\ --seed\ ([0-9]+)\ does\ the\ same\ again$ ]]
+	[[ $stderr =~ ^acp-fault:\ --seed\ ([0-9]+)\ repeats\ this\ run$ ]]
 	first=$output
 	run --separate-stderr acp-fault --seed "${BASH_REMATCH[1]}" --drop 0.5 <in
 	assert_equal "$output" "$first"
