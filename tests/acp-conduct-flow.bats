@@ -139,6 +139,7 @@ peak() {
 	awk '/VmHWM/ { print $2 }' "/proc/$conduct/status"
 }
 
+# bats test_tags=slow
 @test "a proxy that sends far more than it reads waits for a client that does not read" {
 	pouring_proxy
 	numbered session/update 200000 >much

@@ -289,6 +289,7 @@ chain() {
 	assert_output --partial two
 }
 
+# bats test_tags=slow
 @test "50 MB cross four proxies unchanged, and cost acp-conduct a small multiple of it in memory" {
 	{
 		printf '%s\n' "$init"

@@ -612,6 +612,7 @@ reads() {
 	run -0 acp-diff c.rec d.rec
 }
 
+# bats test_tags=slow
 @test "50,000 requests in the opposite order: each that has moved is reported once" {
 	requests() {
 		awk -v from="$1" -v step="$2" -v answers="$3" 'BEGIN { for (i = from; i >= 1 && i <= 50000; i += step) {

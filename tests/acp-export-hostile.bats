@@ -34,6 +34,7 @@ session_of() {
 	printf '}}}}\n%s\n' '{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}'
 }
 
+# bats test_tags=slow
 @test "a text of a megabyte that is all markup makes a page" {
 	local piece
 	for piece in '*a ' '**a' '[a](' '`a``' '|\n' '> \n' 'http://' '\\' '_a_' '# a\n' '- a\n' 'a|\n-|-\n' '```\n~~~\n'; do

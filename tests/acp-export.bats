@@ -291,6 +291,7 @@ stop='{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}'
 	[ "$(grep -c '^# ' page)" -eq 1 ]
 }
 
+# bats test_tags=slow
 @test "sessions that are each other's children, or a long line of children, make a page" {
 	child() {
 		update "$1" "\"sessionUpdate\":\"subagent_update\",\"sessionId\":\"$2\",\"title\":\"child $2\",\"state\":{\"state\":\"running\"}"

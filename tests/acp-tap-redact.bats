@@ -226,6 +226,7 @@ $(secret '' 64)
 	assert_output 'acp-tap: --redact all: expected text'
 }
 
+# bats test_tags=slow
 @test "what was redacted is not redacted again" {
 	plant >in
 	acp-tap --redact -f raw in >once 2>/dev/null

@@ -99,6 +99,7 @@ worked_out() {
 	jq -sr 'map(.line | fromjson? // empty) | '"$1" "$2"
 }
 
+# bats test_tags=slow
 @test "the fixtures' totals are those that jq works out" {
 	for file in "$FIXTURES"/*.jsonl; do
 		acp-usage --summary -f json "$file" 2>/dev/null | tail -n 1 >total

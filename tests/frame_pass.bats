@@ -305,6 +305,7 @@ rulefilter: agent: line 2: longer than 102400 bytes: passed unread" ]
 
 # --- much ---
 
+# bats test_tags=slow
 @test "memory stays flat at 200 MB of stream" {
 	fixture agent >some
 	for ((i = 0; i < 12; i++)); do cat some some >twice; mv twice some; [ "$(stat -c %s some)" -lt 50000000 ] || break; done

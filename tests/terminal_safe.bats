@@ -199,6 +199,7 @@ down() {
 	safe list.err
 }
 
+# bats test_tags=slow
 @test "options that are echoed" {
 	local tool option options
 	for tool in "$TOP"/cmd/*/; do
