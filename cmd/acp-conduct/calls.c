@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+#include "memory.h"
 #include "port.h"
 
 static struct slice
@@ -43,13 +44,13 @@ leave(struct call *c)
 struct call *
 call_new(struct port *from, struct port *to, enum lane lane, const struct msg *m)
 {
-	struct slice session = msg_session(m);
+	struct slice session = msg_session(m), params = to->memory && memory_wants(m) ? m->params : slice(NULL, 0);
 	struct call *c = calloc(1, sizeof(*c));
 	char *p;
 
 	if (!c)
 		return NULL;
-	c->bytes = p = malloc(m->id.n + m->method.n + session.n + 1);
+	c->bytes = p = malloc(m->id.n + m->method.n + session.n + params.n + 1);
 	c->to = to;
 	if (!p) {
 		free(c);
@@ -61,6 +62,7 @@ call_new(struct port *from, struct port *to, enum lane lane, const struct msg *m
 	c->origin = keep(&p, m->id);
 	c->method = keep(&p, m->method);
 	c->session = keep(&p, session);
+	c->params = keep(&p, params);
 	c->from = from;
 	if (from)
 		DL_APPEND(from->asked, c);

@@ -26,9 +26,10 @@ struct call {
 	unsigned given;       /* how often it was sent again */
 	enum lane lane;
 	enum acp_method what;
-	struct slice origin;  /* its id where it came from: its own bytes; in bytes, as are the next two */
+	struct slice origin;  /* its id where it came from: its own bytes; in bytes, as are the next three */
 	struct slice method;  /* a JSON string with its quotes */
 	struct slice session; /* likewise; p NULL: none */
+	struct slice params;  /* likewise, where its receiver is an agent that is started again and they are to be remembered */
 	char *bytes;
 	uint64_t t;           /* us, when it was passed on */
 	uint64_t answered;    /* us, when the answer to its child went to `to`; 0: not yet */

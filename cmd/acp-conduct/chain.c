@@ -23,6 +23,12 @@ chain_index(const struct component *c)
 }
 
 bool
+chain_may_return(const struct component *c)
+{
+	return c->kind != KIND_AGENT || c->on_crash == CRASH_RESTART;
+}
+
+bool
 chain_stands_in(const struct component *c, enum lane lane)
 {
 	return c->kind != (lane == LANE_DOWN ? KIND_UP : KIND_DOWN);

@@ -70,7 +70,7 @@ struct component {
 	bool pressed;       /* it is to get the next of these signals */
 
 	/* Crashes. */
-	enum on_crash on_crash;
+	enum on_crash on_crash; /* of the agent: restart or fail */
 	uint64_t *deaths;   /* when it died, in the time that counts, us */
 	size_t ndeaths;
 	bool used_up;       /* ... and it may not be started again */
@@ -142,6 +142,8 @@ struct component *chain_agent(struct chain *);
 void chain_close(struct link *, int *copy);
 /* The name of a kind. */
 const char *chain_kind(enum kind);
+/* Does another process take its place when it dies? Of the agent only where that was asked for. */
+bool chain_may_return(const struct component *);
 /* Its place in the chain. */
 size_t chain_index(const struct component *);
 /* Does it stand in that direction? */

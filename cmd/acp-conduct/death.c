@@ -15,11 +15,21 @@
 #include "lib/base/cli.h"
 #include "linger.h"
 #include "link.h"
+#include "memory.h"
 #include "mend.h"
+#include "restore.h"
 #include "route.h"
 #include "start.h"
 
 /* --- how it ended --- */
+
+bool
+death_is_replaceable(const struct component *c)
+{
+	const struct port *p = c->near;
+
+	return chain_may_return(c) && p->state != PORT_COLD && p->state != PORT_GONE && !end_is_leaving(p);
+}
 
 /* Why a component ended, as far as it concerns us. */
 enum end {
@@ -57,7 +67,7 @@ judge(const struct component *c, int status)
 		return END_UNREAD;
 	if (WIFSIGNALED(status))
 		return END_DEATH;
-	return c->kind == KIND_AGENT || has_excuse(c) ? END_IN_ORDER : END_DEATH;
+	return (c->kind == KIND_AGENT && !death_is_replaceable(c)) || has_excuse(c) ? END_IN_ORDER : END_DEATH;
 }
 
 /* The exit status is the agent's; where that is 0, the first of the others' that is not. */
@@ -68,7 +78,7 @@ count_status(struct chain *ch, const struct component *c, enum end end, int stat
 
 	if (end == END_STOPPED || (end == END_UNREAD && c->kind != KIND_AGENT))
 		return;
-	if (end == END_DEATH && counts == 0)
+	if (end == END_DEATH && counts == 0 && c->kind != KIND_AGENT)
 		counts = EXIT_FAILED;
 	if (c->kind == KIND_AGENT)
 		ch->agent_status = counts;
@@ -96,7 +106,7 @@ sum_up(const struct component *c, const char *end)
 	} else {
 		buf_printf(&line, ", down - messages - bytes, up - messages - bytes");
 	}
-	if (c->kind != KIND_AGENT)
+	if (chain_may_return(c))
 		buf_printf(&line, ", %" PRIu64 " restarts", c->restarts);
 	if (p && c->kind == KIND_PROXY && port_time(p, 500) >= 0)
 		buf_printf(&line, ", added %.0f us (median) and %.0f us (99th percentile)", port_time(p, 500), port_time(p, 990));
@@ -215,16 +225,22 @@ took_too_long(void *arg)
 {
 	struct component *c = arg;
 
-	report_say(&c->chain->report, "%s: did not initialize in time; killed", c->name);
+	report_say(&c->chain->report, "%s: did not %s in time; killed", c->name,
+		c->near->memory && c->near->memory->at ? "restore a session" : "initialize");
 	proc_signal(c->pid, SIGKILL);
 }
 
 void
-death_on_mended(struct port *p, struct slice error)
+death_on_mended(struct port *p, const struct msg *m)
 {
+	struct slice error = m->error;
+
 	loop_remove_timer(p->route->loop, &p->component->timer);
-	if (!error.p)
+	if (!error.p) {
+		if (p->memory)
+			restore_begin(p, m);
 		return;
+	}
 	report_say(p->route->report, "%s: did not initialize again: %.*s", p->name, (int)(error.n < 200 ? error.n : 200), error.p);
 	proc_signal(p->component->pid, SIGKILL);
 }
@@ -245,7 +261,7 @@ start_again(struct component *c)
 		return -1;
 	}
 	start_introduce(c);
-	if (c->kind != KIND_PROXY)
+	if (c->kind < KIND_PROXY)
 		return (c->near && port_go_live(c->near) < 0) || (c->far && port_go_live(c->far) < 0) ? -1 : 0;
 	/* The first initialization has the time of the whole chain. */
 	if (p->state == PORT_ASKED)
@@ -327,18 +343,20 @@ replace(struct component *c)
 		take_out(c, what);
 		return 0;
 	}
-	if (c->kind != KIND_PROXY)
+	if (c->kind < KIND_PROXY)
 		report_say(&ch->report, "%s: died (%s); starting it again: what it had read and not passed on is lost", c->name, text);
 	report_torn(c);
 	mend_sort(c, r->why, route_reason(r), &n);
-	if (c->kind == KIND_PROXY)
+	if (c->kind >= KIND_PROXY)
 		c->near->state = PORT_MENDING;
-	if (start_again(c) < 0 || (c->kind == KIND_PROXY && route_ask_again(c->near) < 0)) {
+	if (c->kind == KIND_AGENT)
+		n = (struct mend_counts){.failed = n.failed, .unread = n.unread, .sessions = restore_prepare(c->near, text)};
+	if (start_again(c) < 0 || (c->kind >= KIND_PROXY && route_ask_again(c->near) < 0)) {
 		report_say(&ch->report, "%s: cannot be started again", c->name);
 		return -1;
 	}
 	snprintf(what, sizeof(what), "died (%s); started again", text);
-	if (c->kind == KIND_PROXY)
+	if (c->kind >= KIND_PROXY)
 		mend_report(c->near, what, &n);
 	return 0;
 }
@@ -380,13 +398,13 @@ is_replaced(struct component *c)
 	struct chain *ch = c->chain;
 	bool too_often;
 
-	if (c->kind == KIND_AGENT || ch->forced || ch->route->broken || c->life != LIFE_RUNS)
+	if (ch->forced || ch->route->broken || c->life != LIFE_RUNS || (c->kind == KIND_AGENT && !death_is_replaceable(c)))
 		return false;
 	if (c->kind == KIND_PROXY && (c->near->state == PORT_ASKED || c->near->state == PORT_COLD))
 		return c->near->state == PORT_ASKED;
 	if (c->on_crash == CRASH_FAIL || (c->kind == KIND_PROXY && c->near->finishing))
 		return false;
-	if (reads_a_file(c)) {
+	if (c->kind != KIND_AGENT && reads_a_file(c)) {
 		report_say(&ch->report, "%s: its input is a file: it is not started again", c->name);
 		return false;
 	}
@@ -423,7 +441,7 @@ death_proceed(struct component *c)
 
 	if (c->life != LIFE_DYING)
 		return;
-	if (ch->forced || ch->route->broken) {
+	if (ch->forced || ch->route->broken || (c->kind == KIND_AGENT && !death_is_replaceable(c))) {
 		not_replaced(c);
 		return;
 	}
@@ -435,6 +453,11 @@ death_proceed(struct component *c)
 	}
 	if (!is_drained(c))
 		return;
+	/* Its response to initialize was not among what it wrote. */
+	if (c->kind == KIND_AGENT && c->near->state == PORT_ASKED) {
+		not_replaced(c);
+		return;
+	}
 	proc_describe(c->status, text, sizeof(text));
 	chain_bury(c);
 	end_reason(ch->route, c, text);

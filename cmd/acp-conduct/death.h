@@ -6,8 +6,8 @@
 #define DEATH_H
 
 #include "chain.h"
-#include "lib/base/bytes.h"
 
+struct msg;
 struct port;
 
 /* loop_child's function. */
@@ -17,6 +17,8 @@ void death_proceed(struct component *);
 /* A proxy has ended, and what it wrote is read. */
 void death_proxy_over(struct port *);
 /* A function of struct route. */
-void death_on_mended(struct port *, struct slice error);
+void death_on_mended(struct port *, const struct msg *response);
+/* Would the agent be started again if it died now, --restarts aside? Not where the client has left. */
+bool death_is_replaceable(const struct component *agent);
 
 #endif

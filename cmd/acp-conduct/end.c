@@ -187,6 +187,14 @@ leave(struct stretch *s)
 	try_leave(s);
 }
 
+bool
+end_is_leaving(const struct port *p)
+{
+	const struct stretch *s = stretch_of(p);
+
+	return s && s->leaving;
+}
+
 void
 end_flushed(struct port *p)
 {

@@ -15,6 +15,7 @@
 #include "linger.h"
 #include "link.h"
 #include "mend.h"
+#include "restore.h"
 #include "route.h"
 #include "start.h"
 
@@ -50,7 +51,7 @@ input_ended(struct port *p)
 		death_proceed(c);
 	} else if (p->route->broken || !c) {
 		end_source(p);
-	} else if (c->life == LIFE_RUNS && c->kind != KIND_AGENT && (c->kind == KIND_PROXY || !may_end(p->source))) {
+	} else if (c->life == LIFE_RUNS && (c->kind == KIND_PROXY || (c->kind == KIND_AGENT ? death_is_replaceable(c) : !may_end(p->source)))) {
 		start_give_time(c, c->kind == KIND_FILTER && p->kind == PORT_ABOVE ? "output (descriptor 7)" : "standard output");
 	} else if (p->leads && agent->life == LIFE_RUNS) {
 		/* Why it has ended is known when its process has. */
@@ -116,7 +117,7 @@ not_read(struct port *p)
 	if (p->carries || c->life != LIFE_RUNS || p->route->broken)
 		return;
 	/* An agent may still have something to say; another component is replaced once there is something for it to read. */
-	if (c->kind != KIND_AGENT) {
+	if (c->kind != KIND_AGENT || death_is_replaceable(c)) {
 		p->live = false;
 	} else if (!is_ending(c->pid)) {
 		p->refuses = true;
@@ -151,7 +152,7 @@ is_missed(struct port *p)
 {
 	struct component *c = p->sink ? p->sink->reader : NULL;
 
-	if (!p->deaf || p->carries || !c || c->kind == KIND_AGENT || c->life != LIFE_RUNS || p->route->broken)
+	if (!p->deaf || p->carries || p->refuses || !c || !chain_may_return(c) || c->life != LIFE_RUNS || p->route->broken)
 		return false;
 	if (mend_unread(p) > 0 || p->calls)
 		start_give_time(c, c->kind == KIND_FILTER && p->kind == PORT_ABOVE ? "input (descriptor 6)" : "standard input");
@@ -277,6 +278,7 @@ engine_open(struct chain *ch)
 	r->start = start_on_first_initialize;
 	r->ready = start_on_ready;
 	r->mended = death_on_mended;
+	r->restored = restore_answered;
 	r->no_proxy = on_no_proxy;
 	r->no_memory = (struct loop_task){.run = no_memory, .arg = r};
 	r->flushed = end_flushed;

@@ -266,7 +266,7 @@ hop_renew(struct component *c)
 	enum lane lane;
 	struct link *in, *out;
 
-	if (c->kind == KIND_PROXY)
+	if (c->kind >= KIND_PROXY)
 		return renew_routed(c->in[LANE_DOWN], c->out[LANE_UP]);
 	for (lane = LANE_DOWN; lane < LANES; lane++) {
 		in = c->in[lane];

@@ -1,6 +1,6 @@
 /*
  * hop: the pipes of a component when it starts, dies, is started again, bypassed or has ended. A hop is direct until it is recorded,
- * stands beside a proxy, or has a filter beside it that has died.
+ * stands beside a proxy or an agent that is started again, or has a filter beside it that has died.
  */
 #ifndef HOP_H
 #define HOP_H

@@ -35,6 +35,9 @@ static const char usage[] =
 	"      --on-crash restart|fail|bypass\n"
 	"                        what to do when one of the components after this option\n"
 	"                        dies (restart)\n"
+	"      --on-agent-crash end|restart\n"
+	"                        what to do when the agent dies: end the chain, or\n"
+	"                        restart the agent and restore its sessions (end)\n"
 	"      --restarts N/TIME  restart a component at most N times in TIME (3/1m)\n"
 	"      --init-timeout TIME  how long initialization may take (30s)\n"
 	"      --dialect plain|underscore  dialect of all proxies (detected)\n"
@@ -56,7 +59,7 @@ static const char usage[] =
 	"Example: acp-conduct -p my-proxy -f 'acp-tap -o s.rec' -- my-agent --acp\n";
 
 enum { OPTION_GRACE = 256, OPTION_CRASH, OPTION_NO_MCP, OPTION_RESTARTS, OPTION_INIT, OPTION_DIALECT, OPTION_TRACE, OPTION_RECORD,
-	OPTION_CONTROL, OPTION_HOP, OPTION_LIST, OPTION_MAX_LINE };
+	OPTION_CONTROL, OPTION_HOP, OPTION_LIST, OPTION_MAX_LINE, OPTION_AGENT_CRASH };
 
 static const struct option options[] = {
 	{"filter", required_argument, NULL, 'f'},
@@ -64,6 +67,7 @@ static const struct option options[] = {
 	{"up", required_argument, NULL, 'u'},
 	{"proxy", required_argument, NULL, 'p'},
 	{"on-crash", required_argument, NULL, OPTION_CRASH},
+	{"on-agent-crash", required_argument, NULL, OPTION_AGENT_CRASH},
 	{"no-mcp", no_argument, NULL, OPTION_NO_MCP},
 	{"restarts", required_argument, NULL, OPTION_RESTARTS},
 	{"init-timeout", required_argument, NULL, OPTION_INIT},
@@ -84,6 +88,7 @@ struct setup {
 	struct chain *chain;
 	struct route *route;
 	enum on_crash on_crash;
+	bool agent_returns;
 	bool no_mcp;
 	const char *trace, *record;
 	struct shares shares;
@@ -142,6 +147,14 @@ read_word(struct setup *s, int option, const char *word)
 		}
 	}
 	cli_die(EXIT_USAGE, name, "--dialect %s: not one of plain, underscore", word);
+}
+
+static void
+read_agent_crash(struct setup *s, const char *word)
+{
+	s->agent_returns = strcmp(word, "restart") == 0;
+	if (!s->agent_returns && strcmp(word, "end") != 0)
+		cli_die(EXIT_USAGE, name, "--on-agent-crash %s: not one of end, restart", word);
 }
 
 static void
@@ -221,6 +234,9 @@ read_options(struct setup *s, int argc, char **argv)
 		case OPTION_DIALECT:
 			read_word(s, option, optarg);
 			break;
+		case OPTION_AGENT_CRASH:
+			read_agent_crash(s, optarg);
+			break;
 		case OPTION_NO_MCP:
 			s->no_mcp = true;
 			break;
@@ -259,6 +275,10 @@ read_options(struct setup *s, int argc, char **argv)
 	}
 	cli_check(&cli, &given, rules);
 	read_operands(s, argc, argv);
+	if (s->chain->has_agent)
+		s->chain->components[s->chain->n - 1].on_crash = s->agent_returns ? CRASH_RESTART : CRASH_FAIL;
+	else if (s->agent_returns)
+		cli_die(EXIT_USAGE, name, "--on-agent-crash restart: there is no agent");
 }
 
 /* Does conduct have to read what goes by? */
@@ -271,7 +291,7 @@ is_routed(const struct setup *s)
 	for (i = 0; i < ch->n; i++)
 		if (ch->components[i].kind == KIND_PROXY)
 			return true;
-	return !ch->has_agent || s->trace || s->record;
+	return !ch->has_agent || s->agent_returns || s->trace || s->record;
 }
 
 static void

@@ -19,7 +19,7 @@ is_unread(uint64_t end, uint64_t consumed)
 	return end == 0 || end > consumed;
 }
 
-/* Nobody waits for what the dead process asked on its own account. */
+/* Nobody waits for what the dead process asked on its own account. What an agent asked is cancelled: a user may be looking at it. */
 static void
 orphan(struct port *p)
 {
@@ -30,6 +30,10 @@ orphan(struct port *p)
 			call_abandon(c);
 		else
 			call_orphan(c);
+		if (p->memory && !c->cancelled) {
+			c->cancelled = true;
+			route_cancel(c);
+		}
 	}
 }
 
@@ -91,7 +95,7 @@ stays(struct port *p, struct sent *s)
 
 	switch (s->kind) {
 	case SENT_RESPONSE:
-		return p->kind != PORT_PROXY || to_place(p, s);
+		return (p->kind != PORT_PROXY && !p->memory) || to_place(p, s);
 	case SENT_CANCEL:
 		/* One that is sent again has its own; one that was passed on is cancelled where it is now. */
 		return c && (c->end == 0 ? !c->given : p->kind != PORT_PROXY && !c->child);
@@ -180,6 +184,9 @@ sort_call(struct port *p, struct call *c, uint64_t consumed, uint64_t taken, con
 		c->read = true;
 		c->kept_end = 0;
 		cancel_child(c);
+	} else if (p->memory) {
+		route_fail_call(c, ACP_ERR_INTERNAL, why, data);
+		n->failed++;
 	} else if (!proxy && !p->twin) {
 		/* What it has made of it is not known. */
 	} else if (!c->alone) {
@@ -210,7 +217,7 @@ sort(struct port *p, uint64_t consumed, uint64_t taken, const char *why, struct 
 		next = c->next_open;
 		sort_call(p, c, consumed, taken, why, data, n);
 	}
-	if (p->kind == PORT_PROXY)
+	if (p->kind == PORT_PROXY || p->memory)
 		orphan(p);
 	/* Those that are sent again were added after the old ones, which now go round: so they come first. */
 	sort_journal(p, old, consumed, n);
@@ -260,6 +267,20 @@ mend_bypass(struct port *p, const char *why, struct slice data, struct mend_coun
 }
 
 void
+mend_withdraw(struct port *p)
+{
+	struct sent s;
+	size_t n = p->n, i;
+
+	for (i = 0; i < n && port_journal_take(p, &s); i++) {
+		if ((s.kind == SENT_REQUEST || s.kind == SENT_CANCEL) && s.end == 0 && !call_open(p, s.id))
+			pieces_drop(&s.text);
+		else if (port_journal_add(p, &s) < 0)
+			route_no_memory(p->route);
+	}
+}
+
+void
 mend_report(struct port *p, const char *what, const struct mend_counts *n)
 {
 	struct buf line = {0};
@@ -277,6 +298,8 @@ mend_report(struct port *p, const char *what, const struct mend_counts *n)
 		buf_printf(&line, "; passed by: %zu", n->past);
 	if (n->failed)
 		buf_printf(&line, "; requests refused: %zu", n->failed);
+	if (n->sessions)
+		buf_printf(&line, "; sessions to restore: %zu", n->sessions);
 	if (n->lost)
 		buf_printf(&line, "; notifications lost: at most %llu", (unsigned long long)n->lost);
 	if (buf_string(&line))

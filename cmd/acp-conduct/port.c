@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "route.h" /* struct route, route_no_memory */
 
 void
@@ -332,6 +333,9 @@ port_free(struct port *p)
 	free(p->journal);
 	buf_free(&p->init);
 	buf_free(&p->successor);
+	if (p->memory)
+		memory_free(p->memory);
+	free(p->memory);
 	arena_free(&p->arena);
 	free(p);
 }

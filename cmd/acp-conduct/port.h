@@ -8,6 +8,7 @@
 #include "calls.h"
 #include "lib/run/endpoint.h"
 
+struct memory;
 struct route;
 struct component;
 struct link;
@@ -72,6 +73,7 @@ struct port {
 	bool unwanted;           /* what it reads goes nowhere, and it is closed */
 	bool deaf;               /* its component does not read any more */
 	bool refuses;            /* it is the agent, and lives: requests to it get an error */
+	struct memory *memory;   /* it is an agent that is started again; else NULL */
 
 	/* Lines that are carried. */
 	bool judged;             /* the next line may be the rest of one that the dead process had half read */

@@ -5,6 +5,7 @@
 
 #include "chain.h"
 #include "look.h"
+#include "memory.h"
 
 enum { SHOWN = 200 /* bytes of a line in a report */ };
 
@@ -95,11 +96,28 @@ initializes(const struct port *p, const struct msg *m, const struct plain *pl)
 		(pl->inner.what == ACP_INITIALIZE || (pl->inner.what == ACP_PROXY_INITIALIZE && p->kind != PORT_PROXY));
 }
 
+/*
+ * A session/update of an agent that is started again: it is remembered. While its sessions are restored it goes nowhere: the client
+ * has it, or does not need it.
+ */
+static bool
+is_consumed(struct port *p, const struct msg *m)
+{
+	if (m->what != ACP_SESSION_UPDATE)
+		return false;
+	if (p->state == PORT_MENDING)
+		return true;
+	if (memory_noted(p->memory, m) < 0)
+		route_no_memory(p->route);
+	return false;
+}
+
 static void
 call_or_note(struct port *p, struct block *block, struct slice text, const struct msg *m)
 {
 	struct route *r = p->route;
 	const char *why = NULL;
+	struct session *lost;
 	struct plain pl;
 	int code = find_way(p, m, &pl, &why);
 
@@ -123,7 +141,7 @@ call_or_note(struct port *p, struct block *block, struct slice text, const struc
 	}
 	if (m->kind == MSG_NOTIFICATION)
 		p->notes_out[pl.lane]++;
-	if (route_initializes_successor(p, m, &pl))
+	if (route_initializes_successor(p, m, &pl) || (p->memory && is_consumed(p, m)))
 		return;
 	route_look(p, &pl, text, m);
 	if (r->broken || pl.to->state == PORT_GONE)
@@ -134,6 +152,8 @@ call_or_note(struct port *p, struct block *block, struct slice text, const struc
 		route_initialize(p, text, m, &pl);
 	else if (pl.lane == LANE_DOWN && pl.to->state == PORT_COLD)
 		route_refuse(p, m, &pl, ACP_ERR_INVALID_REQUEST, "before initialize", nothing);
+	else if (pl.to->memory && (lost = memory_lost(pl.to->memory, pl.inner.what, msg_session(&pl.inner))))
+		route_refuse(p, m, &pl, ACP_ERR_NOT_FOUND, lost->why.p, buf_slice(&lost->refusal));
 	else
 		route_pass(p, block, text, m, &pl);
 }
@@ -143,6 +163,7 @@ response(struct port *p, struct block *block, struct slice text, const struct ms
 {
 	struct call *c = call_find(p, m->id);
 	uint64_t id;
+	bool own;
 
 	if (m->error.p && msg_null_id(m)) {
 		route_dropped(p, "an error that answers no request", m->error);
@@ -161,9 +182,14 @@ response(struct port *p, struct block *block, struct slice text, const struct ms
 		p->route->no_proxy(p, "it refuses proxy/initialize");
 		return;
 	}
+	own = c->own && c->what != ACP_INITIALIZE;
 	if (c->what == ACP_INITIALIZE)
 		route_has_initialized(p, c, m);
+	else if (!own && p->memory && memory_answered(p->memory, c, m) < 0)
+		route_no_memory(p->route);
 	route_answer(c, block, text, m);
+	if (own)
+		p->route->restored(p, m);
 }
 
 /* --- lines --- */

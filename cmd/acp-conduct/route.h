@@ -49,8 +49,10 @@ struct route {
 	bool (*start)(struct route *);
 	/* The client has its response. */
 	void (*ready)(struct route *);
-	/* A proxy that was started again has responded; error: p NULL, or that it refuses. */
-	void (*mended)(struct port *, struct slice error);
+	/* A proxy, or the agent, that was started again has responded to initialize. */
+	void (*mended)(struct port *, const struct msg *response);
+	/* That agent has responded to another question of conduct's own (route_ask). */
+	void (*restored)(struct port *, const struct msg *response);
 	/* What was taken for a proxy is none. */
 	void (*no_proxy)(struct port *, const char *why);
 	struct loop_task no_memory; /* breaks the chain */
@@ -86,8 +88,10 @@ void route_cancel(struct call *);
 int route_make_cancel(const struct call *, struct buf *);
 /* Gives what was meant for a component that has been taken out to the next in its direction. c: where it is a request. */
 void route_past(struct port *taken_out, const struct pieces *, enum lane lane, struct call *c);
-/* Asks a proxy, that was started again, to initialize from memory. 0 or -1. */
+/* Asks a component, that was started again, to initialize from memory. 0 or -1. */
 int route_ask_again(struct port *);
+/* A question of conduct's own to such an agent, before all that waits for it. 0 or -1. */
+int route_ask(struct port *, const char *method, struct slice params);
 /* Asks anew what it has not answered, for the first time. 0 or -1. */
 int route_ask_first(struct port *);
 

@@ -54,22 +54,46 @@ route_ask_first(struct port *p)
 	return 0;
 }
 
+/* A call of conduct's own. NULL out of memory. */
+static struct call *
+own_call(struct port *p, struct slice text, struct msg *m)
+{
+	struct json_error error;
+	struct call *c = msg_scan(text, m, &error) == MSG_REQUEST ? call_new(NULL, p, LANE_DOWN, m) : NULL;
+
+	if (c)
+		c->own = true;
+	return c;
+}
+
 int
 route_ask_again(struct port *p)
 {
-	struct json_error error;
-	struct call *c;
 	struct msg m;
+	struct call *c = own_call(p, buf_slice(&p->init), &m);
 
-	if (msg_scan(buf_slice(&p->init), &m, &error) != MSG_REQUEST)
-		return -1;
-	m.what = ACP_INITIALIZE;
-	c = call_new(NULL, p, LANE_DOWN, &m);
 	if (!c)
 		return -1;
-	c->own = true;
+	c->what = ACP_INITIALIZE;
 	ask(p, c);
 	return 0;
+}
+
+int
+route_ask(struct port *p, const char *method, struct slice params)
+{
+	struct splices s = {.n = 0};
+	struct buf text = {0};
+	struct msg m;
+	struct call *c = msg_make_request(&text, slice_of("0"), method, params) < 0 ? NULL : own_call(p, buf_slice(&text), &m);
+	char number[SLICE_DIGITS];
+
+	if (c) {
+		splice_value(&s, m.id, slice_digits(c->id, number));
+		route_emit(&(struct outgoing){.to = p, .lane = LANE_DOWN, .kind = SENT_RESPONSE, .text = buf_slice(&text), .splices = &s});
+	}
+	buf_free(&text);
+	return c ? 0 : -1;
 }
 
 /* What it will be asked again when it is started again. */
@@ -230,11 +254,12 @@ route_has_initialized(struct port *p, const struct call *c, const struct msg *m)
 	struct route *r = p->route;
 
 	if (p->state == PORT_MENDING && c->own) {
-		if (!m->error.p)
+		if (!m->error.p && !p->memory) {
 			p->state = PORT_READY;
-		if (!m->error.p && port_go_live(p) < 0)
-			route_no_memory(r);
-		r->mended(p, m->error);
+			if (port_go_live(p) < 0)
+				route_no_memory(r);
+		}
+		r->mended(p, m);
 		return;
 	}
 	if (c->from && c->from->kind == PORT_PROXY)

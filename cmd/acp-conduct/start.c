@@ -124,8 +124,8 @@ on_closed(void *arg)
 			port_drain(c->out[LANE_UP]->from);
 	} else if (c->life == LIFE_RUNS) {
 		report_say(&ch->report, "%s: closed its %s and goes on; stopping it", c->name, c->closing);
-		c->told = c->kind == KIND_AGENT;
-		proc_signal(c->pid, c->kind == KIND_AGENT ? SIGTERM : SIGKILL);
+		c->told = !chain_may_return(c);
+		proc_signal(c->pid, c->told ? SIGTERM : SIGKILL);
 	}
 }
 

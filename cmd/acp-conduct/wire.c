@@ -6,6 +6,7 @@
 
 #include "hop.h"
 #include "link.h"
+#include "memory.h"
 #include "route.h"
 
 static bool
@@ -19,7 +20,7 @@ static bool
 is_read(const struct chain *ch, size_t hop)
 {
 	return is_proxy(ch, hop) || (hop > 0 && is_proxy(ch, hop - 1)) || (!ch->has_agent && (hop == 0 || hop == ch->n)) ||
-		ch->route->look;
+		ch->route->look || (ch->has_agent && hop == ch->n - 1 && chain_may_return(&ch->components[hop]));
 }
 
 static int
@@ -62,9 +63,12 @@ add_ports(struct chain *ch, size_t hop)
 		r->client = above;
 	above->below = below;
 	below->above = above;
-	if (after && after->kind == KIND_AGENT)
-		below->component = after;
-	return 0;
+	if (!after || after->kind != KIND_AGENT)
+		return 0;
+	below->component = after;
+	if (chain_may_return(after))
+		below->memory = calloc(1, sizeof(*below->memory));
+	return chain_may_return(after) && !below->memory ? -1 : 0;
 }
 
 /* What the next in a direction reads: what a component writes, or a port; neither: the client. */

@@ -124,6 +124,7 @@ enum {
 	ACP_ERR_PARAMS = -32602,
 	ACP_ERR_INTERNAL = -32603,
 	ACP_ERR_CANCELLED = -32800,
+	ACP_ERR_NOT_FOUND = -32002,
 };
 
 /* What a method is, told by its name: a JSON string with its quotes, escaped or not. */

@@ -1,0 +1,339 @@
+#include "restore.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "chain.h"
+#include "memory.h"
+#include "mend.h"
+
+enum {
+	TRIES = 2, /* so many processes may die of the restoration of one session */
+	SHOWN = 200,
+};
+
+static void
+out_of_memory(struct port *p, int r)
+{
+	if (r < 0)
+		route_no_memory(p->route);
+}
+
+/* --- sessions that cannot be restored --- */
+
+static void
+lose(struct port *p, struct session *s, const char *why, struct slice error)
+{
+	s->lost = true;
+	s->why.n = s->refusal.n = 0;
+	if (buf_printf(&s->why, "This session ended when the agent did: %s. Please start a new one.", why) < 0 || !buf_string(&s->why) ||
+		(error.p && buf_add_slice(&s->refusal, error) < 0))
+		route_no_memory(p->route);
+	report_say(p->route->report, "%s: session %.*s is not restored: %s%s%.*s", p->name, (int)(s->id.n < SHOWN ? s->id.n : SHOWN),
+		s->id.p, why, error.p ? ": " : "", (int)(error.n < SHOWN ? error.n : SHOWN), error.p ? error.p : "");
+}
+
+/* Requests that wait for such a session are refused. */
+static void
+refuse_lost(struct port *p)
+{
+	struct call *c, *next;
+	struct session *s;
+
+	for (c = p->calls; c; c = next) {
+		next = c->next_open;
+		s = memory_lost(p->memory, c->what, c->session);
+		if (s)
+			route_fail_call(c, ACP_ERR_NOT_FOUND, s->why.p, buf_slice(&s->refusal));
+	}
+	mend_withdraw(p);
+}
+
+/* --- what the client is told --- */
+
+static bool
+wants_notices(const struct port *p)
+{
+	struct json_error error;
+	struct msg m;
+
+	return msg_scan(buf_slice(&p->init), &m, &error) == MSG_REQUEST && m.params.p &&
+		(memory_get(m.params, "clientCapabilities.session.notices", JSON_OBJECT).p ||
+			memory_get(m.params, "capabilities.session.notices", JSON_OBJECT).p);
+}
+
+static int
+make_notice(const struct memory *m, const struct session *s, struct buf *params)
+{
+	struct buf text = {0};
+	int r = buf_printf(&text, "The agent ended unexpectedly (%.*s) and was started again. %s", (int)m->how.n, m->how.p,
+		s->lost ? s->why.p : "This session goes on; a request that was under way has failed.");
+
+	if (r == 0)
+		r = buf_printf(params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"notice\",\"severity\":\"%s\",\"title\":", acp_session_id, (int)s->id.n,
+			s->id.p, acp_update, acp_update_kind, s->lost ? "error" : "warning");
+	if (r == 0)
+		r = json_quote(buf_slice(&text), params) < 0 ? -1 : buf_add_string(params, "}}");
+	buf_free(&text);
+	return r;
+}
+
+/* As if the agent had sent it. */
+static void
+send_notice(struct port *p, struct session *s)
+{
+	struct buf params = {0}, text = {0};
+	struct line line = {0};
+	int r = make_notice(p->memory, s, &params);
+
+	s->told = s->lost;
+	if (r == 0)
+		r = msg_make_notification(&text, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params));
+	line.text = buf_slice(&text);
+	if (r == 0)
+		route_line(p, INPUT_LINE, &line);
+	out_of_memory(p, r);
+	buf_free(&params);
+	buf_free(&text);
+}
+
+static void
+finish(struct port *p)
+{
+	struct memory *m = p->memory;
+	struct session *s;
+
+	loop_remove_timer(p->route->loop, &p->component->timer);
+	p->state = PORT_READY;
+	if (wants_notices(p))
+		DL_FOREACH(m->sessions, s)
+			if (!s->told)
+				send_notice(p, s);
+	refuse_lost(p);
+	out_of_memory(p, port_go_live(p));
+}
+
+/* --- the state of a session --- */
+
+static void
+ask(struct port *p, const char *method, struct slice params)
+{
+	out_of_memory(p, route_ask(p, method, params));
+	/* Each response may take as long as an initialization. */
+	loop_add_timer(p->route->loop, &p->component->timer, p->route->init_timeout);
+}
+
+static void
+ask_to_set(struct port *p, const char *method, const char *member, struct slice value)
+{
+	struct buf params = {0};
+	struct slice id = buf_slice(&p->memory->at->id);
+
+	out_of_memory(p, buf_printf(&params, "{\"%s\":%.*s,\"%s\":%.*s}", acp_session_id, (int)id.n, id.p, member, (int)value.n, value.p));
+	ask(p, method, buf_slice(&params));
+	buf_free(&params);
+}
+
+/* The current value of an option: a string or a boolean; else p NULL. */
+static struct slice
+current_value(struct slice option)
+{
+	struct slice value = json_type(option) == JSON_OBJECT ? json_get(option, "currentValue") : slice(NULL, 0);
+	enum json_type type = value.p ? json_type(value) : JSON_NONE;
+
+	return type == JSON_STRING || type == JSON_TRUE || type == JSON_FALSE ? value : slice(NULL, 0);
+}
+
+static bool
+same_value(struct slice a, struct slice b)
+{
+	return slice_eq(a, b) || (json_type(a) == JSON_STRING && json_type(b) == JSON_STRING && json_string_eq(a, b));
+}
+
+/* Has the new process this option, with another value? */
+static bool
+differs(struct slice options, struct slice id, struct slice value)
+{
+	struct json_iter it = {.in = options};
+	struct slice key, option, now;
+
+	while (options.n && json_next(&it, &key, &option)) {
+		if (json_type(option) != JSON_OBJECT || !json_string_eq(memory_get(option, "id", JSON_STRING), id))
+			continue;
+		now = current_value(option);
+		return now.p && !same_value(now, value);
+	}
+	return false;
+}
+
+static void
+ask_to_set_option(struct port *p, struct slice id, struct slice value)
+{
+	struct slice session = buf_slice(&p->memory->at->id);
+	struct buf params = {0};
+
+	out_of_memory(p, buf_printf(&params, "{\"%s\":%.*s,\"configId\":%.*s,%s\"value\":%.*s}", acp_session_id, (int)session.n, session.p,
+		(int)id.n, id.p, json_type(value) == JSON_STRING ? "" : "\"type\":\"boolean\",", (int)value.n, value.p));
+	ask(p, acp_name(ACP_SESSION_SET_CONFIG, ACP_PLAIN), buf_slice(&params));
+	buf_free(&params);
+}
+
+/* The first two steps are the mode and the model; then come the options. */
+enum { STEP_MODE, STEP_MODEL, STEP_OPTIONS };
+
+/* Asks for the next option that differs, since one may depend on another. False: there is none. */
+static bool
+set_next_option(struct port *p)
+{
+	struct memory *m = p->memory;
+	struct json_iter it = {.in = buf_slice(&m->at->state.options)};
+	struct slice key, option, id, value;
+	size_t i;
+
+	for (i = STEP_OPTIONS; it.in.n && json_next(&it, &key, &option); i++) {
+		value = current_value(option);
+		id = value.p ? memory_get(option, "id", JSON_STRING) : value;
+		if (i < m->step || !id.p || !differs(buf_slice(&m->now.options), id, value))
+			continue;
+		m->step = i + 1;
+		ask_to_set_option(p, id, value);
+		return true;
+	}
+	return false;
+}
+
+static bool
+set_next(struct port *p)
+{
+	struct memory *m = p->memory;
+	const struct state *was = &m->at->state, *now = &m->now;
+
+	if (m->step == STEP_MODE) {
+		m->step++;
+		if (was->mode.n && !same_value(buf_slice(&was->mode), buf_slice(&now->mode))) {
+			ask_to_set(p, acp_name(ACP_SESSION_SET_MODE, ACP_PLAIN), "modeId", buf_slice(&was->mode));
+			return true;
+		}
+	}
+	if (m->step == STEP_MODEL) {
+		m->step++;
+		if (was->model.n && !same_value(buf_slice(&was->model), buf_slice(&now->model))) {
+			ask_to_set(p, "session/set_model", "modelId", buf_slice(&was->model));
+			return true;
+		}
+	}
+	return set_next_option(p);
+}
+
+/* --- one session after the other --- */
+
+static struct session *
+next_session(struct port *p)
+{
+	struct memory *m = p->memory;
+	struct session *s;
+
+	DL_FOREACH(m->sessions, s) {
+		if (s->stands || s->lost)
+			continue;
+		if (!m->resumes && !m->loads)
+			lose(p, s, "the agent can neither resume nor load sessions", slice(NULL, 0));
+		else if (s->tries >= TRIES)
+			lose(p, s, "the agent died again when it was to restore it", slice(NULL, 0));
+		else
+			return s;
+	}
+	return NULL;
+}
+
+static void
+restore_next(struct port *p)
+{
+	struct memory *m = p->memory;
+
+	m->at = next_session(p);
+	if (!m->at) {
+		finish(p);
+		return;
+	}
+	m->at->tries++;
+	m->step = 0;
+	ask(p, acp_name(m->resumes ? ACP_SESSION_RESUME : ACP_SESSION_LOAD, ACP_PLAIN), buf_slice(&m->at->params));
+}
+
+static void
+log_in(struct port *p)
+{
+	struct memory *m = p->memory;
+	struct buf method = {0};
+
+	m->logging_in = m->login_method.n > 0;
+	if (!m->logging_in) {
+		restore_next(p);
+		return;
+	}
+	if (json_unescape(buf_slice(&m->login_method), &method) == 0 && buf_string(&method))
+		ask(p, method.p, m->login.n ? buf_slice(&m->login) : slice(NULL, 0));
+	else
+		route_no_memory(p->route);
+	buf_free(&method);
+}
+
+size_t
+restore_prepare(struct port *p, const char *how)
+{
+	struct memory *m = p->memory;
+	struct session *s;
+	size_t n = 0;
+
+	m->how.n = 0;
+	out_of_memory(p, buf_add_string(&m->how, how));
+	m->at = NULL;
+	m->logging_in = false;
+	DL_FOREACH(m->sessions, s) {
+		s->stands = false;
+		n += !s->lost;
+	}
+	return n;
+}
+
+void
+restore_begin(struct port *p, const struct msg *m)
+{
+	struct memory *to = p->memory;
+
+	to->resumes = memory_get(m->result, "agentCapabilities.sessionCapabilities.resume", JSON_OBJECT).p ||
+		memory_get(m->result, "capabilities.session.resume", JSON_OBJECT).p;
+	to->loads = memory_get(m->result, "agentCapabilities.loadSession", JSON_TRUE).p;
+	log_in(p);
+}
+
+void
+restore_answered(struct port *p, const struct msg *m)
+{
+	struct memory *to = p->memory;
+	struct session *s = to->at;
+
+	if (to->logging_in) {
+		to->logging_in = false;
+		if (m->error.p)
+			report_say(p->route->report, "%s: did not authenticate again: %.*s", p->name,
+				(int)(m->error.n < SHOWN ? m->error.n : SHOWN), m->error.p);
+		restore_next(p);
+		return;
+	}
+	if (!s)
+		return;
+	if (m->error.p) {
+		lose(p, s, to->step == 0 ? "the agent refuses to restore it" : "the agent refuses the mode or an option that it had", m->error);
+	} else if (to->step == 0) {
+		out_of_memory(p, memory_read_state(m->result, &to->now));
+	} else if (memory_get(m->result, "configOptions", JSON_ARRAY).p) {
+		out_of_memory(p, memory_read_options(m->result, &to->now));
+	}
+	if (!m->error.p && set_next(p))
+		return;
+	s->stands = !s->lost;
+	s->tries = 0;
+	restore_next(p);
+}

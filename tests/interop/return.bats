@@ -1,0 +1,78 @@
+#!/usr/bin/env bats
+# acp-conduct --on-agent-crash restart with a real agent, whose process is killed between turns and in turns.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+	load model
+	model_start
+}
+
+teardown_file() {
+	load model
+	model_stop
+}
+
+setup() {
+	load model
+	load ../lib
+	load ../conduct
+	bats_load_library bats-support
+	bats_load_library bats-assert
+	PATH=$(cd "$BATS_TEST_DIRNAME/../.." && realpath "$B")/bin:$PATH
+	export ACP_TEST_MARK=$BATS_TEST_TMPDIR
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+teardown() {
+	end_left_over
+}
+
+prompt() {
+	say '{"jsonrpc":"2.0","id":'"$1"',"method":"session/prompt","params":{"sessionId":"'"$session"'","prompt":[{"type":"text","text":"'"$2"'"}]}}'
+}
+
+stories() { (($(grep -c 'story' got) >= $1)); }
+lives() { (($(grep -c 'agent: pid' said) >= $1)); }
+
+# The texts of the user in the last request that a turn has sent to the model.
+conversation() {
+	jq -s -c '[.[] | select(.path == "/v1/messages" and (.body.tools | length) > 0)] | last
+		| [.body.messages[] | select(.role == "user") | .content | if type == "string" then . else .[] | .text // empty end]' \
+		"$BATS_FILE_TMPDIR/requests"
+}
+
+@test "claude-agent-acp is killed 20 times, between turns and in turns: each next turn knows the conversation" {
+	mkdir -p home folder
+	export HOME=$PWD/home CLAUDE_CONFIG_DIR=$PWD/home/.claude
+	start --on-agent-crash restart --restarts 30/60m -f 'acp-tap -o tap.rec' -- claude-agent-acp 3>&-
+	say '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"session":{"notices":{}}}}}'
+	gets '"id":0'
+	say '{"jsonrpc":"2.0","id":"new","method":"session/new","params":{"cwd":"'"$PWD/folder"'","mcpServers":[]}}'
+	wait_for responded '"new"'
+	session=$(response '"new"' | jq -r .sessionId)
+	prompt 100 "remember word-0."
+	wait_for responded 100
+	for n in {1..20}; do
+		if ((n % 2)); then
+			kill -KILL "$(pid_of agent)"
+		else
+			prompt "$n" "HOLD on, word-in-$n."
+			wait_for stories "$((n / 2))"
+			kill -KILL "$(pid_of agent)"
+			responds "$n" -32603
+		fi
+		wait_for lives "$((n + 1))"
+		prompt "$((100 + n))" "remember word-$n."
+		wait_for responded "$((100 + n))"
+		assert_equal "$(response "$((100 + n))" | jq -r '.stopReason? // .')" end_turn
+		for earlier in $(seq 0 "$n"); do
+			[[ $(conversation) == *"word-$earlier."* ]] || fail "word-$earlier is not known after $n deaths: $(conversation)"
+		done
+	done
+	ends 0
+	# Each response of the model's came to the client once, and no history.
+	run ! grep -q user_message_chunk got
+	assert_equal "$(jq -c 'select(.params.update.sessionUpdate == "notice")' got | wc -l)" 20
+	assert_equal "$(jq -s '[.[] | select(.msg.method == "session/prompt")] | length' tap.rec)" 31
+}
