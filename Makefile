@@ -8,8 +8,10 @@
 #   make demo       a recorded session through a chain, shown as a timeline
 #   make SAN=1      with address and undefined behaviour sanitizers
 #   make COV=1      with coverage
+#   make PORTABLE=1 with what any system has (the form for macOS and the BSDs), without acp-ws
 #   make test-model COUNT=2000   acp-usage and acp-stat against independent models, so many random sessions
 #   make deb static dist npm wheel    packages of each kind
+#   make cross      compiled and linked for macOS and FreeBSD (not run)
 #   make lint bench fuzz interop install uninstall clean
 
 VERSION = 0.1.0
@@ -39,6 +41,18 @@ else
 HARDEN += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 endif
 
+# What differs between systems stands in files NAME_linux.c and NAME_portable.c. PORTABLE=1 takes the latter on Linux, too.
+MACHINE := $(shell $(CC) -dumpmachine)
+ifeq ($(if $(PORTABLE),,$(findstring linux,$(MACHINE))),linux)
+OTHERS = %_portable.c
+else
+OTHERS = %_linux.c
+ALL_CPPFLAGS = -include lib/base/missing.h
+endif
+ifdef PORTABLE
+B := $(B)/portable
+endif
+
 # As many commands at once as there are processors, unless make was told how many.
 # (make knows what its command line said only later; that wins over this.)
 ifeq ($(MAKELEVEL)$(filter clean setup,$(MAKECMDGOALS)),0)
@@ -50,25 +64,25 @@ SILENT = $(findstring s,$(firstword -$(MAKEFLAGS)))
 say = $(if $(V)$(SILENT),,echo '$1';)
 Q = $(if $(V),,@)
 
-ALL_CPPFLAGS = -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -I. $(CPPFLAGS)
+ALL_CPPFLAGS += -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -I. $(CPPFLAGS)
 ALL_CFLAGS = $(WARN) $(OPT) $(HARDEN) $(CFLAGS)
 ALL_LDFLAGS = $(HARDENLD) $(HARDEN) $(OPT) $(LDFLAGS)
 LDLIBS = -ljq -lm
 
 # acp-ws alone needs libwebsockets, and is left out where it is missing.
 HAVE_WS := $(shell echo '\#include <libwebsockets.h>' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo yes)
-LEFT_OUT = $(if $(HAVE_WS),,acp-ws)
+LEFT_OUT = $(if $(and $(HAVE_WS),$(filter %_portable.c,$(OTHERS))),,acp-ws)
 TOOLS = $(filter-out $(LEFT_OUT),$(notdir $(patsubst %/,%,$(wildcard cmd/*/))))
 PROGRAMS = $(TOOLS:%=$(B)/bin/%)
 # The scanner with wide instructions is compiled once for each set of them.
 WIDE_x86_64 = avx512 avx2 sse4
 WIDE_aarch64 = neon
-WIDE = $(WIDE_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))))
+WIDE = $(WIDE_$(firstword $(subst -, ,$(MACHINE))))
 FLAGS_avx512 = -mavx512bw -mavx512vl -mavx512vbmi2 -mbmi2 -mpopcnt -mpclmul
 FLAGS_avx2 = -mavx2 -mbmi -mpopcnt -mpclmul
 FLAGS_sse4 = -msse4.2 -mpopcnt -mpclmul
 
-LIBSRC = $(filter-out lib/json/wide.c,$(wildcard lib/*/*.c))
+LIBSRC = $(filter-out lib/json/wide.c $(OTHERS),$(wildcard lib/*/*.c))
 LIBOBJ = $(LIBSRC:%.c=$(B)/%.o) $(WIDE:%=$(B)/lib/json/wide-%.o)
 LIB = $(B)/libacp.a
 UNITS = $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c))
@@ -81,10 +95,10 @@ MANPAGES = $(wildcard man/*.[1-9])
 .SECONDARY:
 .SECONDEXPANSION:
 COUNT = 2000
-.PHONY: all units helpers setup test test-all check check-all soak test-model demo lint bench fuzz interop install uninstall clean
+.PHONY: all units helpers setup test test-all check check-all soak test-model demo lint cross bench fuzz interop install uninstall clean
 
 all: $(PROGRAMS)
-	$(if $(LEFT_OUT),@echo "acp-ws was left out: libwebsockets.h was not found (Debian: libwebsockets-dev)")
+	$(if $(LEFT_OUT),@echo "acp-ws was left out: $(if $(HAVE_WS),it needs Linux,libwebsockets.h was not found (Debian: libwebsockets-dev))")
 
 units: $(UNITPROGRAMS)
 
@@ -161,6 +175,10 @@ bench: all helpers
 
 fuzz:
 	@tests/fuzz/run
+
+# Every tool compiled and linked for macOS and FreeBSD.
+cross:
+	@scripts/cross
 
 interop: all helpers
 	@B=$(B) tests/interop/run

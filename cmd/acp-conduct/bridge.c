@@ -59,7 +59,7 @@ is_in_path(struct buf *path)
 	int r = 0;
 
 	for (; p && r == 0; p = *end ? end + 1 : NULL) {
-		end = strchrnul(p, ':');
+		end = p + strcspn(p, ":");
 		r = is_in(slice_between(p, end), path);
 	}
 	return r;

@@ -2,14 +2,12 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <linux/sockios.h>
-
+#include "lib/run/system.h"
 #include "route.h"
 
 /* --- what it shows --- */
@@ -25,7 +23,7 @@ link_type(int fd)
 short
 link_hangup_events(int fd)
 {
-	return link_type(fd) == S_IFSOCK ? POLLRDHUP : 0;
+	return link_type(fd) == S_IFSOCK ? system_hangup : 0;
 }
 
 static bool
@@ -41,7 +39,7 @@ link_has_ended(const struct link *l)
 {
 	if (l->to)
 		return l->ended || l->to->finishing || (!l->to->deaf && !endpoint_can_write(&l->to->out));
-	return l->ended || (l->rd >= 0 && !l->from && poll_shows(l->rd, link_hangup_events(l->rd), POLLHUP | POLLRDHUP | POLLERR));
+	return l->ended || (l->rd >= 0 && !l->from && poll_shows(l->rd, link_hangup_events(l->rd), POLLHUP | system_hangup | POLLERR));
 }
 
 bool
@@ -58,27 +56,26 @@ int
 link_unread(const struct link *l)
 {
 	int fd = l->rd >= 0 ? l->rd : l->wr, n = 0;
-	unsigned long question = FIONREAD;
 
 	if (fd < 0)
 		return 0;
 	if (l->rd < 0 && link_type(fd) == S_IFSOCK)
-		question = SIOCOUTQ;
-	return ioctl(fd, question, &n) < 0 ? 0 : n;
+		return system_unsent(fd);
+	return ioctl(fd, FIONREAD, &n) < 0 ? 0 : n;
 }
 
-/* The last byte of what tee finds in a pipe; -1: none. */
+/* The last byte of what waits in a pipe; -1: none, or it cannot be known. */
 static int
 last_byte(int from, int scratch[2])
 {
 	char bytes[4096];
-	int size = fcntl(from, F_GETPIPE_SZ), last = -1;
+	int size = system_pipe_size(from), last = -1;
 	ssize_t n, r;
 
 	/* A smaller one might not take it all. */
-	if (size < 0 || fcntl(scratch[1], F_SETPIPE_SZ, size) < 0)
+	if (size < 0 || system_set_pipe_size(scratch[1], size) < 0)
 		return -1;
-	for (n = tee(from, scratch[1], (size_t)size, SPLICE_F_NONBLOCK); n > 0; n -= r) {
+	for (n = system_copy_pipe(from, scratch[1], (size_t)size); n > 0; n -= r) {
 		r = read(scratch[0], bytes, (size_t)n < sizeof(bytes) ? (size_t)n : sizeof(bytes));
 		if (r <= 0)
 			return -1;
@@ -91,15 +88,12 @@ last_byte(int from, int scratch[2])
 int
 link_last_unread(const struct link *l)
 {
-	char path[64];
 	int from = l->rd, scratch[2], last;
 
 	if (link_type(l->rd >= 0 ? l->rd : l->wr) != S_IFIFO || proc_pipe(scratch) < 0)
 		return -1;
-	if (l->rd < 0) {
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", l->wr);
-		from = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	}
+	if (l->rd < 0)
+		from = system_reopen(l->wr, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	last = last_byte(from, scratch);
 	close(scratch[0]);
 	close(scratch[1]);

@@ -27,7 +27,7 @@ bool link_has_no_reader(const struct link *);
 void link_end(struct link *);
 /* Bytes that wait in it for its reader; 0 where that cannot be known. */
 int link_unread(const struct link *);
-/* The last byte that waits in it; nothing is taken out. -1: nothing waits, or it is no pipe. */
+/* The last byte that waits in it; nothing is taken out. -1: nothing waits, it is no pipe, or that cannot be known. */
 int link_last_unread(const struct link *);
 
 #endif

@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "lib/run/system.h"
 #include "memory.h"
 #include "route.h" /* struct route, route_no_memory */
 
@@ -33,7 +34,7 @@ port_drain(struct port *p)
 int
 port_open_out(struct port *p, int fd)
 {
-	int capacity = fcntl(fd, F_GETPIPE_SZ);
+	int capacity = system_pipe_size(fd);
 
 	p->pipe = capacity > 0 ? (uint64_t)capacity : 0;
 	p->given = 0;
@@ -348,7 +349,7 @@ step_of(uint64_t us)
 {
 	double l = us ? log2((double)us) * 6 : 0;
 
-	return l >= PORT_TIMES ? PORT_TIMES - 1 : (unsigned)l;
+	return l >= (double)PORT_TIMES ? PORT_TIMES - 1 : (unsigned)l;
 }
 
 void

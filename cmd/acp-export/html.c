@@ -205,7 +205,7 @@ put_points(struct page *p, const struct chart *c)
 	for (i = 0; i < c->n; i++)
 		if (i == 0 || i + 1 == c->n || c->column[i] != c->column[i - 1] || c->column[i] != c->column[i + 1])
 			page_printf(p, "%s%zu,%.1f", i ? " " : "", i * CHART_WIDTH / (c->n - 1),
-				CHART_TOP + (CHART_HEIGHT - CHART_TOP) * (1 - (double)c->column[i] / (double)c->height));
+				(double)CHART_TOP + (double)(CHART_HEIGHT - CHART_TOP) * (1 - (double)c->column[i] / (double)c->height));
 }
 
 static void

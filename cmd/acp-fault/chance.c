@@ -41,7 +41,7 @@ chance_seed(void)
 {
 	uint32_t seed;
 
-	if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
+	if (getentropy(&seed, sizeof(seed)) < 0)
 		seed = (uint32_t)time(NULL) ^ (uint32_t)getpid() << 16;
 	return seed;
 }

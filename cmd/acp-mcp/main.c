@@ -141,7 +141,7 @@ main(int argc, char **argv)
 	size_t i;
 
 	frame_read(&o.frame, &cli, argc, argv, &given, take_option, &o);
-	if (getrandom(&o.token, sizeof(o.token), 0) != (ssize_t)sizeof(o.token))
+	if (getentropy(&o.token, sizeof(o.token)) < 0)
 		cli_die(EXIT_FAILED, tool_name, "no random numbers");
 	cli_check(&cli, &given, rules);
 	status = o.socket ? shim_run(o.socket) : mcp_run(&o);

@@ -112,7 +112,7 @@ int
 place_make(struct place *p, const char *in, struct buf *why)
 {
 	char *real = realpath(in, NULL);
-	bool fits = real && strlen(real) + SOCKET_ROOM <= SOCKET_PATH;
+	bool fits = real && strlen(real) + SOCKET_ROOM <= socket_path_size;
 	int r = real ? make(p, fits ? real : "/tmp") : -1;
 
 	if (r < 0)

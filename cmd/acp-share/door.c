@@ -1,6 +1,5 @@
 /* The socket: who connects writes one line and gets one, with a descriptor for who watches or joins. Nobody is waited for. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +8,9 @@
 
 #include "cmd/acp-share/share.h"
 #include "lib/base/cli.h"
+#include "lib/run/proc.h"
 #include "lib/run/socket.h"
+#include "lib/run/system.h"
 
 enum {
 	CONNECTIONS = 32,         /* at once; others wait */
@@ -116,11 +117,11 @@ let_in(struct share *s, bool joins)
 {
 	int ends[2];
 
-	if ((joins ? socket_pair(ends) : pipe2(ends, O_CLOEXEC)) < 0)
+	if ((joins ? socket_pair(ends) : proc_pipe(ends)) < 0)
 		return -1;
 	/* A wish: where it is not granted copies may only be lost sooner. */
 	if (!joins)
-		(void)fcntl(ends[1], F_SETPIPE_SZ, PIPE);
+		system_set_pipe_size(ends[1], PIPE);
 	if (guest_add(s, ends[1], joins) == 0)
 		return ends[0];
 	close(ends[0]);

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/select.h>
 
 #include "cmd/acp-stat/stat.h"
 #include "lib/recording/operands.h"
@@ -77,12 +78,14 @@ take(struct files *f, const struct record *r)
 static void
 wait_for_more(struct files *f, int fd)
 {
-	struct pollfd p = {.fd = fd, .events = POLLIN};
 	sigset_t none;
+	fd_set waited;
 
+	FD_ZERO(&waited);
+	FD_SET(fd, &waited);
 	sigemptyset(&none);
 	out_print(&f->tool.out);
-	while (ppoll(&p, 1, NULL, &none) < 0 && errno == EINTR) {
+	while (pselect(fd + 1, &waited, NULL, NULL, NULL, &none) < 0 && errno == EINTR) {
 		if (asked)
 			report(&f->tool, false);
 		asked = 0;

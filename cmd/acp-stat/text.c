@@ -75,7 +75,7 @@ put_share(struct buf *to, uint64_t part, uint64_t whole)
 {
 	bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	double share = share_of(part, whole);
-	unsigned i, bar = (unsigned)(share * BAR + .5);
+	unsigned i, bar = (unsigned)(share * (double)BAR + .5);
 	int r = buf_printf(to, "%5.0f%%%s", share * 100, bar ? " " : "");
 
 	for (i = 0; i < bar && i < BAR; i++)

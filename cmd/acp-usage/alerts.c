@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/acp-usage/tool.h"
+#include "lib/run/proc.h"
 
 enum { REARM = 5 /* points below */ };
 
@@ -94,7 +95,7 @@ become(const char *command, const struct buf *env)
 	if (fd >= 0)
 		dup2(fd, STDIN_FILENO);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
-	closefrom(STDERR_FILENO + 1);
+	proc_close_others(false);
 	unsetenv("PROTO");
 	for (p = env->p; p < env->p + env->n; p += strlen(p) + 1)
 		putenv((char *)(size_t)p);

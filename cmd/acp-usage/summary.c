@@ -74,7 +74,22 @@ of_family(struct summary *s, const struct usage_session *session, struct summary
 
 /* --- groups --- */
 
-/* The group of that key, which is a name or a day. NULL when out of memory. */
+/* In which order two groups stand. */
+static int
+compare_keys(const struct summary *s, int64_t x, int64_t y)
+{
+	struct slice m, n;
+	int r;
+
+	if (s->tool->options->by >= BY_DAY && s->tool->options->by <= BY_MONTH)
+		return x < y ? -1 : x > y;
+	m = usage_name(s->tool->usage, (uint32_t)x);
+	n = usage_name(s->tool->usage, (uint32_t)y);
+	r = memcmp(m.p, n.p, m.n < n.n ? m.n : n.n);
+	return r ? r : m.n < n.n ? -1 : m.n > n.n;
+}
+
+/* The group of that key, which is a name or a day; they are kept in order. NULL when out of memory. */
 static struct summary_row *
 group(struct summary *s, int64_t key)
 {
@@ -89,8 +104,10 @@ group(struct summary *s, int64_t key)
 	if (!more)
 		return NULL;
 	s->groups = more;
-	more[s->n] = (struct summary_row){.key = key};
-	return &more[s->n++];
+	for (i = s->n++; i > 0 && compare_keys(s, key, more[i - 1].key) < 0; i--)
+		more[i] = more[i - 1];
+	more[i] = (struct summary_row){.key = key};
+	return &more[i];
 }
 
 /* Days since 1970 of the first day of a week or month. */
@@ -207,22 +224,6 @@ group_session(struct summary *s, const struct usage_session *session)
 }
 
 static int
-by_key(const void *a, const void *b, void *arg)
-{
-	const struct summary *s = arg;
-	const struct summary_row *x = a, *y = b;
-	struct slice m, n;
-	int r;
-
-	if (s->tool->options->by >= BY_DAY && s->tool->options->by <= BY_MONTH)
-		return x->key < y->key ? -1 : x->key > y->key;
-	m = usage_name(s->tool->usage, (uint32_t)x->key);
-	n = usage_name(s->tool->usage, (uint32_t)y->key);
-	r = memcmp(m.p, n.p, m.n < n.n ? m.n : n.n);
-	return r ? r : m.n < n.n ? -1 : m.n > n.n;
-}
-
-static int
 make_groups(struct summary *s)
 {
 	const struct usage_session *session;
@@ -232,8 +233,6 @@ make_groups(struct summary *s)
 	for (session = usage_sessions(s->tool->usage); session && r == 0; session = usage_next(session))
 		if (tool_wants(s->tool, session))
 			r = group_session(s, session);
-	if (s->n)
-		qsort_r(s->groups, s->n, sizeof(*s->groups), by_key, s);
 	for (i = 0; i < s->n; i++)
 		r |= add_row(s, &s->total, &s->groups[i]);
 	return r | add_row(s, &s->total, &s->unassigned);

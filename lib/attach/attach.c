@@ -10,6 +10,7 @@
 #include "lib/run/loop.h"
 #include "lib/attach/rendezvous.h"
 #include "lib/run/socket.h"
+#include "lib/run/system.h"
 
 enum {
 	PATIENCE = 5 * 1000 * 1000,     /* us that acp-share has to answer */
@@ -261,7 +262,7 @@ connect_to(const char *path, char **name, char **why)
 {
 	int fd = socket_try(path);
 
-	if (fd >= 0 && !socket_is_own(fd)) {
+	if (fd >= 0 && !system_is_own(fd)) {
 		close(fd);
 		return say(why, path, "a process of another user listens there");
 	}

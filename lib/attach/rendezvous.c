@@ -12,6 +12,7 @@
 
 #include "lib/run/proc.h"
 #include "lib/run/socket.h"
+#include "lib/run/system.h"
 
 char *
 rendezvous_directory(void)
@@ -143,7 +144,7 @@ rendezvous_connect(const char *path)
 	int fd = socket_try(path);
 
 	/* A link may lead to where somebody else listens by now. */
-	if (fd >= 0 && !socket_is_own(fd)) {
+	if (fd >= 0 && !system_is_own(fd)) {
 		close(fd);
 		errno = EPERM;
 		return -1;
@@ -175,19 +176,19 @@ aside(const char *path, int *directory)
 {
 	const char *slash = strrchr(path, '/');
 	int folder = slash ? (int)(slash - path + 1) : 0, n;
-	char *name, *parent;
+	char *name, *parent, *shorter;
 
 	*directory = -1;
 	n = asprintf(&name, "%.*s.%ld", folder, path, (long)getpid());
-	if (n < (int)SOCKET_PATH)
+	if (n < (int)socket_path_size)
 		return n < 0 ? NULL : name;
 	free(name);
 	parent = strndup(path, (size_t)folder);
-	*directory = parent ? open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	shorter = parent ? system_shorten(parent, directory) : NULL;
 	free(parent);
-	if (*directory < 0)
-		return NULL;
-	return asprintf(&name, "/proc/self/fd/%d/.%ld", *directory, (long)getpid()) < 0 ? NULL : name;
+	n = shorter ? asprintf(&name, "%s/.%ld", shorter, (long)getpid()) : -1;
+	free(shorter);
+	return n < 0 ? NULL : name;
 }
 
 static bool
@@ -208,7 +209,7 @@ rendezvous_listen(const char *path)
 	int fd, error, directory;
 	bool placed;
 
-	if (strlen(path) >= SOCKET_PATH) {
+	if (strlen(path) >= socket_path_size) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}

@@ -76,7 +76,7 @@ make_ids(struct frame *f)
 	pid_t first = cli_started_again();
 
 	f->place = (uint32_t)(first ? first : getpid());
-	if (getrandom(&f->life, sizeof(f->life), 0) != (ssize_t)sizeof(f->life))
+	if (getentropy(&f->life, sizeof(f->life)) < 0)
 		f->life = (uint32_t)loop_clock();
 }
 

@@ -206,7 +206,7 @@ static bool
 put_started(struct buf *b, double started)
 {
 	double whole = floor(started);
-	long us = lround((started - whole) * SECOND);
+	long us = lround((started - whole) * (double)SECOND);
 	time_t seconds = (time_t)whole;
 	char date[64];
 	struct tm tm;

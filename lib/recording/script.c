@@ -9,6 +9,7 @@
 
 #include "lib/base/cli.h"
 #include "lib/run/input.h"
+#include "lib/run/system.h"
 
 /* As much is read again at once: what stands behind is likely to be next. */
 enum { BLOCK = 128 * 1024 };
@@ -59,11 +60,11 @@ static struct recording *
 reader(const struct script *s)
 {
 	struct recording *r;
-	char path[64];
-	int fd;
+	int fd = system_reopen(s->fd, O_RDONLY | O_CLOEXEC);
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->fd);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* Else one that shares the position, which nobody else of ours needs. */
+	if (fd < 0 && lseek(s->fd, 0, SEEK_SET) == 0)
+		fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
 	r = fd < 0 ? NULL : recording_open(fd, s->limit, s->hop);
 	if (r && s->environment)
 		recording_use_environment(r);

@@ -31,7 +31,7 @@ recording_seconds(struct slice number, uint64_t *us)
 		return false;
 	memcpy(copy, number.p, number.n);
 	copy[number.n] = '\0';
-	d = strtod(copy, NULL) * RECORDING_SECOND;
+	d = strtod(copy, NULL) * (double)RECORDING_SECOND;
 	if (!(d < 1e18))
 		return false;
 	*us = d > 0 ? (uint64_t)d : 0;

@@ -4,20 +4,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A pipe's other description of ours, on which O_NONBLOCK harms nobody; -1 where it can not be had. */
-static int
-reopen(int fd, int mode)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return open(path, mode | O_NONBLOCK | O_CLOEXEC);
-}
+#include "lib/run/proc.h"
+#include "lib/run/system.h"
 
 /* Has every writer of a pipe left? */
 static bool
@@ -48,8 +40,8 @@ take(struct io *io, int fd, bool writing)
 	} else if (S_ISSOCK(st.st_mode)) {
 		io->kind = IO_SOCKET;
 	} else if (S_ISFIFO(st.st_mode)) {
-		/* A fifo without a reader can not be opened for writing; POLLED then meets the EPIPE. */
-		own = reopen(fd, writing ? O_WRONLY : O_RDONLY);
+		/* O_NONBLOCK harms nobody there. A fifo without a reader can not be opened for writing; POLLED then meets the EPIPE. */
+		own = system_reopen(fd, (writing ? O_WRONLY : O_RDONLY) | O_NONBLOCK | O_CLOEXEC);
 		if (own >= 0 && !writing && hung_up(fd)) {
 			/* A named pipe tells its end only to descriptions that have seen a writer: the old one has. */
 			close(own);
@@ -57,6 +49,8 @@ take(struct io *io, int fd, bool writing)
 			close(fd);
 			io->fd = own;
 			io->kind = IO_PIPE;
+		} else if (fd > STDERR_FILENO) {
+			fcntl(fd, F_SETFD, FD_CLOEXEC);
 		}
 	}
 	return 0;
@@ -113,13 +107,33 @@ io_read(struct io *io, void *to, size_t n)
 	return r;
 }
 
+ssize_t
+io_peek(int fd, void *to, size_t n)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int copy[2];
+	ssize_t r;
+
+	while (poll(&p, 1, -1) < 0 && errno == EINTR)
+		;
+	r = recv(fd, to, n, MSG_PEEK | MSG_DONTWAIT);
+	if (r >= 0 || errno != ENOTSOCK || proc_pipe(copy) < 0)
+		return r;
+	r = system_copy_pipe(fd, copy[1], n);
+	if (r > 0)
+		r = read(copy[0], to, (size_t)r);
+	close(copy[0]);
+	close(copy[1]);
+	return r;
+}
+
 static ssize_t
 send_parts(int fd, const struct iovec *parts, int n)
 {
 	struct msghdr m = {0};
 
 	m.msg_iov = (struct iovec *)parts;
-	m.msg_iovlen = (size_t)n;
+	m.msg_iovlen = (__typeof__(m.msg_iovlen))n;
 	return sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -157,7 +171,7 @@ io_writev(struct io *io, const struct iovec *parts, int n)
 short
 io_hangup_events(const struct io *io)
 {
-	return io->kind == IO_SOCKET && !io->writing ? POLLRDHUP : 0;
+	return io->kind == IO_SOCKET && !io->writing ? system_hangup : 0;
 }
 
 void

@@ -1,6 +1,6 @@
 /*
  * io: descriptors that never block and whose flags are never touched: O_NONBLOCK belongs to the
- * open description, which neighbours share. A pipe is opened anew through /proc/self/fd; a socket
+ * open description, which neighbours share. A pipe is opened anew where the system can (Linux); a socket
  * is asked with MSG_DONTWAIT; what is left (terminals, a pipe that may not be opened) is asked only
  * when poll says so, a little at a time; a file or a device like /dev/null does not block.
  */
@@ -31,6 +31,11 @@ ssize_t io_read(struct io *, void *, size_t);
 ssize_t io_writev(struct io *, const struct iovec *, int);
 /* Waits until there is something to read. 0, or -1 with errno. */
 int io_wait(const struct io *);
+/*
+ * Waits until something is there on a pipe or socket, and copies at most n bytes of it. 0 at its end; -1 with errno, also where
+ * only taking it out would show it (a pipe, where the system is not Linux).
+ */
+ssize_t io_peek(int fd, void *, size_t n);
 /* What poll has to watch for so that a hang-up of the other side shows while nobody reads or writes. */
 short io_hangup_events(const struct io *);
 /*

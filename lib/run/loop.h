@@ -1,6 +1,6 @@
 /*
- * loop: the one event loop, on epoll. Descriptors, timers, signals and children; no threads. A descriptor may be watched by
- * several, and a file, which epoll does not take, is always ready.
+ * loop: the one event loop, on epoll or poll. Descriptors, timers, signals and children; no threads. A descriptor may be watched
+ * by several, and a file is always ready.
  */
 #ifndef LOOP_H
 #define LOOP_H
@@ -25,7 +25,7 @@ struct loop_fd {
 	bool added;
 	/* The loop's own. */
 	uint64_t number;
-	struct loop_fd *next;         /* with the same descriptor; or of the files */
+	struct loop_fd *next;         /* with the same descriptor, or of the files; with poll, of all */
 	struct loop_fd *next_changed;
 	bool changed, known, file;
 	int known_fd;
@@ -87,6 +87,6 @@ void loop_stop(struct loop *);
  * until loop_descriptor is readable (the loop keeps the descriptor), *wait_ms at most (-1: for ever). 0, or -1 with errno.
  */
 int loop_turn(struct loop *, int *wait_ms);
-int loop_descriptor(const struct loop *);
+int loop_descriptor(const struct loop *); /* -1 with poll, which has none */
 
 #endif

@@ -1,30 +1,19 @@
 #include "lib/run/proc_parts.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-#include "lib/base/bytes.h"
 
 extern char **environ;
 
 enum {
 	PIPE_LOWEST = 8,          /* above the descriptors 6 and 7 of a link */
 };
-
-#ifndef CLOSE_RANGE_CLOEXEC
-#define CLOSE_RANGE_CLOEXEC 4u
-#endif
 
 /* Starting */
 
@@ -52,33 +41,6 @@ make_environment(const struct proc_spec *spec)
 	}
 	e[kept] = NULL;
 	return e;
-}
-
-int
-proc_close_others(bool at_exec)
-{
-	struct dirent *entry;
-	DIR *dir;
-	int fd;
-
-#ifdef SYS_close_range
-	if (syscall(SYS_close_range, 3u, ~0u, at_exec ? CLOSE_RANGE_CLOEXEC : 0u) == 0)
-		return 0;
-#endif
-	dir = opendir("/proc/self/fd");
-	if (!dir)
-		return -1;
-	while ((entry = readdir(dir))) {
-		fd = atoi(entry->d_name);
-		if (fd <= 2 || fd == dirfd(dir))
-			continue;
-		if (at_exec)
-			fcntl(fd, F_SETFD, FD_CLOEXEC);
-		else
-			close(fd);
-	}
-	closedir(dir);
-	return 0;
 }
 
 /* All sources move above all targets before any target is taken: the two may overlap. */
@@ -169,7 +131,7 @@ run_child(const struct proc_spec *spec, char **environment, int report, pid_t pa
 		report = raised;
 		setpgid(0, 0);
 		if (spec->death_signal)
-			prctl(PR_SET_PDEATHSIG, spec->death_signal);
+			proc_die_with_parent(spec->death_signal);
 		if (spec->death_signal && getppid() != parent)
 			_exit(128 + spec->death_signal);
 		if (spec->guardian)
@@ -259,48 +221,6 @@ proc_signal(pid_t group, int signal)
 {
 	if (group > 1)
 		kill(-group, signal);
-}
-
-/* Is that process, a folder in /proc, of the group, and no zombie? */
-static bool
-lives_in_group(const char *process, pid_t group)
-{
-	char path[300], stat[512], *p;
-	long of = 0;
-	char state = 'Z';
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%s/stat", process);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, stat, sizeof(stat) - 1);
-	close(fd);
-	stat[n < 0 ? 0 : n] = '\0';
-	/* PID (NAME) STATE PARENT GROUP; a name may hold anything. */
-	p = strrchr(stat, ')');
-	return p && sscanf(p, ") %c %*d %ld", &state, &of) == 2 && of == group && state != 'Z' &&
-		state != 'X';
-}
-
-bool
-proc_group_lives(pid_t group)
-{
-	struct dirent *entry;
-	bool lives = false;
-	DIR *dir;
-
-	if (group <= 1 || (kill(-group, 0) < 0 && errno != EPERM))
-		return false;
-	dir = opendir("/proc");
-	if (!dir)
-		return true;
-	while (!lives && (entry = readdir(dir)))
-		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-			lives = lives_in_group(entry->d_name, group);
-	closedir(dir);
-	return lives;
 }
 
 int
@@ -509,25 +429,6 @@ proc_words(const char *command)
 	return NULL;
 }
 
-char *
-proc_self(void)
-{
-	struct buf path = {0};
-	ssize_t n;
-
-	do {
-		if (buf_reserve(&path, path.cap + 256) < 0)
-			break;
-		n = readlink("/proc/self/exe", path.p, path.cap);
-		if (n > 0 && (size_t)n < path.cap) {
-			path.n = (size_t)n;
-			return buf_string(&path);
-		}
-	} while (n > 0);
-	buf_free(&path);
-	return NULL;
-}
-
 /* Descriptors */
 
 static int
@@ -536,7 +437,7 @@ raise_descriptor(int *fd)
 	int high;
 
 	if (*fd >= PIPE_LOWEST)
-		return 0;
+		return fcntl(*fd, F_SETFD, FD_CLOEXEC);
 	high = fcntl(*fd, F_DUPFD_CLOEXEC, PIPE_LOWEST);
 	if (high < 0)
 		return -1;
@@ -550,7 +451,7 @@ proc_pipe(int fds[2])
 {
 	int error;
 
-	if (pipe2(fds, O_CLOEXEC) < 0)
+	if (pipe(fds) < 0)
 		return -1;
 	if (raise_descriptor(&fds[0]) == 0 && raise_descriptor(&fds[1]) == 0)
 		return 0;

@@ -21,7 +21,7 @@ struct proc_spec {
 	size_t nfds;
 	bool ucspi;               /* PROTO=ACP in its environment; else PROTO is removed */
 	pid_t again;              /* ACP_RESTARTED=PID likewise: it takes the place of one that died, PID being the first there; or 0 */
-	int death_signal;         /* what it gets when we die; 0 for none */
+	int death_signal;         /* what it gets when we die, where the system can send it (Linux); 0 for none */
 	struct proc_guardian *guardian; /* told of the group before the program runs; NULL for none */
 };
 
@@ -56,6 +56,8 @@ char *proc_beside(const char *name);
  */
 char **proc_words(const char *command);
 
+/* Closes every descriptor from 3 on, now or at the exec; in a child. 0, or -1 with errno. */
+int proc_close_others(bool at_exec);
 /* A pipe with both ends close-on-exec, above descriptor 7. 0, or -1 with errno. */
 int proc_pipe(int fds[2]);
 /*

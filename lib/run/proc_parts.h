@@ -1,11 +1,11 @@
-/* proc_parts: what the files of proc share. */
+/* proc_parts: what the files of proc share. proc_group_lives, proc_self and proc_close_others differ between systems, too. */
 #ifndef PROC_PARTS_H
 #define PROC_PARTS_H
 
 #include "lib/run/proc.h"
 
-/* Closes every descriptor from 3 on, now or at the exec. 0, or -1 with errno. */
-int proc_close_others(bool at_exec);
+/* In a child: sends us a signal when our parent dies, where the system can. (proc_linux.c, proc_portable.c) */
+void proc_die_with_parent(int signal);
 /* Default dispositions and an empty mask. */
 void proc_reset_signals(void);
 /* Waits for a child. */

@@ -1,16 +1,19 @@
 #include "lib/run/socket.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "lib/run/system.h"
+
 enum { BACKLOG = 128, RECEIVED = 16 * 1024 };
 
 /* Room for the descriptors that come with what is read. */
-_Static_assert(SOCKET_PATH == sizeof(((struct sockaddr_un *)NULL)->sun_path), "the length of a socket's path");
+const size_t socket_path_size = sizeof(((struct sockaddr_un *)NULL)->sun_path);
 
 union control {
 	char room[CMSG_SPACE(sizeof(int))];
@@ -41,6 +44,15 @@ fail(int fd)
 	return -1;
 }
 
+/* Makes it close-on-exec (no other thread of ours starts programs meanwhile), and O_NONBLOCK or not: here it is ours alone. */
+static int
+set_flags(int fd, int flags)
+{
+	if (fd < 0 || (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, flags) == 0))
+		return fd;
+	return fail(fd);
+}
+
 int
 socket_listen(const char *path)
 {
@@ -49,7 +61,7 @@ socket_listen(const char *path)
 
 	if (address_of(path, &address) < 0)
 		return -1;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	fd = set_flags(socket(AF_UNIX, SOCK_STREAM, 0), O_NONBLOCK);
 	if (fd < 0)
 		return -1;
 	/* Nobody can connect before it listens, and then the mode is set. */
@@ -58,23 +70,16 @@ socket_listen(const char *path)
 	return fd;
 }
 
-bool
-socket_is_own(int fd)
-{
-	struct ucred peer;
-	socklen_t n = sizeof(peer);
-
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && peer.uid == geteuid();
-}
-
 int
 socket_accept(int listener)
 {
-	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	int fd = accept(listener, NULL, NULL);
 
 	if (fd < 0 && (errno == ECONNABORTED || errno == EINTR))
 		errno = EAGAIN;
-	if (fd < 0 || socket_is_own(fd))
+	/* It may have taken the listener's O_NONBLOCK over. */
+	fd = set_flags(fd, 0);
+	if (fd < 0 || system_is_own(fd))
 		return fd;
 	close(fd);
 	errno = EPERM;
@@ -89,7 +94,7 @@ connect_to(const char *path, int flags)
 
 	if (address_of(path, &address) < 0)
 		return -1;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
+	fd = set_flags(socket(AF_UNIX, SOCK_STREAM, 0), flags);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
 		return fd;
 	return fail(fd);
@@ -104,13 +109,17 @@ socket_connect(const char *path)
 int
 socket_try(const char *path)
 {
-	return connect_to(path, SOCK_NONBLOCK);
+	return connect_to(path, O_NONBLOCK);
 }
 
 int
 socket_pair(int ends[2])
 {
-	return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
+		return -1;
+	fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+	fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+	return 0;
 }
 
 ssize_t
@@ -151,6 +160,7 @@ take_descriptors(struct msghdr *m, int *fd)
 		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(one);
 		for (i = 0; i < n; i++) {
 			memcpy(&one, CMSG_DATA(c) + i * sizeof(one), sizeof(one));
+			fcntl(one, F_SETFD, FD_CLOEXEC);
 			if (*fd < 0)
 				*fd = one;
 			else
@@ -174,7 +184,7 @@ socket_receive(int socket, struct buf *to, int *fd)
 	part = (struct iovec){to->p + to->n, RECEIVED};
 	do {
 		m = (struct msghdr){.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
-		r = recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+		r = recvmsg(socket, &m, MSG_DONTWAIT);
 	} while (r < 0 && errno == EINTR);
 	if (r < 0)
 		return -1;

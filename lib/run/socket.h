@@ -2,11 +2,12 @@
 #ifndef SOCKET_H
 #define SOCKET_H
 
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "lib/base/bytes.h"
 
-enum { SOCKET_PATH = 108 }; /* the path of a socket must be shorter */
+extern const size_t socket_path_size; /* the path of a socket must be shorter */
 
 /* Listens at a path (mode 0600; accepting never blocks). The descriptor, or -1 with errno (ENAMETOOLONG: a hundred bytes are what fits). */
 int socket_listen(const char *path);
@@ -16,8 +17,6 @@ int socket_listen(const char *path);
  */
 int socket_accept(int listener);
 /* Connects. -1 with errno. */
-/* Is the process at the other end (of what connected: the one that listens) this user's? */
-bool socket_is_own(int socket);
 int socket_connect(const char *path);
 /* The same without ever waiting, and the descriptor does not block. EAGAIN: somebody listens there, but takes nobody in. */
 int socket_try(const char *path);

@@ -10,6 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Is what is tested the form for any system (PORTABLE=1)? */
+#ifdef MISSING_H
+enum { CHECK_PORTABLE = 1 };
+#else
+enum { CHECK_PORTABLE = 0 };
+#endif
+
 static size_t check_passed;
 static size_t check_failed;
 

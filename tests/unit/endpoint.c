@@ -389,7 +389,8 @@ test_half_closed_socket(void)
 	endpoint_pause(&e, true);
 	they_write("question\n");
 	CHECK(shutdown(theirs_out, SHUT_WR) == 0);
-	CHECK(await(ENDPOINT_HUNG_UP) && heard_is("HUNG_UP "));
+	/* Only Linux shows it before all is read. */
+	CHECK(CHECK_PORTABLE || (await(ENDPOINT_HUNG_UP) && heard_is("HUNG_UP ")));
 	endpoint_pause(&e, false);
 	CHECK(await(ENDPOINT_ENDED) && heard_is("question|ENDED"));
 	CHECK(endpoint_put_line(&e, NULL, slice_of("reply"), false) == 0);

@@ -49,6 +49,7 @@ fill(struct io *io)
 static void
 test_pipe(void)
 {
+	const enum io_kind kind = CHECK_PORTABLE ? IO_POLLED : IO_PIPE;
 	struct io in, out;
 	int p[2], theirs[2];
 	char c[4];
@@ -56,8 +57,8 @@ test_pipe(void)
 	CHECK(pipe(p) == 0);
 	theirs[0] = dup(p[0]);
 	theirs[1] = dup(p[1]);
-	CHECK(io_reader(&in, p[0]) == 0 && in.kind == IO_PIPE);
-	CHECK(io_writer(&out, p[1]) == 0 && out.kind == IO_PIPE);
+	CHECK(io_reader(&in, p[0]) == 0 && in.kind == kind);
+	CHECK(io_writer(&out, p[1]) == 0 && out.kind == kind);
 	CHECK(would_wait(io_read(&in, c, sizeof(c))));
 	CHECK(write_text(&out, "abcdef") == 6);
 	CHECK(io_read(&in, c, sizeof(c)) == 4 && memcmp(c, "abcd", 4) == 0);
@@ -168,7 +169,7 @@ test_sockets(void)
 	CHECK(write_text(&out, "ab") == 2 && io_read(&in, c, sizeof(c)) == 2);
 	CHECK(fill(&out) > 0);
 	CHECK(!(fcntl(theirs[0], F_GETFL) & O_NONBLOCK) && !(fcntl(theirs[1], F_GETFL) & O_NONBLOCK));
-	CHECK(io_hangup_events(&in) == POLLRDHUP && io_hangup_events(&out) == 0);
+	CHECK(io_hangup_events(&in) == (CHECK_PORTABLE ? 0 : POLLRDHUP) && io_hangup_events(&out) == 0);
 	/* Closed but still open elsewhere: only a shutdown ends the other side's input. */
 	io_close(&out, true);
 	while (io_read(&in, room, sizeof(room)) > 0)

@@ -1,0 +1,200 @@
+/*
+ * What the loop watches on any system: descriptors by poll, signals by a pipe that their handler writes to. They are blocked but
+ * while poll waits, so that nothing else is interrupted.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/run/loop_parts.h"
+#include "lib/run/proc.h"
+
+struct loop_system {
+	struct loop_fd *first;      /* of those added, in this order */
+	struct pollfd *polled;      /* what poll is asked, of those that are wanted */
+	size_t cap;
+	struct loop_fd signals;
+	struct sigaction was[NSIG];
+};
+
+/* A handler has no argument: this is the only way to it. Where the pipe's writing end is; -1: nowhere. */
+static volatile sig_atomic_t signalled = -1;
+
+static void
+on_signal(int signal)
+{
+	unsigned char which = (unsigned char)signal;
+	int error = errno;
+	/* Where the pipe is full so many wait that one more says nothing new. */
+	ssize_t r = write((int)signalled, &which, 1);
+
+	(void)r;
+	errno = error;
+}
+
+static void
+signals_ready(void *arg, short revents)
+{
+	struct loop *l = arg;
+	unsigned char which;
+
+	(void)revents;
+	while (read(l->system->signals.fd, &which, 1) == 1)
+		loop_signal(l, which);
+}
+
+static int
+catch(struct loop *l)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+	int s;
+
+	action.sa_mask = l->mask;
+	for (s = 1; s < NSIG; s++)
+		if (sigismember(&l->mask, s) == 1 && sigaction(s, &action, &l->system->was[s]) < 0)
+			return -1;
+	return 0;
+}
+
+int
+loop_system_open(struct loop *l)
+{
+	struct loop_system *s = calloc(1, sizeof(*s));
+	int ends[2];
+
+	l->system = s;
+	if (!s || proc_pipe(ends) < 0) {
+		free(s);
+		l->system = NULL;
+		return -1;
+	}
+	signalled = loop_out_of_the_way(ends[1]);
+	s->signals = (struct loop_fd){.fd = loop_out_of_the_way(ends[0]), .events = POLLIN, .ready = signals_ready, .arg = l};
+	if (signalled < 0 || s->signals.fd < 0 || fcntl((int)signalled, F_SETFL, O_NONBLOCK) < 0 ||
+		fcntl(s->signals.fd, F_SETFL, O_NONBLOCK) < 0 || catch(l) < 0)
+		return -1;
+	return loop_add_fd(l, &s->signals);
+}
+
+void
+loop_system_close(struct loop *l)
+{
+	struct loop_system *s = l->system;
+	int i;
+
+	if (!s)
+		return;
+	for (i = 1; i < NSIG; i++)
+		if (sigismember(&l->mask, i) == 1)
+			sigaction(i, &s->was[i], NULL);
+	if (s->signals.fd >= 0)
+		close(s->signals.fd);
+	if (signalled >= 0)
+		close((int)signalled);
+	signalled = -1;
+	free(s->polled);
+	free(s);
+}
+
+/* --- descriptors --- */
+
+void
+loop_watch(struct loop *l, struct loop_fd *f, short events)
+{
+	(void)l;
+	f->events = events;
+}
+
+void
+loop_system_add(struct loop *l, struct loop_fd *f)
+{
+	struct loop_fd **at = &l->system->first;
+
+	while (*at)
+		at = &(*at)->next;
+	f->next = NULL;
+	*at = f;
+}
+
+void
+loop_system_remove(struct loop *l, struct loop_fd *f)
+{
+	struct loop_fd **at = &l->system->first;
+
+	while (*at != f)
+		at = &(*at)->next;
+	*at = f->next;
+}
+
+int
+loop_system_prepare(struct loop *l)
+{
+	struct loop_system *s = l->system;
+	struct pollfd *polled;
+
+	if (l->nfds <= s->cap)
+		return 0;
+	polled = realloc(s->polled, 2 * l->nfds * sizeof(*polled));
+	if (!polled)
+		return -1;
+	s->polled = polled;
+	s->cap = 2 * l->nfds;
+	return 0;
+}
+
+static int
+wait_unblocked(const struct loop *l, nfds_t n, int wait_ms)
+{
+	int r, error;
+
+	sigprocmask(SIG_UNBLOCK, &l->mask, NULL);
+	r = poll(l->system->polled, n, wait_ms);
+	error = errno;
+	sigprocmask(SIG_BLOCK, &l->mask, NULL);
+	errno = error;
+	return r;
+}
+
+int
+loop_system_wait(struct loop *l, int wait_ms)
+{
+	const struct pollfd *p = l->system->polled;
+	struct loop_fd *f;
+	nfds_t n = 0;
+	int r;
+
+	for (f = l->system->first; f; f = f->next) {
+		if (!loop_wants(f))
+			continue;
+		f->known_fd = f->fd;
+		f->known_events = f->events;
+		l->system->polled[n++] = (struct pollfd){.fd = f->fd, .events = f->events};
+	}
+	r = wait_unblocked(l, n, wait_ms);
+	l->now = loop_clock();
+	if (r < 0)
+		return errno == EINTR || errno == EAGAIN ? 0 : -1;
+	/* A bad descriptor is its owner's to find. */
+	for (f = l->system->first; f; f = f->next)
+		if (loop_wants(f)) {
+			loop_note(l, f, (unsigned short)(p->revents & POLLNVAL ? f->events & (POLLIN | POLLOUT) : p->revents));
+			p++;
+		}
+	return 0;
+}
+
+bool
+loop_system_has_ready(const struct loop *l)
+{
+	(void)l;
+	return false;
+}
+
+/* There is none: poll has no descriptor of its own. */
+int
+loop_descriptor(const struct loop *l)
+{
+	(void)l;
+	return -1;
+}

@@ -1,0 +1,112 @@
+/* What proc asks of Linux. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "lib/base/bytes.h"
+#include "lib/run/proc_parts.h"
+
+#ifndef CLOSE_RANGE_CLOEXEC
+#define CLOSE_RANGE_CLOEXEC 4u
+#endif
+
+void
+proc_die_with_parent(int signal)
+{
+	prctl(PR_SET_PDEATHSIG, signal);
+}
+
+int
+proc_close_others(bool at_exec)
+{
+	struct dirent *entry;
+	DIR *dir;
+	int fd;
+
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, 3u, ~0u, at_exec ? CLOSE_RANGE_CLOEXEC : 0u) == 0)
+		return 0;
+#endif
+	dir = opendir("/proc/self/fd");
+	if (!dir)
+		return -1;
+	while ((entry = readdir(dir))) {
+		fd = atoi(entry->d_name);
+		if (fd <= 2 || fd == dirfd(dir))
+			continue;
+		if (at_exec)
+			fcntl(fd, F_SETFD, FD_CLOEXEC);
+		else
+			close(fd);
+	}
+	closedir(dir);
+	return 0;
+}
+
+/* Is that process, a folder in /proc, of the group, and no zombie? */
+static bool
+lives_in_group(const char *process, pid_t group)
+{
+	char path[300], stat[512], *p;
+	long of = 0;
+	char state = 'Z';
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%s/stat", process);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, stat, sizeof(stat) - 1);
+	close(fd);
+	stat[n < 0 ? 0 : n] = '\0';
+	/* PID (NAME) STATE PARENT GROUP; a name may hold anything. */
+	p = strrchr(stat, ')');
+	return p && sscanf(p, ") %c %*d %ld", &state, &of) == 2 && of == group && state != 'Z' &&
+		state != 'X';
+}
+
+bool
+proc_group_lives(pid_t group)
+{
+	struct dirent *entry;
+	bool lives = false;
+	DIR *dir;
+
+	if (group <= 1 || (kill(-group, 0) < 0 && errno != EPERM))
+		return false;
+	dir = opendir("/proc");
+	if (!dir)
+		return true;
+	while (!lives && (entry = readdir(dir)))
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+			lives = lives_in_group(entry->d_name, group);
+	closedir(dir);
+	return lives;
+}
+
+char *
+proc_self(void)
+{
+	struct buf path = {0};
+	ssize_t n;
+
+	do {
+		if (buf_reserve(&path, path.cap + 256) < 0)
+			break;
+		n = readlink("/proc/self/exe", path.p, path.cap);
+		if (n > 0 && (size_t)n < path.cap) {
+			path.n = (size_t)n;
+			return buf_string(&path);
+		}
+	} while (n > 0);
+	buf_free(&path);
+	return NULL;
+}

@@ -1,0 +1,122 @@
+/* What proc asks of any system. */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/base/bytes.h"
+#include "lib/run/proc_parts.h"
+
+/* Its pipes end, and a guardian sees to the rest. */
+void
+proc_die_with_parent(int signal)
+{
+	(void)signal;
+}
+
+static void
+close_one(int fd, bool at_exec)
+{
+	if (at_exec)
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+	else
+		close(fd);
+}
+
+/* FreeBSD lists 0, 1 and 2 only in /dev/fd: what it shows is all where it shows its own descriptor. */
+static bool
+close_listed(bool at_exec)
+{
+	DIR *dir = opendir("/dev/fd");
+	struct dirent *entry;
+	bool whole = false;
+	int fd;
+
+	while (dir && (entry = readdir(dir))) {
+		fd = atoi(entry->d_name);
+		if (fd == dirfd(dir))
+			whole = true;
+		else if (fd > 2)
+			close_one(fd, at_exec);
+	}
+	if (dir)
+		closedir(dir);
+	return whole;
+}
+
+int
+proc_close_others(bool at_exec)
+{
+	long n = close_listed(at_exec) ? 0 : sysconf(_SC_OPEN_MAX), fd;
+
+	for (fd = 3; fd < n; fd++)
+		close_one((int)fd, at_exec);
+	return n < 0 ? -1 : 0;
+}
+
+/* Has ps a member of the group that is no zombie? */
+static bool
+is_listed(pid_t group)
+{
+	FILE *ps = popen("exec ps -A -o pgid= -o stat=", "r");
+	bool found = false;
+	char state;
+	long of;
+
+	if (!ps)
+		return true;
+	while (fscanf(ps, "%ld %c%*[^\n]", &of, &state) >= 2)
+		found = found || (of == group && state != 'Z');
+	return pclose(ps) != 0 || found;
+}
+
+/* A zombie that is to be reaped by us hides whether there are others: then ps is asked. Elsewhere who reaps is quick. */
+bool
+proc_group_lives(pid_t group)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	if (group <= 1 || kill(-group, 0) < 0)
+		return false;
+	if (waitid(P_PID, (id_t)group, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
+		return true;
+	return is_listed(group);
+}
+
+/* The first in PATH of that name. */
+static char *
+in_path(const char *name)
+{
+	const char *p = getenv("PATH"), *end;
+	char *found = NULL, *at;
+
+	for (; p && !found; p = *end ? end + 1 : NULL) {
+		end = p + strcspn(p, ":");
+		if (asprintf(&at, "%.*s/%s", (int)(end - p), p, name) < 0)
+			return NULL;
+		if (access(at, X_OK) == 0)
+			found = realpath(at, NULL);
+		free(at);
+	}
+	return found;
+}
+
+/* What is the program called that has this function? */
+char *
+proc_self(void)
+{
+	char *(*here)(void) = proc_self;
+	Dl_info info;
+	void *at;
+
+	memcpy(&at, &here, sizeof(at));
+	if (!dladdr(at, &info) || !info.dli_fname)
+		return NULL;
+	return strchr(info.dli_fname, '/') ? realpath(info.dli_fname, NULL) : in_path(info.dli_fname);
+}

@@ -1,0 +1,34 @@
+/*
+ * system: what Linux has for descriptors and other systems have not. system_linux.c or system_portable.c is built; nothing else
+ * asks which system it is.
+ */
+#ifndef SYSTEM_H
+#define SYSTEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* What poll shows of a socket to whose other side nobody writes any more; 0 where that shows only when all is read. */
+extern const short system_hangup;
+
+/* An open description of its own for what a descriptor is open for. -1 with errno where none can be had. */
+int system_reopen(int fd, int flags);
+/* Is the process at the other end of a local socket (of what connected: the one that listens) this user's? */
+bool system_is_own(int socket);
+/*
+ * A short path to a directory, to be freed, for names that are too long for a socket; it holds as long as *fd is open. NULL with
+ * errno where there is none.
+ */
+char *system_shorten(const char *directory, int *fd);
+
+/* Copies what waits in a pipe to another, and takes nothing out. The bytes, or -1 with errno where that cannot be done. */
+ssize_t system_copy_pipe(int from, int to, size_t n);
+/* How many bytes a pipe holds; -1 where that cannot be known. */
+int system_pipe_size(int fd);
+/* 0, or -1 where the wish is not granted. */
+int system_set_pipe_size(int fd, int size);
+/* The bytes that were sent to a socket and that its other side has not read; 0 where that cannot be known. */
+int system_unsent(int socket);
+
+#endif
