@@ -168,7 +168,7 @@ teardown() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups ./program -s shared/sock >asked 2>&1 &
 	wait_for test -S shared/sock
 	run -2 timeout 60 acp-tap --attach shared/sock
-	assert_output --partial "shared/sock: another user"
+	assert_output --partial "shared/sock: a process of another user listens there"
 	# Nor by a link that a stream of this user has left behind.
 	mkdir -m 700 run/acp
 	ln -s "$PWD/shared/sock" run/acp/7
