@@ -259,7 +259,7 @@ lines_in() {
 	run turns loaded total billed
 	assert_output '7 7'
 	run --separate-stderr acp-usage loaded
-	assert_regex "$stderr" "hold the session's history"
+	assert_regex "$stderr" "cover the session's history"
 }
 
 # --- what looks wrong
