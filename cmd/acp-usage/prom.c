@@ -188,7 +188,8 @@ put_models(struct prom *p, struct buf *to, struct tool *t)
 			continue;
 		for (part = s->parts; part; part = part->next)
 			for (tally = part->tallies; tally; tally = tally->next)
-				r |= add_model(p, tally, usage_inside(t->usage, part));
+				if (tally->period != USAGE_NEVER)
+					r |= add_model(p, tally, usage_inside(t->usage, part));
 	}
 	for (i = 0; i < p->nmodels; i++)
 		for (type = USAGE_INPUT; type < USAGE_TYPES; type++)
