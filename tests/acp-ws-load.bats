@@ -84,12 +84,12 @@ teardown() {
 
 @test "a client whose standard output nobody reads for a while is not lost: its pings are a sign of life" {
 	seq -f '{"jsonrpc":"2.0","method":"_n","params":["%.0f 0123456789012345678901234567890123456789"]}' 60000 >in
-	serve --ping 500ms -- bash -c 'cat in; exec cat'
+	serve --ping 3s -- bash -c 'cat in; exec cat'
 	mkfifo pipe
-	acp-ws --ping 500ms --connect "ws://127.0.0.1:$PORT/acp" < <(exec sleep 600) >pipe &
+	acp-ws --ping 3s --connect "ws://127.0.0.1:$PORT/acp" < <(exec sleep 600) >pipe &
 	exec 5<pipe
 	# Longer than the two intervals after which a silent peer is lost.
-	sleep 2
+	sleep 7
 	head -n 60000 <&5 >out
 	exec 5<&-
 	assert cmp in out
