@@ -1,6 +1,6 @@
 /*
- * terminal: the client's side when somebody types. Components are background groups, which a
- * terminal would stop when they read it; so conduct reads it for the first one.
+ * terminal: the client's side when somebody types, or a socket, where its end shows only to who reads it. Components are background
+ * groups, which a terminal would stop when they read it; so conduct reads it for the first one.
  */
 #ifndef TERMINAL_H
 #define TERMINAL_H

@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "hop.h"
+#include "lib/run/system.h"
 #include "link.h"
 #include "memory.h"
 #include "route.h"
@@ -98,7 +100,14 @@ join_port(struct chain *ch, enum lane lane, const struct from *f, struct port *p
 	return link_open(p->source);
 }
 
-/* The client's own descriptor, where a component has it; at a terminal conduct reads that. */
+/* Must conduct read the client's descriptor? A terminal; a socket whose end would not show otherwise. */
+static bool
+client_is_read(void)
+{
+	return isatty(STDIN_FILENO) || (!system_hangup && link_type(STDIN_FILENO) == S_IFSOCK);
+}
+
+/* The client's own descriptor, where a component has it; else a pipe from conduct, which reads that. */
 static int
 join_client(struct chain *ch, enum lane lane, struct link *l)
 {
@@ -107,7 +116,7 @@ join_client(struct chain *ch, enum lane lane, struct link *l)
 	ch->client[lane] = l;
 	if (lane == LANE_UP)
 		l->wr = STDOUT_FILENO;
-	else if (isatty(STDIN_FILENO) && proc_pipe(ends) < 0)
+	else if (client_is_read() && proc_pipe(ends) < 0)
 		return -1;
 	if (lane == LANE_DOWN) {
 		l->rd = ends[0];
