@@ -81,14 +81,15 @@ static void
 take_provided(struct options *o, const char *argument)
 {
 	const char *equals = strchr(argument, '=');
-	struct provided *p = realloc(o->provided, (o->nprovided + 1) * sizeof(*p));
 	const struct provided *other;
+	struct provided *p;
 	struct buf id = {0};
 
-	if (!p)
-		no_memory();
 	if (!equals || equals == argument)
 		cli_bad(&cli, OPT_PROVIDE, argument, "expected NAME=CMD");
+	p = realloc(o->provided, (o->nprovided + 1) * sizeof(*p));
+	if (!p)
+		no_memory();
 	o->provided = p;
 	p += o->nprovided++;
 	*p = (struct provided){.words = proc_words(equals + 1)};
