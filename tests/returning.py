@@ -255,7 +255,10 @@ class Client:
             self.play(count)
         except Failed as error:
             met = str(error)
-        self.child.stdin.close()
+        try:
+            self.child.stdin.close()
+        except BrokenPipeError:
+            pass  # what was written last has no reader any more: the chain has ended
         for line in self.child.stdout:
             self.take(json.loads(line))
         status = self.child.wait()
