@@ -126,7 +126,7 @@ call_join(struct call *c, struct call *parent)
 	port_settled(parent->to, parent);
 }
 
-/* A filter keeps the ids; what a proxy passes on is told by what it is. */
+/* A filter keeps the ids; a message that a proxy forwards is recognized by its kind. */
 void
 call_match(struct call *c)
 {

@@ -30,7 +30,7 @@ void end_renew(struct chain *);
 void end_pass(struct port *);
 /* What it writes is closed now, and so are our copies of what its reader alone decides about. */
 void end_closed(struct port *);
-/* Has who sends messages down to this port left? */
+/* Has the sender of the messages that go down to this port left? */
 bool end_is_leaving(const struct port *);
 /* What a port reads has ended, for good. */
 void end_source(struct port *);

@@ -320,7 +320,7 @@ watch_guardian(struct chain *ch)
 
 /* --- the run --- */
 
-/* Where all is wired directly everybody starts; else only who has the client's descriptors. 0, or the exit status. */
+/* Starts every component where all hops are direct; else only those with the client's descriptors. 0, or the exit status. */
 static int
 start_first(struct chain *ch)
 {

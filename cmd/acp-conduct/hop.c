@@ -27,7 +27,7 @@ hop_started(struct component *c)
 
 /* --- a filter has died --- */
 
-/* A copy above 7, and the original is let go. */
+/* Moves the descriptor above 7: returns a copy and closes the original. */
 static int
 take(struct link *l, int *fd)
 {

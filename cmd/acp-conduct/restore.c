@@ -49,7 +49,7 @@ refuse_lost(struct port *p)
 	mend_withdraw(p);
 }
 
-/* --- what the client is told --- */
+/* --- the notice for the client --- */
 
 static bool
 wants_notices(const struct port *p)
