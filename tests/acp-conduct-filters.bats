@@ -170,12 +170,13 @@ blocked() {
 
 # bats test_tags=slow
 @test "two neighbours that die at once, each with more to pass on than the other can take, are both started again" {
-	# In its second life it fills that descriptor and reads nothing, in the others it passes everything on.
+	# In its second life it fills that descriptor and reads nothing, in the others it passes everything on (without a
+	# timeline: acp-tap ends with 125 where the reader of that is too slow).
 	cat >full <<-'EOS'
 		#!/bin/bash
 		echo >>"$LIVES.$1"
 		(($(wc -l <"$LIVES.$1") != 2)) || exec yes "$2" >&"$1"
-		exec acp-tap
+		exec acp-tap 2>/dev/null
 	EOS
 	chmod +x full
 	start -f "./full 7 '${m}7}'" -f "./full 1 '${m}1}'" -- cat
