@@ -1,6 +1,6 @@
 # What the frame's bats files share, beside lib.bash. In setup: `load lib; load frame; lib_setup`.
 
-# A filter with both lanes meets the stream in these ways.
+# A filter with both directions meets the stream in these ways.
 # shellcheck disable=SC2034
 WAYS=(wrap wrap-sockets wrap-socket link link-sockets)
 

@@ -183,19 +183,19 @@ void session_cancel(struct tool *, const struct session *);
 void session_say(struct tool *, const struct session *, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* prompt.c: what the client sends */
-enum verdict prompt_came(struct tool *, struct session *, const struct seen *);
+enum verdict prompt_came(struct tool *, struct session *, const struct message *);
 /* All that wait: by the order in which they came. */
 void prompts_go(struct tool *, struct session *);
 void prompts_refused(struct tool *, struct session *, int code, const char *why);
 void session_cancelled(struct tool *, struct session *, bool closed);
 /* $/cancel_request. */
-enum verdict prompt_withdrawn(struct tool *, const struct seen *);
+enum verdict prompt_withdrawn(struct tool *, const struct message *);
 
 /* turn.c: how turns end */
-enum verdict turn_answered(struct tool *, struct session *, const struct seen *);
-void turn_own_answered(struct tool *, struct own *, const struct seen *);
+enum verdict turn_answered(struct tool *, struct session *, const struct message *);
+void turn_own_answered(struct tool *, struct own *, const struct message *);
 /* v2: a state_update. */
-enum verdict turn_state(struct tool *, struct session *, const struct seen *, const struct usage_report *);
+enum verdict turn_state(struct tool *, struct session *, const struct message *, const struct usage_report *);
 /* A turn of the client's has ended with all its continuations. */
 void turn_over(struct tool *, struct session *);
 /* The update of a session/update; the result of an answer, or the idle state. p NULL where it is no object, or none. */
@@ -233,7 +233,7 @@ void ahead_rearm(const struct tool *, struct session *);
 
 /* clock.c */
 /* Each message. */
-void clock_see(struct tool *, enum lane, const struct seen *);
+void clock_see(struct tool *, enum acp_direction, const struct message *);
 /* A sign of life, or a prompt that it is waited for; of no session in particular: NULL. */
 void clock_heard(struct tool *, struct session *);
 void clock_forget_calls(struct session *);

@@ -110,22 +110,22 @@ clock_heard(struct tool *t, struct session *s)
 }
 
 void
-clock_see(struct tool *t, enum lane lane, const struct seen *seen)
+clock_see(struct tool *t, enum acp_direction dir, const struct message *message)
 {
-	struct slice id = seen_session(seen);
+	struct slice id = message_session(message);
 	struct session *s = t->options->max_silence ? session_of(t, id, false) : NULL;
 	size_t *asks = s ? &s->asks : &t->asks;
 
 	if (!t->options->max_silence)
 		return;
-	if (seen->msg.kind == MSG_REQUEST && lane == LANE_UP)
+	if (message->msg.kind == MSG_REQUEST && dir == ACP_UP)
 		++*asks;
-	if (seen->msg.kind == MSG_RESPONSE && lane == LANE_DOWN && *asks > 0)
+	if (message->msg.kind == MSG_RESPONSE && dir == ACP_DOWN && *asks > 0)
 		--*asks;
-	if (s && lane == LANE_UP && seen->msg.what == ACP_SESSION_UPDATE)
-		see_call(t, s, turn_update(&seen->msg));
+	if (s && dir == ACP_UP && message->msg.what == ACP_SESSION_UPDATE)
+		see_call(t, s, turn_update(&message->msg));
 	/* A session without a prompt of its own may be a sub-agent of any that runs. */
-	if (lane == LANE_UP || seen->msg.kind == MSG_RESPONSE)
+	if (dir == ACP_UP || message->msg.kind == MSG_RESPONSE)
 		clock_heard(t, s && session_runs(s) ? s : NULL);
 }
 
@@ -142,7 +142,7 @@ put_idle(struct tool *t, const struct session *s, struct slice error)
 		|| buf_printf(&params, ",\"%s\":{\"%s\":\"state_update\",\"state\":\"idle\",\"%s\":\"error\",\"error\":", acp_update,
 			acp_update_kind, acp_stop_reason)
 		|| buf_add_slice(&params, error) || buf_add_string(&params, "}}")
-		|| frame_notify(t->frame, LANE_UP, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params));
+		|| frame_notify(t->frame, ACP_UP, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params));
 	buf_free(&params);
 	return r ? -1 : 0;
 }
@@ -160,7 +160,7 @@ put_errors(struct tool *t, struct session *s, const char *why)
 		if (o->answered)
 			continue;
 		text.n = 0;
-		r = msg_make_failure(&text, buf_slice(&o->id), buf_slice(&error)) || frame_send(t->frame, LANE_UP, buf_slice(&text));
+		r = msg_make_failure(&text, buf_slice(&o->id), buf_slice(&error)) || frame_send(t->frame, ACP_UP, buf_slice(&text));
 		o->answered = true;
 		s->open--;
 	}

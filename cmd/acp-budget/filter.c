@@ -41,29 +41,29 @@ parent_of(struct tool *t, const struct usage_report *r)
 }
 
 static enum verdict
-see_update(struct tool *t, const struct seen *seen)
+see_update(struct tool *t, const struct message *message)
 {
 	const struct options *o = t->options;
-	struct slice kind = msg_update_kind(&seen->msg), update;
+	struct slice kind = msg_update_kind(&message->msg), update;
 	bool user = is_kind(kind, "user_message_chunk") || is_kind(kind, "user_message");
 	bool compaction = o->nat > 0 && is_kind(kind, "compaction_update");
-	struct session *s = session_of(t, msg_session(&seen->msg), user || compaction);
+	struct session *s = session_of(t, msg_session(&message->msg), user || compaction);
 	struct usage_report r;
 
-	if (usage_may_matter(&t->words, seen->msg.text) && usage_read(seen, &r)) {
+	if (usage_may_matter(&t->words, message->msg.text) && usage_read(message, &r)) {
 		if (r.what == USAGE_STATE && s)
-			return turn_state(t, s, seen, &r);
-		if (usage_take(t->usage, seen->t, &r) < 0)
+			return turn_state(t, s, message, &r);
+		if (usage_take(t->usage, message->t, &r) < 0)
 			tool_no_memory(t);
 		if (s)
 			ahead_rearm(t, s);
 		if (s || (s = parent_of(t, &r)))
 			limits_see(t, s);
-		s = session_of(t, msg_session(&seen->msg), false);
+		s = session_of(t, msg_session(&message->msg), false);
 	}
 	if (!s || !kind.p)
 		return VERDICT_PASS;
-	update = json_get(seen->msg.params, acp_update);
+	update = json_get(message->msg.params, acp_update);
 	if (compaction)
 		s->compacting = is_kind(json_get(update, "status"), "in_progress");
 	if (o->estimate)
@@ -72,21 +72,21 @@ see_update(struct tool *t, const struct seen *seen)
 }
 
 static void
-see_usage(struct tool *t, const struct seen *seen)
+see_usage(struct tool *t, const struct message *message)
 {
 	struct usage_report r;
 
-	if (!usage_read(seen, &r))
+	if (!usage_read(message, &r))
 		return;
 	if (r.what == USAGE_HELLO)
 		t->v2 = r.v2;
-	if (usage_take(t->usage, seen->t, &r) < 0)
+	if (usage_take(t->usage, message->t, &r) < 0)
 		tool_no_memory(t);
 }
 
 /* Is it the answer that is held, once more? The client must not take it for the end. */
 static bool
-is_held_again(const struct tool *t, const struct seen *seen)
+is_held_again(const struct tool *t, const struct message *message)
 {
 	const struct budget *b = t->budgets;
 	struct buf key = {0};
@@ -94,7 +94,7 @@ is_held_again(const struct tool *t, const struct seen *seen)
 
 	while (b && (!b->held || b->idle))
 		b = b->next;
-	if (!b || msg_id_key(seen->msg.id, &key) < 0)
+	if (!b || msg_id_key(message->msg.id, &key) < 0)
 		return false;
 	for (yes = false; b && !yes; b = b->next)
 		yes = b->held && !b->idle && slice_eq(buf_slice(&b->id), buf_slice(&key));
@@ -104,22 +104,22 @@ is_held_again(const struct tool *t, const struct seen *seen)
 
 /* An answer to the client. */
 static enum verdict
-see_answer(struct tool *t, const struct seen *seen)
+see_answer(struct tool *t, const struct message *message)
 {
-	const struct request *asked = seen->request;
+	const struct request *asked = message->request;
 	struct session *s = asked ? session_of(t, asked->session, false) : NULL;
 
-	if (!asked && is_held_again(t, seen))
+	if (!asked && is_held_again(t, message))
 		return VERDICT_DROP;
 	if (!asked || asked->from != ACP_CLIENT)
 		return VERDICT_PASS;
 	switch (asked->what) {
 	case ACP_SESSION_PROMPT:
-		return s ? turn_answered(t, s, seen) : VERDICT_PASS;
+		return s ? turn_answered(t, s, message) : VERDICT_PASS;
 	case ACP_SESSION_CLOSE:
 	case ACP_SESSION_DELETE:
 		/* What ran in it is over; an answer to our nudge may never come. */
-		if (s && s->budget && seen->msg.result.p)
+		if (s && s->budget && message->msg.result.p)
 			budget_end(t, s->budget, "the session was closed");
 		return VERDICT_PASS;
 	case ACP_INITIALIZE:
@@ -128,7 +128,7 @@ see_answer(struct tool *t, const struct seen *seen)
 	case ACP_SESSION_LOAD:
 	case ACP_SESSION_RESUME:
 	case ACP_SESSION_FORK:
-		see_usage(t, seen);
+		see_usage(t, message);
 		return VERDICT_PASS;
 	default:
 		return VERDICT_PASS;
@@ -143,18 +143,18 @@ shows_notices(struct slice params)
 }
 
 static enum verdict
-see_request(struct tool *t, const struct seen *seen)
+see_request(struct tool *t, const struct message *message)
 {
-	bool prompt = seen->msg.what == ACP_SESSION_PROMPT;
-	struct session *s = session_of(t, msg_session(&seen->msg), prompt && seen->msg.kind == MSG_REQUEST);
+	bool prompt = message->msg.what == ACP_SESSION_PROMPT;
+	struct session *s = session_of(t, msg_session(&message->msg), prompt && message->msg.kind == MSG_REQUEST);
 
-	if (seen->msg.what == ACP_CANCEL_REQUEST)
-		return seen->msg.kind == MSG_NOTIFICATION ? prompt_withdrawn(t, seen) : VERDICT_PASS;
-	if (prompt && s && seen->msg.kind == MSG_REQUEST)
-		return prompt_came(t, s, seen);
+	if (message->msg.what == ACP_CANCEL_REQUEST)
+		return message->msg.kind == MSG_NOTIFICATION ? prompt_withdrawn(t, message) : VERDICT_PASS;
+	if (prompt && s && message->msg.kind == MSG_REQUEST)
+		return prompt_came(t, s, message);
 	if (!s)
 		return VERDICT_PASS;
-	switch (seen->msg.what) {
+	switch (message->msg.what) {
 	case ACP_SESSION_CANCEL:
 		session_cancelled(t, s, false);
 		break;
@@ -180,30 +180,30 @@ start(void *state, struct frame *f)
 }
 
 static enum verdict
-message(void *state, struct frame *f, enum lane lane, const struct seen *seen)
+message(void *state, struct frame *f, enum acp_direction dir, const struct message *message)
 {
 	struct tool *t = state;
 
 	(void)f;
-	if (commands_see(&t->commands, &seen->msg) < 0)
+	if (commands_see(&t->commands, &message->msg) < 0)
 		tool_no_memory(t);
-	clock_see(t, lane, seen);
-	if (seen->msg.kind == MSG_RESPONSE)
-		return lane == LANE_UP ? see_answer(t, seen) : VERDICT_PASS;
-	if (lane == LANE_UP)
-		return seen->msg.what == ACP_SESSION_UPDATE ? see_update(t, seen) : VERDICT_PASS;
-	if (seen->msg.what == ACP_INITIALIZE || seen->msg.what == ACP_PROXY_INITIALIZE)
-		t->notices = shows_notices(seen->msg.params);
-	if (seen->msg.what == ACP_SESSION_LOAD || seen->msg.what == ACP_SESSION_RESUME)
-		see_usage(t, seen);
-	return see_request(t, seen);
+	clock_see(t, dir, message);
+	if (message->msg.kind == MSG_RESPONSE)
+		return dir == ACP_UP ? see_answer(t, message) : VERDICT_PASS;
+	if (dir == ACP_UP)
+		return message->msg.what == ACP_SESSION_UPDATE ? see_update(t, message) : VERDICT_PASS;
+	if (message->msg.what == ACP_INITIALIZE || message->msg.what == ACP_PROXY_INITIALIZE)
+		t->notices = shows_notices(message->msg.params);
+	if (message->msg.what == ACP_SESSION_LOAD || message->msg.what == ACP_SESSION_RESUME)
+		see_usage(t, message);
+	return see_request(t, message);
 }
 
 static void
-answer(void *state, struct frame *f, void *tag, const struct seen *seen)
+answer(void *state, struct frame *f, void *tag, const struct message *message)
 {
 	(void)f;
-	turn_own_answered(state, tag, seen);
+	turn_own_answered(state, tag, message);
 }
 
 static void

@@ -152,7 +152,7 @@ stop(struct tool *t, struct session *s)
 	if (s->open == 0 && !s->busy && !s->asked && !(s->budget && s->budget->nudging))
 		return;
 	if (buf_printf(&params, "{\"%s\":", acp_session_id) || buf_add_slice(&params, s->id) || buf_add(&params, "}", 1)
-		|| frame_notify(t->frame, LANE_DOWN, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)))
+		|| frame_notify(t->frame, ACP_DOWN, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)))
 		tool_no_memory(t);
 	buf_free(&params);
 }

@@ -97,11 +97,11 @@ refused(struct tool *t, struct session *s, struct held *held)
 /* --- prompts that wait for a text of --at --- */
 
 static enum verdict
-wait_for_it(struct tool *t, struct session *s, const struct seen *seen)
+wait_for_it(struct tool *t, struct session *s, const struct message *message)
 {
 	struct waiting *w = calloc(1, sizeof(*w)), **at = &s->waiting;
 
-	if (!w || msg_id_key(seen->msg.id, &w->id) < 0 || !(w->held = frame_hold(t->frame))) {
+	if (!w || msg_id_key(message->msg.id, &w->id) < 0 || !(w->held = frame_hold(t->frame))) {
 		tool_no_memory(t);
 		if (w)
 			buf_free(&w->id);
@@ -201,7 +201,7 @@ prompts_cancelled(struct tool *t, struct session *s)
 }
 
 enum verdict
-prompt_came(struct tool *t, struct session *s, const struct seen *seen)
+prompt_came(struct tool *t, struct session *s, const struct message *message)
 {
 	struct insertion in = {0};
 
@@ -212,8 +212,8 @@ prompt_came(struct tool *t, struct session *s, const struct seen *seen)
 	}
 	limits_unkept(t, s, s->turns > 0);
 	if (s->asked || ahead_ask(t, s))
-		return wait_for_it(t, s, seen);
-	prompt_goes(t, s, &seen->msg, &in);
+		return wait_for_it(t, s, message);
+	prompt_goes(t, s, &message->msg, &in);
 	if (in.at && frame_replace(t->frame, slice(in.at, 0), buf_slice(&in.with)) < 0)
 		tool_no_memory(t);
 	buf_free(&in.with);
@@ -285,9 +285,9 @@ withdraw_answered(struct tool *t, struct slice id)
 }
 
 enum verdict
-prompt_withdrawn(struct tool *t, const struct seen *seen)
+prompt_withdrawn(struct tool *t, const struct message *message)
 {
-	struct slice id = json_type(seen->msg.params) == JSON_OBJECT ? json_get(seen->msg.params, acp_request_id) : slice(NULL, 0);
+	struct slice id = json_type(message->msg.params) == JSON_OBJECT ? json_get(message->msg.params, acp_request_id) : slice(NULL, 0);
 	struct buf key = {0};
 	bool ours = id.p && msg_id_key(id, &key) == 0
 		&& (withdraw_waiting(t, buf_slice(&key)) || withdraw_answered(t, buf_slice(&key)));

@@ -123,7 +123,7 @@ session_ask(struct tool *t, struct session *s, struct slice text, void *tag)
 	r = buf_printf(&params, "{\"%s\":", acp_session_id) || buf_add_slice(&params, s->id)
 		|| buf_printf(&params, ",\"%s\":[{\"type\":\"text\",\"text\":", acp_prompt) || json_quote(text, &params)
 		|| buf_add_string(&params, "}]}")
-		|| frame_request(t->frame, LANE_DOWN, acp_name(ACP_SESSION_PROMPT, ACP_PLAIN), buf_slice(&params), tag);
+		|| frame_request(t->frame, ACP_DOWN, acp_name(ACP_SESSION_PROMPT, ACP_PLAIN), buf_slice(&params), tag);
 	buf_free(&params);
 	if (r)
 		tool_no_memory(t);
@@ -142,7 +142,7 @@ session_cancel(struct tool *t, const struct session *s)
 	struct buf params = {0};
 
 	if (buf_printf(&params, "{\"%s\":", acp_session_id) || buf_add_slice(&params, s->id) || buf_add(&params, "}", 1)
-		|| frame_notify(t->frame, LANE_DOWN, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)))
+		|| frame_notify(t->frame, ACP_DOWN, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)))
 		tool_no_memory(t);
 	buf_free(&params);
 }

@@ -111,7 +111,7 @@ to_client(struct tool *t, const struct session *s, const char *text)
 
 	if (buf_printf(&params, "{\"%s\":", acp_session_id) || buf_add_slice(&params, s->id)
 		|| buf_printf(&params, ",\"%s\":", acp_update) || put_update(t, text, &params) || buf_add_string(&params, "}")
-		|| frame_notify(t->frame, LANE_UP, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params)) < 0)
+		|| frame_notify(t->frame, ACP_UP, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params)) < 0)
 		tool_no_memory(t);
 	buf_free(&params);
 }

@@ -30,12 +30,12 @@ turn_over(struct tool *t, struct session *s)
 
 /* What the turn brought that ends with this message. False: nothing has ended. */
 static bool
-end_turn(struct tool *t, struct session *s, const struct seen *seen, const struct usage_report *r, struct turn_end *e)
+end_turn(struct tool *t, struct session *s, const struct message *message, const struct usage_report *r, struct turn_end *e)
 {
 	*e = (struct turn_end){.failed = r->failed, .stop = r->stop};
-	e->outcome = r->failed ? seen->msg.error : turn_outcome(&seen->msg);
+	e->outcome = r->failed ? message->msg.error : turn_outcome(&message->msg);
 	t->judged = t->has_output = false;
-	if (usage_take(t->usage, seen->t, r) < 0 || (s->usage && usage_finish(t->usage, s->usage) < 0))
+	if (usage_take(t->usage, message->t, r) < 0 || (s->usage && usage_finish(t->usage, s->usage) < 0))
 		tool_no_memory(t);
 	if (!t->judged)
 		return false;
@@ -66,18 +66,18 @@ is_accepted(const struct tool *t, struct usage_report *r)
 }
 
 static void
-accepted(struct tool *t, struct session *s, const struct seen *seen, const struct usage_report *r)
+accepted(struct tool *t, struct session *s, const struct message *message, const struct usage_report *r)
 {
-	if (usage_take(t->usage, seen->t, r) < 0)
+	if (usage_take(t->usage, message->t, r) < 0)
 		tool_no_memory(t);
 	s->busy = true;
 }
 
 static bool
-answers(const struct budget *b, const struct seen *seen)
+answers(const struct budget *b, const struct message *message)
 {
 	struct buf key = {0};
-	bool yes = msg_id_key(seen->request->id, &key) == 0 && same(&b->id, buf_slice(&key));
+	bool yes = msg_id_key(message->request->id, &key) == 0 && same(&b->id, buf_slice(&key));
 
 	buf_free(&key);
 	return yes;
@@ -85,13 +85,13 @@ answers(const struct budget *b, const struct seen *seen)
 
 /* The prompt that this response answers is not open any more. Was it answered in the agent's place? */
 static bool
-close_prompt(struct session *s, const struct seen *seen)
+close_prompt(struct session *s, const struct message *message)
 {
 	struct open **at = &s->opened, *o;
 	struct buf key = {0};
 	bool answered;
 
-	if (msg_id_key(seen->request->id, &key) < 0)
+	if (msg_id_key(message->request->id, &key) < 0)
 		return false;
 	while ((o = *at) && !same(&o->key, buf_slice(&key)))
 		at = &o->next;
@@ -106,22 +106,22 @@ close_prompt(struct session *s, const struct seen *seen)
 }
 
 enum verdict
-turn_answered(struct tool *t, struct session *s, const struct seen *seen)
+turn_answered(struct tool *t, struct session *s, const struct message *message)
 {
-	struct budget *b = s->budget && !s->budget->held && answers(s->budget, seen) ? s->budget : NULL;
-	enum verdict verdict = close_prompt(s, seen) ? VERDICT_DROP : VERDICT_PASS;
+	struct budget *b = s->budget && !s->budget->held && answers(s->budget, message) ? s->budget : NULL;
+	enum verdict verdict = close_prompt(s, message) ? VERDICT_DROP : VERDICT_PASS;
 	struct usage_report r;
 	struct turn_end e;
 
-	if (!usage_read(seen, &r))
+	if (!usage_read(message, &r))
 		return verdict;
 	if (is_accepted(t, &r)) {
-		accepted(t, s, seen, &r);
+		accepted(t, s, message, &r);
 		if (b)
 			budget_accepted(t, b);
 		return verdict;
 	}
-	end_turn(t, s, seen, &r, &e);
+	end_turn(t, s, message, &r, &e);
 	if (b)
 		return budget_turn(t, b, &e);
 	turn_over(t, s);
@@ -129,24 +129,24 @@ turn_answered(struct tool *t, struct session *s, const struct seen *seen)
 }
 
 void
-turn_own_answered(struct tool *t, struct own *own, const struct seen *seen)
+turn_own_answered(struct tool *t, struct own *own, const struct message *message)
 {
 	struct session *s = own->session;
 	struct budget *b = own->kind == OWN_NUDGE ? (struct budget *)own : NULL;
 	struct usage_report r;
 	struct turn_end e;
 
-	if (!usage_read(seen, &r))
-		r = (struct usage_report){.what = USAGE_ANSWER, .session = s->id, .failed = seen->msg.error.p != NULL};
+	if (!usage_read(message, &r))
+		r = (struct usage_report){.what = USAGE_ANSWER, .session = s->id, .failed = message->msg.error.p != NULL};
 	if (is_accepted(t, &r)) {
-		accepted(t, s, seen, &r);
+		accepted(t, s, message, &r);
 		if (b)
 			budget_accepted(t, b);
 		else
 			s->accepted = true;
 		return;
 	}
-	end_turn(t, s, seen, &r, &e);
+	end_turn(t, s, message, &r, &e);
 	if (b)
 		budget_continued(t, b, &e);
 	else
@@ -173,9 +173,9 @@ repeat(struct tool *t, struct session *s, struct slice update)
 }
 
 static enum verdict
-turn_idle(struct tool *t, struct session *s, const struct seen *seen, const struct usage_report *r)
+turn_idle(struct tool *t, struct session *s, const struct message *message, const struct usage_report *r)
 {
-	struct slice update = turn_update(&seen->msg);
+	struct slice update = turn_update(&message->msg);
 	struct budget *b = s->budget;
 	struct turn_end e;
 
@@ -188,7 +188,7 @@ turn_idle(struct tool *t, struct session *s, const struct seen *seen, const stru
 	if (!s->busy && (s->open > 0 || s->asked))
 		return VERDICT_PASS;
 	s->busy = false;
-	if (!end_turn(t, s, seen, r, &e))
+	if (!end_turn(t, s, message, r, &e))
 		return VERDICT_PASS;
 	if (s->asked && s->accepted) {
 		ahead_answered(t, s);
@@ -208,15 +208,15 @@ turn_idle(struct tool *t, struct session *s, const struct seen *seen, const stru
 }
 
 enum verdict
-turn_state(struct tool *t, struct session *s, const struct seen *seen, const struct usage_report *r)
+turn_state(struct tool *t, struct session *s, const struct message *message, const struct usage_report *r)
 {
-	struct slice state = json_get(turn_update(&seen->msg), "state");
+	struct slice state = json_get(turn_update(&message->msg), "state");
 
 	s->waits = json_type(state) == JSON_STRING && json_string_is(state, "requires_action");
 	if (r->idle)
-		return turn_idle(t, s, seen, r);
+		return turn_idle(t, s, message, r);
 	s->busy = true;
-	if (usage_take(t->usage, seen->t, r) < 0)
+	if (usage_take(t->usage, message->t, r) < 0)
 		tool_no_memory(t);
 	return VERDICT_PASS;
 }

@@ -46,7 +46,7 @@ check_find(struct check *c, enum rule_id rule, const char *path, const char *exp
 
 	if (o->ignored[rule] || rules[rule].level > o->level)
 		return;
-	chosen = c->where.seen ? select_match(o->select, c->where.seen, &why) : select_match_other(o->select, c->where.from);
+	chosen = c->where.message ? select_match(o->select, c->where.message, &why) : select_match_other(o->select, c->where.from);
 	if (why)
 		cli_warn(check_name, "%s: %s", select_culprit(o->select), why);
 	free(why);
@@ -86,7 +86,7 @@ is_extension(struct slice method)
 }
 
 static void
-check_unknown_method(struct check *c, const struct seen *s)
+check_unknown_method(struct check *c, const struct message *s)
 {
 	bool draft = schema_method(schema_of(version(c), true), s->msg.method) != NULL;
 
@@ -97,7 +97,7 @@ check_unknown_method(struct check *c, const struct seen *s)
 
 /* Is the method sent by the right side, and as what it is? */
 static void
-check_direction(struct check *c, const struct seen *s, const struct schema_method *m, enum schema_part part)
+check_direction(struct check *c, const struct message *s, const struct schema_method *m, enum schema_part part)
 {
 	enum schema_part other = part == SCHEMA_REQUEST ? SCHEMA_NOTIFICATION : SCHEMA_REQUEST;
 	enum schema_side to = m->parts[part].to;
@@ -117,7 +117,7 @@ params_of(struct slice params)
 }
 
 static void
-check_content(struct check *c, const struct seen *s, const struct schema *schema, struct slice method)
+check_content(struct check *c, const struct message *s, const struct schema *schema, struct slice method)
 {
 	const struct schema_method *m = method.p ? schema_method(schema, method) : NULL;
 	enum schema_part part = s->msg.kind == MSG_REQUEST ? SCHEMA_REQUEST : SCHEMA_NOTIFICATION;
@@ -141,7 +141,7 @@ check_content(struct check *c, const struct seen *s, const struct schema *schema
 }
 
 static void
-check_schema(struct check *c, const struct seen *s)
+check_schema(struct check *c, const struct message *s)
 {
 	const struct schema *schema = schema_of(version(c), c->options->unstable);
 
@@ -150,7 +150,7 @@ check_schema(struct check *c, const struct seen *s)
 		check_find(c, RULE_JSONRPC, "jsonrpc", "\"2.0\"", slice(NULL, 0));
 	if (s->msg.id.p && !(s->msg.error.p && msg_null_id(&s->msg)))
 		check_node(c, schema->id, s->msg.id, "id");
-	check_content(c, s, schema, seen_method(s));
+	check_content(c, s, schema, message_method(s));
 }
 
 /* --- the connection --- */
@@ -183,7 +183,7 @@ is_initialize(enum acp_method what)
 
 /* A connection begins with initialize, and anew with each that follows. */
 static void
-begin(struct check *c, const struct seen *s)
+begin(struct check *c, const struct message *s)
 {
 	struct connection *old = &c->c, fresh;
 
@@ -206,7 +206,7 @@ begin(struct check *c, const struct seen *s)
 }
 
 static void
-check_early(struct check *c, const struct seen *s)
+check_early(struct check *c, const struct message *s)
 {
 	if (c->c.initialized || c->c.partial || c->c.early || s->msg.kind == MSG_RESPONSE)
 		return;
@@ -221,7 +221,7 @@ check_early(struct check *c, const struct seen *s)
 /* --- requests and responses --- */
 
 static struct asked *
-asked_new(struct check *c, const struct seen *s)
+asked_new(struct check *c, const struct message *s)
 {
 	struct slice options = s->msg.what == ACP_REQUEST_PERMISSION ? json_get(s->msg.params, acp_options) : slice(NULL, 0);
 	struct slice text = c->options->where ? s->msg.text : slice(NULL, 0);
@@ -249,7 +249,7 @@ forget_request(struct check *c, struct request *r)
 }
 
 static void
-open_request(struct check *c, const struct seen *s)
+open_request(struct check *c, const struct message *s)
 {
 	struct request *r;
 
@@ -269,7 +269,7 @@ open_request(struct check *c, const struct seen *s)
 
 /* The request that a response is for; an error with a null id answers none. */
 static struct request *
-request_of(struct check *c, const struct seen *s)
+request_of(struct check *c, const struct message *s)
 {
 	if (s->msg.kind != MSG_RESPONSE || (s->msg.error.p && msg_null_id(&s->msg)))
 		return NULL;
@@ -277,7 +277,7 @@ request_of(struct check *c, const struct seen *s)
 }
 
 static void
-take_response(struct check *c, const struct seen *s)
+take_response(struct check *c, const struct message *s)
 {
 	if (s->request && is_initialize(s->request->what) && s->msg.result.p) {
 		take_version(c, s->msg.result);
@@ -313,9 +313,9 @@ sender(const struct check *c, const struct msg *m, const struct request *r)
 }
 
 void
-check_message(struct check *c, const struct seen *given)
+check_message(struct check *c, const struct message *given)
 {
-	struct seen s = *given;
+	struct message s = *given;
 	struct request *r = request_of(c, &s);
 
 	if (s.from == ACP_UNKNOWN)
@@ -323,7 +323,7 @@ check_message(struct check *c, const struct seen *given)
 	s.request = r;
 	c->messages++;
 	c->where.from = s.from;
-	c->where.seen = &s;
+	c->where.message = &s;
 	if (s.msg.kind == MSG_REQUEST && is_initialize(s.msg.what) && s.from != ACP_AGENT)
 		begin(c, &s);
 	check_early(c, &s);
@@ -343,7 +343,7 @@ check_message(struct check *c, const struct seen *given)
 		else
 			check_notification(c, &s);
 	}
-	c->where.seen = NULL;
+	c->where.message = NULL;
 }
 
 /* --- noise and other lines --- */
@@ -397,7 +397,7 @@ check_unanswered(struct check *c, enum acp_side side)
 
 	for (r = requests_next(c->c.requests, NULL); r; r = next) {
 		const struct asked *a = r->owner;
-		struct seen s = {.from = r->from, .t = a ? a->t : r->t, .msg = {.kind = MSG_REQUEST, .what = r->what, .id = r->id, .method = r->method},
+		struct message s = {.from = r->from, .t = a ? a->t : r->t, .msg = {.kind = MSG_REQUEST, .what = r->what, .id = r->id, .method = r->method},
 			.request = r}; /* for its session */
 		struct json_error error;
 
@@ -409,7 +409,7 @@ check_unanswered(struct check *c, enum acp_side side)
 		c->where.from = r->from;
 		c->where.number = a ? a->number : 0;
 		c->where.t = s.t;
-		c->where.seen = &s;
+		c->where.message = &s;
 		if (c->c.heard[side] && !c->c.partial)
 			check_find(c, RULE_UNANSWERED, "id", "a response", r->id);
 		forget_request(c, r);

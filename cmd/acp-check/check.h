@@ -31,7 +31,7 @@ struct where {
 	uint64_t t;
 	bool timed;
 	enum acp_side from;
-	const struct seen *seen; /* the message, or NULL */
+	const struct message *message; /* the message, or NULL */
 };
 
 struct check {
@@ -51,7 +51,7 @@ void check_open(struct check *, const struct options *);
 void check_close(struct check *);
 
 /* A message; where is set but for where.seen. */
-void check_message(struct check *, const struct seen *);
+void check_message(struct check *, const struct message *);
 /* A line that is none. */
 void check_noise(struct check *, struct slice line);
 /* A side has ended. */
@@ -67,11 +67,11 @@ void check_find(struct check *, enum rule_id, const char *path, const char *expe
 /* --- its parts --- */
 
 /* check_turn.c: what follows from sessions, turns and tool calls. before: the request that a response is for. */
-void check_request(struct check *, const struct seen *, struct asked *);
-void check_notification(struct check *, const struct seen *);
-void check_response(struct check *, const struct seen *, const struct request *);
+void check_request(struct check *, const struct message *, struct asked *);
+void check_notification(struct check *, const struct message *);
+void check_response(struct check *, const struct message *, const struct request *);
 /* check_capability.c: what the other side has to have advertised. */
-void check_capabilities(struct check *, const struct seen *);
+void check_capabilities(struct check *, const struct message *);
 /* check_usage.c: figures. */
 void check_usage_update(struct check *, struct session *, struct slice update);
 /* ends: it comes with the end of a turn, and does not repeat it. */

@@ -94,7 +94,7 @@ check_types(struct check *c, const struct need *needs, struct slice list, const 
 }
 
 void
-check_capabilities(struct check *c, const struct seen *s)
+check_capabilities(struct check *c, const struct message *s)
 {
 	if (s->from == ACP_CLIENT) {
 		check_need(c, of_agents, ACP_AGENT, s->msg.method, "method");

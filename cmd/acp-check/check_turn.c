@@ -13,7 +13,7 @@ opens(enum acp_method what)
 
 /* Methods that name a session which need not be open. */
 static bool
-is_about_any(const struct seen *s)
+is_about_any(const struct message *s)
 {
 	static const char *const names[] = {KIND("session/delete"), KIND("session/close"), KIND("session/archive"),
 		KIND("session/unarchive"), KIND("session/set_title"), KIND("session/status"), KIND("session/fork")};
@@ -34,7 +34,7 @@ has_subagents(const struct check *c)
 
 /* The session that params name; reported once where it is not known. NULL: none. */
 static struct session *
-session_of(struct check *c, const struct seen *s)
+session_of(struct check *c, const struct message *s)
 {
 	struct slice id = json_get(s->msg.params, acp_session_id);
 	struct session *session;
@@ -175,7 +175,7 @@ see_update(struct check *c, struct session *s, struct slice update)
 /* --- permissions --- */
 
 static void
-ask_permission(struct check *c, const struct seen *s, struct session *session)
+ask_permission(struct check *c, const struct message *s, struct session *session)
 {
 	struct slice call = json_get(s->msg.params, "toolCall"), id;
 
@@ -206,7 +206,7 @@ is_offered(struct slice options, struct slice id)
 }
 
 static void
-answer_permission(struct check *c, const struct seen *s, const struct asked *asked, const struct session *session)
+answer_permission(struct check *c, const struct message *s, const struct asked *asked, const struct session *session)
 {
 	struct slice outcome = json_path(s->msg.result, "outcome.outcome"), id = json_path(s->msg.result, "outcome.optionId");
 
@@ -246,7 +246,7 @@ begin_turn(struct check *c, struct session *s)
 }
 
 static void
-end_turn(struct check *c, const struct seen *s, const struct asked *asked, struct session *session)
+end_turn(struct check *c, const struct message *s, const struct asked *asked, struct session *session)
 {
 	struct slice stop = json_get(s->msg.result, acp_stop_reason);
 	bool cancelled = session->cancels != asked->cancels, stopped;
@@ -266,7 +266,7 @@ end_turn(struct check *c, const struct seen *s, const struct asked *asked, struc
 /* --- what comes in --- */
 
 void
-check_request(struct check *c, const struct seen *s, struct asked *asked)
+check_request(struct check *c, const struct message *s, struct asked *asked)
 {
 	struct slice id = json_get(s->msg.params, acp_session_id);
 	struct session *session = NULL;
@@ -288,7 +288,7 @@ check_request(struct check *c, const struct seen *s, struct asked *asked)
 }
 
 void
-check_notification(struct check *c, const struct seen *s)
+check_notification(struct check *c, const struct message *s)
 {
 	struct session *session = session_of(c, s);
 
@@ -304,7 +304,7 @@ check_notification(struct check *c, const struct seen *s)
 }
 
 void
-check_response(struct check *c, const struct seen *s, const struct request *r)
+check_response(struct check *c, const struct message *s, const struct request *r)
 {
 	struct slice id = json_get(s->msg.result, acp_session_id);
 	struct session *session = r->session.p ? session_find(&c->c, r->session) : NULL;

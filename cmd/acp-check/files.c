@@ -19,7 +19,7 @@ struct files {
 static void
 read_message(struct files *f, const struct record *r)
 {
-	struct seen s = {.from = r->from, .t = r->t, .line = r->text, .msg = r->msg, .number = r->number};
+	struct message s = {.from = r->from, .t = r->t, .line = r->text, .msg = r->msg, .number = r->number};
 	struct where here = f->check.where;
 
 	f->timed |= r->timed;

@@ -38,7 +38,7 @@ put_found(struct buf *to, struct slice found)
 static struct slice
 method_of(struct check *c)
 {
-	struct slice method = c->where.seen ? seen_method(c->where.seen) : slice(NULL, 0);
+	struct slice method = c->where.message ? message_method(c->where.message) : slice(NULL, 0);
 
 	c->text.n = 0;
 	if (!method.p || json_unescape(method, &c->text) < 0)
@@ -65,7 +65,7 @@ put_text(struct check *c, struct buf *to, enum rule_id rule, const char *path, c
 	r |= buf_add_string(to, acp_side_name(w->from));
 	if (method.n)
 		r |= buf_add_string(to, " ") | text_plain(to, cut(method, SHOWN));
-	if (w->seen && w->seen->msg.kind == MSG_RESPONSE)
+	if (w->message && w->message->msg.kind == MSG_RESPONSE)
 		r |= buf_add_string(to, " response");
 	r |= buf_printf(to, ": %s: %s: ", level_names[rules[rule].level], rules[rule].name);
 	if (*path)
@@ -86,7 +86,7 @@ static int
 put_json(struct check *c, struct buf *to, enum rule_id rule, const char *path, const char *expected, struct slice found)
 {
 	const struct where *w = &c->where;
-	struct slice session = w->seen ? seen_session(w->seen) : slice(NULL, 0);
+	struct slice session = w->message ? message_session(w->message) : slice(NULL, 0);
 	char time[RECORDING_TIME];
 	int r = buf_printf(to, "{\"level\":\"%s\",\"rule\":\"%s\",\"from\":\"%s\"", level_names[rules[rule].level], rules[rule].name,
 		acp_side_name(w->from));
@@ -98,9 +98,9 @@ put_json(struct check *c, struct buf *to, enum rule_id rule, const char *path, c
 		*recording_put_time(time, w->t) = '\0';
 		r |= buf_printf(to, ",\"t\":%s", time);
 	}
-	if (w->seen)
-		r |= buf_printf(to, ",\"kind\":\"%s\"", w->seen->msg.kind == MSG_REQUEST ? "request" :
-			w->seen->msg.kind == MSG_RESPONSE ? "response" : "notification");
+	if (w->message)
+		r |= buf_printf(to, ",\"kind\":\"%s\"", w->message->msg.kind == MSG_REQUEST ? "request" :
+			w->message->msg.kind == MSG_RESPONSE ? "response" : "notification");
 	r |= put_member(to, "method", method_of(c));
 	if (session.p)
 		r |= buf_add_string(to, ",\"session\":") | buf_add_slice(to, session);

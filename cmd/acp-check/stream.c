@@ -13,17 +13,17 @@ start(void *state, struct frame *f)
 }
 
 static enum verdict
-message(void *state, struct frame *f, enum lane lane, const struct seen *given)
+message(void *state, struct frame *f, enum acp_direction dir, const struct message *given)
 {
 	struct check *c = state;
-	struct seen seen = *given;
+	struct message message = *given;
 
-	(void)lane;
+	(void)dir;
 	/* What comes through one pipe may be of both sides. */
 	if (frame_is_one_way(f))
-		seen.from = ACP_UNKNOWN;
-	c->where = (struct where){.number = seen.number, .t = seen.t, .timed = true, .from = seen.from};
-	check_message(c, &seen);
+		message.from = ACP_UNKNOWN;
+	c->where = (struct where){.number = message.number, .t = message.t, .timed = true, .from = message.from};
+	check_message(c, &message);
 	return VERDICT_PASS;
 }
 

@@ -42,7 +42,7 @@ leave(struct call *c)
 }
 
 struct call *
-call_new(struct port *from, struct port *to, enum lane lane, const struct msg *m)
+call_new(struct port *from, struct port *to, enum acp_direction dir, const struct msg *m)
 {
 	struct slice session = msg_session(m), params = to->memory && memory_wants(m) ? m->params : slice(NULL, 0);
 	struct call *c = calloc(1, sizeof(*c));
@@ -57,7 +57,7 @@ call_new(struct port *from, struct port *to, enum lane lane, const struct msg *m
 		return NULL;
 	}
 	enter(c);
-	c->lane = lane;
+	c->dir = dir;
 	c->what = m->what;
 	c->origin = keep(&p, m->id);
 	c->method = keep(&p, m->method);
@@ -103,7 +103,7 @@ call_named(const struct port *from, struct slice id)
 static bool
 same(const struct call *a, const struct call *b)
 {
-	if (a->lane != b->lane || a->what != b->what || !slice_eq(a->session, b->session))
+	if (a->dir != b->dir || a->what != b->what || !slice_eq(a->session, b->session))
 		return false;
 	return a->what != ACP_OTHER || json_string_eq(a->method, b->method);
 }

@@ -24,7 +24,7 @@ struct call {
 	bool adopted;         /* its process has died after it had passed it on: the response to its child goes past the next one */
 	bool placed;          /* that response has a place in the queue of `to` */
 	unsigned given;       /* how often it was sent again */
-	enum lane lane;
+	enum acp_direction dir;
 	enum acp_method what;
 	struct slice origin;  /* its id where it came from: its own bytes; in bytes, as are the next three */
 	struct slice method;  /* a JSON string with its quotes */
@@ -55,7 +55,7 @@ struct calls_by_id {
 };
 
 /* A request of `from`, to be given to `to` under the next id there. NULL when out of memory. */
-struct call *call_new(struct port *from, struct port *to, enum lane, const struct msg *);
+struct call *call_new(struct port *from, struct port *to, enum acp_direction, const struct msg *);
 /* The call with the id of this response, or NULL. */
 struct call *call_find(const struct port *to, struct slice id);
 /* The call that a $/cancel_request of `from` names, or NULL. */

@@ -29,9 +29,9 @@ chain_may_return(const struct component *c)
 }
 
 bool
-chain_stands_in(const struct component *c, enum lane lane)
+chain_stands_in(const struct component *c, enum acp_direction dir)
 {
-	return c->kind != (lane == LANE_DOWN ? KIND_UP : KIND_DOWN);
+	return c->kind != (dir == ACP_DOWN ? KIND_UP : KIND_DOWN);
 }
 
 const char *
@@ -275,15 +275,15 @@ static size_t
 descriptors(const struct component *c, int errors, struct proc_fd *fds)
 {
 	size_t n = 0;
-	const struct link *in = c->in[LANE_DOWN] ? c->in[LANE_DOWN] : c->in[LANE_UP];
-	const struct link *out = c->out[LANE_UP] ? c->out[LANE_UP] : c->out[LANE_DOWN];
+	const struct link *in = c->in[ACP_DOWN] ? c->in[ACP_DOWN] : c->in[ACP_UP];
+	const struct link *out = c->out[ACP_UP] ? c->out[ACP_UP] : c->out[ACP_DOWN];
 
 	fds[n++] = (struct proc_fd){in->rd, STDIN_FILENO};
 	fds[n++] = (struct proc_fd){out->wr, STDOUT_FILENO};
 	fds[n++] = (struct proc_fd){errors, STDERR_FILENO};
 	if (c->kind == KIND_FILTER) {
-		fds[n++] = (struct proc_fd){c->in[LANE_UP]->rd, 6};
-		fds[n++] = (struct proc_fd){c->out[LANE_DOWN]->wr, 7};
+		fds[n++] = (struct proc_fd){c->in[ACP_UP]->rd, 6};
+		fds[n++] = (struct proc_fd){c->out[ACP_DOWN]->wr, 7};
 	}
 	return n;
 }

@@ -35,7 +35,7 @@ struct route;
 
 struct link {
 	struct chain *chain;
-	enum lane lane;
+	enum acp_direction dir;
 	struct component *writer, *reader; /* NULL: the client, or conduct */
 	int rd, wr;                        /* our copies of its ends; -1: none */
 	struct port *from, *to;            /* conduct reads what the writer writes, writes what the reader reads; NULL: they share a pipe */
@@ -58,7 +58,7 @@ struct component {
 	const char *command; /* as it was written; NULL: argv is */
 	char **words;       /* what `argv` is, where it is ours */
 	char *const *argv;
-	struct link *in[LANES], *out[LANES]; /* NULL where it does not stand in that direction */
+	struct link *in[ACP_DIRECTIONS], *out[ACP_DIRECTIONS]; /* NULL where it does not stand in that direction */
 	struct port *near, *far;             /* where conduct reads and writes it on either side; a proxy's are the same */
 	enum life life;
 	pid_t pid;
@@ -90,7 +90,7 @@ struct chain {
 	size_t n;
 	struct link *links;
 	size_t nlinks;
-	struct link *client[LANES];   /* the client's own descriptors, where a component has them */
+	struct link *client[ACP_DIRECTIONS];   /* the client's own descriptors, where a component has them */
 	bool has_agent;               /* else conduct is a proxy */
 	struct route *route;
 	bool routed;                  /* conduct reads somewhere from the start; the components start with the first initialize */
@@ -147,6 +147,6 @@ bool chain_may_return(const struct component *);
 /* Its place in the chain. */
 size_t chain_index(const struct component *);
 /* Does it stand in that direction? */
-bool chain_stands_in(const struct component *, enum lane);
+bool chain_stands_in(const struct component *, enum acp_direction);
 
 #endif

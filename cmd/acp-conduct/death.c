@@ -43,15 +43,15 @@ enum end {
 static bool
 has_excuse(const struct component *c)
 {
-	enum lane lane;
+	enum acp_direction dir;
 
 	if (c->chain->route->broken)
 		return true;
 	if (c->kind == KIND_PROXY)
 		return c->near->finishing;
-	for (lane = LANE_DOWN; lane < LANES; lane++)
-		if ((c->in[lane] && link_has_ended(c->in[lane])) ||
-			(c->out[lane] && link_has_no_reader(c->out[lane])))
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+		if ((c->in[dir] && link_has_ended(c->in[dir])) ||
+			(c->out[dir] && link_has_no_reader(c->out[dir])))
 			return true;
 	return false;
 }
@@ -102,7 +102,7 @@ sum_up(const struct component *c, const char *end)
 		down = &p->out_counts;
 		up = c->kind == KIND_PROXY ? down : &p->in_counts;
 		buf_printf(&line, ", down %" PRIu64 " messages %" PRIu64 " bytes, up %" PRIu64 " messages %" PRIu64 " bytes",
-			down->messages[LANE_DOWN], down->bytes[LANE_DOWN], up->messages[LANE_UP], up->bytes[LANE_UP]);
+			down->messages[ACP_DOWN], down->bytes[ACP_DOWN], up->messages[ACP_UP], up->bytes[ACP_UP]);
 	} else {
 		buf_printf(&line, ", down - messages - bytes, up - messages - bytes");
 	}
@@ -173,7 +173,7 @@ end_ports(struct component *c, const char *text)
 {
 	struct route *r = c->chain->route;
 	struct port *p;
-	enum lane lane;
+	enum acp_direction dir;
 	size_t i;
 
 	if (c->kind == KIND_PROXY) {
@@ -188,8 +188,8 @@ end_ports(struct component *c, const char *text)
 	for (i = 0; c->kind == KIND_AGENT && i < r->n; i++)
 		if (r->ports[i]->leads && !endpoint_can_read(&r->ports[i]->in))
 			end_source(r->ports[i]);
-	for (lane = LANE_DOWN; lane < LANES; lane++) {
-		p = c->out[lane] ? c->out[lane]->from : NULL;
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		p = c->out[dir] ? c->out[dir]->from : NULL;
 		if (p && !endpoint_can_read(&p->in))
 			end_source(p);
 		else if (p && c->kind == KIND_AGENT && !c->closed.added)
@@ -293,7 +293,7 @@ take_out(struct component *c, const char *text)
 {
 	struct route *r = c->chain->route;
 	struct mend_counts n = {0};
-	enum lane lane;
+	enum acp_direction dir;
 
 	if (c->kind == KIND_PROXY) {
 		mend_bypass(c->near, r->why, route_reason(r), &n);
@@ -305,9 +305,9 @@ take_out(struct component *c, const char *text)
 		if (hop_bypass(c) < 0)
 			route_no_memory(r);
 		/* The end of its input came before it was taken out. */
-		for (lane = LANE_DOWN; lane < LANES; lane++)
-			if (c->in[lane] && c->in[lane]->to->finishing)
-				end_source(c->out[lane]->from);
+		for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+			if (c->in[dir] && c->in[dir]->to->finishing)
+				end_source(c->out[dir]->from);
 	}
 	c->life = LIFE_GONE;
 }
@@ -317,12 +317,12 @@ static void
 report_torn(struct component *c)
 {
 	const struct port *p;
-	enum lane lane;
+	enum acp_direction dir;
 
-	for (lane = LANE_DOWN; lane < LANES; lane++) {
-		p = c->out[lane] ? c->out[lane]->from : NULL;
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		p = c->out[dir] ? c->out[dir]->from : NULL;
 		if (p && p->carries && p->in.torn)
-			report_say(&c->chain->report, "%s: %s: closed a line that it left torn", c->name, lane == LANE_DOWN ? "down" : "up");
+			report_say(&c->chain->report, "%s: %s: closed a line that it left torn", c->name, dir == ACP_DOWN ? "down" : "up");
 	}
 }
 
@@ -386,9 +386,9 @@ not_replaced(struct component *c)
 static bool
 reads_a_file(const struct component *c)
 {
-	const struct link *l = c->in[LANE_DOWN];
+	const struct link *l = c->in[ACP_DOWN];
 
-	return c->kind != KIND_PROXY && l && l == c->chain->client[LANE_DOWN] && !l->from && S_ISREG(link_type(l->rd));
+	return c->kind != KIND_PROXY && l && l == c->chain->client[ACP_DOWN] && !l->from && S_ISREG(link_type(l->rd));
 }
 
 /* May it be replaced? Counts the death. */
@@ -417,10 +417,10 @@ is_replaced(struct component *c)
 static bool
 is_drained(const struct component *c)
 {
-	enum lane lane;
+	enum acp_direction dir;
 
-	for (lane = LANE_DOWN; lane < LANES; lane++)
-		if (c->out[lane] && c->out[lane]->from && endpoint_can_read(&c->out[lane]->from->in))
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+		if (c->out[dir] && c->out[dir]->from && endpoint_can_read(&c->out[dir]->from->in))
 			return false;
 	return true;
 }
@@ -480,7 +480,7 @@ death_ended(void *arg, int status)
 	struct component *c = arg;
 	struct chain *ch = c->chain;
 	enum end end = judge(c, status);
-	enum lane lane;
+	enum acp_direction dir;
 
 	loop_remove_timer(ch->loop, &c->closed);
 	loop_remove_timer(ch->loop, &c->timer);
@@ -495,11 +495,11 @@ death_ended(void *arg, int status)
 		c->near->live = c->near->carries;
 	if (c->far)
 		c->far->live = c->far->carries;
-	for (lane = LANE_DOWN; lane < LANES; lane++) {
-		if (c->in[lane] && !c->in[lane]->to)
-			loop_remove_fd(ch->loop, &c->in[lane]->watch);
-		if (c->out[lane] && c->out[lane]->from)
-			port_drain(c->out[lane]->from);
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		if (c->in[dir] && !c->in[dir]->to)
+			loop_remove_fd(ch->loop, &c->in[dir]->watch);
+		if (c->out[dir] && c->out[dir]->from)
+			port_drain(c->out[dir]->from);
 	}
 	proc_signal(c->pid, SIGKILL);
 	report_drain(&c->errors);

@@ -121,7 +121,7 @@ is_under_way(const struct stretch *s, bool notes)
 	const struct port *p;
 
 	for (p = s->first->below; p != s->last && p != s->first; p = p->below)
-		if (notes ? p->notes_in[LANE_DOWN] > p->notes_out[LANE_DOWN] : is_unread(p))
+		if (notes ? p->notes_in[ACP_DOWN] > p->notes_out[ACP_DOWN] : is_unread(p))
 			return true;
 	return false;
 }
@@ -390,7 +390,7 @@ end_renew(struct chain *ch)
 static bool
 reads_a_file(const struct chain *ch)
 {
-	const struct link *l = ch->client[LANE_DOWN];
+	const struct link *l = ch->client[ACP_DOWN];
 	struct stat st;
 
 	return l && l->rd == STDIN_FILENO && fstat(l->rd, &st) == 0 && S_ISREG(st.st_mode) &&
@@ -401,7 +401,7 @@ reads_a_file(const struct chain *ch)
 static bool
 client_is_slow(struct chain *ch)
 {
-	const struct link *l = ch->client[LANE_UP];
+	const struct link *l = ch->client[ACP_UP];
 
 	if (!ch->has_agent || chain_agent(ch)->life < LIFE_ENDED)
 		return false;
@@ -424,11 +424,11 @@ static bool
 is_due(const struct component *c)
 {
 	const struct link *in, *out;
-	enum lane lane;
+	enum acp_direction dir;
 
-	for (lane = LANE_DOWN; lane < LANES; lane++) {
-		in = c->in[lane];
-		out = c->kind >= KIND_PROXY ? c->out[LANE_UP] : c->out[lane];
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		in = c->in[dir];
+		out = c->kind >= KIND_PROXY ? c->out[ACP_UP] : c->out[dir];
 		if (in && link_has_ended(in) && !(out->from ? !endpoint_can_read(&out->from->in) : link_has_ended(out)))
 			return true;
 	}

@@ -28,11 +28,11 @@ static bool
 may_end(const struct link *out)
 {
 	const struct component *c = out->writer;
-	const struct link *in = c->in[out->lane];
-	enum lane lane;
+	const struct link *in = c->in[out->dir];
+	enum acp_direction dir;
 
-	for (lane = LANE_DOWN; lane < LANES; lane++)
-		if (c->out[lane] && link_has_no_reader(c->out[lane]))
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+		if (c->out[dir] && link_has_no_reader(c->out[dir]))
 			return true;
 	return !in || link_has_ended(in);
 }
@@ -104,7 +104,7 @@ static void
 not_read(struct port *p)
 {
 	struct component *c = p->sink ? p->sink->reader : NULL;
-	struct link *in = p->route->chain->client[LANE_DOWN];
+	struct link *in = p->route->chain->client[ACP_DOWN];
 
 	p->deaf = true;
 	hop_unwanted(p);
@@ -212,7 +212,7 @@ force(struct chain *ch, int status)
 static void
 client_leaves(struct chain *ch)
 {
-	struct link *l = ch->client[LANE_DOWN];
+	struct link *l = ch->client[ACP_DOWN];
 
 	ch->hurried = true;
 	if (!l) {
@@ -329,7 +329,7 @@ start_first(struct chain *ch)
 
 	if (!ch->routed)
 		return start_all(ch, ch->n, &bad);
-	while ((ch->client[LANE_DOWN] || ch->client[LANE_UP]) && first < ch->n && ch->components[first].kind < KIND_PROXY)
+	while ((ch->client[ACP_DOWN] || ch->client[ACP_UP]) && first < ch->n && ch->components[first].kind < KIND_PROXY)
 		first++;
 	return start_all(ch, first, &bad);
 }
@@ -337,7 +337,7 @@ start_first(struct chain *ch)
 static int
 read_terminal(struct chain *ch)
 {
-	struct link *typed = ch->client[LANE_DOWN];
+	struct link *typed = ch->client[ACP_DOWN];
 	int wr;
 
 	if (!typed || typed->wr < 0)

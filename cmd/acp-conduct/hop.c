@@ -14,14 +14,14 @@
 void
 hop_started(struct component *c)
 {
-	enum lane lane;
+	enum acp_direction dir;
 
-	for (lane = LANE_DOWN; lane < LANES; lane++) {
-		if (c->in[lane] && c->in[lane]->to && !c->in[lane]->to->carries)
-			chain_close(c->in[lane], &c->in[lane]->rd);
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		if (c->in[dir] && c->in[dir]->to && !c->in[dir]->to->carries)
+			chain_close(c->in[dir], &c->in[dir]->rd);
 		/* The agent is not started again: its death, as its closing of stdout, is an end of file. */
-		if (c->out[lane] && (c->out[lane]->from || c->kind == KIND_AGENT))
-			chain_close(c->out[lane], &c->out[lane]->wr);
+		if (c->out[dir] && (c->out[dir]->from || c->kind == KIND_AGENT))
+			chain_close(c->out[dir], &c->out[dir]->wr);
 	}
 }
 
@@ -43,7 +43,7 @@ static int
 split_in(struct component *c, struct link *l)
 {
 	struct chain *ch = c->chain;
-	bool down = l->lane == LANE_DOWN, left = ch->signals > 0 && l == ch->client[LANE_DOWN] && !ch->terminal.loop;
+	bool down = l->dir == ACP_DOWN, left = ch->signals > 0 && l == ch->client[ACP_DOWN] && !ch->terminal.loop;
 	size_t at = l->writer ? chain_index(l->writer) + 1 : 0, i = chain_index(c);
 	struct port *from, *to;
 	int fd;
@@ -57,7 +57,7 @@ split_in(struct component *c, struct link *l)
 	l->reader = NULL;
 	l->from = from;
 	from->source = l;
-	to->sink = link_new(ch, l->lane, NULL, c);
+	to->sink = link_new(ch, l->dir, NULL, c);
 	to->sink->to = to;
 	*(down ? &from->below : &from->above) = to;
 	to->judged = true;
@@ -79,7 +79,7 @@ static int
 split_out(struct component *c, struct link *l)
 {
 	struct chain *ch = c->chain;
-	bool down = l->lane == LANE_DOWN;
+	bool down = l->dir == ACP_DOWN;
 	size_t i = chain_index(c), at = l->reader ? chain_index(l->reader) : 0;
 	struct port *from, *to;
 	int fd, last;
@@ -92,7 +92,7 @@ split_out(struct component *c, struct link *l)
 	l->writer = NULL;
 	l->to = to;
 	to->sink = l;
-	from->source = link_new(ch, l->lane, c, NULL);
+	from->source = link_new(ch, l->dir, c, NULL);
 	from->source->from = from;
 	*(down ? &from->below : &from->above) = to;
 	if (l->wr < 0)
@@ -109,11 +109,11 @@ split_out(struct component *c, struct link *l)
 int
 hop_split(struct component *c)
 {
-	enum lane lane;
+	enum acp_direction dir;
 
-	for (lane = LANE_DOWN; lane < LANES; lane++)
-		if ((c->in[lane] && !c->in[lane]->to && split_in(c, c->in[lane]) < 0) ||
-			(c->out[lane] && !c->out[lane]->from && split_out(c, c->out[lane]) < 0))
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+		if ((c->in[dir] && !c->in[dir]->to && split_in(c, c->in[dir]) < 0) ||
+			(c->out[dir] && !c->out[dir]->from && split_out(c, c->out[dir]) < 0))
 			return -1;
 	return 0;
 }
@@ -165,7 +165,7 @@ after(const struct link *out)
 {
 	const struct port *p = out->from;
 
-	return !p || !p->carries ? NULL : out->lane == LANE_DOWN ? p->below : p->above;
+	return !p || !p->carries ? NULL : out->dir == ACP_DOWN ? p->below : p->above;
 }
 
 /* The port that carries to this one; NULL: none. */
@@ -213,7 +213,7 @@ renew_closed(struct component *c, struct link *in, struct link *out)
 	take_unread(in, &lost);
 	if (lost.n + (size_t)unread > 0)
 		report_say(&c->chain->report, "%s: %s: %zu bytes that it had not read are lost: the direction has ended after it",
-			c->name, in->lane == LANE_DOWN ? "down" : "up", lost.n + (size_t)unread);
+			c->name, in->dir == ACP_DOWN ? "down" : "up", lost.n + (size_t)unread);
 	buf_free(&lost);
 	port_close_out(in->to);
 	in->rd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -263,14 +263,14 @@ renew_routed(struct link *in, struct link *out)
 int
 hop_renew(struct component *c)
 {
-	enum lane lane;
+	enum acp_direction dir;
 	struct link *in, *out;
 
 	if (c->kind >= KIND_PROXY)
-		return renew_routed(c->in[LANE_DOWN], c->out[LANE_UP]);
-	for (lane = LANE_DOWN; lane < LANES; lane++) {
-		in = c->in[lane];
-		out = c->out[lane];
+		return renew_routed(c->in[ACP_DOWN], c->out[ACP_UP]);
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		in = c->in[dir];
+		out = c->out[dir];
 		if (in && (in->to->carries ? renew_carried(c, in, out) : renew_routed(in, out)) < 0)
 			return -1;
 	}
@@ -304,12 +304,12 @@ hop_bypass(struct component *c)
 {
 	struct link *in, *out;
 	struct buf text = {0};
-	enum lane lane;
+	enum acp_direction dir;
 	int r = 0;
 
-	for (lane = LANE_DOWN; lane < LANES; lane++) {
-		in = c->in[lane];
-		out = c->out[lane];
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		in = c->in[dir];
+		out = c->out[dir];
 		if (!in)
 			continue;
 		text.n = 0;
@@ -333,17 +333,17 @@ hop_bypass(struct component *c)
 void
 hop_close(struct component *c)
 {
-	enum lane lane;
+	enum acp_direction dir;
 
-	for (lane = LANE_DOWN; lane < LANES; lane++) {
-		if (c->in[lane]) {
-			loop_remove_fd(c->chain->loop, &c->in[lane]->watch);
-			chain_close(c->in[lane], &c->in[lane]->rd);
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		if (c->in[dir]) {
+			loop_remove_fd(c->chain->loop, &c->in[dir]->watch);
+			chain_close(c->in[dir], &c->in[dir]->rd);
 		}
-		if (c->in[lane] && c->in[lane]->to && c->life >= LIFE_ENDED)
-			hop_unwanted(c->in[lane]->to);
-		if (c->out[lane] && (c->out[lane] != c->chain->client[LANE_UP] || c->life == LIFE_GONE))
-			chain_close(c->out[lane], &c->out[lane]->wr);
+		if (c->in[dir] && c->in[dir]->to && c->life >= LIFE_ENDED)
+			hop_unwanted(c->in[dir]->to);
+		if (c->out[dir] && (c->out[dir] != c->chain->client[ACP_UP] || c->life == LIFE_GONE))
+			chain_close(c->out[dir], &c->out[dir]->wr);
 	}
 }
 

@@ -24,12 +24,12 @@ static bool
 may_hold_links(const struct component *c)
 {
 	const struct link *out;
-	enum lane lane;
+	enum acp_direction dir;
 
 	if (c->errors.open)
 		return true;
-	for (lane = LANE_DOWN; lane < LANES; lane++) {
-		out = c->out[lane];
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		out = c->out[dir];
 		if (!out)
 			continue;
 		if (out->from ? endpoint_can_read(&out->from->in) : out->reader ? out->rd >= 0 && !link_has_ended(out) : c->kind != KIND_AGENT)
@@ -42,16 +42,16 @@ may_hold_links(const struct component *c)
 static void
 look_at_group(struct component *c)
 {
-	enum lane lane;
+	enum acp_direction dir;
 
 	if (!proc_group_lives(c->pid)) {
 		c->life = LIFE_GONE;
 		hop_close(c);
 		chain_bury(c);
 		/* Somebody out of reach may hold a pipe: what he has written so far is all that goes on. */
-		for (lane = LANE_DOWN; lane < LANES && c->kind != KIND_AGENT; lane++)
-			if (c->out[lane] && c->out[lane]->from)
-				port_drain(c->out[lane]->from);
+		for (dir = ACP_DOWN; dir < ACP_DIRECTIONS && c->kind != KIND_AGENT; dir++)
+			if (c->out[dir] && c->out[dir]->from)
+				port_drain(c->out[dir]->from);
 	} else if (!c->sent && !may_hold_links(c)) {
 		end_press(c);
 		end_renew(c->chain);
@@ -75,7 +75,7 @@ dismiss_down_filters(struct chain *ch)
 	}
 	for (i = 0; i < ch->n; i++) {
 		c = &ch->components[i];
-		if (c->life != LIFE_RUNS || c->told || link_has_ended(c->in[LANE_DOWN]))
+		if (c->life != LIFE_RUNS || c->told || link_has_ended(c->in[ACP_DOWN]))
 			continue;
 		c->told = true;
 		proc_signal(c->pid, SIGTERM);

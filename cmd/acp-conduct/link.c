@@ -105,15 +105,15 @@ link_last_unread(const struct link *l)
 /* --- made and ended --- */
 
 struct link *
-link_new(struct chain *ch, enum lane lane, struct component *writer, struct component *reader)
+link_new(struct chain *ch, enum acp_direction dir, struct component *writer, struct component *reader)
 {
 	struct link *l = &ch->links[ch->nlinks++];
 
-	*l = (struct link){.chain = ch, .lane = lane, .rd = -1, .wr = -1, .writer = writer, .reader = reader};
+	*l = (struct link){.chain = ch, .dir = dir, .rd = -1, .wr = -1, .writer = writer, .reader = reader};
 	if (writer)
-		writer->out[lane] = l;
+		writer->out[dir] = l;
 	if (reader)
-		reader->in[lane] = l;
+		reader->in[dir] = l;
 	return l;
 }
 
@@ -155,10 +155,10 @@ link_open(struct link *l)
 void
 link_end(struct link *l)
 {
-	struct link *next = l->reader ? l->reader->out[l->lane] : NULL;
+	struct link *next = l->reader ? l->reader->out[l->dir] : NULL;
 
 	l->ended = true;
 	loop_remove_fd(l->chain->loop, &l->watch);
-	if (next && !next->from && next != l->chain->client[LANE_UP])
+	if (next && !next->from && next != l->chain->client[ACP_UP])
 		chain_close(next, &next->wr);
 }

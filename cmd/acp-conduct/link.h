@@ -6,7 +6,7 @@
 #include "port.h"
 
 /* Another link between these two; NULL: conduct, or the client. */
-struct link *link_new(struct chain *, enum lane, struct component *writer, struct component *reader);
+struct link *link_new(struct chain *, enum acp_direction, struct component *writer, struct component *reader);
 /* The port on that side of a hop, made where there is none yet. NULL out of memory. */
 struct port *link_port(struct route *, size_t hop, enum port_kind, const char *name, bool carries);
 /* A pipe between a component and the port of a link that has one. 0, or -1 with errno. */

@@ -15,7 +15,7 @@ struct look {
 	struct log *trace, *record;
 	struct loop_fd trace_watch, record_watch;
 	char **names; /* of the hops, NULL-terminated, each that of the component on its agent's side */
-	char **ways[LANES]; /* from whom to whom a message on each hop goes, as a trace says it */
+	char **ways[ACP_DIRECTIONS]; /* from whom to whom a message on each hop goes, as a trace says it */
 	size_t nhops;
 	bool agent;   /* the last hop's */
 	uint64_t began;
@@ -84,16 +84,16 @@ way(const struct look *l, size_t from, size_t to)
 static int
 name_ways(struct look *l)
 {
-	enum lane lane;
+	enum acp_direction dir;
 	size_t i;
 
-	for (lane = LANE_DOWN; lane < LANES; lane++) {
-		l->ways[lane] = calloc(l->nhops, sizeof(*l->ways[lane]));
-		if (!l->ways[lane])
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		l->ways[dir] = calloc(l->nhops, sizeof(*l->ways[dir]));
+		if (!l->ways[dir])
 			return -1;
 		for (i = 0; i < l->nhops; i++) {
-			l->ways[lane][i] = lane == LANE_DOWN ? way(l, i, i + 1) : way(l, i + 1, i);
-			if (!l->ways[lane][i])
+			l->ways[dir][i] = dir == ACP_DOWN ? way(l, i, i + 1) : way(l, i + 1, i);
+			if (!l->ways[dir][i])
 				return -1;
 		}
 	}
@@ -120,13 +120,13 @@ open_logs(struct look *l, const struct look_spec *spec, char **why)
 static void
 free_ways(struct look *l)
 {
-	enum lane lane;
+	enum acp_direction dir;
 	size_t i;
 
-	for (lane = LANE_DOWN; lane < LANES; lane++) {
-		for (i = 0; l->ways[lane] && i < l->nhops; i++)
-			free(l->ways[lane][i]);
-		free(l->ways[lane]);
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		for (i = 0; l->ways[dir] && i < l->nhops; i++)
+			free(l->ways[dir][i]);
+		free(l->ways[dir]);
 	}
 }
 
@@ -167,7 +167,7 @@ put_member(struct buf *b, const char *before, struct slice value)
 }
 
 static void
-put_event(struct look *l, const struct msg *m, size_t hop, enum lane lane, uint64_t t, struct slice session)
+put_event(struct look *l, const struct msg *m, size_t hop, enum acp_direction dir, uint64_t t, struct slice session)
 {
 	static const char *const begins[] = {"", "{\"type\":\"request\",\"ts\":", "{\"type\":\"notification\",\"ts\":",
 		"{\"type\":\"response\",\"ts\":", ""};
@@ -186,7 +186,7 @@ put_event(struct look *l, const struct msg *m, size_t hop, enum lane lane, uint6
 	buf_add_slice(b, slice_between(ts, recording_put_time(ts, t)));
 	if (m->kind != MSG_RESPONSE)
 		buf_add_string(b, json_type(inner) == JSON_STRING ? ",\"protocol\":\"mcp\"" : ",\"protocol\":\"acp\"");
-	buf_add_string(b, l->ways[lane][hop]);
+	buf_add_string(b, l->ways[dir][hop]);
 	put_member(b, ",\"id\":", m->id);
 	if (m->kind == MSG_RESPONSE) {
 		buf_add_string(b, m->error.p ? ",\"is_error\":true" : ",\"is_error\":false");
@@ -203,13 +203,13 @@ put_event(struct look *l, const struct msg *m, size_t hop, enum lane lane, uint6
 /* --- both --- */
 
 static size_t
-hop_of(const struct port *from, const struct port *to, enum lane lane)
+hop_of(const struct port *from, const struct port *to, enum acp_direction dir)
 {
-	return lane == LANE_DOWN ? from->hop : to->hop;
+	return dir == ACP_DOWN ? from->hop : to->hop;
 }
 
 static void
-put_record(struct look *l, size_t hop, enum lane lane, uint64_t t, struct slice text, const struct splices *s)
+put_record(struct look *l, size_t hop, enum acp_direction dir, uint64_t t, struct slice text, const struct splices *s)
 {
 	struct slice plain = text;
 
@@ -218,12 +218,12 @@ put_record(struct look *l, size_t hop, enum lane lane, uint64_t t, struct slice 
 		return;
 	if (s->n)
 		plain = buf_slice(&l->text);
-	recording_put_message(log_buf(l->record), t, (int)hop, lane == LANE_DOWN ? ACP_CLIENT : ACP_AGENT, plain);
+	recording_put_message(log_buf(l->record), t, (int)hop, dir == ACP_DOWN ? ACP_CLIENT : ACP_AGENT, plain);
 	log_mark(l->record);
 }
 
 void
-look_message(struct look *l, const struct port *from, const struct port *to, enum lane lane, struct slice text,
+look_message(struct look *l, const struct port *from, const struct port *to, enum acp_direction dir, struct slice text,
 	const struct splices *s, const struct msg *plain, struct slice session)
 {
 	uint64_t t;
@@ -231,24 +231,24 @@ look_message(struct look *l, const struct port *from, const struct port *to, enu
 
 	if (!l)
 		return;
-	hop = hop_of(from, to, lane);
+	hop = hop_of(from, to, dir);
 	t = loop_clock() - l->began;
 	l->dirty = true;
 	if (l->record)
-		put_record(l, hop, lane, t, text, s);
+		put_record(l, hop, dir, t, text, s);
 	if (l->trace)
-		put_event(l, plain, hop, lane, t, session.p || plain->kind == MSG_RESPONSE ? session : msg_session(plain));
+		put_event(l, plain, hop, dir, t, session.p || plain->kind == MSG_RESPONSE ? session : msg_session(plain));
 }
 
 void
-look_made(struct look *l, const struct port *from, const struct port *to, enum lane lane, struct slice text, struct slice session)
+look_made(struct look *l, const struct port *from, const struct port *to, enum acp_direction dir, struct slice text, struct slice session)
 {
 	struct splices none = {.n = 0};
 	struct json_error error;
 	struct msg m;
 
 	if (l && msg_scan(text, &m, &error) != MSG_NOISE)
-		look_message(l, from, to, lane, text, &none, &m, session);
+		look_message(l, from, to, dir, text, &none, &m, session);
 }
 
 void

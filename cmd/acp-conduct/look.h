@@ -20,10 +20,10 @@ struct look *look_open(struct route *, const struct look_spec *, char **why);
  * is then (its `text` aside); the session, a JSON string, where it is not the message that names it, else p NULL. Does
  * nothing on NULL.
  */
-void look_message(struct look *, const struct port *from, const struct port *to, enum lane, struct slice text,
+void look_message(struct look *, const struct port *from, const struct port *to, enum acp_direction, struct slice text,
 	const struct splices *, const struct msg *plain, struct slice session);
 /* The same for a message of our own, that is plain already. */
-void look_made(struct look *, const struct port *from, const struct port *to, enum lane, struct slice text, struct slice session);
+void look_made(struct look *, const struct port *from, const struct port *to, enum acp_direction, struct slice text, struct slice session);
 void look_noise(struct look *, const struct port *from, struct slice text);
 /* Writes what has been seen, before it is passed on. */
 void look_flush(struct look *);

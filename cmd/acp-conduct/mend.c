@@ -41,8 +41,8 @@ orphan(struct port *p)
 static int
 send_again(struct port *p, struct call *c, struct mend_counts *n)
 {
-	struct sent s = {.id = c->id, .kind = SENT_REQUEST, .lane = c->lane};
-	struct sent cancel = {.id = c->id, .kind = SENT_CANCEL, .lane = c->lane};
+	struct sent s = {.id = c->id, .kind = SENT_REQUEST, .dir = c->dir};
+	struct sent cancel = {.id = c->id, .kind = SENT_CANCEL, .dir = c->dir};
 	struct buf text = {0};
 	struct iovec whole;
 	int r;
@@ -114,14 +114,14 @@ missing(struct port *p, const uint64_t *unread)
 {
 	struct port *out = p->twin ? p->twin : p;
 	uint64_t lost = 0, read;
-	enum lane lane;
+	enum acp_direction dir;
 
-	for (lane = LANE_DOWN; lane < LANES; lane++) {
-		read = p->notes_in[lane] - unread[lane];
-		if (read > out->notes_out[lane])
-			lost += read - out->notes_out[lane];
-		p->notes_in[lane] = unread[lane];
-		out->notes_out[lane] = 0;
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		read = p->notes_in[dir] - unread[dir];
+		if (read > out->notes_out[dir])
+			lost += read - out->notes_out[dir];
+		p->notes_in[dir] = unread[dir];
+		out->notes_out[dir] = 0;
 	}
 	return lost;
 }
@@ -130,7 +130,7 @@ missing(struct port *p, const uint64_t *unread)
 static void
 sort_journal(struct port *p, size_t old, uint64_t consumed, struct mend_counts *n)
 {
-	uint64_t unread[LANES] = {0, 0};
+	uint64_t unread[ACP_DIRECTIONS] = {0, 0};
 	struct sent s;
 	size_t i;
 
@@ -139,7 +139,7 @@ sort_journal(struct port *p, size_t old, uint64_t consumed, struct mend_counts *
 			pieces_drop(&s.text);
 			continue;
 		}
-		unread[s.lane] += s.kind == SENT_NOTIFICATION;
+		unread[s.dir] += s.kind == SENT_NOTIFICATION;
 		s.end = 0;
 		n->unread += s.kind != SENT_PLACE;
 		if (port_journal_add(p, &s) < 0)
@@ -194,7 +194,7 @@ sort_call(struct port *p, struct call *c, uint64_t consumed, uint64_t taken, con
 		route_fail_call(c, ACP_ERR_INTERNAL, why, data);
 		n->failed++;
 	} else if (p->state == PORT_GONE && proxy && !(c->given && is_extension(c))) {
-		route_past(p, &c->text, c->lane, c);
+		route_past(p, &c->text, c->dir, c);
 		n->past++;
 	} else if (c->given || (!c->from && !c->parent)) {
 		route_fail_call(c, ACP_ERR_INTERNAL, why, data);
@@ -250,7 +250,7 @@ mend_bypass(struct port *p, const char *why, struct slice data, struct mend_coun
 	while (port_journal_take(p, &s)) {
 		c = s.id ? call_open(p, s.id) : NULL;
 		if (s.kind == SENT_NOTIFICATION || (s.kind == SENT_REQUEST && c))
-			route_past(p, &s.text, s.lane, s.kind == SENT_REQUEST ? c : NULL);
+			route_past(p, &s.text, s.dir, s.kind == SENT_REQUEST ? c : NULL);
 		else if (s.kind == SENT_PLACE && c)
 			route_answer_kept(c);
 		pieces_drop(&s.text);

@@ -124,12 +124,12 @@ port_journal_trim(struct port *p, bool exact)
 }
 
 bool
-port_is_quiet(struct port *p, enum lane lane)
+port_is_quiet(struct port *p, enum acp_direction dir)
 {
 	const struct port *out = p->twin ? p->twin : p;
 
 	port_journal_trim(p, true);
-	return p->n == 0 && p->places == 0 && p->notes_in[lane] <= out->notes_out[lane];
+	return p->n == 0 && p->places == 0 && p->notes_in[dir] <= out->notes_out[dir];
 }
 
 /* --- out --- */
@@ -172,24 +172,24 @@ give(struct port *p, struct sent *s)
 }
 
 static void
-count_out(struct port *p, const struct pieces *text, enum sent_kind kind, enum lane lane)
+count_out(struct port *p, const struct pieces *text, enum sent_kind kind, enum acp_direction dir)
 {
-	p->out_counts.messages[lane]++;
-	p->out_counts.bytes[lane] += text->size;
+	p->out_counts.messages[dir]++;
+	p->out_counts.bytes[dir] += text->size;
 	if (kind == SENT_NOTIFICATION)
-		p->notes_in[lane]++;
+		p->notes_in[dir]++;
 }
 
 int
-port_put(struct port *p, struct pieces *text, enum sent_kind kind, uint64_t id, enum lane lane)
+port_put(struct port *p, struct pieces *text, enum sent_kind kind, uint64_t id, enum acp_direction dir)
 {
-	struct sent s = {*text, 0, id, kind, lane};
+	struct sent s = {*text, 0, id, kind, dir};
 	/* What the process asks before it is ready, or before it passes a request on, it gets at once. */
 	bool first = kind == SENT_RESPONSE && id == 0 && (!p->live || p->suspect);
 	int r = 0;
 
 	if (kind != SENT_PLACE)
-		count_out(p, text, kind, lane);
+		count_out(p, text, kind, dir);
 	if ((p->live && !p->suspect) || first)
 		r = give(p, &s);
 	if (r < 0 || !p->sink || first) {
@@ -256,9 +256,9 @@ position(const struct port *p)
 }
 
 static bool
-writes(const struct port *p, enum lane lane)
+writes(const struct port *p, enum acp_direction dir)
 {
-	return p->kind == PORT_PROXY || p->kind == (lane == LANE_DOWN ? PORT_BELOW : PORT_ABOVE);
+	return p->kind == PORT_PROXY || p->kind == (dir == ACP_DOWN ? PORT_BELOW : PORT_ABOVE);
 }
 
 void
@@ -275,9 +275,9 @@ port_admit(struct route *r)
 		at = position(p);
 		over = over || (p->overrun && p->kind != PORT_PROXY);
 		any = any || (p->pressed && p->kind != PORT_OUTER);
-		if (p->pressed && writes(p, LANE_DOWN) && at + 1 > lowest)
+		if (p->pressed && writes(p, ACP_DOWN) && at + 1 > lowest)
 			lowest = at + 1;
-		if (p->pressed && writes(p, LANE_UP) && at < highest)
+		if (p->pressed && writes(p, ACP_UP) && at < highest)
 			highest = at;
 	}
 	r->flow_changed = false;

@@ -37,12 +37,12 @@ struct sent {
 	uint64_t end; /* of it, among the bytes written to the process; 0: it waits */
 	uint64_t id;  /* of the call that it is, cancels, or responds to the child of */
 	enum sent_kind kind;
-	enum lane lane;
+	enum acp_direction dir;
 };
 
 /* Both by the direction in which they travel. */
 struct port_counts {
-	uint64_t messages[LANES], bytes[LANES];
+	uint64_t messages[ACP_DIRECTIONS], bytes[ACP_DIRECTIONS];
 };
 
 enum {
@@ -110,7 +110,7 @@ struct port {
 	/* Counts. */
 	struct port_counts in_counts, out_counts;
 	uint64_t read;           /* bytes */
-	uint64_t notes_in[LANES], notes_out[LANES]; /* notifications to this process, and from it */
+	uint64_t notes_in[ACP_DIRECTIONS], notes_out[ACP_DIRECTIONS]; /* notifications to this process, and from it */
 	uint32_t times[PORT_TIMES]; /* how long messages took, by logarithm */
 };
 
@@ -134,7 +134,7 @@ int port_open_out(struct port *, int fd);
  */
 void port_drain(struct port *);
 /* Gives a message to the component: now, or, where it is not live, later. Takes the pieces. 0 or -1. */
-int port_put(struct port *, struct pieces *, enum sent_kind, uint64_t id, enum lane);
+int port_put(struct port *, struct pieces *, enum sent_kind, uint64_t id, enum acp_direction);
 /* Is it to be waited for? */
 bool port_full(const struct port *);
 /* Has it been taken out, and its neighbours been joined? */
@@ -154,7 +154,7 @@ int port_journal_add(struct port *, struct sent *);
 /* Forgets what is sure to be read; exact asks how much is. */
 void port_journal_trim(struct port *, bool exact);
 /* Has it read all that it was given, and passed on the notifications in that direction? */
-bool port_is_quiet(struct port *, enum lane);
+bool port_is_quiet(struct port *, enum acp_direction);
 /* Writes what is queued and closes. */
 void port_finish(struct port *);
 void port_close_out(struct port *);

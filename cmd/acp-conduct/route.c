@@ -40,7 +40,7 @@ cancel(struct port *p, const struct msg *m, const struct plain *pl)
 	c->cancelled = true;
 	if (pl->envelope)
 		msg_unwrap(m, in, &s);
-	look_message(p->route->look, p, c->to, c->lane, m->text, &s, in, c->session);
+	look_message(p->route->look, p, c->to, c->dir, m->text, &s, in, c->session);
 	while (c->adopted && c->child) {
 		c = c->child;
 		c->cancelled = true;
@@ -54,7 +54,7 @@ cancel(struct port *p, const struct msg *m, const struct plain *pl)
 		splice_value(&s, slice_between(in->params.p + in->params.n, m->params.p + m->params.n), nothing);
 	}
 	splice_value(&s, id, slice_digits(c->id, number));
-	route_emit(&(struct outgoing){.to = c->to, .lane = c->lane, .kind = SENT_CANCEL, .id = c->id, .text = m->text, .splices = &s});
+	route_emit(&(struct outgoing){.to = c->to, .dir = c->dir, .kind = SENT_CANCEL, .id = c->id, .text = m->text, .splices = &s});
 }
 
 /* Where it came from decides which way it goes, and its envelope. 0; the code of the error with which it is refused. */
@@ -74,13 +74,13 @@ find_way(struct port *p, const struct msg *m, struct plain *pl, const char **why
 		*why = "an envelope (proxy/successor) from where nothing is wrapped";
 	else if (envelope && code == 0 && pl->inner.what == ACP_PROXY_SUCCESSOR)
 		*why = "an envelope (proxy/successor) in an envelope";
-	pl->lane = pl->envelope ? LANE_DOWN : LANE_UP;
+	pl->dir = pl->envelope ? ACP_DOWN : ACP_UP;
 	if (p->kind == PORT_OUTER)
-		pl->lane = pl->envelope ? LANE_UP : LANE_DOWN;
+		pl->dir = pl->envelope ? ACP_UP : ACP_DOWN;
 	else if (p->kind != PORT_PROXY)
-		pl->lane = p->kind == PORT_ABOVE ? LANE_DOWN : LANE_UP;
-	pl->to = pl->lane == LANE_DOWN ? p->below : p->above;
-	if (pl->inner.what == ACP_PROXY_INITIALIZE && pl->lane == LANE_UP)
+		pl->dir = p->kind == PORT_ABOVE ? ACP_DOWN : ACP_UP;
+	pl->to = pl->dir == ACP_DOWN ? p->below : p->above;
+	if (pl->inner.what == ACP_PROXY_INITIALIZE && pl->dir == ACP_UP)
 		*why = "proxy/initialize on its way to the client";
 	if (*why && code == 0)
 		code = ACP_ERR_INVALID_REQUEST;
@@ -92,7 +92,7 @@ find_way(struct port *p, const struct msg *m, struct plain *pl, const char **why
 static bool
 initializes(const struct port *p, const struct msg *m, const struct plain *pl)
 {
-	return m->kind == MSG_REQUEST && pl->lane == LANE_DOWN &&
+	return m->kind == MSG_REQUEST && pl->dir == ACP_DOWN &&
 		(pl->inner.what == ACP_INITIALIZE || (pl->inner.what == ACP_PROXY_INITIALIZE && p->kind != PORT_PROXY));
 }
 
@@ -140,7 +140,7 @@ call_or_note(struct port *p, struct block *block, struct slice text, const struc
 		return;
 	}
 	if (m->kind == MSG_NOTIFICATION)
-		p->notes_out[pl.lane]++;
+		p->notes_out[pl.dir]++;
 	if (route_initializes_successor(p, m, &pl) || (p->memory && is_consumed(p, m)))
 		return;
 	route_look(p, &pl, text, m);
@@ -150,7 +150,7 @@ call_or_note(struct port *p, struct block *block, struct slice text, const struc
 		route_refuse(p, m, &pl, ACP_ERR_INTERNAL, "that component does not read its standard input any more", nothing);
 	else if (initializes(p, m, &pl))
 		route_initialize(p, text, m, &pl);
-	else if (pl.lane == LANE_DOWN && pl.to->state == PORT_COLD)
+	else if (pl.dir == ACP_DOWN && pl.to->state == PORT_COLD)
 		route_refuse(p, m, &pl, ACP_ERR_INVALID_REQUEST, "before initialize", nothing);
 	else if (pl.to->memory && (lost = memory_lost(pl.to->memory, pl.inner.what, msg_session(&pl.inner))))
 		route_refuse(p, m, &pl, ACP_ERR_NOT_FOUND, lost->why.p, buf_slice(&lost->refusal));
@@ -194,10 +194,10 @@ response(struct port *p, struct block *block, struct slice text, const struct ms
 
 /* --- lines --- */
 
-static enum lane
+static enum acp_direction
 direction(const struct port *p)
 {
-	return p->kind == PORT_ABOVE ? LANE_DOWN : LANE_UP;
+	return p->kind == PORT_ABOVE ? ACP_DOWN : ACP_UP;
 }
 
 static void
@@ -234,7 +234,7 @@ discard(struct port *p, const struct line *line, enum msg_kind unknown, const ch
 	if (msg_make_error(&answer, id, ACP_ERR_INVALID_REQUEST, why, nothing) < 0)
 		route_no_memory(p->route);
 	else
-		route_put_made(p, &answer, SENT_RESPONSE, LANE_UP);
+		route_put_made(p, &answer, SENT_RESPONSE, ACP_UP);
 }
 
 static void
@@ -298,7 +298,7 @@ is_rest(struct port *to, enum input_got got, const struct line *line)
 		return true;
 	if (!line_is_blank(line) && to->sink->reader)
 		report_say(to->route->report, "%s: %s: dropped the rest of a line that it had half read (%" PRIu64 " bytes)",
-			to->sink->reader->name, to->sink->lane == LANE_DOWN ? "down" : "up", to->dropped);
+			to->sink->reader->name, to->sink->dir == ACP_DOWN ? "down" : "up", to->dropped);
 	to->judged = false;
 	to->dropped = 0;
 	return true;
@@ -331,7 +331,7 @@ route_line(void *arg, enum input_got got, const struct line *line)
 
 	p->read += line->text.n + 1;
 	if (p->carries) {
-		route_carry(direction(p) == LANE_DOWN ? p->below : p->above, got, line);
+		route_carry(direction(p) == ACP_DOWN ? p->below : p->above, got, line);
 	} else if (got == INPUT_PIECE) {
 		if (line->first) {
 			discard(p, line, MSG_REQUEST, "longer than --max-line");

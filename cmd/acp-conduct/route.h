@@ -87,7 +87,7 @@ void route_send_flush(struct port *first);
 void route_cancel(struct call *);
 int route_make_cancel(const struct call *, struct buf *);
 /* Gives what was meant for a component that has been taken out to the next in its direction. c: where it is a request. */
-void route_past(struct port *taken_out, const struct pieces *, enum lane lane, struct call *c);
+void route_past(struct port *taken_out, const struct pieces *, enum acp_direction dir, struct call *c);
 /* Asks a component, that was started again, to initialize from memory. 0 or -1. */
 int route_ask_again(struct port *);
 /* A question of conduct's own to such an agent, before all that waits for it. 0 or -1. */

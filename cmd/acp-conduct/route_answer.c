@@ -14,10 +14,10 @@ route_reason(const struct route *r)
 	return r->reason.n ? buf_slice(&r->reason) : slice(NULL, 0);
 }
 
-static enum lane
-back(enum lane lane)
+static enum acp_direction
+back(enum acp_direction dir)
 {
-	return lane == LANE_DOWN ? LANE_UP : LANE_DOWN;
+	return dir == ACP_DOWN ? ACP_UP : ACP_DOWN;
 }
 
 void
@@ -38,8 +38,8 @@ route_refuse(struct port *p, const struct msg *m, const struct plain *pl, int co
 	if (p->out.out.full)
 		p->coupled = p->route->flow_changed = true;
 	if (pl->to)
-		look_made(p->route->look, pl->to, p, back(pl->lane), buf_slice(&answer), msg_session(&pl->inner));
-	route_put_made(p, &answer, SENT_RESPONSE, back(pl->lane));
+		look_made(p->route->look, pl->to, p, back(pl->dir), buf_slice(&answer), msg_session(&pl->inner));
+	route_put_made(p, &answer, SENT_RESPONSE, back(pl->dir));
 }
 
 /* Its sender may die before it has responded with what this is the response for. */
@@ -72,7 +72,7 @@ measure(const struct call *c)
 void
 route_answer(struct call *c, struct block *block, struct slice text, const struct msg *m)
 {
-	enum lane lane = back(c->lane);
+	enum acp_direction dir = back(c->dir);
 	struct splices s = {.n = 0};
 	struct call *parent = c->parent;
 	struct msg plain = *m;
@@ -84,8 +84,8 @@ route_answer(struct call *c, struct block *block, struct slice text, const struc
 		plain.id = c->origin;
 		plain.what = c->what;
 		splice_value(&s, m->id, c->origin);
-		look_message(c->from->route->look, c->to, c->from, lane, text, &s, &plain, c->session);
-		route_emit(&(struct outgoing){.to = c->from, .lane = lane, .kind = SENT_RESPONSE, .id = parent ? parent->id : 0,
+		look_message(c->from->route->look, c->to, c->from, dir, text, &s, &plain, c->session);
+		route_emit(&(struct outgoing){.to = c->from, .dir = dir, .kind = SENT_RESPONSE, .id = parent ? parent->id : 0,
 			.text = text, .splices = &s, .block = block});
 		parent = NULL;
 	}
@@ -173,7 +173,7 @@ route_make_place(const struct call *c, struct buf *to)
 	int r = make_place(c->id, &plain);
 
 	if (r == 0 && msg_scan(buf_slice(&plain), &m, &error) == MSG_NOTIFICATION) {
-		if (back(c->lane) == LANE_UP)
+		if (back(c->dir) == ACP_UP)
 			r = msg_wrap(&m, c->to->dialect, &s, &with);
 		if (r == 0)
 			r = splice_write(buf_slice(&plain), s.at, s.n, to);
@@ -189,13 +189,13 @@ route_resolve(struct call *c)
 	struct port *p = c->to;
 	struct buf text = {0};
 
-	if (p->state == PORT_GONE || p->kind != PORT_PROXY || port_is_quiet(p, back(c->lane)) || route_make_place(c, &text) < 0) {
+	if (p->state == PORT_GONE || p->kind != PORT_PROXY || port_is_quiet(p, back(c->dir)) || route_make_place(c, &text) < 0) {
 		route_answer_kept(c);
 	} else {
 		c->placed = true;
 		p->places++;
 		p->route->stuck_wanted = true;
-		route_emit(&(struct outgoing){.to = p, .lane = back(c->lane), .kind = SENT_PLACE, .id = c->id, .text = buf_slice(&text)});
+		route_emit(&(struct outgoing){.to = p, .dir = back(c->dir), .kind = SENT_PLACE, .id = c->id, .text = buf_slice(&text)});
 	}
 	buf_free(&text);
 }
@@ -203,7 +203,7 @@ route_resolve(struct call *c)
 void
 route_send_flush(struct port *first)
 {
-	struct plain pl = {.lane = LANE_DOWN, .to = first->below};
+	struct plain pl = {.dir = ACP_DOWN, .to = first->below};
 	struct buf text = {0};
 	struct json_error error;
 	struct msg m;

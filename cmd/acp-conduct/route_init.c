@@ -37,7 +37,7 @@ ask(struct port *p, struct call *c)
 	}
 	splice_value(&s, m.method, question(p, &name));
 	splice_value(&s, m.id, slice_digits(c->id, number));
-	route_emit(&(struct outgoing){.to = p, .lane = LANE_DOWN, .kind = SENT_RESPONSE, .text = buf_slice(&p->init), .splices = &s});
+	route_emit(&(struct outgoing){.to = p, .dir = ACP_DOWN, .kind = SENT_RESPONSE, .text = buf_slice(&p->init), .splices = &s});
 	buf_free(&name);
 }
 
@@ -59,7 +59,7 @@ static struct call *
 own_call(struct port *p, struct slice text, struct msg *m)
 {
 	struct json_error error;
-	struct call *c = msg_scan(text, m, &error) == MSG_REQUEST ? call_new(NULL, p, LANE_DOWN, m) : NULL;
+	struct call *c = msg_scan(text, m, &error) == MSG_REQUEST ? call_new(NULL, p, ACP_DOWN, m) : NULL;
 
 	if (c)
 		c->own = true;
@@ -90,7 +90,7 @@ route_ask(struct port *p, const char *method, struct slice params)
 
 	if (c) {
 		splice_value(&s, m.id, slice_digits(c->id, number));
-		route_emit(&(struct outgoing){.to = p, .lane = LANE_DOWN, .kind = SENT_RESPONSE, .text = buf_slice(&text), .splices = &s});
+		route_emit(&(struct outgoing){.to = p, .dir = ACP_DOWN, .kind = SENT_RESPONSE, .text = buf_slice(&text), .splices = &s});
 	}
 	buf_free(&text);
 	return c ? 0 : -1;
@@ -111,7 +111,7 @@ remember(struct port *to, struct slice text, const struct msg *m, const struct p
 static const char *
 disagrees(const struct port *p, const struct plain *pl)
 {
-	if (p->kind == PORT_OUTER && pl->lane == LANE_DOWN && pl->inner.what == ACP_INITIALIZE)
+	if (p->kind == PORT_OUTER && pl->dir == ACP_DOWN && pl->inner.what == ACP_INITIALIZE)
 		return "acp-conduct was started without an agent: it is a proxy, and is sent proxy/initialize";
 	if (p->kind != PORT_OUTER && p->kind != PORT_PROXY && pl->inner.what == ACP_PROXY_INITIALIZE)
 		return "acp-conduct was started with an agent: it is no proxy, and is sent initialize";
@@ -190,7 +190,7 @@ route_initializes_successor(struct port *p, const struct msg *m, const struct pl
 	if (msg_make_result(&answer, m->id, buf_slice(&p->successor)) < 0)
 		route_no_memory(p->route);
 	else
-		route_put_made(p, &answer, SENT_RESPONSE, LANE_UP);
+		route_put_made(p, &answer, SENT_RESPONSE, ACP_UP);
 	return true;
 }
 

@@ -8,14 +8,14 @@
 struct plain {
 	struct msg inner;
 	const struct msg *envelope; /* NULL: bare */
-	enum lane lane;
+	enum acp_direction dir;
 	struct port *to;
 };
 
 /* What is on its way to a port. */
 struct outgoing {
 	struct port *to;
-	enum lane lane;
+	enum acp_direction dir;
 	enum sent_kind kind;
 	uint64_t id;                   /* of the call that it is, cancels, or responds to the child of; 0: none */
 	struct slice text;
@@ -26,7 +26,7 @@ struct outgoing {
 /* route_send.c: gives it to the port. */
 void route_emit(const struct outgoing *);
 /* The same for a text of our own, which it frees. */
-void route_put_made(struct port *to, struct buf *text, enum sent_kind, enum lane);
+void route_put_made(struct port *to, struct buf *text, enum sent_kind, enum acp_direction);
 /* Gives a message to where it goes, in the form that is wanted there. */
 void route_pass(struct port *, struct block *, struct slice line, const struct msg *, const struct plain *);
 /* Shows its plain form to who looks in. */

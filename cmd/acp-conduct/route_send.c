@@ -36,7 +36,7 @@ put(const struct outgoing *o, const struct splices *s)
 		pieces_drop(&out);
 		return -1;
 	}
-	return port_put(o->to, &out, o->kind, o->id, o->lane);
+	return port_put(o->to, &out, o->kind, o->id, o->dir);
 }
 
 void
@@ -51,9 +51,9 @@ route_emit(const struct outgoing *o)
 }
 
 void
-route_put_made(struct port *to, struct buf *text, enum sent_kind kind, enum lane lane)
+route_put_made(struct port *to, struct buf *text, enum sent_kind kind, enum acp_direction dir)
 {
-	route_emit(&(struct outgoing){.to = to, .lane = lane, .kind = kind, .text = buf_slice(text)});
+	route_emit(&(struct outgoing){.to = to, .dir = dir, .kind = kind, .text = buf_slice(text)});
 	buf_free(text);
 }
 
@@ -68,9 +68,9 @@ route_dropped(struct port *p, const char *what, struct slice text)
 /* --- forms --- */
 
 static bool
-wraps(const struct port *to, enum lane lane)
+wraps(const struct port *to, enum acp_direction dir)
 {
-	return (to->kind == PORT_PROXY && lane == LANE_UP) || (to->kind == PORT_OUTER && lane == LANE_DOWN);
+	return (to->kind == PORT_PROXY && dir == ACP_UP) || (to->kind == PORT_OUTER && dir == ACP_DOWN);
 }
 
 /* An envelope that stays one: what belonged to the last hop goes, the rest is as it was. */
@@ -108,11 +108,11 @@ rewrap(struct splices *s, const struct msg *e, const struct msg *inner, struct b
 static int
 form(const struct plain *pl, const struct msg *m, struct splices *s, struct buf *with)
 {
-	if (pl->envelope && wraps(pl->to, pl->lane))
+	if (pl->envelope && wraps(pl->to, pl->dir))
 		return rewrap(s, m, &pl->inner, with, pl->to);
 	if (pl->envelope)
 		msg_unwrap(m, &pl->inner, s);
-	else if (wraps(pl->to, pl->lane))
+	else if (wraps(pl->to, pl->dir))
 		return msg_wrap(m, pl->to->dialect, s, with);
 	else if (pl->inner.method.p != m->method.p)
 		splice_value(s, m->method, pl->inner.method);
@@ -129,7 +129,7 @@ route_look(struct port *p, const struct plain *pl, struct slice text, const stru
 		return;
 	if (pl->envelope)
 		msg_unwrap(m, &pl->inner, &s);
-	look_message(p->route->look, p, pl->to, pl->lane, text, &s, &pl->inner, slice(NULL, 0));
+	look_message(p->route->look, p, pl->to, pl->dir, text, &s, &pl->inner, slice(NULL, 0));
 }
 
 void
@@ -142,7 +142,7 @@ route_pass(struct port *p, struct block *block, struct slice text, const struct 
 	char number[SLICE_DIGITS];
 
 	if (m->kind == MSG_REQUEST) {
-		c = call_new(p, to, pl->lane, &pl->inner);
+		c = call_new(p, to, pl->dir, &pl->inner);
 		if (!c) {
 			route_no_memory(p->route);
 			return;
@@ -159,7 +159,7 @@ route_pass(struct port *p, struct block *block, struct slice text, const struct 
 	}
 	if (c)
 		splice_value(&s, m->id, slice_digits(c->id, number));
-	route_emit(&(struct outgoing){.to = to, .lane = pl->lane, .kind = c ? SENT_REQUEST : SENT_NOTIFICATION, .id = c ? c->id : 0,
+	route_emit(&(struct outgoing){.to = to, .dir = pl->dir, .kind = c ? SENT_REQUEST : SENT_NOTIFICATION, .id = c ? c->id : 0,
 		.text = text, .splices = &s, .block = block});
 }
 
@@ -181,16 +181,16 @@ route_cancel(struct call *c)
 	struct buf text = {0};
 
 	if (route_make_cancel(c, &text) == 0)
-		route_emit(&(struct outgoing){.to = c->to, .lane = c->lane, .kind = SENT_CANCEL, .id = c->id, .text = buf_slice(&text)});
+		route_emit(&(struct outgoing){.to = c->to, .dir = c->dir, .kind = SENT_CANCEL, .id = c->id, .text = buf_slice(&text)});
 	buf_free(&text);
 }
 
 /* The original is in the form in which the component that is taken out would have had it. */
 void
-route_past(struct port *gone, const struct pieces *message, enum lane lane, struct call *old)
+route_past(struct port *gone, const struct pieces *message, enum acp_direction dir, struct call *old)
 {
-	struct port *to = lane == LANE_DOWN ? gone->below : gone->above;
-	struct plain pl = {.lane = lane, .to = to};
+	struct port *to = dir == ACP_DOWN ? gone->below : gone->above;
+	struct plain pl = {.dir = dir, .to = to};
 	struct splices s = {.n = 0};
 	struct json_error error;
 	struct buf text = {0}, with = {0};
@@ -208,7 +208,7 @@ route_past(struct port *gone, const struct pieces *message, enum lane lane, stru
 	if (m.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&m, &pl.inner, &why) == 0)
 		pl.envelope = &m;
 	if (old) {
-		c = call_new(NULL, to, lane, &pl.inner);
+		c = call_new(NULL, to, dir, &pl.inner);
 		if (!c)
 			goto out;
 		c->t = old->t;
@@ -217,7 +217,7 @@ route_past(struct port *gone, const struct pieces *message, enum lane lane, stru
 		goto out;
 	if (c)
 		splice_value(&s, m.id, slice_digits(c->id, number));
-	route_emit(&(struct outgoing){.to = to, .lane = lane, .kind = c ? SENT_REQUEST : SENT_NOTIFICATION,
+	route_emit(&(struct outgoing){.to = to, .dir = dir, .kind = c ? SENT_REQUEST : SENT_NOTIFICATION,
 		.id = c ? c->id : 0, .text = buf_slice(&text), .splices = &s});
 	if (c) {
 		call_join(c, old);

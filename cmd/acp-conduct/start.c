@@ -51,19 +51,19 @@ on_hangup(void *arg, short revents)
 static void
 on_unread(void *arg, short revents)
 {
-	struct link *l = arg, *in = l->chain->client[LANE_DOWN];
+	struct link *l = arg, *in = l->chain->client[ACP_DOWN];
 	struct component *c = l->writer;
-	enum lane lane;
+	enum acp_direction dir;
 
 	(void)revents;
 	loop_remove_fd(l->chain->loop, &l->watch);
-	if (c && c->in[LANE_UP] && !c->in[LANE_UP]->to)
-		chain_close(c->in[LANE_UP], &c->in[LANE_UP]->rd);
-	if (in && !in->from && in->reader && in->reader->out[LANE_DOWN] && !in->reader->out[LANE_DOWN]->from)
-		chain_close(in->reader->out[LANE_DOWN], &in->reader->out[LANE_DOWN]->wr);
-	for (lane = LANE_DOWN; c && lane < LANES; lane++)
-		if (c->in[lane] && !c->in[lane]->to)
-			loop_remove_fd(l->chain->loop, &c->in[lane]->watch);
+	if (c && c->in[ACP_UP] && !c->in[ACP_UP]->to)
+		chain_close(c->in[ACP_UP], &c->in[ACP_UP]->rd);
+	if (in && !in->from && in->reader && in->reader->out[ACP_DOWN] && !in->reader->out[ACP_DOWN]->from)
+		chain_close(in->reader->out[ACP_DOWN], &in->reader->out[ACP_DOWN]->wr);
+	for (dir = ACP_DOWN; c && dir < ACP_DIRECTIONS; dir++)
+		if (c->in[dir] && !c->in[dir]->to)
+			loop_remove_fd(l->chain->loop, &c->in[dir]->watch);
 	end_renew(l->chain);
 }
 
@@ -71,7 +71,7 @@ static int
 watch_link(struct link *l)
 {
 	struct chain *ch = l->chain;
-	bool writes = l == ch->client[LANE_UP];
+	bool writes = l == ch->client[ACP_UP];
 	int fd = writes ? l->wr : l->rd;
 	mode_t type;
 
@@ -120,8 +120,8 @@ on_closed(void *arg)
 
 	if (c->life == LIFE_ENDED || c->life == LIFE_GONE) {
 		/* Somebody out of reach holds its output; he has had the grace period. */
-		if (c->out[LANE_UP]->from)
-			port_drain(c->out[LANE_UP]->from);
+		if (c->out[ACP_UP]->from)
+			port_drain(c->out[ACP_UP]->from);
 	} else if (c->life == LIFE_RUNS) {
 		report_say(&ch->report, "%s: closed its %s and goes on; stopping it", c->name, c->closing);
 		c->told = !chain_may_return(c);

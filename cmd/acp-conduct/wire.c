@@ -37,9 +37,9 @@ add_proxy(struct component *c)
 	p->component = c;
 	p->live = r->fixed;
 	c->near = c->far = r->sides[2 * i + 1] = p;
-	p->sink = link_new(c->chain, LANE_DOWN, NULL, c);
+	p->sink = link_new(c->chain, ACP_DOWN, NULL, c);
 	p->sink->to = p;
-	p->source = link_new(c->chain, LANE_UP, c, NULL);
+	p->source = link_new(c->chain, ACP_UP, c, NULL);
 	p->source->from = p;
 	return hop_renew(c);
 }
@@ -81,7 +81,7 @@ struct from {
 
 /* To a port. 0, or -1 with errno. */
 static int
-join_port(struct chain *ch, enum lane lane, const struct from *f, struct port *p)
+join_port(struct chain *ch, enum acp_direction dir, const struct from *f, struct port *p)
 {
 	int fd;
 
@@ -95,7 +95,7 @@ join_port(struct chain *ch, enum lane lane, const struct from *f, struct port *p
 		fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 8);
 		return fd < 0 ? -1 : port_open_in(p, fd);
 	}
-	p->source = link_new(ch, lane, f->writer, NULL);
+	p->source = link_new(ch, dir, f->writer, NULL);
 	p->source->from = p;
 	return link_open(p->source);
 }
@@ -109,16 +109,16 @@ client_is_read(void)
 
 /* The client's own descriptor, where a component has it; else a pipe from conduct, which reads that. */
 static int
-join_client(struct chain *ch, enum lane lane, struct link *l)
+join_client(struct chain *ch, enum acp_direction dir, struct link *l)
 {
 	int ends[2] = {STDIN_FILENO, -1};
 
-	ch->client[lane] = l;
-	if (lane == LANE_UP)
+	ch->client[dir] = l;
+	if (dir == ACP_UP)
 		l->wr = STDOUT_FILENO;
 	else if (client_is_read() && proc_pipe(ends) < 0)
 		return -1;
-	if (lane == LANE_DOWN) {
+	if (dir == ACP_DOWN) {
 		l->rd = ends[0];
 		l->wr = ends[1];
 	}
@@ -127,7 +127,7 @@ join_client(struct chain *ch, enum lane lane, struct link *l)
 
 /* To a component; NULL: to the client. 0, or -1 with errno. */
 static int
-join_component(struct chain *ch, enum lane lane, const struct from *f, struct component *c)
+join_component(struct chain *ch, enum acp_direction dir, const struct from *f, struct component *c)
 {
 	struct link *l;
 	int ends[2], fd;
@@ -136,14 +136,14 @@ join_component(struct chain *ch, enum lane lane, const struct from *f, struct co
 		fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 8);
 		return fd < 0 ? -1 : port_open_out(f->port, fd);
 	}
-	l = link_new(ch, lane, f->writer, c);
+	l = link_new(ch, dir, f->writer, c);
 	if (f->port) {
 		l->to = f->port;
 		f->port->sink = l;
 		return link_open(l);
 	}
 	if (!f->writer || !c)
-		return join_client(ch, lane, l);
+		return join_client(ch, dir, l);
 	if (proc_pipe(ends) < 0)
 		return -1;
 	l->rd = ends[0];
@@ -153,27 +153,27 @@ join_component(struct chain *ch, enum lane lane, const struct from *f, struct co
 
 /* Goes past a component, and joins it where it stands in the direction. */
 static int
-past_component(struct chain *ch, enum lane lane, struct from *f, struct component *c)
+past_component(struct chain *ch, enum acp_direction dir, struct from *f, struct component *c)
 {
-	if (!chain_stands_in(c, lane))
+	if (!chain_stands_in(c, dir))
 		return 0;
-	if (c->kind != KIND_PROXY && (c->kind != KIND_AGENT || lane == LANE_DOWN) && join_component(ch, lane, f, c) < 0)
+	if (c->kind != KIND_PROXY && (c->kind != KIND_AGENT || dir == ACP_DOWN) && join_component(ch, dir, f, c) < 0)
 		return -1;
 	*f = (struct from){.writer = c};
 	return 0;
 }
 
 static int
-past_hop(struct chain *ch, enum lane lane, struct from *f, size_t hop)
+past_hop(struct chain *ch, enum acp_direction dir, struct from *f, size_t hop)
 {
 	struct port **sides = ch->route->sides;
-	bool first = lane == LANE_UP && hop == ch->n;
+	bool first = dir == ACP_UP && hop == ch->n;
 
 	if (!sides[2 * hop])
 		return 0;
-	if (!first && join_port(ch, lane, f, sides[2 * hop + (lane == LANE_UP)]) < 0)
+	if (!first && join_port(ch, dir, f, sides[2 * hop + (dir == ACP_UP)]) < 0)
 		return -1;
-	*f = (struct from){.port = sides[2 * hop + (lane == LANE_DOWN)]};
+	*f = (struct from){.port = sides[2 * hop + (dir == ACP_DOWN)]};
 	return 0;
 }
 
@@ -184,12 +184,12 @@ join_all(struct chain *ch)
 	size_t i, nhops = ch->route->nhops;
 
 	for (i = 0; i < nhops; i++)
-		if (past_hop(ch, LANE_DOWN, &down, i) < 0 || (i < ch->n && past_component(ch, LANE_DOWN, &down, &ch->components[i]) < 0))
+		if (past_hop(ch, ACP_DOWN, &down, i) < 0 || (i < ch->n && past_component(ch, ACP_DOWN, &down, &ch->components[i]) < 0))
 			return -1;
 	for (i = nhops; i-- > 0;)
-		if ((i < ch->n && past_component(ch, LANE_UP, &up, &ch->components[i]) < 0) || past_hop(ch, LANE_UP, &up, i) < 0)
+		if ((i < ch->n && past_component(ch, ACP_UP, &up, &ch->components[i]) < 0) || past_hop(ch, ACP_UP, &up, i) < 0)
 			return -1;
-	return join_component(ch, LANE_UP, &up, NULL);
+	return join_component(ch, ACP_UP, &up, NULL);
 }
 
 static bool
@@ -210,8 +210,8 @@ find_twins(struct chain *ch)
 	for (c = ch->components; c < ch->components + ch->n; c++) {
 		if (c->kind == KIND_PROXY)
 			continue;
-		c->near = c->in[LANE_DOWN] ? c->in[LANE_DOWN]->to : NULL;
-		c->far = c->in[LANE_UP] ? c->in[LANE_UP]->to : NULL;
+		c->near = c->in[ACP_DOWN] ? c->in[ACP_DOWN]->to : NULL;
+		c->far = c->in[ACP_UP] ? c->in[ACP_UP]->to : NULL;
 		if (c->kind != KIND_FILTER || !reads_from(c->near, c) || !reads_from(c->far, c))
 			continue;
 		c->near->twin = c->far;

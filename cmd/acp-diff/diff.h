@@ -1,6 +1,6 @@
 /*
  * diff: what the files of acp-diff share. Both recordings are read; of each message is kept where its text lies. Messages
- * find their partners session by session, turn by turn and lane by lane; then partners are compared.
+ * find their partners session by session, turn by turn and direction by direction; then partners are compared.
  */
 #ifndef DIFF_H
 #define DIFF_H

@@ -245,7 +245,7 @@ judge_recorded(struct diff *d, struct section *s, struct item *item)
 	return item->moved && !(item->request && item->request->moved) ? note_moved(d, s, item) : 0;
 }
 
-/* By the recording's lines; what is not in it stands after what came before it in its lane. */
+/* By the recording's lines; what is not in it stands after what came before it in its direction. */
 static int
 by_place(const void *x, const void *y)
 {

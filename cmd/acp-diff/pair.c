@@ -16,20 +16,20 @@ join(struct item *a, struct item *b)
 }
 
 static bool
-is_in_lane(const struct item *item, enum lane lane)
+is_in_direction(const struct item *item, enum acp_direction dir)
 {
-	return (item->from == ACP_CLIENT ? LANE_DOWN : LANE_UP) == lane && !item->joined;
+	return (item->from == ACP_CLIENT ? ACP_DOWN : ACP_UP) == dir && !item->joined;
 }
 
-/* The items of a lane that have a partner, or have to find one, in their order. 0 or -1. */
+/* The items of a direction that have a partner, or have to find one, in their order. 0 or -1. */
 static int
-collect(const struct turn *t, enum lane lane, bool partner, bool responses, struct list *to)
+collect(const struct turn *t, enum acp_direction dir, bool partner, bool responses, struct list *to)
 {
 	struct item *item;
 
 	for (size_t i = 0; i < t->items.n; i++) {
 		item = t->items.at[i];
-		if (is_in_lane(item, lane) && (!item->request || responses) && (item->partner != NULL) == partner &&
+		if (is_in_direction(item, dir) && (!item->request || responses) && (item->partner != NULL) == partner &&
 			list_add(to, item) < 0)
 			return -1;
 	}
@@ -82,15 +82,15 @@ join_alike(struct list *a, struct list *b, enum likeness alike, bool any)
 	return r;
 }
 
-/* Of a lane, in [from, to) of a turn's items, those that have to find a partner. 0 or -1. */
+/* Of a direction, in [from, to) of a turn's items, those that have to find a partner. 0 or -1. */
 static int
-collect_gap(const struct turn *t, enum lane lane, size_t from, size_t to, struct list *list)
+collect_gap(const struct turn *t, enum acp_direction dir, size_t from, size_t to, struct list *list)
 {
 	struct item *item;
 
 	for (list->n = 0; from < to; from++) {
 		item = t->items.at[from];
-		if (is_in_lane(item, lane) && !item->request && !item->partner && list_add(list, item) < 0)
+		if (is_in_direction(item, dir) && !item->request && !item->partner && list_add(list, item) < 0)
 			return -1;
 	}
 	return 0;
@@ -98,7 +98,7 @@ collect_gap(const struct turn *t, enum lane lane, size_t from, size_t to, struct
 
 /* What has changed has rather stayed in its place: joins what is left between those that have found each other. 0 or -1. */
 static int
-join_gaps(const struct turn *a, const struct turn *b, enum lane lane, struct list *x, struct list *y)
+join_gaps(const struct turn *a, const struct turn *b, enum acp_direction dir, struct list *x, struct list *y)
 {
 	size_t *place = calloc(a->items.n + 1, sizeof(*place)), from = 0, across = 0, to;
 	const struct item *item;
@@ -106,7 +106,7 @@ join_gaps(const struct turn *a, const struct turn *b, enum lane lane, struct lis
 
 	for (size_t i = 0; r == 0 && i < a->items.n; i++) {
 		item = a->items.at[i];
-		place[i] = is_in_lane(item, lane) && item->partner && item->partner->turn == b ? item->partner->at : ROWS_ALONE;
+		place[i] = is_in_direction(item, dir) && item->partner && item->partner->turn == b ? item->partner->at : ROWS_ALONE;
 	}
 	if (r == 0)
 		r = rows_rising(place, a->items.n);
@@ -114,7 +114,7 @@ join_gaps(const struct turn *a, const struct turn *b, enum lane lane, struct lis
 		if (i < a->items.n && place[i] == ROWS_ALONE)
 			continue;
 		to = i < a->items.n ? place[i] : b->items.n;
-		if (collect_gap(a, lane, from, i, x) < 0 || collect_gap(b, lane, across, to, y) < 0)
+		if (collect_gap(a, dir, from, i, x) < 0 || collect_gap(b, dir, across, to, y) < 0)
 			r = -1;
 		for (int alike = SHAPE; r == 0 && x->n && y->n && alike <= KIND; alike++)
 			r = join_alike(x, y, (enum likeness)alike, false);
@@ -126,16 +126,16 @@ join_gaps(const struct turn *a, const struct turn *b, enum lane lane, struct lis
 }
 
 static int
-pair_lane(struct diff *d, struct turn *a, struct turn *b, enum lane lane)
+pair_direction(struct diff *d, struct turn *a, struct turn *b, enum acp_direction dir)
 {
 	struct list x = {0}, y = {0};
 	int r = 0;
 
 	for (int alike = FULL; r == 0 && alike < LIKENESSES; alike++) {
 		if (alike == SHAPE)
-			r = join_gaps(a, b, lane, &x, &y);
+			r = join_gaps(a, b, dir, &x, &y);
 		x.n = y.n = 0;
-		if (r < 0 || collect(a, lane, false, false, &x) < 0 || collect(b, lane, false, false, &y) < 0)
+		if (r < 0 || collect(a, dir, false, false, &x) < 0 || collect(b, dir, false, false, &y) < 0)
 			r = -1;
 		/* Below params, what is the same altogether is a better partner only in its place. */
 		if (r == 0)
@@ -154,9 +154,9 @@ pair_across_turns(struct diff *d, struct session *a, struct session *b)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < a->turns.n; i++)
-		r = collect(a->turns.at[i], LANE_UP, false, false, &x);
+		r = collect(a->turns.at[i], ACP_UP, false, false, &x);
 	for (size_t i = 0; r == 0 && i < b->turns.n; i++)
-		r = collect(b->turns.at[i], LANE_UP, false, false, &y);
+		r = collect(b->turns.at[i], ACP_UP, false, false, &y);
 	if (r == 0)
 		r = join_alike(&x, &y, d->options->match < MATCH_PARAMS ? CONTENT : FULL, true);
 	free(x.at);
@@ -172,9 +172,9 @@ by_line(const void *x, const void *y)
 	return (a->line > b->line) - (a->line < b->line);
 }
 
-/* Marks what has another place in its lane than its partner: as few as possible. 0 or -1. */
+/* Marks what has another place in its direction than its partner: as few as possible. 0 or -1. */
 static int
-mark_moved(const struct diff *d, const struct session *s, enum lane lane)
+mark_moved(const struct diff *d, const struct session *s, enum acp_direction dir)
 {
 	/* Responses to what belongs to no session come as those sessions interleave. */
 	const bool responses = d->options->match == MATCH_EXACT && s->number > 0;
@@ -184,7 +184,7 @@ mark_moved(const struct diff *d, const struct session *s, enum lane lane)
 	int r = -1;
 
 	for (size_t i = 0; i < s->turns.n; i++)
-		if (collect(s->turns.at[i], lane, true, responses, &items) < 0)
+		if (collect(s->turns.at[i], dir, true, responses, &items) < 0)
 			goto end;
 	/* A response stands in the turn of its request, and may have come in a later one. */
 	if (items.n)
@@ -220,7 +220,7 @@ add_section(struct diff *d, struct turn *a, struct turn *b)
 	}
 	s->turn[RECORDED] = a;
 	s->turn[LIVE] = b;
-	return !a || !b || (pair_lane(d, a, b, LANE_DOWN) == 0 && pair_lane(d, a, b, LANE_UP) == 0) ? 0 : -1;
+	return !a || !b || (pair_direction(d, a, b, ACP_DOWN) == 0 && pair_direction(d, a, b, ACP_UP) == 0) ? 0 : -1;
 }
 
 /* Of two rows of turns. */
@@ -325,7 +325,7 @@ pair_turns(struct diff *d, struct session *a, struct session *b)
 
 	if (partner && match_turns(&a->turns, &b->turns, partner) == 0 &&
 		add_sections(d, &a->turns, &b->turns, partner) == 0 && pair_across_turns(d, a, b) == 0 &&
-		mark_moved(d, a, LANE_DOWN) == 0 && mark_moved(d, a, LANE_UP) == 0)
+		mark_moved(d, a, ACP_DOWN) == 0 && mark_moved(d, a, ACP_UP) == 0)
 		r = judge_from(d, first);
 	free(partner);
 	return r;

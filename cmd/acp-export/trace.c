@@ -157,7 +157,7 @@ trace_export_begin(struct trace_export *t, double started)
 int
 trace_export_see(struct trace_export *t, enum acp_side from, uint64_t us, const struct msg *m)
 {
-	struct seen s = {.from = from, .t = us, .line = m->text, .msg = *m};
+	struct message s = {.from = from, .t = us, .line = m->text, .msg = *m};
 	struct json_error error;
 
 	if (t->redact && (redact_line(t->redact, m->text, &s.line) < 0 || msg_scan(s.line, &s.msg, &error) == MSG_NOISE))

@@ -183,10 +183,10 @@ redact_message(struct transcript *t, const struct msg *m, struct msg *clean)
 }
 
 static void
-take(void *arg, const struct seen *original)
+take(void *arg, const struct message *original)
 {
 	struct transcript *t = arg;
-	struct seen seen = *original;
+	struct message message = *original;
 	struct msg clean = {0};
 	const struct msg *m = redact_message(t, &original->msg, &clean);
 	struct session *s;
@@ -194,16 +194,16 @@ take(void *arg, const struct seen *original)
 	if (!m)
 		return;
 	t->pieces = t->redact && t->redact->texts ? m->params : original->msg.params;
-	seen.msg = *m;
+	message.msg = *m;
 	if (m->kind == MSG_REQUEST)
-		transcript_request(t, &seen);
+		transcript_request(t, &message);
 	else if (m->kind == MSG_RESPONSE)
-		transcript_response(t, &seen);
+		transcript_response(t, &message);
 	else if (m->kind == MSG_NOTIFICATION && (s = transcript_session(t, msg_session(m)))) {
 		if (m->what == ACP_SESSION_UPDATE)
-			transcript_update(t, s, seen.t, transcript_get(m->params, acp_update, JSON_OBJECT));
+			transcript_update(t, s, message.t, transcript_get(m->params, acp_update, JSON_OBJECT));
 		else if (m->what == ACP_SESSION_CANCEL && s->open)
-			transcript_note(t, s, seen.t, "info", slice_of("The user cancelled the turn."));
+			transcript_note(t, s, message.t, "info", slice_of("The user cancelled the turn."));
 	}
 	if (usage_may_matter(&t->words, original->msg.text) ||
 		(m->kind == MSG_RESPONSE && usage_expects(t->usage, original->msg.text)))

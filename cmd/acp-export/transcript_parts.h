@@ -22,8 +22,8 @@ void transcript_set_plain(struct transcript *, struct buf *, struct slice string
 /* Appends what a JSON string says. */
 void transcript_add_plain(struct transcript *, struct buf *, struct slice string);
 
-void transcript_request(struct transcript *, const struct seen *);
-void transcript_response(struct transcript *, const struct seen *);
+void transcript_request(struct transcript *, const struct message *);
+void transcript_response(struct transcript *, const struct message *);
 /* No response will come to what is open. */
 void transcript_forget(struct transcript *);
 /* Content: a block, which may go on with the text before it, or an array of blocks. */

@@ -17,7 +17,7 @@ mixed(uint64_t z, uint64_t word)
 static uint64_t
 draw(const struct chance *c, enum fault fault, unsigned which)
 {
-	uint64_t z = mixed(c->seed, c->lane);
+	uint64_t z = mixed(c->seed, c->dir);
 
 	z = mixed(z, c->n);
 	return mixed(mixed(z, (uint64_t)fault), which);

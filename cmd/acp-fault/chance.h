@@ -32,9 +32,9 @@ enum fault {
 	FAULTS,
 };
 
-/* The n-th message of a lane, for one of the rules (rule.h). */
+/* The n-th message of a direction, for one of the rules (rule.h). */
 struct chance {
-	uint64_t seed, lane, n;
+	uint64_t seed, dir, n;
 };
 
 /* A number below `below` (not 0) for a fault to this line; a fault that needs several asks for the first, the second, ... */

@@ -48,21 +48,21 @@ copy(struct buf *to, struct slice from, struct slice *is)
 }
 
 static int
-name(struct named *n, const struct seen *s, uint64_t number)
+name(struct named *n, const struct message *s, uint64_t number)
 {
 	n->subject.from = s->from;
 	n->subject.t = s->t;
 	n->subject.n = number;
-	if (copy(&n->method, seen_method(s), &n->subject.method) < 0)
+	if (copy(&n->method, message_method(s), &n->subject.method) < 0)
 		return -1;
 	return copy(&n->id, s->msg.id, &n->subject.id);
 }
 
 static enum verdict
-message(void *state, struct frame *f, enum lane lane, const struct seen *s)
+message(void *state, struct frame *f, enum acp_direction dir, const struct message *s)
 {
 	struct fault_state *x = state;
-	struct track *t = &x->tracks[lane];
+	struct track *t = &x->tracks[dir];
 	size_t i;
 
 	(void)f;
@@ -75,7 +75,7 @@ message(void *state, struct frame *f, enum lane lane, const struct seen *s)
 	if (is_dead(x) || t->closed)
 		return VERDICT_PASS;
 	for (i = 0; i < x->options->nrules; i++)
-		match_rule(x, &x->options->rules[i], lane, s);
+		match_rule(x, &x->options->rules[i], dir, s);
 	return t->hit && name(&t->now, s, t->n) < 0 ? give_up(x) : VERDICT_PASS;
 }
 
@@ -99,62 +99,62 @@ send_behind(struct fault_state *x, struct track *t, uint64_t passed_by, bool los
 
 /* What of its text leaves now. */
 static int
-send_text(struct fault_state *x, enum lane lane, struct parcel *p, uint64_t now, bool *all)
+send_text(struct fault_state *x, enum acp_direction dir, struct parcel *p, uint64_t now, bool *all)
 {
 	struct slice text = p->held && !p->changed ? frame_held_text(p->held) : buf_slice(&p->text), piece;
 	bool more = p->sent > 0;
 
-	piece = slice(text.p + p->sent, queue_piece(&x->tracks[lane].queue, text.n, now, now == UINT64_MAX));
+	piece = slice(text.p + p->sent, queue_piece(&x->tracks[dir].queue, text.n, now, now == UINT64_MAX));
 	p->sent += piece.n;
 	*all = p->sent == text.n;
 	if (piece.n == 0)
 		return 0;
-	return more ? frame_put_more(x->frame, lane, piece) : frame_put(x->frame, lane, piece);
+	return more ? frame_put_more(x->frame, dir, piece) : frame_put(x->frame, dir, piece);
 }
 
 /* All of it has left, or will not. */
 static void
-send_end(struct fault_state *x, enum lane lane, struct parcel *p)
+send_end(struct fault_state *x, enum acp_direction dir, struct parcel *p)
 {
-	struct track *t = &x->tracks[lane];
+	struct track *t = &x->tracks[dir];
 
 	if (p->held)
 		frame_release(x->frame, p->held, VERDICT_DROP, slice(NULL, 0));
 	if (p->close && !t->closed) {
 		t->closed = true;
-		frame_close(x->frame, lane);
+		frame_close(x->frame, dir);
 		send_behind(x, t, 0, true);
 	}
 	if (p->exit) {
 		x->death = p->exit;
 		frame_exit(x->frame, p->exit->exit_status);
-		for (lane = LANE_DOWN; lane < LANES; lane++)
-			send_behind(x, &x->tracks[lane], 0, true);
+		for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+			send_behind(x, &x->tracks[dir], 0, true);
 	}
 	parcel_free(p);
 }
 
 /* Where both directions have one pipe: is it in the middle of a line of the other one? */
 static bool
-is_blocked(const struct fault_state *x, enum lane lane)
+is_blocked(const struct fault_state *x, enum acp_direction dir)
 {
-	const struct parcel *other = x->tracks[lane == LANE_DOWN ? LANE_UP : LANE_DOWN].queue.first;
+	const struct parcel *other = x->tracks[dir == ACP_DOWN ? ACP_UP : ACP_DOWN].queue.first;
 
 	return frame_is_shared(x->frame) && other && other->sent > 0;
 }
 
 /* Lets go what is due. now UINT64_MAX: all. */
 static void
-send_lane(struct fault_state *x, enum lane lane, uint64_t now)
+send_direction(struct fault_state *x, enum acp_direction dir, uint64_t now)
 {
-	struct track *t = &x->tracks[lane];
+	struct track *t = &x->tracks[dir];
 	bool all = true;
 
-	while (!is_dead(x) && !is_blocked(x, lane) && t->queue.first && queue_time(&t->queue) <= now) {
-		if (!t->closed && send_text(x, lane, t->queue.first, now, &all) < 0)
+	while (!is_dead(x) && !is_blocked(x, dir) && t->queue.first && queue_time(&t->queue) <= now) {
+		if (!t->closed && send_text(x, dir, t->queue.first, now, &all) < 0)
 			give_up(x);
 		else if (t->closed || all)
-			send_end(x, lane, queue_take(&t->queue));
+			send_end(x, dir, queue_take(&t->queue));
 	}
 }
 
@@ -162,9 +162,9 @@ send_lane(struct fault_state *x, enum lane lane, uint64_t now)
 static void
 send_due(struct fault_state *x, uint64_t now)
 {
-	send_lane(x, LANE_DOWN, now);
-	send_lane(x, LANE_UP, now);
-	send_lane(x, LANE_DOWN, now);
+	send_direction(x, ACP_DOWN, now);
+	send_direction(x, ACP_UP, now);
+	send_direction(x, ACP_DOWN, now);
 }
 
 static uint64_t
@@ -175,10 +175,10 @@ least(uint64_t a, uint64_t b)
 
 /* When something of this direction has to be done. */
 static uint64_t
-lane_time(const struct fault_state *x, enum lane lane)
+direction_time(const struct fault_state *x, enum acp_direction dir)
 {
-	const struct track *t = &x->tracks[lane];
-	uint64_t next = is_blocked(x, lane) ? UINT64_MAX : queue_time(&t->queue);
+	const struct track *t = &x->tracks[dir];
+	uint64_t next = is_blocked(x, dir) ? UINT64_MAX : queue_time(&t->queue);
 
 	if (t->behind.first)
 		next = least(next, t->behind_until);
@@ -191,13 +191,13 @@ settle(struct fault_state *x)
 {
 	uint64_t now = frame_now(x->frame), next = UINT64_MAX;
 	const struct rule *r;
-	enum lane lane;
+	enum acp_direction dir;
 	size_t i;
 
 	send_due(x, now);
-	for (lane = LANE_DOWN; lane < LANES; lane++) {
-		frame_pause(x->frame, lane, x->tracks[lane].queue.stalls > 0 || x->tracks[lane].queue.own > OWN);
-		next = least(next, lane_time(x, lane));
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		frame_pause(x->frame, dir, x->tracks[dir].queue.stalls > 0 || x->tracks[dir].queue.own > OWN);
+		next = least(next, direction_time(x, dir));
 	}
 	for (i = 0; i < x->options->nrules; i++) {
 		r = &x->options->rules[i];
@@ -226,7 +226,7 @@ goes_before(const struct track *t, bool is_message)
 	return is_message && (t->behind_why == FAULT_REORDER || t->response);
 }
 
-/* It waits for another of its lane to go before it, if none does already. */
+/* It waits for another of its direction to go before it, if none does already. */
 static void
 begin_to_wait(struct work *w)
 {
@@ -282,7 +282,7 @@ hurt(struct work *w, struct rule *const *rules)
 		w->rule = rules[k->fault];
 		if (!w->rule || (w->gone && !(k->flags & KIND_COUNTS)))
 			continue;
-		w->chance = match_chance(w->x, w->rule, w->lane, w->subject.n);
+		w->chance = match_chance(w->x, w->rule, w->dir, w->subject.n);
 		if (k->act(w) < 0)
 			break;
 	}
@@ -296,13 +296,13 @@ hurt(struct work *w, struct rule *const *rules)
 
 /* A line that no fault hits, or that is no message: after those that wait, or on. */
 static enum verdict
-follow(struct fault_state *x, enum lane lane, bool is_message)
+follow(struct fault_state *x, enum acp_direction dir, bool is_message)
 {
-	struct track *t = &x->tracks[lane];
+	struct track *t = &x->tracks[dir];
 	bool before = goes_before(t, is_message), joins = t->behind.first && t->behind_why == FAULT_OVERTAKE && !before;
 	struct parcel *p;
 
-	if (!t->queue.first && !joins && !(before && t->behind.first) && !is_blocked(x, lane))
+	if (!t->queue.first && !joins && !(before && t->behind.first) && !is_blocked(x, dir))
 		return VERDICT_PASS;
 	p = parcel_new(frame_now(x->frame));
 	if (p)
@@ -318,10 +318,10 @@ follow(struct fault_state *x, enum lane lane, bool is_message)
 }
 
 static enum verdict
-treat(struct fault_state *x, enum lane lane, const struct outgoing_line *l)
+treat(struct fault_state *x, enum acp_direction dir, const struct outgoing_line *l)
 {
-	struct track *t = &x->tracks[lane];
-	struct work w = {.x = x, .lane = lane, .track = t, .line = l, .subject = t->now.subject,
+	struct track *t = &x->tracks[dir];
+	struct work w = {.x = x, .dir = dir, .track = t, .line = l, .subject = t->now.subject,
 		.message_at = (size_t)(l->message.p - l->text.p), .message_n = l->message.n, .waits = FAULTS};
 
 	if (hurt(&w, t->hits) < 0)
@@ -332,11 +332,11 @@ treat(struct fault_state *x, enum lane lane, const struct outgoing_line *l)
 /* --- what happens at a time, to no message --- */
 
 static void
-strike_lane(struct fault_state *x, struct rule *r, enum lane lane)
+strike_direction(struct fault_state *x, struct rule *r, enum acp_direction dir)
 {
-	struct track *t = &x->tracks[lane];
+	struct track *t = &x->tracks[dir];
 	struct rule *rules[FAULTS] = {NULL};
-	struct work w = {.x = x, .lane = lane, .track = t, .waits = FAULTS};
+	struct work w = {.x = x, .dir = dir, .track = t, .waits = FAULTS};
 	const struct fault_kind *k;
 	bool any = false;
 	size_t i;
@@ -350,7 +350,7 @@ strike_lane(struct fault_state *x, struct rule *r, enum lane lane)
 	}
 	if (!any)
 		return;
-	w.subject = (struct subject){.from = lane == LANE_UP ? ACP_AGENT : ACP_CLIENT, .t = frame_now(x->frame), .n = t->n, .alone = true};
+	w.subject = (struct subject){.from = dir == ACP_UP ? ACP_AGENT : ACP_CLIENT, .t = frame_now(x->frame), .n = t->n, .alone = true};
 	if (frame_is_one_way(x->frame))
 		w.subject.from = ACP_UNKNOWN;
 	rule_hit(r, frame_now(x->frame));
@@ -365,9 +365,9 @@ strike(struct fault_state *x, struct rule *r)
 
 	r->struck = true;
 	if (one_way || select_match_other(r->select, ACP_CLIENT))
-		strike_lane(x, r, LANE_DOWN);
+		strike_direction(x, r, ACP_DOWN);
 	if (!one_way && select_match_other(r->select, ACP_AGENT))
-		strike_lane(x, r, LANE_UP);
+		strike_direction(x, r, ACP_UP);
 }
 
 /* --- the filter --- */
@@ -420,10 +420,10 @@ start(void *state, struct frame *f)
 }
 
 static enum verdict
-line(void *state, struct frame *f, enum lane lane, const struct outgoing_line *l)
+line(void *state, struct frame *f, enum acp_direction dir, const struct outgoing_line *l)
 {
 	struct fault_state *x = state;
-	struct track *t = &x->tracks[lane];
+	struct track *t = &x->tracks[dir];
 	bool shown = t->shown && t->number == l->number;
 	enum verdict v;
 
@@ -431,7 +431,7 @@ line(void *state, struct frame *f, enum lane lane, const struct outgoing_line *l
 	if (is_dead(x) || t->closed)
 		return VERDICT_DROP;
 	t->shown = false;
-	v = shown && t->hit ? treat(x, lane, l) : follow(x, lane, shown);
+	v = shown && t->hit ? treat(x, dir, l) : follow(x, dir, shown);
 	settle(x);
 	return v;
 }
@@ -441,16 +441,16 @@ time_has_come(struct fault_state *x)
 {
 	uint64_t now = frame_now(x->frame);
 	struct track *t;
-	enum lane lane;
+	enum acp_direction dir;
 	size_t i;
 
-	for (lane = LANE_DOWN; lane < LANES; lane++) {
-		t = &x->tracks[lane];
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		t = &x->tracks[dir];
 		if (t->behind.first && t->behind_until <= now)
 			send_behind(x, t, 0, false);
 		if (t->linger_until && t->linger_until <= now) {
 			t->linger_until = 0;
-			frame_keep_open(x->frame, lane, false);
+			frame_keep_open(x->frame, dir, false);
 		}
 	}
 	for (i = 0; i < x->options->nrules && !is_dead(x); i++)
@@ -460,9 +460,9 @@ time_has_come(struct fault_state *x)
 }
 
 static void
-linger(struct fault_state *x, enum lane lane, enum acp_side from)
+linger(struct fault_state *x, enum acp_direction dir, enum acp_side from)
 {
-	struct subject s = {.from = from, .t = frame_now(x->frame), .n = x->tracks[lane].n, .alone = true};
+	struct subject s = {.from = from, .t = frame_now(x->frame), .n = x->tracks[dir].n, .alone = true};
 	const struct rule *r;
 	uint64_t us;
 	size_t i;
@@ -472,8 +472,8 @@ linger(struct fault_state *x, enum lane lane, enum acp_side from)
 		us = r->of[FAULT_LINGER].us;
 		if (us == 0 || (from != ACP_UNKNOWN && !select_match_other(r->select, from)))
 			continue;
-		x->tracks[lane].linger_until = s.t + us;
-		frame_keep_open(x->frame, lane, true);
+		x->tracks[dir].linger_until = s.t + us;
+		frame_keep_open(x->frame, dir, true);
 		report_add(x->report, &s, r, FAULT_LINGER, ",\"for\":%" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
 		return;
 	}
@@ -484,10 +484,10 @@ static void
 side_ended(struct fault_state *x, enum acp_side from)
 {
 	if (from != ACP_AGENT)
-		send_behind(x, &x->tracks[LANE_DOWN], 0, false);
+		send_behind(x, &x->tracks[ACP_DOWN], 0, false);
 	if (from != ACP_CLIENT)
-		send_behind(x, &x->tracks[LANE_UP], 0, false);
-	linger(x, from == ACP_AGENT ? LANE_UP : LANE_DOWN, from);
+		send_behind(x, &x->tracks[ACP_UP], 0, false);
+	linger(x, from == ACP_AGENT ? ACP_UP : ACP_DOWN, from);
 	settle(x);
 }
 
@@ -508,11 +508,11 @@ static int
 end(void *state, struct frame *f)
 {
 	struct fault_state *x = state;
-	enum lane lane;
+	enum acp_direction dir;
 
 	(void)f;
-	for (lane = LANE_DOWN; lane < LANES && !is_dead(x); lane++)
-		send_behind(x, &x->tracks[lane], 0, false);
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS && !is_dead(x); dir++)
+		send_behind(x, &x->tracks[dir], 0, false);
 	send_due(x, UINT64_MAX);
 	return 0;
 }
@@ -550,16 +550,16 @@ fault_run(const struct options *o)
 	const struct frame_log log = {.path = o->report, .begin = begin_report, .inputs = o->inputs};
 	const struct filter filter = {.name = fault_name, .state = &x, .log = o->report ? &log : NULL, .start = start,
 		.message = message, .event = event, .line = line, .end = end};
-	enum lane lane;
+	enum acp_direction dir;
 	int status;
 
-	for (lane = LANE_DOWN; lane < LANES; lane++) {
-		queue_init(&x.tracks[lane].queue);
-		queue_init(&x.tracks[lane].behind);
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		queue_init(&x.tracks[dir].queue);
+		queue_init(&x.tracks[dir].behind);
 	}
 	status = frame_run(&filter, &o->frame);
-	for (lane = LANE_DOWN; lane < LANES; lane++)
-		free_track(&x.tracks[lane]);
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+		free_track(&x.tracks[dir]);
 	if (x.death && x.death->exit_signal)
 		die_by(x.death->exit_signal);
 	return status;

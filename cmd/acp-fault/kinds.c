@@ -117,21 +117,21 @@ take_error(struct argument *a, char *text)
 /* --- what they can hit --- */
 
 static bool
-is_response(const struct argument *a, const struct seen *s)
+is_response(const struct argument *a, const struct message *s)
 {
 	(void)a;
 	return s->msg.kind == MSG_RESPONSE;
 }
 
 static bool
-is_notification(const struct argument *a, const struct seen *s)
+is_notification(const struct argument *a, const struct message *s)
 {
 	(void)a;
 	return s->msg.kind == MSG_NOTIFICATION;
 }
 
 static bool
-is_request_of(const struct argument *a, const struct seen *s)
+is_request_of(const struct argument *a, const struct message *s)
 {
 	char *why = NULL;
 	bool yes = select_match(a->method, s, &why);
@@ -141,7 +141,7 @@ is_request_of(const struct argument *a, const struct seen *s)
 }
 
 static bool
-names_session(const struct argument *a, const struct seen *s)
+names_session(const struct argument *a, const struct message *s)
 {
 	(void)a;
 	return work_session(&s->msg).p != NULL;

@@ -4,7 +4,7 @@
 #include "cmd/acp-fault/work.h"
 
 static bool
-is_selected(struct fault_state *x, struct rule *r, const struct seen *s)
+is_selected(struct fault_state *x, struct rule *r, const struct message *s)
 {
 	char *why = NULL;
 	bool yes = select_match(r->select, s, &why);
@@ -35,16 +35,16 @@ hits_messages(const struct rule *r)
 }
 
 struct chance
-match_chance(const struct fault_state *x, const struct rule *r, enum lane lane, uint64_t n)
+match_chance(const struct fault_state *x, const struct rule *r, enum acp_direction dir, uint64_t n)
 {
-	return (struct chance){x->options->seed, (uint64_t)lane + (uint64_t)LANES * r->line, n};
+	return (struct chance){x->options->seed, (uint64_t)dir + (uint64_t)ACP_DIRECTIONS * r->line, n};
 }
 
 void
-match_rule(struct fault_state *x, struct rule *r, enum lane lane, const struct seen *s)
+match_rule(struct fault_state *x, struct rule *r, enum acp_direction dir, const struct message *s)
 {
-	struct track *t = &x->tracks[lane];
-	struct chance c = match_chance(x, r, lane, t->n);
+	struct track *t = &x->tracks[dir];
+	struct chance c = match_chance(x, r, dir, t->n);
 	const struct fault_kind *k;
 	size_t i;
 

@@ -43,7 +43,7 @@ struct fault_kind {
 	/* Takes the option's argument, which it may cut up and keep. NULL, or what was expected instead. */
 	const char *(*take)(struct argument *, char *text);
 	/* Can it hit this message? NULL: any. */
-	bool (*applies)(const struct argument *, const struct seen *);
+	bool (*applies)(const struct argument *, const struct message *);
 	/* Does it. 0, or -1 out of memory. NULL: not to a line, but to the end of a direction. */
 	int (*act)(struct work *);
 	unsigned flags;

@@ -153,7 +153,7 @@ work_error(struct work *w)
 	if (r == 0)
 		report(w, FAULT_ERROR, ",\"code\":%d,\"message\":%.*s", a->code, (int)message.n, message.p);
 	if (r == 0)
-		r = frame_send(w->x->frame, w->lane == LANE_DOWN ? LANE_UP : LANE_DOWN, buf_slice(&text));
+		r = frame_send(w->x->frame, w->dir == ACP_DOWN ? ACP_UP : ACP_DOWN, buf_slice(&text));
 	buf_free(&text);
 	buf_free(&message);
 	return r;

@@ -34,7 +34,7 @@ struct fault_state {
 	const struct options *options;
 	struct frame *frame;
 	struct log *report; /* or NULL */
-	struct track tracks[LANES];
+	struct track tracks[ACP_DIRECTIONS];
 	const struct rule *death; /* it has died as this one says */
 	bool failed;
 };
@@ -42,7 +42,7 @@ struct fault_state {
 /* A line that is being worked on, by one fault after the other. */
 struct work {
 	struct fault_state *x;
-	enum lane lane;
+	enum acp_direction dir;
 	struct track *track;
 	const struct outgoing_line *line; /* NULL: it happens at a time, to no message */
 	struct subject subject;
@@ -58,9 +58,9 @@ struct work {
 /* Does this fault of the rule hit messages? Otherwise it happens at a time, or at the end of a direction. */
 bool match_is_for_messages(const struct rule *, const struct fault_kind *);
 /* Each rule has dice of its own. */
-struct chance match_chance(const struct fault_state *, const struct rule *, enum lane, uint64_t n);
-/* Notes in the lane which of the rule's faults hit this message. Where two rules have the same one, the first does it. */
-void match_rule(struct fault_state *, struct rule *, enum lane, const struct seen *);
+struct chance match_chance(const struct fault_state *, const struct rule *, enum acp_direction, uint64_t n);
+/* Notes in the direction which of the rule's faults hit this message. Where two rules have the same one, the first does it. */
+void match_rule(struct fault_state *, struct rule *, enum acp_direction, const struct message *);
 
 /* work.c */
 /* The session that a message names in its parameters; p NULL: none. */

@@ -26,8 +26,8 @@ result_of(struct passing *p, const struct answer *a, struct buf *to)
 	char *why;
 	int r;
 
-	select_vars(&vars, &p->seen);
-	r = jqprog_run(a->program, p->seen.msg.text, vars.at, SELECT_VARS, take_first, &result, &why);
+	select_vars(&vars, &p->message);
+	r = jqprog_run(a->program, p->message.msg.text, vars.at, SELECT_VARS, take_first, &result, &why);
 	if (r > 0)
 		passing_jq_failed(p, a->rule, r, why, "the rule is skipped");
 	*to = result.text;
@@ -38,7 +38,7 @@ result_of(struct passing *p, const struct answer *a, struct buf *to)
 static int
 selection_of(const struct passing *p, const char *kind, struct buf *to)
 {
-	struct slice params = p->seen.msg.params, options, key, one, is, id;
+	struct slice params = p->message.msg.params, options, key, one, is, id;
 	struct json_iter it = {{NULL, 0}, NULL};
 
 	if (json_type(params) != JSON_OBJECT)
@@ -62,7 +62,7 @@ deny(struct passing *p, const struct answer *a)
 {
 	struct inject *in = p->inject;
 
-	inject_note(in, a->rule, p->seen.msg.method);
+	inject_note(in, a->rule, p->message.msg.method);
 	if (frame_reply_error(in->frame, NULL, a->code, a->text, slice(NULL, 0)) < 0)
 		return STEP_FAILED;
 	return STEP_GONE;
@@ -97,10 +97,10 @@ answer_message(struct passing *p)
 	const struct answer *permit = NULL, *a;
 	char *why;
 
-	if (p->seen.msg.kind != MSG_REQUEST)
+	if (p->message.msg.kind != MSG_REQUEST)
 		return STEP_ON;
 	for (a = o->answers; step == STEP_ON && !p->inject->stopped && a < o->answers + o->nanswers; a++) {
-		if (!select_match(a->select, &p->seen, &why))
+		if (!select_match(a->select, &p->message, &why))
 			continue;
 		step = apply(p, a);
 		if (a->kind == ANSWER_PERMIT)

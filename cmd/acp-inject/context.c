@@ -80,7 +80,7 @@ static int
 splice_message(struct passing *p, const struct splice *s, size_t n)
 {
 	struct buf text = {0};
-	int r = splice_write(p->seen.msg.text, s, n, &text);
+	int r = splice_write(p->message.msg.text, s, n, &text);
 
 	if (r == 0)
 		r = passing_become(p, buf_slice(&text));
@@ -161,10 +161,10 @@ static enum step
 prompt_message(struct passing *p)
 {
 	struct inject *in = p->inject;
-	struct slice session = seen_session(&p->seen), params = p->seen.msg.params, prompt = {NULL, 0};
+	struct slice session = message_session(&p->message), params = p->message.msg.params, prompt = {NULL, 0};
 
 	/* With anything before or after it, it would be no command. */
-	if (commands_prompt(in->commands, &p->seen.msg))
+	if (commands_prompt(in->commands, &p->message.msg))
 		return STEP_ON;
 	if (!in->options->every && session.p && !once_new(&in->sessions, CONTEXT_DONE, session))
 		return STEP_ON;
@@ -201,7 +201,7 @@ has_server(struct slice servers, struct slice name)
 static int
 into_servers(struct passing *p, struct slice list, struct slice server)
 {
-	struct slice params = p->seen.msg.params;
+	struct slice params = p->message.msg.params;
 	struct buf with = {0};
 	struct splice s;
 	bool any, none = !list.p, array = !none && json_type(list) == JSON_ARRAY;
@@ -231,7 +231,7 @@ into_servers(struct passing *p, struct slice list, struct slice server)
 static int
 add_server(struct passing *p, const char *server)
 {
-	struct slice params = p->seen.msg.params, list = {NULL, 0};
+	struct slice params = p->message.msg.params, list = {NULL, 0};
 	struct buf json = {0};
 	const char *why;
 	int r = 0;
@@ -255,13 +255,13 @@ context_message(struct passing *p)
 	const struct options *o = p->inject->options;
 	size_t i;
 
-	if (o->ncontexts && commands_see(&p->inject->commands, &p->seen.msg) < 0)
+	if (o->ncontexts && commands_see(&p->inject->commands, &p->message.msg) < 0)
 		return STEP_FAILED;
-	if (p->seen.msg.kind != MSG_REQUEST)
+	if (p->message.msg.kind != MSG_REQUEST)
 		return STEP_ON;
-	if (o->ncontexts && p->seen.msg.what == ACP_SESSION_PROMPT)
+	if (o->ncontexts && p->message.msg.what == ACP_SESSION_PROMPT)
 		return prompt_message(p);
-	if (acp_opens_session(p->seen.msg.what))
+	if (acp_opens_session(p->message.msg.what))
 		for (i = 0; i < o->nservers; i++)
 			if (add_server(p, o->servers[i]) < 0)
 				return STEP_FAILED;

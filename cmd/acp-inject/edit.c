@@ -73,17 +73,17 @@ check(struct passing *p, const struct outputs *o, size_t *carrier)
 	*carrier = o->n;
 	for (i = 0; i < o->n; i++) {
 		if (o->at[i].same)
-			m = p->seen.msg;
+			m = p->message.msg;
 		else if (msg_scan(text_of(o, i), &m, &error) == MSG_NOISE) {
 			snprintf(why, sizeof(why), "its output is not a message (%s)", error.what);
 			passing_failed(p, p->inject->options->edit_rule, why, "forwarded unchanged");
 			return false;
 		}
-		if (*carrier == o->n && carries_on(&p->seen.msg, &m))
+		if (*carrier == o->n && carries_on(&p->message.msg, &m))
 			*carrier = i;
 	}
 	/* Nobody waits for what becomes of a notification: any may take its place. */
-	if (*carrier == o->n && p->seen.msg.kind == MSG_NOTIFICATION)
+	if (*carrier == o->n && p->message.msg.kind == MSG_NOTIFICATION)
 		*carrier = 0;
 	return true;
 }
@@ -96,7 +96,7 @@ drop(struct passing *p)
 	struct buf text = {0};
 	int r;
 
-	if (p->seen.msg.kind != MSG_REQUEST || in->options->silent)
+	if (p->message.msg.kind != MSG_REQUEST || in->options->silent)
 		return STEP_GONE;
 	if (frame_is_one_way(in->frame)) {
 		if (!in->silence_told)
@@ -138,9 +138,9 @@ send_output(struct passing *p, const struct outputs *o, size_t i, size_t carrier
 	if (i != carrier || json_get(o->input, "jsonrpc").p)
 		r = complete(&text, &made);
 	if (r == 0 && i < carrier)
-		r = frame_send(p->inject->frame, p->lane, text);
+		r = frame_send(p->inject->frame, p->dir, text);
 	else if (r == 0 && i > carrier)
-		r = later_add(&p->later, p->lane, NULL, false, text, NULL);
+		r = later_add(&p->later, p->dir, NULL, false, text, NULL);
 	else if (r == 0 && text.p != o->input.p)
 		r = passing_become(p, text);
 	buf_free(&made);
@@ -167,7 +167,7 @@ edit(struct passing *p, struct outputs *o)
 	char *why;
 	int r;
 
-	select_vars(&vars, &p->seen);
+	select_vars(&vars, &p->message);
 	r = jqprog_edit(options->edit, o->input, vars.at, SELECT_VARS, collect, o, &why);
 	if (r < 0 || o->failed)
 		return STEP_FAILED;
@@ -182,13 +182,13 @@ enum step
 edit_message(struct passing *p)
 {
 	const struct options *options = p->inject->options;
-	struct outputs o = {.input = p->seen.msg.text};
+	struct outputs o = {.input = p->message.msg.text};
 	enum step step;
 	char *why;
 
 	if (!options->edit)
 		return STEP_ON;
-	if (!select_match(options->select, &p->seen, &why)) {
+	if (!select_match(options->select, &p->message, &why)) {
 		if (why)
 			passing_failed(p, "-w", why, "not selected");
 		free(why);

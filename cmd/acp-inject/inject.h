@@ -33,7 +33,7 @@ struct answer {
 /* --send. */
 enum send_when { SEND_BEFORE, SEND_AFTER, SEND_ANSWER };
 struct send {
-	enum lane lane;
+	enum acp_direction dir;
 	enum send_when when;
 	const char *rule;       /* "--send down:after:session/new" */
 	struct select *select;  /* by method */
@@ -74,7 +74,7 @@ void once_free(struct once *);
 
 struct later;
 /* All but `tag` is copied; method NULL: text is a whole message, else the params (p NULL: none). 0, or -1 out of memory. */
-int later_add(struct later **, enum lane, const char *method, bool request, struct slice text, void *tag);
+int later_add(struct later **, enum acp_direction, const char *method, bool request, struct slice text, void *tag);
 /* Puts what is in `more` behind it. */
 void later_join(struct later **, struct later *more);
 /* Sends all, and empties it. 0, or -1 out of memory. */
@@ -110,8 +110,8 @@ enum step {
 /* A message on its way through the rules. */
 struct passing {
 	struct inject *inject;
-	enum lane lane;
-	struct seen seen;    /* as the rules so far have left it */
+	enum acp_direction dir;
+	struct message message;    /* as the rules so far have left it */
 	struct slice was;    /* the message as it came */
 	struct buf text;     /* where it has been changed */
 	struct later *later; /* what is to go behind it */
@@ -149,7 +149,7 @@ const char *context_server(const char *server, struct buf *to);
 
 /* send.c: --send. */
 enum step send_message(struct passing *);
-void send_answered(struct inject *, void *tag, const struct seen *);
+void send_answered(struct inject *, void *tag, const struct message *);
 /* A side has ended (ACP_UNKNOWN: both): answers that wait for it go on. */
 void send_side_ended(struct inject *, enum acp_side);
 /* Has each --send fired, and all that it sent been answered? */

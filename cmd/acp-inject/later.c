@@ -5,7 +5,7 @@
 
 struct later {
 	struct later *next;
-	enum lane lane;
+	enum acp_direction dir;
 	char *method;
 	bool request;
 	struct buf text;
@@ -14,13 +14,13 @@ struct later {
 };
 
 int
-later_add(struct later **list, enum lane lane, const char *method, bool request, struct slice text, void *tag)
+later_add(struct later **list, enum acp_direction dir, const char *method, bool request, struct slice text, void *tag)
 {
 	struct later *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return -1;
-	*l = (struct later){.lane = lane, .request = request, .has_text = text.p != NULL, .tag = tag};
+	*l = (struct later){.dir = dir, .request = request, .has_text = text.p != NULL, .tag = tag};
 	if ((method && !(l->method = strdup(method))) || buf_add_slice(&l->text, text) < 0) {
 		later_free(l);
 		return -1;
@@ -43,10 +43,10 @@ send_one(const struct later *l, struct frame *f)
 	struct slice text = l->has_text ? buf_slice(&l->text) : slice(NULL, 0);
 
 	if (!l->method)
-		return frame_send(f, l->lane, text);
+		return frame_send(f, l->dir, text);
 	if (!l->request)
-		return frame_notify(f, l->lane, l->method, text);
-	return frame_request(f, l->lane, l->method, text, l->tag);
+		return frame_notify(f, l->dir, l->method, text);
+	return frame_request(f, l->dir, l->method, text, l->tag);
 }
 
 int

@@ -309,10 +309,10 @@ word(const char **at, const char *const *words)
 static void
 take_send(struct options *o, const char *argument)
 {
-	static const char *const lanes[] = {"down", "up", NULL}, *const whens[] = {"before", "after", "answer", NULL};
+	static const char *const dirs[] = {"down", "up", NULL}, *const whens[] = {"before", "after", "answer", NULL};
 	static const char expected[] = "expected LANE:WHEN:METHOD=JQ, LANE down or up, WHEN before, after or answer";
 	const char *at = argument, *equals;
-	int lane = word(&at, lanes), when = lane < 0 ? -1 : word(&at, whens);
+	int dir = word(&at, dirs), when = dir < 0 ? -1 : word(&at, whens);
 
 	equals = strchr(at, '=');
 	if (when < 0 || !equals || equals == at)
@@ -320,7 +320,7 @@ take_send(struct options *o, const char *argument)
 	if (when == SEND_ANSWER && acp_is_notification(keep(o, strndup(at, (size_t)(equals - at)))))
 		cli_bad(&cli, OPT_SEND, argument, "a notification has no response");
 	o->sends = grow(o->sends, o->nsends, sizeof(*o->sends));
-	o->sends[o->nsends++] = (struct send){(enum lane)lane, (enum send_when)when, join(o, "--send", " ", argument, equals),
+	o->sends[o->nsends++] = (struct send){(enum acp_direction)dir, (enum send_when)when, join(o, "--send", " ", argument, equals),
 		by_method(o, OPT_SEND, argument, at, equals), equals + 1, NULL};
 }
 

@@ -7,9 +7,9 @@
 struct waiting {
 	struct waiting *next;
 	struct held *held;
-	enum lane lane;
+	enum acp_direction dir;
 	unsigned open;       /* requests that it waits for */
-	bool asked[LANES];   /* by the lane they went into */
+	bool asked[ACP_DIRECTIONS];   /* by the direction they went into */
 	struct later *later; /* what goes behind it */
 };
 
@@ -53,7 +53,7 @@ texts_free(struct texts *t)
 }
 
 /* What a program says is to be sent. */
-struct message {
+struct outgoing {
 	struct buf method; /* plain, with a NUL behind it */
 	struct slice params;
 	bool request;
@@ -61,7 +61,7 @@ struct message {
 
 /* 0, or -1 out of memory; *why where it is none. */
 static int
-read_message(struct slice text, struct message *m, const char **why)
+read_message(struct slice text, struct outgoing *m, const char **why)
 {
 	static const char *const keys[] = {"method", "params", "notify"};
 	struct json_error error;
@@ -104,16 +104,16 @@ own_new(struct inject *in, const char *method, struct waiting *w)
 }
 
 static int
-send_now(struct passing *p, enum lane lane, const struct message *m, struct own *own)
+send_now(struct passing *p, enum acp_direction dir, const struct outgoing *m, struct own *own)
 {
 	if (m->request)
-		return frame_request(p->inject->frame, lane, m->method.p, m->params, own);
-	return frame_notify(p->inject->frame, lane, m->method.p, m->params);
+		return frame_request(p->inject->frame, dir, m->method.p, m->params, own);
+	return frame_notify(p->inject->frame, dir, m->method.p, m->params);
 }
 
 /* Behind the message; in front of it; or, where its answer is waited for, at once. */
 static int
-send_one(struct passing *p, const struct send *s, const struct message *m, struct waiting *w)
+send_one(struct passing *p, const struct send *s, const struct outgoing *m, struct waiting *w)
 {
 	bool waits = s->when == SEND_ANSWER && m->request;
 	struct own *own = NULL;
@@ -122,11 +122,11 @@ send_one(struct passing *p, const struct send *s, const struct message *m, struc
 		return -1;
 	if (waits) {
 		w->open++;
-		w->asked[s->lane] = true;
+		w->asked[s->dir] = true;
 	}
 	if (s->when == SEND_AFTER)
-		return later_add(&p->later, s->lane, m->method.p, m->request, m->params, own);
-	return send_now(p, s->lane, m, own);
+		return later_add(&p->later, s->dir, m->method.p, m->request, m->params, own);
+	return send_now(p, s->dir, m, own);
 }
 
 /* --- when --- */
@@ -134,17 +134,17 @@ send_one(struct passing *p, const struct send *s, const struct message *m, struc
 static bool
 is_due(struct passing *p, const struct send *s)
 {
-	const struct msg *m = &p->seen.msg;
+	const struct msg *m = &p->message.msg;
 	bool answer = m->kind == MSG_RESPONSE && m->result.p;
 	char *why;
 
 	switch (s->when) {
 	case SEND_BEFORE:
-		return m->kind != MSG_RESPONSE && select_match(s->select, &p->seen, &why);
+		return m->kind != MSG_RESPONSE && select_match(s->select, &p->message, &why);
 	case SEND_AFTER:
-		return (answer || m->kind == MSG_NOTIFICATION) && select_match(s->select, &p->seen, &why);
+		return (answer || m->kind == MSG_NOTIFICATION) && select_match(s->select, &p->message, &why);
 	default:
-		return answer && select_match(s->select, &p->seen, &why);
+		return answer && select_match(s->select, &p->message, &why);
 	}
 }
 
@@ -152,7 +152,7 @@ is_due(struct passing *p, const struct send *s)
 static int
 send_outputs(struct passing *p, const struct send *s, const struct texts *t, struct waiting *w)
 {
-	struct message m = {.request = false};
+	struct outgoing m = {.request = false};
 	const char *why = NULL;
 	size_t i, from, pass;
 	int r = 0;
@@ -176,7 +176,7 @@ apply(struct passing *p, const struct send *s, struct waiting *w)
 {
 	struct inject *in = p->inject;
 	unsigned number = (unsigned)(s - in->options->sends) + 1 + CONTEXT_DONE;
-	struct slice session = seen_session(&p->seen);
+	struct slice session = message_session(&p->message);
 	bool once = session.p && !in->options->send_every;
 	struct select_vars vars;
 	struct texts t = {.n = 0};
@@ -185,8 +185,8 @@ apply(struct passing *p, const struct send *s, struct waiting *w)
 
 	if (once && !once_new(&in->sessions, number, session))
 		return 0;
-	select_vars(&vars, &p->seen);
-	r = jqprog_run(s->program, p->seen.msg.text, vars.at, SELECT_VARS, collect, &t, &why);
+	select_vars(&vars, &p->message);
+	r = jqprog_run(s->program, p->message.msg.text, vars.at, SELECT_VARS, collect, &t, &why);
 	if (r > 0)
 		passing_jq_failed(p, s->rule, r, why, "nothing sent");
 	else if (t.failed)
@@ -208,7 +208,7 @@ hold(struct passing *p, struct waiting *w)
 
 	if (passing_settle(p) < 0 || !(w->held = frame_hold(in->frame)))
 		return STEP_FAILED;
-	w->lane = p->lane;
+	w->dir = p->dir;
 	w->later = p->later;
 	p->later = NULL;
 	return STEP_HELD;
@@ -275,7 +275,7 @@ send_message(struct passing *p)
 }
 
 void
-send_answered(struct inject *in, void *tag, const struct seen *seen)
+send_answered(struct inject *in, void *tag, const struct message *message)
 {
 	struct own *own = tag, **at = &in->own;
 	struct waiting *w = own->waiting;
@@ -283,12 +283,12 @@ send_answered(struct inject *in, void *tag, const struct seen *seen)
 	while (*at != own)
 		at = &(*at)->next;
 	*at = own->next;
-	in->refused |= seen->msg.error.p != NULL;
-	if (seen->msg.error.p)
+	in->refused |= message->msg.error.p != NULL;
+	if (message->msg.error.p)
 		frame_warn(in->frame, "%s: refused: %.*s", own->method,
-			(int)(seen->msg.error.n < 512 ? seen->msg.error.n : 512), seen->msg.error.p);
+			(int)(message->msg.error.n < 512 ? message->msg.error.n : 512), message->msg.error.p);
 	else
-		inject_note(in, own->method, seen->msg.result);
+		inject_note(in, own->method, message->msg.result);
 	free(own->method);
 	free(own);
 	if (w && --w->open == 0)
@@ -313,8 +313,8 @@ send_side_ended(struct inject *in, enum acp_side side)
 
 	for (w = in->waiting; w; w = next) {
 		next = w->next;
-		/* The agent's input stays open for what is held in its lane: that must not wait for ever. */
-		if (side != ACP_CLIENT || w->lane == LANE_DOWN || w->asked[LANE_UP])
+		/* The agent's input stays open for what is held in its direction: that must not wait for ever. */
+		if (side != ACP_CLIENT || w->dir == ACP_DOWN || w->asked[ACP_UP])
 			let_go(in, w);
 	}
 }

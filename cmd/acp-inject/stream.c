@@ -21,7 +21,7 @@ passing_become(struct passing *p, struct slice text)
 		return -1;
 	buf_free(&old);
 	p->text = new;
-	if (msg_scan(buf_slice(&p->text), &p->seen.msg, &error) == MSG_NOISE)
+	if (msg_scan(buf_slice(&p->text), &p->message.msg, &error) == MSG_NOISE)
 		return -1;
 	return 0;
 }
@@ -29,30 +29,30 @@ passing_become(struct passing *p, struct slice text)
 int
 passing_settle(struct passing *p)
 {
-	return p->text.n > 0 ? frame_replace(p->inject->frame, p->was, p->seen.msg.text) : 0;
+	return p->text.n > 0 ? frame_replace(p->inject->frame, p->was, p->message.msg.text) : 0;
 }
 
 /* --- what is said --- */
 
 static void
-say(struct inject *in, const char *rule, const struct seen *seen, const char *why, const char *then)
+say(struct inject *in, const char *rule, const struct message *message, const char *why, const char *then)
 {
 	static const char *const kinds[] = {[MSG_RESPONSE] = "the response to ", [MSG_REQUEST] = "", [MSG_NOTIFICATION] = ""};
-	struct slice name = msg_update_kind(&seen->msg);
+	struct slice name = msg_update_kind(&message->msg);
 
 	if (!name.p)
-		name = seen_method(seen);
-	frame_warn(in->frame, "%s: %s%.*s: %s: %s", rule, kinds[seen->msg.kind], (int)(name.n > 128 ? 128 : name.n),
+		name = message_method(message);
+	frame_warn(in->frame, "%s: %s%.*s: %s: %s", rule, kinds[message->msg.kind], (int)(name.n > 128 ? 128 : name.n),
 		name.p ? name.p : "", why, then);
 }
 
 /* Failures that differ in a value only are one kind. */
 static int
-add_kind(struct buf *to, const char *rule, const char *why, const struct seen *seen)
+add_kind(struct buf *to, const char *rule, const char *why, const struct message *message)
 {
-	struct slice method = seen_method(seen), update = msg_update_kind(&seen->msg);
+	struct slice method = message_method(message), update = msg_update_kind(&message->msg);
 
-	if (buf_printf(to, "%s %d ", rule, (int)seen->msg.kind) < 0 || buf_add(to, why, strcspn(why, "0123456789\"({[")) < 0)
+	if (buf_printf(to, "%s %d ", rule, (int)message->msg.kind) < 0 || buf_add(to, why, strcspn(why, "0123456789\"({[")) < 0)
 		return -1;
 	return buf_add_slice(to, method) < 0 ? -1 : buf_add_slice(to, update);
 }
@@ -67,13 +67,13 @@ passing_failed(struct passing *p, const char *rule, const char *why, const char 
 	if (in->stopped)
 		return;
 	if (o->strict) {
-		say(in, rule, &p->seen, why, "ending (--strict)");
+		say(in, rule, &p->message, why, "ending (--strict)");
 		in->stopped = true;
 		frame_exit(in->frame, EXIT_FAILED);
-	} else if (add_kind(&kind, rule, why, &p->seen) == 0 && in->ntold < TOLD_MOST &&
+	} else if (add_kind(&kind, rule, why, &p->message) == 0 && in->ntold < TOLD_MOST &&
 		once_new(&in->told, 0, buf_slice(&kind)) && once_add(&in->told, 0, buf_slice(&kind)) == 0) {
 		in->ntold++;
-		say(in, rule, &p->seen, why, then);
+		say(in, rule, &p->message, why, then);
 	}
 	buf_free(&kind);
 }
@@ -136,17 +136,17 @@ finish(struct passing *p, enum step step)
 }
 
 static enum verdict
-message(void *state, struct frame *f, enum lane lane, const struct seen *seen)
+message(void *state, struct frame *f, enum acp_direction dir, const struct message *message)
 {
 	struct inject *in = state;
-	struct passing p = {.inject = in, .lane = lane, .seen = *seen, .was = seen->msg.text};
+	struct passing p = {.inject = in, .dir = dir, .message = *message, .was = message->msg.text};
 	enum step step = STEP_ON;
 	bool chosen;
 	char *why;
 	size_t i;
 
 	send_later(in);
-	chosen = select_match(in->options->session, seen, &why);
+	chosen = select_match(in->options->session, message, &why);
 	if (why)
 		frame_warn(f, "%s: %s", select_culprit(in->options->session), why);
 	free(why);
@@ -158,11 +158,11 @@ message(void *state, struct frame *f, enum lane lane, const struct seen *seen)
 }
 
 static void
-answer(void *state, struct frame *f, void *tag, const struct seen *seen)
+answer(void *state, struct frame *f, void *tag, const struct message *message)
 {
 	(void)f;
 	send_later(state);
-	send_answered(state, tag, seen);
+	send_answered(state, tag, message);
 }
 
 static void

@@ -141,14 +141,14 @@ peer_moved(void *arg)
 }
 
 static struct conn *
-conn_new(struct mcp *m, enum lane lane, const struct form *form)
+conn_new(struct mcp *m, enum acp_direction dir, const struct form *form)
 {
 	struct conn *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
 	c->mcp = m;
-	c->lane = lane;
+	c->dir = dir;
 	c->form = form;
 	c->peer = (struct peer){.message = peer_message, .noise = peer_noise, .lost = peer_lost, .ended = peer_ended,
 		 .moved = peer_moved, .arg = c};
@@ -246,7 +246,7 @@ int
 conn_accept(struct mcp *m, struct server *s, int fd)
 {
 	enum dialect d = m->options->dialect;
-	struct conn *c = conn_new(m, LANE_UP, &form_newest);
+	struct conn *c = conn_new(m, ACP_UP, &form_newest);
 
 	if (!c)
 		close(fd);
@@ -301,7 +301,7 @@ pipes(int theirs[2], int ours[2])
 struct conn *
 conn_start(struct mcp *m, const struct provided *p, const struct form *form)
 {
-	struct conn *c = conn_new(m, LANE_DOWN, form);
+	struct conn *c = conn_new(m, ACP_DOWN, form);
 	int theirs[2], ours[2], started;
 
 	if (!c) {
@@ -344,12 +344,12 @@ conn_finish(struct conn *c)
 /* --- all of them --- */
 
 struct conn *
-conn_find(struct mcp *m, enum lane lane, struct slice id)
+conn_find(struct mcp *m, enum acp_direction dir, struct slice id)
 {
 	struct conn *c;
 
 	for (c = m->conns; c; c = c->next)
-		if (c->id.n > 0 && lane != c->lane && json_string_eq(buf_slice(&c->id), id))
+		if (c->id.n > 0 && dir != c->dir && json_string_eq(buf_slice(&c->id), id))
 			return c;
 	return NULL;
 }
@@ -406,7 +406,7 @@ look(void *arg)
 			conn_free(c);
 			continue;
 		}
-		if (c->crowded && !frame_full(m->frame, c->lane)) {
+		if (c->crowded && !frame_full(m->frame, c->dir)) {
 			c->crowded = false;
 			pace(c);
 		}
@@ -440,20 +440,20 @@ give_up(void *arg)
 }
 
 /*
- * A peer that does not read stops the lane that its messages come in before they take more room than one of them
+ * A peer that does not read stops the direction that its messages come in before they take more room than one of them
  * may; where it takes nothing at all for a while closing the connection.
  */
 static void
-stop_lanes(struct mcp *m)
+stop_directions(struct mcp *m)
 {
 	/* A proxy has one pipe for both: initialize's response has to be read. */
-	bool stop[LANES] = {m->early_bytes > m->options->frame.limit && !frame_is_shared(m->frame), false};
+	bool stop[ACP_DIRECTIONS] = {m->early_bytes > m->options->frame.limit && !frame_is_shared(m->frame), false};
 	struct conn *c;
-	enum lane lane;
+	enum acp_direction dir;
 
 	for (c = m->conns; c; c = c->next) {
 		if (is_stuffed(c))
-			stop[c->lane == LANE_UP ? LANE_DOWN : LANE_UP] = true;
+			stop[c->dir == ACP_UP ? ACP_DOWN : ACP_UP] = true;
 		if (!is_stuffed(c)) {
 			stop_timer(c, &c->stuck);
 		} else if (!c->stuck.added) {
@@ -461,9 +461,9 @@ stop_lanes(struct mcp *m)
 			start_timer(c, &c->stuck, give_up, m->options->timeout);
 		}
 	}
-	for (lane = LANE_DOWN; lane < LANES; lane++)
-		if (m->stopped[lane] != stop[lane])
-			frame_pause(m->frame, lane, m->stopped[lane] = stop[lane]);
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+		if (m->stopped[dir] != stop[dir])
+			frame_pause(m->frame, dir, m->stopped[dir] = stop[dir]);
 }
 
 void
@@ -473,13 +473,13 @@ conn_look(struct mcp *m)
 	bool due = false;
 
 	for (c = m->conns; c; c = c->next) {
-		if (!c->crowded && frame_full(m->frame, c->lane)) {
+		if (!c->crowded && frame_full(m->frame, c->dir)) {
 			c->crowded = true;
 			pace(c);
 		}
-		due = due || is_done(c) || (c->crowded && !frame_full(m->frame, c->lane));
+		due = due || is_done(c) || (c->crowded && !frame_full(m->frame, c->dir));
 	}
-	stop_lanes(m);
+	stop_directions(m);
 	if (!due || m->look.added)
 		return;
 	m->look = (struct loop_timer){.expired = look, .arg = m};

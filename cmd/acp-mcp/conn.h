@@ -1,7 +1,7 @@
 /*
  * conn: a connection of MCP over ACP. At one end stands a peer that speaks MCP on descriptors (a shim
  * that the agent has started, or a command that we offer), at the other the chain: the peer's requests
- * go into one of its lanes, and what comes for it comes in the other one.
+ * go into one of its directions, and what comes for it comes in the other one.
  *
  * Nothing of a connection is freed while the loop or the frame may stand in one of its functions: what is over is
  * freed by conn_look's timer.
@@ -61,11 +61,11 @@ struct conn {
 	struct conn *next;
 	struct mcp *mcp;
 	const struct form *form;
-	enum lane lane;               /* where the peer's requests go */
+	enum acp_direction dir;               /* where the peer's requests go */
 	struct peer peer;
 	bool older;                   /* its provider does not know the newest form, and its server no newer MCP */
 	bool waits;                   /* the peer is not heard: it has to wait for the chain's answer, */
-	bool crowded;                 /* or for room in the lane */
+	bool crowded;                 /* or for room in the direction */
 	bool ended;                   /* the peer has */
 	bool over;                    /* to be freed, once no command of it runs */
 	struct buf id;                /* connectionId, a JSON string; empty: none */
@@ -93,8 +93,8 @@ struct conn {
 int conn_accept(struct mcp *, struct server *, int fd);
 /* Starts a command of ours for a connection. NULL where it can not be started; it has been said. */
 struct conn *conn_start(struct mcp *, const struct provided *, const struct form *);
-/* The one that a message which comes in a lane is for, or NULL. */
-struct conn *conn_find(struct mcp *, enum lane, struct slice id);
+/* The one that a message which comes in a direction is for, or NULL. */
+struct conn *conn_find(struct mcp *, enum acp_direction, struct slice id);
 /* The command that serves the newest form's messages to this id, or NULL. */
 struct conn *conn_serving(struct mcp *, const struct provided *);
 /*
@@ -113,9 +113,9 @@ void conn_free_all(struct mcp *);
 /* conn_chain.c: the requests that are out in the chain, and those that came from it. */
 
 /* The message that is being shown, mcp/message, is for it. */
-enum verdict conn_take(struct conn *, const struct seen *);
-/* The chain has cancelled one of its requests that came in a lane: true where a peer has it. */
-bool conn_cancel_any(struct mcp *, enum lane, struct slice id);
+enum verdict conn_take(struct conn *, const struct message *);
+/* The chain has cancelled one of its requests that came in a direction: true where a peer has it. */
+bool conn_cancel_any(struct mcp *, enum acp_direction, struct slice id);
 /* A notification about a request that a shim has sent in the newest form: true where there is such a one. */
 bool conn_tell_about(struct mcp *, struct slice server_id, const struct msg *);
 /* An answer to a call of ours. */

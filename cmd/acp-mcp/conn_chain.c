@@ -8,10 +8,10 @@
 #include "cmd/acp-mcp/names.h"
 #include "cmd/acp-mcp/server.h"
 
-static enum lane
-other_lane(enum lane lane)
+static enum acp_direction
+other_direction(enum acp_direction dir)
 {
-	return lane == LANE_DOWN ? LANE_UP : LANE_DOWN;
+	return dir == ACP_DOWN ? ACP_UP : ACP_DOWN;
 }
 
 /* --- calls --- */
@@ -29,7 +29,7 @@ conn_call(struct conn *c, enum call_kind kind, enum acp_method method, struct sl
 	call->kind = kind;
 	call->next = c->mcp->calls;
 	c->mcp->calls = call;
-	if (frame_request(c->mcp->frame, c->lane, acp_name(method, ACP_PLAIN), params, call) == 0)
+	if (frame_request(c->mcp->frame, c->dir, acp_name(method, ACP_PLAIN), params, call) == 0)
 		return call;
 	c->mcp->calls = call->next;
 	buf_free(&call->id);
@@ -100,7 +100,7 @@ conn_disconnect(struct conn *c)
 static int
 connected_late(struct mcp *m, const struct msg *answer)
 {
-	struct conn gone = {.mcp = m, .lane = LANE_UP};
+	struct conn gone = {.mcp = m, .dir = ACP_UP};
 	struct slice id = mcp_string(answer->result, acp_connection_id);
 
 	return id.p ? disconnect(&gone, id) : 0;
@@ -137,7 +137,7 @@ conn_failed(struct conn *c, const struct call *call, struct slice error)
 int
 conn_notify(struct conn *c, struct slice params)
 {
-	return frame_notify(c->mcp->frame, c->lane, acp_name(ACP_MCP_MESSAGE, ACP_PLAIN), params);
+	return frame_notify(c->mcp->frame, c->dir, acp_name(ACP_MCP_MESSAGE, ACP_PLAIN), params);
 }
 
 /* The peer's cancellation names its own id: the chain's is cancelled in its place. */
@@ -369,7 +369,7 @@ refuse(struct conn *c, const struct msg *m, int code, const char *why)
 }
 
 enum verdict
-conn_take(struct conn *c, const struct seen *s)
+conn_take(struct conn *c, const struct message *s)
 {
 	const struct msg *m = &s->msg;
 	struct slice method = mcp_string(m->params, mcp_method);
@@ -440,7 +440,7 @@ cancel_ask(struct conn *c, struct ask *a)
 }
 
 bool
-conn_cancel_any(struct mcp *m, enum lane lane, struct slice id)
+conn_cancel_any(struct mcp *m, enum acp_direction dir, struct slice id)
 {
 	struct ask *found = NULL;
 	struct buf key = {0};
@@ -448,7 +448,7 @@ conn_cancel_any(struct mcp *m, enum lane lane, struct slice id)
 	int r = msg_id_key(id, &key);
 
 	for (c = m->conns; r == 0 && c && !found; c = c->next) {
-		if (lane != other_lane(c->lane))
+		if (dir != other_direction(c->dir))
 			continue;
 		r = find_ask(c, buf_slice(&key), &found);
 		if (found)

@@ -72,7 +72,7 @@ is_early(const struct mcp *m, struct slice id)
  * respond to initialize.
  */
 static int
-must_wait(const struct mcp *m, const struct seen *s)
+must_wait(const struct mcp *m, const struct message *s)
 {
 	struct slice id = {NULL, 0};
 
@@ -87,7 +87,7 @@ must_wait(const struct mcp *m, const struct seen *s)
 }
 
 static enum verdict
-declare(struct mcp *m, const struct seen *s)
+declare(struct mcp *m, const struct message *s)
 {
 	struct buf with = {0};
 	struct slice what;
@@ -139,7 +139,7 @@ release_early(struct mcp *m)
 
 /* The agent's answer to initialize: what it takes; towards the client it takes servers of type acp in any case. */
 static enum verdict
-learn(struct mcp *m, const struct seen *s)
+learn(struct mcp *m, const struct message *s)
 {
 	struct buf with = {0};
 	struct slice what;
@@ -161,9 +161,9 @@ learn(struct mcp *m, const struct seen *s)
 }
 
 static enum verdict
-take_response(struct mcp *m, enum lane lane, const struct seen *s)
+take_response(struct mcp *m, enum acp_direction dir, const struct message *s)
 {
-	enum acp_method what = s->request && lane == LANE_UP ? s->request->what : ACP_OTHER;
+	enum acp_method what = s->request && dir == ACP_UP ? s->request->what : ACP_OTHER;
 
 	if (what == ACP_INITIALIZE)
 		return learn(m, s);
@@ -205,20 +205,20 @@ connect_offered(struct mcp *m, const struct provided *p)
 }
 
 static enum verdict
-take_connect(struct mcp *m, enum lane lane, const struct seen *s)
+take_connect(struct mcp *m, enum acp_direction dir, const struct message *s)
 {
 	struct slice id = mcp_string(s->msg.params, acp_acp_id);
 	const struct provided *p;
 
 	if (!id.p)
 		id = mcp_string(s->msg.params, acp_server_id);
-	p = id.p && lane == LANE_UP && s->msg.kind == MSG_REQUEST ? provide_by_id(m, id) : NULL;
+	p = id.p && dir == ACP_UP && s->msg.kind == MSG_REQUEST ? provide_by_id(m, id) : NULL;
 	return p ? connect_offered(m, p) : VERDICT_PASS;
 }
 
 /* A notification of the newest form: about one of a shim's requests. */
 static enum verdict
-take_about(struct mcp *m, const struct seen *s)
+take_about(struct mcp *m, const struct message *s)
 {
 	struct slice id = mcp_string(s->msg.params, acp_server_id);
 
@@ -227,7 +227,7 @@ take_about(struct mcp *m, const struct seen *s)
 
 /* A request of it: for a server that we offer. */
 static enum verdict
-take_newest(struct mcp *m, const struct seen *s)
+take_newest(struct mcp *m, const struct message *s)
 {
 	struct slice id = mcp_string(s->msg.params, acp_server_id);
 	const struct provided *p = id.p ? provide_by_id(m, id) : NULL;
@@ -245,13 +245,13 @@ take_newest(struct mcp *m, const struct seen *s)
 
 /* A connection that is none, but of a server of ours: with one that died before us, or that has been disconnected. */
 static bool
-is_lost(const struct mcp *m, enum lane lane, struct slice id)
+is_lost(const struct mcp *m, enum acp_direction dir, struct slice id)
 {
-	return lane == LANE_UP && provide_by_connection(m, id);
+	return dir == ACP_UP && provide_by_connection(m, id);
 }
 
 static enum verdict
-refuse_lost(struct mcp *m, const struct seen *s)
+refuse_lost(struct mcp *m, const struct message *s)
 {
 	int r = 0;
 
@@ -261,25 +261,25 @@ refuse_lost(struct mcp *m, const struct seen *s)
 }
 
 static enum verdict
-take_message(struct mcp *m, enum lane lane, const struct seen *s)
+take_message(struct mcp *m, enum acp_direction dir, const struct message *s)
 {
 	struct slice id = mcp_string(s->msg.params, acp_connection_id);
-	struct conn *c = id.p ? conn_find(m, lane, id) : NULL;
+	struct conn *c = id.p ? conn_find(m, dir, id) : NULL;
 
 	if (c)
 		return conn_take(c, s);
 	if (id.p)
-		return is_lost(m, lane, id) ? refuse_lost(m, s) : VERDICT_PASS;
-	return lane == LANE_DOWN ? take_about(m, s) : take_newest(m, s);
+		return is_lost(m, dir, id) ? refuse_lost(m, s) : VERDICT_PASS;
+	return dir == ACP_DOWN ? take_about(m, s) : take_newest(m, s);
 }
 
 static enum verdict
-take_disconnect(struct mcp *m, enum lane lane, const struct seen *s)
+take_disconnect(struct mcp *m, enum acp_direction dir, const struct message *s)
 {
 	struct slice id = mcp_string(s->msg.params, acp_connection_id);
-	struct conn *c = id.p ? conn_find(m, lane, id) : NULL;
+	struct conn *c = id.p ? conn_find(m, dir, id) : NULL;
 
-	if (!c && !(id.p && is_lost(m, lane, id)))
+	if (!c && !(id.p && is_lost(m, dir, id)))
 		return VERDICT_PASS;
 	if (c)
 		conn_finish(c);
@@ -287,13 +287,13 @@ take_disconnect(struct mcp *m, enum lane lane, const struct seen *s)
 }
 
 static enum verdict
-take_cancel(struct mcp *m, enum lane lane, const struct seen *s)
+take_cancel(struct mcp *m, enum acp_direction dir, const struct message *s)
 {
 	struct slice id = {NULL, 0};
 
 	if (s->msg.kind == MSG_NOTIFICATION && json_type(s->msg.params) == JSON_OBJECT)
 		id = json_get(s->msg.params, acp_request_id);
-	return id.p && conn_cancel_any(m, lane, id) ? VERDICT_DROP : VERDICT_PASS;
+	return id.p && conn_cancel_any(m, dir, id) ? VERDICT_DROP : VERDICT_PASS;
 }
 
 /* A shim of the agent's. */
@@ -312,38 +312,38 @@ came(struct mcp *m, struct server *s, int fd)
 /* --- what the frame calls --- */
 
 static enum verdict
-message(void *state, struct frame *f, enum lane lane, const struct seen *s)
+message(void *state, struct frame *f, enum acp_direction dir, const struct message *s)
 {
 	struct mcp *m = state;
-	int wait = lane == LANE_DOWN ? must_wait(m, s) : 0;
+	int wait = dir == ACP_DOWN ? must_wait(m, s) : 0;
 
 	(void)f;
 	if (wait)
 		return wait < 0 ? checked(m, -1, VERDICT_PASS) : hold_early(m);
 	if (s->msg.kind == MSG_RESPONSE)
-		return take_response(m, lane, s);
-	if (lane == LANE_DOWN && s->msg.kind == MSG_REQUEST && acp_opens_session(s->msg.what))
+		return take_response(m, dir, s);
+	if (dir == ACP_DOWN && s->msg.kind == MSG_REQUEST && acp_opens_session(s->msg.what))
 		return declare(m, s);
 	switch (s->msg.what) {
 	case ACP_INITIALIZE:
-		if (lane == LANE_DOWN && s->msg.kind == MSG_REQUEST)
+		if (dir == ACP_DOWN && s->msg.kind == MSG_REQUEST)
 			m->asked = s->number;
 		return VERDICT_PASS;
 	case ACP_MCP_CONNECT:
-		return take_connect(m, lane, s);
+		return take_connect(m, dir, s);
 	case ACP_MCP_MESSAGE:
-		return take_message(m, lane, s);
+		return take_message(m, dir, s);
 	case ACP_MCP_DISCONNECT:
-		return take_disconnect(m, lane, s);
+		return take_disconnect(m, dir, s);
 	case ACP_CANCEL_REQUEST:
-		return take_cancel(m, lane, s);
+		return take_cancel(m, dir, s);
 	default:
 		return VERDICT_PASS;
 	}
 }
 
 static void
-answered(void *state, struct frame *f, void *tag, const struct seen *s)
+answered(void *state, struct frame *f, void *tag, const struct message *s)
 {
 	(void)f;
 	conn_answered(state, tag, &s->msg);

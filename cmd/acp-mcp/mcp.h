@@ -63,7 +63,7 @@ struct mcp {
 	struct local *locals;      /* those of them that serve a shim of the agent's directly */
 	struct loop_timer look;    /* conn_look's */
 	struct loop_timer knock;   /* descriptors had run out: when to try again */
-	bool stopped[LANES];       /* not read, for a peer does not take what came */
+	bool stopped[ACP_DIRECTIONS];       /* not read, for a peer does not take what came */
 	char *self;                /* the path of this program */
 	struct place place;        /* of the sockets */
 	uint64_t nsockets, nconns, nrequests; /* numbers given out */

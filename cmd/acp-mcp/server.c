@@ -205,10 +205,10 @@ use_end(struct use **at)
 }
 
 int
-server_opened(struct mcp *m, const struct seen *answer)
+server_opened(struct mcp *m, const struct message *answer)
 {
 	struct use **at = &m->uses, *u;
-	struct slice session = seen_session(answer);
+	struct slice session = message_session(answer);
 	struct buf key = {0};
 	int r = msg_id_key(answer->request->id, &key);
 

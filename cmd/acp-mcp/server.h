@@ -28,7 +28,7 @@ struct server *server_declared(struct mcp *, const struct msg *request, struct s
 /* Appends the declaration of the stdio server that stands for it. 0, or -1 out of memory. */
 int server_put_stdio(const struct server *, struct buf *to);
 /* The answer to a request that declared servers: the session that uses them, or none does. 0, or -1 out of memory. */
-int server_opened(struct mcp *, const struct seen *answer);
+int server_opened(struct mcp *, const struct message *answer);
 /* A prompt of this session has its response: who has not come yet to its servers will not. */
 void server_prompted(struct mcp *, struct slice session);
 /* A session has gone, and what only it used. */

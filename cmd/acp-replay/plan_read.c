@@ -286,13 +286,13 @@ read_text(struct plan *p, struct reading *to)
 static bool
 is_last(const struct plan *p)
 {
-	struct seen seen = {.from = p->last.from, .line = p->last.text, .msg = p->last.msg};
+	struct message message = {.from = p->last.from, .line = p->last.text, .msg = p->last.msg};
 	char *why = NULL;
 	bool yes;
 
 	if (!p->range->glob || is_before_start(p) || p->last.kind != RECORD_MESSAGE)
 		return false;
-	yes = select_match(p->range->glob, &seen, &why);
+	yes = select_match(p->range->glob, &message, &why);
 	free(why);
 	return yes;
 }

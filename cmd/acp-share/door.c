@@ -108,7 +108,7 @@ put_list(const struct share *s, struct buf *to)
 	if (r < 0)
 		return -1;
 	return buf_printf(to, ",\"guests\":%zu,\"messages\":{\"down\":%" PRIu64 ",\"up\":%" PRIu64 "}}\n", s->nguests,
-		s->messages[LANE_DOWN], s->messages[LANE_UP]);
+		s->messages[ACP_DOWN], s->messages[ACP_UP]);
 }
 
 /* The descriptor for a new guest. -1 with errno. */

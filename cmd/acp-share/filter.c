@@ -7,28 +7,28 @@
 const char share_name[] = "acp-share";
 
 void
-share_show(struct share *s, enum lane lane, const struct seen *seen, const struct guest *except)
+share_show(struct share *s, enum acp_direction dir, const struct message *message, const struct guest *except)
 {
-	s->messages[lane]++;
-	if (preface_wants(seen))
-		preface_see(&s->preface, seen);
+	s->messages[dir]++;
+	if (preface_wants(message))
+		preface_see(&s->preface, message);
 	if (s->guests)
-		guests_copy(s, recording_put_message(&s->record, seen->t, 0, seen->from, seen->line), except);
+		guests_copy(s, recording_put_message(&s->record, message->t, 0, message->from, message->line), except);
 }
 
 static enum verdict
-message(void *state, struct frame *f, enum lane lane, const struct seen *seen)
+message(void *state, struct frame *f, enum acp_direction dir, const struct message *message)
 {
 	(void)f;
-	share_show(state, lane, seen, NULL);
+	share_show(state, dir, message, NULL);
 	return VERDICT_PASS;
 }
 
 static void
-response(void *state, struct frame *f, void *tag, const struct seen *seen)
+response(void *state, struct frame *f, void *tag, const struct message *message)
 {
 	(void)f;
-	guests_response(state, tag, seen);
+	guests_response(state, tag, message);
 }
 
 /* When the client has left, nobody sends to the agent any more, but it may still respond. */
@@ -38,11 +38,11 @@ side_ended(struct share *s, enum acp_side side)
 	static const char left[] = "the client has left";
 
 	if (side != ACP_AGENT) {
-		guests_over(s, LANE_UP, left);
-		s->over[LANE_DOWN] = left;
+		guests_over(s, ACP_UP, left);
+		s->over[ACP_DOWN] = left;
 	}
 	if (side != ACP_CLIENT)
-		guests_over(s, LANE_DOWN, "the agent has ended");
+		guests_over(s, ACP_DOWN, "the agent has ended");
 }
 
 static void

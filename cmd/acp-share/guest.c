@@ -32,7 +32,7 @@ struct guest {
 
 struct call {
 	struct guest *guest; /* NULL: it has its response, or has left */
-	enum lane lane;
+	enum acp_direction dir;
 	struct buf id, sent; /* the guest's id, and the one on the wire */
 	bool cancelled;
 	struct call *prev, *next;
@@ -41,9 +41,9 @@ struct call {
 static const struct slice nothing = {NULL, 0};
 
 static enum acp_side
-sender(enum lane lane)
+sender(enum acp_direction dir)
 {
-	return lane == LANE_DOWN ? ACP_CLIENT : ACP_AGENT;
+	return dir == ACP_DOWN ? ACP_CLIENT : ACP_AGENT;
 }
 
 /* --- what a guest gets --- */
@@ -140,15 +140,15 @@ reject(struct guest *g, const char *why)
 	give(g, recording_put_error(&record, frame_now(s->frame), 0, why), &record);
 }
 
-/* An error in the place of a response: lane is the request's. */
+/* An error in the place of a response: direction is the request's. */
 static void
-give_error(struct guest *g, struct slice id, enum lane lane, int code, const char *why)
+give_error(struct guest *g, struct slice id, enum acp_direction dir, int code, const char *why)
 {
 	struct buf text = {0}, record = {0};
 	int r = msg_make_error(&text, id, code, why, nothing);
 
 	if (r == 0)
-		r = recording_put_answer(&record, frame_now(g->share->frame), 0, acp_other_side(sender(lane)), buf_slice(&text));
+		r = recording_put_answer(&record, frame_now(g->share->frame), 0, acp_other_side(sender(dir)), buf_slice(&text));
 	give(g, r, &record);
 	buf_free(&text);
 }
@@ -169,20 +169,20 @@ call_free(struct share *s, struct call *c)
 
 /* Sends a message of a guest; text is what is sent. */
 static void
-show(struct share *s, enum lane lane, struct slice text)
+show(struct share *s, enum acp_direction dir, struct slice text)
 {
-	struct seen seen = {.from = sender(lane), .t = frame_now(s->frame), .line = text};
+	struct message message = {.from = sender(dir), .t = frame_now(s->frame), .line = text};
 	struct json_error error;
 
-	if (msg_scan(text, &seen.msg, &error) != MSG_NOISE)
-		share_show(s, lane, &seen, NULL);
+	if (msg_scan(text, &message.msg, &error) != MSG_NOISE)
+		share_show(s, dir, &message, NULL);
 }
 
 static int
-send(struct share *s, enum lane lane, struct slice text)
+send(struct share *s, enum acp_direction dir, struct slice text)
 {
-	show(s, lane, text);
-	return frame_send(s->frame, lane, text);
+	show(s, dir, text);
+	return frame_send(s->frame, dir, text);
 }
 
 static void
@@ -190,10 +190,10 @@ cancel(struct share *s, struct call *c)
 {
 	struct buf params = {0}, text = {0};
 
-	if (!c->cancelled && !s->over[c->lane] && buf_printf(&params, "{\"%s\":", acp_request_id) == 0 &&
+	if (!c->cancelled && !s->over[c->dir] && buf_printf(&params, "{\"%s\":", acp_request_id) == 0 &&
 		buf_add_slice(&params, buf_slice(&c->sent)) == 0 && buf_add_string(&params, "}") == 0 &&
 		msg_make_notification(&text, acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), buf_slice(&params)) == 0 &&
-		send(s, c->lane, buf_slice(&text)) == 0)
+		send(s, c->dir, buf_slice(&text)) == 0)
 		c->cancelled = true;
 	buf_free(&params);
 	buf_free(&text);
@@ -221,7 +221,7 @@ cancel_named(struct guest *g, struct slice id)
 
 /* 0, or -1 out of memory. */
 static int
-call(struct guest *g, enum lane lane, const struct msg *m, struct slice text)
+call(struct guest *g, enum acp_direction dir, const struct msg *m, struct slice text)
 {
 	struct share *s = g->share;
 	struct call *c = calloc(1, sizeof(*c));
@@ -232,16 +232,16 @@ call(struct guest *g, enum lane lane, const struct msg *m, struct slice text)
 
 	if (!c)
 		return -1;
-	*c = (struct call){.guest = g, .lane = lane};
+	*c = (struct call){.guest = g, .dir = dir};
 	g->open++;
 	s->ncalls++;
 	DL_APPEND(s->calls, c);
 	if (buf_add_slice(&c->id, m->id) == 0)
-		r = frame_request_for(s->frame, lane, text, c, &sent);
+		r = frame_request_for(s->frame, dir, text, c, &sent);
 	if (r == 0 && msg_scan(buf_slice(&sent), &request, &error) == MSG_REQUEST) {
 		/* Without its id it cannot be cancelled. */
 		c->cancelled = buf_add_slice(&c->sent, request.id) < 0;
-		show(s, lane, buf_slice(&sent));
+		show(s, dir, buf_slice(&sent));
 	} else {
 		/* The frame may know it by now. */
 		g->open--;
@@ -252,7 +252,7 @@ call(struct guest *g, enum lane lane, const struct msg *m, struct slice text)
 }
 
 void
-guests_response(struct share *s, void *tag, const struct seen *seen)
+guests_response(struct share *s, void *tag, const struct message *message)
 {
 	struct call *c = tag;
 	struct guest *g = c->guest;
@@ -260,12 +260,12 @@ guests_response(struct share *s, void *tag, const struct seen *seen)
 	struct buf text = {0}, record = {0};
 	int r;
 
-	share_show(s, c->lane == LANE_DOWN ? LANE_UP : LANE_DOWN, seen, g);
+	share_show(s, c->dir == ACP_DOWN ? ACP_UP : ACP_DOWN, message, g);
 	if (g) {
-		splice_value(&with, seen->msg.id, buf_slice(&c->id));
-		r = splice_write(seen->msg.text, with.at, with.n, &text);
+		splice_value(&with, message->msg.id, buf_slice(&c->id));
+		r = splice_write(message->msg.text, with.at, with.n, &text);
 		if (r == 0)
-			r = recording_put_answer(&record, seen->t, 0, seen->from, buf_slice(&text));
+			r = recording_put_answer(&record, message->t, 0, message->from, buf_slice(&text));
 		give(g, r, &record);
 		buf_free(&text);
 	}
@@ -273,16 +273,16 @@ guests_response(struct share *s, void *tag, const struct seen *seen)
 }
 
 void
-guests_over(struct share *s, enum lane lane, const char *why)
+guests_over(struct share *s, enum acp_direction dir, const char *why)
 {
 	struct call *c;
 
-	if (!s->over[lane])
-		s->over[lane] = why;
+	if (!s->over[dir])
+		s->over[dir] = why;
 	DL_FOREACH(s->calls, c) {
-		if (c->lane != lane || !c->guest)
+		if (c->dir != dir || !c->guest)
 			continue;
-		give_error(c->guest, buf_slice(&c->id), lane, ACP_ERR_INTERNAL, why);
+		give_error(c->guest, buf_slice(&c->id), dir, ACP_ERR_INTERNAL, why);
 		c->guest->open--;
 		c->guest = NULL;
 	}
@@ -292,7 +292,7 @@ guests_over(struct share *s, enum lane lane, const char *why)
 
 /* Why this message does not go on, and with which code; NULL: it does. */
 static const char *
-objection(const struct guest *g, const struct msg *m, enum lane lane, int *code)
+objection(const struct guest *g, const struct msg *m, enum acp_direction dir, int *code)
 {
 	const struct share *s = g->share;
 
@@ -302,8 +302,8 @@ objection(const struct guest *g, const struct msg *m, enum lane lane, int *code)
 	if (!preface_initialized(&s->preface) && !s->restarted)
 		return "before initialize";
 	*code = ACP_ERR_INTERNAL;
-	if (s->over[lane])
-		return s->over[lane];
+	if (s->over[dir])
+		return s->over[dir];
 	if (m->kind == MSG_REQUEST && g->open >= OPEN)
 		return "too many open requests of one guest";
 	if (m->kind == MSG_REQUEST && s->ncalls >= OPEN_IN_ALL)
@@ -312,7 +312,7 @@ objection(const struct guest *g, const struct msg *m, enum lane lane, int *code)
 }
 
 static void
-take_message(struct guest *g, struct slice text, enum lane lane)
+take_message(struct guest *g, struct slice text, enum acp_direction dir)
 {
 	struct json_error error;
 	const char *why;
@@ -329,15 +329,15 @@ take_message(struct guest *g, struct slice text, enum lane lane)
 	default:
 		break;
 	}
-	why = objection(g, &m, lane, &code);
+	why = objection(g, &m, dir, &code);
 	if (why && m.kind == MSG_REQUEST)
-		give_error(g, m.id, lane, code, why);
+		give_error(g, m.id, dir, code, why);
 	else if (why)
 		reject(g, why);
 	else if (m.what == ACP_CANCEL_REQUEST)
 		cancel_named(g, json_get(m.params, acp_request_id));
 	else
-		r = m.kind == MSG_REQUEST ? call(g, lane, &m, text) : send(g->share, lane, text);
+		r = m.kind == MSG_REQUEST ? call(g, dir, &m, text) : send(g->share, dir, text);
 	if (r < 0)
 		reject(g, "out of memory");
 }
@@ -355,9 +355,9 @@ take_record(struct guest *g, struct slice line)
 	else if (type != JSON_OBJECT || !values[1].p)
 		reject(g, "not a record with a message");
 	else if (json_type(values[0]) == JSON_STRING && json_string_is(values[0], acp_side_name(ACP_CLIENT)))
-		take_message(g, values[1], LANE_DOWN);
+		take_message(g, values[1], ACP_DOWN);
 	else if (json_type(values[0]) == JSON_STRING && json_string_is(values[0], acp_side_name(ACP_AGENT)))
-		take_message(g, values[1], LANE_UP);
+		take_message(g, values[1], ACP_UP);
 	else
 		reject(g, "a record needs the member \"from\", which is \"client\" or \"agent\"");
 }
@@ -368,7 +368,7 @@ must_wait(struct guest *g)
 {
 	struct frame *f = g->share->frame;
 
-	return frame_full(f, LANE_DOWN) || frame_full(f, LANE_UP) || (endpoint_can_write(&g->end) && g->end.out.queued > COPIES);
+	return frame_full(f, ACP_DOWN) || frame_full(f, ACP_UP) || (endpoint_can_write(&g->end) && g->end.out.queued > COPIES);
 }
 
 static bool

@@ -27,13 +27,13 @@ struct waiting {
 /* --- what is wanted --- */
 
 static enum acp_method
-method_of(const struct seen *s)
+method_of(const struct message *s)
 {
 	return s->msg.kind != MSG_RESPONSE ? s->msg.what : s->request ? s->request->what : ACP_OTHER;
 }
 
 bool
-preface_wants(const struct seen *s)
+preface_wants(const struct message *s)
 {
 	switch (method_of(s)) {
 	case ACP_SESSION_UPDATE:
@@ -58,7 +58,7 @@ preface_wants(const struct seen *s)
 /* --- messages --- */
 
 static void
-remember(struct preface *p, struct passed *m, const struct seen *s)
+remember(struct preface *p, struct passed *m, const struct message *s)
 {
 	m->text.n = 0;
 	m->from = s->from;
@@ -94,7 +94,7 @@ waiting_free(struct preface *p, struct waiting *w)
 }
 
 static void
-wait_for_response(struct preface *p, const struct seen *s)
+wait_for_response(struct preface *p, const struct message *s)
 {
 	struct waiting *w = s->line.n <= WAITING_BYTES ? calloc(1, sizeof(*w)) : NULL;
 
@@ -111,7 +111,7 @@ wait_for_response(struct preface *p, const struct seen *s)
 
 /* The request of a response, to have: empty where it is not remembered. */
 static struct passed
-take_request(struct preface *p, const struct seen *s)
+take_request(struct preface *p, const struct message *s)
 {
 	struct passed request = {.number = 0};
 	struct waiting *w;
@@ -187,7 +187,7 @@ session_of(struct preface *p, struct slice id)
 
 /* Of a response with its request, which is taken over; of an update request is NULL. */
 static void
-see_session(struct preface *p, struct slice id, enum acp_method what, const struct seen *m, struct passed *request)
+see_session(struct preface *p, struct slice id, enum acp_method what, const struct message *m, struct passed *request)
 {
 	enum acp_part part = what == ACP_SESSION_UPDATE ? acp_part_of_update(m->msg.params) :
 		what == ACP_SESSION_SET_MODE ? ACP_PART_MODE : ACP_PART_CONFIG;
@@ -211,15 +211,15 @@ see_session(struct preface *p, struct slice id, enum acp_method what, const stru
 
 /* An update of the title may come without one, and says nothing of it then. */
 static bool
-says_nothing(const struct seen *m)
+says_nothing(const struct message *m)
 {
 	return m->msg.kind == MSG_NOTIFICATION && acp_part_of_update(m->msg.params) == ACP_PART_INFO && !json_path(m->msg.params, "update.title").p;
 }
 
 static void
-see_of_session(struct preface *p, enum acp_method what, const struct seen *m)
+see_of_session(struct preface *p, enum acp_method what, const struct message *m)
 {
-	struct slice name = seen_session(m);
+	struct slice name = message_session(m);
 	struct passed request = {.number = 0};
 	struct session *s;
 	struct buf id = {0};
@@ -241,7 +241,7 @@ see_of_session(struct preface *p, enum acp_method what, const struct seen *m)
 }
 
 void
-preface_see(struct preface *p, const struct seen *m)
+preface_see(struct preface *p, const struct message *m)
 {
 	enum acp_method what = method_of(m);
 

@@ -34,9 +34,9 @@ struct preface {
 };
 
 /* Is this message one to remember? Cheap: it is asked of all that passes. */
-bool preface_wants(const struct seen *);
+bool preface_wants(const struct message *);
 /* Remembers it. Without memory for it, it is not remembered. */
-void preface_see(struct preface *, const struct seen *);
+void preface_see(struct preface *, const struct message *);
 /* Has the stream been initialized? */
 bool preface_initialized(const struct preface *);
 /* Appends it all as records, in the order in which the messages passed. 0, or -1 out of memory. */

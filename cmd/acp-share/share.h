@@ -24,8 +24,8 @@ struct share {
 	uint64_t ever;           /* guests that ever came */
 	struct call *calls;      /* requests of guests that are open, oldest first */
 	size_t ncalls;
-	uint64_t messages[LANES];
-	const char *over[LANES]; /* why nothing may be sent in that direction any more; NULL: it may */
+	uint64_t messages[ACP_DIRECTIONS];
+	const char *over[ACP_DIRECTIONS]; /* why nothing may be sent in that direction any more; NULL: it may */
 	size_t limit;            /* of a line, bytes */
 	struct buf record;
 	struct block *chunk;     /* the last copies, which all guests share: so much of it is used */
@@ -43,7 +43,7 @@ extern const char share_name[];
 /* Shares the stream until it ends. Returns the exit status. */
 int share_run(struct share *, const struct frame_options *);
 /* A message passes, also a guest's: all guests but `except` get a copy. */
-void share_show(struct share *, enum lane, const struct seen *, const struct guest *except);
+void share_show(struct share *, enum acp_direction, const struct message *, const struct guest *except);
 
 /* door.c: the socket. */
 /* Lets guests in from now on. 0, or -1 out of memory. */
@@ -56,9 +56,9 @@ int guest_add(struct share *, int fd, bool joins);
 /* A copy for all guests but one; built: the result of building it in share.record. */
 void guests_copy(struct share *, int built, const struct guest *except);
 /* The response to a guest's request; tag: what its request was sent with. */
-void guests_response(struct share *, void *tag, const struct seen *);
+void guests_response(struct share *, void *tag, const struct message *);
 /* Nothing more may be sent in this direction, and why: who waits for a response gets an error. */
-void guests_over(struct share *, enum lane, const char *why);
+void guests_over(struct share *, enum acp_direction, const char *why);
 /* Reads those whose messages find room; forgets those who have left. */
 void guests_settle(struct share *);
 /* What waits for those who read is written, then all of them are let go. */

@@ -165,7 +165,7 @@ tool_begin(struct tool *t, double started)
 }
 
 int
-tool_see(struct tool *t, const struct seen *s, bool timed)
+tool_see(struct tool *t, const struct message *s, bool timed)
 {
 	t->timed = timed;
 	t->any = true;

@@ -35,7 +35,7 @@ struct showing {
 };
 
 static void
-show(void *arg, const struct seen *s)
+show(void *arg, const struct message *s)
 {
 	struct showing *g = arg;
 

@@ -93,7 +93,7 @@ int tool_open(struct tool *, const struct options *);
 void tool_close(struct tool *);
 /* A recording or stream begins; a message went by. 0, or -1 out of memory. */
 int tool_begin(struct tool *, double started);
-int tool_see(struct tool *, const struct seen *, bool timed);
+int tool_see(struct tool *, const struct message *, bool timed);
 /* What was open ends. */
 int tool_end(struct tool *);
 

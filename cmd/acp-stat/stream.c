@@ -29,16 +29,16 @@ fail(struct stream *s, struct frame *f)
 }
 
 static enum verdict
-message(void *state, struct frame *f, enum lane lane, const struct seen *given)
+message(void *state, struct frame *f, enum acp_direction dir, const struct message *given)
 {
 	struct stream *s = state;
-	struct seen seen = *given;
+	struct message message = *given;
 
-	(void)lane;
+	(void)dir;
 	/* What comes through one pipe may be of both sides. */
 	if (frame_is_one_way(f))
-		seen.from = ACP_UNKNOWN;
-	if (tool_see(&s->tool, &seen, true) < 0)
+		message.from = ACP_UNKNOWN;
+	if (tool_see(&s->tool, &message, true) < 0)
 		fail(s, f);
 	return VERDICT_PASS;
 }

@@ -12,7 +12,7 @@ struct files {
 };
 
 static void
-show(void *arg, const struct seen *s)
+show(void *arg, const struct message *s)
 {
 	tap_message(arg, s);
 }

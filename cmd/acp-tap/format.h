@@ -44,10 +44,10 @@ struct format {
 	const char *name;
 	int (*header)(struct writer *, struct buf *to, const struct heading *);
 	/* Each message, before it is known whether it is selected. */
-	void (*watch)(struct writer *, const struct seen *);
+	void (*watch)(struct writer *, const struct message *);
 	/* A line as it came, or a message: a format has one of the two. */
-	int (*line)(struct writer *, struct buf *to, const struct seen *, struct slice line);
-	int (*message)(struct writer *, struct buf *to, const struct seen *);
+	int (*line)(struct writer *, struct buf *to, const struct message *, struct slice line);
+	int (*message)(struct writer *, struct buf *to, const struct message *);
 	int (*event)(struct writer *, struct buf *to, const struct event *);
 	/* What was put off. */
 	int (*rest)(struct writer *, struct buf *to);

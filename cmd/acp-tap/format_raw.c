@@ -11,7 +11,7 @@ put(struct buf *to, struct slice line)
 }
 
 static int
-put_line(struct writer *w, struct buf *to, const struct seen *s, struct slice line)
+put_line(struct writer *w, struct buf *to, const struct message *s, struct slice line)
 {
 	(void)w;
 	(void)s;

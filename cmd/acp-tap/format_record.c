@@ -11,7 +11,7 @@ put_header(struct writer *w, struct buf *to, const struct heading *h)
 }
 
 static int
-put_line(struct writer *w, struct buf *to, const struct seen *s, struct slice line)
+put_line(struct writer *w, struct buf *to, const struct message *s, struct slice line)
 {
 	(void)w;
 	return recording_put_message(to, s->t, -1, s->from, line);

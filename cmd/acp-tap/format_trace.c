@@ -17,7 +17,7 @@ or_null(struct slice value)
 }
 
 static bool
-put_beginning(struct buf *to, const char *type, const struct seen *s, const char *protocol)
+put_beginning(struct buf *to, const char *type, const struct message *s, const char *protocol)
 {
 	bool up = s->from == ACP_AGENT;
 
@@ -27,7 +27,7 @@ put_beginning(struct buf *to, const char *type, const struct seen *s, const char
 }
 
 static bool
-put_response(struct buf *to, const struct seen *s)
+put_response(struct buf *to, const struct message *s)
 {
 	const struct msg *m = &s->msg;
 
@@ -38,7 +38,7 @@ put_response(struct buf *to, const struct seen *s)
 
 /* A request or notification; of mcp/message what it carries. */
 static bool
-put_call(struct buf *to, const struct seen *s)
+put_call(struct buf *to, const struct message *s)
 {
 	const struct msg *m = &s->msg;
 	struct slice method = m->method, params = m->params, inner;
@@ -54,11 +54,11 @@ put_call(struct buf *to, const struct seen *s)
 	}
 	return put_beginning(to, m->kind == MSG_REQUEST ? "request" : "notification", s, mcp ? "mcp" : "acp") &&
 		put_member(to, "id", m->id) && put_member(to, "method", method) &&
-		put_member(to, "session", seen_session(s)) && put_member(to, "params", or_null(params));
+		put_member(to, "session", message_session(s)) && put_member(to, "params", or_null(params));
 }
 
 static int
-put_message(struct writer *w, struct buf *to, const struct seen *s)
+put_message(struct writer *w, struct buf *to, const struct message *s)
 {
 	(void)w;
 	if (s->msg.kind == MSG_NOISE)

@@ -344,7 +344,7 @@ folds(struct pretty *p)
 /* --- what is shown --- */
 
 static void
-watch(struct writer *w, const struct seen *s)
+watch(struct writer *w, const struct message *s)
 {
 	struct pretty *p = w->pretty;
 
@@ -361,7 +361,7 @@ name_kind(struct row *r, const struct msg *m)
 }
 
 static struct row
-row_of(const struct writer *w, const struct seen *s)
+row_of(const struct writer *w, const struct message *s)
 {
 	const struct pretty *p = w->pretty;
 	struct slice kind = msg_update_kind(&s->msg);
@@ -369,7 +369,7 @@ row_of(const struct writer *w, const struct seen *s)
 		.sized = true, .size = s->line.n, .session = p->session, .turn = p->turn};
 
 	name_kind(&r, &s->msg);
-	r.method = kind.p ? kind : seen_method(s);
+	r.method = kind.p ? kind : message_method(s);
 	if (s->msg.kind == MSG_NOISE)
 		r.method = slice_of("noise");
 	if (r.method.p)
@@ -378,7 +378,7 @@ row_of(const struct writer *w, const struct seen *s)
 }
 
 static void
-put_latency(struct cells *c, const struct seen *s)
+put_latency(struct cells *c, const struct message *s)
 {
 	char text[48];
 
@@ -391,7 +391,7 @@ put_latency(struct cells *c, const struct seen *s)
 }
 
 static int
-put_message(struct writer *w, struct buf *to, const struct seen *s)
+put_message(struct writer *w, struct buf *to, const struct message *s)
 {
 	struct pretty *p = w->pretty;
 	struct row r = row_of(w, s);
@@ -512,7 +512,7 @@ put_header(struct writer *w, struct buf *to, const struct heading *h)
 /* --- in full --- */
 
 static int
-put_full(struct writer *w, struct buf *to, const struct seen *s)
+put_full(struct writer *w, struct buf *to, const struct message *s)
 {
 	if (put_message(w, to, s) < 0)
 		return -1;

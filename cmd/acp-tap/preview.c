@@ -190,10 +190,10 @@ put_object(struct cells *c, const struct preview *p, struct slice object)
 }
 
 void
-preview_put(struct cells *c, const struct seen *s)
+preview_put(struct cells *c, const struct message *s)
 {
 	const struct msg *m = &s->msg;
-	struct slice kind = msg_update_kind(m), method = seen_method(s);
+	struct slice kind = msg_update_kind(m), method = message_method(s);
 
 	if (m->error.p)
 		put_error(c, m->error);
@@ -216,7 +216,7 @@ preview_style(struct slice name)
 }
 
 struct slice
-preview_chunk(const struct seen *s, struct slice kind)
+preview_chunk(const struct message *s, struct slice kind)
 {
 	static const char ending[] = "_chunk\"";
 	size_t n = sizeof(ending) - 1;

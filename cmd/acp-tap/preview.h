@@ -6,10 +6,10 @@
 #include "lib/acp/requests.h"
 
 /* Appends as much as the column has room for. */
-void preview_put(struct cells *, const struct seen *);
+void preview_put(struct cells *, const struct message *);
 /* The style of a kind of update (a JSON string), or of a method. */
 enum style preview_style(struct slice name);
 /* The text of a chunk: a JSON string; p NULL where it is no chunk, or has no text. */
-struct slice preview_chunk(const struct seen *, struct slice kind);
+struct slice preview_chunk(const struct message *, struct slice kind);
 
 #endif

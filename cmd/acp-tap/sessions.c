@@ -47,14 +47,14 @@ make_label(const struct sessions *all, char *to, size_t size, struct slice id)
 	if (id.n > size)
 		copy_label(to, size, slice(id.p + id.n - size, size));
 	if (is_taken(all, to, size))
-		snprintf(to, size + 1, "~%u", all->seen % 1000);
+		snprintf(to, size + 1, "~%u", all->message % 1000);
 }
 
 static struct session *
 add(struct sessions *all, struct slice id)
 {
 	struct slice inside = slice(id.p + 1, id.n - 2);
-	struct session new = {.number = ++all->seen}, *s;
+	struct session new = {.number = ++all->message}, *s;
 
 	if (buf_add_slice(&new.id, id) < 0)
 		return NULL;
@@ -73,7 +73,7 @@ add(struct sessions *all, struct slice id)
 
 /* In v2 an answer only says that the prompt was taken; the turn ends when the session is idle. */
 static bool
-ends_turn(const struct seen *s)
+ends_turn(const struct message *s)
 {
 	const struct msg *m = &s->msg;
 	struct slice state;
@@ -88,9 +88,9 @@ ends_turn(const struct seen *s)
 }
 
 struct session *
-sessions_note(struct sessions *all, const struct seen *seen, enum turn *turn)
+sessions_note(struct sessions *all, const struct message *message, enum turn *turn)
 {
-	struct slice id = seen_session(seen);
+	struct slice id = message_session(message);
 	struct session *s;
 
 	*turn = TURN_NONE;
@@ -103,10 +103,10 @@ sessions_note(struct sessions *all, const struct seen *seen, enum turn *turn)
 		return NULL;
 	if (s->open)
 		*turn = TURN_WITHIN;
-	if (seen->msg.kind == MSG_REQUEST && seen->msg.what == ACP_SESSION_PROMPT) {
+	if (message->msg.kind == MSG_REQUEST && message->msg.what == ACP_SESSION_PROMPT) {
 		s->open++;
 		*turn = TURN_BEGIN;
-	} else if (s->open && ends_turn(seen)) {
+	} else if (s->open && ends_turn(message)) {
 		s->open--;
 		*turn = TURN_END;
 	}

@@ -18,14 +18,14 @@ struct session {
 struct sessions {
 	struct session at[SESSIONS_MOST];
 	size_t n, oldest;
-	unsigned seen;
+	unsigned message;
 };
 
 /* Where a message stands in the turn of its session. */
 enum turn { TURN_NONE, TURN_BEGIN, TURN_WITHIN, TURN_END };
 
 /* The session of a message, or NULL; *turn is told. */
-struct session *sessions_note(struct sessions *, const struct seen *, enum turn *turn);
+struct session *sessions_note(struct sessions *, const struct message *, enum turn *turn);
 void sessions_free(struct sessions *);
 
 #endif

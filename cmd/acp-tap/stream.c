@@ -32,11 +32,11 @@ start(void *state, struct frame *f)
 }
 
 static enum verdict
-message(void *state, struct frame *f, enum lane lane, const struct seen *seen)
+message(void *state, struct frame *f, enum acp_direction dir, const struct message *message)
 {
 	(void)f;
-	(void)lane;
-	tap_message(state, seen);
+	(void)dir;
+	tap_message(state, message);
 	return VERDICT_PASS;
 }
 

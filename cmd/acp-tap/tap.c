@@ -75,7 +75,7 @@ tap_taken(struct tap *t, size_t before, int r)
 }
 
 static bool
-is_chosen(struct tap *t, const struct seen *s)
+is_chosen(struct tap *t, const struct message *s)
 {
 	char *why = NULL;
 	bool yes;
@@ -90,7 +90,7 @@ is_chosen(struct tap *t, const struct seen *s)
 }
 
 static void
-write_line(struct tap *t, const struct seen *s)
+write_line(struct tap *t, const struct message *s)
 {
 	struct buf *to = out_buf(&t->out);
 	size_t before = to->n;
@@ -106,7 +106,7 @@ write_line(struct tap *t, const struct seen *s)
 
 /* The same message with its secrets out. */
 static int
-redact_message(struct tap *t, const struct seen *s, struct seen *clean)
+redact_message(struct tap *t, const struct message *s, struct message *clean)
 {
 	struct slice text;
 	struct json_error error;
@@ -122,11 +122,11 @@ redact_message(struct tap *t, const struct seen *s, struct seen *clean)
 }
 
 static void
-write_message(struct tap *t, const struct seen *s)
+write_message(struct tap *t, const struct message *s)
 {
 	struct buf *to = out_buf(&t->out);
 	size_t before = to->n;
-	struct seen clean;
+	struct message clean;
 	int r = 0;
 
 	if (t->options->redact) {
@@ -139,7 +139,7 @@ write_message(struct tap *t, const struct seen *s)
 }
 
 void
-tap_message(struct tap *t, const struct seen *s)
+tap_message(struct tap *t, const struct message *s)
 {
 	const struct format *f = t->writer.format;
 	bool chosen;

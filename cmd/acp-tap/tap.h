@@ -42,7 +42,7 @@ int tap_header(struct tap *, struct buf *to, const struct heading *);
 /* Takes what a format has appended to the output's buffer since it held `before` bytes; r < 0: it has failed to. */
 void tap_taken(struct tap *, size_t before, int r);
 /* Each message in turn. */
-void tap_message(struct tap *, const struct seen *);
+void tap_message(struct tap *, const struct message *);
 void tap_event(struct tap *, struct event);
 /* What was put off is written after all. */
 void tap_rest(struct tap *);

@@ -61,7 +61,7 @@ see_line(struct files *f, struct slice line, uint64_t offset, bool torn)
 		f->tool.timed = r.timed;
 		f->t = r.t;
 		f->in.found = true;
-		return tool_see(&f->tool, &(struct seen){.from = r.from, .t = r.t, .line = r.text, .msg = r.msg}, NULL, NULL);
+		return tool_see(&f->tool, &(struct message){.from = r.from, .t = r.t, .line = r.text, .msg = r.msg}, NULL, NULL);
 	case RECORD_BAD:
 		r.number = 0;
 		r.offset = offset;

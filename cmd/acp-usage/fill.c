@@ -65,7 +65,7 @@ size_of(const struct fill *f, struct tool *t, const struct usage_session *s)
 
 /* The standard usage in an answer that has only the vendor's. */
 static int
-fill_counts(struct tool *t, struct frame *frame, const struct seen *seen, const struct usage_session *s)
+fill_counts(struct tool *t, struct frame *frame, const struct message *message, const struct usage_session *s)
 {
 	static const char *const names[USAGE_TYPES] = {"totalTokens", "inputTokens", "outputTokens", "thoughtTokens",
 		"cachedReadTokens", "cachedWriteTokens"};
@@ -84,14 +84,14 @@ fill_counts(struct tool *t, struct frame *frame, const struct seen *seen, const 
 				|| buf_add(&with, ",", 1));
 	r |= -(buf_add_string(&with, mark) || buf_add(&with, "}", 1));
 	if (r == 0)
-		r = insert(frame, seen->msg.result, &with);
+		r = insert(frame, message->msg.result, &with);
 	buf_free(&with);
 	return r;
 }
 
 /* A usage_update of ours, to go right behind the answer, and into our own state. */
 static int
-make_update(struct fill *f, struct tool *t, const struct seen *seen, struct usage_session *s)
+make_update(struct fill *f, struct tool *t, const struct message *message, struct usage_session *s)
 {
 	struct usage_report own = {.what = USAGE_UPDATE, .has_used = true, .has_size = true};
 	int r;
@@ -105,19 +105,19 @@ make_update(struct fill *f, struct tool *t, const struct seen *seen, struct usag
 		s->said |= USAGE_SAID_SIZE;
 		return 0;
 	}
-	own.session = seen->request->session;
+	own.session = message->request->session;
 	r = -(buf_add_string(&f->update, "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":")
 		|| buf_add_slice(&f->update, own.session)
 		|| buf_printf(&f->update, ",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":%llu,\"size\":%llu,%s}}}",
 			(unsigned long long)own.used, (unsigned long long)own.size, mark));
-	return r | usage_take(t->usage, seen->t, &own);
+	return r | usage_take(t->usage, message->t, &own);
 }
 
 /* used that is a running total, replaced by the context. */
 static int
-fill_used(struct frame *frame, const struct seen *seen, uint64_t used)
+fill_used(struct frame *frame, const struct message *message, uint64_t used)
 {
-	struct slice update = json_get(seen->msg.params, acp_update), old = json_get(update, "used"), meta = json_get(update, "_meta");
+	struct slice update = json_get(message->msg.params, acp_update), old = json_get(update, "used"), meta = json_get(update, "_meta");
 	struct buf with = {0};
 	int r;
 
@@ -135,7 +135,7 @@ void
 fill_flush(struct fill *f, struct frame *frame)
 {
 	if (f->update.n > 0)
-		frame_send(frame, LANE_UP, buf_slice(&f->update));
+		frame_send(frame, ACP_UP, buf_slice(&f->update));
 	f->update.n = 0;
 }
 
@@ -153,24 +153,24 @@ session_of(struct tool *t, const struct usage_report *r)
 }
 
 static int
-fill_answer(struct fill *f, struct tool *t, struct frame *frame, const struct seen *seen, struct usage_session *s)
+fill_answer(struct fill *f, struct tool *t, struct frame *frame, const struct message *message, struct usage_session *s)
 {
-	struct slice standard = json_get(seen->msg.result, "usage");
+	struct slice standard = json_get(message->msg.result, "usage");
 	int r = 0;
 
-	if (!seen->request || json_type(seen->msg.result) != JSON_OBJECT)
+	if (!message->request || json_type(message->msg.result) != JSON_OBJECT)
 		return 0;
 	if (json_type(standard) == JSON_OBJECT)
 		s->user |= OWN_COUNTS;
 	if (!(s->user & OWN_COUNTS) && !standard.p)
-		r = fill_counts(t, frame, seen, s);
+		r = fill_counts(t, frame, message, s);
 	if (r == 0 && !(s->user & OWN_UPDATES))
-		r = make_update(f, t, seen, s);
+		r = make_update(f, t, message, s);
 	return r;
 }
 
 int
-fill_message(struct fill *f, struct tool *t, struct frame *frame, const struct seen *seen, const struct usage_report *given)
+fill_message(struct fill *f, struct tool *t, struct frame *frame, const struct message *message, const struct usage_report *given)
 {
 	struct usage_report r = *given;
 	struct usage_session *s = session_of(t, &r);
@@ -178,13 +178,13 @@ fill_message(struct fill *f, struct tool *t, struct frame *frame, const struct s
 	int e = 0;
 
 	if (r.what == USAGE_UPDATE && r.has_used && s && s->lifetime && usage_turn_context(t->usage, s, &used) && used < r.used) {
-		e = fill_used(frame, seen, used);
+		e = fill_used(frame, message, used);
 		r.used = used;
 	}
-	if (e < 0 || usage_take(t->usage, seen->t, &r) < 0)
+	if (e < 0 || usage_take(t->usage, message->t, &r) < 0)
 		return -1;
 	s = session_of(t, &r);
 	if (s && r.what == USAGE_UPDATE && r.has_used)
 		s->user |= OWN_UPDATES;
-	return s && r.what == USAGE_ANSWER ? fill_answer(f, t, frame, seen, s) : 0;
+	return s && r.what == USAGE_ANSWER ? fill_answer(f, t, frame, message, s) : 0;
 }

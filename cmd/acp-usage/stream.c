@@ -45,26 +45,26 @@ start(void *state, struct frame *f)
 }
 
 static int
-take(void *arg, const struct seen *seen, const struct usage_report *r)
+take(void *arg, const struct message *message, const struct usage_report *r)
 {
 	struct stream *s = arg;
 
-	return fill_message(s->fill, &s->tool, s->tool.frame, seen, r);
+	return fill_message(s->fill, &s->tool, s->tool.frame, message, r);
 }
 
 static enum verdict
-message(void *state, struct frame *f, enum lane lane, const struct seen *given)
+message(void *state, struct frame *f, enum acp_direction dir, const struct message *given)
 {
 	struct stream *s = state;
-	struct seen seen = *given;
+	struct message message = *given;
 
-	(void)lane;
+	(void)dir;
 	/* What comes through one pipe may be of both sides. */
 	if (frame_is_one_way(f))
-		seen.from = ACP_UNKNOWN;
+		message.from = ACP_UNKNOWN;
 	if (s->fill)
 		fill_flush(s->fill, f);
-	if (tool_see(&s->tool, &seen, s->fill ? take : NULL, s) < 0)
+	if (tool_see(&s->tool, &message, s->fill ? take : NULL, s) < 0)
 		tool_fail(&s->tool, "out of memory");
 	return VERDICT_PASS;
 }

@@ -36,7 +36,7 @@ tool_wants(struct tool *t, const struct usage_session *s)
 }
 
 int
-tool_see(struct tool *t, const struct seen *s, int (*take)(void *, const struct seen *, const struct usage_report *), void *arg)
+tool_see(struct tool *t, const struct message *s, int (*take)(void *, const struct message *, const struct usage_report *), void *arg)
 {
 	if (!usage_may_matter(&t->words, s->msg.text) && !(s->msg.kind == MSG_RESPONSE && usage_expects(t->usage, s->msg.text)))
 		return 0;

@@ -83,7 +83,7 @@ void tool_say(struct tool *, const char *format, ...) __attribute__((format(prin
 /* Is it the session of --session, or a child of it? */
 bool tool_wants(struct tool *, const struct usage_session *);
 /* A message went by. 0, or -1 out of memory. take: as usage_see. */
-int tool_see(struct tool *, const struct seen *, int (*take)(void *, const struct seen *, const struct usage_report *), void *);
+int tool_see(struct tool *, const struct message *, int (*take)(void *, const struct message *, const struct usage_report *), void *);
 /* The recording that is read began then; 0: not known. */
 int tool_begin(struct tool *, double started);
 enum level tool_level(const struct options *, const struct usage_session *);

@@ -8,7 +8,7 @@
 enum acp_side { ACP_UNKNOWN, ACP_CLIENT, ACP_AGENT };
 
 /* The two directions: client to agent, agent to client. */
-enum lane { LANE_DOWN, LANE_UP, LANES };
+enum acp_direction { ACP_DOWN, ACP_UP, ACP_DIRECTIONS };
 
 /* The methods that some tool treats in a way of their own; all others are ACP_OTHER. */
 enum acp_method {

@@ -224,7 +224,7 @@ requests_next(const struct requests *rs, const struct request *r)
 }
 
 struct slice
-seen_method(const struct seen *s)
+message_method(const struct message *s)
 {
 	if (s->msg.kind == MSG_RESPONSE)
 		return s->request ? s->request->method : slice(NULL, 0);
@@ -232,7 +232,7 @@ seen_method(const struct seen *s)
 }
 
 struct slice
-seen_session(const struct seen *s)
+message_session(const struct message *s)
 {
 	struct slice session = msg_session(&s->msg);
 
@@ -250,9 +250,9 @@ forget_oldest(struct requests *rs)
 
 int
 requests_show(struct requests *rs, enum acp_side from, uint64_t t, struct slice line, const struct msg *msg,
-	void (*fn)(void *arg, const struct seen *), void *arg)
+	void (*fn)(void *arg, const struct message *), void *arg)
 {
-	struct seen s = {.from = from, .t = t, .line = line, .msg = *msg};
+	struct message s = {.from = from, .t = t, .line = line, .msg = *msg};
 	struct request *r = NULL;
 
 	switch (s.msg.kind) {

@@ -47,19 +47,19 @@ struct request *requests_next(const struct requests *, const struct request *);
  * A message as it goes by, with what is known of it: what filters and readers of recordings are
  * shown. Valid during the call only.
  */
-struct seen {
+struct message {
 	enum acp_side from;
 	uint64_t t;        /* us since the start of the stream or recording */
 	struct slice line; /* the whole line it came in, a CR included, its newline not */
 	struct msg msg;
 	const struct request *request; /* what this response answers, or NULL */
-	uint64_t number;   /* of the line in its lane, 1 for the first; 0 where it is not known */
+	uint64_t number;   /* of the line in its direction, 1 for the first; 0 where it is not known */
 };
 
 /* The method: of a response its request's. A JSON string with its quotes, or p NULL. */
-struct slice seen_method(const struct seen *);
+struct slice message_method(const struct message *);
 /* The session: of a response without one its request's. A JSON string with its quotes, or p NULL. */
-struct slice seen_session(const struct seen *);
+struct slice message_session(const struct message *);
 
 /*
  * Shows the message of a line (already scanned into msg, not MSG_NOISE) to fn and keeps the
@@ -67,6 +67,6 @@ struct slice seen_session(const struct seen *);
  * response answers. 0, or -1 out of memory.
  */
 int requests_show(struct requests *, enum acp_side from, uint64_t t, struct slice line, const struct msg *msg,
-	void (*fn)(void *arg, const struct seen *), void *arg);
+	void (*fn)(void *arg, const struct message *), void *arg);
 
 #endif

@@ -43,7 +43,7 @@ side_value(enum acp_side side)
 }
 
 void
-select_vars(struct select_vars *v, const struct seen *m)
+select_vars(struct select_vars *v, const struct message *m)
 {
 	static const char *const names[SELECT_VARS] = {"from", "method", "session", "t"};
 	size_t i;
@@ -54,8 +54,8 @@ select_vars(struct select_vars *v, const struct seen *m)
 		return;
 	snprintf(v->time, sizeof(v->time), "%" PRIu64 ".%06" PRIu64, m->t / 1000000, m->t % 1000000);
 	v->at[0].value = slice_of(side_value(m->from));
-	v->at[1].value = seen_method(m);
-	v->at[2].value = seen_session(m);
+	v->at[1].value = message_method(m);
+	v->at[2].value = message_session(m);
 	v->at[3].value = slice_of(v->time);
 }
 
@@ -271,9 +271,9 @@ matches(const struct glob *g, struct slice name)
 }
 
 static bool
-match_globs(struct select *s, const struct seen *m)
+match_globs(struct select *s, const struct message *m)
 {
-	struct slice method = plain(seen_method(m), &s->name[0]);
+	struct slice method = plain(message_method(m), &s->name[0]);
 	struct slice kind = plain(msg_update_kind(&m->msg), &s->name[1]);
 	bool selected = !s->positive;
 	size_t i;
@@ -302,7 +302,7 @@ report_once(struct select *s, char *message, char **why)
 }
 
 static bool
-match_programs(struct select *s, const struct seen *m, char **why)
+match_programs(struct select *s, const struct message *m, char **why)
 {
 	struct select_vars vars;
 	char *message;
@@ -320,16 +320,16 @@ match_programs(struct select *s, const struct seen *m, char **why)
 }
 
 static bool
-match_session(struct select *s, const struct seen *m, char **why)
+match_session(struct select *s, const struct message *m, char **why)
 {
-	struct slice id = plain(seen_session(m), &s->name[0]);
+	struct slice id = plain(message_session(m), &s->name[0]);
 
 	s->culprit = "--session";
 	return id.p && choice_is(&s->session, id, why);
 }
 
 bool
-select_match(struct select *s, const struct seen *m, char **why)
+select_match(struct select *s, const struct message *m, char **why)
 {
 	*why = NULL;
 	if (s->from_given && m->from != s->from)

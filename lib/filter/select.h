@@ -17,7 +17,7 @@ struct select_vars {
 	char time[32];
 };
 /* Their names, and their values for this message; valid as long as both are. NULL: names only. */
-void select_vars(struct select_vars *, const struct seen *);
+void select_vars(struct select_vars *, const struct message *);
 
 /* A new selection, which selects everything. NULL when out of memory. */
 struct select *select_new(void);
@@ -56,7 +56,7 @@ bool select_given(const struct select *);
  * Is this message selected? A jq program that fails on it does not select it; *why then has the
  * message the first time (the caller frees it), else NULL; the same where --session fits a second session.
  */
-bool select_match(struct select *, const struct seen *, char **why);
+bool select_match(struct select *, const struct message *, char **why);
 /* The option that *why of select_match is about: "--where". */
 const char *select_culprit(const struct select *);
 /* The same for what is no message (noise, stderr, events): never by a positive glob, a program or a session. */

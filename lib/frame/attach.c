@@ -22,7 +22,7 @@ enum {
 /* A message of the filter's own: its copy comes by like any other's, under an id that may be another, and is not shown. */
 struct echo {
 	struct echo *next;
-	enum lane lane;
+	enum acp_direction dir;
 	struct buf text;
 	struct slice method, params; /* in it */
 };
@@ -107,7 +107,7 @@ drop_echo(struct attachment *a, struct echo **at)
 }
 
 static int
-await_echo(struct attachment *a, enum lane lane, struct slice text)
+await_echo(struct attachment *a, enum acp_direction dir, struct slice text)
 {
 	struct echo *e = calloc(1, sizeof(*e)), **at = &a->echoes;
 	struct json_error error;
@@ -119,7 +119,7 @@ await_echo(struct attachment *a, enum lane lane, struct slice text)
 	}
 	/* By these it is told again; answers have neither, and nobody sends any. */
 	msg_scan(buf_slice(&e->text), &m, &error);
-	e->lane = lane;
+	e->dir = dir;
 	e->method = m.method;
 	e->params = m.params;
 	while (*at)
@@ -132,11 +132,11 @@ await_echo(struct attachment *a, enum lane lane, struct slice text)
 }
 
 static bool
-is_echo(struct attachment *a, enum lane lane, const struct msg *m)
+is_echo(struct attachment *a, enum acp_direction dir, const struct msg *m)
 {
 	struct echo **at = &a->echoes;
 
-	while (*at && !((*at)->lane == lane && slice_eq((*at)->method, m->method) && slice_eq((*at)->params, m->params)))
+	while (*at && !((*at)->dir == dir && slice_eq((*at)->method, m->method) && slice_eq((*at)->params, m->params)))
 		at = &(*at)->next;
 	if (!*at)
 		return false;
@@ -146,7 +146,7 @@ is_echo(struct attachment *a, enum lane lane, const struct msg *m)
 
 /* Sends a message of the filter's own. */
 static int
-put_record(struct frame *f, enum lane lane, struct block *block, struct slice text, const struct msg *m, struct request *asked,
+put_record(struct frame *f, enum acp_direction dir, struct block *block, struct slice text, const struct msg *m, struct request *asked,
 	bool torn)
 {
 	struct buf record = {0};
@@ -156,12 +156,12 @@ put_record(struct frame *f, enum lane lane, struct block *block, struct slice te
 	(void)m;
 	(void)asked;
 	(void)torn;
-	r = -(buf_printf(&record, "{\"from\":\"%s\",\"msg\":", acp_side_name(lane_from(lane))) || buf_add_slice(&record, text)
+	r = -(buf_printf(&record, "{\"from\":\"%s\",\"msg\":", acp_side_name(direction_from(dir))) || buf_add_slice(&record, text)
 		|| buf_add_string(&record, "}\n"));
 	if (r == 0)
 		r = endpoint_put(&f->near.end, NULL, buf_slice(&record));
 	if (r == 0)
-		r = await_echo(f->attached, lane, text);
+		r = await_echo(f->attached, dir, text);
 	buf_free(&record);
 	return r;
 }
@@ -203,12 +203,12 @@ note_lost(struct frame *f, const struct record *r)
 static int
 show_message(struct frame *f, const struct record *r, const struct line *line)
 {
-	enum lane lane = lane_of(r->from);
+	enum acp_direction dir = direction_of(r->from);
 
 	/* Of what the filter sent itself it is shown the answers, once. */
-	if (!r->guest && (r->msg.method.p ? is_echo(f->attached, lane, &r->msg) : r->msg.id.p && frame_made_id(f, r->msg.id)))
+	if (!r->guest && (r->msg.method.p ? is_echo(f->attached, dir, &r->msg) : r->msg.id.p && frame_made_id(f, r->msg.id)))
 		return 0;
-	return message_show(f, lane, r->from, line->block, r->text, &r->msg, NULL, false);
+	return message_show(f, dir, r->from, line->block, r->text, &r->msg, NULL, false);
 }
 
 static int

@@ -7,22 +7,22 @@
 
 /* --- directions and sides --- */
 
-enum lane
-lane_of(enum acp_side from)
+enum acp_direction
+direction_of(enum acp_side from)
 {
-	return from == ACP_AGENT ? LANE_UP : LANE_DOWN;
+	return from == ACP_AGENT ? ACP_UP : ACP_DOWN;
 }
 
 enum acp_side
-lane_from(enum lane lane)
+direction_from(enum acp_direction dir)
 {
-	return lane == LANE_UP ? ACP_AGENT : ACP_CLIENT;
+	return dir == ACP_UP ? ACP_AGENT : ACP_CLIENT;
 }
 
-enum lane
-lane_back(enum lane lane)
+enum acp_direction
+direction_back(enum acp_direction dir)
 {
-	return lane == LANE_UP ? LANE_DOWN : LANE_UP;
+	return dir == ACP_UP ? ACP_DOWN : ACP_UP;
 }
 
 const char *

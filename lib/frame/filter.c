@@ -27,7 +27,7 @@ copy_shown(const struct shown *s, struct held *h)
 		return buf_add_slice(&h->text, s->line->text) < 0 || (!s->line->torn && buf_add(&h->text, "\n", 1) < 0) ? -1 : 0;
 	if (shown_edited(s, &h->text) < 0)
 		return -1;
-	return s->seen.msg.kind == MSG_REQUEST ? note_held(s->request, h) : 0;
+	return s->message.msg.kind == MSG_REQUEST ? note_held(s->request, h) : 0;
 }
 
 static void
@@ -35,8 +35,8 @@ count_held(struct frame *f, const struct held *h, bool more)
 {
 	if (!h->line)
 		return;
-	f->held_lines[h->lane] += more ? 1 : (size_t)-1;
-	f->held_bytes[h->lane] += (more ? 1 : (size_t)-1) * (sizeof(*h) + h->text.cap);
+	f->held_lines[h->dir] += more ? 1 : (size_t)-1;
+	f->held_bytes[h->dir] += (more ? 1 : (size_t)-1) * (sizeof(*h) + h->text.cap);
 }
 
 static void
@@ -54,7 +54,7 @@ frame_hold(struct frame *f)
 
 	if (!h)
 		return NULL;
-	h->lane = s->lane;
+	h->dir = s->dir;
 	h->line = s->line != NULL;
 	if (copy_shown(s, h) < 0) {
 		held_free(h);
@@ -83,7 +83,7 @@ frame_release(struct frame *f, struct held *h, enum verdict verdict, struct slic
 	if (!text.p)
 		text = buf_slice(&h->text);
 	if (verdict == VERDICT_PASS)
-		r = h->line ? frame_put(f, h->lane, text) : message_put(f, h->lane, text, h->request);
+		r = h->line ? frame_put(f, h->dir, text) : message_put(f, h->dir, text, h->request);
 	if (verdict == VERDICT_DROP && h->request)
 		request_forget(f, h->request);
 	held_free(h);
@@ -94,9 +94,9 @@ frame_release(struct frame *f, struct held *h, enum verdict verdict, struct slic
 
 /* --- sending --- */
 
-/* As if it had come from the side that the lane begins at. */
+/* As if it had come from the side that the direction begins at. */
 static int
-send_message(struct frame *f, enum lane lane, struct slice message, bool own, void *tag)
+send_message(struct frame *f, enum acp_direction dir, struct slice message, bool own, void *tag)
 {
 	struct request *r = NULL;
 	struct pending *p;
@@ -104,7 +104,7 @@ send_message(struct frame *f, enum lane lane, struct slice message, bool own, vo
 	struct msg m;
 
 	if (msg_scan(message, &m, &error) == MSG_REQUEST) {
-		r = requests_open(f->requests, lane_from(lane), frame_now(f), &m);
+		r = requests_open(f->requests, direction_from(dir), frame_now(f), &m);
 		if (!r)
 			return -1;
 		p = own ? pending_of(r) : NULL;
@@ -116,17 +116,17 @@ send_message(struct frame *f, enum lane lane, struct slice message, bool own, vo
 		}
 	}
 	frame_settle(f);
-	return message_put(f, lane, message, r);
+	return message_put(f, dir, message, r);
 }
 
 int
-frame_send(struct frame *f, enum lane lane, struct slice message)
+frame_send(struct frame *f, enum acp_direction dir, struct slice message)
 {
-	return send_message(f, lane, message, false, NULL);
+	return send_message(f, dir, message, false, NULL);
 }
 
 int
-frame_request_for(struct frame *f, enum lane lane, struct slice request, void *tag, struct buf *sent)
+frame_request_for(struct frame *f, enum acp_direction dir, struct slice request, void *tag, struct buf *sent)
 {
 	struct buf id = {0};
 	struct splices s = {.n = 0};
@@ -142,41 +142,41 @@ frame_request_for(struct frame *f, enum lane lane, struct slice request, void *t
 		r = splice_write(request, s.at, s.n, sent);
 	}
 	if (r == 0)
-		r = send_message(f, lane, slice(sent->p + before, sent->n - before), true, tag);
+		r = send_message(f, dir, slice(sent->p + before, sent->n - before), true, tag);
 	buf_free(&id);
 	return r;
 }
 
 int
-frame_request(struct frame *f, enum lane lane, const char *method, struct slice params, void *tag)
+frame_request(struct frame *f, enum acp_direction dir, const char *method, struct slice params, void *tag)
 {
 	struct buf text = {0}, sent = {0};
 	int r = msg_make_request(&text, slice_of("0"), method, params);
 
 	if (r == 0)
-		r = frame_request_for(f, lane, buf_slice(&text), tag, &sent);
+		r = frame_request_for(f, dir, buf_slice(&text), tag, &sent);
 	buf_free(&text);
 	buf_free(&sent);
 	return r;
 }
 
 int
-frame_notify(struct frame *f, enum lane lane, const char *method, struct slice params)
+frame_notify(struct frame *f, enum acp_direction dir, const char *method, struct slice params)
 {
 	struct buf text = {0};
 	int r = msg_make_notification(&text, method, params);
 
 	if (r == 0)
-		r = send_message(f, lane, buf_slice(&text), false, NULL);
+		r = send_message(f, dir, buf_slice(&text), false, NULL);
 	buf_free(&text);
 	return r;
 }
 
 static int
-put(struct frame *f, enum lane lane, struct slice bytes, bool more)
+put(struct frame *f, enum acp_direction dir, struct slice bytes, bool more)
 {
-	struct endpoint *to = &f->to[lane]->end;
-	struct side *back = f->from[lane_back(lane)];
+	struct endpoint *to = &f->to[dir]->end;
+	struct side *back = f->from[direction_back(dir)];
 	uint64_t before = output_so_far(&to->out);
 	int r = (!more && output_mend(&to->out) < 0) ? -1 : endpoint_put(to, NULL, bytes);
 
@@ -187,15 +187,15 @@ put(struct frame *f, enum lane lane, struct slice bytes, bool more)
 }
 
 int
-frame_put(struct frame *f, enum lane lane, struct slice bytes)
+frame_put(struct frame *f, enum acp_direction dir, struct slice bytes)
 {
-	return put(f, lane, bytes, false);
+	return put(f, dir, bytes, false);
 }
 
 int
-frame_put_more(struct frame *f, enum lane lane, struct slice bytes)
+frame_put_more(struct frame *f, enum acp_direction dir, struct slice bytes)
 {
-	return put(f, lane, bytes, true);
+	return put(f, dir, bytes, true);
 }
 
 int
@@ -213,29 +213,29 @@ frame_cancel(struct frame *f, const void *tag)
 		params.n = 0;
 		e = buf_printf(&params, "{\"%s\":%.*s}", acp_request_id, (int)r->id.n, r->id.p);
 		if (e == 0)
-			e = frame_notify(f, lane_of(r->from), acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), buf_slice(&params));
+			e = frame_notify(f, direction_of(r->from), acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), buf_slice(&params));
 	}
 	buf_free(&params);
 	return e;
 }
 
 bool
-frame_full(struct frame *f, enum lane lane)
+frame_full(struct frame *f, enum acp_direction dir)
 {
-	return f->to[lane]->end.out.full;
+	return f->to[dir]->end.out.full;
 }
 
 void
-frame_pause(struct frame *f, enum lane lane, bool paused)
+frame_pause(struct frame *f, enum acp_direction dir, bool paused)
 {
-	f->paused[lane] = paused;
+	f->paused[dir] = paused;
 	frame_settle(f);
 }
 
 void
-frame_keep_open(struct frame *f, enum lane lane, bool open)
+frame_keep_open(struct frame *f, enum acp_direction dir, bool open)
 {
-	f->kept_open[lane] = open;
+	f->kept_open[dir] = open;
 	/* Its reader sees the end only now, and has its time from now on. */
 	if (!open && f->transport->left)
 		f->transport->left(f);
@@ -243,10 +243,10 @@ frame_keep_open(struct frame *f, enum lane lane, bool open)
 }
 
 void
-frame_close(struct frame *f, enum lane lane)
+frame_close(struct frame *f, enum acp_direction dir)
 {
-	f->closed[lane] = true;
-	endpoint_finish(&f->to[lane]->end);
+	f->closed[dir] = true;
+	endpoint_finish(&f->to[dir]->end);
 }
 
 /* --- replying --- */
@@ -255,7 +255,7 @@ frame_close(struct frame *f, enum lane lane)
 static int
 reply(struct frame *f, const struct held *h, struct buf *text, int made)
 {
-	int r = made < 0 ? -1 : message_put(f, lane_back(h ? h->lane : f->shown->lane), buf_slice(text), NULL);
+	int r = made < 0 ? -1 : message_put(f, direction_back(h ? h->dir : f->shown->dir), buf_slice(text), NULL);
 
 	buf_free(text);
 	return r;
@@ -268,7 +268,7 @@ id_of(const struct frame *f, const struct held *h)
 	struct msg m;
 
 	if (!h)
-		return f->shown->seen.msg.id;
+		return f->shown->message.msg.id;
 	return msg_scan(buf_slice(&h->text), &m, &error) == MSG_REQUEST ? m.id : slice_of("null");
 }
 
@@ -341,7 +341,7 @@ frame_is_one_way(const struct frame *f)
 bool
 frame_is_shared(const struct frame *f)
 {
-	return f->from[LANE_DOWN] == f->from[LANE_UP];
+	return f->from[ACP_DOWN] == f->from[ACP_UP];
 }
 
 void

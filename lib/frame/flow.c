@@ -72,7 +72,7 @@ take_line(void *arg, enum input_got got, const struct line *line)
 
 	if (f->failed || f->exiting)
 		return true;
-	back = &f->to[lane_back(s->lane)]->end.out;
+	back = &f->to[direction_back(s->dir)]->end.out;
 	if (!s->reading)
 		s->before = output_so_far(back);
 	s->reading = true;
@@ -88,11 +88,11 @@ take_line(void *arg, enum input_got got, const struct line *line)
 static void
 couple(struct side *s)
 {
-	const struct side *back = s->frame->to[lane_back(s->lane)];
+	const struct side *back = s->frame->to[direction_back(s->dir)];
 	const struct output *out = &back->end.out;
 
 	if (s->reading)
-		s->coupled = back != s->frame->to[s->lane] && out->full && output_so_far(out) > s->before;
+		s->coupled = back != s->frame->to[s->dir] && out->full && output_so_far(out) > s->before;
 	s->reading = false;
 }
 
@@ -149,7 +149,7 @@ output_closed(struct side *s)
 	if (error && s == &f->near && !f->transport->copies)
 		frame_client_left(f);
 	/* One that the filter has closed: its reader is left in peace. */
-	if (!error && !f->closed[s == &f->far ? LANE_DOWN : LANE_UP] && f->transport->left)
+	if (!error && !f->closed[s == &f->far ? ACP_DOWN : ACP_UP] && f->transport->left)
 		f->transport->left(f);
 }
 
@@ -195,7 +195,7 @@ side_open(struct frame *f, struct side *s, int in, int out)
 int
 near_open(struct frame *f, int in, int out)
 {
-	f->from[LANE_DOWN] = f->from[LANE_UP] = f->to[LANE_DOWN] = f->to[LANE_UP] = &f->near;
+	f->from[ACP_DOWN] = f->from[ACP_UP] = f->to[ACP_DOWN] = f->to[ACP_UP] = &f->near;
 	f->near.from = ACP_UNKNOWN;
 	return side_open(f, &f->near, in, out);
 }
@@ -203,9 +203,9 @@ near_open(struct frame *f, int in, int out)
 int
 far_open(struct frame *f, int in, int out)
 {
-	f->from[LANE_UP] = f->to[LANE_DOWN] = &f->far;
+	f->from[ACP_UP] = f->to[ACP_DOWN] = &f->far;
 	f->near.from = ACP_CLIENT;
-	f->far.lane = LANE_UP;
+	f->far.dir = ACP_UP;
 	f->far.from = ACP_AGENT;
 	return side_open(f, &f->far, in, out);
 }
@@ -247,18 +247,18 @@ all_written(const struct frame *f)
 }
 
 bool
-frame_holds_lines(const struct frame *f, enum lane lane)
+frame_holds_lines(const struct frame *f, enum acp_direction dir)
 {
-	return (f->held_lines[lane] > 0 || f->kept_open[lane]) && endpoint_can_write(&f->to[lane]->end);
+	return (f->held_lines[dir] > 0 || f->kept_open[dir]) && endpoint_can_write(&f->to[dir]->end);
 }
 
 static bool
-holds_messages(const struct frame *f, enum lane lane)
+holds_messages(const struct frame *f, enum acp_direction dir)
 {
 	const struct held *h;
 
 	for (h = f->held; h; h = h->next)
-		if (h->lane == lane && !h->line)
+		if (h->dir == dir && !h->line)
 			return true;
 	return false;
 }
@@ -267,11 +267,11 @@ holds_messages(const struct frame *f, enum lane lane)
 static bool
 is_paused(const struct frame *f, const struct side *s)
 {
-	enum lane lane;
+	enum acp_direction dir;
 
-	for (lane = LANE_DOWN; lane < LANES; lane++)
-		if (s == f->from[lane] && endpoint_can_write(&f->to[lane]->end) &&
-			(f->paused[lane] || f->held_bytes[lane] > HELD_MOST))
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+		if (s == f->from[dir] && endpoint_can_write(&f->to[dir]->end) &&
+			(f->paused[dir] || f->held_bytes[dir] > HELD_MOST))
 			return true;
 	return f->exiting;
 }
@@ -281,18 +281,18 @@ pace(struct frame *f, struct side *s)
 {
 	if (!s->frame)
 		return;
-	if (s->coupled && !f->to[lane_back(s->lane)]->end.out.full)
+	if (s->coupled && !f->to[direction_back(s->dir)]->end.out.full)
 		s->coupled = false;
-	endpoint_pause(&s->end, f->to[s->lane]->end.out.full || s->coupled || is_paused(f, s));
+	endpoint_pause(&s->end, f->to[s->dir]->end.out.full || s->coupled || is_paused(f, s));
 }
 
 /* Has everything come that will? */
 static bool
 is_over(const struct frame *f)
 {
-	if (endpoint_can_read(&f->from[LANE_UP]->end) || frame_holds_lines(f, LANE_UP))
+	if (endpoint_can_read(&f->from[ACP_UP]->end) || frame_holds_lines(f, ACP_UP))
 		return false;
-	if (f->from[LANE_UP] == f->from[LANE_DOWN] && frame_holds_lines(f, LANE_DOWN))
+	if (f->from[ACP_UP] == f->from[ACP_DOWN] && frame_holds_lines(f, ACP_DOWN))
 		return false;
 	return !f->transport->over || f->transport->over(f);
 }
@@ -317,7 +317,7 @@ static void
 settle(void *arg)
 {
 	struct frame *f = arg;
-	struct side *down = f->from[LANE_DOWN];
+	struct side *down = f->from[ACP_DOWN];
 
 	if (f->failed)
 		return;
@@ -330,7 +330,7 @@ settle(void *arg)
 			loop_stop(f->loop);
 		return;
 	}
-	if (f->far.frame && !endpoint_can_read(&down->end) && !holds_messages(f, LANE_DOWN) && !frame_holds_lines(f, LANE_DOWN))
+	if (f->far.frame && !endpoint_can_read(&down->end) && !holds_messages(f, ACP_DOWN) && !frame_holds_lines(f, ACP_DOWN))
 		endpoint_finish(&f->far.end);
 	if (f->running && is_over(f))
 		end_filter(f);

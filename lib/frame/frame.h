@@ -72,12 +72,12 @@ struct filter {
 	const struct frame_log *log; /* or NULL */
 	/* Once, when the transport is known and before the first message. -1: the tool cannot go on (it has said why). */
 	int (*start)(void *state, struct frame *);
-	enum verdict (*message)(void *state, struct frame *, enum lane, const struct seen *);
+	enum verdict (*message)(void *state, struct frame *, enum acp_direction, const struct message *);
 	/* The response to a request of the filter's own (frame_request); nobody else sees it. */
-	void (*response)(void *state, struct frame *, void *tag, const struct seen *);
+	void (*response)(void *state, struct frame *, void *tag, const struct message *);
 	void (*event)(void *state, struct frame *, const struct frame_event *);
 	/* For filters that work on lines: each one that leaves, noise and the frame's own included, after its message. */
-	enum verdict (*line)(void *state, struct frame *, enum lane, const struct outgoing_line *);
+	enum verdict (*line)(void *state, struct frame *, enum acp_direction, const struct outgoing_line *);
 	/* After the last message, while messages can still be sent. Returns an exit status that counts where the agent's is 0. */
 	int (*end)(void *state, struct frame *);
 	/* When all that was sent is written, and the client waits for nothing any more: the last chance to use frame_loop. */
@@ -115,25 +115,25 @@ int frame_reply_error_object(struct frame *, struct held *, struct slice error);
 /* Send into a direction, ahead of what is being shown: a message as if it had come that way; a notification; a request, whose
  * response comes to filter.response with tag; a $/cancel_request for the filter's requests with this tag; bytes as they are, on a
  * line of their own; more bytes of that line. */
-int frame_send(struct frame *, enum lane, struct slice message);
-int frame_notify(struct frame *, enum lane, const char *method, struct slice params);
-int frame_request(struct frame *, enum lane, const char *method, struct slice params, void *tag);
+int frame_send(struct frame *, enum acp_direction, struct slice message);
+int frame_notify(struct frame *, enum acp_direction, const char *method, struct slice params);
+int frame_request(struct frame *, enum acp_direction, const char *method, struct slice params, void *tag);
 int frame_cancel(struct frame *, const void *tag);
 /* The same as frame_request with a request that is there already, for whoever made it: an id of the filter's own replaces its id.
  * What was sent is appended to `sent`. */
-int frame_request_for(struct frame *, enum lane, struct slice request, void *tag, struct buf *sent);
-int frame_put(struct frame *, enum lane, struct slice bytes);
-int frame_put_more(struct frame *, enum lane, struct slice bytes);
+int frame_request_for(struct frame *, enum acp_direction, struct slice request, void *tag, struct buf *sent);
+int frame_put(struct frame *, enum acp_direction, struct slice bytes);
+int frame_put_more(struct frame *, enum acp_direction, struct slice bytes);
 
 /* Is the queue of a direction full? Who sends more than was asked for waits for FRAME_WRITABLE then. */
-bool frame_full(struct frame *, enum lane);
+bool frame_full(struct frame *, enum acp_direction);
 /* Nothing is read that would go into this direction (in a proxy chain nothing at all: both come in one pipe). */
-void frame_pause(struct frame *, enum lane, bool);
+void frame_pause(struct frame *, enum acp_direction, bool);
 /* A direction does not end while this is true, though its sender has ended. */
-void frame_keep_open(struct frame *, enum lane, bool);
+void frame_keep_open(struct frame *, enum acp_direction, bool);
 /* Ends a direction as soon as its queue is written, though its sender goes on: the filter drops what comes from now on.
  * The other direction goes on, so not in a proxy chain. */
-void frame_close(struct frame *, enum lane);
+void frame_close(struct frame *, enum acp_direction);
 
 /* FRAME_TIMER comes when frame_now has reached this, once, instead of what was asked for before. */
 int frame_timer(struct frame *, uint64_t when);

@@ -31,7 +31,7 @@ struct transport {
 	int (*line)(struct side *, enum input_got, const struct line *);
 	int (*message)(struct side *, const struct line *, const struct msg *, bool torn);
 	/* Queues a plain message. block may be NULL: text is copied. 0, or -1 out of memory. */
-	int (*put)(struct frame *, enum lane, struct block *, struct slice text, const struct msg *, struct request *, bool torn);
+	int (*put)(struct frame *, enum acp_direction, struct block *, struct slice text, const struct msg *, struct request *, bool torn);
 	/* The open request that has this id on the wire; NULL: the table knows. */
 	struct request *(*find)(struct frame *, struct slice id);
 	/* What the transport kept with a request is not wanted any more. */
@@ -53,7 +53,7 @@ extern const struct transport transport_undecided, transport_pipe, transport_lin
 struct side {
 	struct frame *frame;
 	struct endpoint end;
-	enum lane lane;           /* of what it sends */
+	enum acp_direction dir;           /* of what it sends */
 	enum acp_side from;
 	struct outline outline;   /* of a long line that is discarded */
 	bool reading;             /* some lines of one read have been shown ... */
@@ -63,8 +63,8 @@ struct side {
 
 /* The message or line that is being shown. */
 struct shown {
-	enum lane lane;
-	struct seen seen;
+	enum acp_direction dir;
+	struct message message;
 	const struct outgoing_line *line; /* NULL: a message */
 	struct request *request; /* its entry in the table, of a request; what it responds to, of a response */
 	struct edit *edits;
@@ -75,7 +75,7 @@ struct shown {
 /* What has been taken out of the stream. */
 struct held {
 	struct held *prev, *next;
-	enum lane lane;
+	enum acp_direction dir;
 	bool line;               /* not a message: written as it is */
 	struct buf text;
 	struct request *request; /* of a request */
@@ -116,15 +116,15 @@ struct frame {
 	struct loop_task settle;
 	const struct transport *transport;
 	struct side near, far;
-	struct side *from[LANES], *to[LANES]; /* where the messages of a direction come from, and where they go */
+	struct side *from[ACP_DIRECTIONS], *to[ACP_DIRECTIONS]; /* where the messages of a direction come from, and where they go */
 	uint64_t base, began;  /* what frame_now was, at which time of the loop's clock */
 	double started;
 	struct requests *requests;
 	struct shown *shown;
 	struct held *held;
-	size_t held_bytes[LANES], held_lines[LANES]; /* of lines, not of messages; bytes of memory */
-	bool paused[LANES];
-	bool kept_open[LANES], closed[LANES]; /* by the filter */
+	size_t held_bytes[ACP_DIRECTIONS], held_lines[ACP_DIRECTIONS]; /* of lines, not of messages; bytes of memory */
+	bool paused[ACP_DIRECTIONS];
+	bool kept_open[ACP_DIRECTIONS], closed[ACP_DIRECTIONS]; /* by the filter */
 	uint64_t last_id;
 	uint32_t place, life;  /* in ids of the filter's own: the same, and another, in a process that takes its place */
 	struct loop_timer timer;
@@ -148,9 +148,9 @@ struct frame {
 };
 
 /* common.c: what all parts ask and say. */
-enum acp_side lane_from(enum lane);
-enum lane lane_of(enum acp_side from);
-enum lane lane_back(enum lane);
+enum acp_side direction_from(enum acp_direction);
+enum acp_direction direction_of(enum acp_side from);
+enum acp_direction direction_back(enum acp_direction);
 const char *side_input(const struct side *);
 struct pending *pending_of(struct request *);
 /* With what is kept with it; forget: takes it out of the table, too. */
@@ -189,21 +189,21 @@ void frame_client_left(struct frame *);
 void side_end(struct side *);
 /* Looks, before the loop waits again, what is to be read and what has ended. */
 void frame_settle(struct frame *);
-bool frame_holds_lines(const struct frame *, enum lane);
+bool frame_holds_lines(const struct frame *, enum acp_direction);
 
 /* message.c: lines in, messages shown, lines out. */
 /* The message as the filter has edited it. 0 or -1. */
 int shown_edited(const struct shown *, struct buf *to);
 int plain_line(struct side *, enum input_got, const struct line *);
 int plain_message(struct side *, const struct line *, const struct msg *, bool torn);
-int plain_put(struct frame *, enum lane, struct block *, struct slice text, const struct msg *, struct request *, bool torn);
+int plain_put(struct frame *, enum acp_direction, struct block *, struct slice text, const struct msg *, struct request *, bool torn);
 /* Shows a plain message that lies in block (text: the line with what surrounds it) and lets it go on. */
-int message_show(struct frame *, enum lane, enum acp_side from, struct block *, struct slice text, const struct msg *,
+int message_show(struct frame *, enum acp_direction, enum acp_side from, struct block *, struct slice text, const struct msg *,
 	struct request *answered, bool torn);
 /* Queues what the filter made of a message, which has to be one. */
-int message_put(struct frame *, enum lane, struct slice text, struct request *);
+int message_put(struct frame *, enum acp_direction, struct slice text, struct request *);
 /* Queues a line as it is. In a block its newline lies after it, if it had one. message: what its envelope carries. 0 or -1. */
-int line_put(struct frame *, enum lane, struct block *, struct slice text, struct slice message, bool torn);
+int line_put(struct frame *, enum acp_direction, struct block *, struct slice text, struct slice message, bool torn);
 
 /* plain.c */
 /* Are descriptors 6 and 7 a link? */

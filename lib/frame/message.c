@@ -39,7 +39,7 @@ frame_replace(struct frame *f, struct slice what, struct slice with)
 int
 shown_edited(const struct shown *s, struct buf *to)
 {
-	struct slice text = s->seen.line;
+	struct slice text = s->message.line;
 	struct splice splice;
 	const char *at = text.p;
 	size_t i;
@@ -58,7 +58,7 @@ shown_edited(const struct shown *s, struct buf *to)
 static void
 shown_done(struct frame *f, struct shown *s)
 {
-	if (s->seen.msg.kind == MSG_RESPONSE && s->request)
+	if (s->message.msg.kind == MSG_RESPONSE && s->request)
 		request_free(f, s->request);
 	free(s->edits);
 	buf_free(&s->with);
@@ -83,10 +83,10 @@ forget_oldest(struct frame *f, const struct request *newest)
 static int
 pair(struct frame *f, struct shown *s)
 {
-	struct msg *m = &s->seen.msg;
+	struct msg *m = &s->message.msg;
 
 	if (m->kind == MSG_REQUEST) {
-		s->request = requests_open(f->requests, s->seen.from, s->seen.t, m);
+		s->request = requests_open(f->requests, s->message.from, s->message.t, m);
 		if (!s->request)
 			return -1;
 		/* Where someone has joined both directions of a pipe they pair up all the same. */
@@ -97,10 +97,10 @@ pair(struct frame *f, struct shown *s)
 	if (m->kind != MSG_RESPONSE || (!s->request && m->error.p && msg_null_id(m)))
 		return 0;
 	if (!s->request)
-		s->request = requests_find(f->requests, acp_other_side(s->seen.from), m->id);
+		s->request = requests_find(f->requests, acp_other_side(s->message.from), m->id);
 	if (s->request)
 		requests_take(f->requests, s->request);
-	s->seen.request = s->request;
+	s->message.request = s->request;
 	return 0;
 }
 
@@ -126,12 +126,12 @@ sender_in_pipe(struct frame *f, const struct msg *m)
 static bool
 is_own_again(struct frame *f, const struct shown *s)
 {
-	const struct msg *m = &s->seen.msg;
+	const struct msg *m = &s->message.msg;
 
 	if (m->kind != MSG_RESPONSE || s->request || !frame_made_id(f, m->id))
 		return false;
 	frame_warn(f, "%s: line %" PRIu64 ": a response to no open request of ours: dropped",
-		acp_side_name(s->seen.from), s->seen.number);
+		acp_side_name(s->message.from), s->message.number);
 	return true;
 }
 
@@ -140,25 +140,25 @@ static int
 show(struct frame *f, struct shown *s, enum verdict *verdict)
 {
 	const struct filter *filter = f->filter;
-	struct msg *m = &s->seen.msg;
+	struct msg *m = &s->message.msg;
 	struct pending *p;
 
-	if (s->seen.from == ACP_UNKNOWN)
-		s->seen.from = sender_in_pipe(f, m);
+	if (s->message.from == ACP_UNKNOWN)
+		s->message.from = sender_in_pipe(f, m);
 	if (pair(f, s) < 0)
 		return -1;
-	if (s->seen.from == ACP_UNKNOWN && s->request)
-		s->seen.from = acp_other_side(s->request->from);
+	if (s->message.from == ACP_UNKNOWN && s->request)
+		s->message.from = acp_other_side(s->request->from);
 	p = m->kind == MSG_RESPONSE && s->request ? s->request->owner : NULL;
 	f->shown = s;
 	if (p && p->own) {
 		*verdict = VERDICT_DROP;
 		if (filter->response)
-			filter->response(filter->state, f, p->tag, &s->seen);
+			filter->response(filter->state, f, p->tag, &s->message);
 	} else if (is_own_again(f, s)) {
 		*verdict = VERDICT_DROP;
 	} else {
-		*verdict = filter->message(filter->state, f, s->lane, &s->seen);
+		*verdict = filter->message(filter->state, f, s->dir, &s->message);
 	}
 	f->shown = NULL;
 	if (*verdict == VERDICT_DROP && m->kind == MSG_REQUEST) {
@@ -175,23 +175,23 @@ forward(struct frame *f, struct shown *s, struct block *block, bool torn)
 	int r;
 
 	if (s->nedits == 0)
-		return f->transport->put(f, s->lane, block, s->seen.line, &s->seen.msg, s->request, torn);
+		return f->transport->put(f, s->dir, block, s->message.line, &s->message.msg, s->request, torn);
 	r = shown_edited(s, &edited);
 	if (r == 0)
-		r = message_put(f, s->lane, buf_slice(&edited), s->seen.msg.kind == MSG_REQUEST ? s->request : NULL);
+		r = message_put(f, s->dir, buf_slice(&edited), s->message.msg.kind == MSG_REQUEST ? s->request : NULL);
 	buf_free(&edited);
 	return r;
 }
 
 int
-message_show(struct frame *f, enum lane lane, enum acp_side from, struct block *block, struct slice text,
+message_show(struct frame *f, enum acp_direction dir, enum acp_side from, struct block *block, struct slice text,
 	const struct msg *m, struct request *answered, bool torn)
 {
-	struct shown s = {.lane = lane, .request = answered};
+	struct shown s = {.dir = dir, .request = answered};
 	enum verdict verdict;
 	int r;
 
-	s.seen = (struct seen){.from = from, .t = frame_now(f), .line = text, .msg = *m, .number = f->from[lane]->end.in.lines};
+	s.message = (struct message){.from = from, .t = frame_now(f), .line = text, .msg = *m, .number = f->from[dir]->end.in.lines};
 	r = show(f, &s, &verdict);
 	if (r == 0 && verdict == VERDICT_PASS && !f->transport->copies)
 		r = forward(f, &s, block, torn);
@@ -210,46 +210,46 @@ request_of(struct frame *f, enum acp_side asker, struct slice id)
 
 /* Asks a filter that works on lines: does it go on? */
 static bool
-passes(struct frame *f, enum lane lane, const struct outgoing_line *l)
+passes(struct frame *f, enum acp_direction dir, const struct outgoing_line *l)
 {
-	struct shown s = {.lane = lane, .line = l}, *outer = f->shown;
+	struct shown s = {.dir = dir, .line = l}, *outer = f->shown;
 	struct json_error error;
 	struct request *r = NULL;
 	enum verdict verdict;
 	struct msg m;
 
 	f->shown = &s;
-	verdict = f->filter->line(f->filter->state, f, lane, l);
+	verdict = f->filter->line(f->filter->state, f, dir, l);
 	f->shown = outer;
 	/* Nobody will respond to it. */
 	if (verdict == VERDICT_DROP && msg_scan(l->text, &m, &error) == MSG_REQUEST)
-		r = request_of(f, f->from[lane]->from, m.id);
+		r = request_of(f, f->from[dir]->from, m.id);
 	if (r)
 		request_forget(f, r);
 	return verdict == VERDICT_PASS;
 }
 
 int
-line_put(struct frame *f, enum lane lane, struct block *block, struct slice text, struct slice message, bool torn)
+line_put(struct frame *f, enum acp_direction dir, struct block *block, struct slice text, struct slice message, bool torn)
 {
-	struct outgoing_line l = {.text = text, .message = message, .number = f->from[lane]->end.in.lines, .torn = torn};
+	struct outgoing_line l = {.text = text, .message = message, .number = f->from[dir]->end.in.lines, .torn = torn};
 
-	if (f->filter->line && !passes(f, lane, &l))
+	if (f->filter->line && !passes(f, dir, &l))
 		return 0;
-	return endpoint_put_line(&f->to[lane]->end, block, text, torn);
+	return endpoint_put_line(&f->to[dir]->end, block, text, torn);
 }
 
 int
-plain_put(struct frame *f, enum lane lane, struct block *block, struct slice text, const struct msg *m, struct request *r,
+plain_put(struct frame *f, enum acp_direction dir, struct block *block, struct slice text, const struct msg *m, struct request *r,
 	bool torn)
 {
 	(void)m;
 	(void)r;
-	return line_put(f, lane, block, text, text, torn);
+	return line_put(f, dir, block, text, text, torn);
 }
 
 int
-message_put(struct frame *f, enum lane lane, struct slice text, struct request *r)
+message_put(struct frame *f, enum acp_direction dir, struct slice text, struct request *r)
 {
 	struct json_error error;
 	struct msg m;
@@ -259,7 +259,7 @@ message_put(struct frame *f, enum lane lane, struct slice text, struct request *
 		frame_warn(f, "the result of an edit is not a message (%s at byte %zu): dropped", error.what, error.at);
 		return 0;
 	}
-	return f->transport->put(f, lane, NULL, text, &m, m.kind == MSG_REQUEST ? r : NULL, false);
+	return f->transport->put(f, dir, NULL, text, &m, m.kind == MSG_REQUEST ? r : NULL, false);
 }
 
 /* --- noise and long lines --- */
@@ -276,7 +276,7 @@ report_line(struct side *s, enum frame_event_kind kind, const struct line *line,
 int
 plain_message(struct side *s, const struct line *line, const struct msg *m, bool torn)
 {
-	return message_show(s->frame, s->lane, s->from, line->block, line->text, m, NULL, torn);
+	return message_show(s->frame, s->dir, s->from, line->block, line->text, m, NULL, torn);
 }
 
 /* An error in place of a response that cannot be forwarded, where its request is open. */
@@ -316,7 +316,7 @@ reply_for_discarded(struct side *s, uint64_t number, struct slice text, enum msg
 		return replace_response(s, number, id);
 	r = msg_make_error(&reply, id, ACP_ERR_INVALID_REQUEST, why, slice(NULL, 0));
 	if (r == 0)
-		r = line_put(s->frame, lane_back(s->lane), NULL, buf_slice(&reply), buf_slice(&reply), false);
+		r = line_put(s->frame, direction_back(s->dir), NULL, buf_slice(&reply), buf_slice(&reply), false);
 	buf_free(&reply);
 	return r;
 }
@@ -335,7 +335,7 @@ take_noise(struct side *s, const struct line *line, bool torn, struct json_error
 
 	report_line(s, FRAME_NOISE, line, torn, why);
 	if (!discards_noise(f))
-		return line_put(f, s->lane, line->block, line->text, line->text, torn);
+		return line_put(f, s->dir, line->block, line->text, line->text, torn);
 	if (line_is_blank(line))
 		return 0;
 	frame_warn(f, "%s: line %" PRIu64 ": not a message at byte %zu: %s: %.*s", side_input(s), line->number, why.at, why.what,
@@ -367,7 +367,7 @@ take_long_line(struct side *s, const struct line *line)
 	struct json_error why = {f->options->limit, "longer than the limit"};
 	/* A line of the filter's own must not land inside one that passes piece by piece. */
 	bool discarded = discards_noise(f) || f->filter->line;
-	struct endpoint *to = &f->to[s->lane]->end;
+	struct endpoint *to = &f->to[s->dir]->end;
 
 	if (line->first) {
 		report_line(s, FRAME_LONG, line, false, why);

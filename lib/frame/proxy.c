@@ -1,6 +1,6 @@
 /*
  * The frame as a proxy of a chain (PROTOCOL, section 4): one pipe pair with the conductor. What
- * comes is turned into plain messages in two lanes, what goes is put back; ids are ours on the way
+ * comes is turned into plain messages in two directions, what goes is put back; ids are ours on the way
  * out and the sender's own bytes on the way back.
  */
 #include <stdlib.h>
@@ -63,7 +63,7 @@ request_of(struct frame *f, struct slice id)
 
 /* What the conductor's message is without its envelope: its slices are still those of the line, or what is spliced in. */
 struct plain {
-	enum lane lane;
+	enum acp_direction dir;
 	struct msg msg;
 	struct splices splices;
 	struct request *answered;
@@ -119,14 +119,14 @@ take_cancel(struct frame *f, const struct msg *m, struct plain *p)
 	h = r ? NULL : held_answer(f, id);
 	if (!r && !h)
 		return 1;
-	p->lane = r ? lane_of(r->from) : lane_back(h->lane);
+	p->dir = r ? direction_of(r->from) : direction_back(h->dir);
 	return 0;
 }
 
 static int
 send_line(struct frame *f, struct buf *text)
 {
-	int r = message_put(f, LANE_UP, buf_slice(text), NULL);
+	int r = message_put(f, ACP_UP, buf_slice(text), NULL);
 
 	buf_free(text);
 	return r;
@@ -155,7 +155,7 @@ open_envelope(struct frame *f, const struct msg *m, struct plain *p)
 	/* It would be taken for the conductor's own. */
 	if (p->msg.what == ACP_PROXY_SUCCESSOR)
 		return refuse_envelope(f, m, ACP_ERR_INVALID_REQUEST, "an envelope in an envelope");
-	p->lane = LANE_UP;
+	p->dir = ACP_UP;
 	msg_unwrap(m, &p->msg, &p->splices);
 	return is_cancel(&p->msg) ? take_cancel(f, &p->msg, p) : 0;
 }
@@ -170,7 +170,7 @@ take_response(struct frame *f, const struct msg *m, struct plain *p)
 		return 1;
 	}
 	p->answered = r;
-	p->lane = r->from == ACP_CLIENT ? LANE_UP : LANE_DOWN;
+	p->dir = r->from == ACP_CLIENT ? ACP_UP : ACP_DOWN;
 	splice_value(&p->splices, m->id, r->id);
 	p->msg.id = r->id;
 	return 0;
@@ -189,7 +189,7 @@ diagnostic(struct frame *f, const struct msg *m)
 static int
 make_plain(struct frame *f, const struct msg *m, struct plain *p)
 {
-	*p = (struct plain){.lane = LANE_DOWN, .msg = *m};
+	*p = (struct plain){.dir = ACP_DOWN, .msg = *m};
 	if (m->kind == MSG_RESPONSE)
 		return m->error.p && msg_null_id(m) ? diagnostic(f, m) : take_response(f, m, p);
 	switch (m->what) {
@@ -240,7 +240,7 @@ show_spliced(struct frame *f, struct slice line, struct plain *p)
 	if (!b)
 		return -1;
 	msg_moved(line, s->at, s->n, text.p, &p->msg);
-	r = message_show(f, p->lane, lane_from(p->lane), b, text, &p->msg, p->answered, false);
+	r = message_show(f, p->dir, direction_from(p->dir), b, text, &p->msg, p->answered, false);
 	block_drop(b);
 	return r;
 }
@@ -257,7 +257,7 @@ take_message(struct side *s, const struct line *line, const struct msg *m, bool 
 	if (r)
 		return r < 0 ? -1 : 0;
 	if (p.splices.n == 0)
-		return message_show(f, p.lane, lane_from(p.lane), line->block, line->text, m, NULL, false);
+		return message_show(f, p.dir, direction_from(p.dir), line->block, line->text, m, NULL, false);
 	return show_spliced(f, line->text, &p);
 }
 
@@ -271,7 +271,7 @@ struct rewrite {
 };
 
 static int
-rewrite_cancel(struct frame *f, enum lane lane, const struct msg *m, struct rewrite *w)
+rewrite_cancel(struct frame *f, enum acp_direction dir, const struct msg *m, struct rewrite *w)
 {
 	struct slice id = {NULL, 0};
 	struct request *r = NULL;
@@ -280,7 +280,7 @@ rewrite_cancel(struct frame *f, enum lane lane, const struct msg *m, struct rewr
 	if (json_type(m->params) == JSON_OBJECT)
 		id = json_get(m->params, acp_request_id);
 	if (id.p)
-		r = requests_find(f->requests, lane_from(lane), id);
+		r = requests_find(f->requests, direction_from(dir), id);
 	p = r ? r->owner : NULL;
 	/* Answered already, or never sent on: then there is nothing to cancel there. */
 	if (!p || !p->hop)
@@ -291,18 +291,18 @@ rewrite_cancel(struct frame *f, enum lane lane, const struct msg *m, struct rewr
 
 /* 0; 1 where it is not to be sent; -1 out of memory. */
 static int
-rewrite_message(struct frame *f, enum lane lane, const struct msg *m, struct request *r, struct rewrite *w)
+rewrite_message(struct frame *f, enum acp_direction dir, const struct msg *m, struct request *r, struct rewrite *w)
 {
 	struct hop *hop;
 
 	if (m->kind == MSG_RESPONSE)
 		return 0;
 	if (is_cancel(m))
-		return rewrite_cancel(f, lane, m, w);
+		return rewrite_cancel(f, dir, m, w);
 	/* The filter has made a request of it. */
 	if (m->kind == MSG_REQUEST && !r)
-		r = requests_open(f->requests, lane_from(lane), frame_now(f), m);
-	if (lane == LANE_DOWN && msg_wrap(m, f->dialect, &w->splices, &w->with) < 0)
+		r = requests_open(f->requests, direction_from(dir), frame_now(f), m);
+	if (dir == ACP_DOWN && msg_wrap(m, f->dialect, &w->splices, &w->with) < 0)
 		return -1;
 	if (m->kind != MSG_REQUEST)
 		return 0;
@@ -321,7 +321,7 @@ within(struct slice all, const char *p)
 
 /* In one piece, for a filter that works on lines. */
 static int
-put_whole(struct frame *f, enum lane lane, struct slice text, const struct rewrite *w)
+put_whole(struct frame *f, enum acp_direction dir, struct slice text, const struct rewrite *w)
 {
 	struct buf whole = {0};
 	struct json_error error;
@@ -333,15 +333,15 @@ put_whole(struct frame *f, enum lane lane, struct slice text, const struct rewri
 	if (r == 0 && msg_scan(inner, &m, &error) != MSG_NOISE && m.what == ACP_PROXY_SUCCESSOR && m.params.p)
 		inner = m.params;
 	if (r == 0)
-		r = line_put(f, lane, NULL, buf_slice(&whole), inner, false);
+		r = line_put(f, dir, NULL, buf_slice(&whole), inner, false);
 	buf_free(&whole);
 	return r;
 }
 
 static int
-put_parts(struct frame *f, enum lane lane, struct block *block, struct slice text, const struct rewrite *w)
+put_parts(struct frame *f, enum acp_direction dir, struct block *block, struct slice text, const struct rewrite *w)
 {
-	struct endpoint *to = &f->to[lane]->end;
+	struct endpoint *to = &f->to[dir]->end;
 	struct iovec parts[2 * MSG_SPLICES + 1];
 	size_t n, i;
 	struct slice part;
@@ -361,15 +361,15 @@ put_parts(struct frame *f, enum lane lane, struct block *block, struct slice tex
 }
 
 static int
-put_message(struct frame *f, enum lane lane, struct block *block, struct slice text, const struct msg *m, struct request *r,
+put_message(struct frame *f, enum acp_direction dir, struct block *block, struct slice text, const struct msg *m, struct request *r,
 	bool torn)
 {
 	struct rewrite w = {0};
-	int got = rewrite_message(f, lane, m, r, &w);
+	int got = rewrite_message(f, dir, m, r, &w);
 
 	(void)torn;
 	if (got == 0)
-		got = f->filter->line ? put_whole(f, lane, text, &w) : put_parts(f, lane, block, text, &w);
+		got = f->filter->line ? put_whole(f, dir, text, &w) : put_parts(f, dir, block, text, &w);
 	buf_free(&w.with);
 	return got < 0 ? -1 : 0;
 }

@@ -135,7 +135,7 @@ out_of_patience(void *arg)
 		/* Its input, too, may be held by a process that does not read. */
 		output_fail(&f->far.end.out, EPIPE);
 		frame_settle(f);
-	} else if (!a->stopped && (still_taking(f) || frame_holds_lines(f, LANE_DOWN) || frame_holds_lines(f, LANE_UP))) {
+	} else if (!a->stopped && (still_taking(f) || frame_holds_lines(f, ACP_DOWN) || frame_holds_lines(f, ACP_UP))) {
 		/* It may be what the filter holds that the agent, or who reads it, is waiting for. */
 		grant_patience(f);
 	} else {

@@ -160,7 +160,7 @@ close_request(struct span *sp, struct request *r, const struct msg *m)
 }
 
 static int
-take_response(struct span *sp, const struct seen *s)
+take_response(struct span *sp, const struct message *s)
 {
 	struct request *r = NULL;
 
@@ -274,35 +274,35 @@ end_all(struct span *sp)
 }
 
 int
-span_see(struct span *sp, const struct seen *given)
+span_see(struct span *sp, const struct message *given)
 {
 	struct span_session *s = NULL;
-	struct seen seen = *given;
+	struct message message = *given;
 	struct slice session;
 	struct msg inner;
 	const char *why;
 
-	if (seen.msg.kind == MSG_NOISE)
+	if (message.msg.kind == MSG_NOISE)
 		return 0;
-	sp->now = seen.t > sp->now ? seen.t : sp->now;
+	sp->now = message.t > sp->now ? message.t : sp->now;
 	if (usage_see(sp->usage, given, NULL, NULL) < 0)
 		return -1;
-	if (seen.msg.kind == MSG_RESPONSE)
-		return take_response(sp, &seen);
-	if (seen.msg.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&seen.msg, &inner, &why) == 0)
-		seen.msg = inner;
-	if (seen.from == ACP_UNKNOWN)
-		seen.from = acp_sender(seen.msg.method);
+	if (message.msg.kind == MSG_RESPONSE)
+		return take_response(sp, &message);
+	if (message.msg.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&message.msg, &inner, &why) == 0)
+		message.msg = inner;
+	if (message.from == ACP_UNKNOWN)
+		message.from = acp_sender(message.msg.method);
 	/* A new connection: nothing of the one before goes on. */
-	if (seen.msg.what == ACP_INITIALIZE && end_all(sp) < 0)
+	if (message.msg.what == ACP_INITIALIZE && end_all(sp) < 0)
 		return -1;
-	session = msg_session(&seen.msg);
+	session = msg_session(&message.msg);
 	if (session.p && json_type(session) == JSON_STRING && !(s = session_of(sp, session)))
 		return -1;
-	if (s && seen.from == ACP_AGENT && span_turn_heard(sp, s, &seen.msg, msg_update_kind(&seen.msg)) < 0)
+	if (s && message.from == ACP_AGENT && span_turn_heard(sp, s, &message.msg, msg_update_kind(&message.msg)) < 0)
 		return -1;
-	return seen.msg.kind == MSG_REQUEST ? take_request(sp, s, seen.from, &seen.msg)
-		: take_notification(sp, s, seen.from, &seen.msg);
+	return message.msg.kind == MSG_REQUEST ? take_request(sp, s, message.from, &message.msg)
+		: take_notification(sp, s, message.from, &message.msg);
 }
 
 int

@@ -122,7 +122,7 @@ void span_free(struct span *);
 /* A stream or recording begins (s since 1970, or 0): what was open ends unfinished. These return 0, or -1 out of memory. */
 int span_begin(struct span *, double started);
 /* A message went by, perhaps in an envelope; finds the request that it responds to by itself. */
-int span_see(struct span *, const struct seen *);
+int span_see(struct span *, const struct message *);
 /* The stream has ended. */
 int span_end(struct span *);
 /* s since 1970 of what is read, or 0; and what has been counted, for the names of agents and models. */

@@ -472,7 +472,7 @@ read_update(const struct msg *m, struct usage_report *r)
 }
 
 static bool
-read_hello(const struct seen *s, struct usage_report *r)
+read_hello(const struct message *s, struct usage_report *r)
 {
 	const struct msg *m = &s->msg;
 	struct slice info = json_get(m->result, "agentInfo"), version;
@@ -496,7 +496,7 @@ read_hello(const struct seen *s, struct usage_report *r)
 
 /* The response to what opens a session, or to session/set_config_option. */
 static bool
-read_opened(const struct seen *s, struct usage_report *r)
+read_opened(const struct message *s, struct usage_report *r)
 {
 	struct json_iter it = {.in = s->msg.result};
 	struct slice values[FIRST_NAMES];
@@ -517,7 +517,7 @@ read_opened(const struct seen *s, struct usage_report *r)
 
 /* An answer to a prompt, or one whose request is not known and that may be one. */
 static bool
-read_answer(const struct seen *s, struct usage_report *r)
+read_answer(const struct message *s, struct usage_report *r)
 {
 	const struct msg *m = &s->msg;
 	struct json_iter it = {.in = m->result};
@@ -541,7 +541,7 @@ read_answer(const struct seen *s, struct usage_report *r)
 }
 
 static bool
-read_response(const struct seen *s, struct usage_report *r)
+read_response(const struct message *s, struct usage_report *r)
 {
 	if (!s->request)
 		return json_type(s->msg.result) == JSON_OBJECT && json_get(s->msg.result, acp_protocol_version).p
@@ -564,7 +564,7 @@ usage_opens(enum acp_method what)
 }
 
 bool
-usage_read(const struct seen *s, struct usage_report *r)
+usage_read(const struct message *s, struct usage_report *r)
 {
 	*r = (struct usage_report){0};
 	if (s->msg.kind == MSG_RESPONSE)

@@ -379,7 +379,7 @@ close_request(struct usage *u, struct request *r)
 
 /* Only requests whose responses are read: of all others nobody can say in a recording when they are open. */
 static int
-open_request(struct usage *u, const struct seen *s)
+open_request(struct usage *u, const struct message *s)
 {
 	bool opens = usage_opens(s->msg.what);
 	struct request *r;
@@ -401,11 +401,11 @@ open_request(struct usage *u, const struct seen *s)
 }
 
 int
-usage_see(struct usage *u, const struct seen *given, int (*take)(void *, const struct seen *, const struct usage_report *),
+usage_see(struct usage *u, const struct message *given, int (*take)(void *, const struct message *, const struct usage_report *),
 	void *arg)
 {
 	struct request *asked = NULL;
-	struct seen s = *given;
+	struct message s = *given;
 	struct usage_report r;
 	struct msg inner;
 	const char *why;

@@ -119,7 +119,7 @@ struct usage_report {
 };
 
 /* Reads a message. False where it says nothing about usage. */
-bool usage_read(const struct seen *, struct usage_report *);
+bool usage_read(const struct message *, struct usage_report *);
 /*
  * The same of a text that has not been scanned, where it is an update in the usual spelling: most are, and this is much
  * faster. False where it is not; then scan and read it.
@@ -302,7 +302,7 @@ int usage_begin(struct usage *, double started);
  * A message went by, perhaps in an envelope: finds the request that it responds to by itself, whatever s->request is, and
  * hands it to `take` with its report; NULL: to usage_take. 0, or -1 out of memory (or what take returned).
  */
-int usage_see(struct usage *, const struct seen *, int (*take)(void *arg, const struct seen *, const struct usage_report *),
+int usage_see(struct usage *, const struct message *, int (*take)(void *arg, const struct message *, const struct usage_report *),
 	void *arg);
 /* Is there a request whose response has none of the words in it? And is this line one that may be it? */
 bool usage_waits(const struct usage *);

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 static void
 read_line(struct check *c, enum acp_side from, struct slice line)
 {
-	struct seen s = {.from = from, .line = line};
+	struct message s = {.from = from, .line = line};
 	struct json_error error;
 
 	c->where = (struct where){.file = "fuzz", .number = 1, .from = from};

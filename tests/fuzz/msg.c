@@ -86,7 +86,7 @@ check_unwrapped(struct slice line, const struct msg *m)
 }
 
 static void
-check_seen(void *arg, const struct seen *s)
+check_seen(void *arg, const struct message *s)
 {
 	size_t *n = arg;
 
@@ -95,8 +95,8 @@ check_seen(void *arg, const struct seen *s)
 	if (s->msg.kind == MSG_NOISE)
 		return;
 	check_message(s->line, &s->msg);
-	seen_method(s);
-	seen_session(s);
+	message_method(s);
+	message_session(s);
 }
 
 int

@@ -39,14 +39,14 @@ put_all(const struct usage *u, struct buf *to)
 static void
 compare(const struct usage_words *words, struct slice line, const struct msg *m)
 {
-	struct seen seen = {.from = ACP_AGENT, .line = line, .msg = *m};
+	struct message message = {.from = ACP_AGENT, .line = line, .msg = *m};
 	struct usage_report a, b;
 
-	if (m->kind != MSG_RESPONSE && usage_read(&seen, &b))
+	if (m->kind != MSG_RESPONSE && usage_read(&message, &b))
 		expect(usage_may_matter(words, line));
 	if (!usage_read_usual(line, &a))
 		return;
-	expect(m->kind == MSG_NOTIFICATION && usage_read(&seen, &b));
+	expect(m->kind == MSG_NOTIFICATION && usage_read(&message, &b));
 	expect(a.what == b.what && slice_eq(a.session, b.session) && a.used == b.used && a.has_size == b.has_size && a.size == b.size);
 	expect(slice_eq(a.amount, b.amount) && slice_eq(a.currency, b.currency) && slice_eq(a.model, b.model) && a.wrong == b.wrong);
 }
@@ -93,7 +93,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 		if (msg_scan(slice_between(p, after), &m, &error) == MSG_NOISE)
 			continue;
 		compare(&words, slice_between(p, after), &m);
-		expect(usage_see(u, &(struct seen){.from = (size & 1) ? ACP_UNKNOWN : ACP_AGENT, .t = 1, .msg = m}, NULL, NULL) == 0);
+		expect(usage_see(u, &(struct message){.from = (size & 1) ? ACP_UNKNOWN : ACP_AGENT, .t = 1, .msg = m}, NULL, NULL) == 0);
 	}
 	expect(usage_end(u) == 0);
 	put_all(u, &one);

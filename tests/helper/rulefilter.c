@@ -7,7 +7,7 @@
  *   answer    answers it here      refuse    refuses it with an error
  *   hold      holds it until the next message of method "go"; hold-drop: drops it then;
  *             hold-answer: answers it here then; hold-response: holds only what answers it
- *   ask       sends test/ask into the same lane ahead of it; ask-back: into the other lane
+ *   ask       sends test/ask into the same direction ahead of it; ask-back: into the other direction
  *   emit      sends the notification test/emitted ahead of it; emit-cancel: a $/cancel_request
  *             that names nothing
  *   give-id   makes a request of a notification: "id":"given"
@@ -52,30 +52,30 @@ struct rules {
 };
 
 static void
-show(const struct rules *r, enum lane lane, const struct seen *s, const char *what)
+show(const struct rules *r, enum acp_direction dir, const struct message *s, const char *what)
 {
 	static const char *const kinds[] = {"noise", "request", "notification", "response"};
-	struct slice method = seen_method(s), session = seen_session(s);
+	struct slice method = message_method(s), session = message_session(s);
 
 	if (r->quiet)
 		return;
-	fprintf(stderr, "%s %s %s%s %.*s %.*s\n", lane == LANE_DOWN ? "down" : "up", acp_side_name(s->from),
+	fprintf(stderr, "%s %s %s%s %.*s %.*s\n", dir == ACP_DOWN ? "down" : "up", acp_side_name(s->from),
 		what, kinds[s->msg.kind], (int)(method.p ? method.n : 1), method.p ? method.p : "-",
 		(int)(session.p ? session.n : 1), session.p ? session.p : "-");
 }
 
 static bool
-is(const struct seen *s, const char *rule, const char *action)
+is(const struct message *s, const char *rule, const char *action)
 {
 	const char *colon = strrchr(rule, ':');
-	struct slice method = seen_method(s);
+	struct slice method = message_method(s);
 
 	return colon && strcmp(colon + 1, action) == 0 && method.n == (size_t)(colon - rule) + 2 &&
 		memcmp(method.p + 1, rule, method.n - 2) == 0;
 }
 
 static void
-edit(struct frame *f, const struct seen *s)
+edit(struct frame *f, const struct message *s)
 {
 	struct slice what = s->msg.result;
 
@@ -99,16 +99,16 @@ release(struct rules *r, struct frame *f)
 }
 
 static void
-emit(struct frame *f, enum lane lane, const struct seen *s, const char *rule)
+emit(struct frame *f, enum acp_direction dir, const struct message *s, const char *rule)
 {
 	if (is(s, rule, "emit"))
-		frame_notify(f, lane, "test/emitted", slice(NULL, 0));
+		frame_notify(f, dir, "test/emitted", slice(NULL, 0));
 	if (is(s, rule, "emit-cancel"))
-		frame_notify(f, lane, "$/cancel_request", slice_of("{}"));
+		frame_notify(f, dir, "$/cancel_request", slice_of("{}"));
 }
 
 static void
-remake(struct frame *f, const struct seen *s, const char *rule)
+remake(struct frame *f, const struct message *s, const char *rule)
 {
 	if (is(s, rule, "edit"))
 		edit(f, s);
@@ -121,21 +121,21 @@ remake(struct frame *f, const struct seen *s, const char *rule)
 }
 
 static enum verdict
-apply(struct rules *r, struct frame *f, enum lane lane, const struct seen *s, const char *rule)
+apply(struct rules *r, struct frame *f, enum acp_direction dir, const struct message *s, const char *rule)
 {
-	enum lane other = lane == LANE_DOWN ? LANE_UP : LANE_DOWN;
+	enum acp_direction other = dir == ACP_DOWN ? ACP_UP : ACP_DOWN;
 	bool drop = is(s, rule, "hold-drop"), reply = is(s, rule, "hold-answer"), hold = is(s, rule, "hold");
 
 	if (is(s, rule, "drop"))
 		return VERDICT_DROP;
 	remake(f, s, rule);
-	emit(f, lane, s, rule);
+	emit(f, dir, s, rule);
 	if (is(s, rule, "answer"))
 		return frame_reply(f, NULL, slice_of("{\"by\":\"filter\"}")) < 0 ? VERDICT_PASS : VERDICT_DROP;
 	if (is(s, rule, "refuse"))
 		return frame_reply_error(f, NULL, -32603, "refused", slice(NULL, 0)) < 0 ? VERDICT_PASS : VERDICT_DROP;
 	if (is(s, rule, "ask") || is(s, rule, "ask-back"))
-		frame_request(f, is(s, rule, "ask") ? lane : other, "test/ask", slice_of("{\"q\":1}"), r);
+		frame_request(f, is(s, rule, "ask") ? dir : other, "test/ask", slice_of("{\"q\":1}"), r);
 	if (s->msg.kind == MSG_RESPONSE)
 		drop = reply = false, hold = is(s, rule, "hold-response");
 	if ((hold || drop || reply) && r->nheld < HELD) {
@@ -148,7 +148,7 @@ apply(struct rules *r, struct frame *f, enum lane lane, const struct seen *s, co
 
 /* What becomes of the line. */
 static void
-mark(struct rules *r, const struct seen *s)
+mark(struct rules *r, const struct message *s)
 {
 	int i;
 
@@ -166,16 +166,16 @@ mark(struct rules *r, const struct seen *s)
 }
 
 static enum verdict
-hold_line(struct rules *r, struct frame *f, enum lane lane)
+hold_line(struct rules *r, struct frame *f, enum acp_direction dir)
 {
 	const char *time = getenv("FILTER_LATE");
 
-	if (lane == LANE_UP)
+	if (dir == ACP_UP)
 		return VERDICT_PASS;
 	if (r->due == 0 && cli_duration(time ? time : "100ms", &r->due) == 0) {
 		r->due += frame_now(f);
 		frame_timer(f, r->due);
-		frame_pause(f, lane, r->full);
+		frame_pause(f, dir, r->full);
 	}
 	r->lines = reallocarray(r->lines, r->nlines + 1, sizeof(*r->lines));
 	r->lines[r->nlines++] = frame_hold(f);
@@ -183,7 +183,7 @@ hold_line(struct rules *r, struct frame *f, enum lane lane)
 }
 
 static enum verdict
-line(void *state, struct frame *f, enum lane lane, const struct outgoing_line *l)
+line(void *state, struct frame *f, enum acp_direction dir, const struct outgoing_line *l)
 {
 	struct rules *r = state;
 
@@ -193,11 +193,11 @@ line(void *state, struct frame *f, enum lane lane, const struct outgoing_line *l
 		fprintf(stderr, "leaving %llu %.*s inside %.*s\n", (unsigned long long)l->number, (int)l->text.n, l->text.p,
 			(int)l->message.n, l->message.p);
 	if (r->raw)
-		frame_put(f, lane, slice_of("raw\n"));
+		frame_put(f, dir, slice_of("raw\n"));
 	if (r->quit)
 		frame_exit(f, 9);
 	if (r->late || r->due)
-		return hold_line(r, f, lane);
+		return hold_line(r, f, dir);
 	return r->lose ? VERDICT_DROP : VERDICT_PASS;
 }
 
@@ -212,7 +212,7 @@ time_has_come(struct rules *r, struct frame *f)
 	r->lines = NULL;
 	r->nlines = 0;
 	r->due = 0;
-	frame_pause(f, LANE_DOWN, false);
+	frame_pause(f, ACP_DOWN, false);
 }
 
 /* Does a rule speak of lines? */
@@ -232,28 +232,28 @@ of_lines(const struct rules *r)
 }
 
 static enum verdict
-message(void *state, struct frame *f, enum lane lane, const struct seen *s)
+message(void *state, struct frame *f, enum acp_direction dir, const struct message *s)
 {
 	struct rules *r = state;
 	enum verdict v = VERDICT_PASS;
 	int i;
 
-	show(r, lane, s, "");
+	show(r, dir, s, "");
 	if (getenv("FILTER_CLOCK"))
 		fprintf(stderr, "at %llu of %.3f\n", (unsigned long long)frame_now(f), frame_started(f));
 	mark(r, s);
 	if (slice_is(s->msg.method, "\"go\""))
 		release(r, f);
 	for (i = 0; i < r->n && v == VERDICT_PASS; i++)
-		v = apply(r, f, lane, s, r->at[i]);
+		v = apply(r, f, dir, s, r->at[i]);
 	return v;
 }
 
 static void
-answer(void *state, struct frame *f, void *tag, const struct seen *s)
+answer(void *state, struct frame *f, void *tag, const struct message *s)
 {
 	(void)f;
-	show(state, tag == state ? LANE_UP : LANE_DOWN, s, "own-");
+	show(state, tag == state ? ACP_UP : ACP_DOWN, s, "own-");
 }
 
 static void
@@ -282,7 +282,7 @@ start(void *state, struct frame *f)
 	const char *first = getenv("FILTER_FIRST");
 
 	(void)state;
-	return first ? frame_notify(f, LANE_DOWN, first, slice(NULL, 0)) : 0;
+	return first ? frame_notify(f, ACP_DOWN, first, slice(NULL, 0)) : 0;
 }
 
 static int
@@ -292,8 +292,8 @@ end(void *state, struct frame *f)
 
 	(void)state;
 	if (getenv("FILTER_LAST")) {
-		frame_notify(f, LANE_DOWN, "test/last", slice(NULL, 0));
-		frame_notify(f, LANE_UP, "test/last", slice(NULL, 0));
+		frame_notify(f, ACP_DOWN, "test/last", slice(NULL, 0));
+		frame_notify(f, ACP_UP, "test/last", slice(NULL, 0));
 	}
 	return status ? atoi(status) : 0;
 }

@@ -325,7 +325,7 @@ expect(const struct round *r, bool ok, const char *what)
 
 /* Who has not died, in the order in which the messages come to them: what one had, the next has. */
 static bool
-judge_lane(const struct round *r, bool up)
+judge_direction(const struct round *r, bool up)
 {
 	const char *ends[] = {"client.got", "agent.got"}, *from = up ? "\"from\":\"agent\"" : "\"from\":\"client\"";
 	size_t size = 1000000;
@@ -378,7 +378,7 @@ judge(const struct round *r)
 	snprintf(text, sizeof(text), "%ld killed, %ld told, %ld torn", r->killed, told, r->client.torn);
 	ok = expect(r, told == r->killed && r->client.torn <= told, text);
 	ok &= expect(r, r->client.bad == 0, "a line that nobody wrote, or one that is out of order");
-	return ok & judge_lane(r, true) & judge_lane(r, false);
+	return ok & judge_direction(r, true) & judge_direction(r, false);
 }
 
 static bool

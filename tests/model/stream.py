@@ -54,34 +54,34 @@ class Tool:
         self.kill()
         self.start()
 
-    def send(self, lane, lines):
+    def send(self, direction, lines):
         data = b''.join(line + b'\n' for line in lines)
         while data:
-            data = data[os.write(self.write_fd[lane], data):]
+            data = data[os.write(self.write_fd[direction], data):]
 
-    def line(self, lane):
-        """The next line of a lane; None at its end."""
-        while b'\n' not in self.rest[lane]:
-            if not select.select([self.read_fd[lane]], [], [], self.seconds)[0]:
-                raise Failure(f'nothing comes {lane}')
-            got = os.read(self.read_fd[lane], 65536)
+    def line(self, direction):
+        """The next line of a direction; None at its end."""
+        while b'\n' not in self.rest[direction]:
+            if not select.select([self.read_fd[direction]], [], [], self.seconds)[0]:
+                raise Failure(f'nothing comes {direction}')
+            got = os.read(self.read_fd[direction], 65536)
             if not got:
                 return None
-            self.rest[lane] += got
-        line, self.rest[lane] = self.rest[lane].split(b'\n', 1)
+            self.rest[direction] += got
+        line, self.rest[direction] = self.rest[direction].split(b'\n', 1)
         return line
 
     def settle(self):
-        """What has come out of each lane, all that went in being done."""
+        """What has come out of each direction, all that went in being done."""
         out = {'down': [], 'up': []}
-        for lane in ('down', 'up', 'down'):
+        for direction in ('down', 'up', 'down'):
             self.syncs += 1
             sync = b'{"jsonrpc":"2.0","method":"_sync","params":{"n":%d}}' % self.syncs
-            self.send(lane, [sync])
-            while (line := self.line(lane)) != sync:
+            self.send(direction, [sync])
+            while (line := self.line(direction)) != sync:
                 if line is None:
-                    raise Failure(f'{lane} has ended')
-                out[lane].append(line)
+                    raise Failure(f'{direction} has ended')
+                out[direction].append(line)
         return out
 
     def close(self):
@@ -89,10 +89,10 @@ class Tool:
         for fd in self.ends:
             os.close(fd)
         out = {'down': [], 'up': []}
-        for lane in ('down', 'up'):
-            os.close(self.write_fd.pop(lane))
-            while (line := self.line(lane)) is not None:
-                out[lane].append(line)
+        for direction in ('down', 'up'):
+            os.close(self.write_fd.pop(direction))
+            while (line := self.line(direction)) is not None:
+                out[direction].append(line)
         status = self.process.wait()
         for fd in self.read_fd.values():
             os.close(fd)

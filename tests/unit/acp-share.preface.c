@@ -11,21 +11,21 @@ static uint64_t clock_us;
 
 /* Shows it a message; is it wanted? answers: of a response, what its request was, under the same id, of that session. */
 static bool
-show(const char *text, enum lane lane, enum acp_method answers, const char *session)
+show(const char *text, enum acp_direction dir, enum acp_method answers, const char *session)
 {
-	struct request request = {.from = lane == LANE_UP ? ACP_CLIENT : ACP_AGENT, .what = answers};
-	struct seen seen = {.from = lane == LANE_UP ? ACP_AGENT : ACP_CLIENT, .t = ++clock_us, .line = slice_of(text)};
+	struct request request = {.from = dir == ACP_UP ? ACP_CLIENT : ACP_AGENT, .what = answers};
+	struct message message = {.from = dir == ACP_UP ? ACP_AGENT : ACP_CLIENT, .t = ++clock_us, .line = slice_of(text)};
 	struct json_error error;
 
-	msg_scan(slice_of(text), &seen.msg, &error);
-	if (seen.msg.kind == MSG_RESPONSE) {
-		request.id = seen.msg.id;
+	msg_scan(slice_of(text), &message.msg, &error);
+	if (message.msg.kind == MSG_RESPONSE) {
+		request.id = message.msg.id;
 		request.session = session ? slice_of(session) : slice(NULL, 0);
-		seen.request = &request;
+		message.request = &request;
 	}
-	if (!preface_wants(&seen))
+	if (!preface_wants(&message))
 		return false;
-	preface_see(&p, &seen);
+	preface_see(&p, &message);
 	return true;
 }
 
@@ -36,7 +36,7 @@ wants(const char *params)
 	bool wanted;
 
 	buf_printf(&text, "{\"method\":\"session/update\",\"params\":%s}", params);
-	wanted = show(buf_string(&text), LANE_UP, ACP_OTHER, NULL);
+	wanted = show(buf_string(&text), ACP_UP, ACP_OTHER, NULL);
 	buf_free(&text);
 	return wanted;
 }
@@ -80,15 +80,15 @@ static void
 sessions(void)
 {
 	CHECK(!preface_initialized(&p));
-	CHECK(show("{\"id\":1,\"method\":\"initialize\"}", LANE_DOWN, 0, NULL) && !preface_initialized(&p));
-	CHECK(show("{\"id\":1,\"error\":{}}", LANE_UP, ACP_INITIALIZE, NULL) && !preface_initialized(&p));
-	CHECK(show("{\"id\":1,\"result\":{}}", LANE_UP, ACP_INITIALIZE, NULL) && preface_initialized(&p));
-	CHECK(show("{\"id\":2,\"method\":\"session/new\",\"params\":{\"cwd\":\"/x\"}}", LANE_DOWN, 0, NULL));
-	CHECK(show("{\"id\":2,\"error\":{\"code\":1,\"message\":\"\"}}", LANE_UP, ACP_SESSION_NEW, NULL));
+	CHECK(show("{\"id\":1,\"method\":\"initialize\"}", ACP_DOWN, 0, NULL) && !preface_initialized(&p));
+	CHECK(show("{\"id\":1,\"error\":{}}", ACP_UP, ACP_INITIALIZE, NULL) && !preface_initialized(&p));
+	CHECK(show("{\"id\":1,\"result\":{}}", ACP_UP, ACP_INITIALIZE, NULL) && preface_initialized(&p));
+	CHECK(show("{\"id\":2,\"method\":\"session/new\",\"params\":{\"cwd\":\"/x\"}}", ACP_DOWN, 0, NULL));
+	CHECK(show("{\"id\":2,\"error\":{\"code\":1,\"message\":\"\"}}", ACP_UP, ACP_SESSION_NEW, NULL));
 	CHECK_STR(listed(), "\"sessions\":[]");
-	CHECK(show("{\"id\":2,\"method\":\"session/new\",\"params\":{\"cwd\":\"/y\"}}", LANE_DOWN, 0, NULL));
-	CHECK(show("{\"id\":2,\"result\":{\"sessionId\":\"a\"}}", LANE_UP, ACP_SESSION_NEW, NULL));
-	CHECK(show("{\"id\":2,\"result\":null}", LANE_UP, ACP_SESSION_LOAD, "\"\\u0062\""));
+	CHECK(show("{\"id\":2,\"method\":\"session/new\",\"params\":{\"cwd\":\"/y\"}}", ACP_DOWN, 0, NULL));
+	CHECK(show("{\"id\":2,\"result\":{\"sessionId\":\"a\"}}", ACP_UP, ACP_SESSION_NEW, NULL));
+	CHECK(show("{\"id\":2,\"result\":null}", ACP_UP, ACP_SESSION_LOAD, "\"\\u0062\""));
 	CHECK_STR(listed(), "\"sessions\":[{\"id\":\"a\",\"cwd\":\"/y\"},{\"id\":\"b\",\"cwd\":null}]");
 	CHECK(strstr(put(), "\"cwd\":\"/y\"") && strstr(put(), "\"result\":{\"sessionId\":\"a\"}") && !strstr(put(), "\"cwd\":\"/x\""));
 	CHECK(wants("{\"sessionId\":\"b\",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":1}}"));
@@ -96,10 +96,10 @@ sessions(void)
 	CHECK(wants("{\"sessionId\":\"b\",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":3}}"));
 	/* In the order in which they passed. */
 	CHECK(strstr(put(), "\"used\":2") < strstr(put(), "\"used\":3") && !strstr(put(), "\"used\":1"));
-	CHECK(show("{\"id\":3,\"result\":{}}", LANE_UP, ACP_SESSION_CLOSE, "\"b\""));
+	CHECK(show("{\"id\":3,\"result\":{}}", ACP_UP, ACP_SESSION_CLOSE, "\"b\""));
 	CHECK_STR(listed(), "\"sessions\":[{\"id\":\"a\",\"cwd\":\"/y\"}]");
 	CHECK(!strstr(put(), "\"used\":3"));
-	CHECK(show("{\"id\":3,\"result\":{}}", LANE_UP, ACP_SESSION_DELETE, "\"nobody\""));
+	CHECK(show("{\"id\":3,\"result\":{}}", ACP_UP, ACP_SESSION_DELETE, "\"nobody\""));
 	CHECK_STR(listed(), "\"sessions\":[{\"id\":\"a\",\"cwd\":\"/y\"}]");
 	preface_free(&p);
 	p = (struct preface){.number = 0};
@@ -110,12 +110,12 @@ static void
 parts(void)
 {
 	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"current_mode_update\",\"currentModeId\":\"ask\"}}"));
-	CHECK(show("{\"id\":4,\"method\":\"session/set_mode\",\"params\":{\"modeId\":\"code\"}}", LANE_DOWN, 0, NULL));
+	CHECK(show("{\"id\":4,\"method\":\"session/set_mode\",\"params\":{\"modeId\":\"code\"}}", ACP_DOWN, 0, NULL));
 	CHECK(strstr(put(), "\"ask\"") && !strstr(put(), "\"code\""));
-	CHECK(show("{\"id\":4,\"result\":{}}", LANE_UP, ACP_SESSION_SET_MODE, "\"a\""));
+	CHECK(show("{\"id\":4,\"result\":{}}", ACP_UP, ACP_SESSION_SET_MODE, "\"a\""));
 	CHECK(!strstr(put(), "\"ask\"") && strstr(put(), "\"code\""));
-	CHECK(show("{\"id\":5,\"method\":\"session/set_mode\",\"params\":{\"modeId\":\"no\"}}", LANE_DOWN, 0, NULL));
-	CHECK(show("{\"id\":5,\"error\":{\"code\":1,\"message\":\"\"}}", LANE_UP, ACP_SESSION_SET_MODE, "\"a\""));
+	CHECK(show("{\"id\":5,\"method\":\"session/set_mode\",\"params\":{\"modeId\":\"no\"}}", ACP_DOWN, 0, NULL));
+	CHECK(show("{\"id\":5,\"error\":{\"code\":1,\"message\":\"\"}}", ACP_UP, ACP_SESSION_SET_MODE, "\"a\""));
 	CHECK(strstr(put(), "\"code\"") && !strstr(put(), "\"no\""));
 	CHECK(wants("{\"sessionId\":\"a\",\"update\":{\"sessionUpdate\":\"current_mode_update\",\"currentModeId\":\"plan\"}}"));
 	CHECK(!strstr(put(), "\"code\"") && strstr(put(), "\"plan\""));
@@ -142,7 +142,7 @@ many(void)
 	CHECK(!strstr(put(), "\"s19999\"") && strstr(put(), "\"s20000\"") && strstr(put(), "\"s29999\""));
 	for (i = 0; i < 1000; i++) {
 		snprintf(text, sizeof(text), "{\"id\":%d,\"method\":\"session/new\",\"params\":{\"cwd\":\"/x\"}}", i);
-		show(text, LANE_DOWN, 0, NULL);
+		show(text, ACP_DOWN, 0, NULL);
 	}
 	CHECK(p.nwaiting == 64);
 	preface_free(&p);

@@ -193,9 +193,9 @@ test_liar(void)
 static char shown[4096];
 
 static void
-show(void *arg, const struct seen *s)
+show(void *arg, const struct message *s)
 {
-	struct slice method = seen_method(s), session = seen_session(s);
+	struct slice method = message_method(s), session = message_session(s);
 	size_t n = strlen(shown);
 
 	(void)arg;

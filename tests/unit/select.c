@@ -36,7 +36,7 @@ struct picked {
 };
 
 static void
-show(void *arg, const struct seen *m)
+show(void *arg, const struct message *m)
 {
 	struct picked *c = arg;
 	char *why;

@@ -61,7 +61,7 @@ event(void *arg, const struct span_event *e)
 static void
 say(enum acp_side from, uint64_t t, const char *text)
 {
-	struct seen s = {.from = from, .t = t, .line = slice_of(text)};
+	struct message s = {.from = from, .t = t, .line = slice_of(text)};
 	struct json_error error;
 
 	CHECK(msg_scan(s.line, &s.msg, &error) != MSG_NOISE);

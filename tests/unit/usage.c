@@ -123,7 +123,7 @@ test_levels(void)
 static bool
 read_text(const char *text, struct usage_report *r)
 {
-	struct seen s = {.from = ACP_AGENT, .line = slice_of(text)};
+	struct message s = {.from = ACP_AGENT, .line = slice_of(text)};
 	struct json_error error;
 
 	CHECK(msg_scan(s.line, &s.msg, &error) != MSG_NOISE);
