@@ -46,7 +46,7 @@ call='{"sessionUpdate":"tool_call","toolCallId":"c","status":"in_progress"}'
 	assert_equal "$(told)" 's: no message from the agent for 0.1s
 s: no message from the agent for 0.2s: cancelled
 s: no message from the agent for 0.3s: answered in its place'
-	grep -q session/cancel got
+	wait_for grep -q session/cancel got
 	send '{"method":"x/late"}'
 	send '{"id":5,"method":"x/y"}'
 	answer 5
@@ -60,7 +60,7 @@ s: no message from the agent for 0.3s: answered in its place'
 	waits() {
 		silent "$1"
 		! [[ $1 == '{"id"'* ]] || printf '%s\n' "$1" >updates
-		budget --max-silence 50ms
+		budget --max-silence 400ms
 		prompt 1 s work
 		until_line "$3"
 		prompt 2 t other
@@ -73,12 +73,12 @@ s: no message from the agent for 0.3s: answered in its place'
 	waits '{"id":"q","method":"session/request_permission","params":{"sessionId":"s"}}' '{"id":"q","result":{}}' '"q"'
 	assert_equal "$(told | grep -c '^s:')" 3
 	silent "$call" '{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed"}'
-	budget --max-silence 50ms
+	budget --max-silence 400ms
 	prompt 1 s work
 	answer 1
 	finish
 	silent "$call"
-	budget --max-silence 50ms
+	budget --max-silence 400ms
 	prompt 1 s work
 	until_line tool_call
 	prompt 2 t other
@@ -112,7 +112,7 @@ s: no message from the agent for 0.3s: answered in its place'
 @test "v2: a state that waits for the user is not silent" {
 	silent '{"sessionUpdate":"state_update","state":"running"}' '{"sessionUpdate":"state_update","state":"requires_action"}'
 	: >v2
-	budget --max-silence 50ms
+	budget --max-silence 400ms
 	send '{"id":0,"method":"initialize","params":{"protocolVersion":2}}'
 	answer 0
 	prompt 1 s work
