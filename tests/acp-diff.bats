@@ -56,7 +56,7 @@ differences() {
 @test "an id that stands for two is a difference" {
 	elsewhere "$FIXTURE" | sed '21s/call-1/call-2/' >other.rec
 	run -1 acp-diff --match params "$FIXTURE" other.rec
-	assert_line '   .params.update.toolCallId: another id than before'
+	assert_line '   .params.update.toolCallId: paired with another id before'
 	run -0 acp-diff "$FIXTURE" other.rec
 }
 
@@ -286,7 +286,7 @@ differences() {
 @test "--normalize: where it leaves out every message, nothing is compared: status 2" {
 	sed 's/"used\\":[0-9]*/"used\\":7/' "$FIXTURE" >other.rec
 	run -2 acp-diff --normalize 'select(.method == "none")' "$FIXTURE" other.rec
-	assert_output 'acp-diff: --normalize leaves out every message: nothing is compared'
+	assert_output 'acp-diff: --normalize leaves out every message: there is nothing to compare'
 }
 
 @test "json: an object for each difference and one at the end, values as they were" {

@@ -79,7 +79,7 @@ teardown() {
 	assert_line --index 2 --partial '"session/update"'
 	assert_line --index 3 --partial '"fs/read_text_file"'
 	assert_equal "${#lines[@]}" 4
-	assert_equal "$stderr" 'acp-replay: s.rec:8: the end of the client before the answer to "fs/read_text_file": left are 1 of the client'\''s messages and 2 of the agent'\''s'
+	assert_equal "$stderr" 'acp-replay: s.rec:8: the client left before the response to "fs/read_text_file"; not played: 1 of the client'\''s messages and 2 of the agent'\''s'
 }
 
 @test "a method is the same however it is escaped" {
@@ -115,9 +115,9 @@ teardown() {
 		{"id":"q","method":"session/prompt","params":{"sessionId":"A"}}
 	END
 	assert_failure 1
-	assert_line '{"jsonrpc":"2.0","id":"j","error":{"code":-32603,"message":"acp-replay: not recorded: expected next is \"session/new\" of s.rec:3","data":{"expected":{"record":3,"method":"session/new"},"differences":[]}}}'
-	assert_line 'acp-replay: client: line 2: "initialize" is answered with an error: not recorded: expected next is "session/new" of s.rec:3'
-	assert_line 'acp-replay: client: line 3: "session/list" is answered with an error: not recorded: expected next is "session/new" of s.rec:3'
+	assert_line '{"jsonrpc":"2.0","id":"j","error":{"code":-32603,"message":"acp-replay: not recorded: the next expected request is \"session/new\" of s.rec:3","data":{"expected":{"record":3,"method":"session/new"},"differences":[]}}}'
+	assert_line 'acp-replay: client: line 2: "initialize" gets an error response: not recorded: the next expected request is "session/new" of s.rec:3'
+	assert_line 'acp-replay: client: line 3: "session/list" gets an error response: not recorded: the next expected request is "session/new" of s.rec:3'
 	# All else is played.
 	assert_line '{"jsonrpc":"2.0","id":"q","result":{"stopReason":"end_turn"}}'
 }
@@ -132,7 +132,7 @@ teardown() {
 		{"id":1,"method":"a"}
 	END
 	assert_failure 1
-	assert_line 'acp-replay: client: line 1: ignored: the rest of the recording has no such notification "b"'
+	assert_line 'acp-replay: client: line 1: ignored: the rest of the recording has no matching notification "b"'
 	assert_line '{"id":1,"result":{}}'
 }
 
@@ -143,7 +143,7 @@ teardown() {
 		{"id":"i","method":"initialize","params":{"protocolVersion":1}}
 	END
 	assert_failure 1
-	assert_line 'acp-replay: client: line 1: ignored, for it answers no open request: id 0'
+	assert_line 'acp-replay: client: line 1: ignored: a response to no open request, id 0'
 }
 
 @test "a second answer to the same request is ignored: exit 1" {
@@ -162,7 +162,7 @@ teardown() {
 	assert_equal "$line" '{"id":2,"result":"a is not answered yet"}'
 	hang_up
 	assert_equal "$status" 1
-	assert_equal "$(cat err)" 'acp-replay: client: line 2: ignored, for it answers no open request: id 1'
+	assert_equal "$(cat err)" 'acp-replay: client: line 2: ignored: a response to no open request, id 1'
 }
 
 @test "an answer that the recording never has is told at the end: exit 1" {
@@ -178,7 +178,7 @@ teardown() {
 	tell '{"id":1,"result":{}}'
 	hang_up
 	assert_equal "$status" 1
-	assert_equal "$(cat err)" 'acp-replay: client: line 2: the recording has no answer to "b"'
+	assert_equal "$(cat err)" 'acp-replay: client: line 2: the recording has no response to "b"'
 }
 
 @test "a cancel is awaited where the recording has it" {
@@ -226,7 +226,7 @@ two_turns() {
 	assert_equal "$line" '{"id":3,"result":{"stopReason":"cancelled"}}'
 	hang_up
 	assert_equal "$status" 1
-	assert_equal "$(cat err)" 'acp-replay: client: line 2: the recording has no cancel here: the turn ends as cancelled'
+	assert_equal "$(cat err)" 'acp-replay: client: line 2: the recording has no session/cancel here: ended the turn as cancelled'
 }
 
 @test "what a cancelled turn would still have asked for is asked no more, and not waited for" {
@@ -272,7 +272,7 @@ two_turns() {
 	assert_equal "$line" '{"id":3,"result":{"stopReason":"cancelled"}}'
 	hang_up
 	assert_equal "$status" 1
-	assert_equal "$(cat err)" "$(printf 'acp-replay: client: line %d: ignored: there is no open turn to be cancelled\n' 1 2)"
+	assert_equal "$(cat err)" "$(printf 'acp-replay: client: line %d: ignored: no turn is open that it could cancel\n' 1 2)"
 }
 
 @test "a cancelled turn of v2 ends with an idle state" {
@@ -329,7 +329,7 @@ two_turns() {
 	run --separate-stderr acp-replay s.rec </dev/null
 	assert_failure 1
 	assert_output ''
-	assert_equal "$stderr" 'acp-replay: s.rec:1: the end of the client before "initialize": left are 5 of the client'\''s messages and 6 of the agent'\''s'
+	assert_equal "$stderr" 'acp-replay: s.rec:1: the client left before "initialize"; not played: 5 of the client'\''s messages and 6 of the agent'\''s'
 }
 
 @test "when all is played the agent stays until the client leaves" {
@@ -467,8 +467,8 @@ two_turns() {
 		{"id":2,"method":"initialize","params":{"protocolVersion":1}}
 	END
 	assert_failure 1
-	assert_line '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"acp-replay: the line is longer than the limit"}}'
-	assert_line 'acp-replay: client: line 1: longer than the limit: refused'
+	assert_line '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"acp-replay: the line is longer than --max-line"}}'
+	assert_line 'acp-replay: client: line 1: longer than --max-line: refused'
 	assert_line '{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":1}}'
 }
 
@@ -543,7 +543,7 @@ two_turns() {
 	status=0
 	wait "$pid" || status=$?
 	assert_equal "$status" 1
-	assert_equal "$(cat err)" 'acp-replay: s.rec:3: told to stop before "session/new": left are 4 of the client'\''s messages and 5 of the agent'\''s'
+	assert_equal "$(cat err)" 'acp-replay: s.rec:3: stopped by a signal before "session/new"; not played: 4 of the client'\''s messages and 5 of the agent'\''s'
 }
 
 @test "the client's responses are compared with the recorded ones, at the level of --match" {
@@ -556,7 +556,7 @@ two_turns() {
 	answer() { printf '%s\n' '{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}' "$1"; }
 	run -0 acp-replay s.rec < <(answer '{"id":5,"result":{"outcome":{"optionId":"allow","outcome":"selected"}}}')
 	run -1 acp-replay s.rec < <(answer '{"id":5,"result":{"outcome":{"outcome":"selected","optionId":"reject"}}}')
-	assert_line 'acp-replay: client: line 2: the response to "session/request_permission" is not as in s.rec:3: .result.outcome.optionId is "reject", was "allow"'
+	assert_line 'acp-replay: client: line 2: the response to "session/request_permission" differs from s.rec:3: .result.outcome.optionId is "reject", was "allow"'
 	assert_line '{"id":1,"result":{}}'
 	run -0 acp-replay --match shape s.rec < <(answer '{"id":5,"result":{"outcome":{"outcome":"selected","optionId":"reject"}}}')
 	run -1 acp-replay --match shape s.rec < <(answer '{"id":5,"error":{"code":-32000,"message":"no"}}')
@@ -586,9 +586,9 @@ two_turns() {
 	END
 	{ cat s.rec; echo '> {"id":4,"method":"c"}' | recording /dev/stdout; } >t.rec
 	run -1 acp-replay s.rec <<<'{"id":7,"method":"b","params":{"x":1}}'
-	assert_line --partial 'not recorded: nearest is "b" of s.rec:5; .params is {"x":1}, was nothing'
+	assert_line --partial 'not recorded: the nearest request is "b" of s.rec:5; .params is {"x":1}, was nothing'
 	run -1 acp-replay s.rec <<<$'{"id":1,"method":"a","params":{"n":1,"m":1}}\n{"id":7,"method":"a","params":{"n":2,"m":3}}'
-	assert_line --partial 'not recorded: nearest is "a" of s.rec:3; .params.m is 3, was 2'
+	assert_line --partial 'not recorded: the nearest request is "a" of s.rec:3; .params.m is 3, was 2'
 }
 
 @test "a trace of the Rust conductor with a proxy: the client's hop, where its initialize has another name, and the agent's" {

@@ -138,7 +138,7 @@ teardown() {
 	tell '{"id":1,"result":{}}'
 	hang_up
 	assert_equal "$status" 1
-	assert_equal "$(head -n 1 err)" 'acp-replay: agent: line 4: "b" is answered with an error: not recorded: no request is expected any more'
+	assert_equal "$(head -n 1 err)" 'acp-replay: agent: line 4: "b" gets an error response: not recorded: no further request is expected'
 }
 
 @test "a request that was not answered in the recording is not answered" {
@@ -182,14 +182,14 @@ teardown() {
 	a_session
 	run acp-replay --as client s.rec -- sh -c 'read -r line; echo "{\"id\":0,\"result\":{}}"'
 	assert_failure 1
-	assert_line 'acp-replay: s.rec:4: the end of the agent before the answer to "session/new": left are 5 of the agent'\''s messages and 3 of the client'\''s'
+	assert_line 'acp-replay: s.rec:4: the agent left before the response to "session/new"; not played: 5 of the agent'\''s messages and 3 of the client'\''s'
 }
 
 @test "an agent that dies is noticed while something waits for it" {
 	a_session
 	run acp-replay --as client s.rec -- sh -c 'kill -9 $$'
 	assert_failure 1
-	assert_output --partial 'the end of the agent before the answer to "initialize"'
+	assert_output --partial 'the agent left before the response to "initialize"'
 }
 
 @test "when all was played the agent's own status counts" {
@@ -327,7 +327,7 @@ teardown() {
 @test "--timeout: a hanging agent ends with a report that names what is awaited" {
 	a_session
 	run -1 timeout 60 acp-replay --as client --timeout 100ms --grace 10ms s.rec -- sh -c 'exec sleep 1000'
-	assert_line --partial 's.rec:2: nothing came within the time of --timeout before the answer to "initialize": left are 6'
+	assert_line --partial 's.rec:2: no message came within --timeout before the response to "initialize"; not played: 6'
 }
 
 @test "--timeout: a hanging client, before its message and after the last" {
@@ -335,12 +335,12 @@ teardown() {
 	mkfifo to
 	sleep 1000 >to 3>&- &
 	run -1 timeout 60 acp-replay --timeout 100ms s.rec <to
-	assert_line --partial 's.rec:1: nothing came within the time of --timeout before "initialize"'
+	assert_line --partial 's.rec:1: no message came within --timeout before "initialize"'
 	kill $!
 	head -n 2 s.rec >short.rec
 	{ jq -c .msg short.rec | head -n 1; exec sleep 1000; } >to 3>&- &
 	run -1 timeout 60 acp-replay --timeout 300ms short.rec <to
-	assert_line 'acp-replay: the client did not end within the time of --timeout'
+	assert_line 'acp-replay: the client did not end within --timeout'
 	kill $!
 }
 

@@ -121,7 +121,7 @@ live() {
 	a_session
 	run acp-replay --as client --check s.rec -- sh -c 'read -r line; echo "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":1}}"'
 	assert_failure 1
-	assert_line --partial 'the end of the agent before the answer to "session/new"'
+	assert_line --partial 'the agent left before the response to "session/new"'
 	assert_line ' client: session/prompt, -5: missing'
 }
 
@@ -246,7 +246,7 @@ live() {
 	cp s.rec before.rec
 	run acp-replay --as client --check --update s.rec -- acp-replay s.rec
 	assert_failure 2
-	assert_output 'acp-replay: s.rec: not updated: it has several hops, and what was played is one'
+	assert_output 'acp-replay: s.rec: not updated: it holds several hops, and only one was played'
 	cmp s.rec before.rec
 }
 

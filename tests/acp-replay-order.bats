@@ -108,7 +108,7 @@ update() {
 	END
 	play_agent s.rec
 	tell '{"id":"q","method":"session/prompt","params":{"sessionId":"A","prompt":"two"}}'
-	says '{"jsonrpc":"2.0","id":"q","error":{"code":-32603,"message":"acp-replay: too early: expected next is \"session/prompt\" of s.rec:1","data":{"expected":{"record":1,"method":"session/prompt"},"differences":[]}}}'
+	says '{"jsonrpc":"2.0","id":"q","error":{"code":-32603,"message":"acp-replay: too early: the next expected request is \"session/prompt\" of s.rec:1","data":{"expected":{"record":1,"method":"session/prompt"},"differences":[]}}}'
 	tell '{"id":"p","method":"session/prompt","params":{"sessionId":"A","prompt":"one"}}'
 	says '{"id":"p","result":1}'
 	tell '{"id":"q","method":"session/prompt","params":{"sessionId":"A","prompt":"two"}}'
@@ -122,12 +122,12 @@ update() {
 	play_agent s.rec
 	tell '{"id":1,"method":"session/new","params":{"cwd":"/a"}}'
 	hear
-	assert_regex "$line" '"id":1,"error".*too early: expected next is \\"initialize\\" of s.rec:1'
+	assert_regex "$line" '"id":1,"error".*too early: the next expected request is \\"initialize\\" of s.rec:1'
 	tell '{"id":0,"method":"initialize","params":{}}'
 	hear
 	tell '{"id":4,"method":"session/prompt","params":{"sessionId":"B","prompt":"b"}}'
 	hear
-	assert_regex "$line" '"id":4,"error".*too early: expected next is \\"session/new\\" of s.rec:3'
+	assert_regex "$line" '"id":4,"error".*too early: the next expected request is \\"session/new\\" of s.rec:3'
 	hang_up
 	assert_equal "$status" 1
 }
@@ -137,9 +137,9 @@ update() {
 	{ jq -c 'select(.from == "client").msg' s.rec | head -n 3; echo '{"id":"x","method":"session/prompt","params":{"sessionId":"B","prompt":"else"}}'; } >client
 	run --separate-stderr acp-replay s.rec <client
 	assert_failure 1
-	assert_line '{"jsonrpc":"2.0","id":"x","error":{"code":-32603,"message":"acp-replay: not recorded: nearest is \"session/prompt\" of s.rec:10; .params.prompt is \"else\", was \"b\"","data":{"expected":{"record":10,"method":"session/prompt"},"differences":[{"path":".params.prompt","recorded":"b","live":"else"}]}}}'
-	assert_equal "${stderr_lines[0]}" 'acp-replay: client: line 4: "session/prompt" is answered with an error: not recorded: nearest is "session/prompt" of s.rec:10; .params.prompt is "else", was "b"'
-	assert_equal "${stderr_lines[1]}" "acp-replay: s.rec:9: the end of the client before \"session/prompt\": left are 3 of the client's messages and 7 of the agent's"
+	assert_line '{"jsonrpc":"2.0","id":"x","error":{"code":-32603,"message":"acp-replay: not recorded: the nearest request is \"session/prompt\" of s.rec:10; .params.prompt is \"else\", was \"b\"","data":{"expected":{"record":10,"method":"session/prompt"},"differences":[{"path":".params.prompt","recorded":"b","live":"else"}]}}}'
+	assert_equal "${stderr_lines[0]}" 'acp-replay: client: line 4: "session/prompt" gets an error response: not recorded: the nearest request is "session/prompt" of s.rec:10; .params.prompt is "else", was "b"'
+	assert_equal "${stderr_lines[1]}" "acp-replay: s.rec:9: the client left before \"session/prompt\"; not played: 3 of the client's messages and 7 of the agent's"
 }
 
 @test "--match: what a request has to have in common with the recorded one" {
@@ -237,7 +237,7 @@ update() {
 	assert_success
 	assert_line '{"id":"x","result":{"stopReason":"end_turn"}}'
 	assert_line '{"id":"y","result":{"stopReason":"end_turn"}}'
-	assert_equal "${stderr_lines[0]}" 'acp-replay: client: line 4: taken for the next "session/prompt", of record 9'
+	assert_equal "${stderr_lines[0]}" 'acp-replay: client: line 4: treated as the next recorded "session/prompt", record 9'
 	run acp-replay --on-miss next s.rec <<<'{"id":1,"method":"nobody/knows"}'
 	assert_failure 1
 	assert_line --partial '"id":1,"error"'
@@ -248,7 +248,7 @@ update() {
 	run --separate-stderr acp-replay --on-miss wait s.rec <<<'{"id":1,"method":"nobody/knows"}'
 	assert_failure 1
 	assert_output ''
-	assert_equal "${stderr_lines[1]}" 'acp-replay: client: line 1: not answered: the recording never came to it'
+	assert_equal "${stderr_lines[1]}" 'acp-replay: client: line 1: no response was sent: the recording ended before this request was due'
 }
 
 @test "what was read ahead of its time has the live ids and folders, too" {

@@ -167,7 +167,7 @@ against_itself() {
 	printf '{"t":1,"from":"cli' >>torn.rec
 	run acp-replay torn.rec <<<'{"id":0,"method":"initialize","params":{"protocolVersion":1}}'
 	assert_success
-	assert_line 'acp-replay: torn.rec:3: the last record is torn: taken as the end'
+	assert_line 'acp-replay: torn.rec:3: the last record is torn and is ignored'
 }
 
 @test "lost records are told" {
@@ -178,7 +178,7 @@ against_itself() {
 	END
 	run acp-replay s.rec <<<'{"id":1,"method":"a"}'
 	assert_success
-	assert_line 'acp-replay: s.rec:2: here the recording lacks 3 records: No space left on device'
+	assert_line 'acp-replay: s.rec:2: 3 records are missing here: No space left on device'
 }
 
 @test "no such file, a folder, an empty file: exit 2" {
@@ -203,7 +203,7 @@ against_itself() {
 	assert_output 'acp-replay: --as editor: expected agent or client'
 	run acp-replay s.rec -- agent
 	assert_failure 2
-	assert_output --partial 'a command is for --as client'
+	assert_output --partial 'only --as client starts a command'
 	run acp-replay --as client s.rec --
 	assert_failure 2
 	run acp-replay s.rec t.rec
@@ -281,7 +281,7 @@ against_itself() {
 	assert_output '{"id":"x","result":"hi"}'
 	run acp-replay s.rec </dev/null
 	assert_failure 1
-	assert_line --partial 's.rec:2: the end of the client before "hello"'
+	assert_line --partial 's.rec:2: the client left before "hello"'
 }
 
 # bats test_tags=slow

@@ -319,7 +319,7 @@ put_record(struct diff *d, enum side side, const struct record *r)
 	case RECORD_NOISE:
 		return put_noise(d, side, r);
 	case RECORD_LOST:
-		cli_warn(name, "%s:%llu: records are missing here: %llu", d->file[side].path, (unsigned long long)r->number,
+		cli_warn(name, "%s:%llu: %llu records are missing here", d->file[side].path, (unsigned long long)r->number,
 			(unsigned long long)r->count);
 		return 0;
 	default:

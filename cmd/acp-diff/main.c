@@ -16,8 +16,8 @@ static const char help[] =
 	"      --match exact|params|shape|method  what must be equal (shape)\n"
 	"      --normalize JQ    run this jq program on each message first\n"
 	"      --ignore PATH     ignore the value at this path; may be repeated\n"
-	"      --keep-paths      do not treat the directories of A and B as equal\n"
-	"      --hop N|NAME      which hop of recordings that hold several (0)\n"
+	"      --keep-paths      do not treat the directories of A and B as the same\n"
+	"      --hop N|NAME      compare this hop of recordings that hold several (0)\n"
 	"      --env             replace ${NAME} in messages of A by the environment\n"
 	"                        variable NAME\n"
 	"      --label NAME      name of B in the report\n"
@@ -156,7 +156,7 @@ run(struct diff *d, const struct asked *asked)
 	if (status)
 		return status;
 	if (d->file[RECORDED].items.n == 0 && d->file[LIVE].items.n == 0) {
-		cli_warn(name, "--normalize leaves out every message: nothing is compared");
+		cli_warn(name, "--normalize leaves out every message: there is nothing to compare");
 		return EXIT_USAGE;
 	}
 	d->ids = ids_new(d->options->keep_paths);
@@ -185,9 +185,9 @@ main(int argc, char **argv)
 		read_option(option, &asked);
 	words = argv + optind;
 	if (!words[0] || !words[1] || words[2])
-		cli_die(EXIT_USAGE, name, "two recordings are compared; try acp-diff --help");
+		cli_die(EXIT_USAGE, name, "expected two recordings; try acp-diff --help");
 	if (strcmp(words[0], "-") == 0 && strcmp(words[1], "-") == 0)
-		cli_die(EXIT_USAGE, name, "only one of the two can come from standard input");
+		cli_die(EXIT_USAGE, name, "only one recording can come from standard input");
 	asked.diff.path[RECORDED] = words[0];
 	asked.diff.path[LIVE] = words[1];
 	d.normalize = compile(&asked);

@@ -104,7 +104,7 @@ static void
 put_found(struct report *r, const struct found *f, bool first)
 {
 	static const char *const whole[] = {"", ": missing", ": unexpected"};
-	static const char *const what[] = {"", ": missing", ": unexpected", ": another id than before", ": in another order"};
+	static const char *const what[] = {"", ": missing", ": unexpected", ": paired with another id before", ": in another order"};
 	struct slice a, b;
 	size_t differs;
 

@@ -20,27 +20,27 @@ static const char help[] =
 	"      --normalize JQ    run this jq program on both sides before comparing\n"
 	"      --keep-paths      do not replace recorded directories by live ones\n"
 	"      --on-miss error|wait|next\n"
-	"                        how to treat a request that is not recorded: an error,\n"
-	"                        no response, or the next recorded one (error)\n"
+	"                        how to respond to a request that is not recorded: an\n"
+	"                        error, nothing, or the next recorded response (error)\n"
 	"      --speed X|recorded|max  X times as fast as recorded; max: no pauses (max)\n"
 	"      --max-pause TIME  shorten longer pauses to TIME (no limit)\n"
 	"      --start N         begin at record N\n"
 	"      --until N|GLOB    end after record N, or after the first message whose\n"
 	"                        method or kind of update matches\n"
-	"      --loop            begin again at the end\n"
+	"      --loop            after the end, play the recording again\n"
 	"      --record FILE     record the live session in FILE\n"
-	"      --check           at the end, compare the session with FILE; acp-diff\n"
+	"      --check           at the end, compare the session with FILE by acp-diff\n"
 	"  -f, --format text|json|junit  format of the report of --check (text)\n"
 	"      --update          with --check, replace FILE if the check passes\n"
-	"      --hop N|NAME      which hop of a recording that holds several (0)\n"
+	"      --hop N|NAME      play this hop of a recording that holds several (0)\n"
 	"      --env             replace ${NAME} in messages by the environment variable\n"
 	"                        NAME\n"
 	"      --max-line SIZE   longest line in bytes (64M)\n"
 	"      --timeout TIME    wait at most TIME for a message (no limit)\n"
-	"      --grace TIME      wait so long for the agent to end (5s)\n"
+	"      --grace TIME      wait at most TIME for the agent to end (5s)\n"
 	"  -h, --help            print this text\n"
 	"  -V, --version         print the version\n"
-	"Exit status: 0 everything was played and matched; 1 not everything; 2 FILE\n"
+	"Exit status: 0 everything was played and matched; 1 something was not; 2 FILE\n"
 	"cannot be read.\n";
 
 enum { MAX_LINE = 64 * 1024 * 1024, GRACE = 5 * 1000 * 1000 };
@@ -97,7 +97,7 @@ speed(const char *text)
 		return 1;
 	x = strtod(text, &end);
 	if (end == text || *end || !(x > 0) || x > 1e9)
-		cli_bad(&cli, OPT_SPEED, text, "expected recorded, max, or how many times as fast");
+		cli_bad(&cli, OPT_SPEED, text, "expected recorded, max, or a factor, such as 2");
 	return x;
 }
 
@@ -221,18 +221,18 @@ static void
 read_operands(char **words, struct peer_options *o)
 {
 	if (!words[0])
-		cli_die(EXIT_USAGE, name, "which recording? try acp-replay --help");
+		cli_die(EXIT_USAGE, name, "no recording is named; try acp-replay --help");
 	o->path = words[0];
 	if (words[1] && strcmp(words[1], "--") != 0)
-		cli_die(EXIT_USAGE, name, "%s: one recording at a time; a command goes after --", words[1]);
+		cli_die(EXIT_USAGE, name, "%s: only one recording can be played; a command follows --", words[1]);
 	if (words[1] && !words[2])
 		cli_die(EXIT_USAGE, name, "no command after --");
 	if (words[1])
 		o->command = words + 2;
 	if (o->command && o->player.us == ACP_AGENT)
-		cli_die(EXIT_USAGE, name, "a command is for --as client: it is the agent that is started");
+		cli_die(EXIT_USAGE, name, "only --as client starts a command");
 	if (strcmp(o->path, "-") == 0 && !o->command)
-		cli_die(EXIT_USAGE, name, "-: the recording cannot come from standard input, which is the %s's",
+		cli_die(EXIT_USAGE, name, "-: standard input carries the messages of the %s; name a file",
 			acp_side_name(acp_other_side(o->player.us)));
 }
 

@@ -165,7 +165,7 @@ timed_out(void *arg)
 		return;
 	p->player.late = p->player.missed = true;
 	if (p->play == PLAY_FULL || p->play == PLAY_OVER)
-		cli_warn(name, "the %s did not %s within the time of --timeout", acp_side_name(p->player.them),
+		cli_warn(name, "the %s did not %s within --timeout", acp_side_name(p->player.them),
 			p->play == PLAY_FULL ? "read" : "end");
 	if (p->play == PLAY_FULL || p->play == PLAY_OVER) {
 		p->done = true;
@@ -385,7 +385,7 @@ exit_status(struct peer *p)
 		return p->status;
 	player_finish(&p->player);
 	if (p->live.out.discarded > 0 && p->play != PLAY_ABANDONED) {
-		cli_warn(name, "the %s stopped reading: %llu bytes did not reach it", them,
+		cli_warn(name, "the %s stopped reading: %llu bytes were not delivered", them,
 			(unsigned long long)p->live.out.discarded);
 		p->player.missed = true;
 	}

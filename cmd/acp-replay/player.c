@@ -349,11 +349,11 @@ player_read(struct player *p, bool send, struct reading *r)
 		return -1;
 	recorder_read(p->recorder, last);
 	if (r->doubtful) {
-		player_say(p, last->number, "left out: nothing says who sent it");
+		player_say(p, last->number, "left out: the sender is unknown");
 		p->missed = true;
 	}
 	if (p->plan.end == PLAN_GOES_ON && last->kind == RECORD_LOST)
-		player_say(p, last->number, "here the recording lacks %llu records: %.*s", (unsigned long long)last->count,
+		player_say(p, last->number, "%llu records are missing here: %.*s", (unsigned long long)last->count,
 			(int)last->text.n, last->text.n ? last->text.p : "");
 	if (r->cue && p->us == ACP_CLIENT)
 		player_touch(p, r->conversation);
@@ -417,7 +417,7 @@ count_rest(struct player *p, uint64_t *ours, uint64_t *theirs)
 	return 0;
 }
 
-/* "session/new", or "the answer to ...": what a cue is in words. */
+/* "session/new", or "the response to ...": a cue in words. */
 static int
 describe(struct player *p, const struct cue *q, struct buf *to)
 {
@@ -425,9 +425,8 @@ describe(struct player *p, const struct cue *q, struct buf *to)
 	struct slice text;
 	struct msg m;
 
-	if (script_read(p->script, q->call ? q->call->place : q->place, &text) < 0)
-		return -1;
-	if (buf_add_string(to, q->call ? "the answer to " : "") < 0)
+	if (script_read(p->script, q->call ? q->call->place : q->place, &text) < 0 ||
+		buf_add_string(to, q->call ? "the response to " : "") < 0)
 		return -1;
 	msg_scan(text, &m, &error);
 	return buf_add_slice(to, m.method);
@@ -437,6 +436,8 @@ static enum play
 abandon(struct player *p)
 {
 	const char *them = acp_side_name(p->them);
+	const char *why = p->late ? "no message came within --timeout" : p->stopped ? "stopped by a signal"
+		: p->us == ACP_AGENT ? "the client left" : "the agent left";
 	const struct cue *q = first_cue(p);
 	struct buf what = {0};
 	uint64_t number = q ? q->number : p->plan.last.number, ours, theirs;
@@ -446,9 +447,7 @@ abandon(struct player *p)
 	if (failed == 0)
 		failed = count_rest(p, &ours, &theirs);
 	if (failed == 0)
-		player_say(p, number, "%s%s before %.*s: left are %llu of the %s's messages and %llu of the %s's",
-			p->late ? "nothing came within the time of --timeout" : p->stopped ? "told to stop" : "the end of the ",
-			p->late || p->stopped ? "" : them, (int)what.n, what.p,
+		player_say(p, number, "%s before %.*s; not played: %llu of the %s's messages and %llu of the %s's", why, (int)what.n, what.p,
 			(unsigned long long)theirs, them, (unsigned long long)ours, acp_side_name(p->us));
 	buf_free(&what);
 	p->missed = true;
@@ -461,7 +460,7 @@ player_finish(struct player *p)
 	const struct waiting *w;
 
 	DL_FOREACH(p->waiting, w) {
-		player_say_live(p, w->line, "not answered: the recording never came to it");
+		player_say_live(p, w->line, "no response was sent: the recording ended before this request was due");
 		p->missed = true;
 	}
 }
@@ -484,7 +483,7 @@ bad_record(struct player *p)
 	const struct record *r = &p->plan.last;
 
 	if (r->torn && p->plan.begun) {
-		player_say(p, r->number, "the last record is torn: taken as the end");
+		player_say(p, r->number, "the last record is torn and is ignored");
 		p->plan.end = PLAN_END;
 		return end_of_recording(p);
 	}

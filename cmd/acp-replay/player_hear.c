@@ -351,7 +351,7 @@ hear_call(struct player *p, const struct msg *m, bool last)
 	if (r == 0 && next) {
 		f.cue = next_of_method(p, m);
 		if (f.cue && p->us == ACP_AGENT)
-			player_say_live(p, p->lines, "taken for the next %.*s, of record %llu", (int)m->method.n, m->method.p,
+			player_say_live(p, p->lines, "treated as the next recorded %.*s, record %llu", (int)m->method.n, m->method.p,
 				(unsigned long long)f.cue->number);
 		r = f.cue != NULL;
 	}
@@ -389,7 +389,7 @@ check_response(struct player *p, struct cue *q, const struct request *r, const s
 	differ = p->options->normalize ? differ_normalized(p, &c, r, &m, live) : compare_messages(&c, &m, live);
 	if (differ == 1) {
 		p->missed = true;
-		player_say_live(p, p->lines, "the response to %.*s is not as in %s:%llu: %.*s", (int)r->method.n, r->method.p,
+		player_say_live(p, p->lines, "the response to %.*s differs from %s:%llu: %.*s", (int)r->method.n, r->method.p,
 			p->script->path, (unsigned long long)q->number, (int)first.text.n, first.text.n ? first.text.p : "");
 	}
 	buf_free(&first.text);
@@ -412,7 +412,7 @@ end_call(struct player *p, struct call *call, const struct request *r, const str
 	q = call->cue;
 	call->cue = NULL;
 	if (!call->read) {
-		player_say_live(p, p->lines, "the recording has no answer to %.*s", (int)r->method.n, r->method.p);
+		player_say_live(p, p->lines, "the recording has no response to %.*s", (int)r->method.n, r->method.p);
 		p->missed = true;
 	}
 	plan_end_call(&p->plan, call);
@@ -428,14 +428,14 @@ hear_response(struct player *p, const struct msg *m, bool last)
 	int failed;
 
 	if (msg_null_id(m) && m->error.p) {
-		player_say_live(p, p->lines, "an error that answers no request: %.*s", (int)m->error.n, m->error.p);
+		player_say_live(p, p->lines, "an error response without a request: %.*s", (int)m->error.n, m->error.p);
 		return HEARD;
 	}
 	r = requests_find(p->ours, p->us, m->id);
 	if (!r && !last)
 		return HEARD_LATER;
 	if (!r) {
-		player_say_live(p, p->lines, "ignored, for it answers no open request: id %.*s", (int)m->id.n, m->id.p);
+		player_say_live(p, p->lines, "ignored: a response to no open request, id %.*s", (int)m->id.n, m->id.p);
 		p->missed = true;
 		return HEARD;
 	}
@@ -497,8 +497,8 @@ player_hear_long(struct player *p)
 	p->lines++;
 	p->missed = true;
 	recorder_lost(p->recorder, p->them);
-	player_say_live(p, p->lines, "longer than the limit: refused");
-	return player_refuse(p, slice_of("null"), ACP_ERR_INVALID_REQUEST, "acp-replay: the line is longer than the limit",
+	player_say_live(p, p->lines, "longer than --max-line: refused");
+	return player_refuse(p, slice_of("null"), ACP_ERR_INVALID_REQUEST, "acp-replay: the line is longer than --max-line",
 		slice(NULL, 0));
 }
 

@@ -157,7 +157,7 @@ tell_expected(struct player *p, const struct msg *live, struct cue *q, bool earl
 	same = !early && json_string_eq(m.method, live->method);
 	if (same && (compare_messages(&c, &m, live) < 0 || a.failed || a.first.failed))
 		goto end;
-	if (buf_printf(text, "%s is %.*s of %s:%llu", same ? "nearest" : "expected next",
+	if (buf_printf(text, "%s is %.*s of %s:%llu", same ? "the nearest request" : "the next expected request",
 		(int)m.method.n, m.method.p, p->script->path, (unsigned long long)q->number) < 0)
 		goto end;
 	if (a.n && buf_printf(text, "; %.*s", (int)a.first.text.n, a.first.text.p) < 0)
@@ -179,9 +179,9 @@ refuse_request(struct player *p, const struct msg *live, struct cue *expected)
 
 	r = buf_printf(&text, "acp-replay: %s: ", expected ? "too early" : "not recorded");
 	if (r == 0)
-		r = q ? tell_expected(p, live, q, expected, &text, &data) : buf_add_string(&text, "no request is expected any more");
+		r = q ? tell_expected(p, live, q, expected, &text, &data) : buf_add_string(&text, "no further request is expected");
 	if (r == 0 && buf_string(&text)) {
-		player_say_live(p, p->lines, "%.*s is answered with an error: %s", (int)live->method.n, live->method.p,
+		player_say_live(p, p->lines, "%.*s gets an error response: %s", (int)live->method.n, live->method.p,
 			text.p + sizeof("acp-replay: ") - 1);
 		r = player_refuse(p, live->id, ACP_ERR_INTERNAL, text.p, data.n ? buf_slice(&data) : slice(NULL, 0));
 	} else {
@@ -216,9 +216,9 @@ player_miss(struct player *p, const struct msg *live, struct cue *expected)
 	if (live->kind == MSG_REQUEST)
 		return refuse_request(p, live, expected);
 	if (live->what == ACP_SESSION_CANCEL)
-		player_say_live(p, p->lines, "ignored: there is no open turn to be cancelled");
+		player_say_live(p, p->lines, "ignored: no turn is open that it could cancel");
 	else
-		player_say_live(p, p->lines, "ignored: the rest of the recording has no such notification %.*s",
+		player_say_live(p, p->lines, "ignored: the rest of the recording has no matching notification %.*s",
 			(int)live->method.n, live->method.p);
 	return 0;
 }
@@ -414,6 +414,6 @@ player_cancel(struct player *p, const struct msg *live)
 		return r;
 	player_touch(p, c);
 	p->moved = p->missed = true;
-	player_say_live(p, p->lines, "the recording has no cancel here: the turn ends as cancelled");
+	player_say_live(p, p->lines, "the recording has no session/cancel here: ended the turn as cancelled");
 	return 1;
 }

@@ -283,7 +283,7 @@ update(struct recorder *r, bool passed)
 	if (!passed)
 		why = "something differs";
 	else if (r->several)
-		why = "it has several hops, and what was played is one";
+		why = "it holds several hops, and only one was played";
 	else if (!r->header)
 		why = "it is not in the format that acp-tap writes";
 	else if (has_comments(r->options->path))
@@ -309,7 +309,7 @@ recorder_end(struct recorder *r, bool played)
 	lost = log_close(r->log, -1);
 	r->log = NULL;
 	if (lost < 0) {
-		cli_warn(name, "%s: not all was recorded: %s", o->update ? o->path : o->record ? o->record : "--check", strerror(errno));
+		cli_warn(name, "%s: the recording is incomplete: %s", o->update ? o->path : o->record ? o->record : "--check", strerror(errno));
 		return EXIT_FAILED;
 	}
 	if (o->check)

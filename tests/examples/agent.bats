@@ -23,5 +23,5 @@ client() {
 	jq -r 'select(.from == "client" and .line).line' "$session" | sed 's/please WRITE/please READ/' >asked
 	run acp-replay --timeout 10s "$session" <asked
 	[ "$status" -eq 1 ]
-	[[ $output == *'nearest is "session/prompt"'*'please READ the note'* ]]
+	[[ $output == *'the nearest request is "session/prompt"'*'please READ the note'* ]]
 }
