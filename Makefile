@@ -19,6 +19,8 @@ PREFIX = /usr/local
 BINDIR = $(PREFIX)/bin
 MANDIR = $(PREFIX)/share/man
 BASHCOMPDIR = $(PREFIX)/share/bash-completion/completions
+ZSHCOMPDIR = $(PREFIX)/share/zsh/site-functions
+FISHCOMPDIR = $(PREFIX)/share/fish/vendor_completions.d
 DESTDIR =
 
 CC ?= cc
@@ -90,12 +92,13 @@ UNITPROGRAMS = $(UNITS:%=$(B)/unit/%)
 HELPERS = $(patsubst tests/helper/%.c,%,$(wildcard tests/helper/*.c))
 HELPERPROGRAMS = $(HELPERS:%=$(B)/helper/%)
 MANPAGES = $(wildcard man/*.[1-9])
+COMPLETIONS = $(foreach s,bash zsh fish,$(TOOLS:%=$(B)/completion/$s/%))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SECONDEXPANSION:
 COUNT = 2000
-.PHONY: all units helpers setup test test-all check check-all soak test-model demo lint cross bench fuzz interop install uninstall clean
+.PHONY: all units helpers completions setup test test-all check check-all soak test-model demo lint cross bench fuzz interop install uninstall clean
 
 all: $(PROGRAMS)
 	$(if $(LEFT_OUT),@echo "acp-ws was left out: $(if $(HAVE_WS),it needs Linux,libwebsockets.h was not found (Debian: libwebsockets-dev))")
@@ -138,6 +141,17 @@ $(B)/helper/%: $(B)/tests/helper/%.o $(LIB)
 $(B)/bench/%: $(B)/tests/bench/%.o $(LIB)
 	@$(call say,LD $@) mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# Completion for a shell, from the tool's help and the messages that tools know.
+completions: $(COMPLETIONS)
+
+define completion
+$(B)/completion/$1/%: cmd/%/main.c scripts/completion/generate scripts/completion/common.$1 \
+		lib/acp/acp.c cmd/acp-check/schema_tables.inc cmd/acp-tap/preview.c
+	@$$(call say,GEN $$@) mkdir -p $$(@D)
+	$$(Q)scripts/completion/generate $1 $$* >$$@
+endef
+$(foreach s,bash zsh fish,$(eval $(call completion,$s)))
 
 setup:
 	@scripts/bootstrap
@@ -183,21 +197,24 @@ cross:
 interop: all helpers
 	@B=$(B) tests/interop/run
 
-install: all
+install: all completions
 	mkdir -p $(DESTDIR)$(BINDIR)
 	for p in $(PROGRAMS); do install -m 755 $$p $(DESTDIR)$(BINDIR)/ || exit 1; done
 	for m in $(MANPAGES); do \
 		d=$(DESTDIR)$(MANDIR)/man$${m##*.}; \
 		mkdir -p $$d && install -m 644 $$m $$d/ || exit 1; \
 	done
-	mkdir -p $(DESTDIR)$(BASHCOMPDIR)
+	mkdir -p $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR)
 	for t in $(TOOLS); do \
-		install -m 644 scripts/completion.bash $(DESTDIR)$(BASHCOMPDIR)/$$t || exit 1; \
+		install -m 644 $(B)/completion/bash/$$t $(DESTDIR)$(BASHCOMPDIR)/$$t && \
+		install -m 644 $(B)/completion/zsh/$$t $(DESTDIR)$(ZSHCOMPDIR)/_$$t && \
+		install -m 644 $(B)/completion/fish/$$t $(DESTDIR)$(FISHCOMPDIR)/$$t.fish || exit 1; \
 	done
 
 uninstall:
 	for t in $(TOOLS); do \
-		rm -f $(DESTDIR)$(BINDIR)/$$t $(DESTDIR)$(BASHCOMPDIR)/$$t; \
+		rm -f $(DESTDIR)$(BINDIR)/$$t $(DESTDIR)$(BASHCOMPDIR)/$$t \
+			$(DESTDIR)$(ZSHCOMPDIR)/_$$t $(DESTDIR)$(FISHCOMPDIR)/$$t.fish; \
 	done
 	for m in $(MANPAGES); do rm -f $(DESTDIR)$(MANDIR)/man$${m##*.}/$${m##*/}; done
 

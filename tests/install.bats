@@ -19,6 +19,8 @@ setup() {
 	assert_output '{"method":"m"}'
 	assert [ -s "$HOME/.local/share/man/man7/acputils.7" ]
 	assert [ -s "$HOME/.local/share/bash-completion/completions/acp-tap" ]
+	assert [ -s "$HOME/.local/share/zsh/site-functions/_acp-tap" ]
+	assert [ -s "$HOME/.local/share/fish/vendor_completions.d/acp-tap.fish" ]
 	make -s -C "$TOP" uninstall PREFIX="$HOME/.local"
 	run find "$HOME" -type f
 	assert_output ''
