@@ -92,7 +92,7 @@ const struct rule rules[RULES] = {
 		"A tool_call_update names a tool call that no tool_call has begun (v1).",
 		"tool-calls: tool_call creates the call, tool_call_update changes it"},
 	[RULE_TOOL_CALL_FINISHED] = {"tool-call-finished", LEVEL_TOLERATED,
-		"A tool_call_update gives another status to a tool call that was already completed or had failed.",
+		"A tool_call_update gives a status that is not final to a tool call that was already completed or had failed.",
 		"tool-calls, status: completed and failed are final"},
 	[RULE_TOOL_CALL_OPEN] = {"tool-call-open", LEVEL_TOLERATED,
 		"A tool call was neither completed nor failed when its turn ended.",
