@@ -100,7 +100,7 @@ teardown() {
 
 @test "--list is acp-share's" {
 	run -2 acp-conduct --list
-	assert_output 'acp-conduct: acp-share --list prints what runs'
+	assert_output 'acp-conduct: --list: to list running chains, use acp-share --list'
 }
 
 @test "beside a proxy: what passes is plain, and a guest is on the right side of both neighbours" {
@@ -167,7 +167,7 @@ teardown() {
 	wait_for test -S my.sock
 	for i in 1 2; do
 		kill -KILL "$(sed -n 's/^acp-conduct: acp-share: pid \([0-9]*\),.*/\1/p' said | tail -n 1)"
-		wait_for grep -q "acp-share: died (signal KILL); $( ((i == 1)) && echo starting || echo taken)" said
+		wait_for grep -q "acp-share: died (signal KILL); $( ((i == 1)) && echo restarting || echo bypassed)" said
 		say '{"jsonrpc":"2.0","id":'$i',"method":"m"}'
 		hears "\"id\":$i,\"result\""
 		((i == 2)) || {

@@ -68,7 +68,7 @@ conversation() {
 	[[ $ended == 0 ]]
 	run -0 tail -n +2 up
 	assert_output '{"jsonrpc":"2.0","id":1,"result":"die"}'
-	grep -q '^acp-conduct: mortal: died (signal KILL); started again; requests given again: 1$' err
+	grep -q '^acp-conduct: mortal: died (signal KILL); restarted; requests sent again: 1$' err
 }
 
 @test "a request that it has passed on is adopted: the answer goes where the original came from" {
@@ -77,7 +77,7 @@ conversation() {
 	[[ $ended == 0 ]]
 	run -0 tail -n +2 up
 	assert_output '{"jsonrpc":"2.0","id":"one","result":"die"}'
-	grep -Eq 'started again; (requests passed on before|answered with what it was handed): 1$' err
+	grep -Eq 'restarted; (requests already forwarded|responses delivered in its place): 1$' err
 }
 
 @test "one that dies of a request twice: -32603 with its name, its end and its last words; the chain goes on" {
@@ -94,7 +94,7 @@ conversation() {
 	run -0 jq -c 'select(.id == 1) | .error.code' up
 	assert_output '-32603'
 	[[ $ended == 137 ]]
-	grep -q '^acp-conduct: mortal: died (signal KILL); --restarts 0/1m is used up; ending the chain$' err
+	grep -q '^acp-conduct: mortal: died (signal KILL), more often than --restarts 0/1m allows; ending the chain$' err
 }
 
 @test "bypass joins its neighbours; extensions that killed it twice are refused" {
@@ -106,7 +106,7 @@ conversation() {
 	run -0 jq -sc '.[1:] | sort_by(.id)[] | [.id, .result]' up
 	assert_output $'[1,"die"]\n[2,"more"]'
 	[[ $ended == 0 ]]
-	grep -q 'taken out of the chain: its neighbours are joined' err
+	grep -q 'died (.*); bypassed' err
 }
 
 @test "fail ends the chain at the first death" {
@@ -125,7 +125,7 @@ conversation() {
 		<<<'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}'
 	assert_failure 125
 	assert_output --partial '"component":"sleep"'
-	[[ $stderr == *'sleep: did not initialize in time; ending the chain'* ]]
+	[[ $stderr == *'sleep: did not initialize within --init-timeout; ending the chain'* ]]
 	run -127 acp-conduct -p ./not-there -- $agent <<<'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}'
 	assert_output --partial 'not-there: command not found'
 }

@@ -190,14 +190,14 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 @test "an agent that ignores the end of its input is stopped after the grace period, which counts as 0" {
 	run acp-conduct --grace 100ms -f "$through" -- sh -c 'cat; exec sleep 1000' <<<'x'
 	assert_success
-	assert_line 'acp-conduct: agent: did not end in time: stopped (signal TERM)'
+	assert_line 'acp-conduct: agent: did not end within the grace period; stopped (signal TERM)'
 	nobody_left
 }
 
 @test "one that ignores SIGTERM gets SIGKILL, and so do those that it has started" {
 	run acp-conduct --grace 100ms -- sh -c 'trap "" TERM; sleep 1000 & while :; do sleep 1; done' </dev/null
 	assert_success
-	assert_output 'acp-conduct: agent: did not end in time: stopped (signal KILL)'
+	assert_output 'acp-conduct: agent: did not end within the grace period; stopped (signal KILL)'
 	nobody_left
 }
 
@@ -205,7 +205,7 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 	run acp-conduct --grace 600ms -d 'cat; exec sleep 1000' -- sh -c 'cat; exit 3' <<<'x'
 	assert_failure 3
 	assert_line x
-	assert_line 'acp-conduct: cat: did not end in time: stopped (signal TERM)'
+	assert_line 'acp-conduct: cat: did not end within the grace period; stopped (signal TERM)'
 }
 
 @test "the grace period begins when the agent has read its input, not when the client has left" {

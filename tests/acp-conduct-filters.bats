@@ -62,7 +62,7 @@ runs() {
 	[[ $(grep -c "^acp-conduct: $1: pid " said) -eq $2 ]]
 }
 
-again='starting it again: what it had read and not passed on is lost'
+again='restarting it; messages that it had read but not forwarded are lost'
 
 # asks TEXT: a message goes down, and comes back up.
 asks() {
@@ -228,7 +228,7 @@ blocked() {
 	asks two
 	ends 0
 	assert_equal "$(grep . got)" "$m\"two\"}"
-	says 1 'mortal: down: dropped the rest of a line that it had half read (16 bytes)'
+	says 1 'mortal: down: dropped the rest of a line that it had partly read before it died (16 bytes)'
 }
 
 @test "even where the rest comes later, and is long" {
@@ -240,7 +240,7 @@ blocked() {
 	asks two
 	ends 0
 	assert_equal "$(grep . got)" "$m\"two\"}"
-	says 1 'mortal: down: dropped the rest of a line that it had half read (300017 bytes)'
+	says 1 'mortal: down: dropped the rest of a line that it had partly read before it died (300017 bytes)'
 }
 
 @test "what it had not begun to read is not taken for a rest, not even a line with a CR" {
@@ -256,7 +256,7 @@ blocked() {
 	mkfifo go
 	start -d 'mortal "printf %s torn; kill -9 \$\$"' -- sh -c 'read x <go; exec cat'
 	wait_for runs mortal 2
-	says 1 'mortal: down: closed a line that it left torn'
+	says 1 'mortal: down: wrote an incomplete line before it died; ended the line with a newline'
 	echo go >go
 	asks two
 	ends 0
@@ -297,7 +297,7 @@ blocked() {
 	asks last
 	ends 0
 	assert_equal "$(cat got)" "$(printf '\ntorn\n{}\n%s' "$m\"last\"}")"
-	says 1 'third: down: closed a line that it left torn'
+	says 1 'third: down: wrote an incomplete line before it died; ended the line with a newline'
 }
 
 # --- how often, and what else may be wanted
@@ -310,7 +310,7 @@ blocked() {
 	done
 	ends 7
 	says 3 "sh: died (exit status 7); $again"
-	says 1 'sh: died (exit status 7); --restarts 3/1m is used up; ending the chain'
+	says 1 'sh: died (exit status 7), more often than --restarts 3/1m allows; ending the chain'
 	grep -qxF '{}' got
 }
 
@@ -323,7 +323,7 @@ died() {
 	asks one
 	kill -KILL "$(pid_of cat)"
 	ends 137
-	says 1 'cat: died (signal KILL); --restarts 0/1m is used up; ending the chain'
+	says 1 'cat: died (signal KILL), more often than --restarts 0/1m allows; ending the chain'
 	start -d cat --on-crash fail -u cat -- cat
 	asks one
 	kill_again cat
@@ -340,7 +340,7 @@ died() {
 		kill_again $name
 		asks "after $name"
 		kill -KILL "$(pid_of $name)"
-		wait_for says 1 "$name: died (signal KILL); taken out of the chain: its neighbours are joined, and what it had read and not passed on is lost"
+		wait_for says 1 "$name: died (signal KILL); bypassed; messages that it had read but not forwarded are lost"
 		asks "without $name"
 	done
 	seq -f "$m%.0f}" 20000 >&9
@@ -367,7 +367,7 @@ died() {
 	run acp-conduct -d once -d cat -- cat <file
 	assert_failure 137
 	assert_line 1
-	assert_line 'acp-conduct: once: its input is a file: it is not started again'
+	assert_line 'acp-conduct: once: reads its input from a file, so it cannot be restarted'
 	assert_line 'acp-conduct: once: died (signal KILL); ending the chain'
 	nobody_left
 }
@@ -380,7 +380,7 @@ died() {
 	kill -KILL "$(pid_of mycat)"
 	ends 137
 	says 1 'mycat: command not found: mycat'
-	says 1 'mycat: cannot be started again'
+	says 1 'mycat: cannot be restarted'
 	says 1 'mycat: died (signal KILL); ending the chain'
 }
 
@@ -475,7 +475,7 @@ has_died() {
 	chain=(-f 'rulefilter x:drop' -p acp-tap -f acp-tap -u cat -p acp-tap -d cat)
 	converse "${chain[@]}"
 	converse --on-crash bypass --restarts 1/1m "${chain[@]}"
-	(($(grep -c 'taken out of the chain' said) == 4))
+	(($(grep -c 'bypassed' said) == 4))
 }
 
 @test "and where conduct reads between all of them" {

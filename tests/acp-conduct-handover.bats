@@ -89,7 +89,7 @@ component() {
 	say '{"jsonrpc":"2.0","id":1,"method":"slow"}' '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}'
 	wait_for grep -qF '$/cancel_request' r.rec
 	kill -KILL "$(<proxy.lives)"
-	says 'proxy: died .*taken out'
+	says 'proxy: died .*bypassed'
 	say '{"jsonrpc":"2.0","id":2,"method":"after"}'
 	responds 2 '{"method":"after","params":null}'
 	responds 1 -32800
@@ -150,7 +150,7 @@ component() {
 	begin
 	say '{"jsonrpc":"2.0","id":1,"method":"deadly"}'
 	responds 1 -32603
-	gets 'filter: no answer: signal KILL'
+	gets 'filter: no response: signal KILL'
 	ends 0
 }
 
@@ -240,7 +240,7 @@ died() { [[ $(grep -c 'filter: died' said) -eq $1 ]]; }
 		gets '"id":"0"'
 		say '{"jsonrpc":"2.0","method":"die"}'
 		ends 0
-		says 'closing: did not end in time: stopped'
+		says 'closing: did not end within the grace period; stopped'
 	done
 }
 

@@ -126,7 +126,7 @@ chain() {
 	where() { run --separate-stderr env PATH="$1:$jq:/usr/bin:/bin" "a b/conduct" -p "$B/bin/acp-tap" -- $agent <input; }
 	where "$PWD/nowhere"
 	assert_success
-	assert_equal "$(grep acp-mcp <<<"$stderr")" 'acp-conduct: acp-mcp is not found: MCP servers of type acp are left to the agent, as with --no-mcp'
+	assert_equal "$(grep acp-mcp <<<"$stderr")" 'acp-conduct: acp-mcp not found: continuing without it, as with --no-mcp; the agent itself must support MCP servers of type acp'
 	refute_output --partial '"acp":true'
 	where "::$PWD/path"
 	assert_output --partial "\"command\":\"$PWD/path/acp-mcp\""
@@ -147,7 +147,7 @@ chain() {
 	assert_success
 	assert_equal "$(jq -c .id <<<"$output" | tr '\n' ' ')" '0 1 '
 	refute_output --partial '"acp":true'
-	[[ $stderr == *'acp-mcp: died (exit status 3); taken out of the chain'* ]]
+	[[ $stderr == *'acp-mcp: died (exit status 3); bypassed'* ]]
 }
 
 # --- it dies ---
@@ -189,7 +189,7 @@ echoed() {
 		# The proxy has options.
 		kill -KILL "$(pgrep -P "$BRIDGE" -f '/acp-mcp$')"
 		[[ $says == "$takes" ]] || wait "${SHIM[s]}"
-		wait_for grep -q 'acp-mcp.2: died (signal KILL); starting it again' err
+		wait_for grep -q 'acp-mcp.2: died (signal KILL); restarting it' err
 		echoed
 		opened t
 		assert_equal "$(called t)" 'x: hi'
@@ -229,7 +229,7 @@ echoed() {
 	bridge acp-conduct --restarts 0/1m --on-crash fail -p acp-tap
 	initialize
 	kill -KILL "$(pgrep -P "$BRIDGE" -x acp-mcp)"
-	wait_for grep -q 'acp-mcp: died (signal KILL); taken out of the chain' err
+	wait_for grep -q 'acp-mcp: died (signal KILL); bypassed' err
 	echoed
 	finish
 	nobody_left

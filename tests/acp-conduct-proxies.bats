@@ -78,7 +78,7 @@ chain() {
 		printf '%s\n' "$init" >input
 		run --separate-stderr timeout 60 acp-conduct -v -p "$proxy" -- $agent <input
 		assert_output '{"jsonrpc":"2.0","id":0,"result":{"asked":"underscore"}}'
-		[[ $stderr == *': initialized, underscore'* ]]
+		[[ $stderr == *': initialized with the underscore dialect'* ]]
 	done
 }
 
@@ -124,8 +124,8 @@ chain() {
 	assert_success
 	assert_output '{"jsonrpc":"2.0","id":1,"result":{"method":"a","params":null}}'
 	[[ $stderr == *'client: line 2: not JSON'* || $stderr == *'client: line 2: expected'* ]]
-	[[ $stderr == *'client: an answer to a request that is not open: dropped: 99'* ]]
-	[[ $stderr == *'client: an error that answers no request: dropped'* ]]
+	[[ $stderr == *'client: a response to no open request: dropped: 99'* ]]
+	[[ $stderr == *'client: an error response without an id: dropped'* ]]
 }
 
 @test "blank lines go without a word, and are no messages" {

@@ -88,7 +88,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	new
 	prompt 1 die
 	responds 1 -32603
-	says 'agent: died \(signal KILL\); started again; requests refused: 1; sessions to restore: 1'
+	says 'agent: died \(signal KILL\); restarted; requests failed: 1; sessions to restore: 1'
 	prompt 2 two
 	asks two
 	allow 1
@@ -199,7 +199,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	gets '"id":0'
 	new
 	prompt 1 die
-	gets '"severity":"error","title":"The agent ended unexpectedly (signal KILL) and was started again. This session ended when'
+	gets '"severity":"error","title":"The agent ended unexpectedly (signal KILL) and was restarted. This session was lost when'
 	ends 0
 }
 
@@ -214,13 +214,13 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	responds 1 -32603
 	prompt 2 two
 	responds 2 -32002
-	gets 'This session ended when the agent did: the agent can neither resume nor load sessions. Please start a new one.'
+	gets 'This session was lost when the agent ended: the agent can neither resume nor load sessions. Please start a new session.'
 	say '{"jsonrpc":"2.0","id":"again","method":"session/new","params":{"cwd":"/","mcpServers":[]}}'
 	gets '"id":"again"'
 	prompt 3 three s2
 	asks three
 	ends 0
-	says 'agent: session "s1" is not restored: the agent can neither resume nor load sessions'
+	says 'agent: session "s1" could not be restored: the agent can neither resume nor load sessions'
 }
 
 @test "a session that the agent refuses, or whose mode it refuses, is not found; the others go on" {
@@ -253,8 +253,8 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	responds 1 -32603
 	prompt 2 two
 	responds 2 -32002
-	gets 'the agent died again when it was to restore it'
-	assert_equal "$(grep -c 'did not restore a session in time; killed' said)" 2
+	gets 'the agent died again while it was restoring the session'
+	assert_equal "$(grep -c 'did not restore a session within --init-timeout; killed' said)" 2
 	ends 0
 }
 
@@ -263,7 +263,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 @test "an agent that dies again at once ends the chain, with its status" {
 	DIE=$(seq -s, 3 40) client 1 --restarts 2/1m -- $agent load
 	assert_equal "$(grep -c '^acp-conduct: agent: died' err)" 3
-	grep -q 'agent: died (signal KILL); --restarts 2/1m is used up; ending the chain' err
+	grep -q 'agent: died (signal KILL), more often than --restarts 2/1m allows; ending the chain' err
 	[[ $(<met) == *'; status 137;'* ]]
 	assert_equal "$(wc -l <lives)" 3
 }

@@ -196,12 +196,12 @@ session() {
 	wait_for grep -q hello got
 	cat <&8 >said 9>&- &
 	reader=$!
-	wait_for grep -q 'acp-conduct: [0-9]* lines of stderr lost' said
+	wait_for grep -q 'acp-conduct: [0-9]* lines of standard error discarded: its reader is too slow' said
 	client_leaves
 	wait $conduct
 	kill $reader
 	exec 8>&-
-	lost=$(sed -n 's/^acp-conduct: \([0-9]*\) lines of stderr lost$/\1/p' said | awk '{ n += $1 } END { print n }')
+	lost=$(sed -n 's/^acp-conduct: \([0-9]*\) lines of standard error discarded: its reader is too slow$/\1/p' said | awk '{ n += $1 } END { print n }')
 	((lost + $(grep -c '^agent: ' said) == 150000))
 }
 
@@ -256,7 +256,7 @@ session() {
 	done
 	run acp-conduct -f ' ' -- cat
 	assert_failure 2
-	assert_output 'acp-conduct: an empty command for a filter'
+	assert_output 'acp-conduct: the command of a filter is empty'
 }
 
 @test "options end at the agent's name" {

@@ -91,7 +91,7 @@ bridge_add(struct chain *ch)
 	if (r == 0)
 		r = is_in_path(&path);
 	if (r == 0)
-		cli_warn("acp-conduct", "%s is not found: MCP servers of type acp are left to the agent, as with --no-mcp", program);
+		cli_warn("acp-conduct", "%s not found: continuing without it, as with --no-mcp; the agent itself must support MCP servers of type acp", program);
 	if (r > 0)
 		r = insert(ch, path.p);
 	buf_free(&path);

@@ -300,7 +300,7 @@ chain_start(struct component *c)
 	int errors[2], error;
 
 	if (proc_pipe(errors) < 0) {
-		report_say(&ch->report, "%s: cannot start it: %s", c->name, strerror(errno));
+		report_say(&ch->report, "%s: cannot create a pipe: %s", c->name, strerror(errno));
 		return EXIT_FAILED;
 	}
 	spec.nfds = descriptors(c, errors[1], fds);

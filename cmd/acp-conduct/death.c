@@ -121,7 +121,7 @@ say_death(const struct component *c, const char *how)
 	struct chain *ch = c->chain;
 
 	if (c->used_up)
-		report_say(&ch->report, "%s: died (%s); --restarts %s is used up; ending the chain", c->name, how, ch->allowed);
+		report_say(&ch->report, "%s: died (%s), more often than --restarts %s allows; ending the chain", c->name, how, ch->allowed);
 	else
 		report_say(&ch->report, "%s: died (%s); ending the chain", c->name, how);
 }
@@ -144,7 +144,7 @@ tell_end(struct chain *ch, struct component *c, enum end end, int status)
 	if (end == END_DEATH && c->kind != KIND_PROXY)
 		say_death(c, text);
 	else if (end == END_STOPPED && c->sent && !ch->forced)
-		report_say(&ch->report, "%s: did not end in time: stopped (%s)", c->name, text);
+		report_say(&ch->report, "%s: did not end within the grace period; stopped (%s)", c->name, text);
 	else if (end == END_STOPPED && ch->signals)
 		report_say(&ch->report, "%s: stopped (%s)", c->name, text);
 	else if (end == END_IN_ORDER && (c->kind == KIND_AGENT ? failed_silently(c, status) : proc_status(status) != 0))
@@ -152,7 +152,7 @@ tell_end(struct chain *ch, struct component *c, enum end end, int status)
 	if (c->kind == KIND_AGENT && c->near && !c->near->carries && !c->near->finishing)
 		unread = mend_unread(c->near);
 	if (unread > 0 && !ch->forced)
-		report_say(&ch->report, "%s: ended with %zu messages unread", c->name, unread);
+		report_say(&ch->report, "%s: ended without reading %zu messages", c->name, unread);
 	sum_up(c, text);
 }
 
@@ -164,7 +164,7 @@ death_proxy_over(struct port *p)
 
 	port_close(p);
 	p->state = PORT_GONE;
-	route_fail_calls(p, r->why ? r->why : "that component has ended", route_reason(r));
+	route_fail_calls(p, r->why ? r->why : "the component has ended", route_reason(r));
 }
 
 /* What the end of a component is to its neighbours, as far as ports know it. */
@@ -225,7 +225,7 @@ took_too_long(void *arg)
 {
 	struct component *c = arg;
 
-	report_say(&c->chain->report, "%s: did not %s in time; killed", c->name,
+	report_say(&c->chain->report, "%s: did not %s within --init-timeout; killed", c->name,
 		c->near->memory && c->near->memory->at ? "restore a session" : "initialize");
 	proc_signal(c->pid, SIGKILL);
 }
@@ -241,7 +241,7 @@ death_on_mended(struct port *p, const struct msg *m)
 			restore_begin(p, m);
 		return;
 	}
-	report_say(p->route->report, "%s: did not initialize again: %.*s", p->name, (int)(error.n < 200 ? error.n : 200), error.p);
+	report_say(p->route->report, "%s: refused to initialize after its restart; killed: %.*s", p->name, (int)(error.n < 200 ? error.n : 200), error.p);
 	proc_signal(p->component->pid, SIGKILL);
 }
 
@@ -283,7 +283,7 @@ try_other_dialect(struct component *c, const char *text)
 		return false;
 	p->asked_twice = true;
 	p->dialect = p->dialect == ACP_PLAIN ? ACP_UNDERSCORE : ACP_PLAIN;
-	report_say(r->report, "%s: ended when it was asked to initialize (%s); asking in the other dialect", p->name, text);
+	report_say(r->report, "%s: ended while it was being initialized (%s); restarting it with the other dialect", p->name, text);
 	mend_sort(c, "", slice(NULL, 0), &n);
 	return start_again(c) == 0 && route_ask_first(p) == 0;
 }
@@ -300,7 +300,7 @@ take_out(struct component *c, const char *text)
 		port_close(c->near);
 		mend_report(c->near, text, &n);
 	} else {
-		report_say(&c->chain->report, "%s: %s, and what it had read and not passed on is lost", c->name, text);
+		report_say(&c->chain->report, "%s: %s; messages that it had read but not forwarded are lost", c->name, text);
 		mend_sort(c, r->why, route_reason(r), &n);
 		if (hop_bypass(c) < 0)
 			route_no_memory(r);
@@ -322,7 +322,7 @@ report_torn(struct component *c)
 	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		p = c->out[dir] ? c->out[dir]->from : NULL;
 		if (p && p->carries && p->in.torn)
-			report_say(&c->chain->report, "%s: %s: closed a line that it left torn", c->name, dir == ACP_DOWN ? "down" : "up");
+			report_say(&c->chain->report, "%s: %s: wrote an incomplete line before it died; ended the line with a newline", c->name, dir == ACP_DOWN ? "down" : "up");
 	}
 }
 
@@ -339,12 +339,12 @@ replace(struct component *c)
 	if (c->kind == KIND_PROXY && c->near->state == PORT_ASKED)
 		return try_other_dialect(c, text) ? 0 : -1;
 	if (c->taken_out) {
-		snprintf(what, sizeof(what), "died (%s); taken out of the chain: its neighbours are joined", text);
+		snprintf(what, sizeof(what), "died (%s); bypassed", text);
 		take_out(c, what);
 		return 0;
 	}
 	if (c->kind < KIND_PROXY)
-		report_say(&ch->report, "%s: died (%s); starting it again: what it had read and not passed on is lost", c->name, text);
+		report_say(&ch->report, "%s: died (%s); restarting it; messages that it had read but not forwarded are lost", c->name, text);
 	report_torn(c);
 	mend_sort(c, r->why, route_reason(r), &n);
 	if (c->kind >= KIND_PROXY)
@@ -352,10 +352,10 @@ replace(struct component *c)
 	if (c->kind == KIND_AGENT)
 		n = (struct mend_counts){.failed = n.failed, .unread = n.unread, .sessions = restore_prepare(c->near, text)};
 	if (start_again(c) < 0 || (c->kind >= KIND_PROXY && route_ask_again(c->near) < 0)) {
-		report_say(&ch->report, "%s: cannot be started again", c->name);
+		report_say(&ch->report, "%s: cannot be restarted", c->name);
 		return -1;
 	}
-	snprintf(what, sizeof(what), "died (%s); started again", text);
+	snprintf(what, sizeof(what), "died (%s); restarted", text);
 	if (c->kind >= KIND_PROXY)
 		mend_report(c->near, what, &n);
 	return 0;
@@ -405,7 +405,7 @@ is_replaced(struct component *c)
 	if (c->on_crash == CRASH_FAIL || (c->kind == KIND_PROXY && c->near->finishing))
 		return false;
 	if (c->kind != KIND_AGENT && reads_a_file(c)) {
-		report_say(&ch->report, "%s: its input is a file: it is not started again", c->name);
+		report_say(&ch->report, "%s: reads its input from a file, so it cannot be restarted", c->name);
 		return false;
 	}
 	too_often = chain_died_too_often(c);

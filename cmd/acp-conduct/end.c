@@ -25,7 +25,7 @@ end_reason(struct route *r, const struct component *c, const char *what)
 	free(r->why_text);
 	r->why_text = NULL;
 	r->why = what;
-	if (buf_printf(&text, "acp-conduct: %s: no answer: %s", c->name, what) == 0 && buf_string(&text))
+	if (buf_printf(&text, "acp-conduct: %s: no response: %s", c->name, what) == 0 && buf_string(&text))
 		r->why = r->why_text = text.p;
 	else
 		buf_free(&text);

@@ -121,7 +121,7 @@ not_read(struct port *p)
 		p->live = false;
 	} else if (!is_ending(c->pid)) {
 		p->refuses = true;
-		mend_deaf(p, "the agent does not read its standard input any more");
+		mend_deaf(p, "the agent has closed its standard input");
 	}
 	p->route->stuck_wanted = true;
 }
@@ -253,7 +253,7 @@ on_no_proxy(struct port *p, const char *why)
 	struct route *r = p->route;
 
 	report_say(r->report, "%s: is not a proxy: %s; ending the chain", p->name, why);
-	end_reason(r, p->component, "it is not a proxy");
+	end_reason(r, p->component, "is not a proxy");
 	end_break(r, EXIT_FAILED, r->why);
 }
 
@@ -303,7 +303,7 @@ guardian_died(void *arg, int status)
 	if (ch->guardian.fd >= 0)
 		close(ch->guardian.fd);
 	if (proc_guardian_start(&ch->guardian) < 0 || watch_guardian(ch) < 0) {
-		report_say(&ch->report, "the guardian died: components may be left over where acp-conduct is killed, too");
+		report_say(&ch->report, "cannot restart the guardian process; if acp-conduct is killed, components may keep running");
 		return;
 	}
 	for (i = 0; i < ch->n; i++)
@@ -348,7 +348,7 @@ read_terminal(struct chain *ch)
 		cli_waits("acp-conduct", STDIN_FILENO, "the client's messages");
 		return 0;
 	}
-	report_say(&ch->report, "standard input: %s", strerror(errno));
+	report_say(&ch->report, "cannot read standard input: %s", strerror(errno));
 	return EXIT_FAILED;
 }
 

@@ -20,7 +20,7 @@ check_overrun(struct route *r)
 		if (p->kind != PORT_PROXY || !p->overrun || p->component->life != LIFE_RUNS || p->component->closing)
 			continue;
 		p->component->closing = "standard input";
-		report_say(r->report, "%s: has failed: it does not read, and more than %d MiB wait for it", p->name, PORT_BOUND >> 20);
+		report_say(r->report, "%s: does not read its standard input, and more than %d MiB are queued for it; killed", p->name, PORT_BOUND >> 20);
 		proc_signal(p->component->pid, SIGKILL);
 	}
 }

@@ -102,7 +102,7 @@ split_out(struct component *c, struct link *l)
 	if (fd < 0 || port_open_out(to, fd) < 0)
 		return -1;
 	if (last >= 0 && last != '\n')
-		report_say(&ch->report, "%s: %s: closed a line that it left torn", c->name, down ? "down" : "up");
+		report_say(&ch->report, "%s: %s: wrote an incomplete line before it died; ended the line with a newline", c->name, down ? "down" : "up");
 	return last == '\n' ? 0 : endpoint_put(&to->out, NULL, slice("\n", 1));
 }
 
@@ -212,7 +212,7 @@ renew_closed(struct component *c, struct link *in, struct link *out)
 	}
 	take_unread(in, &lost);
 	if (lost.n + (size_t)unread > 0)
-		report_say(&c->chain->report, "%s: %s: %zu bytes that it had not read are lost: the direction has ended after it",
+		report_say(&c->chain->report, "%s: %s: %zu unread bytes are lost, because the next component in this direction has closed its input",
 			c->name, in->dir == ACP_DOWN ? "down" : "up", lost.n + (size_t)unread);
 	buf_free(&lost);
 	port_close_out(in->to);

@@ -270,7 +270,7 @@ flush_one(struct look *l, struct log *log, struct loop_fd *watch)
 	if (!log)
 		return;
 	if (log_flush(log) < 0)
-		report_say(l->route->report, "%s: %s: records are lost", log_name(log), log_why(log));
+		report_say(l->route->report, "%s: %s: records are lost, the session goes on", log_name(log), log_why(log));
 	watch->fd = log_waiting(log);
 	loop_watch(l->route->loop, watch, POLLOUT);
 }

@@ -27,11 +27,11 @@ static const char usage[] =
 	"acp-conduct is itself a proxy.\n"
 	"\n"
 	"Components\n"
-	"  -f, --filter CMD      filter for both directions: client on descriptors 0 and\n"
-	"                        1, agent on 6 and 7\n"
-	"  -d, --down CMD        filter from client to agent: stdin to stdout\n"
-	"  -u, --up CMD          filter from agent to client: stdin to stdout\n"
-	"  -p, --proxy CMD       proxy: speaks the proxy-chain protocol\n"
+	"  -f, --filter CMD      add a filter for both directions: the client is on\n"
+	"                        descriptors 0 and 1, the agent on 6 and 7\n"
+	"  -d, --down CMD        add a filter from client to agent: stdin to stdout\n"
+	"  -u, --up CMD          add a filter from agent to client: stdin to stdout\n"
+	"  -p, --proxy CMD       add a proxy, which speaks the proxy-chain protocol\n"
 	"      --on-crash restart|fail|bypass\n"
 	"                        what to do when one of the components after this option\n"
 	"                        dies (restart)\n"
@@ -39,20 +39,25 @@ static const char usage[] =
 	"                        what to do when the agent dies: end the chain, or\n"
 	"                        restart the agent and restore its sessions (end)\n"
 	"      --restarts N/TIME  restart a component at most N times in TIME (3/1m)\n"
-	"      --init-timeout TIME  how long initialization may take (30s)\n"
-	"      --dialect plain|underscore  dialect of all proxies (detected)\n"
+	"      --init-timeout TIME  fail if initialization takes longer than this (30s)\n"
+	"      --dialect plain|underscore\n"
+	"                        initialize all proxies with proxy/initialize or with\n"
+	"                        _proxy/initialize (default: detect it for each proxy)\n"
 	"      --no-mcp          do not add acp-mcp before the agent\n"
 	"\n"
 	"Recording and sharing\n"
 	"      --record FILE     record the messages of all hops; acp-recording(5)\n"
-	"      --trace FILE      the same as events for the Rust trace viewer\n"
-	"      --control SOCKET|auto  share the stream, for --attach; see acp-share\n"
-	"      --control-hop N|NAME  which hop to share (0); may be repeated\n"
+	"      --trace FILE      write the messages of all hops as events for the trace\n"
+	"                        viewer of the Rust conductor\n"
+	"      --control SOCKET|auto\n"
+	"                        let tools attach to the chain with --attach; acp-share(1)\n"
+	"      --control-hop N|NAME\n"
+	"                        share this hop (0); may be repeated\n"
 	"\n"
 	"Other options\n"
-	"      --grace TIME      wait so long for a component to end (5s)\n"
-	"      --max-line SIZE   longest line to forward, in bytes (64M)\n"
-	"  -v, --verbose         report the start and end of each component\n"
+	"      --grace TIME      stop a component that has not ended after TIME (5s)\n"
+	"      --max-line SIZE   discard lines longer than SIZE bytes (64M)\n"
+	"  -v, --verbose         report when each component starts and ends\n"
 	"  -h, --help            print this text\n"
 	"  -V, --version         print the version\n"
 	"\n"
@@ -104,7 +109,7 @@ add_component(struct setup *s, enum kind kind, const char *command)
 		return;
 	}
 	if (errno == EINVAL)
-		cli_die(EXIT_USAGE, name, "an empty command for a %s", kind == KIND_PROXY ? "proxy" : kind == KIND_AGENT ? "agent" : "filter");
+		cli_die(EXIT_USAGE, name, "the command of a %s is empty", kind == KIND_PROXY ? "proxy" : kind == KIND_AGENT ? "agent" : "filter");
 	cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 }
 
@@ -119,7 +124,7 @@ read_restarts(struct chain *ch, const char *text)
 	n = strtoul(text, &end, 10);
 	if (!slash || end != slash || end == text || text[0] < '0' || text[0] > '9' || errno || n > 1000 ||
 		cli_duration(slash + 1, &ch->window) < 0)
-		cli_die(EXIT_USAGE, name, "--restarts %s: not a number (at most 1000) and a duration: 3/1m", text);
+		cli_die(EXIT_USAGE, name, "--restarts %s: expected N/TIME with N at most 1000, such as 3/1m", text);
 	ch->restarts = n;
 	ch->allowed = text;
 }
@@ -183,7 +188,7 @@ read_commands(struct setup *s, int argc, char **argv)
 	int i;
 
 	if (argc < 2)
-		cli_die(EXIT_USAGE, name, "no component is given; try acp-conduct --help");
+		cli_die(EXIT_USAGE, name, "missing component; try acp-conduct --help");
 	for (i = 1; i < argc; i++)
 		add_component(s, agent && i == argc - 1 ? KIND_AGENT : KIND_PROXY, argv[i]);
 	s->chain->has_agent = agent;
@@ -197,13 +202,13 @@ read_operands(struct setup *s, int argc, char **argv)
 
 	if (optind < argc && !dashes && (strcmp(argv[optind], "agent") == 0 || strcmp(argv[optind], "proxy") == 0)) {
 		if (ch->n)
-			cli_die(EXIT_USAGE, name, "components are given as options, or behind `%s'; an agent of that name behind --", argv[optind]);
+			cli_die(EXIT_USAGE, name, "give components either as options or after `%s', not both; put -- before an agent of that name", argv[optind]);
 		read_commands(s, argc - optind, argv + optind);
 		return;
 	}
 	ch->has_agent = optind < argc;
 	if (!ch->has_agent && ch->n == 0)
-		cli_die(EXIT_USAGE, name, "no agent is given; try acp-conduct --help");
+		cli_die(EXIT_USAGE, name, "missing agent; try acp-conduct --help");
 	if (ch->has_agent && chain_add_argv(ch, KIND_AGENT, argv + optind) < 0)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 }
@@ -259,7 +264,7 @@ read_options(struct setup *s, int argc, char **argv)
 			add_hop(s, optarg);
 			break;
 		case OPTION_LIST:
-			cli_die(EXIT_USAGE, name, "acp-share --list prints what runs");
+			cli_die(EXIT_USAGE, name, "--list: to list running chains, use acp-share --list");
 		case OPTION_MAX_LINE:
 			if (cli_bytes(optarg, &s->route->line_limit) < 0 || s->route->line_limit == 0)
 				cli_die(EXIT_USAGE, name, "--max-line %s: %s", optarg, cli_want_bytes);

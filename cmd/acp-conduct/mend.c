@@ -287,17 +287,17 @@ mend_report(struct port *p, const char *what, const struct mend_counts *n)
 
 	buf_printf(&line, "%s: %s", p->name, what);
 	if (n->adopted)
-		buf_printf(&line, "; requests passed on before: %zu", n->adopted);
+		buf_printf(&line, "; requests already forwarded: %zu", n->adopted);
 	if (n->kept)
-		buf_printf(&line, "; answered with what it was handed: %zu", n->kept);
+		buf_printf(&line, "; responses delivered in its place: %zu", n->kept);
 	if (n->again)
-		buf_printf(&line, "; requests given again: %zu", n->again);
+		buf_printf(&line, "; requests sent again: %zu", n->again);
 	if (n->unread)
 		buf_printf(&line, "; unread messages: %zu", n->unread);
 	if (n->past)
-		buf_printf(&line, "; passed by: %zu", n->past);
+		buf_printf(&line, "; messages forwarded past it: %zu", n->past);
 	if (n->failed)
-		buf_printf(&line, "; requests refused: %zu", n->failed);
+		buf_printf(&line, "; requests failed: %zu", n->failed);
 	if (n->sessions)
 		buf_printf(&line, "; sessions to restore: %zu", n->sessions);
 	if (n->lost)

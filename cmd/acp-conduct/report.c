@@ -30,7 +30,7 @@ tell_lost(struct report *r)
 
 	if (r->lost == 0 || r->out.full)
 		return;
-	if (buf_printf(&text, "%llu lines of stderr lost", (unsigned long long)r->lost) == 0) {
+	if (buf_printf(&text, "%llu lines of standard error discarded: its reader is too slow", (unsigned long long)r->lost) == 0) {
 		r->lost = 0;
 		queue(r, "acp-conduct", buf_slice(&text));
 	}

@@ -26,10 +26,10 @@ lose(struct port *p, struct session *s, const char *why, struct slice error)
 {
 	s->lost = true;
 	s->why.n = s->refusal.n = 0;
-	if (buf_printf(&s->why, "This session ended when the agent did: %s. Please start a new one.", why) < 0 || !buf_string(&s->why) ||
+	if (buf_printf(&s->why, "This session was lost when the agent ended: %s. Please start a new session.", why) < 0 || !buf_string(&s->why) ||
 		(error.p && buf_add_slice(&s->refusal, error) < 0))
 		route_no_memory(p->route);
-	report_say(p->route->report, "%s: session %.*s is not restored: %s%s%.*s", p->name, (int)(s->id.n < SHOWN ? s->id.n : SHOWN),
+	report_say(p->route->report, "%s: session %.*s could not be restored: %s%s%.*s", p->name, (int)(s->id.n < SHOWN ? s->id.n : SHOWN),
 		s->id.p, why, error.p ? ": " : "", (int)(error.n < SHOWN ? error.n : SHOWN), error.p ? error.p : "");
 }
 
@@ -66,8 +66,8 @@ static int
 make_notice(const struct memory *m, const struct session *s, struct buf *params)
 {
 	struct buf text = {0};
-	int r = buf_printf(&text, "The agent ended unexpectedly (%.*s) and was started again. %s", (int)m->how.n, m->how.p,
-		s->lost ? s->why.p : "This session goes on; a request that was under way has failed.");
+	int r = buf_printf(&text, "The agent ended unexpectedly (%.*s) and was restarted. %s", (int)m->how.n, m->how.p,
+		s->lost ? s->why.p : "This session continues; requests that were in progress have failed.");
 
 	if (r == 0)
 		r = buf_printf(params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"notice\",\"severity\":\"%s\",\"title\":", acp_session_id, (int)s->id.n,
@@ -239,7 +239,7 @@ next_session(struct port *p)
 		if (!m->resumes && !m->loads)
 			lose(p, s, "the agent can neither resume nor load sessions", slice(NULL, 0));
 		else if (s->tries >= TRIES)
-			lose(p, s, "the agent died again when it was to restore it", slice(NULL, 0));
+			lose(p, s, "the agent died again while it was restoring the session", slice(NULL, 0));
 		else
 			return s;
 	}
@@ -317,7 +317,7 @@ restore_answered(struct port *p, const struct msg *m)
 	if (to->logging_in) {
 		to->logging_in = false;
 		if (m->error.p)
-			report_say(p->route->report, "%s: did not authenticate again: %.*s", p->name,
+			report_say(p->route->report, "%s: authentication failed after the restart: %.*s", p->name,
 				(int)(m->error.n < SHOWN ? m->error.n : SHOWN), m->error.p);
 		restore_next(p);
 		return;
@@ -325,7 +325,7 @@ restore_answered(struct port *p, const struct msg *m)
 	if (!s)
 		return;
 	if (m->error.p) {
-		lose(p, s, to->step == 0 ? "the agent refuses to restore it" : "the agent refuses the mode or an option that it had", m->error);
+		lose(p, s, to->step == 0 ? "the agent refused to restore the session" : "the agent refused the mode, the model or an option of the session", m->error);
 	} else if (to->step == 0) {
 		out_of_memory(p, memory_read_state(m->result, &to->now));
 	} else if (memory_get(m->result, "configOptions", JSON_ARRAY).p) {

@@ -71,9 +71,9 @@ find_way(struct port *p, const struct msg *m, struct plain *pl, const char **why
 		pl->envelope = m;
 	}
 	if (envelope && !wraps)
-		*why = "an envelope (proxy/successor) from where nothing is wrapped";
+		*why = "an envelope (proxy/successor) that does not come from a proxy";
 	else if (envelope && code == 0 && pl->inner.what == ACP_PROXY_SUCCESSOR)
-		*why = "an envelope (proxy/successor) in an envelope";
+		*why = "an envelope (proxy/successor) inside an envelope";
 	pl->dir = pl->envelope ? ACP_DOWN : ACP_UP;
 	if (p->kind == PORT_OUTER)
 		pl->dir = pl->envelope ? ACP_UP : ACP_DOWN;
@@ -81,7 +81,7 @@ find_way(struct port *p, const struct msg *m, struct plain *pl, const char **why
 		pl->dir = p->kind == PORT_ABOVE ? ACP_DOWN : ACP_UP;
 	pl->to = pl->dir == ACP_DOWN ? p->below : p->above;
 	if (pl->inner.what == ACP_PROXY_INITIALIZE && pl->dir == ACP_UP)
-		*why = "proxy/initialize on its way to the client";
+		*why = "proxy/initialize sent towards the client";
 	if (*why && code == 0)
 		code = ACP_ERR_INVALID_REQUEST;
 	if (code)
@@ -122,7 +122,7 @@ call_or_note(struct port *p, struct block *block, struct slice text, const struc
 	int code = find_way(p, m, &pl, &why);
 
 	if (code && p->state == PORT_ASKED && p->kind == PORT_PROXY && pl.inner.what == ACP_PROXY_INITIALIZE && !pl.envelope) {
-		r->no_proxy(p, "it sends proxy/initialize back");
+		r->no_proxy(p, "it sent proxy/initialize back");
 		return;
 	}
 	if (code) {
@@ -145,13 +145,13 @@ call_or_note(struct port *p, struct block *block, struct slice text, const struc
 		return;
 	route_look(p, &pl, text, m);
 	if (r->broken || pl.to->state == PORT_GONE)
-		route_refuse(p, m, &pl, ACP_ERR_INTERNAL, r->why ? r->why : "that component has ended", buf_slice(&r->reason));
+		route_refuse(p, m, &pl, ACP_ERR_INTERNAL, r->why ? r->why : "the component has ended", buf_slice(&r->reason));
 	else if (pl.to->refuses)
-		route_refuse(p, m, &pl, ACP_ERR_INTERNAL, "that component does not read its standard input any more", nothing);
+		route_refuse(p, m, &pl, ACP_ERR_INTERNAL, "the agent has closed its standard input", nothing);
 	else if (initializes(p, m, &pl))
 		route_initialize(p, text, m, &pl);
 	else if (pl.dir == ACP_DOWN && pl.to->state == PORT_COLD)
-		route_refuse(p, m, &pl, ACP_ERR_INVALID_REQUEST, "before initialize", nothing);
+		route_refuse(p, m, &pl, ACP_ERR_INVALID_REQUEST, "a request before initialize", nothing);
 	else if (pl.to->memory && (lost = memory_lost(pl.to->memory, pl.inner.what, msg_session(&pl.inner))))
 		route_refuse(p, m, &pl, ACP_ERR_NOT_FOUND, lost->why.p, buf_slice(&lost->refusal));
 	else
@@ -166,12 +166,12 @@ response(struct port *p, struct block *block, struct slice text, const struct ms
 	bool own;
 
 	if (m->error.p && msg_null_id(m)) {
-		route_dropped(p, "an error that answers no request", m->error);
+		route_dropped(p, "an error response without an id", m->error);
 		return;
 	}
 	if (!c || c->adopted) {
 		if (!p->stale || json_type(m->id) != JSON_NUMBER || !json_u64(m->id, &id) || id != p->stale)
-			route_dropped(p, "an answer to a request that is not open", m->id);
+			route_dropped(p, "a response to no open request", m->id);
 		return;
 	}
 	if (route_wants_other_dialect(p, c, m)) {
@@ -179,7 +179,7 @@ response(struct port *p, struct block *block, struct slice text, const struct ms
 		return;
 	}
 	if (route_knows_no_proxy(p, c, m)) {
-		p->route->no_proxy(p, "it refuses proxy/initialize");
+		p->route->no_proxy(p, "it refused proxy/initialize");
 		return;
 	}
 	own = c->own && c->what != ACP_INITIALIZE;
@@ -297,7 +297,7 @@ is_rest(struct port *to, enum input_got got, const struct line *line)
 	if (!last)
 		return true;
 	if (!line_is_blank(line) && to->sink->reader)
-		report_say(to->route->report, "%s: %s: dropped the rest of a line that it had half read (%" PRIu64 " bytes)",
+		report_say(to->route->report, "%s: %s: dropped the rest of a line that it had partly read before it died (%" PRIu64 " bytes)",
 			to->sink->reader->name, to->sink->dir == ACP_DOWN ? "down" : "up", to->dropped);
 	to->judged = false;
 	to->dropped = 0;
@@ -338,7 +338,7 @@ route_line(void *arg, enum input_got got, const struct line *line)
 		}
 	} else if (got == INPUT_TORN && p->source && p->source->writer && p->source->writer->kind != KIND_AGENT) {
 		/* A dying component's last line may be cut; the client's or the agent's only lacks its newline. */
-		noise(p, line, "a torn line");
+		noise(p, line, "an incomplete line");
 	} else {
 		route_one(p, line);
 	}

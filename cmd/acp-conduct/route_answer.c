@@ -131,7 +131,7 @@ route_fail_calls(struct port *p, const char *why, struct slice data)
 	struct call *c;
 
 	while ((c = p->calls))
-		route_fail_call(c, ACP_ERR_INTERNAL, why ? why : "that side has ended", data);
+		route_fail_call(c, ACP_ERR_INTERNAL, why ? why : "the other side has ended", data);
 }
 
 void

@@ -112,9 +112,9 @@ static const char *
 disagrees(const struct port *p, const struct plain *pl)
 {
 	if (p->kind == PORT_OUTER && pl->dir == ACP_DOWN && pl->inner.what == ACP_INITIALIZE)
-		return "acp-conduct was started without an agent: it is a proxy, and is sent proxy/initialize";
+		return "acp-conduct was started without an agent, so it is a proxy; send proxy/initialize";
 	if (p->kind != PORT_OUTER && p->kind != PORT_PROXY && pl->inner.what == ACP_PROXY_INITIALIZE)
-		return "acp-conduct was started with an agent: it is no proxy, and is sent initialize";
+		return "acp-conduct was started with an agent, so it is not a proxy; send initialize";
 	return NULL;
 }
 
@@ -130,7 +130,7 @@ route_initialize(struct port *p, struct slice text, const struct msg *m, struct 
 	bool first;
 
 	if (!why && to->kind != PORT_OUTER && to->state == PORT_ASKED)
-		why = "initialize came again before the first was answered";
+		why = "a second initialize before the response to the first one";
 	if (why) {
 		route_refuse(p, m, pl, ACP_ERR_INVALID_REQUEST, why, nothing);
 		return;
@@ -140,7 +140,7 @@ route_initialize(struct port *p, struct slice text, const struct msg *m, struct 
 		p->state = PORT_READY;
 	}
 	if (!r->started && !r->start(r)) {
-		route_refuse(p, m, pl, ACP_ERR_INTERNAL, r->why ? r->why : "a component cannot be started", buf_slice(&r->reason));
+		route_refuse(p, m, pl, ACP_ERR_INTERNAL, r->why ? r->why : "a component could not be started", buf_slice(&r->reason));
 		return;
 	}
 	if (to->kind == PORT_OUTER) {

@@ -123,7 +123,7 @@ on_closed(void *arg)
 		if (c->out[ACP_UP]->from)
 			port_drain(c->out[ACP_UP]->from);
 	} else if (c->life == LIFE_RUNS) {
-		report_say(&ch->report, "%s: closed its %s and goes on; stopping it", c->name, c->closing);
+		report_say(&ch->report, "%s: closed its %s but is still running; stopping it", c->name, c->closing);
 		c->told = !chain_may_return(c);
 		proc_signal(c->pid, c->told ? SIGTERM : SIGKILL);
 	}
@@ -190,10 +190,10 @@ init_over(void *arg)
 	struct route *r = arg;
 	struct component *c = silent(r);
 
-	report_say(r->report, "%s: did not initialize in time; ending the chain", c ? c->name : "a filter");
+	report_say(r->report, "%s: did not initialize within --init-timeout; ending the chain", c ? c->name : "a filter");
 	if (c)
-		end_reason(r, c, "it did not initialize in time");
-	end_break(r, EXIT_FAILED, r->why ? r->why : "a component did not initialize in time");
+		end_reason(r, c, "did not initialize within --init-timeout");
+	end_break(r, EXIT_FAILED, r->why ? r->why : "a component did not initialize within --init-timeout");
 	flow_follow(r);
 }
 
@@ -207,8 +207,8 @@ start_on_first_initialize(struct route *r)
 	r->started = true;
 	if (status) {
 		if (bad)
-			end_reason(r, bad, "it could not be started");
-		end_break(r, status, r->why ? r->why : "a component cannot be started");
+			end_reason(r, bad, "could not be started");
+		end_break(r, status, r->why ? r->why : "a component could not be started");
 		return false;
 	}
 	r->init = (struct loop_timer){.expired = init_over, .arg = r};
@@ -230,5 +230,5 @@ start_on_ready(struct route *r)
 
 	for (c = r->chain->components; c < r->chain->components + r->chain->n; c++)
 		if (c->kind == KIND_PROXY && r->chain->verbose)
-			report_say(r->report, "%s: initialized, %s", c->name, dialect_of(c->near));
+			report_say(r->report, "%s: initialized with the %s dialect", c->name, dialect_of(c->near));
 }

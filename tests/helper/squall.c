@@ -372,7 +372,7 @@ judge(const struct round *r)
 	if (!f)
 		fail(path);
 	while (getline(&line, &cap, f) > 0)
-		told += strstr(line, "died (signal KILL); starting it again") != NULL;
+		told += strstr(line, "died (signal KILL); restarting it") != NULL;
 	free(line);
 	fclose(f);
 	snprintf(text, sizeof(text), "%ld killed, %ld told, %ld torn", r->killed, told, r->client.torn);
