@@ -38,9 +38,9 @@ static const char help[] =
 	"\n"
 	"Other options\n"
 	"      --status stderr|tty|thought|notice|none  where to show progress (stderr)\n"
-	"      --max-line SIZE   refuse lines of more bytes (64M)\n"
-	"      --way pipe|link|proxy  connect this way; otherwise it is detected\n"
-	"      --grace TIME      wait so long for the agent to end (5s)\n"
+	"      --max-line SIZE   refuse lines of more than SIZE bytes (64M)\n"
+	"      --way pipe|link|proxy  how to connect to the stream (detected)\n"
+	"      --grace TIME      how long to wait for the agent to end (5s)\n"
 	"  -h, --help            print this text\n"
 	"  -V, --version         print the version\n";
 

@@ -30,9 +30,9 @@ static const char help[] =
 	"      --hop N|NAME      which hop of the running stream or recording (0)\n"
 	"      --clean           write lines that are not messages to stderr instead of\n"
 	"                        forwarding them\n"
-	"      --max-line SIZE   report longer lines, in bytes, unread (64M)\n"
-	"      --way pipe|link|proxy  connect this way; otherwise it is detected\n"
-	"      --grace TIME      wait so long for the agent to end (5s)\n"
+	"      --max-line SIZE   report lines of more than SIZE bytes (64M)\n"
+	"      --way pipe|link|proxy  how to connect to the stream (detected)\n"
+	"      --grace TIME      how long to wait for the agent to end (5s)\n"
 	"  -h, --help            print this text\n"
 	"  -V, --version         print the version\n";
 

@@ -22,9 +22,9 @@ static const char help[] =
 	"  -o, --output FILE     write to FILE, not to standard output\n"
 	"      --session ID      only this session; the beginning or the end of its id is\n"
 	"                        enough\n"
-	"      --redact[=text]   replace secrets; with text, all texts, too\n"
+	"      --redact[=text]   replace secrets; =text: also all texts\n"
 	"      --hop N|NAME      which hop of recordings that hold several (0)\n"
-	"      --max-line SIZE   skip lines of more bytes (64M)\n"
+	"      --max-line SIZE   skip lines of more than SIZE bytes (64M)\n"
 	"  -h, --help            print this text\n"
 	"  -V, --version         print the version\n";
 

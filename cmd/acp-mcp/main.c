@@ -15,17 +15,19 @@ const char tool_name[] = "acp-mcp";
 static const char help[] =
 	"usage: acp-mcp [OPTION]... [-- COMMAND [ARG]...]\n"
 	"       acp-mcp --connect SOCKET\n"
-	"Gives an agent that does not know MCP servers of type acp the use of them.\n"
+	"Lets an agent use MCP servers of type acp, which it does not support itself, and\n"
+	"offers such servers.\n"
 	"      --provide NAME=CMD  offer the stdio MCP server CMD in every session\n"
 	"      --dialect acpId|serverId|newest\n"
-	"                        form to use with providers (as each declares)\n"
+	"                        form of the protocol to use with providers (as each\n"
+	"                        declares)\n"
 	"      --timeout TIME    how long a provider may take to respond (30s)\n"
 	"      --socket-dir DIR  directory for the sockets ($XDG_RUNTIME_DIR or /tmp)\n"
 	"      --connect SOCKET  connect stdin and stdout to SOCKET; the agent starts\n"
 	"                        this\n"
 	"      --max-line SIZE   longest message in bytes (64M)\n"
-	"      --way pipe|link|proxy  connect this way; otherwise it is detected\n"
-	"      --grace TIME      wait so long for the agent to end (5s)\n"
+	"      --way pipe|link|proxy  how to connect to the stream (detected)\n"
+	"      --grace TIME      how long to wait for the agent to end (5s)\n"
 	"  -h, --help            print this text\n"
 	"  -V, --version         print the version\n";
 
