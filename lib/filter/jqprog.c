@@ -293,6 +293,28 @@ wrap(struct buf *b, const char *program, const struct jqprog_var *vars, size_t n
 	return buf_string(b) ? 0 : -1;
 }
 
+/* Does each parenthesis of the program close one of its own? Where strings with programs in them or comments make that hard to see: no. */
+static bool
+closes_its_own(const char *program)
+{
+	const char *p;
+	size_t open = 0;
+
+	if (strchr(program, '#') || strstr(program, "\\("))
+		return false;
+	for (p = program; *p; p++) {
+		if (*p == '"')
+			p = skip_string(p);
+		else if (*p == '(')
+			open++;
+		else if (*p == ')' && open-- == 0)
+			return false;
+		if (!*p)
+			return false;
+	}
+	return open == 0;
+}
+
 static void
 set_up(jq_state *jq, struct buf *errors)
 {
@@ -393,16 +415,18 @@ jqprog_new_with(const char *program, const struct jqprog_var *vars, size_t nvars
 	struct jqprog *prog = NULL;
 	jq_state *jq = NULL;
 	jv args = named(constants, nconstants);
-	size_t i;
+	/* libjq reads its own library at each compilation, which is most of a start: the first is left out where it can be. */
+	size_t i, sure = closes_its_own(program);
 
 	*why = NULL;
 	if (!jv_is_valid(args)) {
 		(void)buf_add_string(&errors, "a value is too deep for jq");
 		goto out;
 	}
-	if (!compiles(program, vars, nvars, jv_copy(args), &errors))
-		goto out;
 	for (i = 0; !jq && i < 2; i++) {
+		errors.n = 0;
+		if (i == sure && !compiles(program, vars, nvars, jv_copy(args), &errors))
+			goto out;
 		errors.n = 0;
 		if (wrap(&wrapped, program, vars, nvars, lasts[i]) < 0)
 			goto out;
