@@ -256,7 +256,8 @@ blocked() {
 	mkfifo go
 	start -d 'mortal "printf %s torn; kill -9 \$\$"' -- sh -c 'read x <go; exec cat'
 	wait_for runs mortal 2
-	says 1 'mortal: down: wrote an incomplete line before it died; ended the line with a newline'
+	# What waits in a pipe cannot be looked at elsewhere: there an empty line may come.
+	portable || says 1 'mortal: down: wrote an incomplete line before it died; ended the line with a newline'
 	echo go >go
 	asks two
 	ends 0
@@ -264,13 +265,15 @@ blocked() {
 }
 
 @test "where whole lines wait in the pipe none is added; where it cannot be seen, an empty one" {
+	local empty=''
+	! portable || empty=$'\n'
 	mkfifo go
 	start -d 'mortal "echo {}; kill -9 \$\$"' -- sh -c 'read x <go; exec cat'
 	wait_for runs mortal 2
 	echo go >go
 	asks two
 	ends 0
-	assert_equal "$(cat got)" "$(printf '{}\n%s' "$m\"two\"}")"
+	assert_equal "$(cat got)" "$(printf '{}\n%s%s' "$empty" "$m\"two\"}")"
 	: >lives
 	start -d 'mortal cat' -- cat
 	asks one
