@@ -33,8 +33,9 @@ send() {
 
 # prompt ID SESSION TEXT
 prompt() {
-	send "$(jq -nc --argjson id "$1" --arg s "$2" --arg t "$3" \
-	    '{jsonrpc: "2.0", id: $id, method: "session/prompt", params: {sessionId: $s, prompt: [{type: "text", text: $t}]}}')"
+	local text=$3
+	text=${text//\\/\\\\} text=${text//\"/\\\"} text=${text//$'\n'/\\n}
+	send "{\"jsonrpc\":\"2.0\",\"id\":$1,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"$2\",\"prompt\":[{\"type\":\"text\",\"text\":\"$text\"}]}}"
 }
 
 # until_line PATTERN: reads what comes up into seen, up to the line that has it, which is LINE. The bound is there so

@@ -61,10 +61,19 @@ response() {
 
 # responds ID EXPECTED: waits for that response.
 responds() {
+	local looked_at='' found=''
 	wait_for responded "$1" || { cat got said; return 1; }
-	assert_equal "$(response "$1")" "$2"
+	assert_equal "$found" "$2"
 }
-responded() { [[ -n $(response "$1" 2>/dev/null) ]]; }
+# Looks again only when something has been added to the file.
+responded() {
+	local now
+	IFS= read -rd '' now <got
+	[[ $now != "$looked_at" ]] || return
+	looked_at=$now
+	found=$(response "$1" 2>/dev/null)
+	[[ $found ]]
+}
 
 # stands_still FILE...: nothing was added to the files for five seconds: what has not come by now is stuck.
 stands_still() {

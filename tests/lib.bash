@@ -16,7 +16,8 @@ lib_setup() {
 
 # bats-support and bats-assert, without a process for each of their files (every test pays for this).
 load_assertions() {
-	local dir file
+	local - dir file
+	set +T # nor a call of bats' debug trap for each function that they define
 	IFS=: read -ra dir <<<"${BATS_LIB_PATH:-/usr/lib/bats}"
 	for dir in "${dir[@]}"; do
 		[[ -f $dir/bats-assert/load.bash ]] || continue
@@ -40,6 +41,11 @@ sample() {
 	esac
 }
 
+# Is this the form for systems that are not Linux? What it lacks is in acputils(7).
+portable() {
+	[[ ${B##*/} == portable ]]
+}
+
 # A sanitizer's report has the test in its file's name.
 name_reports() {
 	local path=log_path=$ACP_TEST_REPORTS-${BATS_TEST_FILENAME##*/}-$BATS_TEST_NUMBER
@@ -56,16 +62,26 @@ guarded() {
 	    "${BATS_TEST_FILENAME##*/}: $BATS_TEST_DESCRIPTION" >"$ACP_TEST_GUARD/$$"
 }
 
-# wait_for COMMAND...: until it is true. The bound is there so that a failure is one, not a hang.
+# wait_for COMMAND...: until it is true. The bound is there so that a failure is one, not a hang. Looks seldom where
+# it takes long, so that waiting does not slow down what is waited for.
 wait_for() {
-	local end=$((SECONDS + 60))
+	local - end=$((SECONDS + 60)) pause=1
+	set +T # what stands in bats' trace is the line that waits
 	until "$@"; do
 		if ((SECONDS > end)); then
 			echo "waited in vain for: $*" >&2
 			return 1
 		fi
-		sleep 0.01
+		rest "0.0$pause"
+		((pause == 5)) || ((pause++))
 	done
+}
+
+# rest SECONDS: sleep, without a process.
+rest() {
+	local nobody=$BATS_TEST_TMPDIR/nobody
+	[[ -p $nobody ]] || mkfifo "$nobody" 2>/dev/null || true # another of the test's shells may be faster
+	read -rt "$1" <>"$nobody" || true
 }
 
 # marked OPTION: looks for what the test has started and that still runs, wherever it has ended up:
@@ -90,7 +106,10 @@ nobody_left() {
 end_left_over() {
 	local round
 	for round in {1..100}; do
-		nobody_left && return
+		if nobody_left; then
+			[[ -z ${ACP_TEST_GUARD-} ]] || : >"$ACP_TEST_GUARD/$$"
+			return
+		fi
 		left_over | (unset ACP_TEST_MARK; xargs -r kill -KILL 2>/dev/null) || true
 	done
 	echo "still there after $round rounds: $(left_over | xargs)"

@@ -29,17 +29,24 @@ finish() {
 	wait "$BRIDGE"
 }
 
+# Looks again only when something has been added to the file.
 has_line() {
-	jq -c "select($2)" "$1" 2>/dev/null | grep -q .
+	local now
+	{ IFS= read -rd '' now <"$1"; } 2>/dev/null
+	[[ ${now:=nothing} != "$looked_at" ]] || return
+	looked_at=$now
+	found=$(jq -c "select($2)" "$1" 2>/dev/null | head -n 1)
+	[[ $found ]]
 }
 
 # await FILE JQ: waits for the first message in a file for which this is true, and prints it.
 await() {
+	local looked_at='' found
 	wait_for has_line "$1" "$2" || {
 		cat "$1" err >&2
 		return 1
 	}
-	jq -c "select($2)" "$1" 2>/dev/null | head -n 1
+	printf '%s\n' "$found"
 }
 
 # initialize [CAPABILITIES [VERSION]]: with what the agent says of itself.
