@@ -32,6 +32,7 @@ cancel='{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}'
 	assert_equal "$(<err)" ''
 }
 
+# bats test_tags=slow
 @test "below the level nothing is asked" {
 	plays '[{"updates":['"$(context 899)"']}]'
 	budget --at 90%=/compact
@@ -41,6 +42,7 @@ cancel='{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}'
 	assert_equal "$(asked | tr -d '\n')" '["one"]["two"]'
 }
 
+# bats test_tags=slow
 @test "a context that is told behind the answer counts" {
 	plays '[{"late":['"$(context 950)"']}]'
 	budget --at 90=summarize
@@ -59,6 +61,7 @@ cancel='{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}'
 	assert_equal "$(asked | tr -d '\n')" '["1"]["summarize"]["2"]["3"]["summarize"]["4"]'
 }
 
+# bats test_tags=slow
 @test "several levels, in the order given, as long as they are reached" {
 	plays '[{"updates":['"$(context 950)"']},{},{"updates":['"$(context 100)"']}]'
 	budget --at 50=note --at 90=summarize --at '95=hand over'
@@ -68,6 +71,7 @@ cancel='{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}'
 	assert_equal "$(asked | tr -d '\n')" '["one"]["note"]["summarize"]["two"]'
 }
 
+# bats test_tags=slow
 @test "a command that the agent does not list is told once, and sent" {
 	plays '[{"updates":['"$(context 900)"']},{"updates":['"$(context 100),$(context 900)"']},{}]'
 	budget --at '90%=/compact now'
@@ -112,6 +116,7 @@ holds() {
 	grep -qxF "$cancel" got
 }
 
+# bats test_tags=slow
 @test "\$/cancel_request of a prompt that waits: it is answered here, and the others go on" {
 	holds budget --at 90=summarize
 	prompt 3 s three
@@ -151,6 +156,7 @@ holds() {
 	assert_equal "$(jq -c '.id // empty' seen | tr '\n' ' ')" '1 4 2 3 '
 }
 
+# bats test_tags=slow
 @test "another session's prompts do not wait" {
 	holds budget --at 90=summarize
 	turn 3 t three
@@ -160,6 +166,7 @@ holds() {
 	finish
 }
 
+# bats test_tags=slow
 @test "an error that answers the text: the prompt goes on" {
 	plays '[{"updates":['"$(context 900)"']},{"error":{"code":1,"message":"no"}},{}]'
 	budget --at 90=summarize
@@ -170,6 +177,7 @@ holds() {
 	assert_equal "$(jq -c '.id // empty' seen | tr '\n' ' ')" '1 2 '
 }
 
+# bats test_tags=slow
 @test "at a limit no text of ours is asked; a prompt that has waited is refused when it is reached meanwhile" {
 	plays '[{"updates":['"$(context 960)"']}]'
 	budget --at 90=summarize --max-context 95
@@ -187,6 +195,7 @@ holds() {
 	assert_equal "$(asked | tr -d '\n')" '["one"]["summarize"]'
 }
 
+# bats test_tags=slow
 @test "a prompt that has waited gets its budget all the same" {
 	plays '[{"out":2000,"updates":['"$(context 900)"']},{"out":7},{"out":300},{"out":1700}]'
 	budget --at 90=summarize --from-prompt
@@ -198,6 +207,7 @@ holds() {
 	assert_equal "$(told | tail -n 1)" 's: Target: 2,000 used (2,000 min ✓)'
 }
 
+# bats test_tags=slow
 @test "an agent that dies while a prompt waits: the client is told" {
 	plays '[{"updates":['"$(context 900)"']},{"die":true}]'
 	budget --at 90=summarize
@@ -207,6 +217,7 @@ holds() {
 	finish
 }
 
+# bats test_tags=slow
 @test "a client that leaves while its prompt waits: the prompt still arrives" {
 	plays '[{"updates":['"$(context 900)"']},{},{}]'
 	budget --at 90=summarize

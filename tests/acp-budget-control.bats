@@ -105,6 +105,7 @@ answers_first() {
 	start acp-budget "${@:2}" -- sh -c 'tee got | jq -nc --unbuffered --argjson n "$1" -f some.jq' sh "$1"
 }
 
+# bats test_tags=slow
 @test "a cancelled nudge that never ends: after --grace the client gets cancelled, with what was done" {
 	for how in "$cancel" '{"method":"$/cancel_request","params":{"requestId":1}}'; do
 		answers_first 1 --target 2k --grace 100ms
@@ -118,6 +119,7 @@ answers_first() {
 	done
 }
 
+# bats test_tags=slow
 @test "a cancelled nudge of a prompt that another has replaced is not waited for either" {
 	answers_first 1 --target 2k --grace 100ms
 	prompt 1 s work
@@ -130,6 +132,7 @@ answers_first() {
 	assert_equal "$LINE" '{"id":1,"result":{"stopReason":"cancelled","usage":{"outputTokens":5}}}'
 }
 
+# bats test_tags=slow
 @test "a cancelled text of --at that never ends does not keep the next prompt waiting" {
 	answers_first 1 --at 90=summarize --grace 100ms
 	turn 1 s one
@@ -155,6 +158,7 @@ answers_first() {
 	assert_equal "$(told | grep refused)" 's: Target: 100 / 2,000 (5%): a new prompt was refused'
 }
 
+# bats test_tags=slow
 @test "after a restart, the response to a nudge of the life before reaches nobody" {
 	plays '[{"out":100},{"hold":true}]'
 	start acp-conduct -f 'acp-budget --target 2k' -- ./agent
@@ -169,6 +173,7 @@ answers_first() {
 	assert_equal "$(jq -c 'select(.method | not).id' seen)" 3
 }
 
+# bats test_tags=slow
 @test "a cancel of another session changes nothing" {
 	plays '[{"out":100},{"hold":true}]'
 	budget --target 2k
@@ -203,6 +208,7 @@ answers_first() {
 	done
 }
 
+# bats test_tags=slow
 @test "\$/cancel_request of a prompt that runs goes on, and drops the budget; others go on" {
 	plays '[{"hold":true}]'
 	budget --target 2k
@@ -237,6 +243,7 @@ s: Target: 100 / 2,000 (5%): a new prompt replaces it
 s: Target: 2,050 used (2,000 min ✓)'
 }
 
+# bats test_tags=slow
 @test "a new prompt without a target clears it" {
 	plays '[{"out":100},{"hold":true},{"out":100}]'
 	budget --from-prompt
@@ -250,6 +257,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 	assert_equal "$(grep -c '"session/prompt"' got)" 3
 }
 
+# bats test_tags=slow
 @test "a session that is closed in a nudge: the client gets its answer ahead of close's" {
 	plays '[{"out":100},{"hold":true}]'
 	budget --target 2k
@@ -288,6 +296,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 	assert_regex "$(told | grep Target | tail -n 1)" 'the client has left'
 }
 
+# bats test_tags=slow
 @test "a client that has sent all and left gets its answer" {
 	plays '[{"out":100}]'
 	start acp-budget --target 2k -- ./agent
@@ -296,6 +305,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 	assert_equal "$(jq -c '.id // empty' seen)" 1
 }
 
+# bats test_tags=slow
 @test "updates behind the answer of a turn that goes on pass at once" {
 	plays '[{"out":100,"late":[{"sessionUpdate":"usage_update","used":5,"size":10}]},{"hold":true}]'
 	budget --target 2k
@@ -307,6 +317,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 	finish
 }
 
+# bats test_tags=slow
 @test "a client that uses ids like ours, twice, in both directions" {
 	plays '[{"out":100},{"out":1900}]'
 	budget --target 2k
@@ -320,6 +331,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 	assert_equal "$(jq -c '[.id, .result.usage.outputTokens]' seen | sort | tr '\n' ' ')" '["acp-budget-1",2000] [1,1900] [1,1900] '
 }
 
+# bats test_tags=slow
 @test "odd prompts pass: no session, no array, no id, a string for a session's number" {
 	plays '[{"out":5}]'
 	budget --target 2k
@@ -335,6 +347,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 	assert_equal "$(<err)" ''
 }
 
+# bats test_tags=slow
 @test "odd answers pass: no object, no result that is one, usage that is none" {
 	for result in 'null' '5' '[]' '{"stopReason":5}' '{"usage":7,"stopReason":"end_turn"}' '{"usage":{"outputTokens":-1},"stopReason":"end_turn"}'; do
 		cat >agent <<-END
@@ -350,6 +363,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 	done
 }
 
+# bats test_tags=slow
 @test "an agent that answers a prompt again while its answer is held: the repeat goes nowhere" {
 	cat >agent <<-'END'
 		#!/bin/sh
@@ -427,6 +441,7 @@ s: Target: 2,050 used (2,000 min ✓)'
 	done
 }
 
+# bats test_tags=slow
 @test "an agent that answers everything twice: the client gets one answer, with the sum" {
 	plays '[{"out":1000}]'
 	start acp-budget --target 3k -- acp-fault --duplicate 1 --from agent -m session/prompt --seed 1 -- ./agent

@@ -45,6 +45,7 @@ t: --max-cost 5 USD is reached: 5.03 USD'
 	assert_equal "$STATUS" 1
 }
 
+# bats test_tags=slow
 @test "costs compare exactly" {
 	plays '[{"updates":['"$(cost 0.29999999999999998)"']},{"updates":['"$(cost 0.30)"']}]'
 	budget --max-cost 0.3USD
@@ -55,6 +56,7 @@ t: --max-cost 5 USD is reached: 5.03 USD'
 	finish
 }
 
+# bats test_tags=slow
 @test "a cost that comes behind the answer counts, and one that begins anew is added" {
 	plays '[{"late":['"$(cost 3)"']},{"late":['"$(cost 2)"']}]'
 	budget --max-cost 5USD
@@ -81,6 +83,7 @@ t: --max-cost 5 USD is reached: 5.03 USD'
 	finish
 }
 
+# bats test_tags=slow
 @test "an agent that reports nothing of what is limited: an error line for each limit" {
 	plays '[{"say":"text"}]'
 	budget --max-cost 5USD --max-tokens 5 --max-context 5 --at 50=/compact
@@ -121,6 +124,7 @@ s: error: --at cannot be enforced: the agent reports no context'
 	assert_equal "$(asked | wc -l)" 4
 }
 
+# bats test_tags=slow
 @test "--max-turns holds for prompts that are sent at once" {
 	plays '[{"hold":true}]'
 	budget --max-turns 1
@@ -169,6 +173,7 @@ s: Target: 200 / 2,000 (10%): --max-cost 5 USD is reached: 5 USD'
 	assert_equal "$(grep session/cancel got)" '{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}'
 }
 
+# bats test_tags=slow
 @test "--hard cancels a nudge as well, and the last turn of --max-turns is not cut" {
 	plays '[{"out":100},{"hold":true,"updates":['"$(context 99)"','"$(context 990)"']}]'
 	budget --hard --max-context 95 --target 2k
@@ -184,6 +189,7 @@ s: Target: 200 / 2,000 (10%): --max-cost 5 USD is reached: 5 USD'
 	run ! grep -q session/cancel got
 }
 
+# bats test_tags=slow
 @test "limits that are not reached pass everything as it is" {
 	plays '[{"out":5,"updates":['"$(cost 1)"']}]'
 	budget --max-cost 5USD --max-tokens 5m --max-turns 100 --max-context 99%
@@ -226,6 +232,7 @@ family_agent() {
 	done
 }
 
+# bats test_tags=slow
 @test "costs of sub-agents that the agent's own include are not added" {
 	family_agent claude-agent-acp
 	budget --max-cost 2USD

@@ -87,6 +87,7 @@ s: no message from the agent for 0.3s: answered in its place'
 	assert_equal "$(told | grep -c '^s:')" 0
 }
 
+# bats test_tags=slow
 @test "a nudge that is silent: the client gets what was done" {
 	plays '[{"out":100},{"hold":true}]'
 	# It does not end at a cancel either.
@@ -109,6 +110,7 @@ s: no message from the agent for 0.3s: answered in its place'
 	assert_equal "$(jq -c '.params.update' <<<"$LINE")" '{"sessionUpdate":"state_update","state":"idle","stopReason":"error","error":{"code":-32603,"message":"acp-budget: no message from the agent for 0.3s"}}'
 }
 
+# bats test_tags=slow
 @test "v2: a state that waits for the user is not silent" {
 	silent '{"sessionUpdate":"state_update","state":"running"}' '{"sessionUpdate":"state_update","state":"requires_action"}'
 	: >v2

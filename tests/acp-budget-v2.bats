@@ -39,6 +39,7 @@ states() {
 	assert_equal "$(told | tail -n 1)" 's: Target: 1,800 / 2,000 (90%): near enough'
 }
 
+# bats test_tags=slow
 @test "idle states repeat: one completion is counted once, and the repeats of the last say the same" {
 	v2 '[{"out":300,"idles":3},{"out":800,"idles":2},{"out":900,"idles":3}]' --target 2k
 	prompt 1 s work
@@ -55,6 +56,7 @@ s: Target: 1,100 / 2,000 (55%)
 s: Target: 2,000 used (2,000 min ✓)'
 }
 
+# bats test_tags=slow
 @test "an answer without anything in it is an acceptance" {
 	cat >agent <<-'END'
 		#!/bin/bash
@@ -100,6 +102,7 @@ s: Target: 2,000 used (2,000 min ✓)'
 	grep -q session/cancel got
 }
 
+# bats test_tags=slow
 @test "echoes of our own text are left out, as chunks and of whole messages" {
 	v2 '[{"out":300,"echo":true},{"out":1700,"echo":true}]' --target 2k
 	prompt 1 s work
@@ -134,6 +137,7 @@ s: Target: 2,000 used (2,000 min ✓)'
 	assert_equal "$(jq -r 'if .id == 2 then "answer" else .params.update.content.text // empty end' seen | tr '\n' ' ')" 'summary answer done '
 }
 
+# bats test_tags=slow
 @test "an idle state that was sent before the agent had the prompt ends nothing" {
 	v2 '[{"out":5,"updates":[{"sessionUpdate":"usage_update","used":9,"size":10}]},{"stale":5,"say":"summary"},{"stale":5,"say":"done","out":7}]' \
 	    --at 90=summarize --from-prompt --max-turns 3
@@ -152,6 +156,7 @@ s: Target: 2,000 used (2,000 min ✓)'
 	assert_equal "$(told | head -n 1)" 's: Target: 7 / 1,000 (0%)'
 }
 
+# bats test_tags=slow
 @test "limits hold, and --max-turns counts prompts" {
 	v2 '[{"out":900}]' --max-tokens 2k
 	for i in 1 2; do

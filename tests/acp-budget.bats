@@ -38,11 +38,13 @@ targets() {
 	assert_output $'2,000,000\n1,250\n10,000\n-\n-\n-\n-\n3,000'
 }
 
+# bats test_tags=slow
 @test "blanks of Unicode are blanks in a target" {
 	run targets $'\u3000+500k fix' $'+5\u00a0k\u2003fix' $'fix\u2029+2k\u202f!\ufeff' $'use\u30002m\u1680tokens' $'fix\u200b+2k' $'use\u00e02m tokens'
 	assert_output $'500,000\n5,000\n2,000\n2,000,000\n-\n-'
 }
 
+# bats test_tags=slow
 @test "the first of the three counts, and a target of 0 is none" {
 	run targets '+1k and use 2k tokens +3k' 'use 2k tokens +3k' '+0k use 2k tokens' '+0.0005k' '+99999999999999999999b' '+1.5.5k'
 	assert_output $'1,000\n3,000\n-\n-\n18,446,744,073,709,551,615\n-'
@@ -85,6 +87,7 @@ s: Target: 1,800 / 2,000 (90%): near enough'
 	assert_equal "$STATUS" 0
 }
 
+# bats test_tags=slow
 @test "a target that was reached at once is one line, and nothing else" {
 	plays '[{"out":2000}]'
 	budget --target 2k
@@ -182,6 +185,7 @@ s: Target: 1,800 / 2,000 (90%): near enough'
 	assert_equal "$(told | tail -n 1)" 's: Target: 300 / 2,000 (15%): the agent answered a continuation with an error: too many'
 }
 
+# bats test_tags=slow
 @test "an error that answers the prompt itself passes as it is" {
 	plays '[{"error":{"code":-32000,"message":"log in"}}]'
 	budget --target 2k
@@ -212,6 +216,7 @@ s: Target: 2,015 used (2,000 min ✓)'
 	assert_equal "$(jq -c .result <<<"$LINE")" '{"stopReason":"end_turn","usage":{"totalTokens":30,"outputTokens":30,"inputTokens":0},"_meta":{"quota":{"model_usage":['"$(row m 1510),$(row n 500),$(row o 5)"']}}}'
 }
 
+# bats test_tags=slow
 @test "running totals are not added: the last one is the sum" {
 	plays '[{"hello":{"protocolVersion":1,"agentCapabilities":{},"agentInfo":{"name":"hermes","version":"1"}},"out":300},{"out":1100},{"out":2000}]'
 	budget --target 2k
@@ -225,6 +230,7 @@ s: Target: 2,000 used (2,000 min ✓)'
 	assert_equal "$(jq .result.usage.outputTokens <<<"$LINE")" 2000
 }
 
+# bats test_tags=slow
 @test "counts of each call are counts" {
 	call() { printf '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":""},"_meta":{"usage":{"inputTokens":10,"outputTokens":%s,"totalTokens":%s}}}' "$1" "$(($1 + 10))"; }
 	plays '[{"updates":['"$(call 200),$(call 300)"']},{"updates":['"$(call 1500)"']}]'
@@ -249,6 +255,7 @@ t: no budget: the agent reports no usage of its turns (--estimate counts the tex
 	assert_equal "$(grep -c '"id":1' seen)" 1
 }
 
+# bats test_tags=slow
 @test "a turn without usage that nobody asked to count says nothing about the agent" {
 	plays '[{"say":"help"},{"out":300},{"out":1700}]'
 	budget --from-prompt
@@ -292,6 +299,7 @@ s: Target: ~1,004 used (1,000 min ✓)'
 	assert_equal "$LINE" '{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}'
 }
 
+# bats test_tags=slow
 @test "--estimate leaves reported counts alone" {
 	plays '[{"out":300,"say":"text"},{"out":1700}]'
 	budget --target 2k --estimate
@@ -317,6 +325,7 @@ s: Target: ~1,004 used (1,000 min ✓)'
 	done
 }
 
+# bats test_tags=slow
 @test "what bears our mark is left out of the history that another process replays" {
 	cat >replays.jq <<-'END'
 		def chunk($text): {method: "session/update", params: {sessionId: "s", update: {sessionUpdate: "user_message_chunk", content: {type: "text", text: $text}}}};

@@ -117,6 +117,7 @@ teardown() {
 	refute_line --partial 'response-unknown'
 }
 
+# bats test_tags=slow
 @test "more sessions and calls than are kept: none is reported as unknown" {
 	jq -nrc '
 		def update(s; u): {t: 1, from: "agent", msg: {jsonrpc: "2.0", method: "session/update", params: {sessionId: s, update: u}}};
@@ -132,6 +133,7 @@ teardown() {
 	acp-check many.rec
 }
 
+# bats test_tags=slow
 @test "a session that was forgotten: nothing is found in the rest of its turn" {
 	jq -nrc '
 		def client(m): {t: 1, from: "client", msg: ({jsonrpc: "2.0"} + m)};
@@ -151,6 +153,7 @@ teardown() {
 	assert_output ''
 }
 
+# bats test_tags=slow
 @test "a response without a side is for the request that was sent last, where both sides have used its id" {
 	cat >s.nd <<-'END'
 		{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}
@@ -170,6 +173,7 @@ teardown() {
 	acp-check <s.nd >/dev/null
 }
 
+# bats test_tags=slow
 @test "a violation is found after any number of notes in its message" {
 	jq -nc '[range(99) | {key: "x\(.)", value: 1}] | from_entries + {cwd: 7, mcpServers: []}' >params
 	sed -i "s/{\"cwd\":7.*\]}/$(<params)/" s.rec
@@ -259,7 +263,7 @@ teardown() {
 }
 
 @test "a reader that leaves early, a full disk: no hang, and the status says so" {
-	for _ in {1..3000}; do cat s.rec; done >many.rec
+	perl -e 'local $/; print <> x 3000' s.rec >many.rec
 	timeout 20 acp-check many.rec | head -n 1
 	run -125 timeout 20 acp-check -o /dev/full many.rec
 }

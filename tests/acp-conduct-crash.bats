@@ -71,6 +71,7 @@ conversation() {
 	grep -q '^acp-conduct: mortal: died (signal KILL); restarted; requests sent again: 1$' err
 }
 
+# bats test_tags=slow
 @test "a request that it has passed on is adopted: the answer goes where the original came from" {
 	mortal
 	conversation -p './mortal after 1' <<<'{"jsonrpc":"2.0","id":"one","method":"die"}'

@@ -154,6 +154,7 @@ said() {
 	ends 137
 }
 
+# bats test_tags=slow
 @test "the guardian can be killed without harm" {
 	start -v -- cat
 	wait_for grep -q agent said
@@ -175,6 +176,7 @@ guardian() {
 }
 another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 
+# bats test_tags=slow
 @test "a guardian that was killed is started again: still nobody is left when conduct is killed, too" {
 	start -v -f "$through" -u 'trap "" TERM; cat & cat; wait' -- sh -c 'trap "" TERM; sleep 1000 & sleep 1000'
 	wait_for grep -q agent said
@@ -208,6 +210,7 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 	assert_line 'acp-conduct: cat: did not end within the grace period; stopped (signal TERM)'
 }
 
+# bats test_tags=slow
 @test "the grace period begins when the agent has read its input, not when the client has left" {
 	# Each line takes a fifth of the grace period, all of them two.
 	run acp-conduct --grace 1500ms -- sh -c 'while read -r x; do sleep 0.3; echo "$x"; done' < <(seq 10)
@@ -232,6 +235,7 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 	ends 0
 }
 
+# bats test_tags=slow
 @test "who holds the agent's pipes after its end does so for the grace period" {
 	run --separate-stderr acp-conduct --grace 100ms -u cat -- sh -c 'sleep 1000 & echo x; exit 3' </dev/null
 	assert_failure 3
@@ -245,12 +249,14 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 	nobody_left
 }
 
+# bats test_tags=slow
 @test "a down filter that nobody needs any more does not hold up the end" {
 	start --grace 1000s -d cat -d cat -- sh -c 'echo x; exit 3'
 	ends 3
 	assert_equal "$(cat said)" 'acp-conduct: agent: ended with exit status 3'
 }
 
+# bats test_tags=slow
 @test "when the client closes its end, the first component meets that, and the rest follows" {
 	mkfifo client up
 	exec 9<>client 8<>up
@@ -286,6 +292,7 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 	assert_equal "$(cat said)" 'acp-conduct: agent: stopped (signal TERM)'
 }
 
+# bats test_tags=slow
 @test "at a terminal the first signal ends what is typed" {
 	mkfifo typed
 	exec 9<>typed

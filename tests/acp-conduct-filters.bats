@@ -130,6 +130,7 @@ asks() {
 	run ! grep dropped said
 }
 
+# bats test_tags=slow
 @test "so it does at the second crash, when relays hold some of it" {
 	start -d acp-tap -d acp-tap -- cat
 	asks one
@@ -153,6 +154,7 @@ has_written() {
 	(($(awk '/wchar/ { print $2 }' "/proc/$1/io") > $2))
 }
 
+# bats test_tags=slow
 @test "two neighbours that die at once are both started again" {
 	start -f acp-tap -f acp-tap -- cat
 	asks one
@@ -231,6 +233,7 @@ blocked() {
 	says 1 'mortal: down: dropped the rest of a line that it had partly read before it died (16 bytes)'
 }
 
+# bats test_tags=slow
 @test "even where the rest comes later, and is long" {
 	start -d 'mortal "dd bs=10 count=1 of=/dev/null 2>/dev/null; kill -9 \$\$"' -- cat
 	printf '%s' "$m\"" >&9
@@ -283,6 +286,7 @@ blocked() {
 	assert_equal "$(cat got)" "$(printf '%s\n\n%s' "$m\"one\"}" "$m\"two\"}")"
 }
 
+# bats test_tags=slow
 @test "from the second crash on relays know what is torn: no line is added that is not needed" {
 	cat >bin/third <<-'EOS'
 		#!/bin/bash
@@ -351,6 +355,7 @@ died() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "bypass at the first death, with what it had not read and a torn line of it" {
 	mkfifo go
 	start --on-crash bypass --restarts 0/1m -d 'sh -c "read x; printf torn; read y <go; kill -9 \$\$"' -- cat
@@ -363,6 +368,7 @@ died() {
 	assert_equal "$(cat got)" "$(printf 'torn\n%s\n%s' "${m}2}" "$m\"last\"}")"
 }
 
+# bats test_tags=slow
 @test "where its input is a file it is not started again" {
 	seq 100 >file
 	printf '#!/bin/sh\nread -r x\necho "$x"\nkill -9 $$\n' >bin/once
@@ -375,6 +381,7 @@ died() {
 	nobody_left
 }
 
+# bats test_tags=slow
 @test "one that cannot be started again ends the chain" {
 	cp "$(command -v cat)" bin/mycat
 	start -d mycat -- cat
@@ -389,6 +396,7 @@ died() {
 
 # --- who else is there
 
+# bats test_tags=slow
 @test "what it has started is ended before the next one starts" {
 	start -d 'sh -c "trap \"\" TERM HUP; cat <&3 & wait" 3<&0' -- cat
 	asks one
@@ -420,6 +428,7 @@ died() {
 	ends 3 || true
 }
 
+# bats test_tags=slow
 @test "when the client has left, a filter that dies still brings what comes up" {
 	mkfifo go
 	start -f acp-tap -f acp-tap -- sh -c 'cat; read x <go; echo "{\"method\":\"bye\"}"; exit 3'
@@ -433,6 +442,7 @@ died() {
 	grep -qxF '{"method":"bye"}' got
 }
 
+# bats test_tags=slow
 @test "a client that reads slowly holds up the agent, not the memory of conduct" {
 	mkfifo up client
 	exec 8<>up 9<>client
@@ -474,6 +484,7 @@ has_died() {
 	[[ $(grep -c "^acp-conduct: $1: died" said) -eq $2 ]]
 }
 
+# bats test_tags=slow
 @test "filters in a chain with proxies are started again, too, and taken out" {
 	chain=(-f 'rulefilter x:drop' -p acp-tap -f acp-tap -u cat -p acp-tap -d cat)
 	converse "${chain[@]}"
@@ -481,6 +492,7 @@ has_died() {
 	(($(grep -c 'bypassed' said) == 4))
 }
 
+# bats test_tags=slow
 @test "and where conduct reads between all of them" {
 	converse --record hops.rec -f 'rulefilter x:drop' -u cat -d acp-tap -d acp-tap -d cat
 }

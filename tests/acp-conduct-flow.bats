@@ -59,10 +59,12 @@ both_busy() {
 	both_busy -p "$tap" -p "$tap" -p "$tap"
 }
 
+# bats test_tags=slow
 @test "five proxies and filters between them, both directions busy: everything arrives, in order" {
 	both_busy -p "$tap" -f "$tap" -p "$tap" -p "$tap" -u cat -p "$tap" -p "$tap"
 }
 
+# bats test_tags=slow
 @test "a proxy within a chain that is itself a proxy, both directions busy: everything arrives, in order" {
 	both_busy -p "acp-conduct -p '$tap' -p '$tap'" -p "$tap"
 }
@@ -107,6 +109,7 @@ not_read() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "an agent that does not read: the client waits, although there is a proxy" {
 	not_read -p "$tap"
 }
@@ -160,6 +163,7 @@ peak() {
 	wait_for nobody_left
 }
 
+# bats test_tags=slow
 @test "a proxy that does not read what another proxy sends has failed, before the memory is full" {
 	pouring_proxy
 	jq -nc '{method: "x", params: {x: ("x" * 1000000)}}' >one

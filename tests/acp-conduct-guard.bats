@@ -38,6 +38,7 @@ methods() { jq -r '.method // empty' agent.log | xargs; }
 	done
 }
 
+# bats test_tags=slow
 @test "the agent sends no envelopes: none comes back to it as if from the client" {
 	for spelling in proxy/successor _proxy/successor; do
 		rm -f heard
@@ -60,6 +61,7 @@ methods() { jq -r '.method // empty' agent.log | xargs; }
 	done
 }
 
+# bats test_tags=slow
 @test "nor does anybody ask proxy/initialize but a conductor: not the agent either" {
 	cat >forger.jq <<-'EOS'
 		if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: {}},
@@ -73,6 +75,7 @@ methods() { jq -r '.method // empty' agent.log | xargs; }
 	run ! grep -q proxy/initialize got
 }
 
+# bats test_tags=slow
 @test "a proxy of the chain sends no envelope in an envelope" {
 	cat >nested.jq <<-'EOS'
 		def down(id; m; p): {jsonrpc: "2.0", id: id, method: "_proxy/successor", params: {method: m, params: p}};
@@ -89,6 +92,7 @@ methods() { jq -r '.method // empty' agent.log | xargs; }
 	assert_equal "$(methods)" initialize
 }
 
+# bats test_tags=slow
 @test "as a proxy, where envelopes are rightful, acp-conduct refuses those within envelopes" {
 	cat >input <<-'EOS'
 		{"jsonrpc":"2.0","id":0,"method":"proxy/initialize","params":{}}
@@ -105,6 +109,7 @@ methods() { jq -r '.method // empty' agent.log | xargs; }
 
 # --- initialize
 
+# bats test_tags=slow
 @test "after a refused initialize the client may try again, with another version: it passes down the chain" {
 	cat >strict.jq <<-'EOS'
 		if .method == "initialize" and .params.protocolVersion != 1 then
@@ -125,6 +130,7 @@ methods() { jq -r '.method // empty' agent.log | xargs; }
 	done
 }
 
+# bats test_tags=slow
 @test "initialize may be repeated after it was answered, too: everybody is asked anew" {
 	start --no-mcp -p 'acp-tap -o a.rec' -f 'acp-tap -o b.rec' -- ./agent
 	begin
@@ -161,6 +167,7 @@ no_proxy() {
 	no_proxy 'jq -c --unbuffered -f plain.jq' jq
 }
 
+# bats test_tags=slow
 @test "cat behind -p echoes the question: it is named, and the client does not receive it" {
 	no_proxy cat cat
 }
@@ -184,6 +191,7 @@ no_proxy() {
 		"$(printf '%s\n' '[1,-32600]' '[2,-32600]' '["3",-32600]' '[null,-32600]' '[null,-32600]')"
 }
 
+# bats test_tags=slow
 @test "where a response can not be forwarded, its request gets -32603" {
 	cat >broken <<-'EOS'
 		#!/bin/bash
@@ -235,6 +243,7 @@ no_proxy() {
 
 # --- what is recorded
 
+# bats test_tags=slow
 @test "--record and --trace have the requests that were refused, before their refusals" {
 	start --no-mcp --record r.rec --trace t.jsons -p acp-tap -- ./agent
 	say '{"jsonrpc":"2.0","id":"early","method":"session/new"}'

@@ -16,6 +16,7 @@ teardown() {
 
 has_ended() { ! kill -0 "$1" 2>/dev/null; }
 
+# bats test_tags=slow
 @test "a child of the agent in a session of its own that holds its output does not keep the chain alive" {
 	for chain in '--record r.rec' '-p acp-tap' '-f acp-tap'; do
 		printf '#!/bin/bash\nIFS= read -r line\necho "{\\"jsonrpc\\":\\"2.0\\",\\"id\\":$(jq .id <<<"$line"),\\"result\\":{}}"\nsetsid sleep 1000 <&- 2>&- &\nexit 3\n' >leaver

@@ -60,6 +60,7 @@ chain() {
 	assert_equal "$(grep -c 'acp-mcp: pid' <<<"$stderr")" 0
 }
 
+# bats test_tags=slow
 @test "a filter acp-mcp of the user's right before the agent is enough; elsewhere it is not" {
 	mkdir sockets
 	chain -v -p acp-tap -f "acp-mcp --socket-dir $PWD/sockets" -- sh -c "ls sockets >here; $agent"
@@ -69,6 +70,7 @@ chain() {
 	assert_equal "$(grep -o '[^ ]*: pid .*, filter' <<<"$stderr" | sed 's/:.*//' | sort | tr '\n' ' ')" 'acp-mcp acp-mcp.2 '
 }
 
+# bats test_tags=slow
 @test "it keeps the order of the client's messages" {
 	for servers in '[]' "[$X]"; do
 		printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}' \
@@ -96,6 +98,7 @@ chain() {
 	grep -qF "[$X]" heard
 }
 
+# bats test_tags=slow
 @test "chains in chains: the inner one bridges, the outer one lets all pass" {
 	chain -p acp-tap -- acp-conduct --record inner.rec -p acp-tap -- $agent
 	assert_output 'true "--connect" '
@@ -118,6 +121,7 @@ chain() {
 
 # --- where it is found ---
 
+# bats test_tags=slow
 @test "it is found beside acp-conduct, else in PATH; where there is none a line says so and the chain goes on" {
 	mkdir -p "a b" path
 	cp "$B/bin/acp-conduct" "a b/conduct"
@@ -199,6 +203,7 @@ echoed() {
 	done
 }
 
+# bats test_tags=slow
 @test "a provider that is killed: its connections get errors, and the sessions' servers are there again, old and new ones" {
 	for dialect in acpId newest; do
 		bridge acp-conduct -p "exec acp-mcp --provide 'x=$SERVER x'" -f "acp-mcp --dialect $dialect"
@@ -225,6 +230,7 @@ echoed() {
 	done
 }
 
+# bats test_tags=slow
 @test "killed again and again it is taken out, whatever --on-crash says; the session goes on" {
 	bridge acp-conduct --restarts 0/1m --on-crash fail -p acp-tap
 	initialize

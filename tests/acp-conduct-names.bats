@@ -114,6 +114,7 @@ child_of_conduct() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "when --restarts is used up, the last line says so, with what it allowed" {
 	for kind in -d -p; do
 		start --no-mcp --restarts 1/1m $kind 'acp-tap -o a.rec' -- ./agent

@@ -128,6 +128,7 @@ chain() {
 	[[ $stderr == *'client: an error response without an id: dropped'* ]]
 }
 
+# bats test_tags=slow
 @test "blank lines go without a word, and are no messages" {
 	chain -p 'acp-tap -o tapped' <<<$'\n\r\n{"jsonrpc":"2.0","id":1,"method":"a"}\n'
 	assert_success
@@ -160,6 +161,7 @@ chain() {
 	assert_output '{"jsonrpc":"2.0","id":"mine","error":{"code":-32800,"message":"cancelled"}}'
 }
 
+# bats test_tags=slow
 @test "a proxy may put \$/cancel_request into an envelope: it goes on bare, with the id of the next hop" {
 	cat >silent.jq <<-'EOF'
 		if .method == "initialize" then {jsonrpc: "2.0", id: .id, result: {}}
@@ -316,6 +318,7 @@ chain() {
 	esac
 }
 
+# bats test_tags=slow
 @test "memory does not grow with what goes by (ACP_SOAK messages)" {
 	cat >agent <<-'EOF'
 		#!/bin/sh
@@ -356,6 +359,7 @@ is_stuck() {
 	done
 }
 
+# bats test_tags=slow
 @test "proxies that wait for their output to be read, and so do not read, do not wait for each other for ever" {
 	cat >agent <<-'EOF'
 		#!/bin/sh

@@ -53,6 +53,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	done
 }
 
+# bats test_tags=slow
 @test "an agent with session/load may be killed at any message of a session: no history reaches the client twice" {
 	sessions=1 options=()
 	for ((point = 2; point < 30; point += $(sample 5 1))); do
@@ -60,6 +61,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	done
 }
 
+# bats test_tags=slow
 @test "an agent may be killed again at any message of a restoration, of two sessions" {
 	sessions=2 options=()
 	for ((point = 15; point < 28; point += $(sample 6 1))); do
@@ -67,6 +69,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	done
 }
 
+# bats test_tags=slow
 @test "filters and proxies beside an agent that returns see one conversation, and no history" {
 	local turns='[.[] | select(.msg.method == "session/prompt")] | length'
 	local list
@@ -224,6 +227,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	says 'agent: session "s1" could not be restored: the agent can neither resume nor load sessions'
 }
 
+# bats test_tags=slow
 @test "a session that the agent refuses, or whose mode it refuses, is not found; the others go on" {
 	restart -- $agent resume refuse-session/set_mode
 	say "$init"
@@ -245,6 +249,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	ends 0
 }
 
+# bats test_tags=slow
 @test "a session whose restoration does not end is given up after two tries; what waits for it is answered" {
 	restart --init-timeout 5s -- $agent load hang-session/load
 	say "$init"
@@ -261,6 +266,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 
 # --- the end
 
+# bats test_tags=slow
 @test "an agent that dies again at once ends the chain, with its status" {
 	DIE=$(seq -s, 3 40) client 1 --restarts 2/1m -- $agent load
 	assert_equal "$(grep -c '^acp-conduct: agent: died' err)" 3
@@ -269,11 +275,13 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	assert_equal "$(wc -l <lives)" 3
 }
 
+# bats test_tags=slow
 @test "an agent that dies before it is initialized ends the chain" {
 	DIE=1 client 1 -- $agent load
 	[[ $(<met) == 'initialize fails; status 137;'* ]]
 }
 
+# bats test_tags=slow
 @test "an agent that exits with 0, closes its input or its output is started again" {
 	restart --grace 1s -- $agent resume
 	say "$init"
@@ -289,6 +297,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	assert_equal "$(wc -l <lives)" 4
 }
 
+# bats test_tags=slow
 @test "the client leaves during a restoration: the chain ends" {
 	restart --grace 1s -- $agent resume hang-session/resume
 	say "$init"

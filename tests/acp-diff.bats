@@ -60,6 +60,7 @@ differences() {
 	run -0 acp-diff "$FIXTURE" other.rec
 }
 
+# bats test_tags=slow
 @test "a text is no id, even if it reads like one that has a partner" {
 	elsewhere "$FIXTURE" >other.rec
 	id=$(grep -o 'toolu_[^"\\]*' "$FIXTURE" | head -1)
@@ -71,6 +72,7 @@ differences() {
 	assert_line --partial '.params.update.title'
 }
 
+# bats test_tags=slow
 @test "sessions that were in two directories may be in one" {
 	recording a.rec <<-'END'
 		> {"id":1,"method":"session/new","params":{"cwd":"/w/a"}}
@@ -111,6 +113,7 @@ differences() {
 2 differences in 1 of 3 turns, 20 messages"
 }
 
+# bats test_tags=slow
 @test "colours on a terminal, when they are asked for, and not with NO_COLOR" {
 	sed -e 's/Write note.txt/Write it/' "$FIXTURE" >other.rec
 	run -1 acp-diff --match params --color always "$FIXTURE" other.rec
@@ -210,6 +213,7 @@ differences() {
 	assert_output '1 agent session/update 7 9 value .params.n'
 }
 
+# bats test_tags=slow
 @test "a recording that begins in the middle: sessions are taken in their order" {
 	tail -n +6 "$FIXTURE" >a.rec
 	elsewhere "$FIXTURE" | tail -n +6 >b.rec
@@ -351,6 +355,7 @@ xml() {
 	done
 }
 
+# bats test_tags=slow
 @test "junit is XML whatever is in the messages and the names of files" {
 	printf '< {"method":"_m\\u0001\xef\xbf\xbf","params":{"x":"a"}}\n' | recording $'a\x01<.rec'
 	printf '< {"method":"_m\\u0001\xef\xbf\xbf","params":{"x":"\xef\xbf\xbe]]>\\u0000\xc2\x85&"}}\n' | recording $'b"&\xff.rec'
@@ -498,6 +503,7 @@ xml() {
 	assert_output '{"turns":20001,"differing":1,"messages":60002,"differences":1,"moved":0}'
 }
 
+# bats test_tags=slow
 @test "a session too many is its messages, and those of the others find each other" {
 	recording a.rec <<-'END'
 		> {"id":1,"method":"session/new","params":{"cwd":"/a"}}
@@ -522,6 +528,7 @@ xml() {
 	assert_output $'0 client session/new 6 - missing .\n1 client session/prompt 8 - missing .'
 }
 
+# bats test_tags=slow
 @test "a session that is refused is an answer that differs, and messages that are missing" {
 	sed '4,$d' "$FIXTURE" >other.rec
 	printf '%s\n' '{"from":"agent","line":"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32000,\"message\":\"no\"}}"}' >>other.rec
@@ -533,6 +540,7 @@ xml() {
 	assert_output no
 }
 
+# bats test_tags=slow
 @test "a text that belongs to no session is the same as itself while prompts go on" {
 	recording a.rec <<-'END'
 		< {"method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}}}
@@ -569,6 +577,7 @@ reads() {
 	assert_output --regexp '^1 agent fs/read_text_file [0-9] [0-9] moved \.$'
 }
 
+# bats test_tags=slow
 @test "a notification that has moved is reported, and no difference below exact" {
 	sed -n '1,16p; 18,20p' "$FIXTURE" >other.rec
 	sed -n '17p' "$FIXTURE" >>other.rec
@@ -579,6 +588,7 @@ reads() {
 	assert_line --partial '1 difference in 1 of 3 turns'
 }
 
+# bats test_tags=slow
 @test "a response has its place among what its side sends: at exact another place is a difference" {
 	recording a.rec <<-'END'
 		> {"id":1,"method":"session/prompt","params":{"sessionId":"S"}}
@@ -657,6 +667,7 @@ reads() {
 	done
 }
 
+# bats test_tags=slow
 @test "thousands of missing updates and thousands that have changed: each is one difference" {
 	updates() {
 		seq 9000 | awk -v skip="$1" -v change="$2" '
@@ -683,6 +694,7 @@ reads() {
 	assert_output --partial 'acp-diff: --ignore: '
 }
 
+# bats test_tags=slow
 @test "--ignore: a path that a message cannot have does not stop the others" {
 	recording a.rec <<-'END'
 		< {"method":"_m","params":{"a":1,"c":2,"l":[1,2,3]}}
@@ -707,6 +719,7 @@ reads() {
 	assert_line '0 client initialize 1 1 missing .params.x'
 }
 
+# bats test_tags=slow
 @test "version 2: what a client is and can do does not count below exact, what the agent can do does" {
 	recording a.rec <<-'END'
 		> {"id":1,"method":"initialize","params":{"protocolVersion":2,"capabilities":{"fs":{}},"info":{"name":"a"}}}

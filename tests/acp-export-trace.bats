@@ -93,6 +93,7 @@ otlp_rules() {
 	acp-export -f otlp "$FIXTURES"/*.jsonl "$FIXTURES"/agents/*.jsonl | jq -e '.resourceSpans | length == 1' >/dev/null
 }
 
+# bats test_tags=slow
 @test "perfetto: the format's rules hold for every fixture" {
 	local file
 	session_rec >s.rec
@@ -161,6 +162,7 @@ otlp_rules() {
 	assert_output true
 }
 
+# bats test_tags=slow
 @test "half a surrogate pair in a word does not get into a trace" {
 	local format
 	session_rec | sed 's/end_turn/end\\ud800/; s/"tool_call_update"/"x\\ud800"/' >s.rec

@@ -62,6 +62,7 @@ pieces() {
 	acp-fault --split 7 <in | cmp whole -
 }
 
+# bats test_tags=slow
 @test "--split in a proxy chain: lines of the two directions, which share a pipe, never mix" {
 	proxied=('{"id":0,"method":"proxy/initialize"}')
 	for n in {1..20}; do
@@ -78,6 +79,7 @@ pieces() {
 	assert_equal "$(sort <<<"$output" | comm -23 - whole)" ''
 }
 
+# bats test_tags=slow
 @test "--split goes with damage: what is split is what is left" {
 	numbered 50 >in
 	acp-fault --seed 4 --corrupt 30% --truncate 30% --duplicate 30% --reorder 30% --noise 30% <in >out
@@ -102,6 +104,7 @@ pieces() {
 	assert_equal "$(faults '[.from, .rate]' | sort | uniq -c | tr -s ' ')" ' 100 ["client",4096]'
 }
 
+# bats test_tags=slow
 @test "--bandwidth: a slow line goes out in pieces, and goes with --split" {
 	printf '{"method":"x","params":"%0300d"}\n' 0 >in
 	(($(pieces acp-fault --bandwidth 1000 | wc -w) > 5))
@@ -130,6 +133,7 @@ pieces() {
 	assert_equal "$(sort -n places | sed -n '1p;$p' | awk '$1 < 1 || $1 > 20')" ''
 }
 
+# bats test_tags=slow
 @test "--torn: with damage and pieces, and nothing where the line is lost" {
 	numbered 3 >in
 	run -1 acp-fault --seed 2 --exit-after 2 --torn --duplicate 1 --split 3 --report report <in
@@ -175,6 +179,7 @@ pieces() {
 	assert_equal "$(cat out)" "$(head -n 1 down)"
 }
 
+# bats test_tags=slow
 @test "--close-after: what is late goes before it, what comes after it is gone" {
 	numbered 4 >in
 	assert_equal "$(acp-fault --delay 50ms --close-after 2 <in | ids)" '1 2 '
@@ -207,6 +212,7 @@ pieces() {
 	((elapsed >= 300000))
 }
 
+# bats test_tags=slow
 @test "--linger is longer than the grace" {
 	run --separate-stderr -0 acp-fault --from client --linger 800ms --grace 400ms -- cat </dev/null
 	assert_equal "$stderr" ''

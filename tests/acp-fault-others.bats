@@ -68,6 +68,7 @@ survived() {
 	each_seed one
 }
 
+# bats test_tags=slow
 @test "recordings that are broken themselves: read as far as they go" {
 	one() {
 		acp-tap -o s.rec <up >/dev/null
@@ -82,6 +83,7 @@ survived() {
 	each_seed one
 }
 
+# bats test_tags=slow
 @test "acp-tap and acp-usage around an agent, broken both ways, one of them dying" {
 	one() {
 		broken --from client <down >in
@@ -129,6 +131,7 @@ survived() {
 	each_seed one
 }
 
+# bats test_tags=slow
 @test "acp-replay as the client, with an agent that dies" {
 	one() {
 		status=0

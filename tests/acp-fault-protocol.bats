@@ -44,12 +44,14 @@ responses() {
 	assert_equal "$(sed 1d out | jq -c '[.id, .error.code]' | tr '\n' ' ')" '[9,-32000] [3,-32000] '
 }
 
+# bats test_tags=slow
 @test "--error: its response keeps its place among those that are late" {
 	printf '%s\n' '{"method":"one"}' >up
 	acp-fault --error m=1 -m '!two' --delay 100ms -- sh -c 'cat up; sleep 0.02; cat' < <(sleep 0.05; numbered 1) >out
 	assert_equal "$(jq -c '.method // .id' out | tr '\n' ' ')" '"one" 1 '
 }
 
+# bats test_tags=slow
 @test "--error: a one-way pipe has no way back" {
 	numbered 1 >in
 	run -2 acp-fault --error m=1 <in
@@ -114,6 +116,7 @@ responses() {
 	assert_equal "$(faults '[.n, .fault, .behind]' | tr '\n' ' ')" '[1,"overtake",3] [4,"overtake",5] '
 }
 
+# bats test_tags=slow
 @test "--overtake: without a response it goes after a while, in its place" {
 	printf '%s\n' '{"method":"a"}' '{"method":"b"}' >in
 	mkfifo slow

@@ -46,6 +46,7 @@ lost() {
 	assert_equal "$(lost --seed 3 --drop 1% --once)" "$(acp-fault --seed 3 --drop 1% --report first <in >out; jq .n first | sed -n 2p) "
 }
 
+# bats test_tags=slow
 @test "each fault of a command line counts for itself what it can hit" {
 	printf '%s\n' '{"method":"a"}' '{"id":1,"result":0}' '{"method":"b"}' '{"id":2,"result":0}' >in
 	acp-fault --seed 1 --from-match 2 --duplicate 1 --wrong-id 1 --report report <in >out
@@ -78,6 +79,7 @@ lost() {
 	assert_equal "$(faults)" '[7,"noise"]'
 }
 
+# bats test_tags=slow
 @test "--at: an agent that says nothing is stopped by the clock" {
 	run -1 acp-fault --at 100ms --exit-after 1 -- sleep 1000 < <(sleep 5)
 	wait_for nobody_left
@@ -102,6 +104,7 @@ lost() {
 	bad '--plan plan: given twice: all faults go into one plan' --plan plan --plan plan
 }
 
+# bats test_tags=slow
 @test "what is dropped behind a line that waits takes no memory" {
 	{
 		echo '{"id":0,"method":"slow"}'
@@ -121,6 +124,7 @@ lost() {
 	[[ ${B##*/} == san ]] || ((peak < 20000))
 }
 
+# bats test_tags=slow
 @test "noise in the place of lines that are dropped behind a line that waits is bounded" {
 	printf '%s\n' '-m slow --delay 500ms' '-m lost --drop 1 --noise 1' >plan
 	{
@@ -155,6 +159,7 @@ lost() {
 	assert_equal "$(wc -l <out)" 4
 }
 
+# bats test_tags=slow
 @test "a plan: + counts from the first hit, not from the time from which a line can hit" {
 	mkfifo slow
 	printf '%s\n' '--at 50ms --noise 1 --kind request' '--at 100ms --drop 1' '--at +10ms --from agent --noise 1' >plan
@@ -176,6 +181,7 @@ lost() {
 	assert_equal "$(<plan)" '--drop 1'
 }
 
+# bats test_tags=slow
 @test "a plan: the same seed does the same, and each line has dice of its own" {
 	numbered 1000 >in
 	printf -- '--drop 20%%\n--corrupt 20%%\n--drop 20%%\n' >plan

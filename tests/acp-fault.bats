@@ -47,6 +47,7 @@ teardown() {
 	assert_equal "$(cat sum)" '172857562 258498'
 }
 
+# bats test_tags=slow
 @test "what is done to a message does not depend on the other faults that are asked for, nor on the other lane" {
 	numbered 300 >down
 	numbered 300 >up
@@ -61,6 +62,7 @@ teardown() {
 	run ! diff -q alone other
 }
 
+# bats test_tags=slow
 @test "noise does not count: a banner ahead changes nothing of what is done" {
 	numbered 100 >in
 	{ printf 'hello\n\n'; cat in; } >noisy
@@ -150,6 +152,7 @@ teardown() {
 	sort in | diff - <(sort out)
 }
 
+# bats test_tags=slow
 @test "--reorder: each lane for itself; a torn last line is ended when another comes behind it" {
 	printf '{"method":"a"}\n{"method":"b"}' >down
 	printf '{"method":"c"}\n{"method":"d"}\n' >up
@@ -158,6 +161,7 @@ teardown() {
 	printf '{"method":"d"}\n{"method":"c"}\n' | cmp - out
 }
 
+# bats test_tags=slow
 @test "--reorder: noise does not overtake, and a line that nothing follows goes after a while" {
 	printf '{"method":"a"}\nnoise\n{"method":"b"}\n' >in
 	assert_equal "$(acp-fault --reorder 1 <in)" $'noise\n{"method":"b"}\n{"method":"a"}'
@@ -225,6 +229,7 @@ teardown() {
 	assert_output '[true,true,true,200]'
 }
 
+# bats test_tags=slow
 @test "--delay: what is behind waits, noise too; the other lane does not" {
 	printf '{"method":"slow"}\nnoise\n{"method":"fast"}\n' >down
 	printf '{"method":"up"}\n' >up
@@ -235,6 +240,7 @@ noise
 {"method":"fast"}'
 }
 
+# bats test_tags=slow
 @test "--delay: what waits at the end of input still goes out, whatever the grace" {
 	numbered 3 >down
 	# Were it the grace that counts, it would be killed 2 s after.
@@ -244,6 +250,7 @@ noise
 	acp-fault --delay 2500ms --grace 10ms -- sh -c 'trap "" TERM; cat down' </dev/null | cmp - down
 }
 
+# bats test_tags=slow
 @test "--delay: a first signal is as if the client had left, a second ends all at once" {
 	numbered 2 >in
 	mkfifo slow
@@ -268,16 +275,19 @@ noise
 	wait_for nobody_left
 }
 
+# bats test_tags=slow
 @test "delayed lines that come due together do not stop an agent that writes as it reads" {
 	numbered 30000 | sed 's/}$/,"pad":"'"$(printf '%0200d' 0)"'"}/' >down
 	acp-fault --delay 50ms -- cat <down | cmp - down
 }
 
+# bats test_tags=slow
 @test "--exit-after does not wait for ever for an agent that writes before it reads on" {
 	numbered 30000 >down
 	run -1 --separate-stderr bash -c 'acp-fault --exit-after 20000 -- cat <down >out'
 }
 
+# bats test_tags=slow
 @test "--delay and --stall in a link, either way" {
 	numbered 3 >down
 	numbered 3 >up
@@ -289,6 +299,7 @@ noise
 	done
 }
 
+# bats test_tags=slow
 @test "--delay: what waits is bounded: the sender is held up instead" {
 	# 40 MB that are all late.
 	yes '{"method":"x","params":"0123456789012345678901234567890123456789"}' | head -n 600000 >in
@@ -310,12 +321,14 @@ noise
 	[ -s out ]
 }
 
+# bats test_tags=slow
 @test "--stall: what the client left behind still goes out, whatever the grace" {
 	numbered 4 >in
 	cat in | acp-fault --from client --stall 650ms --grace 10ms -- sh -c 'trap "" TERM; cat' >out
 	cmp in out
 }
 
+# bats test_tags=slow
 @test "--stall: a peer that dies meanwhile ends it" {
 	numbered 1 >in
 	run -0 acp-fault --stall 1000s -- sh -c 'exec <&-; true' <in
@@ -345,6 +358,7 @@ noise
 	wait_for nobody_left
 }
 
+# bats test_tags=slow
 @test "--exit-after: a message that is lost or late counts, and death waits for the late one" {
 	numbered 3 >in
 	run -1 acp-fault --exit-after 2 --drop 1 <in
@@ -373,6 +387,7 @@ proxied() {
 	done
 }
 
+# bats test_tags=slow
 @test "in a proxy chain: lost, doubled, reordered, delayed" {
 	proxied '{"method":"x"}' '{"method":"proxy/successor","params":{"method":"x"}}' '{"method":"y"}' >in
 	acp-fault -m x --drop 1 <in >out
@@ -401,6 +416,7 @@ proxied() {
 	cmp out wrapped.out
 }
 
+# bats test_tags=slow
 @test "faults nest: what the inner one has damaged passes the outer one" {
 	printf '{"method":"a"}\n{"method":"b"}\n' >in
 	acp-fault --from client -m b --duplicate 1 -- acp-fault --from client --seed 1 -m a --truncate 1 -- cat <in >out 2>err

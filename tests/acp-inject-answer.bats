@@ -70,6 +70,7 @@ permission() {
 	[[ ! -s out ]]
 }
 
+# bats test_tags=slow
 @test "a denied request has the code that is asked for" {
 	asks 4 <<-'EOF'
 		{"id":1,"method":"a"}
@@ -120,6 +121,7 @@ permission() {
 	[[ ! -s err ]]
 }
 
+# bats test_tags=slow
 @test "a program that fails leaves it to the next rule, which is said; with --strict it is the end" {
 	asks 1 <<-'EOF'
 		{"id":1,"method":"x"}
@@ -133,6 +135,7 @@ permission() {
 	assert_output ''
 }
 
+# bats test_tags=slow
 @test "what the edit has made is answered, and the edit sees what is answered here" {
 	asks 1 <<-'EOF'
 		{"id":1,"method":"x","params":{"n":1}}

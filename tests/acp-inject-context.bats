@@ -38,6 +38,7 @@ texts() {
 	each_way put
 }
 
+# bats test_tags=slow
 @test "a session is the same however its id is spelled" {
 	run acp-inject --append x < <(prompt 'a/é'; prompt 'a\/\u00e9' '')
 	assert_equal "$(texts <<<"$output")" '["a/é","x"]
@@ -112,6 +113,7 @@ texts() {
 	assert_equal "$(cat err)" 'acp-inject: AGENTS.md: "session/prompt": No such file or directory: the prompt is forwarded without it'
 }
 
+# bats test_tags=slow
 @test "with --strict a file that is gone is the end" {
 	echo x >AGENTS.md
 	: >out
@@ -121,6 +123,7 @@ texts() {
 	assert_equal "$(texts out)" '["x\n","a"]'
 }
 
+# bats test_tags=slow
 @test "a prompt that is answered here, or is no array, is not the first" {
 	run --separate-stderr acp-inject --prepend x -w '.params.drop' -e empty --silent <<-'EOF'
 		{"id":1,"method":"session/prompt","params":{"sessionId":"s","drop":true,"prompt":[]}}
@@ -142,6 +145,7 @@ texts() {
 ["x","b"]'
 }
 
+# bats test_tags=slow
 @test "context is added to what the edit has made" {
 	run acp-inject -e '.params.prompt = [{type: "text", text: "made"}] | .params.z = 1' --prepend x < <(prompt a)
 	assert_output --partial '"prompt":[{"type":"text","text":"x"},{"type":"text","text":"made"}],"z":1}}'

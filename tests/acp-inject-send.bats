@@ -57,6 +57,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 	each_way held
 }
 
+# bats test_tags=slow
 @test "several requests are all waited for, and their errors are told" {
 	several() {
 		talk 1 -v --send "down:answer:session/new=$mode, ($mode | .params.modeId = \"no\")" --send 'down:answer:session/new={method: "x"}' <<<"$new" || return 1
@@ -84,6 +85,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 	each_way before
 }
 
+# bats test_tags=slow
 @test "behind a notification, in its own lane, and behind what was held" {
 	printf '{"method":"%s"}\n' a b c >up
 	run acp-inject --send 'up:after:b={method: "x", notify: true, params: [1]}' -- ./taker </dev/null
@@ -96,6 +98,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 	assert_equal "$(jq -r '.method // .id' out)" $'1\nsession/update'
 }
 
+# bats test_tags=slow
 @test "with --send-every each time; without a session each time, too" {
 	each() {
 		talk 2 "$@" --send 'down:before:session/prompt={method: "a"}' --send 'down:before:m={method: "b"}' <<-'EOF' || return 1
@@ -112,6 +115,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 	[[ $(each) == 3 ]]
 }
 
+# bats test_tags=slow
 @test "a program without an output sends nothing, and waits for the next" {
 	way=wrap
 	talk 2 --send 'down:before:session/prompt=select(.params.n == 2) | {method: "a"}' <<-'EOF'
@@ -121,6 +125,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 	assert_equal "$(jq -r '.method' got)" $'session/prompt\na\nsession/prompt'
 }
 
+# bats test_tags=slow
 @test "an answer that is an error sends nothing and is not held" {
 	way=wrap
 	talk 1 --send 'down:after:fail={method: "a"}' --send 'down:answer:fail={method: "b"}' <<<'{"jsonrpc":"2.0","id":1,"method":"fail"}'
@@ -147,6 +152,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 	done
 }
 
+# bats test_tags=slow
 @test "an agent that dies instead of answering: the held answer goes on" {
 	printf '#!/bin/sh\nread -r line\necho "{\\"id\\":1,\\"result\\":{\\"sessionId\\":\\"s\\"}}"\nread -r line\n' >mortal
 	chmod +x mortal
@@ -158,6 +164,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 	assert_output '{"id":1,"result":{"sessionId":"s"}}'
 }
 
+# bats test_tags=slow
 @test "a client that leaves what it was asked: what is held for it goes on, and all ends" {
 	cat >asker <<-'END'
 		#!/bin/sh
@@ -172,6 +179,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 	grep -q '"never/answered"' out
 }
 
+# bats test_tags=slow
 @test "an own request that is answered twice: the client sees neither answer" {
 	printf '%s\n' '{"id":1,"method":"session/new","params":{"n":1}}' >down
 	{

@@ -65,6 +65,7 @@ teardown() {
 
 # --- what a program makes of a message ---
 
+# bats test_tags=slow
 @test "no output drops, several are sent in order, each in its place among the others" {
 	made() {
 		printf '{"method":"%s"}\n' a twice b gone c around d >down
@@ -126,6 +127,7 @@ teardown() {
 {"method":"three"}'
 }
 
+# bats test_tags=slow
 @test "messages that a program makes have a jsonrpc member; the message itself is left as it came" {
 	run acp-inject -m m -e '{method: "first", params: {}}, .x = 1, {method: "last"}' <<<'{"method":"m"}'
 	assert_output '{"jsonrpc":"2.0","method":"first","params":{}}
@@ -135,12 +137,14 @@ teardown() {
 	assert_output '{"jsonrpc":"2.0","id":1,"method":"m","params":{}}'
 }
 
+# bats test_tags=slow
 @test "what a program says with debug is on standard error, tame" {
 	run --separate-stderr acp-inject -e '(.method | debug) as $x | .' <<<'{"method":"m\u001b[2J"}'
 	assert_output '{"method":"m\u001b[2J"}'
 	assert_equal "${stderr_lines[0]}" 'jq: debug: "m\u001b[2J"'
 }
 
+# bats test_tags=slow
 @test "a signal stops an endless program for good: what comes then passes unchanged" {
 	local loop='if .method == "loop" then ("looping" | debug) as $x | def f: f; f else . end'
 	stopped() {
@@ -169,6 +173,7 @@ teardown() {
 
 # --- a request that is dropped ---
 
+# bats test_tags=slow
 @test "a request that nests too deep to be read is answered with an error" {
 	{
 		printf '{"id":7,"method":"x","params":%s%s}\n' "$(printf '[%.0s' {1..5000})" "$(printf ']%.0s' {1..5000})"
@@ -195,6 +200,7 @@ teardown() {
 	each_way dropped
 }
 
+# bats test_tags=slow
 @test "a request that has become another one is dropped, and the other one goes" {
 	changed() {
 		talk 1 -m x -e 'del(.id)' <<<'{"jsonrpc":"2.0","id":1,"method":"x"}' || return 1
@@ -254,6 +260,7 @@ acp-inject: --edit: "b": no b: forwarded unchanged' ]]
 	assert_output '{"method":"a"}'
 }
 
+# bats test_tags=slow
 @test "what is no message does not go on: the message passes as it was" {
 	for made in 1 '"x"' '{}' '[.]' '., 1' '{method: "x", id: 1.5}' '{method: "a", result: 1}' 'null' '[range(300) | .] | reduce .[] as $i ({}; {a: .})'; do
 		run --separate-stderr acp-inject -e "$made" <<<'{"method":"m","params":{"x":12345678901234567890}}'
@@ -266,6 +273,7 @@ acp-inject: --edit: "b": no b: forwarded unchanged' ]]
 	assert_output ''
 }
 
+# bats test_tags=slow
 @test "a message too deep for jq passes unedited, with one line" {
 	deep=$(printf '%300s' '' | tr ' ' '[')1$(printf '%300s' '' | tr ' ' ']')
 	run --separate-stderr acp-inject -e '.x = 1' <<<'{"method":"m","params":'"$deep"'}
@@ -295,6 +303,7 @@ acp-inject: --edit: "b": no b: forwarded unchanged' ]]
 	cmp want out
 }
 
+# bats test_tags=slow
 @test "what a peer names its methods does not fill the memory" {
 	seq 3000 | sed 's/.*/{"method":"m&"}/' >down
 	run --separate-stderr acp-inject -e 'error("no")' <down

@@ -106,6 +106,7 @@ begin() {
 	[ ! -s err ]
 }
 
+# bats test_tags=slow
 @test "what the newest form tells only who listens, an older MCP client is told unasked, as it expects" {
 	begin "$NEW"
 	mcp a "$HELLO"
@@ -141,6 +142,7 @@ begin() {
 	[ ! -s err ]
 }
 
+# bats test_tags=slow
 @test "a provider that has nobody listen is not asked again, and nothing else changes" {
 	begin "$NEW"
 	mcp a "$HELLO"
@@ -156,6 +158,7 @@ begin() {
 	[ ! -s err ]
 }
 
+# bats test_tags=slow
 @test "an MCP client that speaks the newest protocol and listens knows its subscription by its own id" {
 	begin "$NEW"
 	mcp a '{"id":12,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}'
@@ -200,6 +203,7 @@ begin() {
 	done
 }
 
+# bats test_tags=slow
 @test "--dialect forces a form, whatever is declared" {
 	begin "$NEW" --dialect acpId
 	assert_equal "$(await out '.method == "mcp/connect"' | jq -c .params)" '{"acpId":"X"}'
@@ -239,6 +243,7 @@ begin() {
 	finish
 }
 
+# bats test_tags=slow
 @test "in the newest form two connections never give the same requestId" {
 	begin "$NEW"
 	shim b "$(socket)"
@@ -279,6 +284,7 @@ begin() {
 
 # --- MCP 2026-07-28 in the first form ---
 
+# bats test_tags=slow
 @test "in the first form, too, an MCP client knows its subscriptions by its own ids, whatever the provider calls them" {
 	begin "$OLD"
 	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
@@ -301,6 +307,7 @@ begin() {
 	finish
 }
 
+# bats test_tags=slow
 @test "a cancelled request gets no response, in either form" {
 	for declared in "$OLD" "$NEW"; do
 		begin "$declared"

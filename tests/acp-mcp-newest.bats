@@ -67,6 +67,7 @@ newest_server() {
 	echo 'jq -c --unbuffered -n -f newest.jq'
 }
 
+# bats test_tags=slow
 @test "a server with a handshake gets requests without the envelope of 2026-07-28" {
 	offer "$(handshake_server)"
 	request 1 tools/call "{\"name\":\"t\",\"_meta\":{\"a\":1.5,$ENVELOPE,\"io.modelcontextprotocol/clientInfo\":{},\"io.modelcontextprotocol/logLevel\":\"debug\",\"progressToken\":5},\"z\":[]}"
@@ -78,6 +79,7 @@ newest_server() {
 	[ ! -s err ]
 }
 
+# bats test_tags=slow
 @test "an older MCP client gets results without the members of 2026-07-28" {
 	bridge acp-mcp --provide "x=$(handshake_server)" -- acp-mcp --dialect newest
 	initialize
@@ -92,6 +94,7 @@ newest_server() {
 	[ ! -s err ]
 }
 
+# bats test_tags=slow
 @test "a server of 2026-07-28 only gets each request as it came, and its subscriptions reach who asked" {
 	offer "$(newest_server)"
 	request 1 subscriptions/listen "{\"notifications\":{\"toolsListChanged\":true},\"_meta\":{$ENVELOPE}}"
@@ -112,6 +115,7 @@ newest_server() {
 	[ ! -s err ]
 }
 
+# bats test_tags=slow
 @test "an older MCP client uses a server of 2026-07-28 only, its changes included" {
 	bridge acp-mcp --provide "x=$(newest_server)" -- acp-mcp --dialect newest
 	initialize

@@ -98,6 +98,7 @@ ask() {
 	[ ! -s err ]
 }
 
+# bats test_tags=slow
 @test "in the newest form changes are told to who listens for them, and to nobody else" {
 	SERVER="${SERVER/ --arg name/ --arg changes yes --arg name}"
 	offer
@@ -127,6 +128,7 @@ ask() {
 	nobody_left
 }
 
+# bats test_tags=slow
 @test "a change at the one end is told at the other, whatever is between" {
 	SERVER="${SERVER/ --arg name/ --arg changes yes --arg name}"
 	for dialect in acpId newest; do
@@ -170,6 +172,7 @@ ask() {
 	nobody_left
 }
 
+# bats test_tags=slow
 @test "a command that can not be started: the chain gets an error, the agent's shim an end" {
 	bridge acp-mcp --provide 'x=./no-such-command'
 	initialize '{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"acp":true}}}'
@@ -249,6 +252,7 @@ commands() {
 	nobody_left
 }
 
+# bats test_tags=slow
 @test "what a command writes that is no message is said, and does no harm" {
 	bridge acp-mcp --provide "x=sh -c 'echo starting...; echo 5; $SERVER x'"
 	initialize '{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"acp":true}}}'
@@ -259,6 +263,7 @@ commands() {
 	assert_equal "$(grep -c 'server "x": a line of the command is not a message' err)" 2
 }
 
+# bats test_tags=slow
 @test "what is malformed in a message for one of ours is refused" {
 	offer
 	one=$(ask 1 connect "{\"acpId\":$ID}" | jq -c .result.connectionId)

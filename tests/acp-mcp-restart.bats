@@ -81,6 +81,7 @@ strict_server() {
 	done
 }
 
+# bats test_tags=slow
 @test "other errors of a provider do not end the connection" {
 	begin "$OLD"
 	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
@@ -93,6 +94,7 @@ strict_server() {
 	finish
 }
 
+# bats test_tags=slow
 @test "in the newest form, too, a binding that has failed ends the connection" {
 	begin "$NEW"
 	mcp a "$HELLO"
@@ -105,6 +107,7 @@ strict_server() {
 	finish
 }
 
+# bats test_tags=slow
 @test "a connection that was refused ends when its first request has its error" {
 	begin "$OLD"
 	mcp a "$HELLO"
@@ -117,6 +120,7 @@ strict_server() {
 	run ! grep mcp/disconnect out
 }
 
+# bats test_tags=slow
 @test "after the fallback to mcp/connect, server/discover gets -32601 and does not reach the server" {
 	begin "$NEW"
 	mcp a '{"id":"probe","method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}'

@@ -31,6 +31,7 @@ opened() {
 	assert_output --regexp "^$PWD/dir/acp-mcp\.[^/]*/1\$"
 }
 
+# bats test_tags=slow
 @test "where no socket's path fits, /tmp is used; that is reported if --socket-dir was given" {
 	long=$PWD/$(printf '%0100d' 0)
 	mkdir "$long"
@@ -47,6 +48,7 @@ opened() {
 	[ ! -s err ]
 }
 
+# bats test_tags=slow
 @test "a missing --socket-dir is named, an empty one refused; a missing XDG_RUNTIME_DIR does no harm" {
 	opened --socket-dir "$PWD/none"
 	finish
@@ -82,6 +84,7 @@ opened() {
 	assert_equal "$(cd dir && echo *)" 'acp-mcp.longer-name acp-mcp.notour other'
 }
 
+# bats test_tags=slow
 @test "two servers of one name are refused" {
 	run -2 acp-mcp --provide a=X --provide b=X --provide a=Y -- true
 	assert_output 'acp-mcp: --provide a=Y: there is a server of this name already'
@@ -117,6 +120,7 @@ opened() {
 	[ ! -s err ]
 }
 
+# bats test_tags=slow
 @test "a command that exits with status 0, without being asked to, is reported" {
 	bridge acp-mcp --provide 'x=true'
 	initialize
@@ -136,6 +140,7 @@ opened() {
 	assert_equal "$(cat err)" 'acp-mcp: server "x": true has ended: exit status 0'
 }
 
+# bats test_tags=slow
 @test "a line of a command that is not a message is quoted once, and counted when it comes again" {
 	bridge acp-mcp --provide "x=sh -c 'for i in 1 2 3 4; do echo starting; done; echo ready; cat >/dev/null; :'"
 	initialize '{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"acp":true}}}'

@@ -45,6 +45,7 @@ begin() {
 	finish
 }
 
+# bats test_tags=slow
 @test "a response to mcp/connect without a connectionId" {
 	begin "$OLD"
 	mcp a '{"id":1,"method":"initialize"}'
@@ -64,6 +65,7 @@ begin() {
 	[ ! -s a.out ]
 }
 
+# bats test_tags=slow
 @test "a shim that is killed: the provider is told, and the others go on" {
 	begin "$OLD"
 	answer '.method == "mcp/connect"' '{"connectionId":"c1"}'
@@ -90,6 +92,7 @@ begin() {
 	[ ! -s err ]
 }
 
+# bats test_tags=slow
 @test "garbage from the agent's MCP client does no harm" {
 	begin "$OLD"
 	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
@@ -107,6 +110,7 @@ begin() {
 	[ "$(grep -c 'is not a message' err)" -ge 6 ]
 }
 
+# bats test_tags=slow
 @test "a line that is too long is said, and the next one is heard" {
 	begin "$OLD" --max-line 100K
 	answer '.method == "mcp/connect"' '{"connectionId":"c"}'
@@ -237,6 +241,7 @@ begin() {
 	run -127 acp-mcp -- ./no-such-agent
 }
 
+# bats test_tags=slow
 @test "what is longer than --max-line, or not a message, gets an error: a server's result and the agent's request" {
 	# The id comes first, or last, as some servers write it.
 	cat >long.jq <<-'END'

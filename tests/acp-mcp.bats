@@ -59,6 +59,7 @@ claims() {
 	assert_output '[]'
 }
 
+# bats test_tags=slow
 @test "in v2 a capability is an object, below session; an agent without stdio is left alone" {
 	run claims '{"protocolVersion":2,"capabilities":{"session":{"mcp":{"stdio":{}}}}}'
 	assert_output '{"protocolVersion":2,"capabilities":{"session":{"mcp":{"acp":{},"stdio":{}}}}}'
@@ -110,6 +111,7 @@ claims() {
 	finish
 }
 
+# bats test_tags=slow
 @test "a declaration that can not be met is left out, and said" {
 	bridge acp-mcp --socket-dir "$PWD/none"
 	initialize
@@ -155,6 +157,7 @@ acp-mcp: an MCP server is left out: it has no name, or no id: {\"type\":\"acp\",
 	finish
 }
 
+# bats test_tags=slow
 @test "a session without servers of type acp does not wait for initialize" {
 	bridge
 	client '{"id":"init","method":"initialize","params":{}}' \
@@ -165,6 +168,7 @@ acp-mcp: an MCP server is left out: it has no name, or no id: {\"type\":\"acp\",
 	finish
 }
 
+# bats test_tags=slow
 @test "one whose client never asks, or whose agent refuses to say, is opened all the same" {
 	bridge
 	run session s "[$X]"

@@ -33,6 +33,7 @@ live() {
 	done
 }
 
+# bats test_tags=slow
 @test "every fixture against itself, with filters in between" {
 	for f in "$FIXTURES"/*.jsonl "$FIXTURES"/demo.rec; do
 		run --separate-stderr acp-replay --as client --match exact "$f" -- \
@@ -125,6 +126,7 @@ live() {
 	assert_line ' client: session/prompt, -5: missing'
 }
 
+# bats test_tags=slow
 @test "--normalize that fails on a message: exit 2, and the session goes on" {
 	a_session
 	live 's/x/x/'
@@ -162,6 +164,7 @@ live() {
 	diff <(jq -c 'select(.msg) | [.from, .msg]' agent.rec | sort) <(jq -c '[.from, .msg]' s.rec | sort)
 }
 
+# bats test_tags=slow
 @test "--record: the name is taken as it is" {
 	a_session
 	acp-replay --as client --record '%d.rec' s.rec -- acp-replay s.rec
@@ -216,6 +219,7 @@ live() {
 	cmp s.rec before.rec
 }
 
+# bats test_tags=slow
 @test "--update neither writes what the environment holds nor takes any session for the same" {
 	a_session
 	cp s.rec before.rec
@@ -240,6 +244,7 @@ live() {
 	assert_equal "$(jq -r 'select(.from == "client") | .msg.params.clientInfo.version // empty' s.rec)" 2
 }
 
+# bats test_tags=slow
 @test "--update: no other hops are lost" {
 	printf '%s\n' '{"acp-recording":1,"hops":["a","agent"]}' \
 		'{"t":0,"at":0,"from":"client","msg":{"id":1,"method":"a"}}' '{"t":0,"at":0,"from":"agent","msg":{"id":1,"result":{}}}' >s.rec

@@ -25,10 +25,12 @@ against_itself() {
 	against_itself "$FIXTURES/bash-tool.jsonl"
 }
 
+# bats test_tags=slow
 @test "four turns play against themselves, byte for byte" {
 	against_itself "$FIXTURES/four-turns-per-model-usage.jsonl"
 }
 
+# bats test_tags=slow
 @test "two sessions at once and a cancelled turn play against themselves, byte for byte" {
 	against_itself "$FIXTURES/two-sessions-and-cancel.jsonl"
 }
@@ -55,6 +57,7 @@ against_itself() {
 	sent agent "$f" | cmp - up
 }
 
+# bats test_tags=slow
 @test "a named pipe whose writer has left before the start is read to its end" {
 	a_session
 	head -n 2 s.rec >short.rec

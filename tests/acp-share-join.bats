@@ -134,6 +134,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "a line of 100 MB of a guest goes nowhere, and he may go on" {
 	start
 	begin
@@ -162,6 +163,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "who says something and leaves at once has said it" {
 	start
 	begin
@@ -173,6 +175,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "a thousand requests of a guest are all answered, in the midst of a stream" {
 	start
 	begin
@@ -188,6 +191,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "so many requests may be open, and no more; the others are refused" {
 	start
 	begin
@@ -218,6 +222,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "a guest who asks much and does not read is not read any more" {
 	start
 	begin
@@ -252,6 +257,7 @@ teardown() {
 	ends 137
 }
 
+# bats test_tags=slow
 @test "when the client has left, nobody sends any more; who waits for the client gets an error, who waits for the agent its response" {
 	start --grace 60s
 	begin
@@ -288,6 +294,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "several guests have ids of their own" {
 	start
 	begin

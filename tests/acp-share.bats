@@ -52,6 +52,7 @@ teardown() {
 	[[ ! -e my.sock ]]
 }
 
+# bats test_tags=slow
 @test "where a chain listens no other one may; what nobody listens at any more is taken over" {
 	start --control my.sock
 	run -2 acp-share --control my.sock -- sh -c 'echo started >&2'
@@ -92,6 +93,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "nonsense is answered with one line, or with nothing, and the chain goes on" {
 	start
 	begin
@@ -117,6 +119,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "many who say nothing keep nobody out for longer than they are waited for" {
 	start
 	for i in {1..40}; do
@@ -126,6 +129,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "a path that fits a socket is taken, to the last byte, however short its last name is" {
 	local n=$((104 - ${#PWD} - 3)) directory
 	((n > 0)) || skip 'this directory is too deep'
@@ -141,6 +145,7 @@ teardown() {
 	done
 }
 
+# bats test_tags=slow
 @test "a stream that ends leaves the socket of another that listens in its place by now" {
 	start --control my.sock
 	first=$stream
@@ -256,6 +261,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "what answers something else is listed as what does not answer" {
 	command -v socat >/dev/null || skip 'socat is not installed'
 	mkdir -m 700 run/acp
@@ -389,6 +395,7 @@ teardown() {
 	wait "$stuck"
 }
 
+# bats test_tags=slow
 @test "memory for one who does not read is bounded" {
 	start
 	begin
@@ -421,6 +428,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "eight who do not read keep the end waiting no longer than one" {
 	# 2 s, were each waited for. One run of some may be slow for other reasons.
 	for _ in {1..5}; do
@@ -440,6 +448,7 @@ teardown() {
 	fail 'it took 1.8 s each time'
 }
 
+# bats test_tags=slow
 @test "without descriptors nobody is let in, and the chain goes on" {
 	ulimit -S -n 40
 	start
@@ -455,6 +464,7 @@ teardown() {
 	ends
 }
 
+# bats test_tags=slow
 @test "one who is killed is forgotten, also when nothing goes by" {
 	start
 	begin

@@ -89,6 +89,7 @@ messages() {
 	assert_line --index 2 --partial '"turn":3,"result":"open"'
 }
 
+# bats test_tags=slow
 @test "text fits 80 columns, whatever names and times there are" {
 	local by
 	session_rec | sed 's/"kind":"edit"/"kind":"éééééééééééééééééééééééééééééé\\u001b[31m"/; s/"S"/"a-session-with-a-very-long-id-日本語日本語"/
@@ -124,6 +125,7 @@ messages() {
 	assert_output metrics.prom
 }
 
+# bats test_tags=slow
 @test "prom: no series twice, also of merged reports by session" {
 	cat "$FIXTURES"/*.jsonl "$FIXTURES"/agents/*.jsonl | acp-stat -f json --by session >s.json
 	acp-stat --merge -f prom s.json | grep -v '^#' | sed 's/ [^ ]*$//' >series
@@ -172,6 +174,7 @@ messages() {
 	acp-stat --by turn -f json <(session_rec) >bad && damaged 'line 1: a line that acp-stat'
 }
 
+# bats test_tags=slow
 @test "--merge: a report that more followed does not count" {
 	session_rec | acp-stat -f json >good
 	sed 's/"final":true/"final":false/' good | cat - good | acp-stat --merge -f json | cmp - good
@@ -192,6 +195,7 @@ messages() {
 	assert_equal "$stderr" 'acp-stat: missing: No such file or directory'
 }
 
+# bats test_tags=slow
 @test "a torn last line is the end, and is reported; a damaged one is status 2, and the rest counts" {
 	session_rec | head -c -20 >torn.rec
 	run -0 --separate-stderr acp-stat -f json torn.rec

@@ -73,6 +73,7 @@ becomes() {
 		'{"a":"curl -H \"Cookie: <redacted>\" x\nSet-Cookie: <redacted>\nb"}' 2
 }
 
+# bats test_tags=slow
 @test "JSON in a string, and in a string in that" {
 	becomes '{"s":"{\"token\":\"x\",\"n\":[1,{\"password\":2}]}"}' '{"s":"{\"token\":\"<redacted>\",\"n\":[1,{\"password\":\"<redacted>\"}]}"}' 2
 	becomes '{"s":"{\"s\":\"{\\\"secret\\\":3,\\\"é\\\":\\\"\\\\u00e9\\\"}\"}"}' \
@@ -252,11 +253,13 @@ $(secret '' 64)
 	becomes '{ "n" : 1.50 , "s":"a\u0041}]\\" ,"token" : "x\"}" ,"z":[ ] }' '{ "n" : 1.50 , "s":"a\u0041}]\\" ,"token" : @ ,"z":[ ] }' 1
 }
 
+# bats test_tags=slow
 @test "as deep as a message may be" {
 	deep=$(printf '{"a":%.0s' $(seq 1020)) shut=$(printf '}%.0s' $(seq 1020))
 	becomes "$deep{\"token\":\"x\"}$shut" "$deep{\"token\":@}$shut" 1
 }
 
+# bats test_tags=slow
 @test "a long name and an empty one are no trouble" {
 	long=$(printf 'token%.0s' $(seq 1000))
 	becomes "{\"$long\":\"x\",\"\":\"y\"}" "{\"$long\":@,\"\":\"y\"}" 1

@@ -71,6 +71,7 @@ as_all_ways() {
 	as_all_ways "$USAGE/v2-resume.nd"
 }
 
+# bats test_tags=slow
 @test "version 2: a prompt that waits while the one before it fails has its turn" {
 	{
 		head -n 4 "$USAGE/v2-first.nd"
@@ -108,6 +109,7 @@ as_all_ways() {
 	assert_output 2.75
 }
 
+# bats test_tags=slow
 @test "a cost that falls in its last digits has not begun anew" {
 	run sessions "$USAGE/noise.nd" 'cost restarts'
 	assert_output '[{"amount":0.6,"currency":"USD"}] null'
@@ -154,6 +156,7 @@ as_all_ways() {
 	assert_output $'1100 turn\n1400 turn'
 }
 
+# bats test_tags=slow
 @test "what is known to be a part is a lower bound, not a blank" {
 	run sessions "$USAGE/restored.nd" 'tokens lower_bound'
 	assert_output '{"total":2,"input":1,"output":1} "tokens"'
@@ -227,6 +230,7 @@ opened() {
 	assert_line --regexp '^total of 2 models '
 }
 
+# bats test_tags=slow
 @test "the estimate of a turn includes its sub-agents, as the summary's does" {
 	echo '{"claude-opus-5-5":{"input_cost_per_token":1e-06,"output_cost_per_token":1e-05},
 	    "claude-haiku-5-5":{"input_cost_per_token":1e-06,"output_cost_per_token":1e-05}}' >prices
@@ -252,6 +256,7 @@ opened() {
 	assert_output 'acp-usage: --cache-hour requires --prices'
 }
 
+# bats test_tags=slow
 @test "prices: what only large contexts have a price for costs what other input does below" {
 	echo '{"m":{"input_cost_per_token":1,"output_cost_per_token":1,"cache_creation_input_token_cost_above_100k_tokens":2}}' >prices
 	for case in 1000:1101 100000:100201; do
@@ -262,6 +267,7 @@ opened() {
 	done
 }
 
+# bats test_tags=slow
 @test "prices: tiers of large contexts, and names with what agents add to them" {
 	echo '{"m":{"input_cost_per_token":1e-06,"output_cost_per_token":1e-05,"input_cost_per_token_above_200k_tokens":2e-06},
 	    "n":{"tiered_pricing":[{"range":[0,256000],"input_cost_per_token":1e-06,"output_cost_per_token":1e-05},
@@ -310,6 +316,7 @@ truth() {
 	assert_line --index 3 --regexp '^total of 2 +3 +55044 .*>=55044 '
 }
 
+# bats test_tags=slow
 @test "a child's idle is no turn of its parent" {
 	run sessions "$AGENTS/v2-subagent.jsonl" 'title turns'
 	assert_output $'"hello" 5\n"foreground child" 1\n"look around" 1'
@@ -424,6 +431,7 @@ family() {
 	assert_line --index 1 'completed 51366'
 }
 
+# bats test_tags=slow
 @test "metrics of types can be summed: they do not overlap" {
 	{
 		prompt 1 s

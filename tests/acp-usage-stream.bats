@@ -138,6 +138,7 @@ usage_answer='"usage":{"totalTokens":7,"inputTokens":6,"outputTokens":1}'
 	assert_output 1
 }
 
+# bats test_tags=slow
 @test "the same of a recording on standard input" {
 	mkfifo in
 	acp-usage -f tsv <in >rows &
@@ -206,6 +207,7 @@ qwen='{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"SESSION"
 	assert_line --index 3 '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"usage_update","used":120,"size":200000,"_meta":{"acputils":{"filled":true}}}}}'
 }
 
+# bats test_tags=slow
 @test "--fill: quota's counts" {
 	agent
 	run talk --fill -- '"_meta":{"quota":{"token_count":{"input_tokens":100,"output_tokens":20},"model_usage":[]}}'
@@ -223,6 +225,7 @@ qwen='{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"SESSION"
 	assert_output --partial '"used":120,"size":9000,'
 }
 
+# bats test_tags=slow
 @test "--fill: where the size is not known nothing is invented, and one line says so" {
 	agent
 	run talk --fill -- '' "$qwen"
@@ -246,6 +249,7 @@ lifetime_agent() {
 	chmod +x agent
 }
 
+# bats test_tags=slow
 @test "--fill: used that is the sum of a session's life is replaced by the context, once it is known for what it is" {
 	lifetime_agent
 	PROMPTS=5
@@ -263,6 +267,7 @@ lifetime_agent() {
 	assert_line --partial "used is the sum of all turns' tokens so far: billed tokens reported as context"
 }
 
+# bats test_tags=slow
 @test "--fill: an agent that sends its own is left alone" {
 	agent
 	own='{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"usage_update","used":5,"size":100}}}'

@@ -119,6 +119,7 @@ worked_out() {
 	done
 }
 
+# bats test_tags=slow
 @test "the totals by model are those that jq works out" {
 	acp-usage --by model -f json "$FIXTURES/$four" 2>/dev/null >models
 	for model in claude-opus-5-5 claude-haiku-5-5; do
@@ -231,6 +232,7 @@ estimate() {
 	assert_output metrics.prom
 }
 
+# bats test_tags=slow
 @test "prom: promtool finds nothing wrong" {
 	for file in "$FIXTURES"/*.jsonl "$USAGE"/*.rec; do
 		acp-usage -f prom -o metrics.prom "$file" 2>/dev/null

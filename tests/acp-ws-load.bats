@@ -60,6 +60,7 @@ teardown() {
 	[[ $B == *san* ]] || (($(peak "$SERVER") < 24 * 1024))
 }
 
+# bats test_tags=slow
 @test "a client that does not read its standard output stops the remote agent, and loses nothing" {
 	seq -f '{"jsonrpc":"2.0","method":"_n","params":["%.0f 0123456789012345678901234567890123456789"]}' 200000 >in
 	serve -- bash -c 'cat in; touch sent; exec cat'
@@ -82,6 +83,7 @@ teardown() {
 	assert cmp in out
 }
 
+# bats test_tags=slow
 @test "a client whose standard output nobody reads for a while is not lost: its pings are a sign of life" {
 	seq -f '{"jsonrpc":"2.0","method":"_n","params":["%.0f 0123456789012345678901234567890123456789"]}' 60000 >in
 	serve --ping 3s -- bash -c 'cat in; exec cat'
@@ -95,6 +97,7 @@ teardown() {
 	assert cmp in out
 }
 
+# bats test_tags=slow
 @test "who sends requests to an agent that is gone and reads no responses is not read any more" {
 	serve -- bash -c 'exec >&-; exec sleep 600'
 	run ws deaf "$PORT" 40000000
@@ -133,6 +136,7 @@ tls_front() {
 	TLS=$(sed -n 's/.*listening on .*:\([0-9]*\)$/\1/p' front | head -n 1)
 }
 
+# bats test_tags=slow
 @test "wss: the certificate is verified: --ca trusts one, an unknown one or one for another host is refused" {
 	local m='{"jsonrpc":"2.0","id":1,"method":"x","params":{}}'
 	serve -- bash -c answers

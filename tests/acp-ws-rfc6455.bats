@@ -39,6 +39,7 @@ to_client() {
 	assert_output '{"jsonrpc":"2.0","method":"_m","params":["ü"]}'
 }
 
+# bats test_tags=slow
 @test "a ping between two fragments is answered at once, with its text; a pong that nobody asked for is ignored" {
 	local options=()
 	to_server 'frame 0 1 {"jsonrpc":"2.0",' 'ping abc' recv 'frame 1 a \xc3' 'frame 1 0 "method":"_m"}' recv 'ping ' recv
@@ -115,6 +116,7 @@ to_client() {
 	assert_regex "$stderr" 'client: line 1: longer than --max-line: not forwarded: '
 }
 
+# bats test_tags=slow
 @test "a line beyond --max-line whose id comes last: its request gets an error" {
 	local text
 	printf -v text '{"jsonrpc":"2.0","method":"x","params":{"x":"%200000s"},"id":7}' x
@@ -124,6 +126,7 @@ to_client() {
 	assert_equal "$(grep -c 'line 1: longer' <<<"$stderr")" 1
 }
 
+# bats test_tags=slow
 @test "a binary message is reported and ignored, also in several frames" {
 	local options=()
 	to_server 'binary \x00\xff' 'frame 0 2 {}' 'frame 1 0 {}' "text $m" recv
@@ -149,12 +152,14 @@ to_client() {
 	done
 }
 
+# bats test_tags=slow
 @test "nothing is sent after a close" {
 	serve -- bash -c 'read -r _; printf "%s\n" "$1" "$1"; exec cat' _ "$n"
 	run ws client "$PORT" 'close 1000' "text $m" recv recv
 	assert_output $'101\nclose 1000\neof'
 }
 
+# bats test_tags=slow
 @test "noise in a frame goes nowhere: an array and a broken request get an error, other noise is only reported" {
 	local options=()
 	to_server 'text [1,2]' recv 'text {"jsonrpc":"2.0","id":5,"method":7}' recv 'text hello' 'text ' 'text \x0d' "text $m" recv
@@ -165,12 +170,14 @@ to_client() {
 	assert_equal "$(grep -c 'not forwarded' server)" 3
 }
 
+# bats test_tags=slow
 @test "a broken response: its requester gets an error" {
 	serve -- bash -c 'read -r _; echo "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1,\"error\":2}"; cat'
 	ws client "$PORT" 'text {"jsonrpc":"2.0","id":1,"method":"_x"}' recv >out
 	assert_equal "$(sed -n '2s/^text //p' out | jq -c '[.id, .error.code]')" '[1,-32603]'
 }
 
+# bats test_tags=slow
 @test "line breaks around a message are dropped; inside they are white space, and become blanks" {
 	serve -- tee down
 	ws client "$PORT" 'text {\x0a"jsonrpc":"2.0",\x0a "method":"_m"}\x0a' recv

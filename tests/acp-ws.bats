@@ -51,6 +51,7 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	assert_output '3 connections, 3 ids'
 }
 
+# bats test_tags=slow
 @test "each connection has an agent of its own, its standard error labelled with the connection" {
 	serve -- bash -c 'echo $$ starts >&2; cat'
 	run ws many "$PORT" 3
@@ -60,6 +61,7 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	assert_equal "$(grep starts server | cut -d: -f3 | sort -u | wc -l)" 3
 }
 
+# bats test_tags=slow
 @test "a closed connection ends its agent: end of input first, SIGTERM after the grace period, then SIGKILL" {
 	serve --grace 100ms -- bash -c 'trap "echo TERM >&2" TERM; while read -r _; do :; done; echo end >&2; while :; do sleep 60 & wait $!; done'
 	ws client "$PORT" 'close 1000' drain
@@ -79,6 +81,7 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	assert_line --index 2 'close 1011 the agent ended with exit status 3'
 }
 
+# bats test_tags=slow
 @test "what an agent says last is sent before the connection closes: a message without its newline, too, but no half line" {
 	serve -- printf '{"jsonrpc":"2.0","method":"_a"}\n{"jsonrpc":"2.0","method":"_b"}'
 	run ws client "$PORT" drain
@@ -104,6 +107,7 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	assert_output 101
 }
 
+# bats test_tags=slow
 @test "what is no upgrade to WebSocket 13 gets 426, and is told what would be one" {
 	serve -- cat
 	run curl -si "http://127.0.0.1:$PORT/acp"
@@ -140,6 +144,7 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	assert_failure
 }
 
+# bats test_tags=slow
 @test "--token-file: a token of 8192 bytes, the longest, is accepted" {
 	printf '%08192d\n' 0 >token
 	serve --token-file token -- cat
@@ -176,6 +181,7 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	wait_for accepted
 }
 
+# bats test_tags=slow
 @test "an agent that cannot be started: 500, and the server says why and lives on" {
 	serve -- ./missing
 	run ws client "$PORT"
@@ -197,6 +203,7 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	assert nobody_left
 }
 
+# bats test_tags=slow
 @test "the second signal ends it at once, with 128 and the signal" {
 	serve --grace 1m -- bash -c 'trap "" TERM; touch up; while :; do sleep 60 & wait $!; done'
 	ws client "$PORT" 'wait up' 'touch there' drain &
@@ -222,6 +229,7 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 
 # --- the client ---
 
+# bats test_tags=slow
 @test "a remote end that closes in order: status 0; with requests open: an error for each, and status 1" {
 	remote 'close 1000' drain
 	run --separate-stderr acp-ws --connect "$URL" < <(sleep 600)
@@ -243,6 +251,7 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	done
 }
 
+# bats test_tags=slow
 @test "no connection: the requests that came get an error, a line says why, and status 1" {
 	run --separate-stderr acp-ws --connect ws://127.0.0.1:1/ <<<"$request"
 	assert_failure 1
@@ -253,6 +262,7 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	assert_equal "$stderr" "acp-ws: ws://127.0.0.1:$PORT/acp: the server refused with HTTP status 404"
 }
 
+# bats test_tags=slow
 @test "a redirect is not followed" {
 	remote 'touch reached'
 	ws refuser port2 "HTTP/1.1 302 Found\r\nLocation: $URL\r\nContent-Length: 0\r\n\r\n" &
@@ -275,6 +285,7 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	refute grep -qiE '^(origin|authorization|sec-websocket-protocol|sec-websocket-extensions)' handshake
 }
 
+# bats test_tags=slow
 @test "--cookies: what the handshake sets is kept for the next, changed and deleted" {
 	visit() {
 		remote "$@" 'close 1000' drain
@@ -309,6 +320,7 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	assert_equal "$(tail -n 2 remote)" $'close 1000\neof'
 }
 
+# bats test_tags=slow
 @test "the second signal ends it while the server has not replied to the handshake" {
 	ws silent port2 >asked &
 	wait_for test -e port2
@@ -353,6 +365,7 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	done
 }
 
+# bats test_tags=slow
 @test "loopback is the default; another address needs --token-file or --no-auth" {
 	serve -- cat
 	assert grep -q '^acp-ws: listening at ws://127.0.0.1:' server
@@ -364,6 +377,7 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	assert_line --index 0 "$request"
 }
 
+# bats test_tags=slow
 @test "--max-connections beyond what the descriptors allow is refused at the start" {
 	run bash -c 'ulimit -n 256; acp-ws --listen 0 --max-connections 100 -- cat'
 	assert_failure 2

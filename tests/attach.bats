@@ -95,6 +95,7 @@ over() {
 	ends
 }
 
+# bats test_tags=slow
 @test "another hop than the one that is there" {
 	start
 	begin
@@ -121,6 +122,7 @@ over() {
 	ends
 }
 
+# bats test_tags=slow
 @test "auto: none, and several" {
 	run acp-tap --attach auto
 	assert_failure 2
@@ -161,6 +163,7 @@ over() {
 		' && echo '{"jsonrpc":"2.0","id":5,"result":{}}')
 }
 
+# bats test_tags=slow
 @test "a tool that is stopped misses something, the chain does not wait; it says so" {
 	start
 	begin
@@ -178,6 +181,7 @@ over() {
 	assert_equal $((lost + $(messages t.rec | grep -c '"jsonrpc"'))) $((20000 + 4))
 }
 
+# bats test_tags=slow
 @test "an acp-share that is stopped: one line; it goes on as if nothing had been" {
 	start
 	begin
@@ -191,6 +195,7 @@ over() {
 	ends
 }
 
+# bats test_tags=slow
 @test "the acp-share is killed: that is the end" {
 	start
 	begin

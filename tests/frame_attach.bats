@@ -130,6 +130,7 @@ refused() {
 	END
 }
 
+# bats test_tags=slow
 @test "records of the hop that the answer names are the ones that count" {
 	conduct socket -a '{"hop":1,"name":"agent"}'
 	beside
@@ -163,6 +164,7 @@ refused() {
 	done
 }
 
+# bats test_tags=slow
 @test "kill -9: the conductor sees that it has gone, nothing else" {
 	conduct socket
 	beside
@@ -175,6 +177,7 @@ refused() {
 	wait "$conductor"
 }
 
+# bats test_tags=slow
 @test "a message of 20 MB; a record beyond the limit is told and left out" {
 	conduct socket
 	FILTER_LIMIT=21M beside
@@ -262,6 +265,7 @@ queue_is_full() {
 	[[ $B == *san ]] || (($(<peak) < 16384))
 }
 
+# bats test_tags=slow
 @test "a chain that ends before it took what was to be sent: that is said, and the status is 125" {
 	conduct socket -d
 	FILTER_NEEDS=send beside x:ask
@@ -300,6 +304,7 @@ queue_is_full() {
 	assert_line --partial "File name too long"
 }
 
+# bats test_tags=slow
 @test "a conductor that refuses, hangs up, or talks nonsense: one line, status 2" {
 	refused -a '{"error":"hop `x'\'' is not relayed; these are: 0 (acp-tap), 2 (agent)"}'
 	assert_failure 2
@@ -318,6 +323,7 @@ queue_is_full() {
 	assert_output "rulefilter: socket: the response of acp-share came without a descriptor"
 }
 
+# bats test_tags=slow
 @test "superfluous descriptors are closed" {
 	! portable || skip "the loop has both ends of a pipe of its own there"
 	conduct socket -n 5
@@ -330,12 +336,14 @@ queue_is_full() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "a conductor that never answers is waited for, but not for long" {
 	refused -s
 	assert_failure 2
 	assert_output "rulefilter: socket: acp-share does not respond"
 }
 
+# bats test_tags=slow
 @test "while it waits for an answer, ^C ends it at once" {
 	conduct socket -s
 	beside
@@ -346,6 +354,7 @@ queue_is_full() {
 	kill -KILL "$conductor"
 }
 
+# bats test_tags=slow
 @test "auto: no chain, one, several" {
 	FILTER_ATTACH=auto run rulefilter
 	assert_failure 2
@@ -376,6 +385,7 @@ queue_is_full() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "auto: a directory that others can write to is not trusted" {
 	mkdir -m 0777 "$XDG_RUNTIME_DIR/acp"
 	chmod 0777 "$XDG_RUNTIME_DIR/acp"

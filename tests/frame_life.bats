@@ -84,6 +84,7 @@ lines() {
 	wait_for nobody_left
 }
 
+# bats test_tags=slow
 @test "what an agent says while it is being ended still arrives, and its status does not count" {
 	short_grace
 	run rulefilter -- bash -c 'trap "echo {\\\"method\\\":\\\"bye\\\"}; exit 7" TERM; tail -f /dev/null & wait' </dev/null
@@ -92,6 +93,7 @@ lines() {
 	wait_for nobody_left
 }
 
+# bats test_tags=slow
 @test "an agent that ignores SIGTERM gets SIGKILL" {
 	short_grace
 	run rulefilter -- sh -c 'trap "" TERM; tail -f /dev/null' </dev/null
@@ -99,6 +101,7 @@ lines() {
 	wait_for nobody_left
 }
 
+# bats test_tags=slow
 @test "an agent that never reads, with a full queue, does not keep us when the client has left" {
 	short_grace
 	# More than fits into its pipe and our queue; the rest into the client's pipe.
@@ -144,6 +147,7 @@ lines() {
 	cmp up out
 }
 
+# bats test_tags=slow
 @test "10 MB of an agent that has gone reach a client that reads late: no grace period ends that" {
 	short_grace
 	lines 10000 >up
@@ -205,6 +209,7 @@ two" ]
 	tr -d '\n' <err | grep -qE '^rulefilter: [0-9]+ lines of the agent.s standard error were left out$' || [ "$(wc -c <err)" -eq 3000000 ]
 }
 
+# bats test_tags=slow
 @test "all that a client sent before it left arrives, also where the agent was slow and the queue full" {
 	lines 370 >down
 	mkfifo out
@@ -248,6 +253,7 @@ two" ]
 	done
 }
 
+# bats test_tags=slow
 @test "a client that never stops sending does not keep a signal from ending it" {
 	yes '{"method":"a"}' | { echo "$BASHPID" >pid; exec rulefilter; } >/dev/null &
 	wait_for test -s pid
@@ -322,6 +328,7 @@ two" ]
 	done
 }
 
+# bats test_tags=slow
 @test "an agent that asks without end and never reads the answers made here costs little memory" {
 	short_grace
 	export FILTER_PEAK=peak
@@ -331,6 +338,7 @@ two" ]
 	wait_for nobody_left
 }
 
+# bats test_tags=slow
 @test "random bytes pass both ways" {
 	head -c 3000000 /dev/urandom >down
 	for way in wrap link-sockets; do
@@ -339,6 +347,7 @@ two" ]
 	done
 }
 
+# bats test_tags=slow
 @test "a line of 100 MB passes a watching filter within its limit's memory" {
 	head -c 100000000 /dev/zero | tr '\0' x | FILTER_LIMIT=8M FILTER_PEAK=peak rulefilter -- cat 2>err | wc -c >count
 	[ "$(cat count)" -eq 100000000 ]
@@ -351,6 +360,7 @@ two" ]
 	[ ! -s got ]
 }
 
+# bats test_tags=slow
 @test "what a client had sent before SIGTERM passes whole, however slowly it is read and whatever its lines measure" {
 	local line
 	# Lines that leave little room at the end of a block make short reads.

@@ -76,6 +76,7 @@ leaving 3 {"method":"x","params":[2]} inside {"method":"x","params":[2]}'
 	for way in "${WAYS[@]}"; do each; done
 }
 
+# bats test_tags=slow
 @test "in a proxy chain, too: of a lost request no answer is known" {
 	printf '%s\n' '{"id":0,"method":"proxy/initialize"}' '{"id":1,"method":"x"}' '{"id":1,"method":"x"}' '{"id":2,"result":0}' \
 		'{"id":1,"method":"y"}' '{"id":4,"result":0}' |
@@ -85,6 +86,7 @@ leaving 3 {"method":"x","params":[2]} inside {"method":"x","params":[2]}'
 	assert_equal "$(cat err)" 'rulefilter: conductor: a response to no open request: dropped'
 }
 
+# bats test_tags=slow
 @test "what is owed to a lane goes out before the lane ends, however long the client has gone" {
 	each() {
 		printf '%s\n' '{"method":"a"}' '{"method":"x"}' noise '{"method":"b"}' >down
@@ -99,6 +101,7 @@ leaving 3 {"method":"x","params":[2]} inside {"method":"x","params":[2]}'
 	rulefilter x:late <down | cmp - down
 }
 
+# bats test_tags=slow
 @test "a lane that is owed to and full is not read: its sender waits, the other lane goes on" {
 	mkfifo down
 	sh -c 'exec 3>down; echo "{\"method\":\"x\"}" >&3; head -c 4000000 /dev/zero | tr "\0" "\n" >&3; echo done >sent' &

@@ -146,6 +146,7 @@ each_way() {
 	each_way responses
 }
 
+# bats test_tags=slow
 @test "a peer that answers a request while it is held" {
 	for rule in hold hold-drop hold-answer; do
 		: >out
@@ -169,6 +170,7 @@ each_way() {
 {"jsonrpc":"2.0","id":1,"result":{"by":"filter"}}' ]
 }
 
+# bats test_tags=slow
 @test "in a one-way pipe, more open requests than are kept do not touch those that are held" {
 	{ echo '{"id":"held","method":"x"}'; seq 17000 | sed 's/.*/{"id":&,"method":"a"}/'; echo '{"method":"go"}'; } >down
 	rulefilter x:hold <down >out
@@ -178,6 +180,7 @@ each_way() {
 	[ "$(wc -l <out)" -eq 17001 ]
 }
 
+# bats test_tags=slow
 @test "messages held in the lane of a client that has left still arrive" {
 	passes_go() {
 		passes '{"method":"x"}
@@ -206,6 +209,7 @@ each_way() {
 {"method":"a"}' ]
 }
 
+# bats test_tags=slow
 @test "a thousand requests in flight at once, both ways, with the same ids" {
 	seq 1500 | sed 's/.*/{"id":&,"method":"a"}/' >down
 	seq 1500 -1 1 | sed 's/.*/{"id":&,"method":"b"}\n{"id":&,"result":"a&"}/' >up
@@ -217,6 +221,7 @@ each_way() {
 	[ "$(grep -c 'up agent request "b"' err)" -eq 1500 ]
 }
 
+# bats test_tags=slow
 @test "one id a hundred thousand times, answered here or there, stays fast" {
 	seq 100000 | sed 's/.*/{"id":1,"method":"a"}\n{"id":1,"method":"x"}/' >down
 	filter wrap x:answer -- sh -c 'cat >/dev/null' <down >out

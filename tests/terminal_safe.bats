@@ -31,11 +31,9 @@ noise() {
 
 # recording CLIENT AGENT: both sides, one message of each in turn, and noise and stderr.
 recording() {
-	local n=0
 	jq -nc --arg h "$HOSTILE" '{"acp-recording": 1, started: "2026-11-20T15:56:02Z", by: $h, command: [$h, $h]}'
-	paste -d '\n' <(sed 's/^/client /' "$1") <(sed 's/^/agent /' "$2") | grep . | while read -r side line; do
-		printf '{"t":%d.5,"from":"%s","msg":%s}\n' $((n += 1)) "$side" "$line"
-	done
+	paste -d '\n' <(sed 's/^/client /' "$1") <(sed 's/^/agent /' "$2") | grep . |
+	    awk '{ side = $1; sub(/^[a-z]+ /, ""); print "{\"t\":" NR ".5,\"from\":\"" side "\",\"msg\":" $0 "}" }'
 	jq -nc --arg h "$HOSTILE" '{t: 5000, from: "agent", noise: $h}, {t: 5000, from: "agent", stderr: $h},
 		{t: 5001, event: "lost", count: 2, why: $h}'
 }
@@ -139,6 +137,7 @@ down() {
 	safe {tsv,csv,summary,models}.err
 }
 
+# bats test_tags=slow
 @test "acp-usage: the meter" {
 	cat >run <<-'END'
 		acp-usage --meter --color never s.rec >/dev/null
@@ -150,6 +149,7 @@ down() {
 	shown drawn
 }
 
+# bats test_tags=slow
 @test "acp-diff: differences; acp-replay: what it misses" {
 	sed 's/"text":"/&a/; s/"title":"/&a/' s.rec >"$HOSTILE.rec"
 	acp-diff --match exact s.rec "$HOSTILE.rec" >text 2>text.err || true
@@ -172,6 +172,7 @@ down() {
 	shown inject inject2 fault budget mcp
 }
 
+# bats test_tags=slow
 @test "acp-budget: the line on the terminal" {
 	{ jq -c 'select(.method == "session/prompt" or .method == "session/new")' client; } >in
 	agent a
@@ -180,6 +181,7 @@ down() {
 	safe drawn err
 }
 
+# bats test_tags=slow
 @test "acp-conduct: components' stderr, names and noise; acp-share: the list" {
 	local bin="$PWD/$HOSTILE"
 	mkdir -p "$PWD/run"
