@@ -70,7 +70,7 @@ child_of_conduct() {
 	printf 'import sys, shutil\nsys.stderr.write("here\\n")\nsys.stderr.flush()\nshutil.copyfileobj(sys.stdin.buffer.raw, sys.stdout.buffer)\n' >one.py
 	cp one.py two.py
 	printf 'echo here >&2\nexec cat\n' >three.sh
-	run acp-conduct -d 'python3 one.py' -d 'python3 -u ./two.py x' -d 'bash three.sh' -d 'A=1 sh ./three.sh' \
+	run acp-conduct --grace 1m -d 'python3 one.py' -d 'python3 -u ./two.py x' -d 'bash three.sh' -d 'A=1 sh ./three.sh' \
 		-d '/usr/bin/env python3 one.py' -- cat </dev/null
 	for name in one.py two.py three.sh three.sh.2 one.py.2; do
 		assert_line "$name: here"

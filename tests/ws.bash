@@ -3,11 +3,12 @@
 
 # Skips where the tool was not built.
 ws_setup() {
+	! portable || skip 'acp-ws needs Linux'
 	[[ -x $B/bin/acp-ws ]] || skip 'acp-ws was not built: it needs libwebsockets (libwebsockets-dev)'
 }
 
 ws() {
-	python3 "$TOP/tests/ws.py" "$@"
+	python3 -SE "$TOP/tests/ws.py" "$@" # without what the system adds to each start
 }
 
 # serve [OPTION...] -- AGENT...: a server; PORT is where, SERVER its process, `server` its standard error.
