@@ -73,7 +73,7 @@ insert(struct chain *ch, const char *path)
 	const char *words[] = {path, NULL};
 	struct component *c = chain_insert(ch, ch->n - 1, KIND_FILTER, words);
 
-	/* It denies nothing, and the user has not asked for it: nobody's session ends for its sake. */
+	/* It denies nothing, and the user has not asked for it: a session must not end because of it. */
 	if (c)
 		c->on_crash = CRASH_BYPASS;
 	return c ? 0 : -1;

@@ -7,7 +7,7 @@
 #include "port.h"
 
 static struct slice
-keep(char **to, struct slice s)
+copy_slice(char **to, struct slice s)
 {
 	struct slice copy = slice(s.p ? *to : NULL, s.n);
 
@@ -18,33 +18,33 @@ keep(char **to, struct slice s)
 }
 
 static void
-enter(struct call *c)
+index_add(struct call *c)
 {
 	struct port *to = c->to;
-	struct call **near;
+	struct call **bucket;
 
 	c->id = ++to->last_id;
-	near = &to->by_id.near[c->id % CALLS_NEAR];
-	c->next_near = *near;
-	*near = c;
+	bucket = &to->by_id.buckets[c->id % CALLS_BUCKETS];
+	c->next_in_bucket = *bucket;
+	*bucket = c;
 	DL_APPEND2(to->calls, c, prev_open, next_open);
 }
 
 static void
-leave(struct call *c)
+index_remove(struct call *c)
 {
-	struct call **at = &c->to->by_id.near[c->id % CALLS_NEAR];
+	struct call **at = &c->to->by_id.buckets[c->id % CALLS_BUCKETS];
 
 	while (*at != c)
-		at = &(*at)->next_near;
-	*at = c->next_near;
+		at = &(*at)->next_in_bucket;
+	*at = c->next_in_bucket;
 	DL_DELETE2(c->to->calls, c, prev_open, next_open);
 }
 
 struct call *
 call_new(struct port *from, struct port *to, enum acp_direction dir, const struct msg *m)
 {
-	struct slice session = msg_session(m), params = to->memory && memory_wants(m) ? m->params : slice(NULL, 0);
+	struct slice session = msg_session(m), params = to->memory && memory_needs_params(m) ? m->params : slice(NULL, 0);
 	struct call *c = calloc(1, sizeof(*c));
 	char *p;
 
@@ -56,19 +56,19 @@ call_new(struct port *from, struct port *to, enum acp_direction dir, const struc
 		free(c);
 		return NULL;
 	}
-	enter(c);
+	index_add(c);
 	c->dir = dir;
 	c->what = m->what;
-	c->origin = keep(&p, m->id);
-	c->method = keep(&p, m->method);
-	c->session = keep(&p, session);
-	c->params = keep(&p, params);
+	c->origin = copy_slice(&p, m->id);
+	c->method = copy_slice(&p, m->method);
+	c->session = copy_slice(&p, session);
+	c->params = copy_slice(&p, params);
 	c->from = from;
 	if (from)
-		DL_APPEND(from->asked, c);
-	if (to->kind == PORT_PROXY || to->twin) {
-		c->alone = true;
-		DL_APPEND2(to->alone, c, prev_alone, next_alone);
+		DL_APPEND(from->sent_calls, c);
+	if (to->kind == PORT_PROXY || to->other_side) {
+		c->unforwarded = true;
+		DL_APPEND2(to->unforwarded, c, prev_unforwarded, next_unforwarded);
 	}
 	return c;
 }
@@ -83,13 +83,13 @@ call_find(const struct port *to, struct slice id)
 
 /* Open requests are few, and cancelling one is rare: a walk will do. */
 struct call *
-call_named(const struct port *from, struct slice id)
+call_find_origin(const struct port *from, struct slice id)
 {
 	struct buf wanted = {0}, key = {0};
 	struct call *c = NULL;
 
 	if (msg_id_key(id, &wanted) == 0) {
-		DL_FOREACH(from->asked, c) {
+		DL_FOREACH(from->sent_calls, c) {
 			key.n = 0;
 			if (msg_id_key(c->origin, &key) == 0 && slice_eq(buf_slice(&key), buf_slice(&wanted)))
 				break;
@@ -101,7 +101,7 @@ call_named(const struct port *from, struct slice id)
 }
 
 static bool
-same(const struct call *a, const struct call *b)
+is_same_request(const struct call *a, const struct call *b)
 {
 	if (a->dir != b->dir || a->what != b->what || !slice_eq(a->session, b->session))
 		return false;
@@ -109,17 +109,17 @@ same(const struct call *a, const struct call *b)
 }
 
 static void
-leave_alone(struct call *c)
+mark_forwarded(struct call *c)
 {
-	if (c->alone)
-		DL_DELETE2(c->to->alone, c, prev_alone, next_alone);
-	c->alone = false;
+	if (c->unforwarded)
+		DL_DELETE2(c->to->unforwarded, c, prev_unforwarded, next_unforwarded);
+	c->unforwarded = false;
 }
 
 void
 call_join(struct call *c, struct call *parent)
 {
-	leave_alone(parent);
+	mark_forwarded(parent);
 	parent->child = c;
 	c->parent = parent;
 	pieces_drop(&parent->text);
@@ -133,13 +133,13 @@ call_match(struct call *c)
 	struct port *from = c->from;
 	struct call *u;
 
-	if (from && from->twin) {
-		u = call_find(from->twin, c->origin);
-		if (u && u->alone)
+	if (from && from->other_side) {
+		u = call_find(from->other_side, c->origin);
+		if (u && u->unforwarded)
 			call_join(c, u);
 	} else if (from && from->kind == PORT_PROXY) {
-		DL_FOREACH2(from->alone, u, next_alone) {
-			if (same(u, c)) {
+		DL_FOREACH2(from->unforwarded, u, next_unforwarded) {
+			if (is_same_request(u, c)) {
 				call_join(c, u);
 				return;
 			}
@@ -148,18 +148,18 @@ call_match(struct call *c)
 }
 
 void
-call_renew(struct call *c)
+call_new_id(struct call *c)
 {
-	leave(c);
+	index_remove(c);
 	c->end = 0;
-	enter(c);
+	index_add(c);
 }
 
 void
 call_abandon(struct call *c)
 {
 	if (c->from)
-		DL_DELETE(c->from->asked, c);
+		DL_DELETE(c->from->sent_calls, c);
 	c->from = NULL;
 }
 
@@ -177,16 +177,16 @@ call_free(struct call *c)
 {
 	struct port *to = c->to;
 
-	leave_alone(c);
+	mark_forwarded(c);
 	call_orphan(c);
 	if (c->child)
 		c->child->parent = NULL;
-	if (c->placed)
+	if (c->has_place)
 		to->places--;
-	leave(c);
+	index_remove(c);
 	port_settled(to, c);
 	pieces_drop(&c->text);
-	pieces_drop(&c->kept);
+	pieces_drop(&c->child_response);
 	free(c->bytes);
 	free(c);
 }

@@ -1,6 +1,6 @@
 /*
- * calls: the requests that conduct has passed on and that wait for their answers. Each has the id that it got on its
- * new hop, and knows where it came from and under which id.
+ * calls: the requests that conduct has forwarded and that have no response yet. Each has the id that it got on its new hop, and
+ * knows its sender and the id that this gave it. The request that a component makes of a call is the child of that call.
  */
 #ifndef CALLS_H
 #define CALLS_H
@@ -15,64 +15,64 @@ struct port;
 struct call {
 	uint64_t id;          /* on its new hop */
 	struct port *to;
-	struct port *from;    /* NULL: nobody waits for the answer any more */
-	struct call *next, *prev;             /* of those that `from` asked, oldest first */
-	struct call *next_alone, *prev_alone; /* of those at `to` that it has not passed on */
-	bool alone;           /* among those */
-	bool own;             /* conduct's question, for a proxy that was started again */
+	struct port *from;    /* NULL: its sender has died, or it is conduct's own */
+	struct call *next, *prev;                         /* in from->sent_calls, oldest first */
+	struct call *next_unforwarded, *prev_unforwarded; /* in to->unforwarded */
+	bool unforwarded;     /* it is in that list: the component has not forwarded it */
+	bool own;             /* conduct's own request, for a restarted component */
 	bool cancelled;
-	bool adopted;         /* its process has died after it had passed it on: the response to its child goes past the next one */
-	bool placed;          /* that response has a place in the queue of `to` */
-	unsigned given;       /* how often it was sent again */
+	bool adopted;         /* the process that forwarded it has died: conduct responds with the response to its child */
+	bool has_place;       /* that response has its place in the queue of `to` */
+	unsigned resends;     /* how often it was sent again */
 	enum acp_direction dir;
 	enum acp_method what;
-	struct slice origin;  /* its id where it came from: its own bytes; in bytes, as are the next three */
+	struct slice origin;  /* the id that its sender gave it; this and the next three are in `bytes` */
 	struct slice method;  /* a JSON string with its quotes */
-	struct slice session; /* likewise; p NULL: none */
-	struct slice params;  /* likewise, where its receiver is an agent that is started again and they are to be remembered */
+	struct slice session; /* a JSON string; p NULL: none */
+	struct slice params;  /* JSON, if `to` remembers sessions and needs them; else p NULL */
 	char *bytes;
-	uint64_t t;           /* us, when it was passed on */
-	uint64_t answered;    /* us, when the answer to its child went to `to`; 0: not yet */
-	uint64_t end;         /* where it ends among the bytes given to the process of `to` that has it; 0: not given yet */
-	bool read;            /* an earlier process of `to` has read it and passed it on: end means nothing */
+	uint64_t t;           /* us, when it was forwarded */
+	uint64_t answered;    /* us, when the response to its child was given to `to`; 0: not yet */
+	uint64_t end;         /* its end, as a count of the bytes written to the process of `to`; 0: not written yet */
+	bool read;            /* an earlier process has read and forwarded it; `end` is not valid */
 	/* What the component has made of it. */
-	struct call *child, *parent;
-	struct pieces text;   /* as it was given, until it is passed on */
-	struct pieces kept;   /* the response to its child, under an id that does not matter */
-	uint64_t stuck;       /* us, since when the component has read what keeps its place; 0: it has not */
-	uint64_t kept_end;    /* where that ends among the bytes given to the component's process that takes it; 0: it waits */
-	struct call *next_open, *prev_open; /* of those to `to`, oldest first */
-	struct call *next_near;             /* of those among them with a near id */
+	struct call *child, *parent;   /* the request that it was forwarded as, and the reverse */
+	struct pieces text;            /* as it was written, until it is forwarded */
+	struct pieces child_response;  /* the response to its child; its id does not matter */
+	uint64_t child_response_end;   /* the end of that, as a count of the bytes written to the process; 0: not written yet */
+	uint64_t stuck;                /* us, since when the component has read the notification for its place; 0: it has not */
+	struct call *next_open, *prev_open; /* in to->calls, oldest first */
+	struct call *next_in_bucket;
 };
 
 /*
- * The open calls to a port by their ids, which are numbers in a row: whoever asks all of them finds few that are near. (A
- * table that is made for the first and freed with the last would be so for each request: most are alone.)
+ * A table of the open calls to a port by id. Ids are consecutive, so few share a bucket. (A hash table that is made for the first
+ * call and freed with the last would be made for almost each request, because most are the only open one.)
  */
-enum { CALLS_NEAR = 256 };
+enum { CALLS_BUCKETS = 256 };
 struct calls_by_id {
-	struct call *near[CALLS_NEAR];
+	struct call *buckets[CALLS_BUCKETS];
 };
 
-/* A request of `from`, to be given to `to` under the next id there. NULL when out of memory. */
+/* Makes the call for a request of `from` (NULL: conduct) to `to`, with the next id there. NULL out of memory. */
 struct call *call_new(struct port *from, struct port *to, enum acp_direction, const struct msg *);
-/* The call with the id of this response, or NULL. */
+/* The open call to `to` that a response with this id belongs to, or NULL. */
 struct call *call_find(const struct port *to, struct slice id);
-/* The call that a $/cancel_request of `from` names, or NULL. */
-struct call *call_named(const struct port *from, struct slice id);
-/* Links a call with the one at its sender that it passes on, where there is one. */
+/* The open call that has this id at its sender `from`, as a $/cancel_request names it, or NULL. */
+struct call *call_find_origin(const struct port *from, struct slice id);
+/* Finds the call that the sender of this one forwards with it, and joins the two. */
 void call_match(struct call *);
-/* This call is what the component has made of that one. */
+/* Makes a call the child of another: the component has forwarded `parent` as this call. */
 void call_join(struct call *, struct call *parent);
-/* Gives it another id there, the next one. */
-void call_renew(struct call *);
-/* Its sender has died: nobody there waits for it any more; its parent, where it has one, still may. */
+/* Gives a call the next id of its hop. */
+void call_new_id(struct call *);
+/* Its sender has died: the response goes only to its parent, if it has one. */
 void call_abandon(struct call *);
-/* The same, and it has no parent any more. */
+/* The same, and separates it from its parent. */
 void call_orphan(struct call *);
-/* All calls to the port are forgotten. */
+/* Frees all calls to the port. */
 void calls_free(struct port *);
-/* Takes it out of all tables and frees it. */
+/* Removes a call from all lists and frees it. */
 void call_free(struct call *);
 
 #endif

@@ -300,7 +300,7 @@ chain_start(struct component *c)
 	int errors[2], error;
 
 	if (proc_pipe(errors) < 0) {
-		report_say(&ch->report, "%s: cannot create a pipe: %s", c->name, strerror(errno));
+		report_line(&ch->report, "%s: cannot create a pipe: %s", c->name, strerror(errno));
 		return EXIT_FAILED;
 	}
 	spec.nfds = descriptors(c, errors[1], fds);
@@ -311,17 +311,17 @@ chain_start(struct component *c)
 		c->life = LIFE_RUNS;
 		if (!c->first)
 			c->first = c->pid;
-		if (report_listen(&c->errors, &ch->report, c->name, errors[0]) == 0)
+		if (report_source_open(&c->errors, &ch->report, c->name, errors[0]) == 0)
 			return 0;
-		report_say(&ch->report, "%s: %s", c->name, strerror(errno));
+		report_line(&ch->report, "%s: %s", c->name, strerror(errno));
 		return EXIT_FAILED;
 	}
 	close(errors[0]);
 	if (stage == PROC_EXEC && error == ENOENT) {
-		report_say(&ch->report, "%s: command not found: %s", c->name, c->argv[0]);
+		report_line(&ch->report, "%s: command not found: %s", c->name, c->argv[0]);
 		return EXIT_NOT_FOUND;
 	}
-	report_say(&ch->report, "%s: cannot %s %s: %s", c->name,
+	report_line(&ch->report, "%s: cannot %s %s: %s", c->name,
 		stage == PROC_EXEC ? "execute" : "start", c->argv[0], strerror(error));
 	return stage == PROC_EXEC ? EXIT_CANNOT_EXECUTE : EXIT_FAILED;
 }
@@ -332,11 +332,11 @@ chain_bury(struct component *c)
 	if (c->child.added)
 		loop_bury(c->chain->loop, &c->child);
 	proc_guardian_remove(&c->chain->guardian, c->pid);
-	report_hang_up(&c->errors);
+	report_source_close(&c->errors);
 }
 
 bool
-chain_died_too_often(struct component *c)
+chain_count_death(struct component *c)
 {
 	struct chain *ch = c->chain;
 	uint64_t now = loop_clock();
@@ -346,8 +346,8 @@ chain_died_too_often(struct component *c)
 		if (now - c->deaths[i] < ch->window)
 			c->deaths[n++] = c->deaths[i];
 	c->ndeaths = n;
-	c->used_up = n >= ch->restarts;
-	if (c->used_up)
+	c->limit_reached = n >= ch->restarts;
+	if (c->limit_reached)
 		return true;
 	if (!c->deaths) {
 		c->deaths = calloc(ch->restarts, sizeof(*c->deaths));

@@ -1,7 +1,7 @@
 /*
  * chain: the components from client to agent, their processes, and the links between them. A link is one direction between two
- * neighbours: a pipe that both of them hold (conduct keeps a copy of either end for a restart, and reads nothing), or, where
- * conduct reads, two pipes with a port at the end of each.
+ * neighbours: a pipe that both of them hold (conduct keeps a copy of both ends for a restart, and reads nothing), or, if conduct
+ * reads, two pipes with a port at the end of each.
  */
 #ifndef CHAIN_H
 #define CHAIN_H
@@ -25,7 +25,7 @@ enum kind {
 	KIND_AGENT,  /* the end of both directions */
 };
 
-/* What becomes of a chain when a component dies. */
+/* What to do when a component dies. */
 enum on_crash { CRASH_RESTART, CRASH_BYPASS, CRASH_FAIL };
 
 struct chain;
@@ -38,16 +38,16 @@ struct link {
 	enum acp_direction dir;
 	struct component *writer, *reader; /* NULL: the client, or conduct */
 	int rd, wr;                        /* our copies of its ends; -1: none */
-	struct port *from, *to;            /* conduct reads what the writer writes, writes what the reader reads; NULL: they share a pipe */
-	bool ended;                        /* nobody will write to it any more */
+	struct port *from, *to;            /* that conduct reads the writer with, and writes to the reader with; NULL: they share a pipe */
+	bool ended;                        /* its writer has gone */
 	struct loop_fd watch;
 };
 
 enum life {
 	LIFE_NONE,  /* not started */
 	LIFE_RUNS,
-	LIFE_DYING, /* its process has died and is to be replaced, once its group is gone and what it wrote is read */
-	LIFE_ENDED, /* its process has ended, others of its group go on */
+	LIFE_DYING, /* its process has died, and is replaced once its group is gone and everything that it wrote is read */
+	LIFE_ENDED, /* its process has ended, but others of its group still run */
 	LIFE_GONE,
 };
 
@@ -55,34 +55,34 @@ struct component {
 	struct chain *chain;
 	char *name;
 	enum kind kind;
-	const char *command; /* as it was written; NULL: argv is */
-	char **words;       /* what `argv` is, where it is ours */
+	const char *command;  /* as in the command line; NULL: argv is */
+	char **words;         /* argv, if it is ours to free; else NULL */
 	char *const *argv;
-	struct link *in[ACP_DIRECTIONS], *out[ACP_DIRECTIONS]; /* NULL where it does not stand in that direction */
-	struct port *near, *far;             /* where conduct reads and writes it on either side; a proxy's are the same */
+	struct link *in[ACP_DIRECTIONS], *out[ACP_DIRECTIONS]; /* NULL if it does not take part in that direction */
+	struct port *near, *far; /* that conduct writes it through, on the client's and the agent's side; a proxy has one for both */
 	enum life life;
-	pid_t pid;
-	pid_t first;        /* what that was in its first life; 0 before */
+	pid_t pid;            /* of the current process */
+	pid_t first;          /* of its first process; 0 before that */
 	struct loop_child child;
 	struct report_source errors;
-	int sent;           /* the last signal that ended our patience with it; 0: none */
-	bool told;          /* it was asked to end */
-	bool pressed;       /* it is to get the next of these signals */
+	int signal_sent;      /* the last signal that conduct sent because it did not end in time; 0: none */
+	bool asked_to_end;    /* conduct sent SIGTERM as the client left, or because it had closed a descriptor */
+	bool to_signal;       /* signal_all is about to signal it */
 
 	/* Crashes. */
 	enum on_crash on_crash; /* of the agent: restart or fail */
-	uint64_t *deaths;   /* when it died, in the time that counts, us */
+	uint64_t *deaths;       /* the times of its deaths within chain.window, us */
 	size_t ndeaths;
-	bool used_up;       /* ... and it may not be started again */
+	bool limit_reached;     /* it has died more often than --restarts allows */
 	uint64_t restarts;
-	int status;               /* of the death that is being dealt with */
-	size_t unread;            /* of the agent: messages that it had not read when it closed its output */
-	bool doomed;              /* it is not replaced */
-	bool taken_out;           /* its neighbours are joined */
-	uint64_t pause;           /* us until the next look at its group */
-	struct loop_timer timer;  /* that look; or until a proxy has initialized again */
-	struct loop_timer closed; /* it has closed a descriptor that it should use; unless it ends soon, it counts as dead */
-	const char *closing;      /* which, in words; NULL: none */
+	int status;             /* of the last death, as from waitpid */
+	size_t unread;          /* of the agent: messages that it had not read when it closed its output */
+	bool no_restart;        /* this death is not followed by a restart or bypass */
+	bool bypassed;          /* it is bypassed, not restarted */
+	uint64_t group_interval;       /* us until the next check of its process group */
+	struct loop_timer timer;       /* that check; or how long a restarted proxy or agent may take to initialize */
+	struct loop_timer closed_timer; /* it has closed a descriptor that it should use, and counts as dead when this expires */
+	const char *closed_name;       /* the name of that descriptor; NULL: none */
 };
 
 struct chain {
@@ -90,63 +90,67 @@ struct chain {
 	size_t n;
 	struct link *links;
 	size_t nlinks;
-	struct link *client[ACP_DIRECTIONS];   /* the client's own descriptors, where a component has them */
+	struct link *client[ACP_DIRECTIONS]; /* the client's own descriptors, if a component has them; else NULL */
 	bool has_agent;               /* else conduct is a proxy */
 	struct route *route;
-	bool routed;                  /* conduct reads somewhere from the start; the components start with the first initialize */
-	size_t restarts;              /* so often may a component die in ... */
+	bool routed;                  /* conduct reads some hop from the start; the components start with the first initialize */
+	size_t restarts;              /* how often a component may die within ... */
 	uint64_t window;              /* ... this time, us */
-	const char *allowed;          /* --restarts, as it was written */
+	const char *allowed;          /* --restarts, as in the command line */
 	struct loop *loop;
 	struct report report;
 	struct terminal terminal;
-	void (*ended)(void *component, int status); /* a component's process has ended */
+	void (*ended)(void *component, int status); /* called when a component's process has ended */
 	struct proc_guardian guardian;
 	struct loop_child guardian_watch;
-	uint64_t grace; /* us */
+	uint64_t grace;               /* --grace, us */
 	bool verbose;
 
 	/* The end of the chain: one state and one deadline (end). */
-	struct loop_timer patience, settle, look;
-	uint64_t moved;    /* a digest of how far everything is ... */
-	uint64_t since;    /* ... and when it changed last, us */
-	uint64_t pause;    /* between two looks at what lingers, us */
-	int late;          /* how often the deadline has passed */
-	bool hurried;      /* a signal: nobody waits for responses any more */
-	bool given_up;     /* the grace period is over: the end is passed on, whatever is under way */
-	int signals;       /* caught so far */
-	int forced;        /* the exit status, whatever the components say; 0: none */
+	struct loop_timer deadline, settle, groups_timer;
+	uint64_t last_progress;   /* a digest of how far everything has come ... */
+	uint64_t progress_at;     /* ... and when it changed last, us */
+	uint64_t groups_interval; /* us between two checks of process groups that have outlived their component */
+	int deadlines_passed;
+	bool skip_responses;      /* after a signal: the end does not wait for responses */
+	bool grace_over;          /* the grace period is over: ends are forwarded whatever is in progress */
+	int signals;              /* that conduct has received */
+	int forced;               /* the exit status, whatever that of the components is; 0: none */
 	int agent_status, other_status;
 };
 
-/* Adds a component after those that are there: a CMD, or an argv that is borrowed. 0, or -1 with errno (EINVAL: no words). */
+/*
+ * Adds a component at the end: a command, which is split into words, or an argv, which is borrowed. Returns 0, or -1 with errno
+ * (EINVAL: the command is empty).
+ */
 int chain_add_command(struct chain *, enum kind, const char *command);
 int chain_add_argv(struct chain *, enum kind, char *const *argv);
-/* Adds one before the component at this place; the words, NULL at the end, are copied. NULL out of memory. */
+/* Adds a component before the one at this index. The words (the last is NULL) are copied. Returns it, or NULL out of memory. */
 struct component *chain_insert(struct chain *, size_t at, enum kind, const char *const *words);
-/* Is that, by its base name, the program that it runs? */
+/* Does it run this program, by its base name? */
 bool chain_runs(const struct component *, const char *program);
-/* Names the components, also anew. 0, or -1 with errno. */
+/* Names all components, also those that have names. Returns 0, or -1 with errno. */
 int chain_name(struct chain *);
-/* Starts one that has its links. 0, or the exit status, after a line that says why. */
+/* Starts the process of a component that has its links. Returns 0, or the exit status after it has reported why. */
 int chain_start(struct component *);
-/* Its process is forgotten, and what it said is read. */
+/* Forgets the process of a component, and reads the rest of its stderr. */
 void chain_bury(struct component *);
-/* Counts a death. Has it died more often than it may, in the time that counts? */
-bool chain_died_too_often(struct component *);
+/* Counts a death. Returns true if it has now died more often than --restarts allows. */
+bool chain_count_death(struct component *);
+/* Frees the components and links. */
 void chain_free(struct chain *);
 
-/* NULL: there is none. */
+/* The agent, or NULL. */
 struct component *chain_agent(struct chain *);
-/* Closes our copy of one end of a link, and stops watching it. The numbers 0 and 1 stay taken, so that no other file lands there. */
+/* Closes our copy of one end of a link, and stops watching it. Of 0, 1 and 2 it opens /dev/null, so that no other file gets that number. */
 void chain_close(struct link *, int *copy);
-/* The name of a kind. */
+/* The name of a kind, for people. */
 const char *chain_kind(enum kind);
-/* Does another process take its place when it dies? Of the agent only where that was asked for. */
+/* Can it be restarted or bypassed? The agent only with --on-agent-crash restart. */
 bool chain_may_return(const struct component *);
-/* Its place in the chain. */
+/* Its index in the chain. */
 size_t chain_index(const struct component *);
-/* Does it stand in that direction? */
+/* Does it take part in that direction? */
 bool chain_stands_in(const struct component *, enum acp_direction);
 
 #endif

@@ -13,10 +13,10 @@
 #include "flow.h"
 #include "hop.h"
 #include "lib/base/cli.h"
-#include "linger.h"
+#include "groups.h"
 #include "link.h"
 #include "memory.h"
-#include "mend.h"
+#include "recover.h"
 #include "restore.h"
 #include "route.h"
 #include "start.h"
@@ -28,18 +28,18 @@ death_is_replaceable(const struct component *c)
 {
 	const struct port *p = c->near;
 
-	return chain_may_return(c) && p->state != PORT_COLD && p->state != PORT_GONE && !end_is_leaving(p);
+	return chain_may_return(c) && p->state != PORT_NEW && p->state != PORT_GONE && !end_client_has_left(p);
 }
 
 /* Why a component ended, as far as it concerns us. */
 enum end {
 	END_IN_ORDER,
 	END_STOPPED,   /* we did it: counts as 0 */
-	END_UNREAD,    /* SIGPIPE, since nobody reads its output any more */
+	END_UNREAD,    /* SIGPIPE, since no process reads its output any more */
 	END_DEATH,
 };
 
-/* May it end, or close what it writes? Its input has ended, or nobody reads it. */
+/* May it end, or close what it writes? Its input has ended, or no process reads it. */
 static bool
 has_excuse(const struct component *c)
 {
@@ -61,7 +61,7 @@ judge(const struct component *c, int status)
 {
 	int counts = proc_status(status);
 
-	if (c->sent || (c->told && counts == 128 + SIGTERM))
+	if (c->signal_sent || (c->asked_to_end && counts == 128 + SIGTERM))
 		return END_STOPPED;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE && has_excuse(c))
 		return END_UNREAD;
@@ -88,7 +88,7 @@ count_status(struct chain *ch, const struct component *c, enum end end, int stat
 
 /* With -v: what has gone through it, and how it ended. */
 static void
-sum_up(const struct component *c, const char *end)
+report_totals(const struct component *c, const char *end)
 {
 	const struct port *p = c->near;
 	struct buf line = {0};
@@ -111,19 +111,19 @@ sum_up(const struct component *c, const char *end)
 	if (p && c->kind == KIND_PROXY && port_time(p, 500) >= 0)
 		buf_printf(&line, ", added %.0f us (median) and %.0f us (99th percentile)", port_time(p, 500), port_time(p, 990));
 	if (buf_string(&line))
-		report_say(&c->chain->report, "%s", line.p);
+		report_line(&c->chain->report, "%s", line.p);
 	buf_free(&line);
 }
 
 static void
-say_death(const struct component *c, const char *how)
+report_death(const struct component *c, const char *how)
 {
 	struct chain *ch = c->chain;
 
-	if (c->used_up)
-		report_say(&ch->report, "%s: died (%s), more often than --restarts %s allows; ending the chain", c->name, how, ch->allowed);
+	if (c->limit_reached)
+		report_line(&ch->report, "%s: died (%s), more often than --restarts %s allows; ending the chain", c->name, how, ch->allowed);
 	else
-		report_say(&ch->report, "%s: died (%s); ending the chain", c->name, how);
+		report_line(&ch->report, "%s: died (%s); ending the chain", c->name, how);
 }
 
 /* Has an agent failed without a word of its own? */
@@ -135,25 +135,25 @@ failed_silently(struct component *c, int status)
 }
 
 static void
-tell_end(struct chain *ch, struct component *c, enum end end, int status)
+report_end(struct chain *ch, struct component *c, enum end end, int status)
 {
 	size_t unread = c->unread;
 	char text[32];
 
 	proc_describe(status, text, sizeof(text));
 	if (end == END_DEATH && c->kind != KIND_PROXY)
-		say_death(c, text);
-	else if (end == END_STOPPED && c->sent && !ch->forced)
-		report_say(&ch->report, "%s: did not end within the grace period; stopped (%s)", c->name, text);
+		report_death(c, text);
+	else if (end == END_STOPPED && c->signal_sent && !ch->forced)
+		report_line(&ch->report, "%s: did not end within the grace period; stopped (%s)", c->name, text);
 	else if (end == END_STOPPED && ch->signals)
-		report_say(&ch->report, "%s: stopped (%s)", c->name, text);
+		report_line(&ch->report, "%s: stopped (%s)", c->name, text);
 	else if (end == END_IN_ORDER && (c->kind == KIND_AGENT ? failed_silently(c, status) : proc_status(status) != 0))
-		report_say(&ch->report, "%s: ended with %s", c->name, text);
+		report_line(&ch->report, "%s: ended with %s", c->name, text);
 	if (c->kind == KIND_AGENT && c->near && !c->near->carries && !c->near->finishing)
-		unread = mend_unread(c->near);
+		unread = recover_count_unread(c->near);
 	if (unread > 0 && !ch->forced)
-		report_say(&ch->report, "%s: ended without reading %zu messages", c->name, unread);
-	sum_up(c, text);
+		report_line(&ch->report, "%s: ended without reading %zu messages", c->name, unread);
+	report_totals(c, text);
 }
 
 /* A proxy has ended, and what it wrote is read. */
@@ -184,16 +184,16 @@ end_ports(struct component *c, const char *text)
 		return;
 	}
 	if (c->kind == KIND_AGENT && !r->broken)
-		end_reason(r, c, text);
+		end_set_reason(r, c, text);
 	for (i = 0; c->kind == KIND_AGENT && i < r->n; i++)
-		if (r->ports[i]->leads && !endpoint_can_read(&r->ports[i]->in))
-			end_source(r->ports[i]);
+		if (r->ports[i]->faces_agent && !endpoint_can_read(&r->ports[i]->in))
+			end_input(r->ports[i]);
 	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		p = c->out[dir] ? c->out[dir]->from : NULL;
 		if (p && !endpoint_can_read(&p->in))
-			end_source(p);
-		else if (p && c->kind == KIND_AGENT && !c->closed.added)
-			loop_add_timer(c->chain->loop, &c->closed, c->chain->grace);
+			end_input(p);
+		else if (p && c->kind == KIND_AGENT && !c->closed_timer.added)
+			loop_add_timer(c->chain->loop, &c->closed_timer, c->chain->grace);
 	}
 }
 
@@ -206,15 +206,15 @@ end_component(struct component *c, enum end end, int status)
 	proc_describe(status, text, sizeof(text));
 	c->life = LIFE_ENDED;
 	loop_remove_timer(ch->loop, &c->timer);
-	loop_remove_timer(ch->loop, &c->closed);
+	loop_remove_timer(ch->loop, &c->closed_timer);
 	count_status(ch, c, end, status);
-	tell_end(ch, c, end, status);
+	report_end(ch, c, end, status);
 	hop_close(c);
 	if (c->child.added)
 		loop_bury(ch->loop, &c->child);
 	end_ports(c, text);
 	end_renew(ch);
-	linger_ended(ch);
+	groups_ended(ch);
 	flow_follow(ch->route);
 }
 
@@ -225,13 +225,13 @@ took_too_long(void *arg)
 {
 	struct component *c = arg;
 
-	report_say(&c->chain->report, "%s: did not %s within --init-timeout; killed", c->name,
+	report_line(&c->chain->report, "%s: did not %s within --init-timeout; killed", c->name,
 		c->near->memory && c->near->memory->at ? "restore a session" : "initialize");
 	proc_signal(c->pid, SIGKILL);
 }
 
 void
-death_on_mended(struct port *p, const struct msg *m)
+death_on_reinitialized(struct port *p, const struct msg *m)
 {
 	struct slice error = m->error;
 
@@ -241,18 +241,18 @@ death_on_mended(struct port *p, const struct msg *m)
 			restore_begin(p, m);
 		return;
 	}
-	report_say(p->route->report, "%s: refused to initialize after its restart; killed: %.*s", p->name, (int)(error.n < 200 ? error.n : 200), error.p);
+	report_line(p->route->report, "%s: refused to initialize after its restart; killed: %.*s", p->name, (int)(error.n < 200 ? error.n : 200), error.p);
 	proc_signal(p->component->pid, SIGKILL);
 }
 
 /* 0, or -1 after a line that says why. */
 static int
-start_again(struct component *c)
+restart(struct component *c)
 {
 	struct port *p = c->near;
 
 	if (hop_renew(c) < 0) {
-		report_say(&c->chain->report, "%s: %s", c->name, strerror(errno));
+		report_line(&c->chain->report, "%s: %s", c->name, strerror(errno));
 		return -1;
 	}
 	c->restarts++;
@@ -264,7 +264,7 @@ start_again(struct component *c)
 	if (c->kind < KIND_PROXY)
 		return (c->near && port_go_live(c->near) < 0) || (c->far && port_go_live(c->far) < 0) ? -1 : 0;
 	/* The first initialization has the time of the whole chain. */
-	if (p->state == PORT_ASKED)
+	if (p->state == PORT_INITIALIZING)
 		return 0;
 	c->timer = (struct loop_timer){.expired = took_too_long, .arg = c};
 	loop_add_timer(c->chain->loop, &c->timer, p->route->init_timeout);
@@ -277,37 +277,37 @@ try_other_dialect(struct component *c, const char *text)
 {
 	struct port *p = c->near;
 	struct route *r = p->route;
-	struct mend_counts n = {0};
+	struct recover_counts n = {0};
 
-	if (p->state != PORT_ASKED || p->asked_twice || r->fixed || p->told_initialize)
+	if (p->state != PORT_INITIALIZING || p->tried_both_dialects || r->fixed || p->successor_initialized)
 		return false;
-	p->asked_twice = true;
+	p->tried_both_dialects = true;
 	p->dialect = p->dialect == ACP_PLAIN ? ACP_UNDERSCORE : ACP_PLAIN;
-	report_say(r->report, "%s: ended while it was being initialized (%s); restarting it with the other dialect", p->name, text);
-	mend_sort(c, "", slice(NULL, 0), &n);
-	return start_again(c) == 0 && route_ask_first(p) == 0;
+	report_line(r->report, "%s: ended while it was being initialized (%s); restarting it with the other dialect", p->name, text);
+	recover_sort(c, "", slice(NULL, 0), &n);
+	return restart(c) == 0 && route_ask_first(p) == 0;
 }
 
 static void
-take_out(struct component *c, const char *text)
+bypass(struct component *c, const char *text)
 {
 	struct route *r = c->chain->route;
-	struct mend_counts n = {0};
+	struct recover_counts n = {0};
 	enum acp_direction dir;
 
 	if (c->kind == KIND_PROXY) {
-		mend_bypass(c->near, r->why, route_reason(r), &n);
+		recover_bypass(c->near, r->why, route_reason(r), &n);
 		port_close(c->near);
-		mend_report(c->near, text, &n);
+		recover_report(c->near, text, &n);
 	} else {
-		report_say(&c->chain->report, "%s: %s; messages that it had read but not forwarded are lost", c->name, text);
-		mend_sort(c, r->why, route_reason(r), &n);
+		report_line(&c->chain->report, "%s: %s; messages that it had read but not forwarded are lost", c->name, text);
+		recover_sort(c, r->why, route_reason(r), &n);
 		if (hop_bypass(c) < 0)
 			route_no_memory(r);
-		/* The end of its input came before it was taken out. */
+		/* The end of its input came before it was bypassed. */
 		for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
 			if (c->in[dir] && c->in[dir]->to->finishing)
-				end_source(c->out[dir]->from);
+				end_input(c->out[dir]->from);
 	}
 	c->life = LIFE_GONE;
 }
@@ -322,7 +322,7 @@ report_torn(struct component *c)
 	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		p = c->out[dir] ? c->out[dir]->from : NULL;
 		if (p && p->carries && p->in.torn)
-			report_say(&c->chain->report, "%s: %s: wrote an incomplete line before it died; ended the line with a newline", c->name, dir == ACP_DOWN ? "down" : "up");
+			report_line(&c->chain->report, "%s: %s: wrote an incomplete line before it died; ended the line with a newline", c->name, dir == ACP_DOWN ? "down" : "up");
 	}
 }
 
@@ -332,50 +332,50 @@ replace(struct component *c)
 {
 	struct chain *ch = c->chain;
 	struct route *r = ch->route;
-	struct mend_counts n = {0};
+	struct recover_counts n = {0};
 	char text[32], what[160];
 
 	proc_describe(c->status, text, sizeof(text));
-	if (c->kind == KIND_PROXY && c->near->state == PORT_ASKED)
+	if (c->kind == KIND_PROXY && c->near->state == PORT_INITIALIZING)
 		return try_other_dialect(c, text) ? 0 : -1;
-	if (c->taken_out) {
+	if (c->bypassed) {
 		snprintf(what, sizeof(what), "died (%s); bypassed", text);
-		take_out(c, what);
+		bypass(c, what);
 		return 0;
 	}
 	if (c->kind < KIND_PROXY)
-		report_say(&ch->report, "%s: died (%s); restarting it; messages that it had read but not forwarded are lost", c->name, text);
+		report_line(&ch->report, "%s: died (%s); restarting it; messages that it had read but not forwarded are lost", c->name, text);
 	report_torn(c);
-	mend_sort(c, r->why, route_reason(r), &n);
+	recover_sort(c, r->why, route_reason(r), &n);
 	if (c->kind >= KIND_PROXY)
-		c->near->state = PORT_MENDING;
+		c->near->state = PORT_RECOVERING;
 	if (c->kind == KIND_AGENT)
-		n = (struct mend_counts){.failed = n.failed, .unread = n.unread, .sessions = restore_prepare(c->near, text)};
-	if (start_again(c) < 0 || (c->kind >= KIND_PROXY && route_ask_again(c->near) < 0)) {
-		report_say(&ch->report, "%s: cannot be restarted", c->name);
+		n = (struct recover_counts){.failed = n.failed, .unread = n.unread, .sessions = restore_prepare(c->near, text)};
+	if (restart(c) < 0 || (c->kind >= KIND_PROXY && route_ask_again(c->near) < 0)) {
+		report_line(&ch->report, "%s: cannot be restarted", c->name);
 		return -1;
 	}
 	snprintf(what, sizeof(what), "died (%s); restarted", text);
 	if (c->kind >= KIND_PROXY)
-		mend_report(c->near, what, &n);
+		recover_report(c->near, what, &n);
 	return 0;
 }
 
 static void
-not_replaced(struct component *c)
+end_dead(struct component *c)
 {
 	struct route *r = c->chain->route;
 	char text[32];
 
 	proc_describe(c->status, text, sizeof(text));
 	if (c->kind == KIND_PROXY && !r->broken) {
-		end_reason(r, c, text);
+		end_set_reason(r, c, text);
 		if (c->near->finishing)
-			report_say(r->report, "%s: died (%s) while the chain was ending", c->name, text);
-		else if (c->near->state == PORT_ASKED || c->near->state == PORT_COLD)
-			report_say(r->report, "%s: died (%s) before it was initialized; ending the chain", c->name, text);
+			report_line(r->report, "%s: died (%s) while the chain was ending", c->name, text);
+		else if (c->near->state == PORT_INITIALIZING || c->near->state == PORT_NEW)
+			report_line(r->report, "%s: died (%s) before it was initialized; ending the chain", c->name, text);
 		else
-			say_death(c, text);
+			report_death(c, text);
 		if (!c->near->finishing)
 			end_break(r, 0, r->why);
 	}
@@ -393,24 +393,24 @@ reads_a_file(const struct component *c)
 
 /* May it be replaced? Counts the death. */
 static bool
-is_replaced(struct component *c)
+decide_restart(struct component *c)
 {
 	struct chain *ch = c->chain;
 	bool too_often;
 
 	if (ch->forced || ch->route->broken || c->life != LIFE_RUNS || (c->kind == KIND_AGENT && !death_is_replaceable(c)))
 		return false;
-	if (c->kind == KIND_PROXY && (c->near->state == PORT_ASKED || c->near->state == PORT_COLD))
-		return c->near->state == PORT_ASKED;
+	if (c->kind == KIND_PROXY && (c->near->state == PORT_INITIALIZING || c->near->state == PORT_NEW))
+		return c->near->state == PORT_INITIALIZING;
 	if (c->on_crash == CRASH_FAIL || (c->kind == KIND_PROXY && c->near->finishing))
 		return false;
 	if (c->kind != KIND_AGENT && reads_a_file(c)) {
-		report_say(&ch->report, "%s: reads its input from a file, so it cannot be restarted", c->name);
+		report_line(&ch->report, "%s: reads its input from a file, so it cannot be restarted", c->name);
 		return false;
 	}
-	too_often = chain_died_too_often(c);
-	c->taken_out = too_often && c->on_crash == CRASH_BYPASS;
-	return !too_often || c->taken_out;
+	too_often = chain_count_death(c);
+	c->bypassed = too_often && c->on_crash == CRASH_BYPASS;
+	return !too_often || c->bypassed;
 }
 
 /* Has all been read that it wrote where conduct reads it? */
@@ -426,7 +426,7 @@ is_drained(const struct component *c)
 }
 
 static void
-look(void *arg)
+check_group(void *arg)
 {
 	death_proceed(arg);
 	flow_follow(((struct component *)arg)->chain->route);
@@ -442,34 +442,34 @@ death_proceed(struct component *c)
 	if (c->life != LIFE_DYING)
 		return;
 	if (ch->forced || ch->route->broken || (c->kind == KIND_AGENT && !death_is_replaceable(c))) {
-		not_replaced(c);
+		end_dead(c);
 		return;
 	}
 	if (proc_group_lives(c->pid)) {
-		c->pause = linger_pause(c->pause);
-		if (loop_add_timer(ch->loop, &c->timer, c->pause) < 0)
-			not_replaced(c);
+		c->group_interval = groups_interval_after(c->group_interval);
+		if (loop_add_timer(ch->loop, &c->timer, c->group_interval) < 0)
+			end_dead(c);
 		return;
 	}
 	if (!is_drained(c))
 		return;
 	/* Its response to initialize was not among what it wrote. */
-	if (c->kind == KIND_AGENT && c->near->state == PORT_ASKED) {
-		not_replaced(c);
+	if (c->kind == KIND_AGENT && c->near->state == PORT_INITIALIZING) {
+		end_dead(c);
 		return;
 	}
 	proc_describe(c->status, text, sizeof(text));
 	chain_bury(c);
-	end_reason(ch->route, c, text);
-	if (c->doomed || hop_split(c) < 0 || replace(c) < 0) {
-		not_replaced(c);
+	end_set_reason(ch->route, c, text);
+	if (c->no_restart || hop_split(c) < 0 || replace(c) < 0) {
+		end_dead(c);
 		return;
 	}
 	if (!ch->route->broken) {
 		ch->route->why = NULL;
 		ch->route->reason.n = 0;
 	}
-	linger_settle(ch);
+	groups_check(ch);
 	flow_follow(ch->route);
 }
 
@@ -482,11 +482,11 @@ death_ended(void *arg, int status)
 	enum end end = judge(c, status);
 	enum acp_direction dir;
 
-	loop_remove_timer(ch->loop, &c->closed);
+	loop_remove_timer(ch->loop, &c->closed_timer);
 	loop_remove_timer(ch->loop, &c->timer);
 	c->status = status;
-	c->doomed = end != END_DEATH || !is_replaced(c);
-	if (c->doomed && (end != END_DEATH || c->kind != KIND_PROXY || ch->route->broken || ch->forced)) {
+	c->no_restart = end != END_DEATH || !decide_restart(c);
+	if (c->no_restart && (end != END_DEATH || c->kind != KIND_PROXY || ch->route->broken || ch->forced)) {
 		end_component(c, end, status);
 		return;
 	}
@@ -503,7 +503,7 @@ death_ended(void *arg, int status)
 	}
 	proc_signal(c->pid, SIGKILL);
 	report_drain(&c->errors);
-	c->pause = 0;
-	c->timer = (struct loop_timer){.expired = look, .arg = c};
-	look(c);
+	c->group_interval = 0;
+	c->timer = (struct loop_timer){.expired = check_group, .arg = c};
+	check_group(c);
 }

@@ -1,6 +1,6 @@
 /*
- * death: a component's process has ended. Where that was too early, another takes its place (restart) or its neighbours are joined
- * (bypass), but not before its whole group is gone and all that it wrote is read. Otherwise its end goes on to its neighbours.
+ * death: what happens when a component's process has ended. If it ended too early it is restarted, or bypassed (its neighbours are
+ * connected), once its whole group is gone and everything that it wrote is read. Otherwise its end is forwarded to its neighbours.
  */
 #ifndef DEATH_H
 #define DEATH_H
@@ -10,15 +10,15 @@
 struct msg;
 struct port;
 
-/* loop_child's function. */
+/* Handles the end of a component's process; status as from waitpid. A function of struct loop_child. */
 void death_ended(void *component, int status);
-/* Something that a dead component's replacement has waited for has come. */
+/* Restarts or bypasses a dead component, unless something that must come first is still missing. */
 void death_proceed(struct component *);
-/* A proxy has ended, and what it wrote is read. */
+/* Closes the port of a proxy that has ended, when everything that it wrote is read. */
 void death_proxy_over(struct port *);
-/* A function of struct route. */
-void death_on_mended(struct port *, const struct msg *response);
-/* Would the agent be started again if it died now, --restarts aside? Not where the client has left. */
+/* Handles the response of a restarted proxy or agent to initialize. A function of struct route. */
+void death_on_reinitialized(struct port *, const struct msg *response);
+/* Would the agent be restarted if it died now, apart from --restarts? Not if the client has left. */
 bool death_is_replaceable(const struct component *agent);
 
 #endif

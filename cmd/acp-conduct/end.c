@@ -10,15 +10,15 @@
 #include "route.h"
 
 enum {
-	LOOK = 10 * 1000,          /* us between two looks at what is on its way down */
-	KILL_AFTER = 2 * 1000000,  /* us between TERM and KILL, and to each step after the deadline */
-	SHORTEST_STEP = 20 * 1000, /* us between two looks at what moves */
+	SETTLE_EVERY = 10 * 1000,          /* us between two checks of what is on its way down */
+	KILL_AFTER = 2 * 1000000,  /* us between TERM and KILL, and between the steps after the deadline */
+	SHORTEST_STEP = 20 * 1000, /* us between two checks for progress */
 	LONGEST_STEP = 500 * 1000,
 };
 
-/* Why, and what the component said last, for people and as JSON. */
+/* Sets the reason for the errors of requests, as text and as JSON. */
 void
-end_reason(struct route *r, const struct component *c, const char *what)
+end_set_reason(struct route *r, const struct component *c, const char *what)
 {
 	struct buf text = {0};
 
@@ -39,21 +39,21 @@ end_reason(struct route *r, const struct component *c, const char *what)
 
 /* --- up --- */
 
-static struct stretch *
-stretch_of(const struct port *p)
+static struct segment *
+segment_of(const struct port *p)
 {
 	struct route *r = p->route;
 	size_t i;
 
-	for (i = 0; i < r->nstretches; i++)
-		if (r->stretches[i].first == p || r->stretches[i].last == p)
-			return &r->stretches[i];
+	for (i = 0; i < r->nsegments; i++)
+		if (r->segments[i].first == p || r->segments[i].last == p)
+			return &r->segments[i];
 	return NULL;
 }
 
-/* The proxies of a stretch end one by one, from the agent's side: what comes up goes through all of them. */
+/* Closes the input of the last proxy of a segment that has not ended; once all have, ends the segment. What comes up goes through all of them. */
 static void
-ebb(struct stretch *s)
+close_up(struct segment *s)
 {
 	struct route *r = s->first->route;
 	struct port *p;
@@ -61,13 +61,13 @@ ebb(struct stretch *s)
 	for (p = s->last->above; p != s->first && p->state == PORT_GONE; p = p->above)
 		;
 	if (p != s->first) {
-		if (p->state != PORT_MENDING && p->component->life != LIFE_DYING)
+		if (p->state != PORT_RECOVERING && p->component->life != LIFE_DYING)
 			port_finish(p);
 		return;
 	}
-	if (s->over)
+	if (s->ended)
 		return;
-	s->over = true;
+	s->ended = true;
 	route_fail_calls(s->last, r->why, route_reason(r));
 	end_renew(r->chain);
 	/* What the client has sent by now is still refused. */
@@ -76,7 +76,7 @@ ebb(struct stretch *s)
 		return;
 	}
 	endpoint_close(&s->first->in);
-	end_pass(s->first);
+	end_forward(s->first);
 }
 
 void
@@ -88,13 +88,13 @@ end_closed(struct port *p)
 }
 
 static void
-begin_ebb(struct stretch *s)
+begin_close_up(struct segment *s)
 {
 	struct route *r = s->first->route;
 
-	if (s->ebbing)
+	if (s->closing_up)
 		return;
-	s->ebbing = true;
+	s->closing_up = true;
 	if (s->last->kind != PORT_OUTER) {
 		s->last->state = PORT_GONE;
 		route_fail_calls(s->last, r->why, route_reason(r));
@@ -102,7 +102,7 @@ begin_ebb(struct stretch *s)
 		end_closed(s->last);
 	}
 	end_renew(r->chain);
-	ebb(s);
+	close_up(s);
 }
 
 /* --- down --- */
@@ -110,13 +110,13 @@ begin_ebb(struct stretch *s)
 static bool
 is_unread(const struct port *p)
 {
-	return p->state == PORT_MENDING || (p->component && p->component->life == LIFE_DYING) || p->out.out.n > 0 || p->waiting > 0 ||
+	return p->state == PORT_RECOVERING || (p->component && p->component->life == LIFE_DYING) || p->out.out.n > 0 || p->waiting > 0 ||
 		(endpoint_can_write(&p->out) && port_consumed(p) < p->out.out.written);
 }
 
-/* Is something on its way down to a proxy, or (notes) in its hands? */
+/* Has a proxy something to read, or (notes) has it read notifications that it has not forwarded? */
 static bool
-is_under_way(const struct stretch *s, bool notes)
+is_under_way(const struct segment *s, bool notes)
 {
 	const struct port *p;
 
@@ -126,15 +126,15 @@ is_under_way(const struct stretch *s, bool notes)
 	return false;
 }
 
-/* Has all that the client sent come through, as far as it is waited for? */
+/* Has everything that the client sent arrived at the end of the segment, or is that not waited for? */
 static bool
-has_come_through(struct stretch *s)
+has_come_through(struct segment *s)
 {
 	const struct chain *ch = s->first->route->chain;
 
-	if (ch->given_up || s->unread)
+	if (ch->grace_over || s->unread)
 		return true;
-	if (s->first->asked && !ch->hurried)
+	if (s->first->sent_calls && !ch->skip_responses)
 		return false;
 	if (is_under_way(s, false))
 		return false;
@@ -149,56 +149,56 @@ has_come_through(struct stretch *s)
 }
 
 static void
-try_leave(struct stretch *s)
+try_close_down(struct segment *s)
 {
 	struct chain *ch = s->first->route->chain;
 
-	if (!s->leaving || s->left || s->ebbing)
+	if (!s->closing_down || s->closed_down || s->closing_up)
 		return;
 	if (!has_come_through(s)) {
 		/* Without memory for a timer, the deadline goes on. */
-		if ((!s->first->asked || ch->hurried) && !ch->settle.added)
-			loop_add_timer(ch->loop, &ch->settle, LOOK);
+		if ((!s->first->sent_calls || ch->skip_responses) && !ch->settle.added)
+			loop_add_timer(ch->loop, &ch->settle, SETTLE_EVERY);
 		return;
 	}
-	s->left = true;
+	s->closed_down = true;
 	if (s->last->kind == PORT_OUTER)
-		begin_ebb(s);
+		begin_close_up(s);
 	else
-		end_pass(s->last);
+		end_forward(s->last);
 	end_renew(ch);
 }
 
 static void
-leave(struct stretch *s)
+begin_close_down(struct segment *s)
 {
 	struct route *r = s->first->route;
 
-	if (s->leaving)
+	if (s->closing_down)
 		return;
-	s->leaving = true;
+	s->closing_down = true;
 	end_renew(r->chain);
 	if (!r->started) {
 		/* Nothing has begun. */
-		s->over = true;
+		s->ended = true;
 		r->broken = true;
 		port_finish(r->client);
 	}
-	try_leave(s);
+	try_close_down(s);
 }
 
 bool
-end_is_leaving(const struct port *p)
+end_client_has_left(const struct port *p)
 {
-	const struct stretch *s = stretch_of(p);
+	const struct segment *s = segment_of(p);
 
-	return s && s->leaving;
+	return s && s->closing_down;
 }
 
 void
 end_flushed(struct port *p)
 {
-	struct stretch *s = stretch_of(p);
+	struct segment *s = segment_of(p);
 
 	if (s)
 		s->flushed = true;
@@ -207,16 +207,16 @@ end_flushed(struct port *p)
 /* --- both --- */
 
 void
-end_pass(struct port *p)
+end_forward(struct port *p)
 {
-	if (p->pass)
-		end_source(p->pass);
+	if (p->forward_to)
+		end_input(p->forward_to);
 	else
 		port_finish(p);
 }
 
 void
-end_source(struct port *p)
+end_input(struct port *p)
 {
 	struct route *r = p->route;
 	struct port *next;
@@ -228,29 +228,29 @@ end_source(struct port *p)
 	if (p->carries) {
 		next = p->kind == PORT_ABOVE ? p->below : p->above;
 		if (next)
-			end_pass(next);
+			end_forward(next);
 	} else if (p->kind == PORT_OUTER) {
-		leave(&r->stretches[0]);
+		begin_close_down(&r->segments[0]);
 		if (r->started)
-			begin_ebb(&r->stretches[r->nstretches - 1]);
-	} else if (p->kind == PORT_ABOVE && stretch_of(p)->over) {
-		end_pass(p);
+			begin_close_up(&r->segments[r->nsegments - 1]);
+	} else if (p->kind == PORT_ABOVE && segment_of(p)->ended) {
+		end_forward(p);
 	} else if (p->kind == PORT_ABOVE) {
-		leave(stretch_of(p));
+		begin_close_down(segment_of(p));
 	} else if (p->kind == PORT_BELOW) {
-		begin_ebb(stretch_of(p));
+		begin_close_up(segment_of(p));
 	}
 }
 
 void
-end_unread(struct port *client)
+end_client_unread(struct port *client)
 {
-	struct stretch *s = client->carries ? NULL : stretch_of(client);
+	struct segment *s = client->carries ? NULL : segment_of(client);
 
 	endpoint_close(&client->in);
 	if (s)
 		s->unread = true;
-	end_source(client);
+	end_input(client);
 	end_settle(client->route->chain);
 }
 
@@ -311,7 +311,7 @@ end_is_over(const struct chain *ch)
 			return false;
 	if (!ch->routed || !r->client)
 		return true;
-	if (!r->broken && !r->stretches[0].over)
+	if (!r->broken && !r->segments[0].ended)
 		return false;
 	return ch->forced || (!endpoint_can_read(&r->client->in) && (!endpoint_can_write(&r->client->out) || r->client->out.out.n == 0));
 }
@@ -322,11 +322,11 @@ end_settle(struct chain *ch)
 	struct route *r = ch->route;
 	size_t i;
 
-	for (i = 0; i < r->nstretches; i++) {
-		if (r->stretches[i].leaving && !r->stretches[i].over)
-			try_leave(&r->stretches[i]);
-		if (r->stretches[i].ebbing && !r->stretches[i].over)
-			ebb(&r->stretches[i]);
+	for (i = 0; i < r->nsegments; i++) {
+		if (r->segments[i].closing_down && !r->segments[i].ended)
+			try_close_down(&r->segments[i]);
+		if (r->segments[i].closing_up && !r->segments[i].ended)
+			close_up(&r->segments[i]);
 	}
 	if (end_all_gone(ch) && end_is_over(ch))
 		loop_stop(ch->loop);
@@ -334,7 +334,7 @@ end_settle(struct chain *ch)
 
 /* --- the deadline --- */
 
-/* How far everything is, as a number that changes with it. */
+/* A digest that changes with any progress of the chain. */
 static uint64_t
 progress(const struct chain *ch)
 {
@@ -356,14 +356,14 @@ static void
 wait_for(struct chain *ch, uint64_t us)
 {
 	/* Where there is no memory for a timer, a signal still ends us. */
-	loop_add_timer(ch->loop, &ch->patience, us);
+	loop_add_timer(ch->loop, &ch->deadline, us);
 }
 
-/* How long nothing may move: after the deadline what is left to do gets a little time, and no second grace period. */
+/* How long the chain may make no progress, us: after the first deadline only a short time. */
 static uint64_t
 period(const struct chain *ch)
 {
-	return ch->late && ch->grace > KILL_AFTER ? KILL_AFTER : ch->grace;
+	return ch->deadlines_passed && ch->grace > KILL_AFTER ? KILL_AFTER : ch->grace;
 }
 
 static void
@@ -379,16 +379,16 @@ wait_a_step(struct chain *ch)
 void
 end_renew(struct chain *ch)
 {
-	ch->moved = progress(ch);
-	if (ch->late == 0)
-		ch->since = loop_clock();
-	if (!ch->forced && ch->late == 0)
+	ch->last_progress = progress(ch);
+	if (ch->deadlines_passed == 0)
+		ch->progress_at = loop_clock();
+	if (!ch->forced && ch->deadlines_passed == 0)
 		wait_a_step(ch);
 }
 
 /* Is stdin a file that has not been read to its end? */
 static bool
-reads_a_file(const struct chain *ch)
+client_is_a_file(const struct chain *ch)
 {
 	const struct link *l = ch->client[ACP_DOWN];
 	struct stat st;
@@ -413,15 +413,15 @@ client_is_slow(struct chain *ch)
 }
 
 void
-end_press(struct component *c)
+end_signal_component(struct component *c)
 {
-	c->sent = c->sent ? SIGKILL : SIGTERM;
-	proc_signal(c->pid, c->sent);
+	c->signal_sent = c->signal_sent ? SIGKILL : SIGTERM;
+	proc_signal(c->pid, c->signal_sent);
 }
 
 /* Does it hold up a direction: its input has ended, and its output goes on? The agent turns one into the other. */
 static bool
-is_due(const struct component *c)
+holds_up_a_direction(const struct component *c)
 {
 	const struct link *in, *out;
 	enum acp_direction dir;
@@ -435,58 +435,58 @@ is_due(const struct component *c)
 	return false;
 }
 
-/* Those that are in this stage of life, and of them perhaps only those that are due now: one that ends makes the next due. */
+/* Signals the components in this state; `due`: only those that hold up a direction. Returns how many. (One that ends makes the next due.) */
 static size_t
-press_all(struct chain *ch, enum life life, bool due)
+signal_all(struct chain *ch, enum life life, bool due)
 {
 	struct component *c;
 	size_t i, n = 0;
 
 	for (i = 0; i < ch->n; i++) {
 		c = &ch->components[i];
-		c->pressed = c->life == life && (life != LIFE_ENDED || c->sent != SIGKILL) && (!due || is_due(c));
+		c->to_signal = c->life == life && (life != LIFE_ENDED || c->signal_sent != SIGKILL) && (!due || holds_up_a_direction(c));
 	}
 	for (i = 0; i < ch->n; i++) {
-		if (!ch->components[i].pressed)
+		if (!ch->components[i].to_signal)
 			continue;
-		end_press(&ch->components[i]);
+		end_signal_component(&ch->components[i]);
 		n++;
 	}
 	return n;
 }
 
-/* What others left behind goes first, since it may be what the rest waits for; then who holds up a direction; then everybody. */
+/* First process groups that have outlived their component, for others may wait for them; then components that hold up a direction; then all. */
 static void
-press_next(struct chain *ch)
+signal_next(struct chain *ch)
 {
-	if (ch->forced || ch->late > 2) {
-		press_all(ch, LIFE_ENDED, false);
-		press_all(ch, LIFE_RUNS, false);
+	if (ch->forced || ch->deadlines_passed > 2) {
+		signal_all(ch, LIFE_ENDED, false);
+		signal_all(ch, LIFE_RUNS, false);
 		return;
 	}
-	if (press_all(ch, LIFE_ENDED, false) > 0)
+	if (signal_all(ch, LIFE_ENDED, false) > 0)
 		return;
-	if (press_all(ch, LIFE_RUNS, true) == 0 && ch->given_up)
-		press_all(ch, LIFE_RUNS, false);
+	if (signal_all(ch, LIFE_RUNS, true) == 0 && ch->grace_over)
+		signal_all(ch, LIFE_RUNS, false);
 }
 
-/* Does something still wait for what the end of the chain can be told without? */
+/* Forwards the ends that still wait for responses or deliveries. Returns whether there was one. */
 static bool
-gives_up(struct chain *ch)
+close_waiting_segments(struct chain *ch)
 {
 	struct route *r = ch->route;
 	bool waits = false;
 	size_t i;
 
-	for (i = 0; i < r->nstretches; i++) {
+	for (i = 0; i < r->nsegments; i++) {
 		/* What has left, and is not read for want of room. */
-		if (r->stretches[i].first->in.hung_up && !r->stretches[i].leaving) {
-			endpoint_close(&r->stretches[i].first->in);
-			end_source(r->stretches[i].first);
+		if (r->segments[i].first->in.hung_up && !r->segments[i].closing_down) {
+			endpoint_close(&r->segments[i].first->in);
+			end_input(r->segments[i].first);
 		}
-		waits = waits || (r->stretches[i].leaving && !r->stretches[i].left && !r->stretches[i].over && !r->stretches[i].ebbing);
+		waits = waits || (r->segments[i].closing_down && !r->segments[i].closed_down && !r->segments[i].ended && !r->segments[i].closing_up);
 	}
-	ch->given_up = true;
+	ch->grace_over = true;
 	end_settle(ch);
 	return waits;
 }
@@ -503,28 +503,28 @@ expired(void *arg)
 		return;
 	}
 	if (!ch->forced) {
-		if (moved != ch->moved || (ch->late == 0 && reads_a_file(ch)))
-			ch->since = now;
-		ch->moved = moved;
-		if (now - ch->since < period(ch) && ch->late < 2) {
+		if (moved != ch->last_progress || (ch->deadlines_passed == 0 && client_is_a_file(ch)))
+			ch->progress_at = now;
+		ch->last_progress = moved;
+		if (now - ch->progress_at < period(ch) && ch->deadlines_passed < 2) {
 			wait_a_step(ch);
 			return;
 		}
 	}
 	if (client_is_slow(ch) && !ch->forced) {
-		ch->since = now;
-		press_all(ch, LIFE_ENDED, false);
+		ch->progress_at = now;
+		signal_all(ch, LIFE_ENDED, false);
 		wait_for(ch, LONGEST_STEP);
 		return;
 	}
-	ch->since = now;
-	ch->late++;
-	if (!ch->forced && !ch->given_up && gives_up(ch))
+	ch->progress_at = now;
+	ch->deadlines_passed++;
+	if (!ch->forced && !ch->grace_over && close_waiting_segments(ch))
 		wait_a_step(ch);
 	else {
-		press_next(ch);
-		if (ch->late < 2)
-			ch->late = 2;
+		signal_next(ch);
+		if (ch->deadlines_passed < 2)
+			ch->deadlines_passed = 2;
 		wait_for(ch, KILL_AFTER);
 	}
 }
@@ -540,19 +540,19 @@ end_open(struct chain *ch)
 {
 	struct route *r = ch->route;
 	struct port *p;
-	struct stretch *s;
+	struct segment *s;
 	size_t i;
 
-	ch->patience = (struct loop_timer){.expired = expired, .arg = ch};
+	ch->deadline = (struct loop_timer){.expired = expired, .arg = ch};
 	ch->settle = (struct loop_timer){.expired = settle_again, .arg = ch};
-	r->stretches = calloc(r->nhops + 1, sizeof(*r->stretches));
-	if (!r->stretches)
+	r->segments = calloc(r->nhops + 1, sizeof(*r->segments));
+	if (!r->segments)
 		return -1;
 	for (i = 0; i < r->nhops; i++) {
 		p = r->sides[2 * i];
 		if (!p || p->kind == PORT_PROXY)
 			continue;
-		s = &r->stretches[r->nstretches++];
+		s = &r->segments[r->nsegments++];
 		s->first = p;
 		for (s->last = p->below; s->last->kind == PORT_PROXY; s->last = s->last->below)
 			;
@@ -563,12 +563,12 @@ end_open(struct chain *ch)
 void
 end_force(struct chain *ch)
 {
-	press_next(ch);
+	signal_next(ch);
 	wait_for(ch, KILL_AFTER);
 }
 
 void
 end_close(struct chain *ch)
 {
-	free(ch->route->stretches);
+	free(ch->route->segments);
 }

@@ -1,8 +1,10 @@
 /*
- * end: how a chain ends. When the client has left, the end goes down once its requests are answered and all it sent has come
- * through; when the agent has ended, the end goes up, one component after the other. There is one state and one deadline: while
- * anything moves nobody is pressed; where nothing has moved for the grace period the end is passed on whatever is under way,
- * who holds it up gets SIGTERM, soon after that everybody, and who is left then SIGKILL.
+ * end: how a chain ends. When the client has left, the end is forwarded down, once the client's requests have their responses and
+ * everything that it sent has been delivered. When the agent has ended, the end is forwarded up, one component after the other.
+ *
+ * There is one state and one deadline, which moves as long as there is progress. When there was none for the grace period, the
+ * ends are forwarded whatever is in progress, and the components that hold up a direction get SIGTERM; then all components do;
+ * then those that remain get SIGKILL.
  */
 #ifndef END_H
 #define END_H
@@ -11,47 +13,50 @@
 
 struct port;
 
-/* The hops between two ends of components that conduct reads, with the proxies between them. */
-struct stretch {
+/* Adjacent hops that conduct reads, with the proxies between them. */
+struct segment {
 	struct port *first, *last;
-	bool leaving; /* what is above has ended ... */
-	bool left;    /* ... and what is below has been told */
-	bool unread;  /* what is above does not read any more */
-	bool ebbing;  /* what is below has ended */
-	bool flushing, flushed; /* what was sent to find out whether all has come down; it has come */
-	bool over;
+	bool closing_down; /* what is above has ended ... */
+	bool closed_down;  /* ... and that was forwarded to what is below */
+	bool unread;       /* what is above does not read any more */
+	bool closing_up;   /* what is below has ended */
+	bool flushing;     /* the message that finds out whether everything has come down was sent ... */
+	bool flushed;      /* ... and has arrived */
+	bool ended;
 };
 
-/* Before the first start. 0, or -1 out of memory. */
+/* Makes the segments. Call it before the first component starts. Returns 0, or -1 out of memory. */
 int end_open(struct chain *);
-/* The end begins, or has come further: all get the whole grace period again. */
+/* Starts the grace period again, because the end has begun or has made progress. */
 void end_renew(struct chain *);
-/* What is on its way to the port in its direction ends: its reader sees the end of its input. */
-void end_pass(struct port *);
-/* What it writes is closed now, and so are our copies of what its reader alone decides about. */
+/* Forwards the end of input to what reads from this port, once its queue is written. */
+void end_forward(struct port *);
+/* Closes what the port writes, and our copies of the pipes that keep its reader's output open. */
 void end_closed(struct port *);
 /* Has the sender of the messages that go down to this port left? */
-bool end_is_leaving(const struct port *);
-/* What a port reads has ended, for good. */
-void end_source(struct port *);
-/* The client does not read any more. */
-void end_unread(struct port *client);
-/* What route_send_flush has sent has come to this port. */
+bool end_client_has_left(const struct port *);
+/* Handles the end of what this port reads. Further calls do nothing. */
+void end_input(struct port *);
+/* Handles a client that does not read any more. */
+void end_client_unread(struct port *client);
+/* Notes that the message of route_send_flush has arrived at this port. */
 void end_flushed(struct port *);
-/* Remembers why the chain ends, for the errors of requests: what has become of that component, and its last words. */
-void end_reason(struct route *, const struct component *, const char *what);
-/* Gives up: requests get -32603 with these words, and all components see the end. status 0: the components' counts. */
+/* Sets the reason that errors give to requests: the component, what happened to it (text that lives on), and its last lines of stderr. */
+void end_set_reason(struct route *, const struct component *, const char *what);
+/* Ends the chain as failed: open requests get -32603 with the text `why`, and all components see the end of their input. status: the exit
+ * status if no component has set one; 0: the components' count. */
 void end_break(struct route *, int status, const char *why);
-/* Goes on with what waits for things to settle. */
+/* Continues the end where something that it waited for may have happened. Stops the loop when the chain has ended. */
 void end_settle(struct chain *);
-/* Has all that there was been passed on? */
+/* Is everything forwarded that there was? */
 bool end_is_over(const struct chain *);
-/* Has everybody gone? */
+/* Are all processes of all components gone? */
 bool end_all_gone(const struct chain *);
-/* Sends a component's group SIGTERM; SIGKILL where it has had that. */
-void end_press(struct component *);
-/* The same for all that are left, now and again soon (chain.forced is set). */
+/* Sends SIGTERM to a component's process group; SIGKILL if it had SIGTERM before. */
+void end_signal_component(struct component *);
+/* Does that for all components that remain, now and again after 2 s. chain.forced must be set. */
 void end_force(struct chain *);
+/* Frees the segments. */
 void end_close(struct chain *);
 
 #endif

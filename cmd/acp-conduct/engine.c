@@ -12,9 +12,9 @@
 #include "flow.h"
 #include "hop.h"
 #include "lib/base/cli.h"
-#include "linger.h"
+#include "groups.h"
 #include "link.h"
-#include "mend.h"
+#include "recover.h"
 #include "restore.h"
 #include "route.h"
 #include "start.h"
@@ -23,7 +23,7 @@ enum { STUCK = 1000 * 1000 /* us that a component may keep what it has read befo
 
 /* --- what comes in --- */
 
-/* May it close what it writes there, though it lives? What it reads in that direction has ended, or nobody reads what it writes. */
+/* May a running component close this output? Only if its input in that direction has ended, or its output has no reader. */
 static bool
 may_end(const struct link *out)
 {
@@ -44,23 +44,23 @@ input_ended(struct port *p)
 	struct component *c = p->source ? p->source->writer : NULL, *agent = chain_agent(p->route->chain);
 
 	if (p->in.in.error)
-		report_say(p->route->report, "%s: %s", p->name, strerror(p->in.in.error));
+		report_line(p->route->report, "%s: %s", p->name, strerror(p->in.in.error));
 	if (c && c->kind == KIND_PROXY && c->life > LIFE_DYING) {
 		death_proxy_over(p);
 	} else if (c && c->life == LIFE_DYING) {
 		death_proceed(c);
 	} else if (p->route->broken || !c) {
-		end_source(p);
+		end_input(p);
 	} else if (c->life == LIFE_RUNS && (c->kind == KIND_PROXY || (c->kind == KIND_AGENT ? death_is_replaceable(c) : !may_end(p->source)))) {
-		start_give_time(c, c->kind == KIND_FILTER && p->kind == PORT_ABOVE ? "output (descriptor 7)" : "standard output");
-	} else if (p->leads && agent->life == LIFE_RUNS) {
+		start_closed_timer(c, c->kind == KIND_FILTER && p->kind == PORT_ABOVE ? "output (descriptor 7)" : "standard output");
+	} else if (p->faces_agent && agent->life == LIFE_RUNS) {
 		/* Why it has ended is known when its process has. */
-		agent->unread = agent->near && !agent->near->finishing ? mend_unread(agent->near) : 0;
+		agent->unread = agent->near && !agent->near->finishing ? recover_count_unread(agent->near) : 0;
 		port_finish(p);
-		start_give_time(agent, "standard output");
+		start_closed_timer(agent, "standard output");
 		end_renew(agent->chain);
 	} else if (c->kind != KIND_PROXY) {
-		end_source(p);
+		end_input(p);
 	}
 }
 
@@ -106,12 +106,12 @@ not_read(struct port *p)
 	struct component *c = p->sink ? p->sink->reader : NULL;
 	struct link *in = p->route->chain->client[ACP_DOWN];
 
-	p->deaf = true;
-	hop_unwanted(p);
+	p->input_closed = true;
+	hop_discard(p);
 	if (!c) {
 		if (in && in->rd >= 0 && !in->from && !in->ended)
 			start_link_ended(in);
-		end_unread(p);
+		end_client_unread(p);
 		return;
 	}
 	if (p->carries || c->life != LIFE_RUNS || p->route->broken)
@@ -121,9 +121,9 @@ not_read(struct port *p)
 		p->live = false;
 	} else if (!is_ending(c->pid)) {
 		p->refuses = true;
-		mend_deaf(p, "the agent has closed its standard input");
+		recover_fail_unread(p, "the agent has closed its standard input");
 	}
-	p->route->stuck_wanted = true;
+	p->route->check_stuck = true;
 }
 
 static void
@@ -136,48 +136,48 @@ on_output(void *arg, enum endpoint_event event)
 		not_read(p);
 	else if (event == ENDPOINT_CLOSED)
 		end_closed(p);
-	if (p->out.out.n == 0 && p->coupled) {
-		p->coupled = false;
+	if (p->out.out.n == 0 && p->self_blocked) {
+		p->self_blocked = false;
 		r->flow_changed = true;
 	}
-	port_press(p);
+	port_queue_changed(p);
 	flow_follow(r);
 }
 
 /* --- what gets stuck --- */
 
-/* Something waits for a component that has closed its input. */
+/* If something waits for a running component that has closed its input, starts the timer after which it counts as dead. */
 static bool
-is_missed(struct port *p)
+check_closed_input(struct port *p)
 {
 	struct component *c = p->sink ? p->sink->reader : NULL;
 
-	if (!p->deaf || p->carries || p->refuses || !c || !chain_may_return(c) || c->life != LIFE_RUNS || p->route->broken)
+	if (!p->input_closed || p->carries || p->refuses || !c || !chain_may_return(c) || c->life != LIFE_RUNS || p->route->broken)
 		return false;
-	if (mend_unread(p) > 0 || p->calls)
-		start_give_time(c, c->kind == KIND_FILTER && p->kind == PORT_ABOVE ? "input (descriptor 6)" : "standard input");
+	if (recover_count_unread(p) > 0 || p->calls)
+		start_closed_timer(c, c->kind == KIND_FILTER && p->kind == PORT_ABOVE ? "input (descriptor 6)" : "standard input");
 	return true;
 }
 
-/* A component that has not passed on what keeps a place, or a request that is sent again, holds up others no longer. */
+/* A component that has not forwarded what keeps a place, or a request that is sent again, holds up others no longer. */
 static bool
-unstick(struct port *p, uint64_t now)
+release_stuck(struct port *p, uint64_t now)
 {
 	uint64_t consumed = p->places ? port_consumed(p) : 0;
-	bool waits = p->places || p->suspect;
+	bool waits = p->places || p->resent;
 	struct call *c, *next;
 
 	for (c = p->places ? p->calls : NULL; c; c = next) {
 		next = c->next_open;
-		if (!c->placed || c->kept_end == 0 || c->kept_end > consumed)
+		if (!c->has_place || c->child_response_end == 0 || c->child_response_end > consumed)
 			continue;
 		if (!c->stuck)
 			c->stuck = now;
 		else if (now - c->stuck > STUCK)
-			route_answer_kept(c);
+			route_answer_from_child(c);
 	}
-	c = p->suspect ? call_open(p, p->suspect) : NULL;
-	if (c && now - p->suspected > STUCK)
+	c = p->resent ? call_open(p, p->resent) : NULL;
+	if (c && now - p->resent_at > STUCK)
 		port_settled(p, c);
 	return waits;
 }
@@ -189,9 +189,9 @@ on_stuck(void *arg)
 	uint64_t now = loop_clock();
 	size_t i;
 
-	r->stuck_wanted = false;
+	r->check_stuck = false;
 	for (i = 0; i < r->n; i++)
-		r->stuck_wanted = is_missed(r->ports[i]) || unstick(r->ports[i], now) || r->stuck_wanted;
+		r->check_stuck = check_closed_input(r->ports[i]) || release_stuck(r->ports[i], now) || r->check_stuck;
 	flow_follow(r);
 }
 
@@ -214,11 +214,11 @@ client_leaves(struct chain *ch)
 {
 	struct link *l = ch->client[ACP_DOWN];
 
-	ch->hurried = true;
+	ch->skip_responses = true;
 	if (!l) {
 		port_drain(ch->route->client);
 		if (!endpoint_can_read(&ch->route->client->in))
-			end_source(ch->route->client);
+			end_input(ch->route->client);
 	} else if (ch->terminal.loop) {
 		terminal_close(&ch->terminal);
 	} else if (l->from) {
@@ -227,7 +227,7 @@ client_leaves(struct chain *ch)
 		l->ended = true; /* once it is replaced */
 	} else {
 		if (l->reader->life == LIFE_RUNS) {
-			l->reader->told = true;
+			l->reader->asked_to_end = true;
 			proc_signal(l->reader->pid, SIGTERM);
 		}
 		start_link_ended(l);
@@ -252,8 +252,8 @@ on_no_proxy(struct port *p, const char *why)
 {
 	struct route *r = p->route;
 
-	report_say(r->report, "%s: is not a proxy: %s; ending the chain", p->name, why);
-	end_reason(r, p->component, "is not a proxy");
+	report_line(r->report, "%s: is not a proxy: %s; ending the chain", p->name, why);
+	end_set_reason(r, p->component, "is not a proxy");
 	end_break(r, EXIT_FAILED, r->why);
 }
 
@@ -262,7 +262,7 @@ no_memory(void *arg)
 {
 	struct route *r = arg;
 
-	report_say(r->report, "out of memory");
+	report_line(r->report, "out of memory");
 	end_break(r, EXIT_FAILED, "out of memory");
 	flow_follow(r);
 }
@@ -277,21 +277,21 @@ engine_open(struct chain *ch)
 	r->on_output = on_output;
 	r->start = start_on_first_initialize;
 	r->ready = start_on_ready;
-	r->mended = death_on_mended;
-	r->restored = restore_answered;
+	r->reinitialized = death_on_reinitialized;
+	r->own_response = restore_response;
 	r->no_proxy = on_no_proxy;
 	r->no_memory = (struct loop_task){.run = no_memory, .arg = r};
 	r->flushed = end_flushed;
 	r->stuck = (struct loop_timer){.expired = on_stuck, .arg = r};
 	ch->ended = death_ended;
-	linger_open(ch);
+	groups_open(ch);
 }
 
 /* --- the guardian --- */
 
 static int watch_guardian(struct chain *);
 
-/* Without a guardian nobody ends the components where we are killed: there is another one. */
+/* Starts another guardian, which ends the components if conduct is killed. */
 static void
 guardian_died(void *arg, int status)
 {
@@ -303,7 +303,7 @@ guardian_died(void *arg, int status)
 	if (ch->guardian.fd >= 0)
 		close(ch->guardian.fd);
 	if (proc_guardian_start(&ch->guardian) < 0 || watch_guardian(ch) < 0) {
-		report_say(&ch->report, "cannot restart the guardian process; if acp-conduct is killed, components may keep running");
+		report_line(&ch->report, "cannot restart the guardian process; if acp-conduct is killed, components may keep running");
 		return;
 	}
 	for (i = 0; i < ch->n; i++)
@@ -348,7 +348,7 @@ read_terminal(struct chain *ch)
 		cli_waits("acp-conduct", STDIN_FILENO, "the client's messages");
 		return 0;
 	}
-	report_say(&ch->report, "cannot read standard input: %s", strerror(errno));
+	report_line(&ch->report, "cannot read standard input: %s", strerror(errno));
 	return EXIT_FAILED;
 }
 
@@ -375,7 +375,7 @@ engine_run(struct chain *ch)
 	if (status) {
 		failed_start(ch, status);
 	} else if (loop_run(ch->loop) < 0) {
-		report_say(&ch->report, "%s", strerror(errno));
+		report_line(&ch->report, "%s", strerror(errno));
 		failed_start(ch, EXIT_FAILED);
 	}
 	terminal_close(&ch->terminal);

@@ -1,17 +1,14 @@
-/*
- * engine: the life of a chain: components start, end, die and are replaced, links and ports end, signals come. What follows from
- * each of these is decided here, with the parts that do it.
- */
+/* engine: runs a chain: handles the events of its ports and processes, and signals, with the modules for each. */
 #ifndef ENGINE_H
 #define ENGINE_H
 
 #include "chain.h"
 
-/* A signal to conduct (loop_new's function; arg is the chain). */
+/* Handles a signal to conduct. A function of loop_new; its argument is the chain. */
 void engine_signal(void *chain, int signal);
-/* Sets the functions of the chain's route. */
+/* Sets the functions of the chain and its route. Call it before wire_chain. */
 void engine_open(struct chain *);
-/* Runs a chain that has been wired until nothing is left of it. Returns the exit status. */
+/* Runs a wired chain until it has ended. Returns the exit status. */
 int engine_run(struct chain *);
 
 #endif

@@ -4,10 +4,10 @@
 
 #include "chain.h"
 #include "end.h"
-#include "look.h"
+#include "logs.h"
 #include "route.h"
 
-enum { STUCK_LOOK = 250 * 1000 /* us between two looks at what is stuck */ };
+enum { STUCK_EVERY = 250 * 1000 /* us between two looks at what is stuck */ };
 
 static void
 check_overrun(struct route *r)
@@ -17,10 +17,10 @@ check_overrun(struct route *r)
 
 	for (i = 0; i < r->n; i++) {
 		p = r->ports[i];
-		if (p->kind != PORT_PROXY || !p->overrun || p->component->life != LIFE_RUNS || p->component->closing)
+		if (p->kind != PORT_PROXY || !p->overrun || p->component->life != LIFE_RUNS || p->component->closed_name)
 			continue;
-		p->component->closing = "standard input";
-		report_say(r->report, "%s: does not read its standard input, and more than %d MiB are queued for it; killed", p->name, PORT_BOUND >> 20);
+		p->component->closed_name = "standard input";
+		report_line(r->report, "%s: does not read its standard input, and more than %d MiB are queued for it; killed", p->name, PORT_BOUND >> 20);
 		proc_signal(p->component->pid, SIGKILL);
 	}
 }
@@ -29,12 +29,12 @@ check_overrun(struct route *r)
 void
 flow_follow(struct route *r)
 {
-	look_flush(r->look);
+	logs_flush(r->logs);
 	if (r->flow_changed) {
 		port_admit(r);
 		check_overrun(r);
 	}
-	if (r->stuck_wanted && !r->stuck.added)
-		loop_add_timer(r->loop, &r->stuck, STUCK_LOOK);
+	if (r->check_stuck && !r->stuck.added)
+		loop_add_timer(r->loop, &r->stuck, STUCK_EVERY);
 	end_settle(r->chain);
 }

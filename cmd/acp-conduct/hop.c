@@ -19,7 +19,7 @@ hop_started(struct component *c)
 	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		if (c->in[dir] && c->in[dir]->to && !c->in[dir]->to->carries)
 			chain_close(c->in[dir], &c->in[dir]->rd);
-		/* The agent is not started again: its death, as its closing of stdout, is an end of file. */
+		/* The agent is not restarted: its death, as its closing of stdout, is an end of file. */
 		if (c->out[dir] && (c->out[dir]->from || c->kind == KIND_AGENT))
 			chain_close(c->out[dir], &c->out[dir]->wr);
 	}
@@ -60,7 +60,7 @@ split_in(struct component *c, struct link *l)
 	to->sink = link_new(ch, l->dir, NULL, c);
 	to->sink->to = to;
 	*(down ? &from->below : &from->above) = to;
-	to->judged = true;
+	to->check_rest = true;
 	if (l->writer)
 		chain_close(l, &l->wr);
 	fd = l->rd < 0 ? -1 : take(l, &l->rd);
@@ -74,7 +74,7 @@ split_in(struct component *c, struct link *l)
 	return 0;
 }
 
-/* What it wrote to its neighbour's pipe conduct writes now: whoever reads it begins with a new line. */
+/* What it wrote to its neighbour's pipe conduct writes now: its reader continues on a new line. */
 static int
 split_out(struct component *c, struct link *l)
 {
@@ -102,7 +102,7 @@ split_out(struct component *c, struct link *l)
 	if (fd < 0 || port_open_out(to, fd) < 0)
 		return -1;
 	if (last >= 0 && last != '\n')
-		report_say(&ch->report, "%s: %s: wrote an incomplete line before it died; ended the line with a newline", c->name, down ? "down" : "up");
+		report_line(&ch->report, "%s: %s: wrote an incomplete line before it died; ended the line with a newline", c->name, down ? "down" : "up");
 	return last == '\n' ? 0 : endpoint_put(&to->out, NULL, slice("\n", 1));
 }
 
@@ -185,19 +185,19 @@ feeder(const struct port *to)
 }
 
 void
-hop_unwanted(struct port *to)
+hop_discard(struct port *to)
 {
 	struct port *from = to->carries ? feeder(to) : NULL;
 
 	if (!from)
 		return;
-	from->unwanted = true;
+	from->discards = true;
 	/* What a dead process wrote is read to its end, and discarded: its replacement waits for that end. */
 	if (!from->in.draining)
 		endpoint_close(&from->in);
 }
 
-/* Nobody reads what it would pass on in this direction: it has nothing to read there. */
+/* No process reads what it would forward in this direction: it has nothing to read there. */
 static int
 renew_closed(struct component *c, struct link *in, struct link *out)
 {
@@ -212,7 +212,7 @@ renew_closed(struct component *c, struct link *in, struct link *out)
 	}
 	take_unread(in, &lost);
 	if (lost.n + (size_t)unread > 0)
-		report_say(&c->chain->report, "%s: %s: %zu unread bytes are lost, because the next component in this direction has closed its input",
+		report_line(&c->chain->report, "%s: %s: %zu unread bytes are lost, because the next component in this direction has closed its input",
 			c->name, in->dir == ACP_DOWN ? "down" : "up", lost.n + (size_t)unread);
 	buf_free(&lost);
 	port_close_out(in->to);
@@ -230,14 +230,14 @@ renew_carried(struct component *c, struct link *in, struct link *out)
 	bool finishing = in->to->finishing;
 	int r;
 
-	if (next && !next->pass && !endpoint_can_write(&next->out))
+	if (next && !next->forward_to && !endpoint_can_write(&next->out))
 		return renew_closed(c, in, out);
 	r = take_unread(in, &text);
 	port_close_out(in->to);
 	if (r == 0)
 		r = link_open(in);
 	if (r == 0 && text.n > 0) {
-		in->to->judged = true;
+		in->to->check_rest = true;
 		carry_again(in->to, &text);
 	}
 	if (finishing)
@@ -282,7 +282,7 @@ static int
 pass_journal(struct port *p)
 {
 	struct buf text = {0};
-	struct sent s;
+	struct entry s;
 	struct line line = {0};
 	int r = 0;
 
@@ -291,7 +291,7 @@ pass_journal(struct port *p)
 		r = pieces_write(&s.text, &text) < 0 ? -1 : r;
 		if (text.n > 0) {
 			line.text = slice(text.p, text.n - 1);
-			route_line(p->pass, INPUT_LINE, &line);
+			route_line(p->forward_to, INPUT_LINE, &line);
 		}
 		pieces_drop(&s.text);
 	}
@@ -317,9 +317,9 @@ hop_bypass(struct component *c)
 			r = -1;
 		port_close_out(in->to);
 		endpoint_close(&out->from->in);
-		in->to->pass = out->from;
-		in->to->deaf = in->to->refuses = false;
-		in->to->judged = in->to->judged || text.n > 0;
+		in->to->forward_to = out->from;
+		in->to->input_closed = in->to->refuses = false;
+		in->to->check_rest = in->to->check_rest || text.n > 0;
 		carry_again(in->to, &text);
 		if (!in->to->carries && pass_journal(in->to) < 0)
 			r = -1;
@@ -341,7 +341,7 @@ hop_close(struct component *c)
 			chain_close(c->in[dir], &c->in[dir]->rd);
 		}
 		if (c->in[dir] && c->in[dir]->to && c->life >= LIFE_ENDED)
-			hop_unwanted(c->in[dir]->to);
+			hop_discard(c->in[dir]->to);
 		if (c->out[dir] && (c->out[dir] != c->chain->client[ACP_UP] || c->life == LIFE_GONE))
 			chain_close(c->out[dir], &c->out[dir]->wr);
 	}

@@ -1,24 +1,28 @@
 /*
- * hop: the pipes of a component when it starts, dies, is started again, bypassed or has ended. A hop is direct until it is recorded,
- * stands beside a proxy or an agent that is started again, or has a filter beside it that has died.
+ * hop: the pipes of a component when it starts, dies, is restarted or bypassed, or has ended. A hop is direct (the neighbours share a
+ * pipe) unless it is recorded, is next to a proxy or an agent that may be restarted, or is next to a filter that has died.
  */
 #ifndef HOP_H
 #define HOP_H
 
 #include "chain.h"
 
-/* A component has been started: what only it needs is closed. */
+/* Closes our copies of what only the started component needs. */
 void hop_started(struct component *);
-/* A filter has died: from now on conduct reads on all sides of it. What its neighbours read begins with a new line. 0, or -1 with errno. */
+/*
+ * A filter has died: makes conduct read and write on all sides of it. What its neighbours read continues on a new line. Returns 0, or
+ * -1 with errno.
+ */
 int hop_split(struct component *);
-/* New pipes for its next process; what the dead one had not read of lines that are carried goes there. 0, or -1 with errno. */
+/* Makes the pipes of the next process, and writes there the carried lines that the dead one had not read. Returns 0, or -1 with errno. */
 int hop_renew(struct component *);
-/* It is taken out: its neighbours are joined, and get what it had not read. 0, or -1 with errno. */
+/* Connects the neighbours of a filter, and forwards what it had not read. Returns 0, or -1 with errno. */
 int hop_bypass(struct component *);
-/* Lets go of our copies of its own ends: its neighbours see an end of input, or that nobody reads. */
+/* Closes our copies of the component's own ends, so that its neighbours see that it has gone. */
 void hop_close(struct component *);
-/* Nobody reads what is carried to this port: who writes it sees that. */
-void hop_unwanted(struct port *to);
+/* Discards what is carried to this port, which has no reader any more, so that its writer sees that. */
+void hop_discard(struct port *to);
+/* Frees all calls, ports and texts of the route. */
 void hop_free(struct chain *);
 
 #endif

@@ -38,7 +38,7 @@ bool
 link_has_ended(const struct link *l)
 {
 	if (l->to)
-		return l->ended || l->to->finishing || (!l->to->deaf && !endpoint_can_write(&l->to->out));
+		return l->ended || l->to->finishing || (!l->to->input_closed && !endpoint_can_write(&l->to->out));
 	return l->ended || (l->rd >= 0 && !l->from && poll_shows(l->rd, link_hangup_events(l->rd), POLLHUP | system_hangup | POLLERR));
 }
 
@@ -46,7 +46,7 @@ bool
 link_has_no_reader(const struct link *l)
 {
 	if (l->from)
-		return l->from->unwanted;
+		return l->from->discards;
 	if (l->reader)
 		return l->reader->life >= LIFE_ENDED;
 	return l->wr < 0 || poll_shows(l->wr, 0, POLLERR | POLLHUP);
@@ -84,7 +84,7 @@ last_byte(int from, int scratch[2])
 	return last;
 }
 
-/* The last byte that waits in a link; nothing is taken out. -1: nothing waits, or it is no pipe. */
+/* The last byte that waits in a link; nothing is bypassed. -1: nothing waits, or it is no pipe. */
 int
 link_last_unread(const struct link *l)
 {
@@ -130,7 +130,7 @@ link_port(struct route *r, size_t hop, enum port_kind kind, const char *name, bo
 		return NULL;
 	*p = (struct port){.route = r, .kind = kind, .name = name, .rest = -1, .hop = hop, .carries = carries, .live = true};
 	p->dialect = r->fixed ? r->dialect : ACP_PLAIN;
-	p->state = kind == PORT_ABOVE || carries ? PORT_READY : PORT_COLD;
+	p->state = kind == PORT_ABOVE || carries ? PORT_READY : PORT_NEW;
 	r->ports[r->n++] = *at = p;
 	return p;
 }

@@ -10,7 +10,7 @@
 #include "engine.h"
 #include "hop.h"
 #include "lib/base/cli.h"
-#include "look.h"
+#include "logs.h"
 #include "route.h"
 #include "shares.h"
 #include "wire.h"
@@ -300,11 +300,11 @@ is_routed(const struct setup *s)
 }
 
 static void
-look_in(struct setup *s)
+open_logs(struct setup *s)
 {
 	static char successor[] = "successor";
 	struct chain *ch = s->chain;
-	struct look_spec spec = {.trace = s->trace, .record = s->record, .agent = true};
+	struct logs_spec spec = {.trace = s->trace, .record = s->record, .agent = true};
 	char *why, **names;
 	size_t i;
 
@@ -318,8 +318,8 @@ look_in(struct setup *s)
 	if (!ch->has_agent)
 		names[i++] = successor;
 	spec.nhops = i;
-	s->route->look = look_open(s->route, &spec, &why);
-	if (!s->route->look)
+	s->route->logs = logs_open(s->route, &spec, &why);
+	if (!s->route->logs)
 		cli_die(EXIT_USAGE, name, "%s", why ? why : strerror(errno));
 	free(names);
 }
@@ -363,11 +363,11 @@ main(int argc, char **argv)
 	chain.route = &route;
 	chain.routed = is_routed(&setup);
 	engine_open(&chain);
-	look_in(&setup);
+	open_logs(&setup);
 	if (wire_chain(&chain) < 0)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 	status = engine_run(&chain);
-	if (look_close(route.look) < 0 && status == 0)
+	if (logs_close(route.logs) < 0 && status == 0)
 		status = EXIT_FAILED;
 	end_close(&chain);
 	hop_free(&chain);

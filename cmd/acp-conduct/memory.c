@@ -5,7 +5,7 @@
 
 #include "calls.h"
 
-/* Beyond this the session that was not used for longest is forgotten. */
+/* Beyond this the least recently used session is forgotten. */
 enum { SESSIONS = 1000, BYTES = 16 * 1024 * 1024 };
 
 static const char config_options[] = "configOptions";
@@ -73,7 +73,7 @@ keep_bounds(struct memory *m, struct session *s)
 }
 
 struct session *
-memory_lost(struct memory *m, enum acp_method what, struct slice id)
+memory_use_session(struct memory *m, enum acp_method what, struct slice id)
 {
 	struct session *s = find(m, id);
 
@@ -155,8 +155,8 @@ opened(struct memory *m, const struct call *c, struct slice result)
 		s = session_new(m, id);
 	if (!s)
 		return -1;
-	s->lost = s->told = false;
-	s->stands = true;
+	s->lost = s->notified = false;
+	s->restored = true;
 	s->tries = 0;
 	r = make_params(&s->params, id, c->params);
 	if (memory_read_state(result, &s->state) < 0)
@@ -221,14 +221,14 @@ other(struct memory *m, const struct call *c)
 }
 
 bool
-memory_wants(const struct msg *m)
+memory_needs_params(const struct msg *m)
 {
 	return acp_opens_session(m->what) || m->what == ACP_SESSION_SET_MODE ||
 		(m->what == ACP_OTHER && (sets_model(m->method) || is_login(m->method)));
 }
 
 int
-memory_answered(struct memory *m, const struct call *c, const struct msg *response)
+memory_note_response(struct memory *m, const struct call *c, const struct msg *response)
 {
 	struct session *s;
 
@@ -255,7 +255,7 @@ memory_answered(struct memory *m, const struct call *c, const struct msg *respon
 }
 
 int
-memory_noted(struct memory *m, const struct msg *update)
+memory_note_update(struct memory *m, const struct msg *update)
 {
 	enum acp_part part = acp_part_of_update(update->params);
 

@@ -1,6 +1,6 @@
 /*
- * memory: what the next process of an agent has to be told: how the client has authenticated, and each session that the client has
- * open, as it last was.
+ * memory: what the next process of an agent needs: how the client authenticated, and the last state of each session that the client
+ * has open.
  */
 #ifndef MEMORY_H
 #define MEMORY_H
@@ -9,7 +9,7 @@
 
 struct call;
 
-/* How a session is, as JSON. An empty part is not known. */
+/* The state of a session, as JSON. An empty part is not known. */
 struct state {
 	struct buf mode, model; /* strings */
 	struct buf options;     /* the agent's list of configuration options */
@@ -20,47 +20,48 @@ struct session {
 	struct buf id;      /* a JSON string */
 	struct buf params;  /* of session/resume or session/load */
 	struct state state;
-	size_t bytes;       /* that it takes */
-	bool stands;        /* the agent's process has it */
-	unsigned tries;     /* how often its restoration was begun, and not completed */
-	bool lost;          /* it could not be restored ... */
-	struct buf why;     /* ... why, for users, with a NUL ... */
-	struct buf refusal; /* ... and the error with which the agent refused it */
-	bool told;          /* the client has been told of that */
+	size_t bytes;       /* of memory */
+	bool restored;        /* the agent's process has it */
+	unsigned tries;     /* restorations that were begun and not completed */
+	bool lost;          /* could not be restored ... */
+	struct buf why;     /* ... for this reason, a text with a NUL ... */
+	struct buf refusal; /* ... with this error of the agent */
+	bool notified;          /* the client has the notice of that */
 	struct session *prev, *next;
 };
 
 struct memory {
-	struct session *sessions; /* the one that was not used for longest first */
+	struct session *sessions; /* least recently used first */
 	size_t n, bytes;
-	struct buf login, login_method; /* the request by which the client has authenticated; empty: none */
+	struct buf login, login_method; /* params and method of the request that authenticated the client; empty: none */
 
-	/* A restoration (restore). */
-	struct session *at;   /* NULL: none is at hand */
-	struct state now;     /* as the new process has it */
-	size_t step;          /* of its state, so many parts are done */
-	bool resumes, loads;  /* what the agent can do */
+	/* The restoration in progress (restore). */
+	struct session *at;   /* the session that is being restored, or NULL */
+	struct state now;     /* its state in the new process */
+	size_t step;          /* how many parts of its state are done */
+	bool resumes, loads;  /* capabilities of the agent */
 	bool logging_in;
 	struct buf how;       /* how the last process ended */
 };
 
-/* Does memory_answered need the params of such a request? */
-bool memory_wants(const struct msg *request);
-/* A response of the agent to this call: it may open, change or close a session. 0, or -1 out of memory. */
-int memory_answered(struct memory *, const struct call *, const struct msg *);
-/* A session/update of the agent: it may change a session. 0 or -1. */
-int memory_noted(struct memory *, const struct msg *);
-/* The state of a session that the result of its opening reports. 0 or -1. */
+/* Does memory_note_response need the params of this request? */
+bool memory_needs_params(const struct msg *request);
+/* Notes the response of the agent to this call, which may open, change or close a session. Returns 0, or -1 out of memory. */
+int memory_note_response(struct memory *, const struct call *, const struct msg *);
+/* Notes a session/update of the agent, which may change a session. Returns 0, or -1 out of memory. */
+int memory_note_update(struct memory *, const struct msg *);
+/* Copies the state that the result of opening a session holds. Returns 0, or -1 out of memory. */
 int memory_read_state(struct slice result, struct state *);
-/* The list of options that the result of session/set_config_option holds. 0 or -1. */
+/* Copies the list of options that the result of session/set_config_option holds. Returns 0, or -1 out of memory. */
 int memory_read_options(struct slice result, struct state *);
 /*
- * The client speaks of a session (a JSON string; p NULL: of none). Is it one that could not be restored, so that this message is in
- * vain? Else NULL.
+ * Marks a session (its id as a JSON string; p NULL: none) as the most recently used. Returns it if it could not be restored, so that
+ * this message must be refused; else NULL.
  */
-struct session *memory_lost(struct memory *, enum acp_method, struct slice id);
-/* A member of that type; else p NULL. */
+struct session *memory_use_session(struct memory *, enum acp_method, struct slice id);
+/* The value at a path of members, if it has that type; else p NULL. */
 struct slice memory_get(struct slice object, const char *path, enum json_type);
+/* Frees its content. */
 void memory_free(struct memory *);
 
 #endif

@@ -40,7 +40,7 @@ parts_of(const struct pieces *t)
 	return t->more ? t->more : (struct output_part *)&t->one;
 }
 
-/* The copy lands behind the last part, where that is the arena's end. */
+/* Extends the last part if that is at the end of the arena. */
 static int
 add_copy(struct pieces *t, struct output_part *at, struct arena *a, struct slice text)
 {

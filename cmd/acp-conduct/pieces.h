@@ -9,30 +9,32 @@
 
 #include "lib/run/endpoint.h"
 
-/* Where short pieces lie, one behind the other. Zero it to begin. */
+/* A block that short pieces are copied to, one after the other. Initialize it with zeros. */
 struct arena {
 	struct block *block;
 	size_t used;
 };
+/* Drops the block; the pieces in it keep it alive. */
 void arena_free(struct arena *);
 
 struct pieces {
-	struct output_part one, *more; /* more where there are several */
-	unsigned n;                    /* 0: nothing */
-	size_t size;
+	struct output_part one, *more; /* `more`, an array, if there are several parts */
+	unsigned n;                    /* of parts; 0: there is no message */
+	size_t size;                   /* bytes, newline included */
 };
 
 /*
- * The line that the parts make, and a newline. Those that lie in block may be held there; block may be NULL. 0, or
- * -1 out of memory.
+ * Makes the line that the parts form, with a newline. Long parts that lie in `block` (which may be NULL) are shared, all others
+ * copied. Returns 0, or -1 out of memory.
  */
 int pieces_make(struct pieces *, struct arena *, struct block *, const struct iovec *parts, size_t n);
-/* Another owner of the same. 0 or -1. */
+/* Makes a second owner of the same text. Returns 0, or -1 out of memory. */
 int pieces_hold(struct pieces *to, const struct pieces *);
-/* Queues them. 0 or -1. */
+/* Queues the text for an endpoint. Returns 0, or -1 out of memory. */
 int pieces_put(const struct pieces *, struct endpoint *);
-/* Appends the text, with its newline. 0 or -1. */
+/* Appends the text, with its newline. Returns 0, or -1 out of memory. */
 int pieces_write(const struct pieces *, struct buf *to);
+/* Gives up the text. */
 void pieces_drop(struct pieces *);
 
 #endif

@@ -20,7 +20,7 @@ int
 port_open_in(struct port *p, int fd)
 {
 	p->in = (struct endpoint){.line = p->route->on_line, .event = p->route->on_input, .arg = p};
-	p->input_over = p->unwanted = false;
+	p->input_over = p->discards = false;
 	return endpoint_open(&p->in, p->route->loop, fd, -1, p->carries ? PORT_LONGEST : p->route->line_limit);
 }
 
@@ -37,8 +37,8 @@ port_open_out(struct port *p, int fd)
 	int capacity = system_pipe_size(fd);
 
 	p->pipe = capacity > 0 ? (uint64_t)capacity : 0;
-	p->given = 0;
-	p->finishing = p->deaf = p->refuses = false;
+	p->out_bytes = 0;
+	p->finishing = p->input_closed = p->refuses = false;
 	if (p->rest >= 0)
 		close(p->rest);
 	p->rest = p->sink ? fcntl(fd, F_DUPFD_CLOEXEC, 8) : -1;
@@ -48,8 +48,8 @@ port_open_out(struct port *p, int fd)
 
 /* --- the journal --- */
 
-static struct sent *
-sent_at(struct port *p, size_t i)
+static struct entry *
+entry_at(struct port *p, size_t i)
 {
 	return &p->journal[(p->first + i) & (p->cap - 1)];
 }
@@ -58,12 +58,12 @@ static int
 grow(struct port *p)
 {
 	size_t cap = p->cap ? p->cap * 2 : 64, i;
-	struct sent *ring = malloc(cap * sizeof(*ring));
+	struct entry *ring = malloc(cap * sizeof(*ring));
 
 	if (!ring)
 		return -1;
 	for (i = 0; i < p->n; i++)
-		ring[i] = *sent_at(p, i);
+		ring[i] = *entry_at(p, i);
 	free(p->journal);
 	p->journal = ring;
 	p->cap = cap;
@@ -72,14 +72,14 @@ grow(struct port *p)
 }
 
 int
-port_journal_add(struct port *p, struct sent *s)
+port_journal_add(struct port *p, struct entry *s)
 {
 	if (p->n == p->cap && grow(p) < 0) {
 		pieces_drop(&s->text);
 		return -1;
 	}
 	p->n++;
-	*sent_at(p, p->n - 1) = *s;
+	*entry_at(p, p->n - 1) = *s;
 	p->journal_bytes += s->text.size;
 	if (s->end == 0)
 		p->waiting += s->text.size;
@@ -87,11 +87,11 @@ port_journal_add(struct port *p, struct sent *s)
 }
 
 bool
-port_journal_take(struct port *p, struct sent *s)
+port_journal_take(struct port *p, struct entry *s)
 {
 	if (p->n == 0)
 		return false;
-	*s = *sent_at(p, 0);
+	*s = *entry_at(p, 0);
 	p->first = (p->first + 1) & (p->cap - 1);
 	p->n--;
 	p->journal_bytes -= s->text.size;
@@ -116,17 +116,17 @@ void
 port_journal_trim(struct port *p, bool exact)
 {
 	uint64_t written = p->out.out.written, consumed;
-	struct sent s;
+	struct entry s;
 
 	consumed = exact ? port_consumed(p) : written > p->pipe ? written - p->pipe : 0;
-	while (p->n > 0 && sent_at(p, 0)->end != 0 && sent_at(p, 0)->end <= consumed && port_journal_take(p, &s))
+	while (p->n > 0 && entry_at(p, 0)->end != 0 && entry_at(p, 0)->end <= consumed && port_journal_take(p, &s))
 		pieces_drop(&s.text);
 }
 
 bool
-port_is_quiet(struct port *p, enum acp_direction dir)
+port_check_quiet(struct port *p, enum acp_direction dir)
 {
-	const struct port *out = p->twin ? p->twin : p;
+	const struct port *out = p->other_side ? p->other_side : p;
 
 	port_journal_trim(p, true);
 	return p->n == 0 && p->places == 0 && p->notes_in[dir] <= out->notes_out[dir];
@@ -136,62 +136,62 @@ port_is_quiet(struct port *p, enum acp_direction dir)
 
 /* Admission is thought over where the answer may be another now. */
 void
-port_press(struct port *p)
+port_queue_changed(struct port *p)
 {
 	bool full = port_full(p), over = p->out.out.queued + p->waiting > PORT_BOUND;
 
-	if (full == p->pressed && over == p->overrun)
+	if (full == p->queue_full && over == p->overrun)
 		return;
-	p->pressed = full;
+	p->queue_full = full;
 	p->overrun = over;
 	p->route->flow_changed = true;
 }
 
 static int
-give(struct port *p, struct sent *s)
+write_entry(struct port *p, struct entry *s)
 {
 	struct call *c;
 
-	p->given += s->text.size;
-	s->end = p->given;
+	p->out_bytes += s->text.size;
+	s->end = p->out_bytes;
 	if (pieces_put(&s->text, &p->out) < 0)
 		return -1;
 	/* A response for a filter belongs to the call that it came to from its other side. */
-	if (s->id == 0 || !(c = call_open(s->kind == SENT_RESPONSE && p->twin ? p->twin : p, s->id)))
+	if (s->id == 0 || !(c = call_open(s->kind == ENTRY_RESPONSE && p->other_side ? p->other_side : p, s->id)))
 		return 0;
-	if (s->kind == SENT_REQUEST)
+	if (s->kind == ENTRY_REQUEST)
 		c->end = s->end;
-	else if (s->kind != SENT_CANCEL)
-		c->kept_end = s->end;
-	if (s->kind == SENT_REQUEST && c->given) {
-		p->suspect = c->id;
-		p->route->stuck_wanted = true;
-		p->suspected = loop_now(p->route->loop);
+	else if (s->kind != ENTRY_CANCEL)
+		c->child_response_end = s->end;
+	if (s->kind == ENTRY_REQUEST && c->resends) {
+		p->resent = c->id;
+		p->route->check_stuck = true;
+		p->resent_at = loop_now(p->route->loop);
 	}
 	return 0;
 }
 
 static void
-count_out(struct port *p, const struct pieces *text, enum sent_kind kind, enum acp_direction dir)
+count_out(struct port *p, const struct pieces *text, enum entry_kind kind, enum acp_direction dir)
 {
 	p->out_counts.messages[dir]++;
 	p->out_counts.bytes[dir] += text->size;
-	if (kind == SENT_NOTIFICATION)
+	if (kind == ENTRY_NOTIFICATION)
 		p->notes_in[dir]++;
 }
 
 int
-port_put(struct port *p, struct pieces *text, enum sent_kind kind, uint64_t id, enum acp_direction dir)
+port_put(struct port *p, struct pieces *text, enum entry_kind kind, uint64_t id, enum acp_direction dir)
 {
-	struct sent s = {*text, 0, id, kind, dir};
+	struct entry s = {*text, 0, id, kind, dir};
 	/* What the process asks before it is ready, or before it passes a request on, it gets at once. */
-	bool first = kind == SENT_RESPONSE && id == 0 && (!p->live || p->suspect);
+	bool first = kind == ENTRY_RESPONSE && id == 0 && (!p->live || p->resent);
 	int r = 0;
 
-	if (kind != SENT_PLACE)
+	if (kind != ENTRY_PLACE)
 		count_out(p, text, kind, dir);
-	if ((p->live && !p->suspect) || first)
-		r = give(p, &s);
+	if ((p->live && !p->resent) || first)
+		r = write_entry(p, &s);
 	if (r < 0 || !p->sink || first) {
 		pieces_drop(text);
 	} else {
@@ -199,37 +199,37 @@ port_put(struct port *p, struct pieces *text, enum sent_kind kind, uint64_t id, 
 			port_journal_trim(p, false);
 		r = port_journal_add(p, &s);
 	}
-	port_press(p);
+	port_queue_changed(p);
 	return r;
 }
 
 int
 port_go_live(struct port *p)
 {
-	struct sent s;
+	struct entry s;
 	size_t n = p->n, i;
 	int r = 0;
 
 	p->live = true;
 	for (i = 0; i < n && port_journal_take(p, &s); i++) {
 		/* The cancellation of a request that is sent again goes with it. */
-		if (s.end == 0 && (!p->suspect || (s.kind == SENT_CANCEL && s.id == p->suspect)) && r == 0)
-			r = give(p, &s);
+		if (s.end == 0 && (!p->resent || (s.kind == ENTRY_CANCEL && s.id == p->resent)) && r == 0)
+			r = write_entry(p, &s);
 		if (port_journal_add(p, &s) < 0)
 			r = -1;
 	}
 	if (p->finishing && p->waiting == 0)
 		endpoint_finish(&p->out);
-	port_press(p);
+	port_queue_changed(p);
 	return r;
 }
 
 void
 port_settled(struct port *p, const struct call *c)
 {
-	if (!p->suspect || c->id != p->suspect)
+	if (!p->resent || c->id != p->resent)
 		return;
-	p->suspect = 0;
+	p->resent = 0;
 	if (p->live && port_go_live(p) < 0)
 		route_no_memory(p->route);
 }
@@ -271,13 +271,13 @@ port_admit(struct route *r)
 	r->flow_changed = false;
 	for (i = 0; i < r->n; i++) {
 		p = r->ports[i];
-		port_press(p);
+		port_queue_changed(p);
 		at = position(p);
 		over = over || (p->overrun && p->kind != PORT_PROXY);
-		any = any || (p->pressed && p->kind != PORT_OUTER);
-		if (p->pressed && writes(p, ACP_DOWN) && at + 1 > lowest)
+		any = any || (p->queue_full && p->kind != PORT_OUTER);
+		if (p->queue_full && writes(p, ACP_DOWN) && at + 1 > lowest)
 			lowest = at + 1;
-		if (p->pressed && writes(p, ACP_UP) && at < highest)
+		if (p->queue_full && writes(p, ACP_UP) && at < highest)
 			highest = at;
 	}
 	r->flow_changed = false;
@@ -291,7 +291,7 @@ port_admit(struct route *r)
 		else
 			full = p->kind == PORT_ABOVE ? lowest > at + 1 : highest < at;
 		if (!p->in.draining)
-			endpoint_pause(&p->in, full || p->coupled);
+			endpoint_pause(&p->in, full || p->self_blocked);
 	}
 }
 
@@ -326,7 +326,7 @@ port_close(struct port *p)
 void
 port_free(struct port *p)
 {
-	struct sent s;
+	struct entry s;
 
 	port_close(p);
 	while (port_journal_take(p, &s))

@@ -16,158 +16,161 @@ struct link;
 enum port_kind {
 	PORT_ABOVE, /* plain messages; the client's side of a hop */
 	PORT_BELOW, /* plain messages; the agent's side of a hop */
-	PORT_PROXY, /* bare ones are the client's side's, those in envelopes the agent's side's */
-	PORT_OUTER, /* conduct is a proxy: what another conductor sends, and wants */
+	PORT_PROXY, /* messages in envelopes belong to the agent's side, others to the client's side */
+	PORT_OUTER, /* conduct is a proxy: messages in the form of another conductor */
 };
 
 enum port_state {
-	PORT_COLD,    /* nobody has initialized it */
-	PORT_ASKED,
+	PORT_NEW,    /* not initialized */
+	PORT_INITIALIZING,
 	PORT_READY,
-	PORT_MENDING, /* started again, and initialized from memory */
+	PORT_RECOVERING, /* restarted, and being initialized again by conduct */
 	PORT_GONE,
 };
 
-/* SENT_PLACE: keeps the place of a response that the component would not know (route_place). */
-enum sent_kind { SENT_NOTIFICATION, SENT_REQUEST, SENT_CANCEL, SENT_RESPONSE, SENT_PLACE };
+/* ENTRY_PLACE: a notification in the place of a response to a request that this process has not made. */
+enum entry_kind { ENTRY_NOTIFICATION, ENTRY_REQUEST, ENTRY_CANCEL, ENTRY_RESPONSE, ENTRY_PLACE };
 
 /* A message that the component may not have read yet. */
-struct sent {
+struct entry {
 	struct pieces text;
-	uint64_t end; /* of it, among the bytes written to the process; 0: it waits */
-	uint64_t id;  /* of the call that it is, cancels, or responds to the child of */
-	enum sent_kind kind;
+	uint64_t end; /* its end, as a count of the bytes written to the process; 0: not written yet */
+	uint64_t id;  /* of the call that it is or cancels, or whose child it responds to; 0: none */
+	enum entry_kind kind;
 	enum acp_direction dir;
 };
 
-/* Both by the direction in which they travel. */
+/* By the direction of the messages. */
 struct port_counts {
 	uint64_t messages[ACP_DIRECTIONS], bytes[ACP_DIRECTIONS];
 };
 
 enum {
 	PORT_TIMES = 128,
-	PORT_LONGEST = 64 * 1024 * 1024, /* bytes of a line that is carried whole */
-	PORT_BOUND = 128 * 1024 * 1024, /* bytes: what admission lets in never makes a queue so long */
+	PORT_LONGEST = 64 * 1024 * 1024, /* bytes of the longest line that is carried whole */
+	PORT_BOUND = 128 * 1024 * 1024, /* bytes: admission keeps every queue shorter than this */
 };
 
 struct port {
 	struct route *route;
-	struct component *component; /* whose messages come out; NULL: the client, or several share the far pipes */
-	const char *name;
+	struct component *component; /* that it reads; NULL: the client, or several components that share pipes */
+	const char *name;            /* borrowed */
 	enum port_kind kind;
 	enum port_state state;
-	bool carries;            /* lines pass as they are: a filter next to it has died, and conduct does not know the requests */
-	bool leads;              /* to the agent, perhaps through filters that share pipes */
-	size_t hop;              /* the one that it is at; of a proxy the one on its agent's side */
+	bool carries;          /* it forwards lines as they are: a filter next to it has died, and conduct does not know the requests */
+	bool faces_agent;      /* what it reads comes from the agent, perhaps through filters that share pipes */
+	size_t hop;            /* of a proxy, the hop on its agent's side */
 	struct port *above, *below;
-	struct port *pass;       /* nobody reads here in its direction: its messages go on as if this one had read them */
-	struct port *twin;       /* the other side of the same filter */
-	struct link *source, *sink; /* what it reads, and writes; NULL: the client's */
+	struct port *forward_to; /* its component is bypassed: messages to it are handled as if this port had read them */
+	struct port *other_side; /* the port on the other side of the same filter, between two hops that are read */
+	struct link *source, *sink; /* that it reads and writes; NULL: the client's */
 
 	struct endpoint in, out;
-	bool finishing;          /* `out` is closed once all is written */
-	bool input_over;         /* what it reads has ended, and that has been passed on */
-	bool coupled;            /* what conduct responds fills its own queue: not read until that has drained */
-	bool pressed, overrun;   /* its queue is full; it is longer than PORT_BOUND */
-	bool unwanted;           /* what it reads goes nowhere, and it is closed */
-	bool deaf;               /* its component does not read any more */
-	bool refuses;            /* it is the agent, and lives: requests to it get an error */
-	struct memory *memory;   /* it is an agent that is started again; else NULL */
+	bool finishing;        /* `out` is closed once its queue is written */
+	bool input_over;       /* the end of its input has been handled */
+	bool self_blocked;     /* conduct's own responses fill its queue: it is not read until the queue is empty */
+	bool queue_full;       /* its queue is full, as of port_queue_changed */
+	bool overrun;          /* its queue is longer than PORT_BOUND, as of then */
+	bool discards;         /* what it reads is discarded, and it is closed */
+	bool input_closed;     /* its component has closed the input that the port writes */
+	bool refuses;          /* it is a running agent that has closed its input: requests to it get an error */
+	struct memory *memory; /* of an agent that may be restarted; else NULL */
 
 	/* Lines that are carried. */
-	bool judged;             /* the next line may be the rest of one that the dead process had half read */
-	uint64_t dropped;        /* bytes of such a rest, so far */
+	bool check_rest;       /* the next line may be the rest of one that a dead process had partly read */
+	uint64_t dropped;      /* bytes of that rest, so far */
 
 	/* Calls. */
-	struct call *calls;      /* to it */
-	struct calls_by_id by_id;
-	struct call *asked;      /* by it */
-	struct call *alone;      /* to it, not passed on */
+	struct call *calls;       /* to it, open */
+	struct calls_by_id by_id; /* the same by id */
+	struct call *sent_calls;  /* by it, open */
+	struct call *unforwarded; /* those to it that its component has not forwarded */
 	uint64_t last_id;
 	struct arena arena;
 
 	/* Initialization. */
 	enum acp_dialect dialect;
-	bool asked_twice;        /* in both dialects */
-	bool told_initialize;    /* its successor's `initialize` has come */
-	uint64_t stale;          /* the id of the request in the other dialect; 0: none */
-	struct buf init;         /* `initialize` as it was for it */
-	struct buf successor;    /* what its successor responded as result */
+	bool tried_both_dialects;
+	bool successor_initialized; /* it has sent initialize to its successor */
+	uint64_t stale;          /* the id of the request in the first dialect, whose response is ignored; 0: none */
+	struct buf init;         /* the request initialize that it got */
+	struct buf successor;    /* the result that its successor gave to that */
 
-	/* What it may not have read. */
+	/* Messages that its component may not have read. */
 	bool live;               /* messages are written at once; else they wait */
-	uint64_t suspect;        /* a request that is sent again: what comes after it waits until it is passed on or answered; 0: none */
-	uint64_t suspected;      /* us, since when */
-	struct sent *journal;    /* a ring */
+	uint64_t resent;         /* the id of a request that is sent again: later messages wait until it is forwarded or has a response */
+	uint64_t resent_at;      /* us, when it was */
+	struct entry *journal;   /* a ring of cap entries: n from `first` */
 	size_t first, n, cap, journal_bytes;
-	size_t waiting;          /* bytes of it that were not written yet */
+	size_t waiting;          /* bytes of it that are not written yet */
 	size_t places;           /* calls whose responses have a place in it */
-	uint64_t given;          /* bytes for this process */
+	uint64_t out_bytes;      /* given to this process */
 	uint64_t pipe;           /* bytes that its pipe can hold */
-	int rest;                /* a writing end of its pipe, to ask how much of it is unread; -1: none */
+	int rest;                /* a write end of its pipe, to find out how much is unread; -1: none */
 
 	/* Counts. */
 	struct port_counts in_counts, out_counts;
 	uint64_t read;           /* bytes */
 	uint64_t notes_in[ACP_DIRECTIONS], notes_out[ACP_DIRECTIONS]; /* notifications to this process, and from it */
-	uint32_t times[PORT_TIMES]; /* how long messages took, by logarithm */
+	uint32_t times[PORT_TIMES]; /* a histogram of how long messages took, logarithmic */
 };
 
 /* The open call to it with this id, or NULL. */
 static inline struct call *
 call_open(const struct port *to, uint64_t id)
 {
-	struct call *c = to->by_id.near[id % CALLS_NEAR];
+	struct call *c = to->by_id.buckets[id % CALLS_BUCKETS];
 
 	while (c && c->id != id)
-		c = c->next_near;
+		c = c->next_in_bucket;
 	return c;
 }
 
-/* Take over what it reads, and what it writes. 0, or -1 with errno. */
+/* Give the port the descriptor that it reads or writes, which it owns from now on. Return 0, or -1 with errno. */
 int port_open_in(struct port *, int fd);
 int port_open_out(struct port *, int fd);
 /*
- * Its writer has gone: reads what it wrote to the end, even where admission would wait. That is no more than a pipe holds, and two
+ * Reads everything that a writer that has gone wrote, even if admission would wait. That is at most what a pipe holds, and two
  * components that have died must not wait for each other's queues.
  */
 void port_drain(struct port *);
-/* Gives a message to the component: now, or, where it is not live, later. Takes the pieces. 0 or -1. */
-int port_put(struct port *, struct pieces *, enum sent_kind, uint64_t id, enum acp_direction);
-/* Is it to be waited for? */
+/* Writes a message to the component: now, or later if the port is not live. It owns the pieces. Returns 0, or -1 out of memory. */
+int port_put(struct port *, struct pieces *, enum entry_kind, uint64_t id, enum acp_direction);
+/* Is its queue full? */
 bool port_full(const struct port *);
-/* Has it been taken out, and its neighbours been joined? */
+/* Is it a proxy that is bypassed? */
 bool port_is_bypassed(const struct port *);
-/* Writes what waited, as far as it may. 0 or -1. */
+/* Makes it live and writes what waited, up to a request that is sent again. Returns 0, or -1 out of memory. */
 int port_go_live(struct port *);
-/* Something was queued, or written: does that change who is read? */
-void port_press(struct port *);
-/* A call is passed on, answered or gone: what waited for that is written. */
+/* Call it when something was queued or written: requests a new admission if a limit was crossed. */
+void port_queue_changed(struct port *);
+/* A call was forwarded, got its response or is gone: writes what waited for that. */
 void port_settled(struct port *, const struct call *);
-/* The bytes of `given` that the process has read. */
+/* How many of the bytes written to it the process has read. */
 uint64_t port_consumed(const struct port *);
-/* Takes the oldest message out of the journal. False: there is none. The pieces are the caller's. */
-bool port_journal_take(struct port *, struct sent *);
-/* Adds one, as it is. Takes the pieces. 0 or -1. */
-int port_journal_add(struct port *, struct sent *);
-/* Forgets what is sure to be read; exact asks how much is. */
+/* Removes the oldest entry of the journal; the caller owns its pieces. Returns false if there is none. */
+bool port_journal_take(struct port *, struct entry *);
+/* Appends an entry and owns its pieces. Returns 0, or -1 out of memory. */
+int port_journal_add(struct port *, struct entry *);
+/* Removes entries that the process has read: exact asks the system how many, else those that the pipe cannot hold any more. */
 void port_journal_trim(struct port *, bool exact);
-/* Has it read all that it was given, and passed on the notifications in that direction? */
-bool port_is_quiet(struct port *, enum acp_direction);
-/* Writes what is queued and closes. */
+/* Trims the journal. Returns true if the component has read everything and forwarded all notifications in that direction. */
+bool port_check_quiet(struct port *, enum acp_direction);
+/* Closes the output once its queue is written. */
 void port_finish(struct port *);
+/* Close the output, or both sides, at once. */
 void port_close_out(struct port *);
 void port_close(struct port *);
+/* Closes and frees it. */
 void port_free(struct port *);
 /*
- * Admission: what comes from the client's or the agent's side is read only while no queue on its way is full; proxies are
- * always read, unless what waits for anybody else than a proxy is longer than PORT_BOUND. So no direction waits for the other.
+ * Admission: decides which ports are read. The client's and the agent's side are read only while no queue between them is full.
+ * Proxies are always read, unless the queue of a port that is not a proxy is longer than PORT_BOUND. So no direction waits for the other.
  */
 void port_admit(struct route *);
-/* A message took so long on its way through the component. */
+/* Counts how long a message took through the component, us. */
 void port_took(struct port *, uint64_t us);
-/* The time below which so many of a thousand messages were; -1: none was measured. */
+/* The quantile of these times, us; -1: none was measured. */
 double port_time(const struct port *, unsigned of_thousand);
 
 #endif

@@ -24,7 +24,7 @@ queue(struct report *r, const char *name, struct slice text)
 }
 
 static void
-tell_lost(struct report *r)
+report_lost(struct report *r)
 {
 	struct buf text = {0};
 
@@ -37,14 +37,14 @@ tell_lost(struct report *r)
 	buf_free(&text);
 }
 
-/* Whenever there is room again it is told what was lost: the queue may empty without our having waited for it. */
+/* Reports what was lost as soon as there is room: the queue may empty without a wait for it. */
 static void
 flush(struct report *r)
 {
 	bool waits = output_flush(&r->out) == 1;
 
 	if (r->lost > 0 && !r->out.full) {
-		tell_lost(r);
+		report_lost(r);
 		waits = output_flush(&r->out) == 1;
 	}
 	loop_watch(r->loop, &r->watch, waits ? POLLOUT : LOOP_PAUSED);
@@ -70,24 +70,24 @@ report_open(struct report *r, struct loop *loop)
 }
 
 void
-report_close(struct report *r, uint64_t patience_us)
+report_close(struct report *r, uint64_t timeout_us)
 {
-	uint64_t end = loop_clock() + patience_us, now;
+	uint64_t end = loop_clock() + timeout_us, now;
 	struct pollfd p = {.fd = r->out.io.fd, .events = POLLOUT};
 
 	loop_remove_fd(r->loop, &r->watch);
 	while (output_flush(&r->out) == 1 && (now = loop_clock()) < end) {
 		poll(&p, 1, (int)((end - now) / 1000) + 1);
-		tell_lost(r);
+		report_lost(r);
 	}
-	tell_lost(r);
+	report_lost(r);
 	output_flush(&r->out);
 	output_close(&r->out);
 	buf_free(&r->line);
 }
 
 void
-report_say(struct report *r, const char *format, ...)
+report_line(struct report *r, const char *format, ...)
 {
 	struct buf text = {0};
 	va_list args;
@@ -122,7 +122,7 @@ remember(struct report_source *s, struct slice text)
 
 /* Hands on the lines that have been read. */
 static void
-hand_on(struct report_source *s)
+forward_lines(struct report_source *s)
 {
 	struct line line;
 	enum input_got got;
@@ -140,8 +140,8 @@ hand_on(struct report_source *s)
 			continue;
 		queue(s->report, s->name, text);
 		remember(s, text);
-		if (s->report->heard)
-			s->report->heard(s->report->arg, s->name, text);
+		if (s->report->on_line)
+			s->report->on_line(s->report->arg, s->name, text);
 	}
 	flush(s->report);
 }
@@ -154,7 +154,7 @@ read_on(struct report_source *s)
 
 	if (r < 0 && (errno == EAGAIN || errno == ENOMEM) && !s->in.ended)
 		return false;
-	hand_on(s);
+	forward_lines(s);
 	return r > 0;
 }
 
@@ -173,7 +173,7 @@ readable(void *arg, short revents)
 }
 
 int
-report_listen(struct report_source *s, struct report *r, const char *name, int fd)
+report_source_open(struct report_source *s, struct report *r, const char *name, int fd)
 {
 	s->tail.n = 0;
 	*s = (struct report_source){.report = r, .name = name, .tail = s->tail};
@@ -206,7 +206,7 @@ report_source_free(struct report_source *s)
 }
 
 void
-report_hang_up(struct report_source *s)
+report_source_close(struct report_source *s)
 {
 	int i;
 
@@ -214,9 +214,9 @@ report_hang_up(struct report_source *s)
 		return;
 	for (i = 0; i < LAST_READS && read_on(s); i++)
 		;
-	/* Somebody out of reach may hold the pipe: what he has said so far is all that we pass on. */
+	/* A process that has left the group may hold the pipe: only what it has written so far is forwarded. */
 	s->in.ended = true;
-	hand_on(s);
+	forward_lines(s);
 	s->open = false;
 	loop_remove_fd(s->report->loop, &s->watch);
 	input_close(&s->in);

@@ -1,6 +1,6 @@
 /*
- * report: stderr. Conduct's own lines and those of its components, queued, so that nobody ever
- * waits for whoever reads them: when the queue is full lines are dropped, counted and told of.
+ * report: standard error. The lines of conduct and of its components are queued, so that a slow reader never holds up the chain. When
+ * the queue is full, lines are discarded, and their number is reported.
  */
 #ifndef REPORT_H
 #define REPORT_H
@@ -16,8 +16,8 @@ struct report {
 	struct output out;
 	struct loop_fd watch;
 	struct buf line;
-	uint64_t lost; /* lines since the queue was full */
-	void (*heard)(void *arg, const char *name, struct slice line); /* who else hears what components say; NULL: nobody */
+	uint64_t lost; /* lines discarded since the queue was full */
+	void (*on_line)(void *arg, const char *name, struct slice line); /* also called for each line of a component; may be NULL */
 	void *arg;
 };
 
@@ -27,25 +27,26 @@ struct report_source {
 	const char *name;
 	struct input in;
 	struct loop_fd watch;
-	struct buf tail; /* what it said last */
-	bool open; /* somebody holds the other end, as far as we know */
+	struct buf tail; /* its last lines */
+	bool open; /* the pipe has not ended */
 };
 
-/* 0, or -1 with errno. */
+/* Opens standard error for writing through the loop. Returns 0, or -1 with errno. */
 int report_open(struct report *, struct loop *);
-/* Writes what is queued, for at most so long, and closes. */
-void report_close(struct report *, uint64_t patience_us);
-/* A line of conduct's own. */
-void report_say(struct report *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Writes what is queued, for at most timeout_us, and closes. */
+void report_close(struct report *, uint64_t timeout_us);
+/* Queues a line of conduct itself. */
+void report_line(struct report *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Takes over fd; the name is borrowed. 0, or -1 with errno. */
-int report_listen(struct report_source *, struct report *, const char *name, int fd);
-/* Reads what lies in the pipe now. */
+/* Reads a component's stderr from fd, which it owns from now on. The name is borrowed. Returns 0, or -1 with errno. */
+int report_source_open(struct report_source *, struct report *, const char *name, int fd);
+/* Reads what is in the pipe now. */
 void report_drain(struct report_source *);
-/* The last lines that it said. */
+/* The last lines of the component, at most 2 KiB. */
 struct slice report_tail(const struct report_source *);
+/* Frees the last lines. */
 void report_source_free(struct report_source *);
-/* Reads what lies in the pipe now, completes the last line, and closes. */
-void report_hang_up(struct report_source *);
+/* Reads what is in the pipe now, ends the last line, and closes the pipe. */
+void report_source_close(struct report_source *);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "chain.h"
 #include "memory.h"
-#include "mend.h"
+#include "recover.h"
 
 enum {
 	TRIES = 2, /* so many processes may die of the restoration of one session */
@@ -29,7 +29,7 @@ lose(struct port *p, struct session *s, const char *why, struct slice error)
 	if (buf_printf(&s->why, "This session was lost when the agent ended: %s. Please start a new session.", why) < 0 || !buf_string(&s->why) ||
 		(error.p && buf_add_slice(&s->refusal, error) < 0))
 		route_no_memory(p->route);
-	report_say(p->route->report, "%s: session %.*s could not be restored: %s%s%.*s", p->name, (int)(s->id.n < SHOWN ? s->id.n : SHOWN),
+	report_line(p->route->report, "%s: session %.*s could not be restored: %s%s%.*s", p->name, (int)(s->id.n < SHOWN ? s->id.n : SHOWN),
 		s->id.p, why, error.p ? ": " : "", (int)(error.n < SHOWN ? error.n : SHOWN), error.p ? error.p : "");
 }
 
@@ -42,11 +42,11 @@ refuse_lost(struct port *p)
 
 	for (c = p->calls; c; c = next) {
 		next = c->next_open;
-		s = memory_lost(p->memory, c->what, c->session);
+		s = memory_use_session(p->memory, c->what, c->session);
 		if (s)
 			route_fail_call(c, ACP_ERR_NOT_FOUND, s->why.p, buf_slice(&s->refusal));
 	}
-	mend_withdraw(p);
+	recover_withdraw(p);
 }
 
 /* --- the notice for the client --- */
@@ -86,7 +86,7 @@ send_notice(struct port *p, struct session *s)
 	struct line line = {0};
 	int r = make_notice(p->memory, s, &params);
 
-	s->told = s->lost;
+	s->notified = s->lost;
 	if (r == 0)
 		r = msg_make_notification(&text, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params));
 	line.text = buf_slice(&text);
@@ -107,7 +107,7 @@ finish(struct port *p)
 	p->state = PORT_READY;
 	if (wants_notices(p))
 		DL_FOREACH(m->sessions, s)
-			if (!s->told)
+			if (!s->notified)
 				send_notice(p, s);
 	refuse_lost(p);
 	out_of_memory(p, port_go_live(p));
@@ -234,7 +234,7 @@ next_session(struct port *p)
 	struct session *s;
 
 	DL_FOREACH(m->sessions, s) {
-		if (s->stands || s->lost)
+		if (s->restored || s->lost)
 			continue;
 		if (!m->resumes && !m->loads)
 			lose(p, s, "the agent can neither resume nor load sessions", slice(NULL, 0));
@@ -291,7 +291,7 @@ restore_prepare(struct port *p, const char *how)
 	m->at = NULL;
 	m->logging_in = false;
 	DL_FOREACH(m->sessions, s) {
-		s->stands = false;
+		s->restored = false;
 		n += !s->lost;
 	}
 	return n;
@@ -309,7 +309,7 @@ restore_begin(struct port *p, const struct msg *m)
 }
 
 void
-restore_answered(struct port *p, const struct msg *m)
+restore_response(struct port *p, const struct msg *m)
 {
 	struct memory *to = p->memory;
 	struct session *s = to->at;
@@ -317,7 +317,7 @@ restore_answered(struct port *p, const struct msg *m)
 	if (to->logging_in) {
 		to->logging_in = false;
 		if (m->error.p)
-			report_say(p->route->report, "%s: authentication failed after the restart: %.*s", p->name,
+			report_line(p->route->report, "%s: authentication failed after the restart: %.*s", p->name,
 				(int)(m->error.n < SHOWN ? m->error.n : SHOWN), m->error.p);
 		restore_next(p);
 		return;
@@ -333,7 +333,7 @@ restore_answered(struct port *p, const struct msg *m)
 	}
 	if (!m->error.p && set_next(p))
 		return;
-	s->stands = !s->lost;
+	s->restored = !s->lost;
 	s->tries = 0;
 	restore_next(p);
 }

@@ -1,18 +1,18 @@
 /*
- * restore: the next process of an agent that has died gets its sessions back, one after the other: session/resume where the agent
- * has that, else session/load; then its mode, its model and its options, where they differ. Until all have been dealt with, what
- * the client sends waits in the port's queue, and what the agent reports of its sessions goes nowhere: the client knows it.
+ * restore: restores the sessions of an agent that has died in its next process, one after the other: by session/resume if the agent
+ * has that capability, else by session/load; then the mode, the model and the options that differ. Until that is done, messages of
+ * the client wait in the port's queue, and each session/update of the agent is discarded, because the client knows its content.
  */
 #ifndef RESTORE_H
 #define RESTORE_H
 
 #include "route.h"
 
-/* The agent's process has died, in these words. Returns how many sessions are to be restored. */
+/* Prepares it. how: how the agent's process ended, in words. Returns the number of sessions to restore. */
 size_t restore_prepare(struct port *, const char *how);
-/* The next one has initialized. */
+/* Begins, when the next process has initialized with this response. */
 void restore_begin(struct port *, const struct msg *initialized);
-/* It has responded to what restore has asked. A function of struct route. */
-void restore_answered(struct port *, const struct msg *);
+/* Handles a response to one of restore's own requests. A function of struct route. */
+void restore_response(struct port *, const struct msg *);
 
 #endif

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "chain.h"
-#include "look.h"
+#include "logs.h"
 #include "memory.h"
 
 enum { SHOWN = 200 /* bytes of a line in a report */ };
@@ -33,14 +33,14 @@ cancel(struct port *p, const struct msg *m, const struct plain *pl)
 
 	if (json_type(in->params) == JSON_OBJECT)
 		id = json_get(in->params, acp_request_id);
-	c = id.p ? call_named(p, id) : NULL;
-	/* Answered already, or never heard of: then there is nothing to cancel. */
+	c = id.p ? call_find_origin(p, id) : NULL;
+	/* It has its response, or never existed: there is nothing to cancel. */
 	if (!c)
 		return;
 	c->cancelled = true;
 	if (pl->envelope)
 		msg_unwrap(m, in, &s);
-	look_message(p->route->look, p, c->to, c->dir, m->text, &s, in, c->session);
+	logs_message(p->route->logs, p, c->to, c->dir, m->text, &s, in, c->session);
 	while (c->adopted && c->child) {
 		c = c->child;
 		c->cancelled = true;
@@ -54,7 +54,7 @@ cancel(struct port *p, const struct msg *m, const struct plain *pl)
 		splice_value(&s, slice_between(in->params.p + in->params.n, m->params.p + m->params.n), nothing);
 	}
 	splice_value(&s, id, slice_digits(c->id, number));
-	route_emit(&(struct outgoing){.to = c->to, .dir = c->dir, .kind = SENT_CANCEL, .id = c->id, .text = m->text, .splices = &s});
+	route_emit(&(struct outgoing){.to = c->to, .dir = c->dir, .kind = ENTRY_CANCEL, .id = c->id, .text = m->text, .splices = &s});
 }
 
 /* Where it came from decides which way it goes, and its envelope. 0; the code of the error with which it is refused. */
@@ -97,17 +97,17 @@ initializes(const struct port *p, const struct msg *m, const struct plain *pl)
 }
 
 /*
- * A session/update of an agent that is started again: it is remembered. While its sessions are restored it goes nowhere: the client
+ * A session/update of an agent that is restarted: it is remembered. While its sessions are restored it is discarded: the client
  * has it, or does not need it.
  */
 static bool
-is_consumed(struct port *p, const struct msg *m)
+note_update(struct port *p, const struct msg *m)
 {
 	if (m->what != ACP_SESSION_UPDATE)
 		return false;
-	if (p->state == PORT_MENDING)
+	if (p->state == PORT_RECOVERING)
 		return true;
-	if (memory_noted(p->memory, m) < 0)
+	if (memory_note_update(p->memory, m) < 0)
 		route_no_memory(p->route);
 	return false;
 }
@@ -121,19 +121,19 @@ call_or_note(struct port *p, struct block *block, struct slice text, const struc
 	struct plain pl;
 	int code = find_way(p, m, &pl, &why);
 
-	if (code && p->state == PORT_ASKED && p->kind == PORT_PROXY && pl.inner.what == ACP_PROXY_INITIALIZE && !pl.envelope) {
+	if (code && p->state == PORT_INITIALIZING && p->kind == PORT_PROXY && pl.inner.what == ACP_PROXY_INITIALIZE && !pl.envelope) {
 		r->no_proxy(p, "it sent proxy/initialize back");
 		return;
 	}
 	if (code) {
 		if (m->kind == MSG_REQUEST)
-			report_say(r->report, "%s: %s: refused", p->name, why);
+			report_line(r->report, "%s: %s: refused", p->name, why);
 		pl.inner = *m;
-		route_look(p, &pl, text, m);
+		route_log(p, &pl, text, m);
 		route_refuse(p, m, &pl, code, why, nothing);
 		return;
 	}
-	if (route_takes_place(p, text, m, &pl))
+	if (route_accept_place(p, text, m, &pl))
 		return;
 	if (m->kind == MSG_NOTIFICATION && pl.inner.what == ACP_CANCEL_REQUEST) {
 		cancel(p, m, &pl);
@@ -141,18 +141,18 @@ call_or_note(struct port *p, struct block *block, struct slice text, const struc
 	}
 	if (m->kind == MSG_NOTIFICATION)
 		p->notes_out[pl.dir]++;
-	if (route_initializes_successor(p, m, &pl) || (p->memory && is_consumed(p, m)))
+	if (route_initialize_successor(p, m, &pl) || (p->memory && note_update(p, m)))
 		return;
-	route_look(p, &pl, text, m);
+	route_log(p, &pl, text, m);
 	if (r->broken || pl.to->state == PORT_GONE)
 		route_refuse(p, m, &pl, ACP_ERR_INTERNAL, r->why ? r->why : "the component has ended", buf_slice(&r->reason));
 	else if (pl.to->refuses)
 		route_refuse(p, m, &pl, ACP_ERR_INTERNAL, "the agent has closed its standard input", nothing);
 	else if (initializes(p, m, &pl))
 		route_initialize(p, text, m, &pl);
-	else if (pl.dir == ACP_DOWN && pl.to->state == PORT_COLD)
+	else if (pl.dir == ACP_DOWN && pl.to->state == PORT_NEW)
 		route_refuse(p, m, &pl, ACP_ERR_INVALID_REQUEST, "a request before initialize", nothing);
-	else if (pl.to->memory && (lost = memory_lost(pl.to->memory, pl.inner.what, msg_session(&pl.inner))))
+	else if (pl.to->memory && (lost = memory_use_session(pl.to->memory, pl.inner.what, msg_session(&pl.inner))))
 		route_refuse(p, m, &pl, ACP_ERR_NOT_FOUND, lost->why.p, buf_slice(&lost->refusal));
 	else
 		route_pass(p, block, text, m, &pl);
@@ -185,11 +185,11 @@ response(struct port *p, struct block *block, struct slice text, const struct ms
 	own = c->own && c->what != ACP_INITIALIZE;
 	if (c->what == ACP_INITIALIZE)
 		route_has_initialized(p, c, m);
-	else if (!own && p->memory && memory_answered(p->memory, c, m) < 0)
+	else if (!own && p->memory && memory_note_response(p->memory, c, m) < 0)
 		route_no_memory(p->route);
 	route_answer(c, block, text, m);
 	if (own)
-		p->route->restored(p, m);
+		p->route->own_response(p, m);
 }
 
 /* --- lines --- */
@@ -204,12 +204,12 @@ static void
 noise(struct port *p, const struct line *line, const char *why)
 {
 	if (!line_is_blank(line))
-		report_say(p->route->report, "%s: line %" PRIu64 ": %s: dropped: %.*s", p->name, line->number, why,
+		report_line(p->route->report, "%s: line %" PRIu64 ": %s: dropped: %.*s", p->name, line->number, why,
 			(int)(line->text.n < SHOWN ? line->text.n : SHOWN), line->text.p);
-	look_noise(p->route->look, p, line->text);
+	logs_noise(p->route->logs, p, line->text);
 }
 
-/* A line is discarded: whoever waits because of it gets an error (DESIGN, rule 5). */
+/* Discards a line. If a request waits because of it, that gets an error (DESIGN, rule 5). */
 static void
 discard(struct port *p, const struct line *line, enum msg_kind unknown, const char *why)
 {
@@ -230,11 +230,11 @@ discard(struct port *p, const struct line *line, enum msg_kind unknown, const ch
 	if (c || meant != MSG_REQUEST)
 		return;
 	if (p->out.out.full)
-		p->coupled = p->route->flow_changed = true;
+		p->self_blocked = p->route->flow_changed = true;
 	if (msg_make_error(&answer, id, ACP_ERR_INVALID_REQUEST, why, nothing) < 0)
 		route_no_memory(p->route);
 	else
-		route_put_made(p, &answer, SENT_RESPONSE, ACP_UP);
+		route_put_made(p, &answer, ENTRY_RESPONSE, ACP_UP);
 }
 
 static void
@@ -281,25 +281,25 @@ is_whole(enum input_got got, const struct line *line)
 	return is_json(line->text);
 }
 
-/* True where it goes nowhere, as the rest of a line that the dead process had half read. */
+/* Drops the rest of a line that the dead process had partly read. False: the line is not such a rest. */
 static bool
-is_rest(struct port *to, enum input_got got, const struct line *line)
+drop_rest(struct port *to, enum input_got got, const struct line *line)
 {
 	bool last = got != INPUT_PIECE || line->last;
 
-	if (!to->judged)
+	if (!to->check_rest)
 		return false;
 	if (to->dropped == 0 && is_whole(got, line)) {
-		to->judged = false;
+		to->check_rest = false;
 		return false;
 	}
 	to->dropped += line->text.n + (got == INPUT_LINE);
 	if (!last)
 		return true;
 	if (!line_is_blank(line) && to->sink->reader)
-		report_say(to->route->report, "%s: %s: dropped the rest of a line that it had partly read before it died (%" PRIu64 " bytes)",
+		report_line(to->route->report, "%s: %s: dropped the rest of a line that it had partly read before it died (%" PRIu64 " bytes)",
 			to->sink->reader->name, to->sink->dir == ACP_DOWN ? "down" : "up", to->dropped);
-	to->judged = false;
+	to->check_rest = false;
 	to->dropped = 0;
 	return true;
 }
@@ -309,10 +309,10 @@ route_carry(struct port *to, enum input_got got, const struct line *line)
 {
 	int r;
 
-	if (is_rest(to, got, line))
+	if (drop_rest(to, got, line))
 		return;
-	if (to->pass) {
-		route_line(to->pass, got, line);
+	if (to->forward_to) {
+		route_line(to->forward_to, got, line);
 		return;
 	}
 	if (got == INPUT_PIECE)
@@ -321,7 +321,7 @@ route_carry(struct port *to, enum input_got got, const struct line *line)
 		r = endpoint_put_line(&to->out, line->block, line->text, got == INPUT_TORN);
 	if (r < 0)
 		route_no_memory(to->route);
-	port_press(to);
+	port_queue_changed(to);
 }
 
 bool

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "look.h"
+#include "logs.h"
 
 /* Sent through a component that has taken the place of a dead one: when it comes out, all before it has. */
 static const char place[] = "_acp-conduct/place";
@@ -36,15 +36,15 @@ route_refuse(struct port *p, const struct msg *m, const struct plain *pl, int co
 		return;
 	}
 	if (p->out.out.full)
-		p->coupled = p->route->flow_changed = true;
+		p->self_blocked = p->route->flow_changed = true;
 	if (pl->to)
-		look_made(p->route->look, pl->to, p, back(pl->dir), buf_slice(&answer), msg_session(&pl->inner));
-	route_put_made(p, &answer, SENT_RESPONSE, back(pl->dir));
+		logs_made(p->route->logs, pl->to, p, back(pl->dir), buf_slice(&answer), msg_session(&pl->inner));
+	route_put_made(p, &answer, ENTRY_RESPONSE, back(pl->dir));
 }
 
 /* Its sender may die before it has responded with what this is the response for. */
 static void
-keep(struct call *parent, struct block *block, struct slice text, const struct msg *m)
+keep_child_response(struct call *parent, struct block *block, struct slice text, const struct msg *m)
 {
 	struct splices s = {.n = 0};
 	struct iovec parts[2 * MSG_SPLICES + 1];
@@ -52,10 +52,10 @@ keep(struct call *parent, struct block *block, struct slice text, const struct m
 
 	splice_value(&s, m->id, parent->origin);
 	n = splice_parts(text, s.at, s.n, parts);
-	pieces_drop(&parent->kept);
-	if (pieces_make(&parent->kept, &parent->to->arena, block, parts, n) < 0)
+	pieces_drop(&parent->child_response);
+	if (pieces_make(&parent->child_response, &parent->to->arena, block, parts, n) < 0)
 		route_no_memory(parent->to->route);
-	parent->kept_end = 0;
+	parent->child_response_end = 0;
 	parent->answered = loop_now(parent->to->route->loop);
 }
 
@@ -79,13 +79,13 @@ route_answer(struct call *c, struct block *block, struct slice text, const struc
 
 	measure(c);
 	if (parent)
-		keep(parent, block, text, m);
+		keep_child_response(parent, block, text, m);
 	if (c->from) {
 		plain.id = c->origin;
 		plain.what = c->what;
 		splice_value(&s, m->id, c->origin);
-		look_message(c->from->route->look, c->to, c->from, dir, text, &s, &plain, c->session);
-		route_emit(&(struct outgoing){.to = c->from, .dir = dir, .kind = SENT_RESPONSE, .id = parent ? parent->id : 0,
+		logs_message(c->from->route->logs, c->to, c->from, dir, text, &s, &plain, c->session);
+		route_emit(&(struct outgoing){.to = c->from, .dir = dir, .kind = ENTRY_RESPONSE, .id = parent ? parent->id : 0,
 			.text = text, .splices = &s, .block = block});
 		parent = NULL;
 	}
@@ -114,8 +114,8 @@ route_fail_call(struct call *c, int code, const char *why, struct slice data)
 {
 	struct buf answer = {0};
 
-	if (c->placed && c->kept.n) {
-		route_answer_kept(c);
+	if (c->has_place && c->child_response.n) {
+		route_answer_from_child(c);
 		return;
 	}
 	if ((!c->from && !c->parent) || msg_make_error(&answer, c->origin, code, why, data) < 0)
@@ -135,11 +135,11 @@ route_fail_calls(struct port *p, const char *why, struct slice data)
 }
 
 void
-route_answer_kept(struct call *c)
+route_answer_from_child(struct call *c)
 {
 	struct buf text = {0};
 
-	if (pieces_write(&c->kept, &text) < 0 || text.n == 0) {
+	if (pieces_write(&c->child_response, &text) < 0 || text.n == 0) {
 		route_no_memory(c->to->route);
 		call_free(c);
 	} else {
@@ -189,13 +189,13 @@ route_resolve(struct call *c)
 	struct port *p = c->to;
 	struct buf text = {0};
 
-	if (p->state == PORT_GONE || p->kind != PORT_PROXY || port_is_quiet(p, back(c->dir)) || route_make_place(c, &text) < 0) {
-		route_answer_kept(c);
+	if (p->state == PORT_GONE || p->kind != PORT_PROXY || port_check_quiet(p, back(c->dir)) || route_make_place(c, &text) < 0) {
+		route_answer_from_child(c);
 	} else {
-		c->placed = true;
+		c->has_place = true;
 		p->places++;
-		p->route->stuck_wanted = true;
-		route_emit(&(struct outgoing){.to = p, .dir = back(c->dir), .kind = SENT_PLACE, .id = c->id, .text = buf_slice(&text)});
+		p->route->check_stuck = true;
+		route_emit(&(struct outgoing){.to = p, .dir = back(c->dir), .kind = ENTRY_PLACE, .id = c->id, .text = buf_slice(&text)});
 	}
 	buf_free(&text);
 }
@@ -216,7 +216,7 @@ route_send_flush(struct port *first)
 }
 
 bool
-route_takes_place(struct port *p, struct slice text, const struct msg *m, const struct plain *pl)
+route_accept_place(struct port *p, struct slice text, const struct msg *m, const struct plain *pl)
 {
 	struct slice number = {NULL, 0};
 	struct call *c;
@@ -233,7 +233,7 @@ route_takes_place(struct port *p, struct slice text, const struct msg *m, const 
 		return true;
 	}
 	c = number.p ? call_find(p, number) : NULL;
-	if (c && c->placed)
-		route_answer_kept(c);
+	if (c && c->has_place)
+		route_answer_from_child(c);
 	return true;
 }

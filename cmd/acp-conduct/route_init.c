@@ -37,7 +37,7 @@ ask(struct port *p, struct call *c)
 	}
 	splice_value(&s, m.method, question(p, &name));
 	splice_value(&s, m.id, slice_digits(c->id, number));
-	route_emit(&(struct outgoing){.to = p, .dir = ACP_DOWN, .kind = SENT_RESPONSE, .text = buf_slice(&p->init), .splices = &s});
+	route_emit(&(struct outgoing){.to = p, .dir = ACP_DOWN, .kind = ENTRY_RESPONSE, .text = buf_slice(&p->init), .splices = &s});
 	buf_free(&name);
 }
 
@@ -90,13 +90,13 @@ route_ask(struct port *p, const char *method, struct slice params)
 
 	if (c) {
 		splice_value(&s, m.id, slice_digits(c->id, number));
-		route_emit(&(struct outgoing){.to = p, .dir = ACP_DOWN, .kind = SENT_RESPONSE, .text = buf_slice(&text), .splices = &s});
+		route_emit(&(struct outgoing){.to = p, .dir = ACP_DOWN, .kind = ENTRY_RESPONSE, .text = buf_slice(&text), .splices = &s});
 	}
 	buf_free(&text);
 	return c ? 0 : -1;
 }
 
-/* What it will be asked again when it is started again. */
+/* What it will be asked again when it is restarted. */
 static int
 remember(struct port *to, struct slice text, const struct msg *m, const struct plain *pl)
 {
@@ -129,7 +129,7 @@ route_initialize(struct port *p, struct slice text, const struct msg *m, struct 
 	struct buf name = {0};
 	bool first;
 
-	if (!why && to->kind != PORT_OUTER && to->state == PORT_ASKED)
+	if (!why && to->kind != PORT_OUTER && to->state == PORT_INITIALIZING)
 		why = "a second initialize before the response to the first one";
 	if (why) {
 		route_refuse(p, m, pl, ACP_ERR_INVALID_REQUEST, why, nothing);
@@ -148,9 +148,9 @@ route_initialize(struct port *p, struct slice text, const struct msg *m, struct 
 		return;
 	}
 	/* One that comes again, in another version perhaps, goes down the chain as the first did. */
-	first = to->state == PORT_COLD;
+	first = to->state == PORT_NEW;
 	if (first)
-		to->state = PORT_ASKED;
+		to->state = PORT_INITIALIZING;
 	pl->inner.what = ACP_INITIALIZE;
 	pl->inner.method = question(to, &name);
 	if (remember(to, text, m, pl) < 0)
@@ -166,7 +166,7 @@ route_initialize(struct port *p, struct slice text, const struct msg *m, struct 
 
 /* A proxy speaks to its successor about initialization. True where that is dealt with. */
 bool
-route_initializes_successor(struct port *p, const struct msg *m, const struct plain *pl)
+route_initialize_successor(struct port *p, const struct msg *m, const struct plain *pl)
 {
 	struct buf answer = {0};
 
@@ -175,14 +175,14 @@ route_initializes_successor(struct port *p, const struct msg *m, const struct pl
 	if (pl->inner.what == ACP_PROXY_INITIALIZE) {
 		/* Our own question: it was not understood. What goes back ends it there. */
 		route_refuse(p, m, pl, ACP_ERR_METHOD, "Method not found", slice(NULL, 0));
-		if (p->state == PORT_ASKED && !p->asked_twice && !p->route->fixed && !p->told_initialize)
+		if (p->state == PORT_INITIALIZING && !p->tried_both_dialects && !p->route->fixed && !p->successor_initialized)
 			route_ask_in_other_dialect(p);
 		return true;
 	}
 	if (pl->inner.what != ACP_INITIALIZE)
 		return false;
-	p->told_initialize = true;
-	if (p->state != PORT_MENDING) {
+	p->successor_initialized = true;
+	if (p->state != PORT_RECOVERING) {
 		go_live(p);
 		return false;
 	}
@@ -190,11 +190,11 @@ route_initializes_successor(struct port *p, const struct msg *m, const struct pl
 	if (msg_make_result(&answer, m->id, buf_slice(&p->successor)) < 0)
 		route_no_memory(p->route);
 	else
-		route_put_made(p, &answer, SENT_RESPONSE, ACP_UP);
+		route_put_made(p, &answer, ENTRY_RESPONSE, ACP_UP);
 	return true;
 }
 
-/* --- its answers --- */
+/* --- responses --- */
 
 static void
 remember_successor(struct port *p, const struct msg *m)
@@ -211,7 +211,7 @@ is_unknown(const struct port *p, const struct call *c, const struct msg *m)
 	struct slice number;
 	int64_t code;
 
-	if (c->what != ACP_INITIALIZE || p->kind != PORT_PROXY || p->state != PORT_ASKED || p->told_initialize ||
+	if (c->what != ACP_INITIALIZE || p->kind != PORT_PROXY || p->state != PORT_INITIALIZING || p->successor_initialized ||
 		json_type(m->error) != JSON_OBJECT)
 		return false;
 	number = json_get(m->error, "code");
@@ -223,7 +223,7 @@ is_unknown(const struct port *p, const struct call *c, const struct msg *m)
 bool
 route_wants_other_dialect(const struct port *p, const struct call *c, const struct msg *m)
 {
-	return !p->asked_twice && !p->route->fixed && is_unknown(p, c, m);
+	return !p->tried_both_dialects && !p->route->fixed && is_unknown(p, c, m);
 }
 
 bool
@@ -241,10 +241,10 @@ route_ask_in_other_dialect(struct port *p)
 		;
 	if (!c)
 		return;
-	p->asked_twice = true;
+	p->tried_both_dialects = true;
 	p->dialect = p->dialect == ACP_PLAIN ? ACP_UNDERSCORE : ACP_PLAIN;
 	p->stale = c->id;
-	call_renew(c);
+	call_new_id(c);
 	ask(p, c);
 }
 
@@ -253,18 +253,18 @@ route_has_initialized(struct port *p, const struct call *c, const struct msg *m)
 {
 	struct route *r = p->route;
 
-	if (p->state == PORT_MENDING && c->own) {
+	if (p->state == PORT_RECOVERING && c->own) {
 		if (!m->error.p && !p->memory) {
 			p->state = PORT_READY;
 			if (port_go_live(p) < 0)
 				route_no_memory(r);
 		}
-		r->mended(p, m);
+		r->reinitialized(p, m);
 		return;
 	}
 	if (c->from && c->from->kind == PORT_PROXY)
 		remember_successor(c->from, m);
-	if (p->state != PORT_ASKED)
+	if (p->state != PORT_INITIALIZING)
 		return;
 	p->state = PORT_READY;
 	go_live(p);

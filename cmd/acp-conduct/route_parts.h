@@ -1,10 +1,10 @@
-/* route_parts: what the parts of route know of each other; each uses only those named before it. */
+/* route_parts: the functions that the files of route share; each file uses only those of the files before it. */
 #ifndef ROUTE_PARTS_H
 #define ROUTE_PARTS_H
 
 #include "route.h"
 
-/* What a message says, and how it has come: inner is the message itself, in its envelope or bare. */
+/* A message and its way: inner is the message itself, without its envelope. */
 struct plain {
 	struct msg inner;
 	const struct msg *envelope; /* NULL: bare */
@@ -12,46 +12,47 @@ struct plain {
 	struct port *to;
 };
 
-/* What is on its way to a port. */
+/* A message that is about to be queued for a port. */
 struct outgoing {
 	struct port *to;
 	enum acp_direction dir;
-	enum sent_kind kind;
-	uint64_t id;                   /* of the call that it is, cancels, or responds to the child of; 0: none */
+	enum entry_kind kind;
+	uint64_t id;                   /* of the call that it is or cancels, or whose child it responds to; 0: none */
 	struct slice text;
-	const struct splices *splices; /* of the text; NULL: none */
-	struct block *block;           /* where the text lies; NULL: it is copied */
+	const struct splices *splices; /* of the text, or NULL */
+	struct block *block;           /* that holds the text; NULL: the text is copied */
 };
 
-/* route_send.c: gives it to the port. */
+/* In route_send.c. Queues a message. */
 void route_emit(const struct outgoing *);
-/* The same for a text of our own, which it frees. */
-void route_put_made(struct port *to, struct buf *text, enum sent_kind, enum acp_direction);
-/* Gives a message to where it goes, in the form that is wanted there. */
+/* The same for a text that conduct made. Frees the text. */
+void route_put_made(struct port *to, struct buf *text, enum entry_kind, enum acp_direction);
+/* Forwards a message in the form that its receiver needs. */
 void route_pass(struct port *, struct block *, struct slice line, const struct msg *, const struct plain *);
-/* Shows its plain form to who looks in. */
-void route_look(struct port *, const struct plain *, struct slice line, const struct msg *);
-/* One line on stderr for what goes nowhere. */
+/* Logs a message without its envelope (--trace, --record). */
+void route_log(struct port *, const struct plain *, struct slice line, const struct msg *);
+/* Reports a message that is dropped. */
 void route_dropped(struct port *, const char *what, struct slice text);
 
-/* route_answer.c: an error of conduct's own, for a message that the port sent towards another and that is not passed on. */
+/* In route_answer.c. Responds with an error to a message of this port that is not forwarded; reports one that is not a request. */
 void route_refuse(struct port *, const struct msg *, const struct plain *, int code, const char *why, struct slice data);
-/* A response to a call. Frees that. */
+/* Forwards the response to a call, and frees the call. */
 void route_answer(struct call *, struct block *, struct slice line, const struct msg *);
 
-/* What keeps a response's place has come out. True where it was that. */
-bool route_takes_place(struct port *, struct slice line, const struct msg *, const struct plain *);
+/* Handles the notification in the place of a response. Returns false if it is another message. */
+bool route_accept_place(struct port *, struct slice line, const struct msg *, const struct plain *);
 
-/* route_init.c: a request for initialization that goes down. */
+/* In route_init.c. Handles a request to initialize that goes down. */
 void route_initialize(struct port *, struct slice line, const struct msg *, struct plain *);
-/* A proxy speaks to its successor about initialization. True where that is dealt with. */
-bool route_initializes_successor(struct port *, const struct msg *, const struct plain *);
-/* Is this the answer to a question about initialization that is to be asked in the other dialect? */
+/* Handles a request to initialize from a proxy to its successor. Returns true if the request needs no forwarding. */
+bool route_initialize_successor(struct port *, const struct msg *, const struct plain *);
+/* Does this response to initialize show that the proxy needs the other dialect? */
 bool route_wants_other_dialect(const struct port *, const struct call *, const struct msg *answer);
-/* Is it an answer that only a program that is no proxy gives? */
+/* Does it show that the program is not a proxy? */
 bool route_knows_no_proxy(const struct port *, const struct call *, const struct msg *answer);
+/* Sends the open request to initialize again, in the other dialect. */
 void route_ask_in_other_dialect(struct port *);
-/* The question has its answer. */
+/* Notes the response to initialize. */
 void route_has_initialized(struct port *, const struct call *, const struct msg *answer);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "look.h"
+#include "logs.h"
 
 enum { SHOWN = 200 /* bytes of a message in a line on stderr */ };
 
@@ -17,22 +17,22 @@ pass_by(const struct outgoing *o, const struct splices *s)
 
 	line.text = buf_slice(&text);
 	if (r == 0)
-		o->to->route->on_line(o->to->pass, INPUT_LINE, &line);
+		o->to->route->on_line(o->to->forward_to, INPUT_LINE, &line);
 	buf_free(&text);
 	return r;
 }
 
-/* A request is kept as it is sent, until it is passed on. */
+/* A request is kept as it is sent, until it is forwarded. */
 static int
 put(const struct outgoing *o, const struct splices *s)
 {
-	struct call *c = o->kind == SENT_REQUEST ? call_open(o->to, o->id) : NULL;
+	struct call *c = o->kind == ENTRY_REQUEST ? call_open(o->to, o->id) : NULL;
 	struct iovec parts[2 * MSG_SPLICES + 1];
 	struct pieces out;
 
 	if (pieces_make(&out, &o->to->arena, o->block, parts, splice_parts(o->text, s->at, s->n, parts)) < 0)
 		return -1;
-	if (c && c->alone && pieces_hold(&c->text, &out) < 0) {
+	if (c && c->unforwarded && pieces_hold(&c->text, &out) < 0) {
 		pieces_drop(&out);
 		return -1;
 	}
@@ -46,12 +46,12 @@ route_emit(const struct outgoing *o)
 	const struct splices *s = o->splices ? o->splices : &none;
 	struct route *r = o->to->route;
 
-	if ((o->to->pass ? pass_by(o, s) : put(o, s)) < 0)
+	if ((o->to->forward_to ? pass_by(o, s) : put(o, s)) < 0)
 		route_no_memory(r);
 }
 
 void
-route_put_made(struct port *to, struct buf *text, enum sent_kind kind, enum acp_direction dir)
+route_put_made(struct port *to, struct buf *text, enum entry_kind kind, enum acp_direction dir)
 {
 	route_emit(&(struct outgoing){.to = to, .dir = dir, .kind = kind, .text = buf_slice(text)});
 	buf_free(text);
@@ -61,7 +61,7 @@ route_put_made(struct port *to, struct buf *text, enum sent_kind kind, enum acp_
 void
 route_dropped(struct port *p, const char *what, struct slice text)
 {
-	report_say(p->route->report, "%s: %s: dropped%s%.*s", p->name, what, text.n ? ": " : "",
+	report_line(p->route->report, "%s: %s: dropped%s%.*s", p->name, what, text.n ? ": " : "",
 		(int)(text.n < SHOWN ? text.n : SHOWN), text.n ? text.p : "");
 }
 
@@ -121,15 +121,15 @@ form(const struct plain *pl, const struct msg *m, struct splices *s, struct buf 
 
 /* The message in its plain form, for who looks in. */
 void
-route_look(struct port *p, const struct plain *pl, struct slice text, const struct msg *m)
+route_log(struct port *p, const struct plain *pl, struct slice text, const struct msg *m)
 {
 	struct splices s = {.n = 0};
 
-	if (!p->route->look)
+	if (!p->route->logs)
 		return;
 	if (pl->envelope)
 		msg_unwrap(m, &pl->inner, &s);
-	look_message(p->route->look, p, pl->to, pl->dir, text, &s, &pl->inner, slice(NULL, 0));
+	logs_message(p->route->logs, p, pl->to, pl->dir, text, &s, &pl->inner, slice(NULL, 0));
 }
 
 void
@@ -159,7 +159,7 @@ route_pass(struct port *p, struct block *block, struct slice text, const struct 
 	}
 	if (c)
 		splice_value(&s, m->id, slice_digits(c->id, number));
-	route_emit(&(struct outgoing){.to = to, .dir = pl->dir, .kind = c ? SENT_REQUEST : SENT_NOTIFICATION, .id = c ? c->id : 0,
+	route_emit(&(struct outgoing){.to = to, .dir = pl->dir, .kind = c ? ENTRY_REQUEST : ENTRY_NOTIFICATION, .id = c ? c->id : 0,
 		.text = text, .splices = &s, .block = block});
 }
 
@@ -181,13 +181,13 @@ route_cancel(struct call *c)
 	struct buf text = {0};
 
 	if (route_make_cancel(c, &text) == 0)
-		route_emit(&(struct outgoing){.to = c->to, .dir = c->dir, .kind = SENT_CANCEL, .id = c->id, .text = buf_slice(&text)});
+		route_emit(&(struct outgoing){.to = c->to, .dir = c->dir, .kind = ENTRY_CANCEL, .id = c->id, .text = buf_slice(&text)});
 	buf_free(&text);
 }
 
-/* The original is in the form in which the component that is taken out would have had it. */
+/* The original is in the form in which the component that is bypassed would have had it. */
 void
-route_past(struct port *gone, const struct pieces *message, enum acp_direction dir, struct call *old)
+route_forward_past(struct port *gone, const struct pieces *message, enum acp_direction dir, struct call *old)
 {
 	struct port *to = dir == ACP_DOWN ? gone->below : gone->above;
 	struct plain pl = {.dir = dir, .to = to};
@@ -217,7 +217,7 @@ route_past(struct port *gone, const struct pieces *message, enum acp_direction d
 		goto out;
 	if (c)
 		splice_value(&s, m.id, slice_digits(c->id, number));
-	route_emit(&(struct outgoing){.to = to, .dir = dir, .kind = c ? SENT_REQUEST : SENT_NOTIFICATION,
+	route_emit(&(struct outgoing){.to = to, .dir = dir, .kind = c ? ENTRY_REQUEST : ENTRY_NOTIFICATION,
 		.id = c ? c->id : 0, .text = buf_slice(&text), .splices = &s});
 	if (c) {
 		call_join(c, old);

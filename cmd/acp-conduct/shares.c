@@ -78,7 +78,7 @@ add(struct chain *ch, const struct shares *s, size_t i, size_t hop, char **why)
 	}
 	if (try(words[2], why) == 0)
 		c = chain_insert(ch, hop, KIND_FILTER, words);
-	/* It denies nothing: nobody's session ends for its sake. */
+	/* It denies nothing: a session must not end because of it. */
 	if (c)
 		c->on_crash = CRASH_BYPASS;
 	free(socket);

@@ -1,18 +1,21 @@
-/* shares: --control puts an acp-share at a hop, by which other programs watch and join the chain while it runs. */
+/* shares: the acp-share that --control adds at a hop, so that other programs can attach to the chain while it runs. */
 #ifndef SHARES_H
 #define SHARES_H
 
 #include "chain.h"
 
-/* What the command line says of them. */
+/* The options of the command line. */
 struct shares {
-	const char *control;  /* a socket or "auto"; NULL: there are none */
-	const char **hops;    /* numbers and names; none: the client's hop */
+	const char *control;  /* a socket or "auto"; NULL: no option --control */
+	const char **hops;    /* of --control-hop, numbers and names; none: the client's hop */
 	size_t n;
-	const char *max_line; /* or NULL */
+	const char *max_line; /* of --max-line, or NULL */
 };
 
-/* Adds them to a chain that is named, and names it again. 0, or -1 and *why says why not (the caller's; NULL out of memory). */
+/*
+ * Adds them to a chain whose components have names, and names all components again. Returns 0, or -1; *why is then a text that the
+ * caller frees, or NULL out of memory.
+ */
 int shares_add(struct chain *, const struct shares *, char **why);
 
 #endif

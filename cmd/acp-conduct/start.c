@@ -27,11 +27,11 @@ start_introduce(const struct component *c)
 	for (i = 0; !c->command && c->argv[i]; i++)
 		buf_printf(&command, "%s%s", i ? " " : "", c->argv[i]);
 	if (buf_string(&command))
-		report_say(&c->chain->report, "%s: pid %ld, %s: %s", c->name, (long)c->pid, chain_kind(c->kind), command.p);
+		report_line(&c->chain->report, "%s: pid %ld, %s: %s", c->name, (long)c->pid, chain_kind(c->kind), command.p);
 	buf_free(&command);
 }
 
-/* --- the links that nobody here reads --- */
+/* --- links that the neighbours share --- */
 
 void
 start_link_ended(struct link *l)
@@ -102,13 +102,13 @@ start_watch(struct chain *ch)
 /* --- a component that closes what it should use --- */
 
 void
-start_give_time(struct component *c, const char *closed)
+start_closed_timer(struct component *c, const char *closed)
 {
-	if (c->closed.added || c->life != LIFE_RUNS)
+	if (c->closed_timer.added || c->life != LIFE_RUNS)
 		return;
-	c->closing = closed;
+	c->closed_name = closed;
 	/* Without memory for a timer it goes on as it is. */
-	loop_add_timer(c->chain->loop, &c->closed, c->chain->grace);
+	loop_add_timer(c->chain->loop, &c->closed_timer, c->chain->grace);
 }
 
 /* It lives, and does not do what it is there for. */
@@ -119,13 +119,13 @@ on_closed(void *arg)
 	struct chain *ch = c->chain;
 
 	if (c->life == LIFE_ENDED || c->life == LIFE_GONE) {
-		/* Somebody out of reach holds its output; he has had the grace period. */
+		/* A process that has left the group holds its output, and the grace period is over. */
 		if (c->out[ACP_UP]->from)
 			port_drain(c->out[ACP_UP]->from);
 	} else if (c->life == LIFE_RUNS) {
-		report_say(&ch->report, "%s: closed its %s but is still running; stopping it", c->name, c->closing);
-		c->told = !chain_may_return(c);
-		proc_signal(c->pid, c->told ? SIGTERM : SIGKILL);
+		report_line(&ch->report, "%s: closed its %s but is still running; stopping it", c->name, c->closed_name);
+		c->asked_to_end = !chain_may_return(c);
+		proc_signal(c->pid, c->asked_to_end ? SIGTERM : SIGKILL);
 	}
 }
 
@@ -141,9 +141,9 @@ start_component(struct component *c)
 	if (status)
 		return status;
 	hop_started(c);
-	c->told = false;
-	c->closing = NULL;
-	c->closed = (struct loop_timer){.expired = on_closed, .arg = c};
+	c->asked_to_end = false;
+	c->closed_name = NULL;
+	c->closed_timer = (struct loop_timer){.expired = on_closed, .arg = c};
 	c->child = (struct loop_child){.pid = c->pid, .ended = ch->ended, .arg = c};
 	return loop_add_child(ch->loop, &c->child) < 0 ? EXIT_FAILED : 0;
 }
@@ -179,7 +179,7 @@ silent(const struct route *r)
 	struct chain *ch = r->chain;
 
 	for (at = ch->components; at < ch->components + ch->n; at++)
-		if (at->near && at->near->state == PORT_ASKED)
+		if (at->near && at->near->state == PORT_INITIALIZING)
 			c = at;
 	return c;
 }
@@ -190,9 +190,9 @@ init_over(void *arg)
 	struct route *r = arg;
 	struct component *c = silent(r);
 
-	report_say(r->report, "%s: did not initialize within --init-timeout; ending the chain", c ? c->name : "a filter");
+	report_line(r->report, "%s: did not initialize within --init-timeout; ending the chain", c ? c->name : "a filter");
 	if (c)
-		end_reason(r, c, "did not initialize within --init-timeout");
+		end_set_reason(r, c, "did not initialize within --init-timeout");
 	end_break(r, EXIT_FAILED, r->why ? r->why : "a component did not initialize within --init-timeout");
 	flow_follow(r);
 }
@@ -207,12 +207,12 @@ start_on_first_initialize(struct route *r)
 	r->started = true;
 	if (status) {
 		if (bad)
-			end_reason(r, bad, "could not be started");
+			end_set_reason(r, bad, "could not be started");
 		end_break(r, status, r->why ? r->why : "a component could not be started");
 		return false;
 	}
 	r->init = (struct loop_timer){.expired = init_over, .arg = r};
-	/* Without memory for a timer nobody is hurried. */
+	/* Without memory for a timer there is no limit. */
 	loop_add_timer(r->loop, &r->init, r->init_timeout);
 	return true;
 }
@@ -230,5 +230,5 @@ start_on_ready(struct route *r)
 
 	for (c = r->chain->components; c < r->chain->components + r->chain->n; c++)
 		if (c->kind == KIND_PROXY && r->chain->verbose)
-			report_say(r->report, "%s: initialized with the %s dialect", c->name, dialect_of(c->near));
+			report_line(r->report, "%s: initialized with the %s dialect", c->name, dialect_of(c->near));
 }

@@ -1,4 +1,4 @@
-/* start: starts components, watches the pipes that they share, and hurries those that do not initialize or do not end. */
+/* start: starts components, watches the pipes that they share, and enforces --init-timeout and the grace period for closed descriptors. */
 #ifndef START_H
 #define START_H
 
@@ -7,19 +7,22 @@
 struct port;
 struct route;
 
-/* Starts a component that has its links. 0, or the exit status. */
+/* Starts a component that has its links. Returns 0, or the exit status. */
 int start_component(struct component *);
-/* Those of the first so many components that do not run yet, the last first. 0, or the exit status, and which one it was. */
+/*
+ * Starts those of the first n components that do not run yet, the last one first. Returns 0, or the exit status; *bad is then the
+ * component.
+ */
 int start_all(struct chain *, size_t n, struct component **bad);
-/* Watches each link for its end, where its neighbours share a pipe. 0 or -1. */
+/* Watches the pipes that neighbours share for their end. Returns 0, or -1 with errno. */
 int start_watch(struct chain *);
-/* Nobody writes to this link any more. */
+/* Handles the end of a link: its writer has gone. */
 void start_link_ended(struct link *);
-/* With -v: process id, kind and command. */
+/* With -v, reports the process id, kind and command of a component. */
 void start_introduce(const struct component *);
-/* It has closed that descriptor: if it still runs after the grace period it is stopped. */
-void start_give_time(struct component *, const char *closed);
-/* Functions of struct route. */
+/* A component has closed a descriptor (a name for people, borrowed): stops it if it still runs after the grace period. */
+void start_closed_timer(struct component *, const char *closed);
+/* Functions of struct route: start the components, and report that they are initialized. */
 bool start_on_first_initialize(struct route *);
 void start_on_ready(struct route *);
 

@@ -54,7 +54,7 @@ on_room(void *arg, short revents)
 	if (t->from < t->to)
 		write_on(t);
 	else if (revents & (POLLERR | POLLHUP))
-		terminal_close(t); /* nobody reads any more */
+		terminal_close(t); /* no process reads any more */
 }
 
 int

@@ -1,6 +1,6 @@
 /*
- * terminal: the client's side when somebody types, or a socket, where its end shows only to who reads it. Components are background
- * groups, which a terminal would stop when they read it; so conduct reads it for the first one.
+ * terminal: copies the client's side to a pipe if it is a terminal, or a socket whose end only its reader sees. Components are
+ * background process groups, which a terminal stops when they read from it; so conduct reads for the first one.
  */
 #ifndef TERMINAL_H
 #define TERMINAL_H
@@ -13,12 +13,12 @@ struct terminal {
 	struct io in, out;
 	struct loop_fd typed, room;
 	char data[4096];
-	size_t from, to; /* what is read and not yet written */
+	size_t from, to; /* the bytes of data that are not written yet */
 };
 
-/* Copies stdin to a pipe, which it takes over, until either ends. 0, or -1 with errno. */
+/* Copies stdin to a pipe until either ends. It owns `to` from now on, also on failure. Returns 0, or -1 with errno. */
 int terminal_open(struct terminal *, struct loop *, int to);
-/* Ends the pipe. Does nothing where it is not in use. */
+/* Closes the pipe. Does nothing if it is not in use. */
 void terminal_close(struct terminal *);
 
 #endif

@@ -22,7 +22,7 @@ static bool
 is_read(const struct chain *ch, size_t hop)
 {
 	return is_proxy(ch, hop) || (hop > 0 && is_proxy(ch, hop - 1)) || (!ch->has_agent && (hop == 0 || hop == ch->n)) ||
-		ch->route->look || (ch->has_agent && hop == ch->n - 1 && chain_may_return(&ch->components[hop]));
+		ch->route->logs || (ch->has_agent && hop == ch->n - 1 && chain_may_return(&ch->components[hop]));
 }
 
 static int
@@ -88,7 +88,7 @@ join_port(struct chain *ch, enum acp_direction dir, const struct from *f, struct
 	if (f->writer && f->writer->kind == KIND_PROXY)
 		return 0;
 	if (f->port) {
-		f->port->pass = p;
+		f->port->forward_to = p;
 		return 0;
 	}
 	if (!f->writer) {
@@ -199,7 +199,7 @@ reads_from(const struct port *p, const struct component *c)
 }
 
 /*
- * The ports that write to a component. A filter between two hops that are read keeps the ids of requests: what it passes on
+ * The ports that write to a component. A filter between two hops that are read keeps the ids of requests: what it forwards
  * is known.
  */
 static void
@@ -214,8 +214,8 @@ find_twins(struct chain *ch)
 		c->far = c->in[ACP_UP] ? c->in[ACP_UP]->to : NULL;
 		if (c->kind != KIND_FILTER || !reads_from(c->near, c) || !reads_from(c->far, c))
 			continue;
-		c->near->twin = c->far;
-		c->far->twin = c->near;
+		c->near->other_side = c->far;
+		c->far->other_side = c->near;
 		c->near->component = c->far->component = c;
 	}
 }
@@ -246,7 +246,7 @@ wire_chain(struct chain *ch)
 		if (!r->sides[2 * i])
 			continue;
 		/* What comes up there, in the end, is the agent's. */
-		r->sides[2 * i + 1]->leads = true;
+		r->sides[2 * i + 1]->faces_agent = true;
 		r->sides[2 * i + 1]->name = chain_agent(ch)->name;
 		break;
 	}

@@ -1,12 +1,12 @@
 /*
  * What a process that died leaves:
- * - What it has not read stays in the queue, for the next process. A response that only the dead process would have known is
- *   replaced by what keeps its place.
- * - A request that it has passed on waits for the response to what was passed on; a filter's next process passes that on itself.
- * - One whose answer it was handed gets that answer.
- * - Only one with neither is sent again, once, with its cancellation, where it was cancelled.
+ * - What it has not read stays in the queue, for the next process. A response to a request of the dead process is replaced by a
+ *   notification in its place.
+ * - A request that it has forwarded waits for the response to what was forwarded; a filter's next process passes that on itself.
+ * - A request that it had received the response for gets that response.
+ * - Any other request is sent again, once, with its cancellation if it was cancelled.
  */
-#include "mend.h"
+#include "recover.h"
 
 #include <stdlib.h>
 #include <utlist.h>
@@ -19,13 +19,13 @@ is_unread(uint64_t end, uint64_t consumed)
 	return end == 0 || end > consumed;
 }
 
-/* Nobody waits for what the dead process asked on its own account. What an agent asked is cancelled: a user may be looking at it. */
+/* Separates the requests that the dead process sent from it. Those of an agent are cancelled, because a user may be looking at them. */
 static void
 orphan(struct port *p)
 {
 	struct call *c, *next;
 
-	DL_FOREACH_SAFE(p->asked, c, next) {
+	DL_FOREACH_SAFE(p->sent_calls, c, next) {
 		if (c->parent && c->parent->adopted)
 			call_abandon(c);
 		else
@@ -39,17 +39,17 @@ orphan(struct port *p)
 
 /* Adds those that are sent again, oldest first, each with its cancellation. */
 static int
-send_again(struct port *p, struct call *c, struct mend_counts *n)
+send_again(struct port *p, struct call *c, struct recover_counts *n)
 {
-	struct sent s = {.id = c->id, .kind = SENT_REQUEST, .dir = c->dir};
-	struct sent cancel = {.id = c->id, .kind = SENT_CANCEL, .dir = c->dir};
+	struct entry s = {.id = c->id, .kind = ENTRY_REQUEST, .dir = c->dir};
+	struct entry cancel = {.id = c->id, .kind = ENTRY_CANCEL, .dir = c->dir};
 	struct buf text = {0};
 	struct iovec whole;
 	int r;
 
 	if (pieces_hold(&s.text, &c->text) < 0)
 		return -1;
-	c->given++;
+	c->resends++;
 	c->end = 0;
 	n->again++;
 	r = port_journal_add(p, &s);
@@ -63,9 +63,9 @@ send_again(struct port *p, struct call *c, struct mend_counts *n)
 	return r;
 }
 
-/* A response that was to be read by who asked keeps its place only. False: it goes. */
+/* Replaces a response to a request of the dead process by a notification in its place. False: the entry is dropped. */
 static bool
-to_place(struct port *p, struct sent *s)
+make_place(struct port *p, struct entry *s)
 {
 	struct call *c = s->id ? call_open(p, s->id) : NULL;
 	struct buf text = {0};
@@ -73,36 +73,36 @@ to_place(struct port *p, struct sent *s)
 	struct iovec whole;
 	bool done = false;
 
-	if (!c || !c->adopted || c->placed || route_make_place(c, &text) < 0)
+	if (!c || !c->adopted || c->has_place || route_make_place(c, &text) < 0)
 		return false;
 	whole = (struct iovec){text.p, text.n};
 	if (pieces_make(&place, &p->arena, NULL, &whole, 1) == 0) {
 		pieces_drop(&s->text);
 		s->text = place;
-		s->kind = SENT_PLACE;
-		c->placed = done = true;
+		s->kind = ENTRY_PLACE;
+		c->has_place = done = true;
 		p->places++;
-		p->route->stuck_wanted = true;
+		p->route->check_stuck = true;
 	}
 	buf_free(&text);
 	return done;
 }
 
 static bool
-stays(struct port *p, struct sent *s)
+keep_entry(struct port *p, struct entry *s)
 {
 	struct call *c = s->id ? call_open(p, s->id) : NULL;
 
 	switch (s->kind) {
-	case SENT_RESPONSE:
-		return (p->kind != PORT_PROXY && !p->memory) || to_place(p, s);
-	case SENT_CANCEL:
-		/* One that is sent again has its own; one that was passed on is cancelled where it is now. */
-		return c && (c->end == 0 ? !c->given : p->kind != PORT_PROXY && !c->child);
-	case SENT_REQUEST:
-		/* The first question is asked anew, in another way. */
-		return c && !(p->kind == PORT_PROXY && p->state == PORT_ASKED && c->what == ACP_INITIALIZE);
-	case SENT_PLACE:
+	case ENTRY_RESPONSE:
+		return (p->kind != PORT_PROXY && !p->memory) || make_place(p, s);
+	case ENTRY_CANCEL:
+		/* One that is sent again has its own; one that was forwarded is cancelled where it is now. */
+		return c && (c->end == 0 ? !c->resends : p->kind != PORT_PROXY && !c->child);
+	case ENTRY_REQUEST:
+		/* The first question is asked again, in another way. */
+		return c && !(p->kind == PORT_PROXY && p->state == PORT_INITIALIZING && c->what == ACP_INITIALIZE);
+	case ENTRY_PLACE:
 		return c != NULL;
 	default:
 		return true;
@@ -110,9 +110,9 @@ stays(struct port *p, struct sent *s)
 }
 
 static uint64_t
-missing(struct port *p, const uint64_t *unread)
+take_lost(struct port *p, const uint64_t *unread)
 {
-	struct port *out = p->twin ? p->twin : p;
+	struct port *out = p->other_side ? p->other_side : p;
 	uint64_t lost = 0, read;
 	enum acp_direction dir;
 
@@ -126,26 +126,26 @@ missing(struct port *p, const uint64_t *unread)
 	return lost;
 }
 
-/* Keeps what was not read; the others are forgotten. */
+/* Keeps the entries that were not read, drops the others. */
 static void
-sort_journal(struct port *p, size_t old, uint64_t consumed, struct mend_counts *n)
+sort_journal(struct port *p, size_t old, uint64_t consumed, struct recover_counts *n)
 {
 	uint64_t unread[ACP_DIRECTIONS] = {0, 0};
-	struct sent s;
+	struct entry s;
 	size_t i;
 
 	for (i = 0; i < old && port_journal_take(p, &s); i++) {
-		if (!is_unread(s.end, consumed) || !stays(p, &s)) {
+		if (!is_unread(s.end, consumed) || !keep_entry(p, &s)) {
 			pieces_drop(&s.text);
 			continue;
 		}
-		unread[s.dir] += s.kind == SENT_NOTIFICATION;
+		unread[s.dir] += s.kind == ENTRY_NOTIFICATION;
 		s.end = 0;
-		n->unread += s.kind != SENT_PLACE;
+		n->unread += s.kind != ENTRY_PLACE;
 		if (port_journal_add(p, &s) < 0)
 			route_no_memory(p->route);
 	}
-	n->lost += missing(p, unread);
+	n->lost += take_lost(p, unread);
 }
 
 static bool
@@ -165,38 +165,38 @@ cancel_child(struct call *c)
 }
 
 static void
-sort_call(struct port *p, struct call *c, uint64_t consumed, uint64_t taken, const char *why, struct slice data, struct mend_counts *n)
+sort_call(struct port *p, struct call *c, uint64_t consumed, uint64_t taken, const char *why, struct slice data, struct recover_counts *n)
 {
 	bool proxy = p->kind == PORT_PROXY;
 
-	if (p->state == PORT_ASKED && c->what == ACP_INITIALIZE && proxy) {
-		c->end = 0; /* it is asked anew */
+	if (p->state == PORT_INITIALIZING && c->what == ACP_INITIALIZE && proxy) {
+		c->end = 0; /* it is asked again */
 	} else if (c->own) {
 		call_free(c);
 	} else if (!c->read && is_unread(c->end, consumed)) {
 		c->end = 0;
-	} else if (c->kept.n && !is_unread(c->kept_end, taken)) {
-		route_answer_kept(c);
-		n->kept++;
-	} else if (c->child || c->kept.n) {
+	} else if (c->child_response.n && !is_unread(c->child_response_end, taken)) {
+		route_answer_from_child(c);
+		n->delivered++;
+	} else if (c->child || c->child_response.n) {
 		n->adopted += proxy && !c->adopted;
 		c->adopted = c->adopted || proxy;
 		c->read = true;
-		c->kept_end = 0;
+		c->child_response_end = 0;
 		cancel_child(c);
 	} else if (p->memory) {
 		route_fail_call(c, ACP_ERR_INTERNAL, why, data);
 		n->failed++;
-	} else if (!proxy && !p->twin) {
+	} else if (!proxy && !p->other_side) {
 		/* What it has made of it is not known. */
-	} else if (!c->alone) {
-		/* It was passed on, and nobody waits for what has become of it: that component has ended. */
+	} else if (!c->unforwarded) {
+		/* It was forwarded to a component that has ended. */
 		route_fail_call(c, ACP_ERR_INTERNAL, why, data);
 		n->failed++;
-	} else if (p->state == PORT_GONE && proxy && !(c->given && is_extension(c))) {
-		route_past(p, &c->text, c->dir, c);
+	} else if (p->state == PORT_GONE && proxy && !(c->resends && is_extension(c))) {
+		route_forward_past(p, &c->text, c->dir, c);
 		n->past++;
-	} else if (c->given || (!c->from && !c->parent)) {
+	} else if (c->resends || (!c->from && !c->parent)) {
 		route_fail_call(c, ACP_ERR_INTERNAL, why, data);
 		n->failed++;
 	} else if (send_again(p, c, n) < 0) {
@@ -206,13 +206,13 @@ sort_call(struct port *p, struct call *c, uint64_t consumed, uint64_t taken, con
 
 /* consumed: what the component has read of the port; taken: of the one that hands it responses. */
 static void
-sort(struct port *p, uint64_t consumed, uint64_t taken, const char *why, struct slice data, struct mend_counts *n)
+sort(struct port *p, uint64_t consumed, uint64_t taken, const char *why, struct slice data, struct recover_counts *n)
 {
 	struct call *c, *next;
 	size_t old = p->n;
 
 	p->live = false;
-	p->suspect = 0;
+	p->resent = 0;
 	for (c = p->calls; c; c = next) {
 		next = c->next_open;
 		sort_call(p, c, consumed, taken, why, data, n);
@@ -224,7 +224,7 @@ sort(struct port *p, uint64_t consumed, uint64_t taken, const char *why, struct 
 }
 
 void
-mend_sort(struct component *c, const char *why, struct slice data, struct mend_counts *n)
+recover_sort(struct component *c, const char *why, struct slice data, struct recover_counts *n)
 {
 	struct port *sides[] = {c->near, c->far};
 	uint64_t consumed[2] = {0, 0};
@@ -235,24 +235,24 @@ mend_sort(struct component *c, const char *why, struct slice data, struct mend_c
 			consumed[i] = port_consumed(sides[i]);
 	for (i = 0; i < 2; i++)
 		if (sides[i] && !sides[i]->carries && (i == 0 || sides[1] != sides[0]))
-			sort(sides[i], consumed[i], consumed[sides[i]->twin ? 1 - i : i], why, data, n);
+			sort(sides[i], consumed[i], consumed[sides[i]->other_side ? 1 - i : i], why, data, n);
 }
 
 void
-mend_bypass(struct port *p, const char *why, struct slice data, struct mend_counts *n)
+recover_bypass(struct port *p, const char *why, struct slice data, struct recover_counts *n)
 {
 	uint64_t consumed = port_consumed(p);
 	struct call *c;
-	struct sent s;
+	struct entry s;
 
 	p->state = PORT_GONE;
 	sort(p, consumed, consumed, why, data, n);
 	while (port_journal_take(p, &s)) {
 		c = s.id ? call_open(p, s.id) : NULL;
-		if (s.kind == SENT_NOTIFICATION || (s.kind == SENT_REQUEST && c))
-			route_past(p, &s.text, s.dir, s.kind == SENT_REQUEST ? c : NULL);
-		else if (s.kind == SENT_PLACE && c)
-			route_answer_kept(c);
+		if (s.kind == ENTRY_NOTIFICATION || (s.kind == ENTRY_REQUEST && c))
+			route_forward_past(p, &s.text, s.dir, s.kind == ENTRY_REQUEST ? c : NULL);
+		else if (s.kind == ENTRY_PLACE && c)
+			route_answer_from_child(c);
 		pieces_drop(&s.text);
 		n->past++;
 	}
@@ -267,13 +267,13 @@ mend_bypass(struct port *p, const char *why, struct slice data, struct mend_coun
 }
 
 void
-mend_withdraw(struct port *p)
+recover_withdraw(struct port *p)
 {
-	struct sent s;
+	struct entry s;
 	size_t n = p->n, i;
 
 	for (i = 0; i < n && port_journal_take(p, &s); i++) {
-		if ((s.kind == SENT_REQUEST || s.kind == SENT_CANCEL) && s.end == 0 && !call_open(p, s.id))
+		if ((s.kind == ENTRY_REQUEST || s.kind == ENTRY_CANCEL) && s.end == 0 && !call_open(p, s.id))
 			pieces_drop(&s.text);
 		else if (port_journal_add(p, &s) < 0)
 			route_no_memory(p->route);
@@ -281,15 +281,15 @@ mend_withdraw(struct port *p)
 }
 
 void
-mend_report(struct port *p, const char *what, const struct mend_counts *n)
+recover_report(struct port *p, const char *what, const struct recover_counts *n)
 {
 	struct buf line = {0};
 
 	buf_printf(&line, "%s: %s", p->name, what);
 	if (n->adopted)
 		buf_printf(&line, "; requests already forwarded: %zu", n->adopted);
-	if (n->kept)
-		buf_printf(&line, "; responses delivered in its place: %zu", n->kept);
+	if (n->delivered)
+		buf_printf(&line, "; responses delivered in its place: %zu", n->delivered);
 	if (n->again)
 		buf_printf(&line, "; requests sent again: %zu", n->again);
 	if (n->unread)
@@ -303,19 +303,19 @@ mend_report(struct port *p, const char *what, const struct mend_counts *n)
 	if (n->lost)
 		buf_printf(&line, "; notifications lost: at most %llu", (unsigned long long)n->lost);
 	if (buf_string(&line))
-		report_say(p->route->report, "%s", line.p);
+		report_line(p->route->report, "%s", line.p);
 	buf_free(&line);
 }
 
 size_t
-mend_unread(struct port *p)
+recover_count_unread(struct port *p)
 {
 	port_journal_trim(p, true);
 	return p->n;
 }
 
 void
-mend_deaf(struct port *p, const char *why)
+recover_fail_unread(struct port *p, const char *why)
 {
 	uint64_t consumed = port_consumed(p);
 	struct call *c, *next;

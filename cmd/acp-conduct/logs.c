@@ -1,4 +1,4 @@
-#include "look.h"
+#include "logs.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 enum { WAIT_MS = 1000 };
 
-struct look {
+struct logs {
 	struct route *route;
 	struct log *trace, *record;
 	struct loop_fd trace_watch, record_watch;
@@ -27,7 +27,7 @@ struct look {
 static int
 begin(void *arg, struct buf *to, bool resumed, uint64_t lost, const char *why)
 {
-	struct look *l = arg;
+	struct logs *l = arg;
 
 	if (resumed)
 		return recording_put_lost(to, loop_clock() - l->began, -1, ACP_UNKNOWN, lost, why);
@@ -38,14 +38,14 @@ static void
 writable(void *arg, short revents)
 {
 	(void)revents;
-	look_flush(arg);
+	logs_flush(arg);
 }
 
 /* A component's stderr, on the hop that has its name. */
 static void
 heard(void *arg, const char *name, struct slice line)
 {
-	struct look *l = arg;
+	struct logs *l = arg;
 	size_t hop;
 
 	for (hop = 0; hop < l->nhops && l->names[hop] != name; hop++)
@@ -55,12 +55,12 @@ heard(void *arg, const char *name, struct slice line)
 	l->dirty = true;
 	recording_put_stderr(log_buf(l->record), loop_clock() - l->began, (int)hop, ACP_AGENT, line);
 	log_mark(l->record);
-	look_flush(l);
+	logs_flush(l);
 }
 
-/* What a trace calls the client, and the component behind each hop. */
+/* The name of the client, or of the component on the agent's side of a hop, in a trace. */
 static int
-put_place(const struct look *l, size_t i, struct buf *to)
+put_place(const struct logs *l, size_t i, struct buf *to)
 {
 	if (i == 0)
 		return buf_add_string(to, "Client");
@@ -68,7 +68,7 @@ put_place(const struct look *l, size_t i, struct buf *to)
 }
 
 static char *
-way(const struct look *l, size_t from, size_t to)
+way(const struct logs *l, size_t from, size_t to)
 {
 	struct buf text = {0};
 
@@ -82,7 +82,7 @@ way(const struct look *l, size_t from, size_t to)
 }
 
 static int
-name_ways(struct look *l)
+name_ways(struct logs *l)
 {
 	enum acp_direction dir;
 	size_t i;
@@ -101,7 +101,7 @@ name_ways(struct look *l)
 }
 
 static int
-open_logs(struct look *l, const struct look_spec *spec, char **why)
+open_logs(struct logs *l, const struct logs_spec *spec, char **why)
 {
 	struct log_spec trace = {.path = spec->trace}, record = {.path = spec->record, .begin = begin, .arg = l};
 	struct route *r = l->route;
@@ -111,14 +111,14 @@ open_logs(struct look *l, const struct look_spec *spec, char **why)
 	if (spec->record && !(l->record = log_open(&record, why)))
 		return -1;
 	if (l->record) {
-		r->report->heard = heard;
+		r->report->on_line = heard;
 		r->report->arg = l;
 	}
 	return loop_add_fd(r->loop, &l->trace_watch) == 0 && loop_add_fd(r->loop, &l->record_watch) == 0 ? 0 : -1;
 }
 
 static void
-free_ways(struct look *l)
+free_ways(struct logs *l)
 {
 	enum acp_direction dir;
 	size_t i;
@@ -130,10 +130,10 @@ free_ways(struct look *l)
 	}
 }
 
-struct look *
-look_open(struct route *r, const struct look_spec *spec, char **why)
+struct logs *
+logs_open(struct route *r, const struct logs_spec *spec, char **why)
 {
-	struct look *l = calloc(1, sizeof(*l));
+	struct logs *l = calloc(1, sizeof(*l));
 	struct timespec now;
 
 	*why = NULL;
@@ -151,7 +151,7 @@ look_open(struct route *r, const struct look_spec *spec, char **why)
 		memcpy(l->names, spec->names, l->nhops * sizeof(*l->names));
 	if (l->names && name_ways(l) == 0 && open_logs(l, spec, why) == 0)
 		return l;
-	look_close(l);
+	logs_close(l);
 	return NULL;
 }
 
@@ -167,7 +167,7 @@ put_member(struct buf *b, const char *before, struct slice value)
 }
 
 static void
-put_event(struct look *l, const struct msg *m, size_t hop, enum acp_direction dir, uint64_t t, struct slice session)
+put_event(struct logs *l, const struct msg *m, size_t hop, enum acp_direction dir, uint64_t t, struct slice session)
 {
 	static const char *const begins[] = {"", "{\"type\":\"request\",\"ts\":", "{\"type\":\"notification\",\"ts\":",
 		"{\"type\":\"response\",\"ts\":", ""};
@@ -209,7 +209,7 @@ hop_of(const struct port *from, const struct port *to, enum acp_direction dir)
 }
 
 static void
-put_record(struct look *l, size_t hop, enum acp_direction dir, uint64_t t, struct slice text, const struct splices *s)
+put_record(struct logs *l, size_t hop, enum acp_direction dir, uint64_t t, struct slice text, const struct splices *s)
 {
 	struct slice plain = text;
 
@@ -223,7 +223,7 @@ put_record(struct look *l, size_t hop, enum acp_direction dir, uint64_t t, struc
 }
 
 void
-look_message(struct look *l, const struct port *from, const struct port *to, enum acp_direction dir, struct slice text,
+logs_message(struct logs *l, const struct port *from, const struct port *to, enum acp_direction dir, struct slice text,
 	const struct splices *s, const struct msg *plain, struct slice session)
 {
 	uint64_t t;
@@ -241,18 +241,18 @@ look_message(struct look *l, const struct port *from, const struct port *to, enu
 }
 
 void
-look_made(struct look *l, const struct port *from, const struct port *to, enum acp_direction dir, struct slice text, struct slice session)
+logs_made(struct logs *l, const struct port *from, const struct port *to, enum acp_direction dir, struct slice text, struct slice session)
 {
 	struct splices none = {.n = 0};
 	struct json_error error;
 	struct msg m;
 
 	if (l && msg_scan(text, &m, &error) != MSG_NOISE)
-		look_message(l, from, to, dir, text, &none, &m, session);
+		logs_message(l, from, to, dir, text, &none, &m, session);
 }
 
 void
-look_noise(struct look *l, const struct port *from, struct slice text)
+logs_noise(struct logs *l, const struct port *from, struct slice text)
 {
 	bool down = from->kind == PORT_ABOVE || from->kind == PORT_OUTER;
 	const struct port *hop = down ? from : from->above;
@@ -265,18 +265,18 @@ look_noise(struct look *l, const struct port *from, struct slice text)
 }
 
 static void
-flush_one(struct look *l, struct log *log, struct loop_fd *watch)
+flush_one(struct logs *l, struct log *log, struct loop_fd *watch)
 {
 	if (!log)
 		return;
 	if (log_flush(log) < 0)
-		report_say(l->route->report, "%s: %s: records are lost, the session goes on", log_name(log), log_why(log));
+		report_line(l->route->report, "%s: %s: records are lost, the session goes on", log_name(log), log_why(log));
 	watch->fd = log_waiting(log);
 	loop_watch(l->route->loop, watch, POLLOUT);
 }
 
 void
-look_flush(struct look *l)
+logs_flush(struct logs *l)
 {
 	if (!l || !l->dirty)
 		return;
@@ -286,13 +286,13 @@ look_flush(struct look *l)
 }
 
 int
-look_close(struct look *l)
+logs_close(struct logs *l)
 {
 	int r = 0;
 
 	if (!l)
 		return 0;
-	l->route->report->heard = NULL;
+	l->route->report->on_line = NULL;
 	loop_remove_fd(l->route->loop, &l->trace_watch);
 	loop_remove_fd(l->route->loop, &l->record_watch);
 	if (l->trace && log_close(l->trace, WAIT_MS) < 0)

@@ -1,4 +1,4 @@
-#include "linger.h"
+#include "groups.h"
 
 #include <signal.h>
 
@@ -9,17 +9,17 @@
 #include "route.h"
 
 enum {
-	FIRST_LOOK = 1000,     /* us between two looks at a group whose leader has ended: at first ... */
-	LAST_LOOK = 100 * 1000, /* ... and when it takes long */
+	FIRST_INTERVAL = 1000,     /* us between two checks of a group whose leader has ended: at first ... */
+	LAST_INTERVAL = 100 * 1000, /* ... and at most */
 };
 
 uint64_t
-linger_pause(uint64_t last)
+groups_interval_after(uint64_t last)
 {
-	return last == 0 ? FIRST_LOOK : last * 2 < LAST_LOOK ? last * 2 : LAST_LOOK;
+	return last == 0 ? FIRST_INTERVAL : last * 2 < LAST_INTERVAL ? last * 2 : LAST_INTERVAL;
 }
 
-/* May others of its group still hold what the chain waits for? On the client's own descriptor a filter is given the benefit of the doubt. */
+/* May its group still hold a pipe that the chain waits for? Of a filter on the client's own descriptor that is not known: it may. */
 static bool
 may_hold_links(const struct component *c)
 {
@@ -38,9 +38,9 @@ may_hold_links(const struct component *c)
 	return false;
 }
 
-/* A process has ended; are others of its group left? */
+/* The process of a component has ended: checks whether others of its group still run, and ends those that hold no pipe. */
 static void
-look_at_group(struct component *c)
+check_group(struct component *c)
 {
 	enum acp_direction dir;
 
@@ -48,19 +48,18 @@ look_at_group(struct component *c)
 		c->life = LIFE_GONE;
 		hop_close(c);
 		chain_bury(c);
-		/* Somebody out of reach may hold a pipe: what he has written so far is all that goes on. */
+		/* A process that has left the group may hold a pipe: only what it has written so far is forwarded. */
 		for (dir = ACP_DOWN; dir < ACP_DIRECTIONS && c->kind != KIND_AGENT; dir++)
 			if (c->out[dir] && c->out[dir]->from)
 				port_drain(c->out[dir]->from);
-	} else if (!c->sent && !may_hold_links(c)) {
-		end_press(c);
+	} else if (!c->signal_sent && !may_hold_links(c)) {
+		end_signal_component(c);
 		end_renew(c->chain);
 	}
 }
 
 /*
- * What is left, once the agent has ended, when all others are down filters: they write for nobody, and the client may keep their
- * input open for ever.
+ * Ends the down filters when only they remain: no process reads what they write, and the client may keep their input open for ever.
  */
 static void
 dismiss_down_filters(struct chain *ch)
@@ -75,15 +74,15 @@ dismiss_down_filters(struct chain *ch)
 	}
 	for (i = 0; i < ch->n; i++) {
 		c = &ch->components[i];
-		if (c->life != LIFE_RUNS || c->told || link_has_ended(c->in[ACP_DOWN]))
+		if (c->life != LIFE_RUNS || c->asked_to_end || link_has_ended(c->in[ACP_DOWN]))
 			continue;
-		c->told = true;
+		c->asked_to_end = true;
 		proc_signal(c->pid, SIGTERM);
 	}
 }
 
 void
-linger_settle(struct chain *ch)
+groups_check(struct chain *ch)
 {
 	struct component *c;
 	bool lingers = false;
@@ -92,7 +91,7 @@ linger_settle(struct chain *ch)
 	for (i = 0; i < ch->n; i++) {
 		c = &ch->components[i];
 		if (c->life == LIFE_ENDED)
-			look_at_group(c);
+			check_group(c);
 		lingers = lingers || c->life == LIFE_ENDED;
 	}
 	end_settle(ch);
@@ -100,27 +99,27 @@ linger_settle(struct chain *ch)
 		dismiss_down_filters(ch);
 	/* Without memory for a timer, the deadline still looks after what lingers. */
 	if (lingers)
-		loop_add_timer(ch->loop, &ch->look, ch->pause);
+		loop_add_timer(ch->loop, &ch->groups_timer, ch->groups_interval);
 }
 
 static void
-look_again(void *arg)
+check_again(void *arg)
 {
 	struct chain *ch = arg;
 
-	ch->pause = linger_pause(ch->pause);
-	linger_settle(ch);
+	ch->groups_interval = groups_interval_after(ch->groups_interval);
+	groups_check(ch);
 }
 
 void
-linger_ended(struct chain *ch)
+groups_ended(struct chain *ch)
 {
-	ch->pause = linger_pause(0);
-	linger_settle(ch);
+	ch->groups_interval = groups_interval_after(0);
+	groups_check(ch);
 }
 
 void
-linger_open(struct chain *ch)
+groups_open(struct chain *ch)
 {
-	ch->look = (struct loop_timer){.expired = look_again, .arg = ch};
+	ch->groups_timer = (struct loop_timer){.expired = check_again, .arg = ch};
 }
