@@ -32,29 +32,28 @@ struct name {
 /* How far: values and ids; all that the level compares but ids; types; kind. */
 enum likeness { FULL, CONTENT, SHAPE, KIND, LIKENESSES };
 
-/* A message, or a line that is none. */
+/* A message, or a line that is not one. There are as many as messages: they are kept small. */
 struct item {
-	enum side side;
-	enum acp_side from;
-	enum msg_kind kind;
-	enum acp_method what;     /* of a response: its request's */
-	bool streamed;            /* a piece of a text */
-	bool joined;              /* it belongs to an earlier piece */
-	bool judged, differs, shown;
-	bool moved;               /* its partner has another place */
-	bool out_of_order;        /* a client's: and that breaks the order of requests */
+	uint8_t from;             /* enum acp_side */
+	uint8_t kind;             /* enum msg_kind */
+	bool streamed : 1;        /* a chunk of a text */
+	bool joined : 1;          /* it continues an earlier chunk */
+	bool differs : 1, shown : 1;
+	bool moved : 1;           /* its partner has another place */
+	bool out_of_order : 1;    /* a client's: and that breaks the order of requests */
+	uint16_t what;            /* enum acp_method; of a response its request's */
+	uint32_t at;              /* in turn->items */
+	uint32_t nnames;
+	size_t names;             /* the index of its first one in its file's names */
 	uint64_t line;
-	size_t at;                /* in turn->items */
 	struct turn *turn;
 	struct item *request;     /* of a response, or NULL */
 	struct item *response;    /* of a request, or NULL */
 	struct item *partner;
-	struct item *piece, *last_piece; /* of a text: the next one; of the first: the last one */
-	uint64_t rest;            /* of a piece: what is in it beside the text */
+	struct item *piece;       /* of a text: the next chunk, or NULL */
+	uint64_t rest;            /* of a chunk: the digest of all but its text */
 	struct place place;
 	char *text;               /* where it does not lie in the file: place.n bytes of it */
-	struct name **names;
-	size_t nnames;
 	uint64_t alike[LIKENESSES]; /* digests: the same for items that are alike so far */
 };
 
@@ -105,6 +104,7 @@ struct file {
 	struct script script;
 	struct list items;        /* struct item, in the order of the recording */
 	struct list order;        /* struct session, likewise; the first is what belongs to none */
+	struct list names;        /* struct name, of one item after another */
 	struct session *sessions; /* by id */
 	struct requests *requests;
 	struct text *texts;       /* those that may go on */
@@ -138,6 +138,7 @@ int load(struct diff *, enum side);
 void unload(struct diff *, enum side);
 /* NULL where there is none. */
 struct session *find_session(struct diff *, enum side, struct slice id);
+enum side item_side(const struct item *);
 /* The message of an item, valid until the next of its side: 0, or -1 with errno. MSG_NOISE with its text for what is none. */
 int item_message(struct diff *, const struct item *, struct msg *);
 /* All text of a streamed message, as a JSON string. 0 or -1. */

@@ -36,17 +36,21 @@ note_name(void *arg, enum acp_id what, struct slice id)
 {
 	struct naming *naming = arg;
 	struct item *item = naming->item;
-	struct name *n, **more;
+	struct name *n;
 
 	if (what == ACP_ID_SESSION || what == ACP_ID_REQUEST)
 		return true;
 	n = get_name(naming->d, item->turn->session, what, id);
-	more = n ? reallocarray(item->names, item->nnames + 1, sizeof(*more)) : NULL;
-	if (!more)
+	if (!n || list_add(&naming->d->file[item_side(item)].names, n) < 0)
 		return false;
-	item->names = more;
-	item->names[item->nnames++] = n;
+	item->nnames++;
 	return true;
+}
+
+static struct name *
+item_name(const struct diff *d, const struct item *item, size_t i)
+{
+	return d->file[item_side(item)].names.at[item->names + i];
 }
 
 /* The digest at a level, of a text's joined pieces too. */
@@ -66,9 +70,9 @@ digest_item(struct diff *d, struct item *item, struct digest *how, uint64_t *h)
 	how->apart = slice(NULL, 0);
 	if (!item->streamed || how->match < MATCH_PARAMS)
 		return 0;
-	if (item_text(d, item, &d->text[item->side]) < 0)
+	if (item_text(d, item, &d->text[item_side(item)]) < 0)
 		return -1;
-	joined.text = buf_slice(&d->text[item->side]);
+	joined.text = buf_slice(&d->text[item_side(item)]);
 	if (digest_message(how, &joined, &of_text) < 0)
 		return -1;
 	*h = digest_join(*h, of_text);
@@ -79,9 +83,10 @@ static int
 digest(struct diff *d, struct item *item)
 {
 	struct session *s = item->turn->session;
-	const struct slice session = item->side == LIVE && s->partner ? s->partner->id : s->id;
+	const enum side side = item_side(item);
+	const struct slice session = side == LIVE && s->partner ? s->partner->id : s->id;
 	struct naming naming = {d, item};
-	struct digest how = {.ids = d->ids, .live = item->side == LIVE, .what = item->what, .session = session};
+	struct digest how = {.ids = d->ids, .live = side == LIVE, .what = (enum acp_method)item->what, .session = session};
 	enum match match = d->options->match;
 
 	d->scratch.n = 0;
@@ -95,13 +100,14 @@ digest(struct diff *d, struct item *item)
 	how.match = match > MATCH_PARAMS ? match : MATCH_PARAMS;
 	how.id = note_name;
 	how.arg = &naming;
+	item->names = d->file[side].names.n;
 	if (digest_item(d, item, &how, &item->alike[FULL]) < 0)
 		return -1;
 	item->alike[SHAPE] = digest_join(item->alike[KIND], item->alike[SHAPE]);
 	item->alike[FULL] = digest_join(item->alike[KIND], item->alike[FULL]);
 	item->alike[CONTENT] = item->alike[match < MATCH_PARAMS ? SHAPE : FULL];
 	for (size_t i = 0; i < item->nnames; i++)
-		item->names[i]->sum += item->alike[FULL];
+		item_name(d, item, i)->sum += item->alike[FULL];
 	return 0;
 }
 
@@ -109,10 +115,10 @@ digest(struct diff *d, struct item *item)
 static int
 digest_directory(struct diff *d, struct item *item, uint64_t *h)
 {
-	struct digest how = {.match = MATCH_PARAMS, .what = item->what};
+	struct digest how = {.match = MATCH_PARAMS, .what = (enum acp_method)item->what};
 
 	*h = 0;
-	return item->kind == MSG_REQUEST && acp_begins_session(item->what) ? digest_item(d, item, &how, h) : 0;
+	return item->kind == MSG_REQUEST && acp_begins_session(how.what) ? digest_item(d, item, &how, h) : 0;
 }
 
 static bool
@@ -140,7 +146,7 @@ make_digests(struct diff *d, bool common)
 			if (digest_directory(d, item, &names) < 0)
 				return -1;
 			for (size_t k = 0; k < item->nnames; k++)
-				names += digest_join(item->names[k]->sum, 1);
+				names += digest_join(item_name(d, item, k)->sum, 1);
 			item->alike[FULL] = digest_join(item->alike[FULL], names);
 			item->turn->sum = digest_join(item->turn->sum, item->alike[CONTENT]);
 		}

@@ -132,8 +132,8 @@ static int
 compare_items(struct diff *d, struct section *s, struct item *recorded, struct item *live)
 {
 	struct pair p = {.d = d, .section = s, .recorded = recorded, .live = live, .place = recorded->line};
-	struct compare c = {.match = d->options->match, .ids = d->ids, .learn = true, .from = recorded->from,
-		.what = recorded->what, .session = recorded->turn->session->id, .differs = note, .arg = &p};
+	struct compare c = {.match = d->options->match, .ids = d->ids, .learn = true, .from = (enum acp_side)recorded->from,
+		.what = (enum acp_method)recorded->what, .session = recorded->turn->session->id, .differs = note, .arg = &p};
 	struct msg a, b;
 	int r;
 
@@ -220,13 +220,13 @@ static int
 note_alone(struct diff *d, struct section *s, struct item *item, uint64_t place)
 {
 	struct found f = {
-		.kind = item->side == RECORDED ? DIFFERENCE_MISSING : DIFFERENCE_UNEXPECTED,
+		.kind = item_side(item) == RECORDED ? DIFFERENCE_MISSING : DIFFERENCE_UNEXPECTED,
 		.whole = true,
 		.path = slice_of("."),
 		.place = place,
 	};
 
-	f.item[item->side] = item;
+	f.item[item_side(item)] = item;
 	s->messages++;
 	return add_found(d, s, &f);
 }

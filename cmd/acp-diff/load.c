@@ -10,7 +10,7 @@ static const char name[] = "acp-diff";
 /* A streamed text that may go on, by turn, kind and message id. */
 struct text {
 	UT_hash_handle hh;
-	struct item *first;
+	struct item *last;        /* its latest chunk */
 	char key[];
 };
 
@@ -106,11 +106,10 @@ add_item(struct diff *d, enum side side, const struct record *r, struct turn *t)
 		free(item);
 		return NULL;
 	}
-	item->side = side;
-	item->from = r->from;
+	item->from = (uint8_t)r->from;
 	item->line = r->number;
 	item->turn = t;
-	item->at = t->items.n;
+	item->at = (uint32_t)t->items.n;
 	item->place = script_place(r);
 	return list_add(&t->items, item) < 0 ? NULL : item;
 }
@@ -130,14 +129,13 @@ keep_text(struct item *item, struct slice text)
 static int
 join_text(struct diff *d, struct item *item, const struct msg *m)
 {
-	struct file *f = &d->file[item->side];
+	struct file *f = &d->file[item_side(item)];
 	struct acp_chunk c;
 	struct text *t;
 
 	if (m->what != ACP_SESSION_UPDATE || !acp_chunk(m->params, &c))
 		return 0;
 	item->streamed = true;
-	item->last_piece = item;
 	item->rest = digest_join(digest_bytes(slice_between(m->text.p, c.text.p)),
 		digest_bytes(slice_between(c.text.p + c.text.n, m->text.p + m->text.n)));
 	d->scratch.n = 0;
@@ -147,14 +145,14 @@ join_text(struct diff *d, struct item *item, const struct msg *m)
 	HASH_FIND(hh, f->texts, d->scratch.p, d->scratch.n, t);
 	if (t) {
 		item->joined = true;
-		t->first->last_piece->piece = item;
-		t->first->last_piece = item;
+		t->last->piece = item;
+		t->last = item;
 		return 0;
 	}
 	t = calloc(1, sizeof(*t) + d->scratch.n);
 	if (!t)
 		return -1;
-	t->first = item;
+	t->last = item;
 	memcpy(t->key, d->scratch.p, d->scratch.n);
 	HASH_ADD(hh, f->texts, key, d->scratch.n, t);
 	if (t->hh.tbl)
@@ -207,9 +205,9 @@ put_item(struct diff *d, enum side side, const struct record *r, struct turn *t,
 	*to = add_item(d, side, r, t);
 	if (!*to || (d->normalize && keep_text(*to, m.text) < 0))
 		return -1;
-	(*to)->from = from;
-	(*to)->kind = m.kind;
-	(*to)->what = request ? request->what : m.what;
+	(*to)->from = (uint8_t)from;
+	(*to)->kind = (uint8_t)m.kind;
+	(*to)->what = (uint16_t)(request ? request->what : m.what);
 	return join_text(d, *to, &m);
 }
 
@@ -368,11 +366,26 @@ read_all(struct diff *d, enum side side)
 	return EXIT_USAGE;
 }
 
+/* Frees what only reading needs. */
+static void
+end_reading(struct file *f)
+{
+	struct text *t, *next;
+
+	HASH_ITER(hh, f->texts, t, next) {
+		HASH_DEL(f->texts, t);
+		free(t);
+	}
+	requests_free(f->requests);
+	f->requests = NULL;
+}
+
 int
 load(struct diff *d, enum side side)
 {
 	const struct diff_options *o = d->options;
 	struct file *f = &d->file[side];
+	int status;
 
 	f->path = strcmp(o->path[side], "-") == 0 ? "standard input" : o->path[side];
 	if (script_open(&f->script, name, o->path[side], o->limit, o->hop,
@@ -381,10 +394,13 @@ load(struct diff *d, enum side side)
 		return EXIT_USAGE;
 	}
 	f->requests = requests_new();
-	if (f->requests && get_session(d, side, slice(NULL, 0)))
-		return read_all(d, side);
-	cli_warn(name, "%s", strerror(errno));
-	return EXIT_FAILED;
+	if (!f->requests || !get_session(d, side, slice(NULL, 0))) {
+		cli_warn(name, "%s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	status = read_all(d, side);
+	end_reading(f);
+	return status;
 }
 
 static void
@@ -408,30 +424,31 @@ void
 unload(struct diff *d, enum side side)
 {
 	struct file *f = &d->file[side];
-	struct text *t, *next;
 	struct item *item;
 
-	HASH_ITER(hh, f->texts, t, next) {
-		HASH_DEL(f->texts, t);
-		free(t);
-	}
+	end_reading(f);
 	HASH_CLEAR(hh, f->sessions);
 	for (size_t i = 0; i < f->items.n; i++) {
 		item = f->items.at[i];
 		free(item->text);
-		free(item->names);
 		free(item);
 	}
 	free(f->items.at);
 	for (size_t i = 0; i < f->order.n; i++)
 		free_session(f->order.at[i]);
 	free(f->order.at);
-	requests_free(f->requests);
+	free(f->names.at);
 	script_close(&f->script);
 	buf_free(&d->text[side]);
 }
 
 /* --- what an item says --- */
+
+enum side
+item_side(const struct item *item)
+{
+	return item->turn->session->side;
+}
 
 int
 item_message(struct diff *d, const struct item *item, struct msg *m)
@@ -439,12 +456,12 @@ item_message(struct diff *d, const struct item *item, struct msg *m)
 	struct slice text = slice(item->text, item->place.n);
 	struct json_error error;
 
-	if (!item->text && script_read(&d->file[item->side].script, item->place, &text) < 0)
+	if (!item->text && script_read(&d->file[item_side(item)].script, item->place, &text) < 0)
 		return -1;
 	if (item->kind == MSG_NOISE || msg_scan(text, m, &error) == MSG_NOISE)
 		*m = (struct msg){.text = text};
 	if (item->kind == MSG_RESPONSE)
-		m->what = item->what;
+		m->what = (enum acp_method)item->what;
 	return 0;
 }
 

@@ -53,7 +53,7 @@ put_found(struct report *r, const struct section *s, const struct found *f)
 	const struct item *item = f->item[f->item[RECORDED] ? RECORDED : LIVE];
 
 	put_turn(r, s->turn[s->turn[RECORDED] ? RECORDED : LIVE]);
-	put(r, ",\"from\":\"%s\"", acp_side_name(item->from));
+	put(r, ",\"from\":\"%s\"", acp_side_name((enum acp_side)item->from));
 	r->value[LIVE].n = 0;
 	r->failed |= item_label(r->diff, item, &r->value[LIVE]) < 0;
 	put_text(r, "message", buf_slice(&r->value[LIVE]));

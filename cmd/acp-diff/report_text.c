@@ -61,7 +61,7 @@ put_message(struct report *r, const struct item *recorded, const struct item *li
 {
 	const struct item *item = recorded ? recorded : live;
 
-	put(r, " %s: ", acp_side_name(item->from));
+	put(r, " %s: ", acp_side_name((enum acp_side)item->from));
 	put_label(r, item);
 	put(r, ",");
 	if (recorded)
@@ -87,7 +87,7 @@ put_context(struct report *r, const struct item *item, ptrdiff_t step)
 	if (beside->differs || beside->shown || !beside->partner)
 		return;
 	beside->shown = beside->partner->shown = true;
-	if (item->side == LIVE)
+	if (item_side(item) == LIVE)
 		beside = beside->partner;
 	put_message(r, beside, beside->partner);
 	put(r, "\n");
