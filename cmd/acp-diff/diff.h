@@ -25,7 +25,7 @@ struct list {
 /* An id of a tool call, a message, ...: what is said of it tells which id of the other side it stands for. */
 struct name {
 	UT_hash_handle hh;
-	uint64_t sum;             /* of the digests of all messages that name it */
+	uint64_t sum; /* of the digests of all messages that name it */
 	char key[];
 };
 
@@ -34,26 +34,26 @@ enum likeness { FULL, CONTENT, SHAPE, KIND, LIKENESSES };
 
 /* A message, or a line that is not one. There are as many as messages: they are kept small. */
 struct item {
-	uint8_t from;             /* enum acp_side */
-	uint8_t kind;             /* enum msg_kind */
-	bool streamed : 1;        /* a chunk of a text */
-	bool joined : 1;          /* it continues an earlier chunk */
+	uint8_t from;       /* enum acp_side */
+	uint8_t kind;       /* enum msg_kind */
+	bool streamed : 1;  /* a chunk of a text */
+	bool continues : 1; /* it continues an earlier chunk */
 	bool differs : 1, shown : 1;
-	bool moved : 1;           /* its partner has another place */
-	bool out_of_order : 1;    /* a client's: and that breaks the order of requests */
-	uint16_t what;            /* enum acp_method; of a response its request's */
-	uint32_t at;              /* in turn->items */
+	bool moved : 1;        /* its partner has another place */
+	bool out_of_order : 1; /* a client's: and that breaks the order of requests */
+	uint16_t what;         /* enum acp_method; of a response its request's */
+	uint32_t at;           /* in turn->items */
 	uint32_t nnames;
-	size_t names;             /* the index of its first one in its file's names */
+	size_t names; /* the index of its first one in its file's names */
 	uint64_t line;
 	struct turn *turn;
-	struct item *request;     /* of a response, or NULL */
-	struct item *response;    /* of a request, or NULL */
+	struct item *request;  /* of a response, or NULL */
+	struct item *response; /* of a request, or NULL */
 	struct item *partner;
-	struct item *piece;       /* of a text: the next chunk, or NULL */
-	uint64_t rest;            /* of a chunk: the digest of all but its text */
+	struct item *piece; /* of a text: the next chunk, or NULL */
+	uint64_t rest;      /* of a chunk: the digest of all but its text */
 	struct place place;
-	char *text;               /* where it does not lie in the file: place.n bytes of it */
+	char *text;                 /* where it does not lie in the file: place.n bytes of it */
 	uint64_t alike[LIKENESSES]; /* digests: the same for items that are alike so far */
 };
 
@@ -61,18 +61,18 @@ struct item {
 struct turn {
 	struct session *session;
 	uint64_t number;
-	struct list items;        /* struct item, in the order of the recording */
+	struct list items; /* struct item, in the order of the recording */
 	struct item *prompt;
-	uint64_t sum;             /* of what its items' digests are */
+	uint64_t sum; /* of what its items' digests are */
 };
 
 /* A session, or what belongs to none. */
 struct session {
 	UT_hash_handle hh;
 	enum side side;
-	uint64_t number;          /* 1 for the recording's first; 0: no session */
-	struct slice id;          /* a JSON string, or p NULL */
-	struct list turns;        /* struct turn */
+	uint64_t number;   /* 1 for the recording's first; 0: no session */
+	struct slice id;   /* a JSON string, or p NULL */
+	struct list turns; /* struct turn */
 	struct session *partner;
 	struct name *names;
 	char key[];
@@ -80,19 +80,19 @@ struct session {
 
 struct found {
 	enum difference_kind kind;
-	bool whole;               /* the message is missing or unexpected, or has moved */
+	bool whole; /* the message is missing or unexpected, or has moved */
 	bool moved;
 	struct item *item[SIDES];
-	struct slice path;        /* as of compare.h */
+	struct slice path;         /* as of compare.h */
 	struct slice value[SIDES]; /* JSON text, or p NULL; of a whole message: diff_value */
-	uint64_t place;           /* the line of the recording that it stands at or after */
+	uint64_t place;            /* the line of the recording that it stands at or after */
 	size_t nth;
 };
 
 /* A turn on both sides, or on one. */
 struct section {
 	struct turn *turn[SIDES];
-	struct list found;        /* struct found, in the order of the recording */
+	struct list found; /* struct found, in the order of the recording */
 	uint64_t messages, differences, moved;
 };
 
@@ -107,13 +107,13 @@ struct file {
 	struct list names;        /* struct name, of one item after another */
 	struct session *sessions; /* by id */
 	struct requests *requests;
-	struct text *texts;       /* those that may go on */
+	struct text *texts; /* those that may go on */
 };
 
 struct diff_options {
 	const char *path[SIDES];
-	const char *hop;          /* --hop, or NULL */
-	size_t limit;             /* --max-line, bytes */
+	const char *hop; /* --hop, or NULL */
+	size_t limit;    /* --max-line, bytes */
 	enum match match;
 	bool keep_paths, environment;
 };
@@ -123,7 +123,7 @@ struct diff {
 	struct normalize *normalize; /* or NULL */
 	struct ids *ids;
 	struct file file[SIDES];
-	struct list sections;     /* struct section */
+	struct list sections; /* struct section */
 	uint64_t differing, messages, differences, moved;
 	struct buf text[SIDES], scratch;
 };
@@ -158,9 +158,9 @@ int make_digests(struct diff *, bool common);
 /* Pairs everything and compares it: diff.sections. 0, or -1 with errno. */
 int diff_run(struct diff *);
 
-/* --- differences (judge.c) --- */
+/* --- differences (sections.c) --- */
 
 /* Compares the items of a section and notes what differs. 0 or -1. */
-int judge(struct diff *, struct section *);
+int compare_section(struct diff *, struct section *);
 
 #endif

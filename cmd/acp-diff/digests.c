@@ -64,10 +64,10 @@ digest_item(struct diff *d, struct item *item, struct digest *how, uint64_t *h)
 	if (item_message(d, item, &m) < 0)
 		return -1;
 	if (item->streamed && acp_chunk(m.params, &c))
-		how->apart = c.text;
+		how->excluded = c.text;
 	if (digest_message(how, &m, h) < 0)
 		return -1;
-	how->apart = slice(NULL, 0);
+	how->excluded = slice(NULL, 0);
 	if (!item->streamed || how->match < MATCH_PARAMS)
 		return 0;
 	if (item_text(d, item, &d->text[item_side(item)]) < 0)
@@ -122,9 +122,9 @@ digest_directory(struct diff *d, struct item *item, uint64_t *h)
 }
 
 static bool
-concerns(const struct item *item, bool common)
+is_selected(const struct item *item, bool common)
 {
-	return !item->joined && (item->turn->session->number == 0) == common;
+	return !item->continues && (item->turn->session->number == 0) == common;
 }
 
 int
@@ -137,11 +137,11 @@ make_digests(struct diff *d, bool common)
 		const struct list *items = &d->file[side].items;
 
 		for (size_t i = 0; i < items->n; i++)
-			if (concerns(items->at[i], common) && digest(d, items->at[i]) < 0)
+			if (is_selected(items->at[i], common) && digest(d, items->at[i]) < 0)
 				return -1;
 		for (size_t i = 0; i < items->n; i++) {
 			item = items->at[i];
-			if (!concerns(item, common))
+			if (!is_selected(item, common))
 				continue;
 			if (digest_directory(d, item, &names) < 0)
 				return -1;

@@ -144,7 +144,7 @@ join_text(struct diff *d, struct item *item, const struct msg *m)
 		return -1;
 	HASH_FIND(hh, f->texts, d->scratch.p, d->scratch.n, t);
 	if (t) {
-		item->joined = true;
+		item->continues = true;
 		t->last->piece = item;
 		t->last = item;
 		return 0;

@@ -7,18 +7,18 @@
 /* --- messages --- */
 
 static void
-join(struct item *a, struct item *b)
+pair_items(struct item *a, struct item *b)
 {
 	a->partner = b;
 	b->partner = a;
 	if (a->response && b->response)
-		join(a->response, b->response);
+		pair_items(a->response, b->response);
 }
 
 static bool
 is_in_direction(const struct item *item, enum acp_direction dir)
 {
-	return (item->from == ACP_CLIENT ? ACP_DOWN : ACP_UP) == dir && !item->joined;
+	return (item->from == ACP_CLIENT ? ACP_DOWN : ACP_UP) == dir && !item->continues;
 }
 
 /* The items of a direction that have a partner, or have to find one, in their order. 0 or -1. */
@@ -38,7 +38,7 @@ collect(const struct turn *t, enum acp_direction dir, bool partner, bool respons
 
 /* Those that have found one leave the list. */
 static void
-drop_joined(struct list *l)
+drop_paired(struct list *l)
 {
 	size_t n = 0;
 
@@ -52,7 +52,7 @@ drop_joined(struct list *l)
  * Joins what is alike: in the order of both, and, where any, also what is left, in any order. 0 or -1.
  */
 static int
-join_alike(struct list *a, struct list *b, enum likeness alike, bool any)
+pair_alike(struct list *a, struct list *b, enum likeness alike, bool any)
 {
 	uint64_t *x = calloc(a->n + b->n + 1, sizeof(*x)), *y = x ? x + a->n : NULL;
 	size_t *partner = calloc(a->n + 1, sizeof(*partner));
@@ -72,13 +72,13 @@ join_alike(struct list *a, struct list *b, enum likeness alike, bool any)
 			r = rows_match_any(x, a->n, y, b->n, partner, taken);
 		for (size_t i = 0; r == 0 && i < a->n; i++)
 			if (partner[i] != ROWS_ALONE)
-				join(a->at[i], b->at[partner[i]]);
+				pair_items(a->at[i], b->at[partner[i]]);
 	}
 	free(x);
 	free(partner);
 	free(taken);
-	drop_joined(a);
-	drop_joined(b);
+	drop_paired(a);
+	drop_paired(b);
 	return r;
 }
 
@@ -98,7 +98,7 @@ collect_gap(const struct turn *t, enum acp_direction dir, size_t from, size_t to
 
 /* What has changed has rather stayed in its place: joins what is left between those that have found each other. 0 or -1. */
 static int
-join_gaps(const struct turn *a, const struct turn *b, enum acp_direction dir, struct list *x, struct list *y)
+pair_gaps(const struct turn *a, const struct turn *b, enum acp_direction dir, struct list *x, struct list *y)
 {
 	size_t *place = calloc(a->items.n + 1, sizeof(*place)), from = 0, across = 0, to;
 	const struct item *item;
@@ -117,7 +117,7 @@ join_gaps(const struct turn *a, const struct turn *b, enum acp_direction dir, st
 		if (collect_gap(a, dir, from, i, x) < 0 || collect_gap(b, dir, across, to, y) < 0)
 			r = -1;
 		for (int alike = SHAPE; r == 0 && x->n && y->n && alike <= KIND; alike++)
-			r = join_alike(x, y, (enum likeness)alike, false);
+			r = pair_alike(x, y, (enum likeness)alike, false);
 		from = i + 1;
 		across = to + 1;
 	}
@@ -133,13 +133,13 @@ pair_direction(struct diff *d, struct turn *a, struct turn *b, enum acp_directio
 
 	for (int alike = FULL; r == 0 && alike < LIKENESSES; alike++) {
 		if (alike == SHAPE)
-			r = join_gaps(a, b, dir, &x, &y);
+			r = pair_gaps(a, b, dir, &x, &y);
 		x.n = y.n = 0;
 		if (r < 0 || collect(a, dir, false, false, &x) < 0 || collect(b, dir, false, false, &y) < 0)
 			r = -1;
 		/* Below params, what is the same altogether is a better partner only in its place. */
 		if (r == 0)
-			r = join_alike(&x, &y, (enum likeness)alike, alike != FULL || d->options->match >= MATCH_PARAMS);
+			r = pair_alike(&x, &y, (enum likeness)alike, alike != FULL || d->options->match >= MATCH_PARAMS);
 	}
 	free(x.at);
 	free(y.at);
@@ -158,7 +158,7 @@ pair_across_turns(struct diff *d, struct session *a, struct session *b)
 	for (size_t i = 0; r == 0 && i < b->turns.n; i++)
 		r = collect(b->turns.at[i], ACP_UP, false, false, &y);
 	if (r == 0)
-		r = join_alike(&x, &y, d->options->match < MATCH_PARAMS ? CONTENT : FULL, true);
+		r = pair_alike(&x, &y, d->options->match < MATCH_PARAMS ? CONTENT : FULL, true);
 	free(x.at);
 	free(y.at);
 	return r;
@@ -309,10 +309,10 @@ add_sections(struct diff *d, const struct list *a, const struct list *b, const s
 }
 
 static int
-judge_from(struct diff *d, size_t section)
+compare_sections(struct diff *d, size_t section)
 {
 	for (; section < d->sections.n; section++)
-		if (judge(d, d->sections.at[section]) < 0)
+		if (compare_section(d, d->sections.at[section]) < 0)
 			return -1;
 	return 0;
 }
@@ -326,7 +326,7 @@ pair_turns(struct diff *d, struct session *a, struct session *b)
 	if (partner && match_turns(&a->turns, &b->turns, partner) == 0 &&
 		add_sections(d, &a->turns, &b->turns, partner) == 0 && pair_across_turns(d, a, b) == 0 &&
 		mark_moved(d, a, ACP_DOWN) == 0 && mark_moved(d, a, ACP_UP) == 0)
-		r = judge_from(d, first);
+		r = compare_sections(d, first);
 	free(partner);
 	return r;
 }
@@ -381,14 +381,14 @@ pair_sessions(struct diff *d)
 }
 
 static int
-run_alone(struct diff *d, struct session *s)
+add_unpaired(struct diff *d, struct session *s)
 {
 	size_t first = d->sections.n;
 
 	for (size_t i = 0; i < s->turns.n; i++)
 		if (add_section(d, s->side == RECORDED ? s->turns.at[i] : NULL, s->side == LIVE ? s->turns.at[i] : NULL) < 0)
 			return -1;
-	return judge_from(d, first);
+	return compare_sections(d, first);
 }
 
 int
@@ -404,12 +404,12 @@ diff_run(struct diff *d)
 		return -1;
 	for (size_t i = 1; i < x->n; i++) {
 		a = x->at[i];
-		if ((a->partner ? pair_turns(d, a, a->partner) : run_alone(d, a)) < 0)
+		if ((a->partner ? pair_turns(d, a, a->partner) : add_unpaired(d, a)) < 0)
 			return -1;
 	}
 	for (size_t i = 1; i < y->n; i++) {
 		b = y->at[i];
-		if (!b->partner && run_alone(d, b) < 0)
+		if (!b->partner && add_unpaired(d, b) < 0)
 			return -1;
 	}
 	return 0;

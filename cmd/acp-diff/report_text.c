@@ -17,7 +17,7 @@ put_color(struct report *r, const char *code)
 
 /* Where two values part, or the end of the shorter one. */
 static size_t
-parting(struct slice a, struct slice b)
+first_difference(struct slice a, struct slice b)
 {
 	size_t n = a.n < b.n ? a.n : b.n, i = 0;
 
@@ -83,7 +83,7 @@ put_context(struct report *r, const struct item *item, ptrdiff_t step)
 		if (at >= items->n)
 			return;
 		beside = items->at[at];
-	} while (beside->joined);
+	} while (beside->continues);
 	if (beside->differs || beside->shown || !beside->partner)
 		return;
 	beside->shown = beside->partner->shown = true;
@@ -95,7 +95,7 @@ put_context(struct report *r, const struct item *item, ptrdiff_t step)
 
 /* Are they about the same message? */
 static bool
-goes_on(const struct found *f, const struct found *other)
+is_same_pair(const struct found *f, const struct found *other)
 {
 	return f->item[RECORDED] == other->item[RECORDED] && f->item[LIVE] == other->item[LIVE];
 }
@@ -119,7 +119,7 @@ put_found(struct report *r, const struct found *f, bool first)
 	}
 	a = report_value(r, f, RECORDED);
 	b = report_value(r, f, LIVE);
-	differs = a.p && b.p ? parting(a, b) : 0;
+	differs = a.p && b.p ? first_difference(a, b) : 0;
 	put_value(r, a, differs, '-');
 	put_value(r, b, differs, '+');
 }
@@ -136,7 +136,7 @@ report_found(struct report *r, const struct section *s)
 		if (first)
 			put_context(r, f->item[f->item[RECORDED] ? RECORDED : LIVE], -1);
 		put_found(r, f, first);
-		first = !next || !goes_on(next, f);
+		first = !next || !is_same_pair(next, f);
 		if (first)
 			put_context(r, f->item[f->item[RECORDED] ? RECORDED : LIVE], 1);
 	}

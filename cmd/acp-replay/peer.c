@@ -21,7 +21,7 @@ struct peer {
 	struct player player;
 	struct endpoint live, err;
 	struct loop_task first;
-	struct loop_timer patience, pause, timeout;
+	struct loop_timer grace, pause, timeout;
 	struct loop_child child;
 	bool running;  /* there is a child */
 	bool ended;    /* it has ended: status */
@@ -47,9 +47,9 @@ fail(struct peer *p, int status)
 }
 
 static void
-be_patient(struct peer *p, uint64_t us)
+start_grace(struct peer *p, uint64_t us)
 {
-	if (loop_add_timer(p->loop, &p->patience, us) < 0)
+	if (loop_add_timer(p->loop, &p->grace, us) < 0)
 		fail(p, EXIT_FAILED);
 }
 
@@ -63,7 +63,7 @@ leave(struct peer *p)
 	p->left = true;
 	recorder_eof(p->player.recorder, p->player.us);
 	if (!p->ended && p->options->player.us == ACP_CLIENT)
-		be_patient(p, p->options->grace);
+		start_grace(p, p->options->grace);
 }
 
 static void
@@ -98,7 +98,7 @@ is_done(struct peer *p)
 /* --- the one step after everything that happens --- */
 
 static void
-play(struct peer *p)
+run_player(struct peer *p)
 {
 	if (p->play == PLAY_ABANDONED || p->play == PLAY_EXIT)
 		return;
@@ -125,20 +125,20 @@ wait_for(const struct peer *p)
 
 /* Has the live side left in the middle of something? */
 static bool
-has_to_give_up(const struct peer *p)
+must_abandon(const struct peer *p)
 {
-	return p->play == PLAY_WAITING && p->player.left && (!p->player.wake || p->player.stopped);
+	return p->play == PLAY_WAITING && p->player.left && (!p->player.wake || p->player.interrupted);
 }
 
 /* Plays until there is nothing to do but to wait: for the live side, the time, or room in the queues. */
 static void
-settle(void *arg)
+advance(void *arg)
 {
 	struct peer *p = arg;
 
 	do
-		play(p);
-	while (!p->failed && (p->play == PLAY_LEAVE || has_to_give_up(p)));
+		run_player(p);
+	while (!p->failed && (p->play == PLAY_LEAVE || must_abandon(p)));
 	if (!p->done)
 		p->done = is_done(p);
 	if (p->leaving)
@@ -150,7 +150,7 @@ settle(void *arg)
 	recorder_flush(p->player.recorder);
 	if (p->done && p->live.out.n == 0)
 		loop_stop(p->loop);
-	else if (p->options->timeout && !p->player.late && loop_add_timer(p->loop, &p->timeout, p->options->timeout) < 0)
+	else if (p->options->timeout && !p->player.timed_out && loop_add_timer(p->loop, &p->timeout, p->options->timeout) < 0)
 		fail(p, EXIT_FAILED);
 }
 
@@ -163,7 +163,7 @@ timed_out(void *arg)
 	/* A recorded pause takes its time, and what ends has its grace period. */
 	if ((p->play == PLAY_WAITING && p->player.wake) || p->left || p->ended)
 		return;
-	p->player.late = p->player.missed = true;
+	p->player.timed_out = p->player.missed = true;
 	if (p->play == PLAY_FULL || p->play == PLAY_OVER)
 		cli_warn(name, "the %s did not %s within --timeout", acp_side_name(p->player.them),
 			p->play == PLAY_FULL ? "read" : "end");
@@ -173,30 +173,30 @@ timed_out(void *arg)
 		return;
 	}
 	p->player.left = p->leaving = true;
-	settle(p);
+	advance(p);
 }
 
 /* --- what happens --- */
 
 /* False where something has to be played before it is heard (again). */
 static bool
-hear_line(void *arg, enum input_got got, const struct line *line)
+receive_line(void *arg, enum input_got got, const struct line *line)
 {
 	struct peer *p = arg;
-	enum heard h;
+	enum received h;
 
 	if (p->failed)
 		return true;
 	if (got == INPUT_PIECE)
-		h = line->first && player_hear_long(&p->player) < 0 ? HEARD_FAILED : HEARD;
+		h = line->first && player_receive_long(&p->player) < 0 ? RECEIVED_FAILED : RECEIVED;
 	else
-		h = player_hear(&p->player, line->text, p->again);
-	p->again = h == HEARD_LATER;
-	if (h == HEARD_FAILED) {
+		h = player_receive(&p->player, line->text, p->again);
+	p->again = h == RECEIVED_LATER;
+	if (h == RECEIVED_FAILED) {
 		cli_warn(name, "%s", strerror(errno));
 		fail(p, EXIT_FAILED);
 	}
-	return h != HEARD_LATER;
+	return h != RECEIVED_LATER;
 }
 
 static void
@@ -211,14 +211,14 @@ live_event(void *arg, enum endpoint_event event)
 	/* A client that does not read is none; an agent's end shows on its output. */
 	if (event == ENDPOINT_CLOSED && p->live.out.error && p->options->player.us == ACP_AGENT)
 		p->player.left = true;
-	settle(p);
+	advance(p);
 }
 
 static void
 err_event(void *arg, enum endpoint_event event)
 {
 	(void)event;
-	settle(arg);
+	advance(arg);
 }
 
 static void
@@ -229,30 +229,30 @@ agent_ended(void *arg, int status)
 	p->ended = true;
 	p->status = status;
 	/* What it started may hold its output open. */
-	be_patient(p, p->options->grace);
-	settle(p);
+	start_grace(p, p->options->grace);
+	advance(p);
 }
 
 static void
-out_of_patience(void *arg)
+grace_expired(void *arg)
 {
 	struct peer *p = arg;
 
 	if (p->ended || !p->running) {
 		endpoint_close_in(&p->live);
 		input_ended(p);
-		settle(p);
+		advance(p);
 		return;
 	}
 	if (!p->stopped)
 		cli_warn(name, "the agent did not end within the grace period: sending it SIGTERM");
 	proc_signal(p->child.pid, p->stopped ? SIGKILL : SIGTERM);
 	p->stopped = true;
-	be_patient(p, AFTER_TERM);
+	start_grace(p, AFTER_TERM);
 }
 
 static void
-caught(void *arg, int signal)
+signalled(void *arg, int signal)
 {
 	struct peer *p = arg;
 
@@ -260,10 +260,10 @@ caught(void *arg, int signal)
 		fail(p, 128 + signal);
 		return;
 	}
-	p->player.stopped = true;
+	p->player.interrupted = true;
 	p->player.left = true;
 	p->leaving = true;
-	settle(p);
+	advance(p);
 }
 
 /* --- beginning --- */
@@ -302,14 +302,14 @@ open_streams(struct peer *p, int in, int out)
 {
 	int err = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 8);
 
-	p->live = (struct endpoint){.line = hear_line, .event = live_event, .arg = p};
+	p->live = (struct endpoint){.line = receive_line, .event = live_event, .arg = p};
 	p->err = (struct endpoint){.event = err_event, .arg = p};
 	if (endpoint_open(&p->live, p->loop, in, out, p->options->limit) < 0 || err < 0 ||
 		endpoint_open(&p->err, p->loop, -1, err, 0) < 0)
 		return -1;
-	p->first = (struct loop_task){.run = settle, .arg = p};
-	p->patience = (struct loop_timer){.expired = out_of_patience, .arg = p};
-	p->pause = (struct loop_timer){.expired = settle, .arg = p};
+	p->first = (struct loop_task){.run = advance, .arg = p};
+	p->grace = (struct loop_timer){.expired = grace_expired, .arg = p};
+	p->pause = (struct loop_timer){.expired = advance, .arg = p};
 	p->timeout = (struct loop_timer){.expired = timed_out, .arg = p};
 	loop_add_task(p->loop, &p->first);
 	return p->running ? loop_add_child(p->loop, &p->child) : 0;
@@ -350,7 +350,7 @@ start(struct peer *p)
 		cli_warn(name, "%s: %s", p->options->path, strerror(errno));
 		return EXIT_USAGE;
 	}
-	p->loop = loop_new(signals, caught, p);
+	p->loop = loop_new(signals, signalled, p);
 	if (!p->loop || player_open(&p->player, &p->options->player, &p->script, &p->live, &p->err) < 0)
 		goto fail;
 	status = start_recorder(p);

@@ -18,7 +18,7 @@ struct peer_options {
 	struct recorder_options recorder; /* path, live and command are the peer's to fill in */
 };
 
-/* Plays the recording. Returns the exit status; has said on stderr what there was to say. */
+/* Plays the recording. Returns the exit status; every problem has been reported on stderr. */
 int peer_run(struct peer_options *);
 
 #endif

@@ -41,7 +41,7 @@ plan_make_conversation(struct plan *p, struct slice session)
 	c = calloc(1, sizeof(*c) + p->key.n + session.n);
 	if (!c)
 		return NULL;
-	c->born = p->last.number;
+	c->first_record = p->last.number;
 	c->recorded = p->last.t;
 	if (!session.p) {
 		c->open = true;
@@ -57,7 +57,7 @@ plan_make_conversation(struct plan *p, struct slice session)
 		free(c);
 		return NULL;
 	}
-	DL_APPEND(p->shut, c);
+	DL_APPEND(p->unopened, c);
 	return c;
 }
 
@@ -66,7 +66,7 @@ plan_begin(struct plan *p, struct conversation *c)
 {
 	if (c->open)
 		return;
-	DL_DELETE(p->shut, c);
+	DL_DELETE(p->unopened, c);
 	c->open = true;
 	plan_note_idle(p, c);
 }
@@ -109,8 +109,8 @@ static void
 free_conversation(struct conversation *c)
 {
 	free_cues(c->cues);
-	free_cues(c->owed);
-	free_cues(c->spare);
+	free_cues(c->pending);
+	free_cues(c->optional);
 	free(c->own);
 	free(c);
 }
@@ -168,7 +168,7 @@ drop_call(struct plan *p, struct call *call)
 	plan_end_call(p, call);
 	if (!q)
 		return;
-	plan_come(p, q);
+	plan_arrived(p, q);
 	plan_forget(p, q);
 }
 
@@ -185,7 +185,7 @@ plan_drop_own(struct plan *p, struct conversation *c, uint64_t after, uint64_t t
 			c->own[kept++] = c->own[i];
 			continue;
 		}
-		/* Nobody will answer what is not asked. */
+		/* A request that is not sent gets no response. */
 		call = plan_call(p, number);
 		if (call)
 			drop_call(p, call);
@@ -276,23 +276,23 @@ plan_relax(struct plan *p, struct cue *q)
 	if (q->optional)
 		return;
 	DL_DELETE(q->conversation->cues, q);
-	DL_APPEND(q->conversation->spare, q);
+	DL_APPEND(q->conversation->optional, q);
 	q->optional = true;
 	p->held--;
 	plan_note_idle(p, q->conversation);
 }
 
 void
-plan_come(struct plan *p, struct cue *q)
+plan_arrived(struct plan *p, struct cue *q)
 {
 	leave_part(p, q);
 	plan_relax(p, q);
-	q->come = true;
+	q->arrived = true;
 	if (q->kind != MSG_REQUEST)
 		return;
-	DL_DELETE(q->conversation->spare, q);
-	DL_APPEND(q->conversation->owed, q);
-	if (!q->answer.number)
+	DL_DELETE(q->conversation->optional, q);
+	DL_APPEND(q->conversation->pending, q);
+	if (!q->response.number)
 		p->unread++;
 }
 
@@ -300,13 +300,13 @@ void
 plan_forget(struct plan *p, struct cue *q)
 {
 	if (q->kind == MSG_REQUEST)
-		DL_DELETE(q->conversation->owed, q);
+		DL_DELETE(q->conversation->pending, q);
 	else
-		DL_DELETE(q->conversation->spare, q);
+		DL_DELETE(q->conversation->optional, q);
 	free(q->id);
 	q->id = NULL;
-	q->gone = q->kind == MSG_REQUEST && !q->answer.number;
-	if (q->gone)
+	q->forgotten = q->kind == MSG_REQUEST && !q->response.number;
+	if (q->forgotten)
 		p->unread--;
 	else
 		free(q);
@@ -341,7 +341,7 @@ forget_all(struct plan *p)
 	struct call *call, *more;
 
 	while (p->requests && (r = requests_next(p->requests, r)))
-		if (r->from == p->them && r->owner && ((struct cue *)r->owner)->gone)
+		if (r->from == p->them && r->owner && ((struct cue *)r->owner)->forgotten)
 			free(r->owner);
 	requests_free(p->requests);
 	p->requests = NULL;

@@ -67,7 +67,7 @@ close_request(struct plan *p, struct request *r)
 	requests_done(r);
 }
 
-/* What comes before --start is not played; an answer to it is known by its lack of an owner. 0 or -1. */
+/* What comes before --start is not played; a response to it finds a request without an owner. 0 or -1. */
 static int
 leave_out(struct plan *p, enum acp_side from, const struct msg *m)
 {
@@ -123,7 +123,7 @@ read_theirs(struct plan *p, const struct msg *m, struct reading *to)
 	if (!c || !(to->cue = add_cue(p, m, c)))
 		return -1;
 	to->conversation = c;
-	if (c->born == p->last.number)
+	if (c->first_record == p->last.number)
 		plan_begin(p, c);
 	if (p->prompted.n && plan_is_idle(m) && msg_session(m).p && json_string_eq(msg_session(m), buf_slice(&p->prompted))) {
 		to->cue->ends_turn = true;
@@ -137,20 +137,20 @@ read_theirs(struct plan *p, const struct msg *m, struct reading *to)
 	return r ? 0 : -1;
 }
 
-/* The answer that tells of a new session begins its conversation. */
+/* The response that names a new session begins its conversation. */
 static int
-begin_conversation(struct plan *p, struct cue *q, const struct msg *answer)
+begin_conversation(struct plan *p, struct cue *q, const struct msg *response)
 {
-	struct slice session = msg_session(answer);
+	struct slice session = msg_session(response);
 
 	if (p->us != ACP_AGENT || !session.p || (q->what != ACP_SESSION_NEW && q->what != ACP_SESSION_FORK))
 		return 0;
 	q->opens = plan_make_conversation(p, session);
 	if (!q->opens)
 		return -1;
-	q->opens->opened_by_answer = true;
+	q->opens->opened_by_response = true;
 	/* What was sent in it before is not held up by what stands behind. */
-	if (q->opens->born < p->last.number && q->come)
+	if (q->opens->first_record < p->last.number && q->arrived)
 		plan_begin(p, q->opens);
 	return 0;
 }
@@ -162,13 +162,13 @@ read_answer(struct plan *p, struct request *r, const struct msg *m, struct readi
 	struct cue *q = r->owner;
 
 	close_request(p, r);
-	if (!q || q->gone) {
+	if (!q || q->forgotten) {
 		free(q);
 		return 0;
 	}
 	to->conversation = q->conversation;
-	q->answer = to->own;
-	if (q->come)
+	q->response = to->own;
+	if (q->arrived)
 		p->unread--;
 	if (begin_conversation(p, q, m) < 0)
 		return -1;
@@ -205,7 +205,7 @@ own_conversation(struct plan *p, struct slice session)
 	return session.p || !p->latest ? plan_make_conversation(p, session) : p->latest;
 }
 
-/* A message of ours. What is no answer goes out in its order. */
+/* A message of ours. All but responses are sent in their order. */
 static int
 read_ours(struct plan *p, const struct msg *m, struct reading *to)
 {
@@ -222,7 +222,7 @@ read_ours(struct plan *p, const struct msg *m, struct reading *to)
 	c = own_conversation(p, session);
 	if (!c)
 		return -1;
-	to->own.tells = m->kind == MSG_NOTIFICATION && session.p && c->session.p;
+	to->own.names_session = m->kind == MSG_NOTIFICATION && session.p && c->session.p;
 	if (!to->conversation)
 		to->conversation = c;
 	if (p->us == ACP_CLIENT && m->what == ACP_SESSION_PROMPT) {
@@ -233,7 +233,7 @@ read_ours(struct plan *p, const struct msg *m, struct reading *to)
 	return m->kind == MSG_REQUEST ? read_our_request(p, m, c) : 0;
 }
 
-/* Who sent it: where the recording does not say, who could have. */
+/* Who sent it: where the recording does not say so, who could have. */
 static enum acp_side
 sender(const struct plan *p, const struct msg *m)
 {
@@ -264,8 +264,8 @@ read_message(struct plan *p, struct reading *to)
 	if (from == p->us)
 		return read_ours(p, m, to);
 	to->own.number = 0;
-	to->doubtful = from == ACP_UNKNOWN;
-	return to->doubtful ? 0 : read_theirs(p, m, to);
+	to->sender_unknown = from == ACP_UNKNOWN;
+	return to->sender_unknown ? 0 : read_theirs(p, m, to);
 }
 
 /* What is no message goes with what it stands behind. */

@@ -1,4 +1,4 @@
-/* When what is played: the order within conversations, the pauses, the ends. */
+/* Decides when each message is sent: the order within conversations, the pauses, the ends. */
 #include "cmd/acp-replay/player_parts.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 static const char name[] = "acp-replay";
 
-/* So long, in us, notifications are waited for that the recording has and nothing depends on. */
+/* How long to wait for recorded notifications on which nothing depends; us. */
 enum { LINGER = 500 * 1000 };
 
 int
@@ -38,7 +38,7 @@ player_close(struct player *p)
 }
 
 static void
-say(const char *where, const char *before, uint64_t number, const char *format, va_list args)
+warn_at(const char *where, const char *before, uint64_t number, const char *format, va_list args)
 {
 	struct buf text = {0};
 
@@ -50,22 +50,22 @@ say(const char *where, const char *before, uint64_t number, const char *format, 
 }
 
 void
-player_say(const struct player *p, uint64_t number, const char *format, ...)
+player_warn(const struct player *p, uint64_t number, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	say(p->script->path, "", number, format, args);
+	warn_at(p->script->path, "", number, format, args);
 	va_end(args);
 }
 
 void
-player_say_live(const struct player *p, uint64_t line, const char *format, ...)
+player_warn_live(const struct player *p, uint64_t line, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	say(acp_side_name(p->them), " line ", line, format, args);
+	warn_at(acp_side_name(p->them), " line ", line, format, args);
 	va_end(args);
 }
 
@@ -90,7 +90,7 @@ player_touch(struct player *p, struct conversation *c)
 
 	touch(p, c);
 	if (c == p->plan.common)
-		DL_FOREACH(p->plan.shut, shut)
+		DL_FOREACH(p->plan.unopened, shut)
 			touch(p, shut);
 }
 
@@ -115,22 +115,22 @@ common_is_past(struct player *p, uint64_t number)
 }
 
 bool
-player_has_begun(struct player *p, struct conversation *c)
+player_try_begin(struct player *p, struct conversation *c)
 {
-	if (!c->open && !c->opened_by_answer && common_is_past(p, c->born))
+	if (!c->open && !c->opened_by_response && common_is_past(p, c->first_record))
 		plan_begin(&p->plan, c);
 	return c->open;
 }
 
 /* --- what is due --- */
 
-/* May it still come? Then it is noted until when. */
+/* May a notification still come? Then p->wake says how long to wait for it. */
 static bool
 lingers(struct player *p)
 {
-	uint64_t until = p->heard + LINGER;
+	uint64_t until = p->last_notification + LINGER;
 
-	if (p->left || !p->heard || until <= p->now)
+	if (p->left || !p->last_notification || until <= p->now)
 		return false;
 	if (!p->wake || until < p->wake)
 		p->wake = until;
@@ -138,12 +138,12 @@ lingers(struct player *p)
 }
 
 /*
- * Agents do not cut their text into the same pieces twice. A notification of the agent's is waited for
- * only while the agent has something to do and nothing to wait for, and only until it sends
- * something that the recording has later; and for a moment after that. The end of a turn that is one (v2) has to come.
+ * Removes a notification of the agent that need not be waited for. An agent never splits its text into the same chunks twice, so
+ * one is waited for only while a request of the client is open and none of the agent, until the agent sends something that the
+ * recording has later, and for LINGER after that. The notification that ends a turn (v2) has to come.
  */
 static bool
-is_settled(struct player *p, struct cue *q)
+try_settle(struct player *p, struct cue *q)
 {
 	if (q->kind != MSG_NOTIFICATION || p->them != ACP_AGENT)
 		return false;
@@ -154,44 +154,44 @@ is_settled(struct player *p, struct cue *q)
 		p->taken += p->taken < p->arrived;
 	} else if (p->taken < p->arrived) {
 		p->taken++;
-	} else if (q->number > p->reached && p->asked == 0 && !p->left) {
+	} else if (q->number > p->reached && p->unanswered == 0 && !p->left) {
 		if (requests_count(p->ours) > 0 || p->turn.n || lingers(p))
 			return false;
 	}
-	plan_come(&p->plan, q);
+	plan_arrived(&p->plan, q);
 	plan_forget(&p->plan, q);
 	return true;
 }
 
-/* Is something to come of the live side before that record? */
+/* Removes what need not be waited for. True where a message of the live side has to come before that record. */
 static bool
-has_to_come(struct player *p, struct conversation *c, uint64_t number)
+settle_before(struct player *p, struct conversation *c, uint64_t number)
 {
 	while (c->cues && c->cues->number < number)
-		if (!is_settled(p, c->cues))
+		if (!try_settle(p, c->cues))
 			return true;
 	return false;
 }
 
-/* Has the request to wait for the answer to another, as it did in the recording? */
+/* Was q sent after k had its response? */
 bool
-player_mattered(const struct player *p, const struct cue *k, const struct cue *q)
+player_precedes(const struct player *p, const struct cue *k, const struct cue *q)
 {
 	/* Of what has no session only the first request has to do with all the others. */
 	if (k->conversation == p->plan.common && k->what != ACP_INITIALIZE)
 		return false;
-	return k->answer.number && k->answer.number < q->number;
+	return k->response.number && k->response.number < q->number;
 }
 
 /*
- * An answer waits for what its side sent since the request, and the agent's for what the client told and
- * answered since: a request of the client's that came in between may as well come behind it.
+ * A response waits for what its side sent after the request. The agent's also waits for the notifications and responses that
+ * the client sent after it; a request of the client that was recorded in between may come later.
  */
 static bool
-answer_is_ready(struct player *p, struct cue *q)
+response_is_ready(struct player *p, struct cue *q)
 {
 	struct conversation *c = q->conversation;
-	uint64_t from = q->number, to = q->answer.number;
+	uint64_t from = q->number, to = q->response.number;
 	const struct own *own = plan_first(c);
 	const struct cue *k;
 	size_t i;
@@ -201,18 +201,18 @@ answer_is_ready(struct player *p, struct cue *q)
 			return false;
 	if (p->us == ACP_CLIENT)
 		return true;
-	if (own && own->number < from && !has_to_come(p, c, own->number))
+	if (own && own->number < from && !settle_before(p, c, own->number))
 		return false; /* it only waits for its time */
 	for (k = c->cues; k && k->number < to; k = k->next)
 		if (k->number > from && k->kind != MSG_REQUEST)
 			return false;
-	for (k = c->owed; k; k = k->next)
-		if (k->number < from && player_mattered(p, k, q))
+	for (k = c->pending; k; k = k->next)
+		if (k->number < from && player_precedes(p, k, q))
 			return false;
 	return true;
 }
 
-/* Is it time for what was recorded at t? Else it is noted when it will be. */
+/* Is it time for what was recorded at t? Else p->wake says when it will be. */
 static bool
 is_time(struct player *p, const struct conversation *c, uint64_t t)
 {
@@ -232,10 +232,10 @@ is_time(struct player *p, const struct conversation *c, uint64_t t)
 	return false;
 }
 
-/* What is due next in a conversation. */
+/* The message that is due next in a conversation. */
 struct due {
 	struct conversation *conversation;
-	struct cue *answered; /* the answer to this; NULL: the first record of ours */
+	struct cue *answered; /* the response to this; NULL: the first record of ours */
 	uint64_t number;
 };
 
@@ -248,21 +248,21 @@ find_due(struct player *p, struct conversation *c, struct due *d, bool *waits)
 
 	*d = (struct due){.conversation = c};
 	if (!own)
-		has_to_come(p, c, UINT64_MAX); /* what is not waited for makes room for more to be read */
-	if (own && player_has_begun(p, c) && !has_to_come(p, c, own->number)) {
+		settle_before(p, c, UINT64_MAX); /* what is not waited for makes room for more to be read */
+	if (own && player_try_begin(p, c) && !settle_before(p, c, own->number)) {
 		if (is_time(p, c, own->t))
 			d->number = own->number;
 		else
 			*waits = true;
 	}
-	DL_FOREACH(c->owed, q) {
-		if (!q->answer.number || (d->number && q->answer.number > d->number) || !answer_is_ready(p, q))
+	DL_FOREACH(c->pending, q) {
+		if (!q->response.number || (d->number && q->response.number > d->number) || !response_is_ready(p, q))
 			continue;
-		if (!is_time(p, c, q->answer.t)) {
+		if (!is_time(p, c, q->response.t)) {
 			*waits = true;
 			continue;
 		}
-		d->number = q->answer.number;
+		d->number = q->response.number;
 		d->answered = q;
 	}
 	*waits |= p->lingers;
@@ -272,14 +272,14 @@ find_due(struct player *p, struct conversation *c, struct due *d, bool *waits)
 static int
 send_due(struct player *p, const struct due *d)
 {
-	const struct own own = d->answered ? d->answered->answer : *plan_first(d->conversation);
+	const struct own own = d->answered ? d->answered->response : *plan_first(d->conversation);
 	struct json_error error;
 	struct slice text;
 	struct msg m = {0};
 
 	if (script_read(p->script, own.place, &text) < 0)
 		return -1;
-	if (player_goes_as_it_is(p, d->conversation, &own)) {
+	if (player_is_unchanged(p, d->conversation, &own)) {
 		plan_sent(&p->plan, d->conversation);
 		return player_send(p, d->conversation, &own, text, NULL);
 	}
@@ -288,7 +288,7 @@ send_due(struct player *p, const struct due *d)
 		return -1;
 	}
 	if (d->answered)
-		return player_send_answer(p, d->answered, text, &m);
+		return player_send_response(p, d->answered, text, &m);
 	plan_sent(&p->plan, d->conversation);
 	return player_send(p, d->conversation, &own, text, &m);
 }
@@ -322,7 +322,7 @@ send_next(struct player *p)
 
 /* --- reading --- */
 
-/* What has been read and is ours goes out at once where nothing is before it; else it is kept. */
+/* Sends a record of ours that has just been read, if it is due; else keeps it. */
 static int
 play_own(struct player *p, bool send, const struct reading *r)
 {
@@ -330,11 +330,11 @@ play_own(struct player *p, bool send, const struct reading *r)
 
 	if (r->answered) {
 		player_touch(p, c);
-		if (send && r->answered->come && answer_is_ready(p, r->answered) && is_time(p, c, r->own.t))
-			return player_send_answer(p, r->answered, r->text, r->msg);
+		if (send && r->answered->arrived && response_is_ready(p, r->answered) && is_time(p, c, r->own.t))
+			return player_send_response(p, r->answered, r->text, r->msg);
 		return 0;
 	}
-	if (send && !plan_first(c) && player_has_begun(p, c) && !has_to_come(p, c, r->own.number) && is_time(p, c, r->own.t))
+	if (send && !plan_first(c) && player_try_begin(p, c) && !settle_before(p, c, r->own.number) && is_time(p, c, r->own.t))
 		return player_send(p, c, &r->own, r->text, r->msg);
 	player_touch(p, c);
 	return plan_keep(&p->plan, c, &r->own);
@@ -348,12 +348,12 @@ player_read(struct player *p, bool send, struct reading *r)
 	if (plan_read(&p->plan, r) < 0)
 		return -1;
 	recorder_read(p->recorder, last);
-	if (r->doubtful) {
-		player_say(p, last->number, "left out: the sender is unknown");
+	if (r->sender_unknown) {
+		player_warn(p, last->number, "left out: the sender is unknown");
 		p->missed = true;
 	}
 	if (p->plan.end == PLAN_GOES_ON && last->kind == RECORD_LOST)
-		player_say(p, last->number, "%llu records are missing here: %.*s", (unsigned long long)last->count,
+		player_warn(p, last->number, "%llu records are missing here: %.*s", (unsigned long long)last->count,
 			(int)last->text.n, last->text.n ? last->text.p : "");
 	if (r->cue && p->us == ACP_CLIENT)
 		player_touch(p, r->conversation);
@@ -391,10 +391,10 @@ count_in(const struct conversation *c, uint64_t *ours, uint64_t *theirs)
 
 	DL_FOREACH(c->cues, q) {
 		++*theirs;
-		*ours += q->kind == MSG_REQUEST && q->answer.number;
+		*ours += q->kind == MSG_REQUEST && q->response.number;
 	}
-	DL_FOREACH(c->owed, q)
-		*ours += q->answer.number > 0;
+	DL_FOREACH(c->pending, q)
+		*ours += q->response.number > 0;
 	for (i = c->first; i < c->nown; i++)
 		*ours += c->own[i].kind == RECORD_MESSAGE;
 }
@@ -436,7 +436,7 @@ static enum play
 abandon(struct player *p)
 {
 	const char *them = acp_side_name(p->them);
-	const char *why = p->late ? "no message came within --timeout" : p->stopped ? "stopped by a signal"
+	const char *why = p->timed_out ? "no message came within --timeout" : p->interrupted ? "stopped by a signal"
 		: p->us == ACP_AGENT ? "the client left" : "the agent left";
 	const struct cue *q = first_cue(p);
 	struct buf what = {0};
@@ -447,7 +447,7 @@ abandon(struct player *p)
 	if (failed == 0)
 		failed = count_rest(p, &ours, &theirs);
 	if (failed == 0)
-		player_say(p, number, "%s before %.*s; not played: %llu of the %s's messages and %llu of the %s's", why, (int)what.n, what.p,
+		player_warn(p, number, "%s before %.*s; not played: %llu of the %s's messages and %llu of the %s's", why, (int)what.n, what.p,
 			(unsigned long long)theirs, them, (unsigned long long)ours, acp_side_name(p->us));
 	buf_free(&what);
 	p->missed = true;
@@ -460,7 +460,7 @@ player_finish(struct player *p)
 	const struct waiting *w;
 
 	DL_FOREACH(p->waiting, w) {
-		player_say_live(p, w->line, "no response was sent: the recording ended before this request was due");
+		player_warn_live(p, w->line, "no response was sent: the recording ended before this request was due");
 		p->missed = true;
 	}
 }
@@ -483,11 +483,11 @@ bad_record(struct player *p)
 	const struct record *r = &p->plan.last;
 
 	if (r->torn && p->plan.begun) {
-		player_say(p, r->number, "the last record is torn and is ignored");
+		player_warn(p, r->number, "the last record is torn and is ignored");
 		p->plan.end = PLAN_END;
 		return end_of_recording(p);
 	}
-	player_say(p, r->number, "byte %zu: %s", r->error.at, r->error.what);
+	player_warn(p, r->number, "byte %zu: %s", r->error.at, r->error.what);
 	return PLAY_BAD;
 }
 
@@ -511,7 +511,7 @@ begin_again(struct player *p)
 {
 	struct request *r = NULL;
 
-	/* A late answer to a request of this time is nobody's any more. */
+	/* A late response to a request of this round is ignored. */
 	while ((r = requests_next(p->ours, r)))
 		r->owner = NULL;
 	p->touched = NULL;
@@ -519,13 +519,13 @@ begin_again(struct player *p)
 	p->played = false;
 	p->arrived = p->taken = p->reached = p->idle = 0;
 	p->turn.n = 0;
-	p->asked = 0;
+	p->unanswered = 0;
 	return plan_rewind(&p->plan);
 }
 
 /* All has been played up to an end of the plan. True: play on. */
 static bool
-passes(struct player *p, enum play *play)
+pass_end(struct player *p, enum play *play)
 {
 	switch (p->plan.end) {
 	case PLAN_END:
@@ -561,9 +561,9 @@ is_played(struct player *p)
 {
 	struct conversation *c = p->plan.common;
 
-	/* A client does not wait for what the agent tells at last. */
+	/* A client does not wait for the agent's last notifications. */
 	if (c && !plan_first(c))
-		has_to_come(p, c, UINT64_MAX);
+		settle_before(p, c, UINT64_MAX);
 	return p->plan.held == 0;
 }
 
@@ -588,9 +588,9 @@ player_play(struct player *p)
 			if (player_read(p, true, &r) < 0)
 				return PLAY_FAILED;
 		} else if (p->plan.end != PLAN_GOES_ON && !p->wake && is_played(p)) {
-			if (!passes(p, &play))
+			if (!pass_end(p, &play))
 				return play;
-		} else if ((p->wake && !p->stopped) || !p->left) {
+		} else if ((p->wake && !p->interrupted) || !p->left) {
 			return PLAY_WAITING;
 		} else {
 			return p->again && !p->played ? PLAY_OVER : abandon(p);

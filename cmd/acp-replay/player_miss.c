@@ -24,7 +24,7 @@ player_refuse(struct player *p, struct slice id, int code, const char *why, stru
 /* --- requests and notifications --- */
 
 /* How a live request differs from the one that was expected. */
-struct account {
+struct differences {
 	struct first_difference first;
 	struct buf data;   /* all of them: a JSON array */
 	size_t n;
@@ -64,9 +64,9 @@ player_first_difference(void *arg, const struct difference *d)
 }
 
 static bool
-account_for(void *arg, const struct difference *d)
+add_difference(void *arg, const struct difference *d)
 {
-	struct account *a = arg;
+	struct differences *a = arg;
 
 	a->failed = buf_printf(&a->data, "%s{\"path\":", a->n ? "," : "") < 0 || json_quote(d->path, &a->data) < 0 ||
 		add_value(&a->data, "recorded", d->recorded) < 0 || add_value(&a->data, "live", d->live) < 0 ||
@@ -78,7 +78,7 @@ account_for(void *arg, const struct difference *d)
 
 /* The request that the live side has to send next, in a conversation. */
 static void
-look_for_expected(const struct conversation *c, struct cue **first)
+find_first_request(const struct conversation *c, struct cue **first)
 {
 	struct cue *q;
 
@@ -133,20 +133,20 @@ expected_request(struct player *p, const struct msg *live)
 
 	if (find_nearest(p, live, &first) == 0 && first)
 		return first;
-	look_for_expected(c, &first);
+	find_first_request(c, &first);
 	if (first)
 		return first;
 	for (c = NULL; (c = plan_next(&p->plan, c));)
-		look_for_expected(c, &first);
+		find_first_request(c, &first);
 	return first;
 }
 
 /* Says what was expected: text for people, data for programs. 0 or -1. */
 static int
-tell_expected(struct player *p, const struct msg *live, struct cue *q, bool early, struct buf *text, struct buf *data)
+describe_expected(struct player *p, const struct msg *live, struct cue *q, bool early, struct buf *text, struct buf *data)
 {
-	struct account a = {0};
-	struct compare c = player_comparison(p, q, account_for, &a);
+	struct differences a = {0};
+	struct compare c = player_comparison(p, q, add_difference, &a);
 	struct msg m;
 	bool same;
 	int r = -1;
@@ -179,9 +179,9 @@ refuse_request(struct player *p, const struct msg *live, struct cue *expected)
 
 	r = buf_printf(&text, "acp-replay: %s: ", expected ? "too early" : "not recorded");
 	if (r == 0)
-		r = q ? tell_expected(p, live, q, expected, &text, &data) : buf_add_string(&text, "no further request is expected");
+		r = q ? describe_expected(p, live, q, expected, &text, &data) : buf_add_string(&text, "no further request is expected");
 	if (r == 0 && buf_string(&text)) {
-		player_say_live(p, p->lines, "%.*s gets an error response: %s", (int)live->method.n, live->method.p,
+		player_warn_live(p, p->lines, "%.*s gets an error response: %s", (int)live->method.n, live->method.p,
 			text.p + sizeof("acp-replay: ") - 1);
 		r = player_refuse(p, live->id, ACP_ERR_INTERNAL, text.p, data.n ? buf_slice(&data) : slice(NULL, 0));
 	} else {
@@ -193,7 +193,7 @@ refuse_request(struct player *p, const struct msg *live, struct cue *expected)
 }
 
 static int
-let_wait(struct player *p, const struct msg *live)
+keep_request(struct player *p, const struct msg *live)
 {
 	struct waiting *w = malloc(sizeof(*w) + live->text.n);
 
@@ -211,14 +211,14 @@ player_miss(struct player *p, const struct msg *live, struct cue *expected)
 {
 	/* A cancel is of no use later. */
 	if (p->options->on_miss == MISS_WAIT && p->us == ACP_AGENT && live->what != ACP_SESSION_CANCEL)
-		return let_wait(p, live);
+		return keep_request(p, live);
 	p->missed = true;
 	if (live->kind == MSG_REQUEST)
 		return refuse_request(p, live, expected);
 	if (live->what == ACP_SESSION_CANCEL)
-		player_say_live(p, p->lines, "ignored: no turn is open that it could cancel");
+		player_warn_live(p, p->lines, "ignored: no turn is open that it could cancel");
 	else
-		player_say_live(p, p->lines, "ignored: the rest of the recording has no matching notification %.*s",
+		player_warn_live(p, p->lines, "ignored: the rest of the recording has no matching notification %.*s",
 			(int)live->method.n, live->method.p);
 	return 0;
 }
@@ -241,9 +241,9 @@ leave_out(struct player *p, struct conversation *c, uint64_t after, uint64_t to)
 			plan_relax(&p->plan, q);
 			continue;
 		}
-		/* The client's answer to what has been asked is welcome, whatever it is. */
+		/* Any response of the client is accepted. */
 		call->cue = NULL;
-		plan_come(&p->plan, q);
+		plan_arrived(&p->plan, q);
 		plan_forget(&p->plan, q);
 	}
 }
@@ -254,19 +254,19 @@ open_turn(struct conversation *c)
 {
 	struct cue *q;
 
-	DL_FOREACH(c->owed, q)
+	DL_FOREACH(c->pending, q)
 		if (q->what == ACP_SESSION_PROMPT)
 			return q;
 	return NULL;
 }
 
-/* Reads on until the answer has been read. */
+/* Reads on until the response has been read. */
 static int
 read_answer(struct player *p, const struct cue *q)
 {
 	struct reading r;
 
-	while (!q->answer.number && p->plan.end == PLAN_GOES_ON)
+	while (!q->response.number && p->plan.end == PLAN_GOES_ON)
 		if (player_read(p, false, &r) < 0)
 			return -1;
 	return 0;
@@ -297,7 +297,7 @@ answer_cancelled(struct player *p, struct cue *q)
 		r = player_send_made(p, buf_slice(&text));
 	buf_free(&text);
 	buf_free(&result);
-	p->asked--;
+	p->unanswered--;
 	plan_forget(&p->plan, q);
 	return r;
 }
@@ -339,7 +339,7 @@ next_prompt(const struct conversation *c)
 }
 
 static int
-tell_idle(struct player *p, struct slice session)
+send_idle(struct player *p, struct slice session)
 {
 	struct buf text = {0}, params = {0};
 	int r;
@@ -371,7 +371,7 @@ cancel_running(struct player *p, struct conversation *c, struct slice session)
 	if ((uint64_t)end > next_prompt(c) || has_cancel(c, 0, (uint64_t)end))
 		return 0;
 	leave_out(p, c, 0, (uint64_t)end);
-	return tell_idle(p, session) < 0 ? -1 : 1;
+	return send_idle(p, session) < 0 ? -1 : 1;
 }
 
 /* 1 where the open turns have been cancelled, 0 where none is open (or the recording has a cancel in it), -1. */
@@ -384,9 +384,9 @@ cancel_open(struct player *p, struct conversation *c)
 	while ((q = open_turn(c))) {
 		if (read_answer(p, q) < 0)
 			return -1;
-		if (has_cancel(c, q->number, q->answer.number ? q->answer.number : UINT64_MAX))
+		if (has_cancel(c, q->number, q->response.number ? q->response.number : UINT64_MAX))
 			break;
-		leave_out(p, c, q->number, q->answer.number ? q->answer.number : q->number);
+		leave_out(p, c, q->number, q->response.number ? q->response.number : q->number);
 		if (answer_cancelled(p, q) < 0)
 			return -1;
 		done = 1;
@@ -414,6 +414,6 @@ player_cancel(struct player *p, const struct msg *live)
 		return r;
 	player_touch(p, c);
 	p->moved = p->missed = true;
-	player_say_live(p, p->lines, "the recording has no session/cancel here: ended the turn as cancelled");
+	player_warn_live(p, p->lines, "the recording has no session/cancel here: ended the turn as cancelled");
 	return 1;
 }

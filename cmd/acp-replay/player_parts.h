@@ -26,42 +26,42 @@ struct first_difference {
 /* For struct compare. */
 bool player_first_difference(void *first_difference, const struct difference *);
 
-/* "acp-replay" and a line on stderr that says where in the recording we are; where in what the live side sent. */
-void player_say(const struct player *, uint64_t number, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void player_say_live(const struct player *, uint64_t line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Report on stderr with the place: a record of the recording, or a line of the live side. */
+void player_warn(const struct player *, uint64_t number, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void player_warn_live(const struct player *, uint64_t line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Something of the conversation may be due. */
 void player_touch(struct player *, struct conversation *);
 /* Something of it has happened that was recorded at that time. */
 void player_happened(struct player *, struct conversation *, uint64_t recorded);
-/* Has it begun? */
-bool player_has_begun(struct player *, struct conversation *);
-/* Had the answer to k been read by its side when q was sent, so that q may have come of it? */
-bool player_mattered(const struct player *, const struct cue *k, const struct cue *q);
+/* Begins it where nothing is before it. True where it has begun. */
+bool player_try_begin(struct player *, struct conversation *);
+/* Was q sent after k had its response, so that it may depend on that? */
+bool player_precedes(const struct player *, const struct cue *k, const struct cue *q);
 /* Reads the next record; what is ours and due goes out where send is true. The reading is valid until the next. 0 or -1. */
 int player_read(struct player *, bool send, struct reading *);
 
-/* Is it told in the recorded bytes, so that nobody has to look into them? */
-bool player_goes_as_it_is(struct player *, const struct conversation *, const struct own *);
+/* Is it sent as it was recorded, without a scan for ids and paths? */
+bool player_is_unchanged(struct player *, const struct conversation *, const struct own *);
 /* Queues a record of ours; text is its own, and msg where it is a message that may not go as it is. 0 or -1. */
 int player_send(struct player *, struct conversation *, const struct own *, struct slice text, const struct msg *msg);
-/* Queues the recorded answer to a request that has come, and forgets that. 0 or -1. */
-int player_send_answer(struct player *, struct cue *, struct slice text, const struct msg *);
+/* Queues the recorded response to a request that has come, and forgets the request. 0 or -1. */
+int player_send_response(struct player *, struct cue *, struct slice text, const struct msg *);
 /* Queues a message that is not recorded. 0 or -1. */
 int player_send_made(struct player *, struct slice text);
 
-/* Learns which ids and folders stand for which from a message that was recorded, and the live one. 0 or -1. */
+/* Learns which ids and directories stand for which from a message that was recorded, and the live one. 0 or -1. */
 int player_learn(struct player *, const struct cue *, const struct msg *live);
-/* The comparison of a live message with that one, at the level of --match; what differs is said to a function (compare.h), or NULL. */
+/* The comparison of a live message with a cue at the level of --match. differs: called for each difference, or NULL. */
 struct compare player_comparison(const struct player *, const struct cue *, bool (*differs)(void *, const struct difference *),
 	void *arg);
 /* Scans what was recorded. 0, or -1 with errno. */
 int player_recorded(struct player *, const struct cue *, struct msg *);
-/* A message that was looked for has come: all that waited for it may go on. 0 or -1. */
-int player_come(struct player *, struct cue *, const struct msg *live);
-/* Looks at those that wait again. 1 where one of them has come, 0, or -1. */
+/* The message of a cue has come: what waited for it may go on. 0 or -1. */
+int player_accept(struct player *, struct cue *, const struct msg *live);
+/* Tries the waiting requests again. 1 where one of them is due now, 0, or -1. */
 int player_retry(struct player *);
-/* It is answered (or, a notification, told) that nothing is recorded for it, as --on-miss says. expected: what it comes before, or NULL. 0 or -1. */
+/* Handles a message that nothing recorded matches, as --on-miss says. expected: what has to come first, or NULL. 0 or -1. */
 int player_miss(struct player *, const struct msg *, struct cue *expected);
 /* Answers with an error; data is JSON text or p NULL. 0 or -1. */
 int player_refuse(struct player *, struct slice id, int code, const char *why, struct slice data);

@@ -13,7 +13,7 @@ queue(struct player *p, struct slice text, bool noise)
 
 /* A line that the agent wrote on its standard error. */
 static int
-complain(struct player *p, struct slice text)
+send_stderr(struct player *p, struct slice text)
 {
 	recorder_stderr(p->recorder, text);
 	/* A client that does not read it is not to hang: the rest is lost. */
@@ -28,7 +28,7 @@ player_send_made(struct player *p, struct slice text)
 	return queue(p, text, false);
 }
 
-/* Notes what the live side is going to answer. */
+/* Notes a request that the live side has to respond to. */
 static int
 open_request(struct player *p, const struct msg *m, uint64_t number)
 {
@@ -63,9 +63,9 @@ end_request(struct player *p, struct cue *q)
 {
 	if (q->opens) {
 		plan_begin(&p->plan, q->opens);
-		player_happened(p, q->opens, q->answer.t);
+		player_happened(p, q->opens, q->response.t);
 	}
-	p->asked--;
+	p->unanswered--;
 	plan_forget(&p->plan, q);
 }
 
@@ -94,9 +94,9 @@ write_message(struct player *p, const struct own *own, struct slice line, const 
 }
 
 bool
-player_goes_as_it_is(struct player *p, const struct conversation *c, const struct own *own)
+player_is_unchanged(struct player *p, const struct conversation *c, const struct own *own)
 {
-	return own->tells && ids_change_nothing(p->ids, c->session);
+	return own->names_session && ids_change_nothing(p->ids, c->session);
 }
 
 int
@@ -104,17 +104,17 @@ player_send(struct player *p, struct conversation *c, const struct own *own, str
 {
 	player_happened(p, c, own->t);
 	if (own->kind == RECORD_STDERR)
-		return complain(p, text);
-	if (own->kind == RECORD_NOISE || player_goes_as_it_is(p, c, own))
+		return send_stderr(p, text);
+	if (own->kind == RECORD_NOISE || player_is_unchanged(p, c, own))
 		return queue(p, text, own->kind == RECORD_NOISE);
 	p->text.n = 0;
 	return write_message(p, own, text, m) < 0 ? -1 : queue(p, buf_slice(&p->text), false);
 }
 
 int
-player_send_answer(struct player *p, struct cue *q, struct slice text, const struct msg *m)
+player_send_response(struct player *p, struct cue *q, struct slice text, const struct msg *m)
 {
-	player_happened(p, q->conversation, q->answer.t);
+	player_happened(p, q->conversation, q->response.t);
 	p->text.n = 0;
 	if (learn_session(p, m) < 0 || ids_write(p->ids, text, m, p->us, q->conversation->session, live_id(q), &p->text) < 0 ||
 		queue(p, buf_slice(&p->text), false) < 0)

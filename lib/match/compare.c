@@ -169,14 +169,14 @@ compare_id(struct walk *w, const struct place *at, struct slice a, struct slice 
 }
 
 static void
-compare_folder(struct walk *w, const struct place *at, struct slice a, struct slice b)
+compare_directory(struct walk *w, const struct place *at, struct slice a, struct slice b)
 {
 	/* The session that session/fork names is not the one that it begins. */
 	struct slice session = w->what == ACP_SESSION_FORK ? slice(NULL, 0) : w->session;
 
-	if (!ids_is_folder(w->c->ids, a) || !ids_is_folder(w->c->ids, b))
+	if (!ids_is_directory(w->c->ids, a) || !ids_is_directory(w->c->ids, b))
 		compare_string(w, at, a, b);
-	else if (w->c->learn && ids_learn_folder(w->c->ids, w->request, session, a, b) < 0)
+	else if (w->c->learn && ids_learn_directory(w->c->ids, w->request, session, a, b) < 0)
 		fail(w);
 }
 
@@ -299,7 +299,7 @@ compare_arrays(struct walk *w, const struct place *up, struct slice a, struct sl
 	struct slice key, value, other;
 	bool one, two;
 
-	/* What an array of folders holds are folders; otherwise its name says nothing of what is in it. */
+	/* What an array of directories holds are directories; otherwise its name says nothing of what is in it. */
 	if (at.member && !at.member->cwd)
 		at.member = NULL;
 	for (; !w->stopped; at.index++) {
@@ -347,7 +347,7 @@ compare(struct walk *w, const struct place *at, struct slice a, struct slice b)
 	const struct acp_member *member = at ? at->member : NULL;
 	enum json_type type = type_of(a);
 
-	if (a.p == w->c->apart[0].p && b.p == w->c->apart[1].p)
+	if (a.p == w->c->excluded[0].p && b.p == w->c->excluded[1].p)
 		return;
 	if (w->c->ids && member && are_ids(member->id, a, b)) {
 		compare_id(w, at, a, b);
@@ -366,7 +366,7 @@ compare(struct walk *w, const struct place *at, struct slice a, struct slice b)
 		break;
 	case JSON_STRING:
 		if (member && member->cwd && w->c->ids)
-			compare_folder(w, at, a, b);
+			compare_directory(w, at, a, b);
 		else
 			compare_string(w, at, a, b);
 		break;

@@ -1,6 +1,6 @@
 /*
  * compare: do two messages say the same, one recorded, one live? Nothing is built: both are walked
- * along where they lie. On the way it learns which ids and folders stand for which.
+ * along where they lie. On the way it learns which ids and directories stand for which.
  */
 #ifndef MATCH_COMPARE_H
 #define MATCH_COMPARE_H
@@ -42,9 +42,9 @@ struct compare {
 	struct ids *ids;      /* NULL: ids and paths stand for themselves */
 	bool learn;           /* put what is new into ids: these two belong together */
 	enum acp_side from;   /* who sent them */
-	enum acp_method what; /* of answers: what their request was */
-	struct slice session; /* of answers: the recorded session, where they do not say it; JSON text or p NULL */
-	struct slice apart[2]; /* a value in each, recorded and live, that is not compared here; or p NULL */
+	enum acp_method what; /* of responses: what their request was */
+	struct slice session; /* of responses: the recorded session, where they do not say it; JSON text or p NULL */
+	struct slice excluded[2]; /* a value in each, recorded and live, that is not compared here; or p NULL */
 	/* Is told each difference, those of the recording in its order; false: enough. NULL: it is enough whether there is one. */
 	bool (*differs)(void *arg, const struct difference *);
 	void *arg;

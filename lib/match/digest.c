@@ -124,7 +124,7 @@ of_value(struct walk *w, const struct acp_member *member, struct slice value, bo
 	enum json_type type = json_type(value);
 	bool judged = w->d->match >= MATCH_PARAMS || (member && member->kind);
 
-	if (value.p == w->d->apart.p)
+	if (value.p == w->d->excluded.p)
 		return 0;
 	if (type == JSON_OBJECT)
 		return of_object(w, value, foreign);
@@ -134,7 +134,7 @@ of_value(struct walk *w, const struct acp_member *member, struct slice value, bo
 		w->failed |= w->d->id && !w->d->id(w->d->arg, member->id, value);
 		return (uint64_t)member->id;
 	}
-	if (w->d->ids && member && member->cwd && ids_is_folder(w->d->ids, value))
+	if (w->d->ids && member && member->cwd && ids_is_directory(w->d->ids, value))
 		return JSON_STRING;
 	if (!judged)
 		return type == JSON_FALSE ? JSON_TRUE : type;

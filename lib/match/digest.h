@@ -1,6 +1,6 @@
 /*
  * digest: a number that is the same for all messages that compare finds the same at a level, whatever
- * their ids and folders, so that equals are found without comparing all with all. Others may share it by
+ * their ids and directories, so that equals are found without comparing all with all. Others may share it by
  * chance: it serves to find pairs, and compare judges them.
  */
 #ifndef MATCH_DIGEST_H
@@ -11,10 +11,10 @@
 struct digest {
 	enum match match;
 	struct ids *ids;      /* or NULL */
-	bool live;            /* whose folders these are */
-	enum acp_method what; /* of answers: what their request was */
-	struct slice session; /* recorded, whose folders stand for which */
-	struct slice apart;   /* a value in it that does not count, or p NULL */
+	bool live;            /* whose directories these are */
+	enum acp_method what; /* of responses: what their request was */
+	struct slice session; /* recorded, whose directories stand for which */
+	struct slice excluded;   /* a value in it that does not count, or p NULL */
 	/* Is shown each id in the message, which counts by its kind only; false: out of memory. Or NULL. */
 	bool (*id)(void *arg, enum acp_id, struct slice id);
 	void *arg;

@@ -23,7 +23,7 @@ ids_new(bool keep_paths)
 
 /* There is no end to them in a long session. */
 static bool
-is_passing(enum acp_id what)
+is_temporary(enum acp_id what)
 {
 	return acp_id_of_session(what) || what == ACP_ID_REQUEST || what == ACP_ID_MCP_REQUEST;
 }
@@ -33,7 +33,7 @@ forget(struct ids *ids, struct id *id)
 {
 	HASH_DELETE(by_recorded_hh, ids->by_recorded, id);
 	HASH_DELETE(by_live_hh, ids->by_live, id);
-	ids->passing -= is_passing(id->what);
+	ids->temporary -= is_temporary(id->what);
 	ids->renamed -= !slice_eq(id->recorded, id->live);
 	free(id);
 }
@@ -45,7 +45,7 @@ ids_free(struct ids *ids)
 		return;
 	while (ids->by_recorded)
 		forget(ids, ids->by_recorded);
-	ids_free_folders(ids);
+	ids_free_directories(ids);
 	buf_free(&ids->recorded);
 	buf_free(&ids->live);
 	free(ids);
@@ -138,7 +138,7 @@ insert(struct ids *ids, enum acp_id what, struct slice recorded, struct slice li
 		free(id);
 		return -1;
 	}
-	ids->passing += is_passing(what);
+	ids->temporary += is_temporary(what);
 	ids->renamed += !slice_eq(recorded, live);
 	return 0;
 }
@@ -149,9 +149,9 @@ forget_oldest(struct ids *ids)
 {
 	struct id *id = ids->by_recorded, *next;
 
-	for (; id && ids->passing >= IDS_MOST; id = next) {
+	for (; id && ids->temporary >= IDS_MOST; id = next) {
 		next = id->by_recorded_hh.next;
-		if (is_passing(id->what))
+		if (is_temporary(id->what))
 			forget(ids, id);
 	}
 }
@@ -163,7 +163,7 @@ ids_learn(struct ids *ids, struct ids_place at, struct slice recorded, struct sl
 
 	if (v != IDS_NEW)
 		return v;
-	if (is_passing(at.what))
+	if (is_temporary(at.what))
 		forget_oldest(ids);
 	return insert(ids, at.what, recorded, live) < 0 ? IDS_FAILED : v;
 }

@@ -1,5 +1,5 @@
 /*
- * ids: what of a recording stands for what of the live side: ids and folders. It goes both ways and
+ * ids: what of a recording stands for what of the live side: ids and directories. It goes both ways and
  * is learned on the way, from pairs of messages (compare.h does that). "Live" is the other recording
  * where two are compared. Which members are ids says lib/acp/acp.h.
  *
@@ -18,7 +18,7 @@ enum { IDS_MOST = 32 * 1024 };
 
 struct ids;
 
-/* keep_paths: folders stand for nothing but themselves. NULL when out of memory. */
+/* keep_paths: directories stand for nothing but themselves. NULL when out of memory. */
 struct ids *ids_new(bool keep_paths);
 void ids_free(struct ids *);
 
@@ -50,26 +50,26 @@ int ids_renew(struct ids *, struct ids_place, struct slice recorded, struct slic
 struct slice ids_live(struct ids *, struct ids_place, struct slice recorded);
 struct slice ids_recorded(struct ids *, struct ids_place, struct slice live);
 
-/* --- folders --- */
+/* --- directories --- */
 
-/* Is this string a folder that could stand for another? (It is an absolute path, not the root, and paths are not kept.) */
-bool ids_is_folder(const struct ids *, struct slice string);
+/* Is this string a directory that could stand for another? (It is an absolute path, not the root, and paths are not kept.) */
+bool ids_is_directory(const struct ids *, struct slice string);
 /*
- * A request that begins a session names its folder, or one of several: the recorded request's id, the
- * session if it is known already. ids_begin_session: the answer to it has told the session. 0 or -1.
+ * A request that begins a session names its directory, or one of several: the recorded request's id, the
+ * session if it is known already. ids_begin_session: its response names the session. 0 or -1.
  */
-int ids_learn_folder(struct ids *, struct slice request, struct slice session, struct slice recorded, struct slice live);
+int ids_learn_directory(struct ids *, struct slice request, struct slice session, struct slice recorded, struct slice live);
 int ids_begin_session(struct ids *, struct slice request, struct slice session);
 /*
- * Do two strings say the same, when all paths in them that lie in a folder of the session (of any, where
- * it has none of its own) are taken for those in the folder that stands for it? In file:// URIs too.
+ * Do two strings say the same, when all paths in them that lie in a directory of the session (of any, where
+ * it has none of its own) are taken for those in the directory that stands for it? In file:// URIs too.
  * 1, 0, or -1 out of memory.
  */
 int ids_same_text(struct ids *, struct slice session, struct slice recorded, struct slice live);
 
 /*
- * Appends the plain text of a string with each folder of the one side taken for a mark that is the same
- * for both. 1; 0 where no folder can be in it (nothing is appended); -1 out of memory.
+ * Appends the plain text of a string with each directory of the one side taken for a mark that is the same
+ * for both. 1; 0 where no directory can be in it (nothing is appended); -1 out of memory.
  */
 int ids_neutral_text(struct ids *, struct slice session, bool live, struct slice string, struct buf *to);
 
@@ -81,7 +81,7 @@ bool ids_change_nothing(struct ids *, struct slice session);
 /*
  * Appends a recorded line as the live side has to see it: with live ids and
  * paths in place of the recorded ones, and all else byte for byte. m lies in line. from: who sent it.
- * session: what it belongs to where it does not say so itself (an answer). id: the JSON-RPC id that it
+ * session: what it belongs to where it does not say so itself (a response). id: the JSON-RPC id that it
  * gets, or p NULL for its own. 0, or -1 out of memory and `to` as it was.
  */
 int ids_write(struct ids *, struct slice line, const struct msg *m, enum acp_side from, struct slice session,

@@ -6,7 +6,7 @@ struct writing {
 	const struct msg *m;
 	enum acp_side from;
 	struct slice session, id;
-	const struct folder *folders; /* NULL where no path changes */
+	const struct directory *directories; /* NULL where no path changes */
 	const char *at;               /* up to here it is written */
 	struct buf *to;
 };
@@ -27,10 +27,10 @@ write_paths(struct writing *w, struct slice string)
 	struct buf plain = {0}, changed = {0}, quoted = {0};
 	int r = -1;
 
-	if (!w->folders || ids_is_plain(w->ids, string))
+	if (!w->directories || ids_is_plain(w->ids, string))
 		return 0;
 	if (json_unescape(string, &plain) == 0)
-		r = ids_write_text(w->folders, buf_slice(&plain), &changed);
+		r = ids_write_text(w->directories, buf_slice(&plain), &changed);
 	if (r == 1)
 		r = json_quote(buf_slice(&changed), &quoted) < 0 ? -1 : replace(w, string, buf_slice(&quoted));
 	buf_free(&plain);
@@ -90,7 +90,7 @@ write_members(struct writing *w)
 bool
 ids_change_nothing(struct ids *ids, struct slice session)
 {
-	return ids->renamed == 0 && (!ids->moved || !ids_folders(ids, session));
+	return ids->renamed == 0 && (!ids->moved || !ids_directories(ids, session));
 }
 
 int
@@ -102,8 +102,8 @@ ids_write(struct ids *ids, struct slice line, const struct msg *m, enum acp_side
 	size_t before = to->n;
 
 	if (ids->moved)
-		w.folders = ids_folders(ids, w.session);
-	if (ids->renamed == 0 && !w.folders) {
+		w.directories = ids_directories(ids, w.session);
+	if (ids->renamed == 0 && !w.directories) {
 		if (id.p && m->id.p && replace(&w, m->id, id) < 0)
 			goto fail;
 	} else if (write_members(&w) < 0) {

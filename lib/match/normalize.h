@@ -6,7 +6,7 @@
 
 struct normalize;
 
-/* What the program may ask about a message: $from, $method (of an answer its request's), $session. */
+/* What the program may ask about a message: $from, $method (of a response its request's), $session. */
 struct normalize_about {
 	enum acp_side from;
 	struct slice method, session; /* JSON strings, or p NULL */

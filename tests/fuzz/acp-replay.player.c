@@ -53,14 +53,14 @@ play(struct player *p)
 static void
 hear(struct player *p, struct slice line)
 {
-	enum heard h = player_hear(p, line, false);
+	enum received h = player_receive(p, line, false);
 
-	while (h == HEARD_LATER) {
+	while (h == RECEIVED_LATER) {
 		if (!play(p))
 			return;
-		h = player_hear(p, line, true);
+		h = player_receive(p, line, true);
 	}
-	expect(h == HEARD);
+	expect(h == RECEIVED);
 }
 
 static void

@@ -109,7 +109,7 @@ same(const char *session, const char *recorded, const char *live)
 static void
 folder(const char *request, const char *session, const char *recorded, const char *live)
 {
-	CHECK(ids_learn_folder(ids, request ? slice_of(request) : none(), session ? slice_of(session) : none(),
+	CHECK(ids_learn_directory(ids, request ? slice_of(request) : none(), session ? slice_of(session) : none(),
 		slice_of(recorded), slice_of(live)) == 0);
 }
 
@@ -216,7 +216,7 @@ test_write(void)
 static void
 test_keep_paths(void)
 {
-	CHECK(!ids_is_folder(ids, slice_of("\"/a\"")));
+	CHECK(!ids_is_directory(ids, slice_of("\"/a\"")));
 }
 
 static void

@@ -1,4 +1,4 @@
-/* Partners are compared, what has none is missing or unexpected, and what has moved is noted. */
+/* Compares partners, and notes what is missing, unexpected or moved. */
 #include <stdlib.h>
 
 #include "cmd/acp-diff/diff.h"
@@ -54,7 +54,7 @@ add_found(struct diff *d, struct section *s, const struct found *f)
 }
 
 static bool
-note(void *arg, const struct difference *difference)
+note_difference(void *arg, const struct difference *difference)
 {
 	struct pair *p = arg;
 	struct found f = {
@@ -76,7 +76,7 @@ compare_text(struct pair *p, struct compare *c)
 {
 	struct diff *d = p->d;
 
-	c->apart[0] = c->apart[1] = slice(NULL, 0);
+	c->excluded[0] = c->excluded[1] = slice(NULL, 0);
 	p->path = ".params.update.content.text";
 	if (item_text(d, p->recorded, &d->text[RECORDED]) < 0 || item_text(d, p->live, &d->text[LIVE]) < 0)
 		return -1;
@@ -114,8 +114,8 @@ compare_pieces(struct pair *p, struct compare *c)
 			return -1;
 		one.recorded = a;
 		one.live = b;
-		c->apart[0] = x.text;
-		c->apart[1] = y.text;
+		c->excluded[0] = x.text;
+		c->excluded[1] = y.text;
 		r = compare_messages(c, &m, &n);
 		more_a = next_change(a);
 		more_b = next_change(b);
@@ -133,7 +133,7 @@ compare_items(struct diff *d, struct section *s, struct item *recorded, struct i
 {
 	struct pair p = {.d = d, .section = s, .recorded = recorded, .live = live, .place = recorded->line};
 	struct compare c = {.match = d->options->match, .ids = d->ids, .learn = true, .from = (enum acp_side)recorded->from,
-		.what = (enum acp_method)recorded->what, .session = recorded->turn->session->id, .differs = note, .arg = &p};
+		.what = (enum acp_method)recorded->what, .session = recorded->turn->session->id, .differs = note_difference, .arg = &p};
 	struct msg a, b;
 	int r;
 
@@ -148,9 +148,9 @@ compare_items(struct diff *d, struct section *s, struct item *recorded, struct i
 
 /* --- what has moved --- */
 
-/* A response to one of the client's requests: what was sent after it may have come of it. Else NULL. */
+/* The client's request that this responds to: later messages may depend on it. NULL for all else. */
 static const struct item *
-answered(const struct item *item)
+client_request(const struct item *item)
 {
 	const struct item *k = item->request;
 
@@ -160,19 +160,20 @@ answered(const struct item *item)
 }
 
 /*
- * Notes which of the client's messages have come before what they may have come of, and which after what came of them. All
- * else may come in another order, as acp-replay takes it.
+ * Marks the client's messages that come before a response they may depend on, and requests that come after what may depend on
+ * them. All else may come in another order, as acp-replay accepts it.
  */
 static void
 note_broken_order(const struct turn *t)
 {
-	uint64_t last = 0, first = UINT64_MAX; /* live lines: of what is answered here, of what is sent after it */
+	/* Live lines: of the latest request that has its response by now, and of the first message of the client after it. */
+	uint64_t last = 0, first = UINT64_MAX;
 	const struct item *k;
 	struct item *item;
 
 	for (size_t i = 0; i < t->items.n; i++) {
 		item = t->items.at[i];
-		k = answered(item);
+		k = client_request(item);
 		if (k && k->partner->line > last)
 			last = k->partner->line;
 		if (item->from == ACP_CLIENT && item->partner)
@@ -180,7 +181,7 @@ note_broken_order(const struct turn *t)
 	}
 	for (size_t i = t->items.n; i-- > 0;) {
 		item = t->items.at[i];
-		k = answered(item);
+		k = client_request(item);
 		if (k && first < k->partner->line)
 			item->request->out_of_order = true;
 		if (item->from == ACP_CLIENT && item->partner && item->partner->line < first)
@@ -206,9 +207,9 @@ note_moved(struct diff *d, struct section *s, struct item *item)
 /* --- a section --- */
 
 static bool
-is_alone(const struct item *item)
+is_unpaired(const struct item *item)
 {
-	if (item->joined || item->partner)
+	if (item->continues || item->partner)
 		return false;
 	if (!item->request)
 		return true;
@@ -217,7 +218,7 @@ is_alone(const struct item *item)
 }
 
 static int
-note_alone(struct diff *d, struct section *s, struct item *item, uint64_t place)
+note_unpaired(struct diff *d, struct section *s, struct item *item, uint64_t place)
 {
 	struct found f = {
 		.kind = item_side(item) == RECORDED ? DIFFERENCE_MISSING : DIFFERENCE_UNEXPECTED,
@@ -232,10 +233,10 @@ note_alone(struct diff *d, struct section *s, struct item *item, uint64_t place)
 }
 
 static int
-judge_recorded(struct diff *d, struct section *s, struct item *item)
+compare_recorded(struct diff *d, struct section *s, struct item *item)
 {
-	if (is_alone(item))
-		return note_alone(d, s, item, item->line);
+	if (is_unpaired(item))
+		return note_unpaired(d, s, item, item->line);
 	if (!item->partner)
 		return 0;
 	s->messages++;
@@ -257,7 +258,7 @@ by_place(const void *x, const void *y)
 }
 
 int
-judge(struct diff *d, struct section *s)
+compare_section(struct diff *d, struct section *s)
 {
 	const struct turn *a = s->turn[RECORDED], *b = s->turn[LIVE];
 	uint64_t place[ACP_AGENT + 1] = {0};
@@ -266,13 +267,13 @@ judge(struct diff *d, struct section *s)
 	if (a)
 		note_broken_order(a);
 	for (size_t i = 0; a && i < a->items.n; i++)
-		if (judge_recorded(d, s, a->items.at[i]) < 0)
+		if (compare_recorded(d, s, a->items.at[i]) < 0)
 			return -1;
 	for (size_t i = 0; b && i < b->items.n; i++) {
 		item = b->items.at[i];
 		if (item->partner && item->partner->turn == a)
 			place[item->from] = item->partner->line;
-		else if (is_alone(item) && note_alone(d, s, item, place[item->from]) < 0)
+		else if (is_unpaired(item) && note_unpaired(d, s, item, place[item->from]) < 0)
 			return -1;
 	}
 	if (s->found.n)

@@ -1,16 +1,16 @@
-/* Folders that stand for others, and the paths below them. */
+/* Directories that stand for others, and the paths below them. */
 #include "lib/match/ids_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 /* So many pairs are looked through for a text whose session is not known: the latest. */
-enum { FOLDERS_MOST = 64 };
+enum { DIRECTORIES_MOST = 64 };
 
-/* Whose folders: a session's, or, until its answer has come, those of a request that begins one. */
-struct home {
+/* Whose directories: a session's, or, until its response has come, those of a request that begins one. */
+struct owner {
 	UT_hash_handle hh;
-	struct folder *folders;
+	struct directory *directories;
 	size_t length;
 	char key[];
 };
@@ -18,9 +18,9 @@ struct home {
 /* --- the tables --- */
 
 static void
-free_folders(struct folder *f)
+free_directorys(struct directory *f)
 {
-	struct folder *next;
+	struct directory *next;
 
 	for (; f; f = next) {
 		next = f->next;
@@ -29,19 +29,19 @@ free_folders(struct folder *f)
 }
 
 static void
-free_home(struct ids *ids, struct home *h)
+free_owner(struct ids *ids, struct owner *h)
 {
-	HASH_DEL(ids->homes, h);
-	free_folders(h->folders);
+	HASH_DEL(ids->owners, h);
+	free_directorys(h->directories);
 	free(h);
 }
 
 void
-ids_free_folders(struct ids *ids)
+ids_free_directories(struct ids *ids)
 {
-	while (ids->homes)
-		free_home(ids, ids->homes);
-	free_folders(ids->folders);
+	while (ids->owners)
+		free_owner(ids, ids->owners);
+	free_directorys(ids->directories);
 }
 
 static int
@@ -53,20 +53,20 @@ make_key(struct ids *ids, char what, struct slice id)
 
 enum { OF_SESSION = 's', OF_REQUEST = 'r' };
 
-static struct home *
-find_home(struct ids *ids, char what, struct slice id)
+static struct owner *
+find_owner(struct ids *ids, char what, struct slice id)
 {
-	struct home *h = NULL;
+	struct owner *h = NULL;
 
 	if (id.p && make_key(ids, what, id) == 0)
-		HASH_FIND(hh, ids->homes, ids->recorded.p, ids->recorded.n, h);
+		HASH_FIND(hh, ids->owners, ids->recorded.p, ids->recorded.n, h);
 	return h;
 }
 
-static struct home *
-add_home(struct ids *ids, char what, struct slice id)
+static struct owner *
+add_owner(struct ids *ids, char what, struct slice id)
 {
-	struct home *h;
+	struct owner *h;
 
 	if (make_key(ids, what, id) < 0)
 		return NULL;
@@ -75,7 +75,7 @@ add_home(struct ids *ids, char what, struct slice id)
 		return NULL;
 	h->length = ids->recorded.n;
 	memcpy(h->key, ids->recorded.p, h->length);
-	HASH_ADD(hh, ids->homes, key, h->length, h);
+	HASH_ADD(hh, ids->owners, key, h->length, h);
 	if (h->hh.tbl)
 		return h;
 	free(h);
@@ -84,9 +84,9 @@ add_home(struct ids *ids, char what, struct slice id)
 
 /* Among the others by length; of the same recorded one, the latest first, and only that where `one`. */
 static int
-add_folder(struct folder **at, struct slice recorded, struct slice live, bool one)
+add_directory(struct directory **at, struct slice recorded, struct slice live, bool one)
 {
-	struct folder *f = malloc(sizeof(*f) + recorded.n + live.n), *old;
+	struct directory *f = malloc(sizeof(*f) + recorded.n + live.n), *old;
 
 	if (!f)
 		return -1;
@@ -110,7 +110,7 @@ add_folder(struct folder **at, struct slice recorded, struct slice live, bool on
 }
 
 static bool
-has_folder(const struct folder *f, struct slice recorded, struct slice live)
+has_directory(const struct directory *f, struct slice recorded, struct slice live)
 {
 	while (f && !(slice_eq(f->recorded, recorded) && slice_eq(f->live, live)))
 		f = f->next;
@@ -121,31 +121,31 @@ has_folder(const struct folder *f, struct slice recorded, struct slice live)
 static int
 add_to_all(struct ids *ids, struct slice recorded, struct slice live)
 {
-	struct folder **at;
+	struct directory **at;
 
-	if (has_folder(ids->folders, recorded, live))
+	if (has_directory(ids->directories, recorded, live))
 		return 0;
-	if (add_folder(&ids->folders, recorded, live, false) < 0)
+	if (add_directory(&ids->directories, recorded, live, false) < 0)
 		return -1;
-	if (++ids->nfolders <= FOLDERS_MOST)
+	if (++ids->ndirectories <= DIRECTORIES_MOST)
 		return 0;
-	for (at = &ids->folders; (*at)->next; at = &(*at)->next)
+	for (at = &ids->directories; (*at)->next; at = &(*at)->next)
 		;
 	free(*at);
 	*at = NULL;
-	ids->nfolders--;
+	ids->ndirectories--;
 	return 0;
 }
 
 bool
-ids_is_folder(const struct ids *ids, struct slice string)
+ids_is_directory(const struct ids *ids, struct slice string)
 {
 	return !ids->keep_paths && string.n > 3 && string.p[0] == '"' && string.p[1] == '/';
 }
 
 /* Its plain text without slashes at the end. */
 static int
-folder_text(struct slice string, struct buf *to)
+directory_text(struct slice string, struct buf *to)
 {
 	to->n = 0;
 	if (json_unescape(string, to) < 0)
@@ -160,7 +160,7 @@ learn(struct ids *ids, struct slice request, struct slice session, struct slice 
 {
 	char what = session.p ? OF_SESSION : OF_REQUEST;
 	struct slice id = session.p ? session : request;
-	struct home *h = find_home(ids, what, id);
+	struct owner *h = find_owner(ids, what, id);
 
 	if (recorded.n < 2 || live.n < 2)
 		return 0; /* the root holds everything and stands for nothing */
@@ -170,17 +170,17 @@ learn(struct ids *ids, struct slice request, struct slice session, struct slice 
 	if (!id.p)
 		return 0;
 	if (!h)
-		h = add_home(ids, what, id);
-	return h ? add_folder(&h->folders, recorded, live, true) : -1;
+		h = add_owner(ids, what, id);
+	return h ? add_directory(&h->directories, recorded, live, true) : -1;
 }
 
 int
-ids_learn_folder(struct ids *ids, struct slice request, struct slice session, struct slice recorded, struct slice live)
+ids_learn_directory(struct ids *ids, struct slice request, struct slice session, struct slice recorded, struct slice live)
 {
 	struct buf a = {0}, b = {0};
 	int r = -1;
 
-	if (folder_text(recorded, &a) == 0 && folder_text(live, &b) == 0)
+	if (directory_text(recorded, &a) == 0 && directory_text(live, &b) == 0)
 		r = learn(ids, request, session, buf_slice(&a), buf_slice(&b));
 	buf_free(&a);
 	buf_free(&b);
@@ -190,29 +190,29 @@ ids_learn_folder(struct ids *ids, struct slice request, struct slice session, st
 int
 ids_begin_session(struct ids *ids, struct slice request, struct slice session)
 {
-	struct home *from = find_home(ids, OF_REQUEST, request), *to;
-	struct folder *f;
+	struct owner *from = find_owner(ids, OF_REQUEST, request), *to;
+	struct directory *f;
 
 	if (!from)
 		return 0;
-	to = find_home(ids, OF_SESSION, session);
+	to = find_owner(ids, OF_SESSION, session);
 	if (!to)
-		to = add_home(ids, OF_SESSION, session);
+		to = add_owner(ids, OF_SESSION, session);
 	if (!to)
 		return -1;
-	for (f = from->folders; f; f = f->next)
-		if (add_folder(&to->folders, f->recorded, f->live, true) < 0)
+	for (f = from->directories; f; f = f->next)
+		if (add_directory(&to->directories, f->recorded, f->live, true) < 0)
 			return -1;
-	free_home(ids, from);
+	free_owner(ids, from);
 	return 0;
 }
 
-const struct folder *
-ids_folders(struct ids *ids, struct slice session)
+const struct directory *
+ids_directories(struct ids *ids, struct slice session)
 {
-	struct home *h = find_home(ids, OF_SESSION, session);
+	struct owner *h = find_owner(ids, OF_SESSION, session);
 
-	return h && h->folders ? h->folders : ids->folders;
+	return h && h->directories ? h->directories : ids->directories;
 }
 
 /* --- paths in a text --- */
@@ -273,15 +273,15 @@ hex(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* How many bytes of the text are this folder, percent-encoded where it is in a URI; 0 where it is another. */
+/* How many bytes of the text are this directory, percent-encoded where it is in a URI; 0 where it is another. */
 static size_t
-folder_length(const struct reading *r, struct slice folder)
+directory_length(const struct reading *r, struct slice directory)
 {
 	const char *p = r->at, *end = end_of(r);
 	bool uri = in_uri(r);
 	char c;
 
-	for (size_t i = 0; i < folder.n; i++) {
+	for (size_t i = 0; i < directory.n; i++) {
 		if (p == end)
 			return 0;
 		c = *p++;
@@ -289,7 +289,7 @@ folder_length(const struct reading *r, struct slice folder)
 			c = (char)(hex(p[0]) << 4 | hex(p[1]));
 			p += 2;
 		}
-		if (c != folder.p[i])
+		if (c != directory.p[i])
 			return 0;
 	}
 	return ends_name(p, end) ? (size_t)(p - r->at) : 0;
@@ -297,9 +297,9 @@ folder_length(const struct reading *r, struct slice folder)
 
 enum at { AT_NEITHER, AT_BOTH, AT_ONE };
 
-/* Stands a pair of folders here? Then both are stepped over. */
+/* Stands a pair of directories here? Then both are stepped over. */
 static enum at
-step_over(const struct folder *f, struct reading *a, struct reading *b)
+step_over(const struct directory *f, struct reading *a, struct reading *b)
 {
 	enum at found = AT_NEITHER;
 	size_t n, m;
@@ -307,10 +307,10 @@ step_over(const struct folder *f, struct reading *a, struct reading *b)
 	if (!begins_path(a))
 		return AT_NEITHER;
 	for (; f; f = f->next) {
-		n = folder_length(a, f->recorded);
+		n = directory_length(a, f->recorded);
 		if (n == 0)
 			continue;
-		m = begins_path(b) ? folder_length(b, f->live) : 0;
+		m = begins_path(b) ? directory_length(b, f->live) : 0;
 		if (m > 0) {
 			a->at += n;
 			b->at += m;
@@ -333,7 +333,7 @@ step_same(struct reading *a, struct reading *b, size_t n)
 }
 
 static bool
-same(const struct folder *folders, struct slice recorded, struct slice live)
+same(const struct directory *directories, struct slice recorded, struct slice live)
 {
 	struct reading a = {recorded, recorded.p}, b = {live, live.p};
 	const char *slash;
@@ -344,7 +344,7 @@ same(const struct folder *folders, struct slice recorded, struct slice live)
 			return slice_eq(slice_between(a.at, end_of(&a)), slice_between(b.at, end_of(&b)));
 		if (!step_same(&a, &b, (size_t)(slash - a.at)))
 			return false;
-		switch (step_over(folders, &a, &b)) {
+		switch (step_over(directories, &a, &b)) {
 		case AT_BOTH:
 			break;
 		case AT_ONE:
@@ -373,7 +373,7 @@ ids_same_text(struct ids *ids, struct slice session, struct slice recorded, stru
 		return json_string_eq(recorded, live);
 	if (buf_reserve(&a, 1) == 0 && buf_reserve(&b, 1) == 0 && json_unescape(recorded, &a) == 0 &&
 		json_unescape(live, &b) == 0)
-		r = same(ids_folders(ids, session), buf_slice(&a), buf_slice(&b));
+		r = same(ids_directories(ids, session), buf_slice(&a), buf_slice(&b));
 	buf_free(&a);
 	buf_free(&b);
 	return r;
@@ -389,14 +389,14 @@ is_uri_char(char c)
 }
 
 static int
-write_folder(struct slice folder, bool uri, struct buf *to)
+write_directory(struct slice directory, bool uri, struct buf *to)
 {
 	char c;
 
 	if (!uri)
-		return buf_add_slice(to, folder);
-	for (size_t i = 0; i < folder.n; i++) {
-		c = folder.p[i];
+		return buf_add_slice(to, directory);
+	for (size_t i = 0; i < directory.n; i++) {
+		c = directory.p[i];
 		if (is_uri_char(c) ? buf_add(to, &c, 1) < 0 : buf_printf(to, "%%%02X", (unsigned)(unsigned char)c) < 0)
 			return -1;
 	}
@@ -404,28 +404,28 @@ write_folder(struct slice folder, bool uri, struct buf *to)
 }
 
 /*
- * Appends text with the folders of one side in it replaced: by the other's, or, neutral, by a mark that is the same for both
- * sides (the number of the folder would do, but there may be several pairs of one). 1 where it changed, 0, or -1.
+ * Appends text with the directories of one side in it replaced: by the other's, or, neutral, by a mark that is the same for both
+ * sides (the number of the directory would do, but there may be several pairs of one). 1 where it changed, 0, or -1.
  */
 static int
-write_text(const struct folder *folders, bool live, bool neutral, struct slice text, struct buf *to)
+write_text(const struct directory *directories, bool live, bool neutral, struct slice text, struct buf *to)
 {
 	struct reading r = {text, text.p};
-	const struct folder *f;
+	const struct directory *f;
 	const char *from = text.p;
 	size_t n = 0;
 	int changed = 0;
 
 	while ((r.at = memchr(r.at, '/', (size_t)(end_of(&r) - r.at)))) {
-		for (f = begins_path(&r) ? folders : NULL; f; f = f->next)
-			if ((n = folder_length(&r, live ? f->live : f->recorded)) > 0)
+		for (f = begins_path(&r) ? directories : NULL; f; f = f->next)
+			if ((n = directory_length(&r, live ? f->live : f->recorded)) > 0)
 				break;
 		if (!f) {
 			r.at++;
 			continue;
 		}
 		if (buf_add_slice(to, slice_between(from, r.at)) < 0 ||
-			(neutral ? buf_add(to, "", 1) : write_folder(f->live, in_uri(&r), to)) < 0)
+			(neutral ? buf_add(to, "", 1) : write_directory(f->live, in_uri(&r), to)) < 0)
 			return -1;
 		changed |= !slice_eq(f->recorded, f->live);
 		from = r.at += n;
@@ -434,9 +434,9 @@ write_text(const struct folder *folders, bool live, bool neutral, struct slice t
 }
 
 int
-ids_write_text(const struct folder *folders, struct slice text, struct buf *to)
+ids_write_text(const struct directory *directories, struct slice text, struct buf *to)
 {
-	return write_text(folders, false, false, text, to);
+	return write_text(directories, false, false, text, to);
 }
 
 int
@@ -448,7 +448,7 @@ ids_neutral_text(struct ids *ids, struct slice session, bool live, struct slice 
 	if (ids_is_plain(ids, string))
 		return 0;
 	if (buf_reserve(&plain, 1) == 0 && json_unescape(string, &plain) == 0)
-		r = write_text(ids_folders(ids, session), live, true, buf_slice(&plain), to) < 0 ? -1 : 1;
+		r = write_text(ids_directories(ids, session), live, true, buf_slice(&plain), to) < 0 ? -1 : 1;
 	buf_free(&plain);
 	return r;
 }

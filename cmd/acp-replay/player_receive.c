@@ -1,4 +1,4 @@
-/* What the player hears: live messages are looked for in the recording. */
+/* Live messages are looked up in the recording. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -64,19 +64,19 @@ is_cancel_of_later(const struct cue *prompt, const struct cue *q)
 	return q->what == ACP_SESSION_CANCEL && prompt->what == ACP_SESSION_PROMPT;
 }
 
-/* Does the recording say that it comes behind another that has not come? Then that is returned. */
+/* Another one that has to come first and has not come; or NULL. */
 static struct cue *
-comes_behind(struct player *p, const struct cue *q)
+find_earlier(struct player *p, const struct cue *q)
 {
 	struct conversation *c = q->conversation;
 	struct cue *k;
 
 	if (p->us == ACP_CLIENT || q->optional)
 		return NULL;
-	if (!player_has_begun(p, c) && p->plan.common && p->plan.common->cues)
+	if (!player_try_begin(p, c) && p->plan.common && p->plan.common->cues)
 		return p->plan.common->cues;
 	for (k = c->cues; k && k->number < q->number; k = k->next)
-		if (k->kind == MSG_REQUEST && (player_mattered(p, k, q) || is_cancel_of_later(k, q)))
+		if (k->kind == MSG_REQUEST && (player_precedes(p, k, q) || is_cancel_of_later(k, q)))
 			return k;
 	return NULL;
 }
@@ -102,13 +102,13 @@ normalized(struct player *p, const struct request *r, const struct msg *m, struc
 
 	if (n != NORMALIZE_FAILED || !why)
 		return n;
-	player_say_live(p, p->lines, "--normalize: %s", why);
+	player_warn_live(p, p->lines, "--normalize: %s", why);
 	free(why);
 	to->n = 0;
 	return buf_add_slice(to, m->text) < 0 ? NORMALIZE_FAILED : NORMALIZE_DONE;
 }
 
-/* Do they differ when they have been through the program? r: of responses, what they answer. 1, 0, or -1. */
+/* Do they differ when they have been through the program? r: of responses, their request. 1, 0, or -1. */
 static int
 differ_normalized(struct player *p, const struct compare *c, const struct request *r, const struct msg *recorded,
 	const struct msg *live)
@@ -134,7 +134,7 @@ differ_normalized(struct player *p, const struct compare *c, const struct reques
 
 /*
  * 1, 0, or -1 with errno. *close: without that anything stands for something else, which makes a
- * difference where a session is begun: any folder may stand for any other.
+ * difference where a session is begun: any directory may stand for any other.
  */
 static int
 fits(struct player *p, const struct cue *q, const struct msg *live, bool *close)
@@ -166,9 +166,9 @@ fits(struct player *p, const struct cue *q, const struct msg *live, bool *close)
 	return differ < 0 ? -1 : 1;
 }
 
-/* Is it this one? 1 yes; 0 no, or too early, or a closer one may be found; -1. */
+/* Is the message meant by this cue? 1 yes; 0 no, or too early, or a closer one may be found; -1. */
 static int
-consider(struct player *p, struct cue *q, const struct msg *live, struct candidate *f)
+try_candidate(struct player *p, struct cue *q, const struct msg *live, struct candidate *f)
 {
 	struct cue *expected;
 	bool close;
@@ -176,7 +176,7 @@ consider(struct player *p, struct cue *q, const struct msg *live, struct candida
 
 	if (r <= 0)
 		return r;
-	expected = comes_behind(p, q);
+	expected = find_earlier(p, q);
 	if (f->cue && (expected || (!f->expected && !close)))
 		return 0;
 	*f = (struct candidate){q, expected, close};
@@ -190,7 +190,7 @@ search_part(struct player *p, struct part *part, const struct msg *live, struct 
 	int r;
 
 	DL_FOREACH2(part->cues, q, after)
-		if ((r = consider(p, q, live, f)) != 0)
+		if ((r = try_candidate(p, q, live, f)) != 0)
 			return r;
 	return 0;
 }
@@ -209,7 +209,7 @@ conversation_of(struct player *p, const struct msg *live)
 	return plan_conversation(&p->plan, recorded.p ? recorded : session);
 }
 
-/* Looks through what has been read. The same as consider. */
+/* Looks through what has been read. The same as try_candidate. */
 static int
 search_plan(struct player *p, const struct msg *live, struct candidate *f)
 {
@@ -236,7 +236,7 @@ search_reading(struct player *p, const struct reading *read, const struct msg *l
 	if (!q || !q->part)
 		return 0;
 	if (q->kind == live->kind && plan_is_part_of(&p->plan, q->part, live))
-		return consider(p, q, live, f);
+		return try_candidate(p, q, live, f);
 	return 0;
 }
 
@@ -283,7 +283,7 @@ keep_id(struct cue *q, const struct msg *live)
 }
 
 int
-player_come(struct player *p, struct cue *q, const struct msg *live)
+player_accept(struct player *p, struct cue *q, const struct msg *live)
 {
 	if (player_learn(p, q, live) < 0 || (q->kind == MSG_REQUEST && keep_id(q, live) < 0))
 		return -1;
@@ -295,9 +295,9 @@ player_come(struct player *p, struct cue *q, const struct msg *live)
 	if (q->conversation->session.p && msg_session(live).p)
 		plan_begin(&p->plan, q->conversation);
 	player_happened(p, q->conversation, q->t);
-	plan_come(&p->plan, q);
+	plan_arrived(&p->plan, q);
 	if (q->kind == MSG_REQUEST)
-		p->asked++;
+		p->unanswered++;
 	else
 		plan_forget(&p->plan, q);
 	return 0;
@@ -321,8 +321,8 @@ next_of_method(struct player *p, const struct msg *live)
 	return first;
 }
 
-static enum heard
-hear_call(struct player *p, const struct msg *m, bool last)
+static enum received
+receive_call(struct player *p, const struct msg *m, bool last)
 {
 	bool next = p->us == ACP_CLIENT || p->options->on_miss == MISS_NEXT;
 	struct candidate f;
@@ -330,41 +330,41 @@ hear_call(struct player *p, const struct msg *m, bool last)
 
 	if (m->kind == MSG_NOTIFICATION && p->them == ACP_AGENT) {
 		p->arrived++;
-		p->heard = p->now;
+		p->last_notification = p->now;
 		if (p->turn.n && plan_is_idle(m) && msg_session(m).p && json_string_eq(msg_session(m), buf_slice(&p->turn))) {
 			p->idle++;
 			p->turn.n = 0;
 		}
 		if (p->plan.common)
 			player_touch(p, p->plan.common);
-		return HEARD;
+		return RECEIVED;
 	}
 	if (m->what == ACP_SESSION_CANCEL && p->us == ACP_AGENT && m->kind == MSG_NOTIFICATION) {
 		r = player_cancel(p, m);
 		if (r != 0)
-			return r < 0 ? HEARD_FAILED : HEARD;
+			return r < 0 ? RECEIVED_FAILED : RECEIVED;
 	}
 	/* What has been read may be enough, and what can be played first need not be kept. */
 	r = find(p, m, last, &f);
 	if (r == 0 && !last)
-		return HEARD_LATER;
+		return RECEIVED_LATER;
 	if (r == 0 && next) {
 		f.cue = next_of_method(p, m);
 		if (f.cue && p->us == ACP_AGENT)
-			player_say_live(p, p->lines, "treated as the next recorded %.*s, record %llu", (int)m->method.n, m->method.p,
+			player_warn_live(p, p->lines, "treated as the next recorded %.*s, record %llu", (int)m->method.n, m->method.p,
 				(unsigned long long)f.cue->number);
 		r = f.cue != NULL;
 	}
 	if (r == 0)
 		r = player_miss(p, m, f.cue ? f.expected : NULL);
 	else if (r == 1)
-		r = player_come(p, f.cue, m);
-	return r < 0 ? HEARD_FAILED : HEARD;
+		r = player_accept(p, f.cue, m);
+	return r < 0 ? RECEIVED_FAILED : RECEIVED;
 }
 
-/* Reads on until the recorded answer to a request of ours has been read. */
+/* Reads on until the recorded response to a request of ours has been read. */
 static int
-read_answer_to(struct player *p, const struct call *call)
+read_response_to(struct player *p, const struct call *call)
 {
 	struct reading read;
 
@@ -389,7 +389,7 @@ check_response(struct player *p, struct cue *q, const struct request *r, const s
 	differ = p->options->normalize ? differ_normalized(p, &c, r, &m, live) : compare_messages(&c, &m, live);
 	if (differ == 1) {
 		p->missed = true;
-		player_say_live(p, p->lines, "the response to %.*s differs from %s:%llu: %.*s", (int)r->method.n, r->method.p,
+		player_warn_live(p, p->lines, "the response to %.*s differs from %s:%llu: %.*s", (int)r->method.n, r->method.p,
 			p->script->path, (unsigned long long)q->number, (int)first.text.n, first.text.n ? first.text.p : "");
 	}
 	buf_free(&first.text);
@@ -403,7 +403,7 @@ end_call(struct player *p, struct call *call, const struct request *r, const str
 
 	if (!call)
 		return 0; /* its time is over */
-	if (read_answer_to(p, call) < 0)
+	if (read_response_to(p, call) < 0)
 		return -1;
 	/* In version 2 the response to a prompt is not the end of the turn. */
 	if (r->what == ACP_SESSION_PROMPT && (!m->result.p || !json_get(m->result, "messageId").p))
@@ -412,46 +412,44 @@ end_call(struct player *p, struct call *call, const struct request *r, const str
 	q = call->cue;
 	call->cue = NULL;
 	if (!call->read) {
-		player_say_live(p, p->lines, "the recording has no response to %.*s", (int)r->method.n, r->method.p);
+		player_warn_live(p, p->lines, "the recording has no response to %.*s", (int)r->method.n, r->method.p);
 		p->missed = true;
 	}
 	plan_end_call(&p->plan, call);
 	if (!q || p->options->on_miss == MISS_NEXT)
-		return q ? player_come(p, q, m) : 0;
-	return check_response(p, q, r, m) < 0 ? -1 : player_come(p, q, m);
+		return q ? player_accept(p, q, m) : 0;
+	return check_response(p, q, r, m) < 0 ? -1 : player_accept(p, q, m);
 }
 
-static enum heard
-hear_response(struct player *p, const struct msg *m, bool last)
+static enum received
+receive_response(struct player *p, const struct msg *m, bool last)
 {
 	struct request *r = NULL;
 	int failed;
 
 	if (msg_null_id(m) && m->error.p) {
-		player_say_live(p, p->lines, "an error response without a request: %.*s", (int)m->error.n, m->error.p);
-		return HEARD;
+		player_warn_live(p, p->lines, "an error response without a request: %.*s", (int)m->error.n, m->error.p);
+		return RECEIVED;
 	}
 	r = requests_find(p->ours, p->us, m->id);
 	if (!r && !last)
-		return HEARD_LATER;
+		return RECEIVED_LATER;
 	if (!r) {
-		player_say_live(p, p->lines, "ignored: a response to no open request, id %.*s", (int)m->id.n, m->id.p);
+		player_warn_live(p, p->lines, "ignored: a response to no open request, id %.*s", (int)m->id.n, m->id.p);
 		p->missed = true;
-		return HEARD;
+		return RECEIVED;
 	}
 	requests_take(p->ours, r);
 	failed = end_call(p, r->owner, r, m);
 	requests_done(r);
-	return failed < 0 ? HEARD_FAILED : HEARD;
+	return failed < 0 ? RECEIVED_FAILED : RECEIVED;
 }
 
 static bool
-is_blank(struct slice line)
+is_blank(struct slice text)
 {
-	size_t i;
-
-	for (i = 0; i < line.n; i++)
-		if (line.p[i] != ' ' && line.p[i] != '\t' && line.p[i] != '\r')
+	for (size_t i = 0; i < text.n; i++)
+		if (text.p[i] != ' ' && text.p[i] != '\t' && text.p[i] != '\r')
 			return false;
 	return true;
 }
@@ -464,14 +462,14 @@ refuse_noise(struct player *p, struct slice line, const struct json_error *error
 
 	if (is_blank(line))
 		return 0;
-	player_say_live(p, p->lines, "not a message at byte %zu: %s", error->at, error->what);
+	player_warn_live(p, p->lines, "not a message at byte %zu: %s", error->at, error->what);
 	if (msg_noise_meant(line, &id) != MSG_REQUEST)
 		return 0;
 	return player_refuse(p, id, ACP_ERR_INVALID_REQUEST, error->what, slice(NULL, 0));
 }
 
-enum heard
-player_hear(struct player *p, struct slice line, bool last)
+enum received
+player_receive(struct player *p, struct slice line, bool last)
 {
 	struct json_error error;
 	struct msg m;
@@ -483,21 +481,21 @@ player_hear(struct player *p, struct slice line, bool last)
 	}
 	switch (kind) {
 	case MSG_NOISE:
-		return refuse_noise(p, line, &error) < 0 ? HEARD_FAILED : HEARD;
+		return refuse_noise(p, line, &error) < 0 ? RECEIVED_FAILED : RECEIVED;
 	case MSG_RESPONSE:
-		return hear_response(p, &m, last);
+		return receive_response(p, &m, last);
 	default:
-		return hear_call(p, &m, last);
+		return receive_call(p, &m, last);
 	}
 }
 
 int
-player_hear_long(struct player *p)
+player_receive_long(struct player *p)
 {
 	p->lines++;
 	p->missed = true;
 	recorder_lost(p->recorder, p->them);
-	player_say_live(p, p->lines, "longer than --max-line: refused");
+	player_warn_live(p, p->lines, "longer than --max-line: refused");
 	return player_refuse(p, slice_of("null"), ACP_ERR_INVALID_REQUEST, "acp-replay: the line is longer than --max-line",
 		slice(NULL, 0));
 }
@@ -515,7 +513,7 @@ retry(struct player *p, struct waiting *w)
 	if (msg_scan(slice(w->text, w->n), &m, &error) == MSG_NOISE)
 		return 0;
 	r = find(p, &m, true, &f);
-	if (r == 1 && player_come(p, f.cue, &m) < 0)
+	if (r == 1 && player_accept(p, f.cue, &m) < 0)
 		return -1;
 	return r;
 }
