@@ -291,18 +291,6 @@ put_noise(struct diff *d, enum side side, const struct record *r)
 	return item ? keep_text(item, buf_slice(&d->text[side])) : -1;
 }
 
-/* A recording begins anew: what is open will have no response. */
-static void
-forget_requests(struct file *f)
-{
-	struct request *r;
-
-	while ((r = requests_next(f->requests, NULL))) {
-		requests_take(f->requests, r);
-		requests_done(r);
-	}
-}
-
 /* --- all of it --- */
 
 static int
@@ -310,8 +298,10 @@ put_record(struct diff *d, enum side side, const struct record *r)
 {
 	switch (r->kind) {
 	case RECORD_HEADER:
-		forget_requests(&d->file[side]);
-		return 0;
+		/* A recording begins again: what is open will have no response. */
+		requests_free(d->file[side].requests);
+		d->file[side].requests = requests_new();
+		return d->file[side].requests ? 0 : -1;
 	case RECORD_MESSAGE:
 		return r->msg.kind == MSG_RESPONSE ? put_response(d, side, r) : put_message(d, side, r);
 	case RECORD_NOISE:

@@ -126,9 +126,7 @@ find_nearest(struct player *p, const struct msg *live, struct cue **nearest)
 static struct cue *
 expected_request(struct player *p, const struct msg *live)
 {
-	struct slice session = msg_session(live);
-	struct slice recorded = session.p ? ids_recorded(p->ids, (struct ids_place){.what = ACP_ID_SESSION}, session) : session;
-	struct conversation *c = plan_conversation(&p->plan, recorded.p ? recorded : session);
+	struct conversation *c = player_conversation(p, msg_session(live));
 	struct cue *first = NULL;
 
 	if (find_nearest(p, live, &first) == 0 && first)
@@ -397,14 +395,10 @@ cancel_open(struct player *p, struct conversation *c)
 int
 player_cancel(struct player *p, const struct msg *live)
 {
-	struct slice session = msg_session(live), recorded;
-	struct conversation *c;
+	struct slice session = msg_session(live);
+	struct conversation *c = session.p ? player_conversation(p, session) : NULL;
 	int r;
 
-	if (!session.p)
-		return 0;
-	recorded = ids_recorded(p->ids, (struct ids_place){.what = ACP_ID_SESSION}, session);
-	c = plan_conversation(&p->plan, recorded.p ? recorded : session);
 	if (!c)
 		return 0;
 	r = cancel_open(p, c);

@@ -30,6 +30,8 @@ bool player_first_difference(void *first_difference, const struct difference *);
 void player_warn(const struct player *, uint64_t number, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void player_warn_live(const struct player *, uint64_t line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* The conversation of a live session (p NULL: that of no session), or NULL. */
+struct conversation *player_conversation(struct player *, struct slice session);
 /* Something of the conversation may be due. */
 void player_touch(struct player *, struct conversation *);
 /* Something of it has happened that was recorded at that time. */

@@ -195,18 +195,25 @@ search_part(struct player *p, struct part *part, const struct msg *live, struct 
 	return 0;
 }
 
-/* The conversation that a live message belongs to; NULL where that can not be told. */
+struct conversation *
+player_conversation(struct player *p, struct slice session)
+{
+	struct slice recorded = slice(NULL, 0);
+
+	if (session.p)
+		recorded = ids_recorded(p->ids, (struct ids_place){.what = ACP_ID_SESSION}, session);
+	return plan_conversation(&p->plan, recorded.p ? recorded : session);
+}
+
+/* The conversation that a live message belongs to; NULL where it names no session. */
 static struct conversation *
 conversation_of(struct player *p, const struct msg *live)
 {
-	struct slice session = msg_session(live), recorded;
+	struct slice session = msg_session(live);
 
 	if (p->us == ACP_CLIENT)
 		return p->plan.common;
-	if (!session.p)
-		return NULL;
-	recorded = ids_recorded(p->ids, (struct ids_place){.what = ACP_ID_SESSION}, session);
-	return plan_conversation(&p->plan, recorded.p ? recorded : session);
+	return session.p ? player_conversation(p, session) : NULL;
 }
 
 /* Looks through what has been read. The same as try_candidate. */
