@@ -1,13 +1,13 @@
 /*
- * budget: what the parts of acp-budget know of each other.
+ * budget: shared by the files of acp-budget.
  *
- * Each session is a small machine of its own; nothing in it waits for another session.
+ * Each session has a state of its own, and never waits for another session.
  *
- *   a prompt of the client      is refused (a limit is reached), or waits (a text of --at is asked first), or goes on;
- *                               one with a target opens a budget
- *   a turn ends                 where its budget is not used up, the answer is held back and a nudge is sent;
- *                               else the budget is over, and the answer goes on with the sum of all
- *   cancel, close, a new prompt the budget gets a reason to end and ends with what is running
+ *   a prompt of the client      is refused (a limit is reached), or waits (a text of --at is sent first), or is
+ *                               forwarded; one with a target opens a budget
+ *   a turn ends                 below the target, the response is held and a nudge is sent; otherwise the budget
+ *                               ends, and the response is forwarded with the sum of all turns
+ *   cancel, close, a new prompt the budget ends when the running turn has ended
  */
 #ifndef BUDGET_H
 #define BUDGET_H
@@ -35,7 +35,7 @@ struct options {
 	struct frame_options frame;
 	uint64_t target;            /* 0: none */
 	bool from_prompt;
-	unsigned threshold;         /* percent of the target that is near enough */
+	unsigned threshold;         /* percent of the target at which no more nudges are sent */
 	uint64_t min_gain, max_continuations;
 	const char *nudge;
 	bool estimate, hard;
@@ -51,10 +51,10 @@ struct options {
 
 /* --- sessions and budgets --- */
 
-/* Text of our own that an agent may tell the client as if the user had said it. */
+/* A text of acp-budget that the agent may repeat to the client as a message of the user. */
 struct echo {
 	struct buf text;
-	size_t at; /* so much of it has come back */
+	size_t at; /* bytes of it that the agent has repeated so far */
 };
 
 /* A prompt of the client that waits. */
@@ -64,14 +64,14 @@ struct waiting {
 	struct buf id; /* msg_id_key of it */
 };
 
-/* A prompt of the client that has gone on. */
+/* A prompt of the client that was forwarded. */
 struct open {
 	struct open *next;
 	struct buf id, key; /* as it is written; msg_id_key of it */
-	bool answered;      /* in the agent's place: its response does not go on */
+	bool answered;      /* acp-budget has responded to it: the agent's response is discarded */
 };
 
-/* Whose answer it is: the tag of our own requests. */
+/* The tag of a request of acp-budget: what its response belongs to. */
 struct own {
 	enum { OWN_NUDGE, OWN_AT } kind;
 	struct session *session;
@@ -80,28 +80,28 @@ struct own {
 struct session {
 	UT_hash_handle hh;
 	struct usage_session *usage;
-	struct budget *budget;      /* of the client's last prompt, while it goes on */
-	struct open *opened;        /* prompts of the client that have gone on, oldest first */
+	struct budget *budget;      /* of the client's last prompt, until it ends; or NULL */
+	struct open *opened;        /* prompts of the client that were forwarded, oldest first */
 	size_t open;                /* those of them that have no response */
 	bool busy;                  /* v2: prompts were accepted, and the session has not been idle since */
-	uint64_t prompts, turns;    /* of the client: that have gone on; that have ended */
+	uint64_t prompts, turns;    /* of the client: forwarded; ended */
 	uint64_t output;            /* tokens of all turns */
 	uint64_t streamed;          /* bytes of text in this turn */
-	bool explained, lacked;     /* lacked: it was said that budgets can not be kept */
+	bool explained, lacked;     /* lacked: it was reported that targets cannot be applied */
 	struct echo explanation, nudge;
 	/* --at: */
 	bool compacting;            /* the agent says so */
 	struct waiting *waiting;
 	struct own asking;          /* the tag of the text that is in flight */
 	bool asked, accepted;       /* asked: it is; accepted: v2 */
-	uint64_t deadline;          /* us: it was cancelled and is not waited for any longer; or 0 */
+	uint64_t deadline;          /* us: after a cancel, how long to wait for its end; or 0 */
 	/* Bits of options.at: asked since the context came to it; asked for those that wait; */
 	unsigned fired, tried;
-	/* it was said that the agent does not list its command. */
+	/* it was reported that the agent does not list the command. */
 	unsigned warned;
 	/* --max-silence: */
-	uint64_t heard;             /* us: the last sign of life */
-	unsigned silent;            /* how many times that long, as far as it was acted upon */
+	uint64_t heard;             /* us: the last message of the agent */
+	unsigned silent;            /* how many multiples of max_silence have been acted upon */
 	struct call *calls;         /* tool calls that run */
 	size_t asks;                /* requests of the agent that the client has not answered */
 	bool waits;                 /* v2: for the user (requires_action) */
@@ -122,14 +122,14 @@ struct budget {
 	uint64_t began;             /* us */
 	bool estimated;
 	bool nudging;               /* a nudge has no answer yet */
-	bool over;                  /* it has ended, and only that answer is waited for */
+	bool over;                  /* it has ended, except for the response to a nudge */
 	bool accepted;              /* v2: the agent has taken the last prompt in */
 	bool idle;                  /* what is held is v2's idle state */
 	bool cancelled;             /* by the client */
-	uint64_t deadline;          /* us: then its nudge is not waited for any longer; 0: as long as it takes */
+	uint64_t deadline;          /* us: how long to wait for the end of its nudge; 0: no limit */
 	struct held *held;          /* the client's answer, or idle state */
 	struct buf text;            /* what becomes of it */
-	struct buf why;             /* it ends with what is running, and this is why */
+	struct buf why;             /* not empty: it ends with the running turn, for this reason */
 };
 
 /* How a turn ended. */
@@ -242,11 +242,11 @@ void clock_deadline(struct tool *, uint64_t *deadline);
 void clock_rings(struct tool *);
 
 /* limits.c */
-/* Is a limit reached, for a prompt of the client or for one of ours? Then text (or NULL) says which one and how far. */
+/* Is a limit reached, for a prompt of the client or of acp-budget? Then text (or NULL) gets the limit and the usage. */
 bool limits_reached(struct tool *, const struct session *, bool prompt, struct buf *text);
-/* Something was used: says once what is reached. */
+/* Usage has changed: reports once each limit that is reached. */
 void limits_see(struct tool *, struct session *);
-/* Says once which limits can not be kept. late: the agent has had its time to report. */
+/* Reports once which limits cannot be applied. late: the agent has had time to report. */
 void limits_unkept(struct tool *, struct session *, bool late);
 
 /* echo.c */

@@ -1,10 +1,9 @@
 /*
- * conn: a connection of MCP over ACP. At one end stands a peer that speaks MCP on descriptors (a shim
- * that the agent has started, or a command that we offer), at the other the chain: the peer's requests
- * go into one of its directions, and what comes for it comes in the other one.
+ * conn: a connection of MCP over ACP. At one end is a peer that speaks MCP on descriptors: a shim (acp-mcp --connect) that
+ * the agent has started, or a command of --provide. At the other end is the chain: the peer's requests are sent in one
+ * direction of it, and messages for the peer come in the other.
  *
- * Nothing of a connection is freed while the loop or the frame may stand in one of its functions: what is over is
- * freed by conn_look's timer.
+ * A connection is not freed while the loop or the frame may be in one of its functions: the timer of conn_look frees it.
  */
 #ifndef MCP_CONN_H
 #define MCP_CONN_H
@@ -16,11 +15,11 @@
 struct server;
 struct conn;
 
-/* A request of our own that is out in the chain; the frame's tag. */
+/* A request that acp-mcp has sent into the chain; the tag of the frame's request. */
 enum call_kind { CALL_CONNECT, CALL_MESSAGE, CALL_PROBE, CALL_DISCOVER, CALL_LISTEN, CALL_DISCONNECT };
 struct call {
 	struct call *next;
-	struct conn *conn;   /* NULL: nobody waits for the answer any more */
+	struct conn *conn;   /* NULL: no connection waits for the response any more */
 	enum call_kind kind;
 	struct buf id;       /* the peer's own id of the request, if it is one of the peer's */
 	uint64_t number;     /* in the newest form: its requestId, else 0 */
@@ -28,7 +27,7 @@ struct call {
 	bool cancelled;      /* by the peer, which wants no response */
 };
 
-/* A request of the chain's that the peer is to answer. */
+/* A request from the chain that the peer has to respond to. */
 struct ask {
 	struct ask *next;
 	struct held *held;
@@ -37,20 +36,20 @@ struct ask {
 	struct buf token;      /* its progress token, JSON */
 	uint64_t number;       /* its id towards the peer */
 	bool sent;
-	bool listens;          /* it stays open, and is answered here when the server ends */
+	bool listens;          /* it stays open; acp-mcp responds to it when the server ends */
 };
 
-/* How messages are put for the chain: the forms of section 5. Each returns 0, or -1 out of memory. */
+/* A form of the protocol (see "Forms" in acp-mcp(1)). Each function returns 0, or -1 out of memory. */
 struct form {
-	/* A request or notification of the peer's goes into the chain. */
+	/* Sends a request or notification of the peer into the chain. */
 	int (*say)(struct conn *, const struct msg *);
-	/* A response to a call of ours has come, which the peer waits for. */
+	/* Passes the response to a call on to the peer, which waits for it. */
 	int (*answered)(struct conn *, struct call *, const struct msg *);
 	/* May answer a request of the chain's that is being shown, without the peer: 1 where it has. */
 	int (*at_once)(struct conn *, struct slice method);
 	/* Any other is to go to the peer: now (conn_hand), or when conn_hand_waiting asks again. None where a provider asks nothing. */
 	int (*hand)(struct conn *, struct ask *, struct slice method, struct slice params);
-	/* The peer has answered it (NULL: something that was not asked by the chain). */
+	/* The peer has responded to the request; ask is NULL if the chain did not send it. */
 	int (*reply)(struct conn *, struct ask *, const struct msg *);
 };
 extern const struct form form_first;        /* both ends */
@@ -63,7 +62,7 @@ struct conn {
 	const struct form *form;
 	enum acp_direction dir;               /* where the peer's requests go */
 	struct peer peer;
-	bool older;                   /* its provider does not know the newest form, and its server no newer MCP */
+	bool older;                   /* its provider does not know the newest form, nor its server the newest MCP */
 	bool waits;                   /* the peer is not heard: it has to wait for the chain's answer, */
 	bool crowded;                 /* or for room in the direction */
 	bool ended;                   /* the peer has */
@@ -98,7 +97,7 @@ struct conn *conn_find(struct mcp *, enum acp_direction, struct slice id);
 /* The command that serves the newest form's messages to this id, or NULL. */
 struct conn *conn_serving(struct mcp *, const struct provided *);
 /*
- * A shim's connection is over, from either side: the provider is told, nothing more is heard, and the shim ends; the agent may
+ * A shim's connection is over, from either side: the provider is told, nothing more is read, and the shim ends. The agent may
  * start another. 0, or -1 out of memory.
  */
 int conn_end(struct conn *);

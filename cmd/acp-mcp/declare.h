@@ -1,4 +1,4 @@
-/* declare: what an agent says that it takes, and what a session is told of MCP servers (mcpServers of session/new, load, resume and fork). */
+/* declare: which MCP servers an agent supports, and the mcpServers of session/new, load, resume and fork. */
 #ifndef MCP_DECLARE_H
 #define MCP_DECLARE_H
 

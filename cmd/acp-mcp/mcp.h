@@ -1,7 +1,6 @@
 /*
- * acp-mcp: MCP servers that live in the chain. Towards an agent that knows stdio servers only it
- * stands for servers of type acp (a bridge: server, conn); and it offers commands of its own as
- * such servers (provide, conn).
+ * acp-mcp: MCP servers that are part of the chain. To an agent that supports only stdio servers it presents servers of type
+ * acp as such (the bridge: server, conn), and it offers commands as servers of type acp (the provider: provide, conn).
  */
 #ifndef MCP_H
 #define MCP_H
@@ -21,7 +20,7 @@ enum dialect {
 /* --provide NAME=CMD */
 struct provided {
 	struct buf name; /* a JSON string */
-	struct buf id;   /* likewise: what it is declared by */
+	struct buf id;   /* a JSON string: the id in its declaration */
 	char **words;
 };
 
@@ -29,7 +28,7 @@ struct options {
 	const char *socket;     /* --connect, or NULL */
 	const char *socket_dir;
 	enum dialect dialect;
-	uint64_t timeout; /* us: for a provider's first answer, and for a peer that does not read */
+	uint64_t timeout; /* us: for a provider's first response, and for a peer that does not read */
 	struct provided *provided;
 	size_t nprovided;
 	uint64_t token;   /* this process's own: in what it calls its connections */
@@ -55,23 +54,23 @@ struct mcp {
 	struct early *early;       /* messages from the client that are held until then, in order */
 	size_t early_bytes;
 	void (*came)(struct mcp *, struct server *, int fd); /* a shim has come to a server; fd is taken over */
-	struct server *servers;    /* those that the agent was told of as stdio servers */
-	struct use *uses;          /* which session was told of which */
+	struct server *servers;    /* those that were presented to the agent as stdio servers */
+	struct use *uses;          /* which sessions use which of them */
 	struct conn *conns;
-	struct call *calls;        /* our own requests that are out */
+	struct call *calls;        /* requests of acp-mcp without a response */
 	struct command *commands;  /* that run */
 	struct local *locals;      /* those of them that serve a shim of the agent's directly */
 	struct loop_timer look;    /* conn_look's */
-	struct loop_timer knock;   /* descriptors had run out: when to try again */
+	struct loop_timer knock;   /* when to accept again, after descriptors had run out */
 	bool stopped[ACP_DIRECTIONS];       /* not read, for a peer does not take what came */
 	char *self;                /* the path of this program */
 	struct place place;        /* of the sockets */
-	uint64_t nsockets, nconns, nrequests; /* numbers given out */
+	uint64_t nsockets, nconns, nrequests; /* the last number that was used for each */
 };
 
 extern const char tool_name[];
 
-/* Something that must not fail has: it is reported, and the session ends. */
+/* Reports a failure of acp-mcp itself, and ends the session. */
 static inline void
 mcp_fail(struct mcp *m, const char *why)
 {

@@ -1,5 +1,5 @@
 /*
- * preface: what a guest who comes late needs to know: how the stream was initialized, and of each open session how it was opened
+ * preface: the earlier messages that a new guest needs: how the stream was initialized, and of each open session how it was opened
  * and the last usage, mode, configuration and title.
  */
 #ifndef PREFACE_H
@@ -33,9 +33,9 @@ struct preface {
 	uint64_t number;
 };
 
-/* Is this message one to remember? Cheap: it is asked of all that passes. */
+/* Is this message one to remember? Fast, for it is called for each message. */
 bool preface_wants(const struct message *);
-/* Remembers it. Without memory for it, it is not remembered. */
+/* Remembers it, unless there is no memory for it. */
 void preface_see(struct preface *, const struct message *);
 /* Has the stream been initialized? */
 bool preface_initialized(const struct preface *);

@@ -1,4 +1,4 @@
-/* share: what the parts of acp-share know of each other. */
+/* share: shared by the files of acp-share. */
 #ifndef SHARE_H
 #define SHARE_H
 
@@ -15,17 +15,17 @@ struct guest;
 
 struct share {
 	struct frame *frame;
-	const char *name;        /* what stands on the agent's side */
+	const char *name;        /* of the hop (--name) */
 	struct rendezvous at;
 	bool restarted;          /* the stream was initialized before this process came */
 	struct preface preface;
 	struct guest *guests;
 	size_t nguests;
-	uint64_t ever;           /* guests that ever came */
+	uint64_t ever;           /* guests that have attached so far */
 	struct call *calls;      /* requests of guests that are open, oldest first */
 	size_t ncalls;
 	uint64_t messages[ACP_DIRECTIONS];
-	const char *over[ACP_DIRECTIONS]; /* why nothing may be sent in that direction any more; NULL: it may */
+	const char *over[ACP_DIRECTIONS]; /* why nothing more may be sent in that direction; NULL: it may */
 	size_t limit;            /* of a line, bytes */
 	struct buf record;
 	struct block *chunk;     /* the last copies, which all guests share: so much of it is used */
@@ -42,7 +42,7 @@ extern const char share_name[];
 /* filter.c */
 /* Shares the stream until it ends. Returns the exit status. */
 int share_run(struct share *, const struct frame_options *);
-/* A message passes, also a guest's: all guests but `except` get a copy. */
+/* A message is forwarded, perhaps of a guest: all guests except `except` get a copy. */
 void share_show(struct share *, enum acp_direction, const struct message *, const struct guest *except);
 
 /* door.c: the socket. */
@@ -57,14 +57,14 @@ int guest_add(struct share *, int fd, bool joins);
 void guests_copy(struct share *, int built, const struct guest *except);
 /* The response to a guest's request; tag: what its request was sent with. */
 void guests_response(struct share *, void *tag, const struct message *);
-/* Nothing more may be sent in this direction, and why: who waits for a response gets an error. */
+/* Nothing more may be sent in this direction, for this reason: guests that wait for a response get an error. */
 void guests_over(struct share *, enum acp_direction, const char *why);
-/* Reads those whose messages find room; forgets those who have left. */
+/* Reads from guests whose messages fit into the queue; frees guests that have detached. */
 void guests_settle(struct share *);
-/* What waits for those who read is written, then all of them are let go. */
+/* Writes what is queued to guests that read, then detaches all guests. */
 void guests_close(struct share *);
 
-/* list.c: prints what this user shares. Ends with status 0, or 1 where there is nothing. */
+/* list.c: prints the streams that this user shares. Exits with status 0, or 1 if there are none. */
 _Noreturn void list_print(bool json);
 
 #endif

@@ -18,7 +18,7 @@ struct hist {
 /* These return 0, or -1 out of memory. */
 int hist_add(struct hist *, uint64_t us);
 int hist_merge(struct hist *, const struct hist *);
-/* The least time that so many percent of all are not above, but for the error; 0 where there is none. */
+/* A percentile: the least time that this percentage of all times does not exceed, within the error; 0 if there are no times. */
 uint64_t hist_percentile(const struct hist *, unsigned percent);
 enum { HIST_PERCENTILES = 3 };
 extern const unsigned hist_percentiles[HIST_PERCENTILES]; /* 50, 90, 99: those that are reported */

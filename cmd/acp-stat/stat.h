@@ -1,4 +1,4 @@
-/* stat: what the parts of acp-stat share. */
+/* stat: shared by the files of acp-stat. */
 #ifndef STAT_H
 #define STAT_H
 
@@ -28,12 +28,12 @@ enum row_kind { ROW_METHOD, ROW_TURN, ROW_TOOL, ROWS };
 /* The times of a turn; a method's latency and a tool's time are the first of their row's. */
 enum { TURN_TOTAL, TURN_UPDATE, TURN_TEXT, TURN_SILENCE, TURN_TOOLS, TURN_USER, TURN_MODEL, TIMES };
 
-/* When tools of a kind ran: stretches that do not touch, by time. */
+/* A time in which tools of a kind ran; the list is in order of time, without overlaps. */
 struct stretch {
 	uint64_t begin, end;
 };
 
-/* What is known of one method, of one group of turns, or of one kind of tool. */
+/* A row of the report: a method, a group of turns, or a kind of tool. */
 struct row {
 	UT_hash_handle hh;
 	enum row_kind kind;
@@ -80,7 +80,7 @@ struct tool {
 	struct table table;
 	struct out out;
 	struct replace prom; /* --output of -f prom */
-	bool timed;          /* what is seen has times */
+	bool timed;          /* messages have times */
 	bool any;            /* a message was seen */
 	bool headed;         /* --by turn: the columns' names are written */
 	bool failed;         /* out of memory, or the output */
@@ -94,7 +94,7 @@ void tool_close(struct tool *);
 /* A recording or stream begins; a message went by. 0, or -1 out of memory. */
 int tool_begin(struct tool *, double started);
 int tool_see(struct tool *, const struct message *, bool timed);
-/* What was open ends. */
+/* Requests, turns and tool calls that are open end without a time. */
 int tool_end(struct tool *);
 
 /* report.c */
@@ -118,7 +118,7 @@ int json_get_line(struct json_reader *, struct slice line, struct table *to, con
 /* turns.c: --by turn: a line for each turn as it ends. 0, or -1 out of memory. */
 int turns_put(struct tool *, const struct span_turn *);
 
-/* The things that the tool does. All return the exit status. */
+/* Reads a stream, files, or reports. All return the exit status. */
 int stream_run(const struct options *);
 int files_run(const struct options *);
 int merge_run(const struct options *);

@@ -1,4 +1,4 @@
-/* format: the ways in which acp-tap writes down what it sees. */
+/* format: the formats in which acp-tap writes messages and events. */
 #ifndef FORMAT_H
 #define FORMAT_H
 
@@ -6,23 +6,23 @@
 #include "lib/recording/recording.h"
 #include "lib/acp/requests.h"
 
-/* What is no message: noise, a line of stderr, an exit, an end, a loss. */
+/* A record that is not a message: noise, a line of stderr, an exit, an end of input, lost records. */
 struct event {
 	enum record_kind kind; /* RECORD_NOISE, STDERR, EXIT, EOF or LOST */
 	enum acp_side from;
 	uint64_t t;
-	struct slice text; /* of noise and stderr; why something was lost; p NULL where it is left out */
+	struct slice text; /* of noise and stderr; of a loss its reason; p NULL if it is left out (--redact) */
 	size_t size;       /* of noise and stderr, in bytes */
 	bool torn;         /* of an end */
 	int status;        /* of an exit, as waitpid has it */
 	uint64_t count;    /* of a loss */
 };
 
-/* What a recording begins with. */
+/* The header of a recording. */
 struct heading {
-	double started;       /* seconds since 1970, 0 where it is not known */
+	double started;       /* seconds since 1970; 0 if it is not known */
 	char *const *command; /* or NULL */
-	struct slice raw;     /* where it was read: its line; else p NULL */
+	struct slice raw;     /* the header's line, if it was read from a file; else p NULL */
 	const char *name;     /* of the file it was read from */
 };
 
@@ -32,24 +32,24 @@ struct pretty;
 struct writer {
 	const struct format *format;
 	struct pretty *pretty;
-	bool timed; /* what is written now has a time */
-	uint64_t number; /* of its record, where that is to be shown; else 0 */
+	bool timed; /* the record that is written now has a time */
+	uint64_t number; /* the number of the record, if it is shown (-n); else 0 */
 };
 
 /*
- * A format is a few functions. Each appends what it has to say to a buffer, perhaps nothing, and
- * returns 0, or -1 out of memory. All may be NULL.
+ * A format is a few functions. Each appends its text, if any, to a buffer, and returns 0, or -1 out of
+ * memory. All may be NULL.
  */
 struct format {
 	const char *name;
 	int (*header)(struct writer *, struct buf *to, const struct heading *);
-	/* Each message, before it is known whether it is selected. */
+	/* Is called for each message, also for those that are not selected. */
 	void (*watch)(struct writer *, const struct message *);
 	/* A line as it came, or a message: a format has one of the two. */
 	int (*line)(struct writer *, struct buf *to, const struct message *, struct slice line);
 	int (*message)(struct writer *, struct buf *to, const struct message *);
 	int (*event)(struct writer *, struct buf *to, const struct event *);
-	/* What was put off. */
+	/* Writes text that was delayed (a run of chunks). */
 	int (*rest)(struct writer *, struct buf *to);
 };
 

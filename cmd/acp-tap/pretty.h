@@ -6,8 +6,8 @@
 #include "lib/run/out.h"
 
 /*
- * out: what it is written to, for its colours and its width. fold: are runs of chunks one line? -1: where it is a log, only on
- * a terminal, in place. NULL when out of memory.
+ * out: the output, which decides on colours and width. fold: 1: a run of chunks is one line; 0: each chunk is a line; -1: fold
+ * only if the output is a terminal, where the line grows in place. Returns NULL if out of memory.
  */
 struct pretty *pretty_new(const struct out *, enum cli_color, int fold);
 void pretty_free(struct pretty *);

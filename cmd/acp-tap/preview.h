@@ -1,4 +1,4 @@
-/* preview: what a message says, in a few words. */
+/* preview: the contents of a message in a few words. */
 #ifndef PREVIEW_H
 #define PREVIEW_H
 
@@ -9,7 +9,7 @@
 void preview_put(struct cells *, const struct message *);
 /* The style of a kind of update (a JSON string), or of a method. */
 enum style preview_style(struct slice name);
-/* The text of a chunk: a JSON string; p NULL where it is no chunk, or has no text. */
+/* The text of a chunk, as a JSON string; p NULL if the message is not a chunk or has no text. */
 struct slice preview_chunk(const struct message *, struct slice kind);
 
 #endif

@@ -1,4 +1,4 @@
-/* fill: what the agent left out is written into the standard places of the stream. */
+/* fill: adds usage that the agent reports only in its own format to the messages, in the format of the protocol (--fill). */
 #ifndef FILL_H
 #define FILL_H
 
@@ -9,10 +9,10 @@ struct fill;
 /* NULL when out of memory. */
 struct fill *fill_open(const struct options *);
 void fill_close(struct fill *);
-/* A message that says something about usage: it is taken, and perhaps edited. 0, or -1 out of memory. */
+/* Reads a message that has usage, and may edit it. 0, or -1 out of memory. */
 int fill_message(struct fill *, struct tool *, struct frame *, const struct message *, const struct usage_report *);
 
-/* Sends what is to go behind the messages that have been shown. */
+/* Sends the messages that were added after those that have been forwarded. */
 void fill_flush(struct fill *, struct frame *);
 
 #endif

@@ -22,7 +22,7 @@ struct tariff {
 /* What the list says of a model that was asked for. */
 struct model {
 	struct model *next;
-	bool known, told;
+	bool known, reported;
 	struct tariff tiers[USAGE_TIERS + 1];
 	uint64_t size;
 	size_t length;
@@ -232,18 +232,18 @@ prices_estimate(struct prices *p, struct slice model, const struct usage_sums *s
 	if (!m)
 		return -1;
 	if (!m->known) {
-		if (!m->told)
+		if (!m->reported)
 			cli_warn(tool_name, model.n ? "the price list lacks the model %s" : "no estimate: the agent does not name the model%s",
 				m->name);
-		m->told = true;
+		m->reported = true;
 		return 1;
 	}
 	usage_disjoint(s, inside, n);
 	for (i = USAGE_INPUT; i < USAGE_TYPES; i++)
 		fits &= decimal_times(price_of(p, &m->tiers[tier], (enum usage_type)i), n[i], &one) && decimal_add(*to, one, to);
-	if (!fits && !m->told)
+	if (!fits && !m->reported)
 		cli_warn(tool_name, "%s: the estimate is too large", m->name);
-	m->told |= !fits;
+	m->reported |= !fits;
 	return fits ? 0 : 1;
 }
 

@@ -21,7 +21,7 @@ struct prom {
 	struct prom_model *models; /* by the number of their name */
 	size_t nmodels;
 	uint64_t written;  /* loop_clock of the last time */
-	bool fresh, told;
+	bool fresh, reported;
 };
 
 struct prom *
@@ -248,9 +248,9 @@ prom_write(struct prom *p, struct tool *t, bool now)
 		if (buf_add_slice(out_buf(&t->out), buf_slice(&text)) < 0)
 			tool_fail(t, "out of memory: no metrics");
 		out_mark(&t->out, 0);
-	} else if (replace(p, &text) < 0 && !p->told) {
+	} else if (replace(p, &text) < 0 && !p->reported) {
 		tool_say(t, "%s: %s", p->path, strerror(errno));
-		p->told = true;
+		p->reported = true;
 		t->failed = true;
 	}
 	buf_free(&text);

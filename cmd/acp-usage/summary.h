@@ -1,4 +1,4 @@
-/* summary: what the files that write the summary share. */
+/* summary: shared by the files that write the summary (--summary, --by). */
 #ifndef SUMMARY_H
 #define SUMMARY_H
 
@@ -6,11 +6,11 @@
 
 #include "cmd/acp-usage/tool.h"
 
-/* A row: of a session, or of a group. */
+/* A row of the summary: a session, or a group (a model, a day, ...). */
 struct summary_row {
 	const struct usage_session *session; /* or NULL */
 	int64_t key;      /* of a group: a name, or a day */
-	unsigned depth;   /* of a session among its ancestors */
+	unsigned depth;   /* 0 for a session, 1 for its sub-agents, and so on */
 	bool total;
 	struct usage_figures figures;
 	bool has_estimate;
@@ -24,12 +24,12 @@ struct summary {
 	struct summary_row *groups, total, unassigned;
 	size_t n, sessions;
 	/* of the table */
-	size_t width[SUMMARY_COLUMNS];   /* what the widest cell needs; 0: not shown */
-	bool value[SUMMARY_COLUMNS];     /* some cell has one */
+	size_t width[SUMMARY_COLUMNS];   /* of the widest cell; 0: the column is not shown */
+	bool value[SUMMARY_COLUMNS];     /* some cell of the column has a value */
 	bool narrow;
 };
 
-/* Calls fn for each row but the total. 0, or what it returned. */
+/* Calls fn for each row except the total, until fn returns something other than 0. Returns that, or 0. */
 int summary_each(struct summary *, int (*fn)(struct summary *, const struct summary_row *));
 /* Appends the id, model, day, directory or agent of a row; nothing where it is not known. 0, or -1 out of memory. */
 int summary_name(struct summary *, const struct summary_row *, struct buf *);
