@@ -424,16 +424,14 @@ read_params(struct slice params, struct params *to)
 	return to->updated && json_type(to->session) == JSON_STRING && json_type(to->update[KIND]) == JSON_STRING;
 }
 
-/* The kinds of updates that are read. All other kinds are IN_OTHER. */
 static const struct kind {
 	const char *name;
 	unsigned in;
 	enum usage_what what;
 } kinds[] = {
-	{"usage_update", IN_UPDATE, USAGE_UPDATE}, {"context_update", IN_UPDATE, USAGE_UPDATE},
-	{"state_update", IN_STATE, USAGE_STATE}, {"subagent_update", IN_CHILD, USAGE_CHILD},
-	{"config_option_update", IN_INFO, USAGE_UPDATE}, {"session_info_update", IN_INFO, USAGE_UPDATE},
-	{"compaction_update", IN_COMPACT, USAGE_COMPACT},
+#define KIND(name, in, what, rare, bit) {name, in, what},
+	USAGE_KINDS(KIND)
+#undef KIND
 };
 
 static bool
@@ -574,7 +572,7 @@ usage_read(const struct message *s, struct usage_report *r)
 		return read_update(&s->msg, r);
 	case ACP_INITIALIZE:
 		r->what = USAGE_CONNECT;
-		return s->msg.kind == MSG_REQUEST;
+		return s->msg.kind == MSG_REQUEST && json_get(s->msg.params, acp_protocol_version).p;
 	case ACP_SESSION_PROMPT:
 		r->what = USAGE_PROMPT;
 		r->enveloped = s->from == ACP_AGENT;

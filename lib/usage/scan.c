@@ -3,7 +3,7 @@
  * looked for in them. A key or kind that is spelled with escapes has an escape for a letter, or
  * for '/' or '_'.
  */
-#include "lib/usage/usage.h"
+#include "lib/usage/usage_parts.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -18,15 +18,10 @@ static const struct word {
 } words[] = {
 #define WORD(text, rare, bit) {text, sizeof(text) - 1, rare, bit, false}
 #define KEY(text, rare, bit) {text "\"", sizeof(text), rare, bit, true}
+#define KIND(name, in, what, rare, bit) WORD(name, rare, bit),
 	/* what read.c looks for */
+	USAGE_KINDS(KIND)
 	KEY("usage", 0, 1),
-	WORD("usage_", 0, 1),
-	WORD("context_update", 6, 2),
-	WORD("state_update", 4, 2),
-	WORD("subagent_update", 7, 2),
-	WORD("config_option_update", 12, 2),
-	WORD("session_info_update", 11, 2),
-	WORD("compaction_update", 9, 2),
 	WORD("quota", 0, 8),
 	WORD("session/prompt", 6, 16),
 	WORD("session/load", 6, 16),
@@ -47,6 +42,7 @@ static const struct word {
 	WORD("\\u006", 0, 8),
 	WORD("\\u007", 0, 8),
 	WORD("n\\/", 0, 4),
+#undef KIND
 #undef WORD
 #undef KEY
 };

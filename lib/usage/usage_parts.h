@@ -46,6 +46,19 @@ struct usage {
 	struct usage_session *here;    /* the sessions that this recording has */
 };
 
+/*
+ * The kinds of updates that are read: what a member of theirs stands in (read.c; all other kinds are IN_OTHER), what they
+ * say, and where in the name three bytes stand that are rare elsewhere, with the bit for these (scan.c).
+ */
+#define USAGE_KINDS(KIND) \
+	KIND("usage_update", IN_UPDATE, USAGE_UPDATE, 0, 1) \
+	KIND("context_update", IN_UPDATE, USAGE_UPDATE, 6, 2) \
+	KIND("state_update", IN_STATE, USAGE_STATE, 4, 2) \
+	KIND("subagent_update", IN_CHILD, USAGE_CHILD, 7, 2) \
+	KIND("config_option_update", IN_INFO, USAGE_UPDATE, 12, 2) \
+	KIND("session_info_update", IN_INFO, USAGE_UPDATE, 11, 2) \
+	KIND("compaction_update", IN_COMPACT, USAGE_COMPACT, 9, 2)
+
 /* Names and sessions (table.c). */
 uint32_t usage_intern(struct usage *, struct slice plain);
 /* The same for a JSON string; p NULL is 0. */

@@ -1,6 +1,7 @@
 /* usage: reading, inclusion, levels, bases by name, and the search for lines that matter. */
 #include "lib/usage/usage.h"
 
+#include <glob.h>
 #include <stdlib.h>
 
 #include "tests/unit/check.h"
@@ -287,6 +288,87 @@ test_finding(void)
 	CHECK(!usage_may_matter(&wide, slice_of("the usage of \\u001b[31m an error")));
 }
 
+/*
+ * What is read of a message is found by its words, and what is told from the usual spelling is what is read. False where
+ * not.
+ */
+static bool
+agrees(const struct usage_words *words, struct slice text)
+{
+	struct message s = {.from = ACP_AGENT, .line = text};
+	struct usage_report usual, read;
+	struct json_error error;
+	bool is_message = msg_scan(text, &s.msg, &error) != MSG_NOISE, is_read = is_message && usage_read(&s, &read);
+
+	if (is_read && !usage_may_matter(words, text))
+		return false;
+	return !usage_read_usual(text, &usual) || (is_read && same_report(&usual, &read));
+}
+
+/* Puts another word of the protocol in the place of one, or another byte in the place of one. */
+static void
+mutate(struct slice text, struct buf *to)
+{
+	static const char *const words[] = {"usage_update", "context_update", "state_update", "subagent_update", "config_option_update",
+		"session_info_update", "compaction_update", "agent_message_chunk", "usage", "used", "size", "cost", "amount", "currency", "_meta",
+		"model", "_claude/model", "_claude/origin", "kind", "quota", "token_count", "model_usage", "parentToolCallId", "inputTokens",
+		"percentage", "remaining", "messageId", "stopReason", "state", "status", "title", "configOptions", "models", "sessionId",
+		"update", "sessionUpdate", "params", "result", "error", "method", "session/update", "session/prompt", "session/load"};
+	enum { WORDS = sizeof(words) / sizeof(*words) };
+	const char *word = words[rand() % WORDS], *at = memmem(text.p, text.n, word, strlen(word)), *end = text.p + text.n;
+
+	to->n = 0;
+	if (at) {
+		buf_add_slice(to, slice_between(text.p, at));
+		buf_add_string(to, words[rand() % WORDS]);
+		buf_add_slice(to, slice_between(at + strlen(word), end));
+	} else {
+		buf_add_slice(to, text);
+		to->p[(size_t)rand() % to->n] = "\"\\{}[]:,0u/_ "[rand() % 13];
+	}
+}
+
+/* The scanner, the usual spelling and the table of places agree on the fixtures, and on what resembles them. */
+static void
+test_agreement(void)
+{
+	struct usage_words words;
+	struct buf mutated = {0};
+	struct slice text;
+	size_t i, cap = 0, seen = 0, wrong = 0;
+	char *line = NULL, *from, *end;
+	glob_t found;
+	ssize_t n;
+	FILE *f;
+	int times;
+
+	usage_words(&words);
+	srand(5);
+	if (!CHECK(glob("tests/fixtures/usage/*.[rn]*", 0, NULL, &found) == 0 && glob("tests/fuzz/corpus/usage/*", GLOB_APPEND, NULL, &found) == 0))
+		return;
+	for (i = 0; i < found.gl_pathc && CHECK((f = fopen(found.gl_pathv[i], "r")) != NULL); i++) {
+		while ((n = getline(&line, &cap, f)) > 0) {
+			end = line + n - (line[n - 1] == '\n');
+			from = memmem(line, (size_t)(end - line), "\"msg\":", 6);
+			text = from ? slice_between(from + 6, end - 1) : slice_between(line, end);
+			if (text.n == 0)
+				continue;
+			seen++;
+			wrong += !agrees(&words, text);
+			for (times = 0; times < 200; times++) {
+				mutate(text, &mutated);
+				wrong += !agrees(&words, buf_slice(&mutated));
+			}
+		}
+		fclose(f);
+	}
+	CHECK(seen > 200);
+	CHECK(wrong == 0);
+	globfree(&found);
+	free(line);
+	buf_free(&mutated);
+}
+
 int
 main(void)
 {
@@ -299,5 +381,6 @@ main(void)
 	test_twice();
 	test_names();
 	test_finding();
+	test_agreement();
 	return check_done();
 }
