@@ -39,10 +39,7 @@ static const char help[] =
 	"Other options\n"
 	"      --status stderr|tty|thought|notice|none  where to show progress (stderr)\n"
 	"      --max-line SIZE   refuse lines of more than SIZE bytes (64M)\n"
-	"      --way pipe|link|proxy  how to connect to the stream (detected)\n"
-	"      --grace TIME      how long to wait for the agent to end (5s)\n"
-	"  -h, --help            print this text\n"
-	"  -V, --version         print the version\n";
+	FRAME_HELP;
 
 enum {
 	OPT_TARGET = 256, OPT_FROM_PROMPT, OPT_THRESHOLD, OPT_MIN_GAIN, OPT_MAX_CONTINUATIONS, OPT_NUDGE, OPT_ESTIMATE, OPT_BASIS,

@@ -26,15 +26,9 @@ static const char help[] =
 	"                        excludes\n"
 	"  -w, --where JQ        report only messages for which JQ is true\n"
 	"      --session ID      report only this session\n"
-	"      --attach SOCKET|auto  watch a running stream; see acp-share\n"
-	"      --hop N|NAME      which hop of the running stream or recording (0)\n"
-	"      --clean           write lines that are not messages to stderr instead of\n"
-	"                        forwarding them\n"
+	FRAME_HELP_WATCH
 	"      --max-line SIZE   report lines of more than SIZE bytes (64M)\n"
-	"      --way pipe|link|proxy  how to connect to the stream (detected)\n"
-	"      --grace TIME      how long to wait for the agent to end (5s)\n"
-	"  -h, --help            print this text\n"
-	"  -V, --version         print the version\n";
+	FRAME_HELP;
 
 enum {
 	OPT_EXPLAIN = 256,

@@ -63,10 +63,7 @@ static const char help[] =
 	"      --clean           write lines that are not messages to stderr instead of\n"
 	"                        forwarding them\n"
 	"      --max-line SIZE   drop lines of more than SIZE bytes (64M)\n"
-	"      --way pipe|link|proxy  how to connect to the stream (detected)\n"
-	"      --grace TIME      how long to wait for the agent to end (5s)\n"
-	"  -h, --help            print this text\n"
-	"  -V, --version         print the version\n";
+	FRAME_HELP;
 
 enum {
 	OPT_FAULT = 256, /* and FAULTS after it: each fault has one */

@@ -51,10 +51,7 @@ static const char help[] =
 	"  -v, --verbose         report requests that are answered here, and responses to\n"
 	"                        requests that are sent\n"
 	"      --max-line SIZE   refuse lines of more than SIZE bytes (64M)\n"
-	"      --way pipe|link|proxy  how to connect to the stream (detected)\n"
-	"      --grace TIME      how long to wait for the agent to end (5s)\n"
-	"  -h, --help            print this text\n"
-	"  -V, --version         print the version\n";
+	FRAME_HELP;
 
 enum {
 	OPT_ARG = 256, OPT_ARGJSON, OPT_STRICT, OPT_SILENT, OPT_PREPEND, OPT_APPEND, OPT_EVERY, OPT_MCP_SERVER, OPT_ANSWER,

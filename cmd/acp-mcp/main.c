@@ -26,10 +26,7 @@ static const char help[] =
 	"      --connect SOCKET  connect stdin and stdout to SOCKET; the agent starts\n"
 	"                        this\n"
 	"      --max-line SIZE   longest message in bytes (64M)\n"
-	"      --way pipe|link|proxy  how to connect to the stream (detected)\n"
-	"      --grace TIME      how long to wait for the agent to end (5s)\n"
-	"  -h, --help            print this text\n"
-	"  -V, --version         print the version\n";
+	FRAME_HELP;
 
 enum { OPT_PROVIDE = 256, OPT_DIALECT, OPT_TIMEOUT, OPT_SOCKET_DIR, OPT_CONNECT };
 enum { TIMEOUT = 30 * 1000 * 1000 };

@@ -19,10 +19,7 @@ static const char help[] =
 	"  -l, --list            list the streams that this user shares\n"
 	"  -f, --format text|json  format of the list (text)\n"
 	"      --max-line SIZE   refuse lines of more than SIZE bytes (64M)\n"
-	"      --way pipe|link|proxy  how to connect to the stream (detected)\n"
-	"      --grace TIME      how long to wait for the agent to end (5s)\n"
-	"  -h, --help            print this text\n"
-	"  -V, --version         print the version\n"
+	FRAME_HELP
 	"Example:\n"
 	"  acp-share -- my-agent --acp         # in the settings of the editor\n"
 	"  acp-tap --attach auto               # in a terminal\n";

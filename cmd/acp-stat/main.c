@@ -18,15 +18,9 @@ static const char help[] =
 	"                        write one row for each (methods, all turns, tools)\n"
 	"      --merge           add up the output of -f json\n"
 	"      --pass            forward stdin to stdout; report on stderr or to -o\n"
-	"      --attach SOCKET|auto  watch a running stream; see acp-share\n"
-	"      --hop N|NAME      which hop of the running stream or recording (0)\n"
-	"      --clean           write lines that are not messages to stderr instead of\n"
-	"                        forwarding them\n"
+	FRAME_HELP_WATCH
 	"      --max-line SIZE   do not read lines of more than SIZE bytes (64M)\n"
-	"      --way pipe|link|proxy  how to connect to the stream (detected)\n"
-	"      --grace TIME      how long to wait for the agent to end (5s)\n"
-	"  -h, --help            print this text\n"
-	"  -V, --version         print the version\n";
+	FRAME_HELP;
 
 enum { OPT_BY = 256, OPT_MERGE, OPT_PASS };
 

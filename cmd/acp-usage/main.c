@@ -48,15 +48,9 @@ static const char help[] =
 	"      --fill            add usage that is missing in the messages\n"
 	"      --size [MODEL=]N  size of the context window in tokens, for --fill\n"
 	"      --pass            forward stdin to stdout; write to stderr or to -o\n"
-	"      --attach SOCKET|auto  watch a running stream; see acp-share\n"
-	"      --hop N|NAME      which hop of the running stream or recording (0)\n"
-	"      --clean           write lines that are not messages to stderr instead of\n"
-	"                        forwarding them\n"
+	FRAME_HELP_WATCH
 	"      --max-line SIZE   do not read lines of more than SIZE bytes (64M)\n"
-	"      --way pipe|link|proxy  how to connect to the stream (detected)\n"
-	"      --grace TIME      how long to wait for the agent to end (5s)\n"
-	"  -h, --help            print this text\n"
-	"  -V, --version         print the version\n";
+	FRAME_HELP;
 
 enum {
 	OPT_SUMMARY = 256, OPT_BY, OPT_BASIS, OPT_PRICES, OPT_CACHE_HOUR, OPT_FILL, OPT_SIZE, OPT_MERGE, OPT_SINCE, OPT_BEFORE, OPT_WIDE, OPT_METER,

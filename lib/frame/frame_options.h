@@ -48,6 +48,17 @@ enum { FRAME_OPTION_MAX_LINE = 0x10000, FRAME_OPTION_WAY, FRAME_OPTION_GRACE, FR
 	FRAME_LONG_OPTIONS_ATTACH, \
 	FRAME_LONG_OPTION_CLEAN, \
 	FRAME_LONG_OPTIONS
+/* What --help prints for --attach, --hop and --clean; and for --way, --grace, --help and --version. */
+#define FRAME_HELP_WATCH \
+	"      --attach SOCKET|auto  watch a running stream; see acp-share\n" \
+	"      --hop N|NAME      which hop of the running stream or recording (0)\n" \
+	"      --clean           write lines that are not messages to stderr instead of\n" \
+	"                        forwarding them\n"
+#define FRAME_HELP \
+	"      --way pipe|link|proxy  how to connect to the stream (detected)\n" \
+	"      --grace TIME      how long to wait for the agent to end (5s)\n" \
+	"  -h, --help            print this text\n" \
+	"  -V, --version         print the version\n"
 
 /*
  * For cmd only, as it ends the process where the command line makes no sense: reads all of it. take sees each option first, of
