@@ -5,6 +5,37 @@
 /* U+FFFD, which stands for what cannot be said in UTF-8. */
 static const char replacement[] = "\xef\xbf\xbd";
 
+unsigned
+json_utf8_length(const char *p, const char *end)
+{
+	const unsigned char *u = (const unsigned char *)p;
+	unsigned char least = 0x80, most = 0xbf;
+	unsigned n;
+
+	if (u[0] < 0x80)
+		return 1;
+	if (u[0] < 0xc2 || u[0] > 0xf4)
+		return 0;
+	n = u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
+	if ((size_t)(end - p) < n)
+		return 0;
+	/* The second byte keeps out overlong forms, surrogates and what is above U+10FFFF. */
+	if (u[0] == 0xe0)
+		least = 0xa0;
+	else if (u[0] == 0xed)
+		most = 0x9f;
+	else if (u[0] == 0xf0)
+		least = 0x90;
+	else if (u[0] == 0xf4)
+		most = 0x8f;
+	if (u[1] < least || u[1] > most)
+		return 0;
+	for (unsigned i = 2; i < n; i++)
+		if (u[i] < 0x80 || u[i] > 0xbf)
+			return 0;
+	return n;
+}
+
 static struct slice
 inside(struct slice string)
 {

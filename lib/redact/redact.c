@@ -57,28 +57,6 @@ is_one_of(struct slice name, const char *const *list, size_t n)
 	return false;
 }
 
-int
-redact_hit(struct redact *r, size_t first, struct redact_hit h, enum redact_kind kind)
-{
-	size_t cap = r->cap ? r->cap * 2 : 16;
-	struct redact_hit *p;
-
-	if (r->n > first && h.from < r->hits[r->n - 1].to)
-		h.from = r->hits[r->n - 1].to;
-	if (h.from >= h.to)
-		return 0;
-	if (r->n == r->cap) {
-		p = reallocarray(r->hits, cap, sizeof(*p));
-		if (!p)
-			return -1;
-		r->hits = p;
-		r->cap = cap;
-	}
-	r->hits[r->n++] = h;
-	r->kinds[kind]++;
-	return 0;
-}
-
 /* --- strings in strings --- */
 
 static unsigned

@@ -1,4 +1,5 @@
 /* Secrets in texts: keys by their shape, and what stands after a name, an option, a scheme. */
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -114,6 +115,28 @@ struct text {
 	size_t done;  /* all before it is judged */
 	size_t word;  /* where the word at hand ends, once it was asked for */
 };
+
+int
+redact_hit(struct redact *r, size_t first, struct redact_hit h, enum redact_kind kind)
+{
+	size_t cap = r->cap ? r->cap * 2 : 16;
+	struct redact_hit *p;
+
+	if (r->n > first && h.from < r->hits[r->n - 1].to)
+		h.from = r->hits[r->n - 1].to;
+	if (h.from >= h.to)
+		return 0;
+	if (r->n == r->cap) {
+		p = reallocarray(r->hits, cap, sizeof(*p));
+		if (!p)
+			return -1;
+		r->hits = p;
+		r->cap = cap;
+	}
+	r->hits[r->n++] = h;
+	r->kinds[kind]++;
+	return 0;
+}
 
 static unsigned char
 class_of(char c)

@@ -1,4 +1,7 @@
-/* proc_parts: what the files of proc share. proc_group_lives, proc_self and proc_close_others differ between systems, too. */
+/*
+ * proc_parts: what the files of proc share. proc_group_lives, proc_self and proc_close_others differ between systems, too.
+ * proc_guardian.c and proc.c call each other: each group that is started is named to the guardian, itself a child.
+ */
 #ifndef PROC_PARTS_H
 #define PROC_PARTS_H
 

@@ -1,4 +1,7 @@
-/* What the files of span share. */
+/*
+ * What the files of span share. They call each other in a circle: a message goes from span.c to its turn or its tools, a
+ * turn that ends also ends its tools, and both show what has happened by span_happened.
+ */
 #ifndef SPAN_PARTS_H
 #define SPAN_PARTS_H
 

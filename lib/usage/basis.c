@@ -84,8 +84,8 @@ usage_inside(const struct usage *u, const struct usage_part *p)
 	return inside;
 }
 
-enum usage_basis
-usage_part_basis(const struct usage *u, const struct usage_part *p)
+static enum usage_basis
+part_basis(const struct usage *u, const struct usage_part *p)
 {
 	const struct agent *a = &u->agents[p->agent];
 
@@ -99,7 +99,7 @@ usage_session_basis(const struct usage *u, const struct usage_session *s)
 {
 	const struct usage_part *p = s->now ? s->now : s->tail;
 
-	return p ? usage_part_basis(u, p) : u->spec.basis != USAGE_AUTO ? u->spec.basis : USAGE_TURN;
+	return p ? part_basis(u, p) : u->spec.basis != USAGE_AUTO ? u->spec.basis : USAGE_TURN;
 }
 
 bool

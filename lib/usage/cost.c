@@ -63,6 +63,25 @@ usage_cost_link(const struct usage_part *p, struct usage_cost *c)
 		pieces(before, &c->earlier, &c->previous);
 }
 
+struct usage_cost *
+usage_cost_of(struct usage_part *part, uint32_t currency)
+{
+	struct usage_cost **p, *c;
+
+	for (p = &part->costs; (c = *p) && c->currency != currency; p = &c->next)
+		;
+	if (c)
+		*p = c->next;
+	else if (!(c = calloc(1, sizeof(*c))))
+		return NULL;
+	if (c->currency != currency) {
+		c->currency = currency;
+		usage_cost_link(part, c);
+	}
+	c->next = part->costs;
+	return part->costs = c;
+}
+
 bool
 usage_cost_total(const struct usage_session *s, uint32_t currency, struct decimal *total)
 {

@@ -368,3 +368,51 @@ usage_get_parts(struct usage *u, struct slice object, const char **why)
 	*why = g.why;
 	return r < 0 ? -1 : g.why != NULL;
 }
+
+/* By time; those without one first, in the order in which they were read. The sort is stable. */
+static void
+sort_parts(struct usage_session *s)
+{
+	struct usage_part *rest = s->parts, *p, **at;
+	struct usage_cost *c;
+
+	s->tail = s->parts = NULL;
+	while ((p = rest)) {
+		rest = p->next;
+		at = s->tail && s->tail->started <= p->started ? &s->tail->next : &s->parts;
+		while (*at && (*at)->started <= p->started)
+			at = &(*at)->next;
+		p->next = *at;
+		*at = p;
+		s->tail = p->next ? s->tail : p;
+	}
+	for (s->tail = NULL, p = s->parts; p; p = p->next) {
+		p->before = s->tail;
+		s->tail = p;
+		for (c = p->costs; c; c = c->next)
+			usage_cost_link(p, c);
+	}
+}
+
+void
+usage_sort(struct usage *u)
+{
+	const struct usage_part *p;
+	struct usage_session *s;
+
+	for (s = u->sessions; s; s = s->hh.next) {
+		sort_parts(s);
+		for (p = s->parts; p; p = p->next) {
+			s->model = p->model ? p->model : s->model;
+			s->cwd = p->cwd ? p->cwd : s->cwd;
+			s->title = p->title ? p->title : s->title;
+			s->agent = p->agent ? p->agent : s->agent;
+			if (!p->has_used)
+				continue;
+			s->has_used = true;
+			s->used = p->used;
+			s->has_size = p->has_size;
+			s->size = p->size;
+		}
+	}
+}

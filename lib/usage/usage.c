@@ -1,41 +1,5 @@
 /* What goes by, and what it does to sessions. */
-#include <stdarg.h>
-
 #include "lib/usage/usage_parts.h"
-
-/* --- saying things --- */
-
-void
-usage_note(struct usage *u, struct usage_session *s, unsigned what, bool verbose, const char *format, ...)
-{
-	struct buf text = {0};
-	va_list ap;
-
-	if (s->said & what)
-		return;
-	s->said |= (uint16_t)what;
-	if (!u->spec.note)
-		return;
-	va_start(ap, format);
-	if (buf_vprintf(&text, format, ap) == 0 && buf_string(&text))
-		u->spec.note(u->spec.arg, s, verbose, text.p);
-	va_end(ap);
-	buf_free(&text);
-}
-
-void
-usage_malformed(struct usage *u, struct usage_session *s, const char *what)
-{
-	s->now->malformed++;
-	usage_note(u, s, USAGE_SAID_WRONG, false, "malformed usage: %s", what);
-}
-
-void
-usage_happened(struct usage *u, const struct usage_event *e)
-{
-	if (u->spec.event)
-		u->spec.event(u->spec.arg, e);
-}
 
 /* --- sessions of this recording --- */
 

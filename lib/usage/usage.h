@@ -360,8 +360,7 @@ int usage_figures_family(const struct usage *, const struct usage_session *, str
 /* What lies inside, by what the totals told and by the agent. */
 uint8_t usage_inside(const struct usage *, const struct usage_part *);
 
-/* The basis that is believed, in a part, and in the last one of a session. */
-enum usage_basis usage_part_basis(const struct usage *, const struct usage_part *);
+/* The basis that is believed in the last part of a session. */
 enum usage_basis usage_session_basis(const struct usage *, const struct usage_session *);
 /* The tokens of the turn that has been answered, at the basis believed. False where the wire lacks them. */
 bool usage_turn_tokens(const struct usage *, const struct usage_session *, struct usage_sums *);

@@ -102,7 +102,7 @@ enum usage_type usage_spelled(struct slice key);
 /* The members of a row per model. */
 extern const char usage_row_model[], usage_row_counts[];
 
-/* Saying things (usage.c). usage_note: once for each `what` (USAGE_SAID_...) and session. */
+/* Saying things (said.c). usage_note: once for each `what` (USAGE_SAID_...) and session. */
 void usage_note(struct usage *, struct usage_session *, unsigned what, bool verbose, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 void usage_malformed(struct usage *, struct usage_session *, const char *what);
