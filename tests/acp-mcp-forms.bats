@@ -13,17 +13,7 @@ teardown() {
 	mcp_teardown
 }
 
-OLD='{"type":"acp","name":"x","id":"X"}'
-NEW='{"type":"acp","name":"x","serverId":"X"}'
 HELLO='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{}},"clientInfo":{"name":"me","version":"3"}}}'
-
-# begin SERVER [OPTION...]: a session with this server, and the shim a.
-begin() {
-	bridge acp-mcp "${@:2}"
-	initialize
-	session s "[$1]"
-	shim a "$(socket)"
-}
 
 @test "a declaration with id is connected to by acpId, and messages go both ways with their ids mapped" {
 	begin "$OLD"

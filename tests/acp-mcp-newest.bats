@@ -16,13 +16,6 @@ teardown() {
 HELLO='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"me","version":"3"}}}'
 ENVELOPE='"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}'
 
-# offer CMD: a chain whose agent takes servers of type acp itself: the test speaks MCP over ACP as the agent.
-offer() {
-	bridge acp-mcp --provide "x=$1"
-	initialize '{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"acp":true}}}'
-	ID=$(session s '[]' | jq -c '.[0].id')
-}
-
 # request ID METHOD PARAMS: the agent's request in the newest form.
 request() {
 	agent "{\"jsonrpc\":\"2.0\",\"id\":$1,\"method\":\"mcp/message\",\"params\":{\"serverId\":$ID,\"requestId\":\"r$1\",\"method\":\"$2\",\"params\":$3}}"

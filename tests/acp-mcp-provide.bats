@@ -15,13 +15,6 @@ teardown() {
 
 HELLO='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"me","version":"3"}}}'
 
-# offer: a chain whose agent takes servers of type acp itself: the test speaks MCP over ACP as the agent.
-offer() {
-	bridge acp-mcp --provide "x=$SERVER x"
-	initialize '{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"acp":true}}}'
-	ID=$(session s '[]' | jq -c '.[0].id')
-}
-
 # ask ID METHOD PARAMS: the agent's request; ID is told by its answer.
 ask() {
 	agent "{\"jsonrpc\":\"2.0\",\"id\":$1,\"method\":\"mcp/$2\",\"params\":$3}"

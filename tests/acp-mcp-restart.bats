@@ -13,16 +13,7 @@ teardown() {
 	mcp_teardown
 }
 
-OLD='{"type":"acp","name":"x","id":"X"}'
-NEW='{"type":"acp","name":"x","serverId":"X"}'
 HELLO='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"me","version":"3"}}}'
-
-begin() {
-	bridge acp-mcp "${@:2}"
-	initialize
-	session s "[$1]"
-	shim a "$(socket)"
-}
 
 # A server that ends at a request before its handshake, as those built on rmcp do.
 strict_server() {

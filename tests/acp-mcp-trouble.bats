@@ -13,16 +13,6 @@ teardown() {
 	mcp_teardown
 }
 
-OLD='{"type":"acp","name":"x","id":"X"}'
-NEW='{"type":"acp","name":"x","serverId":"X"}'
-
-begin() {
-	bridge acp-mcp "${@:2}"
-	initialize
-	session s "[$1]"
-	shim a "$(socket)"
-}
-
 # bats test_tags=slow
 @test "a provider that never answers: an error after --timeout, in each form; a late connection is given back" {
 	begin "$OLD" --timeout 100ms

@@ -126,3 +126,22 @@ mcp_teardown() {
 	for name in "${!SHIM_FD[@]}"; do unshim "$name"; done
 	end_left_over
 }
+
+# Declarations of a server, of two drafts.
+OLD='{"type":"acp","name":"x","id":"X"}'
+NEW='{"type":"acp","name":"x","serverId":"X"}'
+
+# begin SERVER [OPTION...]: a session with this server, and the shim a.
+begin() {
+	bridge acp-mcp "${@:2}"
+	initialize
+	session s "[$1]"
+	shim a "$(socket)"
+}
+
+# offer [CMD]: a chain whose agent takes servers of type acp itself: the test speaks MCP over ACP as the agent.
+offer() {
+	bridge acp-mcp --provide "x=${1-$SERVER x}"
+	initialize '{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"acp":true}}}'
+	ID=$(session s '[]' | jq -c '.[0].id')
+}
