@@ -16,12 +16,9 @@ static enum verdict
 message(void *state, struct frame *f, enum acp_direction dir, const struct message *given)
 {
 	struct check *c = state;
-	struct message message = *given;
+	struct message message = frame_unguessed(f, given);
 
 	(void)dir;
-	/* What comes through one pipe may be of both sides. */
-	if (frame_is_one_way(f))
-		message.from = ACP_UNKNOWN;
 	c->where = (struct where){.number = message.number, .t = message.t, .timed = true, .from = message.from};
 	check_message(c, &message);
 	return VERDICT_PASS;

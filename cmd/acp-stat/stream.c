@@ -32,12 +32,9 @@ static enum verdict
 message(void *state, struct frame *f, enum acp_direction dir, const struct message *given)
 {
 	struct stream *s = state;
-	struct message message = *given;
+	struct message message = frame_unguessed(f, given);
 
 	(void)dir;
-	/* What comes through one pipe may be of both sides. */
-	if (frame_is_one_way(f))
-		message.from = ACP_UNKNOWN;
 	if (tool_see(&s->tool, &message, true) < 0)
 		fail(s, f);
 	return VERDICT_PASS;

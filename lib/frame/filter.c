@@ -338,6 +338,16 @@ frame_is_one_way(const struct frame *f)
 	return f->transport->one_way;
 }
 
+struct message
+frame_unguessed(const struct frame *f, const struct message *given)
+{
+	struct message m = *given;
+
+	if (f->transport->one_way)
+		m.from = ACP_UNKNOWN;
+	return m;
+}
+
 bool
 frame_is_shared(const struct frame *f)
 {

@@ -95,6 +95,8 @@ double frame_started(const struct frame *);
 /* Nobody reads a reply: a one-way pipe. And: both directions come in one pipe, so that a paused one stops both. */
 bool frame_is_one_way(const struct frame *);
 bool frame_is_shared(const struct frame *);
+/* The message without the side that was guessed for it: what comes through one pipe may be of both. */
+struct message frame_unguessed(const struct frame *, const struct message *);
 
 /* Replaces a slice of the message that is being shown (with is copied). Then return VERDICT_PASS. */
 int frame_replace(struct frame *, struct slice what, struct slice with);
