@@ -18,7 +18,7 @@
 #include "lib/base/money.h"
 #include "lib/usage/usage.h"
 
-extern const char tool_name[];
+static const char tool_name[] = "acp-budget";
 
 /* --- what was asked for --- */
 
@@ -273,9 +273,7 @@ extern const char explanation[], default_nudge[];
 int nudge_put(const struct tool *, const struct budget *, struct buf *to);
 
 /* target.c */
-/* The target in a text (PROTOCOL, section 6); 0: none. */
-uint64_t target_in(struct slice text);
-/* The same in the text blocks of a prompt, a JSON array. */
+/* The target in the text blocks of a prompt, a JSON array (PROTOCOL, section 6); 0: none. */
 uint64_t target_in_prompt(struct slice blocks);
 
 #endif

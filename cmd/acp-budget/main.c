@@ -3,8 +3,6 @@
 
 #include "cmd/acp-budget/budget.h"
 
-const char tool_name[] = "acp-budget";
-
 /* One option a line, with its unit and default. The shell completes options and words from it. */
 static const char help[] =
 	"usage: acp-budget [OPTION]... [-- COMMAND [ARG]...]\n"

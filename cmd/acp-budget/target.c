@@ -193,7 +193,7 @@ anywhere(struct slice text, uint64_t *n)
 	return false;
 }
 
-uint64_t
+static uint64_t
 target_in(struct slice text)
 {
 	uint64_t n = 0;

@@ -5,8 +5,6 @@
 
 #include "lib/base/cli.h"
 
-const char check_name[] = "acp-check";
-
 static int
 open_connection(const struct check *c, struct connection *to)
 {

@@ -8,7 +8,7 @@
 #include "lib/frame/frame_options.h"
 #include "lib/run/out.h"
 
-extern const char check_name[];
+static const char check_name[] = "acp-check";
 
 enum check_format { CHECK_TEXT, CHECK_JSON, CHECK_JUNIT };
 

@@ -12,8 +12,6 @@
 #include "cmd/acp-fault/work.h"
 #include "lib/base/cli.h"
 
-const char fault_name[] = "acp-fault";
-
 enum { OWN = 1024 * 1024 /* bytes that wait in the place of dropped lines: beyond this nothing more is read */ };
 
 static enum verdict

@@ -14,7 +14,7 @@ struct options {
 	struct frame_options frame;
 };
 
-extern const char fault_name[]; /* "acp-fault" */
+static const char fault_name[] = "acp-fault";
 
 /* Runs the filter. Returns the exit status, or dies by the signal that a rule wants. */
 int fault_run(const struct options *);

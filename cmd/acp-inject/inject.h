@@ -8,7 +8,7 @@
 #include "lib/filter/jqprog.h"
 #include "lib/filter/select.h"
 
-extern const char tool_name[];
+static const char tool_name[] = "acp-inject";
 
 /* --- what is asked for (main.c) --- */
 

@@ -6,8 +6,6 @@
 
 #include "cmd/acp-inject/inject.h"
 
-const char tool_name[] = "acp-inject";
-
 /* One option a line, with its unit and default. The shell completes options and words from it. */
 static const char help[] =
 	"usage: acp-inject [OPTION]... [-- COMMAND [ARG]...]\n"

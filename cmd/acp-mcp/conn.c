@@ -31,8 +31,8 @@ stop_timer(struct conn *c, struct loop_timer *t)
 	loop_remove_timer(frame_loop(c->mcp->frame), t);
 }
 
-void
-conn_say(struct conn *c, const char *what, struct slice why)
+static void
+say(struct conn *c, const char *what, struct slice why)
 {
 	const struct buf *name = c->server ? &c->server->name : &c->command.what->name;
 
@@ -56,7 +56,7 @@ report_repeated(struct conn *c)
 	char digits[SLICE_DIGITS];
 
 	if (c->repeated > 0)
-		conn_say(c, "repetitions of the last line: ", slice_digits(c->repeated, digits));
+		say(c, "repetitions of the last line: ", slice_digits(c->repeated, digits));
 	c->repeated = 0;
 }
 
@@ -74,7 +74,7 @@ peer_noise(void *arg, const char *why, struct slice text)
 	report_repeated(c);
 	c->noise.n = 0;
 	checked(c, buf_add_slice(&c->noise, text) | buf_printf(&line, "%s: %.*s", why, (int)text.n, text.p));
-	conn_say(c, c->server ? "a line of the agent is not a message: " : "a line of the command is not a message: ", buf_slice(&line));
+	say(c, c->server ? "a line of the agent is not a message: " : "a line of the command is not a message: ", buf_slice(&line));
 	buf_free(&line);
 }
 
@@ -198,7 +198,7 @@ conn_refused(struct conn *c, struct slice error)
 {
 	int r = buf_add_slice(&c->refusal, error);
 
-	conn_say(c, "no connection: ", error);
+	say(c, "no connection: ", error);
 	if (r == 0)
 		r = conn_again(c);
 	conn_go_on(c);
@@ -310,7 +310,7 @@ conn_start(struct mcp *m, const struct provided *p, const struct form *form)
 	}
 	c->command = (struct command){.mcp = m, .what = p, .input = -1, .ended = command_ended, .arg = c};
 	if (pipes(theirs, ours) < 0) {
-		conn_say(c, "it cannot be started: ", slice_of(strerror(errno)));
+		say(c, "it cannot be started: ", slice_of(strerror(errno)));
 		free(c);
 		return NULL;
 	}
@@ -433,7 +433,7 @@ give_up(void *arg)
 		start_timer(c, &c->stuck, give_up, c->mcp->options->timeout);
 		return;
 	}
-	conn_say(c, c->server ? "the agent does not read: " : "the command does not read: ", slice_of("closing the connection"));
+	say(c, c->server ? "the agent does not read: " : "the command does not read: ", slice_of("closing the connection"));
 	output_fail(&c->peer.end.out, EPIPE);
 	peer_ended(c);
 	conn_look(c->mcp);

@@ -147,8 +147,6 @@ int conn_hand_waiting(struct conn *);
 int conn_settle(struct conn *, struct ask *, struct slice result);
 int conn_settle_error(struct conn *, struct ask *, struct slice error);
 int conn_refuse(struct conn *, struct ask *, int code, const char *why);
-/* A line on stderr about the server of this connection: what, and why. */
-void conn_say(struct conn *, const char *what, struct slice why);
 /* The peer waits for the chain's answer to its first request, at most for --timeout; it is heard again. */
 void conn_wait(struct conn *, enum call_kind);
 void conn_go_on(struct conn *);

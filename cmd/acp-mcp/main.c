@@ -10,8 +10,6 @@
 #include "lib/base/cli.h"
 #include "lib/run/proc.h"
 
-const char tool_name[] = "acp-mcp";
-
 static const char help[] =
 	"usage: acp-mcp [OPTION]... [-- COMMAND [ARG]...]\n"
 	"       acp-mcp --connect SOCKET\n"

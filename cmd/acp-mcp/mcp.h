@@ -68,7 +68,7 @@ struct mcp {
 	uint64_t nsockets, nconns, nrequests; /* the last number that was used for each */
 };
 
-extern const char tool_name[];
+static const char tool_name[] = "acp-mcp";
 
 /* Reports a failure of acp-mcp itself, and ends the session. */
 static inline void

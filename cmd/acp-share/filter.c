@@ -4,8 +4,6 @@
 #include "cmd/acp-share/share.h"
 #include "lib/recording/recording.h"
 
-const char share_name[] = "acp-share";
-
 void
 share_show(struct share *s, enum acp_direction dir, const struct message *message, const struct guest *except)
 {

@@ -37,7 +37,7 @@ struct share {
 	size_t nconns;
 };
 
-extern const char share_name[];
+static const char share_name[] = "acp-share";
 
 /* filter.c */
 /* Shares the stream until it ends. Returns the exit status. */

@@ -2,8 +2,6 @@
 
 #include "cmd/acp-stat/stat.h"
 
-const char tool_name[] = "acp-stat";
-
 /* One option a line, with its unit and default. The shell completes options and words from it. */
 static const char help[] =
 	"usage: acp-stat [OPTION]... [-- COMMAND [ARG]...]   watch a stream\n"

@@ -86,7 +86,7 @@ struct tool {
 	bool failed;         /* out of memory, or the output */
 };
 
-extern const char tool_name[]; /* "acp-stat" */
+static const char tool_name[] = "acp-stat";
 
 /* collect.c */
 int tool_open(struct tool *, const struct options *);

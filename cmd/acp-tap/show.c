@@ -135,7 +135,7 @@ show_name(struct cells *c, struct slice v)
 		cells_value(c, name);
 }
 
-void
+static void
 show_names(struct cells *c, struct slice v)
 {
 	show_each(c, v, ", ", show_name);

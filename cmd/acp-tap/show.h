@@ -13,7 +13,6 @@ void show_size(struct cells *, struct slice);     /* how long a string is */
 void show_count(struct cells *, struct slice);    /* how many elements an array has */
 void show_peer(struct cells *, struct slice);     /* the name and version of a client or agent */
 void show_servers(struct cells *, struct slice);  /* how many MCP servers */
-void show_names(struct cells *, struct slice);
 void show_commands(struct cells *, struct slice);
 void show_choices(struct cells *, struct slice);  /* options of a permission */
 void show_words(struct cells *, struct slice);

@@ -4,8 +4,6 @@
 
 #include "cmd/acp-tap/pretty.h"
 
-const char tap_name[] = "acp-tap";
-
 int
 tap_open(struct tap *t, const struct options *o, const struct format *format, int fold)
 {

@@ -53,6 +53,6 @@ bool tap_full(const struct tap *);
 int stream_run(const struct options *);
 int files_run(const struct options *);
 
-extern const char tap_name[]; /* "acp-tap" */
+static const char tap_name[] = "acp-tap";
 
 #endif

@@ -5,8 +5,6 @@
 
 #include "cmd/acp-usage/tool.h"
 
-const char tool_name[] = "acp-usage";
-
 /* One option a line, with its unit and default. The shell completes options and words from it. */
 static const char help[] =
 	"usage: acp-usage [OPTION]... [-- COMMAND [ARG]...]   watch a stream\n"

@@ -69,7 +69,7 @@ struct tool {
 	bool failed;         /* out of memory, or the output */
 };
 
-extern const char tool_name[]; /* "acp-usage" */
+static const char tool_name[] = "acp-usage";
 
 /* tool.c: reads messages, and passes their usage to the outputs. */
 int tool_open(struct tool *, const struct options *, bool live);

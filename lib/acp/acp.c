@@ -227,15 +227,6 @@ acp_id_of_session(enum acp_id id)
 	return id >= ACP_ID_TOOL_CALL && id <= ACP_ID_PLAN;
 }
 
-const char *
-acp_id_name(enum acp_id id)
-{
-	static const char *const names[ACP_IDS] = {"", "session id", "tool call id", "terminal id", "message id",
-		"elicitation id", "plan id", "request id", "connection id", "server id", "request id"};
-
-	return names[id];
-}
-
 static struct slice
 text_of(struct slice block)
 {

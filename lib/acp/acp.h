@@ -101,8 +101,6 @@ const struct acp_member *acp_member(struct slice name, enum acp_method, bool res
 bool acp_begins_session(enum acp_method);
 /* Do its ids live in a session only, so that another session may use them for something else? */
 bool acp_id_of_session(enum acp_id);
-/* The name of the kind for people, such as "session id". */
-const char *acp_id_name(enum acp_id);
 
 /* A piece of a message that is streamed. The slices are JSON text. */
 struct acp_chunk {

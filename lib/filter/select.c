@@ -204,8 +204,8 @@ select_session(struct select *s, const char *id, char **why)
 	return 0;
 }
 
-int
-select_option(struct select *s, int option, const char *argument, char **why)
+static int
+take_option(struct select *s, int option, const char *argument, char **why)
 {
 	static const struct {
 		int option;
@@ -225,7 +225,7 @@ select_read(struct select *s, const struct cli *cli, int option, const char *arg
 {
 	char *why = NULL;
 
-	if (select_option(s, option, argument, &why) < 0)
+	if (take_option(s, option, argument, &why) < 0)
 		cli_bad(cli, option, argument, why);
 }
 

@@ -46,9 +46,7 @@ enum { SELECT_OPTION_FROM = 0x20000, SELECT_OPTION_KIND, SELECT_OPTION_SESSION }
 	{"from", required_argument, NULL, SELECT_OPTION_FROM}, \
 	{"kind", required_argument, NULL, SELECT_OPTION_KIND}, \
 	{"session", required_argument, NULL, SELECT_OPTION_SESSION}
-/* 1: it is one of these, and taken; 0: it is none; -1: the argument is no good, and *why as above. */
-int select_option(struct select *, int option, const char *argument, char **why);
-/* The same for cmd only: ends the process where the argument is no good. */
+/* Takes it if it is one of these. For cmd only: ends the process where the argument is no good. */
 void select_read(struct select *, const struct cli *, int option, const char *argument);
 /* Does it select anything less than everything? */
 bool select_given(const struct select *);

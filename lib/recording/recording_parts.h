@@ -61,8 +61,6 @@ enum outcome recording_line_text(struct recording *, struct record *, const stru
 enum outcome recording_trace(struct recording *, struct record *, const struct slice *v);
 /* A line that is a message itself, or nothing that is known. */
 enum outcome recording_bare(struct recording *, struct record *);
-/* A message's text with the environment's values in it (recording_values.c); a name that is not set makes the record bad. */
-enum outcome recording_expand(struct recording *, struct record *, struct slice *text);
 
 static inline bool
 is_digit(char c)

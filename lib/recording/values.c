@@ -158,8 +158,8 @@ unset(struct recording *rec, struct record *r, size_t at)
 }
 
 /* $${NAME} is a ${NAME} that is meant so. */
-enum outcome
-recording_expand(struct recording *rec, struct record *r, struct slice *text)
+static enum outcome
+expand(struct recording *rec, struct record *r, struct slice *text)
 {
 	const char *from = text->p, *end = text->p + text->n, *p = from;
 	struct slice name;
@@ -193,7 +193,7 @@ enum outcome
 recording_message(struct recording *rec, struct record *r, struct slice text)
 {
 	if (rec->environment && memchr(text.p, '$', text.n)) {
-		if (recording_expand(rec, r, &text) == NO_MEMORY)
+		if (expand(rec, r, &text) == NO_MEMORY)
 			return NO_MEMORY;
 		if (r->kind == RECORD_BAD)
 			return TAKEN;

@@ -9,8 +9,8 @@
 #include <unistd.h>
 #include <utlist.h>
 
-int
-loop_list_reserve(struct list *l, size_t n)
+static int
+list_reserve(struct list *l, size_t n)
 {
 	size_t cap = l->cap ? l->cap * 2 : 8;
 	void **at;
@@ -28,7 +28,7 @@ loop_list_reserve(struct list *l, size_t n)
 static int
 list_add(struct list *l, void *p)
 {
-	if (loop_list_reserve(l, l->n + 1) < 0)
+	if (list_reserve(l, l->n + 1) < 0)
 		return -1;
 	l->at[l->n++] = p;
 	return 0;
@@ -180,7 +180,7 @@ loop_add_fd(struct loop *l, struct loop_fd *f)
 {
 	if (f->added)
 		return 0;
-	if (loop_list_reserve(&l->ready, l->nfds + 1) < 0)
+	if (list_reserve(&l->ready, l->nfds + 1) < 0)
 		return -1;
 	l->nfds++;
 	f->added = true;

@@ -27,8 +27,6 @@ struct loop {
 
 /* --- what it has for the system's part --- */
 
-/* Room for n. 0, or -1 out of memory. */
-int loop_list_reserve(struct list *, size_t n);
 /* Notes what a descriptor is ready for. */
 void loop_note(struct loop *, struct loop_fd *, unsigned events);
 /* A signal has come. */

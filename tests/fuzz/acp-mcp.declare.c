@@ -16,7 +16,6 @@
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
-const char tool_name[] = "fuzz";
 
 static const struct filter filter = {.name = tool_name};
 static char name[] = "\"mine\"", id[] = "\"mine-7\"", self[] = "/bin/acp-mcp";

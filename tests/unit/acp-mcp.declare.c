@@ -9,7 +9,6 @@
 #include "lib/frame/frame_parts.h"
 #include "tests/unit/check.h"
 
-const char tool_name[] = "acp-mcp.declare";
 
 static const struct filter filter = {.name = tool_name};
 static char name[] = "\"mine\"", id[] = "\"mine-7\"";
