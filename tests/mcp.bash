@@ -68,6 +68,7 @@ session() {
 }
 
 # socket [NAME [ID]]: where the agent is told that the server NAME is, in the session (or request) ID.
+# shellcheck disable=SC2120
 socket() {
 	await got ".id == \"${2-s}\"" | jq -r --arg name "${1-x}" '.params.mcpServers[] | select(.name == $name) | .args[1]'
 }
@@ -128,7 +129,9 @@ mcp_teardown() {
 }
 
 # Declarations of a server, of two drafts.
+# shellcheck disable=SC2034
 OLD='{"type":"acp","name":"x","id":"X"}'
+# shellcheck disable=SC2034
 NEW='{"type":"acp","name":"x","serverId":"X"}'
 
 # begin SERVER [OPTION...]: a session with this server, and the shim a.
@@ -136,6 +139,7 @@ begin() {
 	bridge acp-mcp "${@:2}"
 	initialize
 	session s "[$1]"
+	# shellcheck disable=SC2119
 	shim a "$(socket)"
 }
 
@@ -143,5 +147,6 @@ begin() {
 offer() {
 	bridge acp-mcp --provide "x=${1-$SERVER x}"
 	initialize '{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"acp":true}}}'
+	# shellcheck disable=SC2034
 	ID=$(session s '[]' | jq -c '.[0].id')
 }
