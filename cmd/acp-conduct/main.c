@@ -50,7 +50,7 @@ static const char usage[] =
 	"      --trace FILE      write the messages of all hops as events for the trace\n"
 	"                        viewer of the Rust conductor\n"
 	"      --control SOCKET|auto\n"
-	"                        let tools attach to the chain with --attach; acp-share(1)\n"
+	"                        let tools attach to the chain; see acp-share(1)\n"
 	"      --control-hop N|NAME\n"
 	"                        share this hop (0); may be repeated\n"
 	"\n"
