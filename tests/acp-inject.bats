@@ -383,8 +383,8 @@ acp-inject: --edit: "b": no b: forwarded unchanged' ]]
 @test "the help completes" {
 	run acp-inject --help
 	assert_success
-	# shellcheck source=scripts/completion.bash
-	source "$TOP/scripts/completion.bash"
+	# shellcheck source=/dev/null
+	source <("$TOP/scripts/completion/generate" bash acp-inject)
 	COMP_WORDS=(acp-inject --permit '') COMP_CWORD=2
 	_acp acp-inject '' --permit
 	[[ ${COMPREPLY[*]} == 'allow_once allow_always reject_once reject_always' ]]
