@@ -234,7 +234,8 @@ teardown() {
 		printf '{"method":"%s","params":{"n" : 1.0}}\n' a a b a b >down
 		inject "$way" taker -e 'if .method == "b" then error("no b") else ., error("no \(.params)") end' <down >out 2>err
 		cmp down got
-		[[ $(cat err) == 'acp-inject: --edit: "a": no {"n":1}: forwarded unchanged
+		# jq 1.8 keeps the spelling of a number.
+		[[ $(sed 's/1\.0/1/' err) == 'acp-inject: --edit: "a": no {"n":1}: forwarded unchanged
 acp-inject: --edit: "b": no b: forwarded unchanged' ]]
 	}
 	WAYS=(wrap sockets link)
