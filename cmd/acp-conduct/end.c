@@ -300,8 +300,9 @@ is_carrying(const struct port *p)
 		(endpoint_can_write(&p->out) && p->out.out.n > 0 && p->sink && !p->sink->reader));
 }
 
-bool
-end_is_over(const struct chain *ch)
+/* Is everything forwarded that there was? */
+static bool
+is_over(const struct chain *ch)
 {
 	const struct route *r = ch->route;
 	size_t i;
@@ -328,7 +329,7 @@ end_settle(struct chain *ch)
 		if (r->segments[i].closing_up && !r->segments[i].ended)
 			close_up(&r->segments[i]);
 	}
-	if (end_all_gone(ch) && end_is_over(ch))
+	if (end_all_gone(ch) && is_over(ch))
 		loop_stop(ch->loop);
 }
 

@@ -48,8 +48,6 @@ void end_set_reason(struct route *, const struct component *, const char *what);
 void end_break(struct route *, int status, const char *why);
 /* Continues the end where something that it waited for may have happened. Stops the loop when the chain has ended. */
 void end_settle(struct chain *);
-/* Is everything forwarded that there was? */
-bool end_is_over(const struct chain *);
 /* Are all processes of all components gone? */
 bool end_all_gone(const struct chain *);
 /* Sends SIGTERM to a component's process group; SIGKILL if it had SIGTERM before. */

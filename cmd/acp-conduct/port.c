@@ -138,7 +138,7 @@ port_check_quiet(struct port *p, enum acp_direction dir)
 void
 port_queue_changed(struct port *p)
 {
-	bool full = port_full(p), over = p->out.out.queued + p->waiting > PORT_BOUND;
+	bool full = p->out.out.full || p->waiting > OUTPUT_HIGH, over = p->out.out.queued + p->waiting > PORT_BOUND;
 
 	if (full == p->queue_full && over == p->overrun)
 		return;
@@ -232,18 +232,6 @@ port_settled(struct port *p, const struct call *c)
 	p->resent = 0;
 	if (p->live && port_go_live(p) < 0)
 		route_no_memory(p->route);
-}
-
-bool
-port_full(const struct port *p)
-{
-	return p->out.out.full || p->waiting > OUTPUT_HIGH;
-}
-
-bool
-port_is_bypassed(const struct port *p)
-{
-	return p->kind == PORT_PROXY && p->above->below != p;
 }
 
 /* --- admission --- */

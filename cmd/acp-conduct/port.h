@@ -136,10 +136,6 @@ int port_open_out(struct port *, int fd);
 void port_drain(struct port *);
 /* Writes a message to the component: now, or later if the port is not live. It owns the pieces. Returns 0, or -1 out of memory. */
 int port_put(struct port *, struct pieces *, enum entry_kind, uint64_t id, enum acp_direction);
-/* Is its queue full? */
-bool port_full(const struct port *);
-/* Is it a proxy that is bypassed? */
-bool port_is_bypassed(const struct port *);
 /* Makes it live and writes what waited, up to a request that is sent again. Returns 0, or -1 out of memory. */
 int port_go_live(struct port *);
 /* Call it when something was queued or written: requests a new admission if a limit was crossed. */

@@ -11,14 +11,6 @@ enum { SHOWN = 200 /* bytes of a line in a report */ };
 
 static const struct slice nothing = {NULL, 0};
 
-struct port *
-route_hop(const struct route *r, size_t hop)
-{
-	struct port *p = hop < r->nhops ? r->sides[2 * hop] : NULL;
-
-	return p && !p->carries ? p : NULL;
-}
-
 /* --- messages --- */
 
 /* $/cancel_request: a new one, bare, with the id of the hop that the request is on. */

@@ -60,8 +60,6 @@ struct route {
 	void (*flushed)(struct port *);
 };
 
-/* The port on the client's side of a hop that is read; its `below` is the other one. NULL: the neighbours share a pipe. */
-struct port *route_hop(const struct route *, size_t hop);
 /* Routes or carries a line that a port has read. A function of the endpoints; returns true. */
 bool route_line(void *port, enum input_got, const struct line *);
 /* Breaks the chain for want of memory, once the callers have returned, which may hold calls. In port.c. */
@@ -77,8 +75,6 @@ void route_fail_call(struct call *, int code, const char *why, struct slice data
 void route_fail_calls(struct port *, const char *why, struct slice data);
 /* Responds to a call with the response to its child, and frees it. */
 void route_answer_from_child(struct call *);
-/* Delivers the response to an adopted call's child, after what the component has still to forward. */
-void route_resolve(struct call *);
 /* Makes the notification in the place of that response, in the form for the component. Returns 0, or -1 out of memory. */
 int route_make_place(const struct call *, struct buf *);
 /* Sends a notification down a segment. It arrives at the end after everything that was sent before. */

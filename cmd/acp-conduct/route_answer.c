@@ -69,6 +69,24 @@ measure(const struct call *c)
 		port_took(p, loop_now(p->route->loop) - c->answered);
 }
 
+/* Delivers the response to an adopted call's child, after what the component has still to forward. */
+static void
+resolve(struct call *c)
+{
+	struct port *p = c->to;
+	struct buf text = {0};
+
+	if (p->state == PORT_GONE || p->kind != PORT_PROXY || port_check_quiet(p, back(c->dir)) || route_make_place(c, &text) < 0) {
+		route_answer_from_child(c);
+	} else {
+		c->has_place = true;
+		p->places++;
+		p->route->check_stuck = true;
+		route_emit(&(struct outgoing){.to = p, .dir = back(c->dir), .kind = ENTRY_PLACE, .id = c->id, .text = buf_slice(&text)});
+	}
+	buf_free(&text);
+}
+
 void
 route_answer(struct call *c, struct block *block, struct slice text, const struct msg *m)
 {
@@ -91,7 +109,7 @@ route_answer(struct call *c, struct block *block, struct slice text, const struc
 	}
 	call_free(c);
 	if (parent && parent->adopted)
-		route_resolve(parent);
+		resolve(parent);
 }
 
 /* A response of our own making, with the id that it has where the call came from. */
@@ -181,23 +199,6 @@ route_make_place(const struct call *c, struct buf *to)
 	buf_free(&plain);
 	buf_free(&with);
 	return r;
-}
-
-void
-route_resolve(struct call *c)
-{
-	struct port *p = c->to;
-	struct buf text = {0};
-
-	if (p->state == PORT_GONE || p->kind != PORT_PROXY || port_check_quiet(p, back(c->dir)) || route_make_place(c, &text) < 0) {
-		route_answer_from_child(c);
-	} else {
-		c->has_place = true;
-		p->places++;
-		p->route->check_stuck = true;
-		route_emit(&(struct outgoing){.to = p, .dir = back(c->dir), .kind = ENTRY_PLACE, .id = c->id, .text = buf_slice(&text)});
-	}
-	buf_free(&text);
 }
 
 void

@@ -52,8 +52,6 @@ int player_send_response(struct player *, struct cue *, struct slice text, const
 /* Queues a message that is not recorded. 0 or -1. */
 int player_send_made(struct player *, struct slice text);
 
-/* Learns which ids and directories stand for which from a message that was recorded, and the live one. 0 or -1. */
-int player_learn(struct player *, const struct cue *, const struct msg *live);
 /* The comparison of a live message with a cue at the level of --match. differs: called for each difference, or NULL. */
 struct compare player_comparison(const struct player *, const struct cue *, bool (*differs)(void *, const struct difference *),
 	void *arg);

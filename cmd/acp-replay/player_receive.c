@@ -35,8 +35,9 @@ go_on(void *arg, const struct difference *d)
 	return true;
 }
 
-int
-player_learn(struct player *p, const struct cue *q, const struct msg *live)
+/* Learns which ids and directories stand for which from a recorded message and the live one. 0 or -1. */
+static int
+learn(struct player *p, const struct cue *q, const struct msg *live)
 {
 	struct compare c = player_comparison(p, q, go_on, NULL);
 	struct msg m;
@@ -292,7 +293,7 @@ keep_id(struct cue *q, const struct msg *live)
 int
 player_accept(struct player *p, struct cue *q, const struct msg *live)
 {
-	if (player_learn(p, q, live) < 0 || (q->kind == MSG_REQUEST && keep_id(q, live) < 0))
+	if (learn(p, q, live) < 0 || (q->kind == MSG_REQUEST && keep_id(q, live) < 0))
 		return -1;
 	p->moved = p->played = true;
 	p->taken = p->arrived;
