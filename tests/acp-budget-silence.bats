@@ -91,7 +91,7 @@ s: no message from the agent for 0.3s: answered in its place'
 @test "a nudge that is silent: the client gets what was done" {
 	plays '[{"out":100},{"hold":true}]'
 	# It does not end at a cancel either.
-	start acp-budget --target 2k --max-silence 100ms -- sh -c 'grep --line-buffered -v session/cancel | ./agent'
+	start acp-budget --target 2k --max-silence 1s -- sh -c 'grep --line-buffered -v session/cancel | ./agent'
 	prompt 1 s work
 	answer 1
 	finish

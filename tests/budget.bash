@@ -33,9 +33,9 @@ send() {
 
 # prompt ID SESSION TEXT
 prompt() {
-	local text=$3
+	local session=${2//\"/\\\"} text=$3
 	text=${text//\\/\\\\} text=${text//\"/\\\"} text=${text//$'\n'/\\n}
-	send "{\"jsonrpc\":\"2.0\",\"id\":$1,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"$2\",\"prompt\":[{\"type\":\"text\",\"text\":\"$text\"}]}}"
+	send "{\"jsonrpc\":\"2.0\",\"id\":$1,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"$session\",\"prompt\":[{\"type\":\"text\",\"text\":\"$text\"}]}}"
 }
 
 # until_line PATTERN: reads what comes up into seen, up to the line that has it, which is LINE. The bound is there so
