@@ -126,7 +126,7 @@ int
 files_run(const struct options *o)
 {
 	struct files f = {.in = {.tool = check_name, .files = o->frame.files, .limit = o->frame.limit, .hop = o->frame.hop,
-		.out = &f.check.out, .own_reports = true}};
+		.out = &f.check.out, .tool_reports = true}};
 	struct record r;
 	int status;
 

@@ -330,7 +330,7 @@ void
 chain_bury(struct component *c)
 {
 	if (c->child.added)
-		loop_bury(c->chain->loop, &c->child);
+		loop_reap(c->chain->loop, &c->child);
 	proc_guardian_remove(&c->chain->guardian, c->pid);
 	report_source_close(&c->errors);
 }

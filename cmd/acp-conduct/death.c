@@ -211,7 +211,7 @@ end_component(struct component *c, enum end end, int status)
 	report_end(ch, c, end, status);
 	hop_close(c);
 	if (c->child.added)
-		loop_bury(ch->loop, &c->child);
+		loop_reap(ch->loop, &c->child);
 	end_ports(c, text);
 	end_renew(ch);
 	groups_ended(ch);

@@ -299,7 +299,7 @@ guardian_died(void *arg, int status)
 	size_t i;
 
 	(void)status;
-	loop_bury(ch->loop, &ch->guardian_watch);
+	loop_reap(ch->loop, &ch->guardian_watch);
 	if (ch->guardian.fd >= 0)
 		close(ch->guardian.fd);
 	if (proc_guardian_start(&ch->guardian) < 0 || watch_guardian(ch) < 0) {

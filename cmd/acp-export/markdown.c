@@ -28,7 +28,7 @@ is_markup(const struct page *p, int32_t code)
 static void
 put_char(struct page *p, int32_t code)
 {
-	char name[TEXT_SHOWN];
+	char name[TEXT_SHOW_SIZE];
 	size_t n, i;
 
 	if (code == '<' || code == '>' || code == '&') {
@@ -292,7 +292,7 @@ static void
 put_verbatim(struct page *p, struct slice s)
 {
 	struct text t = text_of(s);
-	char name[TEXT_SHOWN];
+	char name[TEXT_SHOW_SIZE];
 	int32_t code;
 
 	while ((code = page_next(&t)) >= 0) {

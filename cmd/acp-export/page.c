@@ -31,7 +31,7 @@ page_printf(struct page *p, const char *format, ...)
 static void
 put_char(struct page *p, int32_t code, bool attribute)
 {
-	char name[TEXT_SHOWN];
+	char name[TEXT_SHOW_SIZE];
 	size_t n, i;
 
 	switch (code) {

@@ -58,7 +58,7 @@ forget(struct command *c)
 	*at = c->next;
 	c->runs = false;
 	loop_remove_timer(frame_loop(c->mcp->frame), &c->patience);
-	loop_bury(frame_loop(c->mcp->frame), &c->child);
+	loop_reap(frame_loop(c->mcp->frame), &c->child);
 }
 
 static bool

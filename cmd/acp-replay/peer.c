@@ -413,7 +413,7 @@ end_agent(struct peer *p)
 	proc_signal(p->child.pid, p->ended || p->signals > 1 ? SIGTERM : SIGKILL);
 	/* At a second signal it gets what is left of our own life to end in. */
 	if (p->ended || p->signals <= 1)
-		loop_bury(p->loop, &p->child);
+		loop_reap(p->loop, &p->child);
 }
 
 int

@@ -17,7 +17,7 @@ put_name(struct buf *to, struct slice name, unsigned width)
 {
 	struct text t = text_of(name);
 	unsigned used = 0, w;
-	char shown[TEXT_SHOWN];
+	char shown[TEXT_SHOW_SIZE];
 	int32_t code;
 	size_t n;
 	int r = 0, columns;

@@ -193,7 +193,7 @@ cells_right(struct cells *c, unsigned width, enum style style, const char *text)
 static void
 put_code(struct cells *c, int32_t code)
 {
-	char shown[TEXT_SHOWN + 1];
+	char shown[TEXT_SHOW_SIZE + 1];
 	size_t n = text_show(shown, code == '\t' ? ' ' : code);
 	int width;
 

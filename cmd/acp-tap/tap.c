@@ -9,7 +9,7 @@ tap_open(struct tap *t, const struct options *o, const struct format *format, in
 {
 	*t = (struct tap){.options = o, .writer = {.format = format, .timed = true}, .left = o->count,
 		.redact.texts = o->redact_texts,
-		.selective = select_given(o->select)};
+		.selective = select_is_set(o->select)};
 	if (format != &format_pretty && format != &format_full)
 		return 0;
 	t->writer.pretty = pretty_new(&t->out, o->color, format == &format_full ? 0 : fold);

@@ -183,7 +183,7 @@ make_row(struct row *r, struct tool *t, const struct usage_event *e)
 static int
 put_shown(struct buf *to, int32_t code)
 {
-	char shown[TEXT_SHOWN];
+	char shown[TEXT_SHOW_SIZE];
 
 	return buf_add(to, shown, text_show(shown, code));
 }

@@ -68,7 +68,7 @@ conn_free(struct conn *c)
 		/* Nothing of it is left running: its group lives as long as it is not buried. */
 		proc_signal(c->child.pid, c->ended && !c->overdue ? SIGTERM : SIGKILL);
 		proc_guardian_remove(&s->guardian, c->child.pid);
-		loop_bury(s->service.loop, &c->child);
+		loop_reap(s->service.loop, &c->child);
 	}
 	endpoint_close(&c->err);
 	link_close(&c->link);

@@ -130,11 +130,11 @@ static const struct acp_member members[] = {
 	{"sessionUpdate", .kind = true},
 	{"messageId", .id = ACP_ID_MESSAGE},
 	{"toolCallId", .id = ACP_ID_TOOL_CALL},
-	{"_meta", .aside = true},
-	{"meta", .aside = true},
-	{"rawInput", .foreign = true},
-	{"rawOutput", .foreign = true},
-	{"cost", .aside = true},
+	{"_meta", .metadata = true},
+	{"meta", .metadata = true},
+	{"rawInput", .opaque = true},
+	{"rawOutput", .opaque = true},
+	{"cost", .metadata = true},
 	{"terminalId", .id = ACP_ID_TERMINAL},
 	{"cwd", .cwd = true},
 	{"additionalDirectories", .cwd = true},
@@ -150,18 +150,18 @@ static const struct acp_member members[] = {
 	{"connectionId", .id = ACP_ID_CONNECTION},
 	{"serverId", .id = ACP_ID_SERVER},
 	{"acpId", .id = ACP_ID_SERVER},
-	{"arguments", .foreign = true},
-	{"structuredContent", .foreign = true},
-	{"clientInfo", .aside = true},
-	{"clientCapabilities", .aside = true},
-	{"info", .aside = true},
-	{"capabilities", .aside = true},
-	{"updatedAt", .aside = true},
-	{"createdAt", .aside = true},
-	{"startedAt", .aside = true},
-	{"endedAt", .aside = true},
-	{"timestamp", .aside = true},
-	{"durationMs", .aside = true},
+	{"arguments", .opaque = true},
+	{"structuredContent", .opaque = true},
+	{"clientInfo", .metadata = true},
+	{"clientCapabilities", .metadata = true},
+	{"info", .metadata = true},
+	{"capabilities", .metadata = true},
+	{"updatedAt", .metadata = true},
+	{"createdAt", .metadata = true},
+	{"startedAt", .metadata = true},
+	{"endedAt", .metadata = true},
+	{"timestamp", .metadata = true},
+	{"durationMs", .metadata = true},
 };
 
 static const struct acp_member no_member;
@@ -195,12 +195,12 @@ in_its_place(const struct acp_member *m, enum acp_method what, bool response)
 		return &no_member;
 	if (m->id == ACP_ID_REQUEST && what != ACP_CANCEL_REQUEST)
 		return what == ACP_MCP_MESSAGE ? &mcp_request : &no_member;
-	if (m->aside && slice_is(slice_of(m->name), "meta") && what != ACP_PROXY_SUCCESSOR)
+	if (m->metadata && slice_is(slice_of(m->name), "meta") && what != ACP_PROXY_SUCCESSOR)
 		return &no_member;
-	if (m->aside && slice_is(slice_of(m->name), "info") && !initialize)
+	if (m->metadata && slice_is(slice_of(m->name), "info") && !initialize)
 		return &no_member;
 	/* The client's; what the agent can do is part of the conversation. */
-	if (m->aside && slice_is(slice_of(m->name), "capabilities") && (!initialize || response))
+	if (m->metadata && slice_is(slice_of(m->name), "capabilities") && (!initialize || response))
 		return &no_member;
 	return m;
 }

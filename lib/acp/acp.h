@@ -88,13 +88,13 @@ struct acp_member {
 	enum acp_id id; /* its value is such an id */
 	bool cwd;       /* its value is a session's folder, or a list of them */
 	bool kind;      /* its value tells a kind, as a method does */
-	bool aside;     /* about the circumstances, not the conversation: _meta, what the client is and can do, times, costs */
-	bool foreign;   /* what is in it is not the protocol's: a tool's input, say, where no name has a meaning */
+	bool metadata;  /* about the circumstances, not the conversation: _meta, what the client is and can do, times, costs */
+	bool opaque;    /* what is in it is not the protocol's: a tool's input, say, where no name has a meaning */
 };
 
 /*
  * What a member of that name (a JSON string with its quotes) is in a message of that method, or in the
- * response to one, at any place that is not foreign. Never NULL.
+ * response to one, at any place that is not opaque. Never NULL.
  */
 const struct acp_member *acp_member(struct slice name, enum acp_method, bool response);
 /* Does this request begin a session, or take one up, in a folder that it names? */

@@ -262,7 +262,7 @@ connect_to(const char *path, char **name, char **why)
 {
 	int fd = socket_try(path);
 
-	if (fd >= 0 && !system_is_own(fd)) {
+	if (fd >= 0 && !system_same_user(fd)) {
 		close(fd);
 		return say(why, path, "a process of another user listens there");
 	}

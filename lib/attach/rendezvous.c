@@ -144,7 +144,7 @@ rendezvous_connect(const char *path)
 	int fd = socket_try(path);
 
 	/* A link may lead to where somebody else listens by now. */
-	if (fd >= 0 && !system_is_own(fd)) {
+	if (fd >= 0 && !system_same_user(fd)) {
 		close(fd);
 		errno = EPERM;
 		return -1;

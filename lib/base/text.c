@@ -140,9 +140,9 @@ text_is_safe(int32_t code)
 }
 
 size_t
-text_name(char to[TEXT_SHOWN], int32_t code)
+text_name(char to[TEXT_SHOW_SIZE], int32_t code)
 {
-	char name[TEXT_SHOWN + 1];
+	char name[TEXT_SHOW_SIZE + 1];
 	int n;
 
 	if (code < 0x20 || code == 0x7f)
@@ -156,7 +156,7 @@ text_name(char to[TEXT_SHOWN], int32_t code)
 }
 
 size_t
-text_show(char to[TEXT_SHOWN], int32_t code)
+text_show(char to[TEXT_SHOW_SIZE], int32_t code)
 {
 	return text_is_safe(code) ? encode(to, code) : text_name(to, code);
 }
@@ -179,7 +179,7 @@ text_skip_color(struct text *t)
 
 /* The next piece of the line. False at its end. */
 static bool
-next_piece(struct text *t, char to[TEXT_SHOWN], size_t *n)
+next_piece(struct text *t, char to[TEXT_SHOW_SIZE], size_t *n)
 {
 	int32_t code = text_next(t);
 
@@ -195,7 +195,7 @@ int
 text_plain(struct buf *to, struct slice bytes)
 {
 	struct text t = text_of(bytes);
-	char piece[TEXT_SHOWN];
+	char piece[TEXT_SHOW_SIZE];
 	size_t was = to->n, n;
 
 	while (next_piece(&t, piece, &n)) {
@@ -211,7 +211,7 @@ size_t
 text_plain_in(char *to, size_t room, struct slice bytes)
 {
 	struct text t = text_of(bytes);
-	char piece[TEXT_SHOWN];
+	char piece[TEXT_SHOW_SIZE];
 	size_t at = 0, n;
 
 	while (next_piece(&t, piece, &n) && n <= room - at) {

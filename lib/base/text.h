@@ -16,7 +16,7 @@ struct text {
 	bool json; /* the inside of a JSON string: escapes are decoded */
 };
 /* What text_next adds to a byte that is not UTF-8; the longest that text_show writes. */
-enum { TEXT_BYTE = 0x110000, TEXT_SHOWN = 10 };
+enum { TEXT_BYTE = 0x110000, TEXT_SHOW_SIZE = 10 };
 
 struct text text_of(struct slice bytes);
 struct text text_of_string(struct slice string); /* a JSON string, with its quotes */
@@ -31,9 +31,9 @@ bool text_skip_color(struct text *);
 /* May it be shown as it is? */
 bool text_is_safe(int32_t code);
 /* A code point as people read it: itself, or its name. Returns the length. */
-size_t text_show(char to[TEXT_SHOWN], int32_t code);
+size_t text_show(char to[TEXT_SHOW_SIZE], int32_t code);
 /* Its name, always. */
-size_t text_name(char to[TEXT_SHOWN], int32_t code);
+size_t text_name(char to[TEXT_SHOW_SIZE], int32_t code);
 
 /* Appends the text as one line for people: tabs and newlines are blanks, colours are left out. 0, or -1 out of memory. */
 int text_plain(struct buf *to, struct slice bytes);

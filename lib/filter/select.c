@@ -230,7 +230,7 @@ select_read(struct select *s, const struct cli *cli, int option, const char *arg
 }
 
 bool
-select_given(const struct select *s)
+select_is_set(const struct select *s)
 {
 	return s->nglobs || s->nprograms || s->from_given || s->kinds || s->session.asked;
 }

@@ -49,7 +49,7 @@ enum { SELECT_OPTION_FROM = 0x20000, SELECT_OPTION_KIND, SELECT_OPTION_SESSION }
 /* Takes it if it is one of these. For cmd only: ends the process where the argument is no good. */
 void select_read(struct select *, const struct cli *, int option, const char *argument);
 /* Does it select anything less than everything? */
-bool select_given(const struct select *);
+bool select_is_set(const struct select *);
 /*
  * Is this message selected? A jq program that fails on it does not select it; *why then has the
  * message the first time (the caller frees it), else NULL; the same where --session fits a second session.

@@ -250,7 +250,7 @@ wrap_close(struct frame *f)
 		return;
 	proc_signal(a->child.pid, a->ended && !a->overdue ? SIGTERM : SIGKILL);
 	loop_remove_timer(f->loop, &a->patience);
-	loop_bury(f->loop, &a->child);
+	loop_reap(f->loop, &a->child);
 	endpoint_close(&a->log);
 	report_discarded(f);
 	/* A reader of our standard error that is merely slow gets the rest. */

@@ -200,8 +200,8 @@ enter(const struct walk *w, const struct place *up, struct slice key, struct pla
 	at->key = key;
 	at->foreign = up && up->foreign;
 	at->member = at->foreign ? &nothing : acp_member(key, w->what, w->response);
-	at->foreign |= at->member->foreign;
-	at->aside = at->member->aside || (up && up->aside);
+	at->foreign |= at->member->opaque;
+	at->aside = at->member->metadata || (up && up->aside);
 }
 
 static void

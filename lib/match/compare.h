@@ -15,7 +15,7 @@ enum match {
 	MATCH_METHOD, /* kind, method and kind of update */
 	MATCH_SHAPE,  /* and members and types, whatever the lengths of arrays */
 	MATCH_PARAMS, /* and values */
-	/* And all the rest: the order of members, null beside absence, and what lib/acp/acp.h calls aside (_meta, times, costs). */
+	/* And all the rest: the order of members, null beside absence, and what lib/acp/acp.h calls metadata (_meta, times, costs). */
 	MATCH_EXACT,
 };
 

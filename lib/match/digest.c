@@ -96,9 +96,9 @@ of_object(struct walk *w, struct slice object, bool foreign)
 
 	while (json_next(&it, &key, &value)) {
 		m = foreign ? &nothing : acp_member(key, w->what, w->response);
-		if (w->d->match < MATCH_EXACT && (m->aside || json_type(value) == JSON_NULL))
+		if (w->d->match < MATCH_EXACT && (m->metadata || json_type(value) == JSON_NULL))
 			continue;
-		one = digest_join(plain_text(w, key), of_value(w, m, value, foreign || m->foreign));
+		one = digest_join(plain_text(w, key), of_value(w, m, value, foreign || m->opaque));
 		sum = w->d->match == MATCH_EXACT ? digest_join(sum, one) : sum + one;
 	}
 	return mix(sum);

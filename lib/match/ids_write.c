@@ -61,7 +61,7 @@ write_value(struct writing *w, const struct acp_member *member, struct slice val
 		return write_paths(w, value);
 	if (type != JSON_OBJECT && type != JSON_ARRAY)
 		return 0;
-	foreign |= member && member->foreign;
+	foreign |= member && member->opaque;
 	while (json_next(&it, &key, &v)) {
 		member = foreign || !key.p ? NULL : acp_member(key, w->m->what, false);
 		if (write_value(w, member, v, foreign) < 0)

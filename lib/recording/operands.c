@@ -111,7 +111,7 @@ note_record(struct operands *in, const struct record *r)
 		in->found = true;
 		break;
 	case RECORD_BAD:
-		if (!in->own_reports)
+		if (!in->tool_reports)
 			operands_report(in, r);
 		break;
 	case RECORD_END:

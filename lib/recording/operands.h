@@ -16,7 +16,7 @@ struct operands {
 	const char *hop;
 	struct out *out;     /* printed before anything is waited for; reading ends where that fails; or NULL */
 	bool events;         /* a file with records that are no messages has something in it, too */
-	bool own_reports;    /* the tool reports RECORD_BAD itself, and sets bad */
+	bool tool_reports;    /* the tool reports RECORD_BAD itself, and sets bad */
 	/* Of the file that is being read. */
 	const char *name;
 	bool first;          /* the record is its first, if only its RECORD_END */

@@ -266,7 +266,7 @@ loop_add_child(struct loop *l, struct loop_child *c)
 }
 
 void
-loop_bury(struct loop *l, struct loop_child *c)
+loop_reap(struct loop *l, struct loop_child *c)
 {
 	if (c->added)
 		list_remove(&l->children, c);

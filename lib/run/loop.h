@@ -50,7 +50,7 @@ struct loop_task {
 
 struct loop_child {
 	pid_t pid;
-	void (*ended)(void *arg, int status); /* status as waitpid has it; the zombie stays until loop_bury */
+	void (*ended)(void *arg, int status); /* status as waitpid has it; the zombie stays until loop_reap */
 	void *arg;
 	bool added, reported;
 };
@@ -73,7 +73,7 @@ void loop_add_task(struct loop *, struct loop_task *);
 void loop_remove_task(struct loop *, struct loop_task *);
 int loop_add_child(struct loop *, struct loop_child *);
 /* Reaps a child that has ended; until then its process id, and so its group's, is not given to another. */
-void loop_bury(struct loop *, struct loop_child *);
+void loop_reap(struct loop *, struct loop_child *);
 
 /* Monotonic microseconds, as of when the loop last woke up; and as of now. */
 uint64_t loop_now(const struct loop *);

@@ -79,7 +79,7 @@ socket_accept(int listener)
 		errno = EAGAIN;
 	/* It may have taken the listener's O_NONBLOCK over. */
 	fd = set_flags(fd, 0);
-	if (fd < 0 || system_is_own(fd))
+	if (fd < 0 || system_same_user(fd))
 		return fd;
 	close(fd);
 	errno = EPERM;

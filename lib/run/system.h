@@ -15,7 +15,7 @@ extern const short system_hangup;
 /* An open description of its own for what a descriptor is open for. -1 with errno where none can be had. */
 int system_reopen(int fd, int flags);
 /* Is the process at the other end of a local socket (of what connected: the one that listens) this user's? */
-bool system_is_own(int socket);
+bool system_same_user(int socket);
 /*
  * A short path to a directory, to be freed, for names that are too long for a socket; it holds as long as *fd is open. NULL with
  * errno where there is none.

@@ -21,7 +21,7 @@ system_reopen(int fd, int flags)
 }
 
 bool
-system_is_own(int socket)
+system_same_user(int socket)
 {
 	struct ucred peer;
 	socklen_t n = sizeof(peer);

@@ -37,7 +37,7 @@ system_reopen(int fd, int flags)
 }
 
 bool
-system_is_own(int socket)
+system_same_user(int socket)
 {
 	uid_t user;
 	gid_t group;

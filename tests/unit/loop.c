@@ -399,7 +399,7 @@ ended(void *arg, int status)
 	/* Its zombie, and so its group's number, is still there. */
 	CHECK(kill(children[i].pid, 0) == 0);
 	if (i % 2 == 0)
-		loop_bury(loop, arg);
+		loop_reap(loop, arg);
 	if (reported == 50)
 		loop_stop(loop);
 }
@@ -431,7 +431,7 @@ test_children(void)
 		else
 			CHECK(WIFEXITED(statuses[i]) && WEXITSTATUS(statuses[i]) == (int)i);
 		if (i % 2)
-			loop_bury(loop, &children[i]);
+			loop_reap(loop, &children[i]);
 		CHECK(kill(children[i].pid, 0) < 0 && errno == ESRCH);
 	}
 	CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);

@@ -106,7 +106,7 @@ test_nothing_given_selects_everything(void)
 {
 	struct select *s = select_new();
 
-	CHECK(s && !select_given(s));
+	CHECK(s && !select_is_set(s));
 	CHECK(select_match_other(s, ACP_CLIENT) && select_match_other(s, ACP_UNKNOWN));
 	CHECK_STR(choose(s).letters, "abcdefghijk");
 	select_free(NULL);
@@ -184,7 +184,7 @@ test_sides_and_sessions(void)
 	struct select *s = select_new();
 	char *why;
 
-	CHECK(select_from(s, "client", &why) == 0 && select_given(s));
+	CHECK(select_from(s, "client", &why) == 0 && select_is_set(s));
 	CHECK(select_match_other(s, ACP_CLIENT) && !select_match_other(s, ACP_AGENT));
 	CHECK(!select_match_other(s, ACP_UNKNOWN));
 	CHECK_STR(choose(s).letters, "acgjk");
@@ -192,7 +192,7 @@ test_sides_and_sessions(void)
 	CHECK(select_from(s, "client", &why) == 0 && select_from(s, "agent", &why) == 0);
 	CHECK_STR(choose(s).letters, "bdefhi");
 	s = select_new();
-	CHECK(select_session(s, "s1", &why) == 0 && select_given(s));
+	CHECK(select_session(s, "s1", &why) == 0 && select_is_set(s));
 	CHECK(!select_match_other(s, ACP_CLIENT));
 	CHECK_STR(choose(s).letters, "cdehj");
 	s = select_new();
@@ -230,7 +230,7 @@ test_kinds(void)
 	struct select *s = select_new();
 	char *why;
 
-	CHECK(select_kind(s, "request", &why) == 0 && select_given(s));
+	CHECK(select_kind(s, "request", &why) == 0 && select_is_set(s));
 	CHECK(!select_match_other(s, ACP_CLIENT));
 	CHECK_STR(choose(s).letters, "acf");
 	s = select_new();
@@ -263,7 +263,7 @@ test_all_that_is_given_counts(void)
 	CHECK(!select_match_other(s, ACP_CLIENT));
 	CHECK_STR(choose(s).letters, "ch");
 	s = select_new();
-	CHECK(select_glob(s, "!x", &why) == 0 && select_given(s) && select_match_other(s, ACP_AGENT));
+	CHECK(select_glob(s, "!x", &why) == 0 && select_is_set(s) && select_match_other(s, ACP_AGENT));
 	CHECK(select_glob(s, "x", &why) == 0 && !select_match_other(s, ACP_AGENT));
 	select_free(s);
 }
@@ -284,7 +284,7 @@ test_what_is_no_good_is_refused(void)
 	free(why);
 	CHECK(select_where(s, ". |", &why) == -1 && strstr(why, "syntax error"));
 	free(why);
-	CHECK(!select_given(s));
+	CHECK(!select_is_set(s));
 	select_free(s);
 }
 

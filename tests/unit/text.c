@@ -65,7 +65,7 @@ test_any_bytes(void)
 	}
 	for (i = 0; i < sizeof(line); i++) {
 		n = text_plain_in(line, i, slice(all, sizeof(all)));
-		CHECK(n <= i && n + TEXT_SHOWN > i);
+		CHECK(n <= i && n + TEXT_SHOW_SIZE > i);
 		for (t = text_of(slice(line, n)); (code = text_next(&t)) >= 0;)
 			if (!text_is_safe(code))
 				break;
