@@ -100,9 +100,9 @@ make_update(struct fill *f, struct tool *t, const struct message *message, struc
 		return 0;
 	own.size = size_of(f, t, s);
 	if (own.size == 0) {
-		if (!(s->said & USAGE_SAID_SIZE))
-			tool_say(t, "--fill: the context window's size is not known: no usage_update (give it with --size)");
-		s->said |= USAGE_SAID_SIZE;
+		if (!(s->noted & USAGE_NOTE_SIZE))
+			tool_warn(t, "--fill: the context window's size is not known: no usage_update (give it with --size)");
+		s->noted |= USAGE_NOTE_SIZE;
 		return 0;
 	}
 	own.session = message->request->session;
@@ -170,9 +170,9 @@ fill_answer(struct fill *f, struct tool *t, struct frame *frame, const struct me
 }
 
 int
-fill_message(struct fill *f, struct tool *t, struct frame *frame, const struct message *message, const struct usage_report *given)
+fill_message(struct fill *f, struct tool *t, struct frame *frame, const struct message *message, const struct usage_report *original)
 {
-	struct usage_report r = *given;
+	struct usage_report r = *original;
 	struct usage_session *s = session_of(t, &r);
 	uint64_t used;
 	int e = 0;

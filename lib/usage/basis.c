@@ -53,7 +53,7 @@ version_number(struct slice version, size_t *i)
 }
 
 void
-usage_agent_know(struct slice name, struct slice version, struct agent *to)
+usage_agent_infer(struct slice name, struct slice version, struct agent *to)
 {
 	size_t i, at = version.n && version.p[0] == 'v';
 	unsigned major = version_number(version, &at), minor = version_number(version, &at);
@@ -128,7 +128,7 @@ fell(const struct usage_counts *now, const struct usage_counts *before)
 }
 
 void
-usage_weigh(struct usage_session *s, const struct usage_turn *t)
+usage_infer_basis(struct usage_session *s, const struct usage_turn *t)
 {
 	decimal_units now = (decimal_units)usage_total_of(&t->answer), of_turn = 0;
 	struct usage_sums reported;
@@ -148,7 +148,7 @@ usage_weigh(struct usage_session *s, const struct usage_turn *t)
 }
 
 bool
-usage_own(const struct usage_session *s, const struct usage_turn *t, enum usage_basis b, struct usage_sums *own, bool *lower)
+usage_turn_own(const struct usage_session *s, const struct usage_turn *t, enum usage_basis b, struct usage_sums *own, bool *lower)
 {
 	unsigned i;
 
@@ -175,7 +175,7 @@ usage_turn_tokens(const struct usage *u, const struct usage_session *s, struct u
 {
 	bool lower;
 
-	return s->turn.answered && usage_own(s, &s->turn, usage_session_basis(u, s), own, &lower) && !lower;
+	return s->turn.answered && usage_turn_own(s, &s->turn, usage_session_basis(u, s), own, &lower) && !lower;
 }
 
 bool

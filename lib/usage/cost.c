@@ -47,8 +47,8 @@ static bool
 pieces(const struct usage_cost *c, struct decimal *earlier, struct decimal *last)
 {
 	*earlier = c->earlier;
-	*last = c->given ? c->last : c->previous;
-	if (!c->given)
+	*last = c->nonzero ? c->last : c->previous;
+	if (!c->nonzero)
 		return true;
 	return (!fell(c->first, c->previous) || decimal_add(*earlier, c->previous, earlier)) && decimal_add(*earlier, c->closed, earlier);
 }
@@ -110,7 +110,7 @@ usage_cost_restarts(const struct usage_session *s, uint32_t currency)
 	uint64_t n = 0;
 
 	for (p = s->parts; p; p = p->next)
-		if ((c = usage_cost_in(p, currency)) && c->given)
+		if ((c = usage_cost_in(p, currency)) && c->nonzero)
 			n += c->restarts + (fell(c->first, c->previous) ? 1u : 0u);
 	return n;
 }
@@ -150,8 +150,8 @@ take_value(struct usage_cost *c, struct decimal amount)
 	c->wire = amount;
 	if (amount.units == 0)
 		return 0;
-	if (!c->given) {
-		c->given = true;
+	if (!c->nonzero) {
+		c->nonzero = true;
 		c->first = amount;
 	} else if (fell(amount, c->last)) {
 		c->restarts++;
@@ -194,22 +194,22 @@ usage_take_cost(struct usage *u, struct usage_session *s, uint64_t t, const stru
 		return 0;
 	currency = usage_intern_string(u, r->currency);
 	if (!decimal_parse(r->amount, &amount)) {
-		usage_malformed(u, s, "an amount that is out of range: at most 24 decimal places, and below 10^14");
+		usage_note_malformed(u, s, "an amount that is out of range: at most 24 decimal places, and below 10^14");
 		return 0;
 	}
 	if (was && currency != was)
-		usage_note(u, s, USAGE_SAID_CURRENCY, false, "the currency changes from %s to %s: amounts are not added",
+		usage_note(u, s, USAGE_NOTE_CURRENCY, false, "the currency changes from %s to %s: amounts are not added",
 			usage_name(u, was).p, usage_name(u, currency).p);
 	usage_cost_total(s, currency, &before);
 	c = currency ? usage_cost_of(s->now, currency) : NULL;
 	if (!c)
 		return -1;
 	changed = currency != was || s->cleared || decimal_compare(amount, c->wire) != 0;
-	if (!c->given && !c->known)
+	if (!c->nonzero && !c->known)
 		first_value(s, c, amount);
 	s->cleared = false;
 	c->places = written_places(r->amount);
 	if (take_value(c, amount) > 0)
-		usage_malformed(u, s, "a sum of costs that is too large");
+		usage_note_malformed(u, s, "a sum of costs that is too large");
 	return add_share(u, s, t, currency, before) < 0 ? -1 : changed;
 }

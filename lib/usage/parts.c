@@ -53,7 +53,7 @@ put_costs(const struct usage *u, struct buf *to, const struct usage_cost *c)
 	for (; c; c = c->next) {
 		r |= -(buf_printf(to, "%s{\"places\":%u,\"restarts\":%u", comma, c->places, c->restarts)
 			|| put_string(to, "currency", usage_name(u, c->currency)) || put_decimal(to, "wire", c->wire));
-		if (c->given)
+		if (c->nonzero)
 			r |= -(put_decimal(to, "first", c->first) || put_decimal(to, "last", c->last) || put_decimal(to, "closed", c->closed));
 		r |= buf_add(to, "}", 1);
 		comma = ",";
@@ -243,7 +243,7 @@ read_cost(struct reading *g, struct usage_part *p, struct slice in)
 	c->currency = currency;
 	c->places = (uint16_t)number(g, in, "places", DECIMAL_PLACES);
 	c->restarts = (uint16_t)number(g, in, "restarts", UINT16_MAX);
-	c->given = member(g, in, "first", JSON_NUMBER).p != NULL;
+	c->nonzero = member(g, in, "first", JSON_NUMBER).p != NULL;
 	c->wire = amount(g, in, "wire");
 	c->first = amount(g, in, "first");
 	c->last = amount(g, in, "last");

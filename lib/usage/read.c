@@ -213,8 +213,8 @@ read_child_state(struct usage_report *r, struct slice state)
 		return;
 	name = json_get(state, "state");
 	counts = json_get(state, "usage");
-	r->stated = is_string(name);
-	r->idle = r->stated && json_string_is(name, "idle");
+	r->has_state = is_string(name);
+	r->idle = r->has_state && json_string_is(name, "idle");
 	r->stop = json_get(state, acp_stop_reason);
 	if (!is_string(r->stop))
 		r->stop = slice(NULL, 0);
@@ -268,7 +268,7 @@ play(struct reading *g, enum role role, struct slice value)
 			r->stop = value;
 		break;
 	case STATE:
-		r->stated = true;
+		r->has_state = true;
 		r->idle = is_string(value) && json_string_is(value, "idle");
 		break;
 	case MESSAGE:
@@ -289,7 +289,7 @@ play(struct reading *g, enum role role, struct slice value)
 			r->model = value;
 		break;
 	case ORIGIN:
-		r->own_work = is_string(value) && !json_string_is(value, "human");
+		r->unprompted = is_string(value) && !json_string_is(value, "human");
 		break;
 	case SUB_AGENT:
 		r->sub_agent = is_string(value);
@@ -351,7 +351,7 @@ read_values(struct usage_report *r, unsigned in, const struct slice *values)
 	struct reading g = {.r = r};
 	uint64_t n, left;
 	const char *wrong = NULL;
-	double told;
+	double reported;
 
 	play_all(&g, in, values);
 	if (in == IN_UPDATE && !g.saw_used)
@@ -362,8 +362,8 @@ read_values(struct usage_report *r, unsigned in, const struct slice *values)
 	if (g.remaining.p && count(g.remaining, &n, &wrong) && n != left)
 		r->differs = "remaining";
 	if (g.percentage.p && json_type(g.percentage) == JSON_NUMBER) {
-		told = strtod(g.percentage.p, NULL);
-		if (!(fabs(told - (double)r->used * 100 / (double)r->size) <= 1))
+		reported = strtod(g.percentage.p, NULL);
+		if (!(fabs(reported - (double)r->used * 100 / (double)r->size) <= 1))
 			r->differs = "percentage";
 	}
 }

@@ -100,7 +100,7 @@ usage_agent(struct usage *u, uint32_t name, uint32_t version, bool v2)
 		return 0;
 	u->agents = more;
 	more[i] = (struct agent){.name = name, .version = version, .v2 = v2};
-	usage_agent_know(usage_name(u, name), usage_name(u, version), &more[i]);
+	usage_agent_infer(usage_name(u, name), usage_name(u, version), &more[i]);
 	u->nagents++;
 	return (uint32_t)i;
 }

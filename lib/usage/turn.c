@@ -139,7 +139,7 @@ add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool t
 	struct usage_turn *t = &s->turn;
 	struct usage_tally *to;
 
-	usage_own(s, t, e->basis, &e->own, &e->own_lower);
+	usage_turn_own(s, t, e->basis, &e->own, &e->own_lower);
 	if (!(to = tally(u, s, s->model, &t->answer)))
 		return -1;
 	e->tier = to->tier;
@@ -191,7 +191,7 @@ usage_begin_turn(struct usage *u, struct usage_session *s, uint64_t t, bool prom
 
 /* Things to wonder about when a turn is complete. */
 static void
-wonder(struct usage *u, struct usage_session *s, const struct usage_event *e)
+report_anomalies(struct usage *u, struct usage_session *s, const struct usage_event *e)
 {
 	const struct usage_turn *t = &s->turn;
 	struct agent *a = &u->agents[s->now->agent];
@@ -201,14 +201,14 @@ wonder(struct usage *u, struct usage_session *s, const struct usage_event *e)
 	if (t->heard)
 		s->had_usage = true;
 	else if (s->had_usage && !t->failed && !slice_is(usage_name(u, t->stop), acp_cancelled))
-		usage_note(u, s, USAGE_SAID_SILENT, false, "a turn without any usage, after turns with some");
+		usage_note(u, s, USAGE_NOTE_SILENT, false, "a turn without any usage, after turns with some");
 	if (e->own_lower)
-		usage_note(u, s, USAGE_SAID_LACKS, true, e->basis == USAGE_LAST_CALL
+		usage_note(u, s, USAGE_NOTE_LACKS, true, e->basis == USAGE_LAST_CALL
 			? "the counts are those of each turn's last call: what is shown is a lower bound"
 			: "the counts of the first turn include what came before: what is shown is a lower bound");
-	if (!a->told && t->answer.has) {
-		usage_note(u, s, USAGE_SAID_BASIS, true, "basis %s", usage_basis_name(e->basis));
-		a->told = a->basis != USAGE_AUTO;
+	if (!a->basis_reported && t->answer.has) {
+		usage_note(u, s, USAGE_NOTE_BASIS, true, "basis %s", usage_basis_name(e->basis));
+		a->basis_reported = a->basis != USAGE_AUTO;
 	}
 	if (s->turns < 2 || !s->has_used || s->used == 0 || usage_sum(&e->own, USAGE_TOTAL) == 0
 		|| usage_total(&e->own) == (decimal_units)s->used)
@@ -218,7 +218,7 @@ wonder(struct usage *u, struct usage_session *s, const struct usage_event *e)
 	if (sum == (decimal_units)s->used
 		|| (e->basis == USAGE_SESSION && t->answer.has && usage_total_of(&t->answer) == s->used)) {
 		s->lifetime = true;
-		usage_note(u, s, USAGE_SAID_LIFETIME, false,
+		usage_note(u, s, USAGE_NOTE_LIFETIME, false,
 			"used is the sum of all turns' tokens so far: billed tokens reported as context");
 	}
 }
@@ -232,7 +232,7 @@ usage_judge(struct usage *u, struct usage_session *s)
 
 	wait_no_more(u, s);
 	if (is_open(u, s)) {
-		usage_weigh(s, t);
+		usage_infer_basis(s, t);
 		if (s->now->basis)
 			close_basis(s, true);
 	}
@@ -249,8 +249,8 @@ usage_judge(struct usage *u, struct usage_session *s)
 	s->now->inside |= usage_inclusion(&t->answer);
 	for (i = 0; i < t->nrows; i++)
 		s->now->inside |= usage_inclusion(&t->rows[i].counts);
-	wonder(u, s, &e);
-	usage_happened(u, &e);
+	report_anomalies(u, s, &e);
+	usage_emit(u, &e);
 	t->calls.has = 0;
 	free(t->sub_agents);
 	t->sub_agents = NULL;
@@ -283,10 +283,10 @@ take_rows(struct usage *u, struct usage_session *s, struct slice array)
 		most = usage_total_of(&c) > most ? usage_total_of(&c) : most;
 	}
 	if (wrong)
-		usage_malformed(u, s, wrong);
+		usage_note_malformed(u, s, wrong);
 	/* Older agents give the rows of the whole history first. */
 	if (s->loaded && !s->had_usage && !s->child && t->answer.has && most > usage_total_of(&t->answer)) {
-		usage_note(u, s, USAGE_SAID_HISTORY, false,
+		usage_note(u, s, USAGE_NOTE_HISTORY, false,
 			"the first counts per model after session/load cover the session's history: they are left out");
 		t->nrows = 0;
 	}

@@ -163,10 +163,10 @@ hash_of(const struct usage_report *r)
  * the first one without any work before it is of what was before.
  */
 static int
-take_state(struct usage *u, struct usage_session *s, uint64_t t, const struct usage_report *given)
+take_state(struct usage *u, struct usage_session *s, uint64_t t, const struct usage_report *original)
 {
 	bool prompted = s->turn.prompted && !s->turn.answered, ends;
-	struct usage_report r = *given;
+	struct usage_report r = *original;
 
 	s->v2 = true;
 	if (!r.idle) {
@@ -201,7 +201,7 @@ take_child(struct usage *u, struct usage_session *s, uint64_t t, const struct us
 		child->fresh = child->parts == child->now;
 	}
 	name_session(u, child, r);
-	return r->stated ? take_state(u, child, t, r) : 0;
+	return r->has_state ? take_state(u, child, t, r) : 0;
 }
 
 static int
@@ -242,7 +242,7 @@ take_context(struct usage *u, struct usage_session *s, const struct usage_report
 		p->peak_size = r->has_size ? r->size : 0;
 	}
 	if (r->has_size && r->used > r->size)
-		usage_note(u, s, USAGE_SAID_OVER, false, "used (%llu) is greater than size (%llu)", (unsigned long long)r->used,
+		usage_note(u, s, USAGE_NOTE_OVER, false, "used (%llu) is greater than size (%llu)", (unsigned long long)r->used,
 			(unsigned long long)r->size);
 }
 
@@ -257,7 +257,7 @@ take_own_work(struct usage *u, struct usage_session *s)
 	t = usage_tally_of(s->now, s->model, u->spec.period ? u->spec.period(u->spec.arg, s->now->started, s->active) : 0, 0);
 	if (t)
 		t->billed_lower = true;
-	usage_note(u, s, USAGE_SAID_CHILDREN, true, "work in the background: its cost is reported, its tokens are not");
+	usage_note(u, s, USAGE_NOTE_CHILDREN, true, "work in the background: its cost is reported, its tokens are not");
 }
 
 static int
@@ -276,13 +276,13 @@ take_update(struct usage *u, struct usage_session *s, uint64_t t, const struct u
 		take_context(u, s, r);
 	}
 	if (r->differs)
-		usage_note(u, s, USAGE_SAID_DIFFERS, false, "%s contradicts used and size", r->differs);
+		usage_note(u, s, USAGE_NOTE_DIFFERS, false, "%s contradicts used and size", r->differs);
 	s->turn.heard |= r->amount.p != NULL;
 	s->turn.cost_heard |= r->amount.p != NULL;
-	if (r->own_work && cost > 0)
+	if (r->unprompted && cost > 0)
 		take_own_work(u, s);
 	if (r->has_used || r->amount.p || r->cost_null)
-		usage_happened(u, &e);
+		usage_emit(u, &e);
 	return 0;
 }
 
@@ -299,7 +299,7 @@ usage_take(struct usage *u, uint64_t t, const struct usage_report *r)
 		if (!s)
 			return -1;
 		if (r->wrong)
-			usage_malformed(u, s, r->wrong);
+			usage_note_malformed(u, s, r->wrong);
 	}
 	switch (r->what) {
 	case USAGE_PROMPT:
@@ -323,7 +323,7 @@ usage_take(struct usage *u, uint64_t t, const struct usage_report *r)
 		e.session = s;
 		e.turn = &s->turn;
 		e.status = usage_intern_string(u, r->stop);
-		usage_happened(u, &e);
+		usage_emit(u, &e);
 		return 0;
 	case USAGE_ANSWER:
 		return take_answer(u, s, t, r);
@@ -365,11 +365,11 @@ open_request(struct usage *u, const struct message *s)
 }
 
 int
-usage_see(struct usage *u, const struct message *given, int (*take)(void *, const struct message *, const struct usage_report *),
+usage_see(struct usage *u, const struct message *original, int (*take)(void *, const struct message *, const struct usage_report *),
 	void *arg)
 {
 	struct request *asked = NULL;
-	struct message s = *given;
+	struct message s = *original;
 	struct usage_report r;
 	struct msg inner;
 	const char *why;

@@ -99,7 +99,7 @@ struct usage_report {
 	bool enveloped;            /* the prompt, or the response to one, that the agent's side sent on */
 	bool fresh;                /* of USAGE_OPENED: a new session, which has used nothing */
 	bool sub_agent;            /* call is a sub-agent's */
-	bool own_work;             /* of an update: of work that no prompt asked for */
+	bool unprompted;             /* of an update: of work that no prompt asked for */
 	uint64_t asked;            /* us: of a response whose prompt is known, the prompt's time */
 	bool has_used, has_size, cost_null;
 	uint64_t used, size;
@@ -109,7 +109,7 @@ struct usage_report {
 	struct slice rows;          /* an array of rows per model: usage_row */
 	struct slice model, title, cwd;
 	struct slice stop;          /* a stop reason; of USAGE_COMPACT the status */
-	bool stated, idle;         /* of USAGE_STATE and USAGE_CHILD: a state is there, and it is idle */
+	bool has_state, idle;         /* of USAGE_STATE and USAGE_CHILD: a state is there, and it is idle */
 	bool accepted;             /* of USAGE_ANSWER: version 2's, the turn goes on */
 	bool failed;               /* of a response: it is an error */
 	struct slice name, version; /* of USAGE_HELLO */
@@ -174,7 +174,7 @@ struct usage_cost {
 	uint32_t currency;   /* a name */
 	uint16_t places;     /* decimals as they were written last */
 	uint16_t restarts;
-	bool given;          /* first and last are not only zeros */
+	bool nonzero;        /* first and last are not only zeros */
 	bool known;          /* at_turn means something */
 	struct decimal wire; /* the last value */
 	struct decimal first, last; /* but for zeros, which begin nothing */
@@ -221,9 +221,9 @@ struct usage_part {
 
 /* What has been said, once per session. */
 enum {
-	USAGE_SAID_WRONG = 1, USAGE_SAID_DIFFERS = 2, USAGE_SAID_OVER = 4, USAGE_SAID_LIFETIME = 8,
-	USAGE_SAID_CURRENCY = 16, USAGE_SAID_SILENT = 32, USAGE_SAID_BASIS = 64, USAGE_SAID_HISTORY = 128,
-	USAGE_SAID_LACKS = 256, USAGE_SAID_SIZE = 512, USAGE_SAID_CHILDREN = 1024,
+	USAGE_NOTE_WRONG = 1, USAGE_NOTE_DIFFERS = 2, USAGE_NOTE_OVER = 4, USAGE_NOTE_LIFETIME = 8,
+	USAGE_NOTE_CURRENCY = 16, USAGE_NOTE_SILENT = 32, USAGE_NOTE_BASIS = 64, USAGE_NOTE_HISTORY = 128,
+	USAGE_NOTE_LACKS = 256, USAGE_NOTE_SIZE = 512, USAGE_NOTE_CHILDREN = 1024,
 };
 
 struct usage_session {
@@ -238,7 +238,7 @@ struct usage_session {
 	uint32_t cwd, title;       /* names */
 	uint32_t waiting_prompts;
 	uint32_t idle;             /* hash of v2's last idle state */
-	uint16_t said, user;       /* user: for the tool */
+	uint16_t noted, user;       /* user: for the tool */
 	uint16_t cost_mark;
 	uint8_t mark;              /* for the tool: alerts */
 	bool fresh;                /* it began in this recording */

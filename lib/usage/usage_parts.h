@@ -24,7 +24,7 @@ struct agent {
 	enum usage_basis basis; /* USAGE_AUTO: not known */
 	uint8_t inside;         /* USAGE_..._INSIDE and the like; 0: not known */
 	bool covers;            /* rows and costs of a session include its children */
-	bool v2, told;
+	bool v2, basis_reported;
 };
 
 struct usage {
@@ -85,11 +85,11 @@ void usage_read_meta(struct slice meta, struct usage_report *);
 bool usage_opens(enum acp_method);
 
 /* Bases (basis.c). */
-void usage_agent_know(struct slice name, struct slice version, struct agent *);
+void usage_agent_infer(struct slice name, struct slice version, struct agent *);
 /* What a turn tells about the basis of this part; decides it where that is clear. */
-void usage_weigh(struct usage_session *, const struct usage_turn *);
+void usage_infer_basis(struct usage_session *, const struct usage_turn *);
 /* A turn's own counts, of the basis. False where the wire lacks them. lower: they are a lower bound. */
-bool usage_own(const struct usage_session *, const struct usage_turn *, enum usage_basis, struct usage_sums *own,
+bool usage_turn_own(const struct usage_session *, const struct usage_turn *, enum usage_basis, struct usage_sums *own,
 	bool *lower);
 /* What the turn's calls, or else its rows, add up to. False where there are none. */
 bool usage_reported(const struct usage_turn *, struct usage_sums *);
@@ -102,11 +102,11 @@ enum usage_type usage_spelled(struct slice key);
 /* The members of a row per model. */
 extern const char usage_row_model[], usage_row_counts[];
 
-/* Saying things (said.c). usage_note: once for each `what` (USAGE_SAID_...) and session. */
+/* Saying things (notes.c). usage_note: once for each `what` (USAGE_NOTE_...) and session. */
 void usage_note(struct usage *, struct usage_session *, unsigned what, bool verbose, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
-void usage_malformed(struct usage *, struct usage_session *, const char *what);
-void usage_happened(struct usage *, const struct usage_event *);
+void usage_note_malformed(struct usage *, struct usage_session *, const char *what);
+void usage_emit(struct usage *, const struct usage_event *);
 
 /* Takes the cost of an update (cost.c). 1 where it changed, 0 where not, -1 out of memory. */
 int usage_take_cost(struct usage *, struct usage_session *, uint64_t t, const struct usage_report *);

@@ -163,7 +163,7 @@ same_report(const struct usage_report *a, const struct usage_report *b)
 {
 	return a->what == b->what && slice_eq(a->session, b->session) && a->has_used == b->has_used && a->used == b->used
 		&& a->has_size == b->has_size && a->size == b->size && slice_eq(a->amount, b->amount)
-		&& slice_eq(a->currency, b->currency) && a->own_work == b->own_work && a->sub_agent == b->sub_agent && slice_eq(a->model, b->model) && a->wrong == b->wrong
+		&& slice_eq(a->currency, b->currency) && a->unprompted == b->unprompted && a->sub_agent == b->sub_agent && slice_eq(a->model, b->model) && a->wrong == b->wrong
 		&& memcmp(&a->call, &b->call, sizeof(a->call)) == 0;
 }
 

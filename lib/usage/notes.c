@@ -9,9 +9,9 @@ usage_note(struct usage *u, struct usage_session *s, unsigned what, bool verbose
 	struct buf text = {0};
 	va_list ap;
 
-	if (s->said & what)
+	if (s->noted & what)
 		return;
-	s->said |= (uint16_t)what;
+	s->noted |= (uint16_t)what;
 	if (!u->spec.note)
 		return;
 	va_start(ap, format);
@@ -22,14 +22,14 @@ usage_note(struct usage *u, struct usage_session *s, unsigned what, bool verbose
 }
 
 void
-usage_malformed(struct usage *u, struct usage_session *s, const char *what)
+usage_note_malformed(struct usage *u, struct usage_session *s, const char *what)
 {
 	s->now->malformed++;
-	usage_note(u, s, USAGE_SAID_WRONG, false, "malformed usage: %s", what);
+	usage_note(u, s, USAGE_NOTE_WRONG, false, "malformed usage: %s", what);
 }
 
 void
-usage_happened(struct usage *u, const struct usage_event *e)
+usage_emit(struct usage *u, const struct usage_event *e)
 {
 	if (u->spec.event)
 		u->spec.event(u->spec.arg, e);
