@@ -111,7 +111,7 @@ run(struct tool *t, const struct usage_session *s)
 
 	if (variables(t, s, &env) != 0) {
 		buf_free(&env);
-		tool_say(t, "--exec: out of memory");
+		tool_warn(t, "--exec: out of memory");
 		return;
 	}
 	pid = fork();
@@ -122,7 +122,7 @@ run(struct tool *t, const struct usage_session *s)
 		_exit(pid < 0 ? EXIT_FAILED : 0);
 	}
 	if (pid < 0)
-		tool_say(t, "--exec: %s", strerror(errno));
+		tool_warn(t, "--exec: %s", strerror(errno));
 	else
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 			;
@@ -137,7 +137,7 @@ alert(struct tool *t, const struct usage_session *s, const char *what)
 	struct buf id = {0};
 
 	if (put_session(&id, t, s) == 0 && buf_string(&id))
-		tool_say(t, "%s: %s", id.p, what);
+		tool_warn(t, "%s: %s", id.p, what);
 	buf_free(&id);
 	if (t->options->exec)
 		run(t, s);
@@ -193,7 +193,7 @@ say_money(struct tool *t, const struct usage_session *s, const char *what, const
 		if (is_alert)
 			alert(t, s, text.p);
 		else if (put_session(&id, t, s) == 0 && buf_string(&id))
-			tool_say(t, "%s: %s", id.p, text.p);
+			tool_warn(t, "%s: %s", id.p, text.p);
 	}
 	buf_free(&text);
 	buf_free(&id);
@@ -238,13 +238,13 @@ see_limits(struct alerts *a, struct tool *t, struct usage_session *s, const stru
 	if (o->fail_at && !(s->user & REACHED_LEVEL) && l >= o->fail_at) {
 		s->user |= REACHED_LEVEL;
 		t->status = EXIT_NEGATIVE;
-		tool_say(t, "%s: --fail-at %s is reached: %d%%", id.p, level_names[o->fail_at], usage_percent(s->used, s->size));
+		tool_warn(t, "%s: --fail-at %s is reached: %d%%", id.p, level_names[o->fail_at], usage_percent(s->used, s->size));
 	}
 	if (o->has_max_tokens && !(s->user & REACHED_TOKENS) && f->billed.has & 1u << USAGE_TOTAL
 		&& usage_sum(&f->billed, USAGE_TOTAL) >= (decimal_units)o->max_tokens) {
 		s->user |= REACHED_TOKENS;
 		t->status = EXIT_NEGATIVE;
-		tool_say(t, "%s: --max-tokens %llu is reached", id.p, (unsigned long long)o->max_tokens);
+		tool_warn(t, "%s: --max-tokens %llu is reached", id.p, (unsigned long long)o->max_tokens);
 	}
 	buf_free(&id);
 }
@@ -274,7 +274,7 @@ alerts_see(struct alerts *a, struct tool *t, struct usage_session *s)
 static void
 say_unchecked(struct tool *t, const char *option, const char *missing)
 {
-	tool_say(t, "--%s was not checked: no %s reported", option, missing);
+	tool_warn(t, "--%s was not checked: no %s reported", option, missing);
 	if (!t->live && t->status == 0)
 		t->status = EXIT_USAGE;
 }

@@ -224,7 +224,7 @@ look_again(struct files *f, unsigned *rounds)
 	if (now.st_ino != ours.st_ino || now.st_dev != ours.st_dev)
 		return 1;
 	if ((uint64_t)ours.st_size < f->offset + f->n) {
-		tool_say(&f->tool, "%s: it has been truncated", f->in.name);
+		tool_warn(&f->tool, "%s: it has been truncated", f->in.name);
 		f->n = 0;
 		f->offset = 0;
 		return lseek(f->fd, 0, SEEK_SET) < 0 ? -1 : 0;

@@ -106,9 +106,9 @@ read_files(struct merge *m)
 }
 
 int
-merge_run(const struct options *given)
+merge_run(const struct options *original)
 {
-	struct options o = *given;
+	struct options o = *original;
 	struct merge m = {.in = {.tool = tool_name, .files = o.frame.files}};
 	int status;
 

@@ -249,7 +249,7 @@ prom_write(struct prom *p, struct tool *t, bool now)
 			tool_fail(t, "out of memory: no metrics");
 		out_mark(&t->out, 0);
 	} else if (replace(p, &text) < 0 && !p->reported) {
-		tool_say(t, "%s: %s", p->path, strerror(errno));
+		tool_warn(t, "%s: %s", p->path, strerror(errno));
 		p->reported = true;
 		t->failed = true;
 	}

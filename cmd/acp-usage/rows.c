@@ -181,11 +181,11 @@ make_row(struct row *r, struct tool *t, const struct usage_event *e)
 /* --- for programs --- */
 
 static int
-put_shown(struct buf *to, int32_t code)
+put_visible(struct buf *to, int32_t code)
 {
-	char shown[TEXT_SHOW_SIZE];
+	char visible[TEXT_SHOW_SIZE];
 
-	return buf_add(to, shown, text_show(shown, code));
+	return buf_add(to, visible, text_show(visible, code));
 }
 
 /* Tabs and newlines can not stand in a column. */
@@ -199,7 +199,7 @@ put_tsv(struct buf *to, struct slice s)
 	while (r == 0 && (code = text_next(&t)) >= 0)
 		r = code == '\t' ? buf_add(to, "\\t", 2) : code == '\n' ? buf_add(to, "\\n", 2)
 			: code == '\r' ? buf_add(to, "\\r", 2) : code == '\\' ? buf_add(to, "\\\\", 2)
-			: put_shown(to, code);
+			: put_visible(to, code);
 	return r;
 }
 
@@ -217,7 +217,7 @@ put_csv(struct buf *to, struct slice s)
 	if (quotes)
 		r = buf_add(to, "\"", 1);
 	while (r == 0 && (code = text_next(&t)) >= 0)
-		r = code == '"' ? buf_add(to, "\"\"", 2) : code == '\t' || code == '\n' ? text_put(to, code) : put_shown(to, code);
+		r = code == '"' ? buf_add(to, "\"\"", 2) : code == '\t' || code == '\n' ? text_put(to, code) : put_visible(to, code);
 	if (quotes && r == 0)
 		r = buf_add(to, "\"", 1);
 	return r;

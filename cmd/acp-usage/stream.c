@@ -53,10 +53,10 @@ take(void *arg, const struct message *message, const struct usage_report *r)
 }
 
 static enum verdict
-message(void *state, struct frame *f, enum acp_direction dir, const struct message *given)
+message(void *state, struct frame *f, enum acp_direction dir, const struct message *original)
 {
 	struct stream *s = state;
-	struct message message = frame_unguessed(f, given);
+	struct message message = frame_unguessed(f, original);
 
 	(void)dir;
 	if (s->fill)
@@ -82,7 +82,7 @@ event(void *state, struct frame *f, const struct frame_event *e)
 		break;
 	case FRAME_LOST:
 		if (!s->lossy)
-			tool_say(&s->tool, "messages were lost: figures may be too low from here on");
+			tool_warn(&s->tool, "messages were lost: figures may be too low from here on");
 		s->lossy = true;
 		break;
 	case FRAME_SIGNAL:

@@ -29,7 +29,7 @@ tool_wants(struct tool *t, const struct usage_session *s)
 	for (; s && !yes; s = s->parent) {
 		yes = choice_is(&t->choice, slice(s->id, s->id_length), &why);
 		if (why)
-			tool_say(t, "--session: %s", why);
+			tool_warn(t, "--session: %s", why);
 		free(why);
 	}
 	return yes;
@@ -54,14 +54,14 @@ void
 tool_fail(struct tool *t, const char *what)
 {
 	if (!t->failed)
-		tool_say(t, "%s", what);
+		tool_warn(t, "%s", what);
 	t->failed = true;
 	if (t->frame)
 		frame_fail(t->frame, EXIT_FAILED);
 }
 
 void
-tool_say(struct tool *t, const char *format, ...)
+tool_warn(struct tool *t, const char *format, ...)
 {
 	struct buf text = {0};
 	va_list ap;
@@ -92,7 +92,7 @@ note(void *arg, const struct usage_session *s, bool verbose, const char *what)
 	if (s && s->id_length && (put_session(&text, t, s) < 0 || buf_add_string(&text, ": ") < 0))
 		text.n = 0;
 	if (buf_add_string(&text, what) == 0 && buf_string(&text))
-		tool_say(t, "%s", text.p);
+		tool_warn(t, "%s", text.p);
 	buf_free(&text);
 }
 

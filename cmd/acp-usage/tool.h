@@ -79,7 +79,7 @@ void tool_end(struct tool *);
 /* Reports a failure of the tool itself, and sets failed. */
 void tool_fail(struct tool *, const char *what);
 /* Prints one line on stderr, without waiting for its reader. */
-void tool_say(struct tool *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void tool_warn(struct tool *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Is it the session of --session, or a child of it? */
 bool tool_wants(struct tool *, const struct usage_session *);
 /* Reads a message. take: as in usage_see. 0, or -1 out of memory. */
