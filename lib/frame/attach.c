@@ -132,7 +132,7 @@ await_echo(struct attachment *a, enum acp_direction dir, struct slice text)
 }
 
 static bool
-is_echo(struct attachment *a, enum acp_direction dir, const struct msg *m)
+remove_echo(struct attachment *a, enum acp_direction dir, const struct msg *m)
 {
 	struct echo **at = &a->echoes;
 
@@ -206,7 +206,7 @@ show_message(struct frame *f, const struct record *r, const struct line *line)
 	enum acp_direction dir = direction_of(r->from);
 
 	/* Of what the filter sent itself it is shown the answers, once. */
-	if (!r->guest && (r->msg.method.p ? is_echo(f->attached, dir, &r->msg) : r->msg.id.p && frame_made_id(f, r->msg.id)))
+	if (!r->guest && (r->msg.method.p ? remove_echo(f->attached, dir, &r->msg) : r->msg.id.p && frame_made_id(f, r->msg.id)))
 		return 0;
 	return message_show(f, dir, r->from, line->block, r->text, &r->msg, NULL, false);
 }

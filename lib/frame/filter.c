@@ -21,11 +21,11 @@ note_held(struct request *r, struct held *h)
 }
 
 static int
-copy_shown(const struct shown *s, struct held *h)
+copy_delivery(const struct delivery *s, struct held *h)
 {
 	if (s->line)
 		return buf_add_slice(&h->text, s->line->text) < 0 || (!s->line->torn && buf_add(&h->text, "\n", 1) < 0) ? -1 : 0;
-	if (shown_edited(s, &h->text) < 0)
+	if (delivery_edited(s, &h->text) < 0)
 		return -1;
 	return s->message.msg.kind == MSG_REQUEST ? note_held(s->request, h) : 0;
 }
@@ -49,14 +49,14 @@ held_free(struct held *h)
 struct held *
 frame_hold(struct frame *f)
 {
-	struct shown *s = f->shown;
+	struct delivery *s = f->delivery;
 	struct held *h = calloc(1, sizeof(*h));
 
 	if (!h)
 		return NULL;
 	h->dir = s->dir;
 	h->line = s->line != NULL;
-	if (copy_shown(s, h) < 0) {
+	if (copy_delivery(s, h) < 0) {
 		held_free(h);
 		return NULL;
 	}
@@ -111,7 +111,7 @@ send_message(struct frame *f, enum acp_direction dir, struct slice message, bool
 		if (own && !p)
 			return -1;
 		if (own) {
-			p->own = true;
+			p->from_filter = true;
 			p->tag = tag;
 		}
 	}
@@ -208,7 +208,7 @@ frame_cancel(struct frame *f, const void *tag)
 
 	while (e == 0 && (r = requests_next(f->requests, r))) {
 		p = r->owner;
-		if (!p || !p->own || p->tag != tag)
+		if (!p || !p->from_filter || p->tag != tag)
 			continue;
 		params.n = 0;
 		e = buf_printf(&params, "{\"%s\":%.*s}", acp_request_id, (int)r->id.n, r->id.p);
@@ -255,7 +255,7 @@ frame_close(struct frame *f, enum acp_direction dir)
 static int
 reply(struct frame *f, const struct held *h, struct buf *text, int made)
 {
-	int r = made < 0 ? -1 : message_put(f, direction_back(h ? h->dir : f->shown->dir), buf_slice(text), NULL);
+	int r = made < 0 ? -1 : message_put(f, direction_back(h ? h->dir : f->delivery->dir), buf_slice(text), NULL);
 
 	buf_free(text);
 	return r;
@@ -268,7 +268,7 @@ id_of(const struct frame *f, const struct held *h)
 	struct msg m;
 
 	if (!h)
-		return f->shown->message.msg.id;
+		return f->delivery->message.msg.id;
 	return msg_scan(buf_slice(&h->text), &m, &error) == MSG_REQUEST ? m.id : slice_of("null");
 }
 
@@ -339,9 +339,9 @@ frame_is_one_way(const struct frame *f)
 }
 
 struct message
-frame_unguessed(const struct frame *f, const struct message *given)
+frame_unguessed(const struct frame *f, const struct message *original)
 {
-	struct message m = *given;
+	struct message m = *original;
 
 	if (f->transport->one_way)
 		m.from = ACP_UNKNOWN;

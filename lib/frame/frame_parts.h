@@ -62,7 +62,7 @@ struct side {
 };
 
 /* The message or line that is being shown. */
-struct shown {
+struct delivery {
 	enum acp_direction dir;
 	struct message message;
 	const struct outgoing_line *line; /* NULL: a message */
@@ -83,7 +83,7 @@ struct held {
 
 /* What the table of open requests keeps with a request where that is more than the ordinary. */
 struct pending {
-	bool own;            /* the filter's: its response goes there */
+	bool from_filter;    /* the filter's: its response goes there */
 	void *tag;
 	struct hop *hop;     /* of a proxy: its id on the way out */
 	struct held *held;   /* it has been taken out of the stream */
@@ -98,9 +98,9 @@ struct agent {
 	struct endpoint log; /* its stderr */
 	struct endpoint err; /* ours */
 	uint64_t discarded;  /* lines of it that found no room */
-	struct loop_timer patience;
-	bool overdue;        /* something held its pipes to the end of our patience */
-	uint64_t taken;      /* bytes of its input that it had taken when patience was last granted */
+	struct loop_timer exit_timer;
+	bool overdue;        /* something still held its pipes when exit_timer expired */
+	uint64_t last_written; /* bytes that had been written to it when exit_timer was last started */
 };
 
 /* A line that came before the transport was known. */
@@ -120,7 +120,7 @@ struct frame {
 	uint64_t base, began;  /* what frame_now was, at which time of the loop's clock */
 	double started;
 	struct requests *requests;
-	struct shown *shown;
+	struct delivery *delivery;
 	struct held *held;
 	size_t held_bytes[ACP_DIRECTIONS], held_lines[ACP_DIRECTIONS]; /* of lines, not of messages; bytes of memory */
 	bool paused[ACP_DIRECTIONS];
@@ -193,7 +193,7 @@ bool frame_holds_lines(const struct frame *, enum acp_direction);
 
 /* message.c: lines in, messages shown, lines out. */
 /* The message as the filter has edited it. 0 or -1. */
-int shown_edited(const struct shown *, struct buf *to);
+int delivery_edited(const struct delivery *, struct buf *to);
 int plain_line(struct side *, enum input_got, const struct line *);
 int plain_message(struct side *, const struct line *, const struct msg *, bool torn);
 int plain_put(struct frame *, enum acp_direction, struct block *, struct slice text, const struct msg *, struct request *, bool torn);

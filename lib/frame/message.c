@@ -16,7 +16,7 @@ struct edit {
 int
 frame_replace(struct frame *f, struct slice what, struct slice with)
 {
-	struct shown *s = f->shown;
+	struct delivery *s = f->delivery;
 	struct edit *e;
 	size_t i, cap;
 
@@ -37,7 +37,7 @@ frame_replace(struct frame *f, struct slice what, struct slice with)
 }
 
 int
-shown_edited(const struct shown *s, struct buf *to)
+delivery_edited(const struct delivery *s, struct buf *to)
 {
 	struct slice text = s->message.line;
 	struct splice splice;
@@ -56,7 +56,7 @@ shown_edited(const struct shown *s, struct buf *to)
 /* --- a message and the filter --- */
 
 static void
-shown_done(struct frame *f, struct shown *s)
+delivery_done(struct frame *f, struct delivery *s)
 {
 	if (s->message.msg.kind == MSG_RESPONSE && s->request)
 		request_free(f, s->request);
@@ -74,14 +74,14 @@ forget_oldest(struct frame *f, const struct request *newest)
 	do {
 		r = requests_next(f->requests, r);
 		p = r ? r->owner : NULL;
-	} while (p && p->own);
+	} while (p && p->from_filter);
 	if (r && r != newest)
 		request_forget(f, r);
 }
 
 /* Finds the request that a response answers, or notes a request. */
 static int
-pair(struct frame *f, struct shown *s)
+pair(struct frame *f, struct delivery *s)
 {
 	struct msg *m = &s->message.msg;
 
@@ -124,7 +124,7 @@ sender_in_pipe(struct frame *f, const struct msg *m)
 
 /* An answer to a request of the filter's own that has been answered: the other side has never heard of it. */
 static bool
-is_own_again(struct frame *f, const struct shown *s)
+reject_stray_response(struct frame *f, const struct delivery *s)
 {
 	const struct msg *m = &s->message.msg;
 
@@ -137,7 +137,7 @@ is_own_again(struct frame *f, const struct shown *s)
 
 /* Shows it to whom it concerns. Its request is forgotten where the filter drops it. */
 static int
-show(struct frame *f, struct shown *s, enum verdict *verdict)
+deliver(struct frame *f, struct delivery *s, enum verdict *verdict)
 {
 	const struct filter *filter = f->filter;
 	struct msg *m = &s->message.msg;
@@ -150,17 +150,17 @@ show(struct frame *f, struct shown *s, enum verdict *verdict)
 	if (s->message.from == ACP_UNKNOWN && s->request)
 		s->message.from = acp_other_side(s->request->from);
 	p = m->kind == MSG_RESPONSE && s->request ? s->request->owner : NULL;
-	f->shown = s;
-	if (p && p->own) {
+	f->delivery = s;
+	if (p && p->from_filter) {
 		*verdict = VERDICT_DROP;
 		if (filter->response)
 			filter->response(filter->state, f, p->tag, &s->message);
-	} else if (is_own_again(f, s)) {
+	} else if (reject_stray_response(f, s)) {
 		*verdict = VERDICT_DROP;
 	} else {
 		*verdict = filter->message(filter->state, f, s->dir, &s->message);
 	}
-	f->shown = NULL;
+	f->delivery = NULL;
 	if (*verdict == VERDICT_DROP && m->kind == MSG_REQUEST) {
 		request_forget(f, s->request);
 		s->request = NULL;
@@ -169,14 +169,14 @@ show(struct frame *f, struct shown *s, enum verdict *verdict)
 }
 
 static int
-forward(struct frame *f, struct shown *s, struct block *block, bool torn)
+forward(struct frame *f, struct delivery *s, struct block *block, bool torn)
 {
 	struct buf edited = {0};
 	int r;
 
 	if (s->nedits == 0)
 		return f->transport->put(f, s->dir, block, s->message.line, &s->message.msg, s->request, torn);
-	r = shown_edited(s, &edited);
+	r = delivery_edited(s, &edited);
 	if (r == 0)
 		r = message_put(f, s->dir, buf_slice(&edited), s->message.msg.kind == MSG_REQUEST ? s->request : NULL);
 	buf_free(&edited);
@@ -187,15 +187,15 @@ int
 message_show(struct frame *f, enum acp_direction dir, enum acp_side from, struct block *block, struct slice text,
 	const struct msg *m, struct request *answered, bool torn)
 {
-	struct shown s = {.dir = dir, .request = answered};
+	struct delivery s = {.dir = dir, .request = answered};
 	enum verdict verdict;
 	int r;
 
 	s.message = (struct message){.from = from, .t = frame_now(f), .line = text, .msg = *m, .number = f->from[dir]->end.in.lines};
-	r = show(f, &s, &verdict);
+	r = deliver(f, &s, &verdict);
 	if (r == 0 && verdict == VERDICT_PASS && !f->transport->copies)
 		r = forward(f, &s, block, torn);
-	shown_done(f, &s);
+	delivery_done(f, &s);
 	return r;
 }
 
@@ -212,15 +212,15 @@ request_of(struct frame *f, enum acp_side asker, struct slice id)
 static bool
 passes(struct frame *f, enum acp_direction dir, const struct outgoing_line *l)
 {
-	struct shown s = {.dir = dir, .line = l}, *outer = f->shown;
+	struct delivery s = {.dir = dir, .line = l}, *outer = f->delivery;
 	struct json_error error;
 	struct request *r = NULL;
 	enum verdict verdict;
 	struct msg m;
 
-	f->shown = &s;
+	f->delivery = &s;
 	verdict = f->filter->line(f->filter->state, f, dir, l);
-	f->shown = outer;
+	f->delivery = outer;
 	/* Nobody will respond to it. */
 	if (verdict == VERDICT_DROP && msg_scan(l->text, &m, &error) == MSG_REQUEST)
 		r = request_of(f, f->from[dir]->from, m.id);

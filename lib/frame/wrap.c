@@ -73,9 +73,9 @@ err_event(void *arg, enum endpoint_event event)
 }
 
 static void
-have_patience(struct frame *f, uint64_t us)
+start_exit_timer(struct frame *f, uint64_t us)
 {
-	if (loop_add_timer(f->loop, &f->agent.patience, us) < 0)
+	if (loop_add_timer(f->loop, &f->agent.exit_timer, us) < 0)
 		frame_abort(f, strerror(errno));
 }
 
@@ -88,7 +88,7 @@ agent_ended(void *arg, int status)
 	a->ended = true;
 	a->status = status;
 	/* What it started may hold its pipes open. */
-	have_patience(f, f->options->grace);
+	start_exit_timer(f, f->options->grace);
 	frame_settle(f);
 }
 
@@ -98,7 +98,7 @@ still_taking(const struct frame *f)
 {
 	const struct endpoint *e = &f->far.end;
 
-	return endpoint_can_write(e) && e->out.n > 0 && e->out.written > f->agent.taken;
+	return endpoint_can_write(e) && e->out.n > 0 && e->out.written > f->agent.last_written;
 }
 
 static bool
@@ -108,26 +108,26 @@ wrap_over(const struct frame *f)
 }
 
 static void
-grant_patience(struct frame *f)
+extend_exit_timer(struct frame *f)
 {
 	struct agent *a = &f->agent;
 
 	if (!a->running || a->ended || a->stopped)
 		return;
-	a->taken = f->far.end.out.written;
-	have_patience(f, f->options->grace);
+	a->last_written = f->far.end.out.written;
+	start_exit_timer(f, f->options->grace);
 }
 
 /* The client has left and the agent has not, or the agent has and its pipes have not ended. */
 static void
-out_of_patience(void *arg)
+exit_timer_expired(void *arg)
 {
 	struct frame *f = arg;
 	struct agent *a = &f->agent;
 
 	if (a->ended && endpoint_can_read(&f->far.end) && f->far.end.paused && !f->far.coupled) {
 		/* Not the agent's side is late, but the client that has not read yet. */
-		have_patience(f, f->options->grace);
+		start_exit_timer(f, f->options->grace);
 	} else if (a->ended) {
 		a->overdue = endpoint_can_read(&f->far.end) || endpoint_can_read(&a->log) || f->far.end.out.n > 0;
 		endpoint_drain(&f->far.end);
@@ -137,13 +137,13 @@ out_of_patience(void *arg)
 		frame_settle(f);
 	} else if (!a->stopped && (still_taking(f) || frame_holds_lines(f, ACP_DOWN) || frame_holds_lines(f, ACP_UP))) {
 		/* It may be what the filter holds that the agent, or who reads it, is waiting for. */
-		grant_patience(f);
+		extend_exit_timer(f);
 	} else {
 		if (!a->stopped)
 			frame_warn(f, "the agent did not end within the grace period: sending it SIGTERM");
 		proc_signal(a->child.pid, a->stopped ? SIGKILL : SIGTERM);
 		a->stopped = true;
-		have_patience(f, AFTER_TERM);
+		start_exit_timer(f, AFTER_TERM);
 	}
 }
 
@@ -153,7 +153,7 @@ wrap_left(struct frame *f)
 {
 	if (!endpoint_can_read(&f->far.end))
 		side_end(&f->near);
-	grant_patience(f);
+	extend_exit_timer(f);
 }
 
 /* Both ends of three pipes: what the agent gets, and what stays here. */
@@ -208,7 +208,7 @@ wrap_open(struct frame *f)
 	if (a->child.pid < 0)
 		return cli_not_started(f->filter->name, spec.argv[0], stage == PROC_EXEC, error);
 	a->running = true;
-	a->patience = (struct loop_timer){.expired = out_of_patience, .arg = f};
+	a->exit_timer = (struct loop_timer){.expired = exit_timer_expired, .arg = f};
 	if (far_open(f, ours[1], ours[0]) < 0 || open_stderr(f, ours[2]) < 0 || loop_add_child(f->loop, &a->child) < 0)
 		goto fail;
 	return 0;
@@ -249,7 +249,7 @@ wrap_close(struct frame *f)
 	if (!a->running)
 		return;
 	proc_signal(a->child.pid, a->ended && !a->overdue ? SIGTERM : SIGKILL);
-	loop_remove_timer(f->loop, &a->patience);
+	loop_remove_timer(f->loop, &a->exit_timer);
 	loop_reap(f->loop, &a->child);
 	endpoint_close(&a->log);
 	report_discarded(f);
