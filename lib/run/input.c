@@ -27,31 +27,31 @@ input_close(struct input *in)
 static int
 make_room(struct input *in)
 {
-	size_t kept = in->end - in->start, cap = INPUT_BLOCK;
+	size_t unread = in->end - in->start, cap = INPUT_BLOCK;
 	size_t most = in->limit + INPUT_BLOCK;
 	struct block *b = in->block;
 
-	if (b && kept == 0 && b->owners == 1 && b->cap == INPUT_BLOCK) {
+	if (b && unread == 0 && b->owners == 1 && b->cap == INPUT_BLOCK) {
 		in->start = in->end = in->searched = 0;
 		return 0;
 	}
 	/* A little room at the end is not worth a read of its own, unless the line is long anyway. */
-	if (b && (kept || b->cap == INPUT_BLOCK) && b->cap - in->end >= INPUT_BLOCK / 4)
+	if (b && (unread || b->cap == INPUT_BLOCK) && b->cap - in->end >= INPUT_BLOCK / 4)
 		return 0;
-	if (kept > INPUT_BLOCK / 2)
-		cap = kept > most / 2 ? most : kept * 2;
-	if (cap < kept + INPUT_BLOCK / 4)
-		cap = kept + INPUT_BLOCK / 4;
+	if (unread > INPUT_BLOCK / 2)
+		cap = unread > most / 2 ? most : unread * 2;
+	if (cap < unread + INPUT_BLOCK / 4)
+		cap = unread + INPUT_BLOCK / 4;
 	b = block_new(cap);
 	if (!b)
 		return -1;
-	if (kept)
-		memcpy(b->data, in->block->data + in->start, kept);
+	if (unread)
+		memcpy(b->data, in->block->data + in->start, unread);
 	block_drop(in->block);
 	in->block = b;
 	in->searched -= in->start;
 	in->start = 0;
-	in->end = kept;
+	in->end = unread;
 	return 0;
 }
 

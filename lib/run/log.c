@@ -13,7 +13,7 @@
 
 enum {
 	KEEP = LOG_QUEUE, /* a larger buffer is given back once it is empty */
-	LATE_MS = 10,     /* how often it is looked whether a FIFO has a reader */
+	NO_READER_MS = 10, /* how often a FIFO is checked for a reader */
 };
 
 enum entry_kind {
@@ -36,7 +36,7 @@ struct log {
 	struct io io;
 	bool terminal;
 	bool ours;       /* a file that we opened: it may be cut */
-	bool late;       /* a FIFO that nobody reads yet */
+	bool no_reader;  /* a FIFO that nobody reads yet */
 	bool dead;       /* the reader has gone */
 	dev_t dev;
 	ino_t ino;
@@ -49,9 +49,9 @@ struct log {
 	bool torn;       /* the file ends within a record */
 	bool headless;   /* the header is still to be written */
 	uint64_t lost;   /* in all */
-	uint64_t unsaid; /* of them those of which no written record tells */
+	uint64_t unrecorded; /* of these, those that no written record reports */
 	int error;       /* why the last were lost */
-	bool told;       /* log_flush has returned -1 */
+	bool loss_reported; /* log_flush has returned -1 */
 };
 
 /* --- the queue --- */
@@ -93,7 +93,7 @@ static void
 count_lost(struct log *l, uint64_t n, int error)
 {
 	l->lost += n;
-	l->unsaid += n;
+	l->unrecorded += n;
 	l->error = error;
 }
 
@@ -109,7 +109,7 @@ lose_from(struct log *l, size_t k, int error)
 		if (e->kind == ENTRY_RECORD)
 			count_lost(l, 1, error);
 		else if (e->kind == ENTRY_LOST)
-			l->unsaid += e->count;
+			l->unrecorded += e->count;
 		else
 			l->headless = true;
 		l->torn |= e->mends;
@@ -177,10 +177,10 @@ insert_due(struct log *l)
 			return -1;
 		l->headless = false;
 	}
-	if (l->unsaid) {
-		if (insert_begin(l, (struct entry){.kind = ENTRY_LOST, .count = l->unsaid}) < 0)
+	if (l->unrecorded) {
+		if (insert_begin(l, (struct entry){.kind = ENTRY_LOST, .count = l->unrecorded}) < 0)
 			return -1;
-		l->unsaid = 0;
+		l->unrecorded = 0;
 	}
 	return 0;
 }
@@ -224,7 +224,7 @@ log_mark(struct log *l)
 
 	if (l->text.n == start || entries_reserve(l, 1) < 0) {
 		l->text.n = start;
-		if (!l->unsaid && !l->headless)
+		if (!l->unrecorded && !l->headless)
 			l->gap = l->n;
 		count_lost(l, 1, ENOMEM);
 		return;
@@ -263,13 +263,13 @@ open_file(struct log *l, const char *name)
 {
 	struct io old = l->io;
 	struct stat st;
-	bool late;
-	int fd = log_file_open(name, &late), error;
+	bool no_reader;
+	int fd = log_file_open(name, &no_reader), error;
 
-	if (fd < 0 && !late)
+	if (fd < 0 && !no_reader)
 		return -1;
 	if (fd < 0) {
-		l->late = true;
+		l->no_reader = true;
 		io_close(&l->io, false); /* the file before it: nothing more is for that */
 		return 0;
 	}
@@ -282,7 +282,7 @@ open_file(struct log *l, const char *name)
 	if (S_ISREG(st.st_mode) && log_file_prepare(fd, name, l->spec.append, l->spec.inputs, &l->torn) < 0)
 		goto fail;
 	take(l, fd, &st);
-	l->late = false;
+	l->no_reader = false;
 	io_close(&old, false);
 	return 0;
 fail:
@@ -406,7 +406,7 @@ static void
 die(struct log *l, int error)
 {
 	io_close(&l->io, false);
-	l->late = false;
+	l->no_reader = false;
 	l->dead = true;
 	l->error = error;
 }
@@ -417,7 +417,7 @@ flush_queue(struct log *l)
 	int error;
 
 	l->text.n = entry_start(l, l->n);
-	if (l->late && open_file(l, l->name) < 0)
+	if (l->no_reader && open_file(l, l->name) < 0)
 		die(l, errno);
 	if (l->dead) {
 		lose_from(l, 0, l->error);
@@ -428,7 +428,7 @@ flush_queue(struct log *l)
 		l->error = ENOMEM;
 		return;
 	}
-	error = l->late ? EAGAIN : drain(l);
+	error = l->no_reader ? EAGAIN : drain(l);
 	if (error == EAGAIN)
 		lose_overflow(l);
 	else if (error)
@@ -441,13 +441,13 @@ flush_queue(struct log *l)
 int
 log_flush(struct log *l)
 {
-	bool due = l->n > l->gap && (l->unsaid || l->headless);
+	bool due = l->n > l->gap && (l->unrecorded || l->headless);
 
 	if (due || l->sent < l->text.n)
 		flush_queue(l);
-	if (l->lost == 0 || l->told)
+	if (l->lost == 0 || l->loss_reported)
 		return 0;
-	l->told = true;
+	l->loss_reported = true;
 	errno = l->error;
 	return -1;
 }
@@ -460,7 +460,7 @@ log_reopen(struct log *l, char **why)
 	int r;
 
 	*why = NULL;
-	if (!l->spec.path || l->late || l->dead)
+	if (!l->spec.path || l->no_reader || l->dead)
 		return 0;
 	name = log_file_name(l->spec.path);
 	if (!name)
@@ -533,7 +533,7 @@ log_wait(struct log *l, int wait_ms)
 {
 	uint64_t until = now_ms() + (uint64_t)(wait_ms > 0 ? wait_ms : 0), now;
 
-	while ((l->late && l->sent < l->text.n) || log_waiting(l) >= 0) {
+	while ((l->no_reader && l->sent < l->text.n) || log_waiting(l) >= 0) {
 		struct pollfd p = {.fd = l->io.fd, .events = POLLOUT};
 		int ms = -1;
 
@@ -543,8 +543,8 @@ log_wait(struct log *l, int wait_ms)
 		if (wait_ms >= 0)
 			ms = (int)(until - now);
 		/* Nothing tells that a FIFO has got its reader. */
-		if (l->late && (ms < 0 || ms > LATE_MS))
-			ms = LATE_MS;
+		if (l->no_reader && (ms < 0 || ms > NO_READER_MS))
+			ms = NO_READER_MS;
 		if (poll(&p, 1, ms) < 0 && errno != EINTR)
 			return;
 		flush_queue(l);
@@ -556,7 +556,7 @@ log_close(struct log *l, int wait_ms)
 {
 	int error = 0;
 
-	if (l->n || l->unsaid || l->headless)
+	if (l->n || l->unrecorded || l->headless)
 		flush_queue(l);
 	log_wait(l, wait_ms);
 	lose_from(l, 0, EAGAIN);

@@ -147,7 +147,7 @@ log_file_why(const char *name)
 
 /* A FIFO that nobody reads can not be opened without waiting. */
 static bool
-is_late(const char *name)
+has_no_reader(const char *name)
 {
 	int error = errno;
 	struct stat st;
@@ -158,12 +158,12 @@ is_late(const char *name)
 }
 
 int
-log_file_open(const char *name, bool *late)
+log_file_open(const char *name, bool *no_reader)
 {
 	int fd = open(name, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
 	int high;
 
-	*late = fd < 0 && is_late(name);
+	*no_reader = fd < 0 && has_no_reader(name);
 	if (fd < 0 || fd >= LOG_FILE_LOWEST)
 		return fd;
 	high = fcntl(fd, F_DUPFD_CLOEXEC, LOG_FILE_LOWEST);

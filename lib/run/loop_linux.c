@@ -88,11 +88,11 @@ room_for(struct loop *l, int fd)
 }
 
 /*
- * Tells epoll what is wanted now of a descriptor, which several may watch. Poll would have to be told of all descriptors each
- * time: that costs a router with many of them more than the rest of its work. 0, or -1 with errno.
+ * Updates the events that epoll reports for a descriptor, which several may watch. poll takes all descriptors each time:
+ * for a router with many of them that costs more than the rest of its work. 0, or -1 with errno.
  */
 static int
-tell_epoll(struct loop *l, int fd, bool was_known)
+update_epoll(struct loop *l, int fd, bool was_known)
 {
 	struct epoll_event e = {.data.fd = fd};
 	const struct loop_fd *f;
@@ -120,14 +120,14 @@ unlink_from(struct loop_fd **at, const struct loop_fd *f)
 }
 
 static void
-forget(struct loop *l, struct loop_fd *f)
+unregister_fd(struct loop *l, struct loop_fd *f)
 {
 	if (!f->known)
 		return;
 	unlink_from(chain_of(l, f), f);
 	f->known = false;
 	if (!f->file)
-		tell_epoll(l, f->known_fd, true);
+		update_epoll(l, f->known_fd, true);
 	f->file = false;
 }
 
@@ -140,7 +140,7 @@ link_to(struct loop_fd **chain, struct loop_fd *f)
 }
 
 static int
-learn(struct loop *l, struct loop_fd *f)
+register_fd(struct loop *l, struct loop_fd *f)
 {
 	bool was_known;
 
@@ -153,7 +153,7 @@ learn(struct loop *l, struct loop_fd *f)
 	was_known = l->system->watchers[f->fd] != NULL;
 	if (!f->known)
 		link_to(&l->system->watchers[f->fd], f);
-	if (tell_epoll(l, f->fd, was_known) == 0)
+	if (update_epoll(l, f->fd, was_known) == 0)
 		return 0;
 	unlink_from(&l->system->watchers[f->fd], f);
 	f->known = false;
@@ -195,7 +195,7 @@ loop_system_remove(struct loop *l, struct loop_fd *f)
 {
 	struct loop_fd **at = &l->system->changed;
 
-	forget(l, f);
+	unregister_fd(l, f);
 	while (f->changed && *at != f)
 		at = &(*at)->next_changed;
 	if (f->changed)
@@ -212,11 +212,11 @@ loop_system_prepare(struct loop *l)
 	/* All that goes, before a new descriptor has the number of an old one. */
 	for (f = l->system->changed; f; f = f->next_changed)
 		if (!loop_wants(f) || f->fd != f->known_fd)
-			forget(l, f);
+			unregister_fd(l, f);
 	while ((f = l->system->changed)) {
 		l->system->changed = f->next_changed;
 		f->changed = false;
-		if (!is_settled(f) && learn(l, f) < 0)
+		if (!is_settled(f) && register_fd(l, f) < 0)
 			return -1;
 	}
 	return 0;

@@ -13,7 +13,7 @@ output_open(struct output *out, int fd)
 }
 
 static struct output_part *
-part(struct output *out, size_t i)
+part_at(struct output *out, size_t i)
 {
 	return &out->parts[(out->first + i) & (out->cap - 1)];
 }
@@ -72,7 +72,7 @@ grow(struct output *out)
 	if (!parts)
 		return -1;
 	for (i = 0; i < out->n; i++)
-		parts[i] = *part(out, i);
+		parts[i] = *part_at(out, i);
 	free(out->parts);
 	out->parts = parts;
 	out->cap = cap;
@@ -100,7 +100,7 @@ output_hold(struct output *out, struct block *block, struct slice text)
 		out->discarded += text.n;
 		return 0;
 	}
-	last = out->n ? part(out, out->n - 1) : NULL;
+	last = out->n ? part_at(out, out->n - 1) : NULL;
 	if (last && last->block == block && last->text.p + last->text.n == text.p) {
 		last->text.n += text.n;
 		count(out, text);
@@ -109,7 +109,7 @@ output_hold(struct output *out, struct block *block, struct slice text)
 	if (out->n == out->cap && grow(out) < 0)
 		return -1;
 	out->n++;
-	*part(out, out->n - 1) = (struct output_part){block_hold(block), text};
+	*part_at(out, out->n - 1) = (struct output_part){block_hold(block), text};
 	count(out, text);
 	return 0;
 }
@@ -118,7 +118,7 @@ output_hold(struct output *out, struct block *block, struct slice text)
 static char *
 room_behind_last(struct output *out, size_t n)
 {
-	struct output_part *last = out->n ? part(out, out->n - 1) : NULL;
+	struct output_part *last = out->n ? part_at(out, out->n - 1) : NULL;
 	struct block *b = last ? last->block : NULL;
 	size_t used;
 
@@ -140,7 +140,7 @@ output_copy(struct output *out, struct slice text)
 	room = room_behind_last(out, text.n);
 	if (room) {
 		memcpy(room, text.p, text.n);
-		return output_hold(out, part(out, out->n - 1)->block, slice(room, text.n));
+		return output_hold(out, part_at(out, out->n - 1)->block, slice(room, text.n));
 	}
 	b = copy_block(out, text.n);
 	if (!b)
@@ -158,14 +158,14 @@ output_mend(struct output *out)
 }
 
 bool
-output_take(struct output *out, struct output_part *taken)
+output_take(struct output *out, struct output_part *part)
 {
 	if (out->n == 0)
 		return false;
-	*taken = *part(out, 0);
+	*part = *part_at(out, 0);
 	out->first = (out->first + 1) & (out->cap - 1);
 	out->n--;
-	out->queued -= taken->text.n;
+	out->queued -= part->text.n;
 	out->full = out->full && out->queued > OUTPUT_LOW;
 	return true;
 }
@@ -185,7 +185,7 @@ written(struct output *out, size_t n)
 	out->queued -= n;
 	out->written += n;
 	while (n > 0) {
-		p = part(out, 0);
+		p = part_at(out, 0);
 		if (n < p->text.n) {
 			p->text.p += n;
 			p->text.n -= n;
@@ -210,7 +210,7 @@ output_flush(struct output *out)
 	while (out->n > 0) {
 		n = out->n < PARTS_AT_ONCE ? out->n : PARTS_AT_ONCE;
 		for (i = 0; i < n; i++)
-			parts[i] = (struct iovec){(void *)part(out, i)->text.p, part(out, i)->text.n};
+			parts[i] = (struct iovec){(void *)part_at(out, i)->text.p, part_at(out, i)->text.n};
 		r = io_writev(&out->io, parts, (int)n);
 		if (r < 0 && errno == EAGAIN)
 			return 1;

@@ -22,7 +22,7 @@ static char **
 make_environment(const struct proc_spec *spec)
 {
 	static const char restarted[] = "ACP_RESTARTED=";
-	size_t n = 0, i, kept = 0, last = sizeof(restarted) + 3 * sizeof(pid_t);
+	size_t n = 0, i, count = 0, last = sizeof(restarted) + 3 * sizeof(pid_t);
 	char **e;
 
 	while (environ && environ[n])
@@ -32,14 +32,14 @@ make_environment(const struct proc_spec *spec)
 		return NULL;
 	for (i = 0; i < n; i++)
 		if (strncmp(environ[i], "PROTO=", 6) != 0 && strncmp(environ[i], restarted, strlen(restarted)) != 0)
-			e[kept++] = environ[i];
+			e[count++] = environ[i];
 	if (spec->ucspi)
-		e[kept++] = "PROTO=ACP";
+		e[count++] = "PROTO=ACP";
 	if (spec->again) {
-		e[kept] = (char *)(e + n + 3);
-		snprintf(e[kept++], last, "%s%ld", restarted, (long)spec->again);
+		e[count] = (char *)(e + n + 3);
+		snprintf(e[count++], last, "%s%ld", restarted, (long)spec->again);
 	}
-	e[kept] = NULL;
+	e[count] = NULL;
 	return e;
 }
 

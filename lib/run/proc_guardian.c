@@ -10,7 +10,7 @@
 #include "lib/run/proc_parts.h"
 
 enum {
-	PATIENCE = 2000, /* ms between TERM and KILL */
+	KILL_AFTER = 2000, /* ms between TERM and KILL */
 	STEP = 20,       /* ms between two looks at the groups */
 };
 
@@ -94,7 +94,7 @@ end_groups(const struct groups *g)
 	int waited;
 
 	groups_signal(g, SIGTERM);
-	for (waited = 0; waited < PATIENCE && groups_live(g); waited += STEP)
+	for (waited = 0; waited < KILL_AFTER && groups_live(g); waited += STEP)
 		nanosleep(&step, NULL);
 	groups_signal(g, SIGKILL);
 }
