@@ -27,8 +27,8 @@ struct json_want {
 /* What the 64 bytes of a block are, a bit for each. */
 struct json_marks {
 	uint64_t quote, backslash, blank;
-	uint64_t between; /* blanks and "{}[],:", all that may stand outside of other tokens */
-	uint64_t strange; /* below 0x20, or not ASCII; these may be among the between by mistake */
+	uint64_t separators; /* blanks and "{}[],:", all that may stand outside of other tokens */
+	uint64_t unprintable; /* below 0x20, or not ASCII; the separators may contain some of these by mistake */
 };
 
 /* What 64 tokens are, a bit for each. */

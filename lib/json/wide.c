@@ -169,18 +169,18 @@ fold(const struct piece *a)
 INLINE void
 mark(const struct piece *a, struct json_marks *m)
 {
-	static const char between[16] = {' ', 0, 0, 0, 0, 0, 0, 0, 0, 0, ':', '{', ',', '}', 0, 0};
+	static const char separators[16] = {' ', 0, 0, 0, 0, 0, 0, 0, 0, 0, ':', '{', ',', '}', 0, 0};
 	struct piece folded = fold(a);
 
 	m->quote = equal(a, '"');
 	m->backslash = equal(a, '\\');
 	m->blank = equal(a, ' ');
-	m->between = m->strange = 0;
+	m->separators = m->unprintable = 0;
 #pragma GCC unroll 4
 	for (int i = 0; i < PARTS; i++) {
-		m->between |= same(folded.v[i], look_up(between, folded.v[i])) << (i * WIDTH % 64);
+		m->separators |= same(folded.v[i], look_up(separators, folded.v[i])) << (i * WIDTH % 64);
 		/* Signed, bytes from 0x80 on are below 0x20 as well. */
-		m->strange |= less(a->v[i], all(0x20)) << (i * WIDTH % 64);
+		m->unprintable |= less(a->v[i], all(0x20)) << (i * WIDTH % 64);
 	}
 }
 
@@ -244,7 +244,7 @@ struct wide {
 struct odd {
 	const char *p;
 	uint64_t escaped; /* what a backslash escapes */
-	uint64_t strange; /* what is not ASCII, or a control character */
+	uint64_t unprintable; /* what is not ASCII, or a control character */
 };
 
 struct chunk {
@@ -424,20 +424,20 @@ add_tokens(struct reading *r, struct chunk *c, const char *p, const struct piece
 
 	mark(piece, &m);
 	/* Within a long string there is nothing to be found. */
-	if (!(m.quote | m.backslash | m.strange | r->escape | ~r->in_string))
+	if (!(m.quote | m.backslash | m.unprintable | r->escape | ~r->in_string))
 		return;
 	escaped = find_escaped(m.backslash, &r->escape);
 	quote = m.quote & ~escaped;
 	in = prefix_xor(quote) ^ r->in_string;
 	r->in_string = -(in >> 63);
-	scalar = ~(in | quote | m.between);
-	tokens = (quote & in) | (m.between & ~m.blank & ~in) |
+	scalar = ~(in | quote | m.separators);
+	tokens = (quote & in) | (m.separators & ~m.blank & ~in) |
 		(scalar & ~(scalar << 1 | r->in_scalar));
 	r->in_scalar = scalar >> 63;
 	pack(piece, tokens, (unsigned)(p - c->p), c->place + r->tokens, c->token + r->tokens);
 	r->tokens += (size_t)__builtin_popcountll(tokens);
-	if (escaped | m.strange)
-		c->odd[r->odds++] = (struct odd){p, escaped, m.strange};
+	if (escaped | m.unprintable)
+		c->odd[r->odds++] = (struct odd){p, escaped, m.unprintable};
 }
 
 /* Boils the next chunk down, from c->p up to last at most. */
@@ -475,13 +475,13 @@ escapes_are_right(const char *p, uint64_t escaped, const char *end)
 
 /* UTF-8, and no control characters. */
 static bool
-strange_are_right(struct wide *s, const char *p, uint64_t strange)
+check_unprintable(struct wide *s, const char *p, uint64_t unprintable)
 {
 	const char *at;
 	unsigned n;
 
-	for (; strange; strange &= strange - 1) {
-		at = p + __builtin_ctzll(strange);
+	for (; unprintable; unprintable &= unprintable - 1) {
+		at = p + __builtin_ctzll(unprintable);
 		if (at < s->checked)
 			continue;
 		n = json_utf8_length(at, s->end);
@@ -681,7 +681,7 @@ scan_chunk(struct wide *s, struct chunk *c, const char *last)
 	tokens = s->reading.tokens;
 	for (const struct odd *o = c->odd; o < c->odd + s->reading.odds; o++)
 		if (!escapes_are_right(o->p, o->escaped, s->end) ||
-			!strange_are_right(s, o->p, o->strange))
+			!check_unprintable(s, o->p, o->unprintable))
 			return false;
 	for (size_t from = 0; from < tokens; from += 64) {
 		n = tokens - from < 64 ? tokens - from : 64;
