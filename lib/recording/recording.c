@@ -58,7 +58,7 @@ static enum outcome
 by_shape(struct recording *rec, struct record *r, const struct slice *v)
 {
 	static enum outcome (*const shapes[])(struct recording *, struct record *, const struct slice *) = {
-		recording_own, recording_line_text, recording_trace};
+		recording_native, recording_line_text, recording_trace};
 	enum outcome o;
 	size_t i;
 

@@ -47,8 +47,8 @@ enum outcome recording_message(struct recording *, struct record *, struct slice
  * The shapes. Each takes a line that is an object, with the values of its members, and returns OTHER_SHAPE
  * where it is none of its own.
  */
-/* Our own records (recording_own.c). */
-enum outcome recording_own(struct recording *, struct record *, const struct slice *v);
+/* Our own records (recording_native.c). */
+enum outcome recording_native(struct recording *, struct record *, const struct slice *v);
 /*
  * The beginning of a record as recording_put_message writes it, told by comparing: text is its message, not scanned.
  * False for everything else.

@@ -121,7 +121,7 @@ is_for_guest(struct slice raw)
 }
 
 enum outcome
-recording_own(struct recording *rec, struct record *r, const struct slice *v)
+recording_native(struct recording *rec, struct record *r, const struct slice *v)
 {
 	if (v[HEADER].p)
 		return header(rec, r, v);
