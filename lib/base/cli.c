@@ -213,15 +213,15 @@ cli_write_now(int fd, struct slice bytes)
 void
 cli_vwarn(const char *name, const char *format, va_list args)
 {
-	char said[PIPE_BUF], line[PIPE_BUF];
+	char text[PIPE_BUF], line[PIPE_BUF];
 	size_t n;
 	int r;
 
-	r = snprintf(said, sizeof(said), "%s: ", name);
+	r = snprintf(text, sizeof(text), "%s: ", name);
 	n = r < 0 ? 0 : (size_t)r;
-	if (n < sizeof(said))
-		vsnprintf(said + n, sizeof(said) - n, format, args);
-	n = text_plain_in(line, sizeof(line) - 1, slice_of(said));
+	if (n < sizeof(text))
+		vsnprintf(text + n, sizeof(text) - n, format, args);
+	n = text_plain_in(line, sizeof(line) - 1, slice_of(text));
 	line[n++] = '\n';
 	cli_write_now(STDERR_FILENO, slice(line, n));
 }
