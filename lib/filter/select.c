@@ -20,7 +20,7 @@ struct select {
 	bool positive;        /* one of them is not negated */
 	struct jqprog **programs;
 	size_t nprograms;
-	bool from_given;
+	bool has_from;
 	enum acp_side from;
 	unsigned kinds;       /* a bit for each msg_kind; 0: any */
 	struct choice session;
@@ -175,7 +175,7 @@ select_from(struct select *s, const char *side, char **why)
 		s->from = ACP_AGENT;
 	else
 		return refuse(why, "expected client or agent");
-	s->from_given = true;
+	s->has_from = true;
 	return 0;
 }
 
@@ -232,7 +232,7 @@ select_read(struct select *s, const struct cli *cli, int option, const char *arg
 bool
 select_is_set(const struct select *s)
 {
-	return s->nglobs || s->nprograms || s->from_given || s->kinds || s->session.asked;
+	return s->nglobs || s->nprograms || s->has_from || s->kinds || s->session.asked;
 }
 
 /* A JSON string as plain text, in b where it has escapes; p NULL where there is none. */
@@ -332,7 +332,7 @@ bool
 select_match(struct select *s, const struct message *m, char **why)
 {
 	*why = NULL;
-	if (s->from_given && m->from != s->from)
+	if (s->has_from && m->from != s->from)
 		return false;
 	if (s->kinds && !(s->kinds & 1u << m->msg.kind))
 		return false;
@@ -354,5 +354,5 @@ select_match_other(const struct select *s, enum acp_side from)
 {
 	if (s->positive || s->nprograms || s->kinds || s->session.asked)
 		return false;
-	return !s->from_given || from == s->from;
+	return !s->has_from || from == s->from;
 }
