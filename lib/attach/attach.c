@@ -129,11 +129,11 @@ attach_list(int fd, uint64_t patience, struct buf *answer)
 
 /* ": NAME", where it is known. 0, or -1 out of memory. */
 static int
-put_name(struct slice name, const char *between, struct buf *to)
+put_name(struct slice name, const char *separator, struct buf *to)
 {
 	if (!name.p || json_type(name) != JSON_STRING)
 		return 0;
-	return buf_add_string(to, between) < 0 ? -1 : json_unescape(name, to);
+	return buf_add_string(to, separator) < 0 ? -1 : json_unescape(name, to);
 }
 
 /* One of several streams: its line. 0, or -1 out of memory. */

@@ -172,7 +172,7 @@ make_way(const char *path)
 
 /* A name beside the path, that nobody looks for. Where it is too long for a socket it goes by way of *directory, else -1. */
 static char *
-aside(const char *path, int *directory)
+temporary_name(const char *path, int *directory)
 {
 	const char *slash = strrchr(path, '/');
 	int folder = slash ? (int)(slash - path + 1) : 0, n;
@@ -213,7 +213,7 @@ rendezvous_listen(const char *path)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	name = aside(path, &directory);
+	name = temporary_name(path, &directory);
 	if (!name) {
 		if (directory >= 0)
 			close(directory);
