@@ -274,10 +274,10 @@ end_all(struct span *sp)
 }
 
 int
-span_see(struct span *sp, const struct message *given)
+span_see(struct span *sp, const struct message *original)
 {
 	struct span_session *s = NULL;
-	struct message message = *given;
+	struct message message = *original;
 	struct slice session;
 	struct msg inner;
 	const char *why;
@@ -285,7 +285,7 @@ span_see(struct span *sp, const struct message *given)
 	if (message.msg.kind == MSG_NOISE)
 		return 0;
 	sp->now = message.t > sp->now ? message.t : sp->now;
-	if (usage_see(sp->usage, given, NULL, NULL) < 0)
+	if (usage_see(sp->usage, original, NULL, NULL) < 0)
 		return -1;
 	if (message.msg.kind == MSG_RESPONSE)
 		return take_response(sp, &message);
