@@ -32,7 +32,7 @@ stop_timer(struct conn *c, struct loop_timer *t)
 }
 
 static void
-say(struct conn *c, const char *what, struct slice why)
+warn(struct conn *c, const char *what, struct slice why)
 {
 	const struct buf *name = c->server ? &c->server->name : &c->command.what->name;
 
@@ -47,7 +47,7 @@ peer_message(void *arg, const struct msg *m)
 	struct conn *c = arg;
 
 	if (!c->over && !c->ended)
-		checked(c, conn_hear(c, m));
+		checked(c, conn_receive(c, m));
 }
 
 static void
@@ -56,7 +56,7 @@ report_repeated(struct conn *c)
 	char digits[SLICE_DIGITS];
 
 	if (c->repeated > 0)
-		say(c, "repetitions of the last line: ", slice_digits(c->repeated, digits));
+		warn(c, "repetitions of the last line: ", slice_digits(c->repeated, digits));
 	c->repeated = 0;
 }
 
@@ -74,7 +74,7 @@ peer_noise(void *arg, const char *why, struct slice text)
 	report_repeated(c);
 	c->noise.n = 0;
 	checked(c, buf_add_slice(&c->noise, text) | buf_printf(&line, "%s: %.*s", why, (int)text.n, text.p));
-	say(c, c->server ? "a line of the agent is not a message: " : "a line of the command is not a message: ", buf_slice(&line));
+	warn(c, c->server ? "a line of the agent is not a message: " : "a line of the command is not a message: ", buf_slice(&line));
 	buf_free(&line);
 }
 
@@ -86,13 +86,13 @@ conn_end(struct conn *c)
 	if (c->ended)
 		return 0;
 	c->ended = true;
-	stop_timer(c, &c->stuck);
+	stop_timer(c, &c->stall_timer);
 	conn_drop_calls(c);
 	conn_refuse_asks(c, MCP_ERR_UNAVAILABLE, "acp-mcp: the connection has ended");
 	r = conn_disconnect(c);
 	peer_finish(&c->peer);
 	/* It is read on, to see it end. */
-	conn_go_on(c);
+	conn_resume(c);
 	return r;
 }
 
@@ -101,7 +101,7 @@ static void
 peer_lost(void *arg, enum msg_kind meant, struct slice id)
 {
 	struct conn *c = arg;
-	struct ask *a = meant == MSG_RESPONSE ? conn_asked(c, id) : NULL;
+	struct ask *a = meant == MSG_RESPONSE ? conn_find_ask(c, id) : NULL;
 
 	if (c->over || c->ended)
 		return;
@@ -122,8 +122,8 @@ peer_ended(void *arg)
 		return;
 	}
 	c->ended = true;
-	stop_timer(c, &c->patience);
-	stop_timer(c, &c->stuck);
+	stop_timer(c, &c->response_timer);
+	stop_timer(c, &c->stall_timer);
 	conn_drop_calls(c);
 	/* What still comes for it is refused until the other side disconnects. */
 	conn_refuse_asks(c, MCP_ERR_BACKEND, "acp-mcp: the server has ended");
@@ -137,7 +137,7 @@ peer_moved(void *arg)
 {
 	struct conn *c = arg;
 
-	conn_look(c->mcp);
+	conn_update_all(c->mcp);
 }
 
 static struct conn *
@@ -167,19 +167,19 @@ list(struct conn *c)
 static void
 pace(struct conn *c)
 {
-	endpoint_pause(&c->peer.end, c->waits || c->crowded);
+	endpoint_pause(&c->peer.end, c->awaiting || c->blocked);
 }
 
 void
-conn_go_on(struct conn *c)
+conn_resume(struct conn *c)
 {
-	stop_timer(c, &c->patience);
-	c->waits = false;
+	stop_timer(c, &c->response_timer);
+	c->awaiting = false;
 	pace(c);
 }
 
 int
-conn_again(struct conn *c)
+conn_retry_first(struct conn *c)
 {
 	struct buf text = c->first;
 	struct json_error error;
@@ -188,42 +188,42 @@ conn_again(struct conn *c)
 
 	c->first = (struct buf){0};
 	if (text.n > 0 && msg_scan(buf_slice(&text), &m, &error) == MSG_REQUEST)
-		r = conn_hear(c, &m);
+		r = conn_receive(c, &m);
 	buf_free(&text);
 	return r;
 }
 
 int
-conn_refused(struct conn *c, struct slice error)
+conn_refuse_all(struct conn *c, struct slice error)
 {
 	int r = buf_add_slice(&c->refusal, error);
 
-	say(c, "no connection: ", error);
+	warn(c, "no connection: ", error);
 	if (r == 0)
-		r = conn_again(c);
-	conn_go_on(c);
+		r = conn_retry_first(c);
+	conn_resume(c);
 	return r;
 }
 
 static void
-no_answer(void *arg)
+response_expired(void *arg)
 {
 	static const char error[] = "{\"code\":-33001,\"message\":\"acp-mcp: the server's provider does not respond\"}";
 	struct conn *c = arg;
 
 	conn_drop_calls(c);
-	checked(c, conn_refused(c, slice_of(error)));
-	conn_look(c->mcp);
+	checked(c, conn_refuse_all(c, slice_of(error)));
+	conn_update_all(c->mcp);
 }
 
 void
-conn_wait(struct conn *c, enum call_kind kind)
+conn_await(struct conn *c, enum call_kind kind)
 {
-	c->waits = true;
+	c->awaiting = true;
 	pace(c);
 	/* How long a server may take for what it is asked to do is the agent's affair. */
 	if (kind != CALL_MESSAGE)
-		start_timer(c, &c->patience, no_answer, c->mcp->options->timeout);
+		start_timer(c, &c->response_timer, response_expired, c->mcp->options->timeout);
 }
 
 int
@@ -238,7 +238,7 @@ conn_connect(struct conn *c, bool by_server_id)
 		call = conn_call(c, CALL_CONNECT, ACP_MCP_CONNECT, buf_slice(&params), NULL);
 	buf_free(&params);
 	if (call)
-		conn_wait(c, CALL_CONNECT);
+		conn_await(c, CALL_CONNECT);
 	return call ? 0 : -1;
 }
 
@@ -255,7 +255,7 @@ conn_accept(struct mcp *m, struct server *s, int fd)
 		return -1;
 	}
 	c->server = s;
-	server_hold(s);
+	server_ref(s);
 	list(c);
 	if (d == DIALECT_DECLARED)
 		d = s->by_server_id ? DIALECT_NEWEST : DIALECT_ACP_ID;
@@ -274,7 +274,7 @@ command_ended(void *arg)
 	/* What it wrote last may still be read; then peer_ended comes. */
 	if (c->ended && c->id.n == 0)
 		c->over = true;
-	conn_look(c->mcp);
+	conn_update_all(c->mcp);
 }
 
 static int
@@ -310,7 +310,7 @@ conn_start(struct mcp *m, const struct provided *p, const struct form *form)
 	}
 	c->command = (struct command){.mcp = m, .what = p, .input = -1, .ended = command_ended, .arg = c};
 	if (pipes(theirs, ours) < 0) {
-		say(c, "it cannot be started: ", slice_of(strerror(errno)));
+		warn(c, "it cannot be started: ", slice_of(strerror(errno)));
 		free(c);
 		return NULL;
 	}
@@ -368,14 +368,14 @@ conn_serving(struct mcp *m, const struct provided *p)
 static void
 conn_free(struct conn *c)
 {
-	stop_timer(c, &c->patience);
-	stop_timer(c, &c->stuck);
+	stop_timer(c, &c->response_timer);
+	stop_timer(c, &c->stall_timer);
 	report_repeated(c);
 	peer_close(&c->peer);
 	conn_drop_calls(c);
 	conn_refuse_asks(c, MCP_ERR_UNAVAILABLE, "acp-mcp: the connection has ended");
 	if (c->server)
-		server_drop(c->server);
+		server_unref(c->server);
 	buf_free(&c->id);
 	buf_free(&c->noise);
 	buf_free(&c->refusal);
@@ -395,7 +395,7 @@ is_done(const struct conn *c)
 
 /* What has been put off until nobody stands in a function of a connection any more. */
 static void
-look(void *arg)
+update_expired(void *arg)
 {
 	struct mcp *m = arg;
 	struct conn **at = &m->conns, *c;
@@ -406,37 +406,37 @@ look(void *arg)
 			conn_free(c);
 			continue;
 		}
-		if (c->crowded && !frame_full(m->frame, c->dir)) {
-			c->crowded = false;
+		if (c->blocked && !frame_full(m->frame, c->dir)) {
+			c->blocked = false;
 			pace(c);
 		}
 		at = &c->next;
 	}
-	conn_look(m);
+	conn_update_all(m);
 }
 
 /* --- peers that do not read --- */
 
 static bool
-is_stuffed(const struct conn *c)
+is_backlogged(const struct conn *c)
 {
 	return !c->peer.end.out.error && c->peer.end.out.queued > c->mcp->options->frame.limit;
 }
 
 static void
-give_up(void *arg)
+stall_expired(void *arg)
 {
 	struct conn *c = arg;
 
-	if (c->peer.end.out.written > c->taken) {
-		c->taken = c->peer.end.out.written;
-		start_timer(c, &c->stuck, give_up, c->mcp->options->timeout);
+	if (c->peer.end.out.written > c->last_written) {
+		c->last_written = c->peer.end.out.written;
+		start_timer(c, &c->stall_timer, stall_expired, c->mcp->options->timeout);
 		return;
 	}
-	say(c, c->server ? "the agent does not read: " : "the command does not read: ", slice_of("closing the connection"));
+	warn(c, c->server ? "the agent does not read: " : "the command does not read: ", slice_of("closing the connection"));
 	output_fail(&c->peer.end.out, EPIPE);
 	peer_ended(c);
-	conn_look(c->mcp);
+	conn_update_all(c->mcp);
 }
 
 /*
@@ -452,13 +452,13 @@ stop_directions(struct mcp *m)
 	enum acp_direction dir;
 
 	for (c = m->conns; c; c = c->next) {
-		if (is_stuffed(c))
+		if (is_backlogged(c))
 			stop[c->dir == ACP_UP ? ACP_DOWN : ACP_UP] = true;
-		if (!is_stuffed(c)) {
-			stop_timer(c, &c->stuck);
-		} else if (!c->stuck.added) {
-			c->taken = c->peer.end.out.written;
-			start_timer(c, &c->stuck, give_up, m->options->timeout);
+		if (!is_backlogged(c)) {
+			stop_timer(c, &c->stall_timer);
+		} else if (!c->stall_timer.added) {
+			c->last_written = c->peer.end.out.written;
+			start_timer(c, &c->stall_timer, stall_expired, m->options->timeout);
 		}
 	}
 	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
@@ -467,23 +467,23 @@ stop_directions(struct mcp *m)
 }
 
 void
-conn_look(struct mcp *m)
+conn_update_all(struct mcp *m)
 {
 	struct conn *c;
 	bool due = false;
 
 	for (c = m->conns; c; c = c->next) {
-		if (!c->crowded && frame_full(m->frame, c->dir)) {
-			c->crowded = true;
+		if (!c->blocked && frame_full(m->frame, c->dir)) {
+			c->blocked = true;
 			pace(c);
 		}
-		due = due || is_done(c) || (c->crowded && !frame_full(m->frame, c->dir));
+		due = due || is_done(c) || (c->blocked && !frame_full(m->frame, c->dir));
 	}
 	stop_directions(m);
-	if (!due || m->look.added)
+	if (!due || m->update_timer.added)
 		return;
-	m->look = (struct loop_timer){.expired = look, .arg = m};
-	if (loop_add_timer(frame_loop(m->frame), &m->look, 0) < 0)
+	m->update_timer = (struct loop_timer){.expired = update_expired, .arg = m};
+	if (loop_add_timer(frame_loop(m->frame), &m->update_timer, 0) < 0)
 		mcp_fail(m, "out of memory");
 }
 
@@ -492,7 +492,7 @@ conn_close_all(struct mcp *m)
 {
 	struct conn *c;
 
-	loop_remove_timer(frame_loop(m->frame), &m->look);
+	loop_remove_timer(frame_loop(m->frame), &m->update_timer);
 	for (c = m->conns; c; c = c->next) {
 		if (c->server)
 			checked(c, conn_disconnect(c));

@@ -1,9 +1,10 @@
 /*
- * conn: a connection of MCP over ACP. At one end is a peer that speaks MCP on descriptors: a shim (acp-mcp --connect) that
- * the agent has started, or a command of --provide. At the other end is the chain: the peer's requests are sent in one
- * direction of it, and messages for the peer come in the other.
+ * conn: a connection of MCP over ACP, between a peer and the chain. The peer speaks MCP on descriptors. It is a shim
+ * (acp-mcp --connect) that the agent has started, or a command of --provide. acp-mcp sends the peer's requests into the chain
+ * in one direction (calls); requests from the chain to the peer come in the other direction (asks).
  *
- * A connection is not freed while the loop or the frame may be in one of its functions: the timer of conn_look frees it.
+ * The loop or the frame may be in a function of a connection, so a connection is never freed there: the timer of
+ * conn_update_all frees it.
  */
 #ifndef MCP_CONN_H
 #define MCP_CONN_H
@@ -15,152 +16,166 @@
 struct server;
 struct conn;
 
-/* A request that acp-mcp has sent into the chain; the tag of the frame's request. */
+/* A request that acp-mcp has sent into the chain. It is the tag of the frame's request. */
 enum call_kind { CALL_CONNECT, CALL_MESSAGE, CALL_PROBE, CALL_DISCOVER, CALL_LISTEN, CALL_DISCONNECT };
 struct call {
 	struct call *next;
 	struct conn *conn;   /* NULL: no connection waits for the response any more */
 	enum call_kind kind;
-	struct buf id;       /* the peer's own id of the request, if it is one of the peer's */
+	struct buf id;       /* the id of the peer's request that it forwards; empty: it forwards none */
 	uint64_t number;     /* in the newest form: its requestId, else 0 */
-	struct buf subscription; /* in the first form: what the provider calls it, of CALL_LISTEN; empty: not known yet */
+	struct buf subscription; /* in the first form: the provider's id of a CALL_LISTEN; empty: not known yet */
 	bool cancelled;      /* by the peer, which wants no response */
 };
 
-/* A request from the chain that the peer has to respond to. */
+/* A request from the chain to the peer, which has no response yet. */
 struct ask {
 	struct ask *next;
 	struct held *held;
-	struct buf id;         /* JSON */
+	struct buf id;         /* JSON: its id in the chain */
 	struct buf request_id; /* in the newest form: its requestId, a JSON string */
 	struct buf token;      /* its progress token, JSON */
 	uint64_t number;       /* its id towards the peer */
-	bool sent;
-	bool listens;          /* it stays open; acp-mcp responds to it when the server ends */
+	bool sent;             /* to the peer */
+	bool listens;          /* a subscription: acp-mcp responds to it when the server ends */
 };
 
-/* A form of the protocol (see "Forms" in acp-mcp(1)). Each function returns 0, or -1 out of memory. */
+/* A form of the protocol (see "Forms" in acp-mcp(1)). Functions that return an int return 0, or -1 out of memory. */
 struct form {
 	/* Sends a request or notification of the peer into the chain. */
-	int (*say)(struct conn *, const struct msg *);
-	/* Passes the response to a call on to the peer, which waits for it. */
-	int (*answered)(struct conn *, struct call *, const struct msg *);
-	/* May answer a request of the chain's that is being shown, without the peer: 1 where it has. */
-	int (*at_once)(struct conn *, struct slice method);
-	/* Any other is to go to the peer: now (conn_hand), or when conn_hand_waiting asks again. None where a provider asks nothing. */
-	int (*hand)(struct conn *, struct ask *, struct slice method, struct slice params);
-	/* The peer has responded to the request; ask is NULL if the chain did not send it. */
-	int (*reply)(struct conn *, struct ask *, const struct msg *);
+	int (*send)(struct conn *, const struct msg *);
+	/* Handles the response to a call, and responds to the peer's request where the call forwards one. */
+	int (*response)(struct conn *, struct call *, const struct msg *);
+	/* Responds to the current request of the chain without the peer, where that is possible: then returns 1. May be NULL. */
+	int (*reply_locally)(struct conn *, struct slice method);
+	/*
+	 * Sends the chain's request to the peer with conn_send_ask, or leaves it until conn_send_waiting_asks. NULL where a
+	 * provider sends no requests.
+	 */
+	int (*deliver)(struct conn *, struct ask *, struct slice method, struct slice params);
+	/* Handles a response of the peer. ask: NULL if the request did not come from the chain. */
+	int (*peer_response)(struct conn *, struct ask *, const struct msg *);
 };
-extern const struct form form_first;        /* both ends */
-extern const struct form form_newest;       /* at a shim */
-extern const struct form form_newest_offer; /* at a command */
+extern const struct form form_first;        /* for shims and commands */
+extern const struct form form_newest;       /* for shims */
+extern const struct form form_newest_offer; /* for commands */
 
 struct conn {
 	struct conn *next;
 	struct mcp *mcp;
 	const struct form *form;
-	enum acp_direction dir;               /* where the peer's requests go */
+	enum acp_direction dir;       /* in which the peer's requests are sent */
 	struct peer peer;
-	bool older;                   /* its provider does not know the newest form, nor its server the newest MCP */
-	bool waits;                   /* the peer is not heard: it has to wait for the chain's answer, */
-	bool crowded;                 /* or for room in the direction */
-	bool ended;                   /* the peer has */
-	bool over;                    /* to be freed, once no command of it runs */
+	bool older;                   /* the provider does not know the newest form, nor its server the newest MCP */
+	bool awaiting;                /* the peer is not read: a response from the chain has to come first */
+	bool blocked;                 /* the peer is not read: the queue of its direction is full */
+	bool ended;                   /* the peer has ended, or the connection was closed */
+	bool over;                    /* to be freed as soon as its command does not run */
 	struct buf id;                /* connectionId, a JSON string; empty: none */
-	struct server *server;        /* whose shim the peer is, or NULL: */
-	struct command command;       /* the peer */
-	struct loop_timer patience;   /* with the chain's first answer */
-	struct loop_timer stuck;      /* with a peer that does not read */
-	uint64_t taken;               /* what it had read when that began */
+	struct server *server;        /* of a shim; NULL: the peer is the command */
+	struct command command;
+	struct loop_timer response_timer; /* limits the wait for the chain's first response */
+	struct loop_timer stall_timer;    /* closes the connection of a peer that does not read */
+	uint64_t last_written;        /* bytes that had been written to the peer when stall_timer was last started */
 	struct buf noise;             /* the beginning of the peer's last line that was not a message */
-	uint64_t repeated;            /* how often that came again */
-	struct buf refusal;           /* the error that answers all of the peer's requests; empty: none */
-	struct buf first;             /* a request of the peer's that is out, and may have to go again in another form */
-	uint64_t last;                /* number given to an ask */
-	struct ask *asks;
+	uint64_t repeated;            /* how often the same line has been repeated since */
+	struct buf refusal;           /* an error object: the response to all requests of the peer; empty: none */
+	struct buf first;             /* the peer's first request, while it may have to be sent again in another form */
+	uint64_t last;                /* number of the last ask */
+	struct ask *asks;             /* oldest first */
 	/* In the newest form: */
-	bool proven;                  /* the provider has shown that it knows it */
-	bool modern;                  /* the agent's MCP client speaks the protocol of it */
-	bool greeted;                 /* the command has been sent its initialize */
-	struct buf hello;             /* the params of the agent's MCP initialize; the result of a command's */
-	struct call *listening;       /* what the provider tells an older client of comes on it, or NULL */
+	bool proven;                  /* the provider has used this form */
+	bool modern;                  /* the agent's MCP client speaks the protocol version of this form */
+	bool greeted;                 /* initialize has been sent to the command */
+	struct buf hello;             /* of a shim: params of the agent's MCP initialize; of a command: the result of its initialize */
+	struct call *listening;       /* the subscription that is kept for an older client, or NULL */
 	struct buf lists, uris;       /* its filter: members, and an array of resources */
 };
 
-/* A shim has come to a server. fd is taken over. 0, or -1 with errno. */
+/* --- conn.c: connections and their peers --- */
+
+/* Makes a connection for a shim that has connected to a server. Takes ownership of fd. Returns 0, or -1 with errno. */
 int conn_accept(struct mcp *, struct server *, int fd);
-/* Starts a command of ours for a connection. NULL where it can not be started; it has been said. */
+/* Starts a command of --provide, with a connection. Returns NULL if it cannot be started, which has been reported. */
 struct conn *conn_start(struct mcp *, const struct provided *, const struct form *);
-/* The one that a message which comes in a direction is for, or NULL. */
-struct conn *conn_find(struct mcp *, enum acp_direction, struct slice id);
-/* The command that serves the newest form's messages to this id, or NULL. */
+/* Finds the connection with this connectionId that receives messages in direction dir. NULL: none. */
+struct conn *conn_find(struct mcp *, enum acp_direction dir, struct slice id);
+/* Finds the running command that serves this server in the newest form. NULL: none. */
 struct conn *conn_serving(struct mcp *, const struct provided *);
 /*
- * A shim's connection is over, from either side: the provider is told, nothing more is read, and the shim ends. The agent may
- * start another. 0, or -1 out of memory.
+ * Ends a shim's connection: disconnects from the provider, responds to open requests with errors, and closes the shim's input.
+ * The agent may start another shim. Returns 0, or -1 out of memory.
  */
 int conn_end(struct conn *);
-/* The chain's side has disconnected. */
+/* Ends a command's connection after mcp/disconnect: closes the command's input. The connection is freed when it has ended. */
 void conn_finish(struct conn *);
-/* After anything has been read or written: who is to wait does, who may go on goes on, who is over is freed. */
-void conn_look(struct mcp *);
-/* At the end, in two steps: the peers' inputs end and providers are told; all is freed. */
+/*
+ * To be called after data was read or written: stops reading peers and directions whose queues are full, and schedules a timer
+ * that resumes reading peers and frees connections that are over.
+ */
+void conn_update_all(struct mcp *);
+/* At the end: first disconnects from providers and closes all peers; then, after the last write, frees everything. */
 void conn_close_all(struct mcp *);
 void conn_free_all(struct mcp *);
 
-/* conn_chain.c: the requests that are out in the chain, and those that came from it. */
+/* --- conn_chain.c: calls and asks --- */
 
-/* The message that is being shown, mcp/message, is for it. */
-enum verdict conn_take(struct conn *, const struct message *);
-/* The chain has cancelled one of its requests that came in a direction: true where a peer has it. */
-bool conn_cancel_any(struct mcp *, enum acp_direction, struct slice id);
-/* A notification about a request that a shim has sent in the newest form: true where there is such a one. */
-bool conn_tell_about(struct mcp *, struct slice server_id, const struct msg *);
-/* An answer to a call of ours. */
-void conn_answered(struct mcp *, struct call *, const struct msg *);
-/* A message of the peer's. 0, or -1 out of memory. */
-int conn_hear(struct conn *, const struct msg *);
-/* Nobody waits for the answers to its calls any more: they are cancelled in the chain. */
+/* Handles the current message of the frame, an mcp/message for the peer. Returns the verdict on it. */
+enum verdict conn_deliver(struct conn *, const struct message *);
+/* Cancels the ask with this id that came in direction dir. Returns false if there is none. Reports its own failures. */
+bool conn_cancel_any(struct mcp *, enum acp_direction dir, struct slice id);
+/*
+ * Forwards a notification about a request that a shim has sent in the newest form. Returns false if there is no such request.
+ * Reports its own failures.
+ */
+bool conn_forward_notification(struct mcp *, struct slice server_id, const struct msg *);
+/* Handles the response to a call, and frees the call. */
+void conn_response(struct mcp *, struct call *, const struct msg *);
+/* Handles a message from the peer. Returns 0, or -1 out of memory. */
+int conn_receive(struct conn *, const struct msg *);
+/* Cancels the connection's calls in the chain. Their responses are ignored. */
 void conn_drop_calls(struct conn *);
-/* The chain's requests to the peer will not be answered by it. */
+/* Responds to all of the connection's asks with this error, and frees them. */
 void conn_refuse_asks(struct conn *, int code, const char *why);
-/* Tells the provider. 0, or -1 out of memory. */
+/* Sends mcp/disconnect if there is a connectionId. Returns 0, or -1 out of memory. */
 int conn_disconnect(struct conn *);
 void conn_free_calls(struct mcp *);
 
-/* For the forms. Those that return an int return 0, or -1 out of memory. */
+/* For the forms. Functions that return an int return 0, or -1 out of memory. */
 
-/* Sends a request into the chain, one of the peer's or (of NULL) none. NULL out of memory. */
+/* Sends a request into the chain. of: the peer's request that it forwards, or NULL. Returns NULL out of memory. */
 struct call *conn_call(struct conn *, enum call_kind, enum acp_method, struct slice params, const struct msg *of);
+/* Sends an mcp/message notification into the chain. */
 int conn_notify(struct conn *, struct slice params);
-/* To the peer: a request or notification (id p NULL), and an answer with the member "result" or "error". */
-int conn_tell(struct conn *, struct slice id, struct slice method, struct slice params);
+/* Sends a request to the peer; id p NULL: a notification. method: a JSON string. params p NULL: none. */
+int conn_send(struct conn *, struct slice id, struct slice method, struct slice params);
+/* Sends a response to the peer. member: "result" or "error". */
 int conn_reply(struct conn *, struct slice id, const char *member, struct slice value);
 int conn_reply_error(struct conn *, struct slice id, int code, const char *message);
-/* The request of the chain's that the peer knows by this id, or NULL. */
-struct ask *conn_asked(const struct conn *, struct slice id);
-/* Gives it to the peer; asks form.hand for those that have not gone yet. */
-int conn_hand(struct conn *, struct ask *, struct slice method, struct slice params);
-int conn_hand_waiting(struct conn *);
-/* Answers one, with a result or an error object; it is then gone. */
-int conn_settle(struct conn *, struct ask *, struct slice result);
-int conn_settle_error(struct conn *, struct ask *, struct slice error);
+/* Finds the ask with this id towards the peer. NULL: none. */
+struct ask *conn_find_ask(const struct conn *, struct slice id);
+/* Sends an ask to the peer, with this method (a JSON string) and params. */
+int conn_send_ask(struct conn *, struct ask *, struct slice method, struct slice params);
+/* Calls form.deliver for each ask that has not been sent. */
+int conn_send_waiting_asks(struct conn *);
+/* Respond to an ask with a result, with an error object, or with a new error; and free it. */
+int conn_respond(struct conn *, struct ask *, struct slice result);
+int conn_respond_error(struct conn *, struct ask *, struct slice error);
 int conn_refuse(struct conn *, struct ask *, int code, const char *why);
-/* The peer waits for the chain's answer to its first request, at most for --timeout; it is heard again. */
-void conn_wait(struct conn *, enum call_kind);
-void conn_go_on(struct conn *);
-/* Begins with mcp/connect; the peer waits. */
+/* Stops reading the peer until conn_resume. Unless kind is CALL_MESSAGE, the connection is refused after --timeout. */
+void conn_await(struct conn *, enum call_kind kind);
+void conn_resume(struct conn *);
+/* Sends mcp/connect in the first form, and stops reading the peer until its response. */
 int conn_connect(struct conn *, bool by_server_id);
 /*
- * An error of the provider's for a request of the peer's: where it says that the server has ended, so does the connection. A
- * CALL_PROBE (the peer's own server/discover) then gets no response, for an error would say that the server goes on with an
- * older protocol.
+ * Passes a provider's error response on to the peer. If it says that the server has ended, also ends the connection; a
+ * CALL_PROBE (the peer's own server/discover) then gets no response, because the peer would take an error to mean that the
+ * server speaks an older protocol.
  */
-int conn_failed(struct conn *, const struct call *, struct slice error);
-/* There is none: the peer's next request gets this error object, and then the connection ends. */
-int conn_refused(struct conn *, struct slice error);
-/* What was out (first) goes again, in the form that it has come to; or is refused. */
-int conn_again(struct conn *);
+int conn_call_failed(struct conn *, const struct call *, struct slice error);
+/* Reports that there is no connection. The peer's next request gets this error object; then the connection ends. */
+int conn_refuse_all(struct conn *, struct slice error);
+/* Handles the peer's request in `first` again, after the form has changed or the connection was refused. */
+int conn_retry_first(struct conn *);
 
 #endif

@@ -98,7 +98,7 @@ conn_disconnect(struct conn *c)
 
 /* An answer to mcp/connect that nobody waits for any more. */
 static int
-connected_late(struct mcp *m, const struct msg *answer)
+disconnect_unclaimed(struct mcp *m, const struct msg *answer)
 {
 	struct conn gone = {.mcp = m, .dir = ACP_UP};
 	struct slice id = mcp_string(answer->result, acp_connection_id);
@@ -107,23 +107,23 @@ connected_late(struct mcp *m, const struct msg *answer)
 }
 
 void
-conn_answered(struct mcp *m, struct call *call, const struct msg *answer)
+conn_response(struct mcp *m, struct call *call, const struct msg *answer)
 {
 	int r = 0;
 
 	if (call->conn && call->cancelled)
-		r = conn_failed(call->conn, call, answer->error);
+		r = conn_call_failed(call->conn, call, answer->error);
 	else if (call->conn)
-		r = call->conn->form->answered(call->conn, call, answer);
+		r = call->conn->form->response(call->conn, call, answer);
 	else if (call->kind == CALL_CONNECT)
-		r = connected_late(m, answer);
+		r = disconnect_unclaimed(m, answer);
 	call_free(m, call);
 	if (r < 0)
 		mcp_fail(m, "out of memory");
 }
 
 int
-conn_failed(struct conn *c, const struct call *call, struct slice error)
+conn_call_failed(struct conn *c, const struct call *call, struct slice error)
 {
 	struct slice code = json_type(error) == JSON_OBJECT ? json_get(error, "code") : slice(NULL, 0);
 	bool gone = c->server && (slice_is(code, "-33001") || slice_is(code, "-33002"));
@@ -169,16 +169,16 @@ cancel_call(struct conn *c, struct slice params)
 
 /* Of a subscription the peer knows the id that it has given its request; one that did not ask hears no more than it does in older MCP. */
 static int
-tell_of(const struct call *call, struct slice method, struct slice params)
+notify_of_call(const struct call *call, struct slice method, struct slice params)
 {
 	struct buf with = {0};
 	int r;
 
 	if (call->id.n == 0)
-		return json_string_is(method, mcp_acknowledged) ? 0 : conn_tell(call->conn, slice(NULL, 0), method, params);
+		return json_string_is(method, mcp_acknowledged) ? 0 : conn_send(call->conn, slice(NULL, 0), method, params);
 	r = listen_rename(&params, buf_slice(&call->id), &with);
 	if (r == 0)
-		r = conn_tell(call->conn, slice(NULL, 0), method, params);
+		r = conn_send(call->conn, slice(NULL, 0), method, params);
 	buf_free(&with);
 	return r;
 }
@@ -207,27 +207,27 @@ subscription_call(struct conn *c, struct slice name)
 
 /* A notification to the peer that is about none of its requests, unless it is about a subscription. */
 static int
-tell_unasked(struct conn *c, struct slice method, struct slice params)
+notify_peer(struct conn *c, struct slice method, struct slice params)
 {
 	struct slice name = listen_name(params);
 	struct call *call = c->server && name.p ? subscription_call(c, name) : NULL;
 
-	return call ? tell_of(call, method, params) : conn_tell(c, slice(NULL, 0), method, params);
+	return call ? notify_of_call(call, method, params) : conn_send(c, slice(NULL, 0), method, params);
 }
 
 /* Who tells of a request knows the form that it came in: no need to wait for its answer. */
 static void
-prove(struct conn *c)
+mark_proven(struct conn *c)
 {
 	if (c->proven)
 		return;
 	c->proven = true;
 	c->first.n = 0;
-	conn_go_on(c);
+	conn_resume(c);
 }
 
 bool
-conn_tell_about(struct mcp *m, struct slice server_id, const struct msg *msg)
+conn_forward_notification(struct mcp *m, struct slice server_id, const struct msg *msg)
 {
 	struct slice id = mcp_string(msg->params, acp_request_id), method = mcp_string(msg->params, mcp_method);
 	const struct call *call;
@@ -239,9 +239,9 @@ conn_tell_about(struct mcp *m, struct slice server_id, const struct msg *msg)
 		snprintf(number, sizeof(number), "%" PRIu64, call->number);
 		if (!id.p || !json_string_is(id, number))
 			continue;
-		if (method.p && tell_of(call, method, json_get(msg->params, mcp_params)) < 0)
+		if (method.p && notify_of_call(call, method, json_get(msg->params, mcp_params)) < 0)
 			mcp_fail(m, "out of memory");
-		prove(call->conn);
+		mark_proven(call->conn);
 		return true;
 	}
 	return false;
@@ -320,26 +320,26 @@ ask_new(struct conn *c, const struct msg *m)
 }
 
 int
-conn_hand(struct conn *c, struct ask *a, struct slice method, struct slice params)
+conn_send_ask(struct conn *c, struct ask *a, struct slice method, struct slice params)
 {
 	char id[24];
 
 	a->sent = true;
-	return conn_tell(c, slice(id, (size_t)snprintf(id, sizeof(id), "%" PRIu64, a->number)), method, params);
+	return conn_send(c, slice(id, (size_t)snprintf(id, sizeof(id), "%" PRIu64, a->number)), method, params);
 }
 
 static int
-hand_over(struct conn *c, struct ask *a)
+deliver_ask(struct conn *c, struct ask *a)
 {
 	struct json_error error;
 	struct msg m;
 
 	msg_scan(frame_held_text(a->held), &m, &error);
-	return c->form->hand(c, a, json_get(m.params, mcp_method), json_get(m.params, mcp_params));
+	return c->form->deliver(c, a, json_get(m.params, mcp_method), json_get(m.params, mcp_params));
 }
 
 int
-conn_hand_waiting(struct conn *c)
+conn_send_waiting_asks(struct conn *c)
 {
 	struct ask *a, *next;
 	int r = 0;
@@ -347,7 +347,7 @@ conn_hand_waiting(struct conn *c)
 	for (a = c->asks; a && r == 0; a = next) {
 		next = a->next;
 		if (!a->sent)
-			r = hand_over(c, a);
+			r = deliver_ask(c, a);
 	}
 	return r;
 }
@@ -369,7 +369,7 @@ refuse(struct conn *c, const struct msg *m, int code, const char *why)
 }
 
 enum verdict
-conn_take(struct conn *c, const struct message *s)
+conn_deliver(struct conn *c, const struct message *s)
 {
 	const struct msg *m = &s->msg;
 	struct slice method = mcp_string(m->params, mcp_method);
@@ -381,21 +381,21 @@ conn_take(struct conn *c, const struct message *s)
 	if (c->ended)
 		return refuse(c, m, MCP_ERR_UNAVAILABLE, "acp-mcp: the server has ended");
 	if (m->kind == MSG_NOTIFICATION) {
-		r = tell_unasked(c, method, json_get(m->params, mcp_params));
+		r = notify_peer(c, method, json_get(m->params, mcp_params));
 		return r < 0 ? failed(c, VERDICT_DROP) : VERDICT_DROP;
 	}
 	/* Not held first: what is held must not be let go before its own showing is over. */
-	r = c->form->at_once ? c->form->at_once(c, method) : 0;
+	r = c->form->reply_locally ? c->form->reply_locally(c, method) : 0;
 	if (r)
 		return r < 0 ? failed(c, VERDICT_DROP) : VERDICT_DROP;
 	a = ask_new(c, m);
 	if (!a)
 		return failed(c, VERDICT_DROP);
-	return hand_over(c, a) < 0 ? failed(c, VERDICT_HOLD) : VERDICT_HOLD;
+	return deliver_ask(c, a) < 0 ? failed(c, VERDICT_HOLD) : VERDICT_HOLD;
 }
 
 struct ask *
-conn_asked(const struct conn *c, struct slice id)
+conn_find_ask(const struct conn *c, struct slice id)
 {
 	struct ask *a = c->asks;
 	uint64_t number;
@@ -434,7 +434,7 @@ cancel_ask(struct conn *c, struct ask *a)
 	int r = buf_printf(&params, "{\"%s\":%" PRIu64 "}", mcp_request_id, a->number);
 
 	if (r == 0 && a->sent && !a->listens)
-		r = conn_tell(c, slice(NULL, 0), slice_of("\"notifications/cancelled\""), buf_slice(&params));
+		r = conn_send(c, slice(NULL, 0), slice_of("\"notifications/cancelled\""), buf_slice(&params));
 	buf_free(&params);
 	return conn_refuse(c, a, ACP_ERR_CANCELLED, "Request cancelled") | r;
 }
@@ -461,7 +461,7 @@ conn_cancel_any(struct mcp *m, enum acp_direction dir, struct slice id)
 }
 
 int
-conn_settle(struct conn *c, struct ask *a, struct slice result)
+conn_respond(struct conn *c, struct ask *a, struct slice result)
 {
 	int r = frame_reply(c->mcp->frame, a->held, result);
 
@@ -470,7 +470,7 @@ conn_settle(struct conn *c, struct ask *a, struct slice result)
 }
 
 int
-conn_settle_error(struct conn *c, struct ask *a, struct slice error)
+conn_respond_error(struct conn *c, struct ask *a, struct slice error)
 {
 	int r = frame_reply_error_object(c->mcp->frame, a->held, error);
 
@@ -481,17 +481,17 @@ conn_settle_error(struct conn *c, struct ask *a, struct slice error)
 /* --- what the peer says --- */
 
 int
-conn_hear(struct conn *c, const struct msg *m)
+conn_receive(struct conn *c, const struct msg *m)
 {
 	if (m->kind == MSG_RESPONSE)
-		return c->form->reply(c, conn_asked(c, m->id), m);
+		return c->form->peer_response(c, conn_find_ask(c, m->id), m);
 	if (m->kind == MSG_NOTIFICATION && json_string_is(m->method, mcp_cancelled))
 		return cancel_call(c, m->params);
 	if (c->refusal.n > 0 && m->kind == MSG_REQUEST)
 		return conn_reply(c, m->id, mcp_error, buf_slice(&c->refusal)) | conn_end(c);
 	if (c->refusal.n > 0)
 		return 0;
-	return c->form->say(c, m);
+	return c->form->send(c, m);
 }
 
 /* --- what it is told --- */
@@ -506,7 +506,7 @@ send(struct conn *c, struct buf *text, int r)
 }
 
 int
-conn_tell(struct conn *c, struct slice id, struct slice method, struct slice params)
+conn_send(struct conn *c, struct slice id, struct slice method, struct slice params)
 {
 	struct buf text = {0};
 	int r = buf_add_string(&text, "{\"jsonrpc\":\"2.0\"");

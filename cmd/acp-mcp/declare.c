@@ -15,7 +15,7 @@ static const char *const capability[2][STEPS + 1] = {
 static const char *const claimed[2] = {"true", "{}"};
 
 enum agent_kind
-declare_taken(struct slice result, bool *v2)
+declare_agent_kind(struct slice result, bool *v2)
 {
 	struct slice version = json_type(result) == JSON_OBJECT ? json_get(result, acp_protocol_version) : slice(NULL, 0), mcp;
 	uint64_t n;
@@ -23,12 +23,12 @@ declare_taken(struct slice result, bool *v2)
 	*v2 = json_type(version) == JSON_NUMBER && json_u64(version, &n) && n >= 2;
 	if (!*v2) {
 		mcp = mcp_object(mcp_object(result, "agentCapabilities"), "mcpCapabilities");
-		return mcp.p && json_type(json_get(mcp, "acp")) == JSON_TRUE ? AGENT_TAKES : AGENT_LACKS;
+		return mcp.p && json_type(json_get(mcp, "acp")) == JSON_TRUE ? AGENT_ACP : AGENT_STDIO;
 	}
 	mcp = mcp_object(mcp_object(mcp_object(result, "capabilities"), "session"), "mcp");
 	if (mcp_object(mcp, "acp").p)
-		return AGENT_TAKES;
-	return mcp_object(mcp, "stdio").p ? AGENT_LACKS : AGENT_HELPLESS;
+		return AGENT_ACP;
+	return mcp_object(mcp, "stdio").p ? AGENT_STDIO : AGENT_NEITHER;
 }
 
 /* "A":{"B":...value...}, from the path's first name on. */
@@ -131,7 +131,7 @@ put_one(struct change *c, struct slice gap, struct slice one)
 	struct buf why = {0};
 	int r;
 
-	if (c->mcp->agent != AGENT_TAKES && is_acp(one)) {
+	if (c->mcp->agent != AGENT_ACP && is_acp(one)) {
 		s = server_declared(c->mcp, c->request, one, &why);
 		if (!s)
 			frame_warn(c->mcp->frame, "an MCP server is left out: %.*s: %.*s", (int)why.n, why.p, (int)(one.n < 200 ? one.n : 200), one.p);
@@ -202,7 +202,7 @@ declare_change(struct mcp *m, const struct msg *request, struct slice *what, str
 	struct json_iter members = {.in = params};
 	int r = 0;
 
-	if (json_type(params) != JSON_OBJECT || m->agent == AGENT_HELPLESS)
+	if (json_type(params) != JSON_OBJECT || m->agent == AGENT_NEITHER)
 		return 0;
 	servers = json_get(params, acp_mcp_servers);
 	if (json_type(servers) == JSON_ARRAY) {

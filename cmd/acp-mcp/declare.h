@@ -5,7 +5,7 @@
 #include "cmd/acp-mcp/mcp.h"
 
 /* What the agent takes, by the result of its initialize. */
-enum agent_kind declare_taken(struct slice result, bool *v2);
+enum agent_kind declare_agent_kind(struct slice result, bool *v2);
 /*
  * The change that makes that result say that it takes servers of type acp: *what of it is to be replaced by *with. 1 where
  * there is one, 0 where there is none, -1 out of memory.

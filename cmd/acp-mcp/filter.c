@@ -139,17 +139,17 @@ release_early(struct mcp *m)
 
 /* The agent's answer to initialize: what it takes; towards the client it takes servers of type acp in any case. */
 static enum verdict
-learn(struct mcp *m, const struct message *s)
+note_agent_kind(struct mcp *m, const struct message *s)
 {
 	struct buf with = {0};
 	struct slice what;
 	int r = 0;
 
 	if (s->msg.result.p)
-		m->agent = declare_taken(s->msg.result, &m->v2);
-	if (m->agent == AGENT_HELPLESS && m->options->nprovided)
+		m->agent = declare_agent_kind(s->msg.result, &m->v2);
+	if (m->agent == AGENT_NEITHER && m->options->nprovided)
 		frame_warn(m->frame, "the agent supports MCP servers neither of type acp nor of type stdio: none is offered");
-	if (s->msg.result.p && m->agent == AGENT_LACKS)
+	if (s->msg.result.p && m->agent == AGENT_STDIO)
 		r = declare_claim(s->msg.result, m->v2, &what, &with);
 	if (r == 1)
 		r = frame_replace(m->frame, what, buf_slice(&with));
@@ -166,7 +166,7 @@ take_response(struct mcp *m, enum acp_direction dir, const struct message *s)
 	enum acp_method what = s->request && dir == ACP_UP ? s->request->what : ACP_OTHER;
 
 	if (what == ACP_INITIALIZE)
-		return learn(m, s);
+		return note_agent_kind(m, s);
 	if (acp_opens_session(what))
 		return checked(m, server_opened(m, s), VERDICT_PASS);
 	if (what == ACP_SESSION_PROMPT && !s->msg.error.p)
@@ -222,7 +222,7 @@ take_about(struct mcp *m, const struct message *s)
 {
 	struct slice id = mcp_string(s->msg.params, acp_server_id);
 
-	return id.p && s->msg.kind == MSG_NOTIFICATION && conn_tell_about(m, id, &s->msg) ? VERDICT_DROP : VERDICT_PASS;
+	return id.p && s->msg.kind == MSG_NOTIFICATION && conn_forward_notification(m, id, &s->msg) ? VERDICT_DROP : VERDICT_PASS;
 }
 
 /* A request of it: for a server that we offer. */
@@ -240,7 +240,7 @@ take_newest(struct mcp *m, const struct message *s)
 	c = conn_serving(m, p);
 	if (!c)
 		c = conn_start(m, p, &form_newest_offer);
-	return c ? conn_take(c, s) : refuse_broken(m);
+	return c ? conn_deliver(c, s) : refuse_broken(m);
 }
 
 /* A connection that is none, but of a server of ours: with one that died before us, or that has been disconnected. */
@@ -267,7 +267,7 @@ take_message(struct mcp *m, enum acp_direction dir, const struct message *s)
 	struct conn *c = id.p ? conn_find(m, dir, id) : NULL;
 
 	if (c)
-		return conn_take(c, s);
+		return conn_deliver(c, s);
 	if (id.p)
 		return is_lost(m, dir, id) ? refuse_lost(m, s) : VERDICT_PASS;
 	return dir == ACP_DOWN ? take_about(m, s) : take_newest(m, s);
@@ -298,7 +298,7 @@ take_cancel(struct mcp *m, enum acp_direction dir, const struct message *s)
 
 /* A shim of the agent's. */
 static void
-came(struct mcp *m, struct server *s, int fd)
+accept_shim(struct mcp *m, struct server *s, int fd)
 {
 	const struct provided *p = provide_by_id(m, buf_slice(&s->id));
 
@@ -306,7 +306,7 @@ came(struct mcp *m, struct server *s, int fd)
 		provide_serve(m, p, fd);
 	else if (conn_accept(m, s, fd) < 0)
 		frame_warn(m->frame, "%s: %s", s->path, strerror(errno));
-	conn_look(m);
+	conn_update_all(m);
 }
 
 /* --- what the frame calls --- */
@@ -346,7 +346,7 @@ static void
 answered(void *state, struct frame *f, void *tag, const struct message *s)
 {
 	(void)f;
-	conn_answered(state, tag, &s->msg);
+	conn_response(state, tag, &s->msg);
 }
 
 static void
@@ -354,7 +354,7 @@ event(void *state, struct frame *f, const struct frame_event *e)
 {
 	(void)f;
 	if (e->kind == FRAME_BATCH || e->kind == FRAME_WRITABLE)
-		conn_look(state);
+		conn_update_all(state);
 }
 
 static int
@@ -387,7 +387,7 @@ end(void *state, struct frame *f)
 int
 mcp_run(const struct options *o)
 {
-	struct mcp m = {.options = o, .came = came};
+	struct mcp m = {.options = o, .accept = accept_shim};
 	const struct filter filter = {.name = tool_name, .needs = FILTER_EDITS | FILTER_SENDS, .state = &m,
 		.start = start, .message = message, .response = answered, .event = event, .end = end};
 	int status;

@@ -8,7 +8,7 @@ static int
 put(const struct conn *c, const struct msg *m, struct buf *to)
 {
 	/* A command names a subscription by the id that its request has there: the chain knows another one. */
-	const struct ask *a = m->kind == MSG_NOTIFICATION && !c->server ? conn_asked(c, listen_name(m->params)) : NULL;
+	const struct ask *a = m->kind == MSG_NOTIFICATION && !c->server ? conn_find_ask(c, listen_name(m->params)) : NULL;
 	struct slice params = m->params;
 	struct buf room = {0};
 	int r = buf_printf(to, "{\"%s\":%.*s,\"method\":", acp_connection_id, (int)c->id.n, c->id.p);
@@ -33,7 +33,7 @@ kind_of(struct slice method)
 }
 
 static int
-say(struct conn *c, const struct msg *m)
+send_to_chain(struct conn *c, const struct msg *m)
 {
 	struct buf params = {0};
 	int r;
@@ -57,16 +57,16 @@ connected(struct conn *c, const struct msg *answer)
 	int r;
 
 	if (json_type(id) != JSON_STRING)
-		return conn_refused(c, answer->error.p ? answer->error : slice_of(none));
+		return conn_refuse_all(c, answer->error.p ? answer->error : slice_of(none));
 	r = buf_add_slice(&c->id, id);
 	if (r == 0)
-		r = conn_again(c);
-	conn_go_on(c);
+		r = conn_retry_first(c);
+	conn_resume(c);
 	return r;
 }
 
 static int
-answered(struct conn *c, struct call *call, const struct msg *answer)
+call_response(struct conn *c, struct call *call, const struct msg *answer)
 {
 	struct slice result = answer->result;
 	struct buf room = {0};
@@ -75,7 +75,7 @@ answered(struct conn *c, struct call *call, const struct msg *answer)
 	if (call->kind == CALL_CONNECT)
 		return connected(c, answer);
 	if (answer->error.p)
-		return conn_failed(c, call, answer->error);
+		return conn_call_failed(c, call, answer->error);
 	r = listen_rename(&result, buf_slice(&call->id), &room);
 	if (r == 0)
 		r = conn_reply(c, buf_slice(&call->id), mcp_result, result);
@@ -84,7 +84,7 @@ answered(struct conn *c, struct call *call, const struct msg *answer)
 }
 
 static int
-reply(struct conn *c, struct ask *a, const struct msg *answer)
+peer_response(struct conn *c, struct ask *a, const struct msg *answer)
 {
 	struct slice result = answer->result;
 	struct buf room = {0};
@@ -93,12 +93,12 @@ reply(struct conn *c, struct ask *a, const struct msg *answer)
 	if (!a)
 		return 0;
 	if (answer->error.p)
-		return conn_settle_error(c, a, answer->error);
+		return conn_respond_error(c, a, answer->error);
 	r = listen_rename(&result, buf_slice(&a->id), &room);
 	if (r == 0)
-		r = conn_settle(c, a, result);
+		r = conn_respond(c, a, result);
 	buf_free(&room);
 	return r;
 }
 
-const struct form form_first = {.say = say, .answered = answered, .hand = conn_hand, .reply = reply};
+const struct form form_first = {.send = send_to_chain, .response = call_response, .deliver = conn_send_ask, .peer_response = peer_response};

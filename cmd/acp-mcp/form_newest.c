@@ -85,7 +85,7 @@ ask(struct conn *c, enum call_kind kind, struct slice method, struct slice param
 	if (c->proven)
 		return 0;
 	/* Whether the provider knows this form shows with the first answer; until then there is only one request. */
-	conn_wait(c, kind);
+	conn_await(c, kind);
 	return buf_add_slice(&c->first, m->text);
 }
 
@@ -131,7 +131,7 @@ subscribe(struct conn *c, const struct msg *m, struct slice uri, bool on)
 /* --- */
 
 static int
-say_old(struct conn *c, const struct msg *m)
+send_older(struct conn *c, const struct msg *m)
 {
 	struct slice uri = mcp_string(m->params, mcp_uri);
 	bool on = json_string_is(m->method, mcp_subscribe);
@@ -149,13 +149,13 @@ say_old(struct conn *c, const struct msg *m)
 }
 
 static int
-say(struct conn *c, const struct msg *m)
+send_to_chain(struct conn *c, const struct msg *m)
 {
 	if (m->kind == MSG_NOTIFICATION)
 		return !c->modern && json_string_is(m->method, mcp_initialized) ? listen_anew(c) : 0;
 	c->modern = is_modern(m);
 	if (!c->modern)
-		return say_old(c, m);
+		return send_older(c, m);
 	return ask(c, json_string_is(m->method, mcp_discover) ? CALL_PROBE : CALL_MESSAGE, m->method, m->params, m);
 }
 
@@ -220,7 +220,7 @@ pass_result(struct conn *c, struct slice id, struct slice result)
 }
 
 static int
-answered(struct conn *c, struct call *call, const struct msg *answer)
+call_response(struct conn *c, struct call *call, const struct msg *answer)
 {
 	struct slice id = buf_slice(&call->id), result = slice(NULL, 0), error = answer->error;
 	int r;
@@ -241,7 +241,7 @@ answered(struct conn *c, struct call *call, const struct msg *answer)
 		error = json_get(answer->result, mcp_error);
 	}
 	if (answer->error.p)
-		r = conn_failed(c, call, error);
+		r = conn_call_failed(c, call, error);
 	else if (error.p)
 		r = conn_reply(c, id, mcp_error, error);
 	else if (!result.p)
@@ -250,13 +250,13 @@ answered(struct conn *c, struct call *call, const struct msg *answer)
 		r = welcome(c, call, result);
 	else
 		r = pass_result(c, id, result);
-	conn_go_on(c);
+	conn_resume(c);
 	return r;
 }
 
 /* Nor is the agent's MCP client asked anything. */
 static int
-reply(struct conn *c, struct ask *a, const struct msg *m)
+peer_response(struct conn *c, struct ask *a, const struct msg *m)
 {
 	(void)c;
 	(void)a;
@@ -264,4 +264,4 @@ reply(struct conn *c, struct ask *a, const struct msg *m)
 	return 0;
 }
 
-const struct form form_newest = {.say = say, .answered = answered, .reply = reply};
+const struct form form_newest = {.send = send_to_chain, .response = call_response, .peer_response = peer_response};

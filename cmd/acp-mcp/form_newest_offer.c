@@ -28,7 +28,7 @@ greet(struct conn *c, struct slice params)
 		r |= buf_printf(&hello, "{\"name\":\"%s\",\"version\":\"%s\"}", tool_name, VERSION);
 	r |= buf_add(&hello, "}", 1);
 	if (r == 0)
-		r = conn_tell(c, slice_of("0"), slice_of("\"initialize\""), buf_slice(&hello));
+		r = conn_send(c, slice_of("0"), slice_of("\"initialize\""), buf_slice(&hello));
 	buf_free(&hello);
 	return r;
 }
@@ -43,8 +43,8 @@ greeted(struct conn *c, const struct msg *m)
 		return 0;
 	r = buf_add_slice(&c->hello, json_type(m->result) == JSON_OBJECT ? m->result : slice_of("{}"));
 	if (r == 0 && m->result.p)
-		r = conn_tell(c, slice(NULL, 0), slice_of("\"notifications/initialized\""), slice(NULL, 0));
-	return r < 0 ? -1 : conn_hand_waiting(c);
+		r = conn_send(c, slice(NULL, 0), slice_of("\"notifications/initialized\""), slice(NULL, 0));
+	return r < 0 ? -1 : conn_send_waiting_asks(c);
 }
 
 /* Has the command taken the handshake? */
@@ -84,7 +84,7 @@ put_discovered(const struct conn *c, struct buf *to)
 }
 
 static int
-at_once(struct conn *c, struct slice method)
+reply_locally(struct conn *c, struct slice method)
 {
 	struct buf text = {0};
 	int r;
@@ -102,7 +102,7 @@ at_once(struct conn *c, struct slice method)
 
 /* A notification for one of the chain's requests. */
 static int
-tell_about(struct conn *c, const struct ask *a, struct slice method, struct slice params)
+notify_asker(struct conn *c, const struct ask *a, struct slice method, struct slice params)
 {
 	const struct buf *id = &c->command.what->id;
 	struct buf text = {0};
@@ -129,7 +129,7 @@ tell_subscriber(struct conn *c, const struct ask *a, struct slice method, struct
 	int r = listen_put_params(params, buf_slice(&a->request_id), &with);
 
 	if (r == 0)
-		r = tell_about(c, a, method, buf_slice(&with));
+		r = notify_asker(c, a, method, buf_slice(&with));
 	buf_free(&with);
 	return r;
 }
@@ -148,7 +148,7 @@ subscribe(struct conn *c, struct slice uris)
 		params.n = 0;
 		r = buf_printf(&params, "{\"%s\":%.*s}", mcp_uri, (int)uri.n, uri.p);
 		if (r == 0)
-			r = conn_tell(c, slice(id, (size_t)snprintf(id, sizeof(id), "%" PRIu64, ++c->last)),
+			r = conn_send(c, slice(id, (size_t)snprintf(id, sizeof(id), "%" PRIu64, ++c->last)),
 				slice_of("\"resources/subscribe\""), buf_slice(&params));
 	}
 	buf_free(&params);
@@ -202,7 +202,7 @@ tell_subscribers(struct conn *c, const struct msg *m)
 /* --- requests --- */
 
 static int
-hand(struct conn *c, struct ask *a, struct slice method, struct slice params)
+deliver(struct conn *c, struct ask *a, struct slice method, struct slice params)
 {
 	struct buf text = {0};
 	int r;
@@ -210,17 +210,17 @@ hand(struct conn *c, struct ask *a, struct slice method, struct slice params)
 	if (c->hello.n == 0)
 		return c->greeted ? 0 : greet(c, params);
 	if (!is_old(c))
-		return conn_hand(c, a, method, params);
+		return conn_send_ask(c, a, method, params);
 	if (json_string_is(method, mcp_listen) && a->request_id.n > 0)
 		return begin_listening(c, a, params);
 	if (is_discover(c, method)) {
 		r = put_discovered(c, &text);
 		if (r == 0)
-			r = conn_settle(c, a, buf_slice(&text));
+			r = conn_respond(c, a, buf_slice(&text));
 	} else {
 		r = meta_strip_envelope(&params, &text);
 		if (r == 0)
-			r = conn_hand(c, a, method, params);
+			r = conn_send_ask(c, a, method, params);
 	}
 	buf_free(&text);
 	return r;
@@ -266,7 +266,7 @@ put_result(struct buf *to, struct slice result, bool cacheable)
 }
 
 static int
-reply(struct conn *c, struct ask *a, const struct msg *m)
+peer_response(struct conn *c, struct ask *a, const struct msg *m)
 {
 	struct slice result = m->result;
 	struct buf text = {0}, room = {0};
@@ -284,7 +284,7 @@ reply(struct conn *c, struct ask *a, const struct msg *m)
 	}
 	r |= buf_add(&text, "}", 1);
 	if (r == 0)
-		r = conn_settle(c, a, buf_slice(&text));
+		r = conn_respond(c, a, buf_slice(&text));
 	buf_free(&text);
 	buf_free(&room);
 	return r;
@@ -310,7 +310,7 @@ about(const struct conn *c, struct slice params)
 }
 
 static int
-say(struct conn *c, const struct msg *m)
+send_to_chain(struct conn *c, const struct msg *m)
 {
 	const struct ask *a;
 
@@ -318,18 +318,18 @@ say(struct conn *c, const struct msg *m)
 		return conn_reply(c, m->id, mcp_result, slice_of("{}"));
 	if (m->kind == MSG_REQUEST)
 		return conn_reply_error(c, m->id, ACP_ERR_METHOD, "acp-mcp: the client cannot be asked in this form of MCP over ACP");
-	a = conn_asked(c, listen_name(m->params));
+	a = conn_find_ask(c, listen_name(m->params));
 	if (a)
 		return tell_subscriber(c, a, m->method, m->params);
 	if (is_old(c) && listen_brings(m->method))
 		return tell_subscribers(c, m);
 	a = about(c, m->params);
-	return a && a->request_id.n > 0 ? tell_about(c, a, m->method, m->params) : 0;
+	return a && a->request_id.n > 0 ? notify_asker(c, a, m->method, m->params) : 0;
 }
 
 /* A command asks the chain nothing. */
 static int
-answered(struct conn *c, struct call *call, const struct msg *m)
+call_response(struct conn *c, struct call *call, const struct msg *m)
 {
 	(void)c;
 	(void)call;
@@ -337,4 +337,4 @@ answered(struct conn *c, struct call *call, const struct msg *m)
 	return 0;
 }
 
-const struct form form_newest_offer = {.say = say, .answered = answered, .at_once = at_once, .hand = hand, .reply = reply};
+const struct form form_newest_offer = {.send = send_to_chain, .response = call_response, .reply_locally = reply_locally, .deliver = deliver, .peer_response = peer_response};

@@ -28,18 +28,18 @@ struct options {
 	const char *socket;     /* --connect, or NULL */
 	const char *socket_dir;
 	enum dialect dialect;
-	uint64_t timeout; /* us: for a provider's first response, and for a peer that does not read */
+	uint64_t timeout; /* us: limit for a provider's first response, and for a peer that does not read */
 	struct provided *provided;
 	size_t nprovided;
-	uint64_t token;   /* this process's own: in what it calls its connections */
+	uint64_t token;   /* of this process: part of its connection ids */
 	struct frame_options frame;
 };
 
 enum agent_kind {
 	AGENT_UNKNOWN,
-	AGENT_TAKES, /* servers of type acp */
-	AGENT_LACKS, /* them: it is given stdio servers */
-	AGENT_HELPLESS, /* it takes neither */
+	AGENT_ACP,     /* supports MCP servers of type acp */
+	AGENT_STDIO,   /* supports only stdio servers: these replace those of type acp */
+	AGENT_NEITHER, /* supports neither type */
 };
 
 struct server;
@@ -50,19 +50,19 @@ struct mcp {
 	struct frame *frame;
 	enum agent_kind agent;
 	bool v2;
-	uint64_t asked;            /* the line in which it was asked what it takes; 0: not asked, or answered */
-	struct early *early;       /* messages from the client that are held until then, in order */
+	uint64_t asked;            /* line number of the initialize request without a response; 0: none */
+	struct early *early;       /* client messages that are held until that response, oldest first */
 	size_t early_bytes;
-	void (*came)(struct mcp *, struct server *, int fd); /* a shim has come to a server; fd is taken over */
+	void (*accept)(struct mcp *, struct server *, int fd); /* a shim has connected to a server. Takes ownership of fd */
 	struct server *servers;    /* those that were presented to the agent as stdio servers */
 	struct use *uses;          /* which sessions use which of them */
 	struct conn *conns;
-	struct call *calls;        /* requests of acp-mcp without a response */
-	struct command *commands;  /* that run */
-	struct local *locals;      /* those of them that serve a shim of the agent's directly */
-	struct loop_timer look;    /* conn_look's */
-	struct loop_timer knock;   /* when to accept again, after descriptors had run out */
-	bool stopped[ACP_DIRECTIONS];       /* not read, for a peer does not take what came */
+	struct call *calls;        /* requests that acp-mcp has sent into the chain, without a response */
+	struct command *commands;  /* running commands */
+	struct local *locals;      /* those of them that are connected directly to a shim */
+	struct loop_timer update_timer; /* of conn_update_all */
+	struct loop_timer accept_timer; /* accepts again after descriptors had run out */
+	bool stopped[ACP_DIRECTIONS];       /* paused, because a peer does not read its messages */
 	char *self;                /* the path of this program */
 	struct place place;        /* of the sockets */
 	uint64_t nsockets, nconns, nrequests; /* the last number that was used for each */

@@ -14,7 +14,7 @@
 #include "lib/run/proc.h"
 
 /* How long a command may take to end: after its input has, after SIGTERM (us); at the end of all, in steps. */
-enum { PATIENCE = 2 * 1000 * 1000, LAST_STEPS = 200, LAST_STEP_MS = 10 };
+enum { KILL_AFTER = 2 * 1000 * 1000, LAST_STEPS = 200, LAST_STEP_MS = 10 };
 
 const struct provided *
 provide_by_id(const struct mcp *m, struct slice id)
@@ -57,7 +57,7 @@ forget(struct command *c)
 		at = &(*at)->next;
 	*at = c->next;
 	c->runs = false;
-	loop_remove_timer(frame_loop(c->mcp->frame), &c->patience);
+	loop_remove_timer(frame_loop(c->mcp->frame), &c->kill_timer);
 	loop_reap(frame_loop(c->mcp->frame), &c->child);
 }
 
@@ -77,7 +77,7 @@ command_ended(void *arg, int status)
 	struct command *c = arg;
 	char text[64];
 
-	if (!c->told && !c->warned && !input_has_ended(c))
+	if (!c->input_closed && !c->signalled && !input_has_ended(c))
 		frame_warn(c->mcp->frame, "server %.*s: %s has ended: %s", (int)c->what->name.n, c->what->name.p, c->what->words[0],
 			proc_describe(status, text, sizeof(text)));
 	/* Nothing of it stays: until it is buried its group is its own. */
@@ -87,14 +87,14 @@ command_ended(void *arg, int status)
 }
 
 static void
-out_of_patience(void *arg)
+kill_timer_expired(void *arg)
 {
 	struct command *c = arg;
 
-	proc_signal(c->child.pid, c->warned ? SIGKILL : SIGTERM);
-	if (!c->warned && loop_add_timer(frame_loop(c->mcp->frame), &c->patience, PATIENCE) < 0)
+	proc_signal(c->child.pid, c->signalled ? SIGKILL : SIGTERM);
+	if (!c->signalled && loop_add_timer(frame_loop(c->mcp->frame), &c->kill_timer, KILL_AFTER) < 0)
 		mcp_fail(c->mcp, "out of memory");
-	c->warned = true;
+	c->signalled = true;
 }
 
 int
@@ -110,7 +110,7 @@ command_start(struct command *c, int in, int out)
 		return -1;
 	}
 	c->runs = true;
-	c->patience = (struct loop_timer){.expired = out_of_patience, .arg = c};
+	c->kill_timer = (struct loop_timer){.expired = kill_timer_expired, .arg = c};
 	c->next = c->mcp->commands;
 	c->mcp->commands = c;
 	if (loop_add_child(frame_loop(c->mcp->frame), &c->child) < 0)
@@ -121,8 +121,8 @@ command_start(struct command *c, int in, int out)
 void
 command_finish(struct command *c, bool ours)
 {
-	c->told = c->told || ours;
-	if (c->runs && !c->patience.added && loop_add_timer(frame_loop(c->mcp->frame), &c->patience, PATIENCE) < 0)
+	c->input_closed = c->input_closed || ours;
+	if (c->runs && !c->kill_timer.added && loop_add_timer(frame_loop(c->mcp->frame), &c->kill_timer, KILL_AFTER) < 0)
 		mcp_fail(c->mcp, "out of memory");
 }
 
@@ -149,7 +149,7 @@ struct local {
 };
 
 static void
-leave(struct local *l)
+close_shim(struct local *l)
 {
 	if (l->shim.fd < 0)
 		return;
@@ -166,7 +166,7 @@ local_ended(void *arg)
 	while (*at != l)
 		at = &(*at)->next;
 	*at = l->next;
-	leave(l);
+	close_shim(l);
 	free(l);
 }
 
@@ -176,7 +176,7 @@ shim_gone(void *arg, short revents)
 	struct local *l = arg;
 
 	(void)revents;
-	leave(l);
+	close_shim(l);
 	command_finish(&l->command, true);
 }
 
@@ -221,7 +221,7 @@ provide_end_all(struct mcp *m)
 	}
 	while ((l = m->locals)) {
 		m->locals = l->next;
-		leave(l);
+		close_shim(l);
 		free(l);
 	}
 }

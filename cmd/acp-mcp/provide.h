@@ -22,10 +22,10 @@ struct command {
 	struct mcp *mcp;
 	const struct provided *what;
 	struct loop_child child;
-	struct loop_timer patience;
+	struct loop_timer kill_timer;
 	bool runs;
 	int input;           /* its standard input, where another process may have ended it: our copy; else -1 */
-	bool told, warned; /* to end: by the end of its input, by a signal */
+	bool input_closed, signalled; /* how it was made to end */
 	/* The owner's: it has ended and is buried; where we had not ended it, that has been reported. */
 	void (*ended)(void *arg);
 	void *arg;

@@ -39,32 +39,32 @@ pause_listening(struct mcp *m)
 
 	for (s = m->servers; s; s = s->next)
 		loop_watch(frame_loop(m->frame), &s->watch, LOOP_PAUSED);
-	m->knock = (struct loop_timer){.expired = listen_again, .arg = m};
-	if (loop_add_timer(frame_loop(m->frame), &m->knock, RETRY) < 0)
+	m->accept_timer = (struct loop_timer){.expired = listen_again, .arg = m};
+	if (loop_add_timer(frame_loop(m->frame), &m->accept_timer, RETRY) < 0)
 		mcp_fail(m, "out of memory");
 }
 
 static void
-has_come(struct server *s)
+mark_used(struct server *s)
 {
-	s->came = true;
-	loop_remove_timer(frame_loop(s->mcp->frame), &s->nobody);
+	s->used = true;
+	loop_remove_timer(frame_loop(s->mcp->frame), &s->unused_timer);
 }
 
 static void
-nobody_came(void *arg)
+unused_expired(void *arg)
 {
 	struct server *s = arg;
 
-	if (!s->came)
+	if (!s->used)
 		frame_warn(s->mcp->frame, "server %.*s: the agent has not started its command: an agent on another machine needs \"acp-mcp --\" "
 			"before it there", (int)s->name.n, s->name.p);
 	/* Once is enough. */
-	has_come(s);
+	mark_used(s);
 }
 
 static void
-knock(void *arg, short revents)
+accept_ready(void *arg, short revents)
 {
 	struct server *s = arg;
 	struct mcp *m = s->mcp;
@@ -72,14 +72,14 @@ knock(void *arg, short revents)
 
 	(void)revents;
 	if (fd >= 0)
-		has_come(s);
+		mark_used(s);
 	if (fd < 0 && errno == EPERM) {
 		frame_warn(m->frame, "%s: a process of another user was refused", s->path);
 	} else if (fd < 0 && errno != EAGAIN) {
 		frame_warn(m->frame, "%s: %s", s->path, strerror(errno));
 		pause_listening(m);
 	} else if (fd >= 0) {
-		m->came(m, s, fd);
+		m->accept(m, s, fd);
 	}
 }
 
@@ -116,7 +116,7 @@ listen_at(struct server *s, struct buf *why)
 		buf_printf(why, "%s: %s", s->path, strerror(errno));
 		return -1;
 	}
-	s->watch = (struct loop_fd){.fd = s->listener, .events = POLLIN, .ready = knock, .arg = s};
+	s->watch = (struct loop_fd){.fd = s->listener, .events = POLLIN, .ready = accept_ready, .arg = s};
 	return loop_add_fd(frame_loop(m->frame), &s->watch);
 }
 
@@ -125,7 +125,7 @@ static void
 retire(struct server *s)
 {
 	loop_remove_fd(frame_loop(s->mcp->frame), &s->watch);
-	loop_remove_timer(frame_loop(s->mcp->frame), &s->nobody);
+	loop_remove_timer(frame_loop(s->mcp->frame), &s->unused_timer);
 	if (s->listener >= 0)
 		close(s->listener);
 	s->listener = -1;
@@ -145,7 +145,7 @@ server_free(struct server *s)
 
 /* Where nobody needs it. */
 static void
-let_go(struct server *s)
+free_unused(struct server *s)
 {
 	struct server **at = &s->mcp->servers;
 
@@ -161,16 +161,16 @@ let_go(struct server *s)
 }
 
 void
-server_hold(struct server *s)
+server_ref(struct server *s)
 {
 	s->nconns++;
 }
 
 void
-server_drop(struct server *s)
+server_unref(struct server *s)
 {
 	s->nconns--;
-	let_go(s);
+	free_unused(s);
 }
 
 /* --- who uses them --- */
@@ -198,7 +198,7 @@ use_end(struct use **at)
 
 	*at = u->next;
 	u->server->nuses--;
-	let_go(u->server);
+	free_unused(u->server);
 	buf_free(&u->request);
 	buf_free(&u->session);
 	free(u);
@@ -224,8 +224,8 @@ server_opened(struct mcp *m, const struct message *answer)
 		u->request.n = 0;
 		if (json_type(session) == JSON_STRING)
 			r = buf_add_slice(&u->session, session);
-		if (r == 0 && !u->server->came && !u->server->nobody.added)
-			r = loop_add_timer(frame_loop(m->frame), &u->server->nobody, m->options->timeout);
+		if (r == 0 && !u->server->used && !u->server->unused_timer.added)
+			r = loop_add_timer(frame_loop(m->frame), &u->server->unused_timer, m->options->timeout);
 		at = &u->next;
 	}
 	buf_free(&key);
@@ -245,7 +245,7 @@ server_prompted(struct mcp *m, struct slice session)
 
 	for (u = m->uses; u; u = u->next)
 		if (is_of(u, session))
-			nobody_came(u->server);
+			unused_expired(u->server);
 }
 
 void
@@ -265,7 +265,7 @@ server_end_all(struct mcp *m)
 {
 	struct server *s;
 
-	loop_remove_timer(frame_loop(m->frame), &m->knock);
+	loop_remove_timer(frame_loop(m->frame), &m->accept_timer);
 	while (m->uses)
 		use_end(&m->uses);
 	while ((s = m->servers)) {
@@ -295,7 +295,7 @@ make(struct mcp *m, struct slice name, struct slice id, bool by_server_id, struc
 
 	if (s) {
 		*s = (struct server){.mcp = m, .listener = -1, .by_server_id = by_server_id};
-		s->nobody = (struct loop_timer){.expired = nobody_came, .arg = s};
+		s->unused_timer = (struct loop_timer){.expired = unused_expired, .arg = s};
 		if (buf_add_slice(&s->name, name) == 0 && buf_add_slice(&s->id, id) == 0 && listen_at(s, why) == 0) {
 			s->next = m->servers;
 			m->servers = s;
@@ -327,7 +327,7 @@ server_declared(struct mcp *m, const struct msg *request, struct slice declarati
 		s = make(m, name, id, by_server_id, why);
 	if (s && use(s, request) < 0) {
 		buf_add_string(why, "out of memory");
-		let_go(s);
+		free_unused(s);
 		return NULL;
 	}
 	return s;

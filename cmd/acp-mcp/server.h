@@ -15,8 +15,8 @@ struct server {
 	char *path;
 	int listener;                     /* -1: its sessions have gone */
 	struct loop_fd watch;
-	bool came;                        /* somebody has, or that nobody has was reported */
-	struct loop_timer nobody;         /* until it is reported that nobody has come */
+	bool used;                        /* a shim has connected, or it was reported that none has */
+	struct loop_timer unused_timer;   /* until it is reported that no shim has connected */
 	size_t nuses, nconns;
 };
 
@@ -34,8 +34,8 @@ void server_prompted(struct mcp *, struct slice session);
 /* A session has gone, and what only it used. */
 void server_closed(struct mcp *, struct slice session);
 /* A connection that uses it begins; it has ended. */
-void server_hold(struct server *);
-void server_drop(struct server *);
+void server_ref(struct server *);
+void server_unref(struct server *);
 /* Takes all sockets away. */
 void server_end_all(struct mcp *);
 

@@ -46,13 +46,13 @@ claim(struct slice line)
 	bool v2;
 	int r;
 
-	if (msg_scan(line, &m, &error) != MSG_RESPONSE || !m.result.p || declare_taken(m.result, &v2) != AGENT_LACKS)
+	if (msg_scan(line, &m, &error) != MSG_RESPONSE || !m.result.p || declare_agent_kind(m.result, &v2) != AGENT_STDIO)
 		return;
 	r = declare_claim(m.result, v2, &what, &with);
 	expect(r == (json_type(m.result) == JSON_OBJECT));
 	if (r == 1) {
 		changed(line, what, &with, &to);
-		expect(msg_scan(buf_slice(&to), &m, &error) == MSG_RESPONSE && declare_taken(m.result, &v2) == AGENT_TAKES);
+		expect(msg_scan(buf_slice(&to), &m, &error) == MSG_RESPONSE && declare_agent_kind(m.result, &v2) == AGENT_ACP);
 	}
 	buf_free(&with);
 	buf_free(&to);
@@ -91,10 +91,10 @@ open_session(struct mcp *mcp, struct slice line)
 		changed(line, what, &with, &to);
 		expect(msg_scan(buf_slice(&to), &is, &error) == MSG_REQUEST && slice_eq(is.id, m.id) && slice_eq(is.method, m.method));
 		expect(count(is.params, NULL) <= before + offered);
-		expect(mcp->agent == AGENT_TAKES || count(is.params, "acp") == 0);
-		expect(mcp->agent != AGENT_TAKES || count(is.params, NULL) == before + offered);
+		expect(mcp->agent == AGENT_ACP || count(is.params, "acp") == 0);
+		expect(mcp->agent != AGENT_ACP || count(is.params, NULL) == before + offered);
 	} else {
-		expect(mcp->agent == AGENT_TAKES || mcp->agent == AGENT_HELPLESS || count(m.params, "acp") == 0);
+		expect(mcp->agent == AGENT_ACP || mcp->agent == AGENT_NEITHER || count(m.params, "acp") == 0);
 	}
 	buf_free(&with);
 	buf_free(&to);
@@ -125,7 +125,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
 	static struct frame frame = {.filter = &filter};
 	static const int none[] = {0};
-	static const enum agent_kind kinds[] = {AGENT_UNKNOWN, AGENT_TAKES, AGENT_LACKS, AGENT_HELPLESS};
+	static const enum agent_kind kinds[] = {AGENT_UNKNOWN, AGENT_ACP, AGENT_STDIO, AGENT_NEITHER};
 	struct options options = {.socket_dir = "/tmp", .provided = &mine};
 	struct mcp mcp = {.options = &options, .frame = &frame, .self = self};
 	const char *text = (const char *)data + 1, *newline;

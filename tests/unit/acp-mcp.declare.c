@@ -42,23 +42,23 @@ test_taken(void)
 		bool v2;
 		const char *claim; /* NULL: it is not asked for one */
 	} is[] = {
-		{"{\"protocolVersion\":1,\"agentCapabilities\":{\"mcpCapabilities\":{\"acp\":true}}}", AGENT_TAKES, false, NULL},
-		{"{\"agentCapabilities\":{\"mcpCapabilities\":{\"acp\":1}}}", AGENT_LACKS, false,
+		{"{\"protocolVersion\":1,\"agentCapabilities\":{\"mcpCapabilities\":{\"acp\":true}}}", AGENT_ACP, false, NULL},
+		{"{\"agentCapabilities\":{\"mcpCapabilities\":{\"acp\":1}}}", AGENT_STDIO, false,
 			"{\"agentCapabilities\":{\"mcpCapabilities\":{\"acp\":true}}}"},
-		{"{ \"agentCapabilities\" : { \"mcpCapabilities\" : { \"acp\" : false , \"x\" : 1.50 } } }", AGENT_LACKS, false,
+		{"{ \"agentCapabilities\" : { \"mcpCapabilities\" : { \"acp\" : false , \"x\" : 1.50 } } }", AGENT_STDIO, false,
 			"{ \"agentCapabilities\" : { \"mcpCapabilities\" : { \"acp\" : true , \"x\" : 1.50 } } }"},
-		{"{\"agent\\u0043apabilities\":{\"mcpCapabilities\":null}}", AGENT_LACKS, false,
+		{"{\"agent\\u0043apabilities\":{\"mcpCapabilities\":null}}", AGENT_STDIO, false,
 			"{\"agent\\u0043apabilities\":{\"mcpCapabilities\":{\"acp\":true}}}"},
-		{"{\"agentCapabilities\":{ }}", AGENT_LACKS, false, "{\"agentCapabilities\":{\"mcpCapabilities\":{\"acp\":true} }}"},
-		{"{\"a\":1}", AGENT_LACKS, false, "{\"agentCapabilities\":{\"mcpCapabilities\":{\"acp\":true}},\"a\":1}"},
-		{"{}", AGENT_LACKS, false, "{\"agentCapabilities\":{\"mcpCapabilities\":{\"acp\":true}}}"},
-		{"7", AGENT_LACKS, false, ""},
-		{"{\"protocolVersion\":\"2\"}", AGENT_LACKS, false, NULL},
-		{"{\"protocolVersion\":2}", AGENT_HELPLESS, true, NULL},
-		{"{\"protocolVersion\":2,\"agentCapabilities\":{\"mcpCapabilities\":{\"acp\":true}}}", AGENT_HELPLESS, true, NULL},
-		{"{\"protocolVersion\":2,\"capabilities\":{\"session\":{\"mcp\":{\"stdio\":{},\"acp\":true}}}}", AGENT_LACKS, true,
+		{"{\"agentCapabilities\":{ }}", AGENT_STDIO, false, "{\"agentCapabilities\":{\"mcpCapabilities\":{\"acp\":true} }}"},
+		{"{\"a\":1}", AGENT_STDIO, false, "{\"agentCapabilities\":{\"mcpCapabilities\":{\"acp\":true}},\"a\":1}"},
+		{"{}", AGENT_STDIO, false, "{\"agentCapabilities\":{\"mcpCapabilities\":{\"acp\":true}}}"},
+		{"7", AGENT_STDIO, false, ""},
+		{"{\"protocolVersion\":\"2\"}", AGENT_STDIO, false, NULL},
+		{"{\"protocolVersion\":2}", AGENT_NEITHER, true, NULL},
+		{"{\"protocolVersion\":2,\"agentCapabilities\":{\"mcpCapabilities\":{\"acp\":true}}}", AGENT_NEITHER, true, NULL},
+		{"{\"protocolVersion\":2,\"capabilities\":{\"session\":{\"mcp\":{\"stdio\":{},\"acp\":true}}}}", AGENT_STDIO, true,
 			"{\"protocolVersion\":2,\"capabilities\":{\"session\":{\"mcp\":{\"stdio\":{},\"acp\":{}}}}}"},
-		{"{\"protocolVersion\":2,\"capabilities\":{\"session\":{\"mcp\":{\"stdio\":{},\"acp\":{\"a\":1}}}}}", AGENT_TAKES, true, NULL},
+		{"{\"protocolVersion\":2,\"capabilities\":{\"session\":{\"mcp\":{\"stdio\":{},\"acp\":{\"a\":1}}}}}", AGENT_ACP, true, NULL},
 	};
 	struct slice what = {NULL, 0};
 	struct buf with = {0};
@@ -68,7 +68,7 @@ test_taken(void)
 	int r;
 
 	for (i = 0; i < sizeof(is) / sizeof(is[0]); i++) {
-		CHECK(declare_taken(slice_of(is[i].result), &v2) == is[i].taken);
+		CHECK(declare_agent_kind(slice_of(is[i].result), &v2) == is[i].taken);
 		CHECK(v2 == is[i].v2);
 		if (!is[i].claim)
 			continue;
@@ -121,11 +121,11 @@ test_left_alone(void)
 {
 	static const char declared[] = "{\"mcpServers\":[{\"type\":\"acp\",\"name\":\"x\",\"id\":\"X\"}]}";
 
-	mcp.agent = AGENT_TAKES;
+	mcp.agent = AGENT_ACP;
 	is_told(declared, NULL);
-	mcp.agent = AGENT_HELPLESS;
+	mcp.agent = AGENT_NEITHER;
 	is_told(declared, NULL);
-	mcp.agent = AGENT_LACKS;
+	mcp.agent = AGENT_STDIO;
 	is_told("{\"mcpServers\":[ {\"type\":\"http\",\"name\":\"x\"} , 7 , [] ]}", NULL);
 	is_told("{\"mcpServers\":{\"type\":\"acp\"}}", NULL);
 	is_told("{}", NULL);
@@ -137,7 +137,7 @@ test_left_alone(void)
 static void
 test_left_out(void)
 {
-	mcp.agent = AGENT_LACKS;
+	mcp.agent = AGENT_STDIO;
 	is_told("{\"mcpServers\":[{\"type\":\"acp\"}]}", "{\"mcpServers\":[]}");
 	is_told("{\"mcpServers\":[ {\"type\":\"acp\"} , {\"a\":1} , {\"type\":\"acp\",\"name\":7,\"id\":\"X\"} ]}", "{\"mcpServers\":[{\"a\":1} ]}");
 	is_told("{\"mcpServers\":[{\"a\":1},{\"type\":\"acp\",\"name\":\"x\",\"id\":{}}],\"z\":1}", "{\"mcpServers\":[{\"a\":1}],\"z\":1}");
@@ -176,7 +176,7 @@ test_provided(void)
 {
 	options.provided = &mine;
 	options.nprovided = 1;
-	mcp.agent = AGENT_TAKES;
+	mcp.agent = AGENT_ACP;
 	is_told("{}", "{\"mcpServers\":[" MINE "]}");
 	is_told("{\"mcpServers\":[]}", "{\"mcpServers\":[" MINE "]}");
 	is_told("{\"mcpServers\":null}", "{\"mcpServers\":[" MINE "]}");
