@@ -11,7 +11,7 @@ struct client {
 	struct service service;
 	const struct options *options;
 	struct link link;
-	struct loop_timer patience;
+	struct loop_timer exit_timer;
 	struct buf cookies;
 	bool left;      /* the client has left, or a signal has come */
 	bool hurried;   /* its time is over */
@@ -40,9 +40,9 @@ client_changed(void *arg)
 		c->service.over = !endpoint_can_write(&l->local);
 		return;
 	}
-	if (l->local_left && !c->left) {
+	if (l->local_ended && !c->left) {
 		c->left = true;
-		loop_add_timer(c->service.loop, &c->patience, c->options->grace);
+		loop_add_timer(c->service.loop, &c->exit_timer, c->options->grace);
 	}
 	/* Who has asked and left may still read: the responses are waited for. */
 	if (!endpoint_can_write(&l->local) || (c->left && (c->hurried || link_open_requests(l, ACP_CLIENT) == 0)))
@@ -50,14 +50,14 @@ client_changed(void *arg)
 }
 
 static void
-out_of_patience(void *arg)
+exit_timer_expired(void *arg)
 {
 	struct client *c = arg;
 
 	if (c->hurried)
 		link_abort(&c->link);
-	c->hurried = !link_moves(&c->link);
-	loop_add_timer(c->service.loop, &c->patience, c->options->grace);
+	c->hurried = !link_update_progress(&c->link);
+	loop_add_timer(c->service.loop, &c->exit_timer, c->options->grace);
 	client_changed(c);
 }
 
@@ -67,7 +67,7 @@ leave(void *arg)
 	struct client *c = arg;
 
 	endpoint_close_in(&c->link.local);
-	c->link.local_left = true;
+	c->link.local_ended = true;
 	client_changed(c);
 }
 
@@ -120,7 +120,7 @@ keep_cookies(struct client *c, struct lws *wsi)
 		free(value);
 	}
 	if (r < 0 || (i > 0 && cookies_write(&c->cookies, c->options->cookies) < 0))
-		say(&c->service, NULL, "--cookies %s: %s", c->options->cookies, strerror(errno));
+		report(&c->service, NULL, "--cookies %s: %s", c->options->cookies, strerror(errno));
 }
 
 static void
@@ -151,7 +151,7 @@ callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in
 			keep_cookies(c, wsi);
 		return 0;
 	case LWS_CALLBACK_CLIENT_ESTABLISHED:
-		say_more(&c->service, NULL, "connected");
+		report_verbose(&c->service, NULL, "connected");
 		link_up(&c->link, wsi);
 		return 0;
 	case LWS_CALLBACK_WSI_DESTROY:
@@ -275,7 +275,7 @@ connect_run(const struct options *o)
 	cli_waits(tool_name, STDIN_FILENO, "a client's messages");
 	c.service = (struct service){.options = o, .leave = leave, .owner = &c};
 	c.link = (struct link){.service = &c.service, .name = NULL, .remote = ACP_AGENT, .changed = client_changed, .arg = &c};
-	c.patience = (struct loop_timer){.expired = out_of_patience, .arg = &c};
+	c.exit_timer = (struct loop_timer){.expired = exit_timer_expired, .arg = &c};
 	if (service_open(&c.service, callback, o->ca) == 0 && (in = proc_claim(STDIN_FILENO)) >= 0 &&
 		(out = proc_claim(STDOUT_FILENO)) >= 0 && link_open(&c.link, in, out) == 0) {
 		connect_to(&c, &t);

@@ -39,10 +39,10 @@ steer(struct link *l)
 	if (l->queued > QUEUE_HIGH)
 		l->full = true;
 	else if (l->queued <= QUEUE_LOW)
-		l->full = l->remote_behind = false;
-	l->local_behind = l->local_behind && l->local.out.full;
-	endpoint_pause(&l->local, l->full || l->local_behind);
-	pause = l->local.out.full || l->remote_behind;
+		l->full = l->remote_unanswered = false;
+	l->local_unanswered = l->local_unanswered && l->local.out.full;
+	endpoint_pause(&l->local, l->full || l->local_unanswered);
+	pause = l->local.out.full || l->remote_unanswered;
 	if (l->up && pause != l->paused)
 		lws_rx_flow_control(l->wsi, !pause);
 	l->paused = pause;
@@ -61,7 +61,7 @@ static void
 put_local(struct link *l, struct slice text)
 {
 	if (endpoint_put_line(&l->local, NULL, text, false) < 0) {
-		say(l->service, l->name, "%s", no_memory);
+		report(l->service, l->name, "%s", no_memory);
 		link_abort(l);
 	}
 }
@@ -76,7 +76,7 @@ send_text(struct link *l, struct slice text)
 	if (l->down)
 		return;
 	if (!f) {
-		say(l->service, l->name, "%s", no_memory);
+		report(l->service, l->name, "%s", no_memory);
 		link_abort(l);
 		return;
 	}
@@ -110,7 +110,7 @@ send_error(struct link *l, enum acp_side to, struct slice id, int code, const ch
 	struct buf text = {0};
 
 	if (msg_make_error(&text, id, code, why, slice(NULL, 0)) < 0)
-		say(l->service, l->name, "%s", no_memory);
+		report(l->service, l->name, "%s", no_memory);
 	else if (to == l->remote)
 		send_text(l, buf_slice(&text));
 	else
@@ -124,9 +124,9 @@ refuse_request(struct link *l, enum acp_side from, struct slice id, int code, co
 {
 	send_error(l, from, id, code, why);
 	if (from == l->remote)
-		l->remote_behind = l->full || l->queued > QUEUE_HIGH;
+		l->remote_unanswered = l->full || l->queued > QUEUE_HIGH;
 	else
-		l->local_behind = l->local.out.full;
+		l->local_unanswered = l->local.out.full;
 }
 
 static void
@@ -208,7 +208,7 @@ discard(struct link *l, enum acp_side from, uint64_t number, struct slice text, 
 
 	if (number)
 		snprintf(line, sizeof(line), "line %" PRIu64 ": ", number);
-	say(l->service, l->name, "%s: %s%s: not forwarded: %.*s", acp_side_name(from), line, why,
+	report(l->service, l->name, "%s: %s%s: not forwarded: %.*s", acp_side_name(from), line, why,
 		(int)(text.n < SHOWN ? text.n : SHOWN), text.p);
 	if (r) {
 		send_error(l, r->from, r->id, ACP_ERR_INTERNAL, invalid);
@@ -232,10 +232,10 @@ write_frames(struct link *l)
 	for (; l->out && !lws_send_pipe_choked(l->wsi); drop_first(l))
 		if (lws_write(l->wsi, l->out->text, l->out->n, LWS_WRITE_TEXT) < 0)
 			return -1;
-	l->choked = l->out || lws_partial_buffered(l->wsi);
+	l->remote_busy = l->out || lws_partial_buffered(l->wsi);
 	if (l->out) {
 		lws_callback_on_writable(l->wsi);
-	} else if (l->closing && !l->choked) {
+	} else if (l->closing && !l->remote_busy) {
 		lws_close_reason(l->wsi, (enum lws_close_status)l->close_with, (unsigned char *)(size_t)l->close_why,
 			strlen(l->close_why));
 		l->closed_by_us = true;
@@ -279,7 +279,7 @@ local_line(void *arg, enum input_got got, const struct line *line)
 		discard(l, local_side(l), line->number, line->text, got == INPUT_TORN ? "the line was cut off" : error.what);
 	} else {
 		if (note(l, local_side(l), &m) < 0)
-			say(l->service, l->name, "%s", no_memory);
+			report(l->service, l->name, "%s", no_memory);
 		send_text(l, line->text);
 	}
 	steer(l);
@@ -292,7 +292,7 @@ local_event(void *arg, enum endpoint_event event)
 	struct link *l = arg;
 
 	if (event == ENDPOINT_ENDED)
-		l->local_left = true;
+		l->local_ended = true;
 	changed(l);
 }
 
@@ -301,7 +301,7 @@ local_event(void *arg, enum endpoint_event event)
 static int
 refuse_message(struct link *l, uint16_t code, const char *why)
 {
-	say(l->service, l->name, "%s: %s: closing the connection", acp_side_name(l->remote), why);
+	report(l->service, l->name, "%s: %s: closing the connection", acp_side_name(l->remote), why);
 	lws_close_reason(l->wsi, (enum lws_close_status)code, (unsigned char *)(size_t)why, strlen(why));
 	end_local(l, NULL);
 	return -1;
@@ -334,7 +334,7 @@ deliver(struct link *l)
 		return 0;
 	}
 	if (note(l, l->remote, &m) < 0)
-		say(l->service, l->name, "%s", no_memory);
+		report(l->service, l->name, "%s", no_memory);
 	put_local(l, text);
 	return 0;
 }
@@ -350,7 +350,7 @@ receive(struct link *l, struct slice piece)
 		l->skipping = lws_frame_is_binary(l->wsi);
 	if (l->skipping) {
 		if (last)
-			say(l->service, l->name, "%s: a binary message: ignored", acp_side_name(l->remote));
+			report(l->service, l->name, "%s: a binary message: ignored", acp_side_name(l->remote));
 		l->skipping = !last;
 		return 0;
 	}
@@ -378,35 +378,35 @@ receive(struct link *l, struct slice piece)
 static void
 beat(struct link *l)
 {
-	uint64_t interval = l->service->options->ping, taken = taken_bytes(lws_get_socket_fd(l->wsi));
+	uint64_t interval = l->service->options->ping, acked = acked_bytes(lws_get_socket_fd(l->wsi));
 	uint64_t arrived = arrived_bytes(lws_get_socket_fd(l->wsi));
 
-	if (l->heard || arrived != l->arrived || l->local.out.full || (l->choked && taken != l->taken))
+	if (l->heard || arrived != l->last_arrived || l->local.out.full || (l->remote_busy && acked != l->last_acked))
 		l->silent = 0;
 	else
 		l->silent++;
-	if (l->silent > (l->choked ? 1 : 0)) {
-		say(l->service, l->name, "%s: no sign of life for %" PRIu64 " ms: closing the connection", acp_side_name(l->remote),
+	if (l->silent > (l->remote_busy ? 1 : 0)) {
+		report(l->service, l->name, "%s: no sign of life for %" PRIu64 " ms: closing the connection", acp_side_name(l->remote),
 			(l->silent + 1) * interval / 1000);
 		link_abort(l);
 		return;
 	}
 	l->heard = false;
-	l->taken = taken;
-	l->arrived = arrived;
+	l->last_acked = acked;
+	l->last_arrived = arrived;
 	l->ping_due = true;
 	lws_callback_on_writable(l->wsi);
 	lws_set_timer_usecs(l->wsi, (lws_usec_t)interval);
 }
 
 bool
-link_moves(struct link *l)
+link_update_progress(struct link *l)
 {
 	uint64_t before = l->moved;
 
-	if (!l->up || (!l->out && !l->choked && l->in.n == 0))
+	if (!l->up || (!l->out && !l->remote_busy && l->in.n == 0))
 		return false;
-	l->moved = taken_bytes(lws_get_socket_fd(l->wsi)) + l->received;
+	l->moved = acked_bytes(lws_get_socket_fd(l->wsi)) + l->received;
 	return l->moved != before;
 }
 

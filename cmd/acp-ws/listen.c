@@ -28,14 +28,14 @@ struct conn {
 	struct link link;
 	struct endpoint err;       /* the agent's standard error */
 	struct loop_child child;
-	struct loop_timer patience;
+	struct loop_timer exit_timer;
 	char id[2 * ID_BYTES + 1];
 	char why[128];             /* the WebSocket is closed */
 	bool started, ended;       /* the agent */
 	bool stopped;              /* by us, after its time */
 	bool overdue;              /* its pipes outlived it */
 	int status;                /* as waitpid has it */
-	uint64_t taken;            /* bytes that it had taken when its time was extended last */
+	uint64_t last_written;     /* bytes that had been written to it when exit_timer was last started */
 };
 
 struct server {
@@ -53,7 +53,7 @@ struct server {
 static bool
 agent_is_done(const struct conn *c)
 {
-	return !c->started || (c->ended && c->link.local_left && !endpoint_can_read(&c->err));
+	return !c->started || (c->ended && c->link.local_ended && !endpoint_can_read(&c->err));
 }
 
 static void
@@ -63,7 +63,7 @@ conn_free(struct conn *c)
 
 	DL_DELETE(s->conns, c);
 	s->n--;
-	loop_remove_timer(s->service.loop, &c->patience);
+	loop_remove_timer(s->service.loop, &c->exit_timer);
 	if (c->started) {
 		/* Nothing of it is left running: its group lives as long as it is not buried. */
 		proc_signal(c->child.pid, c->ended && !c->overdue ? SIGTERM : SIGKILL);
@@ -78,33 +78,33 @@ conn_free(struct conn *c)
 }
 
 static void
-be_patient(struct conn *c, uint64_t us)
+start_exit_timer(struct conn *c, uint64_t us)
 {
-	if (loop_add_timer(c->server->service.loop, &c->patience, us) < 0)
+	if (loop_add_timer(c->server->service.loop, &c->exit_timer, us) < 0)
 		proc_signal(c->child.pid, SIGKILL);
 }
 
 /* The connection is closed, and the agent has not ended; or it has, and its pipes are still open. */
 static void
-out_of_patience(void *arg)
+exit_timer_expired(void *arg)
 {
 	struct conn *c = arg;
 
 	if (c->server->service.leaving)
 		link_abort(&c->link);
-	if (!c->ended && !c->stopped && c->link.local.out.n > 0 && c->link.local.out.written > c->taken) {
+	if (!c->ended && !c->stopped && c->link.local.out.n > 0 && c->link.local.out.written > c->last_written) {
 		/* It is slow to take what its client has left. */
-		c->taken = c->link.local.out.written;
-		be_patient(c, c->server->options->grace);
+		c->last_written = c->link.local.out.written;
+		start_exit_timer(c, c->server->options->grace);
 	} else if (!c->ended) {
 		if (!c->stopped)
-			say(&c->server->service, c->id, "the agent did not end within the grace period: sending it SIGTERM");
+			report(&c->server->service, c->id, "the agent did not end within the grace period: sending it SIGTERM");
 		proc_signal(c->child.pid, c->stopped ? SIGKILL : SIGTERM);
 		c->stopped = true;
-		be_patient(c, AFTER_TERM);
+		start_exit_timer(c, AFTER_TERM);
 	} else if (c->link.local.paused && !c->link.down) {
 		/* Not the agent is late, but who reads what it has sent. */
-		be_patient(c, c->server->options->grace);
+		start_exit_timer(c, c->server->options->grace);
 	} else {
 		c->overdue = true;
 		endpoint_drain(&c->link.local);
@@ -122,7 +122,7 @@ end_websocket(struct conn *c)
 		return;
 	snprintf(c->why, sizeof(c->why), "the agent ended with %s", proc_describe(c->status, room, sizeof(room)));
 	if (c->status != 0)
-		say(&c->server->service, c->id, "%s", c->why);
+		report(&c->server->service, c->id, "%s", c->why);
 	link_finish(&c->link, c->status == 0 ? LWS_CLOSE_STATUS_NORMAL : LWS_CLOSE_STATUS_UNEXPECTED_CONDITION, c->why);
 }
 
@@ -131,16 +131,16 @@ static void
 conn_changed(void *arg)
 {
 	struct conn *c = arg;
-	if (c->link.local_left) {
+	if (c->link.local_ended) {
 		/* It can answer nothing any more. */
 		link_fail(&c->link, "the agent has ended");
 		if (c->ended)
 			end_websocket(c);
 	}
-	if (c->link.local_left)
+	if (c->link.local_ended)
 		endpoint_finish(&c->link.local);
-	if (c->link.local.finishing && !c->patience.added && !c->stopped && !c->overdue)
-		be_patient(c, c->server->options->grace);
+	if (c->link.local.finishing && !c->exit_timer.added && !c->stopped && !c->overdue)
+		start_exit_timer(c, c->server->options->grace);
 	if (c->link.down && agent_is_done(c))
 		conn_free(c);
 }
@@ -155,7 +155,7 @@ relay_stderr(void *arg, enum input_got got, const struct line *line)
 
 	if (got == INPUT_PIECE && text.n > 0 && text.p[text.n - 1] == '\n')
 		text.n--;
-	say(&c->server->service, c->id, "%.*s", (int)text.n, text.p);
+	report(&c->server->service, c->id, "%.*s", (int)text.n, text.p);
 	return true;
 }
 
@@ -174,7 +174,7 @@ agent_ended(void *arg, int status)
 	c->ended = true;
 	c->status = status;
 	/* What it started may hold its pipes open. */
-	be_patient(c, c->server->options->grace);
+	start_exit_timer(c, c->server->options->grace);
 	conn_changed(c);
 }
 
@@ -248,7 +248,7 @@ conn_new(struct server *s)
 		return NULL;
 	c->server = s;
 	c->link = (struct link){.service = &s->service, .name = c->id, .remote = ACP_CLIENT, .changed = conn_changed, .arg = c};
-	c->patience = (struct loop_timer){.expired = out_of_patience, .arg = c};
+	c->exit_timer = (struct loop_timer){.expired = exit_timer_expired, .arg = c};
 	DL_APPEND(s->conns, c);
 	s->n++;
 	if (make_id(c) == 0 && start_agent(c) == 0)
@@ -274,12 +274,12 @@ admit(struct server *s, struct lws *wsi)
 		why = s->service.leaving ? "the server is going away" : "too many connections";
 	}
 	if (status) {
-		say_more(&s->service, NULL, "refused with %u: %s", status, why);
+		report_verbose(&s->service, NULL, "refused with %u: %s", status, why);
 		return handshake_refuse(wsi, status, why);
 	}
 	c = conn_new(s);
 	if (!c) {
-		say(&s->service, NULL, "%s: %s", s->options->command[0], errno == ENOENT ? "command not found" : strerror(errno));
+		report(&s->service, NULL, "%s: %s", s->options->command[0], errno == ENOENT ? "command not found" : strerror(errno));
 		return handshake_refuse(wsi, HTTP_STATUS_INTERNAL_SERVER_ERROR, "the agent could not be started");
 	}
 	c->link.wsi = wsi;
@@ -331,10 +331,10 @@ callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in
 	if (reason == LWS_CALLBACK_ADD_HEADERS)
 		return add_id(c, wsi, in);
 	if (reason == LWS_CALLBACK_ESTABLISHED) {
-		say_more(&c->server->service, c->id, "connected");
+		report_verbose(&c->server->service, c->id, "connected");
 		link_up(&c->link, wsi);
 	} else if (reason == LWS_CALLBACK_WSI_DESTROY) {
-		say_more(&c->server->service, c->id, "disconnected, code %d", c->link.close_code);
+		report_verbose(&c->server->service, c->id, "disconnected, code %d", c->link.close_code);
 		link_down(&c->link, NULL);
 	} else {
 		return link_callback(&c->link, reason, in, len);
@@ -363,7 +363,7 @@ accept_one(void *arg, short revents)
 		lws_adopt_socket(s->service.lws, fd);
 	} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
 		/* It stays ready: not to be asked again at once. */
-		say(&s->service, NULL, "a connection has to wait: %s", strerror(errno));
+		report(&s->service, NULL, "a connection has to wait: %s", strerror(errno));
 		loop_watch(s->service.loop, &s->listener, LOOP_PAUSED);
 		loop_add_timer(s->service.loop, &s->retry, RETRY_ACCEPT);
 	}
@@ -398,7 +398,7 @@ say_where(struct server *s)
 		getnameinfo((struct sockaddr *)&at, size, host, sizeof(host), port, sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV))
 		return;
 	six = at.ss_family == AF_INET6;
-	say(&s->service, NULL, "listening at ws://%s%s%s:%s%s", six ? "[" : "", host, six ? "]" : "", port, s->options->path);
+	report(&s->service, NULL, "listening at ws://%s%s%s:%s%s", six ? "[" : "", host, six ? "]" : "", port, s->options->path);
 }
 
 /* 0, or the exit status. */
@@ -438,7 +438,7 @@ leave(void *arg)
 	s->service.over = !s->conns;
 	DL_FOREACH_SAFE(s->conns, c, next) {
 		link_finish(&c->link, LWS_CLOSE_STATUS_GOINGAWAY, "the server is going away");
-		be_patient(c, s->options->grace);
+		start_exit_timer(c, s->options->grace);
 	}
 }
 

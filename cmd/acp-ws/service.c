@@ -30,12 +30,12 @@ say_text(struct service *s, const char *who, struct slice text)
 
 	if (s->log.out.full || buf_printf(&line, "%s: %s%s", tool_name, who ? who : "", who ? ": " : "") < 0 ||
 		text_plain(&line, text) < 0 || endpoint_put_line(&s->log, NULL, buf_slice(&line), false) < 0)
-		s->unsaid++;
+		s->discarded++;
 	buf_free(&line);
 }
 
 void
-say(struct service *s, const char *who, const char *format, ...)
+report(struct service *s, const char *who, const char *format, ...)
 {
 	struct buf text = {0};
 	va_list args;
@@ -44,7 +44,7 @@ say(struct service *s, const char *who, const char *format, ...)
 	if (buf_vprintf(&text, format, args) == 0)
 		say_text(s, who, buf_slice(&text));
 	else
-		s->unsaid++;
+		s->discarded++;
 	va_end(args);
 	buf_free(&text);
 }
@@ -53,13 +53,13 @@ static void
 log_event(void *arg, enum endpoint_event event)
 {
 	struct service *s = arg;
-	uint64_t n = s->unsaid;
+	uint64_t n = s->discarded;
 
 	(void)event;
 	if (n == 0 || s->log.out.full)
 		return;
-	s->unsaid = 0;
-	say(s, NULL, "%" PRIu64 " lines were left out here", n);
+	s->discarded = 0;
+	report(s, NULL, "%" PRIu64 " lines were left out here", n);
 }
 
 /* --- signals --- */
@@ -139,7 +139,7 @@ open_lws(struct service *s, lws_callback_function *callback, const char *ca)
 }
 
 static void
-lws_said(int level, const char *line)
+lws_report(int level, const char *line)
 {
 	(void)level;
 	cli_warn(tool_name, "libwebsockets: %s", line);
@@ -151,7 +151,7 @@ service_open(struct service *s, lws_callback_function *callback, const char *ca)
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, 0};
 	int err = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 8);
 
-	lws_set_log_level(s->options->verbose ? LLL_ERR | LLL_WARN : 0, lws_said);
+	lws_set_log_level(s->options->verbose ? LLL_ERR | LLL_WARN : 0, lws_report);
 	s->loop = loop_new(signals, caught, s);
 	s->log = (struct endpoint){.event = log_event, .arg = s};
 	if (!s->loop || endpoint_open(&s->log, s->loop, -1, err, 0) < 0)

@@ -17,7 +17,7 @@ info_of(int fd)
 }
 
 uint64_t
-taken_bytes(int fd)
+acked_bytes(int fd)
 {
 	return info_of(fd).tcpi_bytes_acked;
 }
@@ -29,7 +29,7 @@ arrived_bytes(int fd)
 }
 #else
 uint64_t
-taken_bytes(int fd)
+acked_bytes(int fd)
 {
 	(void)fd;
 	return 0;
