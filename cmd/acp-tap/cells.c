@@ -193,8 +193,8 @@ cells_right(struct cells *c, unsigned width, enum style style, const char *text)
 static void
 put_code(struct cells *c, int32_t code)
 {
-	char shown[TEXT_SHOW_SIZE + 1];
-	size_t n = text_show(shown, code == '\t' ? ' ' : code);
+	char visible[TEXT_SHOW_SIZE + 1];
+	size_t n = text_show(visible, code == '\t' ? ' ' : code);
 	int width;
 
 	if (code == '\n') {
@@ -204,13 +204,13 @@ put_code(struct cells *c, int32_t code)
 	if (code >= 0x80 && text_is_safe(code)) {
 		width = c->utf8 ? wcwidth((wchar_t)code) : 1;
 		if (width >= 0) {
-			put_cells(c, c->utf8 ? shown : "?", c->utf8 ? n : 1, (unsigned)width);
+			put_cells(c, c->utf8 ? visible : "?", c->utf8 ? n : 1, (unsigned)width);
 			return;
 		}
-		n = text_name(shown, code);
+		n = text_name(visible, code);
 	}
-	shown[n] = '\0';
-	cells_ascii(c, shown);
+	visible[n] = '\0';
+	cells_ascii(c, visible);
 }
 
 static void

@@ -26,7 +26,7 @@ put_header(struct files *f, const struct record *r)
 
 	f->headed = true;
 	if (!tap_full(&f->tap))
-		tap_taken(&f->tap, before, tap_header(&f->tap, to, &h));
+		tap_commit(&f->tap, before, tap_header(&f->tap, to, &h));
 }
 
 static void

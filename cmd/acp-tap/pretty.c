@@ -114,8 +114,8 @@ descriptor(const struct pretty *p)
 static unsigned
 width_of(const struct pretty *p)
 {
-	const char *said = getenv("COLUMNS");
-	unsigned long columns = said ? strtoul(said, NULL, 10) : 0;
+	const char *columns_text = getenv("COLUMNS");
+	unsigned long columns = columns_text ? strtoul(columns_text, NULL, 10) : 0;
 	struct winsize size;
 
 	if (columns == 0 && ioctl(descriptor(p), TIOCGWINSZ, &size) == 0)

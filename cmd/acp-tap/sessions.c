@@ -27,7 +27,7 @@ copy_label(char *to, size_t size, struct slice from)
 }
 
 static bool
-is_taken(const struct sessions *all, const char *label, size_t size)
+is_used(const struct sessions *all, const char *label, size_t size)
 {
 	size_t i;
 
@@ -42,11 +42,11 @@ static void
 make_label(const struct sessions *all, char *to, size_t size, struct slice id)
 {
 	copy_label(to, size, id);
-	if (!is_taken(all, to, size))
+	if (!is_used(all, to, size))
 		return;
 	if (id.n > size)
 		copy_label(to, size, slice(id.p + id.n - size, size));
-	if (is_taken(all, to, size))
+	if (is_used(all, to, size))
 		snprintf(to, size + 1, "~%u", all->message % 1000);
 }
 

@@ -108,7 +108,7 @@ show_servers(struct cells *c, struct slice v)
 
 /* Shows something of each element of an array. */
 static void
-show_each(struct cells *c, struct slice v, const char *between, void (*show)(struct cells *, struct slice))
+show_each(struct cells *c, struct slice v, const char *separator, void (*show)(struct cells *, struct slice))
 {
 	struct json_iter it = {.in = v};
 	struct slice key, value;
@@ -120,7 +120,7 @@ show_each(struct cells *c, struct slice v, const char *between, void (*show)(str
 	}
 	while (!c->cut && json_next(&it, &key, &value)) {
 		if (c->used > before)
-			cells_ascii(c, between);
+			cells_ascii(c, separator);
 		before = c->used;
 		show(c, value);
 	}

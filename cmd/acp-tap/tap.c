@@ -60,7 +60,7 @@ tap_header(struct tap *t, struct buf *to, const struct heading *h)
 }
 
 void
-tap_taken(struct tap *t, size_t before, int r)
+tap_commit(struct tap *t, size_t before, int r)
 {
 	struct buf *to = out_buf(&t->out);
 
@@ -99,7 +99,7 @@ write_line(struct tap *t, const struct message *s)
 		r = redact_line(&t->redact, s->line, &line);
 	if (r == 0)
 		r = t->writer.format->line(&t->writer, to, s, line);
-	tap_taken(t, before, r);
+	tap_commit(t, before, r);
 }
 
 /* The same message with its secrets out. */
@@ -133,7 +133,7 @@ write_message(struct tap *t, const struct message *s)
 	}
 	if (r == 0)
 		r = t->writer.format->message(&t->writer, to, s);
-	tap_taken(t, before, r);
+	tap_commit(t, before, r);
 }
 
 void
@@ -179,7 +179,7 @@ tap_event(struct tap *t, struct event e)
 		e.text = slice(NULL, 0);
 		t->redact.lines++;
 	}
-	tap_taken(t, before, t->writer.format->event(&t->writer, to, &e));
+	tap_commit(t, before, t->writer.format->event(&t->writer, to, &e));
 	if (counts(&e) && t->left != UINT64_MAX)
 		t->left--;
 }
@@ -191,5 +191,5 @@ tap_rest(struct tap *t)
 	size_t before = to->n;
 
 	if (t->writer.format->rest)
-		tap_taken(t, before, t->writer.format->rest(&t->writer, to));
+		tap_commit(t, before, t->writer.format->rest(&t->writer, to));
 }

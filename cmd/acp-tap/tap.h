@@ -40,7 +40,7 @@ void tap_close(struct tap *);
 /* Appends the header of the output to a buffer. 0, or -1 out of memory. */
 int tap_header(struct tap *, struct buf *to, const struct heading *);
 /* A format has appended to the output's buffer, which held `before` bytes until then; r is what the format returned. */
-void tap_taken(struct tap *, size_t before, int r);
+void tap_commit(struct tap *, size_t before, int r);
 /* Each message in turn. */
 void tap_message(struct tap *, const struct message *);
 void tap_event(struct tap *, struct event);
