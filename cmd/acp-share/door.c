@@ -38,7 +38,7 @@ listen_on(void *arg)
 {
 	struct share *s = arg;
 
-	loop_watch(frame_loop(s->frame), &s->knock, s->nconns < CONNECTIONS && !s->again.added ? POLLIN : LOOP_PAUSED);
+	loop_watch(frame_loop(s->frame), &s->listener, s->nconns < CONNECTIONS && !s->accept_timer.added ? POLLIN : LOOP_PAUSED);
 }
 
 static void
@@ -247,7 +247,7 @@ conn_new(struct share *s, int fd)
 }
 
 static void
-knock(void *arg, short revents)
+accept_ready(void *arg, short revents)
 {
 	struct share *s = arg;
 	int fd = socket_accept(s->at.fd);
@@ -259,16 +259,16 @@ knock(void *arg, short revents)
 		return;
 	/* Others have to end first: who comes waits. */
 	if (fd < 0 || !conn_new(s, fd))
-		loop_add_timer(frame_loop(s->frame), &s->again, RETRY);
+		loop_add_timer(frame_loop(s->frame), &s->accept_timer, RETRY);
 	listen_on(s);
 }
 
 int
 door_open(struct share *s)
 {
-	s->again = (struct loop_timer){.expired = listen_on, .arg = s};
-	s->knock = (struct loop_fd){.fd = s->at.fd, .events = POLLIN, .ready = knock, .arg = s};
-	return loop_add_fd(frame_loop(s->frame), &s->knock);
+	s->accept_timer = (struct loop_timer){.expired = listen_on, .arg = s};
+	s->listener = (struct loop_fd){.fd = s->at.fd, .events = POLLIN, .ready = accept_ready, .arg = s};
+	return loop_add_fd(frame_loop(s->frame), &s->listener);
 }
 
 void
@@ -278,7 +278,7 @@ door_close(struct share *s)
 
 	DL_FOREACH_SAFE(s->conns, c, next)
 		hang_up(c);
-	loop_remove_fd(frame_loop(s->frame), &s->knock);
-	loop_remove_timer(frame_loop(s->frame), &s->again);
+	loop_remove_fd(frame_loop(s->frame), &s->listener);
+	loop_remove_timer(frame_loop(s->frame), &s->accept_timer);
 	rendezvous_close(&s->at);
 }

@@ -31,8 +31,8 @@ struct share {
 	struct block *chunk;     /* the last copies, which all guests share: so much of it is used */
 	size_t used;
 	/* The door's own. */
-	struct loop_fd knock;
-	struct loop_timer again;
+	struct loop_fd listener;
+	struct loop_timer accept_timer;
 	struct conn *conns;
 	size_t nconns;
 };
