@@ -121,9 +121,9 @@ notify_asker(struct conn *c, const struct ask *a, struct slice method, struct sl
 	return r;
 }
 
-/* One that belongs to a subscription says to which. */
+/* Sends a notification of a subscription, with the id of the subscription. */
 static int
-tell_subscriber(struct conn *c, const struct ask *a, struct slice method, struct slice params)
+notify_subscriber(struct conn *c, const struct ask *a, struct slice method, struct slice params)
 {
 	struct buf with = {0};
 	int r = listen_put_params(params, buf_slice(&a->request_id), &with);
@@ -134,7 +134,7 @@ tell_subscriber(struct conn *c, const struct ask *a, struct slice method, struct
 	return r;
 }
 
-/* Resources the command is asked for, once for all; it tells of them until it ends. */
+/* Subscribes the command to these resources. It is never unsubscribed. */
 static int
 subscribe(struct conn *c, struct slice uris)
 {
@@ -155,7 +155,7 @@ subscribe(struct conn *c, struct slice uris)
 	return r;
 }
 
-/* The request stays open; first the subscriber hears what it will be told of. */
+/* Acknowledges a subscription, whose request stays open. */
 static int
 begin_listening(struct conn *c, struct ask *a, struct slice params)
 {
@@ -175,14 +175,14 @@ begin_listening(struct conn *c, struct ask *a, struct slice params)
 		r |= buf_printf(&text, "%s\"%s\":%.*s", text.n > empty ? "," : "", mcp_uris, (int)uris.n, uris.p);
 	r |= buf_add_string(&text, "}}");
 	if (r == 0)
-		r = tell_subscriber(c, a, slice_of("\"notifications/subscriptions/acknowledged\""), buf_slice(&text));
+		r = notify_subscriber(c, a, slice_of("\"notifications/subscriptions/acknowledged\""), buf_slice(&text));
 	buf_free(&text);
 	return r == 0 ? subscribe(c, uris) : r;
 }
 
-/* Tells all who listen for it, and nobody else. */
+/* Sends a notification of the command to each subscription whose filter includes it. */
 static int
-tell_subscribers(struct conn *c, const struct msg *m)
+notify_subscribers(struct conn *c, const struct msg *m)
 {
 	struct json_error error;
 	const struct ask *a;
@@ -194,7 +194,7 @@ tell_subscribers(struct conn *c, const struct msg *m)
 			continue;
 		msg_scan(frame_held_text(a->held), &asked, &error);
 		if (listen_wants(json_path(asked.params, "params.notifications"), m->method, m->params))
-			r = tell_subscriber(c, a, m->method, m->params);
+			r = notify_subscriber(c, a, m->method, m->params);
 	}
 	return r;
 }
@@ -320,9 +320,9 @@ send_to_chain(struct conn *c, const struct msg *m)
 		return conn_reply_error(c, m->id, ACP_ERR_METHOD, "acp-mcp: the client cannot be asked in this form of MCP over ACP");
 	a = conn_find_ask(c, listen_name(m->params));
 	if (a)
-		return tell_subscriber(c, a, m->method, m->params);
+		return notify_subscriber(c, a, m->method, m->params);
 	if (is_old(c) && listen_brings(m->method))
-		return tell_subscribers(c, m);
+		return notify_subscribers(c, m);
 	a = about(c, m->params);
 	return a && a->request_id.n > 0 ? notify_asker(c, a, m->method, m->params) : 0;
 }
