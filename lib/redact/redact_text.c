@@ -204,7 +204,7 @@ hit(struct text *t, size_t from, size_t to, enum redact_kind kind)
 }
 
 static size_t
-run(const struct text *t, size_t i, unsigned chars, const char *more)
+skip_chars(const struct text *t, size_t i, unsigned chars, const char *more)
 {
 	while (i < t->s.n && (class_of(t->s.p[i]) & chars || (t->s.p[i] && strchr(more, t->s.p[i]))))
 		i++;
@@ -216,7 +216,7 @@ static size_t
 word_end(struct text *t, size_t i)
 {
 	if (t->word <= i)
-		t->word = run(t, i, WORD, "");
+		t->word = skip_chars(t, i, WORD, "");
 	return t->word;
 }
 
@@ -245,7 +245,7 @@ see_shape(struct text *t, size_t i, const struct shape *s)
 		return 0;
 	if ((s->most && (end - from > s->most || class_of(at(t, end)) & ALNUM)) || (s->prefix[0] == 'e' && !is_jwt(t, from)))
 		return 0;
-	return hit(t, i, run(t, end, s->chars, s->more), REDACT_KEY);
+	return hit(t, i, skip_chars(t, end, s->chars, s->more), REDACT_KEY);
 }
 
 /* Keys in a word that begins here. */
@@ -304,7 +304,7 @@ see_scheme(struct text *t, size_t i)
 		return 0;
 	while (is_blank(at(t, from)) && from < i + 6 + SPACES)
 		from++;
-	end = run(t, from, WORD, bearer ? ".~+/=" : "+/=");
+	end = skip_chars(t, from, WORD, bearer ? ".~+/=" : "+/=");
 	while (end > from && t->s.p[end - 1] == '.')
 		end--;
 	s = slice(t->s.p + from, end - from);
@@ -512,7 +512,7 @@ see_argument(struct text *t)
 		return 0;
 	for (from = i + 1; is_blank(at(t, from)); from++)
 		;
-	if (from == t->s.n || is_reference(slice(t->s.p + from, t->s.n - from)) || run(t, from, DIGIT, "") == t->s.n)
+	if (from == t->s.n || is_reference(slice(t->s.p + from, t->s.n - from)) || skip_chars(t, from, DIGIT, "") == t->s.n)
 		return 0;
 	return hit(t, from, t->s.n, REDACT_ARGUMENT);
 }
