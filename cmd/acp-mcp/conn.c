@@ -91,12 +91,12 @@ conn_end(struct conn *c)
 	conn_refuse_asks(c, MCP_ERR_UNAVAILABLE, "acp-mcp: the connection has ended");
 	r = conn_disconnect(c);
 	peer_finish(&c->peer);
-	/* It is read on, to see it end. */
+	/* Reading goes on, to notice its end. */
 	conn_resume(c);
 	return r;
 }
 
-/* Nobody waits in vain because a line was not a message. */
+/* A line that is not a message was meant to be a request or a response: responds with an error where one is due. */
 static void
 peer_lost(void *arg, enum msg_kind meant, struct slice id)
 {
@@ -125,7 +125,7 @@ peer_ended(void *arg)
 	stop_timer(c, &c->response_timer);
 	stop_timer(c, &c->stall_timer);
 	conn_drop_calls(c);
-	/* What still comes for it is refused until the other side disconnects. */
+	/* Later requests for it are refused until the other side disconnects. */
 	conn_refuse_asks(c, MCP_ERR_BACKEND, "acp-mcp: the server has ended");
 	peer_finish(&c->peer);
 	command_finish(&c->command, false);
@@ -221,7 +221,7 @@ conn_await(struct conn *c, enum call_kind kind)
 {
 	c->awaiting = true;
 	pace(c);
-	/* How long a server may take for what it is asked to do is the agent's affair. */
+	/* The agent decides how long to wait for the responses to its own requests. */
 	if (kind != CALL_MESSAGE)
 		start_timer(c, &c->response_timer, response_expired, c->mcp->options->timeout);
 }
@@ -271,7 +271,7 @@ command_ended(void *arg)
 {
 	struct conn *c = arg;
 
-	/* What it wrote last may still be read; then peer_ended comes. */
+	/* Its last output may not be read yet; peer_ended is called after that. */
 	if (c->ended && c->id.n == 0)
 		c->over = true;
 	conn_update_all(c->mcp);
@@ -386,14 +386,14 @@ conn_free(struct conn *c)
 	free(c);
 }
 
-/* A command is left to end before. */
+/* A command has to end first. */
 static bool
 is_done(const struct conn *c)
 {
 	return c->over && !c->command.runs;
 }
 
-/* What has been put off until nobody stands in a function of a connection any more. */
+/* Does what conn_update_all has scheduled: no function of a connection is running now. */
 static void
 update_expired(void *arg)
 {
@@ -440,8 +440,8 @@ stall_expired(void *arg)
 }
 
 /*
- * A peer that does not read stops the direction that its messages come in before they take more room than one of them
- * may; where it takes nothing at all for a while closing the connection.
+ * Stops each direction in which more than --max-line bytes wait for a peer, and starts a timer for such peers, which closes the
+ * connection of one that has read nothing.
  */
 static void
 stop_directions(struct mcp *m)

@@ -1,4 +1,4 @@
-/* A connection's end in the chain: our requests that are out there (calls), and its requests to the peer (asks). */
+/* A connection's end in the chain: requests that acp-mcp has sent there (calls), and requests from there to the peer (asks). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ conn_drop_calls(struct conn *c)
 	for (call = c->mcp->calls; call; call = call->next) {
 		if (call->conn != c)
 			continue;
-		/* One that connects is let through: its answer names what is to be disconnected. */
+		/* mcp/connect is not cancelled: its response has the id to disconnect. */
 		if (call->kind != CALL_CONNECT && frame_cancel(c->mcp->frame, call) < 0)
 			mcp_fail(c->mcp, "out of memory");
 		call->conn = NULL;
@@ -96,7 +96,7 @@ conn_disconnect(struct conn *c)
 	return r;
 }
 
-/* An answer to mcp/connect that nobody waits for any more. */
+/* Disconnects after a response to mcp/connect whose connection has ended. */
 static int
 disconnect_unclaimed(struct mcp *m, const struct msg *answer)
 {
@@ -140,7 +140,7 @@ conn_notify(struct conn *c, struct slice params)
 	return frame_notify(c->mcp->frame, c->dir, acp_name(ACP_MCP_MESSAGE, ACP_PLAIN), params);
 }
 
-/* The peer's cancellation names its own id: the chain's is cancelled in its place. */
+/* Cancels the call that forwards the request which the peer has cancelled. */
 static int
 cancel_call(struct conn *c, struct slice params)
 {
@@ -167,7 +167,8 @@ cancel_call(struct conn *c, struct slice params)
 	return r;
 }
 
-/* Of a subscription the peer knows the id that it has given its request; one that did not ask hears no more than it does in older MCP. */
+/* Sends a notification about a call to the peer. The peer's request id replaces the subscription id; an older client, which has no such
+ * request, does not get the acknowledgement. */
 static int
 notify_of_call(const struct call *call, struct slice method, struct slice params)
 {
@@ -205,7 +206,7 @@ subscription_call(struct conn *c, struct slice name)
 	return oldest;
 }
 
-/* A notification to the peer that is about none of its requests, unless it is about a subscription. */
+/* Sends a notification of the first form to the peer. It may belong to a subscription. */
 static int
 notify_peer(struct conn *c, struct slice method, struct slice params)
 {
@@ -215,7 +216,7 @@ notify_peer(struct conn *c, struct slice method, struct slice params)
 	return call ? notify_of_call(call, method, params) : conn_send(c, slice(NULL, 0), method, params);
 }
 
-/* Who tells of a request knows the form that it came in: no need to wait for its answer. */
+/* A provider that sends a notification about a request knows its form: there is no need to wait for its response. */
 static void
 mark_proven(struct conn *c)
 {
@@ -287,7 +288,7 @@ conn_refuse_asks(struct conn *c, int code, const char *why)
 			mcp_fail(c->mcp, "out of memory");
 }
 
-/* The newest form's members of a request, which its answer and its notifications need. */
+/* Copies the members of the newest form that the response and the notifications of a request need. */
 static int
 note_newest(struct ask *a, struct slice params)
 {
@@ -359,7 +360,7 @@ failed(struct conn *c, enum verdict v)
 	return v;
 }
 
-/* Why nothing reaches the peer. */
+/* Discards a message for the peer; a request gets an error. */
 static enum verdict
 refuse(struct conn *c, const struct msg *m, int code, const char *why)
 {
@@ -384,7 +385,7 @@ conn_deliver(struct conn *c, const struct message *s)
 		r = notify_peer(c, method, json_get(m->params, mcp_params));
 		return r < 0 ? failed(c, VERDICT_DROP) : VERDICT_DROP;
 	}
-	/* Not held first: what is held must not be let go before its own showing is over. */
+	/* Before it is held: the frame must not release a message while the filter is still called with it. */
 	r = c->form->reply_locally ? c->form->reply_locally(c, method) : 0;
 	if (r)
 		return r < 0 ? failed(c, VERDICT_DROP) : VERDICT_DROP;
@@ -407,7 +408,7 @@ conn_find_ask(const struct conn *c, struct slice id)
 	return a;
 }
 
-/* The one with this id, which the chain knows it by. */
+/* Finds the ask with this id in the chain. */
 static int
 find_ask(struct conn *c, struct slice key, struct ask **found)
 {
@@ -426,7 +427,7 @@ find_ask(struct conn *c, struct slice key, struct ask **found)
 	return r;
 }
 
-/* A server need not answer what has been cancelled: that is done here. */
+/* Responds at once, because a server need not respond to a cancelled request. */
 static int
 cancel_ask(struct conn *c, struct ask *a)
 {
@@ -478,7 +479,7 @@ conn_respond_error(struct conn *c, struct ask *a, struct slice error)
 	return r;
 }
 
-/* --- what the peer says --- */
+/* --- messages from the peer --- */
 
 int
 conn_receive(struct conn *c, const struct msg *m)
@@ -494,7 +495,7 @@ conn_receive(struct conn *c, const struct msg *m)
 	return c->form->send(c, m);
 }
 
-/* --- what it is told --- */
+/* --- messages to the peer --- */
 
 static int
 send(struct conn *c, struct buf *text, int r)

@@ -4,7 +4,7 @@
 #include "cmd/acp-mcp/provide.h"
 #include "cmd/acp-mcp/server.h"
 
-/* --- what an agent says that it takes --- */
+/* --- which servers an agent supports --- */
 
 /* The path to the capability: of v1 {"agentCapabilities":{"mcpCapabilities":{"acp":true}}}; of v2 an object at the end. */
 enum { STEPS = 4 };
@@ -58,7 +58,7 @@ declare_claim(struct slice result, bool v2, struct slice *what, struct buf *with
 		at = next;
 		path++;
 	}
-	/* There is something else in its place, or nothing. */
+	/* The member has another value, or is missing. */
 	if (next.p && !path[1]) {
 		*what = next;
 		r = buf_add_string(with, claimed[v2]);
@@ -77,7 +77,7 @@ declare_claim(struct slice result, bool v2, struct slice *what, struct buf *with
 	return r < 0 ? -1 : 1;
 }
 
-/* --- what it is told of --- */
+/* --- which servers are declared to it --- */
 
 /* A request and what its servers become. */
 struct change {
@@ -108,7 +108,7 @@ declare_any(const struct mcp *m, const struct msg *request)
 	return any;
 }
 
-/* One of ours whose name the client has taken. */
+/* Does the client declare a server of this name? */
 static bool
 has_name(struct slice servers, struct slice name)
 {
@@ -209,7 +209,7 @@ declare_change(struct mcp *m, const struct msg *request, struct slice *what, str
 		*what = servers;
 		return put_servers(&c, servers) < 0 ? -1 : !slice_eq(servers, buf_slice(with));
 	}
-	/* What is no list is the agent's to refuse. */
+	/* A value that is not an array is left for the agent to refuse. */
 	if (m->options->nprovided == 0 || (servers.p && json_type(servers) != JSON_NULL))
 		return 0;
 	*what = servers.p ? servers : slice(params.p + 1, 0);

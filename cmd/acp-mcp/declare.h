@@ -4,16 +4,19 @@
 
 #include "cmd/acp-mcp/mcp.h"
 
-/* What the agent takes, by the result of its initialize. */
+/* Returns which MCP servers the agent supports, by the result of its initialize. Sets *v2: it speaks version 2 of ACP. */
 enum agent_kind declare_agent_kind(struct slice result, bool *v2);
 /*
- * The change that makes that result say that it takes servers of type acp: *what of it is to be replaced by *with. 1 where
- * there is one, 0 where there is none, -1 out of memory.
+ * Makes the change to the result of initialize that declares support of servers of type acp: *what is the part of result to
+ * replace, and the new text is appended to *with. Returns 1, 0 if no change is needed, or -1 out of memory.
  */
 int declare_claim(struct slice result, bool v2, struct slice *what, struct buf *with);
-/* May the servers that such a request declares need a change, once it is known what the agent takes? */
+/* Could declare_change change this request, once it is known which servers the agent supports? */
 bool declare_any(const struct mcp *, const struct msg *request);
-/* The change that the params of such a request need. As declare_claim. */
+/*
+ * Makes the change to the servers that a request declares: replaces servers that the agent does not support, and adds those of
+ * --provide. *what, *with and the returned value are those of declare_claim.
+ */
 int declare_change(struct mcp *, const struct msg *request, struct slice *what, struct buf *with);
 
 #endif

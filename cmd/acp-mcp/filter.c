@@ -1,4 +1,4 @@
-/* The filter: which message concerns whom. */
+/* The filter: passes each message to the part that handles it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "lib/base/cli.h"
 #include "lib/run/proc.h"
 
-/* A message from the client that is held until the agent has reported what it takes. */
+/* A message from the client that is held until the agent has reported which servers it supports. */
 struct early {
 	struct early *next;
 	struct held *held;
@@ -137,7 +137,7 @@ release_early(struct mcp *m)
 	return r;
 }
 
-/* The agent's answer to initialize: what it takes; towards the client it takes servers of type acp in any case. */
+/* Notes which servers the agent supports, by its response to initialize. The client always gets a response with support of type acp. */
 static enum verdict
 note_agent_kind(struct mcp *m, const struct message *s)
 {
@@ -309,7 +309,7 @@ accept_shim(struct mcp *m, struct server *s, int fd)
 	conn_update_all(m);
 }
 
-/* --- what the frame calls --- */
+/* --- functions that the frame calls --- */
 
 static enum verdict
 message(void *state, struct frame *f, enum acp_direction dir, const struct message *s)

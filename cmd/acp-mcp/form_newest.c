@@ -11,7 +11,7 @@
 #include "cmd/acp-mcp/names.h"
 #include "cmd/acp-mcp/server.h"
 
-/* Does it say of itself what the newest protocol wants to be said? */
+/* Does the request have the members of _meta that the newest protocol requires? */
 static bool
 is_modern(const struct msg *m)
 {
@@ -20,7 +20,7 @@ is_modern(const struct msg *m)
 	return meta.p && json_get(meta, mcp_key_version).p;
 }
 
-/* The members of _meta that every request carries, from what the agent's client said of itself. */
+/* Appends the members of _meta that each request must have, from the initialize of the agent's MCP client. */
 static int
 put_meta(const struct conn *c, struct buf *to)
 {
@@ -89,9 +89,9 @@ ask(struct conn *c, enum call_kind kind, struct slice method, struct slice param
 	return buf_add_slice(&c->first, m->text);
 }
 
-/* --- what an older client is told of --- */
+/* --- notifications for an older client --- */
 
-/* The provider is asked to tell of it from now on, in place of what it was asked before. */
+/* Opens a new subscription, which replaces the earlier one. */
 static int
 listen_anew(struct conn *c)
 {
@@ -110,7 +110,7 @@ listen_anew(struct conn *c)
 	buf_free(&params);
 	if (r < 0 || !c->listening)
 		return -1;
-	/* What the old one still brings is passed on: better twice than not at all. */
+	/* Notifications of the old one are still forwarded: twice is better than not at all. */
 	return old ? frame_cancel(c->mcp->frame, old) : 0;
 }
 
@@ -159,7 +159,7 @@ send_to_chain(struct conn *c, const struct msg *m)
 	return ask(c, json_string_is(m->method, mcp_discover) ? CALL_PROBE : CALL_MESSAGE, m->method, m->params, m);
 }
 
-/* The answer to the agent's MCP initialize, from what the provider says of itself. */
+/* Responds to the agent's MCP initialize with the provider's result of server/discover. */
 static int
 welcome(struct conn *c, const struct call *call, struct slice found)
 {
@@ -226,7 +226,7 @@ call_response(struct conn *c, struct call *call, const struct msg *answer)
 	int r;
 
 	if (call->kind == CALL_LISTEN) {
-		/* It tells of nothing, or no more; or another has taken its place. */
+		/* It was refused, has ended, or was replaced. */
 		c->listening = c->listening == call ? NULL : c->listening;
 		return 0;
 	}
@@ -254,7 +254,7 @@ call_response(struct conn *c, struct call *call, const struct msg *answer)
 	return r;
 }
 
-/* Nor is the agent's MCP client asked anything. */
+/* No requests were sent to the agent's MCP client, so its responses are ignored. */
 static int
 peer_response(struct conn *c, struct ask *a, const struct msg *m)
 {

@@ -11,7 +11,7 @@
 #include "cmd/acp-mcp/meta.h"
 #include "cmd/acp-mcp/names.h"
 
-/* The command's handshake, with what the first request says of the client. */
+/* Sends initialize to the command, with the client's data from the first request. */
 static int
 greet(struct conn *c, struct slice params)
 {
@@ -47,14 +47,14 @@ greeted(struct conn *c, const struct msg *m)
 	return r < 0 ? -1 : conn_send_waiting_asks(c);
 }
 
-/* Has the command taken the handshake? */
+/* Has the command accepted the handshake? */
 static bool
 is_old(const struct conn *c)
 {
 	return c->hello.n > 0 && json_get(buf_slice(&c->hello), acp_protocol_version).p;
 }
 
-/* Does it ask for what the handshake has brought already? */
+/* Is it a request whose result is known from the handshake? */
 static bool
 is_discover(const struct conn *c, struct slice method)
 {
@@ -226,12 +226,12 @@ deliver(struct conn *c, struct ask *a, struct slice method, struct slice params)
 	return r;
 }
 
-/* What a result of 2026-07-28 must have, and an older one has not: of what type it is, and how long it holds. */
+/* Members that a result of 2026-07-28 must have and an older result lacks: its type, and how long it may be cached. */
 static const struct {
 	const char *name, *value;
 } due[] = {{"resultType", "\"complete\""}, {"ttlMs", "0"}, {"cacheScope", "\"private\""}};
 
-/* Is this a method whose results may be kept? */
+/* Is this a method whose results may be cached? */
 static bool
 is_cacheable(struct slice request)
 {

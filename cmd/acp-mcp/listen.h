@@ -1,34 +1,30 @@
 /*
- * listen: subscriptions/listen of MCP 2026-07-28, a request that stays open: what its filter names is told of with
- * notifications. In older MCP they come unasked, and for resources after resources/subscribe.
+ * listen: subscriptions/listen of MCP 2026-07-28, a request that stays open: the server sends the notifications that its filter
+ * names. In older MCP servers send them without a request, and those of resources after resources/subscribe.
  */
 #ifndef MCP_LISTEN_H
 #define MCP_LISTEN_H
 
 #include "lib/base/bytes.h"
 
+/* All functions that return an int return 0, or -1 out of memory. */
+
 /*
- * Appends the members of a filter that ask for changes of lists: those that a server with these capabilities tells of,
- * of them those that `asked`, a filter, has (p NULL: all). 0, or -1 out of memory.
+ * Appends the members of a filter that ask for changes of lists: those that a server with these capabilities reports. asked: a
+ * filter, to append only the members that it has, too; p NULL: all.
  */
 int listen_put_lists(struct slice capabilities, struct slice asked, struct buf *to);
-/* Does a notification of this method, a JSON string, come on subscriptions only? */
+/* Is this method, a JSON string, one of the notifications that belong to subscriptions? */
 bool listen_brings(struct slice method);
-/* Is a notification of this method, a JSON string, with these params what the filter asks for? */
+/* Does the filter ask for a notification with this method, a JSON string, and these params? */
 bool listen_wants(struct slice filter, struct slice method, struct slice params);
-/*
- * Appends an array of the strings that another one (or p NULL) has, with this one in it, or without. 0, or -1 out of
- * memory.
- */
+/* Appends the array of strings `uris` (p NULL: empty) with uri added, or, if not `with`, without uri. */
 int listen_put_uris(struct slice uris, struct slice uri, bool with, struct buf *to);
-/* The id that params, or a result, name a subscription by, JSON; p NULL: none. */
+/* Returns the subscription id in params or in a result, as JSON. p NULL: there is none. */
 struct slice listen_name(struct slice params);
-/*
- * Where *value, params or a result, names a subscription, it becomes a copy in room with this id in its place. 0, or -1 out of
- * memory.
- */
+/* Replaces the subscription id in *value, params or a result: *value becomes a copy in room. Does nothing if there is none. */
 int listen_rename(struct slice *value, struct slice id, struct buf *room);
-/* Appends params (or p NULL: none) with the id of the subscription, JSON, in their _meta. 0, or -1 out of memory. */
+/* Appends params (p NULL: none) with this subscription id, JSON, in their _meta. */
 int listen_put_params(struct slice params, struct slice id, struct buf *to);
 
 #endif

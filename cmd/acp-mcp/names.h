@@ -1,4 +1,4 @@
-/* names: how MCP spells what is looked at here, and how it is got at. */
+/* names: names of MCP that are used here, and functions to get members. */
 #ifndef MCP_NAMES_H
 #define MCP_NAMES_H
 
@@ -35,7 +35,7 @@ static const char mcp_key_subscription[] = "io.modelcontextprotocol/subscription
 static const char mcp_newest[] = "2026-07-28";
 static const char mcp_handshake[] = "2025-11-25";
 
-/* The object that is a member of an object, or p NULL; also where it is none. */
+/* Returns a member that is an object. p NULL: there is none, or `object` is not an object. */
 static inline struct slice
 mcp_object(struct slice object, const char *member)
 {
@@ -44,7 +44,7 @@ mcp_object(struct slice object, const char *member)
 	return json_type(v) == JSON_OBJECT ? v : slice(NULL, 0);
 }
 
-/* Likewise a string, with its quotes. */
+/* Returns a member that is a string, with its quotes. p NULL as in mcp_object. */
 static inline struct slice
 mcp_string(struct slice object, const char *member)
 {

@@ -10,23 +10,26 @@
 struct peer {
 	struct endpoint end;
 	struct outline outline; /* of the line that is too long */
-	bool finished;          /* nothing more is sent */
-	/* Called with arg: a message; a line that is none, and who waits because of it (msg_noise_meant); the end of its output. */
-	void (*message)(void *arg, const struct msg *);
-	void (*noise)(void *arg, const char *why, struct slice text);
-	void (*lost)(void *arg, enum msg_kind, struct slice id);
-	void (*ended)(void *arg);
-	/* It has been read, or written to, whatever happened. Last of all. */
-	void (*moved)(void *arg);
+	bool finished;          /* peer_finish was called */
+	/* The owner's functions, which are called with arg. The slices are valid during the call. */
+	void (*message)(void *arg, const struct msg *); /* a message was read */
+	void (*noise)(void *arg, const char *why, struct slice text); /* a line that is not a message was read */
+	void (*lost)(void *arg, enum msg_kind, struct slice id); /* after noise: which message it was meant to be (msg_noise_meant) */
+	void (*ended)(void *arg);                       /* the peer's output has ended */
+	void (*moved)(void *arg);                       /* after any reading or writing, and after the calls above */
 	void *arg;
 };
 
-/* Takes over the descriptors, whatever is returned (they may be the same): 0, or -1 with errno. */
+/*
+ * Takes ownership of the descriptors, which may be the same, also on failure. limit: of a line, bytes. Returns 0, or -1 with
+ * errno.
+ */
 int peer_open(struct peer *, struct loop *, int reads, int writes, size_t limit);
-/* Queues a message. Nothing happens where it does not read any more. 0, or -1 out of memory. */
+/* Queues a message; after peer_finish does nothing. Returns 0, or -1 out of memory. */
 int peer_send(struct peer *, struct slice message);
-/* Nothing more will be sent: its input ends after what is queued. */
+/* Closes the peer's input after all that is queued. */
 void peer_finish(struct peer *);
+/* Closes both descriptors, and frees everything. */
 void peer_close(struct peer *);
 
 #endif

@@ -4,18 +4,18 @@
 
 #include "lib/base/bytes.h"
 
-/* Zero it to begin; path NULL: there is none yet. */
+/* Zero it to begin. */
 struct place {
-	char *path; /* absolute, and short enough for a socket's path below it */
-	int lock;   /* held as long as we live: who finds the directory unlocked removes it */
+	char *path; /* absolute, and short enough for socket paths below it; NULL: not made yet */
+	int lock;   /* descriptor of the directory, locked while this process lives: an unlocked directory is stale */
 };
 
 /*
- * Makes the directory, for this user only, in `in` or, where no socket's path would fit there, in /tmp; removes those that processes
- * which were killed have left there. 0; 1: in /tmp; -1: why has got a text.
+ * Makes the directory, with access for this user only, in `in`, or in /tmp if the path of a socket would be too long there. Removes
+ * stale directories from the same place. Returns 0, 1 if it is in /tmp, or -1 with a message in why.
  */
 int place_make(struct place *, const char *in, struct buf *why);
-/* Removes it, where it is empty. */
+/* Removes the directory if it is empty, and frees the path. */
 void place_remove(struct place *);
 
 #endif

@@ -13,7 +13,7 @@
 #include "lib/base/cli.h"
 #include "lib/run/proc.h"
 
-/* How long a command may take to end: after its input has, after SIGTERM (us); at the end of all, in steps. */
+/* Microseconds before the first and the second signal to a command that is to end; steps of the wait at the end. */
 enum { KILL_AFTER = 2 * 1000 * 1000, LAST_STEPS = 200, LAST_STEP_MS = 10 };
 
 const struct provided *
@@ -67,7 +67,7 @@ input_has_ended(const struct command *c)
 	struct pollfd input = {.fd = c->input, .events = POLLIN};
 	int unread;
 
-	/* It can be read, but nothing is there. */
+	/* poll reports data, but there is none. */
 	return poll(&input, 1, 0) > 0 && ioctl(c->input, FIONREAD, &unread) == 0 && unread == 0;
 }
 
@@ -80,7 +80,7 @@ command_ended(void *arg, int status)
 	if (!c->input_closed && !c->signalled && !input_has_ended(c))
 		frame_warn(c->mcp->frame, "server %.*s: %s has ended: %s", (int)c->what->name.n, c->what->name.p, c->what->words[0],
 			proc_describe(status, text, sizeof(text)));
-	/* Nothing of it stays: until it is buried its group is its own. */
+	/* Ends the rest of its process group, whose id cannot be used again before the command is reaped. */
 	proc_signal(c->child.pid, SIGTERM);
 	forget(c);
 	c->ended(c->arg);
@@ -145,7 +145,7 @@ all_ended(const struct mcp *m)
 struct local {
 	struct local *next;
 	struct command command;
-	struct loop_fd shim; /* our copy of the socket: it tells when the shim has gone */
+	struct loop_fd shim; /* a copy of the socket, to notice the end of the shim */
 };
 
 static void

@@ -1,22 +1,22 @@
-/* provide: commands of ours that are offered as servers of type acp. */
+/* provide: commands of --provide, which are offered as servers of type acp. */
 #ifndef MCP_PROVIDE_H
 #define MCP_PROVIDE_H
 
 #include "cmd/acp-mcp/mcp.h"
 
-/* The one that has this id (a JSON string), or NULL. */
+/* Finds the server with this id, a JSON string. NULL: none. */
 const struct provided *provide_by_id(const struct mcp *, struct slice id);
-/* Has one of ours called a connection this (a JSON string), now or in an earlier life? */
+/* Is this connection id, a JSON string, one that this program makes for a server of --provide, now or before a restart? */
 bool provide_by_connection(const struct mcp *, struct slice id);
-/* Appends its declaration. 0, or -1 out of memory. */
+/* Appends the declaration of the server. Returns 0, or -1 out of memory. */
 int provide_put(const struct provided *, struct buf *to);
 /*
- * Serves a shim of the agent's: a command is started on its socket and left alone until either ends. fd is taken
- * over. What goes wrong is said; the shim sees the end.
+ * Starts a command on a shim's socket, so that they are connected directly until either ends. Takes ownership of fd. Reports
+ * failures, and then closes fd.
  */
 void provide_serve(struct mcp *, const struct provided *, int fd);
 
-/* A command that runs. */
+/* A command of --provide, running or not. */
 struct command {
 	struct command *next;
 	struct mcp *mcp;
@@ -24,18 +24,21 @@ struct command {
 	struct loop_child child;
 	struct loop_timer kill_timer;
 	bool runs;
-	int input;           /* its standard input, where another process may have ended it: our copy; else -1 */
+	int input;           /* a copy of its standard input, if another process can close that; else -1 */
 	bool input_closed, signalled; /* how it was made to end */
-	/* The owner's: it has ended and is buried; where we had not ended it, that has been reported. */
+	/* The owner's: called after the command has ended and was reaped. An end that acp-mcp did not cause has been reported. */
 	void (*ended)(void *arg);
 	void *arg;
 };
 
-/* Starts it with these as its standard input and output; they stay the caller's. 0; -1: not started, it has been said. */
+/* Starts the command with these as its standard input and output, which the caller still owns. Returns 0, or -1 (reported). */
 int command_start(struct command *, int in, int out);
-/* It is to end, for we have ended its input, or its output has ended: it gets two seconds, and then signals. */
+/*
+ * Makes the command end: SIGTERM after two seconds, SIGKILL after two more. ours: acp-mcp has closed its input; else the command
+ * has closed its output.
+ */
 void command_finish(struct command *, bool ours);
-/* Ends all of them, those of provide_serve too, and waits for it: not long, and for all together. No owner is told. */
+/* Ends all commands, those of provide_serve too, and waits at most 2 s for all together. Does not call `ended`. */
 void provide_end_all(struct mcp *);
 
 #endif

@@ -11,7 +11,7 @@
 /* When to try again where there were no descriptors left (us). */
 enum { RETRY = 200 * 1000 };
 
-/* A session has been told of a server, or is about to be. */
+/* The use of a server by a session that is open, or by a request that opens one. */
 struct use {
 	struct use *next;
 	struct server *server;
@@ -31,7 +31,7 @@ listen_again(void *arg)
 		loop_watch(frame_loop(m->frame), &s->watch, POLLIN);
 }
 
-/* Most likely there are no descriptors left: others have to end first, and who has come waits. */
+/* Probably no descriptors are left: stops accepting for a while; new shims wait. */
 static void
 pause_listening(struct mcp *m)
 {
@@ -59,7 +59,7 @@ unused_expired(void *arg)
 	if (!s->used)
 		frame_warn(s->mcp->frame, "server %.*s: the agent has not started its command: an agent on another machine needs \"acp-mcp --\" "
 			"before it there", (int)s->name.n, s->name.p);
-	/* Once is enough. */
+	/* Reported once only. */
 	mark_used(s);
 }
 
@@ -83,7 +83,7 @@ accept_ready(void *arg, short revents)
 	}
 }
 
-/* Where the sockets are. */
+/* Makes the directory of the sockets, if there is none. */
 static int
 find_place(struct mcp *m, struct buf *why)
 {
@@ -120,7 +120,7 @@ listen_at(struct server *s, struct buf *why)
 	return loop_add_fd(frame_loop(m->frame), &s->watch);
 }
 
-/* Nobody can come any more. */
+/* Removes the socket: no more shims can connect. */
 static void
 retire(struct server *s)
 {
@@ -143,7 +143,7 @@ server_free(struct server *s)
 	free(s);
 }
 
-/* Where nobody needs it. */
+/* Removes the socket if no session uses the server, and frees the server if no connection does, either. */
 static void
 free_unused(struct server *s)
 {
@@ -173,7 +173,7 @@ server_unref(struct server *s)
 	free_unused(s);
 }
 
-/* --- who uses them --- */
+/* --- sessions that use servers --- */
 
 static int
 use(struct server *s, const struct msg *request)

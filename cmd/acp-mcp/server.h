@@ -1,6 +1,6 @@
 /*
  * server: a server of type acp as the agent sees it: a stdio server, which is this program with --connect SOCKET.
- * Its socket lives as long as a session uses it, and it itself as long as a shim does, too.
+ * The socket exists while a session uses it; the struct exists while a session or a shim uses it.
  */
 #ifndef MCP_SERVER_H
 #define MCP_SERVER_H
@@ -13,7 +13,7 @@ struct server {
 	struct buf name, id;              /* JSON strings, as they were declared */
 	bool by_server_id;                /* declared by serverId */
 	char *path;
-	int listener;                     /* -1: its sessions have gone */
+	int listener;                     /* -1: no session uses it */
 	struct loop_fd watch;
 	bool used;                        /* a shim has connected, or it was reported that none has */
 	struct loop_timer unused_timer;   /* until it is reported that no shim has connected */
@@ -21,22 +21,25 @@ struct server {
 };
 
 /*
- * The server that a declaration ({"type":"acp",...}) in this request speaks of; the same for the same name and id.
- * NULL where there can be none, and why has got a text.
+ * Returns the server of a declaration ({"type":"acp",...}) in this request; declarations with the same name and id have the same
+ * server. Returns NULL on failure, with a message in why.
  */
 struct server *server_declared(struct mcp *, const struct msg *request, struct slice declaration, struct buf *why);
-/* Appends the declaration of the stdio server that stands for it. 0, or -1 out of memory. */
+/* Appends the declaration of the stdio server that replaces it. Returns 0, or -1 out of memory. */
 int server_put_stdio(const struct server *, struct buf *to);
-/* The answer to a request that declared servers: the session that uses them, or none does. 0, or -1 out of memory. */
+/*
+ * Handles the response to a request that declared servers: its session uses them, or after an error they are released. Returns 0,
+ * or -1 out of memory.
+ */
 int server_opened(struct mcp *, const struct message *answer);
-/* A prompt of this session has its response: who has not come yet to its servers will not. */
+/* To be called after the response to a prompt of this session: reports its servers to which no shim has connected. */
 void server_prompted(struct mcp *, struct slice session);
-/* A session has gone, and what only it used. */
+/* To be called after a session was closed: releases its servers. */
 void server_closed(struct mcp *, struct slice session);
-/* A connection that uses it begins; it has ended. */
+/* Add and remove a connection that uses the server. server_unref may free it. */
 void server_ref(struct server *);
 void server_unref(struct server *);
-/* Takes all sockets away. */
+/* Frees all servers, and removes their sockets and the directory. */
 void server_end_all(struct mcp *);
 
 #endif
