@@ -13,12 +13,12 @@ struct client {
 	struct link link;
 	struct loop_timer exit_timer;
 	struct buf cookies;
-	bool left;      /* the client has left, or a signal has come */
+	bool left;      /* the client has left, or a signal was received */
 	bool hurried;   /* its time is over */
 	char why[256];  /* the connection could not be made */
 };
 
-/* What a URL says. The strings lie in text. */
+/* The parts of a URL, which point into text. */
 struct target {
 	char *text;
 	const char *host;
@@ -44,7 +44,7 @@ client_changed(void *arg)
 		c->left = true;
 		loop_add_timer(c->service.loop, &c->exit_timer, c->options->grace);
 	}
-	/* Who has asked and left may still read: the responses are waited for. */
+	/* A client that has closed its output may still read: waits for the responses to its requests. */
 	if (!endpoint_can_write(&l->local) || (c->left && (c->hurried || link_open_requests(l, ACP_CLIENT) == 0)))
 		link_finish(l, LWS_CLOSE_STATUS_NORMAL, "");
 }
@@ -107,7 +107,7 @@ add_headers(struct client *c, struct lws *wsi, char **at, size_t room)
 	return r ? -1 : 0;
 }
 
-/* What the handshake's response sets. */
+/* Stores the cookies that the response to the handshake sets. */
 static void
 keep_cookies(struct client *c, struct lws *wsi)
 {

@@ -1,4 +1,4 @@
-/* Who may connect: what an HTTP request has to have, and what it gets where it has not. */
+/* Decides who may connect: checks the HTTP request, and refuses it with a status. */
 #include "cmd/acp-ws/ws.h"
 
 #include <stdlib.h>
@@ -56,7 +56,7 @@ origin_may(struct lws *wsi, const char *const *origins)
 	return may;
 }
 
-/* How long it takes says nothing about where the two differ. */
+/* Takes the same time wherever the two differ. */
 static bool
 token_is(struct lws *wsi, const struct buf *token)
 {
@@ -125,6 +125,6 @@ handshake_refuse(struct lws *wsi, unsigned status, const char *why)
 			status, phrase(status), more, strlen(why) + 1, why) == 0)
 		lws_write(wsi, (unsigned char *)text.p + before, text.n - before, LWS_WRITE_HTTP);
 	buf_free(&text);
-	/* It closes the connection after what is written. */
+	/* libwebsockets closes the connection after the response is written. */
 	return -1;
 }

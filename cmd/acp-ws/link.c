@@ -30,7 +30,7 @@ local_side(const struct link *l)
 
 /* --- flow --- */
 
-/* Applies who may be read. */
+/* Pauses or resumes reading of both peers. */
 static void
 steer(struct link *l)
 {
@@ -118,7 +118,7 @@ send_error(struct link *l, enum acp_side to, struct slice id, int code, const ch
 	buf_free(&text);
 }
 
-/* Who sends on and does not read the errors is not read any more. */
+/* A peer that goes on sending but does not read its error responses is not read until it does. */
 static void
 refuse_request(struct link *l, enum acp_side from, struct slice id, int code, const char *why)
 {
@@ -179,7 +179,7 @@ link_open_requests(const struct link *l, enum acp_side from)
 	return n;
 }
 
-/* Nothing more travels: the local peer's open requests get an error, and its input ends. why NULL: what is known of the connection. */
+/* Nothing more is forwarded: the local peer's open requests get an error, and its input ends. why NULL: the reason the link knows. */
 static void
 end_local(struct link *l, const char *why)
 {
@@ -196,7 +196,7 @@ end_local(struct link *l, const char *why)
 	endpoint_finish(&l->local);
 }
 
-/* What is no message goes nowhere, and whoever waits because of it gets an error. */
+/* Discards a line that is not a message. If it was meant to be a request or a response, an error is sent where one is due. */
 static void
 discard(struct link *l, enum acp_side from, uint64_t number, struct slice text, const char *why)
 {
@@ -371,8 +371,8 @@ receive(struct link *l, struct slice piece)
 /* --- the connection --- */
 
 /*
- * A peer that has sent nothing and taken nothing since the last ping is dead. What has arrived counts: a ping of a peer that does
- * not read now is a sign of life, and libwebsockets does not report it. Such a peer has an interval more, for its ping may be due
+ * A peer that has sent nothing and read nothing since the last ping is dead. Data that has arrived unread counts: a ping of a peer
+ * that does not read now is a sign of life, and libwebsockets does not report it. Such a peer has an interval more, for its ping may be due
  * as ours is. One that we do not read because the local peer is slow cannot be judged.
  */
 static void

@@ -32,8 +32,8 @@ struct conn {
 	char id[2 * ID_BYTES + 1];
 	char why[128];             /* the WebSocket is closed */
 	bool started, ended;       /* the agent */
-	bool stopped;              /* by us, after its time */
-	bool overdue;              /* its pipes outlived it */
+	bool stopped;              /* by acp-ws, after the grace period */
+	bool overdue;              /* its pipes were still open after the grace period */
 	int status;                /* as waitpid has it */
 	uint64_t last_written;     /* bytes that had been written to it when exit_timer was last started */
 };
@@ -93,7 +93,7 @@ exit_timer_expired(void *arg)
 	if (c->server->service.leaving)
 		link_abort(&c->link);
 	if (!c->ended && !c->stopped && c->link.local.out.n > 0 && c->link.local.out.written > c->last_written) {
-		/* It is slow to take what its client has left. */
+		/* It still reads the messages that its client has left. */
 		c->last_written = c->link.local.out.written;
 		start_exit_timer(c, c->server->options->grace);
 	} else if (!c->ended) {
@@ -103,7 +103,7 @@ exit_timer_expired(void *arg)
 		c->stopped = true;
 		start_exit_timer(c, AFTER_TERM);
 	} else if (c->link.local.paused && !c->link.down) {
-		/* Not the agent is late, but who reads what it has sent. */
+		/* The remote peer is slow to read the agent's output, not the agent to write it. */
 		start_exit_timer(c, c->server->options->grace);
 	} else {
 		c->overdue = true;
@@ -112,7 +112,7 @@ exit_timer_expired(void *arg)
 	}
 }
 
-/* The agent has ended: says so to the other end. */
+/* The agent has ended: closes the connection with the reason. */
 static void
 end_websocket(struct conn *c)
 {
@@ -126,7 +126,7 @@ end_websocket(struct conn *c)
 	link_finish(&c->link, c->status == 0 ? LWS_CLOSE_STATUS_NORMAL : LWS_CLOSE_STATUS_UNEXPECTED_CONDITION, c->why);
 }
 
-/* What follows from what has happened. The connection may be gone afterwards. */
+/* Updates the state of a connection after each event. May free it. */
 static void
 conn_changed(void *arg)
 {
@@ -173,12 +173,12 @@ agent_ended(void *arg, int status)
 
 	c->ended = true;
 	c->status = status;
-	/* What it started may hold its pipes open. */
+	/* Its children may hold its pipes open. */
 	start_exit_timer(c, c->server->options->grace);
 	conn_changed(c);
 }
 
-/* Both ends of three pipes: what the agent gets, and what stays here. 0, or -1 with errno and none is open. */
+/* Opens three pipes: the agent's ends, and the ends that stay here. Returns 0, or -1 with errno and none open. */
 static int
 make_pipes(int theirs[3], int ours[3])
 {

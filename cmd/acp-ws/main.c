@@ -241,7 +241,7 @@ read_option(int option, struct options *o)
 	}
 }
 
-/* Better said now than to the last who connect. */
+/* Reported at the start, not when the last clients connect. */
 static void
 check_descriptors(const struct options *o)
 {

@@ -1,4 +1,4 @@
-/* How much the other end of a connection has taken and sent. Linux says it; elsewhere it is not known. */
+/* How many bytes the other end of a connection has acknowledged and sent. Only Linux reports them. */
 #include "cmd/acp-ws/ws.h"
 
 #ifdef __linux__
