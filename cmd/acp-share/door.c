@@ -1,4 +1,4 @@
-/* The socket: who connects writes one line and gets one, with a descriptor for who watches or joins. Nobody is waited for. */
+/* The socket: a program that connects sends one line and gets one, with a descriptor to watch or join. Nothing here blocks. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 enum {
 	CONNECTIONS = 32,         /* at once; others wait */
 	REQUEST_LIMIT = 64 * 1024,
-	PATIENCE = 5 * 1000000,   /* us for the whole of a connection */
+	CONNECTION_TIME = 5 * 1000000, /* us: limit of a connection, from its first byte to its last */
 	RETRY = 200 * 1000,       /* us until the next try, where there were no descriptors left */
 	PIPE = 1024 * 1024,       /* bytes of a watcher's, where the system allows it */
 };
@@ -24,8 +24,8 @@ struct conn {
 	struct share *share;
 	int fd;
 	struct loop_fd watch;
-	struct loop_timer patience;
-	struct buf in, out; /* what was asked; what is replied */
+	struct loop_timer timeout_timer;
+	struct buf in, out; /* the request; the reply */
 	size_t sent;
 	int pass;           /* the descriptor that goes with the reply; -1: none */
 	struct conn *prev, *next;
@@ -48,7 +48,7 @@ hang_up(void *arg)
 	struct share *s = c->share;
 
 	loop_remove_fd(frame_loop(s->frame), &c->watch);
-	loop_remove_timer(frame_loop(s->frame), &c->patience);
+	loop_remove_timer(frame_loop(s->frame), &c->timeout_timer);
 	close(c->fd);
 	if (c->pass >= 0)
 		close(c->pass);
@@ -60,7 +60,7 @@ hang_up(void *arg)
 	listen_on(s);
 }
 
-/* Sends what finds room. */
+/* Sends as much as fits. */
 static void
 reply(struct conn *c)
 {
@@ -81,7 +81,7 @@ reply(struct conn *c)
 		loop_watch(frame_loop(c->share->frame), &c->watch, POLLOUT);
 }
 
-/* --- what is replied: 0, or -1 out of memory --- */
+/* --- replies: 0, or -1 out of memory --- */
 
 static int
 put_text(struct buf *to, const char *before, const char *text)
@@ -161,7 +161,7 @@ attach(struct conn *c, struct slice hop, bool joins)
 	return put_text(&c->out, "{\"hop\":0,\"name\":", s->name) == 0 ? buf_add_string(&c->out, "}\n") : -1;
 }
 
-/* --- what is asked --- */
+/* --- requests --- */
 
 static int
 understand(struct conn *c, struct slice line)
@@ -237,10 +237,10 @@ conn_new(struct share *s, int fd)
 	}
 	*c = (struct conn){.share = s, .fd = fd, .pass = -1};
 	c->watch = (struct loop_fd){.fd = fd, .events = POLLIN, .ready = ready, .arg = c};
-	c->patience = (struct loop_timer){.expired = hang_up, .arg = c};
+	c->timeout_timer = (struct loop_timer){.expired = hang_up, .arg = c};
 	DL_APPEND(s->conns, c);
 	s->nconns++;
-	if (loop_add_fd(loop, &c->watch) == 0 && loop_add_timer(loop, &c->patience, PATIENCE) == 0)
+	if (loop_add_fd(loop, &c->watch) == 0 && loop_add_timer(loop, &c->timeout_timer, CONNECTION_TIME) == 0)
 		return c;
 	hang_up(c);
 	return NULL;
@@ -257,7 +257,7 @@ accept_ready(void *arg, short revents)
 		frame_warn(s->frame, "%s: a process of another user was refused", s->at.path);
 	if (fd < 0 && (errno == EPERM || errno == EAGAIN))
 		return;
-	/* Others have to end first: who comes waits. */
+	/* No descriptors are left: new connections wait. */
 	if (fd < 0 || !conn_new(s, fd))
 		loop_add_timer(frame_loop(s->frame), &s->accept_timer, RETRY);
 	listen_on(s);

@@ -11,7 +11,7 @@
 #include "lib/base/cli.h"
 #include "lib/base/text.h"
 
-enum { PATIENCE = 1000000 /* us for one answer */ };
+enum { RESPONSE_TIME = 1000000 /* us: how long to wait for one response */ };
 
 static const char *const names[] = {"PID", "SINCE", "CLIENT", "AGENT", "HOP", "SESSIONS", "DIRECTORY", "SOCKET"};
 enum { PID, SINCE, CLIENT, AGENT, HOP, SESSIONS, DIRECTORY, SOCKET, COLUMNS };
@@ -171,7 +171,7 @@ add_stream(struct table *t, struct buf *to, bool json, const char *path)
 
 	if (fd < 0 && errno == ECONNREFUSED)
 		return 0;
-	if (fd < 0 || attach_list(fd, PATIENCE, &answer))
+	if (fd < 0 || attach_list(fd, RESPONSE_TIME, &answer))
 		buf_free(&answer);
 	r = json ? put_object(to, path, buf_slice(&answer)) : add_row(t, path, buf_slice(&answer));
 	buf_free(&answer);

@@ -6,7 +6,7 @@
 #include "lib/attach/rendezvous.h"
 #include "lib/frame/frame_options.h"
 
-/* At once. */
+/* At the same time. */
 enum { GUESTS = 100 };
 
 struct call;
@@ -30,7 +30,7 @@ struct share {
 	struct buf record;
 	struct block *chunk;     /* the last copies, which all guests share: so much of it is used */
 	size_t used;
-	/* The door's own. */
+	/* Private to door.c. */
 	struct loop_fd listener;
 	struct loop_timer accept_timer;
 	struct conn *conns;
@@ -50,8 +50,8 @@ void share_show(struct share *, enum acp_direction, const struct message *, cons
 int door_open(struct share *);
 void door_close(struct share *);
 
-/* guest.c: who watches (reads a recording of what passes from fd, a pipe) or joins (writes records, too; a socket). */
-/* Takes over fd. 0, or -1 with errno. */
+/* guest.c: a guest watches (reads a recording of the stream from fd, a pipe) or joins (also writes records; fd is a socket). */
+/* Adds a guest. Takes ownership of fd. Returns 0, or -1 with errno. */
 int guest_add(struct share *, int fd, bool joins);
 /* A copy for all guests but one; built: the result of building it in share.record. */
 void guests_copy(struct share *, int built, const struct guest *except);

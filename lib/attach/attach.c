@@ -13,7 +13,7 @@
 #include "lib/run/system.h"
 
 enum {
-	PATIENCE = 5 * 1000 * 1000,     /* us that acp-share has to answer */
+	RESPONSE_TIME = 5 * 1000 * 1000, /* us: how long to wait for a response of acp-share */
 	ANSWER_MOST = 32 * 1024 * 1024, /* bytes: no acp-share has more to list, each byte of 4 MiB escaped */
 };
 
@@ -117,10 +117,10 @@ say(char **why, const char *subject, const char *wrong)
 }
 
 const char *
-attach_list(int fd, uint64_t patience, struct buf *answer)
+attach_list(int fd, uint64_t timeout, struct buf *answer)
 {
 	int passed;
-	const char *wrong = ask(fd, slice_of("{\"want\":\"list\"}\n"), answer, &passed, loop_clock() + patience);
+	const char *wrong = ask(fd, slice_of("{\"want\":\"list\"}\n"), answer, &passed, loop_clock() + timeout);
 
 	if (passed >= 0)
 		close(passed);
@@ -318,7 +318,7 @@ read_answer(struct attached *a, const char *name, struct slice answer, int *pass
 int
 attach_open(struct attached *a, const char *where, enum attach_want want, const char *hop, char **why)
 {
-	uint64_t deadline = loop_clock() + PATIENCE;
+	uint64_t deadline = loop_clock() + RESPONSE_TIME;
 	struct buf question = {0}, answer = {0};
 	char *name = NULL;
 	const char *wrong;

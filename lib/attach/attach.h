@@ -29,7 +29,7 @@ struct attached {
  */
 int attach_open(struct attached *, const char *where, enum attach_want, const char *hop, char **why);
 
-/* Asks who listens at a socket (connected, not blocking) what it shares; waits for patience us at most. NULL, or what is wrong. */
-const char *attach_list(int fd, uint64_t patience, struct buf *answer);
+/* Asks the acp-share at a connected non-blocking socket what it shares. timeout: us. Returns NULL, or what is wrong. */
+const char *attach_list(int fd, uint64_t timeout, struct buf *answer);
 
 #endif
