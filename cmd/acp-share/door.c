@@ -15,7 +15,7 @@
 enum {
 	CONNECTIONS = 32,         /* at once; others wait */
 	REQUEST_LIMIT = 64 * 1024,
-	CONNECTION_TIME = 5 * 1000000, /* us: limit of a connection, from its first byte to its last */
+	CONNECTION_TIME = 5 * 1000000, /* us: limit of a whole connection */
 	RETRY = 200 * 1000,       /* us until the next try, where there were no descriptors left */
 	PIPE = 1024 * 1024,       /* bytes of a watcher's, where the system allows it */
 };
