@@ -1,4 +1,4 @@
-/* --answer, --permit and --deny: requests that are answered here and do not travel on. */
+/* --answer, --permit and --deny: requests that are answered here and are not forwarded. */
 #include <stdlib.h>
 
 #include "cmd/acp-inject/inject.h"
@@ -17,7 +17,7 @@ take_first(void *arg, struct slice output)
 	return false;
 }
 
-/* The result that a program makes of the request; empty where it makes none, and the next rule is asked. */
+/* Appends the result that the program makes of the request; nothing if it makes none: then the next rule is tried. 0 or -1. */
 static int
 result_of(struct passing *p, const struct answer *a, struct buf *to)
 {
@@ -34,7 +34,7 @@ result_of(struct passing *p, const struct answer *a, struct buf *to)
 	return result.failed ? -1 : 0;
 }
 
-/* The answer that selects the first option of this kind; empty where there is none. */
+/* Appends the result that selects the first option of this kind; nothing if there is none. 0 or -1. */
 static int
 selection_of(const struct passing *p, const char *kind, struct buf *to)
 {

@@ -1,4 +1,4 @@
-/* --prepend, --append and --mcp-server: what prompts and new sessions are given besides. */
+/* --prepend, --append and --mcp-server: what is added to prompts and to new sessions. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ read_all(int fd, struct buf *to)
 
 	if (fstat(fd, &st) < 0)
 		return strerror(errno);
-	/* Of a pipe there would be nothing the second time, and we would wait for it. */
+	/* A pipe can be read once only, and reading it would block. */
 	if (!S_ISREG(st.st_mode))
 		return "not a regular file";
 	for (;;) {
@@ -88,7 +88,7 @@ splice_message(struct passing *p, const struct splice *s, size_t n)
 	return r;
 }
 
-/* Behind the last entry of an object or array; *any: it has one. */
+/* The end of the last entry of an object or array; *any: whether it has an entry. */
 static const char *
 end_of_entries(struct slice container, bool *any)
 {
@@ -163,7 +163,7 @@ prompt_message(struct passing *p)
 	struct inject *in = p->inject;
 	struct slice session = message_session(&p->message), params = p->message.msg.params, prompt = {NULL, 0};
 
-	/* With anything before or after it, it would be no command. */
+	/* With a text before or after it, it would not be a command any more. */
 	if (commands_prompt(in->commands, &p->message.msg))
 		return STEP_ON;
 	if (!in->options->every && session.p && !once_new(&in->sessions, CONTEXT_DONE, session))
@@ -197,7 +197,7 @@ has_server(struct slice servers, struct slice name)
 	return false;
 }
 
-/* Into the list, or into params where there is no list, or null in its place. */
+/* Adds the server to the list; where there is no list, or null, adds a list to params. */
 static int
 into_servers(struct passing *p, struct slice list, struct slice server)
 {

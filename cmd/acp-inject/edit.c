@@ -52,7 +52,7 @@ same_id(struct slice a, struct slice b)
 	return same;
 }
 
-/* Is this what the message has become? A request's answer belongs to its sender. */
+/* Does this output take the place of the message? A response must reach the sender of its request. */
 static bool
 carries_on(const struct msg *was, const struct msg *is)
 {
@@ -82,13 +82,13 @@ check(struct passing *p, const struct outputs *o, size_t *carrier)
 		if (*carrier == o->n && carries_on(&p->message.msg, &m))
 			*carrier = i;
 	}
-	/* Nobody waits for what becomes of a notification: any may take its place. */
+	/* Nobody waits for a notification: any output may take its place. */
 	if (*carrier == o->n && p->message.msg.kind == MSG_NOTIFICATION)
 		*carrier = 0;
 	return true;
 }
 
-/* Nobody waits for ever for what will not come. */
+/* Drops the message; a request gets an error response, so that its sender does not wait for ever. */
 static enum step
 drop(struct passing *p)
 {
@@ -99,9 +99,9 @@ drop(struct passing *p)
 	if (p->message.msg.kind != MSG_REQUEST || in->options->silent)
 		return STEP_GONE;
 	if (frame_is_one_way(in->frame)) {
-		if (!in->silence_told)
+		if (!in->silence_reported)
 			frame_warn(in->frame, "%s: dropped a request, which gets no response: a one-way pipe cannot carry one back", in->options->edit_rule);
-		in->silence_told = true;
+		in->silence_reported = true;
 		return STEP_GONE;
 	}
 	r = buf_printf(&text, "%s: dropped by %s", tool_name, in->options->edit_rule);
@@ -113,7 +113,7 @@ drop(struct passing *p)
 	return r < 0 ? STEP_FAILED : STEP_GONE;
 }
 
-/* A message that a program has made says jsonrpc, too: peers refuse one that does not. It may be put into `to`. 0 or -1. */
+/* Adds jsonrpc to a message that a program has made: peers refuse one without it. *message may then point into `to`. 0 or -1. */
 static int
 complete(struct slice *message, struct buf *to)
 {
@@ -126,7 +126,7 @@ complete(struct slice *message, struct buf *to)
 	return 0;
 }
 
-/* Outputs before the carrier go ahead of it, those after it later. */
+/* Sends the outputs before the carrier before it, and those after the carrier after it. */
 static int
 send_output(struct passing *p, const struct outputs *o, size_t i, size_t carrier)
 {
@@ -134,7 +134,7 @@ send_output(struct passing *p, const struct outputs *o, size_t i, size_t carrier
 	struct buf made = {0};
 	int r = 0;
 
-	/* What came without jsonrpc is known to get along without. */
+	/* The peer of a message that came without jsonrpc accepts it without. */
 	if (i != carrier || json_get(o->input, "jsonrpc").p)
 		r = complete(&text, &made);
 	if (r == 0 && i < carrier)

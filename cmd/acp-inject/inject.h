@@ -10,9 +10,9 @@
 
 static const char tool_name[] = "acp-inject";
 
-/* --- what is asked for (main.c) --- */
+/* --- the options (main.c) --- */
 
-/* --prepend and --append: a text, or a file that has it. */
+/* --prepend and --append: a text, or the path of a file that holds it. */
 struct context {
 	bool append;
 	const char *text; /* or NULL */
@@ -23,11 +23,11 @@ struct context {
 enum answer_kind { ANSWER_WITH, ANSWER_PERMIT, ANSWER_DENY };
 struct answer {
 	enum answer_kind kind;
-	const char *rule;       /* "--deny fs/write_text_file", for messages */
+	const char *rule;       /* for diagnostics: "--deny fs/write_text_file" */
 	struct select *select;  /* by method */
-	const char *text;       /* the program, the kind of option, or the error's message */
-	int code;               /* the error's */
-	struct jqprog *program;
+	const char *text;       /* ANSWER_WITH: the program; ANSWER_PERMIT: the kind of option; ANSWER_DENY: the error message */
+	int code;               /* ANSWER_DENY: the error code */
+	struct jqprog *program; /* ANSWER_WITH; otherwise NULL */
 };
 
 /* --send. */
@@ -35,17 +35,17 @@ enum send_when { SEND_BEFORE, SEND_AFTER, SEND_ANSWER };
 struct send {
 	enum acp_direction dir;
 	enum send_when when;
-	const char *rule;       /* "--send down:after:session/new" */
+	const char *rule;       /* for diagnostics: "--send down:after:session/new" */
 	struct select *select;  /* by method */
-	const char *text;
+	const char *text;       /* the program as it was written */
 	struct jqprog *program;
 };
 
 struct options {
 	struct frame_options frame;
-	struct select *select;  /* what is edited */
-	struct select *session; /* what all rules are about */
-	const char *edit_rule;  /* "-e", or "-E FILE" */
+	struct select *select;  /* the messages that are edited */
+	struct select *session; /* --session: the messages that any rule applies to */
+	const char *edit_rule;  /* for diagnostics: "--edit", or "--edit-file FILE" */
 	struct jqprog *edit;    /* or NULL */
 	struct context *contexts;
 	size_t ncontexts;
@@ -56,28 +56,31 @@ struct options {
 	struct send *sends;
 	size_t nsends;
 	bool every, send_every, strict, silent, verbose;
-	bool leave;             /* when all is sent and answered */
-	char **kept;            /* texts that were made of options */
-	size_t nkept;
+	bool leave;             /* exit when every message was sent and every request has its response */
+	char **texts;           /* allocated while the options were read; freed with them */
+	size_t ntexts;
 };
 
-/* --- names that have been met (once.c) --- */
+/* --- sets of names (once.c) --- */
 
 struct once;
-/* Is this name new to the set, with this number? A set begins as NULL. */
+/* Returns whether the set has no entry with this number and name. An empty set is NULL. */
 bool once_new(struct once *const *, unsigned number, struct slice name);
-/* 0, or -1 out of memory. */
+/* Adds a copy of the number and name, if the set does not have them. Returns 0, or -1 when out of memory. */
 int once_add(struct once **, unsigned number, struct slice name);
 void once_free(struct once *);
 
-/* --- what goes behind a message (later.c) --- */
+/* --- messages that are sent after another one (later.c) --- */
 
 struct later;
-/* All but `tag` is copied; method NULL: text is a whole message, else the params (p NULL: none). 0, or -1 out of memory. */
+/*
+ * Appends a message to the list. method NULL: text is the whole message; otherwise text is its params (p NULL: no params).
+ * The method and the text are copied. tag is passed to frame_request. Returns 0, or -1 when out of memory.
+ */
 int later_add(struct later **, enum acp_direction, const char *method, bool request, struct slice text, void *tag);
-/* Puts what is in `more` behind it. */
+/* Appends the messages of `more`, which the list takes over. */
 void later_join(struct later **, struct later *more);
-/* Sends all, and empties it. 0, or -1 out of memory. */
+/* Sends all messages and empties the list, also after a failure. Returns 0, or -1 when out of memory. */
 int later_send(struct later **, struct frame *);
 void later_free(struct later *);
 
@@ -86,24 +89,24 @@ void later_free(struct later *);
 struct inject {
 	const struct options *options;
 	struct frame *frame;
-	struct once *told;        /* failures that have been said */
-	size_t ntold;
-	bool silence_told;        /* that a dropped request has no answer */
-	struct commands *commands; /* for prompts that are commands */
-	struct once *sessions;    /* what has been done in which session: CONTEXT_DONE, or the number of a --send */
-	struct later *later;
-	struct waiting *waiting;  /* answers that are held until own requests are answered */
-	struct own *own;          /* own requests that are open */
-	bool *fired;              /* of each --send: has it? */
-	bool refused;             /* something that was sent could not be, or was answered with an error */
-	bool stopped;             /* --strict has ended it */
+	struct once *reported;     /* kinds of failures that were reported */
+	size_t nreported;
+	bool silence_reported;     /* it was reported that a dropped request gets no response */
+	struct commands *commands; /* to recognize prompts that are commands */
+	struct once *sessions;     /* which rules were applied in which session: CONTEXT_DONE, or the number of a --send */
+	struct later *later;       /* to be sent when the messages before them have left */
+	struct waiting *waiting;   /* responses that are held until the requests sent for them have their responses */
+	struct own_request *own_requests; /* requests of acp-inject that have no response yet */
+	bool *fired;               /* by the index of a --send: whether its program made something, or failed */
+	bool refused;              /* a message could not be made or sent, or a request got an error */
+	bool stopped;              /* nothing is forwarded any more: --strict met a failure, or memory ran out */
 };
 
 /* What a rule does with a message. */
 enum step {
-	STEP_ON,     /* to the next rule, and on in the end */
-	STEP_HELD,
-	STEP_GONE,   /* answered or dropped */
+	STEP_ON,     /* goes on to the next rule; after the last one it is forwarded */
+	STEP_HELD,   /* held; it is released later */
+	STEP_GONE,   /* answered or dropped: it is not forwarded */
 	STEP_FAILED, /* out of memory */
 };
 
@@ -111,49 +114,56 @@ enum step {
 struct passing {
 	struct inject *inject;
 	enum acp_direction dir;
-	struct message message;    /* as the rules so far have left it */
-	struct slice was;    /* the message as it came */
-	struct buf text;     /* where it has been changed */
-	struct later *later; /* what is to go behind it */
+	struct message message; /* as the rules so far have left it */
+	struct slice was;       /* the message as it came */
+	struct buf text;        /* the changed message; empty if no rule has changed it */
+	struct later *later;    /* messages to send after it */
 };
 
+/* Runs the filter. Returns the exit status. */
 int stream_run(const struct options *);
-/* The message is this text from now on, a valid message; it may be part of what it was. 0, or -1 out of memory. */
+/*
+ * Replaces the message by a copy of this text, which must be a valid message. The text may lie within the old one.
+ * Returns 0, or -1 when out of memory.
+ */
 int passing_become(struct passing *, struct slice text);
-/* Hands the change to the frame; nothing more may be changed. 0 or -1. */
+/* Passes the changed message to the frame. No rule may change it after this. Returns 0, or -1 when out of memory. */
 int passing_settle(struct passing *);
 /*
- * A rule could not be applied to a message: one line, once for each kind of message and failure,
- * and with --strict the end. then: what becomes of the message.
+ * Reports that a rule could not be applied to a message: one line for each kind of message and failure. With --strict it
+ * ends the filter. then: what happens to the message, in words.
  */
 void passing_failed(struct passing *, const char *rule, const char *why, const char *then);
-/* The same for what jqprog_run and its like return, 1 or 2. Frees why. */
+/* The same for a failure of jqprog_run or jqprog_edit: result is what they returned, 1 or 2. Frees why. */
 void passing_jq_failed(struct passing *, const char *rule, int result, char *why, const char *then);
-/* With -v: what has been done here. */
+/* With -v: reports what was done. The detail is cut to 512 bytes. */
 void inject_note(struct inject *, const char *what, struct slice detail);
 
-/* --- the rules, in the order in which they are applied --- */
+/* --- the rules, in the order in which they are applied. Each changes, answers, drops or holds the message. --- */
 
 /* edit.c: -e, -E. */
 enum step edit_message(struct passing *);
 
-/* answer.c: --answer, --permit, --deny. The first that matches a request answers it. */
+/* answer.c: --answer, --permit, --deny. The first rule that has a response for a request answers it. */
 enum step answer_message(struct passing *);
 
 /* context.c: --prepend, --append, --mcp-server. */
-enum { CONTEXT_DONE = 0 };
+enum { CONTEXT_DONE = 0 }; /* the number in inject.sessions */
 enum step context_message(struct passing *);
-/* A file that is there: appended. The same for a server, JSON or @FILE, as one line. NULL, or why not. */
+/* Appends the content of a regular file. Returns NULL, or a static text that says why it failed. */
 const char *context_file(const char *path, struct buf *to);
+/* Appends the description of an MCP server, JSON or @FILE, as one line. Returns NULL, or why it failed. */
 const char *context_server(const char *server, struct buf *to);
 
 /* send.c: --send. */
 enum step send_message(struct passing *);
+/* Takes the response to a request of acp-inject. tag: its struct own_request, which is freed. */
 void send_answered(struct inject *, void *tag, const struct message *);
-/* A side has ended (ACP_UNKNOWN: both): answers that wait for it go on. */
+/* A side has ended (ACP_UNKNOWN: both): releases the held responses that cannot wait any longer. */
 void send_side_ended(struct inject *, enum acp_side);
-/* Has each --send fired, and all that it sent been answered? */
+/* Returns whether each --send has fired, every message was sent, and every request has its response. */
 bool send_done(const struct inject *);
+/* Frees the held responses' records and the open requests' records; releases nothing. */
 void send_free(struct inject *);
 
 #endif

@@ -1,4 +1,4 @@
-/* What goes behind a message. */
+/* Messages that are sent after another one. */
 #include <stdlib.h>
 
 #include "cmd/acp-inject/inject.h"

@@ -80,7 +80,7 @@ static const struct option options[] = {
 	CLI_LONG_OPTIONS,
 };
 
-struct given {
+struct arguments {
 	struct options options;
 	char **words;             /* all of the command line */
 	/* What is only known when all options have been read. */
@@ -110,23 +110,23 @@ grow(void *array, size_t n, size_t size)
 	return more;
 }
 
-/* Takes over a text that lives as long as the options; NULL is the end. */
+/* Stores a text that is freed with the options. NULL: dies, out of memory. */
 static const char *
 keep(struct options *o, char *text)
 {
 	if (!text)
 		no_memory();
-	o->kept = grow(o->kept, o->nkept, sizeof(*o->kept));
-	return o->kept[o->nkept++] = text;
+	o->texts = grow(o->texts, o->ntexts, sizeof(*o->texts));
+	return o->texts[o->ntexts++] = text;
 }
 
-/* Two texts, the second up to `end`, with something between. */
+/* Two texts, the second up to `end`, with a separator between them. */
 static const char *
-join(struct options *o, const char *a, const char *between, const char *b, const char *end)
+join(struct options *o, const char *a, const char *separator, const char *b, const char *end)
 {
 	char *text;
 
-	if (asprintf(&text, "%s%s%.*s", a, between, (int)(end - b), b) < 0)
+	if (asprintf(&text, "%s%s%.*s", a, separator, (int)(end - b), b) < 0)
 		no_memory();
 	return keep(o, text);
 }
@@ -156,7 +156,7 @@ is_name(const char *s)
 }
 
 static void
-take_arg(struct options *o, struct given *g, int option, const char *name, const char *value)
+take_arg(struct options *o, struct arguments *a, int option, const char *name, const char *value)
 {
 	struct select_vars ours;
 	struct json_error error;
@@ -179,8 +179,8 @@ take_arg(struct options *o, struct given *g, int option, const char *name, const
 		snprintf(why, sizeof(why), "not JSON at byte %zu: %s", error.at, error.what);
 		cli_bad(&cli, option, name, why);
 	}
-	g->args = grow(g->args, g->nargs, sizeof(*g->args));
-	g->args[g->nargs++] = (struct jqprog_var){name, buf_slice(&text)};
+	a->args = grow(a->args, a->nargs, sizeof(*a->args));
+	a->args[a->nargs++] = (struct jqprog_var){name, buf_slice(&text)};
 }
 
 /* --- rules --- */
@@ -375,25 +375,25 @@ take_rule(struct options *o, int option, const char *argument)
 static void
 take_option(void *arg, int option, const char *argument)
 {
-	struct given *g = arg;
-	struct options *o = &g->options;
+	struct arguments *a = arg;
+	struct options *o = &a->options;
 
 	switch (option) {
 	case 'e':
 	case 'E':
-		if (g->edit || g->edit_file)
+		if (a->edit || a->edit_file)
 			cli_die(EXIT_USAGE, tool_name, "only one program is allowed: join its parts with |");
-		*(option == 'e' ? &g->edit : &g->edit_file) = argument;
+		*(option == 'e' ? &a->edit : &a->edit_file) = argument;
 		break;
 	case OPT_ARG: case OPT_ARGJSON:
-		take_arg(o, g, option, argument, g->words[optind++]);
+		take_arg(o, a, option, argument, a->words[optind++]);
 		break;
 	case OPT_PREPEND: case OPT_APPEND: case OPT_MCP_SERVER: case OPT_ANSWER: case OPT_PERMIT: case OPT_DENY: case OPT_SEND:
 		take_rule(o, option, argument);
 		break;
 	case 'w':
-		g->wheres = grow(g->wheres, g->nwheres, sizeof(*g->wheres));
-		g->wheres[g->nwheres++] = argument;
+		a->wheres = grow(a->wheres, a->nwheres, sizeof(*a->wheres));
+		a->wheres[a->nwheres++] = argument;
 		break;
 	default:
 		take_flag(o, option);
@@ -404,44 +404,44 @@ take_option(void *arg, int option, const char *argument)
 /* --- when all are read --- */
 
 static struct jqprog *
-compile(const struct given *g, const char *rule, const char *program)
+compile(const struct arguments *a, const char *rule, const char *program)
 {
 	struct select_vars vars;
 	struct jqprog *prog;
 	char *why;
 
 	select_vars(&vars, NULL);
-	prog = jqprog_new_with(program, vars.at, SELECT_VARS, g->args, g->nargs, &why);
+	prog = jqprog_new_with(program, vars.at, SELECT_VARS, a->args, a->nargs, &why);
 	if (!prog)
 		cli_die(why ? EXIT_USAGE : EXIT_FAILED, tool_name, "%s: %s", rule, why ? why : "out of memory");
 	return prog;
 }
 
 static void
-compile_all(struct options *o, struct given *g)
+compile_all(struct options *o, struct arguments *a)
 {
-	const char *why = g->edit_file ? context_file(g->edit_file, &g->program) : NULL;
+	const char *why = a->edit_file ? context_file(a->edit_file, &a->program) : NULL;
 	char *wrong;
 	size_t i;
 
 	if (why)
-		cli_bad(&cli, 'E', g->edit_file, why);
-	for (i = 0; i < g->nwheres; i++)
-		if (select_where_with(o->select, g->wheres[i], g->args, g->nargs, &wrong) < 0)
-			cli_bad(&cli, 'w', g->wheres[i], wrong);
+		cli_bad(&cli, 'E', a->edit_file, why);
+	for (i = 0; i < a->nwheres; i++)
+		if (select_where_with(o->select, a->wheres[i], a->args, a->nargs, &wrong) < 0)
+			cli_bad(&cli, 'w', a->wheres[i], wrong);
 	o->edit_rule = "--edit";
-	if (g->edit_file) {
-		o->edit_rule = join(o, "--edit-file", " ", g->edit_file, g->edit_file + strlen(g->edit_file));
-		if (!buf_string(&g->program))
+	if (a->edit_file) {
+		o->edit_rule = join(o, "--edit-file", " ", a->edit_file, a->edit_file + strlen(a->edit_file));
+		if (!buf_string(&a->program))
 			no_memory();
 	}
-	if (g->edit || g->edit_file)
-		o->edit = compile(g, o->edit_rule, g->edit ? g->edit : g->program.p);
+	if (a->edit || a->edit_file)
+		o->edit = compile(a, o->edit_rule, a->edit ? a->edit : a->program.p);
 	for (i = 0; i < o->nanswers; i++)
 		if (o->answers[i].kind == ANSWER_WITH)
-			o->answers[i].program = compile(g, o->answers[i].rule, o->answers[i].text);
+			o->answers[i].program = compile(a, o->answers[i].rule, o->answers[i].text);
 	for (i = 0; i < o->nsends; i++)
-		o->sends[i].program = compile(g, o->sends[i].rule, o->sends[i].text);
+		o->sends[i].program = compile(a, o->sends[i].rule, o->sends[i].text);
 }
 
 static const struct cli_rule combinations[] = {
@@ -461,7 +461,7 @@ check(const struct options *o, const struct cli_given *given)
 }
 
 static void
-forget(struct options *o, struct given *g)
+free_arguments(struct options *o, struct arguments *a)
 {
 	size_t i;
 
@@ -473,26 +473,26 @@ forget(struct options *o, struct given *g)
 		jqprog_free(o->sends[i].program);
 		select_free(o->sends[i].select);
 	}
-	for (i = 0; i < o->nkept; i++)
-		free(o->kept[i]);
+	for (i = 0; i < o->ntexts; i++)
+		free(o->texts[i]);
 	jqprog_free(o->edit);
 	select_free(o->select);
 	select_free(o->session);
-	buf_free(&g->program);
-	free(g->args);
-	free(g->wheres);
+	buf_free(&a->program);
+	free(a->args);
+	free(a->wheres);
 	free(o->answers);
 	free(o->sends);
 	free(o->contexts);
 	free(o->servers);
-	free(o->kept);
+	free(o->texts);
 }
 
 int
 main(int argc, char **argv)
 {
-	struct given g = {.words = argv};
-	struct options *o = &g.options;
+	struct arguments a = {.words = argv};
+	struct options *o = &a.options;
 	struct cli_given given = {0};
 	int status;
 
@@ -500,10 +500,10 @@ main(int argc, char **argv)
 	o->session = select_new();
 	if (!o->select || !o->session)
 		no_memory();
-	frame_read(&o->frame, &cli, argc, argv, &given, take_option, &g);
-	compile_all(o, &g);
+	frame_read(&o->frame, &cli, argc, argv, &given, take_option, &a);
+	compile_all(o, &a);
 	check(o, &given);
 	status = stream_run(o);
-	forget(o, &g);
+	free_arguments(o, &a);
 	return status;
 }

@@ -1,4 +1,4 @@
-/* Names that have been met. */
+/* Sets of names. */
 #include <stdlib.h>
 
 #define HASH_NONFATAL_OOM 1
@@ -8,7 +8,7 @@
 
 struct once {
 	UT_hash_handle hh;
-	char key[]; /* the number, the name */
+	char key[]; /* the number, then the name */
 };
 
 /* A session is the same however its id is spelled. */

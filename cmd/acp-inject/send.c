@@ -1,30 +1,31 @@
-/* --send: messages of our own, when others go by. */
+/* --send: sends messages of its own before, after or on the response to others. */
 #include <stdlib.h>
 
 #include "cmd/acp-inject/inject.h"
 
-/* An answer that is held until own requests are answered. */
+/* A response that is held until the requests that were sent for it have their responses. */
 struct waiting {
 	struct waiting *next;
 	struct held *held;
 	enum acp_direction dir;
-	unsigned open;       /* requests that it waits for */
-	bool asked[ACP_DIRECTIONS];   /* by the direction they went into */
-	struct later *later; /* what goes behind it */
+	unsigned open;       /* how many requests it waits for */
+	bool asked[ACP_DIRECTIONS]; /* by direction: one of them was sent this way */
+	struct later *later; /* messages to send after it */
 };
 
-/* A request of our own that is open. */
-struct own {
-	struct own *next;
+/* A request of acp-inject that has no response yet. */
+struct own_request {
+	struct own_request *next;
 	char *method;
-	struct waiting *waiting; /* what is held for it; or NULL */
+	struct waiting *waiting; /* the response that is held for it; or NULL */
 };
 
 /* --- what is sent --- */
 
+/* The outputs of a program. */
 struct texts {
-	struct buf text;
-	size_t *ends;
+	struct buf text; /* one after the other */
+	size_t *ends;    /* where each ends in it */
 	size_t n;
 	bool failed; /* out of memory */
 };
@@ -52,14 +53,14 @@ texts_free(struct texts *t)
 	free(t->ends);
 }
 
-/* What a program says is to be sent. */
+/* A message to send, as a program has described it. */
 struct outgoing {
-	struct buf method; /* plain, with a NUL behind it */
+	struct buf method; /* plain, NUL-terminated */
 	struct slice params;
 	bool request;
 };
 
-/* 0, or -1 out of memory; *why where it is none. */
+/* Reads an output of a program. Returns 0, or -1 when out of memory. *why: what is wrong with it, or NULL. */
 static int
 read_message(struct slice text, struct outgoing *m, const char **why)
 {
@@ -88,45 +89,45 @@ read_message(struct slice text, struct outgoing *m, const char **why)
 	return 0;
 }
 
-static struct own *
-own_new(struct inject *in, const char *method, struct waiting *w)
+static struct own_request *
+own_request_new(struct inject *in, const char *method, struct waiting *w)
 {
-	struct own *own = calloc(1, sizeof(*own));
+	struct own_request *request = calloc(1, sizeof(*request));
 
-	if (!own || !(own->method = strdup(method))) {
-		free(own);
+	if (!request || !(request->method = strdup(method))) {
+		free(request);
 		return NULL;
 	}
-	own->waiting = w;
-	own->next = in->own;
-	in->own = own;
-	return own;
+	request->waiting = w;
+	request->next = in->own_requests;
+	in->own_requests = request;
+	return request;
 }
 
 static int
-send_now(struct passing *p, enum acp_direction dir, const struct outgoing *m, struct own *own)
+send_now(struct passing *p, enum acp_direction dir, const struct outgoing *m, struct own_request *request)
 {
 	if (m->request)
-		return frame_request(p->inject->frame, dir, m->method.p, m->params, own);
+		return frame_request(p->inject->frame, dir, m->method.p, m->params, request);
 	return frame_notify(p->inject->frame, dir, m->method.p, m->params);
 }
 
-/* Behind the message; in front of it; or, where its answer is waited for, at once. */
+/* Sends it after the message (SEND_AFTER), or at once. w: the response that waits for it. */
 static int
 send_one(struct passing *p, const struct send *s, const struct outgoing *m, struct waiting *w)
 {
 	bool waits = s->when == SEND_ANSWER && m->request;
-	struct own *own = NULL;
+	struct own_request *request = NULL;
 
-	if (m->request && !(own = own_new(p->inject, m->method.p, waits ? w : NULL)))
+	if (m->request && !(request = own_request_new(p->inject, m->method.p, waits ? w : NULL)))
 		return -1;
 	if (waits) {
 		w->open++;
 		w->asked[s->dir] = true;
 	}
 	if (s->when == SEND_AFTER)
-		return later_add(&p->later, s->dir, m->method.p, m->request, m->params, own);
-	return send_now(p, s->dir, m, own);
+		return later_add(&p->later, s->dir, m->method.p, m->request, m->params, request);
+	return send_now(p, s->dir, m, request);
 }
 
 /* --- when --- */
@@ -148,7 +149,7 @@ is_due(struct passing *p, const struct send *s)
 	}
 }
 
-/* All that one rule sends, once it is known to be sound. */
+/* Sends all outputs of a rule, or none if one of them is not a message. Returns 0, or -1 when out of memory. */
 static int
 send_outputs(struct passing *p, const struct send *s, const struct texts *t, struct waiting *w)
 {
@@ -199,7 +200,7 @@ apply(struct passing *p, const struct send *s, struct waiting *w)
 	return r < 0 ? -1 : 0;
 }
 
-/* --- answers that are held --- */
+/* --- responses that are held --- */
 
 static enum step
 hold(struct passing *p, struct waiting *w)
@@ -230,20 +231,20 @@ static void
 waiting_free(struct inject *in, struct waiting *w)
 {
 	struct waiting **at = &in->waiting;
-	struct own *own;
+	struct own_request *request;
 
 	while (*at != w)
 		at = &(*at)->next;
 	*at = w->next;
-	for (own = in->own; own; own = own->next)
-		if (own->waiting == w)
-			own->waiting = NULL;
+	for (request = in->own_requests; request; request = request->next)
+		if (request->waiting == w)
+			request->waiting = NULL;
 	later_free(w->later);
 	free(w);
 }
 
 static void
-let_go(struct inject *in, struct waiting *w)
+release_response(struct inject *in, struct waiting *w)
 {
 	frame_release(in->frame, w->held, VERDICT_PASS, slice(NULL, 0));
 	later_send(&w->later, in->frame);
@@ -277,22 +278,22 @@ send_message(struct passing *p)
 void
 send_answered(struct inject *in, void *tag, const struct message *message)
 {
-	struct own *own = tag, **at = &in->own;
-	struct waiting *w = own->waiting;
+	struct own_request *request = tag, **at = &in->own_requests;
+	struct waiting *w = request->waiting;
 
-	while (*at != own)
+	while (*at != request)
 		at = &(*at)->next;
-	*at = own->next;
+	*at = request->next;
 	in->refused |= message->msg.error.p != NULL;
 	if (message->msg.error.p)
-		frame_warn(in->frame, "%s: refused: %.*s", own->method,
+		frame_warn(in->frame, "%s: refused: %.*s", request->method,
 			(int)(message->msg.error.n < 512 ? message->msg.error.n : 512), message->msg.error.p);
 	else
-		inject_note(in, own->method, message->msg.result);
-	free(own->method);
-	free(own);
+		inject_note(in, request->method, message->msg.result);
+	free(request->method);
+	free(request);
 	if (w && --w->open == 0)
-		let_go(in, w);
+		release_response(in, w);
 }
 
 bool
@@ -303,7 +304,7 @@ send_done(const struct inject *in)
 	for (i = 0; i < in->options->nsends; i++)
 		if (!in->fired[i])
 			return false;
-	return !in->own && !in->later;
+	return !in->own_requests && !in->later;
 }
 
 void
@@ -315,20 +316,20 @@ send_side_ended(struct inject *in, enum acp_side side)
 		next = w->next;
 		/* The agent's input stays open for what is held in its direction: that must not wait for ever. */
 		if (side != ACP_CLIENT || w->dir == ACP_DOWN || w->asked[ACP_UP])
-			let_go(in, w);
+			release_response(in, w);
 	}
 }
 
 void
 send_free(struct inject *in)
 {
-	struct own *own;
+	struct own_request *request;
 
 	while (in->waiting)
 		waiting_free(in, in->waiting);
-	while ((own = in->own)) {
-		in->own = own->next;
-		free(own->method);
-		free(own);
+	while ((request = in->own_requests)) {
+		in->own_requests = request->next;
+		free(request->method);
+		free(request);
 	}
 }

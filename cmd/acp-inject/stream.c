@@ -3,8 +3,8 @@
 
 #include "cmd/acp-inject/inject.h"
 
-/* Kinds of failures that are remembered: what a peer calls its methods must not fill the memory. */
-enum { TOLD_MOST = 1000 };
+/* How many kinds of failures are reported and remembered: a peer's method names must not fill the memory. */
+enum { REPORTED_MOST = 1000 };
 
 static enum step (*const rules[])(struct passing *) = {edit_message, answer_message, context_message, send_message};
 enum { RULES = sizeof(rules) / sizeof(rules[0]) };
@@ -32,10 +32,10 @@ passing_settle(struct passing *p)
 	return p->text.n > 0 ? frame_replace(p->inject->frame, p->was, p->message.msg.text) : 0;
 }
 
-/* --- what is said --- */
+/* --- what is reported --- */
 
 static void
-say(struct inject *in, const char *rule, const struct message *message, const char *why, const char *then)
+report_failure(struct inject *in, const char *rule, const struct message *message, const char *why, const char *then)
 {
 	static const char *const kinds[] = {[MSG_RESPONSE] = "the response to ", [MSG_REQUEST] = "", [MSG_NOTIFICATION] = ""};
 	struct slice name = msg_update_kind(&message->msg);
@@ -67,13 +67,13 @@ passing_failed(struct passing *p, const char *rule, const char *why, const char 
 	if (in->stopped)
 		return;
 	if (o->strict) {
-		say(in, rule, &p->message, why, "ending (--strict)");
+		report_failure(in, rule, &p->message, why, "ending (--strict)");
 		in->stopped = true;
 		frame_exit(in->frame, EXIT_FAILED);
-	} else if (add_kind(&kind, rule, why, &p->message) == 0 && in->ntold < TOLD_MOST &&
-		once_new(&in->told, 0, buf_slice(&kind)) && once_add(&in->told, 0, buf_slice(&kind)) == 0) {
-		in->ntold++;
-		say(in, rule, &p->message, why, then);
+	} else if (add_kind(&kind, rule, why, &p->message) == 0 && in->nreported < REPORTED_MOST &&
+		once_new(&in->reported, 0, buf_slice(&kind)) && once_add(&in->reported, 0, buf_slice(&kind)) == 0) {
+		in->nreported++;
+		report_failure(in, rule, &p->message, why, then);
 	}
 	buf_free(&kind);
 }
@@ -201,7 +201,7 @@ end(void *state, struct frame *f)
 	return in->refused || !send_done(in) ? EXIT_NEGATIVE : 0;
 }
 
-/* Does it send behind what others send, and nothing else? */
+/* Does it only send messages after those of others? */
 static bool
 only_sends(const struct options *o)
 {
@@ -212,7 +212,7 @@ only_sends(const struct options *o)
 	return i == o->nsends && !o->edit && !o->ncontexts && !o->nservers && !o->nanswers;
 }
 
-/* What has to be had of the way. */
+/* What the filter needs of the transport. */
 static unsigned
 needs(const struct options *o)
 {
@@ -241,7 +241,7 @@ stream_run(const struct options *o)
 	later_free(in.later);
 	commands_free(in.commands);
 	once_free(in.sessions);
-	once_free(in.told);
+	once_free(in.reported);
 	free(in.fired);
 	return status;
 }
