@@ -1,4 +1,4 @@
-/* --at: when the context has come to a level, a text is asked ahead of the client's next prompt. */
+/* --at: when the context has reached a level, a text is sent before the client's next prompt. */
 #include "cmd/acp-budget/budget.h"
 
 static bool
@@ -17,11 +17,11 @@ warn(struct tool *t, struct session *s, size_t i)
 	if (at->text[0] != '/' || (s->warned & 1u << i) || commands_has(t->commands, s->id, at->text))
 		return;
 	s->warned |= 1u << i;
-	session_say(t, s, "--at %u%%: the agent does not list %.*s among its commands", at->level,
+	session_report(t, s, "--at %u%%: the agent does not list %.*s among its commands", at->level,
 		(int)strcspn(at->text, " \t\r\n"), at->text);
 }
 
-/* What is being done is not asked for once more. */
+/* A compaction that runs is not requested once more. */
 static bool
 is_busy_with(const struct session *s, const struct at *at)
 {
@@ -46,7 +46,7 @@ ahead_ask(struct tool *t, struct session *s)
 	warn(t, s, i);
 	s->asked = true;
 	s->accepted = false;
-	if (session_ask(t, s, slice_of(o->at[i].text), &s->asking) == 0)
+	if (session_ask(t, s, slice_of(o->at[i].text), &s->at_tag) == 0)
 		return true;
 	s->asked = false;
 	return false;
@@ -56,13 +56,13 @@ void
 ahead_give_up(struct tool *t, struct session *s)
 {
 	s->asked = false;
-	prompts_go(t, s);
+	prompts_release(t, s);
 }
 
 void
 ahead_answered(struct tool *t, struct session *s)
 {
-	/* It may have been given up. */
+	/* ahead_give_up may have been called. */
 	if (!s->asked)
 		return;
 	s->asked = s->accepted = false;
@@ -70,7 +70,7 @@ ahead_answered(struct tool *t, struct session *s)
 	if (s->waiting && ahead_ask(t, s))
 		return;
 	s->tried = 0;
-	prompts_go(t, s);
+	prompts_release(t, s);
 }
 
 void

@@ -1,9 +1,9 @@
-/* Budgets: when they go on, what is held back for them, and how they end. */
+/* Budgets: when they continue, which message is held, and how they end. */
 #include <stdlib.h>
 
 #include "cmd/acp-budget/budget.h"
 
-/* Before this many continuations returns can not be said to diminish. */
+/* So many continuations are needed before the gains can count as diminishing. */
 enum { DIMINISH_AFTER = 3 };
 
 struct budget *
@@ -15,7 +15,7 @@ budget_new(struct tool *t, struct session *s, uint64_t target, struct slice id)
 		free(b);
 		return NULL;
 	}
-	b->own = (struct own){OWN_NUDGE, s};
+	b->tag = (struct request_tag){TAG_NUDGE, s};
 	b->target = target;
 	b->began = frame_now(t->frame);
 	b->next = t->budgets;
@@ -23,7 +23,7 @@ budget_new(struct tool *t, struct session *s, uint64_t target, struct slice id)
 	return b;
 }
 
-/* Nobody asks for it any more, and no answer to it is to come. */
+/* For a budget that no session refers to, and whose nudge has its response. */
 static void
 budget_free(struct tool *t, struct budget *b)
 {
@@ -47,7 +47,7 @@ held_text(const struct budget *b)
 void
 budget_end(struct tool *t, struct budget *b, const char *why)
 {
-	struct session *s = b->own.session;
+	struct session *s = b->tag.session;
 	struct json_error error;
 	struct msg m;
 
@@ -57,9 +57,9 @@ budget_end(struct tool *t, struct budget *b, const char *why)
 		status_end(t, b, why && *why ? why : NULL);
 	b->over = true;
 	if (b->held) {
-		if (b->idle && msg_scan(held_text(b), &m, &error) == MSG_NOTIFICATION) {
-			s->idle_went.n = 0;
-			if (buf_add_slice(&s->idle_went, turn_update(&m)) < 0)
+		if (b->holds_idle && msg_scan(held_text(b), &m, &error) == MSG_NOTIFICATION) {
+			s->idle_forwarded.n = 0;
+			if (buf_add_slice(&s->idle_forwarded, turn_update(&m)) < 0)
 				tool_no_memory(t);
 		}
 		frame_release(t->frame, b->held, VERDICT_PASS, b->text.n ? buf_slice(&b->text) : slice(NULL, 0));
@@ -90,19 +90,19 @@ budget_cancel(struct tool *t, struct budget *b)
 }
 
 bool
-budget_can_be(struct tool *t, struct session *s)
+budget_check(struct tool *t, struct session *s)
 {
 	const char *why = NULL;
 
-	if (t->counted || t->options->estimate)
+	if (t->has_counted || t->options->estimate)
 		return true;
-	if (t->lacks)
+	if (t->has_uncounted)
 		why = "the agent reports no usage of its turns";
 	else if (s->usage && usage_session_basis(t->usage, s->usage) == USAGE_LAST_CALL)
 		why = "the agent reports the usage of a turn's last call only";
-	if (why && !s->lacked)
-		session_say(t, s, "no budget: %s (--estimate counts the text)", why);
-	s->lacked |= why != NULL;
+	if (why && !s->lack_reported)
+		session_report(t, s, "no budget: %s (--estimate counts the text)", why);
+	s->lack_reported |= why != NULL;
 	return !why;
 }
 
@@ -121,11 +121,12 @@ put_text(struct slice string, struct buf *to)
 	return string.p && json_type(string) == JSON_STRING ? json_unescape(string, to) : 0;
 }
 
+/* Returns whether a limit is reached; then appends it to why. */
 static bool
-is_limit(struct tool *t, struct budget *b)
+check_limits(struct tool *t, struct budget *b)
 {
 	struct buf text = {0};
-	bool yes = limits_reached(t, b->own.session, false, &text);
+	bool yes = limits_reached(t, b->tag.session, false, &text);
 
 	if (yes && buf_add_slice(&b->why, buf_slice(&text)) < 0)
 		tool_no_memory(t);
@@ -133,9 +134,9 @@ is_limit(struct tool *t, struct budget *b)
 	return yes;
 }
 
-/* Did the agent not end its turn in order? Then why has what it said. */
+/* Returns whether the turn ended otherwise than with end_turn; then appends the error or stop reason to why. */
 static bool
-is_stopped(struct tool *t, struct budget *b, const struct turn_end *e)
+check_stop_reason(struct tool *t, struct budget *b, const struct turn_end *e)
 {
 	int r;
 
@@ -153,21 +154,21 @@ is_stopped(struct tool *t, struct budget *b, const struct turn_end *e)
 	return true;
 }
 
-/* Is the budget over? why then says why, unless the target was simply reached. */
+/* Returns whether the budget ends; then appends the reason to why, unless the target was reached. */
 static bool
-is_over(struct tool *t, struct budget *b, const struct turn_end *e)
+check_end(struct tool *t, struct budget *b, const struct turn_end *e)
 {
 	const struct options *o = t->options;
 	const char *why = NULL;
 
-	if (b->why.n || is_limit(t, b) || is_stopped(t, b, e) || b->tokens >= b->target)
+	if (b->why.n || check_limits(t, b) || check_stop_reason(t, b, e) || b->tokens >= b->target)
 		return true;
 	if (!e->counted)
 		why = "the agent reported no usage";
 	else if (usage_reaches(b->tokens, b->target, o->threshold, true))
 		why = "near enough";
-	else if (t->left)
-		why = t->gone;
+	else if (t->client_left)
+		why = t->end_reason;
 	else if (b->continuations >= o->max_continuations)
 		why = "--max-continuations is reached";
 	else if (b->continuations >= DIMINISH_AFTER && b->gains[0] < o->min_gain && b->gains[1] < o->min_gain)
@@ -190,7 +191,7 @@ count(struct budget *b, const struct turn_end *e)
 static int
 nudge(struct tool *t, struct budget *b)
 {
-	struct session *s = b->own.session;
+	struct session *s = b->tag.session;
 	struct buf text = {0};
 	int r = nudge_put(t, b, &text);
 
@@ -198,7 +199,7 @@ nudge(struct tool *t, struct budget *b)
 	if (r == 0)
 		r = echo_expect(&s->nudge, buf_slice(&text));
 	if (r == 0)
-		r = session_ask(t, s, buf_slice(&text), &b->own);
+		r = session_ask(t, s, buf_slice(&text), &b->tag);
 	buf_free(&text);
 	if (r < 0)
 		return -1;
@@ -217,14 +218,14 @@ why_of(struct budget *b)
 enum verdict
 budget_turn(struct tool *t, struct budget *b, const struct turn_end *e)
 {
-	struct session *s = b->own.session;
+	struct session *s = b->tag.session;
 
 	count(b, e);
-	t->lacks |= !e->counted && is_stop(e->stop, "end_turn");
-	if (!e->counted && !budget_can_be(t, s)) {
+	t->has_uncounted |= !e->counted && is_stop(e->stop, "end_turn");
+	if (!e->counted && !budget_check(t, s)) {
 		s->budget = NULL;
 		budget_free(t, b);
-	} else if (!is_over(t, b, e) && nudge(t, b) == 0 && (b->held = frame_hold(t->frame))) {
+	} else if (!check_end(t, b, e) && nudge(t, b) == 0 && (b->held = frame_hold(t->frame))) {
 		return VERDICT_HOLD;
 	} else {
 		budget_end(t, b, why_of(b));
@@ -233,7 +234,7 @@ budget_turn(struct tool *t, struct budget *b, const struct turn_end *e)
 	return VERDICT_PASS;
 }
 
-/* Replaces a value of the text that is to go on; the text is scanned anew each time. */
+/* Replaces a value of the text that will be forwarded; the text is scanned anew each time. */
 static int
 splice_text(struct budget *b, struct slice what, struct slice with)
 {
@@ -249,11 +250,11 @@ splice_text(struct budget *b, struct slice what, struct slice with)
 	return 0;
 }
 
-/* Adds what a continuation has brought to what the client will get. */
+/* Adds the usage of a continuation to the response that the client will get. 0, or -1 out of memory. */
 static int
 add_outcome(struct tool *t, struct budget *b, const struct turn_end *e)
 {
-	enum usage_basis basis = usage_session_basis(t->usage, b->own.session->usage);
+	enum usage_basis basis = usage_session_basis(t->usage, b->tag.session->usage);
 	struct json_error error;
 	struct slice base, stop;
 	struct buf sum = {0};
@@ -265,7 +266,7 @@ add_outcome(struct tool *t, struct budget *b, const struct turn_end *e)
 	base = turn_outcome(&m);
 	if (!base.p || json_type(base) != JSON_OBJECT || !e->outcome.p || json_type(e->outcome) != JSON_OBJECT)
 		return 0;
-	r = usage_add_answers(base, e->outcome, b->idle, basis, &sum) || splice_text(b, base, buf_slice(&sum));
+	r = usage_add_answers(base, e->outcome, b->holds_idle, basis, &sum) || splice_text(b, base, buf_slice(&sum));
 	buf_free(&sum);
 	if (r || msg_scan(held_text(b), &m, &error) == MSG_NOISE)
 		return -1;
@@ -273,7 +274,7 @@ add_outcome(struct tool *t, struct budget *b, const struct turn_end *e)
 	return e->stop.p && stop.p ? splice_text(b, stop, e->stop) : 0;
 }
 
-/* What the client gets says that it was cancelled. */
+/* Sets the stop reason of the held response to cancelled. 0, or -1 out of memory. */
 static int
 put_cancelled(struct budget *b)
 {
@@ -306,7 +307,7 @@ budget_continued(struct tool *t, struct budget *b, const struct turn_end *e)
 		budget_free(t, b);
 	else if (b->cancelled && e->failed)
 		budget_give_up(t, b);
-	else if (is_over(t, b, e) || nudge(t, b) < 0)
+	else if (check_end(t, b, e) || nudge(t, b) < 0)
 		budget_end(t, b, why_of(b));
 }
 

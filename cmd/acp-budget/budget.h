@@ -72,8 +72,8 @@ struct open {
 };
 
 /* The tag of a request of acp-budget: what its response belongs to. */
-struct own {
-	enum { OWN_NUDGE, OWN_AT } kind;
+struct request_tag {
+	enum { TAG_NUDGE, TAG_AT } kind;
 	struct session *session;
 };
 
@@ -87,13 +87,13 @@ struct session {
 	uint64_t prompts, turns;    /* of the client: forwarded; ended */
 	uint64_t output;            /* tokens of all turns */
 	uint64_t streamed;          /* bytes of text in this turn */
-	bool explained, lacked;     /* lacked: it was reported that targets cannot be applied */
+	bool explained, lack_reported; /* lack_reported: it was reported that targets cannot be applied */
 	struct echo explanation, nudge;
 	/* --at: */
 	bool compacting;            /* the agent says so */
 	struct waiting *waiting;
-	struct own asking;          /* the tag of the text that is in flight */
-	bool asked, accepted;       /* asked: it is; accepted: v2 */
+	struct request_tag at_tag;  /* the tag of the request that carries the text */
+	bool asked, accepted;       /* asked: the text was sent, and its turn has not ended; accepted: v2: it was accepted */
 	uint64_t deadline;          /* us: after a cancel, how long to wait for its end; or 0 */
 	/* Bits of options.at: asked since the context came to it; asked for those that wait; */
 	unsigned fired, tried;
@@ -106,29 +106,29 @@ struct session {
 	size_t asks;                /* requests of the agent that the client has not answered */
 	bool waits;                 /* v2: for the user (requires_action) */
 	/* limits: */
-	unsigned reached, unkept;   /* bits */
-	/* v2: the last idle state of a budget as it came and as it went on, for its repeats */
-	struct buf idle_came, idle_went;
+	unsigned reached, unenforced; /* bits of limits.c: reached; reported as not enforceable */
+	/* v2: the last idle state of a budget as it was received and as it was forwarded: its repeats are changed in the same way */
+	struct buf idle_received, idle_forwarded;
 	size_t id_length;
-	struct slice id;            /* the JSON string, with its quotes; behind the plain text */
+	struct slice id;            /* the JSON string, with its quotes; it lies in `text`, after the plain text */
 	char text[];
 };
 
 struct budget {
-	struct own own;             /* first: the tag of its nudges */
+	struct request_tag tag;     /* of its nudges. The first member: a tag of TAG_NUDGE is its budget */
 	struct budget *next;        /* all there are */
 	struct buf id;              /* of the prompt: msg_id_key */
 	uint64_t target, tokens, gains[2], continuations;
 	uint64_t began;             /* us */
 	bool estimated;
-	bool nudging;               /* a nudge has no answer yet */
+	bool nudging;               /* a nudge has no response yet */
 	bool over;                  /* it has ended, except for the response to a nudge */
-	bool accepted;              /* v2: the agent has taken the last prompt in */
-	bool idle;                  /* what is held is v2's idle state */
+	bool accepted;              /* v2: the agent has accepted the last prompt */
+	bool holds_idle;            /* v2: `held` is an idle state, not a response */
 	bool cancelled;             /* by the client */
 	uint64_t deadline;          /* us: how long to wait for the end of its nudge; 0: no limit */
-	struct held *held;          /* the client's answer, or idle state */
-	struct buf text;            /* what becomes of it */
+	struct held *held;          /* the response to the client's prompt, or (v2) the idle state; or NULL */
+	struct buf text;            /* what is forwarded in its place; empty: the line as it came */
 	struct buf why;             /* not empty: it ends with the running turn, for this reason */
 };
 
@@ -153,10 +153,10 @@ struct tool {
 	size_t asks;
 	int tty;
 	bool v2;                    /* the agent */
-	bool left;                  /* the client */
+	bool client_left;           /* the client's input has ended first */
 	bool notices;               /* the client shows them */
-	const char *gone;           /* who has left first, in words */
-	bool lacks, counted;        /* a turn came without counts; one came with some */
+	const char *end_reason;     /* which side has ended first, in words; NULL: none yet */
+	bool has_uncounted, has_counted; /* a turn came without counts; one came with some */
 	bool judged, has_output;    /* the usage of the turn that has just been judged */
 	uint64_t output;
 	uint64_t thoughts;
@@ -170,9 +170,9 @@ int filter_run(const struct options *);
 struct session *session_of(struct tool *, struct slice id, bool make);
 void sessions_free(struct tool *);
 void tool_no_memory(struct tool *);
-/* A prompt of our own goes down. 0, or -1. */
+/* Sends a prompt of acp-budget to the agent. tag: see struct request_tag. 0, or -1 when out of memory, which it reports. */
 int session_ask(struct tool *, struct session *, struct slice text, void *tag);
-/* The usage module learns of a prompt. */
+/* Passes a prompt to the usage module. */
 void session_prompted(struct tool *, struct session *);
 void open_free(struct open *);
 /* Does anything run in it? */
@@ -180,12 +180,12 @@ bool session_runs(const struct session *);
 /* session/cancel, for what runs. */
 void session_cancel(struct tool *, const struct session *);
 /* A line on stderr about a session. */
-void session_say(struct tool *, const struct session *, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void session_report(struct tool *, const struct session *, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* prompt.c: what the client sends */
 enum verdict prompt_came(struct tool *, struct session *, const struct message *);
-/* All that wait: by the order in which they came. */
-void prompts_go(struct tool *, struct session *);
+/* Forwards all prompts that wait, in the order they came; refuses each that a limit forbids. */
+void prompts_release(struct tool *, struct session *);
 void prompts_refused(struct tool *, struct session *, int code, const char *why);
 void session_cancelled(struct tool *, struct session *, bool closed);
 /* $/cancel_request. */
@@ -193,7 +193,7 @@ enum verdict prompt_withdrawn(struct tool *, const struct message *);
 
 /* turn.c: how turns end */
 enum verdict turn_answered(struct tool *, struct session *, const struct message *);
-void turn_own_answered(struct tool *, struct own *, const struct message *);
+void turn_request_answered(struct tool *, struct request_tag *, const struct message *);
 /* v2: a state_update. */
 enum verdict turn_state(struct tool *, struct session *, const struct message *, const struct usage_report *);
 /* A turn of the client's has ended with all its continuations. */
@@ -203,13 +203,13 @@ struct slice turn_update(const struct msg *);
 struct slice turn_outcome(const struct msg *);
 
 /* budget.c: what then becomes of their budgets */
-/* Can budgets be kept in this session, as far as is known? Says once if not. */
-bool budget_can_be(struct tool *, struct session *);
+/* Returns whether budgets can be applied in this session, as far as is known. Reports once if not. */
+bool budget_check(struct tool *, struct session *);
 /* NULL when out of memory. */
 struct budget *budget_new(struct tool *, struct session *, uint64_t target, struct slice id);
-/* The turn of the client's own prompt has ended with what is shown: hold it, and nudge; or it was all. */
+/* The turn of the client's prompt has ended with the message that is being handled: holds it and sends a nudge, or ends the budget. */
 enum verdict budget_turn(struct tool *, struct budget *, const struct turn_end *);
-/* v2: its prompt, or nudge, has been taken in. */
+/* v2: its prompt, or nudge, was accepted. */
 void budget_accepted(struct tool *, struct budget *);
 /* The turn of a nudge has ended. */
 void budget_continued(struct tool *, struct budget *, const struct turn_end *);
@@ -219,11 +219,11 @@ void budget_drop(struct tool *, struct budget *, const char *why);
 void budget_cancel(struct tool *, struct budget *);
 /* The nudge of a cancelled budget is not waited for any longer. */
 void budget_give_up(struct tool *, struct budget *);
-/* It ends now: the client gets its answer. */
+/* Ends it now: the held response is forwarded. why: for the report; NULL or empty: the target was reached. */
 void budget_end(struct tool *, struct budget *, const char *why);
 
-/* ahead.c: texts that are asked ahead of the client's prompt */
-/* Asks the next one that is due. Was there one? */
+/* ahead.c: texts that are sent before the client's prompt */
+/* Sends the next one that is due. Returns whether there was one. */
 bool ahead_ask(struct tool *, struct session *);
 void ahead_answered(struct tool *, struct session *);
 /* It was cancelled and does not end. */
@@ -244,14 +244,14 @@ void clock_rings(struct tool *);
 /* limits.c */
 /* Is a limit reached, for a prompt of the client or of acp-budget? Then text (or NULL) gets the limit and the usage. */
 bool limits_reached(struct tool *, const struct session *, bool prompt, struct buf *text);
-/* Usage has changed: reports once each limit that is reached. */
-void limits_see(struct tool *, struct session *);
-/* Reports once which limits cannot be applied. late: the agent has had time to report. */
-void limits_unkept(struct tool *, struct session *, bool late);
+/* To be called when usage has changed: reports each limit that is reached, once. */
+void limits_check(struct tool *, struct session *);
+/* Reports each limit that cannot be enforced, once. turn_ended: a turn has ended, so the agent had the chance to report usage. */
+void limits_report_unenforced(struct tool *, struct session *, bool turn_ended);
 
 /* echo.c */
 int echo_expect(struct echo *, struct slice text);
-/* The user's words, as the agent says them: without ours, live and in the history that session/load replays. */
+/* Removes the texts of acp-budget from a user message of the agent, live and in the history that session/load replays. */
 enum verdict echo_see(struct tool *, struct session *, struct slice update);
 /* The bytes of text in the content of an update. */
 uint64_t content_text(struct slice update, struct buf *to);

@@ -1,4 +1,4 @@
-/* What is not waited for for ever: agents that fall silent, and cancelled continuations that do not end. */
+/* Timeouts: for agents that fall silent, and for cancelled continuations that do not end. */
 #define HASH_NONFATAL_OOM 1
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@ struct call {
 	char id[];
 };
 
-/* The alarm rings at the earliest of all deadlines; one that was put off is looked at again then. */
+/* The alarm is set to the earliest of all deadlines; when it rings, a deadline that was put off sets it anew. */
 static void
 set(struct tool *t, uint64_t when)
 {
@@ -31,7 +31,7 @@ clock_deadline(struct tool *t, uint64_t *deadline)
 /* --- tool calls and requests to the client --- */
 
 static void
-call_ends(struct session *s, struct slice id)
+remove_call(struct session *s, struct slice id)
 {
 	struct call *c;
 
@@ -43,7 +43,7 @@ call_ends(struct session *s, struct slice id)
 }
 
 static void
-call_runs(struct tool *t, struct session *s, struct slice id)
+add_call(struct tool *t, struct session *s, struct slice id)
 {
 	struct call *c;
 
@@ -84,16 +84,16 @@ is_one_of(struct slice string, const char *const *names)
 static void
 see_call(struct tool *t, struct session *s, struct slice update)
 {
-	static const char *const ends[] = {"completed", "failed", "cancelled", NULL};
+	static const char *const final_states[] = {"completed", "failed", "cancelled", NULL};
 	struct slice kind = json_get(update, acp_update_kind), id = json_get(update, "toolCallId"), status = json_get(update, "status");
 	bool starts = json_type(kind) == JSON_STRING && json_string_is(kind, "tool_call");
 
 	if (!(starts || (json_type(kind) == JSON_STRING && json_string_is(kind, "tool_call_update"))) || json_type(id) != JSON_STRING)
 		return;
-	if (json_type(status) == JSON_STRING && is_one_of(status, ends))
-		call_ends(s, id);
+	if (json_type(status) == JSON_STRING && is_one_of(status, final_states))
+		remove_call(s, id);
 	else if (starts || json_type(status) == JSON_STRING)
-		call_runs(t, s, id);
+		add_call(t, s, id);
 }
 
 void
@@ -171,7 +171,7 @@ put_errors(struct tool *t, struct session *s, const char *why)
 	return r ? -1 : 0;
 }
 
-/* The client is not kept waiting any longer. */
+/* Responds to all prompts of the client in the agent's place. */
 static void
 answer_all(struct tool *t, struct session *s, const char *why)
 {
@@ -180,7 +180,7 @@ answer_all(struct tool *t, struct session *s, const char *why)
 
 	for (b = t->budgets; b; b = next) {
 		next = b->next;
-		if (b->own.session != s || b->over)
+		if (b->tag.session != s || b->over)
 			continue;
 		/* What was held is the end of the turn. */
 		s->busy &= !b->held;
@@ -194,7 +194,7 @@ answer_all(struct tool *t, struct session *s, const char *why)
 }
 
 static void
-act(struct tool *t, struct session *s)
+act_on_silence(struct tool *t, struct session *s)
 {
 	static const char *const what[] = {"", ": cancelled", ": answered in its place"};
 	struct buf why = {0};
@@ -204,7 +204,7 @@ act(struct tool *t, struct session *s)
 		tool_no_memory(t);
 		return;
 	}
-	session_say(t, s, "%s%s", why.p, what[s->silent - 1]);
+	session_report(t, s, "%s%s", why.p, what[s->silent - 1]);
 	if (s->silent > 1)
 		frame_fail(t->frame, EXIT_NEGATIVE);
 	if (s->silent == 2)
@@ -214,9 +214,9 @@ act(struct tool *t, struct session *s)
 	buf_free(&why);
 }
 
-/* When to look again; 0: not before something happens. */
+/* Acts if the agent was silent for too long. Returns when to check again; 0: not before a message comes. */
 static uint64_t
-listen(struct tool *t, struct session *s, uint64_t now)
+check_silence(struct tool *t, struct session *s, uint64_t now)
 {
 	uint64_t silence = t->options->max_silence, from = s->heard > t->heard ? s->heard : t->heard;
 
@@ -224,15 +224,16 @@ listen(struct tool *t, struct session *s, uint64_t now)
 	while (silence && s->silent < 3 && session_runs(s) && !s->calls && !s->asks && !t->asks && !s->waits) {
 		if (now < from + (s->silent + 1) * silence)
 			return from + (s->silent + 1) * silence;
-		act(t, s);
+		act_on_silence(t, s);
 	}
 	return 0;
 }
 
 /* --- the alarm --- */
 
+/* Returns whether the deadline has passed, and clears it then; sets the alarm otherwise. */
 static bool
-has_passed(struct tool *t, uint64_t *deadline, uint64_t now)
+expire_deadline(struct tool *t, uint64_t *deadline, uint64_t now)
 {
 	bool passed = *deadline && *deadline <= now;
 
@@ -253,13 +254,13 @@ clock_rings(struct tool *t)
 	t->alarm = 0;
 	for (b = t->budgets; b; b = next) {
 		next = b->next;
-		if (has_passed(t, &b->deadline, now) && !b->over)
+		if (expire_deadline(t, &b->deadline, now) && !b->over)
 			budget_give_up(t, b);
 	}
 	for (s = t->sessions; s; s = s->hh.next) {
-		if (has_passed(t, &s->deadline, now) && s->asked)
+		if (expire_deadline(t, &s->deadline, now) && s->asked)
 			ahead_give_up(t, s);
-		when = listen(t, s, now);
+		when = check_silence(t, s, now);
 		if (when)
 			set(t, when);
 	}

@@ -12,12 +12,12 @@ is_kind(struct slice kind, const char *name)
 static void
 see_text(struct session *s, struct slice kind, struct slice update)
 {
-	static const char *const said[] = {"agent_message_chunk", "agent_thought_chunk", "agent_message", "agent_thought"};
+	static const char *const agent_text_kinds[] = {"agent_message_chunk", "agent_thought_chunk", "agent_message", "agent_thought"};
 	struct buf text = {0};
 	size_t i;
 
-	for (i = 0; i < sizeof(said) / sizeof(said[0]); i++)
-		if (is_kind(kind, said[i]))
+	for (i = 0; i < sizeof(agent_text_kinds) / sizeof(agent_text_kinds[0]); i++)
+		if (is_kind(kind, agent_text_kinds[i]))
 			s->streamed += content_text(update, &text);
 	buf_free(&text);
 }
@@ -58,7 +58,7 @@ see_update(struct tool *t, const struct message *message)
 		if (s)
 			ahead_rearm(t, s);
 		if (s || (s = parent_of(t, &r)))
-			limits_see(t, s);
+			limits_check(t, s);
 		s = session_of(t, msg_session(&message->msg), false);
 	}
 	if (!s || !kind.p)
@@ -84,7 +84,7 @@ see_usage(struct tool *t, const struct message *message)
 		tool_no_memory(t);
 }
 
-/* Is it the answer that is held, once more? The client must not take it for the end. */
+/* Is it a repeat of the response that is held? The client must not take it for the end. */
 static bool
 is_held_again(const struct tool *t, const struct message *message)
 {
@@ -92,17 +92,17 @@ is_held_again(const struct tool *t, const struct message *message)
 	struct buf key = {0};
 	bool yes;
 
-	while (b && (!b->held || b->idle))
+	while (b && (!b->held || b->holds_idle))
 		b = b->next;
 	if (!b || msg_id_key(message->msg.id, &key) < 0)
 		return false;
 	for (yes = false; b && !yes; b = b->next)
-		yes = b->held && !b->idle && slice_eq(buf_slice(&b->id), buf_slice(&key));
+		yes = b->held && !b->holds_idle && slice_eq(buf_slice(&b->id), buf_slice(&key));
 	buf_free(&key);
 	return yes;
 }
 
-/* An answer to the client. */
+/* A response to the client. */
 static enum verdict
 see_answer(struct tool *t, const struct message *message)
 {
@@ -118,7 +118,7 @@ see_answer(struct tool *t, const struct message *message)
 		return s ? turn_answered(t, s, message) : VERDICT_PASS;
 	case ACP_SESSION_CLOSE:
 	case ACP_SESSION_DELETE:
-		/* What ran in it is over; an answer to our nudge may never come. */
+		/* The session has ended; the response to a nudge may never come. */
 		if (s && s->budget && message->msg.result.p)
 			budget_end(t, s->budget, "the session was closed");
 		return VERDICT_PASS;
@@ -203,7 +203,7 @@ static void
 answer(void *state, struct frame *f, void *tag, const struct message *message)
 {
 	(void)f;
-	turn_own_answered(state, tag, message);
+	turn_request_answered(state, tag, message);
 }
 
 static void
@@ -214,19 +214,19 @@ event(void *state, struct frame *f, const struct frame_event *e)
 	(void)f;
 	if (e->kind == FRAME_TIMER)
 		clock_rings(t);
-	/* Who goes first; the frame then ends the other side, too. */
-	if (e->kind == FRAME_EOF && !t->gone) {
-		t->left = e->from == ACP_CLIENT;
-		t->gone = t->left ? "the client has left" : e->from == ACP_AGENT ? "the agent has ended" : "the stream has ended";
+	/* The side that ends first; the frame then ends the other side, too. */
+	if (e->kind == FRAME_EOF && !t->end_reason) {
+		t->client_left = e->from == ACP_CLIENT;
+		t->end_reason = t->client_left ? "the client has left" : e->from == ACP_AGENT ? "the agent has ended" : "the stream has ended";
 	}
 }
 
-/* What is held goes on; who waits is told. */
+/* Held responses are forwarded; prompts that wait get an error. */
 static int
 end(void *state, struct frame *f)
 {
 	struct tool *t = state;
-	const char *why = t->gone ? t->gone : "the stream has ended";
+	const char *why = t->end_reason ? t->end_reason : "the stream has ended";
 	struct budget *b, *next;
 	struct session *s;
 
@@ -237,7 +237,7 @@ end(void *state, struct frame *f)
 		budget_end(t, b, b->why.n && buf_string(&b->why) ? b->why.p : why);
 	}
 	for (s = t->sessions; s; s = s->hh.next) {
-		limits_unkept(t, s, s->turns > 0);
+		limits_report_unenforced(t, s, s->turns > 0);
 		prompts_refused(t, s, ACP_ERR_INTERNAL, why);
 	}
 	return 0;

@@ -3,7 +3,7 @@
 
 #include "cmd/acp-budget/budget.h"
 
-/* Bits of session.reached and session.unkept; of costs one for each amount. */
+/* Bits of session.reached and session.unenforced; of costs one for each amount. */
 enum { TOKENS = 1, TURNS = 2, CONTEXT = 4, AT = 8, CHILDREN = 16, COST = 32 };
 
 static int
@@ -158,12 +158,12 @@ stop(struct tool *t, struct session *s)
 }
 
 void
-limits_see(struct tool *t, struct session *s)
+limits_check(struct tool *t, struct session *s)
 {
 	struct buf text = {0};
 	unsigned bit;
 
-	limits_unkept(t, s, false);
+	limits_report_unenforced(t, s, false);
 	for (bit = TOKENS; bit < last_bit(t); bit <<= 1) {
 		text.n = 0;
 		if (!reached(t, s, bit, false, &text)) {
@@ -176,69 +176,69 @@ limits_see(struct tool *t, struct session *s)
 		s->reached |= bit;
 		frame_fail(t->frame, EXIT_NEGATIVE);
 		if (buf_string(&text))
-			session_say(t, s, "%s", text.p);
+			session_report(t, s, "%s", text.p);
 		if (t->options->hard)
 			stop(t, s);
 	}
 	buf_free(&text);
 }
 
-/* --- limits that say nothing about this agent --- */
+/* --- limits that cannot be enforced --- */
 
 static void
-unkept(struct tool *t, struct session *s, unsigned bit, const char *what, const char *why)
+report_unenforced(struct tool *t, struct session *s, unsigned bit, const char *what, const char *why)
 {
-	if (s->unkept & bit)
+	if (s->unenforced & bit)
 		return;
-	s->unkept |= bit;
-	session_say(t, s, "error: %s cannot be enforced: the agent reports %s", what, why);
+	s->unenforced |= bit;
+	session_report(t, s, "error: %s cannot be enforced: the agent reports %s", what, why);
 }
 
 static void
-unkept_cost(struct tool *t, struct session *s, size_t i, const struct usage_figures *f, bool late)
+report_unenforced_cost(struct tool *t, struct session *s, size_t i, const struct usage_figures *f, bool turn_ended)
 {
 	const struct money *m = &t->options->max_cost.at[i];
 	struct buf what = {0}, why = {0};
 
-	if (cost_in(t, f, m->currency) || (f->ncosts == 0 && !late))
+	if (cost_in(t, f, m->currency) || (f->ncosts == 0 && !turn_ended))
 		return;
 	if (f->ncosts && buf_printf(&why, "its costs in %s", usage_name(t->usage, f->costs[0].currency).p) < 0)
 		why.n = 0;
 	if (put_limit(m, &what) == 0 && buf_string(&what) && buf_string(&why))
-		unkept(t, s, (unsigned)COST << i, what.p, f->ncosts ? why.p : "no cost");
+		report_unenforced(t, s, (unsigned)COST << i, what.p, f->ncosts ? why.p : "no cost");
 	buf_free(&what);
 	buf_free(&why);
 }
 
-/* What sub-agents use where nobody reports it. */
+/* Some agents do not report the tokens of sub-agents. */
 static void
-unseen(struct tool *t, struct session *s, const struct usage_figures *f)
+report_uncounted(struct tool *t, struct session *s, const struct usage_figures *f)
 {
-	if (t->options->max_tokens == UINT64_MAX || !f->billed_lower || s->unkept & CHILDREN)
+	if (t->options->max_tokens == UINT64_MAX || !f->billed_lower || s->unenforced & CHILDREN)
 		return;
-	s->unkept |= CHILDREN;
-	session_say(t, s, "--max-tokens: the agent does not report all tokens (of sub-agents, or of all calls): the session may exceed the limit");
+	s->unenforced |= CHILDREN;
+	session_report(t, s, "--max-tokens: the agent does not report all tokens (of sub-agents, or of all calls): the session may exceed the limit");
 }
 
 void
-limits_unkept(struct tool *t, struct session *s, bool late)
+limits_report_unenforced(struct tool *t, struct session *s, bool turn_ended)
 {
 	const struct options *o = t->options;
 	bool context = s->usage && s->usage->has_used && s->usage->has_size;
 	struct usage_figures f;
 	size_t i;
 
-	if (o->max_cost.n == 0 && !late)
+	if (o->max_cost.n == 0 && !turn_ended)
 		return;
 	f = used(t, s);
 	for (i = 0; i < o->max_cost.n; i++)
-		unkept_cost(t, s, i, &f, late);
-	unseen(t, s, &f);
-	if (late && o->max_tokens != UINT64_MAX && !(f.billed.has & 1u << USAGE_TOTAL))
-		unkept(t, s, TOKENS, "--max-tokens", "no token counts that can be added up");
+		report_unenforced_cost(t, s, i, &f, turn_ended);
+	report_uncounted(t, s, &f);
+	if (turn_ended && o->max_tokens != UINT64_MAX && !(f.billed.has & 1u << USAGE_TOTAL))
+		report_unenforced(t, s, TOKENS, "--max-tokens", "no token counts that can be added up");
 	usage_figures_free(&f);
-	if (late && o->max_context > 0 && !context)
-		unkept(t, s, CONTEXT, "--max-context", "no context");
-	if (late && o->nat > 0 && !context)
-		unkept(t, s, AT, "--at", "no context");
+	if (turn_ended && o->max_context > 0 && !context)
+		report_unenforced(t, s, CONTEXT, "--max-context", "no context");
+	if (turn_ended && o->nat > 0 && !context)
+		report_unenforced(t, s, AT, "--at", "no context");
 }

@@ -29,7 +29,7 @@ put_counts(const struct budget *b, struct buf *to)
 {
 	return buf_printf(to,
 		"{\"type\":\"output_token_usage\",\"turn\":%" PRIu64 ",\"session\":%" PRIu64 ",\"budget\":%" PRIu64 "%s}", b->tokens,
-		b->own.session->output, b->target, b->estimated ? ",\"estimate\":true" : "");
+		b->tag.session->output, b->target, b->estimated ? ",\"estimate\":true" : "");
 }
 
 /* 1 where it is no placeholder. */

@@ -1,15 +1,15 @@
-/* What the client sends: prompts, and what calls them off. */
+/* Prompts of the client, and their cancellation. */
 #include <stdlib.h>
 
 #include "cmd/acp-budget/budget.h"
 
-/* What is put into a prompt before it goes on. */
+/* A text that is inserted into a prompt before it is forwarded. */
 struct insertion {
 	const char *at; /* NULL: nothing */
 	struct buf with;
 };
 
-/* The explanation, behind the user's own blocks. */
+/* The explanation, after the user's own blocks. */
 static int
 explain(struct session *s, struct slice blocks, struct insertion *in)
 {
@@ -35,7 +35,7 @@ open_budget(struct tool *t, struct session *s, const struct msg *m, struct inser
 		return 0;
 	if (t->options->from_prompt)
 		target = target_in_prompt(blocks);
-	if (target == 0 || !budget_can_be(t, s))
+	if (target == 0 || !budget_check(t, s))
 		return 0;
 	s->budget = budget_new(t, s, target, m->id);
 	if (!s->budget)
@@ -59,13 +59,13 @@ note_open(struct session *s, struct slice id)
 	return 0;
 }
 
-/* A prompt goes on: it replaces the budget of the last one. */
+/* A prompt is forwarded: it replaces the budget of the last one. */
 static void
-prompt_goes(struct tool *t, struct session *s, const struct msg *m, struct insertion *in)
+note_forwarded(struct tool *t, struct session *s, const struct msg *m, struct insertion *in)
 {
 	struct budget *b = s->budget;
 
-	if (b && b->idle)
+	if (b && b->holds_idle)
 		budget_end(t, b, "a new prompt replaces it");
 	else if (b)
 		budget_drop(t, b, "a new prompt replaces it");
@@ -77,14 +77,14 @@ prompt_goes(struct tool *t, struct session *s, const struct msg *m, struct inser
 		tool_no_memory(t);
 }
 
-/* Is it refused? held: it has waited. */
+/* Refuses the prompt if a limit is reached; returns whether. held: the prompt, if it has waited; or NULL. */
 static bool
-refused(struct tool *t, struct session *s, struct held *held)
+refuse_at_limit(struct tool *t, struct session *s, struct held *held)
 {
 	struct buf text = {0}, message = {0};
 	bool yes;
 
-	limits_see(t, s);
+	limits_check(t, s);
 	yes = limits_reached(t, s, true, &text);
 	if (yes && (!buf_string(&text) || buf_printf(&message, "%s: %s", tool_name, text.p) || !buf_string(&message)
 			|| frame_reply_error(t->frame, held, ACP_ERR_INTERNAL, message.p, slice(NULL, 0))))
@@ -122,7 +122,7 @@ waiting_free(struct waiting *w)
 }
 
 static void
-let_go(struct tool *t, struct session *s, struct held *held)
+release_prompt(struct tool *t, struct session *s, struct held *held)
 {
 	struct slice line = frame_held_text(held);
 	struct insertion in = {0};
@@ -132,7 +132,7 @@ let_go(struct tool *t, struct session *s, struct held *held)
 	struct msg m;
 
 	if (msg_scan(line, &m, &error) == MSG_REQUEST)
-		prompt_goes(t, s, &m, &in);
+		note_forwarded(t, s, &m, &in);
 	splice = (struct splice){in.at, in.at, buf_slice(&in.with)};
 	if (in.at && splice_write(line, &splice, 1, &text) < 0)
 		tool_no_memory(t);
@@ -142,21 +142,21 @@ let_go(struct tool *t, struct session *s, struct held *held)
 }
 
 void
-prompts_go(struct tool *t, struct session *s)
+prompts_release(struct tool *t, struct session *s)
 {
 	struct waiting *w;
 
 	while ((w = s->waiting)) {
 		s->waiting = w->next;
-		if (refused(t, s, w->held))
+		if (refuse_at_limit(t, s, w->held))
 			frame_release(t->frame, w->held, VERDICT_DROP, slice(NULL, 0));
 		else
-			let_go(t, s, w->held);
+			release_prompt(t, s, w->held);
 		waiting_free(w);
 	}
 }
 
-/* One that waits is answered here: it has never gone on. */
+/* A prompt that waits gets an error response here: it was never forwarded. */
 static void
 refuse(struct tool *t, struct waiting *w, int code, const char *why)
 {
@@ -187,7 +187,7 @@ prompts_cancelled(struct tool *t, struct session *s)
 	struct buf result = {0};
 	struct waiting *w;
 
-	/* In v2 an answer says that the prompt has been taken in. */
+	/* In v2 a result says that the prompt was accepted. */
 	if (t->v2 || buf_printf(&result, "{\"%s\":\"cancelled\"}", acp_stop_reason) < 0)
 		prompts_refused(t, s, ACP_ERR_CANCELLED, "cancelled");
 	while ((w = s->waiting)) {
@@ -205,22 +205,22 @@ prompt_came(struct tool *t, struct session *s, const struct message *message)
 {
 	struct insertion in = {0};
 
-	if (refused(t, s, NULL)) {
+	if (refuse_at_limit(t, s, NULL)) {
 		if (s->budget)
 			budget_drop(t, s->budget, "a new prompt was refused");
 		return VERDICT_DROP;
 	}
-	limits_unkept(t, s, s->turns > 0);
+	limits_report_unenforced(t, s, s->turns > 0);
 	if (s->asked || ahead_ask(t, s))
 		return wait_for_it(t, s, message);
-	prompt_goes(t, s, &message->msg, &in);
+	note_forwarded(t, s, &message->msg, &in);
 	if (in.at && frame_replace(t->frame, slice(in.at, 0), buf_slice(&in.with)) < 0)
 		tool_no_memory(t);
 	buf_free(&in.with);
 	return VERDICT_PASS;
 }
 
-/* --- what calls them off --- */
+/* --- cancellation --- */
 
 void
 session_cancelled(struct tool *t, struct session *s, bool closed)
@@ -232,9 +232,9 @@ session_cancelled(struct tool *t, struct session *s, bool closed)
 		clock_deadline(t, &s->deadline);
 	for (b = t->budgets; b; b = next) {
 		next = b->next;
-		if (b->own.session == s && !b->over && closed)
+		if (b->tag.session == s && !b->over && closed)
 			budget_drop(t, b, "the session was closed");
-		else if (b->own.session == s && !b->over)
+		else if (b->tag.session == s && !b->over)
 			budget_cancel(t, b);
 	}
 }
@@ -265,7 +265,7 @@ withdraw_waiting(struct tool *t, struct slice id)
 	return true;
 }
 
-/* To the agent it is answered already where we hold the answer: what runs is our nudge. */
+/* The agent has already responded if the response is held here: what runs is a nudge, which is cancelled by session. */
 static bool
 withdraw_answered(struct tool *t, struct slice id)
 {
@@ -278,7 +278,7 @@ withdraw_answered(struct tool *t, struct slice id)
 			continue;
 		running = b->held != NULL;
 		if (running)
-			session_cancel(t, b->own.session);
+			session_cancel(t, b->tag.session);
 		budget_cancel(t, b);
 	}
 	return running;

@@ -23,7 +23,7 @@ session_new(struct tool *t, struct slice plain, struct slice id)
 	memcpy(s->text + plain.n + 1, id.p, id.n);
 	s->id_length = plain.n;
 	s->id = slice(s->text + plain.n + 1, id.n);
-	s->asking = (struct own){OWN_AT, s};
+	s->at_tag = (struct request_tag){TAG_AT, s};
 	HASH_ADD_KEYPTR(hh, t->sessions, s->text, s->id_length, s);
 	if (s->hh.tbl)
 		return s;
@@ -82,8 +82,8 @@ session_free(struct session *s)
 	}
 	buf_free(&s->explanation.text);
 	buf_free(&s->nudge.text);
-	buf_free(&s->idle_came);
-	buf_free(&s->idle_went);
+	buf_free(&s->idle_received);
+	buf_free(&s->idle_forwarded);
 	free(s);
 }
 
@@ -148,7 +148,7 @@ session_cancel(struct tool *t, const struct session *s)
 }
 
 void
-session_say(struct tool *t, const struct session *s, const char *format, ...)
+session_report(struct tool *t, const struct session *s, const char *format, ...)
 {
 	struct buf text = {0};
 	va_list args;

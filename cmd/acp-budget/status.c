@@ -117,7 +117,7 @@ to_client(struct tool *t, const struct session *s, const char *text)
 }
 
 static void
-tell(struct tool *t, const struct session *s, struct buf *text)
+report_status(struct tool *t, const struct session *s, struct buf *text)
 {
 	if (!buf_string(text)) {
 		tool_no_memory(t);
@@ -125,7 +125,7 @@ tell(struct tool *t, const struct session *s, struct buf *text)
 	}
 	switch (t->options->status == STATUS_NOTICE && !t->notices ? STATUS_STDERR : t->options->status) {
 	case STATUS_STDERR:
-		session_say(t, s, "%s", text->p);
+		session_report(t, s, "%s", text->p);
 		break;
 	case STATUS_TTY:
 		to_terminal(t, s, text->p);
@@ -145,7 +145,7 @@ status_progress(struct tool *t, const struct budget *b)
 	struct buf text = {0};
 
 	if (put_used(b, &text) == 0 && put_time_left(b, frame_now(t->frame), &text) == 0)
-		tell(t, b->own.session, &text);
+		report_status(t, b->tag.session, &text);
 	buf_free(&text);
 }
 
@@ -155,6 +155,6 @@ status_end(struct tool *t, const struct budget *b, const char *why)
 	struct buf text = {0};
 
 	if (put_used(b, &text) == 0 && (!why || buf_printf(&text, ": %s", why) == 0))
-		tell(t, b->own.session, &text);
+		report_status(t, b->tag.session, &text);
 	buf_free(&text);
 }

@@ -1,4 +1,4 @@
-/* How turns end: in an answer, or (v2) in an idle state. */
+/* How turns end: with a response, or (v2) with an idle state. */
 #include "cmd/acp-budget/budget.h"
 
 struct slice
@@ -25,10 +25,10 @@ void
 turn_over(struct tool *t, struct session *s)
 {
 	s->turns++;
-	limits_see(t, s);
+	limits_check(t, s);
 }
 
-/* What the turn brought that ends with this message. False: nothing has ended. */
+/* Ends the turn that ends with this message, and fills *e. False: no turn has ended. */
 static bool
 end_turn(struct tool *t, struct session *s, const struct message *message, const struct usage_report *r, struct turn_end *e)
 {
@@ -40,7 +40,7 @@ end_turn(struct tool *t, struct session *s, const struct message *message, const
 	if (!t->judged)
 		return false;
 	e->counted = t->has_output;
-	t->counted |= e->counted;
+	t->has_counted |= e->counted;
 	if (e->counted) {
 		e->output = t->output;
 	} else if (t->options->estimate) {
@@ -51,13 +51,13 @@ end_turn(struct tool *t, struct session *s, const struct message *message, const
 	if (__builtin_add_overflow(s->output, e->output, &s->output))
 		s->output = UINT64_MAX;
 	ahead_rearm(t, s);
-	limits_see(t, s);
+	limits_check(t, s);
 	return true;
 }
 
-/* v2 answers a prompt when it has been taken in: its turn goes on. */
+/* v2 responds to a prompt when it was accepted: then its turn goes on. Returns whether, and notes it in the report. */
 static bool
-is_accepted(const struct tool *t, struct usage_report *r)
+check_accepted(const struct tool *t, struct usage_report *r)
 {
 	if (r->failed || r->stop.p || r->counts.has || (!t->v2 && !r->accepted))
 		return false;
@@ -83,7 +83,7 @@ answers(const struct budget *b, const struct message *message)
 	return yes;
 }
 
-/* The prompt that this response answers is not open any more. Was it answered in the agent's place? */
+/* Forgets the open prompt of this response. Returns whether acp-budget has already responded to it. */
 static bool
 close_prompt(struct session *s, const struct message *message)
 {
@@ -115,7 +115,7 @@ turn_answered(struct tool *t, struct session *s, const struct message *message)
 
 	if (!usage_read(message, &r))
 		return verdict;
-	if (is_accepted(t, &r)) {
+	if (check_accepted(t, &r)) {
 		accepted(t, s, message, &r);
 		if (b)
 			budget_accepted(t, b);
@@ -129,16 +129,16 @@ turn_answered(struct tool *t, struct session *s, const struct message *message)
 }
 
 void
-turn_own_answered(struct tool *t, struct own *own, const struct message *message)
+turn_request_answered(struct tool *t, struct request_tag *tag, const struct message *message)
 {
-	struct session *s = own->session;
-	struct budget *b = own->kind == OWN_NUDGE ? (struct budget *)own : NULL;
+	struct session *s = tag->session;
+	struct budget *b = tag->kind == TAG_NUDGE ? (struct budget *)tag : NULL;
 	struct usage_report r;
 	struct turn_end e;
 
 	if (!usage_read(message, &r))
 		r = (struct usage_report){.what = USAGE_ANSWER, .session = s->id, .failed = message->msg.error.p != NULL};
-	if (is_accepted(t, &r)) {
+	if (check_accepted(t, &r)) {
 		accepted(t, s, message, &r);
 		if (b)
 			budget_accepted(t, b);
@@ -158,16 +158,16 @@ turn_own_answered(struct tool *t, struct own *own, const struct message *message
 static void
 remember_idle(struct tool *t, struct session *s, struct slice update)
 {
-	s->idle_came.n = s->idle_went.n = 0;
-	if (buf_add_slice(&s->idle_came, update) < 0)
+	s->idle_received.n = s->idle_forwarded.n = 0;
+	if (buf_add_slice(&s->idle_received, update) < 0)
 		tool_no_memory(t);
 }
 
-/* An end that the client has been told with the sum of all is told so again. */
+/* A repeated idle state is changed as the first one was: the sum of all turns. */
 static enum verdict
 repeat(struct tool *t, struct session *s, struct slice update)
 {
-	if (s->idle_went.n && frame_replace(t->frame, update, buf_slice(&s->idle_went)) < 0)
+	if (s->idle_forwarded.n && frame_replace(t->frame, update, buf_slice(&s->idle_forwarded)) < 0)
 		tool_no_memory(t);
 	return VERDICT_PASS;
 }
@@ -179,12 +179,12 @@ turn_idle(struct tool *t, struct session *s, const struct message *message, cons
 	struct budget *b = s->budget;
 	struct turn_end e;
 
-	/* The end that is held, once more: the agent has not got to our nudge yet. */
+	/* A repeat of the held idle state: the agent has not read the nudge yet. */
 	if (b && b->held && !b->accepted)
 		return VERDICT_DROP;
-	if (!s->busy && same(&s->idle_came, update))
+	if (!s->busy && same(&s->idle_received, update))
 		return repeat(t, s, update);
-	/* Nor to the prompt that is on its way: this is the end of another. */
+	/* The agent has not read the prompt that is on its way: this is the end of another turn. */
 	if (!s->busy && (s->open > 0 || s->asked))
 		return VERDICT_PASS;
 	s->busy = false;
@@ -203,7 +203,7 @@ turn_idle(struct tool *t, struct session *s, const struct message *message, cons
 		budget_continued(t, b, &e);
 		return VERDICT_DROP;
 	}
-	b->idle = true;
+	b->holds_idle = true;
 	return budget_turn(t, b, &e);
 }
 
