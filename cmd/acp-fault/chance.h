@@ -37,11 +37,14 @@ struct chance {
 	uint64_t seed, dir, n;
 };
 
-/* A number below `below` (not 0) for a fault to this line; a fault that needs several asks for the first, the second, ... */
+/*
+ * Returns a number below `below` (not 0) for a fault to this message. which: 1 for the first number that a fault needs, 2 for the
+ * second, ...; 0 is the one of chance_hits.
+ */
 uint64_t chance_below(const struct chance *, enum fault, unsigned which, uint64_t below);
-/* Does a fault of this probability hit this line? */
+/* Returns whether a fault of this probability hits this message. */
 bool chance_hits(const struct chance *, enum fault, double probability);
-/* A seed that nobody has chosen: below 2^32, to be typed again. */
+/* Returns a random seed, below 2^32 so that it is short enough to be typed again. */
 uint64_t chance_seed(void);
 
 #endif

@@ -1,20 +1,23 @@
-/* damage: what is done to the bytes of a line. */
+/* damage: changes to the bytes of a line. */
 #ifndef DAMAGE_H
 #define DAMAGE_H
 
 #include "cmd/acp-fault/chance.h"
 #include "lib/base/bytes.h"
 
-/* Puts another byte in place of one of the n (not 0), never a newline: a line stays one. Returns which; *was is the old one. */
+/* Replaces one of the n bytes (n is not 0) by another, never to or from a newline. Returns its index; *was: the old byte. */
 size_t damage_byte(const struct chance *, char *text, size_t n, unsigned char *was);
-/* How many bytes of n are left of a line that is cut by this fault: some, and not all, where that can be. */
+/* Returns how many of its n bytes are left of a line that this fault cuts: at least one, and not all, where possible. */
 size_t damage_cut(const struct chance *, enum fault, size_t n);
-/* A line that is no message, as agents print them, without its newline. */
+/* Returns a line that is not a message, such as agents print, without its newline; a static text. */
 struct slice damage_noise(const struct chance *);
-/* Append what becomes of an id (JSON text): another of its type; one of another type, with its digits where it has some. 0 or -1. */
+/*
+ * Append an id (JSON text) that replaces `id`: damage_id one of the same type; damage_id_type one of another type, with the same
+ * digits if it has only digits. Return 0, or -1 when out of memory.
+ */
 int damage_id(const struct chance *, struct slice id, struct buf *to);
 int damage_id_type(const struct chance *, struct slice id, struct buf *to);
-/* Appends the id of a session (JSON text) that there is not. 0 or -1. */
+/* Appends the id (JSON text) of a session that does not exist. Returns 0, or -1 when out of memory. */
 int damage_session(const struct chance *, struct buf *to);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * The filter. It works on lines as they leave: a line that is hit goes through
- * the queue of its direction, with all that comes after it.
+ * the queue of its direction, and so does every line after it.
  */
 #include "cmd/acp-fault/fault.h"
 
@@ -12,10 +12,10 @@
 #include "cmd/acp-fault/work.h"
 #include "lib/base/cli.h"
 
-enum { OWN = 1024 * 1024 /* bytes that wait in the place of dropped lines: beyond this nothing more is read */ };
+enum { UNHELD_MOST = 1024 * 1024 /* bytes of queued text without a held line: above this nothing more is read */ };
 
 static enum verdict
-give_up(struct fault_state *x)
+fail_no_memory(struct fault_state *x)
 {
 	frame_warn(x->frame, "out of memory");
 	frame_exit(x->frame, EXIT_FAILED);
@@ -65,7 +65,7 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 
 	(void)f;
 	t->n++;
-	t->shown = true;
+	t->pending = true;
 	t->number = s->number;
 	t->response = s->msg.kind == MSG_RESPONSE;
 	t->hit = false;
@@ -74,28 +74,28 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 		return VERDICT_PASS;
 	for (i = 0; i < x->options->nrules; i++)
 		match_rule(x, &x->options->rules[i], dir, s);
-	return t->hit && name(&t->now, s, t->n) < 0 ? give_up(x) : VERDICT_PASS;
+	return t->hit && name(&t->now, s, t->n) < 0 ? fail_no_memory(x) : VERDICT_PASS;
 }
 
 /* --- what waits --- */
 
-/* The lines that wait for another to go before them go. passed_by: the number of the one that has; 0: none has. */
+/* Queues the lines that wait for another to pass them. passed_by: the number of the message that has passed them; 0: none has. */
 static void
-send_behind(struct fault_state *x, struct track *t, uint64_t passed_by, bool lost)
+send_waiting(struct fault_state *x, struct track *t, uint64_t passed_by, bool lost)
 {
-	const struct subject *first = &t->behind_name.subject;
+	const struct subject *first = &t->waiting_name.subject;
 
-	if (!t->behind.first)
+	if (!t->waiting.first)
 		return;
 	if (passed_by)
-		report_add(x->report, first, t->behind_rule, t->behind_why, ",\"behind\":%" PRIu64, passed_by);
+		report_add(x->report, first, t->waiting_rule, t->waiting_fault, ",\"behind\":%" PRIu64, passed_by);
 	else
-		report_add(x->report, first, t->behind_rule, t->behind_why, ",\"behind\":null%s", lost ? ",\"lost\":true" : "");
-	while (t->behind.first)
-		queue_add(&t->queue, queue_take(&t->behind));
+		report_add(x->report, first, t->waiting_rule, t->waiting_fault, ",\"behind\":null%s", lost ? ",\"lost\":true" : "");
+	while (t->waiting.first)
+		queue_add(&t->queue, queue_take(&t->waiting));
 }
 
-/* What of its text leaves now. */
+/* Sends the next piece of the parcel. *all: whether all of it has left. */
 static int
 send_text(struct fault_state *x, enum acp_direction dir, struct parcel *p, uint64_t now, bool *all)
 {
@@ -121,13 +121,13 @@ send_end(struct fault_state *x, enum acp_direction dir, struct parcel *p)
 	if (p->close && !t->closed) {
 		t->closed = true;
 		frame_close(x->frame, dir);
-		send_behind(x, t, 0, true);
+		send_waiting(x, t, 0, true);
 	}
 	if (p->exit) {
 		x->death = p->exit;
 		frame_exit(x->frame, p->exit->exit_status);
 		for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
-			send_behind(x, &x->tracks[dir], 0, true);
+			send_waiting(x, &x->tracks[dir], 0, true);
 	}
 	parcel_free(p);
 }
@@ -141,7 +141,7 @@ is_blocked(const struct fault_state *x, enum acp_direction dir)
 	return frame_is_shared(x->frame) && other && other->sent > 0;
 }
 
-/* Lets go what is due. now UINT64_MAX: all. */
+/* Sends what is due. now UINT64_MAX: sends all. */
 static void
 send_direction(struct fault_state *x, enum acp_direction dir, uint64_t now)
 {
@@ -150,13 +150,13 @@ send_direction(struct fault_state *x, enum acp_direction dir, uint64_t now)
 
 	while (!is_dead(x) && !is_blocked(x, dir) && t->queue.first && queue_time(&t->queue) <= now) {
 		if (!t->closed && send_text(x, dir, t->queue.first, now, &all) < 0)
-			give_up(x);
+			fail_no_memory(x);
 		else if (t->closed || all)
 			send_end(x, dir, queue_take(&t->queue));
 	}
 }
 
-/* The first once more: it may have waited for the end of a line of the second. */
+/* The first direction twice: it may have waited for the end of a line of the second. */
 static void
 send_due(struct fault_state *x, uint64_t now)
 {
@@ -178,12 +178,12 @@ direction_time(const struct fault_state *x, enum acp_direction dir)
 	const struct track *t = &x->tracks[dir];
 	uint64_t next = is_blocked(x, dir) ? UINT64_MAX : queue_time(&t->queue);
 
-	if (t->behind.first)
-		next = least(next, t->behind_until);
+	if (t->waiting.first)
+		next = least(next, t->waiting_until);
 	return t->linger_until ? least(next, t->linger_until) : next;
 }
 
-/* Lets go what is due, and sees to it that we are called when more is. */
+/* Sends what is due, and sets the timer for the next. */
 static void
 settle(struct fault_state *x)
 {
@@ -194,16 +194,16 @@ settle(struct fault_state *x)
 
 	send_due(x, now);
 	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
-		frame_pause(x->frame, dir, x->tracks[dir].queue.stalls > 0 || x->tracks[dir].queue.own > OWN);
+		frame_pause(x->frame, dir, x->tracks[dir].queue.stalls > 0 || x->tracks[dir].queue.unheld > UNHELD_MOST);
 		next = least(next, direction_time(x, dir));
 	}
 	for (i = 0; i < x->options->nrules; i++) {
 		r = &x->options->rules[i];
-		if (r->alone && !r->struck)
+		if (r->by_time && !r->happened)
 			next = least(next, rule_time(r));
 	}
 	if (next != UINT64_MAX && !is_dead(x) && frame_timer(x->frame, next) < 0)
-		give_up(x);
+		fail_no_memory(x);
 }
 
 /* --- what is done to a line --- */
@@ -212,31 +212,31 @@ settle(struct fault_state *x)
 static int
 hold(struct work *w)
 {
-	if (w->line && !w->gone)
+	if (w->line && !w->dropped)
 		w->parcel->held = frame_hold(w->x->frame);
-	return !w->line || w->gone || w->parcel->held ? 0 : -1;
+	return !w->line || w->dropped || w->parcel->held ? 0 : -1;
 }
 
 /* Does the line of a message, or another, go before those that wait? */
 static bool
 goes_before(const struct track *t, bool is_message)
 {
-	return is_message && (t->behind_why == FAULT_REORDER || t->response);
+	return is_message && (t->waiting_fault == FAULT_REORDER || t->response);
 }
 
-/* It waits for another of its direction to go before it, if none does already. */
+/* Makes the line wait for another of its direction to pass it. */
 static void
 begin_to_wait(struct work *w)
 {
 	struct track *t = w->track;
-	struct named name = t->behind_name;
+	struct named name = t->waiting_name;
 
-	t->behind_name = t->now;
+	t->waiting_name = t->now;
 	t->now = name;
-	t->behind_why = w->waits;
-	t->behind_rule = t->hits[w->waits];
-	t->behind_until = frame_now(w->x->frame) + t->behind_rule->of[w->waits].us;
-	queue_add(&t->behind, w->parcel);
+	t->waiting_fault = w->waits;
+	t->waiting_rule = t->hits[w->waits];
+	t->waiting_until = frame_now(w->x->frame) + t->waiting_rule->of[w->waits].us;
+	queue_add(&t->waiting, w->parcel);
 }
 
 /* Is there nothing left of a line that would have to wait? */
@@ -252,22 +252,22 @@ place(struct work *w)
 {
 	struct track *t = w->track;
 
-	if (w->gone && is_empty(w->parcel)) {
+	if (w->dropped && is_empty(w->parcel)) {
 		parcel_free(w->parcel);
-	} else if (!w->gone && w->waits != FAULTS && !t->behind.first) {
+	} else if (!w->dropped && w->waits != FAULTS && !t->waiting.first) {
 		begin_to_wait(w);
-	} else if (!w->gone && w->line && t->behind.first && !goes_before(t, true)) {
-		queue_add(&t->behind, w->parcel);
+	} else if (!w->dropped && w->line && t->waiting.first && !goes_before(t, true)) {
+		queue_add(&t->waiting, w->parcel);
 	} else {
 		queue_add(&t->queue, w->parcel);
-		if (!w->gone && w->line)
-			send_behind(w->x, t, t->n, false);
+		if (!w->dropped && w->line)
+			send_waiting(w->x, t, t->n, false);
 	}
 }
 
-/* Does these faults, each of the rule that has it. 0, or -1 out of memory. */
+/* Applies these faults; rules: by fault, the rule that has it, or NULL. 0, or -1 out of memory. */
 static int
-hurt(struct work *w, struct rule *const *rules)
+apply_faults(struct work *w, struct rule *const *rules)
 {
 	const struct fault_kind *k;
 	size_t i;
@@ -278,7 +278,7 @@ hurt(struct work *w, struct rule *const *rules)
 	for (i = 0; i < FAULTS; i++) {
 		k = &fault_kinds[i];
 		w->rule = rules[k->fault];
-		if (!w->rule || (w->gone && !(k->flags & KIND_COUNTS)))
+		if (!w->rule || (w->dropped && !(k->flags & KIND_COUNTS)))
 			continue;
 		w->chance = match_chance(w->x, w->rule, w->dir, w->subject.n);
 		if (k->act(w) < 0)
@@ -292,45 +292,45 @@ hurt(struct work *w, struct rule *const *rules)
 	return -1;
 }
 
-/* A line that no fault hits, or that is no message: after those that wait, or on. */
+/* A line that no fault hits, or that is not a message: it is queued after lines that wait, or passed. */
 static enum verdict
-follow(struct fault_state *x, enum acp_direction dir, bool is_message)
+queue_or_pass(struct fault_state *x, enum acp_direction dir, bool is_message)
 {
 	struct track *t = &x->tracks[dir];
-	bool before = goes_before(t, is_message), joins = t->behind.first && t->behind_why == FAULT_OVERTAKE && !before;
+	bool before = goes_before(t, is_message), joins = t->waiting.first && t->waiting_fault == FAULT_OVERTAKE && !before;
 	struct parcel *p;
 
-	if (!t->queue.first && !joins && !(before && t->behind.first) && !is_blocked(x, dir))
+	if (!t->queue.first && !joins && !(before && t->waiting.first) && !is_blocked(x, dir))
 		return VERDICT_PASS;
 	p = parcel_new(frame_now(x->frame));
 	if (p)
 		p->held = frame_hold(x->frame);
 	if (!p || !p->held) {
 		parcel_free(p);
-		return give_up(x);
+		return fail_no_memory(x);
 	}
-	queue_add(joins ? &t->behind : &t->queue, p);
+	queue_add(joins ? &t->waiting : &t->queue, p);
 	if (before)
-		send_behind(x, t, t->n, false);
+		send_waiting(x, t, t->n, false);
 	return VERDICT_HOLD;
 }
 
 static enum verdict
-treat(struct fault_state *x, enum acp_direction dir, const struct outgoing_line *l)
+apply_to_line(struct fault_state *x, enum acp_direction dir, const struct outgoing_line *l)
 {
 	struct track *t = &x->tracks[dir];
 	struct work w = {.x = x, .dir = dir, .track = t, .line = l, .subject = t->now.subject,
 		.message_at = (size_t)(l->message.p - l->text.p), .message_n = l->message.n, .waits = FAULTS};
 
-	if (hurt(&w, t->hits) < 0)
-		return give_up(x);
-	return w.gone ? VERDICT_DROP : VERDICT_HOLD;
+	if (apply_faults(&w, t->hits) < 0)
+		return fail_no_memory(x);
+	return w.dropped ? VERDICT_DROP : VERDICT_HOLD;
 }
 
 /* --- what happens at a time, to no message --- */
 
 static void
-strike_direction(struct fault_state *x, struct rule *r, enum acp_direction dir)
+apply_timed_direction(struct fault_state *x, struct rule *r, enum acp_direction dir)
 {
 	struct track *t = &x->tracks[dir];
 	struct rule *rules[FAULTS] = {NULL};
@@ -341,31 +341,31 @@ strike_direction(struct fault_state *x, struct rule *r, enum acp_direction dir)
 
 	for (i = 0; i < FAULTS; i++) {
 		k = &fault_kinds[i];
-		if (r->of[k->fault].given && !match_is_for_messages(r, k) && k->act) {
+		if (r->of[k->fault].set && !match_is_for_messages(r, k) && k->act) {
 			rules[k->fault] = r;
 			any = true;
 		}
 	}
 	if (!any)
 		return;
-	w.subject = (struct subject){.from = dir == ACP_UP ? ACP_AGENT : ACP_CLIENT, .t = frame_now(x->frame), .n = t->n, .alone = true};
+	w.subject = (struct subject){.from = dir == ACP_UP ? ACP_AGENT : ACP_CLIENT, .t = frame_now(x->frame), .n = t->n, .no_message = true};
 	if (frame_is_one_way(x->frame))
 		w.subject.from = ACP_UNKNOWN;
 	rule_hit(r, frame_now(x->frame));
-	if (hurt(&w, rules) < 0)
-		give_up(x);
+	if (apply_faults(&w, rules) < 0)
+		fail_no_memory(x);
 }
 
 static void
-strike(struct fault_state *x, struct rule *r)
+apply_timed(struct fault_state *x, struct rule *r)
 {
 	bool one_way = frame_is_one_way(x->frame);
 
-	r->struck = true;
+	r->happened = true;
 	if (one_way || select_match_other(r->select, ACP_CLIENT))
-		strike_direction(x, r, ACP_DOWN);
+		apply_timed_direction(x, r, ACP_DOWN);
 	if (!one_way && select_match_other(r->select, ACP_AGENT))
-		strike_direction(x, r, ACP_UP);
+		apply_timed_direction(x, r, ACP_UP);
 }
 
 /* --- the filter --- */
@@ -390,7 +390,7 @@ has_fault(const struct options *o, enum fault fault)
 	size_t i;
 
 	for (i = 0; i < o->nrules; i++)
-		if (o->rules[i].of[fault].given)
+		if (o->rules[i].of[fault].set)
 			return true;
 	return false;
 }
@@ -422,20 +422,20 @@ line(void *state, struct frame *f, enum acp_direction dir, const struct outgoing
 {
 	struct fault_state *x = state;
 	struct track *t = &x->tracks[dir];
-	bool shown = t->shown && t->number == l->number;
+	bool is_message = t->pending && t->number == l->number;
 	enum verdict v;
 
 	(void)f;
 	if (is_dead(x) || t->closed)
 		return VERDICT_DROP;
-	t->shown = false;
-	v = shown && t->hit ? treat(x, dir, l) : follow(x, dir, shown);
+	t->pending = false;
+	v = is_message && t->hit ? apply_to_line(x, dir, l) : queue_or_pass(x, dir, is_message);
 	settle(x);
 	return v;
 }
 
 static void
-time_has_come(struct fault_state *x)
+timer_expired(struct fault_state *x)
 {
 	uint64_t now = frame_now(x->frame);
 	struct track *t;
@@ -444,23 +444,23 @@ time_has_come(struct fault_state *x)
 
 	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		t = &x->tracks[dir];
-		if (t->behind.first && t->behind_until <= now)
-			send_behind(x, t, 0, false);
+		if (t->waiting.first && t->waiting_until <= now)
+			send_waiting(x, t, 0, false);
 		if (t->linger_until && t->linger_until <= now) {
 			t->linger_until = 0;
 			frame_keep_open(x->frame, dir, false);
 		}
 	}
 	for (i = 0; i < x->options->nrules && !is_dead(x); i++)
-		if (x->options->rules[i].alone && !x->options->rules[i].struck && rule_time(&x->options->rules[i]) <= now)
-			strike(x, &x->options->rules[i]);
+		if (x->options->rules[i].by_time && !x->options->rules[i].happened && rule_time(&x->options->rules[i]) <= now)
+			apply_timed(x, &x->options->rules[i]);
 	settle(x);
 }
 
 static void
 linger(struct fault_state *x, enum acp_direction dir, enum acp_side from)
 {
-	struct subject s = {.from = from, .t = frame_now(x->frame), .n = x->tracks[dir].n, .alone = true};
+	struct subject s = {.from = from, .t = frame_now(x->frame), .n = x->tracks[dir].n, .no_message = true};
 	const struct rule *r;
 	uint64_t us;
 	size_t i;
@@ -477,14 +477,14 @@ linger(struct fault_state *x, enum acp_direction dir, enum acp_side from)
 	}
 }
 
-/* After the last line nothing comes: what waits for it does not wait any longer. */
+/* No line will pass the lines that wait: they wait no longer. */
 static void
 side_ended(struct fault_state *x, enum acp_side from)
 {
 	if (from != ACP_AGENT)
-		send_behind(x, &x->tracks[ACP_DOWN], 0, false);
+		send_waiting(x, &x->tracks[ACP_DOWN], 0, false);
 	if (from != ACP_CLIENT)
-		send_behind(x, &x->tracks[ACP_UP], 0, false);
+		send_waiting(x, &x->tracks[ACP_UP], 0, false);
 	linger(x, from == ACP_AGENT ? ACP_UP : ACP_DOWN, from);
 	settle(x);
 }
@@ -496,12 +496,12 @@ event(void *state, struct frame *f, const struct frame_event *e)
 
 	(void)f;
 	if (e->kind == FRAME_TIMER)
-		time_has_come(x);
+		timer_expired(x);
 	if (e->kind == FRAME_EOF && !is_dead(x))
 		side_ended(x, e->from);
 }
 
-/* All that waits still goes out, whatever its time. */
+/* Sends everything that waits, whatever its time. */
 static int
 end(void *state, struct frame *f)
 {
@@ -510,7 +510,7 @@ end(void *state, struct frame *f)
 
 	(void)f;
 	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS && !is_dead(x); dir++)
-		send_behind(x, &x->tracks[dir], 0, false);
+		send_waiting(x, &x->tracks[dir], 0, false);
 	send_due(x, UINT64_MAX);
 	return 0;
 }
@@ -519,11 +519,11 @@ static void
 free_track(struct track *t)
 {
 	queue_free(&t->queue);
-	queue_free(&t->behind);
+	queue_free(&t->waiting);
 	buf_free(&t->now.method);
 	buf_free(&t->now.id);
-	buf_free(&t->behind_name.method);
-	buf_free(&t->behind_name.id);
+	buf_free(&t->waiting_name.method);
+	buf_free(&t->waiting_name.id);
 }
 
 /* As a crash would, but without a core. */
@@ -553,7 +553,7 @@ fault_run(const struct options *o)
 
 	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		queue_init(&x.tracks[dir].queue);
-		queue_init(&x.tracks[dir].behind);
+		queue_init(&x.tracks[dir].waiting);
 	}
 	status = frame_run(&filter, &o->frame);
 	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)

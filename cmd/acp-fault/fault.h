@@ -1,4 +1,4 @@
-/* fault: what the command line says, and what the parts of acp-fault know of each other. */
+/* fault: the options of acp-fault, and the filter. */
 #ifndef FAULT_H
 #define FAULT_H
 
@@ -6,17 +6,17 @@
 #include "lib/frame/frame_options.h"
 
 struct options {
-	struct rule *rules; /* that of the command line, and one for each line of a plan */
+	struct rule *rules; /* first that of the command line, then one for each line of a plan */
 	size_t nrules;
 	uint64_t seed;
 	const char *report; /* or NULL */
-	char *inputs[2];    /* the plan, or NULL */
+	char *inputs[2];    /* the path of the plan, or NULL; NULL */
 	struct frame_options frame;
 };
 
 static const char fault_name[] = "acp-fault";
 
-/* Runs the filter. Returns the exit status, or dies by the signal that a rule wants. */
+/* Runs the filter. Returns the exit status, or raises the signal of --exit-signal. */
 int fault_run(const struct options *);
 
 #endif

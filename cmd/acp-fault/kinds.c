@@ -150,7 +150,7 @@ names_session(const struct argument *a, const struct message *s)
 /* --- the table --- */
 
 const struct fault_kind fault_kinds[FAULTS] = {
-	{FAULT_NOISE, "noise", "noise", take_probability, NULL, work_noise, KIND_DICE | KIND_ALONE},
+	{FAULT_NOISE, "noise", "noise", take_probability, NULL, work_noise, KIND_DICE | KIND_BY_TIME},
 	{FAULT_ERROR, "error", "error", take_error, is_request_of, work_error, 0},
 	{FAULT_HANG, "hang", "hang", take_method, is_request_of, work_hang, 0},
 	{FAULT_DROP, "drop", "drop", take_probability, NULL, work_drop, 0},
@@ -163,11 +163,11 @@ const struct fault_kind fault_kinds[FAULTS] = {
 	{FAULT_REORDER, "reorder", "reorder", take_wait, NULL, work_reorder, 0},
 	{FAULT_OVERTAKE, "overtake", "overtake", take_wait, is_notification, work_overtake, 0},
 	{FAULT_DELAY, "delay", "delay", take_delay, NULL, work_delay, 0},
-	{FAULT_STALL, "stall", "stall", take_duration, NULL, work_stall, KIND_ALONE},
+	{FAULT_STALL, "stall", "stall", take_duration, NULL, work_stall, KIND_BY_TIME},
 	{FAULT_SPLIT, "split", "split", take_split, NULL, work_split, 0},
 	{FAULT_BANDWIDTH, "bandwidth", "bandwidth", take_rate, NULL, work_bandwidth, 0},
-	{FAULT_CLOSE, "close-after", "close", take_count, NULL, work_close, KIND_COUNTS | KIND_ALONE},
-	{FAULT_EXIT, "exit-after", "exit", take_count, NULL, work_exit, KIND_COUNTS | KIND_ALONE},
+	{FAULT_CLOSE, "close-after", "close", take_count, NULL, work_close, KIND_COUNTS | KIND_BY_TIME},
+	{FAULT_EXIT, "exit-after", "exit", take_count, NULL, work_exit, KIND_COUNTS | KIND_BY_TIME},
 	{FAULT_LINGER, "linger", "linger", take_duration, NULL, NULL, 0},
 };
 

@@ -151,7 +151,7 @@ take_fault(const struct cli *c, struct rule *r, int option, const char *argument
 	want = fault_kind((enum fault)(option - OPT_FAULT))->take(a, words);
 	if (want)
 		cli_bad(c, option, argument, want);
-	a->given = true;
+	a->set = true;
 	free(a->words);
 	a->words = words;
 }
@@ -233,13 +233,13 @@ take_rule_option(const struct cli *c, struct rule *r, int option, const char *ar
 	}
 }
 
-/* All of the rule's options have been taken. */
+/* Checks a rule whose options have all been read. */
 static void
 check_rule(const struct cli *c, struct rule *r, struct cli_given *given)
 {
 	cli_fact(given, rule_has_faults(r), "a fault");
 	cli_check(c, given, combinations);
-	r->alone = r->timed && (select_match_other(r->select, ACP_CLIENT) || select_match_other(r->select, ACP_AGENT));
+	r->by_time = r->timed && (select_match_other(r->select, ACP_CLIENT) || select_match_other(r->select, ACP_AGENT));
 }
 
 static struct rule *

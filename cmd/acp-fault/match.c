@@ -20,7 +20,7 @@ match_is_for_messages(const struct rule *r, const struct fault_kind *k)
 {
 	const struct argument *a = &r->of[k->fault];
 
-	return a->given && k->act && !(r->alone && (k->flags & KIND_ALONE) && (!(k->flags & KIND_COUNTS) || a->n == 1));
+	return a->set && k->act && !(r->by_time && (k->flags & KIND_BY_TIME) && (!(k->flags & KIND_COUNTS) || a->n == 1));
 }
 
 static bool
@@ -54,7 +54,7 @@ match_rule(struct fault_state *x, struct rule *r, enum acp_direction dir, const 
 		k = &fault_kinds[i];
 		if (!match_is_for_messages(r, k) || (k->applies && !k->applies(&r->of[k->fault], s)))
 			continue;
-		if (rule_hits(r, k, s->t, &c) && !t->hits[k->fault]) {
+		if (rule_try(r, k, s->t, &c) && !t->hits[k->fault]) {
 			t->hits[k->fault] = r;
 			t->hit = true;
 		}

@@ -37,7 +37,7 @@ parcel_free(struct parcel *p)
 }
 
 static size_t
-own_size(const struct parcel *p)
+unheld_size(const struct parcel *p)
 {
 	return p->held ? 0 : sizeof(*p) + p->text.n;
 }
@@ -45,7 +45,7 @@ own_size(const struct parcel *p)
 void
 queue_add(struct queue *q, struct parcel *p)
 {
-	q->own += own_size(p);
+	q->unheld += unheld_size(p);
 	p->due = (p->ready > q->due ? p->ready : q->due) + p->stall;
 	q->due = p->due;
 	q->stalls += p->stall > 0;
@@ -90,6 +90,6 @@ queue_take(struct queue *q)
 	if (!q->first)
 		q->end = &q->first;
 	q->stalls -= p->stall > 0;
-	q->own -= own_size(p);
+	q->unheld -= unheld_size(p);
 	return p;
 }

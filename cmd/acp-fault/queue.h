@@ -1,4 +1,4 @@
-/* queue: lines of a direction that wait for their time. None leaves before one that stands before it. */
+/* queue: the lines of a direction that wait to be sent. They leave in order. All times are in microseconds. */
 #ifndef QUEUE_H
 #define QUEUE_H
 
@@ -11,46 +11,48 @@
 struct held;
 struct rule;
 
+/* A line in a queue, and how it leaves. */
 struct parcel {
 	struct parcel *next;
-	uint64_t ready; /* us: it does not leave before */
-	uint64_t stall; /* us that the direction stands still before it */
-	uint64_t due;   /* when it leaves: worked out by queue_add */
-	/* A line that does not leave at once. */
-	uint64_t piece; /* bytes that leave together; 0: as many as the rate wants */
+	uint64_t ready; /* it does not leave before this time */
+	uint64_t stall; /* how long the direction stands still before it */
+	uint64_t due;   /* when it leaves: set by queue_add */
+	/* For a line that leaves in pieces: */
+	uint64_t piece; /* bytes of a piece; 0: as the rate requires */
 	uint64_t pause; /* us between two pieces */
 	uint64_t rate;  /* bytes a second; 0: no limit */
 	size_t sent;    /* bytes that have left */
 	bool close;     /* the direction ends after it */
-	const struct rule *exit; /* the stream dies with it, as this rule says; or NULL */
-	struct held *held; /* the line; NULL: one of ours, text */
-	bool changed;   /* text is what becomes of it, newline included */
+	const struct rule *exit; /* acp-fault exits after it, as this rule says; or NULL */
+	struct held *held; /* the line; NULL: the parcel is `text` alone */
+	bool changed;   /* `text` is sent in place of the held line, newline included */
 	struct buf text;
 };
 
 struct queue {
 	struct parcel *first, **end;
 	uint64_t due;   /* of the last one */
-	uint64_t busy;  /* until then the last piece takes its time */
+	uint64_t busy;  /* no piece leaves before this time */
 	size_t stalls;  /* parcels before which the direction stands still */
-	size_t own;     /* bytes of those parcels whose line is not held */
+	size_t unheld;  /* bytes of the parcels without a held line */
 };
 
 void queue_init(struct queue *);
 void queue_free(struct queue *);
-/* NULL when out of memory. */
+/* Returns an empty parcel, or NULL when out of memory. */
 struct parcel *parcel_new(uint64_t ready);
+/* Does not release the held line. NULL is allowed. */
 void parcel_free(struct parcel *);
-/* Takes over the parcel. */
+/* Appends the parcel, which the queue takes over. */
 void queue_add(struct queue *, struct parcel *);
-/* When the next one, or the next piece of it, leaves; UINT64_MAX: there is none. */
+/* Returns when the first parcel, or its next piece, leaves; UINT64_MAX: the queue is empty. */
 uint64_t queue_time(const struct queue *);
 /*
- * How much of the first one, whose text has n bytes, leaves now: its next piece. The direction is busy then for as long as that takes.
- * end: all of it leaves.
+ * Returns how many bytes of the first parcel, whose text has n bytes, leave now: its next piece. Sets the time before which no
+ * other piece leaves. end: all that is left of it leaves.
  */
 size_t queue_piece(struct queue *, size_t n, uint64_t now, bool end);
-/* Takes out the first one: the caller's to free. */
+/* Removes the first parcel of a queue that is not empty. The caller frees it. */
 struct parcel *queue_take(struct queue *);
 
 #endif

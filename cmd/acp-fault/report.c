@@ -6,7 +6,7 @@ static int
 put(struct buf *to, const struct subject *s, const struct rule *r, enum fault fault, const char *details, va_list args)
 {
 	if (buf_printf(to, "{\"t\":%" PRIu64 ".%06" PRIu64 ",\"from\":\"%s\",\"%s\":%" PRIu64, s->t / 1000000, s->t % 1000000,
-		acp_side_name(s->from), s->alone ? "after" : "n", s->n) < 0)
+		acp_side_name(s->from), s->no_message ? "after" : "n", s->n) < 0)
 		return -1;
 	if (s->method.p && (buf_add_string(to, ",\"method\":") < 0 || buf_add_slice(to, s->method) < 0))
 		return -1;

@@ -1,19 +1,19 @@
-/* report: what was done to which message, one JSON object a line. */
+/* report: which fault hit which message, one JSON object a line. */
 #ifndef REPORT_H
 #define REPORT_H
 
 #include "cmd/acp-fault/fault.h"
 #include "lib/run/log.h"
 
-/* A message as the report names it. Ids and methods are JSON text, p NULL where there is none. */
+/* A message as the report names it. Id and method are JSON text; p NULL: it has none. */
 struct subject {
 	enum acp_side from;
-	uint64_t t, n;
-	bool alone; /* no message: it came after the n-th */
+	uint64_t t, n;   /* t: us; n: its number in its direction, from 1 */
+	bool no_message; /* the fault hit no message, but came after the n-th */
 	struct slice method, id;
 };
 
-/* log NULL: no report is wanted. details: further members, from a comma on, or empty. */
+/* Append a record. log NULL: they do nothing. details: a format for further members, which begins with a comma; or empty. */
 void report_vadd(struct log *, const struct subject *, const struct rule *, enum fault, const char *details, va_list)
 	__attribute__((format(printf, 5, 0)));
 void report_add(struct log *, const struct subject *, const struct rule *, enum fault, const char *details, ...)

@@ -33,7 +33,7 @@ rule_has_faults(const struct rule *r)
 	enum fault f;
 
 	for (f = 0; f < FAULTS; f++)
-		if (r->of[f].given)
+		if (r->of[f].set)
 			return true;
 	return false;
 }
@@ -46,7 +46,7 @@ rule_needs_seed(const struct rule *r)
 
 	for (i = 0; i < FAULTS; i++) {
 		a = &r->of[fault_kinds[i].fault];
-		if (a->given && a->p > 0 && (a->p < 1 || (fault_kinds[i].flags & KIND_DICE)))
+		if (a->set && a->p > 0 && (a->p < 1 || (fault_kinds[i].flags & KIND_DICE)))
 			return true;
 	}
 	return r->torn || r->of[FAULT_DELAY].more_us > 0;
@@ -70,7 +70,7 @@ rule_hit(struct rule *r, uint64_t now)
 }
 
 bool
-rule_hits(struct rule *r, const struct fault_kind *k, uint64_t now, const struct chance *c)
+rule_try(struct rule *r, const struct fault_kind *k, uint64_t now, const struct chance *c)
 {
 	struct argument *a = &r->of[k->fault];
 	uint64_t nth;

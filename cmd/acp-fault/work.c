@@ -24,7 +24,7 @@ report_time(const struct work *w, enum fault fault, uint64_t us)
 	report(w, fault, ",\"for\":%" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
 }
 
-/* The line's bytes are to be changed. What is torn stays so, unless another comes after it. */
+/* Copies the line into the parcel, where its bytes may be changed. A torn line gets no newline. */
 static int
 change(struct work *w)
 {
@@ -38,7 +38,7 @@ change(struct work *w)
 	return w->line->torn ? 0 : buf_add(&p->text, "\n", 1);
 }
 
-/* How long the line is without its newline. */
+/* The length of the copied line without its newline. */
 static size_t
 length(const struct work *w)
 {
@@ -57,7 +57,7 @@ work_session(const struct msg *m)
 
 /* --- the ids in it --- */
 
-/* Puts another value in place of this one, which lies in the message. */
+/* Replaces a value of the message, and reports it. */
 static int
 replace(struct work *w, enum fault fault, struct slice was, struct slice is)
 {
@@ -122,12 +122,12 @@ work_stale_session(struct work *w)
 	return r;
 }
 
-/* --- those after which it is gone --- */
+/* --- faults after which the line does not leave --- */
 
 int
 work_drop(struct work *w)
 {
-	w->gone = true;
+	w->dropped = true;
 	report(w, FAULT_DROP, "%s", "");
 	return 0;
 }
@@ -135,7 +135,7 @@ work_drop(struct work *w)
 int
 work_hang(struct work *w)
 {
-	w->gone = true;
+	w->dropped = true;
 	report(w, FAULT_HANG, "%s", "");
 	return 0;
 }
@@ -147,7 +147,7 @@ work_error(struct work *w)
 	struct buf text = {0}, message = {0};
 	int r = msg_make_error(&text, w->subject.id, a->code, a->text, slice(NULL, 0));
 
-	w->gone = true;
+	w->dropped = true;
 	if (r == 0)
 		r = json_quote(slice_of(a->text), &message);
 	if (r == 0)
@@ -161,7 +161,7 @@ work_error(struct work *w)
 
 /* --- its bytes --- */
 
-/* A line of its own, before the one that is hit. */
+/* Sends another line before the one that is hit. */
 int
 work_noise(struct work *w)
 {
@@ -199,7 +199,7 @@ work_corrupt(struct work *w)
 	return 0;
 }
 
-/* The newline stays: the next line is not hurt. */
+/* The newline stays, so that the next line is not damaged. */
 int
 work_truncate(struct work *w)
 {
@@ -236,7 +236,7 @@ work_duplicate(struct work *w)
 
 /* --- when it leaves --- */
 
-/* It is reported when it is known what has gone before it. */
+/* It is reported when it is known which message has passed it. */
 int
 work_reorder(struct work *w)
 {
@@ -299,7 +299,7 @@ work_close(struct work *w)
 	return 0;
 }
 
-/* Torn: its bytes end somewhere, without a newline. */
+/* Cuts the line, without a newline. */
 static int
 tear(struct work *w)
 {
@@ -318,7 +318,7 @@ int
 work_exit(struct work *w)
 {
 	w->parcel->exit = w->rule;
-	if (w->rule->torn && w->line && !w->gone)
+	if (w->rule->torn && w->line && !w->dropped)
 		return tear(w);
 	report(w, FAULT_EXIT, "%s", "");
 	return 0;

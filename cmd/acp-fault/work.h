@@ -1,4 +1,4 @@
-/* work: what the faults do to a line, and what acp-fault knows of its two directions. */
+/* work: the faults, and the state of the two directions. */
 #ifndef WORK_H
 #define WORK_H
 
@@ -6,28 +6,29 @@
 #include "cmd/acp-fault/queue.h"
 #include "cmd/acp-fault/report.h"
 
-/* Who a line is, in the report. */
+/* A subject that owns its texts. */
 struct named {
-	struct subject subject; /* its slices point into the two */
+	struct subject subject; /* its slices point into the two buffers */
 	struct buf method, id;
 };
 
+/* The state of a direction. */
 struct track {
 	struct queue queue;
 	uint64_t n;            /* messages so far */
-	uint64_t number;       /* of the line whose message was shown last */
-	bool shown;            /* it has not left yet */
-	bool response;         /* it is one */
-	bool hit;              /* a rule hits it: */
+	uint64_t number;       /* of the line of the last message */
+	bool pending;          /* that line has not come to `line` yet */
+	bool response;         /* the last message is a response */
+	bool hit;              /* at least one rule hits it: */
 	struct rule *hits[FAULTS];
 	struct named now;
-	struct queue behind;   /* lines that wait for another to go before them ... */
-	enum fault behind_why; /* ... FAULT_REORDER: the next message, FAULT_OVERTAKE: the next response ... */
-	const struct rule *behind_rule;
-	uint64_t behind_until; /* ... until then; the first of them: */
-	struct named behind_name;
-	bool closed;           /* it has ended, though its sender goes on */
-	uint64_t linger_until; /* its sender has ended, it has not; 0: it is not so */
+	struct queue waiting;  /* lines that wait for another line to pass them: */
+	enum fault waiting_fault; /* FAULT_REORDER: the next message; FAULT_OVERTAKE: the next response */
+	const struct rule *waiting_rule;
+	uint64_t waiting_until; /* us: they wait no longer than this */
+	struct named waiting_name; /* the first of them */
+	bool closed;           /* acp-fault has ended it; its sender has not */
+	uint64_t linger_until; /* us: its sender has ended; it is kept open until then; or 0 */
 };
 
 struct fault_state {
@@ -35,38 +36,38 @@ struct fault_state {
 	struct frame *frame;
 	struct log *report; /* or NULL */
 	struct track tracks[ACP_DIRECTIONS];
-	const struct rule *death; /* it has died as this one says */
-	bool failed;
+	const struct rule *death; /* the rule by which acp-fault exits; or NULL */
+	bool failed;              /* out of memory, or refused at the start */
 };
 
-/* A line that is being worked on, by one fault after the other. */
+/* A line to which one fault after the other is applied. */
 struct work {
 	struct fault_state *x;
 	enum acp_direction dir;
 	struct track *track;
-	const struct outgoing_line *line; /* NULL: it happens at a time, to no message */
+	const struct outgoing_line *line; /* NULL: the faults happen at a time, to no message */
 	struct subject subject;
-	struct rule *rule;    /* whose fault it is now */
+	struct rule *rule;    /* the rule of the current fault */
 	struct chance chance;
-	struct parcel *parcel; /* what leaves */
-	size_t message_at, message_n; /* where the message lies in its text: all of the line, or what its envelope carries */
-	bool gone;            /* it does not leave */
-	enum fault waits;     /* for another to go before it; FAULTS: it does not */
+	struct parcel *parcel; /* the line as it will leave */
+	size_t message_at, message_n; /* where the message lies in the line: all of it, or what a proxy/successor envelope carries */
+	bool dropped;         /* it does not leave */
+	enum fault waits;     /* FAULT_REORDER, FAULT_OVERTAKE: it waits for another to pass it; FAULTS: it does not wait */
 };
 
 /* match.c */
-/* Does this fault of the rule hit messages? Otherwise it happens at a time, or at the end of a direction. */
+/* Returns whether this fault of the rule hits messages. Otherwise it happens at a time, or at the end of a direction. */
 bool match_is_for_messages(const struct rule *, const struct fault_kind *);
-/* Each rule has dice of its own. */
+/* Returns the chance of the n-th message of a direction; each rule has its own. */
 struct chance match_chance(const struct fault_state *, const struct rule *, enum acp_direction, uint64_t n);
-/* Notes in the direction which of the rule's faults hit this message. Where two rules have the same one, the first does it. */
+/* Notes in the track which faults of the rule hit this message. Of two rules with the same fault the first one counts. */
 void match_rule(struct fault_state *, struct rule *, enum acp_direction, const struct message *);
 
 /* work.c */
-/* The session that a message names in its parameters; p NULL: none. */
+/* Returns the session id in the params of a message, a JSON string that points into it; p NULL: none. */
 struct slice work_session(const struct msg *);
 
-/* Each: 0, or -1 out of memory. */
+/* Each applies its fault to the line and reports it. Returns 0, or -1 when out of memory. */
 int work_noise(struct work *);
 int work_error(struct work *);
 int work_hang(struct work *);
