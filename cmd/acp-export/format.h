@@ -1,6 +1,6 @@
 /*
- * format: what acp-export writes. A format is one struct in a file of its own, with a row in the table of main.c. It gets the
- * whole transcript once all has been read; it appends to out_buf, marks, and prints (lib/run/out.h).
+ * format: an output format for transcripts. Each is one struct in a file of its own, with a row in the table of main.c. It gets the
+ * transcript when everything has been read, and writes it through lib/run/out.h.
  */
 #ifndef FORMAT_H
 #define FORMAT_H
@@ -10,7 +10,7 @@
 
 struct format {
 	const char *name;
-	/* chosen: the one session that is asked for, or NULL. 0, or -1 where memory or the output has failed. */
+	/* Writes the transcript. chosen: the only session to write; NULL: all. Returns 0, or -1 when memory or the output has failed. */
 	int (*write)(const struct transcript *, const struct session *chosen, struct out *);
 };
 

@@ -165,7 +165,7 @@ choose(const struct transcript *t, struct choice *choice)
 }
 
 static void
-say_redacted(const struct redact *r)
+report_redacted(const struct redact *r)
 {
 	struct buf text = {0};
 
@@ -254,7 +254,7 @@ main(int argc, char **argv)
 	if (out_close(&out) < 0)
 		status = EXIT_FAILED;
 	if (a.redact)
-		say_redacted(&e.redact);
+		report_redacted(&e.redact);
 	if (a.trace)
 		trace_export_close(&e.trace);
 	else

@@ -69,23 +69,23 @@ span_of(const struct trace_export *t, const struct span_turn *turn)
 
 /* --- spans --- */
 
-/* A span up to its attributes. turn: it is in that one, or NULL; own: it is that one. */
+/* Appends a span up to its attributes. turn: the turn that it is in, or NULL; is_turn: the span is the turn itself. */
 static int
-begin_span(struct trace_export *t, const struct span_session *s, const struct span_turn *turn, bool own, uint64_t id,
+begin_span(struct trace_export *t, const struct span_session *s, const struct span_turn *turn, bool is_turn, uint64_t id,
 	uint64_t begin, uint64_t end, struct buf *to)
 {
 	struct slice trace, parent, root = id_of(trace_root(s));
-	bool given = parent_of(turn, &trace, &parent);
+	bool has_parent = parent_of(turn, &trace, &parent);
 	int r = trace_comma(t, to) | buf_add_string(to, "{\"traceId\":\"");
 
-	r |= given ? buf_add_slice(to, trace) : buf_printf(to, "%016llx%016llx", (unsigned long long)hash(1, "trace", root, 0),
+	r |= has_parent ? buf_add_slice(to, trace) : buf_printf(to, "%016llx%016llx", (unsigned long long)hash(1, "trace", root, 0),
 		(unsigned long long)hash(2, "trace", root, 0));
 	r |= buf_printf(to, "\",\"spanId\":\"%016llx\"", (unsigned long long)id);
-	if (turn && !own)
+	if (turn && !is_turn)
 		r |= buf_printf(to, ",\"parentSpanId\":\"%016llx\"", (unsigned long long)span_of(t, turn));
-	else if (given)
+	else if (has_parent)
 		r |= buf_add_string(to, ",\"parentSpanId\":\"") | buf_add_slice(to, parent) | buf_add_string(to, "\"");
-	r |= buf_printf(to, ",\"kind\":%d,\"startTimeUnixNano\":\"%llu000\",\"endTimeUnixNano\":\"%llu000\"", own ? CLIENT : INTERNAL,
+	r |= buf_printf(to, ",\"kind\":%d,\"startTimeUnixNano\":\"%llu000\",\"endTimeUnixNano\":\"%llu000\"", is_turn ? CLIENT : INTERNAL,
 		(unsigned long long)trace_time(t, begin), (unsigned long long)trace_time(t, end));
 	return r;
 }
@@ -191,8 +191,8 @@ static int
 put_tool(struct trace_export *t, const struct span_tool *c, struct buf *to)
 {
 	struct slice id = slice(c->id, c->n), name = c->name.n ? buf_slice(&c->name) : c->kind.n ? buf_slice(&c->kind) : slice_of("other");
-	uint64_t own = hash(trace_time(t, c->begin), "tool", id_of(c->session), hash(0, "id", id, 0));
-	int r = begin_span(t, c->session, c->turn, false, own, c->begin, c->end, to);
+	uint64_t span_id = hash(trace_time(t, c->begin), "tool", id_of(c->session), hash(0, "id", id, 0));
+	int r = begin_span(t, c->session, c->turn, false, span_id, c->begin, c->end, to);
 
 	r |= put_name(to, "execute_tool", name) | put_text(to, "gen_ai.tool.name", name) | put_text(to, "gen_ai.tool.call.id", id);
 	r |= put_text(to, "gen_ai.conversation.id", id_of(c->session));
@@ -202,8 +202,8 @@ put_tool(struct trace_export *t, const struct span_tool *c, struct buf *to)
 static int
 put_wait(struct trace_export *t, const struct span_wait *w, struct buf *to)
 {
-	uint64_t own = hash(t->waits, "wait", id_of(w->session), trace_time(t, w->begin));
-	int r = begin_span(t, w->session, w->turn, false, own, w->begin, w->end, to);
+	uint64_t span_id = hash(t->waits, "wait", id_of(w->session), trace_time(t, w->begin));
+	int r = begin_span(t, w->session, w->turn, false, span_id, w->begin, w->end, to);
 
 	r |= buf_add_string(to, ",\"name\":") | buf_add_slice(to, w->method);
 	r |= buf_add_string(to, ",\"attributes\":[{\"key\":\"acp.waiting_for\",\"value\":{\"stringValue\":\"user\"}}");

@@ -1,7 +1,7 @@
 /*
- * transcript: what happened in the sessions of some recordings, put together from their messages: what every format writes.
- * It is held in memory as a whole, for a sub-agent, a late report of usage or an update of a tool call belongs to something
- * that began long before.
+ * transcript: the sessions of some recordings, put together from their messages: the formats write it. All of it is held in
+ * memory, because a sub-agent, a report of usage or an update of a tool call can belong to something that began long before.
+ * Times (t, end) are in us since the start of the recording.
  */
 #ifndef TRANSCRIPT_H
 #define TRANSCRIPT_H
@@ -10,18 +10,18 @@
 #include "lib/usage/usage.h"
 
 enum item_kind {
-	ITEM_USER,    /* text: what the user said, or to a sub-agent its parent */
+	ITEM_USER,    /* text: of the user, or of the parent of a sub-agent */
 	ITEM_AGENT,   /* text */
 	ITEM_THOUGHT, /* text */
 	ITEM_BLOCK,   /* FIELD_CONTENT: a block of content that is not text */
 	ITEM_TOOL,    /* all fields */
 	ITEM_PLAN,    /* FIELD_CONTENT: its entries */
-	ITEM_ASK,     /* a permission or an elicitation. TITLE, CONTENT: the options or the schema, OUTPUT: the response */
+	ITEM_ASK,     /* a permission request or an elicitation. TITLE; CONTENT: the options or the schema; OUTPUT: the response */
 	ITEM_NOTE,    /* text; FIELD_KIND: its severity */
 	ITEM_CHILD,   /* child */
 };
 
-/* What an item has beside its text: JSON values, empty where they are absent. */
+/* The fields of an item besides its text: JSON values; empty: absent. */
 enum field { FIELD_TITLE, FIELD_NAME, FIELD_KIND, FIELD_STATUS, FIELD_CONTENT, FIELD_INPUT, FIELD_OUTPUT, FIELDS };
 
 struct item {
@@ -30,8 +30,8 @@ struct item {
 	enum item_kind kind;
 	bool by_user;          /* ITEM_BLOCK: part of a prompt */
 	bool ended;            /* ITEM_TOOL: completed or failed; ITEM_ASK: there is a response */
-	uint64_t t, end;       /* us */
-	struct buf id;         /* of the tool call, or of the message of a text */
+	uint64_t t, end;
+	struct buf id;         /* of the tool call, or of the message that a text belongs to */
 	struct buf text;       /* plain */
 	struct buf field[FIELDS];
 	struct session *child;
@@ -41,24 +41,24 @@ struct item {
 struct spent {
 	bool known, lower;       /* lower: the tokens are a lower bound */
 	struct usage_sums billed;
-	uint8_t inside;          /* what lies in what: for usage_disjoint */
+	uint8_t inside;          /* which counts include which: for usage_disjoint */
 	struct buf cost;         /* "0.0164 USD" */
 };
 
 struct turn {
 	struct turn *next;
 	struct item *items, *last;
-	double started;          /* of its recording: seconds since 1970, what t counts from; or 0 */
-	uint64_t t, end;         /* us */
-	bool prompted, history, ended;
+	double started;          /* when its recording began: seconds since 1970, or 0 if not known */
+	uint64_t t, end;
+	bool prompted, history, ended; /* prompted: it began with a prompt; history: it was replayed */
 	struct item *plan;
 	struct buf stop, error;  /* the stop reason, plain; the error of the response, JSON */
 	struct spent spent;
 };
 
-/* How full the context was. */
+/* How many tokens were in the context. */
 struct sample {
-	double at;               /* s */
+	double at;               /* seconds */
 	uint64_t used, size;     /* size 0: not known */
 };
 
@@ -71,22 +71,22 @@ struct terminal {
 struct session {
 	UT_hash_handle hh;
 	struct session *parent;
-	struct session *apart;   /* for walk: the next that stands apart from its parent */
+	struct session *next_separate; /* for walk: the next one that is written outside its parent */
 	struct turn *turns, *last, *open, *uncounted; /* open: the oldest that has not ended */
-	struct item *tools;
+	struct item *tools;      /* by their ids */
 	struct terminal *terminals;
 	struct sample *samples;
 	size_t nsamples, room;
-	bool loading, skipping;  /* its history is replayed; it is known already */
+	bool loading, skipping;  /* its history is replayed; the history is known already, and is skipped */
 	struct buf title, agent, version, cwd; /* plain */
 	size_t length;
-	char id[];               /* plain, NUL after it */
+	char id[];               /* plain, NUL-terminated; of `length` bytes */
 };
 
 struct transcript {
-	struct session *sessions; /* in the order in which they were seen */
+	struct session *sessions; /* in the order of their first messages */
 	struct usage *usage;
-	struct usage_words words; /* of messages that may matter to it */
+	struct usage_words words; /* to recognize messages that may report usage */
 	struct redact *redact;    /* or NULL */
 	struct requests *requests;
 	struct pending *pending;
@@ -94,21 +94,22 @@ struct transcript {
 	struct buf agent, version, word;
 	double started;
 	struct slice pieces;      /* the params of the message, where pieces of texts in it have their secrets still */
-	bool timed, failed;       /* failed: out of memory */
+	bool timed, failed;       /* timed: its recordings have times; failed: out of memory */
 };
 
-/* redact: takes the secrets out, or NULL. 0, or -1 out of memory. */
+/* redact: replaces secrets, and stays the caller's; or NULL. Returns 0, or -1 when out of memory. */
 int transcript_open(struct transcript *, struct redact *);
 void transcript_free(struct transcript *);
-/* Another recording begins, at so many seconds since 1970 (0: not known). */
+/* Starts a recording. started: seconds since 1970; 0: not known. */
 void transcript_begin(struct transcript *, double started);
+/* Takes a message. t: us since the start; timed: t is known; line: its text, which msg points into. Failures set failed. */
 void transcript_see(struct transcript *, enum acp_side from, uint64_t t, bool timed, struct slice line, const struct msg *);
-/* The agent has exited. status: as waitpid has it. */
+/* Takes the exit of the agent. status: as from waitpid. */
 void transcript_exit(struct transcript *, uint64_t t, int status);
-/* All has been read. 0, or -1 where memory has run out at any time. */
+/* Ends what is open; to be called when everything has been read. Returns 0, or -1 if memory ran out at any time. */
 int transcript_end(struct transcript *);
 
-/* The value at a path of an object, of that type, or p NULL. */
+/* Returns the value at a path ("a.b") of an object if it has this type; otherwise p is NULL. */
 struct slice transcript_get(struct slice object, const char *path, enum json_type);
 
 #endif

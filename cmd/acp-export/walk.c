@@ -5,7 +5,7 @@
 #include "cmd/acp-export/walk_parts.h"
 #include "lib/base/people.h"
 
-/* Sub-agents stand in one another so deep; deeper ones stand apart. */
+/* How deeply sub-agents are nested; deeper ones are written after the session. */
 enum { DEPTH_MOST = 8, TITLE = 100 };
 
 /* --- turns --- */
@@ -32,7 +32,7 @@ is_by_user(const struct item *item)
 	return item->kind == ITEM_USER || (item->kind == ITEM_BLOCK && item->by_user);
 }
 
-/* All that the user says at once. Returns the last item of it. */
+/* All that the user sends at once. Returns its last item. */
 static const struct item *
 put_user(struct walk *w, const struct session *s, const struct item *item)
 {
@@ -62,8 +62,8 @@ put_child(struct walk *w, struct session *child)
 		return;
 	}
 	w->page.paint->note(&w->page, "info", slice_of("A sub-agent: it stands apart, further down."));
-	child->apart = w->apart;
-	w->apart = child;
+	child->next_separate = w->separate;
+	w->separate = child;
 }
 
 static void
@@ -205,7 +205,7 @@ put_turn(struct walk *w, const struct session *s, const struct turn *turn, unsig
 		put_error(w, buf_slice(&turn->error));
 	put_foot(w, turn);
 	w->page.paint->close(&w->page, &box);
-	/* What has been written need not be kept. */
+	/* What has been written is not needed any more. */
 	out_mark(w->out, 0);
 	if (out_failed(w->out))
 		w->page.failed = true;
@@ -325,10 +325,10 @@ page_write(const struct transcript *t, const struct session *chosen, const struc
 		if (chosen ? s != chosen : s->parent || !s->turns)
 			continue;
 		put_session(&w, s);
-		while (w.apart) {
-			struct session *next = w.apart;
+		while (w.separate) {
+			struct session *next = w.separate;
 
-			w.apart = next->apart;
+			w.separate = next->next_separate;
 			put_session(&w, next);
 		}
 	}

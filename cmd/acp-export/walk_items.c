@@ -190,9 +190,9 @@ has_diff(const struct item *item)
 	return false;
 }
 
-/* {}, [] and "" say nothing. */
+/* {}, [] and "" have no content. */
 static bool
-says_something(const struct buf *json)
+has_content(const struct buf *json)
 {
 	return json->n > 2;
 }
@@ -204,7 +204,7 @@ walk_raw(struct walk *w, const char *label, const struct buf *json, bool open)
 	struct page *p = &w->page;
 	struct buf text = {0};
 
-	if (!says_something(json))
+	if (!has_content(json))
 		return;
 	p->paint->open(p, &box);
 	if (json_type(buf_slice(json)) == JSON_STRING) {
@@ -231,7 +231,7 @@ word_of(struct slice json, const char *const *words)
 void
 walk_tool(struct walk *w, const struct session *s, const struct turn *turn, const struct item *item)
 {
-	const struct buf *title = &item->field[says_something(&item->field[FIELD_TITLE]) ? FIELD_TITLE : FIELD_NAME];
+	const struct buf *title = &item->field[has_content(&item->field[FIELD_TITLE]) ? FIELD_TITLE : FIELD_NAME];
 	static const char *const kinds[] = {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "tool call", NULL};
 	struct box box = {.kind = BOX_TOOL, .label = word_of(buf_slice(&item->field[FIELD_KIND]), kinds),
 		.state = word_of(buf_slice(&item->field[FIELD_STATUS]), states)};
@@ -241,7 +241,7 @@ walk_tool(struct walk *w, const struct session *s, const struct turn *turn, cons
 	struct buf name = {0};
 
 	box.open = has_diff(item) || strcmp(box.state, "failed") == 0;
-	p->failed |= buf_add_slice(&name, says_something(title) ? walk_plain(w, buf_slice(title)) : buf_slice(&item->id)) < 0;
+	p->failed |= buf_add_slice(&name, has_content(title) ? walk_plain(w, buf_slice(title)) : buf_slice(&item->id)) < 0;
 	box.title = buf_slice(&name);
 	walk_clock(w, &box, turn, item->t);
 	walk_length(w, &box, item->t, item->end);
@@ -250,7 +250,7 @@ walk_tool(struct walk *w, const struct session *s, const struct turn *turn, cons
 		walk_raw(w, "Input", &item->field[FIELD_INPUT], false);
 	while (it.in.n && json_next(&it, &key, &part))
 		put_part(w, s, part);
-	if (!says_something(&item->field[FIELD_CONTENT]))
+	if (!has_content(&item->field[FIELD_CONTENT]))
 		walk_raw(w, "Output", &item->field[FIELD_OUTPUT], true);
 	p->paint->close(p, &box);
 	buf_free(&name);

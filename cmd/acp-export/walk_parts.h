@@ -1,4 +1,4 @@
-/* walk_parts: what the files of walk share. */
+/* walk_parts: shared by the files of walk. */
 #ifndef WALK_PARTS_H
 #define WALK_PARTS_H
 
@@ -8,20 +8,20 @@ struct walk {
 	struct page page;
 	const struct transcript *transcript;
 	struct out *out;
-	struct session *apart; /* to be shown later */
-	struct buf text;       /* for a moment */
+	struct session *separate; /* sub-agents to be written after the session: their parents are nested too deeply */
+	struct buf text;       /* scratch, for walk_plain */
 	unsigned sessions;
 };
 
-/* What a JSON string says, or any other value as it is written; valid until the next call. */
+/* Returns the plain text of a JSON string, or the JSON text of any other value; valid until the next call. */
 struct slice walk_plain(struct walk *, struct slice json);
-/* When it was, and how long it took. */
+/* Set the box's clock and date from t, and its length from the times; both in us. */
 void walk_clock(const struct walk *, struct box *, const struct turn *, uint64_t t);
 void walk_length(const struct walk *, struct box *, uint64_t from, uint64_t to);
 
-/* A block of content. */
+/* Each writes what its name says to the page. A block of content: */
 void walk_content(struct walk *, struct slice block);
-/* A value, folded; nothing where it says nothing. */
+/* A JSON value in a box that is folded unless `open`; nothing if it is empty. */
 void walk_raw(struct walk *, const char *label, const struct buf *json, bool open);
 void walk_tool(struct walk *, const struct session *, const struct turn *, const struct item *);
 void walk_plan(struct walk *, const struct item *);
