@@ -200,7 +200,7 @@ begin(struct check *c, const struct message *s)
 	take_version(c, s->msg.params);
 	take_capabilities(c, ACP_CLIENT, s->msg.params);
 	/* Which of them count is known when the version is. */
-	c->failed |= buf_add_slice(&old->hello, s->msg.params.p ? s->msg.params : slice_of("{}")) < 0;
+	c->failed |= buf_add_slice(&old->initialize_params, s->msg.params.p ? s->msg.params : slice_of("{}")) < 0;
 }
 
 static void
@@ -218,12 +218,12 @@ check_early(struct check *c, const struct message *s)
 
 /* --- requests and responses --- */
 
-static struct asked *
-asked_new(struct check *c, const struct message *s)
+static struct request_state *
+request_state_new(struct check *c, const struct message *s)
 {
 	struct slice options = s->msg.what == ACP_REQUEST_PERMISSION ? json_get(s->msg.params, acp_options) : slice(NULL, 0);
 	struct slice text = c->options->where ? s->msg.text : slice(NULL, 0);
-	struct asked *a = calloc(1, sizeof(*a) + options.n + text.n);
+	struct request_state *a = calloc(1, sizeof(*a) + options.n + text.n);
 
 	if (!a)
 		return NULL;
@@ -254,7 +254,7 @@ open_request(struct check *c, const struct message *s)
 	if (s->from != ACP_UNKNOWN && requests_find(c->c.requests, s->from, s->msg.id))
 		check_find(c, RULE_ID_IN_USE, "id", "an id that no open request has", s->msg.id);
 	r = requests_open(c->c.requests, s->from, s->t, &s->msg);
-	if (!r || !(r->owner = asked_new(c, s))) {
+	if (!r || !(r->owner = request_state_new(c, s))) {
 		c->failed = true;
 		return;
 	}
@@ -279,9 +279,9 @@ take_response(struct check *c, const struct message *s)
 {
 	if (s->request && is_initialize(s->request->what) && s->msg.result.p) {
 		take_version(c, s->msg.result);
-		if (c->c.hello.n > 0)
-			take_capabilities(c, ACP_CLIENT, buf_slice(&c->c.hello));
-		buf_free(&c->c.hello);
+		if (c->c.initialize_params.n > 0)
+			take_capabilities(c, ACP_CLIENT, buf_slice(&c->c.initialize_params));
+		buf_free(&c->c.initialize_params);
 		take_capabilities(c, ACP_AGENT, s->msg.result);
 	}
 	if (s->request)
@@ -311,9 +311,9 @@ sender(const struct check *c, const struct msg *m, const struct request *r)
 }
 
 void
-check_message(struct check *c, const struct message *given)
+check_message(struct check *c, const struct message *received)
 {
-	struct message s = *given;
+	struct message s = *received;
 	struct request *r = request_of(c, &s);
 
 	if (s.from == ACP_UNKNOWN)
@@ -346,7 +346,7 @@ check_message(struct check *c, const struct message *given)
 
 /* --- noise and other lines --- */
 
-/* A line that was meant as a message: what follows from it is no finding of its own. */
+/* For a line that was meant as a message: what follows from its loss is not reported. */
 static void
 excuse(struct check *c, struct slice line)
 {
@@ -386,7 +386,7 @@ check_noise(struct check *c, struct slice line)
 	excuse(c, line);
 }
 
-/* What `side` has been asked and never answered. */
+/* Reports the requests to `side` that have no response, and forgets them. */
 static void
 check_unanswered(struct check *c, enum acp_side side)
 {
@@ -394,7 +394,7 @@ check_unanswered(struct check *c, enum acp_side side)
 	struct request *r, *next;
 
 	for (r = requests_next(c->c.requests, NULL); r; r = next) {
-		const struct asked *a = r->owner;
+		const struct request_state *a = r->owner;
 		struct message s = {.from = r->from, .t = a ? a->t : r->t, .msg = {.kind = MSG_REQUEST, .what = r->what, .id = r->id, .method = r->method},
 			.request = r}; /* for its session */
 		struct json_error error;
@@ -402,7 +402,7 @@ check_unanswered(struct check *c, enum acp_side side)
 		if (a && a->text.p && msg_scan(a->text, &s.msg, &error) != MSG_NOISE)
 			s.line = a->text;
 		next = requests_next(c->c.requests, r);
-		if (acp_other_side(r->from) != side || c->c.left[r->from])
+		if (acp_other_side(r->from) != side || c->c.ended[r->from])
 			continue;
 		c->where.from = r->from;
 		c->where.number = a ? a->number : 0;
@@ -422,7 +422,7 @@ check_eof(struct check *c, bool torn)
 		check_find(c, RULE_TORN_LINE, "", "a newline at the end", slice(NULL, 0));
 	if (c->where.from == ACP_UNKNOWN)
 		return;
-	c->c.left[c->where.from] = c->c.heard[c->where.from] = true;
+	c->c.ended[c->where.from] = c->c.heard[c->where.from] = true;
 	check_unanswered(c, c->where.from);
 }
 

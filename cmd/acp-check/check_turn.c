@@ -206,16 +206,16 @@ is_offered(struct slice options, struct slice id)
 }
 
 static void
-answer_permission(struct check *c, const struct message *s, const struct asked *asked, const struct session *session)
+answer_permission(struct check *c, const struct message *s, const struct request_state *request, const struct session *session)
 {
 	struct slice outcome = json_path(s->msg.result, "outcome.outcome"), id = json_path(s->msg.result, "outcome.optionId");
 
 	if (json_type(outcome) != JSON_STRING)
 		return;
-	if (c->c.version != 2 && session && session->cancels != asked->cancels && !json_string_is(outcome, acp_cancelled))
+	if (c->c.version != 2 && session && session->cancels != request->cancels && !json_string_is(outcome, acp_cancelled))
 		check_find(c, RULE_CANCELLED_PERMISSION, "result.outcome.outcome", "\"cancelled\"", outcome);
-	if (json_string_is(outcome, "selected") && json_type(id) == JSON_STRING && json_type(asked->options) == JSON_ARRAY &&
-		!is_offered(asked->options, id))
+	if (json_string_is(outcome, "selected") && json_type(id) == JSON_STRING && json_type(request->options) == JSON_ARRAY &&
+		!is_offered(request->options, id))
 		check_find(c, RULE_PERMISSION_OPTION, "result.outcome.optionId", "an option that was offered", id);
 }
 
@@ -246,10 +246,10 @@ begin_turn(struct check *c, struct session *s)
 }
 
 static void
-end_turn(struct check *c, const struct message *s, const struct asked *asked, struct session *session)
+end_turn(struct check *c, const struct message *s, const struct request_state *request, struct session *session)
 {
 	struct slice stop = json_get(s->msg.result, acp_stop_reason);
-	bool cancelled = session->cancels != asked->cancels, stopped;
+	bool cancelled = session->cancels != request->cancels, stopped;
 
 	if (c->c.version == 2)
 		return;
@@ -266,7 +266,7 @@ end_turn(struct check *c, const struct message *s, const struct asked *asked, st
 /* --- what comes in --- */
 
 void
-check_request(struct check *c, const struct message *s, struct asked *asked)
+check_request(struct check *c, const struct message *s, struct request_state *request)
 {
 	struct slice id = json_get(s->msg.params, acp_session_id);
 	struct session *session = NULL;
@@ -280,7 +280,7 @@ check_request(struct check *c, const struct message *s, struct asked *asked)
 		session = session_of(c, s);
 	}
 	if (session)
-		asked->cancels = session->cancels;
+		request->cancels = session->cancels;
 	if (s->msg.what == ACP_SESSION_PROMPT && session)
 		begin_turn(c, session);
 	else if (s->msg.what == ACP_REQUEST_PERMISSION)

@@ -50,14 +50,14 @@ check_usage_update(struct check *c, struct session *s, struct slice update)
 }
 
 void
-check_usage(struct check *c, struct session *s, struct slice usage, bool ends, const char *path)
+check_usage(struct check *c, struct session *s, struct slice usage, bool at_end, const char *path)
 {
 	uint64_t now = json_type(usage) == JSON_OBJECT ? hash(usage) : 0, total;
-	bool stale = ends && now == s->usage && !s->worked && json_u64(json_get(usage, "totalTokens"), &total) && total > 0;
+	bool stale = at_end && now == s->usage && !s->worked && json_u64(json_get(usage, "totalTokens"), &total) && total > 0;
 
-	if (now && s->usage && (stale || (!ends && now != s->usage)))
-		check_find(c, RULE_USAGE_TURN, path, ends ? "the usage of this turn" : "the usage of the turn that has ended", usage);
-	if (ends) {
+	if (now && s->usage && (stale || (!at_end && now != s->usage)))
+		check_find(c, RULE_USAGE_TURN, path, at_end ? "the usage of this turn" : "the usage of the turn that has ended", usage);
+	if (at_end) {
 		s->usage = now;
 		s->worked = false;
 	}

@@ -45,7 +45,7 @@ connection_close(struct connection *c)
 	requests_free(c->requests);
 	for (i = 0; i < sizeof(c->capabilities) / sizeof(*c->capabilities); i++)
 		buf_free(&c->capabilities[i]);
-	buf_free(&c->hello);
+	buf_free(&c->initialize_params);
 	buf_free(&c->text);
 }
 

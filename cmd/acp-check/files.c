@@ -35,7 +35,7 @@ read_message(struct files *f, const struct record *r)
 }
 
 static void
-say_bad(struct files *f, uint64_t number, const char *what, const struct json_error *error)
+report_bad(struct files *f, uint64_t number, const char *what, const struct json_error *error)
 {
 	cli_warn(check_name, "%s:%llu: %s at byte %zu: %s", f->in.name, (unsigned long long)number, what, error->at, error->what);
 }
@@ -60,7 +60,7 @@ read_bad(struct files *f, const struct record *r)
 	else if (f->in.found && !f->timed && !r->torn)
 		check_noise(&f->check, r->raw);
 	else if (f->in.found)
-		say_bad(f, r->number, r->torn ? "the last line is torn" : "not a record", &r->error);
+		report_bad(f, r->number, r->torn ? "the last line is torn" : "not a record", &r->error);
 	else if (!f->in.bad)
 		keep_first(f, r);
 	f->in.bad |= !longer && (!f->in.found || (f->timed && !r->torn));
@@ -73,7 +73,7 @@ static void
 end_file(struct files *f)
 {
 	if (!f->in.failed && f->in.bad && (!f->in.found || f->first.n))
-		say_bad(f, f->first_number, "not a record", &f->first_error);
+		report_bad(f, f->first_number, "not a record", &f->first_error);
 	check_end(&f->check, f->in.failed);
 }
 

@@ -6,12 +6,12 @@
 #include "lib/recording/recording.h"
 
 enum {
-	SHOWN = 60,    /* characters of a value that are shown to people ... */
-	WRITTEN = 400, /* ... and bytes that are written for programs */
+	EXCERPT = 60,  /* bytes of a value in the report for people */
+	WRITTEN = 400, /* bytes of a value in the reports for programs */
 	EXAMPLES = 20, /* findings of a rule in a JUnit report */
 };
 
-/* A part of the text that does not end within a character. */
+/* The first bytes of the text, at most so many; it does not end within a character. */
 static struct slice
 cut(struct slice s, size_t most)
 {
@@ -25,13 +25,13 @@ cut(struct slice s, size_t most)
 static int
 put_found(struct buf *to, struct slice found)
 {
-	struct slice shown = cut(found, SHOWN);
+	struct slice excerpt = cut(found, EXCERPT);
 
 	if (!found.p)
 		return buf_add_string(to, "nothing");
-	if (shown.n == 0)
+	if (excerpt.n == 0)
 		return buf_add_string(to, "an empty line");
-	return text_plain(to, shown) < 0 || (shown.n < found.n && buf_add_string(to, "...") < 0) ? -1 : 0;
+	return text_plain(to, excerpt) < 0 || (excerpt.n < found.n && buf_add_string(to, "...") < 0) ? -1 : 0;
 }
 
 /* The method of the message, without quotes and escapes; valid until the next. */
@@ -64,12 +64,12 @@ put_text(struct check *c, struct buf *to, enum rule_id rule, const char *path, c
 	}
 	r |= buf_add_string(to, acp_side_name(w->from));
 	if (method.n)
-		r |= buf_add_string(to, " ") | text_plain(to, cut(method, SHOWN));
+		r |= buf_add_string(to, " ") | text_plain(to, cut(method, EXCERPT));
 	if (w->message && w->message->msg.kind == MSG_RESPONSE)
 		r |= buf_add_string(to, " response");
 	r |= buf_printf(to, ": %s: %s: ", level_names[rules[rule].level], rules[rule].name);
 	if (*path)
-		r |= text_plain(to, cut(slice_of(path), 4 * SHOWN)) | buf_add_string(to, ": ");
+		r |= text_plain(to, cut(slice_of(path), 4 * EXCERPT)) | buf_add_string(to, ": ");
 	r |= buf_add_string(to, "expected ") | text_plain(to, slice_of(expected)) | buf_add_string(to, ", found ");
 	return (r | put_found(to, found) | buf_add_string(to, "\n")) < 0 ? -1 : 0;
 }

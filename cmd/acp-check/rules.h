@@ -1,4 +1,4 @@
-/* rules: what acp-check looks for. Each rule has a name, by which it is explained and ignored. */
+/* rules: the rules of acp-check. Each has a name, for --explain and --ignore. */
 #ifndef CHECK_RULES_H
 #define CHECK_RULES_H
 
@@ -49,15 +49,15 @@ enum rule_id {
 struct rule {
 	const char *name;
 	enum level level;
-	const char *what;   /* a sentence */
-	const char *source; /* where it is written */
+	const char *what;   /* what breaks it: a sentence */
+	const char *source; /* where the protocol states it */
 };
 
 extern const struct rule rules[RULES];
 
-/* "violation", "tolerated", "note", NULL. */
+/* By level: "violation", "tolerated", "note"; then NULL. */
 extern const char *const level_names[LEVELS + 1];
-/* The rule of that name, or RULES. */
+/* Returns the rule of this name, or RULES. */
 enum rule_id rule_find(const char *name);
 
 #endif

@@ -1,10 +1,10 @@
-/* schema_tables: the form of what scripts/schema-tables makes. For schema.c only. */
+/* schema_tables: the types of the tables that scripts/schema-tables makes. For schema.c only. */
 #ifndef CHECK_SCHEMA_TABLES_H
 #define CHECK_SCHEMA_TABLES_H
 
 #include "cmd/acp-check/schema.h"
 
-/* Types of values; a number has one of two. */
+/* Types of values, as bits; a number is an integer or a fraction. */
 enum {
 	SCHEMA_NULL = 1,
 	SCHEMA_BOOLEAN = 2,
@@ -15,17 +15,17 @@ enum {
 	SCHEMA_OBJECT = 64,
 };
 
-/* Of members. The three in the middle: what SDKs do with a value that is wrong. */
+/* Flags of members. The three in the middle: what SDKs do with a wrong value. */
 enum {
 	SCHEMA_REQUIRED = 1,
-	SCHEMA_ON_ERROR = 2,   /* the default is taken */
-	SCHEMA_ON_NULL = 4,    /* the default is taken for null */
+	SCHEMA_ON_ERROR = 2,   /* they use the default */
+	SCHEMA_ON_NULL = 4,    /* they use the default for null */
 	SCHEMA_SKIP_ITEMS = 8, /* items that are wrong are left out */
 	SCHEMA_PATH = 16,      /* an absolute path, or a list of them */
 };
 
 enum {
-	SCHEMA_UNKNOWN = 0xffff, /* schema_node.extra: members without a name here are unknown */
+	SCHEMA_UNKNOWN = 0xffff, /* schema_node.extra: other members than those listed are unknown */
 	SCHEMA_OPEN = 0xfffe,    /* schema_branch.value: for all values of the tag that no other branch has */
 	SCHEMA_ALSO = 0xffff,    /* the branch has no tag */
 };
@@ -44,7 +44,7 @@ struct schema_branch {
 	unsigned short value, node; /* value: the name that the tag has */
 };
 
-/* Numbers are places in the tables; 0: none, of nodes: any value. A node with branches is a union, and types is what may be instead. */
+/* The numbers are indexes in the tables; 0: none; of a node: any value. A node with branches is a union; types: other types it may have. */
 struct schema_node {
 	unsigned char types, nmembers, nvalues, nbranches, min_length, min_items, range;
 	bool open, one;             /* values: others are extensions; branches: exactly one holds */

@@ -13,10 +13,10 @@ start(void *state, struct frame *f)
 }
 
 static enum verdict
-message(void *state, struct frame *f, enum acp_direction dir, const struct message *given)
+message(void *state, struct frame *f, enum acp_direction dir, const struct message *received)
 {
 	struct check *c = state;
-	struct message message = frame_unguessed(f, given);
+	struct message message = frame_unguessed(f, received);
 
 	(void)dir;
 	c->where = (struct where){.number = message.number, .t = message.t, .timed = true, .from = message.from};
