@@ -96,11 +96,11 @@ add_tool(struct tool *t, const struct span_tool *tool)
 }
 
 static int
-add_stretch(struct tool *t, const struct span_event *e)
+add_interval(struct tool *t, const struct span_event *e)
 {
 	struct row *r = t->timed ? row_of_tool(t, e->tool) : NULL;
 
-	return !t->timed ? 0 : r ? row_ran(r, e->begin, e->end) : -1;
+	return !t->timed ? 0 : r ? row_add_interval(r, e->begin, e->end) : -1;
 }
 
 /* Is this kind of row asked for? */
@@ -135,7 +135,7 @@ event(void *arg, const struct span_event *e)
 	else if (e->kind == SPAN_TOOL && wants(by, ROW_TOOL))
 		r = add_tool(t, e->tool);
 	else if (e->kind == SPAN_RAN && wants(by, ROW_TOOL))
-		r = add_stretch(t, e);
+		r = add_interval(t, e);
 	t->failed |= r != 0;
 }
 

@@ -99,12 +99,12 @@ hist_merge(struct hist *h, const struct hist *more)
 uint64_t
 hist_percentile(const struct hist *h, unsigned percent)
 {
-	uint64_t rank = h->n / 100 * percent + (h->n % 100 * percent + 99) / 100, seen = 0, us;
+	uint64_t rank = h->n / 100 * percent + (h->n % 100 * percent + 99) / 100, counted = 0, us;
 	unsigned i;
 
 	if (h->n == 0 || rank >= h->n)
 		return h->max;
-	for (i = 0; i < h->buckets - 1 && (seen = hist_sum(seen, h->at[i])) < rank; i++)
+	for (i = 0; i < h->buckets - 1 && (counted = hist_sum(counted, h->at[i])) < rank; i++)
 		;
 	us = time_of(h->first + i);
 	return us < h->min ? h->min : us > h->max ? h->max : us;

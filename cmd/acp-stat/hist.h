@@ -1,7 +1,7 @@
 /*
  * hist: how often which time was measured, in buckets that grow with the time, as HdrHistogram has them: those of 64 a power of
- * two are at most 1/64 of their time wide. What is said of their middle is off by less than 1 % (128 us and less: by nothing).
- * Count, sum, least and greatest time are exact; so is what is added up of several.
+ * two are at most 1/64 of their time wide. The middle of a bucket is less than 1 % off any of its times (exact up to 128 us).
+ * Count, sum, least and greatest time are exact; also after a merge.
  */
 #ifndef HIST_H
 #define HIST_H

@@ -13,7 +13,7 @@ enum format { FORMAT_TEXT, FORMAT_TSV, FORMAT_JSON, FORMAT_PROM };
 /* --by: what the rows are. BY_ALL: methods, one row for all turns, and tools. */
 enum by { BY_ALL, BY_METHOD, BY_SESSION, BY_TURN, BY_TOOL, BY_AGENT };
 
-/* What the command line says. */
+/* The options of the command line. */
 struct options {
 	bool merge, pass;
 	enum format format;
@@ -28,8 +28,8 @@ enum row_kind { ROW_METHOD, ROW_TURN, ROW_TOOL, ROWS };
 /* The times of a turn; a method's latency and a tool's time are the first of their row's. */
 enum { TURN_TOTAL, TURN_UPDATE, TURN_TEXT, TURN_SILENCE, TURN_TOOLS, TURN_USER, TURN_MODEL, TIMES };
 
-/* A time in which tools of a kind ran; the list is in order of time, without overlaps. */
-struct stretch {
+/* An interval (us) in which at least one tool of a kind ran; the list is in order of time, without overlaps. */
+struct interval {
 	uint64_t begin, end;
 };
 
@@ -45,8 +45,8 @@ struct row {
 	uint64_t token_us;    /* the model's time in turns that report tokens */
 	uint64_t busy;        /* us: of a kind of tool: in which at least one call ran */
 	struct hist times[TIMES];
-	struct stretch *ran;  /* of this recording */
-	size_t nran;
+	struct interval *intervals; /* of this recording */
+	size_t nintervals;
 	size_t key;           /* how long it is: kind, from, notification, a byte each, then the name */
 	char name[];          /* plain text; it stands at the end of the key */
 };
@@ -57,7 +57,7 @@ struct table {
 };
 
 extern const char *const row_kind_names[ROWS]; /* "method", "turn", "tool" */
-/* How many times a row of this kind has, and their names: "latency"; "total", "first_update", ...; "time" */
+/* How many kinds of times a row of this kind has, and their names: "latency"; "total", "first_update", ...; "time" */
 unsigned row_times(enum row_kind);
 const char *row_time_name(enum row_kind, unsigned);
 /* The row, which may be new. NULL when out of memory. */
@@ -65,7 +65,7 @@ struct row *table_row(struct table *, enum row_kind, enum acp_side, bool notific
 struct slice row_name(const struct row *);
 /* These return 0, or -1 out of memory. */
 int table_merge(struct table *, const struct table *);
-int row_ran(struct row *, uint64_t begin, uint64_t end);
+int row_add_interval(struct row *, uint64_t begin, uint64_t end);
 /* Times begin anew. */
 void table_begin(struct table *);
 /* In the order of their keys, whatever order they came in. */
@@ -81,8 +81,8 @@ struct tool {
 	struct out out;
 	struct replace prom; /* --output of -f prom */
 	bool timed;          /* messages have times */
-	bool any;            /* a message was seen */
-	bool headed;         /* --by turn: the columns' names are written */
+	bool any;            /* there was a message */
+	bool header_written; /* --by turn: the columns' names are written */
 	bool failed;         /* out of memory, or the output */
 };
 
@@ -91,7 +91,7 @@ static const char tool_name[] = "acp-stat";
 /* collect.c */
 int tool_open(struct tool *, const struct options *);
 void tool_close(struct tool *);
-/* A recording or stream begins; a message went by. 0, or -1 out of memory. */
+/* A recording or stream begins; a message was forwarded or read. Return 0, or -1 when out of memory. */
 int tool_begin(struct tool *, double started);
 int tool_see(struct tool *, const struct message *, bool timed);
 /* Requests, turns and tool calls that are open end without a time. */

@@ -16,7 +16,7 @@ start(void *state, struct frame *f)
 	s->tool.out.log = frame_log(f);
 	if (tool_begin(&s->tool, frame_started(f)) < 0)
 		return -1;
-	/* What was written before is let alone until the chain has taken us in. */
+	/* An attached tool replaces the old output only when the chain has accepted it. */
 	return s->tool.options->frame.attach && report_open(&s->tool) ? -1 : 0;
 }
 
@@ -29,10 +29,10 @@ fail(struct stream *s, struct frame *f)
 }
 
 static enum verdict
-message(void *state, struct frame *f, enum acp_direction dir, const struct message *given)
+message(void *state, struct frame *f, enum acp_direction dir, const struct message *received)
 {
 	struct stream *s = state;
-	struct message message = frame_unguessed(f, given);
+	struct message message = frame_unguessed(f, received);
 
 	(void)dir;
 	if (tool_see(&s->tool, &message, true) < 0)

@@ -6,7 +6,7 @@
 enum {
 	KEY = 3,            /* bytes of a key before the name */
 	NAMES_MOST = 1000,  /* methods, kinds of tools: peers choose these names. Further ones share a row */
-	STRETCHES_MOST = 64 * 1024,
+	INTERVALS_MOST = 64 * 1024,
 };
 
 const char *const row_kind_names[ROWS] = {"method", "turn", "tool"};
@@ -98,29 +98,29 @@ table_merge(struct table *to, const struct table *from)
 	return 0;
 }
 
-/* Stretches come in the order of their ends, so one that begins earlier takes in those before it. */
+/* The intervals come in the order of their ends, so one that begins earlier is merged with those before it. */
 int
-row_ran(struct row *r, uint64_t begin, uint64_t end)
+row_add_interval(struct row *r, uint64_t begin, uint64_t end)
 {
-	struct stretch *more;
+	struct interval *more;
 
-	while (r->nran && r->ran[r->nran - 1].end >= begin) {
-		r->nran--;
-		begin = r->ran[r->nran].begin < begin ? r->ran[r->nran].begin : begin;
-		r->busy -= r->ran[r->nran].end - r->ran[r->nran].begin;
+	while (r->nintervals && r->intervals[r->nintervals - 1].end >= begin) {
+		r->nintervals--;
+		begin = r->intervals[r->nintervals].begin < begin ? r->intervals[r->nintervals].begin : begin;
+		r->busy -= r->intervals[r->nintervals].end - r->intervals[r->nintervals].begin;
 	}
 	/* Of what is so long ago, only a call that has gone on since could run into it. */
-	if (r->nran == STRETCHES_MOST) {
-		memmove(r->ran, r->ran + STRETCHES_MOST / 2, STRETCHES_MOST / 2 * sizeof(*r->ran));
-		r->nran = STRETCHES_MOST / 2;
+	if (r->nintervals == INTERVALS_MOST) {
+		memmove(r->intervals, r->intervals + INTERVALS_MOST / 2, INTERVALS_MOST / 2 * sizeof(*r->intervals));
+		r->nintervals = INTERVALS_MOST / 2;
 	}
-	if ((r->nran & (r->nran + 1)) == 0) {
-		more = realloc(r->ran, 2 * (r->nran + 1) * sizeof(*more));
+	if ((r->nintervals & (r->nintervals + 1)) == 0) {
+		more = realloc(r->intervals, 2 * (r->nintervals + 1) * sizeof(*more));
 		if (!more)
 			return -1;
-		r->ran = more;
+		r->intervals = more;
 	}
-	r->ran[r->nran++] = (struct stretch){begin, end};
+	r->intervals[r->nintervals++] = (struct interval){begin, end};
 	r->busy += end - begin;
 	return 0;
 }
@@ -131,7 +131,7 @@ table_begin(struct table *t)
 	struct row *r;
 
 	for (r = t->rows; r; r = r->hh.next)
-		r->nran = 0;
+		r->nintervals = 0;
 }
 
 static int
@@ -159,7 +159,7 @@ table_free(struct table *t)
 		HASH_DEL(t->rows, r);
 		for (i = 0; i < TIMES; i++)
 			hist_free(&r->times[i]);
-		free(r->ran);
+		free(r->intervals);
 		free(r);
 	}
 	*t = (struct table){0};

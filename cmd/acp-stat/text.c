@@ -17,18 +17,18 @@ put_name(struct buf *to, struct slice name, unsigned width)
 {
 	struct text t = text_of(name);
 	unsigned used = 0, w;
-	char shown[TEXT_SHOW_SIZE];
+	char printed[TEXT_SHOW_SIZE];
 	int32_t code;
 	size_t n;
 	int r = 0, columns;
 
 	while ((code = text_next(&t)) >= 0) {
-		n = text_show(shown, code);
+		n = text_show(printed, code);
 		columns = text_is_safe(code) ? wcwidth((wchar_t)code) : (int)n;
 		w = columns < 0 ? 1 : (unsigned)columns;
 		if (used + w > width)
 			break;
-		r |= buf_add(to, shown, n);
+		r |= buf_add(to, printed, n);
 		used += w;
 	}
 	return r | buf_printf(to, "%*s", (int)(width - used), "");

@@ -125,9 +125,9 @@ turns_put(struct tool *t, const struct span_turn *turn)
 	enum format format = t->options->format;
 	struct buf *to = out_buf(&t->out);
 	size_t before = to->n;
-	int e = t->headed ? 0 : put_head(format, to);
+	int e = t->header_written ? 0 : put_head(format, to);
 
-	t->headed = true;
+	t->header_written = true;
 	e |= format == FORMAT_TSV ? put_tsv(&l, to) : format == FORMAT_JSON ? put_json(&l, to) : put_text(&l, to);
 	if (e)
 		out_lost(&t->out);
