@@ -73,7 +73,7 @@ class Turn:
 class Tool:
     def __init__(self, session, turn, t):
         self.session, self.turn, self.begin, self.end, self.waits = session, turn, t, None, []
-        self.kind, self.kinds, self.failed, self.left = '', 0, False, False
+        self.kind, self.renamed, self.failed, self.left = None, False, False, False
 
     def pieces(self):
         return without([(self.begin, self.end)] if self.end > self.begin else [], union(self.waits))
@@ -276,8 +276,8 @@ class Model:
             tool = Tool(s, self.active(s), t)
             tool.id, tool.turn_open = u['toolCallId'], True
             self.tools.append(tool)
-        kind = u.get('kind', tool.kind)
-        tool.kinds += kind != tool.kind
+        kind = u.get('kind', tool.kind or '')
+        tool.renamed |= tool.kind is not None and kind != tool.kind
         tool.kind = kind
         if final:
             tool.failed = u['status'] == 'failed'
@@ -498,7 +498,8 @@ def compare(paths, models):
     for r in said:
         if r['row'] == 'tool' and len(models) == 1:
             pieces = [p for t in models[0].tools for p in t.pieces() if (t.kind or 'other') == r['name']]
-            if all(t.kinds <= 1 for t in models[0].tools):
+            # acp-stat adds a piece to the kind that the call has when the piece ends.
+            if not any(t.renamed for t in models[0].tools):
                 same('busy ' + r['name'], r['busy_us'], length(union(pieces)))
 
 
