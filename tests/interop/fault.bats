@@ -19,7 +19,7 @@ all='"turns":["end_turn","end_turn","end_turn","end_turn"]'
 
 # The lines of $ERR, but for what the recorded agent has written there.
 reported() {
-	grep -E 'Got response|answers no request' "$ERR"
+	grep -E 'Got response|an error response without a request' "$ERR"
 }
 
 @test "without faults: four turns" {
@@ -99,11 +99,12 @@ rows() {
 reacts() {
 	local name=$1 words met word
 	shift
-	read -ra words <<<"$options"
+	# The page writes R for these.
+	read -ra words <<<"${options/% R/ -m session/prompt --kind response}"
 	met=$(PATIENCE=5 timeout 120 "$@" 4 acp-fault --seed 1 "${words[@]}" -- "${REPLAY[@]}" 2>"$ERR.$name" </dev/null)
 	word=$(jq -r 'if .error == "no response" then "hangs" elif .error then "fails" else "survives" end' <<<"$met")
 	# Does it say anything on standard error or to its agent that it does not say without a fault?
-	if [[ $word != fails ]] && grep -vxFf "$ERR.$name.before" "$ERR.$name" | awk '!/^acp-/ || /answers no request/' | grep -q .; then
+	if [[ $word != fails ]] && grep -vxFf "$ERR.$name.before" "$ERR.$name" | awk '!/^acp-/ || /an error response without a request/' | grep -q .; then
 		word=${word/survives/}
 		word=reports${word:+, $word}
 	fi

@@ -39,7 +39,7 @@ RENDERED = {"h1": {}, "h2": {}, "h3": {}, "h4": {}, "h5": {}, "h6": {}, "p": {},
             "blockquote": {}, "pre": {}, "code": {"class": r"language-[-\w+.#]+"}, "strong": {}, "em": {}, "br": {}, "hr": {}, "table": {}, "thead": {},
             "tbody": {}, "tr": {}, "th": {}, "td": {}, "details": {"open": "|None"}, "summary": {},
             # cmark-gfm takes what stands before an address for a part of it.
-            "a": {"href": r"https?://\S+|([-+._]*mailto:)?[^\s:]+@[^\s:]+"}, "input": {"type": "checkbox", "checked": "", "disabled": ""}}
+            "a": {"href": r"https?://\S+|([-+.\w]*mailto:)?[^\s:]+@[^\s:]+"}, "input": {"type": "checkbox", "checked": "", "disabled": ""}}
 VOID = {"meta", "hr", "img", "br", "input"}
 UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
                     "\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e0fff\ud800-\udfff]")
