@@ -192,7 +192,7 @@ fuzz:
 
 # Every tool compiled and linked for macOS and FreeBSD.
 cross:
-	@scripts/cross
+	+@scripts/cross
 
 interop: all helpers
 	@B=$(B) tests/interop/run
