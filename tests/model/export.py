@@ -37,6 +37,8 @@ ELEMENTS = {  # and their attributes
 # What cmark-gfm makes of the Markdown form.
 RENDERED = {"h1": {}, "h2": {}, "h3": {}, "h4": {}, "h5": {}, "h6": {}, "p": {}, "ul": {}, "ol": {"start": r"\d+"}, "li": {},
             "blockquote": {}, "pre": {}, "code": {"class": r"language-[-\w+.#]+"}, "strong": {}, "em": {}, "br": {}, "hr": {}, "table": {}, "thead": {},
+            # An address that cmark-gfm finds in a text takes the backslash after it, and ~~ then strikes words out.
+            "del": {},
             "tbody": {}, "tr": {}, "th": {}, "td": {}, "details": {"open": "|None"}, "summary": {},
             # cmark-gfm takes what stands before an address for a part of it.
             "a": {"href": r"https?://\S+|([-+.\w]*mailto:)?[^\s:]+@[^\s:]+"}, "input": {"type": "checkbox", "checked": "", "disabled": ""}}
