@@ -266,15 +266,6 @@ put_message(struct diff *d, enum side side, const struct record *r)
 	return 0;
 }
 
-static bool
-is_blank(struct slice text)
-{
-	for (size_t i = 0; i < text.n; i++)
-		if (text.p[i] != ' ' && text.p[i] != '\t' && text.p[i] != '\r')
-			return false;
-	return true;
-}
-
 /* A line that is no message counts from MATCH_SHAPE up, a blank one where all has to be the same. */
 static int
 put_noise(struct diff *d, enum side side, const struct record *r)
@@ -282,7 +273,7 @@ put_noise(struct diff *d, enum side side, const struct record *r)
 	struct session *s = get_session(d, side, slice(NULL, 0));
 	struct item *item;
 
-	if (d->options->match < MATCH_SHAPE || (d->options->match < MATCH_EXACT && is_blank(r->text)))
+	if (d->options->match < MATCH_SHAPE || (d->options->match < MATCH_EXACT && slice_is_blank(r->text)))
 		return 0;
 	d->text[side].n = 0;
 	if (!s || json_quote(r->text, &d->text[side]) < 0)

@@ -42,7 +42,7 @@ struct conversation {
 	bool touched;            /* something of it may be due */
 	struct conversation *next_touched;
 	uint64_t live, recorded; /* us: when something of it happened last, and when that was recorded */
-	struct slice session;    /* a JSON string with its quotes, p NULL for none; lies behind the key */
+	struct slice session;    /* a JSON string with its quotes, p NULL for none; stored after the key */
 	char key[];              /* the session, unescaped */
 };
 

@@ -453,22 +453,13 @@ receive_response(struct player *p, const struct msg *m, bool last)
 	return failed < 0 ? RECEIVED_FAILED : RECEIVED;
 }
 
-static bool
-is_blank(struct slice text)
-{
-	for (size_t i = 0; i < text.n; i++)
-		if (text.p[i] != ' ' && text.p[i] != '\t' && text.p[i] != '\r')
-			return false;
-	return true;
-}
-
 /* Noise is answered where its sender waits for that (DESIGN, rule 5). */
 static int
 refuse_noise(struct player *p, struct slice line, const struct json_error *error)
 {
 	struct slice id;
 
-	if (is_blank(line))
+	if (slice_is_blank(line))
 		return 0;
 	player_warn_live(p, p->lines, "not a message at byte %zu: %s", error->at, error->what);
 	if (msg_noise_meant(line, &id) != MSG_REQUEST)

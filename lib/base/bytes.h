@@ -57,6 +57,16 @@ slice_is(struct slice a, const char *s)
 	return slice_eq(a, slice_of(s));
 }
 
+/* Does it hold nothing but spaces, tabs and CRs? */
+static inline bool
+slice_is_blank(struct slice s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] != ' ' && s.p[i] != '\t' && s.p[i] != '\r')
+			return false;
+	return true;
+}
+
 static inline struct slice
 buf_slice(const struct buf *b)
 {

@@ -1,7 +1,7 @@
 /*
- * The frame as a proxy of a chain (PROTOCOL, section 4): one pipe pair with the conductor. What
- * comes is turned into plain messages in two directions, what goes is put back; ids are ours on the way
- * out and the sender's own bytes on the way back.
+ * The frame as a proxy of a chain (PROTOCOL, section 4): one pipe pair with the conductor. Each
+ * envelope that is read becomes a plain message of its direction, and each message that is written gets
+ * its envelope again. Requests that are written have ids of ours; responses get the sender's id back.
  */
 #include <stdlib.h>
 
