@@ -254,7 +254,7 @@ judged(void *arg, const struct usage_event *e)
 	t->judged = true;
 	/* The last call's is a part of the turn's. */
 	t->has_output = (e->billed.has & 1u << USAGE_OUTPUT) && !e->own_lower;
-	t->output = e->billed.over[USAGE_OUTPUT] ? UINT64_MAX : e->billed.n[USAGE_OUTPUT];
+	t->output = usage_clip(e->billed.n[USAGE_OUTPUT]);
 }
 
 int

@@ -69,7 +69,7 @@ add_turn(struct tool *t, const struct span_turn *turn)
 	r->cancelled += json_type(turn->stop) == JSON_STRING && json_string_is(turn->stop, acp_cancelled);
 	r->chunks += turn->chunks;
 	if (turn->counted && (turn->own.has & 1u << USAGE_OUTPUT)) {
-		tokens = usage_sum(&turn->own, USAGE_OUTPUT);
+		tokens = turn->own.n[USAGE_OUTPUT];
 		r->tokens = hist_sum(r->tokens, tokens > (decimal_units)UINT64_MAX ? UINT64_MAX : (uint64_t)tokens);
 		r->token_us = hist_sum(r->token_us, turn->model);
 	}

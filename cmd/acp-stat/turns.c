@@ -26,7 +26,7 @@ line_of(const struct tool *t, const struct span_turn *turn)
 	for (i = 0; i < TIMES && !t->timed; i++)
 		l.times[i] = SPAN_NEVER;
 	l.counted = turn->counted && (turn->own.has & 1u << USAGE_OUTPUT);
-	tokens = l.counted ? usage_sum(&turn->own, USAGE_OUTPUT) : 0;
+	tokens = l.counted ? turn->own.n[USAGE_OUTPUT] : 0;
 	l.tokens = tokens > (decimal_units)UINT64_MAX ? UINT64_MAX : (uint64_t)tokens;
 	l.stop = json_type(turn->stop) == JSON_STRING ? turn->stop : slice(NULL, 0);
 	return l;

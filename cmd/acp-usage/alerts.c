@@ -7,33 +7,16 @@
 #include <unistd.h>
 
 #include "cmd/acp-usage/tool.h"
+#include "lib/base/people.h"
 #include "lib/run/proc.h"
 
 enum { REARM = 5 /* points below */ };
 
-/* What has been reached, in usage_session.user. */
+/* What has been reached, in usage_session.user; and what there was something to compare with, in tool.compared. */
 enum { REACHED_LEVEL = 1, REACHED_COST = 2, REACHED_TOKENS = 4 };
 
-struct alerts {
-	const struct options *options;
-	unsigned compared; /* which of the limits some session had a figure for: REACHED_... */
-};
-
-struct alerts *
-alerts_open(const struct options *o)
-{
-	struct alerts *a = calloc(1, sizeof(*a));
-
-	if (a)
-		a->options = o;
-	return a;
-}
-
-void
-alerts_close(struct alerts *a)
-{
-	free(a);
-}
+static const char *const advice[] = {"", "", "Context filling up", "Start new session or summarize",
+	"Next prompt may fail - handoff recommended"};
 
 /* --- commands --- */
 
@@ -70,7 +53,7 @@ variables(struct tool *t, const struct usage_session *s, struct buf *to)
 	if (s->has_used && s->has_size)
 		r |= -(add_variable(to, "ACP_SIZE", "%llu", (unsigned long long)s->size)
 			|| add_variable(to, "ACP_PERCENT", "%d", usage_percent(s->used, s->size))
-			|| add_variable(to, "ACP_REMAINING", "%llu", (unsigned long long)(s->size > s->used ? s->size - s->used : 0)));
+			|| add_variable(to, "ACP_REMAINING", "%llu", (unsigned long long)tokens_left(s)));
 	if (c && usage_cost_total(s, c->currency, &total)) {
 		r |= decimal_put(total, 0, &amount);
 		if (r == 0 && buf_string(&amount))
@@ -131,15 +114,19 @@ run(struct tool *t, const struct usage_session *s)
 
 /* --- lines --- */
 
-static void
-alert(struct tool *t, const struct usage_session *s, const char *what)
+/* One line about a session. exec: it is of those that --exec is for. */
+__attribute__((format(printf, 4, 5))) static void
+say(struct tool *t, const struct usage_session *s, bool exec, const char *format, ...)
 {
-	struct buf id = {0};
+	struct buf text = {0};
+	va_list ap;
 
-	if (put_session(&id, t, s) == 0 && buf_string(&id))
-		tool_warn(t, "%s: %s", id.p, what);
-	buf_free(&id);
-	if (t->options->exec)
+	va_start(ap, format);
+	if (put_session(&text, t, s) == 0 && buf_add_string(&text, ": ") == 0 && buf_vprintf(&text, format, ap) == 0 && buf_string(&text))
+		tool_warn(t, "%s", text.p);
+	va_end(ap);
+	buf_free(&text);
+	if (exec && t->options->exec)
 		run(t, s);
 }
 
@@ -148,18 +135,14 @@ see_level(struct tool *t, struct usage_session *s)
 {
 	const struct options *o = t->options;
 	enum level l = tool_level(o, s);
+	char left[PEOPLE_FIGURE];
 	unsigned percent;
-	struct buf text = {0};
 
 	if (l == LEVEL_UNKNOWN)
 		return;
 	if (l > s->mark && l >= LEVEL_YELLOW) {
 		s->mark = (uint8_t)l;
-		if (buf_printf(&text, "%d%%, ", usage_percent(s->used, s->size)) == 0
-			&& put_tokens(&text, s->size > s->used ? s->size - s->used : 0) == 0
-			&& buf_printf(&text, " tokens left: %s", level_advice[l]) == 0 && buf_string(&text))
-			alert(t, s, text.p);
-		buf_free(&text);
+		say(t, s, true, "%d%%, %s tokens left: %s", usage_percent(s->used, s->size), people_count(left, tokens_left(s)), advice[l]);
 	}
 	while (s->mark >= LEVEL_YELLOW) {
 		percent = o->warn[s->mark - LEVEL_YELLOW];
@@ -167,6 +150,17 @@ see_level(struct tool *t, struct usage_session *s)
 			break;
 		s->mark--;
 	}
+}
+
+/* A session has reached a limit. False where that has been said. */
+static bool
+reaches(struct tool *t, struct usage_session *s, uint16_t limit)
+{
+	if (s->user & limit)
+		return false;
+	s->user |= limit;
+	t->status = EXIT_NEGATIVE;
+	return true;
 }
 
 /* What the session with its children cost in that currency. False where nothing is known. */
@@ -184,25 +178,19 @@ cost_in(struct tool *t, const struct usage_figures *f, const char *currency, str
 }
 
 static void
-say_money(struct tool *t, const struct usage_session *s, const char *what, const struct money *m, bool is_alert)
+say_money(struct tool *t, const struct usage_session *s, bool exec, const char *what, const struct money *m)
 {
-	struct buf text = {0}, id = {0};
+	struct buf amount = {0};
 
-	if (buf_printf(&text, "%s ", what) == 0 && decimal_put(m->amount, 0, &text) == 0
-		&& buf_printf(&text, " %s is reached", m->currency) == 0 && buf_string(&text)) {
-		if (is_alert)
-			alert(t, s, text.p);
-		else if (put_session(&id, t, s) == 0 && buf_string(&id))
-			tool_warn(t, "%s: %s", id.p, text.p);
-	}
-	buf_free(&text);
-	buf_free(&id);
+	if (decimal_put(m->amount, 0, &amount) == 0 && buf_string(&amount))
+		say(t, s, exec, "%s %s %s is reached", what, amount.p, m->currency);
+	buf_free(&amount);
 }
 
 static void
-see_cost(struct alerts *a, struct tool *t, struct usage_session *s, const struct usage_figures *f)
+see_cost(struct tool *t, struct usage_session *s, const struct usage_figures *f)
 {
-	const struct options *o = a->options;
+	const struct options *o = t->options;
 	struct decimal amount;
 	size_t i;
 
@@ -211,54 +199,41 @@ see_cost(struct alerts *a, struct tool *t, struct usage_session *s, const struct
 			|| decimal_compare(amount, o->warn_cost.at[i].amount) < 0)
 			continue;
 		s->cost_mark |= (uint16_t)(1u << i);
-		say_money(t, s, "the cost of", &o->warn_cost.at[i], true);
+		say_money(t, s, true, "the cost of", &o->warn_cost.at[i]);
 	}
 	for (i = 0; i < o->max_cost.n; i++) {
 		if (!cost_in(t, f, o->max_cost.at[i].currency, &amount))
 			continue;
-		a->compared |= REACHED_COST;
-		if (s->user & REACHED_COST || decimal_compare(amount, o->max_cost.at[i].amount) < 0)
-			continue;
-		s->user |= REACHED_COST;
-		t->status = EXIT_NEGATIVE;
-		say_money(t, s, "--max-cost", &o->max_cost.at[i], false);
+		t->compared |= REACHED_COST;
+		if (decimal_compare(amount, o->max_cost.at[i].amount) >= 0 && reaches(t, s, REACHED_COST))
+			say_money(t, s, false, "--max-cost", &o->max_cost.at[i]);
 	}
 }
 
 static void
-see_limits(struct alerts *a, struct tool *t, struct usage_session *s, const struct usage_figures *f)
+see_limits(struct tool *t, struct usage_session *s, const struct usage_figures *f)
 {
-	const struct options *o = a->options;
+	const struct options *o = t->options;
 	enum level l = tool_level(o, s);
-	struct buf id = {0};
+	bool has_tokens = f->billed.has & 1u << USAGE_TOTAL;
 
-	if (put_session(&id, t, s) < 0 || !buf_string(&id))
-		return;
-	a->compared |= (l != LEVEL_UNKNOWN ? REACHED_LEVEL : 0u) | (f->billed.has & 1u << USAGE_TOTAL ? REACHED_TOKENS : 0u);
-	if (o->fail_at && !(s->user & REACHED_LEVEL) && l >= o->fail_at) {
-		s->user |= REACHED_LEVEL;
-		t->status = EXIT_NEGATIVE;
-		tool_warn(t, "%s: --fail-at %s is reached: %d%%", id.p, level_names[o->fail_at], usage_percent(s->used, s->size));
-	}
-	if (o->has_max_tokens && !(s->user & REACHED_TOKENS) && f->billed.has & 1u << USAGE_TOTAL
-		&& usage_sum(&f->billed, USAGE_TOTAL) >= (decimal_units)o->max_tokens) {
-		s->user |= REACHED_TOKENS;
-		t->status = EXIT_NEGATIVE;
-		tool_warn(t, "%s: --max-tokens %llu is reached", id.p, (unsigned long long)o->max_tokens);
-	}
-	buf_free(&id);
+	t->compared |= (l != LEVEL_UNKNOWN ? REACHED_LEVEL : 0u) | (has_tokens ? REACHED_TOKENS : 0u);
+	if (o->fail_at && l >= o->fail_at && reaches(t, s, REACHED_LEVEL))
+		say(t, s, false, "--fail-at %s is reached: %d%%", level_names[o->fail_at], usage_percent(s->used, s->size));
+	if (o->has_max_tokens && has_tokens && f->billed.n[USAGE_TOTAL] >= (decimal_units)o->max_tokens && reaches(t, s, REACHED_TOKENS))
+		say(t, s, false, "--max-tokens %llu is reached", (unsigned long long)o->max_tokens);
 }
 
 void
-alerts_see(struct alerts *a, struct tool *t, struct usage_session *s)
+alerts_see(struct tool *t, struct usage_session *s)
 {
-	const struct options *o = a->options;
+	const struct options *o = t->options;
 	struct usage_figures f = {0};
 
 	if (t->live || o->warned || o->exec)
 		see_level(t, s);
 	if (o->fail_at)
-		see_limits(a, t, s, &f);
+		see_limits(t, s, &f);
 	if (!o->warn_cost.n && !o->max_cost.n && !o->has_max_tokens)
 		return;
 	/* A child's figures count with those of the session that people know. */
@@ -266,8 +241,8 @@ alerts_see(struct alerts *a, struct tool *t, struct usage_session *s)
 		s = s->parent;
 	if (usage_figures_family(t->usage, s, &f) < 0)
 		tool_fail(t, "out of memory");
-	see_cost(a, t, s, &f);
-	see_limits(a, t, s, &f);
+	see_cost(t, s, &f);
+	see_limits(t, s, &f);
 	usage_figures_free(&f);
 }
 
@@ -280,14 +255,14 @@ say_unchecked(struct tool *t, const char *option, const char *missing)
 }
 
 void
-alerts_end(const struct alerts *a, struct tool *t)
+alerts_end(struct tool *t)
 {
-	const struct options *o = a->options;
+	const struct options *o = t->options;
 
-	if (o->max_cost.n && !(a->compared & REACHED_COST))
+	if (o->max_cost.n && !(t->compared & REACHED_COST))
 		say_unchecked(t, "max-cost", "cost in its currency was");
-	if (o->has_max_tokens && !(a->compared & REACHED_TOKENS))
+	if (o->has_max_tokens && !(t->compared & REACHED_TOKENS))
 		say_unchecked(t, "max-tokens", "tokens of a turn were");
-	if (o->fail_at && !(a->compared & REACHED_LEVEL))
+	if (o->fail_at && !(t->compared & REACHED_LEVEL))
 		say_unchecked(t, "fail-at", "context with its size was");
 }

@@ -395,7 +395,7 @@ files_run(const struct options *o)
 	if (o->summary && summary_put(&f.tool) < 0)
 		tool_fail(&f.tool, "out of memory");
 	if (f.in.any)
-		alerts_end(f.tool.alerts, &f.tool);
+		alerts_end(&f.tool);
 	status = operands_close(&f.in);
 	status = status ? status : f.tool.status;
 	if (out_close(&f.tool.out) < 0 || f.tool.failed)

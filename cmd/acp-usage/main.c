@@ -195,14 +195,13 @@ take_words_of(struct options *o, int option, const char *argument)
 {
 	static const char *const formats[] = {"log", "tsv", "csv", "json", "prom", NULL};
 	static const char *const bases[] = {"auto", "turn", "call", "session", NULL};
-	static const char *const by[] = {"session", "model", "day", "week", "month", "project", "agent", NULL};
 
 	switch (option) {
 	case 'f':
 		o->format = (enum format)cli_word(&cli, option, argument, formats);
 		break;
 	case OPT_BY:
-		o->by = (enum by)cli_word(&cli, option, argument, by);
+		o->by = (enum by)cli_word(&cli, option, argument, by_names);
 		o->summary = true;
 		break;
 	case OPT_BASIS:

@@ -98,7 +98,7 @@ add_context(struct buf *line, size_t *used, size_t width, const struct usage_ses
 	r |= -(buf_add_string(&part, " tokens") || add(line, used, width, &part));
 	part.n = 0;
 	if (s->has_used && s->has_size)
-		r |= -(put_tokens(&part, s->size > s->used ? s->size - s->used : 0) || buf_add_string(&part, " left")
+		r |= -(put_tokens(&part, tokens_left(s)) || buf_add_string(&part, " left")
 			|| add(line, used, width, &part));
 	buf_free(&part);
 	return r;

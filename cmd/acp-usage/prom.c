@@ -8,17 +8,12 @@
 
 enum { SECOND = 1000000 };
 
-struct prom_model {
-	decimal_units n[USAGE_TYPES];
-	unsigned has;
-};
-
 struct prom {
 	const char *path;  /* NULL: standard output, at the end */
 	struct replace file;
 	uint64_t *stops;   /* turns by the number of their stop reason */
 	size_t nstops;
-	struct prom_model *models; /* by the number of their name */
+	struct usage_sums *models; /* by the number of their name */
 	size_t nmodels;
 	uint64_t written;  /* loop_clock of the last time */
 	bool fresh, reported;
@@ -142,7 +137,7 @@ add_model(struct prom *p, const struct usage_tally *tally, uint8_t inside)
 {
 	size_t n = (size_t)tally->model + 1;
 	decimal_units types[USAGE_TYPES];
-	struct prom_model *more;
+	struct usage_sums *more;
 	unsigned i;
 
 	if (n > p->nmodels) {
@@ -158,14 +153,6 @@ add_model(struct prom *p, const struct usage_tally *tally, uint8_t inside)
 	for (i = 0; i < USAGE_TYPES; i++)
 		more->n[i] += types[i];
 	return 0;
-}
-
-static int
-put_whole(struct buf *to, decimal_units n)
-{
-	struct usage_sums s = {.n = {(uint64_t)n}, .over = {(uint32_t)(n >> 64)}};
-
-	return usage_sum_put(&s, USAGE_TOTAL, to);
 }
 
 /* Tokens by model, over all sessions, each once. */
@@ -196,7 +183,7 @@ put_models(struct prom *p, struct buf *to, struct tool *t)
 			if (p->models[i].has & 1u << type)
 				r |= -(buf_printf(to, "%s{type=\"%s\",model=", name, usage_type_name((enum usage_type)type))
 					|| put_label(to, usage_name(t->usage, (uint32_t)i)) || buf_add_string(to, "} ")
-					|| put_whole(to, p->models[i].n[type]) || buf_add(to, "\n", 1));
+					|| usage_sum_put(&p->models[i], (enum usage_type)type, to) || buf_add(to, "\n", 1));
 	return r;
 }
 

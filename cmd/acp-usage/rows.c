@@ -75,7 +75,7 @@ put_context(struct row *r, const struct tool *t, const struct usage_session *s)
 	if (s->has_used)
 		put_number(r, USED, s->used);
 	if (s->has_used && s->has_size) {
-		put_number(r, REMAINING, s->size > s->used ? s->size - s->used : 0);
+		put_number(r, REMAINING, tokens_left(s));
 		put_number(r, PERCENT, (uint64_t)usage_percent(s->used, s->size));
 		put_text(r, LEVEL, slice_of(level_names[tool_level(t->options, s)]));
 	}
@@ -302,14 +302,8 @@ log_context(struct buf *to, const struct usage_session *s)
 		e |= pad(to, from, 4);
 	from = to->n;
 	if (s->has_used && s->has_size)
-		e |= -(put_tokens(to, s->size > s->used ? s->size - s->used : 0) || buf_add_string(to, " left"));
+		e |= -(put_tokens(to, tokens_left(s)) || buf_add_string(to, " left"));
 	return e | pad(to, from, 11);
-}
-
-static uint64_t
-clip(decimal_units n)
-{
-	return n > (decimal_units)UINT64_MAX ? UINT64_MAX : (uint64_t)n;
 }
 
 static int
@@ -324,10 +318,10 @@ log_turn(struct tool *t, struct buf *to, const struct usage_event *e)
 	if (stop.n)
 		r |= -(buf_add_string(to, " ") || text_plain(to, stop));
 	if (e->own.has)
-		r |= -(buf_add_string(to, e->own_lower ? " >=" : " ") || put_tokens(to, clip(own))
+		r |= -(buf_add_string(to, e->own_lower ? " >=" : " ") || put_tokens(to, usage_clip(own))
 			|| buf_add_string(to, " tokens"));
 	if (e->billed.has && billed != own)
-		r |= -(buf_add_string(to, " (billed ") || put_tokens(to, clip(billed))
+		r |= -(buf_add_string(to, " (billed ") || put_tokens(to, usage_clip(billed))
 			|| buf_add_string(to, ")"));
 	for (c = e->session->now->costs; c; c = c->next)
 		if (usage_cost_of_turn(e->session, c, &added) && added.units != 0)

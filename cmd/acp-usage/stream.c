@@ -103,7 +103,7 @@ end(void *state, struct frame *f)
 	tool_end(&s->tool);
 	if (s->tool.options->summary && summary_put(&s->tool) < 0)
 		tool_fail(&s->tool, "out of memory");
-	alerts_end(s->tool.alerts, &s->tool);
+	alerts_end(&s->tool);
 	return s->tool.failed ? EXIT_FAILED : s->tool.status;
 }
 

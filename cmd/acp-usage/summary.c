@@ -3,6 +3,8 @@
 
 #include "cmd/acp-usage/summary.h"
 
+const char *const by_names[] = {"session", "model", "day", "week", "month", "project", "agent", NULL};
+
 /* --- figures --- */
 
 static void
@@ -72,21 +74,26 @@ of_family(struct summary *s, const struct usage_session *session, struct summary
 	return r;
 }
 
+uint64_t
+summary_peak(const struct usage_session *session)
+{
+	const struct usage_part *p;
+	uint64_t peak = 0;
+
+	for (p = session->parts; p; p = p->next)
+		peak = p->peak > peak ? p->peak : peak;
+	return peak;
+}
+
 /* --- groups --- */
 
 /* In which order two groups stand. */
 static int
 compare_keys(const struct summary *s, int64_t x, int64_t y)
 {
-	struct slice m, n;
-	int r;
-
 	if (s->tool->options->by >= BY_DAY && s->tool->options->by <= BY_MONTH)
 		return x < y ? -1 : x > y;
-	m = usage_name(s->tool->usage, (uint32_t)x);
-	n = usage_name(s->tool->usage, (uint32_t)y);
-	r = memcmp(m.p, n.p, m.n < n.n ? m.n : n.n);
-	return r ? r : m.n < n.n ? -1 : m.n > n.n;
+	return slice_compare(usage_name(s->tool->usage, (uint32_t)x), usage_name(s->tool->usage, (uint32_t)y));
 }
 
 /* The group of that key, which is a name or a day; they are kept in order. NULL when out of memory. */
@@ -172,23 +179,16 @@ group_costs(struct summary *s, const struct usage_session *session)
 	const struct usage_part *p;
 	struct summary_row *g;
 	size_t i;
-	int r = 0;
+	int r = usage_figures_session(u, session, &f);
 
-	if (o->by == BY_MODEL) {
-		/* A session's cost is that of its model, where it had only one. */
-		r = usage_figures_session(u, session, &f);
-		g = only ? group(s, only->model) : NULL;
-		/* What nobody reports is of no model. */
-		s->unassigned.figures.billed_lower |= f.billed_lower;
-		for (i = 0; i < f.ncosts; i++)
-			r |= usage_figures_money(u, g ? &g->figures : &s->unassigned.figures, f.costs[i].currency, f.costs[i].amount);
-		usage_figures_free(&f);
-		return r;
-	}
-	r = usage_figures_session(u, session, &f);
+	/* What nobody reports is of no model or day. */
 	s->unassigned.figures.billed_lower |= f.billed_lower;
+	/* A session's cost is that of its model, where it had only one. */
+	g = only && o->by == BY_MODEL ? group(s, only->model) : NULL;
+	for (i = 0; i < f.ncosts && o->by == BY_MODEL; i++)
+		r |= usage_figures_money(u, g ? &g->figures : &s->unassigned.figures, f.costs[i].currency, f.costs[i].amount);
 	usage_figures_free(&f);
-	for (p = session->parts; p; p = p->next) {
+	for (p = session->parts; p && o->by != BY_MODEL; p = p->next) {
 		for (share = p->shares; share; share = share->next) {
 			if (share->period == USAGE_NEVER)
 				continue;
@@ -346,23 +346,6 @@ summary_put(struct tool *t)
 /* --- JSON --- */
 
 static int
-json_tokens(struct buf *to, const char *name, const struct usage_sums *t)
-{
-	unsigned i;
-	int r = buf_printf(to, ",\"%s\":{", name);
-	const char *comma = "";
-
-	for (i = 0; i < USAGE_TYPES; i++) {
-		if (!(t->has & 1u << i))
-			continue;
-		r |= -(buf_printf(to, "%s\"%s\":", comma, usage_type_name((enum usage_type)i))
-			|| usage_sum_put(t, (enum usage_type)i, to));
-		comma = ",";
-	}
-	return r | buf_add(to, "}", 1);
-}
-
-static int
 json_text(struct buf *to, const char *name, struct slice text)
 {
 	return text.n ? -(buf_printf(to, ",\"%s\":", name) || json_quote(text, to)) : 0;
@@ -375,8 +358,8 @@ json_figures(struct summary *s, struct buf *to, const struct summary_row *row)
 	int hit = summary_hits(f), r;
 	size_t i;
 
-	r = -(buf_printf(to, ",\"turns\":%llu", (unsigned long long)f->turns) || json_tokens(to, "tokens", &f->own)
-		|| json_tokens(to, "billed", &f->billed));
+	r = -(buf_printf(to, ",\"turns\":%llu,\"tokens\":", (unsigned long long)f->turns) || usage_sums_put(&f->own, to)
+		|| buf_add_string(to, ",\"billed\":") || usage_sums_put(&f->billed, to));
 	if (f->own_lower || f->billed_lower)
 		r |= buf_printf(to, ",\"lower_bound\":\"%s\"", f->own_lower ? "tokens" : "billed");
 	if (hit >= 0)
@@ -395,19 +378,14 @@ json_figures(struct summary *s, struct buf *to, const struct summary_row *row)
 static int
 json_context(struct summary *s, struct buf *to, const struct usage_session *session)
 {
-	uint64_t peak = 0;
-	const struct usage_part *p;
-
 	if (!session->has_used)
 		return 0;
-	for (p = session->parts; p; p = p->next)
-		peak = p->has_peak && p->peak > peak ? p->peak : peak;
-	if (buf_printf(to, ",\"peak\":%llu,\"used\":%llu", (unsigned long long)peak, (unsigned long long)session->used) < 0)
+	if (buf_printf(to, ",\"peak\":%llu,\"used\":%llu", (unsigned long long)summary_peak(session), (unsigned long long)session->used) < 0)
 		return -1;
 	if (!session->has_size)
 		return 0;
 	return buf_printf(to, ",\"size\":%llu,\"remaining\":%llu,\"percent\":%d,\"level\":\"%s\"", (unsigned long long)session->size,
-		(unsigned long long)(session->size > session->used ? session->size - session->used : 0),
+		(unsigned long long)tokens_left(session),
 		usage_percent(session->used, session->size), level_names[tool_level(s->tool->options, session)]);
 }
 
@@ -432,16 +410,15 @@ json_session(struct summary *s, struct buf *to, const struct usage_session *sess
 int
 summary_json(struct summary *s, const struct summary_row *row, struct buf *to)
 {
-	static const char *const keys[] = {"session", "model", "day", "week", "month", "project", "agent"};
 	enum by by = s->tool->options->by;
 	struct buf name = {0};
 	int r;
 
 	if (row->total) {
 		r = buf_printf(to, "{\"total\":true,\"acp-usage\":%d,", SUMMARY_VERSION);
-		r |= by == BY_SESSION ? buf_printf(to, "\"sessions\":%zu", s->sessions) : buf_printf(to, "\"%ss\":%zu", keys[by], s->n);
+		r |= by == BY_SESSION ? buf_printf(to, "\"sessions\":%zu", s->sessions) : buf_printf(to, "\"%ss\":%zu", by_names[by], s->n);
 	} else {
-		r = -(buf_printf(to, "{\"%s\":", keys[by]) || summary_name(s, row, &name)
+		r = -(buf_printf(to, "{\"%s\":", by_names[by]) || summary_name(s, row, &name)
 			|| (name.n || by == BY_SESSION ? json_quote(name.n ? buf_slice(&name) : slice_of(""), to) : buf_add_string(to, "null")));
 		buf_free(&name);
 	}

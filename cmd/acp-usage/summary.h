@@ -34,6 +34,7 @@ int summary_each(struct summary *, int (*fn)(struct summary *, const struct summ
 /* Appends the id, model, day, directory or agent of a row; nothing where it is not known. 0, or -1 out of memory. */
 int summary_name(struct summary *, const struct summary_row *, struct buf *);
 /* Cache reads as a share of all input, in per mille; -1 where there is none. */
+uint64_t summary_peak(const struct usage_session *);
 int summary_hits(const struct usage_figures *);
 int summary_json(struct summary *, const struct summary_row *, struct buf *);
 

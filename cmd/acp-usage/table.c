@@ -44,7 +44,7 @@ summary_name(struct summary *s, const struct summary_row *row, struct buf *to)
 static int
 put_count(struct summary *s, struct buf *to, const struct usage_sums *sums, enum usage_type type, bool lower)
 {
-	decimal_units n = usage_sum(sums, type);
+	decimal_units n = sums->n[type];
 
 	if (!(sums->has & 1u << type))
 		return buf_add(to, "-", 1);
@@ -82,7 +82,6 @@ begins_with(const struct usage_session *s, const struct usage_session *other)
 static int
 put_name(struct summary *s, struct buf *to, const struct summary_row *row)
 {
-	static const char *const what[] = {"", " models", " days", " weeks", " months", " projects", " agents"};
 	const struct usage_session *session = row->session;
 	struct slice title = session ? usage_name(s->tool->usage, session->title) : slice_of("");
 	struct buf name = {0};
@@ -90,9 +89,9 @@ put_name(struct summary *s, struct buf *to, const struct summary_row *row)
 	int r;
 
 	if (row->total) {
-		r = buf_printf(to, "total of %zu", s->tool->options->by == BY_SESSION ? s->sessions : s->n);
-		return s->tool->options->by == BY_SESSION ? r
-			: r | buf_add(to, what[s->tool->options->by], strlen(what[s->tool->options->by]) - (s->n == 1));
+		if (s->tool->options->by == BY_SESSION)
+			return buf_printf(to, "total of %zu", s->sessions);
+		return buf_printf(to, "total of %zu %s%s", s->n, by_names[s->tool->options->by], s->n == 1 ? "" : "s");
 	}
 	r = buf_printf(to, "%*s", (int)(2 * row->depth), "");
 	/* A child's id may be its parent's and more: its title says more. */
@@ -117,20 +116,6 @@ put_context(struct buf *to, const struct usage_session *session)
 		return buf_add(to, "-", 1);
 	return -(put_tokens(to, session->used) || buf_add(to, "/", 1)
 		|| (session->has_size ? put_tokens(to, session->size) : buf_add(to, "?", 1)));
-}
-
-static int
-put_peak(struct buf *to, const struct usage_session *session)
-{
-	const struct usage_part *p;
-	uint64_t peak = 0;
-	bool has = false;
-
-	for (p = session->parts; p; p = p->next) {
-		has |= p->has_peak;
-		peak = p->has_peak && p->peak > peak ? p->peak : peak;
-	}
-	return has ? put_tokens(to, peak) : buf_add(to, "-", 1);
 }
 
 static int
@@ -162,7 +147,9 @@ put_cell(struct summary *s, struct buf *to, const struct summary_row *row, enum 
 	case CACHED:
 		return hit >= 0 ? buf_printf(to, "%d.%d%%", hit / 10, hit % 10) : buf_add(to, "-", 1);
 	case PEAK:
-		return row->session ? put_peak(to, row->session) : 0;
+		if (!row->session)
+			return 0;
+		return row->session->has_used ? put_tokens(to, summary_peak(row->session)) : buf_add(to, "-", 1);
 	case CONTEXT:
 		return row->session ? put_context(to, row->session) : 0;
 	case LEVEL:
@@ -268,7 +255,6 @@ end_line(struct buf *to)
 int
 summary_head(struct summary *s)
 {
-	static const char *const keys[] = {"session", "model", "day", "week", "month", "project", "agent"};
 	struct buf *to = out_buf(&s->tool->out), cell = {0};
 	size_t room = s->tool->options->wide || s->tool->options->frame.output ? 0 : terminal_width(), before = to->n;
 	int c, r;
@@ -276,7 +262,7 @@ summary_head(struct summary *s)
 	s->narrow = room > 0;
 	r = -(summary_each(s, measure) || measure(s, &s->total));
 	for (c = 0; c < COLUMNS; c++) {
-		cell.n = strlen(c == NAME ? keys[s->tool->options->by] : columns[c].name);
+		cell.n = strlen(c == NAME ? by_names[s->tool->options->by] : columns[c].name);
 		/* The context is a session's, an estimate needs prices. */
 		if ((c >= PEAK && c <= LEVEL && s->tool->options->by != BY_SESSION) || (c == ESTIMATE && !s->tool->prices)
 			|| (c == NOTE && !s->value[c]) || (s->narrow && !s->value[c] && c != NAME))
@@ -289,7 +275,7 @@ summary_head(struct summary *s)
 	cell.n = 0;
 	for (c = 0; c < COLUMNS; c++, cell.n = 0)
 		if (s->width[c])
-			r |= -(buf_add_string(&cell, c == NAME ? keys[s->tool->options->by] : columns[c].name)
+			r |= -(buf_add_string(&cell, c == NAME ? by_names[s->tool->options->by] : columns[c].name)
 				|| put_in_column(to, s, c, &cell));
 	buf_free(&cell);
 	r |= end_line(to);

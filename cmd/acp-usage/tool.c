@@ -5,8 +5,6 @@
 #include "cmd/acp-usage/tool.h"
 
 const char *const level_names[] = {"", "normal", "yellow", "orange", "red"};
-const char *const level_advice[] = {"", "", "Context filling up", "Start new session or summarize",
-	"Next prompt may fail - handoff recommended"};
 
 enum level
 tool_level(const struct options *o, const struct usage_session *s)
@@ -18,6 +16,12 @@ tool_level(const struct options *o, const struct usage_session *s)
 	if (usage_reaches(s->used, s->size, o->warn[1], true))
 		return LEVEL_ORANGE;
 	return usage_reaches(s->used, s->size, o->warn[0], true) ? LEVEL_YELLOW : LEVEL_NORMAL;
+}
+
+uint64_t
+tokens_left(const struct usage_session *s)
+{
+	return s->has_size && s->size > s->used ? s->size - s->used : 0;
 }
 
 bool
@@ -136,7 +140,7 @@ event(void *arg, const struct usage_event *e)
 	if (!tool_wants(t, e->session) || period(t, t->started, e->t) == USAGE_NEVER)
 		return;
 	if (e->kind != USAGE_EVENT_COMPACT)
-		alerts_see(t->alerts, t, e->session);
+		alerts_see(t, e->session);
 	if (t->prom)
 		prom_event(t->prom, e);
 	if (t->meter)
@@ -164,8 +168,7 @@ tool_open(struct tool *t, const struct options *o, bool live)
 		return -1;
 	if (o->meter)
 		t->meter = meter_open(o);
-	t->alerts = alerts_open(o);
-	if (t->usage && t->alerts)
+	if (t->usage)
 		return 0;
 	cli_warn(tool_name, "out of memory");
 	return -1;
@@ -174,7 +177,6 @@ tool_open(struct tool *t, const struct options *o, bool live)
 void
 tool_close(struct tool *t)
 {
-	alerts_close(t->alerts);
 	meter_close(t->meter);
 	prom_close(t->prom);
 	prices_close(t->prices);

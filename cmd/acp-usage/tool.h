@@ -17,6 +17,7 @@ enum { LEVELS = 3 };
 
 /* --by: what a row of the summary stands for. */
 enum by { BY_SESSION, BY_MODEL, BY_DAY, BY_WEEK, BY_MONTH, BY_PROJECT, BY_AGENT };
+extern const char *const by_names[]; /* summary.c; NULL at the end */
 
 /* --size [MODEL=]N */
 struct size {
@@ -57,7 +58,6 @@ struct tool {
 	struct prices *prices;
 	struct prom *prom;
 	struct meter *meter;
-	struct alerts *alerts;
 	struct usage_words words;
 	struct choice choice; /* --session */
 	double started;      /* of the stream or recording, seconds since 1970; 0 where it is not known */
@@ -66,6 +66,7 @@ struct tool {
 	bool headed;         /* the names of the columns have been written */
 	struct frame *frame;
 	int status;          /* EXIT_NEGATIVE if a limit was reached */
+	unsigned compared;   /* alerts.c: the limits for which some session had a figure */
 	bool failed;         /* out of memory, or the output */
 };
 
@@ -88,7 +89,8 @@ int tool_see(struct tool *, const struct message *, int (*take)(void *, const st
 int tool_begin(struct tool *, double started);
 enum level tool_level(const struct options *, const struct usage_session *);
 extern const char *const level_names[];  /* "", "normal", "yellow", "orange", "red" */
-extern const char *const level_advice[];
+/* What is left of the context window; 0 where that is not known. */
+uint64_t tokens_left(const struct usage_session *);
 
 /* text.c: figures as text. The put_ functions append to a buffer, and return 0, or -1 out of memory. */
 int put_tokens(struct buf *, uint64_t);          /* 53.0K, 200K, 1M */
@@ -145,11 +147,9 @@ void meter_draw(struct meter *, struct tool *);
 void meter_hide(struct meter *);
 
 /* alerts.c */
-struct alerts *alerts_open(const struct options *);
-void alerts_close(struct alerts *);
-void alerts_see(struct alerts *, struct tool *, struct usage_session *);
+void alerts_see(struct tool *, struct usage_session *);
 /* Reports limits for which there was no figure to compare; for files this sets the exit status. */
-void alerts_end(const struct alerts *, struct tool *);
+void alerts_end(struct tool *);
 
 /* Reads a stream, files, or summaries. All return the exit status. */
 int stream_run(const struct options *);

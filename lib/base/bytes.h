@@ -57,6 +57,16 @@ slice_is(struct slice a, const char *s)
 	return slice_eq(a, slice_of(s));
 }
 
+/* Below, at or above 0 as a comes before, is or comes after b, by bytes. */
+static inline int
+slice_compare(struct slice a, struct slice b)
+{
+	size_t n = a.n < b.n ? a.n : b.n;
+	int order = n ? memcmp(a.p, b.p, n) : 0;
+
+	return order ? order : (a.n > b.n) - (a.n < b.n);
+}
+
 /* Does it hold nothing but spaces, tabs and CRs? */
 static inline bool
 slice_is_blank(struct slice s)

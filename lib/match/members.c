@@ -50,19 +50,10 @@ members_free(struct members *ms)
 }
 
 static int
-compare_names(const struct member *a, const struct member *b)
-{
-	struct slice s = a->name, t = b->name;
-	int order = memcmp(s.p, t.p, s.n < t.n ? s.n : t.n);
-
-	return order ? order : (s.n > t.n) - (s.n < t.n);
-}
-
-static int
 by_name(const void *x, const void *y)
 {
 	const struct member *const *a = x, *const *b = y;
-	int order = compare_names(*a, *b);
+	int order = slice_compare((*a)->name, (*b)->name);
 
 	return order ? order : (*a)->index < (*b)->index ? -1 : 1;
 }
@@ -87,7 +78,7 @@ members_pair(struct members *a, struct members *b)
 	int order;
 
 	while (x && y && i < a->n && j < b->n) {
-		order = compare_names(x[i], y[j]);
+		order = slice_compare(x[i]->name, y[j]->name);
 		if (order == 0) {
 			x[i]->partner = y[j];
 			y[j]->partner = x[i];

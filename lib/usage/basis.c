@@ -166,7 +166,7 @@ usage_turn_own(const struct usage_session *s, const struct usage_turn *t, enum u
 	*lower = b == USAGE_LAST_CALL;
 	for (i = 0; b == USAGE_SESSION && s->last.has && !fell(&t->answer, &s->last) && i < USAGE_TYPES; i++)
 		if (own->has & s->last.has & 1u << i)
-			own->n[i] -= s->last.n[i];
+			own->n[i] -= (decimal_units)s->last.n[i];
 	return true;
 }
 

@@ -2,7 +2,7 @@
 #include "lib/usage/usage_parts.h"
 
 /* Decimals as they are written, for people who compare. */
-static uint16_t
+static uint32_t
 written_places(struct slice amount)
 {
 	const char *point = memchr(amount.p, '.', amount.n);
@@ -11,7 +11,7 @@ written_places(struct slice amount)
 	if (!point || memchr(amount.p, 'e', amount.n) || memchr(amount.p, 'E', amount.n))
 		return 0;
 	n = (size_t)(amount.p + amount.n - point - 1);
-	return n > DECIMAL_PLACES ? DECIMAL_PLACES : (uint16_t)n;
+	return n > DECIMAL_PLACES ? DECIMAL_PLACES : (uint32_t)n;
 }
 
 /* Has it begun anew? Binary fractions fall in their last digits without that. */

@@ -27,7 +27,7 @@ usage_sums_count(struct usage_sums *s, const struct usage_counts *c)
 
 	for (i = 0; i < USAGE_TYPES; i++)
 		if (c->has & 1u << i)
-			s->over[i] += __builtin_add_overflow(s->n[i], c->n[i], &s->n[i]);
+			s->n[i] += (decimal_units)c->n[i];
 	s->has |= (uint8_t)c->has;
 }
 
@@ -37,7 +37,7 @@ usage_sums_add(struct usage_sums *s, const struct usage_sums *more)
 	unsigned i;
 
 	for (i = 0; i < USAGE_TYPES; i++)
-		s->over[i] += more->over[i] + __builtin_add_overflow(s->n[i], more->n[i], &s->n[i]);
+		s->n[i] += more->n[i];
 	s->has |= more->has;
 }
 
@@ -47,25 +47,41 @@ usage_sums_less(struct usage_sums *s, const struct usage_sums *less)
 	unsigned i;
 
 	for (i = 0; i < USAGE_TYPES; i++)
-		s->over[i] -= less->over[i] + __builtin_sub_overflow(s->n[i], less->n[i], &s->n[i]);
-}
-
-decimal_units
-usage_sum(const struct usage_sums *s, enum usage_type t)
-{
-	return (decimal_units)((wide)s->over[t] << 64 | s->n[t]);
+		s->n[i] -= less->n[i];
 }
 
 int
 usage_sum_put(const struct usage_sums *s, enum usage_type t, struct buf *to)
 {
-	wide n = (wide)usage_sum(s, t);
+	decimal_units n = s->n[t];
 	char text[40], *p = text + sizeof(text);
 
 	do
 		*--p = (char)('0' + (int)(n % 10));
 	while (n /= 10);
 	return buf_add(to, p, (size_t)(text + sizeof(text) - p));
+}
+
+int
+usage_sums_put(const struct usage_sums *s, struct buf *to)
+{
+	const char *comma = "";
+	unsigned i;
+	int r = buf_add(to, "{", 1);
+
+	for (i = 0; i < USAGE_TYPES; i++) {
+		if (!(s->has & 1u << i))
+			continue;
+		r |= -(buf_printf(to, "%s\"%s\":", comma, types[i]) || usage_sum_put(s, (enum usage_type)i, to));
+		comma = ",";
+	}
+	return r | buf_add(to, "}", 1);
+}
+
+uint64_t
+usage_clip(decimal_units n)
+{
+	return n > (decimal_units)UINT64_MAX ? UINT64_MAX : (uint64_t)n;
 }
 
 static uint64_t
@@ -85,7 +101,7 @@ usage_total_of(const struct usage_counts *c)
 decimal_units
 usage_total(const struct usage_sums *s)
 {
-	return s->has & 1u << USAGE_TOTAL ? usage_sum(s, USAGE_TOTAL) : usage_sum(s, USAGE_INPUT) + usage_sum(s, USAGE_OUTPUT);
+	return s->has & 1u << USAGE_TOTAL ? s->n[USAGE_TOTAL] : s->n[USAGE_INPUT] + s->n[USAGE_OUTPUT];
 }
 
 void
@@ -142,8 +158,7 @@ usage_disjoint(const struct usage_sums *s, uint8_t inside, decimal_units to[USAG
 {
 	unsigned i;
 
-	for (i = 0; i < USAGE_TYPES; i++)
-		to[i] = usage_sum(s, (enum usage_type)i);
+	memcpy(to, s->n, sizeof(s->n));
 	if (inside & USAGE_READ_INSIDE)
 		take_out(&to[USAGE_INPUT], to[USAGE_READ]);
 	if (inside & USAGE_WRITE_INSIDE)

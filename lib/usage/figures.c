@@ -8,14 +8,6 @@ usage_figures_free(struct usage_figures *f)
 	*f = (struct usage_figures){0};
 }
 
-static int
-by_name(struct slice a, struct slice b)
-{
-	int r = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
-
-	return r ? r : a.n < b.n ? -1 : a.n > b.n;
-}
-
 int
 usage_figures_money(const struct usage *u, struct usage_figures *f, uint32_t currency, struct decimal amount)
 {
@@ -29,7 +21,7 @@ usage_figures_money(const struct usage *u, struct usage_figures *f, uint32_t cur
 		if (!more)
 			return -1;
 		f->costs = more;
-		for (; i > 0 && by_name(usage_name(u, more[i - 1].currency), usage_name(u, currency)) > 0; i--)
+		for (; i > 0 && slice_compare(usage_name(u, more[i - 1].currency), usage_name(u, currency)) > 0; i--)
 			more[i] = more[i - 1];
 		more[i] = (struct usage_money){.currency = currency};
 		f->ncosts++;

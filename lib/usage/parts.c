@@ -28,23 +28,6 @@ put_flag(struct buf *to, const char *name, bool set)
 }
 
 static int
-put_sums(struct buf *to, const char *name, const struct usage_sums *s)
-{
-	const char *comma = "";
-	unsigned i;
-	int r = buf_printf(to, ",\"%s\":{", name);
-
-	for (i = 0; i < USAGE_TYPES; i++) {
-		if (!(s->has & 1u << i))
-			continue;
-		r |= -(buf_printf(to, "%s\"%s\":", comma, usage_type_name((enum usage_type)i))
-			|| usage_sum_put(s, (enum usage_type)i, to));
-		comma = ",";
-	}
-	return r | buf_add(to, "}", 1);
-}
-
-static int
 put_costs(const struct usage *u, struct buf *to, const struct usage_cost *c)
 {
 	const char *comma = "";
@@ -70,9 +53,10 @@ put_tallies(const struct usage *u, struct buf *to, const struct usage_tally *t)
 	for (; t; t = t->next) {
 		r |= -(buf_printf(to, "%s{\"turns\":%u,\"billed_turns\":%u,\"context_above\":%llu", comma, t->turns, t->billed_turns,
 				(unsigned long long)(t->tier ? usage_tiers[t->tier - 1] : 0))
-			|| put_string(to, "model", usage_name(u, t->model)) || put_sums(to, "own", &t->own)
-			|| put_sums(to, "billed", &t->billed) || put_flag(to, "own_lower", t->own_lower)
-			|| put_flag(to, "billed_lower", t->billed_lower) || buf_add(to, "}", 1));
+			|| put_string(to, "model", usage_name(u, t->model))
+			|| buf_add_string(to, ",\"own\":") || usage_sums_put(&t->own, to)
+			|| buf_add_string(to, ",\"billed\":") || usage_sums_put(&t->billed, to)
+			|| put_flag(to, "own_lower", t->own_lower) || put_flag(to, "billed_lower", t->billed_lower) || buf_add(to, "}", 1));
 		comma = ",";
 	}
 	return r | buf_add(to, "]", 1);
@@ -177,21 +161,17 @@ amount(struct reading *g, struct slice object, const char *name)
 
 /* A sum may be larger than any count: its digits. */
 static bool
-read_sum(struct slice v, struct usage_sums *s, unsigned i)
+read_sum(struct slice v, decimal_units *n)
 {
-	decimal_units n = 0;
 	const char *p;
 
-	for (p = v.p; p < v.p + v.n; p++) {
+	for (*n = 0, p = v.p; p < v.p + v.n; p++) {
 		if (*p < '0' || *p > '9')
 			return false;
-		n = n * 10 + (*p - '0');
-		if (n >> 64 > UINT32_MAX / 2)
+		*n = *n * 10 + (*p - '0');
+		if (*n >> 95)
 			return false;
 	}
-	s->n[i] = (uint64_t)n;
-	s->over[i] = (uint32_t)(n >> 64);
-	s->has |= (uint8_t)(1u << i);
 	return true;
 }
 
@@ -204,7 +184,8 @@ read_sums(struct reading *g, struct slice object, const char *name, struct usage
 	*s = (struct usage_sums){0};
 	for (i = 0; in.p && i < USAGE_TYPES; i++) {
 		v = member(g, in, usage_type_name((enum usage_type)i), JSON_NUMBER);
-		if (v.p && !read_sum(v, s, i))
+		s->has |= (uint8_t)(v.p ? 1u << i : 0);
+		if (v.p && !read_sum(v, &s->n[i]))
 			wrong(g, usage_type_name((enum usage_type)i));
 	}
 }
@@ -241,8 +222,8 @@ read_cost(struct reading *g, struct usage_part *p, struct slice in)
 	if (!(c = *end = calloc(1, sizeof(*c))))
 		return -1;
 	c->currency = currency;
-	c->places = (uint16_t)number(g, in, "places", DECIMAL_PLACES);
-	c->restarts = (uint16_t)number(g, in, "restarts", UINT16_MAX);
+	c->places = (uint32_t)number(g, in, "places", DECIMAL_PLACES);
+	c->restarts = (uint32_t)number(g, in, "restarts", UINT32_MAX);
 	c->nonzero = member(g, in, "first", JSON_NUMBER).p != NULL;
 	c->wire = amount(g, in, "wire");
 	c->first = amount(g, in, "first");
@@ -273,7 +254,7 @@ read_each(struct reading *g, struct usage_part *p, struct slice object, const ch
 static void
 read_context(struct reading *g, struct usage_part *p, struct slice in)
 {
-	p->has_used = p->has_peak = member(g, in, "used", JSON_NUMBER).p != NULL;
+	p->has_used = member(g, in, "used", JSON_NUMBER).p != NULL;
 	p->used = number(g, in, "used", UINT64_MAX);
 	p->peak = number(g, in, "peak", UINT64_MAX);
 	p->peak_size = number(g, in, "peak_size", UINT64_MAX);

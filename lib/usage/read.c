@@ -9,8 +9,8 @@ enum { IN_UPDATE = 1, IN_ANSWER = 2, IN_STATE = 4, IN_OTHER = 8, IN_CHILD = 16, 
 	IN_ANY_UPDATE = IN_UPDATE | IN_OTHER | IN_STATE };
 
 /* What a member is. */
-enum role { USED, SIZE, COST, PERCENTAGE, REMAINING, COUNTS, CALL, ROWS, MODEL, STOP, STATE, MESSAGE, CHILD, CHILD_STATE, TITLE,
-	OPTIONS, ORIGIN, SUB_AGENT, SESSION };
+enum role { USED, SIZE, COST, COUNTS, CALL, ROWS, MODEL, STOP, STATE, MESSAGE, CHILD, CHILD_STATE, TITLE, OPTIONS, ORIGIN, SUB_AGENT,
+	SESSION };
 
 /* The members of updates and results that are looked at. */
 enum first { KIND, NAME_USED, NAME_SIZE, NAME_COST, NAME_USAGE, NAME_STOP, NAME_STATE, NAME_MESSAGE, NAME_PERCENTAGE,
@@ -33,8 +33,6 @@ static const struct place {
 	{IN_STATE, STATE, NAME_STATE, {NULL}},
 	{IN_ANSWER, MESSAGE, NAME_MESSAGE, {NULL}},
 	/* its drafts */
-	{IN_UPDATE, PERCENTAGE, NAME_PERCENTAGE, {NULL}},
-	{IN_UPDATE, REMAINING, NAME_REMAINING, {NULL}},
 	{IN_CHILD, CHILD, NAME_SESSION, {NULL}},
 	{IN_CHILD, CHILD_STATE, NAME_STATE, {NULL}},
 	{IN_CHILD | IN_INFO, TITLE, NAME_TITLE, {NULL}},
@@ -72,13 +70,6 @@ static const struct spelling {
 const char usage_row_model[] = "model", usage_row_counts[] = "token_count";
 
 enum { PLACES = sizeof(places) / sizeof(*places), SPELLINGS = sizeof(spellings) / sizeof(*spellings) };
-
-/* What is read on the way. */
-struct reading {
-	struct usage_report *r;
-	struct slice percentage, remaining;
-	bool saw_used;
-};
 
 /* Is this key the name? Most are not, and most can be told so by one byte. */
 static bool
@@ -222,14 +213,29 @@ read_child_state(struct usage_report *r, struct slice state)
 		read_counts(counts, &r->counts, &r->wrong);
 }
 
-static void
-play(struct reading *g, enum role role, struct slice value)
+/* Where a member goes that is taken as it is, if it is a string. */
+static struct slice *
+string_of(struct usage_report *r, enum role role)
 {
-	struct usage_report *r = g->r;
+	switch (role) {
+	case MODEL:
+		return &r->model;
+	case STOP:
+		return &r->stop;
+	case CHILD:
+		return &r->child;
+	case SESSION:
+		return &r->session;
+	default:
+		return &r->title;
+	}
+}
 
+static void
+take(struct usage_report *r, enum role role, struct slice value)
+{
 	switch (role) {
 	case USED:
-		g->saw_used = true;
 		r->has_used = count(value, &r->used, &r->wrong);
 		if (!r->has_used && !r->wrong)
 			r->wrong = "used is null";
@@ -239,12 +245,6 @@ play(struct reading *g, enum role role, struct slice value)
 		break;
 	case COST:
 		read_cost(r, value);
-		break;
-	case PERCENTAGE:
-		g->percentage = value;
-		break;
-	case REMAINING:
-		g->remaining = value;
 		break;
 	case COUNTS:
 		if (!r->counts.has)
@@ -259,26 +259,12 @@ play(struct reading *g, enum role role, struct slice value)
 		else if (json_type(value) != JSON_NULL)
 			r->wrong = "counts per model that are not an array";
 		break;
-	case MODEL:
-		if (is_string(value) && value.n > 2)
-			r->model = value;
-		break;
-	case STOP:
-		if (is_string(value))
-			r->stop = value;
-		break;
 	case STATE:
 		r->has_state = true;
 		r->idle = is_string(value) && json_string_is(value, "idle");
 		break;
 	case MESSAGE:
 		r->accepted = true;
-		break;
-	case CHILD:
-	case SESSION:
-	case TITLE:
-		if (is_string(value))
-			*(role == CHILD ? &r->child : role == SESSION ? &r->session : &r->title) = value;
 		break;
 	case CHILD_STATE:
 		read_child_state(r, value);
@@ -294,12 +280,16 @@ play(struct reading *g, enum role role, struct slice value)
 	case SUB_AGENT:
 		r->sub_agent = is_string(value);
 		break;
+	default:
+		if (is_string(value) && (role != MODEL || value.n > 2))
+			*string_of(r, role) = value;
+		break;
 	}
 }
 
 /* Goes down where the table does, below the first member; second: what has led here already, or NULL. */
 static void
-walk(struct reading *g, unsigned in, enum first first, struct slice object, const char *second)
+walk(struct usage_report *r, unsigned in, enum first first, struct slice object, const char *second)
 {
 	struct json_iter it = {.in = object};
 	struct slice key, value;
@@ -314,9 +304,9 @@ walk(struct reading *g, unsigned in, enum first first, struct slice object, cons
 			if (!name || !is(key, name))
 				continue;
 			if (!second && p->path[1])
-				walk(g, in, first, value, name);
+				walk(r, in, first, value, name);
 			else
-				play(g, p->role, value);
+				take(r, p->role, value);
 			break;
 		}
 	}
@@ -324,45 +314,44 @@ walk(struct reading *g, unsigned in, enum first first, struct slice object, cons
 
 /* What the table says of values that were found under first_names. */
 static void
-play_all(struct reading *g, unsigned in, const struct slice *values)
+take_all(struct usage_report *r, unsigned in, const struct slice *values)
 {
 	const struct place *p;
 
 	for (p = places; p < places + PLACES; p++)
 		if ((p->in & in) && !p->path[0] && values[p->first].p)
-			play(g, p->role, values[p->first]);
+			take(r, p->role, values[p->first]);
 	if (values[NAME_MODELS].p)
-		walk(g, in, NAME_MODELS, values[NAME_MODELS], NULL);
+		walk(r, in, NAME_MODELS, values[NAME_MODELS], NULL);
 	if (values[META].p)
-		walk(g, in, META, values[META], NULL);
+		walk(r, in, META, values[META], NULL);
 }
 
 void
 usage_read_meta(struct slice meta, struct usage_report *r)
 {
-	struct reading g = {.r = r};
-
-	walk(&g, IN_UPDATE, META, meta, NULL);
+	walk(r, IN_UPDATE, META, meta, NULL);
 }
 
 static void
 read_values(struct usage_report *r, unsigned in, const struct slice *values)
 {
-	struct reading g = {.r = r};
+	struct slice remaining = values[NAME_REMAINING], percentage = values[NAME_PERCENTAGE];
 	uint64_t n, left;
 	const char *wrong = NULL;
 	double reported;
 
-	play_all(&g, in, values);
-	if (in == IN_UPDATE && !g.saw_used)
+	take_all(r, in, values);
+	if (in == IN_UPDATE && !values[NAME_USED].p)
 		r->wrong = "an update without used";
+	/* What the drafts have beside them. */
 	if (!r->has_used || !r->has_size)
 		return;
 	left = r->size > r->used ? r->size - r->used : 0;
-	if (g.remaining.p && count(g.remaining, &n, &wrong) && n != left)
+	if (remaining.p && count(remaining, &n, &wrong) && n != left)
 		r->differs = "remaining";
-	if (g.percentage.p && json_type(g.percentage) == JSON_NUMBER) {
-		reported = strtod(g.percentage.p, NULL);
+	if (percentage.p && json_type(percentage) == JSON_NUMBER) {
+		reported = strtod(percentage.p, NULL);
 		if (!(fabs(reported - (double)r->used * 100 / (double)r->size) <= 1))
 			r->differs = "percentage";
 	}
@@ -437,7 +426,6 @@ static const struct kind {
 static bool
 read_update(const struct msg *m, struct usage_report *r)
 {
-	struct reading g = {.r = r};
 	unsigned in = IN_OTHER;
 	struct params p;
 	size_t i;
@@ -454,7 +442,7 @@ read_update(const struct msg *m, struct usage_report *r)
 	}
 	read_values(r, in, p.update);
 	if (p.meta.p)
-		walk(&g, in & IN_ANY_UPDATE, META, p.meta, NULL);
+		walk(r, in & IN_ANY_UPDATE, META, p.meta, NULL);
 	if (p.twice && in & (IN_UPDATE | IN_STATE))
 		r->wrong = "a member that occurs twice";
 	switch (in) {

@@ -1,4 +1,6 @@
 /* Turns: what comes between a prompt and the next, and what it is worth when it is judged. */
+#include <utlist.h>
+
 #include "lib/usage/usage_parts.h"
 
 /* Large contexts may have prices of their own, from these sizes on. */
@@ -7,34 +9,15 @@ const uint64_t usage_tiers[USAGE_TIERS] = {32000, 100000, 128000, 200000, 256000
 /* --- waiting for judgement --- */
 
 static void
-wait_for_more(struct usage *u, struct usage_session *s)
+set_waiting(struct usage *u, struct usage_session *s, bool waiting)
 {
-	if (s->waiting)
+	if (s->waiting == waiting)
 		return;
-	s->waiting = true;
-	s->answered_before = NULL;
-	s->answered_after = u->waiting_last;
-	if (u->waiting_last)
-		u->waiting_last->answered_before = s;
+	s->waiting = waiting;
+	if (waiting)
+		DL_APPEND2(u->waiting, s, waits_before, waits_after);
 	else
-		u->waiting = s;
-	u->waiting_last = s;
-}
-
-static void
-wait_no_more(struct usage *u, struct usage_session *s)
-{
-	if (!s->waiting)
-		return;
-	s->waiting = false;
-	if (s->answered_after)
-		s->answered_after->answered_before = s->answered_before;
-	else
-		u->waiting = s->answered_before;
-	if (s->answered_before)
-		s->answered_before->answered_after = s->answered_after;
-	else
-		u->waiting_last = s->answered_after;
+		DL_DELETE2(u->waiting, s, waits_before, waits_after);
 }
 
 /* --- tallies --- */
@@ -210,11 +193,11 @@ report_anomalies(struct usage *u, struct usage_session *s, const struct usage_ev
 		usage_note(u, s, USAGE_NOTE_BASIS, true, "basis %s", usage_basis_name(e->basis));
 		a->basis_reported = a->basis != USAGE_AUTO;
 	}
-	if (s->turns < 2 || !s->has_used || s->used == 0 || usage_sum(&e->own, USAGE_TOTAL) == 0
+	if (s->turns < 2 || !s->has_used || s->used == 0 || e->own.n[USAGE_TOTAL] == 0
 		|| usage_total(&e->own) == (decimal_units)s->used)
 		return;
 	for (i = s->now->tallies; i; i = i->next)
-		sum += usage_sum(&i->own, USAGE_TOTAL);
+		sum += i->own.n[USAGE_TOTAL];
 	if (sum == (decimal_units)s->used
 		|| (e->basis == USAGE_SESSION && t->answer.has && usage_total_of(&t->answer) == s->used)) {
 		s->lifetime = true;
@@ -230,7 +213,7 @@ usage_judge(struct usage *u, struct usage_session *s)
 	struct usage_turn *t = &s->turn;
 	size_t i;
 
-	wait_no_more(u, s);
+	set_waiting(u, s, false);
 	if (is_open(u, s)) {
 		usage_infer_basis(s, t);
 		if (s->now->basis)
@@ -308,7 +291,7 @@ usage_answer(struct usage *u, struct usage_session *s, uint64_t now, const struc
 	t->stop = r->failed ? usage_intern(u, slice_of("error")) : usage_intern_string(u, r->stop);
 	t->failed = r->failed;
 	t->heard |= r->counts.has || r->rows.p;
-	wait_for_more(u, s);
+	set_waiting(u, s, true);
 	if (take_rows(u, s, r->rows) < 0)
 		return -1;
 	if (s->waiting_prompts > 0 && --s->waiting_prompts > 0) {

@@ -236,8 +236,7 @@ take_context(struct usage *u, struct usage_session *s, const struct usage_report
 	s->size = p->size = r->size;
 	s->has_used = p->has_used = true;
 	s->has_size = p->has_size = r->has_size;
-	if (!p->has_peak || r->used >= p->peak) {
-		p->has_peak = true;
+	if (r->used >= p->peak) {
 		p->peak = r->used;
 		p->peak_size = r->has_size ? r->size : 0;
 	}
@@ -428,7 +427,7 @@ usage_quiet(struct usage *u, uint64_t since, uint64_t *next)
 
 	*next = 0;
 	for (s = u->waiting; s; s = after) {
-		after = s->answered_before;
+		after = s->waits_after;
 		if (s->active <= since) {
 			if (usage_judge(u, s) < 0)
 				return -1;

@@ -31,10 +31,9 @@ struct usage_counts {
 	unsigned has;
 };
 
-/* Sums of counts: over[i] * 2^64 + n[i]. */
+/* Sums of counts. */
 struct usage_sums {
-	uint64_t n[USAGE_TYPES];
-	uint32_t over[USAGE_TYPES];
+	decimal_units n[USAGE_TYPES];
 	uint8_t has;
 };
 
@@ -49,11 +48,14 @@ enum {
 const char *usage_type_name(enum usage_type);
 void usage_sums_count(struct usage_sums *, const struct usage_counts *);
 void usage_sums_add(struct usage_sums *, const struct usage_sums *);
-/* Takes `less` away; what has is left alone. Differences below 0 wrap, and wrap back when they are added. */
+/* Takes `less` away, also below 0; what has is left alone. */
 void usage_sums_less(struct usage_sums *, const struct usage_sums *less);
 /* Appends it in decimal. 0, or -1 out of memory. */
 int usage_sum_put(const struct usage_sums *, enum usage_type, struct buf *);
-decimal_units usage_sum(const struct usage_sums *, enum usage_type);
+/* Appends them as a JSON object, by the names of their types. 0, or -1 out of memory. */
+int usage_sums_put(const struct usage_sums *, struct buf *);
+/* The sum, or what of it fits. */
+uint64_t usage_clip(decimal_units);
 /* The combinations that give the reported total: what all of them agree on. */
 uint8_t usage_inclusion(const struct usage_counts *);
 /* The total, or where none was reported, input and output. */
@@ -172,8 +174,8 @@ struct usage_turn {
 struct usage_cost {
 	struct usage_cost *next;
 	uint32_t currency;   /* a name */
-	uint16_t places;     /* decimals as they were written last */
-	uint16_t restarts;
+	uint32_t places;     /* decimals as they were written last */
+	uint32_t restarts;
 	bool nonzero;        /* first and last are not only zeros */
 	bool known;          /* at_turn means something */
 	struct decimal wire; /* the last value */
@@ -212,7 +214,7 @@ struct usage_part {
 	uint8_t inside;            /* USAGE_..._INSIDE and the like, as the totals told */
 	enum usage_basis basis;    /* USAGE_AUTO: not decided */
 	bool has_counts, has_rows; /* responses had counts; had rows per model */
-	bool has_used, has_size, has_peak;
+	bool has_used, has_size;   /* has_used: it has a peak, too */
 	uint64_t used, size, peak, peak_size;
 	struct usage_tally *tallies;
 	struct usage_cost *costs;  /* that of the last currency first */
@@ -230,7 +232,7 @@ struct usage_session {
 	UT_hash_handle hh;         /* all sessions, in the order in which they were seen */
 	struct usage_session *parent, *child, *sibling; /* child: the first one */
 	struct usage_session *next_here; /* of those that this recording has */
-	struct usage_session *answered_after, *answered_before; /* turns that wait for judgement */
+	struct usage_session *waits_before, *waits_after; /* in the order of those whose turns wait for judgement */
 	struct usage_part *parts, *tail, *now; /* by time; tail: the last; now: of the recording that is read, or NULL */
 	uint64_t active;           /* when it was last heard of */
 	decimal_units reported_total; /* of the turns of this part, by their calls or rows */

@@ -38,7 +38,7 @@ struct usage {
 	struct agent *agents;          /* the first is nobody */
 	size_t nagents;
 	uint32_t agent;                /* whose stream it is now */
-	struct usage_session *waiting, *waiting_last; /* turns that were answered, oldest first */
+	struct usage_session *waiting; /* for judgement: their turns were answered, oldest first */
 	struct requests *open;
 	size_t expected;               /* open requests whose responses are not found by a word */
 	struct buf text;
