@@ -185,7 +185,7 @@ lint:
 	@scripts/lint
 
 bench: all helpers
-	@B=$(B) tests/bench/run
+	+@B=$(B) tests/bench/run
 
 fuzz:
 	@tests/fuzz/run

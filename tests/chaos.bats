@@ -32,10 +32,14 @@ faults() {
 	[[ -z ${ACP_STORMS-} ]] || echo "${lines[-1]} ($*)" >>"$ACP_STORMS"
 }
 
-# The same, and no process is left over.
+# The same, and no process is left over; no more updates are lost than acp-conduct reports.
 storm() {
+	local lost reported
 	faults "$@"
 	nobody_left || fail "left over: $(left_over)"
+	lost=$(sed -n 's/.* \([0-9]*\) updates lost, .*/\1/p' out)
+	reported=$(sed -n 's/.*notifications lost: at most \([0-9]*\).*/\1/p' err | jq -s 'add // 0')
+	((lost <= reported)) || fail "$lost updates are lost, acp-conduct reports at most $reported: $(tail -n 20 err)"
 }
 
 tap="acp-tap -o /dev/null"

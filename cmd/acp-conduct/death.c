@@ -288,6 +288,13 @@ try_other_dialect(struct component *c, const char *text)
 	return restart(c) == 0 && route_ask_first(p) == 0;
 }
 
+/* Does conduct read all that it reads and writes? Then it knows what is lost; else only that something may be. */
+static bool
+is_counted(const struct component *c)
+{
+	return c->kind >= KIND_PROXY || (c->near && c->near->other_side);
+}
+
 static void
 bypass(struct component *c, const char *text)
 {
@@ -300,8 +307,11 @@ bypass(struct component *c, const char *text)
 		port_close(c->near);
 		recover_report(c->near, text, &n);
 	} else {
-		report_line(&c->chain->report, "%s: %s; messages that it had read but not forwarded are lost", c->name, text);
+		if (!is_counted(c))
+			report_line(&c->chain->report, "%s: %s; messages that it had read but not forwarded are lost", c->name, text);
 		recover_sort(c, r->why, route_reason(r), &n);
+		if (is_counted(c))
+			recover_report(c->near, text, &n);
 		if (hop_bypass(c) < 0)
 			route_no_memory(r);
 		/* The end of its input came before it was bypassed. */
@@ -343,7 +353,7 @@ replace(struct component *c)
 		bypass(c, what);
 		return 0;
 	}
-	if (c->kind < KIND_PROXY)
+	if (!is_counted(c))
 		report_line(&ch->report, "%s: died (%s); restarting it; messages that it had read but not forwarded are lost", c->name, text);
 	report_torn(c);
 	recover_sort(c, r->why, route_reason(r), &n);
@@ -356,7 +366,7 @@ replace(struct component *c)
 		return -1;
 	}
 	snprintf(what, sizeof(what), "died (%s); restarted", text);
-	if (c->kind >= KIND_PROXY)
+	if (is_counted(c))
 		recover_report(c->near, what, &n);
 	return 0;
 }
