@@ -13,12 +13,19 @@ enum {
 	ROOM = 8,   /* for findings of each level that those of lesser ones do not take */
 };
 
+/* A tag of a union that the value has been taken through. */
+struct tag {
+	const struct tag *outer;
+	unsigned name;
+};
+
 /* Where a value stands: the member or item of another. */
 struct place {
 	const struct place *up;
 	struct slice key; /* with its quotes; p NULL: an item */
 	size_t index;
 	const char *root; /* of the outermost */
+	const struct tag *tag; /* members that need no check; or NULL */
 };
 
 struct walk {
@@ -56,8 +63,8 @@ schema_method(const struct schema *schema, struct slice name)
 {
 	const struct schema_method *m;
 
-	for (m = schema->methods; m < schema->methods + schema->nmethods; m++)
-		if (is_name(name, m->name))
+	for (m = schema_methods; m < schema_methods + sizeof(schema_methods) / sizeof(*m); m++)
+		if (m->sets & schema->set && is_name(name, m->name))
 			return m;
 	return NULL;
 }
@@ -164,25 +171,6 @@ hash_key(struct walk *w, struct slice key)
 	return h;
 }
 
-static bool
-keep_key(struct schema_findings *f, uint64_t hash)
-{
-	size_t room = f->room ? 2 * f->room : 64;
-	uint64_t *grown;
-
-	if (f->nkeys == f->room) {
-		grown = realloc(f->keys, room * sizeof(*grown));
-		if (!grown) {
-			f->failed = true;
-			return false;
-		}
-		f->keys = grown;
-		f->room = room;
-	}
-	f->keys[f->nkeys++] = hash;
-	return true;
-}
-
 static int
 by_hash(const void *a, const void *b)
 {
@@ -191,20 +179,16 @@ by_hash(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* The keys of the object that ends; first is where they begin. */
+/* The keys of the object that ends; first is where their hashes begin. */
 static void
 check_keys(struct walk *w, size_t first, const struct place *place, struct slice object)
 {
 	enum { FEW = 24 };
-	struct schema_findings *f = w->to;
-	size_t n = f->nkeys - first, i, j;
-	uint64_t *keys;
+	uint64_t *keys = (void *)(w->to->keys.p + first);
+	size_t n = (w->to->keys.n - first) / sizeof(*keys), i, j;
 	bool twice = false;
 
-	f->nkeys = first;
-	if (n < 2)
-		return;
-	keys = f->keys + first;
+	w->to->keys.n = first;
 	if (n > FEW)
 		qsort(keys, n, sizeof(*keys), by_hash);
 	for (i = 1; i < n && !twice; i++)
@@ -366,32 +350,49 @@ check_member(struct walk *w, const struct schema_member *m, struct json_iter *it
 	w->tolerated -= tolerant;
 }
 
+/* A member that the node does not list. */
+static void
+check_unlisted(struct walk *w, const struct schema_node *n, struct json_iter *it, const struct place *member)
+{
+	const struct tag *tag = member->up->tag;
+
+	while (tag && !is_name(member->key, tag->name))
+		tag = tag->outer;
+	if (tag) {
+		json_value(it);
+	} else if (n->meta && is_name(member->key, schema_meta.name)) {
+		check_member(w, &schema_meta, it, member);
+	} else {
+		if (n->extra == SCHEMA_UNKNOWN && member->key.p[1] != '_')
+			expect(w, RULE_UNKNOWN_FIELD, member, value_at(it), "a member that the schema has, or one that begins with _");
+		check_value(w, n->extra == SCHEMA_UNKNOWN ? 0 : n->extra, 0, it, member);
+	}
+}
+
 static void
 check_object(struct walk *w, const struct schema_node *n, struct json_iter *it, const struct place *place)
 {
 	const struct schema_member *members = schema_members + n->members;
 	struct place member = {.up = place};
 	const char *begin = it->at;
-	size_t first = w->to->nkeys, i;
+	size_t first = w->to->keys.n, i;
 	struct json_iter in;
 	struct slice name;
-	uint64_t there = 0;
+	uint64_t there = 0, hash;
 	char quoted[80];
 
 	json_enter(it, &in);
 	while (json_step(&in, &member.key)) {
-		if (!keep_key(w->to, hash_key(w, member.key)))
-			return;
+		hash = hash_key(w, member.key);
+		w->to->failed |= buf_add(&w->to->keys, &hash, sizeof(hash)) < 0;
 		for (i = 0; i < n->nmembers && !is_name(member.key, members[i].name); i++)
 			;
-		if (i < n->nmembers) {
-			there |= 1ULL << i;
-			check_member(w, &members[i], &in, &member);
+		if (i == n->nmembers) {
+			check_unlisted(w, n, &in, &member);
 			continue;
 		}
-		if (n->extra == SCHEMA_UNKNOWN && member.key.p[1] != '_')
-			expect(w, RULE_UNKNOWN_FIELD, &member, value_at(&in), "a member that the schema has, or one that begins with _");
-		check_value(w, n->extra == SCHEMA_UNKNOWN ? 0 : n->extra, 0, &in, &member);
+		there |= 1ULL << i;
+		check_member(w, &members[i], &in, &member);
 	}
 	json_leave(it, &in);
 	check_keys(w, first, place, slice_between(begin, it->at));
@@ -488,6 +489,8 @@ static void
 check_union(struct walk *w, const struct schema_node *n, unsigned flags, struct json_iter *it, const struct place *place)
 {
 	const struct schema_branch *b = schema_branches + n->branches, *end = b + n->nbranches, *chosen = NULL;
+	const struct tag found = {.outer = place->tag, .name = n->tag};
+	struct place tagged = *place;
 	struct slice tag = find_tag(n, it);
 	struct attempt a = {0};
 
@@ -504,8 +507,9 @@ check_union(struct walk *w, const struct schema_node *n, unsigned flags, struct 
 	if (chosen && chosen->value == SCHEMA_OPEN && json_type(tag) == JSON_STRING && tag.p[1] != '_')
 		expect(w, RULE_UNKNOWN_VALUE, place, tag, "a kind that the schema has, or one that begins with _");
 	a.first = w->to->n;
+	tagged.tag = &found;
 	if (chosen)
-		try_branch(w, &a, chosen->node, flags, it, place);
+		try_branch(w, &a, chosen->node, flags, it, chosen->value == SCHEMA_OPEN ? place : &tagged);
 	for (b = end - n->nbranches; b < end && (n->one || !a.held); b++)
 		if (b->value == SCHEMA_ALSO)
 			try_branch(w, &a, b->node, flags, it, place);
@@ -568,5 +572,5 @@ void
 schema_findings_free(struct schema_findings *f)
 {
 	buf_free(&f->text);
-	free(f->keys);
+	buf_free(&f->keys);
 }

@@ -14,6 +14,7 @@ enum schema_side { SCHEMA_NONE, SCHEMA_TO_AGENT, SCHEMA_TO_CLIENT, SCHEMA_TO_EIT
 
 struct schema_method {
 	unsigned short name;
+	unsigned char sets; /* the schemas that have it so: their bits */
 	struct {
 		unsigned char to; /* enum schema_side; SCHEMA_NONE: the method has no such message */
 		unsigned short node;
@@ -22,8 +23,7 @@ struct schema_method {
 
 /* One of the four schemas. */
 struct schema {
-	const struct schema_method *methods;
-	size_t nmethods;
+	unsigned char set; /* its bit */
 	unsigned short id, error; /* nodes: of a request's id, of an error */
 };
 
@@ -48,9 +48,8 @@ struct schema_findings {
 	size_t n;
 	size_t errors; /* all breaches of the schema, also tolerated ones and those that found no room in `at` */
 	struct buf text;
-	uint64_t *keys; /* hashes of the keys of the objects that are being read */
-	size_t nkeys, room;
-	bool failed;   /* out of memory */
+	struct buf keys; /* hashes (uint64_t) of the keys of the objects that are being read */
+	bool failed;     /* out of memory */
 };
 
 /* Adds the findings of text, which json_members has accepted, as a value of the node. root: its name in paths. */

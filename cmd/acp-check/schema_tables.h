@@ -40,14 +40,15 @@ struct schema_member {
 	unsigned char flags;
 };
 
+/* value: the name that the tag has; then the tag is no member of the node. */
 struct schema_branch {
-	unsigned short value, node; /* value: the name that the tag has */
+	unsigned short value, node;
 };
 
 /* The numbers are indexes in the tables; 0: none; of a node: any value. A node with branches is a union; types: other types it may have. */
 struct schema_node {
 	unsigned char types, nmembers, nvalues, nbranches, min_length, min_items, range;
-	bool open, one;             /* values: others are extensions; branches: exactly one holds */
+	bool open, one, meta;       /* values: others are extensions; branches: exactly one holds; members: schema_meta is one of them */
 	unsigned short members, values, items, extra, branches, tag;
 };
 
