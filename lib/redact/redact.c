@@ -1,8 +1,8 @@
 #include "lib/redact/redact.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
+#include "lib/base/text.h"
 #include "lib/redact/redact_parts.h"
 
 /* What is to be done with a value, by where it stands. */
@@ -16,18 +16,17 @@ enum zone {
 	ZONE_FREE,   /* texts are left out, and here no string is a word of the protocol */
 };
 
-/* Where the walk is in an object or array that it has not left yet. */
+/* An object or array that the walk has not left yet. */
 struct level {
 	bool object;
 	bool named;  /* the last string was the name of a secret, or an option before one: the value that follows is one */
-	unsigned char zone, kind;
+	enum zone zone;
+	enum redact_kind kind;
 };
 
 struct walk {
-	const char *p, *end, *origin; /* hits count from the origin, the beginning */
-	unsigned nest;                /* in how many strings */
-	size_t depth;
-	struct level levels[JSON_DEPTH + 1];
+	const char *origin; /* hits count from here, the beginning of the text */
+	unsigned nest;      /* in how many strings */
 };
 
 /* A value: what is done with it, and why. */
@@ -59,73 +58,60 @@ is_one_of(struct slice name, const char *const *list, size_t n)
 
 /* --- strings in strings --- */
 
-static unsigned
-hex4(const char *p)
-{
-	unsigned value = 0;
-	int i;
-
-	for (i = 0; i < 4; i++)
-		value = value * 16 + (unsigned)(p[i] <= '9' ? p[i] - '0' : (p[i] | 32) - 'a' + 10);
-	return value;
-}
-
-/* Steps over an escape of an accepted string; returns how many bytes it means, as json_unescape has them. */
+/* Steps over an escape; returns how many bytes it means, as json_unescape has them. */
 static size_t
-step_escape(const char **p)
+step_escape(const char **p, const char *end)
 {
-	unsigned c;
+	struct text t = {*p, end, true};
+	int32_t code = text_next(&t);
 
-	*p += 2;
-	if ((*p)[-1] != 'u')
-		return 1;
-	c = hex4(*p);
-	*p += 4;
-	if (c < 0x80)
-		return 1;
-	if (c < 0x800)
-		return 2;
-	if (c >= 0xd800 && c < 0xdc00 && (*p)[0] == '\\' && (*p)[1] == 'u' && hex4(*p + 2) >= 0xdc00 && hex4(*p + 2) < 0xe000) {
-		*p += 6;
-		return 4;
-	}
-	return 3;
+	*p = t.p;
+	return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
 }
 
 /* The hits from `first` on lie in what a string means: from now on in the string's own bytes, which begin at raw. */
 static void
-map_hits(struct redact *r, size_t first, const char *raw, const char *origin, bool inner)
+map_hits(struct redact *r, size_t first, struct slice raw, const char *origin, bool inner)
 {
-	size_t i, plain = 0;
-	const char *p = raw;
+	struct redact_hit *hits = redact_hits(r);
+	size_t i, k, plain = 0;
+	const char *p = raw.p;
 
 	for (i = first; i < r->n; i++) {
-		size_t *ends[] = {&r->hits[i].from, &r->hits[i].to};
-		size_t k;
+		size_t *ends[] = {&hits[i].from, &hits[i].to};
 
 		for (k = 0; k < 2; k++) {
 			while (plain < *ends[k]) {
 				if (*p == '\\')
-					plain += step_escape(&p);
+					plain += step_escape(&p, raw.p + raw.n);
 				else
 					p++, plain++;
 			}
 			*ends[k] = (size_t)(p - origin);
 		}
-		r->hits[i].depth = (unsigned char)(r->hits[i].depth + inner);
+		hits[i].depth = (unsigned char)(hits[i].depth + inner);
 	}
 }
 
 static int walk(struct redact *r, struct slice text, unsigned nest);
 
+/* How much white space the text begins with. */
+static size_t
+blanks(struct slice text)
+{
+	size_t i = 0;
+
+	while (i < text.n && text.p[i] && strchr(" \t\r\n", text.p[i]))
+		i++;
+	return i;
+}
+
 static bool
 is_json(struct slice text)
 {
 	struct json_error error;
-	size_t i = 0;
+	size_t i = blanks(text);
 
-	while (i < text.n && strchr(" \t\r\n", text.p[i]) && text.p[i])
-		i++;
 	return i < text.n && (text.p[i] == '{' || text.p[i] == '[') &&
 		json_scan(text, JSON_DEPTH, NULL, 0, NULL, &error) != JSON_NONE;
 }
@@ -149,7 +135,7 @@ look_into(struct redact *r, const struct walk *w, struct slice string, bool argu
 		json = w->nest + 1 < REDACT_NEST && is_json(plain);
 	}
 	e = json ? walk(r, plain, w->nest + 1) : redact_text(r, plain, argument);
-	map_hits(r, first, raw.p, w->origin, json);
+	map_hits(r, first, raw, w->origin, json);
 	return e;
 }
 
@@ -184,7 +170,7 @@ place_of_member(const struct redact *r, const struct level *in, const char *valu
 	bool environment, pair = in->zone == ZONE_LIST || in->zone == ZONE_PAIR;
 	enum zone by_name = zone_of_name(redact_name(place->key, &environment));
 
-	*place = (struct place){(enum zone)in->zone, (enum redact_kind)in->kind, place->key};
+	*place = (struct place){in->zone, in->kind, place->key};
 	if (pair)
 		place->zone = in->zone == ZONE_PAIR && *value == '"' && slice_is(place->key, "name") ? ZONE_OPEN : ZONE_SECRET;
 	else if (in->zone == ZONE_SECRET || in->zone == ZONE_NAMED)
@@ -200,7 +186,7 @@ place_of_member(const struct redact *r, const struct level *in, const char *valu
 static void
 place_of_element(const struct level *in, const char *value, struct place *place)
 {
-	*place = (struct place){(enum zone)in->zone, (enum redact_kind)in->kind, slice(NULL, 0)};
+	*place = (struct place){in->zone, in->kind, slice(NULL, 0)};
 	if (in->zone == ZONE_LIST)
 		place->zone = *value == '{' ? ZONE_PAIR : ZONE_SECRET;
 	else if (in->zone == ZONE_PAIR)
@@ -243,35 +229,7 @@ is_word(const struct place *place, struct slice string)
 
 /* --- the walk --- */
 
-static void
-skip(struct walk *w)
-{
-	while (w->p < w->end && strchr(" \t\r\n,:", *w->p))
-		w->p++;
-}
-
-static struct slice
-take_string(struct walk *w)
-{
-	const char *from = w->p++;
-
-	while (w->p < w->end && *w->p != '"')
-		w->p += *w->p == '\\' ? 2 : 1;
-	w->p = w->p < w->end ? w->p + 1 : w->end;
-	return slice_between(from, w->p);
-}
-
-static struct slice
-take_scalar(struct walk *w)
-{
-	const char *from = w->p;
-
-	if (*from == '"')
-		return take_string(w);
-	while (w->p < w->end && !strchr(" \t\r\n,:]}", *w->p))
-		w->p++;
-	return slice_between(from, w->p);
-}
+static int take_members(struct redact *r, const struct walk *w, struct json_iter *it, const struct place *place);
 
 static int
 take_whole(struct redact *r, const struct walk *w, struct slice value, enum redact_kind kind)
@@ -307,20 +265,15 @@ take_string_value(struct redact *r, const struct walk *w, struct slice value, co
 	return look_into(r, w, value, !place->key.p);
 }
 
+/* A value; in: the object or array that it is in, or NULL. */
 static int
-take_value(struct redact *r, struct walk *w, const struct place *place)
+take_value(struct redact *r, const struct walk *w, struct json_iter *it, const struct place *place, struct level *in)
 {
-	struct level *in = w->depth ? &w->levels[w->depth - 1] : NULL;
 	struct slice value;
 
-	if (*w->p == '{' || *w->p == '[') {
-		if (w->depth == sizeof(w->levels) / sizeof(w->levels[0]))
-			return -1;
-		w->levels[w->depth++] = (struct level){.object = *w->p++ == '{', .zone = (unsigned char)place->zone,
-			.kind = (unsigned char)place->kind};
-		return 0;
-	}
-	value = take_scalar(w);
+	if (*it->at == '{' || *it->at == '[')
+		return take_members(r, w, it, place);
+	value = json_value(it);
 	if (*value.p == '"')
 		return take_string_value(r, w, value, place, in);
 	if (place->zone == ZONE_SECRET || (place->zone == ZONE_NAMED && strchr("-0123456789", *value.p)))
@@ -328,37 +281,37 @@ take_value(struct redact *r, struct walk *w, const struct place *place)
 	return 0;
 }
 
+static int
+take_members(struct redact *r, const struct walk *w, struct json_iter *it, const struct place *place)
+{
+	struct level in = {.object = *it->at == '{', .zone = place->zone, .kind = place->kind};
+	struct json_iter inner;
+	struct place member;
+	struct slice key;
+
+	json_enter(it, &inner);
+	while (json_step(&inner, &key)) {
+		if (!in.object)
+			place_of_element(&in, inner.at, &member);
+		else if (look_into(r, w, key, false) < 0 || plain_string(&r->name, key, &member.key) < 0)
+			return -1;
+		else
+			place_of_member(r, &in, inner.at, &member);
+		if (take_value(r, w, &inner, &member, &in) < 0)
+			return -1;
+	}
+	json_leave(it, &inner);
+	return 0;
+}
+
 /* Notes what is to be replaced in one JSON text that has been accepted. */
 static int
 walk(struct redact *r, struct slice text, unsigned nest)
 {
-	struct walk w = {.p = text.p, .end = text.p + text.n, .origin = text.p, .nest = nest};
-	struct place place;
-	struct slice key;
+	const struct walk w = {.origin = text.p, .nest = nest};
+	struct json_iter it = {.in = text, .at = text.p + blanks(text)};
 
-	do {
-		place = (struct place){ZONE_OPEN, REDACT_NAME, slice(NULL, 0)};
-		skip(&w);
-		if (w.p >= w.end)
-			break;
-		if (*w.p == '}' || *w.p == ']') {
-			w.p++;
-			w.depth--;
-			continue;
-		}
-		if (w.depth && w.levels[w.depth - 1].object) {
-			key = take_string(&w);
-			if (look_into(r, &w, key, false) < 0 || plain_string(&r->name, key, &place.key) < 0)
-				return -1;
-			skip(&w);
-			place_of_member(r, &w.levels[w.depth - 1], w.p, &place);
-		} else if (w.depth) {
-			place_of_element(&w.levels[w.depth - 1], w.p, &place);
-		}
-		if (take_value(r, &w, &place) < 0)
-			return -1;
-	} while (w.depth);
-	return 0;
+	return take_value(r, &w, &it, &(struct place){ZONE_OPEN, REDACT_NAME, slice(NULL, 0)}, NULL);
 }
 
 /* --- what is made of it --- */
@@ -376,18 +329,14 @@ replacement(const struct redact_hit *h)
 static int
 make_splices(struct redact *r, struct slice line)
 {
-	struct splice *p;
-	size_t i;
+	const struct redact_hit *h = redact_hits(r), *end = h + r->n;
+	struct splice splice;
 
-	if (r->n > r->splices_cap) {
-		p = reallocarray(r->splices, r->cap, sizeof(*p));
-		if (!p)
+	for (r->splices.n = 0; h < end; h++) {
+		splice = (struct splice){line.p + h->from, line.p + h->to, replacement(h)};
+		if (buf_add(&r->splices, &splice, sizeof(splice)) < 0)
 			return -1;
-		r->splices = p;
-		r->splices_cap = r->cap;
 	}
-	for (i = 0; i < r->n; i++)
-		r->splices[i] = (struct splice){line.p + r->hits[i].from, line.p + r->hits[i].to, replacement(&r->hits[i])};
 	return 0;
 }
 
@@ -401,7 +350,7 @@ replace(struct redact *r, struct slice in, struct slice *result)
 	r->values += r->n;
 	r->messages++;
 	r->text.n = 0;
-	if (make_splices(r, in) < 0 || splice_write(in, r->splices, r->n, &r->text) < 0)
+	if (make_splices(r, in) < 0 || splice_write(in, (const void *)r->splices.p, r->n, &r->text) < 0)
 		return -1;
 	*result = buf_slice(&r->text);
 	return 0;
@@ -410,14 +359,14 @@ replace(struct redact *r, struct slice in, struct slice *result)
 int
 redact_line(struct redact *r, struct slice line, struct slice *result)
 {
-	r->n = 0;
+	r->n = r->hits.n = 0;
 	return walk(r, line, 0) < 0 ? -1 : replace(r, line, result);
 }
 
 int
 redact_plain(struct redact *r, struct slice text, struct slice *result)
 {
-	r->n = 0;
+	r->n = r->hits.n = 0;
 	return redact_text(r, text, false) < 0 ? -1 : replace(r, text, result);
 }
 
@@ -452,7 +401,7 @@ redact_free(struct redact *r)
 	buf_free(&r->value);
 	for (i = 0; i < REDACT_NEST; i++)
 		buf_free(&r->plain[i]);
-	free(r->hits);
-	free(r->splices);
+	buf_free(&r->hits);
+	buf_free(&r->splices);
 	*r = (struct redact){0};
 }

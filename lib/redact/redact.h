@@ -17,9 +17,8 @@ enum { REDACT_NEST = 4 };
 struct redact {
 	bool texts; /* all texts are left out, too */
 	struct buf text;
-	struct redact_hit *hits;
-	struct splice *splices;
-	size_t n, cap, splices_cap;
+	struct buf hits, splices; /* n struct redact_hit, and the struct splice that are made of them */
+	size_t n;
 	struct buf name, value, plain[REDACT_NEST];
 	uint64_t values, messages; /* replaced, and in how many messages */
 	uint64_t kinds[REDACT_KINDS];

@@ -11,6 +11,12 @@ struct redact_hit {
 	unsigned char depth; /* in how many strings within the line the text lies */
 };
 
+static inline struct redact_hit *
+redact_hits(struct redact *r)
+{
+	return (void *)r->hits.p;
+}
+
 /* Notes a hit, in order: what lies before the end of the last one (from `first` on) is left out. 0, or -1 out of memory. */
 int redact_hit(struct redact *, size_t first, struct redact_hit, enum redact_kind);
 

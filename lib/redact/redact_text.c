@@ -1,5 +1,4 @@
 /* Secrets in texts: keys by their shape, and what stands after a name, an option, a scheme. */
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -119,21 +118,13 @@ struct text {
 int
 redact_hit(struct redact *r, size_t first, struct redact_hit h, enum redact_kind kind)
 {
-	size_t cap = r->cap ? r->cap * 2 : 16;
-	struct redact_hit *p;
-
-	if (r->n > first && h.from < r->hits[r->n - 1].to)
-		h.from = r->hits[r->n - 1].to;
+	if (r->n > first && h.from < redact_hits(r)[r->n - 1].to)
+		h.from = redact_hits(r)[r->n - 1].to;
 	if (h.from >= h.to)
 		return 0;
-	if (r->n == r->cap) {
-		p = reallocarray(r->hits, cap, sizeof(*p));
-		if (!p)
-			return -1;
-		r->hits = p;
-		r->cap = cap;
-	}
-	r->hits[r->n++] = h;
+	if (buf_add(&r->hits, &h, sizeof(h)) < 0)
+		return -1;
+	r->n++;
 	r->kinds[kind]++;
 	return 0;
 }
