@@ -12,62 +12,35 @@ new_line(struct buf *to, size_t depth, size_t most)
 	return buf_printf(to, "\n%*s", (int)(INDENT * (depth < DEEPEST ? depth : DEEPEST)), "");
 }
 
-static const char *
-string_end(const char *p, const char *end)
-{
-	for (p++; p < end && *p != '"'; p++)
-		p += *p == '\\';
-	return p < end ? p + 1 : end;
-}
-
-static bool
-is_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 static int
-put_mark(struct buf *to, const char *p, const char *end, size_t most, size_t *depth, bool *empty)
+put_value(struct buf *to, struct json_iter *it, size_t depth, size_t most)
 {
-	char c = *p;
+	struct json_iter inner;
+	struct slice key;
+	bool any = false;
+	int r;
 
-	if (c == '{' || c == '[') {
-		for (p++; p < end && is_space(*p); p++)
-			;
-		*empty = p < end && (*p == '}' || *p == ']');
-		++*depth;
-		return buf_add(to, &c, 1) < 0 || (!*empty && new_line(to, *depth, most) < 0) ? -1 : 0;
+	if (!json_enter(it, &inner))
+		return buf_add_slice(to, json_value(it));
+	r = buf_add(to, it->at, 1);
+	for (; r == 0 && json_step(&inner, &key); any = true) {
+		r = any ? buf_add(to, ",", 1) : 0;
+		r |= new_line(to, depth + 1, most);
+		if (key.p)
+			r |= buf_add_slice(to, key) | buf_add(to, ": ", 2);
+		r |= put_value(to, &inner, depth + 1, most);
 	}
-	if (c == '}' || c == ']') {
-		--*depth;
-		if (!*empty && new_line(to, *depth, most) < 0)
-			return -1;
-		*empty = false;
-		return buf_add(to, &c, 1);
-	}
-	if (buf_add(to, &c, 1) < 0)
-		return -1;
-	return c == ',' ? new_line(to, *depth, most) : c == ':' ? buf_add(to, " ", 1) : 0;
+	if (any)
+		r |= new_line(to, depth, most);
+	r |= buf_add(to, *it->at == '{' ? "}" : "]", 1);
+	json_leave(it, &inner);
+	return r;
 }
 
 int
 json_indent(struct buf *to, struct slice json)
 {
-	const char *p = json.p, *end = json.p + json.n, *after;
-	size_t depth = 0, most = to->n + GROWTH * json.n + LITTLE;
-	bool empty = false;
+	struct json_iter it = {.in = json, .at = json.p};
 
-	while (p < end) {
-		if (*p == '"') {
-			after = string_end(p, end);
-			if (buf_add(to, p, (size_t)(after - p)) < 0)
-				return -1;
-			p = after;
-		} else {
-			if (!is_space(*p) && put_mark(to, p, end, most, &depth, &empty) < 0)
-				return -1;
-			p++;
-		}
-	}
-	return 0;
+	return put_value(to, &it, 0, to->n + GROWTH * json.n + LITTLE);
 }

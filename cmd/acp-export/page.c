@@ -128,16 +128,16 @@ column_at(double part, size_t columns)
 void
 chart_make(struct chart *c, const struct session *s, size_t columns)
 {
-	double begin = s->nsamples ? s->samples[0].at : 0, span = s->nsamples ? s->samples[s->nsamples - 1].at - begin : 0;
-	const struct sample *sample;
-	size_t i, at;
+	const struct sample *samples = (const void *)s->samples.p, *sample;
+	size_t n = s->samples.n / sizeof(*samples), i, at;
+	double begin = n ? samples[0].at : 0, span = n ? samples[n - 1].at - begin : 0;
 	bool set[CHART_MOST] = {0};
 
 	*c = (struct chart){.n = columns};
-	for (i = 0; i < s->nsamples; i++) {
-		sample = &s->samples[i];
+	for (i = 0; i < n; i++) {
+		sample = &samples[i];
 		/* Without times each is as far from the next. */
-		at = span > 0 ? column_at((sample->at - begin) / span, columns) : i * (columns - 1) / s->nsamples;
+		at = span > 0 ? column_at((sample->at - begin) / span, columns) : i * (columns - 1) / n;
 		c->column[at] = set[at] && c->column[at] > sample->used ? c->column[at] : sample->used;
 		set[at] = true;
 		c->peak = sample->used > c->peak ? sample->used : c->peak;

@@ -381,7 +381,7 @@ free_session(struct session *s)
 		next_turn = turn->next;
 		free_turn(turn);
 	}
-	free(s->samples);
+	buf_free(&s->samples);
 	buf_free(&s->title);
 	buf_free(&s->agent);
 	buf_free(&s->version);

@@ -75,8 +75,7 @@ struct session {
 	struct turn *turns, *last, *open, *uncounted; /* open: the oldest that has not ended */
 	struct item *tools;      /* by their ids */
 	struct terminal *terminals;
-	struct sample *samples;
-	size_t nsamples, room;
+	struct buf samples;      /* struct sample */
 	bool loading, skipping;  /* its history is replayed; the history is known already, and is skipped */
 	struct buf title, agent, version, cwd; /* plain */
 	size_t length;

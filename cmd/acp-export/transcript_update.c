@@ -270,23 +270,13 @@ static void
 take_usage(struct transcript *t, struct session *s, uint64_t when, struct slice update)
 {
 	struct slice used = transcript_get(update, "used", JSON_NUMBER), size = transcript_get(update, "size", JSON_NUMBER);
-	struct sample sample = {.at = t->started + (double)when / 1e6}, *p;
-	size_t room = s->room ? s->room * 2 : 16;
+	struct sample sample = {.at = t->started + (double)when / 1e6};
 
 	if (!used.p || !json_u64(used, &sample.used))
 		return;
 	if (!size.p || !json_u64(size, &sample.size))
 		sample.size = 0;
-	if (s->nsamples == s->room) {
-		p = reallocarray(s->samples, room, sizeof(*p));
-		if (!p) {
-			t->failed = true;
-			return;
-		}
-		s->samples = p;
-		s->room = room;
-	}
-	s->samples[s->nsamples++] = sample;
+	t->failed |= buf_add(&s->samples, &sample, sizeof(sample)) < 0;
 }
 
 static void

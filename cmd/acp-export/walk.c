@@ -269,7 +269,7 @@ put_facts(struct walk *w, const struct session *s)
 	put_fact(w, "Directory", buf_slice(&s->cwd));
 	put_fact(w, "Session", slice(s->id, s->length));
 	w->page.paint->close(&w->page, &box);
-	if (s->nsamples > 1)
+	if (s->samples.n > sizeof(struct sample))
 		w->page.paint->chart(&w->page, s);
 	buf_free(&text);
 }
