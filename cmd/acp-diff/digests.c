@@ -118,7 +118,7 @@ digest_directory(struct diff *d, struct item *item, uint64_t *h)
 	struct digest how = {.match = MATCH_PARAMS, .what = (enum acp_method)item->what};
 
 	*h = 0;
-	return item->kind == MSG_REQUEST && acp_begins_session(how.what) ? digest_item(d, item, &how, h) : 0;
+	return item->kind == MSG_REQUEST && acp_opens_session(how.what) ? digest_item(d, item, &how, h) : 0;
 }
 
 static bool

@@ -245,7 +245,7 @@ put_message(struct diff *d, enum side side, const struct record *r)
 	const struct msg *m = &r->msg;
 	enum acp_side from = r->from == ACP_UNKNOWN ? acp_sender(m->method) : r->from;
 	/* A request that begins a session stands outside of it, though it may name it. */
-	struct session *s = get_session(d, side, acp_begins_session(m->what) ? slice(NULL, 0) : msg_session(m));
+	struct session *s = get_session(d, side, acp_opens_session(m->what) ? slice(NULL, 0) : msg_session(m));
 	struct request *request = NULL;
 	struct turn *t;
 	struct item *item;

@@ -159,7 +159,7 @@ fits(struct player *p, const struct cue *q, const struct msg *live, bool *close)
 		return differ < 0 ? -1 : !differ;
 	}
 	differ = compare_messages(&c, &m, live);
-	if (differ != 0 || !acp_begins_session(q->what))
+	if (differ != 0 || !acp_opens_session(q->what))
 		return differ < 0 ? -1 : !differ;
 	c.ids = NULL;
 	differ = compare_messages(&c, &m, live);

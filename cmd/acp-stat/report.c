@@ -27,23 +27,6 @@ report_open(struct tool *t)
 	return status;
 }
 
-/* 0, or -1 with errno. */
-static int
-put_file(struct tool *t, struct slice text)
-{
-	ssize_t n;
-
-	if (replace_begin(&t->prom, 0644) < 0)
-		return -1;
-	while (text.n) {
-		n = write(t->prom.fd, text.p, text.n);
-		if (n < 0 && errno != EINTR)
-			return -1;
-		text = n > 0 ? slice(text.p + n, text.n - (size_t)n) : text;
-	}
-	return replace_end(&t->prom, false);
-}
-
 static int
 put(struct tool *t, bool final, struct buf *to)
 {
@@ -72,7 +55,7 @@ report(struct tool *t, bool final)
 	if (put(t, final, &text)) {
 		fail(t, NULL, "out of memory: no report");
 	} else if (t->prom.path) {
-		if (put_file(t, buf_slice(&text)) < 0)
+		if (replace_with(&t->prom, 0644, buf_slice(&text)) < 0)
 			fail(t, t->options->frame.output, strerror(errno));
 	} else if (text.n) {
 		to = out_buf(&t->out);

@@ -1,7 +1,6 @@
 /* Metrics in Prometheus' text format, for node_exporter's textfile collector. */
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "cmd/acp-usage/tool.h"
 #include "lib/run/replace.h"
@@ -201,24 +200,6 @@ put_turns(struct prom *p, struct buf *to, struct tool *t)
 	return r;
 }
 
-/* 0, or -1 with errno. */
-static int
-replace(struct prom *p, const struct buf *text)
-{
-	size_t sent = 0;
-	ssize_t n;
-
-	if (replace_begin(&p->file, 0644) < 0)
-		return -1;
-	while (sent < text->n) {
-		n = write(p->file.fd, text->p + sent, text->n - sent);
-		if (n < 0 && errno != EINTR)
-			return -1;
-		sent += n > 0 ? (size_t)n : 0;
-	}
-	return replace_end(&p->file, false);
-}
-
 void
 prom_write(struct prom *p, struct tool *t, bool now)
 {
@@ -235,7 +216,7 @@ prom_write(struct prom *p, struct tool *t, bool now)
 		if (buf_add_slice(out_buf(&t->out), buf_slice(&text)) < 0)
 			tool_fail(t, "out of memory: no metrics");
 		out_mark(&t->out, 0);
-	} else if (replace(p, &text) < 0 && !p->reported) {
+	} else if (replace_with(&p->file, 0644, buf_slice(&text)) < 0 && !p->reported) {
 		tool_warn(t, "%s: %s", p->path, strerror(errno));
 		p->reported = true;
 		t->failed = true;

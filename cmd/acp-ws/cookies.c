@@ -113,11 +113,7 @@ cookies_write(const struct buf *jar, const char *path)
 	int r = replace_open(&file, path, NULL, &why), error;
 
 	if (r == 0)
-		r = replace_begin(&file, 0600);
-	if (r == 0 && jar->n > 0 && write(file.fd, jar->p, jar->n) != (ssize_t)jar->n)
-		r = -1;
-	if (r == 0)
-		r = replace_end(&file, false);
+		r = replace_with(&file, 0600, buf_slice(jar));
 	error = errno;
 	replace_close(&file);
 	free(why);

@@ -178,20 +178,13 @@ find_member(struct slice plain)
 	return &no_member;
 }
 
-bool
-acp_begins_session(enum acp_method what)
-{
-	return what == ACP_SESSION_NEW || what == ACP_SESSION_LOAD || what == ACP_SESSION_RESUME ||
-		what == ACP_SESSION_FORK;
-}
-
 /* Some names say something in some messages only. */
 static const struct acp_member *
 in_its_place(const struct acp_member *m, enum acp_method what, bool response)
 {
 	bool initialize = what == ACP_INITIALIZE || what == ACP_PROXY_INITIALIZE;
 
-	if (m->cwd && !acp_begins_session(what))
+	if (m->cwd && !acp_opens_session(what))
 		return &no_member;
 	if (m->id == ACP_ID_REQUEST && what != ACP_CANCEL_REQUEST)
 		return what == ACP_MCP_MESSAGE ? &mcp_request : &no_member;

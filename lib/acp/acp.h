@@ -97,8 +97,6 @@ struct acp_member {
  * response to one, at any place that is not opaque. Never NULL.
  */
 const struct acp_member *acp_member(struct slice name, enum acp_method, bool response);
-/* Does this request begin a session, or take one up, in a folder that it names? */
-bool acp_begins_session(enum acp_method);
 /* Do its ids live in a session only, so that another session may use them for something else? */
 bool acp_id_of_session(enum acp_id);
 
@@ -138,7 +136,7 @@ const char *acp_name(enum acp_method, enum acp_dialect);
 enum acp_side acp_sender(struct slice name);
 /* Is this a method that ACP has as a notification? Plain text. */
 bool acp_is_notification(const char *name);
-/* Does this request open a session (new, load, resume, fork)? */
+/* Does this request open a session (new, load, resume, fork), in a folder that it names? */
 bool acp_opens_session(enum acp_method);
 /* What lasts in a session, of which the last update counts: its usage, its mode, its configuration, its title. */
 enum acp_part { ACP_PART_USAGE, ACP_PART_MODE, ACP_PART_CONFIG, ACP_PART_INFO, ACP_PARTS };

@@ -4,10 +4,11 @@
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
+#include <utlist.h>
 
 struct entry {
 	struct request request;
-	struct entry *older, *newer; /* of all that are open */
+	struct entry *older, *newer; /* of all that are open; older: of the oldest, the newest */
 	struct entry *twin, *before; /* the next newer and older one with the same key */
 	struct entry *last;          /* of the oldest twin: the newest */
 	UT_hash_handle hh;           /* of the oldest twin only */
@@ -18,7 +19,7 @@ struct entry {
 
 struct requests {
 	struct entry *table;
-	struct entry *oldest, *newest;
+	struct entry *oldest;
 	size_t n;
 	uint64_t opened;
 	struct buf key;
@@ -125,12 +126,7 @@ requests_open(struct requests *rs, enum acp_side from, uint64_t t, const struct 
 	e->request.from = from;
 	e->request.t = t;
 	e->number = rs->opened++;
-	e->older = rs->newest;
-	if (rs->newest)
-		rs->newest->newer = e;
-	else
-		rs->oldest = e;
-	rs->newest = e;
+	DL_APPEND2(rs->oldest, e, older, newer);
 	rs->n++;
 	return &e->request;
 }
@@ -190,14 +186,7 @@ requests_take(struct requests *rs, struct request *r)
 	struct entry *e = (struct entry *)r;
 
 	withdraw(rs, e);
-	if (e->older)
-		e->older->newer = e->newer;
-	else
-		rs->oldest = e->newer;
-	if (e->newer)
-		e->newer->older = e->older;
-	else
-		rs->newest = e->older;
+	DL_DELETE2(rs->oldest, e, older, newer);
 	e->older = e->newer = e->twin = e->before = NULL;
 	rs->n--;
 }

@@ -77,6 +77,29 @@ slice_is_blank(struct slice s)
 	return true;
 }
 
+/* Steps over text, if it stands at *p. */
+static inline bool
+bytes_skip(const char **p, const char *end, const char *text)
+{
+	size_t n = strlen(text);
+
+	if ((size_t)(end - *p) < n || memcmp(*p, text, n) != 0)
+		return false;
+	*p += n;
+	return true;
+}
+
+/* Steps over a whole number at *p, as JSON has it, with at most so many digits. */
+static inline bool
+bytes_number(const char **p, const char *end, int most, uint64_t *n)
+{
+	const char *from = *p;
+
+	for (*n = 0; *p < end && **p >= '0' && **p <= '9' && *p - from < most; ++*p)
+		*n = *n * 10 + (uint64_t)(**p - '0');
+	return *p > from && (*from != '0' || *p == from + 1);
+}
+
 static inline struct slice
 buf_slice(const struct buf *b)
 {

@@ -72,20 +72,6 @@ open_attached(struct frame *f)
 	return EXIT_FAILED;
 }
 
-static void
-begin(struct frame *f)
-{
-	int status = frame_log_open(f);
-
-	if (status == 0) {
-		frame_begin(f);
-		return;
-	}
-	frame_fail(f, status);
-	f->failed = true;
-	loop_stop(f->loop);
-}
-
 /* --- what is sent --- */
 
 static void
@@ -269,7 +255,7 @@ take_record(struct side *s, enum input_got got, const struct line *line)
 	set_clock(f, &r);
 	/* What the filter begins with is the chain's beginning, which the first record tells. */
 	if (!f->begun)
-		begin(f);
+		frame_begin(f);
 	if (f->failed)
 		return 0;
 	if (got == INPUT_PIECE)
@@ -316,7 +302,7 @@ const struct transport transport_attach = {
 	.lossy = true,
 	.copies = true,
 	.open = open_attached,
-	.begin = begin,
+	.begin = frame_begin,
 	.line = take_record,
 	.put = put_record,
 	.close = close_attached,

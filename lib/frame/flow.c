@@ -51,6 +51,9 @@ frame_begin(struct frame *f)
 {
 	int status = frame_refuse_unsuited(f, f->transport);
 
+	/* What was written before has been let alone until the chain took us in. */
+	if (status == 0 && f->transport->copies)
+		status = frame_log_open(f);
 	if (status == 0)
 		status = frame_start(f);
 	if (status == 0)

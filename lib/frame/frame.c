@@ -134,7 +134,6 @@ open_transport(struct frame *f)
 {
 	int status = frame_refuse_unsuited(f, f->transport);
 
-	/* What was written before is let alone until a chain has taken us in. */
 	if (status == 0 && !f->transport->copies)
 		status = frame_log_open(f);
 	if (status == 0)

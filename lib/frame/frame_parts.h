@@ -25,8 +25,8 @@ struct transport {
 	bool copies;         /* what comes has been forwarded already, and says itself who has ended */
 	/* Opens the sides and joins them to their directions. 0, or an exit status, and it has been said why. */
 	int (*open)(struct frame *);
-	/* The filter could not be started before something came, and nothing will: start it (frame_begin). */
-	void (*begin)(struct frame *);
+	/* The filter could not be started before something came, and nothing will: start it, as frame_begin does. */
+	int (*begin)(struct frame *);
 	/* A line; and a line that is this message. 0, or -1 out of memory. */
 	int (*line)(struct side *, enum input_got, const struct line *);
 	int (*message)(struct side *, const struct line *, const struct msg *, bool torn);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/cli.h"
@@ -12,10 +13,10 @@ enum {
 	LINK_IN = 6, /* the far side of a link (UCSPI): read it here ... */
 	LINK_OUT,    /* ... write it here */
 	EARLY_MOST = 64,
+	PEEK = 4096,
 };
 
 /* --- one direction, or two that somebody has joined --- */
-
 
 const struct transport transport_pipe = {
 	.name = "pipe",
@@ -45,6 +46,38 @@ link_is_offered(void)
 	const char *proto = getenv("PROTO");
 
 	return is_open(LINK_IN) && is_open(LINK_OUT) && proto && strcmp(proto, "ACP") == 0;
+}
+
+/* A conductor's first message says that we are a proxy. It is written at once, so it is there whole. */
+static bool
+first_is_proxy(void)
+{
+	char text[PEEK];
+	struct json_error error;
+	ssize_t n = io_peek(STDIN_FILENO, text, sizeof(text));
+	const char *p = text, *end;
+	struct msg m;
+
+	for (; n > 0 && p < text + n; p = end + 1) {
+		end = memchr(p, '\n', (size_t)(text + n - p));
+		if (!end)
+			end = text + n;
+		if (msg_scan(slice_between(p, end), &m, &error) != MSG_NOISE)
+			return m.what == ACP_PROXY_INITIALIZE;
+	}
+	return false;
+}
+
+bool
+frame_is_wired(void)
+{
+	struct stat st;
+
+	if (link_is_offered())
+		return true;
+	if (fstat(STDIN_FILENO, &st) < 0 || !(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+		return false;
+	return first_is_proxy();
 }
 
 static int
@@ -119,11 +152,14 @@ undecided_line(struct side *s, enum input_got got, const struct line *line)
 	return f->failed ? 0 : f->transport->line(s, got, line);
 }
 
-static void
+static int
 begin_as_pipe(struct frame *f)
 {
-	if (decide(f, &transport_pipe) < 0)
+	int r = decide(f, &transport_pipe);
+
+	if (r < 0)
 		frame_abort(f, "out of memory");
+	return r;
 }
 
 const struct transport transport_undecided = {

@@ -482,7 +482,7 @@ learn(const struct walk *w, const struct msg *recorded, const struct msg *live)
 
 	if (recorded->kind == MSG_REQUEST)
 		return ids_renew(w->c->ids, request, recorded->id, live->id);
-	if (recorded->kind == MSG_RESPONSE && w->session.p && acp_begins_session(w->what))
+	if (recorded->kind == MSG_RESPONSE && w->session.p && acp_opens_session(w->what))
 		return ids_begin_session(w->c->ids, recorded->id, w->session);
 	return 0;
 }

@@ -158,27 +158,7 @@ recording_status(const struct record *r)
 
 /* --- as they are written: no byte is looked at twice --- */
 
-/* Steps over text at *p. */
-static bool
-over(const char **p, const char *end, const char *text, size_t n)
-{
-	if ((size_t)(end - *p) < n || memcmp(*p, text, n) != 0)
-		return false;
-	*p += n;
-	return true;
-}
-#define OVER(p, end, text) over((p), (end), (text), sizeof(text) - 1)
-
-/* Digits as a JSON number has them; at most so many that they fit. */
-static bool
-digits(const char **p, const char *end, uint64_t *n)
-{
-	const char *start = *p;
-
-	for (*n = 0; *p < end && is_digit(**p) && *p - start < 12; ++*p)
-		*n = *n * 10 + (uint64_t)(**p - '0');
-	return *p > start && (*start != '0' || *p == start + 1);
-}
+enum { DIGITS = 12 }; /* that are read of a whole number */
 
 /* A time with its six decimals. */
 static bool
@@ -187,7 +167,7 @@ written_time(const char **p, const char *end, uint64_t *us)
 	uint64_t part = 0;
 	int i;
 
-	if (!digits(p, end, us) || end - *p < 7 || **p != '.')
+	if (!bytes_number(p, end, DIGITS, us) || end - *p < 7 || **p != '.')
 		return false;
 	for (i = 1; i <= 6; i++) {
 		if (!is_digit((*p)[i]))
@@ -205,22 +185,22 @@ recording_own_begin(struct record *r)
 	const char *p = r->raw.p, *end = p + r->raw.n - 1, *at;
 	uint64_t hop;
 
-	if (*end != '}' || !OVER(&p, end, "{\"t\":") || !written_time(&p, end, &r->t))
+	if (*end != '}' || !bytes_skip(&p, end, "{\"t\":") || !written_time(&p, end, &r->t))
 		return false;
-	if (OVER(&p, end, ",\"at\":")) {
+	if (bytes_skip(&p, end, ",\"at\":")) {
 		at = p;
-		if (!digits(&p, end, &hop))
+		if (!bytes_number(&p, end, DIGITS, &hop))
 			return false;
 		r->at = slice_between(at, p);
 	}
-	if (OVER(&p, end, ",\"from\":\"client\""))
+	if (bytes_skip(&p, end, ",\"from\":\"client\""))
 		r->from = ACP_CLIENT;
-	else if (OVER(&p, end, ",\"from\":\"agent\""))
+	else if (bytes_skip(&p, end, ",\"from\":\"agent\""))
 		r->from = ACP_AGENT;
-	else if (!OVER(&p, end, ",\"from\":\"unknown\""))
+	else if (!bytes_skip(&p, end, ",\"from\":\"unknown\""))
 		return false;
-	r->guest = OVER(&p, end, ",\"to\":\"guest\"");
-	if (!OVER(&p, end, ",\"msg\":"))
+	r->guest = bytes_skip(&p, end, ",\"to\":\"guest\"");
+	if (!bytes_skip(&p, end, ",\"msg\":"))
 		return false;
 	r->timed = true;
 	r->text = slice_between(p, end);

@@ -23,15 +23,11 @@ put_text(char *p, const char *text)
 static char *
 put_number(char *p, uint64_t n)
 {
-	char digits[20];
-	size_t i = sizeof(digits);
+	char room[SLICE_DIGITS];
+	struct slice digits = slice_digits(n, room);
 
-	do {
-		digits[--i] = (char)('0' + n % 10);
-		n /= 10;
-	} while (n > 0);
-	memcpy(p, digits + i, sizeof(digits) - i);
-	return p + sizeof(digits) - i;
+	memcpy(p, digits.p, digits.n);
+	return p + digits.n;
 }
 
 char *
@@ -119,31 +115,29 @@ finish(struct buf *b, size_t start, bool built)
 }
 
 /* Bytes as a member: a string, or base64 under a name that ends in 64. */
-static bool
-put_bytes(struct buf *b, const char *name, struct slice text)
+static int
+put_bytes(struct buf *b, uint64_t t, int at, enum acp_side from, const char *name, struct slice text)
 {
+	size_t start = b->n;
+	bool ok = begin(b, t, at, 0) == 0 && buf_add_string(b, from_member(from)) == 0;
+
 	if (json_utf8(text))
-		return buf_printf(b, ",\"%s\":", name) == 0 && json_quote(text, b) == 0;
-	return buf_printf(b, ",\"%s64\":\"", name) == 0 && base64_encode(text, b) == 0
-		&& buf_add(b, "\"", 1) == 0;
+		ok = ok && buf_printf(b, ",\"%s\":", name) == 0 && json_quote(text, b) == 0;
+	else
+		ok = ok && buf_printf(b, ",\"%s64\":\"", name) == 0 && base64_encode(text, b) == 0 && buf_add(b, "\"", 1) == 0;
+	return finish(b, start, ok);
 }
 
 int
 recording_put_noise(struct buf *b, uint64_t t, int at, enum acp_side from, struct slice text)
 {
-	size_t start = b->n;
-
-	return finish(b, start, begin(b, t, at, 0) == 0 && buf_add_string(b, from_member(from)) == 0
-		&& put_bytes(b, "noise", text));
+	return put_bytes(b, t, at, from, "noise", text);
 }
 
 int
 recording_put_stderr(struct buf *b, uint64_t t, int at, enum acp_side from, struct slice text)
 {
-	size_t start = b->n;
-
-	return finish(b, start, begin(b, t, at, 0) == 0 && buf_add_string(b, from_member(from)) == 0
-		&& put_bytes(b, "stderr", text));
+	return put_bytes(b, t, at, from, "stderr", text);
 }
 
 static bool

@@ -2,14 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lib/run/io.h"
 #include "lib/run/log_file.h"
+#include "lib/run/loop.h"
 
 enum {
 	KEEP = LOG_QUEUE, /* a larger buffer is given back once it is empty */
@@ -519,29 +518,20 @@ log_fd(const struct log *l)
 	return l->io.fd;
 }
 
-static uint64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 void
 log_wait(struct log *l, int wait_ms)
 {
-	uint64_t until = now_ms() + (uint64_t)(wait_ms > 0 ? wait_ms : 0), now;
+	uint64_t until = loop_clock() + (uint64_t)(wait_ms > 0 ? wait_ms : 0) * 1000, now;
 
 	while ((l->no_reader && l->sent < l->text.n) || log_waiting(l) >= 0) {
 		struct pollfd p = {.fd = l->io.fd, .events = POLLOUT};
 		int ms = -1;
 
-		now = now_ms();
+		now = loop_clock();
 		if (wait_ms >= 0 && now >= until)
 			return;
 		if (wait_ms >= 0)
-			ms = (int)(until - now);
+			ms = (int)((until - now + 999) / 1000);
 		/* Nothing tells that a FIFO has got its reader. */
 		if (l->no_reader && (ms < 0 || ms > NO_READER_MS))
 			ms = NO_READER_MS;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/base/bytes.h"
+#include "lib/run/proc_parts.h"
 
 enum { NAME_MOST = 64 * 1024 }; /* the longest expanded name */
 
@@ -161,12 +162,7 @@ int
 log_file_open(const char *name, bool *no_reader)
 {
 	int fd = open(name, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
-	int high;
 
 	*no_reader = fd < 0 && has_no_reader(name);
-	if (fd < 0 || fd >= LOG_FILE_LOWEST)
-		return fd;
-	high = fcntl(fd, F_DUPFD_CLOEXEC, LOG_FILE_LOWEST);
-	close(fd);
-	return high;
+	return proc_raise(fd);
 }

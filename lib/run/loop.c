@@ -9,58 +9,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
-static int
-list_reserve(struct list *l, size_t n)
-{
-	size_t cap = l->cap ? l->cap * 2 : 8;
-	void **at;
-
-	if (n <= l->cap)
-		return 0;
-	at = realloc(l->at, cap * sizeof(*at));
-	if (!at)
-		return -1;
-	l->at = at;
-	l->cap = cap;
-	return 0;
-}
-
-static int
-list_add(struct list *l, void *p)
-{
-	if (list_reserve(l, l->n + 1) < 0)
-		return -1;
-	l->at[l->n++] = p;
-	return 0;
-}
-
-static void
-list_remove(struct list *l, const void *p)
-{
-	size_t i;
-
-	for (i = 0; i < l->n; i++) {
-		if (l->at[i] == p) {
-			l->at[i] = NULL;
-			l->holes++;
-		}
-	}
-}
-
-/* Closes the holes; not while it is walked. */
-static void
-list_pack(struct list *l)
-{
-	size_t i, n = 0;
-
-	if (l->holes == 0)
-		return;
-	for (i = 0; i < l->n; i++)
-		if (l->at[i])
-			l->at[n++] = l->at[i];
-	l->n = n;
-	l->holes = 0;
-}
+#include "lib/run/proc_parts.h"
 
 uint64_t
 loop_clock(void)
@@ -77,20 +26,28 @@ loop_now(const struct loop *l)
 	return l->now;
 }
 
+/* A child that has ended, which has not been reported; or NULL. */
+static struct loop_child *
+ended_child(const struct loop *l, siginfo_t *info)
+{
+	struct loop_child *c;
+
+	DL_FOREACH(l->children, c) {
+		info->si_pid = 0;
+		if (!c->reported && waitid(P_PID, (id_t)c->pid, info, WEXITED | WNOHANG | WNOWAIT) == 0 && info->si_pid != 0)
+			return c;
+	}
+	return NULL;
+}
+
+/* From the first one each time: what is called adds and removes others. */
 static void
 look_for_ended(struct loop *l)
 {
 	struct loop_child *c;
 	siginfo_t info;
-	size_t i;
 
-	for (i = 0; i < l->children.n; i++) {
-		c = l->children.at[i];
-		if (!c || c->reported)
-			continue;
-		info.si_pid = 0;
-		if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
-			continue;
+	while ((c = ended_child(l, &info))) {
 		c->reported = true;
 		c->ended(c->arg, info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status);
 	}
@@ -112,18 +69,6 @@ is_ignored_hangup(int signal)
 	struct sigaction was;
 
 	return signal == SIGHUP && sigaction(SIGHUP, NULL, &was) == 0 && was.sa_handler == SIG_IGN;
-}
-
-int
-loop_out_of_the_way(int fd)
-{
-	int high;
-
-	if (fd < 0)
-		return -1;
-	high = fcntl(fd, F_DUPFD_CLOEXEC, 10);
-	close(fd);
-	return high;
 }
 
 struct loop *
@@ -161,9 +106,6 @@ loop_free(struct loop *l)
 		return;
 	loop_system_close(l);
 	sigprocmask(SIG_SETMASK, &l->old, NULL);
-	free(l->ready.at);
-	free(l->timers.at);
-	free(l->children.at);
 	free(l);
 }
 
@@ -180,13 +122,19 @@ loop_add_fd(struct loop *l, struct loop_fd *f)
 {
 	if (f->added)
 		return 0;
-	if (list_reserve(&l->ready, l->nfds + 1) < 0)
-		return -1;
 	l->nfds++;
 	f->added = true;
 	f->number = ++l->last_number;
 	loop_system_add(l, f);
 	return 0;
+}
+
+static void
+forget_ready(struct loop *l, struct loop_fd *f)
+{
+	if (f->ready_before)
+		DL_DELETE2(l->ready, f, ready_before, ready_after);
+	f->ready_before = NULL;
 }
 
 void
@@ -195,53 +143,54 @@ loop_remove_fd(struct loop *l, struct loop_fd *f)
 	if (!f->added)
 		return;
 	loop_system_remove(l, f);
-	list_remove(&l->ready, f);
+	forget_ready(l, f);
 	f->added = false;
 	l->nfds--;
+}
+
+static int
+by_number(const struct loop_fd *a, const struct loop_fd *b)
+{
+	return a->number < b->number ? -1 : 1;
 }
 
 /* Notes what a descriptor is ready for. Those that are ready are kept in the order in which they were added. */
 void
 loop_note(struct loop *l, struct loop_fd *f, unsigned events)
 {
-	struct list *r = &l->ready;
-	struct loop_fd *before;
-	size_t i;
-
 	f->revents = (short)(events & ((unsigned short)f->known_events | POLLHUP | POLLERR));
-	if (!f->revents)
-		return;
-	for (i = r->n++; i > 0; i--) {
-		before = r->at[i - 1];
-		if (before->number < f->number)
-			break;
-		r->at[i] = before;
-	}
-	r->at[i] = f;
+	if (f->revents)
+		DL_INSERT_INORDER2(l->ready, f, by_number, ready_before, ready_after);
 }
 
 static void
 run_fds(struct loop *l)
 {
 	struct loop_fd *f;
-	size_t i;
 
-	for (i = 0; i < l->ready.n && !l->stopped; i++) {
-		f = l->ready.at[i];
-		/* An earlier function may have removed it, or pointed it elsewhere. */
-		if (f && f->fd == f->known_fd)
+	while (!l->stopped && (f = l->ready)) {
+		forget_ready(l, f);
+		/* An earlier function may have pointed it elsewhere. */
+		if (f->fd == f->known_fd)
 			f->ready(f->arg, f->revents);
 	}
 }
 
 /* --- timers and children --- */
 
+/* Of those that are due at the same time the one that was added first comes first. */
+static int
+by_due(const struct loop_timer *a, const struct loop_timer *b)
+{
+	return a->due <= b->due ? -1 : 1;
+}
+
 int
 loop_add_timer(struct loop *l, struct loop_timer *t, uint64_t after_us)
 {
+	loop_remove_timer(l, t);
 	t->due = loop_clock() + after_us;
-	if (!t->added && list_add(&l->timers, t) < 0)
-		return -1;
+	DL_INSERT_INORDER(l->timers, t, by_due);
 	t->added = true;
 	return 0;
 }
@@ -250,15 +199,15 @@ void
 loop_remove_timer(struct loop *l, struct loop_timer *t)
 {
 	if (t->added)
-		list_remove(&l->timers, t);
+		DL_DELETE(l->timers, t);
 	t->added = false;
 }
 
 int
 loop_add_child(struct loop *l, struct loop_child *c)
 {
-	if (!c->added && list_add(&l->children, c) < 0)
-		return -1;
+	if (!c->added)
+		DL_APPEND(l->children, c);
 	c->added = true;
 	c->reported = false;
 	/* It may have ended already, its signal eaten on behalf of another. */
@@ -269,57 +218,32 @@ void
 loop_reap(struct loop *l, struct loop_child *c)
 {
 	if (c->added)
-		list_remove(&l->children, c);
+		DL_DELETE(l->children, c);
 	c->added = false;
-	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	proc_reap(c->pid);
 }
 
 /* Milliseconds until the first timer is due, rounded up; -1 for ever. */
 static int
 time_left(const struct loop *l)
 {
-	const struct loop_timer *t;
-	uint64_t first = UINT64_MAX, now, ms;
-	size_t i;
+	uint64_t now, ms;
 
-	for (i = 0; i < l->timers.n; i++) {
-		t = l->timers.at[i];
-		if (t && t->due < first)
-			first = t->due;
-	}
-	if (first == UINT64_MAX)
+	if (!l->timers)
 		return -1;
 	now = loop_clock();
-	if (first <= now)
+	if (l->timers->due <= now)
 		return 0;
-	ms = (first - now + 999) / 1000;
+	ms = (l->timers->due - now + 999) / 1000;
 	return ms < 60000 ? (int)ms : 60000;
 }
 
-/* The first that is due of the first n, which are those that were there when the run began. */
-static struct loop_timer *
-due_timer(const struct loop *l, size_t n)
-{
-	struct loop_timer *t, *first = NULL;
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		t = l->timers.at[i];
-		if (t && t->due <= l->now && (!first || t->due < first->due))
-			first = t;
-	}
-	return first;
-}
-
-/* In the order in which they are due. */
 static void
 run_timers(struct loop *l)
 {
 	struct loop_timer *t;
-	size_t n = l->timers.n;
 
-	while (!l->stopped && (t = due_timer(l, n))) {
+	while (!l->stopped && (t = l->timers) && t->due <= l->now) {
 		loop_remove_timer(l, t);
 		t->expired(t->arg);
 	}
@@ -356,19 +280,11 @@ run_tasks(struct loop *l)
 
 /* --- the loop --- */
 
-/* Before it waits. 0, or -1 with errno. */
-static int
-prepare(struct loop *l)
-{
-	list_pack(&l->timers);
-	list_pack(&l->children);
-	return loop_system_prepare(l);
-}
-
 static int
 run_ready(struct loop *l, int wait_ms)
 {
-	l->ready.n = l->ready.holes = 0;
+	while (l->ready)
+		forget_ready(l, l->ready);
 	if (loop_system_wait(l, wait_ms) < 0)
 		return -1;
 	run_fds(l);
@@ -383,10 +299,10 @@ loop_run(struct loop *l)
 	l->stopped = false;
 	run_tasks(l);
 	while (!l->stopped) {
-		if (prepare(l) < 0)
+		if (loop_system_prepare(l) < 0)
 			return -1;
 		/* Signals alone are not waited for. */
-		if (l->nfds == 1 && l->timers.n == 0 && l->children.n == 0)
+		if (l->nfds == 1 && !l->timers && !l->children)
 			break;
 		if (run_ready(l, time_left(l)) < 0)
 			return -1;
@@ -398,7 +314,7 @@ int
 loop_turn(struct loop *l, int *wait_ms)
 {
 	run_tasks(l);
-	if (prepare(l) < 0 || run_ready(l, 0) < 0 || prepare(l) < 0)
+	if (loop_system_prepare(l) < 0 || run_ready(l, 0) < 0 || loop_system_prepare(l) < 0)
 		return -1;
 	*wait_ms = loop_system_has_ready(l) ? 0 : time_left(l);
 	return 0;

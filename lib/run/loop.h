@@ -27,6 +27,7 @@ struct loop_fd {
 	uint64_t number;
 	struct loop_fd *next;         /* with the same descriptor, or of the files; with poll, of all */
 	struct loop_fd *next_changed;
+	struct loop_fd *ready_before, *ready_after; /* ready_before: NULL where it is not ready */
 	bool changed, known, file;
 	int known_fd;
 	short known_events, revents;
@@ -38,6 +39,7 @@ struct loop_timer {
 	void (*expired)(void *arg);
 	void *arg;
 	bool added;
+	struct loop_timer *prev, *next; /* the loop's own */
 };
 
 /* Something to do once before the loop waits again, after all that is ready now: tasks run in the order in which they were added. */
@@ -53,6 +55,7 @@ struct loop_child {
 	void (*ended)(void *arg, int status); /* status as waitpid has it; the zombie stays until loop_reap */
 	void *arg;
 	bool added, reported;
+	struct loop_child *prev, *next; /* the loop's own */
 };
 
 /*
@@ -62,7 +65,7 @@ struct loop_child {
 struct loop *loop_new(const int *signals, void (*caught)(void *arg, int signal), void *arg);
 void loop_free(struct loop *);
 
-/* 0, or -1 out of memory. */
+/* Adding takes no memory; loop_add_child: 0, or -1 with errno, and the others return 0. */
 int loop_add_fd(struct loop *, struct loop_fd *);
 void loop_remove_fd(struct loop *, struct loop_fd *);
 /* It is to be watched for these from now on. To be called, too, when its descriptor has become another. */

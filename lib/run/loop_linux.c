@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "lib/run/loop_parts.h"
+#include "lib/run/proc_parts.h"
 
 enum { EVENTS = 64 }; /* that one wait tells of; the others wait their turn */
 
@@ -37,8 +38,8 @@ loop_system_open(struct loop *l)
 	l->system = s;
 	if (!s)
 		return -1;
-	s->epoll = loop_out_of_the_way(epoll_create1(EPOLL_CLOEXEC));
-	s->signals.fd = loop_out_of_the_way(signalfd(-1, &l->mask, SFD_CLOEXEC | SFD_NONBLOCK));
+	s->epoll = proc_raise(epoll_create1(EPOLL_CLOEXEC));
+	s->signals.fd = proc_raise(signalfd(-1, &l->mask, SFD_CLOEXEC | SFD_NONBLOCK));
 	s->signals.events = POLLIN;
 	s->signals.ready = signals_ready;
 	s->signals.arg = l;
@@ -229,7 +230,7 @@ note_files(struct loop *l)
 
 	for (f = l->system->files; f; f = f->next)
 		loop_note(l, f, (unsigned short)(f->known_events & (POLLIN | POLLOUT)));
-	return l->ready.n > 0;
+	return l->ready;
 }
 
 /* Of a descriptor that nobody watches any more: it was closed without being removed, and somebody else has a copy. */

@@ -6,14 +6,10 @@
 
 #include "lib/run/loop.h"
 
-/* Pointers of one kind that come and go, also while they are walked: a removed one leaves a hole. */
-struct list {
-	void **at;
-	size_t n, cap, holes;
-};
-
 struct loop {
-	struct list ready, timers, children;
+	struct loop_fd *ready;      /* in the order in which they were added */
+	struct loop_timer *timers;  /* by due */
+	struct loop_child *children;
 	size_t nfds;                /* added */
 	uint64_t last_number;
 	struct loop_task *tasks;    /* in the order in which they run */
@@ -31,8 +27,6 @@ struct loop {
 void loop_note(struct loop *, struct loop_fd *, unsigned events);
 /* A signal has come. */
 void loop_signal(struct loop *, int signal);
-/* A descriptor out of the way of those that a process may be given: 6 and 7 make a link. -1 with errno. */
-int loop_out_of_the_way(int fd);
 /* Is it to be watched? */
 bool loop_wants(const struct loop_fd *);
 

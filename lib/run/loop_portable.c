@@ -69,9 +69,9 @@ loop_system_open(struct loop *l)
 		l->system = NULL;
 		return -1;
 	}
-	signalled = loop_out_of_the_way(ends[1]);
-	s->signals = (struct loop_fd){.fd = loop_out_of_the_way(ends[0]), .events = POLLIN, .ready = signals_ready, .arg = l};
-	if (signalled < 0 || s->signals.fd < 0 || fcntl((int)signalled, F_SETFL, O_NONBLOCK) < 0 ||
+	signalled = ends[1];
+	s->signals = (struct loop_fd){.fd = ends[0], .events = POLLIN, .ready = signals_ready, .arg = l};
+	if (fcntl((int)signalled, F_SETFL, O_NONBLOCK) < 0 ||
 		fcntl(s->signals.fd, F_SETFL, O_NONBLOCK) < 0 || catch(l) < 0)
 		return -1;
 	return loop_add_fd(l, &s->signals);

@@ -431,19 +431,18 @@ proc_words(const char *command)
 
 /* Descriptors */
 
-static int
-raise_descriptor(int *fd)
+int
+proc_raise(int fd)
 {
 	int high;
 
-	if (*fd >= PIPE_LOWEST)
-		return fcntl(*fd, F_SETFD, FD_CLOEXEC);
-	high = fcntl(*fd, F_DUPFD_CLOEXEC, PIPE_LOWEST);
-	if (high < 0)
+	if (fd < 0)
 		return -1;
-	close(*fd);
-	*fd = high;
-	return 0;
+	if (fd >= PIPE_LOWEST)
+		return fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ? -1 : fd;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, PIPE_LOWEST);
+	close(fd);
+	return high;
 }
 
 int
@@ -453,11 +452,13 @@ proc_pipe(int fds[2])
 
 	if (pipe(fds) < 0)
 		return -1;
-	if (raise_descriptor(&fds[0]) == 0 && raise_descriptor(&fds[1]) == 0)
-		return 0;
+	fds[0] = proc_raise(fds[0]);
 	error = errno;
-	close(fds[0]);
-	close(fds[1]);
+	fds[1] = proc_raise(fds[1]);
+	if (fds[0] >= 0 && fds[1] >= 0)
+		return 0;
+	error = fds[0] < 0 ? error : errno;
+	close(fds[0] < 0 ? fds[1] : fds[0]);
 	errno = error;
 	return -1;
 }

@@ -11,6 +11,8 @@
 void proc_die_with_parent(int signal);
 /* Default dispositions and an empty mask. */
 void proc_reset_signals(void);
+/* Moves a descriptor above 7, where a link's are, close-on-exec. -1 with errno: it was none, or is closed. */
+int proc_raise(int fd);
 /* Waits for a child. */
 void proc_reap(pid_t);
 

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/base/bytes.h"
 #include "lib/run/log_file.h"
 
 /* Locks the file, if there is one. 0, or -1 with errno. */
@@ -158,6 +157,22 @@ replace_end(struct replace *r, bool keep)
 	if (keep)
 		sync_directory(r);
 	return 0;
+}
+
+int
+replace_with(struct replace *r, mode_t mode, struct slice contents)
+{
+	ssize_t n;
+
+	if (replace_begin(r, mode) < 0)
+		return -1;
+	while (contents.n) {
+		n = write(r->fd, contents.p, contents.n);
+		if (n < 0 && errno != EINTR)
+			return -1;
+		contents = n > 0 ? slice(contents.p + n, contents.n - (size_t)n) : contents;
+	}
+	return replace_end(r, false);
 }
 
 void

@@ -2,8 +2,9 @@
 #ifndef REPLACE_H
 #define REPLACE_H
 
-#include <stdbool.h>
 #include <sys/types.h>
+
+#include "lib/base/bytes.h"
 
 /* Zeroed it is closed. */
 struct replace {
@@ -25,6 +26,8 @@ int replace_begin(struct replace *, mode_t mode);
  * with errno: the file is as it was.
  */
 int replace_end(struct replace *, bool keep);
+/* Both, with these contents in between. 0, or -1 with errno. */
+int replace_with(struct replace *, mode_t mode, struct slice contents);
 /* Removes a copy that has not taken the file's place. */
 void replace_close(struct replace *);
 

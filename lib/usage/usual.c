@@ -4,33 +4,13 @@
  */
 #include "lib/usage/usage_parts.h"
 
-/* Steps over text at *p. */
-static bool
-over(const char **p, const char *end, const char *text)
-{
-	size_t n = strlen(text);
-
-	if ((size_t)(end - *p) < n || memcmp(*p, text, n) != 0)
-		return false;
-	*p += n;
-	return true;
-}
+enum { DIGITS = 19 }; /* that are read of a count */
 
 /* "name":, behind what comes before it. */
 static bool
 over_name(const char **p, const char *end, const char *before, const char *name)
 {
-	return over(p, end, before) && over(p, end, name) && over(p, end, "\":");
-}
-
-static bool
-digits(const char **p, const char *end, uint64_t *n)
-{
-	const char *from = *p;
-
-	for (*n = 0; *p < end && **p >= '0' && **p <= '9' && *p - from < 19; ++*p)
-		*n = *n * 10 + (uint64_t)(**p - '0');
-	return *p > from && (*from != '0' || *p == from + 1);
+	return bytes_skip(p, end, before) && bytes_skip(p, end, name) && bytes_skip(p, end, "\":");
 }
 
 /* A string of ASCII without escapes, with its quotes. */
@@ -57,7 +37,7 @@ amount(const char **p, const char *end, struct slice *number)
 	const char *from = *p;
 	uint64_t n;
 
-	if (!digits(p, end, &n))
+	if (!bytes_number(p, end, DIGITS, &n))
 		return false;
 	if (*p < end && **p == '.') {
 		for (++*p; *p < end && **p >= '0' && **p <= '9'; ++*p)
@@ -72,10 +52,10 @@ amount(const char **p, const char *end, struct slice *number)
 static bool
 cost(const char **p, const char *end, struct usage_report *r)
 {
-	if (!over(p, end, ",\"cost\":"))
+	if (!bytes_skip(p, end, ",\"cost\":"))
 		return true;
-	return over(p, end, "{\"amount\":") && amount(p, end, &r->amount) && over(p, end, ",\"currency\":")
-		&& plain_string(p, end, &r->currency) && r->currency.n > 2 && over(p, end, "}");
+	return bytes_skip(p, end, "{\"amount\":") && amount(p, end, &r->amount) && bytes_skip(p, end, ",\"currency\":")
+		&& plain_string(p, end, &r->currency) && r->currency.n > 2 && bytes_skip(p, end, "}");
 }
 
 /* The last member: all that is left but for the closing brackets. */
@@ -85,7 +65,7 @@ meta(const char **p, const char *end, struct usage_report *r)
 	struct json_error error;
 	struct slice value;
 
-	if (!over(p, end, ",\"_meta\":"))
+	if (!bytes_skip(p, end, ",\"_meta\":"))
 		return true;
 	if (end - *p < 3)
 		return false;
@@ -103,12 +83,12 @@ usage_read_usual(struct slice text, struct usage_report *r)
 	const char *p = text.p, *end = p + text.n;
 
 	*r = (struct usage_report){.what = USAGE_UPDATE, .has_used = true};
-	if (!over(&p, end, "{\"jsonrpc\":\"2.0\",\"method\":\"") || !over(&p, end, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN))
+	if (!bytes_skip(&p, end, "{\"jsonrpc\":\"2.0\",\"method\":\"") || !bytes_skip(&p, end, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN))
 		|| !over_name(&p, end, "\",\"params\":{\"", acp_session_id) || !plain_string(&p, end, &r->session)
 		|| !over_name(&p, end, ",\"", acp_update) || !over_name(&p, end, "{\"", acp_update_kind)
-		|| !over(&p, end, "\"usage_update\",\"used\":") || !digits(&p, end, &r->used)
-		|| !over(&p, end, ",\"size\":") || !digits(&p, end, &r->size)
-		|| !cost(&p, end, r) || !meta(&p, end, r) || !over(&p, end, "}}}"))
+		|| !bytes_skip(&p, end, "\"usage_update\",\"used\":") || !bytes_number(&p, end, DIGITS, &r->used)
+		|| !bytes_skip(&p, end, ",\"size\":") || !bytes_number(&p, end, DIGITS, &r->size)
+		|| !cost(&p, end, r) || !meta(&p, end, r) || !bytes_skip(&p, end, "}}}"))
 		return false;
 	r->has_size = r->size > 0;
 	return p == end;

@@ -115,8 +115,8 @@ test_members(void)
 	CHECK(member("\"sessionUpdate\"", ACP_SESSION_UPDATE)->kind);
 	CHECK(member("\"rawInput\"", ACP_SESSION_UPDATE)->opaque);
 	CHECK(!member("\"\"", ACP_OTHER)->name && !member("\"x\"", ACP_OTHER)->name);
-	CHECK(acp_begins_session(ACP_SESSION_NEW) && acp_begins_session(ACP_SESSION_FORK));
-	CHECK(!acp_begins_session(ACP_SESSION_PROMPT) && !acp_begins_session(ACP_OTHER));
+	CHECK(acp_opens_session(ACP_SESSION_NEW) && acp_opens_session(ACP_SESSION_FORK));
+	CHECK(!acp_opens_session(ACP_SESSION_PROMPT) && !acp_opens_session(ACP_OTHER));
 	CHECK(acp_id_of_session(ACP_ID_TOOL_CALL) && acp_id_of_session(ACP_ID_PLAN));
 	CHECK(!acp_id_of_session(ACP_ID_SESSION) && !acp_id_of_session(ACP_ID_REQUEST));
 }
