@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "cmd/acp-mcp/names.h"
 #include "cmd/acp-mcp/server.h"
@@ -11,18 +12,9 @@
 enum { QUOTED = 200 }; /* bytes of a line that is not a message */
 
 static void
-checked(struct conn *c, int r)
+start_timer(struct conn *c, struct loop_timer *t, uint64_t us)
 {
-	if (r < 0)
-		mcp_fail(c->mcp, "out of memory");
-}
-
-static void
-start_timer(struct conn *c, struct loop_timer *t, void (*expired)(void *), uint64_t us)
-{
-	t->expired = expired;
-	t->arg = c;
-	checked(c, loop_add_timer(frame_loop(c->mcp->frame), t, us));
+	mcp_check(c->mcp, loop_add_timer(frame_loop(c->mcp->frame), t, us));
 }
 
 static void
@@ -31,24 +23,7 @@ stop_timer(struct conn *c, struct loop_timer *t)
 	loop_remove_timer(frame_loop(c->mcp->frame), t);
 }
 
-static void
-warn(struct conn *c, const char *what, struct slice why)
-{
-	const struct buf *name = c->server ? &c->server->name : &c->command.what->name;
-
-	frame_warn(c->mcp->frame, "server %.*s: %s%.*s", (int)name->n, name->p, what, (int)(why.n < 512 ? why.n : 512), why.p);
-}
-
 /* --- the peer --- */
-
-static void
-peer_message(void *arg, const struct msg *m)
-{
-	struct conn *c = arg;
-
-	if (!c->over && !c->ended)
-		checked(c, conn_receive(c, m));
-}
 
 static void
 report_repeated(struct conn *c)
@@ -56,15 +31,14 @@ report_repeated(struct conn *c)
 	char digits[SLICE_DIGITS];
 
 	if (c->repeated > 0)
-		warn(c, "repetitions of the last line: ", slice_digits(c->repeated, digits));
+		conn_warn(c, "repetitions of the last line: ", slice_digits(c->repeated, digits));
 	c->repeated = 0;
 }
 
 static void
-peer_noise(void *arg, const char *why, struct slice text)
+report_noise(struct conn *c, const char *why, struct slice text)
 {
 	struct buf line = {0};
-	struct conn *c = arg;
 
 	text.n = text.n < QUOTED ? text.n : QUOTED;
 	if (c->noise.p && slice_eq(buf_slice(&c->noise), text)) {
@@ -73,51 +47,74 @@ peer_noise(void *arg, const char *why, struct slice text)
 	}
 	report_repeated(c);
 	c->noise.n = 0;
-	checked(c, buf_add_slice(&c->noise, text) | buf_printf(&line, "%s: %.*s", why, (int)text.n, text.p));
-	warn(c, c->server ? "a line of the agent is not a message: " : "a line of the command is not a message: ", buf_slice(&line));
+	mcp_check(c->mcp, buf_add_slice(&c->noise, text) | buf_printf(&line, "%s: %.*s", why, (int)text.n, text.p));
+	conn_warn(c, c->server ? "a line of the agent is not a message: " : "a line of the command is not a message: ", buf_slice(&line));
 	buf_free(&line);
-}
-
-int
-conn_end(struct conn *c)
-{
-	int r;
-
-	if (c->ended)
-		return 0;
-	c->ended = true;
-	stop_timer(c, &c->stall_timer);
-	conn_drop_calls(c);
-	conn_refuse_asks(c, MCP_ERR_UNAVAILABLE, "acp-mcp: the connection has ended");
-	r = conn_disconnect(c);
-	peer_finish(&c->peer);
-	/* Reading goes on, to notice its end. */
-	conn_resume(c);
-	return r;
 }
 
 /* A line that is not a message was meant to be a request or a response: responds with an error where one is due. */
 static void
-peer_lost(void *arg, enum msg_kind meant, struct slice id)
+answer_noise(struct conn *c, struct slice line)
 {
-	struct conn *c = arg;
+	struct slice id;
+	enum msg_kind meant = msg_noise_meant(line, &id);
 	struct ask *a = meant == MSG_RESPONSE ? conn_find_ask(c, id) : NULL;
 
 	if (c->over || c->ended)
 		return;
 	if (meant == MSG_REQUEST)
-		checked(c, conn_reply_error(c, id, ACP_ERR_INVALID_REQUEST, "acp-mcp: the request is not a message, or longer than --max-line"));
+		conn_reply_error(c, id, ACP_ERR_INVALID_REQUEST, "acp-mcp: the request is not a message, or longer than --max-line");
 	else if (a)
-		checked(c, conn_refuse(c, a, ACP_ERR_INTERNAL, "acp-mcp: the response is not a message, or longer than --max-line"));
+		conn_refuse(c, a, ACP_ERR_INTERNAL, "acp-mcp: the response is not a message, or longer than --max-line");
 }
 
 static void
-peer_ended(void *arg)
+hear_line(struct conn *c, struct slice text)
 {
-	struct conn *c = arg;
+	struct json_error error;
+	struct msg m;
 
+	if (msg_scan(text, &m, &error) == MSG_NOISE) {
+		report_noise(c, error.what, text);
+		answer_noise(c, text);
+	} else if (!c->over && !c->ended) {
+		conn_receive(c, &m);
+	}
+}
+
+/* A part of a line that is too long. */
+static void
+hear_piece(struct conn *c, const struct line *piece)
+{
+	struct outline whole;
+
+	if (piece->first)
+		report_noise(c, "it is too long", piece->text);
+	outline_add(&c->outline, piece->text);
+	if (!piece->last)
+		return;
+	whole = c->outline;
+	c->outline = (struct outline){0};
+	if (!whole.failed)
+		answer_noise(c, buf_slice(&whole.text));
+	buf_free(&whole.text);
+}
+
+static bool
+hear(void *arg, enum input_got got, const struct line *line)
+{
+	if (got == INPUT_PIECE)
+		hear_piece(arg, line);
+	else if (!line_is_blank(line))
+		hear_line(arg, line->text);
+	return true;
+}
+
+static void
+peer_ended(struct conn *c)
+{
 	if (c->server) {
-		checked(c, conn_end(c));
+		conn_end(c);
 		c->over = true;
 		return;
 	}
@@ -127,82 +124,20 @@ peer_ended(void *arg)
 	conn_drop_calls(c);
 	/* Later requests for it are refused until the other side disconnects. */
 	conn_refuse_asks(c, MCP_ERR_BACKEND, "acp-mcp: the server has ended");
-	peer_finish(&c->peer);
+	conn_finish_peer(c);
 	command_finish(&c->command, false);
 	c->over = c->id.n == 0;
 }
 
+/* Where nobody reads what is written to the peer, that shows when its output ends. */
 static void
-peer_moved(void *arg)
+happened(void *arg, enum endpoint_event event)
 {
 	struct conn *c = arg;
 
+	if (event == ENDPOINT_ENDED)
+		peer_ended(c);
 	conn_update_all(c->mcp);
-}
-
-static struct conn *
-conn_new(struct mcp *m, enum acp_direction dir, const struct form *form)
-{
-	struct conn *c = calloc(1, sizeof(*c));
-
-	if (!c)
-		return NULL;
-	c->mcp = m;
-	c->dir = dir;
-	c->form = form;
-	c->peer = (struct peer){.message = peer_message, .noise = peer_noise, .lost = peer_lost, .ended = peer_ended,
-		 .moved = peer_moved, .arg = c};
-	return c;
-}
-
-static void
-list(struct conn *c)
-{
-	c->next = c->mcp->conns;
-	c->mcp->conns = c;
-}
-
-/* --- a shim --- */
-
-static void
-pace(struct conn *c)
-{
-	endpoint_pause(&c->peer.end, c->awaiting || c->blocked);
-}
-
-void
-conn_resume(struct conn *c)
-{
-	stop_timer(c, &c->response_timer);
-	c->awaiting = false;
-	pace(c);
-}
-
-int
-conn_retry_first(struct conn *c)
-{
-	struct buf text = c->first;
-	struct json_error error;
-	struct msg m;
-	int r = 0;
-
-	c->first = (struct buf){0};
-	if (text.n > 0 && msg_scan(buf_slice(&text), &m, &error) == MSG_REQUEST)
-		r = conn_receive(c, &m);
-	buf_free(&text);
-	return r;
-}
-
-int
-conn_refuse_all(struct conn *c, struct slice error)
-{
-	int r = buf_add_slice(&c->refusal, error);
-
-	warn(c, "no connection: ", error);
-	if (r == 0)
-		r = conn_retry_first(c);
-	conn_resume(c);
-	return r;
 }
 
 static void
@@ -212,35 +147,46 @@ response_expired(void *arg)
 	struct conn *c = arg;
 
 	conn_drop_calls(c);
-	checked(c, conn_refuse_all(c, slice_of(error)));
+	conn_refuse_all(c, slice_of(error));
 	conn_update_all(c->mcp);
 }
 
-void
-conn_await(struct conn *c, enum call_kind kind)
+static void
+stall_expired(void *arg)
 {
-	c->awaiting = true;
-	pace(c);
-	/* The agent decides how long to wait for the responses to its own requests. */
-	if (kind != CALL_MESSAGE)
-		start_timer(c, &c->response_timer, response_expired, c->mcp->options->timeout);
+	struct conn *c = arg;
+
+	if (c->peer.out.written > c->last_written) {
+		c->last_written = c->peer.out.written;
+		start_timer(c, &c->stall_timer, c->mcp->options->timeout);
+		return;
+	}
+	conn_warn(c, c->server ? "the agent does not read: " : "the command does not read: ", slice_of("closing the connection"));
+	output_fail(&c->peer.out, EPIPE);
+	peer_ended(c);
+	conn_update_all(c->mcp);
 }
 
-int
-conn_connect(struct conn *c, bool by_server_id)
+/* Takes ownership of the descriptors, which may be the same. Returns 0, or -1 with errno. */
+static int
+open_peer(struct conn *c, int in, int out)
 {
-	const struct buf *id = &c->server->id;
-	struct buf params = {0};
-	struct call *call = NULL;
-
-	c->form = &form_first;
-	if (buf_printf(&params, "{\"%s\":%.*s}", by_server_id ? acp_server_id : acp_acp_id, (int)id->n, id->p) == 0)
-		call = conn_call(c, CALL_CONNECT, ACP_MCP_CONNECT, buf_slice(&params), NULL);
-	buf_free(&params);
-	if (call)
-		conn_await(c, CALL_CONNECT);
-	return call ? 0 : -1;
+	return endpoint_open(&c->peer, frame_loop(c->mcp->frame), in, out, c->mcp->options->frame.limit);
 }
+
+static struct conn *
+conn_new(struct mcp *m, enum acp_direction dir, const struct form *form)
+{
+	struct conn *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	*c = (struct conn){.mcp = m, .dir = dir, .form = form, .peer = {.line = hear, .event = happened, .arg = c},
+		.response_timer = {.expired = response_expired, .arg = c}, .stall_timer = {.expired = stall_expired, .arg = c}};
+	return c;
+}
+
+/* --- a shim --- */
 
 int
 conn_accept(struct mcp *m, struct server *s, int fd)
@@ -250,17 +196,17 @@ conn_accept(struct mcp *m, struct server *s, int fd)
 
 	if (!c)
 		close(fd);
-	if (!c || peer_open(&c->peer, frame_loop(m->frame), fd, fd, m->options->frame.limit) < 0) {
+	if (!c || open_peer(c, fd, fd) < 0) {
 		free(c);
 		return -1;
 	}
 	c->server = s;
 	server_ref(s);
-	list(c);
+	LL_PREPEND(m->conns, c);
 	if (d == DIALECT_DECLARED)
 		d = s->by_server_id ? DIALECT_NEWEST : DIALECT_ACP_ID;
 	if (d != DIALECT_NEWEST)
-		checked(c, conn_connect(c, d == DIALECT_SERVER_ID));
+		form_first_connect(c, d == DIALECT_SERVER_ID);
 	return 0;
 }
 
@@ -310,7 +256,7 @@ conn_start(struct mcp *m, const struct provided *p, const struct form *form)
 	}
 	c->command = (struct command){.mcp = m, .what = p, .input = -1, .ended = command_ended, .arg = c};
 	if (pipes(theirs, ours) < 0) {
-		warn(c, "it cannot be started: ", slice_of(strerror(errno)));
+		conn_warn(c, "it cannot be started: ", slice_of(strerror(errno)));
 		free(c);
 		return NULL;
 	}
@@ -323,8 +269,8 @@ conn_start(struct mcp *m, const struct provided *p, const struct form *form)
 		free(c);
 		return NULL;
 	}
-	list(c);
-	if (peer_open(&c->peer, frame_loop(m->frame), ours[0], ours[1], m->options->frame.limit) < 0)
+	LL_PREPEND(m->conns, c);
+	if (open_peer(c, ours[0], ours[1]) < 0)
 		mcp_fail(m, strerror(errno));
 	return c;
 }
@@ -336,7 +282,7 @@ conn_finish(struct conn *c)
 	c->ended = true;
 	conn_drop_calls(c);
 	conn_refuse_asks(c, MCP_ERR_UNAVAILABLE, "acp-mcp: disconnected");
-	peer_finish(&c->peer);
+	conn_finish_peer(c);
 	command_finish(&c->command, true);
 	c->over = true;
 }
@@ -348,7 +294,7 @@ conn_find(struct mcp *m, enum acp_direction dir, struct slice id)
 {
 	struct conn *c;
 
-	for (c = m->conns; c; c = c->next)
+	LL_FOREACH(m->conns, c)
 		if (c->id.n > 0 && dir != c->dir && json_string_eq(buf_slice(&c->id), id))
 			return c;
 	return NULL;
@@ -359,7 +305,7 @@ conn_serving(struct mcp *m, const struct provided *p)
 {
 	struct conn *c;
 
-	for (c = m->conns; c; c = c->next)
+	LL_FOREACH(m->conns, c)
 		if (!c->ended && c->command.what == p && c->form == &form_newest_offer)
 			return c;
 	return NULL;
@@ -368,10 +314,12 @@ conn_serving(struct mcp *m, const struct provided *p)
 static void
 conn_free(struct conn *c)
 {
+	LL_DELETE(c->mcp->conns, c);
 	stop_timer(c, &c->response_timer);
 	stop_timer(c, &c->stall_timer);
 	report_repeated(c);
-	peer_close(&c->peer);
+	endpoint_close(&c->peer);
+	buf_free(&c->outline.text);
 	conn_drop_calls(c);
 	conn_refuse_asks(c, MCP_ERR_UNAVAILABLE, "acp-mcp: the connection has ended");
 	if (c->server)
@@ -398,19 +346,15 @@ static void
 update_expired(void *arg)
 {
 	struct mcp *m = arg;
-	struct conn **at = &m->conns, *c;
+	struct conn *c, *next;
 
-	while ((c = *at)) {
+	LL_FOREACH_SAFE(m->conns, c, next) {
 		if (is_done(c)) {
-			*at = c->next;
 			conn_free(c);
-			continue;
-		}
-		if (c->blocked && !frame_full(m->frame, c->dir)) {
+		} else if (c->blocked && !frame_full(m->frame, c->dir)) {
 			c->blocked = false;
-			pace(c);
+			conn_pace(c);
 		}
-		at = &c->next;
 	}
 	conn_update_all(m);
 }
@@ -420,23 +364,7 @@ update_expired(void *arg)
 static bool
 is_backlogged(const struct conn *c)
 {
-	return !c->peer.end.out.error && c->peer.end.out.queued > c->mcp->options->frame.limit;
-}
-
-static void
-stall_expired(void *arg)
-{
-	struct conn *c = arg;
-
-	if (c->peer.end.out.written > c->last_written) {
-		c->last_written = c->peer.end.out.written;
-		start_timer(c, &c->stall_timer, stall_expired, c->mcp->options->timeout);
-		return;
-	}
-	warn(c, c->server ? "the agent does not read: " : "the command does not read: ", slice_of("closing the connection"));
-	output_fail(&c->peer.end.out, EPIPE);
-	peer_ended(c);
-	conn_update_all(c->mcp);
+	return !c->peer.out.error && c->peer.out.queued > c->mcp->options->frame.limit;
 }
 
 /*
@@ -451,14 +379,14 @@ stop_directions(struct mcp *m)
 	struct conn *c;
 	enum acp_direction dir;
 
-	for (c = m->conns; c; c = c->next) {
+	LL_FOREACH(m->conns, c) {
 		if (is_backlogged(c))
 			stop[c->dir == ACP_UP ? ACP_DOWN : ACP_UP] = true;
 		if (!is_backlogged(c)) {
 			stop_timer(c, &c->stall_timer);
 		} else if (!c->stall_timer.added) {
-			c->last_written = c->peer.end.out.written;
-			start_timer(c, &c->stall_timer, stall_expired, m->options->timeout);
+			c->last_written = c->peer.out.written;
+			start_timer(c, &c->stall_timer, m->options->timeout);
 		}
 	}
 	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
@@ -472,10 +400,10 @@ conn_update_all(struct mcp *m)
 	struct conn *c;
 	bool due = false;
 
-	for (c = m->conns; c; c = c->next) {
+	LL_FOREACH(m->conns, c) {
 		if (!c->blocked && frame_full(m->frame, c->dir)) {
 			c->blocked = true;
-			pace(c);
+			conn_pace(c);
 		}
 		due = due || is_done(c) || (c->blocked && !frame_full(m->frame, c->dir));
 	}
@@ -483,8 +411,7 @@ conn_update_all(struct mcp *m)
 	if (!due || m->update_timer.added)
 		return;
 	m->update_timer = (struct loop_timer){.expired = update_expired, .arg = m};
-	if (loop_add_timer(frame_loop(m->frame), &m->update_timer, 0) < 0)
-		mcp_fail(m, "out of memory");
+	mcp_check(m, loop_add_timer(frame_loop(m->frame), &m->update_timer, 0));
 }
 
 void
@@ -493,21 +420,17 @@ conn_close_all(struct mcp *m)
 	struct conn *c;
 
 	loop_remove_timer(frame_loop(m->frame), &m->update_timer);
-	for (c = m->conns; c; c = c->next) {
+	LL_FOREACH(m->conns, c) {
 		if (c->server)
-			checked(c, conn_disconnect(c));
-		peer_close(&c->peer);
+			conn_disconnect(c);
+		endpoint_close(&c->peer);
 	}
 }
 
 void
 conn_free_all(struct mcp *m)
 {
-	struct conn *c;
-
-	while ((c = m->conns)) {
-		m->conns = c->next;
-		conn_free(c);
-	}
+	while (m->conns)
+		conn_free(m->conns);
 	conn_free_calls(m);
 }

@@ -1,7 +1,10 @@
 /*
- * conn: a connection of MCP over ACP, between a peer and the chain. The peer speaks MCP on descriptors. It is a shim
- * (acp-mcp --connect) that the agent has started, or a command of --provide. acp-mcp sends the peer's requests into the chain
- * in one direction (calls); requests from the chain to the peer come in the other direction (asks).
+ * conn: a connection of MCP over ACP, between a peer and the chain. The peer speaks MCP on descriptors: JSON-RPC, one message a
+ * line. It is a shim (acp-mcp --connect) that the agent has started, or a command of --provide. acp-mcp sends the peer's requests
+ * into the chain in one direction (calls); requests from the chain to the peer come in the other direction (asks).
+ *
+ * conn.c has the connections and their peers. It stands on the forms of the protocol, and these on conn_chain.c, which has calls
+ * and asks. Whatever finds that memory is out ends the session with mcp_check.
  *
  * The loop or the frame may be in a function of a connection, so a connection is never freed there: the timer of
  * conn_update_all frees it.
@@ -10,8 +13,9 @@
 #define MCP_CONN_H
 
 #include "cmd/acp-mcp/mcp.h"
-#include "cmd/acp-mcp/peer.h"
 #include "cmd/acp-mcp/provide.h"
+#include "lib/acp/outline.h"
+#include "lib/run/endpoint.h"
 
 struct server;
 struct conn;
@@ -40,21 +44,21 @@ struct ask {
 	bool listens;          /* a subscription: acp-mcp responds to it when the server ends */
 };
 
-/* A form of the protocol (see "Forms" in acp-mcp(1)). Functions that return an int return 0, or -1 out of memory. */
+/* A form of the protocol (see "Forms" in acp-mcp(1)). */
 struct form {
 	/* Sends a request or notification of the peer into the chain. */
-	int (*send)(struct conn *, const struct msg *);
-	/* Handles the response to a call, and responds to the peer's request where the call forwards one. */
-	int (*response)(struct conn *, struct call *, const struct msg *);
-	/* Responds to the current request of the chain without the peer, where that is possible: then returns 1. May be NULL. */
-	int (*reply_locally)(struct conn *, struct slice method);
+	void (*send)(struct conn *, const struct msg *);
+	/* Handles the response to a call, and responds to the peer's request where the call forwards one. NULL: it makes no calls. */
+	void (*response)(struct conn *, struct call *, const struct msg *);
+	/* Responds to the current request of the chain without the peer, and returns true, where that is possible. May be NULL. */
+	bool (*reply_locally)(struct conn *, struct slice method);
 	/*
 	 * Sends the chain's request to the peer with conn_send_ask, or leaves it until conn_send_waiting_asks. NULL where a
 	 * provider sends no requests.
 	 */
-	int (*deliver)(struct conn *, struct ask *, struct slice method, struct slice params);
-	/* Handles a response of the peer. ask: NULL if the request did not come from the chain. */
-	int (*peer_response)(struct conn *, struct ask *, const struct msg *);
+	void (*deliver)(struct conn *, struct ask *, struct slice method, struct slice params);
+	/* Handles a response of the peer. ask: NULL if the request did not come from the chain. NULL where deliver is. */
+	void (*peer_response)(struct conn *, struct ask *, const struct msg *);
 };
 extern const struct form form_first;        /* for shims and commands */
 extern const struct form form_newest;       /* for shims */
@@ -65,10 +69,12 @@ struct conn {
 	struct mcp *mcp;
 	const struct form *form;
 	enum acp_direction dir;       /* in which the peer's requests are sent */
-	struct peer peer;
+	struct endpoint peer;
+	struct outline outline;       /* of the peer's line that is too long */
 	bool older;                   /* the provider does not know the newest form, nor its server the newest MCP */
 	bool awaiting;                /* the peer is not read: a response from the chain has to come first */
 	bool blocked;                 /* the peer is not read: the queue of its direction is full */
+	bool finished;                /* the peer's input ends after what is queued: nothing more is sent to it */
 	bool ended;                   /* the peer has ended, or the connection was closed */
 	bool over;                    /* to be freed as soon as its command does not run */
 	struct buf id;                /* connectionId, a JSON string; empty: none */
@@ -102,11 +108,6 @@ struct conn *conn_start(struct mcp *, const struct provided *, const struct form
 struct conn *conn_find(struct mcp *, enum acp_direction dir, struct slice id);
 /* Finds the running command that serves this server in the newest form. NULL: none. */
 struct conn *conn_serving(struct mcp *, const struct provided *);
-/*
- * Ends a shim's connection: disconnects from the provider, responds to open requests with errors, and closes the shim's input.
- * The agent may start another shim. Returns 0, or -1 out of memory.
- */
-int conn_end(struct conn *);
 /* Ends a command's connection after mcp/disconnect: closes the command's input. The connection is freed when it has ended. */
 void conn_finish(struct conn *);
 /*
@@ -120,62 +121,72 @@ void conn_free_all(struct mcp *);
 
 /* --- conn_chain.c: calls and asks --- */
 
+/* A line on stderr about the connection's server. */
+void conn_warn(struct conn *, const char *what, struct slice why);
 /* Handles the current message of the frame, an mcp/message for the peer. Returns the verdict on it. */
 enum verdict conn_deliver(struct conn *, const struct message *);
-/* Cancels the ask with this id that came in direction dir. Returns false if there is none. Reports its own failures. */
+/* Cancels the ask with this id that came in direction dir. Returns false if there is none. */
 bool conn_cancel_any(struct mcp *, enum acp_direction dir, struct slice id);
-/*
- * Forwards a notification about a request that a shim has sent in the newest form. Returns false if there is no such request.
- * Reports its own failures.
- */
+/* Forwards a notification about a request that a shim has sent in the newest form. Returns false if there is no such request. */
 bool conn_forward_notification(struct mcp *, struct slice server_id, const struct msg *);
 /* Handles the response to a call, and frees the call. */
 void conn_response(struct mcp *, struct call *, const struct msg *);
-/* Handles a message from the peer. Returns 0, or -1 out of memory. */
-int conn_receive(struct conn *, const struct msg *);
+/* Handles a message from the peer. */
+void conn_receive(struct conn *, const struct msg *);
 /* Cancels the connection's calls in the chain. Their responses are ignored. */
 void conn_drop_calls(struct conn *);
+void conn_free_calls(struct mcp *);
 /* Responds to all of the connection's asks with this error, and frees them. */
 void conn_refuse_asks(struct conn *, int code, const char *why);
-/* Sends mcp/disconnect if there is a connectionId. Returns 0, or -1 out of memory. */
-int conn_disconnect(struct conn *);
-void conn_free_calls(struct mcp *);
+/* Sends mcp/disconnect if there is a connectionId. */
+void conn_disconnect(struct conn *);
+/* Closes the peer's input after all that is queued. */
+void conn_finish_peer(struct conn *);
+/*
+ * Ends a shim's connection: disconnects from the provider, responds to open requests with errors, and closes the shim's input.
+ * The agent may start another shim.
+ */
+void conn_end(struct conn *);
+/* Reads the peer, unless it has to wait. */
+void conn_pace(struct conn *);
 
-/* For the forms. Functions that return an int return 0, or -1 out of memory. */
+/* For the forms. */
 
 /* Sends a request into the chain. of: the peer's request that it forwards, or NULL. Returns NULL out of memory. */
 struct call *conn_call(struct conn *, enum call_kind, enum acp_method, struct slice params, const struct msg *of);
 /* Sends an mcp/message notification into the chain. */
-int conn_notify(struct conn *, struct slice params);
+void conn_notify(struct conn *, struct slice params);
 /* Sends a request to the peer; id p NULL: a notification. method: a JSON string. params p NULL: none. */
-int conn_send(struct conn *, struct slice id, struct slice method, struct slice params);
-/* Sends a response to the peer. member: "result" or "error". */
-int conn_reply(struct conn *, struct slice id, const char *member, struct slice value);
-int conn_reply_error(struct conn *, struct slice id, int code, const char *message);
+void conn_send(struct conn *, struct slice id, struct slice method, struct slice params);
+/* Send a response to the peer: a result, an error object, or a new error. */
+void conn_reply(struct conn *, struct slice id, struct slice result);
+void conn_reply_failure(struct conn *, struct slice id, struct slice error);
+void conn_reply_error(struct conn *, struct slice id, int code, const char *message);
 /* Finds the ask with this id towards the peer. NULL: none. */
 struct ask *conn_find_ask(const struct conn *, struct slice id);
 /* Sends an ask to the peer, with this method (a JSON string) and params. */
-int conn_send_ask(struct conn *, struct ask *, struct slice method, struct slice params);
+void conn_send_ask(struct conn *, struct ask *, struct slice method, struct slice params);
 /* Calls form.deliver for each ask that has not been sent. */
-int conn_send_waiting_asks(struct conn *);
+void conn_send_waiting_asks(struct conn *);
 /* Respond to an ask with a result, with an error object, or with a new error; and free it. */
-int conn_respond(struct conn *, struct ask *, struct slice result);
-int conn_respond_error(struct conn *, struct ask *, struct slice error);
-int conn_refuse(struct conn *, struct ask *, int code, const char *why);
+void conn_respond(struct conn *, struct ask *, struct slice result);
+void conn_respond_error(struct conn *, struct ask *, struct slice error);
+void conn_refuse(struct conn *, struct ask *, int code, const char *why);
 /* Stops reading the peer until conn_resume. Unless kind is CALL_MESSAGE, the connection is refused after --timeout. */
 void conn_await(struct conn *, enum call_kind kind);
 void conn_resume(struct conn *);
-/* Sends mcp/connect in the first form, and stops reading the peer until its response. */
-int conn_connect(struct conn *, bool by_server_id);
 /*
  * Passes a provider's error response on to the peer. If it says that the server has ended, also ends the connection; a
  * CALL_PROBE (the peer's own server/discover) then gets no response, because the peer would take an error to mean that the
  * server speaks an older protocol.
  */
-int conn_call_failed(struct conn *, const struct call *, struct slice error);
+void conn_call_failed(struct conn *, const struct call *, struct slice error);
 /* Reports that there is no connection. The peer's next request gets this error object; then the connection ends. */
-int conn_refuse_all(struct conn *, struct slice error);
+void conn_refuse_all(struct conn *, struct slice error);
 /* Handles the peer's request in `first` again, after the form has changed or the connection was refused. */
-int conn_retry_first(struct conn *);
+void conn_retry_first(struct conn *);
+
+/* form_first.c: sends mcp/connect, and stops reading the peer until its response. */
+void form_first_connect(struct conn *, bool by_server_id);
 
 #endif

@@ -17,15 +17,13 @@ static const char *const claimed[2] = {"true", "{}"};
 enum agent_kind
 declare_agent_kind(struct slice result, bool *v2)
 {
-	struct slice version = json_type(result) == JSON_OBJECT ? json_get(result, acp_protocol_version) : slice(NULL, 0), mcp;
+	struct slice mcp;
 	uint64_t n;
 
-	*v2 = json_type(version) == JSON_NUMBER && json_u64(version, &n) && n >= 2;
-	if (!*v2) {
-		mcp = mcp_object(mcp_object(result, "agentCapabilities"), "mcpCapabilities");
-		return mcp.p && json_type(json_get(mcp, "acp")) == JSON_TRUE ? AGENT_ACP : AGENT_STDIO;
-	}
-	mcp = mcp_object(mcp_object(mcp_object(result, "capabilities"), "session"), "mcp");
+	*v2 = json_u64(json_get(result, acp_protocol_version), &n) && n >= 2;
+	if (!*v2)
+		return json_type(json_path(result, "agentCapabilities.mcpCapabilities.acp")) == JSON_TRUE ? AGENT_ACP : AGENT_STDIO;
+	mcp = json_path(result, "capabilities.session.mcp");
 	if (mcp_object(mcp, "acp").p)
 		return AGENT_ACP;
 	return mcp_object(mcp, "stdio").p ? AGENT_STDIO : AGENT_NEITHER;
@@ -90,17 +88,14 @@ struct change {
 static bool
 is_acp(struct slice declaration)
 {
-	struct slice type = mcp_string(declaration, "type");
-
-	return type.p && json_string_is(type, "acp");
+	return json_string_is(json_get(declaration, "type"), "acp");
 }
 
 bool
 declare_any(const struct mcp *m, const struct msg *request)
 {
-	struct slice servers = json_type(request->params) == JSON_OBJECT ? json_get(request->params, acp_mcp_servers) : slice(NULL, 0);
+	struct slice servers = json_get(request->params, acp_mcp_servers), key, one;
 	struct json_iter i = {.in = servers};
-	struct slice key, one;
 	bool any = m->options->nprovided > 0;
 
 	while (!any && json_type(servers) == JSON_ARRAY && json_next(&i, &key, &one))
@@ -113,13 +108,11 @@ static bool
 has_name(struct slice servers, struct slice name)
 {
 	struct json_iter i = {.in = servers};
-	struct slice key, one, its;
+	struct slice key, one;
 
-	while (json_type(servers) == JSON_ARRAY && json_next(&i, &key, &one)) {
-		its = mcp_string(one, acp_server_name);
-		if (its.p && json_string_eq(its, name))
+	while (json_next(&i, &key, &one))
+		if (json_string_eq(json_get(one, acp_server_name), name))
 			return true;
-	}
 	return false;
 }
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "cmd/acp-mcp/conn.h"
 #include "cmd/acp-mcp/declare.h"
@@ -19,51 +20,35 @@ struct early {
 	struct held *held;
 };
 
-static enum verdict
-checked(struct mcp *m, int r, enum verdict v)
-{
-	if (r < 0)
-		mcp_fail(m, "out of memory");
-	return v;
-}
-
 /* --- declarations --- */
 
 static enum verdict
 hold_early(struct mcp *m)
 {
-	struct early *e = calloc(1, sizeof(*e)), **at = &m->early;
+	struct early *e = calloc(1, sizeof(*e));
 
 	if (!e || !(e->held = frame_hold(m->frame))) {
 		free(e);
-		return checked(m, -1, VERDICT_PASS);
+		mcp_check(m, -1);
+		return VERDICT_PASS;
 	}
-	while (*at)
-		at = &(*at)->next;
-	*at = e;
+	LL_APPEND(m->early, e);
 	m->early_bytes += frame_held_text(e->held).n;
 	return VERDICT_HOLD;
 }
 
 /* Is one of the held messages the request with this id? */
-static int
+static bool
 is_early(const struct mcp *m, struct slice id)
 {
-	struct buf key = {0}, own = {0};
 	const struct early *e;
 	struct json_error error;
 	struct msg msg;
-	int r = msg_id_key(id, &key), found = 0;
 
-	for (e = m->early; r == 0 && e && !found; e = e->next) {
-		own.n = 0;
-		if (msg_scan(frame_held_text(e->held), &msg, &error) == MSG_REQUEST)
-			r = msg_id_key(msg.id, &own);
-		found = r == 0 && slice_eq(buf_slice(&key), buf_slice(&own));
-	}
-	buf_free(&key);
-	buf_free(&own);
-	return r < 0 ? -1 : found;
+	LL_FOREACH(m->early, e)
+		if (msg_scan(frame_held_text(e->held), &msg, &error) == MSG_REQUEST && msg_same_id(msg.id, id))
+			return true;
+	return false;
 }
 
 /*
@@ -71,19 +56,18 @@ is_early(const struct mcp *m, struct slice id)
  * what comes after it keeps its place. Responses pass, and what cancels a request that is not held: the agent may need them to
  * respond to initialize.
  */
-static int
+static bool
 must_wait(const struct mcp *m, const struct message *s)
 {
 	struct slice id = {NULL, 0};
 
-	/* In the array that asks it would wait for itself. */
-	if (!m->asked || m->asked == s->number || s->msg.kind == MSG_RESPONSE)
-		return 0;
+	if (!m->asked || s->msg.kind == MSG_RESPONSE)
+		return false;
 	if (!m->early)
 		return s->msg.kind == MSG_REQUEST && acp_opens_session(s->msg.what) && declare_any(m, &s->msg);
-	if (s->msg.what == ACP_CANCEL_REQUEST && json_type(s->msg.params) == JSON_OBJECT)
+	if (s->msg.what == ACP_CANCEL_REQUEST)
 		id = json_get(s->msg.params, acp_request_id);
-	return id.p ? is_early(m, id) : 1;
+	return !id.p || is_early(m, id);
 }
 
 static enum verdict
@@ -91,16 +75,16 @@ declare(struct mcp *m, const struct message *s)
 {
 	struct buf with = {0};
 	struct slice what;
-	int r;
+	int r = declare_change(m, &s->msg, &what, &with);
 
-	r = declare_change(m, &s->msg, &what, &with);
 	if (r == 1)
 		r = frame_replace(m->frame, what, buf_slice(&with));
+	mcp_check(m, r);
 	buf_free(&with);
-	return checked(m, r, VERDICT_PASS);
+	return VERDICT_PASS;
 }
 
-static int
+static void
 release(struct mcp *m, struct held *h)
 {
 	struct slice text = frame_held_text(h), what;
@@ -116,25 +100,23 @@ release(struct mcp *m, struct held *h)
 		change = (struct splice){what.p, what.p + what.n, buf_slice(&with)};
 		r = splice_write(text, &change, 1, &edited);
 	}
+	mcp_check(m, r);
 	frame_release(m->frame, h, VERDICT_PASS, r == 0 && edited.n ? buf_slice(&edited) : slice(NULL, 0));
 	buf_free(&with);
 	buf_free(&edited);
-	return r;
 }
 
-static int
+static void
 release_early(struct mcp *m)
 {
 	struct early *e;
-	int r = 0;
 
 	m->early_bytes = 0;
 	while ((e = m->early)) {
-		m->early = e->next;
-		r |= release(m, e->held);
+		LL_DELETE(m->early, e);
+		release(m, e->held);
 		free(e);
 	}
-	return r;
 }
 
 /* Notes which servers the agent supports, by its response to initialize. The client always gets a response with support of type acp. */
@@ -153,11 +135,11 @@ note_agent_kind(struct mcp *m, const struct message *s)
 		r = declare_claim(s->msg.result, m->v2, &what, &with);
 	if (r == 1)
 		r = frame_replace(m->frame, what, buf_slice(&with));
+	mcp_check(m, r);
 	buf_free(&with);
-	m->asked = 0;
-	if (r == 0)
-		r = release_early(m);
-	return checked(m, r, VERDICT_PASS);
+	m->asked = false;
+	release_early(m);
+	return VERDICT_PASS;
 }
 
 static enum verdict
@@ -168,7 +150,7 @@ take_response(struct mcp *m, enum acp_direction dir, const struct message *s)
 	if (what == ACP_INITIALIZE)
 		return note_agent_kind(m, s);
 	if (acp_opens_session(what))
-		return checked(m, server_opened(m, s), VERDICT_PASS);
+		server_opened(m, s);
 	if (what == ACP_SESSION_PROMPT && !s->msg.error.p)
 		server_prompted(m, s->request->session);
 	if ((what == ACP_SESSION_CLOSE || what == ACP_SESSION_DELETE) && !s->msg.error.p)
@@ -181,8 +163,8 @@ take_response(struct mcp *m, enum acp_direction dir, const struct message *s)
 static enum verdict
 refuse_broken(struct mcp *m)
 {
-	return checked(m, frame_reply_error(m->frame, NULL, MCP_ERR_BACKEND, "acp-mcp: the server could not be started", slice(NULL, 0)),
-		VERDICT_DROP);
+	mcp_check(m, frame_reply_error(m->frame, NULL, MCP_ERR_BACKEND, "acp-mcp: the server could not be started", slice(NULL, 0)));
+	return VERDICT_DROP;
 }
 
 static enum verdict
@@ -196,12 +178,11 @@ connect_offered(struct mcp *m, const struct provided *p)
 		return refuse_broken(m);
 	/* A name that nobody else gives, nor one that was in our place before and has died. */
 	r = buf_printf(&c->id, "%.*s-%016" PRIx64 "-%" PRIu64 "\"", (int)p->id.n - 1, p->id.p, m->options->token, ++m->nconns);
-	if (r == 0)
-		r = buf_printf(&result, "{\"%s\":%.*s}", acp_connection_id, (int)c->id.n, c->id.p);
-	if (r == 0)
-		r = frame_reply(m->frame, NULL, buf_slice(&result));
+	r |= buf_printf(&result, "{\"%s\":%.*s}", acp_connection_id, (int)c->id.n, c->id.p);
+	r |= frame_reply(m->frame, NULL, buf_slice(&result));
+	mcp_check(m, r);
 	buf_free(&result);
-	return checked(m, r, VERDICT_DROP);
+	return VERDICT_DROP;
 }
 
 static enum verdict
@@ -253,11 +234,9 @@ is_lost(const struct mcp *m, enum acp_direction dir, struct slice id)
 static enum verdict
 refuse_lost(struct mcp *m, const struct message *s)
 {
-	int r = 0;
-
 	if (s->msg.kind == MSG_REQUEST)
-		r = frame_reply_error(m->frame, NULL, MCP_ERR_UNAVAILABLE, "acp-mcp: there is no such connection any more", slice(NULL, 0));
-	return checked(m, r, VERDICT_DROP);
+		mcp_check(m, frame_reply_error(m->frame, NULL, MCP_ERR_UNAVAILABLE, "acp-mcp: there is no such connection any more", slice(NULL, 0)));
+	return VERDICT_DROP;
 }
 
 static enum verdict
@@ -283,17 +262,17 @@ take_disconnect(struct mcp *m, enum acp_direction dir, const struct message *s)
 		return VERDICT_PASS;
 	if (c)
 		conn_finish(c);
-	return checked(m, s->msg.kind == MSG_REQUEST ? frame_reply(m->frame, NULL, slice_of("{}")) : 0, VERDICT_DROP);
+	if (s->msg.kind == MSG_REQUEST)
+		mcp_check(m, frame_reply(m->frame, NULL, slice_of("{}")));
+	return VERDICT_DROP;
 }
 
 static enum verdict
 take_cancel(struct mcp *m, enum acp_direction dir, const struct message *s)
 {
-	struct slice id = {NULL, 0};
+	struct slice id = json_get(s->msg.params, acp_request_id);
 
-	if (s->msg.kind == MSG_NOTIFICATION && json_type(s->msg.params) == JSON_OBJECT)
-		id = json_get(s->msg.params, acp_request_id);
-	return id.p && conn_cancel_any(m, dir, id) ? VERDICT_DROP : VERDICT_PASS;
+	return s->msg.kind == MSG_NOTIFICATION && conn_cancel_any(m, dir, id) ? VERDICT_DROP : VERDICT_PASS;
 }
 
 /* A shim of the agent's. */
@@ -315,19 +294,17 @@ static enum verdict
 message(void *state, struct frame *f, enum acp_direction dir, const struct message *s)
 {
 	struct mcp *m = state;
-	int wait = dir == ACP_DOWN ? must_wait(m, s) : 0;
 
 	(void)f;
-	if (wait)
-		return wait < 0 ? checked(m, -1, VERDICT_PASS) : hold_early(m);
+	if (dir == ACP_DOWN && must_wait(m, s))
+		return hold_early(m);
 	if (s->msg.kind == MSG_RESPONSE)
 		return take_response(m, dir, s);
 	if (dir == ACP_DOWN && s->msg.kind == MSG_REQUEST && acp_opens_session(s->msg.what))
 		return declare(m, s);
 	switch (s->msg.what) {
 	case ACP_INITIALIZE:
-		if (dir == ACP_DOWN && s->msg.kind == MSG_REQUEST)
-			m->asked = s->number;
+		m->asked |= dir == ACP_DOWN && s->msg.kind == MSG_REQUEST;
 		return VERDICT_PASS;
 	case ACP_MCP_CONNECT:
 		return take_connect(m, dir, s);
@@ -370,17 +347,15 @@ static int
 end(void *state, struct frame *f)
 {
 	struct mcp *m = state;
-	struct early *e;
+	struct early *e, *next;
 
 	(void)f;
 	conn_close_all(m);
 	provide_end_all(m);
 	conn_free_all(m);
 	server_end_all(m);
-	while ((e = m->early)) {
-		m->early = e->next;
+	LL_FOREACH_SAFE(m->early, e, next)
 		free(e);
-	}
 	return 0;
 }
 

@@ -5,7 +5,6 @@
 #ifndef MCP_H
 #define MCP_H
 
-#include "cmd/acp-mcp/place.h"
 #include "lib/base/cli.h"
 #include "lib/frame/frame_options.h"
 
@@ -42,6 +41,12 @@ enum agent_kind {
 	AGENT_NEITHER, /* supports neither type */
 };
 
+/* The directory of this process's sockets (server.c). */
+struct place {
+	char *path; /* absolute, and short enough for socket paths below it; NULL: not made yet */
+	int lock;   /* descriptor of the directory, locked while this process lives: an unlocked directory is stale */
+};
+
 struct server;
 
 /* The filter's state. */
@@ -50,7 +55,7 @@ struct mcp {
 	struct frame *frame;
 	enum agent_kind agent;
 	bool v2;
-	uint64_t asked;            /* line number of the initialize request without a response; 0: none */
+	bool asked;                /* initialize has no response yet */
 	struct early *early;       /* client messages that are held until that response, oldest first */
 	size_t early_bytes;
 	void (*accept)(struct mcp *, struct server *, int fd); /* a shim has connected to a server. Takes ownership of fd */
@@ -64,7 +69,7 @@ struct mcp {
 	struct loop_timer accept_timer; /* accepts again after descriptors had run out */
 	bool stopped[ACP_DIRECTIONS];       /* paused, because a peer does not read its messages */
 	char *self;                /* the path of this program */
-	struct place place;        /* of the sockets */
+	struct place place;
 	uint64_t nsockets, nconns, nrequests; /* the last number that was used for each */
 };
 
@@ -76,6 +81,14 @@ mcp_fail(struct mcp *m, const char *why)
 {
 	frame_warn(m->frame, "%s", why);
 	frame_exit(m->frame, EXIT_FAILED);
+}
+
+/* The same where r is -1, which means out of memory. */
+static inline void
+mcp_check(struct mcp *m, int r)
+{
+	if (r < 0)
+		mcp_fail(m, "out of memory");
 }
 
 /* filter.c. Returns the exit status. */

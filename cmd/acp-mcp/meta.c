@@ -1,6 +1,16 @@
 #include "cmd/acp-mcp/meta.h"
 
 #include "cmd/acp-mcp/names.h"
+#include "lib/acp/msg.h"
+
+/* Appends a text with another value in the place of `old`. */
+static int
+put_replaced(struct slice text, struct slice old, struct slice with, struct buf *to)
+{
+	struct splice splice = {old.p, old.p + old.n, with};
+
+	return splice_write(text, &splice, 1, to);
+}
 
 /* Members at the beginning of an object, and the object's own behind them. */
 static int
@@ -24,12 +34,12 @@ meta_put(struct slice params, struct slice members, struct buf *to)
 	int r;
 
 	if (meta.p) {
-		r = buf_add_slice(to, slice_between(params.p, meta.p));
-		r |= put_inside(to, meta, members);
-		return r | buf_add_slice(to, slice_between(meta.p + meta.n, params.p + params.n));
+		r = put_inside(&with, meta, members);
+		r |= put_replaced(params, meta, buf_slice(&with), to);
+	} else {
+		r = buf_printf(&with, "\"%s\":{%.*s}", mcp_meta, (int)members.n, members.p);
+		r |= put_inside(to, object, buf_slice(&with));
 	}
-	r = buf_printf(&with, "\"%s\":{%.*s}", mcp_meta, (int)members.n, members.p);
-	r |= put_inside(to, object, buf_slice(&with));
 	buf_free(&with);
 	return r;
 }
@@ -74,13 +84,14 @@ meta_strip_envelope(struct slice *params, struct buf *room)
 {
 	static const char *const envelope[] = {mcp_key_version, mcp_key_capabilities, mcp_key_client, mcp_key_level, NULL};
 	struct slice meta = mcp_object(*params, mcp_meta);
+	struct buf with = {0};
 	int r;
 
-	if (!meta.p || !has_any(meta, envelope))
+	if (!has_any(meta, envelope))
 		return 0;
-	r = buf_add_slice(room, slice_between(params->p, meta.p));
-	r |= put_without(meta, envelope, room);
-	r |= buf_add_slice(room, slice_between(meta.p + meta.n, params->p + params->n));
+	r = put_without(meta, envelope, &with);
+	r |= put_replaced(*params, meta, buf_slice(&with), room);
+	buf_free(&with);
 	*params = buf_slice(room);
 	return r;
 }
@@ -91,9 +102,129 @@ meta_strip_result(struct slice *result, struct buf *room)
 	static const char *const newer[] = {"resultType", "ttlMs", "cacheScope", NULL};
 	int r;
 
-	if (json_type(*result) != JSON_OBJECT || !has_any(*result, newer))
+	if (!has_any(*result, newer))
 		return 0;
 	r = put_without(*result, newer, room);
 	*result = buf_slice(room);
+	return r;
+}
+
+/* --- subscriptions --- */
+
+static const struct {
+	const char *capability, *asks, *tells;
+} lists[] = {
+	{"tools", "toolsListChanged", "notifications/tools/list_changed"},
+	{"prompts", "promptsListChanged", "notifications/prompts/list_changed"},
+	{"resources", "resourcesListChanged", "notifications/resources/list_changed"},
+};
+static const char updated[] = "notifications/resources/updated";
+enum { NLISTS = sizeof(lists) / sizeof(lists[0]) };
+
+static bool
+is_true(struct slice object, const char *member)
+{
+	return json_type(json_get(object, member)) == JSON_TRUE;
+}
+
+int
+listen_put_lists(struct slice capabilities, struct slice asked, struct buf *to)
+{
+	const char *comma = "";
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < NLISTS; i++) {
+		if (!is_true(mcp_object(capabilities, lists[i].capability), "listChanged") || (asked.p && !is_true(asked, lists[i].asks)))
+			continue;
+		r |= buf_printf(to, "%s\"%s\":true", comma, lists[i].asks);
+		comma = ",";
+	}
+	return r;
+}
+
+bool
+listen_brings(struct slice method)
+{
+	size_t i;
+
+	for (i = 0; i < NLISTS; i++)
+		if (json_string_is(method, lists[i].tells))
+			return true;
+	return json_string_is(method, updated);
+}
+
+static bool
+has_uri(struct slice uris, struct slice uri)
+{
+	struct json_iter i = {.in = uris};
+	struct slice key, one;
+
+	while (json_type(uris) == JSON_ARRAY && json_next(&i, &key, &one))
+		if (json_string_eq(one, uri))
+			return true;
+	return false;
+}
+
+bool
+listen_wants(struct slice filter, struct slice method, struct slice params)
+{
+	size_t i;
+
+	for (i = 0; i < NLISTS; i++)
+		if (json_string_is(method, lists[i].tells))
+			return is_true(filter, lists[i].asks);
+	return json_string_is(method, updated) && has_uri(json_get(filter, mcp_uris), json_get(params, mcp_uri));
+}
+
+int
+listen_put_uris(struct slice uris, struct slice uri, bool with, struct buf *to)
+{
+	struct json_iter i = {.in = uris};
+	struct slice key, one;
+	int r = buf_add(to, "[", 1);
+
+	if (with)
+		r |= buf_add_slice(to, uri);
+	while (json_next(&i, &key, &one)) {
+		if (json_string_eq(one, uri))
+			continue;
+		if (to->p[to->n - 1] != '[')
+			r |= buf_add(to, ",", 1);
+		r |= buf_add_slice(to, one);
+	}
+	return r | buf_add(to, "]", 1);
+}
+
+struct slice
+listen_name(struct slice params)
+{
+	return json_get(json_get(params, mcp_meta), mcp_key_subscription);
+}
+
+int
+listen_rename(struct slice *value, struct slice id, struct buf *room)
+{
+	struct slice old = listen_name(*value);
+	int r;
+
+	if (!old.p)
+		return 0;
+	r = put_replaced(*value, old, id, room);
+	*value = buf_slice(room);
+	return r;
+}
+
+int
+listen_put_params(struct slice params, struct slice id, struct buf *to)
+{
+	struct buf member = {0};
+	int r;
+
+	if (listen_name(params).p)
+		return listen_rename(&params, id, to);
+	r = buf_printf(&member, "\"%s\":%.*s", mcp_key_subscription, (int)id.n, id.p);
+	r |= meta_put(params, buf_slice(&member), to);
+	buf_free(&member);
 	return r;
 }

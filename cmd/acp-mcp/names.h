@@ -11,6 +11,9 @@ static const char mcp_result[] = "result";
 static const char mcp_error[] = "error";
 static const char mcp_meta[] = "_meta";
 static const char mcp_capabilities[] = "capabilities";
+static const char mcp_client_info[] = "clientInfo";
+static const char mcp_server_info[] = "serverInfo";
+static const char mcp_instructions[] = "instructions";
 static const char mcp_request_id[] = "requestId";
 static const char mcp_initialize[] = "initialize";
 static const char mcp_ping[] = "ping";
@@ -33,13 +36,13 @@ static const char mcp_key_level[] = "io.modelcontextprotocol/logLevel";
 static const char mcp_key_server[] = "io.modelcontextprotocol/serverInfo";
 static const char mcp_key_subscription[] = "io.modelcontextprotocol/subscriptionId";
 static const char mcp_newest[] = "2026-07-28";
-static const char mcp_handshake[] = "2025-11-25";
+static const char mcp_handshake[] = "\"2025-11-25\""; /* a JSON string */
 
-/* Returns a member that is an object. p NULL: there is none, or `object` is not an object. */
+/* Returns a member that is an object. p NULL: there is none. */
 static inline struct slice
 mcp_object(struct slice object, const char *member)
 {
-	struct slice v = json_type(object) == JSON_OBJECT ? json_get(object, member) : slice(NULL, 0);
+	struct slice v = json_get(object, member);
 
 	return json_type(v) == JSON_OBJECT ? v : slice(NULL, 0);
 }
@@ -48,7 +51,7 @@ mcp_object(struct slice object, const char *member)
 static inline struct slice
 mcp_string(struct slice object, const char *member)
 {
-	struct slice v = json_type(object) == JSON_OBJECT ? json_get(object, member) : slice(NULL, 0);
+	struct slice v = json_get(object, member);
 
 	return json_type(v) == JSON_STRING ? v : slice(NULL, 0);
 }

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "lib/base/cli.h"
 #include "lib/run/proc.h"
@@ -51,11 +52,7 @@ provide_put(const struct provided *p, struct buf *to)
 static void
 forget(struct command *c)
 {
-	struct command **at = &c->mcp->commands;
-
-	while (*at != c)
-		at = &(*at)->next;
-	*at = c->next;
+	LL_DELETE(c->mcp->commands, c);
 	c->runs = false;
 	loop_remove_timer(frame_loop(c->mcp->frame), &c->kill_timer);
 	loop_reap(frame_loop(c->mcp->frame), &c->child);
@@ -92,8 +89,8 @@ kill_timer_expired(void *arg)
 	struct command *c = arg;
 
 	proc_signal(c->child.pid, c->signalled ? SIGKILL : SIGTERM);
-	if (!c->signalled && loop_add_timer(frame_loop(c->mcp->frame), &c->kill_timer, KILL_AFTER) < 0)
-		mcp_fail(c->mcp, "out of memory");
+	if (!c->signalled)
+		mcp_check(c->mcp, loop_add_timer(frame_loop(c->mcp->frame), &c->kill_timer, KILL_AFTER));
 	c->signalled = true;
 }
 
@@ -111,10 +108,8 @@ command_start(struct command *c, int in, int out)
 	}
 	c->runs = true;
 	c->kill_timer = (struct loop_timer){.expired = kill_timer_expired, .arg = c};
-	c->next = c->mcp->commands;
-	c->mcp->commands = c;
-	if (loop_add_child(frame_loop(c->mcp->frame), &c->child) < 0)
-		mcp_fail(c->mcp, "out of memory");
+	LL_PREPEND(c->mcp->commands, c);
+	mcp_check(c->mcp, loop_add_child(frame_loop(c->mcp->frame), &c->child));
 	return 0;
 }
 
@@ -122,8 +117,8 @@ void
 command_finish(struct command *c, bool ours)
 {
 	c->input_closed = c->input_closed || ours;
-	if (c->runs && !c->kill_timer.added && loop_add_timer(frame_loop(c->mcp->frame), &c->kill_timer, KILL_AFTER) < 0)
-		mcp_fail(c->mcp, "out of memory");
+	if (c->runs && !c->kill_timer.added)
+		mcp_check(c->mcp, loop_add_timer(frame_loop(c->mcp->frame), &c->kill_timer, KILL_AFTER));
 }
 
 static bool
@@ -132,7 +127,7 @@ all_ended(const struct mcp *m)
 	const struct command *c;
 	siginfo_t info;
 
-	for (c = m->commands; c; c = c->next) {
+	LL_FOREACH(m->commands, c) {
 		info.si_pid = 0;
 		if (waitid(P_PID, (id_t)c->child.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0)
 			return false;
@@ -161,11 +156,9 @@ close_shim(struct local *l)
 static void
 local_ended(void *arg)
 {
-	struct local *l = arg, **at = &l->command.mcp->locals;
+	struct local *l = arg;
 
-	while (*at != l)
-		at = &(*at)->next;
-	*at = l->next;
+	LL_DELETE(l->command.mcp->locals, l);
 	close_shim(l);
 	free(l);
 }
@@ -197,10 +190,8 @@ provide_serve(struct mcp *m, const struct provided *p, int fd)
 		free(l);
 		return;
 	}
-	l->next = m->locals;
-	m->locals = l;
-	if (loop_add_fd(frame_loop(m->frame), &l->shim) < 0)
-		mcp_fail(m, "out of memory");
+	LL_PREPEND(m->locals, l);
+	mcp_check(m, loop_add_fd(frame_loop(m->frame), &l->shim));
 }
 
 void
@@ -208,10 +199,9 @@ provide_end_all(struct mcp *m)
 {
 	const struct timespec step = {0, LAST_STEP_MS * 1000000L};
 	struct command *c;
-	struct local *l;
 	int i;
 
-	for (c = m->commands; c; c = c->next)
+	LL_FOREACH(m->commands, c)
 		proc_signal(c->child.pid, SIGTERM);
 	for (i = 0; i < LAST_STEPS && !all_ended(m); i++)
 		nanosleep(&step, NULL);
@@ -219,9 +209,6 @@ provide_end_all(struct mcp *m)
 		proc_signal(c->child.pid, SIGKILL);
 		forget(c);
 	}
-	while ((l = m->locals)) {
-		m->locals = l->next;
-		close_shim(l);
-		free(l);
-	}
+	while (m->locals)
+		local_ended(m->locals);
 }

@@ -1,10 +1,15 @@
 #include "cmd/acp-mcp/server.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "lib/run/socket.h"
 
@@ -15,9 +20,137 @@ enum { RETRY = 200 * 1000 };
 struct use {
 	struct use *next;
 	struct server *server;
-	struct buf request; /* the id's key of the request that declares it; empty: it has been answered */
+	struct buf request; /* the id of the request that declares it; empty: it has been answered */
 	struct buf session; /* a JSON string; empty: not known */
 };
+
+/* --- the directory of the sockets --- */
+
+static const char template[] = "acp-mcp.XXXXXX";
+/* Up to its X's. */
+enum { PREFIX = sizeof(template) - sizeof("XXXXXX") };
+/* What follows the directory in a socket's path, and how often another process may be in our way. */
+enum { SOCKET_ROOM = sizeof(template) + sizeof("/1234567890"), TRIES = 100 };
+
+/* The directory, locked; -1 where somebody holds it, or it is not this user's. */
+static int
+lock_directory(int in, const char *name)
+{
+	int fd = openat(in, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	/* It may have been removed before we had the lock. */
+	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Calls fn for each entry of an open directory, which stays open. */
+static void
+each_entry(int dir, void (*fn)(int dir, const char *name))
+{
+	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;
+	struct dirent *e;
+
+	if (!entries && copy >= 0)
+		close(copy);
+	while (entries && (e = readdir(entries)))
+		fn(dir, e->d_name);
+	if (entries)
+		closedir(entries);
+}
+
+static void
+remove_socket(int dir, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(st.st_mode))
+		unlinkat(dir, name, 0);
+}
+
+/* One of ours whose process has died. */
+static void
+remove_stale(int in, const char *name)
+{
+	int fd;
+
+	if (strlen(name) != strlen(template) || strncmp(name, template, PREFIX) != 0)
+		return;
+	fd = lock_directory(in, name);
+	if (fd < 0)
+		return;
+	each_entry(fd, remove_socket);
+	unlinkat(in, name, AT_REMOVEDIR);
+	close(fd);
+}
+
+static void
+clean(const char *in)
+{
+	int dir = open(in, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir < 0)
+		return;
+	each_entry(dir, remove_stale);
+	close(dir);
+}
+
+static int
+make_in(struct place *p, const char *in)
+{
+	struct buf path = {0};
+	int tries;
+
+	clean(in);
+	for (tries = 0; tries < TRIES; tries++) {
+		path.n = 0;
+		if (buf_printf(&path, "%s/%s", in, template) < 0 || !buf_string(&path) || !mkdtemp(path.p))
+			break;
+		p->lock = lock_directory(AT_FDCWD, path.p);
+		if (p->lock >= 0) {
+			p->path = path.p;
+			return 0;
+		}
+		/* Another process took it for a stale one; or there are no descriptors left. */
+		rmdir(path.p);
+	}
+	buf_free(&path);
+	return -1;
+}
+
+/*
+ * Makes the directory, with access for this user only, in `in`, or in /tmp if the path of a socket would be too long there. Removes
+ * stale directories from the same place. Returns 0, 1 if it is in /tmp, or -1 with a message in why.
+ */
+static int
+place_make(struct place *p, const char *in, struct buf *why)
+{
+	char *real = realpath(in, NULL);
+	bool fits = real && strlen(real) + SOCKET_ROOM <= socket_path_size;
+	int r = real ? make_in(p, fits ? real : "/tmp") : -1;
+
+	if (r < 0)
+		buf_printf(why, "%s: %s", real && !fits ? "/tmp" : in, strerror(errno));
+	free(real);
+	return r < 0 ? -1 : !fits;
+}
+
+/* Removes the directory if it is empty, and frees the path. */
+static void
+place_remove(struct place *p)
+{
+	if (!p->path)
+		return;
+	rmdir(p->path);
+	close(p->lock);
+	free(p->path);
+	p->path = NULL;
+}
 
 /* --- the sockets --- */
 
@@ -27,7 +160,7 @@ listen_again(void *arg)
 	struct mcp *m = arg;
 	struct server *s;
 
-	for (s = m->servers; s; s = s->next)
+	LL_FOREACH(m->servers, s)
 		loop_watch(frame_loop(m->frame), &s->watch, POLLIN);
 }
 
@@ -37,11 +170,10 @@ pause_listening(struct mcp *m)
 {
 	struct server *s;
 
-	for (s = m->servers; s; s = s->next)
+	LL_FOREACH(m->servers, s)
 		loop_watch(frame_loop(m->frame), &s->watch, LOOP_PAUSED);
 	m->accept_timer = (struct loop_timer){.expired = listen_again, .arg = m};
-	if (loop_add_timer(frame_loop(m->frame), &m->accept_timer, RETRY) < 0)
-		mcp_fail(m, "out of memory");
+	mcp_check(m, loop_add_timer(frame_loop(m->frame), &m->accept_timer, RETRY));
 }
 
 static void
@@ -147,16 +279,12 @@ server_free(struct server *s)
 static void
 free_unused(struct server *s)
 {
-	struct server **at = &s->mcp->servers;
-
 	if (s->nuses > 0)
 		return;
 	retire(s);
 	if (s->nconns > 0)
 		return;
-	while (*at != s)
-		at = &(*at)->next;
-	*at = s->next;
+	LL_DELETE(s->mcp->servers, s);
 	server_free(s);
 }
 
@@ -180,23 +308,20 @@ use(struct server *s, const struct msg *request)
 {
 	struct use *u = calloc(1, sizeof(*u));
 
-	if (!u || msg_id_key(request->id, &u->request) < 0) {
+	if (!u || buf_add_slice(&u->request, request->id) < 0) {
 		free(u);
 		return -1;
 	}
 	u->server = s;
-	u->next = s->mcp->uses;
-	s->mcp->uses = u;
+	LL_PREPEND(s->mcp->uses, u);
 	s->nuses++;
 	return 0;
 }
 
 static void
-use_end(struct use **at)
+use_end(struct mcp *m, struct use *u)
 {
-	struct use *u = *at;
-
-	*at = u->next;
+	LL_DELETE(m->uses, u);
 	u->server->nuses--;
 	free_unused(u->server);
 	buf_free(&u->request);
@@ -204,38 +329,29 @@ use_end(struct use **at)
 	free(u);
 }
 
-int
+void
 server_opened(struct mcp *m, const struct message *answer)
 {
-	struct use **at = &m->uses, *u;
-	struct slice session = message_session(answer);
-	struct buf key = {0};
-	int r = msg_id_key(answer->request->id, &key);
+	struct use *u, *next;
 
-	while (r == 0 && (u = *at)) {
-		if (u->request.n == 0 || !slice_eq(buf_slice(&u->request), buf_slice(&key))) {
-			at = &u->next;
+	LL_FOREACH_SAFE(m->uses, u, next) {
+		if (u->request.n == 0 || !msg_same_id(buf_slice(&u->request), answer->request->id))
 			continue;
-		}
 		if (answer->msg.error.p) {
-			use_end(at);
+			use_end(m, u);
 			continue;
 		}
 		u->request.n = 0;
-		if (json_type(session) == JSON_STRING)
-			r = buf_add_slice(&u->session, session);
-		if (r == 0 && !u->server->used && !u->server->unused_timer.added)
-			r = loop_add_timer(frame_loop(m->frame), &u->server->unused_timer, m->options->timeout);
-		at = &u->next;
+		mcp_check(m, buf_add_slice(&u->session, message_session(answer)));
+		if (!u->server->used && !u->server->unused_timer.added)
+			mcp_check(m, loop_add_timer(frame_loop(m->frame), &u->server->unused_timer, m->options->timeout));
 	}
-	buf_free(&key);
-	return r;
 }
 
 static bool
 is_of(const struct use *u, struct slice session)
 {
-	return u->session.n > 0 && json_type(session) == JSON_STRING && json_string_eq(buf_slice(&u->session), session);
+	return json_string_eq(buf_slice(&u->session), session);
 }
 
 void
@@ -243,7 +359,7 @@ server_prompted(struct mcp *m, struct slice session)
 {
 	struct use *u;
 
-	for (u = m->uses; u; u = u->next)
+	LL_FOREACH(m->uses, u)
 		if (is_of(u, session))
 			unused_expired(u->server);
 }
@@ -251,13 +367,11 @@ server_prompted(struct mcp *m, struct slice session)
 void
 server_closed(struct mcp *m, struct slice session)
 {
-	struct use **at = &m->uses;
+	struct use *u, *next;
 
-	while (*at)
-		if (is_of(*at, session))
-			use_end(at);
-		else
-			at = &(*at)->next;
+	LL_FOREACH_SAFE(m->uses, u, next)
+		if (is_of(u, session))
+			use_end(m, u);
 }
 
 void
@@ -267,9 +381,9 @@ server_end_all(struct mcp *m)
 
 	loop_remove_timer(frame_loop(m->frame), &m->accept_timer);
 	while (m->uses)
-		use_end(&m->uses);
+		use_end(m, m->uses);
 	while ((s = m->servers)) {
-		m->servers = s->next;
+		LL_DELETE(m->servers, s);
 		server_free(s);
 	}
 	place_remove(&m->place);
@@ -297,8 +411,7 @@ make(struct mcp *m, struct slice name, struct slice id, bool by_server_id, struc
 		*s = (struct server){.mcp = m, .listener = -1, .by_server_id = by_server_id};
 		s->unused_timer = (struct loop_timer){.expired = unused_expired, .arg = s};
 		if (buf_add_slice(&s->name, name) == 0 && buf_add_slice(&s->id, id) == 0 && listen_at(s, why) == 0) {
-			s->next = m->servers;
-			m->servers = s;
+			LL_PREPEND(m->servers, s);
 			return s;
 		}
 	}
@@ -336,9 +449,9 @@ server_declared(struct mcp *m, const struct msg *request, struct slice declarati
 int
 server_put_stdio(const struct server *s, struct buf *to)
 {
-	int r = buf_add_string(to, s->mcp->v2 ? "{\"type\":\"stdio\",\"name\":" : "{\"name\":");
+	int r = buf_add_string(to, s->mcp->v2 ? "{\"type\":\"stdio\"" : "{");
 
-	r |= buf_add_slice(to, buf_slice(&s->name));
+	r |= json_add_member(to, acp_server_name, buf_slice(&s->name));
 	r |= buf_add_string(to, ",\"command\":");
 	r |= json_quote(slice_of(s->mcp->self), to);
 	r |= buf_add_string(to, ",\"args\":[\"--connect\",");

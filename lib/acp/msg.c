@@ -178,14 +178,24 @@ msg_id_key(struct slice id, struct buf *to)
 	}
 }
 
+bool
+msg_same_id(struct slice a, struct slice b)
+{
+	struct buf x = {0}, y = {0};
+	bool same = a.p && slice_eq(a, b);
+
+	if (!same && a.p && json_type(a) == json_type(b))
+		same = msg_id_key(a, &x) == 0 && msg_id_key(b, &y) == 0 && slice_eq(buf_slice(&x), buf_slice(&y));
+	buf_free(&x);
+	buf_free(&y);
+	return same;
+}
+
 struct slice
 msg_session(const struct msg *m)
 {
-	struct slice in = m->method.p ? m->params : m->result, id;
+	struct slice id = json_get(m->method.p ? m->params : m->result, acp_session_id);
 
-	if (json_type(in) != JSON_OBJECT)
-		return slice(NULL, 0);
-	id = json_get(in, acp_session_id);
 	return json_type(id) == JSON_STRING ? id : slice(NULL, 0);
 }
 
@@ -194,12 +204,9 @@ msg_update_kind(const struct msg *m)
 {
 	struct slice v;
 
-	if (m->what != ACP_SESSION_UPDATE || json_type(m->params) != JSON_OBJECT)
+	if (m->what != ACP_SESSION_UPDATE)
 		return slice(NULL, 0);
-	v = json_get(m->params, acp_update);
-	if (json_type(v) != JSON_OBJECT)
-		return slice(NULL, 0);
-	v = json_get(v, acp_update_kind);
+	v = json_get(json_get(m->params, acp_update), acp_update_kind);
 	return json_type(v) == JSON_STRING ? v : slice(NULL, 0);
 }
 

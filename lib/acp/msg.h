@@ -45,6 +45,8 @@ bool msg_null_id(const struct msg *);
  * integers as numbers). 0, or -1 out of memory.
  */
 int msg_id_key(struct slice id, struct buf *to);
+/* Are these two ids the same by value? False where one is missing, or there is no memory to find out. */
+bool msg_same_id(struct slice a, struct slice b);
 
 /* The session a message speaks of: a JSON string with its quotes from params or result, or p NULL. */
 struct slice msg_session(const struct msg *);

@@ -76,17 +76,6 @@ is_cancel(const struct msg *m)
 	return m->what == ACP_CANCEL_REQUEST && m->kind == MSG_NOTIFICATION;
 }
 
-static bool
-same_id(struct slice a, struct slice b)
-{
-	struct buf x = {0}, y = {0};
-	bool same = msg_id_key(a, &x) == 0 && msg_id_key(b, &y) == 0 && slice_eq(buf_slice(&x), buf_slice(&y));
-
-	buf_free(&x);
-	buf_free(&y);
-	return same;
-}
-
 /* The answer to that request which the filter holds: to its sender it is still open. */
 static struct held *
 held_answer(struct frame *f, struct slice id)
@@ -96,7 +85,7 @@ held_answer(struct frame *f, struct slice id)
 	struct msg m;
 
 	for (h = f->held; h; h = h->next)
-		if (!h->request && msg_scan(buf_slice(&h->text), &m, &error) == MSG_RESPONSE && same_id(m.id, id))
+		if (!h->request && msg_scan(buf_slice(&h->text), &m, &error) == MSG_RESPONSE && msg_same_id(m.id, id))
 			return h;
 	return NULL;
 }

@@ -67,12 +67,12 @@ void json_leave(struct json_iter *, const struct json_iter *in);
 /* Walks what is left of an object and takes json_scan's values. False where a member occurs twice (the first counts). */
 bool json_pick(struct json_iter *, const char *const *keys, size_t nkeys, struct slice *values);
 
-/* The value of an object's first member of that name (unescaped); p is NULL where there is none. */
+/* The value of an object's first member of that name (unescaped); p is NULL where there is none, or it is no object. */
 struct slice json_get(struct slice object, const char *key);
 /* The same along a path of names with dots between: "update.sessionUpdate". */
 struct slice json_path(struct slice object, const char *path);
 
-/* Compares a JSON string, unescaped, with plain UTF-8 text, or with another JSON string. */
+/* Compares a JSON string, unescaped, with plain UTF-8 text, or with another JSON string. False where a value is no string. */
 bool json_string_is(struct slice string, const char *text);
 bool json_string_eq(struct slice a, struct slice b);
 /* Appends the text of a string; a lone surrogate becomes U+FFFD. 0, or -1 out of memory. */
@@ -82,6 +82,11 @@ int json_unescape(struct slice string, struct buf *to);
  * 0, or -1 out of memory.
  */
 int json_quote(struct slice text, struct buf *to);
+/*
+ * Appends a member, JSON text, to an object that is being written: with a comma before it, unless it is the first. p NULL: appends
+ * nothing. name: plain ASCII without quotes or backslashes. 0, or -1 out of memory.
+ */
+int json_add_member(struct buf *to, const char *name, struct slice value);
 /* Is this text UTF-8 (RFC 3629)? */
 bool json_utf8(struct slice text);
 /* An integer from 0 to 2^64-1, however it is spelled (5.3e4): true, and its value. */

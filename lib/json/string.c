@@ -36,6 +36,12 @@ json_utf8_length(const char *p, const char *end)
 	return n;
 }
 
+static bool
+is_string(struct slice value)
+{
+	return value.n >= 2 && *value.p == '"';
+}
+
 static struct slice
 inside(struct slice string)
 {
@@ -157,6 +163,8 @@ json_string_eq(struct slice a, struct slice b)
 	struct reader x = {0}, y = {0};
 	int c;
 
+	if (!is_string(a) || !is_string(b))
+		return false;
 	a = inside(a);
 	b = inside(b);
 	if (slice_eq(a, b))
@@ -180,6 +188,8 @@ json_string_is_slice(struct slice string, struct slice text)
 {
 	struct reader x = {0};
 
+	if (!is_string(string))
+		return false;
 	string = inside(string);
 	if (slice_eq(string, text))
 		return true;
@@ -287,6 +297,18 @@ json_quote(struct slice text, struct buf *to)
 	if (buf_reserve(to, text.n + 2) == 0 && buf_add(to, "\"", 1) == 0 &&
 		(text.n == 0 || quote_inside(text.p, text.p + text.n, to) == 0) &&
 		buf_add(to, "\"", 1) == 0)
+		return 0;
+	to->n = was;
+	return -1;
+}
+
+int
+json_add_member(struct buf *to, const char *name, struct slice value)
+{
+	const char *before = to->n > 0 && to->p[to->n - 1] != '{' ? "," : "";
+	size_t was = to->n;
+
+	if (!value.p || (buf_printf(to, "%s\"%s\":", before, name) == 0 && buf_add_slice(to, value) == 0))
 		return 0;
 	to->n = was;
 	return -1;
