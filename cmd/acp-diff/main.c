@@ -92,8 +92,7 @@ read_option(int option, struct asked *asked)
 			cli_bad(&cli, option, optarg, cli_want_bytes);
 		break;
 	case OPT_COLOR:
-		if (cli_color(optarg, &asked->color) < 0)
-			cli_bad(&cli, option, optarg, cli_want_color);
+		asked->color = (enum cli_color)cli_word(&cli, option, optarg, cli_colors);
 		break;
 	}
 }

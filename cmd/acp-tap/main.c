@@ -100,8 +100,7 @@ take_option(void *arg, int option, const char *argument)
 			cli_bad(&cli, option, argument, "expected the number of a record, from 1");
 		break;
 	case OPT_COLOR:
-		if (cli_color(argument, &o->color) < 0)
-			cli_bad(&cli, option, argument, cli_want_color);
+		o->color = (enum cli_color)cli_word(&cli, option, argument, cli_colors);
 		break;
 	default:
 		take_flag(o, option);

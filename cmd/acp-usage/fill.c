@@ -1,35 +1,10 @@
-#include "cmd/acp-usage/fill.h"
-
-#include <stdlib.h>
+/* --fill: usage that the agent reports only in its own format, put into its messages in the format of the protocol. */
+#include "cmd/acp-usage/tool.h"
 
 /* What the agent sends by itself in a session, in usage_session.user (after those of alerts). */
 enum { OWN_UPDATES = 256, OWN_COUNTS = 512 };
 
-struct fill {
-	const struct options *options;
-	struct buf update; /* a usage_update that is to go right after a response */
-};
-
 static const char mark[] = "\"_meta\":{\"acputils\":{\"filled\":true}}";
-
-struct fill *
-fill_open(const struct options *o)
-{
-	struct fill *f = calloc(1, sizeof(*f));
-
-	if (f)
-		f->options = o;
-	return f;
-}
-
-void
-fill_close(struct fill *f)
-{
-	if (!f)
-		return;
-	buf_free(&f->update);
-	free(f);
-}
 
 /* Puts members at the beginning of an object of the message. */
 static int
@@ -46,26 +21,27 @@ insert(struct frame *frame, struct slice object, struct buf *members)
 
 /* The size of the context window: as said for the model, for all, or by the price list; 0 where nobody says. */
 static uint64_t
-size_of(const struct fill *f, struct tool *t, const struct usage_session *s)
+size_of(const struct tool *t, const struct usage_session *s)
 {
+	const struct options *o = t->options;
 	struct slice model = usage_name(t->usage, s->model);
 	uint64_t size = 0;
 	size_t i;
 
 	if (s->has_size)
 		return s->size;
-	for (i = 0; i < f->options->nsizes; i++)
-		if (!f->options->sizes[i].model || slice_is(model, f->options->sizes[i].model))
-			size = f->options->sizes[i].size;
-	for (i = 0; i < f->options->nsizes; i++)
-		if (f->options->sizes[i].model && slice_is(model, f->options->sizes[i].model))
-			size = f->options->sizes[i].size;
+	for (i = 0; i < o->nsizes; i++)
+		if (!o->sizes[i].model || slice_is(model, o->sizes[i].model))
+			size = o->sizes[i].size;
+	for (i = 0; i < o->nsizes; i++)
+		if (o->sizes[i].model && slice_is(model, o->sizes[i].model))
+			size = o->sizes[i].size;
 	return size || !t->prices || !model.n ? size : prices_size(t->prices, model);
 }
 
 /* The standard usage in an answer that has only the vendor's. */
 static int
-fill_counts(struct tool *t, struct frame *frame, const struct message *message, const struct usage_session *s)
+fill_counts(struct tool *t, const struct message *message, const struct usage_session *s)
 {
 	static const char *const names[USAGE_TYPES] = {"totalTokens", "inputTokens", "outputTokens", "thoughtTokens",
 		"cachedReadTokens", "cachedWriteTokens"};
@@ -84,21 +60,21 @@ fill_counts(struct tool *t, struct frame *frame, const struct message *message, 
 				|| buf_add(&with, ",", 1));
 	r |= -(buf_add_string(&with, mark) || buf_add(&with, "}", 1));
 	if (r == 0)
-		r = insert(frame, message->msg.result, &with);
+		r = insert(t->frame, message->msg.result, &with);
 	buf_free(&with);
 	return r;
 }
 
 /* A usage_update of ours, to go right behind the answer, and into our own state. */
 static int
-make_update(struct fill *f, struct tool *t, const struct message *message, struct usage_session *s)
+make_update(struct tool *t, const struct message *message, struct usage_session *s)
 {
 	struct usage_report own = {.what = USAGE_UPDATE, .has_used = true, .has_size = true};
 	int r;
 
 	if (!usage_turn_context(t->usage, s, &own.used))
 		return 0;
-	own.size = size_of(f, t, s);
+	own.size = size_of(t, s);
 	if (own.size == 0) {
 		if (!(s->noted & USAGE_NOTE_SIZE))
 			tool_warn(t, "--fill: the context window's size is not known: no usage_update (give it with --size)");
@@ -106,9 +82,9 @@ make_update(struct fill *f, struct tool *t, const struct message *message, struc
 		return 0;
 	}
 	own.session = message->request->session;
-	r = -(buf_add_string(&f->update, "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":")
-		|| buf_add_slice(&f->update, own.session)
-		|| buf_printf(&f->update, ",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":%llu,\"size\":%llu,%s}}}",
+	r = -(buf_add_string(&t->added, "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":")
+		|| buf_add_slice(&t->added, own.session)
+		|| buf_printf(&t->added, ",\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":%llu,\"size\":%llu,%s}}}",
 			(unsigned long long)own.used, (unsigned long long)own.size, mark));
 	return r | usage_take(t->usage, message->t, &own);
 }
@@ -132,11 +108,11 @@ fill_used(struct frame *frame, const struct message *message, uint64_t used)
 }
 
 void
-fill_flush(struct fill *f, struct frame *frame)
+fill_flush(struct tool *t)
 {
-	if (f->update.n > 0)
-		frame_send(frame, ACP_UP, buf_slice(&f->update));
-	f->update.n = 0;
+	if (t->added.n > 0)
+		frame_send(t->frame, ACP_UP, buf_slice(&t->added));
+	t->added.n = 0;
 }
 
 static struct usage_session *
@@ -153,7 +129,7 @@ session_of(struct tool *t, const struct usage_report *r)
 }
 
 static int
-fill_answer(struct fill *f, struct tool *t, struct frame *frame, const struct message *message, struct usage_session *s)
+fill_answer(struct tool *t, const struct message *message, struct usage_session *s)
 {
 	struct slice standard = json_get(message->msg.result, "usage");
 	int r = 0;
@@ -163,22 +139,23 @@ fill_answer(struct fill *f, struct tool *t, struct frame *frame, const struct me
 	if (json_type(standard) == JSON_OBJECT)
 		s->user |= OWN_COUNTS;
 	if (!(s->user & OWN_COUNTS) && !standard.p)
-		r = fill_counts(t, frame, message, s);
+		r = fill_counts(t, message, s);
 	if (r == 0 && !(s->user & OWN_UPDATES))
-		r = make_update(f, t, message, s);
+		r = make_update(t, message, s);
 	return r;
 }
 
 int
-fill_message(struct fill *f, struct tool *t, struct frame *frame, const struct message *message, const struct usage_report *original)
+fill_message(void *arg, const struct message *message, const struct usage_report *original)
 {
+	struct tool *t = arg;
 	struct usage_report r = *original;
 	struct usage_session *s = session_of(t, &r);
 	uint64_t used;
 	int e = 0;
 
 	if (r.what == USAGE_UPDATE && r.has_used && s && s->lifetime && usage_turn_context(t->usage, s, &used) && used < r.used) {
-		e = fill_used(frame, message, used);
+		e = fill_used(t->frame, message, used);
 		r.used = used;
 	}
 	if (e < 0 || usage_take(t->usage, message->t, &r) < 0)
@@ -186,5 +163,5 @@ fill_message(struct fill *f, struct tool *t, struct frame *frame, const struct m
 	s = session_of(t, &r);
 	if (s && r.what == USAGE_UPDATE && r.has_used)
 		s->user |= OWN_UPDATES;
-	return s && r.what == USAGE_ANSWER ? fill_answer(f, t, frame, message, s) : 0;
+	return s && r.what == USAGE_ANSWER ? fill_answer(t, message, s) : 0;
 }

@@ -1,4 +1,5 @@
 /* acp-usage: turns what agents say about usage into a log, tables, a meter and metrics. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -208,8 +209,7 @@ take_words_of(struct options *o, int option, const char *argument)
 		o->basis = (enum usage_basis)cli_word(&cli, option, argument, bases);
 		break;
 	case OPT_COLOR:
-		if (cli_color(argument, &o->color) < 0)
-			cli_bad(&cli, option, argument, cli_want_color);
+		o->color = (enum cli_color)cli_word(&cli, option, argument, cli_colors);
 		break;
 	case OPT_METER:
 		if (argument && strcmp(argument, "tty") != 0)
@@ -220,54 +220,20 @@ take_words_of(struct options *o, int option, const char *argument)
 }
 
 static void
-take_flag(struct options *o, int option)
-{
-	switch (option) {
-	case 'F':
-		o->follow = true;
-		break;
-	case OPT_SUMMARY:
-		o->summary = true;
-		break;
-	case OPT_MERGE:
-		o->merge = true;
-		break;
-	case OPT_WIDE:
-		o->wide = true;
-		break;
-	case 'v':
-		o->verbose = true;
-		break;
-	case OPT_FILL:
-		o->fill = true;
-		break;
-	case OPT_ALL:
-		o->all = true;
-		break;
-	case OPT_PASS:
-		o->pass = true;
-		break;
-	}
-}
-
-static void
 take_option(void *arg, int option, const char *argument)
 {
+	/* Options that are taken as they are, and where. */
+	static const struct plain { int option; size_t at; } flags[] = {{'F', offsetof(struct options, follow)},
+		{'v', offsetof(struct options, verbose)}, {OPT_SUMMARY, offsetof(struct options, summary)},
+		{OPT_MERGE, offsetof(struct options, merge)}, {OPT_WIDE, offsetof(struct options, wide)},
+		{OPT_FILL, offsetof(struct options, fill)}, {OPT_ALL, offsetof(struct options, all)},
+		{OPT_PASS, offsetof(struct options, pass)}, {OPT_CACHE_HOUR, offsetof(struct options, cache_hour)}};
+	static const struct plain texts[] = {{OPT_PRICES, offsetof(struct options, prices)}, {OPT_EXEC, offsetof(struct options, exec)},
+		{OPT_SESSION, offsetof(struct options, session)}};
 	struct options *o = arg;
+	size_t i;
 
 	switch (option) {
-	case OPT_PRICES:
-		o->prices = argument;
-		break;
-	case OPT_CACHE_HOUR:
-		o->cache_hour = true;
-		break;
-	case OPT_EXEC:
-		o->exec = argument;
-		break;
-	case OPT_SESSION:
-		o->session = argument;
-		break;
 	case OPT_SINCE:
 	case OPT_BEFORE:
 		take_time(option == OPT_SINCE ? &o->since : &o->before, option, argument);
@@ -281,9 +247,13 @@ take_option(void *arg, int option, const char *argument)
 	case 'f': case OPT_BY: case OPT_BASIS: case OPT_COLOR: case OPT_METER:
 		take_words_of(o, option, argument);
 		break;
-	default:
-		take_flag(o, option);
 	}
+	for (i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+		if (flags[i].option == option)
+			*(bool *)((char *)o + flags[i].at) = true;
+	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		if (texts[i].option == option)
+			*(const char **)(void *)((char *)o + texts[i].at) = argument;
 }
 
 /* All that is read: none of it may be the output. */

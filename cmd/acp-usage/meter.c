@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/acp-usage/tool.h"
+#include "lib/base/people.h"
 
 enum { BAR = 20, COLUMNS = 80 };
 
@@ -63,14 +64,28 @@ meter_show(struct meter *m, struct tool *t, const struct usage_event *e)
 	meter_draw(m, t);
 }
 
+/* The line as it is made. */
+struct shown {
+	struct buf text;
+	size_t used, width; /* columns */
+	int failed;
+};
+
 /* Adds a part with two blanks before it, where it still fits. */
-static int
-add(struct buf *line, size_t *used, size_t width, const struct buf *part)
+__attribute__((format(printf, 2, 3))) static void
+add(struct shown *line, const char *format, ...)
 {
-	if (part->n == 0 || *used + 2 + part->n > width)
-		return 0;
-	*used += 2 + part->n;
-	return -(buf_add(line, "  ", 2) || buf_add_slice(line, buf_slice(part)));
+	struct buf part = {0};
+	va_list args;
+
+	va_start(args, format);
+	line->failed |= buf_vprintf(&part, format, args);
+	va_end(args);
+	if (line->used + 2 + part.n <= line->width) {
+		line->used += 2 + part.n;
+		line->failed |= -(buf_add(&line->text, "  ", 2) || buf_add_slice(&line->text, buf_slice(&part)));
+	}
+	buf_free(&part);
 }
 
 static int
@@ -83,60 +98,51 @@ add_bar(const struct meter *m, struct buf *line, int percent)
 	return r | buf_add(line, "]", 1);
 }
 
-static int
-add_context(struct buf *line, size_t *used, size_t width, const struct usage_session *s)
+static void
+add_context(struct shown *line, const struct usage_session *s)
 {
-	struct buf part = {0};
-	int r = 0;
+	char used[PEOPLE_FIGURE] = "?", size[PEOPLE_FIGURE], left[PEOPLE_FIGURE];
 
 	if (s->has_used && s->has_size)
-		r |= -(buf_printf(&part, "%d%%", usage_percent(s->used, s->size)) || add(line, used, width, &part));
-	part.n = 0;
-	r |= s->has_used ? put_tokens(&part, s->used) : buf_add(&part, "?", 1);
-	if (s->has_size)
-		r |= -(buf_add(&part, "/", 1) || put_tokens(&part, s->size));
-	r |= -(buf_add_string(&part, " tokens") || add(line, used, width, &part));
-	part.n = 0;
+		add(line, "%d%%", usage_percent(s->used, s->size));
+	if (s->has_used)
+		people_count(used, s->used);
+	add(line, "%s%s%s tokens", used, s->has_size ? "/" : "", s->has_size ? people_count(size, s->size) : "");
 	if (s->has_used && s->has_size)
-		r |= -(put_tokens(&part, tokens_left(s)) || buf_add_string(&part, " left")
-			|| add(line, used, width, &part));
-	buf_free(&part);
-	return r;
+		add(line, "%s left", people_count(left, tokens_left(s)));
 }
 
 void
 meter_draw(struct meter *m, struct tool *t)
 {
 	const struct usage_session *s = m->session;
+	struct shown line = {0};
 	const struct usage_cost *c;
 	struct decimal total;
-	struct buf line = {0}, part = {0};
-	size_t width, used = 0;
+	struct buf part = {0};
 	struct winsize w;
-	enum level l;
-	int r;
 
 	if (!s)
 		return;
-	width = ioctl(m->fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col - 1u : COLUMNS - 1;
-	l = tool_level(t->options, s);
-	r = -(buf_add_string(&line, "\r") || buf_add_string(&line, level_color(l, m->color)));
-	if (width >= 2 * BAR) {
-		r |= add_bar(m, &line, s->has_used && s->has_size ? usage_percent(s->used, s->size) : -1);
-		used = BAR + 2;
+	line.width = ioctl(m->fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col - 1u : COLUMNS - 1;
+	line.failed = -(buf_add_string(&line.text, "\r")
+		|| buf_add_string(&line.text, level_color(tool_level(t->options, s), m->color)));
+	if (line.width >= 2 * BAR) {
+		line.failed |= add_bar(m, &line.text, s->has_used && s->has_size ? usage_percent(s->used, s->size) : -1);
+		line.used = BAR + 2;
 	}
-	r |= add_context(&line, &used, width, s);
+	add_context(&line, s);
 	c = usage_costs(s);
-	if (c && !s->cleared && usage_cost_total(s, c->currency, &total))
-		r |= -(decimal_put_money(total, usage_name(t->usage, c->currency), &part) || add(&line, &used, width, &part));
+	if (c && !s->cleared && usage_cost_total(s, c->currency, &total)
+		&& decimal_put_money(total, usage_name(t->usage, c->currency), &part) == 0 && buf_string(&part))
+		add(&line, "%s", part.p);
+	add(&line, "turn %u", s->turns + (s->turn.prompted || s->turn.answered ? 1u : 0u));
 	part.n = 0;
-	r |= -(buf_printf(&part, "turn %u", s->turns + (s->turn.prompted || s->turn.answered ? 1u : 0u)) || add(&line, &used, width, &part));
-	part.n = 0;
-	if (usage_count(t->usage) > 1)
-		r |= -(put_session(&part, t, s) || add(&line, &used, width, &part));
-	r |= -(buf_add_string(&line, color_off(m->color)) || buf_add_string(&line, "\033[K"));
-	if (r == 0)
-		m->drawn = cli_write_now(m->fd, buf_slice(&line));
-	buf_free(&line);
+	if (usage_count(t->usage) > 1 && put_session(&part, t, s) == 0 && buf_string(&part))
+		add(&line, "%s", part.p);
+	line.failed |= -(buf_add_string(&line.text, color_off(m->color)) || buf_add_string(&line.text, "\033[K"));
+	if (!line.failed)
+		m->drawn = cli_write_now(m->fd, buf_slice(&line.text));
+	buf_free(&line.text);
 	buf_free(&part);
 }

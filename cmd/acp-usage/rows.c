@@ -1,5 +1,9 @@
 /* A row for each change, as a line for people or as columns for programs. */
+#include <stdio.h>
+
 #include "cmd/acp-usage/tool.h"
+#include "lib/base/people.h"
+#include "lib/recording/recording.h"
 
 /* The columns: their names and order are promised in the manual. */
 enum column {
@@ -160,7 +164,7 @@ make_row(struct row *r, struct tool *t, const struct usage_event *e)
 
 	*r = (struct row){0};
 	if (t->timed && t->started > 0)
-		done(r, TIME, put_wall(begin(r, TIME), t->started + (double)e->t / 1e6));
+		done(r, TIME, recording_put_date(begin(r, TIME), t->started + (double)e->t / 1e6));
 	if (t->timed)
 		put_seconds(r, T, e->t);
 	put_text(r, SESSION, slice(s->id, s->id_length));
@@ -290,20 +294,20 @@ pad(struct buf *to, size_t from, size_t width)
 static int
 log_context(struct buf *to, const struct usage_session *s)
 {
+	char used[PEOPLE_FIGURE] = "?", size[PEOPLE_FIGURE] = "?", left[PEOPLE_FIGURE], percent[16] = "";
+	bool full = s->has_used && s->has_size;
 	size_t from = to->n;
-	int e;
 
-	e = s->has_used ? put_tokens(to, s->used) : buf_add(to, "?", 1);
-	e |= -(buf_add(to, "/", 1) || (s->has_size ? put_tokens(to, s->size) : buf_add(to, "?", 1)) || pad(to, from, 11));
+	if (s->has_used)
+		people_count(used, s->used);
+	if (s->has_size)
+		people_count(size, s->size);
+	if (full)
+		snprintf(percent, sizeof(percent), "%d%%", usage_percent(s->used, s->size));
+	if (buf_printf(to, "%s/%s", used, size) < 0 || pad(to, from, 11) < 0 || buf_printf(to, "%4s  ", percent) < 0)
+		return -1;
 	from = to->n;
-	if (s->has_used && s->has_size)
-		e |= -(buf_printf(to, "%3d%%", usage_percent(s->used, s->size)) || pad(to, from, 4));
-	else
-		e |= pad(to, from, 4);
-	from = to->n;
-	if (s->has_used && s->has_size)
-		e |= -(put_tokens(to, tokens_left(s)) || buf_add_string(to, " left"));
-	return e | pad(to, from, 11);
+	return -(buf_printf(to, "%s%s", full ? people_count(left, tokens_left(s)) : "", full ? " left" : "") || pad(to, from, 11));
 }
 
 static int

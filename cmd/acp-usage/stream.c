@@ -2,13 +2,12 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "cmd/acp-usage/fill.h"
+#include "cmd/acp-usage/tool.h"
 
 enum { QUIET_US = 2000000 }; /* a turn is complete when it has been quiet so long */
 
 struct stream {
 	struct tool tool;
-	struct fill *fill;
 	bool lossy;              /* not all that went by got here */
 };
 
@@ -44,14 +43,6 @@ start(void *state, struct frame *f)
 	return s->tool.options->frame.attach && s->tool.prom && prom_open_file(s->tool.prom, s->tool.options->inputs) ? -1 : 0;
 }
 
-static int
-take(void *arg, const struct message *message, const struct usage_report *r)
-{
-	struct stream *s = arg;
-
-	return fill_message(s->fill, &s->tool, s->tool.frame, message, r);
-}
-
 static enum verdict
 message(void *state, struct frame *f, enum acp_direction dir, const struct message *original)
 {
@@ -59,9 +50,8 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 	struct message message = frame_unguessed(f, original);
 
 	(void)dir;
-	if (s->fill)
-		fill_flush(s->fill, f);
-	if (tool_see(&s->tool, &message, s->fill ? take : NULL, s) < 0)
+	fill_flush(&s->tool);
+	if (tool_see(&s->tool, &message, s->tool.options->fill ? fill_message : NULL, &s->tool) < 0)
 		tool_fail(&s->tool, "out of memory");
 	return VERDICT_PASS;
 }
@@ -71,10 +61,10 @@ event(void *state, struct frame *f, const struct frame_event *e)
 {
 	struct stream *s = state;
 
+	(void)f;
 	switch (e->kind) {
 	case FRAME_BATCH:
-		if (s->fill)
-			fill_flush(s->fill, f);
+		fill_flush(&s->tool);
 		plan(s);
 		break;
 	case FRAME_TIMER:
@@ -131,11 +121,8 @@ stream_run(const struct options *o)
 		tool_close(&s.tool);
 		return status;
 	}
-	if (o->fill && !(s.fill = fill_open(o)))
-		cli_die(EXIT_FAILED, tool_name, "out of memory");
 	status = frame_run(&filter, &frame);
 	s.tool.out.log = NULL;
-	fill_close(s.fill);
 	s.tool.frame = NULL;
 	tool_close(&s.tool);
 	return status;

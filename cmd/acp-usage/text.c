@@ -18,19 +18,6 @@ put_tokens(struct buf *to, uint64_t n)
 }
 
 int
-put_wall(struct buf *to, double when)
-{
-	time_t seconds = (time_t)floor(when);
-	long us = (long)((when - floor(when)) * 1e6);
-	struct tm tm;
-
-	if (!gmtime_r(&seconds, &tm))
-		return 0;
-	return buf_printf(to, "%04d-%02d-%02dT%02d:%02d:%02d.%06ldZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
-		tm.tm_hour, tm.tm_min, tm.tm_sec, us);
-}
-
-int
 put_clock(struct buf *to, const struct tool *t, uint64_t us)
 {
 	time_t seconds = (time_t)(t->started + (double)us / 1e6);

@@ -183,6 +183,7 @@ tool_close(struct tool *t)
 	usage_free(t->usage);
 	choice_free(&t->choice);
 	buf_free(&t->out.own);
+	buf_free(&t->added);
 }
 
 void

@@ -65,6 +65,7 @@ struct tool {
 	bool live;           /* a stream: frame is set */
 	bool headed;         /* the names of the columns have been written */
 	struct frame *frame;
+	struct buf added;    /* fill.c: a usage_update that is to go right after a response */
 	int status;          /* EXIT_NEGATIVE if a limit was reached */
 	unsigned compared;   /* alerts.c: the limits for which some session had a figure */
 	bool failed;         /* out of memory, or the output */
@@ -94,7 +95,6 @@ uint64_t tokens_left(const struct usage_session *);
 
 /* text.c: figures as text. The put_ functions append to a buffer, and return 0, or -1 out of memory. */
 int put_tokens(struct buf *, uint64_t);          /* 53.0K, 200K, 1M */
-int put_wall(struct buf *, double when);         /* 2026-11-20T15:56:02.123456Z */
 int put_clock(struct buf *, const struct tool *, uint64_t t); /* 2026-11-20 15:56:02, local, or 1.201s */
 /* The shortest beginning of a session's id that no other session has. */
 int put_session(struct buf *, const struct tool *, const struct usage_session *);
@@ -137,6 +137,12 @@ void prom_close(struct prom *);
 void prom_event(struct prom *, const struct usage_event *);
 /* Writes the metrics if they have changed: at most once a second or, with now, at once. */
 void prom_write(struct prom *, struct tool *, bool now);
+
+/* fill.c */
+/* Reads a message that has usage, and may edit it; arg is the tool. As the take of usage_see. */
+int fill_message(void *arg, const struct message *, const struct usage_report *);
+/* Sends what was added after the messages that have been forwarded. */
+void fill_flush(struct tool *);
 
 /* meter.c */
 struct meter *meter_open(const struct options *);

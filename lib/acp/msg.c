@@ -15,18 +15,12 @@ noise(struct msg *m, struct json_error *error, struct slice text, struct slice a
 	return MSG_NOISE;
 }
 
-static bool
-is_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 static struct slice
 trim(struct slice s)
 {
-	for (; s.n > 0 && is_space(s.p[0]); s.n--)
+	for (; s.n > 0 && byte_is_space(s.p[0]); s.n--)
 		s.p++;
-	while (s.n > 0 && is_space(s.p[s.n - 1]))
+	while (s.n > 0 && byte_is_space(s.p[s.n - 1]))
 		s.n--;
 	return s;
 }
@@ -120,7 +114,7 @@ is_whole_id(struct slice v, const char *end)
 	struct json_error error;
 	const char *next = v.p + v.n;
 
-	while (next < end && is_space(*next))
+	while (next < end && byte_is_space(*next))
 		next++;
 	return next < end && (*next == ',' || *next == '}') && json_members(v, 1, &none, NULL, &error) != JSON_NONE && is_id(v);
 }
@@ -350,11 +344,11 @@ whole_member(struct slice value)
 	do
 		from--;
 	while (*from != '"');
-	while (is_space(from[-1]))
+	while (byte_is_space(from[-1]))
 		from--;
 	if (from[-1] == ',')
 		return slice_between(from - 1, to);
-	while (is_space(*to))
+	while (byte_is_space(*to))
 		to++;
 	return slice_between(from, *to == ',' ? to + 1 : to);
 }

@@ -107,12 +107,8 @@ ask(int fd, struct slice question, struct buf *answer, int *passed, uint64_t dea
 static int
 say(char **why, const char *subject, const char *wrong)
 {
-	struct buf text = {0};
-
-	buf_free(&(struct buf){.p = *why});
-	*why = buf_printf(&text, "%s%s%s", subject ? subject : "", subject ? ": " : "", wrong) == 0 ? buf_string(&text) : NULL;
-	if (!*why)
-		buf_free(&text);
+	free(*why);
+	*why = bytes_printf("%s%s%s", subject ? subject : "", subject ? ": " : "", wrong);
 	return -1;
 }
 

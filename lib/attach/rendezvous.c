@@ -3,13 +3,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/bytes.h"
 #include "lib/run/proc.h"
 #include "lib/run/socket.h"
 #include "lib/run/system.h"
@@ -18,14 +18,8 @@ char *
 rendezvous_directory(void)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	char *path;
-	int n;
 
-	if (runtime && *runtime)
-		n = asprintf(&path, "%s/acp", runtime);
-	else
-		n = asprintf(&path, "/tmp/acp-%lu", (unsigned long)geteuid());
-	return n < 0 ? NULL : path;
+	return runtime && *runtime ? bytes_printf("%s/acp", runtime) : bytes_printf("/tmp/acp-%lu", (unsigned long)geteuid());
 }
 
 int
@@ -63,10 +57,8 @@ paths_of(const char *directory, struct dirent **entries, int n)
 	int i;
 
 	for (i = 0; i < n; i++) {
-		if (whole && asprintf(&paths[i], "%s/%s", directory, entries[i]->d_name) < 0) {
-			paths[i] = NULL;
-			whole = false;
-		}
+		if (whole)
+			whole = (paths[i] = bytes_printf("%s/%s", directory, entries[i]->d_name));
 		free(entries[i]);
 	}
 	free(entries);
@@ -175,20 +167,19 @@ static char *
 temporary_name(const char *path, int *directory)
 {
 	const char *slash = strrchr(path, '/');
-	int folder = slash ? (int)(slash - path + 1) : 0, n;
-	char *name, *parent, *shorter;
+	int folder = slash ? (int)(slash - path + 1) : 0;
+	char *name = bytes_printf("%.*s.%ld", folder, path, (long)getpid()), *parent, *shorter;
 
 	*directory = -1;
-	n = asprintf(&name, "%.*s.%ld", folder, path, (long)getpid());
-	if (n < (int)socket_path_size)
-		return n < 0 ? NULL : name;
+	if (!name || strlen(name) < socket_path_size)
+		return name;
 	free(name);
 	parent = strndup(path, (size_t)folder);
 	shorter = parent ? system_shorten(parent, directory) : NULL;
 	free(parent);
-	n = shorter ? asprintf(&name, "%s/.%ld", shorter, (long)getpid()) : -1;
+	name = shorter ? bytes_printf("%s/.%ld", shorter, (long)getpid()) : NULL;
 	free(shorter);
-	return n < 0 ? NULL : name;
+	return name;
 }
 
 static bool
@@ -264,13 +255,6 @@ rendezvous_link(const char *path, const char *name)
 
 /* --- opening and closing --- */
 
-static void
-say(char **why, const char *subject, const char *wrong)
-{
-	if (asprintf(why, "%s: %s", subject, wrong) < 0)
-		*why = NULL;
-}
-
 static const char *
 words(int error)
 {
@@ -294,9 +278,9 @@ make_name(pid_t pid, char **why)
 	const char *wrong;
 
 	if (directory && rendezvous_check(directory, true, &wrong) < 0)
-		say(why, directory, wrong);
-	else if (directory && asprintf(&name, "%s/%ld", directory, (long)pid) < 0)
-		name = NULL;
+		*why = bytes_printf("%s: %s", directory, wrong);
+	else if (directory)
+		name = bytes_printf("%s/%ld", directory, (long)pid);
 	free(directory);
 	return name;
 }
@@ -309,7 +293,7 @@ make_link(struct rendezvous *r, pid_t pid, char **why)
 
 	r->link = path ? make_name(pid, why) : NULL;
 	if (r->link && rendezvous_link(path, r->link) < 0) {
-		say(why, r->link, strerror(errno));
+		*why = bytes_printf("%s: %s", r->link, strerror(errno));
 		free(r->link);
 		r->link = NULL;
 	}

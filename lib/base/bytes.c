@@ -108,6 +108,30 @@ buf_free(struct buf *b)
 	*b = (struct buf){0};
 }
 
+char *
+bytes_vprintf(const char *format, va_list args)
+{
+	struct buf text = {0};
+	int error = errno;
+
+	if (buf_vprintf(&text, format, args) < 0 || !buf_string(&text))
+		buf_free(&text);
+	errno = error;
+	return text.p;
+}
+
+char *
+bytes_printf(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = bytes_vprintf(format, args);
+	va_end(args);
+	return text;
+}
+
 struct block *
 block_new(size_t cap)
 {

@@ -67,6 +67,19 @@ slice_compare(struct slice a, struct slice b)
 	return order ? order : (a.n > b.n) - (a.n < b.n);
 }
 
+static inline bool
+byte_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* White space of JSON. */
+static inline bool
+byte_is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
 /* Does it hold nothing but spaces, tabs and CRs? */
 static inline bool
 slice_is_blank(struct slice s)
@@ -120,6 +133,9 @@ int buf_vprintf(struct buf *, const char *, va_list) __attribute__((format(print
 /* Puts a NUL after the bytes, which n does not count, and returns them; NULL when out of memory. */
 char *buf_string(struct buf *);
 void buf_free(struct buf *);
+/* A new text, to be freed; NULL when out of memory. errno stays as it was. */
+char *bytes_printf(const char *, ...) __attribute__((format(printf, 1, 2)));
+char *bytes_vprintf(const char *, va_list) __attribute__((format(printf, 1, 0)));
 
 /* A block with one owner and room for cap bytes; NULL when out of memory. */
 struct block *block_new(size_t cap);

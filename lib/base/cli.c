@@ -15,7 +15,7 @@
 
 const char cli_want_bytes[] = "expected a number of bytes, such as 64M";
 const char cli_want_duration[] = "expected a duration, such as 500ms, 5s or 2m";
-const char cli_want_color[] = "expected auto, always or never";
+const char *const cli_colors[] = {"auto", "always", "never", NULL};
 
 /* A decimal number of 0 or more at the beginning of text; *rest is what follows. */
 static int
@@ -111,20 +111,6 @@ cli_probability(const char *text, double *p)
 }
 
 int
-cli_color(const char *text, enum cli_color *color)
-{
-	if (strcmp(text, "auto") == 0)
-		*color = COLOR_AUTO;
-	else if (strcmp(text, "always") == 0)
-		*color = COLOR_ALWAYS;
-	else if (strcmp(text, "never") == 0)
-		*color = COLOR_NEVER;
-	else
-		return -1;
-	return 0;
-}
-
-int
 cli_open(const char *tool, const char *operand, const char **name)
 {
 	bool standard = strcmp(operand, "-") == 0;
@@ -142,31 +128,33 @@ cli_waits(const char *tool, int fd, const char *what)
 		cli_warn(tool, "waiting for %s from this terminal (try --help)", what);
 }
 
-static bool
-is_in_path(const char *word)
+char *
+cli_in_path(const char *name)
 {
 	const char *path = getenv("PATH"), *end;
 	char *file;
-	bool found = false;
 
-	for (; path && *path && !found; path = *end ? end + 1 : end) {
+	for (; path && *path; path = *end ? end + 1 : end) {
 		end = path + strcspn(path, ":");
-		if (asprintf(&file, "%.*s/%s", (int)(end - path), path, word) < 0)
-			return false;
-		found = access(file, X_OK) == 0;
+		file = bytes_printf("%.*s/%s", (int)(end - path), path, name);
+		if (!file || access(file, X_OK) == 0)
+			return file;
 		free(file);
 	}
-	return found;
+	return NULL;
 }
 
 bool
 cli_is_program(const char *word)
 {
-	char begin[4] = "";
+	char begin[4] = "", *file;
 	int fd;
 
-	if (access(word, F_OK) < 0)
-		return !strchr(word, '/') && is_in_path(word);
+	if (access(word, F_OK) < 0) {
+		file = strchr(word, '/') ? NULL : cli_in_path(word);
+		free(file);
+		return file;
+	}
 	fd = access(word, X_OK) == 0 ? open(word, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 	if (fd < 0)
 		return false;

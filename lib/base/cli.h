@@ -20,10 +20,10 @@ int cli_count(const char *text, uint64_t *count);          /* 2k; k, m, b in 100
 int cli_duration(const char *text, uint64_t *us);          /* 500ms, 5s, 2m; bare is seconds */
 int cli_probability(const char *text, double *p);          /* 0.1 or 10% */
 /* What is said where they fail: "expected a duration, such as 500ms, 5s or 2m". */
-extern const char cli_want_bytes[], cli_want_duration[], cli_want_color[];
+extern const char cli_want_bytes[], cli_want_duration[];
 
 enum cli_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
-int cli_color(const char *text, enum cli_color *);
+extern const char *const cli_colors[]; /* their names, for cli_word */
 /* Colour on this descriptor? A terminal, and NO_COLOR is not set, unless it is said. */
 bool cli_wants_color(enum cli_color, int fd);
 
@@ -49,6 +49,8 @@ bool cli_write_now(int fd, struct slice);
 int cli_open(const char *tool, const char *operand, const char **name);
 /* Where standard input (fd) is a terminal: says that `what` is waited for. */
 void cli_waits(const char *tool, int fd, const char *what);
+/* The path of the program of that name in PATH, to be freed; NULL: there is none. */
+char *cli_in_path(const char *name);
 /* Is the word a program's: one found in PATH where there is no file of that name, or a file that begins as programs do? */
 bool cli_is_program(const char *word);
 

@@ -16,24 +16,48 @@ text_of_string(struct slice string)
 	return (struct text){string.p + 1, string.p + string.n - 1, true};
 }
 
+unsigned
+text_utf8_length(const char *p, const char *end)
+{
+	const unsigned char *u = (const unsigned char *)p;
+	unsigned char least = 0x80, most = 0xbf;
+	unsigned n;
+
+	if (u[0] < 0x80)
+		return 1;
+	if (u[0] < 0xc2 || u[0] > 0xf4)
+		return 0;
+	n = u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
+	if ((size_t)(end - p) < n)
+		return 0;
+	/* The second byte keeps out overlong forms, surrogates and what is above U+10FFFF. */
+	if (u[0] == 0xe0)
+		least = 0xa0;
+	else if (u[0] == 0xed)
+		most = 0x9f;
+	else if (u[0] == 0xf0)
+		least = 0x90;
+	else if (u[0] == 0xf4)
+		most = 0x8f;
+	if (u[1] < least || u[1] > most)
+		return 0;
+	for (unsigned i = 2; i < n; i++)
+		if (u[i] < 0x80 || u[i] > 0xbf)
+			return 0;
+	return n;
+}
+
 static int32_t
 next_utf8(struct text *t)
 {
-	static const int32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	unsigned char lead = (unsigned char)*t->p;
-	unsigned n = lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2, i;
-	int32_t code = n == 1 ? lead : lead & (0x7f >> n);
-	bool valid = n == 1 || (lead >= 0xc2 && lead <= 0xf4 && (size_t)(t->end - t->p) >= n);
+	unsigned n = text_utf8_length(t->p, t->end), i;
+	unsigned char lead = (unsigned char)*t->p++;
+	int32_t code = lead & (n > 1 ? 0x7f >> n : 0x7f);
 
-	for (i = 1; valid && i < n; i++) {
-		valid = (t->p[i] & 0xc0) == 0x80;
-		code = code << 6 | (t->p[i] & 0x3f);
-	}
-	if (!valid || code < least[n] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
-		t->p++;
+	if (n == 0)
 		return TEXT_BYTE + lead;
-	}
-	t->p += n;
+	for (i = 1; i < n; i++)
+		code = code << 6 | (*t->p++ & 0x3f);
 	return code;
 }
 

@@ -22,6 +22,8 @@ struct text text_of(struct slice bytes);
 struct text text_of_string(struct slice string); /* a JSON string, with its quotes */
 /* The next code point; TEXT_BYTE + b for a byte that is not UTF-8; -1 at the end. */
 int32_t text_next(struct text *);
+/* How many bytes the UTF-8 sequence (RFC 3629) at p < end has; 0 where it is none. */
+unsigned text_utf8_length(const char *p, const char *end);
 /* Appends a code point (or such a byte) as it is. 0, or -1 out of memory. */
 int text_put(struct buf *, int32_t code);
 

@@ -1,7 +1,5 @@
 #include "lib/filter/choice.h"
 
-#include <stdio.h>
-
 /* A timeline shows the end of an id where another session's begins alike. */
 static bool
 fits(struct slice id, const char *asked, size_t n)
@@ -25,9 +23,8 @@ choice_is(struct choice *c, struct slice id, char **why)
 		return buf_add_slice(&c->id, id) == 0;
 	if (slice_eq(buf_slice(&c->id), id))
 		return true;
-	if (!c->several && asprintf(why, "%s matches more than one session: using %.*s, not %.*s", c->asked, (int)c->id.n, c->id.p,
-		(int)id.n, id.p) < 0)
-		*why = NULL;
+	if (!c->several)
+		*why = bytes_printf("%s matches more than one session: using %.*s, not %.*s", c->asked, (int)c->id.n, c->id.p, (int)id.n, id.p);
 	c->several = true;
 	return false;
 }

@@ -29,23 +29,11 @@ struct select {
 	const char *culprit;
 };
 
-static const char *
-side_value(enum acp_side side)
-{
-	switch (side) {
-	case ACP_CLIENT:
-		return "\"client\"";
-	case ACP_AGENT:
-		return "\"agent\"";
-	default:
-		return "\"unknown\"";
-	}
-}
-
 void
 select_vars(struct select_vars *v, const struct message *m)
 {
 	static const char *const names[SELECT_VARS] = {"from", "method", "session", "t"};
+	static const char *const sides[] = {"\"unknown\"", "\"client\"", "\"agent\""};
 	size_t i;
 
 	for (i = 0; i < SELECT_VARS; i++)
@@ -53,7 +41,7 @@ select_vars(struct select_vars *v, const struct message *m)
 	if (!m)
 		return;
 	snprintf(v->time, sizeof(v->time), "%" PRIu64 ".%06" PRIu64, m->t / 1000000, m->t % 1000000);
-	v->at[0].value = slice_of(side_value(m->from));
+	v->at[0].value = slice_of(sides[m->from]);
 	v->at[1].value = message_method(m);
 	v->at[2].value = message_session(m);
 	v->at[3].value = slice_of(v->time);

@@ -62,8 +62,7 @@ refuse(char **why, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	if (vasprintf(why, format, args) < 0)
-		*why = NULL;
+	*why = bytes_vprintf(format, args);
 	va_end(args);
 	return -1;
 }

@@ -72,21 +72,13 @@ int json_want_key(const struct json_want *, struct slice string);
 
 /* The end of the number at p; NULL where there is none, with *stop the byte that is wrong. */
 const char *json_number_end(const char *p, const char *end, const char **stop);
-/* How many bytes the UTF-8 sequence at p < end has; 0 where it is none. */
-unsigned json_utf8_length(const char *p, const char *end);
 /* The end of the escape at p, a backslash; NULL and *stop as above. */
 const char *json_escape_end(const char *p, const char *end, const char **stop);
-
-static inline bool
-json_is_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
 
 static inline const char *
 json_skip_space(const char *p, const char *end)
 {
-	while (p < end && json_is_space(*p))
+	while (p < end && byte_is_space(*p))
 		p++;
 	return p;
 }

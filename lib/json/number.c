@@ -16,12 +16,6 @@ struct number {
 /* Far beyond what anybody may ask for, and ten times that is still far from the end of int64_t. */
 static const int64_t FAR = INT64_C(100000000000000000);
 
-static bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* The written exponent at p, behind the 'e'. */
 static int64_t
 read_exponent(const char *p, const char *end)
@@ -31,7 +25,7 @@ read_exponent(const char *p, const char *end)
 
 	if (p < end && (*p == '+' || *p == '-'))
 		negative = *p++ == '-';
-	for (; p < end && is_digit(*p); p++)
+	for (; p < end && byte_is_digit(*p); p++)
 		if (e < FAR)
 			e = e * 10 + (*p - '0');
 	if (e > FAR)
@@ -52,7 +46,7 @@ read_number(struct slice text)
 		p++;
 	}
 	/* seen counts digits from the first that is not zero, last up to the last that is not. */
-	for (; p < end && (is_digit(*p) || *p == '.'); p++) {
+	for (; p < end && (byte_is_digit(*p) || *p == '.'); p++) {
 		if (*p == '.') {
 			point = true;
 			continue;
@@ -87,7 +81,7 @@ short_digits(struct slice number, uint64_t *value)
 	size_t i;
 
 	*value = 0;
-	for (i = 0; i < number.n && i < 19 && is_digit(number.p[i]); i++)
+	for (i = 0; i < number.n && i < 19 && byte_is_digit(number.p[i]); i++)
 		*value = *value * 10 + (uint64_t)(number.p[i] - '0');
 	return i > 0 && i == number.n;
 }

@@ -1,3 +1,4 @@
+#include "lib/base/text.h"
 #include "lib/json/json_set.h"
 
 /* A scan on its way. */
@@ -128,7 +129,7 @@ string(struct plain *s)
 		} else if ((unsigned char)*p < 0x20) {
 			return wrong(s, p, "control character in a string");
 		} else {
-			n = json_utf8_length(p, s->end);
+			n = text_utf8_length(p, s->end);
 			if (n == 0)
 				return wrong(s, p, "not UTF-8");
 			next = p + n;

@@ -148,7 +148,7 @@ container_end(const char *p, const char *end)
 static const char *
 scalar_end(const char *p, const char *end)
 {
-	while (p < end && !json_is_space(*p) && *p != ',' && *p != '}' && *p != ']')
+	while (p < end && !byte_is_space(*p) && *p != ',' && *p != '}' && *p != ']')
 		p++;
 	return p;
 }

@@ -1,40 +1,10 @@
 #include "lib/json/json.h"
 
+#include "lib/base/text.h"
 #include "lib/json/json_set.h"
 
 /* U+FFFD, which stands for what cannot be said in UTF-8. */
 static const char replacement[] = "\xef\xbf\xbd";
-
-unsigned
-json_utf8_length(const char *p, const char *end)
-{
-	const unsigned char *u = (const unsigned char *)p;
-	unsigned char least = 0x80, most = 0xbf;
-	unsigned n;
-
-	if (u[0] < 0x80)
-		return 1;
-	if (u[0] < 0xc2 || u[0] > 0xf4)
-		return 0;
-	n = u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
-	if ((size_t)(end - p) < n)
-		return 0;
-	/* The second byte keeps out overlong forms, surrogates and what is above U+10FFFF. */
-	if (u[0] == 0xe0)
-		least = 0xa0;
-	else if (u[0] == 0xed)
-		most = 0x9f;
-	else if (u[0] == 0xf0)
-		least = 0x90;
-	else if (u[0] == 0xf4)
-		most = 0x8f;
-	if (u[1] < least || u[1] > most)
-		return 0;
-	for (unsigned i = 2; i < n; i++)
-		if (u[i] < 0x80 || u[i] > 0xbf)
-			return 0;
-	return n;
-}
 
 static bool
 is_string(struct slice value)
@@ -50,105 +20,10 @@ inside(struct slice string)
 	return slice(string.p + 1, string.n - 2);
 }
 
-static unsigned
-hex4(const char *p)
+static struct text
+text_in(struct slice s)
 {
-	unsigned v = 0;
-
-	for (int i = 0; i < 4; i++) {
-		unsigned c = (unsigned char)p[i];
-
-		v = v << 4 | ((c & 15) + (c > '9' ? 9 : 0));
-	}
-	return v & 0xffff;
-}
-
-static size_t
-encode(unsigned long c, char *to)
-{
-	if (c < 0x80) {
-		to[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		to[0] = (char)(0xc0 | c >> 6);
-		to[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		to[0] = (char)(0xe0 | c >> 12);
-		to[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		to[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	to[0] = (char)(0xf0 | c >> 18);
-	to[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	to[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	to[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
-
-/* A \u escape, or a pair of them; *p stands behind the 'u' and then behind the last digit. */
-static size_t
-unescape_unicode(const char **p, const char *end, char *to)
-{
-	unsigned long c, low;
-
-	if (end - *p < 4) {
-		*p = end;
-		return encode(0xfffd, to);
-	}
-	c = hex4(*p);
-	*p += 4;
-	if (c < 0xd800 || c > 0xdfff)
-		return encode(c, to);
-	if (c < 0xdc00 && end - *p >= 6 && (*p)[0] == '\\' && (*p)[1] == 'u') {
-		low = hex4(*p + 2);
-		if (low >= 0xdc00 && low <= 0xdfff) {
-			*p += 6;
-			return encode(0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00), to);
-		}
-	}
-	return encode(0xfffd, to);
-}
-
-/* The bytes that the escape at *p, a backslash, means: one to four; *p then stands behind it. */
-static size_t
-unescape(const char **p, const char *end, char *to)
-{
-	static const char names[] = "bfnrt", bytes[] = "\b\f\n\r\t";
-	const char *name;
-	char c;
-
-	if (++*p == end)
-		return 0;
-	c = *(*p)++;
-	if (c == 'u')
-		return unescape_unicode(p, end, to);
-	name = c ? strchr(names, c) : NULL;
-	*to = name ? bytes[name - names] : c;
-	return 1;
-}
-
-/* Reads what a string means, a byte at a time. */
-struct reader {
-	const char *p, *end;
-	char out[4];
-	size_t at, n;
-};
-
-static int
-read_byte(struct reader *r)
-{
-	if (r->at < r->n)
-		return (unsigned char)r->out[r->at++];
-	if (r->p == r->end)
-		return -1;
-	if (*r->p != '\\')
-		return (unsigned char)*r->p++;
-	r->n = unescape(&r->p, r->end, r->out);
-	r->at = 1;
-	return r->n > 0 ? (unsigned char)r->out[0] : -1;
+	return (struct text){s.p, s.p + s.n, true};
 }
 
 static bool
@@ -157,50 +32,40 @@ escaped(struct slice s)
 	return s.n > 0 && memchr(s.p, '\\', s.n);
 }
 
+static bool
+same(struct text a, struct text b)
+{
+	int32_t code;
+
+	do {
+		code = text_next(&a);
+		if (code != text_next(&b))
+			return false;
+	} while (code >= 0);
+	return true;
+}
+
 bool
 json_string_eq(struct slice a, struct slice b)
 {
-	struct reader x = {0}, y = {0};
-	int c;
-
 	if (!is_string(a) || !is_string(b))
 		return false;
 	a = inside(a);
 	b = inside(b);
 	if (slice_eq(a, b))
 		return true;
-	if (!escaped(a) && !escaped(b))
-		return false;
-	x.p = a.p;
-	x.end = a.p + a.n;
-	y.p = b.p;
-	y.end = b.p + b.n;
-	do {
-		c = read_byte(&x);
-		if (c != read_byte(&y))
-			return false;
-	} while (c >= 0);
-	return true;
+	return (escaped(a) || escaped(b)) && same(text_in(a), text_in(b));
 }
 
 bool
 json_string_is_slice(struct slice string, struct slice text)
 {
-	struct reader x = {0};
-
 	if (!is_string(string))
 		return false;
 	string = inside(string);
 	if (slice_eq(string, text))
 		return true;
-	if (!escaped(string))
-		return false;
-	x.p = string.p;
-	x.end = string.p + string.n;
-	for (size_t i = 0; i < text.n; i++)
-		if (read_byte(&x) != (unsigned char)text.p[i])
-			return false;
-	return read_byte(&x) < 0;
+	return escaped(string) && same(text_in(string), text_of(text));
 }
 
 bool
@@ -222,22 +87,20 @@ int
 json_unescape(struct slice string, struct buf *to)
 {
 	struct slice s = inside(string);
-	const char *p = s.p, *end = p + s.n, *stop;
-	size_t n;
+	struct text t = text_in(s);
+	const char *stop;
 
 	/* An escape is never shorter than what it means: a lone surrogate is 6 bytes to 3. */
 	if (s.n == 0)
 		return 0;
 	if (buf_reserve(to, s.n + 4) < 0)
 		return -1;
-	while (p < end) {
-		stop = memchr(p, '\\', (size_t)(end - p));
-		n = (size_t)((stop ? stop : end) - p);
-		memcpy(to->p + to->n, p, n);
-		to->n += n;
-		p += n;
+	while (t.p < t.end) {
+		stop = memchr(t.p, '\\', (size_t)(t.end - t.p));
+		(void)buf_add_slice(to, slice_between(t.p, stop ? stop : t.end)); /* there is room */
+		t.p = stop ? stop : t.end;
 		if (stop)
-			to->n += unescape(&p, end, to->p + to->n);
+			(void)text_put(to, text_next(&t));
 	}
 	return 0;
 }
@@ -276,7 +139,7 @@ quote_inside(const char *p, const char *end, struct buf *to)
 	while (p < end) {
 		for (from = p; p < end && plain(*p); p++)
 			;
-		while (p < end && (unsigned char)*p >= 0x80 && (n = json_utf8_length(p, end)) > 0)
+		while (p < end && (unsigned char)*p >= 0x80 && (n = text_utf8_length(p, end)) > 0)
 			p += n;
 		if (buf_add(to, from, (size_t)(p - from)) < 0)
 			return -1;
@@ -332,7 +195,7 @@ json_utf8(struct slice text)
 				continue;
 			}
 		}
-		n = json_utf8_length(p, end);
+		n = text_utf8_length(p, end);
 		if (n == 0)
 			return false;
 		p += n;

@@ -12,6 +12,7 @@
  * json_plain: white space other than blanks between the tokens, and more than DEEP containers in
  * each other.
  */
+#include "lib/base/text.h"
 #include "lib/json/json_set.h"
 
 #define WIDE_avx512 1
@@ -484,7 +485,7 @@ check_unprintable(struct wide *s, const char *p, uint64_t unprintable)
 		at = p + __builtin_ctzll(unprintable);
 		if (at < s->checked)
 			continue;
-		n = json_utf8_length(at, s->end);
+		n = text_utf8_length(at, s->end);
 		if (n < 2)
 			return false;
 		s->checked = at + n;
@@ -702,7 +703,7 @@ FUNCTION(WIDE_SET)(struct slice text, unsigned depth, const struct json_want *wa
 	struct wide s;
 
 	p = json_skip_space(p, end);
-	while (last > p && json_is_space(last[-1]))
+	while (last > p && byte_is_space(last[-1]))
 		last--;
 	/* A closing bracket is its opening one and 2. */
 	if (last - p < 2 || depth == 0 || (*p != '{' && *p != '[') || last[-1] != *p + 2)

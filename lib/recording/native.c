@@ -16,10 +16,10 @@ msg_member(struct slice raw, struct slice value)
 {
 	const char *from = value.p, *to = value.p + value.n, *end = raw.p + raw.n, *p = to;
 
-	while (p < end && is_space(*p))
+	while (p < end && byte_is_space(*p))
 		p++;
 	to = p++;
-	while (p < end && is_space(*p))
+	while (p < end && byte_is_space(*p))
 		p++;
 	if (*to != '}' || p != end)
 		return value;
@@ -170,7 +170,7 @@ written_time(const char **p, const char *end, uint64_t *us)
 	if (!bytes_number(p, end, DIGITS, us) || end - *p < 7 || **p != '.')
 		return false;
 	for (i = 1; i <= 6; i++) {
-		if (!is_digit((*p)[i]))
+		if (!byte_is_digit((*p)[i]))
 			return false;
 		part = part * 10 + (uint64_t)((*p)[i] - '0');
 	}

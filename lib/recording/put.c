@@ -63,18 +63,7 @@ begin(struct buf *b, uint64_t t, int at, size_t more)
 	return 0;
 }
 
-static const char *
-from_member(enum acp_side from)
-{
-	switch (from) {
-	case ACP_CLIENT:
-		return ",\"from\":\"client\"";
-	case ACP_AGENT:
-		return ",\"from\":\"agent\"";
-	default:
-		return ",\"from\":\"unknown\"";
-	}
-}
+static const char *const from_members[] = {",\"from\":\"unknown\"", ",\"from\":\"client\"", ",\"from\":\"agent\""};
 
 static int
 put_message(struct buf *b, uint64_t t, int at, enum acp_side from, const char *name, struct slice text)
@@ -83,7 +72,7 @@ put_message(struct buf *b, uint64_t t, int at, enum acp_side from, const char *n
 
 	if (begin(b, t, at, text.n) < 0)
 		return -1;
-	p = put_text(b->p + b->n, from_member(from));
+	p = put_text(b->p + b->n, from_members[from]);
 	p = put_text(p, name);
 	if (text.n)
 		memcpy(p, text.p, text.n);
@@ -119,7 +108,7 @@ static int
 put_bytes(struct buf *b, uint64_t t, int at, enum acp_side from, const char *name, struct slice text)
 {
 	size_t start = b->n;
-	bool ok = begin(b, t, at, 0) == 0 && buf_add_string(b, from_member(from)) == 0;
+	bool ok = begin(b, t, at, 0) == 0 && buf_add_string(b, from_members[from]) == 0;
 
 	if (json_utf8(text))
 		ok = ok && buf_printf(b, ",\"%s\":", name) == 0 && json_quote(text, b) == 0;
@@ -169,7 +158,7 @@ recording_put_eof(struct buf *b, uint64_t t, int at, enum acp_side from, bool to
 
 	return finish(b, start, begin(b, t, at, 0) == 0
 		&& buf_add_string(b, ",\"event\":\"eof\"") == 0
-		&& buf_add_string(b, from_member(from)) == 0
+		&& buf_add_string(b, from_members[from]) == 0
 		&& (!torn || buf_add_string(b, ",\"torn\":true") == 0));
 }
 
@@ -180,7 +169,7 @@ recording_put_lost(struct buf *b, uint64_t t, int at, enum acp_side from, uint64
 
 	return finish(b, start, begin(b, t, at, 0) == 0
 		&& buf_add_string(b, ",\"event\":\"lost\"") == 0
-		&& (from == ACP_UNKNOWN || buf_add_string(b, from_member(from)) == 0)
+		&& (from == ACP_UNKNOWN || buf_add_string(b, from_members[from]) == 0)
 		&& buf_printf(b, ",\"count\":%" PRIu64 ",\"why\":", count) == 0
 		&& json_quote(slice_of(why), b) == 0);
 }
@@ -196,24 +185,25 @@ recording_put_error(struct buf *b, uint64_t t, int at, const char *why)
 
 /* --- the header --- */
 
-static bool
-put_started(struct buf *b, double started)
+int
+recording_put_date(struct buf *b, double when)
 {
-	double whole = floor(started);
-	long us = lround((started - whole) * (double)SECOND);
-	time_t seconds = (time_t)whole;
+	double whole = floor(when);
+	long us = lround((when - whole) * (double)SECOND);
+	time_t seconds = (time_t)whole + us / SECOND;
 	char date[64];
 	struct tm tm;
 
-	if (!(started > 0))
-		return true;
-	if (us == SECOND) {
-		seconds++;
-		us = 0;
-	}
 	if (!gmtime_r(&seconds, &tm) || strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
-		return true;
-	return buf_printf(b, ",\"started\":\"%s.%06ldZ\"", date, us) == 0;
+		return 0;
+	return buf_printf(b, "%s.%06ldZ", date, us % SECOND);
+}
+
+static bool
+put_started(struct buf *b, double started)
+{
+	return !(started > 0) || (buf_add_string(b, ",\"started\":\"") == 0 && recording_put_date(b, started) == 0
+		&& buf_add(b, "\"", 1) == 0);
 }
 
 static bool

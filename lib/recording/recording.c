@@ -130,9 +130,9 @@ read_line(struct recording *rec, const struct line *line, struct record *r)
 {
 	struct slice raw = line->text, rest;
 
-	while (raw.n && is_space(raw.p[raw.n - 1]))
+	while (raw.n && byte_is_space(raw.p[raw.n - 1]))
 		raw.n--;
-	for (rest = raw; rest.n && is_space(rest.p[0]); rest.n--)
+	for (rest = raw; rest.n && byte_is_space(rest.p[0]); rest.n--)
 		rest.p++;
 	if (rest.n == 0 || rest.p[0] == '#')
 		return SKIPPED;
@@ -157,7 +157,7 @@ recording_of_lines(const char *hop)
 		return NULL;
 	rec->in.io.fd = -1;
 	rec->hop = hop ? hop : "0";
-	rec->numbered = is_digit(rec->hop[0]);
+	rec->numbered = byte_is_digit(rec->hop[0]);
 	if (rec->numbered) {
 		rec->hop_number = strtoull(rec->hop, &end, 10);
 		rec->numbered = *end == '\0';

@@ -86,6 +86,8 @@ int recording_status(const struct record *);
 enum { RECORDING_TIME = 32 }; /* bytes that are enough for a time */
 /* Writes microseconds as seconds with six decimals; returns where it ends. */
 char *recording_put_time(char *, uint64_t us);
+/* Appends seconds since 1970 as 2026-11-20T15:56:02.123456Z; nothing where they are no date. 0, or -1 out of memory. */
+int recording_put_date(struct buf *, double when);
 
 /*
  * Append one record with its newline; t in us since the start. 0, or -1 out of memory and the

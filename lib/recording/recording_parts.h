@@ -62,16 +62,4 @@ enum outcome recording_trace(struct recording *, struct record *, const struct s
 /* A line that is a message itself, or nothing that is known. */
 enum outcome recording_bare(struct recording *, struct record *);
 
-static inline bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static inline bool
-is_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 #endif

@@ -15,10 +15,10 @@ recording_seconds(struct slice number, uint64_t *us)
 	size_t i = 0;
 	double d;
 
-	for (; i < number.n && is_digit(number.p[i]) && i < 12; i++)
+	for (; i < number.n && byte_is_digit(number.p[i]) && i < 12; i++)
 		whole = whole * 10 + (uint64_t)(number.p[i] - '0');
 	if (i > 0 && i < number.n && number.p[i] == '.') {
-		for (i++; i < number.n && is_digit(number.p[i]); i++) {
+		for (i++; i < number.n && byte_is_digit(number.p[i]); i++) {
 			unit /= 10;
 			part += unit * (uint64_t)(number.p[i] - '0');
 		}
@@ -52,7 +52,7 @@ static bool
 two_digits(const char *p, int *to)
 {
 	*to = (p[0] - '0') * 10 + (p[1] - '0');
-	return is_digit(p[0]) && is_digit(p[1]);
+	return byte_is_digit(p[0]) && byte_is_digit(p[1]);
 }
 
 double
@@ -71,7 +71,7 @@ recording_date(const char *p, size_t n)
 	tm.tm_year = century * 100 + year - 1900;
 	tm.tm_mon--;
 	if (p[i] == '.')
-		for (i++; i < n && is_digit(p[i]); i++)
+		for (i++; i < n && byte_is_digit(p[i]); i++)
 			fraction += (p[i] - '0') * (unit /= 10);
 	if (n - i == 6 && (p[i] == '+' || p[i] == '-')) {
 		if (!two_digits(p + i + 1, &hours) || !two_digits(p + i + 4, &minutes))
@@ -112,7 +112,7 @@ recording_text(struct recording *rec, struct record *r, enum record_kind kind, s
 static bool
 is_name(char c, bool first)
 {
-	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || (!first && is_digit(c));
+	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || (!first && byte_is_digit(c));
 }
 
 /* The name in ${NAME}, whose dollar is at p; p NULL where there is none. */

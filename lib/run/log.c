@@ -9,6 +9,7 @@
 #include "lib/run/io.h"
 #include "lib/run/log_file.h"
 #include "lib/run/loop.h"
+#include "lib/run/proc.h"
 
 enum {
 	KEEP = LOG_QUEUE, /* a larger buffer is given back once it is empty */
@@ -263,7 +264,7 @@ open_file(struct log *l, const char *name)
 	struct io old = l->io;
 	struct stat st;
 	bool no_reader;
-	int fd = log_file_open(name, &no_reader), error;
+	int fd = log_file_open(name, &no_reader);
 
 	if (fd < 0 && !no_reader)
 		return -1;
@@ -273,22 +274,17 @@ open_file(struct log *l, const char *name)
 		return 0;
 	}
 	if (fstat(fd, &st) < 0)
-		goto fail;
+		return proc_abandon(fd);
 	if (old.kind != IO_CLOSED && st.st_dev == l->dev && st.st_ino == l->ino) {
 		close(fd);
 		return 1;
 	}
 	if (S_ISREG(st.st_mode) && log_file_prepare(fd, name, l->spec.append, l->spec.inputs, &l->torn) < 0)
-		goto fail;
+		return proc_abandon(fd);
 	take(l, fd, &st);
 	l->no_reader = false;
 	io_close(&old, false);
 	return 0;
-fail:
-	error = errno;
-	close(fd);
-	errno = error;
-	return -1;
 }
 
 static int

@@ -137,13 +137,8 @@ log_file_why(const char *name)
 {
 	const char *why = errno == EINVAL ? "it is also an input" : errno == EWOULDBLOCK ? "it is already being written"
 		: errno == ENOTSUP ? "it is not a regular file" : strerror(errno);
-	struct buf text = {0};
-	int error = errno;
 
-	if (buf_printf(&text, "%s: %s", name, why) < 0 || !buf_string(&text))
-		buf_free(&text);
-	errno = error;
-	return text.p;
+	return bytes_printf("%s: %s", name, why);
 }
 
 /* A FIFO that nobody reads can not be opened without waiting. */

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/base/bytes.h"
+
 extern char **environ;
 
 enum {
@@ -101,10 +103,8 @@ raise_report(int fd, const struct proc_spec *spec)
 char *
 proc_beside(const char *name)
 {
-	char *self = proc_self(), *path = NULL;
+	char *self = proc_self(), *path = self ? bytes_printf("%.*s/%s", (int)(strrchr(self, '/') - self), self, name) : NULL;
 
-	if (self && asprintf(&path, "%.*s/%s", (int)(strrchr(self, '/') - self), self, name) < 0)
-		path = NULL;
 	free(self);
 	return path;
 }
@@ -432,6 +432,16 @@ proc_words(const char *command)
 /* Descriptors */
 
 int
+proc_abandon(int fd)
+{
+	int error = errno;
+
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+int
 proc_raise(int fd)
 {
 	int high;
@@ -448,19 +458,13 @@ proc_raise(int fd)
 int
 proc_pipe(int fds[2])
 {
-	int error;
-
 	if (pipe(fds) < 0)
 		return -1;
 	fds[0] = proc_raise(fds[0]);
-	error = errno;
+	if (fds[0] < 0)
+		return proc_abandon(fds[1]);
 	fds[1] = proc_raise(fds[1]);
-	if (fds[0] >= 0 && fds[1] >= 0)
-		return 0;
-	error = fds[0] < 0 ? error : errno;
-	close(fds[0] < 0 ? fds[1] : fds[0]);
-	errno = error;
-	return -1;
+	return fds[1] < 0 ? proc_abandon(fds[0]) : 0;
 }
 
 int
@@ -478,15 +482,10 @@ proc_stdio(void)
 int
 proc_claim(int fd)
 {
-	int own = fcntl(fd, F_DUPFD_CLOEXEC, PIPE_LOWEST), error;
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, PIPE_LOWEST);
 
 	if (own < 0)
 		return -1;
 	close(fd);
-	if (proc_stdio() == 0)
-		return own;
-	error = errno;
-	close(own);
-	errno = error;
-	return -1;
+	return proc_stdio() == 0 ? own : proc_abandon(own);
 }

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/base/bytes.h"
+#include "lib/base/cli.h"
 #include "lib/run/proc_parts.h"
 
 /* Its pipes end, and a guardian sees to the rest. */
@@ -89,34 +89,20 @@ proc_group_lives(pid_t group)
 	return is_listed(group);
 }
 
-/* The first in PATH of that name. */
-static char *
-in_path(const char *name)
-{
-	const char *p = getenv("PATH"), *end;
-	char *found = NULL, *at;
-
-	for (; p && !found; p = *end ? end + 1 : NULL) {
-		end = p + strcspn(p, ":");
-		if (asprintf(&at, "%.*s/%s", (int)(end - p), p, name) < 0)
-			return NULL;
-		if (access(at, X_OK) == 0)
-			found = realpath(at, NULL);
-		free(at);
-	}
-	return found;
-}
-
 /* What is the program called that has this function? */
 char *
 proc_self(void)
 {
 	char *(*here)(void) = proc_self;
+	char *path, *self;
 	Dl_info info;
 	void *at;
 
 	memcpy(&at, &here, sizeof(at));
 	if (!dladdr(at, &info) || !info.dli_fname)
 		return NULL;
-	return strchr(info.dli_fname, '/') ? realpath(info.dli_fname, NULL) : in_path(info.dli_fname);
+	path = strchr(info.dli_fname, '/') ? strdup(info.dli_fname) : cli_in_path(info.dli_fname);
+	self = path ? realpath(path, NULL) : NULL;
+	free(path);
+	return self;
 }

@@ -8,32 +8,27 @@
 #include <unistd.h>
 
 #include "lib/run/log_file.h"
+#include "lib/run/proc.h"
 
 /* Locks the file, if there is one. 0, or -1 with errno. */
 static int
 lock(struct replace *r, char *const *inputs)
 {
 	struct stat st;
-	int error;
 
 	r->lock = open(r->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (r->lock < 0)
 		return errno == ENOENT ? 0 : -1;
-	if (fstat(r->lock, &st) < 0 || access(r->path, W_OK) < 0)
-		goto fail;
-	if (!S_ISREG(st.st_mode))
-		errno = ENOTSUP;
-	else if (log_file_is_input(&st, inputs))
-		errno = EINVAL;
-	else if (log_file_lock(r->lock) == 0)
-		return 0;
-fail:
+	if (fstat(r->lock, &st) == 0 && access(r->path, W_OK) == 0) {
+		if (!S_ISREG(st.st_mode))
+			errno = ENOTSUP;
+		else if (log_file_is_input(&st, inputs))
+			errno = EINVAL;
+		else if (log_file_lock(r->lock) == 0)
+			return 0;
+	}
 	/* What is not locked must not pass for the lock the next time. */
-	error = errno;
-	close(r->lock);
-	r->lock = -1;
-	errno = error;
-	return -1;
+	return r->lock = proc_abandon(r->lock);
 }
 
 int
@@ -83,22 +78,19 @@ drop(struct replace *r)
 int
 replace_begin(struct replace *r, mode_t mode)
 {
-	struct buf name = {0};
+	char *name;
 
 	/* What another process has made since must not be replaced by two. */
 	if (r->lock < 0 && lock(r, NULL) < 0)
 		return -1;
 	drop(r); /* a copy that could not be written */
-	if (buf_printf(&name, "%s.XXXXXX", r->path) < 0 || !buf_string(&name)) {
-		buf_free(&name);
-		return -1;
-	}
-	r->fd = mkostemp(name.p, O_CLOEXEC);
+	name = bytes_printf("%s.XXXXXX", r->path);
+	r->fd = name ? mkostemp(name, O_CLOEXEC) : -1;
 	if (r->fd < 0) {
-		buf_free(&name);
+		free(name);
 		return -1;
 	}
-	r->copy = name.p;
+	r->copy = name;
 	if (fchmod(r->fd, mode_of(r, mode)) == 0)
 		return 0;
 	drop(r);
@@ -109,19 +101,20 @@ replace_begin(struct replace *r, mode_t mode)
 static int
 keep_old(const struct replace *r)
 {
-	struct buf old = {0};
+	char *old;
 	int e = -1;
 
 	if (fsync(r->fd) < 0)
 		return -1;
 	if (r->lock < 0)
 		return 0;
-	if (buf_printf(&old, "%s~", r->path) == 0 && buf_string(&old)) {
-		unlink(old.p);
+	old = bytes_printf("%s~", r->path);
+	if (old) {
+		unlink(old);
 		/* Where there are no second names it is moved. */
-		e = link(r->path, old.p) < 0 ? rename(r->path, old.p) : 0;
+		e = link(r->path, old) < 0 ? rename(r->path, old) : 0;
 	}
-	buf_free(&old);
+	free(old);
 	return e;
 }
 

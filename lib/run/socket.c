@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "lib/run/proc.h"
 #include "lib/run/system.h"
 
 enum { BACKLOG = 128, RECEIVED = 16 * 1024 };
@@ -34,23 +35,13 @@ address_of(const char *path, struct sockaddr_un *address)
 	return 0;
 }
 
-static int
-fail(int fd)
-{
-	int error = errno;
-
-	close(fd);
-	errno = error;
-	return -1;
-}
-
 /* Makes it close-on-exec (no other thread of ours starts programs meanwhile), and O_NONBLOCK or not: here it is ours alone. */
 static int
 set_flags(int fd, int flags)
 {
 	if (fd < 0 || (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, flags) == 0))
 		return fd;
-	return fail(fd);
+	return proc_abandon(fd);
 }
 
 int
@@ -66,7 +57,7 @@ socket_listen(const char *path)
 		return -1;
 	/* Nobody can connect before it listens, and then the mode is set. */
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || chmod(path, 0600) < 0 || listen(fd, BACKLOG) < 0)
-		return fail(fd);
+		return proc_abandon(fd);
 	return fd;
 }
 
@@ -97,7 +88,7 @@ connect_to(const char *path, int flags)
 	fd = set_flags(socket(AF_UNIX, SOCK_STREAM, 0), flags);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
 		return fd;
-	return fail(fd);
+	return proc_abandon(fd);
 }
 
 int

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lib/base/bytes.h"
 #include "lib/run/system.h"
 
 const short system_hangup = POLLRDHUP;
@@ -32,10 +33,8 @@ system_same_user(int socket)
 char *
 system_shorten(const char *directory, int *fd)
 {
-	char *path;
-
 	*fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return *fd < 0 || asprintf(&path, "/proc/self/fd/%d", *fd) < 0 ? NULL : path;
+	return *fd < 0 ? NULL : bytes_printf("/proc/self/fd/%d", *fd);
 }
 
 ssize_t

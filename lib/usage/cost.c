@@ -63,8 +63,9 @@ usage_cost_link(const struct usage_part *p, struct usage_cost *c)
 		pieces(before, &c->earlier, &c->previous);
 }
 
-struct usage_cost *
-usage_cost_of(struct usage_part *part, uint32_t currency)
+/* The cost of a currency, which is now the last one. NULL when out of memory. */
+static struct usage_cost *
+cost_of(struct usage_part *part, uint32_t currency)
 {
 	struct usage_cost **p, *c;
 
@@ -201,7 +202,7 @@ usage_take_cost(struct usage *u, struct usage_session *s, uint64_t t, const stru
 		usage_note(u, s, USAGE_NOTE_CURRENCY, false, "the currency changes from %s to %s: amounts are not added",
 			usage_name(u, was).p, usage_name(u, currency).p);
 	usage_cost_total(s, currency, &before);
-	c = currency ? usage_cost_of(s->now, currency) : NULL;
+	c = currency ? cost_of(s->now, currency) : NULL;
 	if (!c)
 		return -1;
 	changed = currency != was || s->cleared || decimal_compare(amount, c->wire) != 0;

@@ -2,6 +2,8 @@
  * Recordings of a session, written as JSON and read again. What comes back may have been cut or made up: every member is
  * checked, and nothing that could not have been written is taken.
  */
+#include <utlist.h>
+
 #include "lib/usage/usage_parts.h"
 
 static const char *const insides[6] = {"read_inside", "read_beside", "write_inside", "write_beside", "thought_inside",
@@ -210,17 +212,16 @@ read_tally(struct reading *g, struct usage_part *p, struct slice in)
 static int
 read_cost(struct reading *g, struct usage_part *p, struct slice in)
 {
-	struct usage_cost *c, **end = &p->costs;
+	struct usage_cost *c;
 	uint32_t currency = name_of(g, in, "currency");
 
 	if (currency == 0 || usage_cost_in(p, currency)) {
 		wrong(g, "currency");
 		return 0;
 	}
-	while (*end)
-		end = &(*end)->next;
-	if (!(c = *end = calloc(1, sizeof(*c))))
+	if (!(c = calloc(1, sizeof(*c))))
 		return -1;
+	LL_APPEND(p->costs, c);
 	c->currency = currency;
 	c->places = (uint32_t)number(g, in, "places", DECIMAL_PLACES);
 	c->restarts = (uint32_t)number(g, in, "restarts", UINT32_MAX);
@@ -350,23 +351,20 @@ usage_get_parts(struct usage *u, struct slice object, const char **why)
 	return r < 0 ? -1 : g.why != NULL;
 }
 
-/* By time; those without one first, in the order in which they were read. The sort is stable. */
+static int
+by_time(const struct usage_part *a, const struct usage_part *b)
+{
+	return (a->started > b->started) - (a->started < b->started);
+}
+
+/* By time; those without one first, in the order in which they were read: the sort is stable. */
 static void
 sort_parts(struct usage_session *s)
 {
-	struct usage_part *rest = s->parts, *p, **at;
+	struct usage_part *p;
 	struct usage_cost *c;
 
-	s->tail = s->parts = NULL;
-	while ((p = rest)) {
-		rest = p->next;
-		at = s->tail && s->tail->started <= p->started ? &s->tail->next : &s->parts;
-		while (*at && (*at)->started <= p->started)
-			at = &(*at)->next;
-		p->next = *at;
-		*at = p;
-		s->tail = p->next ? s->tail : p;
-	}
+	LL_SORT(s->parts, by_time);
 	for (s->tail = NULL, p = s->parts; p; p = p->next) {
 		p->before = s->tail;
 		s->tail = p;

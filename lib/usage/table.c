@@ -1,5 +1,6 @@
 /* Names and sessions: what is kept, and how it is found. */
 #include <stdlib.h>
+#include <utlist.h>
 
 #include "lib/usage/usage_parts.h"
 
@@ -159,11 +160,7 @@ usage_session_get(struct usage *u, struct slice id)
 void
 usage_adopt(struct usage_session *parent, struct usage_session *child)
 {
-	struct usage_session **end = &parent->child;
-
-	while (*end)
-		end = &(*end)->sibling;
-	*end = child;
+	LL_APPEND2(parent->child, child, sibling);
 	child->parent = parent;
 }
 
@@ -232,23 +229,18 @@ usage_share_of(struct usage_part *part, int32_t period, uint32_t currency)
 static void
 free_part(struct usage_part *p)
 {
-	struct usage_cost *c;
-	struct usage_tally *t;
-	struct usage_share *s;
+	struct usage_cost *c, *more_costs;
+	struct usage_tally *t, *more_tallies;
+	struct usage_share *s, *more_shares;
 
-	while ((c = p->costs)) {
-		p->costs = c->next;
+	LL_FOREACH_SAFE(p->costs, c, more_costs)
 		free(c);
-	}
-	while ((t = p->tallies)) {
-		p->tallies = t->next;
+	LL_FOREACH_SAFE(p->tallies, t, more_tallies) {
 		free(t->reported);
 		free(t);
 	}
-	while ((s = p->shares)) {
-		p->shares = s->next;
+	LL_FOREACH_SAFE(p->shares, s, more_shares)
 		free(s);
-	}
 	free(p);
 }
 

@@ -75,8 +75,6 @@ uint32_t usage_agent(struct usage *, uint32_t name, uint32_t version, bool v2);
 /* A tally of the part. NULL when out of memory. */
 struct usage_tally *usage_tally_of(struct usage_part *, uint32_t model, int32_t period, uint8_t tier);
 struct usage_share *usage_share_of(struct usage_part *, int32_t period, uint32_t currency);
-/* The cost of a currency, which is now the last one. NULL when out of memory. */
-struct usage_cost *usage_cost_of(struct usage_part *, uint32_t currency);
 
 /* What the _meta of a usage_update says (read.c). */
 void usage_read_meta(struct slice meta, struct usage_report *);

@@ -178,9 +178,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	sets_agree(text, 3);
 	type = json_scan(text, JSON_DEPTH, NULL, 0, none, &error);
 	if (type != JSON_NONE) {
-		while (json_is_space(*text.p))
+		while (byte_is_space(*text.p))
 			text = slice(text.p + 1, text.n - 1);
-		while (json_is_space(text.p[text.n - 1]))
+		while (byte_is_space(text.p[text.n - 1]))
 			text.n--;
 		must(json_type(text) == type);
 		walk(text, 30);

@@ -82,13 +82,8 @@ test_probabilities(void)
 static void
 test_color(void)
 {
-	enum cli_color c = COLOR_NEVER;
 	int master, slave, p[2];
 
-	CHECK(cli_color("auto", &c) == 0 && c == COLOR_AUTO);
-	CHECK(cli_color("always", &c) == 0 && c == COLOR_ALWAYS);
-	CHECK(cli_color("never", &c) == 0 && c == COLOR_NEVER);
-	CHECK(cli_color("", &c) == -1 && cli_color("Auto", &c) == -1);
 	CHECK(openpty(&master, &slave, NULL, NULL, NULL) == 0 && pipe(p) == 0);
 	unsetenv("NO_COLOR");
 	CHECK(cli_wants_color(COLOR_AUTO, slave) && !cli_wants_color(COLOR_AUTO, p[1]));
