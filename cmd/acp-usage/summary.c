@@ -346,7 +346,7 @@ summary_put(struct tool *t)
 /* --- JSON --- */
 
 static int
-json_text(struct buf *to, const char *name, struct slice text)
+put_text(struct buf *to, const char *name, struct slice text)
 {
 	return text.n ? -(buf_printf(to, ",\"%s\":", name) || json_quote(text, to)) : 0;
 }
@@ -396,11 +396,11 @@ json_session(struct summary *s, struct buf *to, const struct usage_session *sess
 	const struct usage_cost *c = usage_costs(session);
 	int r;
 
-	r = -(json_context(s, to, session) || json_text(to, "model", usage_name(u, session->model))
-		|| json_text(to, "title", usage_name(u, session->title)) || json_text(to, "cwd", usage_name(u, session->cwd))
-		|| json_text(to, "agent", usage_agent_name(u, session->agent)));
+	r = -(json_context(s, to, session) || put_text(to, "model", usage_name(u, session->model))
+		|| put_text(to, "title", usage_name(u, session->title)) || put_text(to, "cwd", usage_name(u, session->cwd))
+		|| put_text(to, "agent", usage_agent_name(u, session->agent)));
 	if (session->parent)
-		r |= json_text(to, "parent", slice(session->parent->id, session->parent->id_length));
+		r |= put_text(to, "parent", slice(session->parent->id, session->parent->id_length));
 	if (c)
 		r |= -(buf_add_string(to, ",\"wire_cost\":{\"amount\":") || decimal_put(c->wire, c->places, to)
 			|| buf_add_string(to, ",\"currency\":") || json_quote(usage_name(u, c->currency), to) || buf_add(to, "}", 1));

@@ -107,20 +107,13 @@ find(struct slice plain)
 	return &other;
 }
 
-/* Nearly no method is ever escaped; the names that we know are short, so a long one is none of them. */
 static const struct method *
 find_string(struct slice name)
 {
-	const struct method *m = &other;
-	struct buf plain = {0};
+	struct buf room = {0};
+	const struct method *m = find(json_text(name, &room));
 
-	if (name.n < 2 || name.p[0] != '"')
-		return m;
-	if (!memchr(name.p, '\\', name.n))
-		return find(slice(name.p + 1, name.n - 2));
-	if (json_unescape(name, &plain) == 0)
-		m = find(buf_slice(&plain));
-	buf_free(&plain);
+	buf_free(&room);
 	return m;
 }
 
@@ -201,16 +194,10 @@ in_its_place(const struct acp_member *m, enum acp_method what, bool response)
 const struct acp_member *
 acp_member(struct slice name, enum acp_method what, bool response)
 {
-	const struct acp_member *m = &no_member;
-	struct buf plain = {0};
+	struct buf room = {0};
+	const struct acp_member *m = find_member(json_text(name, &room));
 
-	if (name.n < 2)
-		return m;
-	if (!memchr(name.p, '\\', name.n))
-		return in_its_place(find_member(slice(name.p + 1, name.n - 2)), what, response);
-	if (json_unescape(name, &plain) == 0)
-		m = find_member(buf_slice(&plain));
-	buf_free(&plain);
+	buf_free(&room);
 	return in_its_place(m, what, response);
 }
 
@@ -223,11 +210,9 @@ acp_id_of_session(enum acp_id id)
 static struct slice
 text_of(struct slice block)
 {
-	struct slice type = json_get(block, "type"), text = json_get(block, "text");
+	struct slice type = json_get(block, "type");
 
-	if (json_type(type) != JSON_STRING || !json_string_is(type, "text") || json_type(text) != JSON_STRING)
-		return slice(NULL, 0);
-	return text;
+	return json_string_is(type, "text") ? json_get_string(block, "text") : slice(NULL, 0);
 }
 
 bool
@@ -235,8 +220,8 @@ acp_chunk(struct slice params, struct acp_chunk *c)
 {
 	struct slice update = json_get(params, acp_update);
 
-	*c = (struct acp_chunk){.kind = json_get(update, acp_update_kind)};
-	if (json_type(c->kind) != JSON_STRING || !(json_string_is(c->kind, "agent_message_chunk") ||
+	*c = (struct acp_chunk){.kind = json_get_string(update, acp_update_kind)};
+	if (!c->kind.p || !(json_string_is(c->kind, "agent_message_chunk") ||
 		json_string_is(c->kind, "agent_thought_chunk") || json_string_is(c->kind, "user_message_chunk")))
 		return false;
 	c->message = json_get(update, "messageId");
@@ -330,16 +315,12 @@ part_of_kind(struct slice kind)
 static bool
 usual_kind(struct slice params, struct slice *kind)
 {
-	static const char first[] = "{\"sessionId\":\"", second[] = "\",\"update\":{\"sessionUpdate\":\"";
-	const size_t n1 = sizeof(first) - 1, n2 = sizeof(second) - 1;
-	const char *end;
+	const char *p = params.p, *end = p + params.n, *quote;
 
-	if (params.n < n1 || memcmp(params.p, first, n1) != 0 || !(end = memchr(params.p + n1, '"', params.n - n1)))
+	if (!bytes_skip(&p, end, "{\"sessionId\":\"") || !(p = memchr(p, '"', (size_t)(end - p)))
+		|| !bytes_skip(&p, end, "\",\"update\":{\"sessionUpdate\":\"") || !(quote = memchr(p, '"', (size_t)(end - p))))
 		return false;
-	params = slice_between(end, params.p + params.n);
-	if (params.n <= n2 || memcmp(params.p, second, n2) != 0 || !(end = memchr(params.p + n2, '"', params.n - n2)))
-		return false;
-	*kind = slice_between(params.p + n2 - 1, end + 1);
+	*kind = slice_between(p - 1, quote + 1);
 	return true;
 }
 

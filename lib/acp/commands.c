@@ -11,52 +11,45 @@ struct commands {
 	char session[];  /* plain */
 };
 
-static int
-plain_id(struct slice session, struct buf *to)
-{
-	return json_type(session) == JSON_STRING && buf_reserve(to, 1) == 0 ? json_unescape(session, to) : -1;
-}
-
 static struct commands *
-find(const struct commands *all, struct slice session)
+find(struct commands *all, struct slice session)
 {
-	struct commands *head = (struct commands *)all, *c = NULL;
-	struct buf id = {0};
+	struct commands *c = NULL;
+	struct buf room = {0};
+	struct slice id = json_text(session, &room);
 
-	if (plain_id(session, &id) == 0)
-		HASH_FIND(hh, head, id.p, id.n, c);
-	buf_free(&id);
+	if (id.p)
+		HASH_FIND(hh, all, id.p, id.n, c);
+	buf_free(&room);
 	return c;
 }
 
 static struct commands *
 add(struct commands **all, struct slice session)
 {
-	struct commands *head = *all, *c = NULL;
-	struct buf id = {0};
+	struct buf room = {0};
+	struct slice id = json_text(session, &room);
+	struct commands *c = id.p ? calloc(1, sizeof(*c) + id.n) : NULL;
 
-	if (plain_id(session, &id) == 0 && (c = calloc(1, sizeof(*c) + id.n))) {
+	if (c) {
 		memcpy(c->session, id.p, id.n);
-		HASH_ADD_KEYPTR(hh, head, c->session, id.n, c);
+		HASH_ADD_KEYPTR(hh, *all, c->session, id.n, c);
 	}
-	buf_free(&id);
-	if (c && !c->hh.tbl) {
-		free(c);
-		return NULL;
-	}
-	*all = head;
-	return c;
+	buf_free(&room);
+	if (!c || c->hh.tbl)
+		return c;
+	free(c);
+	return NULL;
 }
 
 static void
 forget(struct commands **all, struct slice session)
 {
-	struct commands *head = *all, *c = find(head, session);
+	struct commands *c = find(*all, session);
 
 	if (!c)
 		return;
-	HASH_DEL(head, c);
-	*all = head;
+	HASH_DEL(*all, c);
 	buf_free(&c->list);
 	free(c);
 }
@@ -83,13 +76,13 @@ commands_see(struct commands **all, const struct msg *m)
 static bool
 has(const struct commands *all, struct slice session, const char *command)
 {
-	const struct commands *c = find(all, session);
+	const struct commands *c = find((struct commands *)all, session);
 	struct json_iter it = {.in = c ? buf_slice(&c->list) : slice(NULL, 0)};
 	struct slice key, one, name;
 
 	while (json_next(&it, &key, &one)) {
 		name = json_get(one, "name");
-		if (json_type(name) == JSON_STRING && json_string_is(name, command))
+		if (json_string_is(name, command))
 			return true;
 	}
 	return false;

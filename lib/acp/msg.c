@@ -188,20 +188,15 @@ msg_same_id(struct slice a, struct slice b)
 struct slice
 msg_session(const struct msg *m)
 {
-	struct slice id = json_get(m->method.p ? m->params : m->result, acp_session_id);
-
-	return json_type(id) == JSON_STRING ? id : slice(NULL, 0);
+	return json_get_string(m->method.p ? m->params : m->result, acp_session_id);
 }
 
 struct slice
 msg_update_kind(const struct msg *m)
 {
-	struct slice v;
-
 	if (m->what != ACP_SESSION_UPDATE)
 		return slice(NULL, 0);
-	v = json_get(json_get(m->params, acp_update), acp_update_kind);
-	return json_type(v) == JSON_STRING ? v : slice(NULL, 0);
+	return json_get_string(json_get(m->params, acp_update), acp_update_kind);
 }
 
 /* --- splices --- */

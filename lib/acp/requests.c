@@ -73,12 +73,10 @@ keep(char **to, struct slice s)
 static struct entry *
 entry_new(struct slice key, const struct msg *m)
 {
-	struct slice session = msg_session(m), cwd = acp_opens_session(m->what) ? json_get(m->params, "cwd") : slice(NULL, 0);
+	struct slice session = msg_session(m), cwd = acp_opens_session(m->what) ? json_get_string(m->params, "cwd") : slice(NULL, 0);
 	struct entry *e;
 	char *to;
 
-	if (json_type(cwd) != JSON_STRING)
-		cwd = slice(NULL, 0);
 	e = calloc(1, sizeof(*e) + key.n + m->id.n + m->method.n + session.n + cwd.n);
 	if (!e)
 		return NULL;

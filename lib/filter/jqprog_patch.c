@@ -103,12 +103,9 @@ static int patch_value(struct patch *p, struct slice text, jv in, jv out);
 static jv
 name_of(struct patch *p, struct slice key)
 {
-	if (!memchr(key.p, '\\', key.n))
-		return jv_string_sized(key.p + 1, (int)key.n - 2);
-	p->name.n = 0;
-	if (json_unescape(key, &p->name) < 0)
-		return jv_invalid();
-	return jv_string_sized(p->name.n ? p->name.p : "", (int)p->name.n);
+	struct slice name = json_text(key, &p->name);
+
+	return name.p ? jv_string_sized(name.p, (int)name.n) : jv_invalid();
 }
 
 /*

@@ -223,20 +223,6 @@ select_is_set(const struct select *s)
 	return s->nglobs || s->nprograms || s->has_from || s->kinds || s->session.asked;
 }
 
-/* A JSON string as plain text, in b where it has escapes; p NULL where there is none. */
-static struct slice
-plain(struct slice string, struct buf *b)
-{
-	if (!string.p || json_type(string) != JSON_STRING)
-		return slice(NULL, 0);
-	if (!memchr(string.p, '\\', string.n))
-		return slice(string.p + 1, string.n - 2);
-	b->n = 0;
-	if (json_unescape(string, b) < 0)
-		return slice(NULL, 0);
-	return b->n ? buf_slice(b) : slice_of("");
-}
-
 /* As fnmatch has it: a name ends at its first NUL. */
 static bool
 match_pattern(const char *pattern, struct slice name)
@@ -261,8 +247,8 @@ matches(const struct glob *g, struct slice name)
 static bool
 match_globs(struct select *s, const struct message *m)
 {
-	struct slice method = plain(message_method(m), &s->name[0]);
-	struct slice kind = plain(msg_update_kind(&m->msg), &s->name[1]);
+	struct slice method = json_text(message_method(m), &s->name[0]);
+	struct slice kind = json_text(msg_update_kind(&m->msg), &s->name[1]);
 	bool selected = !s->positive;
 	size_t i;
 
@@ -310,7 +296,7 @@ match_programs(struct select *s, const struct message *m, char **why)
 static bool
 match_session(struct select *s, const struct message *m, char **why)
 {
-	struct slice id = plain(message_session(m), &s->name[0]);
+	struct slice id = json_text(message_session(m), &s->name[0]);
 
 	s->culprit = "--session";
 	return id.p && choice_is(&s->session, id, why);

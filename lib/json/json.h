@@ -69,12 +69,16 @@ bool json_pick(struct json_iter *, const char *const *keys, size_t nkeys, struct
 
 /* The value of an object's first member of that name (unescaped); p is NULL where there is none, or it is no object. */
 struct slice json_get(struct slice object, const char *key);
+/* The same where it is a string. */
+struct slice json_get_string(struct slice object, const char *key);
 /* The same along a path of names with dots between: "update.sessionUpdate". */
 struct slice json_path(struct slice object, const char *path);
 
 /* Compares a JSON string, unescaped, with plain UTF-8 text, or with another JSON string. False where a value is no string. */
 bool json_string_is(struct slice string, const char *text);
 bool json_string_eq(struct slice a, struct slice b);
+/* The text of a string: where it lies, or where it has escapes in room, emptied first. p NULL: no string, or out of memory. */
+struct slice json_text(struct slice string, struct buf *room);
 /* Appends the text of a string; a lone surrogate becomes U+FFFD. 0, or -1 out of memory. */
 int json_unescape(struct slice string, struct buf *to);
 /*

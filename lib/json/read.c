@@ -285,6 +285,14 @@ json_get(struct slice object, const char *key)
 }
 
 struct slice
+json_get_string(struct slice object, const char *key)
+{
+	struct slice value = json_get(object, key);
+
+	return json_type(value) == JSON_STRING ? value : (struct slice){0};
+}
+
+struct slice
 json_path(struct slice object, const char *path)
 {
 	const char *dot;

@@ -105,6 +105,17 @@ json_unescape(struct slice string, struct buf *to)
 	return 0;
 }
 
+struct slice
+json_text(struct slice string, struct buf *room)
+{
+	if (!is_string(string))
+		return slice(NULL, 0);
+	if (!escaped(string))
+		return inside(string);
+	room->n = 0;
+	return json_unescape(string, room) < 0 ? slice(NULL, 0) : buf_slice(room);
+}
+
 /* Can this byte stand in a string as it is? */
 static bool
 plain(char c)

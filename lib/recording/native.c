@@ -66,12 +66,12 @@ base64_text(struct recording *rec, struct record *r, enum record_kind kind, stru
 static enum outcome
 event_exit(struct record *r)
 {
-	struct slice status = json_get(r->raw, "status"), signal = json_get(r->raw, "signal");
+	struct slice status = json_get(r->raw, "status"), signal = json_get_string(r->raw, "signal");
 	uint64_t n;
 
 	r->kind = RECORD_EXIT;
 	r->status = -1;
-	if (signal.p && json_type(signal) == JSON_STRING)
+	if (signal.p)
 		r->signal = slice(signal.p + 1, signal.n - 2);
 	else if (status.p && json_type(status) == JSON_NUMBER && json_u64(status, &n) && n <= 255)
 		r->status = (int)n;
@@ -106,18 +106,14 @@ event(struct recording *rec, struct record *r, struct slice name)
 	} else {
 		return TAKEN;
 	}
-	v = json_get(r->raw, "why");
-	if (!v.p || json_type(v) != JSON_STRING)
-		return TAKEN;
-	return recording_unescape(rec, v, &r->text);
+	v = json_get_string(r->raw, "why");
+	return v.p ? recording_unescape(rec, v, &r->text) : TAKEN;
 }
 
 static bool
 is_for_guest(struct slice raw)
 {
-	struct slice to = json_get(raw, "to");
-
-	return to.p && json_type(to) == JSON_STRING && json_string_is(to, "guest");
+	return json_string_is(json_get(raw, "to"), "guest");
 }
 
 enum outcome

@@ -60,10 +60,7 @@ span_usage(const struct span *sp)
 struct slice
 span_plain(struct span *sp, struct slice string)
 {
-	if (!memchr(string.p, '\\', string.n))
-		return slice(string.p + 1, string.n - 2);
-	sp->plain.n = 0;
-	return json_unescape(string, &sp->plain) < 0 ? slice(NULL, 0) : buf_slice(&sp->plain);
+	return json_text(string, &sp->plain);
 }
 
 /* NULL when out of memory. */

@@ -202,13 +202,11 @@ read_child_state(struct usage_report *r, struct slice state)
 
 	if (json_type(state) != JSON_OBJECT)
 		return;
-	name = json_get(state, "state");
+	name = json_get_string(state, "state");
 	counts = json_get(state, "usage");
-	r->has_state = is_string(name);
+	r->has_state = name.p;
 	r->idle = r->has_state && json_string_is(name, "idle");
-	r->stop = json_get(state, acp_stop_reason);
-	if (!is_string(r->stop))
-		r->stop = slice(NULL, 0);
+	r->stop = json_get_string(state, acp_stop_reason);
 	if (counts.p)
 		read_counts(counts, &r->counts, &r->wrong);
 }
@@ -370,10 +368,8 @@ usage_row(struct json_iter *it, struct slice *model, struct usage_counts *c, con
 		*wrong = "a row per model that is not an object";
 		return true;
 	}
-	*model = json_get(row, usage_row_model);
+	*model = json_get_string(row, usage_row_model);
 	counts = json_get(row, usage_row_counts);
-	if (json_type(*model) != JSON_STRING)
-		*model = slice(NULL, 0);
 	if (!model->p)
 		*wrong = "a row per model without a model";
 	if (counts.p)
@@ -469,14 +465,10 @@ read_hello(const struct message *s, struct usage_report *r)
 	if (json_type(info) != JSON_OBJECT)
 		info = json_get(m->result, "info");
 	r->what = s->request ? USAGE_HELLO : USAGE_CONNECT;
-	r->name = json_get(info, "name");
-	r->version = json_get(info, "version");
+	r->name = json_get_string(info, "name");
+	r->version = json_get_string(info, "version");
 	version = json_get(m->result, acp_protocol_version);
 	r->v2 = json_type(version) == JSON_NUMBER && json_u64(version, &n) && n == 2;
-	if (!is_string(r->name))
-		r->name = slice(NULL, 0);
-	if (!is_string(r->version))
-		r->version = slice(NULL, 0);
 	return true;
 }
 

@@ -129,10 +129,9 @@ sum_counts(struct summing *g, struct slice base, struct slice more, bool add)
 static bool
 same_model(struct slice a, struct slice b)
 {
-	struct slice x = is_object(a) ? json_get(a, usage_row_model) : slice(NULL, 0);
-	struct slice y = is_object(b) ? json_get(b, usage_row_model) : slice(NULL, 0);
+	struct slice x = json_get_string(a, usage_row_model), y = json_get_string(b, usage_row_model);
 
-	return x.p && y.p && json_type(x) == JSON_STRING && json_type(y) == JSON_STRING && json_string_eq(x, y);
+	return x.p && y.p && json_string_eq(x, y);
 }
 
 /* The first row of the same model, or p NULL. */

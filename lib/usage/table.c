@@ -71,14 +71,9 @@ usage_name(const struct usage *u, uint32_t number)
 struct slice
 usage_plain(struct usage *u, struct slice string)
 {
-	if (!string.p || string.n < 2)
-		return slice_of("");
-	if (!memchr(string.p, '\\', string.n))
-		return slice(string.p + 1, string.n - 2);
-	u->text.n = 0;
-	if (json_unescape(string, &u->text) < 0 || !u->text.p)
-		return slice_of("");
-	return buf_slice(&u->text);
+	struct slice text = json_text(string, &u->text);
+
+	return text.p ? text : slice_of("");
 }
 
 uint32_t
