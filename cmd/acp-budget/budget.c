@@ -1,25 +1,38 @@
 /* Budgets: when they continue, which message is held, and how they end. */
 #include <stdlib.h>
+#include <utlist.h>
 
 #include "cmd/acp-budget/budget.h"
 
 /* So many continuations are needed before the gains can count as diminishing. */
 enum { DIMINISH_AFTER = 3 };
 
+void
+turn_over(struct tool *t, struct session *s)
+{
+	s->turns++;
+	limits_check(t, s);
+}
+
+struct slice
+turn_outcome(const struct msg *m)
+{
+	return m->kind == MSG_RESPONSE ? m->result : json_get(m->params, acp_update);
+}
+
 struct budget *
 budget_new(struct tool *t, struct session *s, uint64_t target, struct slice id)
 {
 	struct budget *b = calloc(1, sizeof(*b));
 
-	if (!b || msg_id_key(id, &b->id) < 0) {
+	if (!b || buf_add_slice(&b->id, id) < 0) {
 		free(b);
 		return NULL;
 	}
 	b->tag = (struct request_tag){TAG_NUDGE, s};
 	b->target = target;
 	b->began = frame_now(t->frame);
-	b->next = t->budgets;
-	t->budgets = b;
+	LL_PREPEND(t->budgets, b);
 	return b;
 }
 
@@ -27,11 +40,7 @@ budget_new(struct tool *t, struct session *s, uint64_t target, struct slice id)
 static void
 budget_free(struct tool *t, struct budget *b)
 {
-	struct budget **at = &t->budgets;
-
-	while (*at != b)
-		at = &(*at)->next;
-	*at = b->next;
+	LL_DELETE(t->budgets, b);
 	buf_free(&b->id);
 	buf_free(&b->text);
 	buf_free(&b->why);
@@ -59,8 +68,7 @@ budget_end(struct tool *t, struct budget *b, const char *why)
 	if (b->held) {
 		if (b->holds_idle && msg_scan(held_text(b), &m, &error) == MSG_NOTIFICATION) {
 			s->idle_forwarded.n = 0;
-			if (buf_add_slice(&s->idle_forwarded, turn_update(&m)) < 0)
-				tool_no_memory(t);
+			tool_check(t, buf_add_slice(&s->idle_forwarded, turn_outcome(&m)));
 		}
 		frame_release(t->frame, b->held, VERDICT_PASS, b->text.n ? buf_slice(&b->text) : slice(NULL, 0));
 		b->held = NULL;
@@ -85,7 +93,7 @@ budget_cancel(struct tool *t, struct budget *b)
 {
 	b->cancelled = true;
 	if (b->held && !b->deadline)
-		clock_deadline(t, &b->deadline);
+		tool_deadline(t, &b->deadline);
 	budget_drop(t, b, "cancelled");
 }
 
@@ -108,17 +116,11 @@ budget_check(struct tool *t, struct session *s)
 
 /* --- going on, or not --- */
 
-static bool
-is_stop(struct slice stop, const char *name)
-{
-	return stop.p && json_type(stop) == JSON_STRING && json_string_is(stop, name);
-}
-
 /* Appends a string's text. */
 static int
 put_text(struct slice string, struct buf *to)
 {
-	return string.p && json_type(string) == JSON_STRING ? json_unescape(string, to) : 0;
+	return json_type(string) == JSON_STRING ? json_unescape(string, to) : 0;
 }
 
 /* Returns whether a limit is reached; then appends it to why. */
@@ -128,8 +130,7 @@ check_limits(struct tool *t, struct budget *b)
 	struct buf text = {0};
 	bool yes = limits_reached(t, b->tag.session, false, &text);
 
-	if (yes && buf_add_slice(&b->why, buf_slice(&text)) < 0)
-		tool_no_memory(t);
+	tool_check(t, buf_add_slice(&b->why, buf_slice(&text)));
 	buf_free(&text);
 	return yes;
 }
@@ -143,14 +144,13 @@ check_stop_reason(struct tool *t, struct budget *b, const struct turn_end *e)
 	if (e->failed)
 		r = buf_printf(&b->why, "the agent answered %swith an error: ", b->held ? "a continuation " : "")
 			|| put_text(json_type(e->outcome) == JSON_OBJECT ? json_get(e->outcome, "message") : e->outcome, &b->why);
-	else if (is_stop(e->stop, "end_turn"))
+	else if (json_string_is(e->stop, "end_turn"))
 		return false;
-	else if (is_stop(e->stop, "cancelled"))
+	else if (json_string_is(e->stop, "cancelled"))
 		r = buf_add_string(&b->why, "cancelled");
 	else
 		r = buf_add_string(&b->why, e->stop.p ? "stop reason " : "no stop reason") || put_text(e->stop, &b->why);
-	if (r)
-		tool_no_memory(t);
+	tool_check(t, r);
 	return true;
 }
 
@@ -173,8 +173,8 @@ check_end(struct tool *t, struct budget *b, const struct turn_end *e)
 		why = "--max-continuations is reached";
 	else if (b->continuations >= DIMINISH_AFTER && b->gains[0] < o->min_gain && b->gains[1] < o->min_gain)
 		why = "diminishing returns";
-	if (why && buf_add_string(&b->why, why) < 0)
-		tool_no_memory(t);
+	if (why)
+		tool_check(t, buf_add_string(&b->why, why));
 	return why != NULL;
 }
 
@@ -221,7 +221,7 @@ budget_turn(struct tool *t, struct budget *b, const struct turn_end *e)
 	struct session *s = b->tag.session;
 
 	count(b, e);
-	t->has_uncounted |= !e->counted && is_stop(e->stop, "end_turn");
+	t->has_uncounted |= !e->counted && json_string_is(e->stop, "end_turn");
 	if (!e->counted && !budget_check(t, s)) {
 		s->budget = NULL;
 		budget_free(t, b);
@@ -264,7 +264,7 @@ add_outcome(struct tool *t, struct budget *b, const struct turn_end *e)
 	if (msg_scan(held_text(b), &m, &error) == MSG_NOISE)
 		return 0;
 	base = turn_outcome(&m);
-	if (!base.p || json_type(base) != JSON_OBJECT || !e->outcome.p || json_type(e->outcome) != JSON_OBJECT)
+	if (json_type(base) != JSON_OBJECT || json_type(e->outcome) != JSON_OBJECT)
 		return 0;
 	r = usage_add_answers(base, e->outcome, b->holds_idle, basis, &sum) || splice_text(b, base, buf_slice(&sum));
 	buf_free(&sum);
@@ -291,8 +291,7 @@ put_cancelled(struct budget *b)
 void
 budget_give_up(struct tool *t, struct budget *b)
 {
-	if (put_cancelled(b) < 0)
-		tool_no_memory(t);
+	tool_check(t, put_cancelled(b));
 	budget_end(t, b, why_of(b));
 }
 
@@ -301,8 +300,8 @@ budget_continued(struct tool *t, struct budget *b, const struct turn_end *e)
 {
 	b->nudging = false;
 	count(b, e);
-	if (!b->over && !e->failed && add_outcome(t, b, e) < 0)
-		tool_no_memory(t);
+	if (!b->over && !e->failed)
+		tool_check(t, add_outcome(t, b, e));
 	if (b->over)
 		budget_free(t, b);
 	else if (b->cancelled && e->failed)

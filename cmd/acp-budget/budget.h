@@ -61,13 +61,12 @@ struct echo {
 struct waiting {
 	struct waiting *next;
 	struct held *held;
-	struct buf id; /* msg_id_key of it */
 };
 
 /* A prompt of the client that was forwarded. */
 struct open {
 	struct open *next;
-	struct buf id, key; /* as it is written; msg_id_key of it */
+	struct buf id;
 	bool answered;      /* acp-budget has responded to it: the agent's response is discarded */
 };
 
@@ -117,7 +116,7 @@ struct session {
 struct budget {
 	struct request_tag tag;     /* of its nudges. The first member: a tag of TAG_NUDGE is its budget */
 	struct budget *next;        /* all there are */
-	struct buf id;              /* of the prompt: msg_id_key */
+	struct buf id;              /* of the prompt */
 	uint64_t target, tokens, gains[2], continuations;
 	uint64_t began;             /* us */
 	bool estimated;
@@ -162,16 +161,23 @@ struct tool {
 	uint64_t thoughts;
 };
 
-/* filter.c: returns the exit status */
-int filter_run(const struct options *);
+/*
+ * The files in the order in which they stand on each other: what a file calls is in one before it, so no two of them call each
+ * other.
+ */
 
-/* session.c */
+/* session.c: what is known of each session, and what is sent in it */
+/* Reports that memory is out where r is not 0, as a function has returned it. Returns r. */
+int tool_check(struct tool *, int r);
+/* Responds with an error, "acp-budget: WHY", to the prompt that is held, or (NULL) being handled. */
+void tool_reply_error(struct tool *, struct held *, int code, const char *why);
 /* The session of that id, a JSON string; NULL where it is not known (where make: out of memory). */
 struct session *session_of(struct tool *, struct slice id, bool make);
 void sessions_free(struct tool *);
-void tool_no_memory(struct tool *);
 /* Sends a prompt of acp-budget to the agent. tag: see struct request_tag. 0, or -1 when out of memory, which it reports. */
 int session_ask(struct tool *, struct session *, struct slice text, void *tag);
+/* Sends a session/update with this update to the client. */
+void session_update(struct tool *, const struct session *, struct slice update);
 /* Passes a prompt to the usage module. */
 void session_prompted(struct tool *, struct session *);
 void open_free(struct open *);
@@ -179,30 +185,56 @@ void open_free(struct open *);
 bool session_runs(const struct session *);
 /* session/cancel, for what runs. */
 void session_cancel(struct tool *, const struct session *);
+/* The clock rings at this time, or earlier; a grace period from now. */
+void tool_alarm(struct tool *, uint64_t when);
+void tool_deadline(struct tool *, uint64_t *deadline);
+/* A sign of life, or a prompt that it is waited for; of no session in particular: NULL. */
+void session_heard(struct tool *, struct session *);
+/* Notes a tool call that runs, by its id, a JSON string; or that it does not run any more. */
+void session_note_call(struct tool *, struct session *, struct slice id, bool runs);
 /* A line on stderr about a session. */
 void session_report(struct tool *, const struct session *, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* prompt.c: what the client sends */
-enum verdict prompt_came(struct tool *, struct session *, const struct message *);
-/* Forwards all prompts that wait, in the order they came; refuses each that a limit forbids. */
-void prompts_release(struct tool *, struct session *);
-void prompts_refused(struct tool *, struct session *, int code, const char *why);
-void session_cancelled(struct tool *, struct session *, bool closed);
-/* $/cancel_request. */
-enum verdict prompt_withdrawn(struct tool *, const struct message *);
+/* status.c */
+int status_open(struct tool *);
+void status_progress(struct tool *, const struct budget *);
+/* why: NULL where there is nothing to say but that the target was reached. */
+void status_end(struct tool *, const struct budget *, const char *why);
+/* Figures: 125,000; its part of a whole in percent, rounded down. */
+int put_grouped(struct buf *, uint64_t);
+uint64_t percent_of(uint64_t n, uint64_t whole);
 
-/* turn.c: how turns end */
-enum verdict turn_answered(struct tool *, struct session *, const struct message *);
-void turn_request_answered(struct tool *, struct request_tag *, const struct message *);
-/* v2: a state_update. */
-enum verdict turn_state(struct tool *, struct session *, const struct message *, const struct usage_report *);
+/* limits.c */
+/* Is a limit reached, for a prompt of the client or of acp-budget? Then text (or NULL) gets the limit and the usage. */
+bool limits_reached(struct tool *, const struct session *, bool prompt, struct buf *text);
+/* To be called when usage has changed: reports each limit that is reached, once. */
+void limits_check(struct tool *, struct session *);
+/* Reports each limit that cannot be enforced, once. turn_ended: a turn has ended, so the agent had the chance to report usage. */
+void limits_report_unenforced(struct tool *, struct session *, bool turn_ended);
+
+/* nudge.c */
+/* What all texts of our own in a target's turn begin with. */
+extern const char mark[];
+extern const char explanation[], default_nudge[];
+/* The text of a nudge, its placeholders filled in. 0, or -1 out of memory. */
+int nudge_put(const struct tool *, const struct budget *, struct buf *to);
+
+/* echo.c */
+int echo_expect(struct echo *, struct slice text);
+/* Removes the texts of acp-budget from a user message of the agent, live and in the history that session/load replays. */
+enum verdict echo_see(struct tool *, struct session *, struct slice update);
+/* The bytes of text in the content of an update. */
+uint64_t content_text(struct slice update, struct buf *to);
+
+/* target.c */
+/* The target in the text blocks of a prompt, a JSON array (PROTOCOL, section 6); 0: none. */
+uint64_t target_in_prompt(struct slice blocks);
+
+/* budget.c: what becomes of budgets at the end of a turn */
 /* A turn of the client's has ended with all its continuations. */
 void turn_over(struct tool *, struct session *);
-/* The update of a session/update; the result of an answer, or the idle state. p NULL where it is no object, or none. */
-struct slice turn_update(const struct msg *);
+/* The result of an answer, or the update of a session/update (the idle state). */
 struct slice turn_outcome(const struct msg *);
-
-/* budget.c: what then becomes of their budgets */
 /* Returns whether budgets can be applied in this session, as far as is known. Reports once if not. */
 bool budget_check(struct tool *, struct session *);
 /* NULL when out of memory. */
@@ -222,58 +254,31 @@ void budget_give_up(struct tool *, struct budget *);
 /* Ends it now: the held response is forwarded. why: for the report; NULL or empty: the target was reached. */
 void budget_end(struct tool *, struct budget *, const char *why);
 
-/* ahead.c: texts that are sent before the client's prompt */
-/* Sends the next one that is due. Returns whether there was one. */
-bool ahead_ask(struct tool *, struct session *);
+/* prompt.c: what the client sends, and the texts of --at that are sent before it */
+enum verdict prompt_came(struct tool *, struct session *, const struct message *);
+void prompts_refused(struct tool *, struct session *, int code, const char *why);
+void session_cancelled(struct tool *, struct session *, bool closed);
+/* $/cancel_request. */
+enum verdict prompt_withdrawn(struct tool *, const struct message *);
+/* The turn of a text of --at has ended. */
 void ahead_answered(struct tool *, struct session *);
 /* It was cancelled and does not end. */
 void ahead_give_up(struct tool *, struct session *);
 /* The context has changed. */
 void ahead_rearm(const struct tool *, struct session *);
 
-/* clock.c */
+/* turn.c: how turns end */
+enum verdict turn_answered(struct tool *, struct session *, const struct message *);
+void turn_request_answered(struct tool *, struct request_tag *, const struct message *);
+/* v2: a state_update. */
+enum verdict turn_state(struct tool *, struct session *, const struct message *, const struct usage_report *);
+
+/* clock.c: agents that fall silent, and cancelled continuations that do not end */
 /* Each message. */
 void clock_see(struct tool *, enum acp_direction, const struct message *);
-/* A sign of life, or a prompt that it is waited for; of no session in particular: NULL. */
-void clock_heard(struct tool *, struct session *);
-void clock_forget_calls(struct session *);
-/* A grace period from now. */
-void clock_deadline(struct tool *, uint64_t *deadline);
 void clock_rings(struct tool *);
 
-/* limits.c */
-/* Is a limit reached, for a prompt of the client or of acp-budget? Then text (or NULL) gets the limit and the usage. */
-bool limits_reached(struct tool *, const struct session *, bool prompt, struct buf *text);
-/* To be called when usage has changed: reports each limit that is reached, once. */
-void limits_check(struct tool *, struct session *);
-/* Reports each limit that cannot be enforced, once. turn_ended: a turn has ended, so the agent had the chance to report usage. */
-void limits_report_unenforced(struct tool *, struct session *, bool turn_ended);
-
-/* echo.c */
-int echo_expect(struct echo *, struct slice text);
-/* Removes the texts of acp-budget from a user message of the agent, live and in the history that session/load replays. */
-enum verdict echo_see(struct tool *, struct session *, struct slice update);
-/* The bytes of text in the content of an update. */
-uint64_t content_text(struct slice update, struct buf *to);
-
-/* status.c */
-int status_open(struct tool *);
-void status_progress(struct tool *, const struct budget *);
-/* why: NULL where there is nothing to say but that the target was reached. */
-void status_end(struct tool *, const struct budget *, const char *why);
-/* Figures: 125,000; its part of a whole in percent, rounded down. */
-int put_grouped(struct buf *, uint64_t);
-uint64_t percent_of(uint64_t n, uint64_t whole);
-
-/* nudge.c */
-/* What all texts of our own in a target's turn begin with. */
-extern const char mark[];
-extern const char explanation[], default_nudge[];
-/* The text of a nudge, its placeholders filled in. 0, or -1 out of memory. */
-int nudge_put(const struct tool *, const struct budget *, struct buf *to);
-
-/* target.c */
-/* The target in the text blocks of a prompt, a JSON array (PROTOCOL, section 6); 0: none. */
-uint64_t target_in_prompt(struct slice blocks);
+/* filter.c: returns the exit status */
+int filter_run(const struct options *);
 
 #endif

@@ -1,76 +1,7 @@
 /* Timeouts: for agents that fall silent, and for cancelled continuations that do not end. */
-#define HASH_NONFATAL_OOM 1
-#include <stdlib.h>
+#include <utlist.h>
 
 #include "cmd/acp-budget/budget.h"
-
-/* A tool call that runs. */
-struct call {
-	UT_hash_handle hh;
-	char id[];
-};
-
-/* The alarm is set to the earliest of all deadlines; when it rings, a deadline that was put off sets it anew. */
-static void
-set(struct tool *t, uint64_t when)
-{
-	if (t->alarm && t->alarm <= when)
-		return;
-	t->alarm = when;
-	if (frame_timer(t->frame, when) < 0)
-		tool_no_memory(t);
-}
-
-void
-clock_deadline(struct tool *t, uint64_t *deadline)
-{
-	*deadline = frame_now(t->frame) + t->options->frame.grace;
-	set(t, *deadline);
-}
-
-/* --- tool calls and requests to the client --- */
-
-static void
-remove_call(struct session *s, struct slice id)
-{
-	struct call *c;
-
-	HASH_FIND(hh, s->calls, id.p, id.n, c);
-	if (c) {
-		HASH_DEL(s->calls, c);
-		free(c);
-	}
-}
-
-static void
-add_call(struct tool *t, struct session *s, struct slice id)
-{
-	struct call *c;
-
-	HASH_FIND(hh, s->calls, id.p, id.n, c);
-	if (c)
-		return;
-	c = calloc(1, sizeof(*c) + id.n);
-	if (c) {
-		memcpy(c->id, id.p, id.n);
-		HASH_ADD_KEYPTR(hh, s->calls, c->id, id.n, c);
-	}
-	if (!c || !c->hh.tbl) {
-		tool_no_memory(t);
-		free(c);
-	}
-}
-
-void
-clock_forget_calls(struct session *s)
-{
-	struct call *c, *next;
-
-	HASH_ITER(hh, s->calls, c, next) {
-		HASH_DEL(s->calls, c);
-		free(c);
-	}
-}
 
 static bool
 is_one_of(struct slice string, const char *const *names)
@@ -86,27 +17,12 @@ see_call(struct tool *t, struct session *s, struct slice update)
 {
 	static const char *const final_states[] = {"completed", "failed", "cancelled", NULL};
 	struct slice kind = json_get(update, acp_update_kind), id = json_get(update, "toolCallId"), status = json_get(update, "status");
-	bool starts = json_type(kind) == JSON_STRING && json_string_is(kind, "tool_call");
+	bool starts = json_string_is(kind, "tool_call");
 
-	if (!(starts || (json_type(kind) == JSON_STRING && json_string_is(kind, "tool_call_update"))) || json_type(id) != JSON_STRING)
+	if (!(starts || json_string_is(kind, "tool_call_update")) || json_type(id) != JSON_STRING)
 		return;
-	if (json_type(status) == JSON_STRING && is_one_of(status, final_states))
-		remove_call(s, id);
-	else if (starts || json_type(status) == JSON_STRING)
-		add_call(t, s, id);
-}
-
-void
-clock_heard(struct tool *t, struct session *s)
-{
-	uint64_t silence = t->options->max_silence, now = frame_now(t->frame);
-
-	if (!silence)
-		return;
-	*(s ? &s->heard : &t->heard) = now;
-	if (s)
-		s->silent = 0;
-	set(t, now + silence);
+	if (starts || json_type(status) == JSON_STRING)
+		session_note_call(t, s, id, !is_one_of(status, final_states));
 }
 
 void
@@ -123,52 +39,46 @@ clock_see(struct tool *t, enum acp_direction dir, const struct message *message)
 	if (message->msg.kind == MSG_RESPONSE && dir == ACP_DOWN && *asks > 0)
 		--*asks;
 	if (s && dir == ACP_UP && message->msg.what == ACP_SESSION_UPDATE)
-		see_call(t, s, turn_update(&message->msg));
+		see_call(t, s, json_get(message->msg.params, acp_update));
 	/* A session without a prompt of its own may be a sub-agent of any that runs. */
 	if (dir == ACP_UP || message->msg.kind == MSG_RESPONSE)
-		clock_heard(t, s && session_runs(s) ? s : NULL);
+		session_heard(t, s && session_runs(s) ? s : NULL);
 }
 
 /* --- silence --- */
 
 /* v2: what the client gets for an idle state. */
-static int
+static void
 put_idle(struct tool *t, const struct session *s, struct slice error)
 {
-	struct buf params = {0};
-	int r;
+	struct buf update = {0};
 
-	r = buf_printf(&params, "{\"%s\":", acp_session_id) || buf_add_slice(&params, s->id)
-		|| buf_printf(&params, ",\"%s\":{\"%s\":\"state_update\",\"state\":\"idle\",\"%s\":\"error\",\"error\":", acp_update,
-			acp_update_kind, acp_stop_reason)
-		|| buf_add_slice(&params, error) || buf_add_string(&params, "}}")
-		|| frame_notify(t->frame, ACP_UP, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params));
-	buf_free(&params);
-	return r ? -1 : 0;
+	tool_check(t, buf_printf(&update, "{\"%s\":\"state_update\",\"state\":\"idle\",\"%s\":\"error\"", acp_update_kind, acp_stop_reason)
+		|| json_add_member(&update, "error", error) || buf_add(&update, "}", 1));
+	session_update(t, s, buf_slice(&update));
+	buf_free(&update);
 }
 
-static int
+static void
 put_errors(struct tool *t, struct session *s, const char *why)
 {
 	struct buf error = {0}, text = {0};
 	struct open *o;
-	int r;
 
-	r = buf_printf(&error, "{\"code\":%d,\"message\":", ACP_ERR_INTERNAL) || json_quote(slice_of(why), &error)
-		|| buf_add(&error, "}", 1);
-	for (o = s->opened; r == 0 && o; o = o->next) {
+	tool_check(t, buf_printf(&text, "%s: %s", tool_name, why) || buf_printf(&error, "{\"code\":%d,\"message\":", ACP_ERR_INTERNAL)
+		|| json_quote(buf_slice(&text), &error) || buf_add(&error, "}", 1));
+	LL_FOREACH(s->opened, o) {
 		if (o->answered)
 			continue;
 		text.n = 0;
-		r = msg_make_failure(&text, buf_slice(&o->id), buf_slice(&error)) || frame_send(t->frame, ACP_UP, buf_slice(&text));
+		tool_check(t, msg_make_failure(&text, buf_slice(&o->id), buf_slice(&error)) || frame_send(t->frame, ACP_UP, buf_slice(&text)));
 		o->answered = true;
 		s->open--;
 	}
-	if (r == 0 && s->busy)
-		r = put_idle(t, s, buf_slice(&error));
+	if (s->busy)
+		put_idle(t, s, buf_slice(&error));
 	buf_free(&error);
 	buf_free(&text);
-	return r ? -1 : 0;
 }
 
 /* Responds to all prompts of the client in the agent's place. */
@@ -176,21 +86,17 @@ static void
 answer_all(struct tool *t, struct session *s, const char *why)
 {
 	struct budget *b, *next;
-	struct buf message = {0};
 
-	for (b = t->budgets; b; b = next) {
-		next = b->next;
+	LL_FOREACH_SAFE(t->budgets, b, next) {
 		if (b->tag.session != s || b->over)
 			continue;
 		/* What was held is the end of the turn. */
 		s->busy &= !b->held;
 		budget_end(t, b, why);
 	}
-	if (buf_printf(&message, "%s: %s", tool_name, why) || !buf_string(&message) || put_errors(t, s, message.p) < 0)
-		tool_no_memory(t);
+	put_errors(t, s, why);
 	s->busy = s->asked = false;
 	prompts_refused(t, s, ACP_ERR_INTERNAL, why);
-	buf_free(&message);
 }
 
 static void
@@ -199,11 +105,9 @@ act_on_silence(struct tool *t, struct session *s)
 	static const char *const what[] = {"", ": cancelled", ": answered in its place"};
 	struct buf why = {0};
 
-	if (buf_printf(&why, "no message from the agent for %.3gs", (double)t->options->max_silence * ++s->silent / 1e6) < 0
-		|| !buf_string(&why)) {
-		tool_no_memory(t);
+	if (tool_check(t, buf_printf(&why, "no message from the agent for %.3gs", (double)t->options->max_silence * ++s->silent / 1e6)
+			|| !buf_string(&why)))
 		return;
-	}
 	session_report(t, s, "%s%s", why.p, what[s->silent - 1]);
 	if (s->silent > 1)
 		frame_fail(t->frame, EXIT_NEGATIVE);
@@ -240,7 +144,7 @@ expire_deadline(struct tool *t, uint64_t *deadline, uint64_t now)
 	if (passed)
 		*deadline = 0;
 	else if (*deadline)
-		set(t, *deadline);
+		tool_alarm(t, *deadline);
 	return passed;
 }
 
@@ -252,8 +156,7 @@ clock_rings(struct tool *t)
 	struct session *s;
 
 	t->alarm = 0;
-	for (b = t->budgets; b; b = next) {
-		next = b->next;
+	LL_FOREACH_SAFE(t->budgets, b, next) {
 		if (expire_deadline(t, &b->deadline, now) && !b->over)
 			budget_give_up(t, b);
 	}
@@ -262,6 +165,6 @@ clock_rings(struct tool *t)
 			ahead_give_up(t, s);
 		when = check_silence(t, s, now);
 		if (when)
-			set(t, when);
+			tool_alarm(t, when);
 	}
 }

@@ -111,8 +111,7 @@ echo_see(struct tool *t, struct session *s, struct slice update)
 		ours |= is_marked(buf_slice(&text));
 	if (!ours && r == 0)
 		r = json_type(content) == JSON_ARRAY ? cut_blocks(t->frame, content) : cut_text(t->frame, json_get(content, "text"));
-	if (r < 0)
-		tool_no_memory(t);
+	tool_check(t, r < 0);
 	buf_free(&text);
 	return ours || r > 0 ? VERDICT_DROP : VERDICT_PASS;
 }

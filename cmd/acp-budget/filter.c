@@ -1,13 +1,8 @@
 /* The filter: which message concerns what. */
 #include <unistd.h>
+#include <utlist.h>
 
 #include "cmd/acp-budget/budget.h"
-
-static bool
-is_kind(struct slice kind, const char *name)
-{
-	return kind.p && json_string_is(kind, name);
-}
 
 static void
 see_text(struct session *s, struct slice kind, struct slice update)
@@ -17,7 +12,7 @@ see_text(struct session *s, struct slice kind, struct slice update)
 	size_t i;
 
 	for (i = 0; i < sizeof(agent_text_kinds) / sizeof(agent_text_kinds[0]); i++)
-		if (is_kind(kind, agent_text_kinds[i]))
+		if (json_string_is(kind, agent_text_kinds[i]))
 			s->streamed += content_text(update, &text);
 	buf_free(&text);
 }
@@ -45,16 +40,15 @@ see_update(struct tool *t, const struct message *message)
 {
 	const struct options *o = t->options;
 	struct slice kind = msg_update_kind(&message->msg), update;
-	bool user = is_kind(kind, "user_message_chunk") || is_kind(kind, "user_message");
-	bool compaction = o->nat > 0 && is_kind(kind, "compaction_update");
+	bool user = json_string_is(kind, "user_message_chunk") || json_string_is(kind, "user_message");
+	bool compaction = o->nat > 0 && json_string_is(kind, "compaction_update");
 	struct session *s = session_of(t, msg_session(&message->msg), user || compaction);
 	struct usage_report r;
 
 	if (usage_may_matter(&t->words, message->msg.text) && usage_read(message, &r)) {
 		if (r.what == USAGE_STATE && s)
 			return turn_state(t, s, message, &r);
-		if (usage_take(t->usage, message->t, &r) < 0)
-			tool_no_memory(t);
+		tool_check(t, usage_take(t->usage, message->t, &r));
 		if (s)
 			ahead_rearm(t, s);
 		if (s || (s = parent_of(t, &r)))
@@ -65,7 +59,7 @@ see_update(struct tool *t, const struct message *message)
 		return VERDICT_PASS;
 	update = json_get(message->msg.params, acp_update);
 	if (compaction)
-		s->compacting = is_kind(json_get(update, "status"), "in_progress");
+		s->compacting = json_string_is(json_get(update, "status"), "in_progress");
 	if (o->estimate)
 		see_text(s, kind, update);
 	return user ? echo_see(t, s, update) : VERDICT_PASS;
@@ -80,26 +74,19 @@ see_usage(struct tool *t, const struct message *message)
 		return;
 	if (r.what == USAGE_HELLO)
 		t->v2 = r.v2;
-	if (usage_take(t->usage, message->t, &r) < 0)
-		tool_no_memory(t);
+	tool_check(t, usage_take(t->usage, message->t, &r));
 }
 
 /* Is it a repeat of the response that is held? The client must not take it for the end. */
 static bool
 is_held_again(const struct tool *t, const struct message *message)
 {
-	const struct budget *b = t->budgets;
-	struct buf key = {0};
-	bool yes;
+	const struct budget *b;
 
-	while (b && (!b->held || b->holds_idle))
-		b = b->next;
-	if (!b || msg_id_key(message->msg.id, &key) < 0)
-		return false;
-	for (yes = false; b && !yes; b = b->next)
-		yes = b->held && !b->holds_idle && slice_eq(buf_slice(&b->id), buf_slice(&key));
-	buf_free(&key);
-	return yes;
+	LL_FOREACH(t->budgets, b)
+		if (b->held && !b->holds_idle && msg_same_id(buf_slice(&b->id), message->msg.id))
+			return true;
+	return false;
 }
 
 /* A response to the client. */
@@ -185,8 +172,7 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 	struct tool *t = state;
 
 	(void)f;
-	if (commands_see(&t->commands, &message->msg) < 0)
-		tool_no_memory(t);
+	tool_check(t, commands_see(&t->commands, &message->msg));
 	clock_see(t, dir, message);
 	if (message->msg.kind == MSG_RESPONSE)
 		return dir == ACP_UP ? see_answer(t, message) : VERDICT_PASS;
@@ -231,8 +217,7 @@ end(void *state, struct frame *f)
 	struct session *s;
 
 	(void)f;
-	for (b = t->budgets; b; b = next) {
-		next = b->next;
+	LL_FOREACH_SAFE(t->budgets, b, next) {
 		b->nudging = false;
 		budget_end(t, b, b->why.n && buf_string(&b->why) ? b->why.p : why);
 	}

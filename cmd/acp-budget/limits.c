@@ -18,8 +18,8 @@ used(struct tool *t, const struct session *s)
 {
 	struct usage_figures f = {0};
 
-	if (s->usage && usage_figures_family(t->usage, s->usage, &f) < 0)
-		tool_no_memory(t);
+	if (s->usage)
+		tool_check(t, usage_figures_family(t->usage, s->usage, &f));
 	return f;
 }
 
@@ -144,20 +144,6 @@ limits_reached(struct tool *t, const struct session *s, bool prompt, struct buf 
 	return false;
 }
 
-/* --hard: what runs is stopped. */
-static void
-stop(struct tool *t, struct session *s)
-{
-	struct buf params = {0};
-
-	if (s->open == 0 && !s->busy && !s->asked && !(s->budget && s->budget->nudging))
-		return;
-	if (buf_printf(&params, "{\"%s\":", acp_session_id) || buf_add_slice(&params, s->id) || buf_add(&params, "}", 1)
-		|| frame_notify(t->frame, ACP_DOWN, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)))
-		tool_no_memory(t);
-	buf_free(&params);
-}
-
 void
 limits_check(struct tool *t, struct session *s)
 {
@@ -178,8 +164,8 @@ limits_check(struct tool *t, struct session *s)
 		frame_fail(t->frame, EXIT_NEGATIVE);
 		if (buf_string(&text))
 			session_report(t, s, "%s", text.p);
-		if (t->options->hard)
-			stop(t, s);
+		if (t->options->hard && session_runs(s))
+			session_cancel(t, s);
 	}
 	buf_free(&text);
 }

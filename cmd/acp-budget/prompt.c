@@ -1,5 +1,6 @@
-/* Prompts of the client, and their cancellation. */
+/* Prompts of the client, the texts of --at that are sent before them, and their cancellation. */
 #include <stdlib.h>
+#include <utlist.h>
 
 #include "cmd/acp-budget/budget.h"
 
@@ -31,7 +32,7 @@ open_budget(struct tool *t, struct session *s, const struct msg *m, struct inser
 	struct slice blocks = json_get(m->params, acp_prompt);
 	uint64_t target = t->options->target;
 
-	if (!blocks.p || json_type(blocks) != JSON_ARRAY || commands_prompt(t->commands, m))
+	if (json_type(blocks) != JSON_ARRAY || commands_prompt(t->commands, m))
 		return 0;
 	if (t->options->from_prompt)
 		target = target_in_prompt(blocks);
@@ -46,15 +47,13 @@ open_budget(struct tool *t, struct session *s, const struct msg *m, struct inser
 static int
 note_open(struct session *s, struct slice id)
 {
-	struct open **at = &s->opened, *o = calloc(1, sizeof(*o));
+	struct open *o = calloc(1, sizeof(*o));
 
-	if (!o || buf_add_slice(&o->id, id) < 0 || msg_id_key(id, &o->key) < 0) {
-		open_free(o);
+	if (!o || buf_add_slice(&o->id, id) < 0) {
+		free(o);
 		return -1;
 	}
-	while (*at)
-		at = &(*at)->next;
-	*at = o;
+	LL_APPEND(s->opened, o);
 	s->open++;
 	return 0;
 }
@@ -73,51 +72,46 @@ note_forwarded(struct tool *t, struct session *s, const struct msg *m, struct in
 	s->prompts++;
 	s->nudge.text.n = 0;
 	session_prompted(t, s);
-	if (note_open(s, m->id) < 0 || open_budget(t, s, m, in) < 0)
-		tool_no_memory(t);
+	tool_check(t, note_open(s, m->id) || open_budget(t, s, m, in));
 }
 
 /* Refuses the prompt if a limit is reached; returns whether. held: the prompt, if it has waited; or NULL. */
 static bool
 refuse_at_limit(struct tool *t, struct session *s, struct held *held)
 {
-	struct buf text = {0}, message = {0};
+	struct buf text = {0};
 	bool yes;
 
 	limits_check(t, s);
 	yes = limits_reached(t, s, true, &text);
-	if (yes && (!buf_string(&text) || buf_printf(&message, "%s: %s", tool_name, text.p) || !buf_string(&message)
-			|| frame_reply_error(t->frame, held, ACP_ERR_INTERNAL, message.p, slice(NULL, 0))))
-		tool_no_memory(t);
+	if (yes && !tool_check(t, !buf_string(&text)))
+		tool_reply_error(t, held, ACP_ERR_INTERNAL, text.p);
 	buf_free(&text);
-	buf_free(&message);
 	return yes;
 }
 
 /* --- prompts that wait for a text of --at --- */
 
 static enum verdict
-wait_for_it(struct tool *t, struct session *s, const struct message *message)
+wait_for_it(struct tool *t, struct session *s)
 {
-	struct waiting *w = calloc(1, sizeof(*w)), **at = &s->waiting;
+	struct waiting *w = calloc(1, sizeof(*w));
 
-	if (!w || msg_id_key(message->msg.id, &w->id) < 0 || !(w->held = frame_hold(t->frame))) {
-		tool_no_memory(t);
-		if (w)
-			buf_free(&w->id);
+	if (tool_check(t, !w || !(w->held = frame_hold(t->frame)))) {
 		free(w);
 		return VERDICT_PASS;
 	}
-	while (*at)
-		at = &(*at)->next;
-	*at = w;
+	LL_APPEND(s->waiting, w);
 	return VERDICT_HOLD;
 }
 
+/* Ends the wait of a prompt, which is dropped unless it was released. */
 static void
-waiting_free(struct waiting *w)
+waiting_end(struct tool *t, struct session *s, struct waiting *w, bool released)
 {
-	buf_free(&w->id);
+	LL_DELETE(s->waiting, w);
+	if (!released)
+		frame_release(t->frame, w->held, VERDICT_DROP, slice(NULL, 0));
 	free(w);
 }
 
@@ -134,51 +128,41 @@ release_prompt(struct tool *t, struct session *s, struct held *held)
 	if (msg_scan(line, &m, &error) == MSG_REQUEST)
 		note_forwarded(t, s, &m, &in);
 	splice = (struct splice){in.at, in.at, buf_slice(&in.with)};
-	if (in.at && splice_write(line, &splice, 1, &text) < 0)
-		tool_no_memory(t);
+	if (in.at)
+		tool_check(t, splice_write(line, &splice, 1, &text));
 	frame_release(t->frame, held, VERDICT_PASS, in.at && text.n ? buf_slice(&text) : slice(NULL, 0));
 	buf_free(&text);
 	buf_free(&in.with);
 }
 
-void
+/* Forwards all prompts that wait, in the order they came; refuses each that a limit forbids. */
+static void
 prompts_release(struct tool *t, struct session *s)
 {
 	struct waiting *w;
+	bool refused;
 
 	while ((w = s->waiting)) {
-		s->waiting = w->next;
-		if (refuse_at_limit(t, s, w->held))
-			frame_release(t->frame, w->held, VERDICT_DROP, slice(NULL, 0));
-		else
+		refused = refuse_at_limit(t, s, w->held);
+		if (!refused)
 			release_prompt(t, s, w->held);
-		waiting_free(w);
+		waiting_end(t, s, w, !refused);
 	}
 }
 
 /* A prompt that waits gets an error response here: it was never forwarded. */
 static void
-refuse(struct tool *t, struct waiting *w, int code, const char *why)
+refuse(struct tool *t, struct session *s, struct waiting *w, int code, const char *why)
 {
-	struct buf message = {0};
-
-	if (buf_printf(&message, "%s: %s", tool_name, why) < 0 || !buf_string(&message)
-		|| frame_reply_error(t->frame, w->held, code, message.p, slice(NULL, 0)) < 0)
-		tool_no_memory(t);
-	frame_release(t->frame, w->held, VERDICT_DROP, slice(NULL, 0));
-	waiting_free(w);
-	buf_free(&message);
+	tool_reply_error(t, w->held, code, why);
+	waiting_end(t, s, w, false);
 }
 
 void
 prompts_refused(struct tool *t, struct session *s, int code, const char *why)
 {
-	struct waiting *w;
-
-	while ((w = s->waiting)) {
-		s->waiting = w->next;
-		refuse(t, w, code, why);
-	}
+	while (s->waiting)
+		refuse(t, s, s->waiting, code, why);
 }
 
 static void
@@ -191,13 +175,95 @@ prompts_cancelled(struct tool *t, struct session *s)
 	if (t->v2 || buf_printf(&result, "{\"%s\":\"cancelled\"}", acp_stop_reason) < 0)
 		prompts_refused(t, s, ACP_ERR_CANCELLED, "cancelled");
 	while ((w = s->waiting)) {
-		s->waiting = w->next;
-		if (frame_reply(t->frame, w->held, buf_slice(&result)) < 0)
-			tool_no_memory(t);
-		frame_release(t->frame, w->held, VERDICT_DROP, slice(NULL, 0));
-		waiting_free(w);
+		tool_check(t, frame_reply(t->frame, w->held, buf_slice(&result)));
+		waiting_end(t, s, w, false);
 	}
 	buf_free(&result);
+}
+
+/* --- --at: when the context has reached a level, a text is sent before the next prompt --- */
+
+static bool
+is_at(const struct session *s, unsigned level)
+{
+	const struct usage_session *u = s->usage;
+
+	return u && u->has_used && u->has_size && usage_reaches(u->used, u->size, level, true);
+}
+
+static void
+warn(struct tool *t, struct session *s, size_t i)
+{
+	const struct at *at = &t->options->at[i];
+
+	if (at->text[0] != '/' || (s->warned & 1u << i) || commands_has(t->commands, s->id, at->text))
+		return;
+	s->warned |= 1u << i;
+	session_report(t, s, "--at %u%%: the agent does not list %.*s among its commands", at->level,
+		(int)strcspn(at->text, " \t\r\n"), at->text);
+}
+
+/* A compaction that runs is not requested once more. */
+static bool
+is_busy_with(const struct session *s, const struct at *at)
+{
+	static const char compact[] = "/compact";
+
+	return s->compacting && strncmp(at->text, compact, strlen(compact)) == 0 && strchr(" \t\n", at->text[strlen(compact)]);
+}
+
+/* Sends the next text that is due. Returns whether there was one. */
+static bool
+ahead_ask(struct tool *t, struct session *s)
+{
+	const struct options *o = t->options;
+	size_t i;
+
+	/* A text may bring the context below its level and above again: once for a prompt is enough. */
+	for (i = 0; i < o->nat && (((s->fired | s->tried) & 1u << i) || !is_at(s, o->at[i].level) || is_busy_with(s, &o->at[i])); i++)
+		;
+	if (i == o->nat || session_runs(s) || limits_reached(t, s, false, NULL))
+		return false;
+	s->fired |= 1u << i;
+	s->tried |= 1u << i;
+	warn(t, s, i);
+	s->asked = true;
+	s->accepted = false;
+	if (session_ask(t, s, slice_of(o->at[i].text), &s->at_tag) == 0)
+		return true;
+	s->asked = false;
+	return false;
+}
+
+void
+ahead_give_up(struct tool *t, struct session *s)
+{
+	s->asked = false;
+	prompts_release(t, s);
+}
+
+void
+ahead_answered(struct tool *t, struct session *s)
+{
+	/* ahead_give_up may have been called. */
+	if (!s->asked)
+		return;
+	s->asked = s->accepted = false;
+	s->deadline = 0;
+	if (s->waiting && ahead_ask(t, s))
+		return;
+	s->tried = 0;
+	prompts_release(t, s);
+}
+
+void
+ahead_rearm(const struct tool *t, struct session *s)
+{
+	size_t i;
+
+	for (i = 0; i < t->options->nat; i++)
+		if (!is_at(s, t->options->at[i].level))
+			s->fired &= ~(1u << i);
 }
 
 enum verdict
@@ -212,10 +278,10 @@ prompt_came(struct tool *t, struct session *s, const struct message *message)
 	}
 	limits_report_unenforced(t, s, s->turns > 0);
 	if (s->asked || ahead_ask(t, s))
-		return wait_for_it(t, s, message);
+		return wait_for_it(t, s);
 	note_forwarded(t, s, &message->msg, &in);
-	if (in.at && frame_replace(t->frame, slice(in.at, 0), buf_slice(&in.with)) < 0)
-		tool_no_memory(t);
+	if (in.at)
+		tool_check(t, frame_replace(t->frame, slice(in.at, 0), buf_slice(&in.with)));
 	buf_free(&in.with);
 	return VERDICT_PASS;
 }
@@ -229,9 +295,8 @@ session_cancelled(struct tool *t, struct session *s, bool closed)
 
 	prompts_cancelled(t, s);
 	if (s->asked && !s->deadline)
-		clock_deadline(t, &s->deadline);
-	for (b = t->budgets; b; b = next) {
-		next = b->next;
+		tool_deadline(t, &s->deadline);
+	LL_FOREACH_SAFE(t->budgets, b, next) {
 		if (b->tag.session == s && !b->over && closed)
 			budget_drop(t, b, "the session was closed");
 		else if (b->tag.session == s && !b->over)
@@ -239,30 +304,23 @@ session_cancelled(struct tool *t, struct session *s, bool closed)
 	}
 }
 
-static struct waiting *
-take_waiting(struct session *s, struct slice id)
-{
-	struct waiting **at = &s->waiting, *w;
-
-	while ((w = *at) && !slice_eq(buf_slice(&w->id), id))
-		at = &w->next;
-	if (w)
-		*at = w->next;
-	return w;
-}
-
 static bool
 withdraw_waiting(struct tool *t, struct slice id)
 {
-	struct waiting *w = NULL;
+	struct json_error error;
+	struct waiting *w;
 	struct session *s;
+	struct msg m;
 
-	for (s = t->sessions; s && !w; s = s->hh.next)
-		w = take_waiting(s, id);
-	if (!w)
-		return false;
-	refuse(t, w, ACP_ERR_CANCELLED, "cancelled");
-	return true;
+	for (s = t->sessions; s; s = s->hh.next) {
+		LL_FOREACH(s->waiting, w) {
+			if (msg_scan(frame_held_text(w->held), &m, &error) != MSG_REQUEST || !msg_same_id(m.id, id))
+				continue;
+			refuse(t, s, w, ACP_ERR_CANCELLED, "cancelled");
+			return true;
+		}
+	}
+	return false;
 }
 
 /* The agent has already responded if the response is held here: what runs is a nudge, which is cancelled by session. */
@@ -274,7 +332,7 @@ withdraw_answered(struct tool *t, struct slice id)
 
 	for (b = t->budgets; b && !running; b = next) {
 		next = b->next;
-		if (!slice_eq(buf_slice(&b->id), id) || b->over || b->cancelled)
+		if (!msg_same_id(buf_slice(&b->id), id) || b->over || b->cancelled)
 			continue;
 		running = b->held != NULL;
 		if (running)
@@ -287,11 +345,7 @@ withdraw_answered(struct tool *t, struct slice id)
 enum verdict
 prompt_withdrawn(struct tool *t, const struct message *message)
 {
-	struct slice id = json_type(message->msg.params) == JSON_OBJECT ? json_get(message->msg.params, acp_request_id) : slice(NULL, 0);
-	struct buf key = {0};
-	bool ours = id.p && msg_id_key(id, &key) == 0
-		&& (withdraw_waiting(t, buf_slice(&key)) || withdraw_answered(t, buf_slice(&key)));
+	struct slice id = json_get(message->msg.params, acp_request_id);
 
-	buf_free(&key);
-	return ours ? VERDICT_DROP : VERDICT_PASS;
+	return withdraw_waiting(t, id) || withdraw_answered(t, id) ? VERDICT_DROP : VERDICT_PASS;
 }

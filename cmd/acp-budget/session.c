@@ -1,15 +1,103 @@
 /* Sessions: what is known of each. */
 #define HASH_NONFATAL_OOM 1
 #include <stdlib.h>
+#include <utlist.h>
 
 #include "cmd/acp-budget/budget.h"
 
-void
-tool_no_memory(struct tool *t)
+/* A tool call that runs. */
+struct call {
+	UT_hash_handle hh;
+	char id[];
+};
+
+int
+tool_check(struct tool *t, int r)
 {
-	frame_warn(t->frame, "out of memory");
-	frame_fail(t->frame, EXIT_FAILED);
+	if (r) {
+		frame_warn(t->frame, "out of memory");
+		frame_fail(t->frame, EXIT_FAILED);
+	}
+	return r;
 }
+
+void
+tool_reply_error(struct tool *t, struct held *held, int code, const char *why)
+{
+	struct buf message = {0};
+
+	tool_check(t, buf_printf(&message, "%s: %s", tool_name, why) || !buf_string(&message)
+		|| frame_reply_error(t->frame, held, code, message.p, slice(NULL, 0)));
+	buf_free(&message);
+}
+
+/* --- the alarm --- */
+
+/* It is set to the earliest of all deadlines; when it rings, a deadline that was put off sets it anew. */
+void
+tool_alarm(struct tool *t, uint64_t when)
+{
+	if (t->alarm && t->alarm <= when)
+		return;
+	t->alarm = when;
+	tool_check(t, frame_timer(t->frame, when));
+}
+
+void
+tool_deadline(struct tool *t, uint64_t *deadline)
+{
+	*deadline = frame_now(t->frame) + t->options->frame.grace;
+	tool_alarm(t, *deadline);
+}
+
+void
+session_heard(struct tool *t, struct session *s)
+{
+	uint64_t silence = t->options->max_silence, now = frame_now(t->frame);
+
+	if (!silence)
+		return;
+	*(s ? &s->heard : &t->heard) = now;
+	if (s)
+		s->silent = 0;
+	tool_alarm(t, now + silence);
+}
+
+/* --- tool calls --- */
+
+static void
+forget_calls(struct session *s)
+{
+	struct call *c, *next;
+
+	HASH_ITER(hh, s->calls, c, next) {
+		HASH_DEL(s->calls, c);
+		free(c);
+	}
+}
+
+void
+session_note_call(struct tool *t, struct session *s, struct slice id, bool runs)
+{
+	struct call *c;
+
+	HASH_FIND(hh, s->calls, id.p, id.n, c);
+	if (c && !runs) {
+		HASH_DEL(s->calls, c);
+		free(c);
+	}
+	if (c || !runs)
+		return;
+	c = calloc(1, sizeof(*c) + id.n);
+	if (c) {
+		memcpy(c->id, id.p, id.n);
+		HASH_ADD_KEYPTR(hh, s->calls, c->id, id.n, c);
+	}
+	if (tool_check(t, !c || !c->hh.tbl))
+		free(c);
+}
+
+/* --- sessions --- */
 
 static struct session *
 session_new(struct tool *t, struct slice plain, struct slice id)
@@ -37,16 +125,14 @@ session_of(struct tool *t, struct slice id, bool make)
 	struct session *s = NULL;
 	struct buf plain = {0};
 
-	if (!id.p || json_type(id) != JSON_STRING)
+	if (json_type(id) != JSON_STRING)
 		return NULL;
 	/* An empty id is one, too. */
-	if (buf_reserve(&plain, 1) < 0 || json_unescape(id, &plain) < 0) {
-		tool_no_memory(t);
+	if (tool_check(t, buf_reserve(&plain, 1) || json_unescape(id, &plain)))
 		return NULL;
-	}
 	HASH_FIND(hh, t->sessions, plain.p, plain.n, s);
-	if (!s && make && !(s = session_new(t, buf_slice(&plain), id)))
-		tool_no_memory(t);
+	if (!s && make)
+		tool_check(t, !(s = session_new(t, buf_slice(&plain), id)));
 	if (s && !s->usage)
 		s->usage = usage_find_session(t->usage, buf_slice(&plain));
 	buf_free(&plain);
@@ -56,30 +142,21 @@ session_of(struct tool *t, struct slice id, bool make)
 void
 open_free(struct open *o)
 {
-	if (!o)
-		return;
 	buf_free(&o->id);
-	buf_free(&o->key);
 	free(o);
 }
 
 static void
 session_free(struct session *s)
 {
-	struct waiting *w;
-	struct open *o;
+	struct waiting *w, *next_waiting;
+	struct open *o, *next;
 
-	while ((o = s->opened)) {
-		s->opened = o->next;
+	LL_FOREACH_SAFE(s->opened, o, next)
 		open_free(o);
-	}
-	clock_forget_calls(s);
-
-	while ((w = s->waiting)) {
-		s->waiting = w->next;
-		buf_free(&w->id);
+	LL_FOREACH_SAFE(s->waiting, w, next_waiting)
 		free(w);
-	}
+	forget_calls(s);
 	buf_free(&s->explanation.text);
 	buf_free(&s->nudge.text);
 	buf_free(&s->idle_received);
@@ -105,10 +182,9 @@ session_prompted(struct tool *t, struct session *s)
 
 	/* What an earlier turn has left open says nothing of this one. */
 	if (!session_runs(s))
-		clock_forget_calls(s);
-	clock_heard(t, s);
-	if (usage_take(t->usage, frame_now(t->frame), &r) < 0)
-		tool_no_memory(t);
+		forget_calls(s);
+	session_heard(t, s);
+	tool_check(t, usage_take(t->usage, frame_now(t->frame), &r));
 	if (!s->usage)
 		s->usage = usage_find_session(t->usage, slice(s->text, s->id_length));
 }
@@ -120,14 +196,23 @@ session_ask(struct tool *t, struct session *s, struct slice text, void *tag)
 	int r;
 
 	session_prompted(t, s);
-	r = buf_printf(&params, "{\"%s\":", acp_session_id) || buf_add_slice(&params, s->id)
+	r = buf_add(&params, "{", 1) || json_add_member(&params, acp_session_id, s->id)
 		|| buf_printf(&params, ",\"%s\":[{\"type\":\"text\",\"text\":", acp_prompt) || json_quote(text, &params)
 		|| buf_add_string(&params, "}]}")
 		|| frame_request(t->frame, ACP_DOWN, acp_name(ACP_SESSION_PROMPT, ACP_PLAIN), buf_slice(&params), tag);
 	buf_free(&params);
-	if (r)
-		tool_no_memory(t);
-	return r ? -1 : 0;
+	return tool_check(t, r);
+}
+
+void
+session_update(struct tool *t, const struct session *s, struct slice update)
+{
+	struct buf params = {0};
+
+	tool_check(t, buf_add(&params, "{", 1) || json_add_member(&params, acp_session_id, s->id)
+		|| json_add_member(&params, acp_update, update) || buf_add(&params, "}", 1)
+		|| frame_notify(t->frame, ACP_UP, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params)));
+	buf_free(&params);
 }
 
 bool
@@ -141,9 +226,8 @@ session_cancel(struct tool *t, const struct session *s)
 {
 	struct buf params = {0};
 
-	if (buf_printf(&params, "{\"%s\":", acp_session_id) || buf_add_slice(&params, s->id) || buf_add(&params, "}", 1)
-		|| frame_notify(t->frame, ACP_DOWN, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)))
-		tool_no_memory(t);
+	tool_check(t, buf_add(&params, "{", 1) || json_add_member(&params, acp_session_id, s->id) || buf_add(&params, "}", 1)
+		|| frame_notify(t->frame, ACP_DOWN, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)));
 	buf_free(&params);
 }
 

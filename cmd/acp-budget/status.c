@@ -107,22 +107,18 @@ put_update(struct tool *t, const char *text, struct buf *to)
 static void
 to_client(struct tool *t, const struct session *s, const char *text)
 {
-	struct buf params = {0};
+	struct buf update = {0};
 
-	if (buf_printf(&params, "{\"%s\":", acp_session_id) || buf_add_slice(&params, s->id)
-		|| buf_printf(&params, ",\"%s\":", acp_update) || put_update(t, text, &params) || buf_add_string(&params, "}")
-		|| frame_notify(t->frame, ACP_UP, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params)) < 0)
-		tool_no_memory(t);
-	buf_free(&params);
+	if (!tool_check(t, put_update(t, text, &update)))
+		session_update(t, s, buf_slice(&update));
+	buf_free(&update);
 }
 
 static void
 report_status(struct tool *t, const struct session *s, struct buf *text)
 {
-	if (!buf_string(text)) {
-		tool_no_memory(t);
+	if (tool_check(t, !buf_string(text)))
 		return;
-	}
 	switch (t->options->status == STATUS_NOTICE && !t->notices ? STATUS_STDERR : t->options->status) {
 	case STATUS_STDERR:
 		session_report(t, s, "%s", text->p);

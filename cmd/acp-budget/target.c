@@ -207,18 +207,13 @@ uint64_t
 target_in_prompt(struct slice blocks)
 {
 	struct json_iter it = {.in = blocks};
-	struct slice key, block, type, text;
+	struct slice key, block, text;
 	struct buf plain = {0};
 	uint64_t n = 0;
 
-	if (!blocks.p || json_type(blocks) != JSON_ARRAY)
-		return 0;
 	while (n == 0 && json_next(&it, &key, &block)) {
-		if (json_type(block) != JSON_OBJECT)
-			continue;
-		type = json_get(block, "type");
 		text = json_get(block, "text");
-		if (json_type(type) != JSON_STRING || !json_string_is(type, "text") || json_type(text) != JSON_STRING)
+		if (!json_string_is(json_get(block, "type"), "text") || json_type(text) != JSON_STRING)
 			continue;
 		plain.n = 0;
 		if (json_unescape(text, &plain) == 0)

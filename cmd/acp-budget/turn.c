@@ -1,32 +1,7 @@
 /* How turns end: with a response, or (v2) with an idle state. */
+#include <utlist.h>
+
 #include "cmd/acp-budget/budget.h"
-
-struct slice
-turn_update(const struct msg *m)
-{
-	struct slice update = json_type(m->params) == JSON_OBJECT ? json_get(m->params, acp_update) : slice(NULL, 0);
-
-	return update.p && json_type(update) == JSON_OBJECT ? update : slice(NULL, 0);
-}
-
-struct slice
-turn_outcome(const struct msg *m)
-{
-	return m->kind == MSG_RESPONSE ? m->result : turn_update(m);
-}
-
-static bool
-same(const struct buf *b, struct slice text)
-{
-	return b->n > 0 && slice_eq(buf_slice(b), text);
-}
-
-void
-turn_over(struct tool *t, struct session *s)
-{
-	s->turns++;
-	limits_check(t, s);
-}
 
 /* Ends the turn that ends with this message, and fills *e. False: no turn has ended. */
 static bool
@@ -35,8 +10,7 @@ end_turn(struct tool *t, struct session *s, const struct message *message, const
 	*e = (struct turn_end){.failed = r->failed, .stop = r->stop};
 	e->outcome = r->failed ? message->msg.error : turn_outcome(&message->msg);
 	t->judged = t->has_output = false;
-	if (usage_take(t->usage, message->t, r) < 0 || (s->usage && usage_finish(t->usage, s->usage) < 0))
-		tool_no_memory(t);
+	tool_check(t, usage_take(t->usage, message->t, r) || (s->usage && usage_finish(t->usage, s->usage)));
 	if (!t->judged)
 		return false;
 	e->counted = t->has_output;
@@ -68,37 +42,22 @@ check_accepted(const struct tool *t, struct usage_report *r)
 static void
 accepted(struct tool *t, struct session *s, const struct message *message, const struct usage_report *r)
 {
-	if (usage_take(t->usage, message->t, r) < 0)
-		tool_no_memory(t);
+	tool_check(t, usage_take(t->usage, message->t, r));
 	s->busy = true;
-}
-
-static bool
-answers(const struct budget *b, const struct message *message)
-{
-	struct buf key = {0};
-	bool yes = msg_id_key(message->request->id, &key) == 0 && same(&b->id, buf_slice(&key));
-
-	buf_free(&key);
-	return yes;
 }
 
 /* Forgets the open prompt of this response. Returns whether acp-budget has already responded to it. */
 static bool
 close_prompt(struct session *s, const struct message *message)
 {
-	struct open **at = &s->opened, *o;
-	struct buf key = {0};
+	struct open *o = s->opened;
 	bool answered;
 
-	if (msg_id_key(message->request->id, &key) < 0)
-		return false;
-	while ((o = *at) && !same(&o->key, buf_slice(&key)))
-		at = &o->next;
-	buf_free(&key);
+	while (o && !msg_same_id(buf_slice(&o->id), message->request->id))
+		o = o->next;
 	if (!o)
 		return false;
-	*at = o->next;
+	LL_DELETE(s->opened, o);
 	answered = o->answered;
 	open_free(o);
 	s->open -= !answered;
@@ -108,7 +67,7 @@ close_prompt(struct session *s, const struct message *message)
 enum verdict
 turn_answered(struct tool *t, struct session *s, const struct message *message)
 {
-	struct budget *b = s->budget && !s->budget->held && answers(s->budget, message) ? s->budget : NULL;
+	struct budget *b = s->budget && !s->budget->held && msg_same_id(buf_slice(&s->budget->id), message->request->id) ? s->budget : NULL;
 	enum verdict verdict = close_prompt(s, message) ? VERDICT_DROP : VERDICT_PASS;
 	struct usage_report r;
 	struct turn_end e;
@@ -155,34 +114,26 @@ turn_request_answered(struct tool *t, struct request_tag *tag, const struct mess
 
 /* --- v2 --- */
 
-static void
-remember_idle(struct tool *t, struct session *s, struct slice update)
-{
-	s->idle_received.n = s->idle_forwarded.n = 0;
-	if (buf_add_slice(&s->idle_received, update) < 0)
-		tool_no_memory(t);
-}
-
 /* A repeated idle state is changed as the first one was: the sum of all turns. */
 static enum verdict
 repeat(struct tool *t, struct session *s, struct slice update)
 {
-	if (s->idle_forwarded.n && frame_replace(t->frame, update, buf_slice(&s->idle_forwarded)) < 0)
-		tool_no_memory(t);
+	if (s->idle_forwarded.n)
+		tool_check(t, frame_replace(t->frame, update, buf_slice(&s->idle_forwarded)));
 	return VERDICT_PASS;
 }
 
 static enum verdict
 turn_idle(struct tool *t, struct session *s, const struct message *message, const struct usage_report *r)
 {
-	struct slice update = turn_update(&message->msg);
+	struct slice update = json_get(message->msg.params, acp_update);
 	struct budget *b = s->budget;
 	struct turn_end e;
 
 	/* A repeat of the held idle state: the agent has not read the nudge yet. */
 	if (b && b->held && !b->accepted)
 		return VERDICT_DROP;
-	if (!s->busy && same(&s->idle_received, update))
+	if (!s->busy && s->idle_received.n > 0 && slice_eq(buf_slice(&s->idle_received), update))
 		return repeat(t, s, update);
 	/* The agent has not read the prompt that is on its way: this is the end of another turn. */
 	if (!s->busy && (s->open > 0 || s->asked))
@@ -198,7 +149,8 @@ turn_idle(struct tool *t, struct session *s, const struct message *message, cons
 		turn_over(t, s);
 		return VERDICT_PASS;
 	}
-	remember_idle(t, s, update);
+	s->idle_received.n = s->idle_forwarded.n = 0;
+	tool_check(t, buf_add_slice(&s->idle_received, update));
 	if (b->held) {
 		budget_continued(t, b, &e);
 		return VERDICT_DROP;
@@ -210,13 +162,9 @@ turn_idle(struct tool *t, struct session *s, const struct message *message, cons
 enum verdict
 turn_state(struct tool *t, struct session *s, const struct message *message, const struct usage_report *r)
 {
-	struct slice state = json_get(turn_update(&message->msg), "state");
-
-	s->waits = json_type(state) == JSON_STRING && json_string_is(state, "requires_action");
+	s->waits = json_string_is(json_path(message->msg.params, acp_update_state), "requires_action");
 	if (r->idle)
 		return turn_idle(t, s, message, r);
-	s->busy = true;
-	if (usage_take(t->usage, message->t, r) < 0)
-		tool_no_memory(t);
+	accepted(t, s, message, r);
 	return VERDICT_PASS;
 }
