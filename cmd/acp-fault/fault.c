@@ -2,8 +2,6 @@
  * The filter. It works on lines as they leave: a line that is hit goes through
  * the queue of its direction, and so does every line after it.
  */
-#include "cmd/acp-fault/fault.h"
-
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -277,6 +275,7 @@ apply_faults(struct work *w, struct rule *const *rules)
 		return -1;
 	for (i = 0; i < FAULTS; i++) {
 		k = &fault_kinds[i];
+		w->fault = k->fault;
 		w->rule = rules[k->fault];
 		if (!w->rule || (w->dropped && !(k->flags & KIND_COUNTS)))
 			continue;

@@ -1,5 +1,6 @@
-/* The faults: one table of what their options take, what they can hit, and what they do. */
+/* The faults: one table of what their options take, what they can hit, and what they do; and how they are reported. */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,15 @@ take_error(struct argument *a, char *text)
 
 /* --- what they can hit --- */
 
+/* The session id in the params of a message, a JSON string that points into it; p NULL: none. */
+static struct slice
+session_of(const struct msg *m)
+{
+	struct slice session = json_get(m->params, acp_session_id);
+
+	return json_type(session) == JSON_STRING ? session : slice(NULL, 0);
+}
+
 static bool
 is_response(const struct argument *a, const struct message *s)
 {
@@ -144,30 +154,353 @@ static bool
 names_session(const struct argument *a, const struct message *s)
 {
 	(void)a;
-	return work_session(&s->msg).p != NULL;
+	return session_of(&s->msg).p != NULL;
+}
+
+/* --- the report --- */
+
+static int
+put(struct buf *to, const struct subject *s, const struct rule *r, enum fault fault, const char *details, va_list args)
+{
+	if (buf_printf(to, "{\"t\":%" PRIu64 ".%06" PRIu64 ",\"from\":\"%s\",\"%s\":%" PRIu64, s->t / 1000000, s->t % 1000000,
+		acp_side_name(s->from), s->no_message ? "after" : "n", s->n) < 0)
+		return -1;
+	if (s->method.p && (buf_add_string(to, ",\"method\":") < 0 || buf_add_slice(to, s->method) < 0))
+		return -1;
+	if (s->id.p && (buf_add_string(to, ",\"id\":") < 0 || buf_add_slice(to, s->id) < 0))
+		return -1;
+	if (r->line && buf_printf(to, ",\"plan\":%u", r->line) < 0)
+		return -1;
+	if (buf_printf(to, ",\"fault\":\"%s\"", fault_kind(fault)->name) < 0 || buf_vprintf(to, details, args) < 0)
+		return -1;
+	return buf_add_string(to, "}\n");
+}
+
+static void
+report_vadd(struct log *l, const struct subject *s, const struct rule *r, enum fault fault, const char *details, va_list args)
+{
+	if (!l)
+		return;
+	if (put(log_buf(l), s, r, fault, details, args) == 0)
+		log_mark(l);
+	else
+		log_add(l, slice(NULL, 0));
+}
+
+void
+report_add(struct log *l, const struct subject *s, const struct rule *r, enum fault fault, const char *details, ...)
+{
+	va_list args;
+
+	va_start(args, details);
+	report_vadd(l, s, r, fault, details, args);
+	va_end(args);
+}
+
+/* --- what they do --- */
+
+static void report(const struct work *, const char *details, ...) __attribute__((format(printf, 2, 3)));
+
+static void
+report(const struct work *w, const char *details, ...)
+{
+	va_list args;
+
+	va_start(args, details);
+	report_vadd(w->x->report, &w->subject, w->rule, w->fault, details, args);
+	va_end(args);
+}
+
+static void
+report_time(const struct work *w, uint64_t us)
+{
+	report(w, ",\"for\":%" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
+}
+
+/* Copies the line into the parcel, where its bytes may be changed. A torn line gets no newline. */
+static int
+change(struct work *w)
+{
+	struct parcel *p = w->parcel;
+
+	if (p->changed)
+		return 0;
+	p->changed = true;
+	if (buf_add_slice(&p->text, w->line->text) < 0)
+		return -1;
+	return w->line->torn ? 0 : buf_add(&p->text, "\n", 1);
+}
+
+/* The length of the copied line without its newline. */
+static size_t
+length(const struct work *w)
+{
+	return w->parcel->text.n - !w->line->torn;
+}
+
+/* --- the ids in it --- */
+
+/* Replaces a value of the message, and reports it. */
+static int
+replace(struct work *w, struct slice was, struct slice is)
+{
+	struct buf *text = &w->parcel->text, made = {0};
+	struct splice splice = {was.p, was.p + was.n, is};
+	int r = splice_write(buf_slice(text), &splice, 1, &made);
+
+	if (r == 0)
+		report(w, ",\"was\":%.*s,\"is\":%.*s", (int)was.n, was.p, (int)is.n, is.p);
+	w->message_n += is.n - was.n;
+	buf_free(text);
+	*text = made;
+	return r;
+}
+
+static int
+change_id(struct work *w)
+{
+	struct json_error error;
+	struct buf is = {0};
+	struct msg m;
+	int r = change(w);
+
+	if (r == 0 && msg_scan(slice(w->parcel->text.p, length(w)), &m, &error) == MSG_RESPONSE) {
+		r = w->fault == FAULT_ID_TYPE ? damage_id_type(&w->chance, m.id, &is) : damage_id(&w->chance, m.id, &is);
+		r = r < 0 ? -1 : replace(w, m.id, buf_slice(&is));
+	}
+	buf_free(&is);
+	return r;
+}
+
+static int
+change_session(struct work *w)
+{
+	struct json_error error;
+	struct buf is = {0};
+	struct slice was;
+	struct msg m;
+	int r = change(w);
+
+	if (r < 0)
+		return -1;
+	msg_scan(slice(w->parcel->text.p + w->message_at, w->message_n), &m, &error);
+	was = session_of(&m);
+	if (was.p) {
+		r = damage_session(&w->chance, &is);
+		r = r < 0 ? -1 : replace(w, was, buf_slice(&is));
+	}
+	buf_free(&is);
+	return r;
+}
+
+/* --- faults after which the line does not leave --- */
+
+static int
+discard(struct work *w)
+{
+	w->dropped = true;
+	report(w, "%s", "");
+	return 0;
+}
+
+static int
+answer(struct work *w)
+{
+	const struct argument *a = &w->rule->of[FAULT_ERROR];
+	struct buf text = {0}, message = {0};
+	int r = msg_make_error(&text, w->subject.id, a->code, a->text, slice(NULL, 0));
+
+	w->dropped = true;
+	if (r == 0)
+		r = json_quote(slice_of(a->text), &message);
+	if (r == 0)
+		report(w, ",\"code\":%d,\"message\":%.*s", a->code, (int)message.n, message.p);
+	if (r == 0)
+		r = frame_send(w->x->frame, w->dir == ACP_DOWN ? ACP_UP : ACP_DOWN, buf_slice(&text));
+	buf_free(&text);
+	buf_free(&message);
+	return r;
+}
+
+/* --- its bytes --- */
+
+/* Sends another line before the one that is hit. */
+static int
+add_noise(struct work *w)
+{
+	struct slice text = damage_noise(&w->chance);
+	struct parcel *p = parcel_new(frame_now(w->x->frame));
+	struct buf quoted = {0};
+	int r = -1;
+
+	if (p && buf_add_slice(&p->text, text) == 0 && buf_add(&p->text, "\n", 1) == 0)
+		r = json_quote(text, &quoted);
+	if (r < 0) {
+		parcel_free(p);
+		return -1;
+	}
+	queue_add(&w->track->queue, p);
+	report(w, ",\"text\":%.*s", (int)quoted.n, quoted.p);
+	buf_free(&quoted);
+	return 0;
+}
+
+/* Inside an envelope, where there is one. */
+static int
+corrupt(struct work *w)
+{
+	unsigned char was, is;
+	size_t at;
+
+	if (w->message_n == 0)
+		return 0;
+	if (change(w) < 0)
+		return -1;
+	at = w->message_at + damage_byte(&w->chance, w->parcel->text.p + w->message_at, w->message_n, &was);
+	is = (unsigned char)w->parcel->text.p[at];
+	report(w, ",\"byte\":%zu,\"was\":%u,\"is\":%u", at + 1, was, is);
+	return 0;
+}
+
+/* The newline stays, so that the next line is not damaged. */
+static int
+cut_short(struct work *w)
+{
+	struct buf *text = &w->parcel->text;
+	size_t n, left;
+
+	if (change(w) < 0)
+		return -1;
+	n = length(w);
+	left = damage_cut(&w->chance, FAULT_TRUNCATE, n);
+	text->n = left;
+	if (!w->line->torn)
+		text->p[text->n++] = '\n';
+	report(w, ",\"kept\":%zu,\"of\":%zu", left, n);
+	return 0;
+}
+
+static int
+duplicate(struct work *w)
+{
+	struct buf *text = &w->parcel->text;
+	size_t n;
+
+	if (change(w) < 0)
+		return -1;
+	n = text->n;
+	if (w->line->torn && buf_add(text, "\n", 1) < 0)
+		return -1;
+	if (buf_reserve(text, n) < 0 || buf_add(text, text->p, n) < 0)
+		return -1;
+	report(w, "%s", "");
+	return 0;
+}
+
+/* --- when it leaves --- */
+
+/* It is reported when it is known which message has passed it. */
+static int
+wait_for_other(struct work *w)
+{
+	w->waits = w->fault;
+	return 0;
+}
+
+static int
+delay(struct work *w)
+{
+	const struct argument *a = &w->rule->of[FAULT_DELAY];
+	uint64_t wait = a->us - a->more_us + chance_below(&w->chance, FAULT_DELAY, 1, a->more_us * 2 + 1);
+
+	w->parcel->ready += wait;
+	report_time(w, wait);
+	return 0;
+}
+
+static int
+stall(struct work *w)
+{
+	w->parcel->stall = w->rule->of[FAULT_STALL].us;
+	report_time(w, w->parcel->stall);
+	return 0;
+}
+
+static int
+split(struct work *w)
+{
+	const struct argument *a = &w->rule->of[FAULT_SPLIT];
+
+	w->parcel->piece = a->n;
+	w->parcel->pause = a->us;
+	report(w, ",\"bytes\":%" PRIu64 ",\"pause\":%" PRIu64 ".%06" PRIu64, a->n, a->us / 1000000, a->us % 1000000);
+	return 0;
+}
+
+static int
+limit_rate(struct work *w)
+{
+	w->parcel->rate = w->rule->of[FAULT_BANDWIDTH].n;
+	report(w, ",\"rate\":%" PRIu64, w->parcel->rate);
+	return 0;
+}
+
+/* --- ends --- */
+
+static int
+close_after(struct work *w)
+{
+	w->parcel->close = true;
+	report(w, "%s", "");
+	return 0;
+}
+
+/* Cuts the line, without a newline. */
+static int
+tear(struct work *w)
+{
+	struct buf *text = &w->parcel->text;
+	size_t n;
+
+	if (change(w) < 0)
+		return -1;
+	n = length(w);
+	text->n = damage_cut(&w->chance, FAULT_EXIT, n);
+	report(w, ",\"kept\":%zu,\"of\":%zu", text->n, n);
+	return 0;
+}
+
+static int
+exit_after(struct work *w)
+{
+	w->parcel->exit = w->rule;
+	if (w->rule->torn && w->line && !w->dropped)
+		return tear(w);
+	report(w, "%s", "");
+	return 0;
 }
 
 /* --- the table --- */
 
 const struct fault_kind fault_kinds[FAULTS] = {
-	{FAULT_NOISE, "noise", "noise", take_probability, NULL, work_noise, KIND_DICE | KIND_BY_TIME},
-	{FAULT_ERROR, "error", "error", take_error, is_request_of, work_error, 0},
-	{FAULT_HANG, "hang", "hang", take_method, is_request_of, work_hang, 0},
-	{FAULT_DROP, "drop", "drop", take_probability, NULL, work_drop, 0},
-	{FAULT_STALE_SESSION, "stale-session", "stale-session", take_probability, names_session, work_stale_session, KIND_DICE},
-	{FAULT_WRONG_ID, "wrong-id", "wrong-id", take_probability, is_response, work_wrong_id, KIND_DICE},
-	{FAULT_ID_TYPE, "id-type", "id-type", take_probability, is_response, work_id_type, KIND_DICE},
-	{FAULT_CORRUPT, "corrupt", "corrupt", take_probability, NULL, work_corrupt, KIND_DICE},
-	{FAULT_TRUNCATE, "truncate", "truncate", take_probability, NULL, work_truncate, KIND_DICE},
-	{FAULT_DUPLICATE, "duplicate", "duplicate", take_probability, NULL, work_duplicate, 0},
-	{FAULT_REORDER, "reorder", "reorder", take_wait, NULL, work_reorder, 0},
-	{FAULT_OVERTAKE, "overtake", "overtake", take_wait, is_notification, work_overtake, 0},
-	{FAULT_DELAY, "delay", "delay", take_delay, NULL, work_delay, 0},
-	{FAULT_STALL, "stall", "stall", take_duration, NULL, work_stall, KIND_BY_TIME},
-	{FAULT_SPLIT, "split", "split", take_split, NULL, work_split, 0},
-	{FAULT_BANDWIDTH, "bandwidth", "bandwidth", take_rate, NULL, work_bandwidth, 0},
-	{FAULT_CLOSE, "close-after", "close", take_count, NULL, work_close, KIND_COUNTS | KIND_BY_TIME},
-	{FAULT_EXIT, "exit-after", "exit", take_count, NULL, work_exit, KIND_COUNTS | KIND_BY_TIME},
+	{FAULT_NOISE, "noise", "noise", take_probability, NULL, add_noise, KIND_DICE | KIND_BY_TIME},
+	{FAULT_ERROR, "error", "error", take_error, is_request_of, answer, 0},
+	{FAULT_HANG, "hang", "hang", take_method, is_request_of, discard, 0},
+	{FAULT_DROP, "drop", "drop", take_probability, NULL, discard, 0},
+	{FAULT_STALE_SESSION, "stale-session", "stale-session", take_probability, names_session, change_session, KIND_DICE},
+	{FAULT_WRONG_ID, "wrong-id", "wrong-id", take_probability, is_response, change_id, KIND_DICE},
+	{FAULT_ID_TYPE, "id-type", "id-type", take_probability, is_response, change_id, KIND_DICE},
+	{FAULT_CORRUPT, "corrupt", "corrupt", take_probability, NULL, corrupt, KIND_DICE},
+	{FAULT_TRUNCATE, "truncate", "truncate", take_probability, NULL, cut_short, KIND_DICE},
+	{FAULT_DUPLICATE, "duplicate", "duplicate", take_probability, NULL, duplicate, 0},
+	{FAULT_REORDER, "reorder", "reorder", take_wait, NULL, wait_for_other, 0},
+	{FAULT_OVERTAKE, "overtake", "overtake", take_wait, is_notification, wait_for_other, 0},
+	{FAULT_DELAY, "delay", "delay", take_delay, NULL, delay, 0},
+	{FAULT_STALL, "stall", "stall", take_duration, NULL, stall, KIND_BY_TIME},
+	{FAULT_SPLIT, "split", "split", take_split, NULL, split, 0},
+	{FAULT_BANDWIDTH, "bandwidth", "bandwidth", take_rate, NULL, limit_rate, 0},
+	{FAULT_CLOSE, "close-after", "close", take_count, NULL, close_after, KIND_COUNTS | KIND_BY_TIME},
+	{FAULT_EXIT, "exit-after", "exit", take_count, NULL, exit_after, KIND_COUNTS | KIND_BY_TIME},
 	{FAULT_LINGER, "linger", "linger", take_duration, NULL, NULL, 0},
 };
 

@@ -4,7 +4,15 @@
 
 #include "cmd/acp-fault/fault.h"
 #include "cmd/acp-fault/queue.h"
-#include "cmd/acp-fault/report.h"
+#include "lib/run/log.h"
+
+/* A message as the report names it. Id and method are JSON text; p NULL: it has none. */
+struct subject {
+	enum acp_side from;
+	uint64_t t, n;   /* t: us; n: its number in its direction, from 1 */
+	bool no_message; /* the fault hit no message, but came after the n-th */
+	struct slice method, id;
+};
 
 /* A subject that owns its texts. */
 struct named {
@@ -47,7 +55,8 @@ struct work {
 	struct track *track;
 	const struct outgoing_line *line; /* NULL: the faults happen at a time, to no message */
 	struct subject subject;
-	struct rule *rule;    /* the rule of the current fault */
+	enum fault fault;     /* the current fault, and its rule */
+	struct rule *rule;
 	struct chance chance;
 	struct parcel *parcel; /* the line as it will leave */
 	size_t message_at, message_n; /* where the message lies in the line: all of it, or what a proxy/successor envelope carries */
@@ -55,7 +64,7 @@ struct work {
 	enum fault waits;     /* FAULT_REORDER, FAULT_OVERTAKE: it waits for another to pass it; FAULTS: it does not wait */
 };
 
-/* match.c */
+/* rule.c */
 /* Returns whether this fault of the rule hits messages. Otherwise it happens at a time, or at the end of a direction. */
 bool match_is_for_messages(const struct rule *, const struct fault_kind *);
 /* Returns the chance of the n-th message of a direction; each rule has its own. */
@@ -63,28 +72,9 @@ struct chance match_chance(const struct fault_state *, const struct rule *, enum
 /* Notes in the track which faults of the rule hit this message. Of two rules with the same fault the first one counts. */
 void match_rule(struct fault_state *, struct rule *, enum acp_direction, const struct message *);
 
-/* work.c */
-/* Returns the session id in the params of a message, a JSON string that points into it; p NULL: none. */
-struct slice work_session(const struct msg *);
-
-/* Each applies its fault to the line and reports it. Returns 0, or -1 when out of memory. */
-int work_noise(struct work *);
-int work_error(struct work *);
-int work_hang(struct work *);
-int work_drop(struct work *);
-int work_stale_session(struct work *);
-int work_wrong_id(struct work *);
-int work_id_type(struct work *);
-int work_corrupt(struct work *);
-int work_truncate(struct work *);
-int work_duplicate(struct work *);
-int work_reorder(struct work *);
-int work_overtake(struct work *);
-int work_delay(struct work *);
-int work_stall(struct work *);
-int work_split(struct work *);
-int work_bandwidth(struct work *);
-int work_close(struct work *);
-int work_exit(struct work *);
+/* kinds.c */
+/* Appends a record to the report, if there is one. details: a format for further members, which begins with a comma; or empty. */
+void report_add(struct log *, const struct subject *, const struct rule *, enum fault, const char *details, ...)
+	__attribute__((format(printf, 5, 6)));
 
 #endif
