@@ -1,36 +1,22 @@
 /* --answer, --permit and --deny: requests that are answered here and are not forwarded. */
-#include <stdlib.h>
-
 #include "cmd/acp-inject/inject.h"
-
-struct result {
-	struct buf text;
-	bool failed; /* out of memory */
-};
-
-static bool
-take_first(void *arg, struct slice output)
-{
-	struct result *r = arg;
-
-	r->failed = buf_add_slice(&r->text, output) < 0;
-	return false;
-}
 
 /* Appends the result that the program makes of the request; nothing if it makes none: then the next rule is tried. 0 or -1. */
 static int
 result_of(struct passing *p, const struct answer *a, struct buf *to)
 {
-	struct result result = {{0}, false};
+	struct outputs result = {.most = 1};
 	struct select_vars vars;
 	char *why;
 	int r;
 
 	select_vars(&vars, &p->message);
-	r = jqprog_run(a->program, p->message.msg.text, vars.at, SELECT_VARS, take_first, &result, &why);
+	r = jqprog_run(a->program, p->message.msg.text, vars.at, SELECT_VARS, outputs_take, &result, &why);
 	if (r > 0)
 		passing_jq_failed(p, a->rule, r, why, "the rule is skipped");
-	*to = result.text;
+	if (result.n > 0 && buf_add_slice(to, outputs_at(&result, 0)) < 0)
+		result.failed = true;
+	outputs_free(&result);
 	return result.failed ? -1 : 0;
 }
 
@@ -38,20 +24,12 @@ result_of(struct passing *p, const struct answer *a, struct buf *to)
 static int
 selection_of(const struct passing *p, const char *kind, struct buf *to)
 {
-	struct slice params = p->message.msg.params, options, key, one, is, id;
-	struct json_iter it = {{NULL, 0}, NULL};
+	struct json_iter it = {.in = json_get(p->message.msg.params, acp_options)};
+	struct slice key, one, id;
 
-	if (json_type(params) != JSON_OBJECT)
-		return 0;
-	options = json_get(params, acp_options);
-	if (!options.p || json_type(options) != JSON_ARRAY)
-		return 0;
-	for (it.in = options; json_next(&it, &key, &one);) {
-		if (json_type(one) != JSON_OBJECT)
-			continue;
-		is = json_get(one, acp_option_kind);
+	while (json_next(&it, &key, &one)) {
 		id = json_get(one, acp_option_id);
-		if (is.p && id.p && json_type(is) == JSON_STRING && json_type(id) == JSON_STRING && json_string_is(is, kind))
+		if (json_type(id) == JSON_STRING && json_string_is(json_get(one, acp_option_kind), kind))
 			return acp_put_selected(to, id);
 	}
 	return 0;

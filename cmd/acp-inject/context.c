@@ -63,7 +63,7 @@ context_server(const char *server, struct buf *to)
 		return why;
 	if (json_scan(slice(to->p + from, to->n - from), JSON_DEPTH / 2, keys, 1, &name, &error) != JSON_OBJECT)
 		return "expected a JSON object";
-	if (!name.p || json_type(name) != JSON_STRING)
+	if (json_type(name) != JSON_STRING)
 		return "a server without a name";
 	/* A message is one line. */
 	for (i = from; i < to->n; i++)
@@ -161,16 +161,14 @@ static enum step
 prompt_message(struct passing *p)
 {
 	struct inject *in = p->inject;
-	struct slice session = message_session(&p->message), params = p->message.msg.params, prompt = {NULL, 0};
+	struct slice session = message_session(&p->message), prompt = json_get(p->message.msg.params, acp_prompt);
 
 	/* With a text before or after it, it would not be a command any more. */
 	if (commands_prompt(in->commands, &p->message.msg))
 		return STEP_ON;
 	if (!in->options->every && session.p && !once_new(&in->sessions, CONTEXT_DONE, session))
 		return STEP_ON;
-	if (json_type(params) == JSON_OBJECT)
-		prompt = json_get(params, acp_prompt);
-	if (!prompt.p || json_type(prompt) != JSON_ARRAY) {
+	if (json_type(prompt) != JSON_ARRAY) {
 		passing_failed(p, "--prepend, --append", "the prompt is not an array", "forwarded unchanged");
 		return STEP_ON;
 	}
@@ -185,15 +183,11 @@ static bool
 has_server(struct slice servers, struct slice name)
 {
 	struct json_iter it = {.in = servers};
-	struct slice key, one, is;
+	struct slice key, one;
 
-	while (json_next(&it, &key, &one)) {
-		if (json_type(one) != JSON_OBJECT)
-			continue;
-		is = json_get(one, acp_server_name);
-		if (is.p && json_type(is) == JSON_STRING && json_string_eq(is, name))
+	while (json_next(&it, &key, &one))
+		if (json_string_eq(json_get(one, acp_server_name), name))
 			return true;
-	}
 	return false;
 }
 
@@ -204,7 +198,7 @@ into_servers(struct passing *p, struct slice list, struct slice server)
 	struct slice params = p->message.msg.params;
 	struct buf with = {0};
 	struct splice s;
-	bool any, none = !list.p, array = !none && json_type(list) == JSON_ARRAY;
+	bool any, none = !list.p, array = json_type(list) == JSON_ARRAY;
 	const char *end = end_of_entries(array ? list : params, &any);
 	int r = 0;
 
@@ -231,14 +225,11 @@ into_servers(struct passing *p, struct slice list, struct slice server)
 static int
 add_server(struct passing *p, const char *server)
 {
-	struct slice params = p->message.msg.params, list = {NULL, 0};
+	struct slice params = p->message.msg.params, list = json_get(params, acp_mcp_servers);
 	struct buf json = {0};
-	const char *why;
+	const char *why = context_server(server, &json);
 	int r = 0;
 
-	if (json_type(params) == JSON_OBJECT)
-		list = json_get(params, acp_mcp_servers);
-	why = context_server(server, &json);
 	if (!why && (json_type(params) != JSON_OBJECT || (list.p && json_type(list) != JSON_ARRAY && json_type(list) != JSON_NULL)))
 		why = "the request has no list of servers, and no place for one";
 	if (why)

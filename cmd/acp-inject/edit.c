@@ -4,61 +4,13 @@
 
 #include "cmd/acp-inject/inject.h"
 
-/* What the program made of a message. */
-struct outputs {
-	struct slice input;
-	struct output {
-		size_t from, n;
-		bool same; /* the message as it was */
-	} *at;
-	size_t n;
-	struct buf text;
-	bool failed; /* out of memory */
-};
-
-static bool
-collect(void *arg, struct slice output)
-{
-	struct outputs *o = arg;
-	bool same = output.p == o->input.p;
-	struct output *at = reallocarray(o->at, o->n + 1, sizeof(*at));
-
-	if (at)
-		o->at = at;
-	if (!at || (!same && buf_add_slice(&o->text, output) < 0)) {
-		o->failed = true;
-		return false;
-	}
-	at[o->n++] = (struct output){o->text.n - (same ? 0 : output.n), output.n, same};
-	return true;
-}
-
-static struct slice
-text_of(const struct outputs *o, size_t i)
-{
-	return o->at[i].same ? o->input : slice(o->text.p + o->at[i].from, o->at[i].n);
-}
-
-static bool
-same_id(struct slice a, struct slice b)
-{
-	struct buf x = {0}, y = {0};
-	bool same = slice_eq(a, b);
-
-	if (!same && a.p && b.p && msg_id_key(a, &x) == 0 && msg_id_key(b, &y) == 0)
-		same = slice_eq(buf_slice(&x), buf_slice(&y));
-	buf_free(&x);
-	buf_free(&y);
-	return same;
-}
-
 /* Does this output take the place of the message? A response must reach the sender of its request. */
 static bool
 carries_on(const struct msg *was, const struct msg *is)
 {
 	if (is->kind != was->kind)
 		return false;
-	return was->kind == MSG_NOTIFICATION ? slice_eq(was->method, is->method) : same_id(was->id, is->id);
+	return was->kind == MSG_NOTIFICATION ? slice_eq(was->method, is->method) : msg_same_id(was->id, is->id);
 }
 
 /* Are all of them messages? Then *carrier is the one that goes on as the message, or their number. */
@@ -74,7 +26,7 @@ check(struct passing *p, const struct outputs *o, size_t *carrier)
 	for (i = 0; i < o->n; i++) {
 		if (o->at[i].same)
 			m = p->message.msg;
-		else if (msg_scan(text_of(o, i), &m, &error) == MSG_NOISE) {
+		else if (msg_scan(outputs_at(o, i), &m, &error) == MSG_NOISE) {
 			snprintf(why, sizeof(why), "its output is not a message (%s)", error.what);
 			passing_failed(p, p->inject->options->edit_rule, why, "forwarded unchanged");
 			return false;
@@ -130,7 +82,7 @@ complete(struct slice *message, struct buf *to)
 static int
 send_output(struct passing *p, const struct outputs *o, size_t i, size_t carrier)
 {
-	struct slice text = text_of(o, i);
+	struct slice text = outputs_at(o, i);
 	struct buf made = {0};
 	int r = 0;
 
@@ -168,7 +120,7 @@ edit(struct passing *p, struct outputs *o)
 	int r;
 
 	select_vars(&vars, &p->message);
-	r = jqprog_edit(options->edit, o->input, vars.at, SELECT_VARS, collect, o, &why);
+	r = jqprog_edit(options->edit, o->input, vars.at, SELECT_VARS, outputs_take, o, &why);
 	if (r < 0 || o->failed)
 		return STEP_FAILED;
 	if (r > 0) {
@@ -195,7 +147,6 @@ edit_message(struct passing *p)
 		return STEP_ON;
 	}
 	step = edit(p, &o);
-	free(o.at);
-	buf_free(&o.text);
+	outputs_free(&o);
 	return step;
 }

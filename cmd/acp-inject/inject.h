@@ -70,6 +70,23 @@ bool once_new(struct once *const *, unsigned number, struct slice name);
 int once_add(struct once **, unsigned number, struct slice name);
 void once_free(struct once *);
 
+/* --- what programs make of a message (passing.c) --- */
+
+struct outputs {
+	struct slice input; /* the message; p NULL: no output is compared with it */
+	struct output {
+		size_t from, n; /* in text */
+		bool same;      /* the message as it was */
+	} *at;
+	size_t n, most;     /* most: no further ones are asked for; 0: all are */
+	struct buf text;
+	bool failed;        /* out of memory */
+};
+/* Takes an output of a program: for jqprog_run and jqprog_edit. arg: a struct outputs. */
+bool outputs_take(void *arg, struct slice output);
+struct slice outputs_at(const struct outputs *, size_t);
+void outputs_free(struct outputs *);
+
 /* --- messages that are sent after another one (later.c) --- */
 
 struct later;
@@ -122,6 +139,8 @@ struct passing {
 
 /* Runs the filter. Returns the exit status. */
 int stream_run(const struct options *);
+
+/* passing.c */
 /*
  * Replaces the message by a copy of this text, which must be a valid message. The text may lie within the old one.
  * Returns 0, or -1 when out of memory.

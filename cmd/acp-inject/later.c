@@ -1,5 +1,6 @@
 /* Messages that are sent after another one. */
 #include <stdlib.h>
+#include <utlist.h>
 
 #include "cmd/acp-inject/inject.h"
 
@@ -32,9 +33,7 @@ later_add(struct later **list, enum acp_direction dir, const char *method, bool 
 void
 later_join(struct later **list, struct later *more)
 {
-	while (*list)
-		list = &(*list)->next;
-	*list = more;
+	LL_CONCAT(*list, more);
 }
 
 static int
@@ -56,7 +55,7 @@ later_send(struct later **list, struct frame *f)
 	int r = 0;
 
 	while ((l = *list)) {
-		*list = l->next;
+		LL_DELETE(*list, l);
 		l->next = NULL;
 		if (r == 0)
 			r = send_one(l, f);
@@ -68,12 +67,11 @@ later_send(struct later **list, struct frame *f)
 void
 later_free(struct later *l)
 {
-	struct later *next;
+	struct later *one, *next;
 
-	for (; l; l = next) {
-		next = l->next;
-		free(l->method);
-		buf_free(&l->text);
-		free(l);
+	LL_FOREACH_SAFE(l, one, next) {
+		free(one->method);
+		buf_free(&one->text);
+		free(one);
 	}
 }

@@ -1,5 +1,6 @@
 /* --send: sends messages of its own before, after or on the response to others. */
 #include <stdlib.h>
+#include <utlist.h>
 
 #include "cmd/acp-inject/inject.h"
 
@@ -22,37 +23,6 @@ struct own_request {
 
 /* --- what is sent --- */
 
-/* The outputs of a program. */
-struct texts {
-	struct buf text; /* one after the other */
-	size_t *ends;    /* where each ends in it */
-	size_t n;
-	bool failed; /* out of memory */
-};
-
-static bool
-collect(void *arg, struct slice output)
-{
-	struct texts *t = arg;
-	size_t *ends = reallocarray(t->ends, t->n + 1, sizeof(*ends));
-
-	if (ends)
-		t->ends = ends;
-	if (!ends || buf_add_slice(&t->text, output) < 0) {
-		t->failed = true;
-		return false;
-	}
-	ends[t->n++] = t->text.n;
-	return true;
-}
-
-static void
-texts_free(struct texts *t)
-{
-	buf_free(&t->text);
-	free(t->ends);
-}
-
 /* A message to send, as a program has described it. */
 struct outgoing {
 	struct buf method; /* plain, NUL-terminated */
@@ -72,7 +42,7 @@ read_message(struct slice text, struct outgoing *m, const char **why)
 	m->method.n = 0;
 	if (json_scan(text, JSON_DEPTH / 2, keys, 3, v, &error) != JSON_OBJECT)
 		*why = "what it made is no object with a method";
-	else if (!v[0].p || json_type(v[0]) != JSON_STRING)
+	else if (json_type(v[0]) != JSON_STRING)
 		*why = "what it made has no method";
 	else if (v[1].p && json_type(v[1]) != JSON_OBJECT && json_type(v[1]) != JSON_ARRAY && json_type(v[1]) != JSON_NULL)
 		*why = "what it made has params that are neither an object nor an array";
@@ -84,8 +54,8 @@ read_message(struct slice text, struct outgoing *m, const char **why)
 		*why = "what it made has no method";
 		return 0;
 	}
-	m->params = v[1].p && json_type(v[1]) != JSON_NULL ? v[1] : slice(NULL, 0);
-	m->request = !(v[2].p && json_type(v[2]) == JSON_TRUE) && !acp_is_notification(m->method.p);
+	m->params = json_type(v[1]) != JSON_NULL ? v[1] : slice(NULL, 0);
+	m->request = json_type(v[2]) != JSON_TRUE && !acp_is_notification(m->method.p);
 	return 0;
 }
 
@@ -99,9 +69,16 @@ own_request_new(struct inject *in, const char *method, struct waiting *w)
 		return NULL;
 	}
 	request->waiting = w;
-	request->next = in->own_requests;
-	in->own_requests = request;
+	LL_PREPEND(in->own_requests, request);
 	return request;
+}
+
+static void
+own_request_free(struct inject *in, struct own_request *request)
+{
+	LL_DELETE(in->own_requests, request);
+	free(request->method);
+	free(request);
 }
 
 static int
@@ -139,28 +116,23 @@ is_due(struct passing *p, const struct send *s)
 	bool answer = m->kind == MSG_RESPONSE && m->result.p;
 	char *why;
 
-	switch (s->when) {
-	case SEND_BEFORE:
-		return m->kind != MSG_RESPONSE && select_match(s->select, &p->message, &why);
-	case SEND_AFTER:
-		return (answer || m->kind == MSG_NOTIFICATION) && select_match(s->select, &p->message, &why);
-	default:
-		return answer && select_match(s->select, &p->message, &why);
-	}
+	if (s->when == SEND_BEFORE ? m->kind == MSG_RESPONSE : !answer && (s->when == SEND_ANSWER || m->kind != MSG_NOTIFICATION))
+		return false;
+	return select_match(s->select, &p->message, &why);
 }
 
 /* Sends all outputs of a rule, or none if one of them is not a message. Returns 0, or -1 when out of memory. */
 static int
-send_outputs(struct passing *p, const struct send *s, const struct texts *t, struct waiting *w)
+send_outputs(struct passing *p, const struct send *s, const struct outputs *o, struct waiting *w)
 {
 	struct outgoing m = {.request = false};
 	const char *why = NULL;
-	size_t i, from, pass;
+	size_t i, pass;
 	int r = 0;
 
 	for (pass = 0; r == 0 && !why && pass < 2; pass++) {
-		for (i = from = 0; r == 0 && !why && i < t->n; from = t->ends[i++]) {
-			r = read_message(slice(t->text.p + from, t->ends[i] - from), &m, &why);
+		for (i = 0; r == 0 && !why && i < o->n; i++) {
+			r = read_message(outputs_at(o, i), &m, &why);
 			if (r == 0 && !why && pass == 1)
 				r = send_one(p, s, &m, w);
 		}
@@ -180,22 +152,22 @@ apply(struct passing *p, const struct send *s, struct waiting *w)
 	struct slice session = message_session(&p->message);
 	bool once = session.p && !in->options->send_every;
 	struct select_vars vars;
-	struct texts t = {.n = 0};
+	struct outputs o = {.n = 0};
 	char *why;
 	int r;
 
 	if (once && !once_new(&in->sessions, number, session))
 		return 0;
 	select_vars(&vars, &p->message);
-	r = jqprog_run(s->program, p->message.msg.text, vars.at, SELECT_VARS, collect, &t, &why);
+	r = jqprog_run(s->program, p->message.msg.text, vars.at, SELECT_VARS, outputs_take, &o, &why);
 	if (r > 0)
 		passing_jq_failed(p, s->rule, r, why, "nothing sent");
-	else if (t.failed)
+	else if (o.failed)
 		r = -1;
-	else if (t.n > 0)
-		r = (once && once_add(&in->sessions, number, session) < 0) || send_outputs(p, s, &t, w) < 0 ? -1 : 0;
-	texts_free(&t);
-	in->fired[s - in->options->sends] |= r > 0 || t.n > 0;
+	else if (o.n > 0)
+		r = (once && once_add(&in->sessions, number, session) < 0) || send_outputs(p, s, &o, w) < 0 ? -1 : 0;
+	in->fired[s - in->options->sends] |= r > 0 || o.n > 0;
+	outputs_free(&o);
 	in->refused |= r > 0;
 	return r < 0 ? -1 : 0;
 }
@@ -220,23 +192,18 @@ waiting_new(struct inject *in)
 {
 	struct waiting *w = calloc(1, sizeof(*w));
 
-	if (w) {
-		w->next = in->waiting;
-		in->waiting = w;
-	}
+	if (w)
+		LL_PREPEND(in->waiting, w);
 	return w;
 }
 
 static void
 waiting_free(struct inject *in, struct waiting *w)
 {
-	struct waiting **at = &in->waiting;
 	struct own_request *request;
 
-	while (*at != w)
-		at = &(*at)->next;
-	*at = w->next;
-	for (request = in->own_requests; request; request = request->next)
+	LL_DELETE(in->waiting, w);
+	LL_FOREACH(in->own_requests, request)
 		if (request->waiting == w)
 			request->waiting = NULL;
 	later_free(w->later);
@@ -278,20 +245,16 @@ send_message(struct passing *p)
 void
 send_answered(struct inject *in, void *tag, const struct message *message)
 {
-	struct own_request *request = tag, **at = &in->own_requests;
+	struct own_request *request = tag;
 	struct waiting *w = request->waiting;
 
-	while (*at != request)
-		at = &(*at)->next;
-	*at = request->next;
 	in->refused |= message->msg.error.p != NULL;
 	if (message->msg.error.p)
 		frame_warn(in->frame, "%s: refused: %.*s", request->method,
 			(int)(message->msg.error.n < 512 ? message->msg.error.n : 512), message->msg.error.p);
 	else
 		inject_note(in, request->method, message->msg.result);
-	free(request->method);
-	free(request);
+	own_request_free(in, request);
 	if (w && --w->open == 0)
 		release_response(in, w);
 }
@@ -312,8 +275,7 @@ send_side_ended(struct inject *in, enum acp_side side)
 {
 	struct waiting *w, *next;
 
-	for (w = in->waiting; w; w = next) {
-		next = w->next;
+	LL_FOREACH_SAFE(in->waiting, w, next) {
 		/* The agent's input stays open for what is held in its direction: that must not wait for ever. */
 		if (side != ACP_CLIENT || w->dir == ACP_DOWN || w->asked[ACP_UP])
 			release_response(in, w);
@@ -323,13 +285,8 @@ send_side_ended(struct inject *in, enum acp_side side)
 void
 send_free(struct inject *in)
 {
-	struct own_request *request;
-
 	while (in->waiting)
 		waiting_free(in, in->waiting);
-	while ((request = in->own_requests)) {
-		in->own_requests = request->next;
-		free(request->method);
-		free(request);
-	}
+	while (in->own_requests)
+		own_request_free(in, in->own_requests);
 }
