@@ -62,7 +62,7 @@ get_side(struct slice string, enum acp_side *side)
 	enum acp_side s;
 
 	for (s = ACP_UNKNOWN; s <= ACP_AGENT; s++) {
-		if (json_type(string) == JSON_STRING && json_string_is(string, acp_side_name(s))) {
+		if (json_string_is(string, acp_side_name(s))) {
 			*side = s;
 			return true;
 		}
@@ -76,7 +76,7 @@ get_kind(struct slice string, enum row_kind *kind)
 	unsigned k;
 
 	for (k = 0; k < ROWS; k++) {
-		if (json_type(string) == JSON_STRING && json_string_is(string, row_kind_names[k])) {
+		if (json_string_is(string, row_kind_names[k])) {
 			*kind = (enum row_kind)k;
 			return true;
 		}
@@ -117,18 +117,15 @@ get_row(struct table *t, struct slice line, const char **why)
 {
 	struct row *r = new_row(t, line, why);
 	const struct figure *f;
-	struct slice v;
 	unsigned i;
 	int e;
 
 	if (!r)
 		return *why ? 1 : -1;
 	*why = "a row whose figures are missing or no numbers";
-	for (f = figures[r->kind]; f->name; f++) {
-		v = json_get(line, f->name);
-		if (json_type(v) != JSON_NUMBER || !json_u64(v, figure(r, f)))
+	for (f = figures[r->kind]; f->name; f++)
+		if (!json_u64(json_get(line, f->name), figure(r, f)))
 			return 1;
-	}
 	*why = "a row whose counts do not agree";
 	if (hist_sum(hist_sum(r->failed, r->open), r->cancelled) > r->count)
 		return 1;
@@ -150,7 +147,7 @@ get_end(struct json_reader *j, struct slice rows, struct slice final, struct tab
 	int r = 0;
 
 	*why = "rows are missing before this end";
-	if (json_type(rows) != JSON_NUMBER || !json_u64(rows, &n) || n != j->n)
+	if (!json_u64(rows, &n) || n != j->n)
 		return 1;
 	*why = "an end that does not say whether it is final";
 	if (json_type(final) != JSON_TRUE && json_type(final) != JSON_FALSE)
@@ -173,8 +170,8 @@ json_get_line(struct json_reader *j, struct slice line, struct table *to, const 
 	uint64_t version;
 
 	*why = "a line that acp-stat --format json has not written";
-	if (json_scan(line, JSON_DEPTH, names, 4, v, &error) != JSON_OBJECT || json_type(v[0]) != JSON_NUMBER ||
-		!json_u64(v[0], &version) || !v[1].p == !v[2].p)
+	if (json_scan(line, JSON_DEPTH, names, 4, v, &error) != JSON_OBJECT || !json_u64(v[0], &version) ||
+		 !v[1].p == !v[2].p)
 		return 1;
 	*why = "a line of another version of acp-stat";
 	if (version != VERSION_OF_LINES)

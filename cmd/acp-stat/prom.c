@@ -19,7 +19,6 @@ put_value(struct buf *to, struct slice s)
 
 struct writer {
 	struct buf *to;
-	const struct table *table;
 	enum by by;
 };
 
@@ -45,23 +44,11 @@ put_labels(const struct writer *w, const struct row *r, const char *name, const 
 }
 
 static int
-put_head(struct buf *to, const char *name, const char *type, const char *help)
-{
-	return buf_printf(to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
-static int
 put_seconds(struct buf *to, uint64_t us)
 {
 	char text[RECORDING_TIME], *end = recording_put_time(text, us);
 
 	return buf_add(to, text, (size_t)(end - text)) | buf_add_string(to, "\n");
-}
-
-static int
-put_count(const struct writer *w, const struct row *r, const char *name, const char *label, const char *value, uint64_t n)
-{
-	return buf_add_string(w->to, name) | put_labels(w, r, label, value) | buf_printf(w->to, "%llu\n", (unsigned long long)n);
 }
 
 static int
@@ -81,100 +68,80 @@ put_summary(const struct writer *w, const struct row *r, const char *name, const
 		buf_printf(w->to, "%llu\n", (unsigned long long)h->n);
 }
 
-/* Rows of a kind. */
-static const struct row *
-next_of(const struct writer *w, enum row_kind kind, const struct row *r)
+/* A metric of all rows of a kind. */
+struct metric {
+	enum row_kind kind;
+	const char *name, *help;
+	enum { SUMMARY, SECONDS, COUNT } type;
+	bool of_notifications; /* of methods: also of those that have no response */
+	size_t at;             /* of its value in the row: a hist, or a number */
+};
+static const struct metric metrics[] = {
+	{ROW_METHOD, "acp_request_seconds", "Time from a request to its response.", SUMMARY, false, offsetof(struct row, times[0])},
+	{ROW_METHOD, "acp_messages_total", "Requests and notifications.", COUNT, true, offsetof(struct row, count)},
+	{ROW_METHOD, "acp_request_errors_total", "Requests whose response is an error.", COUNT, false, offsetof(struct row, failed)},
+	{ROW_TURN, "acp_turn_seconds", "Time from a prompt to the end of its turn.", SUMMARY, false, offsetof(struct row, times[TURN_TOTAL])},
+	{ROW_TURN, "acp_turn_first_update_seconds", "Time to a turn's first update.", SUMMARY, false, offsetof(struct row, times[TURN_UPDATE])},
+	{ROW_TURN, "acp_turn_first_text_seconds", "Time to a turn's first text.", SUMMARY, false, offsetof(struct row, times[TURN_TEXT])},
+	{ROW_TURN, "acp_turn_silence_seconds", "Longest time without a message from the agent in a turn.", SUMMARY, false, offsetof(struct row, times[TURN_SILENCE])},
+	{ROW_TURN, "acp_turn_tools_seconds", "Time of a turn in tools.", SUMMARY, false, offsetof(struct row, times[TURN_TOOLS])},
+	{ROW_TURN, "acp_turn_user_seconds", "Time of a turn waiting for the user.", SUMMARY, false, offsetof(struct row, times[TURN_USER])},
+	{ROW_TURN, "acp_turn_model_seconds", "Time of a turn that remains: the model's.", SUMMARY, false, offsetof(struct row, times[TURN_MODEL])},
+	{ROW_TURN, "acp_stat_turns_total", "Turns, by how they ended.", COUNT, false, offsetof(struct row, count)},
+	{ROW_TURN, "acp_turn_chunks_total", "Chunks of text and thoughts.", COUNT, false, offsetof(struct row, chunks)},
+	{ROW_TURN, "acp_turn_output_tokens_total", "Output tokens of turns that report them.", COUNT, false, offsetof(struct row, tokens)},
+	{ROW_TOOL, "acp_tool_seconds", "Time of a tool call, without the wait for the user.", SUMMARY, false, offsetof(struct row, times[0])},
+	{ROW_TOOL, "acp_tool_busy_seconds_total", "Time in which at least one call of this kind ran.", SECONDS, false, offsetof(struct row, busy)},
+	{ROW_TOOL, "acp_tool_calls_total", "Tool calls.", COUNT, false, offsetof(struct row, count)},
+	{ROW_TOOL, "acp_tool_failures_total", "Tool calls that failed.", COUNT, false, offsetof(struct row, failed)},
+};
+
+static int
+put_count(const struct writer *w, const struct row *r, const char *name, const char *label, const char *value, uint64_t n)
 {
-	for (r = r ? r->hh.next : w->table->rows; r && r->kind != kind; r = r->hh.next)
-		;
-	return r;
+	return buf_add_string(w->to, name) | put_labels(w, r, label, value) | buf_printf(w->to, "%llu\n", (unsigned long long)n);
 }
 
 static int
-put_methods(const struct writer *w)
+put_results(const struct writer *w, const struct row *r, const char *name)
 {
-	static const char seconds[] = "acp_request_seconds", all[] = "acp_messages_total", errors[] = "acp_request_errors_total";
-	const struct row *r = NULL;
-	int e = put_head(w->to, seconds, "summary", "Time from a request to its response.");
-
-	while ((r = next_of(w, ROW_METHOD, r)))
-		e |= r->notification ? 0 : put_summary(w, r, seconds, &r->times[0]);
-	e |= put_head(w->to, all, "counter", "Requests and notifications.");
-	while ((r = next_of(w, ROW_METHOD, r)))
-		e |= put_count(w, r, all, "kind", r->notification ? "notification" : "request", r->count);
-	e |= put_head(w->to, errors, "counter", "Requests whose response is an error.");
-	while ((r = next_of(w, ROW_METHOD, r)))
-		e |= r->notification ? 0 : put_count(w, r, errors, NULL, NULL, r->failed);
-	return e;
+	return put_count(w, r, name, "result", "ended", r->count - r->failed - r->open - r->cancelled)
+		| put_count(w, r, name, "result", "failed", r->failed) | put_count(w, r, name, "result", "cancelled", r->cancelled)
+		| put_count(w, r, name, "result", "open", r->open);
 }
 
 static int
-put_turn_times(const struct writer *w)
+put_value_of(const struct writer *w, const struct row *r, const struct metric *m)
 {
-	static const char *const help[TIMES] = {"Time from a prompt to the end of its turn.", "Time to a turn's first update.",
-		"Time to a turn's first text.", "Longest time without a message from the agent in a turn.", "Time of a turn in tools.",
-		"Time of a turn waiting for the user.", "Time of a turn that remains: the model's."};
-	const struct row *r = NULL;
-	char name[64];
-	unsigned i;
-	int e = 0;
+	const void *value = (const char *)r + m->at;
+	bool all = m->at == offsetof(struct row, count);
 
-	for (i = 0; i < TIMES; i++) {
-		snprintf(name, sizeof(name), "acp_turn%s%s_seconds", i ? "_" : "", i ? row_time_name(ROW_TURN, i) : "");
-		e |= put_head(w->to, name, "summary", help[i]);
-		while ((r = next_of(w, ROW_TURN, r)))
-			e |= put_summary(w, r, name, &r->times[i]);
-	}
-	return e;
-}
-
-static int
-put_turns(const struct writer *w)
-{
-	static const char turns[] = "acp_stat_turns_total", chunks[] = "acp_turn_chunks_total", tokens[] = "acp_turn_output_tokens_total";
-	const struct row *r = NULL;
-	int e = put_turn_times(w) | put_head(w->to, turns, "counter", "Turns, by how they ended.");
-
-	while ((r = next_of(w, ROW_TURN, r))) {
-		e |= put_count(w, r, turns, "result", "ended", r->count - r->failed - r->open - r->cancelled);
-		e |= put_count(w, r, turns, "result", "failed", r->failed) | put_count(w, r, turns, "result", "cancelled", r->cancelled);
-		e |= put_count(w, r, turns, "result", "open", r->open);
-	}
-	e |= put_head(w->to, chunks, "counter", "Chunks of text and thoughts.");
-	while ((r = next_of(w, ROW_TURN, r)))
-		e |= put_count(w, r, chunks, NULL, NULL, r->chunks);
-	e |= put_head(w->to, tokens, "counter", "Output tokens of turns that report them.");
-	while ((r = next_of(w, ROW_TURN, r)))
-		e |= put_count(w, r, tokens, NULL, NULL, r->tokens);
-	return e;
-}
-
-static int
-put_tools(const struct writer *w)
-{
-	static const char seconds[] = "acp_tool_seconds", busy[] = "acp_tool_busy_seconds_total", calls[] = "acp_tool_calls_total",
-		failures[] = "acp_tool_failures_total";
-	const struct row *r = NULL;
-	int e = put_head(w->to, seconds, "summary", "Time of a tool call, without the wait for the user.");
-
-	while ((r = next_of(w, ROW_TOOL, r)))
-		e |= put_summary(w, r, seconds, &r->times[0]);
-	e |= put_head(w->to, busy, "counter", "Time in which at least one call of this kind ran.");
-	while ((r = next_of(w, ROW_TOOL, r)))
-		e |= buf_add_string(w->to, busy) | put_labels(w, r, NULL, NULL) | put_seconds(w->to, r->busy);
-	e |= put_head(w->to, calls, "counter", "Tool calls.");
-	while ((r = next_of(w, ROW_TOOL, r)))
-		e |= put_count(w, r, calls, NULL, NULL, r->count);
-	e |= put_head(w->to, failures, "counter", "Tool calls that failed.");
-	while ((r = next_of(w, ROW_TOOL, r)))
-		e |= put_count(w, r, failures, NULL, NULL, r->failed);
-	return e;
+	if (m->type == SUMMARY)
+		return put_summary(w, r, m->name, value);
+	if (m->type == SECONDS)
+		return buf_add_string(w->to, m->name) | put_labels(w, r, NULL, NULL) | put_seconds(w->to, *(const uint64_t *)value);
+	if (all && r->kind == ROW_TURN)
+		return put_results(w, r, m->name);
+	if (all && r->kind == ROW_METHOD)
+		return put_count(w, r, m->name, "kind", r->notification ? "notification" : "request", r->count);
+	return put_count(w, r, m->name, NULL, NULL, *(const uint64_t *)value);
 }
 
 int
 prom_put(const struct table *t, enum by by, struct buf *to)
 {
-	const struct writer w = {.to = to, .table = t, .by = by};
+	const struct writer w = {.to = to, .by = by};
+	const struct metric *m;
+	const struct row *r;
+	int e = 0;
 
-	return (t->n[ROW_METHOD] ? put_methods(&w) : 0) | (t->n[ROW_TURN] ? put_turns(&w) : 0) | (t->n[ROW_TOOL] ? put_tools(&w) : 0);
+	for (m = metrics; m < metrics + sizeof(metrics) / sizeof(metrics[0]); m++) {
+		if (t->n[m->kind] == 0)
+			continue;
+		e |= buf_printf(to, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, m->type == SUMMARY ? "summary" : "counter");
+		for (r = t->rows; r; r = r->hh.next)
+			if (r->kind == m->kind && (m->of_notifications || !r->notification))
+				e |= put_value_of(&w, r, m);
+	}
+	return e;
 }

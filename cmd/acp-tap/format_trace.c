@@ -3,67 +3,46 @@
 
 #include "cmd/acp-tap/format.h"
 
-static bool
-put_member(struct buf *to, const char *name, struct slice value)
-{
-	return !value.p || (buf_printf(to, ",\"%s\":", name) == 0 && buf_add_slice(to, value) == 0);
-}
-
-/* A message without params has the value null there. */
-static struct slice
-or_null(struct slice value)
-{
-	return value.p ? value : slice_of("null");
-}
-
-static bool
+static int
 put_beginning(struct buf *to, const char *type, const struct message *s, const char *protocol)
 {
 	bool up = s->from == ACP_AGENT;
 
-	return buf_printf(to, "{\"type\":\"%s\",\"ts\":%" PRIu64 ".%06" PRIu64, type, s->t / 1000000, s->t % 1000000) == 0 &&
-		(!protocol || buf_printf(to, ",\"protocol\":\"%s\"", protocol) == 0) &&
-		buf_printf(to, ",\"from\":\"%s\",\"to\":\"%s\"", up ? "Agent" : "Client", up ? "Client" : "Agent") == 0;
+	return buf_printf(to, "{\"type\":\"%s\",\"ts\":%" PRIu64 ".%06" PRIu64, type, s->t / 1000000, s->t % 1000000)
+		|| (protocol && buf_printf(to, ",\"protocol\":\"%s\"", protocol))
+		|| buf_printf(to, ",\"from\":\"%s\",\"to\":\"%s\"", up ? "Agent" : "Client", up ? "Client" : "Agent");
 }
 
-static bool
+static int
 put_response(struct buf *to, const struct message *s)
 {
 	const struct msg *m = &s->msg;
 
-	return put_beginning(to, "response", s, NULL) && put_member(to, "id", m->id) &&
-		put_member(to, "is_error", slice_of(m->error.p ? "true" : "false")) &&
-		put_member(to, "payload", m->error.p ? m->error : m->result);
+	return put_beginning(to, "response", s, NULL) || json_add_member(to, "id", m->id)
+		|| json_add_member(to, "is_error", slice_of(m->error.p ? "true" : "false"))
+		|| json_add_member(to, "payload", m->error.p ? m->error : m->result);
 }
 
 /* A request or notification; of mcp/message what it carries. */
-static bool
+static int
 put_call(struct buf *to, const struct message *s)
 {
 	const struct msg *m = &s->msg;
-	struct slice method = m->method, params = m->params, inner;
-	bool mcp = false;
+	struct slice inner = json_get(m->params, "method");
+	bool mcp = m->what == ACP_MCP_MESSAGE && json_type(inner) == JSON_STRING;
+	struct slice params = mcp ? json_get(m->params, "params") : m->params;
 
-	if (m->what == ACP_MCP_MESSAGE && params.p && json_type(params) == JSON_OBJECT) {
-		inner = json_get(params, "method");
-		if (inner.p && json_type(inner) == JSON_STRING) {
-			mcp = true;
-			method = inner;
-			params = json_get(params, "params");
-		}
-	}
-	return put_beginning(to, m->kind == MSG_REQUEST ? "request" : "notification", s, mcp ? "mcp" : "acp") &&
-		put_member(to, "id", m->id) && put_member(to, "method", method) &&
-		put_member(to, "session", message_session(s)) && put_member(to, "params", or_null(params));
+	/* A message without params has the value null there. */
+	return put_beginning(to, m->kind == MSG_REQUEST ? "request" : "notification", s, mcp ? "mcp" : "acp")
+		|| json_add_member(to, "id", m->id) || json_add_member(to, "method", mcp ? inner : m->method)
+		|| json_add_member(to, "session", message_session(s)) || json_add_member(to, "params", params.p ? params : slice_of("null"));
 }
 
 static int
 put_message(struct writer *w, struct buf *to, const struct message *s)
 {
 	(void)w;
-	if (s->msg.kind == MSG_NOISE)
-		return 0;
-	if (!(s->msg.kind == MSG_RESPONSE ? put_response(to, s) : put_call(to, s)))
+	if (s->msg.kind == MSG_RESPONSE ? put_response(to, s) : put_call(to, s))
 		return -1;
 	return buf_add(to, "}\n", 2);
 }

@@ -179,7 +179,7 @@ put_kind(struct cells *c, const struct row *r, const struct layout *l)
 		cells_style(c, STYLE_DIM);
 		cells_sign(c, "×", "x");
 		cells_printf(c, "%llu", (unsigned long long)r->count);
-	} else if (r->id.p) {
+	} else {
 		cells_value(c, r->id);
 	}
 	cells_close(c);
@@ -199,7 +199,7 @@ put_method(struct cells *c, const struct row *r, unsigned width)
 		cells_style(c, r->method_style);
 		name = slice(name.p + name.n - width, width - 1);
 		cells_text(c, name);
-	} else if (name.p) {
+	} else {
 		cells_value(c, name);
 	}
 	cells_close(c);
@@ -370,10 +370,7 @@ row_of(const struct writer *w, const struct message *s)
 
 	name_kind(&r, &s->msg);
 	r.method = kind.p ? kind : message_method(s);
-	if (s->msg.kind == MSG_NOISE)
-		r.method = slice_of("noise");
-	if (r.method.p)
-		r.method_style = s->msg.kind == MSG_NOISE ? STYLE_DIM : preview_style(r.method);
+	r.method_style = preview_style(r.method);
 	return r;
 }
 
@@ -405,10 +402,7 @@ put_message(struct writer *w, struct buf *to, const struct message *s)
 	begin_line(p, &c, to, &r);
 	if (w->timed)
 		put_latency(&c, s);
-	if (s->msg.kind == MSG_NOISE)
-		cells_text(&c, s->msg.text);
-	else
-		preview_put(&c, s);
+	preview_put(&c, s);
 	return cells_end(&c);
 }
 
@@ -429,8 +423,7 @@ describe_event(struct cells *c, const struct event *e)
 		cells_text(c, e->text);
 		break;
 	default:
-		if (e->text.p)
-			cells_text(c, e->text);
+		cells_text(c, e->text);
 	}
 }
 
@@ -472,10 +465,10 @@ put_rest(struct writer *w, struct buf *to)
 static void
 put_command(struct cells *c, struct slice header)
 {
-	struct slice command = header.p ? json_get(header, "command") : slice(NULL, 0), key, word;
+	struct slice command = json_get(header, "command"), key, word;
 	struct json_iter it = {.in = command};
 
-	if (!command.p || json_type(command) != JSON_ARRAY)
+	if (json_type(command) != JSON_ARRAY)
 		return;
 	cells_ascii(c, " ");
 	while (!c->cut && json_next(&it, &key, &word)) {
@@ -514,9 +507,7 @@ put_header(struct writer *w, struct buf *to, const struct heading *h)
 static int
 put_full(struct writer *w, struct buf *to, const struct message *s)
 {
-	if (put_message(w, to, s) < 0)
-		return -1;
-	return s->msg.kind == MSG_NOISE ? whole_put_text(to, s->msg.text) : whole_put_json(to, s->msg.text);
+	return put_message(w, to, s) < 0 ? -1 : whole_put_json(to, s->msg.text);
 }
 
 static int

@@ -162,8 +162,7 @@ put_error(struct cells *c, struct slice error)
 		cells_value(c, error);
 		return;
 	}
-	if (code.p)
-		cells_value(c, code);
+	cells_value(c, code);
 	if (message.p) {
 		cells_ascii(c, " ");
 		cells_value(c, message);
@@ -220,14 +219,12 @@ preview_chunk(const struct message *s, struct slice kind)
 {
 	static const char ending[] = "_chunk\"";
 	size_t n = sizeof(ending) - 1;
-	struct slice text, type;
+	struct slice text;
 
 	if (kind.n <= n || memcmp(kind.p + kind.n - n, ending, n) != 0)
 		return slice(NULL, 0);
 	text = json_path(s->msg.params, "update.content.text");
-	type = json_path(s->msg.params, "update.content.type");
-	if (!text.p || json_type(text) != JSON_STRING || !type.p || json_type(type) != JSON_STRING ||
-		!json_string_is(type, "text"))
+	if (json_type(text) != JSON_STRING || !json_string_is(json_path(s->msg.params, "update.content.type"), "text"))
 		return slice(NULL, 0);
 	return text;
 }

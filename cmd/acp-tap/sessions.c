@@ -76,15 +76,10 @@ static bool
 ends_turn(const struct message *s)
 {
 	const struct msg *m = &s->msg;
-	struct slice state;
 
 	if (m->kind == MSG_RESPONSE && s->request && s->request->what == ACP_SESSION_PROMPT)
 		return m->error.p || json_get(m->result, acp_stop_reason).p || !json_get(m->result, "messageId").p;
-	if (m->what != ACP_SESSION_UPDATE)
-		return false;
-	state = json_path(m->params, "update.state");
-	return json_type(state) == JSON_STRING && json_string_is(state, "idle") &&
-		json_string_is(msg_update_kind(m), "state_update");
+	return json_string_is(msg_update_kind(m), acp_state_update) && json_string_is(json_path(m->params, acp_update_state), acp_idle);
 }
 
 struct session *

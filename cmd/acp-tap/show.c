@@ -29,18 +29,6 @@ show_find(struct slice object, const char *paths)
 	}
 }
 
-static bool
-is(struct slice value, enum json_type type)
-{
-	return value.p && json_type(value) == type;
-}
-
-static bool
-is_text(struct slice value, const char *text)
-{
-	return is(value, JSON_STRING) && json_string_is(value, text);
-}
-
 void
 show_value(struct cells *c, struct slice v)
 {
@@ -60,7 +48,7 @@ show_size(struct cells *c, struct slice v)
 {
 	char text[PEOPLE_FIGURE];
 
-	if (is(v, JSON_STRING))
+	if (json_type(v) == JSON_STRING)
 		cells_ascii(c, people_bytes(text, v.n - 2));
 }
 
@@ -71,7 +59,7 @@ count_of(struct slice v)
 	struct slice key, value;
 	size_t n = 0;
 
-	if (!is(v, JSON_ARRAY))
+	if (json_type(v) != JSON_ARRAY)
 		return 0;
 	while (json_next(&it, &key, &value))
 		n++;
@@ -89,8 +77,7 @@ show_peer(struct cells *c, struct slice v)
 {
 	struct slice name = show_find(v, "title|name"), version = show_find(v, "version");
 
-	if (name.p)
-		cells_value(c, name);
+	cells_value(c, name);
 	if (version.p) {
 		cells_ascii(c, " ");
 		cells_value(c, version);
@@ -114,7 +101,7 @@ show_each(struct cells *c, struct slice v, const char *separator, void (*show)(s
 	struct slice key, value;
 	unsigned before = c->used;
 
-	if (!is(v, JSON_ARRAY)) {
+	if (json_type(v) != JSON_ARRAY) {
 		show(c, v);
 		return;
 	}
@@ -129,10 +116,9 @@ show_each(struct cells *c, struct slice v, const char *separator, void (*show)(s
 static void
 show_name(struct cells *c, struct slice v)
 {
-	struct slice name = is(v, JSON_OBJECT) ? show_find(v, "name|optionId|id") : v;
+	struct slice name = json_type(v) == JSON_OBJECT ? show_find(v, "name|optionId|id") : v;
 
-	if (name.p)
-		cells_value(c, name);
+	cells_value(c, name);
 }
 
 static void
@@ -167,8 +153,7 @@ show_setting(struct cells *c, struct slice v)
 {
 	struct slice name = show_find(v, "id|configId"), value = show_find(v, "currentValue|value");
 
-	if (name.p)
-		cells_value(c, name);
+	cells_value(c, name);
 	if (value.p) {
 		cells_ascii(c, "=");
 		cells_value(c, value);
@@ -189,19 +174,18 @@ show_block(struct cells *c, struct slice v)
 {
 	struct slice type = show_find(v, "type"), what;
 
-	if (!is(v, JSON_OBJECT)) {
+	if (json_type(v) != JSON_OBJECT) {
 		cells_value(c, v);
 		return;
 	}
 	what = show_find(v, "text");
-	if (is_text(type, "text") && is(what, JSON_STRING)) {
+	if (json_string_is(type, "text") && json_type(what) == JSON_STRING) {
 		cells_string(c, what);
 		return;
 	}
 	what = show_find(v, "uri|resource.uri|mimeType|name");
 	cells_ascii(c, "[");
-	if (type.p)
-		cells_value(c, type);
+	cells_value(c, type);
 	if (what.p) {
 		cells_ascii(c, " ");
 		cells_value(c, what);
@@ -219,20 +203,16 @@ show_blocks(struct cells *c, struct slice v)
 static void
 show_yield(struct cells *c, struct slice v)
 {
-	struct slice type = show_find(v, "type"), path;
+	struct slice type = show_find(v, "type"), content = show_find(v, "content");
 
-	if (is_text(type, "diff")) {
-		path = show_find(v, "path");
+	if (json_string_is(type, "diff")) {
 		cells_ascii(c, "diff ");
-		if (path.p)
-			cells_value(c, path);
-	} else if (is_text(type, "terminal")) {
-		path = show_find(v, "terminalId");
+		cells_value(c, show_find(v, "path"));
+	} else if (json_string_is(type, "terminal")) {
 		cells_ascii(c, "terminal ");
-		if (path.p)
-			cells_value(c, path);
+		cells_value(c, show_find(v, "terminalId"));
 	} else {
-		show_block(c, is(v, JSON_OBJECT) && show_find(v, "content").p ? show_find(v, "content") : v);
+		show_block(c, content.p ? content : v);
 	}
 }
 
@@ -252,7 +232,7 @@ show_status(struct cells *c, struct slice v)
 	enum style before = c->style;
 	size_t i = 0;
 
-	while (*styles[i].status && !is_text(v, styles[i].status))
+	while (*styles[i].status && !json_string_is(v, styles[i].status))
 		i++;
 	cells_style(c, styles[i].style);
 	cells_value(c, v);
@@ -283,11 +263,11 @@ show_plan(struct cells *c, struct slice v)
 	struct slice key, entry, doing = {0};
 	size_t n = 0, done = 0;
 
-	if (!is(v, JSON_ARRAY))
+	if (json_type(v) != JSON_ARRAY)
 		return;
 	for (; json_next(&it, &key, &entry); n++) {
-		done += is_text(show_find(entry, "status"), "completed");
-		if (!doing.p && is_text(show_find(entry, "status"), "in_progress"))
+		done += json_string_is(show_find(entry, "status"), "completed");
+		if (!doing.p && json_string_is(show_find(entry, "status"), "in_progress"))
 			doing = show_find(entry, "content");
 	}
 	cells_printf(c, "%zu of %zu done", done, n);
@@ -315,7 +295,7 @@ show_cost(struct cells *c, struct slice cost)
 	char text[64];
 	size_t n;
 
-	if (!is(amount, JSON_NUMBER))
+	if (json_type(amount) != JSON_NUMBER)
 		return;
 	snprintf(text, sizeof(text), "%.*s", (int)amount.n, amount.p);
 	snprintf(text, sizeof(text), "%.4f", strtod(text, NULL));
@@ -338,11 +318,11 @@ show_usage(struct cells *c, struct slice v)
 	enum style before = c->style;
 	int percent;
 
-	if (!is(used_text, JSON_NUMBER) || !json_u64(used_text, &used)) {
+	if (!json_u64(used_text, &used)) {
 		show_raw(c, v);
 		return;
 	}
-	if (is(size_text, JSON_NUMBER) && json_u64(size_text, &size) && size > 0) {
+	if (json_u64(size_text, &size) && size > 0) {
 		percent = usage_percent(used, size);
 		cells_style(c, style_of_fill(used, size));
 		cells_printf(c, "%d%%", percent);
@@ -351,7 +331,7 @@ show_usage(struct cells *c, struct slice v)
 	} else {
 		cells_ascii(c, people_count(a, used));
 	}
-	if (is(cost, JSON_OBJECT))
+	if (json_type(cost) == JSON_OBJECT)
 		show_cost(c, cost);
 }
 
@@ -368,9 +348,9 @@ show_tokens(struct cells *c, struct slice v)
 	uint64_t n;
 	size_t i;
 
-	for (i = 0; is(v, JSON_OBJECT) && i < sizeof(counts) / sizeof(counts[0]); i++) {
+	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		number = show_find(v, counts[i].path);
-		if (is(number, JSON_NUMBER) && json_u64(number, &n))
+		if (json_u64(number, &n))
 			cells_printf(c, "%s%s %s", c->used > start ? ", " : "", people_count(text, n), counts[i].name);
 	}
 }
@@ -380,7 +360,7 @@ show_stop(struct cells *c, struct slice v)
 {
 	enum style before = c->style;
 
-	cells_style(c, is_text(v, "end_turn") ? STYLE_GREEN : is_text(v, "cancelled") ? STYLE_YELLOW : STYLE_RED);
+	cells_style(c, json_string_is(v, "end_turn") ? STYLE_GREEN : json_string_is(v, "cancelled") ? STYLE_YELLOW : STYLE_RED);
 	cells_value(c, v);
 	cells_style(c, before);
 }

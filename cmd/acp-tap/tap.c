@@ -87,74 +87,48 @@ is_chosen(struct tap *t, const struct message *s)
 	return yes;
 }
 
-static void
-write_line(struct tap *t, const struct message *s)
-{
-	struct buf *to = out_buf(&t->out);
-	size_t before = to->n;
-	struct slice line = s->line;
-	int r = 0;
-
-	if (t->options->redact)
-		r = redact_line(&t->redact, s->line, &line);
-	if (r == 0)
-		r = t->writer.format->line(&t->writer, to, s, line);
-	tap_commit(t, before, r);
-}
-
-/* The same message with its secrets out. */
+/* The message with its secrets out: the text is scanned again only where the format needs the message. */
 static int
-redact_message(struct tap *t, const struct message *s, struct message *clean)
+redact_message(struct tap *t, struct message *s)
 {
-	struct slice text;
+	struct slice from = t->writer.format->line ? s->line : s->msg.text, text;
 	struct json_error error;
 
-	*clean = *s;
-	if (redact_line(&t->redact, s->msg.text, &text) < 0)
+	if (redact_line(&t->redact, from, &text) < 0)
 		return -1;
-	if (text.p == s->msg.text.p)
+	if (text.p == from.p)
 		return 0;
-	clean->line = text;
-	msg_scan(text, &clean->msg, &error);
+	s->line = text;
+	if (t->writer.format->message)
+		msg_scan(text, &s->msg, &error);
 	return 0;
 }
 
 static void
-write_message(struct tap *t, const struct message *s)
+write_message(struct tap *t, struct message s)
 {
+	const struct format *f = t->writer.format;
 	struct buf *to = out_buf(&t->out);
 	size_t before = to->n;
-	struct message clean;
-	int r = 0;
+	int r = t->options->redact ? redact_message(t, &s) : 0;
 
-	if (t->options->redact) {
-		r = redact_message(t, s, &clean);
-		s = &clean;
-	}
 	if (r == 0)
-		r = t->writer.format->message(&t->writer, to, s);
+		r = f->line ? f->line(&t->writer, to, &s, s.line) : f->message(&t->writer, to, &s);
 	tap_commit(t, before, r);
 }
 
 void
 tap_message(struct tap *t, const struct message *s)
 {
-	const struct format *f = t->writer.format;
-	bool chosen;
-
 	t->t = s->t;
 	if (t->left == 0)
 		return;
-	if (f->watch)
-		f->watch(&t->writer, s);
-	if (t->muted)
+	if (t->writer.format->watch)
+		t->writer.format->watch(&t->writer, s);
+	if (t->muted || !is_chosen(t, s))
 		return;
-	chosen = is_chosen(t, s);
-	if (chosen && f->message)
-		write_message(t, s);
-	if (chosen && f->line)
-		write_line(t, s);
-	if (chosen && t->left != UINT64_MAX)
+	write_message(t, *s);
+	if (t->left != UINT64_MAX)
 		t->left--;
 }
 
