@@ -131,7 +131,7 @@ let_in(struct share *s, bool joins)
 static bool
 is_here(const struct share *s, struct slice hop)
 {
-	return !hop.p || slice_is(hop, "0") || (json_type(hop) == JSON_STRING && (json_string_is(hop, s->name) || json_string_is(hop, "0")));
+	return !hop.p || slice_is(hop, "0") || json_string_is(hop, "0") || json_string_is(hop, s->name);
 }
 
 static int

@@ -4,16 +4,6 @@
 #include "cmd/acp-share/share.h"
 #include "lib/recording/recording.h"
 
-void
-share_show(struct share *s, enum acp_direction dir, const struct message *message, const struct guest *except)
-{
-	s->messages[dir]++;
-	if (preface_wants(message))
-		preface_see(&s->preface, message);
-	if (s->guests)
-		guests_copy(s, recording_put_message(&s->record, message->t, 0, message->from, message->line), except);
-}
-
 static enum verdict
 message(void *state, struct frame *f, enum acp_direction dir, const struct message *message)
 {

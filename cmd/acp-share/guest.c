@@ -101,6 +101,16 @@ copy(struct guest *g, struct block *block, struct slice record)
 }
 
 void
+share_show(struct share *s, enum acp_direction dir, const struct message *message, const struct guest *except)
+{
+	s->messages[dir]++;
+	if (preface_wants(message))
+		preface_see(&s->preface, message);
+	if (s->guests)
+		guests_copy(s, recording_put_message(&s->record, message->t, 0, message->from, message->line), except);
+}
+
+void
 guests_copy(struct share *s, int built, const struct guest *except)
 {
 	struct slice record = buf_slice(&s->record);
@@ -190,8 +200,8 @@ cancel(struct share *s, struct call *c)
 {
 	struct buf params = {0}, text = {0};
 
-	if (!c->cancelled && !s->over[c->dir] && buf_printf(&params, "{\"%s\":", acp_request_id) == 0 &&
-		buf_add_slice(&params, buf_slice(&c->sent)) == 0 && buf_add_string(&params, "}") == 0 &&
+	if (!c->cancelled && !s->over[c->dir] && buf_add(&params, "{", 1) == 0 &&
+		json_add_member(&params, acp_request_id, buf_slice(&c->sent)) == 0 && buf_add(&params, "}", 1) == 0 &&
 		msg_make_notification(&text, acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), buf_slice(&params)) == 0 &&
 		send(s, c->dir, buf_slice(&text)) == 0)
 		c->cancelled = true;
@@ -203,20 +213,14 @@ cancel(struct share *s, struct call *c)
 static void
 cancel_named(struct guest *g, struct slice id)
 {
-	struct buf wanted = {0}, key = {0};
 	struct call *c;
 
-	if (id.p && msg_id_key(id, &wanted) == 0) {
-		DL_FOREACH(g->share->calls, c) {
-			key.n = 0;
-			if (c->guest == g && msg_id_key(buf_slice(&c->id), &key) == 0 && slice_eq(buf_slice(&key), buf_slice(&wanted))) {
-				cancel(g->share, c);
-				break;
-			}
+	DL_FOREACH(g->share->calls, c) {
+		if (c->guest == g && msg_same_id(buf_slice(&c->id), id)) {
+			cancel(g->share, c);
+			break;
 		}
 	}
-	buf_free(&wanted);
-	buf_free(&key);
 }
 
 /* 0, or -1 out of memory. */
@@ -354,9 +358,9 @@ take_record(struct guest *g, struct slice line)
 		reject(g, error.what);
 	else if (type != JSON_OBJECT || !values[1].p)
 		reject(g, "not a record with a message");
-	else if (json_type(values[0]) == JSON_STRING && json_string_is(values[0], acp_side_name(ACP_CLIENT)))
+	else if (json_string_is(values[0], acp_side_name(ACP_CLIENT)))
 		take_message(g, values[1], ACP_DOWN);
-	else if (json_type(values[0]) == JSON_STRING && json_string_is(values[0], acp_side_name(ACP_AGENT)))
+	else if (json_string_is(values[0], acp_side_name(ACP_AGENT)))
 		take_message(g, values[1], ACP_UP);
 	else
 		reject(g, "a record needs the member \"from\", which is \"client\" or \"agent\"");

@@ -347,9 +347,8 @@ put_session(const struct session *s, struct buf *to)
 {
 	struct slice cwd = json_get(scan(&s->opened.request).params, "cwd");
 
-	if (buf_add_string(to, "{\"id\":") < 0 || json_quote(slice(s->id, s->n), to) < 0 || buf_add_string(to, ",\"cwd\":") < 0)
-		return -1;
-	return buf_add_slice(to, json_type(cwd) == JSON_STRING ? cwd : slice_of("null")) < 0 ? -1 : buf_add_string(to, "}");
+	return buf_add_string(to, "{\"id\":") || json_quote(slice(s->id, s->n), to)
+		|| json_add_member(to, "cwd", json_type(cwd) == JSON_STRING ? cwd : slice_of("null")) || buf_add(to, "}", 1) ? -1 : 0;
 }
 
 int

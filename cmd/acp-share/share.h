@@ -42,8 +42,6 @@ static const char share_name[] = "acp-share";
 /* filter.c */
 /* Shares the stream until it ends. Returns the exit status. */
 int share_run(struct share *, const struct frame_options *);
-/* A message is forwarded, perhaps of a guest: all guests except `except` get a copy. */
-void share_show(struct share *, enum acp_direction, const struct message *, const struct guest *except);
 
 /* door.c: the socket. */
 /* Lets guests in from now on. 0, or -1 out of memory. */
@@ -51,6 +49,8 @@ int door_open(struct share *);
 void door_close(struct share *);
 
 /* guest.c: a guest watches (reads a recording of the stream from fd, a pipe) or joins (also writes records; fd is a socket). */
+/* A message is forwarded, perhaps of a guest: all guests except `except` get a copy. */
+void share_show(struct share *, enum acp_direction, const struct message *, const struct guest *except);
 /* Adds a guest. Takes ownership of fd. Returns 0, or -1 with errno. */
 int guest_add(struct share *, int fd, bool joins);
 /* A copy for all guests but one; built: the result of building it in share.record. */

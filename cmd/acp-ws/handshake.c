@@ -91,38 +91,33 @@ handshake_check(struct lws *wsi, const struct options *o, const char **why)
 	return status;
 }
 
-static const char *
-phrase(unsigned status)
-{
-	switch (status) {
-	case HTTP_STATUS_UNAUTHORIZED:
-		return "Unauthorized";
-	case HTTP_STATUS_FORBIDDEN:
-		return "Forbidden";
-	case HTTP_STATUS_NOT_FOUND:
-		return "Not Found";
-	case 426:
-		return "Upgrade Required";
-	case HTTP_STATUS_SERVICE_UNAVAILABLE:
-		return "Service Unavailable";
-	default:
-		return "Internal Server Error";
-	}
-}
+/* The last is for any other status. */
+static const struct response {
+	unsigned status;
+	const char *phrase, *headers;
+} responses[] = {
+	{HTTP_STATUS_UNAUTHORIZED, "Unauthorized", "WWW-Authenticate: Bearer\r\n"},
+	{HTTP_STATUS_FORBIDDEN, "Forbidden", ""},
+	{HTTP_STATUS_NOT_FOUND, "Not Found", ""},
+	{426, "Upgrade Required", "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"},
+	{HTTP_STATUS_SERVICE_UNAVAILABLE, "Service Unavailable", ""},
+	{0, "Internal Server Error", ""},
+};
 
 int
 handshake_refuse(struct lws *wsi, unsigned status, const char *why)
 {
-	const char *more = status == 426 ? "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-		: status == HTTP_STATUS_UNAUTHORIZED ? "WWW-Authenticate: Bearer\r\n" : "";
+	const struct response *r = responses;
 	struct buf text = {0};
 	size_t before = LWS_PRE;
 
+	while (r->status && r->status != status)
+		r++;
 	if (buf_reserve(&text, before) < 0)
 		return -1;
 	text.n = before;
 	if (buf_printf(&text, "HTTP/1.1 %u %s\r\n%sContent-Type: text/plain\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s\n",
-			status, phrase(status), more, strlen(why) + 1, why) == 0)
+			status, r->phrase, r->headers, strlen(why) + 1, why) == 0)
 		lws_write(wsi, (unsigned char *)text.p + before, text.n - before, LWS_WRITE_HTTP);
 	buf_free(&text);
 	/* libwebsockets closes the connection after the response is written. */

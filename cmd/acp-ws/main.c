@@ -9,8 +9,6 @@
 #include "lib/base/cli.h"
 #include "lib/run/proc.h"
 
-const char tool_name[] = "acp-ws";
-
 static const char help[] =
 	"usage: acp-ws --listen [ADDR:]PORT [OPTION]... -- AGENT [ARG]...\n"
 	"       acp-ws --connect URL [OPTION]...\n"

@@ -8,7 +8,7 @@
 #include "lib/acp/requests.h"
 #include "lib/run/endpoint.h"
 
-extern const char tool_name[];
+static const char tool_name[] = "acp-ws";
 
 struct options {
 	/* --listen */
