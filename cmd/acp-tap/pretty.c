@@ -19,7 +19,6 @@
 #include "cmd/acp-tap/cells.h"
 #include "cmd/acp-tap/preview.h"
 #include "cmd/acp-tap/sessions.h"
-#include "cmd/acp-tap/whole.h"
 #include "lib/base/people.h"
 #include "lib/run/proc.h"
 
@@ -30,6 +29,7 @@ enum {
 	WIDTH_MOST = 4096,
 	NUMBER = 5,        /* of -n */
 	RUN_TEXT = 8192,   /* what is kept of the text of a run */
+	MARGIN = 4, INDENT = 2, /* of a message in full */
 };
 
 /* How wide the columns are. */
@@ -504,10 +504,39 @@ put_header(struct writer *w, struct buf *to, const struct heading *h)
 
 /* --- in full --- */
 
+/* JSON text, one member or element on each line, indented; spelling is kept. */
+static int
+put_value(struct buf *to, struct json_iter *it, size_t depth)
+{
+	struct json_iter inner;
+	struct slice key;
+	bool any = false;
+	int r;
+
+	if (!json_enter(it, &inner))
+		return text_plain(to, json_value(it));
+	r = buf_add(to, it->at, 1);
+	for (; r == 0 && json_step(&inner, &key); any = true) {
+		r = buf_printf(to, "%s\n%*s", any ? "," : "", (int)(MARGIN + INDENT * (depth + 1)), "");
+		if (key.p)
+			r |= text_plain(to, key) | buf_add(to, ": ", 2);
+		r |= put_value(to, &inner, depth + 1);
+	}
+	if (any)
+		r |= buf_printf(to, "\n%*s", (int)(MARGIN + INDENT * depth), "");
+	r |= buf_add(to, *it->at == '{' ? "}" : "]", 1);
+	json_leave(it, &inner);
+	return r;
+}
+
 static int
 put_full(struct writer *w, struct buf *to, const struct message *s)
 {
-	return put_message(w, to, s) < 0 ? -1 : whole_put_json(to, s->msg.text);
+	struct json_iter it = {.in = s->msg.text, .at = s->msg.text.p};
+
+	if (put_message(w, to, s) < 0 || buf_printf(to, "%*s", MARGIN, "") < 0 || put_value(to, &it, 0) < 0)
+		return -1;
+	return buf_add(to, "\n", 1);
 }
 
 static int
@@ -515,7 +544,9 @@ put_full_event(struct writer *w, struct buf *to, const struct event *e)
 {
 	if (put_event(w, to, e) < 0)
 		return -1;
-	return e->text.p && (e->kind == RECORD_NOISE || e->kind == RECORD_STDERR) ? whole_put_text(to, e->text) : 0;
+	if (!e->text.p || (e->kind != RECORD_NOISE && e->kind != RECORD_STDERR))
+		return 0;
+	return buf_printf(to, "%*s", MARGIN, "") < 0 || text_plain(to, e->text) < 0 ? -1 : buf_add(to, "\n", 1);
 }
 
 const struct format format_full = {.name = "full", .header = put_header, .watch = watch, .message = put_full,
