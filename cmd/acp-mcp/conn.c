@@ -223,27 +223,6 @@ command_ended(void *arg)
 	conn_update_all(c->mcp);
 }
 
-static int
-pipes(int theirs[2], int ours[2])
-{
-	int down[2], up[2], error;
-
-	if (proc_pipe(down) < 0)
-		return -1;
-	if (proc_pipe(up) < 0) {
-		error = errno;
-		close(down[0]);
-		close(down[1]);
-		errno = error;
-		return -1;
-	}
-	theirs[0] = down[0];
-	theirs[1] = up[1];
-	ours[0] = up[0];
-	ours[1] = down[1];
-	return 0;
-}
-
 struct conn *
 conn_start(struct mcp *m, const struct provided *p, const struct form *form)
 {
@@ -255,7 +234,7 @@ conn_start(struct mcp *m, const struct provided *p, const struct form *form)
 		return NULL;
 	}
 	c->command = (struct command){.mcp = m, .what = p, .input = -1, .ended = command_ended, .arg = c};
-	if (pipes(theirs, ours) < 0) {
+	if (proc_pipes(2, theirs, ours) < 0) {
 		conn_warn(c, "it cannot be started: ", slice_of(strerror(errno)));
 		free(c);
 		return NULL;
@@ -270,7 +249,7 @@ conn_start(struct mcp *m, const struct provided *p, const struct form *form)
 		return NULL;
 	}
 	LL_PREPEND(m->conns, c);
-	if (open_peer(c, ours[0], ours[1]) < 0)
+	if (open_peer(c, ours[1], ours[0]) < 0)
 		mcp_fail(m, strerror(errno));
 	return c;
 }

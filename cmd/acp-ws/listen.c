@@ -178,26 +178,6 @@ agent_ended(void *arg, int status)
 	conn_changed(c);
 }
 
-/* Opens three pipes: the agent's ends, and the ends that stay here. Returns 0, or -1 with errno and none open. */
-static int
-make_pipes(int theirs[3], int ours[3])
-{
-	int p[2], i;
-
-	for (i = 0; i < 3; i++) {
-		if (proc_pipe(p) < 0) {
-			while (i-- > 0) {
-				close(theirs[i]);
-				close(ours[i]);
-			}
-			return -1;
-		}
-		theirs[i] = i == 0 ? p[0] : p[1];
-		ours[i] = i == 0 ? p[1] : p[0];
-	}
-	return 0;
-}
-
 /* 0, or -1 with errno. */
 static int
 start_agent(struct conn *c)
@@ -207,7 +187,7 @@ start_agent(struct conn *c)
 	struct proc_fd fds[3];
 	struct proc_spec spec = {.argv = s->options->command, .fds = fds, .nfds = 3, .death_signal = SIGKILL, .guardian = &s->guardian};
 
-	if (make_pipes(theirs, ours) < 0)
+	if (proc_pipes(3, theirs, ours) < 0)
 		return -1;
 	for (i = 0; i < 3; i++)
 		fds[i] = (struct proc_fd){theirs[i], i};

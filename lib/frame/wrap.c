@@ -156,21 +156,6 @@ wrap_left(struct frame *f)
 	extend_exit_timer(f);
 }
 
-/* Both ends of three pipes: what the agent gets, and what stays here. */
-static int
-make_pipes(int theirs[3], int ours[3])
-{
-	int p[2], i;
-
-	for (i = 0; i < 3; i++) {
-		if (proc_pipe(p) < 0)
-			return -1;
-		theirs[i] = i == 0 ? p[0] : p[1];
-		ours[i] = i == 0 ? p[1] : p[0];
-	}
-	return 0;
-}
-
 static int
 open_stderr(struct frame *f, int fd)
 {
@@ -197,7 +182,7 @@ wrap_open(struct frame *f)
 	error = stdio_open(f);
 	if (error)
 		return error;
-	if (make_pipes(theirs, ours) < 0)
+	if (proc_pipes(3, theirs, ours) < 0)
 		goto fail;
 	for (i = 0; i < 3; i++)
 		fds[i] = (struct proc_fd){theirs[i], i};

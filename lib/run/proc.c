@@ -468,6 +468,28 @@ proc_pipe(int fds[2])
 }
 
 int
+proc_pipes(size_t n, int theirs[], int ours[])
+{
+	int p[2], error;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (proc_pipe(p) < 0) {
+			error = errno;
+			while (i-- > 0) {
+				close(theirs[i]);
+				close(ours[i]);
+			}
+			errno = error;
+			return -1;
+		}
+		theirs[i] = i == 0 ? p[0] : p[1];
+		ours[i] = i == 0 ? p[1] : p[0];
+	}
+	return 0;
+}
+
+int
 proc_stdio(void)
 {
 	int fd;

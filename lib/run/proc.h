@@ -62,6 +62,8 @@ int proc_close_others(bool at_exec);
 int proc_abandon(int fd);
 /* A pipe with both ends close-on-exec, above descriptor 7. 0, or -1 with errno. */
 int proc_pipe(int fds[2]);
+/* n of them for a child: its ends, which are those of its standard input, output and error, and ours. 0, or -1 with errno and none. */
+int proc_pipes(size_t n, int theirs[], int ours[]);
 /*
  * Opens /dev/null at each of 0, 1 and 2 that is closed, so that no other file lands there; at 1 for
  * reading, so that what is written there fails as it would have, and is not lost in silence. 0 or -1.
