@@ -6,9 +6,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "lib/run/system.h"
 #include "memory.h"
 #include "route.h" /* struct route, route_no_memory */
+
+enum { TRIM_EVERY = 64 * 1024 /* bytes written: how much is unread costs a system call */ };
 
 void
 route_no_memory(struct route *r)
@@ -34,10 +35,7 @@ port_drain(struct port *p)
 int
 port_open_out(struct port *p, int fd)
 {
-	int capacity = system_pipe_size(fd);
-
-	p->pipe = capacity > 0 ? (uint64_t)capacity : 0;
-	p->out_bytes = 0;
+	p->out_bytes = p->trimmed = 0;
 	p->finishing = p->input_closed = p->refuses = false;
 	if (p->rest >= 0)
 		close(p->rest);
@@ -113,12 +111,12 @@ port_consumed(const struct port *p)
 }
 
 void
-port_journal_trim(struct port *p, bool exact)
+port_journal_trim(struct port *p)
 {
-	uint64_t written = p->out.out.written, consumed;
+	uint64_t consumed = port_consumed(p);
 	struct entry s;
 
-	consumed = exact ? port_consumed(p) : written > p->pipe ? written - p->pipe : 0;
+	p->trimmed = p->out.out.written;
 	while (p->n > 0 && entry_at(p, 0)->end != 0 && entry_at(p, 0)->end <= consumed && port_journal_take(p, &s))
 		pieces_drop(&s.text);
 }
@@ -128,7 +126,7 @@ port_check_quiet(struct port *p, enum acp_direction dir)
 {
 	const struct port *out = p->other_side ? p->other_side : p;
 
-	port_journal_trim(p, true);
+	port_journal_trim(p);
 	return p->n == 0 && p->places == 0 && p->notes_in[dir] <= out->notes_out[dir];
 }
 
@@ -195,8 +193,8 @@ port_put(struct port *p, struct pieces *text, enum entry_kind kind, uint64_t id,
 	if (r < 0 || !p->sink || first) {
 		pieces_drop(text);
 	} else {
-		if (s.end)
-			port_journal_trim(p, false);
+		if (p->out.out.written - p->trimmed >= TRIM_EVERY)
+			port_journal_trim(p);
 		r = port_journal_add(p, &s);
 	}
 	port_queue_changed(p);

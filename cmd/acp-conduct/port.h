@@ -105,7 +105,7 @@ struct port {
 	size_t waiting;          /* bytes of it that are not written yet */
 	size_t places;           /* calls whose responses have a place in it */
 	uint64_t out_bytes;      /* given to this process */
-	uint64_t pipe;           /* bytes that its pipe can hold */
+	uint64_t trimmed;        /* of those written, as many as were when the journal was trimmed last */
 	int rest;                /* a write end of its pipe, to find out how much is unread; -1: none */
 
 	/* Counts. */
@@ -148,8 +148,8 @@ uint64_t port_consumed(const struct port *);
 bool port_journal_take(struct port *, struct entry *);
 /* Appends an entry and owns its pieces. Returns 0, or -1 out of memory. */
 int port_journal_add(struct port *, struct entry *);
-/* Removes entries that the process has read: exact asks the system how many, else those that the pipe cannot hold any more. */
-void port_journal_trim(struct port *, bool exact);
+/* Removes the entries that the process has read. */
+void port_journal_trim(struct port *);
 /* Trims the journal. Returns true if the component has read everything and forwarded all notifications in that direction. */
 bool port_check_quiet(struct port *, enum acp_direction);
 /* Closes the output once its queue is written. */

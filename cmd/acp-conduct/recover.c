@@ -310,7 +310,7 @@ recover_report(struct port *p, const char *what, const struct recover_counts *n)
 size_t
 recover_count_unread(struct port *p)
 {
-	port_journal_trim(p, true);
+	port_journal_trim(p);
 	return p->n;
 }
 
