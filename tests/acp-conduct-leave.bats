@@ -37,24 +37,46 @@ has_ended() { ! kill -0 "$1" 2>/dev/null; }
 	done
 }
 
-@test "the client's last notification arrives, however long a proxy thinks about it within the grace period" {
+# thinking: a proxy that waits for the fifo `go` before it forwards the client's last message.
+thinking() {
 	mkfifo go
 	cat >thinking <<-'EOS'
 		#!/bin/bash
 		while IFS= read -r line; do
-			[[ $line != *session/cancel* ]] || read -r _ <go
+			[[ $line != *'"last"'* ]] || read -r _ <go
 			printf '%s\n' "$line"
 		done | acp-tap -o /dev/null
 	EOS
 	chmod +x thinking
-	start --grace 60s --no-mcp -p ./thinking -- ./agent
-	begin
-	say '{"jsonrpc":"2.0","method":"session/cancel","params":{}}'
+}
+
+# last MESSAGE: the client sends it and leaves, and the agent gets it, and then the end.
+last() {
+	say "$1"
 	exec 9>&-
 	a_while_passes 3s
 	echo >go &
 	ends 0
-	grep -qF '"session/cancel"' agent.log
+	grep -qF '"last"' agent.log
+}
+
+@test "the client's last notification arrives, however long a proxy thinks about it within the grace period" {
+	thinking
+	start --grace 60s --no-mcp -p ./thinking -- ./agent
+	begin
+	last '{"jsonrpc":"2.0","method":"session/cancel","params":{"last":1}}'
+}
+
+@test "so does its last response" {
+	thinking
+	printf '(select(.method == "ask") | {jsonrpc: "2.0", id: "q", method: "question"}), (%s)\n' "$(<agent.jq)" >asking.jq
+	mv asking.jq agent.jq
+	start --grace 60s --no-mcp -p ./thinking -- ./agent
+	begin
+	say '{"jsonrpc":"2.0","id":1,"method":"ask"}'
+	gets '"question"'
+	responds 1 '{"method":"ask","params":null}'
+	last "$(jq -c 'select(.method == "question") | {jsonrpc, id, result: {last: 1}}' got)"
 }
 
 @test "SIGTERM: one grace period for the whole chain, not one for each component" {

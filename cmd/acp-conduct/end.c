@@ -114,14 +114,26 @@ is_unread(const struct port *p)
 		(endpoint_can_write(&p->out) && port_consumed(p) < p->out.out.written);
 }
 
-/* Has a proxy something to read, or (notes) has it read notifications that it has not forwarded? */
+/* Has a response to the agent's side come to a proxy, which has not passed it on? */
+static bool
+holds_a_response(const struct port *p)
+{
+	const struct call *c;
+
+	for (c = p->calls; c; c = c->next_open)
+		if (c->dir == ACP_UP && c->child_response.n > 0)
+			return true;
+	return false;
+}
+
+/* Has a proxy something to read or a response to pass on, or (notes) has it read notifications that it has not forwarded? */
 static bool
 is_under_way(const struct segment *s, bool notes)
 {
 	const struct port *p;
 
 	for (p = s->first->below; p != s->last && p != s->first; p = p->below)
-		if (notes ? p->notes_in[ACP_DOWN] > p->notes_out[ACP_DOWN] : is_unread(p))
+		if (notes ? p->notes_in[ACP_DOWN] > p->notes_out[ACP_DOWN] : is_unread(p) || holds_a_response(p))
 			return true;
 	return false;
 }

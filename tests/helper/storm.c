@@ -501,6 +501,8 @@ play(struct storm *s, struct buf *in, size_t *taken)
 		}
 		wake(s);
 	}
+	/* Its responses are the last that it says before it leaves. */
+	answer_all(s);
 	return true;
 }
 
