@@ -55,13 +55,11 @@ link_has_no_reader(const struct link *l)
 int
 link_unread(const struct link *l)
 {
-	int fd = l->rd >= 0 ? l->rd : l->wr, n = 0;
+	int n = 0;
 
-	if (fd < 0)
-		return 0;
-	if (l->rd < 0 && link_type(fd) == S_IFSOCK)
-		return system_unsent(fd);
-	return ioctl(fd, FIONREAD, &n) < 0 ? 0 : n;
+	if (l->rd < 0)
+		return l->wr < 0 ? 0 : system_unread(l->wr);
+	return ioctl(l->rd, FIONREAD, &n) < 0 ? 0 : n;
 }
 
 /* The last byte of what waits in a pipe; -1: none, or it cannot be known. */

@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "lib/run/system.h"
 #include "memory.h"
 #include "route.h" /* struct route, route_no_memory */
 
@@ -103,11 +103,9 @@ uint64_t
 port_consumed(const struct port *p)
 {
 	uint64_t written = p->out.out.written;
-	int n = 0;
+	uint64_t unread = p->rest < 0 ? 0 : (uint64_t)system_unread(p->rest);
 
-	if (p->rest < 0 || ioctl(p->rest, FIONREAD, &n) < 0 || n < 0 || (uint64_t)n > written)
-		n = 0;
-	return written - (uint64_t)n;
+	return unread > written ? written : written - unread;
 }
 
 void

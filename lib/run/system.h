@@ -28,7 +28,7 @@ ssize_t system_copy_pipe(int from, int to, size_t n);
 int system_pipe_size(int fd);
 /* 0, or -1 where the wish is not granted. */
 int system_set_pipe_size(int fd, int size);
-/* The bytes that were sent to a socket and that its other side has not read; 0 where that cannot be known. */
-int system_unsent(int socket);
+/* How many of the bytes written to a pipe or socket its other side has not read, at least; 0 where that cannot be known. */
+int system_unread(int fd);
 
 #endif

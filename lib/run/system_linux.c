@@ -55,10 +55,11 @@ system_set_pipe_size(int fd, int size)
 	return fcntl(fd, F_SETPIPE_SZ, size) < 0 ? -1 : 0;
 }
 
+/* A pipe has the one, a socket the other. */
 int
-system_unsent(int socket)
+system_unread(int fd)
 {
 	int n = 0;
 
-	return ioctl(socket, SIOCOUTQ, &n) < 0 ? 0 : n;
+	return ioctl(fd, SIOCOUTQ, &n) < 0 && ioctl(fd, FIONREAD, &n) < 0 ? 0 : n;
 }
