@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "death.h"
@@ -80,25 +78,6 @@ on_input(void *arg, enum endpoint_event event)
 
 /* --- output --- */
 
-/*
- * Has the process ended, or does it in a moment? Its pipes close a little before. An agent that only closes its input costs this
- * wait once.
- */
-static bool
-is_ending(pid_t pid)
-{
-	const struct timespec look = {0, 1000000};
-	siginfo_t info = {0};
-	int looks;
-
-	for (looks = 0; looks < 20; looks++) {
-		if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid != 0)
-			return true;
-		nanosleep(&look, NULL);
-	}
-	return false;
-}
-
 /* A component, or the client, does not read what is written to it any more. */
 static void
 not_read(struct port *p)
@@ -117,12 +96,10 @@ not_read(struct port *p)
 	if (p->carries || c->life != LIFE_RUNS || p->route->broken)
 		return;
 	/* An agent may still have something to say; another component is replaced once there is something for it to read. */
-	if (c->kind != KIND_AGENT || death_is_replaceable(c)) {
+	if (c->kind != KIND_AGENT || death_is_replaceable(c))
 		p->live = false;
-	} else if (!is_ending(c->pid)) {
-		p->refuses = true;
-		recover_fail_unread(p, "the agent has closed its standard input");
-	}
+	/* A process closes its pipes a little before it has ended: the next look is not at once. */
+	loop_remove_timer(p->route->loop, &p->route->stuck);
 	p->route->check_stuck = true;
 }
 
@@ -146,14 +123,22 @@ on_output(void *arg, enum endpoint_event event)
 
 /* --- what gets stuck --- */
 
-/* If something waits for a running component that has closed its input, starts the timer after which it counts as dead. */
+/*
+ * For a component that has closed its input and still runs after a moment: requests to an agent that is not restarted get an error.
+ * If something waits for another component, starts the timer after which it counts as dead.
+ */
 static bool
 check_closed_input(struct port *p)
 {
 	struct component *c = p->sink ? p->sink->reader : NULL;
 
-	if (!p->input_closed || p->carries || p->refuses || !c || !chain_may_return(c) || c->life != LIFE_RUNS || p->route->broken)
+	if (!p->input_closed || p->carries || p->refuses || !c || c->life != LIFE_RUNS || p->route->broken)
 		return false;
+	if (c->kind == KIND_AGENT && !death_is_replaceable(c)) {
+		p->refuses = true;
+		recover_fail_unread(p, "the agent has closed its standard input");
+		return false;
+	}
 	if (recover_count_unread(p) > 0 || p->calls)
 		start_closed_timer(c, c->kind == KIND_FILTER && p->kind == PORT_ABOVE ? "input (descriptor 6)" : "standard input");
 	return true;
