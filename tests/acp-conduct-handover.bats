@@ -59,9 +59,10 @@ component() {
 
 # --- cancellations
 
-@test "a request that was cancelled is not sent again without its cancellation" {
+@test "a request that was cancelled is not sent again without its cancellation, even if the next process dies before it reads" {
 	# It dies of the cancellation, before it has passed on either.
-	component holding 1 <<-'EOS'
+	component holding 2 <<-'EOS'
+		(($(wc -l <holding.lives) == 1)) || kill -KILL $$
 		while IFS= read -r line; do
 			case $line in
 			*'"$/cancel_request"'*) kill -KILL $$ ;;
@@ -74,7 +75,8 @@ component() {
 	start --no-mcp -p ./holding -- ./agent
 	begin
 	say '{"jsonrpc":"2.0","id":1,"method":"slow"}' '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}'
-	says 'holding: died'
+	died_twice() { (($(grep -c 'holding: died' said) == 2)); }
+	wait_for died_twice
 	say '{"jsonrpc":"2.0","id":2,"method":"after"}'
 	responds 2 '{"method":"after","params":null}'
 	responds 1 -32800

@@ -33,7 +33,7 @@ struct call {
 	char *bytes;
 	uint64_t t;           /* us, when it was forwarded */
 	uint64_t answered;    /* us, when the response to its child was given to `to`; 0: not yet */
-	uint64_t end;         /* its end, as a count of the bytes written to the process of `to`; 0: not written yet */
+	uint64_t end;         /* its end, as a count of the bytes written to the process of `to`; 0: not written yet, SENT_AGAIN in recover.c: not again */
 	bool read;            /* an earlier process has read and forwarded it; `end` is not valid */
 	/* What the component has made of it. */
 	struct call *child, *parent;   /* the request that it was forwarded as, and the reverse */

@@ -13,6 +13,9 @@
 
 #include "chain.h"
 
+/* The end of a request that was read, and now waits to be written again. */
+static const uint64_t SENT_AGAIN = UINT64_MAX;
+
 static bool
 is_unread(uint64_t end, uint64_t consumed)
 {
@@ -50,7 +53,7 @@ send_again(struct port *p, struct call *c, struct recover_counts *n)
 	if (pieces_hold(&s.text, &c->text) < 0)
 		return -1;
 	c->resends++;
-	c->end = 0;
+	c->end = SENT_AGAIN;
 	n->again++;
 	r = port_journal_add(p, &s);
 	if (r < 0 || !c->cancelled)
@@ -97,8 +100,8 @@ keep_entry(struct port *p, struct entry *s)
 	case ENTRY_RESPONSE:
 		return (p->kind != PORT_PROXY && !p->memory) || make_place(p, s);
 	case ENTRY_CANCEL:
-		/* One that is sent again has its own; one that was forwarded is cancelled where it is now. */
-		return c && (c->end == 0 ? !c->resends : p->kind != PORT_PROXY && !c->child);
+		/* One that is sent again now has its own; one that was forwarded is cancelled where it is now. */
+		return c && (c->end == 0 || (c->end != SENT_AGAIN && p->kind != PORT_PROXY && !c->child));
 	case ENTRY_REQUEST:
 		/* The first question is asked again, in another way. */
 		return c && !(p->kind == PORT_PROXY && p->state == PORT_INITIALIZING && c->what == ACP_INITIALIZE);
