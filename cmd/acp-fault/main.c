@@ -79,38 +79,18 @@ enum {
 	OPT_PLAN,
 };
 
-/* What a rule has: on the command line, and in a plan. */
-#define RULE_LONG_OPTIONS \
-	SELECT_LONG_OPTIONS, \
-	{"from-match", required_argument, NULL, OPT_FROM_MATCH}, \
-	{"every", required_argument, NULL, OPT_EVERY}, \
-	{"once", no_argument, NULL, OPT_ONCE}, \
-	{"at", required_argument, NULL, OPT_AT}, \
-	{"torn", no_argument, NULL, OPT_TORN}, \
-	{"exit-status", required_argument, NULL, OPT_EXIT_STATUS}, \
-	{"exit-signal", required_argument, NULL, OPT_EXIT_SIGNAL}, \
-	{"noise", required_argument, NULL, OPT_FAULT + FAULT_NOISE}, \
-	{"error", required_argument, NULL, OPT_FAULT + FAULT_ERROR}, \
-	{"hang", required_argument, NULL, OPT_FAULT + FAULT_HANG}, \
-	{"drop", required_argument, NULL, OPT_FAULT + FAULT_DROP}, \
-	{"stale-session", required_argument, NULL, OPT_FAULT + FAULT_STALE_SESSION}, \
-	{"wrong-id", required_argument, NULL, OPT_FAULT + FAULT_WRONG_ID}, \
-	{"id-type", required_argument, NULL, OPT_FAULT + FAULT_ID_TYPE}, \
-	{"corrupt", required_argument, NULL, OPT_FAULT + FAULT_CORRUPT}, \
-	{"truncate", required_argument, NULL, OPT_FAULT + FAULT_TRUNCATE}, \
-	{"duplicate", required_argument, NULL, OPT_FAULT + FAULT_DUPLICATE}, \
-	{"reorder", required_argument, NULL, OPT_FAULT + FAULT_REORDER}, \
-	{"overtake", required_argument, NULL, OPT_FAULT + FAULT_OVERTAKE}, \
-	{"delay", required_argument, NULL, OPT_FAULT + FAULT_DELAY}, \
-	{"stall", required_argument, NULL, OPT_FAULT + FAULT_STALL}, \
-	{"split", required_argument, NULL, OPT_FAULT + FAULT_SPLIT}, \
-	{"bandwidth", required_argument, NULL, OPT_FAULT + FAULT_BANDWIDTH}, \
-	{"close-after", required_argument, NULL, OPT_FAULT + FAULT_CLOSE}, \
-	{"exit-after", required_argument, NULL, OPT_FAULT + FAULT_EXIT}, \
-	{"linger", required_argument, NULL, OPT_FAULT + FAULT_LINGER}
-
-static const struct option options[] = {
-	RULE_LONG_OPTIONS,
+/* What a rule has beside its faults, on the command line and in a plan; and the command line alone. */
+static const struct option rule_options[] = {
+	SELECT_LONG_OPTIONS,
+	{"from-match", required_argument, NULL, OPT_FROM_MATCH},
+	{"every", required_argument, NULL, OPT_EVERY},
+	{"once", no_argument, NULL, OPT_ONCE},
+	{"at", required_argument, NULL, OPT_AT},
+	{"torn", no_argument, NULL, OPT_TORN},
+	{"exit-status", required_argument, NULL, OPT_EXIT_STATUS},
+	{"exit-signal", required_argument, NULL, OPT_EXIT_SIGNAL},
+};
+static const struct option stream_options[] = {
 	{"seed", required_argument, NULL, OPT_SEED},
 	{"report", required_argument, NULL, OPT_REPORT},
 	{"plan", required_argument, NULL, OPT_PLAN},
@@ -118,7 +98,21 @@ static const struct option options[] = {
 	FRAME_LONG_OPTIONS,
 	CLI_LONG_OPTIONS,
 };
-static const struct option plan_options[] = {RULE_LONG_OPTIONS, {NULL, 0, NULL, 0}};
+enum { RULE = sizeof(rule_options) / sizeof(rule_options[0]), STREAM = sizeof(stream_options) / sizeof(stream_options[0]) };
+/* All of a plan, and of the command line, with one for each kind of fault: set by list_options. */
+static struct option plan_options[RULE + FAULTS + 1], options[RULE + FAULTS + STREAM];
+
+static void
+list_options(void)
+{
+	const struct fault_kind *k;
+
+	memcpy(plan_options, rule_options, sizeof(rule_options));
+	for (k = fault_kinds; k < fault_kinds + FAULTS; k++)
+		plan_options[RULE + (k - fault_kinds)] = (struct option){k->option, required_argument, NULL, OPT_FAULT + (int)k->fault};
+	memcpy(options, plan_options, sizeof(plan_options));
+	memcpy(options + RULE + FAULTS, stream_options, sizeof(stream_options));
+}
 
 static const struct cli cli = {fault_name, help, "+m:w:hV", options};
 
@@ -362,6 +356,7 @@ main(int argc, char **argv)
 	int status;
 	size_t i;
 
+	list_options();
 	add_rule(o, 0);
 	frame_read(&o->frame, &cli, argc, argv, &given, take_option, &l);
 	check_rule(&cli, &o->rules[0], &given);

@@ -348,9 +348,22 @@ take_flag(struct options *o, int option)
 }
 
 static void
-take_rule(struct options *o, int option, const char *argument)
+take_option(void *arg, int option, const char *argument)
 {
+	struct arguments *a = arg;
+	struct options *o = &a->options;
+
 	switch (option) {
+	case 'e':
+	case 'E':
+		if (a->edit || a->edit_file)
+			cli_die(EXIT_USAGE, tool_name, "only one program is allowed: join its parts with |");
+		*(option == 'e' ? &a->edit : &a->edit_file) = argument;
+		break;
+	case OPT_ARG:
+	case OPT_ARGJSON:
+		take_arg(o, a, option, argument, a->words[optind++]);
+		break;
 	case OPT_PREPEND:
 	case OPT_APPEND:
 		take_context(o, option, argument);
@@ -367,29 +380,8 @@ take_rule(struct options *o, int option, const char *argument)
 	case OPT_DENY:
 		take_deny(o, argument);
 		break;
-	default:
+	case OPT_SEND:
 		take_send(o, argument);
-	}
-}
-
-static void
-take_option(void *arg, int option, const char *argument)
-{
-	struct arguments *a = arg;
-	struct options *o = &a->options;
-
-	switch (option) {
-	case 'e':
-	case 'E':
-		if (a->edit || a->edit_file)
-			cli_die(EXIT_USAGE, tool_name, "only one program is allowed: join its parts with |");
-		*(option == 'e' ? &a->edit : &a->edit_file) = argument;
-		break;
-	case OPT_ARG: case OPT_ARGJSON:
-		take_arg(o, a, option, argument, a->words[optind++]);
-		break;
-	case OPT_PREPEND: case OPT_APPEND: case OPT_MCP_SERVER: case OPT_ANSWER: case OPT_PERMIT: case OPT_DENY: case OPT_SEND:
-		take_rule(o, option, argument);
 		break;
 	case 'w':
 		a->wheres = grow(a->wheres, a->nwheres, sizeof(*a->wheres));
