@@ -29,6 +29,9 @@ struct summary {
 	bool narrow;
 };
 
+/* Makes what is shown: before the functions below. 0, or -1 out of memory. */
+int summary_make(struct summary *);
+void summary_free(struct summary *);
 /* Calls fn for each row except the total, until fn returns something other than 0. Returns that, or 0. */
 int summary_each(struct summary *, int (*fn)(struct summary *, const struct summary_row *));
 /* Appends the id, model, day, directory or agent of a row; nothing where it is not known. 0, or -1 out of memory. */
@@ -36,7 +39,6 @@ int summary_name(struct summary *, const struct summary_row *, struct buf *);
 /* Cache reads as a share of all input, in per mille; -1 where there is none. */
 uint64_t summary_peak(const struct usage_session *);
 int summary_hits(const struct usage_figures *);
-int summary_json(struct summary *, const struct summary_row *, struct buf *);
 
 /* table.c */
 /* Measures the columns, and writes their names. */

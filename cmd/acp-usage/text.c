@@ -1,4 +1,4 @@
-/* Figures and names, as people and tables have them. */
+/* Levels, figures and names, as people and tables have them. */
 #include <math.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -8,6 +8,26 @@
 #include "lib/base/people.h"
 
 enum { SHORT_ID = 8, MANY_SESSIONS = 256 };
+
+const char *const level_names[] = {"", "normal", "yellow", "orange", "red"};
+
+enum level
+tool_level(const struct options *o, const struct usage_session *s)
+{
+	if (!s->has_used || !s->has_size)
+		return LEVEL_UNKNOWN;
+	if (usage_reaches(s->used, s->size, o->warn[2], false))
+		return LEVEL_RED;
+	if (usage_reaches(s->used, s->size, o->warn[1], true))
+		return LEVEL_ORANGE;
+	return usage_reaches(s->used, s->size, o->warn[0], true) ? LEVEL_YELLOW : LEVEL_NORMAL;
+}
+
+uint64_t
+tokens_left(const struct usage_session *s)
+{
+	return s->has_size && s->size > s->used ? s->size - s->used : 0;
+}
 
 int
 put_tokens(struct buf *to, uint64_t n)

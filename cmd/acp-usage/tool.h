@@ -73,11 +73,13 @@ struct tool {
 
 static const char tool_name[] = "acp-usage";
 
-/* tool.c: reads messages, and passes their usage to the outputs. */
+/* events.c: passes what messages say to the outputs. */
 int tool_open(struct tool *, const struct options *, bool live);
 void tool_close(struct tool *);
-/* Writes the last turns and the summary. */
+/* Writes the last turns and the metrics. */
 void tool_end(struct tool *);
+
+/* tool.c */
 /* Reports a failure of the tool itself, and sets failed. */
 void tool_fail(struct tool *, const char *what);
 /* Prints one line on stderr, without waiting for its reader. */
@@ -88,12 +90,13 @@ bool tool_wants(struct tool *, const struct usage_session *);
 int tool_see(struct tool *, const struct message *, int (*take)(void *, const struct message *, const struct usage_report *), void *);
 /* A recording begins; started: seconds since 1970, 0 if not known. */
 int tool_begin(struct tool *, double started);
+
+/* text.c: levels, and figures as text. */
 enum level tool_level(const struct options *, const struct usage_session *);
 extern const char *const level_names[];  /* "", "normal", "yellow", "orange", "red" */
 /* What is left of the context window; 0 where that is not known. */
 uint64_t tokens_left(const struct usage_session *);
-
-/* text.c: figures as text. The put_ functions append to a buffer, and return 0, or -1 out of memory. */
+/* The put_ functions append to a buffer, and return 0, or -1 out of memory. */
 int put_tokens(struct buf *, uint64_t);          /* 53.0K, 200K, 1M */
 int put_clock(struct buf *, const struct tool *, uint64_t t); /* 2026-11-20 15:56:02, local, or 1.201s */
 /* The shortest beginning of a session's id that no other session has. */
@@ -111,7 +114,7 @@ const char *color_off(bool wanted);
 int row_put(struct tool *, struct buf *, const struct usage_event *);
 int row_put_names(struct tool *, struct buf *);
 
-/* summary.c */
+/* report.c */
 enum { SUMMARY_VERSION = 1 }; /* of the lines that --merge reads */
 /* Writes the summary. 0, or -1 out of memory. */
 int summary_put(struct tool *);

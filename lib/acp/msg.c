@@ -391,17 +391,9 @@ make(struct buf *b, struct slice id, const char *member, struct slice value, str
 {
 	size_t before = b->n;
 
-	if (buf_add_string(b, "{\"jsonrpc\":\"2.0\"") < 0)
-		goto fail;
-	if (id.p && (buf_add_string(b, ",\"id\":") < 0 || buf_add_slice(b, id) < 0))
-		goto fail;
-	if (buf_printf(b, ",\"%s\":", member) < 0 || buf_add_slice(b, value) < 0)
-		goto fail;
-	if (more.p && (buf_add_string(b, ",\"params\":") < 0 || buf_add_slice(b, more) < 0))
-		goto fail;
-	if (buf_add(b, "}", 1) == 0)
+	if (buf_add_string(b, "{\"jsonrpc\":\"2.0\"") == 0 && json_add_member(b, "id", id) == 0 && json_add_member(b, member, value) == 0
+		&& json_add_member(b, "params", more) == 0 && buf_add(b, "}", 1) == 0)
 		return 0;
-fail:
 	b->n = before;
 	return -1;
 }
@@ -442,8 +434,7 @@ msg_make_error(struct buf *b, struct slice id, int code, const char *message, st
 	int r = -1;
 
 	if (buf_printf(&e, "{\"code\":%d,\"message\":", code) == 0 && json_quote(slice_of(message), &e) == 0 &&
-		(!data.p || (buf_add_string(&e, ",\"data\":") == 0 && buf_add_slice(&e, data) == 0)) &&
-		buf_add(&e, "}", 1) == 0)
+		json_add_member(&e, "data", data) == 0 && buf_add(&e, "}", 1) == 0)
 		r = msg_make_failure(b, id, buf_slice(&e));
 	buf_free(&e);
 	return r;

@@ -24,32 +24,17 @@ place(struct slice name, uint64_t *at)
 	return i > n && slice_is(slice(name.p + i, name.n - i), end);
 }
 
-static void
-read_members(struct slice object, struct trace *t)
-{
-	const struct {
-		const char *name;
-		struct slice *to;
-	} members[] = {{"type", &t->type}, {"from", &t->from}, {"to", &t->to}, {"id", &t->id},
-		{"method", &t->method}, {"params", &t->params}, {"payload", &t->payload},
-		{"is_error", &t->is_error}};
-	struct json_iter it = {.in = object};
-	struct slice key, value;
-	size_t i;
-
-	while (json_next(&it, &key, &value))
-		for (i = 0; i < sizeof(members) / sizeof(*members); i++)
-			if (!members[i].to->p && json_string_is(key, members[i].name))
-				*members[i].to = value;
-}
-
 bool
 trace_read(struct slice object, struct trace *t)
 {
+	static const char *const names[] = {"type", "from", "to", "id", "method", "params", "payload", "is_error"};
+	struct json_iter it = {.in = object};
+	struct slice v[8];
 	uint64_t from, to;
 
-	*t = (struct trace){0};
-	read_members(object, t);
+	json_pick(&it, names, 8, v);
+	*t = (struct trace){.type = v[0], .from = v[1], .to = v[2], .id = v[3], .method = v[4], .params = v[5], .payload = v[6],
+		.is_error = v[7]};
 	if (!t->type.p || !(slice_is(t->type, "\"request\"") || slice_is(t->type, "\"response\"")
 		|| slice_is(t->type, "\"notification\"")))
 		return false;
@@ -59,12 +44,6 @@ trace_read(struct slice object, struct trace *t)
 	t->hop = from < to ? from : to;
 	t->below = from < to ? t->to : t->from;
 	return true;
-}
-
-static bool
-add_member(struct buf *b, const char *name, struct slice value)
-{
-	return !value.p || (buf_printf(b, ",\"%s\":", name) == 0 && buf_add_slice(b, value) == 0);
 }
 
 /* The client's initialize shows as what the conductor asks the first proxy. */
@@ -81,13 +60,13 @@ trace_message(const struct trace *t, struct buf *b)
 	bool ok = buf_add_string(b, "{\"jsonrpc\":\"2.0\"") == 0;
 
 	if (!slice_is(t->type, "\"notification\""))
-		ok = ok && add_member(b, "id", t->id);
+		ok = ok && json_add_member(b, "id", t->id) == 0;
 	if (slice_is(t->type, "\"response\"")) {
-		ok = ok && add_member(b, slice_is(t->is_error, "true") ? "error" : "result", t->payload);
+		ok = ok && json_add_member(b, slice_is(t->is_error, "true") ? "error" : "result", t->payload) == 0;
 	} else {
-		ok = ok && add_member(b, "method", is_proxys_initialize(t) ? slice_of("\"initialize\"") : t->method);
+		ok = ok && json_add_member(b, "method", is_proxys_initialize(t) ? slice_of("\"initialize\"") : t->method) == 0;
 		if (!slice_is(t->params, "null"))
-			ok = ok && add_member(b, "params", t->params);
+			ok = ok && json_add_member(b, "params", t->params) == 0;
 	}
 	return ok && buf_add_string(b, "}") == 0 ? 0 : -1;
 }

@@ -41,8 +41,6 @@ recording_seconds(struct slice number, uint64_t *us)
 enum acp_side
 recording_side(struct slice name)
 {
-	if (!name.p || json_type(name) != JSON_STRING)
-		return ACP_UNKNOWN;
 	if (json_string_is(name, acp_side_name(ACP_CLIENT)))
 		return ACP_CLIENT;
 	return json_string_is(name, acp_side_name(ACP_AGENT)) ? ACP_AGENT : ACP_UNKNOWN;

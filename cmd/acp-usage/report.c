@@ -1,0 +1,121 @@
+/* Writes the summary: as JSON objects, or as a table (table.c). */
+#include "cmd/acp-usage/summary.h"
+
+static int
+put_text(struct buf *to, const char *name, struct slice text)
+{
+	return text.n ? -(buf_printf(to, ",\"%s\":", name) || json_quote(text, to)) : 0;
+}
+
+static int
+json_figures(struct summary *s, struct buf *to, const struct summary_row *row)
+{
+	const struct usage_figures *f = &row->figures;
+	int hit = summary_hits(f), r;
+	size_t i;
+
+	r = -(buf_printf(to, ",\"turns\":%llu,\"tokens\":", (unsigned long long)f->turns) || usage_sums_put(&f->own, to)
+		|| buf_add_string(to, ",\"billed\":") || usage_sums_put(&f->billed, to));
+	if (f->own_lower || f->billed_lower)
+		r |= buf_printf(to, ",\"lower_bound\":\"%s\"", f->own_lower ? "tokens" : "billed");
+	if (hit >= 0)
+		r |= buf_printf(to, ",\"cache_hit\":%d.%03d", hit / 1000, hit % 1000);
+	r |= buf_add_string(to, ",\"cost\":[");
+	for (i = 0; i < f->ncosts; i++)
+		r |= -(buf_add_string(to, i ? ",{\"amount\":" : "{\"amount\":") || decimal_put(f->costs[i].amount, 0, to)
+			|| buf_add_string(to, ",\"currency\":") || json_quote(usage_name(s->tool->usage, f->costs[i].currency), to)
+			|| buf_add(to, "}", 1));
+	r |= buf_add(to, "]", 1);
+	if (row->has_estimate)
+		r |= -(buf_add_string(to, ",\"estimate\":") || decimal_put(row->estimate, 0, to));
+	return f->malformed ? r | buf_printf(to, ",\"malformed\":%llu", (unsigned long long)f->malformed) : r;
+}
+
+static int
+json_context(struct summary *s, struct buf *to, const struct usage_session *session)
+{
+	if (!session->has_used)
+		return 0;
+	if (buf_printf(to, ",\"peak\":%llu,\"used\":%llu", (unsigned long long)summary_peak(session), (unsigned long long)session->used) < 0)
+		return -1;
+	if (!session->has_size)
+		return 0;
+	return buf_printf(to, ",\"size\":%llu,\"remaining\":%llu,\"percent\":%d,\"level\":\"%s\"", (unsigned long long)session->size,
+		(unsigned long long)tokens_left(session),
+		usage_percent(session->used, session->size), level_names[tool_level(s->tool->options, session)]);
+}
+
+static int
+json_session(struct summary *s, struct buf *to, const struct usage_session *session)
+{
+	struct usage *u = s->tool->usage;
+	const struct usage_cost *c = usage_costs(session);
+	int r;
+
+	r = -(json_context(s, to, session) || put_text(to, "model", usage_name(u, session->model))
+		|| put_text(to, "title", usage_name(u, session->title)) || put_text(to, "cwd", usage_name(u, session->cwd))
+		|| put_text(to, "agent", usage_agent_name(u, session->agent)));
+	if (session->parent)
+		r |= put_text(to, "parent", slice(session->parent->id, session->parent->id_length));
+	if (c)
+		r |= -(buf_add_string(to, ",\"wire_cost\":{\"amount\":") || decimal_put(c->wire, c->places, to)
+			|| buf_add_string(to, ",\"currency\":") || json_quote(usage_name(u, c->currency), to) || buf_add(to, "}", 1));
+	return r | -(buf_printf(to, ",\"basis\":\"%s\"", usage_basis_name(usage_session_basis(u, session))) < 0);
+}
+
+static int
+put_row(struct summary *s, const struct summary_row *row, struct buf *to)
+{
+	enum by by = s->tool->options->by;
+	struct buf name = {0};
+	int r;
+
+	if (row->total) {
+		r = buf_printf(to, "{\"total\":true,\"acp-usage\":%d,", SUMMARY_VERSION);
+		r |= by == BY_SESSION ? buf_printf(to, "\"sessions\":%zu", s->sessions) : buf_printf(to, "\"%ss\":%zu", by_names[by], s->n);
+	} else {
+		r = -(buf_printf(to, "{\"%s\":", by_names[by]) || summary_name(s, row, &name)
+			|| (name.n || by == BY_SESSION ? json_quote(name.n ? buf_slice(&name) : slice_of(""), to) : buf_add_string(to, "null")));
+		buf_free(&name);
+	}
+	r |= json_figures(s, to, row);
+	if (row->session)
+		r |= json_session(s, to, row->session);
+	if (row->figures.restarts && !row->total)
+		r |= buf_printf(to, ",\"restarts\":%llu", (unsigned long long)row->figures.restarts);
+	/* What is left out by time or by basis cannot be merged. */
+	if (row->session && s->tool->options->since <= 0 && s->tool->options->before <= 0)
+		r |= usage_put_parts(s->tool->usage, row->session, to);
+	return r | buf_add(to, "}\n", 2);
+}
+
+static int
+print_row(struct summary *s, const struct summary_row *row)
+{
+	struct buf *to = out_buf(&s->tool->out);
+	size_t before = to->n;
+	int r = s->tool->options->format == FORMAT_JSON ? put_row(s, row, to) : summary_line(s, row, to);
+
+	out_mark(&s->tool->out, before);
+	if (!s->tool->live)
+		out_print_much(&s->tool->out);
+	return r;
+}
+
+int
+summary_put(struct tool *t)
+{
+	struct summary s = {.tool = t};
+	int r = summary_make(&s);
+
+	if (t->options->format != FORMAT_JSON)
+		r |= summary_head(&s);
+	if (r == 0)
+		r = summary_each(&s, print_row);
+	if (r == 0)
+		r = print_row(&s, &s.total);
+	if (s.total.figures.too_large)
+		tool_fail(t, "a sum of costs is too large");
+	summary_free(&s);
+	return r < 0 ? -1 : 0;
+}
