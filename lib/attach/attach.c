@@ -127,7 +127,7 @@ attach_list(int fd, uint64_t timeout, struct buf *answer)
 static int
 put_name(struct slice name, const char *separator, struct buf *to)
 {
-	if (!name.p || json_type(name) != JSON_STRING)
+	if (json_type(name) != JSON_STRING)
 		return 0;
 	return buf_add_string(to, separator) < 0 ? -1 : json_unescape(name, to);
 }
@@ -146,7 +146,7 @@ describe(const char *path, int fd, uint64_t deadline, struct buf *to)
 
 	if (r == 0 && (wrong || json_scan(buf_slice(&answer), JSON_DEPTH, keys, 5, v, &error) != JSON_OBJECT))
 		r = buf_add_string(to, wrong ? wrong : "no acp-share");
-	else if (r == 0 && v[0].p && json_type(v[0]) == JSON_NUMBER)
+	else if (r == 0 && json_type(v[0]) == JSON_NUMBER)
 		r = -(buf_add_string(to, "pid ") || buf_add_slice(to, v[0]) || put_name(v[1], ": ", to) || put_name(v[2], ": ", to) ||
 			put_name(v[3], ": ", to) || put_name(v[4], ": at ", to));
 	buf_free(&answer);
@@ -295,7 +295,7 @@ read_answer(struct attached *a, const char *name, struct slice answer, int *pass
 
 	if (json_scan(answer, JSON_DEPTH, keys, 2, v, &error) != JSON_OBJECT)
 		return say(why, name, "not acp-share: its response is not a JSON object");
-	if (v[0].p && json_type(v[0]) == JSON_STRING) {
+	if (json_type(v[0]) == JSON_STRING) {
 		if (json_unescape(v[0], &text) == 0 && buf_string(&text))
 			say(why, NULL, text.p);
 		buf_free(&text);
@@ -304,8 +304,7 @@ read_answer(struct attached *a, const char *name, struct slice answer, int *pass
 	if (*passed < 0)
 		return say(why, name, "the response of acp-share came without a descriptor");
 	*a = (struct attached){.fd = *passed};
-	if (v[1].p && json_type(v[1]) == JSON_NUMBER)
-		json_u64(v[1], &a->hop);
+	json_u64(v[1], &a->hop);
 	*passed = -1;
 	return 0;
 }

@@ -32,10 +32,10 @@ static enum outcome
 header(struct recording *rec, struct record *r, const struct slice *v)
 {
 	r->kind = RECORD_HEADER;
-	if (v[STARTED].p && json_type(v[STARTED]) == JSON_STRING)
+	if (json_type(v[STARTED]) == JSON_STRING)
 		r->started = recording_date(v[STARTED].p + 1, v[STARTED].n - 2);
 	rec->hops.n = 0;
-	if (v[HOPS].p && json_type(v[HOPS]) == JSON_ARRAY && buf_add_slice(&rec->hops, v[HOPS]) < 0)
+	if (json_type(v[HOPS]) == JSON_ARRAY && buf_add_slice(&rec->hops, v[HOPS]) < 0)
 		return NO_MEMORY;
 	return TAKEN;
 }
@@ -73,7 +73,7 @@ event_exit(struct record *r)
 	r->status = -1;
 	if (signal.p)
 		r->signal = slice(signal.p + 1, signal.n - 2);
-	else if (status.p && json_type(status) == JSON_NUMBER && json_u64(status, &n) && n <= 255)
+	else if (json_u64(status, &n) && n <= 255)
 		r->status = (int)n;
 	else
 		r->kind = RECORD_OTHER;
@@ -91,13 +91,13 @@ event(struct recording *rec, struct record *r, struct slice name)
 	if (json_string_is(name, "eof")) {
 		v = json_get(r->raw, "torn");
 		r->kind = RECORD_EOF;
-		r->torn = v.p && json_type(v) == JSON_TRUE;
+		r->torn = json_type(v) == JSON_TRUE;
 		return TAKEN;
 	}
 	if (json_string_is(name, "lost")) {
 		r->kind = RECORD_LOST;
 		v = json_get(r->raw, "count");
-		if (!v.p || json_type(v) != JSON_NUMBER || !json_u64(v, &r->count))
+		if (!json_u64(v, &r->count))
 			r->count = 1;
 	} else if (json_string_is(name, "error")) {
 		r->kind = RECORD_ERROR;

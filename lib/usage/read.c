@@ -144,9 +144,6 @@ read_counts(struct slice object, struct usage_counts *c, const char **wrong)
 static void
 read_cost(struct usage_report *r, struct slice cost)
 {
-	struct json_iter it = {.in = cost};
-	struct slice key, value;
-
 	r->cost_null = json_type(cost) == JSON_NULL;
 	if (r->cost_null)
 		return;
@@ -154,15 +151,11 @@ read_cost(struct usage_report *r, struct slice cost)
 		r->wrong = "a cost that is not an object";
 		return;
 	}
-	while (json_next(&it, &key, &value)) {
-		if (is(key, "amount"))
-			r->amount = value;
-		else if (is(key, "currency"))
-			r->currency = value;
-	}
-	if (!r->amount.p || json_type(r->amount) != JSON_NUMBER || r->amount.p[0] == '-')
+	r->amount = json_get(cost, "amount");
+	r->currency = json_get_string(cost, "currency");
+	if (json_type(r->amount) != JSON_NUMBER || r->amount.p[0] == '-')
 		r->wrong = "a cost whose amount is not a number, or is below 0";
-	else if (!r->currency.p || json_type(r->currency) != JSON_STRING || r->currency.n == 2)
+	else if (r->currency.n <= 2)
 		r->wrong = "a cost without a currency";
 	else
 		return;
@@ -172,7 +165,7 @@ read_cost(struct usage_report *r, struct slice cost)
 static bool
 is_string(struct slice value)
 {
-	return value.p && json_type(value) == JSON_STRING;
+	return json_type(value) == JSON_STRING;
 }
 
 /* The value of the option that is the model; "default" names none. */

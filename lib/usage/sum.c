@@ -57,18 +57,6 @@ copy_end(struct copy *c)
 	return buf_add(c->to, c->at, 1);
 }
 
-static bool
-is_object(struct slice v)
-{
-	return v.p && json_type(v) == JSON_OBJECT;
-}
-
-static bool
-is_array(struct slice v)
-{
-	return v.p && json_type(v) == JSON_ARRAY;
-}
-
 /* --- counts --- */
 
 /* The count of a type in an object: the first of its spellings that is a number. */
@@ -154,13 +142,13 @@ sum_row(struct summing *g, struct slice row, struct slice more)
 	struct copy c = {.to = g->to, .of = row, .at = row.p, .members = 1};
 	int r;
 
-	if (!is_object(with))
+	if (json_type(with) != JSON_OBJECT)
 		return buf_add_slice(g->to, row);
 	if (!counts.p)
 		r = copy_rest(&c) || buf_printf(g->to, ",\"%s\":", usage_row_counts) || buf_add_slice(g->to, with);
 	else
 		r = copy_till(&c, counts)
-			|| (is_object(counts) ? sum_counts(g, counts, with, true) : buf_add_slice(g->to, with));
+			|| (json_type(counts) == JSON_OBJECT ? sum_counts(g, counts, with, true) : buf_add_slice(g->to, with));
 	return r || copy_rest(&c) || copy_end(&c) ? -1 : 0;
 }
 
@@ -208,11 +196,11 @@ sum_value(struct summing *g, struct slice base, struct slice more, size_t depth)
 {
 	enum usage_place place = usage_place(g->idle, g->keys, depth);
 
-	if (place == USAGE_PLACE_ROWS && is_array(base) && is_array(more))
+	if (place == USAGE_PLACE_ROWS && json_type(base) == JSON_ARRAY && json_type(more) == JSON_ARRAY)
 		return sum_rows(g, base, more);
-	if (place == USAGE_PLACE_COUNTS && is_object(base) && is_object(more))
+	if (place == USAGE_PLACE_COUNTS && json_type(base) == JSON_OBJECT && json_type(more) == JSON_OBJECT)
 		return sum_counts(g, base, more, g->add);
-	if (place == USAGE_PLACE_ABOVE && is_object(base) && is_object(more))
+	if (place == USAGE_PLACE_ABOVE && json_type(base) == JSON_OBJECT && json_type(more) == JSON_OBJECT)
 		return sum_members(g, base, more, depth);
 	/* What is there stays, unless it says nothing. */
 	return buf_add_slice(g->to, json_type(base) == JSON_NULL ? more : base);
