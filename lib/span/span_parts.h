@@ -15,7 +15,7 @@ struct span {
 	void *arg;
 	struct requests *requests;    /* owner: of a prompt its struct span_turn, of a question its struct span_wait, or NULL */
 	struct span_session *sessions;
-	struct span_tool *oldest, *newest;
+	struct span_tool *tools;      /* all, the oldest first */
 	size_t ntools;
 	struct usage *usage;
 	struct buf plain;

@@ -1,24 +1,8 @@
 /* Tool calls, and what is asked of the user. */
 #include <stdlib.h>
+#include <utlist.h>
 
 #include "lib/span/span_parts.h"
-
-/* --- the list of all, oldest first --- */
-
-static void
-unlink_tool(struct span *sp, struct span_tool *t)
-{
-	if (t->older)
-		t->older->newer = t->newer;
-	else
-		sp->oldest = t->newer;
-	if (t->newer)
-		t->newer->older = t->older;
-	else
-		sp->newest = t->older;
-	sp->ntools--;
-	HASH_DEL(t->session->tools, t);
-}
 
 /* Nobody may point to it any more. */
 static void
@@ -32,7 +16,9 @@ free_tool(struct span *sp, struct span_tool *t)
 		if (w && w->tool == t)
 			w->tool = NULL;
 	}
-	unlink_tool(sp, t);
+	DL_DELETE2(sp->tools, t, older, newer);
+	sp->ntools--;
+	HASH_DEL(t->session->tools, t);
 	buf_free(&t->kind);
 	buf_free(&t->name);
 	buf_free(&t->title);
@@ -70,15 +56,10 @@ new_tool(struct span *sp, struct span_session *s, struct slice id)
 		span_turn_clock(t->turn, sp->now);
 		t->turn->running++;
 	}
-	t->older = sp->newest;
-	if (sp->newest)
-		sp->newest->newer = t;
-	else
-		sp->oldest = t;
-	sp->newest = t;
+	DL_APPEND2(sp->tools, t, older, newer);
 	if (++sp->ntools > TOOLS_MOST) {
-		span_tool_end(sp, sp->oldest, true);
-		free_tool(sp, sp->oldest);
+		span_tool_end(sp, sp->tools, true);
+		free_tool(sp, sp->tools);
 	}
 	return t;
 }
@@ -164,8 +145,7 @@ span_tools_leave(struct span *sp, struct span_turn *turn)
 {
 	struct span_tool *t, *newer;
 
-	for (t = sp->oldest; t; t = newer) {
-		newer = t->newer;
+	DL_FOREACH_SAFE2(sp->tools, t, newer, newer) {
 		if (t->session == turn->session)
 			span_tool_end(sp, t, true);
 		if (t->turn == turn)
@@ -187,8 +167,8 @@ span_tools_end(struct span *sp, struct span_session *s)
 void
 span_tools_free(struct span *sp)
 {
-	while (sp->oldest)
-		free_tool(sp, sp->oldest);
+	while (sp->tools)
+		free_tool(sp, sp->tools);
 }
 
 /* --- the user --- */

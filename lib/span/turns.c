@@ -1,5 +1,6 @@
 /* Turns. */
 #include <stdlib.h>
+#include <utlist.h>
 
 #include "lib/span/span_parts.h"
 
@@ -38,16 +39,14 @@ start(struct span *sp, struct span_turn *t)
 struct span_turn *
 span_turn_new(struct span *sp, struct span_session *s, bool prompted)
 {
-	struct span_turn *t = calloc(1, sizeof(*t)), **last = &s->turn;
+	struct span_turn *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
 	t->session = s;
 	t->prompted = prompted;
 	t->first_update = t->first_text = SPAN_NEVER;
-	while (*last)
-		last = &(*last)->next;
-	*last = t;
+	LL_APPEND(s->turn, t);
 	if (s->turn == t)
 		start(sp, t);
 	return t;
@@ -104,7 +103,6 @@ int
 span_turn_end(struct span *sp, struct span_turn *t)
 {
 	struct span_session *s = t->session;
-	struct span_turn **at = &s->turn;
 	int r = 0;
 
 	if (t == s->turn) {
@@ -117,9 +115,7 @@ span_turn_end(struct span *sp, struct span_turn *t)
 		if (t->next)
 			start(sp, t->next);
 	}
-	while (*at != t)
-		at = &(*at)->next;
-	*at = t->next;
+	LL_DELETE(s->turn, t);
 	forget_owner(sp, t);
 	buf_free(&t->parent);
 	free(t);
