@@ -167,15 +167,11 @@ join_text(struct diff *d, struct item *item, const struct msg *m)
 static enum normalized
 normalized(struct diff *d, enum side side, const struct record *r, enum acp_side from, const struct request *request)
 {
-	const struct msg *m = &r->msg;
-	struct normalize_about about = {from, m->method, msg_session(m)};
 	enum normalized result;
 	char *why;
 
-	if (request)
-		about = (struct normalize_about){from, request->method, request->session};
 	d->text[side].n = 0;
-	result = normalize_message(d->normalize, m->text, &about, &d->text[side], &why);
+	result = normalize_message(d->normalize, from, &r->msg, request, &d->text[side], &why);
 	if (result != NORMALIZE_FAILED)
 		return result;
 	if (why)

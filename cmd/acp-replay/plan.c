@@ -217,22 +217,28 @@ find_part(struct plan *p, const struct conversation *c)
 	return part;
 }
 
-struct part *
-plan_part(struct plan *p, const struct msg *m, const struct conversation *c)
-{
-	return method_key(p, m) < 0 ? NULL : find_part(p, c);
-}
-
 bool
 plan_is_part_of(struct plan *p, const struct part *part, const struct msg *m)
 {
 	return method_key(p, m) == 0 && slice_eq(slice(part->key, part->nmethod), buf_slice(&p->key));
 }
 
+struct part *
+plan_next_part(struct plan *p, const struct msg *m, const struct conversation *c, const struct part *part)
+{
+	struct part *next = part ? part->hh.next : p->parts;
+
+	if (c)
+		return part || method_key(p, m) < 0 ? NULL : find_part(p, c);
+	while (next && !plan_is_part_of(p, next, m))
+		next = next->hh.next;
+	return next;
+}
+
 int
 plan_join_part(struct plan *p, struct cue *q, const struct msg *m)
 {
-	struct part *part = plan_part(p, m, q->conversation);
+	struct part *part = plan_next_part(p, m, q->conversation, NULL);
 
 	if (!part) {
 		if (method_key(p, m) < 0)

@@ -166,9 +166,9 @@ struct conversation *plan_conversation(struct plan *, struct slice session);
 struct conversation *plan_next(const struct plan *, const struct conversation *);
 /* The conversation has begun. */
 void plan_begin(struct plan *, struct conversation *);
-/* The part of a live request or notification in a conversation; NULL: none has been read. */
-struct part *plan_part(struct plan *, const struct msg *, const struct conversation *);
-/* Is it a part of this message's kind and method, whatever the conversation? (plan_part was asked for the message.) */
+/* The parts of a live request or notification, in a conversation or (NULL) in any: begin with NULL. NULL after the last. */
+struct part *plan_next_part(struct plan *, const struct msg *, const struct conversation *, const struct part *);
+/* Is it a part of this message's kind and method, whatever the conversation? */
 bool plan_is_part_of(struct plan *, const struct part *, const struct msg *);
 
 /* It has come, or will not come: nothing waits for it. It stays valid until plan_forget. */

@@ -15,10 +15,7 @@ player_refuse(struct player *p, struct slice id, int code, const char *why, stru
 	struct buf text = {0};
 	int r = msg_make_error(&text, id, code, why, data);
 
-	if (r == 0)
-		r = player_send_made(p, buf_slice(&text));
-	buf_free(&text);
-	return r;
+	return player_send_made(p, &text, r);
 }
 
 /* --- requests and notifications --- */
@@ -39,18 +36,15 @@ add_value(struct buf *to, const char *key, struct slice value)
 	return buf_printf(to, ",\"%s\":", key) < 0 ? -1 : buf_add_slice(to, value);
 }
 
-/* As much of a value as people want to see; never half a character. */
+/* As much of a value as people want to see. */
 static int
 add_quoted(struct buf *to, struct slice value)
 {
-	size_t n = value.n;
+	struct slice start = slice_cut(value, QUOTED);
 
 	if (!value.p)
 		return buf_add_string(to, "nothing");
-	if (n > QUOTED)
-		for (n = QUOTED; n > 0 && ((unsigned char)value.p[n] & 0xc0) == 0x80;)
-			n--;
-	return buf_printf(to, "%.*s%s", (int)n, value.p, n < value.n ? "..." : "");
+	return buf_printf(to, "%.*s%s", (int)start.n, start.p, start.n < value.n ? "..." : "");
 }
 
 bool
@@ -100,14 +94,11 @@ static int
 find_nearest(struct player *p, const struct msg *live, struct cue **nearest)
 {
 	size_t least = SIZE_MAX, n, looked = 0;
-	struct part *part, *next;
+	struct part *part = NULL;
 	struct cue *q;
 	struct msg m;
 
-	for (part = p->plan.parts; part; part = next) {
-		next = part->hh.next;
-		if (!plan_is_part_of(&p->plan, part, live))
-			continue;
+	while ((part = plan_next_part(&p->plan, live, NULL, part))) {
 		DL_FOREACH2(part->cues, q, after) {
 			struct compare c = player_comparison(p, q, count_difference, &n);
 
@@ -291,9 +282,7 @@ answer_cancelled(struct player *p, struct cue *q)
 	r = buf_printf(&result, "{\"%s\":\"%s\"}", acp_stop_reason, acp_cancelled);
 	if (r == 0)
 		r = msg_make_result(&text, slice(q->id, q->nid), buf_slice(&result));
-	if (r == 0)
-		r = player_send_made(p, buf_slice(&text));
-	buf_free(&text);
+	r = player_send_made(p, &text, r);
 	buf_free(&result);
 	p->unanswered--;
 	plan_forget(&p->plan, q);
@@ -347,11 +336,8 @@ send_idle(struct player *p, struct slice session)
 		acp_cancelled);
 	if (r == 0)
 		r = msg_make_notification(&text, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params));
-	if (r == 0)
-		r = player_send_made(p, buf_slice(&text));
-	buf_free(&text);
 	buf_free(&params);
-	return r;
+	return player_send_made(p, &text, r);
 }
 
 /* 1 where a turn of v2 goes on and has been cancelled, 0, or -1. */

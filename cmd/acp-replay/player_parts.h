@@ -1,4 +1,7 @@
-/* player_parts: what the files of the player share; for cmd/acp-replay/player*.c only. */
+/*
+ * player_parts: what the files of the player share; for cmd/acp-replay/player*.c only. They call each other in a circle: what comes in
+ * makes the player read on in the recording, and what it reads may be due and goes out at once.
+ */
 #ifndef REPLAY_PLAYER_PARTS_H
 #define REPLAY_PLAYER_PARTS_H
 
@@ -49,8 +52,8 @@ bool player_is_unchanged(struct player *, const struct conversation *, const str
 int player_send(struct player *, struct conversation *, const struct own *, struct slice text, const struct msg *msg);
 /* Queues the recorded response to a request that has come, and forgets the request. 0 or -1. */
 int player_send_response(struct player *, struct cue *, struct slice text, const struct msg *);
-/* Queues a message that is not recorded. 0 or -1. */
-int player_send_made(struct player *, struct slice text);
+/* Queues a message that is not recorded, unless making it failed, and frees its text. 0 or -1. */
+int player_send_made(struct player *, struct buf *text, int failed);
 
 /* The comparison of a live message with a cue at the level of --match. differs: called for each difference, or NULL. */
 struct compare player_comparison(const struct player *, const struct cue *, bool (*differs)(void *, const struct difference *),

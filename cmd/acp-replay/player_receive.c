@@ -97,9 +97,8 @@ same_session(struct player *p, const struct cue *q, struct slice live)
 static enum normalized
 normalized(struct player *p, const struct request *r, const struct msg *m, struct buf *to)
 {
-	const struct normalize_about about = {p->them, r ? r->method : m->method, r ? r->session : msg_session(m)};
 	char *why = NULL;
-	enum normalized n = normalize_message(p->options->normalize, m->text, &about, to, &why);
+	enum normalized n = normalize_message(p->options->normalize, p->them, m, r, to, &why);
 
 	if (n != NORMALIZE_FAILED || !why)
 		return n;
@@ -222,17 +221,12 @@ static int
 search_plan(struct player *p, const struct msg *live, struct candidate *f)
 {
 	struct conversation *c = conversation_of(p, live);
-	struct part *part = c ? plan_part(&p->plan, live, c) : NULL, *next;
-	int r;
+	struct part *part = NULL;
+	int r = 0;
 
-	if (part && (r = search_part(p, part, live, f)) != 0)
-		return r;
-	for (part = p->plan.parts; part && !c; part = next) {
-		next = part->hh.next;
-		if (plan_is_part_of(&p->plan, part, live) && (r = search_part(p, part, live, f)) != 0)
-			return r;
-	}
-	return 0;
+	while (r == 0 && (part = plan_next_part(&p->plan, live, c, part)))
+		r = search_part(p, part, live, f);
+	return r;
 }
 
 /* Looks through what is read now. */
@@ -316,16 +310,12 @@ static struct cue *
 next_of_method(struct player *p, const struct msg *live)
 {
 	struct conversation *c = conversation_of(p, live);
-	struct part *part = c ? plan_part(&p->plan, live, c) : NULL, *next;
-	struct cue *first = part ? part->cues : NULL;
+	struct part *part = NULL;
+	struct cue *first = NULL;
 
-	if (c)
-		return first;
-	for (part = p->plan.parts; part; part = next) {
-		next = part->hh.next;
-		if (plan_is_part_of(&p->plan, part, live) && (!first || part->cues->number < first->number))
+	while ((part = plan_next_part(&p->plan, live, c, part)))
+		if (!first || part->cues->number < first->number)
 			first = part->cues;
-	}
 	return first;
 }
 

@@ -23,9 +23,12 @@ send_stderr(struct player *p, struct slice text)
 }
 
 int
-player_send_made(struct player *p, struct slice text)
+player_send_made(struct player *p, struct buf *text, int failed)
 {
-	return queue(p, text, false);
+	int r = failed ? -1 : queue(p, buf_slice(text), false);
+
+	buf_free(text);
+	return r;
 }
 
 /* Notes a request that the live side has to respond to. */

@@ -113,6 +113,17 @@ bytes_number(const char **p, const char *end, int most, uint64_t *n)
 	return *p > from && (*from != '0' || *p == from + 1);
 }
 
+/* Its first bytes, at most so many; it does not end within a character of UTF-8. */
+static inline struct slice
+slice_cut(struct slice s, size_t most)
+{
+	if (s.n <= most)
+		return s;
+	for (s.n = most; s.n > 0 && ((unsigned char)s.p[s.n] & 0xc0) == 0x80; s.n--)
+		;
+	return s;
+}
+
 static inline struct slice
 buf_slice(const struct buf *b)
 {

@@ -14,13 +14,13 @@ struct normalize {
 };
 
 static void
-set_vars(struct jqprog_var *vars, const struct normalize_about *about)
+set_vars(struct jqprog_var *vars, enum acp_side from, struct slice method, struct slice session)
 {
 	static const char *const sides[] = {"\"unknown\"", "\"client\"", "\"agent\""};
 
-	vars[FROM] = (struct jqprog_var){"from", slice_of(sides[about->from])};
-	vars[METHOD] = (struct jqprog_var){"method", about->method};
-	vars[SESSION] = (struct jqprog_var){"session", about->session};
+	vars[FROM] = (struct jqprog_var){"from", slice_of(sides[from])};
+	vars[METHOD] = (struct jqprog_var){"method", method};
+	vars[SESSION] = (struct jqprog_var){"session", session};
 }
 
 struct normalize *
@@ -32,7 +32,7 @@ normalize_new(const char *program, char **why)
 	*why = NULL;
 	if (!n)
 		return NULL;
-	set_vars(vars, &(struct normalize_about){0});
+	set_vars(vars, ACP_UNKNOWN, slice(NULL, 0), slice(NULL, 0));
 	n->program = jqprog_new(program, vars, VARS, why);
 	if (n->program)
 		return n;
@@ -60,18 +60,18 @@ take(void *arg, struct slice output)
 }
 
 enum normalized
-normalize_message(struct normalize *n, struct slice message, const struct normalize_about *about, struct buf *to,
+normalize_message(struct normalize *n, enum acp_side from, const struct msg *m, const struct request *request, struct buf *to,
 	char **why)
 {
 	struct jqprog_var vars[VARS];
 	int r;
 
-	set_vars(vars, about);
+	set_vars(vars, from, request ? request->method : m->method, request ? request->session : msg_session(m));
 	*why = NULL;
 	n->to = to;
 	n->outputs = 0;
 	n->failed = false;
-	r = jqprog_run(n->program, message, vars, VARS, take, n, why);
+	r = jqprog_run(n->program, m->text, vars, VARS, take, n, why);
 	if (r == 0 && n->outputs > 1)
 		*why = strdup("it has more than one output for a message");
 	else if (r == 2)

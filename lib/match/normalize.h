@@ -2,15 +2,9 @@
 #ifndef MATCH_NORMALIZE_H
 #define MATCH_NORMALIZE_H
 
-#include "lib/acp/msg.h"
+#include "lib/acp/requests.h"
 
 struct normalize;
-
-/* What the program may ask about a message: $from, $method (of a response its request's), $session. */
-struct normalize_about {
-	enum acp_side from;
-	struct slice method, session; /* JSON strings, or p NULL */
-};
 
 /* NULL where it does not compile; *why then says so (the caller frees it), or is NULL when out of memory. */
 struct normalize *normalize_new(const char *program, char **why);
@@ -21,7 +15,8 @@ enum normalized {
 	NORMALIZE_DONE,        /* the one output is appended to `to`: any JSON value, a message or not */
 	NORMALIZE_NOTHING,     /* no output: the message is to be left out */
 };
-enum normalized normalize_message(struct normalize *, struct slice message, const struct normalize_about *,
+/* The program may ask for $from, $method and $session: those of the message, or of the request that it responds to, where there is one. */
+enum normalized normalize_message(struct normalize *, enum acp_side from, const struct msg *, const struct request *,
 	struct buf *to, char **why);
 
 #endif

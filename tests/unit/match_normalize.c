@@ -10,7 +10,7 @@ static const char *
 run(const char *program, const char *message)
 {
 	static struct buf to;
-	struct normalize_about about = {ACP_AGENT, slice_of("\"session/update\""), slice(NULL, 0)};
+	const struct msg m = {.text = slice_of(message), .method = slice_of("\"session/update\"")};
 	struct normalize *n;
 	char *why;
 
@@ -18,7 +18,7 @@ run(const char *program, const char *message)
 	n = normalize_new(program, &why);
 	if (!CHECK(n != NULL))
 		return why;
-	switch (normalize_message(n, slice_of(message), &about, &to, &why)) {
+	switch (normalize_message(n, ACP_AGENT, &m, NULL, &to, &why)) {
 	case NORMALIZE_FAILED:
 		to.n = 0;
 		CHECK(buf_printf(&to, "failed: %s", why ? why : "no memory") == 0);
