@@ -1,5 +1,4 @@
 /* A transcript as one HTML file: no scripts, nothing from elsewhere, and a policy in it that allows neither. */
-#include "cmd/acp-export/format.h"
 #include "cmd/acp-export/html_style.h"
 #include "cmd/acp-export/page.h"
 
@@ -271,14 +270,6 @@ put_text(struct page *p, struct slice text)
 	page_put_html(p, text, false);
 }
 
-static const struct paint paint = {.begin = begin, .end = end, .open = open_box, .close = close_box, .fact = put_fact,
+const struct paint paint_html = {.begin = begin, .end = end, .open = open_box, .close = close_box, .fact = put_fact,
 	.chart = put_chart, .foot = put_foot, .plain = put_plain, .code = put_code, .diff = put_diff, .note = put_note,
 	.entry = put_entry, .image = put_image, .block = put_block, .span = put_span, .text = put_text};
-
-static int
-write_html(const struct transcript *t, const struct session *chosen, struct out *out)
-{
-	return page_write(t, chosen, &paint, out);
-}
-
-const struct format format_html = {.name = "html", .write = write_html};

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/acp-export/format.h"
+#include "cmd/acp-export/page.h"
 #include "cmd/acp-export/trace.h"
 #include "lib/base/cli.h"
 #include "lib/filter/choice.h"
@@ -42,15 +42,17 @@ static const struct option options[] = {
 
 static const struct cli cli = {name, help, "+f:o:hV", options};
 
-/* Another format is a file with its struct, and a row here and in the help. */
-static const struct format *const formats[] = {&format_html, &format_markdown, NULL, NULL};
-/* Those that are written while the recordings are read, in the places that the others leave. */
-static const struct trace_format *const trace_formats[] = {NULL, NULL, &trace_otlp, &trace_perfetto};
+/* A page is written when everything has been read, a trace while it is read. Another format is a file with its struct, and a row
+   here and in the help. */
+static const struct {
+	const struct paint *paint;
+	const struct trace_format *trace;
+} formats[] = {{&paint_html, NULL}, {&paint_markdown, NULL}, {NULL, &trace_otlp}, {NULL, &trace_perfetto}};
 static const char *const format_names[] = {"html", "markdown", "otlp", "perfetto", NULL};
 
 struct arguments {
-	const struct format *format;
-	const struct trace_format *trace; /* in its place, or NULL */
+	const struct paint *paint;        /* of a page; or NULL: */
+	const struct trace_format *trace;
 	const char *output, *hop;
 	struct choice session;
 	bool redact;
@@ -73,8 +75,8 @@ take_option(struct arguments *a, struct redact *redact, int option, const char *
 	switch (option) {
 	case 'f':
 		word = cli_word(&cli, option, argument, format_names);
-		a->format = formats[word];
-		a->trace = trace_formats[word];
+		a->paint = formats[word].paint;
+		a->trace = formats[word].trace;
 		break;
 	case 'o':
 		a->output = argument;
@@ -176,15 +178,21 @@ report_redacted(const struct redact *r)
 
 /* Returns the exit status. */
 static int
-write_out(struct export *e, struct arguments *a, struct out *out)
+report_no_session(const struct arguments *a)
+{
+	cli_warn(name, "--session %s: no session has this id", a->session.asked);
+	return EXIT_USAGE;
+}
+
+/* Likewise. */
+static int
+write_page(struct export *e, struct arguments *a, struct out *out)
 {
 	const struct session *chosen = NULL;
 
-	if (a->session.asked && !(chosen = choose(&e->transcript, &a->session))) {
-		cli_warn(name, "--session %s: no session has this id", a->session.asked);
-		return EXIT_USAGE;
-	}
-	if (a->format->write(&e->transcript, chosen, out) < 0 && !out_failed(out)) {
+	if (a->session.asked && !(chosen = choose(&e->transcript, &a->session)))
+		return report_no_session(a);
+	if (page_write(&e->transcript, chosen, a->paint, out) < 0 && !out_failed(out)) {
 		cli_warn(name, "out of memory");
 		return EXIT_FAILED;
 	}
@@ -208,27 +216,20 @@ static int
 end_format(struct export *e, struct arguments *a, struct out *out)
 {
 	int status = operands_close(&e->in), ended = a->trace ? trace_export_end(&e->trace) : transcript_end(&e->transcript);
-	int written;
 
 	if (ended < 0) {
 		cli_warn(name, "out of memory");
 		return EXIT_FAILED;
 	}
-	if (!e->in.any)
-		return status;
-	if (!a->trace)
-		return (written = write_out(e, a, out)) ? written : status;
-	if (a->session.asked && !e->trace.some) {
-		cli_warn(name, "--session %s: no session has this id", a->session.asked);
-		return EXIT_USAGE;
-	}
-	return status;
+	if (e->in.any)
+		ended = !a->trace ? write_page(e, a, out) : a->session.asked && !e->trace.some ? report_no_session(a) : 0;
+	return ended ? ended : status;
 }
 
 int
 main(int argc, char **argv)
 {
-	struct arguments a = {.format = &format_html, .limit = LIMIT};
+	struct arguments a = {.paint = &paint_html, .limit = LIMIT};
 	struct export e = {.arguments = &a};
 	struct cli_given given = {0};
 	struct record r;

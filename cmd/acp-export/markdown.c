@@ -2,7 +2,6 @@
  * A transcript as Markdown (CommonMark with tables). Every text is escaped, so that it stands there as it is; what agents write
  * as Markdown is written anew from what markup.c has understood.
  */
-#include "cmd/acp-export/format.h"
 #include "cmd/acp-export/page.h"
 #include "lib/base/text.h"
 
@@ -465,14 +464,6 @@ put_text(struct page *p, struct slice text)
 		put_escaped(p, text, p->block != BLOCK_CELL && p->block != BLOCK_HEADING);
 }
 
-static const struct paint paint = {.begin = begin, .end = end, .open = open_box, .close = close_box, .fact = put_fact,
+const struct paint paint_markdown = {.begin = begin, .end = end, .open = open_box, .close = close_box, .fact = put_fact,
 	.chart = put_chart, .foot = put_foot, .plain = put_plain, .code = put_code, .diff = put_diff, .note = put_note,
 	.entry = put_entry, .image = put_image, .block = put_block, .span = put_span, .text = put_text};
-
-static int
-write_markdown(const struct transcript *t, const struct session *chosen, struct out *out)
-{
-	return page_write(t, chosen, &paint, out);
-}
-
-const struct format format_markdown = {.name = "markdown", .write = write_markdown};

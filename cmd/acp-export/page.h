@@ -80,6 +80,8 @@ struct paint {
 	void (*text)(struct page *, struct slice);
 };
 
+extern const struct paint paint_html, paint_markdown;
+
 /* These append to the page, and set page.failed when out of memory. */
 void page_put(struct page *, const char *);
 void page_put_slice(struct page *, struct slice);

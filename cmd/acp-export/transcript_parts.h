@@ -6,6 +6,8 @@
 
 /* Returns zeroed memory, or NULL when out of memory. */
 void *transcript_allocate(struct transcript *, size_t);
+/* Returns the session of this id (plain), or NULL. */
+struct session *transcript_find_session(struct transcript *, struct slice id);
 /* Returns the session of this id (a JSON string); makes it if it is new. NULL: not an id, or out of memory. */
 struct session *transcript_session(struct transcript *, struct slice id);
 /* Returns the turn that an event at time t belongs to; a new one if none is open. NULL: out of memory. */

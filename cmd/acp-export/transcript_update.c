@@ -86,24 +86,6 @@ take_content(struct transcript *t, struct session *s, uint64_t when, struct slic
 	transcript_content(t, s, when, kind, chunk.p ? chunk : whole, transcript_get(update, "messageId", JSON_STRING));
 }
 
-static void
-take_user(struct transcript *t, struct session *s, uint64_t when, struct slice update)
-{
-	take_content(t, s, when, update, ITEM_USER);
-}
-
-static void
-take_agent(struct transcript *t, struct session *s, uint64_t when, struct slice update)
-{
-	take_content(t, s, when, update, ITEM_AGENT);
-}
-
-static void
-take_thought(struct transcript *t, struct session *s, uint64_t when, struct slice update)
-{
-	take_content(t, s, when, update, ITEM_THOUGHT);
-}
-
 /* --- tool calls --- */
 
 static struct item *
@@ -423,23 +405,28 @@ transcript_update(struct transcript *t, struct session *s, uint64_t when, struct
 {
 	static const struct {
 		const char *kind;
-		void (*take)(struct transcript *, struct session *, uint64_t when, struct slice update);
-	} kinds[] = {{"agent_message_chunk", take_agent}, {"agent_thought_chunk", take_thought}, {"tool_call_update", take_tool},
-		{"tool_call", take_tool}, {"usage_update", take_usage}, {"user_message_chunk", take_user}, {"plan", take_plan},
-		{"agent_message", take_agent}, {"agent_thought", take_thought}, {"user_message", take_user},
-		{"tool_call_content_chunk", take_tool_content}, {"plan_update", take_plan}, {"state_update", take_state},
-		{"terminal_update", take_terminal}, {"terminal_output_chunk", take_terminal},
-		{"current_mode_update", take_mode}, {"session_info_update", take_info}, {"notice", take_notice},
-		{"compaction_update", take_compaction}, {"subagent_update", take_child}, {"session_message", take_message}};
+		void (*take)(struct transcript *, struct session *, uint64_t when, struct slice update); /* NULL: content, of an item: */
+		enum item_kind item;
+	} kinds[] = {{"agent_message_chunk", NULL, ITEM_AGENT}, {"agent_thought_chunk", NULL, ITEM_THOUGHT},
+		{"tool_call_update", take_tool, 0}, {"tool_call", take_tool, 0}, {"usage_update", take_usage, 0},
+		{"user_message_chunk", NULL, ITEM_USER}, {"plan", take_plan, 0}, {"agent_message", NULL, ITEM_AGENT},
+		{"agent_thought", NULL, ITEM_THOUGHT}, {"user_message", NULL, ITEM_USER},
+		{"tool_call_content_chunk", take_tool_content, 0}, {"plan_update", take_plan, 0}, {"state_update", take_state, 0},
+		{"terminal_update", take_terminal, 0}, {"terminal_output_chunk", take_terminal, 0}, {"current_mode_update", take_mode, 0},
+		{"session_info_update", take_info, 0}, {"notice", take_notice, 0}, {"compaction_update", take_compaction, 0},
+		{"subagent_update", take_child, 0}, {"session_message", take_message, 0}};
 	struct slice kind = transcript_get(update, acp_update_kind, JSON_STRING);
 	size_t i;
 
 	if (!kind.p || s->skipping)
 		return;
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (json_string_is(kind, kinds[i].kind)) {
+		if (!json_string_is(kind, kinds[i].kind))
+			continue;
+		if (kinds[i].take)
 			kinds[i].take(t, s, when, update);
-			return;
-		}
+		else
+			take_content(t, s, when, update, kinds[i].item);
+		return;
 	}
 }

@@ -137,17 +137,13 @@ static void
 put_error(struct walk *w, struct slice error)
 {
 	struct slice message = transcript_get(error, "message", JSON_STRING), code = transcript_get(error, "code", JSON_NUMBER);
-	struct buf text = {0}, data = {0};
+	struct buf text = {0};
 
 	w->page.failed |= buf_add_string(&text, "Error") < 0 || (code.p && (buf_add(&text, " ", 1) < 0 ||
 		buf_add_slice(&text, code) < 0)) || (message.p && (buf_add_string(&text, ": ") < 0 || json_unescape(message, &text) < 0));
 	w->page.paint->note(&w->page, "error", buf_slice(&text));
-	if (json_get(error, "data").p) {
-		w->page.failed |= buf_add_slice(&data, json_get(error, "data")) < 0;
-		walk_raw(w, "Details", &data, false);
-	}
+	walk_raw(w, "Details", json_get(error, "data"), false);
 	buf_free(&text);
-	buf_free(&data);
 }
 
 static void
@@ -286,9 +282,8 @@ title_of(const struct session *s)
 		return buf_slice(&s->title);
 	while (n < text.n && n < TITLE && text.p[n] != '\n')
 		n++;
-	while (n < text.n && n > 0 && ((unsigned char)text.p[n] & 0xc0) == 0x80)
-		n--;
-	return n ? slice(text.p, n) : slice(s->id, s->length);
+	text = slice_cut(text, n);
+	return text.n ? text : slice(s->id, s->length);
 }
 
 static void

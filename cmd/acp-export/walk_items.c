@@ -192,13 +192,13 @@ has_diff(const struct item *item)
 
 /* {}, [] and "" have no content. */
 static bool
-has_content(const struct buf *json)
+has_content(struct slice json)
 {
-	return json->n > 2;
+	return json.n > 2;
 }
 
 void
-walk_raw(struct walk *w, const char *label, const struct buf *json, bool open)
+walk_raw(struct walk *w, const char *label, struct slice json, bool open)
 {
 	struct box box = {.kind = BOX_FOLD, .label = label, .open = open};
 	struct page *p = &w->page;
@@ -207,10 +207,10 @@ walk_raw(struct walk *w, const char *label, const struct buf *json, bool open)
 	if (!has_content(json))
 		return;
 	p->paint->open(p, &box);
-	if (json_type(buf_slice(json)) == JSON_STRING) {
-		p->paint->code(p, slice(NULL, 0), walk_plain(w, buf_slice(json)));
+	if (json_type(json) == JSON_STRING) {
+		p->paint->code(p, slice(NULL, 0), walk_plain(w, json));
 	} else {
-		p->failed |= json_indent(&text, buf_slice(json)) < 0;
+		p->failed |= json_indent(&text, json) < 0;
 		p->paint->code(p, slice_of("json"), buf_slice(&text));
 	}
 	p->paint->close(p, &box);
@@ -231,7 +231,7 @@ word_of(struct slice json, const char *const *words)
 void
 walk_tool(struct walk *w, const struct session *s, const struct turn *turn, const struct item *item)
 {
-	const struct buf *title = &item->field[has_content(&item->field[FIELD_TITLE]) ? FIELD_TITLE : FIELD_NAME];
+	struct slice title = buf_slice(&item->field[has_content(buf_slice(&item->field[FIELD_TITLE])) ? FIELD_TITLE : FIELD_NAME]);
 	static const char *const kinds[] = {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "tool call", NULL};
 	struct box box = {.kind = BOX_TOOL, .label = word_of(buf_slice(&item->field[FIELD_KIND]), kinds),
 		.state = word_of(buf_slice(&item->field[FIELD_STATUS]), states)};
@@ -241,17 +241,17 @@ walk_tool(struct walk *w, const struct session *s, const struct turn *turn, cons
 	struct buf name = {0};
 
 	box.open = has_diff(item) || strcmp(box.state, "failed") == 0;
-	p->failed |= buf_add_slice(&name, has_content(title) ? walk_plain(w, buf_slice(title)) : buf_slice(&item->id)) < 0;
+	p->failed |= buf_add_slice(&name, has_content(title) ? walk_plain(w, title) : buf_slice(&item->id)) < 0;
 	box.title = buf_slice(&name);
 	walk_clock(w, &box, turn, item->t);
 	walk_length(w, &box, item->t, item->end);
 	p->paint->open(p, &box);
 	if (!has_diff(item))
-		walk_raw(w, "Input", &item->field[FIELD_INPUT], false);
+		walk_raw(w, "Input", buf_slice(&item->field[FIELD_INPUT]), false);
 	while (it.in.n && json_next(&it, &key, &part))
 		put_part(w, s, part);
-	if (!has_content(&item->field[FIELD_CONTENT]))
-		walk_raw(w, "Output", &item->field[FIELD_OUTPUT], true);
+	if (!has_content(buf_slice(&item->field[FIELD_CONTENT])))
+		walk_raw(w, "Output", buf_slice(&item->field[FIELD_OUTPUT]), true);
 	p->paint->close(p, &box);
 	buf_free(&name);
 }
@@ -313,7 +313,7 @@ walk_ask(struct walk *w, const struct turn *turn, const struct item *item)
 		if (outcome.p && !json_string_is(outcome, "selected"))
 			p->paint->note(p, "info", walk_plain(w, outcome));
 	} else if (item->ended) {
-		walk_raw(w, "Answer", &item->field[FIELD_OUTPUT], true);
+		walk_raw(w, "Answer", answer, true);
 	}
 	if (!item->ended)
 		p->paint->note(p, "warning", slice_of("There is no response."));

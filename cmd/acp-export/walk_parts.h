@@ -22,7 +22,7 @@ void walk_length(const struct walk *, struct box *, uint64_t from, uint64_t to);
 /* Each writes what its name says to the page. A block of content: */
 void walk_content(struct walk *, struct slice block);
 /* A JSON value in a box that is folded unless `open`; nothing if it is empty. */
-void walk_raw(struct walk *, const char *label, const struct buf *json, bool open);
+void walk_raw(struct walk *, const char *label, struct slice json, bool open);
 void walk_tool(struct walk *, const struct session *, const struct turn *, const struct item *);
 void walk_plan(struct walk *, const struct item *);
 void walk_ask(struct walk *, const struct turn *, const struct item *);
