@@ -35,26 +35,6 @@ check_close(struct check *c)
 	buf_free(&c->out.own);
 }
 
-void
-check_find(struct check *c, enum rule_id rule, const char *path, const char *expected, struct slice found)
-{
-	const struct options *o = c->options;
-	char *why = NULL;
-	bool chosen;
-
-	if (o->ignored[rule] || rules[rule].level > o->level)
-		return;
-	chosen = c->where.message ? select_match(o->select, c->where.message, &why) : select_match_other(o->select, c->where.from);
-	if (why)
-		cli_warn(check_name, "%s: %s", select_culprit(o->select), why);
-	free(why);
-	if (!chosen)
-		return;
-	c->count[rules[rule].level]++;
-	c->rule_count[rule]++;
-	report_finding(c, rule, path, expected, found);
-}
-
 /* --- the schema --- */
 
 /* Checks a value against a node, and reports what is wrong. */

@@ -62,9 +62,6 @@ void check_end(struct check *, bool cut);
 /* Messages were lost: from now on findings that depend on earlier messages are not reported. */
 void check_lost(struct check *);
 
-/* Reports a finding at check.where, if its rule and place are selected. path: in the message. found: the text; p NULL: nothing. */
-void check_find(struct check *, enum rule_id, const char *path, const char *expected, struct slice found);
-
 /* --- its parts --- */
 
 /*
@@ -81,8 +78,12 @@ void check_usage_update(struct check *, struct session *, struct slice update);
 /* at_end: the usage comes with the end of a turn, not with a repeat of it. path: of the usage in the message. */
 void check_usage(struct check *, struct session *, struct slice usage, bool at_end, const char *path);
 
-/* report.c: writes a finding in the format of the options; and the end of the report. */
-void report_finding(struct check *, enum rule_id, const char *path, const char *expected, struct slice found);
+/*
+ * report.c. check_find reports a finding at check.where, if its rule and place are selected. path: in the message. found: the text;
+ * p NULL: nothing.
+ */
+void check_find(struct check *, enum rule_id, const char *path, const char *expected, struct slice found);
+/* Writes the end of the report. */
 void report_end(struct check *);
 
 /* Check the recordings, or the stream. Return the exit status. */

@@ -3,6 +3,15 @@
 
 #define KIND(name) "\"" name "\""
 
+/* Is the JSON string one of these? They have their quotes. */
+static bool
+is_one_of(struct slice string, const char *const *names, size_t n)
+{
+	while (n > 0 && !slice_is(string, names[n - 1]))
+		n--;
+	return n > 0;
+}
+
 /* --- sessions --- */
 
 static bool
@@ -17,12 +26,8 @@ is_about_any(const struct message *s)
 {
 	static const char *const names[] = {KIND("session/delete"), KIND("session/close"), KIND("session/archive"),
 		KIND("session/unarchive"), KIND("session/set_title"), KIND("session/status"), KIND("session/fork")};
-	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (slice_is(s->msg.method, names[i]))
-			return true;
-	return false;
+	return is_one_of(s->msg.method, names, sizeof(names) / sizeof(*names));
 }
 
 /* Does the session of an agent's message that is not known have to be announced as a sub-agent's? */
@@ -107,17 +112,6 @@ end_calls(struct check *c, struct session *s, bool cancelled, const char *path)
 
 /* --- updates --- */
 
-static bool
-is_kind(struct slice kind, const char *const *names, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (slice_is(kind, names[i]))
-			return true;
-	return false;
-}
-
 static void
 check_in_turn(struct check *c, const struct session *s, struct slice kind)
 {
@@ -126,7 +120,7 @@ check_in_turn(struct check *c, const struct session *s, struct slice kind)
 
 	if (c->c.version == 2 || s->prompts || s->loading || s->child || c->c.forgot_session || !connection_knows(&c->c))
 		return;
-	if (is_kind(kind, in_turn, sizeof(in_turn) / sizeof(*in_turn)))
+	if (is_one_of(kind, in_turn, sizeof(in_turn) / sizeof(*in_turn)))
 		check_find(c, RULE_OUTSIDE_TURN, "params.update.sessionUpdate", "an open prompt in the session", kind);
 }
 

@@ -3,16 +3,13 @@
 #include <stdlib.h>
 
 #include "cmd/acp-check/check.h"
+#include "lib/match/digest.h"
 
+/* Never 0. */
 static uint64_t
 hash(struct slice text)
 {
-	uint64_t h = 0xcbf29ce484222325u;
-	size_t i;
-
-	for (i = 0; i < text.n; i++)
-		h = (h ^ (unsigned char)text.p[i]) * 0x100000001b3u;
-	return h | 1;
+	return digest_bytes(text) | 1;
 }
 
 static void

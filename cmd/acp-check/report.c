@@ -1,7 +1,9 @@
 /* Findings, as text, JSON or JUnit's XML. */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "cmd/acp-check/check.h"
+#include "lib/base/cli.h"
 #include "lib/base/text.h"
 #include "lib/recording/recording.h"
 
@@ -11,21 +13,10 @@ enum {
 	EXAMPLES = 20, /* findings of a rule in a JUnit report */
 };
 
-/* The first bytes of the text, at most so many; it does not end within a character. */
-static struct slice
-cut(struct slice s, size_t most)
-{
-	if (s.n <= most)
-		return s;
-	for (s.n = most; s.n > 0 && ((unsigned char)s.p[s.n] & 0xc0) == 0x80; s.n--)
-		;
-	return s;
-}
-
 static int
 put_found(struct buf *to, struct slice found)
 {
-	struct slice excerpt = cut(found, EXCERPT);
+	struct slice excerpt = slice_cut(found, EXCERPT);
 
 	if (!found.p)
 		return buf_add_string(to, "nothing");
@@ -43,7 +34,7 @@ method_of(struct check *c)
 	c->text.n = 0;
 	if (!method.p || json_unescape(method, &c->text) < 0)
 		return slice(NULL, 0);
-	return cut(buf_slice(&c->text), WRITTEN);
+	return slice_cut(buf_slice(&c->text), WRITTEN);
 }
 
 /* FILE:12: 3.141593 agent session/update: violation: schema: params.x: expected a string, found 5 */
@@ -64,12 +55,12 @@ put_text(struct check *c, struct buf *to, enum rule_id rule, const char *path, c
 	}
 	r |= buf_add_string(to, acp_side_name(w->from));
 	if (method.n)
-		r |= buf_add_string(to, " ") | text_plain(to, cut(method, EXCERPT));
+		r |= buf_add_string(to, " ") | text_plain(to, slice_cut(method, EXCERPT));
 	if (w->message && w->message->msg.kind == MSG_RESPONSE)
 		r |= buf_add_string(to, " response");
 	r |= buf_printf(to, ": %s: %s: ", level_names[rules[rule].level], rules[rule].name);
 	if (*path)
-		r |= text_plain(to, cut(slice_of(path), 4 * EXCERPT)) | buf_add_string(to, ": ");
+		r |= text_plain(to, slice_cut(slice_of(path), 4 * EXCERPT)) | buf_add_string(to, ": ");
 	r |= buf_add_string(to, "expected ") | text_plain(to, slice_of(expected)) | buf_add_string(to, ", found ");
 	return (r | put_found(to, found) | buf_add_string(to, "\n")) < 0 ? -1 : 0;
 }
@@ -79,7 +70,7 @@ put_member(struct buf *to, const char *name, struct slice text)
 {
 	if (!text.p)
 		return 0;
-	return buf_printf(to, ",\"%s\":", name) < 0 || json_quote(cut(text, WRITTEN), to) < 0 ? -1 : 0;
+	return buf_printf(to, ",\"%s\":", name) < 0 || json_quote(slice_cut(text, WRITTEN), to) < 0 ? -1 : 0;
 }
 
 static int
@@ -108,8 +99,8 @@ put_json(struct check *c, struct buf *to, enum rule_id rule, const char *path, c
 	return (r | buf_add_string(to, "}\n")) < 0 ? -1 : 0;
 }
 
-void
-report_finding(struct check *c, enum rule_id rule, const char *path, const char *expected, struct slice found)
+static void
+report(struct check *c, enum rule_id rule, const char *path, const char *expected, struct slice found)
 {
 	bool junit = c->options->format == CHECK_JUNIT;
 	struct buf *to = junit ? &c->examples[rule] : out_buf(&c->out);
@@ -129,19 +120,27 @@ report_finding(struct check *c, enum rule_id rule, const char *path, const char 
 	}
 }
 
-/* --- JUnit: a test case for each rule --- */
-
-static int
-put_xml(struct buf *to, struct slice text)
+void
+check_find(struct check *c, enum rule_id rule, const char *path, const char *expected, struct slice found)
 {
-	const char *p;
-	int r = 0;
+	const struct options *o = c->options;
+	char *why = NULL;
+	bool chosen;
 
-	for (p = text.p; p < text.p + text.n && r == 0; p++)
-		r = *p == '&' ? buf_add_string(to, "&amp;") : *p == '<' ? buf_add_string(to, "&lt;") : *p == '>' ? buf_add_string(to, "&gt;") :
-			*p == '"' ? buf_add_string(to, "&quot;") : buf_add(to, p, 1);
-	return r;
+	if (o->ignored[rule] || rules[rule].level > o->level)
+		return;
+	chosen = c->where.message ? select_match(o->select, c->where.message, &why) : select_match_other(o->select, c->where.from);
+	if (why)
+		cli_warn(check_name, "%s: %s", select_culprit(o->select), why);
+	free(why);
+	if (!chosen)
+		return;
+	c->count[rules[rule].level]++;
+	c->rule_count[rule]++;
+	report(c, rule, path, expected, found);
 }
+
+/* --- JUnit: a test case for each rule --- */
 
 static int
 put_case(struct check *c, struct buf *to, enum rule_id rule)
@@ -156,9 +155,9 @@ put_case(struct check *c, struct buf *to, enum rule_id rule)
 	r |= buf_printf(to, ">\n<%s", element);
 	if (rules[rule].level == LEVEL_VIOLATION) {
 		r |= buf_printf(to, " type=\"violation\" message=\"%" PRIu64 "x: ", c->rule_count[rule]);
-		r |= put_xml(to, slice_of(rules[rule].what)) | buf_add_string(to, "\"");
+		r |= text_xml(to, slice_of(rules[rule].what)) | buf_add_string(to, "\"");
 	}
-	r |= buf_add_string(to, ">\n") | put_xml(to, buf_slice(&c->examples[rule]));
+	r |= buf_add_string(to, ">\n") | text_xml(to, buf_slice(&c->examples[rule]));
 	if (c->rule_count[rule] > EXAMPLES)
 		r |= buf_printf(to, "... and %" PRIu64 " more\n", c->rule_count[rule] - EXAMPLES);
 	return r | buf_printf(to, "</%s>\n</testcase>\n", element);

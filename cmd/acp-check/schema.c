@@ -7,6 +7,7 @@
 #include "cmd/acp-check/schema_tables.inc"
 #include "lib/acp/acp.h"
 #include "lib/base/text.h"
+#include "lib/match/digest.h"
 
 enum {
 	SHORT = 48, /* so many values of a list are named at most */
@@ -158,17 +159,14 @@ static uint64_t
 hash_key(struct walk *w, struct slice key)
 {
 	struct slice text = slice(key.p + 1, key.n - 2);
-	size_t before = w->to->text.n, i;
-	uint64_t h = 0xcbf29ce484222325u;
+	size_t before = w->to->text.n;
 
 	if (memchr(text.p, '\\', text.n)) {
 		w->to->failed |= json_unescape(key, &w->to->text) < 0;
 		text = slice(w->to->text.p + before, w->to->text.n - before);
 	}
-	for (i = 0; i < text.n; i++)
-		h = (h ^ (unsigned char)text.p[i]) * 0x100000001b3u;
 	w->to->text.n = before;
-	return h;
+	return digest_bytes(text);
 }
 
 static int

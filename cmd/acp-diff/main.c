@@ -27,7 +27,8 @@ static const char help[] =
 	"  -V, --version         print the version\n"
 	"Exit status: 0 no difference; 1 a difference; 2 A or B cannot be read.\n";
 
-enum { MAX_LINE = 64 * 1024 * 1024 };
+enum { MAX_LINE = 64 * 1024 * 1024, WRITE_AT = 64 * 1024 };
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JUNIT };
 enum { OPT_MATCH = 256, OPT_NORMALIZE, OPT_IGNORE, OPT_KEEP_PATHS, OPT_HOP, OPT_ENV, OPT_LABEL, OPT_MAX_LINE, OPT_COLOR };
 
 static const struct option longs[] = {
@@ -130,6 +131,56 @@ compile(struct asked *asked)
 	return n;
 }
 
+/* --- the report --- */
+
+static void
+write_out(struct report *r)
+{
+	size_t at = 0;
+	ssize_t n;
+
+	while (!r->failed && at < r->out.n) {
+		n = write(STDOUT_FILENO, r->out.p + at, r->out.n - at);
+		r->failed = n < 0 && errno != EINTR;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	r->out.n = 0;
+}
+
+static const struct {
+	void (*begin)(struct report *);
+	void (*section)(struct report *, const struct section *);
+	void (*end)(struct report *);
+} formats[] = {
+	[FORMAT_TEXT] = {NULL, report_text, report_text_end},
+	[FORMAT_JSON] = {NULL, report_json, report_json_end},
+	[FORMAT_JUNIT] = {report_junit_begin, report_junit, report_junit_end},
+};
+
+/* Writes the report on standard output. 0, or -1 with errno. */
+static int
+report(struct diff *d, enum format format, enum cli_color color)
+{
+	struct report r = {.diff = d, .color = format == FORMAT_TEXT && cli_wants_color(color, STDOUT_FILENO)};
+
+	if (formats[format].begin)
+		formats[format].begin(&r);
+	for (size_t i = 0; !r.failed && i < d->sections.n; i++) {
+		formats[format].section(&r, d->sections.at[i]);
+		if (r.out.n >= WRITE_AT)
+			write_out(&r);
+	}
+	formats[format].end(&r);
+	write_out(&r);
+	buf_free(&r.out);
+	buf_free(&r.text);
+	buf_free(&r.value[RECORDED]);
+	buf_free(&r.value[LIVE]);
+	return r.failed ? -1 : 0;
+}
+
+/* --- all of it --- */
+
 static void
 free_sections(struct list *sections)
 {
@@ -161,8 +212,7 @@ run(struct diff *d, const struct asked *asked)
 	d->ids = ids_new(d->options->keep_paths);
 	if (asked->label)
 		d->file[LIVE].path = asked->label;
-	if (!d->ids || diff_run(d) < 0 ||
-		report(d, (enum format)asked->format, STDOUT_FILENO, cli_wants_color(asked->color, STDOUT_FILENO)) < 0) {
+	if (!d->ids || diff_run(d) < 0 || report(d, (enum format)asked->format, asked->color) < 0) {
 		cli_warn(name, "%s", strerror(errno));
 		return EXIT_FAILED;
 	}

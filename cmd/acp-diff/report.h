@@ -4,22 +4,17 @@
 
 #include "cmd/acp-diff/diff.h"
 
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JUNIT };
-
-/* Writes the report to a descriptor. 0, or -1 with errno. */
-int report(struct diff *, enum format, int fd, bool color);
-
-/* What the formats share (report.c). */
 struct report {
 	struct diff *diff;
 	struct buf out;  /* not written yet */
-	int fd;
 	bool color;
 	bool begun;
 	bool xml;        /* what is put is escaped */
 	bool failed;     /* with errno: nothing more is put */
 	struct buf text, value[SIDES]; /* scratch */
 };
+
+/* --- what the formats share (report.c) --- */
 
 void put(struct report *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void put_slice(struct report *, struct slice);
@@ -34,6 +29,8 @@ void put_title(struct report *, const struct section *);
 struct slice report_value(struct report *, const struct found *, enum side);
 /* The differences of a section, as people read them. */
 void report_found(struct report *, const struct section *);
+
+/* --- the formats --- */
 
 void report_text(struct report *, const struct section *);
 void report_json(struct report *, const struct section *);

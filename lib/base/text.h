@@ -39,7 +39,9 @@ size_t text_name(char to[TEXT_SHOW_SIZE], int32_t code);
 
 /* Appends the text as one line for people: tabs and newlines are blanks, colours are left out. 0, or -1 out of memory. */
 int text_plain(struct buf *to, struct slice bytes);
-/* The same into room bytes, as many characters as fit. Returns the length. */
+/* Appends the text with what is markup in XML as entities. 0, or -1 out of memory. */
+int text_xml(struct buf *to, struct slice);
+/* As text_plain, into room bytes, as many characters as fit. Returns the length. */
 size_t text_plain_in(char *to, size_t room, struct slice bytes);
 
 #endif
