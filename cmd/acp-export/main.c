@@ -113,8 +113,8 @@ begin(struct export *e, double started)
 {
 	if (!e->arguments->trace)
 		transcript_begin(&e->transcript, started);
-	else if (trace_export_begin(&e->trace, started) < 0)
-		e->trace.failed = true;
+	else
+		trace_export_begin(&e->trace, started);
 }
 
 static void
@@ -122,8 +122,8 @@ see(struct export *e, const struct record *r)
 {
 	if (!e->arguments->trace)
 		transcript_see(&e->transcript, r->from, r->t, r->timed, r->text, &r->msg);
-	else if (trace_export_see(&e->trace, r->from, r->t, &r->msg) < 0)
-		e->trace.failed = true;
+	else
+		trace_export_see(&e->trace, r->from, r->t, &r->msg);
 }
 
 static void

@@ -148,24 +148,24 @@ trace_export_open(struct trace_export *t)
 	return t->span ? put_string(t, t->format->begin) : -1;
 }
 
-int
+void
 trace_export_begin(struct trace_export *t, double started)
 {
-	return span_begin(t->span, started);
+	t->failed |= span_begin(t->span, started) < 0;
 }
 
-int
+void
 trace_export_see(struct trace_export *t, enum acp_side from, uint64_t us, const struct msg *m)
 {
 	struct message s = {.from = from, .t = us, .line = m->text, .msg = *m};
 	struct json_error error;
 
 	if (t->redact && (redact_line(t->redact, m->text, &s.line) < 0 || msg_scan(s.line, &s.msg, &error) == MSG_NOISE))
-		return -1;
-	if (span_see(t->span, &s) < 0 || t->failed)
-		return -1;
-	out_print_much(t->out);
-	return 0;
+		t->failed = true;
+	else
+		t->failed |= span_see(t->span, &s) < 0;
+	if (!t->failed)
+		out_print_much(t->out);
 }
 
 int

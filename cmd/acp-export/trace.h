@@ -38,12 +38,12 @@ struct trace_export {
 extern const struct trace_format trace_otlp, trace_perfetto;
 
 /*
- * These return 0, or -1 when out of memory. open begins the output; begin starts a recording (started: seconds since 1970, 0 if
- * not known); see takes a message; end writes what is still open and ends the output.
+ * Out of memory sets failed; open and end also return 0 or -1. open begins the output; begin starts a recording (started: seconds
+ * since 1970, 0 if not known); see takes a message; end writes what is still open and ends the output.
  */
 int trace_export_open(struct trace_export *);
-int trace_export_begin(struct trace_export *, double started);
-int trace_export_see(struct trace_export *, enum acp_side from, uint64_t t, const struct msg *);
+void trace_export_begin(struct trace_export *, double started);
+void trace_export_see(struct trace_export *, enum acp_side from, uint64_t t, const struct msg *);
 int trace_export_end(struct trace_export *);
 /* Frees what open allocated; out, redact and choice stay the caller's. */
 void trace_export_close(struct trace_export *);

@@ -176,7 +176,6 @@ void
 plan_drop_own(struct plan *p, struct conversation *c, uint64_t after, uint64_t to)
 {
 	size_t i, kept = c->first;
-	struct call *call;
 	uint64_t number;
 
 	for (i = c->first; i < c->nown; i++) {
@@ -186,9 +185,8 @@ plan_drop_own(struct plan *p, struct conversation *c, uint64_t after, uint64_t t
 			continue;
 		}
 		/* A request that is not sent gets no response. */
-		call = plan_call(p, number);
-		if (call)
-			drop_call(p, call);
+		if (c->own[i].call)
+			drop_call(p, c->own[i].call);
 	}
 	p->held -= c->nown - kept;
 	c->nown = kept;
@@ -318,21 +316,12 @@ plan_forget(struct plan *p, struct cue *q)
 		free(q);
 }
 
-struct call *
-plan_call(struct plan *p, uint64_t number)
-{
-	struct call *c;
-
-	HASH_FIND(hh, p->calls, &number, sizeof(number), c);
-	return c;
-}
-
 void
 plan_end_call(struct plan *p, struct call *c)
 {
 	if (!c->answered || !c->read)
 		return;
-	HASH_DEL(p->calls, c);
+	DL_DELETE(p->calls, c);
 	free(c);
 }
 
@@ -361,10 +350,8 @@ forget_all(struct plan *p)
 		HASH_DEL(p->parts, part);
 		free(part);
 	}
-	HASH_ITER(hh, p->calls, call, more) {
-		HASH_DEL(p->calls, call);
+	DL_FOREACH_SAFE(p->calls, call, more)
 		free(call);
-	}
 }
 
 void

@@ -25,6 +25,7 @@ struct own {
 	uint32_t number;    /* its record's line; 0: none */
 	uint8_t kind;       /* RECORD_MESSAGE, RECORD_NOISE or RECORD_STDERR */
 	bool names_session; /* a notification that names the session of its conversation */
+	struct call *call;  /* of a request; or NULL */
 };
 
 struct conversation {
@@ -80,8 +81,7 @@ struct cue {
 
 /* A request of ours, from when it is read until both the live response has come and the recorded one is read. */
 struct call {
-	UT_hash_handle hh;
-	uint64_t number; /* of its record */
+	struct call *prev, *next;
 	struct conversation *conversation;
 	struct place place;
 	struct cue *cue; /* the recorded response, from when it is read until the live one comes */
@@ -177,9 +177,7 @@ void plan_arrived(struct plan *, struct cue *);
 void plan_relax(struct plan *, struct cue *);
 /* Frees one that has come. */
 void plan_forget(struct plan *, struct cue *);
-/* The request of ours in that record; NULL: there is none. */
-struct call *plan_call(struct plan *, uint64_t number);
-/* Frees it where all is over. */
+/* Frees a request of ours where all is over. */
 void plan_end_call(struct plan *, struct call *);
 
 #endif

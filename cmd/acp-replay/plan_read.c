@@ -177,21 +177,17 @@ read_answer(struct plan *p, struct request *r, const struct msg *m, struct readi
 }
 
 static int
-read_our_request(struct plan *p, const struct msg *m, struct conversation *c)
+read_our_request(struct plan *p, const struct msg *m, struct conversation *c, struct own *own)
 {
 	struct call *call = calloc(1, sizeof(*call));
 	struct request *r;
 
 	if (!call)
 		return -1;
-	call->number = p->last.number;
 	call->conversation = c;
 	call->place = p->place;
-	HASH_ADD(hh, p->calls, number, sizeof(call->number), call);
-	if (!call->hh.tbl) {
-		free(call);
-		return -1;
-	}
+	DL_APPEND(p->calls, call);
+	own->call = call;
 	r = requests_open(p->requests, p->us, 0, m);
 	if (r)
 		r->owner = call;
@@ -230,7 +226,7 @@ read_ours(struct plan *p, const struct msg *m, struct reading *to)
 		if (buf_add_slice(&p->prompted, session) < 0)
 			return -1;
 	}
-	return m->kind == MSG_REQUEST ? read_our_request(p, m, c) : 0;
+	return m->kind == MSG_REQUEST ? read_our_request(p, m, c, &to->own) : 0;
 }
 
 /* Who sent it: where the recording does not say so, who could have. */

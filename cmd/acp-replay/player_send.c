@@ -33,13 +33,13 @@ player_send_made(struct player *p, struct buf *text, int failed)
 
 /* Notes a request that the live side has to respond to. */
 static int
-open_request(struct player *p, const struct msg *m, uint64_t number)
+open_request(struct player *p, const struct msg *m, struct call *call)
 {
 	struct request *r = requests_open(p->ours, p->us, 0, m);
 
 	if (!r)
 		return -1;
-	r->owner = plan_call(&p->plan, number);
+	r->owner = call;
 	return 0;
 }
 
@@ -89,7 +89,7 @@ begin_turn(struct player *p, const struct msg *m)
 static int
 write_message(struct player *p, const struct own *own, struct slice line, const struct msg *m)
 {
-	if (m->kind == MSG_REQUEST && open_request(p, m, own->number) < 0)
+	if (m->kind == MSG_REQUEST && open_request(p, m, own->call) < 0)
 		return -1;
 	if (ids_write(p->ids, line, m, p->us, slice(NULL, 0), slice(NULL, 0), &p->text) < 0)
 		return -1;
