@@ -28,6 +28,7 @@ component() {
 # --- order
 
 @test "a proxy dies during a turn: the prompt's response does not overtake the updates before it" {
+	! portable || skip 'what a dead component had not read cannot be looked at where the system is not Linux'
 	component proxy 0 </dev/null
 	cat >turn <<-'EOS'
 		#!/bin/bash
