@@ -78,8 +78,8 @@ put_rule(struct buf *to, const struct rule *rule)
 	char source[512];
 
 	snprintf(source, sizeof(source), "(%s)", rule->source);
-	return buf_printf(to, "%s: %s\n", rule->name, level_names[rule->level]) | put_wrapped(to, rule->what, "    ") |
-		put_wrapped(to, source, "    ");
+	return -(buf_printf(to, "%s: %s\n", rule->name, level_names[rule->level]) || put_wrapped(to, rule->what, "    ") ||
+		put_wrapped(to, source, "    "));
 }
 
 static enum rule_id

@@ -55,14 +55,14 @@ put_text(struct check *c, struct buf *to, enum rule_id rule, const char *path, c
 	}
 	r |= buf_add_string(to, acp_side_name(w->from));
 	if (method.n)
-		r |= buf_add_string(to, " ") | text_plain(to, slice_cut(method, EXCERPT));
+		r |= -(buf_add_string(to, " ") || text_plain(to, slice_cut(method, EXCERPT)));
 	if (w->message && w->message->msg.kind == MSG_RESPONSE)
 		r |= buf_add_string(to, " response");
 	r |= buf_printf(to, ": %s: %s: ", level_names[rules[rule].level], rules[rule].name);
 	if (*path)
-		r |= text_plain(to, slice_cut(slice_of(path), 4 * EXCERPT)) | buf_add_string(to, ": ");
-	r |= buf_add_string(to, "expected ") | text_plain(to, slice_of(expected)) | buf_add_string(to, ", found ");
-	return (r | put_found(to, found) | buf_add_string(to, "\n")) < 0 ? -1 : 0;
+		r |= -(text_plain(to, slice_cut(slice_of(path), 4 * EXCERPT)) || buf_add_string(to, ": "));
+	r |= -(buf_add_string(to, "expected ") || text_plain(to, slice_of(expected)) || buf_add_string(to, ", found "));
+	return -(r || put_found(to, found) || buf_add_string(to, "\n"));
 }
 
 static int
@@ -94,8 +94,8 @@ put_json(struct check *c, struct buf *to, enum rule_id rule, const char *path, c
 			w->message->msg.kind == MSG_RESPONSE ? "response" : "notification");
 	r |= put_member(to, "method", method_of(c));
 	if (session.p)
-		r |= buf_add_string(to, ",\"session\":") | buf_add_slice(to, session);
-	r |= put_member(to, "path", slice_of(path)) | put_member(to, "expected", slice_of(expected)) | put_member(to, "found", found);
+		r |= -(buf_add_string(to, ",\"session\":") || buf_add_slice(to, session));
+	r |= -(put_member(to, "path", slice_of(path)) || put_member(to, "expected", slice_of(expected)) || put_member(to, "found", found));
 	return (r | buf_add_string(to, "}\n")) < 0 ? -1 : 0;
 }
 
@@ -155,9 +155,9 @@ put_case(struct check *c, struct buf *to, enum rule_id rule)
 	r |= buf_printf(to, ">\n<%s", element);
 	if (rules[rule].level == LEVEL_VIOLATION) {
 		r |= buf_printf(to, " type=\"violation\" message=\"%" PRIu64 "x: ", c->rule_count[rule]);
-		r |= text_xml(to, slice_of(rules[rule].what)) | buf_add_string(to, "\"");
+		r |= -(text_xml(to, slice_of(rules[rule].what)) || buf_add_string(to, "\""));
 	}
-	r |= buf_add_string(to, ">\n") | text_xml(to, buf_slice(&c->examples[rule]));
+	r |= -(buf_add_string(to, ">\n") || text_xml(to, buf_slice(&c->examples[rule])));
 	if (c->rule_count[rule] > EXAMPLES)
 		r |= buf_printf(to, "... and %" PRIu64 " more\n", c->rule_count[rule] - EXAMPLES);
 	return r | buf_printf(to, "</%s>\n</testcase>\n", element);

@@ -27,7 +27,7 @@ put_value(struct buf *to, struct json_iter *it, size_t depth, size_t most)
 		r = any ? buf_add(to, ",", 1) : 0;
 		r |= new_line(to, depth + 1, most);
 		if (key.p)
-			r |= buf_add_slice(to, key) | buf_add(to, ": ", 2);
+			r |= -(buf_add_slice(to, key) || buf_add(to, ": ", 2));
 		r |= put_value(to, &inner, depth + 1, most);
 	}
 	if (any)

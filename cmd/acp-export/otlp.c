@@ -76,7 +76,7 @@ begin_span(struct trace_export *t, const struct span_session *s, const struct sp
 {
 	struct slice trace, parent, root = id_of(trace_root(s));
 	bool has_parent = parent_of(turn, &trace, &parent);
-	int r = trace_comma(t, to) | buf_add_string(to, "{\"traceId\":\"");
+	int r = -(trace_comma(t, to) || buf_add_string(to, "{\"traceId\":\""));
 
 	r |= has_parent ? buf_add_slice(to, trace) : buf_printf(to, "%016llx%016llx", (unsigned long long)hash(1, "trace", root, 0),
 		(unsigned long long)hash(2, "trace", root, 0));
@@ -84,7 +84,7 @@ begin_span(struct trace_export *t, const struct span_session *s, const struct sp
 	if (turn && !is_turn)
 		r |= buf_printf(to, ",\"parentSpanId\":\"%016llx\"", (unsigned long long)span_of(t, turn));
 	else if (has_parent)
-		r |= buf_add_string(to, ",\"parentSpanId\":\"") | buf_add_slice(to, parent) | buf_add_string(to, "\"");
+		r |= -(buf_add_string(to, ",\"parentSpanId\":\"") || buf_add_slice(to, parent) || buf_add_string(to, "\""));
 	r |= buf_printf(to, ",\"kind\":%d,\"startTimeUnixNano\":\"%llu000\",\"endTimeUnixNano\":\"%llu000\"", is_turn ? CLIENT : INTERNAL,
 		(unsigned long long)trace_time(t, begin), (unsigned long long)trace_time(t, end));
 	return r;
@@ -94,9 +94,9 @@ static int
 put_name(struct buf *to, const char *operation, struct slice of)
 {
 	struct buf name = {0};
-	int r = buf_printf(&name, "%s%s", operation, of.n ? " " : "") | buf_add_slice(&name, of);
+	int r = -(buf_printf(&name, "%s%s", operation, of.n ? " " : "") || buf_add_slice(&name, of));
 
-	r |= buf_add_string(to, ",\"name\":") | json_quote(buf_slice(&name), to) | buf_add_string(to, ",\"attributes\":[");
+	r |= -(buf_add_string(to, ",\"name\":") || json_quote(buf_slice(&name), to) || buf_add_string(to, ",\"attributes\":["));
 	buf_free(&name);
 	return r | buf_printf(to, "{\"key\":\"gen_ai.operation.name\",\"value\":{\"stringValue\":\"%s\"}}", operation);
 }
@@ -105,8 +105,8 @@ put_name(struct buf *to, const char *operation, struct slice of)
 static int
 put_text(struct buf *to, const char *key, struct slice value)
 {
-	return value.n ? buf_printf(to, ",{\"key\":\"%s\",\"value\":{\"stringValue\":", key) | json_quote(value, to) |
-		buf_add_string(to, "}}") : 0;
+	return -(value.n && (buf_printf(to, ",{\"key\":\"%s\",\"value\":{\"stringValue\":", key) || json_quote(value, to) ||
+		buf_add_string(to, "}}")));
 }
 
 /* It may be larger than an int64 can be: then it is left out, for it is wrong anyway. */
@@ -158,15 +158,15 @@ end_span(bool failed, struct slice error, struct buf *to)
 {
 	int r = failed ? put_text(to, "error.type", error) : 0;
 
-	return r | buf_add_string(to, "]") | (failed ? buf_printf(to, ",\"status\":{\"code\":%d}", FAILED) : 0) | buf_add_string(to, "}");
+	return -(r || buf_add_string(to, "]") || (failed ? buf_printf(to, ",\"status\":{\"code\":%d}", FAILED) : 0) || buf_add_string(to, "}"));
 }
 
 static int
 put_stop(struct buf *to, struct slice stop)
 {
-	return json_type(stop) != JSON_STRING ? 0 : buf_add_string(to,
-		",{\"key\":\"gen_ai.response.finish_reasons\",\"value\":{\"arrayValue\":{\"values\":[{\"stringValue\":") |
-		trace_put_string(to, stop) | buf_add_string(to, "}]}}}");
+	return -(json_type(stop) == JSON_STRING && (buf_add_string(to,
+		",{\"key\":\"gen_ai.response.finish_reasons\",\"value\":{\"arrayValue\":{\"values\":[{\"stringValue\":") ||
+		trace_put_string(to, stop) || buf_add_string(to, "}]}}}")));
 }
 
 static int
@@ -178,11 +178,11 @@ put_turn(struct trace_export *t, const struct span_turn *turn, struct buf *to)
 	int r = begin_span(t, turn->session, turn, true, span_of(t, turn), turn->begin, turn->end, to);
 
 	r |= put_name(to, "invoke_agent", agent);
-	r |= put_text(to, "gen_ai.provider.name", provider_of(agent)) | put_text(to, "gen_ai.agent.name", agent);
+	r |= -(put_text(to, "gen_ai.provider.name", provider_of(agent)) || put_text(to, "gen_ai.agent.name", agent));
 	r |= put_text(to, "gen_ai.agent.version", s ? usage_agent_version(u, s->agent) : slice(NULL, 0));
 	r |= put_text(to, "gen_ai.conversation.id", id_of(turn->session));
 	r |= put_text(to, "gen_ai.request.model", s ? usage_name(u, s->model) : slice(NULL, 0));
-	r |= put_stop(to, turn->stop) | put_tokens(t, turn, to);
+	r |= -(put_stop(to, turn->stop) || put_tokens(t, turn, to));
 	return -((end_span(turn->failed || turn->unfinished, turn->unfinished ? slice_of("unfinished") :
 		json_type(code) == JSON_NUMBER ? code : slice_of("_OTHER"), to) | r) != 0);
 }
@@ -194,7 +194,7 @@ put_tool(struct trace_export *t, const struct span_tool *c, struct buf *to)
 	uint64_t span_id = hash(trace_time(t, c->begin), "tool", id_of(c->session), hash(0, "id", id, 0));
 	int r = begin_span(t, c->session, c->turn, false, span_id, c->begin, c->end, to);
 
-	r |= put_name(to, "execute_tool", name) | put_text(to, "gen_ai.tool.name", name) | put_text(to, "gen_ai.tool.call.id", id);
+	r |= -(put_name(to, "execute_tool", name) || put_text(to, "gen_ai.tool.name", name) || put_text(to, "gen_ai.tool.call.id", id));
 	r |= put_text(to, "gen_ai.conversation.id", id_of(c->session));
 	return -((end_span(c->failed || c->unfinished, slice_of(c->failed ? "_OTHER" : "unfinished"), to) | r) != 0);
 }
@@ -205,7 +205,7 @@ put_wait(struct trace_export *t, const struct span_wait *w, struct buf *to)
 	uint64_t span_id = hash(t->waits, "wait", id_of(w->session), trace_time(t, w->begin));
 	int r = begin_span(t, w->session, w->turn, false, span_id, w->begin, w->end, to);
 
-	r |= buf_add_string(to, ",\"name\":") | buf_add_slice(to, w->method);
+	r |= -(buf_add_string(to, ",\"name\":") || buf_add_slice(to, w->method));
 	r |= buf_add_string(to, ",\"attributes\":[{\"key\":\"acp.waiting_for\",\"value\":{\"stringValue\":\"user\"}}");
 	r |= put_text(to, "gen_ai.conversation.id", id_of(w->session));
 	if (w->tool)

@@ -9,19 +9,19 @@ enum { TURNS = 1, UPDATES, TOOLS, WAITS };
 static int
 name_track(struct trace_export *t, const struct span_session *s, unsigned track, const char *name, struct buf *to)
 {
-	return trace_comma(t, to) | buf_printf(to, "{\"ph\":\"M\",\"pid\":%llu,\"tid\":%u,\"name\":\"thread_name\",\"args\":{\"name\":\"%s\"}}",
-		(unsigned long long)s->number, track, name);
+	return -(trace_comma(t, to) || buf_printf(to, "{\"ph\":\"M\",\"pid\":%llu,\"tid\":%u,\"name\":\"thread_name\",\"args\":{\"name\":\"%s\"}}",
+		(unsigned long long)s->number, track, name));
 }
 
 static int
 put_session(struct trace_export *t, const struct span_session *s, struct buf *to)
 {
-	int r = trace_comma(t, to) | buf_printf(to, "{\"ph\":\"M\",\"pid\":%llu,\"name\":\"process_name\",\"args\":{\"name\":",
-		(unsigned long long)s->number);
+	int r = -(trace_comma(t, to) || buf_printf(to, "{\"ph\":\"M\",\"pid\":%llu,\"name\":\"process_name\",\"args\":{\"name\":",
+		(unsigned long long)s->number));
 
-	r |= json_quote(slice(s->id, s->n), to) | buf_add_string(to, "}}");
-	r |= name_track(t, s, TURNS, "turns", to) | name_track(t, s, UPDATES, "updates", to);
-	return -((r | name_track(t, s, TOOLS, "tools", to) | name_track(t, s, WAITS, "waiting for the user", to)) != 0);
+	r |= -(json_quote(slice(s->id, s->n), to) || buf_add_string(to, "}}"));
+	r |= -(name_track(t, s, TURNS, "turns", to) || name_track(t, s, UPDATES, "updates", to));
+	return -(r || name_track(t, s, TOOLS, "tools", to) || name_track(t, s, WAITS, "waiting for the user", to));
 }
 
 /* All that an event begins with; ph: its phase. */
@@ -29,8 +29,8 @@ static int
 put_event(struct trace_export *t, const char *ph, const struct span_session *s, unsigned track, uint64_t us, struct slice name,
 	struct buf *to)
 {
-	int r = trace_comma(t, to) | buf_printf(to, "{\"ph\":\"%s\",\"pid\":%llu,\"tid\":%u,\"ts\":%llu,\"name\":", ph,
-		(unsigned long long)s->number, track, (unsigned long long)trace_time(t, us));
+	int r = -(trace_comma(t, to) || buf_printf(to, "{\"ph\":\"%s\",\"pid\":%llu,\"tid\":%u,\"ts\":%llu,\"name\":", ph,
+		(unsigned long long)s->number, track, (unsigned long long)trace_time(t, us)));
 
 	return r | json_quote(name, to);
 }
@@ -38,10 +38,10 @@ put_event(struct trace_export *t, const char *ph, const struct span_session *s, 
 static int
 put_update(struct trace_export *t, const struct span_request *q, struct buf *to)
 {
-	int r = trace_comma(t, to) | buf_printf(to, "{\"ph\":\"i\",\"s\":\"t\",\"pid\":%llu,\"tid\":%u,\"ts\":%llu,\"name\":",
-		(unsigned long long)q->at->number, UPDATES, (unsigned long long)trace_time(t, q->begin));
+	int r = -(trace_comma(t, to) || buf_printf(to, "{\"ph\":\"i\",\"s\":\"t\",\"pid\":%llu,\"tid\":%u,\"ts\":%llu,\"name\":",
+		(unsigned long long)q->at->number, UPDATES, (unsigned long long)trace_time(t, q->begin)));
 
-	return -((r | trace_put_string(to, q->update) | buf_add_string(to, "}")) != 0);
+	return -(r || trace_put_string(to, q->update) || buf_add_string(to, "}"));
 }
 
 static int
@@ -53,13 +53,13 @@ put_turn(struct trace_export *t, const struct span_turn *turn, struct buf *to)
 	r |= buf_printf(to, ",\"dur\":%llu,\"args\":{\"turn\":", (unsigned long long)(turn->end - turn->begin));
 	r |= buf_add_slice(to, slice_digits(turn->number, room));
 	if (json_type(turn->stop) == JSON_STRING)
-		r |= buf_add_string(to, ",\"stop\":") | trace_put_string(to, turn->stop);
+		r |= -(buf_add_string(to, ",\"stop\":") || trace_put_string(to, turn->stop));
 	if (turn->unfinished)
 		r |= buf_add_string(to, ",\"unfinished\":true");
 	r |= buf_printf(to, ",\"tools_us\":%llu,\"user_us\":%llu,\"model_us\":%llu", (unsigned long long)turn->tools,
 		(unsigned long long)turn->user, (unsigned long long)turn->model);
 	if (turn->counted && (turn->own.has & 1u << USAGE_OUTPUT))
-		r |= buf_add_string(to, ",\"output_tokens\":") | usage_sum_put(&turn->own, USAGE_OUTPUT, to);
+		r |= -(buf_add_string(to, ",\"output_tokens\":") || usage_sum_put(&turn->own, USAGE_OUTPUT, to));
 	return -((r | buf_add_string(to, "}}")) != 0);
 }
 
@@ -76,7 +76,7 @@ put_pair(struct trace_export *t, const struct span_session *s, const char *categ
 		r |= put_event(t, i ? "e" : "b", s, track, at[i], name, to);
 		r |= buf_printf(to, ",\"cat\":\"%s\",\"id\":\"%s%llu\"", category, category, (unsigned long long)id);
 		if (i == 0 && args.n)
-			r |= buf_add_string(to, ",\"args\":{") | buf_add_slice(to, args) | buf_add_string(to, "}");
+			r |= -(buf_add_string(to, ",\"args\":{") || buf_add_slice(to, args) || buf_add_string(to, "}"));
 		r |= buf_add_string(to, "}");
 	}
 	return -(r != 0);
@@ -87,9 +87,9 @@ put_tool(struct trace_export *t, const struct span_tool *c, struct buf *to)
 {
 	struct slice name = c->title.n ? buf_slice(&c->title) : c->name.n ? buf_slice(&c->name) : slice_of("tool call");
 	struct buf args = {0};
-	int r = buf_add_string(&args, "\"toolCallId\":") | json_quote(slice(c->id, c->n), &args);
+	int r = -(buf_add_string(&args, "\"toolCallId\":") || json_quote(slice(c->id, c->n), &args));
 
-	r |= buf_add_string(&args, ",\"kind\":") | json_quote(c->kind.n ? buf_slice(&c->kind) : slice_of("other"), &args);
+	r |= -(buf_add_string(&args, ",\"kind\":") || json_quote(c->kind.n ? buf_slice(&c->kind) : slice_of("other"), &args));
 	r |= buf_printf(&args, ",\"ran_us\":%llu,\"result\":\"%s\"", (unsigned long long)c->ran,
 		c->failed ? "failed" : c->unfinished ? "unfinished" : "completed");
 	r |= put_pair(t, c->session, "tool", t->tools, name, (uint64_t[]){c->begin, c->end}, buf_slice(&args), to);

@@ -24,7 +24,7 @@ int
 trace_put_string(struct buf *to, struct slice string)
 {
 	struct buf plain = {0};
-	int r = json_unescape(string, &plain) | json_quote(buf_slice(&plain), to);
+	int r = -(json_unescape(string, &plain) || json_quote(buf_slice(&plain), to));
 
 	buf_free(&plain);
 	return r;

@@ -34,11 +34,11 @@ put_row(struct row *r, struct buf *to)
 
 	if (r->kind == ROW_METHOD)
 		e |= buf_printf(to, ",\"from\":\"%s\",\"notification\":%s", acp_side_name(r->from), r->notification ? "true" : "false");
-	e |= buf_add_string(to, ",\"name\":") | json_quote(row_name(r), to);
+	e |= -(buf_add_string(to, ",\"name\":") || json_quote(row_name(r), to));
 	for (f = figures[r->kind]; f->name; f++)
 		e |= buf_printf(to, ",\"%s\":%llu", f->name, (unsigned long long)*figure(r, f));
 	for (i = 0; i < row_times(r->kind); i++)
-		e |= buf_printf(to, ",\"%s\":", row_time_name(r->kind, i)) | hist_put(&r->times[i], to);
+		e |= -(buf_printf(to, ",\"%s\":", row_time_name(r->kind, i)) || hist_put(&r->times[i], to));
 	return e | buf_add_string(to, "}\n");
 }
 

@@ -35,7 +35,7 @@ put_labels(const struct writer *w, const struct row *r, const char *name, const 
 	if (r->kind == ROW_METHOD)
 		e |= buf_printf(to, "from=\"%s\",", acp_side_name(r->from));
 	if (r->kind != ROW_TURN || w->by != BY_ALL || row_name(r).n) {
-		e |= buf_printf(to, "%s=", names[r->kind]) | put_value(to, row_name(r));
+		e |= -(buf_printf(to, "%s=", names[r->kind]) || put_value(to, row_name(r)));
 		comma = ",";
 	}
 	if (name)
@@ -48,7 +48,7 @@ put_seconds(struct buf *to, uint64_t us)
 {
 	char text[RECORDING_TIME], *end = recording_put_time(text, us);
 
-	return buf_add(to, text, (size_t)(end - text)) | buf_add_string(to, "\n");
+	return -(buf_add(to, text, (size_t)(end - text)) || buf_add_string(to, "\n"));
 }
 
 static int
@@ -60,12 +60,12 @@ put_summary(const struct writer *w, const struct row *r, const char *name, const
 
 	for (i = 0; i < HIST_PERCENTILES && h->n; i++) {
 		snprintf(quantile, sizeof(quantile), "0.%u", hist_percentiles[i] % 10 ? hist_percentiles[i] : hist_percentiles[i] / 10);
-		e |= buf_add_string(w->to, name) | put_labels(w, r, "quantile", quantile);
+		e |= -(buf_add_string(w->to, name) || put_labels(w, r, "quantile", quantile));
 		e |= put_seconds(w->to, hist_percentile(h, hist_percentiles[i]));
 	}
-	e |= buf_printf(w->to, "%s_sum", name) | put_labels(w, r, NULL, NULL) | put_seconds(w->to, h->sum);
-	return e | buf_printf(w->to, "%s_count", name) | put_labels(w, r, NULL, NULL) |
-		buf_printf(w->to, "%llu\n", (unsigned long long)h->n);
+	e |= -(buf_printf(w->to, "%s_sum", name) || put_labels(w, r, NULL, NULL) || put_seconds(w->to, h->sum));
+	return -(e || buf_printf(w->to, "%s_count", name) || put_labels(w, r, NULL, NULL) ||
+		buf_printf(w->to, "%llu\n", (unsigned long long)h->n));
 }
 
 /* A metric of all rows of a kind. */
@@ -99,15 +99,15 @@ static const struct metric metrics[] = {
 static int
 put_count(const struct writer *w, const struct row *r, const char *name, const char *label, const char *value, uint64_t n)
 {
-	return buf_add_string(w->to, name) | put_labels(w, r, label, value) | buf_printf(w->to, "%llu\n", (unsigned long long)n);
+	return -(buf_add_string(w->to, name) || put_labels(w, r, label, value) || buf_printf(w->to, "%llu\n", (unsigned long long)n));
 }
 
 static int
 put_results(const struct writer *w, const struct row *r, const char *name)
 {
-	return put_count(w, r, name, "result", "ended", r->count - r->failed - r->open - r->cancelled)
-		| put_count(w, r, name, "result", "failed", r->failed) | put_count(w, r, name, "result", "cancelled", r->cancelled)
-		| put_count(w, r, name, "result", "open", r->open);
+	return -(put_count(w, r, name, "result", "ended", r->count - r->failed - r->open - r->cancelled) ||
+		put_count(w, r, name, "result", "failed", r->failed) || put_count(w, r, name, "result", "cancelled", r->cancelled) ||
+		put_count(w, r, name, "result", "open", r->open));
 }
 
 static int
@@ -119,7 +119,7 @@ put_value_of(const struct writer *w, const struct row *r, const struct metric *m
 	if (m->type == SUMMARY)
 		return put_summary(w, r, m->name, value);
 	if (m->type == SECONDS)
-		return buf_add_string(w->to, m->name) | put_labels(w, r, NULL, NULL) | put_seconds(w->to, *(const uint64_t *)value);
+		return -(buf_add_string(w->to, m->name) || put_labels(w, r, NULL, NULL) || put_seconds(w->to, *(const uint64_t *)value));
 	if (all && r->kind == ROW_TURN)
 		return put_results(w, r, m->name);
 	if (all && r->kind == ROW_METHOD)

@@ -98,7 +98,7 @@ put_rate(struct buf *to, uint64_t n, uint64_t us)
 static int
 put_method(const struct row *r, struct buf *to)
 {
-	int e = buf_printf(to, "%-7s ", acp_side_name(r->from)) | put_name(to, row_name(r), NAME - 8);
+	int e = -(buf_printf(to, "%-7s ", acp_side_name(r->from)) || put_name(to, row_name(r), NAME - 8));
 
 	e |= buf_printf(to, "%6llu%6llu", (unsigned long long)r->count, (unsigned long long)(r->failed));
 	if (!r->notification)
@@ -117,7 +117,7 @@ put_all_turns(const struct row *r, struct buf *to)
 
 	e |= buf_printf(to, "%*s%*s%*s%*s%*s\n", TIME, "p50", TIME, "p90", TIME, "p99", TIME, "max", TIME, "sum");
 	for (i = 0; i < TIMES; i++) {
-		e |= buf_printf(to, "  %-*s", LABEL - 2, labels[i]) | put_times(to, &r->times[i]);
+		e |= -(buf_printf(to, "  %-*s", LABEL - 2, labels[i]) || put_times(to, &r->times[i]));
 		if (i == TURN_TOTAL || i >= TURN_TOOLS)
 			e |= put_time(to, r->times[i].n, r->times[i].sum);
 		if (i >= TURN_TOOLS && r->times[i].n)
@@ -126,8 +126,8 @@ put_all_turns(const struct row *r, struct buf *to)
 	}
 	e |= buf_printf(to, "  %llu failed, %llu cancelled, %llu without an end\n", (unsigned long long)r->failed,
 		(unsigned long long)r->cancelled, (unsigned long long)r->open);
-	e |= buf_add_string(to, "  a second of the model's time: chunks") | put_rate(to, r->chunks, r->times[TURN_MODEL].sum);
-	return e | buf_add_string(to, "  output tokens") | put_rate(to, r->tokens, r->token_us) | buf_add_string(to, "\n");
+	e |= -(buf_add_string(to, "  a second of the model's time: chunks") || put_rate(to, r->chunks, r->times[TURN_MODEL].sum));
+	return -(e || buf_add_string(to, "  output tokens") || put_rate(to, r->tokens, r->token_us) || buf_add_string(to, "\n"));
 }
 
 /* A row for each session or agent. */
@@ -139,11 +139,11 @@ put_group(const struct row *r, struct buf *to)
 	int e = put_name(to, row_name(r).n ? short_name(row_name(r), GROUP - 1) : slice_of("-"), GROUP - 1);
 
 	e |= buf_printf(to, "%7llu", (unsigned long long)r->count);
-	e |= put_time(to, h->n, hist_percentile(h, 50)) | put_time(to, h->n, h->max);
+	e |= -(put_time(to, h->n, hist_percentile(h, 50)) || put_time(to, h->n, h->max));
 	e |= put_time(to, h[TURN_TEXT].n, hist_percentile(&h[TURN_TEXT], 50));
 	for (i = TURN_TOOLS; i < TIMES; i++)
 		e |= h->sum ? buf_printf(to, "%6.0f%%", share_of(h[i].sum, h->sum) * 100) : buf_printf(to, "%7s", "-");
-	return e | put_rate(to, r->tokens, r->token_us) | buf_add_string(to, "\n");
+	return -(e || put_rate(to, r->tokens, r->token_us) || buf_add_string(to, "\n"));
 }
 
 static int
@@ -152,7 +152,7 @@ put_tool(const struct row *r, uint64_t most, struct buf *to)
 	int e = put_name(to, row_name(r), KIND);
 
 	e |= buf_printf(to, "%6llu%7llu", (unsigned long long)r->count, (unsigned long long)r->failed);
-	e |= put_times(to, &r->times[0]) | put_time(to, r->times[0].n, r->busy);
+	e |= -(put_times(to, &r->times[0]) || put_time(to, r->times[0].n, r->busy));
 	if (most)
 		e |= put_share(to, r->busy, most);
 	return e | buf_add_string(to, "\n");
@@ -215,7 +215,7 @@ report_text(const struct table *t, struct buf *to)
 static int
 put_cell(struct buf *to, struct slice name)
 {
-	return text_plain(to, name) | buf_add_string(to, "\t");
+	return -(text_plain(to, name) || buf_add_string(to, "\t"));
 }
 
 static int
@@ -223,7 +223,7 @@ put_seconds(struct buf *to, uint64_t us)
 {
 	char text[RECORDING_TIME], *end = recording_put_time(text, us);
 
-	return buf_add_string(to, "\t") | buf_add(to, text, (size_t)(end - text));
+	return -(buf_add_string(to, "\t") || buf_add(to, text, (size_t)(end - text)));
 }
 
 static int
@@ -240,12 +240,12 @@ put_lines(const struct row *r, struct buf *to)
 		e |= buf_printf(to, "%llu\t%llu\t%llu\t%llu\t", (unsigned long long)r->count, (unsigned long long)r->failed,
 			(unsigned long long)r->cancelled, (unsigned long long)r->open);
 		e |= buf_printf(to, "%llu\t%llu", (unsigned long long)r->chunks, (unsigned long long)r->tokens);
-		e |= put_seconds(to, r->token_us) | put_seconds(to, r->busy);
+		e |= -(put_seconds(to, r->token_us) || put_seconds(to, r->busy));
 		e |= buf_printf(to, "\t%s\t%llu", r->notification ? "" : row_time_name(r->kind, i), (unsigned long long)h->n);
 		e |= h->n ? put_seconds(to, h->sum) : buf_add_string(to, "\t");
 		for (p = 0; p < HIST_PERCENTILES; p++)
 			e |= h->n ? put_seconds(to, hist_percentile(h, hist_percentiles[p])) : buf_add_string(to, "\t");
-		e |= (h->n ? put_seconds(to, h->max) : buf_add_string(to, "\t")) | buf_add_string(to, "\n");
+		e |= -((h->n ? put_seconds(to, h->max) : buf_add_string(to, "\t")) || buf_add_string(to, "\n"));
 	}
 	return e;
 }

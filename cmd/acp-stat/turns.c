@@ -92,11 +92,11 @@ put_json(const struct line *l, struct buf *to)
 {
 	const struct span_turn *t = l->turn;
 	unsigned i;
-	int e = buf_add_string(to, "{\"session\":") | json_quote(slice(t->session->id, t->session->n), to);
+	int e = -(buf_add_string(to, "{\"session\":") || json_quote(slice(t->session->id, t->session->n), to));
 
 	e |= buf_printf(to, ",\"turn\":%llu,\"result\":\"%s\"", (unsigned long long)t->number, result_of(t));
 	if (l->stop.p)
-		e |= buf_add_string(to, ",\"stop_reason\":") | buf_add_slice(to, l->stop);
+		e |= -(buf_add_string(to, ",\"stop_reason\":") || buf_add_slice(to, l->stop));
 	for (i = 0; i < TIMES; i++)
 		if (l->times[i] != SPAN_NEVER)
 			e |= buf_printf(to, ",\"%s_us\":%llu", row_time_name(ROW_TURN, i), (unsigned long long)l->times[i]);

@@ -519,7 +519,7 @@ put_value(struct buf *to, struct json_iter *it, size_t depth)
 	for (; r == 0 && json_step(&inner, &key); any = true) {
 		r = buf_printf(to, "%s\n%*s", any ? "," : "", (int)(MARGIN + INDENT * (depth + 1)), "");
 		if (key.p)
-			r |= text_plain(to, key) | buf_add(to, ": ", 2);
+			r |= -(text_plain(to, key) || buf_add(to, ": ", 2));
 		r |= put_value(to, &inner, depth + 1);
 	}
 	if (any)

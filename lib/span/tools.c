@@ -97,7 +97,7 @@ describe(struct span_tool *t, struct slice update)
 
 	if (json_type(name) != JSON_STRING)
 		name = json_path(update, "_meta.claudeCode.toolName");
-	return keep(&t->kind, json_get(update, "kind")) | keep(&t->name, name) | keep(&t->title, json_get(update, "title"));
+	return -(keep(&t->kind, json_get(update, "kind")) || keep(&t->name, name) || keep(&t->title, json_get(update, "title")));
 }
 
 static bool

@@ -180,7 +180,7 @@ span_turn_state(struct span *sp, struct span_session *s, struct slice update)
 	if (json_string_is(state, acp_idle)) {
 		if (s->parent)
 			span_tools_end(sp, s);
-		return end_accepted(sp, s, json_get(update, acp_stop_reason)) | span_judge(sp, s);
+		return -(end_accepted(sp, s, json_get(update, acp_stop_reason)) || span_judge(sp, s));
 	}
 	if (s->turn || s->parent || !json_string_is(state, "running"))
 		return 0;
