@@ -219,7 +219,7 @@ class Client:
             self.failed += 1
             assert response["error"]["code"] == -32603, response
             assert "agent" in response["error"]["message"], response
-            assert response["error"]["data"]["component"] == "agent", response
+            assert response["error"]["data"]["component"].startswith("agent"), response
             return None
         return response["result"]
 

@@ -139,7 +139,8 @@ call_match(struct call *c)
 			call_join(c, u);
 	} else if (from && from->kind == PORT_PROXY) {
 		DL_FOREACH2(from->unforwarded, u, next_unforwarded) {
-			if (is_same_request(u, c)) {
+			/* What a restarted proxy asks in order to initialize it needs at once, not in its turn. */
+			if (!u->own && is_same_request(u, c)) {
 				call_join(c, u);
 				return;
 			}

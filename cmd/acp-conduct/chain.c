@@ -37,7 +37,7 @@ chain_stands_in(const struct component *c, enum acp_direction dir)
 const char *
 chain_kind(enum kind kind)
 {
-	static const char *const names[] = {"filter", "down filter", "up filter", "proxy", "agent"};
+	static const char *const names[] = {"filter", "down filter", "up filter", "proxy", "agent", "peer"};
 
 	return names[kind];
 }
@@ -65,15 +65,23 @@ chain_close(struct link *l, int *copy)
 /* Components */
 
 static struct component *
-add(struct chain *ch, enum kind kind)
+add(struct chain *ch, size_t at, enum kind kind)
 {
-	struct component *c = realloc(ch->components, (ch->n + 1) * sizeof(*c));
+	struct component *c = realloc(ch->components, (ch->total + 1) * sizeof(*c));
+	size_t i;
 
 	if (!c)
 		return NULL;
 	ch->components = c;
-	c += ch->n++;
-	*c = (struct component){.kind = kind};
+	c += at;
+	memmove(c + 1, c, (ch->total - at) * sizeof(*c));
+	*c = (struct component){.kind = kind, .owner = ch->n - 1};
+	ch->total++;
+	if (kind == KIND_PEER)
+		return c;
+	ch->n++;
+	for (i = ch->n; i < ch->total; i++)
+		ch->components[i].owner += ch->components[i].owner >= at;
 	return c;
 }
 
@@ -81,7 +89,7 @@ int
 chain_add_command(struct chain *ch, enum kind kind, const char *command)
 {
 	char **words = proc_words(command);
-	struct component *c = words ? add(ch, kind) : NULL;
+	struct component *c = words ? add(ch, kind == KIND_PEER ? ch->total : ch->n, kind) : NULL;
 
 	if (!c) {
 		free(words);
@@ -96,7 +104,7 @@ chain_add_command(struct chain *ch, enum kind kind, const char *command)
 int
 chain_add_argv(struct chain *ch, enum kind kind, char *const *argv)
 {
-	struct component *c = add(ch, kind);
+	struct component *c = add(ch, ch->n, kind);
 
 	if (!c)
 		return -1;
@@ -129,15 +137,14 @@ struct component *
 chain_insert(struct chain *ch, size_t at, enum kind kind, const char *const *words)
 {
 	char **own = copy_words(words);
-	struct component *c = own ? add(ch, kind) : NULL;
+	struct component *c = own ? add(ch, at, kind) : NULL;
 
 	if (!c) {
 		free(own);
 		return NULL;
 	}
-	c = &ch->components[at];
-	memmove(c + 1, c, (ch->n - 1 - at) * sizeof(*c));
-	*c = (struct component){.kind = kind, .words = own, .argv = own};
+	c->words = own;
+	c->argv = own;
 	return c;
 }
 
@@ -210,8 +217,8 @@ base_name(const struct component *c)
 	struct slice word, name;
 	bool env = false;
 
-	if (c->kind == KIND_AGENT)
-		return slice_of("agent");
+	if (c->kind >= KIND_AGENT)
+		return slice_of(c->peer ? c->peer : "agent");
 	if (strcmp(c->argv[0], "/bin/sh") == 0 && c->argv[1] && strcmp(c->argv[1], "-c") == 0 && c->argv[2])
 		w.text = c->argv[2];
 	do {
@@ -239,7 +246,7 @@ name_component(struct chain *ch, struct component *c)
 	size_t i;
 
 	/* The agent's name is taken before all others. */
-	if (c->kind != KIND_AGENT && slice_is(base, "agent"))
+	if (c->kind < KIND_AGENT && slice_is(base, "agent"))
 		same++;
 	for (i = 0; &ch->components[i] != c; i++)
 		if (slice_eq(base_name(&ch->components[i]), base))
@@ -260,7 +267,7 @@ chain_name(struct chain *ch)
 {
 	size_t i;
 
-	for (i = 0; i < ch->n; i++) {
+	for (i = 0; i < ch->total; i++) {
 		ch->components[i].chain = ch;
 		if (name_component(ch, &ch->components[i]) < 0)
 			return -1;
@@ -363,8 +370,9 @@ chain_free(struct chain *ch)
 {
 	size_t i;
 
-	for (i = 0; i < ch->n; i++) {
+	for (i = 0; i < ch->total; i++) {
 		free(ch->components[i].name);
+		free(ch->components[i].peer);
 		free(ch->components[i].words);
 		free(ch->components[i].deaths);
 		report_source_free(&ch->components[i].errors);

@@ -23,6 +23,7 @@ enum kind {
 	KIND_UP,
 	KIND_PROXY,  /* the proxy-chain protocol on 0 and 1 */
 	KIND_AGENT,  /* the end of both directions */
+	KIND_PEER,   /* an agent that a proxy reaches by its name; it stands beside the row */
 };
 
 /* What to do when a component dies. */
@@ -55,6 +56,8 @@ struct component {
 	struct chain *chain;
 	char *name;
 	enum kind kind;
+	char *peer;           /* of a peer: the name by which its proxy knows it; else NULL */
+	size_t owner;         /* of a peer: the index of that proxy */
 	const char *command;  /* as in the command line; NULL: argv is */
 	char **words;         /* argv, if it is ours to free; else NULL */
 	char *const *argv;
@@ -70,7 +73,7 @@ struct component {
 	bool to_signal;       /* signal_all is about to signal it */
 
 	/* Crashes. */
-	enum on_crash on_crash; /* of the agent: restart or fail */
+	enum on_crash on_crash; /* of the agent and of peers: restart or fail */
 	uint64_t *deaths;       /* the times of its deaths within chain.window, us */
 	size_t ndeaths;
 	bool limit_reached;     /* it has died more often than --restarts allows */
@@ -86,8 +89,9 @@ struct component {
 };
 
 struct chain {
-	struct component *components; /* from client to agent, the agent last */
-	size_t n;
+	struct component *components; /* the row, from client to agent, the agent last; then the peers */
+	size_t n;                     /* in the row */
+	size_t total;                 /* with the peers */
 	struct link *links;
 	size_t nlinks;
 	struct link *client[ACP_DIRECTIONS]; /* the client's own descriptors, if a component has them; else NULL */
@@ -120,8 +124,8 @@ struct chain {
 };
 
 /*
- * Adds a component at the end: a command, which is split into words, or an argv, which is borrowed. Returns 0, or -1 with errno
- * (EINVAL: the command is empty).
+ * Adds a component at the end of the row, or a peer of the last one: a command, which is split into words, or an argv, which is
+ * borrowed. Returns 0, or -1 with errno (EINVAL: the command is empty).
  */
 int chain_add_command(struct chain *, enum kind, const char *command);
 int chain_add_argv(struct chain *, enum kind, char *const *argv);
@@ -146,9 +150,9 @@ struct component *chain_agent(struct chain *);
 void chain_close(struct link *, int *copy);
 /* The name of a kind, for people. */
 const char *chain_kind(enum kind);
-/* Can it be restarted or bypassed? The agent only with --on-agent-crash restart. */
+/* Does the chain go on without this process? It is restarted or bypassed, the agent only with --on-agent-crash restart. */
 bool chain_may_return(const struct component *);
-/* Its index in the chain. */
+/* Its index among the components. */
 size_t chain_index(const struct component *);
 /* Does it take part in that direction? */
 bool chain_stands_in(const struct component *, enum acp_direction);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <utlist.h>
 
 #include "end.h"
 #include "flow.h"
@@ -28,7 +29,7 @@ death_is_replaceable(const struct component *c)
 {
 	const struct port *p = c->near;
 
-	return chain_may_return(c) && p->state != PORT_NEW && p->state != PORT_GONE && !end_client_has_left(p);
+	return c->on_crash == CRASH_RESTART && p->state != PORT_NEW && p->state != PORT_GONE && !end_client_has_left(p);
 }
 
 /* Why a component ended, as far as it concerns us. */
@@ -76,7 +77,7 @@ count_status(struct chain *ch, const struct component *c, enum end end, int stat
 {
 	int counts = proc_status(status);
 
-	if (end == END_STOPPED || (end == END_UNREAD && c->kind != KIND_AGENT))
+	if (end == END_STOPPED || (end == END_UNREAD && c->kind != KIND_AGENT) || (end == END_DEATH && c->kind == KIND_PEER))
 		return;
 	if (end == END_DEATH && counts == 0 && c->kind != KIND_AGENT)
 		counts = EXIT_FAILED;
@@ -120,7 +121,9 @@ report_death(const struct component *c, const char *how)
 {
 	struct chain *ch = c->chain;
 
-	if (c->limit_reached)
+	if (c->kind == KIND_PEER)
+		report_line(&ch->report, "%s: died (%s)", c->name, how);
+	else if (c->limit_reached)
 		report_line(&ch->report, "%s: died (%s), more often than --restarts %s allows; ending the chain", c->name, how, ch->allowed);
 	else
 		report_line(&ch->report, "%s: died (%s); ending the chain", c->name, how);
@@ -220,16 +223,6 @@ end_component(struct component *c, enum end end, int status)
 
 /* --- another process takes its place --- */
 
-static void
-took_too_long(void *arg)
-{
-	struct component *c = arg;
-
-	report_line(&c->chain->report, "%s: did not %s within --init-timeout; killed", c->name,
-		c->near->memory && c->near->memory->at ? "restore a session" : "initialize");
-	proc_signal(c->pid, SIGKILL);
-}
-
 void
 death_on_reinitialized(struct port *p, const struct msg *m)
 {
@@ -251,23 +244,14 @@ restart(struct component *c)
 {
 	struct port *p = c->near;
 
-	if (hop_renew(c) < 0) {
-		report_line(&c->chain->report, "%s: %s", c->name, strerror(errno));
+	if (start_again(c) < 0)
 		return -1;
-	}
 	c->restarts++;
-	if (start_component(c) != 0 || start_watch(c->chain) < 0) {
-		c->restarts--;
-		return -1;
-	}
-	start_introduce(c);
 	if (c->kind < KIND_PROXY)
 		return (c->near && port_go_live(c->near) < 0) || (c->far && port_go_live(c->far) < 0) ? -1 : 0;
 	/* The first initialization has the time of the whole chain. */
-	if (p->state == PORT_INITIALIZING)
-		return 0;
-	c->timer = (struct loop_timer){.expired = took_too_long, .arg = c};
-	loop_add_timer(c->chain->loop, &c->timer, p->route->init_timeout);
+	if (p->state != PORT_INITIALIZING)
+		start_init_timer(c);
 	return 0;
 }
 
@@ -295,6 +279,34 @@ is_counted(const struct component *c)
 	return c->kind >= KIND_PROXY || (c->near && c->near->other_side);
 }
 
+/*
+ * A peer has died and is not restarted: what it was asked fails, and nothing else does. The next initialize starts it, unless it has
+ * died too often.
+ */
+static void
+rest(struct component *c, const char *text)
+{
+	struct route *r = c->chain->route;
+	struct port *p = c->near;
+	struct recover_counts n = {0};
+	const struct call *call;
+	char what[160];
+
+	if (c->on_crash == CRASH_FAIL)
+		chain_count_death(c);
+	DL_COUNT2(p->calls, call, n.failed, next_open);
+	snprintf(what, sizeof(what), c->limit_reached ? "died (%s), more often than --restarts %s allows; not started again" : "died (%s)",
+		text, c->chain->allowed);
+	recover_report(p, what, &n);
+	report_totals(c, text);
+	hop_close(c);
+	port_close(p);
+	c->life = LIFE_NONE;
+	p->state = c->limit_reached || end_of_peers(p->above) ? PORT_GONE : PORT_NEW;
+	p->successor.n = 0;
+	recover_end(p, r->why, route_reason(r));
+}
+
 static void
 bypass(struct component *c, const char *text)
 {
@@ -305,6 +317,7 @@ bypass(struct component *c, const char *text)
 	if (c->kind == KIND_PROXY) {
 		recover_bypass(c->near, r->why, route_reason(r), &n);
 		port_close(c->near);
+		end_peers(c->near);
 		recover_report(c->near, text, &n);
 	} else {
 		if (!is_counted(c))
@@ -359,7 +372,7 @@ replace(struct component *c)
 	recover_sort(c, r->why, route_reason(r), &n);
 	if (c->kind >= KIND_PROXY)
 		c->near->state = PORT_RECOVERING;
-	if (c->kind == KIND_AGENT)
+	if (c->kind >= KIND_AGENT)
 		n = (struct recover_counts){.failed = n.failed, .unread = n.unread, .sessions = restore_prepare(c->near, text)};
 	if (restart(c) < 0 || (c->kind >= KIND_PROXY && route_ask_again(c->near) < 0)) {
 		report_line(&ch->report, "%s: cannot be restarted", c->name);
@@ -408,7 +421,7 @@ decide_restart(struct component *c)
 	struct chain *ch = c->chain;
 	bool too_often;
 
-	if (ch->forced || ch->route->broken || c->life != LIFE_RUNS || (c->kind == KIND_AGENT && !death_is_replaceable(c)))
+	if (ch->forced || ch->route->broken || c->life != LIFE_RUNS || (c->kind >= KIND_AGENT && !death_is_replaceable(c)))
 		return false;
 	if (c->kind == KIND_PROXY && (c->near->state == PORT_INITIALIZING || c->near->state == PORT_NEW))
 		return c->near->state == PORT_INITIALIZING;
@@ -442,6 +455,13 @@ check_group(void *arg)
 	flow_follow(((struct component *)arg)->chain->route);
 }
 
+/* Still? Much may have happened since its death, and a peer's response to initialize was not among what it wrote. */
+static bool
+may_be_replaced(const struct component *c)
+{
+	return !c->no_restart && (c->kind != KIND_PEER || (c->near->state != PORT_INITIALIZING && death_is_replaceable(c)));
+}
+
 /* Nothing is touched before all are gone that may still read or write, and what they wrote is read. */
 void
 death_proceed(struct component *c)
@@ -471,14 +491,14 @@ death_proceed(struct component *c)
 	proc_describe(c->status, text, sizeof(text));
 	chain_bury(c);
 	end_set_reason(ch->route, c, text);
-	if (c->no_restart || hop_split(c) < 0 || replace(c) < 0) {
-		end_dead(c);
-		return;
+	if (!may_be_replaced(c) || hop_split(c) < 0 || replace(c) < 0) {
+		if (c->kind != KIND_PEER) {
+			end_dead(c);
+			return;
+		}
+		rest(c, text);
 	}
-	if (!ch->route->broken) {
-		ch->route->why = NULL;
-		ch->route->reason.n = 0;
-	}
+	route_clear_reason(ch->route);
 	groups_check(ch);
 	flow_follow(ch->route);
 }
@@ -496,7 +516,7 @@ death_ended(void *arg, int status)
 	loop_remove_timer(ch->loop, &c->timer);
 	c->status = status;
 	c->no_restart = end != END_DEATH || !decide_restart(c);
-	if (c->no_restart && (end != END_DEATH || c->kind != KIND_PROXY || ch->route->broken || ch->forced)) {
+	if (c->no_restart && (end != END_DEATH || (c->kind != KIND_PROXY && c->kind != KIND_PEER) || ch->route->broken || ch->forced)) {
 		end_component(c, end, status);
 		return;
 	}

@@ -5,8 +5,10 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "link.h"
+#include "recover.h"
 #include "route.h"
 
 enum {
@@ -45,10 +47,51 @@ segment_of(const struct port *p)
 	struct route *r = p->route;
 	size_t i;
 
+	while (p->peer || p->kind == PORT_PROXY)
+		p = p->above;
 	for (i = 0; i < r->nsegments; i++)
 		if (r->segments[i].first == p || r->segments[i].last == p)
 			return &r->segments[i];
 	return NULL;
+}
+
+/* Is there nothing more to come from them? */
+static bool
+peers_are_over(const struct port *proxy)
+{
+	const struct port *p;
+
+	LL_FOREACH2(proxy->peers, p, next_peer)
+		if (endpoint_can_read(&p->in))
+			return false;
+	return true;
+}
+
+void
+end_peers(struct port *proxy)
+{
+	struct port *p;
+
+	LL_FOREACH2(proxy->peers, p, next_peer)
+		port_finish(p);
+}
+
+bool
+end_of_peers(const struct port *proxy)
+{
+	const struct segment *s = segment_of(proxy);
+
+	return proxy->state == PORT_GONE || s->closed_down || s->closing_up;
+}
+
+/* The same for the proxies of a segment. */
+static void
+end_all_peers(struct segment *s)
+{
+	struct port *p;
+
+	for (p = s->first->below; p != s->last && p != s->first; p = p->below)
+		end_peers(p);
 }
 
 /* Closes the input of the last proxy of a segment that has not ended; once all have, ends the segment. What comes up goes through all of them. */
@@ -61,7 +104,7 @@ close_up(struct segment *s)
 	for (p = s->last->above; p != s->first && p->state == PORT_GONE; p = p->above)
 		;
 	if (p != s->first) {
-		if (p->state != PORT_RECOVERING && p->component->life != LIFE_DYING)
+		if (p->state != PORT_RECOVERING && p->component->life != LIFE_DYING && peers_are_over(p))
 			port_finish(p);
 		return;
 	}
@@ -95,6 +138,7 @@ begin_close_up(struct segment *s)
 	if (s->closing_up)
 		return;
 	s->closing_up = true;
+	end_all_peers(s);
 	if (s->last->kind != PORT_OUTER) {
 		s->last->state = PORT_GONE;
 		route_fail_calls(s->last, r->why, route_reason(r));
@@ -174,6 +218,7 @@ try_close_down(struct segment *s)
 		return;
 	}
 	s->closed_down = true;
+	end_all_peers(s);
 	if (s->last->kind == PORT_OUTER)
 		begin_close_up(s);
 	else
@@ -204,7 +249,7 @@ end_client_has_left(const struct port *p)
 {
 	const struct segment *s = segment_of(p);
 
-	return s && s->closing_down;
+	return s && (s->closing_down || (p->peer && end_of_peers(p->above)));
 }
 
 void
@@ -245,6 +290,10 @@ end_input(struct port *p)
 		begin_close_down(&r->segments[0]);
 		if (r->started)
 			begin_close_up(&r->segments[r->nsegments - 1]);
+	} else if (p->peer) {
+		p->state = PORT_GONE;
+		recover_end(p, "the component has ended", route_reason(r));
+		port_close(p);
 	} else if (p->kind == PORT_ABOVE && segment_of(p)->ended) {
 		end_forward(p);
 	} else if (p->kind == PORT_ABOVE) {
@@ -298,7 +347,7 @@ end_all_gone(const struct chain *ch)
 {
 	size_t i;
 
-	for (i = 0; i < ch->n; i++)
+	for (i = 0; i < ch->total; i++)
 		if (ch->components[i].life != LIFE_NONE && ch->components[i].life != LIFE_GONE)
 			return false;
 	return true;
@@ -358,7 +407,7 @@ progress(const struct chain *ch)
 
 	for (i = 0; i < ch->nlinks; i++)
 		h = h * 1000003 + (uint64_t)link_unread(&ch->links[i]);
-	for (i = 0; i < ch->n; i++)
+	for (i = 0; i < ch->total; i++)
 		h = h * 1000003 + (ch->components[i].life >= LIFE_ENDED);
 	for (i = 0; i < r->n; i++)
 		h = h * 1000003 + r->ports[i]->out.out.written + r->ports[i]->read;
@@ -455,11 +504,11 @@ signal_all(struct chain *ch, enum life life, bool due)
 	struct component *c;
 	size_t i, n = 0;
 
-	for (i = 0; i < ch->n; i++) {
+	for (i = 0; i < ch->total; i++) {
 		c = &ch->components[i];
 		c->to_signal = c->life == life && (life != LIFE_ENDED || c->signal_sent != SIGKILL) && (!due || holds_up_a_direction(c));
 	}
-	for (i = 0; i < ch->n; i++) {
+	for (i = 0; i < ch->total; i++) {
 		if (!ch->components[i].to_signal)
 			continue;
 		end_signal_component(&ch->components[i]);

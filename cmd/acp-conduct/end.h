@@ -35,6 +35,10 @@ void end_forward(struct port *);
 void end_closed(struct port *);
 /* Has the sender of the messages that go down to this port left? */
 bool end_client_has_left(const struct port *);
+/* The end of a proxy's peers: they see the end of their input, and none is started from now on. */
+void end_peers(struct port *proxy);
+/* Has that end begun? */
+bool end_of_peers(const struct port *proxy);
 /* Handles the end of what this port reads. Further calls do nothing. */
 void end_input(struct port *);
 /* Handles a client that does not read any more. */

@@ -49,7 +49,7 @@ input_ended(struct port *p)
 		death_proceed(c);
 	} else if (p->route->broken || !c) {
 		end_input(p);
-	} else if (c->life == LIFE_RUNS && (c->kind == KIND_PROXY || (c->kind == KIND_AGENT ? death_is_replaceable(c) : !may_end(p->source)))) {
+	} else if (c->life == LIFE_RUNS && (c->kind == KIND_PROXY || c->kind == KIND_PEER || (c->kind == KIND_AGENT ? death_is_replaceable(c) : !may_end(p->source)))) {
 		start_closed_timer(c, c->kind == KIND_FILTER && p->kind == PORT_ABOVE ? "output (descriptor 7)" : "standard output");
 	} else if (p->faces_agent && agent->life == LIFE_RUNS) {
 		/* Why it has ended is known when its process has. */
@@ -261,6 +261,7 @@ engine_open(struct chain *ch)
 	r->on_input = on_input;
 	r->on_output = on_output;
 	r->start = start_on_first_initialize;
+	r->start_peer = start_peer;
 	r->ready = start_on_ready;
 	r->reinitialized = death_on_reinitialized;
 	r->own_response = restore_response;
@@ -291,7 +292,7 @@ guardian_died(void *arg, int status)
 		report_line(&ch->report, "cannot restart the guardian process; if acp-conduct is killed, components may keep running");
 		return;
 	}
-	for (i = 0; i < ch->n; i++)
+	for (i = 0; i < ch->total; i++)
 		if (ch->components[i].life != LIFE_NONE && ch->components[i].life != LIFE_GONE)
 			proc_guardian_add(&ch->guardian, ch->components[i].pid);
 }
@@ -343,7 +344,7 @@ failed_start(struct chain *ch, int status)
 {
 	size_t i;
 
-	for (i = 0; i < ch->n; i++)
+	for (i = 0; i < ch->total; i++)
 		hop_close(&ch->components[i]);
 	force(ch, status);
 	if (!end_all_gone(ch))

@@ -88,7 +88,7 @@ groups_check(struct chain *ch)
 	bool lingers = false;
 	size_t i;
 
-	for (i = 0; i < ch->n; i++) {
+	for (i = 0; i < ch->total; i++) {
 		c = &ch->components[i];
 		if (c->life == LIFE_ENDED)
 			check_group(c);

@@ -115,22 +115,28 @@ link_new(struct chain *ch, enum acp_direction dir, struct component *writer, str
 	return l;
 }
 
-/* The port on that side of a hop, made where there is none yet. NULL out of memory. */
 struct port *
-link_port(struct route *r, size_t hop, enum port_kind kind, const char *name, bool carries)
+link_new_port(struct route *r, size_t hop, enum port_kind kind, const char *name, bool carries)
 {
-	struct port **at = &r->sides[2 * hop + (kind == PORT_BELOW)], *p = *at;
+	struct port *p = calloc(1, sizeof(*p));
 
-	if (p)
-		return p;
-	p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
 	*p = (struct port){.route = r, .kind = kind, .name = name, .rest = -1, .hop = hop, .carries = carries, .live = true};
 	p->dialect = r->fixed ? r->dialect : ACP_PLAIN;
 	p->state = kind == PORT_ABOVE || carries ? PORT_READY : PORT_NEW;
-	r->ports[r->n++] = *at = p;
+	r->ports[r->n++] = p;
 	return p;
+}
+
+struct port *
+link_port(struct route *r, size_t hop, enum port_kind kind, const char *name, bool carries)
+{
+	struct port **at = &r->sides[2 * hop + (kind == PORT_BELOW)];
+
+	if (!*at)
+		*at = link_new_port(r, hop, kind, name, carries);
+	return *at;
 }
 
 /* A pipe between a component and the port of a link that has one. 0, or -1 with errno. */

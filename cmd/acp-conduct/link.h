@@ -7,7 +7,9 @@
 
 /* Adds a link to the chain, which has room for it. NULL for a neighbour means conduct, or the client. */
 struct link *link_new(struct chain *, enum acp_direction, struct component *writer, struct component *reader);
-/* Returns the port on that side of a hop, and makes it if there is none. NULL out of memory. The name is borrowed. */
+/* Makes a port, for which the route has room. NULL out of memory. The name is borrowed. */
+struct port *link_new_port(struct route *, size_t hop, enum port_kind, const char *name, bool carries);
+/* Returns the port on that side of a hop, and makes it if there is none. NULL out of memory. */
 struct port *link_port(struct route *, size_t hop, enum port_kind, const char *name, bool carries);
 /* Makes the pipe between a component and the port of a link that has one. Returns 0, or -1 with errno. */
 int link_open(struct link *);

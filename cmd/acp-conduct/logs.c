@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "chain.h"
 #include "lib/run/log.h"
 #include "lib/recording/recording.h"
 
@@ -14,10 +15,9 @@ struct logs {
 	struct route *route;
 	struct log *trace, *record;
 	struct loop_fd trace_watch, record_watch;
-	char **names; /* of the hops, NULL-terminated, each that of the component on its agent's side */
+	char **names; /* of the hops, NULL-terminated, each that of the component on its agent's side; those of peers are the last */
 	char **ways[ACP_DIRECTIONS]; /* from whom to whom a message on each hop goes, as a trace says it */
 	size_t nhops;
-	bool agent;   /* the last hop's */
 	uint64_t began;
 	double started;
 	struct buf text;
@@ -58,13 +58,24 @@ heard(void *arg, const char *name, struct slice line)
 	logs_flush(l);
 }
 
+/* How many hops the row of components has; those of peers follow. */
+static size_t
+row(const struct chain *ch)
+{
+	return ch->n + !ch->has_agent;
+}
+
 /* The name of the client, or of the component on the agent's side of a hop, in a trace. */
 static int
 put_place(const struct logs *l, size_t i, struct buf *to)
 {
+	const struct chain *ch = l->route->chain;
+
 	if (i == 0)
 		return buf_add_string(to, "Client");
-	return i == l->nhops && l->agent ? buf_add_string(to, "Agent") : buf_printf(to, "Proxy(%zu)", i - 1);
+	if (i > row(ch))
+		return buf_printf(to, "Peer(%s)", l->names[i - 1]);
+	return i == row(ch) ? buf_add_string(to, "Agent") : buf_printf(to, "Proxy(%zu)", i - 1);
 }
 
 static char *
@@ -84,15 +95,17 @@ way(const struct logs *l, size_t from, size_t to)
 static int
 name_ways(struct logs *l)
 {
+	const struct chain *ch = l->route->chain;
 	enum acp_direction dir;
-	size_t i;
+	size_t i, above;
 
 	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		l->ways[dir] = calloc(l->nhops, sizeof(*l->ways[dir]));
 		if (!l->ways[dir])
 			return -1;
 		for (i = 0; i < l->nhops; i++) {
-			l->ways[dir][i] = dir == ACP_DOWN ? way(l, i, i + 1) : way(l, i + 1, i);
+			above = i < row(ch) ? i : ch->components[i - row(ch) + ch->n].owner + 1;
+			l->ways[dir][i] = dir == ACP_DOWN ? way(l, above, i + 1) : way(l, i + 1, above);
 			if (!l->ways[dir][i])
 				return -1;
 		}
@@ -101,14 +114,31 @@ name_ways(struct logs *l)
 }
 
 static int
-open_logs(struct logs *l, const struct logs_spec *spec, char **why)
+name_hops(struct logs *l)
 {
-	struct log_spec trace = {.path = spec->trace}, record = {.path = spec->record, .begin = begin, .arg = l};
+	static char successor[] = "successor";
+	const struct chain *ch = l->route->chain;
+	size_t i;
+
+	l->nhops = row(ch) + ch->total - ch->n;
+	l->names = calloc(l->nhops + 1, sizeof(*l->names));
+	if (!l->names)
+		return -1;
+	l->names[ch->n] = successor;
+	for (i = 0; i < ch->total; i++)
+		l->names[i < ch->n ? i : i - ch->n + row(ch)] = ch->components[i].name;
+	return name_ways(l);
+}
+
+static int
+open_logs(struct logs *l, const char *trace_path, const char *record_path, char **why)
+{
+	struct log_spec trace = {.path = trace_path}, record = {.path = record_path, .begin = begin, .arg = l};
 	struct route *r = l->route;
 
-	if (spec->trace && !(l->trace = log_open(&trace, why)))
+	if (trace_path && !(l->trace = log_open(&trace, why)))
 		return -1;
-	if (spec->record && !(l->record = log_open(&record, why)))
+	if (record_path && !(l->record = log_open(&record, why)))
 		return -1;
 	if (l->record) {
 		r->report->on_line = heard;
@@ -131,7 +161,7 @@ free_ways(struct logs *l)
 }
 
 struct logs *
-logs_open(struct route *r, const struct logs_spec *spec, char **why)
+logs_open(struct route *r, const char *trace, const char *record, char **why)
 {
 	struct logs *l = calloc(1, sizeof(*l));
 	struct timespec now;
@@ -140,16 +170,11 @@ logs_open(struct route *r, const struct logs_spec *spec, char **why)
 	if (!l)
 		return NULL;
 	l->route = r;
-	l->nhops = spec->nhops;
-	l->agent = spec->agent;
 	clock_gettime(CLOCK_REALTIME, &now);
 	l->started = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 	l->began = loop_clock();
 	l->trace_watch = l->record_watch = (struct loop_fd){.fd = -1, .events = POLLOUT, .ready = writable, .arg = l};
-	l->names = calloc(l->nhops + 1, sizeof(*l->names));
-	if (l->names)
-		memcpy(l->names, spec->names, l->nhops * sizeof(*l->names));
-	if (l->names && name_ways(l) == 0 && open_logs(l, spec, why) == 0)
+	if (name_hops(l) == 0 && open_logs(l, trace, record, why) == 0)
 		return l;
 	logs_close(l);
 	return NULL;
@@ -202,10 +227,13 @@ put_event(struct logs *l, const struct msg *m, size_t hop, enum acp_direction di
 
 /* --- both --- */
 
+/* below: the neighbour on the agent's side, above: the one on the client's. */
 static size_t
-hop_of(const struct port *from, const struct port *to, enum acp_direction dir)
+hop_of(const struct port *above, const struct port *below)
 {
-	return dir == ACP_DOWN ? from->hop : to->hop;
+	const struct chain *ch = above->route->chain;
+
+	return below->peer ? row(ch) + chain_index(below->component) - ch->n : above->hop;
 }
 
 static void
@@ -231,7 +259,7 @@ logs_message(struct logs *l, const struct port *from, const struct port *to, enu
 
 	if (!l)
 		return;
-	hop = hop_of(from, to, dir);
+	hop = dir == ACP_DOWN ? hop_of(from, to) : hop_of(to, from);
 	t = loop_clock() - l->began;
 	l->dirty = true;
 	if (l->record)
@@ -260,7 +288,7 @@ logs_noise(struct logs *l, const struct port *from, struct slice text)
 	if (!l || !hop || !l->record)
 		return;
 	l->dirty = true;
-	recording_put_noise(log_buf(l->record), loop_clock() - l->began, (int)hop->hop, down ? ACP_CLIENT : ACP_AGENT, text);
+	recording_put_noise(log_buf(l->record), loop_clock() - l->began, (int)hop_of(hop, from), down ? ACP_CLIENT : ACP_AGENT, text);
 	log_mark(l->record);
 }
 

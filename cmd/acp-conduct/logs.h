@@ -6,15 +6,11 @@
 
 struct logs;
 
-struct logs_spec {
-	const char *trace, *record; /* paths, or NULL */
-	char *const *names;         /* of the hops; the strings are borrowed */
-	size_t nhops;
-	bool agent;                 /* the last hop is the agent's */
-};
-
-/* Opens the files. NULL with errno; *why is then a text that names the file and the error (the caller frees it), or NULL. */
-struct logs *logs_open(struct route *, const struct logs_spec *, char **why);
+/*
+ * Opens the files of these paths (NULL: none), for a chain whose components have their names. NULL with errno; *why is then a text
+ * that names the file and the error (the caller frees it), or NULL.
+ */
+struct logs *logs_open(struct route *, const char *trace, const char *record, char **why);
 /*
  * Logs a message between two neighbours. text and splices: the line, and what turns it into the message without its envelope, under
  * its sender's id. plain: that message, except its `text`. session: a JSON string if the message itself does not name it; else p

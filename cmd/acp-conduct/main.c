@@ -32,6 +32,8 @@ static const char usage[] =
 	"  -d, --down CMD        add a filter from client to agent: stdin to stdout\n"
 	"  -u, --up CMD          add a filter from agent to client: stdin to stdout\n"
 	"  -p, --proxy CMD       add a proxy, which speaks the proxy-chain protocol\n"
+	"      --peer NAME=CMD   EXPERIMENTAL: add an agent that the proxy before this\n"
+	"                        option reaches as NAME\n"
 	"      --on-crash restart|fail|bypass\n"
 	"                        what to do when one of the components after this option\n"
 	"                        dies (restart)\n"
@@ -64,13 +66,14 @@ static const char usage[] =
 	"Example: acp-conduct -p my-proxy -f 'acp-tap -o s.rec' -- my-agent --acp\n";
 
 enum { OPTION_GRACE = 256, OPTION_CRASH, OPTION_NO_MCP, OPTION_RESTARTS, OPTION_INIT, OPTION_DIALECT, OPTION_TRACE, OPTION_RECORD,
-	OPTION_CONTROL, OPTION_HOP, OPTION_LIST, OPTION_MAX_LINE, OPTION_AGENT_CRASH };
+	OPTION_CONTROL, OPTION_HOP, OPTION_LIST, OPTION_MAX_LINE, OPTION_AGENT_CRASH, OPTION_PEER };
 
 static const struct option options[] = {
 	{"filter", required_argument, NULL, 'f'},
 	{"down", required_argument, NULL, 'd'},
 	{"up", required_argument, NULL, 'u'},
 	{"proxy", required_argument, NULL, 'p'},
+	{"peer", required_argument, NULL, OPTION_PEER},
 	{"on-crash", required_argument, NULL, OPTION_CRASH},
 	{"on-agent-crash", required_argument, NULL, OPTION_AGENT_CRASH},
 	{"no-mcp", no_argument, NULL, OPTION_NO_MCP},
@@ -105,12 +108,35 @@ add_component(struct setup *s, enum kind kind, const char *command)
 	struct chain *ch = s->chain;
 
 	if (chain_add_command(ch, kind, command) == 0) {
-		ch->components[ch->n - 1].on_crash = s->on_crash;
+		ch->components[kind == KIND_PEER ? ch->total - 1 : ch->n - 1].on_crash = s->on_crash;
 		return;
 	}
 	if (errno == EINVAL)
-		cli_die(EXIT_USAGE, name, "the command of a %s is empty", kind == KIND_PROXY ? "proxy" : kind == KIND_AGENT ? "agent" : "filter");
+		cli_die(EXIT_USAGE, name, "the command of a %s is empty", kind < KIND_PROXY ? "filter" : chain_kind(kind));
 	cli_die(EXIT_FAILED, name, "%s", strerror(errno));
+}
+
+/* NAME=COMMAND, for the component before it. */
+static void
+add_peer(struct setup *s, const char *text)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+	struct chain *ch = s->chain;
+	size_t n = strspn(text, plain), i;
+	char *own;
+
+	if (n == 0 || text[n] != '=')
+		cli_die(EXIT_USAGE, name, "--peer %s: expected NAME=COMMAND, the name of letters, digits, `.', `_' and `-'", text);
+	if (ch->n == 0 || ch->components[ch->n - 1].kind != KIND_PROXY)
+		cli_die(EXIT_USAGE, name, "--peer %s: the component before it must be a proxy (-p)", text);
+	own = strndup(text, n);
+	if (!own)
+		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
+	for (i = ch->n; i < ch->total; i++)
+		if (ch->components[i].owner == ch->n - 1 && strcmp(ch->components[i].peer, own) == 0)
+			cli_die(EXIT_USAGE, name, "--peer %s: this proxy has a peer of that name", text);
+	add_component(s, KIND_PEER, text + n + 1);
+	ch->components[ch->total - 1].peer = own;
 }
 
 static void
@@ -219,6 +245,8 @@ read_options(struct setup *s, int argc, char **argv)
 	static const struct cli_rule rules[] = {{"--control-hop", "--control", NULL}, {NULL, NULL, NULL}};
 	static const struct cli cli = {name, usage, "+f:d:u:p:vhV", options};
 	struct cli_given given = {0};
+	struct chain *ch = s->chain;
+	size_t i;
 	int option;
 
 	while ((option = cli_next(&cli, argc, argv, &given)) != -1) {
@@ -234,6 +262,9 @@ read_options(struct setup *s, int argc, char **argv)
 			break;
 		case 'p':
 			add_component(s, KIND_PROXY, optarg);
+			break;
+		case OPTION_PEER:
+			add_peer(s, optarg);
 			break;
 		case OPTION_CRASH:
 		case OPTION_DIALECT:
@@ -280,9 +311,10 @@ read_options(struct setup *s, int argc, char **argv)
 	}
 	cli_check(&cli, &given, rules);
 	read_operands(s, argc, argv);
-	if (s->chain->has_agent)
-		s->chain->components[s->chain->n - 1].on_crash = s->agent_returns ? CRASH_RESTART : CRASH_FAIL;
-	else if (s->agent_returns)
+	for (i = 0; i < ch->total; i++)
+		if (ch->components[i].kind >= KIND_AGENT)
+			ch->components[i].on_crash = s->agent_returns ? CRASH_RESTART : CRASH_FAIL;
+	if (s->agent_returns && !ch->has_agent)
 		cli_die(EXIT_USAGE, name, "--on-agent-crash restart: there is no agent");
 }
 
@@ -302,26 +334,13 @@ is_routed(const struct setup *s)
 static void
 open_logs(struct setup *s)
 {
-	static char successor[] = "successor";
-	struct chain *ch = s->chain;
-	struct logs_spec spec = {.trace = s->trace, .record = s->record, .agent = true};
-	char *why, **names;
-	size_t i;
+	char *why;
 
 	if (!s->trace && !s->record)
 		return;
-	spec.names = names = calloc(ch->n + 1, sizeof(*names));
-	if (!names)
-		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
-	for (i = 0; i < ch->n; i++)
-		names[i] = ch->components[i].name;
-	if (!ch->has_agent)
-		names[i++] = successor;
-	spec.nhops = i;
-	s->route->logs = logs_open(s->route, &spec, &why);
+	s->route->logs = logs_open(s->route, s->trace, s->record, &why);
 	if (!s->route->logs)
 		cli_die(EXIT_USAGE, name, "%s", why ? why : strerror(errno));
-	free(names);
 }
 
 static void

@@ -61,6 +61,8 @@ struct port {
 	bool faces_agent;      /* what it reads comes from the agent, perhaps through filters that share pipes */
 	size_t hop;            /* of a proxy, the hop on its agent's side */
 	struct port *above, *below;
+	const char *peer;      /* of a peer's port, whose `above` is its proxy: the name in envelopes; else NULL */
+	struct port *peers, *next_peer; /* a proxy's peers */
 	struct port *forward_to; /* its component is bypassed: messages to it are handled as if this port had read them */
 	struct port *other_side; /* the port on the other side of the same filter, between two hops that are read */
 	struct link *source, *sink; /* that it reads and writes; NULL: the client's */
@@ -94,7 +96,7 @@ struct port {
 	bool successor_initialized; /* it has sent initialize to its successor */
 	uint64_t stale;          /* the id of the request in the first dialect, whose response is ignored; 0: none */
 	struct buf init;         /* the request initialize that it got */
-	struct buf successor;    /* the result that its successor gave to that */
+	struct buf successor;    /* the result that its successor gave to that; of a peer: its own result */
 
 	/* Messages that its component may not have read. */
 	bool live;               /* messages are written at once; else they wait */

@@ -22,7 +22,7 @@ is_unread(uint64_t end, uint64_t consumed)
 	return end == 0 || end > consumed;
 }
 
-/* Separates the requests that the dead process sent from it. Those of an agent are cancelled, because a user may be looking at them. */
+/* Separates the requests that the dead process sent from it. Those of an agent or peer are cancelled, because a user may be looking at them. */
 static void
 orphan(struct port *p)
 {
@@ -33,7 +33,7 @@ orphan(struct port *p)
 			call_abandon(c);
 		else
 			call_orphan(c);
-		if (p->memory && !c->cancelled) {
+		if (p->kind != PORT_PROXY && !c->cancelled) {
 			c->cancelled = true;
 			route_cancel(c);
 		}
@@ -239,6 +239,17 @@ recover_sort(struct component *c, const char *why, struct slice data, struct rec
 	for (i = 0; i < 2; i++)
 		if (sides[i] && !sides[i]->carries && (i == 0 || sides[1] != sides[0]))
 			sort(sides[i], consumed[i], consumed[sides[i]->other_side ? 1 - i : i], why, data, n);
+}
+
+void
+recover_end(struct port *p, const char *why, struct slice data)
+{
+	struct entry s;
+
+	route_fail_calls(p, why, data);
+	orphan(p);
+	while (port_journal_take(p, &s))
+		pieces_drop(&s.text);
 }
 
 void

@@ -26,6 +26,8 @@ struct recover_counts {
 void recover_sort(struct component *, const char *why, struct slice data, struct recover_counts *);
 /* Sorts the queue of a proxy that is bypassed, connects its neighbours, and forwards to them what was meant for it. */
 void recover_bypass(struct port *, const char *why, struct slice data, struct recover_counts *);
+/* Fails what a dead process that gets no successor was asked, withdraws what it has asked, and empties its queue. */
+void recover_end(struct port *, const char *why, struct slice data);
 /* Removes requests that have their response, and their cancellations, from what waits to be written. */
 void recover_withdraw(struct port *);
 /* Reports on stderr what happened to the component, and the counts that are not 0. */

@@ -2,6 +2,7 @@
 #include "route_parts.h"
 
 #include <inttypes.h>
+#include <utlist.h>
 
 #include "chain.h"
 #include "logs.h"
@@ -49,16 +50,30 @@ cancel(struct port *p, const struct msg *m, const struct plain *pl)
 	route_emit(&(struct outgoing){.to = c->to, .dir = c->dir, .kind = ENTRY_CANCEL, .id = c->id, .text = m->text, .splices = &s});
 }
 
+/* The peer of that name, a JSON string, or NULL. */
+static struct port *
+find_peer(const struct port *proxy, struct slice name)
+{
+	struct port *p;
+
+	LL_FOREACH2(proxy->peers, p, next_peer)
+		if (json_string_is(name, p->peer))
+			return p;
+	return NULL;
+}
+
 /* Where it came from decides which way it goes, and its envelope. 0; the code of the error with which it is refused. */
 static int
 find_way(struct port *p, const struct msg *m, struct plain *pl, const char **why)
 {
 	bool wraps = p->kind == PORT_PROXY || p->kind == PORT_OUTER, envelope = m->what == ACP_PROXY_SUCCESSOR;
+	struct slice peer = nothing;
+	struct port *to = NULL;
 	int code = 0;
 
-	*pl = (struct plain){.inner = *m};
+	*pl = (struct plain){.inner = *m, .peer = p->peer};
 	if (envelope && wraps) {
-		if (msg_open_envelope(m, &pl->inner, why) < 0)
+		if (msg_open_envelope(m, &pl->inner, &peer, why) < 0)
 			code = ACP_ERR_PARAMS;
 		pl->envelope = m;
 	}
@@ -72,6 +87,12 @@ find_way(struct port *p, const struct msg *m, struct plain *pl, const char **why
 	else if (p->kind != PORT_PROXY)
 		pl->dir = p->kind == PORT_ABOVE ? ACP_DOWN : ACP_UP;
 	pl->to = pl->dir == ACP_DOWN ? p->below : p->above;
+	if (peer.p && (to = find_peer(p, peer))) {
+		pl->to = to;
+	} else if (peer.p) {
+		*why = "an envelope for an unknown peer";
+		code = ACP_ERR_PARAMS;
+	}
 	if (pl->inner.what == ACP_PROXY_INITIALIZE && pl->dir == ACP_UP)
 		*why = "proxy/initialize sent towards the client";
 	if (*why && code == 0)
@@ -137,13 +158,13 @@ call_or_note(struct port *p, struct block *block, struct slice text, const struc
 		return;
 	route_log(p, &pl, text, m);
 	if (r->broken || pl.to->state == PORT_GONE)
-		route_refuse(p, m, &pl, ACP_ERR_INTERNAL, r->why ? r->why : "the component has ended", buf_slice(&r->reason));
+		route_refuse(p, m, &pl, ACP_ERR_INTERNAL, r->why ? r->why : "the component has ended", route_reason(r));
 	else if (pl.to->refuses)
 		route_refuse(p, m, &pl, ACP_ERR_INTERNAL, "the agent has closed its standard input", nothing);
 	else if (initializes(p, m, &pl))
 		route_initialize(p, text, m, &pl);
 	else if (pl.dir == ACP_DOWN && pl.to->state == PORT_NEW)
-		route_refuse(p, m, &pl, ACP_ERR_INVALID_REQUEST, "a request before initialize", nothing);
+		route_refuse(p, m, &pl, ACP_ERR_INVALID_REQUEST, pl.to->peer ? "a request to a peer before initialize" : "a request before initialize", nothing);
 	else if (pl.to->memory && (lost = memory_use_session(pl.to->memory, pl.inner.what, msg_session(&pl.inner))))
 		route_refuse(p, m, &pl, ACP_ERR_NOT_FOUND, lost->why.p, buf_slice(&lost->refusal));
 	else

@@ -47,6 +47,8 @@ struct route {
 	void (*on_output)(void *, enum endpoint_event);
 	/* Starts the components, at the first initialize. Returns false if that failed and the chain is broken. */
 	bool (*start)(struct route *);
+	/* Starts the process of a peer, at its first initialize. Returns false if that failed, with `why` and `reason` set. */
+	bool (*start_peer)(struct port *);
 	/* Called when the client has the response to initialize. */
 	void (*ready)(struct route *);
 	/* Called with the response of a restarted proxy or agent to initialize. */
@@ -69,6 +71,8 @@ void route_carry(struct port *to, enum input_got, const struct line *);
 
 /* Why the chain ends, as JSON for the data of an error; p NULL: not known. */
 struct slice route_reason(const struct route *);
+/* Forgets that, where the chain goes on. */
+void route_clear_reason(struct route *);
 /* Responds to a call with an error, in the place of its receiver, and frees it. data p NULL: none. */
 void route_fail_call(struct call *, int code, const char *why, struct slice data);
 /* Responds to all calls to a port with -32603. why may be NULL. */

@@ -2,6 +2,7 @@
 #include "route_parts.h"
 
 #include <inttypes.h>
+#include <utlist.h>
 
 #include "logs.h"
 
@@ -12,6 +13,15 @@ struct slice
 route_reason(const struct route *r)
 {
 	return r->reason.n ? buf_slice(&r->reason) : slice(NULL, 0);
+}
+
+void
+route_clear_reason(struct route *r)
+{
+	if (r->broken)
+		return;
+	r->why = NULL;
+	r->reason.n = 0;
 }
 
 static enum acp_direction
@@ -87,12 +97,46 @@ resolve(struct call *c)
 	buf_free(&text);
 }
 
+/* An array or an object that has no member yet gets its first without a comma. */
+static bool
+is_empty(struct slice value)
+{
+	return value.p[1 + strspn(value.p + 1, " \t\r\n")] == value.p[value.n - 1];
+}
+
+int
+route_list_peers(const struct port *proxy, struct slice result, struct splices *s, struct buf *with)
+{
+	struct slice list, at;
+	const struct port *p;
+	bool array;
+
+	if (!proxy->peers || json_type(result) != JSON_OBJECT)
+		return 0;
+	list = json_get(result, "peers");
+	array = json_type(list) == JSON_ARRAY;
+	at = array ? list : result;
+	if (!list.p || array)
+		list = slice(at.p + at.n - 1, 0);
+	if ((list.n == 0 && !is_empty(at) && buf_add(with, ",", 1) < 0) || (list.n == 0 && !array && buf_add_string(with, "\"peers\":") < 0) ||
+		(!array && buf_add(with, "[", 1) < 0))
+		return -1;
+	LL_FOREACH2(proxy->peers, p, next_peer)
+		if (buf_printf(with, "{\"name\":\"%s\"}%s", p->peer, p->next_peer ? "," : "") < 0)
+			return -1;
+	if (!array && buf_add(with, "]", 1) < 0)
+		return -1;
+	splice_value(s, list, buf_slice(with));
+	return 0;
+}
+
 void
 route_answer(struct call *c, struct block *block, struct slice text, const struct msg *m)
 {
 	enum acp_direction dir = back(c->dir);
 	struct splices s = {.n = 0};
 	struct call *parent = c->parent;
+	struct buf *with = &c->to->route->with;
 	struct msg plain = *m;
 
 	measure(c);
@@ -103,6 +147,9 @@ route_answer(struct call *c, struct block *block, struct slice text, const struc
 		plain.what = c->what;
 		splice_value(&s, m->id, c->origin);
 		logs_message(c->from->route->logs, c->to, c->from, dir, text, &s, &plain, c->session);
+		with->n = 0;
+		if (c->what == ACP_INITIALIZE && !c->to->peer && route_list_peers(c->from, m->result, &s, with) < 0)
+			route_no_memory(c->to->route);
 		route_emit(&(struct outgoing){.to = c->from, .dir = dir, .kind = ENTRY_RESPONSE, .id = parent ? parent->id : 0,
 			.text = text, .splices = &s, .block = block});
 		parent = NULL;
@@ -192,7 +239,7 @@ route_make_place(const struct call *c, struct buf *to)
 
 	if (r == 0 && msg_scan(buf_slice(&plain), &m, &error) == MSG_NOTIFICATION) {
 		if (back(c->dir) == ACP_UP)
-			r = msg_wrap(&m, c->to->dialect, &s, &with);
+			r = msg_wrap(&m, c->to->dialect, NULL, &s, &with);
 		if (r == 0)
 			r = splice_write(buf_slice(&plain), s.at, s.n, to);
 	}

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "chain.h"
+
 static void
 go_live(struct port *p)
 {
@@ -129,7 +131,8 @@ route_initialize(struct port *p, struct slice text, const struct msg *m, struct 
 	struct buf name = {0};
 	bool first;
 
-	if (!why && to->kind != PORT_OUTER && to->state == PORT_INITIALIZING)
+	/* A proxy that was restarted does not know that it has initialized its peers. */
+	if (!why && to->kind != PORT_OUTER && to->state == PORT_INITIALIZING && !to->peer)
 		why = "a second initialize before the response to the first one";
 	if (why) {
 		route_refuse(p, m, pl, ACP_ERR_INVALID_REQUEST, why, nothing);
@@ -139,8 +142,9 @@ route_initialize(struct port *p, struct slice text, const struct msg *m, struct 
 		p->dialect = acp_dialect(m->method);
 		p->state = PORT_READY;
 	}
-	if (!r->started && !r->start(r)) {
-		route_refuse(p, m, pl, ACP_ERR_INTERNAL, r->why ? r->why : "a component could not be started", buf_slice(&r->reason));
+	if ((!r->started && !r->start(r)) || (to->peer && to->component->life == LIFE_NONE && !r->start_peer(to))) {
+		route_refuse(p, m, pl, ACP_ERR_INTERNAL, r->why ? r->why : "a component could not be started", route_reason(r));
+		route_clear_reason(r);
 		return;
 	}
 	if (to->kind == PORT_OUTER) {
@@ -168,6 +172,7 @@ route_initialize(struct port *p, struct slice text, const struct msg *m, struct 
 bool
 route_initialize_successor(struct port *p, const struct msg *m, const struct plain *pl)
 {
+	const struct buf *known = pl->to->peer ? &pl->to->successor : &p->successor;
 	struct buf answer = {0};
 
 	if (p->kind != PORT_PROXY || !pl->envelope || m->kind != MSG_REQUEST)
@@ -182,12 +187,12 @@ route_initialize_successor(struct port *p, const struct msg *m, const struct pla
 	if (pl->inner.what != ACP_INITIALIZE)
 		return false;
 	p->successor_initialized = true;
-	if (p->state != PORT_RECOVERING) {
+	if (p->state != PORT_RECOVERING)
 		go_live(p);
+	if (p->state != PORT_RECOVERING || (pl->to->peer && known->n == 0))
 		return false;
-	}
 	/* Its successors have had theirs: it hears what its predecessor heard. */
-	if (msg_make_result(&answer, m->id, buf_slice(&p->successor)) < 0)
+	if (msg_make_result(&answer, m->id, buf_slice(known)) < 0)
 		route_no_memory(p->route);
 	else
 		route_put_made(p, &answer, ENTRY_RESPONSE, ACP_UP);
@@ -196,12 +201,17 @@ route_initialize_successor(struct port *p, const struct msg *m, const struct pla
 
 /* --- responses --- */
 
+/* What it is told again when it is restarted. */
 static void
 remember_successor(struct port *p, const struct msg *m)
 {
+	struct splices s = {.n = 0};
+	struct buf with = {0};
+
 	p->successor.n = 0;
-	if (m->result.p && buf_add_slice(&p->successor, m->result) < 0)
+	if (m->result.p && (route_list_peers(p, m->result, &s, &with) < 0 || splice_write(m->result, s.at, s.n, &p->successor) < 0))
 		route_no_memory(p->route);
+	buf_free(&with);
 }
 
 /* Does a proxy not know the request to initialize as it was asked? */
@@ -262,8 +272,10 @@ route_has_initialized(struct port *p, const struct call *c, const struct msg *m)
 		r->reinitialized(p, m);
 		return;
 	}
-	if (c->from && c->from->kind == PORT_PROXY)
-		remember_successor(c->from, m);
+	if (p->peer)
+		loop_remove_timer(r->loop, &p->component->timer);
+	if (p->peer || (c->from && c->from->kind == PORT_PROXY))
+		remember_successor(p->peer ? p : c->from, m);
 	if (p->state != PORT_INITIALIZING)
 		return;
 	p->state = PORT_READY;

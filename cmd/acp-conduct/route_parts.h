@@ -8,6 +8,7 @@
 struct plain {
 	struct msg inner;
 	const struct msg *envelope; /* NULL: bare */
+	const char *peer;           /* the name of the peer that it comes from; NULL: none */
 	enum acp_direction dir;
 	struct port *to;
 };
@@ -36,6 +37,11 @@ void route_dropped(struct port *, const char *what, struct slice text);
 
 /* In route_answer.c. Responds with an error to a message of this port that is not forwarded; reports one that is not a request. */
 void route_refuse(struct port *, const struct msg *, const struct plain *, int code, const char *why, struct slice data);
+/*
+ * The splices that add a proxy's peers to the result of the initialize that it has sent to its successor; none without peers. with
+ * holds the pieces that are made. Returns 0, or -1 out of memory.
+ */
+int route_list_peers(const struct port *proxy, struct slice result, struct splices *, struct buf *with);
 /* Forwards the response to a call, and frees the call. */
 void route_answer(struct call *, struct block *, struct slice line, const struct msg *);
 

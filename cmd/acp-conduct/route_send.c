@@ -113,7 +113,7 @@ form(const struct plain *pl, const struct msg *m, struct splices *s, struct buf 
 	if (pl->envelope)
 		msg_unwrap(m, &pl->inner, s);
 	else if (wraps(pl->to, pl->dir))
-		return msg_wrap(m, pl->to->dialect, s, with);
+		return msg_wrap(m, pl->to->dialect, pl->peer, s, with);
 	else if (pl->inner.method.p != m->method.p)
 		splice_value(s, m->method, pl->inner.method);
 	return 0;
@@ -195,6 +195,7 @@ route_forward_past(struct port *gone, const struct pieces *message, enum acp_dir
 	struct json_error error;
 	struct buf text = {0}, with = {0};
 	struct call *c = NULL;
+	struct slice peer = {NULL, 0};
 	struct msg m;
 	const char *why;
 	char number[SLICE_DIGITS];
@@ -205,8 +206,14 @@ route_forward_past(struct port *gone, const struct pieces *message, enum acp_dir
 	if (msg_scan(buf_slice(&text), &m, &error) != MSG_REQUEST && m.kind != MSG_NOTIFICATION)
 		goto out;
 	pl.inner = m;
-	if (m.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&m, &pl.inner, &why) == 0)
+	if (m.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&m, &pl.inner, &peer, &why) == 0)
 		pl.envelope = &m;
+	/* What a peer sends is for its proxy alone. */
+	if (peer.p) {
+		if (old)
+			route_fail_call(old, ACP_ERR_INTERNAL, "the proxy of this peer was bypassed", slice(NULL, 0));
+		goto out;
+	}
 	if (old) {
 		c = call_new(NULL, to, dir, &pl.inner);
 		if (!c)

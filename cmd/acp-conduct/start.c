@@ -11,6 +11,7 @@
 #include "hop.h"
 #include "lib/base/cli.h"
 #include "link.h"
+#include "memory.h"
 #include "route.h"
 
 /* Who it is, with its command. */
@@ -148,6 +149,19 @@ start_component(struct component *c)
 	return loop_add_child(ch->loop, &c->child) < 0 ? EXIT_FAILED : 0;
 }
 
+int
+start_again(struct component *c)
+{
+	if (hop_renew(c) < 0) {
+		report_line(&c->chain->report, "%s: %s", c->name, strerror(errno));
+		return -1;
+	}
+	if (start_component(c) != 0 || start_watch(c->chain) < 0)
+		return -1;
+	start_introduce(c);
+	return 0;
+}
+
 /* Those from the last that do not run yet, down to the first. 0, or the exit status, and which it was. */
 int
 start_all(struct chain *ch, size_t from, struct component **bad)
@@ -178,10 +192,47 @@ silent(const struct route *r)
 	struct component *c = NULL, *at;
 	struct chain *ch = r->chain;
 
-	for (at = ch->components; at < ch->components + ch->n; at++)
+	for (at = ch->components; at < ch->components + ch->total; at++)
 		if (at->near && at->near->state == PORT_INITIALIZING)
 			c = at;
 	return c;
+}
+
+static void
+took_too_long(void *arg)
+{
+	struct component *c = arg;
+
+	report_line(&c->chain->report, "%s: did not %s within --init-timeout; killed", c->name,
+		c->near->memory && c->near->memory->at ? "restore a session" : "initialize");
+	proc_signal(c->pid, SIGKILL);
+}
+
+void
+start_init_timer(struct component *c)
+{
+	c->timer = (struct loop_timer){.expired = took_too_long, .arg = c};
+	/* Without memory for a timer there is no limit. */
+	loop_add_timer(c->chain->loop, &c->timer, c->chain->route->init_timeout);
+}
+
+bool
+start_peer(struct port *p)
+{
+	struct component *c = p->component;
+
+	if (c->chain->forced || end_of_peers(p->above)) {
+		end_set_reason(p->route, c, "the chain is ending");
+		return false;
+	}
+	if (start_again(c) < 0) {
+		end_set_reason(p->route, c, "could not be started");
+		hop_close(c);
+		port_close(p);
+		return false;
+	}
+	start_init_timer(c);
+	return true;
 }
 
 static void

@@ -14,6 +14,10 @@ int start_component(struct component *);
  * component.
  */
 int start_all(struct chain *, size_t n, struct component **bad);
+/* Starts another process of a component, with new pipes. Returns 0, or -1 after it has reported why. */
+int start_again(struct component *);
+/* Kills a component that has not initialized, or restored a session, after --init-timeout. */
+void start_init_timer(struct component *);
 /* Watches the pipes that neighbours share for their end. Returns 0, or -1 with errno. */
 int start_watch(struct chain *);
 /* Handles the end of a link: its writer has gone. */
@@ -25,5 +29,7 @@ void start_closed_timer(struct component *, const char *closed);
 /* Functions of struct route: start the components, and report that they are initialized. */
 bool start_on_first_initialize(struct route *);
 void start_on_ready(struct route *);
+/* The same: starts the process of a peer. */
+bool start_peer(struct port *);
 
 #endif

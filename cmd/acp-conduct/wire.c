@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "hop.h"
 #include "lib/run/system.h"
@@ -25,6 +26,41 @@ is_read(const struct chain *ch, size_t hop)
 		ch->route->logs || (ch->has_agent && hop == ch->n - 1 && chain_may_return(&ch->components[hop]));
 }
 
+/* The links of a component that speaks on 0 and 1 alone, and its port. */
+static void
+join_routed(struct component *c, struct port *p)
+{
+	p->component = c;
+	c->near = p;
+	p->sink = link_new(c->chain, ACP_DOWN, NULL, c);
+	p->sink->to = p;
+	p->source = link_new(c->chain, ACP_UP, c, NULL);
+	p->source->from = p;
+}
+
+static int
+add_memory(struct port *p)
+{
+	p->memory = calloc(1, sizeof(*p->memory));
+	return p->memory ? 0 : -1;
+}
+
+/* Its pipes are made when it starts. */
+static int
+add_peer(struct component *c)
+{
+	struct port *proxy = c->chain->components[c->owner].near;
+	struct port *p = link_new_port(proxy->route, proxy->hop, PORT_BELOW, c->name, false);
+
+	if (!p)
+		return -1;
+	join_routed(c, p);
+	p->peer = c->peer;
+	p->above = proxy;
+	LL_APPEND2(proxy->peers, p, next_peer);
+	return c->on_crash == CRASH_RESTART ? add_memory(p) : 0;
+}
+
 static int
 add_proxy(struct component *c)
 {
@@ -34,13 +70,9 @@ add_proxy(struct component *c)
 
 	if (!p)
 		return -1;
-	p->component = c;
 	p->live = r->fixed;
-	c->near = c->far = r->sides[2 * i + 1] = p;
-	p->sink = link_new(c->chain, ACP_DOWN, NULL, c);
-	p->sink->to = p;
-	p->source = link_new(c->chain, ACP_UP, c, NULL);
-	p->source->from = p;
+	join_routed(c, p);
+	c->far = r->sides[2 * i + 1] = p;
 	return hop_renew(c);
 }
 
@@ -68,9 +100,7 @@ add_ports(struct chain *ch, size_t hop)
 	if (!after || after->kind != KIND_AGENT)
 		return 0;
 	below->component = after;
-	if (chain_may_return(after))
-		below->memory = calloc(1, sizeof(*below->memory));
-	return chain_may_return(after) && !below->memory ? -1 : 0;
+	return chain_may_return(after) ? add_memory(below) : 0;
 }
 
 /* What the next in a direction reads: what a component writes, or a port; neither: the client. */
@@ -229,12 +259,15 @@ wire_chain(struct chain *ch)
 	r->outer = !ch->has_agent;
 	r->nhops = ch->n + r->outer;
 	r->sides = calloc(2 * r->nhops, sizeof(struct port *));
-	r->ports = calloc(2 * r->nhops, sizeof(struct port *));
-	ch->links = calloc(4 * ch->n + 4, sizeof(*ch->links));
+	r->ports = calloc(2 * r->nhops + ch->total, sizeof(struct port *));
+	ch->links = calloc(4 * ch->total + 4, sizeof(*ch->links));
 	if (!r->sides || !r->ports || !ch->links)
 		return -1;
 	for (i = 0; i < ch->n; i++)
 		if (is_proxy(ch, i) && add_proxy(&ch->components[i]) < 0)
+			return -1;
+	for (i = ch->n; i < ch->total; i++)
+		if (add_peer(&ch->components[i]) < 0)
 			return -1;
 	for (i = 0; i < r->nhops; i++)
 		if (is_read(ch, i) && add_ports(ch, i) < 0)

@@ -295,7 +295,7 @@ msg_moved(struct slice line, const struct splice *s, size_t n, const char *made,
 /* --- envelopes --- */
 
 int
-msg_open_envelope(const struct msg *e, struct msg *inner, const char **why)
+msg_open_envelope(const struct msg *e, struct msg *inner, struct slice *peer, const char **why)
 {
 	static const struct json_keys keys = {3, {"method", "params", "peer"}};
 	struct json_error error;
@@ -317,10 +317,12 @@ msg_open_envelope(const struct msg *e, struct msg *inner, const char **why)
 		*why = "an envelope without a method";
 		return -1;
 	}
-	if (v[2].p) {
-		*why = "an envelope for a peer: there is only one successor";
+	if (v[2].p && (!peer || json_type(v[2]) != JSON_STRING)) {
+		*why = peer ? "an envelope for a peer whose name is not a string" : "an envelope for a peer: there is only one successor";
 		return -1;
 	}
+	if (peer)
+		*peer = v[2];
 	inner->what = acp_method(inner->method);
 	inner->kind = inner->id.p ? MSG_REQUEST : MSG_NOTIFICATION;
 	return 0;
@@ -359,19 +361,19 @@ msg_unwrap(const struct msg *e, const struct msg *inner, struct splices *s)
 }
 
 int
-msg_wrap(const struct msg *m, enum acp_dialect dialect, struct splices *s, struct buf *with)
+msg_wrap(const struct msg *m, enum acp_dialect dialect, const char *peer, struct splices *s, struct buf *with)
 {
 	struct slice name;
 	const char *end = m->method.p + m->method.n;
 	size_t start = with->n;
 
 	/* with: "proxy/successor" {"method":M,"params": and what closes it is in place of params' ends. */
-	if (buf_reserve(with, 64 + m->method.n) < 0 || buf_add(with, "\"", 1) < 0 ||
+	if (buf_reserve(with, 96 + m->method.n + (peer ? strlen(peer) : 0)) < 0 || buf_add(with, "\"", 1) < 0 ||
 		buf_add_string(with, acp_name(ACP_PROXY_SUCCESSOR, dialect)) < 0 || buf_add(with, "\"", 1) < 0)
 		return -1;
 	name = slice(NULL, with->n - start);
-	if (buf_add_string(with, m->params.p ? "{\"method\":" : ",\"params\":{\"method\":") < 0 ||
-		buf_add_slice(with, m->method) < 0 || buf_add_string(with, m->params.p ? ",\"params\":" : "}") < 0)
+	if (buf_add_string(with, m->params.p ? "{" : ",\"params\":{") < 0 || (peer && buf_printf(with, "\"peer\":\"%s\",", peer) < 0) ||
+		buf_add_string(with, "\"method\":") < 0 || buf_add_slice(with, m->method) < 0 || buf_add_string(with, m->params.p ? ",\"params\":" : "}") < 0)
 		return -1;
 	name.p = with->p + start;
 	if (!m->params.p) {

@@ -84,15 +84,18 @@ void msg_moved(struct slice line, const struct splice *, size_t n, const char *m
 
 /*
  * Envelopes (PROTOCOL, section 4). An envelope's id is the message's.
- * msg_open_envelope: is this message proxy/successor in either spelling, with an inner method, and
- * no peer? Then *inner is what it carries (text, id and slices still those of the envelope's line).
- * Returns 0; -1 where it is malformed (an error -32602 is due) and *why says what is wrong.
+ * msg_open_envelope: is this message proxy/successor in either spelling, with an inner method? Then *inner is what it carries
+ * (text, id and slices still those of the envelope's line), and *peer the name of its peer, a JSON string; p NULL: none.
+ * Returns 0; -1 where it is malformed, or has a peer and `peer` is NULL (an error -32602 is due), and *why says what is wrong.
  */
-int msg_open_envelope(const struct msg *envelope, struct msg *inner, const char **why);
+int msg_open_envelope(const struct msg *envelope, struct msg *inner, struct slice *peer, const char **why);
 /* The splices that turn the envelope's text into the inner message's own line. */
 void msg_unwrap(const struct msg *envelope, const struct msg *inner, struct splices *);
-/* The splices that put a request or notification into an envelope; with holds the pieces that are made. */
-int msg_wrap(const struct msg *, enum acp_dialect, struct splices *, struct buf *with);
+/*
+ * The splices that put a request or notification into an envelope; with holds the pieces that are made. peer: from which peer it
+ * comes, a name without characters that JSON escapes, or NULL.
+ */
+int msg_wrap(const struct msg *, enum acp_dialect, const char *peer, struct splices *, struct buf *with);
 
 /* Appends a whole message, without a newline. id and params (or result, data) are JSON text; p NULL leaves params and data out. 0 or -1. */
 int msg_make_request(struct buf *, struct slice id, const char *method, struct slice params);

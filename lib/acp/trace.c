@@ -2,6 +2,15 @@
 
 #include "lib/json/json.h"
 
+/* Is it a peer of acp-conduct? That stands beside the chain. */
+static bool
+is_peer(struct slice name)
+{
+	static const char peer[] = "\"Peer(";
+
+	return name.n > sizeof(peer) && memcmp(name.p, peer, sizeof(peer) - 1) == 0;
+}
+
 /* Where a component stands in the chain: 0 for the client. False for what is no name. */
 static bool
 place(struct slice name, uint64_t *at)
@@ -12,7 +21,7 @@ place(struct slice name, uint64_t *at)
 	*at = 0;
 	if (!name.p || slice_is(name, "\"Client\""))
 		return name.p != NULL;
-	if (slice_is(name, "\"Agent\"")) {
+	if (slice_is(name, "\"Agent\"") || is_peer(name)) {
 		*at = UINT64_MAX;
 		return true;
 	}
@@ -41,8 +50,9 @@ trace_read(struct slice object, struct trace *t)
 	if (!place(t->from, &from) || !place(t->to, &to) || from == to)
 		return false;
 	t->sender = from < to ? ACP_CLIENT : ACP_AGENT;
-	t->hop = from < to ? from : to;
 	t->below = from < to ? t->to : t->from;
+	/* A peer's hop has a name only. */
+	t->hop = is_peer(t->below) ? UINT64_MAX : from < to ? from : to;
 	return true;
 }
 

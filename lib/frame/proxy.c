@@ -139,7 +139,7 @@ open_envelope(struct frame *f, const struct msg *m, struct plain *p)
 {
 	const char *why;
 
-	if (msg_open_envelope(m, &p->msg, &why) < 0)
+	if (msg_open_envelope(m, &p->msg, NULL, &why) < 0)
 		return refuse_envelope(f, m, ACP_ERR_PARAMS, why);
 	/* It would be taken for the conductor's own. */
 	if (p->msg.what == ACP_PROXY_SUCCESSOR)
@@ -291,7 +291,7 @@ rewrite_message(struct frame *f, enum acp_direction dir, const struct msg *m, st
 	/* The filter has made a request of it. */
 	if (m->kind == MSG_REQUEST && !r)
 		r = requests_open(f->requests, direction_from(dir), frame_now(f), m);
-	if (dir == ACP_DOWN && msg_wrap(m, f->dialect, &w->splices, &w->with) < 0)
+	if (dir == ACP_DOWN && msg_wrap(m, f->dialect, NULL, &w->splices, &w->with) < 0)
 		return -1;
 	if (m->kind != MSG_REQUEST)
 		return 0;

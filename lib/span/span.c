@@ -286,7 +286,7 @@ span_see(struct span *sp, const struct message *original)
 		return -1;
 	if (message.msg.kind == MSG_RESPONSE)
 		return take_response(sp, &message);
-	if (message.msg.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&message.msg, &inner, &why) == 0)
+	if (message.msg.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&message.msg, &inner, NULL, &why) == 0)
 		message.msg = inner;
 	if (message.from == ACP_UNKNOWN)
 		message.from = acp_sender(message.msg.method);

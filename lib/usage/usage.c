@@ -375,7 +375,7 @@ usage_see(struct usage *u, const struct message *original, int (*take)(void *, c
 	bool read;
 	int e = 0;
 
-	if (s.msg.kind != MSG_RESPONSE && s.msg.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&s.msg, &inner, &why) == 0)
+	if (s.msg.kind != MSG_RESPONSE && s.msg.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&s.msg, &inner, NULL, &why) == 0)
 		s.msg = inner;
 	if (s.msg.kind == MSG_RESPONSE && !(s.msg.error.p && msg_null_id(&s.msg)))
 		asked = requests_find(u->open, acp_other_side(s.from), s.msg.id);

@@ -198,10 +198,10 @@ turn(struct slice line, enum acp_dialect *dialect, struct buf *to)
 		buf_free(&plain);
 		return;
 	}
-	if (m.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&m, &inner, &why) == 0)
+	if (m.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&m, &inner, NULL, &why) == 0)
 		msg_unwrap(&m, &inner, &s);
 	else if (m.method.p)
-		msg_wrap(&m, *dialect, &s, &with);
+		msg_wrap(&m, *dialect, NULL, &s, &with);
 	if (splice_write(line, s.at, s.n, to) < 0)
 		fail("out of memory");
 }

@@ -47,7 +47,7 @@ check_envelope(struct slice line, const struct msg *m, enum acp_dialect dialect)
 	const char *why;
 	size_t i, n;
 
-	expect(msg_wrap(m, dialect, &on, &with) == 0 && splice_write(line, on.at, on.n, &wrapped) == 0);
+	expect(msg_wrap(m, dialect, NULL, &on, &with) == 0 && splice_write(line, on.at, on.n, &wrapped) == 0);
 	n = splice_parts(line, on.at, on.n, parts);
 	for (i = 0; i < n; i++)
 		expect(buf_add(&joined, parts[i].iov_base, parts[i].iov_len) == 0);
@@ -55,7 +55,7 @@ check_envelope(struct slice line, const struct msg *m, enum acp_dialect dialect)
 	/* One level deeper than a message may be is the only reason not to be one. */
 	if (msg_scan(buf_slice(&wrapped), &e, &error) != MSG_NOISE) {
 		expect(e.kind == m->kind && e.what == ACP_PROXY_SUCCESSOR && slice_eq(e.id, m->id));
-		expect(msg_open_envelope(&e, &inner, &why) == 0 && inner.kind == m->kind);
+		expect(msg_open_envelope(&e, &inner, NULL, &why) == 0 && inner.kind == m->kind);
 		msg_unwrap(&e, &inner, &off);
 		expect(splice_write(buf_slice(&wrapped), off.at, off.n, &back) == 0);
 		expect(slice_eq(buf_slice(&back), line));
@@ -75,7 +75,7 @@ check_unwrapped(struct slice line, const struct msg *m)
 	struct msg inner, again;
 	const char *why;
 
-	if (m->what != ACP_PROXY_SUCCESSOR || msg_open_envelope(m, &inner, &why) < 0)
+	if (m->what != ACP_PROXY_SUCCESSOR || msg_open_envelope(m, &inner, NULL, &why) < 0)
 		return;
 	msg_unwrap(m, &inner, &off);
 	expect(splice_write(line, off.at, off.n, &text) == 0);

@@ -301,7 +301,7 @@ wrap(const char *text, enum acp_dialect dialect)
 
 	wrapped.n = pieces.n = 0;
 	CHECK(m.kind == MSG_REQUEST || m.kind == MSG_NOTIFICATION);
-	CHECK(msg_wrap(&m, dialect, &s, &pieces) == 0 && s.n <= MSG_SPLICES - 1);
+	CHECK(msg_wrap(&m, dialect, NULL, &s, &pieces) == 0 && s.n <= MSG_SPLICES - 1);
 	CHECK(splice_write(slice_of(text), s.at, s.n, &wrapped) == 0);
 	return buf_string(&wrapped);
 }
@@ -314,7 +314,7 @@ unwrap(const char *text)
 	const char *why = NULL;
 
 	unwrapped.n = 0;
-	if (m.what != ACP_PROXY_SUCCESSOR || msg_open_envelope(&m, &inner, &why) < 0)
+	if (m.what != ACP_PROXY_SUCCESSOR || msg_open_envelope(&m, &inner, NULL, &why) < 0)
 		return why ? why : "no envelope";
 	CHECK(inner.kind == m.kind && slice_eq(inner.id, m.id));
 	msg_unwrap(&m, &inner, &s);
