@@ -250,7 +250,7 @@ initialize() {
 
 # bats test_tags=slow
 @test "a peer that does not respond to initialize is killed" {
-	start --init-timeout 8s -p "$coordinator" --peer 'a=cat >read' -- ./agent
+	start --init-timeout 8s -p "$coordinator" --peer 'a=sleep 1000' -- ./agent
 	begin
 	to 1 a initialize
 	responds 1 -32603
@@ -309,8 +309,8 @@ initialize() {
 			--peer "a=read -r line; echo \"\$line\" | jq -c '{jsonrpc: \"2.0\", id, result: 1}'; exec sleep 1000 $closes" -- ./agent
 		begin
 		to 1 a initialize
-		responds 1 1
 		to 2 a hello
+		responds 1 1
 		responds 2 -32603
 		says 'a: closed its standard (out|in)put but is still running; stopping it'
 		ends 0
@@ -435,4 +435,44 @@ initialize() {
 			assert_equal "$(wc -l <lives)" 2
 		done
 	done
+}
+
+@test "the example: a prompt goes to two peers, their texts come back as one turn, and their permission requests reach the client" {
+	command -v python3 >/dev/null || skip 'python3 is needed'
+	cat >writer.jq <<-'EOS'
+		def says($text): {jsonrpc: "2.0", method: "session/update", params: {sessionId: $me, update:
+			{sessionUpdate: "agent_message_chunk", content: {type: "text", $text}}}};
+		if .method == "initialize" then {jsonrpc: "2.0", id, result: {protocolVersion: 1}}
+		elif .method == "session/new" then {jsonrpc: "2.0", id, result: {sessionId: $me}}
+		elif .method == "session/prompt" and .params.prompt[0].text == "hang" then empty
+		elif .method == "$/cancel_request" then {jsonrpc: "2.0", id: .params.requestId, error: {code: -32800, message: "cancelled"}}
+		elif .method == "session/prompt" then says("I am "), {jsonrpc: "2.0", id: "may \(.id)", method: "session/request_permission",
+			params: {sessionId: .params.sessionId, options: []}}
+		elif .id | type == "string" then says("\($me), and may: \(.result.outcome.optionId)"),
+			{jsonrpc: "2.0", id: (.id[4:] | fromjson), result: {stopReason: "end_turn"}}
+		else empty end
+	EOS
+	start -p "python3 -SE $BATS_TEST_DIRNAME/examples/coordinator.py" \
+		--peer 'one=jq -c --unbuffered --arg me first -f writer.jq' --peer 'two=jq -c --unbuffered --arg me second -f writer.jq' -- ./agent
+	say "$init"
+	wait_for responded 0
+	say '{"jsonrpc":"2.0","id":"new","method":"session/new","params":{"cwd":"/","mcpServers":[]}}'
+	wait_for responded '"new"'
+	session=$(response '"new"' | jq .sessionId)
+	say '{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":'"$session"',"prompt":[{"type":"text","text":"who?"}]}}'
+	wait_for eval '(($(grep -c request_permission got) == 2))'
+	jq -c 'select(.method == "session/request_permission") | {jsonrpc: "2.0", id, result: {outcome: {outcome: "selected", optionId: "yes"}}}' got >answers
+	say "$(cat answers)"
+	responds 1 '{"stopReason":"end_turn"}'
+	assert_equal "$(jq -c 'select(.method == "session/update") | .params' got)" \
+		'{"sessionId":'"$session"',"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"one: I am first, and may: yes\ntwo: I am second, and may: yes\n"}}}'
+	assert_equal "$(jq -c 'select(.method == "session/request_permission") | .params.sessionId' got | sort -u)" "$session"
+	say '{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":'"$session"',"prompt":[{"type":"text","text":"hang"}]}}' \
+		'{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":2}}'
+	responds 2 -32800
+	kill -KILL "$(pid_of two)"
+	says 'two: died'
+	say '{"jsonrpc":"2.0","id":3,"method":"other"}'
+	responds 3 '{"method":"other","params":null}'
+	ends 0
 }

@@ -62,6 +62,23 @@ proxy="faulty $tap --way proxy"
 	storm "$(sample 4 20)" all --on-crash bypass --restarts 2/1m --record /dev/null -p "$proxy" -f faulty -p "$proxy"
 }
 
+@test "so do peers, with the proxy that passes all on to them" {
+	! portable || skip 'where the system is not Linux a request that a dead component had read may get no response'
+	cat >pass.jq <<-'EOS'
+		if .method == "proxy/initialize" then {jsonrpc: "2.0", id: "i\(.id)", method: "proxy/successor", params: {method: "initialize", params}}
+		elif .id | type == "string" and startswith("i") then
+			{jsonrpc: "2.0", id: ("j" + .id[1:]), method: "proxy/successor", params: {peer: "a", method: "initialize", params: {}}}
+		elif .id | type == "string" and startswith("j") then .id |= (.[1:] | fromjson)
+		elif .method == "proxy/successor" then . + .params | del(.peer)
+		elif .method == "$/cancel_request" or (has("method") | not) then .
+		else .params = {peer: "a", method, params} | .method = "proxy/successor" end
+	EOS
+	pass='jq -c --unbuffered -f pass.jq'
+	storm "$(sample 4 40)" all --on-agent-crash restart --restarts 1000/1m -p "$pass" --peer 'a=faulty storm agent'
+	storm "$(sample 4 40)" all --on-agent-crash restart --restarts 1000/1m --record /dev/null -p "$proxy" -p "faulty $pass" \
+		--peer 'a=faulty storm agent' -p "$tap"
+}
+
 @test "a chain that fails with the first of them has answered every request" {
 	export STORM_FAIL=1
 	for _ in 1 2 3; do

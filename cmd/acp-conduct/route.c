@@ -349,7 +349,7 @@ route_line(void *arg, enum input_got got, const struct line *line)
 		if (line->first) {
 			discard(p, line, MSG_REQUEST, "longer than --max-line");
 		}
-	} else if (got == INPUT_TORN && p->source && p->source->writer && p->source->writer->kind != KIND_AGENT) {
+	} else if (got == INPUT_TORN && p->source && p->source->writer && p->source->writer->kind < KIND_AGENT) {
 		/* A dying component's last line may be cut; the client's or the agent's only lacks its newline. */
 		noise(p, line, "an incomplete line");
 	} else {
