@@ -369,6 +369,37 @@ test_malformed_envelopes(void)
 		"an envelope with a member twice");
 }
 
+/* With a peer, what is wrapped names it, and what is opened says which. */
+static void
+test_peers(void)
+{
+	static const char *const texts[] = {"{\"id\":1,\"method\":\"a\",\"params\":[]}", "{\"method\":\"a\"}"};
+	static const char *const expected[] = {
+		"{\"id\":1,\"method\":\"proxy/successor\",\"params\":{\"peer\":\"p\",\"method\":\"a\",\"params\":[]}}",
+		"{\"method\":\"proxy/successor\",\"params\":{\"peer\":\"p\",\"method\":\"a\"}}"};
+	struct slice peer;
+	struct splices s;
+	struct msg m, inner;
+	const char *why;
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		m = scan(texts[i]);
+		s.n = wrapped.n = pieces.n = 0;
+		CHECK(msg_wrap(&m, ACP_PLAIN, "p", &s, &pieces) == 0);
+		CHECK(splice_write(slice_of(texts[i]), s.at, s.n, &wrapped) == 0);
+		CHECK_STR(buf_string(&wrapped), expected[i]);
+		m = scan(wrapped.p);
+		CHECK(msg_open_envelope(&m, &inner, &peer, &why) == 0 && slice_is(peer, "\"p\"") && slice_is(inner.method, "\"a\""));
+		s.n = unwrapped.n = 0;
+		msg_unwrap(&m, &inner, &s);
+		CHECK(splice_write(m.text, s.at, s.n, &unwrapped) == 0);
+		CHECK_STR(buf_string(&unwrapped), texts[i]);
+	}
+	m = scan("{\"method\":\"proxy/successor\",\"params\":{\"peer\":1,\"method\":\"a\"}}");
+	CHECK(msg_open_envelope(&m, &inner, &peer, &why) < 0);
+}
+
 /* Each order of the members, each spacing, each kind of params: what comes off is what went on. */
 static void
 test_unwrap_after_wrap(void)
@@ -452,6 +483,7 @@ main(void)
 	test_unwrap();
 	test_moved();
 	test_malformed_envelopes();
+	test_peers();
 	test_unwrap_after_wrap();
 	test_making();
 	buf_free(&wrapped);
