@@ -124,7 +124,8 @@ name_hops(struct logs *l)
 	l->names = calloc(l->nhops + 1, sizeof(*l->names));
 	if (!l->names)
 		return -1;
-	l->names[ch->n] = successor;
+	if (!ch->has_agent)
+		l->names[ch->n] = successor;
 	for (i = 0; i < ch->total; i++)
 		l->names[i < ch->n ? i : i - ch->n + row(ch)] = ch->components[i].name;
 	return name_ways(l);
