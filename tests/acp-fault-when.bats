@@ -69,7 +69,11 @@ lost() {
 	numbered 3 >&8
 	exec 8>&-
 	wait
-	assert_equal "$(faults '[.after // .n, .fault]' | tr '\n' ' ')" '[1,"noise"] [2,"drop"] '
+	# A busy machine may take 100 ms for the first message: then that is the next.
+	run -0 faults '[.n // 0, .fault]'
+	assert_line '[0,"noise"]'
+	assert_line --regexp '^\[[12],"drop"\]$'
+	assert_equal "${#lines[@]}" 2
 	assert_equal "$(jq 'select(.fault == "noise") | .t >= 0.1 and (has("n") or has("method") | not)' report)" true
 }
 
