@@ -41,15 +41,18 @@ function words(text) {
 	return text.split(/(?<= )/);
 }
 
-// The text of the last user message, without what the agent puts around it.
+// The text of the last user message, without what the agent puts around it. The message begins with the prompt of a
+// turn that was interrupted, where an agent puts both into one: `last` is the last block alone.
 function lastPrompt(request) {
 	const message = request.messages?.findLast((m) => m.role === "user");
 	const content = message?.content ?? "";
 	if (typeof content === "string")
-		return { text: content, toolResult: false };
+		return { text: content, last: content, toolResult: false };
+	const texts = content.filter((c) => c.type === "text")
+		.map((c) => c.text.replace(/<system-reminder>[^]*?<\/system-reminder>/g, "")).filter((t) => t.trim());
 	return {
-		text: content.filter((c) => c.type === "text").map((c) => c.text).join("\n")
-			.replace(/<system-reminder>[^]*?<\/system-reminder>/g, ""),
+		text: texts.join("\n"),
+		last: texts.at(-1) ?? "",
 		toolResult: content.some((c) => c.type === "tool_result"),
 	};
 }
@@ -66,7 +69,7 @@ function workingDirectory(request) {
 }
 
 function decide(request) {
-	const { text, toolResult } = lastPrompt(request);
+	const { text, last, toolResult } = lastPrompt(request);
 	if (toolResult)
 		return { texts: words("The tool is done.") };
 	if (!request.tools?.length)
@@ -81,7 +84,7 @@ function decide(request) {
 		return { texts: [], tool: { name: "Bash", input: { command: "touch touched && echo from bash", description: "Say where we are" } } };
 	if (/\bNOTE\b/.test(text) && hasTool(request, "mcp__notes__note"))
 		return { texts: [], tool: { name: "mcp__notes__note", input: { text: "from the model" } } };
-	if (/\bHOLD\b/.test(text))
+	if (/\bHOLD\b/.test(last))
 		return { texts: words("This story has no"), hold: true };
 	if (/\bMEET\b/.test(text))
 		return { texts: words("So we meet, we two."), meet: true };
