@@ -489,6 +489,8 @@ death_proceed(struct component *c)
 		return;
 	}
 	proc_describe(c->status, text, sizeof(text));
+	/* Its group may have gone before the next check of it. */
+	loop_remove_timer(ch->loop, &c->timer);
 	chain_bury(c);
 	end_set_reason(ch->route, c, text);
 	if (!may_be_replaced(c) || hop_split(c) < 0 || replace(c) < 0) {
