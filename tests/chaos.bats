@@ -62,7 +62,7 @@ proxy="faulty $tap --way proxy"
 	storm "$(sample 4 20)" all --on-crash bypass --restarts 2/1m --record /dev/null -p "$proxy" -f faulty -p "$proxy"
 }
 
-@test "so do peers" {
+@test "so do peers, with the proxy that passes all on to them" {
 	! portable || skip 'where the system is not Linux a request that a dead component had read may get no response'
 	cat >pass.jq <<-'EOS'
 		if .method == "proxy/initialize" then {jsonrpc: "2.0", id: "i\(.id)", method: "proxy/successor", params: {method: "initialize", params}}
@@ -75,6 +75,8 @@ proxy="faulty $tap --way proxy"
 	EOS
 	pass='jq -c --unbuffered -f pass.jq'
 	storm "$(sample 4 40)" all --on-agent-crash restart --restarts 1000/1m -p "$pass" --peer 'a=faulty storm agent'
+	storm "$(sample 4 40)" all --on-agent-crash restart --restarts 1000/1m --record /dev/null -p "$proxy" -p "faulty $pass" \
+		--peer 'a=faulty storm agent' -p "$tap"
 }
 
 @test "a chain that fails with the first of them has answered every request" {

@@ -15,7 +15,7 @@ struct loop;
 
 /*
  * What the loop watches is embedded in structures of its owner, which fills in the function, arg
- * and what to watch for, adds it, and removes it before it goes away (also from inside a function).
+ * and what to watch for, adds it, and removes it before it goes away or is filled in anew (also from inside a function).
  */
 struct loop_fd {
 	int fd;       /* -1: not watched now */
