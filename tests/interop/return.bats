@@ -37,8 +37,7 @@ lives() { (($(grep -c 'agent: pid' said) >= $1)); }
 
 # eventually COMMAND...: as wait_for, for what an agent does once it has started, which takes long on a busy machine.
 eventually() {
-	local round
-	for round in {1..5}; do
+	for _ in {1..5}; do
 		! wait_for "$@" || return 0
 	done
 	return 1
