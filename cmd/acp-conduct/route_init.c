@@ -201,7 +201,7 @@ route_initialize_successor(struct port *p, const struct msg *m, const struct pla
 
 /* --- responses --- */
 
-/* What it is told again when it is restarted. */
+/* Keeps the result that a restarted proxy gets for its next initialize of the same successor or peer. */
 static void
 remember_successor(struct port *p, const struct msg *m)
 {
