@@ -361,9 +361,9 @@ check_unlisted(struct walk *w, const struct schema_node *n, struct json_iter *it
 	} else if (n->meta && is_name(member->key, schema_meta.name)) {
 		check_member(w, &schema_meta, it, member);
 	} else {
-		if (n->extra == SCHEMA_UNKNOWN && member->key.p[1] != '_')
+		if (n->extra == 0 && member->key.p[1] != '_')
 			expect(w, RULE_UNKNOWN_FIELD, member, value_at(it), "a member that the schema has, or one that begins with _");
-		check_value(w, n->extra == SCHEMA_UNKNOWN ? 0 : n->extra, 0, it, member);
+		check_value(w, n->extra == SCHEMA_ANY ? 0 : n->extra, 0, it, member);
 	}
 }
 

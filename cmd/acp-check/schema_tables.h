@@ -25,7 +25,7 @@ enum {
 };
 
 enum {
-	SCHEMA_UNKNOWN = 0xffff, /* schema_node.extra: other members than those listed are unknown */
+	SCHEMA_ANY = 0xffff,     /* schema_node.extra: other members may have any value */
 	SCHEMA_OPEN = 0xfffe,    /* schema_branch.value: for all values of the tag that no other branch has */
 	SCHEMA_ALSO = 0xffff,    /* the branch has no tag */
 };
@@ -45,7 +45,10 @@ struct schema_branch {
 	unsigned short value, node;
 };
 
-/* The numbers are indexes in the tables; 0: none; of a node: any value. A node with branches is a union; types: other types it may have. */
+/*
+ * The numbers are indexes in the tables; 0: none (extra: members that are not listed are unknown); of a node: any value. A node with
+ * branches is a union; types: other types it may have.
+ */
 struct schema_node {
 	unsigned char types, nmembers, nvalues, nbranches, min_length, min_items, range;
 	bool open, one, meta;       /* values: others are extensions; branches: exactly one holds; members: schema_meta is one of them */
