@@ -8,6 +8,7 @@ struct part {
 	void (*show)(struct cells *, struct slice value);
 	const char *path; /* several, with | between: the first that is there; "" for all */
 	const char *before, *after;
+	const char *each; /* what stands between the elements of an array, each of which is shown; NULL: it is shown as a whole */
 };
 
 enum { PARTS = 5 };
@@ -18,75 +19,73 @@ struct preview {
 	struct part parts[PARTS];
 };
 
-#define PEER(info) {show_peer, info "|info", NULL, NULL}, {show_value, acp_protocol_version, "protocol ", NULL}
-#define TOOL {show_status, "status", NULL, NULL}, {show_tool, "", NULL, NULL}, \
-	{show_yields, "content", NULL, NULL}
+#define PEER(info) {show_peer, .path = info "|info"}, {show_value, .path = acp_protocol_version, .before = "protocol "}
+#define TOOL {show_status, .path = "status"}, {show_tool, .path = ""}, {show_yield, .path = "content", .each = " "}
 
 /* By the kind of an update. */
 static const struct preview updates[] = {
-	{"agent_message_chunk", STYLE_PLAIN, {{show_blocks, "content", NULL, NULL}}},
-	{"agent_thought_chunk", STYLE_THOUGHT, {{show_blocks, "content", NULL, NULL}}},
-	{"user_message_chunk", STYLE_BOLD, {{show_blocks, "content", NULL, NULL}}},
-	{"agent_message", STYLE_PLAIN, {{show_blocks, "content", NULL, NULL}}},
-	{"user_message", STYLE_BOLD, {{show_blocks, "content", NULL, NULL}}},
+	{"agent_message_chunk", STYLE_PLAIN, {{show_block, .path = "content", .each = " "}}},
+	{"agent_thought_chunk", STYLE_THOUGHT, {{show_block, .path = "content", .each = " "}}},
+	{"user_message_chunk", STYLE_BOLD, {{show_block, .path = "content", .each = " "}}},
+	{"agent_message", STYLE_PLAIN, {{show_block, .path = "content", .each = " "}}},
+	{"user_message", STYLE_BOLD, {{show_block, .path = "content", .each = " "}}},
 	{"tool_call", STYLE_YELLOW, {TOOL}},
 	{"tool_call_update", STYLE_YELLOW, {TOOL}},
-	{"plan", STYLE_BLUE, {{show_plan, "entries", NULL, NULL}}},
-	{"plan_update", STYLE_BLUE, {{show_plan, "entries|plan.entries", NULL, NULL}}},
-	{"available_commands_update", STYLE_DIM, {{show_commands, "availableCommands", NULL, NULL}}},
-	{"current_mode_update", STYLE_BLUE, {{show_value, "currentModeId", NULL, NULL}}},
-	{"config_option_update", STYLE_BLUE, {{show_settings, "configOptions", NULL, NULL}}},
-	{"session_info_update", STYLE_DIM, {{show_value, "title", NULL, NULL}}},
-	{"usage_update", STYLE_DIM, {{show_usage, "", NULL, NULL}}},
-	{"context_update", STYLE_DIM, {{show_usage, "", NULL, NULL}}},
-	{"state_update", STYLE_BOLD, {{show_value, "state", NULL, NULL}, {show_stop, "stopReason", NULL, NULL},
-		{show_tokens, "usage", NULL, NULL}, {show_value, "error.message", NULL, NULL}}},
+	{"plan", STYLE_BLUE, {{show_plan, .path = "entries"}}},
+	{"plan_update", STYLE_BLUE, {{show_plan, .path = "entries|plan.entries"}}},
+	{"available_commands_update", STYLE_DIM, {{show_commands, .path = "availableCommands"}}},
+	{"current_mode_update", STYLE_BLUE, {{show_value, .path = "currentModeId"}}},
+	{"config_option_update", STYLE_BLUE, {{show_setting, .path = "configOptions", .each = ", "}}},
+	{"session_info_update", STYLE_DIM, {{show_value, .path = "title"}}},
+	{"usage_update", STYLE_DIM, {{show_usage, .path = ""}}},
+	{"context_update", STYLE_DIM, {{show_usage, .path = ""}}},
+	{"state_update", STYLE_BOLD, {{show_value, .path = "state"}, {show_stop, .path = "stopReason"},
+		{show_tokens, .path = "usage"}, {show_value, .path = "error.message"}}},
 };
 
 /* By the method, the params. */
 static const struct preview calls[] = {
-	{"session/prompt", STYLE_BOLD, {{show_blocks, "prompt", NULL, NULL}}},
+	{"session/prompt", STYLE_BOLD, {{show_block, .path = "prompt", .each = " "}}},
 	{"initialize", STYLE_PLAIN, {PEER("clientInfo")}},
 	{"proxy/initialize", STYLE_PLAIN, {PEER("clientInfo")}},
 	{"_proxy/initialize", STYLE_PLAIN, {PEER("clientInfo")}},
-	{"authenticate", STYLE_PLAIN, {{show_value, "methodId", NULL, NULL}}},
-	{"auth/login", STYLE_PLAIN, {{show_value, "methodId", NULL, NULL}}},
-	{"auth/status_update", STYLE_DIM, {{show_value, "authStatus.label|authStatus.kind", NULL, NULL}}},
-	{"_auth/status_update", STYLE_DIM, {{show_value, "authStatus.label|authStatus.kind", NULL, NULL}}},
-	{"session/new", STYLE_PLAIN, {{show_value, "cwd", NULL, NULL}, {show_servers, "mcpServers", NULL, NULL}}},
-	{"session/load", STYLE_PLAIN, {{show_value, "cwd", NULL, NULL}, {show_servers, "mcpServers", NULL, NULL}}},
-	{"session/resume", STYLE_PLAIN, {{show_value, "cwd", NULL, NULL}, {show_servers, "mcpServers", NULL, NULL}}},
-	{"session/fork", STYLE_PLAIN, {{show_value, "cwd", NULL, NULL}, {show_servers, "mcpServers", NULL, NULL}}},
-	{"session/cancel", STYLE_YELLOW, {{NULL, NULL, NULL, NULL}}},
-	{"session/close", STYLE_PLAIN, {{NULL, NULL, NULL, NULL}}},
-	{"session/set_mode", STYLE_BLUE, {{show_value, "modeId", NULL, NULL}}},
-	{"session/set_model", STYLE_BLUE, {{show_value, "modelId", NULL, NULL}}},
-	{"session/set_config_option", STYLE_BLUE, {{show_setting, "", NULL, NULL}}},
-	{"session/set_title", STYLE_DIM, {{show_value, "title", NULL, NULL}}},
-	{"session/request_permission", STYLE_MAGENTA, {{show_tool, "toolCall", NULL, "?"},
-		{show_choices, "options", NULL, NULL}}},
-	{"fs/read_text_file", STYLE_CYAN, {{show_value, "path", NULL, NULL}, {show_value, "line", "from line ", NULL},
-		{show_value, "limit", "lines ", NULL}}},
-	{"fs/write_text_file", STYLE_CYAN, {{show_value, "path", NULL, NULL}, {show_size, "content", NULL, NULL}}},
-	{"terminal/create", STYLE_CYAN, {{show_value, "command", NULL, NULL}, {show_words, "args", NULL, NULL}}},
-	{"terminal/output", STYLE_CYAN, {{show_value, "terminalId", NULL, NULL}}},
-	{"terminal/wait_for_exit", STYLE_CYAN, {{show_value, "terminalId", NULL, NULL}}},
-	{"terminal/kill", STYLE_CYAN, {{show_value, "terminalId", NULL, NULL}}},
-	{"terminal/release", STYLE_CYAN, {{show_value, "terminalId", NULL, NULL}}},
-	{"elicitation/create", STYLE_MAGENTA, {{show_value, "message", NULL, NULL}}},
-	{"$/cancel_request", STYLE_YELLOW, {{show_value, acp_request_id, "id ", NULL}}},
-	{"mcp/connect", STYLE_CYAN, {{show_value, "acpId|serverId", NULL, NULL}}},
-	{"mcp/message", STYLE_CYAN, {{show_value, "method", NULL, NULL}, {show_raw, "params", NULL, NULL}}},
-	{"mcp/disconnect", STYLE_CYAN, {{show_value, "connectionId", NULL, NULL}}},
+	{"authenticate", STYLE_PLAIN, {{show_value, .path = "methodId"}}},
+	{"auth/login", STYLE_PLAIN, {{show_value, .path = "methodId"}}},
+	{"auth/status_update", STYLE_DIM, {{show_value, .path = "authStatus.label|authStatus.kind"}}},
+	{"_auth/status_update", STYLE_DIM, {{show_value, .path = "authStatus.label|authStatus.kind"}}},
+	{"session/new", STYLE_PLAIN, {{show_value, .path = "cwd"}, {show_servers, .path = "mcpServers"}}},
+	{"session/load", STYLE_PLAIN, {{show_value, .path = "cwd"}, {show_servers, .path = "mcpServers"}}},
+	{"session/resume", STYLE_PLAIN, {{show_value, .path = "cwd"}, {show_servers, .path = "mcpServers"}}},
+	{"session/fork", STYLE_PLAIN, {{show_value, .path = "cwd"}, {show_servers, .path = "mcpServers"}}},
+	{"session/cancel", STYLE_YELLOW, {{0}}},
+	{"session/close", STYLE_PLAIN, {{0}}},
+	{"session/set_mode", STYLE_BLUE, {{show_value, .path = "modeId"}}},
+	{"session/set_model", STYLE_BLUE, {{show_value, .path = "modelId"}}},
+	{"session/set_config_option", STYLE_BLUE, {{show_setting, .path = ""}}},
+	{"session/set_title", STYLE_DIM, {{show_value, .path = "title"}}},
+	{"session/request_permission", STYLE_MAGENTA, {{show_tool, .path = "toolCall", .after = "?"}, {show_name, .path = "options", .each = " | "}}},
+	{"fs/read_text_file", STYLE_CYAN, {{show_value, .path = "path"}, {show_value, .path = "line", .before = "from line "},
+		{show_value, .path = "limit", .before = "lines "}}},
+	{"fs/write_text_file", STYLE_CYAN, {{show_value, .path = "path"}, {show_size, .path = "content"}}},
+	{"terminal/create", STYLE_CYAN, {{show_value, .path = "command"}, {show_value, .path = "args", .each = " "}}},
+	{"terminal/output", STYLE_CYAN, {{show_value, .path = "terminalId"}}},
+	{"terminal/wait_for_exit", STYLE_CYAN, {{show_value, .path = "terminalId"}}},
+	{"terminal/kill", STYLE_CYAN, {{show_value, .path = "terminalId"}}},
+	{"terminal/release", STYLE_CYAN, {{show_value, .path = "terminalId"}}},
+	{"elicitation/create", STYLE_MAGENTA, {{show_value, .path = "message"}}},
+	{"$/cancel_request", STYLE_YELLOW, {{show_value, .path = acp_request_id, .before = "id "}}},
+	{"mcp/connect", STYLE_CYAN, {{show_value, .path = "acpId|serverId"}}},
+	{"mcp/message", STYLE_CYAN, {{show_value, .path = "method"}, {show_raw, .path = "params"}}},
+	{"mcp/disconnect", STYLE_CYAN, {{show_value, .path = "connectionId"}}},
 };
 
-#define SESSION {show_value, "modes.currentModeId", "mode ", NULL}, {show_value, "models.currentModelId", "model ", NULL}
+#define SESSION {show_value, .path = "modes.currentModeId", .before = "mode "}, {show_value, .path = "models.currentModelId", .before = "model "}
 
 /* By the request's method, the result. */
 static const struct preview results[] = {
-	{"session/prompt", STYLE_PLAIN, {{show_stop, acp_stop_reason, NULL, NULL},
-		{show_tokens, "usage|_meta.quota.token_count", NULL, NULL}, {show_value, "messageId", NULL, NULL}}},
-	{"session/request_permission", STYLE_MAGENTA, {{show_value, "outcome.optionId|outcome.outcome", NULL, NULL}}},
+	{"session/prompt", STYLE_PLAIN, {{show_stop, .path = acp_stop_reason},
+		{show_tokens, .path = "usage|_meta.quota.token_count"}, {show_value, .path = "messageId"}}},
+	{"session/request_permission", STYLE_MAGENTA, {{show_value, .path = "outcome.optionId|outcome.outcome"}}},
 	{"initialize", STYLE_PLAIN, {PEER("agentInfo")}},
 	{"proxy/initialize", STYLE_PLAIN, {PEER("agentInfo")}},
 	{"_proxy/initialize", STYLE_PLAIN, {PEER("agentInfo")}},
@@ -94,14 +93,13 @@ static const struct preview results[] = {
 	{"session/load", STYLE_PLAIN, {SESSION}},
 	{"session/resume", STYLE_PLAIN, {SESSION}},
 	{"session/fork", STYLE_PLAIN, {SESSION}},
-	{"session/list", STYLE_PLAIN, {{show_count, "sessions", NULL, " sessions"}}},
-	{"fs/read_text_file", STYLE_CYAN, {{show_size, "content", NULL, ":"}, {show_value, "content", NULL, NULL}}},
-	{"terminal/create", STYLE_CYAN, {{show_value, "terminalId", NULL, NULL}}},
-	{"terminal/output", STYLE_CYAN, {{show_value, "exitStatus.exitCode", "exit ", NULL},
-		{show_value, "output", NULL, NULL}}},
-	{"terminal/wait_for_exit", STYLE_CYAN, {{show_value, "exitCode", "exit ", NULL},
-		{show_value, "signal", "signal ", NULL}}},
-	{"mcp/connect", STYLE_CYAN, {{show_value, "connectionId", NULL, NULL}}},
+	{"session/list", STYLE_PLAIN, {{show_count, .path = "sessions", .after = " sessions"}}},
+	{"fs/read_text_file", STYLE_CYAN, {{show_size, .path = "content", .after = ":"}, {show_value, .path = "content"}}},
+	{"terminal/create", STYLE_CYAN, {{show_value, .path = "terminalId"}}},
+	{"terminal/output", STYLE_CYAN, {{show_value, .path = "exitStatus.exitCode", .before = "exit "}, {show_value, .path = "output"}}},
+	{"terminal/wait_for_exit", STYLE_CYAN, {{show_value, .path = "exitCode", .before = "exit "},
+		{show_value, .path = "signal", .before = "signal "}}},
+	{"mcp/connect", STYLE_CYAN, {{show_value, .path = "connectionId"}}},
 };
 
 static const struct preview *
@@ -129,7 +127,10 @@ show_part(struct cells *c, const struct part *part, struct slice v, bool first)
 	if (part->before)
 		cells_ascii(c, part->before);
 	used = c->used;
-	part->show(c, v);
+	if (part->each)
+		show_each(c, v, part->each, part->show);
+	else
+		part->show(c, v);
 	if (c->used == used && !c->cut) {
 		*c = before;
 		c->to->n = length;
@@ -162,11 +163,7 @@ put_error(struct cells *c, struct slice error)
 		cells_value(c, error);
 		return;
 	}
-	cells_value(c, code);
-	if (message.p) {
-		cells_ascii(c, " ");
-		cells_value(c, message);
-	}
+	show_pair(c, code, " ", message);
 	if (data.p) {
 		cells_ascii(c, "  ");
 		cells_style(c, STYLE_DIM);

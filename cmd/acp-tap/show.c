@@ -73,15 +73,30 @@ show_count(struct cells *c, struct slice v)
 }
 
 void
+show_pair(struct cells *c, struct slice first, const char *between, struct slice second)
+{
+	cells_value(c, first);
+	if (second.p) {
+		cells_ascii(c, between);
+		cells_value(c, second);
+	}
+}
+
+/* In another style. */
+static void
+show_styled(struct cells *c, enum style style, struct slice v)
+{
+	enum style before = c->style;
+
+	cells_style(c, style);
+	cells_value(c, v);
+	cells_style(c, before);
+}
+
+void
 show_peer(struct cells *c, struct slice v)
 {
-	struct slice name = show_find(v, "title|name"), version = show_find(v, "version");
-
-	cells_value(c, name);
-	if (version.p) {
-		cells_ascii(c, " ");
-		cells_value(c, version);
-	}
+	show_pair(c, show_find(v, "title|name"), " ", show_find(v, "version"));
 }
 
 void
@@ -93,8 +108,7 @@ show_servers(struct cells *c, struct slice v)
 		cells_printf(c, "%zu MCP server%s", n, n == 1 ? "" : "s");
 }
 
-/* Shows something of each element of an array. */
-static void
+void
 show_each(struct cells *c, struct slice v, const char *separator, void (*show)(struct cells *, struct slice))
 {
 	struct json_iter it = {.in = v};
@@ -113,18 +127,10 @@ show_each(struct cells *c, struct slice v, const char *separator, void (*show)(s
 	}
 }
 
-static void
+void
 show_name(struct cells *c, struct slice v)
 {
-	struct slice name = json_type(v) == JSON_OBJECT ? show_find(v, "name|optionId|id") : v;
-
-	cells_value(c, name);
-}
-
-static void
-show_names(struct cells *c, struct slice v)
-{
-	show_each(c, v, ", ", show_name);
+	cells_value(c, json_type(v) == JSON_OBJECT ? show_find(v, "name|optionId|id") : v);
 }
 
 void
@@ -133,43 +139,19 @@ show_commands(struct cells *c, struct slice v)
 	size_t n = count_of(v);
 
 	cells_printf(c, "%zu command%s%s", n, n == 1 ? "" : "s", n ? ": " : "");
-	show_names(c, v);
-}
-
-void
-show_choices(struct cells *c, struct slice v)
-{
-	show_each(c, v, " | ", show_name);
-}
-
-void
-show_words(struct cells *c, struct slice v)
-{
-	show_each(c, v, " ", show_value);
+	show_each(c, v, ", ", show_name);
 }
 
 void
 show_setting(struct cells *c, struct slice v)
 {
-	struct slice name = show_find(v, "id|configId"), value = show_find(v, "currentValue|value");
-
-	cells_value(c, name);
-	if (value.p) {
-		cells_ascii(c, "=");
-		cells_value(c, value);
-	}
-}
-
-void
-show_settings(struct cells *c, struct slice v)
-{
-	show_each(c, v, ", ", show_setting);
+	show_pair(c, show_find(v, "id|configId"), "=", show_find(v, "currentValue|value"));
 }
 
 /* --- content --- */
 
 /* A text, or what kind of thing it is: [image image/png]. */
-static void
+void
 show_block(struct cells *c, struct slice v)
 {
 	struct slice type = show_find(v, "type"), what;
@@ -183,24 +165,13 @@ show_block(struct cells *c, struct slice v)
 		cells_string(c, what);
 		return;
 	}
-	what = show_find(v, "uri|resource.uri|mimeType|name");
 	cells_ascii(c, "[");
-	cells_value(c, type);
-	if (what.p) {
-		cells_ascii(c, " ");
-		cells_value(c, what);
-	}
+	show_pair(c, type, " ", show_find(v, "uri|resource.uri|mimeType|name"));
 	cells_ascii(c, "]");
 }
 
-void
-show_blocks(struct cells *c, struct slice v)
-{
-	show_each(c, v, " ", show_block);
-}
-
 /* What a tool shows: content, a diff, a terminal. */
-static void
+void
 show_yield(struct cells *c, struct slice v)
 {
 	struct slice type = show_find(v, "type"), content = show_find(v, "content");
@@ -217,42 +188,29 @@ show_yield(struct cells *c, struct slice v)
 }
 
 void
-show_yields(struct cells *c, struct slice v)
-{
-	show_each(c, v, " ", show_yield);
-}
-
-void
 show_status(struct cells *c, struct slice v)
 {
 	static const struct {
 		const char *status;
 		enum style style;
 	} styles[] = {{"completed", STYLE_GREEN}, {"failed", STYLE_RED}, {"in_progress", STYLE_YELLOW}, {"", STYLE_DIM}};
-	enum style before = c->style;
 	size_t i = 0;
 
 	while (*styles[i].status && !json_string_is(v, styles[i].status))
 		i++;
-	cells_style(c, styles[i].style);
-	cells_value(c, v);
-	cells_style(c, before);
+	show_styled(c, styles[i].style, v);
 }
 
 /* Later updates of a tool call often have its id only. */
 void
 show_tool(struct cells *c, struct slice v)
 {
-	struct slice title = show_find(v, "title"), id = show_find(v, "toolCallId");
-	enum style before = c->style;
+	struct slice title = show_find(v, "title");
 
-	if (title.p) {
+	if (title.p)
 		cells_value(c, title);
-	} else if (id.p) {
-		cells_style(c, STYLE_DIM);
-		cells_value(c, id);
-		cells_style(c, before);
-	}
+	else
+		show_styled(c, STYLE_DIM, show_find(v, "toolCallId"));
 }
 
 /* How far a plan is, and what is being done. */
@@ -271,10 +229,7 @@ show_plan(struct cells *c, struct slice v)
 			doing = show_find(entry, "content");
 	}
 	cells_printf(c, "%zu of %zu done", done, n);
-	if (doing.p) {
-		cells_ascii(c, "  ");
-		cells_value(c, doing);
-	}
+	show_pair(c, slice(NULL, 0), "  ", doing);
 }
 
 /* --- usage --- */
@@ -302,30 +257,25 @@ show_cost(struct cells *c, struct slice cost)
 	n = strlen(text);
 	while (n > 3 && text[n - 1] == '0' && text[n - 3] != '.')
 		text[--n] = '\0';
-	cells_printf(c, "  %s", text);
-	if (currency.p) {
-		cells_ascii(c, " ");
-		cells_value(c, currency);
-	}
+	cells_ascii(c, "  ");
+	show_pair(c, slice_of(text), " ", currency);
 }
 
 void
 show_usage(struct cells *c, struct slice v)
 {
-	struct slice cost = show_find(v, "cost"), used_text = show_find(v, "used"), size_text = show_find(v, "size");
+	struct slice cost = show_find(v, "cost");
 	char a[PEOPLE_FIGURE], b[PEOPLE_FIGURE];
 	uint64_t used, size = 0;
 	enum style before = c->style;
-	int percent;
 
-	if (!json_u64(used_text, &used)) {
+	if (!json_u64(show_find(v, "used"), &used)) {
 		show_raw(c, v);
 		return;
 	}
-	if (json_u64(size_text, &size) && size > 0) {
-		percent = usage_percent(used, size);
+	if (json_u64(show_find(v, "size"), &size) && size > 0) {
 		cells_style(c, style_of_fill(used, size));
-		cells_printf(c, "%d%%", percent);
+		cells_printf(c, "%d%%", usage_percent(used, size));
 		cells_style(c, before);
 		cells_printf(c, "  %s/%s", people_count(a, used), people_count(b, size));
 	} else {
@@ -343,24 +293,17 @@ show_tokens(struct cells *c, struct slice v)
 	} counts[] = {{"inputTokens|input_tokens", "in"}, {"outputTokens|output_tokens", "out"},
 		{"totalTokens|total_tokens", "tokens"}};
 	unsigned start = c->used;
-	struct slice number;
 	char text[PEOPLE_FIGURE];
 	uint64_t n;
 	size_t i;
 
-	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-		number = show_find(v, counts[i].path);
-		if (json_u64(number, &n))
+	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		if (json_u64(show_find(v, counts[i].path), &n))
 			cells_printf(c, "%s%s %s", c->used > start ? ", " : "", people_count(text, n), counts[i].name);
-	}
 }
 
 void
 show_stop(struct cells *c, struct slice v)
 {
-	enum style before = c->style;
-
-	cells_style(c, json_string_is(v, "end_turn") ? STYLE_GREEN : json_string_is(v, "cancelled") ? STYLE_YELLOW : STYLE_RED);
-	cells_value(c, v);
-	cells_style(c, before);
+	show_styled(c, json_string_is(v, "end_turn") ? STYLE_GREEN : json_string_is(v, "cancelled") ? STYLE_YELLOW : STYLE_RED, v);
 }
