@@ -99,8 +99,6 @@ void markup_put(struct page *, struct slice text);
 void diff_put(struct page *, struct slice path, struct slice old, struct slice new);
 /* Appends a git patch, or any text with such lines, as a difference. */
 void diff_put_patch(struct page *, struct slice text);
-/* Appends the JSON text with line breaks and indentation. Returns 0, or -1 when out of memory. */
-int json_indent(struct buf *to, struct slice json);
 
 /* Writes the transcript with this paint. chosen: the only session to write, or NULL. Returns 0, or -1 when memory or output failed. */
 int page_write(const struct transcript *, const struct session *chosen, const struct paint *, struct out *);

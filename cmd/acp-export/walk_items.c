@@ -210,7 +210,7 @@ walk_raw(struct walk *w, const char *label, struct slice json, bool open)
 	if (json_type(json) == JSON_STRING) {
 		p->paint->code(p, slice(NULL, 0), walk_plain(w, json));
 	} else {
-		p->failed |= json_indent(&text, json) < 0;
+		p->failed |= json_indent(&text, json, 0, buf_add_slice) < 0;
 		p->paint->code(p, slice_of("json"), buf_slice(&text));
 	}
 	p->paint->close(p, &box);

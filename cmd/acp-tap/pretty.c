@@ -29,7 +29,7 @@ enum {
 	WIDTH_MOST = 4096,
 	NUMBER = 5,        /* of -n */
 	RUN_TEXT = 8192,   /* what is kept of the text of a run */
-	MARGIN = 4, INDENT = 2, /* of a message in full */
+	MARGIN = 4,        /* of a message in full */
 };
 
 /* How wide the columns are. */
@@ -504,37 +504,10 @@ put_header(struct writer *w, struct buf *to, const struct heading *h)
 
 /* --- in full --- */
 
-/* JSON text, one member or element on each line, indented; spelling is kept. */
-static int
-put_value(struct buf *to, struct json_iter *it, size_t depth)
-{
-	struct json_iter inner;
-	struct slice key;
-	bool any = false;
-	int r;
-
-	if (!json_enter(it, &inner))
-		return text_plain(to, json_value(it));
-	r = buf_add(to, it->at, 1);
-	for (; r == 0 && json_step(&inner, &key); any = true) {
-		r = buf_printf(to, "%s\n%*s", any ? "," : "", (int)(MARGIN + INDENT * (depth + 1)), "");
-		if (key.p)
-			r |= -(text_plain(to, key) || buf_add(to, ": ", 2));
-		r |= put_value(to, &inner, depth + 1);
-	}
-	if (any)
-		r |= buf_printf(to, "\n%*s", (int)(MARGIN + INDENT * depth), "");
-	r |= buf_add(to, *it->at == '{' ? "}" : "]", 1);
-	json_leave(it, &inner);
-	return r;
-}
-
 static int
 put_full(struct writer *w, struct buf *to, const struct message *s)
 {
-	struct json_iter it = {.in = s->msg.text, .at = s->msg.text.p};
-
-	if (put_message(w, to, s) < 0 || buf_printf(to, "%*s", MARGIN, "") < 0 || put_value(to, &it, 0) < 0)
+	if (put_message(w, to, s) < 0 || buf_printf(to, "%*s", MARGIN, "") < 0 || json_indent(to, s->msg.text, MARGIN, text_plain) < 0)
 		return -1;
 	return buf_add(to, "\n", 1);
 }

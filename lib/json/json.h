@@ -91,6 +91,12 @@ int json_quote(struct slice text, struct buf *to);
  * nothing. name: plain ASCII without quotes or backslashes. 0, or -1 out of memory.
  */
 int json_add_member(struct buf *to, const char *name, struct slice value);
+/*
+ * Appends JSON text for people: a member or element on each line, indented, and the margin before each line but the first; not
+ * where that would make it much longer. put appends a key or value, spelled as it is: buf_add_slice, or what makes it safe to
+ * print. 0, or -1 out of memory.
+ */
+int json_indent(struct buf *to, struct slice json, size_t margin, int (*put)(struct buf *, struct slice));
 /* Is this text UTF-8 (RFC 3629)? */
 bool json_utf8(struct slice text);
 /* An integer from 0 to 2^64-1, however it is spelled (5.3e4): true, and its value. */
