@@ -166,16 +166,6 @@ choose(const struct transcript *t, struct choice *choice)
 	return chosen;
 }
 
-static void
-report_redacted(const struct redact *r)
-{
-	struct buf text = {0};
-
-	if (redact_count(r, &text) == 0 && buf_string(&text))
-		cli_warn(name, "%s", text.p);
-	buf_free(&text);
-}
-
 /* Returns the exit status. */
 static int
 report_no_session(const struct arguments *a)
@@ -255,7 +245,7 @@ main(int argc, char **argv)
 	if (out_close(&out) < 0)
 		status = EXIT_FAILED;
 	if (a.redact)
-		report_redacted(&e.redact);
+		redact_report(&e.redact, name);
 	if (a.trace)
 		trace_export_close(&e.trace);
 	else

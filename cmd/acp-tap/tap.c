@@ -16,21 +16,11 @@ tap_open(struct tap *t, const struct options *o, const struct format *format, in
 	return t->writer.pretty ? 0 : -1;
 }
 
-static void
-say_redacted(const struct redact *r)
-{
-	struct buf text = {0};
-
-	if (redact_count(r, &text) == 0 && buf_string(&text))
-		cli_warn(tap_name, "%s", text.p);
-	buf_free(&text);
-}
-
 void
 tap_close(struct tap *t)
 {
 	if (t->options->redact)
-		say_redacted(&t->redact);
+		redact_report(&t->redact, tap_name);
 	redact_free(&t->redact);
 	pretty_free(t->writer.pretty);
 	buf_free(&t->out.own);

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "lib/base/cli.h"
 #include "lib/base/text.h"
 #include "lib/redact/redact_parts.h"
 
@@ -150,20 +151,6 @@ zone_of_name(enum redact_name what)
 	return zones[what];
 }
 
-/* A string without its quotes and escapes; `room` is for those. 0, or -1 out of memory. */
-static int
-plain_string(struct buf *room, struct slice string, struct slice *plain)
-{
-	*plain = slice(string.p + 1, string.n - 2);
-	if (!memchr(plain->p, '\\', plain->n))
-		return 0;
-	room->n = 0;
-	if (json_unescape(string, room) < 0)
-		return -1;
-	*plain = buf_slice(room);
-	return 0;
-}
-
 static void
 place_of_member(const struct redact *r, const struct level *in, const char *value, struct place *place)
 {
@@ -256,7 +243,8 @@ take_string_value(struct redact *r, const struct walk *w, struct slice value, co
 	if (place->zone == ZONE_TOKEN || place->zone == ZONE_NAMED || place->zone == ZONE_SECRET || place->zone == ZONE_LIST)
 		return take_whole(r, w, value, place->kind);
 	if (in && (!in->object || slice_is(place->key, "name") || slice_is(place->key, "key"))) {
-		if (plain_string(&r->value, value, &plain) < 0)
+		plain = json_text(value, &r->value);
+		if (!plain.p)
 			return -1;
 		in->named = names_secret(in->object, plain);
 	}
@@ -293,7 +281,7 @@ take_members(struct redact *r, const struct walk *w, struct json_iter *it, const
 	while (json_step(&inner, &key)) {
 		if (!in.object)
 			place_of_element(&in, inner.at, &member);
-		else if (look_into(r, w, key, false) < 0 || plain_string(&r->name, key, &member.key) < 0)
+		else if (look_into(r, w, key, false) < 0 || !(member.key = json_text(key, &r->name)).p)
 			return -1;
 		else
 			place_of_member(r, &in, inner.at, &member);
@@ -370,8 +358,8 @@ redact_plain(struct redact *r, struct slice text, struct slice *result)
 	return redact_text(r, text, false) < 0 ? -1 : replace(r, text, result);
 }
 
-int
-redact_count(const struct redact *r, struct buf *to)
+static int
+put_counts(const struct redact *r, struct buf *to)
 {
 	static const char *const names[REDACT_KINDS][2] = {{"by name", "by name"}, {"environment", "environment"},
 		{"argument", "arguments"}, {"URL", "URLs"}, {"header", "headers"}, {"key", "keys"}, {"text", "texts"}};
@@ -389,6 +377,16 @@ redact_count(const struct redact *r, struct buf *to)
 	if (e == 0 && r->lines)
 		e = buf_printf(to, "; the text of %" PRIu64 " other line%s left out", r->lines, r->lines == 1 ? "" : "s");
 	return e;
+}
+
+void
+redact_report(const struct redact *r, const char *tool)
+{
+	struct buf text = {0};
+
+	if (put_counts(r, &text) == 0 && buf_string(&text))
+		cli_warn(tool, "%s", text.p);
+	buf_free(&text);
 }
 
 void

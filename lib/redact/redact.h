@@ -32,8 +32,8 @@ struct redact {
 int redact_line(struct redact *, struct slice line, struct slice *result);
 /* The same for plain text, such as one that many messages have brought in pieces. */
 int redact_plain(struct redact *, struct slice text, struct slice *result);
-/* "redacted 3 values in 2 messages: 2 by name, 1 key": what has been done so far. 0, or -1 out of memory. */
-int redact_count(const struct redact *, struct buf *to);
+/* Reports on standard error what has been done so far: "redacted 3 values in 2 messages: 2 by name, 1 key". */
+void redact_report(const struct redact *, const char *tool);
 void redact_free(struct redact *);
 
 #endif
