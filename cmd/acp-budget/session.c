@@ -40,7 +40,7 @@ tool_alarm(struct tool *t, uint64_t when)
 	if (t->alarm && t->alarm <= when)
 		return;
 	t->alarm = when;
-	tool_check(t, frame_timer(t->frame, when));
+	frame_timer(t->frame, when);
 }
 
 void

@@ -477,8 +477,7 @@ death_proceed(struct component *c)
 	}
 	if (proc_group_lives(c->pid)) {
 		c->group_interval = groups_interval_after(c->group_interval);
-		if (loop_add_timer(ch->loop, &c->timer, c->group_interval) < 0)
-			end_dead(c);
+		loop_add_timer(ch->loop, &c->timer, c->group_interval);
 		return;
 	}
 	if (!is_drained(c))

@@ -275,7 +275,7 @@ engine_open(struct chain *ch)
 
 /* --- the guardian --- */
 
-static int watch_guardian(struct chain *);
+static void watch_guardian(struct chain *);
 
 /* Starts another guardian, which ends the components if conduct is killed. */
 static void
@@ -288,20 +288,21 @@ guardian_died(void *arg, int status)
 	loop_reap(ch->loop, &ch->guardian_watch);
 	if (ch->guardian.fd >= 0)
 		close(ch->guardian.fd);
-	if (proc_guardian_start(&ch->guardian) < 0 || watch_guardian(ch) < 0) {
+	if (proc_guardian_start(&ch->guardian) < 0) {
 		report_line(&ch->report, "cannot restart the guardian process; if acp-conduct is killed, components may keep running");
 		return;
 	}
+	watch_guardian(ch);
 	for (i = 0; i < ch->total; i++)
 		if (ch->components[i].life != LIFE_NONE && ch->components[i].life != LIFE_GONE)
 			proc_guardian_add(&ch->guardian, ch->components[i].pid);
 }
 
-static int
+static void
 watch_guardian(struct chain *ch)
 {
 	ch->guardian_watch = (struct loop_child){.pid = ch->guardian.pid, .ended = guardian_died, .arg = ch};
-	return loop_add_child(ch->loop, &ch->guardian_watch);
+	loop_add_child(ch->loop, &ch->guardian_watch);
 }
 
 /* --- the run --- */
@@ -354,8 +355,11 @@ failed_start(struct chain *ch, int status)
 int
 engine_run(struct chain *ch)
 {
-	int status = end_open(ch) < 0 || watch_guardian(ch) < 0 ? EXIT_FAILED : start_first(ch);
+	int status = end_open(ch) < 0 ? EXIT_FAILED : 0;
 
+	watch_guardian(ch);
+	if (status == 0)
+		status = start_first(ch);
 	if (status == 0)
 		status = read_terminal(ch);
 	if (status) {

@@ -66,7 +66,8 @@ report_open(struct report *r, struct loop *loop)
 	if (fd < 0 || output_open(&r->out, fd) < 0)
 		return -1;
 	r->watch = (struct loop_fd){.fd = r->out.io.fd, .events = LOOP_PAUSED, .ready = writable, .arg = r};
-	return loop_add_fd(loop, &r->watch);
+	loop_add_fd(loop, &r->watch);
+	return 0;
 }
 
 void
@@ -181,7 +182,8 @@ report_source_open(struct report_source *s, struct report *r, const char *name, 
 		return -1;
 	s->open = true;
 	s->watch = (struct loop_fd){.fd = s->in.io.fd, .events = POLLIN, .ready = readable, .arg = s};
-	return loop_add_fd(r->loop, &s->watch);
+	loop_add_fd(r->loop, &s->watch);
+	return 0;
 }
 
 void

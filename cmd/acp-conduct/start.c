@@ -68,7 +68,7 @@ on_unread(void *arg, short revents)
 	end_renew(l->chain);
 }
 
-static int
+static void
 watch_link(struct link *l)
 {
 	struct chain *ch = l->chain;
@@ -77,27 +77,25 @@ watch_link(struct link *l)
 	mode_t type;
 
 	if (fd < 0 || l->watch.added || l->ended || l->to || l->from || (l->reader && l->reader->life == LIFE_DYING))
-		return 0;
+		return;
 	type = link_type(fd);
 	/* A file never hangs up: it counts as ended from the start. */
 	if (type != S_IFIFO && (type != S_IFSOCK || writes)) {
 		if (!writes)
 			start_link_ended(l);
-		return 0;
+		return;
 	}
 	l->watch = (struct loop_fd){.fd = fd, .events = writes ? 0 : link_hangup_events(fd), .ready = writes ? on_unread : on_hangup, .arg = l};
-	return loop_add_fd(ch->loop, &l->watch);
+	loop_add_fd(ch->loop, &l->watch);
 }
 
-int
+void
 start_watch(struct chain *ch)
 {
 	size_t i;
 
 	for (i = 0; i < ch->nlinks; i++)
-		if (watch_link(&ch->links[i]) < 0)
-			return -1;
-	return 0;
+		watch_link(&ch->links[i]);
 }
 
 /* --- a component that closes what it should use --- */
@@ -108,7 +106,6 @@ start_closed_timer(struct component *c, const char *closed)
 	if (c->closed_timer.added || c->life != LIFE_RUNS)
 		return;
 	c->closed_name = closed;
-	/* Without memory for a timer it goes on as it is. */
 	loop_add_timer(c->chain->loop, &c->closed_timer, c->chain->grace);
 }
 
@@ -146,7 +143,8 @@ start_component(struct component *c)
 	c->closed_name = NULL;
 	c->closed_timer = (struct loop_timer){.expired = on_closed, .arg = c};
 	c->child = (struct loop_child){.pid = c->pid, .ended = ch->ended, .arg = c};
-	return loop_add_child(ch->loop, &c->child) < 0 ? EXIT_FAILED : 0;
+	loop_add_child(ch->loop, &c->child);
+	return 0;
 }
 
 int
@@ -156,8 +154,9 @@ start_again(struct component *c)
 		report_line(&c->chain->report, "%s: %s", c->name, strerror(errno));
 		return -1;
 	}
-	if (start_component(c) != 0 || start_watch(c->chain) < 0)
+	if (start_component(c) != 0)
 		return -1;
+	start_watch(c->chain);
 	start_introduce(c);
 	return 0;
 }
@@ -180,7 +179,9 @@ start_all(struct chain *ch, size_t from, struct component **bad)
 		if (now[i])
 			start_introduce(&ch->components[i]);
 	free(now);
-	return status ? status : start_watch(ch) < 0 ? EXIT_FAILED : 0;
+	if (status == 0)
+		start_watch(ch);
+	return status;
 }
 
 /* --- initialization --- */

@@ -18,8 +18,8 @@ int start_all(struct chain *, size_t n, struct component **bad);
 int start_again(struct component *);
 /* Kills a component that has not initialized, or restored a session, after --init-timeout. */
 void start_init_timer(struct component *);
-/* Watches the pipes that neighbours share for their end. Returns 0, or -1 with errno. */
-int start_watch(struct chain *);
+/* Watches the pipes that neighbours share for their end. */
+void start_watch(struct chain *);
 /* Handles the end of a link: its writer has gone. */
 void start_link_ended(struct link *);
 /* With -v, reports the process id, kind and command of a component. */

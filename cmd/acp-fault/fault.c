@@ -200,8 +200,8 @@ settle(struct fault_state *x)
 		if (r->by_time && !r->happened)
 			next = least(next, rule_time(r));
 	}
-	if (next != UINT64_MAX && !is_dead(x) && frame_timer(x->frame, next) < 0)
-		fail_no_memory(x);
+	if (next != UINT64_MAX && !is_dead(x))
+		frame_timer(x->frame, next);
 }
 
 /* --- what is done to a line --- */

@@ -12,12 +12,6 @@
 enum { QUOTED = 200 }; /* bytes of a line that is not a message */
 
 static void
-start_timer(struct conn *c, struct loop_timer *t, uint64_t us)
-{
-	mcp_check(c->mcp, loop_add_timer(frame_loop(c->mcp->frame), t, us));
-}
-
-static void
 stop_timer(struct conn *c, struct loop_timer *t)
 {
 	loop_remove_timer(frame_loop(c->mcp->frame), t);
@@ -158,7 +152,7 @@ stall_expired(void *arg)
 
 	if (c->peer.out.written > c->last_written) {
 		c->last_written = c->peer.out.written;
-		start_timer(c, &c->stall_timer, c->mcp->options->timeout);
+		loop_add_timer(frame_loop(c->mcp->frame), &c->stall_timer, c->mcp->options->timeout);
 		return;
 	}
 	conn_warn(c, c->server ? "the agent does not read: " : "the command does not read: ", slice_of("closing the connection"));
@@ -365,7 +359,7 @@ stop_directions(struct mcp *m)
 			stop_timer(c, &c->stall_timer);
 		} else if (!c->stall_timer.added) {
 			c->last_written = c->peer.out.written;
-			start_timer(c, &c->stall_timer, m->options->timeout);
+			loop_add_timer(frame_loop(c->mcp->frame), &c->stall_timer, m->options->timeout);
 		}
 	}
 	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
@@ -390,7 +384,7 @@ conn_update_all(struct mcp *m)
 	if (!due || m->update_timer.added)
 		return;
 	m->update_timer = (struct loop_timer){.expired = update_expired, .arg = m};
-	mcp_check(m, loop_add_timer(frame_loop(m->frame), &m->update_timer, 0));
+	loop_add_timer(frame_loop(m->frame), &m->update_timer, 0);
 }
 
 void

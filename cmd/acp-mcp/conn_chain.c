@@ -494,7 +494,7 @@ conn_await(struct conn *c, enum call_kind kind)
 	conn_pace(c);
 	/* The agent decides how long to wait for the responses to its own requests. */
 	if (kind != CALL_MESSAGE)
-		mcp_check(c->mcp, loop_add_timer(frame_loop(c->mcp->frame), &c->response_timer, c->mcp->options->timeout));
+		loop_add_timer(frame_loop(c->mcp->frame), &c->response_timer, c->mcp->options->timeout);
 }
 
 void

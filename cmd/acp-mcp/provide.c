@@ -90,7 +90,7 @@ kill_timer_expired(void *arg)
 
 	proc_signal(c->child.pid, c->signalled ? SIGKILL : SIGTERM);
 	if (!c->signalled)
-		mcp_check(c->mcp, loop_add_timer(frame_loop(c->mcp->frame), &c->kill_timer, KILL_AFTER));
+		loop_add_timer(frame_loop(c->mcp->frame), &c->kill_timer, KILL_AFTER);
 	c->signalled = true;
 }
 
@@ -109,7 +109,7 @@ command_start(struct command *c, int in, int out)
 	c->runs = true;
 	c->kill_timer = (struct loop_timer){.expired = kill_timer_expired, .arg = c};
 	LL_PREPEND(c->mcp->commands, c);
-	mcp_check(c->mcp, loop_add_child(frame_loop(c->mcp->frame), &c->child));
+	loop_add_child(frame_loop(c->mcp->frame), &c->child);
 	return 0;
 }
 
@@ -118,7 +118,7 @@ command_finish(struct command *c, bool ours)
 {
 	c->input_closed = c->input_closed || ours;
 	if (c->runs && !c->kill_timer.added)
-		mcp_check(c->mcp, loop_add_timer(frame_loop(c->mcp->frame), &c->kill_timer, KILL_AFTER));
+		loop_add_timer(frame_loop(c->mcp->frame), &c->kill_timer, KILL_AFTER);
 }
 
 static bool
@@ -191,7 +191,7 @@ provide_serve(struct mcp *m, const struct provided *p, int fd)
 		return;
 	}
 	LL_PREPEND(m->locals, l);
-	mcp_check(m, loop_add_fd(frame_loop(m->frame), &l->shim));
+	loop_add_fd(frame_loop(m->frame), &l->shim);
 }
 
 void

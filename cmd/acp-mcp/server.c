@@ -173,7 +173,7 @@ pause_listening(struct mcp *m)
 	LL_FOREACH(m->servers, s)
 		loop_watch(frame_loop(m->frame), &s->watch, LOOP_PAUSED);
 	m->accept_timer = (struct loop_timer){.expired = listen_again, .arg = m};
-	mcp_check(m, loop_add_timer(frame_loop(m->frame), &m->accept_timer, RETRY));
+	loop_add_timer(frame_loop(m->frame), &m->accept_timer, RETRY);
 }
 
 static void
@@ -249,7 +249,8 @@ listen_at(struct server *s, struct buf *why)
 		return -1;
 	}
 	s->watch = (struct loop_fd){.fd = s->listener, .events = POLLIN, .ready = accept_ready, .arg = s};
-	return loop_add_fd(frame_loop(m->frame), &s->watch);
+	loop_add_fd(frame_loop(m->frame), &s->watch);
+	return 0;
 }
 
 /* Removes the socket: no more shims can connect. */
@@ -344,7 +345,7 @@ server_opened(struct mcp *m, const struct message *answer)
 		u->request.n = 0;
 		mcp_check(m, buf_add_slice(&u->session, message_session(answer)));
 		if (!u->server->used && !u->server->unused_timer.added)
-			mcp_check(m, loop_add_timer(frame_loop(m->frame), &u->server->unused_timer, m->options->timeout));
+			loop_add_timer(frame_loop(m->frame), &u->server->unused_timer, m->options->timeout);
 	}
 }
 

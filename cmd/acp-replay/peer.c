@@ -46,13 +46,6 @@ fail(struct peer *p, int status)
 	loop_stop(p->loop);
 }
 
-static void
-start_grace(struct peer *p, uint64_t us)
-{
-	if (loop_add_timer(p->loop, &p->grace, us) < 0)
-		fail(p, EXIT_FAILED);
-}
-
 /* Closes our output, when all is written: the live side reads the end of its input. */
 static void
 leave(struct peer *p)
@@ -63,7 +56,7 @@ leave(struct peer *p)
 	p->left = true;
 	recorder_eof(p->player.recorder, p->player.us);
 	if (!p->ended && p->options->player.us == ACP_CLIENT)
-		start_grace(p, p->options->grace);
+		loop_add_timer(p->loop, &p->grace, p->options->grace);
 }
 
 static void
@@ -145,13 +138,13 @@ advance(void *arg)
 		leave(p);
 	endpoint_pause(&p->live, p->live.out.full || p->play == PLAY_FULL);
 	loop_remove_timer(p->loop, &p->pause);
-	if (p->play == PLAY_WAITING && p->player.wake && loop_add_timer(p->loop, &p->pause, wait_for(p)) < 0)
-		fail(p, EXIT_FAILED);
+	if (p->play == PLAY_WAITING && p->player.wake)
+		loop_add_timer(p->loop, &p->pause, wait_for(p));
 	recorder_flush(p->player.recorder);
 	if (p->done && p->live.out.n == 0)
 		loop_stop(p->loop);
-	else if (p->options->timeout && !p->player.timed_out && loop_add_timer(p->loop, &p->timeout, p->options->timeout) < 0)
-		fail(p, EXIT_FAILED);
+	else if (p->options->timeout && !p->player.timed_out)
+		loop_add_timer(p->loop, &p->timeout, p->options->timeout);
 }
 
 /* Nothing has happened for the time of --timeout. */
@@ -229,7 +222,7 @@ agent_ended(void *arg, int status)
 	p->ended = true;
 	p->status = status;
 	/* What it started may hold its output open. */
-	start_grace(p, p->options->grace);
+	loop_add_timer(p->loop, &p->grace, p->options->grace);
 	advance(p);
 }
 
@@ -248,7 +241,7 @@ grace_expired(void *arg)
 		cli_warn(name, "the agent did not end within the grace period: sending it SIGTERM");
 	proc_signal(p->child.pid, p->stopped ? SIGKILL : SIGTERM);
 	p->stopped = true;
-	start_grace(p, AFTER_TERM);
+	loop_add_timer(p->loop, &p->grace, AFTER_TERM);
 }
 
 static void
@@ -312,7 +305,9 @@ open_streams(struct peer *p, int in, int out)
 	p->pause = (struct loop_timer){.expired = advance, .arg = p};
 	p->timeout = (struct loop_timer){.expired = timed_out, .arg = p};
 	loop_add_task(p->loop, &p->first);
-	return p->running ? loop_add_child(p->loop, &p->child) : 0;
+	if (p->running)
+		loop_add_child(p->loop, &p->child);
+	return 0;
 }
 
 /* Where what happens is to be written. 0, or an exit status. */

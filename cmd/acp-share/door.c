@@ -240,10 +240,9 @@ conn_new(struct share *s, int fd)
 	c->timeout_timer = (struct loop_timer){.expired = hang_up, .arg = c};
 	DL_APPEND(s->conns, c);
 	s->nconns++;
-	if (loop_add_fd(loop, &c->watch) == 0 && loop_add_timer(loop, &c->timeout_timer, CONNECTION_TIME) == 0)
-		return c;
-	hang_up(c);
-	return NULL;
+	loop_add_fd(loop, &c->watch);
+	loop_add_timer(loop, &c->timeout_timer, CONNECTION_TIME);
+	return c;
 }
 
 static void
@@ -263,12 +262,12 @@ accept_ready(void *arg, short revents)
 	listen_on(s);
 }
 
-int
+void
 door_open(struct share *s)
 {
 	s->accept_timer = (struct loop_timer){.expired = listen_on, .arg = s};
 	s->listener = (struct loop_fd){.fd = s->at.fd, .events = POLLIN, .ready = accept_ready, .arg = s};
-	return loop_add_fd(frame_loop(s->frame), &s->listener);
+	loop_add_fd(frame_loop(s->frame), &s->listener);
 }
 
 void

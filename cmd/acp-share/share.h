@@ -45,7 +45,7 @@ int share_run(struct share *, const struct frame_options *);
 
 /* door.c: the socket. */
 /* Lets guests in from now on. 0, or -1 out of memory. */
-int door_open(struct share *);
+void door_open(struct share *);
 void door_close(struct share *);
 
 /* guest.c: a guest watches (reads a recording of the stream from fd, a pipe) or joins (also writes records; fd is a socket). */

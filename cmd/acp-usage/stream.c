@@ -23,8 +23,8 @@ plan(struct stream *s)
 		prom_write(s->tool.prom, &s->tool, false);
 	if (next > 0)
 		due = (next + QUIET_US > now ? next + QUIET_US : now) + 1;
-	if ((next > 0 || s->tool.prom) && frame_timer(s->tool.frame, due) < 0)
-		tool_fail(&s->tool, "out of memory");
+	if (next > 0 || s->tool.prom)
+		frame_timer(s->tool.frame, due);
 }
 
 /* --- the filter --- */

@@ -77,13 +77,6 @@ conn_free(struct conn *c)
 		s->service.over = true;
 }
 
-static void
-start_exit_timer(struct conn *c, uint64_t us)
-{
-	if (loop_add_timer(c->server->service.loop, &c->exit_timer, us) < 0)
-		proc_signal(c->child.pid, SIGKILL);
-}
-
 /* The connection is closed, and the agent has not ended; or it has, and its pipes are still open. */
 static void
 exit_timer_expired(void *arg)
@@ -95,16 +88,16 @@ exit_timer_expired(void *arg)
 	if (!c->ended && !c->stopped && c->link.local.out.n > 0 && c->link.local.out.written > c->last_written) {
 		/* It still reads the messages that its client has left. */
 		c->last_written = c->link.local.out.written;
-		start_exit_timer(c, c->server->options->grace);
+		loop_add_timer(c->server->service.loop, &c->exit_timer, c->server->options->grace);
 	} else if (!c->ended) {
 		if (!c->stopped)
 			report(&c->server->service, c->id, "the agent did not end within the grace period: sending it SIGTERM");
 		proc_signal(c->child.pid, c->stopped ? SIGKILL : SIGTERM);
 		c->stopped = true;
-		start_exit_timer(c, AFTER_TERM);
+		loop_add_timer(c->server->service.loop, &c->exit_timer, AFTER_TERM);
 	} else if (c->link.local.paused && !c->link.down) {
 		/* The remote peer is slow to read the agent's output, not the agent to write it. */
-		start_exit_timer(c, c->server->options->grace);
+		loop_add_timer(c->server->service.loop, &c->exit_timer, c->server->options->grace);
 	} else {
 		c->overdue = true;
 		endpoint_drain(&c->link.local);
@@ -140,7 +133,7 @@ conn_changed(void *arg)
 	if (c->link.local_ended)
 		endpoint_finish(&c->link.local);
 	if (c->link.local.finishing && !c->exit_timer.added && !c->stopped && !c->overdue)
-		start_exit_timer(c, c->server->options->grace);
+		loop_add_timer(c->server->service.loop, &c->exit_timer, c->server->options->grace);
 	if (c->link.down && agent_is_done(c))
 		conn_free(c);
 }
@@ -174,7 +167,7 @@ agent_ended(void *arg, int status)
 	c->ended = true;
 	c->status = status;
 	/* Its children may hold its pipes open. */
-	start_exit_timer(c, c->server->options->grace);
+	loop_add_timer(c->server->service.loop, &c->exit_timer, c->server->options->grace);
 	conn_changed(c);
 }
 
@@ -200,7 +193,10 @@ start_agent(struct conn *c)
 	if ((link_open(&c->link, ours[1], ours[0]) | endpoint_open(&c->err, s->service.loop, ours[2], -1, STDERR_LINE)) < 0)
 		return -1;
 	errno = error;
-	return c->started ? loop_add_child(s->service.loop, &c->child) : -1;
+	if (!c->started)
+		return -1;
+	loop_add_child(s->service.loop, &c->child);
+	return 0;
 }
 
 /* 0, or -1 with errno. */
@@ -403,7 +399,8 @@ open_listener(struct server *s)
 	}
 	s->listener = (struct loop_fd){.fd = fd, .events = POLLIN, .ready = accept_one, .arg = s};
 	s->retry = (struct loop_timer){.expired = accept_again, .arg = s};
-	return loop_add_fd(s->service.loop, &s->listener) < 0 ? EXIT_FAILED : 0;
+	loop_add_fd(s->service.loop, &s->listener);
+	return 0;
 }
 
 /* --- the server --- */
@@ -418,7 +415,7 @@ leave(void *arg)
 	s->service.over = !s->conns;
 	DL_FOREACH_SAFE(s->conns, c, next) {
 		link_finish(&c->link, LWS_CLOSE_STATUS_GOINGAWAY, "the server is going away");
-		start_exit_timer(c, s->options->grace);
+		loop_add_timer(c->server->service.loop, &c->exit_timer, s->options->grace);
 	}
 }
 

@@ -310,14 +310,14 @@ timer_expired(void *arg)
 	frame_settle(f);
 }
 
-int
+void
 frame_timer(struct frame *f, uint64_t when)
 {
 	uint64_t now = frame_now(f);
 
 	f->timer.expired = timer_expired;
 	f->timer.arg = f;
-	return loop_add_timer(f->loop, &f->timer, when > now ? when - now : 0);
+	loop_add_timer(f->loop, &f->timer, when > now ? when - now : 0);
 }
 
 struct loop *

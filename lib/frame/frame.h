@@ -138,7 +138,7 @@ void frame_keep_open(struct frame *, enum acp_direction, bool);
 void frame_close(struct frame *, enum acp_direction);
 
 /* FRAME_TIMER comes when frame_now has reached this, once, instead of what was asked for before. */
-int frame_timer(struct frame *, uint64_t when);
+void frame_timer(struct frame *, uint64_t when);
 /* The log that struct filter asks for, or NULL. */
 struct log *frame_log(struct frame *);
 /* For descriptors, timers and children of the filter's own. */

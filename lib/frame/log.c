@@ -59,8 +59,7 @@ frame_log_open(struct frame *f)
 		return error == EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
 	f->log_watch = (struct loop_fd){.fd = -1, .events = POLLOUT, .ready = ready, .arg = f};
-	if (loop_add_fd(f->loop, &f->log_watch) < 0)
-		return EXIT_FAILED;
+	loop_add_fd(f->loop, &f->log_watch);
 	frame_log_write(f);
 	return 0;
 }

@@ -73,13 +73,6 @@ err_event(void *arg, enum endpoint_event event)
 }
 
 static void
-start_exit_timer(struct frame *f, uint64_t us)
-{
-	if (loop_add_timer(f->loop, &f->agent.exit_timer, us) < 0)
-		frame_abort(f, strerror(errno));
-}
-
-static void
 agent_ended(void *arg, int status)
 {
 	struct frame *f = arg;
@@ -88,7 +81,7 @@ agent_ended(void *arg, int status)
 	a->ended = true;
 	a->status = status;
 	/* What it started may hold its pipes open. */
-	start_exit_timer(f, f->options->grace);
+	loop_add_timer(f->loop, &f->agent.exit_timer, f->options->grace);
 	frame_settle(f);
 }
 
@@ -115,7 +108,7 @@ extend_exit_timer(struct frame *f)
 	if (!a->running || a->ended || a->stopped)
 		return;
 	a->last_written = f->far.end.out.written;
-	start_exit_timer(f, f->options->grace);
+	loop_add_timer(f->loop, &f->agent.exit_timer, f->options->grace);
 }
 
 /* The client has left and the agent has not, or the agent has and its pipes have not ended. */
@@ -127,7 +120,7 @@ exit_timer_expired(void *arg)
 
 	if (a->ended && endpoint_can_read(&f->far.end) && f->far.end.paused && !f->far.coupled) {
 		/* Not the agent's side is late, but the client that has not read yet. */
-		start_exit_timer(f, f->options->grace);
+		loop_add_timer(f->loop, &f->agent.exit_timer, f->options->grace);
 	} else if (a->ended) {
 		a->overdue = endpoint_can_read(&f->far.end) || endpoint_can_read(&a->log) || f->far.end.out.n > 0;
 		endpoint_drain(&f->far.end);
@@ -143,7 +136,7 @@ exit_timer_expired(void *arg)
 			frame_warn(f, "the agent did not end within the grace period: sending it SIGTERM");
 		proc_signal(a->child.pid, a->stopped ? SIGKILL : SIGTERM);
 		a->stopped = true;
-		start_exit_timer(f, AFTER_TERM);
+		loop_add_timer(f->loop, &f->agent.exit_timer, AFTER_TERM);
 	}
 }
 
@@ -194,8 +187,9 @@ wrap_open(struct frame *f)
 		return cli_not_started(f->filter->name, spec.argv[0], stage == PROC_EXEC, error);
 	a->running = true;
 	a->exit_timer = (struct loop_timer){.expired = exit_timer_expired, .arg = f};
-	if (far_open(f, ours[1], ours[0]) < 0 || open_stderr(f, ours[2]) < 0 || loop_add_child(f->loop, &a->child) < 0)
+	if (far_open(f, ours[1], ours[0]) < 0 || open_stderr(f, ours[2]) < 0)
 		goto fail;
+	loop_add_child(f->loop, &a->child);
 	return 0;
 fail:
 	frame_warn(f, "%s", strerror(errno));

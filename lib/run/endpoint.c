@@ -246,9 +246,10 @@ endpoint_open(struct endpoint *e, struct loop *loop, int in, int out, size_t lim
 		return -1;
 	e->readable = (struct loop_fd){.fd = e->in.io.fd, .events = POLLIN, .ready = on_readable, .arg = e};
 	e->writable = (struct loop_fd){.fd = e->out.io.fd, .ready = on_writable, .arg = e};
-	if ((endpoint_can_read(e) && loop_add_fd(loop, &e->readable) < 0) ||
-		(endpoint_can_write(e) && loop_add_fd(loop, &e->writable) < 0))
-		return -1;
+	if (endpoint_can_read(e))
+		loop_add_fd(loop, &e->readable);
+	if (endpoint_can_write(e))
+		loop_add_fd(loop, &e->writable);
 	return 0;
 }
 

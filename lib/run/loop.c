@@ -117,16 +117,15 @@ loop_wants(const struct loop_fd *f)
 	return f->events != LOOP_PAUSED && f->fd >= 0;
 }
 
-int
+void
 loop_add_fd(struct loop *l, struct loop_fd *f)
 {
 	if (f->added)
-		return 0;
+		return;
 	l->nfds++;
 	f->added = true;
 	f->number = ++l->last_number;
 	loop_system_add(l, f);
-	return 0;
 }
 
 static void
@@ -185,14 +184,13 @@ by_due(const struct loop_timer *a, const struct loop_timer *b)
 	return a->due <= b->due ? -1 : 1;
 }
 
-int
+void
 loop_add_timer(struct loop *l, struct loop_timer *t, uint64_t after_us)
 {
 	loop_remove_timer(l, t);
 	t->due = loop_clock() + after_us;
 	DL_INSERT_INORDER(l->timers, t, by_due);
 	t->added = true;
-	return 0;
 }
 
 void
@@ -203,7 +201,7 @@ loop_remove_timer(struct loop *l, struct loop_timer *t)
 	t->added = false;
 }
 
-int
+void
 loop_add_child(struct loop *l, struct loop_child *c)
 {
 	if (!c->added)
@@ -211,7 +209,7 @@ loop_add_child(struct loop *l, struct loop_child *c)
 	c->added = true;
 	c->reported = false;
 	/* It may have ended already, its signal eaten on behalf of another. */
-	return kill(getpid(), SIGCHLD);
+	kill(getpid(), SIGCHLD);
 }
 
 void

@@ -65,16 +65,16 @@ struct loop_child {
 struct loop *loop_new(const int *signals, void (*caught)(void *arg, int signal), void *arg);
 void loop_free(struct loop *);
 
-/* Adding takes no memory; loop_add_child: 0, or -1 with errno, and the others return 0. */
-int loop_add_fd(struct loop *, struct loop_fd *);
+/* Adding takes no memory, and cannot fail. */
+void loop_add_fd(struct loop *, struct loop_fd *);
 void loop_remove_fd(struct loop *, struct loop_fd *);
 /* It is to be watched for these from now on. To be called, too, when its descriptor has become another. */
 void loop_watch(struct loop *, struct loop_fd *, short events);
-int loop_add_timer(struct loop *, struct loop_timer *, uint64_t after_us);
+void loop_add_timer(struct loop *, struct loop_timer *, uint64_t after_us);
 void loop_remove_timer(struct loop *, struct loop_timer *);
 void loop_add_task(struct loop *, struct loop_task *);
 void loop_remove_task(struct loop *, struct loop_task *);
-int loop_add_child(struct loop *, struct loop_child *);
+void loop_add_child(struct loop *, struct loop_child *);
 /* Reaps a child that has ended; until then its process id, and so its group's, is not given to another. */
 void loop_reap(struct loop *, struct loop_child *);
 

@@ -43,7 +43,10 @@ loop_system_open(struct loop *l)
 	s->signals.events = POLLIN;
 	s->signals.ready = signals_ready;
 	s->signals.arg = l;
-	return s->epoll < 0 || s->signals.fd < 0 ? -1 : loop_add_fd(l, &s->signals);
+	if (s->epoll < 0 || s->signals.fd < 0)
+		return -1;
+	loop_add_fd(l, &s->signals);
+	return 0;
 }
 
 void

@@ -74,7 +74,8 @@ loop_system_open(struct loop *l)
 	if (fcntl((int)signalled, F_SETFL, O_NONBLOCK) < 0 ||
 		fcntl(s->signals.fd, F_SETFL, O_NONBLOCK) < 0 || catch(l) < 0)
 		return -1;
-	return loop_add_fd(l, &s->signals);
+	loop_add_fd(l, &s->signals);
+	return 0;
 }
 
 void
