@@ -28,21 +28,6 @@ teardown() {
 	assert_equal "$(<seen)" ""
 }
 
-@test "what it sent itself, which the copy has, too, sets nothing off" {
-	conduct socket
-	attach acp-inject --send-every --send 'down:after:x={method:"x",notify:true,params:{a:1}}'
-	printf '%s\n' "$HEADER" '{"t":1,"from":"client","msg":{"jsonrpc":"2.0","method":"x"}}' >&9
-	wait_for grep -q got log
-	printf '%s\n' '{"t":1,"from":"client","msg":{"jsonrpc":"2.0","method":"x","params":{"a":1}}}' \
-		'{"t":2,"from":"client","msg":{"jsonrpc":"2.0","method":"x","params":{"a":2}}}' >&9
-	twice() { (($(grep -c got log) == 2)); }
-	wait_for twice
-	exec 9>&-
-	ends 0
-	wait "$conductor"
-	twice
-}
-
 @test "--leave: it ends when all is sent and answered" {
 	conduct socket
 	attach acp-inject -v --leave --send 'down:after:initialize={method:"a"}' --send 'up:after:go={method:"b"}'

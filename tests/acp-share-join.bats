@@ -30,8 +30,11 @@ teardown() {
 	run grep -E '"from":"client","msg":\{"jsonrpc":"2.0", "id":"acp-share-[0-9a-f]{16}-1", "method":"m","params":\{"n":1.50\}\}\}' w
 	assert_success
 	run ! grep -qF '"to":"guest"' w
-	# He himself is told of his answer once.
+	# He himself is told of his answer once, and gets no copy of what he sends.
 	run ! grep -E '"id":"acp-share-[^"]*","result"' g
+	down '{"jsonrpc":"2.0","method":"said/by/g"}'
+	hears said/by/g w
+	run ! grep -E '"n":1.50|said/by/g' g
 	# The filters behind the hop have it as any other.
 	run grep -cF '"params":{"n":1.50}' t.rec
 	assert_output 1

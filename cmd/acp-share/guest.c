@@ -177,33 +177,33 @@ call_free(struct share *s, struct call *c)
 	free(c);
 }
 
-/* Sends a message of a guest; text is what is sent. */
+/* Shows a message of a guest to the others; text is what is sent. */
 static void
-show(struct share *s, enum acp_direction dir, struct slice text)
+show(const struct guest *g, enum acp_direction dir, struct slice text)
 {
-	struct message message = {.from = sender(dir), .t = frame_now(s->frame), .line = text};
+	struct message message = {.from = sender(dir), .t = frame_now(g->share->frame), .line = text};
 	struct json_error error;
 
 	if (msg_scan(text, &message.msg, &error) != MSG_NOISE)
-		share_show(s, dir, &message, NULL);
+		share_show(g->share, dir, &message, g);
 }
 
 static int
-send(struct share *s, enum acp_direction dir, struct slice text)
+send(const struct guest *g, enum acp_direction dir, struct slice text)
 {
-	show(s, dir, text);
-	return frame_send(s->frame, dir, text);
+	show(g, dir, text);
+	return frame_send(g->share->frame, dir, text);
 }
 
 static void
-cancel(struct share *s, struct call *c)
+cancel(const struct guest *g, struct call *c)
 {
 	struct buf params = {0}, text = {0};
 
-	if (!c->cancelled && !s->over[c->dir] && buf_add(&params, "{", 1) == 0 &&
+	if (!c->cancelled && !g->share->over[c->dir] && buf_add(&params, "{", 1) == 0 &&
 		json_add_member(&params, acp_request_id, buf_slice(&c->sent)) == 0 && buf_add(&params, "}", 1) == 0 &&
 		msg_make_notification(&text, acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), buf_slice(&params)) == 0 &&
-		send(s, c->dir, buf_slice(&text)) == 0)
+		send(g, c->dir, buf_slice(&text)) == 0)
 		c->cancelled = true;
 	buf_free(&params);
 	buf_free(&text);
@@ -217,7 +217,7 @@ cancel_named(struct guest *g, struct slice id)
 
 	DL_FOREACH(g->share->calls, c) {
 		if (c->guest == g && msg_same_id(buf_slice(&c->id), id)) {
-			cancel(g->share, c);
+			cancel(g, c);
 			break;
 		}
 	}
@@ -245,7 +245,7 @@ call(struct guest *g, enum acp_direction dir, const struct msg *m, struct slice 
 	if (r == 0 && msg_scan(buf_slice(&sent), &request, &error) == MSG_REQUEST) {
 		/* Without its id it cannot be cancelled. */
 		c->cancelled = buf_add_slice(&c->sent, request.id) < 0;
-		show(s, dir, buf_slice(&sent));
+		show(g, dir, buf_slice(&sent));
 	} else {
 		/* The frame may know it by now. */
 		g->open--;
@@ -341,7 +341,7 @@ take_message(struct guest *g, struct slice text, enum acp_direction dir)
 	else if (m.what == ACP_CANCEL_REQUEST)
 		cancel_named(g, json_get(m.params, acp_request_id));
 	else
-		r = m.kind == MSG_REQUEST ? call(g, dir, &m, text) : send(g->share, dir, text);
+		r = m.kind == MSG_REQUEST ? call(g, dir, &m, text) : send(g, dir, text);
 	if (r < 0)
 		reject(g, "out of memory");
 }
@@ -403,7 +403,7 @@ guest_free(struct guest *g)
 	DL_FOREACH(s->calls, c) {
 		if (c->guest != g)
 			continue;
-		cancel(s, c);
+		cancel(g, c);
 		c->guest = NULL;
 	}
 	DL_DELETE(s->guests, g);

@@ -14,23 +14,10 @@
 #include "lib/frame/frame_parts.h"
 #include "lib/recording/recording.h"
 
-enum {
-	AROUND = 64 * 1024, /* what a record may hold beside a message of the limit */
-	ECHOES_MOST = 1024, /* messages of our own whose copies are waited for */
-};
-
-/* A message of the filter's own: its copy comes by like any other's, under an id that may be another, and is not shown. */
-struct echo {
-	struct echo *next;
-	enum acp_direction dir;
-	struct buf text;
-	struct slice method, params; /* in it */
-};
+enum { AROUND = 64 * 1024 /* what a record may hold beside a message of the limit */ };
 
 struct attachment {
 	struct recording *records;
-	struct echo *echoes; /* oldest first */
-	size_t nechoes;
 	uint64_t lost;
 	struct buf lost_why;
 };
@@ -74,63 +61,7 @@ open_attached(struct frame *f)
 
 /* --- what is sent --- */
 
-static void
-echo_free(struct echo *e)
-{
-	buf_free(&e->text);
-	free(e);
-}
-
-/* At *at the oldest. */
-static void
-drop_echo(struct attachment *a, struct echo **at)
-{
-	struct echo *e = *at;
-
-	*at = e->next;
-	echo_free(e);
-	a->nechoes--;
-}
-
-static int
-await_echo(struct attachment *a, enum acp_direction dir, struct slice text)
-{
-	struct echo *e = calloc(1, sizeof(*e)), **at = &a->echoes;
-	struct json_error error;
-	struct msg m;
-
-	if (!e || buf_add_slice(&e->text, text) < 0) {
-		free(e);
-		return -1;
-	}
-	/* By these it is told again; answers have neither, and nobody sends any. */
-	msg_scan(buf_slice(&e->text), &m, &error);
-	e->dir = dir;
-	e->method = m.method;
-	e->params = m.params;
-	while (*at)
-		at = &(*at)->next;
-	*at = e;
-	/* A copy that was lost on its way never comes. */
-	if (++a->nechoes > ECHOES_MOST)
-		drop_echo(a, &a->echoes);
-	return 0;
-}
-
-static bool
-remove_echo(struct attachment *a, enum acp_direction dir, const struct msg *m)
-{
-	struct echo **at = &a->echoes;
-
-	while (*at && !((*at)->dir == dir && slice_eq((*at)->method, m->method) && slice_eq((*at)->params, m->params)))
-		at = &(*at)->next;
-	if (!*at)
-		return false;
-	drop_echo(a, at);
-	return true;
-}
-
-/* Sends a message of the filter's own. */
+/* Sends a message of the filter's own. Of these no copy comes. */
 static int
 put_record(struct frame *f, enum acp_direction dir, struct block *block, struct slice text, const struct msg *m, struct request *asked,
 	bool torn)
@@ -146,8 +77,6 @@ put_record(struct frame *f, enum acp_direction dir, struct block *block, struct 
 		|| buf_add_string(&record, "}\n"));
 	if (r == 0)
 		r = endpoint_put(&f->near.end, NULL, buf_slice(&record));
-	if (r == 0)
-		r = await_echo(f->attached, dir, text);
 	buf_free(&record);
 	return r;
 }
@@ -187,22 +116,11 @@ note_lost(struct frame *f, const struct record *r)
 }
 
 static int
-show_message(struct frame *f, const struct record *r, const struct line *line)
-{
-	enum acp_direction dir = direction_of(r->from);
-
-	/* Of what the filter sent itself it is shown the answers, once. */
-	if (!r->guest && (r->msg.method.p ? remove_echo(f->attached, dir, &r->msg) : r->msg.id.p && frame_made_id(f, r->msg.id)))
-		return 0;
-	return message_show(f, dir, r->from, line->block, r->text, &r->msg, NULL, false);
-}
-
-static int
 show_record(struct frame *f, const struct record *r, const struct line *line)
 {
 	switch (r->kind) {
 	case RECORD_MESSAGE:
-		return show_message(f, r, line);
+		return message_show(f, direction_of(r->from), r->from, line->block, r->text, &r->msg, NULL, false);
 	case RECORD_NOISE:
 		report(f, FRAME_NOISE, r);
 		return 0;
@@ -285,8 +203,6 @@ close_attached(struct frame *f)
 		frame_warn(f, "the stream ended before everything was sent");
 		frame_fail(f, EXIT_FAILED);
 	}
-	while (a->echoes)
-		drop_echo(a, &a->echoes);
 	recording_close(a->records);
 	buf_free(&a->lost_why);
 	free(a);

@@ -68,16 +68,6 @@ frame_put_id_prefix(const struct frame *f, struct buf *to)
 	return buf_printf(to, "\"%s-%08" PRIx32, f->filter->name, f->place);
 }
 
-bool
-frame_made_id(const struct frame *f, struct slice id)
-{
-	struct buf prefix = {0};
-	bool yes = frame_put_id_prefix(f, &prefix) == 0 && id.n > prefix.n && memcmp(id.p, prefix.p, prefix.n) == 0;
-
-	buf_free(&prefix);
-	return yes;
-}
-
 /* --- time, and what is reported --- */
 
 uint64_t

@@ -158,8 +158,6 @@ void request_free(struct frame *, struct request *);
 void request_forget(struct frame *, struct request *);
 /* What all ids of the filter's own begin with, and no other. 0 or -1. */
 int frame_put_id_prefix(const struct frame *, struct buf *to);
-/* Does it look like an id of a request of the filter's own? */
-bool frame_made_id(const struct frame *, struct slice id);
 void frame_event(struct frame *, struct frame_event *);
 void frame_abort(struct frame *, const char *why);
 

@@ -127,8 +127,14 @@ static bool
 reject_stray_response(struct frame *f, const struct delivery *s)
 {
 	const struct msg *m = &s->message.msg;
+	struct buf prefix = {0};
+	bool ours;
 
-	if (m->kind != MSG_RESPONSE || s->request || !frame_made_id(f, m->id))
+	if (m->kind != MSG_RESPONSE || s->request)
+		return false;
+	ours = frame_put_id_prefix(f, &prefix) == 0 && m->id.n > prefix.n && memcmp(m->id.p, prefix.p, prefix.n) == 0;
+	buf_free(&prefix);
+	if (!ours)
 		return false;
 	frame_warn(f, "%s: line %" PRIu64 ": a response to no open request of ours: dropped",
 		acp_side_name(s->message.from), s->message.number);
