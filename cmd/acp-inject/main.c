@@ -403,7 +403,7 @@ compile(const struct arguments *a, const char *rule, const char *program)
 	char *why;
 
 	select_vars(&vars, NULL);
-	prog = jqprog_new_with(program, vars.at, SELECT_VARS, a->args, a->nargs, &why);
+	prog = jqprog_new(program, vars.at, SELECT_VARS, a->args, a->nargs, &why);
 	if (!prog)
 		cli_die(why ? EXIT_USAGE : EXIT_FAILED, tool_name, "%s: %s", rule, why ? why : "out of memory");
 	return prog;

@@ -272,8 +272,8 @@ directives_end(const char *program)
 /*
  * libjq binds variables when it compiles, we have new values at each run: the program is run on an
  * array of them with the text behind, from which it takes its variables first. It stays on the
- * lines it is on. `last` is what the program may lack: definitions alone are read as followed by
- * a full stop.
+ * lines it is on. No operator binds less than the pipes before it, so all of it is behind them. `last` is what the program may
+ * lack: definitions alone are read as followed by a full stop.
  */
 static int
 wrap(struct buf *b, const char *program, const struct jqprog_var *vars, size_t nvars, const char *last)
@@ -288,31 +288,9 @@ wrap(struct buf *b, const char *program, const struct jqprog_var *vars, size_t n
 		if (buf_printf(b, " .[%zu] as $%s |", i, vars[i].name) < 0)
 			return -1;
 	/* In newer versions a comment that ends in a backslash goes on in the next line. */
-	if (buf_printf(b, " .[%zu] | (%s\n\n%s)", nvars, body, last) < 0)
+	if (buf_printf(b, " .[%zu] | %s\n\n%s", nvars, body, last) < 0)
 		return -1;
 	return buf_string(b) ? 0 : -1;
-}
-
-/* Does each parenthesis of the program close one of its own? Where strings with programs in them or comments make that hard to see: no. */
-static bool
-closes_its_own(const char *program)
-{
-	const char *p;
-	size_t open = 0;
-
-	if (strchr(program, '#') || strstr(program, "\\("))
-		return false;
-	for (p = program; *p; p++) {
-		if (*p == '"')
-			p = skip_string(p);
-		else if (*p == '(')
-			open++;
-		else if (*p == ')' && open-- == 0)
-			return false;
-		if (!*p)
-			return false;
-	}
-	return open == 0;
 }
 
 static void
@@ -400,57 +378,45 @@ named(const struct jqprog_var *constants, size_t n)
 	return all;
 }
 
-struct jqprog *
-jqprog_new(const char *program, const struct jqprog_var *vars, size_t nvars, char **why)
+/* A machine with the program wrapped. NULL, with its messages in errors: none where memory ran out. */
+static jq_state *
+compile_wrapped(const char *program, const struct jqprog_var *vars, size_t nvars, jv args, struct buf *errors)
 {
-	return jqprog_new_with(program, vars, nvars, NULL, 0, why);
+	struct buf wrapped = {0};
+	jq_state *jq = NULL;
+
+	if (wrap(&wrapped, program, vars, nvars, "") == 0)
+		jq = compile(wrapped.p, jv_copy(args), errors);
+	errors->n = 0;
+	if (!jq && compiles(program, vars, nvars, jv_copy(args), errors) && wrap(&wrapped, program, vars, nvars, ".") == 0)
+		jq = compile(wrapped.p, jv_copy(args), errors);
+	buf_free(&wrapped);
+	return jq;
 }
 
 struct jqprog *
-jqprog_new_with(const char *program, const struct jqprog_var *vars, size_t nvars,
-	const struct jqprog_var *constants, size_t nconstants, char **why)
+jqprog_new(const char *program, const struct jqprog_var *vars, size_t nvars, const struct jqprog_var *constants, size_t nconstants,
+	char **why)
 {
-	static const char *const lasts[] = {"", "."};
-	struct buf errors = {0}, wrapped = {0};
-	struct jqprog *prog = NULL;
-	jq_state *jq = NULL;
+	struct jqprog *prog = calloc(1, sizeof(*prog));
+	struct buf errors = {0};
 	jv args = named(constants, nconstants);
-	/* libjq reads its own library at each compilation, which is most of a start: the first is left out where it can be. */
-	size_t i, sure = closes_its_own(program);
 
-	*why = NULL;
-	if (!jv_is_valid(args)) {
+	if (!jv_is_valid(args))
 		(void)buf_add_string(&errors, "a value is too deep for jq");
-		goto out;
-	}
-	for (i = 0; !jq && i < 2; i++) {
-		errors.n = 0;
-		if (i == sure && !compiles(program, vars, nvars, jv_copy(args), &errors))
-			goto out;
-		errors.n = 0;
-		if (wrap(&wrapped, program, vars, nvars, lasts[i]) < 0)
-			goto out;
-		jq = compile(wrapped.p, jv_copy(args), &errors);
-	}
-	if (!jq)
-		goto out;
-	prog = calloc(1, sizeof(*prog));
-	if (!prog) {
-		jq_teardown(&jq);
-		errors.n = 0;
-		goto out;
-	}
-	prog->jq = jq;
-	prog->uses = mentioned(program, vars, nvars);
-	jq_set_error_cb(jq, ignore, NULL);
-	sigaction(SIGALRM, &(struct sigaction){.sa_handler = look_for_signal, .sa_flags = SA_RESTART}, NULL);
-out:
-	if (!prog && errors.n && buf_string(&errors))
-		*why = errors.p;
-	else
-		buf_free(&errors);
-	buf_free(&wrapped);
+	else if (prog)
+		prog->jq = compile_wrapped(program, vars, nvars, args, &errors);
 	jv_free(args);
+	*why = errors.n ? buf_string(&errors) : NULL;
+	if (!*why)
+		buf_free(&errors);
+	if (!prog || !prog->jq) {
+		free(prog);
+		return NULL;
+	}
+	prog->uses = mentioned(program, vars, nvars);
+	jq_set_error_cb(prog->jq, ignore, NULL);
+	sigaction(SIGALRM, &(struct sigaction){.sa_handler = look_for_signal, .sa_flags = SA_RESTART}, NULL);
 	return prog;
 }
 

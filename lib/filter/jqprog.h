@@ -20,13 +20,11 @@ struct jqprog_var {
 
 /*
  * Compiles a program. vars: the variables that jqprog_run will be given each time, in that order
- * (their values are not looked at here). NULL where it does not compile; then *why has jq's own
+ * (their values are not looked at here). constants: those whose values are taken now. NULL where it does not compile; then *why has jq's own
  * message with its position (one or more lines, no newline at the end; the caller frees it), or is NULL when out of memory.
  */
-struct jqprog *jqprog_new(const char *program, const struct jqprog_var *vars, size_t nvars, char **why);
-/* The same with constants, whose values are taken now. */
-struct jqprog *jqprog_new_with(const char *program, const struct jqprog_var *vars, size_t nvars,
-	const struct jqprog_var *constants, size_t nconstants, char **why);
+struct jqprog *jqprog_new(const char *program, const struct jqprog_var *vars, size_t nvars, const struct jqprog_var *constants,
+	size_t nconstants, char **why);
 void jqprog_free(struct jqprog *);
 /*
  * Runs it on a JSON text (one that json_scan accepts) with new values for the variables (p NULL is

@@ -146,7 +146,7 @@ select_where_with(struct select *s, const char *program, const struct jqprog_var
 	if (!p)
 		return -1;
 	s->programs = p;
-	p[s->nprograms] = jqprog_new_with(program, vars.at, SELECT_VARS, constants, nconstants, why);
+	p[s->nprograms] = jqprog_new(program, vars.at, SELECT_VARS, constants, nconstants, why);
 	if (!p[s->nprograms])
 		return -1;
 	s->nprograms++;

@@ -33,7 +33,7 @@ normalize_new(const char *program, char **why)
 	if (!n)
 		return NULL;
 	set_vars(vars, ACP_UNKNOWN, slice(NULL, 0), slice(NULL, 0));
-	n->program = jqprog_new(program, vars, VARS, why);
+	n->program = jqprog_new(program, vars, VARS, NULL, 0, why);
 	if (n->program)
 		return n;
 	free(n);

@@ -13,7 +13,7 @@ main(int argc, char **argv)
 	ssize_t n;
 	bool yes;
 
-	if (argc != 2 || !(prog = jqprog_new(argv[1], NULL, 0, &why)))
+	if (argc != 2 || !(prog = jqprog_new(argv[1], NULL, 0, NULL, 0, &why)))
 		return 2;
 	while ((n = getline(&line, &cap, stdin)) > 0)
 		if (jqprog_test(prog, slice(line, (size_t)n), NULL, 0, &yes, &why) != 0)

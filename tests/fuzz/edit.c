@@ -96,9 +96,9 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 
 	(void)argc;
 	(void)argv;
-	other = jqprog_new("$v", vars, 1, &why);
-	same = jqprog_new(". == $v", vars, 1, &why);
-	infinite = jqprog_new("[.. | numbers | isinfinite] | any", NULL, 0, &why);
+	other = jqprog_new("$v", vars, 1, NULL, 0, &why);
+	same = jqprog_new(". == $v", vars, 1, NULL, 0, &why);
+	infinite = jqprog_new("[.. | numbers | isinfinite] | any", NULL, 0, NULL, 0, &why);
 	expect(other && same && infinite && atexit(put_away) == 0);
 	return 0;
 }

@@ -13,7 +13,7 @@ static struct jqprog *
 compile(const char *program)
 {
 	char *why;
-	struct jqprog *prog = jqprog_new(program, vars, NVARS, &why);
+	struct jqprog *prog = jqprog_new(program, vars, NVARS, NULL, 0, &why);
 
 	if (!CHECK(prog != NULL)) {
 		fprintf(stderr, "%s: %s\n", program, why ? why : "(no message)");
@@ -57,7 +57,7 @@ refused(const char *program)
 	static char text[4096];
 	char *why;
 
-	CHECK(jqprog_new(program, vars, NVARS, &why) == NULL);
+	CHECK(jqprog_new(program, vars, NVARS, NULL, 0, &why) == NULL);
 	snprintf(text, sizeof(text), "%s", why ? why : "(nothing)");
 	free(why);
 	return text;

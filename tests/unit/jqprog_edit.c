@@ -22,7 +22,7 @@ static struct jqprog *
 compile(const char *program, const struct jqprog_var *vars, size_t n)
 {
 	char *why;
-	struct jqprog *prog = jqprog_new(program, vars, n, &why);
+	struct jqprog *prog = jqprog_new(program, vars, n, NULL, 0, &why);
 
 	if (!prog)
 		fprintf(stderr, "%s: %s\n", program, why ? why : "(no message)");
@@ -175,12 +175,12 @@ test_constants(void)
 	const struct jqprog_var v[] = {{"t", slice_of("1")}};
 	struct buf b = {0};
 	char *why;
-	struct jqprog *prog = jqprog_new_with("[$a, $j.k[0], $t]", v, 1, c, 2, &why);
+	struct jqprog *prog = jqprog_new("[$a, $j.k[0], $t]", v, 1, c, 2, &why);
 
 	CHECK(prog && jqprog_edit(prog, slice_of("0"), v, 1, collect, &b, &why) == 0);
 	CHECK_STR(buf_string(&b), "[\"x\",1,1]\n");
 	jqprog_free(prog);
-	CHECK(!jqprog_new_with("$b", v, 1, c, 2, &why) && strstr(why, "$b is not defined"));
+	CHECK(!jqprog_new("$b", v, 1, c, 2, &why) && strstr(why, "$b is not defined"));
 	free(why);
 	buf_free(&b);
 }
