@@ -130,6 +130,8 @@ struct diff {
 
 /* 0, or -1 with errno. */
 int list_add(struct list *, void *);
+/* Adds something new of that size, zeroed. NULL with errno. */
+void *list_new(struct list *, size_t size);
 
 /* --- reading (load.c) --- */
 

@@ -31,17 +31,26 @@ list_add(struct list *l, void *p)
 	return 0;
 }
 
+void *
+list_new(struct list *l, size_t size)
+{
+	void *p = calloc(1, size);
+
+	if (p && list_add(l, p) == 0)
+		return p;
+	free(p);
+	return NULL;
+}
+
 /* --- sessions and turns --- */
 
 static struct turn *
 add_turn(struct session *s)
 {
-	struct turn *t = calloc(1, sizeof(*t));
+	struct turn *t = list_new(&s->turns, sizeof(*t));
 
-	if (!t || list_add(&s->turns, t) < 0) {
-		free(t);
+	if (!t)
 		return NULL;
-	}
 	t->session = s;
 	t->number = s->turns.n - 1;
 	return t;
@@ -51,18 +60,12 @@ add_turn(struct session *s)
 static struct session *
 add_session(struct file *f, enum side side, struct slice key, struct slice id)
 {
-	struct session *s = calloc(1, sizeof(*s) + key.n + id.n);
+	struct session *s = list_new(&f->order, sizeof(*s) + key.n + id.n);
 
-	if (!s)
+	if (!s || !add_turn(s))
 		return NULL;
 	s->side = side;
-	s->number = f->order.n;
-	if (list_add(&f->order, s) < 0) {
-		free(s);
-		return NULL;
-	}
-	if (!add_turn(s))
-		return NULL;
+	s->number = f->order.n - 1;
 	if (!id.p)
 		return s;
 	memcpy(s->key, key.p, key.n);
@@ -100,12 +103,10 @@ get_session(struct diff *d, enum side side, struct slice id)
 static struct item *
 add_item(struct diff *d, enum side side, const struct record *r, struct turn *t)
 {
-	struct item *item = calloc(1, sizeof(*item));
+	struct item *item = list_new(&d->file[side].items, sizeof(*item));
 
-	if (!item || list_add(&d->file[side].items, item) < 0) {
-		free(item);
+	if (!item)
 		return NULL;
-	}
 	item->from = (uint8_t)r->from;
 	item->line = r->number;
 	item->turn = t;

@@ -21,19 +21,26 @@ is_in_direction(const struct item *item, enum acp_direction dir)
 	return (item->from == ACP_CLIENT ? ACP_DOWN : ACP_UP) == dir && !item->continues;
 }
 
-/* The items of a direction that have a partner, or have to find one, in their order. 0 or -1. */
+/* Of a direction, in [from, to) of a turn's items, those that have a partner, or have to find one. 0 or -1. */
 static int
-collect(const struct turn *t, enum acp_direction dir, bool partner, bool responses, struct list *to)
+collect_between(const struct turn *t, size_t from, size_t to, enum acp_direction dir, bool partner, bool responses,
+	struct list *list)
 {
 	struct item *item;
 
-	for (size_t i = 0; i < t->items.n; i++) {
-		item = t->items.at[i];
+	for (; from < to; from++) {
+		item = t->items.at[from];
 		if (is_in_direction(item, dir) && (!item->request || responses) && (item->partner != NULL) == partner &&
-			list_add(to, item) < 0)
+			list_add(list, item) < 0)
 			return -1;
 	}
 	return 0;
+}
+
+static int
+collect(const struct turn *t, enum acp_direction dir, bool partner, bool responses, struct list *list)
+{
+	return collect_between(t, 0, t->items.n, dir, partner, responses, list);
 }
 
 /* Those that have found one leave the list. */
@@ -56,44 +63,25 @@ pair_alike(struct list *a, struct list *b, enum likeness alike, bool any)
 {
 	uint64_t *x = calloc(a->n + b->n + 1, sizeof(*x)), *y = x ? x + a->n : NULL;
 	size_t *partner = calloc(a->n + 1, sizeof(*partner));
-	unsigned char *taken = calloc(b->n + 1, 1);
 	int r = -1;
 
-	if (x && partner && taken) {
+	if (x && partner) {
 		for (size_t i = 0; i < a->n; i++)
 			x[i] = ((const struct item *)a->at[i])->alike[alike];
 		for (size_t j = 0; j < b->n; j++)
 			y[j] = ((const struct item *)b->at[j])->alike[alike];
 		r = rows_match(x, a->n, y, b->n, partner);
-		for (size_t i = 0; i < a->n; i++)
-			if (partner[i] != ROWS_ALONE)
-				taken[partner[i]] = 1;
 		if (r == 0 && any)
-			r = rows_match_any(x, a->n, y, b->n, partner, taken);
+			r = rows_match_any(x, a->n, y, b->n, partner);
 		for (size_t i = 0; r == 0 && i < a->n; i++)
 			if (partner[i] != ROWS_ALONE)
 				pair_items(a->at[i], b->at[partner[i]]);
 	}
 	free(x);
 	free(partner);
-	free(taken);
 	drop_paired(a);
 	drop_paired(b);
 	return r;
-}
-
-/* Of a direction, in [from, to) of a turn's items, those that have to find a partner. 0 or -1. */
-static int
-collect_gap(const struct turn *t, enum acp_direction dir, size_t from, size_t to, struct list *list)
-{
-	struct item *item;
-
-	for (list->n = 0; from < to; from++) {
-		item = t->items.at[from];
-		if (is_in_direction(item, dir) && !item->request && !item->partner && list_add(list, item) < 0)
-			return -1;
-	}
-	return 0;
 }
 
 /* What has changed has rather stayed in its place: joins what is left between those that have found each other. 0 or -1. */
@@ -114,7 +102,8 @@ pair_gaps(const struct turn *a, const struct turn *b, enum acp_direction dir, st
 		if (i < a->items.n && place[i] == ROWS_ALONE)
 			continue;
 		to = i < a->items.n ? place[i] : b->items.n;
-		if (collect_gap(a, dir, from, i, x) < 0 || collect_gap(b, dir, across, to, y) < 0)
+		x->n = y->n = 0;
+		if (collect_between(a, from, i, dir, false, false, x) < 0 || collect_between(b, across, to, dir, false, false, y) < 0)
 			r = -1;
 		for (int alike = SHAPE; r == 0 && x->n && y->n && alike <= KIND; alike++)
 			r = pair_alike(x, y, (enum likeness)alike, false);
@@ -213,11 +202,9 @@ add_section(struct diff *d, struct turn *a, struct turn *b)
 
 	if ((!a || a->items.n == 0) && (!b || b->items.n == 0))
 		return 0;
-	s = calloc(1, sizeof(*s));
-	if (!s || list_add(&d->sections, s) < 0) {
-		free(s);
+	s = list_new(&d->sections, sizeof(*s));
+	if (!s)
 		return -1;
-	}
 	s->turn[RECORDED] = a;
 	s->turn[LIVE] = b;
 	return !a || !b || (pair_direction(d, a, b, ACP_DOWN) == 0 && pair_direction(d, a, b, ACP_UP) == 0) ? 0 : -1;

@@ -2,13 +2,13 @@
 
 #include <stdlib.h>
 
-/* A pair. The keys name the place, too. */
+/* An id of one side. Both of a pair stand one after the other in the table, the recorded one first. */
 struct id {
-	UT_hash_handle by_recorded_hh, by_live_hh;
-	struct slice recorded, live; /* as they were spelled */
-	struct slice recorded_key, live_key;
+	UT_hash_handle hh;
+	struct id *twin;
+	struct slice value; /* as it was spelled; it lies after the key */
 	enum acp_id what;
-	char bytes[];
+	char key[];
 };
 
 struct ids *
@@ -31,11 +31,14 @@ is_temporary(enum acp_id what)
 static void
 forget(struct ids *ids, struct id *id)
 {
-	HASH_DELETE(by_recorded_hh, ids->by_recorded, id);
-	HASH_DELETE(by_live_hh, ids->by_live, id);
+	struct id *twin = id->twin;
+
 	ids->temporary -= is_temporary(id->what);
-	ids->renamed -= !slice_eq(id->recorded, id->live);
+	ids->renamed -= !slice_eq(id->value, twin->value);
+	HASH_DEL(ids->all, id);
+	HASH_DEL(ids->all, twin);
 	free(id);
+	free(twin);
 }
 
 void
@@ -43,19 +46,20 @@ ids_free(struct ids *ids)
 {
 	if (!ids)
 		return;
-	while (ids->by_recorded)
-		forget(ids, ids->by_recorded);
+	while (ids->all)
+		forget(ids, ids->all);
 	ids_free_directories(ids);
-	buf_free(&ids->recorded);
-	buf_free(&ids->live);
+	buf_free(&ids->key[RECORDED]);
+	buf_free(&ids->key[LIVE]);
 	free(ids);
 }
 
-/* What, whose, where, and the value. */
+/* Whose, what, of whom, where, and the value. */
 static int
-make_key(struct buf *key, const struct ids_place *at, struct slice value)
+make_key(struct ids *ids, enum side side, const struct ids_place *at, struct slice value)
 {
-	const char what[] = {(char)at->what, (char)(at->what == ACP_ID_REQUEST ? at->from : ACP_UNKNOWN)};
+	const char what[] = {(char)side, (char)at->what, (char)(at->what == ACP_ID_REQUEST ? at->from : ACP_UNKNOWN)};
+	struct buf *key = &ids->key[side];
 	size_t length;
 
 	key->n = 0;
@@ -70,21 +74,13 @@ make_key(struct buf *key, const struct ids_place *at, struct slice value)
 	return msg_id_key(value, key);
 }
 
+/* Under the key that was made last. */
 static struct id *
-find_recorded(struct ids *ids)
+find(const struct ids *ids, enum side side)
 {
 	struct id *id;
 
-	HASH_FIND(by_recorded_hh, ids->by_recorded, ids->recorded.p, ids->recorded.n, id);
-	return id;
-}
-
-static struct id *
-find_live(struct ids *ids)
-{
-	struct id *id;
-
-	HASH_FIND(by_live_hh, ids->by_live, ids->live.p, ids->live.n, id);
+	HASH_FIND(hh, ids->all, ids->key[side].p, ids->key[side].n, id);
 	return id;
 }
 
@@ -93,51 +89,49 @@ ids_judge(struct ids *ids, struct ids_place at, struct slice recorded, struct sl
 {
 	struct id *a, *b;
 
-	if (make_key(&ids->recorded, &at, recorded) < 0 || make_key(&ids->live, &at, live) < 0)
+	if (make_key(ids, RECORDED, &at, recorded) < 0 || make_key(ids, LIVE, &at, live) < 0)
 		return IDS_FAILED;
-	a = find_recorded(ids);
-	b = find_live(ids);
+	a = find(ids, RECORDED);
+	b = find(ids, LIVE);
 	if (!a && !b)
 		return IDS_NEW;
-	return a == b ? IDS_SAME : IDS_CONFLICT;
+	return a && a->twin == b ? IDS_SAME : IDS_CONFLICT;
 }
 
-static struct slice
-keep(char **to, struct slice s)
+/* Under the key that was made last. NULL out of memory. */
+static struct id *
+add(struct ids *ids, enum side side, enum acp_id what, struct slice value)
 {
-	struct slice copy = slice(*to, s.n);
-
-	memcpy(*to, s.p, s.n);
-	*to += s.n;
-	return copy;
-}
-
-/* Puts a pair in whose keys have just been made. */
-static int
-insert(struct ids *ids, enum acp_id what, struct slice recorded, struct slice live)
-{
-	struct id *id = calloc(1, sizeof(*id) + recorded.n + live.n + ids->recorded.n + ids->live.n);
-	char *to;
+	const struct buf *key = &ids->key[side];
+	struct id *id = calloc(1, sizeof(*id) + key->n + value.n);
 
 	if (!id)
-		return -1;
-	to = id->bytes;
+		return NULL;
 	id->what = what;
-	id->recorded = keep(&to, recorded);
-	id->live = keep(&to, live);
-	id->recorded_key = keep(&to, buf_slice(&ids->recorded));
-	id->live_key = keep(&to, buf_slice(&ids->live));
-	HASH_ADD_KEYPTR(by_recorded_hh, ids->by_recorded, id->recorded_key.p, id->recorded_key.n, id);
-	if (!id->by_recorded_hh.tbl) {
-		free(id);
+	memcpy(id->key, key->p, key->n);
+	id->value = slice(memcpy(id->key + key->n, value.p, value.n), value.n);
+	HASH_ADD(hh, ids->all, key, key->n, id);
+	if (id->hh.tbl)
+		return id;
+	free(id);
+	return NULL;
+}
+
+/* A pair whose keys were made last. */
+static int
+add_pair(struct ids *ids, enum acp_id what, struct slice recorded, struct slice live)
+{
+	struct id *a = add(ids, RECORDED, what, recorded), *b = a ? add(ids, LIVE, what, live) : NULL;
+
+	if (!a)
+		return -1;
+	if (!b) {
+		HASH_DEL(ids->all, a);
+		free(a);
 		return -1;
 	}
-	HASH_ADD_KEYPTR(by_live_hh, ids->by_live, id->live_key.p, id->live_key.n, id);
-	if (!id->by_live_hh.tbl) {
-		HASH_DELETE(by_recorded_hh, ids->by_recorded, id);
-		free(id);
-		return -1;
-	}
+	a->twin = b;
+	b->twin = a;
 	ids->temporary += is_temporary(what);
 	ids->renamed += !slice_eq(recorded, live);
 	return 0;
@@ -147,10 +141,10 @@ insert(struct ids *ids, enum acp_id what, struct slice recorded, struct slice li
 static void
 forget_oldest(struct ids *ids)
 {
-	struct id *id = ids->by_recorded, *next;
+	struct id *id = ids->all, *next;
 
 	for (; id && ids->temporary >= IDS_MOST; id = next) {
-		next = id->by_recorded_hh.next;
+		next = id->twin->hh.next;
 		if (is_temporary(id->what))
 			forget(ids, id);
 	}
@@ -165,7 +159,7 @@ ids_learn(struct ids *ids, struct ids_place at, struct slice recorded, struct sl
 		return v;
 	if (is_temporary(at.what))
 		forget_oldest(ids);
-	return insert(ids, at.what, recorded, live) < 0 ? IDS_FAILED : v;
+	return add_pair(ids, at.what, recorded, live) < 0 ? IDS_FAILED : v;
 }
 
 int
@@ -174,7 +168,7 @@ ids_renew(struct ids *ids, struct ids_place at, struct slice recorded, struct sl
 	struct id *id;
 
 	if (ids_judge(ids, at, recorded, live) == IDS_CONFLICT)
-		while ((id = find_recorded(ids)) || (id = find_live(ids)))
+		while ((id = find(ids, RECORDED)) || (id = find(ids, LIVE)))
 			forget(ids, id);
 	return ids_learn(ids, at, recorded, live) == IDS_FAILED ? -1 : 0;
 }
@@ -182,15 +176,15 @@ ids_renew(struct ids *ids, struct ids_place at, struct slice recorded, struct sl
 struct slice
 ids_live(struct ids *ids, struct ids_place at, struct slice recorded)
 {
-	struct id *id = make_key(&ids->recorded, &at, recorded) < 0 ? NULL : find_recorded(ids);
+	struct id *id = make_key(ids, RECORDED, &at, recorded) < 0 ? NULL : find(ids, RECORDED);
 
-	return id ? id->live : slice(NULL, 0);
+	return id ? id->twin->value : slice(NULL, 0);
 }
 
 struct slice
 ids_recorded(struct ids *ids, struct ids_place at, struct slice live)
 {
-	struct id *id = make_key(&ids->live, &at, live) < 0 ? NULL : find_live(ids);
+	struct id *id = make_key(ids, LIVE, &at, live) < 0 ? NULL : find(ids, LIVE);
 
-	return id ? id->recorded : slice(NULL, 0);
+	return id ? id->twin->value : slice(NULL, 0);
 }

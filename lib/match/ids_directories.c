@@ -11,7 +11,6 @@ enum { DIRECTORIES_MOST = 64 };
 struct owner {
 	UT_hash_handle hh;
 	struct directory *directories;
-	size_t length;
 	char key[];
 };
 
@@ -44,38 +43,38 @@ ids_free_directories(struct ids *ids)
 	free_directorys(ids->directories);
 }
 
-static int
-make_key(struct ids *ids, char what, struct slice id)
-{
-	ids->recorded.n = 0;
-	return buf_add(&ids->recorded, &what, 1) < 0 ? -1 : msg_id_key(id, &ids->recorded);
-}
-
 enum { OF_SESSION = 's', OF_REQUEST = 'r' };
 
 static struct owner *
 find_owner(struct ids *ids, char what, struct slice id)
 {
+	struct buf *key = &ids->key[RECORDED];
 	struct owner *h = NULL;
 
-	if (id.p && make_key(ids, what, id) == 0)
-		HASH_FIND(hh, ids->owners, ids->recorded.p, ids->recorded.n, h);
+	key->n = 0;
+	if (!id.p || buf_add(key, &what, 1) < 0)
+		return NULL;
+	if (msg_id_key(id, key) < 0)
+		key->n = 0;
+	else
+		HASH_FIND(hh, ids->owners, key->p, key->n, h);
 	return h;
 }
 
+/* It is made where it is not there. NULL out of memory. */
 static struct owner *
-add_owner(struct ids *ids, char what, struct slice id)
+get_owner(struct ids *ids, char what, struct slice id)
 {
-	struct owner *h;
+	struct owner *h = find_owner(ids, what, id);
+	const struct buf *key = &ids->key[RECORDED];
 
-	if (make_key(ids, what, id) < 0)
-		return NULL;
-	h = calloc(1, sizeof(*h) + ids->recorded.n);
+	if (h || key->n == 0)
+		return h;
+	h = calloc(1, sizeof(*h) + key->n);
 	if (!h)
 		return NULL;
-	h->length = ids->recorded.n;
-	memcpy(h->key, ids->recorded.p, h->length);
-	HASH_ADD(hh, ids->owners, key, h->length, h);
+	memcpy(h->key, key->p, key->n);
+	HASH_ADD(hh, ids->owners, key, key->n, h);
 	if (h->hh.tbl)
 		return h;
 	free(h);
@@ -160,7 +159,7 @@ learn(struct ids *ids, struct slice request, struct slice session, struct slice 
 {
 	char what = session.p ? OF_SESSION : OF_REQUEST;
 	struct slice id = session.p ? session : request;
-	struct owner *h = find_owner(ids, what, id);
+	struct owner *h;
 
 	if (recorded.n < 2 || live.n < 2)
 		return 0; /* the root holds everything and stands for nothing */
@@ -169,8 +168,7 @@ learn(struct ids *ids, struct slice request, struct slice session, struct slice 
 		return -1;
 	if (!id.p)
 		return 0;
-	if (!h)
-		h = add_owner(ids, what, id);
+	h = get_owner(ids, what, id);
 	return h ? add_directory(&h->directories, recorded, live, true) : -1;
 }
 
@@ -195,9 +193,7 @@ ids_begin_session(struct ids *ids, struct slice request, struct slice session)
 
 	if (!from)
 		return 0;
-	to = find_owner(ids, OF_SESSION, session);
-	if (!to)
-		to = add_owner(ids, OF_SESSION, session);
+	to = get_owner(ids, OF_SESSION, session);
 	if (!to)
 		return -1;
 	for (f = from->directories; f; f = f->next)

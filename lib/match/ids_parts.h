@@ -7,6 +7,8 @@
 
 #include "lib/match/ids.h"
 
+enum side { RECORDED, LIVE, SIDES };
+
 struct id;
 struct owner; /* the directories of a session */
 
@@ -18,15 +20,15 @@ struct directory {
 };
 
 struct ids {
-	struct id *by_recorded, *by_live;
-	size_t temporary;          /* how many there are of those that may be forgotten */
-	size_t renamed;          /* of all, those that are not their own twins */
+	struct id *all;          /* of both sides */
+	size_t temporary;        /* how many pairs there are of those that may be forgotten */
+	size_t renamed;          /* of all pairs, those that differ */
 	bool keep_paths;
 	bool moved;              /* some directory stands for another */
 	struct owner *owners;
 	struct directory *directories;  /* of all sessions, each pair once, the longest recorded ones first */
 	size_t ndirectories;
-	struct buf recorded, live; /* scratch */
+	struct buf key[SIDES];   /* scratch */
 };
 
 /* Is there no directory to be looked for in this string? */

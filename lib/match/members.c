@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-int
-members_add(struct members *ms, struct slice key, struct slice value)
+static int
+add(struct members *ms, struct slice key, struct slice value)
 {
 	struct member *more;
 
@@ -26,7 +26,7 @@ members_collect(struct members *ms, struct json_iter *it, struct slice key, stru
 	struct member *m;
 
 	for (; key.p; json_next(it, &key, &value))
-		if (members_add(ms, key, value) < 0)
+		if (add(ms, key, value) < 0)
 			return -1;
 	for (i = 0; i < ms->n; i++)
 		room += ms->at[i].key.n + 4;

@@ -19,7 +19,6 @@ struct members {
 };
 
 /* All that may fail return 0, or -1 out of memory. */
-int members_add(struct members *, struct slice key, struct slice value);
 /* Adds the member at hand (key p NULL: none) and all behind it, and reads the names of all. Call it once. */
 int members_collect(struct members *, struct json_iter *, struct slice key, struct slice value);
 /* Members of one name are partners; where there are several of a name, the first with the first. */

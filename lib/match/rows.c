@@ -45,27 +45,22 @@ run_length(const struct entry *e, size_t n)
 	return k;
 }
 
-/* Pairs equal numbers, the first with the first; with once, only those that occur once in each. False: out of memory. */
+/* Pairs the numbers that occur once in each row. False: out of memory. */
 static bool
-pair_equal(const uint64_t *a, size_t n, const uint64_t *b, size_t m, bool once, size_t *partner)
+pair_unique(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *partner)
 {
 	struct entry *x = sorted(a, n), *y = sorted(b, m);
 	size_t i = 0, j = 0, k, l;
+	uint64_t key;
 
 	while (x && y && i < n && j < m) {
+		key = x[i].key;
 		k = run_length(x + i, n - i);
 		l = run_length(y + j, m - j);
-		if (x[i].key == y[j].key && (!once || (k == 1 && l == 1)))
-			for (size_t p = 0; p < k && p < l; p++)
-				partner[x[i + p].at] = y[j + p].at;
-		if (x[i].key < y[j].key) {
-			i += k;
-		} else if (x[i].key > y[j].key) {
-			j += l;
-		} else {
-			i += k;
-			j += l;
-		}
+		if (key == y[j].key && k == 1 && l == 1)
+			partner[x[i].at] = y[j].at;
+		i += key <= y[j].key ? k : 0;
+		j += key >= y[j].key ? l : 0;
 	}
 	free(x);
 	free(y);
@@ -145,12 +140,12 @@ divide(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *partner
 	size_t from = 0, across = 0, i, j;
 	bool divided = false;
 
-	if (!pair_equal(a, n, b, m, true, partner) || rows_rising(partner, n) < 0)
+	if (!pair_unique(a, n, b, m, partner) || rows_rising(partner, n) < 0)
 		return -1;
 	for (i = 0; !divided && i < n; i++)
 		divided = partner[i] != ROWS_ALONE;
 	if (!divided)
-		return pair_equal(a, n, b, m, false, partner) ? rows_rising(partner, n) : -1;
+		return rows_match_any(a, n, b, m, partner) < 0 ? -1 : rows_rising(partner, n);
 	for (i = 0; i <= n; i++) {
 		if (i < n && partner[i] == ROWS_ALONE)
 			continue;
@@ -193,22 +188,25 @@ rows_match(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *par
 }
 
 int
-rows_match_any(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *partner, unsigned char *taken)
+rows_match_any(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *partner)
 {
 	struct entry *x = sorted(a, n), *y = sorted(b, m);
-	size_t i = 0, j = 0;
+	unsigned char *taken = calloc(m + 1, 1);
+	size_t i, j = 0;
 
-	while (x && y && i < n && j < m) {
-		if (partner[x[i].at] != ROWS_ALONE || x[i].key < y[j].key) {
+	for (i = 0; taken && i < n; i++)
+		if (partner[i] != ROWS_ALONE)
+			taken[partner[i]] = 1;
+	for (i = 0; x && y && taken && i < n && j < m;) {
+		if (partner[x[i].at] != ROWS_ALONE || x[i].key < y[j].key)
 			i++;
-		} else if (taken[y[j].at] || x[i].key > y[j].key) {
+		else if (taken[y[j].at] || x[i].key > y[j].key)
 			j++;
-		} else {
-			partner[x[i++].at] = y[j].at;
-			taken[y[j++].at] = 1;
-		}
+		else
+			partner[x[i++].at] = y[j++].at;
 	}
 	free(x);
 	free(y);
-	return x && y ? 0 : -1;
+	free(taken);
+	return x && y && taken ? 0 : -1;
 }

@@ -12,11 +12,8 @@
 
 /* partner[i] is set to the index in b of the number that is a[i], or ROWS_ALONE; the indexes rise. 0, or -1 out of memory. */
 int rows_match(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *partner);
-/*
- * The same in any order: each a[i] whose partner is ROWS_ALONE gets the first equal b[j] that nobody has. taken has m
- * elements, and says which of b are; it is kept up to date.
- */
-int rows_match_any(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *partner, unsigned char *taken);
+/* The same in any order: each a[i] whose partner is ROWS_ALONE gets the first equal b[j] that is nobody's partner. */
+int rows_match_any(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *partner);
 /* Of rising[i], sets to ROWS_ALONE the fewest so that the others rise. 0, or -1 out of memory. */
 int rows_rising(size_t *rising, size_t n);
 
