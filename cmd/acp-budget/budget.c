@@ -127,11 +127,10 @@ put_text(struct slice string, struct buf *to)
 static bool
 check_limits(struct tool *t, struct budget *b)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	bool yes = limits_reached(t, b->tag.session, false, &text);
 
 	tool_check(t, buf_add_slice(&b->why, buf_slice(&text)));
-	buf_free(&text);
 	return yes;
 }
 
@@ -192,7 +191,7 @@ static int
 nudge(struct tool *t, struct budget *b)
 {
 	struct session *s = b->tag.session;
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	int r = nudge_put(t, b, &text);
 
 	status_progress(t, b);
@@ -200,7 +199,6 @@ nudge(struct tool *t, struct budget *b)
 		r = echo_expect(&s->nudge, buf_slice(&text));
 	if (r == 0)
 		r = session_ask(t, s, buf_slice(&text), &b->tag);
-	buf_free(&text);
 	if (r < 0)
 		return -1;
 	b->continuations++;
@@ -257,7 +255,7 @@ add_outcome(struct tool *t, struct budget *b, const struct turn_end *e)
 	enum usage_basis basis = usage_session_basis(t->usage, b->tag.session->usage);
 	struct json_error error;
 	struct slice base, stop;
-	struct buf sum = {0};
+	SCOPED struct buf sum = {0};
 	struct msg m;
 	int r;
 
@@ -267,7 +265,6 @@ add_outcome(struct tool *t, struct budget *b, const struct turn_end *e)
 	if (json_type(base) != JSON_OBJECT || json_type(e->outcome) != JSON_OBJECT)
 		return 0;
 	r = usage_add_answers(base, e->outcome, b->holds_idle, basis, &sum) || splice_text(b, base, buf_slice(&sum));
-	buf_free(&sum);
 	if (r || msg_scan(held_text(b), &m, &error) == MSG_NOISE)
 		return -1;
 	stop = json_get(turn_outcome(&m), acp_stop_reason);

@@ -51,18 +51,17 @@ clock_see(struct tool *t, enum acp_direction dir, const struct message *message)
 static void
 put_idle(struct tool *t, const struct session *s, struct slice error)
 {
-	struct buf update = {0};
+	SCOPED struct buf update = {0};
 
 	tool_check(t, buf_printf(&update, "{\"%s\":\"state_update\",\"state\":\"idle\",\"%s\":\"error\"", acp_update_kind, acp_stop_reason)
 		|| json_add_member(&update, "error", error) || buf_add(&update, "}", 1));
 	session_update(t, s, buf_slice(&update));
-	buf_free(&update);
 }
 
 static void
 put_errors(struct tool *t, struct session *s, const char *why)
 {
-	struct buf error = {0}, text = {0};
+	SCOPED struct buf error = {0}, text = {0};
 	struct open *o;
 
 	tool_check(t, buf_printf(&text, "%s: %s", tool_name, why) || buf_printf(&error, "{\"code\":%d,\"message\":", ACP_ERR_INTERNAL)
@@ -77,8 +76,6 @@ put_errors(struct tool *t, struct session *s, const char *why)
 	}
 	if (s->busy)
 		put_idle(t, s, buf_slice(&error));
-	buf_free(&error);
-	buf_free(&text);
 }
 
 /* Responds to all prompts of the client in the agent's place. */
@@ -103,7 +100,7 @@ static void
 act_on_silence(struct tool *t, struct session *s)
 {
 	static const char *const what[] = {"", ": cancelled", ": answered in its place"};
-	struct buf why = {0};
+	SCOPED struct buf why = {0};
 
 	if (tool_check(t, buf_printf(&why, "no message from the agent for %.3gs", (double)t->options->max_silence * ++s->silent / 1e6)
 			|| !buf_string(&why)))
@@ -115,7 +112,6 @@ act_on_silence(struct tool *t, struct session *s)
 		session_cancel(t, s);
 	if (s->silent == 3)
 		answer_all(t, s, why.p);
-	buf_free(&why);
 }
 
 /* Acts if the agent was silent for too long. Returns when to check again; 0: not before a message comes. */
@@ -153,14 +149,13 @@ clock_rings(struct tool *t)
 {
 	uint64_t now = frame_now(t->frame), when;
 	struct budget *b, *next;
-	struct session *s;
 
 	t->alarm = 0;
 	LL_FOREACH_SAFE(t->budgets, b, next) {
 		if (expire_deadline(t, &b->deadline, now) && !b->over)
 			budget_give_up(t, b);
 	}
-	for (s = t->sessions; s; s = s->hh.next) {
+	for (struct session *s = t->sessions; s; s = s->hh.next) {
 		if (expire_deadline(t, &s->deadline, now) && s->asked)
 			ahead_give_up(t, s);
 		when = check_silence(t, s, now);

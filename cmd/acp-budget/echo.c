@@ -54,11 +54,9 @@ is_piece(struct echo *e, struct slice text)
 static bool
 is_ours(struct slice block)
 {
-	struct buf text = {0};
-	bool yes = block_text(block, &text) > 0 && is_marked(buf_slice(&text));
+	SCOPED struct buf text = {0};
 
-	buf_free(&text);
-	return yes;
+	return block_text(block, &text) > 0 && is_marked(buf_slice(&text));
 }
 
 /* Leaves our blocks out of a message. 0; 1 where nothing is left of it; -1 out of memory. */
@@ -66,7 +64,7 @@ static int
 cut_blocks(struct frame *f, struct slice content)
 {
 	struct json_iter it = {.in = content};
-	struct buf rest = {0};
+	SCOPED struct buf rest = {0};
 	struct slice key, block;
 	bool any = false;
 	int r = 0;
@@ -81,7 +79,6 @@ cut_blocks(struct frame *f, struct slice content)
 		r = 1;
 	else if (r == 0 && any)
 		r = buf_add(&rest, "]", 1) || frame_replace(f, content, buf_slice(&rest)) ? -1 : 0;
-	buf_free(&rest);
 	return r;
 }
 
@@ -98,7 +95,7 @@ enum verdict
 echo_see(struct tool *t, struct session *s, struct slice update)
 {
 	struct slice content = json_get(update, acp_content);
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	bool ours;
 	int r = 0;
 
@@ -112,6 +109,5 @@ echo_see(struct tool *t, struct session *s, struct slice update)
 	if (!ours && r == 0)
 		r = json_type(content) == JSON_ARRAY ? cut_blocks(t->frame, content) : cut_text(t->frame, json_get(content, "text"));
 	tool_check(t, r < 0);
-	buf_free(&text);
 	return ours || r > 0 ? VERDICT_DROP : VERDICT_PASS;
 }

@@ -8,13 +8,11 @@ static void
 see_text(struct session *s, struct slice kind, struct slice update)
 {
 	static const char *const agent_text_kinds[] = {"agent_message_chunk", "agent_thought_chunk", "agent_message", "agent_thought"};
-	struct buf text = {0};
-	size_t i;
+	SCOPED struct buf text = {0};
 
-	for (i = 0; i < sizeof(agent_text_kinds) / sizeof(agent_text_kinds[0]); i++)
+	for (size_t i = 0; i < sizeof(agent_text_kinds) / sizeof(agent_text_kinds[0]); i++)
 		if (json_string_is(kind, agent_text_kinds[i]))
 			s->streamed += content_text(update, &text);
-	buf_free(&text);
 }
 
 /* The session of the client's whose child this report is about, or NULL. */
@@ -23,11 +21,10 @@ parent_of(struct tool *t, const struct usage_report *r)
 {
 	const struct usage_session *u = NULL;
 	struct session *s = NULL;
-	struct buf plain = {0};
+	SCOPED struct buf plain = {0};
 
 	if (r->session.p && json_unescape(r->session, &plain) == 0 && plain.p)
 		u = usage_find_session(t->usage, buf_slice(&plain));
-	buf_free(&plain);
 	while (u && u->parent)
 		u = u->parent;
 	if (u)
@@ -214,14 +211,13 @@ end(void *state, struct frame *f)
 	struct tool *t = state;
 	const char *why = t->end_reason ? t->end_reason : "the stream has ended";
 	struct budget *b, *next;
-	struct session *s;
 
 	(void)f;
 	LL_FOREACH_SAFE(t->budgets, b, next) {
 		b->nudging = false;
 		budget_end(t, b, b->why.n && buf_string(&b->why) ? b->why.p : why);
 	}
-	for (s = t->sessions; s; s = s->hh.next) {
+	for (struct session *s = t->sessions; s; s = s->hh.next) {
 		limits_report_unenforced(t, s, s->turns > 0);
 		prompts_refused(t, s, ACP_ERR_INTERNAL, why);
 	}

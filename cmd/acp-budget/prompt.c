@@ -79,14 +79,13 @@ note_forwarded(struct tool *t, struct session *s, const struct msg *m, struct in
 static bool
 refuse_at_limit(struct tool *t, struct session *s, struct held *held)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	bool yes;
 
 	limits_check(t, s);
 	yes = limits_reached(t, s, true, &text);
 	if (yes && !tool_check(t, !buf_string(&text)))
 		tool_reply_error(t, held, ACP_ERR_INTERNAL, text.p);
-	buf_free(&text);
 	return yes;
 }
 
@@ -121,7 +120,7 @@ release_prompt(struct tool *t, struct session *s, struct held *held)
 	struct slice line = frame_held_text(held);
 	struct insertion in = {0};
 	struct splice splice;
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	struct json_error error;
 	struct msg m;
 
@@ -131,7 +130,6 @@ release_prompt(struct tool *t, struct session *s, struct held *held)
 	if (in.at)
 		tool_check(t, splice_write(line, &splice, 1, &text));
 	frame_release(t->frame, held, VERDICT_PASS, in.at && text.n ? buf_slice(&text) : slice(NULL, 0));
-	buf_free(&text);
 	buf_free(&in.with);
 }
 
@@ -168,7 +166,7 @@ prompts_refused(struct tool *t, struct session *s, int code, const char *why)
 static void
 prompts_cancelled(struct tool *t, struct session *s)
 {
-	struct buf result = {0};
+	SCOPED struct buf result = {0};
 	struct waiting *w;
 
 	/* In v2 a result says that the prompt was accepted. */
@@ -178,7 +176,6 @@ prompts_cancelled(struct tool *t, struct session *s)
 		tool_check(t, frame_reply(t->frame, w->held, buf_slice(&result)));
 		waiting_end(t, s, w, false);
 	}
-	buf_free(&result);
 }
 
 /* --- --at: when the context has reached a level, a text is sent before the next prompt --- */
@@ -259,9 +256,7 @@ ahead_answered(struct tool *t, struct session *s)
 void
 ahead_rearm(const struct tool *t, struct session *s)
 {
-	size_t i;
-
-	for (i = 0; i < t->options->nat; i++)
+	for (size_t i = 0; i < t->options->nat; i++)
 		if (!is_at(s, t->options->at[i].level))
 			s->fired &= ~(1u << i);
 }
@@ -309,10 +304,9 @@ withdraw_waiting(struct tool *t, struct slice id)
 {
 	struct json_error error;
 	struct waiting *w;
-	struct session *s;
 	struct msg m;
 
-	for (s = t->sessions; s; s = s->hh.next) {
+	for (struct session *s = t->sessions; s; s = s->hh.next) {
 		LL_FOREACH(s->waiting, w) {
 			if (msg_scan(frame_held_text(w->held), &m, &error) != MSG_REQUEST || !msg_same_id(m.id, id))
 				continue;

@@ -24,11 +24,10 @@ tool_check(struct tool *t, int r)
 void
 tool_reply_error(struct tool *t, struct held *held, int code, const char *why)
 {
-	struct buf message = {0};
+	SCOPED struct buf message = {0};
 
 	tool_check(t, buf_printf(&message, "%s: %s", tool_name, why) || !buf_string(&message)
 		|| frame_reply_error(t->frame, held, code, message.p, slice(NULL, 0)));
-	buf_free(&message);
 }
 
 /* --- the alarm --- */
@@ -123,7 +122,7 @@ struct session *
 session_of(struct tool *t, struct slice id, bool make)
 {
 	struct session *s = NULL;
-	struct buf plain = {0};
+	SCOPED struct buf plain = {0};
 
 	if (json_type(id) != JSON_STRING)
 		return NULL;
@@ -135,7 +134,6 @@ session_of(struct tool *t, struct slice id, bool make)
 		tool_check(t, !(s = session_new(t, buf_slice(&plain), id)));
 	if (s && !s->usage)
 		s->usage = usage_find_session(t->usage, buf_slice(&plain));
-	buf_free(&plain);
 	return s;
 }
 
@@ -192,7 +190,7 @@ session_prompted(struct tool *t, struct session *s)
 int
 session_ask(struct tool *t, struct session *s, struct slice text, void *tag)
 {
-	struct buf params = {0};
+	SCOPED struct buf params = {0};
 	int r;
 
 	session_prompted(t, s);
@@ -200,19 +198,17 @@ session_ask(struct tool *t, struct session *s, struct slice text, void *tag)
 		|| buf_printf(&params, ",\"%s\":[{\"type\":\"text\",\"text\":", acp_prompt) || json_quote(text, &params)
 		|| buf_add_string(&params, "}]}")
 		|| frame_request(t->frame, ACP_DOWN, acp_name(ACP_SESSION_PROMPT, ACP_PLAIN), buf_slice(&params), tag);
-	buf_free(&params);
 	return tool_check(t, r);
 }
 
 void
 session_update(struct tool *t, const struct session *s, struct slice update)
 {
-	struct buf params = {0};
+	SCOPED struct buf params = {0};
 
 	tool_check(t, buf_add(&params, "{", 1) || json_add_member(&params, acp_session_id, s->id)
 		|| json_add_member(&params, acp_update, update) || buf_add(&params, "}", 1)
 		|| frame_notify(t->frame, ACP_UP, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params)));
-	buf_free(&params);
 }
 
 bool
@@ -224,22 +220,20 @@ session_runs(const struct session *s)
 void
 session_cancel(struct tool *t, const struct session *s)
 {
-	struct buf params = {0};
+	SCOPED struct buf params = {0};
 
 	tool_check(t, buf_add(&params, "{", 1) || json_add_member(&params, acp_session_id, s->id) || buf_add(&params, "}", 1)
 		|| frame_notify(t->frame, ACP_DOWN, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)));
-	buf_free(&params);
 }
 
 void
 session_report(struct tool *t, const struct session *s, const char *format, ...)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	va_list args;
 
 	va_start(args, format);
 	if (buf_vprintf(&text, format, args) == 0 && buf_string(&text))
 		frame_warn(t->frame, "%s: %s", s->text, text.p);
 	va_end(args);
-	buf_free(&text);
 }

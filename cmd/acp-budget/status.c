@@ -78,40 +78,35 @@ status_open(struct tool *t)
 static void
 to_terminal(struct tool *t, const struct session *s, const char *text)
 {
-	struct buf line = {0};
+	SCOPED struct buf line = {0};
 
 	if (buf_add_string(&line, "\r\033[K") == 0 && text_plain(&line, slice_of(s->text)) == 0 &&
 		buf_add_string(&line, ": ") == 0 && text_plain(&line, slice_of(text)) == 0 && buf_add_string(&line, "\r\n") == 0)
 		cli_write_now(t->tty, buf_slice(&line));
-	buf_free(&line);
 }
 
 /* What the client shows as a notice, or as the agent's thoughts. */
 static int
 put_update(struct tool *t, const char *text, struct buf *to)
 {
-	struct buf line = {0};
-	int r;
+	SCOPED struct buf line = {0};
 
 	if (t->options->status == STATUS_NOTICE)
 		return buf_printf(to, "{\"%s\":\"notice\",\"severity\":\"info\",\"title\":", acp_update_kind)
 			|| json_quote(slice_of(text), to) || buf_add_string(to, "}") ? -1 : 0;
-	r = buf_printf(&line, "%s\n", text) || buf_printf(to, "{\"%s\":\"agent_thought_chunk\",", acp_update_kind)
+	return buf_printf(&line, "%s\n", text) || buf_printf(to, "{\"%s\":\"agent_thought_chunk\",", acp_update_kind)
 		|| (t->v2 && buf_printf(to, "\"messageId\":\"%s-%" PRIu64 "\",", tool_name, ++t->thoughts))
 		|| buf_printf(to, "\"%s\":{\"type\":\"text\",\"text\":", acp_content) || json_quote(buf_slice(&line), to)
 		|| buf_add_string(to, "}}") ? -1 : 0;
-	buf_free(&line);
-	return r;
 }
 
 static void
 to_client(struct tool *t, const struct session *s, const char *text)
 {
-	struct buf update = {0};
+	SCOPED struct buf update = {0};
 
 	if (!tool_check(t, put_update(t, text, &update)))
 		session_update(t, s, buf_slice(&update));
-	buf_free(&update);
 }
 
 static void
@@ -138,19 +133,17 @@ report_status(struct tool *t, const struct session *s, struct buf *text)
 void
 status_progress(struct tool *t, const struct budget *b)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
 	if (put_used(b, &text) == 0 && put_time_left(b, frame_now(t->frame), &text) == 0)
 		report_status(t, b->tag.session, &text);
-	buf_free(&text);
 }
 
 void
 status_end(struct tool *t, const struct budget *b, const char *why)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
 	if (put_used(b, &text) == 0 && (!why || buf_printf(&text, ": %s", why) == 0))
 		report_status(t, b->tag.session, &text);
-	buf_free(&text);
 }

@@ -30,9 +30,7 @@ blank(const char *p, const char *end)
 static bool
 blank_before(const char *from, const char *p)
 {
-	size_t n;
-
-	for (n = 1; n <= 3 && (size_t)(p - from) >= n; n++)
+	for (size_t n = 1; n <= 3 && (size_t)(p - from) >= n; n++)
 		if (blank(p - n, p) == n)
 			return true;
 	return false;
@@ -208,7 +206,7 @@ target_in_prompt(struct slice blocks)
 {
 	struct json_iter it = {.in = blocks};
 	struct slice key, block, text;
-	struct buf plain = {0};
+	SCOPED struct buf plain = {0};
 	uint64_t n = 0;
 
 	while (n == 0 && json_next(&it, &key, &block)) {
@@ -219,6 +217,5 @@ target_in_prompt(struct slice blocks)
 		if (json_unescape(text, &plain) == 0)
 			n = target_in(buf_slice(&plain));
 	}
-	buf_free(&plain);
 	return n;
 }

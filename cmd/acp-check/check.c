@@ -25,11 +25,9 @@ check_open(struct check *c, const struct options *o)
 void
 check_close(struct check *c)
 {
-	size_t i;
-
 	connection_close(&c->c);
 	schema_findings_free(&c->found);
-	for (i = 0; i < RULES; i++)
+	for (size_t i = 0; i < RULES; i++)
 		buf_free(&c->examples[i]);
 	buf_free(&c->text);
 	buf_free(&c->out.own);
@@ -42,10 +40,9 @@ static void
 check_node(struct check *c, unsigned node, struct slice value, const char *root)
 {
 	struct schema_findings *f = &c->found;
-	size_t i;
 
 	schema_check(f, node, value, root);
-	for (i = 0; i < f->n && !f->failed; i++)
+	for (size_t i = 0; i < f->n && !f->failed; i++)
 		check_find(c, f->at[i].rule, f->text.p + f->at[i].path, f->text.p + f->at[i].expected, f->at[i].found);
 	c->failed |= f->failed;
 }

@@ -31,7 +31,6 @@ void
 connection_close(struct connection *c)
 {
 	struct request *r;
-	size_t i;
 
 	while (c->sessions)
 		session_drop(c, c->sessions);
@@ -43,7 +42,7 @@ connection_close(struct connection *c)
 		requests_done(r);
 	}
 	requests_free(c->requests);
-	for (i = 0; i < sizeof(c->capabilities) / sizeof(*c->capabilities); i++)
+	for (size_t i = 0; i < sizeof(c->capabilities) / sizeof(*c->capabilities); i++)
 		buf_free(&c->capabilities[i]);
 	buf_free(&c->initialize_params);
 	buf_free(&c->text);
@@ -132,10 +131,9 @@ forget_oldest(struct connection *c)
 {
 	struct call *oldest = c->calls;
 	uint64_t serial;
-	struct session *s;
 
 	memcpy(&serial, oldest->key, sizeof(serial));
-	for (s = oldest->finished ? NULL : c->sessions; s; s = s->hh.next)
+	for (struct session *s = oldest->finished ? NULL : c->sessions; s; s = s->hh.next)
 		if (s->serial == serial)
 			s->open_calls--;
 	call_drop(c, oldest);

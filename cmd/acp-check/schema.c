@@ -62,9 +62,7 @@ is_name(struct slice string, unsigned name)
 const struct schema_method *
 schema_method(const struct schema *schema, struct slice name)
 {
-	const struct schema_method *m;
-
-	for (m = schema_methods; m < schema_methods + sizeof(schema_methods) / sizeof(*m); m++)
+	for (const struct schema_method *m = schema_methods; m < schema_methods + sizeof(schema_methods) / sizeof(*m); m++)
 		if (m->sets & schema->set && is_name(name, m->name))
 			return m;
 	return NULL;
@@ -128,13 +126,12 @@ expect_types(struct walk *w, const struct place *place, unsigned types, struct s
 	static const char *const names[] = {"null", "a boolean", "an integer", "a number", "a string", "an array", "an object"};
 	struct buf *text = find(w, RULE_SCHEMA, place, found);
 	const char *before = "";
-	size_t i;
 
 	if (!text)
 		return;
 	if (types & SCHEMA_FRACTION)
 		types &= ~(unsigned)SCHEMA_INTEGER;
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		if (!(types & 1U << i))
 			continue;
 		w->to->failed |= buf_printf(text, "%s%s", before, names[i]) < 0;
@@ -210,17 +207,15 @@ value_at(const struct json_iter *it)
 static bool
 is_whole(struct slice number)
 {
-	struct buf key = {0};
+	SCOPED struct buf key = {0};
 	bool whole = true;
-	size_t i;
 
-	for (i = number.p[0] == '-'; i < number.n; i++) {
+	for (size_t i = number.p[0] == '-'; i < number.n; i++) {
 		if (number.p[i] < '0' || number.p[i] > '9') {
 			whole = json_number_key(number, &key, &whole) == 0 && whole;
 			break;
 		}
 	}
-	buf_free(&key);
 	return whole;
 }
 
@@ -455,12 +450,11 @@ expect_tag(struct walk *w, const struct schema_node *n, struct json_iter *it, co
 	bool is_update = strcmp(schema_names[n->tag].p, acp_update_kind) == 0 && json_type(tag) == JSON_STRING;
 	struct buf *text;
 	char quoted[80];
-	size_t i;
 
 	snprintf(quoted, sizeof(quoted), "\"%s\"", schema_names[n->tag].p);
 	member.key = slice_of(quoted);
 	text = find(w, is_update ? RULE_UNKNOWN_UPDATE : RULE_SCHEMA, &member, tag);
-	for (i = 0; text && i < n->nbranches; i++)
+	for (size_t i = 0; text && i < n->nbranches; i++)
 		add_name(w, text, i, b[i].value);
 	if (text)
 		w->to->failed |= buf_add(text, "", 1) < 0;

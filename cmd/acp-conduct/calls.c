@@ -85,7 +85,7 @@ call_find(const struct port *to, struct slice id)
 struct call *
 call_find_origin(const struct port *from, struct slice id)
 {
-	struct buf wanted = {0}, key = {0};
+	SCOPED struct buf wanted = {0}, key = {0};
 	struct call *c = NULL;
 
 	if (msg_id_key(id, &wanted) == 0) {
@@ -95,8 +95,6 @@ call_find_origin(const struct port *from, struct slice id)
 				break;
 		}
 	}
-	buf_free(&wanted);
-	buf_free(&key);
 	return c;
 }
 

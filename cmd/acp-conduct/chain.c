@@ -68,7 +68,6 @@ static struct component *
 add(struct chain *ch, size_t at, enum kind kind)
 {
 	struct component *c = realloc(ch->components, (ch->total + 1) * sizeof(*c));
-	size_t i;
 
 	if (!c)
 		return NULL;
@@ -80,7 +79,7 @@ add(struct chain *ch, size_t at, enum kind kind)
 	if (kind == KIND_PEER)
 		return c;
 	ch->n++;
-	for (i = ch->n; i < ch->total; i++)
+	for (size_t i = ch->n; i < ch->total; i++)
 		ch->components[i].owner += ch->components[i].owner >= at;
 	return c;
 }
@@ -243,12 +242,11 @@ name_component(struct chain *ch, struct component *c)
 {
 	struct slice base = base_name(c);
 	unsigned same = 1;
-	size_t i;
 
 	/* The agent's name is taken before all others. */
 	if (c->kind < KIND_AGENT && slice_is(base, "agent"))
 		same++;
-	for (i = 0; &ch->components[i] != c; i++)
+	for (size_t i = 0; &ch->components[i] != c; i++)
 		if (slice_eq(base_name(&ch->components[i]), base))
 			same++;
 	free(c->name);
@@ -265,9 +263,7 @@ name_component(struct chain *ch, struct component *c)
 int
 chain_name(struct chain *ch)
 {
-	size_t i;
-
-	for (i = 0; i < ch->total; i++) {
+	for (size_t i = 0; i < ch->total; i++) {
 		ch->components[i].chain = ch;
 		if (name_component(ch, &ch->components[i]) < 0)
 			return -1;
@@ -368,9 +364,7 @@ chain_count_death(struct component *c)
 void
 chain_free(struct chain *ch)
 {
-	size_t i;
-
-	for (i = 0; i < ch->total; i++) {
+	for (size_t i = 0; i < ch->total; i++) {
 		free(ch->components[i].name);
 		free(ch->components[i].peer);
 		free(ch->components[i].words);

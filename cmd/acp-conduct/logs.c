@@ -96,10 +96,9 @@ static int
 name_ways(struct logs *l)
 {
 	const struct chain *ch = l->route->chain;
-	enum acp_direction dir;
 	size_t i, above;
 
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		l->ways[dir] = calloc(l->nhops, sizeof(*l->ways[dir]));
 		if (!l->ways[dir])
 			return -1;
@@ -118,7 +117,6 @@ name_hops(struct logs *l)
 {
 	static char successor[] = "successor";
 	const struct chain *ch = l->route->chain;
-	size_t i;
 
 	l->nhops = row(ch) + ch->total - ch->n;
 	l->names = calloc(l->nhops + 1, sizeof(*l->names));
@@ -126,7 +124,7 @@ name_hops(struct logs *l)
 		return -1;
 	if (!ch->has_agent)
 		l->names[ch->n] = successor;
-	for (i = 0; i < ch->total; i++)
+	for (size_t i = 0; i < ch->total; i++)
 		l->names[i < ch->n ? i : i - ch->n + row(ch)] = ch->components[i].name;
 	return name_ways(l);
 }
@@ -153,11 +151,8 @@ open_logs(struct logs *l, const char *trace_path, const char *record_path, char 
 static void
 free_ways(struct logs *l)
 {
-	enum acp_direction dir;
-	size_t i;
-
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
-		for (i = 0; l->ways[dir] && i < l->nhops; i++)
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		for (size_t i = 0; l->ways[dir] && i < l->nhops; i++)
 			free(l->ways[dir][i]);
 		free(l->ways[dir]);
 	}

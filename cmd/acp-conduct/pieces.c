@@ -115,8 +115,6 @@ fail:
 int
 pieces_hold(struct pieces *to, const struct pieces *t)
 {
-	unsigned i;
-
 	*to = *t;
 	if (t->more) {
 		to->more = malloc(t->n * sizeof(*t->more));
@@ -126,7 +124,7 @@ pieces_hold(struct pieces *to, const struct pieces *t)
 		}
 		memcpy(to->more, t->more, t->n * sizeof(*t->more));
 	}
-	for (i = 0; i < t->n; i++)
+	for (unsigned i = 0; i < t->n; i++)
 		block_hold(parts_of(to)[i].block);
 	return 0;
 }
@@ -135,9 +133,8 @@ int
 pieces_put(const struct pieces *t, struct endpoint *out)
 {
 	const struct output_part *at = parts_of(t);
-	unsigned i;
 
-	for (i = 0; i < t->n; i++)
+	for (unsigned i = 0; i < t->n; i++)
 		if (endpoint_put(out, at[i].block, at[i].text) < 0)
 			return -1;
 	return 0;
@@ -147,9 +144,8 @@ int
 pieces_write(const struct pieces *t, struct buf *to)
 {
 	const struct output_part *at = parts_of(t);
-	unsigned i;
 
-	for (i = 0; i < t->n; i++)
+	for (unsigned i = 0; i < t->n; i++)
 		if (buf_add_slice(to, at[i].text) < 0)
 			return -1;
 	return 0;
@@ -158,9 +154,7 @@ pieces_write(const struct pieces *t, struct buf *to)
 void
 pieces_drop(struct pieces *t)
 {
-	unsigned i;
-
-	for (i = 0; i < t->n; i++)
+	for (unsigned i = 0; i < t->n; i++)
 		block_drop(parts_of(t)[i].block);
 	free(t->more);
 	*t = (struct pieces){0};

@@ -65,7 +65,7 @@ wants_notices(const struct port *p)
 static int
 make_notice(const struct memory *m, const struct session *s, struct buf *params)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	int r = buf_printf(&text, "The agent ended unexpectedly (%.*s) and was restarted. %s", (int)m->how.n, m->how.p,
 		s->lost ? s->why.p : "This session continues; requests that were in progress have failed.");
 
@@ -74,7 +74,6 @@ make_notice(const struct memory *m, const struct session *s, struct buf *params)
 			s->id.p, acp_update, acp_update_kind, s->lost ? "error" : "warning");
 	if (r == 0)
 		r = json_quote(buf_slice(&text), params) < 0 ? -1 : buf_add_string(params, "}}");
-	buf_free(&text);
 	return r;
 }
 
@@ -82,7 +81,7 @@ make_notice(const struct memory *m, const struct session *s, struct buf *params)
 static void
 send_notice(struct port *p, struct session *s)
 {
-	struct buf params = {0}, text = {0};
+	SCOPED struct buf params = {0}, text = {0};
 	struct line line = {0};
 	int r = make_notice(p->memory, s, &params);
 
@@ -93,8 +92,6 @@ send_notice(struct port *p, struct session *s)
 	if (r == 0)
 		route_line(p, INPUT_LINE, &line);
 	out_of_memory(p, r);
-	buf_free(&params);
-	buf_free(&text);
 }
 
 static void
@@ -126,12 +123,11 @@ ask(struct port *p, const char *method, struct slice params)
 static void
 ask_to_set(struct port *p, const char *method, const char *member, struct slice value)
 {
-	struct buf params = {0};
+	SCOPED struct buf params = {0};
 	struct slice id = buf_slice(&p->memory->at->id);
 
 	out_of_memory(p, buf_printf(&params, "{\"%s\":%.*s,\"%s\":%.*s}", acp_session_id, (int)id.n, id.p, member, (int)value.n, value.p));
 	ask(p, method, buf_slice(&params));
-	buf_free(&params);
 }
 
 /* The current value of an option: a string or a boolean; else p NULL. */
@@ -170,12 +166,11 @@ static void
 ask_to_set_option(struct port *p, struct slice id, struct slice value)
 {
 	struct slice session = buf_slice(&p->memory->at->id);
-	struct buf params = {0};
+	SCOPED struct buf params = {0};
 
 	out_of_memory(p, buf_printf(&params, "{\"%s\":%.*s,\"configId\":%.*s,%s\"value\":%.*s}", acp_session_id, (int)session.n, session.p,
 		(int)id.n, id.p, json_type(value) == JSON_STRING ? "" : "\"type\":\"boolean\",", (int)value.n, value.p));
 	ask(p, acp_name(ACP_SESSION_SET_CONFIG, ACP_PLAIN), buf_slice(&params));
-	buf_free(&params);
 }
 
 /* The first two steps are the mode and the model; then come the options. */
@@ -188,9 +183,8 @@ set_next_option(struct port *p)
 	struct memory *m = p->memory;
 	struct json_iter it = {.in = buf_slice(&m->at->state.options)};
 	struct slice key, option, id, value;
-	size_t i;
 
-	for (i = STEP_OPTIONS; it.in.n && json_next(&it, &key, &option); i++) {
+	for (size_t i = STEP_OPTIONS; it.in.n && json_next(&it, &key, &option); i++) {
 		value = current_value(option);
 		id = value.p ? memory_get(option, "id", JSON_STRING) : value;
 		if (i < m->step || !id.p || !differs(buf_slice(&m->now.options), id, value))
@@ -265,7 +259,7 @@ static void
 log_in(struct port *p)
 {
 	struct memory *m = p->memory;
-	struct buf method = {0};
+	SCOPED struct buf method = {0};
 
 	m->logging_in = m->login_method.n > 0;
 	if (!m->logging_in) {
@@ -276,7 +270,6 @@ log_in(struct port *p)
 		ask(p, method.p, m->login.n ? buf_slice(&m->login) : slice(NULL, 0));
 	else
 		route_no_memory(p->route);
-	buf_free(&method);
 }
 
 size_t

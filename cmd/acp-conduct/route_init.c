@@ -29,7 +29,7 @@ ask(struct port *p, struct call *c)
 {
 	struct splices s = {.n = 0};
 	struct json_error error;
-	struct buf name = {0};
+	SCOPED struct buf name = {0};
 	char number[SLICE_DIGITS];
 	struct msg m;
 
@@ -40,7 +40,6 @@ ask(struct port *p, struct call *c)
 	splice_value(&s, m.method, question(p, &name));
 	splice_value(&s, m.id, slice_digits(c->id, number));
 	route_emit(&(struct outgoing){.to = p, .dir = ACP_DOWN, .kind = ENTRY_RESPONSE, .text = buf_slice(&p->init), .splices = &s});
-	buf_free(&name);
 }
 
 int
@@ -85,7 +84,7 @@ int
 route_ask(struct port *p, const char *method, struct slice params)
 {
 	struct splices s = {.n = 0};
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	struct msg m;
 	struct call *c = msg_make_request(&text, slice_of("0"), method, params) < 0 ? NULL : own_call(p, buf_slice(&text), &m);
 	char number[SLICE_DIGITS];
@@ -94,7 +93,6 @@ route_ask(struct port *p, const char *method, struct slice params)
 		splice_value(&s, m.id, slice_digits(c->id, number));
 		route_emit(&(struct outgoing){.to = p, .dir = ACP_DOWN, .kind = ENTRY_RESPONSE, .text = buf_slice(&text), .splices = &s});
 	}
-	buf_free(&text);
 	return c ? 0 : -1;
 }
 
@@ -128,7 +126,7 @@ route_initialize(struct port *p, struct slice text, const struct msg *m, struct 
 	struct route *r = p->route;
 	struct port *to = pl->to;
 	const char *why = disagrees(p, pl);
-	struct buf name = {0};
+	SCOPED struct buf name = {0};
 	bool first;
 
 	/* A proxy that was restarted does not know that it has initialized its peers. */
@@ -165,7 +163,6 @@ route_initialize(struct port *p, struct slice text, const struct msg *m, struct 
 	route_pass(p, NULL, text, m, pl);
 	if (first)
 		to->live = to->kind != PORT_PROXY || r->fixed;
-	buf_free(&name);
 }
 
 /* A proxy speaks to its successor about initialization. True where that is dealt with. */
@@ -206,12 +203,11 @@ static void
 remember_successor(struct port *p, const struct msg *m)
 {
 	struct splices s = {.n = 0};
-	struct buf with = {0};
+	SCOPED struct buf with = {0};
 
 	p->successor.n = 0;
 	if (m->result.p && (route_list_peers(p, m->result, &s, &with) < 0 || splice_write(m->result, s.at, s.n, &p->successor) < 0))
 		route_no_memory(p->route);
-	buf_free(&with);
 }
 
 /* Does a proxy not know the request to initialize as it was asked? */

@@ -5,8 +5,6 @@
 static void
 begin(struct page *p, struct slice title)
 {
-	size_t i;
-
 	page_printf(p, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '%s'; img-src data:; "
 		"base-uri 'none'; form-action 'none'\">\n"
@@ -16,7 +14,7 @@ begin(struct page *p, struct slice title)
 		"<meta name=\"generator\" content=\"acp-export " VERSION "\">\n<title>", html_style_hash);
 	page_put_html(p, title, true);
 	page_put(p, "</title>\n<style>");
-	for (i = 0; html_style[i]; i++)
+	for (size_t i = 0; html_style[i]; i++)
 		page_put(p, html_style[i]);
 	page_put(p, "</style>\n</head>\n<body>\n<main>\n");
 }
@@ -166,12 +164,10 @@ put_code(struct page *p, struct slice language, struct slice text)
 static void
 put_diff(struct page *p, struct slice path, const struct diff_line *line, size_t n)
 {
-	size_t i;
-
 	if (path.n)
 		put_element(p, "p", "path", "text", path);
 	page_put(p, "<pre class=\"diff\"><code>");
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		page_put(p, line[i].mark == DIFF_OLD ? "<del>- " : line[i].mark == DIFF_NEW ? "<ins>+ " : line[i].mark == DIFF_GAP ?
 			"<span class=\"gap\">" : "<span>  ");
 		if (line[i].mark == DIFF_GAP)
@@ -198,10 +194,8 @@ enum { CHART_WIDTH = 600, CHART_HEIGHT = 80, CHART_TOP = 2 };
 static void
 put_points(struct page *p, const struct chart *c)
 {
-	size_t i;
-
 	/* Where it stays the same the ends are enough. */
-	for (i = 0; i < c->n; i++)
+	for (size_t i = 0; i < c->n; i++)
 		if (i == 0 || i + 1 == c->n || c->column[i] != c->column[i - 1] || c->column[i] != c->column[i + 1])
 			page_printf(p, "%s%zu,%.1f", i ? " " : "", i * CHART_WIDTH / (c->n - 1),
 				(double)CHART_TOP + (double)(CHART_HEIGHT - CHART_TOP) * (1 - (double)c->column[i] / (double)c->height));
@@ -211,7 +205,7 @@ static void
 put_chart(struct page *p, const struct session *s)
 {
 	struct chart c;
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
 	chart_make(&c, s, CHART_MOST);
 	p->failed |= chart_caption(&c, &text) < 0;
@@ -225,7 +219,6 @@ put_chart(struct page *p, const struct session *s)
 	page_put(p, "\"/></svg>\n<figcaption>");
 	page_put_html(p, buf_slice(&text), false);
 	page_put(p, "</figcaption>\n</figure>\n");
-	buf_free(&text);
 }
 
 /* --- Markdown --- */

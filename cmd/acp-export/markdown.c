@@ -117,14 +117,13 @@ put_when(struct page *p, const struct box *b)
 static void
 open_details(struct page *p, const struct box *b)
 {
-	struct buf title = {0};
+	SCOPED struct buf title = {0};
 
 	page_printf(p, "<details%s>\n<summary>%s", b->open || b->kind == BOX_CHILD ? " open" : "", b->label);
 	if (b->title.n) {
 		p->failed |= text_plain(&title, b->title) < 0;
 		page_put(p, ": ");
 		page_put_html(p, buf_slice(&title), true);
-		buf_free(&title);
 	}
 	if (b->state)
 		page_printf(p, " (%s", b->state);
@@ -205,17 +204,15 @@ put_chart(struct page *p, const struct session *s)
 	static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 	enum { COLUMNS = 40 };
 	struct chart c;
-	struct buf text = {0};
-	size_t i;
+	SCOPED struct buf text = {0};
 
 	chart_make(&c, s, COLUMNS);
-	for (i = 0; i < c.n; i++)
+	for (size_t i = 0; i < c.n; i++)
 		page_put(p, bars[(size_t)((double)c.column[i] / (double)c.height * 7.999)]);
 	page_put(p, "\\\n");
 	p->failed |= chart_caption(&c, &text) < 0;
 	put_escaped(p, buf_slice(&text), false);
 	end_block(p);
-	buf_free(&text);
 }
 
 static void
@@ -278,9 +275,7 @@ longest_run(struct slice text)
 static void
 put_fence(struct page *p, size_t run, struct slice language)
 {
-	size_t i;
-
-	for (i = 0; i < run || i < FENCE; i++)
+	for (size_t i = 0; i < run || i < FENCE; i++)
 		page_put(p, "`");
 	page_put_slice(p, language);
 	page_put(p, "\n");
@@ -384,14 +379,12 @@ open_block(struct page *p, enum markup_block block, unsigned level, struct slice
 static void
 end_row(struct page *p)
 {
-	unsigned i;
-
 	page_put(p, " |\n");
 	page_put(p, p->prefix);
 	if (p->head)
 		return;
 	p->head = p->cells;
-	for (i = 0; i < p->head; i++)
+	for (unsigned i = 0; i < p->head; i++)
 		page_put(p, "| --- ");
 	page_put(p, "|\n");
 	page_put(p, p->prefix);

@@ -117,11 +117,9 @@ item_marker(struct slice line)
 static bool
 is_table_rule(struct slice line)
 {
-	size_t i;
-
 	if (!memchr(line.p, '-', line.n) || !memchr(line.p, '|', line.n))
 		return false;
-	for (i = 0; i < line.n; i++)
+	for (size_t i = 0; i < line.n; i++)
 		if (!line.p[i] || !strchr("-|: \t", line.p[i]))
 			return false;
 	return true;
@@ -304,9 +302,7 @@ put_block(struct page *p, enum markup_block block, unsigned level, struct slice 
 static bool
 is_language(struct slice s)
 {
-	size_t i;
-
-	for (i = 0; i < s.n; i++)
+	for (size_t i = 0; i < s.n; i++)
 		if (!(is_word(s.p[i]) && (unsigned char)s.p[i] < 0x80) && !(s.p[i] && strchr("+-_.#", s.p[i])))
 			return false;
 	return s.n < 32;

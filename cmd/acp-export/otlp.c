@@ -14,13 +14,12 @@ static uint64_t
 hash(uint64_t seed, const char *kind, struct slice text, uint64_t number)
 {
 	uint64_t h = 14695981039346656037u ^ seed;
-	size_t i;
 
 	for (; *kind; kind++)
 		h = (h ^ (unsigned char)*kind) * 1099511628211u;
-	for (i = 0; i < text.n; i++)
+	for (size_t i = 0; i < text.n; i++)
 		h = (h ^ (unsigned char)text.p[i]) * 1099511628211u;
-	for (i = 0; i < 8; i++)
+	for (size_t i = 0; i < 8; i++)
 		h = (h ^ (number >> 8 * i & 255)) * 1099511628211u;
 	h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
 	h = (h ^ h >> 27) * 0x94d049bb133111ebu;
@@ -38,9 +37,8 @@ static bool
 is_hex(struct slice s)
 {
 	bool zero = true;
-	size_t i;
 
-	for (i = 0; i < s.n; i++) {
+	for (size_t i = 0; i < s.n; i++) {
 		if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'f')))
 			return false;
 		zero &= s.p[i] == '0';
@@ -145,9 +143,8 @@ provider_of(struct slice agent)
 {
 	static const struct { const char *part, *provider; } known[] = {{"claude", "anthropic"}, {"codex", "openai"},
 		{"gemini", "gcp.gemini"}};
-	size_t i;
 
-	for (i = 0; i < sizeof(known) / sizeof(*known); i++)
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (agent.n && memmem(agent.p, agent.n, known[i].part, strlen(known[i].part)))
 			return slice_of(known[i].provider);
 	return agent.n ? agent : slice_of("unknown");

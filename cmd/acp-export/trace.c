@@ -23,11 +23,9 @@ trace_comma(struct trace_export *t, struct buf *to)
 int
 trace_put_string(struct buf *to, struct slice string)
 {
-	struct buf plain = {0};
-	int r = -(json_unescape(string, &plain) || json_quote(buf_slice(&plain), to));
+	SCOPED struct buf plain = {0};
 
-	buf_free(&plain);
-	return r;
+	return -(json_unescape(string, &plain) || json_quote(buf_slice(&plain), to));
 }
 
 const struct span_session *

@@ -70,7 +70,6 @@ count(void *arg, const struct usage_event *e)
 	struct transcript *t = arg;
 	struct session *s = transcript_find_session(t, slice(e->session->id, e->session->id_length));
 	struct turn *turn = s ? s->uncounted : NULL;
-	const struct usage_cost *c;
 	struct decimal added;
 
 	if (e->kind != USAGE_EVENT_TURN)
@@ -84,7 +83,7 @@ count(void *arg, const struct usage_event *e)
 	turn->spent.lower = e->billed_lower;
 	turn->spent.billed = e->billed;
 	turn->spent.inside = usage_inside(t->usage, e->session->now);
-	for (c = e->session->now->costs; c; c = c->next)
+	for (const struct usage_cost *c = e->session->now->costs; c; c = c->next)
 		if (usage_cost_of_turn(e->session, c, &added) && added.units != 0)
 			t->failed |= (turn->spent.cost.n && buf_add_string(&turn->spent.cost, " + ") < 0) ||
 				decimal_put_money(added, usage_name(t->usage, c->currency), &turn->spent.cost) < 0;
@@ -108,10 +107,8 @@ transcript_open(struct transcript *t, struct redact *redact)
 static void
 end_recording(struct transcript *t)
 {
-	struct session *s;
-
 	t->failed |= usage_end(t->usage) < 0;
-	for (s = t->sessions; s; s = s->hh.next) {
+	for (struct session *s = t->sessions; s; s = s->hh.next) {
 		while (s->open)
 			transcript_end_turn(s, s->open, s->open->end);
 		s->loading = s->skipping = false;
@@ -134,17 +131,15 @@ transcript_begin(struct transcript *t, double started)
 void
 transcript_exit(struct transcript *t, uint64_t when, int status)
 {
-	struct session *s;
 	char text[64];
-	struct buf why = {0};
+	SCOPED struct buf why = {0};
 
 	if (status == 0)
 		return;
 	t->failed |= buf_printf(&why, "The agent ended: %s.", proc_describe(status, text, sizeof(text))) < 0;
-	for (s = t->sessions; s; s = s->hh.next)
+	for (struct session *s = t->sessions; s; s = s->hh.next)
 		if (s->open)
 			transcript_note(t, s, when, "error", buf_slice(&why));
-	buf_free(&why);
 }
 
 /* What has come in pieces is whole now. */
@@ -164,16 +159,11 @@ redact_text_of(struct transcript *t, struct buf *text)
 static void
 redact_all(struct transcript *t)
 {
-	struct session *s;
-	struct turn *turn;
-	struct item *item;
-	struct terminal *terminal;
-
-	for (s = t->sessions; s; s = s->hh.next) {
-		for (turn = s->turns; turn; turn = turn->next)
-			for (item = turn->items; item; item = item->next)
+	for (struct session *s = t->sessions; s; s = s->hh.next) {
+		for (struct turn *turn = s->turns; turn; turn = turn->next)
+			for (struct item *item = turn->items; item; item = item->next)
 				redact_text_of(t, &item->text);
-		for (terminal = s->terminals; terminal; terminal = terminal->hh.next)
+		for (struct terminal *terminal = s->terminals; terminal; terminal = terminal->hh.next)
 			redact_text_of(t, &terminal->output);
 	}
 }
@@ -194,13 +184,12 @@ static void
 free_turn(struct turn *turn)
 {
 	struct item *item, *next;
-	size_t i;
 
 	for (item = turn->items; item; item = next) {
 		next = item->next;
 		buf_free(&item->id);
 		buf_free(&item->text);
-		for (i = 0; i < FIELDS; i++)
+		for (size_t i = 0; i < FIELDS; i++)
 			buf_free(&item->field[i]);
 		free(item);
 	}

@@ -136,11 +136,10 @@ transcript_tool(struct transcript *t, struct session *s, uint64_t when, struct s
 		[FIELD_OUTPUT] = {"rawOutput", JSON_NONE}};
 	struct item *item = tool_item(t, s, when, transcript_get(call, "toolCallId", JSON_STRING));
 	struct slice v;
-	size_t i;
 
 	if (!item)
 		return NULL;
-	for (i = 0; i < FIELDS; i++) {
+	for (size_t i = 0; i < FIELDS; i++) {
 		v = json_get(call, fields[i].name);
 		if (v.p && (fields[i].type == JSON_NONE || json_type(v) == fields[i].type))
 			transcript_set(t, &item->field[i], v);
@@ -264,12 +263,11 @@ take_usage(struct transcript *t, struct session *s, uint64_t when, struct slice 
 static void
 take_mode(struct transcript *t, struct session *s, uint64_t when, struct slice update)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
 	t->failed |= buf_add_string(&text, "Mode: ") < 0;
 	transcript_add_plain(t, &text, transcript_get(update, "currentModeId", JSON_STRING));
 	transcript_note(t, s, when, "info", buf_slice(&text));
-	buf_free(&text);
 }
 
 static void
@@ -283,7 +281,7 @@ static void
 take_notice(struct transcript *t, struct session *s, uint64_t when, struct slice update)
 {
 	struct slice more = transcript_get(update, "description", JSON_STRING);
-	struct buf text = {0}, severity = {0};
+	SCOPED struct buf text = {0}, severity = {0};
 
 	transcript_add_plain(t, &text, transcript_get(update, "title", JSON_STRING));
 	if (more.p)
@@ -294,8 +292,6 @@ take_notice(struct transcript *t, struct session *s, uint64_t when, struct slice
 		t->failed = true;
 	else
 		transcript_note(t, s, when, severity.p, buf_slice(&text));
-	buf_free(&text);
-	buf_free(&severity);
 }
 
 static void
@@ -320,19 +316,16 @@ take_compaction(struct transcript *t, struct session *s, uint64_t when, struct s
 	struct slice summary = transcript_get(update, "summary", JSON_ARRAY);
 	bool failed = status.p && json_string_is(status, "failed");
 	const struct item *last = s->last ? s->last->last : NULL;
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
 	if (!status.p || json_string_is(status, "in_progress"))
 		return;
 	t->failed |= buf_add_string(&text, "The context was compacted: ") < 0;
 	transcript_add_plain(t, &text, status);
-	if (last && last->kind == ITEM_NOTE && last->text.n >= text.n && memcmp(last->text.p, text.p, text.n) == 0 && !summary.p) {
-		buf_free(&text);
+	if (last && last->kind == ITEM_NOTE && last->text.n >= text.n && memcmp(last->text.p, text.p, text.n) == 0 && !summary.p)
 		return;
-	}
 	add_blocks(t, &text, summary);
 	transcript_note(t, s, when, failed ? "error" : "info", buf_slice(&text));
-	buf_free(&text);
 }
 
 /* --- sub-agents --- */
@@ -341,10 +334,9 @@ take_compaction(struct transcript *t, struct session *s, uint64_t when, struct s
 static void
 adopt(struct transcript *t, struct session *parent, struct session *child, uint64_t when)
 {
-	const struct session *s;
 	struct item *item;
 
-	for (s = parent; s; s = s->parent)
+	for (const struct session *s = parent; s; s = s->parent)
 		if (s == child)
 			return;
 	if (child->parent)
@@ -416,11 +408,10 @@ transcript_update(struct transcript *t, struct session *s, uint64_t when, struct
 		{"session_info_update", take_info, 0}, {"notice", take_notice, 0}, {"compaction_update", take_compaction, 0},
 		{"subagent_update", take_child, 0}, {"session_message", take_message, 0}};
 	struct slice kind = transcript_get(update, acp_update_kind, JSON_STRING);
-	size_t i;
 
 	if (!kind.p || s->skipping)
 		return;
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (!json_string_is(kind, kinds[i].kind))
 			continue;
 		if (kinds[i].take)

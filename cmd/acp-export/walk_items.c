@@ -49,9 +49,8 @@ static bool
 is_image(struct slice type, const char **name)
 {
 	static const char *const types[] = {"image/png", "image/jpeg", "image/gif", "image/webp"};
-	size_t i;
 
-	for (i = 0; type.p && i < sizeof(types) / sizeof(types[0]); i++)
+	for (size_t i = 0; type.p && i < sizeof(types) / sizeof(types[0]); i++)
 		if (json_string_is(type, *name = types[i]))
 			return true;
 	return false;
@@ -60,9 +59,7 @@ is_image(struct slice type, const char **name)
 static bool
 is_base64(struct slice text)
 {
-	size_t i;
-
-	for (i = 0; i < text.n; i++)
+	for (size_t i = 0; i < text.n; i++)
 		if (!((text.p[i] >= '0' && text.p[i] <= '9') || (text.p[i] >= 'A' && text.p[i] <= 'Z') ||
 			(text.p[i] >= 'a' && text.p[i] <= 'z') || (text.p[i] && strchr("+/=", text.p[i]))))
 			return false;
@@ -74,21 +71,20 @@ static void
 put_placeholder(struct walk *w, struct slice block, size_t size)
 {
 	struct slice type = transcript_get(block, "type", JSON_STRING), mime = transcript_get(block, "mimeType", JSON_STRING);
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	char bytes[PEOPLE_FIGURE];
 
 	w->page.failed |= buf_add(&text, "[", 1) < 0 || (type.p && json_unescape(type, &text) < 0) ||
 		(mime.p && (buf_add(&text, " ", 1) < 0 || json_unescape(mime, &text) < 0)) ||
 		(size && buf_printf(&text, ", %s", people_bytes(bytes, size)) < 0) || buf_add(&text, "]", 1) < 0;
 	w->page.paint->plain(&w->page, buf_slice(&text));
-	buf_free(&text);
 }
 
 static void
 put_link_block(struct walk *w, struct slice uri, struct slice name)
 {
 	struct page *p = &w->page;
-	struct buf url = {0};
+	SCOPED struct buf url = {0};
 
 	p->failed |= json_unescape(uri, &url) < 0;
 	p->paint->block(p, BLOCK_PARAGRAPH, 0, slice(NULL, 0), true);
@@ -100,7 +96,6 @@ put_link_block(struct walk *w, struct slice uri, struct slice name)
 	else if (name.p && (p->paint->text(p, slice_of(" ")), true))
 		p->paint->text(p, buf_slice(&url));
 	p->paint->block(p, BLOCK_PARAGRAPH, 0, slice(NULL, 0), false);
-	buf_free(&url);
 }
 
 void
@@ -137,7 +132,6 @@ put_diff(struct walk *w, struct slice part)
 	struct slice path = transcript_get(part, "path", JSON_STRING), old = transcript_get(part, "oldText", JSON_STRING);
 	struct slice new = transcript_get(part, "newText", JSON_STRING), patch = transcript_get(part, "patch.text", JSON_STRING);
 	struct buf texts[3] = {{0}};
-	size_t i;
 
 	if (patch.p) {
 		diff_put_patch(&w->page, walk_plain(w, patch));
@@ -147,7 +141,7 @@ put_diff(struct walk *w, struct slice part)
 		(new.p && json_unescape(new, &texts[2]) < 0))
 		w->page.failed = true;
 	diff_put(&w->page, buf_slice(&texts[0]), buf_slice(&texts[1]), buf_slice(&texts[2]));
-	for (i = 0; i < 3; i++)
+	for (size_t i = 0; i < 3; i++)
 		buf_free(&texts[i]);
 }
 
@@ -202,7 +196,7 @@ walk_raw(struct walk *w, const char *label, struct slice json, bool open)
 {
 	struct box box = {.kind = BOX_FOLD, .label = label, .open = open};
 	struct page *p = &w->page;
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
 	if (!has_content(json))
 		return;
@@ -214,7 +208,6 @@ walk_raw(struct walk *w, const char *label, struct slice json, bool open)
 		p->paint->code(p, slice_of("json"), buf_slice(&text));
 	}
 	p->paint->close(p, &box);
-	buf_free(&text);
 }
 
 static const char *const states[] = {"completed", "failed", "cancelled", "in_progress", "pending", NULL};
@@ -238,7 +231,7 @@ walk_tool(struct walk *w, const struct session *s, const struct turn *turn, cons
 	struct json_iter it = {.in = buf_slice(&item->field[FIELD_CONTENT])};
 	struct page *p = &w->page;
 	struct slice key, part;
-	struct buf name = {0};
+	SCOPED struct buf name = {0};
 
 	box.open = has_diff(item) || strcmp(box.state, "failed") == 0;
 	p->failed |= buf_add_slice(&name, has_content(title) ? walk_plain(w, title) : buf_slice(&item->id)) < 0;
@@ -253,7 +246,6 @@ walk_tool(struct walk *w, const struct session *s, const struct turn *turn, cons
 	if (!has_content(buf_slice(&item->field[FIELD_CONTENT])))
 		walk_raw(w, "Output", buf_slice(&item->field[FIELD_OUTPUT]), true);
 	p->paint->close(p, &box);
-	buf_free(&name);
 }
 
 /* --- plans and questions --- */
@@ -300,7 +292,7 @@ walk_ask(struct walk *w, const struct turn *turn, const struct item *item)
 	struct box box = {.kind = BOX_ASK, .label = permission ? "Permission" : "Question"};
 	struct slice answer = buf_slice(&item->field[FIELD_OUTPUT]), outcome;
 	struct page *p = &w->page;
-	struct buf title = {0};
+	SCOPED struct buf title = {0};
 
 	p->failed |= buf_add_slice(&title, walk_plain(w, buf_slice(&item->field[FIELD_TITLE]))) < 0;
 	box.title = buf_slice(&title);
@@ -320,6 +312,5 @@ walk_ask(struct walk *w, const struct turn *turn, const struct item *item)
 	else if (permission && transcript_get(answer, "message", JSON_STRING).p)
 		p->paint->note(p, "error", walk_plain(w, transcript_get(answer, "message", JSON_STRING)));
 	p->paint->close(p, &box);
-	buf_free(&title);
 }
 

@@ -260,7 +260,7 @@ static int
 change_id(struct work *w)
 {
 	struct json_error error;
-	struct buf is = {0};
+	SCOPED struct buf is = {0};
 	struct msg m;
 	int r = change(w);
 
@@ -268,7 +268,6 @@ change_id(struct work *w)
 		r = w->fault == FAULT_ID_TYPE ? damage_id_type(&w->chance, m.id, &is) : damage_id(&w->chance, m.id, &is);
 		r = r < 0 ? -1 : replace(w, m.id, buf_slice(&is));
 	}
-	buf_free(&is);
 	return r;
 }
 
@@ -276,7 +275,7 @@ static int
 change_session(struct work *w)
 {
 	struct json_error error;
-	struct buf is = {0};
+	SCOPED struct buf is = {0};
 	struct slice was;
 	struct msg m;
 	int r = change(w);
@@ -289,7 +288,6 @@ change_session(struct work *w)
 		r = damage_session(&w->chance, &is);
 		r = r < 0 ? -1 : replace(w, was, buf_slice(&is));
 	}
-	buf_free(&is);
 	return r;
 }
 
@@ -307,7 +305,7 @@ static int
 answer(struct work *w)
 {
 	const struct argument *a = &w->rule->of[FAULT_ERROR];
-	struct buf text = {0}, message = {0};
+	SCOPED struct buf text = {0}, message = {0};
 	int r = msg_make_error(&text, w->subject.id, a->code, a->text, slice(NULL, 0));
 
 	w->dropped = true;
@@ -317,8 +315,6 @@ answer(struct work *w)
 		report(w, ",\"code\":%d,\"message\":%.*s", a->code, (int)message.n, message.p);
 	if (r == 0)
 		r = frame_send(w->x->frame, w->dir == ACP_DOWN ? ACP_UP : ACP_DOWN, buf_slice(&text));
-	buf_free(&text);
-	buf_free(&message);
 	return r;
 }
 
@@ -330,7 +326,7 @@ add_noise(struct work *w)
 {
 	struct slice text = damage_noise(&w->chance);
 	struct parcel *p = parcel_new(frame_now(w->x->frame));
-	struct buf quoted = {0};
+	SCOPED struct buf quoted = {0};
 	int r = -1;
 
 	if (p && buf_add_slice(&p->text, text) == 0 && buf_add(&p->text, "\n", 1) == 0)
@@ -341,7 +337,6 @@ add_noise(struct work *w)
 	}
 	queue_add(&w->track->queue, p);
 	report(w, ",\"text\":%.*s", (int)quoted.n, quoted.p);
-	buf_free(&quoted);
 	return 0;
 }
 

@@ -6,10 +6,8 @@
 int
 rule_init(struct rule *r)
 {
-	enum fault f;
-
 	*r = (struct rule){.exit_status = 1, .from_match = 1, .every = 1, .first_hit = UINT64_MAX};
-	for (f = 0; f < FAULTS; f++)
+	for (enum fault f = 0; f < FAULTS; f++)
 		r->of[f].p = 1;
 	r->select = select_new();
 	return r->select ? 0 : -1;
@@ -18,10 +16,8 @@ rule_init(struct rule *r)
 void
 rule_free(struct rule *r)
 {
-	enum fault f;
-
 	select_free(r->select);
-	for (f = 0; f < FAULTS; f++) {
+	for (enum fault f = 0; f < FAULTS; f++) {
 		select_free(r->of[f].method);
 		free(r->of[f].words);
 	}
@@ -31,9 +27,7 @@ rule_free(struct rule *r)
 bool
 rule_has_faults(const struct rule *r)
 {
-	enum fault f;
-
-	for (f = 0; f < FAULTS; f++)
+	for (enum fault f = 0; f < FAULTS; f++)
 		if (r->of[f].set)
 			return true;
 	return false;
@@ -43,9 +37,8 @@ bool
 rule_needs_seed(const struct rule *r)
 {
 	const struct argument *a;
-	size_t i;
 
-	for (i = 0; i < FAULTS; i++) {
+	for (size_t i = 0; i < FAULTS; i++) {
 		a = &r->of[fault_kinds[i].fault];
 		if (a->set && a->p > 0 && (a->p < 1 || (fault_kinds[i].flags & KIND_DICE)))
 			return true;
@@ -118,9 +111,7 @@ match_is_for_messages(const struct rule *r, const struct fault_kind *k)
 static bool
 hits_messages(const struct rule *r)
 {
-	size_t i;
-
-	for (i = 0; i < FAULTS; i++)
+	for (size_t i = 0; i < FAULTS; i++)
 		if (match_is_for_messages(r, &fault_kinds[i]))
 			return true;
 	return false;
@@ -138,11 +129,10 @@ match_rule(struct fault_state *x, struct rule *r, enum acp_direction dir, const 
 	struct track *t = &x->tracks[dir];
 	struct chance c = match_chance(x, r, dir, t->n);
 	const struct fault_kind *k;
-	size_t i;
 
 	if (!hits_messages(r) || !is_selected(x, r, s))
 		return;
-	for (i = 0; i < FAULTS; i++) {
+	for (size_t i = 0; i < FAULTS; i++) {
 		k = &fault_kinds[i];
 		if (!match_is_for_messages(r, k) || (k->applies && !k->applies(&r->of[k->fault], s)))
 			continue;

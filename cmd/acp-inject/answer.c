@@ -50,7 +50,7 @@ static enum step
 apply(struct passing *p, const struct answer *a)
 {
 	struct inject *in = p->inject;
-	struct buf result = {0};
+	SCOPED struct buf result = {0};
 	enum step step = STEP_ON;
 	int r;
 
@@ -63,7 +63,6 @@ apply(struct passing *p, const struct answer *a)
 		inject_note(in, a->rule, buf_slice(&result));
 		step = STEP_GONE;
 	}
-	buf_free(&result);
 	return step;
 }
 

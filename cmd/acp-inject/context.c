@@ -79,12 +79,11 @@ context_server(const char *server, struct buf *to)
 static int
 splice_message(struct passing *p, const struct splice *s, size_t n)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	int r = splice_write(p->message.msg.text, s, n, &text);
 
 	if (r == 0)
 		r = passing_become(p, buf_slice(&text));
-	buf_free(&text);
 	return r;
 }
 
@@ -108,12 +107,11 @@ static int
 blocks(struct passing *p, bool append, struct buf *to)
 {
 	const struct options *o = p->inject->options;
-	struct buf text = {0};
-	const struct context *c;
+	SCOPED struct buf text = {0};
 	const char *why = NULL;
 	int r = 0;
 
-	for (c = o->contexts; r == 0 && c < o->contexts + o->ncontexts; c++) {
+	for (const struct context *c = o->contexts; r == 0 && c < o->contexts + o->ncontexts; c++) {
 		if (c->append != append)
 			continue;
 		text.n = 0;
@@ -127,14 +125,13 @@ blocks(struct passing *p, bool append, struct buf *to)
 			r = (append && buf_add(to, ",", 1) < 0) || acp_put_text_block(to, buf_slice(&text)) < 0 ||
 				(!append && buf_add(to, ",", 1) < 0) ? -1 : 0;
 	}
-	buf_free(&text);
 	return r;
 }
 
 static int
 into_prompt(struct passing *p, struct slice prompt)
 {
-	struct buf front = {0}, back = {0};
+	SCOPED struct buf front = {0}, back = {0};
 	struct splice s[2];
 	bool any;
 	const char *end = end_of_entries(prompt, &any);
@@ -152,8 +149,6 @@ into_prompt(struct passing *p, struct slice prompt)
 		}
 		r = splice_message(p, s, 2);
 	}
-	buf_free(&front);
-	buf_free(&back);
 	return r;
 }
 
@@ -196,7 +191,7 @@ static int
 into_servers(struct passing *p, struct slice list, struct slice server)
 {
 	struct slice params = p->message.msg.params;
-	struct buf with = {0};
+	SCOPED struct buf with = {0};
 	struct splice s;
 	bool any, none = !list.p, array = json_type(list) == JSON_ARRAY;
 	const char *end = end_of_entries(array ? list : params, &any);
@@ -218,7 +213,6 @@ into_servers(struct passing *p, struct slice list, struct slice server)
 	s.with = buf_slice(&with);
 	if (r == 0)
 		r = splice_message(p, &s, 1);
-	buf_free(&with);
 	return r;
 }
 
@@ -226,7 +220,7 @@ static int
 add_server(struct passing *p, const char *server)
 {
 	struct slice params = p->message.msg.params, list = json_get(params, acp_mcp_servers);
-	struct buf json = {0};
+	SCOPED struct buf json = {0};
 	const char *why = context_server(server, &json);
 	int r = 0;
 
@@ -236,7 +230,6 @@ add_server(struct passing *p, const char *server)
 		passing_failed(p, "--mcp-server", why, "the session starts without it");
 	else if (!list.p || json_type(list) == JSON_NULL || !has_server(list, json_get(buf_slice(&json), acp_server_name)))
 		r = into_servers(p, list, buf_slice(&json));
-	buf_free(&json);
 	return r;
 }
 
@@ -244,7 +237,6 @@ enum step
 context_message(struct passing *p)
 {
 	const struct options *o = p->inject->options;
-	size_t i;
 
 	if (o->ncontexts && commands_see(&p->inject->commands, &p->message.msg) < 0)
 		return STEP_FAILED;
@@ -253,7 +245,7 @@ context_message(struct passing *p)
 	if (o->ncontexts && p->message.msg.what == ACP_SESSION_PROMPT)
 		return prompt_message(p);
 	if (acp_opens_session(p->message.msg.what))
-		for (i = 0; i < o->nservers; i++)
+		for (size_t i = 0; i < o->nservers; i++)
 			if (add_server(p, o->servers[i]) < 0)
 				return STEP_FAILED;
 	return STEP_ON;

@@ -20,10 +20,9 @@ check(struct passing *p, const struct outputs *o, size_t *carrier)
 	struct json_error error;
 	char why[128];
 	struct msg m;
-	size_t i;
 
 	*carrier = o->n;
-	for (i = 0; i < o->n; i++) {
+	for (size_t i = 0; i < o->n; i++) {
 		if (o->at[i].same)
 			m = p->message.msg;
 		else if (msg_scan(outputs_at(o, i), &m, &error) == MSG_NOISE) {
@@ -45,7 +44,7 @@ static enum step
 drop(struct passing *p)
 {
 	struct inject *in = p->inject;
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	int r;
 
 	if (p->message.msg.kind != MSG_REQUEST || in->options->silent)
@@ -61,7 +60,6 @@ drop(struct passing *p)
 		r = frame_reply_error(in->frame, NULL, ACP_ERR_INTERNAL, text.p, slice(NULL, 0));
 	else
 		r = -1;
-	buf_free(&text);
 	return r < 0 ? STEP_FAILED : STEP_GONE;
 }
 
@@ -83,7 +81,7 @@ static int
 send_output(struct passing *p, const struct outputs *o, size_t i, size_t carrier)
 {
 	struct slice text = outputs_at(o, i);
-	struct buf made = {0};
+	SCOPED struct buf made = {0};
 	int r = 0;
 
 	/* The peer of a message that came without jsonrpc accepts it without. */
@@ -95,16 +93,13 @@ send_output(struct passing *p, const struct outputs *o, size_t i, size_t carrier
 		r = later_add(&p->later, p->dir, NULL, false, text, NULL);
 	else if (r == 0 && text.p != o->input.p)
 		r = passing_become(p, text);
-	buf_free(&made);
 	return r;
 }
 
 static enum step
 send_all(struct passing *p, const struct outputs *o, size_t carrier)
 {
-	size_t i;
-
-	for (i = 0; i < o->n; i++)
+	for (size_t i = 0; i < o->n; i++)
 		if (send_output(p, o, i, carrier) < 0)
 			return STEP_FAILED;
 	return carrier == o->n ? drop(p) : STEP_ON;

@@ -24,11 +24,10 @@ bool
 once_new(struct once *const *set, unsigned number, struct slice name)
 {
 	struct once *head = *set, *found = NULL;
-	struct buf key = {0};
+	SCOPED struct buf key = {0};
 
 	if (head && make_key(&key, number, name) == 0)
 		HASH_FIND(hh, head, key.p, key.n, found);
-	buf_free(&key);
 	return !found;
 }
 
@@ -36,20 +35,17 @@ int
 once_add(struct once **set, unsigned number, struct slice name)
 {
 	struct once *head = *set, *o;
-	struct buf key = {0};
+	SCOPED struct buf key = {0};
 
 	if (!once_new(set, number, name))
 		return 0;
 	if (make_key(&key, number, name) < 0)
 		return -1;
 	o = calloc(1, sizeof(*o) + key.n);
-	if (!o) {
-		buf_free(&key);
+	if (!o)
 		return -1;
-	}
 	memcpy(o->key, key.p, key.n);
 	HASH_ADD_KEYPTR(hh, head, o->key, key.n, o);
-	buf_free(&key);
 	if (!o->hh.tbl) {
 		free(o);
 		return -1;

@@ -91,7 +91,7 @@ passing_failed(struct passing *p, const char *rule, const char *why, const char 
 {
 	struct inject *in = p->inject;
 	const struct options *o = in->options;
-	struct buf kind = {0};
+	SCOPED struct buf kind = {0};
 
 	if (in->stopped)
 		return;
@@ -104,7 +104,6 @@ passing_failed(struct passing *p, const char *rule, const char *why, const char 
 		in->nreported++;
 		report_failure(in, rule, &p->message, why, then);
 	}
-	buf_free(&kind);
 }
 
 void

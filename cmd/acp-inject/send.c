@@ -127,11 +127,10 @@ send_outputs(struct passing *p, const struct send *s, const struct outputs *o, s
 {
 	struct outgoing m = {.request = false};
 	const char *why = NULL;
-	size_t i, pass;
 	int r = 0;
 
-	for (pass = 0; r == 0 && !why && pass < 2; pass++) {
-		for (i = 0; r == 0 && !why && i < o->n; i++) {
+	for (size_t pass = 0; r == 0 && !why && pass < 2; pass++) {
+		for (size_t i = 0; r == 0 && !why && i < o->n; i++) {
 			r = read_message(outputs_at(o, i), &m, &why);
 			if (r == 0 && !why && pass == 1)
 				r = send_one(p, s, &m, w);
@@ -225,9 +224,8 @@ send_message(struct passing *p)
 	const struct options *o = in->options;
 	struct waiting *w = NULL;
 	enum step step = STEP_ON;
-	const struct send *s;
 
-	for (s = o->sends; step == STEP_ON && !in->stopped && s < o->sends + o->nsends; s++) {
+	for (const struct send *s = o->sends; step == STEP_ON && !in->stopped && s < o->sends + o->nsends; s++) {
 		if (!is_due(p, s))
 			continue;
 		if (s->when == SEND_ANSWER && !w && !(w = waiting_new(in)))
@@ -262,9 +260,7 @@ send_answered(struct inject *in, void *tag, const struct message *message)
 bool
 send_done(const struct inject *in)
 {
-	size_t i;
-
-	for (i = 0; i < in->options->nsends; i++)
+	for (size_t i = 0; i < in->options->nsends; i++)
 		if (!in->fired[i])
 			return false;
 	return !in->own_requests && !in->later;

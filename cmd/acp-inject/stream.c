@@ -57,7 +57,6 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 	enum step step = STEP_ON;
 	bool chosen;
 	char *why;
-	size_t i;
 
 	send_later(in);
 	chosen = select_match(in->options->session, message, &why);
@@ -66,7 +65,7 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 	free(why);
 	if (!chosen)
 		return VERDICT_PASS;
-	for (i = 0; step == STEP_ON && !in->stopped && i < RULES; i++)
+	for (size_t i = 0; step == STEP_ON && !in->stopped && i < RULES; i++)
 		step = rules[i](&p);
 	return finish(&p, step);
 }

@@ -32,7 +32,7 @@ report_repeated(struct conn *c)
 static void
 report_noise(struct conn *c, const char *why, struct slice text)
 {
-	struct buf line = {0};
+	SCOPED struct buf line = {0};
 
 	text.n = text.n < QUOTED ? text.n : QUOTED;
 	if (c->noise.p && slice_eq(buf_slice(&c->noise), text)) {
@@ -43,7 +43,6 @@ report_noise(struct conn *c, const char *why, struct slice text)
 	c->noise.n = 0;
 	mcp_check(c->mcp, buf_add_slice(&c->noise, text) | buf_printf(&line, "%s: %.*s", why, (int)text.n, text.p));
 	conn_warn(c, c->server ? "a line of the agent is not a message: " : "a line of the command is not a message: ", buf_slice(&line));
-	buf_free(&line);
 }
 
 /* A line that is not a message was meant to be a request or a response: responds with an error where one is due. */
@@ -350,7 +349,6 @@ stop_directions(struct mcp *m)
 	/* A proxy has one pipe for both: initialize's response has to be read. */
 	bool stop[ACP_DIRECTIONS] = {m->early_bytes > m->options->frame.limit && !frame_is_shared(m->frame), false};
 	struct conn *c;
-	enum acp_direction dir;
 
 	LL_FOREACH(m->conns, c) {
 		if (is_backlogged(c))
@@ -362,7 +360,7 @@ stop_directions(struct mcp *m)
 			loop_add_timer(frame_loop(c->mcp->frame), &c->stall_timer, m->options->timeout);
 		}
 	}
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
 		if (m->stopped[dir] != stop[dir])
 			frame_pause(m->frame, dir, m->stopped[dir] = stop[dir]);
 }

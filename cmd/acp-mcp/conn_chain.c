@@ -132,14 +132,13 @@ conn_drop_calls(struct conn *c)
 static void
 disconnect(struct conn *c, struct slice id)
 {
-	struct buf params = {0};
+	SCOPED struct buf params = {0};
 	struct call *call;
 
 	mcp_check(c->mcp, buf_printf(&params, "{\"%s\":%.*s}", acp_connection_id, (int)id.n, id.p));
 	call = conn_call(c, CALL_DISCONNECT, ACP_MCP_DISCONNECT, buf_slice(&params), NULL);
 	if (call)
 		call->conn = NULL;
-	buf_free(&params);
 }
 
 void
@@ -211,13 +210,12 @@ cancel_call(struct conn *c, struct slice params)
 static void
 notify_of_call(const struct call *call, struct slice method, struct slice params)
 {
-	struct buf with = {0};
+	SCOPED struct buf with = {0};
 
 	if (call->id.n > 0)
 		mcp_check(call->conn->mcp, listen_rename(&params, buf_slice(&call->id), &with));
 	if (call->id.n > 0 || !json_string_is(method, mcp_acknowledged))
 		conn_send(call->conn, slice(NULL, 0), method, params);
-	buf_free(&with);
 }
 
 /*
@@ -433,12 +431,11 @@ conn_find_ask(const struct conn *c, struct slice id)
 static void
 cancel_ask(struct conn *c, struct ask *a)
 {
-	struct buf params = {0};
+	SCOPED struct buf params = {0};
 
 	mcp_check(c->mcp, buf_printf(&params, "{\"%s\":%" PRIu64 "}", mcp_request_id, a->number));
 	if (a->sent && !a->listens)
 		conn_send(c, slice(NULL, 0), slice_of("\"notifications/cancelled\""), buf_slice(&params));
-	buf_free(&params);
 	conn_refuse(c, a, ACP_ERR_CANCELLED, "Request cancelled");
 }
 

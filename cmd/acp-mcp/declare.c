@@ -121,14 +121,13 @@ static int
 put_one(struct change *c, struct slice gap, struct slice one)
 {
 	const struct server *s = NULL;
-	struct buf why = {0};
+	SCOPED struct buf why = {0};
 	int r;
 
 	if (c->mcp->agent != AGENT_ACP && is_acp(one)) {
 		s = server_declared(c->mcp, c->request, one, &why);
 		if (!s)
 			frame_warn(c->mcp->frame, "an MCP server is left out: %.*s: %.*s", (int)why.n, why.p, (int)(one.n < 200 ? one.n : 200), one.p);
-		buf_free(&why);
 		if (!s)
 			return 0;
 	}
@@ -141,11 +140,10 @@ static int
 put_provided(struct change *c, struct slice servers)
 {
 	const struct options *o = c->mcp->options;
-	const struct provided *p;
-	struct buf declaration = {0};
+	SCOPED struct buf declaration = {0};
 	int r = 0;
 
-	for (p = o->provided; r == 0 && p < o->provided + o->nprovided; p++) {
+	for (const struct provided *p = o->provided; r == 0 && p < o->provided + o->nprovided; p++) {
 		if (has_name(servers, buf_slice(&p->name))) {
 			frame_warn(c->mcp->frame, "server %.*s: the session already has a server of this name: the one of --provide is left out", (int)p->name.n, p->name.p);
 			continue;
@@ -155,7 +153,6 @@ put_provided(struct change *c, struct slice servers)
 		if (r == 0)
 			r = put_one(c, slice_of(c->first ? "" : ","), buf_slice(&declaration));
 	}
-	buf_free(&declaration);
 	return r;
 }
 

@@ -73,14 +73,13 @@ must_wait(const struct mcp *m, const struct message *s)
 static enum verdict
 declare(struct mcp *m, const struct message *s)
 {
-	struct buf with = {0};
+	SCOPED struct buf with = {0};
 	struct slice what;
 	int r = declare_change(m, &s->msg, &what, &with);
 
 	if (r == 1)
 		r = frame_replace(m->frame, what, buf_slice(&with));
 	mcp_check(m, r);
-	buf_free(&with);
 	return VERDICT_PASS;
 }
 
@@ -88,7 +87,7 @@ static void
 release(struct mcp *m, struct held *h)
 {
 	struct slice text = frame_held_text(h), what;
-	struct buf with = {0}, edited = {0};
+	SCOPED struct buf with = {0}, edited = {0};
 	struct json_error error;
 	struct splice change;
 	struct msg msg;
@@ -102,8 +101,6 @@ release(struct mcp *m, struct held *h)
 	}
 	mcp_check(m, r);
 	frame_release(m->frame, h, VERDICT_PASS, r == 0 && edited.n ? buf_slice(&edited) : slice(NULL, 0));
-	buf_free(&with);
-	buf_free(&edited);
 }
 
 static void
@@ -123,7 +120,7 @@ release_early(struct mcp *m)
 static enum verdict
 note_agent_kind(struct mcp *m, const struct message *s)
 {
-	struct buf with = {0};
+	SCOPED struct buf with = {0};
 	struct slice what;
 	int r = 0;
 
@@ -136,7 +133,6 @@ note_agent_kind(struct mcp *m, const struct message *s)
 	if (r == 1)
 		r = frame_replace(m->frame, what, buf_slice(&with));
 	mcp_check(m, r);
-	buf_free(&with);
 	m->asked = false;
 	release_early(m);
 	return VERDICT_PASS;
@@ -171,7 +167,7 @@ static enum verdict
 connect_offered(struct mcp *m, const struct provided *p)
 {
 	struct conn *c = conn_start(m, p, &form_first);
-	struct buf result = {0};
+	SCOPED struct buf result = {0};
 	int r;
 
 	if (!c)
@@ -181,7 +177,6 @@ connect_offered(struct mcp *m, const struct provided *p)
 	r |= buf_printf(&result, "{\"%s\":%.*s}", acp_connection_id, (int)c->id.n, c->id.p);
 	r |= frame_reply(m->frame, NULL, buf_slice(&result));
 	mcp_check(m, r);
-	buf_free(&result);
 	return VERDICT_DROP;
 }
 

@@ -11,14 +11,13 @@ put(const struct conn *c, const struct msg *m, struct buf *to)
 	/* A command names a subscription by the id that its request has there: the chain knows another one. */
 	const struct ask *a = m->kind == MSG_NOTIFICATION && !c->server ? conn_find_ask(c, listen_name(m->params)) : NULL;
 	struct slice params = m->params;
-	struct buf room = {0};
+	SCOPED struct buf room = {0};
 	int r = a ? listen_rename(&params, buf_slice(&a->id), &room) : 0;
 
 	r |= buf_add(to, "{", 1);
 	r |= json_add_member(to, acp_connection_id, buf_slice(&c->id));
 	r |= json_add_member(to, mcp_method, m->method);
 	r |= json_add_member(to, mcp_params, params);
-	buf_free(&room);
 	return r | buf_add(to, "}", 1);
 }
 
@@ -33,7 +32,7 @@ kind_of(struct slice method)
 static void
 send_to_chain(struct conn *c, const struct msg *m)
 {
-	struct buf params = {0};
+	SCOPED struct buf params = {0};
 
 	if (c->older && m->kind == MSG_REQUEST && json_string_is(m->method, mcp_discover)) {
 		conn_reply_error(c, m->id, ACP_ERR_METHOD, "acp-mcp: this server has no server/discover");
@@ -44,20 +43,18 @@ send_to_chain(struct conn *c, const struct msg *m)
 		conn_notify(c, buf_slice(&params));
 	else
 		conn_call(c, kind_of(m->method), ACP_MCP_MESSAGE, buf_slice(&params), m);
-	buf_free(&params);
 }
 
 void
 form_first_connect(struct conn *c, bool by_server_id)
 {
 	const struct buf *id = &c->server->id;
-	struct buf params = {0};
+	SCOPED struct buf params = {0};
 
 	c->form = &form_first;
 	mcp_check(c->mcp, buf_printf(&params, "{\"%s\":%.*s}", by_server_id ? acp_server_id : acp_acp_id, (int)id->n, id->p));
 	if (conn_call(c, CALL_CONNECT, ACP_MCP_CONNECT, buf_slice(&params), NULL))
 		conn_await(c, CALL_CONNECT);
-	buf_free(&params);
 }
 
 static void
@@ -79,7 +76,7 @@ static void
 call_response(struct conn *c, struct call *call, const struct msg *answer)
 {
 	struct slice result = answer->result;
-	struct buf room = {0};
+	SCOPED struct buf room = {0};
 
 	if (call->kind == CALL_CONNECT) {
 		connected(c, answer);
@@ -89,14 +86,13 @@ call_response(struct conn *c, struct call *call, const struct msg *answer)
 		mcp_check(c->mcp, listen_rename(&result, buf_slice(&call->id), &room));
 		conn_reply(c, buf_slice(&call->id), result);
 	}
-	buf_free(&room);
 }
 
 static void
 peer_response(struct conn *c, struct ask *a, const struct msg *answer)
 {
 	struct slice result = answer->result;
-	struct buf room = {0};
+	SCOPED struct buf room = {0};
 
 	if (a && answer->error.p) {
 		conn_respond_error(c, a, answer->error);
@@ -104,7 +100,6 @@ peer_response(struct conn *c, struct ask *a, const struct msg *answer)
 		mcp_check(c->mcp, listen_rename(&result, buf_slice(&a->id), &room));
 		conn_respond(c, a, result);
 	}
-	buf_free(&room);
 }
 
 const struct form form_first = {.send = send_to_chain, .response = call_response, .deliver = conn_send_ask, .peer_response = peer_response};

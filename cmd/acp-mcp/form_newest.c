@@ -32,11 +32,10 @@ put_meta(const struct conn *c, struct buf *to)
 static int
 put_params(const struct conn *c, struct slice params, struct buf *to)
 {
-	struct buf own = {0};
+	SCOPED struct buf own = {0};
 	int r = put_meta(c, &own);
 
 	r |= meta_put(params, buf_slice(&own), to);
-	buf_free(&own);
 	return r;
 }
 
@@ -58,12 +57,11 @@ static struct call *
 put_out(struct conn *c, enum call_kind kind, struct slice method, struct slice params, const struct msg *m)
 {
 	uint64_t number = ++c->mcp->nrequests;
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	struct call *call;
 
 	mcp_check(c->mcp, put(c, number, method, params, &text));
 	call = conn_call(c, kind, ACP_MCP_MESSAGE, buf_slice(&text), m);
-	buf_free(&text);
 	if (call)
 		call->number = number;
 	return call;
@@ -86,7 +84,7 @@ static void
 listen_anew(struct conn *c)
 {
 	struct call *old = c->listening;
-	struct buf params = {0};
+	SCOPED struct buf params = {0};
 	int r;
 
 	if (c->lists.n == 0 && c->uris.n == 0)
@@ -96,7 +94,6 @@ listen_anew(struct conn *c)
 	r |= buf_add_string(&params, "}}");
 	mcp_check(c->mcp, r);
 	c->listening = put_out(c, CALL_LISTEN, slice_of("\"subscriptions/listen\""), buf_slice(&params), NULL);
-	buf_free(&params);
 	/* Notifications of the old one are still forwarded: twice is better than not at all. */
 	if (old)
 		mcp_check(c->mcp, frame_cancel(c->mcp->frame, old));
@@ -157,7 +154,7 @@ welcome(struct conn *c, const struct call *call, struct slice found)
 {
 	struct slice version = mcp_string(buf_slice(&c->hello), acp_protocol_version), capabilities = mcp_object(found, mcp_capabilities);
 	struct slice info = mcp_object(json_get(found, mcp_meta), mcp_key_server);
-	struct buf text = {0}, unnamed = {0};
+	SCOPED struct buf text = {0}, unnamed = {0};
 	int r = buf_printf(&unnamed, "{\"name\":%.*s,\"version\":\"0\"}", (int)c->server->name.n, c->server->name.p);
 
 	r |= buf_add(&text, "{", 1);
@@ -170,8 +167,6 @@ welcome(struct conn *c, const struct call *call, struct slice found)
 	r |= listen_put_lists(capabilities, slice(NULL, 0), &c->lists);
 	mcp_check(c->mcp, r);
 	conn_reply(c, buf_slice(&call->id), buf_slice(&text));
-	buf_free(&text);
-	buf_free(&unnamed);
 }
 
 /* Does this error say that the provider does not know the form? */
@@ -186,7 +181,7 @@ unknown_form(struct slice error)
 static void
 pass_result(struct conn *c, struct slice id, struct slice result)
 {
-	struct buf room = {0};
+	SCOPED struct buf room = {0};
 
 	if (!c->modern && json_string_is(json_get(result, "resultType"), "input_required")) {
 		conn_reply_error(c, id, ACP_ERR_INTERNAL, "acp-mcp: the server wants input, which an older MCP client cannot be asked for");
@@ -194,7 +189,6 @@ pass_result(struct conn *c, struct slice id, struct slice result)
 	}
 	mcp_check(c->mcp, c->modern ? listen_rename(&result, id, &room) : meta_strip_result(&result, &room));
 	conn_reply(c, id, result);
-	buf_free(&room);
 }
 
 static void

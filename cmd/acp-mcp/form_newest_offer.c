@@ -14,7 +14,7 @@ static void
 greet(struct conn *c, struct slice params)
 {
 	struct slice client = mcp_object(json_get(params, mcp_meta), mcp_key_client);
-	struct buf hello = {0};
+	SCOPED struct buf hello = {0};
 	int r;
 
 	c->greeted = true;
@@ -24,7 +24,6 @@ greet(struct conn *c, struct slice params)
 	r |= buf_add(&hello, "}", 1);
 	mcp_check(c->mcp, r);
 	conn_send(c, slice_of("0"), slice_of("\"initialize\""), buf_slice(&hello));
-	buf_free(&hello);
 }
 
 /* The answer to our own initialize: a command that refuses it may know the newest protocol only. */
@@ -75,13 +74,12 @@ put_discovered(const struct conn *c, struct buf *to)
 static bool
 reply_locally(struct conn *c, struct slice method)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
 	if (!is_discover(c, method))
 		return false;
 	mcp_check(c->mcp, put_discovered(c, &text));
 	mcp_check(c->mcp, frame_reply(c->mcp->frame, NULL, buf_slice(&text)));
-	buf_free(&text);
 	return true;
 }
 
@@ -92,7 +90,7 @@ static void
 notify_asker(struct conn *c, const struct ask *a, struct slice method, struct slice params)
 {
 	const struct buf *id = &c->command.what->id;
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	int r = buf_printf(&text, "{\"%s\":%.*s,\"%s\":%.*s", acp_server_id, (int)id->n, id->p, acp_request_id,
 		(int)a->request_id.n, a->request_id.p);
 
@@ -101,18 +99,16 @@ notify_asker(struct conn *c, const struct ask *a, struct slice method, struct sl
 	r |= buf_add(&text, "}", 1);
 	mcp_check(c->mcp, r);
 	conn_notify(c, buf_slice(&text));
-	buf_free(&text);
 }
 
 /* Sends a notification of a subscription, with the id of the subscription. */
 static void
 notify_subscriber(struct conn *c, const struct ask *a, struct slice method, struct slice params)
 {
-	struct buf with = {0};
+	SCOPED struct buf with = {0};
 
 	mcp_check(c->mcp, listen_put_params(params, buf_slice(&a->request_id), &with));
 	notify_asker(c, a, method, buf_slice(&with));
-	buf_free(&with);
 }
 
 /* Subscribes the command to these resources. It is never unsubscribed. */
@@ -121,7 +117,7 @@ subscribe(struct conn *c, struct slice uris)
 {
 	struct json_iter i = {.in = uris};
 	struct slice key, uri;
-	struct buf params = {0};
+	SCOPED struct buf params = {0};
 	char id[SLICE_DIGITS];
 
 	while (json_type(uris) == JSON_ARRAY && json_next(&i, &key, &uri)) {
@@ -129,7 +125,6 @@ subscribe(struct conn *c, struct slice uris)
 		mcp_check(c->mcp, buf_printf(&params, "{\"%s\":%.*s}", mcp_uri, (int)uri.n, uri.p));
 		conn_send(c, slice_digits(++c->last, id), slice_of("\"resources/subscribe\""), buf_slice(&params));
 	}
-	buf_free(&params);
 }
 
 /* Acknowledges a subscription, whose request stays open. */
@@ -138,7 +133,7 @@ begin_listening(struct conn *c, struct ask *a, struct slice params)
 {
 	struct slice capabilities = mcp_object(buf_slice(&c->hello), mcp_capabilities), filter = mcp_object(params, mcp_filter);
 	struct slice uris = json_get(filter, mcp_uris);
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	int r;
 
 	a->sent = a->listens = true;
@@ -150,7 +145,6 @@ begin_listening(struct conn *c, struct ask *a, struct slice params)
 	r |= buf_add_string(&text, "}}");
 	mcp_check(c->mcp, r);
 	notify_subscriber(c, a, slice_of("\"notifications/subscriptions/acknowledged\""), buf_slice(&text));
-	buf_free(&text);
 	subscribe(c, uris);
 }
 
@@ -176,7 +170,7 @@ notify_subscribers(struct conn *c, const struct msg *m)
 static void
 deliver(struct conn *c, struct ask *a, struct slice method, struct slice params)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
 	if (c->hello.n == 0) {
 		if (!c->greeted)
@@ -191,7 +185,6 @@ deliver(struct conn *c, struct ask *a, struct slice method, struct slice params)
 			mcp_check(c->mcp, meta_strip_envelope(&params, &text));
 		conn_send_ask(c, a, method, params);
 	}
-	buf_free(&text);
 }
 
 /* Members that a result of 2026-07-28 must have and an older result lacks: its type, and how long it may be cached. */
@@ -206,10 +199,9 @@ is_cacheable(struct slice request)
 	static const char *const methods[] = {"tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"};
 	struct json_error error;
 	struct msg m;
-	size_t i;
 
 	msg_scan(request, &m, &error);
-	for (i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
 		if (json_string_is(json_get(m.params, mcp_method), methods[i]))
 			return true;
 	return false;
@@ -220,12 +212,11 @@ put_result(struct buf *to, struct slice result, bool cacheable)
 {
 	struct json_iter members = {.in = result};
 	struct slice key, value;
-	size_t i;
 	int r = buf_add(to, "{", 1);
 
 	if (json_type(result) != JSON_OBJECT)
 		return r | buf_add_string(to, "}");
-	for (i = 0; i < (cacheable ? 3 : 1); i++)
+	for (size_t i = 0; i < (cacheable ? 3 : 1); i++)
 		if (!json_get(result, due[i].name).p)
 			r |= json_add_member(to, due[i].name, slice_of(due[i].value));
 	if (to->p[to->n - 1] != '{' && json_next(&members, &key, &value))
@@ -237,7 +228,7 @@ static void
 peer_response(struct conn *c, struct ask *a, const struct msg *m)
 {
 	struct slice result = m->result;
-	struct buf text = {0}, room = {0};
+	SCOPED struct buf text = {0}, room = {0};
 	int r = buf_add(&text, "{", 1);
 
 	if (!a) {
@@ -253,8 +244,6 @@ peer_response(struct conn *c, struct ask *a, const struct msg *m)
 		mcp_check(c->mcp, r);
 		conn_respond(c, a, buf_slice(&text));
 	}
-	buf_free(&text);
-	buf_free(&room);
 }
 
 /* The request that a notification of the command's belongs to: by its progress token, or the only one. */

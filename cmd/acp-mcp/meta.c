@@ -30,7 +30,7 @@ int
 meta_put(struct slice params, struct slice members, struct buf *to)
 {
 	struct slice object = json_type(params) == JSON_OBJECT ? params : slice_of("{}"), meta = mcp_object(params, mcp_meta);
-	struct buf with = {0};
+	SCOPED struct buf with = {0};
 	int r;
 
 	if (meta.p) {
@@ -40,7 +40,6 @@ meta_put(struct slice params, struct slice members, struct buf *to)
 		r = buf_printf(&with, "\"%s\":{%.*s}", mcp_meta, (int)members.n, members.p);
 		r |= put_inside(to, object, buf_slice(&with));
 	}
-	buf_free(&with);
 	return r;
 }
 
@@ -84,14 +83,13 @@ meta_strip_envelope(struct slice *params, struct buf *room)
 {
 	static const char *const envelope[] = {mcp_key_version, mcp_key_capabilities, mcp_key_client, mcp_key_level, NULL};
 	struct slice meta = mcp_object(*params, mcp_meta);
-	struct buf with = {0};
+	SCOPED struct buf with = {0};
 	int r;
 
 	if (!has_any(meta, envelope))
 		return 0;
 	r = put_without(meta, envelope, &with);
 	r |= put_replaced(*params, meta, buf_slice(&with), room);
-	buf_free(&with);
 	*params = buf_slice(room);
 	return r;
 }
@@ -131,10 +129,9 @@ int
 listen_put_lists(struct slice capabilities, struct slice asked, struct buf *to)
 {
 	const char *comma = "";
-	size_t i;
 	int r = 0;
 
-	for (i = 0; i < NLISTS; i++) {
+	for (size_t i = 0; i < NLISTS; i++) {
 		if (!is_true(mcp_object(capabilities, lists[i].capability), "listChanged") || (asked.p && !is_true(asked, lists[i].asks)))
 			continue;
 		r |= buf_printf(to, "%s\"%s\":true", comma, lists[i].asks);
@@ -146,9 +143,7 @@ listen_put_lists(struct slice capabilities, struct slice asked, struct buf *to)
 bool
 listen_brings(struct slice method)
 {
-	size_t i;
-
-	for (i = 0; i < NLISTS; i++)
+	for (size_t i = 0; i < NLISTS; i++)
 		if (json_string_is(method, lists[i].tells))
 			return true;
 	return json_string_is(method, updated);
@@ -169,9 +164,7 @@ has_uri(struct slice uris, struct slice uri)
 bool
 listen_wants(struct slice filter, struct slice method, struct slice params)
 {
-	size_t i;
-
-	for (i = 0; i < NLISTS; i++)
+	for (size_t i = 0; i < NLISTS; i++)
 		if (json_string_is(method, lists[i].tells))
 			return is_true(filter, lists[i].asks);
 	return json_string_is(method, updated) && has_uri(json_get(filter, mcp_uris), json_get(params, mcp_uri));
@@ -218,13 +211,12 @@ listen_rename(struct slice *value, struct slice id, struct buf *room)
 int
 listen_put_params(struct slice params, struct slice id, struct buf *to)
 {
-	struct buf member = {0};
+	SCOPED struct buf member = {0};
 	int r;
 
 	if (listen_name(params).p)
 		return listen_rename(&params, id, to);
 	r = buf_printf(&member, "\"%s\":%.*s", mcp_key_subscription, (int)id.n, id.p);
 	r |= meta_put(params, buf_slice(&member), to);
-	buf_free(&member);
 	return r;
 }

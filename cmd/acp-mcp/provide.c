@@ -20,9 +20,7 @@ enum { KILL_AFTER = 2 * 1000 * 1000, LAST_STEPS = 200, LAST_STEP_MS = 10 };
 const struct provided *
 provide_by_id(const struct mcp *m, struct slice id)
 {
-	size_t i;
-
-	for (i = 0; i < m->options->nprovided; i++)
+	for (size_t i = 0; i < m->options->nprovided; i++)
 		if (json_string_eq(buf_slice(&m->options->provided[i].id), id))
 			return &m->options->provided[i];
 	return NULL;
@@ -31,10 +29,8 @@ provide_by_id(const struct mcp *m, struct slice id)
 bool
 provide_by_connection(const struct mcp *m, struct slice id)
 {
-	const struct provided *p;
-
 	/* Up to the closing quote a server's id is the beginning. */
-	for (p = m->options->provided; p < m->options->provided + m->options->nprovided; p++)
+	for (const struct provided *p = m->options->provided; p < m->options->provided + m->options->nprovided; p++)
 		if (id.n > p->id.n && memcmp(id.p, p->id.p, p->id.n - 1) == 0 && id.p[p->id.n - 1] == '-')
 			return true;
 	return false;
@@ -199,11 +195,10 @@ provide_end_all(struct mcp *m)
 {
 	const struct timespec step = {0, LAST_STEP_MS * 1000000L};
 	struct command *c;
-	int i;
 
 	LL_FOREACH(m->commands, c)
 		proc_signal(c->child.pid, SIGTERM);
-	for (i = 0; i < LAST_STEPS && !all_ended(m); i++)
+	for (int i = 0; i < LAST_STEPS && !all_ended(m); i++)
 		nanosleep(&step, NULL);
 	while ((c = m->commands)) {
 		proc_signal(c->child.pid, SIGKILL);

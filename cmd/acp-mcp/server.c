@@ -104,10 +104,9 @@ static int
 make_in(struct place *p, const char *in)
 {
 	struct buf path = {0};
-	int tries;
 
 	clean(in);
-	for (tries = 0; tries < TRIES; tries++) {
+	for (int tries = 0; tries < TRIES; tries++) {
 		path.n = 0;
 		if (buf_printf(&path, "%s/%s", in, template) < 0 || !buf_string(&path) || !mkdtemp(path.p))
 			break;

@@ -40,13 +40,12 @@ player_close(struct player *p)
 static void
 warn_at(const char *where, const char *before, uint64_t number, const char *format, va_list args)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
 	if (buf_vprintf(&text, format, args) == 0 && number)
 		cli_warn(name, "%s:%s%llu: %.*s", where, before, (unsigned long long)number, (int)text.n, text.p);
 	else if (text.n)
 		cli_warn(name, "%s: %.*s", where, (int)text.n, text.p);
-	buf_free(&text);
 }
 
 void
@@ -193,20 +192,18 @@ response_is_ready(struct player *p, struct cue *q)
 	struct conversation *c = q->conversation;
 	uint64_t from = q->number, to = q->response.number;
 	const struct own *own = plan_first(c);
-	const struct cue *k;
-	size_t i;
 
-	for (i = c->first; i < c->nown && c->own[i].number < to; i++)
+	for (size_t i = c->first; i < c->nown && c->own[i].number < to; i++)
 		if (c->own[i].number > from)
 			return false;
 	if (p->us == ACP_CLIENT)
 		return true;
 	if (own && own->number < from && !settle_before(p, c, own->number))
 		return false; /* it only waits for its time */
-	for (k = c->cues; k && k->number < to; k = k->next)
+	for (const struct cue *k = c->cues; k && k->number < to; k = k->next)
 		if (k->number > from && k->kind != MSG_REQUEST)
 			return false;
-	for (k = c->pending; k; k = k->next)
+	for (const struct cue *k = c->pending; k; k = k->next)
 		if (k->number < from && player_precedes(p, k, q))
 			return false;
 	return true;
@@ -387,7 +384,6 @@ static void
 count_in(const struct conversation *c, uint64_t *ours, uint64_t *theirs)
 {
 	const struct cue *q;
-	size_t i;
 
 	DL_FOREACH(c->cues, q) {
 		++*theirs;
@@ -395,7 +391,7 @@ count_in(const struct conversation *c, uint64_t *ours, uint64_t *theirs)
 	}
 	DL_FOREACH(c->pending, q)
 		*ours += q->response.number > 0;
-	for (i = c->first; i < c->nown; i++)
+	for (size_t i = c->first; i < c->nown; i++)
 		*ours += c->own[i].kind == RECORD_MESSAGE;
 }
 
@@ -439,7 +435,7 @@ abandon(struct player *p)
 	const char *why = p->timed_out ? "no message came within --timeout" : p->interrupted ? "stopped by a signal"
 		: p->us == ACP_AGENT ? "the client left" : "the agent left";
 	const struct cue *q = first_cue(p);
-	struct buf what = {0};
+	SCOPED struct buf what = {0};
 	uint64_t number = q ? q->number : p->plan.last.number, ours, theirs;
 	int failed;
 
@@ -449,7 +445,6 @@ abandon(struct player *p)
 	if (failed == 0)
 		player_warn(p, number, "%s before %.*s; not played: %llu of the %s's messages and %llu of the %s's", why, (int)what.n, what.p,
 			(unsigned long long)theirs, them, (unsigned long long)ours, acp_side_name(p->us));
-	buf_free(&what);
 	p->missed = true;
 	return failed ? PLAY_FAILED : PLAY_ABANDONED;
 }
@@ -495,11 +490,10 @@ int
 player_exit_status(const struct player *p)
 {
 	const struct record *r = &p->plan.last;
-	int s;
 
 	if (r->status >= 0)
 		return r->status;
-	for (s = 1; s < 65; s++)
+	for (int s = 1; s < 65; s++)
 		if (proc_signal_name(s) && slice_is(r->signal, proc_signal_name(s)))
 			return 128 + s;
 	return EXIT_FAILED;

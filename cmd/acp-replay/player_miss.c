@@ -74,9 +74,7 @@ add_difference(void *arg, const struct difference *d)
 static void
 find_first_request(const struct conversation *c, struct cue **first)
 {
-	struct cue *q;
-
-	for (q = c ? c->cues : NULL; q; q = q->next)
+	for (struct cue *q = c ? c->cues : NULL; q; q = q->next)
 		if (q->kind == MSG_REQUEST && (!*first || q->number < (*first)->number))
 			*first = q;
 }
@@ -163,7 +161,7 @@ static int
 refuse_request(struct player *p, const struct msg *live, struct cue *expected)
 {
 	struct cue *q = expected ? expected : expected_request(p, live);
-	struct buf text = {0}, data = {0};
+	SCOPED struct buf text = {0}, data = {0};
 	int r;
 
 	r = buf_printf(&text, "acp-replay: %s: ", expected ? "too early" : "not recorded");
@@ -176,8 +174,6 @@ refuse_request(struct player *p, const struct msg *live, struct cue *expected)
 	} else {
 		r = -1;
 	}
-	buf_free(&text);
-	buf_free(&data);
 	return r;
 }
 
@@ -276,14 +272,14 @@ has_cancel(const struct conversation *c, uint64_t after, uint64_t to)
 static int
 answer_cancelled(struct player *p, struct cue *q)
 {
-	struct buf text = {0}, result = {0};
+	SCOPED struct buf result = {0};
+	struct buf text = {0};
 	int r;
 
 	r = buf_printf(&result, "{\"%s\":\"%s\"}", acp_stop_reason, acp_cancelled);
 	if (r == 0)
 		r = msg_make_result(&text, slice(q->id, q->nid), buf_slice(&result));
 	r = player_send_made(p, &text, r);
-	buf_free(&result);
 	p->unanswered--;
 	plan_forget(&p->plan, q);
 	return r;
@@ -301,9 +297,8 @@ end_of_turn(struct player *p, const struct conversation *c)
 	struct json_error error;
 	struct slice text;
 	struct msg m;
-	size_t i;
 
-	for (i = c->first; i < c->nown; i++) {
+	for (size_t i = c->first; i < c->nown; i++) {
 		if (c->own[i].kind != RECORD_MESSAGE)
 			continue;
 		if (script_read(p->script, c->own[i].place, &text) < 0)
@@ -328,7 +323,8 @@ next_prompt(const struct conversation *c)
 static int
 send_idle(struct player *p, struct slice session)
 {
-	struct buf text = {0}, params = {0};
+	SCOPED struct buf params = {0};
+	struct buf text = {0};
 	int r;
 
 	r = buf_printf(&params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"%s\",\"%s\":\"%s\",\"%s\":\"%s\"}}", acp_session_id,
@@ -336,7 +332,6 @@ send_idle(struct player *p, struct slice session)
 		acp_cancelled);
 	if (r == 0)
 		r = msg_make_notification(&text, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params));
-	buf_free(&params);
 	return player_send_made(p, &text, r);
 }
 

@@ -70,13 +70,12 @@ static struct cue *
 find_earlier(struct player *p, const struct cue *q)
 {
 	struct conversation *c = q->conversation;
-	struct cue *k;
 
 	if (p->us == ACP_CLIENT || q->optional)
 		return NULL;
 	if (!player_try_begin(p, c) && p->plan.common && p->plan.common->cues)
 		return p->plan.common->cues;
-	for (k = c->cues; k && k->number < q->number; k = k->next)
+	for (struct cue *k = c->cues; k && k->number < q->number; k = k->next)
 		if (k->kind == MSG_REQUEST && (player_precedes(p, k, q) || is_cancel_of_later(k, q)))
 			return k;
 	return NULL;
@@ -113,7 +112,7 @@ static int
 differ_normalized(struct player *p, const struct compare *c, const struct request *r, const struct msg *recorded,
 	const struct msg *live)
 {
-	struct buf a = {0}, b = {0};
+	SCOPED struct buf a = {0}, b = {0};
 	enum normalized one = normalized(p, r, recorded, &a), other = normalized(p, r, live, &b);
 	struct json_error error;
 	struct msg ma, mb;
@@ -127,8 +126,6 @@ differ_normalized(struct player *p, const struct compare *c, const struct reques
 		differ = compare_messages(c, &ma, &mb);
 	else
 		differ = compare_values(c, buf_slice(&a), buf_slice(&b));
-	buf_free(&a);
-	buf_free(&b);
 	return differ;
 }
 

@@ -132,11 +132,9 @@ take_request(struct preface *p, const struct message *s)
 static void
 session_free(struct preface *p, struct session *s)
 {
-	int i;
-
 	p->bytes -= s->n + size_of(&s->opened);
 	forget(&s->opened);
-	for (i = 0; i < ACP_PARTS; i++) {
+	for (int i = 0; i < ACP_PARTS; i++) {
 		p->bytes -= size_of(&s->parts[i]);
 		forget(&s->parts[i]);
 	}
@@ -222,7 +220,7 @@ see_of_session(struct preface *p, enum acp_method what, const struct message *m)
 	struct slice name = message_session(m);
 	struct passed request = {.number = 0};
 	struct session *s;
-	struct buf id = {0};
+	SCOPED struct buf id = {0};
 
 	if (m->msg.kind == MSG_RESPONSE)
 		request = take_request(p, m);
@@ -237,7 +235,6 @@ see_of_session(struct preface *p, enum acp_method what, const struct message *m)
 		see_session(p, buf_slice(&id), what, m, m->msg.kind == MSG_RESPONSE ? &request : NULL);
 	}
 	buf_free(&request.text);
-	buf_free(&id);
 }
 
 void
@@ -288,13 +285,12 @@ preface_put(const struct preface *p, struct buf *to)
 {
 	size_t n = 0, i, most = 2 + (size_t)HASH_COUNT(p->sessions) * 2 * (1 + ACP_PARTS);
 	const struct passed **all = calloc(most, sizeof(const struct passed *));
-	const struct session *s;
 	int r = all ? 0 : -1;
 
 	if (!all)
 		return -1;
 	collect(&p->hello, all, &n);
-	for (s = p->sessions; s; s = s->hh.next) {
+	for (const struct session *s = p->sessions; s; s = s->hh.next) {
 		collect(&s->opened, all, &n);
 		for (i = 0; i < ACP_PARTS; i++)
 			collect(&s->parts[i], all, &n);
@@ -313,7 +309,7 @@ static int
 put_peer(struct slice hello, const char *member, struct buf *to)
 {
 	struct slice info = json_get(hello, member), name, version;
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	int r = 0;
 
 	if (!info.p)
@@ -327,7 +323,6 @@ put_peer(struct slice hello, const char *member, struct buf *to)
 		r = buf_add_string(&text, " ") < 0 || json_unescape(version, &text) < 0 ? -1 : 0;
 	if (r == 0)
 		r = json_quote(buf_slice(&text), to);
-	buf_free(&text);
 	return r;
 }
 
@@ -354,13 +349,11 @@ put_session(const struct session *s, struct buf *to)
 int
 preface_put_list(const struct preface *p, struct buf *to)
 {
-	const struct session *s;
-
 	if (buf_add_string(to, "\"client\":") < 0 || put_peer(scan(&p->hello.request).params, "clientInfo", to) < 0 ||
 		buf_add_string(to, ",\"agent\":") < 0 || put_peer(scan(&p->hello.last).result, "agentInfo", to) < 0 ||
 		buf_add_string(to, ",\"sessions\":[") < 0)
 		return -1;
-	for (s = p->sessions; s; s = s->hh.next)
+	for (const struct session *s = p->sessions; s; s = s->hh.next)
 		if (put_session(s, to) < 0 || (s->hh.next && buf_add_string(to, ",") < 0))
 			return -1;
 	return buf_add_string(to, "]");

@@ -5,12 +5,11 @@
 static struct row *
 row_of(struct tool *t, enum row_kind kind, enum acp_side from, bool notification, struct slice string)
 {
-	struct buf plain = {0};
+	SCOPED struct buf plain = {0};
 	struct row *r = NULL;
 
 	if (json_type(string) == JSON_STRING && json_unescape(string, &plain) == 0)
 		r = table_row(&t->table, kind, from, notification, buf_slice(&plain));
-	buf_free(&plain);
 	return r;
 }
 
@@ -45,9 +44,8 @@ add_times(struct row *r, const struct span_turn *turn)
 {
 	const uint64_t times[TIMES] = {turn->end - turn->begin, turn->first_update, turn->first_text, turn->silence, turn->tools,
 		turn->user, turn->model};
-	unsigned i;
 
-	for (i = 0; i < TIMES; i++)
+	for (unsigned i = 0; i < TIMES; i++)
 		if (times[i] != SPAN_NEVER && hist_add(&r->times[i], times[i]) < 0)
 			return -1;
 	return 0;

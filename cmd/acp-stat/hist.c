@@ -82,9 +82,7 @@ hist_add(struct hist *h, uint64_t us)
 int
 hist_merge(struct hist *h, const struct hist *more)
 {
-	unsigned i;
-
-	for (i = 0; i < more->buckets; i++)
+	for (unsigned i = 0; i < more->buckets; i++)
 		if (more->at[i] && add(h, more->first + i, more->at[i]) < 0)
 			return -1;
 	if (more->n == 0)
@@ -114,18 +112,17 @@ int
 hist_put(const struct hist *h, struct buf *to)
 {
 	const char *comma = "";
-	unsigned i;
 	int r = buf_printf(to, "{\"count\":%llu", (unsigned long long)h->n);
 
 	if (h->n == 0)
 		return r | buf_add_string(to, "}");
 	r |= buf_printf(to, ",\"sum_us\":%llu,\"min_us\":%llu,\"max_us\":%llu", (unsigned long long)h->sum,
 		(unsigned long long)h->min, (unsigned long long)h->max);
-	for (i = 0; i < HIST_PERCENTILES; i++)
+	for (unsigned i = 0; i < HIST_PERCENTILES; i++)
 		r |= buf_printf(to, ",\"p%u_us\":%llu", hist_percentiles[i],
 			(unsigned long long)hist_percentile(h, hist_percentiles[i]));
 	r |= buf_add_string(to, ",\"buckets\":[");
-	for (i = 0; i < h->buckets; i++) {
+	for (unsigned i = 0; i < h->buckets; i++) {
 		if (h->at[i] == 0)
 			continue;
 		r |= buf_printf(to, "%s[%u,%llu]", comma, h->first + i, (unsigned long long)h->at[i]);
@@ -166,11 +163,10 @@ hist_get(struct hist *h, struct slice object)
 	struct json_iter it = {.in = json_get(object, "buckets")};
 	uint64_t bucket, n, counted = 0, last = 0;
 	struct slice key, pair, v;
-	size_t i;
 
 	if (json_type(object) != JSON_OBJECT)
 		return 1;
-	for (i = 0; i < 4; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		v = json_get(object, names[i]);
 		if ((v.p || i == 0 || h->n) && (json_type(v) != JSON_NUMBER || !json_u64(v, to[i])))
 			return 1;

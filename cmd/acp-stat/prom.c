@@ -8,10 +8,9 @@
 static int
 put_value(struct buf *to, struct slice s)
 {
-	size_t i;
 	int r = buf_add_string(to, "\"");
 
-	for (i = 0; i < s.n; i++)
+	for (size_t i = 0; i < s.n; i++)
 		r |= s.p[i] == '\n' ? buf_add_string(to, "\\n") : s.p[i] == '"' ? buf_add_string(to, "\\\"")
 			: s.p[i] == '\\' ? buf_add_string(to, "\\\\") : buf_add(to, s.p + i, 1);
 	return r | buf_add_string(to, "\"");
@@ -55,10 +54,9 @@ static int
 put_summary(const struct writer *w, const struct row *r, const char *name, const struct hist *h)
 {
 	char quantile[8];
-	unsigned i;
 	int e = 0;
 
-	for (i = 0; i < HIST_PERCENTILES && h->n; i++) {
+	for (unsigned i = 0; i < HIST_PERCENTILES && h->n; i++) {
 		snprintf(quantile, sizeof(quantile), "0.%u", hist_percentiles[i] % 10 ? hist_percentiles[i] : hist_percentiles[i] / 10);
 		e |= -(buf_add_string(w->to, name) || put_labels(w, r, "quantile", quantile));
 		e |= put_seconds(w->to, hist_percentile(h, hist_percentiles[i]));
@@ -131,15 +129,13 @@ int
 prom_put(const struct table *t, enum by by, struct buf *to)
 {
 	const struct writer w = {.to = to, .by = by};
-	const struct metric *m;
-	const struct row *r;
 	int e = 0;
 
-	for (m = metrics; m < metrics + sizeof(metrics) / sizeof(metrics[0]); m++) {
+	for (const struct metric *m = metrics; m < metrics + sizeof(metrics) / sizeof(metrics[0]); m++) {
 		if (t->n[m->kind] == 0)
 			continue;
 		e |= buf_printf(to, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, m->type == SUMMARY ? "summary" : "counter");
-		for (r = t->rows; r; r = r->hh.next)
+		for (const struct row *r = t->rows; r; r = r->hh.next)
 			if (r->kind == m->kind && (m->of_notifications || !r->notification))
 				e |= put_value_of(&w, r, m);
 	}

@@ -46,7 +46,7 @@ put(struct tool *t, bool final, struct buf *to)
 void
 report(struct tool *t, bool final)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	struct buf *to;
 
 	/* Its lines are written already. */
@@ -63,5 +63,4 @@ report(struct tool *t, bool final)
 			fail(t, NULL, "out of memory: no report");
 		out_mark(&t->out, to->n - text.n);
 	}
-	buf_free(&text);
 }

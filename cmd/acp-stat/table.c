@@ -68,8 +68,6 @@ table_row(struct table *t, enum row_kind kind, enum acp_side from, bool notifica
 static int
 merge(struct row *to, const struct row *from)
 {
-	unsigned i;
-
 	to->count = hist_sum(to->count, from->count);
 	to->failed = hist_sum(to->failed, from->failed);
 	to->open = hist_sum(to->open, from->open);
@@ -78,7 +76,7 @@ merge(struct row *to, const struct row *from)
 	to->tokens = hist_sum(to->tokens, from->tokens);
 	to->token_us = hist_sum(to->token_us, from->token_us);
 	to->busy = hist_sum(to->busy, from->busy);
-	for (i = 0; i < TIMES; i++)
+	for (unsigned i = 0; i < TIMES; i++)
 		if (hist_merge(&to->times[i], &from->times[i]) < 0)
 			return -1;
 	return 0;
@@ -87,10 +85,9 @@ merge(struct row *to, const struct row *from)
 int
 table_merge(struct table *to, const struct table *from)
 {
-	const struct row *r;
 	struct row *into;
 
-	for (r = from->rows; r; r = r->hh.next) {
+	for (const struct row *r = from->rows; r; r = r->hh.next) {
 		into = table_row(to, r->kind, r->from, r->notification, row_name(r));
 		if (!into || merge(into, r) < 0)
 			return -1;
@@ -128,9 +125,7 @@ row_add_interval(struct row *r, uint64_t begin, uint64_t end)
 void
 table_begin(struct table *t)
 {
-	struct row *r;
-
-	for (r = t->rows; r; r = r->hh.next)
+	for (struct row *r = t->rows; r; r = r->hh.next)
 		r->nintervals = 0;
 }
 
@@ -153,11 +148,10 @@ void
 table_free(struct table *t)
 {
 	struct row *r, *next;
-	unsigned i;
 
 	HASH_ITER(hh, t->rows, r, next) {
 		HASH_DEL(t->rows, r);
-		for (i = 0; i < TIMES; i++)
+		for (unsigned i = 0; i < TIMES; i++)
 			hist_free(&r->times[i]);
 		free(r->intervals);
 		free(r);

@@ -55,10 +55,9 @@ put_time(struct buf *to, bool known, uint64_t us)
 static int
 put_times(struct buf *to, const struct hist *h)
 {
-	unsigned i;
 	int r = 0;
 
-	for (i = 0; i < HIST_PERCENTILES; i++)
+	for (unsigned i = 0; i < HIST_PERCENTILES; i++)
 		r |= put_time(to, h->n, hist_percentile(h, hist_percentiles[i]));
 	return r | put_time(to, h->n, h->max);
 }
@@ -112,11 +111,10 @@ put_all_turns(const struct row *r, struct buf *to)
 {
 	static const char *const labels[TIMES] = {"total", "to the first update", "to the first text", "longest silence",
 		"in tools", "waiting for the user", "the rest: the model"};
-	unsigned i;
 	int e = buf_printf(to, "turns %-18llu", (unsigned long long)r->count);
 
 	e |= buf_printf(to, "%*s%*s%*s%*s%*s\n", TIME, "p50", TIME, "p90", TIME, "p99", TIME, "max", TIME, "sum");
-	for (i = 0; i < TIMES; i++) {
+	for (unsigned i = 0; i < TIMES; i++) {
 		e |= -(buf_printf(to, "  %-*s", LABEL - 2, labels[i]) || put_times(to, &r->times[i]));
 		if (i == TURN_TOTAL || i >= TURN_TOOLS)
 			e |= put_time(to, r->times[i].n, r->times[i].sum);
@@ -135,13 +133,12 @@ static int
 put_group(const struct row *r, struct buf *to)
 {
 	const struct hist *h = r->times;
-	unsigned i;
 	int e = put_name(to, row_name(r).n ? short_name(row_name(r), GROUP - 1) : slice_of("-"), GROUP - 1);
 
 	e |= buf_printf(to, "%7llu", (unsigned long long)r->count);
 	e |= -(put_time(to, h->n, hist_percentile(h, 50)) || put_time(to, h->n, h->max));
 	e |= put_time(to, h[TURN_TEXT].n, hist_percentile(&h[TURN_TEXT], 50));
-	for (i = TURN_TOOLS; i < TIMES; i++)
+	for (unsigned i = TURN_TOOLS; i < TIMES; i++)
 		e |= h->sum ? buf_printf(to, "%6.0f%%", share_of(h[i].sum, h->sum) * 100) : buf_printf(to, "%7s", "-");
 	return -(e || put_rate(to, r->tokens, r->token_us) || buf_add_string(to, "\n"));
 }
@@ -190,17 +187,16 @@ put_row(const struct row *r, bool all, uint64_t most, struct buf *to)
 int
 report_text(const struct table *t, struct buf *to)
 {
-	const struct row *r;
 	enum row_kind kind = ROWS;
 	uint64_t most = 0;
 	bool all = false;
 	int e = 0;
 
-	for (r = t->rows; r; r = r->hh.next) {
+	for (const struct row *r = t->rows; r; r = r->hh.next) {
 		all |= r->kind == ROW_TURN && t->n[ROW_TURN] == 1 && row_name(r).n == 0;
 		most = r->busy > most ? r->busy : most;
 	}
-	for (r = t->rows; r; r = r->hh.next) {
+	for (const struct row *r = t->rows; r; r = r->hh.next) {
 		if (r->kind != kind)
 			e |= r->kind == ROW_TURN && all ? (to->n ? buf_add_string(to, "\n") : 0) : put_head(r, to);
 		kind = r->kind;
@@ -230,10 +226,9 @@ static int
 put_lines(const struct row *r, struct buf *to)
 {
 	const struct hist *h;
-	unsigned i, p;
 	int e = 0;
 
-	for (i = 0; i < row_times(r->kind); i++) {
+	for (unsigned i = 0; i < row_times(r->kind); i++) {
 		h = &r->times[i];
 		e |= buf_printf(to, "%s\t%s\t", row_kind_names[r->kind], r->kind == ROW_METHOD ? acp_side_name(r->from) : "");
 		e |= put_cell(to, row_name(r));
@@ -243,7 +238,7 @@ put_lines(const struct row *r, struct buf *to)
 		e |= -(put_seconds(to, r->token_us) || put_seconds(to, r->busy));
 		e |= buf_printf(to, "\t%s\t%llu", r->notification ? "" : row_time_name(r->kind, i), (unsigned long long)h->n);
 		e |= h->n ? put_seconds(to, h->sum) : buf_add_string(to, "\t");
-		for (p = 0; p < HIST_PERCENTILES; p++)
+		for (unsigned p = 0; p < HIST_PERCENTILES; p++)
 			e |= h->n ? put_seconds(to, hist_percentile(h, hist_percentiles[p])) : buf_add_string(to, "\t");
 		e |= -((h->n ? put_seconds(to, h->max) : buf_add_string(to, "\t")) || buf_add_string(to, "\n"));
 	}
@@ -253,11 +248,10 @@ put_lines(const struct row *r, struct buf *to)
 int
 report_tsv(const struct table *t, struct buf *to)
 {
-	const struct row *r;
 	int e = buf_add_string(to, "row\tfrom\tname\tcount\tfailed\tcancelled\topen\tchunks\toutput_tokens\ttoken_s\tbusy_s\t"
 		"time\tn\tsum_s\tp50_s\tp90_s\tp99_s\tmax_s\n");
 
-	for (r = t->rows; r; r = r->hh.next)
+	for (const struct row *r = t->rows; r; r = r->hh.next)
 		e |= put_lines(r, to);
 	return e;
 }

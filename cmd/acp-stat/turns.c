@@ -21,9 +21,8 @@ line_of(const struct tool *t, const struct span_turn *turn)
 	struct line l = {.turn = turn, .timed = t->timed, .times = {turn->end - turn->begin, turn->first_update, turn->first_text,
 		turn->silence, turn->tools, turn->user, turn->model}};
 	decimal_units tokens;
-	unsigned i;
 
-	for (i = 0; i < TIMES && !t->timed; i++)
+	for (unsigned i = 0; i < TIMES && !t->timed; i++)
 		l.times[i] = SPAN_NEVER;
 	l.counted = turn->counted && (turn->own.has & 1u << USAGE_OUTPUT);
 	tokens = l.counted ? turn->own.n[USAGE_OUTPUT] : 0;
@@ -53,12 +52,11 @@ put_text(const struct line *l, struct buf *to)
 {
 	const struct span_turn *t = l->turn;
 	char session[SESSION * 4 + 1], rate[PEOPLE_FIGURE] = "-";
-	unsigned i;
 	int e;
 
 	session[text_plain_in(session, SESSION, slice(t->session->id, t->session->n))] = '\0';
 	e = buf_printf(to, "%-*s%4llu", SESSION, session, (unsigned long long)t->number);
-	for (i = 0; i < TIMES; i++)
+	for (unsigned i = 0; i < TIMES; i++)
 		e |= put_time(to, l->times[i]);
 	if (l->counted && l->timed && t->model)
 		people_count(rate, (uint64_t)((double)l->tokens * 1e6 / (double)t->model + .5));
@@ -72,13 +70,12 @@ put_tsv(const struct line *l, struct buf *to)
 {
 	const struct span_turn *t = l->turn;
 	char text[RECORDING_TIME], *end;
-	unsigned i;
 	int e = text_plain(to, slice(t->session->id, t->session->n));
 
 	e |= buf_printf(to, "\t%llu\t%s\t", (unsigned long long)t->number, result_of(t));
 	if (l->stop.p)
 		e |= text_plain(to, slice(l->stop.p + 1, l->stop.n - 2));
-	for (i = 0; i < TIMES; i++) {
+	for (unsigned i = 0; i < TIMES; i++) {
 		e |= buf_add_string(to, "\t");
 		end = l->times[i] == SPAN_NEVER ? text : recording_put_time(text, l->times[i]);
 		e |= buf_add(to, text, (size_t)(end - text));
@@ -91,13 +88,12 @@ static int
 put_json(const struct line *l, struct buf *to)
 {
 	const struct span_turn *t = l->turn;
-	unsigned i;
 	int e = -(buf_add_string(to, "{\"session\":") || json_quote(slice(t->session->id, t->session->n), to));
 
 	e |= buf_printf(to, ",\"turn\":%llu,\"result\":\"%s\"", (unsigned long long)t->number, result_of(t));
 	if (l->stop.p)
 		e |= -(buf_add_string(to, ",\"stop_reason\":") || buf_add_slice(to, l->stop));
-	for (i = 0; i < TIMES; i++)
+	for (unsigned i = 0; i < TIMES; i++)
 		if (l->times[i] != SPAN_NEVER)
 			e |= buf_printf(to, ",\"%s_us\":%llu", row_time_name(ROW_TURN, i), (unsigned long long)l->times[i]);
 	e |= buf_printf(to, ",\"chunks\":%llu", (unsigned long long)t->chunks);

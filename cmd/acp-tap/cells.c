@@ -152,7 +152,7 @@ cells_ascii(struct cells *c, const char *text)
 void
 cells_printf(struct cells *c, const char *format, ...)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	va_list args;
 
 	va_start(args, format);
@@ -161,7 +161,6 @@ cells_printf(struct cells *c, const char *format, ...)
 	else
 		c->failed = true;
 	va_end(args);
-	buf_free(&text);
 }
 
 void

@@ -41,14 +41,13 @@ put_event(struct writer *w, struct buf *to, const struct event *e)
 static int
 put_any(struct writer *w, struct buf *to, const struct event *e)
 {
-	struct buf why = {0};
+	SCOPED struct buf why = {0};
 	int r = -1;
 
 	if (e->kind != RECORD_LOST)
 		return put_event(w, to, e);
 	if (buf_add_slice(&why, e->text) == 0 && buf_string(&why))
 		r = recording_put_lost(to, e->t, -1, e->from, e->count, why.p);
-	buf_free(&why);
 	return r;
 }
 

@@ -105,9 +105,7 @@ static const struct preview results[] = {
 static const struct preview *
 find(const struct preview *all, size_t n, struct slice name)
 {
-	size_t i;
-
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (json_string_is(name, all[i].name))
 			return &all[i];
 	return NULL;
@@ -144,9 +142,8 @@ show_parts(struct cells *c, const struct preview *p, struct slice object)
 {
 	unsigned start = c->used;
 	struct slice v;
-	size_t i;
 
-	for (i = 0; i < PARTS && p->parts[i].show && !c->cut; i++) {
+	for (size_t i = 0; i < PARTS && p->parts[i].show && !c->cut; i++) {
 		v = show_find(object, p->parts[i].path);
 		if (v.p)
 			show_part(c, &p->parts[i], v, c->used == start);

@@ -7,9 +7,7 @@
 static struct session *
 find(struct sessions *all, struct slice id)
 {
-	size_t i;
-
-	for (i = 0; i < all->n; i++)
+	for (size_t i = 0; i < all->n; i++)
 		if (slice_eq(buf_slice(&all->at[i].id), id))
 			return &all->at[i];
 	return NULL;
@@ -29,9 +27,7 @@ copy_label(char *to, size_t size, struct slice from)
 static bool
 is_used(const struct sessions *all, const char *label, size_t size)
 {
-	size_t i;
-
-	for (i = 0; i < all->n; i++)
+	for (size_t i = 0; i < all->n; i++)
 		if (strcmp(size == SESSION_LABEL ? all->at[i].label : all->at[i].brief, label) == 0)
 			return true;
 	return false;
@@ -111,8 +107,6 @@ sessions_note(struct sessions *all, const struct message *message, enum turn *tu
 void
 sessions_free(struct sessions *all)
 {
-	size_t i;
-
-	for (i = 0; i < all->n; i++)
+	for (size_t i = 0; i < all->n; i++)
 		buf_free(&all->at[i].id);
 }

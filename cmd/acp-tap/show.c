@@ -295,9 +295,8 @@ show_tokens(struct cells *c, struct slice v)
 	unsigned start = c->used;
 	char text[PEOPLE_FIGURE];
 	uint64_t n;
-	size_t i;
 
-	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (json_u64(show_find(v, counts[i].path), &n))
 			cells_printf(c, "%s%s %s", c->used > start ? ", " : "", people_count(text, n), counts[i].name);
 }

@@ -44,7 +44,7 @@ variables(struct tool *t, const struct usage_session *s, struct buf *to)
 	const char *level = level_names[tool_level(t->options, s)];
 	const struct usage_cost *c = usage_costs(s);
 	struct decimal total;
-	struct buf amount = {0};
+	SCOPED struct buf amount = {0};
 	int r;
 
 	r = -(add_variable(to, "ACP_SESSION", "%s", s->id) || add_variable(to, "ACP_LEVEL", "%s", level));
@@ -60,7 +60,6 @@ variables(struct tool *t, const struct usage_session *s, struct buf *to)
 			r |= -(add_variable(to, "ACP_COST", "%s", amount.p)
 				|| add_variable(to, "ACP_CURRENCY", "%s", usage_name(t->usage, c->currency).p));
 	}
-	buf_free(&amount);
 	return r;
 }
 
@@ -68,7 +67,6 @@ variables(struct tool *t, const struct usage_session *s, struct buf *to)
 _Noreturn static void
 become(const char *command, const struct buf *env)
 {
-	const char *p;
 	sigset_t none;
 	int fd = open("/dev/null", O_RDONLY);
 
@@ -80,7 +78,7 @@ become(const char *command, const struct buf *env)
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	proc_close_others(false);
 	unsetenv("PROTO");
-	for (p = env->p; p < env->p + env->n; p += strlen(p) + 1)
+	for (const char *p = env->p; p < env->p + env->n; p += strlen(p) + 1)
 		putenv((char *)(size_t)p);
 	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 	_exit(EXIT_NOT_FOUND);
@@ -89,11 +87,10 @@ become(const char *command, const struct buf *env)
 static void
 run(struct tool *t, const struct usage_session *s)
 {
-	struct buf env = {0};
+	SCOPED struct buf env = {0};
 	pid_t pid;
 
 	if (variables(t, s, &env) != 0) {
-		buf_free(&env);
 		tool_warn(t, "--exec: out of memory");
 		return;
 	}
@@ -109,7 +106,6 @@ run(struct tool *t, const struct usage_session *s)
 	else
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 			;
-	buf_free(&env);
 }
 
 /* --- lines --- */
@@ -118,14 +114,13 @@ run(struct tool *t, const struct usage_session *s)
 __attribute__((format(printf, 4, 5))) static void
 say(struct tool *t, const struct usage_session *s, bool exec, const char *format, ...)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	va_list ap;
 
 	va_start(ap, format);
 	if (put_session(&text, t, s) == 0 && buf_add_string(&text, ": ") == 0 && buf_vprintf(&text, format, ap) == 0 && buf_string(&text))
 		tool_warn(t, "%s", text.p);
 	va_end(ap);
-	buf_free(&text);
 	if (exec && t->options->exec)
 		run(t, s);
 }
@@ -167,9 +162,7 @@ reaches(struct tool *t, struct usage_session *s, uint16_t limit)
 static bool
 cost_in(struct tool *t, const struct usage_figures *f, const char *currency, struct decimal *amount)
 {
-	size_t i;
-
-	for (i = 0; i < f->ncosts; i++) {
+	for (size_t i = 0; i < f->ncosts; i++) {
 		*amount = f->costs[i].amount;
 		if (slice_is(usage_name(t->usage, f->costs[i].currency), currency))
 			return true;
@@ -180,11 +173,10 @@ cost_in(struct tool *t, const struct usage_figures *f, const char *currency, str
 static void
 say_money(struct tool *t, const struct usage_session *s, bool exec, const char *what, const struct money *m)
 {
-	struct buf amount = {0};
+	SCOPED struct buf amount = {0};
 
 	if (decimal_put(m->amount, 0, &amount) == 0 && buf_string(&amount))
 		say(t, s, exec, "%s %s %s is reached", what, amount.p, m->currency);
-	buf_free(&amount);
 }
 
 static void
@@ -192,16 +184,15 @@ see_cost(struct tool *t, struct usage_session *s, const struct usage_figures *f)
 {
 	const struct options *o = t->options;
 	struct decimal amount;
-	size_t i;
 
-	for (i = 0; i < o->warn_cost.n; i++) {
+	for (size_t i = 0; i < o->warn_cost.n; i++) {
 		if (s->cost_mark & 1u << i || !cost_in(t, f, o->warn_cost.at[i].currency, &amount)
 			|| decimal_compare(amount, o->warn_cost.at[i].amount) < 0)
 			continue;
 		s->cost_mark |= (uint16_t)(1u << i);
 		say_money(t, s, true, "the cost of", &o->warn_cost.at[i]);
 	}
-	for (i = 0; i < o->max_cost.n; i++) {
+	for (size_t i = 0; i < o->max_cost.n; i++) {
 		if (!cost_in(t, f, o->max_cost.at[i].currency, &amount))
 			continue;
 		t->compared |= REACHED_COST;

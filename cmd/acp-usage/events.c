@@ -7,7 +7,7 @@ static void
 note(void *arg, const struct usage_session *s, bool verbose, const char *what)
 {
 	struct tool *t = arg;
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
 	if ((verbose && !t->options->verbose) || (s && !tool_wants(t, s)))
 		return;
@@ -15,7 +15,6 @@ note(void *arg, const struct usage_session *s, bool verbose, const char *what)
 		text.n = 0;
 	if (buf_add_string(&text, what) == 0 && buf_string(&text))
 		tool_warn(t, "%s", text.p);
-	buf_free(&text);
 }
 
 static void

@@ -43,14 +43,12 @@ add_row(struct summary *s, struct summary_row *to, const struct summary_row *fro
 static int
 of_session(struct summary *s, const struct usage_session *session, struct summary_row *to)
 {
-	const struct usage_tally *t;
-	const struct usage_part *p;
 	int r;
 
 	*to = (struct summary_row){.session = session};
 	r = usage_figures_session(s->tool->usage, session, &to->figures);
-	for (p = session->parts; p; p = p->next)
-		for (t = p->tallies; t; t = t->next)
+	for (const struct usage_part *p = session->parts; p; p = p->next)
+		for (const struct usage_tally *t = p->tallies; t; t = t->next)
 			r |= estimate(s, p, t, to);
 	return r;
 }
@@ -59,11 +57,10 @@ of_session(struct summary *s, const struct usage_session *session, struct summar
 static int
 of_family(struct summary *s, const struct usage_session *session, struct summary_row *to)
 {
-	const struct usage_session *c;
 	struct summary_row one;
 	int r = of_session(s, session, to);
 
-	for (c = session->child; c; c = c->sibling) {
+	for (const struct usage_session *c = session->child; c; c = c->sibling) {
 		if (usage_is_covered(s->tool->usage, c))
 			continue;
 		r |= of_family(s, c, &one);
@@ -77,10 +74,9 @@ of_family(struct summary *s, const struct usage_session *session, struct summary
 uint64_t
 summary_peak(const struct usage_session *session)
 {
-	const struct usage_part *p;
 	uint64_t peak = 0;
 
-	for (p = session->parts; p; p = p->next)
+	for (const struct usage_part *p = session->parts; p; p = p->next)
 		peak = p->peak > peak ? p->peak : peak;
 	return peak;
 }
@@ -133,9 +129,8 @@ static const struct usage_tally *
 only_tally(const struct usage_session *session)
 {
 	const struct usage_tally *found = NULL, *t;
-	const struct usage_part *p;
 
-	for (p = session->parts; p; p = p->next) {
+	for (const struct usage_part *p = session->parts; p; p = p->next) {
 		for (t = p->tallies; t; t = t->next) {
 			if (found && found->model != t->model)
 				return NULL;
@@ -150,13 +145,11 @@ group_tallies(struct summary *s, const struct usage_session *session)
 {
 	bool by_model = s->tool->options->by == BY_MODEL;
 	struct usage *u = s->tool->usage;
-	const struct usage_tally *t;
-	const struct usage_part *p;
 	struct summary_row *g;
 	int r = 0;
 
-	for (p = session->parts; p; p = p->next) {
-		for (t = p->tallies; t; t = t->next) {
+	for (const struct usage_part *p = session->parts; p; p = p->next) {
+		for (const struct usage_tally *t = p->tallies; t; t = t->next) {
 			if (t->period == USAGE_NEVER || (by_model && !t->billed_turns && !t->billed.has))
 				continue;
 			if (!(g = group(s, by_model ? (int64_t)t->model : first_day(s->tool->options->by, t->period))))
@@ -175,21 +168,18 @@ group_costs(struct summary *s, const struct usage_session *session)
 	struct usage *u = s->tool->usage;
 	const struct usage_tally *only = only_tally(session);
 	struct usage_figures f = {0};
-	const struct usage_share *share;
-	const struct usage_part *p;
 	struct summary_row *g;
-	size_t i;
 	int r = usage_figures_session(u, session, &f);
 
 	/* What nobody reports is of no model or day. */
 	s->unassigned.figures.billed_lower |= f.billed_lower;
 	/* A session's cost is that of its model, where it had only one. */
 	g = only && o->by == BY_MODEL ? group(s, only->model) : NULL;
-	for (i = 0; i < f.ncosts && o->by == BY_MODEL; i++)
+	for (size_t i = 0; i < f.ncosts && o->by == BY_MODEL; i++)
 		r |= usage_figures_money(u, g ? &g->figures : &s->unassigned.figures, f.costs[i].currency, f.costs[i].amount);
 	usage_figures_free(&f);
-	for (p = session->parts; p && o->by != BY_MODEL; p = p->next) {
-		for (share = p->shares; share; share = share->next) {
+	for (const struct usage_part *p = session->parts; p && o->by != BY_MODEL; p = p->next) {
+		for (const struct usage_share *share = p->shares; share; share = share->next) {
 			if (share->period == USAGE_NEVER)
 				continue;
 			if (!(g = group(s, first_day(o->by, share->period))))
@@ -226,14 +216,12 @@ group_session(struct summary *s, const struct usage_session *session)
 static int
 make_groups(struct summary *s)
 {
-	const struct usage_session *session;
-	size_t i;
 	int r = 0;
 
-	for (session = usage_sessions(s->tool->usage); session && r == 0; session = usage_next(session))
+	for (const struct usage_session *session = usage_sessions(s->tool->usage); session && r == 0; session = usage_next(session))
 		if (tool_wants(s->tool, session))
 			r = group_session(s, session);
-	for (i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++)
 		r |= add_row(s, &s->total, &s->groups[i]);
 	return r | add_row(s, &s->total, &s->unassigned);
 }
@@ -252,7 +240,6 @@ session_row(struct summary *s, const struct usage_session *session, unsigned dep
 	int (*fn)(struct summary *, const struct summary_row *))
 {
 	const struct options *o = s->tool->options;
-	const struct usage_session *c;
 	struct summary_row row;
 	int r = of_session(s, session, &row);
 
@@ -260,7 +247,7 @@ session_row(struct summary *s, const struct usage_session *session, unsigned dep
 	if (!((o->since > 0 || o->before > 0) && is_empty(&row)))
 		r |= fn(s, &row);
 	free_row(&row);
-	for (c = session->child; c && r == 0; c = c->sibling)
+	for (const struct usage_session *c = session->child; c && r == 0; c = c->sibling)
 		r = session_row(s, c, depth + 1, fn);
 	return r;
 }
@@ -268,15 +255,13 @@ session_row(struct summary *s, const struct usage_session *session, unsigned dep
 int
 summary_each(struct summary *s, int (*fn)(struct summary *, const struct summary_row *))
 {
-	const struct usage_session *session;
-	size_t i;
 	int r = 0;
 
-	for (i = 0; i < s->n && r == 0; i++)
+	for (size_t i = 0; i < s->n && r == 0; i++)
 		r = fn(s, &s->groups[i]);
 	if (s->tool->options->by != BY_SESSION)
 		return r;
-	for (session = usage_sessions(s->tool->usage); session && r == 0; session = usage_next(session))
+	for (const struct usage_session *session = usage_sessions(s->tool->usage); session && r == 0; session = usage_next(session))
 		if (!session->parent && tool_wants(s->tool, session))
 			r = session_row(s, session, 0, fn);
 	return r;
@@ -286,11 +271,10 @@ summary_each(struct summary *s, int (*fn)(struct summary *, const struct summary
 static int
 total_sessions(struct summary *s)
 {
-	const struct usage_session *session;
 	struct summary_row row;
 	int r = 0;
 
-	for (session = usage_sessions(s->tool->usage); session && r == 0; session = usage_next(session)) {
+	for (const struct usage_session *session = usage_sessions(s->tool->usage); session && r == 0; session = usage_next(session)) {
 		if (!tool_wants(s->tool, session))
 			continue;
 		s->sessions++;
@@ -315,9 +299,7 @@ summary_make(struct summary *s)
 void
 summary_free(struct summary *s)
 {
-	size_t i;
-
-	for (i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++)
 		free_row(&s->groups[i]);
 	free(s->groups);
 	free_row(&s->total);

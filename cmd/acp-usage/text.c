@@ -95,14 +95,13 @@ is_below(const struct usage_session *child, const struct usage_session *s)
 int
 put_session(struct buf *to, const struct tool *t, const struct usage_session *s)
 {
-	const struct usage_session *other;
 	size_t n = s->id_length, same;
 
 	if (n == 0)
 		return buf_add(to, "-", 1);
 	if (n > SHORT_ID && usage_count(t->usage) <= MANY_SESSIONS) {
 		n = SHORT_ID;
-		for (other = usage_sessions(t->usage); other; other = usage_next(other)) {
+		for (const struct usage_session *other = usage_sessions(t->usage); other; other = usage_next(other)) {
 			/* A child's id may begin with its parent's: that is no other session. */
 			if (other == s || is_below(other, s))
 				continue;

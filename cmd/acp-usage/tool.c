@@ -46,7 +46,7 @@ tool_fail(struct tool *t, const char *what)
 void
 tool_warn(struct tool *t, const char *format, ...)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	va_list ap;
 
 	va_start(ap, format);
@@ -59,7 +59,6 @@ tool_warn(struct tool *t, const char *format, ...)
 			cli_warn(tool_name, "%s", text.p);
 	}
 	va_end(ap);
-	buf_free(&text);
 	if (t->meter)
 		meter_draw(t->meter, t);
 }

@@ -107,7 +107,7 @@ drop_first(struct link *l)
 static void
 send_error(struct link *l, enum acp_side to, struct slice id, int code, const char *why)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
 	if (msg_make_error(&text, id, code, why, slice(NULL, 0)) < 0)
 		report(l->service, l->name, "%s", no_memory);
@@ -115,7 +115,6 @@ send_error(struct link *l, enum acp_side to, struct slice id, int code, const ch
 		send_text(l, buf_slice(&text));
 	else
 		put_local(l, buf_slice(&text));
-	buf_free(&text);
 }
 
 /* A peer that goes on sending but does not read its error responses is not read until it does. */
@@ -314,11 +313,10 @@ deliver(struct link *l)
 	struct json_error error;
 	struct slice text;
 	struct msg m;
-	char *p;
 
 	while (l->in.n > 0 && l->in.p[l->in.n - 1] == '\n')
 		l->in.n--;
-	for (p = l->in.p; (p = memchr(p, '\n', l->in.n - (size_t)(p - l->in.p))); p++)
+	for (char *p = l->in.p; (p = memchr(p, '\n', l->in.n - (size_t)(p - l->in.p))); p++)
 		*p = ' ';
 	text = buf_slice(&l->in);
 	if (line_is_blank(&(struct line){.text = text}))

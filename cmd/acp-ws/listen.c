@@ -204,11 +204,10 @@ static int
 make_id(struct conn *c)
 {
 	unsigned char bytes[ID_BYTES];
-	size_t i;
 
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return -1;
-	for (i = 0; i < sizeof(bytes); i++)
+	for (size_t i = 0; i < sizeof(bytes); i++)
 		snprintf(c->id + 2 * i, 3, "%02x", bytes[i]);
 	return 0;
 }

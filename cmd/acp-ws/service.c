@@ -26,18 +26,17 @@ enum {
 static void
 say_text(struct service *s, const char *who, struct slice text)
 {
-	struct buf line = {0};
+	SCOPED struct buf line = {0};
 
 	if (s->log.out.full || buf_printf(&line, "%s: %s%s", tool_name, who ? who : "", who ? ": " : "") < 0 ||
 		text_plain(&line, text) < 0 || endpoint_put_line(&s->log, NULL, buf_slice(&line), false) < 0)
 		s->discarded++;
-	buf_free(&line);
 }
 
 void
 report(struct service *s, const char *who, const char *format, ...)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	va_list args;
 
 	va_start(args, format);
@@ -46,7 +45,6 @@ report(struct service *s, const char *who, const char *format, ...)
 	else
 		s->discarded++;
 	va_end(args);
-	buf_free(&text);
 }
 
 static void

@@ -99,9 +99,7 @@ is(const struct method *m, struct slice name)
 static const struct method *
 find(struct slice plain)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
 		if (is(&methods[i], plain))
 			return &methods[i];
 	return &other;
@@ -110,10 +108,9 @@ find(struct slice plain)
 static const struct method *
 find_string(struct slice name)
 {
-	struct buf room = {0};
+	SCOPED struct buf room = {0};
 	const struct method *m = find(json_text(name, &room));
 
-	buf_free(&room);
 	return m;
 }
 
@@ -163,9 +160,7 @@ static const struct acp_member mcp_request = {"requestId", .id = ACP_ID_MCP_REQU
 static const struct acp_member *
 find_member(struct slice plain)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 		if (slice_is(plain, members[i].name))
 			return &members[i];
 	return &no_member;
@@ -194,10 +189,9 @@ in_its_place(const struct acp_member *m, enum acp_method what, bool response)
 const struct acp_member *
 acp_member(struct slice name, enum acp_method what, bool response)
 {
-	struct buf room = {0};
+	SCOPED struct buf room = {0};
 	const struct acp_member *m = find_member(json_text(name, &room));
 
-	buf_free(&room);
 	return in_its_place(m, what, response);
 }
 
@@ -255,9 +249,7 @@ acp_dialect(struct slice name)
 const char *
 acp_name(enum acp_method what, enum acp_dialect dialect)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
 		if (methods[i].what != what || what == ACP_OTHER)
 			continue;
 		if (dialect == ACP_UNDERSCORE && (what == ACP_PROXY_INITIALIZE || what == ACP_PROXY_SUCCESSOR) &&
@@ -297,12 +289,11 @@ part_of_kind(struct slice kind)
 		{"usage_update", ACP_PART_USAGE}, {"context_update", ACP_PART_USAGE}, {"current_mode_update", ACP_PART_MODE},
 		{"config_option_update", ACP_PART_CONFIG}, {"session_info_update", ACP_PART_INFO},
 	};
-	size_t i;
 
 	/* Nearly all are chunks; no escape ends in this letter. */
 	if (kind.n < 2 || kind.p[kind.n - 2] == 'k')
 		return ACP_PARTS;
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (json_string_is(kind, kinds[i].name))
 			return kinds[i].part;
 	return ACP_PARTS;
@@ -356,9 +347,8 @@ bool
 acp_is_option_kind(const char *kind)
 {
 	static const char *const kinds[] = {"allow_once", "allow_always", "reject_once", "reject_always"};
-	size_t i;
 
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(kinds[i], kind) == 0)
 			return true;
 	return false;

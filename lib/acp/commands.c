@@ -15,19 +15,18 @@ static struct commands *
 find(struct commands *all, struct slice session)
 {
 	struct commands *c = NULL;
-	struct buf room = {0};
+	SCOPED struct buf room = {0};
 	struct slice id = json_text(session, &room);
 
 	if (id.p)
 		HASH_FIND(hh, all, id.p, id.n, c);
-	buf_free(&room);
 	return c;
 }
 
 static struct commands *
 add(struct commands **all, struct slice session)
 {
-	struct buf room = {0};
+	SCOPED struct buf room = {0};
 	struct slice id = json_text(session, &room);
 	struct commands *c = id.p ? calloc(1, sizeof(*c) + id.n) : NULL;
 
@@ -35,7 +34,6 @@ add(struct commands **all, struct slice session)
 		memcpy(c->session, id.p, id.n);
 		HASH_ADD_KEYPTR(hh, *all, c->session, id.n, c);
 	}
-	buf_free(&room);
 	if (!c || c->hh.tbl)
 		return c;
 	free(c);
@@ -91,24 +89,20 @@ has(const struct commands *all, struct slice session, const char *command)
 bool
 commands_has(const struct commands *all, struct slice session, const char *text)
 {
-	struct buf command = {0};
-	bool yes = text[0] == '/' && buf_add(&command, text + 1, strcspn(text + 1, " \t\r\n")) == 0 && buf_string(&command)
-		&& has(all, session, command.p);
+	SCOPED struct buf command = {0};
 
-	buf_free(&command);
-	return yes;
+	return text[0] == '/' && buf_add(&command, text + 1, strcspn(text + 1, " \t\r\n")) == 0 && buf_string(&command)
+		&& has(all, session, command.p);
 }
 
 bool
 commands_prompt(const struct commands *all, const struct msg *prompt)
 {
 	struct slice text = acp_prompt_text(prompt->params);
-	struct buf plain = {0};
-	bool yes = all && text.p && json_unescape(text, &plain) == 0 && buf_string(&plain)
-		&& commands_has(all, msg_session(prompt), plain.p);
+	SCOPED struct buf plain = {0};
 
-	buf_free(&plain);
-	return yes;
+	return all && text.p && json_unescape(text, &plain) == 0 && buf_string(&plain)
+		&& commands_has(all, msg_session(prompt), plain.p);
 }
 
 void

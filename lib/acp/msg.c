@@ -29,17 +29,15 @@ trim(struct slice s)
 static bool
 is_integer(struct slice number)
 {
-	struct buf key = {0};
+	SCOPED struct buf key = {0};
 	bool integer = true;
-	size_t i;
 
-	for (i = number.p[0] == '-'; i < number.n; i++) {
+	for (size_t i = number.p[0] == '-'; i < number.n; i++) {
 		if (number.p[i] < '0' || number.p[i] > '9') {
 			integer = json_number_key(number, &key, &integer) == 0 && integer;
 			break;
 		}
 	}
-	buf_free(&key);
 	return integer;
 }
 
@@ -175,13 +173,11 @@ msg_id_key(struct slice id, struct buf *to)
 bool
 msg_same_id(struct slice a, struct slice b)
 {
-	struct buf x = {0}, y = {0};
+	SCOPED struct buf x = {0}, y = {0};
 	bool same = a.p && slice_eq(a, b);
 
 	if (!same && a.p && json_type(a) == json_type(b))
 		same = msg_id_key(a, &x) == 0 && msg_id_key(b, &y) == 0 && slice_eq(buf_slice(&x), buf_slice(&y));
-	buf_free(&x);
-	buf_free(&y);
 	return same;
 }
 
@@ -263,11 +259,10 @@ static struct slice
 moved(struct slice value, struct slice line, const struct splice *s, size_t n, const char *made)
 {
 	ptrdiff_t shift = 0, before = 0;
-	size_t i;
 
 	if (!value.p)
 		return value;
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (s[i].with.p == value.p)
 			return slice(made + (s[i].from - line.p) + shift, value.n);
 		shift += (ptrdiff_t)s[i].with.n - (s[i].to - s[i].from);
@@ -280,15 +275,13 @@ moved(struct slice value, struct slice line, const struct splice *s, size_t n, c
 void
 msg_moved(struct slice line, const struct splice *s, size_t n, const char *made, struct msg *m)
 {
-	size_t i;
-
 	m->id = moved(m->id, line, s, n, made);
 	m->method = moved(m->method, line, s, n, made);
 	m->params = moved(m->params, line, s, n, made);
 	m->result = moved(m->result, line, s, n, made);
 	m->error = moved(m->error, line, s, n, made);
 	m->text.p = made + (m->text.p - line.p);
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		m->text.n += s[i].with.n - (size_t)(s[i].to - s[i].from);
 }
 
@@ -403,12 +396,9 @@ make(struct buf *b, struct slice id, const char *member, struct slice value, str
 int
 msg_make_request(struct buf *b, struct slice id, const char *method, struct slice params)
 {
-	struct buf name = {0};
-	int r;
+	SCOPED struct buf name = {0};
 
-	r = json_quote(slice_of(method), &name) < 0 ? -1 : make(b, id, "method", buf_slice(&name), params);
-	buf_free(&name);
-	return r;
+	return json_quote(slice_of(method), &name) < 0 ? -1 : make(b, id, "method", buf_slice(&name), params);
 }
 
 int
@@ -432,12 +422,11 @@ msg_make_failure(struct buf *b, struct slice id, struct slice error)
 int
 msg_make_error(struct buf *b, struct slice id, int code, const char *message, struct slice data)
 {
-	struct buf e = {0};
+	SCOPED struct buf e = {0};
 	int r = -1;
 
 	if (buf_printf(&e, "{\"code\":%d,\"message\":", code) == 0 && json_quote(slice_of(message), &e) == 0 &&
 		json_add_member(&e, "data", data) == 0 && buf_add(&e, "}", 1) == 0)
 		r = msg_make_failure(b, id, buf_slice(&e));
-	buf_free(&e);
 	return r;
 }

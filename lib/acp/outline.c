@@ -25,9 +25,7 @@ step(struct outline *o, char byte)
 void
 outline_add(struct outline *o, struct slice piece)
 {
-	size_t i;
-
-	for (i = 0; i < piece.n && !o->failed; i++)
+	for (size_t i = 0; i < piece.n && !o->failed; i++)
 		if (step(o, piece.p[i]))
 			o->failed = o->text.n == LONGEST || buf_add(&o->text, piece.p + i, 1) < 0;
 }

@@ -54,9 +54,8 @@ paths_of(const char *directory, struct dirent **entries, int n)
 {
 	char **paths = calloc((size_t)n + 1, sizeof(*paths));
 	bool whole = paths;
-	int i;
 
-	for (i = 0; i < n; i++) {
+	for (int i = 0; i < n; i++) {
 		if (whole)
 			whole = (paths[i] = bytes_printf("%s/%s", directory, entries[i]->d_name));
 		free(entries[i]);
@@ -80,9 +79,7 @@ rendezvous_paths(const char *directory)
 void
 rendezvous_free(char **paths)
 {
-	size_t i;
-
-	for (i = 0; paths && paths[i]; i++)
+	for (size_t i = 0; paths && paths[i]; i++)
 		free(paths[i]);
 	free(paths);
 }
@@ -230,11 +227,10 @@ static void
 unlink_others(const char *path, const char *name)
 {
 	char *directory = strndup(name, (size_t)(strrchr(name, '/') - name)), **paths = NULL, *to;
-	size_t i;
 
 	if (directory)
 		paths = rendezvous_paths(directory);
-	for (i = 0; paths && paths[i]; i++) {
+	for (size_t i = 0; paths && paths[i]; i++) {
 		to = has_type(paths[i], S_IFLNK) ? realpath(paths[i], NULL) : NULL;
 		if (to && strcmp(to, path) == 0)
 			unlink(paths[i]);

@@ -144,6 +144,8 @@ int buf_vprintf(struct buf *, const char *, va_list) __attribute__((format(print
 /* Puts a NUL after the bytes, which n does not count, and returns them; NULL when out of memory. */
 char *buf_string(struct buf *);
 void buf_free(struct buf *);
+/* Before a buffer of a function's own: it is freed where its scope ends, whichever way. SCOPED struct buf text = {0}; */
+#define SCOPED __attribute__((cleanup(buf_free)))
 /* A new text, to be freed; NULL when out of memory. errno stays as it was. */
 char *bytes_printf(const char *, ...) __attribute__((format(printf, 1, 2)));
 char *bytes_vprintf(const char *, va_list) __attribute__((format(printf, 1, 0)));

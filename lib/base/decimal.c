@@ -133,13 +133,12 @@ put(decimal_units units, unsigned places, struct buf *to)
 {
 	char text[64], *p = text + sizeof(text);
 	bool negative = units < 0;
-	unsigned i;
 
 	if (places)
 		units /= power(DECIMAL_PLACES - places);
 	else
 		units /= power(DECIMAL_PLACES);
-	for (i = 0; i < places || i <= places || units; i++) {
+	for (unsigned i = 0; i < places || i <= places || units; i++) {
 		if (i == places && places)
 			*--p = '.';
 		*--p = (char)('0' + (int)(negative ? -(units % 10) : units % 10));
@@ -186,9 +185,8 @@ has_no_decimals(struct slice currency)
 {
 	static const char names[][4] = {"BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX",
 		"UYI", "VND", "VUV", "XAF", "XOF", "XPF"};
-	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (slice_is(currency, names[i]))
 			return true;
 	return false;

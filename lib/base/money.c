@@ -32,9 +32,7 @@ money_read(struct money_list *list, const char *text, const char **why)
 void
 money_free(struct money_list *list)
 {
-	size_t i;
-
-	for (i = 0; i < list->n; i++)
+	for (size_t i = 0; i < list->n; i++)
 		free(list->at[i].currency);
 	list->n = 0;
 }

@@ -65,9 +65,8 @@ static int32_t
 hex4(struct text *t)
 {
 	int32_t code = 0;
-	int i;
 
-	for (i = 0; i < 4 && t->p < t->end; i++, t->p++)
+	for (int i = 0; i < 4 && t->p < t->end; i++, t->p++)
 		code = code << 4 | ((*t->p & 0xf) + (*t->p > '9' ? 9 : 0));
 	return code;
 }
@@ -155,9 +154,8 @@ text_is_safe(int32_t code)
 	} unsafe[] = {{0, 0x1f}, {0x7f, 0x9f}, {0x61c, 0x61c}, {0x115f, 0x1160}, {0x180e, 0x180e}, {0x200b, 0x200b},
 		{0x200e, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0},
 		{0xfff9, 0xfffb}, {0xfffe, 0xffff}, {0xe0000, 0xe0fff}, {TEXT_BYTE, TEXT_BYTE + 0xff}};
-	size_t i;
 
-	for (i = 0; i < sizeof(unsafe) / sizeof(unsafe[0]); i++)
+	for (size_t i = 0; i < sizeof(unsafe) / sizeof(unsafe[0]); i++)
 		if (code >= unsafe[i].from && code <= unsafe[i].to)
 			return false;
 	return true;

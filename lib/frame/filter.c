@@ -128,7 +128,7 @@ frame_send(struct frame *f, enum acp_direction dir, struct slice message)
 int
 frame_request_for(struct frame *f, enum acp_direction dir, struct slice request, void *tag, struct buf *sent)
 {
-	struct buf id = {0};
+	SCOPED struct buf id = {0};
 	struct splices s = {.n = 0};
 	struct json_error error;
 	size_t before = sent->n;
@@ -143,32 +143,28 @@ frame_request_for(struct frame *f, enum acp_direction dir, struct slice request,
 	}
 	if (r == 0)
 		r = send_message(f, dir, slice(sent->p + before, sent->n - before), true, tag);
-	buf_free(&id);
 	return r;
 }
 
 int
 frame_request(struct frame *f, enum acp_direction dir, const char *method, struct slice params, void *tag)
 {
-	struct buf text = {0}, sent = {0};
+	SCOPED struct buf text = {0}, sent = {0};
 	int r = msg_make_request(&text, slice_of("0"), method, params);
 
 	if (r == 0)
 		r = frame_request_for(f, dir, buf_slice(&text), tag, &sent);
-	buf_free(&text);
-	buf_free(&sent);
 	return r;
 }
 
 int
 frame_notify(struct frame *f, enum acp_direction dir, const char *method, struct slice params)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	int r = msg_make_notification(&text, method, params);
 
 	if (r == 0)
 		r = send_message(f, dir, buf_slice(&text), false, NULL);
-	buf_free(&text);
 	return r;
 }
 
@@ -203,7 +199,7 @@ frame_cancel(struct frame *f, const void *tag)
 {
 	struct request *r = NULL;
 	const struct pending *p;
-	struct buf params = {0};
+	SCOPED struct buf params = {0};
 	int e = 0;
 
 	while (e == 0 && (r = requests_next(f->requests, r))) {
@@ -215,7 +211,6 @@ frame_cancel(struct frame *f, const void *tag)
 		if (e == 0)
 			e = frame_notify(f, direction_of(r->from), acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), buf_slice(&params));
 	}
-	buf_free(&params);
 	return e;
 }
 

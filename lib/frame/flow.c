@@ -258,9 +258,7 @@ frame_holds_lines(const struct frame *f, enum acp_direction dir)
 static bool
 holds_messages(const struct frame *f, enum acp_direction dir)
 {
-	const struct held *h;
-
-	for (h = f->held; h; h = h->next)
+	for (const struct held *h = f->held; h; h = h->next)
 		if (h->dir == dir && !h->line)
 			return true;
 	return false;
@@ -270,9 +268,7 @@ holds_messages(const struct frame *f, enum acp_direction dir)
 static bool
 is_paused(const struct frame *f, const struct side *s)
 {
-	enum acp_direction dir;
-
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
 		if (s == f->from[dir] && endpoint_can_write(&f->to[dir]->end) &&
 			(f->paused[dir] || f->held_bytes[dir] > HELD_MOST))
 			return true;

@@ -125,13 +125,12 @@ keep_early(struct frame *f, enum input_got got, const struct line *line)
 static int
 decide(struct frame *f, const struct transport *t)
 {
-	size_t i;
 	int r = 0;
 
 	f->transport = t;
 	if (frame_begin(f) < 0)
 		return 0;
-	for (i = 0; r == 0 && i < f->nearly; i++)
+	for (size_t i = 0; r == 0 && i < f->nearly; i++)
 		r = t->line(&f->near, f->early[i].got, &f->early[i].line);
 	return r;
 }

@@ -81,10 +81,9 @@ static struct held *
 held_answer(struct frame *f, struct slice id)
 {
 	struct json_error error;
-	struct held *h;
 	struct msg m;
 
-	for (h = f->held; h; h = h->next)
+	for (struct held *h = f->held; h; h = h->next)
 		if (!h->request && msg_scan(buf_slice(&h->text), &m, &error) == MSG_RESPONSE && msg_same_id(m.id, id))
 			return h;
 	return NULL;
@@ -312,7 +311,7 @@ within(struct slice all, const char *p)
 static int
 put_whole(struct frame *f, enum acp_direction dir, struct slice text, const struct rewrite *w)
 {
-	struct buf whole = {0};
+	SCOPED struct buf whole = {0};
 	struct json_error error;
 	struct slice inner;
 	struct msg m;
@@ -323,7 +322,6 @@ put_whole(struct frame *f, enum acp_direction dir, struct slice text, const stru
 		inner = m.params;
 	if (r == 0)
 		r = line_put(f, dir, NULL, buf_slice(&whole), inner, false);
-	buf_free(&whole);
 	return r;
 }
 

@@ -20,7 +20,7 @@ relay_stderr(void *arg, enum input_got got, const struct line *line)
 	struct agent *a = &f->agent;
 	struct frame_event e = {.kind = FRAME_STDERR, .from = ACP_AGENT, .number = line->number, .text = line->text, .relayed = true};
 	bool whole = got == INPUT_LINE;
-	struct buf plain = {0};
+	SCOPED struct buf plain = {0};
 
 	/* A piece of a very long line that ends it has its newline. */
 	if (got == INPUT_PIECE && line->last && e.text.n > 0 && e.text.p[e.text.n - 1] == '\n') {
@@ -31,7 +31,6 @@ relay_stderr(void *arg, enum input_got got, const struct line *line)
 	if (a->err.out.full || text_plain(&plain, e.text) < 0 || (whole && buf_add(&plain, "\n", 1) < 0) ||
 		endpoint_put(&a->err, NULL, buf_slice(&plain)) < 0)
 		a->discarded++;
-	buf_free(&plain);
 	return true;
 }
 
@@ -49,7 +48,7 @@ static void
 report_discarded(struct frame *f)
 {
 	struct agent *a = &f->agent;
-	struct buf line = {0};
+	SCOPED struct buf line = {0};
 
 	if (a->discarded == 0)
 		return;
@@ -57,7 +56,6 @@ report_discarded(struct frame *f)
 	if (buf_printf(&line, "%s: %" PRIu64 " lines of the agent's standard error were left out", f->filter->name,
 		a->discarded) == 0)
 		endpoint_put_line(&a->err, NULL, buf_slice(&line), false);
-	buf_free(&line);
 	a->discarded = 0;
 }
 

@@ -56,15 +56,13 @@ take(struct plain *s, char c)
 const char *
 json_escape_end(const char *p, const char *end, const char **stop)
 {
-	const char *hex;
-
 	if (++p == end || *p == '\0' || !strchr("\"\\/bfnrtu", *p)) {
 		*stop = p;
 		return NULL;
 	}
 	if (*p++ != 'u')
 		return p;
-	for (hex = p; p < hex + 4; p++) {
+	for (const char *hex = p; p < hex + 4; p++) {
 		if (p == end || *p == '\0' || !strchr("0123456789abcdefABCDEF", *p)) {
 			*stop = p;
 			return NULL;

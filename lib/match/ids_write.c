@@ -24,7 +24,7 @@ replace(struct writing *w, struct slice value, struct slice with)
 static int
 write_paths(struct writing *w, struct slice string)
 {
-	struct buf plain = {0}, changed = {0}, quoted = {0};
+	SCOPED struct buf plain = {0}, changed = {0}, quoted = {0};
 	int r = -1;
 
 	if (!w->directories || ids_is_plain(w->ids, string))
@@ -33,9 +33,6 @@ write_paths(struct writing *w, struct slice string)
 		r = ids_write_text(w->directories, buf_slice(&plain), &changed);
 	if (r == 1)
 		r = json_quote(buf_slice(&changed), &quoted) < 0 ? -1 : replace(w, string, buf_slice(&quoted));
-	buf_free(&plain);
-	buf_free(&changed);
-	buf_free(&quoted);
 	return r;
 }
 

@@ -138,11 +138,10 @@ int
 recording_status(const struct record *r)
 {
 	const char *known;
-	int i;
 
 	if (r->status >= 0)
 		return W_EXITCODE(r->status, 0);
-	for (i = 1; i <= SIGNAL_MOST; i++) {
+	for (int i = 1; i <= SIGNAL_MOST; i++) {
 		known = proc_signal_name(i);
 		if (known && slice_is(r->signal, known))
 			return i;

@@ -34,11 +34,10 @@ char *
 recording_put_time(char *p, uint64_t us)
 {
 	uint64_t part = us % SECOND;
-	int i;
 
 	p = put_number(p, us / SECOND);
 	*p = '.';
-	for (i = 6; i > 0; i--) {
+	for (int i = 6; i > 0; i--) {
 		p[i] = (char)('0' + part % 10);
 		part /= 10;
 	}
@@ -209,13 +208,12 @@ put_started(struct buf *b, double started)
 static bool
 put_strings(struct buf *b, const char *name, char *const *strings)
 {
-	size_t i;
 	bool ok;
 
 	if (!strings)
 		return true;
 	ok = buf_printf(b, ",\"%s\":[", name) == 0;
-	for (i = 0; ok && strings[i]; i++)
+	for (size_t i = 0; ok && strings[i]; i++)
 		ok = (i == 0 || buf_add(b, ",", 1) == 0) && json_quote(slice_of(strings[i]), b) == 0;
 	return ok && buf_add(b, "]", 1) == 0;
 }

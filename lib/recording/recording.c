@@ -60,11 +60,10 @@ by_shape(struct recording *rec, struct record *r, const struct slice *v)
 	static enum outcome (*const shapes[])(struct recording *, struct record *, const struct slice *) = {
 		recording_native, recording_line_text, recording_trace};
 	enum outcome o;
-	size_t i;
 
 	if (v[JSONRPC].p)
 		return recording_bare(rec, r);
-	for (i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
 		if ((o = shapes[i](rec, r, v)) != OTHER_SHAPE)
 			return o;
 	if (!v[T].p && !v[TS].p)
@@ -83,9 +82,8 @@ compressed(struct slice line)
 		{"\xfd" "7zXZ", "compressed: read it through xzcat"},
 		{"BZh", "compressed: read it through bzcat"},
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
 		if (line.n >= strlen(formats[i][0]) && memcmp(line.p, formats[i][0], strlen(formats[i][0])) == 0)
 			return formats[i][1];
 	return NULL;

@@ -49,9 +49,7 @@ static const char *const texts[] = {"rawInput", "rawOutput", "arguments", "struc
 static bool
 is_one_of(struct slice name, const char *const *list, size_t n)
 {
-	size_t i;
-
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (slice_is(name, list[i]))
 			return true;
 	return false;
@@ -203,12 +201,10 @@ names_secret(bool pair, struct slice plain)
 static bool
 is_word(const struct place *place, struct slice string)
 {
-	size_t i;
-
 	if (place->zone == ZONE_FREE || !place->key.p || string.n > 130 ||
 		!is_one_of(place->key, words, sizeof(words) / sizeof(*words)))
 		return false;
-	for (i = 1; i + 1 < string.n; i++)
+	for (size_t i = 1; i + 1 < string.n; i++)
 		if ((unsigned char)string.p[i] <= ' ')
 			return false;
 	return true;
@@ -366,9 +362,8 @@ put_counts(const struct redact *r, struct buf *to)
 	const char *before = ": ";
 	int e = buf_printf(to, "redacted %" PRIu64 " value%s in %" PRIu64 " message%s", r->values, r->values == 1 ? "" : "s",
 		r->messages, r->messages == 1 ? "" : "s");
-	int i;
 
-	for (i = 0; i < REDACT_KINDS && e == 0; i++) {
+	for (int i = 0; i < REDACT_KINDS && e == 0; i++) {
 		if (!r->kinds[i])
 			continue;
 		e = buf_printf(to, "%s%" PRIu64 " %s", before, r->kinds[i], names[i][r->kinds[i] > 1]);
@@ -382,22 +377,19 @@ put_counts(const struct redact *r, struct buf *to)
 void
 redact_report(const struct redact *r, const char *tool)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
 	if (put_counts(r, &text) == 0 && buf_string(&text))
 		cli_warn(tool, "%s", text.p);
-	buf_free(&text);
 }
 
 void
 redact_free(struct redact *r)
 {
-	size_t i;
-
 	buf_free(&r->text);
 	buf_free(&r->name);
 	buf_free(&r->value);
-	for (i = 0; i < REDACT_NEST; i++)
+	for (size_t i = 0; i < REDACT_NEST; i++)
 		buf_free(&r->plain[i]);
 	buf_free(&r->hits);
 	buf_free(&r->splices);

@@ -61,10 +61,9 @@ ends_with(struct slice s, const char *end)
 static bool
 is_variable(struct slice name)
 {
-	size_t i;
 	bool joined = false;
 
-	for (i = 0; i < name.n; i++) {
+	for (size_t i = 0; i < name.n; i++) {
 		if (!(name.p[i] == '_' || (name.p[i] >= 'A' && name.p[i] <= 'Z') || (name.p[i] >= '0' && name.p[i] <= '9')))
 			return false;
 		joined |= name.p[i] == '_';
@@ -93,11 +92,10 @@ static enum redact_name
 by_end(struct slice tail)
 {
 	struct slice one = tail.n && tail.p[tail.n - 1] == 's' ? slice(tail.p, tail.n - 1) : tail;
-	size_t i;
 
 	if (ends_with(tail, ends[0].name))
 		return ends[0].what;
-	for (i = 1; i < sizeof(ends) / sizeof(*ends); i++)
+	for (size_t i = 1; i < sizeof(ends) / sizeof(*ends); i++)
 		if (ends_with(tail, ends[i].name) || ends_with(one, ends[i].name))
 			return ends[i].what;
 	return REDACT_NAME_NONE;
@@ -110,14 +108,13 @@ redact_name(struct slice name, bool *environment)
 	struct slice tail;
 	enum redact_name what;
 	bool all = reduce(name, text, &tail);
-	size_t i;
 
 	*environment = name.n <= 128 && is_variable(name);
-	for (i = 0; all && i < sizeof(whole) / sizeof(*whole); i++)
+	for (size_t i = 0; all && i < sizeof(whole) / sizeof(*whole); i++)
 		if (slice_is(tail, whole[i].name))
 			return whole[i].what;
 	what = by_end(tail);
-	for (i = 0; *environment && !what && i < sizeof(variables) / sizeof(*variables); i++)
+	for (size_t i = 0; *environment && !what && i < sizeof(variables) / sizeof(*variables); i++)
 		if (ends_with(name, variables[i]))
 			what = REDACT_NAME_SECRET;
 	return what;

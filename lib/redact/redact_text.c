@@ -170,9 +170,7 @@ ends_value(const struct text *t, size_t i)
 static bool
 has_digit(struct slice s)
 {
-	size_t i;
-
-	for (i = 0; i < s.n && i < NEAR; i++)
+	for (size_t i = 0; i < s.n && i < NEAR; i++)
 		if (class_of(s.p[i]) == DIGIT)
 			return true;
 	return false;
@@ -243,9 +241,7 @@ see_shape(struct text *t, size_t i, const struct shape *s)
 static int
 see_shapes(struct text *t, size_t i)
 {
-	size_t k;
-
-	for (k = 0; k < sizeof(shapes) / sizeof(*shapes) && t->done <= i; k++)
+	for (size_t k = 0; k < sizeof(shapes) / sizeof(*shapes) && t->done <= i; k++)
 		if (shapes[k].prefix[0] == t->s.p[i] && see_shape(t, i, &shapes[k]) < 0)
 			return -1;
 	return 0;
@@ -276,11 +272,9 @@ see_pem(struct text *t, size_t i)
 static bool
 is_pair(struct slice s)
 {
-	struct buf plain = {0};
-	bool yes = base64_decode(s, &plain) == 0 && memchr(plain.n ? plain.p : "", ':', plain.n);
+	SCOPED struct buf plain = {0};
 
-	buf_free(&plain);
-	return yes;
+	return base64_decode(s, &plain) == 0 && memchr(plain.n ? plain.p : "", ':', plain.n);
 }
 
 static int
@@ -359,9 +353,7 @@ quoted_end(const struct text *t, size_t from, bool escaped)
 static bool
 is_parameter(struct slice name)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(parameters) / sizeof(*parameters); i++)
+	for (size_t i = 0; i < sizeof(parameters) / sizeof(*parameters); i++)
 		if (name.n == strlen(parameters[i]) && strncasecmp(parameters[i], name.p, name.n) == 0)
 			return true;
 	return false;
@@ -532,11 +524,10 @@ int
 redact_text(struct redact *r, struct slice text, bool argument)
 {
 	struct text t = {.redact = r, .s = text, .first = r->n};
-	size_t i;
 
 	if (argument && see_argument(&t) < 0)
 		return -1;
-	for (i = t.done; i < text.n; i = t.done > i ? t.done : i + 1)
+	for (size_t i = t.done; i < text.n; i = t.done > i ? t.done : i + 1)
 		if (see(&t, i) < 0)
 			return -1;
 	return 0;

@@ -101,9 +101,7 @@ count_lost(struct log *l, uint64_t n, int error)
 static void
 lose_from(struct log *l, size_t k, int error)
 {
-	size_t i;
-
-	for (i = k; i < l->n; i++) {
+	for (size_t i = k; i < l->n; i++) {
 		struct entry *e = &l->entries[i];
 
 		if (e->kind == ENTRY_RECORD)
@@ -151,7 +149,7 @@ why(int error)
 static int
 insert_begin(struct log *l, struct entry e)
 {
-	struct buf b = {0};
+	SCOPED struct buf b = {0};
 	int r = 0;
 
 	e.mends = l->torn;
@@ -164,7 +162,6 @@ insert_begin(struct log *l, struct entry e)
 		r = insert(l, buf_slice(&b), e);
 	if (r == 0)
 		l->torn = false;
-	buf_free(&b);
 	return r;
 }
 

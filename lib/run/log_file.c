@@ -17,10 +17,9 @@ enum { NAME_MOST = 64 * 1024 }; /* the longest expanded name */
 static int
 put_pid(const char *path, struct buf *to)
 {
-	const char *p;
 	int r = 0;
 
-	for (p = path; *p && r == 0; p++) {
+	for (const char *p = path; *p && r == 0; p++) {
 		if (p[0] == '%' && p[1] == 'p') {
 			r = buf_printf(to, "%ld", (long)getpid());
 			p++;
@@ -36,7 +35,7 @@ put_pid(const char *path, struct buf *to)
 char *
 log_file_name(const char *path)
 {
-	struct buf format = {0};
+	SCOPED struct buf format = {0};
 	time_t now = time(NULL);
 	struct tm tm;
 	char *name = NULL, *p;
@@ -46,10 +45,8 @@ log_file_name(const char *path)
 		return strdup(path);
 	/* The full stop tells an empty result from one that has no room. */
 	if (put_pid(path, &format) < 0 || buf_add(&format, ".", 1) < 0 || !buf_string(&format)
-		|| !localtime_r(&now, &tm)) {
-		buf_free(&format);
+		|| !localtime_r(&now, &tm))
 		return NULL;
-	}
 	for (cap = 256; n == 0 && cap <= NAME_MOST; cap *= 2) {
 		p = realloc(name, cap);
 		if (!p)
@@ -58,7 +55,6 @@ log_file_name(const char *path)
 		n = strftime(name, cap, format.p, &tm);
 		errno = ENAMETOOLONG;
 	}
-	buf_free(&format);
 	if (n == 0) {
 		free(name);
 		return NULL;

@@ -99,9 +99,8 @@ static int
 update_epoll(struct loop *l, int fd, bool was_known)
 {
 	struct epoll_event e = {.data.fd = fd};
-	const struct loop_fd *f;
 
-	for (f = l->system->watchers[fd]; f; f = f->next)
+	for (const struct loop_fd *f = l->system->watchers[fd]; f; f = f->next)
 		e.events |= (unsigned short)f->known_events;
 	/* Where its owner has closed it already, the kernel has forgotten it. */
 	if (!l->system->watchers[fd]) {
@@ -229,9 +228,7 @@ loop_system_prepare(struct loop *l)
 static bool
 note_files(struct loop *l)
 {
-	struct loop_fd *f;
-
-	for (f = l->system->files; f; f = f->next)
+	for (struct loop_fd *f = l->system->files; f; f = f->next)
 		loop_note(l, f, (unsigned short)(f->known_events & (POLLIN | POLLOUT)));
 	return l->ready;
 }
@@ -240,9 +237,7 @@ note_files(struct loop *l)
 static void
 note_event(struct loop *l, const struct epoll_event *e)
 {
-	struct loop_fd *f;
-
-	for (f = l->system->watchers[e->data.fd]; f; f = f->next)
+	for (struct loop_fd *f = l->system->watchers[e->data.fd]; f; f = f->next)
 		loop_note(l, f, e->events);
 }
 
@@ -264,9 +259,7 @@ loop_system_wait(struct loop *l, int wait_ms)
 bool
 loop_system_has_ready(const struct loop *l)
 {
-	const struct loop_fd *f;
-
-	for (f = l->system->files; f; f = f->next)
+	for (const struct loop_fd *f = l->system->files; f; f = f->next)
 		if (f->known_events & (POLLIN | POLLOUT))
 			return true;
 	return false;

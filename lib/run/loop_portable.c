@@ -48,10 +48,9 @@ static int
 catch(struct loop *l)
 {
 	struct sigaction action = {.sa_handler = on_signal};
-	int s;
 
 	action.sa_mask = l->mask;
-	for (s = 1; s < NSIG; s++)
+	for (int s = 1; s < NSIG; s++)
 		if (sigismember(&l->mask, s) == 1 && sigaction(s, &action, &l->system->was[s]) < 0)
 			return -1;
 	return 0;
@@ -82,11 +81,10 @@ void
 loop_system_close(struct loop *l)
 {
 	struct loop_system *s = l->system;
-	int i;
 
 	if (!s)
 		return;
-	for (i = 1; i < NSIG; i++)
+	for (int i = 1; i < NSIG; i++)
 		if (sigismember(&l->mask, i) == 1)
 			sigaction(i, &s->was[i], NULL);
 	if (s->signals.fd >= 0)
@@ -161,11 +159,10 @@ int
 loop_system_wait(struct loop *l, int wait_ms)
 {
 	const struct pollfd *p = l->system->polled;
-	struct loop_fd *f;
 	nfds_t n = 0;
 	int r;
 
-	for (f = l->system->first; f; f = f->next) {
+	for (struct loop_fd *f = l->system->first; f; f = f->next) {
 		if (!loop_wants(f))
 			continue;
 		f->known_fd = f->fd;
@@ -177,7 +174,7 @@ loop_system_wait(struct loop *l, int wait_ms)
 	if (r < 0)
 		return errno == EINTR || errno == EAGAIN ? 0 : -1;
 	/* A bad descriptor is its owner's to find. */
-	for (f = l->system->first; f; f = f->next)
+	for (struct loop_fd *f = l->system->first; f; f = f->next)
 		if (loop_wants(f)) {
 			loop_note(l, f, (unsigned short)(p->revents & POLLNVAL ? f->events & (POLLIN | POLLOUT) : p->revents));
 			p++;

@@ -50,19 +50,18 @@ static int
 place_descriptors(const struct proc_fd *fds, size_t n)
 {
 	int moved[PROC_FDS], lowest = 3;
-	size_t i;
 
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (fds[i].as >= lowest)
 			lowest = fds[i].as + 1;
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		moved[i] = fcntl(fds[i].ours, F_DUPFD_CLOEXEC, lowest);
 		if (moved[i] < 0)
 			return -1;
 	}
 	if (proc_close_others(true) < 0)
 		return -1;
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (dup2(moved[i], fds[i].as) < 0)
 			return -1;
 	return 0;
@@ -72,10 +71,9 @@ void
 proc_reset_signals(void)
 {
 	sigset_t none;
-	int s;
 
 	/* The C library keeps a few for itself; that signal() fails for them is right. */
-	for (s = 1; s < NSIG; s++)
+	for (int s = 1; s < NSIG; s++)
 		signal(s, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -92,9 +90,8 @@ static int
 raise_report(int fd, const struct proc_spec *spec)
 {
 	int lowest = PIPE_LOWEST;
-	size_t i;
 
-	for (i = 0; i < spec->nfds; i++)
+	for (size_t i = 0; i < spec->nfds; i++)
 		if (spec->fds[i].as >= lowest)
 			lowest = spec->fds[i].as + 1;
 	return fcntl(fd, F_DUPFD_CLOEXEC, lowest);
@@ -243,9 +240,8 @@ proc_signal_name(int signal)
 		{SIGTTOU, "TTOU"}, {SIGURG, "URG"}, {SIGXCPU, "XCPU"}, {SIGXFSZ, "XFSZ"},
 		{SIGVTALRM, "VTALRM"}, {SIGPROF, "PROF"}, {SIGWINCH, "WINCH"}, {SIGIO, "IO"},
 		{SIGSYS, "SYS"}};
-	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (names[i].signal == signal)
 			return names[i].name;
 	return NULL;
@@ -365,9 +361,8 @@ is_builtin(const char *word)
 	static const char *const names[] = {"!", "{", ".", ":", "alias", "bg", "cd", "command", "eval", "exec", "exit", "export", "fg",
 		"getopts", "hash", "jobs", "read", "readonly", "return", "set", "shift", "times", "trap", "type", "ulimit",
 		"umask", "unalias", "unset", "wait"};
-	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(word, names[i]) == 0)
 			return true;
 	return false;
@@ -471,9 +466,8 @@ int
 proc_pipes(size_t n, int theirs[], int ours[])
 {
 	int p[2], error;
-	size_t i;
 
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (proc_pipe(p) < 0) {
 			error = errno;
 			while (i-- > 0) {
@@ -492,10 +486,8 @@ proc_pipes(size_t n, int theirs[], int ours[])
 int
 proc_stdio(void)
 {
-	int fd;
-
 	/* In this order each lands on the one that is closed: it is the lowest that is free. */
-	for (fd = 0; fd <= 2; fd++)
+	for (int fd = 0; fd <= 2; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) < 0)
 			return -1;
 	return 0;

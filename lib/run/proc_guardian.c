@@ -60,9 +60,7 @@ groups_add(struct groups *g, pid_t group)
 static void
 groups_remove(struct groups *g, pid_t group)
 {
-	size_t i;
-
-	for (i = 0; i < g->n; i++)
+	for (size_t i = 0; i < g->n; i++)
 		if (g->at[i] == group)
 			g->at[i--] = g->at[--g->n];
 }
@@ -70,9 +68,7 @@ groups_remove(struct groups *g, pid_t group)
 static bool
 groups_live(const struct groups *g)
 {
-	size_t i;
-
-	for (i = 0; i < g->n; i++)
+	for (size_t i = 0; i < g->n; i++)
 		if (proc_group_lives(g->at[i]))
 			return true;
 	return false;
@@ -81,9 +77,7 @@ groups_live(const struct groups *g)
 static void
 groups_signal(const struct groups *g, int signal)
 {
-	size_t i;
-
-	for (i = 0; i < g->n; i++)
+	for (size_t i = 0; i < g->n; i++)
 		proc_signal(g->at[i], signal);
 }
 
@@ -91,10 +85,9 @@ static void
 end_groups(const struct groups *g)
 {
 	struct timespec step = {0, STEP * 1000000L};
-	int waited;
 
 	groups_signal(g, SIGTERM);
-	for (waited = 0; waited < KILL_AFTER && groups_live(g); waited += STEP)
+	for (int waited = 0; waited < KILL_AFTER && groups_live(g); waited += STEP)
 		nanosleep(&step, NULL);
 	groups_signal(g, SIGKILL);
 }
@@ -156,11 +149,10 @@ static _Noreturn void
 become_guardian(int fd)
 {
 	static const int deaf[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGTSTP, SIGUSR1, SIGUSR2};
-	size_t i;
 
 	setsid();
 	proc_reset_signals();
-	for (i = 0; i < sizeof(deaf) / sizeof(*deaf); i++)
+	for (size_t i = 0; i < sizeof(deaf) / sizeof(*deaf); i++)
 		signal(deaf[i], SIG_IGN);
 	if (dup2(fd, 0) < 0)
 		_exit(125);

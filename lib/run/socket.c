@@ -141,11 +141,10 @@ socket_send(int socket, struct slice text, int fd)
 static size_t
 take_descriptors(struct msghdr *m, int *fd)
 {
-	struct cmsghdr *c;
 	size_t i, n, came = 0;
 	int one;
 
-	for (c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
 		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(one);

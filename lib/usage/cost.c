@@ -107,10 +107,9 @@ uint64_t
 usage_cost_restarts(const struct usage_session *s, uint32_t currency)
 {
 	const struct usage_cost *c;
-	const struct usage_part *p;
 	uint64_t n = 0;
 
-	for (p = s->parts; p; p = p->next)
+	for (const struct usage_part *p = s->parts; p; p = p->next)
 		if ((c = usage_cost_in(p, currency)) && c->nonzero)
 			n += c->restarts + (fell(c->first, c->previous) ? 1u : 0u);
 	return n;
@@ -127,10 +126,8 @@ usage_cost_of_turn(const struct usage_session *s, const struct usage_cost *c, st
 void
 usage_cost_begin_turn(struct usage_session *s)
 {
-	struct usage_cost *c;
-
 	s->turn.costed = usage_costs(s) != NULL;
-	for (c = s->now ? s->now->costs : NULL; c; c = c->next)
+	for (struct usage_cost *c = s->now ? s->now->costs : NULL; c; c = c->next)
 		c->known = usage_cost_total(s, c->currency, &c->at_turn);
 }
 

@@ -6,7 +6,7 @@
 void
 usage_note(struct usage *u, struct usage_session *s, unsigned what, bool verbose, const char *format, ...)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	va_list ap;
 
 	if (s->noted & what)
@@ -18,7 +18,6 @@ usage_note(struct usage *u, struct usage_session *s, unsigned what, bool verbose
 	if (buf_vprintf(&text, format, ap) == 0 && buf_string(&text))
 		u->spec.note(u->spec.arg, s, verbose, text.p);
 	va_end(ap);
-	buf_free(&text);
 }
 
 void

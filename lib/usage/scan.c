@@ -61,9 +61,7 @@ before_colon(const char *p, const char *end)
 static bool
 stands(const char *from, const char *p, const char *end)
 {
-	const struct word *w;
-
-	for (w = words; w < words + WORDS; w++)
+	for (const struct word *w = words; w < words + WORDS; w++)
 		if (*p == w->text[w->rare] && (size_t)(p - from) >= w->rare && (size_t)(end - p) >= w->length - w->rare
 			&& memcmp(p - w->rare, w->text, w->length) == 0
 			&& (!w->key || before_colon(p - w->rare + w->length, end)))
@@ -75,9 +73,7 @@ stands(const char *from, const char *p, const char *end)
 static const char *
 find_plainly(const struct usage_words *m, const char *begin, const char *from, const char *end)
 {
-	const char *p;
-
-	for (p = from; p < end; p++)
+	for (const char *p = from; p < end; p++)
 		if ((m->low[0][*p & 15] & m->high[0][*p >> 4 & 15]) && stands(begin, p, end))
 			return p;
 	return end;
@@ -90,12 +86,11 @@ find_plainly(const struct usage_words *m, const char *begin, const char *from, c
 void
 usage_words(struct usage_words *m)
 {
-	size_t i, j;
 	unsigned char c;
 
 	memset(m, 0, sizeof(*m));
-	for (i = 0; i < WORDS; i++) {
-		for (j = 0; j < RARE; j++) {
+	for (size_t i = 0; i < WORDS; i++) {
+		for (size_t j = 0; j < RARE; j++) {
 			c = (unsigned char)words[i].text[words[i].rare + j];
 			m->low[j][c & 15] |= words[i].bit;
 			m->high[j][c >> 4] |= words[i].bit;
@@ -120,15 +115,14 @@ find_32(const struct usage_words *m, const char *from, const char *end)
 	__m256i low[RARE], high[RARE], all, v;
 	const char *p = from, *hit;
 	unsigned found;
-	int j;
 
-	for (j = 0; j < RARE; j++) {
+	for (int j = 0; j < RARE; j++) {
 		low[j] = twice(m->low[j]);
 		high[j] = twice(m->high[j]);
 	}
 	for (; end - p >= 32 + RARE; p += 32) {
 		all = _mm256_set1_epi8(-1);
-		for (j = 0; j < RARE; j++) {
+		for (int j = 0; j < RARE; j++) {
 			v = _mm256_loadu_si256((const __m256i *)(const void *)(p + j));
 			all = _mm256_and_si256(all, _mm256_and_si256(_mm256_shuffle_epi8(low[j], _mm256_and_si256(v, nibble)),
 				_mm256_shuffle_epi8(high[j], _mm256_and_si256(_mm256_srli_epi16(v, 4), nibble))));
@@ -150,21 +144,19 @@ find_64(const struct usage_words *m, const char *from, const char *end)
 	const __m512i nibble = _mm512_set1_epi8(15);
 	__m512i low[RARE], high[RARE], all, v;
 	const char *p = from, *hit;
-	uint64_t found;
-	int j;
 
-	for (j = 0; j < RARE; j++) {
+	for (int j = 0; j < RARE; j++) {
 		low[j] = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)m->low[j]));
 		high[j] = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)m->high[j]));
 	}
 	for (; end - p >= 64 + RARE; p += 64) {
 		all = _mm512_set1_epi8(-1);
-		for (j = 0; j < RARE; j++) {
+		for (int j = 0; j < RARE; j++) {
 			v = _mm512_loadu_si512(p + j);
 			all = _mm512_and_si512(all, _mm512_and_si512(_mm512_shuffle_epi8(low[j], _mm512_and_si512(v, nibble)),
 				_mm512_shuffle_epi8(high[j], _mm512_and_si512(_mm512_srli_epi16(v, 4), nibble))));
 		}
-		for (found = _mm512_test_epi8_mask(all, all); found; found &= found - 1) {
+		for (uint64_t found = _mm512_test_epi8_mask(all, all); found; found &= found - 1) {
 			hit = p + __builtin_ctzll(found);
 			if (stands(from, hit, end))
 				return hit;
