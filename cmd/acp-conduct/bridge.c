@@ -1,11 +1,10 @@
 #include "bridge.h"
 
-#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/bytes.h"
 #include "lib/base/cli.h"
 
 static const char program[] = "acp-mcp";
@@ -24,48 +23,24 @@ is_wanted(const struct chain *ch)
 	return ch->components[ch->n - 2].kind != KIND_FILTER || !chain_runs(&ch->components[ch->n - 2], program);
 }
 
-/* --- where it is --- */
-
-/* FOLDER/acp-mcp, where it can be executed; of an empty folder the current one's, as execvp has it. 1, 0, or -1 with errno. */
-static int
-is_in(struct slice folder, struct buf *path)
+/* Beside conduct, because both come from one build; else in PATH, where an empty directory is the current one. To be freed; NULL: nowhere. */
+static char *
+find(void)
 {
-	path->n = 0;
-	if (buf_add_slice(path, folder.n > 0 ? folder : slice_of(".")) < 0 || buf_add(path, "/", 1) < 0
-		|| buf_add_string(path, program) < 0 || !buf_string(path))
-		return -1;
-	return access(path->p, X_OK) == 0;
-}
-
-/* Beside conduct: both come from one build. */
-static int
-is_beside(struct buf *path)
-{
-	char *beside = proc_beside(program);
-	int r;
-
-	if (!beside)
-		return errno == ENOMEM ? -1 : 0;
-	path->n = 0;
-	r = buf_add_string(path, beside) < 0 || !buf_string(path) ? -1 : access(path->p, X_OK) == 0;
-	free(beside);
-	return r;
-}
-
-static int
-is_in_path(struct buf *path)
-{
+	char *path = proc_beside(program);
 	const char *p = getenv("PATH"), *end;
-	int r = 0;
 
-	for (; p && r == 0; p = *end ? end + 1 : NULL) {
+	for (; p && (!path || access(path, X_OK) < 0); p = *end ? end + 1 : NULL) {
 		end = p + strcspn(p, ":");
-		r = is_in(slice_between(p, end), path);
+		free(path);
+		if (asprintf(&path, "%.*s/%s", end > p ? (int)(end - p) : 1, end > p ? p : ".", program) < 0)
+			path = NULL;
 	}
-	return r;
+	if (path && access(path, X_OK) == 0)
+		return path;
+	free(path);
+	return NULL;
 }
-
-/* --- */
 
 static int
 insert(struct chain *ch, const char *path)
@@ -82,18 +57,16 @@ insert(struct chain *ch, const char *path)
 int
 bridge_add(struct chain *ch)
 {
-	struct buf path = {0};
-	int r;
+	char *path;
+	int r = 0;
 
 	if (!is_wanted(ch))
 		return 0;
-	r = is_beside(&path);
-	if (r == 0)
-		r = is_in_path(&path);
-	if (r == 0)
+	path = find();
+	if (path)
+		r = insert(ch, path);
+	else
 		cli_warn("acp-conduct", "%s not found: continuing without it, as with --no-mcp; the agent itself must support MCP servers of type acp", program);
-	if (r > 0)
-		r = insert(ch, path.p);
-	buf_free(&path);
+	free(path);
 	return r;
 }

@@ -163,11 +163,9 @@ report_end(struct chain *ch, struct component *c, enum end end, int status)
 void
 death_proxy_over(struct port *p)
 {
-	struct route *r = p->route;
-
 	port_close(p);
 	p->state = PORT_GONE;
-	route_fail_calls(p, r->why ? r->why : "the component has ended", route_reason(r));
+	route_fail_calls(p);
 }
 
 /* What the end of a component is to its neighbours, as far as ports know it. */
@@ -268,7 +266,7 @@ try_other_dialect(struct component *c, const char *text)
 	p->tried_both_dialects = true;
 	p->dialect = p->dialect == ACP_PLAIN ? ACP_UNDERSCORE : ACP_PLAIN;
 	report_line(r->report, "%s: ended while it was being initialized (%s); restarting it with the other dialect", p->name, text);
-	recover_sort(c, "", slice(NULL, 0), &n);
+	recover_sort(c, &n);
 	return restart(c) == 0 && route_ask_first(p) == 0;
 }
 
@@ -286,7 +284,6 @@ is_counted(const struct component *c)
 static void
 rest(struct component *c, const char *text)
 {
-	struct route *r = c->chain->route;
 	struct port *p = c->near;
 	struct recover_counts n = {0};
 	const struct call *call;
@@ -304,7 +301,7 @@ rest(struct component *c, const char *text)
 	c->life = LIFE_NONE;
 	p->state = c->limit_reached || end_of_peers(p->above) ? PORT_GONE : PORT_NEW;
 	p->successor.n = 0;
-	recover_end(p, r->why, route_reason(r));
+	recover_end(p);
 }
 
 static void
@@ -315,14 +312,14 @@ bypass(struct component *c, const char *text)
 	enum acp_direction dir;
 
 	if (c->kind == KIND_PROXY) {
-		recover_bypass(c->near, r->why, route_reason(r), &n);
+		recover_bypass(c->near, &n);
 		port_close(c->near);
 		end_peers(c->near);
 		recover_report(c->near, text, &n);
 	} else {
 		if (!is_counted(c))
 			report_line(&c->chain->report, "%s: %s; messages that it had read but not forwarded are lost", c->name, text);
-		recover_sort(c, r->why, route_reason(r), &n);
+		recover_sort(c, &n);
 		if (is_counted(c))
 			recover_report(c->near, text, &n);
 		if (hop_bypass(c) < 0)
@@ -354,7 +351,6 @@ static int
 replace(struct component *c)
 {
 	struct chain *ch = c->chain;
-	struct route *r = ch->route;
 	struct recover_counts n = {0};
 	char text[32], what[160];
 
@@ -369,7 +365,7 @@ replace(struct component *c)
 	if (!is_counted(c))
 		report_line(&ch->report, "%s: died (%s); restarting it; messages that it had read but not forwarded are lost", c->name, text);
 	report_torn(c);
-	recover_sort(c, r->why, route_reason(r), &n);
+	recover_sort(c, &n);
 	if (c->kind >= KIND_PROXY)
 		c->near->state = PORT_RECOVERING;
 	if (c->kind >= KIND_AGENT)

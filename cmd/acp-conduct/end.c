@@ -111,7 +111,7 @@ close_up(struct segment *s)
 	if (s->ended)
 		return;
 	s->ended = true;
-	route_fail_calls(s->last, r->why, route_reason(r));
+	route_fail_calls(s->last);
 	end_renew(r->chain);
 	/* What the client has sent by now is still refused. */
 	if (s->first == r->client && endpoint_can_read(&s->first->in)) {
@@ -141,7 +141,7 @@ begin_close_up(struct segment *s)
 	end_all_peers(s);
 	if (s->last->kind != PORT_OUTER) {
 		s->last->state = PORT_GONE;
-		route_fail_calls(s->last, r->why, route_reason(r));
+		route_fail_calls(s->last);
 		endpoint_close(&s->last->in);
 		end_closed(s->last);
 	}
@@ -292,7 +292,7 @@ end_input(struct port *p)
 			begin_close_up(&r->segments[r->nsegments - 1]);
 	} else if (p->peer) {
 		p->state = PORT_GONE;
-		recover_end(p, "the component has ended", route_reason(r));
+		recover_end(p);
 		port_close(p);
 	} else if (p->kind == PORT_ABOVE && segment_of(p)->ended) {
 		end_forward(p);
@@ -328,7 +328,7 @@ end_break(struct route *r, int status, const char *why)
 		r->chain->other_status = status;
 	loop_remove_timer(r->loop, &r->init);
 	for (i = 0; i < r->n; i++)
-		route_fail_calls(r->ports[i], why, route_reason(r));
+		route_fail_calls(r->ports[i]);
 	for (i = 0; i < r->n; i++) {
 		/* The client hears of it; all others are to end. */
 		if (r->ports[i] == r->client || r->ports[i]->carries)

@@ -26,7 +26,7 @@ may_hold_links(const struct component *c)
 	const struct link *out;
 	enum acp_direction dir;
 
-	if (c->errors.open)
+	if (endpoint_can_read(&c->errors.in))
 		return true;
 	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		out = c->out[dir];

@@ -12,6 +12,7 @@
 #include <utlist.h>
 
 #include "chain.h"
+#include "route_parts.h"
 
 /* The end of a request that was read, and now waits to be written again. */
 static const uint64_t SENT_AGAIN = UINT64_MAX;
@@ -167,8 +168,44 @@ cancel_child(struct call *c)
 	}
 }
 
+/* Forwards a message for a bypassed component, in whose form it is, to the next one. old: its call, if it is a request; else NULL. */
 static void
-sort_call(struct port *p, struct call *c, uint64_t consumed, uint64_t taken, const char *why, struct slice data, struct recover_counts *n)
+forward_past(struct port *gone, const struct pieces *message, enum acp_direction dir, struct call *old)
+{
+	struct plain pl = {.dir = dir, .to = dir == ACP_DOWN ? gone->below : gone->above};
+	struct slice peer = {NULL, 0};
+	struct json_error error;
+	struct buf text = {0};
+	struct call *c = NULL;
+	struct msg m;
+	const char *why;
+
+	if (pieces_write(message, &text) < 0 || text.n == 0)
+		goto out;
+	text.n--;
+	if (msg_scan(buf_slice(&text), &m, &error) != MSG_REQUEST && m.kind != MSG_NOTIFICATION)
+		goto out;
+	pl.inner = m;
+	if (m.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&m, &pl.inner, &peer, &why) == 0)
+		pl.envelope = &m;
+	/* What a peer sends is for its proxy alone. */
+	if (!peer.p)
+		c = route_pass(NULL, NULL, buf_slice(&text), &m, &pl);
+	else if (old)
+		route_fail_call(old, ACP_ERR_INTERNAL, "the proxy of this peer was bypassed", slice(NULL, 0));
+	if (c) {
+		c->t = old->t;
+		call_join(c, old);
+		old->adopted = true;
+		if (old->cancelled)
+			route_cancel(c);
+	}
+out:
+	buf_free(&text);
+}
+
+static void
+sort_call(struct port *p, struct call *c, uint64_t consumed, uint64_t taken, struct recover_counts *n)
 {
 	bool proxy = p->kind == PORT_PROXY;
 
@@ -188,19 +225,19 @@ sort_call(struct port *p, struct call *c, uint64_t consumed, uint64_t taken, con
 		c->child_response_end = 0;
 		cancel_child(c);
 	} else if (p->memory) {
-		route_fail_call(c, ACP_ERR_INTERNAL, why, data);
+		route_fail_ended(c);
 		n->failed++;
 	} else if (!proxy && !p->other_side) {
 		/* What it has made of it is not known. */
 	} else if (!c->unforwarded) {
 		/* It was forwarded to a component that has ended. */
-		route_fail_call(c, ACP_ERR_INTERNAL, why, data);
+		route_fail_ended(c);
 		n->failed++;
 	} else if (p->state == PORT_GONE && proxy && !(c->resends && is_extension(c))) {
-		route_forward_past(p, &c->text, c->dir, c);
+		forward_past(p, &c->text, c->dir, c);
 		n->past++;
 	} else if (c->resends || (!c->from && !c->parent)) {
-		route_fail_call(c, ACP_ERR_INTERNAL, why, data);
+		route_fail_ended(c);
 		n->failed++;
 	} else if (send_again(p, c, n) < 0) {
 		route_no_memory(p->route);
@@ -209,7 +246,7 @@ sort_call(struct port *p, struct call *c, uint64_t consumed, uint64_t taken, con
 
 /* consumed: what the component has read of the port; taken: of the one that hands it responses. */
 static void
-sort(struct port *p, uint64_t consumed, uint64_t taken, const char *why, struct slice data, struct recover_counts *n)
+sort(struct port *p, uint64_t consumed, uint64_t taken, struct recover_counts *n)
 {
 	struct call *c, *next;
 	size_t old = p->n;
@@ -218,7 +255,7 @@ sort(struct port *p, uint64_t consumed, uint64_t taken, const char *why, struct 
 	p->resent = 0;
 	for (c = p->calls; c; c = next) {
 		next = c->next_open;
-		sort_call(p, c, consumed, taken, why, data, n);
+		sort_call(p, c, consumed, taken, n);
 	}
 	if (p->kind == PORT_PROXY || p->memory)
 		orphan(p);
@@ -227,7 +264,7 @@ sort(struct port *p, uint64_t consumed, uint64_t taken, const char *why, struct 
 }
 
 void
-recover_sort(struct component *c, const char *why, struct slice data, struct recover_counts *n)
+recover_sort(struct component *c, struct recover_counts *n)
 {
 	struct port *sides[] = {c->near, c->far};
 	uint64_t consumed[2] = {0, 0};
@@ -238,33 +275,33 @@ recover_sort(struct component *c, const char *why, struct slice data, struct rec
 			consumed[i] = port_consumed(sides[i]);
 	for (i = 0; i < 2; i++)
 		if (sides[i] && !sides[i]->carries && (i == 0 || sides[1] != sides[0]))
-			sort(sides[i], consumed[i], consumed[sides[i]->other_side ? 1 - i : i], why, data, n);
+			sort(sides[i], consumed[i], consumed[sides[i]->other_side ? 1 - i : i], n);
 }
 
 void
-recover_end(struct port *p, const char *why, struct slice data)
+recover_end(struct port *p)
 {
 	struct entry s;
 
-	route_fail_calls(p, why, data);
+	route_fail_calls(p);
 	orphan(p);
 	while (port_journal_take(p, &s))
 		pieces_drop(&s.text);
 }
 
 void
-recover_bypass(struct port *p, const char *why, struct slice data, struct recover_counts *n)
+recover_bypass(struct port *p, struct recover_counts *n)
 {
 	uint64_t consumed = port_consumed(p);
 	struct call *c;
 	struct entry s;
 
 	p->state = PORT_GONE;
-	sort(p, consumed, consumed, why, data, n);
+	sort(p, consumed, consumed, n);
 	while (port_journal_take(p, &s)) {
 		c = s.id ? call_open(p, s.id) : NULL;
 		if (s.kind == ENTRY_NOTIFICATION || (s.kind == ENTRY_REQUEST && c))
-			route_forward_past(p, &s.text, s.dir, s.kind == ENTRY_REQUEST ? c : NULL);
+			forward_past(p, &s.text, s.dir, s.kind == ENTRY_REQUEST ? c : NULL);
 		else if (s.kind == ENTRY_PLACE && c)
 			route_answer_from_child(c);
 		pieces_drop(&s.text);
@@ -297,25 +334,26 @@ recover_withdraw(struct port *p)
 void
 recover_report(struct port *p, const char *what, const struct recover_counts *n)
 {
+	const struct {
+		const char *of;
+		size_t n;
+	} counts[] = {
+		{"requests already forwarded:", n->adopted},
+		{"responses delivered in its place:", n->delivered},
+		{"requests sent again:", n->again},
+		{"unread messages:", n->unread},
+		{"messages forwarded past it:", n->past},
+		{"requests failed:", n->failed},
+		{"sessions to restore:", n->sessions},
+		{"notifications lost: at most", n->lost},
+	};
 	struct buf line = {0};
+	size_t i;
 
 	buf_printf(&line, "%s: %s", p->name, what);
-	if (n->adopted)
-		buf_printf(&line, "; requests already forwarded: %zu", n->adopted);
-	if (n->delivered)
-		buf_printf(&line, "; responses delivered in its place: %zu", n->delivered);
-	if (n->again)
-		buf_printf(&line, "; requests sent again: %zu", n->again);
-	if (n->unread)
-		buf_printf(&line, "; unread messages: %zu", n->unread);
-	if (n->past)
-		buf_printf(&line, "; messages forwarded past it: %zu", n->past);
-	if (n->failed)
-		buf_printf(&line, "; requests failed: %zu", n->failed);
-	if (n->sessions)
-		buf_printf(&line, "; sessions to restore: %zu", n->sessions);
-	if (n->lost)
-		buf_printf(&line, "; notifications lost: at most %llu", (unsigned long long)n->lost);
+	for (i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+		if (counts[i].n)
+			buf_printf(&line, "; %s %zu", counts[i].of, counts[i].n);
 	if (buf_string(&line))
 		report_line(p->route->report, "%s", line.p);
 	buf_free(&line);

@@ -16,18 +16,15 @@ struct recover_counts {
 	size_t failed;    /* requests that got an error */
 	size_t past;      /* messages that went to the next component */
 	size_t sessions;  /* sessions to restore */
-	uint64_t lost;    /* notifications, at most */
+	size_t lost;      /* notifications, at most */
 };
 
-/*
- * Sorts the queues of a proxy, of a filter between two hops that are read, or of an agent, for its next process. why and data: the
- * error for requests that fail. Adds to the counts.
- */
-void recover_sort(struct component *, const char *why, struct slice data, struct recover_counts *);
+/* Sorts the queues of a proxy, of a filter between two hops that are read, or of an agent, for its next process. Adds to the counts. */
+void recover_sort(struct component *, struct recover_counts *);
 /* Sorts the queue of a proxy that is bypassed, connects its neighbours, and forwards to them what was meant for it. */
-void recover_bypass(struct port *, const char *why, struct slice data, struct recover_counts *);
+void recover_bypass(struct port *, struct recover_counts *);
 /* Fails what a dead process that gets no successor was asked, withdraws what it has asked, and empties its queue. */
-void recover_end(struct port *, const char *why, struct slice data);
+void recover_end(struct port *);
 /* Removes requests that have their response, and their cancellations, from what waits to be written. */
 void recover_withdraw(struct port *);
 /* Reports on stderr what happened to the component, and the counts that are not 0. */

@@ -1,15 +1,13 @@
 #include "report.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <limits.h>
 #include <unistd.h>
 
 #include "lib/base/text.h"
 
 enum {
 	LINE_LIMIT = 16 * 1024, /* longer ones come in pieces, a line each */
-	LAST_READS = 64,        /* more than a pipe holds */
 	TAIL = 2048,            /* bytes of what a component said last */
 };
 
@@ -17,9 +15,9 @@ static void
 queue(struct report *r, const char *name, struct slice text)
 {
 	r->line.n = 0;
-	if (r->out.full || text_plain(&r->line, slice_of(name)) < 0 || buf_add_string(&r->line, ": ") < 0 ||
+	if (r->out.out.full || text_plain(&r->line, slice_of(name)) < 0 || buf_add_string(&r->line, ": ") < 0 ||
 		text_plain(&r->line, text) < 0 || buf_add(&r->line, "\n", 1) < 0 ||
-		output_copy(&r->out, buf_slice(&r->line)) < 0)
+		endpoint_put(&r->out, NULL, buf_slice(&r->line)) < 0)
 		r->lost++;
 }
 
@@ -28,7 +26,7 @@ report_lost(struct report *r)
 {
 	struct buf text = {0};
 
-	if (r->lost == 0 || r->out.full)
+	if (r->lost == 0 || r->out.out.full)
 		return;
 	if (buf_printf(&text, "%llu lines of standard error discarded: its reader is too slow", (unsigned long long)r->lost) == 0) {
 		r->lost = 0;
@@ -37,24 +35,11 @@ report_lost(struct report *r)
 	buf_free(&text);
 }
 
-/* Reports what was lost as soon as there is room: the queue may empty without a wait for it. */
 static void
-flush(struct report *r)
+on_output(void *arg, enum endpoint_event event)
 {
-	bool waits = output_flush(&r->out) == 1;
-
-	if (r->lost > 0 && !r->out.full) {
-		report_lost(r);
-		waits = output_flush(&r->out) == 1;
-	}
-	loop_watch(r->loop, &r->watch, waits ? POLLOUT : LOOP_PAUSED);
-}
-
-static void
-writable(void *arg, short revents)
-{
-	(void)revents;
-	flush(arg);
+	if (event == ENDPOINT_WROTE)
+		report_lost(arg);
 }
 
 int
@@ -62,28 +47,19 @@ report_open(struct report *r, struct loop *loop)
 {
 	int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 8);
 
-	*r = (struct report){.loop = loop};
-	if (fd < 0 || output_open(&r->out, fd) < 0)
-		return -1;
-	r->watch = (struct loop_fd){.fd = r->out.io.fd, .events = LOOP_PAUSED, .ready = writable, .arg = r};
-	loop_add_fd(loop, &r->watch);
-	return 0;
+	*r = (struct report){.loop = loop, .out = {.event = on_output, .arg = r}};
+	return fd < 0 ? -1 : endpoint_open(&r->out, loop, -1, fd, 0);
 }
 
 void
 report_close(struct report *r, uint64_t timeout_us)
 {
-	uint64_t end = loop_clock() + timeout_us, now;
-	struct pollfd p = {.fd = r->out.io.fd, .events = POLLOUT};
+	int ms = timeout_us / 1000 < INT_MAX ? (int)(timeout_us / 1000) : INT_MAX;
 
-	loop_remove_fd(r->loop, &r->watch);
-	while (output_flush(&r->out) == 1 && (now = loop_clock()) < end) {
-		poll(&p, 1, (int)((end - now) / 1000) + 1);
-		report_lost(r);
-	}
+	endpoint_write_rest(&r->out, ms, ms);
 	report_lost(r);
-	output_flush(&r->out);
-	output_close(&r->out);
+	endpoint_write_rest(&r->out, 0, 0);
+	endpoint_close(&r->out);
 	buf_free(&r->line);
 }
 
@@ -98,7 +74,6 @@ report_line(struct report *r, const char *format, ...)
 		queue(r, "acp-conduct", buf_slice(&text));
 	va_end(args);
 	buf_free(&text);
-	flush(r);
 }
 
 /* Whole lines, the newest that fit. */
@@ -121,78 +96,43 @@ remember(struct report_source *s, struct slice text)
 		s->tail.n = 0;
 }
 
-/* Hands on the lines that have been read. */
-static void
-forward_lines(struct report_source *s)
-{
-	struct line line;
-	enum input_got got;
-	struct slice text;
-
-	for (;;) {
-		got = input_line(&s->in, &line);
-		if (got == INPUT_NOTHING || got == INPUT_END)
-			break;
-		text = line.text;
-		if (got == INPUT_PIECE && text.n > 0 && text.p[text.n - 1] == '\n')
-			text.n--;
-		/* The last piece of a long line may be its newline alone. */
-		if (got == INPUT_PIECE && text.n == 0)
-			continue;
-		queue(s->report, s->name, text);
-		remember(s, text);
-		if (s->report->on_line)
-			s->report->on_line(s->report->arg, s->name, text);
-	}
-	flush(s->report);
-}
-
-/* Reads once; false when nothing more is to be had now. */
 static bool
-read_on(struct report_source *s)
-{
-	ssize_t r = input_fill(&s->in);
-
-	if (r < 0 && (errno == EAGAIN || errno == ENOMEM) && !s->in.ended)
-		return false;
-	forward_lines(s);
-	return r > 0;
-}
-
-static void
-readable(void *arg, short revents)
+on_line(void *arg, enum input_got got, const struct line *line)
 {
 	struct report_source *s = arg;
+	struct slice text = line->text;
 
-	(void)revents;
-	read_on(s);
-	if (s->in.ended) {
-		s->open = false;
-		loop_remove_fd(s->report->loop, &s->watch);
-		input_close(&s->in);
-	}
+	if (got == INPUT_PIECE && text.n > 0 && text.p[text.n - 1] == '\n')
+		text.n--;
+	/* The last piece of a long line may be its newline alone. */
+	if (got == INPUT_PIECE && text.n == 0)
+		return true;
+	queue(s->report, s->name, text);
+	remember(s, text);
+	if (s->report->on_line)
+		s->report->on_line(s->report->arg, s->name, text);
+	return true;
+}
+
+static void
+on_input(void *arg, enum endpoint_event event)
+{
+	(void)arg;
+	(void)event;
 }
 
 int
 report_source_open(struct report_source *s, struct report *r, const char *name, int fd)
 {
 	s->tail.n = 0;
-	*s = (struct report_source){.report = r, .name = name, .tail = s->tail};
-	if (input_open(&s->in, fd, LINE_LIMIT) < 0)
-		return -1;
-	s->open = true;
-	s->watch = (struct loop_fd){.fd = s->in.io.fd, .events = POLLIN, .ready = readable, .arg = s};
-	loop_add_fd(r->loop, &s->watch);
-	return 0;
+	*s = (struct report_source){.report = r, .name = name, .tail = s->tail, .in = {.line = on_line, .event = on_input, .arg = s}};
+	return endpoint_open(&s->in, r->loop, fd, -1, LINE_LIMIT);
 }
 
 void
 report_drain(struct report_source *s)
 {
-	int i;
-
-	for (i = 0; s->open && i < LAST_READS && read_on(s); i++)
-		;
+	endpoint_take(&s->in, false);
 }
 
 struct slice
@@ -207,19 +147,9 @@ report_source_free(struct report_source *s)
 	buf_free(&s->tail);
 }
 
+/* A process that has left the group may hold the pipe: only what it has written so far is forwarded. */
 void
 report_source_close(struct report_source *s)
 {
-	int i;
-
-	if (!s->open)
-		return;
-	for (i = 0; i < LAST_READS && read_on(s); i++)
-		;
-	/* A process that has left the group may hold the pipe: only what it has written so far is forwarded. */
-	s->in.ended = true;
-	forward_lines(s);
-	s->open = false;
-	loop_remove_fd(s->report->loop, &s->watch);
-	input_close(&s->in);
+	endpoint_take(&s->in, true);
 }

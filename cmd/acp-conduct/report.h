@@ -7,14 +7,11 @@
 
 #include <stdint.h>
 
-#include "lib/run/input.h"
-#include "lib/run/loop.h"
-#include "lib/run/output.h"
+#include "lib/run/endpoint.h"
 
 struct report {
 	struct loop *loop;
-	struct output out;
-	struct loop_fd watch;
+	struct endpoint out;
 	struct buf line;
 	uint64_t lost; /* lines discarded since the queue was full */
 	void (*on_line)(void *arg, const char *name, struct slice line); /* also called for each line of a component; may be NULL */
@@ -25,10 +22,8 @@ struct report {
 struct report_source {
 	struct report *report;
 	const char *name;
-	struct input in;
-	struct loop_fd watch;
+	struct endpoint in;
 	struct buf tail; /* its last lines */
-	bool open; /* the pipe has not ended */
 };
 
 /* Opens standard error for writing through the loop. Returns 0, or -1 with errno. */

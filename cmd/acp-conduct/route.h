@@ -75,8 +75,9 @@ struct slice route_reason(const struct route *);
 void route_clear_reason(struct route *);
 /* Responds to a call with an error, in the place of its receiver, and frees it. data p NULL: none. */
 void route_fail_call(struct call *, int code, const char *why, struct slice data);
-/* Responds to all calls to a port with -32603. why may be NULL. */
-void route_fail_calls(struct port *, const char *why, struct slice data);
+/* The same with -32603 and the reason why the chain, or the component, has ended; and for all calls to a port. */
+void route_fail_ended(struct call *);
+void route_fail_calls(struct port *);
 /* Responds to a call with the response to its child, and frees it. */
 void route_answer_from_child(struct call *);
 /* Makes the notification in the place of that response, in the form for the component. Returns 0, or -1 out of memory. */
@@ -86,8 +87,6 @@ void route_send_flush(struct port *first);
 /* Send a $/cancel_request for a call to its receiver, and make the text of one (0, or -1 out of memory). */
 void route_cancel(struct call *);
 int route_make_cancel(const struct call *, struct buf *);
-/* Forwards a message for a bypassed component to the next one in its direction. c: its call, if it is a request; else NULL. */
-void route_forward_past(struct port *taken_out, const struct pieces *, enum acp_direction dir, struct call *c);
 /* Sends initialize, as the client sent it, to a restarted component. Returns 0, or -1 out of memory. */
 int route_ask_again(struct port *);
 /* Sends a request of conduct itself to such an agent, before everything that waits for it. Returns 0, or -1 out of memory. */

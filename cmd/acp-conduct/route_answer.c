@@ -191,12 +191,18 @@ route_fail_call(struct call *c, int code, const char *why, struct slice data)
 }
 
 void
-route_fail_calls(struct port *p, const char *why, struct slice data)
+route_fail_ended(struct call *c)
 {
-	struct call *c;
+	const struct route *r = c->to->route;
 
-	while ((c = p->calls))
-		route_fail_call(c, ACP_ERR_INTERNAL, why ? why : "the other side has ended", data);
+	route_fail_call(c, ACP_ERR_INTERNAL, r->why ? r->why : "the component has ended", route_reason(r));
+}
+
+void
+route_fail_calls(struct port *p)
+{
+	while (p->calls)
+		route_fail_ended(p->calls);
 }
 
 void

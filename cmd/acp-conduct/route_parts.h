@@ -28,8 +28,11 @@ struct outgoing {
 void route_emit(const struct outgoing *);
 /* The same for a text that conduct made. Frees the text. */
 void route_put_made(struct port *to, struct buf *text, enum entry_kind, enum acp_direction);
-/* Forwards a message in the form that its receiver needs. */
-void route_pass(struct port *, struct block *, struct slice line, const struct msg *, const struct plain *);
+/*
+ * Forwards a message in the form that its receiver needs. from: NULL if its sender is gone. Returns the call of a request; NULL: it is
+ * none, or out of memory.
+ */
+struct call *route_pass(struct port *from, struct block *, struct slice line, const struct msg *, const struct plain *);
 /* Logs a message without its envelope (--trace, --record). */
 void route_log(struct port *, const struct plain *, struct slice line, const struct msg *);
 /* Reports a message that is dropped. */

@@ -132,35 +132,36 @@ route_log(struct port *p, const struct plain *pl, struct slice text, const struc
 	logs_message(p->route->logs, p, pl->to, pl->dir, text, &s, &pl->inner, slice(NULL, 0));
 }
 
-void
-route_pass(struct port *p, struct block *block, struct slice text, const struct msg *m, const struct plain *pl)
+struct call *
+route_pass(struct port *from, struct block *block, struct slice text, const struct msg *m, const struct plain *pl)
 {
 	struct port *to = pl->to;
+	struct route *r = to->route;
 	struct splices s = {.n = 0};
-	struct buf *with = &p->route->with;
 	struct call *c = NULL;
 	char number[SLICE_DIGITS];
 
 	if (m->kind == MSG_REQUEST) {
-		c = call_new(p, to, pl->dir, &pl->inner);
+		c = call_new(from, to, pl->dir, &pl->inner);
 		if (!c) {
-			route_no_memory(p->route);
-			return;
+			route_no_memory(r);
+			return NULL;
 		}
-		c->t = loop_now(p->route->loop);
+		c->t = loop_now(r->loop);
 		call_match(c);
 		if (c->parent)
-			port_took(p, c->t - c->parent->t);
+			port_took(from, c->t - c->parent->t);
 	}
-	with->n = 0;
-	if (form(pl, m, &s, with) < 0) {
-		route_no_memory(p->route);
-		return;
+	r->with.n = 0;
+	if (form(pl, m, &s, &r->with) < 0) {
+		route_no_memory(r);
+		return c;
 	}
 	if (c)
 		splice_value(&s, m->id, slice_digits(c->id, number));
 	route_emit(&(struct outgoing){.to = to, .dir = pl->dir, .kind = c ? ENTRY_REQUEST : ENTRY_NOTIFICATION, .id = c ? c->id : 0,
 		.text = text, .splices = &s, .block = block});
+	return c;
 }
 
 int
@@ -183,56 +184,4 @@ route_cancel(struct call *c)
 	if (route_make_cancel(c, &text) == 0)
 		route_emit(&(struct outgoing){.to = c->to, .dir = c->dir, .kind = ENTRY_CANCEL, .id = c->id, .text = buf_slice(&text)});
 	buf_free(&text);
-}
-
-/* The original is in the form in which the component that is bypassed would have had it. */
-void
-route_forward_past(struct port *gone, const struct pieces *message, enum acp_direction dir, struct call *old)
-{
-	struct port *to = dir == ACP_DOWN ? gone->below : gone->above;
-	struct plain pl = {.dir = dir, .to = to};
-	struct splices s = {.n = 0};
-	struct json_error error;
-	struct buf text = {0}, with = {0};
-	struct call *c = NULL;
-	struct slice peer = {NULL, 0};
-	struct msg m;
-	const char *why;
-	char number[SLICE_DIGITS];
-
-	if (pieces_write(message, &text) < 0 || text.n == 0)
-		goto out;
-	text.n--;
-	if (msg_scan(buf_slice(&text), &m, &error) != MSG_REQUEST && m.kind != MSG_NOTIFICATION)
-		goto out;
-	pl.inner = m;
-	if (m.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&m, &pl.inner, &peer, &why) == 0)
-		pl.envelope = &m;
-	/* What a peer sends is for its proxy alone. */
-	if (peer.p) {
-		if (old)
-			route_fail_call(old, ACP_ERR_INTERNAL, "the proxy of this peer was bypassed", slice(NULL, 0));
-		goto out;
-	}
-	if (old) {
-		c = call_new(NULL, to, dir, &pl.inner);
-		if (!c)
-			goto out;
-		c->t = old->t;
-	}
-	if (form(&pl, &m, &s, &with) < 0)
-		goto out;
-	if (c)
-		splice_value(&s, m.id, slice_digits(c->id, number));
-	route_emit(&(struct outgoing){.to = to, .dir = dir, .kind = c ? ENTRY_REQUEST : ENTRY_NOTIFICATION,
-		.id = c ? c->id : 0, .text = buf_slice(&text), .splices = &s});
-	if (c) {
-		call_join(c, old);
-		old->adopted = true;
-		if (old->cancelled)
-			route_cancel(c);
-	}
-out:
-	buf_free(&text);
-	buf_free(&with);
 }

@@ -161,24 +161,20 @@ start_again(struct component *c)
 	return 0;
 }
 
-/* Those from the last that do not run yet, down to the first. 0, or the exit status, and which it was. */
 int
-start_all(struct chain *ch, size_t from, struct component **bad)
+start_all(struct chain *ch, size_t n, struct component **bad)
 {
-	bool *now = calloc(ch->n, sizeof(*now));
-	size_t i;
-	int status = now ? 0 : EXIT_FAILED;
+	size_t begin = 0, i;
+	int status = 0;
 
-	for (i = from; status == 0 && i-- > 0;) {
+	while (begin < n && ch->components[begin].life != LIFE_NONE)
+		begin++;
+	for (i = n; status == 0 && i-- > begin;) {
 		*bad = &ch->components[i];
-		now[i] = (*bad)->life == LIFE_NONE;
-		if (now[i])
-			status = start_component(*bad);
+		status = start_component(*bad);
 	}
-	for (i = 0; status == 0 && i < from; i++)
-		if (now[i])
-			start_introduce(&ch->components[i]);
-	free(now);
+	for (i = begin; status == 0 && i < n; i++)
+		start_introduce(&ch->components[i]);
 	if (status == 0)
 		start_watch(ch);
 	return status;

@@ -10,8 +10,8 @@ struct route;
 /* Starts a component that has its links. Returns 0, or the exit status. */
 int start_component(struct component *);
 /*
- * Starts those of the first n components that do not run yet, the last one first. Returns 0, or the exit status; *bad is then the
- * component.
+ * Starts those of the first n components that were not started yet, the last one first. Returns 0, or the exit status; *bad is then
+ * the component.
  */
 int start_all(struct chain *, size_t n, struct component **bad);
 /* Starts another process of a component, with new pipes. Returns 0, or -1 after it has reported why. */

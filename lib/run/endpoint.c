@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 /* The largest pipe of a process without privileges: what a peer that goes on writing can have sent when it is drained. */
-enum { DRAIN_LEAST = 1024 * 1024 };
+enum {
+	DRAIN_LEAST = 1024 * 1024,
+	TAKE_READS = 64, /* more than a pipe holds */
+};
 
 bool
 endpoint_can_read(const struct endpoint *e)
@@ -30,7 +33,8 @@ watch_input(struct endpoint *e)
 	loop_watch(e->loop, &e->readable, e->paused ? hangup : POLLIN);
 }
 
-static void
+/* Was there something? */
+static bool
 fill(struct endpoint *e)
 {
 	ssize_t n = input_fill(&e->in);
@@ -39,11 +43,11 @@ fill(struct endpoint *e)
 		e->in.error = errno;
 		e->in.ended = true;
 	}
-	if (!e->draining)
-		return;
-	e->rest -= n < 0 ? e->rest : (size_t)n < e->rest ? (size_t)n : e->rest;
-	if (e->rest == 0)
+	if (e->draining)
+		e->rest -= n < 0 ? e->rest : (size_t)n < e->rest ? (size_t)n : e->rest;
+	if (e->draining && e->rest == 0)
 		e->in.ended = true;
+	return n > 0;
 }
 
 static bool
@@ -136,6 +140,21 @@ endpoint_drain(struct endpoint *e)
 	e->rest = unread > DRAIN_LEAST ? (size_t)unread : DRAIN_LEAST;
 	if (!e->paused)
 		loop_add_task(e->loop, &e->reads);
+}
+
+void
+endpoint_take(struct endpoint *e, bool last)
+{
+	int i;
+
+	hand_out(e);
+	for (i = 0; i < TAKE_READS && endpoint_can_read(e) && !e->paused && fill(e); i++)
+		hand_out(e);
+	if (!last)
+		return;
+	e->in.ended = true;
+	hand_out(e);
+	endpoint_close_in(e);
 }
 
 /* --- writing --- */

@@ -1,7 +1,7 @@
 /*
  * endpoint: a peer that is read line by line and written through a queue. Its owner gets each line and each event in a function,
- * says when the peer is read, and queues what is to be written. Nothing waits, and nothing that the owner calls calls the owner:
- * what follows from a call happens before the loop waits again.
+ * says when the peer is read, and queues what is to be written. Nothing waits, and nothing that the owner calls calls the owner
+ * (but endpoint_take): what follows from a call happens before the loop waits again.
  */
 #ifndef ENDPOINT_H
 #define ENDPOINT_H
@@ -65,6 +65,8 @@ bool endpoint_can_write(const struct endpoint *);
 void endpoint_pause(struct endpoint *, bool);
 /* As if the peer had left now: what it has sent so far is still read (as long as it is not paused), and then its input ends. */
 void endpoint_drain(struct endpoint *);
+/* Reads what is there now, and hands it out before it returns, without an event. last: then closes its input. */
+void endpoint_take(struct endpoint *, bool last);
 
 /*
  * Queue bytes as they are; or a line (in a block its newline, if it has one, lies behind it; torn: none is added), on a line of its
