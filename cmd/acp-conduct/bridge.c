@@ -1,6 +1,5 @@
 #include "bridge.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,23 +22,16 @@ is_wanted(const struct chain *ch)
 	return ch->components[ch->n - 2].kind != KIND_FILTER || !chain_runs(&ch->components[ch->n - 2], program);
 }
 
-/* Beside conduct, because both come from one build; else in PATH, where an empty directory is the current one. To be freed; NULL: nowhere. */
+/* Beside conduct, because both come from one build; else in PATH. To be freed; NULL: nowhere. */
 static char *
 find(void)
 {
 	char *path = proc_beside(program);
-	const char *p = getenv("PATH"), *end;
 
-	for (; p && (!path || access(path, X_OK) < 0); p = *end ? end + 1 : NULL) {
-		end = p + strcspn(p, ":");
-		free(path);
-		if (asprintf(&path, "%.*s/%s", end > p ? (int)(end - p) : 1, end > p ? p : ".", program) < 0)
-			path = NULL;
-	}
 	if (path && access(path, X_OK) == 0)
 		return path;
 	free(path);
-	return NULL;
+	return cli_in_path(program);
 }
 
 static int

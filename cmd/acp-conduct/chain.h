@@ -15,7 +15,6 @@
 #include "lib/run/loop.h"
 #include "lib/run/proc.h"
 #include "report.h"
-#include "terminal.h"
 
 enum kind {
 	KIND_FILTER, /* both directions: 0 and 1 face the client, 6 and 7 the agent */
@@ -103,7 +102,6 @@ struct chain {
 	const char *allowed;          /* --restarts, as in the command line */
 	struct loop *loop;
 	struct report report;
-	struct terminal terminal;
 	void (*ended)(void *component, int status); /* called when a component's process has ended */
 	struct proc_guardian guardian;
 	struct loop_child guardian_watch;

@@ -11,7 +11,6 @@
 #include <utlist.h>
 
 #include "end.h"
-#include "flow.h"
 #include "hop.h"
 #include "lib/base/cli.h"
 #include "groups.h"
@@ -216,7 +215,7 @@ end_component(struct component *c, enum end end, int status)
 	end_ports(c, text);
 	end_renew(ch);
 	groups_ended(ch);
-	flow_follow(ch->route);
+	route_follow(ch->route);
 }
 
 /* --- another process takes its place --- */
@@ -448,7 +447,7 @@ static void
 check_group(void *arg)
 {
 	death_proceed(arg);
-	flow_follow(((struct component *)arg)->chain->route);
+	route_follow(((struct component *)arg)->chain->route);
 }
 
 /* Still? Much may have happened since its death, and a peer's response to initialize was not among what it wrote. */
@@ -497,7 +496,7 @@ death_proceed(struct component *c)
 	}
 	route_clear_reason(ch->route);
 	groups_check(ch);
-	flow_follow(ch->route);
+	route_follow(ch->route);
 }
 
 /* The process of a component has ended. */

@@ -312,7 +312,7 @@ end_client_unread(struct port *client)
 	if (s)
 		s->unread = true;
 	end_input(client);
-	end_settle(client->route->chain);
+	route_follow(client->route);
 }
 
 void
@@ -612,7 +612,7 @@ end_open(struct chain *ch)
 		return -1;
 	for (i = 0; i < r->nhops; i++) {
 		p = r->sides[2 * i];
-		if (!p || p->kind == PORT_PROXY)
+		if (!p || p->kind == PORT_PROXY || p->carries)
 			continue;
 		s = &r->segments[r->nsegments++];
 		s->first = p;

@@ -7,17 +7,20 @@
 
 #include "death.h"
 #include "end.h"
-#include "flow.h"
 #include "hop.h"
 #include "lib/base/cli.h"
 #include "groups.h"
 #include "link.h"
+#include "logs.h"
 #include "recover.h"
 #include "restore.h"
 #include "route.h"
 #include "start.h"
 
-enum { STUCK = 1000 * 1000 /* us that a component may keep what it has read before others are not held up for it */ };
+enum {
+	STUCK = 1000 * 1000,      /* us that a component may keep what it has read before others are not held up for it */
+	STUCK_EVERY = 250 * 1000, /* us between two looks at what is stuck */
+};
 
 /* --- what comes in --- */
 
@@ -73,7 +76,9 @@ on_input(void *arg, enum endpoint_event event)
 	/* What the death of a component means is known when its process has ended. */
 	else if (event == ENDPOINT_HUNG_UP && (!p->source || !p->source->writer))
 		end_renew(r->chain);
-	flow_follow(r);
+	/* Before what was read is forwarded. */
+	logs_flush(r->logs);
+	route_follow(r);
 }
 
 /* --- output --- */
@@ -118,7 +123,7 @@ on_output(void *arg, enum endpoint_event event)
 		r->flow_changed = true;
 	}
 	port_queue_changed(p);
-	flow_follow(r);
+	route_follow(r);
 }
 
 /* --- what gets stuck --- */
@@ -177,7 +182,40 @@ on_stuck(void *arg)
 	r->check_stuck = false;
 	for (i = 0; i < r->n; i++)
 		r->check_stuck = check_closed_input(r->ports[i]) || release_stuck(r->ports[i], now) || r->check_stuck;
-	flow_follow(r);
+	route_follow(r);
+}
+
+/* --- after each event --- */
+
+static void
+check_overrun(struct route *r)
+{
+	struct port *p;
+	size_t i;
+
+	for (i = 0; i < r->n; i++) {
+		p = r->ports[i];
+		if (p->kind != PORT_PROXY || !p->overrun || p->component->life != LIFE_RUNS || p->component->closed_name)
+			continue;
+		p->component->closed_name = "standard input";
+		report_line(r->report, "%s: does not read its standard input, and more than %d MiB are queued for it; killed", p->name, PORT_BOUND >> 20);
+		proc_signal(p->component->pid, SIGKILL);
+	}
+}
+
+static void
+follow(void *arg)
+{
+	struct route *r = arg;
+
+	logs_flush(r->logs);
+	if (r->flow_changed) {
+		port_admit(r);
+		check_overrun(r);
+	}
+	if (r->check_stuck && !r->stuck.added)
+		loop_add_timer(r->loop, &r->stuck, STUCK_EVERY);
+	end_settle(r->chain);
 }
 
 /* --- from outside --- */
@@ -204,8 +242,6 @@ client_leaves(struct chain *ch)
 		port_drain(ch->route->client);
 		if (!endpoint_can_read(&ch->route->client->in))
 			end_input(ch->route->client);
-	} else if (ch->terminal.loop) {
-		terminal_close(&ch->terminal);
 	} else if (l->from) {
 		port_drain(l->from);
 	} else if (l->reader->life == LIFE_DYING) {
@@ -218,7 +254,7 @@ client_leaves(struct chain *ch)
 		start_link_ended(l);
 	}
 	end_renew(ch);
-	end_settle(ch);
+	route_follow(ch->route);
 }
 
 void
@@ -249,7 +285,7 @@ no_memory(void *arg)
 
 	report_line(r->report, "out of memory");
 	end_break(r, EXIT_FAILED, "out of memory");
-	flow_follow(r);
+	route_follow(r);
 }
 
 void
@@ -267,6 +303,7 @@ engine_open(struct chain *ch)
 	r->own_response = restore_response;
 	r->no_proxy = on_no_proxy;
 	r->no_memory = (struct loop_task){.run = no_memory, .arg = r};
+	r->follow = (struct loop_task){.run = follow, .arg = r};
 	r->flushed = end_flushed;
 	r->stuck = (struct loop_timer){.expired = on_stuck, .arg = r};
 	ch->ended = death_ended;
@@ -321,24 +358,6 @@ start_first(struct chain *ch)
 	return start_all(ch, first, &bad);
 }
 
-static int
-read_terminal(struct chain *ch)
-{
-	struct link *typed = ch->client[ACP_DOWN];
-	int wr;
-
-	if (!typed || typed->wr < 0)
-		return 0;
-	wr = typed->wr;
-	typed->wr = -1; /* the terminal's now */
-	if (terminal_open(&ch->terminal, ch->loop, wr) == 0) {
-		cli_waits("acp-conduct", STDIN_FILENO, "the client's messages");
-		return 0;
-	}
-	report_line(&ch->report, "cannot read standard input: %s", strerror(errno));
-	return EXIT_FAILED;
-}
-
 /* Ends a chain of which not all could be started. */
 static void
 failed_start(struct chain *ch, int status)
@@ -360,15 +379,12 @@ engine_run(struct chain *ch)
 	watch_guardian(ch);
 	if (status == 0)
 		status = start_first(ch);
-	if (status == 0)
-		status = read_terminal(ch);
 	if (status) {
 		failed_start(ch, status);
 	} else if (loop_run(ch->loop) < 0) {
 		report_line(&ch->report, "%s", strerror(errno));
 		failed_start(ch, EXIT_FAILED);
 	}
-	terminal_close(&ch->terminal);
 	proc_guardian_stop(&ch->guardian);
 	if (ch->forced)
 		return ch->forced;

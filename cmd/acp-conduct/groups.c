@@ -94,7 +94,7 @@ groups_check(struct chain *ch)
 			check_group(c);
 		lingers = lingers || c->life == LIFE_ENDED;
 	}
-	end_settle(ch);
+	route_follow(ch->route);
 	if (!end_all_gone(ch) && !ch->routed)
 		dismiss_down_filters(ch);
 	/* Without memory for a timer, the deadline still looks after what lingers. */

@@ -43,7 +43,7 @@ static int
 split_in(struct component *c, struct link *l)
 {
 	struct chain *ch = c->chain;
-	bool down = l->dir == ACP_DOWN, left = ch->signals > 0 && l == ch->client[ACP_DOWN] && !ch->terminal.loop;
+	bool down = l->dir == ACP_DOWN, left = ch->signals > 0 && l == ch->client[ACP_DOWN];
 	size_t at = l->writer ? chain_index(l->writer) + 1 : 0, i = chain_index(c);
 	struct port *from, *to;
 	int fd;
@@ -116,6 +116,18 @@ hop_split(struct component *c)
 			(c->out[dir] && !c->out[dir]->from && split_out(c, c->out[dir]) < 0))
 			return -1;
 	return 0;
+}
+
+int
+hop_read_client(struct chain *ch)
+{
+	struct link *l = ch->client[ACP_DOWN];
+	struct component *c = l->reader;
+
+	if (split_in(c, l) < 0)
+		return -1;
+	c->in[ACP_DOWN]->to->check_rest = false;
+	return link_open(c->in[ACP_DOWN]);
 }
 
 /* --- its next process, or none --- */

@@ -14,6 +14,8 @@ void hop_started(struct component *);
  * -1 with errno.
  */
 int hop_split(struct component *);
+/* Makes conduct read what the client writes, for the component that was to read it itself. Returns 0, or -1 with errno. */
+int hop_read_client(struct chain *);
 /* Makes the pipes of the next process, and writes there the carried lines that the dead one had not read. Returns 0, or -1 with errno. */
 int hop_renew(struct component *);
 /* Connects the neighbours of a filter, and forwards what it had not read. Returns 0, or -1 with errno. */

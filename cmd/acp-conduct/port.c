@@ -17,6 +17,12 @@ route_no_memory(struct route *r)
 	loop_add_task(r->loop, &r->no_memory);
 }
 
+void
+route_follow(struct route *r)
+{
+	loop_add_task(r->loop, &r->follow);
+}
+
 int
 port_open_in(struct port *p, int fd)
 {

@@ -58,6 +58,7 @@ struct route {
 	/* Called when a program that was started as a proxy turns out not to be one. */
 	void (*no_proxy)(struct port *, const char *why);
 	struct loop_task no_memory; /* breaks the chain */
+	struct loop_task follow;    /* what has to be done after something was read, was written or has ended */
 	/* Called when the message of route_send_flush has arrived at this port. */
 	void (*flushed)(struct port *);
 };
@@ -66,6 +67,8 @@ struct route {
 bool route_line(void *port, enum input_got, const struct line *);
 /* Breaks the chain for want of memory, once the callers have returned, which may hold calls. In port.c. */
 void route_no_memory(struct route *);
+/* Decides again who is read, and continues the end of the chain, once the callers have returned. In port.c. */
+void route_follow(struct route *);
 /* Writes a line to a port as it is. */
 void route_carry(struct port *to, enum input_got, const struct line *);
 

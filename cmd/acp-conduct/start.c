@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "end.h"
-#include "flow.h"
 #include "hop.h"
 #include "lib/base/cli.h"
 #include "link.h"
@@ -242,7 +241,7 @@ init_over(void *arg)
 	if (c)
 		end_set_reason(r, c, "did not initialize within --init-timeout");
 	end_break(r, EXIT_FAILED, r->why ? r->why : "a component did not initialize within --init-timeout");
-	flow_follow(r);
+	route_follow(r);
 }
 
 bool

@@ -7,6 +7,7 @@
 #include <utlist.h>
 
 #include "hop.h"
+#include "lib/base/cli.h"
 #include "lib/run/system.h"
 #include "link.h"
 #include "memory.h"
@@ -130,29 +131,15 @@ join_port(struct chain *ch, enum acp_direction dir, const struct from *f, struct
 	return link_open(p->source);
 }
 
-/* Must conduct read the client's descriptor? A terminal; a socket whose end would not show otherwise. */
-static bool
-client_is_read(void)
-{
-	return isatty(STDIN_FILENO) || (!system_hangup && link_type(STDIN_FILENO) == S_IFSOCK);
-}
-
-/* The client's own descriptor, where a component has it; else a pipe from conduct, which reads that. */
-static int
+/* The client's own descriptor, where a component has it. */
+static void
 join_client(struct chain *ch, enum acp_direction dir, struct link *l)
 {
-	int ends[2] = {STDIN_FILENO, -1};
-
 	ch->client[dir] = l;
-	if (dir == ACP_UP)
+	if (dir == ACP_DOWN)
+		l->rd = STDIN_FILENO;
+	else
 		l->wr = STDOUT_FILENO;
-	else if (client_is_read() && proc_pipe(ends) < 0)
-		return -1;
-	if (dir == ACP_DOWN) {
-		l->rd = ends[0];
-		l->wr = ends[1];
-	}
-	return 0;
 }
 
 /* To a component; NULL: to the client. 0, or -1 with errno. */
@@ -172,8 +159,10 @@ join_component(struct chain *ch, enum acp_direction dir, const struct from *f, s
 		f->port->sink = l;
 		return link_open(l);
 	}
-	if (!f->writer || !c)
-		return join_client(ch, dir, l);
+	if (!f->writer || !c) {
+		join_client(ch, dir, l);
+		return 0;
+	}
 	if (proc_pipe(ends) < 0)
 		return -1;
 	l->rd = ends[0];
@@ -250,6 +239,16 @@ find_twins(struct chain *ch)
 	}
 }
 
+/*
+ * Must conduct read the client's descriptor, though a component has it? Components are background process groups, which a terminal
+ * stops when they read from it; and the end of a socket may show only to its reader.
+ */
+static bool
+is_client_read(const struct chain *ch)
+{
+	return ch->client[ACP_DOWN] && (isatty(STDIN_FILENO) || (!system_hangup && link_type(STDIN_FILENO) == S_IFSOCK));
+}
+
 int
 wire_chain(struct chain *ch)
 {
@@ -283,5 +282,6 @@ wire_chain(struct chain *ch)
 		r->sides[2 * i + 1]->name = chain_agent(ch)->name;
 		break;
 	}
-	return 0;
+	cli_waits("acp-conduct", STDIN_FILENO, "the client's messages");
+	return is_client_read(ch) ? hop_read_client(ch) : 0;
 }
