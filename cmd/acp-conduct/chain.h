@@ -77,7 +77,8 @@ struct component {
 	size_t ndeaths;
 	bool limit_reached;     /* it has died more often than --restarts allows */
 	uint64_t restarts;
-	int status;             /* of the last death, as from waitpid */
+	int status;             /* of the last end of its process, as from waitpid ... */
+	char how[32];           /* ... and in words */
 	size_t unread;          /* of the agent: messages that it had not read when it closed its output */
 	bool no_restart;        /* this death is not followed by a restart or bypass */
 	bool bypassed;          /* it is bypassed, not restarted */

@@ -57,9 +57,9 @@ has_excuse(const struct component *c)
 }
 
 static enum end
-judge(const struct component *c, int status)
+judge(const struct component *c)
 {
-	int counts = proc_status(status);
+	int status = c->status, counts = proc_status(status);
 
 	if (c->signal_sent || (c->asked_to_end && counts == 128 + SIGTERM))
 		return END_STOPPED;
@@ -72,9 +72,9 @@ judge(const struct component *c, int status)
 
 /* The exit status is the agent's; where that is 0, the first of the others' that is not. */
 static void
-count_status(struct chain *ch, const struct component *c, enum end end, int status)
+count_status(struct chain *ch, const struct component *c, enum end end)
 {
-	int counts = proc_status(status);
+	int counts = proc_status(c->status);
 
 	if (end == END_STOPPED || (end == END_UNREAD && c->kind != KIND_AGENT) || (end == END_DEATH && c->kind == KIND_PEER))
 		return;
@@ -88,7 +88,7 @@ count_status(struct chain *ch, const struct component *c, enum end end, int stat
 
 /* With -v: what has gone through it, and how it ended. */
 static void
-report_totals(const struct component *c, const char *end)
+report_totals(const struct component *c)
 {
 	const struct port *p = c->near;
 	struct buf line = {0};
@@ -97,8 +97,8 @@ report_totals(const struct component *c, const char *end)
 
 	if (!c->chain->verbose)
 		return;
-	buf_printf(&line, "%s: %s", c->name, end);
-	if (p && c->kind >= KIND_PROXY && !p->carries) {
+	buf_printf(&line, "%s: %s", c->name, c->how);
+	if (p && c->kind >= KIND_PROXY) {
 		down = &p->out_counts;
 		up = c->kind == KIND_PROXY ? down : &p->in_counts;
 		buf_printf(&line, ", down %" PRIu64 " messages %" PRIu64 " bytes, up %" PRIu64 " messages %" PRIu64 " bytes",
@@ -116,46 +116,44 @@ report_totals(const struct component *c, const char *end)
 }
 
 static void
-report_death(const struct component *c, const char *how)
+report_death(const struct component *c)
 {
 	struct chain *ch = c->chain;
 
 	if (c->kind == KIND_PEER)
-		report_line(&ch->report, "%s: died (%s)", c->name, how);
+		report_line(&ch->report, "%s: died (%s)", c->name, c->how);
 	else if (c->limit_reached)
-		report_line(&ch->report, "%s: died (%s), more often than --restarts %s allows; ending the chain", c->name, how, ch->allowed);
+		report_line(&ch->report, "%s: died (%s), more often than --restarts %s allows; ending the chain", c->name, c->how, ch->allowed);
 	else
-		report_line(&ch->report, "%s: died (%s); ending the chain", c->name, how);
+		report_line(&ch->report, "%s: died (%s); ending the chain", c->name, c->how);
 }
 
 /* Has an agent failed without a word of its own? */
 static bool
-failed_silently(struct component *c, int status)
+failed_silently(struct component *c)
 {
 	report_drain(&c->errors);
-	return c->kind == KIND_AGENT && proc_status(status) != 0 && report_tail(&c->errors).n == 0;
+	return c->kind == KIND_AGENT && proc_status(c->status) != 0 && report_tail(&c->errors).n == 0;
 }
 
 static void
-report_end(struct chain *ch, struct component *c, enum end end, int status)
+report_end(struct chain *ch, struct component *c, enum end end)
 {
 	size_t unread = c->unread;
-	char text[32];
 
-	proc_describe(status, text, sizeof(text));
 	if (end == END_DEATH && c->kind != KIND_PROXY)
-		report_death(c, text);
+		report_death(c);
 	else if (end == END_STOPPED && c->signal_sent && !ch->forced)
-		report_line(&ch->report, "%s: did not end within the grace period; stopped (%s)", c->name, text);
+		report_line(&ch->report, "%s: did not end within the grace period; stopped (%s)", c->name, c->how);
 	else if (end == END_STOPPED && ch->signals)
-		report_line(&ch->report, "%s: stopped (%s)", c->name, text);
-	else if (end == END_IN_ORDER && (c->kind == KIND_AGENT ? failed_silently(c, status) : proc_status(status) != 0))
-		report_line(&ch->report, "%s: ended with %s", c->name, text);
-	if (c->kind == KIND_AGENT && c->near && !c->near->carries && !c->near->finishing)
+		report_line(&ch->report, "%s: stopped (%s)", c->name, c->how);
+	else if (end == END_IN_ORDER && (c->kind == KIND_AGENT ? failed_silently(c) : proc_status(c->status) != 0))
+		report_line(&ch->report, "%s: ended with %s", c->name, c->how);
+	if (c->kind == KIND_AGENT && c->near && !c->near->finishing)
 		unread = recover_count_unread(c->near);
 	if (unread > 0 && !ch->forced)
 		report_line(&ch->report, "%s: ended without reading %zu messages", c->name, unread);
-	report_totals(c, text);
+	report_totals(c);
 }
 
 /* A proxy has ended, and what it wrote is read. */
@@ -169,7 +167,7 @@ death_proxy_over(struct port *p)
 
 /* What the end of a component is to its neighbours, as far as ports know it. */
 static void
-end_ports(struct component *c, const char *text)
+end_ports(struct component *c)
 {
 	struct route *r = c->chain->route;
 	struct port *p;
@@ -184,7 +182,7 @@ end_ports(struct component *c, const char *text)
 		return;
 	}
 	if (c->kind == KIND_AGENT && !r->broken)
-		end_set_reason(r, c, text);
+		end_set_reason(r, c, c->how);
 	for (i = 0; c->kind == KIND_AGENT && i < r->n; i++)
 		if (r->ports[i]->faces_agent && !endpoint_can_read(&r->ports[i]->in))
 			end_input(r->ports[i]);
@@ -198,21 +196,19 @@ end_ports(struct component *c, const char *text)
 }
 
 static void
-end_component(struct component *c, enum end end, int status)
+end_component(struct component *c, enum end end)
 {
 	struct chain *ch = c->chain;
-	char text[32];
 
-	proc_describe(status, text, sizeof(text));
 	c->life = LIFE_ENDED;
 	loop_remove_timer(ch->loop, &c->timer);
 	loop_remove_timer(ch->loop, &c->closed_timer);
-	count_status(ch, c, end, status);
-	report_end(ch, c, end, status);
+	count_status(ch, c, end);
+	report_end(ch, c, end);
 	hop_close(c);
 	if (c->child.added)
 		loop_reap(ch->loop, &c->child);
-	end_ports(c, text);
+	end_ports(c);
 	end_renew(ch);
 	groups_ended(ch);
 	route_follow(ch->route);
@@ -254,17 +250,14 @@ restart(struct component *c)
 
 /* It died before it was initialized, asked in one dialect: perhaps the other is its own. */
 static bool
-try_other_dialect(struct component *c, const char *text)
+try_other_dialect(struct component *c)
 {
 	struct port *p = c->near;
-	struct route *r = p->route;
 	struct recover_counts n = {0};
 
-	if (p->state != PORT_INITIALIZING || p->tried_both_dialects || r->fixed || p->successor_initialized)
+	if (!route_take_other_dialect(p))
 		return false;
-	p->tried_both_dialects = true;
-	p->dialect = p->dialect == ACP_PLAIN ? ACP_UNDERSCORE : ACP_PLAIN;
-	report_line(r->report, "%s: ended while it was being initialized (%s); restarting it with the other dialect", p->name, text);
+	report_line(p->route->report, "%s: ended while it was being initialized (%s); restarting it with the other dialect", p->name, c->how);
 	recover_sort(c, &n);
 	return restart(c) == 0 && route_ask_first(p) == 0;
 }
@@ -281,7 +274,7 @@ is_counted(const struct component *c)
  * died too often.
  */
 static void
-rest(struct component *c, const char *text)
+rest(struct component *c)
 {
 	struct port *p = c->near;
 	struct recover_counts n = {0};
@@ -292,9 +285,9 @@ rest(struct component *c, const char *text)
 		chain_count_death(c);
 	DL_COUNT2(p->calls, call, n.failed, next_open);
 	snprintf(what, sizeof(what), c->limit_reached ? "died (%s), more often than --restarts %s allows; not started again" : "died (%s)",
-		text, c->chain->allowed);
+		c->how, c->chain->allowed);
 	recover_report(p, what, &n);
-	report_totals(c, text);
+	report_totals(c);
 	hop_close(c);
 	port_close(p);
 	c->life = LIFE_NONE;
@@ -351,29 +344,28 @@ replace(struct component *c)
 {
 	struct chain *ch = c->chain;
 	struct recover_counts n = {0};
-	char text[32], what[160];
+	char what[160];
 
-	proc_describe(c->status, text, sizeof(text));
 	if (c->kind == KIND_PROXY && c->near->state == PORT_INITIALIZING)
-		return try_other_dialect(c, text) ? 0 : -1;
+		return try_other_dialect(c) ? 0 : -1;
 	if (c->bypassed) {
-		snprintf(what, sizeof(what), "died (%s); bypassed", text);
+		snprintf(what, sizeof(what), "died (%s); bypassed", c->how);
 		bypass(c, what);
 		return 0;
 	}
 	if (!is_counted(c))
-		report_line(&ch->report, "%s: died (%s); restarting it; messages that it had read but not forwarded are lost", c->name, text);
+		report_line(&ch->report, "%s: died (%s); restarting it; messages that it had read but not forwarded are lost", c->name, c->how);
 	report_torn(c);
 	recover_sort(c, &n);
 	if (c->kind >= KIND_PROXY)
 		c->near->state = PORT_RECOVERING;
 	if (c->kind >= KIND_AGENT)
-		n = (struct recover_counts){.failed = n.failed, .unread = n.unread, .sessions = restore_prepare(c->near, text)};
+		n = (struct recover_counts){.failed = n.failed, .unread = n.unread, .sessions = restore_prepare(c->near, c->how)};
 	if (restart(c) < 0 || (c->kind >= KIND_PROXY && route_ask_again(c->near) < 0)) {
 		report_line(&ch->report, "%s: cannot be restarted", c->name);
 		return -1;
 	}
-	snprintf(what, sizeof(what), "died (%s); restarted", text);
+	snprintf(what, sizeof(what), "died (%s); restarted", c->how);
 	if (is_counted(c))
 		recover_report(c->near, what, &n);
 	return 0;
@@ -383,21 +375,19 @@ static void
 end_dead(struct component *c)
 {
 	struct route *r = c->chain->route;
-	char text[32];
 
-	proc_describe(c->status, text, sizeof(text));
 	if (c->kind == KIND_PROXY && !r->broken) {
-		end_set_reason(r, c, text);
+		end_set_reason(r, c, c->how);
 		if (c->near->finishing)
-			report_line(r->report, "%s: died (%s) while the chain was ending", c->name, text);
+			report_line(r->report, "%s: died (%s) while the chain was ending", c->name, c->how);
 		else if (c->near->state == PORT_INITIALIZING || c->near->state == PORT_NEW)
-			report_line(r->report, "%s: died (%s) before it was initialized; ending the chain", c->name, text);
+			report_line(r->report, "%s: died (%s) before it was initialized; ending the chain", c->name, c->how);
 		else
-			report_death(c, text);
+			report_death(c);
 		if (!c->near->finishing)
 			end_break(r, 0, r->why);
 	}
-	end_component(c, END_DEATH, c->status);
+	end_component(c, END_DEATH);
 }
 
 /* A file's reader has no end of input that could be told from its own. */
@@ -462,7 +452,6 @@ void
 death_proceed(struct component *c)
 {
 	struct chain *ch = c->chain;
-	char text[32];
 
 	if (c->life != LIFE_DYING)
 		return;
@@ -482,17 +471,16 @@ death_proceed(struct component *c)
 		end_dead(c);
 		return;
 	}
-	proc_describe(c->status, text, sizeof(text));
 	/* Its group may have gone before the next check of it. */
 	loop_remove_timer(ch->loop, &c->timer);
 	chain_bury(c);
-	end_set_reason(ch->route, c, text);
+	end_set_reason(ch->route, c, c->how);
 	if (!may_be_replaced(c) || hop_split(c) < 0 || replace(c) < 0) {
 		if (c->kind != KIND_PEER) {
 			end_dead(c);
 			return;
 		}
-		rest(c, text);
+		rest(c);
 	}
 	route_clear_reason(ch->route);
 	groups_check(ch);
@@ -505,22 +493,24 @@ death_ended(void *arg, int status)
 {
 	struct component *c = arg;
 	struct chain *ch = c->chain;
-	enum end end = judge(c, status);
+	enum end end;
 	enum acp_direction dir;
 
+	c->status = status;
+	proc_describe(status, c->how, sizeof(c->how));
+	end = judge(c);
 	loop_remove_timer(ch->loop, &c->closed_timer);
 	loop_remove_timer(ch->loop, &c->timer);
-	c->status = status;
 	c->no_restart = end != END_DEATH || !decide_restart(c);
 	if (c->no_restart && (end != END_DEATH || (c->kind != KIND_PROXY && c->kind != KIND_PEER) || ch->route->broken || ch->forced)) {
-		end_component(c, end, status);
+		end_component(c, end);
 		return;
 	}
 	c->life = LIFE_DYING;
 	if (c->near)
-		c->near->live = c->near->carries;
+		c->near->live = false;
 	if (c->far)
-		c->far->live = c->far->carries;
+		c->far->live = false;
 	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		if (c->in[dir] && !c->in[dir]->to)
 			loop_remove_fd(ch->loop, &c->in[dir]->watch);

@@ -235,57 +235,41 @@ renew_closed(struct component *c, struct link *in, struct link *out)
 }
 
 static int
-renew_carried(struct component *c, struct link *in, struct link *out)
+renew(struct component *c, struct link *in, struct link *out)
 {
-	struct port *next = after(out);
+	struct port *to = in->to, *next = to->carries ? after(out) : NULL;
 	struct buf text = {0};
-	bool finishing = in->to->finishing;
-	int r;
+	bool finishing = to->finishing;
+	int r = 0;
 
 	if (next && !next->forward_to && !endpoint_can_write(&next->out))
 		return renew_closed(c, in, out);
-	r = take_unread(in, &text);
-	port_close_out(in->to);
+	if (to->carries)
+		r = take_unread(in, &text);
+	port_close_out(to);
 	if (r == 0)
 		r = link_open(in);
 	if (r == 0 && text.n > 0) {
-		in->to->check_rest = true;
-		carry_again(in->to, &text);
+		to->check_rest = true;
+		carry_again(to, &text);
 	}
 	if (finishing)
-		port_finish(in->to);
+		port_finish(to);
 	buf_free(&text);
-	return r < 0 ? -1 : link_open(out);
-}
-
-static int
-renew_routed(struct link *in, struct link *out)
-{
-	bool finishing = in->to->finishing;
-
-	port_close_out(in->to);
-	if (link_open(in) < 0)
-		return -1;
-	if (finishing)
-		port_finish(in->to);
 	endpoint_close(&out->from->in);
-	return link_open(out);
+	return r < 0 ? -1 : link_open(out);
 }
 
 int
 hop_renew(struct component *c)
 {
 	enum acp_direction dir;
-	struct link *in, *out;
 
 	if (c->kind >= KIND_PROXY)
-		return renew_routed(c->in[ACP_DOWN], c->out[ACP_UP]);
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
-		in = c->in[dir];
-		out = c->out[dir];
-		if (in && (in->to->carries ? renew_carried(c, in, out) : renew_routed(in, out)) < 0)
+		return renew(c, c->in[ACP_DOWN], c->out[ACP_UP]);
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+		if (c->in[dir] && renew(c, c->in[dir], c->out[dir]) < 0)
 			return -1;
-	}
 	return 0;
 }
 

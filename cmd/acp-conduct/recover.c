@@ -274,7 +274,7 @@ recover_sort(struct component *c, struct recover_counts *n)
 		if (sides[i])
 			consumed[i] = port_consumed(sides[i]);
 	for (i = 0; i < 2; i++)
-		if (sides[i] && !sides[i]->carries && (i == 0 || sides[1] != sides[0]))
+		if (sides[i] && (i == 0 || sides[1] != sides[0]))
 			sort(sides[i], consumed[i], consumed[sides[i]->other_side ? 1 - i : i], n);
 }
 

@@ -187,12 +187,9 @@ response(struct port *p, struct block *block, struct slice text, const struct ms
 			route_dropped(p, "a response to no open request", m->id);
 		return;
 	}
-	if (route_wants_other_dialect(p, c, m)) {
-		route_ask_in_other_dialect(p);
-		return;
-	}
 	if (route_knows_no_proxy(p, c, m)) {
-		p->route->no_proxy(p, "it refused proxy/initialize");
+		if (!route_ask_in_other_dialect(p))
+			p->route->no_proxy(p, "it refused proxy/initialize");
 		return;
 	}
 	own = c->own && c->what != ACP_INITIALIZE;

@@ -94,6 +94,8 @@ int route_make_cancel(const struct call *, struct buf *);
 int route_ask_again(struct port *);
 /* Sends a request of conduct itself to such an agent, before everything that waits for it. Returns 0, or -1 out of memory. */
 int route_ask(struct port *, const char *method, struct slice params);
+/* Sets the dialect that was not tried, if that is a choice. Returns false if it is none (any more). */
+bool route_take_other_dialect(struct port *);
 /* Sends the first initialize again, to which it has not responded. Returns 0, or -1 if there is none. */
 int route_ask_first(struct port *);
 

@@ -42,13 +42,45 @@ ask(struct port *p, struct call *c)
 	route_emit(&(struct outgoing){.to = p, .dir = ACP_DOWN, .kind = ENTRY_RESPONSE, .text = buf_slice(&p->init), .splices = &s});
 }
 
-int
-route_ask_first(struct port *p)
+/* The open request to initialize, or NULL. */
+static struct call *
+first_question(const struct port *p)
 {
 	struct call *c;
 
 	for (c = p->calls; c && c->what != ACP_INITIALIZE; c = c->next_open)
 		;
+	return c;
+}
+
+bool
+route_take_other_dialect(struct port *p)
+{
+	if (p->state != PORT_INITIALIZING || p->tried_both_dialects || p->route->fixed || p->successor_initialized)
+		return false;
+	p->tried_both_dialects = true;
+	p->dialect = p->dialect == ACP_PLAIN ? ACP_UNDERSCORE : ACP_PLAIN;
+	return true;
+}
+
+bool
+route_ask_in_other_dialect(struct port *p)
+{
+	struct call *c = first_question(p);
+
+	if (!c || !route_take_other_dialect(p))
+		return false;
+	p->stale = c->id;
+	call_new_id(c);
+	ask(p, c);
+	return true;
+}
+
+int
+route_ask_first(struct port *p)
+{
+	struct call *c = first_question(p);
+
 	if (!c)
 		return -1;
 	ask(p, c);
@@ -177,8 +209,7 @@ route_initialize_successor(struct port *p, const struct msg *m, const struct pla
 	if (pl->inner.what == ACP_PROXY_INITIALIZE) {
 		/* Our own question: it was not understood. What goes back ends it there. */
 		route_refuse(p, m, pl, ACP_ERR_METHOD, "Method not found", slice(NULL, 0));
-		if (p->state == PORT_INITIALIZING && !p->tried_both_dialects && !p->route->fixed && !p->successor_initialized)
-			route_ask_in_other_dialect(p);
+		route_ask_in_other_dialect(p);
 		return true;
 	}
 	if (pl->inner.what != ACP_INITIALIZE)
@@ -210,9 +241,8 @@ remember_successor(struct port *p, const struct msg *m)
 		route_no_memory(p->route);
 }
 
-/* Does a proxy not know the request to initialize as it was asked? */
-static bool
-is_unknown(const struct port *p, const struct call *c, const struct msg *m)
+bool
+route_knows_no_proxy(const struct port *p, const struct call *c, const struct msg *m)
 {
 	struct slice number;
 	int64_t code;
@@ -224,34 +254,6 @@ is_unknown(const struct port *p, const struct call *c, const struct msg *m)
 	code = number.p ? strtoll(number.p, NULL, 10) : 0;
 	/* A conductor that is a proxy calls any other first message invalid. */
 	return code == ACP_ERR_METHOD || code == ACP_ERR_INVALID_REQUEST;
-}
-
-bool
-route_wants_other_dialect(const struct port *p, const struct call *c, const struct msg *m)
-{
-	return !p->tried_both_dialects && !p->route->fixed && is_unknown(p, c, m);
-}
-
-bool
-route_knows_no_proxy(const struct port *p, const struct call *c, const struct msg *m)
-{
-	return is_unknown(p, c, m);
-}
-
-void
-route_ask_in_other_dialect(struct port *p)
-{
-	struct call *c;
-
-	for (c = p->calls; c && c->what != ACP_INITIALIZE; c = c->next_open)
-		;
-	if (!c)
-		return;
-	p->tried_both_dialects = true;
-	p->dialect = p->dialect == ACP_PLAIN ? ACP_UNDERSCORE : ACP_PLAIN;
-	p->stale = c->id;
-	call_new_id(c);
-	ask(p, c);
 }
 
 void

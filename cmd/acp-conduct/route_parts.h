@@ -55,12 +55,10 @@ bool route_accept_place(struct port *, struct slice line, const struct msg *, co
 void route_initialize(struct port *, struct slice line, const struct msg *, struct plain *);
 /* Handles a request to initialize from a proxy to its successor. Returns true if the request needs no forwarding. */
 bool route_initialize_successor(struct port *, const struct msg *, const struct plain *);
-/* Does this response to initialize show that the proxy needs the other dialect? */
-bool route_wants_other_dialect(const struct port *, const struct call *, const struct msg *answer);
-/* Does it show that the program is not a proxy? */
+/* Does this response to initialize show that the proxy needs the other dialect, or that the program is not a proxy? */
 bool route_knows_no_proxy(const struct port *, const struct call *, const struct msg *answer);
-/* Sends the open request to initialize again, in the other dialect. */
-void route_ask_in_other_dialect(struct port *);
+/* Sends the open request to initialize again, in the other dialect. Returns false if that is no choice (any more). */
+bool route_ask_in_other_dialect(struct port *);
 /* Notes the response to initialize. */
 void route_has_initialized(struct port *, const struct call *, const struct msg *answer);
 
