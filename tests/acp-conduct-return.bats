@@ -331,7 +331,7 @@ read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
 	wait "$conduct" || status=$?
 	assert_equal "$status" 137
 	run -2 acp-conduct --on-agent-crash never -- $agent
-	assert_output --partial '--on-agent-crash never: not one of end, restart'
+	assert_output --partial '--on-agent-crash never: expected end or restart'
 	run -2 acp-conduct --on-agent-crash restart -p acp-tap
 	assert_output --partial 'there is no agent'
 }

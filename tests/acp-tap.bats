@@ -201,7 +201,7 @@ refused() {
 	touch x
 	refused '--format nice: expected record, pretty, full, raw or trace' -f nice
 	refused '--color red: expected auto, always or never' --color red
-	refused '--count many: expected a number' -c many
+	refused '--count many: expected a whole number' -c many
 	refused '--hop requires recordings or --attach' --hop 1
 	refused '--append requires --output' -a
 	refused '--output -: a file is required, because standard output carries the stream' -o -

@@ -44,6 +44,7 @@ refused() {
 	refused 'x: give either recordings or a command' x -- cat
 	refused '--clean does not go with recordings' --clean x
 	refused '--grace does not go with recordings' --grace 1s x
+	refused '--way does not go with recordings' --way link x
 }
 
 @test "filters that read none: a word without -- is a command that somebody forgot them for" {

@@ -39,44 +39,6 @@ static const char help[] =
 	"      --max-line SIZE   refuse lines of more than SIZE bytes (64M)\n"
 	FRAME_HELP;
 
-enum {
-	OPT_TARGET = 256, OPT_FROM_PROMPT, OPT_THRESHOLD, OPT_MIN_GAIN, OPT_MAX_CONTINUATIONS, OPT_NUDGE, OPT_ESTIMATE, OPT_BASIS,
-	OPT_MAX_COST, OPT_MAX_TOKENS, OPT_MAX_TURNS, OPT_MAX_CONTEXT, OPT_MAX_SILENCE, OPT_AT, OPT_HARD, OPT_STATUS,
-};
-
-static const struct option options[] = {
-	{"target", required_argument, NULL, OPT_TARGET},
-	{"from-prompt", no_argument, NULL, OPT_FROM_PROMPT},
-	{"threshold", required_argument, NULL, OPT_THRESHOLD},
-	{"min-gain", required_argument, NULL, OPT_MIN_GAIN},
-	{"max-continuations", required_argument, NULL, OPT_MAX_CONTINUATIONS},
-	{"nudge", required_argument, NULL, OPT_NUDGE},
-	{"estimate", no_argument, NULL, OPT_ESTIMATE},
-	{"basis", required_argument, NULL, OPT_BASIS},
-	{"max-cost", required_argument, NULL, OPT_MAX_COST},
-	{"max-tokens", required_argument, NULL, OPT_MAX_TOKENS},
-	{"max-turns", required_argument, NULL, OPT_MAX_TURNS},
-	{"max-context", required_argument, NULL, OPT_MAX_CONTEXT},
-	{"max-silence", required_argument, NULL, OPT_MAX_SILENCE},
-	{"at", required_argument, NULL, OPT_AT},
-	{"hard", no_argument, NULL, OPT_HARD},
-	{"status", required_argument, NULL, OPT_STATUS},
-	FRAME_LONG_OPTIONS,
-	CLI_LONG_OPTIONS,
-};
-
-static const struct cli cli = {tool_name, help, "+hV", options};
-
-static uint64_t
-number(int option, const char *argument, uint64_t least, const char *expected)
-{
-	uint64_t n;
-
-	if (cli_count(argument, &n) < 0 || n < least || n == UINT64_MAX)
-		cli_bad(&cli, option, argument, expected);
-	return n;
-}
-
 /* 1 to 100, with its sign or without; then `end`. Returns what is behind that, or NULL. */
 static const char *
 percent(const char *text, char end, unsigned *level)
@@ -95,111 +57,60 @@ percent(const char *text, char end, unsigned *level)
 }
 
 static void
-take_money(struct options *o, const char *argument)
+take_percent(const struct cli_taken *t)
 {
+	if (!percent(t->argument, '\0', t->at))
+		cli_wrong(t, "expected a whole number of percent from 1% to 100%");
+}
+
+static void
+take_money(const struct cli_taken *t)
+{
+	struct money_list *list = t->at;
 	const char *why;
 	size_t i;
 
-	if (money_read(&o->max_cost, argument, &why) < 0)
-		cli_bad(&cli, OPT_MAX_COST, argument, why);
-	for (i = 0; i < o->max_cost.n; i++)
-		if (o->max_cost.at[i].amount.units == 0)
-			cli_bad(&cli, OPT_MAX_COST, argument, "expected an amount above 0");
+	if (money_read(list, t->argument, &why) < 0)
+		cli_wrong(t, why);
+	for (i = 0; i < list->n; i++)
+		if (list->at[i].amount.units == 0)
+			cli_wrong(t, "expected an amount above 0");
 }
 
 static void
-take_at(struct options *o, const char *argument)
+take_at(const struct cli_taken *t)
 {
+	struct options *o = t->at;
 	struct at *at = &o->at[o->nat];
 
 	if (o->nat == AT_MOST)
-		cli_bad(&cli, OPT_AT, argument, "too many");
-	at->text = percent(argument, '=', &at->level);
+		cli_wrong(t, "too many");
+	at->text = percent(t->argument, '=', &at->level);
 	if (!at->text || !*at->text)
-		cli_bad(&cli, OPT_AT, argument, "expected a level and a text, such as 90%=/compact");
+		cli_wrong(t, "expected a level and a text, such as 90%=/compact");
 	o->nat++;
 }
 
-static void
-take_target(struct options *o, int option, const char *argument)
-{
-	switch (option) {
-	case OPT_TARGET:
-		o->target = number(option, argument, 1, "expected a number of tokens, such as 500k");
-		break;
-	case OPT_FROM_PROMPT:
-		o->from_prompt = true;
-		break;
-	case OPT_THRESHOLD:
-		if (!percent(argument, '\0', &o->threshold))
-			cli_bad(&cli, OPT_THRESHOLD, argument, "expected a whole number of percent from 1% to 100%");
-		break;
-	case OPT_MIN_GAIN:
-		o->min_gain = number(option, argument, 0, "expected a number of tokens, such as 500");
-		break;
-	case OPT_MAX_CONTINUATIONS:
-		o->max_continuations = number(option, argument, 0, "expected a number");
-		break;
-	case OPT_NUDGE:
-		if (!*argument)
-			cli_bad(&cli, OPT_NUDGE, "''", "expected a text");
-		o->nudge = argument;
-		break;
-	case OPT_ESTIMATE:
-		o->estimate = true;
-		break;
-	}
-}
-
-static void
-take_limit(struct options *o, int option, const char *argument)
-{
-	switch (option) {
-	case OPT_MAX_COST:
-		take_money(o, argument);
-		break;
-	case OPT_MAX_TOKENS:
-		o->max_tokens = number(option, argument, 1, "expected a number of tokens, such as 500k");
-		break;
-	case OPT_MAX_TURNS:
-		o->max_turns = number(option, argument, 1, "expected a number from 1 on");
-		break;
-	case OPT_MAX_CONTEXT:
-		if (!percent(argument, '\0', &o->max_context))
-			cli_bad(&cli, OPT_MAX_CONTEXT, argument, "expected a whole number of percent from 1% to 100%");
-		break;
-	case OPT_MAX_SILENCE:
-		if (cli_duration(argument, &o->max_silence) < 0 || o->max_silence == 0)
-			cli_bad(&cli, option, argument, cli_want_duration);
-		break;
-	case OPT_AT:
-		take_at(o, argument);
-		break;
-	case OPT_HARD:
-		o->hard = true;
-		break;
-	}
-}
-
-static void
-take_option(void *arg, int option, const char *argument)
-{
-	static const char *const bases[] = {"auto", "turn", "call", "session", NULL};
-	static const char *const where[] = {"stderr", "tty", "thought", "notice", "none", NULL};
-	struct options *o = arg;
-
-	switch (option) {
-	case OPT_BASIS:
-		o->basis = (enum usage_basis)cli_word(&cli, option, argument, bases);
-		break;
-	case OPT_STATUS:
-		o->status = (enum status)cli_word(&cli, option, argument, where);
-		break;
-	default:
-		take_target(o, option, argument);
-		take_limit(o, option, argument);
-	}
-}
+static const struct cli_option options[] = {
+	{"target", 0, CLI_TOKENS(struct options, target), .least = 1},
+	{"from-prompt", 0, CLI_FLAG(struct options, from_prompt)},
+	{"threshold", 0, CLI_TAKE_AT(take_percent, unsigned, struct options, threshold)},
+	{"min-gain", 0, CLI_TOKENS(struct options, min_gain)},
+	{"max-continuations", 0, CLI_COUNT(struct options, max_continuations)},
+	{"nudge", 0, CLI_TEXT(struct options, nudge), .expected = "expected a text"},
+	{"estimate", 0, CLI_FLAG(struct options, estimate)},
+	{"basis", 0, CLI_WORD(struct options, basis, "auto", "turn", "call", "session")},
+	{"max-cost", 0, CLI_TAKE_AT(take_money, struct money_list, struct options, max_cost)},
+	{"max-tokens", 0, CLI_TOKENS(struct options, max_tokens), .least = 1},
+	{"max-turns", 0, CLI_COUNT(struct options, max_turns), .least = 1},
+	{"max-context", 0, CLI_TAKE_AT(take_percent, unsigned, struct options, max_context)},
+	{"max-silence", 0, CLI_DURATION(struct options, max_silence), .least = 1},
+	{"at", 0, CLI_TAKE(take_at)},
+	{"hard", 0, CLI_FLAG(struct options, hard)},
+	{"status", 0, CLI_WORD(struct options, status, "stderr", "tty", "thought", "notice", "none")},
+	{CLI_ROWS(struct options, frame, frame_options)},
+	{0},
+};
 
 static bool
 has_limit(const struct options *o)
@@ -214,24 +125,19 @@ static const struct cli_rule rules[] = {
 	{NULL, NULL, NULL},
 };
 
-static void
-check(const struct options *o, const struct cli_given *given)
-{
-	cli_check(&cli, given, rules);
-	if (!o->target && !o->from_prompt && o->nat == 0 && !has_limit(o) && !o->max_silence)
-		cli_die(EXIT_USAGE, tool_name, "nothing to enforce: give --target, --from-prompt, a limit or --at");
-}
-
 int
 main(int argc, char **argv)
 {
+	static const struct cli_tool tool = {tool_name, help, options};
 	struct options o = {.threshold = 90, .min_gain = 500, .max_continuations = UINT64_MAX, .nudge = default_nudge,
 		.max_tokens = UINT64_MAX, .max_turns = UINT64_MAX};
+	struct cli_line line;
 	int status;
-	struct cli_given given = {0};
 
-	frame_read(&o.frame, &cli, argc, argv, &given, take_option, &o);
-	check(&o, &given);
+	frame_read(&o.frame, &tool, argc, argv, &o, &line);
+	cli_check(&line, rules);
+	if (!o.target && !o.from_prompt && o.nat == 0 && !has_limit(&o) && !o.max_silence)
+		cli_die(EXIT_USAGE, tool_name, "nothing to enforce: give --target, --from-prompt, a limit or --at");
 	status = filter_run(&o);
 	money_free(&o.max_cost);
 	return status;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cmd/acp-check/check.h"
-#include "lib/base/cli.h"
 
 /* One option a line, with its unit and default. The shell completes options and words from it. */
 static const char help[] =
@@ -29,26 +28,6 @@ static const char help[] =
 	FRAME_HELP_WATCH
 	"      --max-line SIZE   report lines of more than SIZE bytes (64M)\n"
 	FRAME_HELP;
-
-enum {
-	OPT_EXPLAIN = 256,
-	OPT_PROTOCOL,
-	OPT_UNSTABLE,
-};
-
-static const struct option options[] = {
-	{"format", required_argument, NULL, 'f'},
-	{"level", required_argument, NULL, 'l'},
-	{"ignore", required_argument, NULL, 'i'},
-	{"explain", required_argument, NULL, OPT_EXPLAIN},
-	{"protocol", required_argument, NULL, OPT_PROTOCOL},
-	{"unstable", no_argument, NULL, OPT_UNSTABLE},
-	SELECT_LONG_OPTIONS,
-	FRAME_LONG_OPTIONS_WATCH,
-	CLI_LONG_OPTIONS,
-};
-
-static const struct cli cli = {check_name, help, "+o:f:m:w:l:i:ahV", options};
 
 /* --- rules --- */
 
@@ -83,20 +62,20 @@ put_rule(struct buf *to, const struct rule *rule)
 }
 
 static enum rule_id
-take_rule(int option, const char *name)
+find_rule(const struct cli_taken *t)
 {
-	enum rule_id rule = rule_find(name);
+	enum rule_id rule = rule_find(t->argument);
 
 	if (rule == RULES)
-		cli_bad(&cli, option, name, "expected the name of a rule (--explain all lists them)");
+		cli_wrong(t, "expected the name of a rule (--explain all lists them)");
 	return rule;
 }
 
-static _Noreturn void
-explain(const char *name)
+static void
+take_explain(const struct cli_taken *t)
 {
-	bool all = strcmp(name, "all") == 0;
-	enum rule_id one = all ? RULES : take_rule(OPT_EXPLAIN, name);
+	bool all = strcmp(t->argument, "all") == 0;
+	enum rule_id one = all ? RULES : find_rule(t);
 	struct buf text = {0};
 	unsigned i;
 	int r = 0;
@@ -107,61 +86,51 @@ explain(const char *name)
 	if (all)
 		r |= buf_printf(&text, "\nThe schemas are those of %s.\n", schema_source());
 	if (r < 0 || !buf_string(&text))
-		cli_die(EXIT_FAILED, check_name, "out of memory");
+		cli_no_memory(check_name);
 	cli_print(check_name, text.p);
 }
 
 /* --- options --- */
 
 static void
-take_option(void *arg, int option, const char *argument)
+take_ignored(const struct cli_taken *t)
 {
-	struct options *o = arg;
-	static const char *const formats[] = {"text", "json", "junit", NULL};
-	static const char *const protocols[] = {"auto", "1", "2", NULL};
+	struct options *o = t->at;
 
-	switch (option) {
-	case 'f':
-		o->format = (enum check_format)cli_word(&cli, option, argument, formats);
-		break;
-	case 'l':
-		o->level = (enum level)cli_word(&cli, option, argument, level_names);
-		break;
-	case 'i':
-		o->ignored[take_rule(option, argument)] = true;
-		break;
-	case OPT_EXPLAIN:
-		explain(argument);
-	case OPT_PROTOCOL:
-		o->protocol = (unsigned)cli_word(&cli, option, argument, protocols);
-		break;
-	case OPT_UNSTABLE:
-		o->unstable = true;
-		break;
-	default:
-		o->where |= option == 'w';
-		select_read(o->select, &cli, option, argument);
-	}
+	o->ignored[find_rule(t)] = true;
 }
+
+static const struct cli_option options[] = {
+	{"format", 'f', CLI_WORD(struct options, format, "text", "json", "junit")},
+	{"level", 'l', CLI_WORD_OF(struct options, level, level_names)},
+	{"ignore", 'i', CLI_TAKE(take_ignored)},
+	{"explain", 0, CLI_TAKE(take_explain)},
+	{"protocol", 0, CLI_WORD(struct options, protocol, "auto", "1", "2")},
+	{"unstable", 0, CLI_FLAG(struct options, unstable)},
+	{CLI_ROWS_BEHIND(struct options, select, select_options)},
+	{CLI_ROWS(struct options, frame, frame_watch_options)},
+	{0},
+};
 
 static const struct cli_rule combinations[] = {
 	{"--hop", "recordings|--attach", NULL},
-	{"--append", "--output", "--format junit"},
+	{"--append", NULL, "--format junit"},
 	{NULL, NULL, NULL},
 };
 
 int
 main(int argc, char **argv)
 {
+	static const struct cli_tool tool = {check_name, help, options};
 	struct options o = {.level = LEVEL_TOLERATED, .select = select_new(), .frame = {.reads = true}};
-	struct cli_given given = {0};
+	struct cli_line line;
 	int status;
 
 	if (!o.select)
-		cli_refuse(&cli, NULL);
-	frame_read(&o.frame, &cli, argc, argv, &given, take_option, &o);
-	cli_fact(&given, o.format == CHECK_JUNIT, "--format junit");
-	cli_check(&cli, &given, combinations);
+		cli_no_memory(check_name);
+	frame_read(&o.frame, &tool, argc, argv, &o, &line);
+	cli_check(&line, combinations);
+	o.where = cli_has(&line, "--where");
 	if (o.frame.output && strcmp(o.frame.output, "-") == 0)
 		cli_die(EXIT_USAGE, check_name, "--output -: a file is required");
 	status = o.frame.files ? files_run(&o) : stream_run(&o);

@@ -9,7 +9,7 @@
 #include "end.h"
 #include "engine.h"
 #include "hop.h"
-#include "lib/base/cli.h"
+#include "lib/base/cli_line.h"
 #include "logs.h"
 #include "route.h"
 #include "shares.h"
@@ -65,38 +65,12 @@ static const char usage[] =
 	"\n"
 	"Example: acp-conduct -p my-proxy -f 'acp-tap -o s.rec' -- my-agent --acp\n";
 
-enum { OPTION_GRACE = 256, OPTION_CRASH, OPTION_NO_MCP, OPTION_RESTARTS, OPTION_INIT, OPTION_DIALECT, OPTION_TRACE, OPTION_RECORD,
-	OPTION_CONTROL, OPTION_HOP, OPTION_LIST, OPTION_MAX_LINE, OPTION_AGENT_CRASH, OPTION_PEER };
-
-static const struct option options[] = {
-	{"filter", required_argument, NULL, 'f'},
-	{"down", required_argument, NULL, 'd'},
-	{"up", required_argument, NULL, 'u'},
-	{"proxy", required_argument, NULL, 'p'},
-	{"peer", required_argument, NULL, OPTION_PEER},
-	{"on-crash", required_argument, NULL, OPTION_CRASH},
-	{"on-agent-crash", required_argument, NULL, OPTION_AGENT_CRASH},
-	{"no-mcp", no_argument, NULL, OPTION_NO_MCP},
-	{"restarts", required_argument, NULL, OPTION_RESTARTS},
-	{"init-timeout", required_argument, NULL, OPTION_INIT},
-	{"dialect", required_argument, NULL, OPTION_DIALECT},
-	{"trace", required_argument, NULL, OPTION_TRACE},
-	{"record", required_argument, NULL, OPTION_RECORD},
-	{"control", required_argument, NULL, OPTION_CONTROL},
-	{"control-hop", required_argument, NULL, OPTION_HOP},
-	{"list", no_argument, NULL, OPTION_LIST},
-	{"max-line", required_argument, NULL, OPTION_MAX_LINE},
-	{"grace", required_argument, NULL, OPTION_GRACE},
-	{"verbose", no_argument, NULL, 'v'},
-	CLI_LONG_OPTIONS,
-};
-
 /* What is said on the command line and is not yet a chain. */
 struct setup {
-	struct chain *chain;
-	struct route *route;
+	struct chain chain;
+	struct route route;
 	enum on_crash on_crash;
-	bool agent_returns;
+	enum { AGENT_ENDS, AGENT_RETURNS } on_agent_crash;
 	bool no_mcp;
 	const char *trace, *record;
 	struct shares shares;
@@ -105,7 +79,7 @@ struct setup {
 static void
 add_component(struct setup *s, enum kind kind, const char *command)
 {
-	struct chain *ch = s->chain;
+	struct chain *ch = &s->chain;
 
 	if (chain_add_command(ch, kind, command) == 0) {
 		ch->components[kind == KIND_PEER ? ch->total - 1 : ch->n - 1].on_crash = s->on_crash;
@@ -116,33 +90,42 @@ add_component(struct setup *s, enum kind kind, const char *command)
 	cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 }
 
+static void
+take_component(const struct cli_taken *t)
+{
+	add_component(t->at, (enum kind)t->option->value, t->argument);
+}
+
 /* NAME=COMMAND, for the component before it. */
 static void
-add_peer(struct setup *s, const char *text)
+take_peer(const struct cli_taken *t)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-	struct chain *ch = s->chain;
+	struct setup *s = t->at;
+	struct chain *ch = &s->chain;
+	const char *text = t->argument;
 	size_t n = strspn(text, plain), i;
 	char *own;
 
 	if (n == 0 || text[n] != '=')
-		cli_die(EXIT_USAGE, name, "--peer %s: expected NAME=COMMAND, the name of letters, digits, `.', `_' and `-'", text);
+		cli_wrong(t, "expected NAME=COMMAND, the name of letters, digits, `.', `_' and `-'");
 	if (ch->n == 0 || ch->components[ch->n - 1].kind != KIND_PROXY)
-		cli_die(EXIT_USAGE, name, "--peer %s: the component before it must be a proxy (-p)", text);
+		cli_wrong(t, "the component before it must be a proxy (-p)");
 	own = strndup(text, n);
 	if (!own)
-		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
+		cli_no_memory(name);
 	for (i = ch->n; i < ch->total; i++)
 		if (ch->components[i].owner == ch->n - 1 && strcmp(ch->components[i].peer, own) == 0)
-			cli_die(EXIT_USAGE, name, "--peer %s: this proxy has a peer of that name", text);
+			cli_wrong(t, "this proxy has a peer of that name");
 	add_component(s, KIND_PEER, text + n + 1);
 	ch->components[ch->total - 1].peer = own;
 }
 
 static void
-read_restarts(struct chain *ch, const char *text)
+take_restarts(const struct cli_taken *t)
 {
-	const char *slash = strchr(text, '/');
+	struct chain *ch = t->at;
+	const char *text = t->argument, *slash = strchr(text, '/');
 	char *end;
 	unsigned long n;
 
@@ -150,171 +133,77 @@ read_restarts(struct chain *ch, const char *text)
 	n = strtoul(text, &end, 10);
 	if (!slash || end != slash || end == text || text[0] < '0' || text[0] > '9' || errno || n > 1000 ||
 		cli_duration(slash + 1, &ch->window) < 0)
-		cli_die(EXIT_USAGE, name, "--restarts %s: expected N/TIME with N at most 1000, such as 3/1m", text);
+		cli_wrong(t, "expected N/TIME with N at most 1000, such as 3/1m");
 	ch->restarts = n;
 	ch->allowed = text;
 }
 
 static void
-read_word(struct setup *s, int option, const char *word)
+refuse_list(const struct cli_taken *t)
 {
-	static const char *const crashes[] = {"restart", "bypass", "fail"}, *const dialects[] = {"plain", "underscore"};
-	size_t i;
-
-	if (option == OPTION_CRASH) {
-		for (i = 0; i < 3; i++) {
-			if (strcmp(word, crashes[i]) == 0) {
-				s->on_crash = (enum on_crash)i;
-				return;
-			}
-		}
-		cli_die(EXIT_USAGE, name, "--on-crash %s: not one of restart, bypass, fail", word);
-	}
-	for (i = 0; i < 2; i++) {
-		if (strcmp(word, dialects[i]) == 0) {
-			s->route->dialect = (enum acp_dialect)i;
-			s->route->fixed = true;
-			return;
-		}
-	}
-	cli_die(EXIT_USAGE, name, "--dialect %s: not one of plain, underscore", word);
+	cli_die(EXIT_USAGE, t->tool->name, "--list: to list running chains, use acp-share --list");
 }
 
-static void
-read_agent_crash(struct setup *s, const char *word)
-{
-	s->agent_returns = strcmp(word, "restart") == 0;
-	if (!s->agent_returns && strcmp(word, "end") != 0)
-		cli_die(EXIT_USAGE, name, "--on-agent-crash %s: not one of end, restart", word);
-}
+static const struct cli_option options[] = {
+	{"filter", 'f', CLI_TAKE(take_component), .value = KIND_FILTER},
+	{"down", 'd', CLI_TAKE(take_component), .value = KIND_DOWN},
+	{"up", 'u', CLI_TAKE(take_component), .value = KIND_UP},
+	{"proxy", 'p', CLI_TAKE(take_component), .value = KIND_PROXY},
+	{"peer", 0, CLI_TAKE(take_peer)},
+	{"on-crash", 0, CLI_WORD(struct setup, on_crash, "restart", "bypass", "fail")},
+	{"on-agent-crash", 0, CLI_WORD(struct setup, on_agent_crash, "end", "restart")},
+	{"restarts", 0, CLI_TAKE_AT(take_restarts, struct chain, struct setup, chain)},
+	{"init-timeout", 0, CLI_DURATION(struct setup, route.init_timeout)},
+	{"dialect", 0, CLI_WORD(struct setup, route.dialect, "plain", "underscore")},
+	{"no-mcp", 0, CLI_FLAG(struct setup, no_mcp)},
+	{"record", 0, CLI_TEXT(struct setup, record)},
+	{"trace", 0, CLI_TEXT(struct setup, trace)},
+	{"control", 0, CLI_TEXT(struct setup, shares.control)},
+	{"control-hop", 0, CLI_TEXTS(struct setup, shares.hops)},
+	{"list", 0, CLI_CALL(refuse_list)},
+	{"grace", 0, CLI_DURATION(struct setup, chain.grace)},
+	{"max-line", 0, CLI_BYTES(struct setup, route.line_limit)},
+	{"verbose", 'v', CLI_FLAG(struct setup, chain.verbose)},
+	{0},
+};
 
-static void
-read_duration(const char *option, const char *text, uint64_t *us)
-{
-	if (cli_duration(text, us) < 0)
-		cli_die(EXIT_USAGE, name, "%s %s: %s", option, text, cli_want_duration);
-}
-
-static void
-add_hop(struct setup *s, const char *text)
-{
-	const char **hops = reallocarray(s->shares.hops, s->shares.n + 1, sizeof(*hops));
-
-	if (!hops)
-		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
-	s->shares.hops = hops;
-	hops[s->shares.n++] = text;
-}
+static const struct cli_rule rules[] = {{"--control-hop", "--control", NULL}, {NULL, NULL, NULL}};
 
 /* The Rust conductor's command line: each word is a command. */
 static void
-read_commands(struct setup *s, int argc, char **argv)
+read_commands(struct setup *s, char **words)
 {
-	bool agent = strcmp(argv[0], "agent") == 0;
-	int i;
+	bool agent = strcmp(words[0], "agent") == 0;
 
-	if (argc < 2)
+	if (!words[1])
 		cli_die(EXIT_USAGE, name, "missing component; try acp-conduct --help");
-	for (i = 1; i < argc; i++)
-		add_component(s, agent && i == argc - 1 ? KIND_AGENT : KIND_PROXY, argv[i]);
-	s->chain->has_agent = agent;
+	while (*++words)
+		add_component(s, agent && !words[1] ? KIND_AGENT : KIND_PROXY, *words);
+	s->chain.has_agent = agent;
 }
 
 static void
-read_operands(struct setup *s, int argc, char **argv)
+read_operands(struct setup *s, const struct cli_line *line)
 {
-	struct chain *ch = s->chain;
-	bool dashes = optind > 1 && strcmp(argv[optind - 1], "--") == 0;
-
-	if (optind < argc && !dashes && (strcmp(argv[optind], "agent") == 0 || strcmp(argv[optind], "proxy") == 0)) {
-		if (ch->n)
-			cli_die(EXIT_USAGE, name, "give components either as options or after `%s', not both; put -- before an agent of that name", argv[optind]);
-		read_commands(s, argc - optind, argv + optind);
-		return;
-	}
-	ch->has_agent = optind < argc;
-	if (!ch->has_agent && ch->n == 0)
-		cli_die(EXIT_USAGE, name, "missing agent; try acp-conduct --help");
-	if (ch->has_agent && chain_add_argv(ch, KIND_AGENT, argv + optind) < 0)
-		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
-}
-
-static void
-read_options(struct setup *s, int argc, char **argv)
-{
-	static const struct cli_rule rules[] = {{"--control-hop", "--control", NULL}, {NULL, NULL, NULL}};
-	static const struct cli cli = {name, usage, "+f:d:u:p:vhV", options};
-	struct cli_given given = {0};
-	struct chain *ch = s->chain;
+	struct chain *ch = &s->chain;
+	char **words = line->words;
 	size_t i;
-	int option;
 
-	while ((option = cli_next(&cli, argc, argv, &given)) != -1) {
-		switch (option) {
-		case 'f':
-			add_component(s, KIND_FILTER, optarg);
-			break;
-		case 'd':
-			add_component(s, KIND_DOWN, optarg);
-			break;
-		case 'u':
-			add_component(s, KIND_UP, optarg);
-			break;
-		case 'p':
-			add_component(s, KIND_PROXY, optarg);
-			break;
-		case OPTION_PEER:
-			add_peer(s, optarg);
-			break;
-		case OPTION_CRASH:
-		case OPTION_DIALECT:
-			read_word(s, option, optarg);
-			break;
-		case OPTION_AGENT_CRASH:
-			read_agent_crash(s, optarg);
-			break;
-		case OPTION_NO_MCP:
-			s->no_mcp = true;
-			break;
-		case OPTION_RESTARTS:
-			read_restarts(s->chain, optarg);
-			break;
-		case OPTION_INIT:
-			read_duration("--init-timeout", optarg, &s->route->init_timeout);
-			break;
-		case OPTION_TRACE:
-			s->trace = optarg;
-			break;
-		case OPTION_RECORD:
-			s->record = optarg;
-			break;
-		case OPTION_CONTROL:
-			s->shares.control = optarg;
-			break;
-		case OPTION_HOP:
-			add_hop(s, optarg);
-			break;
-		case OPTION_LIST:
-			cli_die(EXIT_USAGE, name, "--list: to list running chains, use acp-share --list");
-		case OPTION_MAX_LINE:
-			if (cli_bytes(optarg, &s->route->line_limit) < 0 || s->route->line_limit == 0)
-				cli_die(EXIT_USAGE, name, "--max-line %s: %s", optarg, cli_want_bytes);
-			s->shares.max_line = optarg;
-			break;
-		case OPTION_GRACE:
-			read_duration("--grace", optarg, &s->chain->grace);
-			break;
-		case 'v':
-			s->chain->verbose = true;
-			break;
-		}
+	if (*words && !line->dashes && (strcmp(*words, "agent") == 0 || strcmp(*words, "proxy") == 0)) {
+		if (ch->n)
+			cli_die(EXIT_USAGE, name, "give components either as options or after `%s', not both; put -- before an agent of that name", *words);
+		read_commands(s, words);
+	} else {
+		ch->has_agent = *words != NULL;
+		if (!ch->has_agent && ch->n == 0)
+			cli_die(EXIT_USAGE, name, "missing agent; try acp-conduct --help");
+		if (ch->has_agent && chain_add_argv(ch, KIND_AGENT, words) < 0)
+			cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 	}
-	cli_check(&cli, &given, rules);
-	read_operands(s, argc, argv);
 	for (i = 0; i < ch->total; i++)
 		if (ch->components[i].kind >= KIND_AGENT)
-			ch->components[i].on_crash = s->agent_returns ? CRASH_RESTART : CRASH_FAIL;
-	if (s->agent_returns && !ch->has_agent)
+			ch->components[i].on_crash = s->on_agent_crash == AGENT_RETURNS ? CRASH_RESTART : CRASH_FAIL;
+	if (s->on_agent_crash == AGENT_RETURNS && !ch->has_agent)
 		cli_die(EXIT_USAGE, name, "--on-agent-crash restart: there is no agent");
 }
 
@@ -322,13 +211,13 @@ read_options(struct setup *s, int argc, char **argv)
 static bool
 is_routed(const struct setup *s)
 {
-	const struct chain *ch = s->chain;
+	const struct chain *ch = &s->chain;
 	size_t i;
 
 	for (i = 0; i < ch->n; i++)
 		if (ch->components[i].kind == KIND_PROXY)
 			return true;
-	return !ch->has_agent || s->agent_returns || s->trace || s->record;
+	return !ch->has_agent || s->on_agent_crash == AGENT_RETURNS || s->trace || s->record;
 }
 
 static void
@@ -338,17 +227,17 @@ open_logs(struct setup *s)
 
 	if (!s->trace && !s->record)
 		return;
-	s->route->logs = logs_open(s->route, s->trace, s->record, &why);
-	if (!s->route->logs)
+	s->route.logs = logs_open(&s->route, s->trace, s->record, &why);
+	if (!s->route.logs)
 		cli_die(EXIT_USAGE, name, "%s", why ? why : strerror(errno));
 }
 
 static void
-share(const struct setup *s)
+share(struct setup *s)
 {
 	char *why;
 
-	if (s->shares.control && shares_add(s->chain, &s->shares, &why) < 0)
+	if (s->shares.control && shares_add(&s->chain, &s->shares, &why) < 0)
 		cli_die(why ? EXIT_USAGE : EXIT_FAILED, name, "%s", why ? why : strerror(errno));
 }
 
@@ -365,34 +254,44 @@ ending_signals(void)
 int
 main(int argc, char **argv)
 {
-	struct chain chain = {.grace = 5 * 1000000, .allowed = "3/1m", .restarts = 3, .window = 60 * 1000000};
-	struct route route = {.chain = &chain, .report = &chain.report, .init_timeout = 30 * 1000000,
-		.line_limit = 64 * 1024 * 1024};
-	struct setup setup = {.chain = &chain, .route = &route};
+	static const struct cli_tool tool = {name, usage, options};
+	struct setup setup = {
+		.chain = {.grace = 5 * 1000000, .allowed = "3/1m", .restarts = 3, .window = 60 * 1000000},
+		.route = {.init_timeout = 30 * 1000000, .line_limit = 64 * 1024 * 1024},
+	};
+	struct chain *ch = &setup.chain;
+	struct route *r = &setup.route;
+	struct cli_line line;
 	int status;
 
 	if (proc_stdio() < 0)
 		return EXIT_FAILED;
-	read_options(&setup, argc, argv);
-	chain.loop = route.loop = loop_new(ending_signals(), engine_signal, &chain);
-	if (!chain.loop || report_open(&chain.report, chain.loop) < 0 ||
-		proc_guardian_start(&chain.guardian) < 0 || (!setup.no_mcp && bridge_add(&chain) < 0) || chain_name(&chain) < 0)
+	cli_read(&tool, argc, argv, &setup, &line);
+	cli_check(&line, rules);
+	read_operands(&setup, &line);
+	setup.shares.max_line = cli_has(&line, "--max-line") ? r->line_limit : 0;
+	r->fixed = cli_has(&line, "--dialect");
+	r->chain = ch;
+	r->report = &ch->report;
+	ch->loop = r->loop = loop_new(ending_signals(), engine_signal, ch);
+	if (!ch->loop || report_open(&ch->report, ch->loop) < 0 ||
+		proc_guardian_start(&ch->guardian) < 0 || (!setup.no_mcp && bridge_add(ch) < 0) || chain_name(ch) < 0)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 	share(&setup);
-	chain.route = &route;
-	chain.routed = is_routed(&setup);
-	engine_open(&chain);
+	ch->route = r;
+	ch->routed = is_routed(&setup);
+	engine_open(ch);
 	open_logs(&setup);
-	if (wire_chain(&chain) < 0)
+	if (wire_chain(ch) < 0)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
-	status = engine_run(&chain);
-	if (logs_close(route.logs) < 0 && status == 0)
+	status = engine_run(ch);
+	if (logs_close(r->logs) < 0 && status == 0)
 		status = EXIT_FAILED;
-	end_close(&chain);
-	hop_free(&chain);
-	report_close(&chain.report, chain.grace);
-	loop_free(chain.loop);
-	chain_free(&chain);
+	end_close(ch);
+	hop_free(ch);
+	report_close(&ch->report, ch->grace);
+	loop_free(ch->loop);
+	chain_free(ch);
 	free(setup.shares.hops);
 	return status;
 }

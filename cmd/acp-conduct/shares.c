@@ -31,7 +31,7 @@ place(const struct chain *ch, const struct shares *s, size_t *at, size_t n, char
 	size_t i, count = 0;
 	ssize_t hop;
 
-	for (i = 0; i < s->n; i++) {
+	for (i = 0; s->hops && s->hops[i]; i++) {
 		hop = hop_of(ch, n, s->hops[i]);
 		if (hop < 0) {
 			if (asprintf(why, "--control-hop %s: there is no such hop", s->hops[i]) < 0)
@@ -41,7 +41,7 @@ place(const struct chain *ch, const struct shares *s, size_t *at, size_t n, char
 		if (!at[hop])
 			at[hop] = ++count;
 	}
-	if (s->n == 0)
+	if (!s->hops)
 		at[0] = 1;
 	return 0;
 }
@@ -67,10 +67,11 @@ static int
 add(struct chain *ch, const struct shares *s, size_t i, size_t hop, char **why)
 {
 	const char *name = hop < ch->n ? ch->components[hop].name : "successor";
-	const char *words[] = {"acp-share", "--control", s->control, "--name", name, s->max_line ? "--max-line" : NULL, s->max_line, NULL};
+	char *socket = NULL, limit[24];
+	const char *words[] = {"acp-share", "--control", s->control, "--name", name, s->max_line ? "--max-line" : NULL, limit, NULL};
 	struct component *c = NULL;
-	char *socket = NULL;
 
+	snprintf(limit, sizeof(limit), "%zu", s->max_line);
 	if (i > 1 && strcmp(s->control, "auto") != 0) {
 		if (asprintf(&socket, "%s.%zu", s->control, i) < 0)
 			return -1;

@@ -7,9 +7,8 @@
 /* The options of the command line. */
 struct shares {
 	const char *control;  /* a socket or "auto"; NULL: no option --control */
-	const char **hops;    /* of --control-hop, numbers and names; none: the client's hop */
-	size_t n;
-	const char *max_line; /* of --max-line, or NULL */
+	const char **hops;    /* of --control-hop, numbers and names, NULL-terminated; or NULL: the client's hop */
+	size_t max_line;      /* of --max-line, or 0 */
 };
 
 /*

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "cmd/acp-diff/report.h"
-#include "lib/base/cli.h"
+#include "lib/base/cli_line.h"
 #include "lib/run/proc.h"
 
 static const char name[] = "acp-diff";
@@ -29,74 +29,41 @@ static const char help[] =
 
 enum { MAX_LINE = 64 * 1024 * 1024, WRITE_AT = 64 * 1024 };
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JUNIT };
-enum { OPT_MATCH = 256, OPT_NORMALIZE, OPT_IGNORE, OPT_KEEP_PATHS, OPT_HOP, OPT_ENV, OPT_LABEL, OPT_MAX_LINE, OPT_COLOR };
-
-static const struct option longs[] = {
-	{"format", required_argument, NULL, 'f'},
-	{"match", required_argument, NULL, OPT_MATCH},
-	{"normalize", required_argument, NULL, OPT_NORMALIZE},
-	{"ignore", required_argument, NULL, OPT_IGNORE},
-	{"keep-paths", no_argument, NULL, OPT_KEEP_PATHS},
-	{"hop", required_argument, NULL, OPT_HOP},
-	{"env", no_argument, NULL, OPT_ENV},
-	{"label", required_argument, NULL, OPT_LABEL},
-	{"max-line", required_argument, NULL, OPT_MAX_LINE},
-	{"color", required_argument, NULL, OPT_COLOR},
-	CLI_LONG_OPTIONS,
-};
-
-static const struct cli cli = {name, help, "+f:hV", longs};
 
 struct asked {
 	struct diff_options diff;
 	const char *normalize, *label;
 	struct buf ignore;        /* what jq is to find of them, with commas between */
-	int format;
+	enum format format;
 	enum cli_color color;
 };
 
 static void
-read_option(int option, struct asked *asked)
+take_ignore(const struct cli_taken *t)
 {
-	static const char *const formats[] = {"text", "json", "junit", NULL};
+	struct buf *all = t->at;
 
-	switch (option) {
-	case 'f':
-		asked->format = cli_word(&cli, option, optarg, formats);
-		break;
-	case OPT_MATCH:
-		asked->diff.match = (enum match)cli_word(&cli, option, optarg, match_names);
-		break;
-	case OPT_NORMALIZE:
-		asked->normalize = optarg;
-		break;
-	case OPT_IGNORE:
-		if (optarg[0] != '.')
-			cli_bad(&cli, option, optarg, "expected a path, such as .params.update.used");
-		if (buf_printf(&asked->ignore, "%s(try path(%s))", asked->ignore.n ? "," : "", optarg) < 0)
-			cli_refuse(&cli, NULL);
-		break;
-	case OPT_KEEP_PATHS:
-		asked->diff.keep_paths = true;
-		break;
-	case OPT_HOP:
-		asked->diff.hop = optarg;
-		break;
-	case OPT_ENV:
-		asked->diff.environment = true;
-		break;
-	case OPT_LABEL:
-		asked->label = optarg;
-		break;
-	case OPT_MAX_LINE:
-		if (cli_bytes(optarg, &asked->diff.limit) < 0)
-			cli_bad(&cli, option, optarg, cli_want_bytes);
-		break;
-	case OPT_COLOR:
-		asked->color = (enum cli_color)cli_word(&cli, option, optarg, cli_colors);
-		break;
-	}
+	if (t->argument[0] != '.')
+		cli_wrong(t, "expected a path, such as .params.update.used");
+	if (buf_printf(all, "%s(try path(%s))", all->n ? "," : "", t->argument) < 0)
+		cli_no_memory(name);
 }
+
+static const struct cli_option options[] = {
+	{"format", 'f', CLI_WORD(struct asked, format, "text", "json", "junit")},
+	{"match", 0, CLI_WORD_OF(struct asked, diff.match, match_names)},
+	{"normalize", 0, CLI_TEXT(struct asked, normalize)},
+	{"ignore", 0, CLI_TAKE_AT(take_ignore, struct buf, struct asked, ignore)},
+	{"keep-paths", 0, CLI_FLAG(struct asked, diff.keep_paths)},
+	{"hop", 0, CLI_TEXT(struct asked, diff.hop)},
+	{"env", 0, CLI_FLAG(struct asked, diff.environment)},
+	{"label", 0, CLI_TEXT(struct asked, label)},
+	{"max-line", 0, CLI_BYTES(struct asked, diff.limit)},
+	{"color", 0, CLI_WORD(struct asked, color, "auto", "always", "never")},
+	{0},
+};
+
+static const struct cli_tool tool = {name, help, options};
 
 static struct normalize *
 compile_one(const char *option, const char *program)
@@ -125,7 +92,7 @@ compile(struct asked *asked)
 	if ((asked->normalize && buf_printf(&program, "(%s\n) | ", asked->normalize) < 0) ||
 		buf_printf(&program, ". as $message | try delpaths([%.*s]) catch $message", (int)asked->ignore.n, asked->ignore.p) < 0 ||
 		!buf_string(&program))
-		cli_refuse(&cli, NULL);
+		cli_no_memory(name);
 	n = compile_one("--ignore", program.p);
 	buf_free(&program);
 	return n;
@@ -212,7 +179,7 @@ run(struct diff *d, const struct asked *asked)
 	d->ids = ids_new(d->options->keep_paths);
 	if (asked->label)
 		d->file[LIVE].path = asked->label;
-	if (!d->ids || diff_run(d) < 0 || report(d, (enum format)asked->format, asked->color) < 0) {
+	if (!d->ids || diff_run(d) < 0 || report(d, asked->format, asked->color) < 0) {
 		cli_warn(name, "%s", strerror(errno));
 		return EXIT_FAILED;
 	}
@@ -224,15 +191,14 @@ main(int argc, char **argv)
 {
 	struct asked asked = {.diff = {.limit = MAX_LINE, .match = MATCH_SHAPE}};
 	struct diff d = {.options = &asked.diff, .file = {{.script.fd = -1}, {.script.fd = -1}}};
-	struct cli_given given = {0};
+	struct cli_line line;
 	char **words;
-	int option, status;
+	int status;
 
 	if (proc_stdio() < 0)
 		return EXIT_FAILED;
-	while ((option = cli_next(&cli, argc, argv, &given)) >= 0)
-		read_option(option, &asked);
-	words = argv + optind;
+	cli_read(&tool, argc, argv, &asked, &line);
+	words = line.words;
 	if (!words[0] || !words[1] || words[2])
 		cli_die(EXIT_USAGE, name, "expected two recordings; try acp-diff --help");
 	if (strcmp(words[0], "-") == 0 && strcmp(words[1], "-") == 0)

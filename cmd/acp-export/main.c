@@ -5,7 +5,7 @@
 
 #include "cmd/acp-export/page.h"
 #include "cmd/acp-export/trace.h"
-#include "lib/base/cli.h"
+#include "lib/base/cli_line.h"
 #include "lib/filter/choice.h"
 #include "lib/recording/operands.h"
 
@@ -28,35 +28,30 @@ static const char help[] =
 	"  -h, --help            print this text\n"
 	"  -V, --version         print the version\n";
 
-enum { OPT_SESSION = 256, OPT_REDACT, OPT_HOP, OPT_MAX_LINE };
-
-static const struct option options[] = {
-	{"format", required_argument, NULL, 'f'},
-	{"output", required_argument, NULL, 'o'},
-	{"session", required_argument, NULL, OPT_SESSION},
-	{"redact", optional_argument, NULL, OPT_REDACT},
-	{"hop", required_argument, NULL, OPT_HOP},
-	{"max-line", required_argument, NULL, OPT_MAX_LINE},
-	CLI_LONG_OPTIONS,
-};
-
-static const struct cli cli = {name, help, "+f:o:hV", options};
-
 /* A page is written when everything has been read, a trace while it is read. Another format is a file with its struct, and a row
    here and in the help. */
 static const struct {
 	const struct paint *paint;
 	const struct trace_format *trace;
 } formats[] = {{&paint_html, NULL}, {&paint_markdown, NULL}, {NULL, &trace_otlp}, {NULL, &trace_perfetto}};
-static const char *const format_names[] = {"html", "markdown", "otlp", "perfetto", NULL};
-
 struct arguments {
+	unsigned format;                  /* of formats: */
 	const struct paint *paint;        /* of a page; or NULL: */
 	const struct trace_format *trace;
 	const char *output, *hop;
 	struct choice session;
-	bool redact;
+	enum redact_option redact;
 	size_t limit;
+};
+
+static const struct cli_option options[] = {
+	{"format", 'f', CLI_WORD(struct arguments, format, "html", "markdown", "otlp", "perfetto")},
+	{"output", 'o', CLI_TEXT(struct arguments, output)},
+	{"session", 0, CLI_TEXT(struct arguments, session.asked)},
+	{"redact", 0, CLI_OPTIONAL_WORD(struct arguments, redact, "text")},
+	{"hop", 0, CLI_TEXT(struct arguments, hop)},
+	{"max-line", 0, CLI_BYTES(struct arguments, limit)},
+	{0},
 };
 
 struct export {
@@ -66,39 +61,6 @@ struct export {
 	struct redact redact;
 	struct operands in;
 };
-
-static void
-take_option(struct arguments *a, struct redact *redact, int option, const char *argument)
-{
-	int word;
-
-	switch (option) {
-	case 'f':
-		word = cli_word(&cli, option, argument, format_names);
-		a->paint = formats[word].paint;
-		a->trace = formats[word].trace;
-		break;
-	case 'o':
-		a->output = argument;
-		break;
-	case OPT_SESSION:
-		a->session.asked = argument;
-		break;
-	case OPT_REDACT:
-		if (argument && strcmp(argument, "text") != 0)
-			cli_bad(&cli, option, argument, "expected text");
-		a->redact = true;
-		redact->texts |= argument != NULL;
-		break;
-	case OPT_HOP:
-		a->hop = argument;
-		break;
-	case OPT_MAX_LINE:
-		if (cli_bytes(argument, &a->limit) < 0)
-			cli_bad(&cli, option, argument, cli_want_bytes);
-		break;
-	}
-}
 
 /* --- reading --- */
 
@@ -219,26 +181,29 @@ end_format(struct export *e, struct arguments *a, struct out *out)
 int
 main(int argc, char **argv)
 {
-	struct arguments a = {.paint = &paint_html, .limit = LIMIT};
+	static const struct cli_tool tool = {name, help, options};
+	struct arguments a = {.limit = LIMIT};
 	struct export e = {.arguments = &a};
-	struct cli_given given = {0};
+	struct cli_line line;
 	struct record r;
 	struct out out;
-	int option, status;
+	int status;
 
 	setlocale(LC_CTYPE, "");
-	while ((option = cli_next(&cli, argc, argv, &given)) != -1)
-		take_option(&a, &e.redact, option, optarg);
-	if (!argv[optind])
-		cli_refuse(&cli, "no recording is given");
+	cli_read(&tool, argc, argv, &a, &line);
+	if (!line.words[0])
+		cli_die(EXIT_USAGE, name, "no recording is given");
+	a.paint = formats[a.format].paint;
+	a.trace = formats[a.format].trace;
+	e.redact.texts = a.redact == REDACT_TEXTS;
 	if (a.output && strcmp(a.output, "-") == 0)
 		a.output = NULL;
-	status = out_open(&out, name, a.output, false, argv + optind);
+	status = out_open(&out, name, a.output, false, line.words);
 	if (status)
 		return status;
 	if (open_format(&e, &a, &out) < 0)
 		cli_die(EXIT_FAILED, name, "out of memory");
-	e.in = (struct operands){.tool = name, .files = argv + optind, .limit = a.limit, .hop = a.hop};
+	e.in = (struct operands){.tool = name, .files = line.words, .limit = a.limit, .hop = a.hop};
 	while (!failed(&e) && operands_next(&e.in, &r))
 		take_record(&e, &r);
 	status = end_format(&e, &a, &out);

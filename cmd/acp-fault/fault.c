@@ -123,7 +123,7 @@ send_end(struct fault_state *x, enum acp_direction dir, struct parcel *p)
 	}
 	if (p->exit) {
 		x->death = p->exit;
-		frame_exit(x->frame, p->exit->exit_status);
+		frame_exit(x->frame, (int)p->exit->exit_status);
 		for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
 			send_waiting(x, &x->tracks[dir], 0, true);
 	}

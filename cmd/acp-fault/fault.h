@@ -29,7 +29,8 @@ struct rule {
 	struct argument of[FAULTS];
 	/* How --exit-after ends. */
 	bool torn;
-	int exit_status, exit_signal;
+	uint64_t exit_status;
+	int exit_signal;
 	/* When: matches count from the from_match-th on, and from the time `at` on; of these each every-th is hit. */
 	uint64_t from_match, every;
 	bool once;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cmd/acp-fault/fault.h"
-#include "lib/base/cli.h"
 #include "lib/run/proc.h"
 
 /* One option a line, with its unit and default. The shell completes options and words from it. */
@@ -65,57 +64,6 @@ static const char help[] =
 	"      --max-line SIZE   drop lines of more than SIZE bytes (64M)\n"
 	FRAME_HELP;
 
-enum {
-	OPT_FAULT = 256, /* and FAULTS after it: each fault has one */
-	OPT_FROM_MATCH = OPT_FAULT + FAULTS,
-	OPT_EVERY,
-	OPT_ONCE,
-	OPT_AT,
-	OPT_TORN,
-	OPT_EXIT_STATUS,
-	OPT_EXIT_SIGNAL,
-	OPT_SEED,
-	OPT_REPORT,
-	OPT_PLAN,
-};
-
-/* What a rule has beside its faults, on the command line and in a plan; and the command line alone. */
-static const struct option rule_options[] = {
-	SELECT_LONG_OPTIONS,
-	{"from-match", required_argument, NULL, OPT_FROM_MATCH},
-	{"every", required_argument, NULL, OPT_EVERY},
-	{"once", no_argument, NULL, OPT_ONCE},
-	{"at", required_argument, NULL, OPT_AT},
-	{"torn", no_argument, NULL, OPT_TORN},
-	{"exit-status", required_argument, NULL, OPT_EXIT_STATUS},
-	{"exit-signal", required_argument, NULL, OPT_EXIT_SIGNAL},
-};
-static const struct option stream_options[] = {
-	{"seed", required_argument, NULL, OPT_SEED},
-	{"report", required_argument, NULL, OPT_REPORT},
-	{"plan", required_argument, NULL, OPT_PLAN},
-	FRAME_LONG_OPTION_CLEAN,
-	FRAME_LONG_OPTIONS,
-	CLI_LONG_OPTIONS,
-};
-enum { RULE = sizeof(rule_options) / sizeof(rule_options[0]), STREAM = sizeof(stream_options) / sizeof(stream_options[0]) };
-/* All of a plan, and of the command line, with one for each kind of fault: set by list_options. */
-static struct option plan_options[RULE + FAULTS + 1], options[RULE + FAULTS + STREAM];
-
-static void
-list_options(void)
-{
-	const struct fault_kind *k;
-
-	memcpy(plan_options, rule_options, sizeof(rule_options));
-	for (k = fault_kinds; k < fault_kinds + FAULTS; k++)
-		plan_options[RULE + (k - fault_kinds)] = (struct option){k->option, required_argument, NULL, OPT_FAULT + (int)k->fault};
-	memcpy(options, plan_options, sizeof(plan_options));
-	memcpy(options + RULE + FAULTS, stream_options, sizeof(stream_options));
-}
-
-static const struct cli cli = {fault_name, help, "+m:w:hV", options};
-
 static const struct cli_rule combinations[] = {
 	{"--match|--where|--from|--kind|--session|--from-match|--every|--once|--at", "a fault", NULL},
 	{"--torn|--exit-status|--exit-signal", "--exit-after", NULL},
@@ -128,154 +76,130 @@ static const struct cli_rule combinations[] = {
 /* --- a rule --- */
 
 static void
-no_memory(void)
+take_fault(const struct cli_taken *t)
 {
-	cli_refuse(&cli, NULL);
-}
-
-static void
-take_fault(const struct cli *c, struct rule *r, int option, const char *argument)
-{
-	struct argument *a = &r->of[option - OPT_FAULT];
-	char *words = strdup(argument);
+	struct rule *r = t->at;
+	enum fault fault = (enum fault)t->option->value;
+	struct argument *a = &r->of[fault];
+	char *words = strdup(t->argument);
 	const char *want;
 
 	if (!words)
-		no_memory();
-	want = fault_kind((enum fault)(option - OPT_FAULT))->take(a, words);
+		cli_no_memory(fault_name);
+	want = fault_kind(fault)->take(a, words);
 	if (want)
-		cli_bad(c, option, argument, want);
+		cli_wrong(t, want);
 	a->set = true;
 	free(a->words);
 	a->words = words;
 }
 
 static void
-take_at(const struct cli *c, struct rule *r, const char *argument)
+take_at(const struct cli_taken *t)
 {
+	struct rule *r = t->at;
+
 	r->timed = true;
-	r->relative = *argument == '+';
+	r->relative = *t->argument == '+';
 	if (r->relative && (r->line == 0 || r[-1].line == 0))
-		cli_bad(c, OPT_AT, argument, "+ counts from the line before, in a plan");
-	if (cli_duration(argument + r->relative, &r->at) < 0)
-		cli_bad(c, OPT_AT, argument, cli_want_duration);
+		cli_wrong(t, "+ counts from the line before, in a plan");
+	if (cli_duration(t->argument + r->relative, &r->at) < 0)
+		cli_wrong(t, cli_want_duration);
 }
 
 /* What ends a process, in words: TERM, SIGTERM. */
 static void
-take_signal(const struct cli *c, struct rule *r, const char *argument)
+take_signal(const struct cli_taken *t)
 {
 	static const int others[] = {SIGCHLD, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH};
-	const char *name = strncmp(argument, "SIG", 3) == 0 ? argument + 3 : argument;
+	const char *name = strncmp(t->argument, "SIG", 3) == 0 ? t->argument + 3 : t->argument;
+	int s, *exit_signal = t->at;
 	size_t i;
-	int s;
 
 	for (s = 1; s < NSIG; s++)
 		if (proc_signal_name(s) && strcmp(proc_signal_name(s), name) == 0)
-			r->exit_signal = s;
+			*exit_signal = s;
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (r->exit_signal == others[i])
-			r->exit_signal = 0;
-	if (!r->exit_signal)
-		cli_bad(c, OPT_EXIT_SIGNAL, argument, "expected a signal that ends a process, such as KILL or SEGV");
+		if (*exit_signal == others[i])
+			*exit_signal = 0;
+	if (!*exit_signal)
+		cli_wrong(t, "expected a signal that ends a process, such as KILL or SEGV");
 }
 
-static uint64_t
-take_number(const struct cli *c, int option, const char *argument)
-{
-	uint64_t n;
-
-	if (cli_count(argument, &n) < 0 || n == 0)
-		cli_bad(c, option, argument, "expected a number, at least 1");
-	return n;
-}
+/* One for each kind of fault, and the end. */
+static struct cli_option fault_options[FAULTS + 1];
 
 static void
-take_rule_option(const struct cli *c, struct rule *r, int option, const char *argument)
+list_faults(void)
 {
-	uint64_t n;
+	const struct fault_kind *k;
 
-	switch (option) {
-	case OPT_FROM_MATCH:
-		r->from_match = take_number(c, option, argument);
-		break;
-	case OPT_EVERY:
-		r->every = take_number(c, option, argument);
-		break;
-	case OPT_ONCE:
-		r->once = true;
-		break;
-	case OPT_AT:
-		take_at(c, r, argument);
-		break;
-	case OPT_TORN:
-		r->torn = true;
-		break;
-	case OPT_EXIT_STATUS:
-		if (cli_count(argument, &n) < 0 || n > 255)
-			cli_bad(c, option, argument, "expected a number from 0 to 255");
-		r->exit_status = (int)n;
-		break;
-	case OPT_EXIT_SIGNAL:
-		take_signal(c, r, argument);
-		break;
-	default:
-		if (option >= OPT_FAULT && option < OPT_FAULT + FAULTS)
-			take_fault(c, r, option, argument);
-		else
-			select_read(r->select, c, option, argument);
-	}
+	for (k = fault_kinds; k < fault_kinds + FAULTS; k++)
+		fault_options[k - fault_kinds] = (struct cli_option){k->option, 0, CLI_TAKE(take_fault), .value = (int)k->fault};
 }
+
+/* What a rule may have, on the command line and in a plan; and the command line alone. */
+static const struct cli_option rule_options[] = {
+	{CLI_HERE(fault_options)},
+	{CLI_ROWS_BEHIND(struct rule, select, select_options)},
+	{"from-match", 0, CLI_COUNT(struct rule, from_match), .least = 1},
+	{"every", 0, CLI_COUNT(struct rule, every), .least = 1},
+	{"once", 0, CLI_FLAG(struct rule, once)},
+	{"at", 0, CLI_TAKE(take_at)},
+	{"torn", 0, CLI_FLAG(struct rule, torn)},
+	{"exit-status", 0, CLI_COUNT(struct rule, exit_status), .most = 255},
+	{"exit-signal", 0, CLI_TAKE_AT(take_signal, int, struct rule, exit_signal)},
+	{0},
+};
 
 /* Checks a rule whose options have all been read. */
 static void
-check_rule(const struct cli *c, struct rule *r, struct cli_given *given)
+check_rule(struct rule *r, struct cli_line *line)
 {
-	cli_fact(given, rule_has_faults(r), "a fault");
-	cli_check(c, given, combinations);
+	cli_note(line, rule_has_faults(r), "a fault");
+	cli_check(line, combinations);
 	r->by_time = r->timed && (select_match_other(r->select, ACP_CLIENT) || select_match_other(r->select, ACP_AGENT));
 }
 
 static struct rule *
 add_rule(struct options *o, unsigned line)
 {
-	struct rule *all = realloc(o->rules, (o->nrules + 1) * sizeof(*all));
+	struct rule *r;
 
-	if (!all || rule_init(&all[o->nrules]) < 0)
-		no_memory();
-	o->rules = all;
-	all[o->nrules].line = line;
-	return &all[o->nrules++];
+	o->rules = cli_grow(fault_name, o->rules, o->nrules, sizeof(*r));
+	r = &o->rules[o->nrules++];
+	if (rule_init(r) < 0)
+		cli_no_memory(fault_name);
+	r->line = line;
+	return r;
 }
 
 /* --- a plan --- */
 
 /* text: the line, as a shell would read it; where it is in words. */
 static void
-take_line(struct options *o, const char *text, unsigned line, const char *where)
+take_line(struct options *o, const char *text, unsigned number, const char *where)
 {
-	const struct cli c = {where, help, "+m:w:", plan_options};
-	struct rule *r = add_rule(o, line);
-	struct cli_given given = {0};
-	int n = 0, option;
+	const struct cli_tool of_line = {where, NULL, rule_options};
+	struct rule *r = add_rule(o, number);
 	struct buf command = {0};
+	struct cli_line line;
+	int n = 0;
 
 	/* getopt wants a word before the options. */
 	if (buf_printf(&command, "- %s", text) < 0 || !buf_string(&command) || !(r->words = proc_words(command.p)))
-		no_memory();
+		cli_no_memory(fault_name);
 	buf_free(&command);
 	if (strcmp(r->words[0], "-") != 0)
-		cli_refuse(&c, "quote the characters that a shell would expand");
+		cli_die(EXIT_USAGE, where, "quote the characters that a shell would expand");
 	while (r->words[n])
 		n++;
-	cli_again();
-	while ((option = cli_next(&c, n, r->words, &given)) != -1)
-		take_rule_option(&c, r, option, optarg);
-	if (r->words[optind])
-		cli_die(EXIT_USAGE, where, "%s: expected options", r->words[optind]);
+	cli_read(&of_line, n, r->words, r, &line);
+	if (line.words[0])
+		cli_die(EXIT_USAGE, where, "%s: expected options", line.words[0]);
 	if (!rule_has_faults(r))
-		cli_refuse(&c, "no fault");
-	check_rule(&c, r, &given);
+		cli_die(EXIT_USAGE, where, "no fault");
+	check_rule(r, &line);
 }
 
 static void
@@ -295,7 +219,7 @@ read_plan(struct options *o, const char *name)
 			continue;
 		where.n = 0;
 		if (buf_printf(&where, "%s: %s: line %u", fault_name, name, line) < 0 || !buf_string(&where))
-			no_memory();
+			cli_no_memory(fault_name);
 		take_line(o, text, line, where.p);
 	}
 	if (!file || ferror(file))
@@ -309,30 +233,25 @@ read_plan(struct options *o, const char *name)
 
 /* --- the rest --- */
 
-struct command_line {
-	struct options options;
-	bool seeded;
-	const char *plan; /* or NULL */
-};
-
 static void
-take_option(void *arg, int option, const char *argument)
+take_plan(const struct cli_taken *t)
 {
-	struct command_line *l = arg;
-	struct options *o = &l->options;
+	char **plan = t->at;
 
-	if (option == OPT_SEED && cli_count(argument, &o->seed) < 0)
-		cli_bad(&cli, option, argument, "expected a whole number");
-	if (option == OPT_SEED)
-		l->seeded = true;
-	if (option == OPT_REPORT)
-		o->report = argument;
-	if (option == OPT_PLAN && l->plan)
-		cli_bad(&cli, option, argument, "given twice: all faults go into one plan");
-	if (option == OPT_PLAN)
-		l->plan = o->inputs[0] = (char *)(size_t)argument;
-	take_rule_option(&cli, &o->rules[0], option, argument);
+	if (*plan)
+		cli_wrong(t, "given twice: all faults go into one plan");
+	*plan = (char *)(size_t)t->argument;
 }
+
+static const struct cli_option options[] = {
+	{CLI_ROWS_BEHIND(struct options, rules, rule_options)},
+	{"plan", 0, CLI_TAKE_AT(take_plan, char *, struct options, inputs[0])},
+	{"seed", 0, CLI_COUNT(struct options, seed)},
+	{"report", 0, CLI_TEXT(struct options, report)},
+	{"clean", 0, CLI_FLAG(struct options, frame.clean)},
+	{CLI_ROWS(struct options, frame, frame_options)},
+	{0},
+};
 
 static void
 choose_seed(struct options *o)
@@ -350,27 +269,27 @@ choose_seed(struct options *o)
 int
 main(int argc, char **argv)
 {
-	struct command_line l = {0};
-	struct options *o = &l.options;
-	struct cli_given given = {0};
+	static const struct cli_tool tool = {fault_name, help, options};
+	struct options o = {0};
+	struct cli_line line;
 	int status;
 	size_t i;
 
-	list_options();
-	add_rule(o, 0);
-	frame_read(&o->frame, &cli, argc, argv, &given, take_option, &l);
-	check_rule(&cli, &o->rules[0], &given);
-	if (o->report && strcmp(o->report, "-") == 0)
+	list_faults();
+	add_rule(&o, 0);
+	frame_read(&o.frame, &tool, argc, argv, &o, &line);
+	check_rule(&o.rules[0], &line);
+	if (o.report && strcmp(o.report, "-") == 0)
 		cli_die(EXIT_USAGE, fault_name, "--report -: a file is required, because standard output carries the stream");
-	if (l.plan && strcmp(l.plan, "-") == 0)
+	if (o.inputs[0] && strcmp(o.inputs[0], "-") == 0)
 		cli_die(EXIT_USAGE, fault_name, "--plan -: a file is required, because standard input carries the stream");
-	if (l.plan)
-		read_plan(o, l.plan);
-	if (!l.seeded)
-		choose_seed(o);
-	status = fault_run(o);
-	for (i = 0; i < o->nrules; i++)
-		rule_free(&o->rules[i]);
-	free(o->rules);
+	if (o.inputs[0])
+		read_plan(&o, o.inputs[0]);
+	if (!cli_has(&line, "--seed"))
+		choose_seed(&o);
+	status = fault_run(&o);
+	for (i = 0; i < o.nrules; i++)
+		rule_free(&o.rules[i]);
+	free(o.rules);
 	return status;
 }

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cmd/acp-inject/inject.h"
 
@@ -51,101 +52,61 @@ static const char help[] =
 	"      --max-line SIZE   refuse lines of more than SIZE bytes (64M)\n"
 	FRAME_HELP;
 
-enum {
-	OPT_ARG = 256, OPT_ARGJSON, OPT_STRICT, OPT_SILENT, OPT_PREPEND, OPT_APPEND, OPT_EVERY, OPT_MCP_SERVER, OPT_ANSWER,
-	OPT_PERMIT, OPT_DENY, OPT_SEND, OPT_SEND_EVERY, OPT_LEAVE,
-};
-
-static const struct option options[] = {
-	{"edit", required_argument, NULL, 'e'},
-	{"edit-file", required_argument, NULL, 'E'},
-	SELECT_LONG_OPTIONS,
-	{"arg", required_argument, NULL, OPT_ARG},
-	{"argjson", required_argument, NULL, OPT_ARGJSON},
-	{"strict", no_argument, NULL, OPT_STRICT},
-	{"silent", no_argument, NULL, OPT_SILENT},
-	{"prepend", required_argument, NULL, OPT_PREPEND},
-	{"append", required_argument, NULL, OPT_APPEND},
-	{"every", no_argument, NULL, OPT_EVERY},
-	{"mcp-server", required_argument, NULL, OPT_MCP_SERVER},
-	{"answer", required_argument, NULL, OPT_ANSWER},
-	{"permit", required_argument, NULL, OPT_PERMIT},
-	{"deny", required_argument, NULL, OPT_DENY},
-	{"send", required_argument, NULL, OPT_SEND},
-	{"send-every", no_argument, NULL, OPT_SEND_EVERY},
-	FRAME_LONG_OPTIONS_ATTACH,
-	{"leave", no_argument, NULL, OPT_LEAVE},
-	FRAME_LONG_OPTIONS,
-	{"verbose", no_argument, NULL, 'v'},
-	CLI_LONG_OPTIONS,
-};
-
 struct arguments {
 	struct options options;
 	char **words;             /* all of the command line */
 	/* What is only known when all options have been read. */
 	const char *edit, *edit_file;
 	struct buf program;       /* the file's */
-	const char **wheres;      /* --where: compiled when all variables are known */
-	size_t nwheres;
+	const char **wheres;      /* --where, NULL-terminated or NULL: compiled when all variables are known */
 	struct jqprog_var *args;  /* --arg and --argjson */
 	size_t nargs;
 };
-
-_Noreturn static void
-no_memory(void)
-{
-	cli_die(EXIT_FAILED, tool_name, "out of memory");
-}
-
-static const struct cli cli = {tool_name, help, "+e:E:m:w:vhV", options};
-
-static void *
-grow(void *array, size_t n, size_t size)
-{
-	void *more = reallocarray(array, n + 1, size);
-
-	if (!more)
-		no_memory();
-	return more;
-}
 
 /* Stores a text that is freed with the options. NULL: dies, out of memory. */
 static const char *
 keep(struct options *o, char *text)
 {
 	if (!text)
-		no_memory();
-	o->texts = grow(o->texts, o->ntexts, sizeof(*o->texts));
+		cli_no_memory(tool_name);
+	o->texts = cli_grow(tool_name, o->texts, o->ntexts, sizeof(*o->texts));
 	return o->texts[o->ntexts++] = text;
 }
 
-/* Two texts, the second up to `end`, with a separator between them. */
+/* What a rule is called in diagnostics: the option with its argument up to `end`. */
 static const char *
-join(struct options *o, const char *a, const char *separator, const char *b, const char *end)
+rule_name(struct options *o, const struct cli_taken *t, const char *end)
 {
-	char *text;
-
-	if (asprintf(&text, "%s%s%.*s", a, separator, (int)(end - b), b) < 0)
-		no_memory();
-	return keep(o, text);
+	return keep(o, bytes_printf("--%s %.*s", t->option->name, (int)(end - t->argument), t->argument));
 }
 
 /* Those messages whose method is [name, end). */
 static struct select *
-by_method(struct options *o, int option, const char *argument, const char *name, const char *end)
+by_method(struct options *o, const struct cli_taken *t, const char *name, const char *end)
 {
 	struct select *s = select_new();
 	char *why;
 
 	if (!s)
-		no_memory();
+		cli_no_memory(tool_name);
 	if (select_glob(s, keep(o, strndup(name, (size_t)(end - name))), &why) < 0)
-		cli_bad(&cli, option, argument, why ? "expected a method" : NULL);
+		cli_wrong(t, why ? "expected a method" : NULL);
 	return s;
 }
 
-/* --- selection and variables --- */
+/* --- programs and variables --- */
+
+static void
+take_program(const struct cli_taken *t)
+{
+	struct arguments *a = t->at;
+
+	if (a->edit || a->edit_file)
+		cli_die(EXIT_USAGE, tool_name, "only one program is allowed: join its parts with |");
+	*(t->option->letter == 'e' ? &a->edit : &a->edit_file) = t->argument;
+}
+
+enum { ARG_TEXT, ARG_JSON };
 
 static bool
 is_name(const char *s)
@@ -155,9 +116,12 @@ is_name(const char *s)
 	return *s && !(*s >= '0' && *s <= '9') && s[strspn(s, letters)] == '\0';
 }
 
+/* The word after the name is the value. */
 static void
-take_arg(struct options *o, struct arguments *a, int option, const char *name, const char *value)
+take_arg(const struct cli_taken *t)
 {
+	struct arguments *a = t->at;
+	const char *name = t->argument, *value = a->words[optind++];
 	struct select_vars ours;
 	struct json_error error;
 	struct buf text = {0};
@@ -165,94 +129,97 @@ take_arg(struct options *o, struct arguments *a, int option, const char *name, c
 	size_t i;
 
 	if (!value)
-		cli_bad(&cli, option, name, "expected a name and a value");
+		cli_wrong(t, "expected a name and a value");
 	if (!is_name(name))
-		cli_bad(&cli, option, name, "expected the name of a variable");
+		cli_wrong(t, "expected the name of a variable");
 	select_vars(&ours, NULL);
 	for (i = 0; i < SELECT_VARS; i++)
 		if (strcmp(ours.at[i].name, name) == 0)
-			cli_bad(&cli, option, name, "this variable has a value already");
-	if ((option == OPT_ARGJSON ? buf_add_string(&text, value) : json_quote(slice_of(value), &text)) < 0)
-		no_memory();
-	keep(o, buf_string(&text));
+			cli_wrong(t, "this variable has a value already");
+	if ((t->option->value == ARG_JSON ? buf_add_string(&text, value) : json_quote(slice_of(value), &text)) < 0)
+		cli_no_memory(tool_name);
+	keep(&a->options, buf_string(&text));
 	if (json_scan(buf_slice(&text), JSON_DEPTH, NULL, 0, NULL, &error) == JSON_NONE) {
 		snprintf(why, sizeof(why), "not JSON at byte %zu: %s", error.at, error.what);
-		cli_bad(&cli, option, name, why);
+		cli_wrong(t, why);
 	}
-	a->args = grow(a->args, a->nargs, sizeof(*a->args));
+	a->args = cli_grow(tool_name, a->args, a->nargs, sizeof(*a->args));
 	a->args[a->nargs++] = (struct jqprog_var){name, buf_slice(&text)};
 }
 
 /* --- rules --- */
 
 static void
-take_context(struct options *o, int option, const char *argument)
+take_context(const struct cli_taken *t)
 {
-	const char *why;
-	struct context c = {.append = option == OPT_APPEND};
+	struct options *o = t->at;
+	const char *argument = t->argument, *why;
+	struct context c = {.append = t->option->value};
 	struct buf text = {0};
 
 	if (argument[0] != '@') {
 		c.text = argument;
 		if (!json_utf8(slice_of(argument)))
-			cli_bad(&cli, option, argument, "not UTF-8");
+			cli_wrong(t, "not UTF-8");
 	} else {
 		c.path = argument + 1;
 		why = context_file(c.path, &text);
 		if (why)
-			cli_bad(&cli, option, argument, why);
+			cli_wrong(t, why);
 		buf_free(&text);
 	}
-	o->contexts = grow(o->contexts, o->ncontexts, sizeof(c));
+	o->contexts = cli_grow(tool_name, o->contexts, o->ncontexts, sizeof(c));
 	o->contexts[o->ncontexts++] = c;
 }
 
 static void
-take_server(struct options *o, const char *argument)
+take_server(const struct cli_taken *t)
 {
+	struct options *o = t->at;
 	struct buf json = {0};
-	const char *why = context_server(argument, &json);
+	const char *why = context_server(t->argument, &json);
 
 	if (why)
-		cli_bad(&cli, OPT_MCP_SERVER, argument, why);
+		cli_wrong(t, why);
 	buf_free(&json);
-	o->servers = grow(o->servers, o->nservers, sizeof(*o->servers));
-	o->servers[o->nservers++] = argument;
+	o->servers = cli_grow(tool_name, o->servers, o->nservers, sizeof(*o->servers));
+	o->servers[o->nservers++] = t->argument;
 }
 
 static void
 add_answer(struct options *o, struct answer a)
 {
-	o->answers = grow(o->answers, o->nanswers, sizeof(a));
+	o->answers = cli_grow(tool_name, o->answers, o->nanswers, sizeof(a));
 	o->answers[o->nanswers++] = a;
 }
 
 static void
-take_answer(struct options *o, const char *argument)
+take_answer(const struct cli_taken *t)
 {
-	const char *equals = strchr(argument, '=');
+	struct options *o = t->at;
+	const char *argument = t->argument, *equals = strchr(argument, '=');
 
 	if (!equals || equals == argument)
-		cli_bad(&cli, OPT_ANSWER, argument, "expected METHOD=JQ");
-	add_answer(o, (struct answer){.kind = ANSWER_WITH, .rule = join(o, "--answer", " ", argument, equals),
-		.select = by_method(o, OPT_ANSWER, argument, argument, equals), .text = equals + 1});
+		cli_wrong(t, "expected METHOD=JQ");
+	add_answer(o, (struct answer){.kind = ANSWER_WITH, .rule = rule_name(o, t, equals),
+		.select = by_method(o, t, argument, equals), .text = equals + 1});
 }
 
 static void
-take_permit(struct options *o, const char *argument)
+take_permit(const struct cli_taken *t)
 {
-	const char *method = acp_name(ACP_REQUEST_PERMISSION, ACP_PLAIN);
+	struct options *o = t->at;
+	const char *argument = t->argument, *method = acp_name(ACP_REQUEST_PERMISSION, ACP_PLAIN);
 
 	if (!acp_is_option_kind(argument))
-		cli_bad(&cli, OPT_PERMIT, argument, "expected allow_once, allow_always, reject_once or reject_always");
-	add_answer(o, (struct answer){.kind = ANSWER_PERMIT,
-		.rule = join(o, "--permit", " ", argument, argument + strlen(argument)),
-		.select = by_method(o, OPT_PERMIT, argument, method, method + strlen(method)), .text = argument});
+		cli_wrong(t, "expected allow_once, allow_always, reject_once or reject_always");
+	add_answer(o, (struct answer){.kind = ANSWER_PERMIT, .rule = rule_name(o, t, argument + strlen(argument)),
+		.select = by_method(o, t, method, method + strlen(method)), .text = argument});
 }
 
 /* "CODE," in front of an error's message: returns what follows it. Without one the message is all. */
 static const char *
-error_code(const char *argument, const char *message, int *code)
+error_code(const struct cli_taken *t, const char *message, int *code)
 {
 	char *end;
 	long n;
@@ -264,25 +231,26 @@ error_code(const char *argument, const char *message, int *code)
 	if (end[-1] == '-' || *end != ',')
 		return message;
 	if (errno || n < INT_MIN || n > INT_MAX)
-		cli_bad(&cli, OPT_DENY, argument, "expected an error code of at most 32 bits");
+		cli_wrong(t, "expected an error code of at most 32 bits");
 	*code = (int)n;
 	return end + 1;
 }
 
 static void
-take_deny(struct options *o, const char *argument)
+take_deny(const struct cli_taken *t)
 {
-	const char *end = argument + strcspn(argument, "="), *message;
+	struct options *o = t->at;
+	const char *argument = t->argument, *end = argument + strcspn(argument, "="), *message;
 	struct answer a = {.kind = ANSWER_DENY, .code = ACP_ERR_INTERNAL};
 
 	if (end == argument)
-		cli_bad(&cli, OPT_DENY, argument, "expected METHOD, METHOD=MESSAGE or METHOD=CODE,MESSAGE");
-	message = *end ? error_code(argument, end + 1, &a.code) : "";
+		cli_wrong(t, "expected METHOD, METHOD=MESSAGE or METHOD=CODE,MESSAGE");
+	message = *end ? error_code(t, end + 1, &a.code) : "";
 	if (!*message)
 		message = "denied";
-	a.rule = join(o, "--deny", " ", argument, end);
-	a.select = by_method(o, OPT_DENY, argument, argument, end);
-	a.text = join(o, tool_name, ": ", message, message + strlen(message));
+	a.rule = rule_name(o, t, end);
+	a.select = by_method(o, t, argument, end);
+	a.text = keep(o, bytes_printf("%s: %s", tool_name, message));
 	add_answer(o, a);
 }
 
@@ -303,95 +271,57 @@ word(const char **at, const char *const *words)
 }
 
 static void
-take_send(struct options *o, const char *argument)
+take_send(const struct cli_taken *t)
 {
 	static const char *const dirs[] = {"down", "up", NULL}, *const whens[] = {"before", "after", "answer", NULL};
 	static const char expected[] = "expected LANE:WHEN:METHOD=JQ, LANE down or up, WHEN before, after or answer";
-	const char *at = argument, *equals;
+	struct options *o = t->at;
+	const char *argument = t->argument, *at = argument, *equals;
 	int dir = word(&at, dirs), when = dir < 0 ? -1 : word(&at, whens);
 
 	equals = strchr(at, '=');
 	if (when < 0 || !equals || equals == at)
-		cli_bad(&cli, OPT_SEND, argument, expected);
+		cli_wrong(t, expected);
 	if (when == SEND_ANSWER && acp_is_notification(keep(o, strndup(at, (size_t)(equals - at)))))
-		cli_bad(&cli, OPT_SEND, argument, "a notification has no response");
-	o->sends = grow(o->sends, o->nsends, sizeof(*o->sends));
-	o->sends[o->nsends++] = (struct send){(enum acp_direction)dir, (enum send_when)when, join(o, "--send", " ", argument, equals),
-		by_method(o, OPT_SEND, argument, at, equals), equals + 1, NULL};
+		cli_wrong(t, "a notification has no response");
+	o->sends = cli_grow(tool_name, o->sends, o->nsends, sizeof(*o->sends));
+	o->sends[o->nsends++] = (struct send){(enum acp_direction)dir, (enum send_when)when, rule_name(o, t, equals),
+		by_method(o, t, at, equals), equals + 1, NULL};
 }
 
-/* --- reading the options --- */
+/* --- the options --- */
 
-static void
-take_flag(struct options *o, int option)
-{
-	switch (option) {
-	case OPT_STRICT:
-		o->strict = true;
-		break;
-	case OPT_SILENT:
-		o->silent = true;
-		break;
-	case OPT_EVERY:
-		o->every = true;
-		break;
-	case OPT_SEND_EVERY:
-		o->send_every = true;
-		break;
-	case OPT_LEAVE:
-		o->leave = true;
-		break;
-	case 'v':
-		o->verbose = true;
-		break;
-	}
-}
+static const struct cli_option rule_options[] = {
+	{"prepend", 0, CLI_TAKE(take_context), .value = false},
+	{"append", 0, CLI_TAKE(take_context), .value = true},
+	{"every", 0, CLI_FLAG(struct options, every)},
+	{"mcp-server", 0, CLI_TAKE(take_server)},
+	{"answer", 0, CLI_TAKE(take_answer)},
+	{"permit", 0, CLI_TAKE(take_permit)},
+	{"deny", 0, CLI_TAKE(take_deny)},
+	{"send", 0, CLI_TAKE(take_send)},
+	{"send-every", 0, CLI_FLAG(struct options, send_every)},
+	{"leave", 0, CLI_FLAG(struct options, leave)},
+	{"silent", 0, CLI_FLAG(struct options, silent)},
+	{"strict", 0, CLI_FLAG(struct options, strict)},
+	{"verbose", 'v', CLI_FLAG(struct options, verbose)},
+	{"attach", 0, CLI_TEXT(struct options, frame.attach)},
+	{"hop", 0, CLI_TEXT(struct options, frame.hop)},
+	{CLI_ROWS(struct options, frame, frame_options)},
+	{0},
+};
 
-static void
-take_option(void *arg, int option, const char *argument)
-{
-	struct arguments *a = arg;
-	struct options *o = &a->options;
-
-	switch (option) {
-	case 'e':
-	case 'E':
-		if (a->edit || a->edit_file)
-			cli_die(EXIT_USAGE, tool_name, "only one program is allowed: join its parts with |");
-		*(option == 'e' ? &a->edit : &a->edit_file) = argument;
-		break;
-	case OPT_ARG:
-	case OPT_ARGJSON:
-		take_arg(o, a, option, argument, a->words[optind++]);
-		break;
-	case OPT_PREPEND:
-	case OPT_APPEND:
-		take_context(o, option, argument);
-		break;
-	case OPT_MCP_SERVER:
-		take_server(o, argument);
-		break;
-	case OPT_ANSWER:
-		take_answer(o, argument);
-		break;
-	case OPT_PERMIT:
-		take_permit(o, argument);
-		break;
-	case OPT_DENY:
-		take_deny(o, argument);
-		break;
-	case OPT_SEND:
-		take_send(o, argument);
-		break;
-	case 'w':
-		a->wheres = grow(a->wheres, a->nwheres, sizeof(*a->wheres));
-		a->wheres[a->nwheres++] = argument;
-		break;
-	default:
-		take_flag(o, option);
-		select_read(option == SELECT_OPTION_SESSION ? o->session : o->select, &cli, option, argument);
-	}
-}
+static const struct cli_option options[] = {
+	{"edit", 'e', CLI_TAKE(take_program)},
+	{"edit-file", 'E', CLI_TAKE(take_program)},
+	{"where", 'w', CLI_TEXTS(struct arguments, wheres)},
+	{"arg", 0, CLI_TAKE(take_arg), .value = ARG_TEXT},
+	{"argjson", 0, CLI_TAKE(take_arg), .value = ARG_JSON},
+	{CLI_ROWS_BEHIND(struct arguments, options.session, select_session_options)},
+	{CLI_ROWS_BEHIND(struct arguments, options.select, select_options)},
+	{CLI_ROWS(struct arguments, options, rule_options)},
+	{0},
+};
 
 /* --- when all are read --- */
 
@@ -417,15 +347,15 @@ compile_all(struct options *o, struct arguments *a)
 	size_t i;
 
 	if (why)
-		cli_bad(&cli, 'E', a->edit_file, why);
-	for (i = 0; i < a->nwheres; i++)
+		cli_die(EXIT_USAGE, tool_name, "--edit-file %s: %s", a->edit_file, why);
+	for (i = 0; a->wheres && a->wheres[i]; i++)
 		if (select_where_with(o->select, a->wheres[i], a->args, a->nargs, &wrong) < 0)
-			cli_bad(&cli, 'w', a->wheres[i], wrong);
+			cli_die(EXIT_USAGE, tool_name, "--where %s: %s", a->wheres[i], wrong ? wrong : "out of memory");
 	o->edit_rule = "--edit";
 	if (a->edit_file) {
-		o->edit_rule = join(o, "--edit-file", " ", a->edit_file, a->edit_file + strlen(a->edit_file));
+		o->edit_rule = keep(o, bytes_printf("--edit-file %s", a->edit_file));
 		if (!buf_string(&a->program))
-			no_memory();
+			cli_no_memory(tool_name);
 	}
 	if (a->edit || a->edit_file)
 		o->edit = compile(a, o->edit_rule, a->edit ? a->edit : a->program.p);
@@ -439,18 +369,10 @@ compile_all(struct options *o, struct arguments *a)
 static const struct cli_rule combinations[] = {
 	{"--match|--where|--from|--kind|--silent", "--edit|--edit-file", NULL},
 	{"--every", "--prepend|--append", NULL},
-	{"--leave", "--attach", NULL},
+	{"--leave|--hop", "--attach", NULL},
 	{"--send-every", "--send", NULL},
 	{NULL, NULL, NULL},
 };
-
-static void
-check(const struct options *o, const struct cli_given *given)
-{
-	cli_check(&cli, given, combinations);
-	if (!o->edit && !o->ncontexts && !o->nservers && !o->nanswers && !o->nsends)
-		cli_die(EXIT_USAGE, tool_name, "nothing to do: try acp-inject --help");
-}
 
 static void
 free_arguments(struct options *o, struct arguments *a)
@@ -483,18 +405,21 @@ free_arguments(struct options *o, struct arguments *a)
 int
 main(int argc, char **argv)
 {
+	static const struct cli_tool tool = {tool_name, help, options};
 	struct arguments a = {.words = argv};
 	struct options *o = &a.options;
-	struct cli_given given = {0};
+	struct cli_line line;
 	int status;
 
 	o->select = select_new();
 	o->session = select_new();
 	if (!o->select || !o->session)
-		no_memory();
-	frame_read(&o->frame, &cli, argc, argv, &given, take_option, &a);
+		cli_no_memory(tool_name);
+	frame_read(&o->frame, &tool, argc, argv, &a, &line);
 	compile_all(o, &a);
-	check(o, &given);
+	cli_check(&line, combinations);
+	if (!o->edit && !o->ncontexts && !o->nservers && !o->nanswers && !o->nsends)
+		cli_die(EXIT_USAGE, tool_name, "nothing to do: try acp-inject --help");
 	status = stream_run(o);
 	free_arguments(o, &a);
 	return status;

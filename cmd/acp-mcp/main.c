@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "cmd/acp-mcp/mcp.h"
-#include "lib/base/cli.h"
 #include "lib/run/proc.h"
 
 static const char help[] =
@@ -26,31 +25,7 @@ static const char help[] =
 	"      --max-line SIZE   longest message in bytes (64M)\n"
 	FRAME_HELP;
 
-enum { OPT_PROVIDE = 256, OPT_DIALECT, OPT_TIMEOUT, OPT_SOCKET_DIR, OPT_CONNECT };
 enum { TIMEOUT = 30 * 1000 * 1000 };
-
-static const struct option options[] = {
-	{"provide", required_argument, NULL, OPT_PROVIDE},
-	{"dialect", required_argument, NULL, OPT_DIALECT},
-	{"timeout", required_argument, NULL, OPT_TIMEOUT},
-	{"socket-dir", required_argument, NULL, OPT_SOCKET_DIR},
-	{"connect", required_argument, NULL, OPT_CONNECT},
-	FRAME_LONG_OPTIONS,
-	CLI_LONG_OPTIONS,
-};
-
-static const struct cli cli = {tool_name, help, "+hV", options};
-
-static const struct cli_rule rules[] = {
-	{"--connect", NULL, "a command|--provide|--dialect|--timeout|--socket-dir"},
-	{NULL, NULL, NULL},
-};
-
-_Noreturn static void
-no_memory(void)
-{
-	cli_die(EXIT_FAILED, tool_name, "out of memory");
-}
 
 static uint64_t
 mix(uint64_t h, const char *text)
@@ -75,73 +50,59 @@ fingerprint(const char *command)
 
 /* NAME=CMD. */
 static void
-take_provided(struct options *o, const char *argument)
+take_provided(const struct cli_taken *t)
 {
-	const char *equals = strchr(argument, '=');
+	struct options *o = t->at;
+	const char *argument = t->argument, *equals = strchr(argument, '=');
 	const struct provided *other;
 	struct provided *p;
 	struct buf id = {0};
 
 	if (!equals || equals == argument)
-		cli_bad(&cli, OPT_PROVIDE, argument, "expected NAME=CMD");
-	p = realloc(o->provided, (o->nprovided + 1) * sizeof(*p));
-	if (!p)
-		no_memory();
-	o->provided = p;
-	p += o->nprovided++;
+		cli_wrong(t, "expected NAME=CMD");
+	o->provided = cli_grow(tool_name, o->provided, o->nprovided, sizeof(*p));
+	p = &o->provided[o->nprovided++];
 	*p = (struct provided){.words = proc_words(equals + 1)};
 	if (!p->words)
-		cli_bad(&cli, OPT_PROVIDE, argument, "no command");
+		cli_wrong(t, "no command");
 	if (json_quote(slice_between(argument, equals), &p->name) < 0
 		|| buf_printf(&id, "%.*s-%016" PRIx64, (int)(equals - argument), argument, fingerprint(equals + 1)) < 0
 		|| json_quote(buf_slice(&id), &p->id) < 0)
-		no_memory();
+		cli_no_memory(tool_name);
 	buf_free(&id);
 	for (other = o->provided; other < p; other++)
 		if (slice_eq(buf_slice(&other->name), buf_slice(&p->name)))
-			cli_bad(&cli, OPT_PROVIDE, argument, "there is a server of this name already");
+			cli_wrong(t, "there is a server of this name already");
 }
 
-static void
-take_option(void *arg, int option, const char *argument)
-{
-	static const char *const dialects[] = {"acpId", "serverId", "newest", NULL};
-	struct options *o = arg;
+static const struct cli_option options[] = {
+	{"provide", 0, CLI_TAKE(take_provided)},
+	{"dialect", 0, CLI_WORD(struct options, dialect, "acpId", "serverId", "newest"), .value = DIALECT_ACP_ID},
+	{"timeout", 0, CLI_DURATION(struct options, timeout)},
+	{"socket-dir", 0, CLI_TEXT(struct options, socket_dir), .expected = "expected a directory"},
+	{"connect", 0, CLI_TEXT(struct options, socket)},
+	{CLI_ROWS(struct options, frame, frame_options)},
+	{0},
+};
 
-	switch (option) {
-	case OPT_PROVIDE:
-		take_provided(o, argument);
-		break;
-	case OPT_DIALECT:
-		o->dialect = (enum dialect)(DIALECT_ACP_ID + cli_word(&cli, option, argument, dialects));
-		break;
-	case OPT_TIMEOUT:
-		if (cli_duration(argument, &o->timeout) < 0)
-			cli_bad(&cli, option, argument, cli_want_duration);
-		break;
-	case OPT_SOCKET_DIR:
-		if (!*argument)
-			cli_bad(&cli, option, argument, "expected a directory");
-		o->socket_dir = argument;
-		break;
-	case OPT_CONNECT:
-		o->socket = argument;
-		break;
-	}
-}
+static const struct cli_rule rules[] = {
+	{"--connect", NULL, "a command|--provide|--dialect|--timeout|--socket-dir"},
+	{NULL, NULL, NULL},
+};
 
 int
 main(int argc, char **argv)
 {
+	static const struct cli_tool tool = {tool_name, help, options};
 	struct options o = {.timeout = TIMEOUT};
-	struct cli_given given = {0};
+	struct cli_line line;
 	int status;
 	size_t i;
 
-	frame_read(&o.frame, &cli, argc, argv, &given, take_option, &o);
+	frame_read(&o.frame, &tool, argc, argv, &o, &line);
 	if (getentropy(&o.token, sizeof(o.token)) < 0)
 		cli_die(EXIT_FAILED, tool_name, "no random numbers");
-	cli_check(&cli, &given, rules);
+	cli_check(&line, rules);
 	status = o.socket ? shim_run(o.socket) : mcp_run(&o);
 	for (i = 0; i < o.nprovided; i++) {
 		free(o.provided[i].words);

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cmd/acp-replay/peer.h"
-#include "lib/base/cli.h"
+#include "lib/base/cli_line.h"
 #include "lib/run/proc.h"
 
 static const char name[] = "acp-replay";
@@ -44,34 +44,6 @@ static const char help[] =
 	"cannot be read.\n";
 
 enum { MAX_LINE = 64 * 1024 * 1024, GRACE = 5 * 1000 * 1000 };
-enum { OPT_AS = 256, OPT_MATCH, OPT_NORMALIZE, OPT_KEEP_PATHS, OPT_ON_MISS, OPT_SPEED, OPT_MAX_PAUSE, OPT_START,
-	OPT_UNTIL, OPT_LOOP, OPT_RECORD, OPT_CHECK, OPT_UPDATE, OPT_HOP, OPT_ENV, OPT_MAX_LINE, OPT_TIMEOUT, OPT_GRACE };
-
-static const struct option longs[] = {
-	{"as", required_argument, NULL, OPT_AS},
-	{"match", required_argument, NULL, OPT_MATCH},
-	{"normalize", required_argument, NULL, OPT_NORMALIZE},
-	{"keep-paths", no_argument, NULL, OPT_KEEP_PATHS},
-	{"on-miss", required_argument, NULL, OPT_ON_MISS},
-	{"speed", required_argument, NULL, OPT_SPEED},
-	{"max-pause", required_argument, NULL, OPT_MAX_PAUSE},
-	{"start", required_argument, NULL, OPT_START},
-	{"until", required_argument, NULL, OPT_UNTIL},
-	{"loop", no_argument, NULL, OPT_LOOP},
-	{"record", required_argument, NULL, OPT_RECORD},
-	{"check", no_argument, NULL, OPT_CHECK},
-	{"format", required_argument, NULL, 'f'},
-	{"update", no_argument, NULL, OPT_UPDATE},
-	{"hop", required_argument, NULL, OPT_HOP},
-	{"env", no_argument, NULL, OPT_ENV},
-	{"max-line", required_argument, NULL, OPT_MAX_LINE},
-	{"timeout", required_argument, NULL, OPT_TIMEOUT},
-	{"grace", required_argument, NULL, OPT_GRACE},
-	CLI_LONG_OPTIONS,
-};
-
-static const struct cli cli = {name, help, "+f:hV", longs};
-
 static const struct cli_rule rules[] = {
 	{"--update", "--check", "--record|--hop|--env|--on-miss next"},
 	{"--check", NULL, "--start|--until|--loop|--hop"},
@@ -82,139 +54,65 @@ static const struct cli_rule rules[] = {
 /* What is asked for. */
 struct asked {
 	struct peer_options peer;
+	enum { AS_AGENT, AS_CLIENT } as;
 	int match;              /* --match, or -1 */
+	unsigned format;        /* of formats */
 };
 
-static double
-speed(const char *text)
+static const char *const formats[] = {"text", "json", "junit", NULL};
+
+static void
+take_speed(const struct cli_taken *t)
 {
-	double x;
+	double *speed = t->at;
 	char *end;
 
-	if (strcmp(text, "max") == 0)
-		return 0;
-	if (strcmp(text, "recorded") == 0)
-		return 1;
-	x = strtod(text, &end);
-	if (end == text || *end || !(x > 0) || x > 1e9)
-		cli_bad(&cli, OPT_SPEED, text, "expected recorded, max, or a factor, such as 2");
-	return x;
-}
-
-/* The number of a record, from 1. False for what is no number. */
-static bool
-number(const char *text, uint64_t *n)
-{
-	char *end;
-
-	errno = 0;
-	*n = text[0] >= '0' && text[0] <= '9' ? strtoull(text, &end, 10) : 0;
-	return *n > 0 && errno == 0 && *end == '\0';
+	if (strcmp(t->argument, "max") == 0 || strcmp(t->argument, "recorded") == 0) {
+		*speed = *t->argument == 'r';
+		return;
+	}
+	*speed = strtod(t->argument, &end);
+	if (end == t->argument || *end || !(*speed > 0) || *speed > 1e9)
+		cli_wrong(t, "expected recorded, max, or a factor, such as 2");
 }
 
 static void
-read_until(const char *text, struct plan_range *range)
+take_until(const struct cli_taken *t)
 {
+	struct plan_range *range = t->at;
 	char *why = NULL;
 
-	if (number(text, &range->until))
+	if (cli_count(t->argument, &range->until) == 0 && range->until > 0)
 		return;
 	range->until = 0;
 	if (!range->glob && !(range->glob = select_new()))
-		cli_refuse(&cli, NULL);
-	if (select_glob(range->glob, text, &why) < 0)
-		cli_bad(&cli, OPT_UNTIL, text, why);
+		cli_no_memory(name);
+	if (select_glob(range->glob, t->argument, &why) < 0)
+		cli_wrong(t, why);
 }
 
-/* A duration, of at least `least`. */
-static void
-read_duration(int option, uint64_t least, uint64_t *us)
-{
-	if (cli_duration(optarg, us) < 0 || *us < least)
-		cli_bad(&cli, option, optarg, cli_want_duration);
-}
-
-/* How it is played. */
-static void
-read_play_option(int option, struct player_options *o)
-{
-	static const char *const sides[] = {"agent", "client", NULL};
-	static const char *const misses[] = {[MISS_ERROR] = "error", [MISS_WAIT] = "wait", [MISS_NEXT] = "next", NULL};
-
-	switch (option) {
-	case OPT_AS:
-		o->us = cli_word(&cli, option, optarg, sides) ? ACP_CLIENT : ACP_AGENT;
-		break;
-	case OPT_ON_MISS:
-		o->on_miss = (enum on_miss)cli_word(&cli, option, optarg, misses);
-		break;
-	case OPT_SPEED:
-		o->speed = speed(optarg);
-		break;
-	case OPT_MAX_PAUSE:
-		read_duration(option, 0, &o->max_pause);
-		break;
-	case OPT_START:
-		if (!number(optarg, &o->range.start))
-			cli_bad(&cli, option, optarg, "expected the number of a record, from 1");
-		break;
-	case OPT_UNTIL:
-		read_until(optarg, &o->range);
-		break;
-	case OPT_LOOP:
-		o->loop = o->range.endless = true;
-		break;
-	}
-}
-
-static void
-read_option(int option, struct asked *asked)
-{
-	static const char *const formats[] = {"text", "json", "junit", NULL};
-	struct peer_options *peer = &asked->peer;
-
-	switch (option) {
-	case OPT_MATCH:
-		asked->match = cli_word(&cli, option, optarg, match_names);
-		break;
-	case OPT_NORMALIZE:
-		peer->recorder.normalize = optarg;
-		break;
-	case OPT_KEEP_PATHS:
-		peer->recorder.keep_paths = peer->player.keep_paths = true;
-		break;
-	case OPT_RECORD:
-		peer->recorder.record = optarg;
-		break;
-	case OPT_UPDATE:
-		peer->recorder.update = true;
-		break;
-	case OPT_CHECK:
-		peer->recorder.check = true;
-		break;
-	case 'f':
-		peer->recorder.format = formats[cli_word(&cli, option, optarg, formats)];
-		break;
-	case OPT_HOP:
-		peer->hop = optarg;
-		break;
-	case OPT_ENV:
-		peer->environment = peer->recorder.environment = true;
-		break;
-	case OPT_MAX_LINE:
-		if (cli_bytes(optarg, &peer->limit) < 0)
-			cli_bad(&cli, option, optarg, cli_want_bytes);
-		break;
-	case OPT_TIMEOUT:
-		read_duration(option, 1, &peer->timeout);
-		break;
-	case OPT_GRACE:
-		read_duration(option, 0, &peer->grace);
-		break;
-	default:
-		read_play_option(option, &peer->player);
-	}
-}
+static const struct cli_option options[] = {
+	{"as", 0, CLI_WORD(struct asked, as, "agent", "client")},
+	{"match", 0, CLI_WORD_OF(struct asked, match, match_names)},
+	{"normalize", 0, CLI_TEXT(struct asked, peer.recorder.normalize)},
+	{"keep-paths", 0, CLI_FLAG(struct asked, peer.player.keep_paths)},
+	{"on-miss", 0, CLI_WORD(struct asked, peer.player.on_miss, "error", "wait", "next")},
+	{"speed", 0, CLI_TAKE_AT(take_speed, double, struct asked, peer.player.speed)},
+	{"max-pause", 0, CLI_DURATION(struct asked, peer.player.max_pause)},
+	{"start", 0, CLI_COUNT(struct asked, peer.player.range.start), .least = 1},
+	{"until", 0, CLI_TAKE_AT(take_until, struct plan_range, struct asked, peer.player.range)},
+	{"loop", 0, CLI_FLAG(struct asked, peer.player.loop)},
+	{"record", 0, CLI_TEXT(struct asked, peer.recorder.record)},
+	{"check", 0, CLI_FLAG(struct asked, peer.recorder.check)},
+	{"format", 'f', CLI_WORD_OF(struct asked, format, formats)},
+	{"update", 0, CLI_FLAG(struct asked, peer.recorder.update)},
+	{"hop", 0, CLI_TEXT(struct asked, peer.hop)},
+	{"env", 0, CLI_FLAG(struct asked, peer.environment)},
+	{"max-line", 0, CLI_BYTES(struct asked, peer.limit)},
+	{"timeout", 0, CLI_DURATION(struct asked, peer.timeout), .least = 1},
+	{"grace", 0, CLI_DURATION(struct asked, peer.grace)},
+	{0},
+};
 
 /* FILE, or FILE -- COMMAND... */
 static void
@@ -251,18 +149,27 @@ compile(const char *program)
 	return n;
 }
 
-/* What is to be written, and what is to be compared. */
+/* What the parts share of what is asked, once all is read. */
 static void
-read_recorder(struct asked *asked)
+share_options(struct asked *asked, const struct cli_line *line)
 {
 	struct peer_options *peer = &asked->peer;
+	struct player_options *player = &peer->player;
 	struct recorder_options *o = &peer->recorder;
 	struct stat st;
 
+	player->us = asked->as == AS_CLIENT ? ACP_CLIENT : ACP_AGENT;
+	player->normalize = compile(o->normalize);
+	player->match = asked->match >= 0 ? (enum match)asked->match : asked->as == AS_AGENT ? MATCH_PARAMS : MATCH_SHAPE;
+	player->range.endless = player->loop;
+	read_operands(line->words, peer);
 	/* It is read twice. */
 	if (o->check && (strcmp(peer->path, "-") == 0 || (stat(peer->path, &st) == 0 && !S_ISREG(st.st_mode))))
 		cli_die(EXIT_USAGE, name, "--check: %s: it is not a regular file", peer->path);
-	o->match = peer->player.match;
+	o->match = player->match;
+	o->format = formats[asked->format];
+	o->keep_paths = player->keep_paths;
+	o->environment = peer->environment;
 	/* Without a command standard output is the session's. */
 	o->fd = peer->command ? STDOUT_FILENO : STDERR_FILENO;
 }
@@ -270,25 +177,16 @@ read_recorder(struct asked *asked)
 int
 main(int argc, char **argv)
 {
-	struct asked asked = {
-		.match = -1,
-		.peer = {.limit = MAX_LINE, .grace = GRACE, .player = {.us = ACP_AGENT, .max_pause = UINT64_MAX},
-			.recorder = {.format = "text"}},
-	};
-	int option, status;
-	struct cli_given given = {0};
+	static const struct cli_tool tool = {name, help, options};
+	struct asked asked = {.match = -1, .peer = {.limit = MAX_LINE, .grace = GRACE, .player.max_pause = UINT64_MAX}};
+	struct cli_line line;
+	int status;
 
 	if (proc_stdio() < 0)
 		return EXIT_FAILED;
-	while ((option = cli_next(&cli, argc, argv, &given)) >= 0)
-		read_option(option, &asked);
-	cli_fact(&given, asked.peer.player.on_miss == MISS_NEXT, "--on-miss next");
-	cli_check(&cli, &given, rules);
-	asked.peer.player.normalize = compile(asked.peer.recorder.normalize);
-	asked.peer.player.match = asked.match >= 0 ? (enum match)asked.match
-		: asked.peer.player.us == ACP_AGENT ? MATCH_PARAMS : MATCH_SHAPE;
-	read_operands(argv + optind, &asked.peer);
-	read_recorder(&asked);
+	cli_read(&tool, argc, argv, &asked, &line);
+	cli_check(&line, rules);
+	share_options(&asked, &line);
 	status = peer_run(&asked.peer);
 	select_free(asked.peer.player.range.glob);
 	normalize_free(asked.peer.player.normalize);

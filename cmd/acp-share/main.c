@@ -4,9 +4,7 @@
 #include <unistd.h>
 
 #include "cmd/acp-share/share.h"
-#include "lib/base/cli.h"
 #include "lib/run/proc.h"
-
 
 static const char help[] =
 	"usage: acp-share [OPTION]... [-- COMMAND [ARG]...]\n"
@@ -24,52 +22,27 @@ static const char help[] =
 	"  acp-share -- my-agent --acp         # in the settings of the editor\n"
 	"  acp-tap --attach auto               # in a terminal\n";
 
-enum { OPT_CONTROL = 256, OPT_NAME };
-
-static const struct option options[] = {
-	{"control", required_argument, NULL, OPT_CONTROL},
-	{"name", required_argument, NULL, OPT_NAME},
-	{"list", no_argument, NULL, 'l'},
-	{"format", required_argument, NULL, 'f'},
-	FRAME_LONG_OPTIONS,
-	CLI_LONG_OPTIONS,
+struct command {
+	struct frame_options frame;
+	const char *control, *name;
+	bool list;
+	enum { LIST_TEXT, LIST_JSON } format;
 };
 
-static const struct cli cli = {share_name, help, "+lf:hV", options};
+static const struct cli_option options[] = {
+	{"control", 0, CLI_TEXT(struct command, control)},
+	{"name", 0, CLI_TEXT(struct command, name)},
+	{"list", 'l', CLI_FLAG(struct command, list)},
+	{"format", 'f', CLI_WORD(struct command, format, "text", "json")},
+	{CLI_ROWS(struct command, frame, frame_options)},
+	{0},
+};
 
 static const struct cli_rule rules[] = {
 	{"--list", NULL, "--control|--name|--max-line|--way|--grace|a command"},
 	{"--format", "--list", NULL},
 	{NULL, NULL, NULL},
 };
-
-struct command {
-	struct frame_options frame;
-	const char *control, *name;
-	bool list, json;
-};
-
-static void
-take_option(void *arg, int option, const char *argument)
-{
-	static const char *const formats[] = {"text", "json", NULL};
-	struct command *c = arg;
-
-	switch (option) {
-	case OPT_CONTROL:
-		c->control = argument;
-		break;
-	case OPT_NAME:
-		c->name = argument;
-		break;
-	case 'l':
-		c->list = true;
-		break;
-	case 'f':
-		c->json = cli_word(&cli, option, argument, formats) == 1;
-		break;
-	}
-}
 
 /* Before anything is started: what cannot be shared is refused. */
 static void
@@ -91,14 +64,15 @@ listen_at(struct share *s, const char *where)
 int
 main(int argc, char **argv)
 {
+	static const struct cli_tool tool = {share_name, help, options};
 	struct command c = {.control = "auto", .name = "agent"};
-	struct cli_given given = {0};
+	struct cli_line line;
 	struct share s;
 
-	frame_read(&c.frame, &cli, argc, argv, &given, take_option, &c);
-	cli_check(&cli, &given, rules);
+	frame_read(&c.frame, &tool, argc, argv, &c, &line);
+	cli_check(&line, rules);
 	if (c.list)
-		list_print(c.json);
+		list_print(c.format == LIST_JSON);
 	s = (struct share){.name = c.name, .limit = c.frame.limit};
 	listen_at(&s, c.control);
 	return share_run(&s, &c.frame);

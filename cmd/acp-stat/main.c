@@ -20,45 +20,17 @@ static const char help[] =
 	"      --max-line SIZE   do not read lines of more than SIZE bytes (64M)\n"
 	FRAME_HELP;
 
-enum { OPT_BY = 256, OPT_MERGE, OPT_PASS };
-
-static const struct option options[] = {
-	{"format", required_argument, NULL, 'f'},
-	{"by", required_argument, NULL, OPT_BY},
-	{"merge", no_argument, NULL, OPT_MERGE},
-	{"pass", no_argument, NULL, OPT_PASS},
-	FRAME_LONG_OPTIONS_WATCH,
-	CLI_LONG_OPTIONS,
+static const struct cli_option options[] = {
+	{"format", 'f', CLI_WORD(struct options, format, "text", "tsv", "json", "prom")},
+	{"by", 0, CLI_WORD(struct options, by, "method", "session", "turn", "tool", "agent"), .value = BY_METHOD},
+	{"merge", 0, CLI_FLAG(struct options, merge)},
+	{"pass", 0, CLI_FLAG(struct options, pass)},
+	{CLI_ROWS(struct options, frame, frame_watch_options)},
+	{0},
 };
-
-static const struct cli cli = {tool_name, help, "+o:f:ahV", options};
-
-static void
-take_option(void *arg, int option, const char *argument)
-{
-	static const char *const formats[] = {"text", "tsv", "json", "prom", NULL};
-	static const char *const by[] = {"method", "session", "turn", "tool", "agent", NULL};
-	struct options *o = arg;
-
-	switch (option) {
-	case 'f':
-		o->format = (enum format)cli_word(&cli, option, argument, formats);
-		break;
-	case OPT_BY:
-		o->by = (enum by)(BY_METHOD + cli_word(&cli, option, argument, by));
-		break;
-	case OPT_MERGE:
-		o->merge = true;
-		break;
-	case OPT_PASS:
-		o->pass = true;
-		break;
-	}
-}
 
 static const struct cli_rule rules[] = {
 	{"--hop", "recordings|--attach", NULL},
-	{"--append", "--output", NULL},
 	{"--format prom", NULL, "--append|--by turn"},
 	{"--pass", NULL, "recordings|a command|--attach"},
 	{"--merge", NULL, "a command|--attach|--by|--pass|--hop"},
@@ -68,16 +40,13 @@ static const struct cli_rule rules[] = {
 int
 main(int argc, char **argv)
 {
-	static char dash[] = "-";
-	static char *standard_input[] = {dash, NULL};
+	static const struct cli_tool tool = {tool_name, help, options};
 	struct options o = {.frame = {.reads = true}};
-	struct cli_given given = {0};
+	struct cli_line line;
 
-	frame_read(&o.frame, &cli, argc, argv, &given, take_option, &o);
-	cli_fact(&given, o.format == FORMAT_PROM, "--format prom");
-	cli_fact(&given, o.by == BY_TURN, "--by turn");
-	cli_check(&cli, &given, rules);
-	if (!o.frame.files && (o.merge || (!o.frame.command && !o.frame.attach && !o.frame.transport && !o.pass && !frame_is_wired())))
-		o.frame.files = standard_input;
+	frame_read(&o.frame, &tool, argc, argv, &o, &line);
+	cli_check(&line, rules);
+	if (!o.pass)
+		frame_read_stdin(&o.frame, o.merge);
 	return o.merge ? merge_run(&o) : o.frame.files ? files_run(&o) : stream_run(&o);
 }

@@ -106,7 +106,7 @@ files_run(const struct options *o)
 	struct record r;
 	int status;
 
-	if (tap_open(&f.tap, o, o->format ? o->format : &format_pretty, o->fold != 0) < 0)
+	if (tap_open(&f.tap, o, o->fold != 0) < 0)
 		cli_die(EXIT_FAILED, tap_name, "out of memory");
 	status = out_open(&f.tap.out, tap_name, o->frame.output, o->frame.append, o->frame.files);
 	if (status)

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "cmd/acp-tap/tap.h"
-#include "lib/base/cli.h"
 
 /* One option a line, with its unit and default. The shell completes options and words from it. */
 static const char help[] =
@@ -32,101 +31,47 @@ static const char help[] =
 	"      --max-line SIZE   forward lines of more than SIZE bytes unread (64M)\n"
 	FRAME_HELP;
 
-enum {
-	OPT_START = 256,
-	OPT_UNTIL,
-	OPT_FOLD,
-	OPT_NO_FOLD,
-	OPT_REDACT,
-	OPT_COLOR,
-};
-
-static const struct option options[] = {
-	{"format", required_argument, NULL, 'f'},
-	SELECT_LONG_OPTIONS,
-	{"count", required_argument, NULL, 'c'},
-	{"number", no_argument, NULL, 'n'},
-	{"start", required_argument, NULL, OPT_START},
-	{"until", required_argument, NULL, OPT_UNTIL},
-	{"fold", no_argument, NULL, OPT_FOLD},
-	{"no-fold", no_argument, NULL, OPT_NO_FOLD},
-	{"redact", optional_argument, NULL, OPT_REDACT},
-	{"color", required_argument, NULL, OPT_COLOR},
-	FRAME_LONG_OPTIONS_WATCH,
-	CLI_LONG_OPTIONS,
-};
-
-static const struct cli cli = {tap_name, help, "+o:f:m:w:c:nahV", options};
-
-/* What stands alone. */
 static void
-take_flag(struct options *o, int option)
+take_match(const struct cli_taken *t)
 {
-	switch (option) {
-	case 'n':
-		o->number = true;
-		break;
-	case OPT_FOLD:
-	case OPT_NO_FOLD:
-		o->fold = option == OPT_FOLD;
-		break;
-	}
+	struct options *o = t->at;
+	char *why;
+
+	o->match = t->argument;
+	if (select_glob(o->select, t->argument, &why) < 0)
+		cli_wrong(t, why);
 }
 
-static void
-take_option(void *arg, int option, const char *argument)
-{
-	struct options *o = arg;
-	static const char *const names[] = {"record", "pretty", "full", "raw", "trace", NULL};
-	static const struct format *const formats[] = {&format_record, &format_pretty, &format_full, &format_raw, &format_trace};
-
-	switch (option) {
-	case 'f':
-		o->format = formats[cli_word(&cli, option, argument, names)];
-		break;
-	case 'c':
-		if (cli_count(argument, &o->count) < 0 || o->count == UINT64_MAX)
-			cli_bad(&cli, option, argument, "expected a number");
-		break;
-	case OPT_REDACT:
-		if (argument && strcmp(argument, "text") != 0)
-			cli_bad(&cli, option, argument, "expected text");
-		o->redact = true;
-		o->redact_texts |= argument != NULL;
-		break;
-	case OPT_START:
-	case OPT_UNTIL:
-		if (cli_count(argument, option == OPT_START ? &o->start : &o->until) < 0)
-			cli_bad(&cli, option, argument, "expected the number of a record, from 1");
-		break;
-	case OPT_COLOR:
-		o->color = (enum cli_color)cli_word(&cli, option, argument, cli_colors);
-		break;
-	default:
-		take_flag(o, option);
-		select_read(o->select, &cli, option, argument);
-		if (option == 'm')
-			o->match = argument;
-	}
-}
+static const struct cli_option options[] = {
+	{"format", 'f', CLI_WORD(struct options, format, "record", "pretty", "full", "raw", "trace"), .value = FORMAT_RECORD},
+	{"match", 'm', CLI_TAKE(take_match)},
+	{CLI_ROWS_BEHIND(struct options, select, select_options)},
+	{"count", 'c', CLI_COUNT(struct options, count)},
+	{"number", 'n', CLI_FLAG(struct options, number)},
+	{"start", 0, CLI_COUNT(struct options, start)},
+	{"until", 0, CLI_COUNT(struct options, until)},
+	{"fold", 0, CLI_SET(struct options, fold, 1)},
+	{"no-fold", 0, CLI_SET(struct options, fold, 0)},
+	{"redact", 0, CLI_OPTIONAL_WORD(struct options, redact, "text")},
+	{"color", 0, CLI_WORD(struct options, color, "auto", "always", "never")},
+	{CLI_ROWS(struct options, frame, frame_watch_options)},
+	{0},
+};
 
 static const struct cli_rule rules[] = {
 	{"--hop", "recordings|--attach", NULL},
 	{"--number|--start|--until", "recordings", NULL},
 	{"--number", "--format pretty|--format full", NULL},
 	{"--fold|--no-fold", "--format pretty", NULL},
-	{"--append", "--output", NULL},
 	{NULL, NULL, NULL},
 };
 
 static void
-check(const struct options *o, struct cli_given *given)
+check(struct options *o, const struct cli_line *line)
 {
-	const struct format *format = o->format ? o->format : o->frame.output && !o->frame.files ? &format_record : &format_pretty;
-
-	cli_fact(given, format == &format_pretty, "--format pretty");
-	cli_fact(given, format == &format_full, "--format full");
-	cli_check(&cli, given, rules);
+	if (!o->format)
+		o->format = o->frame.output && !o->frame.files ? FORMAT_RECORD : FORMAT_PRETTY;
+	cli_check(line, rules);
 	if (o->until < o->start)
 		cli_die(EXIT_USAGE, tap_name, "--until comes before --start");
 	if (o->frame.output && strcmp(o->frame.output, "-") == 0)
@@ -138,14 +83,15 @@ check(const struct options *o, struct cli_given *given)
 int
 main(int argc, char **argv)
 {
+	static const struct cli_tool tool = {tap_name, help, options};
 	struct options o = {.count = UINT64_MAX, .until = UINT64_MAX, .fold = -1, .select = select_new(), .frame = {.reads = true}};
+	struct cli_line line;
 	int status;
-	struct cli_given given = {0};
 
 	if (!o.select)
-		cli_refuse(&cli, NULL);
-	frame_read(&o.frame, &cli, argc, argv, &given, take_option, &o);
-	check(&o, &given);
+		cli_no_memory(tap_name);
+	frame_read(&o.frame, &tool, argc, argv, &o, &line);
+	check(&o, &line);
 	if (o.match && !o.frame.files && !o.frame.command && !o.frame.attach && isatty(STDIN_FILENO) && access(o.match, F_OK) == 0)
 		cli_warn(tap_name, "%s is a file: is the pattern of --match missing before it?", o.match);
 	status = o.frame.files ? files_run(&o) : stream_run(&o);

@@ -76,14 +76,11 @@ int
 stream_run(const struct options *o)
 {
 	struct tap t;
-	const struct format *format = o->format;
 	const struct frame_log log = {.path = o->frame.output, .append = o->frame.append, .begin = begin};
 	const struct filter filter = {.name = tap_name, .state = &t, .log = &log, .start = start, .message = message, .event = event, .end = end};
 	int status;
 
-	if (!format)
-		format = o->frame.output ? &format_record : &format_pretty;
-	if (tap_open(&t, o, format, o->fold) < 0)
+	if (tap_open(&t, o, o->fold) < 0)
 		cli_die(EXIT_FAILED, tap_name, "out of memory");
 	status = frame_run(&filter, &o->frame);
 	t.out.log = NULL;

@@ -4,15 +4,18 @@
 
 #include "cmd/acp-tap/pretty.h"
 
+static const struct format *const formats[] = {[FORMAT_RECORD] = &format_record, [FORMAT_PRETTY] = &format_pretty,
+	[FORMAT_FULL] = &format_full, [FORMAT_RAW] = &format_raw, [FORMAT_TRACE] = &format_trace};
+
 int
-tap_open(struct tap *t, const struct options *o, const struct format *format, int fold)
+tap_open(struct tap *t, const struct options *o, int fold)
 {
-	*t = (struct tap){.options = o, .writer = {.format = format, .timed = true}, .left = o->count,
-		.redact.texts = o->redact_texts,
+	*t = (struct tap){.options = o, .writer = {.format = formats[o->format], .timed = true}, .left = o->count,
+		.redact.texts = o->redact == REDACT_TEXTS,
 		.selective = select_is_set(o->select)};
-	if (format != &format_pretty && format != &format_full)
+	if (o->format != FORMAT_PRETTY && o->format != FORMAT_FULL)
 		return 0;
-	t->writer.pretty = pretty_new(&t->out, o->color, format == &format_full ? 0 : fold);
+	t->writer.pretty = pretty_new(&t->out, o->color, o->format == FORMAT_FULL ? 0 : fold);
 	return t->writer.pretty ? 0 : -1;
 }
 

@@ -8,16 +8,18 @@
 #include "lib/run/out.h"
 #include "lib/filter/select.h"
 
+enum format_number { FORMAT_DEFAULT, FORMAT_RECORD, FORMAT_PRETTY, FORMAT_FULL, FORMAT_RAW, FORMAT_TRACE };
+
 /* What the command line says. */
 struct options {
-	const struct format *format; /* NULL: the default */
+	enum format_number format;   /* not the default, once all is read */
 	struct select *select;
 	const char *match;           /* the last of --match */
 	uint64_t count;              /* UINT64_MAX: no limit */
 	bool number;                 /* -n */
 	uint64_t start, until;       /* records; 0, UINT64_MAX: all */
 	int fold;                    /* 1: --fold; 0: --no-fold; -1: the default */
-	bool redact, redact_texts;
+	enum redact_option redact;
 	enum cli_color color;
 	struct frame_options frame;
 };
@@ -33,8 +35,8 @@ struct tap {
 	uint64_t t;         /* time of the last record, in microseconds */
 };
 
-/* Prepares for the format given. 0, or -1 out of memory. */
-int tap_open(struct tap *, const struct options *, const struct format *, int fold);
+/* Prepares for the format. 0, or -1 out of memory. */
+int tap_open(struct tap *, const struct options *, int fold);
 /* Frees everything, and reports what was redacted. */
 void tap_close(struct tap *);
 /* Appends the header of the output to a buffer. 0, or -1 out of memory. */

@@ -23,7 +23,7 @@ meter_open(const struct options *o)
 
 	if (!m)
 		return NULL;
-	if (*o->meter)
+	if (o->meter == METER_TTY)
 		m->fd = cli_terminal();
 	else
 		m->fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);

@@ -33,7 +33,7 @@ struct options {
 	double since, before;    /* seconds since 1970; 0: no limit */
 	const char *prices;
 	bool cache_hour;
-	const char *meter;       /* NULL: none; "" standard error; "tty" */
+	enum { METER_NONE, METER_STDERR, METER_TTY } meter;
 	enum usage_basis basis;
 	bool warned;             /* --warn is given */
 	unsigned warn[LEVELS];   /* yellow from, orange from, red above */

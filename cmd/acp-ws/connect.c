@@ -89,7 +89,7 @@ add_headers(struct client *c, struct lws *wsi, char **at, size_t room)
 	const char *value;
 	int r = 0;
 
-	for (h = c->options->headers; *h && r == 0; h++) {
+	for (h = c->options->headers; h && *h && r == 0; h++) {
 		value = strchr(*h, ':') + 1;
 		text.n = 0;
 		r = buf_add(&text, *h, (size_t)(value - *h)) < 0 || !buf_string(&text) ? -1

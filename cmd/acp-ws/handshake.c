@@ -50,7 +50,7 @@ origin_may(struct lws *wsi, const char *const *origins)
 	char *origin = header(wsi, WSI_TOKEN_ORIGIN);
 	bool may = !origin && lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) <= 0;
 
-	for (; origin && *origins && !may; origins++)
+	for (; origin && origins && *origins && !may; origins++)
 		may = strcasecmp(origin, *origins) == 0;
 	free(origin);
 	return may;

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/acp-ws/ws.h"
-#include "lib/base/cli.h"
+#include "lib/base/cli_line.h"
 #include "lib/run/proc.h"
 
 static const char help[] =
@@ -45,29 +45,6 @@ static const char help[] =
 enum { MAX_LINE = 64 * 1024 * 1024, MOST_LINE = 1 << 30, GRACE = 5 * 1000 * 1000, PING = 30 * 1000 * 1000, CONNECTIONS = 200 };
 enum { DESCRIPTORS = 32, DESCRIPTORS_EACH = 4 }; /* that the server needs, and each connection */
 enum { TOKEN_MOST = 8192 };
-enum { OPT_LISTEN = 256, OPT_PATH, OPT_TOKEN_FILE, OPT_NO_AUTH, OPT_ORIGIN, OPT_MAX_CONNECTIONS, OPT_CONNECT, OPT_HEADER, OPT_CA, OPT_COOKIES,
-	OPT_MAX_LINE, OPT_GRACE, OPT_PING };
-
-static const struct option longs[] = {
-	{"listen", required_argument, NULL, OPT_LISTEN},
-	{"path", required_argument, NULL, OPT_PATH},
-	{"token-file", required_argument, NULL, OPT_TOKEN_FILE},
-	{"no-auth", no_argument, NULL, OPT_NO_AUTH},
-	{"origin", required_argument, NULL, OPT_ORIGIN},
-	{"max-connections", required_argument, NULL, OPT_MAX_CONNECTIONS},
-	{"connect", required_argument, NULL, OPT_CONNECT},
-	{"header", required_argument, NULL, OPT_HEADER},
-	{"ca", required_argument, NULL, OPT_CA},
-	{"cookies", required_argument, NULL, OPT_COOKIES},
-	{"max-line", required_argument, NULL, OPT_MAX_LINE},
-	{"grace", required_argument, NULL, OPT_GRACE},
-	{"ping", required_argument, NULL, OPT_PING},
-	{"verbose", no_argument, NULL, 'v'},
-	CLI_LONG_OPTIONS,
-};
-
-static const struct cli cli = {tool_name, help, "+vhV", longs};
-
 static const struct cli_rule rules[] = {
 	{"--listen", "a command", "--connect"},
 	{"--connect", NULL, "a command"},
@@ -80,27 +57,28 @@ static const struct cli_rule rules[] = {
 
 /* The token: a line of printable text without blanks. */
 static void
-read_token(const char *path, struct buf *token)
+take_token(const struct cli_taken *t)
 {
+	struct buf *token = t->at;
 	char text[TOKEN_MOST + 1];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(t->argument, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text)), i;
 
 	if (n < 0)
-		cli_bad(&cli, OPT_TOKEN_FILE, path, strerror(errno));
+		cli_wrong(t, strerror(errno));
 	close(fd);
 	while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
 		n--;
 	if (n == 0)
-		cli_bad(&cli, OPT_TOKEN_FILE, path, "it holds no token");
+		cli_wrong(t, "it holds no token");
 	if (n > TOKEN_MOST)
-		cli_bad(&cli, OPT_TOKEN_FILE, path, "this is too long for a token");
+		cli_wrong(t, "this is too long for a token");
 	for (i = 0; i < n; i++)
 		if (text[i] <= ' ' || text[i] > '~')
-			cli_bad(&cli, OPT_TOKEN_FILE, path, "a token is one line of printable ASCII without blanks");
+			cli_wrong(t, "a token is one line of printable ASCII without blanks");
 	token->n = 0;
 	if (buf_add(token, text, (size_t)n) < 0 || !buf_string(token))
-		cli_refuse(&cli, NULL);
+		cli_no_memory(tool_name);
 	explicit_bzero(text, sizeof(text));
 }
 
@@ -115,33 +93,35 @@ is_named(const char *header, size_t n, const char *name)
 
 /* A header that is the handshake's own is not for people to set. */
 static void
-check_header(const char *header)
+take_header(const struct cli_taken *t)
 {
 	static const char *const own[] = {"host", "upgrade", "connection", "sec-websocket-", "content-length", "transfer-encoding"};
+	const char *header = t->argument, *p;
 	size_t n = strspn(header, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"), i;
-	const char *p;
 
 	if (n == 0 || header[n] != ':')
-		cli_bad(&cli, OPT_HEADER, header, "expected 'NAME: VALUE'");
+		cli_wrong(t, "expected 'NAME: VALUE'");
 	for (p = header; *p; p++)
 		if ((unsigned char)*p < ' ' && *p != '\t')
-			cli_bad(&cli, OPT_HEADER, header, "a header is one line");
+			cli_wrong(t, "a header is one line");
 	for (i = 0; i < sizeof(own) / sizeof(*own); i++)
 		if (is_named(header, n, own[i]))
-			cli_bad(&cli, OPT_HEADER, header, "the handshake sets this header itself");
+			cli_wrong(t, "the handshake sets this header itself");
+	cli_add(t, t->at);
 }
 
 /* [ADDR:]PORT; ADDR may stand in brackets. The argument is changed. */
 static void
-read_listen(char *text, struct options *o)
+take_listen(const struct cli_taken *t)
 {
-	char *colon = strrchr(text, ':'), *end;
+	struct options *o = t->at;
+	char *text = optarg, *colon = strrchr(text, ':'), *end;
 	long port;
 
 	o->port = colon ? colon + 1 : text;
 	port = strtol(o->port, &end, 10);
 	if (*o->port < '0' || *o->port > '9' || *end || port > 65535 || colon == text)
-		cli_bad(&cli, OPT_LISTEN, text, "expected [ADDR:]PORT, such as 8080 or 127.0.0.1:8080");
+		cli_wrong(t, "expected [ADDR:]PORT, such as 8080 or 127.0.0.1:8080");
 	if (!colon)
 		return;
 	*colon = '\0';
@@ -152,91 +132,28 @@ read_listen(char *text, struct options *o)
 	}
 }
 
+static const struct cli_option options[] = {
+	{"listen", 0, CLI_TAKE(take_listen)},
+	{"path", 0, CLI_TEXT(struct options, path)},
+	{"token-file", 0, CLI_TAKE_AT(take_token, struct buf, struct options, token)},
+	{"no-auth", 0, CLI_MARK},
+	{"origin", 0, CLI_TEXTS(struct options, origins)},
+	{"max-connections", 0, CLI_COUNT(struct options, max_connections), .least = 1},
+	{"connect", 0, CLI_TEXT(struct options, url)},
+	{"header", 0, CLI_TAKE_AT(take_header, const char **, struct options, headers)},
+	{"ca", 0, CLI_TEXT(struct options, ca)},
+	{"cookies", 0, CLI_TEXT(struct options, cookies)},
+	{"max-line", 0, CLI_BYTES(struct options, limit), .most = MOST_LINE, .expected = "at most 1G"},
+	{"grace", 0, CLI_DURATION(struct options, grace)},
+	{"ping", 0, CLI_DURATION(struct options, ping)},
+	{"verbose", 'v', CLI_FLAG(struct options, verbose)},
+	{0},
+};
+
 static bool
 is_loopback(const char *address)
 {
 	return !address || strcmp(address, "localhost") == 0 || strcmp(address, "::1") == 0 || strncmp(address, "127.", 4) == 0;
-}
-
-/* Appends to a list that ends with NULL; what NULL makes one. */
-static void
-append(const char ***list, const char *what)
-{
-	size_t n = 0;
-
-	while (*list && (*list)[n])
-		n++;
-	*list = realloc(*list, (n + 2) * sizeof(**list));
-	if (!*list)
-		cli_refuse(&cli, NULL);
-	(*list)[n] = what;
-	(*list)[n + 1] = NULL;
-}
-
-static void
-read_limit(int option, struct options *o)
-{
-	switch (option) {
-	case OPT_MAX_CONNECTIONS:
-		if (cli_count(optarg, &o->max_connections) < 0 || o->max_connections == 0)
-			cli_bad(&cli, option, optarg, "expected a number, 1 or more");
-		break;
-	case OPT_MAX_LINE:
-		if (cli_bytes(optarg, &o->limit) < 0)
-			cli_bad(&cli, option, optarg, cli_want_bytes);
-		if (o->limit > MOST_LINE)
-			cli_bad(&cli, option, optarg, "at most 1G");
-		break;
-	case OPT_GRACE:
-		if (cli_duration(optarg, &o->grace) < 0)
-			cli_bad(&cli, option, optarg, cli_want_duration);
-		break;
-	case OPT_PING:
-		if (cli_duration(optarg, &o->ping) < 0)
-			cli_bad(&cli, option, optarg, cli_want_duration);
-		break;
-	}
-}
-
-static void
-read_option(int option, struct options *o)
-{
-	switch (option) {
-	case OPT_LISTEN:
-		read_listen(optarg, o);
-		break;
-	case OPT_PATH:
-		o->path = optarg;
-		if (*optarg != '/')
-			cli_bad(&cli, option, optarg, "a path must begin with /");
-		break;
-	case OPT_TOKEN_FILE:
-		read_token(optarg, &o->token);
-		break;
-	case OPT_ORIGIN:
-		append(&o->origins, optarg);
-		break;
-	case OPT_CONNECT:
-		o->url = optarg;
-		break;
-	case OPT_HEADER:
-		check_header(optarg);
-		append(&o->headers, optarg);
-		break;
-	case OPT_CA:
-		o->ca = optarg;
-		if (access(optarg, R_OK) < 0)
-			cli_bad(&cli, option, optarg, strerror(errno));
-		break;
-	case OPT_COOKIES:
-		o->cookies = optarg;
-		break;
-	case 'v':
-		o->verbose = true;
-		break;
-	default:
-		read_limit(option, o);
-	}
 }
 
 /* Reported at the start, not when the last clients connect. */
@@ -254,25 +171,27 @@ check_descriptors(const struct options *o)
 int
 main(int argc, char **argv)
 {
+	static const struct cli_tool tool = {tool_name, help, options};
 	struct options o = {.path = "/acp", .max_connections = CONNECTIONS, .limit = MAX_LINE, .grace = GRACE, .ping = PING};
-	struct cli_given given = {0};
-	int option, status;
+	struct cli_line line;
+	int status;
 
 	if (proc_stdio() < 0)
 		return EXIT_FAILED;
-	append(&o.origins, NULL);
-	append(&o.headers, NULL);
-	while ((option = cli_next(&cli, argc, argv, &given)) >= 0)
-		read_option(option, &o);
-	if (given.dashes && argv[optind])
-		o.command = argv + optind;
-	if (!o.command && argv[optind])
-		cli_die(EXIT_USAGE, tool_name, "%s: a command goes after --", argv[optind]);
+	cli_read(&tool, argc, argv, &o, &line);
+	if (*o.path != '/')
+		cli_die(EXIT_USAGE, tool_name, "--path %s: a path must begin with /", o.path);
+	if (o.ca && access(o.ca, R_OK) < 0)
+		cli_die(EXIT_USAGE, tool_name, "--ca %s: %s", o.ca, strerror(errno));
+	if (line.dashes && line.words[0])
+		o.command = line.words;
+	if (!o.command && line.words[0])
+		cli_die(EXIT_USAGE, tool_name, "%s: a command goes after --", line.words[0]);
 	if (!o.port && !o.url)
 		cli_die(EXIT_USAGE, tool_name, "either --listen or --connect is required; try acp-ws --help");
-	cli_fact(&given, o.command != NULL, "a command");
-	cli_fact(&given, !is_loopback(o.address), "an address other than loopback");
-	cli_check(&cli, &given, rules);
+	cli_note(&line, o.command != NULL, "a command");
+	cli_note(&line, !is_loopback(o.address), "an address other than loopback");
+	cli_check(&line, rules);
 	if (o.port)
 		check_descriptors(&o);
 	status = o.port ? listen_run(&o) : connect_run(&o);

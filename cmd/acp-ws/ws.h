@@ -15,12 +15,12 @@ struct options {
 	const char *address; /* NULL: loopback */
 	const char *port;
 	const char *path;
-	const char **origins; /* NULL-terminated */
+	const char **origins; /* NULL-terminated; or NULL */
 	uint64_t max_connections;
 	char *const *command;
 	/* --connect */
 	const char *url;
-	const char **headers; /* NULL-terminated, "K: V" */
+	const char **headers; /* NULL-terminated, "K: V"; or NULL */
 	const char *ca;
 	const char *cookies; /* file of the cookie jar, or NULL */
 	/* both */

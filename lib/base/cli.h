@@ -2,7 +2,6 @@
 #ifndef CLI_H
 #define CLI_H
 
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,7 +22,6 @@ int cli_probability(const char *text, double *p);          /* 0.1 or 10% */
 extern const char cli_want_bytes[], cli_want_duration[];
 
 enum cli_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
-extern const char *const cli_colors[]; /* their names, for cli_word */
 /* Colour on this descriptor? A terminal, and NO_COLOR is not set, unless it is said. */
 bool cli_wants_color(enum cli_color, int fd);
 
@@ -63,49 +61,5 @@ int cli_not_started(const char *name, const char *command, bool tried, int error
 _Noreturn void cli_die(int status, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Prints text on stdout and exits with 0 (125 where it could not be written). */
 _Noreturn void cli_print(const char *name, const char *text);
-
-/* What a tool's command line may have. */
-struct cli {
-	const char *name;             /* "acp-tap"; "acp-tap: FILE: line 3" for options from a file */
-	const char *help;
-	const char *letters;          /* the short options as getopt_long has them, POSIX order: "+o:hV" */
-	const struct option *options; /* the long ones */
-};
-/* What the long options of every tool end with. */
-#define CLI_LONG_OPTIONS \
-	{"help", no_argument, NULL, 'h'}, \
-	{"version", no_argument, NULL, 'V'}, \
-	{NULL, 0, NULL, 0}
-/* What a command line holds. Zero it to begin. */
-enum { CLI_FACTS = 8 };
-struct cli_given {
-	bool dashes;      /* "--" has ended the options */
-	uint64_t options; /* a bit for each of cli.options, of which there are at most 64 */
-	const char *facts[CLI_FACTS]; /* what else holds: "recordings", "--format prom" */
-	size_t nfacts;
-};
-/*
- * The next option, its argument in optarg; -1 after the last.
- * --help, --version and what is no option of the tool end here.
- */
-int cli_next(const struct cli *, int argc, char **argv, struct cli_given *);
-/* Before the options of another argv, which begins with the name of the program, too. */
-void cli_again(void);
-/* Adds a fact, at most CLI_FACTS of them, where it holds. */
-void cli_fact(struct cli_given *, bool holds, const char *fact);
-/* Combinations that make no sense. Each text is options ("--append") and facts, with | between them. */
-struct cli_rule {
-	const char *what;  /* the rule applies if one of these is given; NULL ends the table */
-	const char *needs; /* one of these must be given, too; or NULL */
-	const char *bars;  /* and none of these may be; or NULL */
-};
-/* Ends with status 2 and a line where a rule is broken. */
-void cli_check(const struct cli *, const struct cli_given *, const struct cli_rule *);
-/* "acp-tap: WHY", exit status 2. why NULL: out of memory, 125. */
-_Noreturn void cli_refuse(const struct cli *, const char *why);
-/* The same with "--grace x: " before it. */
-_Noreturn void cli_bad(const struct cli *, int option, const char *argument, const char *why);
-/* The argument's place in a list of words that ends with NULL; where it is none of them, that is said, with what was expected. */
-int cli_word(const struct cli *, int option, const char *argument, const char *const *words);
 
 #endif

@@ -20,8 +20,7 @@ struct select {
 	bool positive;        /* one of them is not negated */
 	struct jqprog **programs;
 	size_t nprograms;
-	bool has_from;
-	enum acp_side from;
+	enum acp_side from;   /* ACP_UNKNOWN: either */
 	unsigned kinds;       /* a bit for each msg_kind; 0: any */
 	struct choice session;
 	struct buf name[2];   /* a method and an update's kind, as plain text */
@@ -154,20 +153,6 @@ select_where_with(struct select *s, const char *program, const struct jqprog_var
 }
 
 int
-select_from(struct select *s, const char *side, char **why)
-{
-	*why = NULL;
-	if (strcmp(side, acp_side_name(ACP_CLIENT)) == 0)
-		s->from = ACP_CLIENT;
-	else if (strcmp(side, acp_side_name(ACP_AGENT)) == 0)
-		s->from = ACP_AGENT;
-	else
-		return refuse(why, "expected client or agent");
-	s->has_from = true;
-	return 0;
-}
-
-int
 select_kind(struct select *s, const char *kind, char **why)
 {
 	static const char *const names[] = {[MSG_REQUEST] = "request", [MSG_NOTIFICATION] = "notification",
@@ -184,43 +169,52 @@ select_kind(struct select *s, const char *kind, char **why)
 	return refuse(why, "expected request, response or notification");
 }
 
-int
-select_session(struct select *s, const char *id, char **why)
+/* --- the options --- */
+
+static void
+take(const struct cli_taken *t, int (*function)(struct select *, const char *, char **))
 {
-	*why = NULL;
-	s->session.asked = id;
-	return 0;
+	char *why;
+
+	if (function(t->at, t->argument, &why) < 0)
+		cli_wrong(t, why);
 }
 
-static int
-take_option(struct select *s, int option, const char *argument, char **why)
+static void
+take_glob(const struct cli_taken *t)
 {
-	static const struct {
-		int option;
-		int (*take)(struct select *, const char *, char **why);
-	} by[] = {{'m', select_glob}, {'w', select_where}, {SELECT_OPTION_FROM, select_from}, {SELECT_OPTION_KIND, select_kind},
-		{SELECT_OPTION_SESSION, select_session}};
-	size_t i;
-
-	for (i = 0; i < sizeof(by) / sizeof(by[0]); i++)
-		if (by[i].option == option)
-			return by[i].take(s, argument, why) < 0 ? -1 : 1;
-	return 0;
+	take(t, select_glob);
 }
 
-void
-select_read(struct select *s, const struct cli *cli, int option, const char *argument)
+static void
+take_where(const struct cli_taken *t)
 {
-	char *why = NULL;
-
-	if (take_option(s, option, argument, &why) < 0)
-		cli_bad(cli, option, argument, why);
+	take(t, select_where);
 }
+
+static void
+take_kind(const struct cli_taken *t)
+{
+	take(t, select_kind);
+}
+
+const struct cli_option select_session_options[] = {{"session", 0, CLI_TEXT(struct select, session.asked)}, {0}};
+
+const struct cli_option select_options[] = {
+	{"match", 'm', CLI_TAKE(take_glob)},
+	{"where", 'w', CLI_TAKE(take_where)},
+	{"from", 0, CLI_WORD(struct select, from, "client", "agent"), .value = ACP_CLIENT},
+	{"kind", 0, CLI_TAKE(take_kind)},
+	{CLI_HERE(select_session_options)},
+	{0},
+};
+
+/* --- selecting --- */
 
 bool
 select_is_set(const struct select *s)
 {
-	return s->nglobs || s->nprograms || s->has_from || s->kinds || s->session.asked;
+	return s->nglobs || s->nprograms || s->from || s->kinds || s->session.asked;
 }
 
 /* As fnmatch has it: a name ends at its first NUL. */
@@ -306,7 +300,7 @@ bool
 select_match(struct select *s, const struct message *m, char **why)
 {
 	*why = NULL;
-	if (s->has_from && m->from != s->from)
+	if (s->from && m->from != s->from)
 		return false;
 	if (s->kinds && !(s->kinds & 1u << m->msg.kind))
 		return false;
@@ -328,5 +322,5 @@ select_match_other(const struct select *s, enum acp_side from)
 {
 	if (s->positive || s->nprograms || s->kinds || s->session.asked)
 		return false;
-	return !s->has_from || from == s->from;
+	return !s->from || from == s->from;
 }

@@ -2,9 +2,7 @@
 #ifndef SELECT_H
 #define SELECT_H
 
-#include <getopt.h>
-
-#include "lib/base/cli.h"
+#include "lib/base/cli_line.h"
 #include "lib/filter/jqprog.h"
 #include "lib/acp/requests.h"
 
@@ -35,19 +33,9 @@ int select_glob(struct select *, const char *glob, char **why);
 int select_where(struct select *, const char *program, char **why);
 /* The same with more variables, which are constant. */
 int select_where_with(struct select *, const char *program, const struct jqprog_var *constants, size_t nconstants, char **why);
-int select_from(struct select *, const char *side, char **why);
 int select_kind(struct select *, const char *kind, char **why);
-int select_session(struct select *, const char *id, char **why);
-/* The entries for getopt_long, and what it returns for them beside 'm' and 'w'. */
-enum { SELECT_OPTION_FROM = 0x20000, SELECT_OPTION_KIND, SELECT_OPTION_SESSION };
-#define SELECT_LONG_OPTIONS \
-	{"match", required_argument, NULL, 'm'}, \
-	{"where", required_argument, NULL, 'w'}, \
-	{"from", required_argument, NULL, SELECT_OPTION_FROM}, \
-	{"kind", required_argument, NULL, SELECT_OPTION_KIND}, \
-	{"session", required_argument, NULL, SELECT_OPTION_SESSION}
-/* Takes it if it is one of these. For cmd only: ends the process where the argument is no good. */
-void select_read(struct select *, const struct cli *, int option, const char *argument);
+/* The options, for CLI_ROWS_BEHIND; among them --from, and --session (choice.h), which also stands alone. */
+extern const struct cli_option select_options[], select_session_options[];
 /* Does it select anything less than everything? */
 bool select_is_set(const struct select *);
 /*

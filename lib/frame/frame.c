@@ -51,12 +51,15 @@ make_loop(struct frame *f)
 static const struct transport *
 choose(const struct frame_options *o)
 {
+	static const struct transport *const named[] = {[FRAME_PIPE] = &transport_pipe, [FRAME_LINK] = &transport_link,
+		[FRAME_PROXY] = &transport_proxy};
+
 	if (o->attach)
 		return &transport_attach;
 	if (o->command)
 		return &transport_wrap;
-	if (o->transport)
-		return o->transport;
+	if (o->way)
+		return named[o->way];
 	return link_is_offered() ? &transport_link : &transport_undecided;
 }
 

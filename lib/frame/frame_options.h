@@ -2,12 +2,10 @@
 #ifndef FRAME_OPTIONS_H
 #define FRAME_OPTIONS_H
 
-#include <getopt.h>
-
-#include "lib/base/cli.h"
+#include "lib/base/cli_line.h"
 #include "lib/frame/frame.h"
 
-struct transport;
+enum frame_way { FRAME_DETECTED, FRAME_PIPE, FRAME_LINK, FRAME_PROXY };
 
 /* What the command line says. */
 struct frame_options {
@@ -15,7 +13,7 @@ struct frame_options {
 	char **files;            /* the recordings, NULL-terminated; or NULL: a stream */
 	const char *output;      /* --output, or NULL */
 	bool append;             /* --append */
-	const struct transport *transport; /* --way, or NULL */
+	enum frame_way way;      /* --way */
 	const char *attach;      /* --attach: a socket, or "auto"; or NULL */
 	const char *hop;         /* --hop: which one of those that the chain relays: a number or a name; or NULL */
 	char *const *command;    /* after --, or NULL */
@@ -23,31 +21,13 @@ struct frame_options {
 	uint64_t grace;          /* --grace, us */
 	bool clean;              /* --clean: noise to stderr instead of on */
 	const int *signals;      /* signals for FRAME_SIGNAL besides SIGUSR1 with a log, 0 at the end; or NULL */
-	const char *of_stream;   /* the last of these options that was given and that only a stream has a use for, or NULL */
 };
 
 /* --max-line and --grace where they are not given. */
 enum { FRAME_LIMIT = 64 * 1024 * 1024, FRAME_GRACE = 5 * 1000 * 1000 };
 
-/* The entries for getopt_long, and what it returns for them. A tool for which noise can go on has --clean too. */
-enum { FRAME_OPTION_MAX_LINE = 0x10000, FRAME_OPTION_WAY, FRAME_OPTION_GRACE, FRAME_OPTION_CLEAN, FRAME_OPTION_ATTACH,
-	FRAME_OPTION_HOP };
-#define FRAME_LONG_OPTIONS \
-	{"max-line", required_argument, NULL, FRAME_OPTION_MAX_LINE}, \
-	{"way", required_argument, NULL, FRAME_OPTION_WAY}, \
-	{"grace", required_argument, NULL, FRAME_OPTION_GRACE}
-#define FRAME_LONG_OPTION_CLEAN {"clean", no_argument, NULL, FRAME_OPTION_CLEAN}
-/* And one that can watch a chain that runs, or send to it, these. --hop is also for recordings. */
-#define FRAME_LONG_OPTIONS_ATTACH \
-	{"attach", required_argument, NULL, FRAME_OPTION_ATTACH}, \
-	{"hop", required_argument, NULL, FRAME_OPTION_HOP}
-/* All that one has which watches a stream, or reads recordings, and writes what it finds. */
-#define FRAME_LONG_OPTIONS_WATCH \
-	{"output", required_argument, NULL, 'o'}, \
-	{"append", no_argument, NULL, 'a'}, \
-	FRAME_LONG_OPTIONS_ATTACH, \
-	FRAME_LONG_OPTION_CLEAN, \
-	FRAME_LONG_OPTIONS
+/* The options of every filter; and of one that watches a stream, or reads recordings, and writes what it finds. */
+extern const struct cli_option frame_options[], frame_watch_options[];
 /* What --help prints for --attach, --hop and --clean; and for --way, --grace, --help and --version. */
 #define FRAME_HELP_WATCH \
 	"      --attach SOCKET|auto  watch a running stream; see acp-share\n" \
@@ -61,20 +41,11 @@ enum { FRAME_OPTION_MAX_LINE = 0x10000, FRAME_OPTION_WAY, FRAME_OPTION_GRACE, FR
 	"  -V, --version         print the version\n"
 
 /*
- * For cmd only, as it ends the process where the command line makes no sense: reads all of it. take sees each option first, of
- * which the shared ones are taken here. Notes the facts "recordings" and "a command".
+ * For cmd only, as it ends the process where the command line makes no sense: reads all of it, the options of `into`, of which these
+ * are a part, and the words behind them: recordings, if the tool reads any, or a command. Notes the facts "recordings" and "a command".
  */
-void frame_read(struct frame_options *, const struct cli *, int argc, char **argv, struct cli_given *,
-	void (*take)(void *, int option, const char *argument), void *arg);
-/* 1: it is one of these, and taken; 0: it is none; -1: *why says what was expected instead of the argument. */
-int frame_option(struct frame_options *, int option, const char *argument, const char **why);
-/*
- * The words behind the options: files, or behind "--" a command. dashes: "--" has ended the options. *files:
- * NULL-terminated, or NULL; files NULL: the tool reads none. 0; -1 where the words, or the options with them, make
- * no sense, and *why says so (the caller frees it; NULL when out of memory).
- */
-int frame_words(struct frame_options *, char **words, bool dashes, char ***files, char **why);
-/* Is this process a link of a chain, or a proxy: is standard input half of a stream, not all there is to read? */
-bool frame_is_wired(void);
+void frame_read(struct frame_options *, const struct cli_tool *, int argc, char **argv, void *into, struct cli_line *);
+/* Where nothing is named that is read, and this process is no part of a chain either (or always): standard input is a recording. */
+void frame_read_stdin(struct frame_options *, bool always);
 
 #endif

@@ -206,5 +206,7 @@ int line_put(struct frame *, enum acp_direction, struct block *, struct slice te
 /* plain.c */
 /* Are descriptors 6 and 7 a link? */
 bool link_is_offered(void);
+/* Is this process a link of a chain, or a proxy: is standard input half of a stream, not all there is to read? */
+bool frame_is_wired(void);
 
 #endif

@@ -13,6 +13,9 @@ enum redact_kind { REDACT_NAME, REDACT_ENVIRONMENT, REDACT_ARGUMENT, REDACT_URL,
 /* JSON in a string in JSON: so many strings deep it is read. */
 enum { REDACT_NEST = 4 };
 
+/* --redact[=text]; of the latter all texts are left out, too. */
+enum redact_option { REDACT_NOTHING, REDACT_SECRETS, REDACT_TEXTS };
+
 /* Zero it to begin. */
 struct redact {
 	bool texts; /* all texts are left out, too */

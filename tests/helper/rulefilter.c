@@ -321,7 +321,8 @@ main(int argc, char **argv)
 	struct filter filter = {.name = "rulefilter", .state = &r, .start = start, .message = message, .response = answer,
 		.event = event, .end = end};
 	struct frame_options o = {.limit = FRAME_LIMIT, .grace = FRAME_GRACE, .clean = getenv("FILTER_CLEAN") != NULL};
-	const char *needs = getenv("FILTER_NEEDS"), *limit = getenv("FILTER_LIMIT"), *grace = getenv("FILTER_GRACE"), *why;
+	const char *needs = getenv("FILTER_NEEDS"), *limit = getenv("FILTER_LIMIT"), *grace = getenv("FILTER_GRACE");
+	const char *way = getenv("FILTER_WAY");
 	int i, status;
 
 	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -338,8 +339,8 @@ main(int argc, char **argv)
 		filter.needs = FILTER_SENDS;
 	o.attach = getenv("FILTER_ATTACH");
 	o.hop = getenv("FILTER_HOP");
-	if (getenv("FILTER_WAY"))
-		frame_option(&o, FRAME_OPTION_WAY, getenv("FILTER_WAY"), &why);
+	if (way)
+		o.way = strcmp(way, "pipe") == 0 ? FRAME_PIPE : strcmp(way, "link") == 0 ? FRAME_LINK : FRAME_PROXY;
 	if (limit && cli_bytes(limit, &o.limit) < 0)
 		return 2;
 	if (grace && cli_duration(grace, &o.grace) < 0)

@@ -51,6 +51,17 @@ show(void *arg, const struct message *m)
 	}
 }
 
+static bool
+given(struct select *s, char *option, char *argument)
+{
+	const struct cli_tool tool = {"select", NULL, select_options};
+	char *words[] = {option, option, argument, NULL};
+	struct cli_line line;
+
+	cli_read(&tool, 3, words, s, &line);
+	return !line.words[0];
+}
+
 /* Takes over s. */
 static struct picked
 choose(struct select *s)
@@ -182,24 +193,23 @@ static void
 test_sides_and_sessions(void)
 {
 	struct select *s = select_new();
-	char *why;
 
-	CHECK(select_from(s, "client", &why) == 0 && select_is_set(s));
+	CHECK(given(s, "--from", "client") && select_is_set(s));
 	CHECK(select_match_other(s, ACP_CLIENT) && !select_match_other(s, ACP_AGENT));
 	CHECK(!select_match_other(s, ACP_UNKNOWN));
 	CHECK_STR(choose(s).letters, "acgjk");
 	s = select_new();
-	CHECK(select_from(s, "client", &why) == 0 && select_from(s, "agent", &why) == 0);
+	CHECK(given(s, "--from", "client") && given(s, "--from", "agent"));
 	CHECK_STR(choose(s).letters, "bdefhi");
 	s = select_new();
-	CHECK(select_session(s, "s1", &why) == 0 && select_is_set(s));
+	CHECK(given(s, "--session", "s1") && select_is_set(s));
 	CHECK(!select_match_other(s, ACP_CLIENT));
 	CHECK_STR(choose(s).letters, "cdehj");
 	s = select_new();
-	CHECK(select_session(s, "s2", &why) == 0);
+	CHECK(given(s, "--session", "s2"));
 	CHECK_STR(choose(s).letters, "fg");
 	s = select_new();
-	CHECK(select_session(s, "s3", &why) == 0);
+	CHECK(given(s, "--session", "s3"));
 	CHECK_STR(choose(s).letters, "");
 }
 
@@ -256,7 +266,7 @@ test_all_that_is_given_counts(void)
 	char *why;
 
 	CHECK(select_glob(s, "session/*", &why) == 0 && select_glob(s, "!*_chunk", &why) == 0);
-	CHECK(select_from(s, "agent", &why) == 0 && select_session(s, "s1", &why) == 0);
+	CHECK(given(s, "--from", "agent") && given(s, "--session", "s1"));
 	CHECK_STR(choose(s).letters, "eh");
 	s = select_new();
 	CHECK(select_where(s, "$session == \"s1\"", &why) == 0 && select_where(s, ".id", &why) == 0);
@@ -278,9 +288,6 @@ test_what_is_no_good_is_refused(void)
 	CHECK_STR(why, "an empty pattern");
 	free(why);
 	CHECK(select_glob(s, "!", &why) == -1);
-	free(why);
-	CHECK(select_from(s, "agents", &why) == -1);
-	CHECK_STR(why, "expected client or agent");
 	free(why);
 	CHECK(select_where(s, ". |", &why) == -1 && strstr(why, "syntax error"));
 	free(why);

@@ -1,0 +1,371 @@
+#include "lib/base/cli_line.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What getopt_long returns for a long option is this and its place in cli_line.known. */
+enum { LONG = 256 };
+
+/* --- errors --- */
+
+void
+cli_wrong(const struct cli_taken *t, const char *why)
+{
+	if (!why)
+		cli_no_memory(t->tool->name);
+	cli_die(EXIT_USAGE, t->tool->name, "--%s %s: %s", t->option->name, t->argument, why);
+}
+
+void
+cli_no_memory(const char *name)
+{
+	cli_die(EXIT_FAILED, name, "out of memory");
+}
+
+void *
+cli_grow(const char *name, void *array, size_t n, size_t size)
+{
+	void *more = reallocarray(array, n + 1, size);
+
+	if (!more)
+		cli_no_memory(name);
+	return more;
+}
+
+/* --- what every tool has --- */
+
+static void
+print_help(const struct cli_taken *t)
+{
+	cli_print(t->tool->name, t->tool->help);
+}
+
+static void
+print_version(const struct cli_taken *t)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s " VERSION "\n", t->tool->name);
+	cli_print(t->tool->name, text);
+}
+
+static const struct cli_option of_all[] = {{"help", 'h', CLI_CALL(print_help)}, {"version", 'V', CLI_CALL(print_version)}, {0}};
+
+/* --- values --- */
+
+static void
+take_word(const struct cli_taken *t, int *number)
+{
+	const char *const *words = t->option->words;
+	char expected[256];
+	int i, n;
+
+	for (i = 0; words[i]; i++) {
+		if (strcmp(t->argument, words[i]) == 0) {
+			*number = t->option->value + i;
+			return;
+		}
+	}
+	n = snprintf(expected, sizeof(expected), "expected %s", words[0]);
+	for (i = 1; words[i] && n < (int)sizeof(expected); i++)
+		n += snprintf(expected + n, sizeof(expected) - (size_t)n, "%s%s", words[i + 1] ? ", " : " or ", words[i]);
+	cli_wrong(t, expected);
+}
+
+static void
+take_count(const struct cli_taken *t, uint64_t *count)
+{
+	const struct cli_option *o = t->option;
+	char expected[128] = "expected a whole number";
+
+	if (cli_count(t->argument, count) == 0 && *count >= o->least && (!o->most || *count <= o->most))
+		return;
+	if (o->most)
+		snprintf(expected, sizeof(expected), "expected a number from %" PRIu64 " to %" PRIu64, o->least, o->most);
+	else if (o->least)
+		snprintf(expected, sizeof(expected), "expected a number, at least %" PRIu64, o->least);
+	cli_wrong(t, o->expected ? o->expected : expected);
+}
+
+static void
+take_text(const struct cli_taken *t, const char **text)
+{
+	if (t->option->expected && !*t->argument)
+		cli_wrong(t, t->option->expected);
+	*text = t->argument;
+}
+
+void
+cli_add(const struct cli_taken *t, const char ***list)
+{
+	size_t n = 0;
+
+	while (*list && (*list)[n])
+		n++;
+	*list = cli_grow(t->tool->name, *list, n + 1, sizeof(**list));
+	(*list)[n] = t->argument;
+	(*list)[n + 1] = NULL;
+}
+
+static void
+take(const struct cli_taken *t)
+{
+	const struct cli_option *o = t->option;
+	void *at = t->at;
+
+	switch (o->kind) {
+	case CLI_KIND_MARK:
+		break;
+	case CLI_KIND_FLAG:
+		*(bool *)at = true;
+		break;
+	case CLI_KIND_SET:
+		*(int *)at = o->value;
+		break;
+	case CLI_KIND_TEXT:
+		take_text(t, at);
+		break;
+	case CLI_KIND_TEXTS:
+		cli_add(t, at);
+		break;
+	case CLI_KIND_BYTES:
+		if (cli_bytes(t->argument, at) < 0)
+			cli_wrong(t, cli_want_bytes);
+		if (o->most && *(size_t *)at > o->most)
+			cli_wrong(t, o->expected);
+		break;
+	case CLI_KIND_COUNT:
+		take_count(t, at);
+		break;
+	case CLI_KIND_DURATION:
+		if (cli_duration(t->argument, at) < 0 || *(uint64_t *)at < o->least)
+			cli_wrong(t, cli_want_duration);
+		break;
+	case CLI_KIND_OPTIONAL:
+		if (t->argument)
+			take_word(t, at);
+		else
+			*(int *)at = o->value - 1;
+		break;
+	case CLI_KIND_WORD:
+		take_word(t, at);
+		break;
+	default:
+		o->take(t);
+	}
+}
+
+/* --- the table --- */
+
+/* The option of that name or that letter or number. NULL: there is none. */
+static const struct cli_known *
+find_name(const struct cli_line *line, struct slice name)
+{
+	for (const struct cli_known *k = line->known; k < line->known + line->n; k++)
+		if (slice_is(name, k->option->name))
+			return k;
+	return NULL;
+}
+
+static struct cli_known *
+find(struct cli_line *line, int option)
+{
+	struct cli_known *k;
+
+	if (option >= LONG)
+		return &line->known[option - LONG];
+	for (k = line->known; k < line->known + line->n; k++)
+		if (option && k->option->letter == option)
+			return k;
+	return NULL;
+}
+
+static void
+know(struct cli_line *line, const struct cli_option *o, void *into)
+{
+	void *at;
+
+	for (; o->kind != CLI_KIND_END; o++) {
+		at = (char *)into + o->at;
+		if (o->kind == CLI_KIND_ROWS_BEHIND)
+			memcpy(&at, at, sizeof(at));
+		if (o->kind >= CLI_KIND_ROWS)
+			know(line, o->rows, at);
+		else if (line->n < CLI_OPTIONS && !find_name(line, slice_of(o->name)))
+			line->known[line->n++] = (struct cli_known){o, into, false};
+	}
+}
+
+/* Their form for getopt_long, in POSIX order. */
+static void
+list(const struct cli_line *line, struct option *longs, char *letters)
+{
+	const struct cli_option *o;
+	int argument;
+
+	*letters++ = '+';
+	for (size_t i = 0; i < line->n; i++) {
+		o = line->known[i].option;
+		argument = o->kind < CLI_KIND_OPTIONAL ? no_argument : o->kind == CLI_KIND_OPTIONAL ? optional_argument : required_argument;
+		longs[i] = (struct option){o->name, argument, NULL, LONG + (int)i};
+		if (o->letter)
+			*letters++ = o->letter;
+		if (o->letter && argument == required_argument)
+			*letters++ = ':';
+	}
+	*letters = '\0';
+}
+
+/* In place of getopt's own messages, which would print the word as it is. */
+_Noreturn static void
+refuse(struct cli_line *line, const char *word)
+{
+	const char *name = line->tool->name;
+	const struct cli_known *k = find(line, optopt);
+	int n = (int)strcspn(word, "="), same = 0, tool = (int)strcspn(name, ":");
+
+	if (k)
+		cli_die(EXIT_USAGE, name, "--%s %s; try %.*s --help", k->option->name,
+			k->option->kind < CLI_KIND_OPTIONAL ? "takes no argument" : "needs an argument", tool, name);
+	if (optopt)
+		cli_die(EXIT_USAGE, name, "-%c: no such option; try %.*s --help", (char)optopt, tool, name);
+	for (k = line->known; k < line->known + line->n; k++)
+		same += n > 2 && strncmp(k->option->name, word + 2, (size_t)n - 2) == 0;
+	cli_die(EXIT_USAGE, name, "%.*s: %s; try %.*s --help", n, word, same ? "short for more than one option" : "no such option",
+		tool, name);
+}
+
+/* Another argv may have been read before. */
+static void
+begin(void)
+{
+	/* glibc and musl begin anew at 0, the BSDs where optreset is set. */
+#ifdef __linux__
+	optind = 0;
+#else
+	optreset = 1;
+	optind = 1;
+#endif
+	opterr = 0;
+}
+
+void
+cli_read(const struct cli_tool *tool, int argc, char **argv, void *into, struct cli_line *line)
+{
+	struct option longs[CLI_OPTIONS + 1] = {0};
+	char letters[2 * CLI_OPTIONS + 2];
+	struct cli_known *k;
+	int option, before = 1;
+
+	*line = (struct cli_line){.tool = tool};
+	know(line, tool->options, into);
+	if (tool->help)
+		know(line, of_all, into);
+	list(line, longs, letters);
+	begin();
+	while ((option = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+		if (option == '?')
+			refuse(line, argv[optind - 1]);
+		k = find(line, option);
+		k->given = true;
+		take(&(struct cli_taken){tool, k->option, optarg, (char *)k->into + k->option->at});
+		before = optind;
+	}
+	/* Only a -- that ends the options is stepped over without being one. */
+	line->dashes = optind > before;
+	line->words = argv + optind;
+}
+
+/* --- combinations --- */
+
+void
+cli_note(struct cli_line *line, bool holds, const char *fact)
+{
+	if (holds && line->nfacts < CLI_FACTS)
+		line->facts[line->nfacts++] = fact;
+}
+
+/* Is this the option's word? */
+static bool
+is_word(const struct cli_known *k, struct slice word)
+{
+	const char *const *words = k->option->words;
+	int number;
+
+	memcpy(&number, (char *)k->into + k->option->at, sizeof(number));
+	for (int i = 0; words && words[i]; i++)
+		if (slice_is(word, words[i]))
+			return number == k->option->value + i;
+	return false;
+}
+
+static bool
+has(const struct cli_line *line, struct slice what)
+{
+	struct slice name = slice(what.p, 0);
+	const struct cli_known *k;
+
+	while (name.n < what.n && name.p[name.n] != ' ')
+		name.n++;
+	k = name.n > 2 ? find_name(line, slice(name.p + 2, name.n - 2)) : NULL;
+	if (k)
+		return name.n == what.n ? k->given : is_word(k, slice(name.p + name.n + 1, what.n - name.n - 1));
+	for (size_t i = 0; i < line->nfacts; i++)
+		if (slice_is(what, line->facts[i]))
+			return true;
+	return false;
+}
+
+bool
+cli_has(const struct cli_line *line, const char *what)
+{
+	return has(line, slice_of(what));
+}
+
+/* The first of several that is given; p NULL: none. */
+static struct slice
+first_given(const struct cli_line *line, const char *names)
+{
+	struct slice name;
+
+	for (; names && *names; names += name.n + (names[name.n] == '|')) {
+		name = slice(names, strcspn(names, "|"));
+		if (has(line, name))
+			return name;
+	}
+	return slice(NULL, 0);
+}
+
+/* "--edit or --edit-file", in text. */
+static const char *
+alternatives(const char *names, char *text, size_t size)
+{
+	size_t n = 0;
+
+	for (; *names && n < size; names++)
+		n += (size_t)snprintf(text + n, size - n, *names == '|' ? " or " : "%c", *names);
+	return text;
+}
+
+void
+cli_check(const struct cli_line *line, const struct cli_rule *rule)
+{
+	const char *name = line->tool->name;
+	struct slice what, barred;
+	char text[256];
+
+	for (; rule->what; rule++) {
+		what = first_given(line, rule->what);
+		if (!what.p)
+			continue;
+		if (rule->needs && !first_given(line, rule->needs).p)
+			cli_die(EXIT_USAGE, name, "%.*s requires %s", (int)what.n, what.p, alternatives(rule->needs, text, sizeof(text)));
+		barred = first_given(line, rule->bars);
+		if (barred.p)
+			cli_die(EXIT_USAGE, name, "%.*s does not go with %.*s", (int)what.n, what.p, (int)barred.n, barred.p);
+	}
+}
