@@ -91,32 +91,21 @@ damage_noise(const struct chance *c)
 enum { ID_LEAST = 1000 * 1000 * 1000 };
 
 int
-damage_id(const struct chance *c, struct slice id, struct buf *to)
+damage_id(const struct chance *c, enum fault fault, struct slice id, struct buf *to)
 {
-	uint64_t is = ID_LEAST + chance_below(c, FAULT_WRONG_ID, 1, ID_LEAST), was;
-
-	if (json_type(id) != JSON_NUMBER)
-		return buf_printf(to, "\"acp-fault-%" PRIu64 "\"", is);
-	return buf_printf(to, "%" PRIu64, json_u64(id, &was) && was == is ? is + 1 : is);
-}
-
-int
-damage_id_type(const struct chance *c, struct slice id, struct buf *to)
-{
+	bool string = json_type(id) == JSON_STRING;
+	struct slice inside = string ? slice(id.p + 1, id.n - 2) : id;
 	struct json_error error;
-	struct slice inside;
-	uint64_t n;
+	uint64_t is, was;
 
-	if (json_type(id) != JSON_STRING)
+	if (fault == FAULT_STALE_SESSION)
+		return buf_printf(to, "\"stale-%08" PRIx32 "\"", (uint32_t)chance_below(c, fault, 1, UINT32_MAX));
+	if (fault == FAULT_ID_TYPE && !string)
 		return buf_printf(to, "\"%.*s\"", (int)id.n, id.p);
-	inside = slice(id.p + 1, id.n - 2);
-	if (json_scan(inside, 1, NULL, 0, NULL, &error) == JSON_NUMBER && json_u64(inside, &n))
+	if (fault == FAULT_ID_TYPE && json_scan(inside, 1, NULL, 0, NULL, &error) == JSON_NUMBER && json_u64(inside, &was))
 		return buf_add_slice(to, inside);
-	return buf_printf(to, "%" PRIu64, ID_LEAST + chance_below(c, FAULT_ID_TYPE, 1, ID_LEAST));
-}
-
-int
-damage_session(const struct chance *c, struct buf *to)
-{
-	return buf_printf(to, "\"stale-%08" PRIx32 "\"", (uint32_t)chance_below(c, FAULT_STALE_SESSION, 1, UINT32_MAX));
+	is = ID_LEAST + chance_below(c, fault, 1, ID_LEAST);
+	if (fault == FAULT_WRONG_ID && json_type(id) != JSON_NUMBER)
+		return buf_printf(to, "\"acp-fault-%" PRIu64 "\"", is);
+	return buf_printf(to, "%" PRIu64, fault == FAULT_WRONG_ID && json_u64(id, &was) && was == is ? is + 1 : is);
 }

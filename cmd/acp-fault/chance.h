@@ -58,12 +58,9 @@ size_t damage_cut(const struct chance *, enum fault, size_t n);
 /* Returns a line that is not a message, such as agents print, without its newline; a static text. */
 struct slice damage_noise(const struct chance *);
 /*
- * Append an id (JSON text) that replaces `id`: damage_id one of the same type; damage_id_type one of another type, with the same
- * digits if it has only digits. Return 0, or -1 when out of memory.
+ * Appends an id (JSON text) that replaces `id`: of the same type (FAULT_WRONG_ID); of another type, with the same digits if it has
+ * only digits (FAULT_ID_TYPE); of a session that does not exist (FAULT_STALE_SESSION). Returns 0, or -1 when out of memory.
  */
-int damage_id(const struct chance *, struct slice id, struct buf *to);
-int damage_id_type(const struct chance *, struct slice id, struct buf *to);
-/* Appends the id (JSON text) of a session that does not exist. Returns 0, or -1 when out of memory. */
-int damage_session(const struct chance *, struct buf *to);
+int damage_id(const struct chance *, enum fault, struct slice id, struct buf *to);
 
 #endif

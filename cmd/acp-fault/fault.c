@@ -30,30 +30,6 @@ is_dead(const struct fault_state *x)
 
 /* --- which faults hit a message --- */
 
-static int
-copy(struct buf *to, struct slice from, struct slice *is)
-{
-	to->n = 0;
-	*is = slice(NULL, 0);
-	if (!from.p)
-		return 0;
-	if (buf_add_slice(to, from) < 0)
-		return -1;
-	*is = buf_slice(to);
-	return 0;
-}
-
-static int
-name(struct named *n, const struct message *s, uint64_t number)
-{
-	n->subject.from = s->from;
-	n->subject.t = s->t;
-	n->subject.n = number;
-	if (copy(&n->method, message_method(s), &n->subject.method) < 0)
-		return -1;
-	return copy(&n->id, s->msg.id, &n->subject.id);
-}
-
 static enum verdict
 message(void *state, struct frame *f, enum acp_direction dir, const struct message *s)
 {
@@ -72,7 +48,10 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 		return VERDICT_PASS;
 	for (i = 0; i < x->options->nrules; i++)
 		match_rule(x, &x->options->rules[i], dir, s);
-	return t->hit && name(&t->now, s, t->n) < 0 ? fail_no_memory(x) : VERDICT_PASS;
+	t->id.n = 0;
+	if (t->hit && (buf_add_slice(&t->id, s->msg.id) < 0 || report_begin(&t->about, x, s->from, t->n, s) < 0))
+		return fail_no_memory(x);
+	return VERDICT_PASS;
 }
 
 /* --- what waits --- */
@@ -81,14 +60,12 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 static void
 send_waiting(struct fault_state *x, struct track *t, uint64_t passed_by, bool lost)
 {
-	const struct subject *first = &t->waiting_name.subject;
-
 	if (!t->waiting.first)
 		return;
 	if (passed_by)
-		report_add(x->report, first, t->waiting_rule, t->waiting_fault, ",\"behind\":%" PRIu64, passed_by);
+		report_add(x->report, &t->waiting_about, t->waiting_rule, t->waiting_fault, ",\"behind\":%" PRIu64, passed_by);
 	else
-		report_add(x->report, first, t->waiting_rule, t->waiting_fault, ",\"behind\":null%s", lost ? ",\"lost\":true" : "");
+		report_add(x->report, &t->waiting_about, t->waiting_rule, t->waiting_fault, ",\"behind\":null%s", lost ? ",\"lost\":true" : "");
 	while (t->waiting.first)
 		queue_add(&t->queue, queue_take(&t->waiting));
 }
@@ -227,10 +204,10 @@ static void
 begin_to_wait(struct work *w)
 {
 	struct track *t = w->track;
-	struct named name = t->waiting_name;
+	struct buf about = t->waiting_about;
 
-	t->waiting_name = t->now;
-	t->now = name;
+	t->waiting_about = t->about;
+	t->about = about;
 	t->waiting_fault = w->waits;
 	t->waiting_rule = t->hits[w->waits];
 	t->waiting_until = frame_now(w->x->frame) + t->waiting_rule->of[w->waits].us;
@@ -279,7 +256,7 @@ apply_faults(struct work *w, struct rule *const *rules)
 		w->rule = rules[k->fault];
 		if (!w->rule || (w->dropped && !(k->flags & KIND_COUNTS)))
 			continue;
-		w->chance = match_chance(w->x, w->rule, w->dir, w->subject.n);
+		w->chance = match_chance(w->x, w->rule, w->dir, w->track->n);
 		if (k->act(w) < 0)
 			break;
 	}
@@ -318,7 +295,7 @@ static enum verdict
 apply_to_line(struct fault_state *x, enum acp_direction dir, const struct outgoing_line *l)
 {
 	struct track *t = &x->tracks[dir];
-	struct work w = {.x = x, .dir = dir, .track = t, .line = l, .subject = t->now.subject,
+	struct work w = {.x = x, .dir = dir, .track = t, .line = l, .about = &t->about,
 		.message_at = (size_t)(l->message.p - l->text.p), .message_n = l->message.n, .waits = FAULTS};
 
 	if (apply_faults(&w, t->hits) < 0)
@@ -329,11 +306,12 @@ apply_to_line(struct fault_state *x, enum acp_direction dir, const struct outgoi
 /* --- what happens at a time, to no message --- */
 
 static void
-apply_timed_direction(struct fault_state *x, struct rule *r, enum acp_direction dir)
+apply_timed_direction(struct fault_state *x, struct rule *r, enum acp_direction dir, enum acp_side from)
 {
 	struct track *t = &x->tracks[dir];
 	struct rule *rules[FAULTS] = {NULL};
-	struct work w = {.x = x, .dir = dir, .track = t, .waits = FAULTS};
+	SCOPED struct buf about = {0};
+	struct work w = {.x = x, .dir = dir, .track = t, .about = &about, .waits = FAULTS};
 	const struct fault_kind *k;
 	bool any = false;
 	size_t i;
@@ -347,11 +325,8 @@ apply_timed_direction(struct fault_state *x, struct rule *r, enum acp_direction 
 	}
 	if (!any)
 		return;
-	w.subject = (struct subject){.from = dir == ACP_UP ? ACP_AGENT : ACP_CLIENT, .t = frame_now(x->frame), .n = t->n, .no_message = true};
-	if (frame_is_one_way(x->frame))
-		w.subject.from = ACP_UNKNOWN;
 	rule_hit(r, frame_now(x->frame));
-	if (apply_faults(&w, rules) < 0)
+	if (report_begin(&about, x, from, t->n, NULL) < 0 || apply_faults(&w, rules) < 0)
 		fail_no_memory(x);
 }
 
@@ -362,9 +337,9 @@ apply_timed(struct fault_state *x, struct rule *r)
 
 	r->happened = true;
 	if (one_way || select_match_other(r->select, ACP_CLIENT))
-		apply_timed_direction(x, r, ACP_DOWN);
+		apply_timed_direction(x, r, ACP_DOWN, one_way ? ACP_UNKNOWN : ACP_CLIENT);
 	if (!one_way && select_match_other(r->select, ACP_AGENT))
-		apply_timed_direction(x, r, ACP_UP);
+		apply_timed_direction(x, r, ACP_UP, ACP_AGENT);
 }
 
 /* --- the filter --- */
@@ -378,9 +353,7 @@ begin_report(void *state, struct frame *f, struct buf *to, bool resumed, uint64_
 	(void)f;
 	if (!resumed)
 		return buf_printf(to, "{\"acp-fault\":1,\"seed\":%" PRIu64 "}\n", x->options->seed);
-	if (buf_printf(to, "{\"lost\":%" PRIu64 ",\"why\":", lost) < 0 || json_quote(slice_of(why), to) < 0)
-		return -1;
-	return buf_add_string(to, "}\n");
+	return buf_printf(to, "{\"lost\":%" PRIu64 ",\"why\":", lost) || json_quote(slice_of(why), to) || buf_add_string(to, "}\n") ? -1 : 0;
 }
 
 static bool
@@ -459,7 +432,8 @@ timer_expired(struct fault_state *x)
 static void
 linger(struct fault_state *x, enum acp_direction dir, enum acp_side from)
 {
-	struct subject s = {.from = from, .t = frame_now(x->frame), .n = x->tracks[dir].n, .no_message = true};
+	struct track *t = &x->tracks[dir];
+	SCOPED struct buf about = {0};
 	const struct rule *r;
 	uint64_t us;
 	size_t i;
@@ -469,9 +443,11 @@ linger(struct fault_state *x, enum acp_direction dir, enum acp_side from)
 		us = r->of[FAULT_LINGER].us;
 		if (us == 0 || (from != ACP_UNKNOWN && !select_match_other(r->select, from)))
 			continue;
-		x->tracks[dir].linger_until = s.t + us;
+		t->linger_until = frame_now(x->frame) + us;
 		frame_keep_open(x->frame, dir, true);
-		report_add(x->report, &s, r, FAULT_LINGER, ",\"for\":%" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
+		if (report_begin(&about, x, from, t->n, NULL) < 0)
+			fail_no_memory(x);
+		report_add(x->report, &about, r, FAULT_LINGER, ",\"for\":%" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
 		return;
 	}
 }
@@ -519,10 +495,9 @@ free_track(struct track *t)
 {
 	queue_free(&t->queue);
 	queue_free(&t->waiting);
-	buf_free(&t->now.method);
-	buf_free(&t->now.id);
-	buf_free(&t->waiting_name.method);
-	buf_free(&t->waiting_name.id);
+	buf_free(&t->id);
+	buf_free(&t->about);
+	buf_free(&t->waiting_about);
 }
 
 /* As a crash would, but without a core. */
@@ -547,14 +522,9 @@ fault_run(const struct options *o)
 	const struct frame_log log = {.path = o->report, .begin = begin_report, .inputs = o->inputs};
 	const struct filter filter = {.name = fault_name, .state = &x, .log = o->report ? &log : NULL, .start = start,
 		.message = message, .event = event, .line = line, .end = end};
+	int status = frame_run(&filter, &o->frame);
 	enum acp_direction dir;
-	int status;
 
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
-		queue_init(&x.tracks[dir].queue);
-		queue_init(&x.tracks[dir].waiting);
-	}
-	status = frame_run(&filter, &o->frame);
 	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
 		free_track(&x.tracks[dir]);
 	if (x.death && x.death->exit_signal)

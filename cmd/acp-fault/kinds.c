@@ -159,41 +159,43 @@ names_session(const struct argument *a, const struct message *s)
 
 /* --- the report --- */
 
-static int
-put(struct buf *to, const struct subject *s, const struct rule *r, enum fault fault, const char *details, va_list args)
+int
+report_begin(struct buf *to, const struct fault_state *x, enum acp_side from, uint64_t n, const struct message *m)
 {
-	if (buf_printf(to, "{\"t\":%" PRIu64 ".%06" PRIu64 ",\"from\":\"%s\",\"%s\":%" PRIu64, s->t / 1000000, s->t % 1000000,
-		acp_side_name(s->from), s->no_message ? "after" : "n", s->n) < 0)
-		return -1;
-	if (s->method.p && (buf_add_string(to, ",\"method\":") < 0 || buf_add_slice(to, s->method) < 0))
-		return -1;
-	if (s->id.p && (buf_add_string(to, ",\"id\":") < 0 || buf_add_slice(to, s->id) < 0))
-		return -1;
-	if (r->line && buf_printf(to, ",\"plan\":%u", r->line) < 0)
-		return -1;
-	if (buf_printf(to, ",\"fault\":\"%s\"", fault_kind(fault)->name) < 0 || buf_vprintf(to, details, args) < 0)
-		return -1;
-	return buf_add_string(to, "}\n");
+	uint64_t t = m ? m->t : frame_now(x->frame);
+	int r;
+
+	to->n = 0;
+	if (!x->report)
+		return 0;
+	r = buf_printf(to, "{\"t\":%" PRIu64 ".%06" PRIu64 ",\"from\":\"%s\",\"%s\":%" PRIu64, t / 1000000, t % 1000000,
+		acp_side_name(from), m ? "n" : "after", n);
+	if (r == 0 && m)
+		r = json_add_member(to, "method", message_method(m)) || json_add_member(to, "id", m->msg.id) ? -1 : 0;
+	return r;
 }
 
 static void
-report_vadd(struct log *l, const struct subject *s, const struct rule *r, enum fault fault, const char *details, va_list args)
+report_vadd(struct log *l, const struct buf *about, const struct rule *r, enum fault fault, const char *details, va_list args)
 {
-	if (!l)
+	struct buf *to = l ? log_buf(l) : NULL;
+
+	if (!to)
 		return;
-	if (put(log_buf(l), s, r, fault, details, args) == 0)
-		log_mark(l);
-	else
+	if (buf_add_slice(to, buf_slice(about)) || (r->line && buf_printf(to, ",\"plan\":%u", r->line))
+		|| buf_printf(to, ",\"fault\":\"%s\"", fault_kind(fault)->name) || buf_vprintf(to, details, args) || buf_add_string(to, "}\n"))
 		log_add(l, slice(NULL, 0));
+	else
+		log_mark(l);
 }
 
 void
-report_add(struct log *l, const struct subject *s, const struct rule *r, enum fault fault, const char *details, ...)
+report_add(struct log *l, const struct buf *about, const struct rule *r, enum fault fault, const char *details, ...)
 {
 	va_list args;
 
 	va_start(args, details);
-	report_vadd(l, s, r, fault, details, args);
+	report_vadd(l, about, r, fault, details, args);
 	va_end(args);
 }
 
@@ -207,7 +209,7 @@ report(const struct work *w, const char *details, ...)
 	va_list args;
 
 	va_start(args, details);
-	report_vadd(w->x->report, &w->subject, w->rule, w->fault, details, args);
+	report_vadd(w->x->report, w->about, w->rule, w->fault, details, args);
 	va_end(args);
 }
 
@@ -261,21 +263,6 @@ change_id(struct work *w)
 {
 	struct json_error error;
 	SCOPED struct buf is = {0};
-	struct msg m;
-	int r = change(w);
-
-	if (r == 0 && msg_scan(slice(w->parcel->text.p, length(w)), &m, &error) == MSG_RESPONSE) {
-		r = w->fault == FAULT_ID_TYPE ? damage_id_type(&w->chance, m.id, &is) : damage_id(&w->chance, m.id, &is);
-		r = r < 0 ? -1 : replace(w, m.id, buf_slice(&is));
-	}
-	return r;
-}
-
-static int
-change_session(struct work *w)
-{
-	struct json_error error;
-	SCOPED struct buf is = {0};
 	struct slice was;
 	struct msg m;
 	int r = change(w);
@@ -283,9 +270,9 @@ change_session(struct work *w)
 	if (r < 0)
 		return -1;
 	msg_scan(slice(w->parcel->text.p + w->message_at, w->message_n), &m, &error);
-	was = session_of(&m);
+	was = w->fault == FAULT_STALE_SESSION ? session_of(&m) : m.id;
 	if (was.p) {
-		r = damage_session(&w->chance, &is);
+		r = damage_id(&w->chance, w->fault, was, &is);
 		r = r < 0 ? -1 : replace(w, was, buf_slice(&is));
 	}
 	return r;
@@ -306,7 +293,7 @@ answer(struct work *w)
 {
 	const struct argument *a = &w->rule->of[FAULT_ERROR];
 	SCOPED struct buf text = {0}, message = {0};
-	int r = msg_make_error(&text, w->subject.id, a->code, a->text, slice(NULL, 0));
+	int r = msg_make_error(&text, buf_slice(&w->track->id), a->code, a->text, slice(NULL, 0));
 
 	w->dropped = true;
 	if (r == 0)
@@ -482,7 +469,7 @@ const struct fault_kind fault_kinds[FAULTS] = {
 	{FAULT_ERROR, "error", "error", take_error, is_request_of, answer, 0},
 	{FAULT_HANG, "hang", "hang", take_method, is_request_of, discard, 0},
 	{FAULT_DROP, "drop", "drop", take_probability, NULL, discard, 0},
-	{FAULT_STALE_SESSION, "stale-session", "stale-session", take_probability, names_session, change_session, KIND_DICE},
+	{FAULT_STALE_SESSION, "stale-session", "stale-session", take_probability, names_session, change_id, KIND_DICE},
 	{FAULT_WRONG_ID, "wrong-id", "wrong-id", take_probability, is_response, change_id, KIND_DICE},
 	{FAULT_ID_TYPE, "id-type", "id-type", take_probability, is_response, change_id, KIND_DICE},
 	{FAULT_CORRUPT, "corrupt", "corrupt", take_probability, NULL, corrupt, KIND_DICE},

@@ -1,15 +1,10 @@
 #include "cmd/acp-fault/queue.h"
 
 #include <stdlib.h>
+#include <utlist.h>
 
 /* A line of a limited rate leaves in so many pieces a second. */
 enum { PIECES_A_SECOND = 50 };
-
-void
-queue_init(struct queue *q)
-{
-	*q = (struct queue){.end = &q->first};
-}
 
 void
 queue_free(struct queue *q)
@@ -49,8 +44,7 @@ queue_add(struct queue *q, struct parcel *p)
 	p->due = (p->ready > q->due ? p->ready : q->due) + p->stall;
 	q->due = p->due;
 	q->stalls += p->stall > 0;
-	*q->end = p;
-	q->end = &p->next;
+	DL_APPEND(q->first, p);
 }
 
 uint64_t
@@ -86,9 +80,7 @@ queue_take(struct queue *q)
 {
 	struct parcel *p = q->first;
 
-	q->first = p->next;
-	if (!q->first)
-		q->end = &q->first;
+	DL_DELETE(q->first, p);
 	q->stalls -= p->stall > 0;
 	q->unheld -= unheld_size(p);
 	return p;

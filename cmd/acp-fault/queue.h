@@ -13,7 +13,7 @@ struct rule;
 
 /* A line in a queue, and how it leaves. */
 struct parcel {
-	struct parcel *next;
+	struct parcel *prev, *next;
 	uint64_t ready; /* it does not leave before this time */
 	uint64_t stall; /* how long the direction stands still before it */
 	uint64_t due;   /* when it leaves: set by queue_add */
@@ -29,15 +29,15 @@ struct parcel {
 	struct buf text;
 };
 
+/* Zero it to begin. */
 struct queue {
-	struct parcel *first, **end;
+	struct parcel *first;
 	uint64_t due;   /* of the last one */
 	uint64_t busy;  /* no piece leaves before this time */
 	size_t stalls;  /* parcels before which the direction stands still */
 	size_t unheld;  /* bytes of the parcels without a held line */
 };
 
-void queue_init(struct queue *);
 void queue_free(struct queue *);
 /* Returns an empty parcel, or NULL when out of memory. */
 struct parcel *parcel_new(uint64_t ready);

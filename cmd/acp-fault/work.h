@@ -6,20 +6,6 @@
 #include "cmd/acp-fault/queue.h"
 #include "lib/run/log.h"
 
-/* A message as the report names it. Id and method are JSON text; p NULL: it has none. */
-struct subject {
-	enum acp_side from;
-	uint64_t t, n;   /* t: us; n: its number in its direction, from 1 */
-	bool no_message; /* the fault hit no message, but came after the n-th */
-	struct slice method, id;
-};
-
-/* A subject that owns its texts. */
-struct named {
-	struct subject subject; /* its slices point into the two buffers */
-	struct buf method, id;
-};
-
 /* The state of a direction. */
 struct track {
 	struct queue queue;
@@ -29,12 +15,13 @@ struct track {
 	bool response;         /* the last message is a response */
 	bool hit;              /* at least one rule hits it: */
 	struct rule *hits[FAULTS];
-	struct named now;
+	struct buf id;         /* its id */
+	struct buf about;      /* it, as a record of the report begins */
 	struct queue waiting;  /* lines that wait for another line to pass them: */
 	enum fault waiting_fault; /* FAULT_REORDER: the next message; FAULT_OVERTAKE: the next response */
 	const struct rule *waiting_rule;
 	uint64_t waiting_until; /* us: they wait no longer than this */
-	struct named waiting_name; /* the first of them */
+	struct buf waiting_about; /* the first of them, likewise */
 	bool closed;           /* acp-fault has ended it; its sender has not */
 	uint64_t linger_until; /* us: its sender has ended; it is kept open until then; or 0 */
 };
@@ -54,7 +41,7 @@ struct work {
 	enum acp_direction dir;
 	struct track *track;
 	const struct outgoing_line *line; /* NULL: the faults happen at a time, to no message */
-	struct subject subject;
+	const struct buf *about;
 	enum fault fault;     /* the current fault, and its rule */
 	struct rule *rule;
 	struct chance chance;
@@ -73,8 +60,13 @@ struct chance match_chance(const struct fault_state *, const struct rule *, enum
 void match_rule(struct fault_state *, struct rule *, enum acp_direction, const struct message *);
 
 /* kinds.c */
+/*
+ * Writes how records of the report begin that are about the n-th message of a direction (t: us; method and id: JSON text, or p
+ * NULL), or where it is NULL about the time now, after the n-th message. 0, or -1 out of memory.
+ */
+int report_begin(struct buf *, const struct fault_state *, enum acp_side from, uint64_t n, const struct message *);
 /* Appends a record to the report, if there is one. details: a format for further members, which begins with a comma; or empty. */
-void report_add(struct log *, const struct subject *, const struct rule *, enum fault, const char *details, ...)
+void report_add(struct log *, const struct buf *about, const struct rule *, enum fault, const char *details, ...)
 	__attribute__((format(printf, 5, 6)));
 
 #endif
