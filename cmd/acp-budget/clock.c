@@ -3,14 +3,6 @@
 
 #include "cmd/acp-budget/budget.h"
 
-static bool
-is_one_of(struct slice string, const char *const *names)
-{
-	while (*names && !json_string_is(string, *names))
-		names++;
-	return *names;
-}
-
 /* A tool_call without a status is pending; an update without one changes nothing. */
 static void
 see_call(struct tool *t, struct session *s, struct slice update)
@@ -22,7 +14,7 @@ see_call(struct tool *t, struct session *s, struct slice update)
 	if (!(starts || json_string_is(kind, "tool_call_update")) || json_type(id) != JSON_STRING)
 		return;
 	if (starts || json_type(status) == JSON_STRING)
-		session_note_call(t, s, id, !is_one_of(status, final_states));
+		session_note_call(t, s, id, !json_string_in(status, final_states));
 }
 
 void

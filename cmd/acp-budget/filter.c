@@ -7,12 +7,11 @@
 static void
 see_text(struct session *s, struct slice kind, struct slice update)
 {
-	static const char *const agent_text_kinds[] = {"agent_message_chunk", "agent_thought_chunk", "agent_message", "agent_thought"};
+	static const char *const of_agent[] = {"agent_message_chunk", "agent_thought_chunk", "agent_message", "agent_thought", NULL};
 	SCOPED struct buf text = {0};
 
-	for (size_t i = 0; i < sizeof(agent_text_kinds) / sizeof(agent_text_kinds[0]); i++)
-		if (json_string_is(kind, agent_text_kinds[i]))
-			s->streamed += content_text(update, &text);
+	if (json_string_in(kind, of_agent))
+		s->streamed += content_text(update, &text);
 }
 
 /* The session of the client's whose child this report is about, or NULL. */
@@ -138,17 +137,10 @@ see_request(struct tool *t, const struct message *message)
 		return prompt_came(t, s, message);
 	if (!s)
 		return VERDICT_PASS;
-	switch (message->msg.what) {
-	case ACP_SESSION_CANCEL:
+	if (message->msg.what == ACP_SESSION_CANCEL)
 		session_cancelled(t, s, false);
-		break;
-	case ACP_SESSION_CLOSE:
-	case ACP_SESSION_DELETE:
+	if (message->msg.what == ACP_SESSION_CLOSE || message->msg.what == ACP_SESSION_DELETE)
 		session_cancelled(t, s, true);
-		break;
-	default:
-		break;
-	}
 	return VERDICT_PASS;
 }
 

@@ -147,7 +147,7 @@ limits_reached(struct tool *t, const struct session *s, bool prompt, struct buf 
 void
 limits_check(struct tool *t, struct session *s)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	unsigned bit;
 
 	limits_report_unenforced(t, s, false);
@@ -167,7 +167,6 @@ limits_check(struct tool *t, struct session *s)
 		if (t->options->hard && session_runs(s))
 			session_cancel(t, s);
 	}
-	buf_free(&text);
 }
 
 /* --- limits that cannot be enforced --- */
@@ -185,7 +184,7 @@ static void
 report_unenforced_cost(struct tool *t, struct session *s, size_t i, const struct usage_figures *f, bool turn_ended)
 {
 	const struct money *m = &t->options->max_cost.at[i];
-	struct buf what = {0}, why = {0};
+	SCOPED struct buf what = {0}, why = {0};
 
 	if (cost_in(t, f, m->currency) || (f->ncosts == 0 && !turn_ended))
 		return;
@@ -193,8 +192,6 @@ report_unenforced_cost(struct tool *t, struct session *s, size_t i, const struct
 		why.n = 0;
 	if (put_limit(m, &what) == 0 && buf_string(&what) && buf_string(&why))
 		report_unenforced(t, s, (unsigned)COST << i, what.p, f->ncosts ? why.p : "no cost");
-	buf_free(&what);
-	buf_free(&why);
 }
 
 /* Some agents do not report the tokens of sub-agents. */

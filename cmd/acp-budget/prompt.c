@@ -1,33 +1,25 @@
 /* Prompts of the client, the texts of --at that are sent before them, and their cancellation. */
+#include <limits.h>
 #include <stdlib.h>
 #include <utlist.h>
 
 #include "cmd/acp-budget/budget.h"
 
-/* A text that is inserted into a prompt before it is forwarded. */
-struct insertion {
-	const char *at; /* NULL: nothing */
-	struct buf with;
-};
-
-/* The explanation, after the user's own blocks. */
+/* Adds the explanation, after the user's own blocks. */
 static int
-explain(struct session *s, struct slice blocks, struct insertion *in)
+explain(struct tool *t, struct session *s, struct slice blocks)
 {
-	const char *p = blocks.p + 1, *end = blocks.p + blocks.n - 1;
+	struct buf block = {0};
+	int r = (!json_is_empty(blocks) && buf_add(&block, ",", 1)) || acp_put_text_block(&block, slice_of(explanation))
+		|| frame_replace(t->frame, slice(blocks.p + blocks.n - 1, 0), buf_slice(&block)) ? -1 : 0;
 
-	while (p < end && strchr(" \t\r\n", *p))
-		p++;
-	if ((p < end && buf_add(&in->with, ",", 1)) || buf_add_string(&in->with, "{\"type\":\"text\",\"text\":")
-		|| json_quote(slice_of(explanation), &in->with) || buf_add(&in->with, "}", 1))
-		return -1;
-	in->at = end;
-	s->explained = true;
-	return 0;
+	buf_free(&block);
+	s->explained |= r == 0;
+	return r;
 }
 
 static int
-open_budget(struct tool *t, struct session *s, const struct msg *m, struct insertion *in)
+open_budget(struct tool *t, struct session *s, const struct msg *m)
 {
 	struct slice blocks = json_get(m->params, acp_prompt);
 	uint64_t target = t->options->target;
@@ -41,7 +33,7 @@ open_budget(struct tool *t, struct session *s, const struct msg *m, struct inser
 	s->budget = budget_new(t, s, target, m->id);
 	if (!s->budget)
 		return -1;
-	return s->explained ? 0 : explain(s, blocks, in);
+	return s->explained ? 0 : explain(t, s, blocks);
 }
 
 static int
@@ -60,7 +52,7 @@ note_open(struct session *s, struct slice id)
 
 /* A prompt is forwarded: it replaces the budget of the last one. */
 static void
-note_forwarded(struct tool *t, struct session *s, const struct msg *m, struct insertion *in)
+note_forwarded(struct tool *t, struct session *s, const struct msg *m)
 {
 	struct budget *b = s->budget;
 
@@ -70,14 +62,15 @@ note_forwarded(struct tool *t, struct session *s, const struct msg *m, struct in
 		budget_drop(t, b, "a new prompt replaces it");
 	s->budget = NULL;
 	s->prompts++;
+	s->tried = 0;
 	s->nudge.text.n = 0;
 	session_prompted(t, s);
-	tool_check(t, note_open(s, m->id) || open_budget(t, s, m, in));
+	tool_check(t, note_open(s, m->id) || open_budget(t, s, m));
 }
 
-/* Refuses the prompt if a limit is reached; returns whether. held: the prompt, if it has waited; or NULL. */
+/* Refuses the prompt that is being handled if a limit is reached; returns whether. */
 static bool
-refuse_at_limit(struct tool *t, struct session *s, struct held *held)
+refuse_at_limit(struct tool *t, struct session *s)
 {
 	SCOPED struct buf text = {0};
 	bool yes;
@@ -85,7 +78,8 @@ refuse_at_limit(struct tool *t, struct session *s, struct held *held)
 	limits_check(t, s);
 	yes = limits_reached(t, s, true, &text);
 	if (yes && !tool_check(t, !buf_string(&text)))
-		tool_reply_error(t, held, ACP_ERR_INTERNAL, text.p);
+		tool_reply_error(t, NULL, ACP_ERR_INTERNAL, text.p);
+	buf_free(&text);
 	return yes;
 }
 
@@ -104,48 +98,27 @@ wait_for_it(struct tool *t, struct session *s)
 	return VERDICT_HOLD;
 }
 
-/* Ends the wait of a prompt, which is dropped unless it was released. */
-static void
-waiting_end(struct tool *t, struct session *s, struct waiting *w, bool released)
-{
-	LL_DELETE(s->waiting, w);
-	if (!released)
-		frame_release(t->frame, w->held, VERDICT_DROP, slice(NULL, 0));
-	free(w);
-}
-
-static void
-release_prompt(struct tool *t, struct session *s, struct held *held)
-{
-	struct slice line = frame_held_text(held);
-	struct insertion in = {0};
-	struct splice splice;
-	SCOPED struct buf text = {0};
-	struct json_error error;
-	struct msg m;
-
-	if (msg_scan(line, &m, &error) == MSG_REQUEST)
-		note_forwarded(t, s, &m, &in);
-	splice = (struct splice){in.at, in.at, buf_slice(&in.with)};
-	if (in.at)
-		tool_check(t, splice_write(line, &splice, 1, &text));
-	frame_release(t->frame, held, VERDICT_PASS, in.at && text.n ? buf_slice(&text) : slice(NULL, 0));
-	buf_free(&in.with);
-}
-
-/* Forwards all prompts that wait, in the order they came; refuses each that a limit forbids. */
+/* All prompts that wait come again, in the order they came. Where another text is due, they go on waiting. */
 static void
 prompts_release(struct tool *t, struct session *s)
 {
-	struct waiting *w;
-	bool refused;
+	struct waiting *all = s->waiting, *w;
 
-	while ((w = s->waiting)) {
-		refused = refuse_at_limit(t, s, w->held);
-		if (!refused)
-			release_prompt(t, s, w->held);
-		waiting_end(t, s, w, !refused);
+	s->waiting = NULL;
+	while ((w = all)) {
+		LL_DELETE(all, w);
+		frame_show_again(t->frame, w->held);
+		free(w);
 	}
+}
+
+/* Drops a prompt that has its response. */
+static void
+waiting_end(struct tool *t, struct session *s, struct waiting *w)
+{
+	LL_DELETE(s->waiting, w);
+	frame_release(t->frame, w->held, VERDICT_DROP, slice(NULL, 0));
+	free(w);
 }
 
 /* A prompt that waits gets an error response here: it was never forwarded. */
@@ -153,7 +126,7 @@ static void
 refuse(struct tool *t, struct session *s, struct waiting *w, int code, const char *why)
 {
 	tool_reply_error(t, w->held, code, why);
-	waiting_end(t, s, w, false);
+	waiting_end(t, s, w);
 }
 
 void
@@ -174,7 +147,7 @@ prompts_cancelled(struct tool *t, struct session *s)
 		prompts_refused(t, s, ACP_ERR_CANCELLED, "cancelled");
 	while ((w = s->waiting)) {
 		tool_check(t, frame_reply(t->frame, w->held, buf_slice(&result)));
-		waiting_end(t, s, w, false);
+		waiting_end(t, s, w);
 	}
 }
 
@@ -236,6 +209,7 @@ void
 ahead_give_up(struct tool *t, struct session *s)
 {
 	s->asked = false;
+	s->tried = UINT_MAX;
 	prompts_release(t, s);
 }
 
@@ -247,9 +221,6 @@ ahead_answered(struct tool *t, struct session *s)
 		return;
 	s->asked = s->accepted = false;
 	s->deadline = 0;
-	if (s->waiting && ahead_ask(t, s))
-		return;
-	s->tried = 0;
 	prompts_release(t, s);
 }
 
@@ -264,9 +235,7 @@ ahead_rearm(const struct tool *t, struct session *s)
 enum verdict
 prompt_came(struct tool *t, struct session *s, const struct message *message)
 {
-	struct insertion in = {0};
-
-	if (refuse_at_limit(t, s, NULL)) {
+	if (refuse_at_limit(t, s)) {
 		if (s->budget)
 			budget_drop(t, s->budget, "a new prompt was refused");
 		return VERDICT_DROP;
@@ -274,10 +243,7 @@ prompt_came(struct tool *t, struct session *s, const struct message *message)
 	limits_report_unenforced(t, s, s->turns > 0);
 	if (s->asked || ahead_ask(t, s))
 		return wait_for_it(t, s);
-	note_forwarded(t, s, &message->msg, &in);
-	if (in.at)
-		tool_check(t, frame_replace(t->frame, slice(in.at, 0), buf_slice(&in.with)));
-	buf_free(&in.with);
+	note_forwarded(t, s, &message->msg);
 	return VERDICT_PASS;
 }
 

@@ -27,7 +27,8 @@ tool_reply_error(struct tool *t, struct held *held, int code, const char *why)
 	SCOPED struct buf message = {0};
 
 	tool_check(t, buf_printf(&message, "%s: %s", tool_name, why) || !buf_string(&message)
-		|| frame_reply_error(t->frame, held, code, message.p, slice(NULL, 0)));
+		|| frame_reply_error(t->frame, held, code, message.p));
+	buf_free(&message);
 }
 
 /* --- the alarm --- */
@@ -194,9 +195,8 @@ session_ask(struct tool *t, struct session *s, struct slice text, void *tag)
 	int r;
 
 	session_prompted(t, s);
-	r = buf_add(&params, "{", 1) || json_add_member(&params, acp_session_id, s->id)
-		|| buf_printf(&params, ",\"%s\":[{\"type\":\"text\",\"text\":", acp_prompt) || json_quote(text, &params)
-		|| buf_add_string(&params, "}]}")
+	r = buf_printf(&params, "{\"%s\":%.*s,\"%s\":[", acp_session_id, (int)s->id.n, s->id.p, acp_prompt)
+		|| acp_put_text_block(&params, text) || buf_add_string(&params, "]}")
 		|| frame_request(t->frame, ACP_DOWN, acp_name(ACP_SESSION_PROMPT, ACP_PLAIN), buf_slice(&params), tag);
 	return tool_check(t, r);
 }
@@ -206,8 +206,7 @@ session_update(struct tool *t, const struct session *s, struct slice update)
 {
 	SCOPED struct buf params = {0};
 
-	tool_check(t, buf_add(&params, "{", 1) || json_add_member(&params, acp_session_id, s->id)
-		|| json_add_member(&params, acp_update, update) || buf_add(&params, "}", 1)
+	tool_check(t, json_add_object(&params, (struct json_member[]){{acp_session_id, s->id}, {acp_update, update}, {0}})
 		|| frame_notify(t->frame, ACP_UP, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params)));
 }
 
@@ -222,7 +221,7 @@ session_cancel(struct tool *t, const struct session *s)
 {
 	SCOPED struct buf params = {0};
 
-	tool_check(t, buf_add(&params, "{", 1) || json_add_member(&params, acp_session_id, s->id) || buf_add(&params, "}", 1)
+	tool_check(t, json_add_object(&params, (struct json_member[]){{acp_session_id, s->id}, {0}})
 		|| frame_notify(t->frame, ACP_DOWN, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)));
 }
 

@@ -41,7 +41,7 @@ deny(struct passing *p, const struct answer *a)
 	struct inject *in = p->inject;
 
 	inject_note(in, a->rule, p->message.msg.method);
-	if (frame_reply_error(in->frame, NULL, a->code, a->text, slice(NULL, 0)) < 0)
+	if (frame_reply_error(in->frame, NULL, a->code, a->text) < 0)
 		return STEP_FAILED;
 	return STEP_GONE;
 }

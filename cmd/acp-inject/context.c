@@ -174,43 +174,23 @@ prompt_message(struct passing *p)
 
 /* --- servers --- */
 
-static bool
-has_server(struct slice servers, struct slice name)
-{
-	struct json_iter it = {.in = servers};
-	struct slice key, one;
-
-	while (json_next(&it, &key, &one))
-		if (json_string_eq(json_get(one, acp_server_name), name))
-			return true;
-	return false;
-}
-
 /* Adds the server to the list; where there is no list, or null, adds a list to params. */
 static int
 into_servers(struct passing *p, struct slice list, struct slice server)
 {
-	struct slice params = p->message.msg.params;
 	SCOPED struct buf with = {0};
 	struct splice s;
-	bool any, none = !list.p, array = json_type(list) == JSON_ARRAY;
-	const char *end = end_of_entries(array ? list : params, &any);
-	int r = 0;
+	bool any, null = json_type(list) == JSON_NULL;
+	const char *end = end_of_entries(list.p && !null ? list : p->message.msg.params, &any), *comma = any ? "," : "";
+	int r;
 
-	s = (struct splice){end, end, {NULL, 0}};
-	if (!none && !array)
-		s = (struct splice){list.p, list.p + list.n, {NULL, 0}};
-	if ((none || array) && any)
-		r = buf_add(&with, ",", 1);
-	if (r == 0 && none)
-		r = buf_printf(&with, "\"%s\":", acp_mcp_servers);
-	if (r == 0 && !array)
-		r = buf_add(&with, "[", 1);
-	if (r == 0)
-		r = buf_add_slice(&with, server);
-	if (r == 0 && !array)
-		r = buf_add(&with, "]", 1);
-	s.with = buf_slice(&with);
+	if (!list.p)
+		r = buf_printf(&with, "%s\"%s\":[%.*s]", comma, acp_mcp_servers, (int)server.n, server.p);
+	else if (null)
+		r = buf_printf(&with, "[%.*s]", (int)server.n, server.p);
+	else
+		r = buf_printf(&with, "%s%.*s", comma, (int)server.n, server.p);
+	s = (struct splice){null ? list.p : end, null ? list.p + list.n : end, buf_slice(&with)};
 	if (r == 0)
 		r = splice_message(p, &s, 1);
 	return r;
@@ -228,7 +208,7 @@ add_server(struct passing *p, const char *server)
 		why = "the request has no list of servers, and no place for one";
 	if (why)
 		passing_failed(p, "--mcp-server", why, "the session starts without it");
-	else if (!list.p || json_type(list) == JSON_NULL || !has_server(list, json_get(buf_slice(&json), acp_server_name)))
+	else if (!list.p || json_type(list) == JSON_NULL || !acp_has_server(list, json_get(buf_slice(&json), acp_server_name)))
 		r = into_servers(p, list, buf_slice(&json));
 	return r;
 }

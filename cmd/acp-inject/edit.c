@@ -57,7 +57,7 @@ drop(struct passing *p)
 	}
 	r = buf_printf(&text, "%s: dropped by %s", tool_name, in->options->edit_rule);
 	if (r == 0 && buf_string(&text))
-		r = frame_reply_error(in->frame, NULL, ACP_ERR_INTERNAL, text.p, slice(NULL, 0));
+		r = frame_reply_error(in->frame, NULL, ACP_ERR_INTERNAL, text.p);
 	else
 		r = -1;
 	return r < 0 ? STEP_FAILED : STEP_GONE;
@@ -90,7 +90,7 @@ send_output(struct passing *p, const struct outputs *o, size_t i, size_t carrier
 	if (r == 0 && i < carrier)
 		r = frame_send(p->inject->frame, p->dir, text);
 	else if (r == 0 && i > carrier)
-		r = later_add(&p->later, p->dir, NULL, false, text, NULL);
+		r = later_add(&p->later, p->dir, text, NULL);
 	else if (r == 0 && text.p != o->input.p)
 		r = passing_become(p, text);
 	return r;

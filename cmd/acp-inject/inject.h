@@ -91,10 +91,10 @@ void outputs_free(struct outputs *);
 
 struct later;
 /*
- * Appends a message to the list. method NULL: text is the whole message; otherwise text is its params (p NULL: no params).
- * The method and the text are copied. tag is passed to frame_request. Returns 0, or -1 when out of memory.
+ * Appends a copy of a message to the list. tag: that of a request of acp-inject (frame_request_for replaces its id), or NULL. Returns
+ * 0, or -1 when out of memory.
  */
-int later_add(struct later **, enum acp_direction, const char *method, bool request, struct slice text, void *tag);
+int later_add(struct later **, enum acp_direction, struct slice message, void *tag);
 /* Appends the messages of `more`, which the list takes over. */
 void later_join(struct later **, struct later *more);
 /* Sends all messages and empties the list, also after a failure. Returns 0, or -1 when out of memory. */

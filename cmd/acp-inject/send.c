@@ -81,20 +81,15 @@ own_request_free(struct inject *in, struct own_request *request)
 	free(request);
 }
 
-static int
-send_now(struct passing *p, enum acp_direction dir, const struct outgoing *m, struct own_request *request)
-{
-	if (m->request)
-		return frame_request(p->inject->frame, dir, m->method.p, m->params, request);
-	return frame_notify(p->inject->frame, dir, m->method.p, m->params);
-}
-
 /* Sends it after the message (SEND_AFTER), or at once. w: the response that waits for it. */
 static int
 send_one(struct passing *p, const struct send *s, const struct outgoing *m, struct waiting *w)
 {
 	bool waits = s->when == SEND_ANSWER && m->request;
 	struct own_request *request = NULL;
+	struct later *now = NULL;
+	SCOPED struct buf text = {0};
+	int r;
 
 	if (m->request && !(request = own_request_new(p->inject, m->method.p, waits ? w : NULL)))
 		return -1;
@@ -102,9 +97,12 @@ send_one(struct passing *p, const struct send *s, const struct outgoing *m, stru
 		w->open++;
 		w->asked[s->dir] = true;
 	}
-	if (s->when == SEND_AFTER)
-		return later_add(&p->later, s->dir, m->method.p, m->request, m->params, request);
-	return send_now(p, s->dir, m, request);
+	r = m->request ? msg_make_request(&text, slice_of("0"), m->method.p, m->params) : msg_make_notification(&text, m->method.p, m->params);
+	if (r == 0)
+		r = later_add(s->when == SEND_AFTER ? &p->later : &now, s->dir, buf_slice(&text), request);
+	if (r == 0)
+		r = later_send(&now, p->inject->frame);
+	return r;
 }
 
 /* --- when --- */

@@ -160,13 +160,6 @@ stall_expired(void *arg)
 	conn_update_all(c->mcp);
 }
 
-/* Takes ownership of the descriptors, which may be the same. Returns 0, or -1 with errno. */
-static int
-open_peer(struct conn *c, int in, int out)
-{
-	return endpoint_open(&c->peer, frame_loop(c->mcp->frame), in, out, c->mcp->options->frame.limit);
-}
-
 static struct conn *
 conn_new(struct mcp *m, enum acp_direction dir, const struct form *form)
 {
@@ -189,7 +182,7 @@ conn_accept(struct mcp *m, struct server *s, int fd)
 
 	if (!c)
 		close(fd);
-	if (!c || open_peer(c, fd, fd) < 0) {
+	if (!c || endpoint_open(&c->peer, frame_loop(m->frame), fd, fd, m->options->frame.limit) < 0) {
 		free(c);
 		return -1;
 	}
@@ -242,7 +235,7 @@ conn_start(struct mcp *m, const struct provided *p, const struct form *form)
 		return NULL;
 	}
 	LL_PREPEND(m->conns, c);
-	if (open_peer(c, ours[1], ours[0]) < 0)
+	if (endpoint_open(&c->peer, frame_loop(m->frame), ours[1], ours[0], m->options->frame.limit) < 0)
 		mcp_fail(m, strerror(errno));
 	return c;
 }
@@ -306,31 +299,6 @@ conn_free(struct conn *c)
 	free(c);
 }
 
-/* A command has to end first. */
-static bool
-is_done(const struct conn *c)
-{
-	return c->over && !c->command.runs;
-}
-
-/* Does what conn_update_all has scheduled: no function of a connection is running now. */
-static void
-update_expired(void *arg)
-{
-	struct mcp *m = arg;
-	struct conn *c, *next;
-
-	LL_FOREACH_SAFE(m->conns, c, next) {
-		if (is_done(c)) {
-			conn_free(c);
-		} else if (c->blocked && !frame_full(m->frame, c->dir)) {
-			c->blocked = false;
-			conn_pace(c);
-		}
-	}
-	conn_update_all(m);
-}
-
 /* --- peers that do not read --- */
 
 static bool
@@ -365,24 +333,28 @@ stop_directions(struct mcp *m)
 			frame_pause(m->frame, dir, m->stopped[dir] = stop[dir]);
 }
 
+static void
+update(void *arg)
+{
+	struct mcp *m = arg;
+	struct conn *c, *next;
+
+	LL_FOREACH_SAFE(m->conns, c, next) {
+		/* A command has to end first. */
+		if (c->over && !c->command.runs)
+			conn_free(c);
+		else
+			conn_pace(c);
+	}
+	stop_directions(m);
+}
+
 void
 conn_update_all(struct mcp *m)
 {
-	struct conn *c;
-	bool due = false;
-
-	LL_FOREACH(m->conns, c) {
-		if (!c->blocked && frame_full(m->frame, c->dir)) {
-			c->blocked = true;
-			conn_pace(c);
-		}
-		due = due || is_done(c) || (c->blocked && !frame_full(m->frame, c->dir));
-	}
-	stop_directions(m);
-	if (!due || m->update_timer.added)
-		return;
-	m->update_timer = (struct loop_timer){.expired = update_expired, .arg = m};
-	loop_add_timer(frame_loop(m->frame), &m->update_timer, 0);
+	m->update.run = update;
+	m->update.arg = m;
+	loop_add_task(frame_loop(m->frame), &m->update);
 }
 
 void
@@ -390,7 +362,7 @@ conn_close_all(struct mcp *m)
 {
 	struct conn *c;
 
-	loop_remove_timer(frame_loop(m->frame), &m->update_timer);
+	loop_remove_task(frame_loop(m->frame), &m->update);
 	LL_FOREACH(m->conns, c) {
 		if (c->server)
 			conn_disconnect(c);

@@ -6,7 +6,7 @@
  * conn.c has the connections and their peers. It stands on the forms of the protocol, and these on conn_chain.c, which has calls
  * and asks. Whatever finds that memory is out ends the session with mcp_check.
  *
- * The loop or the frame may be in a function of a connection, so a connection is never freed there: the timer of
+ * The loop or the frame may be in a function of a connection, so a connection is never freed there: the task of
  * conn_update_all frees it.
  */
 #ifndef MCP_CONN_H
@@ -73,7 +73,6 @@ struct conn {
 	struct outline outline;       /* of the peer's line that is too long */
 	bool older;                   /* the provider does not know the newest form, nor its server the newest MCP */
 	bool awaiting;                /* the peer is not read: a response from the chain has to come first */
-	bool blocked;                 /* the peer is not read: the queue of its direction is full */
 	bool finished;                /* the peer's input ends after what is queued: nothing more is sent to it */
 	bool ended;                   /* the peer has ended, or the connection was closed */
 	bool over;                    /* to be freed as soon as its command does not run */
@@ -111,8 +110,8 @@ struct conn *conn_serving(struct mcp *, const struct provided *);
 /* Ends a command's connection after mcp/disconnect: closes the command's input. The connection is freed when it has ended. */
 void conn_finish(struct conn *);
 /*
- * To be called after data was read or written: stops reading peers and directions whose queues are full, and schedules a timer
- * that resumes reading peers and frees connections that are over.
+ * To be called after data was read or written: before the loop waits again, peers and directions whose queues are full are not read
+ * any more, others are, and connections that are over are freed.
  */
 void conn_update_all(struct mcp *);
 /* At the end: first disconnects from providers and closes all peers; then, after the last write, frees everything. */

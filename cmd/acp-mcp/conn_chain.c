@@ -19,33 +19,29 @@ conn_warn(struct conn *c, const char *what, struct slice why)
 
 /* --- messages to the peer --- */
 
-/* r: the result of building the text, which is freed. */
+/* r: the result of building the text. */
 static void
-send(struct conn *c, struct buf *text, int r)
+send(struct conn *c, const struct buf *text, int r)
 {
 	if (r == 0 && !c->finished)
 		r = endpoint_put_line(&c->peer, NULL, buf_slice(text), false);
 	mcp_check(c->mcp, r);
-	buf_free(text);
 }
 
 void
 conn_send(struct conn *c, struct slice id, struct slice method, struct slice params)
 {
-	struct buf text = {0};
-	int r = buf_add_string(&text, "{\"jsonrpc\":\"2.0\"");
+	const struct json_member members[] = {{"jsonrpc", slice_of("\"2.0\"")}, {"id", id}, {mcp_method, method}, {mcp_params, params}, {0}};
+	SCOPED struct buf text = {0};
+	int r = json_add_object(&text, members);
 
-	r |= json_add_member(&text, "id", id);
-	r |= json_add_member(&text, mcp_method, method);
-	r |= json_add_member(&text, mcp_params, params);
-	r |= buf_add(&text, "}", 1);
 	send(c, &text, r);
 }
 
 void
 conn_reply(struct conn *c, struct slice id, struct slice result)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	int r = msg_make_result(&text, id, result);
 
 	send(c, &text, r);
@@ -54,7 +50,7 @@ conn_reply(struct conn *c, struct slice id, struct slice result)
 void
 conn_reply_failure(struct conn *c, struct slice id, struct slice error)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	int r = msg_make_failure(&text, id, error);
 
 	send(c, &text, r);
@@ -63,7 +59,7 @@ conn_reply_failure(struct conn *c, struct slice id, struct slice error)
 void
 conn_reply_error(struct conn *c, struct slice id, int code, const char *message)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	int r = msg_make_error(&text, id, code, message, slice(NULL, 0));
 
 	send(c, &text, r);
@@ -154,7 +150,7 @@ static void
 disconnect_unclaimed(struct mcp *m, const struct msg *answer)
 {
 	struct conn gone = {.mcp = m, .dir = ACP_UP};
-	struct slice id = mcp_string(answer->result, acp_connection_id);
+	struct slice id = json_get_string(answer->result, acp_connection_id);
 
 	if (id.p)
 		disconnect(&gone, id);
@@ -267,7 +263,7 @@ mark_proven(struct conn *c)
 bool
 conn_forward_notification(struct mcp *m, struct slice server_id, const struct msg *msg)
 {
-	struct slice id = json_get(msg->params, acp_request_id), method = mcp_string(msg->params, mcp_method);
+	struct slice id = json_get(msg->params, acp_request_id), method = json_get_string(msg->params, mcp_method);
 	const struct call *call;
 	char number[24];
 
@@ -321,7 +317,7 @@ conn_respond_error(struct conn *c, struct ask *a, struct slice error)
 void
 conn_refuse(struct conn *c, struct ask *a, int code, const char *why)
 {
-	ask_free(c, a, frame_reply_error(c->mcp->frame, a->held, code, why, slice(NULL, 0)));
+	ask_free(c, a, frame_reply_error(c->mcp->frame, a->held, code, why));
 }
 
 void
@@ -335,7 +331,7 @@ conn_refuse_asks(struct conn *c, int code, const char *why)
 static struct ask *
 ask_new(struct conn *c, const struct msg *m)
 {
-	struct slice id = mcp_string(m->params, acp_request_id), token = json_path(m->params, "params._meta.progressToken");
+	struct slice id = json_get_string(m->params, acp_request_id), token = json_path(m->params, "params._meta.progressToken");
 	struct ask *a = calloc(1, sizeof(*a));
 
 	if (!a)
@@ -379,26 +375,17 @@ conn_send_waiting_asks(struct conn *c)
 			deliver_ask(c, a);
 }
 
-/* Discards a message for the peer; a request gets an error. */
-static enum verdict
-refuse(struct conn *c, const struct msg *m, int code, const char *why)
-{
-	if (m->kind == MSG_REQUEST)
-		mcp_check(c->mcp, frame_reply_error(c->mcp->frame, NULL, code, why, slice(NULL, 0)));
-	return VERDICT_DROP;
-}
-
 enum verdict
 conn_deliver(struct conn *c, const struct message *s)
 {
 	const struct msg *m = &s->msg;
-	struct slice method = mcp_string(m->params, mcp_method);
+	struct slice method = json_get_string(m->params, mcp_method);
 	struct ask *a;
 
 	if (!method.p)
-		return refuse(c, m, ACP_ERR_PARAMS, "acp-mcp: mcp/message without a method");
+		return mcp_refuse(c->mcp, m, ACP_ERR_PARAMS, "acp-mcp: mcp/message without a method");
 	if (c->ended)
-		return refuse(c, m, MCP_ERR_UNAVAILABLE, "acp-mcp: the server has ended");
+		return mcp_refuse(c->mcp, m, MCP_ERR_UNAVAILABLE, "acp-mcp: the server has ended");
 	if (m->kind == MSG_NOTIFICATION) {
 		notify_peer(c, method, json_get(m->params, mcp_params));
 		return VERDICT_DROP;
@@ -481,7 +468,7 @@ conn_receive(struct conn *c, const struct msg *m)
 void
 conn_pace(struct conn *c)
 {
-	endpoint_pause(&c->peer, c->awaiting || c->blocked);
+	endpoint_pause(&c->peer, c->awaiting || frame_full(c->mcp->frame, c->dir));
 }
 
 void

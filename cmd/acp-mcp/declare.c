@@ -46,8 +46,7 @@ int
 declare_claim(struct slice result, bool v2, struct slice *what, struct buf *with)
 {
 	const char *const *path = capability[v2];
-	struct slice at = result, next, key, value;
-	struct json_iter members = {0};
+	struct slice at = result, next;
 	int r;
 
 	if (json_type(result) != JSON_OBJECT)
@@ -67,9 +66,8 @@ declare_claim(struct slice result, bool v2, struct slice *what, struct buf *with
 		r |= buf_add(with, "}", 1);
 	} else {
 		*what = slice(at.p + 1, 0);
-		members.in = at;
 		r = put_path(path, claimed[v2], with);
-		if (json_next(&members, &key, &value))
+		if (!json_is_empty(at))
 			r |= buf_add(with, ",", 1);
 	}
 	return r < 0 ? -1 : 1;
@@ -103,19 +101,6 @@ declare_any(const struct mcp *m, const struct msg *request)
 	return any;
 }
 
-/* Does the client declare a server of this name? */
-static bool
-has_name(struct slice servers, struct slice name)
-{
-	struct json_iter i = {.in = servers};
-	struct slice key, one;
-
-	while (json_next(&i, &key, &one))
-		if (json_string_eq(json_get(one, acp_server_name), name))
-			return true;
-	return false;
-}
-
 /* One server as the agent is to have it, with what stands before it. */
 static int
 put_one(struct change *c, struct slice gap, struct slice one)
@@ -144,7 +129,7 @@ put_provided(struct change *c, struct slice servers)
 	int r = 0;
 
 	for (const struct provided *p = o->provided; r == 0 && p < o->provided + o->nprovided; p++) {
-		if (has_name(servers, buf_slice(&p->name))) {
+		if (acp_has_server(servers, buf_slice(&p->name))) {
 			frame_warn(c->mcp->frame, "server %.*s: the session already has a server of this name: the one of --provide is left out", (int)p->name.n, p->name.p);
 			continue;
 		}
@@ -188,8 +173,7 @@ int
 declare_change(struct mcp *m, const struct msg *request, struct slice *what, struct buf *with)
 {
 	struct change c = {.mcp = m, .request = request, .to = with, .first = true};
-	struct slice params = request->params, servers, key, value;
-	struct json_iter members = {.in = params};
+	struct slice params = request->params, servers;
 	int r = 0;
 
 	if (json_type(params) != JSON_OBJECT || m->agent == AGENT_NEITHER)
@@ -206,7 +190,7 @@ declare_change(struct mcp *m, const struct msg *request, struct slice *what, str
 	if (!servers.p)
 		r = buf_printf(with, "\"%s\":", acp_mcp_servers);
 	r |= put_servers(&c, slice(NULL, 0));
-	if (!servers.p && json_next(&members, &key, &value))
+	if (!servers.p && !json_is_empty(params))
 		r |= buf_add(with, ",", 1);
 	return r < 0 ? -1 : 1;
 }

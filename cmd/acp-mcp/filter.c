@@ -84,26 +84,6 @@ declare(struct mcp *m, const struct message *s)
 }
 
 static void
-release(struct mcp *m, struct held *h)
-{
-	struct slice text = frame_held_text(h), what;
-	SCOPED struct buf with = {0}, edited = {0};
-	struct json_error error;
-	struct splice change;
-	struct msg msg;
-	int r = 0;
-
-	if (msg_scan(text, &msg, &error) == MSG_REQUEST && acp_opens_session(msg.what))
-		r = declare_change(m, &msg, &what, &with);
-	if (r == 1) {
-		change = (struct splice){what.p, what.p + what.n, buf_slice(&with)};
-		r = splice_write(text, &change, 1, &edited);
-	}
-	mcp_check(m, r);
-	frame_release(m->frame, h, VERDICT_PASS, r == 0 && edited.n ? buf_slice(&edited) : slice(NULL, 0));
-}
-
-static void
 release_early(struct mcp *m)
 {
 	struct early *e;
@@ -111,7 +91,7 @@ release_early(struct mcp *m)
 	m->early_bytes = 0;
 	while ((e = m->early)) {
 		LL_DELETE(m->early, e);
-		release(m, e->held);
+		frame_show_again(m->frame, e->held);
 		free(e);
 	}
 }
@@ -156,22 +136,17 @@ take_response(struct mcp *m, enum acp_direction dir, const struct message *s)
 
 /* --- messages of MCP over ACP --- */
 
-static enum verdict
-refuse_broken(struct mcp *m)
-{
-	mcp_check(m, frame_reply_error(m->frame, NULL, MCP_ERR_BACKEND, "acp-mcp: the server could not be started", slice(NULL, 0)));
-	return VERDICT_DROP;
-}
+static const char broken[] = "acp-mcp: the server could not be started";
 
 static enum verdict
-connect_offered(struct mcp *m, const struct provided *p)
+connect_offered(struct mcp *m, const struct message *s, const struct provided *p)
 {
 	struct conn *c = conn_start(m, p, &form_first);
 	SCOPED struct buf result = {0};
 	int r;
 
 	if (!c)
-		return refuse_broken(m);
+		return mcp_refuse(m, &s->msg, MCP_ERR_BACKEND, broken);
 	/* A name that nobody else gives, nor one that was in our place before and has died. */
 	r = buf_printf(&c->id, "%.*s-%016" PRIx64 "-%" PRIu64 "\"", (int)p->id.n - 1, p->id.p, m->options->token, ++m->nconns);
 	r |= buf_printf(&result, "{\"%s\":%.*s}", acp_connection_id, (int)c->id.n, c->id.p);
@@ -183,20 +158,20 @@ connect_offered(struct mcp *m, const struct provided *p)
 static enum verdict
 take_connect(struct mcp *m, enum acp_direction dir, const struct message *s)
 {
-	struct slice id = mcp_string(s->msg.params, acp_acp_id);
+	struct slice id = json_get_string(s->msg.params, acp_acp_id);
 	const struct provided *p;
 
 	if (!id.p)
-		id = mcp_string(s->msg.params, acp_server_id);
+		id = json_get_string(s->msg.params, acp_server_id);
 	p = id.p && dir == ACP_UP && s->msg.kind == MSG_REQUEST ? provide_by_id(m, id) : NULL;
-	return p ? connect_offered(m, p) : VERDICT_PASS;
+	return p ? connect_offered(m, s, p) : VERDICT_PASS;
 }
 
 /* A notification of the newest form: about one of a shim's requests. */
 static enum verdict
 take_about(struct mcp *m, const struct message *s)
 {
-	struct slice id = mcp_string(s->msg.params, acp_server_id);
+	struct slice id = json_get_string(s->msg.params, acp_server_id);
 
 	return id.p && s->msg.kind == MSG_NOTIFICATION && conn_forward_notification(m, id, &s->msg) ? VERDICT_DROP : VERDICT_PASS;
 }
@@ -205,7 +180,7 @@ take_about(struct mcp *m, const struct message *s)
 static enum verdict
 take_newest(struct mcp *m, const struct message *s)
 {
-	struct slice id = mcp_string(s->msg.params, acp_server_id);
+	struct slice id = json_get_string(s->msg.params, acp_server_id);
 	const struct provided *p = id.p ? provide_by_id(m, id) : NULL;
 	struct conn *c;
 
@@ -216,7 +191,7 @@ take_newest(struct mcp *m, const struct message *s)
 	c = conn_serving(m, p);
 	if (!c)
 		c = conn_start(m, p, &form_newest_offer);
-	return c ? conn_deliver(c, s) : refuse_broken(m);
+	return c ? conn_deliver(c, s) : mcp_refuse(m, &s->msg, MCP_ERR_BACKEND, broken);
 }
 
 /* A connection that is none, but of a server of ours: with one that died before us, or that has been disconnected. */
@@ -227,30 +202,24 @@ is_lost(const struct mcp *m, enum acp_direction dir, struct slice id)
 }
 
 static enum verdict
-refuse_lost(struct mcp *m, const struct message *s)
-{
-	if (s->msg.kind == MSG_REQUEST)
-		mcp_check(m, frame_reply_error(m->frame, NULL, MCP_ERR_UNAVAILABLE, "acp-mcp: there is no such connection any more", slice(NULL, 0)));
-	return VERDICT_DROP;
-}
-
-static enum verdict
 take_message(struct mcp *m, enum acp_direction dir, const struct message *s)
 {
-	struct slice id = mcp_string(s->msg.params, acp_connection_id);
+	struct slice id = json_get_string(s->msg.params, acp_connection_id);
 	struct conn *c = id.p ? conn_find(m, dir, id) : NULL;
 
 	if (c)
 		return conn_deliver(c, s);
+	if (id.p && is_lost(m, dir, id))
+		return mcp_refuse(m, &s->msg, MCP_ERR_UNAVAILABLE, "acp-mcp: there is no such connection any more");
 	if (id.p)
-		return is_lost(m, dir, id) ? refuse_lost(m, s) : VERDICT_PASS;
+		return VERDICT_PASS;
 	return dir == ACP_DOWN ? take_about(m, s) : take_newest(m, s);
 }
 
 static enum verdict
 take_disconnect(struct mcp *m, enum acp_direction dir, const struct message *s)
 {
-	struct slice id = mcp_string(s->msg.params, acp_connection_id);
+	struct slice id = json_get_string(s->msg.params, acp_connection_id);
 	struct conn *c = id.p ? conn_find(m, dir, id) : NULL;
 
 	if (!c && !(id.p && is_lost(m, dir, id)))

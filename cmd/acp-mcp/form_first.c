@@ -14,11 +14,9 @@ put(const struct conn *c, const struct msg *m, struct buf *to)
 	SCOPED struct buf room = {0};
 	int r = a ? listen_rename(&params, buf_slice(&a->id), &room) : 0;
 
-	r |= buf_add(to, "{", 1);
-	r |= json_add_member(to, acp_connection_id, buf_slice(&c->id));
-	r |= json_add_member(to, mcp_method, m->method);
-	r |= json_add_member(to, mcp_params, params);
-	return r | buf_add(to, "}", 1);
+	r |= json_add_object(to, (struct json_member[]){{acp_connection_id, buf_slice(&c->id)}, {mcp_method, m->method}, {mcp_params, params}, {0}});
+	buf_free(&room);
+	return r;
 }
 
 static enum call_kind
@@ -61,7 +59,7 @@ static void
 connected(struct conn *c, const struct msg *answer)
 {
 	static const char none[] = "{\"code\":-32603,\"message\":\"acp-mcp: mcp/connect was answered without a connectionId\"}";
-	struct slice id = mcp_string(answer->result, acp_connection_id);
+	struct slice id = json_get_string(answer->result, acp_connection_id);
 
 	if (!id.p) {
 		conn_refuse_all(c, answer->error.p ? answer->error : slice_of(none));

@@ -28,28 +28,21 @@ put_meta(const struct conn *c, struct buf *to)
 	return r | json_add_member(to, mcp_key_client, mcp_object(hello, mcp_client_info));
 }
 
-/* The params of the request, with _meta. */
-static int
-put_params(const struct conn *c, struct slice params, struct buf *to)
-{
-	SCOPED struct buf own = {0};
-	int r = put_meta(c, &own);
-
-	r |= meta_put(params, buf_slice(&own), to);
-	return r;
-}
-
 /* {"serverId":X,"requestId":R,"method":M,"params":P} */
 static int
 put(struct conn *c, uint64_t number, struct slice method, struct slice params, struct buf *to)
 {
-	int r = buf_printf(to, "{\"%s\":%.*s,\"%s\":\"%" PRIu64 "\"", acp_server_id, (int)c->server->id.n,
-		c->server->id.p, acp_request_id, number);
+	SCOPED struct buf id = {0}, meta = {0}, with = {0};
+	int r = buf_printf(&id, "\"%" PRIu64 "\"", number);
 
-	r |= json_add_member(to, mcp_method, method);
-	r |= buf_add_string(to, ",\"params\":");
-	r |= c->modern ? buf_add_slice(to, params) : put_params(c, params, to);
-	return r | buf_add(to, "}", 1);
+	if (!c->modern) {
+		r |= put_meta(c, &meta);
+		r |= meta_put(params, buf_slice(&meta), &with);
+		params = buf_slice(&with);
+	}
+	r |= json_add_object(to, (struct json_member[]){{acp_server_id, buf_slice(&c->server->id)}, {acp_request_id, buf_slice(&id)},
+		{mcp_method, method}, {mcp_params, params}, {0}});
+	return r;
 }
 
 /* A request to the provider, m being the peer's, or NULL. NULL out of memory. */
@@ -117,7 +110,7 @@ subscribe(struct conn *c, const struct msg *m, struct slice uri, bool on)
 static void
 send_older(struct conn *c, const struct msg *m)
 {
-	struct slice uri = mcp_string(m->params, mcp_uri);
+	struct slice uri = json_get_string(m->params, mcp_uri);
 	bool on = json_string_is(m->method, mcp_subscribe);
 
 	if (json_string_is(m->method, mcp_ping)) {
@@ -152,17 +145,15 @@ send_to_chain(struct conn *c, const struct msg *m)
 static void
 welcome(struct conn *c, const struct call *call, struct slice found)
 {
-	struct slice version = mcp_string(buf_slice(&c->hello), acp_protocol_version), capabilities = mcp_object(found, mcp_capabilities);
+	struct slice version = json_get_string(buf_slice(&c->hello), acp_protocol_version), capabilities = mcp_object(found, mcp_capabilities);
 	struct slice info = mcp_object(json_get(found, mcp_meta), mcp_key_server);
 	SCOPED struct buf text = {0}, unnamed = {0};
 	int r = buf_printf(&unnamed, "{\"name\":%.*s,\"version\":\"0\"}", (int)c->server->name.n, c->server->name.p);
 
-	r |= buf_add(&text, "{", 1);
-	r |= json_add_member(&text, acp_protocol_version, version.p ? version : slice_of(mcp_handshake));
-	r |= json_add_member(&text, mcp_capabilities, capabilities.p ? capabilities : slice_of("{\"tools\":{}}"));
-	r |= json_add_member(&text, mcp_server_info, info.p ? info : buf_slice(&unnamed));
-	r |= json_add_member(&text, mcp_instructions, mcp_string(found, mcp_instructions));
-	r |= buf_add(&text, "}", 1);
+	r |= json_add_object(&text, (struct json_member[]){{acp_protocol_version, version.p ? version : slice_of(mcp_handshake)},
+		{mcp_capabilities, capabilities.p ? capabilities : slice_of("{\"tools\":{}}")},
+		{mcp_server_info, info.p ? info : buf_slice(&unnamed)},
+		{mcp_instructions, json_get_string(found, mcp_instructions)}, {0}});
 	c->lists.n = 0;
 	r |= listen_put_lists(capabilities, slice(NULL, 0), &c->lists);
 	mcp_check(c->mcp, r);

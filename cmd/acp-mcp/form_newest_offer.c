@@ -15,14 +15,12 @@ greet(struct conn *c, struct slice params)
 {
 	struct slice client = mcp_object(json_get(params, mcp_meta), mcp_key_client);
 	SCOPED struct buf hello = {0};
-	int r;
 
 	c->greeted = true;
 	/* The client's capabilities are for servers that ask it something, which this form does not have. */
-	r = buf_printf(&hello, "{\"%s\":%s,\"%s\":{}", acp_protocol_version, mcp_handshake, mcp_capabilities);
-	r |= json_add_member(&hello, mcp_client_info, client.p ? client : slice_of("{\"name\":\"acp-mcp\",\"version\":\"" VERSION "\"}"));
-	r |= buf_add(&hello, "}", 1);
-	mcp_check(c->mcp, r);
+	mcp_check(c->mcp, json_add_object(&hello, (struct json_member[]){{acp_protocol_version, slice_of(mcp_handshake)},
+		{mcp_capabilities, slice_of("{}")},
+		{mcp_client_info, client.p ? client : slice_of("{\"name\":\"acp-mcp\",\"version\":\"" VERSION "\"}")}, {0}}));
 	conn_send(c, slice_of("0"), slice_of("\"initialize\""), buf_slice(&hello));
 }
 
@@ -62,7 +60,7 @@ put_discovered(const struct conn *c, struct buf *to)
 		mcp_newest);
 
 	r |= json_add_member(to, mcp_capabilities, capabilities.p ? capabilities : slice_of("{}"));
-	r |= json_add_member(to, mcp_instructions, mcp_string(hello, mcp_instructions));
+	r |= json_add_member(to, mcp_instructions, json_get_string(hello, mcp_instructions));
 	if (info.p) {
 		r |= buf_printf(to, ",\"%s\":{", mcp_meta);
 		r |= json_add_member(to, mcp_key_server, info);
@@ -89,15 +87,10 @@ reply_locally(struct conn *c, struct slice method)
 static void
 notify_asker(struct conn *c, const struct ask *a, struct slice method, struct slice params)
 {
-	const struct buf *id = &c->command.what->id;
 	SCOPED struct buf text = {0};
-	int r = buf_printf(&text, "{\"%s\":%.*s,\"%s\":%.*s", acp_server_id, (int)id->n, id->p, acp_request_id,
-		(int)a->request_id.n, a->request_id.p);
 
-	r |= json_add_member(&text, mcp_method, method);
-	r |= json_add_member(&text, mcp_params, params);
-	r |= buf_add(&text, "}", 1);
-	mcp_check(c->mcp, r);
+	mcp_check(c->mcp, json_add_object(&text, (struct json_member[]){{acp_server_id, buf_slice(&c->command.what->id)},
+		{acp_request_id, buf_slice(&a->request_id)}, {mcp_method, method}, {mcp_params, params}, {0}}));
 	conn_notify(c, buf_slice(&text));
 }
 
@@ -196,22 +189,18 @@ static const struct {
 static bool
 is_cacheable(struct slice request)
 {
-	static const char *const methods[] = {"tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"};
+	static const char *const methods[] = {"tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read",
+		NULL};
 	struct json_error error;
 	struct msg m;
 
 	msg_scan(request, &m, &error);
-	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
-		if (json_string_is(json_get(m.params, mcp_method), methods[i]))
-			return true;
-	return false;
+	return json_string_in(json_get(m.params, mcp_method), methods);
 }
 
 static int
 put_result(struct buf *to, struct slice result, bool cacheable)
 {
-	struct json_iter members = {.in = result};
-	struct slice key, value;
 	int r = buf_add(to, "{", 1);
 
 	if (json_type(result) != JSON_OBJECT)
@@ -219,7 +208,7 @@ put_result(struct buf *to, struct slice result, bool cacheable)
 	for (size_t i = 0; i < (cacheable ? 3 : 1); i++)
 		if (!json_get(result, due[i].name).p)
 			r |= json_add_member(to, due[i].name, slice_of(due[i].value));
-	if (to->p[to->n - 1] != '{' && json_next(&members, &key, &value))
+	if (to->p[to->n - 1] != '{' && !json_is_empty(result))
 		r |= buf_add(to, ",", 1);
 	return r | buf_add_slice(to, slice(result.p + 1, result.n - 1));
 }

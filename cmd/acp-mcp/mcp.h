@@ -65,7 +65,7 @@ struct mcp {
 	struct call *calls;        /* requests that acp-mcp has sent into the chain, without a response */
 	struct command *commands;  /* running commands */
 	struct local *locals;      /* those of them that are connected directly to a shim */
-	struct loop_timer update_timer; /* of conn_update_all */
+	struct loop_task update;   /* of conn_update_all */
 	struct loop_timer accept_timer; /* accepts again after descriptors had run out */
 	bool stopped[ACP_DIRECTIONS];       /* paused, because a peer does not read its messages */
 	char *self;                /* the path of this program */
@@ -89,6 +89,15 @@ mcp_check(struct mcp *m, int r)
 {
 	if (r < 0)
 		mcp_fail(m, "out of memory");
+}
+
+/* Discards the current message of the frame; a request gets an error. */
+static inline enum verdict
+mcp_refuse(struct mcp *m, const struct msg *msg, int code, const char *why)
+{
+	if (msg->kind == MSG_REQUEST)
+		mcp_check(m, frame_reply_error(m->frame, NULL, code, why));
+	return VERDICT_DROP;
 }
 
 /* filter.c. Returns the exit status. */

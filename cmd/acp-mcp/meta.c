@@ -16,12 +16,10 @@ put_replaced(struct slice text, struct slice old, struct slice with, struct buf 
 static int
 put_inside(struct buf *to, struct slice object, struct slice members)
 {
-	struct json_iter i = {.in = object};
-	struct slice key, value;
 	int r = buf_add(to, "{", 1);
 
 	r |= buf_add_slice(to, members);
-	if (json_next(&i, &key, &value))
+	if (!json_is_empty(object))
 		r |= buf_add(to, ",", 1);
 	return r | buf_add_slice(to, slice(object.p + 1, object.n - 1));
 }
@@ -43,14 +41,6 @@ meta_put(struct slice params, struct slice members, struct buf *to)
 	return r;
 }
 
-static bool
-is_one_of(struct slice name, const char *const *names)
-{
-	while (*names && !json_string_is(name, *names))
-		names++;
-	return *names != NULL;
-}
-
 /* Appends an object without the members of these names. */
 static int
 put_without(struct slice object, const char *const *names, struct buf *to)
@@ -61,7 +51,7 @@ put_without(struct slice object, const char *const *names, struct buf *to)
 	int r = buf_add(to, "{", 1);
 
 	while (json_next(&i, &key, &value)) {
-		if (is_one_of(key, names))
+		if (json_string_in(key, names))
 			continue;
 		r |= buf_add_string(to, comma);
 		r |= buf_add_slice(to, slice_between(key.p, value.p + value.n));

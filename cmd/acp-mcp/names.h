@@ -47,15 +47,6 @@ mcp_object(struct slice object, const char *member)
 	return json_type(v) == JSON_OBJECT ? v : slice(NULL, 0);
 }
 
-/* Returns a member that is a string, with its quotes. p NULL as in mcp_object. */
-static inline struct slice
-mcp_string(struct slice object, const char *member)
-{
-	struct slice v = json_get(object, member);
-
-	return json_type(v) == JSON_STRING ? v : slice(NULL, 0);
-}
-
 /* MCP over ACP (PROTOCOL, section 1). */
 enum { MCP_ERR_UNAVAILABLE = -33001, MCP_ERR_BACKEND = -33002 };
 

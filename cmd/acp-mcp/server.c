@@ -1,6 +1,5 @@
 #include "cmd/acp-mcp/server.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "lib/attach/rendezvous.h"
 #include "lib/run/socket.h"
 
 /* When to try again where there were no descriptors left (us). */
@@ -34,9 +34,9 @@ enum { SOCKET_ROOM = sizeof(template) + sizeof("/1234567890"), TRIES = 100 };
 
 /* The directory, locked; -1 where somebody holds it, or it is not this user's. */
 static int
-lock_directory(int in, const char *name)
+lock_directory(const char *path)
 {
-	int fd = openat(in, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0)
@@ -48,77 +48,56 @@ lock_directory(int in, const char *name)
 	return -1;
 }
 
-/* Calls fn for each entry of an open directory, which stays open. */
+/* If it is one of ours whose process has died. */
 static void
-each_entry(int dir, void (*fn)(int dir, const char *name))
+remove_stale(const char *path)
 {
-	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;
-	struct dirent *e;
-
-	if (!entries && copy >= 0)
-		close(copy);
-	while (entries && (e = readdir(entries)))
-		fn(dir, e->d_name);
-	if (entries)
-		closedir(entries);
-}
-
-static void
-remove_socket(int dir, const char *name)
-{
+	const char *name = strrchr(path, '/') + 1;
 	struct stat st;
-
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(st.st_mode))
-		unlinkat(dir, name, 0);
-}
-
-/* One of ours whose process has died. */
-static void
-remove_stale(int in, const char *name)
-{
+	char **inside;
+	size_t i;
 	int fd;
 
-	if (strlen(name) != strlen(template) || strncmp(name, template, PREFIX) != 0)
+	if (strlen(name) != strlen(template) || strncmp(name, template, PREFIX) != 0 || (fd = lock_directory(path)) < 0)
 		return;
-	fd = lock_directory(in, name);
-	if (fd < 0)
-		return;
-	each_entry(fd, remove_socket);
-	unlinkat(in, name, AT_REMOVEDIR);
+	inside = rendezvous_paths(path);
+	for (i = 0; inside && inside[i]; i++)
+		if (lstat(inside[i], &st) == 0 && S_ISSOCK(st.st_mode))
+			unlink(inside[i]);
+	rendezvous_free(inside);
+	rmdir(path);
 	close(fd);
 }
 
 static void
 clean(const char *in)
 {
-	int dir = open(in, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char **paths = rendezvous_paths(in);
+	size_t i;
 
-	if (dir < 0)
-		return;
-	each_entry(dir, remove_stale);
-	close(dir);
+	for (i = 0; paths && paths[i]; i++)
+		remove_stale(paths[i]);
+	rendezvous_free(paths);
 }
 
 static int
 make_in(struct place *p, const char *in)
 {
-	struct buf path = {0};
-
 	clean(in);
 	for (int tries = 0; tries < TRIES; tries++) {
-		path.n = 0;
-		if (buf_printf(&path, "%s/%s", in, template) < 0 || !buf_string(&path) || !mkdtemp(path.p))
+		p->path = bytes_printf("%s/%s", in, template);
+		if (!p->path || !mkdtemp(p->path))
 			break;
-		p->lock = lock_directory(AT_FDCWD, path.p);
-		if (p->lock >= 0) {
-			p->path = path.p;
+		p->lock = lock_directory(p->path);
+		if (p->lock >= 0)
 			return 0;
-		}
 		/* Another process took it for a stale one; or there are no descriptors left. */
-		rmdir(path.p);
+		rmdir(p->path);
+		free(p->path);
+		p->path = NULL;
 	}
-	buf_free(&path);
+	free(p->path);
+	p->path = NULL;
 	return -1;
 }
 
@@ -237,12 +216,10 @@ static int
 listen_at(struct server *s, struct buf *why)
 {
 	struct mcp *m = s->mcp;
-	struct buf path = {0};
 
-	if (find_place(m, why) < 0 || buf_printf(&path, "%s/%" PRIu64, m->place.path, ++m->nsockets) < 0 || !buf_string(&path))
+	if (find_place(m, why) < 0 || !(s->path = bytes_printf("%s/%" PRIu64, m->place.path, ++m->nsockets)))
 		return -1;
-	s->path = path.p;
-	s->listener = socket_listen(path.p);
+	s->listener = socket_listen(s->path);
 	if (s->listener < 0) {
 		buf_printf(why, "%s: %s", s->path, strerror(errno));
 		return -1;

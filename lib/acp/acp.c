@@ -370,6 +370,18 @@ acp_put_text_block(struct buf *b, struct slice text)
 	return buf_add(b, "}", 1);
 }
 
+bool
+acp_has_server(struct slice servers, struct slice name)
+{
+	struct json_iter it = {.in = servers};
+	struct slice key, one;
+
+	while (json_next(&it, &key, &one))
+		if (json_string_eq(json_get(one, acp_server_name), name))
+			return true;
+	return false;
+}
+
 enum acp_side
 acp_other_side(enum acp_side side)
 {

@@ -148,6 +148,8 @@ bool acp_is_option_kind(const char *kind);
 int acp_put_selected(struct buf *, struct slice option_id);
 /* Appends a block of content with this text (plain). 0 or -1. */
 int acp_put_text_block(struct buf *, struct slice text);
+/* Is there a server of this name, a JSON string, in this array of MCP servers? */
+bool acp_has_server(struct slice servers, struct slice name);
 /* The side that is not this one. */
 enum acp_side acp_other_side(enum acp_side);
 /* "client", "agent" or "unknown". */

@@ -382,7 +382,7 @@ named(const struct jqprog_var *constants, size_t n)
 static jq_state *
 compile_wrapped(const char *program, const struct jqprog_var *vars, size_t nvars, jv args, struct buf *errors)
 {
-	struct buf wrapped = {0};
+	SCOPED struct buf wrapped = {0};
 	jq_state *jq = NULL;
 
 	if (wrap(&wrapped, program, vars, nvars, "") == 0)
@@ -390,7 +390,6 @@ compile_wrapped(const char *program, const struct jqprog_var *vars, size_t nvars
 	errors->n = 0;
 	if (!jq && compiles(program, vars, nvars, jv_copy(args), errors) && wrap(&wrapped, program, vars, nvars, ".") == 0)
 		jq = compile(wrapped.p, jv_copy(args), errors);
-	buf_free(&wrapped);
 	return jq;
 }
 

@@ -221,10 +221,9 @@ select_is_set(const struct select *s)
 static bool
 match_pattern(const char *pattern, struct slice name)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	bool yes = buf_add_slice(&text, name) == 0 && buf_string(&text) && fnmatch(pattern, text.p, 0) == 0;
 
-	buf_free(&text);
 	return yes;
 }
 

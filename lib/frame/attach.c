@@ -66,7 +66,7 @@ static int
 put_record(struct frame *f, enum acp_direction dir, struct block *block, struct slice text, const struct msg *m, struct request *asked,
 	bool torn)
 {
-	struct buf record = {0};
+	SCOPED struct buf record = {0};
 	int r;
 
 	(void)block;
@@ -77,7 +77,6 @@ put_record(struct frame *f, enum acp_direction dir, struct block *block, struct 
 		|| buf_add_string(&record, "}\n"));
 	if (r == 0)
 		r = endpoint_put(&f->near.end, NULL, buf_slice(&record));
-	buf_free(&record);
 	return r;
 }
 

@@ -71,15 +71,22 @@ frame_held_text(const struct held *h)
 	return buf_slice(&h->text);
 }
 
+/* Its request, if it has one, is not held any more. */
+static void
+remove_held(struct frame *f, struct held *h)
+{
+	DL_DELETE(f->held, h);
+	count_held(f, h, false);
+	if (h->request)
+		pending_of(h->request)->held = NULL;
+}
+
 void
 frame_release(struct frame *f, struct held *h, enum verdict verdict, struct slice text)
 {
 	int r = 0;
 
-	DL_DELETE(f->held, h);
-	count_held(f, h, false);
-	if (h->request)
-		pending_of(h->request)->held = NULL;
+	remove_held(f, h);
 	if (!text.p)
 		text = buf_slice(&h->text);
 	if (verdict == VERDICT_PASS)
@@ -89,6 +96,16 @@ frame_release(struct frame *f, struct held *h, enum verdict verdict, struct slic
 	held_free(h);
 	if (r < 0)
 		frame_abort(f, "out of memory");
+	frame_settle(f);
+}
+
+void
+frame_show_again(struct frame *f, struct held *h)
+{
+	remove_held(f, h);
+	if (message_show_again(f, h->dir, buf_slice(&h->text), h->request) < 0)
+		frame_abort(f, "out of memory");
+	held_free(h);
 	frame_settle(f);
 }
 
@@ -248,12 +265,9 @@ frame_close(struct frame *f, enum acp_direction dir)
 
 /* It goes where the request came from. */
 static int
-reply(struct frame *f, const struct held *h, struct buf *text, int made)
+reply(struct frame *f, const struct held *h, const struct buf *text, int made)
 {
-	int r = made < 0 ? -1 : message_put(f, direction_back(h ? h->dir : f->delivery->dir), buf_slice(text), NULL);
-
-	buf_free(text);
-	return r;
+	return made < 0 ? -1 : message_put(f, direction_back(h ? h->dir : f->delivery->dir), buf_slice(text), NULL);
 }
 
 static struct slice
@@ -270,7 +284,7 @@ id_of(const struct frame *f, const struct held *h)
 int
 frame_reply(struct frame *f, struct held *h, struct slice result)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
 	return reply(f, h, &text, msg_make_result(&text, id_of(f, h), result));
 }
@@ -278,17 +292,17 @@ frame_reply(struct frame *f, struct held *h, struct slice result)
 int
 frame_reply_error_object(struct frame *f, struct held *h, struct slice error)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
 	return reply(f, h, &text, msg_make_failure(&text, id_of(f, h), error));
 }
 
 int
-frame_reply_error(struct frame *f, struct held *h, int code, const char *message, struct slice data)
+frame_reply_error(struct frame *f, struct held *h, int code, const char *message)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
-	return reply(f, h, &text, msg_make_error(&text, id_of(f, h), code, message, data));
+	return reply(f, h, &text, msg_make_error(&text, id_of(f, h), code, message, slice(NULL, 0)));
 }
 
 /* --- time, and words --- */

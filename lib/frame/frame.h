@@ -108,10 +108,12 @@ int frame_replace(struct frame *, struct slice what, struct slice with);
 struct held *frame_hold(struct frame *);
 struct slice frame_held_text(const struct held *);
 void frame_release(struct frame *, struct held *, enum verdict, struct slice text);
+/* Releases a held message so that filter.message is called with it, as if it came only now. */
+void frame_show_again(struct frame *, struct held *);
 
 /* Replies to a request in the other side's place: to the one that is held, or (NULL) being shown; then drop it. JSON text. */
 int frame_reply(struct frame *, struct held *, struct slice result);
-int frame_reply_error(struct frame *, struct held *, int code, const char *message, struct slice data);
+int frame_reply_error(struct frame *, struct held *, int code, const char *message);
 int frame_reply_error_object(struct frame *, struct held *, struct slice error);
 
 /* Send into a direction, ahead of what is being shown: a message as if it had come that way; a notification; a request, whose

@@ -198,6 +198,8 @@ int plain_put(struct frame *, enum acp_direction, struct block *, struct slice t
 /* Shows a plain message that lies in block (text: the line with what surrounds it) and lets it go on. */
 int message_show(struct frame *, enum acp_direction, enum acp_side from, struct block *, struct slice text, const struct msg *,
 	struct request *answered, bool torn);
+/* The same with one that was shown before, and whose request, where it is one, is in the table. */
+int message_show_again(struct frame *, enum acp_direction, struct slice text, struct request *);
 /* Queues what the filter made of a message, which has to be one. */
 int message_put(struct frame *, enum acp_direction, struct slice text, struct request *);
 /* Queues a line as it is. In a block its newline lies after it, if it had one. message: what its envelope carries. 0 or -1. */

@@ -56,15 +56,6 @@ delivery_edited(const struct delivery *s, struct buf *to)
 /* --- a message and the filter --- */
 
 static void
-delivery_done(struct frame *f, struct delivery *s)
-{
-	if (s->message.msg.kind == MSG_RESPONSE && s->request)
-		request_free(f, s->request);
-	free(s->edits);
-	buf_free(&s->with);
-}
-
-static void
 forget_oldest(struct frame *f, const struct request *newest)
 {
 	struct request *r = NULL;
@@ -142,36 +133,26 @@ reject_stray_response(struct frame *f, const struct delivery *s)
 }
 
 /* Shows it to whom it concerns. Its request is forgotten where the filter drops it. */
-static int
-deliver(struct frame *f, struct delivery *s, enum verdict *verdict)
+static enum verdict
+judge(struct frame *f, struct delivery *s)
 {
 	const struct filter *filter = f->filter;
-	struct msg *m = &s->message.msg;
-	struct pending *p;
+	const struct msg *m = &s->message.msg;
+	const struct pending *p = m->kind == MSG_RESPONSE && s->request ? s->request->owner : NULL;
+	struct delivery *outer = f->delivery;
+	enum verdict verdict = VERDICT_DROP;
 
-	if (s->message.from == ACP_UNKNOWN)
-		s->message.from = sender_in_pipe(f, m);
-	if (pair(f, s) < 0)
-		return -1;
-	if (s->message.from == ACP_UNKNOWN && s->request)
-		s->message.from = acp_other_side(s->request->from);
-	p = m->kind == MSG_RESPONSE && s->request ? s->request->owner : NULL;
 	f->delivery = s;
-	if (p && p->from_filter) {
-		*verdict = VERDICT_DROP;
-		if (filter->response)
-			filter->response(filter->state, f, p->tag, &s->message);
-	} else if (reject_stray_response(f, s)) {
-		*verdict = VERDICT_DROP;
-	} else {
-		*verdict = filter->message(filter->state, f, s->dir, &s->message);
-	}
-	f->delivery = NULL;
-	if (*verdict == VERDICT_DROP && m->kind == MSG_REQUEST) {
+	if (!p || !p->from_filter)
+		verdict = reject_stray_response(f, s) ? VERDICT_DROP : filter->message(filter->state, f, s->dir, &s->message);
+	else if (filter->response)
+		filter->response(filter->state, f, p->tag, &s->message);
+	f->delivery = outer;
+	if (verdict == VERDICT_DROP && m->kind == MSG_REQUEST) {
 		request_forget(f, s->request);
 		s->request = NULL;
 	}
-	return 0;
+	return verdict;
 }
 
 static int
@@ -189,20 +170,48 @@ forward(struct frame *f, struct delivery *s, struct block *block, bool torn)
 	return r;
 }
 
+/* Shows it, and lets it go on as the filter has it. */
+static int
+deliver(struct frame *f, struct delivery *s, struct block *block, bool torn)
+{
+	int r = 0;
+
+	if (judge(f, s) == VERDICT_PASS && !f->transport->copies)
+		r = forward(f, s, block, torn);
+	free(s->edits);
+	buf_free(&s->with);
+	return r;
+}
+
 int
 message_show(struct frame *f, enum acp_direction dir, enum acp_side from, struct block *block, struct slice text,
 	const struct msg *m, struct request *answered, bool torn)
 {
 	struct delivery s = {.dir = dir, .request = answered};
-	enum verdict verdict;
 	int r;
 
 	s.message = (struct message){.from = from, .t = frame_now(f), .line = text, .msg = *m, .number = f->from[dir]->end.in.lines};
-	r = deliver(f, &s, &verdict);
-	if (r == 0 && verdict == VERDICT_PASS && !f->transport->copies)
-		r = forward(f, &s, block, torn);
-	delivery_done(f, &s);
+	if (from == ACP_UNKNOWN)
+		s.message.from = sender_in_pipe(f, m);
+	r = pair(f, &s);
+	if (s.message.from == ACP_UNKNOWN && s.request)
+		s.message.from = acp_other_side(s.request->from);
+	if (r == 0)
+		r = deliver(f, &s, block, torn);
+	if (m->kind == MSG_RESPONSE && s.request)
+		request_free(f, s.request);
 	return r;
+}
+
+int
+message_show_again(struct frame *f, enum acp_direction dir, struct slice text, struct request *r)
+{
+	struct delivery s = {.dir = dir, .request = r};
+	struct json_error error;
+
+	s.message = (struct message){.from = direction_from(dir), .t = frame_now(f), .line = text, .number = f->from[dir]->end.in.lines};
+	msg_scan(text, &s.message.msg, &error);
+	return deliver(f, &s, NULL, false);
 }
 
 /* --- out --- */
@@ -291,7 +300,7 @@ replace_response(struct side *s, uint64_t number, struct slice id)
 {
 	struct line made = {.number = number};
 	struct json_error error;
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	struct msg m;
 	int r;
 
@@ -301,7 +310,6 @@ replace_response(struct side *s, uint64_t number, struct slice id)
 	made.text = buf_slice(&text);
 	if (r == 0 && msg_scan(made.text, &m, &error) == MSG_RESPONSE)
 		r = s->frame->transport->message(s, &made, &m, false);
-	buf_free(&text);
 	return r;
 }
 
@@ -311,7 +319,7 @@ reply_for_discarded(struct side *s, uint64_t number, struct slice text, enum msg
 {
 	struct slice id;
 	enum msg_kind meant = msg_noise_meant(text, &id);
-	struct buf reply = {0};
+	SCOPED struct buf reply = {0};
 	int r;
 
 	if (meant == MSG_NOISE || meant == MSG_NOTIFICATION)
@@ -323,7 +331,6 @@ reply_for_discarded(struct side *s, uint64_t number, struct slice text, enum msg
 	r = msg_make_error(&reply, id, ACP_ERR_INVALID_REQUEST, why, slice(NULL, 0));
 	if (r == 0)
 		r = line_put(s->frame, direction_back(s->dir), NULL, buf_slice(&reply), buf_slice(&reply), false);
-	buf_free(&reply);
 	return r;
 }
 

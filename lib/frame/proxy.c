@@ -112,25 +112,16 @@ take_cancel(struct frame *f, const struct msg *m, struct plain *p)
 }
 
 static int
-send_line(struct frame *f, struct buf *text)
-{
-	int r = message_put(f, ACP_UP, buf_slice(text), NULL);
-
-	buf_free(text);
-	return r;
-}
-
-static int
 refuse_envelope(struct frame *f, const struct msg *m, int code, const char *why)
 {
-	struct buf answer = {0};
+	SCOPED struct buf answer = {0};
 
 	frame_warn(f, "conductor: %s: refused", why);
 	if (m->kind != MSG_REQUEST)
 		return 1;
 	if (msg_make_error(&answer, m->id, code, why, slice(NULL, 0)) < 0)
 		return -1;
-	return send_line(f, &answer) < 0 ? -1 : 1;
+	return message_put(f, ACP_UP, buf_slice(&answer), NULL) < 0 ? -1 : 1;
 }
 
 static int

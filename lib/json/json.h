@@ -73,10 +73,14 @@ struct slice json_get(struct slice object, const char *key);
 struct slice json_get_string(struct slice object, const char *key);
 /* The same along a path of names with dots between: "update.sessionUpdate". */
 struct slice json_path(struct slice object, const char *path);
+/* Has the object or array nothing in it? */
+bool json_is_empty(struct slice container);
 
 /* Compares a JSON string, unescaped, with plain UTF-8 text, or with another JSON string. False where a value is no string. */
 bool json_string_is(struct slice string, const char *text);
 bool json_string_eq(struct slice a, struct slice b);
+/* Is it one of these words, the last of which is NULL? */
+bool json_string_in(struct slice string, const char *const *words);
 /* The text of a string: where it lies, or where it has escapes in room, emptied first. p NULL: no string, or out of memory. */
 struct slice json_text(struct slice string, struct buf *room);
 /* Appends the text of a string; a lone surrogate becomes U+FFFD. 0, or -1 out of memory. */
@@ -97,6 +101,12 @@ int json_add_member(struct buf *to, const char *name, struct slice value);
  * print. 0, or -1 out of memory.
  */
 int json_indent(struct buf *to, struct slice json, size_t margin, int (*put)(struct buf *, struct slice));
+/* Appends an object with such members; one without a name ends them. */
+struct json_member {
+	const char *name;
+	struct slice value;
+};
+int json_add_object(struct buf *to, const struct json_member *);
 /* Is this text UTF-8 (RFC 3629)? */
 bool json_utf8(struct slice text);
 /* An integer from 0 to 2^64-1, however it is spelled (5.3e4): true, and its value. */

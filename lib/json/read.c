@@ -292,6 +292,15 @@ json_get_string(struct slice object, const char *key)
 	return json_type(value) == JSON_STRING ? value : (struct slice){0};
 }
 
+bool
+json_is_empty(struct slice container)
+{
+	struct json_iter it = {.in = container};
+	struct slice key, value;
+
+	return !json_next(&it, &key, &value);
+}
+
 struct slice
 json_path(struct slice object, const char *path)
 {

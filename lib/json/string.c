@@ -74,6 +74,14 @@ json_string_is(struct slice string, const char *text)
 	return json_string_is_slice(string, slice_of(text));
 }
 
+bool
+json_string_in(struct slice string, const char *const *words)
+{
+	while (*words && !json_string_is(string, *words))
+		words++;
+	return *words;
+}
+
 int
 json_want_key(const struct json_want *want, struct slice string)
 {
@@ -186,6 +194,21 @@ json_add_member(struct buf *to, const char *name, struct slice value)
 		return 0;
 	to->n = was;
 	return -1;
+}
+
+int
+json_add_object(struct buf *to, const struct json_member *m)
+{
+	size_t was = to->n;
+	int r = buf_add(to, "{", 1);
+
+	for (; r == 0 && m->name; m++)
+		r = json_add_member(to, m->name, m->value);
+	if (r == 0)
+		r = buf_add(to, "}", 1);
+	if (r < 0)
+		to->n = was;
+	return r;
 }
 
 bool

@@ -133,7 +133,7 @@ apply(struct rules *r, struct frame *f, enum acp_direction dir, const struct mes
 	if (is(s, rule, "answer"))
 		return frame_reply(f, NULL, slice_of("{\"by\":\"filter\"}")) < 0 ? VERDICT_PASS : VERDICT_DROP;
 	if (is(s, rule, "refuse"))
-		return frame_reply_error(f, NULL, -32603, "refused", slice(NULL, 0)) < 0 ? VERDICT_PASS : VERDICT_DROP;
+		return frame_reply_error(f, NULL, -32603, "refused") < 0 ? VERDICT_PASS : VERDICT_DROP;
 	if (is(s, rule, "ask") || is(s, rule, "ask-back"))
 		frame_request(f, is(s, rule, "ask") ? dir : other, "test/ask", slice_of("{\"q\":1}"), r);
 	if (s->msg.kind == MSG_RESPONSE)
