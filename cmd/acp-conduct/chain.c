@@ -45,20 +45,15 @@ chain_kind(enum kind kind)
 void
 chain_close(struct link *l, int *copy)
 {
-	int null;
+	int fd = *copy;
 
 	/* First: epoll goes on watching a description that another process still holds. */
-	if (l->watch.fd == *copy)
+	if (l->watch.fd == fd)
 		loop_remove_fd(l->chain->loop, &l->watch);
-	if (*copy > 2) {
-		close(*copy);
-	} else if (*copy >= 0) {
-		null = open("/dev/null", O_RDWR | O_CLOEXEC);
-		if (null < 0 || dup2(null, *copy) < 0)
-			close(*copy);
-		if (null > 2)
-			close(null);
-	}
+	if (fd >= 0 && fd <= 2)
+		fd = proc_claim(fd);
+	if (fd >= 0)
+		close(fd);
 	*copy = -1;
 }
 

@@ -62,39 +62,23 @@ link_unread(const struct link *l)
 	return ioctl(l->rd, FIONREAD, &n) < 0 ? 0 : n;
 }
 
-/* The last byte of what waits in a pipe; -1: none, or it cannot be known. */
-static int
-last_byte(int from, int scratch[2])
-{
-	char bytes[4096];
-	int size = system_pipe_size(from), last = -1;
-	ssize_t n, r;
-
-	/* A smaller one might not take it all. */
-	if (size < 0 || system_set_pipe_size(scratch[1], size) < 0)
-		return -1;
-	for (n = system_copy_pipe(from, scratch[1], (size_t)size); n > 0; n -= r) {
-		r = read(scratch[0], bytes, (size_t)n < sizeof(bytes) ? (size_t)n : sizeof(bytes));
-		if (r <= 0)
-			return -1;
-		last = (unsigned char)bytes[r - 1];
-	}
-	return last;
-}
-
-/* The last byte that waits in a link; nothing is bypassed. -1: nothing waits, or it is no pipe. */
 int
 link_last_unread(const struct link *l)
 {
-	int from = l->rd, scratch[2], last;
+	int from = l->rd, copy[2], last = -1;
+	char bytes[64 * 1024];
+	ssize_t n;
 
-	if (link_type(l->rd >= 0 ? l->rd : l->wr) != S_IFIFO || proc_pipe(scratch) < 0)
+	if (link_type(from >= 0 ? from : l->wr) != S_IFIFO || proc_pipe(copy) < 0)
 		return -1;
 	if (l->rd < 0)
 		from = system_reopen(l->wr, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	last = last_byte(from, scratch);
-	close(scratch[0]);
-	close(scratch[1]);
+	n = system_copy_pipe(from, copy[1], sizeof(bytes));
+	/* All of it? The reader may take some meanwhile. */
+	if (n > 0 && n == link_unread(l) && read(copy[0], bytes, sizeof(bytes)) == n)
+		last = (unsigned char)bytes[n - 1];
+	close(copy[0]);
+	close(copy[1]);
 	if (l->rd < 0 && from >= 0)
 		close(from);
 	return last;

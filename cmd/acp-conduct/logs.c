@@ -65,31 +65,27 @@ row(const struct chain *ch)
 	return ch->n + !ch->has_agent;
 }
 
-/* The name of the client, or of the component on the agent's side of a hop, in a trace. */
-static int
-put_place(const struct logs *l, size_t i, struct buf *to)
+/* The name of the client, or of the component on the agent's side of a hop, in a trace. To be freed. */
+static char *
+place(const struct logs *l, size_t i)
 {
-	const struct chain *ch = l->route->chain;
+	size_t n = row(l->route->chain);
 
 	if (i == 0)
-		return buf_add_string(to, "Client");
-	if (i > row(ch))
-		return buf_printf(to, "Peer(%s)", l->names[i - 1]);
-	return i == row(ch) ? buf_add_string(to, "Agent") : buf_printf(to, "Proxy(%zu)", i - 1);
+		return strdup("Client");
+	if (i > n)
+		return bytes_printf("Peer(%s)", l->names[i - 1]);
+	return i == n ? strdup("Agent") : bytes_printf("Proxy(%zu)", i - 1);
 }
 
 static char *
 way(const struct logs *l, size_t from, size_t to)
 {
-	struct buf text = {0};
+	char *a = place(l, from), *b = place(l, to), *text = a && b ? bytes_printf(",\"from\":\"%s\",\"to\":\"%s\"", a, b) : NULL;
 
-	if (buf_add_string(&text, ",\"from\":\"") < 0 || put_place(l, from, &text) < 0 ||
-		buf_add_string(&text, "\",\"to\":\"") < 0 || put_place(l, to, &text) < 0 ||
-		buf_add_string(&text, "\"") < 0 || !buf_string(&text)) {
-		buf_free(&text);
-		return NULL;
-	}
-	return text.p;
+	free(a);
+	free(b);
+	return text;
 }
 
 static int

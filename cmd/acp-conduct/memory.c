@@ -8,16 +8,13 @@
 /* Beyond this the least recently used session is forgotten. */
 enum { SESSIONS = 1000, BYTES = 16 * 1024 * 1024 };
 
-static const char config_options[] = "configOptions";
-
 /* --- sessions --- */
 
 static void
 state_free(struct state *s)
 {
-	buf_free(&s->mode);
-	buf_free(&s->model);
-	buf_free(&s->options);
+	for (size_t i = 0; i < STATE_PARTS; i++)
+		buf_free(&s->parts[i]);
 }
 
 static void
@@ -64,8 +61,10 @@ session_new(struct memory *m, struct slice id)
 static void
 keep_bounds(struct memory *m, struct session *s)
 {
-	size_t bytes = sizeof(*s) + s->id.cap + s->params.cap + s->state.mode.cap + s->state.model.cap + s->state.options.cap;
+	size_t bytes = sizeof(*s) + s->id.cap + s->params.cap;
 
+	for (size_t i = 0; i < STATE_PARTS; i++)
+		bytes += s->state.parts[i].cap;
 	m->bytes += bytes - s->bytes;
 	s->bytes = bytes;
 	while (m->n > SESSIONS || m->bytes > BYTES)
@@ -105,18 +104,17 @@ memory_get(struct slice object, const char *path, enum json_type type)
 }
 
 int
-memory_read_options(struct slice result, struct state *s)
+memory_read_state(struct slice result, enum state_part first, struct state *s)
 {
-	return set(&s->options, memory_get(result, config_options, JSON_ARRAY));
-}
+	static const struct {
+		const char *path;
+		enum json_type type;
+	} places[STATE_PARTS] = {{"modes.currentModeId", JSON_STRING}, {"models.currentModelId", JSON_STRING}, {"configOptions", JSON_ARRAY}};
 
-int
-memory_read_state(struct slice result, struct state *s)
-{
-	if (set(&s->mode, memory_get(result, "modes.currentModeId", JSON_STRING)) < 0 ||
-		set(&s->model, memory_get(result, "models.currentModelId", JSON_STRING)) < 0)
-		return -1;
-	return memory_read_options(result, s);
+	for (size_t i = first; i < STATE_PARTS; i++)
+		if (set(&s->parts[i], memory_get(result, places[i].path, places[i].type)) < 0)
+			return -1;
+	return 0;
 }
 
 /* The params by which a session is taken up: those that opened it, with its own id. */
@@ -159,41 +157,23 @@ opened(struct memory *m, const struct call *c, struct slice result)
 	s->restored = true;
 	s->tries = 0;
 	r = make_params(&s->params, id, c->params);
-	if (memory_read_state(result, &s->state) < 0)
+	if (memory_read_state(result, STATE_MODE, &s->state) < 0)
 		r = -1;
 	keep_bounds(m, s);
 	return r;
 }
 
 static int
-changed(struct memory *m, struct slice id, struct buf *(*part)(struct state *), struct slice value)
+changed(struct memory *m, struct slice id, enum state_part part, struct slice value)
 {
 	struct session *s = value.p ? find(m, id) : NULL;
 	int r;
 
 	if (!s)
 		return 0;
-	r = set(part(&s->state), value);
+	r = set(&s->state.parts[part], value);
 	keep_bounds(m, s);
 	return r;
-}
-
-static struct buf *
-mode_of(struct state *s)
-{
-	return &s->mode;
-}
-
-static struct buf *
-model_of(struct state *s)
-{
-	return &s->model;
-}
-
-static struct buf *
-options_of(struct state *s)
-{
-	return &s->options;
 }
 
 static bool
@@ -212,7 +192,7 @@ static int
 other(struct memory *m, const struct call *c)
 {
 	if (sets_model(c->method))
-		return changed(m, c->session, model_of, memory_get(c->params, "modelId", JSON_STRING));
+		return changed(m, c->session, STATE_MODEL, memory_get(c->params, "modelId", JSON_STRING));
 	if (is_login(c->method))
 		return set(&m->login, c->params) < 0 ? -1 : set(&m->login_method, c->method);
 	if (json_string_is(c->method, "logout") || json_string_is(c->method, "auth/logout"))
@@ -238,9 +218,9 @@ memory_note_response(struct memory *m, const struct call *c, const struct msg *r
 		return opened(m, c, response->result);
 	switch (c->what) {
 	case ACP_SESSION_SET_MODE:
-		return changed(m, c->session, mode_of, memory_get(c->params, "modeId", JSON_STRING));
+		return changed(m, c->session, STATE_MODE, memory_get(c->params, "modeId", JSON_STRING));
 	case ACP_SESSION_SET_CONFIG:
-		return changed(m, c->session, options_of, memory_get(response->result, config_options, JSON_ARRAY));
+		return changed(m, c->session, STATE_OPTIONS, memory_get(response->result, "configOptions", JSON_ARRAY));
 	case ACP_SESSION_CLOSE:
 	case ACP_SESSION_DELETE:
 		s = find(m, c->session);
@@ -260,9 +240,9 @@ memory_note_update(struct memory *m, const struct msg *update)
 	enum acp_part part = acp_part_of_update(update->params);
 
 	if (part == ACP_PART_MODE)
-		return changed(m, msg_session(update), mode_of, memory_get(update->params, "update.currentModeId", JSON_STRING));
+		return changed(m, msg_session(update), STATE_MODE, memory_get(update->params, "update.currentModeId", JSON_STRING));
 	if (part == ACP_PART_CONFIG)
-		return changed(m, msg_session(update), options_of, memory_get(update->params, "update.configOptions", JSON_ARRAY));
+		return changed(m, msg_session(update), STATE_OPTIONS, memory_get(update->params, "update.configOptions", JSON_ARRAY));
 	return 0;
 }
 

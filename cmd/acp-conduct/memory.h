@@ -9,10 +9,10 @@
 
 struct call;
 
-/* The state of a session, as JSON. An empty part is not known. */
+/* The state of a session, as JSON: two strings, and the agent's list of configuration options. An empty part is not known. */
+enum state_part { STATE_MODE, STATE_MODEL, STATE_OPTIONS, STATE_PARTS };
 struct state {
-	struct buf mode, model; /* strings */
-	struct buf options;     /* the agent's list of configuration options */
+	struct buf parts[STATE_PARTS];
 };
 
 /* A session that the client has open. */
@@ -50,10 +50,11 @@ bool memory_needs_params(const struct msg *request);
 int memory_note_response(struct memory *, const struct call *, const struct msg *);
 /* Notes a session/update of the agent, which may change a session. Returns 0, or -1 out of memory. */
 int memory_note_update(struct memory *, const struct msg *);
-/* Copies the state that the result of opening a session holds. Returns 0, or -1 out of memory. */
-int memory_read_state(struct slice result, struct state *);
-/* Copies the list of options that the result of session/set_config_option holds. Returns 0, or -1 out of memory. */
-int memory_read_options(struct slice result, struct state *);
+/*
+ * Copies the parts of the state, from the first on, that the result of opening a session holds, or, of the options,
+ * session/set_config_option. Returns 0, or -1 out of memory.
+ */
+int memory_read_state(struct slice result, enum state_part first, struct state *);
 /*
  * Marks a session (its id as a JSON string; p NULL: none) as the most recently used. Returns it if it could not be restored, so that
  * this message must be refused; else NULL.

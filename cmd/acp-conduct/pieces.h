@@ -28,6 +28,12 @@ struct pieces {
  * copied. Returns 0, or -1 out of memory.
  */
 int pieces_make(struct pieces *, struct arena *, struct block *, const struct iovec *parts, size_t n);
+/* The same of one text, which is copied. */
+static inline int
+pieces_copy(struct pieces *t, struct arena *a, struct slice text)
+{
+	return pieces_make(t, a, NULL, &(struct iovec){(char *)text.p, text.n}, 1);
+}
 /* Makes a second owner of the same text. Returns 0, or -1 out of memory. */
 int pieces_hold(struct pieces *to, const struct pieces *);
 /* Queues the text for an endpoint. Returns 0, or -1 out of memory. */

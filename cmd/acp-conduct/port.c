@@ -205,6 +205,13 @@ port_put(struct port *p, struct pieces *text, enum entry_kind kind, uint64_t id,
 	return r;
 }
 
+/* A request, or its cancellation, that has its response while it waits. */
+static bool
+is_settled(const struct port *p, const struct entry *s)
+{
+	return s->end == 0 && (s->kind == ENTRY_REQUEST || s->kind == ENTRY_CANCEL) && !call_open(p, s->id);
+}
+
 int
 port_go_live(struct port *p)
 {
@@ -214,6 +221,10 @@ port_go_live(struct port *p)
 
 	p->live = true;
 	for (i = 0; i < n && port_journal_take(p, &s); i++) {
+		if (is_settled(p, &s)) {
+			pieces_drop(&s.text);
+			continue;
+		}
 		/* The cancellation of a request that is sent again goes with it. */
 		if (s.end == 0 && (!p->resent || (s.kind == ENTRY_CANCEL && s.id == p->resent)) && r == 0)
 			r = write_entry(p, &s);

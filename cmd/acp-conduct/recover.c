@@ -48,7 +48,6 @@ send_again(struct port *p, struct call *c, struct recover_counts *n)
 	struct entry s = {.id = c->id, .kind = ENTRY_REQUEST, .dir = c->dir};
 	struct entry cancel = {.id = c->id, .kind = ENTRY_CANCEL, .dir = c->dir};
 	struct buf text = {0};
-	struct iovec whole;
 	int r;
 
 	if (pieces_hold(&s.text, &c->text) < 0)
@@ -60,8 +59,7 @@ send_again(struct port *p, struct call *c, struct recover_counts *n)
 	if (r < 0 || !c->cancelled)
 		return r;
 	r = route_make_cancel(c, &text);
-	whole = (struct iovec){text.p, text.n};
-	if (r == 0 && (r = pieces_make(&cancel.text, &p->arena, NULL, &whole, 1)) == 0)
+	if (r == 0 && (r = pieces_copy(&cancel.text, &p->arena, buf_slice(&text))) == 0)
 		r = port_journal_add(p, &cancel);
 	buf_free(&text);
 	return r;
@@ -74,13 +72,11 @@ make_place(struct port *p, struct entry *s)
 	struct call *c = s->id ? call_open(p, s->id) : NULL;
 	struct buf text = {0};
 	struct pieces place;
-	struct iovec whole;
 	bool done = false;
 
 	if (!c || !c->adopted || c->has_place || route_make_place(c, &text) < 0)
 		return false;
-	whole = (struct iovec){text.p, text.n};
-	if (pieces_make(&place, &p->arena, NULL, &whole, 1) == 0) {
+	if (pieces_copy(&place, &p->arena, buf_slice(&text)) == 0) {
 		pieces_drop(&s->text);
 		s->text = place;
 		s->kind = ENTRY_PLACE;
@@ -315,20 +311,6 @@ recover_bypass(struct port *p, struct recover_counts *n)
 	p->above->below = p->below;
 	p->below->above = p->above;
 	p->route->flow_changed = true;
-}
-
-void
-recover_withdraw(struct port *p)
-{
-	struct entry s;
-	size_t n = p->n, i;
-
-	for (i = 0; i < n && port_journal_take(p, &s); i++) {
-		if ((s.kind == ENTRY_REQUEST || s.kind == ENTRY_CANCEL) && s.end == 0 && !call_open(p, s.id))
-			pieces_drop(&s.text);
-		else if (port_journal_add(p, &s) < 0)
-			route_no_memory(p->route);
-	}
 }
 
 void

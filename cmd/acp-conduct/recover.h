@@ -25,8 +25,6 @@ void recover_sort(struct component *, struct recover_counts *);
 void recover_bypass(struct port *, struct recover_counts *);
 /* Fails what a dead process that gets no successor was asked, withdraws what it has asked, and empties its queue. */
 void recover_end(struct port *);
-/* Removes requests that have their response, and their cancellations, from what waits to be written. */
-void recover_withdraw(struct port *);
 /* Reports on stderr what happened to the component, and the counts that are not 0. */
 void recover_report(struct port *, const char *what, const struct recover_counts *);
 /* Removes what was read from the journal, and returns how many messages remain. */

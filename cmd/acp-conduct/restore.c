@@ -5,7 +5,6 @@
 
 #include "chain.h"
 #include "memory.h"
-#include "recover.h"
 
 enum {
 	TRIES = 2, /* so many processes may die of the restoration of one session */
@@ -46,7 +45,6 @@ refuse_lost(struct port *p)
 		if (s)
 			route_fail_call(c, ACP_ERR_NOT_FOUND, s->why.p, buf_slice(&s->refusal));
 	}
-	recover_withdraw(p);
 }
 
 /* --- the notice for the client --- */
@@ -173,21 +171,18 @@ ask_to_set_option(struct port *p, struct slice id, struct slice value)
 	ask(p, acp_name(ACP_SESSION_SET_CONFIG, ACP_PLAIN), buf_slice(&params));
 }
 
-/* The first two steps are the mode and the model; then come the options. */
-enum { STEP_MODE, STEP_MODEL, STEP_OPTIONS };
-
 /* Asks for the next option that differs, since one may depend on another. False: there is none. */
 static bool
 set_next_option(struct port *p)
 {
 	struct memory *m = p->memory;
-	struct json_iter it = {.in = buf_slice(&m->at->state.options)};
+	struct json_iter it = {.in = buf_slice(&m->at->state.parts[STATE_OPTIONS])};
 	struct slice key, option, id, value;
 
-	for (size_t i = STEP_OPTIONS; it.in.n && json_next(&it, &key, &option); i++) {
+	for (size_t i = STATE_OPTIONS; it.in.n && json_next(&it, &key, &option); i++) {
 		value = current_value(option);
 		id = value.p ? memory_get(option, "id", JSON_STRING) : value;
-		if (i < m->step || !id.p || !differs(buf_slice(&m->now.options), id, value))
+		if (i < m->step || !id.p || !differs(buf_slice(&m->now.parts[STATE_OPTIONS]), id, value))
 			continue;
 		m->step = i + 1;
 		ask_to_set_option(p, id, value);
@@ -196,23 +191,23 @@ set_next_option(struct port *p)
 	return false;
 }
 
+/* The first steps are the mode and the model; then come the options. */
 static bool
 set_next(struct port *p)
 {
+	static const struct {
+		const char *method, *member;
+	} steps[] = {[STATE_MODE] = {"session/set_mode", "modeId"}, [STATE_MODEL] = {"session/set_model", "modelId"}};
 	struct memory *m = p->memory;
-	const struct state *was = &m->at->state, *now = &m->now;
+	struct slice was, now;
+	size_t step;
 
-	if (m->step == STEP_MODE) {
-		m->step++;
-		if (was->mode.n && !same_value(buf_slice(&was->mode), buf_slice(&now->mode))) {
-			ask_to_set(p, acp_name(ACP_SESSION_SET_MODE, ACP_PLAIN), "modeId", buf_slice(&was->mode));
-			return true;
-		}
-	}
-	if (m->step == STEP_MODEL) {
-		m->step++;
-		if (was->model.n && !same_value(buf_slice(&was->model), buf_slice(&now->model))) {
-			ask_to_set(p, "session/set_model", "modelId", buf_slice(&was->model));
+	while (m->step < STATE_OPTIONS) {
+		step = m->step++;
+		was = buf_slice(&m->at->state.parts[step]);
+		now = buf_slice(&m->now.parts[step]);
+		if (was.n && !same_value(was, now)) {
+			ask_to_set(p, steps[step].method, steps[step].member, was);
 			return true;
 		}
 	}
@@ -320,9 +315,9 @@ restore_response(struct port *p, const struct msg *m)
 	if (m->error.p) {
 		lose(p, s, to->step == 0 ? "the agent refused to restore the session" : "the agent refused the mode, the model or an option of the session", m->error);
 	} else if (to->step == 0) {
-		out_of_memory(p, memory_read_state(m->result, &to->now));
+		out_of_memory(p, memory_read_state(m->result, STATE_MODE, &to->now));
 	} else if (memory_get(m->result, "configOptions", JSON_ARRAY).p) {
-		out_of_memory(p, memory_read_options(m->result, &to->now));
+		out_of_memory(p, memory_read_state(m->result, STATE_OPTIONS, &to->now));
 	}
 	if (!m->error.p && set_next(p))
 		return;

@@ -24,8 +24,6 @@ char *system_shorten(const char *directory, int *fd);
 
 /* Copies what waits in a pipe to another, and takes nothing out. The bytes, or -1 with errno where that cannot be done. */
 ssize_t system_copy_pipe(int from, int to, size_t n);
-/* How many bytes a pipe holds; -1 where that cannot be known. */
-int system_pipe_size(int fd);
 /* 0, or -1 where the wish is not granted. */
 int system_set_pipe_size(int fd, int size);
 /* How many of the bytes written to a pipe or socket its other side has not read, at least; 0 where that cannot be known. */

@@ -44,12 +44,6 @@ system_copy_pipe(int from, int to, size_t n)
 }
 
 int
-system_pipe_size(int fd)
-{
-	return fcntl(fd, F_GETPIPE_SZ);
-}
-
-int
 system_set_pipe_size(int fd, int size)
 {
 	return fcntl(fd, F_SETPIPE_SZ, size) < 0 ? -1 : 0;

@@ -65,13 +65,6 @@ system_copy_pipe(int from, int to, size_t n)
 }
 
 int
-system_pipe_size(int fd)
-{
-	(void)fd;
-	return unknown();
-}
-
-int
 system_set_pipe_size(int fd, int size)
 {
 	(void)fd;
