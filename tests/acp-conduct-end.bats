@@ -5,6 +5,7 @@ bats_require_minimum_version 1.5.0
 
 setup() {
 	load lib
+	load conduct
 	lib_setup
 }
 
@@ -15,35 +16,12 @@ teardown() {
 # A filter in shell for both lanes. What reads 6 must not hold 7 open, else the agent's input never ends.
 through='cat <&6 7>&- & cat >&7; exec 7>&-; wait'
 
-# start ARGUMENT...: acp-conduct with a client that stays: descriptor 9 is its side of stdin. What
-# comes is in got, what is said in said, the process id in $conduct.
-start() {
-	rm -f client got said
-	mkfifo client
-	exec 9<>client
-	acp-conduct "$@" <client >got 2>said 9>&- &
-	conduct=$!
-}
-
 client_leaves() {
 	exec 9>&-
 }
 
-# ends STATUS: the chain that was started ends, with that status and without a trace.
-ends() {
-	local status=0
-	wait "$conduct" || status=$?
-	[[ $status -eq $1 ]] || fail "status $status; $(cat said)"
-	wait_for nobody_left
-}
-
-# The process id of a component, which -v tells, sooner or later.
-pid_of() {
-	wait_for grep -q "^acp-conduct: $1: pid " said || return
-	sed -n "s/^acp-conduct: $1: pid \([0-9]*\),.*/\1/p" said
-}
-
-said() {
+# has_said LINE: all of it.
+has_said() {
 	grep -qxF -- "$1" said
 }
 
@@ -57,25 +35,25 @@ said() {
 }
 
 @test "when the agent ends, the chain drains upwards and conduct ends, though the client is there" {
-	start -d cat -u cat -- sh -c 'seq 200000; exit 3'
-	ends 3
+	start_quietly -d cat -u cat -- sh -c 'seq 200000; exit 3'
+	ends_itself 3
 	assert_equal "$(tail -n 1 got)" 200000
 	assert_equal "$(cat said)" 'acp-conduct: agent: ended with exit status 3'
 }
 
 @test "a frame filter ends in order when the agent has, though the client is there" {
-	start -v -f 'rulefilter x:drop' -f 'rulefilter x:drop' -- sh -c 'echo "{\"method\":\"hello\"}"; exit 3'
-	ends 3
+	start -f 'rulefilter x:drop' -f 'rulefilter x:drop' -- sh -c 'echo "{\"method\":\"hello\"}"; exit 3'
+	ends_itself 3
 	assert_equal "$(cat got)" '{"method":"hello"}'
-	said 'acp-conduct: rulefilter: exit status 0, down - messages - bytes, up - messages - bytes, 0 restarts'
+	has_said 'acp-conduct: rulefilter: exit status 0, down - messages - bytes, up - messages - bytes, 0 restarts'
 	run ! grep -q -e died -e stopped said
 }
 
 @test "the agent's closing of its stdout is an end of file, too" {
-	start -u 'cat; echo the end' -- sh -c 'echo x; exec >/dev/null; cat'
+	start_quietly -u 'cat; echo the end' -- sh -c 'echo x; exec >/dev/null; cat'
 	wait_for grep -q 'the end' got
 	client_leaves
-	ends 0
+	ends_itself 0
 }
 
 @test "end of input passes over socket pairs as well" {
@@ -110,53 +88,53 @@ said() {
 # --- deaths, where they are not mended (acp-conduct-filters.bats)
 
 @test "a filter that is killed ends the chain: what it has passed on and what waits is delivered" {
-	start -v --on-crash fail -u cat -f 'rulefilter x:drop' -- sh -c 'echo "{\"method\":\"hello\"}"; cat >down'
+	start --on-crash fail -u cat -f 'rulefilter x:drop' -- sh -c 'echo "{\"method\":\"hello\"}"; cat >down'
 	echo '{"method":"down"}' >&9
 	wait_for grep -q down down
 	wait_for grep -q hello got
 	kill -9 "$(pid_of rulefilter)"
-	ends 137
-	said 'acp-conduct: rulefilter: died (signal KILL); ending the chain'
-	said 'acp-conduct: agent: exit status 0, down - messages - bytes, up - messages - bytes'
-	said 'acp-conduct: cat: exit status 0, down - messages - bytes, up - messages - bytes, 0 restarts'
+	ends_itself 137
+	has_said 'acp-conduct: rulefilter: died (signal KILL); ending the chain'
+	has_said 'acp-conduct: agent: exit status 0, down - messages - bytes, up - messages - bytes'
+	has_said 'acp-conduct: cat: exit status 0, down - messages - bytes, up - messages - bytes, 0 restarts'
 }
 
 @test "a filter that ends before its input has died, whatever its status: 125 for 0" {
-	start --on-crash fail -d 'head -n 1' -- cat
+	start_quietly --on-crash fail -d 'head -n 1' -- cat
 	echo one >&9
-	ends 125
+	ends_itself 125
 	assert_equal "$(cat got)" one
-	said 'acp-conduct: head: died (exit status 0); ending the chain'
+	has_said 'acp-conduct: head: died (exit status 0); ending the chain'
 }
 
 @test "the first that dies counts, where the agent's status is 0" {
-	start --on-crash fail --grace 100ms -u 'read x; exit 5' -f "rulefilter y:drop" -- sh -c 'echo "{\"method\":\"x\"}"; cat'
-	ends 5
-	said 'acp-conduct: read: died (exit status 5); ending the chain'
+	start_quietly --on-crash fail --grace 100ms -u 'read x; exit 5' -f "rulefilter y:drop" -- sh -c 'echo "{\"method\":\"x\"}"; cat'
+	ends_itself 5
+	has_said 'acp-conduct: read: died (exit status 5); ending the chain'
 }
 
 @test "each of a chain can be killed: its neighbours end, and nobody is left" {
 	for name in cat cat.2 trap rulefilter agent; do
-		start -v --on-crash fail --grace 200ms -d cat -u cat -f 'rulefilter x:drop' -d 'trap "" TERM; cat; exit' -- cat
+		start --on-crash fail --grace 200ms -d cat -u cat -f 'rulefilter x:drop' -d 'trap "" TERM; cat; exit' -- cat
 		echo '{"method":"hello"}' >&9
 		wait_for grep -q hello got
 		kill -9 "$(pid_of "$name")"
-		ends 137
-		said "acp-conduct: $name: died (signal KILL); ending the chain"
+		ends_itself 137
+		has_said "acp-conduct: $name: died (signal KILL); ending the chain"
 		client_leaves
 	done
 }
 
 @test "conduct can be killed: nobody is left, not even who ignores TERM or has children" {
-	start -v -f "$through" -u 'trap "" TERM; cat & cat; wait' -- sh -c 'sleep 1000 & sleep 1000'
+	start -f "$through" -u 'trap "" TERM; cat & cat; wait' -- sh -c 'sleep 1000 & sleep 1000'
 	wait_for grep -q agent said
 	kill -9 "$conduct"
-	ends 137
+	ends_itself 137
 }
 
 # bats test_tags=slow
 @test "the guardian can be killed without harm" {
-	start -v -- cat
+	start -- cat
 	wait_for grep -q agent said
 	for pid in $(left_over); do
 		[[ $(ps -o ppid=,comm= -p "$pid") =~ ^\ *$conduct\ acp-conduct$ ]] && kill -9 "$pid"
@@ -164,7 +142,7 @@ said() {
 	echo hello >&9
 	wait_for grep -q hello got
 	client_leaves
-	ends 0
+	ends_itself 0
 }
 
 # guardian: the process ids of acp-conduct's children that are acp-conduct themselves.
@@ -178,13 +156,13 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 
 # bats test_tags=slow
 @test "a guardian that was killed is started again: still nobody is left when conduct is killed, too" {
-	start -v -f "$through" -u 'trap "" TERM; cat & cat; wait' -- sh -c 'trap "" TERM; sleep 1000 & sleep 1000'
+	start -f "$through" -u 'trap "" TERM; cat & cat; wait' -- sh -c 'trap "" TERM; sleep 1000 & sleep 1000'
 	wait_for grep -q agent said
 	first=$(guardian)
 	kill -9 "$first"
 	wait_for another_guardian "$first"
 	kill -9 "$conduct"
-	ends 137
+	ends_itself 137
 }
 
 # --- what does not end by itself
@@ -232,7 +210,7 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 	acp-conduct --grace 500ms -- sleep 1000 </dev/null 2>/dev/null 8>&-
 	exec 7<up 8>&-
 	assert_equal "$(tail -n 1 <&7)" 20000
-	ends 0
+	ends_itself 0
 }
 
 # bats test_tags=slow
@@ -251,8 +229,8 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 
 # bats test_tags=slow
 @test "a down filter that nobody needs any more does not hold up the end" {
-	start --grace 1000s -d cat -d cat -- sh -c 'echo x; exit 3'
-	ends 3
+	start_quietly --grace 1000s -d cat -d cat -- sh -c 'echo x; exit 3'
+	ends_itself 3
 	assert_equal "$(cat said)" 'acp-conduct: agent: ended with exit status 3'
 }
 
@@ -265,7 +243,7 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 	exec 7<up 8>&-
 	head -n 1 <&7 >first
 	exec 7<&-
-	ends 141
+	ends_itself 141
 	assert_equal "$(cat first)" y
 }
 
@@ -273,22 +251,22 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 
 @test "the first SIGINT, SIGTERM or SIGHUP is as if the client had left" {
 	for signal in INT TERM HUP; do
-		start -f 'rulefilter x:drop' -- sh -c 'cat; echo "{\"method\":\"bye\"}"; exit 3'
+		start_quietly -f 'rulefilter x:drop' -- sh -c 'cat; echo "{\"method\":\"bye\"}"; exit 3'
 		echo '{"method":"hello"}' >&9
 		wait_for grep -q hello got
 		kill -$signal "$conduct"
-		ends 3
+		ends_itself 3
 		grep -q bye got
 		client_leaves
 	done
 }
 
 @test "an agent alone gets the signal as SIGTERM; that counts as 0, with a line" {
-	start -- cat
+	start_quietly -- cat
 	echo hello >&9
 	wait_for grep -q hello got
 	kill -INT "$conduct"
-	ends 0
+	ends_itself 0
 	assert_equal "$(cat said)" 'acp-conduct: agent: stopped (signal TERM)'
 }
 
@@ -301,26 +279,26 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 	echo hello >&9
 	wait_for grep -q hello got
 	printf '\003' >&9 # ^C: to the terminal's foreground group, which is conduct's alone
-	ends 3
+	ends_itself 3
 	exec 9>&-
 }
 
 @test "the second signal is for all groups, and the exit status is 128+N" {
 	for signal in INT:130 TERM:143 HUP:129; do
-		start --grace 1000s -f "trap 'echo told' TERM; echo up; while :; do sleep 0.01; done" -- sh -c 'trap "exit 9" TERM; while :; do sleep 0.01; done'
+		start_quietly --grace 1000s -f "trap 'echo told' TERM; echo up; while :; do sleep 0.01; done" -- sh -c 'trap "exit 9" TERM; while :; do sleep 0.01; done'
 		wait_for grep -q up got
 		# Two that are sent at once may come as one, or the other way round.
 		kill -TERM "$conduct"
 		wait_for grep -q told got
 		kill -"${signal%:*}" "$conduct"
-		ends "${signal#*:}"
+		ends_itself "${signal#*:}"
 		client_leaves
 	done
 }
 
 @test "SIGHUP stays ignored under nohup" {
 	trap '' HUP
-	start -d 'trap "" TERM; cat' -- cat
+	start_quietly -d 'trap "" TERM; cat' -- cat
 	trap - HUP
 	echo hello >&9
 	wait_for grep -q hello got
@@ -328,6 +306,6 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 	echo more >&9
 	wait_for grep -q more got
 	client_leaves
-	ends 0
+	ends_itself 0
 	assert_equal "$(cat said)" ''
 }

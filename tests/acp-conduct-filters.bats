@@ -5,6 +5,7 @@ bats_require_minimum_version 1.5.0
 
 setup() {
 	load lib
+	load conduct
 	lib_setup
 	export LIVES=$PWD/lives
 	# mortal COMMAND...: in its first life this, in the others cat.
@@ -24,31 +25,8 @@ teardown() {
 	end_left_over
 }
 
-# start ARGUMENT...: acp-conduct -v with a client that stays: descriptor 9 is its side of stdin, got what comes.
-start() {
-	rm -f client got said
-	mkfifo client
-	exec 9<>client
-	acp-conduct -v "$@" <client >got 2>said 9>&- &
-	conduct=$!
-}
-
-# ends STATUS: when the client has left the chain ends, with that status and without a trace.
-ends() {
-	local status=0
-	exec 9>&-
-	wait "$conduct" || status=$?
-	[[ $status -eq $1 ]] || fail "status $status; $(cat said)"
-	wait_for nobody_left
-}
-
-# The process id of a component, as it is now.
-pid_of() {
-	sed -n "s/^acp-conduct: $1: pid \([0-9]*\),.*/\1/p" said | tail -n 1
-}
-
-# says N TEXT: so many lines of that have been said.
-says() {
+# said_times N TEXT: so many lines of that have been said.
+said_times() {
 	[[ $(grep -cxF -- "acp-conduct: $2" said) -eq $1 ]]
 }
 
@@ -77,12 +55,12 @@ asks() {
 	asks one
 	for name in acp-tap cat cat.2; do
 		kill_again $name
-		says 1 "$name: died (signal KILL); $again"
+		said_times 1 "$name: died (signal KILL); $again"
 		asks "after $name"
 	done
 	ends 0
 	assert_equal "$(grep -c . got)" 4
-	says 1 'acp-tap: exit status 0, down - messages - bytes, up - messages - bytes, 1 restarts'
+	said_times 1 'acp-tap: exit status 0, down - messages - bytes, up - messages - bytes, 1 restarts'
 }
 
 @test "after a crash nobody is hurried: the grace period is for the end" {
@@ -100,7 +78,7 @@ asks() {
 @test "one that ends before its input has died, whatever its status: it is started again" {
 	start -d 'mortal head -n 1' -- cat
 	asks one
-	wait_for says 1 "mortal: died (exit status 0); $again"
+	wait_for said_times 1 "mortal: died (exit status 0); $again"
 	asks two
 	ends 0
 }
@@ -230,7 +208,7 @@ blocked() {
 	asks two
 	ends 0
 	assert_equal "$(grep . got)" "$m\"two\"}"
-	says 1 'mortal: down: dropped the rest of a line that it had partly read before it died (16 bytes)'
+	said_times 1 'mortal: down: dropped the rest of a line that it had partly read before it died (16 bytes)'
 }
 
 # bats test_tags=slow
@@ -243,7 +221,7 @@ blocked() {
 	asks two
 	ends 0
 	assert_equal "$(grep . got)" "$m\"two\"}"
-	says 1 'mortal: down: dropped the rest of a line that it had partly read before it died (300017 bytes)'
+	said_times 1 'mortal: down: dropped the rest of a line that it had partly read before it died (300017 bytes)'
 }
 
 @test "what it had not begun to read is not taken for a rest, not even a line with a CR" {
@@ -260,7 +238,7 @@ blocked() {
 	start -d 'mortal "printf %s torn; kill -9 \$\$"' -- sh -c 'read x <go; exec cat'
 	wait_for runs mortal 2
 	# What waits in a pipe cannot be looked at elsewhere: there an empty line may come.
-	portable || says 1 'mortal: down: wrote an incomplete line before it died; ended the line with a newline'
+	portable || said_times 1 'mortal: down: wrote an incomplete line before it died; ended the line with a newline'
 	echo go >go
 	asks two
 	ends 0
@@ -304,7 +282,7 @@ blocked() {
 	asks last
 	ends 0
 	assert_equal "$(cat got)" "$(printf '\ntorn\n{}\n%s' "$m\"last\"}")"
-	says 1 'third: down: wrote an incomplete line before it died; ended the line with a newline'
+	said_times 1 'third: down: wrote an incomplete line before it died; ended the line with a newline'
 }
 
 # --- how often, and what else may be wanted
@@ -316,8 +294,8 @@ blocked() {
 		wait_for died $i
 	done
 	ends 7
-	says 3 "sh: died (exit status 7); $again"
-	says 1 'sh: died (exit status 7), more often than --restarts 3/1m allows; ending the chain'
+	said_times 3 "sh: died (exit status 7); $again"
+	said_times 1 'sh: died (exit status 7), more often than --restarts 3/1m allows; ending the chain'
 	grep -qxF '{}' got
 }
 
@@ -330,14 +308,14 @@ died() {
 	asks one
 	kill -KILL "$(pid_of cat)"
 	ends 137
-	says 1 'cat: died (signal KILL), more often than --restarts 0/1m allows; ending the chain'
+	said_times 1 'cat: died (signal KILL), more often than --restarts 0/1m allows; ending the chain'
 	start -d cat --on-crash fail -u cat -- cat
 	asks one
 	kill_again cat
 	asks two
 	kill -KILL "$(pid_of cat.2)"
 	ends 137
-	says 1 'cat.2: died (signal KILL); ending the chain'
+	said_times 1 'cat.2: died (signal KILL); ending the chain'
 }
 
 @test "bypass takes out one that keeps dying, and joins its neighbours" {
@@ -347,7 +325,7 @@ died() {
 		kill_again $name
 		asks "after $name"
 		kill -KILL "$(pid_of $name)"
-		wait_for says 1 "$name: died (signal KILL); bypassed; messages that it had read but not forwarded are lost"
+		wait_for said_times 1 "$name: died (signal KILL); bypassed; messages that it had read but not forwarded are lost"
 		asks "without $name"
 	done
 	seq -f "$m%.0f}" 20000 >&9
@@ -389,9 +367,9 @@ died() {
 	rm bin/mycat
 	kill -KILL "$(pid_of mycat)"
 	ends 137
-	says 1 'mycat: command not found: mycat'
-	says 1 'mycat: cannot be restarted'
-	says 1 'mycat: died (signal KILL); ending the chain'
+	said_times 1 'mycat: command not found: mycat'
+	said_times 1 'mycat: cannot be restarted'
+	said_times 1 'mycat: died (signal KILL); ending the chain'
 }
 
 # --- who else is there

@@ -17,12 +17,14 @@ conduct_setup() {
 }
 
 # start ARGUMENT...: acp-conduct -v with a client that stays: descriptor 9 is the client's output, the file got what it reads,
-# said what acp-conduct reports.
-start() {
+# said what acp-conduct reports, $conduct its process.
+start() { start_quietly -v "$@"; }
+# The same without -v.
+start_quietly() {
 	rm -f client got said
 	mkfifo client
 	exec 9<>client
-	acp-conduct -v "$@" <client >got 2>said 9>&- &
+	acp-conduct "$@" <client >got 2>said 9>&- &
 	conduct=$!
 }
 
@@ -41,8 +43,13 @@ begin() {
 
 # ends STATUS: the client leaves, and the chain ends with that status and without a trace.
 ends() {
-	local status=0
 	exec 9>&-
+	ends_itself "$1"
+}
+
+# The same while the client stays.
+ends_itself() {
+	local status=0
 	wait "$conduct" || status=$?
 	[[ $status -eq $1 ]] || fail "status $status; $(cat said)"
 	wait_for nobody_left

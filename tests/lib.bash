@@ -3,7 +3,7 @@
 # The libraries, our programs first in PATH, and an empty folder to be in.
 lib_setup() {
 	load_assertions
-	TOP=${BATS_TEST_DIRNAME%/*}
+	TOP=${BATS_TEST_DIRNAME%/tests*}
 	[[ ${B:=build} == /* ]] || B=$TOP/$B
 	FIXTURES=$TOP/tests/fixtures
 	PATH=$B/bin:$B/helper:$PATH:$TOP/build/tools

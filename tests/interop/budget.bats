@@ -16,12 +16,9 @@ teardown_file() {
 }
 
 setup() {
-	load model
+	load ../lib
 	load ../budget
-	bats_load_library bats-support
-	bats_load_library bats-assert
-	cd "$BATS_TEST_TMPDIR" || return
-	PATH=$(cd "$BATS_TEST_DIRNAME/../.." && realpath "$B")/bin:$PATH
+	lib_setup
 }
 
 teardown() {

@@ -13,9 +13,8 @@ teardown_file() {
 
 setup() {
 	load model
-	bats_load_library bats-support
-	bats_load_library bats-assert
-	TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+	load ../lib
+	lib_setup
 	SCHEMAS=$PEERS/node_modules/@agentclientprotocol/sdk/schema
 	RUN=$BATS_TEST_TMPDIR/run
 }

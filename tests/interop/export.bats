@@ -4,11 +4,9 @@
 bats_require_minimum_version 1.5.0
 
 setup() {
-	bats_load_library bats-support
-	bats_load_library bats-assert
-	FIXTURES=$BATS_TEST_DIRNAME/../fixtures
-	MODEL=$BATS_TEST_DIRNAME/../model/export.py
-	cd "$BATS_TEST_TMPDIR" || return
+	load ../lib
+	lib_setup
+	MODEL=$TOP/tests/model/export.py
 }
 
 # browse PAGE: its document after it was loaded, in dom, and what the console says, in log.

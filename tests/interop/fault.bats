@@ -3,9 +3,8 @@
 # The agent is acp-replay with a session of four turns, 87 updates and one permission request.
 
 setup() {
-	bats_load_library bats-support
-	bats_load_library bats-assert
-	TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+	load ../lib
+	lib_setup
 	REPLAY=(acp-replay --match method "$TOP/tests/fixtures/four-turns-per-model-usage.jsonl")
 	ERR=$BATS_TEST_TMPDIR/err
 }

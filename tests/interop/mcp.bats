@@ -2,29 +2,20 @@
 # acp-mcp with a real MCP server, a real MCP client, and a real agent.
 
 setup_file() {
-	mkfifo "$BATS_FILE_TMPDIR/life" "$BATS_FILE_TMPDIR/port"
-	exec 9<>"$BATS_FILE_TMPDIR/life"
-	node "$PEERS/model.mjs" "$BATS_FILE_TMPDIR/requests" \
-		<"$BATS_FILE_TMPDIR/life" >"$BATS_FILE_TMPDIR/port" 3>&- 9>&- &
-	MODEL=$!
-	read -r port <"$BATS_FILE_TMPDIR/port"
-
-	export ANTHROPIC_BASE_URL=http://127.0.0.1:$port ANTHROPIC_API_KEY=none IS_SANDBOX=1
-	export DISABLE_TELEMETRY=1 DISABLE_AUTOUPDATER=1 DISABLE_ERROR_REPORTING=1
-	export CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION=0
+	load model
+	model_start
 	# Tools of MCP servers are told to the model at once.
 	export ENABLE_TOOL_SEARCH=false
-	export HTTP_PROXY=http://127.0.0.1:9 HTTPS_PROXY=http://127.0.0.1:9 NO_PROXY=127.0.0.1
 }
 
 teardown_file() {
-	kill "$MODEL"
+	load model
+	model_stop
 }
 
 setup() {
-	bats_load_library bats-support
-	bats_load_library bats-assert
-	cd "$BATS_TEST_TMPDIR" || return
+	load ../lib
+	lib_setup
 	SERVER="node $PEERS/mcp-server.mjs notes"
 	PYTHON=$PEERS/python/bin/python
 }

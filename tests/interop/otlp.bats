@@ -5,11 +5,7 @@ bats_require_minimum_version 1.5.0
 
 setup() {
 	load ../lib
-	TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
-	FIXTURES=$TOP/tests/fixtures
-	bats_load_library bats-support
-	bats_load_library bats-assert
-	PATH=$(cd "$TOP" && realpath "${B:-build}")/bin:$PATH
+	lib_setup
 	python=$PEERS/python/bin/python
 	[[ -x $python ]] || skip 'without python3'
 }

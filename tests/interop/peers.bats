@@ -14,16 +14,11 @@ teardown_file() {
 }
 
 setup() {
-	load model
 	load ../lib
 	load ../conduct
-	bats_load_library bats-support
-	bats_load_library bats-assert
+	lib_setup
 	command -v python3 >/dev/null || skip 'python3 is needed'
-	PATH=$(cd "$BATS_TEST_DIRNAME/../.." && realpath "$B")/bin:$PATH
-	export ACP_TEST_MARK=$BATS_TEST_TMPDIR
-	coordinator=$BATS_TEST_DIRNAME/../examples/coordinator.py
-	cd "$BATS_TEST_TMPDIR" || return
+	coordinator=$TOP/tests/examples/coordinator.py
 }
 
 teardown() {

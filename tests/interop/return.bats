@@ -14,14 +14,9 @@ teardown_file() {
 }
 
 setup() {
-	load model
 	load ../lib
 	load ../conduct
-	bats_load_library bats-support
-	bats_load_library bats-assert
-	PATH=$(cd "$BATS_TEST_DIRNAME/../.." && realpath "$B")/bin:$PATH
-	export ACP_TEST_MARK=$BATS_TEST_TMPDIR
-	cd "$BATS_TEST_TMPDIR" || return
+	lib_setup
 }
 
 teardown() {

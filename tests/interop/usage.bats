@@ -4,8 +4,8 @@
 bats_require_minimum_version 1.5.0
 
 setup() {
-	cd "$BATS_TEST_TMPDIR" || return
-	PATH=$(cd "$BATS_TEST_DIRNAME/../.." && realpath "$B")/bin:$PATH
+	load ../lib
+	lib_setup
 }
 
 @test "estimates agree to the cent with LiteLLM's, for every model of its list, or for a reason that has a name" {
