@@ -25,7 +25,7 @@ claims() {
 @test "an agent that takes servers of type acp is left alone, byte for byte" {
 	bridge
 	assert_equal "$(initialize '{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"acp": true}} }')" \
-	    '{"jsonrpc":"2.0","id":"init","result":{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"acp":true}}}}'
+	    '{"jsonrpc":"2.0","id":"init","result":{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"acp": true}} }}'
 	client '{"id":1,"method":"session/new","params":{"mcpServers": [ {"type":"acp", "name":"x","id":"X"} ]}}'
 	client '{"id":2,"method":"mcp/message","params":{"connectionId":"c","method":"m"}}'
 	await got '.id == 2'
@@ -34,7 +34,6 @@ claims() {
 	finish
 	assert_equal "$(sed 1d got)" '{"id":1,"method":"session/new","params":{"mcpServers": [ {"type":"acp", "name":"x","id":"X"} ]}}
 {"id":2,"method":"mcp/message","params":{"connectionId":"c","method":"m"}}'
-	grep -qxF '{"jsonrpc":"2.0","id":"init","result":{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"acp": true}} }}' out
 	[ ! -s err ]
 }
 

@@ -1,7 +1,14 @@
 # .zshrc of a zsh that completes $ACP_LINE with the functions in $ACP_DIR and ends: what it offers goes to $ACP_OUT.
+# What zsh itself has is listed in $ACP_DUMP; the functions are added as compinit adds them, by their first lines.
 fpath=("$ACP_DIR" $fpath)
 autoload -Uz compinit
-compinit -D -u
+compinit -C -d "$ACP_DUMP"
+for function in "$ACP_DIR"/_*; do
+	read -r tag names <"$function"
+	[[ $tag == '#compdef' ]] || exit
+	autoload -Uz "${function:t}"
+	compdef "${function:t}" $=names
+done
 
 compadd() {
 	local -a offered

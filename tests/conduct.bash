@@ -61,8 +61,16 @@ pid_of() {
 	sed -n "s/^acp-conduct: $1: pid \([0-9]*\),.*/\1/p" said | tail -n 1
 }
 
-# response ID: its result, or the code of its error.
+# response ID: its result, or the code of its error. jq takes long to start: it is left what does not begin as ours do.
 response() {
+	local now
+	IFS= read -rd '' now <got || true
+	[[ $now == *"\"id\":"*"$1"* ]] || return 0
+	now=$(sed -nE 's/^\{("jsonrpc":"2\.0",)?"id":'"${1//\//\\/}"',("result":(.*)|"error":\{"code":(-?[0-9]+).*)\}$/\3\4/p' got)
+	if [[ $now ]]; then
+		printf '%s\n' "$now"
+		return
+	fi
 	jq -c --argjson id "$1" 'select(.id == $id and (.method | not)) | .result // .error.code' got
 }
 

@@ -2,22 +2,27 @@
 
 # The libraries, our programs first in PATH, and an empty folder to be in.
 lib_setup() {
+	local -
+	set +T # every test pays for this, and bats' debug trap for each command would be most of the price
+	set_up
+}
+
+set_up() {
 	load_assertions
 	TOP=${BATS_TEST_DIRNAME%/tests*}
 	[[ ${B:=build} == /* ]] || B=$TOP/$B
 	FIXTURES=$TOP/tests/fixtures
 	PATH=$B/bin:$B/helper:$PATH:$TOP/build/tools
 	export B FIXTURES PATH ACP_TEST_MARK=$BATS_TEST_TMPDIR
-	mkdir -p "$BATS_TEST_TMPDIR/work"
+	mkdir "$BATS_TEST_TMPDIR/work"
 	cd "$BATS_TEST_TMPDIR/work" || return
 	[[ -z ${ACP_TEST_GUARD-} ]] || guarded
 	[[ -z ${ACP_TEST_REPORTS-} ]] || name_reports
 }
 
-# bats-support and bats-assert, without a process for each of their files (every test pays for this).
+# bats-support and bats-assert, without a process for each of their files.
 load_assertions() {
-	local - dir file
-	set +T # nor a call of bats' debug trap for each function that they define
+	local dir file
 	IFS=: read -ra dir <<<"${BATS_LIB_PATH:-/usr/lib/bats}"
 	for dir in "${dir[@]}"; do
 		[[ -f $dir/bats-assert/load.bash ]] || continue
@@ -104,6 +109,12 @@ nobody_left() {
 
 # In teardown: ends what a failed test has left. Again, for what was being started has started more.
 end_left_over() {
+	local -
+	set +T # as in lib_setup
+	end_all
+}
+
+end_all() {
 	local round
 	for round in {1..100}; do
 		if nobody_left; then

@@ -29,14 +29,33 @@ finish() {
 	wait "$BRIDGE"
 }
 
-# Looks again only when something has been added to the file.
+# Looks again only when something has been added to the file. jq takes long to start: messages that begin as ours do are
+# found without it, and it is not asked while a name that the message must have is nowhere in the file.
 has_line() {
-	local now
+	local now word='' form=''
 	{ IFS= read -rd '' now <"$1"; } 2>/dev/null
 	[[ ${now:=nothing} != "$looked_at" ]] || return
 	looked_at=$now
+	if [[ $2 =~ ^\.id\ ==\ ([0-9]+|\"[a-z0-9-]+\")(\ and\ \.(result|error))?$ ]]; then
+		form="\"id\":${BASH_REMATCH[1]}[,}]${BASH_REMATCH[3]:+\"${BASH_REMATCH[3]}\":}"
+	elif [[ $2 =~ ^\.method\ ==\ (\"[a-z/]+\")$ ]]; then
+		word=${BASH_REMATCH[1]} form="(\"id\":[^,{]*,)?\"method\":$word"
+	elif [[ $2 =~ ^\.params\.method\ ==\ (\"[a-zA-Z/]+\") ]]; then
+		word=${BASH_REMATCH[1]}
+	fi
+	[[ $now == *"$word"* ]] || return
+	[[ -z $form ]] || ! found=$(grep -m 1 -E "^\\{(\"jsonrpc\":\"2\\.0\",)?$form" "$1") || return 0
 	found=$(jq -c "select($2)" "$1" 2>/dev/null | head -n 1)
 	[[ $found ]]
+}
+
+# id_of MESSAGE
+id_of() {
+	if [[ $1 =~ ^\{(\"jsonrpc\":\"2\.0\",)?\"id\":([^,{}]+), ]]; then
+		printf '%s\n' "${BASH_REMATCH[2]}"
+	else
+		jq -c .id <<<"$1"
+	fi
 }
 
 # await FILE JQ: waits for the first message in a file for which this is true, and prints it.
@@ -54,7 +73,7 @@ initialize() {
 	local id
 	client '{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":1}}'
 	# Where a conductor stands between, it is another.
-	id=$(await got '.method == "initialize"' | jq -c .id)
+	id=$(id_of "$(await got '.method == "initialize"')")
 	agent "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":${1-{\"protocolVersion\":1\}}}"
 	await out '.id == "init"'
 }
@@ -107,14 +126,14 @@ unshim() {
 answer() {
 	local request
 	request=$(await out "$1") || return
-	client "{\"jsonrpc\":\"2.0\",\"id\":$(jq -c .id <<<"$request"),\"result\":$2}"
+	client "{\"jsonrpc\":\"2.0\",\"id\":$(id_of "$request"),\"result\":$2}"
 	printf '%s\n' "$request"
 }
 
 refuse() {
 	local request
 	request=$(await out "$1") || return
-	client "{\"jsonrpc\":\"2.0\",\"id\":$(jq -c .id <<<"$request"),\"error\":$2}"
+	client "{\"jsonrpc\":\"2.0\",\"id\":$(id_of "$request"),\"error\":$2}"
 	printf '%s\n' "$request"
 }
 
