@@ -91,7 +91,8 @@ UNITS = $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*.c))
 UNITPROGRAMS = $(UNITS:%=$(B)/unit/%)
 HELPERS = $(patsubst tests/helper/%.c,%,$(wildcard tests/helper/*.c))
 HELPERPROGRAMS = $(HELPERS:%=$(B)/helper/%)
-MANPAGES = $(wildcard man/*.[1-9])
+# A tool that is left out has no page here either.
+MANPAGES = $(filter-out $(LEFT_OUT:%=man/%.1),$(wildcard man/*.[1-9]))
 COMPLETIONS = $(foreach s,bash zsh fish,$(TOOLS:%=$(B)/completion/$s/%))
 
 .DELETE_ON_ERROR:

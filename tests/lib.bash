@@ -51,6 +51,11 @@ portable() {
 	[[ ${B##*/} == portable ]]
 }
 
+# Is this for another processor (scripts/packaging/check aarch64)?
+emulated() {
+	[[ ${B##*/} == emulated ]]
+}
+
 # A sanitizer's report has the test in its file's name.
 name_reports() {
 	local path=log_path=$ACP_TEST_REPORTS-${BATS_TEST_FILENAME##*/}-$BATS_TEST_NUMBER
