@@ -174,16 +174,18 @@ io_hangup_events(const struct io *io)
 	return io->kind == IO_SOCKET && !io->writing ? system_hangup : 0;
 }
 
-void
+int
 io_close(struct io *io, bool shut)
 {
+	int fd = io->fd;
+
 	if (io->kind == IO_CLOSED)
-		return;
+		return 0;
 	if (shut && io->kind == IO_SOCKET && io->writing)
-		shutdown(io->fd, SHUT_WR);
-	close(io->fd);
+		shutdown(fd, SHUT_WR);
 	io->fd = -1;
 	io->kind = IO_CLOSED;
+	return close(fd);
 }
 
 bool

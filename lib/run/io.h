@@ -40,9 +40,9 @@ ssize_t io_peek(int fd, void *, size_t n);
 short io_hangup_events(const struct io *);
 /*
  * Closes it. With shut, a socket's sending side is shut down first: where the same socket is also
- * read from by us, closing alone would not end the other side's input.
+ * read from by us, closing alone would not end the other side's input. 0, or -1 with errno: what was written may be lost.
  */
-void io_close(struct io *, bool shut);
+int io_close(struct io *, bool shut);
 /* Are the two descriptors the same socket? */
 bool io_same_socket(int a, int b);
 

@@ -16,18 +16,13 @@ enum {
 	NO_READER_MS = 10, /* how often a FIFO is checked for a reader */
 };
 
-enum entry_kind {
-	ENTRY_RECORD,
-	ENTRY_HEADER, /* what a file begins with */
-	ENTRY_LOST,   /* tells how many were lost */
-};
-
-/* What waits to be written: the text from the end of the entry before it to its own. */
+/* What waits to be written, whole or not at all: a record, and what has to be said before it. It ends there in the text. */
 struct entry {
 	size_t end;
-	enum entry_kind kind;
+	bool record;    /* there is one: what the file begins with does not wait for it */
 	bool mends;     /* begins with the newline that the last record in the file lacks */
-	uint64_t count; /* of ENTRY_LOST */
+	bool header;    /* with what the file begins with */
+	uint64_t lost;  /* it says that so many were lost before it */
 };
 
 struct log {
@@ -45,11 +40,10 @@ struct log {
 	size_t n, cap;
 	size_t base;     /* where the first entry begins in text */
 	size_t sent;     /* text before this is written */
-	size_t gap;      /* the entry before which records are missing, if any are */
 	bool torn;       /* the file ends within a record */
-	bool headless;   /* the header is still to be written */
+	bool headless;   /* the header is still to be queued */
 	uint64_t lost;   /* in all */
-	uint64_t unrecorded; /* of these, those that no written record reports */
+	uint64_t unrecorded; /* of these, those that nothing queued or written reports */
 	int error;       /* why the last were lost */
 	bool loss_reported; /* log_flush has returned -1 */
 };
@@ -74,12 +68,12 @@ unsent(const struct log *l)
 }
 
 static int
-entries_reserve(struct log *l, size_t more)
+entries_reserve(struct log *l)
 {
-	size_t cap = l->cap + l->cap / 2 + more + 16;
+	size_t cap = l->cap + l->cap / 2 + 16;
 	struct entry *p;
 
-	if (l->cap - l->n >= more)
+	if (l->n < l->cap)
 		return 0;
 	p = reallocarray(l->entries, cap, sizeof(*p));
 	if (!p)
@@ -97,46 +91,22 @@ count_lost(struct log *l, uint64_t n, int error)
 	l->error = error;
 }
 
-/* Forgets the entries from the k-th on. What a lost entry or a header would have said is due again. */
+/* Forgets the entries from the k-th on. What they said before their records is due again. */
 static void
 lose_from(struct log *l, size_t k, int error)
 {
-	for (size_t i = k; i < l->n; i++) {
-		struct entry *e = &l->entries[i];
-
-		if (e->kind == ENTRY_RECORD)
+	for (const struct entry *e = l->entries + k; e < l->entries + l->n; e++) {
+		if (e->record)
 			count_lost(l, 1, error);
-		else if (e->kind == ENTRY_LOST)
-			l->unrecorded += e->count;
-		else
-			l->headless = true;
+		l->unrecorded += e->lost;
+		l->headless |= e->header;
 		l->torn |= e->mends;
 		l->error = error;
 	}
 	l->text.n = entry_start(l, k);
 	if (l->sent > l->text.n)
 		l->sent = l->text.n;
-	l->n = l->gap = k;
-}
-
-/* Puts an entry in at the gap, ahead of what has been added since. */
-static int
-insert(struct log *l, struct slice text, struct entry e)
-{
-	size_t at = entry_start(l, l->gap), i;
-
-	if (entries_reserve(l, 1) < 0 || buf_reserve(&l->text, text.n) < 0)
-		return -1;
-	memmove(l->text.p + at + text.n, l->text.p + at, l->text.n - at);
-	memcpy(l->text.p + at, text.p, text.n);
-	l->text.n += text.n;
-	memmove(l->entries + l->gap + 1, l->entries + l->gap, (l->n - l->gap) * sizeof(e));
-	l->n++;
-	e.end = at + text.n;
-	l->entries[l->gap++] = e;
-	for (i = l->gap; i < l->n; i++)
-		l->entries[i].end += text.n;
-	return 0;
+	l->n = k;
 }
 
 static const char *
@@ -145,41 +115,47 @@ why(int error)
 	return error == EAGAIN ? "its reader is too slow" : strerror(error);
 }
 
-/* Inserts one beginning: of the file, or again after a loss. It may be nothing. */
+/* Puts what has to be said before the record that begins there: how the file begins, how many were lost. */
 static int
-insert_begin(struct log *l, struct entry e)
+insert_due(struct log *l, size_t at)
 {
-	SCOPED struct buf b = {0};
-	int r = 0;
+	const struct log_spec *s = &l->spec;
+	SCOPED struct buf due = {0};
 
-	e.mends = l->torn;
-	if (e.mends)
-		r = buf_add(&b, "\n", 1);
-	if (r == 0 && l->spec.begin)
-		r = l->spec.begin(l->spec.arg, &b, e.kind == ENTRY_LOST, e.count,
-			e.count ? why(l->error) : "");
-	if (r == 0 && b.n)
-		r = insert(l, buf_slice(&b), e);
-	if (r == 0)
-		l->torn = false;
-	return r;
+	if ((l->torn && buf_add(&due, "\n", 1) < 0) || (l->headless && s->begin && s->begin(s->arg, &due, false, 0, "") < 0) ||
+		(l->unrecorded && s->begin && s->begin(s->arg, &due, true, l->unrecorded, why(l->error)) < 0) ||
+		buf_reserve(&l->text, due.n) < 0)
+		return -1;
+	if (due.n > 0) {
+		memmove(l->text.p + at + due.n, l->text.p + at, l->text.n - at);
+		memcpy(l->text.p + at, due.p, due.n);
+	}
+	l->text.n += due.n;
+	return 0;
 }
 
-/* What has to be said before the records that were added since the last loss. */
+/* The text behind the last entry is one more: a record, or nothing yet but what is due. 0, or -1 out of memory. */
 static int
-insert_due(struct log *l)
+add_entry(struct log *l, bool record)
 {
-	if (l->headless) {
-		if (insert_begin(l, (struct entry){.kind = ENTRY_HEADER}) < 0)
-			return -1;
-		l->headless = false;
-	}
-	if (l->unrecorded) {
-		if (insert_begin(l, (struct entry){.kind = ENTRY_LOST, .count = l->unrecorded}) < 0)
-			return -1;
-		l->unrecorded = 0;
-	}
+	struct entry e = {.record = record, .mends = l->torn, .header = l->headless, .lost = l->unrecorded};
+
+	if (entries_reserve(l) < 0 || ((e.header || e.lost) && insert_due(l, entry_start(l, l->n)) < 0))
+		return -1;
+	e.end = l->text.n;
+	l->entries[l->n++] = e;
+	l->torn = l->headless = false;
+	l->unrecorded = 0;
 	return 0;
+}
+
+/* Says what no record has come for; without memory it stays due. */
+static void
+add_due(struct log *l)
+{
+	l->text.n = entry_start(l, l->n);
+	if (l->headless || l->unrecorded)
+		(void)add_entry(l, false);
 }
 
 /* Forgets what has been written. */
@@ -192,7 +168,6 @@ forget_sent(struct log *l)
 		l->base = l->entries[k - 1].end;
 		l->n -= k;
 		memmove(l->entries, l->entries + k, l->n * sizeof(*l->entries));
-		l->gap = l->gap > k ? l->gap - k : 0;
 	}
 	if (l->n == 0) {
 		l->text.n = l->base = l->sent = 0;
@@ -219,14 +194,10 @@ log_mark(struct log *l)
 {
 	size_t start = entry_start(l, l->n);
 
-	if (l->text.n == start || entries_reserve(l, 1) < 0) {
-		l->text.n = start;
-		if (!l->unrecorded && !l->headless)
-			l->gap = l->n;
-		count_lost(l, 1, ENOMEM);
+	if (l->text.n > start && add_entry(l, true) == 0)
 		return;
-	}
-	l->entries[l->n++] = (struct entry){.end = l->text.n, .kind = ENTRY_RECORD};
+	l->text.n = start;
+	count_lost(l, 1, ENOMEM);
 }
 
 void
@@ -295,10 +266,11 @@ open_stderr(struct log *l)
 	return 0;
 }
 
-/* Frees all but the name. */
 static void
 release(struct log *l)
 {
+	io_close(&l->io, false);
+	free(l->name);
 	free(l->entries);
 	buf_free(&l->text);
 	free(l);
@@ -321,13 +293,11 @@ log_open(const struct log_spec *spec, char **why)
 		r = -1;
 	else
 		r = spec->path ? open_file(l, l->name) : open_stderr(l);
-	if (r == 0 && insert_due(l) == 0)
+	if (r == 0 && add_entry(l, false) == 0)
 		return l;
 	error = errno;
 	if (l->name)
 		*why = log_file_why(l->name);
-	io_close(&l->io, false);
-	free(l->name);
 	release(l);
 	errno = error;
 	return NULL;
@@ -376,10 +346,7 @@ lose_rest(struct log *l, int error)
 	l->torn |= half > 0;
 }
 
-/*
- * Keeps the queue in its bounds; what has begun to go out stays. A lost entry before the loss is
- * made anew, so that one entry tells of both.
- */
+/* Keeps the queue in its bounds; what has begun to go out stays. */
 static void
 lose_overflow(struct log *l)
 {
@@ -387,11 +354,8 @@ lose_overflow(struct log *l)
 
 	while (k < l->n && l->entries[k].end - l->sent <= LOG_QUEUE)
 		k++;
-	if (k >= l->n)
-		return;
-	if (l->entries[k - 1].kind == ENTRY_LOST && entry_start(l, k - 1) >= l->sent)
-		k--;
-	lose_from(l, k, EAGAIN);
+	if (k < l->n)
+		lose_from(l, k, EAGAIN);
 }
 
 static void
@@ -415,11 +379,6 @@ flush_queue(struct log *l)
 		lose_from(l, 0, l->error);
 		return;
 	}
-	if (insert_due(l) < 0) {
-		lose_from(l, l->gap, ENOMEM);
-		l->error = ENOMEM;
-		return;
-	}
 	error = l->no_reader ? EAGAIN : drain(l);
 	if (error == EAGAIN)
 		lose_overflow(l);
@@ -433,9 +392,7 @@ flush_queue(struct log *l)
 int
 log_flush(struct log *l)
 {
-	bool due = l->n > l->gap && (l->unrecorded || l->headless);
-
-	if (due || l->sent < l->text.n)
+	if (l->sent < l->text.n)
 		flush_queue(l);
 	if (l->lost == 0 || l->loss_reported)
 		return 0;
@@ -457,6 +414,7 @@ log_reopen(struct log *l, char **why)
 	name = log_file_name(l->spec.path);
 	if (!name)
 		return -1;
+	add_due(l);
 	flush_queue(l);
 	torn = l->torn;
 	l->torn = false;
@@ -539,16 +497,16 @@ log_close(struct log *l, int wait_ms)
 {
 	int error = 0;
 
-	if (l->n || l->unrecorded || l->headless)
+	add_due(l);
+	if (l->n)
 		flush_queue(l);
 	log_wait(l, wait_ms);
 	lose_from(l, 0, EAGAIN);
 	if (l->lost || l->headless)
 		error = l->error;
 	/* Where the file is on a server, the error of a write may show here only. */
-	if (l->io.kind != IO_CLOSED && close(l->io.fd) < 0)
+	if (io_close(&l->io, false) < 0)
 		error = errno;
-	free(l->name);
 	release(l);
 	errno = error;
 	return error ? -1 : 0;
