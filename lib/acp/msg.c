@@ -91,8 +91,11 @@ enum msg_kind
 msg_scan(struct slice line, struct msg *m, struct json_error *error)
 {
 	struct slice v[MEMBERS];
+	struct json_error unread;
 	enum json_type type;
 
+	if (!error)
+		error = &unread;
 	*m = (struct msg){.kind = MSG_NOISE};
 	*error = (struct json_error){1, "expected an object"};
 	type = json_members(line, JSON_DEPTH, &names, v, error);

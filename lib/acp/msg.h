@@ -27,7 +27,7 @@ struct msg {
 
 /*
  * Reads one line (its newline off; a CR and other white space at its ends do not matter). What is
- * not a JSON-RPC message (DESIGN, rule 5; an array is none) is MSG_NOISE, and error says why.
+ * not a JSON-RPC message (DESIGN, rule 5; an array is none) is MSG_NOISE, and error says why, where it is not NULL.
  */
 enum msg_kind msg_scan(struct slice line, struct msg *, struct json_error *error);
 

@@ -32,7 +32,7 @@ struct json_keys {
  * named by keys into values (keys->n of them); what is absent gets a slice with p NULL. White space
  * around the value is allowed. Keys compare unescaped. A member of keys that occurs twice is an
  * error.
- * Returns the type of the value, JSON_NONE on error with *error filled in.
+ * Returns the type of the value, JSON_NONE on error with *error filled in, where it is not NULL.
  */
 enum json_type json_members(struct slice text, unsigned depth, const struct json_keys *keys,
 	struct slice *values, struct json_error *error);

@@ -15,8 +15,8 @@ struct plain {
 static bool
 wrong(struct plain *s, const char *at, const char *what)
 {
-	s->error->at = (size_t)(at - s->begin) + 1;
-	s->error->what = what;
+	if (s->error)
+		*s->error = (struct json_error){(size_t)(at - s->begin) + 1, what};
 	return false;
 }
 
