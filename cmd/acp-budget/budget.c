@@ -57,7 +57,6 @@ void
 budget_end(struct tool *t, struct budget *b, const char *why)
 {
 	struct session *s = b->tag.session;
-	struct json_error error;
 	struct msg m;
 
 	if (s->budget == b)
@@ -66,7 +65,7 @@ budget_end(struct tool *t, struct budget *b, const char *why)
 		status_end(t, b, why && *why ? why : NULL);
 	b->over = true;
 	if (b->held) {
-		if (b->holds_idle && msg_scan(held_text(b), &m, &error) == MSG_NOTIFICATION) {
+		if (b->holds_idle && msg_scan(held_text(b), &m, NULL) == MSG_NOTIFICATION) {
 			s->idle_forwarded.n = 0;
 			tool_check(t, buf_add_slice(&s->idle_forwarded, turn_outcome(&m)));
 		}
@@ -253,19 +252,18 @@ static int
 add_outcome(struct tool *t, struct budget *b, const struct turn_end *e)
 {
 	enum usage_basis basis = usage_session_basis(t->usage, b->tag.session->usage);
-	struct json_error error;
 	struct slice base, stop;
 	SCOPED struct buf sum = {0};
 	struct msg m;
 	int r;
 
-	if (msg_scan(held_text(b), &m, &error) == MSG_NOISE)
+	if (msg_scan(held_text(b), &m, NULL) == MSG_NOISE)
 		return 0;
 	base = turn_outcome(&m);
 	if (json_type(base) != JSON_OBJECT || json_type(e->outcome) != JSON_OBJECT)
 		return 0;
 	r = usage_add_answers(base, e->outcome, b->holds_idle, basis, &sum) || splice_text(b, base, buf_slice(&sum));
-	if (r || msg_scan(held_text(b), &m, &error) == MSG_NOISE)
+	if (r || msg_scan(held_text(b), &m, NULL) == MSG_NOISE)
 		return -1;
 	stop = json_get(turn_outcome(&m), acp_stop_reason);
 	return e->stop.p && stop.p ? splice_text(b, stop, e->stop) : 0;
@@ -275,11 +273,10 @@ add_outcome(struct tool *t, struct budget *b, const struct turn_end *e)
 static int
 put_cancelled(struct budget *b)
 {
-	struct json_error error;
 	struct slice stop;
 	struct msg m;
 
-	if (msg_scan(held_text(b), &m, &error) == MSG_NOISE)
+	if (msg_scan(held_text(b), &m, NULL) == MSG_NOISE)
 		return 0;
 	stop = json_get(turn_outcome(&m), acp_stop_reason);
 	return stop.p ? splice_text(b, stop, slice_of("\"cancelled\"")) : 0;

@@ -374,9 +374,8 @@ check_unanswered(struct check *c, enum acp_side side)
 		const struct request_state *a = r->owner;
 		struct message s = {.from = r->from, .t = a ? a->t : r->t, .msg = {.kind = MSG_REQUEST, .what = r->what, .id = r->id, .method = r->method},
 			.request = r}; /* for its session */
-		struct json_error error;
 
-		if (a && a->text.p && msg_scan(a->text, &s.msg, &error) != MSG_NOISE)
+		if (a && a->text.p && msg_scan(a->text, &s.msg, NULL) != MSG_NOISE)
 			s.line = a->text;
 		next = requests_next(c->c.requests, r);
 		if (acp_other_side(r->from) != side || c->c.ended[r->from])

@@ -77,10 +77,9 @@ take_explain(const struct cli_taken *t)
 	bool all = strcmp(t->argument, "all") == 0;
 	enum rule_id one = all ? RULES : find_rule(t);
 	struct buf text = {0};
-	unsigned i;
 	int r = 0;
 
-	for (i = 0; i < RULES; i++)
+	for (unsigned i = 0; i < RULES; i++)
 		if (all || i == one)
 			r |= put_rule(&text, &rules[i]);
 	if (all)

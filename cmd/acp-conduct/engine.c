@@ -30,9 +30,8 @@ may_end(const struct link *out)
 {
 	const struct component *c = out->writer;
 	const struct link *in = c->in[out->dir];
-	enum acp_direction dir;
 
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
 		if (c->out[dir] && link_has_no_reader(c->out[dir]))
 			return true;
 	return !in || link_has_ended(in);
@@ -177,10 +176,9 @@ on_stuck(void *arg)
 {
 	struct route *r = arg;
 	uint64_t now = loop_clock();
-	size_t i;
 
 	r->check_stuck = false;
-	for (i = 0; i < r->n; i++)
+	for (size_t i = 0; i < r->n; i++)
 		r->check_stuck = check_closed_input(r->ports[i]) || release_stuck(r->ports[i], now) || r->check_stuck;
 	route_follow(r);
 }
@@ -319,7 +317,6 @@ static void
 guardian_died(void *arg, int status)
 {
 	struct chain *ch = arg;
-	size_t i;
 
 	(void)status;
 	loop_reap(ch->loop, &ch->guardian_watch);
@@ -330,7 +327,7 @@ guardian_died(void *arg, int status)
 		return;
 	}
 	watch_guardian(ch);
-	for (i = 0; i < ch->total; i++)
+	for (size_t i = 0; i < ch->total; i++)
 		if (ch->components[i].life != LIFE_NONE && ch->components[i].life != LIFE_GONE)
 			proc_guardian_add(&ch->guardian, ch->components[i].pid);
 }
@@ -362,9 +359,7 @@ start_first(struct chain *ch)
 static void
 failed_start(struct chain *ch, int status)
 {
-	size_t i;
-
-	for (i = 0; i < ch->total; i++)
+	for (size_t i = 0; i < ch->total; i++)
 		hop_close(&ch->components[i]);
 	force(ch, status);
 	if (!end_all_gone(ch))

@@ -24,11 +24,10 @@ static bool
 may_hold_links(const struct component *c)
 {
 	const struct link *out;
-	enum acp_direction dir;
 
 	if (endpoint_can_read(&c->errors.in))
 		return true;
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		out = c->out[dir];
 		if (!out)
 			continue;
@@ -42,14 +41,12 @@ may_hold_links(const struct component *c)
 static void
 check_group(struct component *c)
 {
-	enum acp_direction dir;
-
 	if (!proc_group_lives(c->pid)) {
 		c->life = LIFE_GONE;
 		hop_close(c);
 		chain_bury(c);
 		/* A process that has left the group may hold a pipe: only what it has written so far is forwarded. */
-		for (dir = ACP_DOWN; dir < ACP_DIRECTIONS && c->kind != KIND_AGENT; dir++)
+		for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS && c->kind != KIND_AGENT; dir++)
 			if (c->out[dir] && c->out[dir]->from)
 				port_drain(c->out[dir]->from);
 	} else if (!c->signal_sent && !may_hold_links(c)) {
@@ -65,14 +62,13 @@ static void
 dismiss_down_filters(struct chain *ch)
 {
 	struct component *c;
-	size_t i;
 
-	for (i = 0; i < ch->n; i++) {
+	for (size_t i = 0; i < ch->n; i++) {
 		c = &ch->components[i];
 		if (c->kind == KIND_DOWN ? c->life == LIFE_NONE : c->life < LIFE_GONE)
 			return;
 	}
-	for (i = 0; i < ch->n; i++) {
+	for (size_t i = 0; i < ch->n; i++) {
 		c = &ch->components[i];
 		if (c->life != LIFE_RUNS || c->asked_to_end || link_has_ended(c->in[ACP_DOWN]))
 			continue;
@@ -86,9 +82,8 @@ groups_check(struct chain *ch)
 {
 	struct component *c;
 	bool lingers = false;
-	size_t i;
 
-	for (i = 0; i < ch->total; i++) {
+	for (size_t i = 0; i < ch->total; i++) {
 		c = &ch->components[i];
 		if (c->life == LIFE_ENDED)
 			check_group(c);

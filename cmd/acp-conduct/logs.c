@@ -266,10 +266,9 @@ void
 logs_made(struct logs *l, const struct port *from, const struct port *to, enum acp_direction dir, struct slice text, struct slice session)
 {
 	struct splices none = {.n = 0};
-	struct json_error error;
 	struct msg m;
 
-	if (l && msg_scan(text, &m, &error) != MSG_NOISE)
+	if (l && msg_scan(text, &m, NULL) != MSG_NOISE)
 		logs_message(l, from, to, dir, text, &none, &m, session);
 }
 

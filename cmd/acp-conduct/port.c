@@ -363,11 +363,10 @@ double
 port_time(const struct port *p, unsigned of_thousand)
 {
 	uint64_t n = 0, seen = 0;
-	unsigned i;
 
-	for (i = 0; i < PORT_TIMES; i++)
+	for (unsigned i = 0; i < PORT_TIMES; i++)
 		n += p->times[i];
-	for (i = 0; n > 0 && i < PORT_TIMES; i++) {
+	for (unsigned i = 0; n > 0 && i < PORT_TIMES; i++) {
 		seen += p->times[i];
 		if (seen * 1000 >= n * of_thousand)
 			return exp2((double)i / 6);

@@ -52,10 +52,9 @@ refuse_lost(struct port *p)
 static bool
 wants_notices(const struct port *p)
 {
-	struct json_error error;
 	struct msg m;
 
-	return msg_scan(buf_slice(&p->init), &m, &error) == MSG_REQUEST && m.params.p &&
+	return msg_scan(buf_slice(&p->init), &m, NULL) == MSG_REQUEST && m.params.p &&
 		(memory_get(m.params, "clientCapabilities.session.notices", JSON_OBJECT).p ||
 			memory_get(m.params, "capabilities.session.notices", JSON_OBJECT).p);
 }

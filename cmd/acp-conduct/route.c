@@ -272,9 +272,8 @@ is_json(struct slice text)
 {
 	static const struct json_keys none = {0};
 	struct slice values[1];
-	struct json_error error;
 
-	return json_members(text, JSON_DEPTH, &none, values, &error) != JSON_NONE;
+	return json_members(text, JSON_DEPTH, &none, values, NULL) != JSON_NONE;
 }
 
 /*

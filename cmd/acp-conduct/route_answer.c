@@ -84,7 +84,7 @@ static void
 resolve(struct call *c)
 {
 	struct port *p = c->to;
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
 	if (p->state == PORT_GONE || p->kind != PORT_PROXY || port_check_quiet(p, back(c->dir)) || route_make_place(c, &text) < 0) {
 		route_answer_from_child(c);
@@ -94,7 +94,6 @@ resolve(struct call *c)
 		p->route->check_stuck = true;
 		route_emit(&(struct outgoing){.to = p, .dir = back(c->dir), .kind = ENTRY_PLACE, .id = c->id, .text = buf_slice(&text)});
 	}
-	buf_free(&text);
 }
 
 /* An array or an object that has no member yet gets its first without a comma. */
@@ -163,10 +162,9 @@ route_answer(struct call *c, struct block *block, struct slice text, const struc
 static void
 answer_with(struct call *c, struct slice text)
 {
-	struct json_error error;
 	struct msg m;
 
-	if (msg_scan(text, &m, &error) == MSG_RESPONSE) {
+	if (msg_scan(text, &m, NULL) == MSG_RESPONSE) {
 		route_answer(c, NULL, text, &m);
 	} else {
 		route_no_memory(c->to->route);
@@ -177,7 +175,7 @@ answer_with(struct call *c, struct slice text)
 void
 route_fail_call(struct call *c, int code, const char *why, struct slice data)
 {
-	struct buf answer = {0};
+	SCOPED struct buf answer = {0};
 
 	if (c->has_place && c->child_response.n) {
 		route_answer_from_child(c);
@@ -187,7 +185,6 @@ route_fail_call(struct call *c, int code, const char *why, struct slice data)
 		call_free(c);
 	else
 		answer_with(c, buf_slice(&answer));
-	buf_free(&answer);
 }
 
 void
@@ -208,7 +205,7 @@ route_fail_calls(struct port *p)
 void
 route_answer_from_child(struct call *c)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
 	if (pieces_write(&c->child_response, &text) < 0 || text.n == 0) {
 		route_no_memory(c->to->route);
@@ -217,7 +214,6 @@ route_answer_from_child(struct call *c)
 		text.n--;
 		answer_with(c, buf_slice(&text));
 	}
-	buf_free(&text);
 }
 
 /* --- places --- */
@@ -225,12 +221,11 @@ route_answer_from_child(struct call *c)
 static int
 make_place(uint64_t number, struct buf *to)
 {
-	struct buf params = {0};
+	SCOPED struct buf params = {0};
 	int r = buf_printf(&params, "{\"place\":%" PRIu64 "}", number);
 
 	if (r == 0)
 		r = msg_make_notification(to, place, buf_slice(&params));
-	buf_free(&params);
 	return r;
 }
 
@@ -238,19 +233,16 @@ int
 route_make_place(const struct call *c, struct buf *to)
 {
 	struct splices s = {.n = 0};
-	struct buf plain = {0}, with = {0};
-	struct json_error error;
+	SCOPED struct buf plain = {0}, with = {0};
 	struct msg m;
 	int r = make_place(c->id, &plain);
 
-	if (r == 0 && msg_scan(buf_slice(&plain), &m, &error) == MSG_NOTIFICATION) {
+	if (r == 0 && msg_scan(buf_slice(&plain), &m, NULL) == MSG_NOTIFICATION) {
 		if (back(c->dir) == ACP_UP)
 			r = msg_wrap(&m, c->to->dialect, NULL, &s, &with);
 		if (r == 0)
 			r = splice_write(buf_slice(&plain), s.at, s.n, to);
 	}
-	buf_free(&plain);
-	buf_free(&with);
 	return r;
 }
 
@@ -258,15 +250,13 @@ void
 route_send_flush(struct port *first)
 {
 	struct plain pl = {.dir = ACP_DOWN, .to = first->below};
-	struct buf text = {0};
-	struct json_error error;
+	SCOPED struct buf text = {0};
 	struct msg m;
 
-	if (make_place(0, &text) == 0 && msg_scan(buf_slice(&text), &m, &error) == MSG_NOTIFICATION) {
+	if (make_place(0, &text) == 0 && msg_scan(buf_slice(&text), &m, NULL) == MSG_NOTIFICATION) {
 		pl.inner = m;
 		route_pass(first, NULL, buf_slice(&text), &m, &pl);
 	}
-	buf_free(&text);
 }
 
 bool

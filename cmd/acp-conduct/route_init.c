@@ -28,12 +28,11 @@ static void
 ask(struct port *p, struct call *c)
 {
 	struct splices s = {.n = 0};
-	struct json_error error;
 	SCOPED struct buf name = {0};
 	char number[SLICE_DIGITS];
 	struct msg m;
 
-	if (msg_scan(buf_slice(&p->init), &m, &error) != MSG_REQUEST) {
+	if (msg_scan(buf_slice(&p->init), &m, NULL) != MSG_REQUEST) {
 		route_no_memory(p->route);
 		return;
 	}
@@ -91,8 +90,7 @@ route_ask_first(struct port *p)
 static struct call *
 own_call(struct port *p, struct slice text, struct msg *m)
 {
-	struct json_error error;
-	struct call *c = msg_scan(text, m, &error) == MSG_REQUEST ? call_new(NULL, p, ACP_DOWN, m) : NULL;
+	struct call *c = msg_scan(text, m, NULL) == MSG_REQUEST ? call_new(NULL, p, ACP_DOWN, m) : NULL;
 
 	if (c)
 		c->own = true;

@@ -13,12 +13,11 @@ static ssize_t
 hop_of(const struct chain *ch, size_t n, const char *text)
 {
 	char number[24];
-	size_t i;
 
-	for (i = 0; i < ch->n; i++)
+	for (size_t i = 0; i < ch->n; i++)
 		if (strcmp(ch->components[i].name, text) == 0)
 			return (ssize_t)i;
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (snprintf(number, sizeof(number), "%zu", i) > 0 && strcmp(number, text) == 0)
 			return (ssize_t)i;
 	return n > ch->n && strcmp(text, "successor") == 0 ? (ssize_t)ch->n : -1;

@@ -224,9 +224,7 @@ reads_from(const struct port *p, const struct component *c)
 static void
 find_twins(struct chain *ch)
 {
-	struct component *c;
-
-	for (c = ch->components; c < ch->components + ch->n; c++) {
+	for (struct component *c = ch->components; c < ch->components + ch->n; c++) {
 		if (c->kind == KIND_PROXY)
 			continue;
 		c->near = c->in[ACP_DOWN] ? c->in[ACP_DOWN]->to : NULL;
@@ -253,7 +251,6 @@ int
 wire_chain(struct chain *ch)
 {
 	struct route *r = ch->route;
-	size_t i;
 
 	r->outer = !ch->has_agent;
 	r->nhops = ch->n + r->outer;
@@ -262,19 +259,19 @@ wire_chain(struct chain *ch)
 	ch->links = calloc(4 * ch->total + 4, sizeof(*ch->links));
 	if (!r->sides || !r->ports || !ch->links)
 		return -1;
-	for (i = 0; i < ch->n; i++)
+	for (size_t i = 0; i < ch->n; i++)
 		if (is_proxy(ch, i) && add_proxy(&ch->components[i]) < 0)
 			return -1;
-	for (i = ch->n; i < ch->total; i++)
+	for (size_t i = ch->n; i < ch->total; i++)
 		if (add_peer(&ch->components[i]) < 0)
 			return -1;
-	for (i = 0; i < r->nhops; i++)
+	for (size_t i = 0; i < r->nhops; i++)
 		if (is_read(ch, i) && add_ports(ch, i) < 0)
 			return -1;
 	if (join_all(ch) < 0)
 		return -1;
 	find_twins(ch);
-	for (i = r->nhops; ch->has_agent && i-- > 0;) {
+	for (size_t i = r->nhops; ch->has_agent && i-- > 0;) {
 		if (!r->sides[2 * i])
 			continue;
 		/* What comes up there, in the end, is the agent's. */

@@ -187,7 +187,6 @@ static int
 put_item(struct diff *d, enum side side, const struct record *r, struct turn *t, const struct request *request,
 	enum acp_side from, struct item **to)
 {
-	struct json_error error;
 	struct msg m = r->msg;
 	enum normalized n = NORMALIZE_DONE;
 
@@ -196,7 +195,7 @@ put_item(struct diff *d, enum side side, const struct record *r, struct turn *t,
 		n = normalized(d, side, r, from, request);
 		if (n != NORMALIZE_DONE)
 			return n == NORMALIZE_FAILED ? -1 : 0;
-		if (msg_scan(buf_slice(&d->text[side]), &m, &error) == MSG_NOISE)
+		if (msg_scan(buf_slice(&d->text[side]), &m, NULL) == MSG_NOISE)
 			m = (struct msg){.text = buf_slice(&d->text[side])};
 	}
 	*to = add_item(d, side, r, t);
@@ -432,11 +431,10 @@ int
 item_message(struct diff *d, const struct item *item, struct msg *m)
 {
 	struct slice text = slice(item->text, item->place.n);
-	struct json_error error;
 
 	if (!item->text && script_read(&d->file[item_side(item)].script, item->place, &text) < 0)
 		return -1;
-	if (item->kind == MSG_NOISE || msg_scan(text, m, &error) == MSG_NOISE)
+	if (item->kind == MSG_NOISE || msg_scan(text, m, NULL) == MSG_NOISE)
 		*m = (struct msg){.text = text};
 	if (item->kind == MSG_RESPONSE)
 		m->what = (enum acp_method)item->what;

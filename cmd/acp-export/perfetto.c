@@ -69,10 +69,9 @@ put_pair(struct trace_export *t, const struct span_session *s, const char *categ
 	const uint64_t at[2], struct slice args, struct buf *to)
 {
 	const unsigned track = *category == 't' ? TOOLS : WAITS;
-	unsigned i;
 	int r = 0;
 
-	for (i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 2; i++) {
 		r |= put_event(t, i ? "e" : "b", s, track, at[i], name, to);
 		r |= buf_printf(to, ",\"cat\":\"%s\",\"id\":\"%s%llu\"", category, category, (unsigned long long)id);
 		if (i == 0 && args.n)
@@ -86,14 +85,13 @@ static int
 put_tool(struct trace_export *t, const struct span_tool *c, struct buf *to)
 {
 	struct slice name = c->title.n ? buf_slice(&c->title) : c->name.n ? buf_slice(&c->name) : slice_of("tool call");
-	struct buf args = {0};
+	SCOPED struct buf args = {0};
 	int r = -(buf_add_string(&args, "\"toolCallId\":") || json_quote(slice(c->id, c->n), &args));
 
 	r |= -(buf_add_string(&args, ",\"kind\":") || json_quote(c->kind.n ? buf_slice(&c->kind) : slice_of("other"), &args));
 	r |= buf_printf(&args, ",\"ran_us\":%llu,\"result\":\"%s\"", (unsigned long long)c->ran,
 		c->failed ? "failed" : c->unfinished ? "unfinished" : "completed");
 	r |= put_pair(t, c->session, "tool", t->tools, name, (uint64_t[]){c->begin, c->end}, buf_slice(&args), to);
-	buf_free(&args);
 	return -(r != 0);
 }
 

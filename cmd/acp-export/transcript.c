@@ -12,7 +12,6 @@ redact_message(struct transcript *t, const struct msg *m, struct msg *clean)
 {
 	struct slice text = m->text;
 	struct acp_chunk chunk;
-	struct json_error error;
 
 	if (!t->redact || (!t->redact->texts && m->what == ACP_SESSION_UPDATE &&
 		transcript_get(m->params, acp_update, JSON_OBJECT).p && acp_chunk(m->params, &chunk)))
@@ -23,7 +22,7 @@ redact_message(struct transcript *t, const struct msg *m, struct msg *clean)
 	}
 	if (text.p == m->text.p)
 		return m;
-	msg_scan(text, clean, &error);
+	msg_scan(text, clean, NULL);
 	return clean;
 }
 

@@ -51,7 +51,6 @@ context_server(const char *server, struct buf *to)
 {
 	static const char *const keys[] = {acp_server_name};
 	struct slice name;
-	struct json_error error;
 	const char *why = NULL;
 	size_t from = to->n, i;
 
@@ -61,7 +60,7 @@ context_server(const char *server, struct buf *to)
 		why = "out of memory";
 	if (why)
 		return why;
-	if (json_scan(slice(to->p + from, to->n - from), JSON_DEPTH / 2, keys, 1, &name, &error) != JSON_OBJECT)
+	if (json_scan(slice(to->p + from, to->n - from), JSON_DEPTH / 2, keys, 1, &name, NULL) != JSON_OBJECT)
 		return "expected a JSON object";
 	if (json_type(name) != JSON_STRING)
 		return "a server without a name";

@@ -44,13 +44,12 @@ int
 passing_become(struct passing *p, struct slice text)
 {
 	struct buf old = p->text, new = {0};
-	struct json_error error;
 
 	if (buf_add_slice(&new, text) < 0)
 		return -1;
 	buf_free(&old);
 	p->text = new;
-	if (msg_scan(buf_slice(&p->text), &p->message.msg, &error) == MSG_NOISE)
+	if (msg_scan(buf_slice(&p->text), &p->message.msg, NULL) == MSG_NOISE)
 		return -1;
 	return 0;
 }

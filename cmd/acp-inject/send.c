@@ -35,12 +35,11 @@ static int
 read_message(struct slice text, struct outgoing *m, const char **why)
 {
 	static const char *const keys[] = {"method", "params", "notify"};
-	struct json_error error;
 	struct slice v[3];
 
 	*why = NULL;
 	m->method.n = 0;
-	if (json_scan(text, JSON_DEPTH / 2, keys, 3, v, &error) != JSON_OBJECT)
+	if (json_scan(text, JSON_DEPTH / 2, keys, 3, v, NULL) != JSON_OBJECT)
 		*why = "what it made is no object with a method";
 	else if (json_type(v[0]) != JSON_STRING)
 		*why = "what it made has no method";

@@ -358,10 +358,9 @@ conn_send_ask(struct conn *c, struct ask *a, struct slice method, struct slice p
 static void
 deliver_ask(struct conn *c, struct ask *a)
 {
-	struct json_error error;
 	struct msg m;
 
-	msg_scan(frame_held_text(a->held), &m, &error);
+	msg_scan(frame_held_text(a->held), &m, NULL);
 	c->form->deliver(c, a, json_get(m.params, mcp_method), json_get(m.params, mcp_params));
 }
 
@@ -493,11 +492,10 @@ void
 conn_retry_first(struct conn *c)
 {
 	struct buf text = c->first;
-	struct json_error error;
 	struct msg m;
 
 	c->first = (struct buf){0};
-	if (text.n > 0 && msg_scan(buf_slice(&text), &m, &error) == MSG_REQUEST)
+	if (text.n > 0 && msg_scan(buf_slice(&text), &m, NULL) == MSG_REQUEST)
 		conn_receive(c, &m);
 	buf_free(&text);
 }

@@ -270,7 +270,6 @@ static int
 send_due(struct player *p, const struct due *d)
 {
 	const struct own own = d->answered ? d->answered->response : *plan_first(d->conversation);
-	struct json_error error;
 	struct slice text;
 	struct msg m = {0};
 
@@ -280,7 +279,7 @@ send_due(struct player *p, const struct due *d)
 		plan_sent(&p->plan, d->conversation);
 		return player_send(p, d->conversation, &own, text, NULL);
 	}
-	if (own.kind == RECORD_MESSAGE && msg_scan(text, &m, &error) == MSG_NOISE) {
+	if (own.kind == RECORD_MESSAGE && msg_scan(text, &m, NULL) == MSG_NOISE) {
 		errno = EIO; /* it was one when it was read first */
 		return -1;
 	}
@@ -417,14 +416,13 @@ count_rest(struct player *p, uint64_t *ours, uint64_t *theirs)
 static int
 describe(struct player *p, const struct cue *q, struct buf *to)
 {
-	struct json_error error;
 	struct slice text;
 	struct msg m;
 
 	if (script_read(p->script, q->call ? q->call->place : q->place, &text) < 0 ||
 		buf_add_string(to, q->call ? "the response to " : "") < 0)
 		return -1;
-	msg_scan(text, &m, &error);
+	msg_scan(text, &m, NULL);
 	return buf_add_slice(to, m.method);
 }
 

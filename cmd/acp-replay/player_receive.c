@@ -9,12 +9,11 @@
 int
 player_recorded(struct player *p, const struct cue *q, struct msg *m)
 {
-	struct json_error error;
 	struct slice text;
 
 	if (script_read(p->script, q->place, &text) < 0)
 		return -1;
-	if (msg_scan(text, m, &error) == q->kind)
+	if (msg_scan(text, m, NULL) == q->kind)
 		return 0;
 	errno = EIO; /* it was so when it was read first */
 	return -1;
@@ -114,7 +113,6 @@ differ_normalized(struct player *p, const struct compare *c, const struct reques
 {
 	SCOPED struct buf a = {0}, b = {0};
 	enum normalized one = normalized(p, r, recorded, &a), other = normalized(p, r, live, &b);
-	struct json_error error;
 	struct msg ma, mb;
 	int differ;
 
@@ -122,7 +120,7 @@ differ_normalized(struct player *p, const struct compare *c, const struct reques
 		differ = -1;
 	else if (one != other || one == NORMALIZE_NOTHING)
 		differ = one != other;
-	else if (msg_scan(buf_slice(&a), &ma, &error) != MSG_NOISE && msg_scan(buf_slice(&b), &mb, &error) != MSG_NOISE)
+	else if (msg_scan(buf_slice(&a), &ma, NULL) != MSG_NOISE && msg_scan(buf_slice(&b), &mb, NULL) != MSG_NOISE)
 		differ = compare_messages(c, &ma, &mb);
 	else
 		differ = compare_values(c, buf_slice(&a), buf_slice(&b));
@@ -491,12 +489,11 @@ player_receive_long(struct player *p)
 static int
 retry(struct player *p, struct waiting *w)
 {
-	struct json_error error;
 	struct candidate f;
 	struct msg m;
 	int r;
 
-	if (msg_scan(slice(w->text, w->n), &m, &error) == MSG_NOISE)
+	if (msg_scan(slice(w->text, w->n), &m, NULL) == MSG_NOISE)
 		return 0;
 	r = find(p, &m, true, &f);
 	if (r == 1 && player_accept(p, f.cue, &m) < 0)

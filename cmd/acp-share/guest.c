@@ -51,7 +51,7 @@ sender(enum acp_direction dir)
 static void
 report_lost(struct guest *g)
 {
-	struct buf record = {0};
+	SCOPED struct buf record = {0};
 
 	if (g->lost == 0 || g->end.out.queued > COPIES / 2)
 		return;
@@ -60,7 +60,6 @@ report_lost(struct guest *g)
 		g->lost = 0;
 		g->losing = false;
 	}
-	buf_free(&record);
 }
 
 /* A block with this record, which all guests share. It is the caller's to drop. NULL out of memory. */
@@ -154,13 +153,13 @@ reject(struct guest *g, const char *why)
 static void
 give_error(struct guest *g, struct slice id, enum acp_direction dir, int code, const char *why)
 {
-	struct buf text = {0}, record = {0};
+	SCOPED struct buf text = {0};
+	struct buf record = {0};
 	int r = msg_make_error(&text, id, code, why, nothing);
 
 	if (r == 0)
 		r = recording_put_answer(&record, frame_now(g->share->frame), 0, acp_other_side(sender(dir)), buf_slice(&text));
 	give(g, r, &record);
-	buf_free(&text);
 }
 
 /* --- requests of guests --- */
@@ -182,9 +181,8 @@ static void
 show(const struct guest *g, enum acp_direction dir, struct slice text)
 {
 	struct message message = {.from = sender(dir), .t = frame_now(g->share->frame), .line = text};
-	struct json_error error;
 
-	if (msg_scan(text, &message.msg, &error) != MSG_NOISE)
+	if (msg_scan(text, &message.msg, NULL) != MSG_NOISE)
 		share_show(g->share, dir, &message, g);
 }
 
@@ -198,15 +196,13 @@ send(const struct guest *g, enum acp_direction dir, struct slice text)
 static void
 cancel(const struct guest *g, struct call *c)
 {
-	struct buf params = {0}, text = {0};
+	SCOPED struct buf params = {0}, text = {0};
 
 	if (!c->cancelled && !g->share->over[c->dir] && buf_add(&params, "{", 1) == 0 &&
 		json_add_member(&params, acp_request_id, buf_slice(&c->sent)) == 0 && buf_add(&params, "}", 1) == 0 &&
 		msg_make_notification(&text, acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), buf_slice(&params)) == 0 &&
 		send(g, c->dir, buf_slice(&text)) == 0)
 		c->cancelled = true;
-	buf_free(&params);
-	buf_free(&text);
 }
 
 /* The guest names its own id. Where it is answered already, or was never sent, there is nothing to cancel. */
@@ -229,8 +225,7 @@ call(struct guest *g, enum acp_direction dir, const struct msg *m, struct slice 
 {
 	struct share *s = g->share;
 	struct call *c = calloc(1, sizeof(*c));
-	struct json_error error;
-	struct buf sent = {0};
+	SCOPED struct buf sent = {0};
 	struct msg request;
 	int r = -1;
 
@@ -242,7 +237,7 @@ call(struct guest *g, enum acp_direction dir, const struct msg *m, struct slice 
 	DL_APPEND(s->calls, c);
 	if (buf_add_slice(&c->id, m->id) == 0)
 		r = frame_request_for(s->frame, dir, text, c, &sent);
-	if (r == 0 && msg_scan(buf_slice(&sent), &request, &error) == MSG_REQUEST) {
+	if (r == 0 && msg_scan(buf_slice(&sent), &request, NULL) == MSG_REQUEST) {
 		/* Without its id it cannot be cancelled. */
 		c->cancelled = buf_add_slice(&c->sent, request.id) < 0;
 		show(g, dir, buf_slice(&sent));
@@ -251,7 +246,6 @@ call(struct guest *g, enum acp_direction dir, const struct msg *m, struct slice 
 		g->open--;
 		c->guest = NULL;
 	}
-	buf_free(&sent);
 	return r;
 }
 
@@ -261,7 +255,8 @@ guests_response(struct share *s, void *tag, const struct message *message)
 	struct call *c = tag;
 	struct guest *g = c->guest;
 	struct splices with = {.n = 0};
-	struct buf text = {0}, record = {0};
+	SCOPED struct buf text = {0};
+	struct buf record = {0};
 	int r;
 
 	share_show(s, c->dir == ACP_DOWN ? ACP_UP : ACP_DOWN, message, g);
@@ -271,7 +266,6 @@ guests_response(struct share *s, void *tag, const struct message *message)
 		if (r == 0)
 			r = recording_put_answer(&record, message->t, 0, message->from, buf_slice(&text));
 		give(g, r, &record);
-		buf_free(&text);
 	}
 	call_free(s, c);
 }
@@ -439,7 +433,7 @@ int
 guest_add(struct share *s, int fd, bool joins)
 {
 	struct guest *g = calloc(1, sizeof(*g));
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	char *const hops[] = {(char *)s->name, NULL};
 	int r;
 
@@ -452,7 +446,6 @@ guest_add(struct share *s, int fd, bool joins)
 	if (r == 0 && (r = recording_put_header(&text, frame_started(s->frame), "acp-share " VERSION, NULL, hops)) == 0 &&
 		(r = preface_put(&s->preface, &text)) == 0)
 		r = endpoint_put(&g->end, NULL, buf_slice(&text));
-	buf_free(&text);
 	if (r == 0)
 		return 0;
 	guest_free(g);

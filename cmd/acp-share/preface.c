@@ -329,11 +329,10 @@ put_peer(struct slice hello, const char *member, struct buf *to)
 static struct msg
 scan(const struct passed *p)
 {
-	struct json_error error;
 	struct msg m = {0};
 
 	if (p->text.n)
-		msg_scan(buf_slice(&p->text), &m, &error);
+		msg_scan(buf_slice(&p->text), &m, NULL);
 	return m;
 }
 

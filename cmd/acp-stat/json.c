@@ -28,16 +28,14 @@ figure(struct row *r, const struct figure *f)
 static int
 put_row(struct row *r, struct buf *to)
 {
-	const struct figure *f;
-	unsigned i;
 	int e = buf_printf(to, "{\"acp-stat\":%d,\"row\":\"%s\"", VERSION_OF_LINES, row_kind_names[r->kind]);
 
 	if (r->kind == ROW_METHOD)
 		e |= buf_printf(to, ",\"from\":\"%s\",\"notification\":%s", acp_side_name(r->from), r->notification ? "true" : "false");
 	e |= -(buf_add_string(to, ",\"name\":") || json_quote(row_name(r), to));
-	for (f = figures[r->kind]; f->name; f++)
+	for (const struct figure *f = figures[r->kind]; f->name; f++)
 		e |= buf_printf(to, ",\"%s\":%llu", f->name, (unsigned long long)*figure(r, f));
-	for (i = 0; i < row_times(r->kind); i++)
+	for (unsigned i = 0; i < row_times(r->kind); i++)
 		e |= -(buf_printf(to, ",\"%s\":", row_time_name(r->kind, i)) || hist_put(&r->times[i], to));
 	return e | buf_add_string(to, "}\n");
 }
@@ -45,11 +43,10 @@ put_row(struct row *r, struct buf *to)
 int
 json_put(const struct table *t, bool final, struct buf *to)
 {
-	struct row *r;
 	size_t n = 0;
 	int e = 0;
 
-	for (r = t->rows; r; r = r->hh.next, n++)
+	for (struct row *r = t->rows; r; r = r->hh.next, n++)
 		e |= put_row(r, to);
 	return e | buf_printf(to, "{\"acp-stat\":%d,\"rows\":%zu,\"final\":%s}\n", VERSION_OF_LINES, n, final ? "true" : "false");
 }
@@ -59,9 +56,7 @@ json_put(const struct table *t, bool final, struct buf *to)
 static bool
 get_side(struct slice string, enum acp_side *side)
 {
-	enum acp_side s;
-
-	for (s = ACP_UNKNOWN; s <= ACP_AGENT; s++) {
+	for (enum acp_side s = ACP_UNKNOWN; s <= ACP_AGENT; s++) {
 		if (json_string_is(string, acp_side_name(s))) {
 			*side = s;
 			return true;
@@ -73,9 +68,7 @@ get_side(struct slice string, enum acp_side *side)
 static bool
 get_kind(struct slice string, enum row_kind *kind)
 {
-	unsigned k;
-
-	for (k = 0; k < ROWS; k++) {
+	for (unsigned k = 0; k < ROWS; k++) {
 		if (json_string_is(string, row_kind_names[k])) {
 			*kind = (enum row_kind)k;
 			return true;
@@ -92,7 +85,7 @@ new_row(struct table *t, struct slice line, const char **why)
 	enum acp_side from = ACP_UNKNOWN;
 	enum row_kind kind;
 	unsigned before = HASH_COUNT(t->rows);
-	struct buf plain = {0};
+	SCOPED struct buf plain = {0};
 	struct row *r = NULL;
 
 	*why = "a row without its name";
@@ -104,7 +97,6 @@ new_row(struct table *t, struct slice line, const char **why)
 	*why = NULL;
 	if (json_unescape(name, &plain) == 0)
 		r = table_row(t, kind, from, json_type(note) == JSON_TRUE, buf_slice(&plain));
-	buf_free(&plain);
 	if (!r || HASH_COUNT(t->rows) > before)
 		return r;
 	*why = "a row that this report has twice";
@@ -116,20 +108,18 @@ static int
 get_row(struct table *t, struct slice line, const char **why)
 {
 	struct row *r = new_row(t, line, why);
-	const struct figure *f;
-	unsigned i;
 	int e;
 
 	if (!r)
 		return *why ? 1 : -1;
 	*why = "a row whose figures are missing or no numbers";
-	for (f = figures[r->kind]; f->name; f++)
+	for (const struct figure *f = figures[r->kind]; f->name; f++)
 		if (!json_u64(json_get(line, f->name), figure(r, f)))
 			return 1;
 	*why = "a row whose counts do not agree";
 	if (hist_sum(hist_sum(r->failed, r->open), r->cancelled) > r->count)
 		return 1;
-	for (i = 0; i < row_times(r->kind); i++) {
+	for (unsigned i = 0; i < row_times(r->kind); i++) {
 		*why = "a row whose times are missing, or whose buckets do not fit their count";
 		e = hist_get(&r->times[i], json_get(line, row_time_name(r->kind, i)));
 		if (e)
@@ -166,11 +156,10 @@ json_get_line(struct json_reader *j, struct slice line, struct table *to, const 
 {
 	static const char *const names[] = {"acp-stat", "row", "rows", "final"};
 	struct slice v[4];
-	struct json_error error;
 	uint64_t version;
 
 	*why = "a line that acp-stat --format json has not written";
-	if (json_scan(line, JSON_DEPTH, names, 4, v, &error) != JSON_OBJECT || !json_u64(v[0], &version) ||
+	if (json_scan(line, JSON_DEPTH, names, 4, v, NULL) != JSON_OBJECT || !json_u64(v[0], &version) ||
 		 !v[1].p == !v[2].p)
 		return 1;
 	*why = "a line of another version of acp-stat";

@@ -85,7 +85,6 @@ static int
 redact_message(struct tap *t, struct message *s)
 {
 	struct slice from = t->writer.format->line ? s->line : s->msg.text, text;
-	struct json_error error;
 
 	if (redact_line(&t->redact, from, &text) < 0)
 		return -1;
@@ -93,7 +92,7 @@ redact_message(struct tap *t, struct message *s)
 		return 0;
 	s->line = text;
 	if (t->writer.format->message)
-		msg_scan(text, &s->msg, &error);
+		msg_scan(text, &s->msg, NULL);
 	return 0;
 }
 

@@ -75,7 +75,7 @@ struct shown {
 __attribute__((format(printf, 2, 3))) static void
 add(struct shown *line, const char *format, ...)
 {
-	struct buf part = {0};
+	SCOPED struct buf part = {0};
 	va_list args;
 
 	va_start(args, format);
@@ -85,7 +85,6 @@ add(struct shown *line, const char *format, ...)
 		line->used += 2 + part.n;
 		line->failed |= -(buf_add(&line->text, "  ", 2) || buf_add_slice(&line->text, buf_slice(&part)));
 	}
-	buf_free(&part);
 }
 
 static int
@@ -119,7 +118,7 @@ meter_draw(struct meter *m, struct tool *t)
 	struct shown line = {0};
 	const struct usage_cost *c;
 	struct decimal total;
-	struct buf part = {0};
+	SCOPED struct buf part = {0};
 	struct winsize w;
 
 	if (!s)
@@ -144,5 +143,4 @@ meter_draw(struct meter *m, struct tool *t)
 	if (!line.failed)
 		m->drawn = cli_write_now(m->fd, buf_slice(&line.text));
 	buf_free(&line.text);
-	buf_free(&part);
 }

@@ -56,11 +56,10 @@ prices_open(const char *path, bool hour)
 	struct prices *p = calloc(1, sizeof(*p));
 	int fd = p ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
 	const char *why = NULL;
-	struct json_error error;
 
 	if (fd < 0 || read_all(fd, &p->text) < 0)
 		why = strerror(errno);
-	else if (json_scan(buf_slice(&p->text), JSON_DEPTH, NULL, 0, NULL, &error) != JSON_OBJECT)
+	else if (json_scan(buf_slice(&p->text), JSON_DEPTH, NULL, 0, NULL, NULL) != JSON_OBJECT)
 		why = "not a price list: expected a JSON object";
 	if (fd >= 0)
 		close(fd);
@@ -122,9 +121,8 @@ static struct slice
 entry(const struct prices *p, struct slice name)
 {
 	struct slice found = entry_of(p, name);
-	size_t n;
 
-	for (n = 0; !found.p && n < name.n; n++)
+	for (size_t n = 0; !found.p && n < name.n; n++)
 		if (n > 0 && strchr("[(:@", name.p[n]))
 			found = entry_of(p, slice(name.p, n));
 	return found;
@@ -136,9 +134,8 @@ read_tariff(struct tariff *to, struct slice in, const char *suffix)
 {
 	struct slice v;
 	char name[96];
-	unsigned i;
 
-	for (i = 0; i < PRICES; i++) {
+	for (unsigned i = 0; i < PRICES; i++) {
 		snprintf(name, sizeof(name), "%s%s", members[i], suffix);
 		v = json_get(in, name);
 		to->has[i] |= v.p && json_type(v) == JSON_NUMBER && decimal_parse(v, &to->price[i]);
@@ -166,11 +163,10 @@ read_tiers(struct model *m, struct slice in)
 {
 	struct slice ranges = json_get(in, "tiered_pricing");
 	char suffix[40];
-	unsigned i;
 
 	read_tariff(&m->tiers[0], in, "");
 	read_ranges(&m->tiers[0], ranges, 0);
-	for (i = 1; i <= USAGE_TIERS; i++) {
+	for (unsigned i = 1; i <= USAGE_TIERS; i++) {
 		m->tiers[i] = m->tiers[i - 1];
 		snprintf(suffix, sizeof(suffix), "_above_%lluk_tokens", (unsigned long long)usage_tiers[i - 1] / 1000);
 		read_tariff(&m->tiers[i], in, suffix);
@@ -226,7 +222,6 @@ prices_estimate(struct prices *p, struct slice model, const struct usage_sums *s
 	decimal_units n[USAGE_TYPES];
 	struct decimal one;
 	bool fits = true;
-	int i;
 
 	*to = (struct decimal){0};
 	if (!m)
@@ -239,7 +234,7 @@ prices_estimate(struct prices *p, struct slice model, const struct usage_sums *s
 		return 1;
 	}
 	usage_disjoint(s, inside, n);
-	for (i = USAGE_INPUT; i < USAGE_TYPES; i++)
+	for (int i = USAGE_INPUT; i < USAGE_TYPES; i++)
 		fits &= decimal_times(price_of(p, &m->tiers[tier], (enum usage_type)i), n[i], &one) && decimal_add(*to, one, to);
 	if (!fits && !m->reported)
 		cli_warn(tool_name, "%s: the estimate is too large", m->name);

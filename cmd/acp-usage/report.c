@@ -12,7 +12,6 @@ json_figures(struct summary *s, struct buf *to, const struct summary_row *row)
 {
 	const struct usage_figures *f = &row->figures;
 	int hit = summary_hits(f), r;
-	size_t i;
 
 	r = -(buf_printf(to, ",\"turns\":%llu,\"tokens\":", (unsigned long long)f->turns) || usage_sums_put(&f->own, to)
 		|| buf_add_string(to, ",\"billed\":") || usage_sums_put(&f->billed, to));
@@ -21,7 +20,7 @@ json_figures(struct summary *s, struct buf *to, const struct summary_row *row)
 	if (hit >= 0)
 		r |= buf_printf(to, ",\"cache_hit\":%d.%03d", hit / 1000, hit % 1000);
 	r |= buf_add_string(to, ",\"cost\":[");
-	for (i = 0; i < f->ncosts; i++)
+	for (size_t i = 0; i < f->ncosts; i++)
 		r |= -(buf_add_string(to, i ? ",{\"amount\":" : "{\"amount\":") || decimal_put(f->costs[i].amount, 0, to)
 			|| buf_add_string(to, ",\"currency\":") || json_quote(usage_name(s->tool->usage, f->costs[i].currency), to)
 			|| buf_add(to, "}", 1));
@@ -67,7 +66,7 @@ static int
 put_row(struct summary *s, const struct summary_row *row, struct buf *to)
 {
 	enum by by = s->tool->options->by;
-	struct buf name = {0};
+	SCOPED struct buf name = {0};
 	int r;
 
 	if (row->total) {
@@ -76,7 +75,6 @@ put_row(struct summary *s, const struct summary_row *row, struct buf *to)
 	} else {
 		r = -(buf_printf(to, "{\"%s\":", by_names[by]) || summary_name(s, row, &name)
 			|| (name.n || by == BY_SESSION ? json_quote(name.n ? buf_slice(&name) : slice_of(""), to) : buf_add_string(to, "null")));
-		buf_free(&name);
 	}
 	r |= json_figures(s, to, row);
 	if (row->session)

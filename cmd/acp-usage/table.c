@@ -84,7 +84,7 @@ put_name(struct summary *s, struct buf *to, const struct summary_row *row)
 {
 	const struct usage_session *session = row->session;
 	struct slice title = session ? usage_name(s->tool->usage, session->title) : slice_of("");
-	struct buf name = {0};
+	SCOPED struct buf name = {0};
 	size_t from = to->n;
 	int r;
 
@@ -101,7 +101,6 @@ put_name(struct summary *s, struct buf *to, const struct summary_row *row)
 		r |= buf_add(to, "-", 1);
 	else
 		r |= -(summary_name(s, row, &name) || text_plain(to, name.n ? buf_slice(&name) : slice_of("-")));
-	buf_free(&name);
 	if (title.n)
 		r |= -(buf_add(to, " ", 1) || text_plain(to, title));
 	if (s->narrow || session)
@@ -121,10 +120,9 @@ put_context(struct buf *to, const struct usage_session *session)
 static int
 put_costs(struct summary *s, struct buf *to, const struct usage_figures *f)
 {
-	size_t i;
 	int r = f->ncosts ? 0 : buf_add(to, "-", 1);
 
-	for (i = 0; i < f->ncosts; i++)
+	for (size_t i = 0; i < f->ncosts; i++)
 		r |= -((i && buf_add_string(to, " + ") < 0) || decimal_put_money(f->costs[i].amount, usage_name(s->tool->usage, f->costs[i].currency), to));
 	return r;
 }
@@ -186,7 +184,7 @@ columns_of(const struct buf *b)
 static int
 measure(struct summary *s, const struct summary_row *row)
 {
-	struct buf cell = {0};
+	SCOPED struct buf cell = {0};
 	size_t n;
 	int c, r = 0;
 
@@ -197,7 +195,6 @@ measure(struct summary *s, const struct summary_row *row)
 		s->width[c] = n > s->width[c] ? n : s->width[c];
 		s->value[c] |= n > 0 && !(n == 1 && *cell.p == '-');
 	}
-	buf_free(&cell);
 	return r;
 }
 
@@ -286,12 +283,11 @@ summary_head(struct summary *s)
 int
 summary_line(struct summary *s, const struct summary_row *row, struct buf *to)
 {
-	struct buf cell = {0};
+	SCOPED struct buf cell = {0};
 	int c, r = 0;
 
 	for (c = 0; c < COLUMNS && r == 0; c++, cell.n = 0)
 		if (s->width[c])
 			r = -(put_cell(s, &cell, row, (enum column)c) || put_in_column(to, s, c, &cell));
-	buf_free(&cell);
 	return r | end_line(to);
 }

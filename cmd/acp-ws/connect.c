@@ -85,7 +85,7 @@ add_headers(struct client *c, struct lws *wsi, char **at, size_t room)
 {
 	unsigned char *p = (unsigned char *)*at, *end = p + room;
 	const char *const *h;
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	const char *value;
 	int r = 0;
 
@@ -102,7 +102,6 @@ add_headers(struct client *c, struct lws *wsi, char **at, size_t room)
 	text.n = 0;
 	if (r == 0 && c->cookies.n > 0)
 		r = cookies_header(&c->cookies, &text) < 0 || !buf_string(&text) ? -1 : add_header(wsi, "cookie:", text.p, &p, end);
-	buf_free(&text);
 	*at = (char *)p;
 	return r ? -1 : 0;
 }

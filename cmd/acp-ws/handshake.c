@@ -108,7 +108,7 @@ int
 handshake_refuse(struct lws *wsi, unsigned status, const char *why)
 {
 	const struct response *r = responses;
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	size_t before = LWS_PRE;
 
 	while (r->status && r->status != status)
@@ -119,7 +119,6 @@ handshake_refuse(struct lws *wsi, unsigned status, const char *why)
 	if (buf_printf(&text, "HTTP/1.1 %u %s\r\n%sContent-Type: text/plain\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s\n",
 			status, r->phrase, r->headers, strlen(why) + 1, why) == 0)
 		lws_write(wsi, (unsigned char *)text.p + before, text.n - before, LWS_WRITE_HTTP);
-	buf_free(&text);
 	/* libwebsockets closes the connection after the response is written. */
 	return -1;
 }

@@ -112,12 +112,11 @@ static bool
 is_whole_id(struct slice v, const char *end)
 {
 	static const struct json_keys none = {0};
-	struct json_error error;
 	const char *next = v.p + v.n;
 
 	while (next < end && byte_is_space(*next))
 		next++;
-	return next < end && (*next == ',' || *next == '}') && json_members(v, 1, &none, NULL, &error) != JSON_NONE && is_id(v);
+	return next < end && (*next == ',' || *next == '}') && json_members(v, 1, &none, NULL, NULL) != JSON_NONE && is_id(v);
 }
 
 enum msg_kind
@@ -126,11 +125,10 @@ msg_noise_meant(struct slice line, struct slice *id)
 	struct slice text = trim(line), key, value, v[MEMBERS], whole = {NULL, 0};
 	struct json_iter it = {.in = text};
 	unsigned ids = 0, methods = 0, results = 0;
-	struct json_error error;
 
 	*id = slice_of("null");
 	if (text.n == 0 || *text.p != '{')
-		return json_members(line, JSON_DEPTH, &names, v, &error) == JSON_ARRAY ? MSG_REQUEST : MSG_NOISE;
+		return json_members(line, JSON_DEPTH, &names, v, NULL) == JSON_ARRAY ? MSG_REQUEST : MSG_NOISE;
 	while (json_next(&it, &key, &value)) {
 		methods += slice_is(key, "\"method\"");
 		results += slice_is(key, "\"result\"") || slice_is(key, "\"error\"");
@@ -294,7 +292,6 @@ int
 msg_open_envelope(const struct msg *e, struct msg *inner, struct slice *peer, const char **why)
 {
 	static const struct json_keys keys = {3, {"method", "params", "peer"}};
-	struct json_error error;
 	struct slice v[3];
 
 	*inner = (struct msg){.text = e->text, .id = e->id};
@@ -303,7 +300,7 @@ msg_open_envelope(const struct msg *e, struct msg *inner, struct slice *peer, co
 		return -1;
 	}
 	/* The text is sound, and to scan it anew takes less time than to walk it. It only fails where two parsers would differ. */
-	if (json_members(e->params, JSON_DEPTH, &keys, v, &error) == JSON_NONE) {
+	if (json_members(e->params, JSON_DEPTH, &keys, v, NULL) == JSON_NONE) {
 		*why = "an envelope with a member twice";
 		return -1;
 	}

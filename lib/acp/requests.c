@@ -142,12 +142,11 @@ find(struct requests *rs, enum acp_side from, struct slice id)
 struct request *
 requests_find(struct requests *rs, enum acp_side from, struct slice id)
 {
-	enum acp_side side;
 	struct request *r, *latest = NULL;
 
 	if (from != ACP_UNKNOWN)
 		return find(rs, from, id);
-	for (side = ACP_UNKNOWN; side <= ACP_AGENT; side++) {
+	for (enum acp_side side = ACP_UNKNOWN; side <= ACP_AGENT; side++) {
 		r = find(rs, side, id);
 		if (r && (!latest || ((struct entry *)r)->number > ((struct entry *)latest)->number))
 			latest = r;

@@ -279,12 +279,11 @@ static int
 wrap(struct buf *b, const char *program, const struct jqprog_var *vars, size_t nvars, const char *last)
 {
 	const char *body = directives_end(program);
-	size_t i;
 
 	b->n = 0;
 	if (buf_add(b, program, (size_t)(body - program)) < 0)
 		return -1;
-	for (i = 0; i < nvars; i++)
+	for (size_t i = 0; i < nvars; i++)
 		if (buf_printf(b, " .[%zu] as $%s |", i, vars[i].name) < 0)
 			return -1;
 	/* In newer versions a comment that ends in a backslash goes on in the next line. */
@@ -324,9 +323,8 @@ static bool
 compiles(const char *program, const struct jqprog_var *vars, size_t nvars, jv args, struct buf *errors)
 {
 	jq_state *jq;
-	size_t i;
 
-	for (i = 0; i < nvars; i++)
+	for (size_t i = 0; i < nvars; i++)
 		args = jv_object_set(args, jv_string(vars[i].name), jv_null());
 	jq = compile(program, args, errors);
 	if (!jq)
@@ -340,9 +338,8 @@ static bool
 mentions(const char *program, const char *name)
 {
 	size_t n = strlen(name);
-	const char *p;
 
-	for (p = strchr(program, '$'); p; p = strchr(p + 1, '$'))
+	for (const char *p = strchr(program, '$'); p; p = strchr(p + 1, '$'))
 		if (!is_word(p[1]) || (strncmp(p + 1, name, n) == 0 && !is_word(p[1 + n])))
 			return true;
 	return false;
@@ -352,9 +349,8 @@ static uint64_t
 mentioned(const char *program, const struct jqprog_var *vars, size_t nvars)
 {
 	uint64_t uses = 0;
-	size_t i;
 
-	for (i = 0; i < nvars && i < 64; i++)
+	for (size_t i = 0; i < nvars && i < 64; i++)
 		if (mentions(program, vars[i].name))
 			uses |= (uint64_t)1 << i;
 	return uses;
@@ -365,9 +361,8 @@ static jv
 named(const struct jqprog_var *constants, size_t n)
 {
 	jv all = jv_object(), one;
-	size_t i;
 
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		one = parse(constants[i].value);
 		if (!jv_is_valid(one)) {
 			jv_free(all);
@@ -398,7 +393,7 @@ jqprog_new(const char *program, const struct jqprog_var *vars, size_t nvars, con
 	char **why)
 {
 	struct jqprog *prog = calloc(1, sizeof(*prog));
-	struct buf errors = {0};
+	SCOPED struct buf errors = {0};
 	jv args = named(constants, nconstants);
 
 	if (!jv_is_valid(args))
@@ -408,7 +403,6 @@ jqprog_new(const char *program, const struct jqprog_var *vars, size_t nvars, con
 	jv_free(args);
 	*why = errors.n ? buf_string(&errors) : NULL;
 	if (!*why)
-		buf_free(&errors);
 	if (!prog || !prog->jq) {
 		free(prog);
 		return NULL;
@@ -436,9 +430,8 @@ static jv
 input(const struct jqprog *prog, jv text, const struct jqprog_var *vars, size_t nvars)
 {
 	jv all = jv_array_sized((int)nvars + 1), one;
-	size_t i;
 
-	for (i = 0; i <= nvars; i++) {
+	for (size_t i = 0; i <= nvars; i++) {
 		if (i == nvars)
 			one = text;
 		else

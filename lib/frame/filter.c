@@ -117,10 +117,9 @@ send_message(struct frame *f, enum acp_direction dir, struct slice message, bool
 {
 	struct request *r = NULL;
 	struct pending *p;
-	struct json_error error;
 	struct msg m;
 
-	if (msg_scan(message, &m, &error) == MSG_REQUEST) {
+	if (msg_scan(message, &m, NULL) == MSG_REQUEST) {
 		r = requests_open(f->requests, direction_from(dir), frame_now(f), &m);
 		if (!r)
 			return -1;
@@ -147,14 +146,13 @@ frame_request_for(struct frame *f, enum acp_direction dir, struct slice request,
 {
 	SCOPED struct buf id = {0};
 	struct splices s = {.n = 0};
-	struct json_error error;
 	size_t before = sent->n;
 	struct msg m;
 	int r = frame_put_id_prefix(f, &id);
 
 	if (r == 0)
 		r = buf_printf(&id, "%08" PRIx32 "-%" PRIu64 "\"", f->life, ++f->last_id);
-	if (r == 0 && msg_scan(request, &m, &error) == MSG_REQUEST) {
+	if (r == 0 && msg_scan(request, &m, NULL) == MSG_REQUEST) {
 		splice_value(&s, m.id, buf_slice(&id));
 		r = splice_write(request, s.at, s.n, sent);
 	}
@@ -273,12 +271,11 @@ reply(struct frame *f, const struct held *h, const struct buf *text, int made)
 static struct slice
 id_of(const struct frame *f, const struct held *h)
 {
-	struct json_error error;
 	struct msg m;
 
 	if (!h)
 		return f->delivery->message.msg.id;
-	return msg_scan(buf_slice(&h->text), &m, &error) == MSG_REQUEST ? m.id : slice_of("null");
+	return msg_scan(buf_slice(&h->text), &m, NULL) == MSG_REQUEST ? m.id : slice_of("null");
 }
 
 int

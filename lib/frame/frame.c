@@ -88,7 +88,6 @@ frame_free(struct frame *f)
 {
 	struct request *r;
 	struct held *h;
-	size_t i;
 
 	while (f->requests && (r = requests_next(f->requests, NULL)))
 		request_forget(f, r);
@@ -103,7 +102,7 @@ frame_free(struct frame *f)
 	endpoint_close(&f->far.end);
 	buf_free(&f->near.outline.text);
 	buf_free(&f->far.outline.text);
-	for (i = 0; i < f->nearly; i++)
+	for (size_t i = 0; i < f->nearly; i++)
 		block_drop(f->early[i].line.block);
 	free(f->early);
 	loop_free(f->loop);

@@ -53,7 +53,6 @@ static bool
 first_is_proxy(void)
 {
 	char text[PEEK];
-	struct json_error error;
 	ssize_t n = io_peek(STDIN_FILENO, text, sizeof(text));
 	const char *p = text, *end;
 	struct msg m;
@@ -62,7 +61,7 @@ first_is_proxy(void)
 		end = memchr(p, '\n', (size_t)(text + n - p));
 		if (!end)
 			end = text + n;
-		if (msg_scan(slice_between(p, end), &m, &error) != MSG_NOISE)
+		if (msg_scan(slice_between(p, end), &m, NULL) != MSG_NOISE)
 			return m.what == ACP_PROXY_INITIALIZE;
 	}
 	return false;
@@ -139,11 +138,10 @@ static int
 undecided_line(struct side *s, enum input_got got, const struct line *line)
 {
 	struct frame *f = s->frame;
-	struct json_error error;
 	struct msg m = {0};
 	bool proxy;
 
-	if (got != INPUT_PIECE && msg_scan(line->text, &m, &error) == MSG_NOISE && f->nearly < EARLY_MOST)
+	if (got != INPUT_PIECE && msg_scan(line->text, &m, NULL) == MSG_NOISE && f->nearly < EARLY_MOST)
 		return keep_early(f, got, line);
 	proxy = m.what == ACP_PROXY_INITIALIZE && m.kind == MSG_REQUEST;
 	if (decide(f, proxy ? &transport_proxy : &transport_pipe) < 0)

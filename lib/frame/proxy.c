@@ -80,11 +80,10 @@ is_cancel(const struct msg *m)
 static struct held *
 held_answer(struct frame *f, struct slice id)
 {
-	struct json_error error;
 	struct msg m;
 
 	for (struct held *h = f->held; h; h = h->next)
-		if (!h->request && msg_scan(buf_slice(&h->text), &m, &error) == MSG_RESPONSE && msg_same_id(m.id, id))
+		if (!h->request && msg_scan(buf_slice(&h->text), &m, NULL) == MSG_RESPONSE && msg_same_id(m.id, id))
 			return h;
 	return NULL;
 }
@@ -303,13 +302,12 @@ static int
 put_whole(struct frame *f, enum acp_direction dir, struct slice text, const struct rewrite *w)
 {
 	SCOPED struct buf whole = {0};
-	struct json_error error;
 	struct slice inner;
 	struct msg m;
 	int r = splice_write(text, w->splices.at, w->splices.n, &whole);
 
 	inner = buf_slice(&whole);
-	if (r == 0 && msg_scan(inner, &m, &error) != MSG_NOISE && m.what == ACP_PROXY_SUCCESSOR && m.params.p)
+	if (r == 0 && msg_scan(inner, &m, NULL) != MSG_NOISE && m.what == ACP_PROXY_SUCCESSOR && m.params.p)
 		inner = m.params;
 	if (r == 0)
 		r = line_put(f, dir, NULL, buf_slice(&whole), inner, false);

@@ -119,13 +119,12 @@ static bool
 is_known_id(struct walk *w, const struct place *where, struct slice a, struct slice b)
 {
 	struct ids_place at = {.from = w->c->from, .session = w->session};
-	int what;
 
 	while (where && !where->key.p)
 		where = where->up;
 	if (!where || !names_id(where->key) || a.n > ID_MOST || b.n > ID_MOST)
 		return false;
-	for (what = ACP_ID_NONE + 1; what < ACP_IDS; what++) {
+	for (int what = ACP_ID_NONE + 1; what < ACP_IDS; what++) {
 		at.what = (enum acp_id)what;
 		if (what != ACP_ID_REQUEST && ids_judge(w->c->ids, at, a, b) == IDS_SAME)
 			return true;
@@ -238,16 +237,15 @@ static void
 compare_partners(struct walk *w, const struct place *at, const struct members *a, const struct members *b)
 {
 	const struct member *m;
-	size_t i;
 
-	for (i = 0; i < a->n && !w->stopped; i++) {
+	for (size_t i = 0; i < a->n && !w->stopped; i++) {
 		m = &a->at[i];
 		if (m->partner)
 			compare_member(w, at, m->key, m->value, m->partner->value);
 		else
 			lone_member(w, at, m->key, m->value, slice(NULL, 0));
 	}
-	for (i = 0; i < b->n && !w->stopped; i++)
+	for (size_t i = 0; i < b->n && !w->stopped; i++)
 		if (!b->at[i].partner)
 			lone_member(w, at, b->at[i].key, slice(NULL, 0), b->at[i].value);
 }

@@ -175,13 +175,11 @@ learn(struct ids *ids, struct slice request, struct slice session, struct slice 
 int
 ids_learn_directory(struct ids *ids, struct slice request, struct slice session, struct slice recorded, struct slice live)
 {
-	struct buf a = {0}, b = {0};
+	SCOPED struct buf a = {0}, b = {0};
 	int r = -1;
 
 	if (directory_text(recorded, &a) == 0 && directory_text(live, &b) == 0)
 		r = learn(ids, request, session, buf_slice(&a), buf_slice(&b));
-	buf_free(&a);
-	buf_free(&b);
 	return r;
 }
 
@@ -189,14 +187,13 @@ int
 ids_begin_session(struct ids *ids, struct slice request, struct slice session)
 {
 	struct owner *from = find_owner(ids, OF_REQUEST, request), *to;
-	struct directory *f;
 
 	if (!from)
 		return 0;
 	to = get_owner(ids, OF_SESSION, session);
 	if (!to)
 		return -1;
-	for (f = from->directories; f; f = f->next)
+	for (struct directory *f = from->directories; f; f = f->next)
 		if (add_directory(&to->directories, f->recorded, f->live, true) < 0)
 			return -1;
 	free_owner(ids, from);
@@ -362,7 +359,7 @@ ids_is_plain(const struct ids *ids, struct slice string)
 int
 ids_same_text(struct ids *ids, struct slice session, struct slice recorded, struct slice live)
 {
-	struct buf a = {0}, b = {0};
+	SCOPED struct buf a = {0}, b = {0};
 	int r = -1;
 
 	if (ids_is_plain(ids, recorded))
@@ -370,8 +367,6 @@ ids_same_text(struct ids *ids, struct slice session, struct slice recorded, stru
 	if (buf_reserve(&a, 1) == 0 && buf_reserve(&b, 1) == 0 && json_unescape(recorded, &a) == 0 &&
 		json_unescape(live, &b) == 0)
 		r = same(ids_directories(ids, session), buf_slice(&a), buf_slice(&b));
-	buf_free(&a);
-	buf_free(&b);
 	return r;
 }
 
@@ -438,13 +433,12 @@ ids_write_text(const struct directory *directories, struct slice text, struct bu
 int
 ids_neutral_text(struct ids *ids, struct slice session, bool live, struct slice string, struct buf *to)
 {
-	struct buf plain = {0};
+	SCOPED struct buf plain = {0};
 	int r = -1;
 
 	if (ids_is_plain(ids, string))
 		return 0;
 	if (buf_reserve(&plain, 1) == 0 && json_unescape(string, &plain) == 0)
 		r = write_text(ids_directories(ids, session), live, true, buf_slice(&plain), to) < 0 ? -1 : 1;
-	buf_free(&plain);
 	return r;
 }

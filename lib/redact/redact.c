@@ -108,11 +108,10 @@ blanks(struct slice text)
 static bool
 is_json(struct slice text)
 {
-	struct json_error error;
 	size_t i = blanks(text);
 
 	return i < text.n && (text.p[i] == '{' || text.p[i] == '[') &&
-		json_scan(text, JSON_DEPTH, NULL, 0, NULL, &error) != JSON_NONE;
+		json_scan(text, JSON_DEPTH, NULL, 0, NULL, NULL) != JSON_NONE;
 }
 
 /* What is secret in a string that is none as a whole. */

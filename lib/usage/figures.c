@@ -33,7 +33,6 @@ usage_figures_money(const struct usage *u, struct usage_figures *f, uint32_t cur
 int
 usage_figures_add(const struct usage *u, struct usage_figures *to, const struct usage_figures *f)
 {
-	size_t i;
 	int r = 0;
 
 	to->turns += f->turns;
@@ -46,7 +45,7 @@ usage_figures_add(const struct usage *u, struct usage_figures *to, const struct 
 	to->cached += f->cached;
 	to->input += f->input;
 	to->too_large |= f->too_large;
-	for (i = 0; i < f->ncosts; i++)
+	for (size_t i = 0; i < f->ncosts; i++)
 		r |= usage_figures_money(u, to, f->costs[i].currency, f->costs[i].amount);
 	return r;
 }
@@ -79,7 +78,6 @@ usage_is_covered(const struct usage *u, const struct usage_session *child)
 static bool
 lacks_children(const struct usage *u, const struct usage_session *s)
 {
-	const struct usage_session *c;
 	const struct usage_part *p;
 	bool rows = false, reported;
 
@@ -87,7 +85,7 @@ lacks_children(const struct usage *u, const struct usage_session *s)
 		rows |= p->has_rows;
 	if (u->agents[s->agent].covers && rows)
 		return false;
-	for (c = s->child; c; c = c->sibling) {
+	for (const struct usage_session *c = s->child; c; c = c->sibling) {
 		for (reported = false, p = c->parts; p; p = p->next)
 			reported |= p->has_counts || p->has_rows;
 		if (!reported)
@@ -100,16 +98,14 @@ static int
 add_costs(const struct usage *u, const struct usage_session *s, struct usage_figures *to)
 {
 	const struct usage_part *p, *q;
-	const struct usage_share *share;
-	const struct usage_cost *c;
 	struct decimal total;
 	int r = 0;
 
 	for (p = s->parts; p; p = p->next) {
-		for (share = p->shares; share; share = share->next)
+		for (const struct usage_share *share = p->shares; share; share = share->next)
 			if (share->period != USAGE_NEVER)
 				r |= usage_figures_money(u, to, share->currency, share->amount);
-		for (c = p->costs; c && !u->spec.period; c = c->next) {
+		for (const struct usage_cost *c = p->costs; c && !u->spec.period; c = c->next) {
 			/* All parts of a currency count with the first that has it. */
 			for (q = s->parts; !usage_cost_in(q, c->currency); q = q->next)
 				;
@@ -126,14 +122,12 @@ add_costs(const struct usage *u, const struct usage_session *s, struct usage_fig
 int
 usage_figures_session(const struct usage *u, const struct usage_session *s, struct usage_figures *to)
 {
-	const struct usage_part *p;
-	const struct usage_tally *t;
 	uint8_t inside;
 
-	for (p = s->parts; p; p = p->next) {
+	for (const struct usage_part *p = s->parts; p; p = p->next) {
 		inside = usage_inside(u, p);
 		to->malformed += p->malformed;
-		for (t = p->tallies; t; t = t->next)
+		for (const struct usage_tally *t = p->tallies; t; t = t->next)
 			if (t->period != USAGE_NEVER)
 				usage_figures_tally(t, false, inside, to);
 	}
@@ -144,11 +138,10 @@ usage_figures_session(const struct usage *u, const struct usage_session *s, stru
 int
 usage_figures_family(const struct usage *u, const struct usage_session *s, struct usage_figures *to)
 {
-	const struct usage_session *c;
 	struct usage_figures f = {0};
 	int r = usage_figures_session(u, s, to);
 
-	for (c = s->child; c && r == 0; c = c->sibling) {
+	for (const struct usage_session *c = s->child; c && r == 0; c = c->sibling) {
 		if (usage_is_covered(u, c))
 			continue;
 		/* Its turns are its own: people ask for those of the session. */

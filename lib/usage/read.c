@@ -91,11 +91,10 @@ usage_spelled(struct slice key)
 enum usage_place
 usage_place(bool idle, const struct slice *keys, size_t n)
 {
-	const struct place *p;
 	enum usage_place found = USAGE_PLACE_NONE;
 	size_t length;
 
-	for (p = places; p < places + PLACES; p++) {
+	for (const struct place *p = places; p < places + PLACES; p++) {
 		if (!(p->in & (idle ? IN_STATE : IN_ANSWER)) || (p->role != COUNTS && p->role != ROWS))
 			continue;
 		length = p->path[0] ? p->path[1] ? 3 : 2 : 1;
@@ -175,13 +174,12 @@ chosen_model(struct slice options)
 	static const char *const names[] = {"category", "id", "configId", "currentValue"};
 	struct json_iter it = {.in = options}, in;
 	struct slice key, option, v[4], found = {0};
-	size_t i;
 
 	while (json_type(options) == JSON_ARRAY && json_next(&it, &key, &option)) {
 		in = (struct json_iter){.in = option};
 		if (json_type(option) != JSON_OBJECT || !json_pick(&in, names, 4, v) || !is_string(v[3]))
 			continue;
-		for (i = 0; i < 3; i++)
+		for (size_t i = 0; i < 3; i++)
 			if (is_string(v[i]) && json_string_is(v[i], "model") && !json_string_is(v[3], "default"))
 				found = v[3];
 	}
@@ -284,11 +282,10 @@ walk(struct usage_report *r, unsigned in, enum first first, struct slice object,
 {
 	struct json_iter it = {.in = object};
 	struct slice key, value;
-	const struct place *p;
 	const char *name;
 
 	while (json_type(object) == JSON_OBJECT && json_next(&it, &key, &value)) {
-		for (p = places; p < places + PLACES; p++) {
+		for (const struct place *p = places; p < places + PLACES; p++) {
 			if (!(p->in & in) || p->first != first || !p->path[0] || (second && strcmp(p->path[0], second) != 0))
 				continue;
 			name = p->path[second != NULL];
@@ -307,9 +304,7 @@ walk(struct usage_report *r, unsigned in, enum first first, struct slice object,
 static void
 take_all(struct usage_report *r, unsigned in, const struct slice *values)
 {
-	const struct place *p;
-
-	for (p = places; p < places + PLACES; p++)
+	for (const struct place *p = places; p < places + PLACES; p++)
 		if ((p->in & in) && !p->path[0] && values[p->first].p)
 			take(r, p->role, values[p->first]);
 	if (values[NAME_MODELS].p)
@@ -417,13 +412,12 @@ read_update(const struct msg *m, struct usage_report *r)
 {
 	unsigned in = IN_OTHER;
 	struct params p;
-	size_t i;
 
 	if (!read_params(m->params, &p))
 		return false;
 	r->session = p.session;
 	r->what = USAGE_UPDATE;
-	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		if (json_string_is(p.update[KIND], kinds[i].name)) {
 			in = kinds[i].in;
 			r->what = kinds[i].what;

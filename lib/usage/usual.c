@@ -62,7 +62,6 @@ cost(const char **p, const char *end, struct usage_report *r)
 static bool
 meta(const char **p, const char *end, struct usage_report *r)
 {
-	struct json_error error;
 	struct slice value;
 
 	if (!bytes_skip(p, end, ",\"_meta\":"))
@@ -71,7 +70,7 @@ meta(const char **p, const char *end, struct usage_report *r)
 		return false;
 	value = slice_between(*p, end - 3);
 	*p = end - 3;
-	if (json_scan(value, JSON_DEPTH - 3, NULL, 0, NULL, &error) != JSON_OBJECT)
+	if (json_scan(value, JSON_DEPTH - 3, NULL, 0, NULL, NULL) != JSON_OBJECT)
 		return false;
 	usage_read_meta(value, r);
 	return true;
