@@ -393,7 +393,7 @@ jqprog_new(const char *program, const struct jqprog_var *vars, size_t nvars, con
 	char **why)
 {
 	struct jqprog *prog = calloc(1, sizeof(*prog));
-	SCOPED struct buf errors = {0};
+	struct buf errors = {0};
 	jv args = named(constants, nconstants);
 
 	if (!jv_is_valid(args))
@@ -403,6 +403,7 @@ jqprog_new(const char *program, const struct jqprog_var *vars, size_t nvars, con
 	jv_free(args);
 	*why = errors.n ? buf_string(&errors) : NULL;
 	if (!*why)
+		buf_free(&errors);
 	if (!prog || !prog->jq) {
 		free(prog);
 		return NULL;
