@@ -115,9 +115,8 @@ struct chain {
 	uint64_t progress_at;     /* ... and when it changed last, us */
 	uint64_t groups_interval; /* us between two checks of process groups that have outlived their component */
 	int deadlines_passed;
-	bool skip_responses;      /* after a signal: the end does not wait for responses */
 	bool grace_over;          /* the grace period is over: ends are forwarded whatever is in progress */
-	int signals;              /* that conduct has received */
+	int signals;              /* that conduct has received: after one the end does not wait for responses */
 	int forced;               /* the exit status, whatever that of the components is; 0: none */
 	int agent_status, other_status;
 };

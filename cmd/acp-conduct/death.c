@@ -217,10 +217,16 @@ end_component(struct component *c, enum end end)
 /* --- another process takes its place --- */
 
 void
-death_on_reinitialized(struct port *p, const struct msg *m)
+death_own_response(struct port *p, enum acp_method what, const struct msg *m)
 {
 	struct slice error = m->error;
 
+	if (what != ACP_INITIALIZE) {
+		restore_response(p, m);
+		return;
+	}
+	if (p->state == PORT_GONE)
+		return;
 	loop_remove_timer(p->route->loop, &p->component->timer);
 	if (!error.p) {
 		if (p->memory)

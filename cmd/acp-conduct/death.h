@@ -16,8 +16,8 @@ void death_ended(void *component, int status);
 void death_proceed(struct component *);
 /* Closes the port of a proxy that has ended, when everything that it wrote is read. */
 void death_proxy_over(struct port *);
-/* Handles the response of a restarted proxy or agent to initialize. A function of struct route. */
-void death_on_reinitialized(struct port *, const struct msg *response);
+/* Handles the response of a restarted proxy or agent to a request of conduct itself. A function of struct route. */
+void death_own_response(struct port *, enum acp_method, const struct msg *response);
 /* Would the agent be restarted if it died now, apart from --restarts? Not if the client has left. */
 bool death_is_replaceable(const struct component *agent);
 

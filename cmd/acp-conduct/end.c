@@ -182,6 +182,12 @@ is_under_way(const struct segment *s, bool notes)
 	return false;
 }
 
+static bool
+waits_for_responses(const struct segment *s)
+{
+	return s->first->sent_calls && s->first->route->chain->signals == 0;
+}
+
 /* Has everything that the client sent arrived at the end of the segment, or is that not waited for? */
 static bool
 has_come_through(struct segment *s)
@@ -190,11 +196,11 @@ has_come_through(struct segment *s)
 
 	if (ch->grace_over || s->unread)
 		return true;
-	if (s->first->sent_calls && !ch->skip_responses)
+	if (waits_for_responses(s))
 		return false;
 	if (is_under_way(s, false))
 		return false;
-	if (s->flushed || !is_under_way(s, true))
+	if (s->last->flushed || !is_under_way(s, true))
 		return true;
 	/* A proxy holds notifications, or has dropped them: the next that comes out is after them. */
 	if (!s->flushing) {
@@ -213,7 +219,7 @@ try_close_down(struct segment *s)
 		return;
 	if (!has_come_through(s)) {
 		/* Without memory for a timer, the deadline goes on. */
-		if ((!s->first->sent_calls || ch->skip_responses) && !ch->settle.added)
+		if (!waits_for_responses(s) && !ch->settle.added)
 			loop_add_timer(ch->loop, &ch->settle, SETTLE_EVERY);
 		return;
 	}
@@ -250,15 +256,6 @@ end_client_has_left(const struct port *p)
 	const struct segment *s = segment_of(p);
 
 	return s && (s->closing_down || (p->peer && end_of_peers(p->above)));
-}
-
-void
-end_flushed(struct port *p)
-{
-	struct segment *s = segment_of(p);
-
-	if (s)
-		s->flushed = true;
 }
 
 /* --- both --- */

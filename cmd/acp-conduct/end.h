@@ -20,8 +20,7 @@ struct segment {
 	bool closed_down;  /* ... and that was forwarded to what is below */
 	bool unread;       /* what is above does not read any more */
 	bool closing_up;   /* what is below has ended */
-	bool flushing;     /* the message that finds out whether everything has come down was sent ... */
-	bool flushed;      /* ... and has arrived */
+	bool flushing;     /* the message that finds out whether everything has come down was sent */
 	bool ended;
 };
 
@@ -43,8 +42,6 @@ bool end_of_peers(const struct port *proxy);
 void end_input(struct port *);
 /* Handles a client that does not read any more. */
 void end_client_unread(struct port *client);
-/* Notes that the message of route_send_flush has arrived at this port. */
-void end_flushed(struct port *);
 /* Sets the reason that errors give to requests: the component, what happened to it (text that lives on), and its last lines of stderr. */
 void end_set_reason(struct route *, const struct component *, const char *what);
 /* Ends the chain as failed: open requests get -32603 with the text `why`, and all components see the end of their input. status: the exit

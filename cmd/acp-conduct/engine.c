@@ -235,7 +235,6 @@ client_leaves(struct chain *ch)
 {
 	struct link *l = ch->client[ACP_DOWN];
 
-	ch->skip_responses = true;
 	if (!l) {
 		port_drain(ch->route->client);
 		if (!endpoint_can_read(&ch->route->client->in))
@@ -294,15 +293,11 @@ engine_open(struct chain *ch)
 	r->on_line = route_line;
 	r->on_input = on_input;
 	r->on_output = on_output;
-	r->start = start_on_first_initialize;
-	r->start_peer = start_peer;
-	r->ready = start_on_ready;
-	r->reinitialized = death_on_reinitialized;
-	r->own_response = restore_response;
+	r->start = start_for_initialize;
+	r->own_response = death_own_response;
 	r->no_proxy = on_no_proxy;
 	r->no_memory = (struct loop_task){.run = no_memory, .arg = r};
 	r->follow = (struct loop_task){.run = follow, .arg = r};
-	r->flushed = end_flushed;
 	r->stuck = (struct loop_timer){.expired = on_stuck, .arg = r};
 	ch->ended = death_ended;
 	groups_open(ch);

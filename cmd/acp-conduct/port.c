@@ -84,7 +84,6 @@ port_journal_add(struct port *p, struct entry *s)
 	}
 	p->n++;
 	*entry_at(p, p->n - 1) = *s;
-	p->journal_bytes += s->text.size;
 	if (s->end == 0)
 		p->waiting += s->text.size;
 	return 0;
@@ -98,7 +97,6 @@ port_journal_take(struct port *p, struct entry *s)
 	*s = *entry_at(p, 0);
 	p->first = (p->first + 1) & (p->cap - 1);
 	p->n--;
-	p->journal_bytes -= s->text.size;
 	if (s->end == 0)
 		p->waiting -= s->text.size;
 	return true;

@@ -75,6 +75,7 @@ struct port {
 	bool overrun;          /* its queue is longer than PORT_BOUND, as of then */
 	bool discards;         /* what it reads is discarded, and it is closed */
 	bool input_closed;     /* its component has closed the input that the port writes */
+	bool flushed;          /* the message of route_send_flush has arrived here */
 	bool refuses;          /* it is a running agent that has closed its input: requests to it get an error */
 	struct memory *memory; /* of an agent that may be restarted; else NULL */
 
@@ -103,7 +104,7 @@ struct port {
 	uint64_t resent;         /* the id of a request that is sent again: later messages wait until it is forwarded or has a response */
 	uint64_t resent_at;      /* us, when it was */
 	struct entry *journal;   /* a ring of cap entries: n from `first` */
-	size_t first, n, cap, journal_bytes;
+	size_t first, n, cap;
 	size_t waiting;          /* bytes of it that are not written yet */
 	size_t places;           /* calls whose responses have a place in it */
 	uint64_t out_bytes;      /* given to this process */

@@ -12,7 +12,7 @@
 size_t restore_prepare(struct port *, const char *how);
 /* Begins, when the next process has initialized with this response. */
 void restore_begin(struct port *, const struct msg *initialized);
-/* Handles a response to one of restore's own requests. A function of struct route. */
+/* Handles a response to one of restore's own requests. */
 void restore_response(struct port *, const struct msg *);
 
 #endif

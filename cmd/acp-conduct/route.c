@@ -175,6 +175,7 @@ static void
 response(struct port *p, struct block *block, struct slice text, const struct msg *m)
 {
 	struct call *c = call_find(p, m->id);
+	enum acp_method what;
 	uint64_t id;
 	bool own;
 
@@ -192,14 +193,15 @@ response(struct port *p, struct block *block, struct slice text, const struct ms
 			p->route->no_proxy(p, "it refused proxy/initialize");
 		return;
 	}
-	own = c->own && c->what != ACP_INITIALIZE;
-	if (c->what == ACP_INITIALIZE)
+	own = c->own;
+	what = c->what;
+	if (what == ACP_INITIALIZE)
 		route_has_initialized(p, c, m);
 	else if (!own && p->memory && memory_note_response(p->memory, c, m) < 0)
 		route_no_memory(p->route);
 	route_answer(c, block, text, m);
 	if (own)
-		p->route->own_response(p, m);
+		p->route->own_response(p, what, m);
 }
 
 /* --- lines --- */

@@ -27,7 +27,6 @@ struct route {
 	bool outer;          /* conduct is a proxy itself */
 	bool started;        /* the components run */
 	bool broken;         /* the chain has failed: requests get an error */
-	bool initialized;
 	bool flow_changed;   /* admission must be decided again */
 	bool check_stuck;   /* something waits for a component to forward what it has read */
 	struct buf reason;   /* why it is broken, as JSON: data of the errors */
@@ -45,22 +44,17 @@ struct route {
 	bool (*on_line)(void *, enum input_got, const struct line *);
 	void (*on_input)(void *, enum endpoint_event);
 	void (*on_output)(void *, enum endpoint_event);
-	/* Starts the components, at the first initialize. Returns false if that failed and the chain is broken. */
-	bool (*start)(struct route *);
-	/* Starts the process of a peer, at its first initialize. Returns false if that failed, with `why` and `reason` set. */
-	bool (*start_peer)(struct port *);
-	/* Called when the client has the response to initialize. */
-	void (*ready)(struct route *);
-	/* Called with the response of a restarted proxy or agent to initialize. */
-	void (*reinitialized)(struct port *, const struct msg *response);
-	/* Called with that agent's response to another request of conduct itself (route_ask). */
-	void (*own_response)(struct port *, const struct msg *response);
+	/*
+	 * Starts the components, at the first initialize, or the process of the peer to which this port belongs, at its first. Returns
+	 * false if that failed, with `why` and `reason` set; the chain is then broken unless it was a peer.
+	 */
+	bool (*start)(struct port *to);
+	/* Called with the response to a request of conduct itself (route_ask_again, route_ask), which the next process of a component has got. */
+	void (*own_response)(struct port *, enum acp_method, const struct msg *response);
 	/* Called when a program that was started as a proxy turns out not to be one. */
 	void (*no_proxy)(struct port *, const char *why);
 	struct loop_task no_memory; /* breaks the chain */
 	struct loop_task follow;    /* what has to be done after something was read, was written or has ended */
-	/* Called when the message of route_send_flush has arrived at this port. */
-	void (*flushed)(struct port *);
 };
 
 /* Routes or carries a line that a port has read. A function of the endpoints; returns true. */

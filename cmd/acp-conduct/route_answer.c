@@ -273,7 +273,7 @@ route_accept_place(struct port *p, struct slice text, const struct msg *m, const
 		if (pl->to->kind == PORT_PROXY)
 			route_pass(p, NULL, text, m, pl);
 		else
-			p->route->flushed(pl->to);
+			pl->to->flushed = true;
 		return true;
 	}
 	c = number.p ? call_find(p, number) : NULL;

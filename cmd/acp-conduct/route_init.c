@@ -170,7 +170,7 @@ route_initialize(struct port *p, struct slice text, const struct msg *m, struct 
 		p->dialect = acp_dialect(m->method);
 		p->state = PORT_READY;
 	}
-	if ((!r->started && !r->start(r)) || (to->peer && to->component->life == LIFE_NONE && !r->start_peer(to))) {
+	if (!r->start(to)) {
 		route_refuse(p, m, pl, ACP_ERR_INTERNAL, r->why ? r->why : "a component could not be started", route_reason(r));
 		route_clear_reason(r);
 		return;
@@ -254,6 +254,18 @@ route_knows_no_proxy(const struct port *p, const struct call *c, const struct ms
 	return code == ACP_ERR_METHOD || code == ACP_ERR_INVALID_REQUEST;
 }
 
+static void
+report_dialects(const struct route *r)
+{
+	const struct port *p;
+
+	for (size_t i = 0; i < r->n && r->chain->verbose; i++) {
+		p = r->ports[i];
+		if (p->kind == PORT_PROXY)
+			report_line(r->report, "%s: initialized with the %s dialect", p->name, p->dialect == ACP_PLAIN ? "plain" : "underscore");
+	}
+}
+
 void
 route_has_initialized(struct port *p, const struct call *c, const struct msg *m)
 {
@@ -265,7 +277,6 @@ route_has_initialized(struct port *p, const struct call *c, const struct msg *m)
 			if (port_go_live(p) < 0)
 				route_no_memory(r);
 		}
-		r->reinitialized(p, m);
 		return;
 	}
 	if (p->peer)
@@ -277,8 +288,7 @@ route_has_initialized(struct port *p, const struct call *c, const struct msg *m)
 	p->state = PORT_READY;
 	go_live(p);
 	if (c->from && c->from == r->client) {
-		r->initialized = true;
 		loop_remove_timer(r->loop, &r->init);
-		r->ready(r);
+		report_dialects(r);
 	}
 }

@@ -212,7 +212,7 @@ start_init_timer(struct component *c)
 	loop_add_timer(c->chain->loop, &c->timer, c->chain->route->init_timeout);
 }
 
-bool
+static bool
 start_peer(struct port *p)
 {
 	struct component *c = p->component;
@@ -244,8 +244,8 @@ init_over(void *arg)
 	route_follow(r);
 }
 
-bool
-start_on_first_initialize(struct route *r)
+static bool
+start_components(struct route *r)
 {
 	struct chain *ch = r->chain;
 	struct component *bad = NULL;
@@ -264,18 +264,10 @@ start_on_first_initialize(struct route *r)
 	return true;
 }
 
-static const char *
-dialect_of(const struct port *p)
+bool
+start_for_initialize(struct port *to)
 {
-	return p->dialect == ACP_PLAIN ? "plain" : "underscore";
-}
-
-void
-start_on_ready(struct route *r)
-{
-	struct component *c;
-
-	for (c = r->chain->components; c < r->chain->components + r->chain->n; c++)
-		if (c->kind == KIND_PROXY && r->chain->verbose)
-			report_line(r->report, "%s: initialized with the %s dialect", c->name, dialect_of(c->near));
+	if (!to->route->started && !start_components(to->route))
+		return false;
+	return !to->peer || to->component->life != LIFE_NONE || start_peer(to);
 }

@@ -26,10 +26,7 @@ void start_link_ended(struct link *);
 void start_introduce(const struct component *);
 /* A component has closed a descriptor (a name for people, borrowed): stops it if it still runs after the grace period. */
 void start_closed_timer(struct component *, const char *closed);
-/* Functions of struct route: start the components, and report that they are initialized. */
-bool start_on_first_initialize(struct route *);
-void start_on_ready(struct route *);
-/* The same: starts the process of a peer. */
-bool start_peer(struct port *);
+/* Starts what an initialize that goes to this port needs. A function of struct route. */
+bool start_for_initialize(struct port *to);
 
 #endif
