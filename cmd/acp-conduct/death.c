@@ -43,13 +43,11 @@ enum end {
 static bool
 has_excuse(const struct component *c)
 {
-	enum acp_direction dir;
-
 	if (c->chain->route->broken)
 		return true;
 	if (c->kind == KIND_PROXY)
 		return c->near->finishing;
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
 		if ((c->in[dir] && link_has_ended(c->in[dir])) ||
 			(c->out[dir] && link_has_no_reader(c->out[dir])))
 			return true;
@@ -171,7 +169,6 @@ end_ports(struct component *c)
 {
 	struct route *r = c->chain->route;
 	struct port *p;
-	enum acp_direction dir;
 	size_t i;
 
 	if (c->kind == KIND_PROXY) {
@@ -182,11 +179,11 @@ end_ports(struct component *c)
 		return;
 	}
 	if (c->kind == KIND_AGENT && !r->broken)
-		end_set_reason(r, c, c->how);
+		route_set_reason(r, c, c->how);
 	for (i = 0; c->kind == KIND_AGENT && i < r->n; i++)
 		if (r->ports[i]->faces_agent && !endpoint_can_read(&r->ports[i]->in))
 			end_input(r->ports[i]);
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		p = c->out[dir] ? c->out[dir]->from : NULL;
 		if (p && !endpoint_can_read(&p->in))
 			end_input(p);
@@ -307,7 +304,6 @@ bypass(struct component *c, const char *text)
 {
 	struct route *r = c->chain->route;
 	struct recover_counts n = {0};
-	enum acp_direction dir;
 
 	if (c->kind == KIND_PROXY) {
 		recover_bypass(c->near, &n);
@@ -323,7 +319,7 @@ bypass(struct component *c, const char *text)
 		if (hop_bypass(c) < 0)
 			route_no_memory(r);
 		/* The end of its input came before it was bypassed. */
-		for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+		for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
 			if (c->in[dir] && c->in[dir]->to->finishing)
 				end_input(c->out[dir]->from);
 	}
@@ -335,9 +331,8 @@ static void
 report_torn(struct component *c)
 {
 	const struct port *p;
-	enum acp_direction dir;
 
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		p = c->out[dir] ? c->out[dir]->from : NULL;
 		if (p && p->carries && p->in.torn)
 			report_line(&c->chain->report, "%s: %s: wrote an incomplete line before it died; ended the line with a newline", c->name, dir == ACP_DOWN ? "down" : "up");
@@ -383,7 +378,7 @@ end_dead(struct component *c)
 	struct route *r = c->chain->route;
 
 	if (c->kind == KIND_PROXY && !r->broken) {
-		end_set_reason(r, c, c->how);
+		route_set_reason(r, c, c->how);
 		if (c->near->finishing)
 			report_line(r->report, "%s: died (%s) while the chain was ending", c->name, c->how);
 		else if (c->near->state == PORT_INITIALIZING || c->near->state == PORT_NEW)
@@ -431,9 +426,7 @@ decide_restart(struct component *c)
 static bool
 is_drained(const struct component *c)
 {
-	enum acp_direction dir;
-
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
 		if (c->out[dir] && c->out[dir]->from && endpoint_can_read(&c->out[dir]->from->in))
 			return false;
 	return true;
@@ -480,7 +473,7 @@ death_proceed(struct component *c)
 	/* Its group may have gone before the next check of it. */
 	loop_remove_timer(ch->loop, &c->timer);
 	chain_bury(c);
-	end_set_reason(ch->route, c, c->how);
+	route_set_reason(ch->route, c, c->how);
 	if (!may_be_replaced(c) || hop_split(c) < 0 || replace(c) < 0) {
 		if (c->kind != KIND_PEER) {
 			end_dead(c);
@@ -500,7 +493,6 @@ death_ended(void *arg, int status)
 	struct component *c = arg;
 	struct chain *ch = c->chain;
 	enum end end;
-	enum acp_direction dir;
 
 	c->status = status;
 	proc_describe(status, c->how, sizeof(c->how));
@@ -517,7 +509,7 @@ death_ended(void *arg, int status)
 		c->near->live = false;
 	if (c->far)
 		c->far->live = false;
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		if (c->in[dir] && !c->in[dir]->to)
 			loop_remove_fd(ch->loop, &c->in[dir]->watch);
 		if (c->out[dir] && c->out[dir]->from)

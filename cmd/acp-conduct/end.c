@@ -18,27 +18,6 @@ enum {
 	LONGEST_STEP = 500 * 1000,
 };
 
-/* Sets the reason for the errors of requests, as text and as JSON. */
-void
-end_set_reason(struct route *r, const struct component *c, const char *what)
-{
-	struct buf text = {0};
-
-	free(r->why_text);
-	r->why_text = NULL;
-	r->why = what;
-	if (buf_printf(&text, "acp-conduct: %s: no response: %s", c->name, what) == 0 && buf_string(&text))
-		r->why = r->why_text = text.p;
-	else
-		buf_free(&text);
-	r->reason.n = 0;
-	if (buf_add_string(&r->reason, "{\"component\":") < 0 || json_quote(slice_of(c->name), &r->reason) < 0 ||
-		buf_add_string(&r->reason, ",\"status\":") < 0 || json_quote(slice_of(what), &r->reason) < 0 ||
-		buf_add_string(&r->reason, ",\"stderr\":") < 0 || json_quote(report_tail(&c->errors), &r->reason) < 0 ||
-		buf_add(&r->reason, "}", 1) < 0)
-		r->reason.n = 0;
-}
-
 /* --- up --- */
 
 static struct segment *
@@ -483,9 +462,8 @@ static bool
 holds_up_a_direction(const struct component *c)
 {
 	const struct link *in, *out;
-	enum acp_direction dir;
 
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		in = c->in[dir];
 		out = c->kind >= KIND_PROXY ? c->out[ACP_UP] : c->out[dir];
 		if (in && link_has_ended(in) && !(out->from ? !endpoint_can_read(&out->from->in) : link_has_ended(out)))

@@ -42,8 +42,6 @@ bool end_of_peers(const struct port *proxy);
 void end_input(struct port *);
 /* Handles a client that does not read any more. */
 void end_client_unread(struct port *client);
-/* Sets the reason that errors give to requests: the component, what happened to it (text that lives on), and its last lines of stderr. */
-void end_set_reason(struct route *, const struct component *, const char *what);
 /* Ends the chain as failed: open requests get -32603 with the text `why`, and all components see the end of their input. status: the exit
  * status if no component has set one; 0: the components' count. */
 void end_break(struct route *, int status, const char *why);

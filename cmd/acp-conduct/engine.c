@@ -271,7 +271,7 @@ on_no_proxy(struct port *p, const char *why)
 	struct route *r = p->route;
 
 	report_line(r->report, "%s: is not a proxy: %s; ending the chain", p->name, why);
-	end_set_reason(r, p->component, "is not a proxy");
+	route_set_reason(r, p->component, "is not a proxy");
 	end_break(r, EXIT_FAILED, r->why);
 }
 

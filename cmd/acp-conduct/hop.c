@@ -14,9 +14,7 @@
 void
 hop_started(struct component *c)
 {
-	enum acp_direction dir;
-
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		if (c->in[dir] && c->in[dir]->to && !c->in[dir]->to->carries)
 			chain_close(c->in[dir], &c->in[dir]->rd);
 		/* The agent is not restarted: its death, as its closing of stdout, is an end of file. */
@@ -109,9 +107,7 @@ split_out(struct component *c, struct link *l)
 int
 hop_split(struct component *c)
 {
-	enum acp_direction dir;
-
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
 		if ((c->in[dir] && !c->in[dir]->to && split_in(c, c->in[dir]) < 0) ||
 			(c->out[dir] && !c->out[dir]->from && split_out(c, c->out[dir]) < 0))
 			return -1;
@@ -263,11 +259,9 @@ renew(struct component *c, struct link *in, struct link *out)
 int
 hop_renew(struct component *c)
 {
-	enum acp_direction dir;
-
 	if (c->kind >= KIND_PROXY)
 		return renew(c, c->in[ACP_DOWN], c->out[ACP_UP]);
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
 		if (c->in[dir] && renew(c, c->in[dir], c->out[dir]) < 0)
 			return -1;
 	return 0;
@@ -300,10 +294,9 @@ hop_bypass(struct component *c)
 {
 	struct link *in, *out;
 	struct buf text = {0};
-	enum acp_direction dir;
 	int r = 0;
 
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		in = c->in[dir];
 		out = c->out[dir];
 		if (!in)
@@ -329,9 +322,7 @@ hop_bypass(struct component *c)
 void
 hop_close(struct component *c)
 {
-	enum acp_direction dir;
-
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		if (c->in[dir]) {
 			loop_remove_fd(c->chain->loop, &c->in[dir]->watch);
 			chain_close(c->in[dir], &c->in[dir]->rd);

@@ -114,9 +114,8 @@ take_lost(struct port *p, const uint64_t *unread)
 {
 	struct port *out = p->other_side ? p->other_side : p;
 	uint64_t lost = 0, read;
-	enum acp_direction dir;
 
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		read = p->notes_in[dir] - unread[dir];
 		if (read > out->notes_out[dir])
 			lost += read - out->notes_out[dir];

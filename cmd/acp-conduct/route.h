@@ -68,6 +68,8 @@ void route_carry(struct port *to, enum input_got, const struct line *);
 
 /* Why the chain ends, as JSON for the data of an error; p NULL: not known. */
 struct slice route_reason(const struct route *);
+/* Sets it: the component, what happened to it (text that lives on), and its last lines of stderr. */
+void route_set_reason(struct route *, const struct component *, const char *what);
 /* Forgets that, where the chain goes on. */
 void route_clear_reason(struct route *);
 /* Responds to a call with an error, in the place of its receiver, and frees it. data p NULL: none. */

@@ -2,8 +2,10 @@
 #include "route_parts.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <utlist.h>
 
+#include "chain.h"
 #include "logs.h"
 
 /* Sent through a component that has taken the place of a dead one: when it comes out, all before it has. */
@@ -13,6 +15,20 @@ struct slice
 route_reason(const struct route *r)
 {
 	return r->reason.n ? buf_slice(&r->reason) : slice(NULL, 0);
+}
+
+void
+route_set_reason(struct route *r, const struct component *c, const char *what)
+{
+	free(r->why_text);
+	r->why_text = bytes_printf("acp-conduct: %s: no response: %s", c->name, what);
+	r->why = r->why_text ? r->why_text : what;
+	r->reason.n = 0;
+	if (buf_add_string(&r->reason, "{\"component\":") < 0 || json_quote(slice_of(c->name), &r->reason) < 0 ||
+		buf_add_string(&r->reason, ",\"status\":") < 0 || json_quote(slice_of(what), &r->reason) < 0 ||
+		buf_add_string(&r->reason, ",\"stderr\":") < 0 || json_quote(report_tail(&c->errors), &r->reason) < 0 ||
+		buf_add(&r->reason, "}", 1) < 0)
+		r->reason.n = 0;
 }
 
 void

@@ -53,7 +53,6 @@ on_unread(void *arg, short revents)
 {
 	struct link *l = arg, *in = l->chain->client[ACP_DOWN];
 	struct component *c = l->writer;
-	enum acp_direction dir;
 
 	(void)revents;
 	loop_remove_fd(l->chain->loop, &l->watch);
@@ -61,7 +60,7 @@ on_unread(void *arg, short revents)
 		chain_close(c->in[ACP_UP], &c->in[ACP_UP]->rd);
 	if (in && !in->from && in->reader && in->reader->out[ACP_DOWN] && !in->reader->out[ACP_DOWN]->from)
 		chain_close(in->reader->out[ACP_DOWN], &in->reader->out[ACP_DOWN]->wr);
-	for (dir = ACP_DOWN; c && dir < ACP_DIRECTIONS; dir++)
+	for (enum acp_direction dir = ACP_DOWN; c && dir < ACP_DIRECTIONS; dir++)
 		if (c->in[dir] && !c->in[dir]->to)
 			loop_remove_fd(l->chain->loop, &c->in[dir]->watch);
 	end_renew(l->chain);
@@ -218,11 +217,11 @@ start_peer(struct port *p)
 	struct component *c = p->component;
 
 	if (c->chain->forced || end_of_peers(p->above)) {
-		end_set_reason(p->route, c, "the chain is ending");
+		route_set_reason(p->route, c, "the chain is ending");
 		return false;
 	}
 	if (start_again(c) < 0) {
-		end_set_reason(p->route, c, "could not be started");
+		route_set_reason(p->route, c, "could not be started");
 		hop_close(c);
 		port_close(p);
 		return false;
@@ -239,7 +238,7 @@ init_over(void *arg)
 
 	report_line(r->report, "%s: did not initialize within --init-timeout; ending the chain", c ? c->name : "a filter");
 	if (c)
-		end_set_reason(r, c, "did not initialize within --init-timeout");
+		route_set_reason(r, c, "did not initialize within --init-timeout");
 	end_break(r, EXIT_FAILED, r->why ? r->why : "a component did not initialize within --init-timeout");
 	route_follow(r);
 }
@@ -254,7 +253,7 @@ start_components(struct route *r)
 	r->started = true;
 	if (status) {
 		if (bad)
-			end_set_reason(r, bad, "could not be started");
+			route_set_reason(r, bad, "could not be started");
 		end_break(r, status, r->why ? r->why : "a component could not be started");
 		return false;
 	}
