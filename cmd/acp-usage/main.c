@@ -1,5 +1,5 @@
 /* acp-usage: turns what agents say about usage into a log, tables, a meter and metrics. */
-#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -55,19 +55,12 @@ static const char help[] =
 static void
 take_warn(const struct cli_taken *t)
 {
-	struct options *o = t->at;
-	const char *p = t->argument;
-	unsigned long v;
-	char *end;
-	int i;
+	unsigned *warn = t->at;
+	char rest;
 
-	for (i = 0; i < LEVELS; i++) {
-		v = strtoul(p, &end, 10);
-		if (end == p || *p < '0' || *p > '9' || v > 1000 || (i && v < o->warn[i - 1]) || *end != (i < LEVELS - 1 ? ',' : '\0'))
-			cli_wrong(t, "expected three percentages in rising order, such as 75,90,95");
-		o->warn[i] = (unsigned)v;
-		p = end + 1;
-	}
+	if (t->argument[strspn(t->argument, "0123456789,")] || sscanf(t->argument, "%4u,%4u,%4u%c", &warn[0], &warn[1], &warn[2], &rest) != 3
+		|| warn[0] > warn[1] || warn[1] > warn[2] || warn[2] > 1000)
+		cli_wrong(t, "expected three percentages in rising order, such as 75,90,95");
 }
 
 static void
@@ -139,7 +132,7 @@ static const struct cli_option options[] = {
 	{"cache-hour", 0, CLI_FLAG(struct options, cache_hour)},
 	{"merge", 0, CLI_FLAG(struct options, merge)},
 	{"follow", 'F', CLI_FLAG(struct options, follow)},
-	{"warn", 0, CLI_TAKE(take_warn)},
+	{"warn", 0, CLI_TAKE_AT(take_warn, unsigned, struct options, warn[0])},
 	{"warn-cost", 0, CLI_TAKE_AT(take_money, struct money_list, struct options, warn_cost)},
 	{"exec", 0, CLI_TEXT(struct options, exec)},
 	{"fail-at", 0, CLI_WORD(struct options, fail_at, "yellow", "orange", "red"), .value = LEVEL_YELLOW},
