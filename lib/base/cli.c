@@ -16,33 +16,25 @@
 const char cli_want_bytes[] = "expected a number of bytes, such as 64M";
 const char cli_want_duration[] = "expected a duration, such as 500ms, 5s or 2m";
 
-/* A decimal number of 0 or more at the beginning of text; *rest is what follows. */
-static int
-number(const char *text, double *value, const char **rest)
-{
-	char *end;
-
-	if (!isdigit((unsigned char)text[0]) && !(text[0] == '.' && isdigit((unsigned char)text[1])))
-		return -1;
-	if (strspn(text, "0123456789.") != strcspn(text, "kKmMgGbBs%"))
-		return -1;
-	errno = 0;
-	*value = strtod(text, &end);
-	*rest = end;
-	return errno ? -1 : 0;
-}
-
 struct unit {
 	const char *name;
 	double factor;
 };
 
+/* A decimal number of 0 or more with one of these units. */
 static int
 with_unit(const char *text, const struct unit *units, double *value)
 {
-	const char *rest;
+	char *rest;
 
-	if (number(text, value, &rest) < 0)
+	if (!isdigit((unsigned char)text[0]) && !(text[0] == '.' && isdigit((unsigned char)text[1])))
+		return -1;
+	/* Nothing else that strtod knows: 0x10, 1e3. */
+	if (strspn(text, "0123456789.") != strcspn(text, "kKmMgGbBs%"))
+		return -1;
+	errno = 0;
+	*value = strtod(text, &rest);
+	if (errno)
 		return -1;
 	for (; units->name; units++) {
 		if (strcmp(rest, units->name) == 0) {

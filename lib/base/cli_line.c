@@ -1,11 +1,11 @@
 #include "lib/base/cli_line.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h> /* optreset */
 
 /* What getopt_long returns for a long option is this and its place in cli_line.known. */
 enum { LONG = 256 };
@@ -161,7 +161,7 @@ take(const struct cli_taken *t)
 
 /* --- the table --- */
 
-/* The option of that name or that letter or number. NULL: there is none. */
+/* The option of that name; of that letter, or number of getopt_long. NULL: there is none. */
 static const struct cli_known *
 find_name(const struct cli_line *line, struct slice name)
 {
@@ -184,6 +184,7 @@ find(struct cli_line *line, int option)
 	return NULL;
 }
 
+/* Adds the rows of a table for this struct. */
 static void
 know(struct cli_line *line, const struct cli_option *o, void *into)
 {
