@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "lib/match/digest.h"
+
 int
 plan_open(struct plan *p, struct script *script, const struct plan_range *range, enum acp_side us)
 {
@@ -12,11 +14,12 @@ plan_open(struct plan *p, struct script *script, const struct plan_range *range,
 
 /* --- conversations --- */
 
-void
-plan_note_idle(struct plan *p, struct conversation *c)
+/* Call it when the conversation's cues, or whether it is open, may have changed. */
+static void
+note_idle(struct plan *p, struct conversation *c)
 {
 	/* A session that goes on without anything of the live side, as far as is known. */
-	bool idle = c != p->common && c->open && !c->cues;
+	bool idle = c != p->common && c->open && !c->needed;
 
 	p->idle += (size_t)idle - (size_t)c->idle;
 	c->idle = idle;
@@ -68,7 +71,7 @@ plan_begin(struct plan *p, struct conversation *c)
 		return;
 	DL_DELETE(p->unopened, c);
 	c->open = true;
-	plan_note_idle(p, c);
+	note_idle(p, c);
 }
 
 struct conversation *
@@ -108,10 +111,12 @@ free_cues(struct cue *list)
 static void
 free_conversation(struct conversation *c)
 {
+	struct own *own, *next;
+
 	free_cues(c->cues);
 	free_cues(c->pending);
-	free_cues(c->optional);
-	free(c->own);
+	DL_FOREACH_SAFE(c->own, own, next)
+		free(own);
 	free(c);
 }
 
@@ -120,182 +125,120 @@ free_conversation(struct conversation *c)
 int
 plan_keep(struct plan *p, struct conversation *c, const struct own *own)
 {
-	size_t cap = c->cap ? c->cap + c->cap / 2 : 16;
-	struct own *more;
+	struct own *kept = malloc(sizeof(*kept));
 
-	if (c->first > 0 && c->nown == c->cap) {
-		memmove(c->own, c->own + c->first, (c->nown - c->first) * sizeof(*c->own));
-		c->nown -= c->first;
-		c->first = 0;
-	}
-	if (c->nown == c->cap) {
-		more = realloc(c->own, cap * sizeof(*more));
-		if (!more)
-			return -1;
-		c->own = more;
-		c->cap = cap;
-	}
-	c->own[c->nown++] = *own;
+	if (!kept)
+		return -1;
+	*kept = *own;
+	DL_APPEND(c->own, kept);
 	p->held++;
 	return 0;
-}
-
-const struct own *
-plan_first(const struct conversation *c)
-{
-	return c->first < c->nown ? &c->own[c->first] : NULL;
 }
 
 void
 plan_sent(struct plan *p, struct conversation *c)
 {
+	struct own *own = c->own;
+
+	DL_DELETE(c->own, own);
+	free(own);
 	p->held--;
-	if (++c->first < c->nown)
-		return;
-	/* What a turn needed is not kept for ever. */
-	free(c->own);
-	c->own = NULL;
-	c->first = c->nown = c->cap = 0;
-}
-
-static void
-drop_call(struct plan *p, struct call *call)
-{
-	struct cue *q = call->cue;
-
-	call->cue = NULL;
-	call->answered = true;
-	plan_end_call(p, call);
-	if (!q)
-		return;
-	plan_arrived(p, q);
-	plan_forget(p, q);
 }
 
 void
 plan_drop_own(struct plan *p, struct conversation *c, uint64_t after, uint64_t to)
 {
-	size_t i, kept = c->first;
-	uint64_t number;
+	struct own *own, *next;
 
-	for (i = c->first; i < c->nown; i++) {
-		number = c->own[i].number;
-		if (number <= after || number > to) {
-			c->own[kept++] = c->own[i];
+	DL_FOREACH_SAFE(c->own, own, next) {
+		if (own->number <= after || own->number > to)
 			continue;
-		}
 		/* A request that is not sent gets no response. */
-		if (c->own[i].call)
-			drop_call(p, c->own[i].call);
+		if (own->response)
+			plan_arrived(p, own->response);
+		DL_DELETE(c->own, own);
+		free(own);
+		p->held--;
 	}
-	p->held -= c->nown - kept;
-	c->nown = kept;
 }
 
 /* --- what they have to send --- */
 
-/* Kind and method to p->key. */
-static int
-method_key(struct plan *p, const struct msg *m)
+struct wanted
+plan_wanted(struct plan *p, const struct msg *m)
 {
 	p->key.n = 0;
-	if (buf_add(&p->key, m->kind == MSG_REQUEST ? "r" : "n", 1) < 0 || json_unescape(m->method, &p->key) < 0)
-		return -1;
-	return buf_add(&p->key, "", 1);
-}
-
-static struct part *
-find_part(struct plan *p, const struct conversation *c)
-{
-	struct part *part = NULL;
-
-	if (buf_add(&p->key, &c, sizeof(c)) < 0)
-		return NULL;
-	HASH_FIND(hh, p->parts, p->key.p, p->key.n, part);
-	return part;
+	if (json_unescape(m->method, &p->key) < 0)
+		return (struct wanted){0};
+	return (struct wanted){m->kind, digest_bytes(buf_slice(&p->key))};
 }
 
 bool
-plan_is_part_of(struct plan *p, const struct part *part, const struct msg *m)
+plan_is_wanted(const struct wanted *w, const struct cue *q)
 {
-	return method_key(p, m) == 0 && slice_eq(slice(part->key, part->nmethod), buf_slice(&p->key));
+	return q->kind == w->kind && q->method == w->method;
 }
 
-struct part *
-plan_next_part(struct plan *p, const struct msg *m, const struct conversation *c, const struct part *part)
+struct cue *
+plan_next_wanted(const struct plan *p, const struct wanted *w, const struct conversation *only, const struct cue *q)
 {
-	struct part *next = part ? part->hh.next : p->parts;
+	const struct conversation *c = q ? q->conversation : only ? only : plan_next(p, NULL);
+	struct cue *next = q ? q->next : c ? c->cues : NULL;
 
-	if (c)
-		return part || method_key(p, m) < 0 ? NULL : find_part(p, c);
-	while (next && !plan_is_part_of(p, next, m))
-		next = next->hh.next;
-	return next;
-}
-
-int
-plan_join_part(struct plan *p, struct cue *q, const struct msg *m)
-{
-	struct part *part = plan_next_part(p, m, q->conversation, NULL);
-
-	if (!part) {
-		if (method_key(p, m) < 0)
-			return -1;
-		part = calloc(1, sizeof(*part) + p->key.n + sizeof(q->conversation));
-		if (!part)
-			return -1;
-		part->conversation = q->conversation;
-		part->nmethod = p->key.n;
-		memcpy(part->key, p->key.p, p->key.n);
-		memcpy(part->key + p->key.n, &q->conversation, sizeof(q->conversation));
-		HASH_ADD_KEYPTR(hh, p->parts, part->key, part->nmethod + sizeof(q->conversation), part);
-		if (!part->hh.tbl) {
-			free(part);
-			return -1;
-		}
+	for (;;) {
+		while (next && !plan_is_wanted(w, next))
+			next = next->next;
+		if (next || only || !c)
+			return next;
+		c = plan_next(p, c);
+		next = c ? c->cues : NULL;
 	}
-	DL_APPEND2(part->cues, q, before, after);
-	q->part = part;
-	return 0;
 }
 
-static void
-leave_part(struct plan *p, struct cue *q)
+void
+plan_add_cue(struct plan *p, struct cue *q)
 {
-	struct part *part = q->part;
+	struct conversation *c = q->conversation;
 
-	if (!part)
-		return;
-	DL_DELETE2(part->cues, q, before, after);
-	q->part = NULL;
-	if (part->cues)
-		return;
-	HASH_DEL(p->parts, part);
-	free(part);
+	q->number = p->last.number;
+	q->t = p->last.t;
+	q->place = p->place;
+	DL_APPEND(c->cues, q);
+	if (!c->needed)
+		c->needed = q;
+	p->held++;
+	note_idle(p, c);
 }
 
 void
 plan_relax(struct plan *p, struct cue *q)
 {
+	struct conversation *c = q->conversation;
+
 	if (q->optional)
 		return;
-	DL_DELETE(q->conversation->cues, q);
-	DL_APPEND(q->conversation->optional, q);
 	q->optional = true;
+	while (c->needed && c->needed->optional)
+		c->needed = c->needed->next;
 	p->held--;
-	plan_note_idle(p, q->conversation);
+	note_idle(p, c);
 }
 
 void
 plan_arrived(struct plan *p, struct cue *q)
 {
-	leave_part(p, q);
-	plan_relax(p, q);
+	struct conversation *c = q->conversation;
+
 	q->arrived = true;
-	if (q->kind != MSG_REQUEST)
+	if (q->number == 0)
 		return;
-	DL_DELETE(q->conversation->optional, q);
-	DL_APPEND(q->conversation->pending, q);
+	plan_relax(p, q);
+	DL_DELETE(c->cues, q);
+	if (q->kind != MSG_REQUEST) {
+		free(q);
+		return;
+	}
+	DL_APPEND(c->pending, q);
 	if (!q->response.number)
 		p->unread++;
 }
@@ -303,26 +246,15 @@ plan_arrived(struct plan *p, struct cue *q)
 void
 plan_forget(struct plan *p, struct cue *q)
 {
-	if (q->kind == MSG_REQUEST)
-		DL_DELETE(q->conversation->pending, q);
-	else
-		DL_DELETE(q->conversation->optional, q);
+	DL_DELETE(q->conversation->pending, q);
 	free(q->id);
 	q->id = NULL;
-	q->forgotten = q->kind == MSG_REQUEST && !q->response.number;
-	if (q->forgotten)
-		p->unread--;
-	else
+	if (q->response.number) {
 		free(q);
-}
-
-void
-plan_end_call(struct plan *p, struct call *c)
-{
-	if (!c->answered || !c->read)
 		return;
-	DL_DELETE(p->calls, c);
-	free(c);
+	}
+	q->number = 0;
+	p->unread--;
 }
 
 /* --- all of it --- */
@@ -332,11 +264,9 @@ forget_all(struct plan *p)
 {
 	struct conversation *c, *next;
 	struct request *r = NULL;
-	struct part *part, *other;
-	struct call *call, *more;
 
 	while (p->requests && (r = requests_next(p->requests, r)))
-		if (r->from == p->them && r->owner && ((struct cue *)r->owner)->forgotten)
+		if (r->owner && ((struct cue *)r->owner)->number == 0)
 			free(r->owner);
 	requests_free(p->requests);
 	p->requests = NULL;
@@ -346,12 +276,6 @@ forget_all(struct plan *p)
 	}
 	if (p->common)
 		free_conversation(p->common);
-	HASH_ITER(hh, p->parts, part, other) {
-		HASH_DEL(p->parts, part);
-		free(part);
-	}
-	DL_FOREACH_SAFE(p->calls, call, more)
-		free(call);
 }
 
 void

@@ -20,21 +20,21 @@
 
 /* A record of our side, to be sent. */
 struct own {
+	struct own *prev, *next; /* of those that are kept, in their conversation */
 	struct place place;
 	uint64_t t;         /* us, as recorded */
 	uint32_t number;    /* its record's line; 0: none */
 	uint8_t kind;       /* RECORD_MESSAGE, RECORD_NOISE or RECORD_STDERR */
 	bool names_session; /* a notification that names the session of its conversation */
-	struct call *call;  /* of a request; or NULL */
+	struct cue *response; /* of a request: what the live side has to send; or NULL */
 };
 
 struct conversation {
 	UT_hash_handle hh;
-	struct own *own; /* what we have to send, but for answers; [first, nown) */
-	size_t first, nown, cap;
-	struct cue *cues;      /* what the live side has to send, in its order */
+	struct own *own;       /* what we have to send, but for answers */
+	struct cue *cues;      /* what the live side has to send or may send, in its order */
+	struct cue *needed;    /* the first of them that it has to send, or NULL */
 	struct cue *pending;   /* its requests that have come and are not answered */
-	struct cue *optional;  /* what may come, but nothing waits for it */
 	uint64_t first_record; /* the number of its first record */
 	bool open;             /* it has begun: the live side may know its session; else it is one of plan.unopened */
 	struct conversation *prev, *next;
@@ -47,46 +47,34 @@ struct conversation {
 	char key[];              /* the session, unescaped */
 };
 
-/* What the live side has to send: requests and notifications by kind, method and conversation. */
-struct part {
-	UT_hash_handle hh;
-	struct cue *cues; /* by number */
-	struct conversation *conversation;
-	size_t nmethod; /* so many bytes of the key are kind and method */
-	char key[];
-};
-
-/* A message that the live side has to send. */
+/*
+ * A message that the live side has to send. Of a request of ours there is one from when that is read: the response, in no list and
+ * with the number 0 until it is read, too.
+ */
 struct cue {
-	struct cue *prev, *next;    /* in its conversation */
-	struct cue *before, *after; /* in its part */
-	struct part *part;          /* of a request or notification, until it has come */
+	struct cue *prev, *next; /* in its conversation */
 	struct conversation *conversation;
 	struct conversation *opens; /* the one that its response begins */
-	struct call *call;          /* of a response: what it answers */
-	uint64_t number;            /* of its record */
+	uint64_t number; /* of its record; 0: in no list, and freed when the recorded response is read */
 	uint64_t t;
 	struct place place;
+	struct place request;  /* of a response: what it answers */
+	uint64_t method;       /* a digest */
 	enum msg_kind kind;
-	enum acp_method what;
-	bool optional;  /* nothing waits for it: it is a spare one */
-	bool ends_turn; /* the idle state after a prompt (v2) */
+	enum acp_method what;  /* of a response its request's */
+	bool optional;         /* nothing waits for it */
+	bool ends_turn;        /* the idle state after a prompt (v2) */
 	bool arrived;
-	bool forgotten;      /* it is forgotten, but for its recorded response, which is still to be read */
-	struct own response; /* of a request; number 0: not read */
+	struct own response;   /* of a request; number 0: not read */
 	/* of a request that has come */
 	char *id; /* the live id */
 	size_t nid;
 };
 
-/* A request of ours, from when it is read until both the live response has come and the recorded one is read. */
-struct call {
-	struct call *prev, *next;
-	struct conversation *conversation;
-	struct place place;
-	struct cue *cue; /* the recorded response, from when it is read until the live one comes */
-	bool answered;   /* by the live side */
-	bool read;       /* the recorded response has been */
+/* Requests or notifications of one method. */
+struct wanted {
+	enum msg_kind kind;
+	uint64_t method;
 };
 
 /* --start and --until. */
@@ -121,9 +109,7 @@ struct plan {
 	struct conversation *common;        /* that of no session */
 	struct conversation *latest;        /* of the record before */
 	struct conversation *unopened;      /* those that have not begun */
-	struct part *parts;
-	struct call *calls;
-	struct requests *requests; /* recorded ones that are open; owner: their cue or call */
+	struct requests *requests; /* recorded ones that are open; owner: their cue, or of ours that of the response */
 	struct buf key;
 	struct buf prompted; /* as the client: the session whose turn goes on; empty where none does */
 };
@@ -154,8 +140,7 @@ int plan_rewind(struct plan *);
 
 /* 0, or -1 out of memory. */
 int plan_keep(struct plan *, struct conversation *, const struct own *);
-/* The first of what we have to send; NULL where there is none. plan_sent takes it away. */
-const struct own *plan_first(const struct conversation *);
+/* Takes away the first of what we have to send. */
 void plan_sent(struct plan *, struct conversation *);
 /* Takes away those with numbers in (after, to]. */
 void plan_drop_own(struct plan *, struct conversation *, uint64_t after, uint64_t to);
@@ -166,18 +151,17 @@ struct conversation *plan_conversation(struct plan *, struct slice session);
 struct conversation *plan_next(const struct plan *, const struct conversation *);
 /* The conversation has begun. */
 void plan_begin(struct plan *, struct conversation *);
-/* The parts of a live request or notification, in a conversation or (NULL) in any: begin with NULL. NULL after the last. */
-struct part *plan_next_part(struct plan *, const struct msg *, const struct conversation *, const struct part *);
-/* Is it a part of this message's kind and method, whatever the conversation? */
-bool plan_is_part_of(struct plan *, const struct part *, const struct msg *);
+/* What a live request or notification may be. */
+struct wanted plan_wanted(struct plan *, const struct msg *);
+bool plan_is_wanted(const struct wanted *, const struct cue *);
+/* Those that have not come, in a conversation or (NULL) in any: begin with NULL. NULL after the last. */
+struct cue *plan_next_wanted(const struct plan *, const struct wanted *, const struct conversation *, const struct cue *);
 
-/* It has come, or will not come: nothing waits for it. It stays valid until plan_forget. */
+/* It has come, or will not come: nothing waits for it. A request stays valid until plan_forget; all else is freed. */
 void plan_arrived(struct plan *, struct cue *);
 /* Nothing waits for it, but it may come. */
 void plan_relax(struct plan *, struct cue *);
-/* Frees one that has come. */
+/* Frees a request that has come. */
 void plan_forget(struct plan *, struct cue *);
-/* Frees a request of ours where all is over. */
-void plan_end_call(struct plan *, struct call *);
 
 #endif

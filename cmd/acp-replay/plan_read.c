@@ -5,18 +5,9 @@
 
 /* A request that is only there so that a session that began before --start can begin. */
 static bool
-sets_up(enum acp_method what)
+sets_up(const struct msg *m)
 {
-	switch (what) {
-	case ACP_INITIALIZE:
-	case ACP_SESSION_NEW:
-	case ACP_SESSION_LOAD:
-	case ACP_SESSION_RESUME:
-	case ACP_SESSION_FORK:
-		return true;
-	default:
-		return false;
-	}
+	return m->kind == MSG_REQUEST && (m->what == ACP_INITIALIZE || acp_opens_session(m->what));
 }
 
 static bool
@@ -25,29 +16,17 @@ is_before_start(const struct plan *p)
 	return p->last.number < p->range->start;
 }
 
-/* A new cue, which is in its conversation, and in the part where it has one. NULL out of memory. */
+/* A new cue, which is in no list yet. NULL out of memory. */
 static struct cue *
-add_cue(struct plan *p, const struct msg *m, struct conversation *c)
+new_cue(enum msg_kind kind, enum acp_method what, struct conversation *c)
 {
 	struct cue *q = calloc(1, sizeof(*q));
 
 	if (!q)
 		return NULL;
 	q->conversation = c;
-	q->number = p->last.number;
-	q->t = p->last.t;
-	q->place = p->place;
-	q->kind = m->kind;
-	q->what = m->what;
-	if (m->kind != MSG_RESPONSE && plan_join_part(p, q, m) < 0) {
-		free(q);
-		return NULL;
-	}
-	DL_APPEND(c->cues, q);
-	p->held++;
-	plan_note_idle(p, c);
-	if (is_before_start(p) && p->us == ACP_AGENT)
-		plan_relax(p, q);
+	q->kind = kind;
+	q->what = what;
 	return q;
 }
 
@@ -84,57 +63,68 @@ plan_is_idle(const struct msg *m)
 	return m->what == ACP_SESSION_UPDATE && state.p && json_type(state) == JSON_STRING && json_string_is(state, acp_idle);
 }
 
-/* A response of the live side. 0 or -1. */
-static int
+/* A response of the live side. */
+static void
 read_their_response(struct plan *p, const struct msg *m, struct reading *to)
 {
 	struct request *r = answered_request(p, p->them, m);
-	struct call *call;
+	struct cue *q = r ? r->owner : NULL;
 
-	if (!r)
-		return 0; /* it answers nothing that we shall send */
-	call = r->owner;
-	close_request(p, r);
-	if (!call)
-		return 0;
-	call->read = true;
-	if (!call->answered) {
-		to->cue = call->cue = add_cue(p, m, call->conversation);
-		if (!to->cue)
-			return -1;
-		to->cue->call = call;
-		to->conversation = call->conversation;
+	if (r)
+		close_request(p, r);
+	if (!q)
+		return; /* it answers nothing that we shall send */
+	if (q->arrived) {
+		free(q);
+		return;
 	}
-	plan_end_call(p, call);
-	return 0;
+	plan_add_cue(p, q);
+	to->cue = q;
+	to->conversation = q->conversation;
+}
+
+/* Notes a request whose response is this cue, or belongs to it. 0 or -1. */
+static int
+open_request(struct plan *p, enum acp_side from, const struct msg *m, struct cue *q)
+{
+	struct request *r = requests_open(p->requests, from, 0, m);
+
+	if (r)
+		r->owner = q;
+	return r ? 0 : -1;
 }
 
 static int
 read_theirs(struct plan *p, const struct msg *m, struct reading *to)
 {
 	struct conversation *c;
-	struct request *r;
+	struct wanted w;
+	struct cue *q;
 
-	if (m->kind == MSG_RESPONSE)
-		return read_their_response(p, m, to);
-	if (is_before_start(p) && !(m->kind == MSG_REQUEST && sets_up(m->what)))
+	if (m->kind == MSG_RESPONSE) {
+		read_their_response(p, m, to);
+		return 0;
+	}
+	if (is_before_start(p) && !sets_up(m))
 		return leave_out(p, p->them, m);
 	c = plan_make_conversation(p, msg_session(m));
-	if (!c || !(to->cue = add_cue(p, m, c)))
+	w = plan_wanted(p, m);
+	q = c && w.kind == m->kind ? new_cue(m->kind, m->what, c) : NULL;
+	if (!q)
 		return -1;
+	q->method = w.method;
+	plan_add_cue(p, q);
+	if (is_before_start(p) && p->us == ACP_AGENT)
+		plan_relax(p, q);
+	to->cue = q;
 	to->conversation = c;
 	if (c->first_record == p->last.number)
 		plan_begin(p, c);
 	if (p->prompted.n && plan_is_idle(m) && msg_session(m).p && json_string_eq(msg_session(m), buf_slice(&p->prompted))) {
-		to->cue->ends_turn = true;
+		q->ends_turn = true;
 		p->prompted.n = 0;
 	}
-	if (m->kind != MSG_REQUEST)
-		return 0;
-	r = requests_open(p->requests, p->them, 0, m);
-	if (r)
-		r->owner = to->cue;
-	return r ? 0 : -1;
+	return m->kind == MSG_REQUEST ? open_request(p, p->them, m, q) : 0;
 }
 
 /* The response that names a new session begins its conversation. */
@@ -162,7 +152,7 @@ read_answer(struct plan *p, struct request *r, const struct msg *m, struct readi
 	struct cue *q = r->owner;
 
 	close_request(p, r);
-	if (!q || q->forgotten) {
+	if (!q || q->number == 0) {
 		free(q);
 		return 0;
 	}
@@ -179,19 +169,17 @@ read_answer(struct plan *p, struct request *r, const struct msg *m, struct readi
 static int
 read_our_request(struct plan *p, const struct msg *m, struct conversation *c, struct own *own)
 {
-	struct call *call = calloc(1, sizeof(*call));
-	struct request *r;
+	struct cue *q = new_cue(MSG_RESPONSE, m->what, c);
 
-	if (!call)
+	if (!q)
 		return -1;
-	call->conversation = c;
-	call->place = p->place;
-	DL_APPEND(p->calls, call);
-	own->call = call;
-	r = requests_open(p->requests, p->us, 0, m);
-	if (r)
-		r->owner = call;
-	return r ? 0 : -1;
+	q->request = p->place;
+	if (open_request(p, p->us, m, q) < 0) {
+		free(q);
+		return -1;
+	}
+	own->response = q;
+	return 0;
 }
 
 /* What has no session goes with what it stands behind: it was sent on account of that. */
@@ -212,7 +200,7 @@ read_ours(struct plan *p, const struct msg *m, struct reading *to)
 	r = m->kind == MSG_RESPONSE ? answered_request(p, p->us, m) : NULL;
 	if (r)
 		return read_answer(p, r, m, to);
-	if (is_before_start(p) && !(p->us == ACP_CLIENT && m->kind == MSG_REQUEST && sets_up(m->what)))
+	if (is_before_start(p) && !(p->us == ACP_CLIENT && sets_up(m)))
 		return leave_out(p, p->us, m);
 	session = m->kind == MSG_RESPONSE ? slice(NULL, 0) : msg_session(m);
 	c = own_conversation(p, session);
@@ -239,9 +227,7 @@ sender(const struct plan *p, const struct msg *m)
 		return p->last.from;
 	if (m->kind != MSG_RESPONSE)
 		return acp_sender(m->method);
-	r = requests_find(p->requests, p->them, m->id);
-	if (!r)
-		r = requests_find(p->requests, p->us, m->id);
+	r = requests_find(p->requests, ACP_UNKNOWN, m->id);
 	return r ? acp_other_side(r->from) : ACP_UNKNOWN;
 }
 

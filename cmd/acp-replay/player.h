@@ -42,7 +42,7 @@ struct player {
 	/* the rest is its own */
 	struct plan plan;
 	struct ids *ids;
-	struct requests *ours;        /* requests we sent; owner: their call */
+	struct requests *ours;        /* requests we sent; owner: the recorded response */
 	struct conversation *touched; /* those of which something may be due */
 	size_t unanswered;            /* requests that have come and are not answered */
 	uint64_t lines;               /* live lines */

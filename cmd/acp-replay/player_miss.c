@@ -74,8 +74,10 @@ add_difference(void *arg, const struct difference *d)
 static void
 find_first_request(const struct conversation *c, struct cue **first)
 {
-	for (struct cue *q = c ? c->cues : NULL; q; q = q->next)
-		if (q->kind == MSG_REQUEST && (!*first || q->number < (*first)->number))
+	struct cue *q;
+
+	for (q = c ? c->needed : NULL; q; q = q->next)
+		if (q->kind == MSG_REQUEST && !q->optional && (!*first || q->number < (*first)->number))
 			*first = q;
 }
 
@@ -91,22 +93,20 @@ count_difference(void *count, const struct difference *d)
 static int
 find_nearest(struct player *p, const struct msg *live, struct cue **nearest)
 {
+	const struct wanted w = plan_wanted(&p->plan, live);
 	size_t least = SIZE_MAX, n, looked = 0;
-	struct part *part = NULL;
-	struct cue *q;
+	struct cue *q = NULL;
+	struct compare c;
 	struct msg m;
 
-	while ((part = plan_next_part(&p->plan, live, NULL, part))) {
-		DL_FOREACH2(part->cues, q, after) {
-			struct compare c = player_comparison(p, q, count_difference, &n);
-
-			n = 0;
-			if (looked++ == NEAR || player_recorded(p, q, &m) < 0 || compare_messages(&c, &m, live) < 0)
-				return looked > NEAR ? 0 : -1;
-			if (n < least || (n == least && q->number < (*nearest)->number))
-				*nearest = q;
-			least = n < least ? n : least;
-		}
+	while (looked++ < NEAR && (q = plan_next_wanted(&p->plan, &w, NULL, q))) {
+		c = player_comparison(p, q, count_difference, &n);
+		n = 0;
+		if (player_recorded(p, q, &m) < 0 || compare_messages(&c, &m, live) < 0)
+			return -1;
+		if (n < least || (n == least && q->number < (*nearest)->number))
+			*nearest = q;
+		least = n < least ? n : least;
 	}
 	return 0;
 }
@@ -161,7 +161,7 @@ static int
 refuse_request(struct player *p, const struct msg *live, struct cue *expected)
 {
 	struct cue *q = expected ? expected : expected_request(p, live);
-	SCOPED struct buf text = {0}, data = {0};
+	struct buf text = {0}, data = {0};
 	int r;
 
 	r = buf_printf(&text, "acp-replay: %s: ", expected ? "too early" : "not recorded");
@@ -174,6 +174,8 @@ refuse_request(struct player *p, const struct msg *live, struct cue *expected)
 	} else {
 		r = -1;
 	}
+	buf_free(&text);
+	buf_free(&data);
 	return r;
 }
 
@@ -214,23 +216,12 @@ player_miss(struct player *p, const struct msg *live, struct cue *expected)
 static void
 leave_out(struct player *p, struct conversation *c, uint64_t after, uint64_t to)
 {
-	struct cue *q, *next;
-	struct call *call;
+	struct cue *q;
 
 	plan_drop_own(&p->plan, c, after, to);
-	DL_FOREACH_SAFE(c->cues, q, next) {
-		if (q->number <= after || q->number > to)
-			continue;
-		call = q->call;
-		if (!call) {
+	for (q = c->needed; q && q->number <= to; q = q->next)
+		if (q->number > after)
 			plan_relax(&p->plan, q);
-			continue;
-		}
-		/* Any response of the client is accepted. */
-		call->cue = NULL;
-		plan_arrived(&p->plan, q);
-		plan_forget(&p->plan, q);
-	}
 }
 
 /* The open turn of a conversation: a prompt that has come and is not answered; NULL where there is none. */
@@ -264,7 +255,7 @@ has_cancel(const struct conversation *c, uint64_t after, uint64_t to)
 	const struct cue *q;
 
 	DL_FOREACH(c->cues, q)
-		if (q->what == ACP_SESSION_CANCEL && q->number > after && q->number < to)
+		if (q->what == ACP_SESSION_CANCEL && !q->optional && q->number > after && q->number < to)
 			return true;
 	return false;
 }
@@ -272,14 +263,14 @@ has_cancel(const struct conversation *c, uint64_t after, uint64_t to)
 static int
 answer_cancelled(struct player *p, struct cue *q)
 {
-	SCOPED struct buf result = {0};
-	struct buf text = {0};
+	struct buf text = {0}, result = {0};
 	int r;
 
 	r = buf_printf(&result, "{\"%s\":\"%s\"}", acp_stop_reason, acp_cancelled);
 	if (r == 0)
 		r = msg_make_result(&text, slice(q->id, q->nid), buf_slice(&result));
 	r = player_send_made(p, &text, r);
+	buf_free(&result);
 	p->unanswered--;
 	plan_forget(&p->plan, q);
 	return r;
@@ -295,16 +286,17 @@ static int64_t
 end_of_turn(struct player *p, const struct conversation *c)
 {
 	struct json_error error;
+	const struct own *own;
 	struct slice text;
 	struct msg m;
 
-	for (size_t i = c->first; i < c->nown; i++) {
-		if (c->own[i].kind != RECORD_MESSAGE)
+	DL_FOREACH(c->own, own) {
+		if (own->kind != RECORD_MESSAGE)
 			continue;
-		if (script_read(p->script, c->own[i].place, &text) < 0)
+		if (script_read(p->script, own->place, &text) < 0)
 			return -1;
 		if (msg_scan(text, &m, &error) == MSG_NOTIFICATION && plan_is_idle(&m))
-			return c->own[i].number;
+			return own->number;
 	}
 	return 0;
 }
@@ -315,7 +307,7 @@ next_prompt(const struct conversation *c)
 	const struct cue *q;
 
 	DL_FOREACH(c->cues, q)
-		if (q->what == ACP_SESSION_PROMPT)
+		if (q->what == ACP_SESSION_PROMPT && !q->optional)
 			return q->number;
 	return UINT64_MAX;
 }
@@ -323,8 +315,7 @@ next_prompt(const struct conversation *c)
 static int
 send_idle(struct player *p, struct slice session)
 {
-	SCOPED struct buf params = {0};
-	struct buf text = {0};
+	struct buf text = {0}, params = {0};
 	int r;
 
 	r = buf_printf(&params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"%s\",\"%s\":\"%s\",\"%s\":\"%s\"}}", acp_session_id,
@@ -332,6 +323,7 @@ send_idle(struct player *p, struct slice session)
 		acp_cancelled);
 	if (r == 0)
 		r = msg_make_notification(&text, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params));
+	buf_free(&params);
 	return player_send_made(p, &text, r);
 }
 

@@ -31,16 +31,15 @@ player_send_made(struct player *p, struct buf *text, int failed)
 	return r;
 }
 
-/* Notes a request that the live side has to respond to. */
+/* Notes a request that the live side has to respond to. 0 or -1. */
 static int
-open_request(struct player *p, const struct msg *m, struct call *call)
+open_request(struct player *p, const struct msg *m, struct cue *response)
 {
 	struct request *r = requests_open(p->ours, p->us, 0, m);
 
-	if (!r)
-		return -1;
-	r->owner = call;
-	return 0;
+	if (r)
+		r->owner = response;
+	return r ? 0 : -1;
 }
 
 static struct slice
@@ -89,7 +88,7 @@ begin_turn(struct player *p, const struct msg *m)
 static int
 write_message(struct player *p, const struct own *own, struct slice line, const struct msg *m)
 {
-	if (m->kind == MSG_REQUEST && open_request(p, m, own->call) < 0)
+	if (m->kind == MSG_REQUEST && open_request(p, m, own->response) < 0)
 		return -1;
 	if (ids_write(p->ids, line, m, p->us, slice(NULL, 0), slice(NULL, 0), &p->text) < 0)
 		return -1;
