@@ -54,7 +54,7 @@ leave(struct peer *p)
 	if (p->left || endpoint_can_write(&p->live))
 		return;
 	p->left = true;
-	recorder_eof(p->player.recorder, p->player.us);
+	recorder_put(p->player.recorder, RECORD_EOF, p->player.us, slice(NULL, 0));
 	if (!p->ended && p->options->player.us == ACP_CLIENT)
 		loop_add_timer(p->loop, &p->grace, p->options->grace);
 }
@@ -63,7 +63,7 @@ static void
 input_ended(struct peer *p)
 {
 	if (!p->player.left)
-		recorder_eof(p->player.recorder, p->player.them);
+		recorder_put(p->player.recorder, RECORD_EOF, p->player.them, slice(NULL, 0));
 	p->player.left = true;
 }
 
@@ -267,22 +267,22 @@ start_agent(struct peer *p, int *in, int *out)
 {
 	struct proc_spec spec = {.argv = p->options->command, .nfds = 2, .death_signal = SIGKILL};
 	enum proc_stage stage = PROC_FORK;
-	int down[2], up[2], error;
+	int theirs[2], ours[2], error;
 	struct proc_fd fds[2];
 
-	if (proc_pipe(down) < 0 || proc_pipe(up) < 0) {
+	if (proc_pipes(2, theirs, ours) < 0) {
 		cli_warn(name, "%s", strerror(errno));
 		return EXIT_FAILED;
 	}
-	fds[0] = (struct proc_fd){down[0], STDIN_FILENO};
-	fds[1] = (struct proc_fd){up[1], STDOUT_FILENO};
+	fds[0] = (struct proc_fd){theirs[0], STDIN_FILENO};
+	fds[1] = (struct proc_fd){theirs[1], STDOUT_FILENO};
 	spec.fds = fds;
 	p->child = (struct loop_child){.pid = proc_start(&spec, &stage), .ended = agent_ended, .arg = p};
 	error = errno;
-	close(down[0]);
-	close(up[1]);
-	*in = up[0];
-	*out = down[1];
+	close(theirs[0]);
+	close(theirs[1]);
+	*in = ours[1];
+	*out = ours[0];
 	if (p->child.pid > 0) {
 		p->running = true;
 		return 0;

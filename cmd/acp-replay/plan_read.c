@@ -39,20 +39,29 @@ answered_request(const struct plan *p, enum acp_side from, const struct msg *m)
 	return requests_find(p->requests, acp_other_side(from), m->id);
 }
 
-static void
-close_request(struct plan *p, struct request *r)
+/* Notes a request whose response is this cue, or belongs to it. 0 or -1. */
+static int
+open_request(struct plan *p, enum acp_side from, const struct msg *m, struct cue *q)
 {
-	requests_take(p->requests, r);
-	requests_done(r);
+	struct request *r = requests_open(p->requests, from, 0, m);
+
+	if (r)
+		r->owner = q;
+	return r ? 0 : -1;
 }
 
 /* What comes before --start is not played; a response to it finds a request without an owner. 0 or -1. */
 static int
 leave_out(struct plan *p, enum acp_side from, const struct msg *m)
 {
-	if (m->kind != MSG_REQUEST)
-		return 0;
-	return requests_open(p->requests, from, 0, m) ? 0 : -1;
+	return m->kind == MSG_REQUEST ? open_request(p, from, m, NULL) : 0;
+}
+
+static void
+close_request(struct plan *p, struct request *r)
+{
+	requests_take(p->requests, r);
+	requests_done(r);
 }
 
 bool
@@ -81,17 +90,6 @@ read_their_response(struct plan *p, const struct msg *m, struct reading *to)
 	plan_add_cue(p, q);
 	to->cue = q;
 	to->conversation = q->conversation;
-}
-
-/* Notes a request whose response is this cue, or belongs to it. 0 or -1. */
-static int
-open_request(struct plan *p, enum acp_side from, const struct msg *m, struct cue *q)
-{
-	struct request *r = requests_open(p->requests, from, 0, m);
-
-	if (r)
-		r->owner = q;
-	return r ? 0 : -1;
 }
 
 static int

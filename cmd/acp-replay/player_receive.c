@@ -149,7 +149,7 @@ player_receive(struct player *p, struct slice line, bool last)
 
 	if (!last) {
 		p->lines++;
-		recorder_line(p->recorder, p->them, line, kind == MSG_NOISE);
+		recorder_put(p->recorder, kind == MSG_NOISE ? RECORD_NOISE : RECORD_MESSAGE, p->them, line);
 	}
 	switch (kind) {
 	case MSG_NOISE:
@@ -166,7 +166,7 @@ player_receive_long(struct player *p)
 {
 	p->lines++;
 	p->missed = true;
-	recorder_lost(p->recorder, p->them);
+	recorder_put(p->recorder, RECORD_LOST, p->them, slice(NULL, 0));
 	player_warn_live(p, p->lines, "longer than --max-line: refused");
 	return player_refuse(p, slice_of("null"), ACP_ERR_INVALID_REQUEST, "acp-replay: the line is longer than --max-line",
 		slice(NULL, 0));

@@ -5,27 +5,21 @@
 
 /* A line, which is ended here. */
 static int
-queue(struct player *p, struct slice text, bool noise)
+queue(struct player *p, enum record_kind kind, struct slice text)
 {
-	recorder_line(p->recorder, p->us, text, noise);
-	return endpoint_put_line(p->out, NULL, text, false);
-}
+	struct endpoint *to = kind == RECORD_STDERR ? p->err : p->out;
 
-/* A line that the agent wrote on its standard error. */
-static int
-send_stderr(struct player *p, struct slice text)
-{
-	recorder_stderr(p->recorder, text);
-	/* A client that does not read it is not to hang: the rest is lost. */
-	if (p->err->out.full)
+	recorder_put(p->recorder, kind, p->us, text);
+	/* A client that does not read the agent's standard error is not to hang: the rest is lost. */
+	if (kind == RECORD_STDERR && to->out.full)
 		return 0;
-	return endpoint_put_line(p->err, NULL, text, false);
+	return endpoint_put_line(to, NULL, text, false);
 }
 
 int
 player_send_made(struct player *p, struct buf *text, int failed)
 {
-	int r = failed ? -1 : queue(p, buf_slice(text), false);
+	int r = failed ? -1 : queue(p, RECORD_MESSAGE, buf_slice(text));
 
 	buf_free(text);
 	return r;
@@ -105,12 +99,10 @@ int
 player_send(struct player *p, struct conversation *c, const struct own *own, struct slice text, const struct msg *m)
 {
 	player_happened(p, c, own->t);
-	if (own->kind == RECORD_STDERR)
-		return send_stderr(p, text);
-	if (own->kind == RECORD_NOISE || player_is_unchanged(p, c, own))
-		return queue(p, text, own->kind == RECORD_NOISE);
+	if (own->kind != RECORD_MESSAGE || player_is_unchanged(p, c, own))
+		return queue(p, (enum record_kind)own->kind, text);
 	p->text.n = 0;
-	return write_message(p, own, text, m) < 0 ? -1 : queue(p, buf_slice(&p->text), false);
+	return write_message(p, own, text, m) < 0 ? -1 : queue(p, RECORD_MESSAGE, buf_slice(&p->text));
 }
 
 int
@@ -119,7 +111,7 @@ player_send_response(struct player *p, struct cue *q, struct slice text, const s
 	player_happened(p, q->conversation, q->response.t);
 	p->text.n = 0;
 	if (learn_session(p, m) < 0 || ids_write(p->ids, text, m, p->us, q->conversation->session, live_id(q), &p->text) < 0 ||
-		queue(p, buf_slice(&p->text), false) < 0)
+		queue(p, RECORD_MESSAGE, buf_slice(&p->text)) < 0)
 		return -1;
 	end_request(p, q);
 	return 0;

@@ -27,7 +27,6 @@ struct recorder {
 	bool header, several;   /* the recording has a header; and other hops, too */
 	bool any;               /* a line has been written */
 	uint64_t began;         /* us, on the loop's clock */
-	struct buf text;
 };
 
 /* --- where it is written --- */
@@ -145,7 +144,6 @@ recorder_free(struct recorder *r)
 	if (r->fd >= 0)
 		close(r->fd);
 	free(r->pattern);
-	buf_free(&r->text);
 	free(r);
 }
 
@@ -160,59 +158,41 @@ recorder_read(struct recorder *r, const struct record *record)
 	r->several |= record->at.p != NULL;
 }
 
-/* Adds what is in text. */
-static void
-put(struct recorder *r, int failed)
-{
-	if (failed == 0)
-		log_add(r->log, buf_slice(&r->text));
-	r->text.n = 0;
-}
-
-static uint64_t
-now(const struct recorder *r)
-{
-	return loop_clock() - r->began;
-}
-
 void
-recorder_line(struct recorder *r, enum acp_side from, struct slice line, bool noise)
+recorder_put(struct recorder *r, enum record_kind kind, enum acp_side from, struct slice line)
 {
+	uint64_t t = r ? loop_clock() - r->began : 0;
+	struct buf *to = r ? log_buf(r->log) : NULL;
+
 	if (!r)
 		return;
-	r->any = true;
-	if (noise)
-		put(r, recording_put_noise(&r->text, now(r), -1, from, line));
-	else
-		put(r, recording_put_message(&r->text, now(r), -1, from, line));
-}
-
-void
-recorder_stderr(struct recorder *r, struct slice line)
-{
-	if (r)
-		put(r, recording_put_stderr(&r->text, now(r), -1, ACP_AGENT, line));
-}
-
-void
-recorder_lost(struct recorder *r, enum acp_side from)
-{
-	if (r)
-		put(r, recording_put_lost(&r->text, now(r), -1, from, 1, "longer than the limit"));
-}
-
-void
-recorder_eof(struct recorder *r, enum acp_side from)
-{
-	if (r)
-		put(r, recording_put_eof(&r->text, now(r), -1, from, false));
+	switch (kind) {
+	case RECORD_MESSAGE:
+		recording_put_message(to, t, -1, from, line);
+		break;
+	case RECORD_NOISE:
+		recording_put_noise(to, t, -1, from, line);
+		break;
+	case RECORD_STDERR:
+		recording_put_stderr(to, t, -1, from, line);
+		break;
+	case RECORD_EOF:
+		recording_put_eof(to, t, -1, from, false);
+		break;
+	default:
+		recording_put_lost(to, t, -1, from, 1, "longer than the limit");
+	}
+	log_mark(r->log);
+	r->any |= kind == RECORD_MESSAGE || kind == RECORD_NOISE;
 }
 
 void
 recorder_exit(struct recorder *r, int status)
 {
-	if (r)
-		put(r, recording_put_exit(&r->text, now(r), -1, status));
+	if (!r)
+		return;
+	recording_put_exit(log_buf(r->log), loop_clock() - r->began, -1, status);
+	log_mark(r->log);
 }
 
 void

@@ -28,14 +28,12 @@ void recorder_free(struct recorder *);
 
 /* A record of the recording, as it is read. */
 void recorder_read(struct recorder *, const struct record *);
-/* A line of the live session; noise: it is no message. */
-void recorder_line(struct recorder *, enum acp_side from, struct slice line, bool noise);
-/* A line that we wrote on standard error, as the agent did. */
-void recorder_stderr(struct recorder *, struct slice line);
-/* One that was too long to be read. */
-void recorder_lost(struct recorder *, enum acp_side from);
-/* A side has sent its last; the agent has ended (status as waitpid has it). */
-void recorder_eof(struct recorder *, enum acp_side from);
+/*
+ * What a side has done: sent a line, which is a RECORD_MESSAGE, RECORD_NOISE, or on standard error RECORD_STDERR; sent one that was
+ * too long to be read, RECORD_LOST; sent its last, RECORD_EOF. line p NULL for the latter two.
+ */
+void recorder_put(struct recorder *, enum record_kind, enum acp_side from, struct slice line);
+/* The agent has ended; status as waitpid has it. */
 void recorder_exit(struct recorder *, int status);
 /* Writes what has happened so far. */
 void recorder_flush(struct recorder *);
