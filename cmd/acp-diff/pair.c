@@ -21,117 +21,103 @@ is_in_direction(const struct item *item, enum acp_direction dir)
 	return (item->from == ACP_CLIENT ? ACP_DOWN : ACP_UP) == dir && !item->continues;
 }
 
-/* Of a direction, in [from, to) of a turn's items, those that have a partner, or have to find one. 0 or -1. */
+/* The items of a direction that have a partner, or have to find one, in their order. 0 or -1. */
 static int
-collect_between(const struct turn *t, size_t from, size_t to, enum acp_direction dir, bool partner, bool responses,
-	struct list *list)
+collect(const struct turn *t, enum acp_direction dir, bool partner, bool responses, struct list *to)
 {
 	struct item *item;
 
-	for (; from < to; from++) {
-		item = t->items.at[from];
+	for (size_t i = 0; i < t->items.n; i++) {
+		item = t->items.at[i];
 		if (is_in_direction(item, dir) && (!item->request || responses) && (item->partner != NULL) == partner &&
-			list_add(list, item) < 0)
+			list_add(to, item) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int
-collect(const struct turn *t, enum acp_direction dir, bool partner, bool responses, struct list *list)
-{
-	return collect_between(t, 0, t->items.n, dir, partner, responses, list);
-}
+/* Items that have to find partners. */
+struct rows {
+	struct list x, y;
+	size_t *partner; /* of each of x: its place in y, or ROWS_ALONE */
+};
 
-/* Those that have found one leave the list. */
-static void
-drop_paired(struct list *l)
+/* Returns how many have none. */
+static size_t
+make_keys(const struct list *items, enum likeness alike, uint64_t *keys)
 {
+	const struct item *item;
 	size_t n = 0;
 
-	for (size_t i = 0; i < l->n; i++)
-		if (!((struct item *)l->at[i])->partner)
-			l->at[n++] = l->at[i];
-	l->n = n;
+	for (size_t i = 0; i < items->n; i++) {
+		item = items->at[i];
+		keys[i] = item->partner ? (uintptr_t)item : item->alike[alike];
+		n += !item->partner;
+	}
+	return n;
 }
 
-/*
- * Joins what is alike: in the order of both, and, where any, also what is left, in any order. 0 or -1.
- */
+/* Joins what is alike: in the order of both, between those that have found each other, or anywhere. 0 or -1. */
 static int
-pair_alike(struct list *a, struct list *b, enum likeness alike, bool any)
+pair_alike(struct rows *r, enum likeness alike, bool anywhere)
 {
-	uint64_t *x = calloc(a->n + b->n + 1, sizeof(*x)), *y = x ? x + a->n : NULL;
-	size_t *partner = calloc(a->n + 1, sizeof(*partner));
-	int r = -1;
+	const size_t n = r->x.n, m = r->y.n;
+	uint64_t *a = calloc(n + m + 1, sizeof(*a));
+	size_t *found = calloc(n + 1, sizeof(*found));
+	int result = a && found ? 0 : -1;
 
-	if (x && partner) {
-		for (size_t i = 0; i < a->n; i++)
-			x[i] = ((const struct item *)a->at[i])->alike[alike];
-		for (size_t j = 0; j < b->n; j++)
-			y[j] = ((const struct item *)b->at[j])->alike[alike];
-		r = rows_match(x, a->n, y, b->n, partner);
-		if (r == 0 && any)
-			r = rows_match_any(x, a->n, y, b->n, partner);
-		for (size_t i = 0; r == 0 && i < a->n; i++)
-			if (partner[i] != ROWS_ALONE)
-				pair_items(a->at[i], b->at[partner[i]]);
+	if (result == 0 && make_keys(&r->x, alike, a) && make_keys(&r->y, alike, a + n)) {
+		memcpy(found, r->partner, n * sizeof(*found));
+		result = anywhere ? rows_match_any(a, n, a + n, m, found) : rows_fill(a, n, a + n, m, found);
+		for (size_t i = 0; result == 0 && i < n; i++) {
+			if (found[i] == ROWS_ALONE || r->partner[i] != ROWS_ALONE)
+				continue;
+			r->partner[i] = found[i];
+			pair_items(r->x.at[i], r->y.at[found[i]]);
+		}
 	}
-	free(x);
-	free(partner);
-	drop_paired(a);
-	drop_paired(b);
-	return r;
+	free(a);
+	free(found);
+	return result;
 }
 
-/* What has changed has rather stayed in its place: joins what is left between those that have found each other. 0 or -1. */
+/* All have been collected, and none has a partner. 0 or -1. */
 static int
-pair_gaps(const struct turn *a, const struct turn *b, enum acp_direction dir, struct list *x, struct list *y)
+begin_rows(struct rows *r)
 {
-	size_t *place = calloc(a->items.n + 1, sizeof(*place)), from = 0, across = 0, to;
-	const struct item *item;
-	int r = place ? 0 : -1;
+	r->partner = calloc(r->x.n + 1, sizeof(*r->partner));
+	for (size_t i = 0; r->partner && i < r->x.n; i++)
+		r->partner[i] = ROWS_ALONE;
+	return r->partner ? 0 : -1;
+}
 
-	for (size_t i = 0; r == 0 && i < a->items.n; i++) {
-		item = a->items.at[i];
-		place[i] = is_in_direction(item, dir) && item->partner && item->partner->turn == b ? item->partner->at : ROWS_ALONE;
-	}
-	if (r == 0)
-		r = rows_rising(place, a->items.n);
-	for (size_t i = 0; r == 0 && i <= a->items.n; i++) {
-		if (i < a->items.n && place[i] == ROWS_ALONE)
-			continue;
-		to = i < a->items.n ? place[i] : b->items.n;
-		x->n = y->n = 0;
-		if (collect_between(a, from, i, dir, false, false, x) < 0 || collect_between(b, across, to, dir, false, false, y) < 0)
-			r = -1;
-		for (int alike = SHAPE; r == 0 && x->n && y->n && alike <= KIND; alike++)
-			r = pair_alike(x, y, (enum likeness)alike, false);
-		from = i + 1;
-		across = to + 1;
-	}
-	free(place);
-	return r;
+static void
+free_rows(struct rows *r)
+{
+	free(r->x.at);
+	free(r->y.at);
+	free(r->partner);
 }
 
 static int
 pair_direction(struct diff *d, struct turn *a, struct turn *b, enum acp_direction dir)
 {
-	struct list x = {0}, y = {0};
-	int r = 0;
+	/* What has changed has rather stayed in its place. */
+	static const struct {
+		enum likeness alike;
+		bool anywhere;
+	} steps[] = {{FULL, false}, {FULL, true}, {CONTENT, false}, {CONTENT, true}, {SHAPE, false}, {KIND, false}, {SHAPE, true},
+		{KIND, true}};
+	struct rows rows = {0};
+	int r = -1;
 
-	for (int alike = FULL; r == 0 && alike < LIKENESSES; alike++) {
-		if (alike == SHAPE)
-			r = pair_gaps(a, b, dir, &x, &y);
-		x.n = y.n = 0;
-		if (r < 0 || collect(a, dir, false, false, &x) < 0 || collect(b, dir, false, false, &y) < 0)
-			r = -1;
+	if (collect(a, dir, false, false, &rows.x) == 0 && collect(b, dir, false, false, &rows.y) == 0)
+		r = begin_rows(&rows);
+	for (size_t i = 0; r == 0 && i < sizeof(steps) / sizeof(*steps); i++)
 		/* Below params, what is the same altogether is a better partner only in its place. */
-		if (r == 0)
-			r = pair_alike(&x, &y, (enum likeness)alike, alike != FULL || d->options->match >= MATCH_PARAMS);
-	}
-	free(x.at);
-	free(y.at);
+		if (d->options->match >= MATCH_PARAMS || steps[i].alike != FULL || !steps[i].anywhere)
+			r = pair_alike(&rows, steps[i].alike, steps[i].anywhere);
+	free_rows(&rows);
 	return r;
 }
 
@@ -139,17 +125,18 @@ pair_direction(struct diff *d, struct turn *a, struct turn *b, enum acp_directio
 static int
 pair_across_turns(struct diff *d, struct session *a, struct session *b)
 {
-	struct list x = {0}, y = {0};
+	struct rows rows = {0};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < a->turns.n; i++)
-		r = collect(a->turns.at[i], ACP_UP, false, false, &x);
+		r = collect(a->turns.at[i], ACP_UP, false, false, &rows.x);
 	for (size_t i = 0; r == 0 && i < b->turns.n; i++)
-		r = collect(b->turns.at[i], ACP_UP, false, false, &y);
+		r = collect(b->turns.at[i], ACP_UP, false, false, &rows.y);
 	if (r == 0)
-		r = pair_alike(&x, &y, d->options->match < MATCH_PARAMS ? CONTENT : FULL, true);
-	free(x.at);
-	free(y.at);
+		r = begin_rows(&rows);
+	for (int anywhere = 0; r == 0 && anywhere < 2; anywhere++)
+		r = pair_alike(&rows, d->options->match < MATCH_PARAMS ? CONTENT : FULL, anywhere);
+	free_rows(&rows);
 	return r;
 }
 
@@ -210,70 +197,37 @@ add_section(struct diff *d, struct turn *a, struct turn *b)
 	return !a || !b || (pair_direction(d, a, b, ACP_DOWN) == 0 && pair_direction(d, a, b, ACP_UP) == 0) ? 0 : -1;
 }
 
-/* Of two rows of turns. */
-struct range {
-	const struct list *a, *b;
-	size_t from, n, across, m;
-};
+/* Two turns are one if they are the same; else if they begin with the same prompt; else if they stand in the same place. */
+enum { BY_SUM, BY_PROMPT, BY_PLACE, WAYS };
 
-static uint64_t
-turn_key(const struct turn *t, bool prompts)
+static void
+make_turn_keys(const struct list *turns, int way, uint64_t *keys)
 {
-	return !prompts ? t->sum : t->prompt ? t->prompt->alike[CONTENT] : 0;
-}
+	const struct turn *t;
 
-/* Those that are the same, or begin with the same prompt. 0 or -1. */
-static int
-match_range(const struct range *r, bool prompts, size_t *partner)
-{
-	uint64_t *x = calloc(r->n + r->m + 1, sizeof(*x));
-	int result;
-
-	for (size_t i = 0; x && i < r->n; i++)
-		x[i] = turn_key(r->a->at[r->from + i], prompts);
-	for (size_t j = 0; x && j < r->m; j++)
-		x[r->n + j] = turn_key(r->b->at[r->across + j], prompts);
-	result = x ? rows_match(x, r->n, x + r->n, r->m, partner + r->from) : -1;
-	for (size_t i = r->from; i < r->from + r->n; i++)
-		if (partner[i] != ROWS_ALONE)
-			partner[i] += r->across;
-	free(x);
-	return result;
-}
-
-/* Of what lies between partners, those with the same prompt, or else what stands in the same place. 0 or -1. */
-static int
-match_gaps(const struct list *a, const struct list *b, bool prompts, size_t *partner)
-{
-	struct range gap = {.a = a, .b = b, .from = 1, .across = 1};
-	int r = 0;
-
-	for (size_t i = 1; r == 0 && i <= a->n; i++) {
-		if (i < a->n && partner[i] == ROWS_ALONE)
-			continue;
-		gap.n = i - gap.from;
-		gap.m = (i < a->n ? partner[i] : b->n) - gap.across;
-		if (prompts)
-			r = match_range(&gap, true, partner);
-		for (size_t k = 0; !prompts && k < gap.n && k < gap.m; k++)
-			partner[gap.from + k] = gap.across + k;
-		gap.from = i + 1;
-		gap.across += gap.m + 1;
+	for (size_t i = 0; i < turns->n; i++) {
+		t = turns->at[i];
+		keys[i] = way == BY_SUM ? t->sum : way == BY_PROMPT && t->prompt ? t->prompt->alike[CONTENT] : 0;
 	}
-	return r;
 }
 
 /* partner[i]: the turn of b that is turn i of a. 0 or -1. */
 static int
 match_turns(const struct list *a, const struct list *b, size_t *partner)
 {
-	struct range all = {a, b, 1, a->n - 1, 1, b->n - 1};
+	uint64_t *x = calloc(a->n + b->n, sizeof(*x));
+	int r = x ? 0 : -1;
 
 	/* What stands before the first prompt is no turn. */
-	partner[0] = 0;
-	if (match_range(&all, false, partner) < 0 || match_gaps(a, b, true, partner) < 0)
-		return -1;
-	return match_gaps(a, b, false, partner);
+	for (size_t i = 0; i < a->n; i++)
+		partner[i] = i == 0 ? 0 : ROWS_ALONE;
+	for (int way = BY_SUM; r == 0 && way < WAYS; way++) {
+		make_turn_keys(a, way, x);
+		make_turn_keys(b, way, x + a->n);
+		r = rows_fill(x, a->n, x + a->n, b->n, partner);
+	}
+	free(x);
+	return r;
 }
 
 /* The sections of two sessions, in the order of the recording. 0 or -1. */

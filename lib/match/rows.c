@@ -133,19 +133,13 @@ match_window(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *p
 	return 0;
 }
 
-/* Divides the rows at what occurs once in each; where nothing does, equal ones are paired as far as they rise. */
-static int
-divide(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *partner)
+int
+rows_fill(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *partner)
 {
 	size_t from = 0, across = 0, i, j;
-	bool divided = false;
 
-	if (!pair_unique(a, n, b, m, partner) || rows_rising(partner, n) < 0)
+	if (rows_rising(partner, n) < 0)
 		return -1;
-	for (i = 0; !divided && i < n; i++)
-		divided = partner[i] != ROWS_ALONE;
-	if (!divided)
-		return rows_match_any(a, n, b, m, partner) < 0 ? -1 : rows_rising(partner, n);
 	for (i = 0; i <= n; i++) {
 		if (i < n && partner[i] == ROWS_ALONE)
 			continue;
@@ -159,6 +153,21 @@ divide(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *partner
 		across = j + 1;
 	}
 	return 0;
+}
+
+/* Divides the rows at what occurs once in each; where nothing does, equal ones are paired as far as they rise. */
+static int
+divide(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *partner)
+{
+	bool divided = false;
+
+	if (!pair_unique(a, n, b, m, partner))
+		return -1;
+	for (size_t i = 0; !divided && i < n; i++)
+		divided = partner[i] != ROWS_ALONE;
+	if (divided)
+		return rows_fill(a, n, b, m, partner);
+	return rows_match_any(a, n, b, m, partner) < 0 ? -1 : rows_rising(partner, n);
 }
 
 int
