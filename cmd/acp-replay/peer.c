@@ -116,13 +116,6 @@ wait_for(const struct peer *p)
 	return p->player.wake > now ? p->player.wake - now : 0;
 }
 
-/* Has the live side left in the middle of something? */
-static bool
-must_abandon(const struct peer *p)
-{
-	return p->play == PLAY_WAITING && p->player.left && (!p->player.wake || p->player.interrupted);
-}
-
 /* Plays until there is nothing to do but to wait: for the live side, the time, or room in the queues. */
 static void
 advance(void *arg)
@@ -131,7 +124,7 @@ advance(void *arg)
 
 	do
 		run_player(p);
-	while (!p->failed && (p->play == PLAY_LEAVE || must_abandon(p)));
+	while (!p->failed && p->play == PLAY_LEAVE);
 	if (!p->done)
 		p->done = is_done(p);
 	if (p->leaving)

@@ -125,10 +125,11 @@ free_conversation(struct conversation *c)
 int
 plan_keep(struct plan *p, struct conversation *c, const struct own *own)
 {
-	struct own *kept = malloc(sizeof(*kept));
+	struct own *kept = p->spare ? p->spare : malloc(sizeof(*kept));
 
 	if (!kept)
 		return -1;
+	p->spare = NULL;
 	*kept = *own;
 	DL_APPEND(c->own, kept);
 	p->held++;
@@ -141,7 +142,8 @@ plan_sent(struct plan *p, struct conversation *c)
 	struct own *own = c->own;
 
 	DL_DELETE(c->own, own);
-	free(own);
+	free(p->spare);
+	p->spare = own;
 	p->held--;
 }
 
@@ -282,6 +284,7 @@ void
 plan_close(struct plan *p)
 {
 	forget_all(p);
+	free(p->spare);
 	buf_free(&p->key);
 	buf_free(&p->prompted);
 }

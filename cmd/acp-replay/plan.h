@@ -23,7 +23,7 @@ struct own {
 	struct own *prev, *next; /* of those that are kept, in their conversation */
 	struct place place;
 	uint64_t t;         /* us, as recorded */
-	uint32_t number;    /* its record's line; 0: none */
+	uint64_t number;    /* its record's line; 0: none */
 	uint8_t kind;       /* RECORD_MESSAGE, RECORD_NOISE or RECORD_STDERR */
 	bool names_session; /* a notification that names the session of its conversation */
 	struct cue *response; /* of a request: what the live side has to send; or NULL */
@@ -65,7 +65,7 @@ struct cue {
 	bool optional;         /* nothing waits for it */
 	bool ends_turn;        /* the idle state after a prompt (v2) */
 	bool arrived;
-	struct own response;   /* of a request; number 0: not read */
+	struct own response;   /* to a request; number 0: not read */
 	/* of a request that has come */
 	char *id; /* the live id */
 	size_t nid;
@@ -93,6 +93,13 @@ enum plan_end {
 	PLAN_EXIT,       /* the recorded agent ends */
 };
 
+/* What plan_read has read. */
+struct reading {
+	struct conversation *conversation; /* NULL: nothing to play */
+	struct cue *cue;                   /* what the live side has to send; NULL: our side sends it */
+	bool sender_unknown;               /* it is left out */
+};
+
 struct plan {
 	struct script *script;
 	enum acp_side us, them;
@@ -100,6 +107,7 @@ struct plan {
 	enum plan_end end;                  /* it is read until here; what follows is read after plan_pass */
 	struct record last;                 /* the record there, and after each plan_read */
 	struct place place;                 /* where that lies */
+	struct reading reading;             /* what that means */
 	bool begun;                         /* a message has been read */
 	bool ending;                        /* the record that --until says has been read */
 	size_t held;                        /* cues, and records of ours */
@@ -110,6 +118,7 @@ struct plan {
 	struct conversation *latest;        /* of the record before */
 	struct conversation *unopened;      /* those that have not begun */
 	struct requests *requests; /* recorded ones that are open; owner: their cue, or of ours that of the response */
+	struct own *spare;         /* most are sent as soon as they have been read */
 	struct buf key;
 	struct buf prompted; /* as the client: the session whose turn goes on; empty where none does */
 };
@@ -117,29 +126,16 @@ struct plan {
 /* Is it a session/update that says that a turn is over (v2)? */
 bool plan_is_idle(const struct msg *);
 
-/* What plan_read has read. */
-struct reading {
-	struct conversation *conversation; /* that of own or cue; NULL: nothing to play */
-	bool sender_unknown;               /* it is left out */
-	struct own own;                    /* number 0: none; it is not in the plan: send it, or plan_keep it */
-	struct cue *cue;                   /* what the live side has to send */
-	struct cue *answered;              /* own is the response to this */
-	struct slice text;                 /* of own; valid until the next reading */
-	const struct msg *msg;             /* of own, where it is a message; likewise */
-};
-
 /* 0, or -1 with errno; close it in any case. script has to be open; it and the range have to stay. */
 int plan_open(struct plan *, struct script *, const struct plan_range *, enum acp_side us);
 void plan_close(struct plan *);
-/* Reads the next record, if it goes on. 0, or -1 with errno. */
-int plan_read(struct plan *, struct reading *);
+/* Reads the next record, if it goes on: reading. 0, or -1 with errno. */
+int plan_read(struct plan *);
 /* Goes on after an end that is not that of the recording. */
 void plan_pass(struct plan *);
 /* From the beginning again: what has not been played is forgotten. 0, or -1 with errno. */
 int plan_rewind(struct plan *);
 
-/* 0, or -1 out of memory. */
-int plan_keep(struct plan *, struct conversation *, const struct own *);
 /* Takes away the first of what we have to send. */
 void plan_sent(struct plan *, struct conversation *);
 /* Takes away those with numbers in (after, to]. */

@@ -74,7 +74,7 @@ plan_is_idle(const struct msg *m)
 
 /* A response of the live side. */
 static void
-read_their_response(struct plan *p, const struct msg *m, struct reading *to)
+read_their_response(struct plan *p, const struct msg *m)
 {
 	struct request *r = answered_request(p, p->them, m);
 	struct cue *q = r ? r->owner : NULL;
@@ -88,19 +88,19 @@ read_their_response(struct plan *p, const struct msg *m, struct reading *to)
 		return;
 	}
 	plan_add_cue(p, q);
-	to->cue = q;
-	to->conversation = q->conversation;
+	p->reading.cue = q;
+	p->reading.conversation = q->conversation;
 }
 
 static int
-read_theirs(struct plan *p, const struct msg *m, struct reading *to)
+read_theirs(struct plan *p, const struct msg *m)
 {
 	struct conversation *c;
 	struct wanted w;
 	struct cue *q;
 
 	if (m->kind == MSG_RESPONSE) {
-		read_their_response(p, m, to);
+		read_their_response(p, m);
 		return 0;
 	}
 	if (is_before_start(p) && !sets_up(m))
@@ -114,8 +114,8 @@ read_theirs(struct plan *p, const struct msg *m, struct reading *to)
 	plan_add_cue(p, q);
 	if (is_before_start(p) && p->us == ACP_AGENT)
 		plan_relax(p, q);
-	to->cue = q;
-	to->conversation = c;
+	p->reading.cue = q;
+	p->reading.conversation = c;
 	if (c->first_record == p->last.number)
 		plan_begin(p, c);
 	if (p->prompted.n && plan_is_idle(m) && msg_session(m).p && json_string_eq(msg_session(m), buf_slice(&p->prompted))) {
@@ -143,9 +143,16 @@ begin_conversation(struct plan *p, struct cue *q, const struct msg *response)
 	return 0;
 }
 
+/* The record that has just been read, which is ours. */
+static struct own
+last_own(const struct plan *p)
+{
+	return (struct own){.place = p->place, .t = p->last.t, .number = p->last.number, .kind = (uint8_t)p->last.kind};
+}
+
 /* The response to a request of theirs. 0 or -1. */
 static int
-read_answer(struct plan *p, struct request *r, const struct msg *m, struct reading *to)
+read_answer(struct plan *p, struct request *r, const struct msg *m)
 {
 	struct cue *q = r->owner;
 
@@ -154,14 +161,11 @@ read_answer(struct plan *p, struct request *r, const struct msg *m, struct readi
 		free(q);
 		return 0;
 	}
-	to->conversation = q->conversation;
-	q->response = to->own;
+	p->reading.conversation = q->conversation;
+	q->response = last_own(p);
 	if (q->arrived)
 		p->unread--;
-	if (begin_conversation(p, q, m) < 0)
-		return -1;
-	to->answered = q;
-	return 0;
+	return begin_conversation(p, q, m);
 }
 
 static int
@@ -189,30 +193,32 @@ own_conversation(struct plan *p, struct slice session)
 
 /* A message of ours. All but responses are sent in their order. */
 static int
-read_ours(struct plan *p, const struct msg *m, struct reading *to)
+read_ours(struct plan *p, const struct msg *m)
 {
+	struct own own = last_own(p);
 	struct conversation *c;
 	struct slice session;
 	struct request *r;
 
 	r = m->kind == MSG_RESPONSE ? answered_request(p, p->us, m) : NULL;
 	if (r)
-		return read_answer(p, r, m, to);
+		return read_answer(p, r, m);
 	if (is_before_start(p) && !(p->us == ACP_CLIENT && sets_up(m)))
 		return leave_out(p, p->us, m);
 	session = m->kind == MSG_RESPONSE ? slice(NULL, 0) : msg_session(m);
 	c = own_conversation(p, session);
 	if (!c)
 		return -1;
-	to->own.names_session = m->kind == MSG_NOTIFICATION && session.p && c->session.p;
-	if (!to->conversation)
-		to->conversation = c;
+	own.names_session = m->kind == MSG_NOTIFICATION && session.p && c->session.p;
+	p->reading.conversation = c;
 	if (p->us == ACP_CLIENT && m->what == ACP_SESSION_PROMPT) {
 		p->prompted.n = 0;
 		if (buf_add_slice(&p->prompted, session) < 0)
 			return -1;
 	}
-	return m->kind == MSG_REQUEST ? read_our_request(p, m, c, &to->own) : 0;
+	if (m->kind == MSG_REQUEST && read_our_request(p, m, c, &own) < 0)
+		return -1;
+	return plan_keep(p, c, &own);
 }
 
 /* Who sent it: where the recording does not say so, who could have. */
@@ -230,48 +236,42 @@ sender(const struct plan *p, const struct msg *m)
 }
 
 static int
-read_message(struct plan *p, struct reading *to)
+read_message(struct plan *p)
 {
 	const struct msg *m = &p->last.msg;
 	enum acp_side from;
 
 	p->begun = true;
-	to->own = (struct own){.place = p->place, .t = p->last.t, .number = (uint32_t)p->last.number,
-		.kind = RECORD_MESSAGE};
-	to->text = p->last.text;
-	to->msg = m;
 	from = sender(p, m);
 	if (from == p->us)
-		return read_ours(p, m, to);
-	to->own.number = 0;
-	to->sender_unknown = from == ACP_UNKNOWN;
-	return to->sender_unknown ? 0 : read_theirs(p, m, to);
+		return read_ours(p, m);
+	p->reading.sender_unknown = from == ACP_UNKNOWN;
+	return p->reading.sender_unknown ? 0 : read_theirs(p, m);
 }
 
 /* What is no message goes with what it stands behind. */
 static int
-read_text(struct plan *p, struct reading *to)
+read_text(struct plan *p)
 {
-	const struct record *r = &p->last;
+	const struct own own = last_own(p);
 
-	if (is_before_start(p) || (r->kind == RECORD_NOISE ? r->from != p->us : p->us != ACP_AGENT))
+	if (is_before_start(p) || (own.kind == RECORD_NOISE ? p->last.from != p->us : p->us != ACP_AGENT))
 		return 0;
-	to->own = (struct own){.place = p->place, .t = r->t, .number = (uint32_t)r->number, .kind = (uint8_t)r->kind};
-	to->text = r->text;
-	to->conversation = p->latest ? p->latest : plan_make_conversation(p, slice(NULL, 0));
-	return to->conversation ? 0 : -1;
+	p->reading.conversation = own_conversation(p, slice(NULL, 0));
+	return p->reading.conversation ? plan_keep(p, p->reading.conversation, &own) : -1;
 }
 
 /* Is this the record at which --until ends? */
 static bool
 is_last(const struct plan *p)
 {
-	struct message message = {.from = p->last.from, .line = p->last.text, .msg = p->last.msg};
+	struct message message;
 	char *why = NULL;
 	bool yes;
 
 	if (!p->range->glob || is_before_start(p) || p->last.kind != RECORD_MESSAGE)
 		return false;
+	message = (struct message){.from = p->last.from, .line = p->last.text, .msg = p->last.msg};
 	yes = select_match(p->range->glob, &message, &why);
 	free(why);
 	return yes;
@@ -306,12 +306,12 @@ end_at(const struct plan *p)
 }
 
 int
-plan_read(struct plan *p, struct reading *to)
+plan_read(struct plan *p)
 {
 	uint64_t t = p->last.t;
 	int r = 0;
 
-	*to = (struct reading){0};
+	p->reading = (struct reading){0};
 	if (p->ending)
 		p->end = PLAN_END;
 	if (p->end != PLAN_GOES_ON)
@@ -326,20 +326,18 @@ plan_read(struct plan *p, struct reading *to)
 	switch (p->last.kind) {
 	case RECORD_MESSAGE:
 		p->place = script_place(&p->last);
-		r = read_message(p, to);
+		r = read_message(p);
 		break;
 	case RECORD_NOISE:
 	case RECORD_STDERR:
 		p->place = script_place(&p->last);
-		r = read_text(p, to);
+		r = read_text(p);
 		break;
 	default:
 		break;
 	}
-	if (to->conversation)
-		p->latest = to->conversation;
-	else
-		to->own.number = 0;
+	if (p->reading.conversation)
+		p->latest = p->reading.conversation;
 	p->ending = is_last(p);
 	return r;
 }

@@ -36,13 +36,12 @@ player_close(struct player *p)
 static void
 warn_at(const char *where, const char *before, uint64_t number, const char *format, va_list args)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
 	if (buf_vprintf(&text, format, args) == 0 && number)
 		cli_warn(name, "%s:%s%llu: %.*s", where, before, (unsigned long long)number, (int)text.n, text.p);
 	else if (text.n)
 		cli_warn(name, "%s: %.*s", where, (int)text.n, text.p);
-	buf_free(&text);
 }
 
 void
@@ -128,4 +127,19 @@ player_comparison(const struct player *p, const struct cue *q, bool (*differs)(v
 {
 	return (struct compare){.match = p->options->match, .ids = p->ids, .from = p->them, .what = q->what,
 		.session = q->conversation->session, .differs = differs, .arg = arg};
+}
+
+struct cue *
+player_first_needed(const struct player *p, const struct conversation *only, bool request)
+{
+	const struct conversation *c = only ? only : plan_next(&p->plan, NULL);
+	struct cue *q, *first = NULL;
+
+	for (; c; c = only ? NULL : plan_next(&p->plan, c)) {
+		for (q = c->needed; q && (q->optional || (request && q->kind != MSG_REQUEST)); q = q->next)
+			;
+		if (q && (!first || q->number < first->number))
+			first = q;
+	}
+	return first;
 }

@@ -166,25 +166,41 @@ find_due(struct player *p, struct conversation *c, struct due *d, bool *waits)
 	return d->number != 0;
 }
 
+/* Reads it again: its text, and where that is a message that may not go as it is, that scanned. 0 or -1. */
+static int
+read_again(struct player *p, const struct conversation *c, const struct own *own, struct slice *text, struct msg *m)
+{
+	struct json_error error;
+
+	if (script_read(p->script, own->place, text) < 0)
+		return -1;
+	if (own->kind != RECORD_MESSAGE || player_is_unchanged(p, c, own) || msg_scan(*text, m, &error) != MSG_NOISE)
+		return 0;
+	errno = EIO; /* it was one when it was read first */
+	return -1;
+}
+
 static int
 send_due(struct player *p, const struct due *d)
 {
-	const struct own own = d->answered ? d->answered->response : *d->conversation->own;
-	struct json_error error;
-	struct slice text;
-	struct msg m = {0};
+	struct conversation *c = d->conversation;
+	const struct own *own = d->answered ? &d->answered->response : c->own;
+	const struct record *last = &p->plan.last;
+	struct slice text = last->text;
+	const struct msg *m = &last->msg;
+	struct msg again;
 
-	if (script_read(p->script, own.place, &text) < 0)
-		return -1;
-	if (own.kind == RECORD_MESSAGE && !player_is_unchanged(p, d->conversation, &own) &&
-		msg_scan(text, &m, &error) == MSG_NOISE) {
-		errno = EIO; /* it was one when it was read first */
-		return -1;
+	if (own->number != last->number || own->kind != last->kind) {
+		m = &again;
+		if (read_again(p, c, own, &text, &again) < 0)
+			return -1;
 	}
 	if (d->answered)
-		return player_send_response(p, d->answered, text, &m);
-	plan_sent(&p->plan, d->conversation);
-	return player_send(p, d->conversation, &own, text, &m);
+		return player_send_response(p, d->answered, text, m);
+	if (player_send(p, c, own, text, m) < 0)
+		return -1;
+	plan_sent(&p->plan, c);
+	return 0;
 }
 
 int
@@ -215,30 +231,13 @@ player_send_next(struct player *p)
 
 /* --- reading --- */
 
-/* Sends a record of ours that has just been read, if it is due; else keeps it. */
-static int
-play_own(struct player *p, bool send, const struct reading *r)
-{
-	struct conversation *c = r->conversation;
-
-	if (r->answered) {
-		player_touch(p, c);
-		if (send && r->answered->arrived && response_is_ready(p, r->answered) && is_time(p, c, r->own.t))
-			return player_send_response(p, r->answered, r->text, r->msg);
-		return 0;
-	}
-	if (send && !c->own && player_try_begin(p, c) && !player_settle_before(p, c, r->own.number) && is_time(p, c, r->own.t))
-		return player_send(p, c, &r->own, r->text, r->msg);
-	player_touch(p, c);
-	return plan_keep(&p->plan, c, &r->own);
-}
-
 int
-player_read(struct player *p, bool send, struct reading *r)
+player_read(struct player *p)
 {
 	const struct record *last = &p->plan.last;
+	const struct reading *r = &p->plan.reading;
 
-	if (plan_read(&p->plan, r) < 0)
+	if (plan_read(&p->plan) < 0)
 		return -1;
 	recorder_read(p->recorder, last);
 	if (r->sender_unknown) {
@@ -248,7 +247,16 @@ player_read(struct player *p, bool send, struct reading *r)
 	if (p->plan.end == PLAN_GOES_ON && last->kind == RECORD_LOST)
 		player_warn(p, last->number, "%llu records are missing here: %.*s", (unsigned long long)last->count,
 			(int)last->text.n, last->text.n ? last->text.p : "");
-	if (r->cue && p->us == ACP_CLIENT)
+	if (r->conversation && (!r->cue || p->us == ACP_CLIENT))
 		player_touch(p, r->conversation);
-	return r->own.number ? play_own(p, send, r) : 0;
+	return 0;
+}
+
+int
+player_read_to(struct player *p, const uint64_t *number)
+{
+	while (!*number && p->plan.end == PLAN_GOES_ON)
+		if (player_read(p) < 0)
+			return -1;
+	return 0;
 }

@@ -73,27 +73,22 @@ int
 player_compare(struct player *p, const struct compare *c, const struct request *r, const struct msg *recorded,
 	const struct msg *live)
 {
-	struct buf a = {0}, b = {0};
+	SCOPED struct buf a = {0}, b = {0};
 	enum normalized one, other;
 	struct json_error error;
 	struct msg ma, mb;
-	int differ;
 
 	if (!p->options->normalize)
 		return compare_messages(c, recorded, live);
 	one = normalized(p, r, recorded, &a);
 	other = normalized(p, r, live, &b);
 	if (one == NORMALIZE_FAILED || other == NORMALIZE_FAILED)
-		differ = -1;
-	else if (one != other || one == NORMALIZE_NOTHING)
-		differ = one != other;
-	else if (msg_scan(buf_slice(&a), &ma, &error) != MSG_NOISE && msg_scan(buf_slice(&b), &mb, &error) != MSG_NOISE)
-		differ = compare_messages(c, &ma, &mb);
-	else
-		differ = compare_values(c, buf_slice(&a), buf_slice(&b));
-	buf_free(&a);
-	buf_free(&b);
-	return differ;
+		return -1;
+	if (one != other || one == NORMALIZE_NOTHING)
+		return one != other;
+	if (msg_scan(buf_slice(&a), &ma, &error) != MSG_NOISE && msg_scan(buf_slice(&b), &mb, &error) != MSG_NOISE)
+		return compare_messages(c, &ma, &mb);
+	return compare_values(c, buf_slice(&a), buf_slice(&b));
 }
 
 /*
@@ -171,7 +166,6 @@ player_find(struct player *p, const struct msg *live, bool all, struct candidate
 {
 	const struct conversation *c = conversation_of(p, live);
 	const struct wanted w = plan_wanted(&p->plan, live);
-	struct reading read;
 	struct cue *q = NULL;
 	int r = 0;
 
@@ -179,10 +173,11 @@ player_find(struct player *p, const struct msg *live, bool all, struct candidate
 	while (r == 0 && (q = plan_next_wanted(&p->plan, &w, c, q)))
 		r = try_candidate(p, q, live, f);
 	while (r == 0 && is_worth_reading(p, f, all)) {
-		if (player_read(p, false, &read) < 0)
+		if (player_read(p) < 0)
 			return -1;
-		if (read.cue && plan_is_wanted(&w, read.cue))
-			r = try_candidate(p, read.cue, live, f);
+		q = p->plan.reading.cue;
+		if (q && plan_is_wanted(&w, q))
+			r = try_candidate(p, q, live, f);
 	}
 	return r < 0 ? r : f->cue && !f->expected;
 }

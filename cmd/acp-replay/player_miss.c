@@ -70,17 +70,6 @@ add_difference(void *arg, const struct difference *d)
 	return !a->failed && !a->first.failed;
 }
 
-/* The request that the live side has to send next, in a conversation. */
-static void
-find_first_request(const struct conversation *c, struct cue **first)
-{
-	struct cue *q;
-
-	for (q = c ? c->needed : NULL; q; q = q->next)
-		if (q->kind == MSG_REQUEST && !q->optional && (!*first || q->number < (*first)->number))
-			*first = q;
-}
-
 /* Counts; more than a few differences are as far as any. */
 static bool
 count_difference(void *count, const struct difference *d)
@@ -120,12 +109,9 @@ expected_request(struct player *p, const struct msg *live)
 
 	if (find_nearest(p, live, &first) == 0 && first)
 		return first;
-	find_first_request(c, &first);
-	if (first)
-		return first;
-	for (c = NULL; (c = plan_next(&p->plan, c));)
-		find_first_request(c, &first);
-	return first;
+	if (c)
+		first = player_first_needed(p, c, true);
+	return first ? first : player_first_needed(p, NULL, true);
 }
 
 /* Says what was expected: text for people, data for programs. 0 or -1. */
@@ -161,22 +147,17 @@ static int
 refuse_request(struct player *p, const struct msg *live, struct cue *expected)
 {
 	struct cue *q = expected ? expected : expected_request(p, live);
-	struct buf text = {0}, data = {0};
+	SCOPED struct buf text = {0}, data = {0};
 	int r;
 
 	r = buf_printf(&text, "acp-replay: %s: ", expected ? "too early" : "not recorded");
 	if (r == 0)
 		r = q ? describe_expected(p, live, q, expected, &text, &data) : buf_add_string(&text, "no further request is expected");
-	if (r == 0 && buf_string(&text)) {
-		player_warn_live(p, p->lines, "%.*s gets an error response: %s", (int)live->method.n, live->method.p,
-			text.p + sizeof("acp-replay: ") - 1);
-		r = player_refuse(p, live->id, ACP_ERR_INTERNAL, text.p, data.n ? buf_slice(&data) : slice(NULL, 0));
-	} else {
-		r = -1;
-	}
-	buf_free(&text);
-	buf_free(&data);
-	return r;
+	if (r < 0 || !buf_string(&text))
+		return -1;
+	player_warn_live(p, p->lines, "%.*s gets an error response: %s", (int)live->method.n, live->method.p,
+		text.p + sizeof("acp-replay: ") - 1);
+	return player_refuse(p, live->id, ACP_ERR_INTERNAL, text.p, data.n ? buf_slice(&data) : slice(NULL, 0));
 }
 
 static int
@@ -236,18 +217,6 @@ open_turn(struct conversation *c)
 	return NULL;
 }
 
-/* Reads on until the response has been read. */
-static int
-read_answer(struct player *p, const struct cue *q)
-{
-	struct reading r;
-
-	while (!q->response.number && p->plan.end == PLAN_GOES_ON)
-		if (player_read(p, false, &r) < 0)
-			return -1;
-	return 0;
-}
-
 /* Has the recording a cancel of the session in (after, to)? */
 static bool
 has_cancel(const struct conversation *c, uint64_t after, uint64_t to)
@@ -263,14 +232,14 @@ has_cancel(const struct conversation *c, uint64_t after, uint64_t to)
 static int
 answer_cancelled(struct player *p, struct cue *q)
 {
-	struct buf text = {0}, result = {0};
+	SCOPED struct buf result = {0};
+	struct buf text = {0};
 	int r;
 
 	r = buf_printf(&result, "{\"%s\":\"%s\"}", acp_stop_reason, acp_cancelled);
 	if (r == 0)
 		r = msg_make_result(&text, slice(q->id, q->nid), buf_slice(&result));
 	r = player_send_made(p, &text, r);
-	buf_free(&result);
 	p->unanswered--;
 	plan_forget(&p->plan, q);
 	return r;
@@ -296,7 +265,7 @@ end_of_turn(struct player *p, const struct conversation *c)
 		if (script_read(p->script, own->place, &text) < 0)
 			return -1;
 		if (msg_scan(text, &m, &error) == MSG_NOTIFICATION && plan_is_idle(&m))
-			return own->number;
+			return (int64_t)own->number;
 	}
 	return 0;
 }
@@ -315,7 +284,8 @@ next_prompt(const struct conversation *c)
 static int
 send_idle(struct player *p, struct slice session)
 {
-	struct buf text = {0}, params = {0};
+	SCOPED struct buf params = {0};
+	struct buf text = {0};
 	int r;
 
 	r = buf_printf(&params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"%s\",\"%s\":\"%s\",\"%s\":\"%s\"}}", acp_session_id,
@@ -323,7 +293,6 @@ send_idle(struct player *p, struct slice session)
 		acp_cancelled);
 	if (r == 0)
 		r = msg_make_notification(&text, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params));
-	buf_free(&params);
 	return player_send_made(p, &text, r);
 }
 
@@ -331,11 +300,10 @@ send_idle(struct player *p, struct slice session)
 static int
 cancel_running(struct player *p, struct conversation *c, struct slice session)
 {
-	struct reading r;
 	int64_t end;
 
 	while ((end = end_of_turn(p, c)) == 0 && next_prompt(c) == UINT64_MAX && p->plan.end == PLAN_GOES_ON)
-		if (player_read(p, false, &r) < 0)
+		if (player_read(p) < 0)
 			return -1;
 	if (end <= 0)
 		return (int)end;
@@ -353,7 +321,7 @@ cancel_open(struct player *p, struct conversation *c)
 	int done = 0;
 
 	while ((q = open_turn(c))) {
-		if (read_answer(p, q) < 0)
+		if (player_read_to(p, &q->response.number) < 0)
 			return -1;
 		if (has_cancel(c, q->number, q->response.number ? q->response.number : UINT64_MAX))
 			break;

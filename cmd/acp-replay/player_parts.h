@@ -40,6 +40,8 @@ void player_warn(const struct player *, uint64_t number, const char *format, ...
 void player_warn_live(const struct player *, uint64_t line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* The conversation of a live session (p NULL: that of no session), or NULL. */
 struct conversation *player_conversation(struct player *, struct slice session);
+/* What the live side has to send first (a request), in a conversation or (NULL) in all; or NULL. */
+struct cue *player_first_needed(const struct player *, const struct conversation *, bool request);
 /* Something of the conversation may be due. */
 void player_touch(struct player *, struct conversation *);
 /* Something of it has happened that was recorded at that time. */
@@ -71,8 +73,9 @@ bool player_settle_before(struct player *, struct conversation *, uint64_t numbe
 bool player_precedes(const struct player *, const struct cue *k, const struct cue *q);
 /* Of all that is due the first of the recording goes out. 1, 0 where nothing is due, or -1. */
 int player_send_next(struct player *);
-/* Reads the next record; what is ours and due goes out where send is true. The reading is valid until the next. 0 or -1. */
-int player_read(struct player *, bool send, struct reading *);
+/* Reads the next record, plan.reading; or on until a number is set. 0 or -1. */
+int player_read(struct player *);
+int player_read_to(struct player *, const uint64_t *number);
 
 /* --- player_find.c --- */
 

@@ -9,19 +9,6 @@ static const char name[] = "acp-replay";
 
 /* --- ends --- */
 
-/* What the live side has to send first. */
-static const struct cue *
-first_cue(const struct player *p)
-{
-	const struct conversation *c = NULL;
-	const struct cue *first = NULL;
-
-	while ((c = plan_next(&p->plan, c)))
-		if (c->needed && (!first || c->needed->number < first->number))
-			first = c->needed;
-	return first;
-}
-
 static void
 count_in(const struct conversation *c, uint64_t *ours, uint64_t *theirs)
 {
@@ -43,12 +30,11 @@ static int
 count_rest(struct player *p, uint64_t *ours, uint64_t *theirs)
 {
 	const struct conversation *c = NULL;
-	struct reading r;
 
 	*ours = *theirs = 0;
 	while (p->plan.end != PLAN_END && p->plan.end != PLAN_BAD) {
 		plan_pass(&p->plan);
-		if (player_read(p, false, &r) < 0)
+		if (player_read(p) < 0)
 			return -1;
 	}
 	while ((c = plan_next(&p->plan, c)))
@@ -78,8 +64,8 @@ abandon(struct player *p)
 	const char *them = acp_side_name(p->them);
 	const char *why = p->timed_out ? "no message came within --timeout" : p->interrupted ? "stopped by a signal"
 		: p->us == ACP_AGENT ? "the client left" : "the agent left";
-	const struct cue *q = first_cue(p);
-	struct buf what = {0};
+	const struct cue *q = player_first_needed(p, NULL, false);
+	SCOPED struct buf what = {0};
 	uint64_t number = q ? q->number : p->plan.last.number, ours, theirs;
 	int failed;
 
@@ -89,7 +75,6 @@ abandon(struct player *p)
 	if (failed == 0)
 		player_warn(p, number, "%s before %.*s; not played: %llu of the %s's messages and %llu of the %s's", why, (int)what.n, what.p,
 			(unsigned long long)theirs, them, (unsigned long long)ours, acp_side_name(p->us));
-	buf_free(&what);
 	p->missed = true;
 	return failed ? PLAY_FAILED : PLAY_ABANDONED;
 }
@@ -135,14 +120,10 @@ int
 player_exit_status(const struct player *p)
 {
 	const struct record *r = &p->plan.last;
-	int s;
+	int status = recording_status(r);
 
-	if (r->status >= 0)
-		return r->status;
-	for (s = 1; s < 65; s++)
-		if (proc_signal_name(s) && slice_is(r->signal, proc_signal_name(s)))
-			return 128 + s;
-	return EXIT_FAILED;
+	/* A signal that has no name here is a failure, too. */
+	return r->status < 0 && status == 0 ? EXIT_FAILED : proc_status(status);
 }
 
 /* The recording from its beginning again; what is known of ids stays. */
@@ -218,7 +199,6 @@ wants_to_read(const struct plan *plan)
 enum play
 player_play(struct player *p)
 {
-	struct reading r;
 	enum play play;
 	int n;
 
@@ -233,7 +213,7 @@ player_play(struct player *p)
 		if (n > 0)
 			continue;
 		if (wants_to_read(&p->plan)) {
-			if (player_read(p, true, &r) < 0)
+			if (player_read(p) < 0)
 				return PLAY_FAILED;
 		} else if (p->plan.end != PLAN_GOES_ON && !p->wake && is_played(p)) {
 			if (!pass_end(p, &play))

@@ -44,18 +44,6 @@ receive_call(struct player *p, const struct msg *m, bool last)
 	return r < 0 ? RECEIVED_FAILED : RECEIVED;
 }
 
-/* Reads on until the recorded response has been read. */
-static int
-read_response(struct player *p, const struct cue *q)
-{
-	struct reading read;
-
-	while (!q->number && p->plan.end == PLAN_GOES_ON)
-		if (player_read(p, false, &read) < 0)
-			return -1;
-	return 0;
-}
-
 /* Is the response what was recorded, at the level of --match? What differs first is reported. 0 or -1. */
 static int
 check_response(struct player *p, struct cue *q, const struct request *r, const struct msg *live)
@@ -83,7 +71,7 @@ accept_response(struct player *p, struct cue *q, const struct request *r, const 
 {
 	if (!q)
 		return 0;
-	if (read_response(p, q) < 0)
+	if (player_read_to(p, &q->number) < 0)
 		return -1;
 	/* In version 2 the response to a prompt is not the end of the turn. */
 	if (r->what == ACP_SESSION_PROMPT && (!m->result.p || !json_get(m->result, "messageId").p))

@@ -161,7 +161,7 @@ static const struct acp_member *
 find_member(struct slice plain)
 {
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-		if (slice_is(plain, members[i].name))
+		if (plain.n && *plain.p == *members[i].name && slice_is(plain, members[i].name))
 			return &members[i];
 	return &no_member;
 }

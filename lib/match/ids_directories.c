@@ -176,11 +176,10 @@ int
 ids_learn_directory(struct ids *ids, struct slice request, struct slice session, struct slice recorded, struct slice live)
 {
 	SCOPED struct buf a = {0}, b = {0};
-	int r = -1;
 
-	if (directory_text(recorded, &a) == 0 && directory_text(live, &b) == 0)
-		r = learn(ids, request, session, buf_slice(&a), buf_slice(&b));
-	return r;
+	if (directory_text(recorded, &a) < 0 || directory_text(live, &b) < 0)
+		return -1;
+	return learn(ids, request, session, buf_slice(&a), buf_slice(&b));
 }
 
 int
@@ -360,14 +359,12 @@ int
 ids_same_text(struct ids *ids, struct slice session, struct slice recorded, struct slice live)
 {
 	SCOPED struct buf a = {0}, b = {0};
-	int r = -1;
 
 	if (ids_is_plain(ids, recorded))
 		return json_string_eq(recorded, live);
-	if (buf_reserve(&a, 1) == 0 && buf_reserve(&b, 1) == 0 && json_unescape(recorded, &a) == 0 &&
-		json_unescape(live, &b) == 0)
-		r = same(ids_directories(ids, session), buf_slice(&a), buf_slice(&b));
-	return r;
+	if (buf_reserve(&a, 1) < 0 || buf_reserve(&b, 1) < 0 || json_unescape(recorded, &a) < 0 || json_unescape(live, &b) < 0)
+		return -1;
+	return same(ids_directories(ids, session), buf_slice(&a), buf_slice(&b));
 }
 
 /* --- writing --- */
@@ -434,11 +431,10 @@ int
 ids_neutral_text(struct ids *ids, struct slice session, bool live, struct slice string, struct buf *to)
 {
 	SCOPED struct buf plain = {0};
-	int r = -1;
 
 	if (ids_is_plain(ids, string))
 		return 0;
-	if (buf_reserve(&plain, 1) == 0 && json_unescape(string, &plain) == 0)
-		r = write_text(ids_directories(ids, session), live, true, buf_slice(&plain), to) < 0 ? -1 : 1;
-	return r;
+	if (buf_reserve(&plain, 1) < 0 || json_unescape(string, &plain) < 0)
+		return -1;
+	return write_text(ids_directories(ids, session), live, true, buf_slice(&plain), to) < 0 ? -1 : 1;
 }
