@@ -170,11 +170,10 @@ find_due(struct player *p, struct conversation *c, struct due *d, bool *waits)
 static int
 read_again(struct player *p, const struct conversation *c, const struct own *own, struct slice *text, struct msg *m)
 {
-	struct json_error error;
 
 	if (script_read(p->script, own->place, text) < 0)
 		return -1;
-	if (own->kind != RECORD_MESSAGE || player_is_unchanged(p, c, own) || msg_scan(*text, m, &error) != MSG_NOISE)
+	if (own->kind != RECORD_MESSAGE || player_is_unchanged(p, c, own) || msg_scan(*text, m, NULL) != MSG_NOISE)
 		return 0;
 	errno = EIO; /* it was one when it was read first */
 	return -1;

@@ -75,7 +75,6 @@ player_compare(struct player *p, const struct compare *c, const struct request *
 {
 	SCOPED struct buf a = {0}, b = {0};
 	enum normalized one, other;
-	struct json_error error;
 	struct msg ma, mb;
 
 	if (!p->options->normalize)
@@ -86,7 +85,7 @@ player_compare(struct player *p, const struct compare *c, const struct request *
 		return -1;
 	if (one != other || one == NORMALIZE_NOTHING)
 		return one != other;
-	if (msg_scan(buf_slice(&a), &ma, &error) != MSG_NOISE && msg_scan(buf_slice(&b), &mb, &error) != MSG_NOISE)
+	if (msg_scan(buf_slice(&a), &ma, NULL) != MSG_NOISE && msg_scan(buf_slice(&b), &mb, NULL) != MSG_NOISE)
 		return compare_messages(c, &ma, &mb);
 	return compare_values(c, buf_slice(&a), buf_slice(&b));
 }

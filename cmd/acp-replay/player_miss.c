@@ -254,7 +254,6 @@ answer_cancelled(struct player *p, struct cue *q)
 static int64_t
 end_of_turn(struct player *p, const struct conversation *c)
 {
-	struct json_error error;
 	const struct own *own;
 	struct slice text;
 	struct msg m;
@@ -264,7 +263,7 @@ end_of_turn(struct player *p, const struct conversation *c)
 			continue;
 		if (script_read(p->script, own->place, &text) < 0)
 			return -1;
-		if (msg_scan(text, &m, &error) == MSG_NOTIFICATION && plan_is_idle(&m))
+		if (msg_scan(text, &m, NULL) == MSG_NOTIFICATION && plan_is_idle(&m))
 			return (int64_t)own->number;
 	}
 	return 0;

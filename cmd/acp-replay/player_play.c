@@ -47,14 +47,13 @@ static int
 describe(struct player *p, const struct cue *q, struct buf *to)
 {
 	bool response = q->kind == MSG_RESPONSE;
-	struct json_error error;
 	struct slice text;
 	struct msg m;
 
 	if (script_read(p->script, response ? q->request : q->place, &text) < 0 ||
 		buf_add_string(to, response ? "the response to " : "") < 0)
 		return -1;
-	msg_scan(text, &m, &error);
+	msg_scan(text, &m, NULL);
 	return buf_add_slice(to, m.method);
 }
 
