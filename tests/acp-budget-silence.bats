@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # acp-budget --max-silence: a turn without a message from the agent.
+# as long as 30 tests
 
 bats_require_minimum_version 1.5.0
 

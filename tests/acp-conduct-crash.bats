@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Proxies that die: what becomes of what they had in their hands.
+# as long as 30 tests
 
 bats_require_minimum_version 1.5.0
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # acp-conduct: full pipes. No pattern of them may deadlock, and no queue may grow with the length of the stream.
+# as long as 30 tests
 
 bats_require_minimum_version 1.5.0
 

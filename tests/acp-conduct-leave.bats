@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # acp-conduct: the client leaves, or the agent does, and somebody is slow or stays. All that was said arrives, everybody ends.
+# as long as 30 tests
 
 bats_require_minimum_version 1.5.0
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # acp-conduct --peer: agents that a proxy reaches by name.
+# as long as 30 tests
 
 bats_require_minimum_version 1.5.0
 
@@ -90,6 +91,7 @@ initialize() {
 	done
 }
 
+# bats test_tags=slow
 @test "the peers are added to a list that the successor has sent, and replace what is no list" {
 	local has
 	while IFS=';' read -r has expected; do
@@ -136,6 +138,7 @@ initialize() {
 	run -2 acp-conduct -p acp-tap -f acp-tap --peer a=cat -- cat
 }
 
+# bats test_tags=slow
 @test "two proxies may have peers of one name, and each reaches its own" {
 	start -p "$coordinator" --peer "x=./peer upper" -p "$coordinator" --peer "x=./peer lower" -- ./agent
 	begin
@@ -218,6 +221,7 @@ initialize() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "a peer that dies more often than --restarts allows is not started again" {
 	pair '' --restarts 1/10m
 	initialize 1 a
@@ -303,6 +307,7 @@ initialize() {
 	ends 0
 }
 
+# bats test_tags=slow
 @test "a peer that closes its output or its input and lives on counts as dead" {
 	for closes in '>&-' '<&-'; do
 		start --grace 300ms -p "$coordinator" \

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # acp-conduct --on-agent-crash restart: the agent dies, and its sessions go on.
+# as long as 30 tests
 
 bats_require_minimum_version 1.5.0
 

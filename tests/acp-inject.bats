@@ -26,7 +26,7 @@ teardown() {
 		[[ ! -s err ]]
 	}
 	WAYS=(wrap sockets link)
-	each_way unchanged
+	every_way unchanged
 	fixture client >down
 	for how in . 'tojson | fromjson' 'with_entries(.)' '{error, result, params, method, id, jsonrpc} | del(.. | nulls)'; do
 		acp-inject -e 'select(.id != null or .method) | .' <down >out
@@ -60,7 +60,7 @@ teardown() {
 		[[ $way != proxy ]] || grep -q '"id":9007199254740993,' out
 		[[ $(jq -c 'select(.id == "1").result.params' out) == '{"x":1}' ]]
 	}
-	each_way edited
+	every_way edited
 }
 
 # --- what a program makes of a message ---

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # acp-mcp: a server that has ended can be started again, and its connections end with it.
+# as long as 30 tests
 
 bats_require_minimum_version 1.5.0
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # acp-share: somebody joins a running stream, and sends messages into it.
+# as long as 30 tests
 
 bats_require_minimum_version 1.5.0
 

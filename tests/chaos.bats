@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Random processes of a running chain fail at random moments. ACP_SEED and ACP_ROUNDS (ACP_FAULTS) repeat or prolong a run; the
 # seed is printed, also to the file ACP_STORMS. STORM_STOP: for how many ms one is stopped.
+# as long as 30 tests
 
 bats_require_minimum_version 1.5.0
 

@@ -21,25 +21,39 @@ setup() {
 	: >empty
 }
 
+# each_reader COMMAND...: with each in $reader; in `make test` with one of four, but each in its turn.
+turn=0
+each_reader() {
+	local each
+	each=$(sample 4 1)
+	for reader in "${readers[@]}"; do
+		if ((turn++ % each == 0)); then "$@"; fi
+	done
+}
+
 readers=("acp-tap" "acp-tap -f raw" "acp-stat" "acp-usage" "acp-usage --summary" "acp-usage --max-cost 1USD"
 	"acp-check" "acp-replay" "acp-diff s.rec")
 
+is_named() {
+	run -2 --separate-stderr timeout 10 $reader $file
+	assert_equal "${#stderr_lines[@]}" 1
+	assert_regex "$stderr" "^acp-[a-z]*: $file: |^acp-[a-z]*: $file:1: "
+}
+
+says_program() {
+	run -2 --separate-stderr timeout 10 $reader $file
+	assert_regex "$stderr" "compressed: read it through $program\$"
+}
+
 @test "a file without a message: status 2 and one line that names it" {
 	for file in s.rec.gz s.rec.zst s.rec.xz s.rec.bz2 doc.json other.jsonl header.rec torn.rec empty; do
-		for reader in "${readers[@]}"; do
-			run -2 --separate-stderr timeout 10 $reader $file
-			assert_equal "${#stderr_lines[@]}" 1
-			assert_regex "$stderr" "^acp-[a-z]*: $file: |^acp-[a-z]*: $file:1: "
-		done
+		each_reader is_named
 	done
 }
 
 @test "of compressed recordings it is said what reads them" {
 	while read -r file program; do
-		for reader in "${readers[@]}"; do
-			run -2 --separate-stderr timeout 10 $reader $file
-			assert_regex "$stderr" "compressed: read it through $program\$"
-		done
+		each_reader says_program
 	done <<-'END'
 		s.rec.gz zcat
 		s.rec.zst zstdcat

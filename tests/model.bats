@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Random streams, and independent models of what must come out of them. ACP_MODEL_COUNT=N: more of them;
 # ACP_MODEL_SEED=N: that one once more.
+# as long as 30 tests
 
 bats_require_minimum_version 1.5.0
 
