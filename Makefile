@@ -9,6 +9,7 @@
 #   make SAN=1      with address and undefined behaviour sanitizers
 #   make COV=1      with coverage
 #   make PORTABLE=1 with what any system has (the form for macOS and the BSDs), without acp-ws
+#   make test-static   the tests of make test, with static programs
 #   make test-model COUNT=2000   acp-usage and acp-stat against independent models, so many random sessions
 #   make deb static dist npm wheel    packages of each kind
 #   make cross      compiled and linked for macOS and FreeBSD (not run)
@@ -99,7 +100,7 @@ COMPLETIONS = $(foreach s,bash zsh fish,$(TOOLS:%=$(B)/completion/$s/%))
 .SECONDARY:
 .SECONDEXPANSION:
 COUNT = 2000
-.PHONY: all units helpers completions setup test test-all check check-all soak test-model demo lint cross bench fuzz interop install uninstall clean
+.PHONY: all units helpers completions setup test test-all test-static check check-all soak test-model demo lint cross bench fuzz interop install uninstall clean
 
 all: $(PROGRAMS)
 	$(if $(LEFT_OUT),@echo "acp-ws was left out: $(if $(HAVE_WS),it needs Linux,libwebsockets.h was not found (Debian: libwebsockets-dev))")
@@ -163,7 +164,13 @@ test: setup
 test-all: setup
 	@$(MAKE) --no-print-directory check-all
 
-# The same, without a look at what is installed.
+# With musl and another jq than the system's.
+test-static:
+	@scripts/bootstrap static
+	@MAKE_GOALS="all units helpers" scripts/packaging/static $$(uname -m)
+	@B=build/static/$$(uname -m) scripts/run-tests
+
+# What test and test-all run, without a look at what is installed.
 check: all units helpers
 	@B=$(B) scripts/run-tests
 

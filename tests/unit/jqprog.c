@@ -63,10 +63,25 @@ refused(const char *program)
 	return text;
 }
 
+/* Without a program of its own it is `.`, but jq 1.8 wants one. */
+static void
+nothing(const char *program)
+{
+	char *why;
+	struct jqprog *prog = jqprog_new(program, vars, NVARS, NULL, 0, &why);
+
+	if (prog)
+		CHECK_STR(outputs(program, "1"), "1\n");
+	else
+		CHECK(why && strstr(why, "Top-level program not given"));
+	free(why);
+	jqprog_free(prog);
+}
+
 static void
 test_outputs(void)
 {
-	CHECK_STR(outputs(".", "{\"a\" : [1, 2.50, \"\\u00e9\"]}"), "{\"a\":[1,2.5,\"\xc3\xa9\"]}\n");
+	CHECK_STR(outputs(".", "{\"a\" : [1, 2.5, \"\\u00e9\"]}"), "{\"a\":[1,2.5,\"\xc3\xa9\"]}\n");
 	CHECK_STR(outputs(".[]", "[1,{\"b\":null},\"x\"]"), "1\n{\"b\":null}\n\"x\"\n");
 	CHECK_STR(outputs("empty", "1"), "");
 	CHECK_STR(outputs("1, 2 | . + 1", "null"), "2\n3\n");
@@ -79,12 +94,12 @@ test_outputs(void)
 static void
 test_any_program_can_be_wrapped(void)
 {
-	CHECK_STR(outputs("", "1"), "1\n");
-	CHECK_STR(outputs("# nothing", "1"), "1\n");
-	CHECK_STR(outputs("# nothing \\", "1"), "1\n");
+	nothing("");
+	nothing("# nothing");
+	nothing("# nothing \\");
 	CHECK_STR(outputs(". + 1 # and a comment ) |", "1"), "2\n");
 	CHECK_STR(outputs("def f: . + 1; f | f", "1"), "3\n");
-	CHECK_STR(outputs("def f: . + 1; def g: f;", "1"), "1\n");
+	nothing("def f: . + 1; def g: f;");
 	CHECK_STR(outputs("def f: $t; f", "1"), "0.5\n");
 	CHECK_STR(outputs(". as [$a, $b] | $b, $from", "[1,2]"), "2\n\"client\"\n");
 	CHECK_STR(outputs("label $out | 1, break $out, 2", "1"), "1\n");
@@ -210,9 +225,10 @@ test_depth(void)
 {
 	CHECK_STR(outputs("[..] | length", nested(100, "{\"a\":", "}")), "101\n");
 	CHECK_STR(outputs("[..] | length", nested(250, "[", "]")), "251\n");
-	CHECK_STR(outputs(".", nested(257, "[", "]")), "2: ");
-	CHECK_STR(outputs(".", nested(257, "{\"a\":", "}")), "2: ");
-	CHECK_STR(outputs(".", nested(1000, "[", "]")), "2: ");
+	/* The limit is 256 before jq 1.7, and then 10,000. */
+	CHECK_STR(outputs(".", nested(10001, "[", "]")), "2: ");
+	CHECK_STR(outputs(".", nested(10001, "{\"a\":", "}")), "2: ");
+	CHECK_STR(outputs(".", nested(100000, "[", "]")), "2: ");
 	CHECK_STR(outputs("length", "\"[[[\\\"[[[\\\\\""), "8\n");
 }
 
@@ -244,7 +260,7 @@ test_truth(void)
 	CHECK(jqprog_test(prog, slice_of("[]"), vars, NVARS, &yes, &why) == 1 && !yes);
 	CHECK(why && strstr(why, "Cannot index"));
 	free(why);
-	CHECK(jqprog_test(prog, slice_of(nested(300, "[", "]")), vars, NVARS, &yes, &why) == 2 && !yes);
+	CHECK(jqprog_test(prog, slice_of(nested(10001, "[", "]")), vars, NVARS, &yes, &why) == 2 && !yes);
 	jqprog_free(prog);
 }
 
@@ -264,7 +280,7 @@ test_imports_stay_in_front(void)
 		"a::one + 1, $from, $__loc__.line", dir);
 	CHECK_STR(outputs(program, "1"), "2\n\"client\"\n3\n");
 	snprintf(program, sizeof(program), "include\"acp\" {search: \"%s\", note: \"\\\";\"}; def two: one + one;", dir);
-	CHECK_STR(outputs(program, "1"), "1\n");
+	nothing(program);
 	CHECK(unlink(name) == 0 && rmdir(dir) == 0);
 	CHECK_STR(outputs("def importer: 5; importer", "1"), "5\n");
 }
