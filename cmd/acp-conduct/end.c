@@ -321,9 +321,7 @@ end_break(struct route *r, int status, const char *why)
 bool
 end_all_gone(const struct chain *ch)
 {
-	size_t i;
-
-	for (i = 0; i < ch->total; i++)
+	for (size_t i = 0; i < ch->total; i++)
 		if (ch->components[i].life != LIFE_NONE && ch->components[i].life != LIFE_GONE)
 			return false;
 	return true;
@@ -342,9 +340,8 @@ static bool
 is_over(const struct chain *ch)
 {
 	const struct route *r = ch->route;
-	size_t i;
 
-	for (i = 0; i < r->n && !ch->forced; i++)
+	for (size_t i = 0; i < r->n && !ch->forced; i++)
 		if (is_carrying(r->ports[i]))
 			return false;
 	if (!ch->routed || !r->client)
@@ -358,9 +355,8 @@ void
 end_settle(struct chain *ch)
 {
 	struct route *r = ch->route;
-	size_t i;
 
-	for (i = 0; i < r->nsegments; i++) {
+	for (size_t i = 0; i < r->nsegments; i++) {
 		if (r->segments[i].closing_down && !r->segments[i].ended)
 			try_close_down(&r->segments[i]);
 		if (r->segments[i].closing_up && !r->segments[i].ended)
@@ -379,13 +375,12 @@ progress(const struct chain *ch)
 	const struct route *r = ch->route;
 	off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
 	uint64_t h = at < 0 ? 0 : (uint64_t)at;
-	size_t i;
 
-	for (i = 0; i < ch->nlinks; i++)
+	for (size_t i = 0; i < ch->nlinks; i++)
 		h = h * 1000003 + (uint64_t)link_unread(&ch->links[i]);
-	for (i = 0; i < ch->total; i++)
+	for (size_t i = 0; i < ch->total; i++)
 		h = h * 1000003 + (ch->components[i].life >= LIFE_ENDED);
-	for (i = 0; i < r->n; i++)
+	for (size_t i = 0; i < r->n; i++)
 		h = h * 1000003 + r->ports[i]->out.out.written + r->ports[i]->read;
 	return h;
 }
@@ -444,8 +439,6 @@ client_is_slow(struct chain *ch)
 	if (!ch->has_agent || chain_agent(ch)->life < LIFE_ENDED)
 		return false;
 	if (!l || l->to)
-		l = NULL;
-	if (!l)
 		return ch->route->n > 0 && ch->route->sides[0] && ch->route->sides[0]->out.out.n > 0;
 	return link_unread(l) > 0 && !link_has_no_reader(l);
 }
@@ -513,9 +506,8 @@ close_waiting_segments(struct chain *ch)
 {
 	struct route *r = ch->route;
 	bool waits = false;
-	size_t i;
 
-	for (i = 0; i < r->nsegments; i++) {
+	for (size_t i = 0; i < r->nsegments; i++) {
 		/* What has left, and is not read for want of room. */
 		if (r->segments[i].first->in.hung_up && !r->segments[i].closing_down) {
 			endpoint_close(&r->segments[i].first->in);
@@ -602,10 +594,4 @@ end_force(struct chain *ch)
 {
 	signal_next(ch);
 	wait_for(ch, KILL_AFTER);
-}
-
-void
-end_close(struct chain *ch)
-{
-	free(ch->route->segments);
 }

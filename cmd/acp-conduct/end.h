@@ -53,7 +53,5 @@ bool end_all_gone(const struct chain *);
 void end_signal_component(struct component *);
 /* Does that for all components that remain, now and again after 2 s. chain.forced must be set. */
 void end_force(struct chain *);
-/* Frees the segments. */
-void end_close(struct chain *);
 
 #endif

@@ -346,6 +346,7 @@ hop_free(struct chain *ch)
 		port_free(r->ports[i]);
 	free(r->ports);
 	free(r->sides);
+	free(r->segments);
 	free(r->why_text);
 	buf_free(&r->reason);
 	buf_free(&r->with);

@@ -24,7 +24,7 @@ int hop_bypass(struct component *);
 void hop_close(struct component *);
 /* Discards what is carried to this port, which has no reader any more, so that its writer sees that. */
 void hop_discard(struct port *to);
-/* Frees all calls, ports and texts of the route. */
+/* Frees all calls, ports, segments and texts of the route. */
 void hop_free(struct chain *);
 
 #endif

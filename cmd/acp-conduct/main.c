@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "bridge.h"
-#include "end.h"
 #include "engine.h"
 #include "hop.h"
 #include "lib/base/cli_line.h"
@@ -287,7 +286,6 @@ main(int argc, char **argv)
 	status = engine_run(ch);
 	if (logs_close(r->logs) < 0 && status == 0)
 		status = EXIT_FAILED;
-	end_close(ch);
 	hop_free(ch);
 	report_close(&ch->report, ch->grace);
 	loop_free(ch->loop);
