@@ -3,79 +3,45 @@
 
 #include "cmd/acp-export/transcript_parts.h"
 
-/* A request whose response matters: what it is about. */
+/* A request whose response matters: what it is about. It is the request's owner, and is freed with the recording's others. */
 struct pending {
-	UT_hash_handle hh;
+	struct pending *next;
 	struct session *session;
 	struct turn *turn;
 	struct item *item;
 	struct buf *output;
 	struct buf cwd; /* plain: of the session that is opened */
-	size_t length;
-	char key[]; /* the side that asks and the id as it is spelled */
 };
 
-static void
-free_pending(struct pending *p)
-{
-	buf_free(&p->cwd);
-	free(p);
-}
-
 static struct pending *
-expect(struct transcript *t, enum acp_side from, struct slice id)
+expect(struct transcript *t, const struct message *message)
 {
-	struct pending *p = transcript_allocate(t, sizeof(*p) + id.n + 1), *old;
+	struct pending *p = transcript_allocate(t, sizeof(*p));
 
 	if (!p)
 		return NULL;
-	p->key[0] = (char)from;
-	memcpy(p->key + 1, id.p, id.n);
-	p->length = id.n + 1;
-	HASH_FIND(hh, t->pending, p->key, (unsigned)p->length, old);
-	if (old) {
-		HASH_DEL(t->pending, old);
-		free_pending(old);
-	}
-	HASH_ADD(hh, t->pending, key, (unsigned)p->length, p);
-	if (p->hh.tbl)
-		return p;
-	t->failed = true;
-	free(p);
-	return NULL;
-}
-
-/* Takes out what the response to this request is about; the caller frees it. */
-static struct pending *
-take_pending(struct transcript *t, const struct request *r)
-{
-	struct pending *p = NULL;
-
-	t->word.n = 0;
-	if (buf_printf(&t->word, "%c", (char)r->from) < 0 || buf_add_slice(&t->word, r->id) < 0)
-		t->failed = true;
-	else
-		HASH_FIND(hh, t->pending, t->word.p, (unsigned)t->word.n, p);
-	if (p)
-		HASH_DEL(t->pending, p);
+	p->next = t->pending;
+	t->pending = p;
+	message->opened->owner = p;
 	return p;
 }
 
 void
 transcript_forget(struct transcript *t)
 {
-	struct pending *p, *next;
+	struct pending *p;
 
-	HASH_ITER(hh, t->pending, p, next) {
-		HASH_DEL(t->pending, p);
-		free_pending(p);
+	while ((p = t->pending)) {
+		t->pending = p->next;
+		buf_free(&p->cwd);
+		free(p);
 	}
 }
 
 static void
 take_prompt(struct transcript *t, const struct message *message, struct session *s)
 {
-	struct pending *p = expect(t, message->from, message->msg.id);
+	struct pending *p = expect(t, message);
 	struct turn *turn, *open;
 
 	/* What began without a prompt ends with the next one. */
@@ -100,7 +66,7 @@ take_ask(struct transcript *t, const struct message *message, struct session *s,
 	struct slice params = message->msg.params, call = transcript_get(params, "toolCall", JSON_OBJECT);
 	struct item *tool = call.p ? transcript_tool(t, s, message->t, call) : NULL;
 	struct item *item = transcript_item(t, s, message->t, ITEM_ASK);
-	struct pending *p = item ? expect(t, message->from, message->msg.id) : NULL;
+	struct pending *p = item ? expect(t, message) : NULL;
 
 	if (!p)
 		return;
@@ -119,7 +85,7 @@ take_ask(struct transcript *t, const struct message *message, struct session *s,
 static void
 take_opening(struct transcript *t, const struct message *message, struct session *s)
 {
-	struct pending *p = expect(t, message->from, message->msg.id);
+	struct pending *p = expect(t, message);
 	struct turn *turn;
 
 	if (!p)
@@ -138,7 +104,7 @@ static void
 take_terminal(struct transcript *t, const struct message *message, struct session *s)
 {
 	struct buf *output = transcript_terminal(t, s, transcript_get(message->msg.params, "terminalId", JSON_STRING));
-	struct pending *p = output ? expect(t, message->from, message->msg.id) : NULL;
+	struct pending *p = output ? expect(t, message) : NULL;
 
 	if (p)
 		p->output = output;
@@ -201,7 +167,7 @@ end_opening(struct transcript *t, const struct message *message, struct pending 
 static void
 take_answer(struct transcript *t, const struct message *message)
 {
-	struct pending *p = take_pending(t, message->request);
+	struct pending *p = message->request->owner;
 
 	if (!p)
 		return;
@@ -216,7 +182,6 @@ take_answer(struct transcript *t, const struct message *message)
 	} else {
 		end_opening(t, message, p);
 	}
-	free_pending(p);
 }
 
 void

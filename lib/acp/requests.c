@@ -246,7 +246,7 @@ requests_show(struct requests *rs, enum acp_side from, uint64_t t, struct slice 
 	case MSG_NOTIFICATION:
 		if (from == ACP_UNKNOWN)
 			s.from = acp_sender(s.msg.method);
-		if (s.msg.kind == MSG_REQUEST && !requests_open(rs, s.from, s.t, &s.msg))
+		if (s.msg.kind == MSG_REQUEST && !(s.opened = requests_open(rs, s.from, s.t, &s.msg)))
 			return -1;
 		if (rs->n > REQUESTS_ONE_WAY)
 			forget_oldest(rs);

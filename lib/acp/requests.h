@@ -53,6 +53,7 @@ struct message {
 	struct slice line; /* the whole line it came in, a CR included, its newline not */
 	struct msg msg;
 	const struct request *request; /* what this response answers, or NULL */
+	struct request *opened;        /* where requests_show shows a request: its entry in the table; else NULL */
 	uint64_t number;   /* of the line in its direction, 1 for the first; 0 where it is not known */
 };
 
