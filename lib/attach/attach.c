@@ -17,7 +17,7 @@ enum {
 	ANSWER_MOST = 32 * 1024 * 1024, /* bytes: no acp-share has more to list, each byte of 4 MiB escaped */
 };
 
-static const char auto_word[] = "auto";
+static const char nothing[] = "nothing is shared (acp-share, acp-conduct --control)";
 
 /* --- one line each way --- */
 
@@ -132,124 +132,73 @@ put_name(struct slice name, const char *separator, struct buf *to)
 	return buf_add_string(to, separator) < 0 ? -1 : json_unescape(name, to);
 }
 
-/* One of several streams: its line. 0, or -1 out of memory. */
+/* A line for one of several streams: what it answered, or what was wrong. 0, or -1 out of memory. */
 static int
-describe(const char *path, int fd, uint64_t deadline, struct buf *to)
+describe(const char *path, const char *wrong, struct slice answer, struct buf *to)
 {
 	static const char *const keys[] = {"pid", "client", "agent", "cwd", "name"};
-	struct buf answer = {0};
 	struct json_error error;
 	struct slice v[5];
-	uint64_t now = loop_clock();
 	int r = buf_printf(to, "\n%s: ", path);
-	const char *wrong = attach_list(fd, deadline > now ? deadline - now : 0, &answer);
 
-	if (r == 0 && (wrong || json_scan(buf_slice(&answer), JSON_DEPTH, keys, 5, v, &error) != JSON_OBJECT))
+	if (r == 0 && (wrong || json_scan(answer, JSON_DEPTH, keys, 5, v, &error) != JSON_OBJECT))
 		r = buf_add_string(to, wrong ? wrong : "no acp-share");
 	else if (r == 0 && json_type(v[0]) == JSON_NUMBER)
 		r = -(buf_add_string(to, "pid ") || buf_add_slice(to, v[0]) || put_name(v[1], ": ", to) || put_name(v[2], ": ", to) ||
 			put_name(v[3], ": ", to) || put_name(v[4], ": at ", to));
-	buf_free(&answer);
 	return r;
 }
 
-/* They are all there; which one is for the user to say. */
-static int
-say_several(char *const *paths, const int *fds, size_t n, uint64_t deadline, char **why)
+static bool
+has_name(struct slice answer, const char *name)
 {
-	struct buf text = {0};
-	int r = buf_printf(&text, "several streams are shared; choose one of these:");
-	size_t i;
+	struct json_error error;
 
-	for (i = 0; r == 0 && i < n; i++)
-		if (fds[i] >= 0)
-			r = describe(paths[i], fds[i], deadline, &text);
-	if (r == 0)
-		say(why, NULL, buf_string(&text) ? text.p : "out of memory");
-	buf_free(&text);
-	return -1;
+	return json_scan(answer, JSON_DEPTH, NULL, 0, NULL, &error) == JSON_OBJECT && json_string_is(json_get(answer, "name"), name);
 }
 
-/* Is what is shared there called so? */
+/* Is a stream shared there, and has it the name, if one is given? Then its line is appended; *r: 0, or -1 out of memory. */
 static bool
-has_name(const char *path, const char *name, uint64_t deadline)
+is_shared(const char *path, const char *hop, uint64_t deadline, struct buf *to, int *r)
 {
 	int fd = rendezvous_connect(path);
 	uint64_t now = loop_clock();
 	struct buf answer = {0};
-	struct json_error error;
+	const char *wrong;
 	bool yes;
 
 	if (fd < 0)
 		return false;
-	yes = !attach_list(fd, deadline > now ? deadline - now : 0, &answer) &&
-		json_scan(buf_slice(&answer), JSON_DEPTH, NULL, 0, NULL, &error) == JSON_OBJECT &&
-		json_string_is(json_get(buf_slice(&answer), "name"), name);
+	wrong = attach_list(fd, deadline > now ? deadline - now : 0, &answer);
+	yes = !hop || (!wrong && has_name(buf_slice(&answer), hop));
+	if (yes)
+		*r = describe(path, wrong, buf_slice(&answer), to);
 	close(fd);
 	buf_free(&answer);
 	return yes;
 }
 
-/* The only one of these that somebody listens at, and that has the name, if one is given. *which is its path. */
-static int
-only_one(char *const *paths, const char *hop, uint64_t deadline, const char **which, char **why)
+/* The only one of these that is shared and has the name, if one is given. Where there are several, the user has to say which. */
+static const char *
+only_one(char *const *paths, const char *hop, uint64_t deadline, char **why)
 {
-	size_t n, i, found = 0, last = 0;
-	int *fds, fd = -1;
+	struct buf text = {0};
+	int r = buf_add_string(&text, "several streams are shared; choose one of these:");
+	const char *which = NULL;
+	size_t n = 0;
 
-	for (n = 0; paths[n]; n++)
-		;
-	fds = calloc(n + 1, sizeof(*fds));
-	if (!fds)
-		return -1;
-	for (i = 0; i < n; i++) {
-		fds[i] = !hop || has_name(paths[i], hop, deadline) ? rendezvous_connect(paths[i]) : -1;
-		if (fds[i] >= 0) {
-			found++;
-			last = i;
-		}
+	for (; r == 0 && *paths; paths++) {
+		if (!is_shared(*paths, hop, deadline, &text, &r))
+			continue;
+		which = *paths;
+		n++;
 	}
-	if (found == 0) {
-		say(why, hop, "nothing is shared (acp-share, acp-conduct --control)");
-	} else if (found > 1) {
-		say_several(paths, fds, n, deadline, why);
-	} else {
-		fd = fds[last];
-		fds[last] = -1;
-		*which = paths[last];
-	}
-	for (i = 0; i < n; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
-	free(fds);
-	return fd;
-}
-
-/* The same in the directory where chains are found. */
-static int
-connect_auto(const char *hop, uint64_t deadline, char **name, char **why)
-{
-	char *directory = rendezvous_directory(), **paths = NULL;
-	const char *wrong, *which;
-	int fd = -1;
-
-	if (!directory)
-		return -1;
-	if (rendezvous_check(directory, false, &wrong) == 0)
-		paths = rendezvous_paths(directory);
-	else if (errno == ENOENT)
-		say(why, NULL, "nothing is shared (acp-share, acp-conduct --control)");
-	else
-		say(why, directory, wrong);
-	if (paths)
-		fd = only_one(paths, hop, deadline, &which, why);
-	if (fd >= 0 && !(*name = strdup(which))) {
-		close(fd);
-		fd = -1;
-	}
-	rendezvous_free(paths);
-	free(directory);
-	return fd;
+	if (r == 0 && n == 0)
+		say(why, hop, nothing);
+	else if (r == 0 && n > 1)
+		say(why, NULL, buf_string(&text) ? text.p : "out of memory");
+	buf_free(&text);
+	return r == 0 && n == 1 ? which : NULL;
 }
 
 static int
@@ -268,6 +217,31 @@ connect_to(const char *path, char **name, char **why)
 	if (errno == ECONNREFUSED)
 		return say(why, path, "nothing is shared there any more");
 	return say(why, path, would_wait() ? "acp-share does not respond" : strerror(errno));
+}
+
+/* The same for the only one in the directory where chains are found. */
+static int
+connect_auto(const char *hop, uint64_t deadline, char **name, char **why)
+{
+	char *directory = rendezvous_directory(), **paths = NULL;
+	const char *wrong, *which = NULL;
+	int fd = -1;
+
+	if (!directory)
+		return -1;
+	if (rendezvous_check(directory, false, &wrong) == 0)
+		paths = rendezvous_paths(directory);
+	else if (errno == ENOENT)
+		say(why, NULL, nothing);
+	else
+		say(why, directory, wrong);
+	if (paths)
+		which = only_one(paths, hop, deadline, why);
+	if (which)
+		fd = connect_to(which, name, why);
+	rendezvous_free(paths);
+	free(directory);
+	return fd;
 }
 
 /* --- watching and joining --- */
@@ -319,7 +293,7 @@ attach_open(struct attached *a, const char *where, enum attach_want want, const 
 	int fd, passed = -1, r = -1;
 
 	*why = NULL;
-	if (strcmp(where, auto_word) == 0)
+	if (strcmp(where, "auto") == 0)
 		fd = connect_auto(hop && strcmp(hop, "0") != 0 ? hop : NULL, deadline, &name, why);
 	else
 		fd = connect_to(where, &name, why);
