@@ -112,25 +112,30 @@ lock(void)
 }
 
 static void
+unlock(int locked)
+{
+	if (locked >= 0)
+		close(locked);
+}
+
+/* While it is locked: a socket that nobody listens at yet is locked until somebody does. */
+static void
 remove_stale(const char *path)
 {
-	int locked = lock(), fd;
 	bool is_link = has_type(path, S_IFLNK); /* before it is tried: what is there only after that is not stale */
+	int fd = socket_try(path);
 
-	fd = socket_try(path);
 	/* What is neither is none of ours. */
 	if (fd < 0 && (is_link ? errno == ECONNREFUSED || errno == ENOENT : errno == ECONNREFUSED && has_type(path, S_IFSOCK)))
 		unlink(path);
 	if (fd >= 0)
 		close(fd);
-	if (locked >= 0)
-		close(locked);
 }
 
 int
 rendezvous_connect(const char *path)
 {
-	int fd = socket_try(path);
+	int fd = socket_try(path), locked;
 
 	/* A link may lead to where somebody else listens by now. */
 	if (fd >= 0 && !system_same_user(fd)) {
@@ -140,7 +145,9 @@ rendezvous_connect(const char *path)
 	}
 	if (fd >= 0 || (errno != ECONNREFUSED && errno != ENOENT))
 		return fd;
+	locked = lock();
 	remove_stale(path);
+	unlock(locked);
 	errno = ECONNREFUSED;
 	return -1;
 }
@@ -159,67 +166,19 @@ make_way(const char *path)
 
 /* --- listening --- */
 
-/* A name beside the path, that nobody looks for. Where it is too long for a socket it goes by way of *directory, else -1. */
-static char *
-temporary_name(const char *path, int *directory)
-{
-	const char *slash = strrchr(path, '/');
-	int folder = slash ? (int)(slash - path + 1) : 0;
-	char *name = bytes_printf("%.*s.%ld", folder, path, (long)getpid()), *parent, *shorter;
-
-	*directory = -1;
-	if (!name || strlen(name) < socket_path_size)
-		return name;
-	free(name);
-	parent = strndup(path, (size_t)folder);
-	shorter = parent ? system_shorten(parent, directory) : NULL;
-	free(parent);
-	name = shorter ? bytes_printf("%s/.%ld", shorter, (long)getpid()) : NULL;
-	free(shorter);
-	return name;
-}
-
-static bool
-place(const char *from, const char *path)
-{
-	if (link(from, path) == 0)
-		return true;
-	if (errno != EEXIST || !has_type(path, S_IFSOCK))
-		return false;
-	return make_way(path) && link(from, path) == 0;
-}
-
-/* It gets its name when it listens: before that it would look stale. */
 int
 rendezvous_listen(const char *path)
 {
-	char *name;
-	int fd, error, directory;
-	bool placed;
+	int locked = lock(), fd = socket_listen(path), error;
 
-	if (strlen(path) >= socket_path_size) {
-		errno = ENAMETOOLONG;
-		return -1;
+	if (fd < 0 && errno == EADDRINUSE && has_type(path, S_IFSOCK)) {
+		remove_stale(path);
+		fd = socket_listen(path);
 	}
-	name = temporary_name(path, &directory);
-	if (!name) {
-		if (directory >= 0)
-			close(directory);
-		return -1;
-	}
-	unlink(name);
-	fd = socket_listen(name);
-	placed = fd >= 0 && place(name, path);
-	error = errno;
-	if (fd >= 0)
-		unlink(name);
-	if (fd >= 0 && !placed)
-		close(fd);
-	if (directory >= 0)
-		close(directory);
-	free(name);
+	error = errno == EADDRINUSE && !has_type(path, S_IFSOCK) ? EEXIST : errno;
+	unlock(locked);
 	errno = error;
-	return placed ? fd : -1;
+	return fd;
 }
 
 /* Takes away the links in the directory of `name` that lead to the path: those of chains that listened there before. */

@@ -16,11 +16,6 @@ extern const short system_hangup;
 int system_reopen(int fd, int flags);
 /* Is the process at the other end of a local socket (of what connected: the one that listens) this user's? */
 bool system_same_user(int socket);
-/*
- * A short path to a directory, to be freed, for names that are too long for a socket; it holds as long as *fd is open. NULL with
- * errno where there is none.
- */
-char *system_shorten(const char *directory, int *fd);
 
 /* Copies what waits in a pipe to another, and takes nothing out. The bytes, or -1 with errno where that cannot be done. */
 ssize_t system_copy_pipe(int from, int to, size_t n);

@@ -2,12 +2,10 @@
 #include <linux/sockios.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "lib/base/bytes.h"
 #include "lib/run/system.h"
 
 const short system_hangup = POLLRDHUP;
@@ -28,13 +26,6 @@ system_same_user(int socket)
 	socklen_t n = sizeof(peer);
 
 	return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && peer.uid == geteuid();
-}
-
-char *
-system_shorten(const char *directory, int *fd)
-{
-	*fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return *fd < 0 ? NULL : bytes_printf("/proc/self/fd/%d", *fd);
 }
 
 ssize_t

@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -44,15 +43,6 @@ system_same_user(int socket)
 	gid_t group;
 
 	return getpeereid(socket, &user, &group) == 0 && user == geteuid();
-}
-
-char *
-system_shorten(const char *directory, int *fd)
-{
-	(void)directory;
-	*fd = -1;
-	errno = ENAMETOOLONG;
-	return NULL;
 }
 
 ssize_t
