@@ -1,5 +1,6 @@
 /* The socket: a program that connects sends one line and gets one, with a descriptor to watch or join. Nothing here blocks. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #include "cmd/acp-share/share.h"
 #include "lib/base/cli.h"
+#include "lib/run/endpoint.h"
 #include "lib/run/proc.h"
 #include "lib/run/socket.h"
 #include "lib/run/system.h"
@@ -22,12 +24,8 @@ enum {
 
 struct conn {
 	struct share *share;
-	int fd;
-	struct loop_fd watch;
+	struct endpoint peer;
 	struct loop_timer timeout_timer;
-	struct buf in, out; /* the request; the reply */
-	size_t sent;
-	int pass;           /* the descriptor that goes with the reply; -1: none */
 	struct conn *prev, *next;
 };
 
@@ -47,38 +45,12 @@ hang_up(void *arg)
 	struct conn *c = arg;
 	struct share *s = c->share;
 
-	loop_remove_fd(frame_loop(s->frame), &c->watch);
+	endpoint_close(&c->peer);
 	loop_remove_timer(frame_loop(s->frame), &c->timeout_timer);
-	close(c->fd);
-	if (c->pass >= 0)
-		close(c->pass);
-	buf_free(&c->in);
-	buf_free(&c->out);
 	DL_DELETE(s->conns, c);
 	s->nconns--;
 	free(c);
 	listen_on(s);
-}
-
-/* Sends as much as fits. */
-static void
-reply(struct conn *c)
-{
-	ssize_t r = socket_send(c->fd, slice(c->out.p + c->sent, c->out.n - c->sent), c->pass);
-
-	if (r < 0 && errno != EAGAIN) {
-		hang_up(c);
-		return;
-	}
-	if (r > 0 && c->pass >= 0) {
-		close(c->pass);
-		c->pass = -1;
-	}
-	c->sent += r > 0 ? (size_t)r : 0;
-	if (c->sent == c->out.n)
-		hang_up(c);
-	else
-		loop_watch(frame_loop(c->share->frame), &c->watch, POLLOUT);
 }
 
 /* --- replies: 0, or -1 out of memory --- */
@@ -144,83 +116,78 @@ put_elsewhere(const struct share *s, struct buf *to)
 	return r;
 }
 
+/* The reply that lets a guest in goes at once, with its descriptor: nothing is queued before it. 0, or -1: it cannot be sent. */
 static int
-attach(struct conn *c, struct slice hop, bool joins)
+attach(struct conn *c, struct slice hop, bool joins, struct buf *to)
 {
 	struct share *s = c->share;
 	char full[64];
+	int fd, r;
 
 	if (!is_here(s, hop))
-		return put_elsewhere(s, &c->out);
+		return put_elsewhere(s, to);
 	snprintf(full, sizeof(full), "%d guests are attached, and that is the limit", GUESTS);
 	if (s->nguests >= GUESTS)
-		return put_error(&c->out, full);
-	c->pass = let_in(s, joins);
-	if (c->pass < 0)
-		return put_error(&c->out, strerror(errno));
-	return put_text(&c->out, "{\"hop\":0,\"name\":", s->name) == 0 ? buf_add_string(&c->out, "}\n") : -1;
+		return put_error(to, full);
+	fd = let_in(s, joins);
+	if (fd < 0)
+		return put_error(to, strerror(errno));
+	r = put_text(to, "{\"hop\":0,\"name\":", s->name) == 0 ? buf_add_string(to, "}\n") : -1;
+	if (r == 0 && socket_send(c->peer.out.io.fd, buf_slice(to), fd) != (ssize_t)to->n)
+		r = -1;
+	close(fd);
+	to->n = 0;
+	return r;
 }
 
 /* --- requests --- */
 
+/* Appends the reply. 0, or -1: there is none. */
 static int
-understand(struct conn *c, struct slice line)
+understand(struct conn *c, struct slice line, struct buf *to)
 {
 	static const struct json_keys keys = {2, {"want", "hop"}};
 	struct slice values[2], want;
 	struct json_error error;
 
 	if (json_members(line, JSON_DEPTH, &keys, values, &error) != JSON_OBJECT || json_type(values[0]) != JSON_STRING)
-		return put_error(&c->out, "not a request: {\"want\":\"list\"}, or \"watch\" or \"join\"");
+		return put_error(to, "not a request: {\"want\":\"list\"}, or \"watch\" or \"join\"");
 	want = values[0];
 	if (json_string_is(want, "list"))
-		return put_list(c->share, &c->out);
+		return put_list(c->share, to);
 	if (json_string_is(want, "watch") || json_string_is(want, "join"))
-		return attach(c, values[1], json_string_is(want, "join"));
-	return put_error(&c->out, "the value of want is not list, watch or join");
+		return attach(c, values[1], json_string_is(want, "join"), to);
+	return put_error(to, "the value of want is not list, watch or join");
 }
 
-/* Reads until there is a line. */
-static void
-ask(struct conn *c)
+static bool
+take_line(void *arg, enum input_got got, const struct line *line)
 {
-	int gift = -1, r;
-	ssize_t n = socket_receive(c->fd, &c->in, &gift);
-	char *newline;
+	struct conn *c = arg;
+	struct buf reply = {0};
+	int r;
 
-	if (gift >= 0)
-		close(gift);
-	if (n < 0 && errno == EAGAIN)
-		return;
-	if (n <= 0) {
-		hang_up(c);
-		return;
-	}
-	newline = memchr(c->in.p + c->in.n - n, '\n', (size_t)n);
-	if (newline)
-		r = understand(c, slice_between(c->in.p, newline));
-	else if (c->in.n > REQUEST_LIMIT)
-		r = put_error(&c->out, "a request that is too long");
-	else
-		return;
-	if (r < 0) {
-		hang_up(c);
-		return;
-	}
-	buf_free(&c->in);
-	reply(c);
+	if (got == INPUT_TORN)
+		return true;
+	r = got == INPUT_LINE ? understand(c, line->text, &reply) : put_error(&reply, "a request that is too long");
+	if (r == 0)
+		r = endpoint_put(&c->peer, NULL, buf_slice(&reply));
+	buf_free(&reply);
+	endpoint_finish(&c->peer);
+	endpoint_close_in(&c->peer);
+	if (r < 0)
+		endpoint_close(&c->peer);
+	return true;
 }
 
 static void
-ready(void *arg, short revents)
+happened(void *arg, enum endpoint_event event)
 {
 	struct conn *c = arg;
 
-	(void)revents;
-	if (c->out.n)
-		reply(c);
-	else
-		ask(c);
+	/* It has left without a request; or its reply is sent, or cannot be. */
+	if (event == ENDPOINT_ENDED || !endpoint_can_write(&c->peer))
+		hang_up(c);
 }
 
 /* --- the door --- */
@@ -235,23 +202,28 @@ conn_new(struct share *s, int fd)
 		close(fd);
 		return NULL;
 	}
-	*c = (struct conn){.share = s, .fd = fd, .pass = -1};
-	c->watch = (struct loop_fd){.fd = fd, .events = POLLIN, .ready = ready, .arg = c};
+	*c = (struct conn){.share = s, .peer = {.line = take_line, .event = happened, .arg = c}};
 	c->timeout_timer = (struct loop_timer){.expired = hang_up, .arg = c};
 	DL_APPEND(s->conns, c);
 	s->nconns++;
-	loop_add_fd(loop, &c->watch);
 	loop_add_timer(loop, &c->timeout_timer, CONNECTION_TIME);
-	return c;
+	if (endpoint_open(&c->peer, loop, fd, fd, REQUEST_LIMIT) == 0)
+		return c;
+	hang_up(c);
+	return NULL;
 }
 
 static void
 accept_ready(void *arg, short revents)
 {
 	struct share *s = arg;
-	int fd = socket_accept(s->at.fd);
+	/* A connection takes two descriptors: one is kept free for it. */
+	int spare = fcntl(s->at.fd, F_DUPFD_CLOEXEC, 0), fd = spare < 0 ? -1 : socket_accept(s->at.fd), error = errno;
 
 	(void)revents;
+	if (spare >= 0)
+		close(spare);
+	errno = error;
 	if (fd < 0 && errno == EPERM)
 		frame_warn(s->frame, "%s: a process of another user was refused", s->at.path);
 	if (fd < 0 && (errno == EPERM || errno == EAGAIN))

@@ -16,34 +16,30 @@ enum { RESPONSE_TIME = 1000000 /* us: how long to wait for one response */ };
 static const char *const names[] = {"PID", "SINCE", "CLIENT", "AGENT", "HOP", "SESSIONS", "DIRECTORY", "SOCKET"};
 enum { PID, SINCE, CLIENT, AGENT, HOP, SESSIONS, DIRECTORY, SOCKET, COLUMNS };
 
-/* Cells, each plain text with a NUL at its end, row by row. */
-struct table {
-	struct buf text;
-	size_t *cells; /* where they begin */
-	size_t n;
-};
-
+/* A table is its cells, row by row, each plain text with a NUL at its end. */
 static int
-add_cell(struct table *t, struct slice text)
+add_cell(struct buf *table, struct slice text)
 {
-	size_t *cells = reallocarray(t->cells, t->n + 1, sizeof(*cells));
-
-	if (!cells)
-		return -1;
-	t->cells = cells;
-	cells[t->n++] = t->text.n;
-	return text_plain(&t->text, text.n ? text : slice_of("-")) < 0 ? -1 : buf_add(&t->text, "", 1);
+	return text_plain(table, text.n ? text : slice_of("-")) < 0 ? -1 : buf_add(table, "", 1);
 }
 
-/* A number or a string, for people. */
+/* A number, a string, or the ids of the objects in a list, for people. */
 static int
 put_value(struct buf *to, struct slice value)
 {
+	struct json_iter it = {.in = value};
+	struct slice key, object;
+	int r = 0;
+
 	switch (json_type(value)) {
 	case JSON_STRING:
 		return json_unescape(value, to);
 	case JSON_NUMBER:
 		return buf_add_slice(to, value);
+	case JSON_ARRAY:
+		while (r == 0 && json_next(&it, &key, &object))
+			r = -(to->n && buf_add_string(to, ",")) | put_value(to, json_get(object, "id"));
+		return r;
 	default:
 		return 0;
 	}
@@ -62,37 +58,9 @@ put_since(struct buf *to, struct slice started)
 	return buf_add(to, text, localtime_r(&t, &tm) ? strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &tm) : 0);
 }
 
-static int
-put_sessions(struct buf *to, struct slice sessions)
-{
-	struct json_iter it = {.in = sessions};
-	struct slice key, value;
-
-	while (json_type(sessions) == JSON_ARRAY && json_next(&it, &key, &value))
-		if ((to->n && buf_add_string(to, ",") < 0) || put_value(to, json_get(value, "id")) < 0)
-			return -1;
-	return 0;
-}
-
-/* The cell of one column, from the values that `keys` in add_row names. */
-static int
-put_cell(struct buf *to, int column, const struct slice *values, const char *path)
-{
-	switch (column) {
-	case SINCE:
-		return put_since(to, values[column]);
-	case SESSIONS:
-		return put_sessions(to, values[column]);
-	case SOCKET:
-		return buf_add_string(to, path);
-	default:
-		return put_value(to, values[column]);
-	}
-}
-
 /* answer: p NULL where there is none. */
 static int
-add_row(struct table *t, const char *path, struct slice answer)
+add_row(struct buf *table, const char *path, struct slice answer)
 {
 	static const char *const keys[] = {"pid", "started", "client", "agent", "name", "sessions", "cwd"};
 	static const char silent[] = "\"does not answer\"";
@@ -108,9 +76,9 @@ add_row(struct table *t, const char *path, struct slice answer)
 	}
 	for (i = 0; r == 0 && i < COLUMNS; i++) {
 		cell.n = 0;
-		r = put_cell(&cell, i, values, path);
+		r = i == SINCE ? put_since(&cell, values[i]) : i == SOCKET ? buf_add_string(&cell, path) : put_value(&cell, values[i]);
 		if (r == 0)
-			r = add_cell(t, buf_slice(&cell));
+			r = add_cell(table, buf_slice(&cell));
 	}
 	buf_free(&cell);
 	return r;
@@ -128,23 +96,20 @@ width(const char *text)
 }
 
 static int
-put_table(const struct table *t, struct buf *to)
+put_table(const struct buf *table, struct buf *to)
 {
+	const char *cell, *end = table->p + table->n;
 	size_t widths[COLUMNS] = {0}, i, n;
-	const char *cell;
-	bool last;
+	int r = 0;
 
-	for (i = 0; i < t->n; i++) {
-		n = width(t->text.p + t->cells[i]);
+	for (i = 0, cell = table->p; cell < end; cell += strlen(cell) + 1, i++) {
+		n = width(cell);
 		widths[i % COLUMNS] = n > widths[i % COLUMNS] ? n : widths[i % COLUMNS];
 	}
-	for (i = 0; i < t->n; i++) {
-		cell = t->text.p + t->cells[i];
-		last = i % COLUMNS == COLUMNS - 1;
-		if (buf_printf(to, "%s%*s%s", cell, last ? 0 : (int)(widths[i % COLUMNS] - width(cell) + 2), "", last ? "\n" : "") < 0)
-			return -1;
-	}
-	return 0;
+	for (i = 0, cell = table->p; r == 0 && cell < end; cell += strlen(cell) + 1, i++)
+		r = i % COLUMNS == SOCKET ? buf_printf(to, "%s\n", cell) :
+			buf_printf(to, "%s%*s", cell, (int)(widths[i % COLUMNS] - width(cell) + 2), "");
+	return r;
 }
 
 /* The answer with the socket as its first member. */
@@ -164,7 +129,7 @@ put_object(struct buf *to, const char *path, struct slice answer)
 
 /* What is shared at this socket. 1, 0 where nobody listens there any more, or -1. */
 static int
-add_stream(struct table *t, struct buf *to, bool json, const char *path)
+add_stream(struct buf *table, struct buf *to, bool json, const char *path)
 {
 	int fd = rendezvous_connect(path), r;
 	struct buf answer = {0};
@@ -173,7 +138,7 @@ add_stream(struct table *t, struct buf *to, bool json, const char *path)
 		return 0;
 	if (fd < 0 || attach_list(fd, RESPONSE_TIME, &answer))
 		buf_free(&answer);
-	r = json ? put_object(to, path, buf_slice(&answer)) : add_row(t, path, buf_slice(&answer));
+	r = json ? put_object(to, path, buf_slice(&answer)) : add_row(table, path, buf_slice(&answer));
 	buf_free(&answer);
 	if (fd >= 0)
 		close(fd);
@@ -185,21 +150,20 @@ static int
 collect(const char *directory, bool json, struct buf *to)
 {
 	char **paths = rendezvous_paths(directory);
-	struct table t = {.n = 0};
+	struct buf table = {0};
 	int r = paths ? 0 : -1, found = 0;
 	size_t i;
 
 	for (i = 0; r == 0 && i < COLUMNS && !json; i++)
-		r = add_cell(&t, slice_of(names[i]));
+		r = add_cell(&table, slice_of(names[i]));
 	for (i = 0; r >= 0 && paths[i]; i++) {
-		r = add_stream(&t, to, json, paths[i]);
+		r = add_stream(&table, to, json, paths[i]);
 		found += r > 0;
 	}
 	if (r >= 0 && found && !json)
-		r = put_table(&t, to);
+		r = put_table(&table, to);
 	rendezvous_free(paths);
-	free(t.cells);
-	buf_free(&t.text);
+	buf_free(&table);
 	return r < 0 ? -1 : found;
 }
 
