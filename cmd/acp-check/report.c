@@ -29,12 +29,7 @@ put_found(struct buf *to, struct slice found)
 static struct slice
 method_of(struct check *c)
 {
-	struct slice method = c->where.message ? message_method(c->where.message) : slice(NULL, 0);
-
-	c->text.n = 0;
-	if (!method.p || json_unescape(method, &c->text) < 0)
-		return slice(NULL, 0);
-	return slice_cut(buf_slice(&c->text), WRITTEN);
+	return c->where.message ? slice_cut(json_text(message_method(c->where.message), &c->text), WRITTEN) : slice(NULL, 0);
 }
 
 /* FILE:12: 3.141593 agent session/update: violation: schema: params.x: expected a string, found 5 */
@@ -110,14 +105,11 @@ report(struct check *c, enum rule_id rule, const char *path, const char *expecte
 	if (junit && c->rule_count[rule] > EXAMPLES)
 		return;
 	r = c->options->format == CHECK_JSON ? put_json(c, to, rule, path, expected, found) : put_text(c, to, rule, path, expected, found);
-	if (r < 0) {
+	c->failed |= r < 0;
+	if (!junit)
+		out_commit(&c->out, before, r);
+	else if (r < 0)
 		to->n = before;
-		c->failed = true;
-		if (!junit)
-			out_lost(&c->out);
-	} else if (!junit) {
-		out_mark(&c->out, before);
-	}
 }
 
 void
@@ -185,10 +177,5 @@ report_end(struct check *c)
 		if (rules[rule].level <= c->options->level)
 			r |= put_case(c, to, rule);
 	r |= buf_add_string(to, "</testsuite>\n");
-	if (r < 0) {
-		to->n = before;
-		out_lost(&c->out);
-	} else {
-		out_mark(&c->out, before);
-	}
+	out_commit(&c->out, before, r);
 }

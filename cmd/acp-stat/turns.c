@@ -125,9 +125,6 @@ turns_put(struct tool *t, const struct span_turn *turn)
 
 	t->header_written = true;
 	e |= format == FORMAT_TSV ? put_tsv(&l, to) : format == FORMAT_JSON ? put_json(&l, to) : put_text(&l, to);
-	if (e)
-		out_lost(&t->out);
-	else
-		out_mark(&t->out, before);
+	out_commit(&t->out, before, e);
 	return e ? -1 : 0;
 }

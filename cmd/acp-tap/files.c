@@ -26,7 +26,7 @@ put_header(struct files *f, const struct record *r)
 
 	f->headed = true;
 	if (!tap_full(&f->tap))
-		tap_commit(&f->tap, before, tap_header(&f->tap, to, &h));
+		out_commit(&f->tap.out, before, tap_header(&f->tap, to, &h));
 }
 
 static void

@@ -52,19 +52,6 @@ tap_header(struct tap *t, struct buf *to, const struct heading *h)
 	return f->header(&t->writer, to, &bare);
 }
 
-void
-tap_commit(struct tap *t, size_t before, int r)
-{
-	struct buf *to = out_buf(&t->out);
-
-	if (r == 0) {
-		out_mark(&t->out, before);
-		return;
-	}
-	to->n = before;
-	out_lost(&t->out);
-}
-
 static bool
 is_chosen(struct tap *t, const struct message *s)
 {
@@ -106,7 +93,7 @@ write_message(struct tap *t, struct message s)
 
 	if (r == 0)
 		r = f->line ? f->line(&t->writer, to, &s, s.line) : f->message(&t->writer, to, &s);
-	tap_commit(t, before, r);
+	out_commit(&t->out, before, r);
 }
 
 void
@@ -145,7 +132,7 @@ tap_event(struct tap *t, struct event e)
 		e.text = slice(NULL, 0);
 		t->redact.lines++;
 	}
-	tap_commit(t, before, t->writer.format->event(&t->writer, to, &e));
+	out_commit(&t->out, before, t->writer.format->event(&t->writer, to, &e));
 	if (counts(&e) && t->left != UINT64_MAX)
 		t->left--;
 }
@@ -157,5 +144,5 @@ tap_rest(struct tap *t)
 	size_t before = to->n;
 
 	if (t->writer.format->rest)
-		tap_commit(t, before, t->writer.format->rest(&t->writer, to));
+		out_commit(&t->out, before, t->writer.format->rest(&t->writer, to));
 }

@@ -41,11 +41,6 @@ int tap_open(struct tap *, const struct options *, int fold);
 void tap_close(struct tap *);
 /* Appends the header of the output to a buffer. 0, or -1 out of memory. */
 int tap_header(struct tap *, struct buf *to, const struct heading *);
-/*
- * Ends a record that a format has appended to the output's buffer, which held `before` bytes until then. r: what the format returned;
- * -1: the record is removed, and counts as lost.
- */
-void tap_commit(struct tap *, size_t before, int r);
 /* Each message in turn. */
 void tap_message(struct tap *, const struct message *);
 void tap_event(struct tap *, struct event);

@@ -86,8 +86,13 @@ out_mark(struct out *o, size_t before)
 }
 
 void
-out_lost(struct out *o)
+out_commit(struct out *o, size_t before, int r)
 {
+	if (r == 0) {
+		out_mark(o, before);
+		return;
+	}
+	out_buf(o)->n = before;
 	if (o->log)
 		log_add(o->log, slice(NULL, 0));
 	else

@@ -24,11 +24,12 @@ int out_open(struct out *, const char *tool, const char *path, bool append, char
 /* Writes the rest, waits for it and closes. 0; -1 where anything was ever lost: that has been reported. */
 int out_close(struct out *);
 
-/* A record is appended to this buffer and then marked; out_lost in its place where it could not be built. */
+/* A record is appended to this buffer and then marked or committed. */
 struct buf *out_buf(struct out *);
 /* What has been appended since the buffer had so many bytes is a record; nothing is none. */
 void out_mark(struct out *, size_t before);
-void out_lost(struct out *);
+/* The same where it may not have been built: r is 0, or -1, and what has been appended of it is taken back and counts as lost. */
+void out_commit(struct out *, size_t before, int r);
 /* Writes what there is, and waits until it is written. 0, or -1 with errno: nothing can be written any more. */
 int out_print(struct out *);
 /* The same where there is so much that it is worth a write. */
