@@ -255,7 +255,6 @@ static void
 take_response(struct check *c, const struct message *s)
 {
 	if (s->request && is_initialize(s->request->what) && s->msg.result.p) {
-		take_version(c, s->msg.result);
 		if (c->c.initialize_params.n > 0)
 			take_capabilities(c, ACP_CLIENT, buf_slice(&c->c.initialize_params));
 		buf_free(&c->c.initialize_params);

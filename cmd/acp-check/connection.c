@@ -12,9 +12,11 @@ connection_open(struct connection *c)
 }
 
 static void
-call_drop(struct connection *c, struct call *call)
+call_drop(struct connection *c, struct session *s, struct call *call)
 {
-	HASH_DEL(c->calls, call);
+	HASH_DEL(s->calls, call);
+	s->open_calls -= !call->finished;
+	c->ncalls--;
 	c->call_bytes -= call->keylen;
 	free(call);
 }
@@ -22,6 +24,8 @@ call_drop(struct connection *c, struct call *call)
 void
 session_drop(struct connection *c, struct session *s)
 {
+	while (s->calls)
+		call_drop(c, s, s->calls);
 	HASH_DEL(c->sessions, s);
 	c->session_bytes -= s->keylen;
 	free(s);
@@ -34,8 +38,6 @@ connection_close(struct connection *c)
 
 	while (c->sessions)
 		session_drop(c, c->sessions);
-	while (c->calls)
-		call_drop(c, c->calls);
 	while (c->requests && (r = requests_next(c->requests, NULL))) {
 		requests_take(c->requests, r);
 		free(r->owner);
@@ -56,23 +58,14 @@ connection_knows(const struct connection *c)
 
 /* --- sessions --- */
 
-/* The text of an id, without escapes. */
-static struct slice
-plain(struct connection *c, struct slice string)
-{
-	if (!memchr(string.p, '\\', string.n))
-		return slice(string.p + 1, string.n - 2);
-	c->text.n = 0;
-	return json_unescape(string, &c->text) < 0 ? slice(string.p, string.n) : buf_slice(&c->text);
-}
-
 struct session *
 session_find(struct connection *c, struct slice id)
 {
-	struct slice key = plain(c, id);
-	struct session *s;
+	struct slice key = json_text(id, &c->text);
+	struct session *s = NULL;
 
-	HASH_FIND(hh, c->sessions, key.p, key.n, s);
+	if (key.p)
+		HASH_FIND(hh, c->sessions, key.p, key.n, s);
 	return s;
 }
 
@@ -80,16 +73,15 @@ struct session *
 session_add(struct connection *c, struct slice id)
 {
 	struct session *s = session_find(c, id);
-	struct slice key = plain(c, id);
+	struct slice key = json_text(id, &c->text);
 
 	if (s)
 		return s;
-	s = calloc(1, sizeof(*s) + key.n);
+	s = key.p ? calloc(1, sizeof(*s) + key.n) : NULL;
 	if (!s)
 		return NULL;
 	memcpy(s->key, key.p, key.n);
 	s->keylen = key.n;
-	s->serial = ++c->serial;
 	HASH_ADD(hh, c->sessions, key, key.n, s);
 	if (!s->hh.tbl) {
 		free(s);
@@ -106,59 +98,49 @@ session_add(struct connection *c, struct slice id)
 
 /* --- tool calls --- */
 
-static struct slice
-call_key(struct connection *c, const struct session *s, struct slice id)
-{
-	c->text.n = 0;
-	if (buf_add(&c->text, &s->serial, sizeof(s->serial)) < 0 || json_unescape(id, &c->text) < 0)
-		return slice(NULL, 0);
-	return buf_slice(&c->text);
-}
-
 struct call *
 call_find(struct connection *c, const struct session *s, struct slice id)
 {
-	struct slice key = call_key(c, s, id);
+	struct slice key = json_text(id, &c->text);
 	struct call *call = NULL;
 
 	if (key.p)
-		HASH_FIND(hh, c->calls, key.p, key.n, call);
+		HASH_FIND(hh, s->calls, key.p, key.n, call);
 	return call;
 }
 
+/* The oldest call of the oldest session that has one besides `new`. */
 static void
-forget_oldest(struct connection *c)
+forget_oldest(struct connection *c, const struct call *new)
 {
-	struct call *oldest = c->calls;
-	uint64_t serial;
+	struct session *s = c->sessions;
 
-	memcpy(&serial, oldest->key, sizeof(serial));
-	for (struct session *s = oldest->finished ? NULL : c->sessions; s; s = s->hh.next)
-		if (s->serial == serial)
-			s->open_calls--;
-	call_drop(c, oldest);
+	while (!s->calls || s->calls == new)
+		s = s->hh.next;
+	call_drop(c, s, s->calls);
 	c->forgot_call = true;
 }
 
 struct call *
 call_add(struct connection *c, struct session *s, struct slice id)
 {
-	struct slice key = call_key(c, s, id);
+	struct slice key = json_text(id, &c->text);
 	struct call *call = key.p ? calloc(1, sizeof(*call) + key.n) : NULL;
 
 	if (!call)
 		return NULL;
 	memcpy(call->key, key.p, key.n);
 	call->keylen = key.n;
-	HASH_ADD(hh, c->calls, key, key.n, call);
+	HASH_ADD(hh, s->calls, key, key.n, call);
 	if (!call->hh.tbl) {
 		free(call);
 		return NULL;
 	}
 	s->open_calls++;
+	c->ncalls++;
 	c->call_bytes += key.n;
-	while (c->calls != call && (HASH_COUNT(c->calls) > CONNECTION_CALLS || c->call_bytes > CONNECTION_IDS))
-		forget_oldest(c);
+	while (c->ncalls > 1 && (c->ncalls > CONNECTION_CALLS || c->call_bytes > CONNECTION_IDS))
+		forget_oldest(c, call);
 	return call;
 }
 
@@ -167,19 +149,4 @@ call_finish(struct session *s, struct call *call)
 {
 	s->open_calls -= !call->finished;
 	call->finished = true;
-}
-
-struct call *
-call_next_open(struct connection *c, const struct session *s, struct call *call)
-{
-	for (call = call ? call->hh.next : c->calls; call; call = call->hh.next)
-		if (!call->finished && memcmp(call->key, &s->serial, sizeof(s->serial)) == 0)
-			break;
-	return call;
-}
-
-struct slice
-call_id(const struct call *call)
-{
-	return slice(call->key + sizeof(uint64_t), call->keylen - sizeof(uint64_t));
 }

@@ -15,7 +15,7 @@ enum { CONNECTION_SESSIONS = 4096, CONNECTION_CALLS = 4096, CONNECTION_IDS = 4 *
 
 struct session {
 	UT_hash_handle hh;
-	uint64_t serial;
+	struct call *calls; /* its tool calls, oldest first */
 	unsigned prompts;   /* v1: how many have no response yet */
 	bool loading;       /* its history is replayed */
 	bool running;       /* v2: by its state */
@@ -35,7 +35,7 @@ struct call {
 	UT_hash_handle hh;
 	bool finished;
 	size_t keylen;
-	char key[];         /* the session's serial, then the id of the call */
+	char key[];         /* its id */
 };
 
 /* What is remembered of an open request; all in one allocation. */
@@ -60,10 +60,9 @@ struct connection {
 	unsigned opening;      /* open requests whose response brings the id of a session */
 	struct requests *requests;
 	struct session *sessions;
-	struct call *calls;
-	size_t session_bytes, call_bytes; /* of their ids */
+	size_t ncalls;
+	size_t session_bytes, call_bytes; /* of the ids of sessions and calls */
 	bool forgot_session, forgot_call;
-	uint64_t serial;
 	struct buf text;
 };
 
@@ -86,9 +85,5 @@ void session_drop(struct connection *, struct session *);
 struct call *call_find(struct connection *, const struct session *, struct slice id);
 struct call *call_add(struct connection *, struct session *, struct slice id);
 void call_finish(struct session *, struct call *);
-/* Returns the first open call of a session (NULL), or the one after this call; NULL: no more. */
-struct call *call_next_open(struct connection *, const struct session *, struct call *);
-/* Returns its id, plain text, which lies in the call. */
-struct slice call_id(const struct call *);
 
 #endif
