@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <utlist.h>
 
 #include "cmd/acp-ws/ws.h"
 #include "lib/json/json.h"
@@ -14,7 +15,7 @@ enum {
 
 /* A message for the remote peer: libwebsockets wants room before it. */
 struct frame {
-	struct frame *next;
+	struct frame *prev, *next;
 	size_t n;
 	unsigned char room[LWS_PRE]; /* the text follows without a gap */
 	unsigned char text[];
@@ -71,20 +72,19 @@ put_local(struct link *l, struct slice text)
 static void
 send_text(struct link *l, struct slice text)
 {
-	struct frame *f = l->down ? NULL : malloc(sizeof(*f) + text.n);
+	struct frame *f;
 
 	if (l->down)
 		return;
+	f = malloc(sizeof(*f) + text.n);
 	if (!f) {
 		report(l->service, l->name, "%s", no_memory);
 		link_abort(l);
 		return;
 	}
-	f->next = NULL;
 	f->n = text.n;
 	memcpy(f->text, text.p, text.n);
-	*l->out_end = f;
-	l->out_end = &f->next;
+	DL_APPEND(l->out, f);
 	l->queued += f->n;
 	if (l->up)
 		lws_callback_on_writable(l->wsi);
@@ -95,9 +95,7 @@ drop_first(struct link *l)
 {
 	struct frame *f = l->out;
 
-	l->out = f->next;
-	if (!l->out)
-		l->out_end = &l->out;
+	DL_DELETE(l->out, f);
 	l->queued -= f->n;
 	free(f);
 }
@@ -494,7 +492,6 @@ link_abort(struct link *l)
 int
 link_open(struct link *l, int in, int out)
 {
-	l->out_end = &l->out;
 	l->local = (struct endpoint){.line = local_line, .event = local_event, .arg = l};
 	l->requests = requests_new();
 	return endpoint_open(&l->local, l->service->loop, in, out, l->service->options->limit) < 0 || !l->requests ? -1 : 0;

@@ -88,7 +88,7 @@ struct link {
 	struct requests *requests;
 
 	/* Private. */
-	struct frame *out, **out_end; /* messages for the remote peer */
+	struct frame *out;        /* messages for the remote peer */
 	size_t queued;            /* bytes in out */
 	bool full;                /* the local peer is not read, because out is full */
 	struct buf in;            /* the beginning of a message that has not been received whole */
