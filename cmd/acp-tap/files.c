@@ -32,7 +32,7 @@ put_header(struct files *f, const struct record *r)
 static void
 put_event(struct files *f, const struct record *r)
 {
-	struct event e = {.kind = r->kind, .from = r->from, .t = r->t, .text = r->text, .torn = r->torn, .count = r->count};
+	struct record e = *r;
 
 	if (r->kind == RECORD_EXIT) {
 		e.status = recording_status(r);

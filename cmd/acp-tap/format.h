@@ -6,18 +6,6 @@
 #include "lib/recording/recording.h"
 #include "lib/acp/requests.h"
 
-/* A record that is not a message: noise, a line of stderr, an exit, an end of input, lost records. */
-struct event {
-	enum record_kind kind; /* RECORD_NOISE, STDERR, EXIT, EOF or LOST */
-	enum acp_side from;
-	uint64_t t;
-	struct slice text; /* of noise and stderr; of a loss its reason; p NULL if it is left out (--redact) */
-	size_t size;       /* of noise and stderr, in bytes */
-	bool torn;         /* of an end */
-	int status;        /* of an exit, as waitpid has it */
-	uint64_t count;    /* of a loss */
-};
-
 /* The header of a recording. */
 struct heading {
 	double started;       /* seconds since 1970; 0 if it is not known */
@@ -48,7 +36,8 @@ struct format {
 	/* A line as it came, or a message: a format has one of the two. */
 	int (*line)(struct writer *, struct buf *to, const struct message *, struct slice line);
 	int (*message)(struct writer *, struct buf *to, const struct message *);
-	int (*event)(struct writer *, struct buf *to, const struct event *);
+	/* Noise, a line of stderr, an exit (status as waitpid has it), an end of input, lost records. text.p NULL: it is left out (--redact). */
+	int (*event)(struct writer *, struct buf *to, const struct record *);
 	/* Writes text that was delayed (a run of chunks). */
 	int (*rest)(struct writer *, struct buf *to);
 };

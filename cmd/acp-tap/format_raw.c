@@ -19,7 +19,7 @@ put_line(struct writer *w, struct buf *to, const struct message *s, struct slice
 }
 
 static int
-put_event(struct writer *w, struct buf *to, const struct event *e)
+put_event(struct writer *w, struct buf *to, const struct record *e)
 {
 	(void)w;
 	return e->kind == RECORD_NOISE && e->text.p ? put(to, e->text) : 0;

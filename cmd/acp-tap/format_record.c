@@ -18,7 +18,7 @@ put_line(struct writer *w, struct buf *to, const struct message *s, struct slice
 }
 
 static int
-put_event(struct writer *w, struct buf *to, const struct event *e)
+put_event(struct writer *w, struct buf *to, const struct record *e)
 {
 	struct slice text = e->text.p ? e->text : slice_of("<redacted>");
 
@@ -39,7 +39,7 @@ put_event(struct writer *w, struct buf *to, const struct event *e)
 
 /* The reason is text of ours or of a recording, of any length. */
 static int
-put_any(struct writer *w, struct buf *to, const struct event *e)
+put_any(struct writer *w, struct buf *to, const struct record *e)
 {
 	SCOPED struct buf why = {0};
 	int r = -1;

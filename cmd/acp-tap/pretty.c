@@ -407,7 +407,7 @@ put_message(struct writer *w, struct buf *to, const struct message *s)
 }
 
 static void
-describe_event(struct cells *c, const struct event *e)
+describe_event(struct cells *c, const struct record *e)
 {
 	char text[64];
 
@@ -423,12 +423,13 @@ describe_event(struct cells *c, const struct event *e)
 		cells_text(c, e->text);
 		break;
 	default:
-		cells_text(c, e->text);
+		if (e->text.p)
+			cells_text(c, e->text);
 	}
 }
 
 static int
-put_event(struct writer *w, struct buf *to, const struct event *e)
+put_event(struct writer *w, struct buf *to, const struct record *e)
 {
 	static const struct {
 		enum record_kind kind;
@@ -437,7 +438,7 @@ put_event(struct writer *w, struct buf *to, const struct event *e)
 	} events[] = {{RECORD_NOISE, "noise", STYLE_YELLOW}, {RECORD_STDERR, "stderr", STYLE_DIM},
 		{RECORD_EXIT, "exit", STYLE_BOLD}, {RECORD_EOF, "eof", STYLE_DIM}, {RECORD_LOST, "lost", STYLE_RED}};
 	struct pretty *p = w->pretty;
-	struct row r = {.number = w->number, .t = e->t, .timed = w->timed, .from = e->from, .kind = "", .size = e->size,
+	struct row r = {.number = w->number, .t = e->t, .timed = w->timed, .from = e->from, .kind = "", .size = e->text.n,
 		.sized = e->kind == RECORD_NOISE || e->kind == RECORD_STDERR};
 	struct cells c;
 	size_t i = 0;
@@ -513,7 +514,7 @@ put_full(struct writer *w, struct buf *to, const struct message *s)
 }
 
 static int
-put_full_event(struct writer *w, struct buf *to, const struct event *e)
+put_full_event(struct writer *w, struct buf *to, const struct record *e)
 {
 	if (put_event(w, to, e) < 0)
 		return -1;

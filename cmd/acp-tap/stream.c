@@ -15,7 +15,7 @@ begin(void *state, struct frame *f, struct buf *to, bool resumed, uint64_t lost,
 {
 	struct tap *t = state;
 	struct heading h = {.started = frame_started(f), .command = t->options->frame.command};
-	struct event e = {.kind = RECORD_LOST, .t = t->t, .count = lost, .text = slice_of(why)};
+	struct record e = {.kind = RECORD_LOST, .t = t->t, .count = lost, .text = slice_of(why)};
 
 	if (!resumed)
 		return tap_header(t, to, &h);
@@ -46,7 +46,7 @@ event(void *state, struct frame *f, const struct frame_event *e)
 	static const enum record_kind kinds[] = {[FRAME_NOISE] = RECORD_NOISE, [FRAME_STDERR] = RECORD_STDERR,
 		[FRAME_EOF] = RECORD_EOF, [FRAME_EXIT] = RECORD_EXIT, [FRAME_LOST] = RECORD_LOST, [FRAME_LONG] = RECORD_LOST};
 	struct tap *t = state;
-	struct event event = {.from = e->from, .t = e->t, .text = e->text, .torn = e->torn, .status = e->status,
+	struct record event = {.from = e->from, .t = e->t, .text = e->text, .torn = e->torn, .status = e->status,
 		.count = e->kind == FRAME_LOST ? e->count : 1};
 	char why[64];
 

@@ -113,13 +113,13 @@ tap_message(struct tap *t, const struct message *s)
 
 /* Lines count, ends and losses do not: they say something of the rest. */
 static bool
-counts(const struct event *e)
+counts(const struct record *e)
 {
 	return e->kind == RECORD_NOISE || e->kind == RECORD_STDERR;
 }
 
 void
-tap_event(struct tap *t, struct event e)
+tap_event(struct tap *t, struct record e)
 {
 	struct buf *to = out_buf(&t->out);
 	size_t before = to->n;
@@ -127,9 +127,8 @@ tap_event(struct tap *t, struct event e)
 	t->t = e.t;
 	if (t->left == 0 || t->muted || !t->writer.format->event || !select_match_other(t->options->select, e.from))
 		return;
-	e.size = e.text.n;
 	if (t->options->redact && counts(&e)) {
-		e.text = slice(NULL, 0);
+		e.text.p = NULL;
 		t->redact.lines++;
 	}
 	out_commit(&t->out, before, t->writer.format->event(&t->writer, to, &e));

@@ -43,7 +43,7 @@ void tap_close(struct tap *);
 int tap_header(struct tap *, struct buf *to, const struct heading *);
 /* Each message in turn. */
 void tap_message(struct tap *, const struct message *);
-void tap_event(struct tap *, struct event);
+void tap_event(struct tap *, struct record);
 /* Writes what the format has delayed. */
 void tap_rest(struct tap *);
 /* Has the limit of -c been reached? */
