@@ -23,9 +23,9 @@ static const char nothing[] = "nothing is shared (acp-share, acp-conduct --contr
 
 /* False: not before the deadline. */
 static bool
-wait_for(int fd, short events, uint64_t deadline)
+wait_for(int fd, uint64_t deadline)
 {
-	struct pollfd p = {.fd = fd, .events = events};
+	struct pollfd p = {.fd = fd, .events = POLLIN};
 	uint64_t now;
 	int r;
 
@@ -44,24 +44,6 @@ would_wait(void)
 	return errno == EAGAIN || errno == EWOULDBLOCK;
 }
 
-/* NULL, or what is wrong. */
-static const char *
-send_line(int fd, struct slice line, uint64_t deadline)
-{
-	ssize_t n;
-
-	while (line.n > 0) {
-		n = socket_send(fd, line, -1);
-		if (n > 0)
-			line = slice(line.p + n, line.n - (size_t)n);
-		else if (n == 0 || !would_wait())
-			return strerror(errno);
-		else if (!wait_for(fd, POLLOUT, deadline))
-			return "acp-share does not respond";
-	}
-	return NULL;
-}
-
 /* The answer's line, its newline off, and the descriptor that came with it, or -1. NULL, or what is wrong. */
 static const char *
 receive_line(int fd, struct buf *line, int *passed, uint64_t deadline)
@@ -78,7 +60,7 @@ receive_line(int fd, struct buf *line, int *passed, uint64_t deadline)
 				"it closed the connection without a response: only the user who shares a stream can join it";
 		else if (!would_wait())
 			return strerror(errno);
-		else if (!wait_for(fd, POLLIN, deadline))
+		else if (!wait_for(fd, deadline))
 			return "acp-share does not respond";
 		if (!newline && line->n > ANSWER_MOST)
 			return "not acp-share: its response has no end";
@@ -90,11 +72,15 @@ receive_line(int fd, struct buf *line, int *passed, uint64_t deadline)
 static const char *
 ask(int fd, struct slice question, struct buf *answer, int *passed, uint64_t deadline)
 {
-	const char *wrong = send_line(fd, question, deadline);
+	const char *wrong;
+	ssize_t n;
 
 	*passed = -1;
-	if (!wrong)
-		wrong = receive_line(fd, answer, passed, deadline);
+	/* It is the first that is sent, and short: there is room for it. */
+	n = socket_send(fd, question, -1);
+	if (n != (ssize_t)question.n)
+		return n < 0 ? strerror(errno) : "acp-share does not respond";
+	wrong = receive_line(fd, answer, passed, deadline);
 	if (wrong && *passed >= 0) {
 		close(*passed);
 		*passed = -1;
