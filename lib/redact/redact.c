@@ -184,7 +184,6 @@ static bool
 names_secret(bool pair, struct slice plain)
 {
 	bool environment;
-	enum redact_name what;
 
 	if (!pair) {
 		if (plain.n < 2 || plain.p[0] != '-' || memchr(plain.p, '=', plain.n))
@@ -192,8 +191,7 @@ names_secret(bool pair, struct slice plain)
 		while (plain.n && plain.p[0] == '-')
 			plain = slice(plain.p + 1, plain.n - 1);
 	}
-	what = redact_name(plain, &environment);
-	return what == REDACT_NAME_TOKEN || what == REDACT_NAME_SECRET;
+	return redact_is_secret(plain, &environment);
 }
 
 /* A word of the protocol, not a text. */

@@ -119,3 +119,11 @@ redact_name(struct slice name, bool *environment)
 			what = REDACT_NAME_SECRET;
 	return what;
 }
+
+bool
+redact_is_secret(struct slice name, bool *environment)
+{
+	enum redact_name what = redact_name(name, environment);
+
+	return what == REDACT_NAME_TOKEN || what == REDACT_NAME_SECRET;
+}

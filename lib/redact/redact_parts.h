@@ -30,6 +30,8 @@ enum redact_name {
 };
 /* A member, variable, option or header of that name. *environment: it is spelled as a variable of the environment is. */
 enum redact_name redact_name(struct slice name, bool *environment);
+/* Is it the name of one secret? */
+bool redact_is_secret(struct slice name, bool *environment);
 
 /* Notes what is secret in a text. argument: it is an element of an array, such as --token=VALUE. 0, or -1 out of memory. */
 int redact_text(struct redact *, struct slice text, bool argument);

@@ -422,14 +422,11 @@ see_pair(struct text *t, size_t i)
 {
 	struct slice name = word_before(t, i);
 	struct value v;
-	bool environment, secret, parameter = t->s.p[i] == '=' && name.p > t->s.p && memchr("?&#", name.p[-1], 3);
-	enum redact_name what;
+	bool environment, parameter = t->s.p[i] == '=' && name.p > t->s.p && memchr("?&#", name.p[-1], 3);
 
 	if (name.n == 0)
 		return 0;
-	what = redact_name(name, &environment);
-	secret = what == REDACT_NAME_TOKEN || what == REDACT_NAME_SECRET;
-	if (!secret && !(parameter && is_parameter(name)))
+	if (!redact_is_secret(name, &environment) && !(parameter && is_parameter(name)))
 		return 0;
 	v = value_after(t, i);
 	if (parameter)
@@ -481,17 +478,13 @@ static int
 see_argument(struct text *t)
 {
 	size_t i = 0, from;
-	struct slice name;
-	enum redact_name what;
 	bool environment;
 
 	while (i < t->s.n && i < NEAR && class_of(t->s.p[i]))
 		i++;
 	if (at(t, i) != '=' && !(at(t, i) == ':' && is_blank(at(t, i + 1))))
 		return 0;
-	name = word_before(t, i);
-	what = redact_name(name, &environment);
-	if (what != REDACT_NAME_TOKEN && what != REDACT_NAME_SECRET)
+	if (!redact_is_secret(word_before(t, i), &environment))
 		return 0;
 	for (from = i + 1; is_blank(at(t, from)); from++)
 		;
