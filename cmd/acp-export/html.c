@@ -120,42 +120,23 @@ put_fact(struct page *p, const char *label, struct slice value)
 }
 
 static void
-put_element(struct page *p, const char *element, const char *class, const char *state, struct slice text)
+put_line(struct page *p, enum line_kind kind, const char *state, struct slice text)
 {
-	page_printf(p, "<%s class=\"%s %s\">", element, class, state);
+	static const struct {
+		const char *element, *class;
+	} lines[] = {[LINE_PLAIN] = {"div", "plain"}, [LINE_NOTE] = {"p", "note"}, [LINE_FOOT] = {"footer", "foot"},
+		[LINE_ENTRY] = {"div", "entry"}, [LINE_PATH] = {"p", "path"}};
+
+	page_printf(p, "<%s class=\"%s %s\">", lines[kind].element, lines[kind].class, state);
 	page_put_html(p, text, false);
-	page_printf(p, "</%s>\n", element);
-}
-
-static void
-put_foot(struct page *p, const char *state, struct slice text)
-{
-	put_element(p, "footer", "foot", state, text);
-}
-
-static void
-put_plain(struct page *p, struct slice text)
-{
-	put_element(p, "div", "plain", "text", text);
-}
-
-static void
-put_note(struct page *p, const char *state, struct slice text)
-{
-	put_element(p, "p", "note", state, text);
-}
-
-static void
-put_entry(struct page *p, const char *state, struct slice text)
-{
-	put_element(p, "div", "entry", state, text);
+	page_printf(p, "</%s>\n", lines[kind].element);
 }
 
 static void
 put_code(struct page *p, struct slice language, struct slice text)
 {
 	if (language.n && !slice_is(language, "json"))
-		put_element(p, "p", "path", "text", language);
+		put_line(p, LINE_PATH, "text", language);
 	page_put(p, "<pre><code>");
 	page_put_html(p, text, false);
 	page_put(p, "</code></pre>\n");
@@ -165,7 +146,7 @@ static void
 put_diff(struct page *p, struct slice path, const struct diff_line *line, size_t n)
 {
 	if (path.n)
-		put_element(p, "p", "path", "text", path);
+		put_line(p, LINE_PATH, "text", path);
 	page_put(p, "<pre class=\"diff\"><code>");
 	for (size_t i = 0; i < n; i++) {
 		page_put(p, line[i].mark == DIFF_OLD ? "<del>- " : line[i].mark == DIFF_NEW ? "<ins>+ " : line[i].mark == DIFF_GAP ?
@@ -264,5 +245,5 @@ put_text(struct page *p, struct slice text)
 }
 
 const struct paint paint_html = {.begin = begin, .end = end, .open = open_box, .close = close_box, .fact = put_fact,
-	.chart = put_chart, .foot = put_foot, .plain = put_plain, .code = put_code, .diff = put_diff, .note = put_note,
-	.entry = put_entry, .image = put_image, .block = put_block, .span = put_span, .text = put_text};
+	.chart = put_chart, .line = put_line, .code = put_code, .diff = put_diff, .image = put_image,
+	.block = put_block, .span = put_span, .text = put_text};

@@ -216,32 +216,6 @@ put_chart(struct page *p, const struct session *s)
 }
 
 static void
-put_foot(struct page *p, const char *state, struct slice text)
-{
-	(void)state;
-	page_put(p, "*");
-	put_escaped(p, text, false);
-	page_put(p, "*");
-	end_block(p);
-}
-
-static void
-put_plain(struct page *p, struct slice text)
-{
-	put_escaped(p, text, true);
-	end_block(p);
-}
-
-static void
-put_note(struct page *p, const char *state, struct slice text)
-{
-	page_printf(p, "**%s**: ", strcmp(state, "error") == 0 ? "Error" : strcmp(state, "warning") == 0 ? "Warning" : "Note");
-	p->line_start = false;
-	put_escaped(p, text, true);
-	end_block(p);
-}
-
-static void
 put_entry(struct page *p, const char *state, struct slice text)
 {
 	bool done = strcmp(state, "completed") == 0 || strcmp(state, "chosen") == 0;
@@ -253,6 +227,23 @@ put_entry(struct page *p, const char *state, struct slice text)
 	put_escaped(p, text, false);
 	page_put(p, "\n");
 	put_prefix(p);
+}
+
+static void
+put_line(struct page *p, enum line_kind kind, const char *state, struct slice text)
+{
+	if (kind == LINE_ENTRY) {
+		put_entry(p, state, text);
+		return;
+	}
+	if (kind == LINE_NOTE) {
+		page_printf(p, "**%s**: ", strcmp(state, "error") == 0 ? "Error" : strcmp(state, "warning") == 0 ? "Warning" : "Note");
+		p->line_start = false;
+	}
+	page_put(p, kind == LINE_FOOT ? "*" : "");
+	put_escaped(p, text, kind != LINE_FOOT);
+	page_put(p, kind == LINE_FOOT ? "*" : "");
+	end_block(p);
 }
 
 /* --- code --- */
@@ -458,5 +449,5 @@ put_text(struct page *p, struct slice text)
 }
 
 const struct paint paint_markdown = {.begin = begin, .end = end, .open = open_box, .close = close_box, .fact = put_fact,
-	.chart = put_chart, .foot = put_foot, .plain = put_plain, .code = put_code, .diff = put_diff, .note = put_note,
-	.entry = put_entry, .image = put_image, .block = put_block, .span = put_span, .text = put_text};
+	.chart = put_chart, .line = put_line, .code = put_code, .diff = put_diff, .image = put_image,
+	.block = put_block, .span = put_span, .text = put_text};

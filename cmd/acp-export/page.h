@@ -36,6 +36,13 @@ struct diff_line {
 	size_t skipped;      /* DIFF_GAP: how many lines were left out */
 };
 
+enum line_kind {
+	LINE_PLAIN, LINE_NOTE,
+	LINE_FOOT,   /* how a turn ended */
+	LINE_ENTRY,  /* of a plan, or an option of a permission request; state: its status */
+	LINE_PATH,   /* for the use of the paint: what stands above code or a difference */
+};
+
 enum markup_block { BLOCK_PARAGRAPH, BLOCK_HEADING, BLOCK_ITEM, BLOCK_QUOTE, BLOCK_TABLE, BLOCK_ROW, BLOCK_CELL, BLOCK_RULE };
 enum markup_span { SPAN_STRONG, SPAN_EMPHASIS, SPAN_CODE, SPAN_LINK };
 
@@ -63,14 +70,10 @@ struct paint {
 	void (*fact)(struct page *, const char *label, struct slice value);
 	/* The context of the session over time. */
 	void (*chart)(struct page *, const struct session *);
-	/* How a turn ended. state selects the style, as in struct box. */
-	void (*foot)(struct page *, const char *state, struct slice text);
-	void (*plain)(struct page *, struct slice text);
+	/* A text of its own. state selects the style, as in struct box. */
+	void (*line)(struct page *, enum line_kind, const char *state, struct slice text);
 	void (*code)(struct page *, struct slice language, struct slice text); /* language: a word without markup, or empty */
 	void (*diff)(struct page *, struct slice path, const struct diff_line *, size_t n);
-	void (*note)(struct page *, const char *state, struct slice text);
-	/* An entry of a plan, or an option of a permission request; state: its status. */
-	void (*entry)(struct page *, const char *state, struct slice text);
 	/* type: a MIME type that the caller has checked; data: base64. */
 	void (*image)(struct page *, const char *type, struct slice data);
 	/* The parts of Markdown text. open: it begins; otherwise it ends. marker: of an item, "-" or "3.". level: of a heading or item.

@@ -42,7 +42,7 @@ put_user(struct walk *w, const struct session *s, const struct item *item)
 	p->paint->open(p, &box);
 	for (;; item = item->next) {
 		if (item->kind == ITEM_USER)
-			p->paint->plain(p, buf_slice(&item->text));
+			p->paint->line(p, LINE_PLAIN, "text", buf_slice(&item->text));
 		else
 			walk_content(w, buf_slice(&item->field[FIELD_CONTENT]));
 		if (!item->next || !is_by_user(item->next))
@@ -61,7 +61,7 @@ put_child(struct walk *w, struct session *child)
 		put_session(w, child);
 		return;
 	}
-	w->page.paint->note(&w->page, "info", slice_of("A sub-agent: it stands apart, further down."));
+	w->page.paint->line(&w->page, LINE_NOTE, "info", slice_of("A sub-agent: it stands apart, further down."));
 	child->next_separate = w->separate;
 	w->separate = child;
 }
@@ -73,7 +73,7 @@ put_note(struct walk *w, const struct item *item)
 	const char *state = slice_is(buf_slice(severity), "error") ? "error" : slice_is(buf_slice(severity), "warning") ? "warning"
 		: "info";
 
-	w->page.paint->note(&w->page, state, buf_slice(&item->text));
+	w->page.paint->line(&w->page, LINE_NOTE, state, buf_slice(&item->text));
 }
 
 static void
@@ -141,7 +141,7 @@ put_error(struct walk *w, struct slice error)
 
 	w->page.failed |= buf_add_string(&text, "Error") < 0 || (code.p && (buf_add(&text, " ", 1) < 0 ||
 		buf_add_slice(&text, code) < 0)) || (message.p && (buf_add_string(&text, ": ") < 0 || json_unescape(message, &text) < 0));
-	w->page.paint->note(&w->page, "error", buf_slice(&text));
+	w->page.paint->line(&w->page, LINE_NOTE, "error", buf_slice(&text));
 	walk_raw(w, "Details", json_get(error, "data"), false);
 	buf_free(&text);
 }
@@ -173,7 +173,7 @@ put_foot(struct walk *w, const struct turn *turn)
 		w->page.failed |= (text.n && buf_add_string(&text, " · ") < 0) || buf_add_slice(&text, buf_slice(&spent->cost)) < 0;
 	}
 	if (text.n)
-		w->page.paint->foot(&w->page, state, buf_slice(&text));
+		w->page.paint->line(&w->page, LINE_FOOT, state, buf_slice(&text));
 	buf_free(&text);
 }
 

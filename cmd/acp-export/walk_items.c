@@ -77,7 +77,7 @@ put_placeholder(struct walk *w, struct slice block, size_t size)
 	w->page.failed |= buf_add(&text, "[", 1) < 0 || (type.p && json_unescape(type, &text) < 0) ||
 		(mime.p && (buf_add(&text, " ", 1) < 0 || json_unescape(mime, &text) < 0)) ||
 		(size && buf_printf(&text, ", %s", people_bytes(bytes, size)) < 0) || buf_add(&text, "]", 1) < 0;
-	w->page.paint->plain(&w->page, buf_slice(&text));
+	w->page.paint->line(&w->page, LINE_PLAIN, "text", buf_slice(&text));
 }
 
 static void
@@ -262,7 +262,7 @@ walk_plan(struct walk *w, const struct item *item)
 	while (it.in.n && json_next(&it, &key, &entry)) {
 		status = transcript_get(entry, "status", JSON_STRING);
 		content = transcript_get(entry, "content", JSON_STRING);
-		p->paint->entry(p, word_of(status, states), content.p ? walk_plain(w, content) : slice(NULL, 0));
+		p->paint->line(p, LINE_ENTRY, word_of(status, states), content.p ? walk_plain(w, content) : slice(NULL, 0));
 	}
 	markup_put(p, buf_slice(&item->text));
 	p->paint->close(p, &box);
@@ -281,7 +281,7 @@ put_options(struct walk *w, const struct item *item)
 		id = transcript_get(option, acp_option_id, JSON_STRING);
 		name = transcript_get(option, "name", JSON_STRING);
 		yes = id.p && chosen.p && json_string_eq(id, chosen);
-		w->page.paint->entry(&w->page, yes ? "chosen" : "offered", name.p || id.p ? walk_plain(w, name.p ? name : id) : slice(NULL, 0));
+		w->page.paint->line(&w->page, LINE_ENTRY, yes ? "chosen" : "offered", name.p || id.p ? walk_plain(w, name.p ? name : id) : slice(NULL, 0));
 	}
 }
 
@@ -303,14 +303,14 @@ walk_ask(struct walk *w, const struct turn *turn, const struct item *item)
 		put_options(w, item);
 		outcome = transcript_get(answer, "outcome.outcome", JSON_STRING);
 		if (outcome.p && !json_string_is(outcome, "selected"))
-			p->paint->note(p, "info", walk_plain(w, outcome));
+			p->paint->line(p, LINE_NOTE, "info", walk_plain(w, outcome));
 	} else if (item->ended) {
 		walk_raw(w, "Answer", answer, true);
 	}
 	if (!item->ended)
-		p->paint->note(p, "warning", slice_of("There is no response."));
+		p->paint->line(p, LINE_NOTE, "warning", slice_of("There is no response."));
 	else if (permission && transcript_get(answer, "message", JSON_STRING).p)
-		p->paint->note(p, "error", walk_plain(w, transcript_get(answer, "message", JSON_STRING)));
+		p->paint->line(p, LINE_NOTE, "error", walk_plain(w, transcript_get(answer, "message", JSON_STRING)));
 	p->paint->close(p, &box);
 }
 
