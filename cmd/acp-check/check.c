@@ -211,7 +211,6 @@ request_state_new(struct check *c, const struct message *s)
 		memcpy(a->bytes + options.n, text.p, text.n);
 	a->text = slice(text.p ? a->bytes + options.n : NULL, text.n);
 	a->number = c->where.number;
-	a->t = s->t;
 	return a;
 }
 
@@ -371,7 +370,7 @@ check_unanswered(struct check *c, enum acp_side side)
 
 	for (r = requests_next(c->c.requests, NULL); r; r = next) {
 		const struct request_state *a = r->owner;
-		struct message s = {.from = r->from, .t = a ? a->t : r->t, .msg = {.kind = MSG_REQUEST, .what = r->what, .id = r->id, .method = r->method},
+		struct message s = {.from = r->from, .t = r->t, .msg = {.kind = MSG_REQUEST, .what = r->what, .id = r->id, .method = r->method},
 			.request = r}; /* for its session */
 
 		if (a && a->text.p && msg_scan(a->text, &s.msg, NULL) != MSG_NOISE)

@@ -40,7 +40,7 @@ struct call {
 
 /* What is remembered of an open request; all in one allocation. */
 struct request_state {
-	uint64_t number, t;   /* its struct where */
+	uint64_t number;      /* its struct where */
 	uint64_t cancels;     /* of its session, when it was sent */
 	struct slice options; /* of a permission request: JSON text; otherwise p NULL */
 	struct slice text;    /* the message, if options.where is set; otherwise p NULL */
