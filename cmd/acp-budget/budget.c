@@ -122,17 +122,6 @@ put_text(struct slice string, struct buf *to)
 	return json_type(string) == JSON_STRING ? json_unescape(string, to) : 0;
 }
 
-/* Returns whether a limit is reached; then appends it to why. */
-static bool
-check_limits(struct tool *t, struct budget *b)
-{
-	SCOPED struct buf text = {0};
-	bool yes = limits_reached(t, b->tag.session, false, &text);
-
-	tool_check(t, buf_add_slice(&b->why, buf_slice(&text)));
-	return yes;
-}
-
 /* Returns whether the turn ended otherwise than with end_turn; then appends the error or stop reason to why. */
 static bool
 check_stop_reason(struct tool *t, struct budget *b, const struct turn_end *e)
@@ -159,7 +148,7 @@ check_end(struct tool *t, struct budget *b, const struct turn_end *e)
 	const struct options *o = t->options;
 	const char *why = NULL;
 
-	if (b->why.n || check_limits(t, b) || check_stop_reason(t, b, e) || b->tokens >= b->target)
+	if (b->why.n || limits_reached(t, b->tag.session, false, &b->why) || check_stop_reason(t, b, e) || b->tokens >= b->target)
 		return true;
 	if (!e->counted)
 		why = "the agent reported no usage";
@@ -191,14 +180,9 @@ nudge(struct tool *t, struct budget *b)
 {
 	struct session *s = b->tag.session;
 	SCOPED struct buf text = {0};
-	int r = nudge_put(t, b, &text);
 
 	status_progress(t, b);
-	if (r == 0)
-		r = echo_expect(&s->nudge, buf_slice(&text));
-	if (r == 0)
-		r = session_ask(t, s, buf_slice(&text), &b->tag);
-	if (r < 0)
+	if (nudge_put(t, b, &text) || echo_expect(&s->nudge, buf_slice(&text)) || session_ask(t, s, buf_slice(&text), &b->tag))
 		return -1;
 	b->continuations++;
 	b->accepted = false;
@@ -222,7 +206,7 @@ budget_turn(struct tool *t, struct budget *b, const struct turn_end *e)
 	if (!e->counted && !budget_check(t, s)) {
 		s->budget = NULL;
 		budget_free(t, b);
-	} else if (!check_end(t, b, e) && nudge(t, b) == 0 && (b->held = frame_hold(t->frame))) {
+	} else if (!check_end(t, b, e) && nudge(t, b) == 0 && (b->held = frame_hold(t->frame, NULL))) {
 		return VERDICT_HOLD;
 	} else {
 		budget_end(t, b, why_of(b));
@@ -247,31 +231,9 @@ splice_text(struct budget *b, struct slice what, struct slice with)
 	return 0;
 }
 
-/* Adds the usage of a continuation to the response that the client will get. 0, or -1 out of memory. */
+/* Sets the stop reason of the held response, if it has one. 0, or -1 out of memory. */
 static int
-add_outcome(struct tool *t, struct budget *b, const struct turn_end *e)
-{
-	enum usage_basis basis = usage_session_basis(t->usage, b->tag.session->usage);
-	struct slice base, stop;
-	SCOPED struct buf sum = {0};
-	struct msg m;
-	int r;
-
-	if (msg_scan(held_text(b), &m, NULL) == MSG_NOISE)
-		return 0;
-	base = turn_outcome(&m);
-	if (json_type(base) != JSON_OBJECT || json_type(e->outcome) != JSON_OBJECT)
-		return 0;
-	r = usage_add_answers(base, e->outcome, b->holds_idle, basis, &sum) || splice_text(b, base, buf_slice(&sum));
-	if (r || msg_scan(held_text(b), &m, NULL) == MSG_NOISE)
-		return -1;
-	stop = json_get(turn_outcome(&m), acp_stop_reason);
-	return e->stop.p && stop.p ? splice_text(b, stop, e->stop) : 0;
-}
-
-/* Sets the stop reason of the held response to cancelled. 0, or -1 out of memory. */
-static int
-put_cancelled(struct budget *b)
+put_stop(struct budget *b, struct slice reason)
 {
 	struct slice stop;
 	struct msg m;
@@ -279,13 +241,32 @@ put_cancelled(struct budget *b)
 	if (msg_scan(held_text(b), &m, NULL) == MSG_NOISE)
 		return 0;
 	stop = json_get(turn_outcome(&m), acp_stop_reason);
-	return stop.p ? splice_text(b, stop, slice_of("\"cancelled\"")) : 0;
+	return stop.p ? splice_text(b, stop, reason) : 0;
+}
+
+/* Adds the usage of a continuation to the response that the client will get. 0, or -1 out of memory. */
+static int
+add_outcome(struct tool *t, struct budget *b, const struct turn_end *e)
+{
+	enum usage_basis basis = usage_session_basis(t->usage, b->tag.session->usage);
+	struct slice base;
+	SCOPED struct buf sum = {0};
+	struct msg m;
+
+	if (msg_scan(held_text(b), &m, NULL) == MSG_NOISE)
+		return 0;
+	base = turn_outcome(&m);
+	if (json_type(base) != JSON_OBJECT || json_type(e->outcome) != JSON_OBJECT)
+		return 0;
+	if (usage_add_answers(base, e->outcome, b->holds_idle, basis, &sum) || splice_text(b, base, buf_slice(&sum)))
+		return -1;
+	return e->stop.p ? put_stop(b, e->stop) : 0;
 }
 
 void
 budget_give_up(struct tool *t, struct budget *b)
 {
-	tool_check(t, put_cancelled(b));
+	tool_check(t, put_stop(b, slice_of("\"cancelled\"")));
 	budget_end(t, b, why_of(b));
 }
 

@@ -57,12 +57,6 @@ struct echo {
 	size_t at; /* bytes of it that the agent has repeated so far */
 };
 
-/* A prompt of the client that waits. */
-struct waiting {
-	struct waiting *next;
-	struct held *held;
-};
-
 /* A prompt of the client that was forwarded. */
 struct open {
 	struct open *next;
@@ -90,7 +84,6 @@ struct session {
 	struct echo explanation, nudge;
 	/* --at: */
 	bool compacting;            /* the agent says so */
-	struct waiting *waiting;
 	struct request_tag at_tag;  /* the tag of the request that carries the text */
 	bool asked, accepted;       /* asked: the text was sent, and its turn has not ended; accepted: v2: it was accepted */
 	uint64_t deadline;          /* us: after a cancel, how long to wait for its end; or 0 */

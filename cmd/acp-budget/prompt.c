@@ -85,69 +85,54 @@ refuse_at_limit(struct tool *t, struct session *s)
 
 /* --- prompts that wait for a text of --at --- */
 
-static enum verdict
-wait_for_it(struct tool *t, struct session *s)
+/* The first prompt of the session that waits; NULL: none does. */
+static struct held *
+waiting(const struct tool *t, const struct session *s)
 {
-	struct waiting *w = calloc(1, sizeof(*w));
-
-	if (tool_check(t, !w || !(w->held = frame_hold(t->frame)))) {
-		free(w);
-		return VERDICT_PASS;
-	}
-	LL_APPEND(s->waiting, w);
-	return VERDICT_HOLD;
+	return frame_held_next(t->frame, s, NULL);
 }
 
-/* All prompts that wait come again, in the order they came. Where another text is due, they go on waiting. */
+/* All prompts that wait come again, in the order they came. Where another text is due, they go on waiting, behind these. */
 static void
 prompts_release(struct tool *t, struct session *s)
 {
-	struct waiting *all = s->waiting, *w;
+	size_t n = 0;
 
-	s->waiting = NULL;
-	while ((w = all)) {
-		LL_DELETE(all, w);
-		frame_show_again(t->frame, w->held);
-		free(w);
-	}
-}
-
-/* Drops a prompt that has its response. */
-static void
-waiting_end(struct tool *t, struct session *s, struct waiting *w)
-{
-	LL_DELETE(s->waiting, w);
-	frame_release(t->frame, w->held, VERDICT_DROP, slice(NULL, 0));
-	free(w);
+	for (struct held *h = waiting(t, s); h; h = frame_held_next(t->frame, s, h))
+		n++;
+	while (n-- > 0)
+		frame_show_again(t->frame, waiting(t, s));
 }
 
 /* A prompt that waits gets an error response here: it was never forwarded. */
 static void
-refuse(struct tool *t, struct session *s, struct waiting *w, int code, const char *why)
+refuse(struct tool *t, struct held *prompt, int code, const char *why)
 {
-	tool_reply_error(t, w->held, code, why);
-	waiting_end(t, s, w);
+	tool_reply_error(t, prompt, code, why);
+	frame_release(t->frame, prompt, VERDICT_DROP, slice(NULL, 0));
 }
 
 void
 prompts_refused(struct tool *t, struct session *s, int code, const char *why)
 {
-	while (s->waiting)
-		refuse(t, s, s->waiting, code, why);
+	struct held *h;
+
+	while ((h = waiting(t, s)))
+		refuse(t, h, code, why);
 }
 
 static void
 prompts_cancelled(struct tool *t, struct session *s)
 {
 	SCOPED struct buf result = {0};
-	struct waiting *w;
+	struct held *h;
 
 	/* In v2 a result says that the prompt was accepted. */
 	if (t->v2 || buf_printf(&result, "{\"%s\":\"cancelled\"}", acp_stop_reason) < 0)
 		prompts_refused(t, s, ACP_ERR_CANCELLED, "cancelled");
-	while ((w = s->waiting)) {
-		tool_check(t, frame_reply(t->frame, w->held, buf_slice(&result)));
-		waiting_end(t, s, w);
+	while ((h = waiting(t, s))) {
+		tool_check(t, frame_reply(t->frame, h, buf_slice(&result)));
+		frame_release(t->frame, h, VERDICT_DROP, slice(NULL, 0));
 	}
 }
 
@@ -242,7 +227,7 @@ prompt_came(struct tool *t, struct session *s, const struct message *message)
 	}
 	limits_report_unenforced(t, s, s->turns > 0);
 	if (s->asked || ahead_ask(t, s))
-		return wait_for_it(t, s);
+		return tool_check(t, !frame_hold(t->frame, s)) ? VERDICT_PASS : VERDICT_HOLD;
 	note_forwarded(t, s, &message->msg);
 	return VERDICT_PASS;
 }
@@ -268,15 +253,11 @@ session_cancelled(struct tool *t, struct session *s, bool closed)
 static bool
 withdraw_waiting(struct tool *t, struct slice id)
 {
-	struct json_error error;
-	struct waiting *w;
-	struct msg m;
-
 	for (struct session *s = t->sessions; s; s = s->hh.next) {
-		LL_FOREACH(s->waiting, w) {
-			if (msg_scan(frame_held_text(w->held), &m, &error) != MSG_REQUEST || !msg_same_id(m.id, id))
+		for (struct held *h = waiting(t, s); h; h = frame_held_next(t->frame, s, h)) {
+			if (!frame_held_is(h, id))
 				continue;
-			refuse(t, s, w, ACP_ERR_CANCELLED, "cancelled");
+			refuse(t, h, ACP_ERR_CANCELLED, "cancelled");
 			return true;
 		}
 	}

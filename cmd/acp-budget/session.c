@@ -148,13 +148,10 @@ open_free(struct open *o)
 static void
 session_free(struct session *s)
 {
-	struct waiting *w, *next_waiting;
 	struct open *o, *next;
 
 	LL_FOREACH_SAFE(s->opened, o, next)
 		open_free(o);
-	LL_FOREACH_SAFE(s->waiting, w, next_waiting)
-		free(w);
 	forget_calls(s);
 	buf_free(&s->explanation.text);
 	buf_free(&s->nudge.text);

@@ -37,12 +37,6 @@ blank_before(const char *from, const char *p)
 }
 
 static bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool
 in_word(char c)
 {
 	return c == '_' || ((unsigned char)c < 0x80 && isalnum((unsigned char)c));
@@ -74,11 +68,11 @@ word_ends(const struct rest *r)
 	return r->p == r->end || !in_word(*r->p);
 }
 
-/* The value of digits with a fraction, in units; what is beyond 2^64 is 2^64-1. */
+/* The value of digits with a fraction, in units (k, m, b); what is beyond 2^64 is 2^64-1. */
 static uint64_t
-value(struct slice digits, uint64_t unit)
+value(struct slice digits, char letter)
 {
-	uint64_t n = 0, part;
+	uint64_t n = 0, unit = strchr("kK", letter) ? 1000 : strchr("mM", letter) ? 1000000 : 1000000000, part;
 	bool beyond = false;
 	size_t i;
 
@@ -100,36 +94,19 @@ static bool
 amount(struct rest *r, uint64_t *n)
 {
 	const char *from = r->p, *to;
-	uint64_t unit;
 
-	while (r->p < r->end && is_digit(*r->p))
+	while (r->p < r->end && byte_is_digit(*r->p))
 		r->p++;
 	if (r->p == from)
 		return false;
-	if (r->end - r->p > 1 && r->p[0] == '.' && is_digit(r->p[1]))
-		for (r->p++; r->p < r->end && is_digit(*r->p); r->p++)
+	if (r->end - r->p > 1 && r->p[0] == '.' && byte_is_digit(r->p[1]))
+		for (r->p++; r->p < r->end && byte_is_digit(*r->p); r->p++)
 			;
 	to = r->p;
 	skip_space(r);
-	if (r->p == r->end)
+	if (!skip(r, "k") && !skip(r, "m") && !skip(r, "b"))
 		return false;
-	switch (*r->p++) {
-	case 'k':
-	case 'K':
-		unit = 1000;
-		break;
-	case 'm':
-	case 'M':
-		unit = 1000000;
-		break;
-	case 'b':
-	case 'B':
-		unit = 1000000000;
-		break;
-	default:
-		return false;
-	}
-	*n = value(slice_between(from, to), unit);
+	*n = value(slice_between(from, to), r->p[-1]);
 	return true;
 }
 

@@ -188,7 +188,7 @@ static int
 hold(struct work *w)
 {
 	if (w->line && !w->dropped)
-		w->parcel->held = frame_hold(w->x->frame);
+		w->parcel->held = frame_hold(w->x->frame, NULL);
 	return !w->line || w->dropped || w->parcel->held ? 0 : -1;
 }
 
@@ -280,7 +280,7 @@ queue_or_pass(struct fault_state *x, enum acp_direction dir, bool is_message)
 		return VERDICT_PASS;
 	p = parcel_new(frame_now(x->frame));
 	if (p)
-		p->held = frame_hold(x->frame);
+		p->held = frame_hold(x->frame, NULL);
 	if (!p || !p->held) {
 		parcel_free(p);
 		return fail_no_memory(x);

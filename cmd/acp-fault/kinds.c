@@ -163,16 +163,13 @@ int
 report_begin(struct buf *to, const struct fault_state *x, enum acp_side from, uint64_t n, const struct message *m)
 {
 	uint64_t t = m ? m->t : frame_now(x->frame);
-	int r;
 
 	to->n = 0;
 	if (!x->report)
 		return 0;
-	r = buf_printf(to, "{\"t\":%" PRIu64 ".%06" PRIu64 ",\"from\":\"%s\",\"%s\":%" PRIu64, t / 1000000, t % 1000000,
-		acp_side_name(from), m ? "n" : "after", n);
-	if (r == 0 && m)
-		r = json_add_member(to, "method", message_method(m)) || json_add_member(to, "id", m->msg.id) ? -1 : 0;
-	return r;
+	return buf_printf(to, "{\"t\":%" PRIu64 ".%06" PRIu64 ",\"from\":\"%s\",\"%s\":%" PRIu64, t / 1000000, t % 1000000,
+		acp_side_name(from), m ? "n" : "after", n)
+		|| (m && (json_add_member(to, "method", message_method(m)) || json_add_member(to, "id", m->msg.id))) ? -1 : 0;
 }
 
 static void
@@ -261,21 +258,17 @@ replace(struct work *w, struct slice was, struct slice is)
 static int
 change_id(struct work *w)
 {
-	struct json_error error;
 	SCOPED struct buf is = {0};
 	struct slice was;
 	struct msg m;
-	int r = change(w);
 
-	if (r < 0)
+	if (change(w) < 0)
 		return -1;
-	msg_scan(slice(w->parcel->text.p + w->message_at, w->message_n), &m, &error);
+	msg_scan(slice(w->parcel->text.p + w->message_at, w->message_n), &m, NULL);
 	was = w->fault == FAULT_STALE_SESSION ? session_of(&m) : m.id;
-	if (was.p) {
-		r = damage_id(&w->chance, w->fault, was, &is);
-		r = r < 0 ? -1 : replace(w, was, buf_slice(&is));
-	}
-	return r;
+	if (!was.p)
+		return 0;
+	return damage_id(&w->chance, w->fault, was, &is) || replace(w, was, buf_slice(&is)) ? -1 : 0;
 }
 
 /* --- faults after which the line does not leave --- */
@@ -293,16 +286,12 @@ answer(struct work *w)
 {
 	const struct argument *a = &w->rule->of[FAULT_ERROR];
 	SCOPED struct buf text = {0}, message = {0};
-	int r = msg_make_error(&text, buf_slice(&w->track->id), a->code, a->text, slice(NULL, 0));
 
 	w->dropped = true;
-	if (r == 0)
-		r = json_quote(slice_of(a->text), &message);
-	if (r == 0)
-		report(w, ",\"code\":%d,\"message\":%.*s", a->code, (int)message.n, message.p);
-	if (r == 0)
-		r = frame_send(w->x->frame, w->dir == ACP_DOWN ? ACP_UP : ACP_DOWN, buf_slice(&text));
-	return r;
+	if (msg_make_error(&text, buf_slice(&w->track->id), a->code, a->text, slice(NULL, 0)) || json_quote(slice_of(a->text), &message))
+		return -1;
+	report(w, ",\"code\":%d,\"message\":%.*s", a->code, (int)message.n, message.p);
+	return frame_send(w->x->frame, w->dir == ACP_DOWN ? ACP_UP : ACP_DOWN, buf_slice(&text));
 }
 
 /* --- its bytes --- */
@@ -314,11 +303,8 @@ add_noise(struct work *w)
 	struct slice text = damage_noise(&w->chance);
 	struct parcel *p = parcel_new(frame_now(w->x->frame));
 	SCOPED struct buf quoted = {0};
-	int r = -1;
 
-	if (p && buf_add_slice(&p->text, text) == 0 && buf_add(&p->text, "\n", 1) == 0)
-		r = json_quote(text, &quoted);
-	if (r < 0) {
+	if (!p || buf_add_slice(&p->text, text) || buf_add(&p->text, "\n", 1) || json_quote(text, &quoted)) {
 		parcel_free(p);
 		return -1;
 	}

@@ -36,34 +36,23 @@ selection_of(const struct passing *p, const char *kind, struct buf *to)
 }
 
 static enum step
-deny(struct passing *p, const struct answer *a)
-{
-	struct inject *in = p->inject;
-
-	inject_note(in, a->rule, p->message.msg.method);
-	if (frame_reply_error(in->frame, NULL, a->code, a->text) < 0)
-		return STEP_FAILED;
-	return STEP_GONE;
-}
-
-static enum step
 apply(struct passing *p, const struct answer *a)
 {
 	struct inject *in = p->inject;
 	SCOPED struct buf result = {0};
-	enum step step = STEP_ON;
 	int r;
 
-	if (a->kind == ANSWER_DENY)
-		return deny(p, a);
-	r = a->kind == ANSWER_PERMIT ? selection_of(p, a->text, &result) : result_of(p, a, &result);
-	if (r < 0 || (result.n > 0 && frame_reply(in->frame, NULL, buf_slice(&result)) < 0)) {
-		step = STEP_FAILED;
-	} else if (result.n > 0) {
-		inject_note(in, a->rule, buf_slice(&result));
-		step = STEP_GONE;
+	if (a->kind == ANSWER_DENY) {
+		inject_note(in, a->rule, p->message.msg.method);
+		return frame_reply_error(in->frame, NULL, a->code, a->text) < 0 ? STEP_FAILED : STEP_GONE;
 	}
-	return step;
+	r = a->kind == ANSWER_PERMIT ? selection_of(p, a->text, &result) : result_of(p, a, &result);
+	if (r == 0 && result.n == 0)
+		return STEP_ON;
+	if (r < 0 || frame_reply(in->frame, NULL, buf_slice(&result)) < 0)
+		return STEP_FAILED;
+	inject_note(in, a->rule, buf_slice(&result));
+	return STEP_GONE;
 }
 
 enum step

@@ -79,11 +79,8 @@ static int
 splice_message(struct passing *p, const struct splice *s, size_t n)
 {
 	SCOPED struct buf text = {0};
-	int r = splice_write(p->message.msg.text, s, n, &text);
 
-	if (r == 0)
-		r = passing_become(p, buf_slice(&text));
-	return r;
+	return splice_write(p->message.msg.text, s, n, &text) || passing_become(p, buf_slice(&text)) ? -1 : 0;
 }
 
 /* The end of the last entry of an object or array; *any: whether it has an entry. */
@@ -101,7 +98,7 @@ end_of_entries(struct slice container, bool *any)
 
 /* --- prompts --- */
 
-/* The blocks that go to one end of a prompt, each with a comma on the prompt's side. */
+/* The blocks that go to one end of a prompt, with commas between them. */
 static int
 blocks(struct passing *p, bool append, struct buf *to)
 {
@@ -121,8 +118,7 @@ blocks(struct passing *p, bool append, struct buf *to)
 		if (c->path && why)
 			passing_failed(p, c->path, why, "the prompt is forwarded without it");
 		else if (r == 0 && text.n > 0) /* models refuse an empty block */
-			r = (append && buf_add(to, ",", 1) < 0) || acp_put_text_block(to, buf_slice(&text)) < 0 ||
-				(!append && buf_add(to, ",", 1) < 0) ? -1 : 0;
+			r = (to->n > 0 && buf_add(to, ",", 1)) || acp_put_text_block(to, buf_slice(&text)) ? -1 : 0;
 	}
 	return r;
 }
@@ -131,24 +127,19 @@ static int
 into_prompt(struct passing *p, struct slice prompt)
 {
 	SCOPED struct buf front = {0}, back = {0};
-	struct splice s[2];
 	bool any;
-	const char *end = end_of_entries(prompt, &any);
-	int r = blocks(p, false, &front) < 0 || blocks(p, true, &back) < 0 ? -1 : 0;
+	const char *begin = prompt.p + 1, *end = end_of_entries(prompt, &any);
+	struct splice s[4];
 
-	if (r == 0 && front.n + back.n > 0) {
-		/* In an empty prompt the commas at its side are one too many. */
-		if (!any && front.n > 0 && back.n == 0)
-			front.n--;
-		s[0] = (struct splice){prompt.p + 1, prompt.p + 1, buf_slice(&front)};
-		s[1] = (struct splice){end, end, buf_slice(&back)};
-		if (!any && back.n > 0) {
-			s[1].with.p++;
-			s[1].with.n--;
-		}
-		r = splice_message(p, s, 2);
-	}
-	return r;
+	if (blocks(p, false, &front) < 0 || blocks(p, true, &back) < 0)
+		return -1;
+	if (front.n + back.n == 0)
+		return 0;
+	s[0] = (struct splice){begin, begin, buf_slice(&front)};
+	s[1] = (struct splice){begin, begin, slice_of(front.n > 0 && any ? "," : "")};
+	s[2] = (struct splice){end, end, slice_of(back.n > 0 && (any || front.n > 0) ? "," : "")};
+	s[3] = (struct splice){end, end, buf_slice(&back)};
+	return splice_message(p, s, 4);
 }
 
 static enum step
@@ -190,9 +181,7 @@ into_servers(struct passing *p, struct slice list, struct slice server)
 	else
 		r = buf_printf(&with, "%s%.*s", comma, (int)server.n, server.p);
 	s = (struct splice){null ? list.p : end, null ? list.p + list.n : end, buf_slice(&with)};
-	if (r == 0)
-		r = splice_message(p, &s, 1);
-	return r;
+	return r < 0 ? -1 : splice_message(p, &s, 1);
 }
 
 static int
@@ -201,15 +190,14 @@ add_server(struct passing *p, const char *server)
 	struct slice params = p->message.msg.params, list = json_get(params, acp_mcp_servers);
 	SCOPED struct buf json = {0};
 	const char *why = context_server(server, &json);
-	int r = 0;
 
 	if (!why && (json_type(params) != JSON_OBJECT || (list.p && json_type(list) != JSON_ARRAY && json_type(list) != JSON_NULL)))
 		why = "the request has no list of servers, and no place for one";
 	if (why)
 		passing_failed(p, "--mcp-server", why, "the session starts without it");
 	else if (!list.p || json_type(list) == JSON_NULL || !acp_has_server(list, json_get(buf_slice(&json), acp_server_name)))
-		r = into_servers(p, list, buf_slice(&json));
-	return r;
+		return into_servers(p, list, buf_slice(&json));
+	return 0;
 }
 
 enum step

@@ -45,7 +45,6 @@ drop(struct passing *p)
 {
 	struct inject *in = p->inject;
 	SCOPED struct buf text = {0};
-	int r;
 
 	if (p->message.msg.kind != MSG_REQUEST || in->options->silent)
 		return STEP_GONE;
@@ -55,19 +54,16 @@ drop(struct passing *p)
 		in->silence_reported = true;
 		return STEP_GONE;
 	}
-	r = buf_printf(&text, "%s: dropped by %s", tool_name, in->options->edit_rule);
-	if (r == 0 && buf_string(&text))
-		r = frame_reply_error(in->frame, NULL, ACP_ERR_INTERNAL, text.p);
-	else
-		r = -1;
-	return r < 0 ? STEP_FAILED : STEP_GONE;
+	if (buf_printf(&text, "%s: dropped by %s", tool_name, in->options->edit_rule) || !buf_string(&text)
+		|| frame_reply_error(in->frame, NULL, ACP_ERR_INTERNAL, text.p))
+		return STEP_FAILED;
+	return STEP_GONE;
 }
 
 /* Adds jsonrpc to a message that a program has made: peers refuse one without it. *message may then point into `to`. 0 or -1. */
 static int
 complete(struct slice *message, struct buf *to)
 {
-	to->n = 0;
 	if (json_get(*message, "jsonrpc").p)
 		return 0;
 	if (buf_add_string(to, "{\"jsonrpc\":\"2.0\",") < 0 || buf_add(to, message->p + 1, message->n - 1) < 0)
@@ -82,18 +78,15 @@ send_output(struct passing *p, const struct outputs *o, size_t i, size_t carrier
 {
 	struct slice text = outputs_at(o, i);
 	SCOPED struct buf made = {0};
-	int r = 0;
 
 	/* The peer of a message that came without jsonrpc accepts it without. */
-	if (i != carrier || json_get(o->input, "jsonrpc").p)
-		r = complete(&text, &made);
-	if (r == 0 && i < carrier)
-		r = frame_send(p->inject->frame, p->dir, text);
-	else if (r == 0 && i > carrier)
-		r = later_add(&p->later, p->dir, text, NULL);
-	else if (r == 0 && text.p != o->input.p)
-		r = passing_become(p, text);
-	return r;
+	if ((i != carrier || json_get(o->input, "jsonrpc").p) && complete(&text, &made) < 0)
+		return -1;
+	if (i < carrier)
+		return frame_send(p->inject->frame, p->dir, text);
+	if (i > carrier)
+		return later_add(&p->later, p->dir, text, NULL);
+	return text.p != o->input.p ? passing_become(p, text) : 0;
 }
 
 static enum step

@@ -175,7 +175,7 @@ hold(struct passing *p, struct waiting *w)
 {
 	struct inject *in = p->inject;
 
-	if (passing_settle(p) < 0 || !(w->held = frame_hold(in->frame)))
+	if (passing_settle(p) < 0 || !(w->held = frame_hold(in->frame, NULL)))
 		return STEP_FAILED;
 	w->dir = p->dir;
 	w->later = p->later;

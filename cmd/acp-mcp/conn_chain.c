@@ -33,36 +33,32 @@ conn_send(struct conn *c, struct slice id, struct slice method, struct slice par
 {
 	const struct json_member members[] = {{"jsonrpc", slice_of("\"2.0\"")}, {"id", id}, {mcp_method, method}, {mcp_params, params}, {0}};
 	SCOPED struct buf text = {0};
-	int r = json_add_object(&text, members);
 
-	send(c, &text, r);
+	send(c, &text, json_add_object(&text, members));
 }
 
 void
 conn_reply(struct conn *c, struct slice id, struct slice result)
 {
 	SCOPED struct buf text = {0};
-	int r = msg_make_result(&text, id, result);
 
-	send(c, &text, r);
+	send(c, &text, msg_make_result(&text, id, result));
 }
 
 void
 conn_reply_failure(struct conn *c, struct slice id, struct slice error)
 {
 	SCOPED struct buf text = {0};
-	int r = msg_make_failure(&text, id, error);
 
-	send(c, &text, r);
+	send(c, &text, msg_make_failure(&text, id, error));
 }
 
 void
 conn_reply_error(struct conn *c, struct slice id, int code, const char *message)
 {
 	SCOPED struct buf text = {0};
-	int r = msg_make_error(&text, id, code, message, slice(NULL, 0));
 
-	send(c, &text, r);
+	send(c, &text, msg_make_error(&text, id, code, message, slice(NULL, 0)));
 }
 
 void
@@ -338,7 +334,7 @@ ask_new(struct conn *c, const struct msg *m)
 		return NULL;
 	a->number = ++c->last;
 	if (buf_add_slice(&a->id, m->id) == 0 && buf_add_slice(&a->request_id, id) == 0 && buf_add_slice(&a->token, token) == 0
-		&& (a->held = frame_hold(c->mcp->frame))) {
+		&& (a->held = frame_hold(c->mcp->frame, NULL))) {
 		LL_APPEND(c->asks, a);
 		return a;
 	}

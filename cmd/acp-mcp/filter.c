@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <utlist.h>
 
 #include "cmd/acp-mcp/conn.h"
 #include "cmd/acp-mcp/declare.h"
@@ -14,41 +13,28 @@
 #include "lib/base/cli.h"
 #include "lib/run/proc.h"
 
-/* A message from the client that is held until the agent has reported which servers it supports. */
-struct early {
-	struct early *next;
-	struct held *held;
-};
-
 /* --- declarations --- */
 
+/* A message from the client is held until the agent has reported which servers it supports. */
 static enum verdict
 hold_early(struct mcp *m)
 {
-	struct early *e = calloc(1, sizeof(*e));
+	struct held *h = frame_hold(m->frame, m);
 
-	if (!e || !(e->held = frame_hold(m->frame))) {
-		free(e);
-		mcp_check(m, -1);
-		return VERDICT_PASS;
-	}
-	LL_APPEND(m->early, e);
-	m->early_bytes += frame_held_text(e->held).n;
-	return VERDICT_HOLD;
+	mcp_check(m, h ? 0 : -1);
+	m->early_bytes += h ? frame_held_text(h).n : 0;
+	return h ? VERDICT_HOLD : VERDICT_PASS;
 }
 
 /* Is one of the held messages the request with this id? */
 static bool
 is_early(const struct mcp *m, struct slice id)
 {
-	const struct early *e;
-	struct json_error error;
-	struct msg msg;
+	struct held *h = frame_held_next(m->frame, m, NULL);
 
-	LL_FOREACH(m->early, e)
-		if (msg_scan(frame_held_text(e->held), &msg, &error) == MSG_REQUEST && msg_same_id(msg.id, id))
-			return true;
-	return false;
+	while (h && !frame_held_is(h, id))
+		h = frame_held_next(m->frame, m, h);
+	return h;
 }
 
 /*
@@ -63,7 +49,7 @@ must_wait(const struct mcp *m, const struct message *s)
 
 	if (!m->asked || s->msg.kind == MSG_RESPONSE)
 		return false;
-	if (!m->early)
+	if (m->early_bytes == 0)
 		return s->msg.kind == MSG_REQUEST && acp_opens_session(s->msg.what) && declare_any(m, &s->msg);
 	if (s->msg.what == ACP_CANCEL_REQUEST)
 		id = json_get(s->msg.params, acp_request_id);
@@ -86,14 +72,11 @@ declare(struct mcp *m, const struct message *s)
 static void
 release_early(struct mcp *m)
 {
-	struct early *e;
+	struct held *h;
 
 	m->early_bytes = 0;
-	while ((e = m->early)) {
-		LL_DELETE(m->early, e);
-		frame_show_again(m->frame, e->held);
-		free(e);
-	}
+	while ((h = frame_held_next(m->frame, m, NULL)))
+		frame_show_again(m->frame, h);
 }
 
 /* Notes which servers the agent supports, by its response to initialize. The client always gets a response with support of type acp. */
@@ -311,15 +294,11 @@ static int
 end(void *state, struct frame *f)
 {
 	struct mcp *m = state;
-	struct early *e, *next;
-
 	(void)f;
 	conn_close_all(m);
 	provide_end_all(m);
 	conn_free_all(m);
 	server_end_all(m);
-	LL_FOREACH_SAFE(m->early, e, next)
-		free(e);
 	return 0;
 }
 

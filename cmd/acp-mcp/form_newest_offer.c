@@ -145,14 +145,13 @@ begin_listening(struct conn *c, struct ask *a, struct slice params)
 static void
 notify_subscribers(struct conn *c, const struct msg *m)
 {
-	struct json_error error;
 	const struct ask *a;
 	struct msg asked;
 
 	LL_FOREACH(c->asks, a) {
 		if (!a->listens)
 			continue;
-		msg_scan(frame_held_text(a->held), &asked, &error);
+		msg_scan(frame_held_text(a->held), &asked, NULL);
 		if (listen_wants(json_path(asked.params, "params.notifications"), m->method, m->params))
 			notify_subscriber(c, a, m->method, m->params);
 	}
@@ -191,10 +190,9 @@ is_cacheable(struct slice request)
 {
 	static const char *const methods[] = {"tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read",
 		NULL};
-	struct json_error error;
 	struct msg m;
 
-	msg_scan(request, &m, &error);
+	msg_scan(request, &m, NULL);
 	return json_string_in(json_get(m.params, mcp_method), methods);
 }
 

@@ -56,8 +56,7 @@ struct mcp {
 	enum agent_kind agent;
 	bool v2;
 	bool asked;                /* initialize has no response yet */
-	struct early *early;       /* client messages that are held until that response, oldest first */
-	size_t early_bytes;
+	size_t early_bytes;        /* client messages that are held until that response (owner: this struct) */
 	void (*accept)(struct mcp *, struct server *, int fd); /* a shim has connected to a server. Takes ownership of fd */
 	struct server *servers;    /* those that were presented to the agent as stdio servers */
 	struct use *uses;          /* which sessions use which of them */

@@ -67,17 +67,13 @@ put_record(struct frame *f, enum acp_direction dir, struct block *block, struct 
 	bool torn)
 {
 	SCOPED struct buf record = {0};
-	int r;
 
 	(void)block;
 	(void)m;
 	(void)asked;
 	(void)torn;
-	r = -(buf_printf(&record, "{\"from\":\"%s\",\"msg\":", acp_side_name(direction_from(dir))) || buf_add_slice(&record, text)
-		|| buf_add_string(&record, "}\n"));
-	if (r == 0)
-		r = endpoint_put(&f->near.end, NULL, buf_slice(&record));
-	return r;
+	return buf_printf(&record, "{\"from\":\"%s\",\"msg\":", acp_side_name(direction_from(dir))) || buf_add_slice(&record, text)
+		|| buf_add_string(&record, "}\n") || endpoint_put(&f->near.end, NULL, buf_slice(&record)) ? -1 : 0;
 }
 
 /* --- what comes --- */

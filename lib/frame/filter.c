@@ -47,7 +47,7 @@ held_free(struct held *h)
 }
 
 struct held *
-frame_hold(struct frame *f)
+frame_hold(struct frame *f, const void *owner)
 {
 	struct delivery *s = f->delivery;
 	struct held *h = calloc(1, sizeof(*h));
@@ -55,6 +55,7 @@ frame_hold(struct frame *f)
 	if (!h)
 		return NULL;
 	h->dir = s->dir;
+	h->owner = owner;
 	h->line = s->line != NULL;
 	if (copy_delivery(s, h) < 0) {
 		held_free(h);
@@ -69,6 +70,24 @@ struct slice
 frame_held_text(const struct held *h)
 {
 	return buf_slice(&h->text);
+}
+
+struct held *
+frame_held_next(const struct frame *f, const void *owner, const struct held *after)
+{
+	struct held *h = after ? after->next : f->held;
+
+	while (h && h->owner != owner)
+		h = h->next;
+	return h;
+}
+
+bool
+frame_held_is(const struct held *h, struct slice id)
+{
+	struct msg m;
+
+	return msg_scan(buf_slice(&h->text), &m, NULL) == MSG_REQUEST && msg_same_id(m.id, id);
 }
 
 /* Its request, if it has one, is not held any more. */
@@ -102,8 +121,12 @@ frame_release(struct frame *f, struct held *h, enum verdict verdict, struct slic
 void
 frame_show_again(struct frame *f, struct held *h)
 {
+	struct slice text = buf_slice(&h->text);
+	struct msg m;
+
 	remove_held(f, h);
-	if (message_show_again(f, h->dir, buf_slice(&h->text), h->request) < 0)
+	msg_scan(text, &m, NULL);
+	if (message_show(f, h->dir, direction_from(h->dir), NULL, text, &m, h->request, false) < 0)
 		frame_abort(f, "out of memory");
 	held_free(h);
 	frame_settle(f);
@@ -116,20 +139,14 @@ static int
 send_message(struct frame *f, enum acp_direction dir, struct slice message, bool own, void *tag)
 {
 	struct request *r = NULL;
-	struct pending *p;
 	struct msg m;
 
 	if (msg_scan(message, &m, NULL) == MSG_REQUEST) {
 		r = requests_open(f->requests, direction_from(dir), frame_now(f), &m);
-		if (!r)
+		if (!r || (own && !pending_of(r)))
 			return -1;
-		p = own ? pending_of(r) : NULL;
-		if (own && !p)
-			return -1;
-		if (own) {
-			p->from_filter = true;
-			p->tag = tag;
-		}
+		if (own)
+			*pending_of(r) = (struct pending){.from_filter = true, .tag = tag};
 	}
 	frame_settle(f);
 	return message_put(f, dir, message, r);
@@ -148,39 +165,30 @@ frame_request_for(struct frame *f, enum acp_direction dir, struct slice request,
 	struct splices s = {.n = 0};
 	size_t before = sent->n;
 	struct msg m;
-	int r = frame_put_id_prefix(f, &id);
 
-	if (r == 0)
-		r = buf_printf(&id, "%08" PRIx32 "-%" PRIu64 "\"", f->life, ++f->last_id);
-	if (r == 0 && msg_scan(request, &m, NULL) == MSG_REQUEST) {
+	if (frame_put_id_prefix(f, &id) || buf_printf(&id, "%08" PRIx32 "-%" PRIu64 "\"", f->life, ++f->last_id))
+		return -1;
+	if (msg_scan(request, &m, NULL) == MSG_REQUEST)
 		splice_value(&s, m.id, buf_slice(&id));
-		r = splice_write(request, s.at, s.n, sent);
-	}
-	if (r == 0)
-		r = send_message(f, dir, slice(sent->p + before, sent->n - before), true, tag);
-	return r;
+	if (splice_write(request, s.at, s.n, sent) < 0)
+		return -1;
+	return send_message(f, dir, slice(sent->p + before, sent->n - before), true, tag);
 }
 
 int
 frame_request(struct frame *f, enum acp_direction dir, const char *method, struct slice params, void *tag)
 {
 	SCOPED struct buf text = {0}, sent = {0};
-	int r = msg_make_request(&text, slice_of("0"), method, params);
 
-	if (r == 0)
-		r = frame_request_for(f, dir, buf_slice(&text), tag, &sent);
-	return r;
+	return msg_make_request(&text, slice_of("0"), method, params) || frame_request_for(f, dir, buf_slice(&text), tag, &sent) ? -1 : 0;
 }
 
 int
 frame_notify(struct frame *f, enum acp_direction dir, const char *method, struct slice params)
 {
 	SCOPED struct buf text = {0};
-	int r = msg_make_notification(&text, method, params);
 
-	if (r == 0)
-		r = send_message(f, dir, buf_slice(&text), false, NULL);
-	return r;
+	return msg_make_notification(&text, method, params) || frame_send(f, dir, buf_slice(&text)) ? -1 : 0;
 }
 
 static int

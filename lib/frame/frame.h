@@ -103,10 +103,14 @@ int frame_replace(struct frame *, struct slice what, struct slice with);
 /*
  * Takes the message or line that is being shown out of the stream; return VERDICT_HOLD. NULL when out of memory. Later ones pass it
  * until it is released, as text (p NULL: as it came), or dropped. A held line delays the end of its direction, and where
- * held lines exceed a megabyte, the direction is not read.
+ * held lines exceed a megabyte, the direction is not read. owner: for frame_held_next.
  */
-struct held *frame_hold(struct frame *);
+struct held *frame_hold(struct frame *, const void *owner);
 struct slice frame_held_text(const struct held *);
+/* What is held for this owner, oldest first: what follows `after`, or (NULL) the first. NULL: nothing more. */
+struct held *frame_held_next(const struct frame *, const void *owner, const struct held *after);
+/* Is it the request with this id? */
+bool frame_held_is(const struct held *, struct slice id);
 void frame_release(struct frame *, struct held *, enum verdict, struct slice text);
 /* Releases a held message so that filter.message is called with it, as if it came only now. */
 void frame_show_again(struct frame *, struct held *);

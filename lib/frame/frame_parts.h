@@ -76,6 +76,7 @@ struct delivery {
 struct held {
 	struct held *prev, *next;
 	enum acp_direction dir;
+	const void *owner;
 	bool line;               /* not a message: written as it is */
 	struct buf text;
 	struct request *request; /* of a request */
@@ -195,11 +196,12 @@ int delivery_edited(const struct delivery *, struct buf *to);
 int plain_line(struct side *, enum input_got, const struct line *);
 int plain_message(struct side *, const struct line *, const struct msg *, bool torn);
 int plain_put(struct frame *, enum acp_direction, struct block *, struct slice text, const struct msg *, struct request *, bool torn);
-/* Shows a plain message that lies in block (text: the line with what surrounds it) and lets it go on. */
+/*
+ * Shows a plain message that lies in block (text: the line with what surrounds it) and lets it go on. request: what it answers, or
+ * itself, where that is known.
+ */
 int message_show(struct frame *, enum acp_direction, enum acp_side from, struct block *, struct slice text, const struct msg *,
-	struct request *answered, bool torn);
-/* The same with one that was shown before, and whose request, where it is one, is in the table. */
-int message_show_again(struct frame *, enum acp_direction, struct slice text, struct request *);
+	struct request *, bool torn);
 /* Queues what the filter made of a message, which has to be one. */
 int message_put(struct frame *, enum acp_direction, struct slice text, struct request *);
 /* Queues a line as it is. In a block its newline lies after it, if it had one. message: what its envelope carries. 0 or -1. */

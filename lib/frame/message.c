@@ -76,7 +76,7 @@ pair(struct frame *f, struct delivery *s)
 {
 	struct msg *m = &s->message.msg;
 
-	if (m->kind == MSG_REQUEST) {
+	if (m->kind == MSG_REQUEST && !s->request) {
 		s->request = requests_open(f->requests, s->message.from, s->message.t, m);
 		if (!s->request)
 			return -1;
@@ -170,24 +170,11 @@ forward(struct frame *f, struct delivery *s, struct block *block, bool torn)
 	return r;
 }
 
-/* Shows it, and lets it go on as the filter has it. */
-static int
-deliver(struct frame *f, struct delivery *s, struct block *block, bool torn)
-{
-	int r = 0;
-
-	if (judge(f, s) == VERDICT_PASS && !f->transport->copies)
-		r = forward(f, s, block, torn);
-	free(s->edits);
-	buf_free(&s->with);
-	return r;
-}
-
 int
 message_show(struct frame *f, enum acp_direction dir, enum acp_side from, struct block *block, struct slice text,
-	const struct msg *m, struct request *answered, bool torn)
+	const struct msg *m, struct request *request, bool torn)
 {
-	struct delivery s = {.dir = dir, .request = answered};
+	struct delivery s = {.dir = dir, .request = request};
 	int r;
 
 	s.message = (struct message){.from = from, .t = frame_now(f), .line = text, .msg = *m, .number = f->from[dir]->end.in.lines};
@@ -196,22 +183,13 @@ message_show(struct frame *f, enum acp_direction dir, enum acp_side from, struct
 	r = pair(f, &s);
 	if (s.message.from == ACP_UNKNOWN && s.request)
 		s.message.from = acp_other_side(s.request->from);
-	if (r == 0)
-		r = deliver(f, &s, block, torn);
+	if (r == 0 && judge(f, &s) == VERDICT_PASS && !f->transport->copies)
+		r = forward(f, &s, block, torn);
 	if (m->kind == MSG_RESPONSE && s.request)
 		request_free(f, s.request);
+	free(s.edits);
+	buf_free(&s.with);
 	return r;
-}
-
-int
-message_show_again(struct frame *f, enum acp_direction dir, struct slice text, struct request *r)
-{
-	struct delivery s = {.dir = dir, .request = r};
-	struct json_error error;
-
-	s.message = (struct message){.from = direction_from(dir), .t = frame_now(f), .line = text, .number = f->from[dir]->end.in.lines};
-	msg_scan(text, &s.message.msg, &error);
-	return deliver(f, &s, NULL, false);
 }
 
 /* --- out --- */
@@ -228,7 +206,6 @@ static bool
 passes(struct frame *f, enum acp_direction dir, const struct outgoing_line *l)
 {
 	struct delivery s = {.dir = dir, .line = l}, *outer = f->delivery;
-	struct json_error error;
 	struct request *r = NULL;
 	enum verdict verdict;
 	struct msg m;
@@ -237,7 +214,7 @@ passes(struct frame *f, enum acp_direction dir, const struct outgoing_line *l)
 	verdict = f->filter->line(f->filter->state, f, dir, l);
 	f->delivery = outer;
 	/* Nobody will respond to it. */
-	if (verdict == VERDICT_DROP && msg_scan(l->text, &m, &error) == MSG_REQUEST)
+	if (verdict == VERDICT_DROP && msg_scan(l->text, &m, NULL) == MSG_REQUEST)
 		r = request_of(f, f->from[dir]->from, m.id);
 	if (r)
 		request_forget(f, r);
@@ -299,18 +276,15 @@ static int
 replace_response(struct side *s, uint64_t number, struct slice id)
 {
 	struct line made = {.number = number};
-	struct json_error error;
 	SCOPED struct buf text = {0};
 	struct msg m;
-	int r;
 
 	if (!request_of(s->frame, acp_other_side(s->from), id))
 		return 0;
-	r = msg_make_error(&text, id, ACP_ERR_INTERNAL, "the response was not valid and could not be forwarded", slice(NULL, 0));
+	if (msg_make_error(&text, id, ACP_ERR_INTERNAL, "the response was not valid and could not be forwarded", slice(NULL, 0)) < 0)
+		return -1;
 	made.text = buf_slice(&text);
-	if (r == 0 && msg_scan(made.text, &m, &error) == MSG_RESPONSE)
-		r = s->frame->transport->message(s, &made, &m, false);
-	return r;
+	return msg_scan(made.text, &m, NULL) == MSG_RESPONSE ? s->frame->transport->message(s, &made, &m, false) : 0;
 }
 
 /* A line is discarded: whoever waits because of it gets an error (DESIGN, rule 5). */
@@ -320,7 +294,6 @@ reply_for_discarded(struct side *s, uint64_t number, struct slice text, enum msg
 	struct slice id;
 	enum msg_kind meant = msg_noise_meant(text, &id);
 	SCOPED struct buf reply = {0};
-	int r;
 
 	if (meant == MSG_NOISE || meant == MSG_NOTIFICATION)
 		meant = unknown;
@@ -328,10 +301,9 @@ reply_for_discarded(struct side *s, uint64_t number, struct slice text, enum msg
 		return 0;
 	if (meant == MSG_RESPONSE)
 		return replace_response(s, number, id);
-	r = msg_make_error(&reply, id, ACP_ERR_INVALID_REQUEST, why, slice(NULL, 0));
-	if (r == 0)
-		r = line_put(s->frame, direction_back(s->dir), NULL, buf_slice(&reply), buf_slice(&reply), false);
-	return r;
+	if (msg_make_error(&reply, id, ACP_ERR_INVALID_REQUEST, why, slice(NULL, 0)) < 0)
+		return -1;
+	return line_put(s->frame, direction_back(s->dir), NULL, buf_slice(&reply), buf_slice(&reply), false);
 }
 
 /* Noise is discarded where it cannot be routed, or where a user wants it out of the stream. */

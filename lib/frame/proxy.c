@@ -304,14 +304,13 @@ put_whole(struct frame *f, enum acp_direction dir, struct slice text, const stru
 	SCOPED struct buf whole = {0};
 	struct slice inner;
 	struct msg m;
-	int r = splice_write(text, w->splices.at, w->splices.n, &whole);
 
+	if (splice_write(text, w->splices.at, w->splices.n, &whole) < 0)
+		return -1;
 	inner = buf_slice(&whole);
-	if (r == 0 && msg_scan(inner, &m, NULL) != MSG_NOISE && m.what == ACP_PROXY_SUCCESSOR && m.params.p)
+	if (msg_scan(inner, &m, NULL) != MSG_NOISE && m.what == ACP_PROXY_SUCCESSOR && m.params.p)
 		inner = m.params;
-	if (r == 0)
-		r = line_put(f, dir, NULL, buf_slice(&whole), inner, false);
-	return r;
+	return line_put(f, dir, NULL, buf_slice(&whole), inner, false);
 }
 
 static int

@@ -139,7 +139,7 @@ apply(struct rules *r, struct frame *f, enum acp_direction dir, const struct mes
 	if (s->msg.kind == MSG_RESPONSE)
 		drop = reply = false, hold = is(s, rule, "hold-response");
 	if ((hold || drop || reply) && r->nheld < HELD) {
-		r->held[r->nheld] = frame_hold(f);
+		r->held[r->nheld] = frame_hold(f, NULL);
 		r->then[r->nheld++] = drop ? DROPS : reply ? ANSWERS : GOES;
 		return VERDICT_HOLD;
 	}
@@ -178,7 +178,7 @@ hold_line(struct rules *r, struct frame *f, enum acp_direction dir)
 		frame_pause(f, dir, r->full);
 	}
 	r->lines = reallocarray(r->lines, r->nlines + 1, sizeof(*r->lines));
-	r->lines[r->nlines++] = frame_hold(f);
+	r->lines[r->nlines++] = frame_hold(f, NULL);
 	return VERDICT_HOLD;
 }
 
