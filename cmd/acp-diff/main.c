@@ -27,7 +27,7 @@ static const char help[] =
 	"  -V, --version         print the version\n"
 	"Exit status: 0 no difference; 1 a difference; 2 A or B cannot be read.\n";
 
-enum { MAX_LINE = 64 * 1024 * 1024, WRITE_AT = 64 * 1024 };
+enum { MAX_LINE = 64 * 1024 * 1024 };
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JUNIT };
 
 struct asked {
@@ -100,20 +100,6 @@ compile(struct asked *asked)
 
 /* --- the report --- */
 
-static void
-write_out(struct report *r)
-{
-	size_t at = 0;
-	ssize_t n;
-
-	while (!r->failed && at < r->out.n) {
-		n = write(STDOUT_FILENO, r->out.p + at, r->out.n - at);
-		r->failed = n < 0 && errno != EINTR;
-		at += n > 0 ? (size_t)n : 0;
-	}
-	r->out.n = 0;
-}
-
 static const struct {
 	void (*begin)(struct report *);
 	void (*section)(struct report *, const struct section *);
@@ -134,12 +120,11 @@ report(struct diff *d, enum format format, enum cli_color color)
 		formats[format].begin(&r);
 	for (size_t i = 0; !r.failed && i < d->sections.n; i++) {
 		formats[format].section(&r, d->sections.at[i]);
-		if (r.out.n >= WRITE_AT)
-			write_out(&r);
+		r.failed |= out_print_much(&r.out) < 0;
 	}
 	formats[format].end(&r);
-	write_out(&r);
-	buf_free(&r.out);
+	r.failed |= out_print(&r.out) < 0;
+	buf_free(out_buf(&r.out));
 	buf_free(&r.text);
 	buf_free(&r.value[RECORDED]);
 	buf_free(&r.value[LIVE]);

@@ -9,7 +9,9 @@ enum { PROMPT_MOST = 72 };
 void
 put_slice(struct report *r, struct slice s)
 {
-	r->failed |= (r->xml ? text_xml(&r->out, s) : buf_add_slice(&r->out, s)) < 0;
+	struct buf *out = out_buf(&r->out);
+
+	r->failed |= (r->xml ? text_xml(out, s) : buf_add_slice(out, s)) < 0;
 }
 
 void

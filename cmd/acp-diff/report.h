@@ -3,10 +3,11 @@
 #define REPORT_H
 
 #include "cmd/acp-diff/diff.h"
+#include "lib/run/out.h"
 
 struct report {
 	struct diff *diff;
-	struct buf out;  /* not written yet */
+	struct out out;
 	bool color;
 	bool begun;
 	bool xml;        /* what is put is escaped */

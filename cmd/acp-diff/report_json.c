@@ -6,24 +6,25 @@
 static void
 put_value(struct report *r, const char *name, struct slice value)
 {
+	struct buf *out = out_buf(&r->out);
 	size_t from;
 
 	if (!value.p)
 		return;
 	put(r, ",\"%s\":", name);
-	from = r->out.n;
+	from = out->n;
 	put_slice(r, value);
 	/* A line is a line: white space in a message may be a newline only where somebody put it there by hand. */
-	for (; from < r->out.n; from++)
-		if (r->out.p[from] == '\n' || r->out.p[from] == '\r')
-			r->out.p[from] = ' ';
+	for (; from < out->n; from++)
+		if (out->p[from] == '\n' || out->p[from] == '\r')
+			out->p[from] = ' ';
 }
 
 static void
 put_text(struct report *r, const char *name, struct slice text)
 {
 	put(r, ",\"%s\":", name);
-	r->failed |= json_quote(text, &r->out) < 0;
+	r->failed |= json_quote(text, out_buf(&r->out)) < 0;
 }
 
 static void

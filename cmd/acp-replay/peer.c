@@ -150,10 +150,9 @@ timed_out(void *arg)
 	if ((p->play == PLAY_WAITING && p->player.wake) || p->left || p->ended)
 		return;
 	p->player.timed_out = p->player.missed = true;
-	if (p->play == PLAY_FULL || p->play == PLAY_OVER)
+	if (p->play == PLAY_FULL || p->play == PLAY_OVER) {
 		cli_warn(name, "the %s did not %s within --timeout", acp_side_name(p->player.them),
 			p->play == PLAY_FULL ? "read" : "end");
-	if (p->play == PLAY_FULL || p->play == PLAY_OVER) {
 		p->done = true;
 		loop_stop(p->loop);
 		return;

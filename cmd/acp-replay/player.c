@@ -13,7 +13,7 @@ static const char name[] = "acp-replay";
 int
 player_open(struct player *p, const struct player_options *o, struct script *s, struct endpoint *out, struct endpoint *err)
 {
-	*p = (struct player){.options = o, .script = s, .out = out, .err = err, .us = o->us, .them = acp_other_side(o->us)};
+	*p = (struct player){.options = o, .out = out, .err = err, .us = o->us, .them = acp_other_side(o->us)};
 	p->ours = requests_new();
 	p->ids = ids_new(o->keep_paths);
 	return plan_open(&p->plan, s, &o->range, o->us) == 0 && p->ours && p->ids ? 0 : -1;
@@ -50,7 +50,7 @@ player_warn(const struct player *p, uint64_t number, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	warn_at(p->script->path, "", number, format, args);
+	warn_at(p->plan.script->path, "", number, format, args);
 	va_end(args);
 }
 
@@ -114,7 +114,7 @@ player_recorded(struct player *p, const struct cue *q, struct msg *m)
 {
 	struct slice text;
 
-	if (script_read(p->script, q->place, &text) < 0)
+	if (script_read(p->plan.script, q->place, &text) < 0)
 		return -1;
 	if (msg_scan(text, m, NULL) == q->kind)
 		return 0;

@@ -29,7 +29,6 @@ struct player_options {
 
 struct player {
 	const struct player_options *options;
-	struct script *script;
 	struct endpoint *out, *err; /* to the live side; stderr */
 	enum acp_side us, them;
 	struct recorder *recorder; /* writes what is heard and sent; or NULL */

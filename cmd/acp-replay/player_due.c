@@ -171,7 +171,7 @@ static int
 read_again(struct player *p, const struct conversation *c, const struct own *own, struct slice *text, struct msg *m)
 {
 
-	if (script_read(p->script, own->place, text) < 0)
+	if (script_read(p->plan.script, own->place, text) < 0)
 		return -1;
 	if (own->kind != RECORD_MESSAGE || player_is_unchanged(p, c, own) || msg_scan(*text, m, NULL) != MSG_NOISE)
 		return 0;

@@ -23,7 +23,7 @@ player_refuse(struct player *p, struct slice id, int code, const char *why, stru
 /* How a live request differs from the one that was expected. */
 struct differences {
 	struct first_difference first;
-	struct buf data;   /* all of them: a JSON array */
+	struct buf *data;  /* all of them: what a JSON array holds */
 	size_t n;
 	bool failed;
 };
@@ -52,8 +52,8 @@ player_first_difference(void *arg, const struct difference *d)
 {
 	struct first_difference *f = arg;
 
-	f->failed = buf_printf(&f->text, "%.*s is ", (int)d->path.n, d->path.p) < 0 || add_quoted(&f->text, d->live) < 0 ||
-		buf_add_string(&f->text, ", was ") < 0 || add_quoted(&f->text, d->recorded) < 0;
+	f->failed = buf_printf(f->text, "%.*s is ", (int)d->path.n, d->path.p) < 0 || add_quoted(f->text, d->live) < 0 ||
+		buf_add_string(f->text, ", was ") < 0 || add_quoted(f->text, d->recorded) < 0;
 	return false;
 }
 
@@ -62,9 +62,9 @@ add_difference(void *arg, const struct difference *d)
 {
 	struct differences *a = arg;
 
-	a->failed = buf_printf(&a->data, "%s{\"path\":", a->n ? "," : "") < 0 || json_quote(d->path, &a->data) < 0 ||
-		add_value(&a->data, "recorded", d->recorded) < 0 || add_value(&a->data, "live", d->live) < 0 ||
-		buf_add_string(&a->data, "}") < 0;
+	a->failed = buf_printf(a->data, "%s{\"path\":", a->n ? "," : "") < 0 || json_quote(d->path, a->data) < 0 ||
+		add_value(a->data, "recorded", d->recorded) < 0 || add_value(a->data, "live", d->live) < 0 ||
+		buf_add_string(a->data, "}") < 0;
 	if (a->n++ == 0)
 		player_first_difference(&a->first, d);
 	return !a->failed && !a->first.failed;
@@ -118,29 +118,25 @@ expected_request(struct player *p, const struct msg *live)
 static int
 describe_expected(struct player *p, const struct msg *live, struct cue *q, bool early, struct buf *text, struct buf *data)
 {
-	struct differences a = {0};
+	SCOPED struct buf first = {0}, all = {0};
+	struct differences a = {.first.text = &first, .data = &all};
 	struct compare c = player_comparison(p, q, add_difference, &a);
 	struct msg m;
 	bool same;
-	int r = -1;
 
 	if (player_recorded(p, q, &m) < 0)
 		return -1;
 	/* Two methods have nothing to be compared. */
 	same = !early && json_string_eq(m.method, live->method);
 	if (same && (compare_messages(&c, &m, live) < 0 || a.failed || a.first.failed))
-		goto end;
+		return -1;
 	if (buf_printf(text, "%s is %.*s of %s:%llu", same ? "the nearest request" : "the next expected request",
-		(int)m.method.n, m.method.p, p->script->path, (unsigned long long)q->number) < 0)
-		goto end;
-	if (a.n && buf_printf(text, "; %.*s", (int)a.first.text.n, a.first.text.p) < 0)
-		goto end;
-	r = buf_printf(data, "{\"expected\":{\"record\":%llu,\"method\":%.*s},\"differences\":[%.*s]}",
-		(unsigned long long)q->number, (int)m.method.n, m.method.p, (int)a.data.n, a.data.n ? a.data.p : "");
-end:
-	buf_free(&a.first.text);
-	buf_free(&a.data);
-	return r;
+		(int)m.method.n, m.method.p, p->plan.script->path, (unsigned long long)q->number) < 0)
+		return -1;
+	if (a.n && buf_printf(text, "; %.*s", (int)first.n, first.p) < 0)
+		return -1;
+	return buf_printf(data, "{\"expected\":{\"record\":%llu,\"method\":%.*s},\"differences\":[%.*s]}",
+		(unsigned long long)q->number, (int)m.method.n, m.method.p, (int)all.n, all.n ? all.p : "");
 }
 
 static int
@@ -261,7 +257,7 @@ end_of_turn(struct player *p, const struct conversation *c)
 	DL_FOREACH(c->own, own) {
 		if (own->kind != RECORD_MESSAGE)
 			continue;
-		if (script_read(p->script, own->place, &text) < 0)
+		if (script_read(p->plan.script, own->place, &text) < 0)
 			return -1;
 		if (msg_scan(text, &m, NULL) == MSG_NOTIFICATION && plan_is_idle(&m))
 			return (int64_t)own->number;

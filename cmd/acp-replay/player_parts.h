@@ -23,7 +23,7 @@ struct waiting {
 
 /* How a live message differs from a recorded one, for people: ".params.x is 1, was 2"; empty where it does not. */
 struct first_difference {
-	struct buf text;
+	struct buf *text;
 	bool failed;
 };
 /* What has been found for a live message. */

@@ -50,7 +50,7 @@ describe(struct player *p, const struct cue *q, struct buf *to)
 	struct slice text;
 	struct msg m;
 
-	if (script_read(p->script, response ? q->request : q->place, &text) < 0 ||
+	if (script_read(p->plan.script, response ? q->request : q->place, &text) < 0 ||
 		buf_add_string(to, response ? "the response to " : "") < 0)
 		return -1;
 	msg_scan(text, &m, NULL);
@@ -94,10 +94,10 @@ end_of_recording(struct player *p)
 {
 	if (p->plan.begun)
 		return PLAY_OVER;
-	if (p->script->hop)
-		cli_warn(name, "%s: no messages of hop %s", p->script->path, p->script->hop);
+	if (p->plan.script->hop)
+		cli_warn(name, "%s: no messages of hop %s", p->plan.script->path, p->plan.script->hop);
 	else
-		cli_warn(name, "%s: no messages", p->script->path);
+		cli_warn(name, "%s: no messages", p->plan.script->path);
 	return PLAY_BAD;
 }
 

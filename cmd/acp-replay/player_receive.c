@@ -48,7 +48,8 @@ receive_call(struct player *p, const struct msg *m, bool last)
 static int
 check_response(struct player *p, struct cue *q, const struct request *r, const struct msg *live)
 {
-	struct first_difference first = {0};
+	SCOPED struct buf text = {0};
+	struct first_difference first = {.text = &text};
 	struct compare c = player_comparison(p, q, player_first_difference, &first);
 	struct msg m;
 	int differ;
@@ -59,9 +60,8 @@ check_response(struct player *p, struct cue *q, const struct request *r, const s
 	if (differ == 1) {
 		p->missed = true;
 		player_warn_live(p, p->lines, "the response to %.*s differs from %s:%llu: %.*s", (int)r->method.n, r->method.p,
-			p->script->path, (unsigned long long)q->number, (int)first.text.n, first.text.n ? first.text.p : "");
+			p->plan.script->path, (unsigned long long)q->number, (int)text.n, text.n ? text.p : "");
 	}
-	buf_free(&first.text);
 	return differ < 0 || first.failed ? -1 : 0;
 }
 

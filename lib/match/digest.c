@@ -2,6 +2,7 @@
 
 struct walk {
 	const struct digest *d;
+	const char *id; /* the JSON-RPC id, which does not count */
 	enum acp_method what;
 	bool response; /* to such a request */
 	struct buf text;
@@ -95,6 +96,8 @@ of_object(struct walk *w, struct slice object, bool foreign)
 	struct slice key, value;
 
 	while (json_next(&it, &key, &value)) {
+		if (value.p == w->id)
+			continue;
 		m = foreign ? &nothing : acp_member(key, w->what, w->response);
 		if (w->d->match < MATCH_EXACT && (m->metadata || json_type(value) == JSON_NULL))
 			continue;
@@ -151,24 +154,10 @@ of_part(struct walk *w, struct slice value)
 	return of_value(w, NULL, value, false);
 }
 
-/* All members but id. */
-static uint64_t
-of_envelope(struct walk *w, const struct msg *m)
-{
-	struct json_iter it = {.in = m->text};
-	struct slice key, value;
-	uint64_t all = 0;
-
-	while (json_next(&it, &key, &value))
-		if (value.p != m->id.p)
-			all = digest_join(all, digest_join(plain_text(w, key), of_value(w, NULL, value, false)));
-	return all;
-}
-
 int
 digest_message(const struct digest *d, const struct msg *m, uint64_t *h)
 {
-	struct walk w = {.d = d, .response = m->kind == MSG_RESPONSE};
+	struct walk w = {.d = d, .id = m->id.p, .response = m->kind == MSG_RESPONSE};
 
 	w.what = w.response ? d->what : m->what;
 	if (m->kind == MSG_NOISE)
@@ -176,7 +165,7 @@ digest_message(const struct digest *d, const struct msg *m, uint64_t *h)
 	else if (d->match == MATCH_METHOD)
 		*h = 0;
 	else if (d->match == MATCH_EXACT)
-		*h = of_envelope(&w, m);
+		*h = of_object(&w, m->text, false);
 	else
 		*h = digest_join(digest_join(of_part(&w, m->params), of_part(&w, m->result)), of_part(&w, m->error));
 	buf_free(&w.text);
