@@ -74,9 +74,11 @@ release_early(struct mcp *m)
 {
 	struct held *h;
 
-	m->early_bytes = 0;
-	while ((h = frame_held_next(m->frame, m, NULL)))
+	/* One of them may be another initialize: then the rest waits for the response to that. */
+	while (!m->asked && (h = frame_held_next(m->frame, m, NULL))) {
+		m->early_bytes -= frame_held_text(h).n;
 		frame_show_again(m->frame, h);
+	}
 }
 
 /* Notes which servers the agent supports, by its response to initialize. The client always gets a response with support of type acp. */
