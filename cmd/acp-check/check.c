@@ -30,7 +30,6 @@ check_close(struct check *c)
 	for (size_t i = 0; i < RULES; i++)
 		buf_free(&c->examples[i]);
 	buf_free(&c->text);
-	buf_free(&c->out.own);
 }
 
 /* --- the schema --- */

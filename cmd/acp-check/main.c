@@ -130,7 +130,8 @@ main(int argc, char **argv)
 	frame_read(&o.frame, &tool, argc, argv, &o, &line);
 	cli_check(&line, combinations);
 	o.where = cli_has(&line, "--where");
-	frame_refuse_dash(&o.frame, check_name);
+	if (o.frame.output && strcmp(o.frame.output, "-") == 0)
+		cli_die(EXIT_USAGE, check_name, "--output -: a file is required");
 	status = o.frame.files ? files_run(&o) : stream_run(&o);
 	select_free(o.select);
 	return status;

@@ -9,6 +9,7 @@
 #include "end.h"
 #include "hop.h"
 #include "lib/base/cli.h"
+#include "lib/run/proc.h"
 #include "groups.h"
 #include "link.h"
 #include "logs.h"
@@ -315,8 +316,7 @@ guardian_died(void *arg, int status)
 
 	(void)status;
 	loop_reap(ch->loop, &ch->guardian_watch);
-	if (ch->guardian.fd >= 0)
-		close(ch->guardian.fd);
+	proc_close(ch->guardian.fd);
 	if (proc_guardian_start(&ch->guardian) < 0) {
 		report_line(&ch->report, "cannot restart the guardian process; if acp-conduct is killed, components may keep running");
 		return;

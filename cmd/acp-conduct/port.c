@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "lib/run/proc.h"
 #include "lib/run/system.h"
 #include "memory.h"
 #include "route.h" /* struct route, route_no_memory */
@@ -43,8 +43,7 @@ port_open_out(struct port *p, int fd)
 {
 	p->out_bytes = p->trimmed = 0;
 	p->finishing = p->input_closed = p->refuses = false;
-	if (p->rest >= 0)
-		close(p->rest);
+	proc_close(p->rest);
 	p->rest = p->sink ? fcntl(fd, F_DUPFD_CLOEXEC, 8) : -1;
 	p->out = (struct endpoint){.event = p->route->on_output, .arg = p};
 	return endpoint_open(&p->out, p->route->loop, -1, fd, 0);
@@ -310,9 +309,7 @@ void
 port_close_out(struct port *p)
 {
 	endpoint_close(&p->out);
-	if (p->rest >= 0)
-		close(p->rest);
-	p->rest = -1;
+	p->rest = proc_close(p->rest);
 }
 
 void

@@ -141,8 +141,7 @@ recorder_free(struct recorder *r)
 	if (r->log)
 		log_close(r->log, 0);
 	replace_close(&r->file);
-	if (r->fd >= 0)
-		close(r->fd);
+	proc_close(r->fd);
 	free(r->pattern);
 	free(r);
 }

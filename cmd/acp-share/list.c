@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cmd/acp-share/share.h"
 #include "lib/attach/attach.h"
 #include "lib/base/cli.h"
 #include "lib/base/text.h"
+#include "lib/run/proc.h"
 
 enum { RESPONSE_TIME = 1000000 /* us: how long to wait for one response */ };
 
@@ -140,8 +140,7 @@ add_stream(struct buf *table, struct buf *to, bool json, const char *path)
 		buf_free(&answer);
 	r = json ? put_object(to, path, buf_slice(&answer)) : add_row(table, path, buf_slice(&answer));
 	buf_free(&answer);
-	if (fd >= 0)
-		close(fd);
+	proc_close(fd);
 	return r < 0 ? -1 : 1;
 }
 

@@ -48,6 +48,5 @@ main(int argc, char **argv)
 	cli_check(&line, rules);
 	if (!o.pass)
 		frame_read_stdin(&o.frame, o.merge);
-	frame_refuse_dash(&o.frame, tool_name);
 	return o.merge ? merge_run(&o) : o.frame.files ? files_run(&o) : stream_run(&o);
 }

@@ -1,5 +1,6 @@
 /* acp-tap: writes down what passes in a stream of ACP messages, and changes nothing. */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cmd/acp-tap/tap.h"
@@ -65,6 +66,20 @@ static const struct cli_rule rules[] = {
 	{NULL, NULL, NULL},
 };
 
+static void
+check(struct options *o, const struct cli_line *line)
+{
+	if (!o->format)
+		o->format = o->frame.output && !o->frame.files ? FORMAT_RECORD : FORMAT_PRETTY;
+	cli_check(line, rules);
+	if (o->until < o->start)
+		cli_die(EXIT_USAGE, tap_name, "--until comes before --start");
+	if (o->frame.output && strcmp(o->frame.output, "-") == 0)
+		cli_die(EXIT_USAGE, tap_name, "--output -: a file is required%s",
+			o->frame.files ? "; without it recordings are printed on standard output" :
+			o->frame.attach ? ", such as /dev/stdout" : ", because standard output carries the stream");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -76,12 +91,7 @@ main(int argc, char **argv)
 	if (!o.select)
 		cli_no_memory(tap_name);
 	frame_read(&o.frame, &tool, argc, argv, &o, &line);
-	if (!o.format)
-		o.format = o.frame.output && !o.frame.files ? FORMAT_RECORD : FORMAT_PRETTY;
-	cli_check(&line, rules);
-	if (o.until < o.start)
-		cli_die(EXIT_USAGE, tap_name, "--until comes before --start");
-	frame_refuse_dash(&o.frame, tap_name);
+	check(&o, &line);
 	if (o.match && !o.frame.files && !o.frame.command && !o.frame.attach && isatty(STDIN_FILENO) && access(o.match, F_OK) == 0)
 		cli_warn(tap_name, "%s is a file: is the pattern of --match missing before it?", o.match);
 	status = o.frame.files ? files_run(&o) : stream_run(&o);

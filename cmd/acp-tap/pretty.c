@@ -104,12 +104,6 @@ pretty_free(struct pretty *p)
 
 /* --- a line --- */
 
-static int
-descriptor(const struct pretty *p)
-{
-	return p->out->log ? log_fd(p->out->log) : STDOUT_FILENO;
-}
-
 /* The terminal's may change at any time. */
 static unsigned
 width_of(const struct pretty *p)
@@ -118,7 +112,7 @@ width_of(const struct pretty *p)
 	unsigned long columns = columns_text ? strtoul(columns_text, NULL, 10) : 0;
 	struct winsize size;
 
-	if (columns == 0 && ioctl(descriptor(p), TIOCGWINSZ, &size) == 0)
+	if (columns == 0 && ioctl(log_fd(p->out->log), TIOCGWINSZ, &size) == 0)
 		columns = size.ws_col;
 	if (columns == 0)
 		columns = WIDTH_ELSE;
@@ -238,7 +232,7 @@ begin_line(struct pretty *p, struct cells *c, struct buf *to, const struct row *
 	const struct layout *l = width < WIDTH_WIDE ? &narrow : &wide;
 	char text[32] = "";
 
-	cells_begin(c, to, p->utf8, cli_wants_color(p->when, descriptor(p)));
+	cells_begin(c, to, p->utf8, cli_wants_color(p->when, log_fd(p->out->log)));
 	if (r->number) {
 		snprintf(text, sizeof(text), "%llu", (unsigned long long)r->number);
 		cells_right(c, NUMBER, STYLE_DIM, text);
@@ -335,7 +329,7 @@ take_chunk(struct pretty *p, struct buf *to, const struct row *r, struct slice c
 static bool
 folds(struct pretty *p)
 {
-	p->in_place = p->fold != 0 && p->out->log && log_is_terminal(p->out->log);
+	p->in_place = p->fold != 0 && !p->out->tool && log_is_terminal(p->out->log);
 	if (p->fold < 0)
 		p->fold = p->in_place;
 	return p->fold;
@@ -492,7 +486,7 @@ put_header(struct writer *w, struct buf *to, const struct heading *h)
 		return 0;
 	if (end_run(p, to) < 0)
 		return -1;
-	cells_begin(&c, to, p->utf8, cli_wants_color(p->when, descriptor(p)));
+	cells_begin(&c, to, p->utf8, cli_wants_color(p->when, log_fd(p->out->log)));
 	cells_open(&c, width_of(p));
 	cells_style(&c, STYLE_DIM);
 	cells_text(&c, slice_of(h->name));

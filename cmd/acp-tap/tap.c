@@ -26,7 +26,6 @@ tap_close(struct tap *t)
 		redact_report(&t->redact, tap_name);
 	redact_free(&t->redact);
 	pretty_free(t->writer.pretty);
-	buf_free(&t->out.own);
 }
 
 bool

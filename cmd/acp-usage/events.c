@@ -99,7 +99,6 @@ tool_close(struct tool *t)
 	prices_close(t->prices);
 	usage_free(t->usage);
 	choice_free(&t->choice);
-	buf_free(&t->out.own);
 	buf_free(&t->added);
 }
 

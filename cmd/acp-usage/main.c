@@ -202,7 +202,6 @@ main(int argc, char **argv)
 	o.has_max_tokens = cli_has(&line, "--max-tokens");
 	if (o.merge || (!o.pass && !o.fill))
 		frame_read_stdin(&o.frame, o.merge);
-	frame_refuse_dash(&o.frame, tool_name);
 	list_inputs(&o);
 	status = o.merge ? merge_run(&o) : o.frame.files ? files_run(&o) : stream_run(&o);
 	forget(&o);

@@ -271,15 +271,6 @@ row_put_names(struct tool *t, struct buf *to)
 
 /* --- for people --- */
 
-static bool
-wants_color(const struct tool *t)
-{
-	if (t->out.log)
-		return t->options->color == COLOR_ALWAYS
-			|| (log_is_terminal(t->out.log) && cli_wants_color(t->options->color, 2));
-	return cli_wants_color(t->options->color, 1);
-}
-
 /* Ends a column that began at `from`, so wide. */
 static int
 pad(struct buf *to, size_t from, size_t width)
@@ -341,7 +332,7 @@ put_log(struct tool *t, struct buf *to, const struct usage_event *e, const struc
 	enum level l = tool_level(t->options, s);
 	struct slice estimate = cell(row, ESTIMATE);
 	struct decimal d;
-	bool color = wants_color(t);
+	bool color = cli_wants_color(t->options->color, log_fd(t->out.log));
 	size_t from = to->n;
 	int r;
 

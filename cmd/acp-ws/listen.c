@@ -446,8 +446,7 @@ listen_run(const struct options *o)
 		conn_free(c);
 	}
 	service_close(&s.service);
-	if (s.listener.fd >= 0)
-		close(s.listener.fd);
+	proc_close(s.listener.fd);
 	proc_guardian_stop(&s.guardian);
 	return s.service.signal ? 128 + s.service.signal : status;
 }

@@ -9,6 +9,7 @@
 #include "lib/json/json.h"
 #include "lib/run/loop.h"
 #include "lib/attach/rendezvous.h"
+#include "lib/run/proc.h"
 #include "lib/run/socket.h"
 #include "lib/run/system.h"
 
@@ -104,8 +105,7 @@ attach_list(int fd, uint64_t timeout, struct buf *answer)
 	int passed;
 	const char *wrong = ask(fd, slice_of("{\"want\":\"list\"}\n"), answer, &passed, loop_clock() + timeout);
 
-	if (passed >= 0)
-		close(passed);
+	proc_close(passed);
 	return wrong;
 }
 
@@ -287,10 +287,8 @@ attach_open(struct attached *a, const char *where, enum attach_want want, const 
 		wrong = ask(fd, buf_slice(&question), &answer, &passed, deadline);
 		r = wrong ? say(why, name, wrong) : read_answer(a, name, buf_slice(&answer), &passed, why);
 	}
-	if (passed >= 0)
-		close(passed);
-	if (fd >= 0)
-		close(fd);
+	proc_close(passed);
+	proc_close(fd);
 	free(name);
 	buf_free(&question);
 	buf_free(&answer);

@@ -47,7 +47,5 @@ extern const struct cli_option frame_options[], frame_watch_options[];
 void frame_read(struct frame_options *, const struct cli_tool *, int argc, char **argv, void *into, struct cli_line *);
 /* Where nothing is named that is read, and this process is no part of a chain either (or always): standard input is a recording. */
 void frame_read_stdin(struct frame_options *, bool always);
-/* Refuses --output -, when it is known what is read. name: the tool's. */
-void frame_refuse_dash(const struct frame_options *, const char *name);
 
 #endif

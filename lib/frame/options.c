@@ -78,11 +78,3 @@ frame_read_stdin(struct frame_options *o, bool always)
 	if (!o->files && (always || !(o->command || o->attach || o->way || frame_is_wired())))
 		o->files = standard_input;
 }
-
-void
-frame_refuse_dash(const struct frame_options *o, const char *name)
-{
-	if (o->output && strcmp(o->output, "-") == 0)
-		cli_die(EXIT_USAGE, name, "--output -: a file is required%s", o->files ? "; without it standard output is used" :
-			o->attach ? ", such as /dev/stdout" : ", because standard output carries the stream");
-}

@@ -33,12 +33,11 @@ json_type(struct slice value)
 	}
 }
 
-#ifdef __SSE2__
-
 /* The next quote, or where fewer than 16 bytes are left. */
 static const char *
 leap_to_quote(const char *p, const char *end)
 {
+#ifdef __SSE2__
 	const __m128i quote = _mm_set1_epi8('"');
 	int found = 0;
 
@@ -47,6 +46,9 @@ leap_to_quote(const char *p, const char *end)
 		if (found)
 			return p + __builtin_ctz((unsigned)found);
 	}
+#else
+	(void)end;
+#endif
 	return p;
 }
 
@@ -54,6 +56,7 @@ leap_to_quote(const char *p, const char *end)
 static const char *
 leap_to_mark(const char *p, const char *end)
 {
+#ifdef __SSE2__
 	const __m128i quote = _mm_set1_epi8('"'), open = _mm_set1_epi8('{'), close = _mm_set1_epi8('}');
 	__m128i v, folded;
 	int found;
@@ -67,26 +70,11 @@ leap_to_mark(const char *p, const char *end)
 		if (found)
 			return p + __builtin_ctz((unsigned)found);
 	}
-	return p;
-}
-
 #else
-
-static const char *
-leap_to_quote(const char *p, const char *end)
-{
 	(void)end;
-	return p;
-}
-
-static const char *
-leap_to_mark(const char *p, const char *end)
-{
-	(void)end;
-	return p;
-}
-
 #endif
+	return p;
+}
 
 /* Most strings end before memchr would have begun; for the others it is faster. */
 static const char *

@@ -51,10 +51,9 @@ fail(struct walk *w)
 static uint64_t
 plain_text(struct walk *w, struct slice string)
 {
-	w->text.n = 0;
-	if (!memchr(string.p, '\\', string.n))
-		return digest_bytes(slice(string.p + 1, string.n - 2));
-	return json_unescape(string, &w->text) < 0 ? fail(w) : digest_bytes(buf_slice(&w->text));
+	struct slice text = json_text(string, &w->text);
+
+	return text.p ? digest_bytes(text) : fail(w);
 }
 
 static uint64_t

@@ -9,6 +9,7 @@
 
 #include "lib/base/cli.h"
 #include "lib/run/input.h"
+#include "lib/run/proc.h"
 #include "lib/run/system.h"
 
 /* As much is read again at once: what stands behind is likely to be next. */
@@ -91,8 +92,7 @@ script_close(struct script *s)
 	recording_close(s->reader);
 	recording_close(s->again);
 	buf_free(&s->block);
-	if (s->fd >= 0)
-		close(s->fd);
+	proc_close(s->fd);
 }
 
 int

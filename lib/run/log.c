@@ -29,7 +29,6 @@ struct log {
 	struct log_spec spec;
 	char *name;
 	struct io io;
-	bool terminal;
 	bool ours;       /* a file that we opened: it may be cut */
 	bool no_reader;  /* a FIFO that nobody reads yet */
 	bool dead;       /* the reader has gone */
@@ -68,14 +67,11 @@ unsent(const struct log *l)
 }
 
 static int
-entries_reserve(struct log *l)
+entries_grow(struct log *l)
 {
 	size_t cap = l->cap + l->cap / 2 + 16;
-	struct entry *p;
+	struct entry *p = reallocarray(l->entries, cap, sizeof(*p));
 
-	if (l->n < l->cap)
-		return 0;
-	p = reallocarray(l->entries, cap, sizeof(*p));
 	if (!p)
 		return -1;
 	l->entries = p;
@@ -115,11 +111,18 @@ why(int error)
 	return error == EAGAIN ? "its reader is too slow" : strerror(error);
 }
 
-/* Puts what has to be said before the record that begins there: how the file begins, how many were lost. */
+static bool
+is_due(const struct log *l)
+{
+	return l->headless || l->unrecorded;
+}
+
+/* Puts what has to be said before the record that has begun: how the file begins, how many were lost. */
 static int
-insert_due(struct log *l, size_t at)
+insert_due(struct log *l, struct entry *e)
 {
 	const struct log_spec *s = &l->spec;
+	size_t at = entry_start(l, l->n);
 	SCOPED struct buf due = {0};
 
 	if ((l->torn && buf_add(&due, "\n", 1) < 0) || (l->headless && s->begin && s->begin(s->arg, &due, false, 0, "") < 0) ||
@@ -131,31 +134,28 @@ insert_due(struct log *l, size_t at)
 		memcpy(l->text.p + at, due.p, due.n);
 	}
 	l->text.n += due.n;
-	return 0;
-}
-
-/* The text behind the last entry is one more: a record, or nothing yet but what is due. 0, or -1 out of memory. */
-static int
-add_entry(struct log *l, bool record)
-{
-	struct entry e = {.record = record, .mends = l->torn, .header = l->headless, .lost = l->unrecorded};
-
-	if (entries_reserve(l) < 0 || ((e.header || e.lost) && insert_due(l, entry_start(l, l->n)) < 0))
-		return -1;
-	e.end = l->text.n;
-	l->entries[l->n++] = e;
+	e->mends = l->torn;
+	e->header = l->headless;
+	e->lost = l->unrecorded;
 	l->torn = l->headless = false;
 	l->unrecorded = 0;
 	return 0;
 }
 
-/* Says what no record has come for; without memory it stays due. */
-static void
+/* Says what no record has come for. Without memory (-1) it stays due. */
+static int
 add_due(struct log *l)
 {
+	struct entry e = {.record = false};
+
 	l->text.n = entry_start(l, l->n);
-	if (l->headless || l->unrecorded)
-		(void)add_entry(l, false);
+	if (!is_due(l))
+		return 0;
+	if ((l->n == l->cap && entries_grow(l) < 0) || insert_due(l, &e) < 0)
+		return -1;
+	e.end = l->text.n;
+	l->entries[l->n++] = e;
+	return 0;
 }
 
 /* Forgets what has been written. */
@@ -189,13 +189,27 @@ log_buf(struct log *l)
 	return &l->text;
 }
 
+bool
+log_is_begun(const struct log *l)
+{
+	return l->text.n > entry_start(l, l->n);
+}
+
 void
 log_mark(struct log *l)
 {
 	size_t start = entry_start(l, l->n);
+	struct entry *e;
 
-	if (l->text.n > start && add_entry(l, true) == 0)
-		return;
+	if (l->text.n > start && (l->n < l->cap || entries_grow(l) == 0)) {
+		e = &l->entries[l->n];
+		*e = (struct entry){.record = true};
+		if (!is_due(l) || insert_due(l, e) == 0) {
+			e->end = l->text.n;
+			l->n++;
+			return;
+		}
+	}
 	l->text.n = start;
 	count_lost(l, 1, ENOMEM);
 }
@@ -215,7 +229,6 @@ static void
 take(struct log *l, int fd, const struct stat *st)
 {
 	l->ours = S_ISREG(st->st_mode);
-	l->terminal = isatty(fd) == 1;
 	l->dev = st->st_dev;
 	l->ino = st->st_ino;
 	/* It was opened here with O_NONBLOCK, so it may be asked directly, whatever it is. */
@@ -242,13 +255,13 @@ open_file(struct log *l, const char *name)
 		return 0;
 	}
 	if (fstat(fd, &st) < 0)
-		return proc_abandon(fd);
+		return proc_close(fd);
 	if (old.kind != IO_CLOSED && st.st_dev == l->dev && st.st_ino == l->ino) {
 		close(fd);
 		return 1;
 	}
 	if (S_ISREG(st.st_mode) && log_file_prepare(fd, name, l->spec.append, l->spec.inputs, &l->torn) < 0)
-		return proc_abandon(fd);
+		return proc_close(fd);
 	take(l, fd, &st);
 	l->no_reader = false;
 	io_close(&old, false);
@@ -256,14 +269,11 @@ open_file(struct log *l, const char *name)
 }
 
 static int
-open_stderr(struct log *l)
+open_standard(struct log *l)
 {
-	int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, LOG_FILE_LOWEST);
+	int fd = fcntl(l->spec.waits ? STDOUT_FILENO : STDERR_FILENO, F_DUPFD_CLOEXEC, LOG_FILE_LOWEST);
 
-	if (fd < 0 || io_writer(&l->io, fd) < 0)
-		return -1;
-	l->terminal = isatty(l->io.fd) == 1;
-	return 0;
+	return fd < 0 ? -1 : io_writer(&l->io, fd);
 }
 
 static void
@@ -288,12 +298,12 @@ log_open(const struct log_spec *spec, char **why)
 	l->spec = *spec;
 	l->io = (struct io){.fd = -1, .kind = IO_CLOSED};
 	l->headless = true;
-	l->name = spec->path ? log_file_name(spec->path) : strdup("standard error");
+	l->name = spec->path ? log_file_name(spec->path) : strdup(spec->waits ? "standard output" : "standard error");
 	if (!l->name)
 		r = -1;
 	else
-		r = spec->path ? open_file(l, l->name) : open_stderr(l);
-	if (r == 0 && add_entry(l, false) == 0)
+		r = spec->path ? open_file(l, l->name) : open_standard(l);
+	if (r == 0 && add_due(l) == 0)
 		return l;
 	error = errno;
 	if (l->name)
@@ -380,9 +390,9 @@ flush_queue(struct log *l)
 		return;
 	}
 	error = l->no_reader ? EAGAIN : drain(l);
-	if (error == EAGAIN)
+	if (error == EAGAIN && !l->spec.waits)
 		lose_overflow(l);
-	else if (error)
+	else if (error && error != EAGAIN)
 		lose_rest(l, error);
 	if (error == EPIPE)
 		die(l, error);
@@ -460,7 +470,7 @@ log_name(const struct log *l)
 bool
 log_is_terminal(const struct log *l)
 {
-	return l->terminal;
+	return isatty(l->io.fd) == 1;
 }
 
 int

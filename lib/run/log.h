@@ -16,7 +16,8 @@ enum { LOG_QUEUE = 1024 * 1024 };
 struct log;
 
 struct log_spec {
-	const char *path; /* expanded by strftime, %p being the pid; NULL: standard error. It is kept, not copied */
+	const char *path; /* expanded by strftime, %p being the pid; NULL: standard error (with waits: output). It is kept, not copied */
+	bool waits;       /* nothing is lost to a slow reader: its user waits for it (log_wait) */
 	bool append;      /* else truncate */
 	char *const *inputs; /* the names of files that are read, NULL-terminated, kept too; or NULL */
 	/*
@@ -44,6 +45,8 @@ void log_add(struct log *, struct slice record);
  */
 struct buf *log_buf(struct log *);
 void log_mark(struct log *);
+/* Is something appended that is not marked yet? */
+bool log_is_begun(const struct log *);
 /*
  * Writes what was added with one write, if it can be written without waiting (to a file always).
  * Returns 0; -1 the first time that something was lost: say it once (log_why).

@@ -56,10 +56,8 @@ loop_system_close(struct loop *l)
 
 	if (!s)
 		return;
-	if (s->signals.fd >= 0)
-		close(s->signals.fd);
-	if (s->epoll >= 0)
-		close(s->epoll);
+	proc_close(s->signals.fd);
+	proc_close(s->epoll);
 	free(s->watchers);
 	free(s);
 }

@@ -87,8 +87,7 @@ loop_system_close(struct loop *l)
 	for (int i = 1; i < NSIG; i++)
 		if (sigismember(&l->mask, i) == 1)
 			sigaction(i, &s->was[i], NULL);
-	if (s->signals.fd >= 0)
-		close(s->signals.fd);
+	proc_close(s->signals.fd);
 	if (signalled >= 0)
 		close((int)signalled);
 	signalled = -1;

@@ -1,18 +1,15 @@
 /*
- * out: where a tool that reads files or watches a stream writes records. Beside a stream it is a log, which never stops
- * anything; what is printed of files waits for its reader, as any filter does.
+ * out: where a tool that reads files or watches a stream writes records: a log. Beside a stream it is the frame's, which never
+ * stops anything; what is printed of files waits for its reader, as any filter does.
  */
 #ifndef OUT_H
 #define OUT_H
 
 #include "lib/run/log.h"
 
-/* Zero it to begin: standard output. */
 struct out {
-	struct log *log;  /* that of --output, or NULL: standard output */
-	const char *tool, *name; /* its name, and --output: for diagnostics */
-	struct buf own;
-	int error;        /* errno of standard output */
+	struct log *log;
+	const char *tool; /* its name, for diagnostics; NULL beside a stream */
 };
 
 /*
@@ -30,10 +27,10 @@ struct buf *out_buf(struct out *);
 void out_mark(struct out *, size_t before);
 /* The same where it may not have been built: r is 0, or -1, and what has been appended of it is taken back and counts as lost. */
 void out_commit(struct out *, size_t before, int r);
-/* Writes what there is, and waits until it is written. 0, or -1 with errno: nothing can be written any more. */
-int out_print(struct out *);
+/* Writes what there is, and waits until it is written. */
+void out_print(struct out *);
 /* The same where there is so much that it is worth a write. */
-int out_print_much(struct out *);
+void out_print_much(struct out *);
 /* Can nothing be written any more? */
 bool out_failed(const struct out *);
 

@@ -1,5 +1,6 @@
 #include "lib/run/proc_parts.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -426,12 +427,53 @@ proc_words(const char *command)
 
 /* Descriptors */
 
+static void
+close_one(int fd, bool at_exec)
+{
+	if (at_exec)
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+	else
+		close(fd);
+}
+
+/* FreeBSD lists 0, 1 and 2 only in /dev/fd: what it shows is all where it shows its own descriptor. */
+static bool
+close_listed(bool at_exec)
+{
+	DIR *dir = opendir("/dev/fd");
+	struct dirent *entry;
+	bool whole = false;
+	int fd;
+
+	while (dir && (entry = readdir(dir))) {
+		fd = atoi(entry->d_name);
+		if (fd == dirfd(dir))
+			whole = true;
+		else if (fd > 2)
+			close_one(fd, at_exec);
+	}
+	if (dir)
+		closedir(dir);
+	return whole;
+}
+
 int
-proc_abandon(int fd)
+proc_close_others(bool at_exec)
+{
+	long n = proc_close_range(at_exec) || close_listed(at_exec) ? 0 : sysconf(_SC_OPEN_MAX);
+
+	for (int fd = 3; fd < n; fd++)
+		close_one(fd, at_exec);
+	return n < 0 ? -1 : 0;
+}
+
+int
+proc_close(int fd)
 {
 	int error = errno;
 
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	errno = error;
 	return -1;
 }
@@ -457,9 +499,9 @@ proc_pipe(int fds[2])
 		return -1;
 	fds[0] = proc_raise(fds[0]);
 	if (fds[0] < 0)
-		return proc_abandon(fds[1]);
+		return proc_close(fds[1]);
 	fds[1] = proc_raise(fds[1]);
-	return fds[1] < 0 ? proc_abandon(fds[0]) : 0;
+	return fds[1] < 0 ? proc_close(fds[0]) : 0;
 }
 
 int
@@ -501,5 +543,5 @@ proc_claim(int fd)
 	if (own < 0)
 		return -1;
 	close(fd);
-	return proc_stdio() == 0 ? own : proc_abandon(own);
+	return proc_stdio() == 0 ? own : proc_close(own);
 }

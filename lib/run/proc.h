@@ -58,8 +58,8 @@ char **proc_words(const char *command);
 
 /* Closes every descriptor from 3 on, now or at the exec; in a child. 0, or -1 with errno. */
 int proc_close_others(bool at_exec);
-/* Closes a descriptor that is of no use after all; errno stays as it was. Returns -1. */
-int proc_abandon(int fd);
+/* Closes a descriptor, unless it is -1; errno stays as it was. Returns -1. */
+int proc_close(int fd);
 /* A pipe with both ends close-on-exec, above descriptor 7. 0, or -1 with errno. */
 int proc_pipe(int fds[2]);
 /* n of them for a child: its ends, which are those of its standard input, output and error, and ours. 0, or -1 with errno and none. */

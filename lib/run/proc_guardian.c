@@ -200,8 +200,7 @@ void
 proc_guardian_stop(struct proc_guardian *g)
 {
 	order(g, ".\n");
-	if (g->fd >= 0)
-		close(g->fd);
+	proc_close(g->fd);
 	if (g->pid > 0)
 		proc_reap(g->pid);
 	*g = (struct proc_guardian){.fd = -1};

@@ -23,31 +23,15 @@ proc_die_with_parent(int signal)
 	prctl(PR_SET_PDEATHSIG, signal);
 }
 
-int
-proc_close_others(bool at_exec)
+bool
+proc_close_range(bool at_exec)
 {
-	struct dirent *entry;
-	DIR *dir;
-	int fd;
-
 #ifdef SYS_close_range
-	if (syscall(SYS_close_range, 3u, ~0u, at_exec ? CLOSE_RANGE_CLOEXEC : 0u) == 0)
-		return 0;
+	return syscall(SYS_close_range, 3u, ~0u, at_exec ? CLOSE_RANGE_CLOEXEC : 0u) == 0;
+#else
+	(void)at_exec;
+	return false;
 #endif
-	dir = opendir("/proc/self/fd");
-	if (!dir)
-		return -1;
-	while ((entry = readdir(dir))) {
-		fd = atoi(entry->d_name);
-		if (fd <= 2 || fd == dirfd(dir))
-			continue;
-		if (at_exec)
-			fcntl(fd, F_SETFD, FD_CLOEXEC);
-		else
-			close(fd);
-	}
-	closedir(dir);
-	return 0;
 }
 
 /* Is that process, a folder in /proc, of the group, and no zombie? */

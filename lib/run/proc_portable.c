@@ -1,8 +1,5 @@
 /* What proc asks of any system. */
-#include <dirent.h>
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,44 +17,11 @@ proc_die_with_parent(int signal)
 	(void)signal;
 }
 
-static void
-close_one(int fd, bool at_exec)
+bool
+proc_close_range(bool at_exec)
 {
-	if (at_exec)
-		fcntl(fd, F_SETFD, FD_CLOEXEC);
-	else
-		close(fd);
-}
-
-/* FreeBSD lists 0, 1 and 2 only in /dev/fd: what it shows is all where it shows its own descriptor. */
-static bool
-close_listed(bool at_exec)
-{
-	DIR *dir = opendir("/dev/fd");
-	struct dirent *entry;
-	bool whole = false;
-	int fd;
-
-	while (dir && (entry = readdir(dir))) {
-		fd = atoi(entry->d_name);
-		if (fd == dirfd(dir))
-			whole = true;
-		else if (fd > 2)
-			close_one(fd, at_exec);
-	}
-	if (dir)
-		closedir(dir);
-	return whole;
-}
-
-int
-proc_close_others(bool at_exec)
-{
-	long n = close_listed(at_exec) ? 0 : sysconf(_SC_OPEN_MAX), fd;
-
-	for (fd = 3; fd < n; fd++)
-		close_one((int)fd, at_exec);
-	return n < 0 ? -1 : 0;
+	(void)at_exec;
+	return false;
 }
 
 /* Has ps a member of the group that is no zombie? */

@@ -28,7 +28,7 @@ lock(struct replace *r, char *const *inputs)
 			return 0;
 	}
 	/* What is not locked must not pass for the lock the next time. */
-	return r->lock = proc_abandon(r->lock);
+	return r->lock = proc_close(r->lock);
 }
 
 int
@@ -69,9 +69,7 @@ drop(struct replace *r)
 		unlink(r->copy);
 	free(r->copy);
 	r->copy = NULL;
-	if (r->fd >= 0)
-		close(r->fd);
-	r->fd = -1;
+	r->fd = proc_close(r->fd);
 	errno = error;
 }
 
@@ -143,8 +141,7 @@ replace_end(struct replace *r, bool keep)
 	}
 	free(r->copy);
 	r->copy = NULL;
-	if (r->lock >= 0)
-		close(r->lock);
+	proc_close(r->lock);
 	r->lock = r->fd;
 	r->fd = -1;
 	if (keep)
@@ -176,8 +173,7 @@ replace_close(struct replace *r)
 	if (!r->path)
 		return;
 	drop(r);
-	if (r->lock >= 0)
-		close(r->lock);
+	proc_close(r->lock);
 	free(r->path);
 	*r = (struct replace){.fd = -1, .lock = -1};
 	errno = error;

@@ -41,7 +41,7 @@ set_flags(int fd, int flags)
 {
 	if (fd < 0 || (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, flags) == 0))
 		return fd;
-	return proc_abandon(fd);
+	return proc_close(fd);
 }
 
 int
@@ -57,7 +57,7 @@ socket_listen(const char *path)
 		return -1;
 	/* Nobody can connect before it listens, and then the mode is set. */
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || chmod(path, 0600) < 0 || listen(fd, BACKLOG) < 0)
-		return proc_abandon(fd);
+		return proc_close(fd);
 	return fd;
 }
 
@@ -88,7 +88,7 @@ connect_to(const char *path, int flags)
 	fd = set_flags(socket(AF_UNIX, SOCK_STREAM, 0), flags);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
 		return fd;
-	return proc_abandon(fd);
+	return proc_close(fd);
 }
 
 int
