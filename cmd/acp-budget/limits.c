@@ -26,9 +26,7 @@ used(struct tool *t, const struct session *s)
 static const struct usage_money *
 cost_in(const struct tool *t, const struct usage_figures *f, const char *currency)
 {
-	size_t i;
-
-	for (i = 0; i < f->ncosts; i++)
+	for (size_t i = 0; i < f->ncosts; i++)
 		if (slice_is(usage_name(t->usage, f->costs[i].currency), currency))
 			return &f->costs[i];
 	return NULL;
@@ -110,8 +108,6 @@ context_reached(const struct tool *t, const struct session *s, struct buf *text)
 static bool
 reached(struct tool *t, const struct session *s, unsigned bit, bool prompt, struct buf *text)
 {
-	size_t i;
-
 	switch (bit) {
 	case TOKENS:
 		return tokens_reached(t, s, text);
@@ -120,7 +116,7 @@ reached(struct tool *t, const struct session *s, unsigned bit, bool prompt, stru
 	case CONTEXT:
 		return context_reached(t, s, text);
 	default:
-		for (i = 0; i < t->options->max_cost.n; i++)
+		for (size_t i = 0; i < t->options->max_cost.n; i++)
 			if (bit == (unsigned)COST << i)
 				return cost_reached(t, s, &t->options->max_cost.at[i], text);
 		return false;
@@ -136,9 +132,7 @@ last_bit(const struct tool *t)
 bool
 limits_reached(struct tool *t, const struct session *s, bool prompt, struct buf *text)
 {
-	unsigned bit;
-
-	for (bit = TOKENS; bit < last_bit(t); bit <<= 1)
+	for (unsigned bit = TOKENS; bit < last_bit(t); bit <<= 1)
 		if (reached(t, s, bit, prompt, text))
 			return true;
 	return false;
@@ -148,10 +142,9 @@ void
 limits_check(struct tool *t, struct session *s)
 {
 	SCOPED struct buf text = {0};
-	unsigned bit;
 
 	limits_report_unenforced(t, s, false);
-	for (bit = TOKENS; bit < last_bit(t); bit <<= 1) {
+	for (unsigned bit = TOKENS; bit < last_bit(t); bit <<= 1) {
 		text.n = 0;
 		if (!reached(t, s, bit, false, &text)) {
 			/* A context can fall. */
@@ -210,12 +203,11 @@ limits_report_unenforced(struct tool *t, struct session *s, bool turn_ended)
 	const struct options *o = t->options;
 	bool context = s->usage && s->usage->has_used && s->usage->has_size;
 	struct usage_figures f;
-	size_t i;
 
 	if (o->max_cost.n == 0 && !turn_ended)
 		return;
 	f = used(t, s);
-	for (i = 0; i < o->max_cost.n; i++)
+	for (size_t i = 0; i < o->max_cost.n; i++)
 		report_unenforced_cost(t, s, i, &f, turn_ended);
 	report_uncounted(t, s, &f);
 	if (turn_ended && o->max_tokens != UINT64_MAX && !(f.billed.has & 1u << USAGE_TOTAL))

@@ -68,11 +68,10 @@ take_money(const struct cli_taken *t)
 {
 	struct money_list *list = t->at;
 	const char *why;
-	size_t i;
 
 	if (money_read(list, t->argument, &why) < 0)
 		cli_wrong(t, why);
-	for (i = 0; i < list->n; i++)
+	for (size_t i = 0; i < list->n; i++)
 		if (list->at[i].amount.units == 0)
 			cli_wrong(t, "expected an amount above 0");
 }

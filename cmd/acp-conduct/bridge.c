@@ -12,9 +12,8 @@ static bool
 is_wanted(const struct chain *ch)
 {
 	bool proxies = false;
-	size_t i;
 
-	for (i = 0; i < ch->n; i++)
+	for (size_t i = 0; i < ch->n; i++)
 		proxies = proxies || ch->components[i].kind == KIND_PROXY;
 	if (!proxies || !ch->has_agent)
 		return false;

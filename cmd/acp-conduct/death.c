@@ -89,7 +89,7 @@ static void
 report_totals(const struct component *c)
 {
 	const struct port *p = c->near;
-	struct buf line = {0};
+	SCOPED struct buf line = {0};
 	/* What a proxy was given, and what the agent was given and has said. */
 	const struct port_counts *down, *up;
 
@@ -110,7 +110,6 @@ report_totals(const struct component *c)
 		buf_printf(&line, ", added %.0f us (median) and %.0f us (99th percentile)", port_time(p, 500), port_time(p, 990));
 	if (buf_string(&line))
 		report_line(&c->chain->report, "%s", line.p);
-	buf_free(&line);
 }
 
 static void
@@ -169,7 +168,6 @@ end_ports(struct component *c)
 {
 	struct route *r = c->chain->route;
 	struct port *p;
-	size_t i;
 
 	if (c->kind == KIND_PROXY) {
 		/* What it wrote is still read. */
@@ -180,7 +178,7 @@ end_ports(struct component *c)
 	}
 	if (c->kind == KIND_AGENT && !r->broken)
 		route_set_reason(r, c, c->how);
-	for (i = 0; c->kind == KIND_AGENT && i < r->n; i++)
+	for (size_t i = 0; c->kind == KIND_AGENT && i < r->n; i++)
 		if (r->ports[i]->faces_agent && !endpoint_can_read(&r->ports[i]->in))
 			end_input(r->ports[i]);
 	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {

@@ -24,11 +24,10 @@ static struct segment *
 segment_of(const struct port *p)
 {
 	struct route *r = p->route;
-	size_t i;
 
 	while (p->peer || p->kind == PORT_PROXY)
 		p = p->above;
-	for (i = 0; i < r->nsegments; i++)
+	for (size_t i = 0; i < r->nsegments; i++)
 		if (r->segments[i].first == p || r->segments[i].last == p)
 			return &r->segments[i];
 	return NULL;
@@ -67,9 +66,7 @@ end_of_peers(const struct port *proxy)
 static void
 end_all_peers(struct segment *s)
 {
-	struct port *p;
-
-	for (p = s->first->below; p != s->last && p != s->first; p = p->below)
+	for (struct port *p = s->first->below; p != s->last && p != s->first; p = p->below)
 		end_peers(p);
 }
 
@@ -141,9 +138,7 @@ is_unread(const struct port *p)
 static bool
 holds_a_response(const struct port *p)
 {
-	const struct call *c;
-
-	for (c = p->calls; c; c = c->next_open)
+	for (const struct call *c = p->calls; c; c = c->next_open)
 		if (c->dir == ACP_UP && c->child_response.n > 0)
 			return true;
 	return false;
@@ -153,9 +148,7 @@ holds_a_response(const struct port *p)
 static bool
 is_under_way(const struct segment *s, bool notes)
 {
-	const struct port *p;
-
-	for (p = s->first->below; p != s->last && p != s->first; p = p->below)
+	for (const struct port *p = s->first->below; p != s->last && p != s->first; p = p->below)
 		if (notes ? p->notes_in[ACP_DOWN] > p->notes_out[ACP_DOWN] : is_unread(p) || holds_a_response(p))
 			return true;
 	return false;
@@ -294,8 +287,6 @@ end_client_unread(struct port *client)
 void
 end_break(struct route *r, int status, const char *why)
 {
-	size_t i;
-
 	if (r->broken)
 		return;
 	r->broken = true;
@@ -303,9 +294,9 @@ end_break(struct route *r, int status, const char *why)
 	if (status && r->chain->other_status == 0)
 		r->chain->other_status = status;
 	loop_remove_timer(r->loop, &r->init);
-	for (i = 0; i < r->n; i++)
+	for (size_t i = 0; i < r->n; i++)
 		route_fail_calls(r->ports[i]);
-	for (i = 0; i < r->n; i++) {
+	for (size_t i = 0; i < r->n; i++) {
 		/* The client hears of it; all others are to end. */
 		if (r->ports[i] == r->client || r->ports[i]->carries)
 			continue;
@@ -570,14 +561,13 @@ end_open(struct chain *ch)
 	struct route *r = ch->route;
 	struct port *p;
 	struct segment *s;
-	size_t i;
 
 	ch->deadline = (struct loop_timer){.expired = expired, .arg = ch};
 	ch->settle = (struct loop_timer){.expired = settle_again, .arg = ch};
 	r->segments = calloc(r->nhops + 1, sizeof(*r->segments));
 	if (!r->segments)
 		return -1;
-	for (i = 0; i < r->nhops; i++) {
+	for (size_t i = 0; i < r->nhops; i++) {
 		p = r->sides[2 * i];
 		if (!p || p->kind == PORT_PROXY || p->carries)
 			continue;

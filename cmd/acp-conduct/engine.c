@@ -190,9 +190,8 @@ static void
 check_overrun(struct route *r)
 {
 	struct port *p;
-	size_t i;
 
-	for (i = 0; i < r->n; i++) {
+	for (size_t i = 0; i < r->n; i++) {
 		p = r->ports[i];
 		if (p->kind != PORT_PROXY || !p->overrun || p->component->life != LIFE_RUNS || p->component->closed_name)
 			continue;

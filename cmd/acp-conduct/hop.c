@@ -182,9 +182,8 @@ feeder(const struct port *to)
 {
 	const struct route *r = to->route;
 	struct port *p;
-	size_t i;
 
-	for (i = 0; i < r->n; i++) {
+	for (size_t i = 0; i < r->n; i++) {
 		p = r->ports[i];
 		if (p->carries && (p->kind == PORT_ABOVE ? p->below : p->above) == to)
 			return p;
@@ -210,7 +209,7 @@ static int
 renew_closed(struct component *c, struct link *in, struct link *out)
 {
 	struct port *from = feeder(in->to);
-	struct buf lost = {0};
+	SCOPED struct buf lost = {0};
 	int unread = 0;
 
 	if (from && endpoint_can_read(&from->in)) {
@@ -222,7 +221,6 @@ renew_closed(struct component *c, struct link *in, struct link *out)
 	if (lost.n + (size_t)unread > 0)
 		report_line(&c->chain->report, "%s: %s: %zu unread bytes are lost, because the next component in this direction has closed its input",
 			c->name, in->dir == ACP_DOWN ? "down" : "up", lost.n + (size_t)unread);
-	buf_free(&lost);
 	port_close_out(in->to);
 	in->rd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	out->wr = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -234,7 +232,7 @@ static int
 renew(struct component *c, struct link *in, struct link *out)
 {
 	struct port *to = in->to, *next = to->carries ? after(out) : NULL;
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	bool finishing = to->finishing;
 	int r = 0;
 
@@ -251,7 +249,6 @@ renew(struct component *c, struct link *in, struct link *out)
 	}
 	if (finishing)
 		port_finish(to);
-	buf_free(&text);
 	endpoint_close(&out->from->in);
 	return r < 0 ? -1 : link_open(out);
 }
@@ -271,7 +268,7 @@ hop_renew(struct component *c)
 static int
 pass_journal(struct port *p)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	struct entry s;
 	struct line line = {0};
 	int r = 0;
@@ -285,7 +282,6 @@ pass_journal(struct port *p)
 		}
 		pieces_drop(&s.text);
 	}
-	buf_free(&text);
 	return r;
 }
 
@@ -293,7 +289,7 @@ int
 hop_bypass(struct component *c)
 {
 	struct link *in, *out;
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	int r = 0;
 
 	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
@@ -313,7 +309,6 @@ hop_bypass(struct component *c)
 		if (!in->to->carries && pass_journal(in->to) < 0)
 			r = -1;
 	}
-	buf_free(&text);
 	return r;
 }
 
@@ -338,11 +333,10 @@ void
 hop_free(struct chain *ch)
 {
 	struct route *r = ch->route;
-	size_t i;
 
-	for (i = 0; i < r->n; i++)
+	for (size_t i = 0; i < r->n; i++)
 		calls_free(r->ports[i]);
-	for (i = 0; i < r->n; i++)
+	for (size_t i = 0; i < r->n; i++)
 		port_free(r->ports[i]);
 	free(r->ports);
 	free(r->sides);

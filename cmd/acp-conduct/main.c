@@ -186,7 +186,6 @@ read_operands(struct setup *s, const struct cli_line *line)
 {
 	struct chain *ch = &s->chain;
 	char **words = line->words;
-	size_t i;
 
 	if (*words && !line->dashes && (strcmp(*words, "agent") == 0 || strcmp(*words, "proxy") == 0)) {
 		if (ch->n)
@@ -199,7 +198,7 @@ read_operands(struct setup *s, const struct cli_line *line)
 		if (ch->has_agent && chain_add_argv(ch, KIND_AGENT, words) < 0)
 			cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 	}
-	for (i = 0; i < ch->total; i++)
+	for (size_t i = 0; i < ch->total; i++)
 		if (ch->components[i].kind >= KIND_AGENT)
 			ch->components[i].on_crash = s->on_agent_crash == AGENT_RETURNS ? CRASH_RESTART : CRASH_FAIL;
 	if (s->on_agent_crash == AGENT_RETURNS && !ch->has_agent)
@@ -211,9 +210,8 @@ static bool
 is_routed(const struct setup *s)
 {
 	const struct chain *ch = &s->chain;
-	size_t i;
 
-	for (i = 0; i < ch->n; i++)
+	for (size_t i = 0; i < ch->n; i++)
 		if (ch->components[i].kind == KIND_PROXY)
 			return true;
 	return !ch->has_agent || s->on_agent_crash == AGENT_RETURNS || s->trace || s->record;

@@ -47,7 +47,7 @@ send_again(struct port *p, struct call *c, struct recover_counts *n)
 {
 	struct entry s = {.id = c->id, .kind = ENTRY_REQUEST, .dir = c->dir};
 	struct entry cancel = {.id = c->id, .kind = ENTRY_CANCEL, .dir = c->dir};
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	int r;
 
 	if (pieces_hold(&s.text, &c->text) < 0)
@@ -61,7 +61,6 @@ send_again(struct port *p, struct call *c, struct recover_counts *n)
 	r = route_make_cancel(c, &text);
 	if (r == 0 && (r = pieces_copy(&cancel.text, &p->arena, buf_slice(&text))) == 0)
 		r = port_journal_add(p, &cancel);
-	buf_free(&text);
 	return r;
 }
 
@@ -70,7 +69,7 @@ static bool
 make_place(struct port *p, struct entry *s)
 {
 	struct call *c = s->id ? call_open(p, s->id) : NULL;
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	struct pieces place;
 	bool done = false;
 
@@ -84,7 +83,6 @@ make_place(struct port *p, struct entry *s)
 		p->places++;
 		p->route->check_stuck = true;
 	}
-	buf_free(&text);
 	return done;
 }
 
@@ -131,9 +129,8 @@ sort_journal(struct port *p, size_t old, uint64_t consumed, struct recover_count
 {
 	uint64_t unread[ACP_DIRECTIONS] = {0, 0};
 	struct entry s;
-	size_t i;
 
-	for (i = 0; i < old && port_journal_take(p, &s); i++) {
+	for (size_t i = 0; i < old && port_journal_take(p, &s); i++) {
 		if (!is_unread(s.end, consumed) || !keep_entry(p, &s)) {
 			pieces_drop(&s.text);
 			continue;
@@ -169,17 +166,16 @@ forward_past(struct port *gone, const struct pieces *message, enum acp_direction
 {
 	struct plain pl = {.dir = dir, .to = dir == ACP_DOWN ? gone->below : gone->above};
 	struct slice peer = {NULL, 0};
-	struct json_error error;
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	struct call *c = NULL;
 	struct msg m;
 	const char *why;
 
 	if (pieces_write(message, &text) < 0 || text.n == 0)
-		goto out;
+		return;
 	text.n--;
-	if (msg_scan(buf_slice(&text), &m, &error) != MSG_REQUEST && m.kind != MSG_NOTIFICATION)
-		goto out;
+	if (msg_scan(buf_slice(&text), &m, NULL) != MSG_REQUEST && m.kind != MSG_NOTIFICATION)
+		return;
 	pl.inner = m;
 	if (m.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&m, &pl.inner, &peer, &why) == 0)
 		pl.envelope = &m;
@@ -195,8 +191,6 @@ forward_past(struct port *gone, const struct pieces *message, enum acp_direction
 		if (old->cancelled)
 			route_cancel(c);
 	}
-out:
-	buf_free(&text);
 }
 
 static void
@@ -263,12 +257,11 @@ recover_sort(struct component *c, struct recover_counts *n)
 {
 	struct port *sides[] = {c->near, c->far};
 	uint64_t consumed[2] = {0, 0};
-	size_t i;
 
-	for (i = 0; i < 2; i++)
+	for (size_t i = 0; i < 2; i++)
 		if (sides[i])
 			consumed[i] = port_consumed(sides[i]);
-	for (i = 0; i < 2; i++)
+	for (size_t i = 0; i < 2; i++)
 		if (sides[i] && (i == 0 || sides[1] != sides[0]))
 			sort(sides[i], consumed[i], consumed[sides[i]->other_side ? 1 - i : i], n);
 }
@@ -328,16 +321,14 @@ recover_report(struct port *p, const char *what, const struct recover_counts *n)
 		{"sessions to restore:", n->sessions},
 		{"notifications lost: at most", n->lost},
 	};
-	struct buf line = {0};
-	size_t i;
+	SCOPED struct buf line = {0};
 
 	buf_printf(&line, "%s: %s", p->name, what);
-	for (i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
 		if (counts[i].n)
 			buf_printf(&line, "; %s %zu", counts[i].of, counts[i].n);
 	if (buf_string(&line))
 		report_line(p->route->report, "%s", line.p);
-	buf_free(&line);
 }
 
 size_t

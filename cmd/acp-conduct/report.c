@@ -24,7 +24,7 @@ queue(struct report *r, const char *name, struct slice text)
 static void
 report_lost(struct report *r)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
 	if (r->lost == 0 || r->out.out.full)
 		return;
@@ -32,7 +32,6 @@ report_lost(struct report *r)
 		r->lost = 0;
 		queue(r, "acp-conduct", buf_slice(&text));
 	}
-	buf_free(&text);
 }
 
 static void
@@ -66,14 +65,13 @@ report_close(struct report *r, uint64_t timeout_us)
 void
 report_line(struct report *r, const char *format, ...)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	va_list args;
 
 	va_start(args, format);
 	if (buf_vprintf(&text, format, args) == 0)
 		queue(r, "acp-conduct", buf_slice(&text));
 	va_end(args);
-	buf_free(&text);
 }
 
 /* Whole lines, the newest that fit. */

@@ -11,14 +11,13 @@ enum { SHOWN = 200 /* bytes of a message in a line on stderr */ };
 static int
 pass_by(const struct outgoing *o, const struct splices *s)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	struct line line = {0};
 	int r = splice_write(o->text, s->at, s->n, &text);
 
 	line.text = buf_slice(&text);
 	if (r == 0)
 		o->to->route->on_line(o->to->forward_to, INPUT_LINE, &line);
-	buf_free(&text);
 	return r;
 }
 
@@ -167,21 +166,19 @@ route_pass(struct port *from, struct block *block, struct slice text, const stru
 int
 route_make_cancel(const struct call *c, struct buf *text)
 {
-	struct buf params = {0};
+	SCOPED struct buf params = {0};
 	int r = buf_printf(&params, "{\"%s\":%" PRIu64 "}", acp_request_id, c->id);
 
 	if (r == 0)
 		r = msg_make_notification(text, acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), buf_slice(&params));
-	buf_free(&params);
 	return r;
 }
 
 void
 route_cancel(struct call *c)
 {
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
 	if (route_make_cancel(c, &text) == 0)
 		route_emit(&(struct outgoing){.to = c->to, .dir = c->dir, .kind = ENTRY_CANCEL, .id = c->id, .text = buf_slice(&text)});
-	buf_free(&text);
 }

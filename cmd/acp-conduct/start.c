@@ -17,18 +17,16 @@
 void
 start_introduce(const struct component *c)
 {
-	struct buf command = {0};
-	size_t i;
+	SCOPED struct buf command = {0};
 
 	if (!c->chain->verbose || c->chain->forced)
 		return;
 	if (c->command)
 		buf_add_string(&command, c->command);
-	for (i = 0; !c->command && c->argv[i]; i++)
+	for (size_t i = 0; !c->command && c->argv[i]; i++)
 		buf_printf(&command, "%s%s", i ? " " : "", c->argv[i]);
 	if (buf_string(&command))
 		report_line(&c->chain->report, "%s: pid %ld, %s: %s", c->name, (long)c->pid, chain_kind(c->kind), command.p);
-	buf_free(&command);
 }
 
 /* --- links that the neighbours share --- */
@@ -90,9 +88,7 @@ watch_link(struct link *l)
 void
 start_watch(struct chain *ch)
 {
-	size_t i;
-
-	for (i = 0; i < ch->nlinks; i++)
+	for (size_t i = 0; i < ch->nlinks; i++)
 		watch_link(&ch->links[i]);
 }
 

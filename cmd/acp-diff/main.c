@@ -81,7 +81,7 @@ compile_one(const char *option, const char *program)
 static struct normalize *
 compile(struct asked *asked)
 {
-	struct buf program = {0};
+	SCOPED struct buf program = {0};
 	struct normalize *n;
 
 	/* Each on its own first, so that a mistake is reported where it was made. */
@@ -93,9 +93,7 @@ compile(struct asked *asked)
 		buf_printf(&program, ". as $message | try delpaths([%.*s]) catch $message", (int)asked->ignore.n, asked->ignore.p) < 0 ||
 		!buf_string(&program))
 		cli_no_memory(name);
-	n = compile_one("--ignore", program.p);
-	buf_free(&program);
-	return n;
+	return compile_one("--ignore", program.p);
 }
 
 /* --- the report --- */

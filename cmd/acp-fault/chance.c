@@ -95,14 +95,13 @@ damage_id(const struct chance *c, enum fault fault, struct slice id, struct buf 
 {
 	bool string = json_type(id) == JSON_STRING;
 	struct slice inside = string ? slice(id.p + 1, id.n - 2) : id;
-	struct json_error error;
 	uint64_t is, was;
 
 	if (fault == FAULT_STALE_SESSION)
 		return buf_printf(to, "\"stale-%08" PRIx32 "\"", (uint32_t)chance_below(c, fault, 1, UINT32_MAX));
 	if (fault == FAULT_ID_TYPE && !string)
 		return buf_printf(to, "\"%.*s\"", (int)id.n, id.p);
-	if (fault == FAULT_ID_TYPE && json_scan(inside, 1, NULL, 0, NULL, &error) == JSON_NUMBER && json_u64(inside, &was))
+	if (fault == FAULT_ID_TYPE && json_scan(inside, 1, NULL, 0, NULL, NULL) == JSON_NUMBER && json_u64(inside, &was))
 		return buf_add_slice(to, inside);
 	is = ID_LEAST + chance_below(c, fault, 1, ID_LEAST);
 	if (fault == FAULT_WRONG_ID && json_type(id) != JSON_NUMBER)

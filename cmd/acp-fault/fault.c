@@ -35,7 +35,6 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 {
 	struct fault_state *x = state;
 	struct track *t = &x->tracks[dir];
-	size_t i;
 
 	(void)f;
 	t->n++;
@@ -46,7 +45,7 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 	memset(t->hits, 0, sizeof(t->hits));
 	if (is_dead(x) || t->closed)
 		return VERDICT_PASS;
-	for (i = 0; i < x->options->nrules; i++)
+	for (size_t i = 0; i < x->options->nrules; i++)
 		match_rule(x, &x->options->rules[i], dir, s);
 	t->id.n = 0;
 	if (t->hit && (buf_add_slice(&t->id, s->msg.id) < 0 || report_begin(&t->about, x, s->from, t->n, s) < 0))
@@ -164,15 +163,13 @@ settle(struct fault_state *x)
 {
 	uint64_t now = frame_now(x->frame), next = UINT64_MAX;
 	const struct rule *r;
-	enum acp_direction dir;
-	size_t i;
 
 	send_due(x, now);
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		frame_pause(x->frame, dir, x->tracks[dir].queue.stalls > 0 || x->tracks[dir].queue.unheld > UNHELD_MOST);
 		next = least(next, direction_time(x, dir));
 	}
-	for (i = 0; i < x->options->nrules; i++) {
+	for (size_t i = 0; i < x->options->nrules; i++) {
 		r = &x->options->rules[i];
 		if (r->by_time && !r->happened)
 			next = least(next, rule_time(r));
@@ -314,9 +311,8 @@ apply_timed_direction(struct fault_state *x, struct rule *r, enum acp_direction 
 	struct work w = {.x = x, .dir = dir, .track = t, .about = &about, .waits = FAULTS};
 	const struct fault_kind *k;
 	bool any = false;
-	size_t i;
 
-	for (i = 0; i < FAULTS; i++) {
+	for (size_t i = 0; i < FAULTS; i++) {
 		k = &fault_kinds[i];
 		if (r->of[k->fault].set && !match_is_for_messages(r, k) && k->act) {
 			rules[k->fault] = r;
@@ -359,9 +355,7 @@ begin_report(void *state, struct frame *f, struct buf *to, bool resumed, uint64_
 static bool
 has_fault(const struct options *o, enum fault fault)
 {
-	size_t i;
-
-	for (i = 0; i < o->nrules; i++)
+	for (size_t i = 0; i < o->nrules; i++)
 		if (o->rules[i].of[fault].set)
 			return true;
 	return false;
@@ -411,10 +405,8 @@ timer_expired(struct fault_state *x)
 {
 	uint64_t now = frame_now(x->frame);
 	struct track *t;
-	enum acp_direction dir;
-	size_t i;
 
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		t = &x->tracks[dir];
 		if (t->waiting.first && t->waiting_until <= now)
 			send_waiting(x, t, 0, false);
@@ -423,7 +415,7 @@ timer_expired(struct fault_state *x)
 			frame_keep_open(x->frame, dir, false);
 		}
 	}
-	for (i = 0; i < x->options->nrules && !is_dead(x); i++)
+	for (size_t i = 0; i < x->options->nrules && !is_dead(x); i++)
 		if (x->options->rules[i].by_time && !x->options->rules[i].happened && rule_time(&x->options->rules[i]) <= now)
 			apply_timed(x, &x->options->rules[i]);
 	settle(x);
@@ -436,9 +428,8 @@ linger(struct fault_state *x, enum acp_direction dir, enum acp_side from)
 	SCOPED struct buf about = {0};
 	const struct rule *r;
 	uint64_t us;
-	size_t i;
 
-	for (i = 0; i < x->options->nrules; i++) {
+	for (size_t i = 0; i < x->options->nrules; i++) {
 		r = &x->options->rules[i];
 		us = r->of[FAULT_LINGER].us;
 		if (us == 0 || (from != ACP_UNKNOWN && !select_match_other(r->select, from)))
@@ -481,10 +472,9 @@ static int
 end(void *state, struct frame *f)
 {
 	struct fault_state *x = state;
-	enum acp_direction dir;
 
 	(void)f;
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS && !is_dead(x); dir++)
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS && !is_dead(x); dir++)
 		send_waiting(x, &x->tracks[dir], 0, false);
 	send_due(x, UINT64_MAX);
 	return 0;
@@ -523,9 +513,8 @@ fault_run(const struct options *o)
 	const struct filter filter = {.name = fault_name, .state = &x, .log = o->report ? &log : NULL, .start = start,
 		.message = message, .event = event, .line = line, .end = end};
 	int status = frame_run(&filter, &o->frame);
-	enum acp_direction dir;
 
-	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
 		free_track(&x.tracks[dir]);
 	if (x.death && x.death->exit_signal)
 		die_by(x.death->exit_signal);

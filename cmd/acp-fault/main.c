@@ -114,12 +114,11 @@ take_signal(const struct cli_taken *t)
 	static const int others[] = {SIGCHLD, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH};
 	const char *name = strncmp(t->argument, "SIG", 3) == 0 ? t->argument + 3 : t->argument;
 	int s, *exit_signal = t->at;
-	size_t i;
 
 	for (s = 1; s < NSIG; s++)
 		if (proc_signal_name(s) && strcmp(proc_signal_name(s), name) == 0)
 			*exit_signal = s;
-	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (*exit_signal == others[i])
 			*exit_signal = 0;
 	if (!*exit_signal)
@@ -132,9 +131,7 @@ static struct cli_option fault_options[FAULTS + 1];
 static void
 list_faults(void)
 {
-	const struct fault_kind *k;
-
-	for (k = fault_kinds; k < fault_kinds + FAULTS; k++)
+	for (const struct fault_kind *k = fault_kinds; k < fault_kinds + FAULTS; k++)
 		fault_options[k - fault_kinds] = (struct cli_option){k->option, 0, CLI_TAKE(take_fault), .value = (int)k->fault};
 }
 
@@ -182,14 +179,13 @@ take_line(struct options *o, const char *text, unsigned number, const char *wher
 {
 	const struct cli_tool of_line = {where, NULL, rule_options};
 	struct rule *r = add_rule(o, number);
-	struct buf command = {0};
+	SCOPED struct buf command = {0};
 	struct cli_line line;
 	int n = 0;
 
 	/* getopt wants a word before the options. */
 	if (buf_printf(&command, "- %s", text) < 0 || !buf_string(&command) || !(r->words = proc_words(command.p)))
 		cli_no_memory(fault_name);
-	buf_free(&command);
 	if (strcmp(r->words[0], "-") != 0)
 		cli_die(EXIT_USAGE, where, "quote the characters that a shell would expand");
 	while (r->words[n])
@@ -206,7 +202,7 @@ static void
 read_plan(struct options *o, const char *name)
 {
 	FILE *file = fopen(name, "re");
-	struct buf where = {0};
+	SCOPED struct buf where = {0};
 	char *text = NULL;
 	size_t cap = 0, at;
 	unsigned line = 0;
@@ -228,7 +224,6 @@ read_plan(struct options *o, const char *name)
 		cli_die(EXIT_USAGE, fault_name, "--plan %s: no fault in it", name);
 	fclose(file);
 	free(text);
-	buf_free(&where);
 }
 
 /* --- the rest --- */
@@ -257,10 +252,9 @@ static void
 choose_seed(struct options *o)
 {
 	bool needed = false;
-	size_t i;
 
 	o->seed = chance_seed();
-	for (i = 0; i < o->nrules; i++)
+	for (size_t i = 0; i < o->nrules; i++)
 		needed |= rule_needs_seed(&o->rules[i]);
 	if (needed)
 		cli_warn(fault_name, "--seed %" PRIu64 " repeats this run", o->seed);
@@ -273,7 +267,6 @@ main(int argc, char **argv)
 	struct options o = {0};
 	struct cli_line line;
 	int status;
-	size_t i;
 
 	list_faults();
 	add_rule(&o, 0);
@@ -288,7 +281,7 @@ main(int argc, char **argv)
 	if (!cli_has(&line, "--seed"))
 		choose_seed(&o);
 	status = fault_run(&o);
-	for (i = 0; i < o.nrules; i++)
+	for (size_t i = 0; i < o.nrules; i++)
 		rule_free(&o.rules[i]);
 	free(o.rules);
 	return status;

@@ -126,14 +126,13 @@ take_arg(const struct cli_taken *t)
 	struct json_error error;
 	struct buf text = {0};
 	char why[128];
-	size_t i;
 
 	if (!value)
 		cli_wrong(t, "expected a name and a value");
 	if (!is_name(name))
 		cli_wrong(t, "expected the name of a variable");
 	select_vars(&ours, NULL);
-	for (i = 0; i < SELECT_VARS; i++)
+	for (size_t i = 0; i < SELECT_VARS; i++)
 		if (strcmp(ours.at[i].name, name) == 0)
 			cli_wrong(t, "this variable has a value already");
 	if ((t->option->value == ARG_JSON ? buf_add_string(&text, value) : json_quote(slice_of(value), &text)) < 0)
@@ -155,7 +154,7 @@ take_context(const struct cli_taken *t)
 	struct options *o = t->at;
 	const char *argument = t->argument, *why;
 	struct context c = {.append = t->option->value};
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 
 	if (argument[0] != '@') {
 		c.text = argument;
@@ -166,7 +165,6 @@ take_context(const struct cli_taken *t)
 		why = context_file(c.path, &text);
 		if (why)
 			cli_wrong(t, why);
-		buf_free(&text);
 	}
 	o->contexts = cli_grow(tool_name, o->contexts, o->ncontexts, sizeof(c));
 	o->contexts[o->ncontexts++] = c;
@@ -176,12 +174,11 @@ static void
 take_server(const struct cli_taken *t)
 {
 	struct options *o = t->at;
-	struct buf json = {0};
+	SCOPED struct buf json = {0};
 	const char *why = context_server(t->argument, &json);
 
 	if (why)
 		cli_wrong(t, why);
-	buf_free(&json);
 	o->servers = cli_grow(tool_name, o->servers, o->nservers, sizeof(*o->servers));
 	o->servers[o->nservers++] = t->argument;
 }
@@ -259,9 +256,8 @@ static int
 word(const char **at, const char *const *words)
 {
 	size_t n = strcspn(*at, ":");
-	int i;
 
-	for (i = 0; words[i]; i++) {
+	for (int i = 0; words[i]; i++) {
 		if (strlen(words[i]) == n && memcmp(words[i], *at, n) == 0 && (*at)[n] == ':') {
 			*at += n + 1;
 			return i;
@@ -344,11 +340,10 @@ compile_all(struct options *o, struct arguments *a)
 {
 	const char *why = a->edit_file ? context_file(a->edit_file, &a->program) : NULL;
 	char *wrong;
-	size_t i;
 
 	if (why)
 		cli_die(EXIT_USAGE, tool_name, "--edit-file %s: %s", a->edit_file, why);
-	for (i = 0; a->wheres && a->wheres[i]; i++)
+	for (size_t i = 0; a->wheres && a->wheres[i]; i++)
 		if (select_where_with(o->select, a->wheres[i], a->args, a->nargs, &wrong) < 0)
 			cli_die(EXIT_USAGE, tool_name, "--where %s: %s", a->wheres[i], wrong ? wrong : "out of memory");
 	o->edit_rule = "--edit";
@@ -359,10 +354,10 @@ compile_all(struct options *o, struct arguments *a)
 	}
 	if (a->edit || a->edit_file)
 		o->edit = compile(a, o->edit_rule, a->edit ? a->edit : a->program.p);
-	for (i = 0; i < o->nanswers; i++)
+	for (size_t i = 0; i < o->nanswers; i++)
 		if (o->answers[i].kind == ANSWER_WITH)
 			o->answers[i].program = compile(a, o->answers[i].rule, o->answers[i].text);
-	for (i = 0; i < o->nsends; i++)
+	for (size_t i = 0; i < o->nsends; i++)
 		o->sends[i].program = compile(a, o->sends[i].rule, o->sends[i].text);
 }
 
@@ -377,17 +372,15 @@ static const struct cli_rule combinations[] = {
 static void
 free_arguments(struct options *o, struct arguments *a)
 {
-	size_t i;
-
-	for (i = 0; i < o->nanswers; i++) {
+	for (size_t i = 0; i < o->nanswers; i++) {
 		jqprog_free(o->answers[i].program);
 		select_free(o->answers[i].select);
 	}
-	for (i = 0; i < o->nsends; i++) {
+	for (size_t i = 0; i < o->nsends; i++) {
 		jqprog_free(o->sends[i].program);
 		select_free(o->sends[i].select);
 	}
-	for (i = 0; i < o->ntexts; i++)
+	for (size_t i = 0; i < o->ntexts; i++)
 		free(o->texts[i]);
 	jqprog_free(o->edit);
 	select_free(o->select);

@@ -54,9 +54,8 @@ take_provided(const struct cli_taken *t)
 {
 	struct options *o = t->at;
 	const char *argument = t->argument, *equals = strchr(argument, '=');
-	const struct provided *other;
 	struct provided *p;
-	struct buf id = {0};
+	SCOPED struct buf id = {0};
 
 	if (!equals || equals == argument)
 		cli_wrong(t, "expected NAME=CMD");
@@ -69,8 +68,7 @@ take_provided(const struct cli_taken *t)
 		|| buf_printf(&id, "%.*s-%016" PRIx64, (int)(equals - argument), argument, fingerprint(equals + 1)) < 0
 		|| json_quote(buf_slice(&id), &p->id) < 0)
 		cli_no_memory(tool_name);
-	buf_free(&id);
-	for (other = o->provided; other < p; other++)
+	for (const struct provided *other = o->provided; other < p; other++)
 		if (slice_eq(buf_slice(&other->name), buf_slice(&p->name)))
 			cli_wrong(t, "there is a server of this name already");
 }
@@ -97,14 +95,13 @@ main(int argc, char **argv)
 	struct options o = {.timeout = TIMEOUT};
 	struct cli_line line;
 	int status;
-	size_t i;
 
 	frame_read(&o.frame, &tool, argc, argv, &o, &line);
 	if (getentropy(&o.token, sizeof(o.token)) < 0)
 		cli_die(EXIT_FAILED, tool_name, "no random numbers");
 	cli_check(&line, rules);
 	status = o.socket ? shim_run(o.socket) : mcp_run(&o);
-	for (i = 0; i < o.nprovided; i++) {
+	for (size_t i = 0; i < o.nprovided; i++) {
 		free(o.provided[i].words);
 		buf_free(&o.provided[i].name);
 		buf_free(&o.provided[i].id);

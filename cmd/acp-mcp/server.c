@@ -55,13 +55,12 @@ remove_stale(const char *path)
 	const char *name = strrchr(path, '/') + 1;
 	struct stat st;
 	char **inside;
-	size_t i;
 	int fd;
 
 	if (strlen(name) != strlen(template) || strncmp(name, template, PREFIX) != 0 || (fd = lock_directory(path)) < 0)
 		return;
 	inside = rendezvous_paths(path);
-	for (i = 0; inside && inside[i]; i++)
+	for (size_t i = 0; inside && inside[i]; i++)
 		if (lstat(inside[i], &st) == 0 && S_ISSOCK(st.st_mode))
 			unlink(inside[i]);
 	rendezvous_free(inside);
@@ -73,9 +72,8 @@ static void
 clean(const char *in)
 {
 	char **paths = rendezvous_paths(in);
-	size_t i;
 
-	for (i = 0; paths && paths[i]; i++)
+	for (size_t i = 0; paths && paths[i]; i++)
 		remove_stale(paths[i]);
 	rendezvous_free(paths);
 }

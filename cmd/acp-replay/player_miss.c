@@ -193,10 +193,8 @@ player_miss(struct player *p, const struct msg *live, struct cue *expected)
 static void
 leave_out(struct player *p, struct conversation *c, uint64_t after, uint64_t to)
 {
-	struct cue *q;
-
 	plan_drop_own(&p->plan, c, after, to);
-	for (q = c->needed; q && q->number <= to; q = q->next)
+	for (struct cue *q = c->needed; q && q->number <= to; q = q->next)
 		if (q->number > after)
 			plan_relax(&p->plan, q);
 }

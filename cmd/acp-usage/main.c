@@ -87,15 +87,14 @@ take_time(const struct cli_taken *t)
 	struct tm tm;
 	char *end;
 	double n = strtod(t->argument, &end), *when = t->at;
-	size_t i;
 
-	for (i = 0; i < sizeof(units) / sizeof(*units); i++) {
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
 		if (end > t->argument && n >= 0 && *end == units[i].name && end[1] == '\0') {
 			*when = (double)time(NULL) - n * units[i].seconds;
 			return;
 		}
 	}
-	for (i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
 		tm = (struct tm){.tm_isdst = -1};
 		end = strptime(t->argument, forms[i], &tm);
 		if (end && *end == '\0') {
@@ -150,9 +149,8 @@ static void
 list_inputs(struct options *o)
 {
 	size_t n = 0;
-	char **file;
 
-	for (file = o->frame.files; file && *file; file++)
+	for (char **file = o->frame.files; file && *file; file++)
 		n++;
 	o->inputs = calloc(n + 2, sizeof(*o->inputs));
 	if (!o->inputs)
@@ -176,9 +174,7 @@ static const struct cli_rule rules[] = {
 static void
 forget(struct options *o)
 {
-	size_t i;
-
-	for (i = 0; i < o->nsizes; i++)
+	for (size_t i = 0; i < o->nsizes; i++)
 		free(o->sizes[i].model);
 	money_free(&o->warn_cost);
 	money_free(&o->max_cost);

@@ -174,11 +174,9 @@ find_name(const struct cli_line *line, struct slice name)
 static struct cli_known *
 find(struct cli_line *line, int option)
 {
-	struct cli_known *k;
-
 	if (option >= LONG)
 		return &line->known[option - LONG];
-	for (k = line->known; k < line->known + line->n; k++)
+	for (struct cli_known *k = line->known; k < line->known + line->n; k++)
 		if (option && k->option->letter == option)
 			return k;
 	return NULL;

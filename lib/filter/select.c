@@ -33,9 +33,8 @@ select_vars(struct select_vars *v, const struct message *m)
 {
 	static const char *const names[SELECT_VARS] = {"from", "method", "session", "t"};
 	static const char *const sides[] = {"\"unknown\"", "\"client\"", "\"agent\""};
-	size_t i;
 
-	for (i = 0; i < SELECT_VARS; i++)
+	for (size_t i = 0; i < SELECT_VARS; i++)
 		v->at[i] = (struct jqprog_var){.name = names[i]};
 	if (!m)
 		return;
@@ -55,11 +54,9 @@ select_new(void)
 void
 select_free(struct select *s)
 {
-	size_t i;
-
 	if (!s)
 		return;
-	for (i = 0; i < s->nprograms; i++)
+	for (size_t i = 0; i < s->nprograms; i++)
 		jqprog_free(s->programs[i]);
 	free(s->programs);
 	free(s->globs);
@@ -157,10 +154,9 @@ select_kind(struct select *s, const char *kind, char **why)
 {
 	static const char *const names[] = {[MSG_REQUEST] = "request", [MSG_NOTIFICATION] = "notification",
 		[MSG_RESPONSE] = "response"};
-	unsigned i;
 
 	*why = NULL;
-	for (i = MSG_REQUEST; i <= MSG_RESPONSE; i++) {
+	for (unsigned i = MSG_REQUEST; i <= MSG_RESPONSE; i++) {
 		if (strcmp(kind, names[i]) == 0) {
 			s->kinds |= 1u << i;
 			return 0;
@@ -243,9 +239,8 @@ match_globs(struct select *s, const struct message *m)
 	struct slice method = json_text(message_method(m), &s->name[0]);
 	struct slice kind = json_text(msg_update_kind(&m->msg), &s->name[1]);
 	bool selected = !s->positive;
-	size_t i;
 
-	for (i = 0; i < s->nglobs; i++) {
+	for (size_t i = 0; i < s->nglobs; i++) {
 		const struct glob *g = &s->globs[i];
 
 		if (!matches(g, method) && !matches(g, kind))
@@ -274,10 +269,9 @@ match_programs(struct select *s, const struct message *m, char **why)
 	struct select_vars vars;
 	char *message;
 	bool yes;
-	size_t i;
 
 	select_vars(&vars, m);
-	for (i = 0; i < s->nprograms; i++) {
+	for (size_t i = 0; i < s->nprograms; i++) {
 		if (jqprog_test(s->programs[i], m->msg.text, vars.at, SELECT_VARS, &yes, &message) != 0)
 			report_once(s, message, why);
 		if (!yes)

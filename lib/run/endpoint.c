@@ -145,10 +145,8 @@ endpoint_drain(struct endpoint *e)
 void
 endpoint_take(struct endpoint *e, bool last)
 {
-	int i;
-
 	hand_out(e);
-	for (i = 0; i < TAKE_READS && endpoint_can_read(e) && !e->paused && fill(e); i++)
+	for (int i = 0; i < TAKE_READS && endpoint_can_read(e) && !e->paused && fill(e); i++)
 		hand_out(e);
 	if (!last)
 		return;
