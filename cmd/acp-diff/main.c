@@ -108,21 +108,28 @@ static const struct {
 	[FORMAT_JUNIT] = {report_junit_begin, report_junit, report_junit_end},
 };
 
-/* Writes the report on standard output. 0, or -1 with errno. */
+/* Writes the report on standard output. 0, or -1: why has been reported. */
 static int
 report(struct diff *d, enum format format, enum cli_color color)
 {
 	struct report r = {.diff = d, .color = format == FORMAT_TEXT && cli_wants_color(color, STDOUT_FILENO)};
 
+	if (out_open(&r.out, name, NULL, false, NULL) != 0)
+		return -1;
 	if (formats[format].begin)
 		formats[format].begin(&r);
 	for (size_t i = 0; !r.failed && i < d->sections.n; i++) {
 		formats[format].section(&r, d->sections.at[i]);
-		r.failed |= out_print_much(&r.out) < 0;
+		out_mark(&r.out, 0);
+		out_print_much(&r.out);
+		r.failed |= out_failed(&r.out);
 	}
 	formats[format].end(&r);
-	r.failed |= out_print(&r.out) < 0;
-	buf_free(out_buf(&r.out));
+	out_mark(&r.out, 0);
+	if (out_close(&r.out) < 0)
+		r.failed = true;
+	else if (r.failed)
+		cli_warn(name, "out of memory");
 	buf_free(&r.text);
 	buf_free(&r.value[RECORDED]);
 	buf_free(&r.value[LIVE]);
@@ -162,10 +169,12 @@ run(struct diff *d, const struct asked *asked)
 	d->ids = ids_new(d->options->keep_paths);
 	if (asked->label)
 		d->file[LIVE].path = asked->label;
-	if (!d->ids || diff_run(d) < 0 || report(d, asked->format, asked->color) < 0) {
+	if (!d->ids || diff_run(d) < 0) {
 		cli_warn(name, "%s", strerror(errno));
 		return EXIT_FAILED;
 	}
+	if (report(d, asked->format, asked->color) < 0)
+		return EXIT_FAILED;
 	return d->differences ? EXIT_NEGATIVE : 0;
 }
 
