@@ -7,12 +7,10 @@
 
 #include "cmd/acp-stat/stat.h"
 #include "lib/recording/operands.h"
-#include "lib/run/input.h"
 
 struct files {
 	struct tool tool;
 	struct operands in;
-	struct requests *requests;
 	struct json_reader reader; /* of --merge */
 	bool untimed;      /* that a message of this file has no time has been reported */
 };
@@ -29,41 +27,17 @@ ask(int signal)
 
 /* --- recordings --- */
 
-struct showing {
-	struct files *files;
-	bool timed, failed;
-};
-
-static void
-show(void *arg, const struct message *s)
-{
-	struct showing *g = arg;
-
-	g->failed = tool_see(&g->files->tool, s, g->timed) < 0;
-}
-
-/* What has no response when a recording ends never gets one. */
-static int
-begin(struct files *f, double started)
-{
-	requests_free(f->requests);
-	f->requests = requests_new();
-	return f->requests ? tool_begin(&f->tool, started) : -1;
-}
-
 /* 0, or -1 out of memory. */
 static int
 take(struct files *f, const struct record *r)
 {
-	struct showing g = {.files = f, .timed = r->timed};
-
 	if (f->in.first) {
 		f->untimed = false;
-		if (begin(f, 0) < 0)
+		if (tool_begin(&f->tool, 0) < 0)
 			return -1;
 	}
 	if (r->kind == RECORD_HEADER)
-		return begin(f, r->started);
+		return tool_begin(&f->tool, r->started);
 	if (r->kind == RECORD_END)
 		return tool_end(&f->tool);
 	if (r->kind != RECORD_MESSAGE)
@@ -71,7 +45,7 @@ take(struct files *f, const struct record *r)
 	if (!r->timed && !f->untimed)
 		cli_warn(tool_name, "%s: messages without times: they are counted, not measured", f->in.name);
 	f->untimed |= !r->timed;
-	return requests_show(f->requests, r->from, r->t, r->text, &r->msg, show, &g) < 0 || g.failed ? -1 : 0;
+	return tool_see(&f->tool, &(struct message){.from = r->from, .t = r->t, .line = r->text, .msg = r->msg}, r->timed);
 }
 
 /* Waits for more, and writes a report where one is asked for meanwhile. */
@@ -111,66 +85,29 @@ read_recordings(struct files *f)
 
 /* --- --merge --- */
 
-static void
-refuse(struct files *f, uint64_t line, const char *what)
+/* As operands_lines has it. */
+static int
+take_line(void *arg, struct slice line, const char **why)
 {
-	if (line)
-		cli_warn(tool_name, "%s: line %llu: %s", f->in.name, (unsigned long long)line, what);
-	else
-		cli_warn(tool_name, "%s: %s", f->in.name, what);
-	f->in.status = EXIT_USAGE;
-}
+	struct files *f = arg;
 
-static void
-take_line(struct files *f, const struct line *line)
-{
-	const char *why;
-	int r = line->text.n ? json_get_line(&f->reader, line->text, &f->tool.table, &why) : 0;
-
-	if (r > 0)
-		refuse(f, line->number, why);
-	if (r < 0)
-		operands_fail(&f->in);
-}
-
-/* Until the first line that is wrong. */
-static void
-read_lines(struct files *f, struct input *in)
-{
-	enum input_got got;
-	struct line line;
-
-	while (f->in.status == 0 && (got = input_next(in, &line)) != INPUT_END) {
-		if (got == INPUT_NOTHING)
-			operands_fail(&f->in);
-		else if (got != INPUT_PIECE)
-			take_line(f, &line);
-		else if (line.last)
-			refuse(f, line.number, "longer than the limit");
-	}
+	if (f->in.first)
+		json_reader_begin(&f->reader);
+	if (line.p)
+		return json_get_line(&f->reader, line, &f->tool.table, why);
+	*why = "the report is cut off: its end is missing";
+	if (f->reader.n)
+		return 1;
+	if (f->reader.reports == 0)
+		cli_warn(tool_name, "%s: no final report in it", f->in.name);
+	f->tool.any |= f->reader.reports > 0;
+	return 0;
 }
 
 static void
 read_reports(struct files *f)
 {
-	size_t before;
-	struct input in;
-	int fd;
-
-	while (f->in.status == 0 && (fd = operands_open(&f->in)) >= 0) {
-		before = f->reader.reports;
-		if (input_open(&in, fd, f->in.limit) < 0) {
-			operands_fail(&f->in);
-			break;
-		}
-		read_lines(f, &in);
-		input_close(&in);
-		if (f->in.status == 0 && f->reader.n)
-			refuse(f, 0, "the report is cut off: its end is missing");
-		else if (f->in.status == 0 && f->reader.reports == before)
-			cli_warn(tool_name, "%s: no final report in it", f->in.name);
-		f->tool.any |= f->reader.reports > 0;
-	}
+	operands_lines(&f->in, take_line, f);
 }
 
 /* --- all --- */
@@ -211,8 +148,7 @@ run(const struct options *o, void (*read_all)(struct files *))
 		report(&f.tool, true);
 	if (out_close(&f.tool.out) < 0 || f.tool.failed)
 		status = EXIT_FAILED;
-	requests_free(f.requests);
-	table_free(&f.reader.rows);
+	json_reader_begin(&f.reader);
 	tool_close(&f.tool);
 	return status;
 }

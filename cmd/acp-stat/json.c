@@ -151,6 +151,13 @@ get_end(struct json_reader *j, struct slice rows, struct slice final, struct tab
 	return r;
 }
 
+void
+json_reader_begin(struct json_reader *j)
+{
+	table_free(&j->rows);
+	*j = (struct json_reader){0};
+}
+
 int
 json_get_line(struct json_reader *j, struct slice line, struct table *to, const char **why)
 {

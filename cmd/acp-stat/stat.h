@@ -111,8 +111,10 @@ int prom_put(const struct table *, enum by, struct buf *);
 /* Adds what json_put wrote. 0; 1 where it is damaged: *why; -1 out of memory. Rows go to `to` when their report is whole. */
 struct json_reader {
 	struct table rows; /* of the report that is being read */
-	size_t n, reports; /* rows; reports that are added */
+	size_t n, reports; /* rows; reports of the file that are added */
 };
+/* Before a file, and at the end: forgets what has been read. */
+void json_reader_begin(struct json_reader *);
 int json_get_line(struct json_reader *, struct slice line, struct table *to, const char **why);
 
 /* turns.c: --by turn: a line for each turn as it ends. 0, or -1 out of memory. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/cli.h"
+#include "lib/run/input.h"
 
 int
 operands_open(struct operands *in)
@@ -153,6 +154,49 @@ operands_wait(struct operands *in, int *fd)
 		return false;
 	*fd = recording_fd(in->reader);
 	return recording_waits(in->reader);
+}
+
+static void
+take_line(struct operands *in, enum input_got got, const struct line *line,
+	int (*take)(void *, struct slice, const char **), void *arg)
+{
+	const char *why = "longer than the limit";
+	bool end = got == INPUT_END;
+	int r = got == INPUT_NOTHING ? -1 : got == INPUT_PIECE;
+
+	if (r == 0 && (end || line->text.n)) {
+		in->first = in->fresh;
+		in->fresh = false;
+		r = take(arg, end ? slice(NULL, 0) : line->text, &why);
+	}
+	if (r < 0)
+		operands_fail(in);
+	if (r <= 0)
+		return;
+	cli_warn(in->tool, "%s: line %llu: %s", in->name, (unsigned long long)line->number, why);
+	in->bad = true;
+	in->status = EXIT_USAGE;
+}
+
+void
+operands_lines(struct operands *in, int (*take)(void *, struct slice, const char **), void *arg)
+{
+	struct input lines;
+	struct line line = {0};
+	enum input_got got;
+	int fd;
+
+	while ((fd = operands_open(in)) >= 0) {
+		if (input_open(&lines, fd, in->limit) < 0) {
+			operands_fail(in);
+			continue;
+		}
+		do {
+			got = input_next(&lines, &line);
+			take_line(in, got, &line, take, arg);
+		} while (got != INPUT_END && !in->bad && !in->failed);
+		input_close(&lines);
+	}
 }
 
 int

@@ -46,6 +46,11 @@ void operands_fail(struct operands *);
 /* Returns the exit status: that of nothing to read where no file had anything in it. */
 int operands_close(struct operands *);
 
+/*
+ * For who adds up what was written before: hands the lines of each file that are not empty to take, and at its end one with p
+ * NULL; `first` as above. take returns 0, -1 with errno, or 1: *why says what is wrong, and the rest of the file is left alone.
+ */
+void operands_lines(struct operands *, int (*take)(void *arg, struct slice line, const char **why), void *arg);
 /* For who finds the lines itself: opens the next file. Its descriptor, or -1 after the last. */
 int operands_open(struct operands *);
 /* Reports a line that is no record; one without a number, by its offset. */
