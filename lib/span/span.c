@@ -37,12 +37,6 @@ span_new(void (*event)(void *arg, const struct span_event *), void *arg)
 	return NULL;
 }
 
-void
-span_happened(struct span *sp, struct span_event e)
-{
-	sp->event(sp->arg, &e);
-}
-
 double
 span_started(const struct span *sp)
 {
@@ -56,12 +50,6 @@ span_usage(const struct span *sp)
 }
 
 /* --- sessions --- */
-
-struct slice
-span_plain(struct span *sp, struct slice string)
-{
-	return json_text(string, &sp->plain);
-}
 
 /* NULL when out of memory. */
 static struct span_session *

@@ -1,7 +1,4 @@
-/*
- * What the files of span share. They call each other in a circle: a message goes from span.c to its turn or its tools, a
- * turn that ends also ends its tools, and both show what has happened by span_happened.
- */
+/* What the files of span share: messages (span.c) know of turns, and these of tool calls. */
 #ifndef SPAN_PARTS_H
 #define SPAN_PARTS_H
 
@@ -24,9 +21,6 @@ struct span {
 };
 
 /* turns.c */
-struct span_session *span_root(struct span_session *);
-/* Gives the time since it was last asked to the user, the tools or the model. */
-void span_turn_clock(struct span_turn *, uint64_t now);
 /* NULL when out of memory. */
 struct span_turn *span_turn_new(struct span *, struct span_session *, bool prompted);
 /* Ends a turn, or takes one that has not begun out of the queue. 0, or -1 out of memory. */
@@ -40,7 +34,6 @@ int span_turn_state(struct span *, struct span_session *, struct slice update);
 
 /* tools.c: 0, or -1 out of memory. */
 int span_tool_update(struct span *, struct span_session *, struct slice update, bool first);
-void span_tool_end(struct span *, struct span_tool *, bool unfinished);
 /* The turn ends: so do its session's calls; those of sub-agents go on without it. */
 void span_tools_leave(struct span *, struct span_turn *);
 void span_tools_end(struct span *, struct span_session *);
@@ -51,5 +44,8 @@ void span_wait_end(struct span *, struct request *, bool unfinished);
 void span_happened(struct span *, struct span_event);
 /* A JSON string as plain text, valid until the next call. */
 struct slice span_plain(struct span *, struct slice string);
+struct span_session *span_root(struct span_session *);
+/* Gives the time since it was last asked to the user, the tools or the model. */
+void span_turn_clock(struct span_turn *, uint64_t now);
 
 #endif

@@ -4,6 +4,46 @@
 
 #include "lib/span/span_parts.h"
 
+/* --- what turns and messages need, too --- */
+
+void
+span_happened(struct span *sp, struct span_event e)
+{
+	sp->event(sp->arg, &e);
+}
+
+struct slice
+span_plain(struct span *sp, struct slice string)
+{
+	return json_text(string, &sp->plain);
+}
+
+struct span_session *
+span_root(struct span_session *s)
+{
+	while (s->parent)
+		s = s->parent;
+	return s;
+}
+
+void
+span_turn_clock(struct span_turn *t, uint64_t now)
+{
+	uint64_t dt = now - t->at;
+
+	t->at = now;
+	if (t->waiting)
+		t->user += dt;
+	else if (t->running)
+		t->tools += dt;
+	else
+		t->model += dt;
+	if (!t->waiting)
+		t->quiet += dt;
+}
+
+/* --- one call --- */
+
 /* Nobody may point to it any more. */
 static void
 free_tool(struct span *sp, struct span_tool *t)
@@ -25,14 +65,29 @@ free_tool(struct span *sp, struct span_tool *t)
 	free(t);
 }
 
-/* --- one call --- */
-
 /* It stops running, for a while or for good. */
 static void
 stop(struct span *sp, struct span_tool *t)
 {
 	t->ran += sp->now - t->since;
 	span_happened(sp, (struct span_event){.kind = SPAN_RAN, .begin = t->since, .end = sp->now, .tool = t});
+}
+
+static void
+end_tool(struct span *sp, struct span_tool *t, bool unfinished)
+{
+	if (t->done)
+		return;
+	if (t->turn) {
+		span_turn_clock(t->turn, sp->now);
+		t->turn->running--;
+	}
+	if (!t->waiting)
+		stop(sp, t);
+	t->done = true;
+	t->unfinished = unfinished;
+	t->end = sp->now;
+	span_happened(sp, (struct span_event){.kind = SPAN_TOOL, .begin = t->begin, .end = t->end, .tool = t});
 }
 
 static struct span_tool *
@@ -58,27 +113,10 @@ new_tool(struct span *sp, struct span_session *s, struct slice id)
 	}
 	DL_APPEND2(sp->tools, t, older, newer);
 	if (++sp->ntools > TOOLS_MOST) {
-		span_tool_end(sp, sp->tools, true);
+		end_tool(sp, sp->tools, true);
 		free_tool(sp, sp->tools);
 	}
 	return t;
-}
-
-void
-span_tool_end(struct span *sp, struct span_tool *t, bool unfinished)
-{
-	if (t->done)
-		return;
-	if (t->turn) {
-		span_turn_clock(t->turn, sp->now);
-		t->turn->running--;
-	}
-	if (!t->waiting)
-		stop(sp, t);
-	t->done = true;
-	t->unfinished = unfinished;
-	t->end = sp->now;
-	span_happened(sp, (struct span_event){.kind = SPAN_TOOL, .begin = t->begin, .end = t->end, .tool = t});
 }
 
 static int
@@ -135,7 +173,7 @@ span_tool_update(struct span *sp, struct span_session *s, struct slice update, b
 		return -1;
 	if (is_final(status)) {
 		t->failed = json_string_is(status, "failed");
-		span_tool_end(sp, t, false);
+		end_tool(sp, t, false);
 	}
 	return 0;
 }
@@ -147,7 +185,7 @@ span_tools_leave(struct span *sp, struct span_turn *turn)
 
 	DL_FOREACH_SAFE2(sp->tools, t, newer, newer) {
 		if (t->session == turn->session)
-			span_tool_end(sp, t, true);
+			end_tool(sp, t, true);
 		if (t->turn == turn)
 			t->turn = NULL;
 		if (t->done && span_root(t->session) == turn->session)
@@ -161,7 +199,7 @@ span_tools_end(struct span *sp, struct span_session *s)
 	struct span_tool *t;
 
 	for (t = s->tools; t; t = t->hh.next)
-		span_tool_end(sp, t, true);
+		end_tool(sp, t, true);
 }
 
 void

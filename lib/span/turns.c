@@ -4,30 +4,6 @@
 
 #include "lib/span/span_parts.h"
 
-struct span_session *
-span_root(struct span_session *s)
-{
-	while (s->parent)
-		s = s->parent;
-	return s;
-}
-
-void
-span_turn_clock(struct span_turn *t, uint64_t now)
-{
-	uint64_t dt = now - t->at;
-
-	t->at = now;
-	if (t->waiting)
-		t->user += dt;
-	else if (t->running)
-		t->tools += dt;
-	else
-		t->model += dt;
-	if (!t->waiting)
-		t->quiet += dt;
-}
-
 /* Its time begins. */
 static void
 start(struct span *sp, struct span_turn *t)
