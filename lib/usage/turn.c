@@ -37,13 +37,13 @@ static uint8_t
 tier_of(const struct usage_session *s, const struct usage_counts *c)
 {
 	uint8_t inclusion = usage_inclusion(c);
-	uint64_t context = c->n[USAGE_INPUT];
+	decimal_units context = c->n[USAGE_INPUT];
 
 	if (inclusion & USAGE_READ_BESIDE)
 		context += c->n[USAGE_READ];
 	if (inclusion & USAGE_WRITE_BESIDE)
 		context += c->n[USAGE_WRITE];
-	return usage_tier(s->has_used ? s->used : context);
+	return usage_tier(s->has_used ? s->used : usage_clip(context));
 }
 
 static struct usage_tally *
@@ -57,16 +57,16 @@ tally(struct usage *u, struct usage_session *s, uint32_t model, const struct usa
 
 /* What the turn's calls or rows say beyond what is counted now, should that prove to be another basis. */
 static int
-keep_reported(struct usage_tally *to, const struct usage_turn *t, const struct usage_sums *own)
+keep_reported(struct usage_tally *to, const struct usage_turn *t, const struct usage_counts *own)
 {
-	struct usage_sums reported;
+	struct usage_counts reported;
 
 	if (!t->answer.has || !usage_reported(t, &reported))
 		return 0;
 	if (!to->reported && !(to->reported = calloc(1, sizeof(*to->reported))))
 		return -1;
-	usage_sums_add(to->reported, &reported);
-	usage_sums_less(to->reported, own);
+	usage_counts_add(to->reported, &reported);
+	usage_counts_less(to->reported, own);
 	return 0;
 }
 
@@ -87,9 +87,9 @@ close_basis(struct usage_session *s, bool clear)
 		if (clear && s->unreported && s->now->basis == USAGE_LAST_CALL)
 			t->own_lower = t->billed_lower = true;
 		if (clear && t->reported) {
-			usage_sums_add(&t->own, t->reported);
+			usage_counts_add(&t->own, t->reported);
 			if (!s->now->has_rows)
-				usage_sums_add(&t->billed, t->reported);
+				usage_counts_add(&t->billed, t->reported);
 		}
 		free(t->reported);
 		t->reported = NULL;
@@ -99,17 +99,16 @@ close_basis(struct usage_session *s, bool clear)
 static int
 add_rows(struct usage *u, struct usage_session *s, struct usage_turn *t, struct usage_event *e)
 {
+	const struct usage_counts *c;
 	struct usage_tally *to;
-	struct usage_sums one;
 	size_t i;
 
 	for (i = 0; i < t->nrows; i++) {
-		if (!(to = tally(u, s, t->rows[i].model, &t->rows[i].counts)))
+		c = &t->rows[i].counts;
+		if (!(to = tally(u, s, t->rows[i].model, c)))
 			return -1;
-		one = (struct usage_sums){0};
-		usage_sums_count(&one, &t->rows[i].counts);
-		usage_sums_add(&to->billed, &one);
-		usage_sums_add(&e->billed, &one);
+		usage_counts_add(&to->billed, c);
+		usage_counts_add(&e->billed, c);
 		to->billed_turns++;
 	}
 	return 0;
@@ -128,7 +127,7 @@ add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool t
 	e->tier = to->tier;
 	e->billed_lower = e->own_lower && !t->nrows;
 	to->turns += turn;
-	usage_sums_add(&to->own, &e->own);
+	usage_counts_add(&to->own, &e->own);
 	if (is_open(u, s) && keep_reported(to, t, &e->own) < 0)
 		return -1;
 	if (t->nrows) {
@@ -137,8 +136,8 @@ add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool t
 	} else {
 		e->billed = e->own;
 		if (t->sub_agents)
-			usage_sums_add(&e->billed, t->sub_agents);
-		usage_sums_add(&to->billed, &e->billed);
+			usage_counts_add(&e->billed, t->sub_agents);
+		usage_counts_add(&to->billed, &e->billed);
 		to->billed_turns += turn;
 	}
 	to->own_lower |= e->own_lower;
@@ -199,7 +198,7 @@ report_anomalies(struct usage *u, struct usage_session *s, const struct usage_ev
 	for (i = s->now->tallies; i; i = i->next)
 		sum += i->own.n[USAGE_TOTAL];
 	if (sum == (decimal_units)s->used
-		|| (e->basis == USAGE_SESSION && t->answer.has && usage_total_of(&t->answer) == s->used)) {
+		|| (e->basis == USAGE_SESSION && t->answer.has && usage_total(&t->answer) == (decimal_units)s->used)) {
 		s->lifetime = true;
 		usage_note(u, s, USAGE_NOTE_LIFETIME, false,
 			"used is the sum of all turns' tokens so far: billed tokens reported as context");
@@ -250,7 +249,7 @@ take_rows(struct usage *u, struct usage_session *s, struct slice array)
 	const char *wrong = NULL;
 	struct usage_row *more;
 	struct slice model;
-	uint64_t most = 0;
+	decimal_units most = 0;
 
 	while (array.p && usage_row(&it, &model, &c, &wrong)) {
 		if (!c.has)
@@ -263,12 +262,12 @@ take_rows(struct usage *u, struct usage_session *s, struct slice array)
 			t->rows = more;
 		}
 		t->rows[t->nrows++] = (struct usage_row){usage_intern_string(u, model), c};
-		most = usage_total_of(&c) > most ? usage_total_of(&c) : most;
+		most = usage_total(&c) > most ? usage_total(&c) : most;
 	}
 	if (wrong)
 		usage_note_malformed(u, s, wrong);
 	/* Older agents give the rows of the whole history first. */
-	if (s->loaded && !s->had_usage && !s->child && t->answer.has && most > usage_total_of(&t->answer)) {
+	if (s->loaded && !s->had_usage && !s->child && t->answer.has && most > usage_total(&t->answer)) {
 		usage_note(u, s, USAGE_NOTE_HISTORY, false,
 			"the first counts per model after session/load cover the session's history: they are left out");
 		t->nrows = 0;
