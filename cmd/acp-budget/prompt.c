@@ -268,10 +268,10 @@ withdraw_waiting(struct tool *t, struct slice id)
 static bool
 withdraw_answered(struct tool *t, struct slice id)
 {
-	struct budget *b, *next;
+	struct budget *next;
 	bool running = false;
 
-	for (b = t->budgets; b && !running; b = next) {
+	for (struct budget *b = t->budgets; b && !running; b = next) {
 		next = b->next;
 		if (!msg_same_id(buf_slice(&b->id), id) || b->over || b->cancelled)
 			continue;

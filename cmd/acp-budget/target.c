@@ -15,11 +15,11 @@ blank(const char *p, const char *end)
 {
 	static const char *const wide[] = {"\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006",
 		"\u2007", "\u2008", "\u2009", "\u200a", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000", "\ufeff"};
-	size_t i, n;
+	size_t n;
 
 	if (p < end && (*p == ' ' || (*p >= '\t' && *p <= '\r')))
 		return 1;
-	for (i = 0; p < end && (unsigned char)*p >= 0x80 && i < sizeof(wide) / sizeof(wide[0]); i++) {
+	for (size_t i = 0; p < end && (unsigned char)*p >= 0x80 && i < sizeof(wide) / sizeof(wide[0]); i++) {
 		n = strlen(wide[i]);
 		if ((size_t)(end - p) >= n && memcmp(p, wide[i], n) == 0)
 			return n;

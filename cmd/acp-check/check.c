@@ -365,9 +365,9 @@ static void
 check_unanswered(struct check *c, enum acp_side side)
 {
 	struct where before = c->where;
-	struct request *r, *next;
+	struct request *next;
 
-	for (r = requests_next(c->c.requests, NULL); r; r = next) {
+	for (struct request *r = requests_next(c->c.requests, NULL); r; r = next) {
 		const struct request_state *a = r->owner;
 		struct message s = {.from = r->from, .t = r->t, .msg = {.kind = MSG_REQUEST, .what = r->what, .id = r->id, .method = r->method},
 			.request = r}; /* for its session */

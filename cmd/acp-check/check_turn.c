@@ -101,9 +101,7 @@ see_call(struct check *c, struct session *s, struct slice update, bool begins)
 static void
 end_calls(struct check *c, struct session *s, bool cancelled, const char *path)
 {
-	struct call *call;
-
-	for (call = s->calls; call && s->open_calls; call = call->hh.next) {
+	for (struct call *call = s->calls; call && s->open_calls; call = call->hh.next) {
 		if (!call->finished && !cancelled && follows_calls(c))
 			check_find(c, RULE_TOOL_CALL_OPEN, path, "the end of each tool call before that of the turn", slice(call->key, call->keylen));
 		call_finish(s, call);

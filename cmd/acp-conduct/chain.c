@@ -176,9 +176,9 @@ static bool
 is_interpreter(struct slice name)
 {
 	static const char *const names[] = {"sh", "bash", "dash", "zsh", "perl", "ruby", "node", "python"};
-	size_t i, n;
+	size_t n;
 
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		n = strlen(names[i]);
 		/* python3, python3.12, ... */
 		if (name.n >= n && memcmp(name.p, names[i], n) == 0 && strspn(name.p + n, "0123456789.") >= name.n - n)

@@ -92,13 +92,13 @@ static int
 name_ways(struct logs *l)
 {
 	const struct chain *ch = l->route->chain;
-	size_t i, above;
+	size_t above;
 
 	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
 		l->ways[dir] = calloc(l->nhops, sizeof(*l->ways[dir]));
 		if (!l->ways[dir])
 			return -1;
-		for (i = 0; i < l->nhops; i++) {
+		for (size_t i = 0; i < l->nhops; i++) {
 			above = i < row(ch) ? i : ch->components[i - row(ch) + ch->n].owner + 1;
 			l->ways[dir][i] = dir == ACP_DOWN ? way(l, above, i + 1) : way(l, i + 1, above);
 			if (!l->ways[dir][i])

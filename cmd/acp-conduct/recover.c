@@ -237,12 +237,12 @@ sort_call(struct port *p, struct call *c, uint64_t consumed, uint64_t taken, str
 static void
 sort(struct port *p, uint64_t consumed, uint64_t taken, struct recover_counts *n)
 {
-	struct call *c, *next;
+	struct call *next;
 	size_t old = p->n;
 
 	p->live = false;
 	p->resent = 0;
-	for (c = p->calls; c; c = next) {
+	for (struct call *c = p->calls; c; c = next) {
 		next = c->next_open;
 		sort_call(p, c, consumed, taken, n);
 	}
@@ -342,9 +342,9 @@ void
 recover_fail_unread(struct port *p, const char *why)
 {
 	uint64_t consumed = port_consumed(p);
-	struct call *c, *next;
+	struct call *next;
 
-	for (c = p->calls; c; c = next) {
+	for (struct call *c = p->calls; c; c = next) {
 		next = c->next_open;
 		if (is_unread(c->end, consumed))
 			route_fail_call(c, ACP_ERR_INTERNAL, why, slice(NULL, 0));

@@ -36,10 +36,10 @@ lose(struct port *p, struct session *s, const char *why, struct slice error)
 static void
 refuse_lost(struct port *p)
 {
-	struct call *c, *next;
+	struct call *next;
 	struct session *s;
 
-	for (c = p->calls; c; c = next) {
+	for (struct call *c = p->calls; c; c = next) {
 		next = c->next_open;
 		s = memory_use_session(p->memory, c->what, c->session);
 		if (s)

@@ -28,7 +28,7 @@ static void
 put_char(struct page *p, int32_t code)
 {
 	char name[TEXT_SHOW_SIZE];
-	size_t n, i;
+	size_t n;
 
 	if (code == '<' || code == '>' || code == '&') {
 		page_put(p, code == '<' ? "&lt;" : code == '>' ? "&gt;" : "&amp;");
@@ -41,7 +41,7 @@ put_char(struct page *p, int32_t code)
 		p->failed |= text_put(p->to, code) < 0;
 	} else {
 		n = text_name(name, code);
-		for (i = 0; i < n; i++)
+		for (size_t i = 0; i < n; i++)
 			put_char(p, name[i]);
 	}
 	p->number = (p->line_start || p->number) && code >= '0' && code <= '9';

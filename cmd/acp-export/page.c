@@ -32,7 +32,7 @@ static void
 put_char(struct page *p, int32_t code, bool attribute)
 {
 	char name[TEXT_SHOW_SIZE];
-	size_t n, i;
+	size_t n;
 
 	switch (code) {
 	case '&':
@@ -62,7 +62,7 @@ put_char(struct page *p, int32_t code, bool attribute)
 	n = text_name(name, code);
 	if (!attribute)
 		page_put(p, "<span class=\"c\">");
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		put_char(p, name[i], true);
 	if (!attribute)
 		page_put(p, "</span>");
@@ -93,13 +93,13 @@ page_is_link(struct slice url)
 {
 	static const char *const schemes[] = {"http://", "https://", "mailto:"};
 	struct text t = text_of(url);
-	size_t i, n;
+	size_t n;
 	int32_t code;
 
 	while ((code = text_next(&t)) >= 0)
 		if (code == ' ' || !text_is_safe(code) || (code < 0x80 && strchr("\"'<>\\^`{|}", code)))
 			return false;
-	for (i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
 		n = strlen(schemes[i]);
 		if (url.n > n && strncasecmp(url.p, schemes[i], n) == 0)
 			return true;

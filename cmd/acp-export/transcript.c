@@ -182,9 +182,9 @@ transcript_end(struct transcript *t)
 static void
 free_turn(struct turn *turn)
 {
-	struct item *item, *next;
+	struct item *next;
 
-	for (item = turn->items; item; item = next) {
+	for (struct item *item = turn->items; item; item = next) {
 		next = item->next;
 		buf_free(&item->id);
 		buf_free(&item->text);
@@ -201,7 +201,7 @@ free_turn(struct turn *turn)
 static void
 free_session(struct session *s)
 {
-	struct turn *turn, *next_turn;
+	struct turn *next_turn;
 	struct terminal *terminal, *next;
 
 	HASH_CLEAR(hh, s->tools);
@@ -210,7 +210,7 @@ free_session(struct session *s)
 		buf_free(&terminal->output);
 		free(terminal);
 	}
-	for (turn = s->turns; turn; turn = next_turn) {
+	for (struct turn *turn = s->turns; turn; turn = next_turn) {
 		next_turn = turn->next;
 		free_turn(turn);
 	}

@@ -182,7 +182,6 @@ put_turn(struct walk *w, const struct session *s, const struct turn *turn, unsig
 {
 	char label[48];
 	struct box box = {.kind = BOX_TURN, .label = label};
-	const struct item *item;
 
 	if (turn->history)
 		snprintf(label, sizeof(label), "Earlier");
@@ -191,7 +190,7 @@ put_turn(struct walk *w, const struct session *s, const struct turn *turn, unsig
 	snprintf(box.anchor, sizeof(box.anchor), "s%u-%u", session, number);
 	walk_clock(w, &box, turn, turn->t);
 	w->page.paint->open(&w->page, &box);
-	for (item = turn->items; item; item = item->next) {
+	for (const struct item *item = turn->items; item; item = item->next) {
 		if (is_by_user(item))
 			item = put_user(w, s, item);
 		else
@@ -225,7 +224,6 @@ put_spent(struct walk *w, const struct session *s)
 	struct usage_session *us = usage_find_session(u, slice(s->id, s->length));
 	struct usage_figures figures = {0};
 	struct buf text = {0};
-	size_t i;
 
 	if (!us || usage_figures_family(u, us, &figures) < 0) {
 		usage_figures_free(&figures);
@@ -234,7 +232,7 @@ put_spent(struct walk *w, const struct session *s)
 	add_tokens(w, &text, &figures.billed, us->tail ? usage_inside(u, us->tail) : 0, figures.billed_lower);
 	put_fact(w, "Tokens", buf_slice(&text));
 	text.n = 0;
-	for (i = 0; i < figures.ncosts; i++)
+	for (size_t i = 0; i < figures.ncosts; i++)
 		w->page.failed |= (text.n && buf_add_string(&text, " + ") < 0) ||
 			decimal_put_money(figures.costs[i].amount, usage_name(u, figures.costs[i].currency), &text) < 0;
 	put_fact(w, "Cost", buf_slice(&text));
@@ -292,13 +290,12 @@ put_session(struct walk *w, struct session *s)
 	struct box box = {.kind = w->page.depth ? BOX_CHILD : BOX_SESSION, .label = s->parent ? "Sub-agent" : "Session",
 		.title = title_of(s)};
 	unsigned session = ++w->sessions, number = 0;
-	const struct turn *turn;
 
 	snprintf(box.anchor, sizeof(box.anchor), "s%u", session);
 	w->page.paint->open(&w->page, &box);
 	w->page.depth++;
 	put_facts(w, s);
-	for (turn = s->turns; turn && !w->page.failed; turn = turn->next) {
+	for (const struct turn *turn = s->turns; turn && !w->page.failed; turn = turn->next) {
 		/* What was resumed has not been replayed. */
 		if (turn->history && !turn->items)
 			continue;
@@ -313,10 +310,9 @@ int
 page_write(const struct transcript *t, const struct session *chosen, const struct paint *paint, struct out *out)
 {
 	struct walk w = {.page = {.paint = paint, .to = out_buf(out), .prefix = "", .line_start = true}, .transcript = t, .out = out};
-	struct session *s;
 
 	paint->begin(&w.page, chosen ? title_of(chosen) : t->sessions ? title_of(t->sessions) : slice_of("Transcript"));
-	for (s = t->sessions; s; s = s->hh.next) {
+	for (struct session *s = t->sessions; s; s = s->hh.next) {
 		if (chosen ? s != chosen : s->parent || !s->turns)
 			continue;
 		put_session(&w, s);

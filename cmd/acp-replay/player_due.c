@@ -90,20 +90,18 @@ response_is_ready(struct player *p, struct cue *q)
 {
 	struct conversation *c = q->conversation;
 	uint64_t from = q->number, to = q->response.number;
-	const struct own *own;
-	const struct cue *k;
 
-	for (own = c->own; own && own->number < to; own = own->next)
+	for (const struct own *own = c->own; own && own->number < to; own = own->next)
 		if (own->number > from)
 			return false;
 	if (p->us == ACP_CLIENT)
 		return true;
 	if (c->own && c->own->number < from && !player_settle_before(p, c, c->own->number))
 		return false; /* it only waits for its time */
-	for (k = c->needed; k && k->number < to; k = k->next)
+	for (const struct cue *k = c->needed; k && k->number < to; k = k->next)
 		if (k->number > from && k->kind != MSG_REQUEST && !k->optional)
 			return false;
-	for (k = c->pending; k; k = k->next)
+	for (const struct cue *k = c->pending; k; k = k->next)
 		if (k->number < from && player_precedes(p, k, q))
 			return false;
 	return true;

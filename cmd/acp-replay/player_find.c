@@ -31,13 +31,12 @@ static struct cue *
 find_earlier(struct player *p, const struct cue *q)
 {
 	struct conversation *c = q->conversation;
-	struct cue *k;
 
 	if (p->us == ACP_CLIENT || q->optional)
 		return NULL;
 	if (!player_try_begin(p, c) && p->plan.common && p->plan.common->needed)
 		return p->plan.common->needed;
-	for (k = c->needed; k && k->number < q->number; k = k->next)
+	for (struct cue *k = c->needed; k && k->number < q->number; k = k->next)
 		if (k->kind == MSG_REQUEST && !k->optional && (player_precedes(p, k, q) || is_cancel_of_later(k, q)))
 			return k;
 	return NULL;

@@ -151,11 +151,10 @@ collect(const char *directory, bool json, struct buf *to)
 	char **paths = rendezvous_paths(directory);
 	struct buf table = {0};
 	int r = paths ? 0 : -1, found = 0;
-	size_t i;
 
-	for (i = 0; r == 0 && i < COLUMNS && !json; i++)
+	for (size_t i = 0; r == 0 && i < COLUMNS && !json; i++)
 		r = add_cell(&table, slice_of(names[i]));
-	for (i = 0; r >= 0 && paths[i]; i++) {
+	for (size_t i = 0; r >= 0 && paths[i]; i++) {
 		r = add_stream(&table, to, json, paths[i]);
 		found += r > 0;
 	}

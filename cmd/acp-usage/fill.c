@@ -26,14 +26,13 @@ size_of(const struct tool *t, const struct usage_session *s)
 	const struct options *o = t->options;
 	struct slice model = usage_name(t->usage, s->model);
 	uint64_t size = 0;
-	size_t i;
 
 	if (s->has_size)
 		return s->size;
-	for (i = 0; i < o->nsizes; i++)
+	for (size_t i = 0; i < o->nsizes; i++)
 		if (!o->sizes[i].model || slice_is(model, o->sizes[i].model))
 			size = o->sizes[i].size;
-	for (i = 0; i < o->nsizes; i++)
+	for (size_t i = 0; i < o->nsizes; i++)
 		if (o->sizes[i].model && slice_is(model, o->sizes[i].model))
 			size = o->sizes[i].size;
 	return size || !t->prices || !model.n ? size : prices_size(t->prices, model);
@@ -48,13 +47,12 @@ fill_counts(struct tool *t, const struct message *message, const struct usage_se
 	const unsigned needed = 1u << USAGE_TOTAL | 1u << USAGE_INPUT | 1u << USAGE_OUTPUT;
 	struct buf with = {0};
 	struct usage_counts own;
-	unsigned i;
 	int r;
 
 	if (!usage_turn_tokens(t->usage, s, &own) || (own.has & needed) != needed)
 		return 0;
 	r = buf_add_string(&with, "{\"usage\":{");
-	for (i = 0; i < USAGE_TYPES; i++)
+	for (unsigned i = 0; i < USAGE_TYPES; i++)
 		if (own.has & 1u << i)
 			r |= -(buf_printf(&with, "\"%s\":", names[i]) || usage_count_put(&own, (enum usage_type)i, &with)
 				|| buf_add(&with, ",", 1));

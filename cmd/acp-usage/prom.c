@@ -77,10 +77,9 @@ prom_event(struct prom *p, const struct usage_event *e)
 static int
 put_label(struct buf *to, struct slice s)
 {
-	size_t i;
 	int r = buf_add(to, "\"", 1);
 
-	for (i = 0; i < s.n; i++)
+	for (size_t i = 0; i < s.n; i++)
 		r |= s.p[i] == '\n' ? buf_add(to, "\\n", 2) : s.p[i] == '"' ? buf_add(to, "\\\"", 2)
 			: s.p[i] == '\\' ? buf_add(to, "\\\\", 2) : buf_add(to, s.p + i, 1);
 	return r | buf_add(to, "\"", 1);
@@ -103,25 +102,23 @@ static int
 put_sessions(struct buf *to, struct tool *t)
 {
 	static const char used[] = "acp_context_used_tokens", size[] = "acp_context_size_tokens", cost[] = "acp_session_cost";
-	const struct usage_session *s;
 	struct usage_figures f = {0};
-	size_t i;
 	int r;
 
 	r = put_head(to, used, "gauge", "Tokens in the context of a session.");
-	for (s = usage_sessions(t->usage); s; s = usage_next(s))
+	for (const struct usage_session *s = usage_sessions(t->usage); s; s = usage_next(s))
 		if (s->has_used && tool_wants(t, s))
 			r |= put_gauge(to, used, s, s->used);
 	r |= put_head(to, size, "gauge", "Context window of a session in tokens.");
-	for (s = usage_sessions(t->usage); s; s = usage_next(s))
+	for (const struct usage_session *s = usage_sessions(t->usage); s; s = usage_next(s))
 		if (s->has_size && tool_wants(t, s))
 			r |= put_gauge(to, size, s, s->size);
 	r |= put_head(to, cost, "gauge", "Cost of a session in its currency.");
-	for (s = usage_sessions(t->usage); s; s = usage_next(s)) {
+	for (const struct usage_session *s = usage_sessions(t->usage); s; s = usage_next(s)) {
 		if (!tool_wants(t, s) || (s->parent && usage_is_covered(t->usage, s)))
 			continue;
 		r |= usage_figures_session(t->usage, s, &f);
-		for (i = 0; i < f.ncosts; i++)
+		for (size_t i = 0; i < f.ncosts; i++)
 			r |= -(buf_printf(to, "%s{session=", cost) || put_label(to, slice(s->id, s->id_length))
 				|| buf_add_string(to, ",currency=") || put_label(to, usage_name(t->usage, f.costs[i].currency))
 				|| buf_add_string(to, "} ") || decimal_put(f.costs[i].amount, 0, to) || buf_add(to, "\n", 1));
@@ -159,26 +156,21 @@ static int
 put_models(struct prom *p, struct buf *to, struct tool *t)
 {
 	static const char name[] = "acp_turn_tokens_total";
-	const struct usage_session *s;
-	const struct usage_tally *tally;
-	const struct usage_part *part;
-	unsigned type;
-	size_t i;
 	int r;
 
 	if (p->nmodels)
 		memset(p->models, 0, p->nmodels * sizeof(*p->models));
 	r = put_head(to, name, "counter", "Tokens that turns were billed, by model and by types that do not overlap.");
-	for (s = usage_sessions(t->usage); s; s = usage_next(s)) {
+	for (const struct usage_session *s = usage_sessions(t->usage); s; s = usage_next(s)) {
 		if (!tool_wants(t, s) || (s->parent && usage_is_covered(t->usage, s)))
 			continue;
-		for (part = s->parts; part; part = part->next)
-			for (tally = part->tallies; tally; tally = tally->next)
+		for (const struct usage_part *part = s->parts; part; part = part->next)
+			for (const struct usage_tally *tally = part->tallies; tally; tally = tally->next)
 				if (tally->period != USAGE_NEVER)
 					r |= add_model(p, tally, usage_inside(t->usage, part));
 	}
-	for (i = 0; i < p->nmodels; i++)
-		for (type = USAGE_INPUT; type < USAGE_TYPES; type++)
+	for (size_t i = 0; i < p->nmodels; i++)
+		for (unsigned type = USAGE_INPUT; type < USAGE_TYPES; type++)
 			if (p->models[i].has & 1u << type)
 				r |= -(buf_printf(to, "%s{type=\"%s\",model=", name, usage_type_name((enum usage_type)type))
 					|| put_label(to, usage_name(t->usage, (uint32_t)i)) || buf_add_string(to, "} ")
@@ -190,10 +182,9 @@ static int
 put_turns(struct prom *p, struct buf *to, struct tool *t)
 {
 	static const char name[] = "acp_turns_total";
-	size_t i;
 	int r = put_head(to, name, "counter", "Turns that have ended, by stop reason.");
 
-	for (i = 0; i < p->nstops; i++)
+	for (size_t i = 0; i < p->nstops; i++)
 		if (p->stops[i])
 			r |= -(buf_printf(to, "%s{stop_reason=", name) || put_label(to, usage_name(t->usage, (uint32_t)i))
 				|| buf_printf(to, "} %llu\n", (unsigned long long)p->stops[i]));

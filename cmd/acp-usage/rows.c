@@ -100,9 +100,8 @@ put_estimate(struct row *r, struct tool *t, const struct usage_event *e)
 	struct decimal sum = {0}, one;
 	const struct usage_counts *counts;
 	bool known = t->prices != NULL && e->billed.has;
-	size_t i;
 
-	for (i = 0; known && (i < e->turn->nrows || i == 0); i++) {
+	for (size_t i = 0; known && (i < e->turn->nrows || i == 0); i++) {
 		counts = e->turn->nrows ? &e->turn->rows[i].counts : &e->billed;
 		known = prices_estimate(t->prices, usage_name(t->usage, e->turn->nrows ? e->turn->rows[i].model : s->model), counts,
 			usage_inside(t->usage, s->now), e->tier, &one) == 0 && decimal_add(sum, one, &sum);
@@ -115,14 +114,13 @@ put_estimate(struct row *r, struct tool *t, const struct usage_event *e)
 static void
 put_costs(struct row *r, const struct tool *t, const struct usage_session *s)
 {
-	const struct usage_cost *c;
 	struct decimal added;
 	const char *and = "";
 
 	if (s->now->costs && usage_cost_of_turn(s, s->now->costs, &added))
 		done(r, TURN_COST, decimal_put(added, 0, begin(r, TURN_COST)));
 	begin(r, TURN_COSTS);
-	for (c = s->now->costs; c; c = c->next) {
+	for (const struct usage_cost *c = s->now->costs; c; c = c->next) {
 		if (!usage_cost_of_turn(s, c, &added) || (added.units == 0 && c != s->now->costs))
 			continue;
 		done(r, TURN_COSTS, -(buf_add_string(&r->text, and) || decimal_put(added, 0, &r->text) || buf_add(&r->text, " ", 1)
@@ -137,11 +135,10 @@ static void
 put_turn(struct row *r, struct tool *t, const struct usage_event *e)
 {
 	static const enum column of[USAGE_TYPES] = {TOTAL, INPUT, OUTPUT, THOUGHT, CACHE_READ, CACHE_WRITE};
-	unsigned i;
 
 	if (t->timed)
 		put_seconds(r, ASKED, e->turn->began);
-	for (i = 0; i < USAGE_TYPES; i++)
+	for (unsigned i = 0; i < USAGE_TYPES; i++)
 		if (e->own.has & 1u << i)
 			done(r, of[i], usage_count_put(&e->own, (enum usage_type)i, begin(r, of[i])));
 	if (e->billed.has & 1u << USAGE_TOTAL)
@@ -209,10 +206,9 @@ put_csv(struct buf *to, struct slice s)
 	struct text t = text_of(s);
 	bool quotes = false;
 	int32_t code;
-	size_t i;
 	int r = 0;
 
-	for (i = 0; i < s.n && !quotes; i++)
+	for (size_t i = 0; i < s.n && !quotes; i++)
 		quotes = strchr(",\"\r\n", s.p[i]);
 	if (quotes)
 		r = buf_add(to, "\"", 1);
@@ -301,7 +297,6 @@ static int
 log_turn(struct tool *t, struct buf *to, const struct usage_event *e)
 {
 	struct slice stop = usage_name(t->usage, e->turn->stop);
-	const struct usage_cost *c;
 	struct decimal added;
 	decimal_units own = usage_total(&e->own), billed = usage_total(&e->billed);
 	int r = 0;
@@ -314,7 +309,7 @@ log_turn(struct tool *t, struct buf *to, const struct usage_event *e)
 	if (e->billed.has && billed != own)
 		r |= -(buf_add_string(to, " (billed ") || put_tokens(to, usage_clip(billed))
 			|| buf_add_string(to, ")"));
-	for (c = e->session->now->costs; c; c = c->next)
+	for (const struct usage_cost *c = e->session->now->costs; c; c = c->next)
 		if (usage_cost_of_turn(e->session, c, &added) && added.units != 0)
 			r |= -(buf_add_string(to, " +") || decimal_put_money(added, usage_name(t->usage, c->currency), to));
 	return e->turn->shared ? r | buf_add_string(to, " (its cost is in the turn before)") : r;

@@ -254,11 +254,11 @@ summary_head(struct summary *s)
 {
 	struct buf *to = out_buf(&s->tool->out), cell = {0};
 	size_t room = s->tool->options->wide || s->tool->options->frame.output ? 0 : terminal_width(), before = to->n;
-	int c, r;
+	int r;
 
 	s->narrow = room > 0;
 	r = -(summary_each(s, measure) || measure(s, &s->total));
-	for (c = 0; c < COLUMNS; c++) {
+	for (int c = 0; c < COLUMNS; c++) {
 		cell.n = strlen(c == NAME ? by_names[s->tool->options->by] : columns[c].name);
 		/* The context is a session's, an estimate needs prices. */
 		if ((c >= PEAK && c <= LEVEL && s->tool->options->by != BY_SESSION) || (c == ESTIMATE && !s->tool->prices)
@@ -270,7 +270,7 @@ summary_head(struct summary *s)
 	if (s->narrow)
 		fit(s, room);
 	cell.n = 0;
-	for (c = 0; c < COLUMNS; c++, cell.n = 0)
+	for (int c = 0; c < COLUMNS; c++, cell.n = 0)
 		if (s->width[c])
 			r |= -(buf_add_string(&cell, c == NAME ? by_names[s->tool->options->by] : columns[c].name)
 				|| put_in_column(to, s, c, &cell));

@@ -151,10 +151,10 @@ note(struct link *l, enum acp_side from, const struct msg *m)
 static size_t
 fail_requests(struct link *l, enum acp_side from, const char *why)
 {
-	struct request *r, *next;
+	struct request *next;
 	size_t n = 0;
 
-	for (r = requests_next(l->requests, NULL); r; r = next) {
+	for (struct request *r = requests_next(l->requests, NULL); r; r = next) {
 		next = requests_next(l->requests, r);
 		if (r->from != from)
 			continue;

@@ -382,14 +382,14 @@ open_listener(struct server *s)
 {
 	static const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
 	const char *address = s->options->address ? s->options->address : "127.0.0.1";
-	struct addrinfo *found, *a;
+	struct addrinfo *found;
 	int fd = -1, error = getaddrinfo(address, s->options->port, &hints, &found);
 
 	if (error) {
 		cli_warn(tool_name, "--listen %s:%s: %s", address, s->options->port, gai_strerror(error));
 		return EXIT_USAGE;
 	}
-	for (a = found; a && fd < 0; a = a->ai_next)
+	for (struct addrinfo *a = found; a && fd < 0; a = a->ai_next)
 		fd = listen_at(a);
 	freeaddrinfo(found);
 	if (fd < 0) {

@@ -34,12 +34,12 @@ requests_new(void)
 void
 requests_free(struct requests *rs)
 {
-	struct entry *e, *newer;
+	struct entry *newer;
 
 	if (!rs)
 		return;
 	HASH_CLEAR(hh, rs->table);
-	for (e = rs->oldest; e; e = newer) {
+	for (struct entry *e = rs->oldest; e; e = newer) {
 		newer = e->newer;
 		free(e);
 	}

@@ -62,16 +62,16 @@ take_word(const struct cli_taken *t, int *number)
 {
 	const char *const *words = t->option->words;
 	char expected[256];
-	int i, n;
+	int n;
 
-	for (i = 0; words[i]; i++) {
+	for (int i = 0; words[i]; i++) {
 		if (strcmp(t->argument, words[i]) == 0) {
 			*number = t->option->value + i;
 			return;
 		}
 	}
 	n = snprintf(expected, sizeof(expected), "expected %s", words[0]);
-	for (i = 1; words[i] && n < (int)sizeof(expected); i++)
+	for (int i = 1; words[i] && n < (int)sizeof(expected); i++)
 		n += snprintf(expected + n, sizeof(expected) - (size_t)n, "%s%s", words[i + 1] ? ", " : " or ", words[i]);
 	cli_wrong(t, expected);
 }

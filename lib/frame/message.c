@@ -42,9 +42,8 @@ delivery_edited(const struct delivery *s, struct buf *to)
 	struct slice text = s->message.line;
 	struct splice splice;
 	const char *at = text.p;
-	size_t i;
 
-	for (i = 0; i < s->nedits; i++) {
+	for (size_t i = 0; i < s->nedits; i++) {
 		splice = (struct splice){s->edits[i].from, s->edits[i].to, slice(s->with.p + s->edits[i].at, s->edits[i].n)};
 		if (splice_write(slice_between(at, splice.to), &splice, 1, to) < 0)
 			return -1;

@@ -318,7 +318,7 @@ put_parts(struct frame *f, enum acp_direction dir, struct block *block, struct s
 {
 	struct endpoint *to = &f->to[dir]->end;
 	struct iovec parts[2 * MSG_SPLICES + 1];
-	size_t n, i;
+	size_t n;
 	struct slice part;
 
 	if (output_mend(&to->out) < 0)
@@ -327,7 +327,7 @@ put_parts(struct frame *f, enum acp_direction dir, struct block *block, struct s
 	if (text.n <= SHORT)
 		block = NULL;
 	n = splice_parts(text, w->splices.at, w->splices.n, parts);
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		part = slice(parts[i].iov_base, parts[i].iov_len);
 		if (endpoint_put(to, within(text, part.p) ? block : NULL, part) < 0)
 			return -1;

@@ -243,13 +243,13 @@ int
 loop_system_wait(struct loop *l, int wait_ms)
 {
 	struct epoll_event events[EVENTS];
-	int n, i;
+	int n;
 
 	n = epoll_wait(l->system->epoll, events, EVENTS, note_files(l) ? 0 : wait_ms);
 	l->now = loop_clock();
 	if (n < 0)
 		return errno == EINTR ? 0 : -1;
-	for (i = 0; i < n; i++)
+	for (int i = 0; i < n; i++)
 		note_event(l, &events[i]);
 	return 0;
 }

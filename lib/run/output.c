@@ -204,12 +204,12 @@ int
 output_flush(struct output *out)
 {
 	struct iovec parts[PARTS_AT_ONCE];
-	size_t n, i;
+	size_t n;
 	ssize_t r;
 
 	while (out->n > 0) {
 		n = out->n < PARTS_AT_ONCE ? out->n : PARTS_AT_ONCE;
-		for (i = 0; i < n; i++)
+		for (size_t i = 0; i < n; i++)
 			parts[i] = (struct iovec){(void *)part_at(out, i)->text.p, part_at(out, i)->text.n};
 		r = io_writev(&out->io, parts, (int)n);
 		if (r < 0 && errno == EAGAIN)

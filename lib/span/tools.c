@@ -196,9 +196,7 @@ span_tools_leave(struct span *sp, struct span_turn *turn)
 void
 span_tools_end(struct span *sp, struct span_session *s)
 {
-	struct span_tool *t;
-
-	for (t = s->tools; t; t = t->hh.next)
+	for (struct span_tool *t = s->tools; t; t = t->hh.next)
 		end_tool(sp, t, true);
 }
 
@@ -217,9 +215,8 @@ tool_of(struct span *sp, struct span_session *s, struct slice params)
 	static const char *const places[] = {"toolCall.toolCallId", "subject.toolCall.toolCallId", "subject.toolCallId", "toolCallId"};
 	struct slice string, id;
 	struct span_tool *t = NULL;
-	size_t i;
 
-	for (i = 0; i < sizeof(places) / sizeof(*places); i++) {
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		string = json_path(params, places[i]);
 		if (json_type(string) != JSON_STRING)
 			continue;

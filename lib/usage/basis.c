@@ -74,9 +74,8 @@ uint8_t
 usage_inside(const struct usage *u, const struct usage_part *p)
 {
 	uint8_t by_agent = u->agents[p->agent].inside, inside = 0, both;
-	unsigned i;
 
-	for (i = 0; i < 6; i += 2) {
+	for (unsigned i = 0; i < 6; i += 2) {
 		both = (uint8_t)(3u << i);
 		/* What the totals do not say, or say both ways, the agent's name says. */
 		inside |= (p->inside & both) && (p->inside & both) != both ? p->inside & both : by_agent & both;
@@ -105,10 +104,8 @@ usage_session_basis(const struct usage *u, const struct usage_session *s)
 bool
 usage_reported(const struct usage_turn *t, struct usage_counts *to)
 {
-	size_t i;
-
 	*to = t->calls;
-	for (i = 0; !t->calls.has && i < t->nrows; i++)
+	for (size_t i = 0; !t->calls.has && i < t->nrows; i++)
 		usage_counts_add(to, &t->rows[i].counts);
 	return to->has != 0;
 }
@@ -117,9 +114,7 @@ usage_reported(const struct usage_turn *t, struct usage_counts *to)
 static bool
 fell(const struct usage_counts *now, const struct usage_counts *before)
 {
-	unsigned i;
-
-	for (i = 0; i < USAGE_TYPES; i++)
+	for (unsigned i = 0; i < USAGE_TYPES; i++)
 		if ((now->has & before->has & 1u << i) && now->n[i] < before->n[i])
 			return true;
 	return false;
@@ -148,8 +143,6 @@ usage_infer_basis(struct usage_session *s, const struct usage_turn *t)
 bool
 usage_turn_own(const struct usage_session *s, const struct usage_turn *t, enum usage_basis b, struct usage_counts *own, bool *lower)
 {
-	unsigned i;
-
 	*lower = false;
 	*own = t->calls;
 	if (!t->answer.has || (b == USAGE_LAST_CALL && t->calls.has))
@@ -161,7 +154,7 @@ usage_turn_own(const struct usage_session *s, const struct usage_turn *t, enum u
 	}
 	*own = t->answer;
 	*lower = b == USAGE_LAST_CALL;
-	for (i = 0; b == USAGE_SESSION && s->last.has && !fell(&t->answer, &s->last) && i < USAGE_TYPES; i++)
+	for (unsigned i = 0; b == USAGE_SESSION && s->last.has && !fell(&t->answer, &s->last) && i < USAGE_TYPES; i++)
 		if (own->has & s->last.has & 1u << i)
 			own->n[i] -= s->last.n[i];
 	return true;

@@ -23,9 +23,7 @@ usage_basis_name(enum usage_basis b)
 void
 usage_counts_add(struct usage_counts *s, const struct usage_counts *more)
 {
-	unsigned i;
-
-	for (i = 0; i < USAGE_TYPES; i++)
+	for (unsigned i = 0; i < USAGE_TYPES; i++)
 		s->n[i] += more->n[i];
 	s->has |= more->has;
 }
@@ -33,9 +31,7 @@ usage_counts_add(struct usage_counts *s, const struct usage_counts *more)
 void
 usage_counts_less(struct usage_counts *s, const struct usage_counts *less)
 {
-	unsigned i;
-
-	for (i = 0; i < USAGE_TYPES; i++)
+	for (unsigned i = 0; i < USAGE_TYPES; i++)
 		s->n[i] -= less->n[i];
 }
 
@@ -55,10 +51,9 @@ int
 usage_counts_put(const struct usage_counts *s, struct buf *to)
 {
 	const char *comma = "";
-	unsigned i;
 	int r = buf_add(to, "{", 1);
 
-	for (i = 0; i < USAGE_TYPES; i++) {
+	for (unsigned i = 0; i < USAGE_TYPES; i++) {
 		if (!(s->has & 1u << i))
 			continue;
 		r |= -(buf_printf(to, "%s\"%s\":", comma, types[i]) || usage_count_put(s, (enum usage_type)i, to));

@@ -97,11 +97,11 @@ lacks_children(const struct usage *u, const struct usage_session *s)
 static int
 add_costs(const struct usage *u, const struct usage_session *s, struct usage_figures *to)
 {
-	const struct usage_part *p, *q;
+	const struct usage_part *q;
 	struct decimal total;
 	int r = 0;
 
-	for (p = s->parts; p; p = p->next) {
+	for (const struct usage_part *p = s->parts; p; p = p->next) {
 		for (const struct usage_share *share = p->shares; share; share = share->next)
 			if (share->period != USAGE_NEVER)
 				r |= usage_figures_money(u, to, share->currency, share->amount);

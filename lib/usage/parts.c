@@ -68,7 +68,6 @@ static int
 put_part(const struct usage *u, struct buf *to, const struct usage_part *p)
 {
 	const struct agent *a = &u->agents[p->agent];
-	unsigned i;
 	int r;
 
 	r = -(buf_printf(to, "{\"started\":%.6f,\"malformed\":%u", p->started, p->malformed)
@@ -77,7 +76,7 @@ put_part(const struct usage *u, struct buf *to, const struct usage_part *p)
 		|| put_string(to, "cwd", usage_name(u, p->cwd)) || put_string(to, "title", usage_name(u, p->title))
 		|| put_flag(to, "counts", p->has_counts) || put_flag(to, "rows", p->has_rows)
 		|| put_string(to, "basis", p->basis ? slice_of(usage_basis_name(p->basis)) : slice_of("")));
-	for (i = 0; i < 6; i++)
+	for (unsigned i = 0; i < 6; i++)
 		r |= put_flag(to, insides[i], p->inside & 1u << i);
 	if (p->has_used)
 		r |= buf_printf(to, ",\"used\":%llu,\"peak\":%llu,\"peak_size\":%llu", (unsigned long long)p->used,
@@ -90,10 +89,9 @@ put_part(const struct usage *u, struct buf *to, const struct usage_part *p)
 int
 usage_put_parts(const struct usage *u, const struct usage_session *s, struct buf *to)
 {
-	const struct usage_part *p;
 	int r = buf_add_string(to, ",\"recordings\":[");
 
-	for (p = s->parts; p && r == 0; p = p->next)
+	for (const struct usage_part *p = s->parts; p && r == 0; p = p->next)
 		r = -((p != s->parts && buf_add(to, ",", 1)) || put_part(u, to, p));
 	return r | buf_add(to, "]", 1);
 }
@@ -181,10 +179,9 @@ static void
 read_sums(struct reading *g, struct slice object, const char *name, struct usage_counts *s)
 {
 	struct slice in = member(g, object, name, JSON_OBJECT), v;
-	unsigned i;
 
 	*s = (struct usage_counts){0};
-	for (i = 0; in.p && i < USAGE_TYPES; i++) {
+	for (unsigned i = 0; in.p && i < USAGE_TYPES; i++) {
 		v = member(g, in, usage_type_name((enum usage_type)i), JSON_NUMBER);
 		s->has |= v.p ? 1u << i : 0;
 		if (v.p && !read_sum(v, &s->n[i]))
@@ -269,9 +266,8 @@ static enum usage_basis
 read_basis(struct reading *g, struct slice in)
 {
 	struct slice v = member(g, in, "basis", JSON_STRING);
-	enum usage_basis b;
 
-	for (b = USAGE_TURN; v.p && b <= USAGE_SESSION; b++)
+	for (enum usage_basis b = USAGE_TURN; v.p && b <= USAGE_SESSION; b++)
 		if (json_string_is(v, usage_basis_name(b)))
 			return b;
 	if (v.p)
@@ -285,7 +281,6 @@ read_part(struct reading *g, struct usage_session *s, struct slice in)
 	struct decimal started = amount(g, in, "started");
 	uint32_t name = name_of(g, in, "agent");
 	struct usage_part *p;
-	unsigned i;
 
 	g->u->agent = usage_agent(g->u, name, name_of(g, in, "version"), flag(g, in, "v2"));
 	p = usage_part_new(g->u, s, (double)started.units / 1e24);
@@ -299,7 +294,7 @@ read_part(struct reading *g, struct usage_session *s, struct slice in)
 	p->basis = read_basis(g, in);
 	p->has_counts = flag(g, in, "counts");
 	p->has_rows = flag(g, in, "rows");
-	for (i = 0; i < 6; i++)
+	for (unsigned i = 0; i < 6; i++)
 		p->inside |= (uint8_t)(flag(g, in, insides[i]) ? 1u << i : 0);
 	read_context(g, p, in);
 	return -(read_each(g, p, in, "costs", read_cost) || read_each(g, p, in, "models", read_tally));
@@ -362,13 +357,12 @@ static void
 sort_parts(struct usage_session *s)
 {
 	struct usage_part *p;
-	struct usage_cost *c;
 
 	LL_SORT(s->parts, by_time);
 	for (s->tail = NULL, p = s->parts; p; p = p->next) {
 		p->before = s->tail;
 		s->tail = p;
-		for (c = p->costs; c; c = c->next)
+		for (struct usage_cost *c = p->costs; c; c = c->next)
 			usage_cost_link(p, c);
 	}
 }
@@ -376,12 +370,9 @@ sort_parts(struct usage_session *s)
 void
 usage_sort(struct usage *u)
 {
-	const struct usage_part *p;
-	struct usage_session *s;
-
-	for (s = u->sessions; s; s = s->hh.next) {
+	for (struct usage_session *s = u->sessions; s; s = s->hh.next) {
 		sort_parts(s);
-		for (p = s->parts; p; p = p->next) {
+		for (const struct usage_part *p = s->parts; p; p = p->next) {
 			s->model = p->model ? p->model : s->model;
 			s->cwd = p->cwd ? p->cwd : s->cwd;
 			s->title = p->title ? p->title : s->title;

@@ -81,9 +81,7 @@ is_open(const struct usage *u, const struct usage_session *s)
 static void
 close_basis(struct usage_session *s, bool clear)
 {
-	struct usage_tally *t;
-
-	for (t = s->now->tallies; t; t = t->next) {
+	for (struct usage_tally *t = s->now->tallies; t; t = t->next) {
 		if (clear && s->unreported && s->now->basis == USAGE_LAST_CALL)
 			t->own_lower = t->billed_lower = true;
 		if (clear && t->reported) {
@@ -101,9 +99,8 @@ add_rows(struct usage *u, struct usage_session *s, struct usage_turn *t, struct 
 {
 	const struct usage_counts *c;
 	struct usage_tally *to;
-	size_t i;
 
-	for (i = 0; i < t->nrows; i++) {
+	for (size_t i = 0; i < t->nrows; i++) {
 		c = &t->rows[i].counts;
 		if (!(to = tally(u, s, t->rows[i].model, c)))
 			return -1;
@@ -177,7 +174,6 @@ report_anomalies(struct usage *u, struct usage_session *s, const struct usage_ev
 {
 	const struct usage_turn *t = &s->turn;
 	struct agent *a = &u->agents[s->now->agent];
-	const struct usage_tally *i;
 	decimal_units sum = 0;
 
 	if (t->heard)
@@ -195,7 +191,7 @@ report_anomalies(struct usage *u, struct usage_session *s, const struct usage_ev
 	if (s->turns < 2 || !s->has_used || s->used == 0 || e->own.n[USAGE_TOTAL] == 0
 		|| usage_total(&e->own) == (decimal_units)s->used)
 		return;
-	for (i = s->now->tallies; i; i = i->next)
+	for (const struct usage_tally *i = s->now->tallies; i; i = i->next)
 		sum += i->own.n[USAGE_TOTAL];
 	if (sum == (decimal_units)s->used
 		|| (e->basis == USAGE_SESSION && t->answer.has && usage_total(&t->answer) == (decimal_units)s->used)) {
@@ -210,7 +206,6 @@ usage_judge(struct usage *u, struct usage_session *s)
 {
 	struct usage_event e = {.kind = USAGE_EVENT_TURN, .session = s, .t = s->turn.ended, .turn = &s->turn};
 	struct usage_turn *t = &s->turn;
-	size_t i;
 
 	set_waiting(u, s, false);
 	if (is_open(u, s)) {
@@ -229,7 +224,7 @@ usage_judge(struct usage *u, struct usage_session *s)
 	}
 	s->now->has_rows |= t->nrows > 0;
 	s->now->inside |= usage_inclusion(&t->answer);
-	for (i = 0; i < t->nrows; i++)
+	for (size_t i = 0; i < t->nrows; i++)
 		s->now->inside |= usage_inclusion(&t->rows[i].counts);
 	report_anomalies(u, s, &e);
 	usage_emit(u, &e);

@@ -423,10 +423,10 @@ usage_expects(const struct usage *u, struct slice line)
 int
 usage_quiet(struct usage *u, uint64_t since, uint64_t *next)
 {
-	struct usage_session *s, *after;
+	struct usage_session *after;
 
 	*next = 0;
-	for (s = u->waiting; s; s = after) {
+	for (struct usage_session *s = u->waiting; s; s = after) {
 		after = s->waits_after;
 		if (s->active <= since) {
 			if (usage_judge(u, s) < 0)
