@@ -24,7 +24,7 @@ conduct() {
 	conductor "$@" "$socket" <in >log 3>&- &
 	conductor=$!
 	exec 9>in
-	wait_for test -S "$socket"
+	wait_for listens "$conductor"
 }
 
 # attach TOOL [OPTION]...: it runs beside the chain at the socket, its stderr in the file seen; $filter is its pid.

@@ -38,7 +38,7 @@ start() {
 	acp-share "$@" ${dashes:+-- $agent} <client >got 2>said 9>&- &
 	stream=$!
 	socket=$XDG_RUNTIME_DIR/acp/$stream
-	wait_for test -e "$socket"
+	wait_for listens "$stream"
 }
 
 # chain OPTION...: the same in a chain, whose acp-conduct is `stream`. Where the share starts with the first message only, the socket

@@ -87,6 +87,11 @@ wait_for() {
 	done
 }
 
+# listens PID: it has a socket at which it listens. (That is a moment after the socket has its name.)
+listens() {
+	readlink "/proc/$1/fd/"* 2>/dev/null | sed -n 's/^socket:\[\(.*\)\]$/ 00010000 0001 01 *\1 /p' | grep -qf - /proc/net/unix
+}
+
 # rest SECONDS: sleep, without a process.
 rest() {
 	local nobody=$BATS_TEST_TMPDIR/nobody
