@@ -59,7 +59,7 @@ tokens_reached(struct tool *t, const struct session *s, struct buf *text)
 	f = used(t, s);
 	yes = f.billed.has & 1u << USAGE_TOTAL && f.billed.n[USAGE_TOTAL] >= (decimal_units)most;
 	if (yes && text && (buf_add_string(text, "--max-tokens ") || put_grouped(text, most) || buf_add_string(text, " is reached: ")
-			|| (f.billed.n[USAGE_TOTAL] > (decimal_units)UINT64_MAX ? usage_count_put(&f.billed, USAGE_TOTAL, text)
+			|| (f.billed.n[USAGE_TOTAL] > (decimal_units)UINT64_MAX ? usage_sum_put(&f.billed, USAGE_TOTAL, text)
 				: put_grouped(text, usage_clip(f.billed.n[USAGE_TOTAL])))
 			|| buf_add_string(text, " tokens")))
 		text->n = 0;

@@ -59,7 +59,7 @@ put_turn(struct trace_export *t, const struct span_turn *turn, struct buf *to)
 	r |= buf_printf(to, ",\"tools_us\":%llu,\"user_us\":%llu,\"model_us\":%llu", (unsigned long long)turn->tools,
 		(unsigned long long)turn->user, (unsigned long long)turn->model);
 	if (turn->counted && (turn->own.has & 1u << USAGE_OUTPUT))
-		r |= -(buf_add_string(to, ",\"output_tokens\":") || usage_count_put(&turn->own, USAGE_OUTPUT, to));
+		r |= -(buf_add_string(to, ",\"output_tokens\":") || usage_sum_put(&turn->own, USAGE_OUTPUT, to));
 	return -((r | buf_add_string(to, "}}")) != 0);
 }
 

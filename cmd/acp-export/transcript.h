@@ -40,7 +40,7 @@ struct item {
 /* The usage of a turn. */
 struct spent {
 	bool known, lower;       /* lower: the tokens are a lower bound */
-	struct usage_counts billed;
+	struct usage_sums billed;
 	uint8_t inside;          /* which counts include which: for usage_disjoint */
 	struct buf cost;         /* "0.0164 USD" */
 };

@@ -112,7 +112,7 @@ add_part(struct walk *w, struct buf *to, const char *format, const char *value)
 
 /* The tokens in kinds that do not overlap. */
 static void
-add_tokens(struct walk *w, struct buf *to, const struct usage_counts *sums, uint8_t inside, bool lower)
+add_tokens(struct walk *w, struct buf *to, const struct usage_sums *sums, uint8_t inside, bool lower)
 {
 	static const struct {
 		enum usage_type type;

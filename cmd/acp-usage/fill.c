@@ -46,7 +46,7 @@ fill_counts(struct tool *t, const struct message *message, const struct usage_se
 		"cachedReadTokens", "cachedWriteTokens"};
 	const unsigned needed = 1u << USAGE_TOTAL | 1u << USAGE_INPUT | 1u << USAGE_OUTPUT;
 	struct buf with = {0};
-	struct usage_counts own;
+	struct usage_sums own;
 	int r;
 
 	if (!usage_turn_tokens(t->usage, s, &own) || (own.has & needed) != needed)
@@ -54,7 +54,7 @@ fill_counts(struct tool *t, const struct message *message, const struct usage_se
 	r = buf_add_string(&with, "{\"usage\":{");
 	for (unsigned i = 0; i < USAGE_TYPES; i++)
 		if (own.has & 1u << i)
-			r |= -(buf_printf(&with, "\"%s\":", names[i]) || usage_count_put(&own, (enum usage_type)i, &with)
+			r |= -(buf_printf(&with, "\"%s\":", names[i]) || usage_sum_put(&own, (enum usage_type)i, &with)
 				|| buf_add(&with, ",", 1));
 	r |= -(buf_add_string(&with, mark) || buf_add(&with, "}", 1));
 	if (r == 0)

@@ -216,7 +216,7 @@ price_of(const struct prices *p, const struct tariff *t, enum usage_type type)
 }
 
 int
-prices_estimate(struct prices *p, struct slice model, const struct usage_counts *s, uint8_t inside, uint8_t tier, struct decimal *to)
+prices_estimate(struct prices *p, struct slice model, const struct usage_sums *s, uint8_t inside, uint8_t tier, struct decimal *to)
 {
 	struct model *m = look_up(p, model);
 	decimal_units n[USAGE_TYPES];

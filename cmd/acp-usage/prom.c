@@ -12,7 +12,7 @@ struct prom {
 	struct replace file;
 	uint64_t *stops;   /* turns by the number of their stop reason */
 	size_t nstops;
-	struct usage_counts *models; /* by the number of their name */
+	struct usage_sums *models; /* by the number of their name */
 	size_t nmodels;
 	uint64_t written;  /* loop_clock of the last time */
 	bool fresh, reported;
@@ -133,7 +133,7 @@ add_model(struct prom *p, const struct usage_tally *tally, uint8_t inside)
 {
 	size_t n = (size_t)tally->model + 1;
 	decimal_units types[USAGE_TYPES];
-	struct usage_counts *more;
+	struct usage_sums *more;
 	unsigned i;
 
 	if (n > p->nmodels) {
@@ -174,7 +174,7 @@ put_models(struct prom *p, struct buf *to, struct tool *t)
 			if (p->models[i].has & 1u << type)
 				r |= -(buf_printf(to, "%s{type=\"%s\",model=", name, usage_type_name((enum usage_type)type))
 					|| put_label(to, usage_name(t->usage, (uint32_t)i)) || buf_add_string(to, "} ")
-					|| usage_count_put(&p->models[i], (enum usage_type)type, to) || buf_add(to, "\n", 1));
+					|| usage_sum_put(&p->models[i], (enum usage_type)type, to) || buf_add(to, "\n", 1));
 	return r;
 }
 

@@ -13,8 +13,8 @@ json_figures(struct summary *s, struct buf *to, const struct summary_row *row)
 	const struct usage_figures *f = &row->figures;
 	int hit = summary_hits(f), r;
 
-	r = -(buf_printf(to, ",\"turns\":%llu,\"tokens\":", (unsigned long long)f->turns) || usage_counts_put(&f->own, to)
-		|| buf_add_string(to, ",\"billed\":") || usage_counts_put(&f->billed, to));
+	r = -(buf_printf(to, ",\"turns\":%llu,\"tokens\":", (unsigned long long)f->turns) || usage_sums_put(&f->own, to)
+		|| buf_add_string(to, ",\"billed\":") || usage_sums_put(&f->billed, to));
 	if (f->own_lower || f->billed_lower)
 		r |= buf_printf(to, ",\"lower_bound\":\"%s\"", f->own_lower ? "tokens" : "billed");
 	if (hit >= 0)

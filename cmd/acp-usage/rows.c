@@ -98,12 +98,16 @@ put_estimate(struct row *r, struct tool *t, const struct usage_event *e)
 {
 	const struct usage_session *s = e->session;
 	struct decimal sum = {0}, one;
-	const struct usage_counts *counts;
+	struct usage_sums sums;
 	bool known = t->prices != NULL && e->billed.has;
 
 	for (size_t i = 0; known && (i < e->turn->nrows || i == 0); i++) {
-		counts = e->turn->nrows ? &e->turn->rows[i].counts : &e->billed;
-		known = prices_estimate(t->prices, usage_name(t->usage, e->turn->nrows ? e->turn->rows[i].model : s->model), counts,
+		sums = (struct usage_sums){0};
+		if (e->turn->nrows)
+			usage_sums_count(&sums, &e->turn->rows[i].counts);
+		else
+			sums = e->billed;
+		known = prices_estimate(t->prices, usage_name(t->usage, e->turn->nrows ? e->turn->rows[i].model : s->model), &sums,
 			usage_inside(t->usage, s->now), e->tier, &one) == 0 && decimal_add(sum, one, &sum);
 	}
 	if (known)
@@ -140,9 +144,9 @@ put_turn(struct row *r, struct tool *t, const struct usage_event *e)
 		put_seconds(r, ASKED, e->turn->began);
 	for (unsigned i = 0; i < USAGE_TYPES; i++)
 		if (e->own.has & 1u << i)
-			done(r, of[i], usage_count_put(&e->own, (enum usage_type)i, begin(r, of[i])));
+			done(r, of[i], usage_sum_put(&e->own, (enum usage_type)i, begin(r, of[i])));
 	if (e->billed.has & 1u << USAGE_TOTAL)
-		done(r, BILLED, usage_count_put(&e->billed, USAGE_TOTAL, begin(r, BILLED)));
+		done(r, BILLED, usage_sum_put(&e->billed, USAGE_TOTAL, begin(r, BILLED)));
 	put_text(r, LOWER_BOUND, slice_of(e->own_lower ? "total" : e->billed_lower ? "billed" : ""));
 	put_costs(r, t, e->session);
 	put_text(r, BASIS, slice_of(e->turn->answer.has ? usage_basis_name(e->basis) : e->own.has ? "calls" : ""));

@@ -42,7 +42,7 @@ summary_name(struct summary *s, const struct summary_row *row, struct buf *to)
 /* --- cells --- */
 
 static int
-put_count(struct summary *s, struct buf *to, const struct usage_counts *sums, enum usage_type type, bool lower)
+put_count(struct summary *s, struct buf *to, const struct usage_sums *sums, enum usage_type type, bool lower)
 {
 	decimal_units n = sums->n[type];
 
@@ -50,7 +50,7 @@ put_count(struct summary *s, struct buf *to, const struct usage_counts *sums, en
 		return buf_add(to, "-", 1);
 	if (lower && buf_add(to, ">=", 2) < 0)
 		return -1;
-	return s->narrow && n <= (decimal_units)UINT64_MAX ? put_tokens(to, (uint64_t)n) : usage_count_put(sums, type, to);
+	return s->narrow && n <= (decimal_units)UINT64_MAX ? put_tokens(to, (uint64_t)n) : usage_sum_put(sums, type, to);
 }
 
 /* Not in the midst of a character; a long one ends in dots. */

@@ -127,7 +127,7 @@ void prices_close(struct prices *);
  * Estimates the cost of tokens. inside: as returned by usage_inside; tier: as usage_tally.tier. 0; 1 if the list does not
  * have the model (reported once); -1 out of memory.
  */
-int prices_estimate(struct prices *, struct slice model, const struct usage_counts *, uint8_t inside, uint8_t tier,
+int prices_estimate(struct prices *, struct slice model, const struct usage_sums *, uint8_t inside, uint8_t tier,
 	struct decimal *to);
 /* max_input_tokens, or 0. */
 uint64_t prices_size(struct prices *, struct slice model);

@@ -25,7 +25,7 @@ struct span_session {
 	struct span_turn *turn;      /* the one that is open; those that wait for its end follow */
 	struct span_tool *tools;     /* by their ids */
 	unsigned loading;            /* its history is replayed: nothing in it happens now */
-	struct usage_counts own, billed; /* the module's own: of the turn that usage has judged last, until it ends here */
+	struct usage_sums own, billed; /* the module's own: of the turn that usage has judged last, until it ends here */
 	bool counted;
 	size_t n;
 	char id[];                   /* plain text, NUL after it */
@@ -60,7 +60,7 @@ struct span_turn {
 	uint64_t user, tools, model; /* us; their sum is end - begin */
 	uint64_t chunks;        /* of text and thoughts, not of sub-agents */
 	bool counted;           /* usage has been reported: */
-	struct usage_counts own, billed;
+	struct usage_sums own, billed;
 	const struct usage_session *usage; /* or NULL */
 	/* the module's own */
 	uint64_t at, quiet;

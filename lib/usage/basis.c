@@ -102,11 +102,13 @@ usage_session_basis(const struct usage *u, const struct usage_session *s)
 }
 
 bool
-usage_reported(const struct usage_turn *t, struct usage_counts *to)
+usage_reported(const struct usage_turn *t, struct usage_sums *to)
 {
-	*to = t->calls;
+	*to = (struct usage_sums){0};
+	if (t->calls.has)
+		usage_sums_add(to, &t->calls);
 	for (size_t i = 0; !t->calls.has && i < t->nrows; i++)
-		usage_counts_add(to, &t->rows[i].counts);
+		usage_sums_count(to, &t->rows[i].counts);
 	return to->has != 0;
 }
 
@@ -123,8 +125,8 @@ fell(const struct usage_counts *now, const struct usage_counts *before)
 void
 usage_infer_basis(struct usage_session *s, const struct usage_turn *t)
 {
-	decimal_units now = usage_total(&t->answer), of_turn = 0;
-	struct usage_counts reported;
+	decimal_units now = (decimal_units)usage_total_of(&t->answer), of_turn = 0;
+	struct usage_sums reported;
 
 	if (!t->answer.has)
 		return;
@@ -134,14 +136,14 @@ usage_infer_basis(struct usage_session *s, const struct usage_turn *t)
 	s->unreported |= of_turn == 0;
 	s->reported_total += of_turn;
 	s->reported_turns++;
-	if (t->ncalls > 1 && now == t->last_call && now != of_turn)
+	if (t->ncalls > 1 && now == (decimal_units)t->last_call && now != of_turn)
 		s->now->basis = USAGE_LAST_CALL;
 	else if (!s->fell && !s->unreported && s->reported_turns >= CLEAR_TURNS && now == s->reported_total && now != of_turn)
 		s->now->basis = USAGE_SESSION;
 }
 
 bool
-usage_turn_own(const struct usage_session *s, const struct usage_turn *t, enum usage_basis b, struct usage_counts *own, bool *lower)
+usage_turn_own(const struct usage_session *s, const struct usage_turn *t, enum usage_basis b, struct usage_sums *own, bool *lower)
 {
 	*lower = false;
 	*own = t->calls;
@@ -152,16 +154,17 @@ usage_turn_own(const struct usage_session *s, const struct usage_turn *t, enum u
 		*lower = !t->calls.has;
 		return own->has != 0;
 	}
-	*own = t->answer;
+	*own = (struct usage_sums){0};
+	usage_sums_count(own, &t->answer);
 	*lower = b == USAGE_LAST_CALL;
 	for (unsigned i = 0; b == USAGE_SESSION && s->last.has && !fell(&t->answer, &s->last) && i < USAGE_TYPES; i++)
 		if (own->has & s->last.has & 1u << i)
-			own->n[i] -= s->last.n[i];
+			own->n[i] -= (decimal_units)s->last.n[i];
 	return true;
 }
 
 bool
-usage_turn_tokens(const struct usage *u, const struct usage_session *s, struct usage_counts *own)
+usage_turn_tokens(const struct usage *u, const struct usage_session *s, struct usage_sums *own)
 {
 	bool lower;
 
@@ -173,6 +176,6 @@ usage_turn_context(const struct usage *u, const struct usage_session *s, uint64_
 {
 	const struct usage_turn *t = &s->turn;
 
-	*used = usage_clip(t->ncalls > 0 ? t->last_call : usage_total(&t->answer));
+	*used = t->ncalls > 0 ? t->last_call : usage_total_of(&t->answer);
 	return t->ncalls > 0 || (t->answer.has && usage_session_basis(u, s) == USAGE_LAST_CALL);
 }

@@ -21,7 +21,16 @@ usage_basis_name(enum usage_basis b)
 /* --- sums --- */
 
 void
-usage_counts_add(struct usage_counts *s, const struct usage_counts *more)
+usage_sums_count(struct usage_sums *s, const struct usage_counts *c)
+{
+	for (unsigned i = 0; i < USAGE_TYPES; i++)
+		if (c->has & 1u << i)
+			s->n[i] += (decimal_units)c->n[i];
+	s->has |= (uint8_t)c->has;
+}
+
+void
+usage_sums_add(struct usage_sums *s, const struct usage_sums *more)
 {
 	for (unsigned i = 0; i < USAGE_TYPES; i++)
 		s->n[i] += more->n[i];
@@ -29,14 +38,14 @@ usage_counts_add(struct usage_counts *s, const struct usage_counts *more)
 }
 
 void
-usage_counts_less(struct usage_counts *s, const struct usage_counts *less)
+usage_sums_less(struct usage_sums *s, const struct usage_sums *less)
 {
 	for (unsigned i = 0; i < USAGE_TYPES; i++)
 		s->n[i] -= less->n[i];
 }
 
 int
-usage_count_put(const struct usage_counts *s, enum usage_type t, struct buf *to)
+usage_sum_put(const struct usage_sums *s, enum usage_type t, struct buf *to)
 {
 	decimal_units n = s->n[t];
 	char text[40], *p = text + sizeof(text);
@@ -48,7 +57,7 @@ usage_count_put(const struct usage_counts *s, enum usage_type t, struct buf *to)
 }
 
 int
-usage_counts_put(const struct usage_counts *s, struct buf *to)
+usage_sums_put(const struct usage_sums *s, struct buf *to)
 {
 	const char *comma = "";
 	int r = buf_add(to, "{", 1);
@@ -56,7 +65,7 @@ usage_counts_put(const struct usage_counts *s, struct buf *to)
 	for (unsigned i = 0; i < USAGE_TYPES; i++) {
 		if (!(s->has & 1u << i))
 			continue;
-		r |= -(buf_printf(to, "%s\"%s\":", comma, types[i]) || usage_count_put(s, (enum usage_type)i, to));
+		r |= -(buf_printf(to, "%s\"%s\":", comma, types[i]) || usage_sum_put(s, (enum usage_type)i, to));
 		comma = ",";
 	}
 	return r | buf_add(to, "}", 1);
@@ -68,8 +77,22 @@ usage_clip(decimal_units n)
 	return n > (decimal_units)UINT64_MAX ? UINT64_MAX : (uint64_t)n;
 }
 
+static uint64_t
+plus(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+uint64_t
+usage_total_of(const struct usage_counts *c)
+{
+	return c->has & 1u << USAGE_TOTAL ? c->n[USAGE_TOTAL] : plus(c->n[USAGE_INPUT], c->n[USAGE_OUTPUT]);
+}
+
 decimal_units
-usage_total(const struct usage_counts *s)
+usage_total(const struct usage_sums *s)
 {
 	return s->has & 1u << USAGE_TOTAL ? s->n[USAGE_TOTAL] : s->n[USAGE_INPUT] + s->n[USAGE_OUTPUT];
 }
@@ -79,10 +102,8 @@ usage_complete(struct usage_counts *c)
 {
 	const unsigned both = 1u << USAGE_INPUT | 1u << USAGE_OUTPUT;
 
-	if (c->has != both)
-		return;
-	c->n[USAGE_TOTAL] = c->n[USAGE_INPUT] + c->n[USAGE_OUTPUT];
-	c->has |= 1u << USAGE_TOTAL;
+	if (c->has == both && !__builtin_add_overflow(c->n[USAGE_INPUT], c->n[USAGE_OUTPUT], &c->n[USAGE_TOTAL]))
+		c->has |= 1u << USAGE_TOTAL;
 }
 
 /* --- what lies in what --- */
@@ -94,7 +115,7 @@ usage_inclusion(const struct usage_counts *c)
 	const unsigned need = 1u << USAGE_TOTAL | 1u << USAGE_INPUT | 1u << USAGE_OUTPUT;
 	unsigned there = 0, beside, i;
 	uint8_t agreed = 63, says;
-	decimal_units total;
+	uint64_t total;
 
 	if ((c->has & need) != need)
 		return 0;
@@ -104,11 +125,11 @@ usage_inclusion(const struct usage_counts *c)
 	for (beside = 0; beside <= there; beside++) {
 		if (beside & ~there)
 			continue;
-		total = c->n[USAGE_INPUT] + c->n[USAGE_OUTPUT];
+		total = plus(c->n[USAGE_INPUT], c->n[USAGE_OUTPUT]);
 		says = 0;
 		for (i = 0; i < 3; i++) {
 			if (beside & 1u << i)
-				total += c->n[part[i]];
+				total = plus(total, c->n[part[i]]);
 			if (there & 1u << i)
 				says |= (uint8_t)(1u << (2 * i + (beside >> i & 1)));
 		}
@@ -126,7 +147,7 @@ take_out(decimal_units *whole, decimal_units what)
 }
 
 void
-usage_disjoint(const struct usage_counts *s, uint8_t inside, decimal_units to[USAGE_TYPES])
+usage_disjoint(const struct usage_sums *s, uint8_t inside, decimal_units to[USAGE_TYPES])
 {
 	unsigned i;
 

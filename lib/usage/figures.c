@@ -38,8 +38,8 @@ usage_figures_add(const struct usage *u, struct usage_figures *to, const struct 
 	to->turns += f->turns;
 	to->malformed += f->malformed;
 	to->restarts += f->restarts;
-	usage_counts_add(&to->own, &f->own);
-	usage_counts_add(&to->billed, &f->billed);
+	usage_sums_add(&to->own, &f->own);
+	usage_sums_add(&to->billed, &f->billed);
 	to->own_lower |= f->own_lower;
 	to->billed_lower |= f->billed_lower;
 	to->cached += f->cached;
@@ -53,12 +53,12 @@ usage_figures_add(const struct usage *u, struct usage_figures *to, const struct 
 void
 usage_figures_tally(const struct usage_tally *t, bool billed, uint8_t inside, struct usage_figures *to)
 {
-	const struct usage_counts *s = billed ? &t->billed : &t->own;
+	const struct usage_sums *s = billed ? &t->billed : &t->own;
 	decimal_units n[USAGE_TYPES];
 
 	to->turns += billed ? t->billed_turns : t->turns;
-	usage_counts_add(&to->own, s);
-	usage_counts_add(&to->billed, &t->billed);
+	usage_sums_add(&to->own, s);
+	usage_sums_add(&to->billed, &t->billed);
 	to->own_lower |= billed ? t->billed_lower : t->own_lower;
 	to->billed_lower |= t->billed_lower;
 	if (!(s->has & 1u << USAGE_READ) || !(s->has & 1u << USAGE_INPUT))

@@ -56,8 +56,8 @@ put_tallies(const struct usage *u, struct buf *to, const struct usage_tally *t)
 		r |= -(buf_printf(to, "%s{\"turns\":%u,\"billed_turns\":%u,\"context_above\":%llu", comma, t->turns, t->billed_turns,
 				(unsigned long long)(t->tier ? usage_tiers[t->tier - 1] : 0))
 			|| put_string(to, "model", usage_name(u, t->model))
-			|| buf_add_string(to, ",\"own\":") || usage_counts_put(&t->own, to)
-			|| buf_add_string(to, ",\"billed\":") || usage_counts_put(&t->billed, to)
+			|| buf_add_string(to, ",\"own\":") || usage_sums_put(&t->own, to)
+			|| buf_add_string(to, ",\"billed\":") || usage_sums_put(&t->billed, to)
 			|| put_flag(to, "own_lower", t->own_lower) || put_flag(to, "billed_lower", t->billed_lower) || buf_add(to, "}", 1));
 		comma = ",";
 	}
@@ -176,14 +176,14 @@ read_sum(struct slice v, decimal_units *n)
 }
 
 static void
-read_sums(struct reading *g, struct slice object, const char *name, struct usage_counts *s)
+read_sums(struct reading *g, struct slice object, const char *name, struct usage_sums *s)
 {
 	struct slice in = member(g, object, name, JSON_OBJECT), v;
 
-	*s = (struct usage_counts){0};
+	*s = (struct usage_sums){0};
 	for (unsigned i = 0; in.p && i < USAGE_TYPES; i++) {
 		v = member(g, in, usage_type_name((enum usage_type)i), JSON_NUMBER);
-		s->has |= v.p ? 1u << i : 0;
+		s->has |= (uint8_t)(v.p ? 1u << i : 0);
 		if (v.p && !read_sum(v, &s->n[i]))
 			wrong(g, usage_type_name((enum usage_type)i));
 	}

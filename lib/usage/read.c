@@ -126,7 +126,6 @@ read_counts(struct slice object, struct usage_counts *c, const char **wrong)
 	struct json_iter it = {.in = object};
 	struct slice key, value;
 	enum usage_type type;
-	uint64_t n;
 
 	if (json_type(object) == JSON_NULL)
 		return;
@@ -136,10 +135,8 @@ read_counts(struct slice object, struct usage_counts *c, const char **wrong)
 	}
 	while (json_next(&it, &key, &value)) {
 		type = usage_spelled(key);
-		if (type == USAGE_TYPES || c->has & 1u << type || !count(value, &n, wrong))
-			continue;
-		c->n[type] = (decimal_units)n;
-		c->has |= 1u << type;
+		if (type < USAGE_TYPES && !(c->has & 1u << type) && count(value, &c->n[type], wrong))
+			c->has |= 1u << type;
 	}
 }
 

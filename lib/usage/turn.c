@@ -37,13 +37,13 @@ static uint8_t
 tier_of(const struct usage_session *s, const struct usage_counts *c)
 {
 	uint8_t inclusion = usage_inclusion(c);
-	decimal_units context = c->n[USAGE_INPUT];
+	uint64_t context = c->n[USAGE_INPUT];
 
 	if (inclusion & USAGE_READ_BESIDE)
 		context += c->n[USAGE_READ];
 	if (inclusion & USAGE_WRITE_BESIDE)
 		context += c->n[USAGE_WRITE];
-	return usage_tier(s->has_used ? s->used : usage_clip(context));
+	return usage_tier(s->has_used ? s->used : context);
 }
 
 static struct usage_tally *
@@ -57,16 +57,16 @@ tally(struct usage *u, struct usage_session *s, uint32_t model, const struct usa
 
 /* What the turn's calls or rows say beyond what is counted now, should that prove to be another basis. */
 static int
-keep_reported(struct usage_tally *to, const struct usage_turn *t, const struct usage_counts *own)
+keep_reported(struct usage_tally *to, const struct usage_turn *t, const struct usage_sums *own)
 {
-	struct usage_counts reported;
+	struct usage_sums reported;
 
 	if (!t->answer.has || !usage_reported(t, &reported))
 		return 0;
 	if (!to->reported && !(to->reported = calloc(1, sizeof(*to->reported))))
 		return -1;
-	usage_counts_add(to->reported, &reported);
-	usage_counts_less(to->reported, own);
+	usage_sums_add(to->reported, &reported);
+	usage_sums_less(to->reported, own);
 	return 0;
 }
 
@@ -85,9 +85,9 @@ close_basis(struct usage_session *s, bool clear)
 		if (clear && s->unreported && s->now->basis == USAGE_LAST_CALL)
 			t->own_lower = t->billed_lower = true;
 		if (clear && t->reported) {
-			usage_counts_add(&t->own, t->reported);
+			usage_sums_add(&t->own, t->reported);
 			if (!s->now->has_rows)
-				usage_counts_add(&t->billed, t->reported);
+				usage_sums_add(&t->billed, t->reported);
 		}
 		free(t->reported);
 		t->reported = NULL;
@@ -97,15 +97,16 @@ close_basis(struct usage_session *s, bool clear)
 static int
 add_rows(struct usage *u, struct usage_session *s, struct usage_turn *t, struct usage_event *e)
 {
-	const struct usage_counts *c;
 	struct usage_tally *to;
+	struct usage_sums one;
 
 	for (size_t i = 0; i < t->nrows; i++) {
-		c = &t->rows[i].counts;
-		if (!(to = tally(u, s, t->rows[i].model, c)))
+		if (!(to = tally(u, s, t->rows[i].model, &t->rows[i].counts)))
 			return -1;
-		usage_counts_add(&to->billed, c);
-		usage_counts_add(&e->billed, c);
+		one = (struct usage_sums){0};
+		usage_sums_count(&one, &t->rows[i].counts);
+		usage_sums_add(&to->billed, &one);
+		usage_sums_add(&e->billed, &one);
 		to->billed_turns++;
 	}
 	return 0;
@@ -124,7 +125,7 @@ add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool t
 	e->tier = to->tier;
 	e->billed_lower = e->own_lower && !t->nrows;
 	to->turns += turn;
-	usage_counts_add(&to->own, &e->own);
+	usage_sums_add(&to->own, &e->own);
 	if (is_open(u, s) && keep_reported(to, t, &e->own) < 0)
 		return -1;
 	if (t->nrows) {
@@ -133,8 +134,8 @@ add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool t
 	} else {
 		e->billed = e->own;
 		if (t->sub_agents)
-			usage_counts_add(&e->billed, t->sub_agents);
-		usage_counts_add(&to->billed, &e->billed);
+			usage_sums_add(&e->billed, t->sub_agents);
+		usage_sums_add(&to->billed, &e->billed);
 		to->billed_turns += turn;
 	}
 	to->own_lower |= e->own_lower;
@@ -194,7 +195,7 @@ report_anomalies(struct usage *u, struct usage_session *s, const struct usage_ev
 	for (const struct usage_tally *i = s->now->tallies; i; i = i->next)
 		sum += i->own.n[USAGE_TOTAL];
 	if (sum == (decimal_units)s->used
-		|| (e->basis == USAGE_SESSION && t->answer.has && usage_total(&t->answer) == (decimal_units)s->used)) {
+		|| (e->basis == USAGE_SESSION && t->answer.has && usage_total_of(&t->answer) == s->used)) {
 		s->lifetime = true;
 		usage_note(u, s, USAGE_NOTE_LIFETIME, false,
 			"used is the sum of all turns' tokens so far: billed tokens reported as context");
@@ -244,7 +245,7 @@ take_rows(struct usage *u, struct usage_session *s, struct slice array)
 	const char *wrong = NULL;
 	struct usage_row *more;
 	struct slice model;
-	decimal_units most = 0;
+	uint64_t most = 0;
 
 	while (array.p && usage_row(&it, &model, &c, &wrong)) {
 		if (!c.has)
@@ -257,12 +258,12 @@ take_rows(struct usage *u, struct usage_session *s, struct slice array)
 			t->rows = more;
 		}
 		t->rows[t->nrows++] = (struct usage_row){usage_intern_string(u, model), c};
-		most = usage_total(&c) > most ? usage_total(&c) : most;
+		most = usage_total_of(&c) > most ? usage_total_of(&c) : most;
 	}
 	if (wrong)
 		usage_note_malformed(u, s, wrong);
 	/* Older agents give the rows of the whole history first. */
-	if (s->loaded && !s->had_usage && !s->child && t->answer.has && most > usage_total(&t->answer)) {
+	if (s->loaded && !s->had_usage && !s->child && t->answer.has && most > usage_total_of(&t->answer)) {
 		usage_note(u, s, USAGE_NOTE_HISTORY, false,
 			"the first counts per model after session/load cover the session's history: they are left out");
 		t->nrows = 0;

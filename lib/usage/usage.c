@@ -217,12 +217,12 @@ take_call(struct usage_session *s, const struct usage_report *r)
 	if (r->sub_agent) {
 		if (!t->sub_agents && !(t->sub_agents = calloc(1, sizeof(*t->sub_agents))))
 			return -1;
-		usage_counts_add(t->sub_agents, &r->call);
+		usage_sums_count(t->sub_agents, &r->call);
 		return 0;
 	}
-	usage_counts_add(&t->calls, &r->call);
+	usage_sums_count(&t->calls, &r->call);
 	t->ncalls++;
-	t->last_call = usage_total(&r->call);
+	t->last_call = usage_total_of(&r->call);
 	return 0;
 }
 

@@ -25,10 +25,16 @@
 
 enum usage_type { USAGE_TOTAL, USAGE_INPUT, USAGE_OUTPUT, USAGE_THOUGHT, USAGE_READ, USAGE_WRITE, USAGE_TYPES };
 
-/* What was reported, or a sum of that; bit i of has says whether n[i] was. What is read is at most 2^64-1; sums do not overflow. */
+/* What was reported; bit i of has says whether n[i] was. */
 struct usage_counts {
-	decimal_units n[USAGE_TYPES];
+	uint64_t n[USAGE_TYPES];
 	unsigned has;
+};
+
+/* Sums of counts. */
+struct usage_sums {
+	decimal_units n[USAGE_TYPES];
+	uint8_t has;
 };
 
 /* Which parts lie in which, or beside. */
@@ -40,24 +46,26 @@ enum {
 
 /* "total", "input", "output", "thought", "cache_read", "cache_write" */
 const char *usage_type_name(enum usage_type);
-void usage_counts_add(struct usage_counts *, const struct usage_counts *);
+void usage_sums_count(struct usage_sums *, const struct usage_counts *);
+void usage_sums_add(struct usage_sums *, const struct usage_sums *);
 /* Takes `less` away, also below 0; what has is left alone. */
-void usage_counts_less(struct usage_counts *, const struct usage_counts *less);
+void usage_sums_less(struct usage_sums *, const struct usage_sums *less);
 /* Appends it in decimal. 0, or -1 out of memory. */
-int usage_count_put(const struct usage_counts *, enum usage_type, struct buf *);
+int usage_sum_put(const struct usage_sums *, enum usage_type, struct buf *);
 /* Appends them as a JSON object, by the names of their types. 0, or -1 out of memory. */
-int usage_counts_put(const struct usage_counts *, struct buf *);
+int usage_sums_put(const struct usage_sums *, struct buf *);
 /* The sum, or what of it fits. */
 uint64_t usage_clip(decimal_units);
 /* The combinations that give the reported total: what all of them agree on. */
 uint8_t usage_inclusion(const struct usage_counts *);
 /* The total, or where none was reported, input and output. */
-decimal_units usage_total(const struct usage_counts *);
+uint64_t usage_total_of(const struct usage_counts *);
+decimal_units usage_total(const struct usage_sums *);
 /*
  * The tokens in kinds that do not overlap, so that they can be added, by what lies inside: USAGE_INPUT is without cached
  * tokens, USAGE_OUTPUT without thoughts; USAGE_TOTAL is their sum.
  */
-void usage_disjoint(const struct usage_counts *, uint8_t inside, decimal_units to[USAGE_TYPES]);
+void usage_disjoint(const struct usage_sums *, uint8_t inside, decimal_units to[USAGE_TYPES]);
 
 /* What the counts of a response cover. */
 enum usage_basis { USAGE_AUTO, USAGE_TURN, USAGE_LAST_CALL, USAGE_SESSION };
@@ -151,8 +159,8 @@ struct usage_row {
 struct usage_turn {
 	uint64_t began, ended;             /* us; the prompt's and the response's time */
 	struct usage_counts answer;
-	struct usage_counts calls, *sub_agents; /* of those that were reported; sub_agents: NULL for none */
-	decimal_units last_call;           /* total of the last of them */
+	struct usage_sums calls, *sub_agents; /* of those that were reported; sub_agents: NULL for none */
+	uint64_t last_call;                /* total of the last of them */
 	struct usage_row *rows;
 	size_t nrows;
 	uint32_t ncalls, stop;             /* stop: a name */
@@ -185,9 +193,9 @@ struct usage_tally {
 	uint32_t turns, billed_turns; /* turns: those of the session's model; billed_turns: those that it was billed in */
 	uint8_t tier;              /* how many of usage_tiers the context was above */
 	bool own_lower, billed_lower; /* the sums are lower bounds */
-	struct usage_counts own;     /* of the main loop */
-	struct usage_counts billed;  /* sub-agents included, as far as they are reported */
-	struct usage_counts *reported; /* of turns that report calls or rows: what these differ from own; while the basis is open */
+	struct usage_sums own;     /* of the main loop */
+	struct usage_sums billed;  /* sub-agents included, as far as they are reported */
+	struct usage_sums *reported; /* of turns that report calls or rows: what these differ from own; while the basis is open */
 };
 
 /* Money that was spent in a period. */
@@ -259,7 +267,7 @@ struct usage_event {
 	bool changed;                  /* of an update: other values than the last */
 	uint32_t status;               /* of a compaction: a name */
 	/* of a turn: */
-	struct usage_counts own, billed; /* what the wire lacks is not there */
+	struct usage_sums own, billed; /* what the wire lacks is not there */
 	bool own_lower, billed_lower;  /* these are lower bounds */
 	enum usage_basis basis;
 	uint8_t tier;
@@ -331,7 +339,7 @@ struct usage_money {
 /* What is summed up: of a session, a model, a day, or of all. Zero it to begin. */
 struct usage_figures {
 	uint64_t turns, malformed, restarts;
-	struct usage_counts own, billed;
+	struct usage_sums own, billed;
 	bool own_lower, billed_lower;
 	decimal_units cached, input; /* of the cache ratio: cache reads, and all input */
 	struct usage_money *costs;   /* by the names of the currencies */
@@ -357,7 +365,7 @@ uint8_t usage_inside(const struct usage *, const struct usage_part *);
 /* The basis that is believed in the last part of a session. */
 enum usage_basis usage_session_basis(const struct usage *, const struct usage_session *);
 /* The tokens of the turn that has been answered, at the basis believed. False where the wire lacks them. */
-bool usage_turn_tokens(const struct usage *, const struct usage_session *, struct usage_counts *);
+bool usage_turn_tokens(const struct usage *, const struct usage_session *, struct usage_sums *);
 /* The context after the last model call of the turn, where the turn tells one call's counts. */
 bool usage_turn_context(const struct usage *, const struct usage_session *, uint64_t *);
 /* The cost in a currency over all recordings. False where there is none. */

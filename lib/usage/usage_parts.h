@@ -87,10 +87,10 @@ void usage_agent_infer(struct slice name, struct slice version, struct agent *);
 /* What a turn tells about the basis of this part; decides it where that is clear. */
 void usage_infer_basis(struct usage_session *, const struct usage_turn *);
 /* A turn's own counts, of the basis. False where the wire lacks them. lower: they are a lower bound. */
-bool usage_turn_own(const struct usage_session *, const struct usage_turn *, enum usage_basis, struct usage_counts *own,
+bool usage_turn_own(const struct usage_session *, const struct usage_turn *, enum usage_basis, struct usage_sums *own,
 	bool *lower);
 /* What the turn's calls, or else its rows, add up to. False where there are none. */
-bool usage_reported(const struct usage_turn *, struct usage_counts *);
+bool usage_reported(const struct usage_turn *, struct usage_sums *);
 
 /* What a member of a response (or of v2's idle state) is, by its path (keys, with their quotes, from the outside in). */
 enum usage_place { USAGE_PLACE_NONE, USAGE_PLACE_ABOVE /* of one */, USAGE_PLACE_COUNTS, USAGE_PLACE_ROWS };

@@ -29,7 +29,7 @@ put(const struct span_event *e)
 		buf_printf(&log_text, " stop %.*s", (int)t->stop.n, t->stop.p);
 		if (t->counted) {
 			buf_add_string(&log_text, " output ");
-			usage_count_put(&t->own, USAGE_OUTPUT, &log_text);
+			usage_sum_put(&t->own, USAGE_OUTPUT, &log_text);
 		}
 		buf_printf(&log_text, "%s%s", t->failed ? " failed" : "", t->unfinished ? " unfinished" : "");
 		break;

@@ -40,20 +40,20 @@ static void
 test_sums(void)
 {
 	struct usage_counts c = counts(UINT64_MAX, 1, 2, 3, 4, 5);
-	struct usage_counts a = {0}, b = {0};
+	struct usage_sums a = {0}, b = {0};
 	struct buf text = {0};
 	int i;
 
 	for (i = 0; i < 3; i++)
-		usage_counts_add(&a, &c);
-	usage_counts_add(&b, &a);
-	usage_counts_add(&b, &a);
-	CHECK(usage_count_put(&b, USAGE_TOTAL, &text) == 0);
+		usage_sums_count(&a, &c);
+	usage_sums_add(&b, &a);
+	usage_sums_add(&b, &a);
+	CHECK(usage_sum_put(&b, USAGE_TOTAL, &text) == 0);
 	CHECK_STR(buf_string(&text), "110680464442257309690");
 	text.n = 0;
-	CHECK(usage_count_put(&b, USAGE_WRITE, &text) == 0);
+	CHECK(usage_sum_put(&b, USAGE_WRITE, &text) == 0);
 	CHECK_STR(buf_string(&text), "30");
-	usage_counts_less(&b, &a);
+	usage_sums_less(&b, &a);
 	CHECK(b.n[USAGE_TOTAL] == 3 * (decimal_units)UINT64_MAX && b.n[USAGE_WRITE] == 15);
 	buf_free(&text);
 }
