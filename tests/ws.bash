@@ -43,7 +43,9 @@ ends() {
 }
 
 agents_left() {
-	[[ $(left_over | wc -l) == "$1" ]]
+	local left
+	mapfile -t left < <(left_over) # not to a program, which has the mark itself
+	((${#left[@]} == $1))
 }
 
 # The largest resident set of a process so far, in KiB.
