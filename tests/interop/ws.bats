@@ -33,6 +33,12 @@ teardown() {
 	local job
 	for job in $(jobs -p); do
 		kill "$job" 2>/dev/null || true
+		wait "$job" || true
+	done
+	# The browser's other processes write a little longer than itself, and bats fails where it cannot remove all.
+	for _ in {1..100}; do
+		rm -rf "$BATS_TEST_TMPDIR"/profile-* 2>/dev/null && break
+		sleep 0.1
 	done
 }
 
