@@ -39,7 +39,7 @@ static const char help[] =
 	"      --max-line SIZE   refuse lines of more than SIZE bytes (64M)\n"
 	FRAME_HELP;
 
-/* 1 to 100, with its sign or without; then `end`. Returns what is behind that, or NULL. */
+/* 1 to 100, with its sign or without; then `end`. Returns what is after that, or NULL. */
 static const char *
 percent(const char *text, char end, unsigned *level)
 {

@@ -92,7 +92,7 @@ waiting(const struct tool *t, const struct session *s)
 	return frame_held_next(t->frame, s, NULL);
 }
 
-/* All prompts that wait come again, in the order they came. Where another text is due, they go on waiting, behind these. */
+/* All prompts that wait come again, in the order they came. Where another text is due, they go on waiting, after these. */
 static void
 prompts_release(struct tool *t, struct session *s)
 {

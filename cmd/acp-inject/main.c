@@ -251,7 +251,7 @@ take_deny(const struct cli_taken *t)
 	add_answer(o, a);
 }
 
-/* The number of the word up to the next colon, behind which *at then is; -1 where it is none of them. */
+/* The number of the word up to the next colon, after which *at then is; -1 where it is none of them. */
 static int
 word(const char **at, const char *const *words)
 {

@@ -12,7 +12,7 @@ put_replaced(struct slice text, struct slice old, struct slice with, struct buf 
 	return splice_write(text, &splice, 1, to);
 }
 
-/* Members at the beginning of an object, and the object's own behind them. */
+/* Members at the beginning of an object, and the object's own after them. */
 static int
 put_inside(struct buf *to, struct slice object, struct slice members)
 {

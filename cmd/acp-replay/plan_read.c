@@ -137,7 +137,7 @@ begin_conversation(struct plan *p, struct cue *q, const struct msg *response)
 	if (!q->opens)
 		return -1;
 	q->opens->opened_by_response = true;
-	/* What was sent in it before is not held up by what stands behind. */
+	/* What was sent in it before is not held up by what stands after. */
 	if (q->opens->first_record < p->last.number && q->arrived)
 		plan_begin(p, q->opens);
 	return 0;
@@ -184,7 +184,7 @@ read_our_request(struct plan *p, const struct msg *m, struct conversation *c, st
 	return 0;
 }
 
-/* What has no session goes with what it stands behind: it was sent on account of that. */
+/* What has no session goes with what it stands after: it was sent on account of that. */
 static struct conversation *
 own_conversation(struct plan *p, struct slice session)
 {
@@ -249,7 +249,7 @@ read_message(struct plan *p)
 	return p->reading.sender_unknown ? 0 : read_theirs(p, m);
 }
 
-/* What is no message goes with what it stands behind. */
+/* What is no message goes with what it stands after. */
 static int
 read_text(struct plan *p)
 {

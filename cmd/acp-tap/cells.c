@@ -130,7 +130,7 @@ put_cells(struct cells *c, const char *p, size_t n, unsigned width)
 		return;
 	}
 	c->used += width;
-	/* Spaces wait for what comes behind them: no line ends with any. */
+	/* Spaces wait for what comes after them: no line ends with any. */
 	if (n == 1 && *p == ' ') {
 		c->gap++;
 		return;

@@ -63,7 +63,7 @@ fill_counts(struct tool *t, const struct message *message, const struct usage_se
 	return r;
 }
 
-/* A usage_update of ours, to go right behind the answer, and into our own state. */
+/* A usage_update of ours, to go right after the response, and into our own state. */
 static int
 make_update(struct tool *t, const struct message *message, struct usage_session *s)
 {

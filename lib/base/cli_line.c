@@ -194,8 +194,11 @@ know(struct cli_line *line, const struct cli_option *o, void *into)
 			memcpy(&at, at, sizeof(at));
 		if (o->kind >= CLI_KIND_ROWS)
 			know(line, o->rows, at);
-		else if (line->n < CLI_OPTIONS && !find_name(line, slice_of(o->name)))
-			line->known[line->n++] = (struct cli_known){o, into, false};
+		if (o->kind >= CLI_KIND_ROWS || find_name(line, slice_of(o->name)))
+			continue;
+		if (line->n == CLI_OPTIONS)
+			cli_die(EXIT_FAILED, line->tool->name, "--%s: more than %d options", o->name, CLI_OPTIONS);
+		line->known[line->n++] = (struct cli_known){o, into, false};
 	}
 }
 

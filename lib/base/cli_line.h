@@ -11,7 +11,7 @@
  *		{0},
  *	};
  *
- * For cmd only: what is no good ends the process, with a line that says what was expected.
+ * For cmd only: a value that is not valid ends the process, with a line that says what was expected.
  */
 #ifndef CLI_LINE_H
 #define CLI_LINE_H
@@ -108,7 +108,7 @@ struct cli_taken {
 enum { CLI_OPTIONS = 64, CLI_FACTS = 8 };
 struct cli_line {
 	const struct cli_tool *tool;
-	char **words; /* behind the options */
+	char **words; /* those after the options */
 	bool dashes;  /* "--" has ended the options */
 	struct cli_known {
 		const struct cli_option *option;
@@ -142,7 +142,7 @@ _Noreturn void cli_wrong(const struct cli_taken *, const char *why);
 _Noreturn void cli_no_memory(const char *name);
 /* Adds the argument to a list as that of CLI_TEXTS. */
 void cli_add(const struct cli_taken *, const char ***list);
-/* Room for one more behind n elements of an array. */
+/* Room for one more after n elements of an array. */
 void *cli_grow(const char *name, void *array, size_t n, size_t size);
 
 #endif

@@ -271,8 +271,8 @@ directives_end(const char *program)
 
 /*
  * libjq binds variables when it compiles, we have new values at each run: the program is run on an
- * array of them with the text behind, from which it takes its variables first. It stays on the
- * lines it is on. No operator binds less than the pipes before it, so all of it is behind them. `last` is what the program may
+ * array of them with the text after, from which it takes its variables first. It stays on the
+ * lines it is on. No operator binds less than the pipes before it, so all of it is after them. `last` is what the program may
  * lack: definitions alone are read as followed by a full stop.
  */
 static int
@@ -333,7 +333,7 @@ compiles(const char *program, const struct jqprog_var *vars, size_t nvars, jv ar
 	return true;
 }
 
-/* May the program look at this variable? Where it is in doubt, it may: some versions allow white space behind the $. */
+/* May the program look at this variable? Where it is in doubt, it may: some versions allow white space after the $. */
 static bool
 mentions(const char *program, const char *name)
 {

@@ -20,7 +20,7 @@ struct patch {
 /* The entries of an object or array, as they are gone through. */
 struct row {
 	bool any;        /* one stands before this place */
-	const char *end; /* of the one before in the text; at first, behind the bracket */
+	const char *end; /* of the one before in the text; at first, after the bracket */
 };
 
 /* --- changing the text --- */
@@ -51,7 +51,7 @@ put_value(struct patch *p, const char *from, const char *to, jv value)
 	return r;
 }
 
-/* An entry goes, with one of the commas beside it. next: where the one behind it begins, or NULL. */
+/* An entry goes, with one of the commas beside it. next: where the one after it begins, or NULL. */
 static int
 row_drop(struct patch *p, const struct row *row, const char *from, const char *end, const char *next)
 {
@@ -61,7 +61,7 @@ row_drop(struct patch *p, const struct row *row, const char *from, const char *e
 }
 
 /*
- * A new entry, behind the one before. Where there is none it stands in front of `next`, or alone.
+ * A new entry, after the one before. Where there is none it stands in front of `next`, or alone.
  * name may be invalid: an element has none. Takes over both.
  */
 static int
@@ -254,7 +254,7 @@ patch_object(struct patch *p, struct slice text, jv in, jv out)
 
 /* The parts of two arrays between what they have in common at their ends, and of the first its elements' partners. */
 struct pairs {
-	int head, tail; /* elements that are the same in front, and behind */
+	int head, tail; /* elements that are the same in front, and after */
 	int n, m;       /* how many lie between, before and after */
 	int *with;      /* place of the partner in what lies between, or -1 */
 };

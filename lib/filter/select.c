@@ -75,7 +75,7 @@ refuse(char **why, const char *what)
 
 /* Behind the bracket that closes the one before p, or NULL: fnmatch would take an open one for itself. */
 static const char *
-behind_bracket(const char *p)
+after_bracket(const char *p)
 {
 	p += *p == '!' || *p == '^';
 	p = *p ? strchr(p + 1, ']') : NULL; /* the first in it may be a ] */
@@ -93,7 +93,7 @@ wrong_in(const char *p)
 			if (!p[1])
 				return "nothing follows the last \\";
 			p += 2;
-		} else if (!(p = behind_bracket(p + 1))) {
+		} else if (!(p = after_bracket(p + 1))) {
 			return "a [ without a ]";
 		}
 	}

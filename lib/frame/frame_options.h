@@ -42,7 +42,7 @@ extern const struct cli_option frame_options[], frame_watch_options[];
 
 /*
  * For cmd only, as it ends the process where the command line makes no sense: reads all of it, the options of `into`, of which these
- * are a part, and the words behind them: recordings, if the tool reads any, or a command. Notes the facts "recordings" and "a command".
+ * are a part, and the words after them: recordings, if the tool reads any, or a command. Notes the facts "recordings" and "a command".
  */
 void frame_read(struct frame_options *, const struct cli_tool *, int argc, char **argv, void *into, struct cli_line *);
 /* Where nothing is named that is read, and this process is no part of a chain either (or always): standard input is a recording. */

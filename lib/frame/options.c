@@ -27,7 +27,7 @@ static const struct cli_rule rules[] = {
 	{NULL, NULL, NULL},
 };
 
-/* The words behind the options: recordings, or behind "--" a command. */
+/* The words after the options: recordings, or after "--" a command. */
 static void
 read_words(struct frame_options *o, const struct cli_line *line)
 {

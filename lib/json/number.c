@@ -16,7 +16,7 @@ struct number {
 /* Far beyond what anybody may ask for, and ten times that is still far from the end of int64_t. */
 static const int64_t FAR = INT64_C(100000000000000000);
 
-/* The written exponent at p, behind the 'e'. */
+/* The written exponent at p, after the 'e'. */
 static int64_t
 read_exponent(const char *p, const char *end)
 {

@@ -288,7 +288,7 @@ pack(const struct piece *b, uint64_t bits, unsigned base, uint16_t *place, char 
 	}
 }
 
-/* The depth behind each token is a running sum: in four steps within 16, then over the four 16s. */
+/* The depth after each token is a running sum: in four steps within 16, then over the four 16s. */
 INLINE bool
 count(const struct json_kinds *k, int depth, uint64_t *on_top)
 {
@@ -373,7 +373,7 @@ count(const struct json_kinds *k, int depth, uint64_t *on_top)
 	return !(low >> 63);
 }
 
-/* Zeros behind n bytes make a name what a key is. */
+/* Zeros after n bytes make a name what a key is. */
 INLINE int
 same_key(const struct json_keys *keys, const char *name, size_t n, const char *end)
 {
@@ -493,7 +493,7 @@ check_unprintable(struct wide *s, const char *p, uint64_t unprintable)
 	return true;
 }
 
-/* A number or a name. A quote behind it is for the grammar to find. */
+/* A number or a name. A quote after it is for the grammar to find. */
 INLINE bool
 scalar_is_right(const char *p, const char *end)
 {
@@ -576,7 +576,7 @@ find_key(const struct json_want *want, const char *quote, const char *closing, c
 	size_t n = (size_t)(closing - quote) - 1;
 	int key = n < 16 ? same_key(want->keys, quote + 1, n, end) : -1;
 
-	/* The places behind the last key are empty, and so may be a name. */
+	/* The places after the last key are empty, and so may be a name. */
 	if (key >= 0)
 		return (size_t)key < want->keys->n ? key : -1;
 	if (!memchr(quote, '\\', (size_t)(closing - quote)))

@@ -33,7 +33,7 @@ enum difference_kind {
 /* Valid during the call. The values are JSON text where they lie; p NULL where there is none. */
 struct difference {
 	enum difference_kind kind;
-	struct slice path; /* as jq has it: .params.update.content[0].text; NUL behind it */
+	struct slice path; /* as jq has it: .params.update.content[0].text; NUL after it */
 	struct slice recorded, live;
 };
 

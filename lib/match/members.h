@@ -19,7 +19,7 @@ struct members {
 };
 
 /* All that may fail return 0, or -1 out of memory. */
-/* Adds the member at hand (key p NULL: none) and all behind it, and reads the names of all. Call it once. */
+/* Adds the member at hand (key p NULL: none) and all after it, and reads the names of all. Call it once. */
 int members_collect(struct members *, struct json_iter *, struct slice key, struct slice value);
 /* Members of one name are partners; where there are several of a name, the first with the first. */
 int members_pair(struct members *, struct members *);

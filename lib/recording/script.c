@@ -12,7 +12,7 @@
 #include "lib/run/proc.h"
 #include "lib/run/system.h"
 
-/* As much is read again at once: what stands behind is likely to be next. */
+/* As much is read again at once: what stands after is likely to be next. */
 enum { BLOCK = 128 * 1024 };
 
 /* Copies all of a stream into a file without a name and closes it. The file, or -1 with errno. */

@@ -25,7 +25,7 @@ static const struct rule whole[] = {
 	{"bearer", REDACT_NAME_SECRET},
 };
 
-/* Ends of names; all but the first also with an s behind (tokens are counted). */
+/* Ends of names; all but the first also with an s after (tokens are counted). */
 static const struct rule ends[] = {
 	{"token", REDACT_NAME_TOKEN},
 	{"secret", REDACT_NAME_SECRET},

@@ -69,7 +69,7 @@ void endpoint_drain(struct endpoint *);
 void endpoint_take(struct endpoint *, bool last);
 
 /*
- * Queue bytes as they are; or a line (in a block its newline, if it has one, lies behind it; torn: none is added), on a line of its
+ * Queue bytes as they are; or a line (in a block its newline, if it has one, lies after it; torn: none is added), on a line of its
  * own. What lies in the block is not copied; NULL: it is. Discarded where nobody reads it. 0, or -1 out of memory.
  */
 int endpoint_put(struct endpoint *, struct block *, struct slice bytes);

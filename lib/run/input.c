@@ -20,7 +20,7 @@ input_close(struct input *in)
 }
 
 /*
- * Room behind what is kept. A block that others hold is left to them; a line that has begun moves
+ * Room after what is kept. A block that others hold is left to them; a line that has begun moves
  * to a block of its own, twice as large where it fills the old one. A large block is not kept
  * longer than its line.
  */

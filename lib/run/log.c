@@ -332,7 +332,7 @@ drain(struct log *l)
 	return 0;
 }
 
-/* Takes the last n bytes written out of the file, unless somebody has written behind them. */
+/* Takes the last n bytes written out of the file, unless somebody has written after them. */
 static bool
 cut(struct log *l, size_t n)
 {

@@ -114,9 +114,9 @@ output_hold(struct output *out, struct block *block, struct slice text)
 	return 0;
 }
 
-/* Room for text behind the last part, where that is the end of a block of copies that only we own. */
+/* Room for text after the last part, where that is the end of a block of copies that only we own. */
 static char *
-room_behind_last(struct output *out, size_t n)
+room_after_last(struct output *out, size_t n)
 {
 	struct output_part *last = out->n ? part_at(out, out->n - 1) : NULL;
 	struct block *b = last ? last->block : NULL;
@@ -137,7 +137,7 @@ output_copy(struct output *out, struct slice text)
 
 	if (text.n == 0)
 		return 0;
-	room = room_behind_last(out, text.n);
+	room = room_after_last(out, text.n);
 	if (room) {
 		memcpy(room, text.p, text.n);
 		return output_hold(out, part_at(out, out->n - 1)->block, slice(room, text.n));

@@ -40,7 +40,7 @@ copy_rest(struct copy *c)
 	return r;
 }
 
-/* One more member, behind the rest; in an array without a key. */
+/* One more member, after the rest; in an array without a key. */
 static int
 copy_more(struct copy *c, struct slice key, struct slice value)
 {

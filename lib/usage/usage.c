@@ -115,7 +115,7 @@ take_prompt(struct usage *u, struct usage_session *s, uint64_t t, const struct u
 	return 0;
 }
 
-/* No turn goes on over it; one that was answered before has no history behind it. */
+/* No turn goes on over it; one that was answered before has no history after it. */
 static int
 take_load(struct usage *u, struct usage_session *s, uint64_t t)
 {

@@ -6,7 +6,7 @@
 
 enum { DIGITS = 19 }; /* that are read of a count */
 
-/* "name":, behind what comes before it. */
+/* "name":, after what comes before it. */
 static bool
 over_name(const char **p, const char *end, const char *before, const char *name)
 {
