@@ -8,9 +8,10 @@
 #   make demo       a recorded session through a chain, shown as a timeline
 #   make SAN=1      with address and undefined behaviour sanitizers
 #   make COV=1      with coverage
-#   make PORTABLE=1 with what any system has (the form for macOS and the BSDs), without acp-ws
+#   make PORTABLE=1 with what any system has (the form for macOS and the BSDs), without acp-http
 #   make test-static   the tests of make test, with static programs
 #   make test-model COUNT=2000   acp-usage and acp-stat against independent models, so many random sessions
+#   make mutate COUNT=200 SEED=1 DIR=lib/redact   random changes of the code that no test notices
 #   make deb static dist npm wheel    packages of each kind
 #   make cross      compiled and linked for macOS and FreeBSD (not run)
 #   make lint bench fuzz interop install uninstall clean
@@ -72,9 +73,11 @@ ALL_CFLAGS = $(WARN) $(OPT) $(HARDEN) $(CFLAGS)
 ALL_LDFLAGS = $(HARDENLD) $(HARDEN) $(OPT) $(LDFLAGS)
 LDLIBS = -ljq -lm
 
-# acp-ws alone needs libwebsockets, and is left out where it is missing.
-HAVE_WS := $(shell echo '\#include <libwebsockets.h>' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo yes)
-LEFT_OUT = $(if $(and $(HAVE_WS),$(filter %_portable.c,$(OTHERS))),,acp-ws)
+# acp-http alone needs libcurl, libnghttp2 and OpenSSL, and is left out where one is missing.
+HAVE_HTTP := $(shell printf '\#include <%s>\n' curl/curl.h nghttp2/nghttp2.h openssl/ssl.h | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo yes)
+# acp-ask edits the lines of a conversation with GNU readline, where that is there.
+HAVE_READLINE := $(shell printf '\#include <%s>\n' stdio.h readline/readline.h | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo yes)
+LEFT_OUT = $(if $(and $(HAVE_HTTP),$(filter %_portable.c,$(OTHERS))),,acp-http)
 TOOLS = $(filter-out $(LEFT_OUT),$(notdir $(patsubst %/,%,$(wildcard cmd/*/))))
 PROGRAMS = $(TOOLS:%=$(B)/bin/%)
 # The scanner with wide instructions is compiled once for each set of them.
@@ -93,17 +96,17 @@ UNITPROGRAMS = $(UNITS:%=$(B)/unit/%)
 HELPERS = $(patsubst tests/helper/%.c,%,$(wildcard tests/helper/*.c))
 HELPERPROGRAMS = $(HELPERS:%=$(B)/helper/%)
 # A tool that is left out has no page here either.
-MANPAGES = $(filter-out $(LEFT_OUT:%=man/%.1),$(wildcard man/*.[1-9]))
+MANPAGES = $(filter-out $(LEFT_OUT:%=man/%.1 man/acp-ws.1),$(wildcard man/*.[1-9]))
 COMPLETIONS = $(foreach s,bash zsh fish,$(TOOLS:%=$(B)/completion/$s/%))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SECONDEXPANSION:
 COUNT = 2000
-.PHONY: all units helpers completions setup test test-all test-static check check-all soak test-model demo lint cross bench fuzz interop install uninstall clean
+.PHONY: all units helpers completions setup test test-all test-static check check-all soak test-model mutate demo lint cross bench fuzz interop install uninstall clean
 
 all: $(PROGRAMS)
-	$(if $(LEFT_OUT),@echo "acp-ws was left out: $(if $(HAVE_WS),it needs Linux,libwebsockets.h was not found (Debian: libwebsockets-dev))")
+	$(if $(LEFT_OUT),@echo "acp-http was left out: $(if $(HAVE_HTTP),it needs Linux,its libraries were not found (Debian: libcurl4-openssl-dev libnghttp2-dev libssl-dev))")
 
 units: $(UNITPROGRAMS)
 
@@ -126,7 +129,14 @@ $(B)/bin/%: $$(addprefix $(B)/,$$(addsuffix .o,$$(basename $$(wildcard cmd/$$*/*
 	@$(call say,LD $@) mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(B)/bin/acp-ws: LDLIBS = -lwebsockets -lm
+$(B)/bin/acp-export: LDLIBS += -lmd4c
+
+ifdef HAVE_READLINE
+$(B)/bin/acp-ask: LDLIBS += -lreadline
+$(B)/cmd/acp-ask/talk.o: ALL_CPPFLAGS += -DHAVE_READLINE
+endif
+
+$(B)/bin/acp-http: LDLIBS = -lcurl -lnghttp2 -lssl -lcrypto -lm
 
 # A unit named TOOL.PART has all of the tool's folder but its main.
 tool = cmd/$(basename $*)
@@ -149,7 +159,7 @@ completions: $(COMPLETIONS)
 
 define completion
 $(B)/completion/$1/%: cmd/%/main.c scripts/completion/generate scripts/completion/common.$1 \
-		lib/frame/frame_options.h lib/acp/acp.c cmd/acp-check/schema_tables.inc cmd/acp-tap/preview.c
+		lib/frame/frame_options.h lib/acp/acp.c cmd/acp-check/schema_tables.inc cmd/acp-check/rules.c cmd/acp-tap/preview.c
 	@$$(call say,GEN $$@) mkdir -p $$(@D)
 	$$(Q)scripts/completion/generate $1 $$* >$$@
 endef
@@ -184,6 +194,10 @@ soak: setup
 test-model: all
 	@PATH=$(CURDIR)/$(B)/bin:$$PATH python3 tests/model/usage.py --count $(COUNT)
 	@PATH=$(CURDIR)/$(B)/bin:$$PATH python3 tests/model/stat.py --count $(COUNT)
+
+# In a copy. Without COUNT 200 changes, without DIR in all of lib and cmd; ALL=1: what the directory's tests did not notice, with all.
+mutate: all units helpers
+	@scripts/mutate $(if $(filter command line,$(origin COUNT)),--count $(COUNT)) $(SEED:%=--seed %) $(ALL:%=--all) $(DIR)
 
 demo: setup
 	@$(MAKE) --no-print-directory all
@@ -229,10 +243,10 @@ uninstall:
 # Packages: build/deb, build/static, build/dist, build/npm, build/wheel. package-check tries them all.
 .PHONY: deb static dist npm wheel package-check
 deb static dist wheel:
-	@scripts/bootstrap packages && scripts/packaging/$@
+	@scripts/bootstrap $(patsubst wheel,static,$@) && scripts/packaging/$@
 
 npm:
-	@scripts/bootstrap packages && scripts/packaging/npm-package
+	@scripts/bootstrap npm && scripts/packaging/npm-package
 
 package-check:
 	@scripts/bootstrap packages && scripts/packaging/check

@@ -14,10 +14,6 @@ teardown() {
 	end_left_over
 }
 
-context() {
-	printf '{"sessionUpdate":"usage_update","used":%s,"size":1000}' "$1"
-}
-
 commands='{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"review"},{"name":"compact","description":"x"}]}'
 cancel='{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}'
 
@@ -225,4 +221,33 @@ holds() {
 	prompt 2 s two
 	finish
 	assert_equal "$(asked | tr -d '\n')" '["one"]["summarize"]["two"]'
+}
+
+@test "a prompt that had to wait gets a response when both sides end before the agent has responded to it" {
+	# It responds to the text, and is gone.
+	cat >agent <<-'END'
+		#!/bin/sh
+		read -r line
+		echo '{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"usage_update","used":900,"size":1000}}}'
+		echo '{"id":1,"result":{"stopReason":"end_turn"}}'
+		read -r line
+		id=${line#*'"id":'} id=${id%%,*}
+		until [ -e left ]; do sleep 0.01; done
+		echo '{"id":'$id',"result":{"stopReason":"end_turn"}}'
+		exec >&-
+		cat >got
+	END
+	chmod +x agent
+	for leaves in yes no; do
+		rm -f left
+		budget --at 90=summarize
+		turn 1 s one
+		prompt 2 s two
+		[[ $leaves == no ]] || exec 8>&-
+		: >left
+		answer 2
+		assert_equal "$(jq -r .error.message <<<"$LINE")" 'acp-budget: the '"$([[ $leaves == yes ]] && echo client has left || echo agent has ended)"
+		finish
+		assert_equal "$(asked)" '["two"]'
+	done
 }

@@ -469,14 +469,16 @@ s: Target: 2,050 used (2,000 min ✓)'
 # bats test_tags=slow
 @test "the session's memory does not grow with its turns" {
 	plays '[{"out":100}]'
-	printf '{"id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}\n%.0s' {1..2000} >in
+	printf '{"id":%d,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}\n' {1..2000} >in
 	start acp-budget --target 1k --status none -- sh -c 'exec jq -c --unbuffered -n --argjson script "$(cat script)" -f "$0"' "$TOP/tests/agent.jq"
-	cat in >&8
-	for ((i = 0; i < 2000; i++)); do
-		answer 1
-		((i != 100)) || first=$(awk '/^VmRSS/ { print $2 }' "/proc/$PID/status")
+	memory() { awk '/^VmRSS/ { print $2 }' "/proc/$PID/status"; }
+	for ((i = 100; i <= 2000; i += 100)); do
+		head -n "$i" in | tail -n 100 >&8
+		answer "$i"
+		((i > 200)) || first=$(memory)
 	done
-	last=$(awk '/^VmRSS/ { print $2 }' "/proc/$PID/status")
+	last=$(memory)
 	finish
-	assert [ $((last - first)) -lt 1024 ]
+	# A sanitizer keeps what is freed.
+	[[ $B == *san* ]] || assert [ $((last - first)) -lt 1024 ]
 }

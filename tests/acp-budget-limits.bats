@@ -19,18 +19,28 @@ cost() {
 	printf '{"sessionUpdate":"usage_update","used":10,"size":100,"cost":{"amount":%s,"currency":"%s"}}' "$1" "${2:-USD}"
 }
 
-# context USED
-context() {
-	printf '{"sessionUpdate":"usage_update","used":%s,"size":1000}' "$1"
+# spends AMOUNT: an agent that reports this cost in each turn, and that it was restarted before the second.
+spends() {
+	cat >agent <<-END
+		#!/bin/sh
+		while read -r line; do
+			n=\$((n + 1))
+			[ \$n != 2 ] || echo '{"jsonrpc":"2.0","method":"_acp-revive/restarted","params":{"restarts":1,"why":"killed"}}'
+			id=\${line#*'"id":'} id=\${id%%,*}
+			echo '{"method":"session/update","params":{"sessionId":"s","update":$(cost "$1")}}'
+			echo '{"id":'\$id',"result":{"stopReason":"end_turn"}}'
+		done
+	END
+	chmod +x agent
 }
 
 error() {
 	jq -c '[.id, .error.code, .error.message]' <<<"$LINE"
 }
 
-@test "--max-cost: the third prompt is refused, with the limit and how far" {
+@test "--max-cost, its currency in any case: the third prompt is refused, with the limit and how far" {
 	plays '[{"out":1,"updates":['"$(cost 2.1)"']},{"out":1,"updates":['"$(cost 5.0300)"']}]'
-	budget --max-cost 5.00USD
+	budget --max-cost 5.00usd
 	turn 1 s one
 	turn 2 s two
 	turn 3 s three
@@ -124,16 +134,70 @@ s: error: --at cannot be enforced: the agent reports no context'
 	assert_equal "$(asked | wc -l)" 4
 }
 
-# bats test_tags=slow
-@test "--max-turns holds for prompts that are sent at once" {
+@test "--max-turns holds for prompts that are sent at once, and a refusal is reported, once" {
 	plays '[{"hold":true}]'
-	budget --max-turns 1
+	budget --max-turns 1 --hard
 	prompt 1 s one
 	turn 2 s two
 	assert_equal "$(error)" '[2,-32603,"acp-budget: --max-turns 1 is reached: 1 turn"]'
+	# The turn that runs is the last that is allowed.
+	refute grep -q session/cancel got
+	assert_equal "$(told)" 's: --max-turns 1 is reached: 1 turn'
 	send '{"method":"session/cancel","params":{"sessionId":"s"}}'
 	answer 1
 	finish
+	assert_equal "$(told)" 's: --max-turns 1 is reached: 1 turn'
+	assert_equal "$STATUS" 1
+}
+
+@test "the counts of a child's idle state are counted at once" {
+	child='{"sessionUpdate":"subagent_update","sessionId":"k","state":{"state":"idle","usage":{"totalTokens":5000,"inputTokens":1,"outputTokens":4999}}}'
+	own='{"sessionUpdate":"state_update","state":"idle","usage":{"totalTokens":5000,"inputTokens":1,"outputTokens":4999}}'
+	plays '[{"out":1,"updates":[{"sessionUpdate":"subagent_update","sessionId":"k","state":{"state":"running"}},'"$child"']}]'
+	budget --max-tokens 1000
+	turn 1 s one
+	turn 2 s two
+	assert_equal "$(error)" '[2,-32603,"acp-budget: --max-tokens 1,000 is reached: 5,101 tokens"]'
+	finish
+	assert_equal "$STATUS" 1
+	# As an update of its own session.
+	cat >agent <<-END
+		#!/bin/sh
+		while read -r line; do
+			id=\${line#*'"id":'} id=\${id%%,*}
+			echo '{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"subagent_update","sessionId":"k","state":{"state":"running"}}}}'
+			echo '{"method":"session/update","params":{"sessionId":"k","update":{"sessionUpdate":"state_update","state":"running"}}}'
+			echo '{"method":"session/update","params":{"sessionId":"k","update":$own}}'
+			echo '{"id":'\$id',"result":{"stopReason":"end_turn"}}'
+		done
+	END
+	chmod +x agent
+	budget --max-tokens 1000
+	turn 1 s one
+	turn 2 s two
+	assert_equal "$(error)" '[2,-32603,"acp-budget: --max-tokens 1,000 is reached: 5,000 tokens"]'
+	finish
+}
+
+@test "a cost with many decimals counts for --max-cost" {
+	spends 2.1234567890123456789012345678
+	budget --max-cost 1USD
+	turn 1 s one
+	turn 2 s two
+	assert_equal "$(error)" '[2,-32603,"acp-budget: --max-cost 1 USD is reached: 2.123456789012345678901235 USD"]'
+	finish
+}
+
+@test "after a restart of the agent the higher sum counts: its costs may have begun at 0" {
+	spends 0.02
+	budget --max-cost 0.04USD
+	turn 1 s one
+	turn 2 s two
+	turn 3 s three
+	assert_equal "$(error)" '[3,-32603,"acp-budget: --max-cost 0.04 USD is reached: 0.02 to 0.04 USD"]'
+	finish
+	assert_equal "$STATUS" 1
+	assert_equal "$(grep -c _acp-revive/restarted seen)" 1
 }
 
 @test "--max-context refuses while the context is at the limit" {

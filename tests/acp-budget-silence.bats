@@ -28,6 +28,7 @@ silent() {
 				[ ! -e v2 ] || echo '{"id":1,"result":{}}'
 				cat updates
 				;;
+			*x/accept*) echo '{"id":1,"result":{"messageId":"m"}}' ;;
 			*x/late*) echo '{"id":1,"result":{"stopReason":"end_turn"}}' ;;
 			*x/*) echo '{"id":5,"result":{}}' ;;
 			esac
@@ -56,6 +57,72 @@ s: no message from the agent for 0.9s: answered in its place'
 	assert_equal "$STATUS" 1
 }
 
+# stamped OPTION...: acp-budget around the agent; each line of its stderr gets the time, in ms, before it.
+stamped() {
+	start bash -c 'acp-budget "$@" -- ./agent 2> >(while read -r line; do echo "$(date +%s%3N) $line"; done >stamps)' - "$@"
+}
+
+# since TIME TEXT: ms from then to the line that has the text.
+since() {
+	echo $(($(grep -F -m 1 "$2" stamps | cut -d ' ' -f 1) - $1))
+}
+
+@test "each silence has its whole time, and begins with any message of the agent" {
+	silent '{"sessionUpdate":"plan"}'
+	stamped --max-silence 400ms
+	began=$(date +%s%3N)
+	prompt 1 s work
+	answer 1
+	finish
+	wait_for grep -q 1.2s stamps
+	(($(since "$began" 0.4s) >= 400))
+	(($(since "$began" 0.8s) >= 800))
+	(($(since "$began" 1.2s) >= 1200))
+	# What is of no session in particular is a message, too.
+	cat >agent <<-'END'
+		#!/bin/sh
+		read -r line
+		sleep 0.2
+		date +%s%3N >alive
+		echo '{"method":"_alive"}'
+		cat >got
+	END
+	stamped --max-silence 400ms
+	prompt 1 s work
+	answer 1
+	finish
+	wait_for grep -q 1.2s stamps
+	(($(since "$(<alive)" 0.4s) >= 400))
+}
+
+@test "v2: a late acceptance of a prompt that was answered in the agent's place goes nowhere" {
+	silent
+	budget --max-silence 100ms
+	send '{"id":0,"method":"initialize","params":{"protocolVersion":2}}'
+	answer 0
+	prompt 1 s work
+	answer 1
+	assert_equal "$(jq -r .error.message <<<"$LINE")" 'acp-budget: no message from the agent for 0.3s'
+	send '{"method":"x/accept"}'
+	send '{"id":5,"method":"x/y"}'
+	answer 5
+	finish
+	assert_equal "$(jq -c 'select(.id == 1)' seen | wc -l)" 1
+}
+
+@test "after a late response nothing runs: a text of --at can be sent" {
+	silent '{"sessionUpdate":"usage_update","used":9,"size":10}'
+	budget --max-silence 100ms --at 90=summarize
+	prompt 1 s work
+	answer 1
+	send '{"method":"x/late"}'
+	send '{"id":5,"method":"x/y"}'
+	answer 5
+	prompt 2 s two
+	wait_for grep -q summarize got
+	finish
+}
+
 @test "the time of a tool and of a question to the user does not count" {
 	# waits WHAT MESSAGE: nothing is reported before the client sends the message.
 	waits() {
@@ -79,6 +146,18 @@ s: no message from the agent for 0.9s: answered in its place'
 	answer 1
 	finish
 	silent "$call"
+	budget --max-silence 400ms
+	prompt 1 s work
+	until_line tool_call
+	prompt 2 t other
+	answer 2
+	finish
+	assert_equal "$(told | grep -c '^s:')" 0
+}
+
+@test "the time of a sub-agent's tool does not count" {
+	silent '{"sessionUpdate":"subagent_update","sessionId":"child","state":{"state":"running"}}'
+	jq -cn --argjson call "$call" '{method: "session/update", params: {sessionId: "child", update: $call}}' >>updates
 	budget --max-silence 400ms
 	prompt 1 s work
 	until_line tool_call

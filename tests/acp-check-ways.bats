@@ -46,6 +46,7 @@ teardown() {
 		codex-subagent.jsonl unknown-field result.agentCapabilities.sessionCapabilities.subagents: SessionCapabilities has no such member in v1
 		codex-subagent.jsonl unknown-field result.models: NewSessionResponse had it in earlier drafts; it has configOptions now
 		codex-subagent.jsonl unknown-value result.configOptions[1].category: "collaboration_mode": custom categories begin with _
+		gemini-cli-0.61.0.rec abandoned id: it had no model to ask; the client left after 20 s
 		gemini-cli-0.61.0.rec unknown-field result.models: as in codex-subagent.jsonl
 		qwen-code-0.15.10.rec permission-call params.toolCall.toolCallId: no tool_call before it (tool-calls: the agent SHOULD report it)
 		qwen-code-0.15.10.rec relative-path params.update.content[0].path: "note.txt" (schema, Diff: the absolute file path being modified)
@@ -86,10 +87,12 @@ teardown() {
 	acp-check good.rec good.rec
 }
 
-@test "a header in a recording begins anew, and what was open there is not missed" {
+@test "a header in a recording begins anew, and what was open there ends, which is no violation" {
 	head -n 3 s.rec | sed 's/"cwd":7/"cwd":"\/"/' >part
 	{ cat part; echo '{"acp-recording":1}'; cat part; echo '{"t":3,"from":"agent","msg":{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}}'; } >two.rec
-	acp-check two.rec
+	run -0 acp-check two.rec
+	assert_output --partial 'two.rec:3: 1.500000 client session/new: tolerated: abandoned: '
+	((${#lines[@]} == 1))
 }
 
 @test "a recording with a gap, or torn: what cannot be known is not reported" {
@@ -184,6 +187,25 @@ teardown() {
 	((${#lines[@]} <= 32))
 }
 
+@test "a recording of an agent that hangs says so, as README has it" {
+	{ cat down; echo '{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}'; } | sed 's/"cwd":7/"cwd":"\/"/' >client
+	acp-tap -o hang.rec -- acp-fault --hang session/prompt -- ./agent <client >out
+	run -0 acp-check hang.rec
+	assert_output --regexp '^hang.rec:[0-9]+: [0-9.]+ client session/prompt: tolerated: abandoned: id: expected a response within [0-9.]+ s, in which the agent sent .*, found 2$'
+}
+
+@test "-F: a recording is checked as it grows, until the check is told to end" {
+	head -n 2 s.rec >grows.rec
+	acp-check -F grows.rec >found 3>&- &
+	sed -n 3p s.rec >>grows.rec
+	wait_for grep -q "$WRONG" found
+	kill "$!"
+	wait "$!" || status=$?
+	assert_equal "$status" 1
+	run -2 acp-check -F s.rec s.rec
+	assert_output --partial '--follow requires one recording'
+}
+
 # --- options
 
 @test "--level, --ignore, --from, --match: what is not reported does not count" {
@@ -256,6 +278,81 @@ teardown() {
 	END
 }
 
+@test "-f github: a command for each finding, of which nothing ends it early" {
+	sed 's/"cwd":7/"cwd":["%,:\\n"]/' s.rec >'a,b:c%.rec'
+	run -1 acp-check -f github 'a,b:c%.rec'
+	assert_output '::error file=a%2Cb%3Ac%25.rec,line=3,title=schema::client session/new: params.cwd: expected a string, found ["%25,:\n"]'
+	run -1 --separate-stderr acp-check -f github <down
+	assert_output "$(<down)"
+	assert_equal "$stderr" '::error title=schema::client session/new: params.cwd: expected a string, found 7'
+	sed -i 's/"mcpServers":\[\]/&,"colour":1/' s.rec
+	run -1 acp-check -f github -l note s.rec
+	assert_line '::notice file=s.rec,line=3,title=unknown-field::client session/new: params.colour: expected a member that the schema has, or one that begins with _, found 1'
+}
+
+@test "-f sarif: one document, with the rules, whatever is found" {
+	head -n 2 s.rec >good.rec
+	acp-check -f sarif good.rec >none
+	assert_equal "$(jq -c '[.version, (.runs | length), .runs[0].results, (.runs[0].tool.driver.rules | length)]' none)" \
+		'["2.1.0",1,[],'"$(acp-check --explain all | grep -cE '^[a-z0-9-]+: [a-z]+$')]"
+	cp s.rec 'a b%.rec'
+	run -1 acp-check -f sarif -l note -o some "$PWD/s.rec" 'a b%.rec'
+	jq -e '.runs[0] as $run | $run.results | length == 2 and all(.ruleId == $run.tool.driver.rules[.ruleIndex].id)' some
+	assert_equal "$(jq -c '.runs[0].results[1]' some)" '{"ruleId":"schema","ruleIndex":0,"level":"error","message":{"text":"client session/new: params.cwd: expected a string, found 7"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"a%20b%25.rec"},"region":{"startLine":3}}}]}'
+	assert_equal "$(jq -r '.runs[0].results[0].locations[0].physicalLocation.artifactLocation.uri' some)" "file://$PWD/s.rec"
+	run -2 acp-check -f sarif -a -o some s.rec
+	assert_output 'acp-check: --append does not go with --format sarif'
+}
+
+@test "--baseline: what is expected does not count; what is not found any more is said" {
+	sed 's/"mcpServers":\[\]/"mcpServers":[{"type":"http","name":5,"url":"x","headers":[]},{"type":"http","name":6,"url":"x","headers":[]}]/' s.rec >two.rec
+	run -1 acp-check --write-baseline known --ignore capability two.rec
+	assert_equal "$(grep -v '^#' known)" "$(printf 'schema\tsession/new\tparams.%s\n' cwd 'mcpServers[].name')"
+	run -0 acp-check --baseline known --ignore capability two.rec
+	refute_output
+	# Not that one.
+	sed 's/"url":"x"/"url":7/' two.rec >three.rec
+	run -1 acp-check -f json --baseline known --ignore capability three.rec
+	assert_equal "$(jq -r .path <<<"$output")" 'params.mcpServers[0].url'
+	run -0 acp-check --baseline known s.rec
+	assert_output 'acp-check: known: not found any more: schema session/new params.mcpServers[].name'
+	run -1 acp-check --baseline known --strict-baseline s.rec
+	run -2 acp-check --strict-baseline s.rec
+	run -2 acp-check --baseline missing s.rec
+	assert_output 'acp-check: missing: No such file or directory'
+	cp s.rec before
+	run -125 acp-check --write-baseline s.rec s.rec
+	cmp s.rec before
+}
+
+@test "--rules: a line for each rule, with its level, sentence, source and address; and what is not checked" {
+	acp-check --rules >rules
+	awk -F '\t' 'NF != 5 { exit 1 }' rules
+	diff <(awk -F '\t' '$1 != "-" { print $1 ": " $2 }' rules) <(acp-check --explain all | grep -E '^[a-z0-9-]+: (violation|tolerated|note)$')
+	grep -q $'^-\tnot checked: ' rules
+}
+
+@test "a terminal gets a verdict" {
+	on_terminal() {
+		python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$@" </dev/null | tr -d '\r'
+	}
+	assert_equal "$(on_terminal acp-check s.rec)" "s.rec:3: 1.500000 $WRONG
+4 messages, 1 session: 1 violation"
+	assert_equal "$(on_terminal acp-check --ignore schema s.rec)" '4 messages, 1 session: no findings'
+	run -0 acp-check --ignore schema s.rec
+	refute_output
+}
+
+@test "options that select no message are no check: status 2, and what there is" {
+	run -2 acp-check -m session/nwe s.rec
+	assert_output 'acp-check: no message is selected; there are: initialize, session/new; sessions s'
+	run -2 acp-check --session zzz s.rec
+	run -0 acp-check --from agent s.rec
+	# A stream is not judged by that.
+	run -0 --separate-stderr acp-check -m session/nwe <down
+	assert_equal "$stderr" 'acp-check: no message is selected; there are: initialize, session/new'
+}
+
 @test "-o: findings go to the file, which has mode 0600; -a appends" {
 	run -1 acp-check -o log s.rec
 	run -1 acp-check -a -o log s.rec
@@ -297,12 +394,12 @@ teardown() {
 	head -n 1 down >&9
 	wait "$!" || status=$?
 	assert_equal "$status" 137
-	assert_regex "$(<err)" 'acp-check:1: [0-9.]+ client initialize: violation: unanswered: id: expected a response, found 0'
+	assert_regex "$(<err)" 'acp-check:1: [0-9.]+ client initialize: violation: unanswered: id: expected a response within [0-9.]+ s, in which the agent sent nothing, found 0$'
 }
 
 @test "a stream without a message is a warning" {
 	run -0 --separate-stderr acp-check </dev/null
-	assert_equal "$stderr" 'acp-check: no message was checked'
+	assert_equal "$stderr" 'acp-check: no message passed'
 }
 
 @test "--clean: noise is a finding, and goes to standard error" {

@@ -88,7 +88,7 @@ holds() {
 		grep -qE "breaks $rule (violation|tolerated|note)" "$BATS_TEST_FILENAME" || echo "$rule"
 	done)
 	assert_equal "$missing" ''
-	assert_equal "$(acp-check --explain all | grep -cE '^[a-z0-9-]+: (violation|tolerated|note)$')" 36
+	assert_equal "$(acp-check --explain all | grep -cE '^[a-z0-9-]+: (violation|tolerated|note)$')" 42
 }
 
 @test "the manual page lists the rules, and their levels" {
@@ -115,7 +115,7 @@ holds() {
 @test "schema: a result, an error, an id" {
 	{ opened; echo '> {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}'
 		echo '< {"jsonrpc":"2.0","id":2,"result":{"sessions":{}}}'; } >list
-	breaks schema-tolerated tolerated result.sessions <list || breaks schema violation result.sessions <list
+	breaks schema-tolerated tolerated result.sessions <list
 	{ opened; echo '> {"jsonrpc":"2.0","id":2,"method":"session/list"}'
 		echo '< {"jsonrpc":"2.0","id":2,"error":{"code":"x","message":""}}'; } | breaks schema violation error.code
 	{ opened; echo '> {"jsonrpc":"2.0","id":null,"method":"session/list"}'
@@ -244,7 +244,8 @@ holds() {
 	turn no </dev/null | records >in.rec
 	run -1 acp-check -f json -w '.params.prompt' in.rec
 	assert_equal "$(jq -r .rule <<<"$output")" unanswered
-	run -0 acp-check -f json -w '.params.other' in.rec
+	run -2 acp-check -f json -w '.params.other' in.rec
+	assert_output 'acp-check: no message is selected; there are: initialize, session/new, session/prompt; sessions s'
 }
 
 @test "capability: what the client advertised counts by the version that is agreed on" {
@@ -269,15 +270,33 @@ holds() {
 	[[ ${B##*/} == san ]] || (($(<peak) < 40000))
 }
 
-@test "unanswered: unless its sender left first" {
+@test "unanswered: its sender still waited; abandoned: it has left, or begins a new connection" {
 	turn no </dev/null | breaks unanswered violation id
 	{ turn no </dev/null; echo '{"t":2,"event":"eof","from":"agent"}'; echo '{"t":2,"event":"eof","from":"client"}'; } | breaks unanswered violation id
-	{ turn no </dev/null; echo '{"t":2,"event":"eof","from":"client"}'; echo '{"t":2,"event":"eof","from":"agent"}'; } | holds
+	{ turn no </dev/null; echo '{"t":2,"event":"eof","from":"client"}'; echo '{"t":2,"event":"eof","from":"agent"}'; } | breaks abandoned tolerated id
+	{ turn no </dev/null; opened; } | breaks abandoned tolerated id
+	{ turn no </dev/null; echo '{"acp-recording":1}'; opened; } | breaks abandoned tolerated id
 	turn no </dev/null | records >in.rec
 	run -1 acp-check --session s in.rec
-	run -0 acp-check --session other in.rec
-	# Nothing is known of what a recording does not hold.
+	run -2 acp-check --session other in.rec
+	assert_output 'acp-check: no message is selected; there are: initialize, session/new, session/prompt; sessions s'
+	# Nothing is known of what a recording does not hold, and of what goes on in another.
 	turn no </dev/null | grep '^>' | holds
+	{ turn no </dev/null; echo '{"t":2,"event":"rotated"}'; } | holds
+}
+
+@test "unanswered says how long the request was open, and what its receiver sent meanwhile" {
+	turn no </dev/null >open
+	{ cat open; echo '{"t":3.5,"event":"eof","from":"agent"}'; } | records >in.rec
+	run -1 acp-check in.rec
+	assert_output 'in.rec:5: 1.000000 client session/prompt: violation: unanswered: id: expected a response within 2.5 s, in which the agent sent nothing, found 2'
+	chunk=$(update '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"}}')
+	{ cat open; echo "$chunk"; echo "$chunk"; echo '{"t":61,"event":"eof","from":"client"}'; } | records | sed '6,7s/"t":1/"t":2/' >in.rec
+	run -0 acp-check in.rec
+	assert_output --partial 'tolerated: abandoned: id: expected a response within 60.0 s, in which the agent sent 2 messages, the last after 1.0 s, found 2'
+	{ cat open; echo "$chunk"; } | sed 's/^[<>] //' >bare
+	run -1 acp-check bare
+	assert_output --partial 'unanswered: id: expected a response, while the agent sent 1 message, found 2'
 }
 
 # --- the connection
@@ -358,9 +377,103 @@ holds() {
 	{ v2; state running; echo '> {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}'
 		state idle ',"stopReason":"end_turn"'; } | breaks cancelled-turn violation params.update.stopReason
 	{ v2; state running; update '{"sessionUpdate":"tool_call_update","toolCallId":"c","title":"t","status":"in_progress"}'
-		state idle ',"stopReason":"end_turn"'; } | breaks tool-call-open tolerated params.update.state
+		state idle ',"stopReason":"end_turn"'; } | holds
 	{ v2; state running; echo '> {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}'
 		state idle ',"stopReason":"cancelled"'; state idle ',"stopReason":"end_turn"'; } | holds
+}
+
+@test "cancelled-permission: an error is no outcome; in version 2 the agent cancels its requests itself" {
+	cancel='> {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}'
+	ask='< {"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"c"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}'
+	yes='> {"jsonrpc":"2.0","id":"p","result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
+	call=$(update '{"sessionUpdate":"tool_call","toolCallId":"c","title":"t"}')
+	printf '%s\n' "$call" "$ask" "$cancel" '> {"jsonrpc":"2.0","id":"p","error":{"code":-32603,"message":"no"}}' | turn | sed 's/"end_turn"/"cancelled"/' |
+		breaks cancelled-permission violation error
+	printf '%s\n' "$call" "$ask" "$yes" "$cancel" | turn | sed 's/"end_turn"/"cancelled"/' | holds
+	printf '%s\n' "$call" "$ask" "$cancel" '> {"jsonrpc":"2.0","id":"p","result":{"outcome":{"outcome":"cancelled"}}}' | turn | sed 's/"end_turn"/"cancelled"/' | holds
+	{ v2; state running; update '{"sessionUpdate":"tool_call_update","toolCallId":"c","title":"t"}'
+		echo '< {"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"sessionId":"s","title":"t","subject":{"type":"tool_call","toolCall":{"toolCallId":"c"}},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}'
+		echo "$cancel"; echo "$yes"; state idle ',"stopReason":"cancelled"'
+	} | holds
+}
+
+@test "version: one that does not exist is no agreement" {
+	opened | sed 's/"protocolVersion":1,/"protocolVersion":65535,/' | breaks version violation result.protocolVersion
+	opened | sed '2s/"protocolVersion":1,/"protocolVersion":0,/' | breaks version violation result.protocolVersion
+	# The agent does not have what the client asks for, and says what it has.
+	opened | sed '1s/"protocolVersion":1,/"protocolVersion":9,/' | holds
+}
+
+@test "method-refused: what is advertised, or all agents have; anything else may be unknown" {
+	refused='< {"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"no such method"}}'
+	printf '%s\n' '> {"jsonrpc":"2.0","id":3,"method":"session/list","params":{}}' "$refused" | turn | breaks method-refused violation error.code
+	{ opened | sed '4d'; echo '< {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}'; } | breaks method-refused violation error.code
+	printf '%s\n' '< {"jsonrpc":"2.0","id":3,"method":"terminal/create","params":{"sessionId":"s","command":"x"}}' "${refused/</>}" | turn |
+		breaks method-refused violation error.code
+	printf '%s\n' '> {"jsonrpc":"2.0","id":3,"method":"session/set_mode","params":{"sessionId":"s","modeId":"m"}}' "$refused" | turn | holds
+	printf '%s\n' '> {"jsonrpc":"2.0","id":3,"method":"_x","params":{}}' "$refused" | turn | holds
+	printf '%s\n' '> {"jsonrpc":"2.0","id":3,"method":"session/list","params":{}}' "${refused/-32601/-32603}" | turn | holds
+}
+
+@test "resume-replay: unless version 2 asks for it; the state of the session is no history" {
+	with_resume='s/"close":{}/&,"resume":{}/'
+	said=$(update '{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"a"}}')
+	resume='> {"jsonrpc":"2.0","id":3,"method":"session/resume","params":{"sessionId":"s","cwd":"/w","mcpServers":[]}}'
+	done='< {"jsonrpc":"2.0","id":3,"result":{}}'
+	{ opened; echo "$resume"; echo "$said"; echo "$said"; echo "$done"; } | sed "$with_resume" | breaks resume-replay violation params.update.sessionUpdate
+	{ opened; echo "$resume"; update '{"sessionUpdate":"current_mode_update","currentModeId":"m"}'; update '{"sessionUpdate":"plan","entries":[]}'
+		echo "$done"; } | sed "$with_resume" | holds
+	{ echo "$resume"; update '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"}}'; echo "$done"; } | turn | sed "$with_resume" | holds
+	said=$(update '{"sessionUpdate":"user_message_chunk","messageId":"m","content":{"type":"text","text":"a"}}')
+	{ v2; echo "$resume"; echo "$said"; echo "$done"; } | breaks resume-replay violation params.update.sessionUpdate
+	{ v2; echo "${resume/\"cwd\"/\"replayFrom\":{\"type\":\"start\"\},\"cwd\"}"; echo "$said"; echo "$done"; } | holds
+}
+
+@test "late-replay: the history comes before the response to session/load" {
+	said=$(update '{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"a"}}')
+	load='> {"jsonrpc":"2.0","id":3,"method":"session/load","params":{"sessionId":"s","cwd":"/w","mcpServers":[]}}'
+	done='< {"jsonrpc":"2.0","id":3,"result":{}}'
+	{ opened; echo "$load"; echo "$done"; echo "$said"; echo "$said"; } | breaks late-replay violation params.update.sessionUpdate
+	{ opened; echo "$load"; echo "$said"; echo "$done"; update '{"sessionUpdate":"current_mode_update","currentModeId":"m"}'; } | holds
+	# What the user says is repeated in its turn.
+	{ opened; echo "$load"; echo "$done"; turn <<<"$said" | tail -n 3; } | holds
+}
+
+@test "usage-missing: of a turn between others, not of one that was cancelled" {
+	one() {
+		echo '> {"jsonrpc":"2.0","id":'"$1"',"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}'
+		cat
+		echo '< {"jsonrpc":"2.0","id":'"$1"',"result":{"stopReason":"'"${2-end_turn}"'"}}'
+	}
+	usage=$(update '{"sessionUpdate":"usage_update","used":1,"size":10}')
+	{ opened; one 2 <<<"$usage"; one 3 </dev/null; one 4 <<<"$usage"; } | breaks usage-missing note
+	{ opened; one 2 </dev/null; one 3 <<<"$usage"; one 4 <<<"$usage"; } | holds
+	# It may come after the response.
+	{ opened; one 2 <<<"$usage"; one 3 </dev/null; echo "$usage"; one 4 <<<"$usage"; } | holds
+	{ opened; one 2 <<<"$usage"; one 3 cancelled </dev/null; one 4 <<<"$usage"; } | holds
+}
+
+@test "capability: next edit suggestions, the system prompt, logging in at a terminal" {
+	nes='> {"jsonrpc":"2.0","id":3,"method":"nes/start","params":{}}
+< {"jsonrpc":"2.0","id":3,"result":{"sessionId":"n"}}
+> {"jsonrpc":"2.0","method":"document/didOpen","params":{"sessionId":"n","uri":"file:///a","languageId":"c","version":1,"text":""}}
+> {"jsonrpc":"2.0","id":4,"method":"nes/close","params":{"sessionId":"n"}}
+< {"jsonrpc":"2.0","id":4,"result":{}}'
+	{ opened; echo "$nes"; } | sed 's/"loadSession":true/&,"nes":{"events":{"document":{"didOpen":{}}}}/' >nes
+	records <nes >in.rec
+	run -0 acp-check in.rec
+	refute_output
+	sed 's/"didOpen":{}//' nes | records >in.rec
+	run -1 acp-check -f json in.rec
+	assert_equal "$(rules <<<"$output")" 'capability violation method'
+	opened | sed 's|"cwd"|"systemPrompt":{"type":"append","text":"x"},"cwd"|' | records >in.rec
+	run -1 acp-check -f json --unstable in.rec
+	assert_output --partial '"rule":"capability"'
+	opened | sed '2s|"agentCapabilities"|"authMethods":[{"type":"terminal","id":"t","name":"T"}],&|' | records >in.rec
+	run -1 acp-check -f json --unstable in.rec
+	assert_output --partial '"path":"result.authMethods[].type","expected":"auth.terminal"'
+	sed -i 's/"terminal":true/&,"auth":{"terminal":true}/' in.rec
+	run -0 acp-check -f json --unstable in.rec
 }
 
 # --- tool calls and permissions
@@ -427,4 +540,194 @@ holds() {
 	refute_output --partial id-in-use
 	refute_output --partial unanswered
 	refute_output --partial a.rec
+}
+
+# --- what is no finding, and what is one
+
+@test "an elicitation's form is checked in the scope of a session and of a request, alike" {
+	form() {
+		echo '< {"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{'"$1"',"mode":"form","message":"","requestedSchema":'"$2"'}}'
+		echo '> {"jsonrpc":"2.0","id":7,"result":{"action":"cancel"}}'
+	}
+	local forms=('{"properties":5}' '{"required":[5]}' '{"title":[5]}' '{"properties":{"e":{"type":"integer","maximum":["a"]}}}')
+	for schema in "${forms[@]}"; do
+		for scope in '"sessionId":"s"' '"requestId":2'; do
+			form "$scope" "$schema" | turn | sed 's/"terminal":true/&,"elicitation":{"form":{}}/' | records >in.rec
+			run acp-check -f json -l tolerated in.rec
+			assert_output --partial '"path":"params.requestedSchema.'
+		done
+	done
+	for scope in '"sessionId":"s"' '"requestId":2'; do
+		form "$scope" '{"type":"object","properties":{"e":{"type":"integer","maximum":5}},"required":["e"]}' | turn |
+			sed 's/"terminal":true/&,"elicitation":{"form":{}}/' | holds
+	done
+}
+
+@test "capability: the mode of an elicitation, more directories, boolean options" {
+	ask='< {"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"sessionId":"s","mode":"url","message":"","url":"https://e.org","elicitationId":"e"}}
+> {"jsonrpc":"2.0","id":7,"result":{"action":"cancel"}}'
+	turn <<<"$ask" | breaks capability violation params.mode
+	turn <<<"$ask" | sed 's/"terminal":true/&,"elicitation":{"form":{}}/' | breaks capability violation params.mode
+	turn <<<"$ask" | sed 's/"terminal":true/&,"elicitation":{"form":{},"url":{}}/' | holds
+	opened | sed 's|"cwd"|"additionalDirectories":["/x"],"cwd"|' | breaks capability violation params.additionalDirectories
+	opened | sed 's|"cwd"|"additionalDirectories":["/x"],"cwd"|; s/"close":{}/&,"additionalDirectories":{}/' | holds
+	opened | sed 's|"cwd"|"additionalDirectories":[],"cwd"|' | holds
+	opened | sed 's|"sessionId":"s"|&,"configOptions":[{"id":"b","name":"B","type":"boolean","currentValue":true}]|' |
+		breaks capability violation 'result.configOptions[].type'
+	update '{"sessionUpdate":"config_option_update","configOptions":[{"id":"b","name":"B","type":"boolean","currentValue":true}]}' | turn |
+		breaks capability violation 'params.update.configOptions[].type'
+	opened | sed 's|"sessionId":"s"|&,"configOptions":[{"id":"b","name":"B","type":"boolean","currentValue":true}]|
+		s/"terminal":true/&,"session":{"configOptions":{"boolean":{}}}/' | holds
+}
+
+@test "unknown-session: not after session/delete of a session that is open; a session/load that failed opens none" {
+	with_delete='s/"close":{}/&,"delete":{}/'
+	echo '> {"jsonrpc":"2.0","id":3,"method":"session/delete","params":{"sessionId":"s"}}
+< {"jsonrpc":"2.0","id":3,"result":{}}' | turn | sed "$with_delete" | holds
+	load='> {"jsonrpc":"2.0","id":3,"method":"session/load","params":{"sessionId":"NAME","cwd":"/w","mcpServers":[]}}
+< {"jsonrpc":"2.0","id":3,"error":{"code":-32002,"message":"no such session"}}'
+	after=$(update '{"sessionUpdate":"current_mode_update","currentModeId":"m"}' other)
+	{ opened; echo "${load/NAME/other}"; echo "$after"; } | breaks unknown-session violation params.sessionId
+	{ opened; echo "${load/NAME/other}" | sed 's/"error":.*/"result":{}}/'; echo "$after"; } | holds
+	# One that was open before is so still.
+	{ echo "${load/NAME/s}"; update '{"sessionUpdate":"current_mode_update","currentModeId":"m"}'; } | turn | holds
+}
+
+@test "calls that are replayed in a session that is open are no second calls" {
+	call=$(update '{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","status":"completed"}')
+	pending=$(update '{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"in_progress"}')
+	{ turn <<<"$call"
+		echo '> {"jsonrpc":"2.0","id":3,"method":"session/load","params":{"sessionId":"s","cwd":"/w","mcpServers":[]}}'
+		echo "$call"; echo "$pending"
+		echo '< {"jsonrpc":"2.0","id":3,"result":{}}'
+	} | holds
+}
+
+@test "a permission request announces its call: the tool_call after it is no second one, an update of it is known" {
+	ask='< {"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"c"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}
+> {"jsonrpc":"2.0","id":"p","result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
+	call=$(update '{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","status":"completed"}')
+	printf '%s\n' "$ask" "$call" | turn | breaks permission-call tolerated params.toolCall.toolCallId
+	printf '%s\n' "$ask" "$(update '{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed"}')" | turn |
+		breaks permission-call tolerated params.toolCall.toolCallId
+	printf '%s\n' "$ask" "$call" "$call" | turn | records >in.rec
+	run -0 acp-check -f json in.rec
+	assert_equal "$(rules <<<"$output" | cut -d' ' -f1 | sort | paste -sd ' ')" 'permission-call tool-call-twice'
+}
+
+@test "cost-falls: not to 0, not after the session was loaded again, not after the agent was restarted" {
+	cost() {
+		update '{"sessionUpdate":"usage_update","used":1,"size":10,"cost":{"amount":'"$1"',"currency":"USD"}}'
+	}
+	{ cost 2; cost 0; cost 1; } | turn | holds
+	{ cost 2; cost 0; cost 1; cost 0.5; } | turn | breaks cost-falls tolerated params.update.cost.amount
+	{ cost 2
+		echo '> {"jsonrpc":"2.0","id":3,"method":"session/load","params":{"sessionId":"s","cwd":"/w","mcpServers":[]}}'
+		echo '< {"jsonrpc":"2.0","id":3,"result":{}}'; cost 1; } | turn | holds
+}
+
+@test "unanswered: not a request to a client that had left" {
+	ask='< {"jsonrpc":"2.0","id":9,"method":"_x/ask"}'
+	{ turn <<<''; echo "$ask"; echo '{"t":2,"event":"eof","from":"client"}'; } | grep . | breaks unanswered violation id
+	{ turn <<<''; echo '{"t":2,"event":"eof","from":"client"}'; echo "$ask"; echo '{"t":3,"event":"eof","from":"agent"}'; } | grep . | holds
+}
+
+@test "MCP over ACP in each of its forms has no violation" {
+	server() {
+		opened | sed 's|"mcpServers":\[\]|"mcpServers":[{"type":"acp","name":"n",'"$1"'}]|; s/"loadSession":true/&,"mcpCapabilities":{"acp":true}/'
+	}
+	first() {
+		echo '< {"jsonrpc":"2.0","id":"m1","method":"mcp/connect","params":{'"$1"'}}
+> {"jsonrpc":"2.0","id":"m1","result":{"connectionId":"k"}}
+< {"jsonrpc":"2.0","id":"m2","method":"mcp/message","params":{"connectionId":"k","method":"tools/list","params":{}}}
+> {"jsonrpc":"2.0","id":"m2","result":{"tools":[]}}
+> {"jsonrpc":"2.0","method":"mcp/message","params":{"connectionId":"k","method":"notifications/progress"}}
+< {"jsonrpc":"2.0","id":"m3","method":"mcp/disconnect","params":{"connectionId":"k"}}
+> {"jsonrpc":"2.0","id":"m3","result":{}}'
+	}
+	newest='< {"jsonrpc":"2.0","id":"m4","method":"mcp/message","params":{"serverId":"x","requestId":"r","method":"tools/list","params":{}}}
+> {"jsonrpc":"2.0","id":"m4","result":{"result":{"tools":[]}}}'
+	for id in '"id":"x"' '"serverId":"x"'; do
+		for connect in '"acpId":"x"' '"serverId":"x"'; do
+			{ server "$id"; first "$connect"; } | records >in.rec
+			acp-check -l violation in.rec
+			acp-check -l violation --unstable in.rec
+		done
+		{ server "$id"; echo "$newest"; } | records >in.rec
+		acp-check -l violation in.rec
+		acp-check -l violation --unstable in.rec
+	done
+	# What is no such server or message is looked at as ever.
+	{ server '"id":"x"},{"type":"http","name":5,"url":"http://x","headers":[]'; } | sed 's/"acp":true/&,"http":true/' | records >in.rec
+	run -1 acp-check -f json -l violation in.rec
+	assert_equal "$(rules <<<"$output")" 'schema violation params.mcpServers[1].name'
+	echo "${newest/\"requestId\":\"r\",/}" | turn | records >in.rec
+	run -1 acp-check -f json -l violation --unstable in.rec
+	assert_equal "$(rules <<<"$output")" 'schema violation params.requestId'
+}
+
+# --- bounds
+
+@test "4096 sessions are known, and none is reported as unknown once the oldest was forgotten" {
+	many() {
+		opened | records
+		perl -e 'for $i (2 .. $ARGV[0]) { print qq({"t":1,"from":"client","msg":{"jsonrpc":"2.0","id":$i,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}}\n),
+			qq({"t":1,"from":"agent","msg":{"jsonrpc":"2.0","id":$i,"result":{"sessionId":"s$i"}}}\n) }' "$1"
+		update '{"sessionUpdate":"current_mode_update","currentModeId":"m"}' s | records
+		update '{"sessionUpdate":"current_mode_update","currentModeId":"m"}' never | records
+	}
+	many 4096 >in.rec
+	run -1 acp-check -f json in.rec
+	assert_equal "$(jq -r '[.rule, .session] | join(" ")' <<<"$output")" 'unknown-session never'
+	many 4097 >in.rec
+	run -0 acp-check in.rec
+	refute_output
+}
+
+@test "4096 tool calls are known, and none is reported as unknown once the oldest was forgotten" {
+	many() {
+		perl -e 'for $i (1 .. $ARGV[0]) { print qq(< {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c$i","title":"t","status":"completed"}}}\n) }' "$1"
+		update '{"sessionUpdate":"tool_call_update","toolCallId":"never","status":"completed"}'
+	}
+	many 4096 | turn | breaks tool-call-unknown violation params.update.toolCallId
+	many 4097 | turn | holds
+	# The first is known as long as there is room for it; the oldest of another session goes before the newest.
+	{ many 4096 | head -n 4096; update '{"sessionUpdate":"tool_call","toolCallId":"c1","title":"t","status":"completed"}'; } | turn |
+		breaks tool-call-twice tolerated params.update.toolCallId
+	{ many 4097 | head -n 4097; update '{"sessionUpdate":"tool_call","toolCallId":"c1","title":"t","status":"completed"}'; } | turn | holds
+}
+
+@test "the ids of tool calls are remembered up to 4 MiB, and the one that is new always is" {
+	big() {
+		perl -e 'for $i (1 .. $ARGV[0]) { print qq(< {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"$i), "x" x 1000000,
+			qq(","title":"t","status":"completed"}}}\n) }' "$1"
+		update '{"sessionUpdate":"tool_call_update","toolCallId":"never","status":"completed"}'
+	}
+	big 4 | turn | records >in.rec
+	run -1 acp-check -f json in.rec
+	assert_equal "$(rules <<<"$output")" 'tool-call-unknown violation params.update.toolCallId'
+	big 5 | turn | records >in.rec
+	run -0 acp-check in.rec
+	refute_output
+}
+
+@test "a first line that is no record: noise before bare messages, damage without any" {
+	turn <<<'' | grep . | records >in.rec
+	acp-tap -f raw in.rec >bare
+	{ echo 'Welcome!'; cat bare; } >noisy
+	run -1 acp-check -f json noisy
+	assert_equal "$(jq -c '[.rule, .record, .from, .found]' <<<"$output")" '["noise",1,"unknown","Welcome!"]'
+	printf 'one\ntwo\n' >junk
+	run -2 --separate-stderr acp-check junk
+	refute_output
+	assert_equal "$stderr" 'acp-check: junk:1: not a record at byte 1: expected a value'
+	# In a recording it is damage, whatever follows.
+	{ echo one; cat in.rec; } >damaged
+	run -2 --separate-stderr acp-check damaged
+	assert_equal "$stderr" 'acp-check: damaged:1: not a record at byte 1: expected a value'
+	# What one file lacks is not the next one's.
+	run -0 --separate-stderr acp-check junk bare
+	assert_equal "$stderr" 'acp-check: junk:1: not a record at byte 1: expected a value'
+	run -1 --separate-stderr acp-check noisy bare
+	refute_output --partial bare
 }

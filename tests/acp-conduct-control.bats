@@ -87,7 +87,7 @@ teardown() {
 
 @test "a socket that cannot be had is refused before anything starts" {
 	chain --control my.sock
-	wait_for test -S my.sock
+	begin
 	run -2 acp-conduct --control my.sock -- sh -c 'echo started >&2'
 	assert_output 'acp-conduct: --control my.sock: another process listens there'
 	ends

@@ -87,7 +87,6 @@ is_blocked() {
 	done
 }
 
-has_ended() { ! kill -0 "$1" 2>/dev/null; }
 blocked_or_ended() { is_blocked "$1" || has_ended "$1"; }
 
 # What reads nothing after it has initialized, as an agent and as a proxy.

@@ -25,10 +25,9 @@ component() {
 	chmod +x "$1"
 }
 
-# --- order
+# --- a turn
 
-@test "a proxy dies during a turn: the prompt's response does not overtake the updates before it" {
-	! portable || skip 'what a dead component had not read cannot be looked at where the system is not Linux'
+@test "a proxy dies during a turn: the prompt fails, what the proxy had sent on is cancelled, and the updates that it had not read come in order" {
 	component proxy 0 </dev/null
 	cat >turn <<-'EOS'
 		#!/bin/bash
@@ -36,34 +35,85 @@ component() {
 		IFS= read -r line
 		echo '{"jsonrpc":"2.0","id":1,"result":{}}'
 		IFS= read -r line
-		{
-			for n in {2..50}; do update "$n"; done
-			printf '{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn"}}\n' "$(jq -c .id <<<"$line")"
-		} >rest
+		for n in {2..50}; do update "$n"; done >rest
 		pid=$(<proxy.lives)
 		update 1
 		kill -KILL "$pid"
 		cat rest
-		cat >/dev/null
+		exec tee agent.log 3>&1 >/dev/null # its output stays open
 	EOS
 	chmod +x turn
 	start --no-mcp -p ./proxy -- ./turn
 	begin
 	say '{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":"s"}}'
 	gets '"n":50}'
-	gets '"id":"p"'
+	responds '"p"' -32603
+	reads '"$/cancel_request"'
+	reads '"session/cancel","params":{"sessionId":"s"}'
 	ends 0
-	assert_equal "$(tail -n 1 got | jq -c '[.id, .result.stopReason]')" '["p","end_turn"]'
+	assert_equal "$(grep -c '"id":"p"' got)" 1
 	run jq -s -e 'map(.params.update.n // empty) | . == sort and (. | unique) == . and length >= 49' got
 	assert_success
 }
 
+@test "two requests of one kind, of which a proxy that dies had forwarded one: both fail, and the user's response to that goes to neither" {
+	cat >asking.jq <<-'EOS'
+		def ask(id; what): {jsonrpc: "2.0", id: id, method: "session/request_permission", params: {sessionId: "s", toolCall: {title: what}}};
+		if .method == "go" then ask("P1"; "rm -rf /"), ask("P2"; "ls") else empty end
+	EOS
+	mv agent.jq plain.jq
+	printf '(%s), (%s)\n' "$(<asking.jq)" "$(<plain.jq)" >agent.jq
+	component guard 1 <<-'EOS'
+		jq -c --unbuffered 'if .method == "_proxy/initialize" or .method == "proxy/initialize" then
+				{jsonrpc: "2.0", id: "i\(.id)", method: "proxy/successor", params: {method: "initialize", params: {}}}
+			elif .id | type == "string" then .id |= (.[1:] | tonumber)
+			elif .params.params.toolCall.title == "rm -rf /" then empty
+			elif .method == "proxy/successor" then {jsonrpc: "2.0", id: "a\(.id)", method: .params.method, params: .params.params}
+			else {jsonrpc: "2.0", method: "proxy/successor", params: {method, params}} end'
+		exit
+	EOS
+	start --no-mcp -p ./guard -- ./agent
+	begin
+	say '{"jsonrpc":"2.0","method":"go"}'
+	gets '"title":"ls"'
+	kill -KILL -"$(<guard.lives)"
+	gets '"$/cancel_request"'
+	id=$(jq -c 'select(.params.toolCall.title == "ls") | .id' got)
+	assert_equal "$(jq -c 'select(.method == "$/cancel_request") | .params.requestId' got)" "$id"
+	say '{"jsonrpc":"2.0","id":'"$id"',"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}'
+	say '{"jsonrpc":"2.0","id":9,"method":"after"}'
+	responds 9 '{"method":"after","params":null}'
+	ends 0
+	assert_equal "$(jq -c 'select(.id == "P1" or .id == "P2") | [.id, .error.code]' agent.log | sort)" $'["P1",-32603]\n["P2",-32603]'
+	run ! grep -q allow agent.log
+	assert_equal "$(grep -c '"title":"ls"' got)" 1
+}
+
+@test "a private request of a proxy that dies is no response to the client's: nothing is guessed" {
+	component private 1 <<-'EOS'
+		ask() { printf '{"jsonrpc":"2.0","id":%s,"method":"proxy/successor","params":{"method":"%s","params":%s}}\n' "$@"; }
+		while IFS= read -r line; do
+			case $line in
+			*'"proxy/initialize"'*) asked=$line; ask 1 initialize '{}' ;;
+			*'"id":1,"result"'*) jq -c '{jsonrpc: "2.0", id, result: {}}' <<<"$asked" ;;
+			*'"session/new"'*) ask 2 session/new '{"cwd":"/private"}'; sed -u '/private/Q'; kill -KILL $$ ;;
+			esac
+		done
+	EOS
+	start --no-mcp -p ./private -- ./agent
+	begin
+	say '{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/mine"}}'
+	responds 1 -32603
+	say '{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/mine"}}'
+	responds 2 '{"method":"session/new","params":{"cwd":"/mine"}}'
+	ends 0
+	run ! grep -q /private got
+}
+
 # --- cancellations
 
-@test "a request that was cancelled is not sent again without its cancellation, even if the next process dies before it reads" {
-	# It dies of the cancellation, before it has passed on either.
-	component holding 2 <<-'EOS'
-		(($(wc -l <holding.lives) == 1)) || kill -KILL $$
+@test "a cancelled request that its proxy had read fails; the next process has never heard of it" {
+	component holding 1 <<-'EOS'
 		while IFS= read -r line; do
 			case $line in
 			*'"$/cancel_request"'*) kill -KILL $$ ;;
@@ -76,12 +126,12 @@ component() {
 	start --no-mcp -p ./holding -- ./agent
 	begin
 	say '{"jsonrpc":"2.0","id":1,"method":"slow"}' '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}'
-	died_twice() { (($(grep -c 'holding: died' said) == 2)); }
-	wait_for died_twice
+	says 'holding: died'
 	say '{"jsonrpc":"2.0","id":2,"method":"after"}'
 	responds 2 '{"method":"after","params":null}'
-	responds 1 -32800
+	responds 1 -32603
 	ends 0
+	run ! grep -q '"slow"' agent.log
 }
 
 # bats test_tags=slow
@@ -114,7 +164,8 @@ component() {
 		reads '"slow"'
 		say '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}'
 		says 'filter: died'
-		responds 1 -32800
+		responds 1 -32603
+		reads '"$/cancel_request"'
 		ends 0
 		rm r.rec agent.log
 	done
@@ -122,31 +173,8 @@ component() {
 
 # --- responses
 
-@test "a filter dies with a response to a request that the process before it had passed on: the response arrives" {
-	component filter 2 <<-'EOS'
-		if (($(wc -l <filter.lives) == 1)); then
-			cat <&6 7>&- &
-			sed -u '/"die"/Q' >&7
-		else
-			cat <&0 >&7 6>&- &
-			sed -u '/-32800/Q' <&6
-		fi
-		kill -KILL 0
-	EOS
-	start --no-mcp --record r.rec -f ./filter -- ./agent
-	begin
-	say '{"jsonrpc":"2.0","id":1,"method":"slow","params":["longer than all that the second process reads on its way down, which is a cancellation"]}'
-	say '{"jsonrpc":"2.0","method":"die"}'
-	wait_for died 1
-	say '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}'
-	responds 1 -32800
-	ends 0
-	died 2
-}
-
-# bats test_tags=slow
-@test "a filter that dies twice of a request: the request is refused with the reason" {
-	component filter 2 <<-'EOS'
+@test "a filter that dies of a request: the request is refused with the reason" {
+	component filter 1 <<-'EOS'
 		cat <&6 7>&- &
 		sed -u '/"deadly"/Q' >&7
 		kill -KILL 0
@@ -158,8 +186,6 @@ component() {
 	gets 'filter: no response: signal KILL'
 	ends 0
 }
-
-died() { [[ $(grep -c 'filter: died' said) -eq $1 ]]; }
 
 # --- what is lost is reported
 
@@ -180,7 +206,7 @@ died() { [[ $(grep -c 'filter: died' said) -eq $1 ]]; }
 }
 
 # bats test_tags=slow
-@test "a request that came in the same read as one that kills the proxy is answered" {
+@test "a request that came in the same read as one that kills the proxy gets a response" {
 	# cat takes both lines at once.
 	printf '#!/bin/bash\ncat | while IFS= read -r line; do [[ $line != *poison* ]] || kill -KILL 0; printf "%%s\\n" "$line"; done | acp-tap -o /dev/null\n' >glutton
 	chmod +x glutton
@@ -188,7 +214,7 @@ died() { [[ $(grep -c 'filter: died' said) -eq $1 ]]; }
 	begin
 	say $'{"jsonrpc":"2.0","id":1,"method":"poison"}\n{"jsonrpc":"2.0","id":2,"method":"harmless"}'
 	responds 1 -32603
-	responds 2 '{"method":"harmless","params":null}'
+	gets '"id":2,'
 	ends 0
 }
 
@@ -219,7 +245,7 @@ died() { [[ $(grep -c 'filter: died' said) -eq $1 ]]; }
 	begin
 	say '{"jsonrpc":"2.0","id":1,"method":"die"}'
 	says '^acp-conduct: closing: closed its standard output'
-	responds 1 '{"method":"die","params":null}'
+	responds 1 -32603
 	say '{"jsonrpc":"2.0","id":2,"method":"after"}'
 	responds 2 '{"method":"after","params":null}'
 	ends 0
@@ -242,7 +268,7 @@ died() { [[ $(grep -c 'filter: died' said) -eq $1 ]]; }
 @test "a filter that closes its output but lives, where its neighbours hold its pipes, is stopped when the client leaves" {
 	printf '#!/bin/bash\necho >>lives\nsed -u /die/Q\nexec sleep 1000 >&-\n' >closing
 	chmod +x closing
-	for chain in '-d ./closing' '-p acp-tap -d ./closing'; do
+	for chain in '-d ./closing' '-u cat -d ./closing'; do
 		# shellcheck disable=SC2086
 		start --grace 200ms --no-mcp $chain -- ./agent
 		say '{"jsonrpc":"2.0","id":"0","method":"initialize","params":{}}'
@@ -273,6 +299,7 @@ died() { [[ $(grep -c 'filter: died' said) -eq $1 ]]; }
 
 # bats test_tags=slow
 @test "a component that closes its input but lives: what it can not read is answered at once" {
+	! portable || skip 'acp-conduct holds the input of components open where the system is not Linux'
 	printf '#!/bin/bash\nIFS= read -r line\necho "{\\"jsonrpc\\":\\"2.0\\",\\"id\\":1,\\"result\\":{}}"\nexec <&-\necho >closed\nexec sleep 1000\n' >numb
 	chmod +x numb
 	for chain in '--record r.rec' '-p acp-tap'; do
@@ -294,7 +321,9 @@ died() { [[ $(grep -c 'filter: died' said) -eq $1 ]]; }
 	start --grace 200ms --no-mcp -p ./numb -- ./agent
 	begin
 	say '{"jsonrpc":"2.0","id":1,"method":"die"}'
-	responds 1 '{"method":"die","params":null}'
+	responds 1 -32603
+	say '{"jsonrpc":"2.0","id":2,"method":"after"}'
+	responds 2 '{"method":"after","params":null}'
 	ends 0
 }
 
@@ -423,7 +452,7 @@ ended_well() {
 }
 
 # bats test_tags=slow
-@test "a filter dies after it has read a response that it has not passed on: the request is still answered" {
+@test "a filter dies after it has read a response that it has not passed on: the request fails" {
 	printf '#!/bin/bash\necho >>lives\n(($(wc -l <lives) > 1)) || PATH=$PATH exec ./half\nexec acp-tap -o /dev/null\n' >keeper
 	printf '#!/bin/bash\nexec 8<&0\ncat <&8 >&7 &\nwhile IFS= read -r line <&6; do [[ $line != *first* ]] || kill -KILL 0; printf "%%s\\n" "$line"; done\n' >half
 	chmod +x keeper half
@@ -431,8 +460,90 @@ ended_well() {
 	begin
 	say '{"jsonrpc":"2.0","id":1,"method":"first"}'
 	says 'keeper: died'
-	responds 1 '{"method":"first","params":null}'
+	responds 1 -32603
 	say '{"jsonrpc":"2.0","id":2,"method":"second"}'
 	responds 2 '{"method":"second","params":null}'
 	ends 0
+}
+
+# once NAME: a one-way filter whose first process dies of the first response that it reads.
+once() {
+	printf '#!/bin/bash\necho >>%s.lives\n(($(wc -l <%s.lives) > 1)) || { sed -u "/%s/Q"; kill -KILL $$; }\nexec cat\n' "$1" "$1" "$2" >"$1"
+	chmod +x "$1"
+}
+
+@test "a one-way filter dies of a response: the request fails, in both directions" {
+	printf '(select(.method == "ask") | {jsonrpc: "2.0", id: "q", method: "question"}), (%s)\n' "$(<agent.jq)" >asking.jq
+	mv asking.jq agent.jq
+	for how in 'restart --restarts 1/1m' 'bypass --restarts 0/1m'; do
+		rm -f agent.log ./*.lives r.rec
+		once up 'result.*first'
+		once down 'result.*mine'
+		# shellcheck disable=SC2086
+		start --no-mcp --record r.rec --on-crash $how -u ./up -d ./down -- ./agent
+		begin
+		say '{"jsonrpc":"2.0","id":1,"method":"first"}'
+		responds 1 -32603
+		say '{"jsonrpc":"2.0","id":2,"method":"ask"}'
+		gets '"question"'
+		say "$(jq -c 'select(.method == "question") | {jsonrpc, id, result: "mine"}' got)"
+		await_line agent.log grep -F '"code":-32603' >/dev/null
+		say '{"jsonrpc":"2.0","id":3,"method":"after"}'
+		responds 3 '{"method":"after","params":null}'
+		ends 0
+		assert_equal "$(jq -c 'select(.id == "q") | .error.code' agent.log)" -32603
+		run jq -s 'map(select(has("method") | not) | .id) | . == unique' got
+		assert_output true
+	done
+}
+
+@test "responses that a dead filter had not read go to the next process: none fails" {
+	component filter 0 </dev/null
+	start --no-mcp --record r.rec -u ./filter -- ./agent
+	begin
+	kill -STOP "$(<filter.lives)"
+	for i in {1..50}; do say '{"jsonrpc":"2.0","id":'"$i"',"method":"ask"}'; done
+	reads '"id":50,'
+	kill -KILL "$(<filter.lives)"
+	says 'filter: died .*restarted'
+	say '{"jsonrpc":"2.0","id":51,"method":"after"}'
+	responds 51 '{"method":"after","params":null}'
+	ends 0
+	assert_equal "$(jq -sc 'map(select(.result) | .id)' got)" "$(seq 0 51 | jq -sc .)"
+}
+
+@test "a prompt that a dead proxy had passed on in a session and with a method of its own names is not sent again" {
+	component mapping 1 <<-'EOS'
+		sed -u 's/"session\/prompt"/"_own\/prompt"/; s/"sessionId":"s"/"sessionId":"own"/' | acp-tap -o /dev/null
+		exit
+	EOS
+	start --no-mcp -p ./mapping -- ./agent
+	mv agent.jq plain.jq
+	printf 'if .method == "_own/prompt" then empty else (%s) end\n' "$(<plain.jq)" >agent.jq
+	begin
+	say '{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s"}}'
+	reads '"_own/prompt"'
+	kill -KILL -"$(<mapping.lives)"
+	responds 1 -32603
+	say '{"jsonrpc":"2.0","id":2,"method":"after"}'
+	responds 2 '{"method":"after","params":null}'
+	ends 0
+	assert_equal "$(grep -c 'prompt"' agent.log)" 1
+}
+
+@test "what the client has sent arrives, also where a filter is bypassed and another ends the chain with 1" {
+	printf '#!/bin/bash\nsed -u /fatal/Q\nexit 1\n' >fatal
+	chmod +x fatal
+	start --no-mcp --grace 1000s --on-crash bypass --restarts 0/1m -d cat -p 'acp-tap -o /dev/null' --on-crash fail -u ./fatal -- ./agent
+	begin
+	kill -KILL "$(pid_of cat)"
+	says 'cat: died .*bypassed'
+	{
+		echo '{"jsonrpc":"2.0","method":"tell","params":{"fatal":1}}'
+		for i in {1..200}; do echo '{"jsonrpc":"2.0","method":"note","params":{"n":'"$i"'}}'; done
+	} >sent
+	cat sent >&9 # at once
+	exec 9>&-
+	ends 1
+	assert_equal "$(grep -c '"note"' agent.log)" 200
 }

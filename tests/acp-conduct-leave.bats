@@ -15,8 +15,6 @@ teardown() {
 	end_left_over
 }
 
-has_ended() { ! kill -0 "$1" 2>/dev/null; }
-
 # bats test_tags=slow
 @test "a child of the agent in a session of its own that holds its output does not keep the chain alive" {
 	for chain in '--record r.rec' '-p acp-tap' '-f acp-tap'; do
@@ -55,13 +53,13 @@ thinking() {
 last() {
 	say "$1"
 	exec 9>&-
-	a_while_passes 3s
+	a_while_passes 300ms
 	echo >go &
 	ends 0
 	grep -qF '"last"' agent.log
 }
 
-@test "the client's last notification arrives, however long a proxy thinks about it within the grace period" {
+@test "the client's last notification arrives, also where a proxy thinks about it for a moment" {
 	thinking
 	start --grace 60s --no-mcp -p ./thinking -- ./agent
 	begin
@@ -78,6 +76,26 @@ last() {
 	gets '"question"'
 	responds 1 '{"method":"ask","params":null}'
 	last "$(jq -c 'select(.method == "question") | {jsonrpc, id, result: {last: 1}}' got)"
+}
+
+@test "a proxy that closes its output at the end and lives on: what it was asked fails before the client sees the end" {
+	start --grace 1s --no-mcp -p 'sed -u /lost/d | acp-tap -o /dev/null; exec sleep 1000 >&-' -- ./agent
+	begin
+	say '{"jsonrpc":"2.0","id":1,"method":"lost"}'
+	ends 0
+	responds 1 -32603
+}
+
+@test "a chain that fails while a proxy is initialized again ends at once" {
+	printf '#!/bin/bash\necho >>lives\n(($(wc -l <lives) == 1)) && exec acp-tap -o /dev/null\nexec cat >/dev/null\n' >proxy
+	chmod +x proxy
+	start --grace 1000s --init-timeout 1000s --no-mcp -p ./proxy --on-crash fail -u cat -- ./agent
+	begin
+	kill -KILL "$(pid_of proxy)"
+	says 'proxy: died .*restarted'
+	kill -SEGV "$(pid_of cat)"
+	ends_itself 139
+	exec 9>&-
 }
 
 @test "SIGTERM: one grace period for the whole chain, not one for each component" {
@@ -112,4 +130,114 @@ last() {
 		rm over
 		ends 3
 	done
+}
+
+# quitting: an agent that exits with the status that a message `quit` names.
+quitting() {
+	cat >quitting <<-'EOS'
+		#!/bin/bash
+		while IFS= read -r line; do
+			[[ $line != *'"quit"'* ]] || exit "${line//[^0-9]/}"
+			[[ ! $line =~ \"id\":([0-9]+),\"method\":\"initialize\" ]] ||
+				echo '{"jsonrpc":"2.0","id":'"${BASH_REMATCH[1]}"',"result":{"protocolVersion":1}}'
+		done
+	EOS
+	chmod +x quitting
+}
+
+chains=('-f acp-tap' '-f acp-tap -p acp-tap' '-p acp-tap -f acp-tap' '-d cat -p acp-tap -u cat' '--record r.rec -f acp-tap'
+	"-p 'acp-conduct --grace 1000s -p acp-tap' -p acp-tap")
+
+# in_chain CHAIN ARGUMENT...: that chain with acp-share at its head, begun, where no grace period ends.
+in_chain() {
+	export XDG_RUNTIME_DIR=$PWD/run
+	mkdir -p run
+	rm -f r.rec
+	eval "start --grace 1000s --no-mcp --control auto $1 \"\${@:2}\""
+	begin
+	says '^acp-conduct: acp-share: pid '
+}
+
+nothing_stays() {
+	exec 9>&-
+	wait_for nobody_left
+	run find run ! -type d
+	assert_output ''
+}
+
+@test "the agent ends while the client stays: nobody waits for a grace period, nobody is started again, and no socket stays" {
+	quitting
+	for chain in "${chains[@]}"; do
+		in_chain "$chain" -- ./quitting
+		say '{"method":"quit","params":{"status":3}}'
+		ends_itself 3
+		run ! grep -E 'restarted|stopped' said
+		nothing_stays
+	done
+}
+
+@test "SIGTERM, while the client stays: the same" {
+	for chain in "${chains[@]}"; do
+		in_chain "$chain" -- ./agent
+		kill -TERM "$conduct"
+		ends_itself 0
+		run ! grep -E 'restarted|within the grace period' said
+		nothing_stays
+	done
+}
+
+@test "a filter or proxy dies and ends the chain: no socket stays" {
+	for chain in '-f acp-tap' '-f acp-tap -p acp-tap' '--record r.rec -f acp-tap'; do
+		in_chain "--on-crash fail $chain" -- ./agent
+		kill -KILL "$(pid_of acp-tap)"
+		# Where acp-conduct does not read, the dead filter's neighbours see the end when the client leaves.
+		[[ $chain != '-f acp-tap' ]] || exec 9>&-
+		ends_itself 137
+		nothing_stays
+	done
+}
+
+@test "a filter that was started again does not hold up the end" {
+	quitting
+	for chain in '' '--record r.rec' '-p acp-tap'; do
+		# shellcheck disable=SC2086
+		start --grace 1000s --no-mcp $chain -f 'acp-tap -o first.rec' -f 'acp-tap -o second.rec' -- ./quitting
+		begin
+		kill -KILL "$(sed -n 's/.*: pid \([0-9]*\), filter: .*second.rec$/\1/p' said)"
+		says 'acp-tap.*: died .*restart'
+		say '{"method":"quit","params":{"status":0}}'
+		ends_itself 0
+		exec 9>&-
+		rm -f ./*.rec
+	done
+}
+
+@test "the agent ends while the client goes on sending: the chain ends" {
+	quitting
+	start --grace 1000s --no-mcp -d cat -p acp-tap -- ./quitting
+	begin
+	say '{"method":"quit","params":{"status":4}}'
+	while ! has_ended "$conduct"; do
+		# A notification, as long as somebody reads.
+		printf '%s\n' '{"jsonrpc":"2.0","method":"on"}' >&9
+	done
+	ends_itself 4
+	exec 9>&-
+}
+
+@test "a second signal ends a chain that is full of messages which nobody reads, and its memory is small" {
+	start --no-mcp -f acp-tap -f acp-tap -p acp-tap -f acp-tap -f acp-tap -- sh -c 'read -r _; echo "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{}}"; exec sleep 1000'
+	begin
+	yes '{"jsonrpc":"2.0","method":"note","params":{"text":"0123456789012345678901234567890123456789"}}' >&9 2>/dev/null &
+	writer=$!
+	bytes() { sed -n 's/^wchar: //p' "/proc/$writer/io" 2>/dev/null; }
+	full() { local before; before=$(bytes); a_while_passes 300ms; [[ $(bytes) == "$before" ]]; }
+	[[ ! -r /proc/self/io ]] || wait_for full
+	kill -TERM "$conduct"
+	peak=$(sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$conduct/status" 2>/dev/null || echo 0)
+	kill -TERM "$conduct"
+	kill "$writer"
+	ends_itself 143
+	exec 9>&-
+	[[ $B == */san ]] || ((peak < 64 * 1024)) || fail "$peak KiB"
 }

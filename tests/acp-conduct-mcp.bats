@@ -193,7 +193,7 @@ echoed() {
 		# The proxy has options.
 		kill -KILL "$(pgrep -P "$BRIDGE" -f '/acp-mcp$')"
 		[[ $says == "$takes" ]] || wait "${SHIM[s]}"
-		wait_for grep -q 'acp-mcp.2: died (signal KILL); restarting it' err
+		wait_for grep -q 'acp-mcp.2: died (signal KILL); restarted' err
 		echoed
 		opened t
 		assert_equal "$(called t)" 'x: hi'

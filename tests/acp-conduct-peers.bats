@@ -326,7 +326,7 @@ initialize() {
 	start -p "$coordinator" --peer "a=acp-conduct -p acp-tap -- ./peer inner" -- ./agent
 	begin
 	to 1 a initialize
-	wait_for responded 1
+	await_line got response_in 1 >/dev/null
 	to 2 a hello
 	responds 2 '{"me":"inner","method":"hello","params":null}'
 	ends 0
@@ -346,7 +346,7 @@ initialize() {
 	initialize 1 a
 	to 2 a hang
 	to 3 b initialize
-	wait_for responded 3
+	await_line got response_in 3 >/dev/null
 	kill -KILL "$(pid_of jq)"
 	says 'jq: died \(signal KILL\); restarted'
 	initialize 4 a
@@ -355,6 +355,22 @@ initialize() {
 	ends 0
 	assert_equal "$(grep -c '^acp-conduct: a: pid' said)" 1
 	assert_equal "$(jq -s 'map(select(.id == 2)) | length' got)" 1
+}
+
+@test "a second initialize reaches the peer, except from a restarted proxy for its first one" {
+	sed -i 's/elif .method == "hang"/elif .method == "count" then {jsonrpc: "2.0", id, result: "counted"} &/; s/{protocolVersion: 1, me: $me}/{protocolVersion: 1, me: $me, asked: .params}/' peer.jq
+	pair
+	to 1 a initialize '{"n":1}'
+	responds 1 '{"protocolVersion":1,"me":"a","asked":{"n":1}}'
+	to 2 a initialize '{"n":2}'
+	responds 2 '{"protocolVersion":1,"me":"a","asked":{"n":2}}'
+	kill -KILL "$(pid_of jq)"
+	says 'jq: died \(signal KILL\); restarted'
+	to 3 a initialize '{"n":3}'
+	responds 3 '{"protocolVersion":1,"me":"a","asked":{"n":2}}'
+	to 4 a initialize '{"n":4}'
+	responds 4 '{"protocolVersion":1,"me":"a","asked":{"n":4}}'
+	ends 0
 }
 
 @test "the peers of a proxy that is bypassed end" {
@@ -373,7 +389,7 @@ initialize() {
 	pair '' --record all.rec --trace all.trace
 	initialize 1 a
 	to 2 a session/prompt '{"sessionId":"s","prompt":[]}'
-	wait_for responded 2
+	await_line got response_in 2 >/dev/null
 	say '{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}'
 	tell b news
 	ends 0
@@ -420,13 +436,13 @@ initialize() {
 	start -p "$coordinator" --peer a=./late -- ./leaver
 	begin
 	to 1 a initialize
-	wait_for responded 1
+	await_line got response_in 1 >/dev/null
 	say '{"jsonrpc":"2.0","method":"tell","params":{"method":"leave"}}'
 	gets '{"jsonrpc":"2.0","method":"from","params":{"peer":"a","method":"last"}}'
 	ends 4
 }
 
-@test "with --on-agent-crash restart a peer that dies is started again, and its sessions go on" {
+@test "a peer within acp-revive that dies is started again, and its sessions go on" {
 	command -v python3 >/dev/null || skip 'python3 is needed'
 	cat >pass.jq <<-'EOS'
 		if .method == "proxy/initialize" then {jsonrpc: "2.0", id: "i\(.id)", method: "proxy/successor", params: {method: "initialize", params}}
@@ -441,8 +457,8 @@ initialize() {
 	for how in resume load; do
 		for ((point = 4; point < 30; point += $(sample 7 2))); do
 			rm -f lives points count agent.log past-*
-			DIE=$point $python "$TOP/tests/returning.py" client 1 acp-conduct --on-agent-crash restart --restarts 9/10m \
-				-p 'jq -c --unbuffered -f pass.jq' --peer "agent=$python $TOP/tests/returning.py agent $how" -- ./agent >met 2>err ||
+			DIE=$point $python "$TOP/tests/returning.py" client 1 acp-conduct \
+				-p 'jq -c --unbuffered -f pass.jq' --peer "agent=acp-revive --restarts 9/10m -- $python $TOP/tests/returning.py agent $how" -- ./agent >met 2>err ||
 				{ cat met err; fail "at $point"; }
 			[[ $(<met) == 'done; status 0;'* ]] || { cat met err; fail "at $point"; }
 			assert_equal "$(wc -l <lives)" 2
@@ -468,9 +484,9 @@ initialize() {
 	start -p "python3 -SE $BATS_TEST_DIRNAME/examples/coordinator.py" \
 		--peer 'one=jq -c --unbuffered --arg me first -f writer.jq' --peer 'two=jq -c --unbuffered --arg me second -f writer.jq' -- ./agent
 	say "$init"
-	wait_for responded 0
+	await_line got response_in 0 >/dev/null
 	say '{"jsonrpc":"2.0","id":"new","method":"session/new","params":{"cwd":"/","mcpServers":[]}}'
-	wait_for responded '"new"'
+	await_line got response_in '"new"' >/dev/null
 	session=$(response '"new"' | jq .sessionId)
 	say '{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":'"$session"',"prompt":[{"type":"text","text":"who?"}]}}'
 	wait_for eval '(($(grep -c request_permission got) == 2))'

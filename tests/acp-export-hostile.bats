@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# acp-export with sessions that would like to be more than text. EXPORT_PAGES says how many random ones (100).
+# acp-export with sessions that would like to be more than text. ACP_ROUNDS says how many random ones (100).
 
 bats_require_minimum_version 1.5.0
 
@@ -13,7 +13,7 @@ teardown() {
 }
 
 @test "no content becomes part of the page, and none is lost" {
-	python3 "$BATS_TEST_DIRNAME/model/export.py" --count "${EXPORT_PAGES:-$(sample 10 100)}"
+	python3 "$BATS_TEST_DIRNAME/model/export.py" --count "${ACP_ROUNDS:-$(sample 10 100)}"
 }
 
 @test "the check of the pages finds an element, an attribute, an unseen character and a lost word" {
@@ -63,6 +63,68 @@ session_of() {
 	printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","content":[{"type":"diff","path":"p","oldText":%s,"newText":%s}]}}}\n' "$old" "$new" >s.nd
 	run -0 acp-export -f markdown s.nd
 	assert_output --partial $'```diff\n@@ 46 equal lines @@\n 47\n 48\n 49\n-50\n+fifty\n 51\n 52\n 53\n@@ 47 equal lines @@\n```'
+}
+
+# changes COUNT: a session with so many changes of one line in 30 KB, and the whole files beside them, as agents send them.
+changes() {
+	python3 - "$1" <<-'END'
+		import json, sys
+		def update(kind, call, **members):
+		    print(json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s",
+		        "update": {"sessionUpdate": kind, "toolCallId": call, **members}}}))
+		print('{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}')
+		for i in range(int(sys.argv[1])):
+		    old = "".join("file %d, line %d\n" % (i, n) for n in range(2000))
+		    new = old.replace("line 1000\n", "changed\n")
+		    change = [{"type": "diff", "path": "/w/%d" % i, "oldText": old, "newText": new}]
+		    update("tool_call", "c%d" % i, title="Edit", rawInput={"old": old, "new": new}, content=change)
+		    update("tool_call_update", "c%d" % i, status="completed", content=change, rawOutput=new)
+	END
+}
+
+# peak COMMAND...: the most memory that it had, in KiB.
+peak() {
+	python3 -c 'if True:
+		import resource, subprocess, sys
+		subprocess.run(sys.argv[1:], check=True)
+		print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"
+}
+
+@test "memory grows with the page, not with the files whose changes it shows" {
+	changes 2 >few.nd
+	changes 200 >many.nd
+	for format in html markdown; do
+		few=$(peak acp-export -f "$format" -o few few.nd)
+		many=$(peak acp-export -f "$format" -o many many.nd)
+		assert_equal "$(grep -c 'line 999$' many)" 200
+		run ! grep -qE 'line (996|1004)$' many
+		[[ ${B##*/} == san ]] || ((many < few + $(stat -c %s many) / 1024 + 1024))
+	done
+}
+
+@test "what stands beside a change is shown once its call has no change any more" {
+	old=$(seq 1 9 | jq -Rs .)
+	change='"content":[{"type":"diff","path":"p","oldText":'$old',"newText":"1\n"},{"type":"diff","path":"q","patch":{"text":"@@ -1 +1 @@\n-a\n+b\n@5\n"}}]'
+	call_of '"rawInput":"beside","status":"pending",'"$change" >s.nd
+	run -0 acp-export -f markdown s.nd
+	refute_output --partial beside
+	assert_output --partial $'\n 1\n-2\n-3\n'
+	assert_output --partial $'\n @@ -1 +1 @@\n-a\n+b\n @5\n'
+	printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"c","content":[]}}}\n' >>s.nd
+	run -0 acp-export -f markdown s.nd
+	assert_output --partial beside
+}
+
+@test "a change that comes as a chunk has no secrets, nor members of its own that the page takes for its own" {
+	call_of '"status":"pending"' >s.nd
+	printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call_content_chunk","toolCallId":"c","content":%s}}}\n' \
+		'{"type":"diff","path":"p","oldText":"","newText":"password=Tr0ub4dor3xyz\n","hunks":"+mine\n","content":{"type":"text","text":"password=Tr0ub4dor3xyz"}}' \
+		'{"type":"content","content":{"type":"text","text":"next"}}' >>s.nd
+	run -0 --separate-stderr acp-export --redact -f markdown s.nd
+	assert_output --partial $'\n+password=<redacted>\n'
+	refute_output --partial Tr0ub4
+	refute_output --partial mine
+	assert_output --partial next
 }
 
 @test "a fence is longer than any in the content" {

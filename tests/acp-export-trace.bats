@@ -166,7 +166,8 @@ otlp_rules() {
 @test "half a surrogate pair in a word does not get into a trace" {
 	local format
 	session_rec | sed 's/end_turn/end\\ud800/; s/"tool_call_update"/"x\\ud800"/' >s.rec
-	grep -q 'end.ud800' s.rec && grep -q '"x.ud800"' s.rec
+	grep -q 'end.ud800' s.rec
+	grep -q '"x.ud800"' s.rec
 	for format in otlp perfetto; do
 		run -0 acp-export -f $format s.rec
 		assert_output --partial $'end\uFFFD'

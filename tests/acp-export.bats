@@ -219,6 +219,94 @@ stop='{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}'
 	assert_line '<div class="entry completed">first</div>'
 }
 
+@test "a plan that was removed is not shown, nor an empty one; plans with ids are shown beside each other" {
+	plan() {
+		update s "\"sessionUpdate\":\"plan_update\",\"plan\":{\"type\":\"items\",\"planId\":\"$1\",\"entries\":[{\"content\":\"$2\",\"status\":\"pending\",\"priority\":\"high\"}]}"
+	}
+	recording "$(prompt 1 s hello)" "$(plan a draft)" "$(plan b other)" "$(plan a final)" \
+		"$(update s '"sessionUpdate":"plan_removed","planId":"b"')" "$(update s '"sessionUpdate":"plan","entries":[]')" "$stop" >s.rec
+	run -0 acp-export -f markdown s.rec
+	[ "$(grep -c '^\*\*Plan' <<<"$output")" -eq 1 ]
+	assert_line -- '- [ ] final'
+	refute_output --partial draft
+	refute_output --partial other
+}
+
+@test "a compaction is shown once, with the summary that came whole or in pieces" {
+	compaction() {
+		update s "\"sessionUpdate\":\"compaction_$1\",\"compactionId\":\"$2\",$3"
+	}
+	local text='"content":{"type":"text","text":' format
+	recording "$(prompt 1 s hello)" "$(compaction update a '"status":"in_progress"')" "$(compaction summary_chunk a "$text\"first \"}")" \
+		"$(compaction summary_chunk a "$text\"half and second, sk-ant-api03-AAAABBBBCCCCDDDD\"}")" "$(compaction summary_chunk a "$text\"EEEEFFFFGGGGHHHHIIIIJJJJ.\"}")" \
+		"$(compaction update a '"status":"completed"')" "$(compaction update a '"status":"completed"')" \
+		"$(compaction update b '"status":"failed","summary":[{"type":"text","text":"one"},{"type":"text","text":"two"}]')" \
+		"$(compaction update c '"status":"in_progress"')" "$stop" >s.rec
+	run -0 --separate-stderr acp-export -f markdown --redact s.rec
+	assert_output --partial $'\n**Note**: The context was compacted: completed\\\nfirst half and second, '
+	refute_output --partial EEEEFFFF
+	assert_output --partial $'\n**Error**: The context was compacted: failed\\\none\\\ntwo\n'
+	[ "$(grep -c 'context was compacted' <<<"$output")" -eq 2 ]
+}
+
+@test "a second initialize ends the turn that is open; its response is the second connection's" {
+	local file=$FIXTURES/usage/open-at-initialize.nd
+	run -0 acp-export -f markdown "$file"
+	assert_output --regexp $'## Turn 1\n.*\\*no response\\*.*end..turn · input 777 '
+	[ "$(grep -c '^\*end' <<<"$output")" -eq "$(acp-usage -f json "$file" | jq -s 'map(select(.event == "turn")) | length')" ]
+}
+
+# enveloped FILE: the same conversation as the far side of a proxy has it: what the client sends comes from the proxy.
+enveloped() {
+	python3 - "$1" <<-'END'
+		import json, sys
+		for line in open(sys.argv[1]):
+		    r = json.loads(line)
+		    if 'from' in r and ('msg' in r or 'line' in r):
+		        m = r.pop('msg') if 'msg' in r else json.loads(r.pop('line'))
+		        if 'method' in m:
+		            inner = {k: m[k] for k in ('method', 'params') if k in m}
+		            m = {'jsonrpc': '2.0', 'method': 'proxy/successor', 'params': inner, **({'id': m['id']} if 'id' in m else {})}
+		        r.update({'from': {'client': 'agent', 'agent': 'client'}[r['from']], 'msg': m})
+		    print(json.dumps(r))
+	END
+}
+
+@test "a hop in envelopes exports what the plain one exports" {
+	local file format
+	for file in "$FIXTURES"/*.jsonl "$FIXTURES"/agents/*.jsonl "$FIXTURES/demo.rec"; do
+		enveloped "$file" >enveloped.rec
+		for format in html otlp; do
+			cmp <(acp-export -f $format "$file") <(acp-export -f $format enveloped.rec)
+		done
+	done
+	recording "$(prompt 1 s 'use sk-ant-api03-AAAABBBBCCCCDDDDEEEEFFFFGGGGHHHHIIIIJJJJ please')" \
+		"$(says s 'The key is sk-ant-api03-AAAABBBB')" "$(says s 'CCCCDDDDEEEEFFFFGGGGHHHHIIIIJJJJ, I think.')" "$stop" >s.rec
+	enveloped s.rec >enveloped.rec
+	run -0 --separate-stderr acp-export --redact enveloped.rec
+	assert_output "$(acp-export --redact s.rec 2>/dev/null)"
+	refute_output --partial CCCC
+}
+
+@test "a prompt that version 2 accepts while a turn runs is shown in that turn" {
+	accepted() {
+		printf '{"jsonrpc":"2.0","id":%s,"result":{"messageId":"m%s"}}' "$1" "$1"
+	}
+	recording "$(prompt 1 s one)" "$(accepted 1)" "$(says s first)" "$(prompt 2 s two)" "$(accepted 2)" "$(says s second)" \
+		"$(update s '"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"')" "$(prompt 3 s three)" >s.rec
+	run -0 acp-export -f markdown s.rec
+	assert_output --regexp '> one.*first.*> two.*second.*end..turn.*## Turn 2.*> three'
+	[ "$(grep -c '^## ' <<<"$output")" -eq 2 ]
+}
+
+@test "what comes while no turn is open is no turn" {
+	recording "$(says s 'before')" "$(prompt 1 s one)" "$stop" "$(says s 'after')" "$(prompt 2 s two)" >s.rec
+	run -0 acp-export -f markdown s.rec
+	assert_output --regexp '## Outside of a turn.*before.*## Turn 1,.*## Outside of a turn.*after.*## Turn 2,'
+	run -0 acp-export s.rec
+	[ "$(grep -o ' id="[^"]*"' <<<"$output" | sort | uniq -d | wc -l)" -eq 0 ]
+}
+
 @test "an error, a missing response, and a cancelled turn are shown" {
 	recording "$(prompt 1 s one)" '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"log in <first>"}}' \
 		"$(prompt 2 s two)" '<{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}' \
@@ -228,6 +316,78 @@ stop='{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}'
 	assert_line '<p class="note info">The user cancelled the turn.</p>'
 	assert_line '<footer class="foot cancelled">cancelled · 2.0 s</footer>'
 	assert_line '<footer class="foot cancelled">no response</footer>'
+}
+
+@test "several sessions have a list of contents, whose links lead to them; one has none" {
+	run -0 acp-export "$FIXTURES/two-sessions-and-cancel.jsonl"
+	assert_output --regexp '<ol class="contents">.*<li><a href="#s1">hello</a></li>.*<a href="#s[0-9]+">other session<'
+	for id in $(grep -o 'href="#[^"]*' <<<"$output" | cut -d'#' -f2); do
+		grep -q " id=\"$id\"" <<<"$output"
+	done
+	run -0 acp-export "$FIXTURES/demo.rec"
+	refute_output --partial '<ol class="contents">'
+	run -0 acp-export -f markdown "$FIXTURES/two-sessions-and-cancel.jsonl"
+	refute_output --partial '](#'
+}
+
+@test "the chart has axes, a mark for each turn, and the cost" {
+	usage() {
+		update s "\"sessionUpdate\":\"usage_update\",\"used\":$1,\"size\":40000,\"cost\":{\"amount\":$2,\"currency\":\"EUR\"}"
+	}
+	recording "$(prompt 1 s one)" "$(usage 10000 0.25)" "$stop" "$(prompt 2 s two)" "$(usage 40000 0.5)" '{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}' >s.rec
+	run -0 acp-export s.rec
+	for label in 0 20.0K 40.0K; do
+		assert_output --regexp "<text x=\"42.0\" [^>]*class=\"r\">$label</text>"
+	done
+	assert_output --partial '>5.0 s</text>'
+	assert_output --partial '<a href="#s1-1"><text x="48.0" y="17.0" class="m">turn 1</text></a>'
+	# The second turn begins at 3 s of 5 s, and the cost is known from 1 s on, half of what it is in the end.
+	assert_output --partial '<a href="#s1-2"><text x="355.2" y="17.0" class="m">2</text></a>'
+	assert_output --regexp '<polyline class="cost" points="148.3,82.0 [^"]* 560.0,22.0"/>'
+	assert_output --partial 'class="cost">0.5 EUR</text>'
+	refute_output --partial 'Height'
+}
+
+# times FILE: of each turn with tool calls or questions, the time of the model, the tools and the user, as acp-stat has it.
+times() {
+	acp-stat --by turn -f json "$1" | python3 -c 'if True:
+		import json, sys
+		def people(us):
+		    return "%.1f ms" % (us / 1000) if us < 10000 else "%d ms" % ((us + 500) // 1000)
+		for r in map(json.loads, sys.stdin):
+		    if r.get("tools_us") or r.get("user_us"):
+		        print(" ".join("%s %s" % (k, people(r[k + "_us"])) for k in ("model", "tools", "user") if r[k + "_us"]))'
+}
+
+@test "a turn shows where its time went, in the figures of acp-stat, and each tool call as a bar" {
+	local file
+	for file in "$FIXTURES"/*.jsonl "$FIXTURES"/agents/*.jsonl; do
+		# Those of turns, not of what sub-agents did.
+		assert_equal "$(acp-export "$file" | awk '/<section /{ id[++n] = $0 } /<\/section>/{ n-- } />Time</ && id[n] ~ /id="s[0-9]+-[0-9]/ {
+			gsub(/<[^>]*>/, " "); sub(/^ *Time /, ""); $1 = $1; print }')" "$(times "$file")"
+	done
+	run -0 acp-export "$FIXTURES/write-with-permission.jsonl"
+	[ "$(grep -o '<rect class="by-tool"' <<<"$output" | wc -l)" -eq 1 ]
+	[ "$(grep -o '<rect class="by-user"' <<<"$output" | wc -l)" -eq 1 ]
+	[ "$(grep -o '<rect class="by-model"' <<<"$output" | wc -l)" -eq 2 ]
+	assert_output --regexp '<text [^>]*>Write note.txt</text>'
+}
+
+@test "a turn of many tool calls shows forty rows, and says how many more there are" {
+	local calls=() i
+	for ((i = 0; i < 60; i++)); do
+		calls+=("$(update s "\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"c$i\",\"status\":\"completed\",\"title\":\"<b>$i\"")")
+	done
+	recording "$(prompt 1 s one)" "${calls[@]}" "$stop" >s.rec
+	run -0 acp-export s.rec
+	[ "$(grep -o '<rect class="by-tool"' <<<"$output" | wc -l)" -eq 39 ]
+	assert_line --partial '>21 more tool calls are not shown.<'
+}
+
+@test "a page without a session says so" {
+	recording '<{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}' >s.rec
+	run -0 acp-export -f markdown s.rec
+	assert_line '**Note**: There is no session in what was read.'
 }
 
 @test "the chart holds the largest number there is" {
@@ -285,7 +445,8 @@ stop='{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}'
 	acp-export -f markdown "$FIXTURES/agents/v2-subagent.jsonl" >page
 	sed -n '/^## Turn 2/,/^## Turn 3/p' page >turn
 	grep -x '<summary>Sub-agent: foreground child</summary>' turn
-	grep -x '### Turn 1.*' turn
+	grep -x '### Task 1.*' turn
+	grep -x '\*idle: end\\_turn.*' turn
 	grep -x '> CHILD BASH then say one line' turn
 	grep -x 'three' turn
 	[ "$(grep -c '^# ' page)" -eq 1 ]

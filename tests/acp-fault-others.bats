@@ -22,8 +22,8 @@ teardown() {
 each_seed() {
 	for ((seed = first; seed < first + rounds; seed++)); do
 		session=${sessions[seed % ${#sessions[@]}]}
-		sent client "$session" >down
-		sent agent "$session" >up
+		fixture client "$session" >down
+		fixture agent "$session" >up
 		"$@"
 	done
 }
@@ -105,7 +105,9 @@ survived() {
 			-f "acp-usage -o usage.log" -f "acp-fault --seed $seed --drop 5% --corrupt 5% --noise 5%" \
 			-- acp-replay "$session" >out 2>err || status=$?
 		survived "$status"
-		acp-tap s.rec >/dev/null
+		# A filter beside a proxy starts with initialize, which may be broken.
+		[[ ! -e s.rec ]] || acp-tap s.rec >/dev/null
+		rm -f s.rec
 	}
 	each_seed one
 }

@@ -204,7 +204,7 @@ lost() {
 		printf '%s\n' "$2" >plan
 		bad "$1" --plan plan
 	}
-	plan 'plan: line 1: --dorp: no such option; try acp-fault --help' '--dorp 1'
+	plan 'plan: line 1: --dorp: no such option (did you mean --drop?); try acp-fault --help' '--dorp 1'
 	plan 'plan: line 1: --drop x: expected a probability, such as 0.1 or 10%' '--drop x'
 	plan 'plan: line 2: --at x: expected a duration, such as 500ms, 5s or 2m' $'\n--at x --drop 1'
 	plan 'plan: line 1: --at +1s: + counts from the line before, in a plan' '--at +1s --drop 1'

@@ -489,3 +489,9 @@ proxied() {
 		assert_output --partial "--$option"
 	done
 }
+
+@test "a seed of 64 bits is taken and reported exactly" {
+	echo '{"jsonrpc":"2.0","id":1,"method":"a"}' >in
+	acp-fault --seed 18446744073709551615 --drop 50% --report report <in >out
+	grep -F '"seed":18446744073709551615}' report
+}

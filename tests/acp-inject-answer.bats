@@ -64,7 +64,7 @@ permission() {
 		{"id":"x","method":"terminal/kill"}
 	EOF
 	answered --deny 'fs/write_text_file=read only' --deny 'terminal/*'
-	assert_equal "$(cat got)" '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"acp-inject: read only"}}
+	assert_equal "$(cat got)" '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"read only"}}
 {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"acp-inject: denied"}}
 {"jsonrpc":"2.0","id":"x","error":{"code":-32603,"message":"acp-inject: denied"}}'
 	[[ ! -s out ]]
@@ -79,10 +79,10 @@ permission() {
 		{"id":4,"method":"d"}
 	EOF
 	answered --deny 'a=-32000,log in first' --deny 'b=429,' --deny 'c=5 of them, no more' --deny 'd=,x'
-	assert_equal "$(jq -c '.error | [.code, .message]' got)" '[-32000,"acp-inject: log in first"]
+	assert_equal "$(jq -c '.error | [.code, .message]' got)" '[-32000,"log in first"]
 [429,"acp-inject: denied"]
-[-32603,"acp-inject: 5 of them, no more"]
-[-32603,"acp-inject: ,x"]'
+[-32603,"5 of them, no more"]
+[-32603,",x"]'
 	run acp-inject --deny 'a=99999999999,x'
 	assert_equal "$status" 2
 	assert_output --partial 'expected an error code'
@@ -90,7 +90,7 @@ permission() {
 
 @test "a client's request is denied as well, and a notification never" {
 	denied() {
-		talk 1 --deny session/set_mode --deny session/cancel <<-'EOF' || return 1
+		talk 1 --deny session/set_mode --deny session/cancel <<-'EOF'
 			{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}
 			{"jsonrpc":"2.0","id":1,"method":"session/set_mode"}
 		EOF
@@ -103,7 +103,7 @@ permission() {
 @test "the first rule that matches wins, in the order given, whatever its kind" {
 	asks 1 < <(permission 1 '{"kind":"allow_once","optionId":"yes"}')
 	answered --permit allow_always --deny session/request_permission=no --permit allow_once
-	assert_equal "$(jq -r .error.message got)" 'acp-inject: no'
+	assert_equal "$(jq -r .error.message got)" no
 	answered --permit allow_once --deny session/request_permission=no
 	assert_equal "$(jq -r .result.outcome.optionId got)" yes
 	answered --answer 'session/*=1' --permit allow_once

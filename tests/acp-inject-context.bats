@@ -27,7 +27,7 @@ texts() {
 
 @test "a block is put before and behind the first prompt of each session, and in no other" {
 	put() {
-		{ prompt a; prompt b; prompt a; prompt c; prompt b; } | talk 5 --prepend one --append last --prepend two || return 1
+		{ prompt a; prompt b; prompt a; prompt c; prompt b; } | talk 5 --prepend one --append last --prepend two
 		[[ $(texts got) == '["one","two","a","last"]
 ["one","two","b","last"]
 ["a"]
@@ -36,6 +36,17 @@ texts() {
 		[[ $(jq -r .result.stopReason out | uniq) == end_turn ]]
 	}
 	each_way put
+}
+
+@test "a session of another connection is another one, whatever its id" {
+	hello() {
+		printf '{"id":"h","method":"initialize","params":{"protocolVersion":1}}\n'
+	}
+	run acp-inject --append x < <(hello; prompt 1; prompt 1; hello; prompt 1; prompt 1)
+	assert_equal "$(grep session/prompt <<<"$output" | texts)" '["1","x"]
+["1"]
+["1","x"]
+["1"]'
 }
 
 # bats test_tags=slow
@@ -156,7 +167,7 @@ texts() {
 @test "a server is added to what opens a session, unless one of that name is there" {
 	printf '{"name":"x",\r\n "command":"y",\n"args":[] }\n' >server.json
 	servers() {
-		talk 7 --mcp-server @server.json --mcp-server '{"name":"\u0061","type":"acp","id":"1"}' <<-'EOF' || return 1
+		talk 7 --mcp-server @server.json --mcp-server '{"name":"\u0061","type":"acp","id":"1"}' <<-'EOF'
 			{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/","mcpServers":[ ]}}
 			{"jsonrpc":"2.0","id":2,"method":"session/load","params":{"mcpServers":[{"name" : "b"} ],"n":1}}
 			{"jsonrpc":"2.0","id":3,"method":"session/resume","params":{ "cwd":"/" }}

@@ -19,7 +19,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 
 @test "behind the answer to a request, once a session, and the answer to it reaches nobody" {
 	after() {
-		talk 3 --send "down:after:session/new=$mode" <<-EOF || return 1
+		talk 3 --send "down:after:session/new=$mode" <<-EOF
 			$new
 			{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"n":2}}
 			{"jsonrpc":"2.0","id":3,"method":"session/load","params":{"sessionId":"S1"}}
@@ -33,7 +33,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 
 @test "the answer is held until what was sent has been answered" {
 	held() {
-		talk 2 --send "down:answer:session/new=$mode" <<-EOF || return 1
+		talk 2 --send "down:answer:session/new=$mode" <<-EOF
 			$new
 			{"jsonrpc":"2.0","id":2,"method":"other"}
 		EOF
@@ -60,7 +60,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 # bats test_tags=slow
 @test "several requests are all waited for, and their errors are told" {
 	several() {
-		talk 1 -v --send "down:answer:session/new=$mode, ($mode | .params.modeId = \"no\")" --send 'down:answer:session/new={method: "x"}' <<<"$new" || return 1
+		talk 1 -v --send "down:answer:session/new=$mode, ($mode | .params.modeId = \"no\")" --send 'down:answer:session/new={method: "x"}' <<<"$new"
 		[[ $(jq -c 'select(.method != "session/new") | [.method, .params.modeId]' got) == '["session/set_mode","plan"]
 ["session/set_mode","no"]
 ["x",null]' ]]
@@ -101,7 +101,7 @@ mode='{method: "session/set_mode", params: {sessionId: .result.sessionId, modeId
 # bats test_tags=slow
 @test "with --send-every each time; without a session each time, too" {
 	each() {
-		talk 2 "$@" --send 'down:before:session/prompt={method: "a"}' --send 'down:before:m={method: "b"}' <<-'EOF' || return 1
+		talk 2 "$@" --send 'down:before:session/prompt={method: "a"}' --send 'down:before:m={method: "b"}' <<-'EOF'
 			{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s"}}
 			{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"s"}}
 			{"jsonrpc":"2.0","method":"m"}

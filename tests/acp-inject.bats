@@ -51,7 +51,7 @@ teardown() {
 
 @test "an id keeps its spelling, and its answer comes back to it" {
 	edited() {
-		talk 2 -w .method -e '.params.x = 1' <<-'EOF' || return 1
+		talk 2 -w .method -e '.params.x = 1' <<-'EOF'
 			{"jsonrpc":"2.0","id":"\u0031","method":"a","params":{}}
 			{"jsonrpc":"2.0","id":9007199254740993,"method":"b","params":{"y":0}}
 		EOF
@@ -185,17 +185,17 @@ teardown() {
 
 @test "a request that is dropped is answered with an error, and with --silent not" {
 	dropped() {
-		talk 2 -m gone -e 'empty' <<-'EOF' || return 1
+		talk 2 -m gone -e 'empty' <<-'EOF'
 			{"jsonrpc":"2.0","id":"\u0031","method":"gone"}
 			{"jsonrpc":"2.0","id":2,"method":"stays"}
 		EOF
 		grep -qxF '{"jsonrpc":"2.0","id":"\u0031","error":{"code":-32603,"message":"acp-inject: dropped by --edit"}}' out
 		[[ $(jq -c .method got) == '"stays"' ]]
-		talk 1 --silent -m gone -e 'empty' <<-'EOF' || return 1
+		talk 1 --silent -m gone -e 'empty' <<-'EOF'
 			{"jsonrpc":"2.0","id":"\u0031","method":"gone"}
 			{"jsonrpc":"2.0","id":2,"method":"stays"}
 		EOF
-		! grep -F 'acp-inject: dropped' out
+		run ! grep -F 'acp-inject: dropped' out
 	}
 	each_way dropped
 }
@@ -203,7 +203,7 @@ teardown() {
 # bats test_tags=slow
 @test "a request that has become another one is dropped, and the other one goes" {
 	changed() {
-		talk 1 -m x -e 'del(.id)' <<<'{"jsonrpc":"2.0","id":1,"method":"x"}' || return 1
+		talk 1 -m x -e 'del(.id)' <<<'{"jsonrpc":"2.0","id":1,"method":"x"}'
 		grep -q -- -32603 out
 		[[ $(without_ids got) == '{"method":"x"}' ]]
 	}
@@ -249,7 +249,7 @@ acp-inject: --edit: "b": no b: forwarded unchanged' ]]
 {"method":"c"}'
 		assert_equal "$status" 125
 		assert_equal "$stderr" 'acp-inject: --edit: "b": no: ending (--strict)'
-		! grep -q '"b"\|"c"' got
+		run ! grep -q '"b"\|"c"' got
 	}
 	# shellcheck disable=SC2034 # each_way goes by them
 	WAYS=(wrap sockets link)

@@ -82,7 +82,7 @@ kill_any() {
 	mapfile -t pids < <(left_over | while read -r pid; do
 		tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qE "$1" && echo "$pid"
 	done)
-	((${#pids[@]})) && kill -KILL "${pids[RANDOM % ${#pids[@]}]}" 2>/dev/null
+	((${#pids[@]} == 0)) || kill -KILL "${pids[RANDOM % ${#pids[@]}]}" 2>/dev/null
 }
 
 # Any process but the agent and acp-conduct. After the bridge's death the agent needs new sockets.

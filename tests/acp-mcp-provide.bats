@@ -245,6 +245,23 @@ commands() {
 	nobody_left
 }
 
+@test "at the end a command may do on SIGTERM what it must before it ends" {
+	cat >tidy <<-'END'
+		trap 'ls / >/dev/null; echo saved >saved; exit' TERM
+		echo $$ >>pids
+		while read -r line; do :; done
+		while :; do sleep 1; done
+	END
+	bridge acp-mcp --provide 'x=bash tidy'
+	initialize '{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"acp":true}}}'
+	ID=$(session s '[]' | jq -c '.[0].id')
+	ask 1 connect "{\"acpId\":$ID}"
+	wait_for test -s pids
+	finish
+	assert_equal "$(<saved)" saved
+	nobody_left
+}
+
 # bats test_tags=slow
 @test "what a command writes that is no message is said, and does no harm" {
 	bridge acp-mcp --provide "x=sh -c 'echo starting...; echo 5; $SERVER x'"
@@ -267,5 +284,61 @@ commands() {
 	    '{"method":"$/cancel_request"}' '{"method":"$/cancel_request","params":{"requestId":{}}}'
 	await out '.id == 7'
 	assert_equal "$(ask 8 message "{\"connectionId\":$one,\"method\":\"ping\"}" | jq -c .result)" '{}'
+	finish
+}
+
+@test "a server has at most --max-connections processes, 16 by default; one that is refused gets an error, one that ends makes room" {
+	bridge acp-mcp --provide "x=$SERVER x" --provide "y=$SERVER y" --max-connections 2
+	initialize '{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"acp":true}}}'
+	servers=$(session s '[]')
+	x=$(jq -c '.[0].id' <<<"$servers") y=$(jq -c '.[1].id' <<<"$servers")
+	one=$(ask 1 connect "{\"acpId\":$x}" | jq -c .result.connectionId)
+	ask 2 connect "{\"acpId\":$x}" | jq -e .result.connectionId
+	assert_equal "$(ask 3 connect "{\"acpId\":$x}" | jq -c .error)" '{"code":-33000,"message":"acp-mcp: too many connections"}'
+	assert_equal "$(ask 4 message "{\"serverId\":$x,\"requestId\":\"r\",\"method\":\"tools/list\"}" | jq -c .error.code)" -33000
+	# Each server has a limit of its own.
+	ask 5 connect "{\"acpId\":$y}" | jq -e .result.connectionId
+	ask 6 disconnect "{\"connectionId\":$one}" >/dev/null
+	again() {
+		((++n))
+		ask "$((100 + n))" connect "{\"acpId\":$x}" | jq -e .result.connectionId
+	}
+	n=0
+	wait_for again
+	assert_equal "$(ask 7 message "{\"connectionId\":$one,\"method\":\"ping\"}" | jq -c .error.code)" -33001
+	finish
+	offer
+	for i in {1..16}; do
+		ask "$i" connect "{\"acpId\":$ID}" | jq -e .result.connectionId
+	done
+	assert_equal "$(ask 17 connect "{\"acpId\":$ID}" | jq -c .error.code)" -33000
+	finish
+	nobody_left
+}
+
+@test "shims beyond --max-connections are closed, with a line" {
+	bridge acp-mcp --provide "x=$SERVER x" --max-connections 1
+	initialize
+	session s '[]'
+	shim a "$(socket)"
+	mcp a "$HELLO"
+	await a.out '.id == 0' >/dev/null
+	shim b "$(socket)"
+	wait "${SHIM[b]}" || true
+	[ ! -s b.out ]
+	grep -x 'acp-mcp: server "x": a connection is refused: there are 1 (--max-connections)' err
+	mcp a '{"jsonrpc":"2.0","id":1,"method":"ping"}'
+	await a.out '.id == 1'
+	unshim a
+	finish
+}
+
+@test "a cancellation of a request that was responded to here does not reach the client; others do" {
+	offer
+	ask 1 connect "{\"acpId\":$ID}" >/dev/null
+	agent '{"method":"$/cancel_request","params":{"requestId":1}}' '{"method":"$/cancel_request","params":{"requestId":"never"}}' \
+	    '{"id":2,"method":"_x/ask"}' '{"method":"$/cancel_request","params":{"requestId":2}}' '{"method":"_x/end"}'
+	await out '.method == "_x/end"'
+	assert_equal "$(jq -c 'select(.method == "$/cancel_request").params.requestId' out)" 2
 	finish
 }

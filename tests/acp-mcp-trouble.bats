@@ -147,7 +147,7 @@ teardown() {
 
 # bats test_tags=slow
 @test "a hundred connections at once" {
-	bridge acp-mcp --provide "x=$SERVER x" -- acp-mcp
+	bridge acp-mcp --max-connections 100 --provide "x=$SERVER x" -- acp-mcp
 	initialize
 	session s '[]'
 	path=$(socket)
@@ -177,13 +177,11 @@ teardown() {
 	bridge sh -c 'ulimit -n 24; exec acp-mcp --timeout 1s "$@"' -
 	initialize
 	session s "[$OLD]"
-	for name in a b c d e f g; do shim "$name" "$(socket)"; done
+	for name in {a..n}; do shim "$name" "$(socket)"; done
 	# The second is musl's word.
 	wait_for grep -qE 'Too many open files|No file descriptors available' err
-	unshim a
-	unshim b
-	unshim c
-	wait_for eval '[ "$(grep -c mcp/connect out)" -eq 7 ]'
+	for name in {a..g}; do unshim "$name"; done
+	wait_for eval '[ "$(grep -c mcp/connect out)" -eq 14 ]'
 	finish
 }
 

@@ -236,9 +236,9 @@ acp-mcp: an MCP server is left out: it has no name, or no id: {\"type\":\"acp\",
 		await out ".id == \"$1\"" >/dev/null
 	}
 	close c1 close t '"error":{"code":-32603,"message":"no"}'
-	[ -S "$path" ] && [ -S "$y" ]
+	[[ -S $path && -S $y ]]
 	close c2 close t '"result":{}'
-	[ -S "$path" ] && [ ! -e "$y" ]
+	[[ -S $path && ! -e $y ]]
 	close c3 delete s '"result":{}'
 	[ ! -e "$path" ]
 	# Nor is it kept for a session that was never opened.

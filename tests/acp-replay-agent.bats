@@ -609,3 +609,22 @@ two_turns() {
 	assert_output '{"jsonrpc":"2.0","id":7,"result":{"protocolVersion":1,"n":1}}
 {"jsonrpc":"2.0","method":"_x","params":{}}'
 }
+
+@test "a cancel that comes at once with its prompt cancels what the turn has not sent yet, and no turn before" {
+	two_turns
+	# In one piece: prompt, cancel; and then the recorded turn with its recorded cancel.
+	run --separate-stderr acp-replay s.rec <<-'END'
+		{"id":1,"method":"session/prompt","params":{"sessionId":"A"}}
+		{"method":"session/cancel","params":{"sessionId":"A"}}
+		{"id":7,"result":{"outcome":{"outcome":"cancelled"}}}
+		{"id":3,"method":"session/prompt","params":{"sessionId":"A"}}
+		{"method":"session/cancel","params":{"sessionId":"A"}}
+	END
+	assert_failure 1
+	assert_output - <<-'END'
+		{"id":7,"method":"session/request_permission","params":{"sessionId":"A"}}
+		{"jsonrpc":"2.0","id":1,"result":{"stopReason":"cancelled"}}
+		{"id":3,"result":{"stopReason":"cancelled"}}
+	END
+	assert_equal "$stderr" 'acp-replay: client: line 2: the recording has no session/cancel here: ended the turn as cancelled'
+}

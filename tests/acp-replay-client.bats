@@ -18,8 +18,8 @@ teardown() {
 	sed -e 's/2e3de134-cff4-41b9-b7a3-7f022cbccc98/first/g' -e 's/d33d1350-128d-4f8e-a865-e2f53c59d0ae/the other \\\\\\"one\\\\\\"/g' "$f" >live.jsonl
 	run acp-replay --as client "$f" -- sh -c 'tee down | acp-replay live.jsonl | tee up'
 	assert_success
-	sent client live.jsonl | cmp - down
-	sent agent live.jsonl | cmp - up
+	fixture client live.jsonl | cmp - down
+	fixture agent live.jsonl | cmp - up
 }
 
 @test "a session that the recording did not make keeps its id" {
@@ -308,6 +308,33 @@ teardown() {
 	refute_output --partial ' before '
 }
 
+@test "version 2: a response to a prompt accepts it, whether it names a message or not" {
+	idle='{"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"state_update","state":"idle"}}}'
+	recording s.rec <<-END
+		> {"id":0,"method":"initialize","params":{"protocolVersion":2}}
+		< {"id":0,"result":{"protocolVersion":2}}
+		> {"id":1,"method":"session/prompt","params":{"sessionId":"A","prompt":[]}}
+		< {"id":1,"result":{}}
+		< $idle
+		> {"id":2,"method":"session/prompt","params":{"sessionId":"A","prompt":[]}}
+		< {"id":2,"result":{}}
+		< $idle
+	END
+	play_client s.rec
+	hear
+	tell '{"id":0,"result":{"protocolVersion":2}}'
+	hear
+	tell '{"id":1,"result":{}}'
+	tell "$idle"
+	hear
+	assert_regex "$line" '"id":2,"method":"session/prompt"'
+	tell '{"id":2,"result":{}}'
+	tell "$idle"
+	hang_up
+	assert_equal "$rest" ''
+	assert_equal "$status" 0
+}
+
 @test "what the agent reports last is waited for a moment, and moved is no difference" {
 	update() { printf '{"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"%s"}}}' "$1"; }
 	recording s.rec <<-END
@@ -354,4 +381,118 @@ teardown() {
 	END
 	run -7 acp-replay --as client s.rec -- sh -c 'acp-replay s.rec; exit 7'
 	assert_output 'acp-replay: the agent ended with exit status 7'
+}
+
+# new SESSION ID, prompt SESSION ID, text SESSION TEXT, ends ID REASON: lines of a recording.
+new() {
+	printf '> {"id":%s,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}\n< {"id":%s,"result":{"sessionId":"%s"}}\n' "$2" "$2" "$1"
+}
+prompt() {
+	printf '> {"id":%s,"method":"session/prompt","params":{"sessionId":"%s","prompt":[{"type":"text","text":"x"}]}}\n' "$2" "$1"
+}
+text() {
+	printf '< {"method":"session/update","params":{"sessionId":"%s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}}}\n' "$@"
+}
+commands() {
+	printf '< {"method":"session/update","params":{"sessionId":"%s","update":{"sessionUpdate":"available_commands_update","availableCommands":[]}}}\n' "$1"
+}
+ends() {
+	printf '< {"id":%s,"result":{"stopReason":"%s"}}\n' "$@"
+}
+cancels() {
+	printf '> {"method":"session/cancel","params":{"sessionId":"%s"}}\n' "$1"
+}
+
+@test "what another session reports, early or late, holds nothing up" {
+	{ new A 1; new B 2; prompt B 3; commands A; prompt A 4; ends 4 end_turn; cancels B; ends 3 cancelled; } | recording s.rec
+	{ new A 1; commands A; new B 2; prompt A 4; ends 4 end_turn; prompt B 3; cancels B; ends 3 cancelled; } | recording early.rec
+	{ new A 1; new B 2; prompt A 4; prompt B 3; cancels B; ends 3 cancelled; ends 4 end_turn; commands A; } | recording late.rec
+	for live in s.rec early.rec late.rec; do
+		run -0 timeout 60 acp-replay --as client --check s.rec -- acp-replay "$live"
+		assert_output ''
+	done
+}
+
+@test "a recorded cancel is sent when as much text has come, in however many chunks" {
+	{ new A 1; prompt A 2; text A 'one '; text A 'two'; cancels A; ends 2 cancelled; } | recording s.rec
+	{ new A 1; prompt A 2; text A 'one two'; cancels A; ends 2 cancelled; } | recording one.rec
+	{ new A 1; prompt A 2; for t in o n 'e t' w o; do text A "$t"; done; cancels A; ends 2 cancelled; } | recording five.rec
+	# Less than was recorded: nothing more comes.
+	{ new A 1; prompt A 2; text A 'one'; cancels A; ends 2 cancelled; } | recording less.rec
+	for live in s.rec one.rec five.rec less.rec; do
+		run -0 timeout 60 acp-replay --as client --check s.rec -- acp-replay "$live"
+		assert_output ''
+	done
+	# A turn that has ended is not cancelled any more, but the recording is played to its end.
+	{ new A 1; prompt A 2; text A 'one'; ends 2 end_turn; cancels A; } | recording ended.rec
+	run -1 timeout 60 acp-replay --as client --check --match params s.rec -- acp-replay ended.rec
+	assert_line --partial '.result.stopReason is "end_turn", was "cancelled"'
+}
+
+@test "a queued prompt is sent when what came before it in its session has come" {
+	{ new A 1; prompt A 2; text A 'one two'; prompt A 3; ends 2 end_turn; ends 3 end_turn; } |
+		recording /dev/stdout | sed '4,$s/"t":0.000000/"t":100/' >s.rec
+	play_client s.rec
+	hear
+	tell '{"id":1,"result":{"sessionId":"L"}}'
+	hear
+	assert_regex "$line" '"id":2,"method":"session/prompt"'
+	for kind in usage_update plan available_commands_update; do
+		tell "{\"method\":\"session/update\",\"params\":{\"sessionId\":\"L\",\"update\":{\"sessionUpdate\":\"$kind\"}}}"
+	done
+	tell "$(text L 'one tw' | cut -c3-)"
+	tell '{"id":"x","method":"nobody/knows"}'
+	hear
+	assert_regex "$line" '"id":"x","error"'
+	tell "$(text L o | cut -c3-)"
+	hear
+	assert_regex "$line" '"id":3,"method":"session/prompt"'
+	tell '{"id":2,"result":{"stopReason":"end_turn"}}'
+	tell '{"id":3,"result":{"stopReason":"end_turn"}}'
+	hang_up
+	assert_equal "$rest" ''
+	assert_equal "$(wc -l <err)" 1
+}
+
+@test "a request that the agent waits with does not hang the client, and one that never comes is reported" {
+	ask='{"id":7,"method":"fs/read_text_file","params":{"sessionId":"A","path":"/x"}}'
+	mode='{"id":5,"method":"session/set_mode","params":{"sessionId":"A","modeId":"m"}}'
+	other='{"id":6,"method":"session/set_mode","params":{"sessionId":"A","modeId":"n"}}'
+	{ new A 1; prompt A 2; echo "> $mode"; echo "< $ask"; echo '< {"id":5,"result":{}}'; echo "> $other"
+		echo '> {"id":7,"result":{"content":""}}'; echo '< {"id":6,"result":{}}'; ends 2 end_turn; } | recording s.rec
+	# This agent responds to nothing before it has its own response.
+	{ new A 1; prompt A 2; echo "> $mode"; echo "< $ask"; echo '> {"id":7,"result":{"content":""}}'
+		echo '< {"id":5,"result":{}}'; echo "> $other"; echo '< {"id":6,"result":{}}'; ends 2 end_turn; } | recording live.rec
+	run -0 timeout 60 acp-replay --as client --check s.rec -- acp-replay live.rec
+	assert_output ''
+	grep -v '"id":7' live.rec >never.rec
+	run -1 timeout 60 acp-replay --as client s.rec -- acp-replay never.rec
+	assert_output 'acp-replay: s.rec:5: the agent did not send "fs/read_text_file"'
+}
+
+@test "--check: the output of a tool in other pieces is no difference, another state is one" {
+	call() {
+		printf '< {"method":"session/update","params":{"sessionId":"A","update":{"sessionUpdate":"%s","toolCallId":"c",%s}}}\n' "$@"
+	}
+	output() {
+		call tool_call_update "\"_meta\":{\"terminal_output_delta\":\"$1\"}"
+	}
+	session() {
+		new A 1
+		prompt A 2
+		call tool_call '"title":"make","status":"in_progress"'
+		for piece in "${@:2}"; do output "$piece"; done
+		call tool_call_update "\"status\":\"$1\""
+		ends 2 end_turn
+	}
+	session completed one two three | recording s.rec
+	session completed 'one two three' | recording live.rec
+	for match in shape params; do
+		run -0 timeout 60 acp-replay --as client --check --match "$match" s.rec -- acp-replay live.rec
+		assert_output ''
+	done
+	session failed one 'two three' | recording live.rec
+	run -1 timeout 60 acp-replay --as client --check --match params s.rec -- acp-replay live.rec
+	assert_line '-    "completed"'
+	assert_line '1 difference in 1 of 2 turns, 5 messages'
 }

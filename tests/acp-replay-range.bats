@@ -36,10 +36,17 @@ teardown() {
 	assert_output '{"jsonrpc":"2.0","id":"p","result":{"stopReason":"end_turn"}}'
 }
 
-@test "--start behind the end: nothing is to be played" {
-	run acp-replay --start 1000 s.rec <<<'{"id":"i","method":"initialize","params":{"protocolVersion":1}}'
-	assert_success
-	assert_output '{"jsonrpc":"2.0","id":"i","result":{"protocolVersion":1}}'
+@test "--start and --until that name nothing in the recording: exit 2" {
+	run -2 acp-replay --start 1000 s.rec </dev/null
+	assert_output 'acp-replay: --start 1000: s.rec has no message at or after record 1000'
+	run -2 acp-replay --as client --start 1000 s.rec -- cat
+	run -2 acp-replay --until 1000 s.rec </dev/null
+	assert_output 'acp-replay: --until 1000: s.rec has no such record'
+	run -2 acp-replay --until 'session/updates' s.rec </dev/null
+	assert_output 'acp-replay: --until session/updates: no message of s.rec matches it'
+	# The first message that matches lies before --start.
+	run -2 acp-replay --start 9 --until 'session/new' s.rec </dev/null
+	run -0 acp-replay --until 11 --start 11 s.rec </dev/null
 }
 
 @test "--as client --start sends initialize and session/new, and goes on from there" {
@@ -132,14 +139,6 @@ slow() {
 	at "$1" agent '{"id":1,"result":{}}'
 }
 
-# took COMMAND...: milliseconds.
-took() {
-	local from
-	from=$(date +%s%N)
-	"$@"
-	ms=$((($(date +%s%N) - from) / 1000000))
-}
-
 once() {
 	acp-replay "$@" s.rec <<<'{"id":1,"method":"a"}' >up
 }
@@ -147,10 +146,10 @@ once() {
 @test "--speed: without pauses by default, as recorded, or a multiple" {
 	slow 0.800000 >s.rec
 	took once --speed recorded
-	((ms >= 800)) || fail "$ms ms"
+	((elapsed >= 800000)) || fail "$elapsed µs"
 	assert_equal "$(jq -c . up | wc -l)" 3
 	took once --speed 2
-	((ms >= 400)) || fail "$ms ms"
+	((elapsed >= 400000)) || fail "$elapsed µs"
 	# An hour is no matter where nobody wants the pauses.
 	slow 3600.000000 >s.rec
 	once
@@ -160,7 +159,7 @@ once() {
 @test "--max-pause: no pause is longer" {
 	slow 3600.000000 >s.rec
 	took once --speed recorded --max-pause 50ms
-	((ms >= 150)) || fail "$ms ms"
+	((elapsed >= 150000)) || fail "$elapsed µs"
 	assert_equal "$(jq -c . up | wc -l)" 3
 }
 
@@ -192,7 +191,7 @@ once() {
 		at 0.500000 agent '{"id":2,"result":{}}'
 	} >s.rec
 	took acp-replay --as client --speed recorded s.rec -- acp-replay s.rec
-	((ms >= 400)) || fail "$ms ms"
+	((elapsed >= 400000)) || fail "$elapsed µs"
 }
 
 @test "bad arguments: exit 2 and a line that says what" {

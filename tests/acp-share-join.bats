@@ -90,8 +90,13 @@ teardown() {
 	join g
 	say '{"jsonrpc":"2.0","id":1,"method":"hang"}'
 	down '{"jsonrpc":"2.0","id":"\u0041","method":"hang"}' '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}' \
-		'{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"A"}}' '{"jsonrpc":"2.0","id":2,"method":"m"}'
-	hears '"to":"guest"' g
+		'{"jsonrpc":"2.0","id":7,"method":"$/cancel_request","params":{"requestId":"A"}}' '{"jsonrpc":"2.0","id":2,"method":"m"}'
+	hears '"id":2,"result"' g
+	# A request of that name cancels nothing.
+	assert_equal "$(answers g | jq -c 'select(.error) | [.id, .error.code]')" '[7,-32601]'
+	run ! grep -q cancelled got
+	down '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"A"}}' '{"jsonrpc":"2.0","id":3,"method":"m"}'
+	hears '"id":3,"result"' g
 	assert_equal "$(grep -c cancelled got)" 1
 	id=$(sed -n 's/.*"id":\("acp-share-[^"]*"\),"method":"hang".*/\1/p' w)
 	hears "\"method\":\"cancelled\",\"params\":{\"requestId\":$id}"

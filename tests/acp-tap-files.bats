@@ -18,15 +18,6 @@ teardown() {
 	end_left_over
 }
 
-# A test's expected output lies in a file of its name. TAP_EXPECT=write makes them anew: read the difference.
-same_as() {
-	if [[ ${TAP_EXPECT-} == write ]]; then
-		cat >"$FIXTURES/tap/$1"
-	else
-		diff "$FIXTURES/tap/$1" -
-	fi
-}
-
 # --- formats
 
 @test "a recording says when it began, by whom it was made, and of what command" {
@@ -50,7 +41,7 @@ same_as() {
 }
 
 @test "trace: the fixtures as the conductor's trace viewer reads them" {
-	acp-tap -f trace "$FIXTURES/write-with-permission.jsonl" | same_as write-with-permission.trace
+	acp-tap -f trace "$FIXTURES/write-with-permission.jsonl" | same_as tap/write-with-permission.trace
 }
 
 @test "trace: an MCP message comes out of its envelope, absent params are null" {
@@ -79,8 +70,8 @@ same_as() {
 	acp-tap -f record s.rec | cmp - s.rec
 	acp-tap -f record -m 'session/*' s.rec >part.rec
 	run jq -c 'keys' part.rec
-	assert_line --index 0 '["acp-recording","by","command","started"]'
-	run acp-tap -f raw --from client part.rec
+	assert_line --index 0 '["acp-recording","by","command","selected","started"]'
+	run -0 acp-tap -f raw --from client part.rec
 	assert_equal "${#lines[@]}" 2
 }
 
@@ -128,6 +119,19 @@ same_as() {
 	acp-tap -o s.rec <in >out
 	run jq -r 'select(.msg).from' s.rec
 	assert_output $'unknown\nagent\nagent'
+	# The response to initialize is the agent's. Beside what the client sends there are both directions.
+	printf '%s\n' '{"id":0,"result":{"protocolVersion":1}}' '{"id":1,"result":{}}' >in
+	acp-tap -o s.rec <in >out
+	run jq -r 'select(.msg).from' s.rec
+	assert_output $'agent\nagent'
+	printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}' \
+		'{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{},"authMethods":[]}}' \
+		'{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}' \
+		'{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}' >in
+	acp-tap -o s.rec <in >out
+	run jq -r 'select(.msg).from' s.rec
+	assert_output $'client\nagent\nclient\nagent'
+	run -0 acp-check s.rec
 	# A recording has both directions.
 	printf '%s\n' '{"id":0,"method":"initialize"}' '{"id":0,"result":{}}' >in
 	run acp-tap -f record in
@@ -139,7 +143,7 @@ same_as() {
 	acp-tap -o s.rec -m plan <four >out
 	cmp four out
 	run jq -r 'keys | join(" ")' s.rec
-	assert_output $'acp-recording by started\nfrom msg t'
+	assert_output $'acp-recording by selected started\nfrom msg t'
 }
 
 @test "ends are written unless messages are picked" {
@@ -331,7 +335,8 @@ same_as() {
 	one_more() {
 		head -n 1 four >&5
 		((++sent))
-		[[ -s got ]] && ! kill -0 "$reader" 2>/dev/null
+		[[ -s got ]] || return
+		! kill -0 "$reader" 2>/dev/null
 	}
 	wait_for one_more
 	one_more
@@ -340,6 +345,21 @@ same_as() {
 	assert_equal "$status" 125
 	assert_equal "$(wc -l <out)" "$sent"
 	assert_equal "$(cat err)" 'acp-tap: log: Broken pipe: records are lost, the session goes on'
+}
+
+@test "-F prints what a recording gets, also a line that comes in two pieces, until it is told to end" {
+	lines() {
+		[[ $(wc -l <out) -eq $1 ]]
+	}
+	head -n 1 four >grows
+	acp-tap -F -f raw grows >out 3>&- &
+	tap=$!
+	wait_for lines 1
+	sed -n 2p four | tee line | head -c 20 >>grows
+	tail -c +21 line >>grows
+	wait_for lines 2
+	kill -INT "$tap" && wait "$tap"
+	cmp out <(head -n 2 four)
 }
 
 @test "what is printed waits for a FIFO's reader" {
@@ -361,4 +381,37 @@ same_as() {
 	wait $!
 	cmp many out
 	cmp many got
+}
+
+@test "--session: the request that opened it comes with its response, which alone names it" {
+	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/a","mcpServers":[]}}' \
+		'{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/b","mcpServers":[]}}' \
+		'{"jsonrpc":"2.0","id":2,"result":{"sessionId":"B"}}' '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"A"}}' \
+		'{"jsonrpc":"2.0","id":3,"method":"session/new","params":{"cwd":"/c","mcpServers":[]}}' >two
+	run -0 acp-tap -f raw --session B two
+	assert_equal "$output" "$(sed -n 2,3p two)"
+	run -0 acp-tap -f raw --session A -m 'session/*' two
+	assert_equal "$output" "$(sed -n '1p;4p' two)"
+	run -0 acp-tap -f raw --session A --from agent two
+	assert_equal "$output" "$(sed -n 4p two)"
+	run -0 acp-tap -n --session A two
+	assert_line --index 0 --regexp '^ *1 .*session/new'
+	run -0 acp-tap -f raw --session A -c 1 two
+	assert_equal "$output" "$(sed -n 1p two)"
+	sed -n 3,4p two >responses
+	# shellcheck disable=SC2094 # nothing is written to it
+	acp-tap --session B -f raw -o log -- sh -c 'read -r a; read -r b; cat responses; cat >seen' < <(sed -n 1,2p two) >/dev/null
+	cmp log <(sed -n 2,3p two)
+}
+
+@test "-c counts each chunk of a folded run, and what has been read of it is written" {
+	for i in 1 2 3; do
+		jq -nc --arg t "word$i " '{jsonrpc: "2.0", method: "session/update", params: {sessionId: "S", update:
+			{sessionUpdate: "agent_message_chunk", content: {type: "text", text: $t}}}}'
+	done >chunks
+	run -0 acp-tap --fold -c 2 chunks
+	assert_equal "${#lines[@]}" 1
+	assert_line --index 0 --regexp '[×x]2 .*word1 word2 *$'
+	run -0 acp-tap --fold chunks
+	assert_line --index 0 --regexp '[×x]3 .*word1 word2 word3 *$'
 }

@@ -9,15 +9,6 @@ setup() {
 	unset COLUMNS NO_COLOR
 }
 
-# A test's expected output lies in a file of its name. TAP_EXPECT=write makes them anew: read the difference.
-same_as() {
-	if [[ ${TAP_EXPECT-} == write ]]; then
-		cat >"$FIXTURES/tap/$1"
-	else
-		diff "$FIXTURES/tap/$1" -
-	fi
-}
-
 # chunk TEXT [SESSION [KIND]]: an update, TEXT being the inside of a JSON string.
 chunk() {
 	printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"%s","update":{"sessionUpdate":"%s","content":{"type":"text","text":"%s"}}}}\n' \
@@ -41,7 +32,7 @@ shows() {
 @test "the fixtures, in 80 columns and in 160" {
 	for f in bash-tool four-turns-per-model-usage two-sessions-and-cancel write-with-permission; do
 		for width in 80 160; do
-			COLUMNS=$width acp-tap "$FIXTURES/$f.jsonl" | same_as "$f.$width"
+			COLUMNS=$width acp-tap "$FIXTURES/$f.jsonl" | same_as "tap/$f.$width"
 		done
 	done
 }
@@ -66,7 +57,7 @@ shows() {
 }
 
 @test "without a locale for it no byte is beyond ASCII" {
-	LC_ALL=C COLUMNS=80 acp-tap "$FIXTURES/write-with-permission.jsonl" | same_as write-with-permission.ascii
+	LC_ALL=C COLUMNS=80 acp-tap "$FIXTURES/write-with-permission.jsonl" | same_as tap/write-with-permission.ascii
 	run grep -cP '[^\x00-\x7f]' "$FIXTURES/tap/write-with-permission.ascii"
 	assert_output 0
 }
@@ -148,6 +139,8 @@ shows() {
 	assert_output --partial $'\033[0;32m'
 	run script -qec 'NO_COLOR=1 acp-tap in' /dev/null </dev/null
 	refute_output --partial $'\033'
+	run script -qec 'TERM=dumb acp-tap in' /dev/null </dev/null
+	refute_output --partial $'\033'
 }
 
 @test "a response has its request's method, session and latency; an error its code" {
@@ -175,6 +168,22 @@ shows() {
 		assert_line --regexp " ${expected% *} *${expected#"${expected% *}"}"
 	done
 	assert_equal "$(printf '%s\n' "${lines[@]}" | grep -o '[┌│└]' | tr -d '\n')" '┌┌└│└'
+}
+
+@test "work without a prompt stands in a bracket, too, and what an envelope carries has its session" {
+	update() {
+		printf '{"method":"session/update","params":{"sessionId":"aaaa","update":{"sessionUpdate":"state_update","state":"%s"}}}\n' "$1"
+	}
+	{
+		update running
+		update requires_action
+		update idle
+		update idle
+		printf '{"method":"proxy/successor","params":%s}\n' '{"method":"session/update","params":{"sessionId":"far","update":{"sessionUpdate":"plan"}}}'
+	} >in
+	run -0 acp-tap in
+	assert_equal "$(printf '%s\n' "${lines[@]}" | grep -o '[┌│└]' | tr -d '\n')" '┌│└'
+	assert_line --regexp 'proxy/successor +[0-9]+ far '
 }
 
 @test "sessions that begin alike have labels that tell them apart" {
@@ -281,7 +290,9 @@ answer() {
 	run -0 acp-tap --from agent s.rec
 	assert_line --regexp '← +exit +exit status 0$'
 	printf '{"t":1,"event":"lost","count":2,"why":"No space left on device"}\n{"t":1,"event":"eof","from":"agent","torn":true}\n' >in
+	echo '{"t":1,"event":"restart","why":"killed by SIGKILL"}' >>in
 	run -0 acp-tap in
+	assert_line --index 2 --regexp ' restart .* killed by SIGKILL$'
 	assert_line --index 0 --regexp 'lost .* 2: No space left on device$'
 	assert_line --index 1 --regexp '← .* eof .* the last line has no newline$'
 }
@@ -291,4 +302,20 @@ answer() {
 	echo '{"t":1,"event":"eof","from":"agent"}' >>s.rec
 	run -0 acp-tap s.rec
 	assert_line --index 0 's.rec  2026-11-20 15:56:02  agent --acp'
+}
+
+@test "what comes of sub-agents, compaction and notices has a preview" {
+	{
+		update '"subagent_update","sessionId":"child","title":"Explore","state":{"state":"idle","stopReason":"end_turn"}'
+		update '"session_message","messageId":"m","content":[{"type":"text","text":"look here"}]'
+		update '"compaction_update","compactionId":"c","status":"completed","summary":[{"type":"text","text":"short"}]'
+		update '"compaction_update","compactionId":"c","status":"failed","error":{"message":"too long"}'
+		update '"notice","severity":"warning","title":"rate limited"'
+	} >in
+	run -0 acp-tap in
+	assert_line --index 0 --regexp 'idle  Explore  end_turn$'
+	assert_line --index 1 --regexp 'look here$'
+	assert_line --index 2 --regexp 'completed  short$'
+	assert_line --index 3 --regexp 'failed  too long$'
+	assert_line --index 4 --regexp 'warning:  rate limited$'
 }

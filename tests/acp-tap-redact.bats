@@ -301,3 +301,59 @@ $(secret '' 64)
 	run -0 --separate-stderr acp-tap --redact s.rec
 	refute_output --partial hunter2
 }
+
+# said KIND TEXT...: a session in which these are chunks of that kind.
+said() {
+	local kind=$1
+	shift
+	for text; do
+		jq -nc --arg k "$kind" --arg t "$text" '{jsonrpc: "2.0", method: "session/update", params: {sessionId: "S",
+			update: {sessionUpdate: $k, toolCallId: "t", content: (if $k[:4] == "tool" then {type: "content", content:
+			{type: "text", text: $t}} else {type: "text", text: $t} end)}}}'
+	done
+}
+
+@test "a name in one chunk belongs to the value in the next, also where chunks of others come between" {
+	for kind in agent_message_chunk tool_call_content_chunk; do
+		paste -d '\n' <(said $kind 'my DB_PASS' 'WORD=' 'hunter' ' is it') <(said agent_thought_chunk a b c d) >in
+		run -0 --separate-stderr acp-tap --redact -f raw in
+		refute_output --partial hunter
+		assert_output --partial '" is it"'
+		assert_regex "$stderr" 'redacted 1 value in 1 message'
+	done
+	said agent_message_chunk $'-----BEGIN RSA PRIVATE KEY-----\nabcd' $'efgh\nijkl' $'mnop\n-----END RSA PRIVATE KEY-----\nqrst' >in
+	run -0 --separate-stderr acp-tap --redact -f raw in
+	for part in abcd efgh ijkl mnop; do refute_output --partial $part; done
+	assert_output --partial qrst
+}
+
+@test "a secret that is split over chunks is not whole where they are joined" {
+	said agent_message_chunk 'use sk-' 'proj-abc' 'def7ghijklmnopqrstuvwxyz, ' 'yes' >in
+	run -0 --separate-stderr acp-tap --redact --fold in
+	assert_output --partial 'use <redacted>, yes'
+	assert_regex "$stderr" 'redacted 1 value in 1 message'
+	said tool_call_content_chunk 'token=ab' 'c1' 'defgh and' ' more' >in
+	acp-export --redact in >page 2>/dev/null
+	assert_equal "$(grep -o 'token=[^ ]* and more' page)" 'token=&lt;redacted&gt; and more'
+}
+
+@test "a prompt and the chunk after it are not one text" {
+	{
+		echo '{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"S","prompt":[{"type":"text","text":"hello"}]}}'
+		said user_message_chunk 'DB_PASS=abc'
+	} >in
+	acp-export --redact -f markdown in >page 2>/dev/null
+	run cat page
+	refute_output --partial abc
+	refute_output --partial helloDB
+}
+
+@test "--redact=text: ids with blanks stay ids" {
+	echo '{"jsonrpc":"2.0","id":"a b","method":"x/y","params":{"sessionId":"my id","toolCallId":"call 1","status":"my words"}}' >in
+	run -0 --separate-stderr acp-tap --redact=text -f raw in
+	assert_output '{"jsonrpc":"2.0","id":"a b","method":"x/y","params":{"sessionId":"my id","toolCallId":"call 1","status":"<redacted>"}}'
+}
+
+@test "the last quote of a secret is the one that is not escaped" {
+	becomes '{"a":"password=\"abc\\\"defghijklmnop\" x"}' '{"a":"password=\"<redacted>\" x"}' 1
+}

@@ -17,11 +17,6 @@ teardown() {
 	end_left_over
 }
 
-# The messages of a fixture, of both sides or of one.
-lines() {
-	jq -r --arg from "${2-}" 'select(.line and ($from == "" or .from == $from)).line' "$FIXTURES/$1.jsonl"
-}
-
 # --- what passes
 
 @test "a pipe: every byte goes on, and the recording has them all" {
@@ -33,7 +28,7 @@ lines() {
 
 @test "a pipe: the fixtures go on byte for byte and come back from the recording" {
 	for f in "$FIXTURES"/*.jsonl; do
-		lines "$(basename "$f" .jsonl)" >sent
+		jq -r 'select(.line).line' "$f" >sent
 		acp-tap -o s.rec <sent >out
 		cmp sent out
 		acp-tap -f raw s.rec >again
@@ -53,6 +48,19 @@ lines() {
 	assert_line '   exit 7'
 	run jq -c .command s.rec
 	assert_line --index 0 "[\"sh\",\"-c\",\"read -r line; echo \\\"\$line\\\"; echo words >&2; exit 7\"]"
+}
+
+@test "a restart of the agent that is reported in the stream is an event of the recording, once" {
+	restarted='{"jsonrpc":"2.0","method":"_acp-revive/restarted","params":{"restarts":1,"why":"killed by \"KILL\""}}'
+	acp-tap -o s.rec -- echo "$restarted" >out </dev/null
+	assert_equal "$(<out)" "$restarted"
+	run jq -r 'select(.event == "restart" or .msg) | [.event, .why, .msg.method] | join(" ")' s.rec
+	assert_output "restart killed by \"KILL\" "$'\n''  _acp-revive/restarted'
+	# What is read has it already; --redact leaves the reason out.
+	acp-tap -f record s.rec >again
+	cmp s.rec again
+	run jq -r 'select(.event == "restart") | keys | join(" ")' <(acp-tap -f record --redact s.rec)
+	assert_output 'event t'
 }
 
 @test "a command is wrapped: odd bytes go through in both directions" {
@@ -84,8 +92,8 @@ lines() {
 }
 
 @test "a link: descriptors 6 and 7 face the agent, and PROTO is not passed on" {
-	lines write-with-permission client >down
-	lines write-with-permission agent >up
+	fixture client "$FIXTURES/write-with-permission.jsonl" >down
+	fixture agent "$FIXTURES/write-with-permission.jsonl" >up
 	PROTO=ACP acp-tap -o s.rec <down >up.out 6<up 7>down.out
 	cmp down down.out
 	cmp up up.out

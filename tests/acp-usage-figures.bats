@@ -223,11 +223,149 @@ opened() {
 @test "--by model: the rows add up to the total line" {
 	for file in "$AGENTS"/*.jsonl "$FIXTURES"/*.jsonl; do
 		acp-usage --by model -f json "$file" 2>/dev/null >rows
-		jq -se '(map(select(.total | not)) | [(map(.billed.total) | add), (map(.tokens.output) | add), (map(.turns) | add)])
-		    == (map(select(.total))[0] | [.billed.total, .tokens.output, .turns])' rows
+		jq -se '(map(select(.total | not)) | [(map(.billed.total) | add), (map(.tokens.output) | add)])
+		    == (map(select(.total))[0] | [.billed.total, .tokens.output])' rows
 	done
 	run acp-usage --by model "$AGENTS/notices.jsonl"
 	assert_line --regexp '^total of 2 models '
+}
+
+# turns_of FILE...: how many turns each kind of summary, and the metrics, have in all.
+turns_of() {
+	for by in session model day week month project agent; do
+		acp-usage --summary --by "$by" -f json "$@" 2>/dev/null | jq -r 'select(.total).turns'
+	done
+	acp-usage -f prom "$@" 2>/dev/null | awk '/^acp_turns_total/ { n += $2 } END { print n + 0 }'
+}
+
+@test "all summaries and the metrics count the same turns: those of sessions, not of sub-agents" {
+	for file in "$AGENTS"/*.jsonl "$FIXTURES"/*.jsonl; do
+		run -0 turns_of "$file"
+		assert_equal "$(sort -u <<<"$output" | wc -l)" 1
+	done
+	{
+		prompt 1 s
+		update s '"used":1,"size":9,"_meta":{"_claude/model":"m"}'
+		for k in running idle; do
+			echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"subagent_update","sessionId":"k","state":{"state":"'$k'"'"$([[ $k == running ]] || echo ',"usage":{"totalTokens":5,"inputTokens":4,"outputTokens":1}')"'}}}}'
+		done
+		answer 1 '"usage":{"totalTokens":110,"inputTokens":100,"outputTokens":10}'
+	} >child
+	run -0 turns_of child
+	assert_output "$(printf '1\n%.0s' {1..8})"
+	run sessions child 'session turns'
+	assert_output $'"s" 1\n"k" 1'
+}
+
+@test "currencies and models never share a bound with titles; what is in different units is not added" {
+	seq 0 65999 | awk '{ printf "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s%d\",\"update\":{\"sessionUpdate\":\"session_info_update\",\"title\":\"fix bug %d\"}}}\n", $1 % 9, $1 }' >titles
+	{
+		cat titles
+		for currency in USD EUR; do
+			update "late-$currency" '"used":5,"size":100,"cost":{"amount":1.5,"currency":"'$currency'"},"_meta":{"_claude/model":"model-'$currency'"}'
+			prompt 1 "late-$currency"
+			answer 1 '"usage":{"totalTokens":110,"inputTokens":100,"outputTokens":10}'
+		done
+	} >many
+	run total many cost
+	assert_output '[[{"amount":1.5,"currency":"EUR"},{"amount":1.5,"currency":"USD"}]]'
+	run -1 acp-usage --summary --max-cost 1EUR many
+	run -0 jq -r '.model // empty' <(acp-usage --by model -f json many)
+	assert_output $'model-EUR\nmodel-USD'
+	# Of too many currencies the last ones are left out, and counted as malformed.
+	for ((k = 0; k < 1030; k++)); do
+		update s '"used":5,"size":100,"cost":{"amount":1,"currency":"C'$k'"}'
+	done >currencies
+	run -0 jq -c 'select(.total) | [.malformed, (.cost | length), (.cost | map(.amount) | unique)]' <(acp-usage --summary -f json currencies 2>/dev/null)
+	assert_output '[6,1024,[1]]'
+}
+
+@test "an amount with more decimals than fit is rounded, and counts for limits" {
+	update s '"used":5,"size":100,"cost":{"amount":5.1234567890123456789012345678,"currency":"USD"}' >long
+	run -0 acp-usage --summary -f json long
+	assert_line --index 0 --partial '"cost":[{"amount":5.123456789012345678901235,"currency":"USD"}]'
+	refute_line --index 1 --partial malformed
+	run -1 acp-usage --max-cost 1USD long
+	# One that is too large is malformed, and the limit of the text is that of the program.
+	update s '"used":5,"size":100,"cost":{"amount":1.7e14,"currency":"USD"}' >large
+	run -0 acp-usage --summary -f json large
+	refute_line --index 1 --partial malformed
+	sed 's/1.7e14/1.71e14/' large >larger
+	run -0 acp-usage --summary -f json larger
+	assert_output --partial '"malformed":1'
+	assert_output --partial 'out of range: it must be below 1.7 * 10^14'
+}
+
+@test "calls of a turn without counts are not counted again in a running total" {
+	chunk() {
+		echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":""},"_meta":{"usage":{"totalTokens":'"$1"',"inputTokens":'$(($1 - 1))',"outputTokens":1}}}}}'
+	}
+	counts() {
+		answer "$1" '"usage":{"totalTokens":'"$2"',"inputTokens":'$(($2 - 5))',"outputTokens":5}'
+	}
+	{
+		echo '{"jsonrpc":"2.0","id":9,"method":"session/new","params":{"cwd":"/"}}'
+		echo '{"jsonrpc":"2.0","id":9,"result":{"sessionId":"s"}}'
+		prompt 1 s; chunk 100; chunk 50; counts 1 150
+		prompt 2 s; chunk 70; counts 2 220
+		prompt 3 s; chunk 30; chunk 20; counts 3 270
+		prompt 4 s; chunk 500; answer 4
+		prompt 5 s; chunk 10; counts 5 780
+		prompt 6 s; chunk 20
+		prompt 7 s; counts 7 800
+	} >running
+	run total running 'turns tokens'
+	assert_output --regexp '^\[6,\{"total":800,'
+	as_all_ways running
+}
+
+@test "a turn that called the model and was not counted leaves a lower bound" {
+	{
+		prompt 1 s
+		answer 1 '"usage":{"totalTokens":110,"inputTokens":100,"outputTokens":10}'
+	} >counted
+	# Cancelled, or with a context or a cost that changed.
+	{ cat counted; prompt 2 s; answer 2 | sed s/end_turn/cancelled/; } >cancelled
+	{ cat counted; prompt 2 s; update s '"used":5,"size":9'; answer 2; } >context
+	{ update s '"used":5,"size":9,"cost":{"amount":1,"currency":"USD"}'; cat counted; prompt 2 s
+	  update s '"used":5,"size":9,"cost":{"amount":2,"currency":"USD"}'; answer 2; } >cost
+	for file in cancelled context cost; do
+		run sessions $file 'turns lower_bound'
+		assert_output '2 "tokens"'
+		for by in session day model; do
+			run acp-usage --summary --by $by $file
+			assert_line --index -1 --regexp '^total of .* >=110 '
+		done
+		as_all_ways $file
+	done
+	# Nothing was called, or nothing is counted at all.
+	{ cat counted; prompt 2 s; answer 2; } >idle
+	{ prompt 2 s; update s '"used":5,"size":9'; answer 2 | sed s/end_turn/cancelled/; } >uncounted
+	for file in idle uncounted; do
+		run sessions $file 'lower_bound'
+		assert_output null
+	done
+}
+
+@test "claude: the first turn after a load has no rows of a sub-agent that ran in it: a lower bound" {
+	claude='{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentInfo":{"name":"@x/claude-agent-acp","version":"0.100.0"}}}'
+	rows() {
+		answer "$1" '"usage":{"totalTokens":110,"inputTokens":100,"outputTokens":10},"_meta":{"quota":{"model_usage":[{"model":"m","token_count":{"totalTokens":110,"inputTokens":100,"outputTokens":10}}]}}'
+	}
+	child='{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"subagent_update","sessionId":"k","state":{"state":"running"}}}}'
+	load='{"jsonrpc":"2.0","id":8,"method":"session/load","params":{"sessionId":"s","cwd":"/"}}'
+	loaded='{"jsonrpc":"2.0","id":8,"result":{}}'
+	hello='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
+	{ echo "$hello"; echo "$claude"; echo "$load"; echo "$loaded"; prompt 1 s; echo "$child"; rows 1; } >first
+	run sessions first 'session lower_bound'
+	assert_line --index 0 '"s" "billed"'
+	# Later rows have it, as those of a session that was not loaded do.
+	{ echo "$hello"; echo "$claude"; echo "$load"; echo "$loaded"; prompt 1 s; rows 1; prompt 2 s; echo "$child"; rows 2; } >second
+	{ echo "$hello"; echo "$claude"; prompt 1 s; echo "$child"; rows 1; } >new
+	for file in second new; do
+		run sessions $file 'session lower_bound'
+		assert_line --index 0 '"s" null'
+	done
 }
 
 # bats test_tags=slow
@@ -292,17 +430,17 @@ truth() {
 
 @test "claude: what was billed is what its model calls used, each once" {
 	for case in subagent-foreground:[12,15,16] v2-subagent:[16,17] notices:[6,8,9] elicitation-compact:[7,14,25,26]; do
-		run total "$AGENTS/${case%%:*}.jsonl" billed
+		run -0 total "$AGENTS/${case%%:*}.jsonl" billed
 		run jq '.[0].total' <<<"$output"
 		assert_output "$(truth "${case%%:*}" "${case#*:}")"
 	done
 }
 
 @test "claude: the tokens of a sub-agent in the background are in no response: a lower bound; the cost is right" {
-	run total "$AGENTS/subagent-background.jsonl" 'lower_bound cost'
+	run -0 total "$AGENTS/subagent-background.jsonl" 'lower_bound cost'
 	assert_output '["billed",[{"amount":0.10273080000000002,"currency":"USD"}]]'
 	# The calls 7 and 8 are those; 6, 11 and 12 are reported nowhere.
-	run total "$AGENTS/subagent-background.jsonl" billed
+	run -0 total "$AGENTS/subagent-background.jsonl" billed
 	run jq '.[0].total' <<<"$output"
 	assert_output "$(truth subagent-background [6,7,8,11,12])"
 	run acp-usage --summary "$AGENTS/subagent-background.jsonl"
@@ -320,7 +458,7 @@ truth() {
 @test "a child's idle is no turn of its parent" {
 	run sessions "$AGENTS/v2-subagent.jsonl" 'title turns'
 	assert_output $'"hello" 5\n"foreground child" 1\n"look around" 1'
-	run total "$AGENTS/v2-subagent.jsonl" turns
+	run -0 total "$AGENTS/v2-subagent.jsonl" turns
 	assert_output '[5]'
 }
 
@@ -364,6 +502,13 @@ family() {
 		for day in $order; do acp-usage --summary -f json "$day"; done >pieces
 		run --separate-stderr acp-usage --merge -f json pieces
 		assert_line --index 0 --partial '"turns":2,"tokens":{"total":14,"input":12,"output":2}'
+		# Rows and limits are by time, whatever is read first.
+		# shellcheck disable=SC2086
+		acp-usage -f tsv $order >rows
+		diff <(cut -f 1,11,13 rows) <(acp-usage -f tsv dayaa dayab | cut -f 1,11,13)
+		# shellcheck disable=SC2086
+		run --separate-stderr acp-usage --summary --max-cost 0.5USD $order
+		assert_success
 	done
 }
 
@@ -412,7 +557,7 @@ family() {
 	assert_line --index 0 --partial '{"month":"2026-11-01","turns":3,'
 	run total --since 2026-11-22 --before 2026-11-23 [123].rec 'turns'
 	assert_output '[1]'
-	run acp-usage --since 2026-11-23T09:00 -f tsv [123].rec
+	run -0 acp-usage --since 2026-11-23T09:00 -f tsv [123].rec
 	assert_equal "${#lines[@]}" 2
 	run -0 acp-usage -f prom --since 2026-11-22 --before 2026-11-23 [123].rec
 	assert_equal "$(awk '/^acp_turn_tokens_total/ { n += $2 } END { print n }' <<<"$output")" 110
@@ -425,7 +570,7 @@ family() {
 }
 
 @test "compaction is an event" {
-	run acp-usage -f json "$AGENTS/elicitation-compact.jsonl"
+	run -0 acp-usage -f json "$AGENTS/elicitation-compact.jsonl"
 	run jq -r 'select(.event == "compaction") | "\(.stop_reason) \(.used)"' <<<"$output"
 	assert_line --index 0 'in_progress 51366'
 	assert_line --index 1 'completed 51366'

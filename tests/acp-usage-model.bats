@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# acp-usage against an independent model of what random sessions used; MODEL_SESSIONS says how many (100).
+# acp-usage against an independent model of what random sessions used; ACP_ROUNDS says how many.
 
 bats_require_minimum_version 1.5.0
 
@@ -13,6 +13,6 @@ teardown() {
 }
 
 @test "files, merges, pipes and replays agree with the model to the last digit" {
-	run python3 "$BATS_TEST_DIRNAME/model/usage.py" --count "${MODEL_SESSIONS:-$(sample 5 100)}"
+	run python3 "$BATS_TEST_DIRNAME/model/usage.py" --count "${ACP_ROUNDS:-$(sample 5 100)}"
 	assert_success
 }

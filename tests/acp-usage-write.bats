@@ -18,13 +18,13 @@ four='four-turns-per-model-usage.jsonl'
 # --- rows
 
 @test "log: a line for each change, for people" {
-	acp-usage "$FIXTURES/$four" 2>/dev/null | same_as four.log
+	acp-usage "$FIXTURES/$four" 2>/dev/null | same_as usage/four.log
 }
 
 @test "tsv, csv and json: the same rows" {
-	acp-usage -f tsv "$FIXTURES/$four" 2>/dev/null | same_as four.tsv
-	acp-usage -f csv "$FIXTURES/$four" 2>/dev/null | same_as four.csv
-	acp-usage -f json "$FIXTURES/$four" 2>/dev/null | same_as four.json
+	acp-usage -f tsv "$FIXTURES/$four" 2>/dev/null | same_as usage/four.tsv
+	acp-usage -f csv "$FIXTURES/$four" 2>/dev/null | same_as usage/four.csv
+	acp-usage -f json "$FIXTURES/$four" 2>/dev/null | same_as usage/four.json
 	diff <(tr '\t' ',' <"$USAGE/four.tsv") <(tr -d '\r' <"$USAGE/four.csv")
 }
 
@@ -40,7 +40,7 @@ four='four-turns-per-model-usage.jsonl'
 	for _ in 1 2 3; do update s '"used":1,"size":10'; done >same
 	run updates same used
 	assert_output 1
-	run acp-usage --all -f tsv same
+	run -0 acp-usage --all -f tsv same
 	assert_equal "${#lines[@]}" 4
 }
 
@@ -62,7 +62,7 @@ four='four-turns-per-model-usage.jsonl'
 }
 
 @test "--session: only this one" {
-	run --separate-stderr acp-usage --session gemini -f json "$USAGE/places.rec"
+	run -0 --separate-stderr acp-usage --session gemini -f json "$USAGE/places.rec"
 	assert_equal "${#lines[@]}" 1
 	run --separate-stderr acp-usage --session gemini --summary -f json "$USAGE/places.rec"
 	assert_line --index 1 --partial '"sessions":1,"turns":1'
@@ -87,11 +87,28 @@ four='four-turns-per-model-usage.jsonl'
 # --- the summary
 
 @test "--summary: a row for each session, and totals" {
-	acp-usage --summary "$FIXTURES"/*.jsonl 2>/dev/null | same_as fixtures.summary
+	acp-usage --summary "$FIXTURES"/*.jsonl 2>/dev/null | same_as usage/fixtures.summary
+}
+
+@test "--summary: titles in wide characters leave the columns in line" {
+	export LC_ALL=C.UTF-8
+	for title in '修复登录页面的错误' 'Fix the login page' '修复登录页面的错误, and what it brings with it' 'e\u0301tat'; do
+		echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"'$((++i))'","update":{"sessionUpdate":"session_info_update","title":"'"$title"'"}}}'
+		prompt 1 "$i"
+		answer 1 '"usage":{"totalTokens":7,"inputTokens":6,"outputTokens":1}'
+	done >wide
+	acp-usage --summary wide >out
+	# Where each line has its number of turns, in columns.
+	run -0 python3 -c '
+import sys, unicodedata
+width = lambda c: 0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
+for line in open("out", encoding="utf-8").read().splitlines()[1:5]:
+    print(sum(map(width, line[:line.index(" 7 ")])))'
+	assert_equal "$(sort -u <<<"$output" | wc -l)" 1
 }
 
 @test "--by model: sub-agents included" {
-	acp-usage --by model "$FIXTURES/$four" 2>/dev/null | same_as four.models
+	acp-usage --by model "$FIXTURES/$four" 2>/dev/null | same_as usage/four.models
 }
 
 # The fixtures' totals, from the messages alone: $1 says what of them.
@@ -227,7 +244,7 @@ estimate() {
 
 @test "prom: metrics with help and type, of base units" {
 	acp-usage -f prom -o metrics.prom "$FIXTURES/$four" 2>/dev/null
-	same_as four.prom <metrics.prom
+	same_as usage/four.prom <metrics.prom
 	run ls
 	assert_output metrics.prom
 }

@@ -16,7 +16,7 @@ teardown() {
 # --- places and spellings
 
 @test "every place and spelling is read: a session each" {
-	acp-usage -f tsv "$USAGE/places.rec" | same_as places.tsv
+	acp-usage -f tsv "$USAGE/places.rec" | same_as usage/places.tsv
 }
 
 @test "escaped keys and any spelling of a number are read" {
@@ -143,7 +143,7 @@ teardown() {
 
 # lines_in N FILE: has it so many?
 lines_in() {
-	[[ -e $2 ]] && (($(wc -l <"$2") == $1))
+	[[ -e $2 && $(wc -l <"$2") -eq $1 ]]
 }
 
 @test "-F goes on as the file grows, is replaced and is truncated" {
@@ -207,7 +207,7 @@ lines_in() {
 
 @test "the sums are the same whatever the basis, where calls or rows make it clear" {
 	for file in turn-calls call-calls session-calls turn-rows session-rows; do
-		run --separate-stderr acp-usage --summary -f json "$USAGE/basis-$file.rec"
+		run -0 --separate-stderr acp-usage --summary -f json "$USAGE/basis-$file.rec"
 		run jq -r 'select(.session) | [.basis, .tokens.total, .tokens.input, .tokens.output] | join(" ")' <<<"$output"
 		assert_output "${file%-*} 1166 1110 56"
 	done

@@ -204,3 +204,71 @@ over() {
 	kill -KILL "$stream"
 	over 0
 }
+
+# poses RESPONSE: at the socket fake, something that is not acp-share has it for who asks.
+poses() {
+	python3 -c 'if True:
+		import os, socket, sys
+		s = socket.socket(socket.AF_UNIX)
+		s.bind(sys.argv[1] + ".new")
+		s.listen()
+		os.rename(sys.argv[1] + ".new", sys.argv[1])
+		c, _ = s.accept()
+		c.recv(4096)
+		c.sendall(eval(sys.argv[2]).encode())
+		c.close()' "${2-fake}" "$1" 9>&- 3>&- &
+	wait_for [ -S "${2-fake}" ]
+}
+
+@test "what responds at a socket and is not acp-share is named so, and nothing is watched" {
+	command -v python3 >/dev/null || skip 'python3 is needed'
+	while read -r response expected; do
+		rm -f fake
+		poses "$response"
+		run -2 acp-tap --attach fake -o seen.rec
+		assert_output "acp-tap: $expected"
+		[[ ! -s seen.rec ]]
+	done <<-'END'
+		'' fake: it closed the connection without a response: only the user who shares a stream can join it
+		'{"hop":0}' fake: not acp-share: its response has no end
+		'x'*100000 fake: not acp-share: its response has no end
+		'junk\n' fake: not acp-share: its response is not a JSON object
+		'[{"hop":0}]\n' fake: not acp-share: its response is not a JSON object
+		'{"hop":0}\n' fake: the response of acp-share came without a descriptor
+		'{"error":7,"hop":0}\n' fake: the response of acp-share came without a descriptor
+		'{"error":"no\x20such\x20hop"}\n' no such hop
+	END
+}
+
+@test "acp-share --list: what responds with junk is a line of its own" {
+	command -v python3 >/dev/null || skip 'python3 is needed'
+	mkdir -m 700 "$XDG_RUNTIME_DIR/acp"
+	for response in "'junk\\n'" "'[1]\\n'" "'{\"name\":\"x\"}\\n'" "'{\"pid\":7'" "''" "'{\"pid\":7}x\\n'"; do
+		for format in text json; do
+			rm -f "$XDG_RUNTIME_DIR/acp/77"
+			poses "$response" "$XDG_RUNTIME_DIR/acp/77"
+			run -0 acp-share --list -f $format
+			if [[ $format == json ]]; then
+				assert_output "{\"socket\":\"$XDG_RUNTIME_DIR/acp/77\",\"error\":\"does not answer\"}"
+			else
+				assert_line --index 1 --regexp '^77 .*does not answer .*/acp/77$'
+			fi
+		done
+	done
+}
+
+@test "who listens, and who takes away what is stale, waits for the lock of the directory" {
+	[[ -e /proc/locks ]] || skip '/proc/locks is needed'
+	mkdir -m 700 "$XDG_RUNTIME_DIR/acp"
+	# One that shares it lets others share it. In a container /proc/locks has only locks of processes that still run.
+	flock -s -o "$XDG_RUNTIME_DIR/acp" sh -c 'echo >held; exec sleep 1000' 9>&- 3>&- &
+	holder=$!
+	wait_for test -e held
+	acp-share -- cat </dev/null >got 2>said 9>&- 3>&- &
+	stream=$!
+	waits() { grep -q -- "-> FLOCK.* $stream " /proc/locks; }
+	wait_for waits
+	[[ ! -e $XDG_RUNTIME_DIR/acp/$stream ]]
+	kill "$holder"
+	wait "$stream"
+}

@@ -11,13 +11,13 @@ plays() {
 	chmod +x agent
 }
 
-# start COMMAND...: a stream; what comes up is read by answer. Its stderr is in err.
+# start COMMAND...: a stream; what comes up is in seen, of which READ lines have been read by until_line. Its stderr is in err.
 start() {
 	# What a start before this one has left is not to be taken for what this one writes.
-	rm -f down got err
+	rm -f down got err seen
 	mkfifo down
-	: >seen
-	exec 9< <(exec "$@" <down 2>err 3>&-)
+	READ=0
+	"$@" <down >seen 2>err 3>&- &
 	PID=$!
 	exec 8>down
 }
@@ -38,16 +38,18 @@ prompt() {
 	send "{\"jsonrpc\":\"2.0\",\"id\":$1,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"$session\",\"prompt\":[{\"type\":\"text\",\"text\":\"$text\"}]}}"
 }
 
-# until_line PATTERN: reads what comes up into seen, up to the line that has it, which is LINE. The bound is there so
-# that a failure is one, not a hang.
+# until_line TEXT: reads on in what comes up, to the line that has it, which is LINE.
 until_line() {
-	while IFS= read -r -t 60 LINE <&9; do
-		printf '%s\n' "$LINE" >>seen
-		[[ $LINE != *$1* ]] || return 0
-	done
-	echo "ended before: $1" >&2
-	cat err >&2
-	return 1
+	LINE=$(await_line seen numbered_after "$READ" "$1") || {
+		cat err >&2
+		return 1
+	}
+	READ=${LINE%%:*} LINE=${LINE#*:}
+}
+
+# numbered_after COUNT TEXT: of the lines on standard input behind so many, those that have it, with their numbers.
+numbered_after() {
+	TEXT=$2 awk -v count="$1" 'NR > count && index($0, ENVIRON["TEXT"]) { print NR ":" $0 }'
 }
 
 # answer ID: waits for it.
@@ -63,8 +65,6 @@ turn() {
 # finish: the client leaves; STATUS is that of the command.
 finish() {
 	exec 8>&-
-	cat <&9 >>seen
-	exec 9<&-
 	# shellcheck disable=SC2034
 	STATUS=0
 	# shellcheck disable=SC2034
@@ -79,4 +79,9 @@ asked() {
 # told: what acp-budget itself said, without the times that it estimates.
 told() {
 	sed -n 's/ · ~.*//; s/^acp-budget: //p' err
+}
+
+# context USED: an update.
+context() {
+	printf '{"sessionUpdate":"usage_update","used":%s,"size":1000}' "$1"
 }

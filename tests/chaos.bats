@@ -74,8 +74,8 @@ proxy="faulty $tap --way proxy"
 		else .params = {peer: "a", method, params} | .method = "proxy/successor" end
 	EOS
 	pass='jq -c --unbuffered -f pass.jq'
-	storm "$(sample 4 40)" all --on-agent-crash restart --restarts 1000/1m -p "$pass" --peer 'a=faulty storm agent'
-	storm "$(sample 4 40)" all --on-agent-crash restart --restarts 1000/1m --record /dev/null -p "$proxy" -p "faulty $pass" \
+	storm "$(sample 4 40)" all --restarts 1000/1m -p "$pass" --peer 'a=faulty storm agent'
+	storm "$(sample 4 40)" all --restarts 1000/1m --record /dev/null -p "$proxy" -p "faulty $pass" \
 		--peer 'a=faulty storm agent' -p "$tap"
 }
 
@@ -134,4 +134,12 @@ share="acp-share --control s --name here"
 	run acp-share --list
 	run find . -type s -o -type l
 	assert_output ''
+}
+
+@test "a walk over random chains, whose processes die while both sides talk: every request has one response, in order, and the chain ends by itself" {
+	command -v python3 >/dev/null || skip 'python3 is needed'
+	run python3 -SE "$TOP/tests/walk.py" run "${ACP_SEED:-$RANDOM}" "${ACP_CHAINS:-$(sample 20 500 200)}"
+	assert_success
+	assert_line --regexp '^[0-9]+ chains from seed [0-9]+, [0-9]+ deaths, 0 bad$'
+	nobody_left || fail "left over: $(left_over)"
 }

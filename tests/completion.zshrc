@@ -22,7 +22,7 @@ compadd() {
 
 capture() {
 	_main_complete
-	exit
+	exit 0 # socat may report another status, into what is compared
 }
 zle -C capture complete-word capture
 

@@ -30,10 +30,10 @@ start_quietly() {
 
 say() { printf '%s\n' "$@" >&9; }
 got() { grep -qF -- "$1" got; }
-gets() { wait_for got "$1"; }
+gets() { await_line got grep -F -- "$1" >/dev/null; }
 said() { grep -qE -- "$1" said; }
-says() { wait_for said "$1"; }
-reads() { wait_for grep -qF -- "$1" agent.log; }
+says() { await_line said grep -E -- "$1" >/dev/null; }
+reads() { await_line agent.log grep -F -- "$1" >/dev/null; }
 
 # The chain is initialized.
 begin() {
@@ -61,34 +61,29 @@ pid_of() {
 	sed -n "s/^acp-conduct: $1: pid \([0-9]*\),.*/\1/p" said | tail -n 1
 }
 
-# response ID: its result, or the code of its error. jq takes long to start: it is left what does not begin as ours do.
-response() {
-	local now
-	IFS= read -rd '' now <got || true
-	[[ $now == *"\"id\":"*"$1"* ]] || return 0
-	now=$(sed -nE 's/^\{("jsonrpc":"2\.0",)?"id":'"${1//\//\\/}"',("result":(.*)|"error":\{"code":(-?[0-9]+).*)\}$/\3\4/p' got)
-	if [[ $now ]]; then
-		printf '%s\n' "$now"
-		return
+# response ID: its result, or the code of its error, from what the client has got.
+response() { response_in "$1" <got; }
+
+# The same from standard input. jq takes long to start: it is left what does not begin as ours do.
+response_in() {
+	local lines found
+	lines=$(grep -F -- "$1") || return 0
+	found=$(sed -nE 's/^\{("jsonrpc":"2\.0",)?"id":'"${1//\//\\/}"',("result":(.*)|"error":\{"code":(-?[0-9]+).*)\}$/\3\4/p' <<<"$lines")
+	if [[ $found ]]; then
+		printf '%s\n' "$found"
+	else
+		jq -c --argjson id "$1" 'select(.id == $id and (.method | not)) | .result // .error.code' <<<"$lines"
 	fi
-	jq -c --argjson id "$1" 'select(.id == $id and (.method | not)) | .result // .error.code' got
 }
 
 # responds ID EXPECTED: waits for that response.
 responds() {
-	local looked_at='' found=''
-	wait_for responded "$1" || { cat got said; return 1; }
+	local found
+	found=$(await_line got response_in "$1") || { cat got said; return 1; }
 	assert_equal "$found" "$2"
 }
-# Looks again only when something has been added to the file.
-responded() {
-	local now
-	IFS= read -rd '' now <got
-	[[ $now != "$looked_at" ]] || return
-	looked_at=$now
-	found=$(response "$1" 2>/dev/null)
-	[[ $found ]]
-}
+
+responded() { [[ $(response "$1") ]]; }
 
 # stands_still FILE...: nothing was added to the files for five seconds: what has not come by now is stuck.
 stands_still() {

@@ -62,7 +62,7 @@ find_socket() {
 
 say() { printf '%s\n' "$@" >&9; }
 heard() { grep -qF -- "$1" "${2:-got}"; }
-hears() { wait_for heard "$@"; }
+hears() { await_line "${2:-got}" grep -F -- "$1" >/dev/null; }
 
 # The stream is initialized.
 begin() {
@@ -88,8 +88,8 @@ ask() { visit "$socket" ask "$1"$'\n'; }
 watch() {
 	visit "$socket" watch ${2:+"$2"} >"$1" 2>"$1.answer" 9>&- &
 	watcher=$!
-	wait_for grep -q '"hop"' "$1.answer"
-	wait_for grep -q acp-recording "$1"
+	await_line "$1.answer" grep '"hop"' >/dev/null
+	await_line "$1" grep acp-recording >/dev/null
 }
 
 # A guest that joins reads its stdin from descriptor 8.
@@ -100,8 +100,8 @@ join() {
 	exec 8<>guest
 	visit "$socket" join ${2:+"$2"} <guest >"$1" 2>"$1.answer" 9>&- 8>&- &
 	guest=$!
-	wait_for grep -q '"hop"' "$1.answer"
-	wait_for grep -q acp-recording "$1"
+	await_line "$1.answer" grep '"hop"' >/dev/null
+	await_line "$1" grep acp-recording >/dev/null
 }
 
 # What the guest says; down: as if the client had.

@@ -11,13 +11,6 @@ faults() {
 	jq -c "select(.fault) | ${1:-[.n, .fault]}" report
 }
 
-# took COMMAND...: puts the microseconds that it takes into $elapsed.
-took() {
-	local start=${EPOCHREALTIME/./}
-	"$@"
-	elapsed=$((${EPOCHREALTIME/./} - start))
-}
-
 # both OPTION...: around an agent that sends the file up, with the client's file down; what each gets is in got and out.
 both() {
 	acp-fault "$@" -- sh -c 'cat >got; cat up' <down >out 2>err

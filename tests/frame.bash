@@ -2,7 +2,7 @@
 
 # A filter with both directions meets the stream in these ways.
 # shellcheck disable=SC2034
-WAYS=(wrap wrap-sockets wrap-socket link link-sockets)
+WAYS=(wrap link wrap-sockets wrap-socket link-sockets) SHORT_WAYS=2
 
 # filter WAY [RULE...] -- AGENT...: rulefilter between our stdin and stdout and an agent.
 filter() {
@@ -20,11 +20,6 @@ filter() {
 # An agent that takes all that is sent into the file got, and then sends the file up.
 takes_then_sends() {
 	filter "$@" -- sh -c 'cat >got; cat up'
-}
-
-# The messages of a side, as a real session had them.
-fixture() {
-	jq -rj --arg from "$1" 'select(.from == $from and .line) | .line + "\n"' "$FIXTURES"/*.jsonl
 }
 
 # stderr without the sessions of sanitizers and the like: what the frame itself said.

@@ -376,3 +376,23 @@ two" ]
 	ended 0
 	cmp down got
 }
+
+@test "a line on standard error that is longer than what is read at once is one line, with its newline" {
+	local long
+	long=$(head -c 300000 /dev/zero | tr '\0' x)
+	printf '%s\nnext\n' "$long" >said
+	printf '%s' "$long" >torn
+	acp-tap -o s.rec -- sh -c 'cat said >&2' </dev/null 2>err
+	cmp err said
+	acp-tap -o s.rec -- sh -c 'cat torn >&2' </dev/null 2>err
+	cmp err torn
+}
+
+@test "what an agent says on standard error right before its end is in the recording" {
+	for ((i = 0; i < $(sample 3 50); i++)); do
+		acp-tap -o s.rec -- sh -c 'for i in 1 2 3; do echo "last $i" >&2; done' </dev/null 2>/dev/null
+		run jq -r '.stderr // empty' s.rec
+		assert_output $'last 1\nlast 2\nlast 3'
+		assert_equal "$(jq -c 'select(.event == "exit") | .status' s.rec)" 0
+	done
+}

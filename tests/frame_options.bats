@@ -38,6 +38,35 @@ refused() {
 	done
 }
 
+@test "an option or a word that is nearly one is refused with the one that was meant" {
+	TOOLS=(usage)
+	refused '--sumary: no such option (did you mean --summary?); try acp-usage --help' --sumary
+	refused '--formta: no such option (did you mean --format?); try acp-usage --help' --formta=json
+	refused '--qqq: no such option; try acp-usage --help' --qqq
+	refused '--format jsn: expected log, tsv, csv, json or prom (did you mean json?)' -f jsn
+	refused '--format x: expected log, tsv, csv, json or prom' -f x
+}
+
+@test "an option behind recordings is refused, a file of such a name is not" {
+	cp "$FIXTURES/usage/late.rec" s.rec
+	cp s.rec ./--summary
+	for tool in tap usage stat check export replay; do
+		run --separate-stderr -2 "acp-$tool" s.rec -f
+		assert_equal "$stderr" "acp-$tool: -f: options go before files"
+	done
+	run --separate-stderr -2 acp-diff s.rec s.rec --match=shape
+	assert_equal "$stderr" 'acp-diff: --match=shape: options go before files'
+	run -0 acp-usage -f tsv s.rec --summary
+}
+
+@test "--colour is --color" {
+	cp "$FIXTURES/usage/late.rec" s.rec
+	run -0 acp-tap --colour always s.rec
+	assert_output --partial $'\e['
+	run -2 acp-tap --colour sometimes s.rec
+	assert_output 'acp-tap: --color sometimes: expected auto, always or never'
+}
+
 @test "filters that read recordings: those or a stream" {
 	touch x
 	TOOLS=(tap usage)

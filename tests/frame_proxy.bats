@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The frame as a proxy of a chain (PROTOCOL, section 4): the conductor's lines are fed by hand.
+# The frame as a proxy of a chain: the conductor's lines are fed by hand.
 
 bats_require_minimum_version 1.5.0
 

@@ -145,8 +145,8 @@ says_program() {
 @test "acp-usage -F: a file to which nothing has come yet is none without messages" {
 	: >grows.rec
 	acp-usage -F -o log grows.rec 2>err &
-	# It watches the file: SIGINT (bit 1) is caught.
-	watches() { ((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status") & 2)); }
+	# It watches the file: SIGINT (bit 1) is caught, or blocked and read from a descriptor.
+	watches() { (($(sed -n 's/^Sig\(Cgt\|Blk\):[[:space:]]*/|0x/p' "/proc/$1/status" | tr -d '\n' | cut -c2-) & 2)); }
 	wait_for watches $!
 	kill -INT $!
 	wait $!

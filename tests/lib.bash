@@ -13,7 +13,7 @@ set_up() {
 	[[ ${B:=build} == /* ]] || B=$TOP/$B
 	FIXTURES=$TOP/tests/fixtures
 	PATH=$B/bin:$B/helper:$PATH:$TOP/build/tools
-	export B FIXTURES PATH ACP_TEST_MARK=$BATS_TEST_TMPDIR
+	export B FIXTURES PATH TERM=xterm ACP_TEST_MARK=$BATS_TEST_TMPDIR
 	mkdir "$BATS_TEST_TMPDIR/work"
 	cd "$BATS_TEST_TMPDIR/work" || return
 	[[ -z ${ACP_TEST_GUARD-} ]] || guarded
@@ -44,6 +44,47 @@ sample() {
 	*/san) echo "${3-$2}" ;;
 	*) echo "$2" ;;
 	esac
+}
+
+# every_way COMMAND...: in each of WAYS, which is in $way; each_way: in `make test` only in the first SHORT_WAYS of them. The command
+# is called plainly: bash ignores an assertion that fails left of || or in a condition.
+every_way() {
+	for way in "${WAYS[@]}"; do
+		echo "in the way: $way"
+		rm -f got out err
+		: >got
+		"$@"
+	done
+}
+
+each_way() {
+	local WAYS=("${WAYS[@]:0:$(sample "$SHORT_WAYS" 9)}")
+	every_way "$@"
+}
+
+# fixture SIDE [FILE...]: the messages of a side, as real sessions had them.
+fixture() {
+	local from=$1
+	shift
+	(($#)) || set -- "$FIXTURES"/*.jsonl
+	jq -rj --arg from "$from" 'select(.from == $from and .line) | .line + "\n"' "$@"
+}
+
+# same_as FILE: standard input is what the file has, below the fixtures. ACP_EXPECT=write makes it anew: read the difference.
+same_as() {
+	if [[ ${ACP_EXPECT-} == write ]]; then
+		cat >"$FIXTURES/$1"
+	else
+		diff "$FIXTURES/$1" -
+	fi
+}
+
+# took COMMAND...: puts the microseconds that it takes into $elapsed.
+# shellcheck disable=SC2034
+took() {
+	local start=${EPOCHREALTIME/./}
+	"$@"
+	elapsed=$((${EPOCHREALTIME/./} - start))
 }
 
 # Is this the form for systems that are not Linux? What it lacks is in acputils(7).
@@ -85,6 +126,28 @@ wait_for() {
 		rest "0.0$pause"
 		((pause == 5)) || ((pause++))
 	done
+}
+
+# await_line FILE COMMAND...: waits until COMMAND, which reads the file's lines, prints something, and prints the first line
+# of that. It gets whole lines only, and runs again only when there are more of them.
+await_line() {
+	local file=$1 seen=0 found=''
+	shift
+	wait_for found_in "$file" "$@" || return
+	printf '%s\n' "$found"
+}
+
+found_in() {
+	local count
+	count=$(wc -l 2>/dev/null <"$1") || return
+	((count != seen)) || return
+	seen=$count
+	found=$(head -n "$count" "$1" | "${@:2}" | head -n 1)
+	[[ $found ]]
+}
+
+has_ended() {
+	! kill -0 "$1" 2>/dev/null
 }
 
 # listens PID: it has a socket at which it listens. (That is a moment after the socket has its name.)

@@ -139,8 +139,8 @@ props() {
 runs() {
 	local typed status=0
 	# These want a chain that runs, or serve until they are ended.
-	[[ $example != '"'* && $example != *--attach* && $example != *--list* ]] || return 0
-	[[ $example != *acp-ws* || -x $B/bin/acp-ws ]] || return 0
+	[[ $example != '"'* && $example != *--attach* && $example != *--list* && $example != *curl* ]] || return 0
+	[[ $example != *acp-http* || -x $B/bin/acp-http ]] || return 0
 	typed=$(commands | sed "s|/home/me|$PWD/home|g")
 	timeout 60 bash -c "$typed" <prompts.jsonl >out 2>err || status=$?
 	if ((status > 1)); then
@@ -197,7 +197,7 @@ runs() {
 		fi
 		[[ -n ${example-} ]] || continue
 		# The first one builds; two need a second terminal.
-		if [[ $example != make* && $example != *'acp-share'* && $example != *'acp-ws'* ]]; then
+		if [[ $example != make* && $example != *'acp-share'* && $example != *'acp-http'* ]]; then
 			((number += 1))
 			run bash -e -o pipefail -c "$example" </dev/null
 			echo "$example$output"
@@ -206,5 +206,5 @@ runs() {
 		example=
 	done < <(sed -n '/^## One example/,/^## I want/p' "$TOP/README.md" | sed -E '/^ {4}/!s/.*//; s/^ {4}//'; echo)
 	[ "$number" -ge 12 ]
-	[ -s new.rec ] && [ -s session.html ] && [ -s chain.rec ]
+	[[ -s new.rec && -s session.html && -s chain.rec ]]
 }

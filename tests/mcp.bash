@@ -29,24 +29,13 @@ finish() {
 	wait "$BRIDGE"
 }
 
-# Looks again only when something has been added to the file. jq takes long to start: messages that begin as ours do are
-# found without it, and it is not asked while a name that the message must have is nowhere in the file.
-has_line() {
-	local now word='' form=''
-	{ IFS= read -rd '' now <"$1"; } 2>/dev/null
-	[[ ${now:=nothing} != "$looked_at" ]] || return
-	looked_at=$now
-	if [[ $2 =~ ^\.id\ ==\ ([0-9]+|\"[a-z0-9-]+\")(\ and\ \.(result|error))?$ ]]; then
-		form="\"id\":${BASH_REMATCH[1]}[,}]${BASH_REMATCH[3]:+\"${BASH_REMATCH[3]}\":}"
-	elif [[ $2 =~ ^\.method\ ==\ (\"[a-z/]+\")$ ]]; then
-		word=${BASH_REMATCH[1]} form="(\"id\":[^,{]*,)?\"method\":$word"
-	elif [[ $2 =~ ^\.params\.method\ ==\ (\"[a-zA-Z/]+\") ]]; then
-		word=${BASH_REMATCH[1]}
-	fi
-	[[ $now == *"$word"* ]] || return
-	[[ -z $form ]] || ! found=$(grep -m 1 -E "^\\{(\"jsonrpc\":\"2\\.0\",)?$form" "$1") || return 0
-	found=$(jq -c "select($2)" "$1" 2>/dev/null | head -n 1)
-	[[ $found ]]
+# is JQ: those of the messages on standard input for which this is true. jq takes long to start: it does not where a string
+# that JQ compares with is in none of them.
+is() {
+	local lines
+	lines=$(cat)
+	[[ ! $1 =~ ==\ (\"[^\"]*\") || $lines == *"${BASH_REMATCH[1]}"* ]] || return 0
+	jq -Rr "select(fromjson? | $1)" <<<"$lines"
 }
 
 # id_of MESSAGE
@@ -60,12 +49,10 @@ id_of() {
 
 # await FILE JQ: waits for the first message in a file for which this is true, and prints it.
 await() {
-	local looked_at='' found
-	wait_for has_line "$1" "$2" || {
+	await_line "$1" is "$2" || {
 		cat "$1" err >&2
 		return 1
 	}
-	printf '%s\n' "$found"
 }
 
 # initialize [CAPABILITIES [VERSION]]: with what the agent says of itself.

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
-# Random streams, and independent models of what must come out of them. ACP_MODEL_COUNT=N: more of them;
-# ACP_MODEL_SEED=N: that one once more.
+# Random streams, and independent models of what must come out of them. ACP_ROUNDS=N: so many of them.
 # as long as 30 tests
 
 bats_require_minimum_version 1.5.0
@@ -9,7 +8,7 @@ setup() {
 	load lib
 	lib_setup
 	# Each model has a full size of its own.
-	[[ -n ${ACP_TEST_FULL-} ]] || export ACP_MODEL_COUNT=${ACP_MODEL_COUNT:-10}
+	[[ -n ${ACP_TEST_FULL-} ]] || export ACP_ROUNDS=${ACP_ROUNDS:-10}
 }
 
 teardown() {
@@ -26,10 +25,59 @@ teardown() {
 
 @test "acp-diff finds each random change of a recording, as one difference, at the levels that have to" {
 	cd "$TOP"
-	python3 tests/model/diff.py --count "${ACP_MODEL_COUNT:-100}" ${ACP_MODEL_SEED:+--seed "$ACP_MODEL_SEED"} \
+	python3 tests/model/diff.py --count "${ACP_ROUNDS:-100}" \
 		tests/fixtures/*.jsonl tests/fixtures/demo.rec
+}
+
+@test "acp-diff: another run of the same sessions is no difference, and one change in it is one" {
+	python3 "$TOP/tests/model/diff_sessions.py"
+}
+
+@test "acp-replay plays sessions to itself and to an agent that sends them otherwise: it ends, and --check finds what changed" {
+	python3 "$TOP/tests/model/replay.py"
 }
 
 @test "acp-fault: what goes out is what came in and what the report says" {
 	python3 "$TOP/tests/model/fault.py"
+}
+
+@test "lib/session makes the sessions, turns, calls and questions of a stream that an independent fold makes of it" {
+	python3 "$TOP/tests/model/session.py" --count "${ACP_ROUNDS:-300}"
+}
+
+@test "--redact leaves no secret whole, whatever chunks it and its name come in" {
+	python3 "$TOP/tests/model/redact.py"
+}
+
+@test "acp-check finds the same in chunks that are like the one before and in chunks that are not" {
+	python3 "$TOP/tests/model/chunks.py"
+}
+
+# The same streams, and what each tool says of their turns and calls.
+same_meaning() {
+	python3 "$TOP/tests/model/meaning.py" --count "${ACP_MODEL_COUNT:-60}" --seed "${ACP_SEED:-$RANDOM}" "$@"
+}
+
+@test "acp-stat says of turns and calls what lib/session says" {
+	same_meaning acp-stat
+}
+
+@test "acp-tap closes turns where lib/session says that they end" {
+	same_meaning acp-tap
+}
+
+@test "acp-budget ends the budget of a prompt when lib/session ends its turn, and says why" {
+	same_meaning acp-budget
+}
+
+@test "acp-check says of requests what lib/session says, and of a hop in envelopes what it says of the plain one" {
+	same_meaning acp-check
+}
+
+@test "acp-usage says of turns what lib/session says" {
+	same_meaning acp-usage
+}
+
+@test "acp-export says of turns what lib/session says" {
+	same_meaning acp-export
 }

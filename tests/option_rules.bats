@@ -20,7 +20,7 @@ refused() {
 @test "--help of every tool has a line for each option, of at most 80 columns" {
 	for tool in "$TOP"/cmd/*/; do
 		tool=$(basename "$tool")
-		command -v "$tool" || continue # acp-ws may have been left out
+		command -v "$tool" || continue # acp-http may have been left out
 		run -0 "$tool" --help
 		echo "$tool"
 		for line in "${lines[@]}"; do

@@ -193,3 +193,50 @@ refused() {
 	acp-usage -f prom -o m.prom s.rec
 	assert_equal "$(stat -c %a m.prom)" 600
 }
+
+# keeps STATUS COMMAND...: fails with it and without output: a file stays as it was, and none is made.
+keeps() {
+	local status=$1
+	shift
+	echo old >out
+	run "-$status" "$@" -o out
+	assert_equal "$(cat out)" old
+	run "-$status" "$@" -o new
+	[[ ! -e new ]]
+}
+
+@test "what has no output to write because it failed leaves the file as it was" {
+	: >empty
+	while read -r command; do
+		for file in nosuch empty; do
+			# shellcheck disable=SC2086 # words
+			keeps 2 $command $file
+		done
+	done <<-'END'
+		acp-tap
+		acp-tap -f record
+		acp-tap -f raw
+		acp-export
+		acp-export -f markdown
+		acp-export -f otlp
+		acp-export -f perfetto
+		acp-usage
+		acp-usage --summary
+		acp-usage --summary -f json
+		acp-usage --merge
+		acp-stat
+		acp-stat -f json
+		acp-stat --merge
+		acp-check
+	END
+	for f in html markdown; do
+		keeps 2 acp-export -f $f --session nope "$FIXTURES/demo.rec"
+	done
+}
+
+@test "what succeeds without output empties the file, and makes it" {
+	echo old >out
+	run -0 acp-check -o out "$FIXTURES/demo.rec"
+	run -0 acp-tap -f raw -m nothing -o new s.rec
+	assert_equal "$(stat -c %s out new)" $'0\n0'
+}

@@ -6,7 +6,6 @@ bats_require_minimum_version 1.5.0
 setup() {
 	load lib
 	lib_setup
-	command -v python3 >/dev/null || skip 'no python3'
 }
 
 @test "the pictures show what the tools print today; otherwise run scripts/pictures" {

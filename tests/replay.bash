@@ -8,11 +8,6 @@ recording() {
 		-e 's/^< \(.*\)$/{"t":0.000000,"from":"agent","msg":\1}/' >"$1"
 }
 
-# sent SIDE FILE: the lines that a side sent in a fixture.
-sent() {
-	jq -r --arg from "$1" 'select(.line and .from == $from).line' "$2"
-}
-
 # A session of two turns in the first of which the agent asks for something.
 a_session() {
 	recording s.rec <<-'END'

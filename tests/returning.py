@@ -1,12 +1,14 @@
 """An agent whose process can be made to die at any point, and a client that checks what reaches it.
 
-    python returning.py agent [resume] [load] [refuse-METHOD | hang-METHOD | gate-METHOD]...
+    python returning.py agent [v2] [resume] [load] [refuse-METHOD | hang-METHOD | gate-METHOD]...
     python returning.py client SESSIONS COMMAND [ARG...]
 
 The agent counts, over all its lives, in the file points: each message that it has read and each that it has written is a point. At those
 named in the environment variable DIE (numbers with commas) it kills itself. What it reads it writes to agent.log, after the number of its
 life. A new process has no session and the default mode and model until it is told otherwise; what was said in a session is in a file. From its second life on it refuses some methods, does not respond to them, or
 responds only once the file gate is there. The prompt "die" kills it, "exit" ends it, "deaf" and "mute" close its standard input and output.
+
+With v2 it speaks version 2: it responds to a prompt at once, and the turn ends with a state_update. The prompt "late" kills it after that response.
 
 The client opens so many sessions, sets their modes and models, plays three turns in each and closes them. What fails with -32603 it tries
 again. It ends with an error where a request has not one response, a piece of text comes twice, a turn does not know the turns before
@@ -109,8 +111,10 @@ class Agent:
         return {"stopReason": "end_turn", "usage": {"totalTokens": 30, "inputTokens": 10, "outputTokens": 20},
                 "_meta": {"mode": mode, "model": model, "before": before}}
 
-    def handle(self, method, params):
+    def handle(self, id, method, params):
         session = params.get("sessionId")
+        if method == "initialize" and "v2" in self.words:
+            return {"protocolVersion": 2, "capabilities": {"session": {}}, "info": {"name": "returning", "version": "1"}}
         if method == "initialize":
             can = {"loadSession": "load" in self.words}
             if "resume" in self.words:
@@ -133,12 +137,20 @@ class Agent:
                 self.say(session, "user_message_chunk", text.split(":")[0])
                 self.say(session, "agent_message_chunk", text)
             return self.open(session)
-        if method == "session/resume" and "resume" in self.words:
+        if method == "session/resume" and ("resume" in self.words or "v2" in self.words):
             return self.open(session)
         if method == "authenticate":
             return {}
         if session not in self.sessions:
             raise ValueError(f"no session {session}")
+        if method == "session/prompt" and "v2" in self.words:
+            text = params["prompt"][0]["text"]
+            self.write(id=id, result={"messageId": f"m{text}"})
+            self.update(session, sessionUpdate="state_update", state="running")
+            if text == "late":
+                os.kill(os.getpid(), signal.SIGKILL)
+            self.update(session, sessionUpdate="state_update", state="idle", stopReason="end_turn")
+            return None
         if method == "session/prompt":
             return self.prompt(session, params["prompt"][0]["text"])
         if method == "session/set_mode":
@@ -158,7 +170,9 @@ class Agent:
             if "method" not in m or "id" not in m:
                 continue
             try:
-                self.write(id=m["id"], result=self.handle(m["method"], m.get("params") or {}))
+                result = self.handle(m["id"], m["method"], m.get("params") or {})
+                if result is not None:
+                    self.write(id=m["id"], result=result)
             except ValueError as error:
                 self.write(id=m["id"], error={"code": -32602, "message": str(error)})
 

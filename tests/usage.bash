@@ -1,15 +1,7 @@
 # What the bats files of acp-usage share, behind `load lib`.
 
+# shellcheck disable=SC2034
 USAGE=$BATS_TEST_DIRNAME/fixtures/usage
-
-# Expected output lies in files. USAGE_EXPECT=write makes them anew: read the difference.
-same_as() {
-	if [[ ${USAGE_EXPECT-} == write ]]; then
-		cat >"$USAGE/$1"
-	else
-		diff "$USAGE/$1" -
-	fi
-}
 
 # columns FILE NAME...: these columns of the turns' rows.
 turns() {

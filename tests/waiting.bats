@@ -20,10 +20,19 @@ typed() {
 
 @test "tools that read a stream say what they wait for on a terminal" {
 	local command
-	for command in acp-tap 'acp-tap -o x.rec' 'acp-inject -e .' 'acp-fault --drop 1%' 'acp-budget --target 1k' acp-mcp \
-	    'acp-usage --pass'; do
+	for command in acp-tap 'acp-tap -o x.rec' 'acp-inject -e .' 'acp-fault --drop 1%' 'acp-usage --pass'; do
 		typed "$command"
 		assert_line "${command%% *}: waiting for messages from this terminal (try --help)"
+	done
+}
+
+@test "a tool that needs both directions does not wait for a chain that nobody types" {
+	local command
+	for command in 'acp-budget --target 1k' acp-mcp acp-share; do
+		typed "$command; echo status \$?"
+		assert_line --regexp "^${command%% *}: .*\\(use -- COMMAND, acp-conduct -f, or a proxy chain\\)"
+		assert_line 'status 2'
+		refute_output --partial waiting
 	done
 }
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """A WebSocket peer for tests, written from RFC 6455 with the standard library alone. It can break every rule.
 
-ws.py client PORT [--path P] [--header 'K: V']... STEP...    connects to acp-ws --listen
-ws.py server PORTFILE [--header 'K: V']... STEP...           takes one connection of acp-ws --connect
+ws.py client PORT [--path P] [--header 'K: V']... STEP...    connects to acp-http --listen
+ws.py server PORTFILE [--header 'K: V']... STEP...           takes one connection of acp-http --connect
 
-A STEP is "text T", "binary T", "frame FIN OPCODE T" (T may have \\xHH), "raw HEX", "unmasked T", "ping T", "close [CODE]", "recv" (prints
+A STEP is "text T", "binary T", "frame FIN OPCODE T" (T may have \\xHH), "raw HEX", "unmasked T", "masked T", "ping T", "close [CODE]", "recv" (prints
 a frame), "drain" (prints all until the connection ends, and answers a close), "eof" (closes the socket), "wait FILE" (until it is there), "touch FILE".
 """
 import base64, hashlib, os, random, select, signal, socket, struct, sys, threading, time
@@ -141,6 +141,8 @@ def play(peer, steps):
             peer.send(unescape(text[:-1]), int(opcode, 16), int(fin))
         elif word == 'unmasked':
             peer.send(unescape(rest), masked=False)
+        elif word == 'masked':
+            peer.send(unescape(rest), masked=True)
         elif word == 'raw':
             peer.sock.sendall(bytes.fromhex(rest))
         elif word == 'ping':
@@ -218,6 +220,14 @@ def silent(args):
     peer = Peer(listening(args[0]).accept()[0], False)
     print(peer.head(), flush=True)
     signal.pause()
+
+
+def raw(args):
+    """PORT TEXT: sends these bytes, and prints what the response begins with."""
+    sock = socket.create_connection(('127.0.0.1', int(args[0])), PATIENCE)
+    sock.settimeout(PATIENCE)
+    sock.sendall(args[1].encode().decode('unicode_escape').encode('latin-1'))
+    print(sock.recv(1 << 16).decode('latin-1').replace('\r', ''))
 
 
 def deaf(args):
@@ -381,7 +391,7 @@ def model(args):
 
 def main():
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    {f.__name__: f for f in (client, server, refuser, silent, deaf, many, order, slow, model)}[sys.argv[1]](sys.argv[2:])
+    {f.__name__: f for f in (client, server, refuser, silent, raw, deaf, many, order, slow, model)}[sys.argv[1]](sys.argv[2:])
 
 
 if __name__ == '__main__':

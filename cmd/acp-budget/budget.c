@@ -8,20 +8,14 @@
 enum { DIMINISH_AFTER = 3 };
 
 void
-turn_over(struct tool *t, struct session *s)
+turn_over(struct tool *t, struct budget_session *s)
 {
 	s->turns++;
-	limits_check(t, s);
-}
-
-struct slice
-turn_outcome(const struct msg *m)
-{
-	return m->kind == MSG_RESPONSE ? m->result : json_get(m->params, acp_update);
+	limits_check(t, s, false);
 }
 
 struct budget *
-budget_new(struct tool *t, struct session *s, uint64_t target, struct slice id)
+budget_new(struct tool *t, struct budget_session *s, uint64_t target, struct slice id)
 {
 	struct budget *b = calloc(1, sizeof(*b));
 
@@ -29,22 +23,34 @@ budget_new(struct tool *t, struct session *s, uint64_t target, struct slice id)
 		free(b);
 		return NULL;
 	}
-	b->tag = (struct request_tag){TAG_NUDGE, s};
+	b->tag = (struct tag){TAG_BUDGET, s};
 	b->target = target;
 	b->began = frame_now(t->frame);
 	LL_PREPEND(t->budgets, b);
 	return b;
 }
 
-/* For a budget that no session refers to, and whose nudge has its response. */
-static void
-budget_free(struct tool *t, struct budget *b)
+void
+budgets_free(struct tool *t, bool all)
 {
-	LL_DELETE(t->budgets, b);
-	buf_free(&b->id);
-	buf_free(&b->text);
-	buf_free(&b->why);
-	free(b);
+	struct budget *b, *next;
+
+	LL_FOREACH_SAFE(t->budgets, b, next) {
+		if (!all && (b->state != BUDGET_OVER || b->refs > 0))
+			continue;
+		LL_DELETE(t->budgets, b);
+		buf_free(&b->id);
+		buf_free(&b->text);
+		buf_free(&b->why);
+		free(b);
+	}
+}
+
+/* What says how a turn ended: the result of a response, or the idle state. */
+static struct slice
+outcome_of(const struct msg *m)
+{
+	return m->kind == MSG_RESPONSE ? m->result : json_get(m->params, acp_update);
 }
 
 static struct slice
@@ -56,25 +62,23 @@ held_text(const struct budget *b)
 void
 budget_end(struct tool *t, struct budget *b, const char *why)
 {
-	struct session *s = b->tag.session;
+	struct budget_session *s = b->tag.session;
 	struct msg m;
 
 	if (s->budget == b)
 		s->budget = NULL;
-	if (!b->over)
-		status_end(t, b, why && *why ? why : NULL);
-	b->over = true;
+	if (b->state != BUDGET_OVER)
+		status_report(t, b, true, why && *why ? why : NULL);
+	b->state = BUDGET_OVER;
 	if (b->held) {
 		if (b->holds_idle && msg_scan(held_text(b), &m, NULL) == MSG_NOTIFICATION) {
-			s->idle_forwarded.n = 0;
-			tool_check(t, buf_add_slice(&s->idle_forwarded, turn_outcome(&m)));
+			s->idle.forwarded.n = 0;
+			tool_check(t, buf_add_slice(&s->idle.forwarded, outcome_of(&m)));
 		}
 		frame_release(t->frame, b->held, VERDICT_PASS, b->text.n ? buf_slice(&b->text) : slice(NULL, 0));
 		b->held = NULL;
 		turn_over(t, s);
 	}
-	if (!b->nudging)
-		budget_free(t, b);
 }
 
 void
@@ -90,14 +94,14 @@ budget_drop(struct tool *t, struct budget *b, const char *why)
 void
 budget_cancel(struct tool *t, struct budget *b)
 {
-	b->cancelled = true;
+	b->state = BUDGET_CANCELLED;
 	if (b->held && !b->deadline)
 		tool_deadline(t, &b->deadline);
 	budget_drop(t, b, "cancelled");
 }
 
 bool
-budget_check(struct tool *t, struct session *s)
+budget_check(struct tool *t, struct budget_session *s)
 {
 	const char *why = NULL;
 
@@ -126,11 +130,12 @@ put_text(struct slice string, struct buf *to)
 static bool
 check_stop_reason(struct tool *t, struct budget *b, const struct turn_end *e)
 {
+	struct slice message = json_type(e->error) == JSON_OBJECT ? json_get(e->error, "message") : e->error;
 	int r;
 
 	if (e->failed)
-		r = buf_printf(&b->why, "the agent answered %swith an error: ", b->held ? "a continuation " : "")
-			|| put_text(json_type(e->outcome) == JSON_OBJECT ? json_get(e->outcome, "message") : e->outcome, &b->why);
+		r = buf_printf(&b->why, "the agent answered %swith an error%s", b->held ? "a continuation " : "",
+			json_type(message) == JSON_STRING ? ": " : "") || put_text(message, &b->why);
 	else if (json_string_is(e->stop, "end_turn"))
 		return false;
 	else if (json_string_is(e->stop, "cancelled"))
@@ -178,41 +183,15 @@ count(struct budget *b, const struct turn_end *e)
 static int
 nudge(struct tool *t, struct budget *b)
 {
-	struct session *s = b->tag.session;
+	struct budget_session *s = b->tag.session;
 	SCOPED struct buf text = {0};
 
-	status_progress(t, b);
-	if (nudge_put(t, b, &text) || echo_expect(&s->nudge, buf_slice(&text)) || session_ask(t, s, buf_slice(&text), &b->tag))
-		return -1;
+	status_report(t, b, false, NULL);
 	b->continuations++;
-	b->accepted = false;
-	b->nudging = true;
+	if (nudge_put(t, b, &text) || echo_expect(&s->nudge, buf_slice(&text)) || session_prompt(t, s, buf_slice(&text), &b->tag))
+		return -1;
+	b->refs++;
 	return 0;
-}
-
-static const char *
-why_of(struct budget *b)
-{
-	return buf_string(&b->why);
-}
-
-enum verdict
-budget_turn(struct tool *t, struct budget *b, const struct turn_end *e)
-{
-	struct session *s = b->tag.session;
-
-	count(b, e);
-	t->has_uncounted |= !e->counted && json_string_is(e->stop, "end_turn");
-	if (!e->counted && !budget_check(t, s)) {
-		s->budget = NULL;
-		budget_free(t, b);
-	} else if (!check_end(t, b, e) && nudge(t, b) == 0 && (b->held = frame_hold(t->frame, NULL))) {
-		return VERDICT_HOLD;
-	} else {
-		budget_end(t, b, why_of(b));
-	}
-	turn_over(t, s);
-	return VERDICT_PASS;
 }
 
 /* Replaces a value of the text that will be forwarded; the text is scanned anew each time. */
@@ -240,7 +219,7 @@ put_stop(struct budget *b, struct slice reason)
 
 	if (msg_scan(held_text(b), &m, NULL) == MSG_NOISE)
 		return 0;
-	stop = json_get(turn_outcome(&m), acp_stop_reason);
+	stop = json_get(outcome_of(&m), acp_stop_reason);
 	return stop.p ? splice_text(b, stop, reason) : 0;
 }
 
@@ -255,10 +234,10 @@ add_outcome(struct tool *t, struct budget *b, const struct turn_end *e)
 
 	if (msg_scan(held_text(b), &m, NULL) == MSG_NOISE)
 		return 0;
-	base = turn_outcome(&m);
+	base = outcome_of(&m);
 	if (json_type(base) != JSON_OBJECT || json_type(e->outcome) != JSON_OBJECT)
 		return 0;
-	if (usage_add_answers(base, e->outcome, b->holds_idle, basis, &sum) || splice_text(b, base, buf_slice(&sum)))
+	if (usage_add_responses(base, e->outcome, b->holds_idle, basis, &sum) || splice_text(b, base, buf_slice(&sum)))
 		return -1;
 	return e->stop.p ? put_stop(b, e->stop) : 0;
 }
@@ -267,29 +246,47 @@ void
 budget_give_up(struct tool *t, struct budget *b)
 {
 	tool_check(t, put_stop(b, slice_of("\"cancelled\"")));
-	budget_end(t, b, why_of(b));
+	budget_end(t, b, buf_string(&b->why));
 }
 
-void
-budget_continued(struct tool *t, struct budget *b, const struct turn_end *e)
+/* The turn of the client's prompt has ended. */
+static enum verdict
+end_first(struct tool *t, struct budget *b, const struct turn_end *e)
 {
-	b->nudging = false;
+	struct budget_session *s = b->tag.session;
+
+	t->has_uncounted |= !e->counted && json_string_is(e->stop, "end_turn");
+	if (!e->counted && !budget_check(t, s)) {
+		s->budget = NULL;
+		b->state = BUDGET_OVER;
+	} else if (!check_end(t, b, e) && nudge(t, b) == 0 && (b->held = frame_hold(t->frame, NULL))) {
+		return VERDICT_HOLD;
+	} else {
+		budget_end(t, b, buf_string(&b->why));
+	}
+	turn_over(t, s);
+	return VERDICT_PASS;
+}
+
+enum verdict
+budget_turn(struct tool *t, struct budget *b, const struct turn_end *e)
+{
+	struct budget_session *s = b->tag.session;
+
 	count(b, e);
-	if (!b->over && !e->failed)
+	if (e->idle) {
+		s->idle.received.n = s->idle.forwarded.n = 0;
+		tool_check(t, buf_add_slice(&s->idle.received, e->outcome));
+	}
+	if (!b->held) {
+		b->holds_idle = e->idle;
+		return end_first(t, b, e);
+	}
+	if (!e->failed || e->idle)
 		tool_check(t, add_outcome(t, b, e));
-	if (b->over)
-		budget_free(t, b);
-	else if (b->cancelled && e->failed)
+	if (b->state == BUDGET_CANCELLED && e->failed)
 		budget_give_up(t, b);
 	else if (check_end(t, b, e) || nudge(t, b) < 0)
-		budget_end(t, b, why_of(b));
-}
-
-void
-budget_accepted(struct tool *t, struct budget *b)
-{
-	b->accepted = true;
-	b->nudging = false;
-	if (b->over)
-		budget_free(t, b);
+		budget_end(t, b, buf_string(&b->why));
+	return VERDICT_DROP;
 }

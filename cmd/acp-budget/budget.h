@@ -16,6 +16,7 @@
 #include "lib/acp/commands.h"
 #include "lib/frame/frame_options.h"
 #include "lib/base/money.h"
+#include "lib/session/session.h"
 #include "lib/usage/usage.h"
 
 static const char tool_name[] = "acp-budget";
@@ -57,157 +58,162 @@ struct echo {
 	size_t at; /* bytes of it that the agent has repeated so far */
 };
 
-/* A prompt of the client that was forwarded. */
-struct open {
-	struct open *next;
-	struct buf id;
-	bool answered;      /* acp-budget has responded to it: the agent's response is discarded */
+/* Whose turn it is; of a turn of the client's without a target: NULL. The data of a turn, and of a request of acp-budget. */
+struct tag {
+	enum { TAG_BUDGET, TAG_AT, TAG_WAITED } kind; /* WAITED: of a request only: a prompt that had to wait for a text of --at */
+	struct budget_session *session;
 };
 
-/* The tag of a request of acp-budget: what its response belongs to. */
-struct request_tag {
-	enum { TAG_NUDGE, TAG_AT } kind;
+/* The data of a session: the client has prompted it, or the agent repeats what a user has said in it. */
+struct budget_session {
 	struct session *session;
-};
-
-struct session {
-	UT_hash_handle hh;
-	struct usage_session *usage;
+	struct usage_session *usage; /* NULL: nothing is known yet */
+	struct buf id;              /* a JSON string */
 	struct budget *budget;      /* of the client's last prompt, until it ends; or NULL */
-	struct open *opened;        /* prompts of the client that were forwarded, oldest first */
-	size_t open;                /* those of them that have no response */
-	bool busy;                  /* v2: prompts were accepted, and the session has not been idle since */
 	uint64_t prompts, turns;    /* of the client: forwarded; ended */
 	uint64_t output;            /* tokens of all turns */
 	uint64_t streamed;          /* bytes of text in this turn */
 	bool explained, lack_reported; /* lack_reported: it was reported that targets cannot be applied */
-	struct echo explanation, nudge;
-	/* --at: */
 	bool compacting;            /* the agent says so */
-	struct request_tag at_tag;  /* the tag of the request that carries the text */
-	bool asked, accepted;       /* asked: the text was sent, and its turn has not ended; accepted: v2: it was accepted */
-	uint64_t deadline;          /* us: after a cancel, how long to wait for its end; or 0 */
-	/* Bits of options.at: asked since the context came to it; asked for those that wait; */
-	unsigned fired, tried;
-	/* it was reported that the agent does not list the command. */
-	unsigned warned;
-	/* --max-silence: */
-	uint64_t heard;             /* us: the last message of the agent */
-	unsigned silent;            /* how many multiples of max_silence have been acted upon */
-	struct call *calls;         /* tool calls that run */
-	size_t asks;                /* requests of the agent that the client has not answered */
-	bool waits;                 /* v2: for the user (requires_action) */
-	/* limits: */
-	unsigned reached, unenforced; /* bits of limits.c: reached; reported as not enforceable */
-	/* v2: the last idle state of a budget as it was received and as it was forwarded: its repeats are changed in the same way */
-	struct buf idle_received, idle_forwarded;
-	size_t id_length;
-	struct slice id;            /* the JSON string, with its quotes; it lies in `text`, after the plain text */
-	char text[];
+	struct echo explanation, nudge;
+	struct {
+		struct tag tag, waited;
+		bool runs;              /* a text was sent, and its turn has not ended */
+		uint64_t deadline;      /* us: after a cancel, how long to wait for its end; or 0 */
+		unsigned fired, tried;  /* bits of options.at: sent since the context came to it; sent for those that wait */
+		unsigned warned;        /* likewise: it was reported that the agent does not list the command */
+	} at;
+	struct {
+		uint64_t last;          /* us: the last message of the agent */
+		unsigned acted;         /* how many multiples of max_silence have been acted upon */
+		bool waits;             /* v2: for the user (requires_action) */
+	} silence;
+	struct { unsigned reached, unenforced; } limits; /* bits of limits.c: reached; reported as not enforceable */
+	/* v2: the last idle state of a budget, as it was received and as it was forwarded: its repeats are changed in the same way */
+	struct { struct buf received, forwarded; } idle;
 };
 
+enum budget_state { BUDGET_RUNS, BUDGET_CANCELLED, BUDGET_OVER };
+
 struct budget {
-	struct request_tag tag;     /* of its nudges. The first member: a tag of TAG_NUDGE is its budget */
+	struct tag tag;             /* of its turns. The first member: a tag of TAG_BUDGET is its budget */
 	struct budget *next;        /* all there are */
 	struct buf id;              /* of the prompt */
 	uint64_t target, tokens, gains[2], continuations;
 	uint64_t began;             /* us */
 	bool estimated;
-	bool nudging;               /* a nudge has no response yet */
-	bool over;                  /* it has ended, except for the response to a nudge */
-	bool accepted;              /* v2: the agent has accepted the last prompt */
-	bool holds_idle;            /* v2: `held` is an idle state, not a response */
-	bool cancelled;             /* by the client */
+	enum budget_state state;    /* OVER: it waits for the end of its turn, or the response to its nudge, only to be freed */
+	unsigned refs;              /* its turns that are open, and its nudge that has no response */
 	uint64_t deadline;          /* us: how long to wait for the end of its nudge; 0: no limit */
 	struct held *held;          /* the response to the client's prompt, or (v2) the idle state; or NULL */
+	bool holds_idle;            /* it is an idle state */
 	struct buf text;            /* what is forwarded in its place; empty: the line as it came */
 	struct buf why;             /* not empty: it ends with the running turn, for this reason */
 };
 
+/* The budget that a tag belongs to, or NULL. */
+static inline struct budget *
+budget_of(struct tag *tag)
+{
+	return tag && tag->kind == TAG_BUDGET ? (struct budget *)tag : NULL;
+}
+
 /* How a turn ended. */
 struct turn_end {
+	struct budget_session *session; /* NULL: none has ended */
+	struct tag *tag;            /* of a budget that is not over, or a text of --at; or NULL */
+	bool of_client;             /* a prompt of the client began it, or nobody */
+	bool idle;                  /* v2: with an idle state */
 	bool failed, counted, estimated;
 	uint64_t output;
-	struct slice stop;          /* a JSON string, or p NULL */
-	struct slice outcome;       /* the result, the error, or the idle update */
+	struct slice stop, error;   /* a JSON string; the error object; or p NULL */
+	struct slice outcome;       /* the result, or the idle update */
+};
+
+/* What a message meant. */
+struct seen {
+	struct session *about;      /* the session that it names, or its request; or NULL */
+	struct session_request *request; /* that it is, or answers; or NULL. Valid until the next message */
+	struct slice kind;          /* of a session/update: a JSON string, or p NULL */
+	struct turn_end end;
 };
 
 struct tool {
 	const struct options *options;
 	struct frame *frame;
+	struct sessions *sessions;  /* as the agent sees them */
+	struct seen *seeing;        /* of the message that is passed to sessions and usage; or NULL */
 	struct usage *usage;
 	struct usage_words words;
-	struct session *sessions;
 	struct commands *commands;
 	struct budget *budgets;
+	struct answered *answered;
 	uint64_t alarm;             /* us: when the clock rings next; 0: never */
-	uint64_t heard;             /* us, and open requests, of sessions without a turn */
-	size_t asks;
+	uint64_t last;              /* us: the last message of no session that runs */
 	int tty;
-	bool v2;                    /* the agent */
 	bool client_left;           /* the client's input has ended first */
+	bool again;                 /* prompts that have waited come again */
 	bool notices;               /* the client shows them */
 	const char *end_reason;     /* which side has ended first, in words; NULL: none yet */
 	bool has_uncounted, has_counted; /* a turn came without counts; one came with some */
-	bool judged, has_output;    /* the usage of the turn that has just been judged */
-	uint64_t output;
 	uint64_t thoughts;
 };
 
-/*
- * The files in the order in which they stand on each other: what a file calls is in one before it, so no two of them call each
- * other.
- */
+/* The files, from the lowest layer up: session.c calls back into turn.c through lib/session and lib/usage alone. */
 
 /* session.c: what is known of each session, and what is sent in it */
 /* Reports that memory is out where r is not 0, as a function has returned it. Returns r. */
 int tool_check(struct tool *, int r);
-/* Responds with an error, "acp-budget: WHY", to the prompt that is held, or (NULL) being handled. */
-void tool_reply_error(struct tool *, struct held *, int code, const char *why);
-/* The session of that id, a JSON string; NULL where it is not known (where make: out of memory). */
-struct session *session_of(struct tool *, struct slice id, bool make);
-void sessions_free(struct tool *);
-/* Sends a prompt of acp-budget to the agent. tag: see struct request_tag. 0, or -1 when out of memory, which it reports. */
-int session_ask(struct tool *, struct session *, struct slice text, void *tag);
-/* Sends a session/update with this update to the client. */
-void session_update(struct tool *, const struct session *, struct slice update);
-/* Passes a prompt to the usage module. */
-void session_prompted(struct tool *, struct session *);
-void open_free(struct open *);
-/* Does anything run in it? */
-bool session_runs(const struct session *);
+/* The data of a session, made where there are none. NULL: out of memory, which it reports. */
+struct budget_session *session_data(struct tool *, struct session *);
+/* Those of the session with that id, a JSON string; NULL: it is not known, or (unless make) has none. */
+struct budget_session *session_of(struct tool *, struct slice id, bool make);
+/* Of the session, or of the nearest above it that has data; or NULL. */
+struct budget_session *session_family(const struct session *);
+/* All that have data: start with NULL. */
+struct budget_session *session_next(const struct tool *, const struct budget_session *);
+void session_free(struct budget_session *);
+/* Sends a prompt of acp-budget to the agent. 0, or -1 when out of memory, which it reports. */
+int session_prompt(struct tool *, struct budget_session *, struct slice text, struct tag *);
+/* Does anything run in it that is waited for? */
+bool session_runs(const struct budget_session *);
+/* Has the context come to this level, in percent? */
+bool session_is_at(const struct budget_session *, unsigned level);
 /* session/cancel, for what runs. */
-void session_cancel(struct tool *, const struct session *);
+void session_cancel(struct tool *, const struct budget_session *);
+/* Passes a message to lib/session and lib/usage when it goes to the side that acts on it. */
+void tool_see(struct tool *, const struct message *, struct seen *);
+/* Passes to lib/session alone what acp-budget has said to the client in the agent's place. */
+void tool_see_own(struct tool *, struct slice text);
+/* Says whose turn it is that this prompt has begun. */
+void tool_tag(struct session_request *, struct tag *);
+/* A line on stderr about a session. */
+void session_report(struct tool *, const struct budget_session *, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* The clock rings at this time, or earlier; a grace period from now. */
 void tool_alarm(struct tool *, uint64_t when);
 void tool_deadline(struct tool *, uint64_t *deadline);
 /* A sign of life, or a prompt that it is waited for; of no session in particular: NULL. */
-void session_heard(struct tool *, struct session *);
-/* Notes a tool call that runs, by its id, a JSON string; or that it does not run any more. */
-void session_note_call(struct tool *, struct session *, struct slice id, bool runs);
-/* A line on stderr about a session. */
-void session_report(struct tool *, const struct session *, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void session_heard(struct tool *, struct budget_session *);
 
 /* status.c */
 int status_open(struct tool *);
-void status_progress(struct tool *, const struct budget *);
-/* why: NULL where there is nothing to say but that the target was reached. */
-void status_end(struct tool *, const struct budget *, const char *why);
+/* How far the budget is, or how it ends: why is NULL if its target was reached. */
+void status_report(struct tool *, const struct budget *, bool ends, const char *why);
 /* Figures: 125,000; its part of a whole in percent, rounded down. */
 int put_grouped(struct buf *, uint64_t);
 uint64_t percent_of(uint64_t n, uint64_t whole);
 
 /* limits.c */
 /* Is a limit reached, for a prompt of the client or of acp-budget? Then text (or NULL) gets the limit and the usage. */
-bool limits_reached(struct tool *, const struct session *, bool prompt, struct buf *text);
-/* To be called when usage has changed: reports each limit that is reached, once. */
-void limits_check(struct tool *, struct session *);
+bool limits_reached(struct tool *, const struct budget_session *, bool prompt, struct buf *text);
+/* To be called when usage has changed, or for a prompt, which is one turn more: reports each limit that is reached, once. */
+void limits_check(struct tool *, struct budget_session *, bool prompt);
 /* Reports each limit that cannot be enforced, once. turn_ended: a turn has ended, so the agent had the chance to report usage. */
-void limits_report_unenforced(struct tool *, struct session *, bool turn_ended);
+void limits_report_unenforced(struct tool *, struct budget_session *, bool turn_ended);
 
 /* nudge.c */
 /* What all texts of our own in a target's turn begin with. */
-extern const char mark[];
+extern const char text_prefix[];
 extern const char explanation[], default_nudge[];
 /* The text of a nudge, its placeholders filled in. 0, or -1 out of memory. */
 int nudge_put(const struct tool *, const struct budget *, struct buf *to);
@@ -215,29 +221,25 @@ int nudge_put(const struct tool *, const struct budget *, struct buf *to);
 /* echo.c */
 int echo_expect(struct echo *, struct slice text);
 /* Removes the texts of acp-budget from a user message of the agent, live and in the history that session/load replays. */
-enum verdict echo_see(struct tool *, struct session *, struct slice update);
+enum verdict echo_see(struct tool *, struct budget_session *, struct slice update);
 /* The bytes of text in the content of an update. */
 uint64_t content_text(struct slice update, struct buf *to);
 
 /* target.c */
-/* The target in the text blocks of a prompt, a JSON array (PROTOCOL, section 6); 0: none. */
+/* The target in the text blocks of a prompt, a JSON array; 0: none. */
 uint64_t target_in_prompt(struct slice blocks);
 
 /* budget.c: what becomes of budgets at the end of a turn */
 /* A turn of the client's has ended with all its continuations. */
-void turn_over(struct tool *, struct session *);
-/* The result of an answer, or the update of a session/update (the idle state). */
-struct slice turn_outcome(const struct msg *);
+void turn_over(struct tool *, struct budget_session *);
 /* Returns whether budgets can be applied in this session, as far as is known. Reports once if not. */
-bool budget_check(struct tool *, struct session *);
+bool budget_check(struct tool *, struct budget_session *);
 /* NULL when out of memory. */
-struct budget *budget_new(struct tool *, struct session *, uint64_t target, struct slice id);
-/* The turn of the client's prompt has ended with the message that is being handled: holds it and sends a nudge, or ends the budget. */
+struct budget *budget_new(struct tool *, struct budget_session *, uint64_t target, struct slice id);
+/* Frees those that are over and that nothing waits for, or all. */
+void budgets_free(struct tool *, bool all);
+/* A turn of its has ended with the message that is being handled: sends a nudge, and holds or drops the message, or ends the budget. */
 enum verdict budget_turn(struct tool *, struct budget *, const struct turn_end *);
-/* v2: its prompt, or nudge, was accepted. */
-void budget_accepted(struct tool *, struct budget *);
-/* The turn of a nudge has ended. */
-void budget_continued(struct tool *, struct budget *, const struct turn_end *);
 /* It ends: now, or where a nudge is in flight, with that. */
 void budget_drop(struct tool *, struct budget *, const char *why);
 /* The client has cancelled: the same, and the client gets "cancelled" even where the nudge brings no stop reason. */
@@ -247,28 +249,34 @@ void budget_give_up(struct tool *, struct budget *);
 /* Ends it now: the held response is forwarded. why: for the report; NULL or empty: the target was reached. */
 void budget_end(struct tool *, struct budget *, const char *why);
 
+/* turn.c: how turns end */
+/* What lib/session and lib/usage report. */
+void turn_happened(void *tool, const struct session_event *);
+void turn_used(void *tool, const struct usage_event *);
+/* The turn that has ended with the message that is being handled. */
+enum verdict turn_ended(struct tool *, const struct turn_end *);
+/* The same for a response to a request of acp-budget. */
+void turn_responded(struct tool *, struct tag *, const struct message *);
+/* v2: an idle state that ended no turn. */
+enum verdict turn_repeated(struct tool *, struct budget_session *, struct slice update);
+
 /* prompt.c: what the client sends, and the texts of --at that are sent before it */
-enum verdict prompt_came(struct tool *, struct session *, const struct message *);
-void prompts_refused(struct tool *, struct session *, int code, const char *why);
-void session_cancelled(struct tool *, struct session *, bool closed);
+enum verdict prompt_came(struct tool *, const struct message *);
+/* Responds to the prompts that are held with an error. */
+void prompts_refused(struct tool *, struct budget_session *, int code, const char *why);
+/* Responds to the prompts that were forwarded (waited: to those that had to wait before) in the agent's place, with an error. */
+void prompts_failed(struct tool *, struct budget_session *, const char *why, bool waited);
+/* Is this the agent's response to such a prompt? Then it goes nowhere. */
+bool prompt_was_answered(struct tool *, const struct message *);
+void answered_free(struct tool *);
+void session_cancelled(struct tool *, struct budget_session *, bool closed);
 /* $/cancel_request. */
 enum verdict prompt_withdrawn(struct tool *, const struct message *);
 /* The turn of a text of --at has ended. */
-void ahead_answered(struct tool *, struct session *);
+void ahead_answered(struct tool *, struct budget_session *);
 /* It was cancelled and does not end. */
-void ahead_give_up(struct tool *, struct session *);
-/* The context has changed. */
-void ahead_rearm(const struct tool *, struct session *);
-
-/* turn.c: how turns end */
-enum verdict turn_answered(struct tool *, struct session *, const struct message *);
-void turn_request_answered(struct tool *, struct request_tag *, const struct message *);
-/* v2: a state_update. */
-enum verdict turn_state(struct tool *, struct session *, const struct message *, const struct usage_report *);
-
+void ahead_give_up(struct tool *, struct budget_session *);
 /* clock.c: agents that fall silent, and cancelled continuations that do not end */
-/* Each message. */
-void clock_see(struct tool *, enum acp_direction, const struct message *);
 void clock_rings(struct tool *);
 
 /* filter.c: returns the exit status */

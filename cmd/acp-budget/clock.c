@@ -3,119 +3,89 @@
 
 #include "cmd/acp-budget/budget.h"
 
-/* A tool_call without a status is pending; an update without one changes nothing. */
-static void
-see_call(struct tool *t, struct session *s, struct slice update)
+/* Is a tool call running in the turn, or a question open? Then the agent waits, and is not silent. */
+static bool
+agent_waits(const struct tool *t, const struct budget_session *s)
 {
-	static const char *const final_states[] = {"completed", "failed", "cancelled", NULL};
-	struct slice kind = json_get(update, acp_update_kind), id = json_get(update, "toolCallId"), status = json_get(update, "status");
-	bool starts = json_string_is(kind, "tool_call");
+	struct session_request *r = NULL;
+	struct session *other = NULL;
+	struct session_call *call;
 
-	if (!(starts || json_string_is(kind, "tool_call_update")) || json_type(id) != JSON_STRING)
+	while ((r = sessions_request(t->sessions, r)))
+		if (r->request->from == ACP_AGENT && (!r->session || session_root(r->session) == s->session))
+			return true;
+	while ((other = sessions_next(t->sessions, other)))
+		for (call = other->calls; call; call = call->hh.next)
+			if (!call->ended && call->turn && call->turn == s->session->turn)
+				return true;
+	return s->silence.waits;
+}
+
+/* v2: the idle state that the agent does not send. */
+static void
+put_idle(struct tool *t, struct budget_session *s, const char *why, bool to_client)
+{
+	SCOPED struct buf update = {0}, params = {0}, text = {0}, message = {0};
+
+	if (tool_check(t, buf_printf(&message, "%s: %s", tool_name, why)
+			|| buf_printf(&update, "{\"%s\":\"%s\",\"state\":\"idle\",\"%s\":\"error\",\"error\":{\"code\":%d,\"message\":",
+				acp_update_kind, acp_state_update, acp_stop_reason, ACP_ERR_INTERNAL)
+			|| json_quote(buf_slice(&message), &update) || buf_add_string(&update, "}}")
+			|| json_add_object(&params, (struct json_member[]){{acp_session_id, buf_slice(&s->id)}, {acp_update, buf_slice(&update)}, {0}})
+			|| msg_make_notification(&text, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params))
+			|| (to_client && frame_send(t->frame, ACP_UP, buf_slice(&text)))))
 		return;
-	if (starts || json_type(status) == JSON_STRING)
-		session_note_call(t, s, id, !json_string_in(status, final_states));
+	tool_see_own(t, buf_slice(&text));
 }
 
-void
-clock_see(struct tool *t, enum acp_direction dir, const struct message *message)
-{
-	struct slice id = message_session(message);
-	struct session *s = t->options->max_silence ? session_of(t, id, false) : NULL;
-	size_t *asks = s ? &s->asks : &t->asks;
-
-	if (!t->options->max_silence)
-		return;
-	if (message->msg.kind == MSG_REQUEST && dir == ACP_UP)
-		++*asks;
-	if (message->msg.kind == MSG_RESPONSE && dir == ACP_DOWN && *asks > 0)
-		--*asks;
-	if (s && dir == ACP_UP && message->msg.what == ACP_SESSION_UPDATE)
-		see_call(t, s, json_get(message->msg.params, acp_update));
-	/* A session without a prompt of its own may be a sub-agent of any that runs. */
-	if (dir == ACP_UP || message->msg.kind == MSG_RESPONSE)
-		session_heard(t, s && session_runs(s) ? s : NULL);
-}
-
-/* --- silence --- */
-
-/* v2: what the client gets for an idle state. */
+/* Ends all that runs in the session in the agent's place. */
 static void
-put_idle(struct tool *t, const struct session *s, struct slice error)
+end_all(struct tool *t, struct budget_session *s, const char *why)
 {
-	SCOPED struct buf update = {0};
+	struct budget *b;
+	bool ended = false;
 
-	tool_check(t, buf_printf(&update, "{\"%s\":\"state_update\",\"state\":\"idle\",\"%s\":\"error\"", acp_update_kind, acp_stop_reason)
-		|| json_add_member(&update, "error", error) || buf_add(&update, "}", 1));
-	session_update(t, s, buf_slice(&update));
-}
-
-static void
-put_errors(struct tool *t, struct session *s, const char *why)
-{
-	SCOPED struct buf error = {0}, text = {0};
-	struct open *o;
-
-	tool_check(t, buf_printf(&text, "%s: %s", tool_name, why) || buf_printf(&error, "{\"code\":%d,\"message\":", ACP_ERR_INTERNAL)
-		|| json_quote(buf_slice(&text), &error) || buf_add(&error, "}", 1));
-	LL_FOREACH(s->opened, o) {
-		if (o->answered)
-			continue;
-		text.n = 0;
-		tool_check(t, msg_make_failure(&text, buf_slice(&o->id), buf_slice(&error)) || frame_send(t->frame, ACP_UP, buf_slice(&text)));
-		o->answered = true;
-		s->open--;
-	}
-	if (s->busy)
-		put_idle(t, s, buf_slice(&error));
-}
-
-/* Responds to all prompts of the client in the agent's place. */
-static void
-answer_all(struct tool *t, struct session *s, const char *why)
-{
-	struct budget *b, *next;
-
-	LL_FOREACH_SAFE(t->budgets, b, next) {
-		if (b->tag.session != s || b->over)
+	LL_FOREACH(t->budgets, b) {
+		if (b->tag.session != s || b->state == BUDGET_OVER)
 			continue;
 		/* What was held is the end of the turn. */
-		s->busy &= !b->held;
+		ended |= b->held != NULL;
 		budget_end(t, b, why);
 	}
-	put_errors(t, s, why);
-	s->busy = s->asked = false;
+	s->at.runs = false;
+	prompts_failed(t, s, why, false);
+	if (s->session->turn)
+		put_idle(t, s, why, !ended);
 	prompts_refused(t, s, ACP_ERR_INTERNAL, why);
 }
 
 static void
-act_on_silence(struct tool *t, struct session *s)
+act_on_silence(struct tool *t, struct budget_session *s)
 {
 	static const char *const what[] = {"", ": cancelled", ": answered in its place"};
 	SCOPED struct buf why = {0};
 
-	if (tool_check(t, buf_printf(&why, "no message from the agent for %.3gs", (double)t->options->max_silence * ++s->silent / 1e6)
+	if (tool_check(t, buf_printf(&why, "no message from the agent for %.3gs", (double)t->options->max_silence * ++s->silence.acted / 1e6)
 			|| !buf_string(&why)))
 		return;
-	session_report(t, s, "%s%s", why.p, what[s->silent - 1]);
-	if (s->silent > 1)
+	session_report(t, s, "%s%s", why.p, what[s->silence.acted - 1]);
+	if (s->silence.acted > 1)
 		frame_fail(t->frame, EXIT_NEGATIVE);
-	if (s->silent == 2)
+	if (s->silence.acted == 2)
 		session_cancel(t, s);
-	if (s->silent == 3)
-		answer_all(t, s, why.p);
+	if (s->silence.acted == 3)
+		end_all(t, s, why.p);
 }
 
 /* Acts if the agent was silent for too long. Returns when to check again; 0: not before a message comes. */
 static uint64_t
-check_silence(struct tool *t, struct session *s, uint64_t now)
+check_silence(struct tool *t, struct budget_session *s, uint64_t now)
 {
-	uint64_t silence = t->options->max_silence, from = s->heard > t->heard ? s->heard : t->heard;
+	uint64_t silence = t->options->max_silence, from = s->silence.last > t->last ? s->silence.last : t->last;
 
-	/* What waits for a tool or for the client is not silent. */
-	while (silence && s->silent < 3 && session_runs(s) && !s->calls && !s->asks && !t->asks && !s->waits) {
-		if (now < from + (s->silent + 1) * silence)
-			return from + (s->silent + 1) * silence;
+	while (silence && s->silence.acted < 3 && session_runs(s) && !agent_waits(t, s)) {
+		if (now < from + (s->silence.acted + 1) * silence)
+			return from + (s->silence.acted + 1) * silence;
 		act_on_silence(t, s);
 	}
 	return 0;
@@ -140,18 +110,18 @@ void
 clock_rings(struct tool *t)
 {
 	uint64_t now = frame_now(t->frame), when;
-	struct budget *b, *next;
+	struct budget *b;
 
 	t->alarm = 0;
-	LL_FOREACH_SAFE(t->budgets, b, next) {
-		if (expire_deadline(t, &b->deadline, now) && !b->over)
+	LL_FOREACH(t->budgets, b)
+		if (expire_deadline(t, &b->deadline, now) && b->state != BUDGET_OVER)
 			budget_give_up(t, b);
-	}
-	for (struct session *s = t->sessions; s; s = s->hh.next) {
-		if (expire_deadline(t, &s->deadline, now) && s->asked)
+	for (struct budget_session *s = session_next(t, NULL); s; s = session_next(t, s)) {
+		if (expire_deadline(t, &s->at.deadline, now) && s->at.runs)
 			ahead_give_up(t, s);
 		when = check_silence(t, s, now);
 		if (when)
 			tool_alarm(t, when);
 	}
+	budgets_free(t, false);
 }

@@ -1,4 +1,4 @@
-/* Some agents report what the user has said. What we have said in the user's place is not for the client. */
+/* Some agents repeat prompts to the client as messages of the user. The texts that acp-budget has sent are removed from them. */
 #include "cmd/acp-budget/budget.h"
 
 int
@@ -37,10 +37,10 @@ content_text(struct slice update, struct buf *to)
 static bool
 is_marked(struct slice text)
 {
-	return text.n >= strlen(mark) && memcmp(text.p, mark, strlen(mark)) == 0;
+	return text.n >= strlen(text_prefix) && memcmp(text.p, text_prefix, strlen(text_prefix)) == 0;
 }
 
-/* Does this update say the next piece of the text? The first piece has the mark. */
+/* Does this update say the next piece of the text? The first piece begins with the prefix. */
 static bool
 is_piece(struct echo *e, struct slice text)
 {
@@ -51,50 +51,36 @@ is_piece(struct echo *e, struct slice text)
 	return ours;
 }
 
-static bool
-is_ours(struct slice block)
-{
-	SCOPED struct buf text = {0};
-
-	return block_text(block, &text) > 0 && is_marked(buf_slice(&text));
-}
-
-/* Leaves our blocks out of a message. 0; 1 where nothing is left of it; -1 out of memory. */
+/* Leaves our blocks out of a message. 0; 1: nothing is left of it; -1: out of memory. */
 static int
 cut_blocks(struct frame *f, struct slice content)
 {
 	struct json_iter it = {.in = content};
-	SCOPED struct buf rest = {0};
+	SCOPED struct buf others = {0}, text = {0};
 	struct slice key, block;
 	bool any = false;
 	int r = 0;
 
 	while (r == 0 && json_next(&it, &key, &block)) {
-		if (is_ours(block))
+		text.n = 0;
+		if (block_text(block, &text) > 0 && is_marked(buf_slice(&text)))
 			any = true;
 		else
-			r = buf_add(&rest, rest.n ? "," : "[", 1) || buf_add_slice(&rest, block) ? -1 : 0;
+			r = buf_add(&others, others.n ? "," : "[", 1) || buf_add_slice(&others, block) ? -1 : 0;
 	}
-	if (r == 0 && any && rest.n == 0)
+	if (r == 0 && any && others.n == 0)
 		r = 1;
 	else if (r == 0 && any)
-		r = buf_add(&rest, "]", 1) || frame_replace(f, content, buf_slice(&rest)) ? -1 : 0;
+		r = buf_add(&others, "]", 1) || frame_replace(f, content, buf_slice(&others)) ? -1 : 0;
 	return r;
 }
 
-/* Some agents join the blocks of a prompt to one text. */
-static int
-cut_text(struct frame *f, struct slice text)
-{
-	const char *at = text.p ? memmem(text.p, text.n, explanation, strlen(explanation)) : NULL;
-
-	return at ? frame_replace(f, slice(at, strlen(explanation)), slice_of("")) : 0;
-}
-
 enum verdict
-echo_see(struct tool *t, struct session *s, struct slice update)
+echo_see(struct tool *t, struct budget_session *s, struct slice update)
 {
 	struct slice content = json_get(update, acp_content);
+	struct slice joined = json_type(content) == JSON_OBJECT ? json_get(content, "text") : slice(NULL, 0);
+	const char *found = joined.p ? memmem(joined.p, joined.n, explanation, strlen(explanation)) : NULL;
 	SCOPED struct buf text = {0};
 	bool ours;
 	int r = 0;
@@ -106,8 +92,11 @@ echo_see(struct tool *t, struct session *s, struct slice update)
 	ours |= is_piece(&s->explanation, buf_slice(&text));
 	if (json_type(content) != JSON_ARRAY)
 		ours |= is_marked(buf_slice(&text));
-	if (!ours && r == 0)
-		r = json_type(content) == JSON_ARRAY ? cut_blocks(t->frame, content) : cut_text(t->frame, json_get(content, "text"));
+	if (!ours && r == 0 && json_type(content) == JSON_ARRAY)
+		r = cut_blocks(t->frame, content);
+	/* Some agents join the blocks of a prompt to one text. */
+	else if (!ours && r == 0 && found)
+		r = frame_replace(t->frame, slice(found, strlen(explanation)), slice_of(""));
 	tool_check(t, r < 0);
 	return ours || r > 0 ? VERDICT_DROP : VERDICT_PASS;
 }

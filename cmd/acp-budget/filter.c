@@ -4,76 +4,7 @@
 
 #include "cmd/acp-budget/budget.h"
 
-static void
-see_text(struct session *s, struct slice kind, struct slice update)
-{
-	static const char *const of_agent[] = {"agent_message_chunk", "agent_thought_chunk", "agent_message", "agent_thought", NULL};
-	SCOPED struct buf text = {0};
-
-	if (json_string_in(kind, of_agent))
-		s->streamed += content_text(update, &text);
-}
-
-/* The session of the client's whose child this report is about, or NULL. */
-static struct session *
-parent_of(struct tool *t, const struct usage_report *r)
-{
-	const struct usage_session *u = NULL;
-	struct session *s = NULL;
-	SCOPED struct buf plain = {0};
-
-	if (r->session.p && json_unescape(r->session, &plain) == 0 && plain.p)
-		u = usage_find_session(t->usage, buf_slice(&plain));
-	while (u && u->parent)
-		u = u->parent;
-	if (u)
-		HASH_FIND(hh, t->sessions, u->id, u->id_length, s);
-	return s;
-}
-
-static enum verdict
-see_update(struct tool *t, const struct message *message)
-{
-	const struct options *o = t->options;
-	struct slice kind = msg_update_kind(&message->msg), update;
-	bool user = json_string_is(kind, "user_message_chunk") || json_string_is(kind, "user_message");
-	bool compaction = o->nat > 0 && json_string_is(kind, "compaction_update");
-	struct session *s = session_of(t, msg_session(&message->msg), user || compaction);
-	struct usage_report r;
-
-	if (usage_may_matter(&t->words, message->msg.text) && usage_read(message, &r)) {
-		if (r.what == USAGE_STATE && s)
-			return turn_state(t, s, message, &r);
-		tool_check(t, usage_take(t->usage, message->t, &r));
-		if (s)
-			ahead_rearm(t, s);
-		if (s || (s = parent_of(t, &r)))
-			limits_check(t, s);
-		s = session_of(t, msg_session(&message->msg), false);
-	}
-	if (!s || !kind.p)
-		return VERDICT_PASS;
-	update = json_get(message->msg.params, acp_update);
-	if (compaction)
-		s->compacting = json_string_is(json_get(update, "status"), "in_progress");
-	if (o->estimate)
-		see_text(s, kind, update);
-	return user ? echo_see(t, s, update) : VERDICT_PASS;
-}
-
-static void
-see_usage(struct tool *t, const struct message *message)
-{
-	struct usage_report r;
-
-	if (!usage_read(message, &r))
-		return;
-	if (r.what == USAGE_HELLO)
-		t->v2 = r.v2;
-	tool_check(t, usage_take(t->usage, message->t, &r));
-}
-
-/* Is it a repeat of the response that is held? The client must not take it for the end. */
+/* Does the agent repeat the response that is held? To the client it would be the end of the turn. */
 static bool
 is_held_again(const struct tool *t, const struct message *message)
 {
@@ -85,62 +16,69 @@ is_held_again(const struct tool *t, const struct message *message)
 	return false;
 }
 
-/* A response to the client. */
 static enum verdict
-see_answer(struct tool *t, const struct message *message)
+see_update(struct tool *t, struct session *session, struct slice kind, struct slice update)
 {
-	const struct request *asked = message->request;
-	struct session *s = asked ? session_of(t, asked->session, false) : NULL;
+	static const char *const of_user[] = {"user_message_chunk", "user_message", NULL},
+		*const of_agent[] = {"agent_message_chunk", "agent_thought_chunk", "agent_message", "agent_thought", NULL};
+	bool user = json_string_in(kind, of_user), compaction = t->options->nat > 0 && json_string_is(kind, "compaction_update");
+	struct budget_session *s = user || compaction ? session_data(t, session) : session->data;
+	SCOPED struct buf text = {0};
 
-	if (!asked && is_held_again(t, message))
-		return VERDICT_DROP;
-	if (!asked || asked->from != ACP_CLIENT)
-		return VERDICT_PASS;
-	switch (asked->what) {
-	case ACP_SESSION_PROMPT:
-		return s ? turn_answered(t, s, message) : VERDICT_PASS;
-	case ACP_SESSION_CLOSE:
-	case ACP_SESSION_DELETE:
-		/* The session has ended; the response to a nudge may never come. */
-		if (s && s->budget && message->msg.result.p)
-			budget_end(t, s->budget, "the session was closed");
-		return VERDICT_PASS;
-	case ACP_INITIALIZE:
-	case ACP_PROXY_INITIALIZE:
-	case ACP_SESSION_NEW:
-	case ACP_SESSION_LOAD:
-	case ACP_SESSION_RESUME:
-	case ACP_SESSION_FORK:
-		see_usage(t, message);
-		return VERDICT_PASS;
-	default:
-		return VERDICT_PASS;
+	if (s && compaction)
+		s->compacting = json_string_is(json_get(update, "status"), "in_progress");
+	if (s && t->options->estimate && json_string_in(kind, of_agent))
+		s->streamed += content_text(update, &text);
+	if (s && json_string_is(kind, acp_state_update) && json_string_is(json_get(update, acp_state), acp_idle))
+		return turn_repeated(t, s, update);
+	return s && user ? echo_see(t, s, update) : VERDICT_PASS;
+}
+
+static enum verdict
+from_agent(struct tool *t, const struct message *message)
+{
+	struct budget_session *s;
+	enum verdict verdict;
+	struct seen seen;
+
+	if (message->msg.kind == MSG_RESPONSE && !message->request)
+		return is_held_again(t, message) ? VERDICT_DROP : VERDICT_PASS;
+	tool_see(t, message, &seen);
+	s = session_family(seen.about);
+	if (s && (seen.end.session || seen.kind.p))
+		limits_check(t, s, false);
+	/* A session without a prompt of its own may be a sub-agent of any that runs. */
+	session_heard(t, s && session_runs(s) ? s : NULL);
+	if (seen.end.session) {
+		verdict = turn_ended(t, &seen.end);
+		budgets_free(t, false);
+		return verdict;
 	}
-}
-
-static bool
-shows_notices(struct slice params)
-{
-	return json_type(json_path(params, "clientCapabilities.session.notices")) == JSON_OBJECT
-		|| json_type(json_path(params, "capabilities.session.notices")) == JSON_OBJECT;
+	if (message->msg.kind == MSG_RESPONSE)
+		return prompt_was_answered(t, message) ? VERDICT_DROP : VERDICT_PASS;
+	return seen.about && seen.kind.p ? see_update(t, seen.about, seen.kind, json_get(message->msg.params, acp_update)) : VERDICT_PASS;
 }
 
 static enum verdict
-see_request(struct tool *t, const struct message *message)
+from_client(struct tool *t, const struct message *message)
 {
-	bool prompt = message->msg.what == ACP_SESSION_PROMPT;
-	struct session *s = session_of(t, msg_session(&message->msg), prompt && message->msg.kind == MSG_REQUEST);
+	enum acp_method what = message->msg.what;
+	struct budget_session *s;
+	struct seen seen;
 
-	if (message->msg.what == ACP_CANCEL_REQUEST)
-		return message->msg.kind == MSG_NOTIFICATION ? prompt_withdrawn(t, message) : VERDICT_PASS;
-	if (prompt && s && message->msg.kind == MSG_REQUEST)
-		return prompt_came(t, s, message);
-	if (!s)
-		return VERDICT_PASS;
-	if (message->msg.what == ACP_SESSION_CANCEL)
-		session_cancelled(t, s, false);
-	if (message->msg.what == ACP_SESSION_CLOSE || message->msg.what == ACP_SESSION_DELETE)
-		session_cancelled(t, s, true);
+	if (what == ACP_SESSION_PROMPT && message->msg.kind == MSG_REQUEST)
+		return prompt_came(t, message);
+	if (what == ACP_CANCEL_REQUEST && message->msg.kind == MSG_NOTIFICATION && prompt_withdrawn(t, message) == VERDICT_DROP)
+		return VERDICT_DROP;
+	if (what == ACP_INITIALIZE || what == ACP_PROXY_INITIALIZE)
+		t->notices = json_type(json_path(message->msg.params, "clientCapabilities.session.notices")) == JSON_OBJECT
+			|| json_type(json_path(message->msg.params, "capabilities.session.notices")) == JSON_OBJECT;
+	tool_see(t, message, &seen);
+	if (message->msg.kind == MSG_RESPONSE)
+		session_heard(t, seen.about && (s = session_family(seen.about)) && session_runs(s) ? s : NULL);
+	s = seen.about && message->msg.kind != MSG_RESPONSE ? seen.about->data : NULL;
+	if (s && (what == ACP_SESSION_CANCEL || what == ACP_SESSION_CLOSE || what == ACP_SESSION_DELETE))
+		session_cancelled(t, s, what != ACP_SESSION_CANCEL);
 	return VERDICT_PASS;
 }
 
@@ -162,23 +100,14 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 
 	(void)f;
 	tool_check(t, commands_see(&t->commands, &message->msg));
-	clock_see(t, dir, message);
-	if (message->msg.kind == MSG_RESPONSE)
-		return dir == ACP_UP ? see_answer(t, message) : VERDICT_PASS;
-	if (dir == ACP_UP)
-		return message->msg.what == ACP_SESSION_UPDATE ? see_update(t, message) : VERDICT_PASS;
-	if (message->msg.what == ACP_INITIALIZE || message->msg.what == ACP_PROXY_INITIALIZE)
-		t->notices = shows_notices(message->msg.params);
-	if (message->msg.what == ACP_SESSION_LOAD || message->msg.what == ACP_SESSION_RESUME)
-		see_usage(t, message);
-	return see_request(t, message);
+	return dir == ACP_UP ? from_agent(t, message) : from_client(t, message);
 }
 
 static void
-answer(void *state, struct frame *f, void *tag, const struct message *message)
+response(void *state, struct frame *f, void *tag, const struct message *message)
 {
 	(void)f;
-	turn_request_answered(state, tag, message);
+	turn_responded(state, tag, message);
 }
 
 static void
@@ -202,52 +131,44 @@ end(void *state, struct frame *f)
 {
 	struct tool *t = state;
 	const char *why = t->end_reason ? t->end_reason : "the stream has ended";
-	struct budget *b, *next;
+	struct budget *b;
 
 	(void)f;
-	LL_FOREACH_SAFE(t->budgets, b, next) {
-		b->nudging = false;
-		budget_end(t, b, b->why.n && buf_string(&b->why) ? b->why.p : why);
-	}
-	for (struct session *s = t->sessions; s; s = s->hh.next) {
+	LL_FOREACH(t->budgets, b)
+		if (b->state != BUDGET_OVER)
+			budget_end(t, b, b->why.n && buf_string(&b->why) ? b->why.p : why);
+	for (struct budget_session *s = session_next(t, NULL); s; s = session_next(t, s)) {
 		limits_report_unenforced(t, s, s->turns > 0);
 		prompts_refused(t, s, ACP_ERR_INTERNAL, why);
+		/* The agent may have ended without them because they had to wait. */
+		prompts_failed(t, s, why, true);
 	}
 	return 0;
-}
-
-/* A turn has been judged: what it used. */
-static void
-judged(void *arg, const struct usage_event *e)
-{
-	struct tool *t = arg;
-
-	if (e->kind != USAGE_EVENT_TURN)
-		return;
-	t->judged = true;
-	/* The last call's is a part of the turn's. */
-	t->has_output = (e->billed.has & 1u << USAGE_OUTPUT) && !e->own_lower;
-	t->output = usage_clip(e->billed.n[USAGE_OUTPUT]);
 }
 
 int
 filter_run(const struct options *o)
 {
 	struct tool t = {.options = o};
-	struct usage_spec spec = {.basis = o->basis, .whole = true, .event = judged, .arg = &t};
+	struct usage_spec spec = {.basis = o->basis, .whole = true, .event = turn_used, .arg = &t};
+	/* As many as the client prompts: what one has used must not be forgotten. */
+	struct session_limits limits = {.sessions = SIZE_MAX, .bytes = SIZE_MAX, .keep = true};
 	struct filter filter = {.name = tool_name, .needs = FILTER_EDITS | FILTER_SENDS, .state = &t,
-		.start = start, .message = message, .response = answer, .event = event, .end = end};
+		.start = start, .message = message, .response = response, .event = event, .end = end};
 	int status = EXIT_FAILED;
 
 	usage_words(&t.words);
 	t.usage = usage_new(&spec);
-	if (!t.usage)
+	t.sessions = sessions_new(turn_happened, &t, &limits);
+	if (!t.usage || !t.sessions)
 		cli_die(EXIT_FAILED, tool_name, "out of memory");
 	if (status_open(&t) == 0)
 		status = frame_run(&filter, &o->frame);
 	if (t.tty >= 0)
 		close(t.tty);
-	sessions_free(&t);
+	sessions_free(t.sessions);
+	budgets_free(&t, true);
+	answered_free(&t);
 	commands_free(t.commands);
 	usage_free(t.usage);
 	return status;

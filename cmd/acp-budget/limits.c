@@ -14,7 +14,7 @@ put_limit(const struct money *m, struct buf *to)
 
 /* What the session and its children used. The caller frees it. */
 static struct usage_figures
-used(struct tool *t, const struct session *s)
+used(struct tool *t, const struct budget_session *s)
 {
 	struct usage_figures f = {0};
 
@@ -34,13 +34,14 @@ cost_in(const struct tool *t, const struct usage_figures *f, const char *currenc
 
 /* text may be NULL. */
 static bool
-cost_reached(struct tool *t, const struct session *s, const struct money *m, struct buf *text)
+cost_reached(struct tool *t, const struct budget_session *s, const struct money *m, struct buf *text)
 {
 	struct usage_figures f = used(t, s);
 	const struct usage_money *c = cost_in(t, &f, m->currency);
-	bool yes = c && decimal_compare(c->amount, m->amount) >= 0;
+	bool yes = c && decimal_compare(c->most, m->amount) >= 0;
 
-	if (yes && text && (put_limit(m, text) || buf_add_string(text, " is reached: ") || decimal_put(c->amount, 0, text)
+	if (yes && text && (put_limit(m, text) || buf_add_string(text, " is reached: ")
+			|| (usage_cost_is_bound(c) && (decimal_put(c->amount, 0, text) || buf_add_string(text, " to "))) || decimal_put(c->most, 0, text)
 			|| buf_printf(text, " %s", m->currency)))
 		text->n = 0;
 	usage_figures_free(&f);
@@ -48,7 +49,7 @@ cost_reached(struct tool *t, const struct session *s, const struct money *m, str
 }
 
 static bool
-tokens_reached(struct tool *t, const struct session *s, struct buf *text)
+tokens_reached(struct tool *t, const struct budget_session *s, struct buf *text)
 {
 	uint64_t most = t->options->max_tokens;
 	struct usage_figures f;
@@ -67,17 +68,6 @@ tokens_reached(struct tool *t, const struct session *s, struct buf *text)
 	return yes;
 }
 
-static bool
-turns_reached(const struct tool *t, uint64_t turns, struct buf *text)
-{
-	if (turns < t->options->max_turns)
-		return false;
-	if (text && buf_printf(text, "--max-turns %" PRIu64 " is reached: %" PRIu64 " turn%s", t->options->max_turns, turns,
-			turns == 1 ? "" : "s") < 0)
-		text->n = 0;
-	return true;
-}
-
 /* Of the session, or of one of its children: each has a context of its own. */
 static const struct usage_session *
 full(const struct usage_session *u, unsigned most)
@@ -92,7 +82,7 @@ full(const struct usage_session *u, unsigned most)
 }
 
 static bool
-context_reached(const struct tool *t, const struct session *s, struct buf *text)
+context_reached(const struct tool *t, const struct budget_session *s, struct buf *text)
 {
 	unsigned most = t->options->max_context;
 	const struct usage_session *u = most > 0 && s->usage ? full(s->usage, most) : NULL;
@@ -106,13 +96,18 @@ context_reached(const struct tool *t, const struct session *s, struct buf *text)
 
 /* One limit, by its bit. */
 static bool
-reached(struct tool *t, const struct session *s, unsigned bit, bool prompt, struct buf *text)
+reached(struct tool *t, const struct budget_session *s, unsigned bit, bool prompt, struct buf *text)
 {
+	uint64_t turns = prompt ? s->prompts : s->turns;
+
 	switch (bit) {
 	case TOKENS:
 		return tokens_reached(t, s, text);
 	case TURNS:
-		return turns_reached(t, prompt ? s->prompts : s->turns, text);
+		if (turns >= t->options->max_turns && text && buf_printf(text, "--max-turns %" PRIu64 " is reached: %" PRIu64 " turn%s",
+				t->options->max_turns, turns, turns == 1 ? "" : "s") < 0)
+			text->n = 0;
+		return turns >= t->options->max_turns;
 	case CONTEXT:
 		return context_reached(t, s, text);
 	default:
@@ -130,7 +125,7 @@ last_bit(const struct tool *t)
 }
 
 bool
-limits_reached(struct tool *t, const struct session *s, bool prompt, struct buf *text)
+limits_reached(struct tool *t, const struct budget_session *s, bool prompt, struct buf *text)
 {
 	for (unsigned bit = TOKENS; bit < last_bit(t); bit <<= 1)
 		if (reached(t, s, bit, prompt, text))
@@ -139,25 +134,27 @@ limits_reached(struct tool *t, const struct session *s, bool prompt, struct buf 
 }
 
 void
-limits_check(struct tool *t, struct session *s)
+limits_check(struct tool *t, struct budget_session *s, bool prompt)
 {
 	SCOPED struct buf text = {0};
 
 	limits_report_unenforced(t, s, false);
 	for (unsigned bit = TOKENS; bit < last_bit(t); bit <<= 1) {
 		text.n = 0;
-		if (!reached(t, s, bit, false, &text)) {
+		if (!reached(t, s, bit, prompt, &text)) {
 			/* A context can fall. */
-			s->reached &= ~bit;
+			if (bit == CONTEXT)
+				s->limits.reached &= ~bit;
 			continue;
 		}
-		if (s->reached & bit)
+		if (s->limits.reached & bit)
 			continue;
-		s->reached |= bit;
+		s->limits.reached |= bit;
 		frame_fail(t->frame, EXIT_NEGATIVE);
 		if (buf_string(&text))
 			session_report(t, s, "%s", text.p);
-		if (t->options->hard && session_runs(s))
+		/* The last turn of --max-turns may end. */
+		if (t->options->hard && session_runs(s) && bit != TURNS)
 			session_cancel(t, s);
 	}
 }
@@ -165,16 +162,16 @@ limits_check(struct tool *t, struct session *s)
 /* --- limits that cannot be enforced --- */
 
 static void
-report_unenforced(struct tool *t, struct session *s, unsigned bit, const char *what, const char *why)
+report_unenforced(struct tool *t, struct budget_session *s, unsigned bit, const char *what, const char *why)
 {
-	if (s->unenforced & bit)
+	if (s->limits.unenforced & bit)
 		return;
-	s->unenforced |= bit;
+	s->limits.unenforced |= bit;
 	session_report(t, s, "error: %s cannot be enforced: the agent reports %s", what, why);
 }
 
 static void
-report_unenforced_cost(struct tool *t, struct session *s, size_t i, const struct usage_figures *f, bool turn_ended)
+report_unenforced_cost(struct tool *t, struct budget_session *s, size_t i, const struct usage_figures *f, bool turn_ended)
 {
 	const struct money *m = &t->options->max_cost.at[i];
 	SCOPED struct buf what = {0}, why = {0};
@@ -187,18 +184,8 @@ report_unenforced_cost(struct tool *t, struct session *s, size_t i, const struct
 		report_unenforced(t, s, (unsigned)COST << i, what.p, f->ncosts ? why.p : "no cost");
 }
 
-/* Some agents do not report the tokens of sub-agents. */
-static void
-report_uncounted(struct tool *t, struct session *s, const struct usage_figures *f)
-{
-	if (t->options->max_tokens == UINT64_MAX || !f->billed_lower || s->unenforced & CHILDREN)
-		return;
-	s->unenforced |= CHILDREN;
-	session_report(t, s, "--max-tokens: the agent does not report all tokens (of sub-agents, or of all calls): the session may exceed the limit");
-}
-
 void
-limits_report_unenforced(struct tool *t, struct session *s, bool turn_ended)
+limits_report_unenforced(struct tool *t, struct budget_session *s, bool turn_ended)
 {
 	const struct options *o = t->options;
 	bool context = s->usage && s->usage->has_used && s->usage->has_size;
@@ -209,7 +196,12 @@ limits_report_unenforced(struct tool *t, struct session *s, bool turn_ended)
 	f = used(t, s);
 	for (size_t i = 0; i < o->max_cost.n; i++)
 		report_unenforced_cost(t, s, i, &f, turn_ended);
-	report_uncounted(t, s, &f);
+	/* Some agents do not report the tokens of sub-agents. */
+	if (o->max_tokens != UINT64_MAX && f.billed_lower && !(s->limits.unenforced & CHILDREN)) {
+		s->limits.unenforced |= CHILDREN;
+		session_report(t, s, "--max-tokens: the agent does not report all tokens (of sub-agents, or of all calls): the session may "
+			"exceed the limit");
+	}
 	if (turn_ended && o->max_tokens != UINT64_MAX && !(f.billed.has & 1u << USAGE_TOTAL))
 		report_unenforced(t, s, TOKENS, "--max-tokens", "no token counts that can be added up");
 	usage_figures_free(&f);

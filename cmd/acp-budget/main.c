@@ -111,12 +111,6 @@ static const struct cli_option options[] = {
 	{0},
 };
 
-static bool
-has_limit(const struct options *o)
-{
-	return o->max_cost.n > 0 || o->max_tokens != UINT64_MAX || o->max_turns != UINT64_MAX || o->max_context > 0;
-}
-
 static const struct cli_rule rules[] = {
 	{"--target", NULL, "--from-prompt"},
 	{"--threshold|--min-gain|--max-continuations|--nudge", "--target|--from-prompt", NULL},
@@ -135,7 +129,8 @@ main(int argc, char **argv)
 
 	frame_read(&o.frame, &tool, argc, argv, &o, &line);
 	cli_check(&line, rules);
-	if (!o.target && !o.from_prompt && o.nat == 0 && !has_limit(&o) && !o.max_silence)
+	if (!o.target && !o.from_prompt && o.nat == 0 && o.max_cost.n == 0 && o.max_tokens == UINT64_MAX && o.max_turns == UINT64_MAX
+		&& !o.max_context && !o.max_silence)
 		cli_die(EXIT_USAGE, tool_name, "nothing to enforce: give --target, --from-prompt, a limit or --at");
 	status = filter_run(&o);
 	money_free(&o.max_cost);

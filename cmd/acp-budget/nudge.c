@@ -1,9 +1,9 @@
-/* What the model is told. */
+/* The texts for the model. */
 #include <inttypes.h>
 
 #include "cmd/acp-budget/budget.h"
 
-const char mark[] = "[Output token target] ";
+const char text_prefix[] = "[Output token target] ";
 
 /* Constant: other words would spoil the prompt cache. No figures in it, therefore. */
 const char explanation[] =
@@ -17,19 +17,11 @@ const char default_nudge[] =
 	"{percent} of the target is used: {tokens} of {target} output tokens. Go on working towards "
 	"the task, from where you are: no summary, no repetition, the next useful thing.\n{counts}";
 
-/* With its mark where it is an estimate. */
+/* A tilde says that it is an estimate. */
 static int
 put_figure(const struct budget *b, uint64_t n, const char *unit, struct buf *to)
 {
 	return buf_add_string(to, b->estimated ? "~" : "") || put_grouped(to, n) || buf_add_string(to, unit) ? -1 : 0;
-}
-
-static int
-put_counts(const struct budget *b, struct buf *to)
-{
-	return buf_printf(to,
-		"{\"type\":\"output_token_usage\",\"turn\":%" PRIu64 ",\"session\":%" PRIu64 ",\"budget\":%" PRIu64 "%s}", b->tokens,
-		b->tag.session->output, b->target, b->estimated ? ",\"estimate\":true" : "");
 }
 
 /* 1 where it is no placeholder. */
@@ -43,7 +35,9 @@ put_placeholder(const struct budget *b, struct slice name, struct buf *to)
 	if (slice_is(name, "{target}"))
 		return put_grouped(to, b->target);
 	if (slice_is(name, "{counts}"))
-		return put_counts(b, to);
+		return buf_printf(to,
+			"{\"type\":\"output_token_usage\",\"turn\":%" PRIu64 ",\"session\":%" PRIu64 ",\"budget\":%" PRIu64 "%s}", b->tokens,
+			b->tag.session->output, b->target, b->estimated ? ",\"estimate\":true" : "");
 	return 1;
 }
 
@@ -53,7 +47,7 @@ nudge_put(const struct tool *t, const struct budget *b, struct buf *to)
 	const char *p = t->options->nudge, *open, *close;
 	int r;
 
-	if (buf_add_string(to, mark) < 0)
+	if (buf_add_string(to, text_prefix) < 0)
 		return -1;
 	while ((open = strchr(p, '{')) && (close = strchr(open, '}'))) {
 		if (buf_add_slice(to, slice_between(p, open)) < 0)

@@ -7,7 +7,7 @@
 
 /* Adds the explanation, after the user's own blocks. */
 static int
-explain(struct tool *t, struct session *s, struct slice blocks)
+explain(struct tool *t, struct budget_session *s, struct slice blocks)
 {
 	struct buf block = {0};
 	int r = (!json_is_empty(blocks) && buf_add(&block, ",", 1)) || acp_put_text_block(&block, slice_of(explanation))
@@ -19,7 +19,7 @@ explain(struct tool *t, struct session *s, struct slice blocks)
 }
 
 static int
-open_budget(struct tool *t, struct session *s, const struct msg *m)
+open_budget(struct tool *t, struct budget_session *s, const struct msg *m)
 {
 	struct slice blocks = json_get(m->params, acp_prompt);
 	uint64_t target = t->options->target;
@@ -36,23 +36,9 @@ open_budget(struct tool *t, struct session *s, const struct msg *m)
 	return s->explained ? 0 : explain(t, s, blocks);
 }
 
-static int
-note_open(struct session *s, struct slice id)
-{
-	struct open *o = calloc(1, sizeof(*o));
-
-	if (!o || buf_add_slice(&o->id, id) < 0) {
-		free(o);
-		return -1;
-	}
-	LL_APPEND(s->opened, o);
-	s->open++;
-	return 0;
-}
-
 /* A prompt is forwarded: it replaces the budget of the last one. */
 static void
-note_forwarded(struct tool *t, struct session *s, const struct msg *m)
+forward(struct tool *t, struct budget_session *s, const struct message *message, struct session_request *r)
 {
 	struct budget *b = s->budget;
 
@@ -62,58 +48,57 @@ note_forwarded(struct tool *t, struct session *s, const struct msg *m)
 		budget_drop(t, b, "a new prompt replaces it");
 	s->budget = NULL;
 	s->prompts++;
-	s->tried = 0;
+	s->at.tried = 0;
 	s->nudge.text.n = 0;
-	session_prompted(t, s);
-	tool_check(t, note_open(s, m->id) || open_budget(t, s, m));
+	session_heard(t, s);
+	r->data = t->again ? &s->at.waited : NULL;
+	tool_check(t, open_budget(t, s, &message->msg));
+	tool_tag(r, s->budget ? &s->budget->tag : NULL);
 }
 
-/* Refuses the prompt that is being handled if a limit is reached; returns whether. */
-static bool
-refuse_at_limit(struct tool *t, struct session *s)
+/* To the prompt that is held, or (NULL) being handled: "acp-budget: WHY". */
+static void
+reply_error(struct tool *t, struct held *held, int code, const char *why)
 {
-	SCOPED struct buf text = {0};
-	bool yes;
+	SCOPED struct buf message = {0};
 
-	limits_check(t, s);
-	yes = limits_reached(t, s, true, &text);
-	if (yes && !tool_check(t, !buf_string(&text)))
-		tool_reply_error(t, NULL, ACP_ERR_INTERNAL, text.p);
-	buf_free(&text);
-	return yes;
+	tool_check(t, buf_printf(&message, "%s: %s", tool_name, why) || !buf_string(&message)
+		|| frame_reply_error(t->frame, held, code, message.p));
 }
 
 /* --- prompts that wait for a text of --at --- */
 
 /* The first prompt of the session that waits; NULL: none does. */
 static struct held *
-waiting(const struct tool *t, const struct session *s)
+waiting(const struct tool *t, const struct budget_session *s)
 {
 	return frame_held_next(t->frame, s, NULL);
 }
 
 /* All prompts that wait come again, in the order they came. Where another text is due, they go on waiting, after these. */
 static void
-prompts_release(struct tool *t, struct session *s)
+prompts_release(struct tool *t, struct budget_session *s)
 {
 	size_t n = 0;
 
 	for (struct held *h = waiting(t, s); h; h = frame_held_next(t->frame, s, h))
 		n++;
+	t->again = true;
 	while (n-- > 0)
 		frame_show_again(t->frame, waiting(t, s));
+	t->again = false;
 }
 
 /* A prompt that waits gets an error response here: it was never forwarded. */
 static void
 refuse(struct tool *t, struct held *prompt, int code, const char *why)
 {
-	tool_reply_error(t, prompt, code, why);
+	reply_error(t, prompt, code, why);
 	frame_release(t->frame, prompt, VERDICT_DROP, slice(NULL, 0));
 }
 
 void
-prompts_refused(struct tool *t, struct session *s, int code, const char *why)
+prompts_refused(struct tool *t, struct budget_session *s, int code, const char *why)
 {
 	struct held *h;
 
@@ -121,14 +106,93 @@ prompts_refused(struct tool *t, struct session *s, int code, const char *why)
 		refuse(t, h, code, why);
 }
 
+/* A prompt to which acp-budget has responded in the agent's place. */
+struct answered {
+	struct answered *next;
+	struct buf id;
+};
+
+/* Is this the agent's response to such a prompt? */
+bool
+prompt_was_answered(struct tool *t, const struct message *response)
+{
+	struct answered *a;
+
+	LL_FOREACH(t->answered, a)
+		if (msg_same_id(buf_slice(&a->id), response->request->id))
+			break;
+	if (!a)
+		return false;
+	LL_DELETE(t->answered, a);
+	buf_free(&a->id);
+	free(a);
+	return true;
+}
+
+void
+answered_free(struct tool *t)
+{
+	struct answered *a;
+
+	while ((a = t->answered)) {
+		LL_DELETE(t->answered, a);
+		buf_free(&a->id);
+		free(a);
+	}
+}
+
+static int
+answer(struct tool *t, struct slice id)
+{
+	struct answered *a = calloc(1, sizeof(*a));
+
+	if (!a || buf_add_slice(&a->id, id) < 0) {
+		free(a);
+		return -1;
+	}
+	LL_PREPEND(t->answered, a);
+	return 0;
+}
+
+/* The next prompt in the session that has no response. */
+static struct session_request *
+open_prompt(struct budget_session *s, bool waited)
+{
+	struct session_request *r;
+
+	DL_FOREACH2(s->session->requests, r, after)
+		if (r->request->what == ACP_SESSION_PROMPT && (!waited || r->data == &s->at.waited))
+			break;
+	return r;
+}
+
+void
+prompts_failed(struct tool *t, struct budget_session *s, const char *why, bool waited)
+{
+	SCOPED struct buf text = {0}, message = {0};
+	struct session_request *r;
+	bool of_client;
+
+	if (tool_check(t, buf_printf(&message, "%s: %s", tool_name, why) || !buf_string(&message)))
+		return;
+	while ((r = open_prompt(s, waited))) {
+		of_client = !r->data || r->data == &s->at.waited;
+		text.n = 0;
+		if (tool_check(t, msg_make_error(&text, r->request->id, ACP_ERR_INTERNAL, message.p, slice(NULL, 0)) || (of_client
+				&& (answer(t, r->request->id) || frame_send(t->frame, ACP_UP, buf_slice(&text))))))
+			return;
+		tool_see_own(t, buf_slice(&text));
+	}
+}
+
 static void
-prompts_cancelled(struct tool *t, struct session *s)
+prompts_cancelled(struct tool *t, struct budget_session *s)
 {
 	SCOPED struct buf result = {0};
 	struct held *h;
 
 	/* In v2 a result says that the prompt was accepted. */
-	if (t->v2 || buf_printf(&result, "{\"%s\":\"cancelled\"}", acp_stop_reason) < 0)
+	if (sessions_v2(t->sessions) || buf_printf(&result, "{\"%s\":\"cancelled\"}", acp_stop_reason) < 0)
 		prompts_refused(t, s, ACP_ERR_CANCELLED, "cancelled");
 	while ((h = waiting(t, s))) {
 		tool_check(t, frame_reply(t->frame, h, buf_slice(&result)));
@@ -138,114 +202,104 @@ prompts_cancelled(struct tool *t, struct session *s)
 
 /* --- --at: when the context has reached a level, a text is sent before the next prompt --- */
 
-static bool
-is_at(const struct session *s, unsigned level)
-{
-	const struct usage_session *u = s->usage;
-
-	return u && u->has_used && u->has_size && usage_reaches(u->used, u->size, level, true);
-}
-
 static void
-warn(struct tool *t, struct session *s, size_t i)
+warn(struct tool *t, struct budget_session *s, size_t i)
 {
 	const struct at *at = &t->options->at[i];
 
-	if (at->text[0] != '/' || (s->warned & 1u << i) || commands_has(t->commands, s->id, at->text))
+	if (at->text[0] != '/' || (s->at.warned & 1u << i) || commands_has(t->commands, buf_slice(&s->id), at->text))
 		return;
-	s->warned |= 1u << i;
+	s->at.warned |= 1u << i;
 	session_report(t, s, "--at %u%%: the agent does not list %.*s among its commands", at->level,
 		(int)strcspn(at->text, " \t\r\n"), at->text);
 }
 
-/* A compaction that runs is not requested once more. */
-static bool
-is_busy_with(const struct session *s, const struct at *at)
-{
-	static const char compact[] = "/compact";
-
-	return s->compacting && strncmp(at->text, compact, strlen(compact)) == 0 && strchr(" \t\n", at->text[strlen(compact)]);
-}
-
 /* Sends the next text that is due. Returns whether there was one. */
 static bool
-ahead_ask(struct tool *t, struct session *s)
+ahead_ask(struct tool *t, struct budget_session *s)
 {
+	static const char compact[] = "/compact";
 	const struct options *o = t->options;
+	const char *text;
 	size_t i;
 
-	/* A text may bring the context below its level and above again: once for a prompt is enough. */
-	for (i = 0; i < o->nat && (((s->fired | s->tried) & 1u << i) || !is_at(s, o->at[i].level) || is_busy_with(s, &o->at[i])); i++)
-		;
+	for (i = 0; i < o->nat; i++) {
+		text = o->at[i].text;
+		/* A text may bring the context below its level and above again: once for a prompt is enough. */
+		if (((s->at.fired | s->at.tried) & 1u << i) || !session_is_at(s, o->at[i].level))
+			continue;
+		/* A compaction that runs is not requested once more. */
+		if (!(s->compacting && strncmp(text, compact, strlen(compact)) == 0 && strchr(" \t\n", text[strlen(compact)])))
+			break;
+	}
 	if (i == o->nat || session_runs(s) || limits_reached(t, s, false, NULL))
 		return false;
-	s->fired |= 1u << i;
-	s->tried |= 1u << i;
+	s->at.fired |= 1u << i;
+	s->at.tried |= 1u << i;
 	warn(t, s, i);
-	s->asked = true;
-	s->accepted = false;
-	if (session_ask(t, s, slice_of(o->at[i].text), &s->at_tag) == 0)
-		return true;
-	s->asked = false;
-	return false;
+	s->at.runs = session_prompt(t, s, slice_of(o->at[i].text), &s->at.tag) == 0;
+	return s->at.runs;
 }
 
 void
-ahead_give_up(struct tool *t, struct session *s)
+ahead_give_up(struct tool *t, struct budget_session *s)
 {
-	s->asked = false;
-	s->tried = UINT_MAX;
+	s->at.runs = false;
+	s->at.tried = UINT_MAX;
 	prompts_release(t, s);
 }
 
 void
-ahead_answered(struct tool *t, struct session *s)
+ahead_answered(struct tool *t, struct budget_session *s)
 {
 	/* ahead_give_up may have been called. */
-	if (!s->asked)
+	if (!s->at.runs)
 		return;
-	s->asked = s->accepted = false;
-	s->deadline = 0;
+	s->at.runs = false;
+	s->at.deadline = 0;
 	prompts_release(t, s);
-}
-
-void
-ahead_rearm(const struct tool *t, struct session *s)
-{
-	for (size_t i = 0; i < t->options->nat; i++)
-		if (!is_at(s, t->options->at[i].level))
-			s->fired &= ~(1u << i);
 }
 
 enum verdict
-prompt_came(struct tool *t, struct session *s, const struct message *message)
+prompt_came(struct tool *t, const struct message *message)
 {
-	if (refuse_at_limit(t, s)) {
+	struct budget_session *s = session_of(t, msg_session(&message->msg), true);
+	SCOPED struct buf limit = {0};
+	struct seen seen;
+
+	if (s)
+		limits_check(t, s, true);
+	if (s && limits_reached(t, s, true, &limit)) {
+		if (!tool_check(t, !buf_string(&limit)))
+			reply_error(t, NULL, ACP_ERR_INTERNAL, limit.p);
 		if (s->budget)
 			budget_drop(t, s->budget, "a new prompt was refused");
 		return VERDICT_DROP;
 	}
-	limits_report_unenforced(t, s, s->turns > 0);
-	if (s->asked || ahead_ask(t, s))
+	if (s)
+		limits_report_unenforced(t, s, s->turns > 0);
+	if (s && (s->at.runs || ahead_ask(t, s)))
 		return tool_check(t, !frame_hold(t->frame, s)) ? VERDICT_PASS : VERDICT_HOLD;
-	note_forwarded(t, s, &message->msg);
+	tool_see(t, message, &seen);
+	if (seen.about && (s = session_data(t, seen.about)))
+		forward(t, s, message, seen.request);
 	return VERDICT_PASS;
 }
 
 /* --- cancellation --- */
 
 void
-session_cancelled(struct tool *t, struct session *s, bool closed)
+session_cancelled(struct tool *t, struct budget_session *s, bool closed)
 {
 	struct budget *b, *next;
 
 	prompts_cancelled(t, s);
-	if (s->asked && !s->deadline)
-		tool_deadline(t, &s->deadline);
+	if (s->at.runs && !s->at.deadline)
+		tool_deadline(t, &s->at.deadline);
 	LL_FOREACH_SAFE(t->budgets, b, next) {
-		if (b->tag.session == s && !b->over && closed)
+		if (b->tag.session == s && b->state != BUDGET_OVER && closed)
 			budget_drop(t, b, "the session was closed");
-		else if (b->tag.session == s && !b->over)
+		else if (b->tag.session == s && b->state != BUDGET_OVER)
 			budget_cancel(t, b);
 	}
 }
@@ -253,7 +307,7 @@ session_cancelled(struct tool *t, struct session *s, bool closed)
 static bool
 withdraw_waiting(struct tool *t, struct slice id)
 {
-	for (struct session *s = t->sessions; s; s = s->hh.next) {
+	for (struct budget_session *s = session_next(t, NULL); s; s = session_next(t, s)) {
 		for (struct held *h = waiting(t, s); h; h = frame_held_next(t->frame, s, h)) {
 			if (!frame_held_is(h, id))
 				continue;
@@ -273,7 +327,7 @@ withdraw_answered(struct tool *t, struct slice id)
 
 	for (struct budget *b = t->budgets; b && !running; b = next) {
 		next = b->next;
-		if (!msg_same_id(buf_slice(&b->id), id) || b->over || b->cancelled)
+		if (!msg_same_id(buf_slice(&b->id), id) || b->state != BUDGET_RUNS)
 			continue;
 		running = b->held != NULL;
 		if (running)

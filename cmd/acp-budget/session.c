@@ -1,15 +1,8 @@
-/* Sessions: what is known of each. */
-#define HASH_NONFATAL_OOM 1
+/* Sessions: what is known of each, and what is sent in it. */
 #include <stdlib.h>
 #include <utlist.h>
 
 #include "cmd/acp-budget/budget.h"
-
-/* A tool call that runs. */
-struct call {
-	UT_hash_handle hh;
-	char id[];
-};
 
 int
 tool_check(struct tool *t, int r)
@@ -19,16 +12,6 @@ tool_check(struct tool *t, int r)
 		frame_fail(t->frame, EXIT_FAILED);
 	}
 	return r;
-}
-
-void
-tool_reply_error(struct tool *t, struct held *held, int code, const char *why)
-{
-	SCOPED struct buf message = {0};
-
-	tool_check(t, buf_printf(&message, "%s: %s", tool_name, why) || !buf_string(&message)
-		|| frame_reply_error(t->frame, held, code, message.p));
-	buf_free(&message);
 }
 
 /* --- the alarm --- */
@@ -51,185 +34,217 @@ tool_deadline(struct tool *t, uint64_t *deadline)
 }
 
 void
-session_heard(struct tool *t, struct session *s)
+session_heard(struct tool *t, struct budget_session *s)
 {
 	uint64_t silence = t->options->max_silence, now = frame_now(t->frame);
 
 	if (!silence)
 		return;
-	*(s ? &s->heard : &t->heard) = now;
+	*(s ? &s->silence.last : &t->last) = now;
 	if (s)
-		s->silent = 0;
+		s->silence.acted = 0;
 	tool_alarm(t, now + silence);
 }
 
-/* --- tool calls --- */
+/* --- their data --- */
 
-static void
-forget_calls(struct session *s)
+struct budget_session *
+session_data(struct tool *t, struct session *session)
 {
-	struct call *c, *next;
+	struct budget_session *s = session->data;
 
-	HASH_ITER(hh, s->calls, c, next) {
-		HASH_DEL(s->calls, c);
-		free(c);
-	}
-}
-
-void
-session_note_call(struct tool *t, struct session *s, struct slice id, bool runs)
-{
-	struct call *c;
-
-	HASH_FIND(hh, s->calls, id.p, id.n, c);
-	if (c && !runs) {
-		HASH_DEL(s->calls, c);
-		free(c);
-	}
-	if (c || !runs)
-		return;
-	c = calloc(1, sizeof(*c) + id.n);
-	if (c) {
-		memcpy(c->id, id.p, id.n);
-		HASH_ADD_KEYPTR(hh, s->calls, c->id, id.n, c);
-	}
-	if (tool_check(t, !c || !c->hh.tbl))
-		free(c);
-}
-
-/* --- sessions --- */
-
-static struct session *
-session_new(struct tool *t, struct slice plain, struct slice id)
-{
-	struct session *s = calloc(1, sizeof(*s) + plain.n + 1 + id.n);
-
-	if (!s)
-		return NULL;
-	if (plain.n)
-		memcpy(s->text, plain.p, plain.n);
-	memcpy(s->text + plain.n + 1, id.p, id.n);
-	s->id_length = plain.n;
-	s->id = slice(s->text + plain.n + 1, id.n);
-	s->at_tag = (struct request_tag){TAG_AT, s};
-	HASH_ADD_KEYPTR(hh, t->sessions, s->text, s->id_length, s);
-	if (s->hh.tbl)
+	if (s)
 		return s;
-	free(s);
-	return NULL;
+	s = calloc(1, sizeof(*s));
+	if (tool_check(t, !s || json_quote(slice(session->id, session->n), &s->id))) {
+		free(s);
+		return NULL;
+	}
+	s->session = session;
+	s->usage = usage_find_session(t->usage, slice(session->id, session->n));
+	s->at.tag = (struct tag){TAG_AT, s};
+	s->at.waited = (struct tag){TAG_WAITED, s};
+	return session->data = s;
 }
 
-struct session *
+struct budget_session *
 session_of(struct tool *t, struct slice id, bool make)
 {
-	struct session *s = NULL;
-	SCOPED struct buf plain = {0};
+	SCOPED struct buf room = {0};
+	struct slice plain = json_type(id) == JSON_STRING ? json_text(id, &room) : slice(NULL, 0);
+	struct session *session = plain.p ? sessions_find(t->sessions, plain) : NULL;
 
-	if (json_type(id) != JSON_STRING)
-		return NULL;
-	/* An empty id is one, too. */
-	if (tool_check(t, buf_reserve(&plain, 1) || json_unescape(id, &plain)))
-		return NULL;
-	HASH_FIND(hh, t->sessions, plain.p, plain.n, s);
-	if (!s && make)
-		tool_check(t, !(s = session_new(t, buf_slice(&plain), id)));
-	if (s && !s->usage)
-		s->usage = usage_find_session(t->usage, buf_slice(&plain));
-	return s;
+	return session && make ? session_data(t, session) : session ? session->data : NULL;
+}
+
+struct budget_session *
+session_family(const struct session *s)
+{
+	while (s && !s->data)
+		s = s->parent;
+	return s ? s->data : NULL;
+}
+
+struct budget_session *
+session_next(const struct tool *t, const struct budget_session *after)
+{
+	struct session *s = after ? after->session : NULL;
+
+	while ((s = sessions_next(t->sessions, s)) && !s->data)
+		;
+	return s ? s->data : NULL;
 }
 
 void
-open_free(struct open *o)
+session_free(struct budget_session *s)
 {
-	buf_free(&o->id);
-	free(o);
-}
-
-static void
-session_free(struct session *s)
-{
-	struct open *o, *next;
-
-	LL_FOREACH_SAFE(s->opened, o, next)
-		open_free(o);
-	forget_calls(s);
+	buf_free(&s->id);
 	buf_free(&s->explanation.text);
 	buf_free(&s->nudge.text);
-	buf_free(&s->idle_received);
-	buf_free(&s->idle_forwarded);
+	buf_free(&s->idle.received);
+	buf_free(&s->idle.forwarded);
 	free(s);
 }
 
-void
-sessions_free(struct tool *t)
+/* A turn of acp-budget that has been given up does not count. */
+bool
+session_runs(const struct budget_session *s)
 {
-	struct session *s, *next;
+	const struct session_turn *turn;
+	struct budget *b;
 
-	HASH_ITER(hh, t->sessions, s, next) {
-		HASH_DEL(t->sessions, s);
-		session_free(s);
+	LL_FOREACH(s->session->turn, turn) {
+		b = budget_of(turn->data);
+		if (!turn->data || (b ? b->state != BUDGET_OVER || b->continuations == 0 : s->at.runs))
+			return true;
 	}
-}
-
-void
-session_prompted(struct tool *t, struct session *s)
-{
-	struct usage_report r = {.what = USAGE_PROMPT, .session = s->id};
-
-	/* What an earlier turn has left open says nothing of this one. */
-	if (!session_runs(s))
-		forget_calls(s);
-	session_heard(t, s);
-	tool_check(t, usage_take(t->usage, frame_now(t->frame), &r));
-	if (!s->usage)
-		s->usage = usage_find_session(t->usage, slice(s->text, s->id_length));
-}
-
-int
-session_ask(struct tool *t, struct session *s, struct slice text, void *tag)
-{
-	SCOPED struct buf params = {0};
-	int r;
-
-	session_prompted(t, s);
-	r = buf_printf(&params, "{\"%s\":%.*s,\"%s\":[", acp_session_id, (int)s->id.n, s->id.p, acp_prompt)
-		|| acp_put_text_block(&params, text) || buf_add_string(&params, "]}")
-		|| frame_request(t->frame, ACP_DOWN, acp_name(ACP_SESSION_PROMPT, ACP_PLAIN), buf_slice(&params), tag);
-	return tool_check(t, r);
-}
-
-void
-session_update(struct tool *t, const struct session *s, struct slice update)
-{
-	SCOPED struct buf params = {0};
-
-	tool_check(t, json_add_object(&params, (struct json_member[]){{acp_session_id, s->id}, {acp_update, update}, {0}})
-		|| frame_notify(t->frame, ACP_UP, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params)));
+	return false;
 }
 
 bool
-session_runs(const struct session *s)
+session_is_at(const struct budget_session *s, unsigned level)
 {
-	return s->open > 0 || s->busy || s->asked || (s->budget && s->budget->nudging);
+	const struct usage_session *u = s->usage;
+
+	return u && u->has_used && u->has_size && usage_reaches(u->used, u->size, level, true);
+}
+
+/* --- what messages mean --- */
+
+/* Adds to the session what its turn has used, as far as that was reported. */
+static void
+count(struct tool *t, struct turn_end *e)
+{
+	struct budget_session *s = e->session;
+
+	t->has_counted |= e->counted;
+	if (!e->counted && t->options->estimate) {
+		e->output = (s->streamed + 3) / 4;
+		e->counted = e->estimated = true;
+	}
+	s->streamed = 0;
+	if (__builtin_add_overflow(s->output, e->output, &s->output))
+		s->output = UINT64_MAX;
 }
 
 void
-session_cancel(struct tool *t, const struct session *s)
+tool_see(struct tool *t, const struct message *original, struct seen *to)
+{
+	const struct session_message *seen;
+	struct message m = *original;
+	struct budget_session *s;
+	uint64_t next;
+
+	/* In a proxy chain the id of a response is that of another hop. */
+	if (m.request)
+		m.msg.id = m.request->id;
+	*to = (struct seen){0};
+	t->seeing = to;
+	tool_check(t, sessions_see(t->sessions, &m, &seen));
+	to->about = seen->session;
+	to->request = seen->request;
+	to->kind = seen->kind;
+	s = session_family(to->about);
+	/* Most updates say nothing of usage. */
+	if (m.msg.what != ACP_SESSION_UPDATE || usage_may_matter(&t->words, m.msg.text)) {
+		tool_check(t, usage_see(t->usage, &m, NULL, NULL) || usage_quiet(t->usage, UINT64_MAX, &next));
+		if (s && !s->usage)
+			s->usage = usage_find_session(t->usage, slice(s->session->id, s->session->n));
+		/* Where the context has fallen below the level of an --at, its text may be sent again. */
+		for (size_t i = 0; s && i < t->options->nat; i++)
+			if (!session_is_at(s, t->options->at[i].level))
+				s->at.fired &= ~(1u << i);
+	}
+	t->seeing = NULL;
+	if (to->end.session) {
+		to->end.idle = m.msg.kind != MSG_RESPONSE;
+		to->end.outcome = to->end.idle ? json_get(m.msg.params, acp_update) : m.msg.result;
+		count(t, &to->end);
+	}
+}
+
+void
+tool_see_own(struct tool *t, struct slice text)
+{
+	struct message m = {.from = ACP_AGENT, .t = frame_now(t->frame), .line = text};
+
+	if (msg_scan(text, &m.msg, NULL) != MSG_NOISE)
+		tool_check(t, sessions_see(t->sessions, &m, NULL));
+}
+
+void
+tool_tag(struct session_request *r, struct tag *tag)
+{
+	struct budget *b = budget_of(tag);
+
+	if (!r || !r->turn)
+		return;
+	r->turn->data = tag;
+	if (b)
+		b->refs++;
+}
+
+/* --- what is sent --- */
+
+int
+session_prompt(struct tool *t, struct budget_session *s, struct slice prompt, struct tag *tag)
+{
+	SCOPED struct buf params = {0}, text = {0}, sent = {0};
+	struct message m = {.from = ACP_CLIENT, .t = frame_now(t->frame)};
+	struct seen seen;
+
+	if (tool_check(t, buf_printf(&params, "{\"%s\":%.*s,\"%s\":[", acp_session_id, (int)s->id.n, s->id.p, acp_prompt)
+			|| acp_put_text_block(&params, prompt) || buf_add_string(&params, "]}")
+			|| msg_make_request(&text, slice_of("0"), acp_name(ACP_SESSION_PROMPT, ACP_PLAIN), buf_slice(&params))
+			|| frame_request_for(t->frame, ACP_DOWN, buf_slice(&text), tag, &sent)))
+		return -1;
+	m.line = buf_slice(&sent);
+	msg_scan(m.line, &m.msg, NULL);
+	session_heard(t, s);
+	tool_see(t, &m, &seen);
+	tool_tag(seen.request, tag);
+	if (seen.request)
+		seen.request->data = tag;
+	return 0;
+}
+
+void
+session_cancel(struct tool *t, const struct budget_session *s)
 {
 	SCOPED struct buf params = {0};
 
-	tool_check(t, json_add_object(&params, (struct json_member[]){{acp_session_id, s->id}, {0}})
+	tool_check(t, json_add_object(&params, (struct json_member[]){{acp_session_id, buf_slice(&s->id)}, {0}})
 		|| frame_notify(t->frame, ACP_DOWN, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)));
 }
 
 void
-session_report(struct tool *t, const struct session *s, const char *format, ...)
+session_report(struct tool *t, const struct budget_session *s, const char *format, ...)
 {
 	SCOPED struct buf text = {0};
 	va_list args;
 
 	va_start(args, format);
 	if (buf_vprintf(&text, format, args) == 0 && buf_string(&text))
-		frame_warn(t->frame, "%s: %s", s->text, text.p);
+		frame_warn(t->frame, "%s: %s", s->session->id, text.p);
 	va_end(args);
 }

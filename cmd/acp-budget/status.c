@@ -74,13 +74,13 @@ status_open(struct tool *t)
 	return -1;
 }
 
-/* A terminal may be in any mode, and another program's line on it. What it does not take now it does not get. */
+/* A terminal may be in any mode, and show another program's line. Text that cannot be written at once is lost. */
 static void
-to_terminal(struct tool *t, const struct session *s, const char *text)
+to_terminal(struct tool *t, const struct budget_session *s, const char *text)
 {
 	SCOPED struct buf line = {0};
 
-	if (buf_add_string(&line, "\r\033[K") == 0 && text_plain(&line, slice_of(s->text)) == 0 &&
+	if (buf_add_string(&line, "\r\033[K") == 0 && text_plain(&line, slice_of(s->session->id)) == 0 &&
 		buf_add_string(&line, ": ") == 0 && text_plain(&line, slice_of(text)) == 0 && buf_add_string(&line, "\r\n") == 0)
 		cli_write_now(t->tty, buf_slice(&line));
 }
@@ -95,22 +95,23 @@ put_update(struct tool *t, const char *text, struct buf *to)
 		return buf_printf(to, "{\"%s\":\"notice\",\"severity\":\"info\",\"title\":", acp_update_kind)
 			|| json_quote(slice_of(text), to) || buf_add_string(to, "}") ? -1 : 0;
 	return buf_printf(&line, "%s\n", text) || buf_printf(to, "{\"%s\":\"agent_thought_chunk\",", acp_update_kind)
-		|| (t->v2 && buf_printf(to, "\"messageId\":\"%s-%" PRIu64 "\",", tool_name, ++t->thoughts))
+		|| (sessions_v2(t->sessions) && buf_printf(to, "\"messageId\":\"%s-%" PRIu64 "\",", tool_name, ++t->thoughts))
 		|| buf_printf(to, "\"%s\":{\"type\":\"text\",\"text\":", acp_content) || json_quote(buf_slice(&line), to)
 		|| buf_add_string(to, "}}") ? -1 : 0;
 }
 
 static void
-to_client(struct tool *t, const struct session *s, const char *text)
+to_client(struct tool *t, const struct budget_session *s, const char *text)
 {
-	SCOPED struct buf update = {0};
+	SCOPED struct buf update = {0}, params = {0};
 
-	if (!tool_check(t, put_update(t, text, &update)))
-		session_update(t, s, buf_slice(&update));
+	tool_check(t, put_update(t, text, &update)
+		|| json_add_object(&params, (struct json_member[]){{acp_session_id, buf_slice(&s->id)}, {acp_update, buf_slice(&update)}, {0}})
+		|| frame_notify(t->frame, ACP_UP, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params)));
 }
 
 static void
-report_status(struct tool *t, const struct session *s, struct buf *text)
+report_status(struct tool *t, const struct budget_session *s, struct buf *text)
 {
 	if (tool_check(t, !buf_string(text)))
 		return;
@@ -131,19 +132,11 @@ report_status(struct tool *t, const struct session *s, struct buf *text)
 }
 
 void
-status_progress(struct tool *t, const struct budget *b)
+status_report(struct tool *t, const struct budget *b, bool ends, const char *why)
 {
 	SCOPED struct buf text = {0};
 
-	if (put_used(b, &text) == 0 && put_time_left(b, frame_now(t->frame), &text) == 0)
-		report_status(t, b->tag.session, &text);
-}
-
-void
-status_end(struct tool *t, const struct budget *b, const char *why)
-{
-	SCOPED struct buf text = {0};
-
-	if (put_used(b, &text) == 0 && (!why || buf_printf(&text, ": %s", why) == 0))
+	if (put_used(b, &text) == 0 && (ends || put_time_left(b, frame_now(t->frame), &text) == 0)
+		&& (!why || buf_printf(&text, ": %s", why) == 0))
 		report_status(t, b->tag.session, &text);
 }

@@ -4,8 +4,8 @@
 
 #include "cmd/acp-budget/budget.h"
 
-/* What is left of a text. */
-struct rest {
+/* What has not been read of a text. */
+struct scan {
 	const char *p, *end;
 };
 
@@ -43,7 +43,7 @@ in_word(char c)
 }
 
 static void
-skip_space(struct rest *r)
+skip_space(struct scan *r)
 {
 	size_t n;
 
@@ -52,7 +52,7 @@ skip_space(struct rest *r)
 }
 
 static bool
-skip(struct rest *r, const char *word)
+skip(struct scan *r, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -63,7 +63,7 @@ skip(struct rest *r, const char *word)
 }
 
 static bool
-word_ends(const struct rest *r)
+word_ends(const struct scan *r)
 {
 	return r->p == r->end || !in_word(*r->p);
 }
@@ -91,7 +91,7 @@ value(struct slice digits, char letter)
 
 /* A number and its unit: (\d+(?:\.\d+)?)\s*(k|m|b) */
 static bool
-amount(struct rest *r, uint64_t *n)
+amount(struct scan *r, uint64_t *n)
 {
 	const char *from = r->p, *to;
 
@@ -110,20 +110,11 @@ amount(struct rest *r, uint64_t *n)
 	return true;
 }
 
-static bool
-at_start(struct slice text, uint64_t *n)
-{
-	struct rest r = {text.p, text.p + text.n};
-
-	skip_space(&r);
-	return skip(&r, "+") && amount(&r, n) && word_ends(&r);
-}
-
 /* After the last plus there is nothing else. */
 static bool
 at_end(struct slice text, uint64_t *n)
 {
-	struct rest r = {text.n ? memrchr(text.p, '+', text.n) : NULL, text.p + text.n};
+	struct scan r = {text.n ? memrchr(text.p, '+', text.n) : NULL, text.p + text.n};
 
 	if (!r.p || !blank_before(text.p, r.p))
 		return false;
@@ -139,7 +130,7 @@ at_end(struct slice text, uint64_t *n)
 
 /* "use 2m tokens", from here on. */
 static bool
-spends(struct rest r, uint64_t *n)
+spends(struct scan r, uint64_t *n)
 {
 	const char *from;
 
@@ -160,7 +151,7 @@ spends(struct rest r, uint64_t *n)
 static bool
 anywhere(struct slice text, uint64_t *n)
 {
-	struct rest r = {text.p, text.p + text.n};
+	struct scan r = {text.p, text.p + text.n};
 
 	for (; r.p < r.end; r.p++)
 		if ((r.p == text.p || !in_word(r.p[-1])) && spends(r, n))
@@ -171,9 +162,11 @@ anywhere(struct slice text, uint64_t *n)
 static uint64_t
 target_in(struct slice text)
 {
+	struct scan r = {text.p, text.p + text.n};
 	uint64_t n = 0;
 
-	if (at_start(text, &n) || at_end(text, &n) || anywhere(text, &n))
+	skip_space(&r);
+	if ((skip(&r, "+") && amount(&r, &n) && word_ends(&r)) || at_end(text, &n) || anywhere(text, &n))
 		return n;
 	return 0;
 }

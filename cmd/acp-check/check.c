@@ -2,37 +2,37 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "lib/base/cli.h"
-
-static int
-open_connection(const struct check *c, struct connection *to)
-{
-	int r = connection_open(to);
-
-	to->version = c->options->protocol;
-	return r;
-}
-
-void
-check_open(struct check *c, const struct options *o)
-{
-	*c = (struct check){.options = o};
-	if (open_connection(c, &c->c) < 0)
-		cli_die(EXIT_FAILED, check_name, "out of memory");
-}
+#include <string.h>
 
 void
 check_close(struct check *c)
 {
-	connection_close(&c->c);
+	check_begin(c, false);
 	schema_findings_free(&c->found);
 	for (size_t i = 0; i < RULES; i++)
 		buf_free(&c->examples[i]);
 	buf_free(&c->text);
+	buf_free(&c->methods);
+	buf_free(&c->ids);
+	baseline_free(&c->baseline);
 }
 
 /* --- the schema --- */
+
+/* Is the place in the declaration of an MCP server of the type acp? It has several spellings, and no stable schema has one of them. */
+static bool
+is_acp_server(const struct check *c, const char *path)
+{
+	static const char servers[] = "params.mcpServers[";
+	struct json_iter it = {.in = c->where.message ? json_get(c->where.message->msg.params, acp_mcp_servers) : slice(NULL, 0)};
+	struct slice key, server = {NULL, 0};
+
+	if (strncmp(path, servers, strlen(servers)) != 0 || json_type(it.in) != JSON_ARRAY)
+		return false;
+	for (unsigned long n = strtoul(path + strlen(servers), NULL, 10) + 1; n > 0 && json_next(&it, &key, &server); n--)
+		;
+	return json_string_is(json_get(server, "type"), "acp");
+}
 
 /* Checks a value against a node, and reports what is wrong. */
 static void
@@ -42,31 +42,17 @@ check_node(struct check *c, unsigned node, struct slice value, const char *root)
 
 	schema_check(f, node, value, root);
 	for (size_t i = 0; i < f->n && !f->failed; i++)
-		check_find(c, f->at[i].rule, f->text.p + f->at[i].path, f->text.p + f->at[i].expected, f->at[i].found);
+		if (!is_acp_server(c, f->text.p + f->at[i].path))
+			check_find(c, f->at[i].rule, f->text.p + f->at[i].path, f->text.p + f->at[i].expected, f->at[i].found);
 	c->failed |= f->failed;
 }
 
-static unsigned
-version(const struct check *c)
-{
-	return c->c.version == 2 ? 2 : 1;
-}
-
-/* Extensions, and what either side may ignore. */
+/* Extensions, what either side may ignore, and next edit suggestions: a draft that none of the schemas has. */
 static bool
 is_extension(struct slice method)
 {
-	return method.n > 2 && (method.p[1] == '_' || (method.p[1] == '$' && method.p[2] == '/'));
-}
-
-static void
-check_unknown_method(struct check *c, const struct message *s)
-{
-	bool draft = schema_method(schema_of(version(c), true), s->msg.method) != NULL;
-
-	if (!is_extension(s->msg.method))
-		check_find(c, RULE_UNKNOWN_METHOD, "method", draft ? "a method of the stable schema (--unstable knows it)" :
-			"a method that the schema has, or one that begins with _", s->msg.method);
+	return strncmp(method.p, "\"nes/", 5) == 0 || strncmp(method.p, "\"document/did", 13) == 0 || method.p[1] == '_' ||
+		(method.p[1] == '$' && method.p[2] == '/');
 }
 
 /* Is the method sent by the right side, and as what it is? */
@@ -83,6 +69,19 @@ check_direction(struct check *c, const struct message *s, const struct schema_me
 		check_find(c, RULE_WRONG_SIDE, "method", to == SCHEMA_TO_AGENT ? "a method of agents" : "a method of clients", s->msg.method);
 }
 
+/* MCP over ACP in its first form, with connections: no schema has it. */
+static bool
+has_connections(const struct message *s)
+{
+	const struct session_request *r = s->request ? s->request->owner : NULL;
+	const struct check_request *request = r ? r->data : NULL;
+	struct slice method = message_method(s);
+
+	if (!json_string_is(method, "mcp/message"))
+		return json_string_is(method, "mcp/connect") || json_string_is(method, "mcp/disconnect");
+	return r ? request && request->connected : json_get(s->msg.params, "connectionId").p != NULL;
+}
+
 /* What is absent or null is no member at all. */
 static struct slice
 params_of(struct slice params)
@@ -96,6 +95,8 @@ check_content(struct check *c, const struct message *s, const struct schema *sch
 	const struct schema_method *m = method.p ? schema_method(schema, method) : NULL;
 	enum schema_part part = s->msg.kind == MSG_REQUEST ? SCHEMA_REQUEST : SCHEMA_NOTIFICATION;
 
+	if (has_connections(s) && !s->msg.error.p)
+		return;
 	if (s->msg.kind == MSG_RESPONSE) {
 		if (s->msg.error.p)
 			check_node(c, schema->error, s->msg.error, "error");
@@ -104,7 +105,9 @@ check_content(struct check *c, const struct message *s, const struct schema *sch
 		return;
 	}
 	if (!m) {
-		check_unknown_method(c, s);
+		if (!is_extension(method))
+			check_find(c, RULE_UNKNOWN_METHOD, "method", schema_method(schema_of(check_version(c), true), method) ?
+				"a method of the stable schema (--unstable knows it)" : "a method that the schema has, or one that begins with _", method);
 		check_node(c, 0, params_of(s->msg.params), "params");
 		return;
 	}
@@ -117,7 +120,7 @@ check_content(struct check *c, const struct message *s, const struct schema *sch
 static void
 check_schema(struct check *c, const struct message *s)
 {
-	const struct schema *schema = schema_of(version(c), c->options->unstable);
+	const struct schema *schema = schema_of(check_version(c), c->options->unstable);
 
 	/* It comes first as a rule, and is nothing else than that in a message. */
 	if (!json_get(s->msg.text, "jsonrpc").p)
@@ -125,58 +128,6 @@ check_schema(struct check *c, const struct message *s)
 	if (s->msg.id.p && !(s->msg.error.p && msg_null_id(&s->msg)))
 		check_node(c, schema->id, s->msg.id, "id");
 	check_content(c, s, schema, message_method(s));
-}
-
-/* --- the connection --- */
-
-/* The version that initialize asks for, or agrees on. */
-static void
-take_version(struct check *c, struct slice from)
-{
-	uint64_t n;
-
-	if (!c->options->protocol && json_u64(json_get(from, acp_protocol_version), &n))
-		c->c.version = n == 2 ? 2 : 1;
-}
-
-static void
-take_capabilities(struct check *c, enum acp_side side, struct slice from)
-{
-	struct slice value = json_get(from, c->c.version == 2 ? "capabilities" : side == ACP_CLIENT ? "clientCapabilities" : "agentCapabilities");
-	struct buf *to = &c->c.capabilities[side];
-
-	to->n = 0;
-	c->failed |= buf_add_slice(to, json_type(value) == JSON_OBJECT ? value : slice_of("{}")) < 0;
-}
-
-static bool
-is_initialize(enum acp_method what)
-{
-	return what == ACP_INITIALIZE || what == ACP_PROXY_INITIALIZE;
-}
-
-/* A connection begins with initialize, and anew with each that follows. */
-static void
-begin(struct check *c, const struct message *s)
-{
-	struct connection *old = &c->c, fresh;
-
-	if (old->early_agent && !old->early)
-		check_find(c, RULE_BEFORE_INITIALIZE, "method", "initialize before the agent's first message", slice(NULL, 0));
-	if (open_connection(c, &fresh) < 0) {
-		c->failed = true;
-		return;
-	}
-	fresh.heard[ACP_CLIENT] = true;
-	/* An attached tool receives the initialization of the stream again, but not the messages between that and now. */
-	fresh.partial = c->options->frame.attach != NULL;
-	connection_close(old);
-	*old = fresh;
-	old->initialized = true;
-	take_version(c, s->msg.params);
-	take_capabilities(c, ACP_CLIENT, s->msg.params);
-	/* Which of them count is known when the version is. */
-	c->failed |= buf_add_slice(&old->initialize_params, s->msg.params.p ? s->msg.params : slice_of("{}")) < 0;
 }
 
 static void
@@ -187,164 +138,61 @@ check_early(struct check *c, const struct message *s)
 	if (s->from == ACP_CLIENT) {
 		c->c.early = true;
 		check_find(c, RULE_BEFORE_INITIALIZE, "method", "initialize", s->msg.method);
-	} else if (s->from == ACP_AGENT && !c->c.heard[ACP_CLIENT]) {
+	} else if (s->from == ACP_AGENT && !c->c.seen[ACP_CLIENT]) {
 		c->c.early_agent = true;
 	}
 }
 
-/* --- requests and responses --- */
-
-static struct request_state *
-request_state_new(struct check *c, const struct message *s)
-{
-	struct slice options = s->msg.what == ACP_REQUEST_PERMISSION ? json_get(s->msg.params, acp_options) : slice(NULL, 0);
-	struct slice text = c->options->where ? s->msg.text : slice(NULL, 0);
-	struct request_state *a = calloc(1, sizeof(*a) + options.n + text.n);
-
-	if (!a)
-		return NULL;
-	if (options.n)
-		memcpy(a->bytes, options.p, options.n);
-	a->options = slice(options.p ? a->bytes : NULL, options.n);
-	if (text.n)
-		memcpy(a->bytes + options.n, text.p, text.n);
-	a->text = slice(text.p ? a->bytes + options.n : NULL, text.n);
-	a->number = c->where.number;
-	return a;
-}
-
-static void
-forget_request(struct check *c, struct request *r)
-{
-	requests_take(c->c.requests, r);
-	free(r->owner);
-	requests_done(r);
-}
-
-static void
-open_request(struct check *c, const struct message *s)
-{
-	struct request *r;
-
-	if (s->from != ACP_UNKNOWN && requests_find(c->c.requests, s->from, s->msg.id))
-		check_find(c, RULE_ID_IN_USE, "id", "an id that no open request has", s->msg.id);
-	r = requests_open(c->c.requests, s->from, s->t, &s->msg);
-	if (!r || !(r->owner = request_state_new(c, s))) {
-		c->failed = true;
-		return;
-	}
-	check_request(c, s, r->owner);
-	if (requests_count(c->c.requests) > REQUESTS_ONE_WAY) {
-		forget_request(c, requests_next(c->c.requests, NULL));
-		c->c.partial = true;
-	}
-}
-
-/* The request that a response is for; an error with a null id answers none. */
-static struct request *
-request_of(struct check *c, const struct message *s)
-{
-	if (s->msg.kind != MSG_RESPONSE || (s->msg.error.p && msg_null_id(&s->msg)))
-		return NULL;
-	return requests_find(c->c.requests, acp_other_side(s->from), s->msg.id);
-}
-
-static void
-take_response(struct check *c, const struct message *s)
-{
-	if (s->request && is_initialize(s->request->what) && s->msg.result.p) {
-		if (c->c.initialize_params.n > 0)
-			take_capabilities(c, ACP_CLIENT, buf_slice(&c->c.initialize_params));
-		buf_free(&c->c.initialize_params);
-		take_capabilities(c, ACP_AGENT, s->msg.result);
-	}
-	if (s->request)
-		check_response(c, s, s->request);
-	else if (c->c.unread)
-		c->c.unread--;
-	else if (!c->c.partial && c->c.heard[acp_other_side(s->from)] && !(s->msg.error.p && msg_null_id(&s->msg)))
-		check_find(c, RULE_RESPONSE_UNKNOWN, "id", "the id of an open request", s->msg.id);
-}
-
-/* The sender of a message, derived from its method where the stream does not name the side. */
-static enum acp_side
-sender(const struct check *c, const struct msg *m, const struct request *r)
-{
-	const struct schema_method *known;
-	enum acp_side from;
-	enum schema_side to;
-
-	if (m->kind == MSG_RESPONSE)
-		return r ? acp_other_side(r->from) : ACP_UNKNOWN;
-	from = acp_sender(m->method);
-	known = from == ACP_UNKNOWN ? schema_method(schema_of(version(c), true), m->method) : NULL;
-	if (!known)
-		return from;
-	to = known->parts[m->kind == MSG_REQUEST ? SCHEMA_REQUEST : SCHEMA_NOTIFICATION].to;
-	return to == SCHEMA_TO_AGENT ? ACP_CLIENT : to == SCHEMA_TO_CLIENT ? ACP_AGENT : ACP_UNKNOWN;
-}
+/* --- messages --- */
 
 void
-check_message(struct check *c, const struct message *received)
+check_message(struct check *c, const struct session_message *seen)
 {
-	struct message s = *received;
-	struct request *r = request_of(c, &s);
+	const struct message *s = &c->message;
+	enum acp_side from = seen->message.from;
+	bool chunk = seen->kind.n > 7 && memcmp(seen->kind.p + seen->kind.n - 7, "_chunk\"", 7) == 0;
+	struct slice update = seen->update, text;
+	uint64_t findings = c->findings;
 
-	if (s.from == ACP_UNKNOWN)
-		s.from = sender(c, &s.msg, r);
-	s.request = r;
+	check_locate(c, seen);
+	check_selected(c);
 	c->messages++;
-	c->where.from = s.from;
-	c->where.message = &s;
-	if (s.msg.kind == MSG_REQUEST && is_initialize(s.msg.what) && s.from != ACP_AGENT)
-		begin(c, &s);
-	check_early(c, &s);
-	if (r && is_initialize(r->what) && s.msg.result.p)
-		take_version(c, s.msg.result);
-	c->c.heard[s.from] = true;
-	c->update = s.msg.what == ACP_SESSION_UPDATE && s.msg.kind != MSG_RESPONSE ? json_get(s.msg.params, acp_update) : slice(NULL, 0);
-	check_schema(c, &s);
-	if (s.msg.kind == MSG_RESPONSE) {
-		take_response(c, &s);
-		if (r)
-			forget_request(c, r);
-	} else {
-		check_capabilities(c, &s);
-		if (s.msg.kind == MSG_REQUEST)
-			open_request(c, &s);
-		else
-			check_notification(c, &s);
+	c->c.sent[from]++;
+	c->c.last[from] = c->now;
+	if (!seen->copy) {
+		check_early(c, s);
+		if (!chunk || !shapes_have(&c->shapes, s->msg.text)) {
+			if (seen->kind.p && !update.p)
+				update = json_get(s->msg.params, acp_update);
+			check_schema(c, s);
+			check_capabilities(c, s, seen->kind, update);
+			text = chunk ? json_path(update, "content.text") : slice(NULL, 0);
+			if (c->findings == findings && json_type(text) == JSON_STRING && text.n > 2)
+				c->failed |= shapes_add(&c->shapes, s->msg.text, text) < 0;
+		}
+		check_session_of(c, seen);
+		check_update(c, seen, update);
 	}
+	if (s->msg.kind == MSG_RESPONSE && seen->request) {
+		free(seen->request->data);
+		seen->request->data = NULL;
+	} else if (s->msg.kind == MSG_RESPONSE && c->c.excused) {
+		c->c.excused--;
+	} else if (s->msg.kind == MSG_RESPONSE && !c->c.partial && c->c.seen[acp_other_side(from)] && !(s->msg.error.p && msg_null_id(&s->msg))) {
+		check_find(c, RULE_RESPONSE_UNKNOWN, "id", "the id of an open request", s->msg.id);
+	}
+	c->c.forgot_session = c->c.forgets_session;
+	c->c.forgot_call = c->c.forgets_call;
 	c->where.message = NULL;
 }
 
 /* --- noise and other lines --- */
 
-/* For a line that was meant as a message: what follows from its loss is not reported. */
-static void
-excuse(struct check *c, struct slice line)
-{
-	struct request *r = NULL;
-	struct slice id;
-
-	switch (msg_noise_meant(line, &id)) {
-	case MSG_REQUEST:
-		c->c.unread++;
-		break;
-	case MSG_RESPONSE:
-		r = requests_find(c->c.requests, acp_other_side(c->where.from), id);
-		break;
-	default:
-		break;
-	}
-	if (r)
-		forget_request(c, r);
-}
-
 void
 check_noise(struct check *c, struct slice line)
 {
 	struct json_error error;
+	struct slice id;
 	char expected[128];
 	struct msg m;
 
@@ -357,61 +205,33 @@ check_noise(struct check *c, struct slice line)
 		snprintf(expected, sizeof(expected), "a message (%s)", error.what);
 		check_find(c, strcmp(error.what, "duplicate member") == 0 ? RULE_DUPLICATE_KEY : RULE_NOISE, "", expected, line);
 	}
-	excuse(c, line);
-}
-
-/* Reports the requests to `side` that have no response, and forgets them. */
-static void
-check_unanswered(struct check *c, enum acp_side side)
-{
-	struct where before = c->where;
-	struct request *next;
-
-	for (struct request *r = requests_next(c->c.requests, NULL); r; r = next) {
-		const struct request_state *a = r->owner;
-		struct message s = {.from = r->from, .t = r->t, .msg = {.kind = MSG_REQUEST, .what = r->what, .id = r->id, .method = r->method},
-			.request = r}; /* for its session */
-
-		if (a && a->text.p && msg_scan(a->text, &s.msg, NULL) != MSG_NOISE)
-			s.line = a->text;
-		next = requests_next(c->c.requests, r);
-		if (acp_other_side(r->from) != side || c->c.ended[r->from])
-			continue;
-		c->where.from = r->from;
-		c->where.number = a ? a->number : 0;
-		c->where.t = s.t;
-		c->where.message = &s;
-		if (c->c.heard[side] && !c->c.partial)
-			check_find(c, RULE_UNANSWERED, "id", "a response", r->id);
-		forget_request(c, r);
+	/* Where it was meant as a message, what follows from its loss is not reported. */
+	switch (msg_noise_meant(line, &id)) {
+	case MSG_REQUEST:
+		c->c.excused++;
+		break;
+	case MSG_RESPONSE:
+		c->giving_up = GIVING_UP_NOISE;
+		sessions_give_up(c->watch->sessions, acp_other_side(c->where.from), id);
+		c->giving_up = GIVING_UP_END;
+		break;
+	default:
+		break;
 	}
-	c->where = before;
 }
 
 void
 check_eof(struct check *c, bool torn)
 {
+	enum acp_side side = c->where.from;
+
 	if (torn)
 		check_find(c, RULE_TORN_LINE, "", "a newline at the end", slice(NULL, 0));
-	if (c->where.from == ACP_UNKNOWN)
+	if (side == ACP_UNKNOWN)
 		return;
-	c->c.ended[c->where.from] = c->c.heard[c->where.from] = true;
-	check_unanswered(c, c->where.from);
-}
-
-void
-check_end(struct check *c, bool cut)
-{
-	if (!cut) {
-		check_unanswered(c, ACP_AGENT);
-		check_unanswered(c, ACP_CLIENT);
-	}
-	connection_close(&c->c);
-	c->failed |= open_connection(c, &c->c) < 0;
-}
-
-void
-check_lost(struct check *c)
-{
-	c->c.partial = true;
+	c->c.seen[side] = true;
+	c->giving_up = GIVING_UP_EOF;
+	sessions_give_up(c->watch->sessions, acp_other_side(side), slice(NULL, 0));
+	c->giving_up = GIVING_UP_END;
+	c->c.ended[side] = true;
 }

@@ -2,15 +2,13 @@
 #ifndef CHECK_CHECK_H
 #define CHECK_CHECK_H
 
-#include "cmd/acp-check/connection.h"
 #include "cmd/acp-check/schema.h"
 #include "lib/filter/select.h"
-#include "lib/frame/frame_options.h"
-#include "lib/run/out.h"
+#include "lib/watch/watch.h"
 
 static const char check_name[] = "acp-check";
 
-enum check_format { CHECK_TEXT, CHECK_JSON, CHECK_JUNIT };
+enum check_format { CHECK_TEXT, CHECK_JSON, CHECK_JUNIT, CHECK_GITHUB, CHECK_SARIF };
 
 /* The options of the command line. */
 struct options {
@@ -21,10 +19,12 @@ struct options {
 	bool ignored[RULES];
 	struct select *select; /* the messages that are reported on */
 	bool where;         /* select has programs (--where), which need the messages' texts */
+	const char *baseline, *write_baseline; /* or NULL */
+	bool strict;        /* what the baseline expects has to be found */
 	struct frame_options frame;
 };
 
-/* The place of a finding. */
+/* Where a finding is. */
 struct where {
 	const char *file;       /* NULL: a stream */
 	uint64_t number;        /* of the record, or of the line in its direction; 0: none */
@@ -34,60 +34,154 @@ struct where {
 	const struct message *message; /* or NULL; valid while it is checked */
 };
 
+/* What lib/session does not keep of a connection. By side: the one that wrote to this wire, also in an envelope. */
+struct connection {
+	unsigned version;      /* 0: not known yet */
+	bool initialized;      /* initialize was sent */
+	bool enveloped;        /* its first message came in an envelope */
+	bool partial;          /* earlier messages may be missing */
+	bool early;            /* a message came before initialize, and that has been reported */
+	bool early_agent;      /* the agent sent one before the client sent anything */
+	bool forgets_session, forgets_call; /* there are too many with this message */
+	bool forgot_session, forgot_call;   /* there were: none is reported as unknown any more */
+	bool seen[3], ended[3]; /* the side is in the stream; it has ended */
+	uint64_t sent[3], last[3]; /* how many messages, and when the last was sent */
+	size_t excused;        /* responses that may have an unknown id: to requests that were noise, or whose id was used again */
+	struct buf capabilities[3]; /* what it advertised, JSON text; empty: not known */
+	struct buf initialize_params; /* until a version is agreed on */
+};
+
+/* The data of a session. */
+struct check_session {
+	bool loading;       /* it is known from a session/load or session/resume that has no response yet */
+	bool unopened;      /* that failed, and nothing has named the session since */
+	bool deleted;       /* by session/delete, which need not close it */
+	bool loaded;        /* session/load has its response, and no turn has begun since */
+	bool resuming;      /* a session/resume without replayFrom is open */
+	bool running;       /* v2: by its state */
+	bool worked;        /* its turn had output */
+	bool counted;       /* usage was reported since its last turn began */
+	bool counts;        /* it was in an earlier turn */
+	bool ended;         /* a turn has ended in order, and none has begun since */
+	double cost;
+	uint64_t currency;  /* a hash; 0: no cost yet */
+	uint64_t usage;     /* a hash of the last turn's usage; 0: none */
+};
+
+/* The data of an open request; all in one allocation. */
+struct check_request {
+	uint64_t number, t;   /* its struct where */
+	const char *file;
+	bool timed;
+	bool connected;       /* it names a connection of MCP over ACP */
+	uint64_t sent;        /* how many messages the other side had sent */
+	struct slice options; /* of a permission request: JSON text; otherwise p NULL */
+	struct slice text;    /* the message, if options.where is set; otherwise p NULL */
+	char bytes[];
+};
+
+/* Messages without a finding, of which the text of a chunk may be any other that is not empty. */
+enum { SHAPES = 4 };
+struct shapes {
+	struct shape {
+		struct buf message;
+		size_t before, after; /* bytes of it that are not the text */
+	} at[SHAPES];
+	unsigned n, next;
+};
+
+/* Findings by rule, method and path: those of --baseline, and all that there are for --write-baseline. Zero it to begin. */
+struct baseline {
+	struct baseline_entry *entries;
+};
+
 struct check {
 	const struct options *options;
-	struct out out;
+	struct watch *watch;  /* its output, and lib/session */
 	struct where where;
+	struct message message; /* where.message, as its sender speaks: out of its envelope */
 	struct connection c;
+	struct shapes shapes; /* of this connection */
 	struct schema_findings found;
 	struct buf text, examples[RULES]; /* text: scratch; examples: the findings of each rule, for junit */
 	uint64_t count[LEVELS], rule_count[RULES]; /* findings that were reported */
-	struct slice update;  /* of a session/update that is checked: JSON text; otherwise p NULL */
-	uint64_t messages;
-	bool failed; /* out of memory */
+	uint64_t findings;    /* all, whether reported or not */
+	uint64_t messages, sessions;
+	bool matched;         /* a message was selected */
+	struct buf methods, ids; /* names that were seen; reported if the selection matches none of them */
+	struct baseline baseline;
+	uint64_t now;         /* when something came last */
+	bool selected;        /* messages may be missing anywhere */
+	/* Why requests are given up: their connection, or the side that they are for, has ended; the response was noise. */
+	enum { GIVING_UP_END, GIVING_UP_EOF, GIVING_UP_NOISE } giving_up;
+	bool failed;          /* out of memory */
 };
 
-/* None of these returns an error: out of memory sets failed. The options stay the caller's. */
-void check_open(struct check *, const struct options *);
-void check_close(struct check *);
+/* Checks the recordings, or the stream. Returns the exit status. */
+int check_run(const struct options *);
 
-/* Checks a message. The caller has set check.where, except where.message. */
-void check_message(struct check *, const struct message *);
-/* Checks a line that is not a message. */
+/* --- its parts. None returns an error: out of memory sets failed. --- */
+
+/* state.c: a stream, a recording or a connection begins, of which nothing has been seen. */
+void check_begin(struct check *, bool partial);
+/* What is checked is this message from now on; NULL: as before. */
+void check_locate(struct check *, const struct session_message *);
+/* Are all messages of the connection known so far, so that what is unknown is an error? */
+bool check_is_complete(const struct check *);
+/* The version of the protocol: 1 or 2. */
+unsigned check_version(const struct check *);
+
+/* check.c: frees what a check has. */
+void check_close(struct check *);
+/* Checks a message, after its events. */
+void check_message(struct check *, const struct session_message *);
+/* Checks a line that is not a message; where is set. */
 void check_noise(struct check *, struct slice line);
 /* The side where.from has ended: reports the requests to it that have no response. torn: its last line has no newline. */
 void check_eof(struct check *, bool torn);
-/* A stream or a recording has ended; the next message begins another. cut: it was cut short, so open requests are not reported. */
-void check_end(struct check *, bool cut);
-/* Messages were lost: from now on findings that depend on earlier messages are not reported. */
-void check_lost(struct check *);
 
-/* --- its parts --- */
-
-/*
- * check_turn.c: the rules of sessions, turns and tool calls. The last argument: what is remembered of this request; the request
- * of this response.
- */
-void check_request(struct check *, const struct message *, struct request_state *);
-void check_notification(struct check *, const struct message *);
-void check_response(struct check *, const struct message *, const struct request *);
-/* check_capability.c: methods and content that the other side must have advertised. */
-void check_capabilities(struct check *, const struct message *);
+/* check_event.c: the rules of connections, requests and sessions; and those of turns. */
+void check_event(struct check *, const struct session_event *);
+/* The session that a message names, after the message's events. */
+void check_session_of(struct check *, const struct session_message *);
+/* check_turn.c: the rules of turns, tool calls and permission requests. */
+void check_turn_event(struct check *, const struct session_event *);
+/* An update, after its events; p NULL for a chunk. */
+void check_update(struct check *, const struct session_message *, struct slice update);
+/* check_capability.c: methods and content that the other side must have advertised, and methods that a side has advertised and refuses.
+ * kind, update: of a session/update, or p NULL. */
+void check_capabilities(struct check *, const struct message *, struct slice kind, struct slice update);
+/* shape.c: is the message one of these, but for its text? Adds a message with this text, a JSON string: 0, or -1 out of memory. */
+bool shapes_have(const struct shapes *, struct slice message);
+int shapes_add(struct shapes *, struct slice message, struct slice text);
+void shapes_free(struct shapes *);
 /* check_usage.c: the figures of usage. */
-void check_usage_update(struct check *, struct session *, struct slice update);
+void check_usage_update(struct check *, struct check_session *, struct slice update);
 /* at_end: the usage comes with the end of a turn, not with a repeat of it. path: of the usage in the message. */
-void check_usage(struct check *, struct session *, struct slice usage, bool at_end, const char *path);
+void check_usage(struct check *, struct check_session *, struct slice usage, bool at_end, const char *path);
+
+/* baseline.c. read, write: an exit status; what is wrong has been reported. inputs: what must not be written. */
+int baseline_read(struct baseline *, const char *path);
+int baseline_write(struct baseline *, const char *path, char *const *inputs);
+/* Reports what was expected and not found; returns how many. */
+size_t baseline_report(struct baseline *, const char *path);
+/* Is this finding expected? method: plain text. -1 out of memory. writes: all are kept. */
+int baseline_expects(struct baseline *, bool writes, enum rule_id, struct slice method, const char *path);
+void baseline_free(struct baseline *);
+
+/* select.c: notes whether check.message is selected, or what it is. */
+void check_selected(struct check *);
+/* Is it, now or at all? */
+bool check_selects(struct check *);
+/* Reports that no message was, and what there is. */
+void check_report_none(struct check *);
 
 /*
  * report.c. check_find reports a finding at check.where, if its rule and place are selected. path: in the message. found: the text;
  * p NULL: nothing.
  */
 void check_find(struct check *, enum rule_id, const char *path, const char *expected, struct slice found);
-/* Writes the end of the report. */
-void report_end(struct check *);
-
-/* Check the recordings, or the stream. Return the exit status. */
-int files_run(const struct options *);
-int stream_run(const struct options *);
+/* Writes the end of the report. verdict: how many messages and findings there were, too. */
+void report_end(struct check *, bool verdict);
 
 #endif

@@ -9,9 +9,11 @@ struct need {
 
 static const struct need of_agents[] = {
 	{"session/load", "loadSession", NULL},
-	{"session/list", "sessionCapabilities.list", NULL},
-	{"session/resume", "sessionCapabilities.resume", NULL},
-	{"session/close", "sessionCapabilities.close", NULL},
+	{"session/new", NULL, "session"},
+	{"session/prompt", NULL, "session"},
+	{"session/list", "sessionCapabilities.list", "session"},
+	{"session/resume", "sessionCapabilities.resume", "session"},
+	{"session/close", "sessionCapabilities.close", "session"},
 	{"session/fork", "sessionCapabilities.fork", "session.fork"},
 	{"session/delete", "sessionCapabilities.delete", "session.delete"},
 	{"session/archive", "sessionCapabilities.archive", "session.archive"},
@@ -20,6 +22,13 @@ static const struct need of_agents[] = {
 	{"session/set_title", "sessionCapabilities.title", "session.title"},
 	{"logout", "auth.logout", NULL},
 	{"auth/status", "auth.status", "auth.status"},
+	{"nes/start", "nes", "nes"},
+	{"nes/suggest", "nes", "nes"},
+	{"document/didOpen", "nes.events.document.didOpen", "nes.events.document.didOpen"},
+	{"document/didChange", "nes.events.document.didChange", "nes.events.document.didChange"},
+	{"document/didClose", "nes.events.document.didClose", "nes.events.document.didClose"},
+	{"document/didSave", "nes.events.document.didSave", "nes.events.document.didSave"},
+	{"document/didFocus", "nes.events.document.didFocus", "nes.events.document.didFocus"},
 	{"providers/list", "providers", "providers"},
 	{"providers/set", "providers", "providers"},
 	{"providers/disable", "providers", "providers"},
@@ -34,7 +43,6 @@ static const struct need of_clients[] = {
 	{"terminal/wait_for_exit", "terminal", NULL},
 	{"terminal/kill", "terminal", NULL},
 	{"terminal/release", "terminal", NULL},
-	{"elicitation/create", "elicitation", "elicitation"},
 	{"notice", "session.notices", NULL},
 	{"compaction_update", "session.compaction", NULL},
 	{"compaction_summary_chunk", "session.compaction", NULL},
@@ -61,50 +69,116 @@ static const struct need servers[] = {
 	{NULL, NULL, NULL},
 };
 
+static const struct need modes[] = {
+	{"form", "elicitation.form", "elicitation.form"},
+	{"url", "elicitation.url", "elicitation.url"},
+	{NULL, NULL, NULL},
+};
+
+static const struct need members[] = {
+	{"additionalDirectories", "sessionCapabilities.additionalDirectories", "session.additionalDirectories"},
+	{"systemPrompt", "sessionCapabilities.systemPrompt", "session.systemPrompt"},
+	{NULL, NULL, NULL},
+};
+
+static const struct need options[] = {
+	{"boolean", "session.configOptions.boolean", NULL},
+	{NULL, NULL, NULL},
+};
+
+static const struct need logins[] = {
+	{"terminal", "auth.terminal", "auth.terminal"},
+	{NULL, NULL, NULL},
+};
+
+/* The capability that the version has for this name; NULL: none is needed. */
+static const char *
+needed_for(const struct check *c, const struct need *n, struct slice name)
+{
+	while (n->name && !json_string_is(name, n->name))
+		n++;
+	return !n->name ? NULL : c->c.version == 2 ? n->v2 : n->v1;
+}
+
+static bool
+advertises(const struct check *c, enum acp_side side, const char *capability)
+{
+	enum json_type type = json_type(json_path(buf_slice(&c->c.capabilities[side]), capability));
+
+	return type == JSON_TRUE || type == JSON_OBJECT;
+}
+
 /* Looks a name up, and reports it where the side does not have what it needs. */
 static void
 check_need(struct check *c, const struct need *n, enum acp_side side, struct slice name, const char *path)
 {
-	const struct buf *capabilities = &c->c.capabilities[side];
 	const char *needed;
-	enum json_type type;
 
-	if (capabilities->n == 0 || json_type(name) != JSON_STRING)
+	if (c->c.capabilities[side].n == 0 || json_type(name) != JSON_STRING)
 		return;
-	while (n->name && !json_string_is(name, n->name))
-		n++;
-	needed = !n->name ? NULL : c->c.version == 2 ? n->v2 : n->v1;
-	if (!needed)
-		return;
-	type = json_type(json_path(buf_slice(capabilities), needed));
-	if (type != JSON_TRUE && type != JSON_OBJECT)
+	needed = needed_for(c, n, name);
+	if (needed && !advertises(c, side, needed))
 		check_find(c, RULE_CAPABILITY, path, needed, name);
+}
+
+/* A response "method not found": not to what the side has advertised, or what all have. */
+static void
+check_refusal(struct check *c, const struct message *s)
+{
+	static const char *const all_have[] = {"initialize", "session/new", "session/prompt", "session/request_permission", NULL};
+	struct slice code = json_get(s->msg.error, "code"), method = message_method(s);
+	const char *needed;
+
+	if (!slice_is(code, "-32601") || !method.p || c->c.capabilities[s->from].n == 0)
+		return;
+	needed = needed_for(c, s->from == ACP_AGENT ? of_agents : of_clients, method);
+	if (needed ? advertises(c, s->from, needed) : json_string_in(method, all_have))
+		check_find(c, RULE_METHOD_REFUSED, "error.code", needed ? needed : "support for this method", code);
 }
 
 /* The types of the objects in a list. */
 static void
-check_types(struct check *c, const struct need *needs, struct slice list, const char *path)
+check_types(struct check *c, const struct need *needs, enum acp_side side, struct slice list, const char *path)
 {
 	struct json_iter it = {.in = list};
 	struct slice key, value;
 
 	if (json_type(list) == JSON_ARRAY)
 		while (json_next(&it, &key, &value))
-			check_need(c, needs, ACP_AGENT, json_get(value, "type"), path);
+			check_need(c, needs, side, json_get(value, "type"), path);
+}
+
+/* What opens a session, or what an agent says of one. */
+static void
+check_opening(struct check *c, const struct message *s)
+{
+	struct slice more = json_get(s->msg.params, "additionalDirectories"), prompt = json_get(s->msg.params, "systemPrompt");
+
+	check_types(c, servers, ACP_AGENT, json_get(s->msg.params, acp_mcp_servers), "params.mcpServers[].type");
+	if (json_type(more) == JSON_ARRAY && more.n > 2)
+		check_need(c, members, ACP_AGENT, slice_of("\"additionalDirectories\""), "params.additionalDirectories");
+	if (json_type(prompt) != JSON_NONE && json_type(prompt) != JSON_NULL)
+		check_need(c, members, ACP_AGENT, slice_of("\"systemPrompt\""), "params.systemPrompt");
 }
 
 void
-check_capabilities(struct check *c, const struct message *s)
+check_capabilities(struct check *c, const struct message *s, struct slice kind, struct slice update)
 {
+	check_refusal(c, s);
 	if (s->from == ACP_CLIENT) {
 		check_need(c, of_agents, ACP_AGENT, s->msg.method, "method");
 		if (s->msg.what == ACP_SESSION_PROMPT)
-			check_types(c, content, json_get(s->msg.params, acp_prompt), "params.prompt[].type");
+			check_types(c, content, ACP_AGENT, json_get(s->msg.params, acp_prompt), "params.prompt[].type");
 		if (acp_opens_session(s->msg.what))
-			check_types(c, servers, json_get(s->msg.params, acp_mcp_servers), "params.mcpServers[].type");
+			check_opening(c, s);
 	} else if (s->from == ACP_AGENT) {
+		check_types(c, options, ACP_CLIENT, json_get(update, "configOptions"), "params.update.configOptions[].type");
+		check_types(c, options, ACP_CLIENT, json_get(s->msg.result, "configOptions"), "result.configOptions[].type");
+		check_types(c, logins, ACP_CLIENT, json_get(s->msg.result, "authMethods"), "result.authMethods[].type");
+		if (s->msg.what == ACP_ELICITATION_CREATE)
+			check_need(c, modes, ACP_CLIENT, json_get(s->msg.params, "mode"), "params.mode");
 		if (s->msg.what == ACP_SESSION_UPDATE)
-			check_need(c, of_clients, ACP_CLIENT, json_get(c->update, acp_update_kind), "params.update.sessionUpdate");
+			check_need(c, of_clients, ACP_CLIENT, kind, "params.update.sessionUpdate");
 		else
 			check_need(c, of_clients, ACP_CLIENT, s->msg.method, "method");
 	}

@@ -9,9 +9,13 @@
 static const char help[] =
 	"usage: acp-check [OPTION]... FILE...                 check recordings (-: stdin)\n"
 	"       acp-check [OPTION]... [-- COMMAND [ARG]...]   check a stream, unchanged\n"
-	"  -f, --format text|json|junit  format of the findings (text)\n"
+	"  -f, --format text|json|junit|github|sarif  format of the findings (text)\n"
 	"  -l, --level violation|tolerated|note  lowest level to report (tolerated)\n"
 	"  -i, --ignore RULE     do not report this rule; may be repeated\n"
+	"      --baseline FILE   do not report the findings that FILE has\n"
+	"      --strict-baseline  status 1 if one of them is not found any more\n"
+	"      --write-baseline FILE  write the findings to FILE, for --baseline\n"
+	"      --rules           print the table of all rules, and what is not checked\n"
 	"      --explain RULE    print what RULE says and where it is written; all: list\n"
 	"                        all rules\n"
 	"      --protocol auto|1|2  version of the protocol (auto: from initialize)\n"
@@ -26,6 +30,7 @@ static const char help[] =
 	"  -w, --where JQ        report only messages for which JQ is true\n"
 	"      --session ID      report only this session\n"
 	FRAME_HELP_WATCH
+	FRAME_HELP_FOLLOW
 	"      --max-line SIZE   report lines of more than SIZE bytes (64M)\n"
 	FRAME_HELP;
 
@@ -72,7 +77,7 @@ find_rule(const struct cli_taken *t)
 }
 
 static void
-take_explain(const struct cli_taken *t)
+explain(const struct cli_taken *t)
 {
 	bool all = strcmp(t->argument, "all") == 0;
 	enum rule_id one = all ? RULES : find_rule(t);
@@ -89,10 +94,46 @@ take_explain(const struct cli_taken *t)
 	cli_print(check_name, text.p);
 }
 
+/* The address of what a source begins with; NULL: the name of a page of the protocol's documents. */
+static const char *
+base_of(const char *source)
+{
+	static const char *const bases[][2] = {{"JSON-RPC 2.0", "https://www.jsonrpc.org/specification"},
+		{"RFC 8259", "https://www.rfc-editor.org/rfc/rfc8259"}, {"the limit", ""},
+		{"the JSON schema", "https://agentclientprotocol.com/protocol/schema"}};
+
+	for (size_t i = 0; i < sizeof(bases) / sizeof(*bases); i++)
+		if (strncmp(source, bases[i][0], strlen(bases[i][0])) == 0)
+			return bases[i][1];
+	return NULL;
+}
+
+/* A line for each rule, and for each demand of the protocol that is none. */
+static void
+print_rules(const struct cli_taken *t)
+{
+	struct buf text = {0};
+	int r = 0;
+
+	(void)t;
+	for (unsigned i = 0; i < RULES; i++) {
+		const char *source = rules[i].source, *base = base_of(source);
+
+		r |= buf_printf(&text, "%s\t%s\t%s\t%s\t", rules[i].name, level_names[rules[i].level], rules[i].what, source);
+		r |= base ? buf_printf(&text, "%s\n", base) :
+			buf_printf(&text, "https://agentclientprotocol.com/protocol/%.*s\n", (int)strcspn(source, ",: ("), source);
+	}
+	for (const struct unchecked *u = unchecked; u->what; u++)
+		r |= buf_printf(&text, "-\tnot checked: %s\t%s\t%s\thttps://agentclientprotocol.com/protocol/%s\n", u->why, u->what, u->page, u->page);
+	if (r < 0 || !buf_string(&text))
+		cli_no_memory(check_name);
+	cli_print(check_name, text.p);
+}
+
 /* --- options --- */
 
 static void
-take_ignored(const struct cli_taken *t)
+ignore(const struct cli_taken *t)
 {
 	struct options *o = t->at;
 
@@ -100,20 +141,26 @@ take_ignored(const struct cli_taken *t)
 }
 
 static const struct cli_option options[] = {
-	{"format", 'f', CLI_WORD(struct options, format, "text", "json", "junit")},
+	{"format", 'f', CLI_WORD(struct options, format, "text", "json", "junit", "github", "sarif")},
 	{"level", 'l', CLI_WORD_OF(struct options, level, level_names)},
-	{"ignore", 'i', CLI_TAKE(take_ignored)},
-	{"explain", 0, CLI_TAKE(take_explain)},
+	{"ignore", 'i', CLI_TAKE(ignore)},
+	{"baseline", 0, CLI_TEXT(struct options, baseline)},
+	{"strict-baseline", 0, CLI_FLAG(struct options, strict)},
+	{"write-baseline", 0, CLI_TEXT(struct options, write_baseline)},
+	{"rules", 0, CLI_CALL(print_rules)},
+	{"explain", 0, CLI_TAKE(explain)},
 	{"protocol", 0, CLI_WORD(struct options, protocol, "auto", "1", "2")},
 	{"unstable", 0, CLI_FLAG(struct options, unstable)},
 	{CLI_ROWS_BEHIND(struct options, select, select_options)},
-	{CLI_ROWS(struct options, frame, frame_watch_options)},
+	{CLI_ROWS(struct options, frame, watch_options)},
 	{0},
 };
 
 static const struct cli_rule combinations[] = {
 	{"--hop", "recordings|--attach", NULL},
-	{"--append", NULL, "--format junit"},
+	{"--follow", "one recording", NULL},
+	{"--append", NULL, "--format junit|--format sarif"},
+	{"--strict-baseline", "--baseline", NULL},
 	{NULL, NULL, NULL},
 };
 
@@ -132,7 +179,7 @@ main(int argc, char **argv)
 	o.where = cli_has(&line, "--where");
 	if (o.frame.output && strcmp(o.frame.output, "-") == 0)
 		cli_die(EXIT_USAGE, check_name, "--output -: a file is required");
-	status = o.frame.files ? files_run(&o) : stream_run(&o);
+	status = check_run(&o);
 	select_free(o.select);
 	return status;
 }

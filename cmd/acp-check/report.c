@@ -1,4 +1,4 @@
-/* Findings, as text, JSON or JUnit's XML. */
+/* Findings, as text, JSON, JUnit's XML, commands of a GitHub workflow or SARIF. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -32,12 +32,38 @@ method_of(struct check *c)
 	return c->where.message ? slice_cut(json_text(message_method(c->where.message), &c->text), WRITTEN) : slice(NULL, 0);
 }
 
+/* agent session/update response */
+static int
+put_message(struct check *c, struct buf *to)
+{
+	const struct where *w = &c->where;
+	struct slice method = method_of(c);
+	int r = buf_add_string(to, acp_side_name(w->from));
+
+	if (method.n)
+		r |= -(buf_add_string(to, " ") || text_plain(to, slice_cut(method, EXCERPT)));
+	if (w->message && w->message->msg.kind == MSG_RESPONSE)
+		r |= buf_add_string(to, " response");
+	return r;
+}
+
+/* params.x: expected a string, found 5 */
+static int
+put_finding(struct buf *to, const char *path, const char *expected, struct slice found)
+{
+	int r = 0;
+
+	if (*path)
+		r |= -(text_plain(to, slice_cut(slice_of(path), 4 * EXCERPT)) || buf_add_string(to, ": "));
+	r |= -(buf_add_string(to, "expected ") || text_plain(to, slice_of(expected)) || buf_add_string(to, ", found "));
+	return -(r || put_found(to, found));
+}
+
 /* FILE:12: 3.141593 agent session/update: violation: schema: params.x: expected a string, found 5 */
 static int
 put_text(struct check *c, struct buf *to, enum rule_id rule, const char *path, const char *expected, struct slice found)
 {
 	const struct where *w = &c->where;
-	struct slice method = method_of(c);
 	char time[RECORDING_TIME];
 	int r = text_plain(to, slice_of(w->file ? w->file : check_name));
 
@@ -48,17 +74,98 @@ put_text(struct check *c, struct buf *to, enum rule_id rule, const char *path, c
 		*recording_put_time(time, w->t) = '\0';
 		r |= buf_printf(to, "%s ", time);
 	}
-	r |= buf_add_string(to, acp_side_name(w->from));
-	if (method.n)
-		r |= -(buf_add_string(to, " ") || text_plain(to, slice_cut(method, EXCERPT)));
-	if (w->message && w->message->msg.kind == MSG_RESPONSE)
-		r |= buf_add_string(to, " response");
-	r |= buf_printf(to, ": %s: %s: ", level_names[rules[rule].level], rules[rule].name);
-	if (*path)
-		r |= -(text_plain(to, slice_cut(slice_of(path), 4 * EXCERPT)) || buf_add_string(to, ": "));
-	r |= -(buf_add_string(to, "expected ") || text_plain(to, slice_of(expected)) || buf_add_string(to, ", found "));
-	return -(r || put_found(to, found) || buf_add_string(to, "\n"));
+	r |= -(put_message(c, to) || buf_printf(to, ": %s: %s: ", level_names[rules[rule].level], rules[rule].name) < 0);
+	return -(r || put_finding(to, path, expected, found) || buf_add_string(to, "\n"));
 }
+
+/* A text in a workflow command; in a property commas and colons are escaped, too. */
+static int
+put_escaped(struct buf *to, struct slice text, bool property)
+{
+	const char *escaped = property ? "%:,\r\n" : "%\r\n";
+	int r = 0;
+
+	for (; text.n && r == 0; text.p++, text.n--)
+		r = strchr(escaped, *text.p) && *text.p ? buf_printf(to, "%%%02X", (unsigned char)*text.p) : buf_add(to, text.p, 1);
+	return r;
+}
+
+/* ::error file=s.rec,line=12,title=schema::agent session/update: params.x: expected a string, found 5 */
+static int
+put_github(struct check *c, struct buf *to, enum rule_id rule, const char *path, const char *expected, struct slice found)
+{
+	static const char *const commands[LEVELS] = {"error", "warning", "notice"};
+	const struct where *w = &c->where;
+	SCOPED struct buf text = {0};
+	int r = buf_printf(to, "::%s ", commands[rules[rule].level]);
+
+	if (w->file)
+		r |= -(buf_add_string(to, "file=") || put_escaped(to, slice_of(w->file), true) || buf_printf(to, ",line=%" PRIu64 ",", w->number) < 0);
+	r |= buf_printf(to, "title=%s::", rules[rule].name);
+	r |= -(put_message(c, &text) || buf_add_string(&text, ": ") || put_finding(&text, path, expected, found));
+	return -(r || put_escaped(to, buf_slice(&text), false) || buf_add_string(to, "\n"));
+}
+
+/* --- SARIF 2.1.0: one document, whose results are written as they are found --- */
+
+static const char *const sarif_levels[LEVELS] = {"error", "warning", "note"};
+
+static int
+put_sarif_begin(struct buf *to)
+{
+	int r = buf_printf(to, "{\"version\":\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":\"%s\",\"version\":\"%s\",\"rules\":[",
+		check_name, VERSION);
+
+	for (unsigned i = 0; i < RULES; i++) {
+		r |= buf_printf(to, "%s\n{\"id\":\"%s\",\"shortDescription\":{\"text\":", i ? "," : "", rules[i].name);
+		r |= -(json_quote(slice_of(rules[i].what), to) || buf_add_string(to, "},\"help\":{\"text\":") ||
+			json_quote(slice_of(rules[i].source), to));
+		r |= buf_printf(to, "},\"defaultConfiguration\":{\"level\":\"%s\"}}", sarif_levels[rules[i].level]);
+	}
+	return r | buf_add_string(to, "]}},\"results\":[");
+}
+
+/* The name of a file as a relative reference, or as a URI where it is absolute. */
+static int
+put_uri(struct buf *to, struct slice name)
+{
+	int r = name.n && *name.p == '/' ? buf_add_string(to, "file://") : 0;
+
+	for (; name.n && r == 0; name.p++, name.n--) {
+		bool plain = (*name.p >= '0' && *name.p <= '9') || ((*name.p | 0x20) >= 'a' && (*name.p | 0x20) <= 'z') || strchr("-._~/", *name.p);
+
+		r = plain ? buf_add(to, name.p, 1) : buf_printf(to, "%%%02X", (unsigned char)*name.p);
+	}
+	return r;
+}
+
+static int
+put_sarif(struct check *c, struct buf *to, enum rule_id rule, const char *path, const char *expected, struct slice found)
+{
+	const struct where *w = &c->where;
+	SCOPED struct buf text = {0};
+	uint64_t before = 0;
+	int r = 0;
+
+	for (unsigned i = 0; i < LEVELS; i++)
+		before += c->count[i];
+	if (before == 1)
+		r |= put_sarif_begin(to);
+	r |= buf_printf(to, "%s\n{\"ruleId\":\"%s\",\"ruleIndex\":%u,\"level\":\"%s\",\"message\":{\"text\":", before == 1 ? "" : ",",
+		rules[rule].name, (unsigned)rule, sarif_levels[rules[rule].level]);
+	r |= -(put_message(c, &text) || buf_add_string(&text, ": ") || put_finding(&text, path, expected, found) ||
+		json_quote(buf_slice(&text), to) || buf_add_string(to, "}"));
+	if (w->file) {
+		r |= -(buf_add_string(to, ",\"locations\":[{\"physicalLocation\":{\"artifactLocation\":{\"uri\":\"") || put_uri(to, slice_of(w->file)));
+		r |= buf_add_string(to, "\"}");
+		if (w->number)
+			r |= buf_printf(to, ",\"region\":{\"startLine\":%" PRIu64 "}", w->number);
+		r |= buf_add_string(to, "}}]");
+	}
+	return r | buf_add_string(to, "}");
+}
+
+/* --- JSON --- */
 
 static int
 put_member(struct buf *to, const char *name, struct slice text)
@@ -97,17 +204,19 @@ put_json(struct check *c, struct buf *to, enum rule_id rule, const char *path, c
 static void
 report(struct check *c, enum rule_id rule, const char *path, const char *expected, struct slice found)
 {
+	static int (*const formats[])(struct check *, struct buf *, enum rule_id, const char *, const char *, struct slice) = {
+		[CHECK_TEXT] = put_text, [CHECK_JSON] = put_json, [CHECK_JUNIT] = put_text, [CHECK_GITHUB] = put_github, [CHECK_SARIF] = put_sarif};
 	bool junit = c->options->format == CHECK_JUNIT;
-	struct buf *to = junit ? &c->examples[rule] : out_buf(&c->out);
+	struct buf *to = junit ? &c->examples[rule] : out_buf(&c->watch->out);
 	size_t before = to->n;
 	int r;
 
 	if (junit && c->rule_count[rule] > EXAMPLES)
 		return;
-	r = c->options->format == CHECK_JSON ? put_json(c, to, rule, path, expected, found) : put_text(c, to, rule, path, expected, found);
+	r = formats[c->options->format](c, to, rule, path, expected, found);
 	c->failed |= r < 0;
 	if (!junit)
-		out_commit(&c->out, before, r);
+		out_commit(&c->watch->out, before, r);
 	else if (r < 0)
 		to->n = before;
 }
@@ -116,17 +225,17 @@ void
 check_find(struct check *c, enum rule_id rule, const char *path, const char *expected, struct slice found)
 {
 	const struct options *o = c->options;
-	char *why = NULL;
-	bool chosen;
+	int known;
 
-	if (o->ignored[rule] || rules[rule].level > o->level)
+	c->findings++;
+	if (o->ignored[rule] || rules[rule].level > o->level || !check_selects(c))
 		return;
-	chosen = c->where.message ? select_match(o->select, c->where.message, &why) : select_match_other(o->select, c->where.from);
-	if (why)
-		cli_warn(check_name, "%s: %s", select_culprit(o->select), why);
-	free(why);
-	if (!chosen)
-		return;
+	if (o->baseline || o->write_baseline) {
+		known = baseline_expects(&c->baseline, o->write_baseline, rule, method_of(c), path);
+		c->failed |= known < 0;
+		if (known > 0)
+			return;
+	}
 	c->count[rules[rule].level]++;
 	c->rule_count[rule]++;
 	report(c, rule, path, expected, found);
@@ -155,16 +264,12 @@ put_case(struct check *c, struct buf *to, enum rule_id rule)
 	return r | buf_printf(to, "</%s>\n</testcase>\n", element);
 }
 
-void
-report_end(struct check *c)
+static int
+put_junit(struct check *c, struct buf *to)
 {
-	struct buf *to = out_buf(&c->out);
-	size_t before = to->n;
 	unsigned rule, tests = 0, failures = 0;
 	int r;
 
-	if (c->options->format != CHECK_JUNIT)
-		return;
 	for (rule = 0; rule < RULES; rule++) {
 		if (rules[rule].level > c->options->level)
 			continue;
@@ -176,6 +281,40 @@ report_end(struct check *c)
 	for (rule = 0; rule < RULES; rule++)
 		if (rules[rule].level <= c->options->level)
 			r |= put_case(c, to, rule);
-	r |= buf_add_string(to, "</testsuite>\n");
-	out_commit(&c->out, before, r);
+	return r | buf_add_string(to, "</testsuite>\n");
+}
+
+/* 45 messages, 2 sessions: no findings */
+static int
+put_verdict(const struct check *c, struct buf *to)
+{
+	static const char *const names[LEVELS][2] = {{"violation", "violations"}, {"tolerated finding", "tolerated findings"}, {"note", "notes"}};
+	const char *before = ": ";
+	int r = buf_printf(to, "%" PRIu64 " message%s, %" PRIu64 " session%s", c->messages, c->messages == 1 ? "" : "s", c->sessions,
+		c->sessions == 1 ? "" : "s");
+
+	for (unsigned i = 0; i < LEVELS; i++) {
+		if (c->count[i] == 0)
+			continue;
+		r |= buf_printf(to, "%s%" PRIu64 " %s", before, c->count[i], names[i][c->count[i] != 1]);
+		before = ", ";
+	}
+	return r | buf_add_string(to, *before == ':' ? ": no findings\n" : "\n");
+}
+
+void
+report_end(struct check *c, bool verdict)
+{
+	enum check_format format = c->options->format;
+	struct buf *to = out_buf(&c->watch->out);
+	size_t before = to->n;
+	int r = 0;
+
+	if (format == CHECK_JUNIT)
+		r = put_junit(c, to);
+	else if (format == CHECK_SARIF)
+		r = -((!c->count[0] && !c->count[1] && !c->count[2] && put_sarif_begin(to)) || buf_add_string(to, "\n]}]}\n"));
+	else if (format == CHECK_TEXT && verdict)
+		r = put_verdict(c, to);
+	out_commit(&c->watch->out, before, r);
 }

@@ -26,10 +26,15 @@ enum rule_id {
 	RULE_ID_IN_USE,
 	RULE_RESPONSE_UNKNOWN,
 	RULE_UNANSWERED,
+	RULE_ABANDONED,
 	RULE_BEFORE_INITIALIZE,
+	RULE_VERSION,
 	RULE_CAPABILITY,
+	RULE_METHOD_REFUSED,
 	RULE_UNKNOWN_SESSION,
 	RULE_SUBAGENT_UNANNOUNCED,
+	RULE_RESUME_REPLAY,
+	RULE_LATE_REPLAY,
 	RULE_PROMPT_OVERLAP,
 	RULE_OUTSIDE_TURN,
 	RULE_CANCELLED_TURN,
@@ -43,6 +48,7 @@ enum rule_id {
 	RULE_USED_ABOVE_SIZE,
 	RULE_COST_FALLS,
 	RULE_USAGE_TURN,
+	RULE_USAGE_MISSING,
 	RULES,
 };
 
@@ -54,6 +60,12 @@ struct rule {
 };
 
 extern const struct rule rules[RULES];
+
+/* What the protocol demands and no rule checks; the last has no text. */
+struct unchecked {
+	const char *page, *what, *why;
+};
+extern const struct unchecked unchecked[];
 
 /* By level: "violation", "tolerated", "note"; then NULL. */
 extern const char *const level_names[LEVELS + 1];

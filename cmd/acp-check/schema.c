@@ -21,8 +21,8 @@ struct tag {
 };
 
 /* Where a value stands: the member or item of another. */
-struct place {
-	const struct place *up;
+struct location {
+	const struct location *up;
 	struct slice key; /* with its quotes; p NULL: an item */
 	size_t index;
 	const char *root; /* of the outermost */
@@ -34,7 +34,7 @@ struct walk {
 	unsigned tolerated; /* in so many values whose errors are tolerated */
 };
 
-static void check_value(struct walk *, unsigned node, unsigned flags, struct json_iter *, const struct place *);
+static void check_value(struct walk *, unsigned node, unsigned flags, struct json_iter *, const struct location *);
 
 const struct schema *
 schema_of(unsigned version, bool unstable)
@@ -71,7 +71,7 @@ schema_method(const struct schema *schema, struct slice name)
 /* --- findings --- */
 
 static int
-put_path(struct buf *to, const struct place *p)
+put_path(struct buf *to, const struct location *p)
 {
 	if (!p->up)
 		return buf_add_string(to, p->root);
@@ -84,7 +84,7 @@ put_path(struct buf *to, const struct place *p)
 
 /* Begins a finding; what was expected is then appended to the text. NULL: there is no room for it. */
 static struct buf *
-find(struct walk *w, enum rule_id rule, const struct place *place, struct slice found)
+find(struct walk *w, enum rule_id rule, const struct location *location, struct slice found)
 {
 	struct schema_findings *f = w->to;
 	struct schema_finding *at = &f->at[f->n];
@@ -96,35 +96,35 @@ find(struct walk *w, enum rule_id rule, const struct place *place, struct slice 
 	if (f->n + ROOM * (size_t)rules[rule].level >= SCHEMA_FINDINGS)
 		return NULL;
 	*at = (struct schema_finding){.rule = rule, .path = f->text.n, .found = found};
-	f->failed |= put_path(&f->text, place) < 0 || buf_add(&f->text, "", 1) < 0;
+	f->failed |= put_path(&f->text, location) < 0 || buf_add(&f->text, "", 1) < 0;
 	at->expected = f->text.n;
 	f->n++;
 	return &f->text;
 }
 
 static void
-expect(struct walk *w, enum rule_id rule, const struct place *place, struct slice found, const char *expected)
+expect(struct walk *w, enum rule_id rule, const struct location *location, struct slice found, const char *expected)
 {
-	struct buf *text = find(w, rule, place, found);
+	struct buf *text = find(w, rule, location, found);
 
 	if (text)
 		w->to->failed |= buf_add(text, expected, strlen(expected) + 1) < 0;
 }
 
 static void
-expect_number(struct walk *w, const struct place *place, struct slice found, const char *format, unsigned long long n)
+expect_number(struct walk *w, const struct location *location, struct slice found, const char *format, unsigned long long n)
 {
 	char text[64];
 
 	snprintf(text, sizeof(text), format, n);
-	expect(w, RULE_SCHEMA, place, found, text);
+	expect(w, RULE_SCHEMA, location, found, text);
 }
 
 static void
-expect_types(struct walk *w, const struct place *place, unsigned types, struct slice found)
+expect_types(struct walk *w, const struct location *location, unsigned types, struct slice found)
 {
 	static const char *const names[] = {"null", "a boolean", "an integer", "a number", "a string", "an array", "an object"};
-	struct buf *text = find(w, RULE_SCHEMA, place, found);
+	struct buf *text = find(w, RULE_SCHEMA, location, found);
 	const char *before = "";
 
 	if (!text)
@@ -176,11 +176,11 @@ by_hash(const void *a, const void *b)
 
 /* The keys of the object that ends; first is where their hashes begin. */
 static void
-check_keys(struct walk *w, size_t first, const struct place *place, struct slice object)
+check_keys(struct walk *w, size_t first, const struct location *location, struct slice object)
 {
 	enum { FEW = 24 };
-	uint64_t *keys = (void *)(w->to->keys.p + first);
-	size_t n = (w->to->keys.n - first) / sizeof(*keys), i, j;
+	size_t n = (w->to->keys.n - first) / sizeof(uint64_t), i, j;
+	uint64_t *keys = n ? (void *)(w->to->keys.p + first) : NULL;
 	bool twice = false;
 
 	w->to->keys.n = first;
@@ -190,7 +190,7 @@ check_keys(struct walk *w, size_t first, const struct place *place, struct slice
 		for (j = n > FEW ? i - 1 : 0; j < i; j++)
 			twice |= keys[i] == keys[j];
 	if (twice)
-		expect(w, RULE_DUPLICATE_KEY, place, object, "each member once");
+		expect(w, RULE_DUPLICATE_KEY, location, object, "each member once");
 }
 
 /* --- values --- */
@@ -258,7 +258,7 @@ in_range(struct slice number, unsigned type, const struct schema_range *r)
 }
 
 static void
-check_number(struct walk *w, const struct schema_node *n, unsigned type, struct json_iter *it, const struct place *place)
+check_number(struct walk *w, const struct schema_node *n, unsigned type, struct json_iter *it, const struct location *location)
 {
 	const struct schema_range *r = &schema_ranges[n->range];
 	struct slice number = json_value(it);
@@ -267,7 +267,7 @@ check_number(struct walk *w, const struct schema_node *n, unsigned type, struct 
 	if (!n->range || in_range(number, type, r))
 		return;
 	snprintf(text, sizeof(text), "%lld to %llu", (long long)r->low, (unsigned long long)r->high);
-	expect(w, RULE_SCHEMA, place, number, text);
+	expect(w, RULE_SCHEMA, location, number, text);
 }
 
 static size_t
@@ -293,7 +293,7 @@ is_absolute(struct slice string)
 }
 
 static void
-check_string(struct walk *w, const struct schema_node *n, unsigned flags, struct json_iter *it, const struct place *place)
+check_string(struct walk *w, const struct schema_node *n, unsigned flags, struct json_iter *it, const struct location *location)
 {
 	struct slice string = json_value(it);
 	const unsigned short *value = schema_values + n->values;
@@ -301,14 +301,14 @@ check_string(struct walk *w, const struct schema_node *n, unsigned flags, struct
 	size_t i;
 
 	if (n->min_length && length(string) < n->min_length)
-		expect_number(w, place, string, "at least %llu characters", n->min_length);
+		expect_number(w, location, string, "at least %llu characters", n->min_length);
 	if (flags & SCHEMA_PATH && !is_absolute(string))
-		expect(w, RULE_RELATIVE_PATH, place, string, "an absolute path");
+		expect(w, RULE_RELATIVE_PATH, location, string, "an absolute path");
 	for (i = 0; i < n->nvalues && !is_name(string, value[i]); i++)
 		;
 	if (i < n->nvalues || n->nvalues == 0 || (n->open && string.p[1] == '_'))
 		return;
-	text = find(w, n->open ? RULE_UNKNOWN_VALUE : RULE_SCHEMA, place, string);
+	text = find(w, n->open ? RULE_UNKNOWN_VALUE : RULE_SCHEMA, location, string);
 	for (i = 0; text && i < n->nvalues; i++)
 		add_name(w, text, i, value[i]);
 	if (text)
@@ -316,9 +316,9 @@ check_string(struct walk *w, const struct schema_node *n, unsigned flags, struct
 }
 
 static void
-check_array(struct walk *w, const struct schema_node *n, unsigned flags, struct json_iter *it, const struct place *place)
+check_array(struct walk *w, const struct schema_node *n, unsigned flags, struct json_iter *it, const struct location *location)
 {
-	struct place item = {.up = place};
+	struct location item = {.up = location};
 	struct slice whole = slice_between(it->at, it->in.p + it->in.n), key;
 	struct json_iter in;
 	unsigned skips = (flags & SCHEMA_SKIP_ITEMS) != 0;
@@ -330,22 +330,22 @@ check_array(struct walk *w, const struct schema_node *n, unsigned flags, struct 
 	w->tolerated -= skips;
 	json_leave(it, &in);
 	if (item.index < n->min_items)
-		expect_number(w, place, slice_between(whole.p, it->at), "at least %llu items", n->min_items);
+		expect_number(w, location, slice_between(whole.p, it->at), "at least %llu items", n->min_items);
 }
 
 static void
-check_member(struct walk *w, const struct schema_member *m, struct json_iter *it, const struct place *place)
+check_member(struct walk *w, const struct schema_member *m, struct json_iter *it, const struct location *location)
 {
 	bool tolerant = m->flags & SCHEMA_ON_ERROR || (m->flags & SCHEMA_ON_NULL && *it->at == 'n');
 
 	w->tolerated += tolerant;
-	check_value(w, m->node, m->flags, it, place);
+	check_value(w, m->node, m->flags, it, location);
 	w->tolerated -= tolerant;
 }
 
 /* A member that the node does not list. */
 static void
-check_unlisted(struct walk *w, const struct schema_node *n, struct json_iter *it, const struct place *member)
+check_unlisted(struct walk *w, const struct schema_node *n, struct json_iter *it, const struct location *member)
 {
 	const struct tag *tag = member->up->tag;
 
@@ -363,10 +363,10 @@ check_unlisted(struct walk *w, const struct schema_node *n, struct json_iter *it
 }
 
 static void
-check_object(struct walk *w, const struct schema_node *n, struct json_iter *it, const struct place *place)
+check_object(struct walk *w, const struct schema_node *n, struct json_iter *it, const struct location *location)
 {
 	const struct schema_member *members = schema_members + n->members;
-	struct place member = {.up = place};
+	struct location member = {.up = location};
 	const char *begin = it->at;
 	size_t first = w->to->keys.n, i;
 	struct json_iter in;
@@ -388,7 +388,7 @@ check_object(struct walk *w, const struct schema_node *n, struct json_iter *it, 
 		check_member(w, &members[i], &in, &member);
 	}
 	json_leave(it, &in);
-	check_keys(w, first, place, slice_between(begin, it->at));
+	check_keys(w, first, location, slice_between(begin, it->at));
 	for (i = 0; i < n->nmembers; i++) {
 		if (!(members[i].flags & SCHEMA_REQUIRED) || there & 1ULL << i)
 			continue;
@@ -423,13 +423,13 @@ struct attempt {
 };
 
 static void
-try_branch(struct walk *w, struct attempt *a, unsigned node, unsigned flags, const struct json_iter *it, const struct place *place)
+try_branch(struct walk *w, struct attempt *a, unsigned node, unsigned flags, const struct json_iter *it, const struct location *location)
 {
 	struct schema_findings *f = w->to;
 	size_t begin = a->first + a->n, errors = f->errors;
 
 	a->end = *it;
-	check_value(w, node, flags, &a->end, place);
+	check_value(w, node, flags, &a->end, location);
 	errors = f->errors - errors;
 	f->errors -= errors;
 	a->held += errors == 0;
@@ -443,10 +443,10 @@ try_branch(struct walk *w, struct attempt *a, unsigned node, unsigned flags, con
 
 /* No branch has this tag. */
 static void
-expect_tag(struct walk *w, const struct schema_node *n, struct json_iter *it, const struct place *place, struct slice tag)
+expect_tag(struct walk *w, const struct schema_node *n, struct json_iter *it, const struct location *location, struct slice tag)
 {
 	const struct schema_branch *b = schema_branches + n->branches;
-	struct place member = {.up = place};
+	struct location member = {.up = location};
 	bool is_update = strcmp(schema_names[n->tag].p, acp_update_kind) == 0 && json_type(tag) == JSON_STRING;
 	struct buf *text;
 	char quoted[80];
@@ -463,7 +463,7 @@ expect_tag(struct walk *w, const struct schema_node *n, struct json_iter *it, co
 
 /* Is the value of a type that no branch has? Then that says more than what is wrong by one of them. */
 static bool
-expect_other_type(struct walk *w, const struct schema_node *n, const struct json_iter *it, const struct place *place)
+expect_other_type(struct walk *w, const struct schema_node *n, const struct json_iter *it, const struct location *location)
 {
 	const struct schema_branch *b = schema_branches + n->branches, *end = b + n->nbranches;
 	unsigned types = n->types;
@@ -472,21 +472,21 @@ expect_other_type(struct walk *w, const struct schema_node *n, const struct json
 		types |= schema_nodes[b->node].nbranches ? SCHEMA_OBJECT : schema_nodes[b->node].types;
 	if (types & type_at(it))
 		return false;
-	expect_types(w, place, types, value_at(it));
+	expect_types(w, location, types, value_at(it));
 	return true;
 }
 
 /* Of the branches that the value's tag allows, the one that holds, or is broken least, is the one that counts. */
 static void
-check_union(struct walk *w, const struct schema_node *n, unsigned flags, struct json_iter *it, const struct place *place)
+check_union(struct walk *w, const struct schema_node *n, unsigned flags, struct json_iter *it, const struct location *location)
 {
 	const struct schema_branch *b = schema_branches + n->branches, *end = b + n->nbranches, *chosen = NULL;
-	const struct tag found = {.outer = place->tag, .name = n->tag};
-	struct place tagged = *place;
+	const struct tag found = {.outer = location->tag, .name = n->tag};
+	struct location tagged = *location;
 	struct slice tag = find_tag(n, it);
 	struct attempt a = {0};
 
-	if (expect_other_type(w, n, it, place)) {
+	if (expect_other_type(w, n, it, location)) {
 		json_value(it);
 		return;
 	}
@@ -497,52 +497,52 @@ check_union(struct walk *w, const struct schema_node *n, unsigned flags, struct 
 		if (b->value == SCHEMA_OPEN)
 			chosen = b;
 	if (chosen && chosen->value == SCHEMA_OPEN && json_type(tag) == JSON_STRING && tag.p[1] != '_')
-		expect(w, RULE_UNKNOWN_VALUE, place, tag, "a kind that the schema has, or one that begins with _");
+		expect(w, RULE_UNKNOWN_VALUE, location, tag, "a kind that the schema has, or one that begins with _");
 	a.first = w->to->n;
 	tagged.tag = &found;
 	if (chosen)
-		try_branch(w, &a, chosen->node, flags, it, chosen->value == SCHEMA_OPEN ? place : &tagged);
+		try_branch(w, &a, chosen->node, flags, it, chosen->value == SCHEMA_OPEN ? location : &tagged);
 	for (b = end - n->nbranches; b < end && (n->one || !a.held); b++)
 		if (b->value == SCHEMA_ALSO)
-			try_branch(w, &a, b->node, flags, it, place);
+			try_branch(w, &a, b->node, flags, it, location);
 	if (a.tried == 0) {
-		expect_tag(w, n, it, place, tag);
+		expect_tag(w, n, it, location, tag);
 		return;
 	}
 	w->to->errors += a.errors;
 	if (n->one && a.held > 1)
-		expect(w, RULE_SCHEMA, place, value_at(it), "exactly one of several forms");
+		expect(w, RULE_SCHEMA, location, value_at(it), "exactly one of several forms");
 	*it = a.end;
 }
 
 static void
-check_value(struct walk *w, unsigned node, unsigned flags, struct json_iter *it, const struct place *place)
+check_value(struct walk *w, unsigned node, unsigned flags, struct json_iter *it, const struct location *location)
 {
 	const struct schema_node *n = &schema_nodes[node];
 	unsigned type = type_at(it);
 
 	if (n->nbranches && !(n->types & type)) {
-		check_union(w, n, flags, it, place);
+		check_union(w, n, flags, it, location);
 		return;
 	}
 	if (!(n->types & type)) {
-		expect_types(w, place, n->types, value_at(it));
+		expect_types(w, location, n->types, value_at(it));
 		json_value(it);
 		return;
 	}
 	switch (type) {
 	case SCHEMA_OBJECT:
-		check_object(w, n, it, place);
+		check_object(w, n, it, location);
 		break;
 	case SCHEMA_ARRAY:
-		check_array(w, n, flags, it, place);
+		check_array(w, n, flags, it, location);
 		break;
 	case SCHEMA_STRING:
-		check_string(w, n, flags, it, place);
+		check_string(w, n, flags, it, location);
 		break;
 	case SCHEMA_INTEGER:
 	case SCHEMA_FRACTION:
-		check_number(w, n, type, it, place);
+		check_number(w, n, type, it, location);
 		break;
 	default:
 		json_value(it);
@@ -554,10 +554,10 @@ schema_check(struct schema_findings *f, unsigned node, struct slice text, const 
 {
 	struct walk w = {.to = f};
 	struct json_iter it = {.in = text, .at = text.p};
-	struct place place = {.root = root};
+	struct location location = {.root = root};
 
 	f->n = f->errors = f->text.n = 0;
-	check_value(&w, node, 0, &it, &place);
+	check_value(&w, node, 0, &it, &location);
 }
 
 void

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-#include "memory.h"
-#include "port.h"
+#include "read.h"
 
 static struct slice
 copy_slice(char **to, struct slice s)
@@ -18,181 +17,105 @@ copy_slice(char **to, struct slice s)
 }
 
 static void
-index_add(struct call *c)
+add(struct call *c)
 {
-	struct port *to = c->to;
+	struct calls *to = &c->to->calls;
 	struct call **bucket;
 
 	c->id = ++to->last_id;
-	bucket = &to->by_id.buckets[c->id % CALLS_BUCKETS];
+	bucket = &to->buckets[c->id % CALLS_BUCKETS];
 	c->next_in_bucket = *bucket;
 	*bucket = c;
-	DL_APPEND2(to->calls, c, prev_open, next_open);
+	DL_APPEND(to->open, c);
 }
 
 static void
-index_remove(struct call *c)
+take_out(struct call *c)
 {
-	struct call **at = &c->to->by_id.buckets[c->id % CALLS_BUCKETS];
+	struct call **at = &c->to->calls.buckets[c->id % CALLS_BUCKETS];
 
 	while (*at != c)
 		at = &(*at)->next_in_bucket;
 	*at = c->next_in_bucket;
-	DL_DELETE2(c->to->calls, c, prev_open, next_open);
+	DL_DELETE(c->to->calls.open, c);
 }
 
 struct call *
 call_new(struct port *from, struct port *to, enum acp_direction dir, const struct msg *m)
 {
-	struct slice session = msg_session(m), params = to->memory && memory_needs_params(m) ? m->params : slice(NULL, 0);
-	struct call *c = calloc(1, sizeof(*c));
+	struct slice session = msg_session(m);
+	struct call *c = malloc(sizeof(*c) + m->id.n + session.n);
 	char *p;
 
 	if (!c)
 		return NULL;
-	c->bytes = p = malloc(m->id.n + m->method.n + session.n + params.n + 1);
-	c->to = to;
-	if (!p) {
-		free(c);
-		return NULL;
-	}
-	index_add(c);
-	c->dir = dir;
-	c->what = m->what;
+	*c = (struct call){.to = to, .from = from, .dir = dir, .what = m->what};
+	p = c->bytes;
 	c->origin = copy_slice(&p, m->id);
-	c->method = copy_slice(&p, m->method);
 	c->session = copy_slice(&p, session);
-	c->params = copy_slice(&p, params);
-	c->from = from;
+	add(c);
 	if (from)
-		DL_APPEND(from->sent_calls, c);
-	if (to->kind == PORT_PROXY || to->other_side) {
-		c->unforwarded = true;
-		DL_APPEND2(to->unforwarded, c, prev_unforwarded, next_unforwarded);
-	}
+		DL_APPEND2(from->calls.sent, c, prev_sent, next_sent);
 	return c;
 }
 
 struct call *
 call_find(const struct port *to, struct slice id)
 {
+	struct call *c;
 	uint64_t n;
 
-	return json_type(id) == JSON_NUMBER && json_u64(id, &n) ? call_open(to, n) : NULL;
-}
-
-/* Open requests are few, and cancelling one is rare: a walk will do. */
-struct call *
-call_find_origin(const struct port *from, struct slice id)
-{
-	SCOPED struct buf wanted = {0}, key = {0};
-	struct call *c = NULL;
-
-	if (msg_id_key(id, &wanted) == 0) {
-		DL_FOREACH(from->sent_calls, c) {
-			key.n = 0;
-			if (msg_id_key(c->origin, &key) == 0 && slice_eq(buf_slice(&key), buf_slice(&wanted)))
-				break;
-		}
-	}
+	if (json_type(id) != JSON_NUMBER || !json_u64(id, &n))
+		return NULL;
+	for (c = to->calls.buckets[n % CALLS_BUCKETS]; c && c->id != n; c = c->next_in_bucket)
+		;
 	return c;
 }
 
+/* Is there no other way to spell this id? */
 static bool
-is_same_request(const struct call *a, const struct call *b)
+is_plain(struct slice id)
 {
-	if (a->dir != b->dir || a->what != b->what || !slice_eq(a->session, b->session))
-		return false;
-	return a->what != ACP_OTHER || json_string_eq(a->method, b->method);
+	if (json_type(id) == JSON_STRING)
+		return !memchr(id.p, '\\', id.n);
+	for (size_t i = 0; i < id.n; i++)
+		if (!byte_is_digit(id.p[i]))
+			return false;
+	return true;
 }
 
-static void
-mark_forwarded(struct call *c)
+/* Open requests are mostly few, and cancelling one is rare: a search will do. */
+struct call *
+call_find_origin(const struct port *from, struct slice id)
 {
-	if (c->unforwarded)
-		DL_DELETE2(c->to->unforwarded, c, prev_unforwarded, next_unforwarded);
-	c->unforwarded = false;
-}
+	bool plain = is_plain(id);
+	struct call *c;
 
-void
-call_join(struct call *c, struct call *parent)
-{
-	mark_forwarded(parent);
-	parent->child = c;
-	c->parent = parent;
-	pieces_drop(&parent->text);
-	port_settled(parent->to, parent);
-}
-
-/* A filter keeps the ids; a message that a proxy forwards is recognized by its kind. */
-void
-call_match(struct call *c)
-{
-	struct port *from = c->from;
-	struct call *u;
-
-	if (from && from->other_side) {
-		u = call_find(from->other_side, c->origin);
-		if (u && u->unforwarded)
-			call_join(c, u);
-	} else if (from && from->kind == PORT_PROXY) {
-		DL_FOREACH2(from->unforwarded, u, next_unforwarded) {
-			/* What a restarted proxy asks in order to initialize it needs at once, not in its turn. */
-			if (!u->own && is_same_request(u, c)) {
-				call_join(c, u);
-				return;
-			}
-		}
-	}
+	DL_FOREACH2(from->calls.sent, c, next_sent)
+		if (slice_eq(c->origin, id) || (!(plain && is_plain(c->origin)) && msg_same_id(c->origin, id)))
+			break;
+	return c;
 }
 
 void
 call_new_id(struct call *c)
 {
-	index_remove(c);
-	c->end = 0;
-	index_add(c);
-}
-
-void
-call_abandon(struct call *c)
-{
-	if (c->from)
-		DL_DELETE(c->from->sent_calls, c);
-	c->from = NULL;
+	take_out(c);
+	add(c);
 }
 
 void
 call_orphan(struct call *c)
 {
-	call_abandon(c);
-	if (c->parent)
-		c->parent->child = NULL;
-	c->parent = NULL;
+	if (c->from)
+		DL_DELETE2(c->from->calls.sent, c, prev_sent, next_sent);
+	c->from = NULL;
 }
 
 void
 call_free(struct call *c)
 {
-	struct port *to = c->to;
-
-	mark_forwarded(c);
 	call_orphan(c);
-	if (c->child)
-		c->child->parent = NULL;
-	if (c->has_place)
-		to->places--;
-	index_remove(c);
-	port_settled(to, c);
-	pieces_drop(&c->text);
-	pieces_drop(&c->child_response);
-	free(c->bytes);
+	take_out(c);
 	free(c);
-}
-
-void
-calls_free(struct port *p)
-{
-	while (p->calls)
-		call_free(p->calls);
 }

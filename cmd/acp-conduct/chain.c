@@ -1,12 +1,9 @@
 #include "chain.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/base/cli.h"
 
@@ -23,12 +20,6 @@ chain_index(const struct component *c)
 }
 
 bool
-chain_may_return(const struct component *c)
-{
-	return c->kind != KIND_AGENT || c->on_crash == CRASH_RESTART;
-}
-
-bool
 chain_stands_in(const struct component *c, enum acp_direction dir)
 {
 	return c->kind != (dir == ACP_DOWN ? KIND_UP : KIND_DOWN);
@@ -40,21 +31,6 @@ chain_kind(enum kind kind)
 	static const char *const names[] = {"filter", "down filter", "up filter", "proxy", "agent", "peer"};
 
 	return names[kind];
-}
-
-void
-chain_close(struct link *l, int *copy)
-{
-	int fd = *copy;
-
-	/* First: epoll goes on watching a description that another process still holds. */
-	if (l->watch.fd == fd)
-		loop_remove_fd(l->chain->loop, &l->watch);
-	if (fd >= 0 && fd <= 2)
-		fd = proc_claim(fd);
-	if (fd >= 0)
-		close(fd);
-	*copy = -1;
 }
 
 /* Components */
@@ -89,9 +65,9 @@ chain_add_command(struct chain *ch, enum kind kind, const char *command)
 		free(words);
 		return -1;
 	}
-	c->command = command;
-	c->words = words;
-	c->argv = words;
+	c->command.text = command;
+	c->command.words = words;
+	c->command.argv = words;
 	return 0;
 }
 
@@ -102,7 +78,7 @@ chain_add_argv(struct chain *ch, enum kind kind, char *const *argv)
 
 	if (!c)
 		return -1;
-	c->argv = argv;
+	c->command.argv = argv;
 	return 0;
 }
 
@@ -127,19 +103,26 @@ copy_words(const char *const *words)
 	return copy;
 }
 
+int
+chain_set_words(struct component *c, const char *const *words)
+{
+	char **own = copy_words(words);
+
+	if (!own)
+		return -1;
+	free(c->command.words);
+	c->command.words = own;
+	c->command.argv = own;
+	c->command.text = NULL;
+	return 0;
+}
+
 struct component *
 chain_insert(struct chain *ch, size_t at, enum kind kind, const char *const *words)
 {
-	char **own = copy_words(words);
-	struct component *c = own ? add(ch, at, kind) : NULL;
+	struct component *c = add(ch, at, kind);
 
-	if (!c) {
-		free(own);
-		return NULL;
-	}
-	c->words = own;
-	c->argv = own;
-	return c;
+	return c && chain_set_words(c, words) == 0 ? c : NULL;
 }
 
 /* The words of a command, one after the other: of its argv, or of a shell's text up to its first operator. */
@@ -207,14 +190,14 @@ static struct slice
 base_name(const struct component *c)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-";
-	struct words w = {.argv = c->argv};
+	struct words w = {.argv = c->command.argv};
 	struct slice word, name;
 	bool env = false;
 
 	if (c->kind >= KIND_AGENT)
 		return slice_of(c->peer ? c->peer : "agent");
-	if (strcmp(c->argv[0], "/bin/sh") == 0 && c->argv[1] && strcmp(c->argv[1], "-c") == 0 && c->argv[2])
-		w.text = c->argv[2];
+	if (strcmp(c->command.argv[0], "/bin/sh") == 0 && c->command.argv[1] && strcmp(c->command.argv[1], "-c") == 0 && c->command.argv[2])
+		w.text = c->command.argv[2];
 	do {
 		word = next_word(&w);
 		name = last_part(word);
@@ -266,106 +249,15 @@ chain_name(struct chain *ch)
 	return 0;
 }
 
-/* Starting */
-
-/* Which of our copies it gets as which of its descriptors. */
-static size_t
-descriptors(const struct component *c, int errors, struct proc_fd *fds)
-{
-	size_t n = 0;
-	const struct link *in = c->in[ACP_DOWN] ? c->in[ACP_DOWN] : c->in[ACP_UP];
-	const struct link *out = c->out[ACP_UP] ? c->out[ACP_UP] : c->out[ACP_DOWN];
-
-	fds[n++] = (struct proc_fd){in->rd, STDIN_FILENO};
-	fds[n++] = (struct proc_fd){out->wr, STDOUT_FILENO};
-	fds[n++] = (struct proc_fd){errors, STDERR_FILENO};
-	if (c->kind == KIND_FILTER) {
-		fds[n++] = (struct proc_fd){c->in[ACP_UP]->rd, 6};
-		fds[n++] = (struct proc_fd){c->out[ACP_DOWN]->wr, 7};
-	}
-	return n;
-}
-
-/* 0, or the exit status. */
-int
-chain_start(struct component *c)
-{
-	struct chain *ch = c->chain;
-	struct proc_fd fds[PROC_FDS];
-	struct proc_spec spec = {.argv = c->argv, .fds = fds, .ucspi = c->kind == KIND_FILTER,
-		.again = c->first, .death_signal = SIGTERM, .guardian = &ch->guardian};
-	enum proc_stage stage = PROC_FORK;
-	int errors[2], error;
-
-	if (proc_pipe(errors) < 0) {
-		report_line(&ch->report, "%s: cannot create a pipe: %s", c->name, strerror(errno));
-		return EXIT_FAILED;
-	}
-	spec.nfds = descriptors(c, errors[1], fds);
-	c->pid = proc_start(&spec, &stage);
-	error = errno;
-	close(errors[1]);
-	if (c->pid > 0) {
-		c->life = LIFE_RUNS;
-		if (!c->first)
-			c->first = c->pid;
-		if (report_source_open(&c->errors, &ch->report, c->name, errors[0]) == 0)
-			return 0;
-		report_line(&ch->report, "%s: %s", c->name, strerror(errno));
-		return EXIT_FAILED;
-	}
-	close(errors[0]);
-	if (stage == PROC_EXEC && error == ENOENT) {
-		report_line(&ch->report, "%s: command not found: %s", c->name, c->argv[0]);
-		return EXIT_NOT_FOUND;
-	}
-	report_line(&ch->report, "%s: cannot %s %s: %s", c->name,
-		stage == PROC_EXEC ? "execute" : "start", c->argv[0], strerror(error));
-	return stage == PROC_EXEC ? EXIT_CANNOT_EXECUTE : EXIT_FAILED;
-}
-
-void
-chain_bury(struct component *c)
-{
-	if (c->child.added)
-		loop_reap(c->chain->loop, &c->child);
-	proc_guardian_remove(&c->chain->guardian, c->pid);
-	report_source_close(&c->errors);
-}
-
-bool
-chain_count_death(struct component *c)
-{
-	struct chain *ch = c->chain;
-	uint64_t now = loop_clock();
-	size_t i, n = 0;
-
-	for (i = 0; i < c->ndeaths; i++)
-		if (now - c->deaths[i] < ch->window)
-			c->deaths[n++] = c->deaths[i];
-	c->ndeaths = n;
-	c->limit_reached = n >= ch->restarts;
-	if (c->limit_reached)
-		return true;
-	if (!c->deaths) {
-		c->deaths = calloc(ch->restarts, sizeof(*c->deaths));
-		if (!c->deaths)
-			return true;
-	}
-	c->deaths[c->ndeaths++] = now;
-	return false;
-}
-
 void
 chain_free(struct chain *ch)
 {
 	for (size_t i = 0; i < ch->total; i++) {
 		free(ch->components[i].name);
 		free(ch->components[i].peer);
-		free(ch->components[i].words);
-		free(ch->components[i].deaths);
-		report_source_free(&ch->components[i].errors);
+		free(ch->components[i].command.words);
+		free(ch->components[i].deaths.times);
+		report_source_free(&ch->components[i].process.errors);
 	}
 	free(ch->components);
-	free(ch->links);
 }

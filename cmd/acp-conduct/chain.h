@@ -1,7 +1,7 @@
 /*
- * chain: the components from client to agent, their processes, and the links between them. A link is one direction between two
- * neighbours: a pipe that both of them hold (conduct keeps a copy of both ends for a restart, and reads nothing), or, if conduct
- * reads, two pipes with a port at the end of each.
+ * chain: the components from client to agent, what each process of theirs is doing, and the one of two flows that connects them.
+ * A chain is direct, so that neighbours share a pipe of which acp-conduct keeps both ends and reads nothing; or it is read, so
+ * that every message passes through acp-conduct. It never changes from one to the other.
  */
 #ifndef CHAIN_H
 #define CHAIN_H
@@ -22,103 +22,174 @@ enum kind {
 	KIND_UP,
 	KIND_PROXY,  /* the proxy-chain protocol on 0 and 1 */
 	KIND_AGENT,  /* the end of both directions */
-	KIND_PEER,   /* an agent that a proxy reaches by its name; it stands beside the row */
+	KIND_PEER,   /* an agent that a proxy reaches by its name, beside the row */
 };
 
 /* What to do when a component dies. */
 enum on_crash { CRASH_RESTART, CRASH_BYPASS, CRASH_FAIL };
 
+/* The state of a component: what events do in each of them is one table, in life.c. */
+enum life {
+	LIFE_NONE,    /* not started */
+	LIFE_STARTED, /* it runs, and was not asked to initialize */
+	LIFE_ASKED,   /* it was */
+	LIFE_READY,
+	LIFE_AGAIN,   /* restarted, and asked to initialize by acp-conduct */
+	LIFE_CLOSED,  /* it has closed a descriptor that it should use, and dies at the end of the grace period */
+	LIFE_DYING,   /* its process has died; the rest of its group is killed, and what it wrote is read */
+	LIFE_ENDED,   /* its process has ended, but others of its group still run */
+	LIFE_GONE,
+	LIVES,
+};
+
 struct chain;
 struct component;
+struct direct;
+struct link;
 struct port;
 struct route;
 
-struct link {
-	struct chain *chain;
-	enum acp_direction dir;
-	struct component *writer, *reader; /* NULL: the client, or conduct */
-	int rd, wr;                        /* our copies of its ends; -1: none */
-	struct port *from, *to;            /* that conduct reads the writer with, and writes to the reader with; NULL: they share a pipe */
-	bool ended;                        /* its writer has gone */
-	struct loop_fd watch;
+struct process {
+	pid_t pid;             /* of the current process */
+	pid_t first;           /* of the first one; 0 before that */
+	struct loop_child child;
+	struct report_source errors;
+	int status;            /* of the last end of its process, as from waitpid ... */
+	char how[32];          /* ... and in words */
+	int signal_sent;       /* the last signal that acp-conduct sent because it did not end in time; 0: none */
+	bool asked_to_end;     /* acp-conduct sent SIGTERM as the client left, or as nobody needed it any more */
+	struct loop_timer timer;  /* what it is for depends on the state */
+	uint64_t interval;     /* us until the next check of its process group */
+	const char *closed;    /* the name of the descriptor that it has closed; NULL: none */
 };
 
-enum life {
-	LIFE_NONE,  /* not started */
-	LIFE_RUNS,
-	LIFE_DYING, /* its process has died, and is replaced once its group is gone and everything that it wrote is read */
-	LIFE_ENDED, /* its process has ended, but others of its group still run */
-	LIFE_GONE,
+/* Its deaths within the time of --restarts. */
+struct deaths {
+	uint64_t *times; /* us */
+	size_t n;
+	bool too_many;
+	uint64_t restarts;
+};
+
+struct command {
+	const char *text;     /* as in the command line; NULL: argv is */
+	char **words;         /* argv, if it is ours to free; else NULL */
+	char *const *argv;
 };
 
 struct component {
 	struct chain *chain;
 	char *name;
 	enum kind kind;
-	char *peer;           /* of a peer: the name by which its proxy knows it; else NULL */
+	char *peer;           /* of a peer: the name by which its proxy calls it; else NULL */
 	size_t owner;         /* of a peer: the index of that proxy */
-	const char *command;  /* as in the command line; NULL: argv is */
-	char **words;         /* argv, if it is ours to free; else NULL */
-	char *const *argv;
-	struct link *in[ACP_DIRECTIONS], *out[ACP_DIRECTIONS]; /* NULL if it does not take part in that direction */
-	struct port *near, *far; /* that conduct writes it through, on the client's and the agent's side; a proxy has one for both */
+	struct command command;
+	enum on_crash on_crash;
+	enum { NEXT_NONE, NEXT_PROCESS, NEXT_DIALECT, NEXT_BYPASS } next; /* what follows a death (NEXT_DIALECT: a process that is asked in the other one) */
 	enum life life;
-	pid_t pid;            /* of the current process */
-	pid_t first;          /* of its first process; 0 before that */
-	struct loop_child child;
-	struct report_source errors;
-	int signal_sent;      /* the last signal that conduct sent because it did not end in time; 0: none */
-	bool asked_to_end;    /* conduct sent SIGTERM as the client left, or because it had closed a descriptor */
-	bool to_signal;       /* signal_all is about to signal it */
+	bool bypassed;
+	struct process process;
+	struct deaths deaths;
+	struct port *near, *far;                              /* in a read chain: on the client's and the agent's side; a proxy has one for both */
+	struct link *in[ACP_DIRECTIONS], *out[ACP_DIRECTIONS]; /* in a direct chain; NULL if it does not take part in that direction */
+};
 
-	/* Crashes. */
-	enum on_crash on_crash; /* of the agent and of peers: restart or fail */
-	uint64_t *deaths;       /* the times of its deaths within chain.window, us */
-	size_t ndeaths;
-	bool limit_reached;     /* it has died more often than --restarts allows */
-	uint64_t restarts;
-	int status;             /* of the last end of its process, as from waitpid ... */
-	char how[32];           /* ... and in words */
-	size_t unread;          /* of the agent: messages that it had not read when it closed its output */
-	bool no_restart;        /* this death is not followed by a restart or bypass */
-	bool bypassed;          /* it is bypassed, not restarted */
-	uint64_t group_interval;       /* us until the next check of its process group */
-	struct loop_timer timer;       /* that check; or how long a restarted proxy or agent may take to initialize */
-	struct loop_timer closed_timer; /* it has closed a descriptor that it should use, and counts as dead when this expires */
-	const char *closed_name;       /* the name of that descriptor; NULL: none */
+enum { CHAIN_BOUND = 128 * 1024 * 1024 /* bytes: admission keeps every queue shorter than this */ };
+
+/* What a death has cost; n of each. */
+struct losses {
+	size_t unread;   /* messages that wait for the next process */
+	size_t past;     /* messages that went to the next component */
+	size_t failed;   /* requests that got an error */
+	size_t lost;     /* notifications, at most */
+	bool unknown;    /* nobody has counted */
+};
+
+/* How messages get from one component to the next: direct.c and read.c. */
+struct flow {
+	/* Makes the pipes of a component's next process (0, or -1 with errno), which gets these descriptors; then the process runs. */
+	int (*renew)(struct component *);
+	size_t (*fds)(const struct component *, struct proc_fd *);
+	void (*started)(struct component *);
+	/* May it end by itself? Its input has ended, or nobody reads what it writes. */
+	bool (*may_end)(const struct component *);
+	/* Its process has died: begins to read what that wrote and what it left unread. Is that done? */
+	void (*died)(struct component *);
+	bool (*is_settled)(struct component *);
+	/* Prepares what a dead process had for the next process, or for the neighbours of one that is bypassed. */
+	void (*recover)(struct component *, struct losses *);
+	/* Nothing follows a process: its neighbours see the end. over: its group has ended, too. */
+	void (*ended)(struct component *, bool over);
+	/* May its group still hold a pipe that the chain waits for? */
+	bool (*holds_pipes)(const struct component *);
+	/* Has its input ended in a direction, but not its output? */
+	bool (*holds_up)(const struct component *);
+	/* The client is to be treated as if it had left. */
+	void (*client_left)(struct chain *);
+	/* A component has failed: no request is accepted any more, and the chain ends. status: if no component has set one; 0: it has. */
+	void (*failed)(struct component *, const char *what, int status);
+	/* Goes on with the end, if nothing has to be waited for; hurry: whatever is in progress. Returns false if there is nothing left to do. */
+	bool (*proceed)(struct chain *, bool hurry);
+	/* A digest that changes with any progress. */
+	uint64_t (*progress)(const struct chain *);
+	/* Does what is on its way up wait for the client alone? */
+	bool (*is_client_slow)(const struct chain *);
+};
+
+/* What there is only where messages are read: read.c. */
+struct reading {
+	/* Connects the neighbours of a dead proxy, and forwards what it had not read. */
+	void (*bypass)(struct component *);
+	/* Of a proxy: sets the dialect that was not tried, if that is a choice; asks its new process to initialize (0 or -1). */
+	bool (*set_other_dialect)(struct component *);
+	int (*ask_again)(struct component *);
+	/* Why requests that a component has get no response; then the chain goes on. */
+	void (*set_reason)(const struct component *, const char *what);
+	void (*clear_reason)(struct route *);
+	/* How many messages has a component not read? For people: what has passed through a proxy, a peer or the agent. */
+	size_t (*count_unread)(struct component *);
+	void (*describe)(const struct component *, struct buf *);
+	/* Has everything been delivered? */
+	bool (*is_over)(const struct route *);
+};
+
+/* How the chain ends. */
+struct end {
+	struct loop_timer timer;
+	struct loop_task follow;
+	bool begun;
+	uint64_t progress;     /* a digest of how far everything has come ... */
+	uint64_t progress_at;  /* ... and when it changed last, us */
+	unsigned steps;        /* how often the grace period has expired */
+	bool broken;           /* a component has failed: requests get an error */
+	int signals;           /* that acp-conduct has received */
+	int forced;            /* the exit status, whatever that of the components is; 0: none */
+	int agent_status, other_status;
+};
+
+struct chain_options {
+	size_t restarts;              /* how often a component may die within ... */
+	uint64_t window;              /* ... this time, us */
+	const char *allowed;          /* --restarts, as in the command line */
+	uint64_t grace, init_timeout; /* us */
+	bool verbose;
 };
 
 struct chain {
 	struct component *components; /* the row, from client to agent, the agent last; then the peers */
 	size_t n;                     /* in the row */
 	size_t total;                 /* with the peers */
-	struct link *links;
-	size_t nlinks;
-	struct link *client[ACP_DIRECTIONS]; /* the client's own descriptors, if a component has them; else NULL */
-	bool has_agent;               /* else conduct is a proxy */
-	struct route *route;
-	bool routed;                  /* conduct reads some hop from the start; the components start with the first initialize */
-	size_t restarts;              /* how often a component may die within ... */
-	uint64_t window;              /* ... this time, us */
-	const char *allowed;          /* --restarts, as in the command line */
+	bool has_agent;               /* else acp-conduct is a proxy */
+	const struct flow *flow;
+	const struct reading *reading; /* of a read chain; else NULL */
+	struct direct *direct;        /* of a direct chain; else NULL */
+	struct route *route;          /* of a read chain; else NULL */
+	struct chain_options options;
 	struct loop *loop;
 	struct report report;
-	void (*ended)(void *component, int status); /* called when a component's process has ended */
 	struct proc_guardian guardian;
 	struct loop_child guardian_watch;
-	uint64_t grace;               /* --grace, us */
-	bool verbose;
-
-	/* The end of the chain: one state and one deadline (end). */
-	struct loop_timer deadline, settle, groups_timer;
-	uint64_t last_progress;   /* a digest of how far everything has come ... */
-	uint64_t progress_at;     /* ... and when it changed last, us */
-	uint64_t groups_interval; /* us between two checks of process groups that have outlived their component */
-	int deadlines_passed;
-	bool grace_over;          /* the grace period is over: ends are forwarded whatever is in progress */
-	int signals;              /* that conduct has received: after one the end does not wait for responses */
-	int forced;               /* the exit status, whatever that of the components is; 0: none */
-	int agent_status, other_status;
+	struct end end;
 };
 
 /*
@@ -129,29 +200,33 @@ int chain_add_command(struct chain *, enum kind, const char *command);
 int chain_add_argv(struct chain *, enum kind, char *const *argv);
 /* Adds a component before the one at this index. The words (the last is NULL) are copied. Returns it, or NULL out of memory. */
 struct component *chain_insert(struct chain *, size_t at, enum kind, const char *const *words);
+/* Replaces the command of a component by these words (the last is NULL), which are copied. Returns 0, or -1 out of memory. */
+int chain_set_words(struct component *, const char *const *words);
 /* Does it run this program, by its base name? */
 bool chain_runs(const struct component *, const char *program);
 /* Names all components, also those that have names. Returns 0, or -1 with errno. */
 int chain_name(struct chain *);
-/* Starts the process of a component that has its links. Returns 0, or the exit status after it has reported why. */
-int chain_start(struct component *);
-/* Forgets the process of a component, and reads the rest of its stderr. */
-void chain_bury(struct component *);
-/* Counts a death. Returns true if it has now died more often than --restarts allows. */
-bool chain_count_death(struct component *);
-/* Frees the components and links. */
+/* Frees the components. */
 void chain_free(struct chain *);
 
 /* The agent, or NULL. */
 struct component *chain_agent(struct chain *);
-/* Closes our copy of one end of a link, and stops watching it. Of 0, 1 and 2 it opens /dev/null, so that no other file gets that number. */
-void chain_close(struct link *, int *copy);
 /* The name of a kind, for people. */
 const char *chain_kind(enum kind);
-/* Does the chain go on without this process? It is restarted or bypassed, the agent only with --on-agent-crash restart. */
-bool chain_may_return(const struct component *);
 /* Its index among the components. */
 size_t chain_index(const struct component *);
+/* Its process runs. */
+static inline bool
+life_runs(const struct component *c)
+{
+	return c->life > LIFE_NONE && c->life < LIFE_DYING;
+}
+/* Its process and its group have ended, or were never started. */
+static inline bool
+life_is_over(const struct component *c)
+{
+	return c->life == LIFE_NONE || c->life == LIFE_GONE;
+}
 /* Does it take part in that direction? */
 bool chain_stands_in(const struct component *, enum acp_direction);
 

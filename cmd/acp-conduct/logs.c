@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "chain.h"
+#include "read.h"
 #include "lib/run/log.h"
 #include "lib/recording/recording.h"
 
@@ -21,7 +22,7 @@ struct logs {
 	uint64_t began;
 	double started;
 	struct buf text;
-	bool dirty;
+	struct loop_task flush;
 };
 
 static int
@@ -34,11 +35,20 @@ begin(void *arg, struct buf *to, bool resumed, uint64_t lost, const char *why)
 	return recording_put_header(to, l->started, "acp-conduct " VERSION, NULL, l->names);
 }
 
+static void flush(void *logs);
+
 static void
 writable(void *arg, short revents)
 {
 	(void)revents;
-	logs_flush(arg);
+	flush(arg);
+}
+
+/* Everything that is logged in a turn of the loop is written at once, before the messages of that turn: those are queued later. */
+static void
+flush_later(struct logs *l)
+{
+	loop_add_task(l->route->chain->loop, &l->flush);
 }
 
 /* A component's stderr, on the hop that has its name. */
@@ -52,10 +62,9 @@ heard(void *arg, const char *name, struct slice line)
 		;
 	if (hop == l->nhops)
 		return;
-	l->dirty = true;
+	flush_later(l);
 	recording_put_stderr(log_buf(l->record), loop_clock() - l->began, (int)hop, ACP_AGENT, line);
 	log_mark(l->record);
-	logs_flush(l);
 }
 
 /* How many hops the row of components has; those of peers follow. */
@@ -136,11 +145,11 @@ open_logs(struct logs *l, const char *trace_path, const char *record_path, char 
 	if (record_path && !(l->record = log_open(&record, why)))
 		return -1;
 	if (l->record) {
-		r->report->on_line = heard;
-		r->report->arg = l;
+		r->chain->report.on_line = heard;
+		r->chain->report.arg = l;
 	}
-	loop_add_fd(r->loop, &l->trace_watch);
-	loop_add_fd(r->loop, &l->record_watch);
+	loop_add_fd(r->chain->loop, &l->trace_watch);
+	loop_add_fd(r->chain->loop, &l->record_watch);
 	return 0;
 }
 
@@ -167,6 +176,7 @@ logs_open(struct route *r, const char *trace, const char *record, char **why)
 	clock_gettime(CLOCK_REALTIME, &now);
 	l->started = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 	l->began = loop_clock();
+	l->flush = (struct loop_task){.run = flush, .arg = l};
 	l->trace_watch = l->record_watch = (struct loop_fd){.fd = -1, .events = POLLOUT, .ready = writable, .arg = l};
 	if (name_hops(l) == 0 && open_logs(l, trace, record, why) == 0)
 		return l;
@@ -255,7 +265,7 @@ logs_message(struct logs *l, const struct port *from, const struct port *to, enu
 		return;
 	hop = dir == ACP_DOWN ? hop_of(from, to) : hop_of(to, from);
 	t = loop_clock() - l->began;
-	l->dirty = true;
+	flush_later(l);
 	if (l->record)
 		put_record(l, hop, dir, t, text, s);
 	if (l->trace)
@@ -276,11 +286,11 @@ void
 logs_noise(struct logs *l, const struct port *from, struct slice text)
 {
 	bool down = from->kind == PORT_ABOVE || from->kind == PORT_OUTER;
-	const struct port *hop = down ? from : from->above;
+	const struct port *hop = down ? from : from->next[ACP_UP];
 
 	if (!l || !hop || !l->record)
 		return;
-	l->dirty = true;
+	flush_later(l);
 	recording_put_noise(log_buf(l->record), loop_clock() - l->began, (int)hop_of(hop, from), down ? ACP_CLIENT : ACP_AGENT, text);
 	log_mark(l->record);
 }
@@ -291,17 +301,16 @@ flush_one(struct logs *l, struct log *log, struct loop_fd *watch)
 	if (!log)
 		return;
 	if (log_flush(log) < 0)
-		report_line(l->route->report, "%s: %s: records are lost, the session goes on", log_name(log), log_why(log));
+		report_line(&l->route->chain->report, "%s: %s: records are lost, the session goes on", log_name(log), log_why(log));
 	watch->fd = log_waiting(log);
-	loop_watch(l->route->loop, watch, POLLOUT);
+	loop_watch(l->route->chain->loop, watch, POLLOUT);
 }
 
-void
-logs_flush(struct logs *l)
+static void
+flush(void *arg)
 {
-	if (!l || !l->dirty)
-		return;
-	l->dirty = false;
+	struct logs *l = arg;
+
 	flush_one(l, l->trace, &l->trace_watch);
 	flush_one(l, l->record, &l->record_watch);
 }
@@ -313,9 +322,10 @@ logs_close(struct logs *l)
 
 	if (!l)
 		return 0;
-	l->route->report->on_line = NULL;
-	loop_remove_fd(l->route->loop, &l->trace_watch);
-	loop_remove_fd(l->route->loop, &l->record_watch);
+	l->route->chain->report.on_line = NULL;
+	loop_remove_task(l->route->chain->loop, &l->flush);
+	loop_remove_fd(l->route->chain->loop, &l->trace_watch);
+	loop_remove_fd(l->route->chain->loop, &l->record_watch);
 	if (l->trace && log_close(l->trace, WAIT_MS) < 0)
 		r = -1;
 	if (l->record && log_close(l->record, WAIT_MS) < 0)

@@ -2,7 +2,7 @@
 #ifndef LOGS_H
 #define LOGS_H
 
-#include "route.h"
+#include "read.h"
 
 struct logs;
 
@@ -22,8 +22,6 @@ void logs_message(struct logs *, const struct port *from, const struct port *to,
 void logs_made(struct logs *, const struct port *from, const struct port *to, enum acp_direction, struct slice text, struct slice session);
 /* Logs a line that is not a message. Does nothing if logs is NULL. */
 void logs_noise(struct logs *, const struct port *from, struct slice text);
-/* Writes what was logged. Call it before the messages are forwarded. */
-void logs_flush(struct logs *);
 /* Writes the rest and frees it. Returns 0, or -1 if records were lost. */
 int logs_close(struct logs *);
 

@@ -1,18 +1,15 @@
 /* acp-conduct: starts a chain of components around an agent, and joins them. */
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bridge.h"
+#include "direct.h"
 #include "engine.h"
-#include "hop.h"
 #include "lib/base/cli_line.h"
 #include "logs.h"
-#include "route.h"
-#include "shares.h"
-#include "wire.h"
+#include "read.h"
+#include "siblings.h"
 
 static const char name[] = "acp-conduct";
 
@@ -36,9 +33,6 @@ static const char usage[] =
 	"      --on-crash restart|fail|bypass\n"
 	"                        what to do when one of the components after this option\n"
 	"                        dies (restart)\n"
-	"      --on-agent-crash end|restart\n"
-	"                        what to do when the agent dies: end the chain, or\n"
-	"                        restart the agent and restore its sessions (end)\n"
 	"      --restarts N/TIME  restart a component at most N times in TIME (3/1m)\n"
 	"      --init-timeout TIME  fail if initialization takes longer than this (30s)\n"
 	"      --dialect plain|underscore\n"
@@ -69,7 +63,6 @@ struct setup {
 	struct chain chain;
 	struct route route;
 	enum on_crash on_crash;
-	enum { AGENT_ENDS, AGENT_RETURNS } on_agent_crash;
 	bool no_mcp;
 	const char *trace, *record;
 	struct shares shares;
@@ -124,17 +117,10 @@ static void
 take_restarts(const struct cli_taken *t)
 {
 	struct chain *ch = t->at;
-	const char *text = t->argument, *slash = strchr(text, '/');
-	char *end;
-	unsigned long n;
 
-	errno = 0;
-	n = strtoul(text, &end, 10);
-	if (!slash || end != slash || end == text || text[0] < '0' || text[0] > '9' || errno || n > 1000 ||
-		cli_duration(slash + 1, &ch->window) < 0)
-		cli_wrong(t, "expected N/TIME with N at most 1000, such as 3/1m");
-	ch->restarts = n;
-	ch->allowed = text;
+	if (cli_rate(t->argument, &ch->options.restarts, &ch->options.window) < 0)
+		cli_wrong(t, cli_want_rate);
+	ch->options.allowed = t->argument;
 }
 
 static void
@@ -150,9 +136,8 @@ static const struct cli_option options[] = {
 	{"proxy", 'p', CLI_TAKE(take_component), .value = KIND_PROXY},
 	{"peer", 0, CLI_TAKE(take_peer)},
 	{"on-crash", 0, CLI_WORD(struct setup, on_crash, "restart", "bypass", "fail")},
-	{"on-agent-crash", 0, CLI_WORD(struct setup, on_agent_crash, "end", "restart")},
 	{"restarts", 0, CLI_TAKE_AT(take_restarts, struct chain, struct setup, chain)},
-	{"init-timeout", 0, CLI_DURATION(struct setup, route.init_timeout)},
+	{"init-timeout", 0, CLI_DURATION(struct setup, chain.options.init_timeout)},
 	{"dialect", 0, CLI_WORD(struct setup, route.dialect, "plain", "underscore")},
 	{"no-mcp", 0, CLI_FLAG(struct setup, no_mcp)},
 	{"record", 0, CLI_TEXT(struct setup, record)},
@@ -160,9 +145,9 @@ static const struct cli_option options[] = {
 	{"control", 0, CLI_TEXT(struct setup, shares.control)},
 	{"control-hop", 0, CLI_TEXTS(struct setup, shares.hops)},
 	{"list", 0, CLI_CALL(refuse_list)},
-	{"grace", 0, CLI_DURATION(struct setup, chain.grace)},
+	{"grace", 0, CLI_DURATION(struct setup, chain.options.grace)},
 	{"max-line", 0, CLI_BYTES(struct setup, route.line_limit)},
-	{"verbose", 'v', CLI_FLAG(struct setup, chain.verbose)},
+	{"verbose", 'v', CLI_FLAG(struct setup, chain.options.verbose)},
 	{0},
 };
 
@@ -198,23 +183,18 @@ read_operands(struct setup *s, const struct cli_line *line)
 		if (ch->has_agent && chain_add_argv(ch, KIND_AGENT, words) < 0)
 			cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 	}
-	for (size_t i = 0; i < ch->total; i++)
-		if (ch->components[i].kind >= KIND_AGENT)
-			ch->components[i].on_crash = s->on_agent_crash == AGENT_RETURNS ? CRASH_RESTART : CRASH_FAIL;
-	if (s->on_agent_crash == AGENT_RETURNS && !ch->has_agent)
-		cli_die(EXIT_USAGE, name, "--on-agent-crash restart: there is no agent");
 }
 
-/* Does conduct have to read what goes by? */
+/* Does acp-conduct have to read what goes by? */
 static bool
-is_routed(const struct setup *s)
+is_read(const struct setup *s)
 {
 	const struct chain *ch = &s->chain;
 
 	for (size_t i = 0; i < ch->n; i++)
 		if (ch->components[i].kind == KIND_PROXY)
 			return true;
-	return !ch->has_agent || s->on_agent_crash == AGENT_RETURNS || s->trace || s->record;
+	return !ch->has_agent || s->trace || s->record;
 }
 
 static void
@@ -234,27 +214,18 @@ share(struct setup *s)
 {
 	char *why;
 
-	if (s->shares.control && shares_add(&s->chain, &s->shares, &why) < 0)
+	if (s->shares.control && siblings_add_shares(&s->chain, &s->shares, &why) < 0)
 		cli_die(why ? EXIT_USAGE : EXIT_FAILED, name, "%s", why ? why : strerror(errno));
-}
-
-/* Those that end a chain; SIGHUP only where nohup has not seen to it that it is ignored. */
-static const int *
-ending_signals(void)
-{
-	static const int all[] = {SIGINT, SIGTERM, SIGHUP, 0}, but_hup[] = {SIGINT, SIGTERM, 0};
-	struct sigaction hup;
-
-	return sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler == SIG_IGN ? but_hup : all;
 }
 
 int
 main(int argc, char **argv)
 {
 	static const struct cli_tool tool = {name, usage, options};
+	static const int ending[] = {SIGINT, SIGTERM, SIGHUP, 0};
 	struct setup setup = {
-		.chain = {.grace = 5 * 1000000, .allowed = "3/1m", .restarts = 3, .window = 60 * 1000000},
-		.route = {.init_timeout = 30 * 1000000, .line_limit = 64 * 1024 * 1024},
+		.chain.options = {.grace = 5 * 1000000, .init_timeout = 30 * 1000000, .allowed = "3/1m", .restarts = 3, .window = 60 * 1000000},
+		.route = {.line_limit = 64 * 1024 * 1024},
 	};
 	struct chain *ch = &setup.chain;
 	struct route *r = &setup.route;
@@ -269,23 +240,22 @@ main(int argc, char **argv)
 	setup.shares.max_line = cli_has(&line, "--max-line") ? r->line_limit : 0;
 	r->fixed = cli_has(&line, "--dialect");
 	r->chain = ch;
-	r->report = &ch->report;
-	ch->loop = r->loop = loop_new(ending_signals(), engine_signal, ch);
+	ch->loop = loop_new(ending, engine_signal, ch);
 	if (!ch->loop || report_open(&ch->report, ch->loop) < 0 ||
-		proc_guardian_start(&ch->guardian) < 0 || (!setup.no_mcp && bridge_add(ch) < 0) || chain_name(ch) < 0)
+		proc_guardian_start(&ch->guardian) < 0 || (!setup.no_mcp && siblings_add_mcp(ch) < 0) || chain_name(ch) < 0)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 	share(&setup);
-	ch->route = r;
-	ch->routed = is_routed(&setup);
-	engine_open(ch);
+	if (is_read(&setup))
+		ch->route = r;
 	open_logs(&setup);
-	if (wire_chain(ch) < 0)
+	if ((ch->route ? read_open(ch) : direct_open(ch)) < 0)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 	status = engine_run(ch);
 	if (logs_close(r->logs) < 0 && status == 0)
 		status = EXIT_FAILED;
-	hop_free(ch);
-	report_close(&ch->report, ch->grace);
+	read_free(r);
+	direct_free(ch->direct);
+	report_close(&ch->report, ch->options.grace);
 	loop_free(ch->loop);
 	chain_free(ch);
 	free(setup.shares.hops);

@@ -1,252 +1,174 @@
-#include "port.h"
+#include "read.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/run/proc.h"
-#include "lib/run/system.h"
-#include "memory.h"
-#include "route.h" /* struct route, route_no_memory */
+#include "end.h"
+#include "life.h"
 
-enum { TRIM_EVERY = 64 * 1024 /* bytes written: how much is unread costs a system call */ };
+enum { LONG = 4096 /* bytes: a longer part of a line is not copied, but keeps its block */ };
 
-void
-route_no_memory(struct route *r)
-{
-	loop_add_task(r->loop, &r->no_memory);
-}
+/* --- queues --- */
 
 void
-route_follow(struct route *r)
+port_join(struct port *above, struct port *below)
 {
-	loop_add_task(r->loop, &r->follow);
-}
-
-int
-port_open_in(struct port *p, int fd)
-{
-	p->in = (struct endpoint){.line = p->route->on_line, .event = p->route->on_input, .arg = p};
-	p->input_over = p->discards = false;
-	return endpoint_open(&p->in, p->route->loop, fd, -1, p->carries ? PORT_LONGEST : p->route->line_limit);
+	above->next[ACP_DOWN] = below;
+	below->next[ACP_UP] = above;
 }
 
 void
-port_drain(struct port *p)
+read_no_memory(struct route *r)
 {
-	endpoint_drain(&p->in);
-	endpoint_pause(&p->in, false);
+	loop_add_task(r->chain->loop, &r->no_memory);
 }
 
-int
-port_open_out(struct port *p, int fd)
-{
-	p->out_bytes = p->trimmed = 0;
-	p->finishing = p->input_closed = p->refuses = false;
-	proc_close(p->rest);
-	p->rest = p->sink ? fcntl(fd, F_DUPFD_CLOEXEC, 8) : -1;
-	p->out = (struct endpoint){.event = p->route->on_output, .arg = p};
-	return endpoint_open(&p->out, p->route->loop, -1, fd, 0);
-}
-
-/* --- the journal --- */
-
-static struct entry *
-entry_at(struct port *p, size_t i)
-{
-	return &p->journal[(p->first + i) & (p->cap - 1)];
-}
-
-static int
-grow(struct port *p)
-{
-	size_t cap = p->cap ? p->cap * 2 : 64, i;
-	struct entry *ring = malloc(cap * sizeof(*ring));
-
-	if (!ring)
-		return -1;
-	for (i = 0; i < p->n; i++)
-		ring[i] = *entry_at(p, i);
-	free(p->journal);
-	p->journal = ring;
-	p->cap = cap;
-	p->first = 0;
-	return 0;
-}
-
-int
-port_journal_add(struct port *p, struct entry *s)
-{
-	if (p->n == p->cap && grow(p) < 0) {
-		pieces_drop(&s->text);
-		return -1;
-	}
-	p->n++;
-	*entry_at(p, p->n - 1) = *s;
-	if (s->end == 0)
-		p->waiting += s->text.size;
-	return 0;
-}
-
-bool
-port_journal_take(struct port *p, struct entry *s)
-{
-	if (p->n == 0)
-		return false;
-	*s = *entry_at(p, 0);
-	p->first = (p->first + 1) & (p->cap - 1);
-	p->n--;
-	if (s->end == 0)
-		p->waiting -= s->text.size;
-	return true;
-}
-
-/* What is written and not read is in the pipe; after its reader's end, too. */
-uint64_t
-port_consumed(const struct port *p)
-{
-	uint64_t written = p->out.out.written;
-	uint64_t unread = p->rest < 0 ? 0 : (uint64_t)system_unread(p->rest);
-
-	return unread > written ? written : written - unread;
-}
-
-void
-port_journal_trim(struct port *p)
-{
-	uint64_t consumed = port_consumed(p);
-	struct entry s;
-
-	p->trimmed = p->out.out.written;
-	while (p->n > 0 && entry_at(p, 0)->end != 0 && entry_at(p, 0)->end <= consumed && port_journal_take(p, &s))
-		pieces_drop(&s.text);
-}
-
-bool
-port_check_quiet(struct port *p, enum acp_direction dir)
-{
-	const struct port *out = p->other_side ? p->other_side : p;
-
-	port_journal_trim(p);
-	return p->n == 0 && p->places == 0 && p->notes_in[dir] <= out->notes_out[dir];
-}
-
-/* --- out --- */
-
-/* Admission is thought over where the answer may be another now. */
+/* Admission is decided again where the result may differ. */
 void
 port_queue_changed(struct port *p)
 {
-	bool full = p->out.out.full || p->waiting > OUTPUT_HIGH, over = p->out.out.queued + p->waiting > PORT_BOUND;
+	struct port_queue *q = &p->queue;
+	size_t waiting = p->end.out.queued + q->held.n;
+	bool full = p->end.out.full || q->held.n > OUTPUT_HIGH, over = waiting > CHAIN_BOUND;
 
-	if (full == p->queue_full && over == p->overrun)
+	if (full == q->full && over == q->over)
 		return;
-	p->queue_full = full;
-	p->overrun = over;
+	q->full = full;
+	q->over = over;
 	p->route->flow_changed = true;
 }
 
-static int
-write_entry(struct port *p, struct entry *s)
+void
+port_of(const struct component *c, struct port *ports[2])
 {
-	struct call *c;
-
-	p->out_bytes += s->text.size;
-	s->end = p->out_bytes;
-	if (pieces_put(&s->text, &p->out) < 0)
-		return -1;
-	/* A response for a filter belongs to the call that it came to from its other side. */
-	if (s->id == 0 || !(c = call_open(s->kind == ENTRY_RESPONSE && p->other_side ? p->other_side : p, s->id)))
-		return 0;
-	if (s->kind == ENTRY_REQUEST)
-		c->end = s->end;
-	else if (s->kind != ENTRY_CANCEL)
-		c->child_response_end = s->end;
-	if (s->kind == ENTRY_REQUEST && c->resends) {
-		p->resent = c->id;
-		p->route->check_stuck = true;
-		p->resent_at = loop_now(p->route->loop);
-	}
-	return 0;
+	ports[0] = c->near;
+	ports[1] = c->far != c->near ? c->far : NULL;
 }
 
-static void
-count_out(struct port *p, const struct pieces *text, enum entry_kind kind, enum acp_direction dir)
-{
-	p->out_counts.messages[dir]++;
-	p->out_counts.bytes[dir] += text->size;
-	if (kind == ENTRY_NOTIFICATION)
-		p->notes_in[dir]++;
-}
-
-int
-port_put(struct port *p, struct pieces *text, enum entry_kind kind, uint64_t id, enum acp_direction dir)
-{
-	struct entry s = {*text, 0, id, kind, dir};
-	/* What the process asks before it is ready, or before it passes a request on, it gets at once. */
-	bool first = kind == ENTRY_RESPONSE && id == 0 && (!p->live || p->resent);
-	int r = 0;
-
-	if (kind != ENTRY_PLACE)
-		count_out(p, text, kind, dir);
-	if ((p->live && !p->resent) || first)
-		r = write_entry(p, &s);
-	if (r < 0 || !p->sink || first) {
-		pieces_drop(text);
-	} else {
-		if (p->out.out.written - p->trimmed >= TRIM_EVERY)
-			port_journal_trim(p);
-		r = port_journal_add(p, &s);
-	}
-	port_queue_changed(p);
-	return r;
-}
-
-/* A request, or its cancellation, that has its response while it waits. */
 static bool
-is_settled(const struct port *p, const struct entry *s)
+lies_in(const struct block *b, const struct iovec *part, bool last)
 {
-	return s->end == 0 && (s->kind == ENTRY_REQUEST || s->kind == ENTRY_CANCEL) && !call_open(p, s->id);
+	const char *p = part->iov_base;
+
+	return b && part->iov_len > LONG && p >= b->data && p + part->iov_len < b->data + b->cap && (p[part->iov_len] == '\n' || !last);
 }
 
-int
-port_go_live(struct port *p)
+static int
+hold(struct buf *held, const struct iovec *parts, size_t n)
 {
-	struct entry s;
-	size_t n = p->n, i;
 	int r = 0;
 
-	p->live = true;
-	for (i = 0; i < n && port_journal_take(p, &s); i++) {
-		if (is_settled(p, &s)) {
-			pieces_drop(&s.text);
-			continue;
-		}
-		/* The cancellation of a request that is sent again goes with it. */
-		if (s.end == 0 && (!p->resent || (s.kind == ENTRY_CANCEL && s.id == p->resent)) && r == 0)
-			r = write_entry(p, &s);
-		if (port_journal_add(p, &s) < 0)
-			r = -1;
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = buf_add(held, parts[i].iov_base, parts[i].iov_len);
+	return r < 0 ? r : buf_add(held, "\n", 1);
+}
+
+static int
+put(struct endpoint *to, struct block *block, const struct iovec *parts, size_t n)
+{
+	int r = 0;
+
+	bool held = false;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		held = lies_in(block, &parts[i], i + 1 == n);
+		r = endpoint_put(to, held ? block : NULL, slice(parts[i].iov_base, parts[i].iov_len));
 	}
-	if (p->finishing && p->waiting == 0)
-		endpoint_finish(&p->out);
+	/* The newline of a line lies after it in its block. */
+	return r < 0 ? r : endpoint_put(to, held ? block : NULL, slice(held ? (const char *)parts[n - 1].iov_base + parts[n - 1].iov_len : "\n", 1));
+}
+
+/* A component that does not read what is there for it counts as dead. */
+void
+port_closed_input(struct port *p)
+{
+	struct component *c = p->component;
+
+	if (c->kind != KIND_AGENT && (p->queue.held.n > 0 || p->calls.open))
+		life_closed(c, c->kind == KIND_FILTER && p == c->far ? "input (descriptor 6)" : "standard input");
+}
+
+size_t
+port_put(struct port *p, struct block *block, const struct iovec *parts, size_t n, bool now)
+{
+	const struct component *c = p->component;
+	size_t size = 1;
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++)
+		size += parts[i].iov_len;
+	if (now || p->queue.live)
+		r = put(&p->end, block, parts, n);
+	else if (c && c->life < LIFE_ENDED && !(p->queue.closed && c->kind == KIND_AGENT))
+		r = hold(&p->queue.held, parts, n);
+	if (p->queue.closed)
+		port_closed_input(p);
+	if (r < 0)
+		read_no_memory(p->route);
 	port_queue_changed(p);
-	return r;
+	return size;
 }
 
 void
-port_settled(struct port *p, const struct call *c)
+port_go_live(struct port *p)
 {
-	if (!p->resent || c->id != p->resent)
+	struct port_queue *q = &p->queue;
+
+	if (q->live || !endpoint_can_write(&p->end))
 		return;
-	p->resent = 0;
-	if (p->live && port_go_live(p) < 0)
-		route_no_memory(p->route);
+	q->live = true;
+	if (q->held.n > 0 && endpoint_put(&p->end, NULL, buf_slice(&q->held)) < 0)
+		read_no_memory(p->route);
+	buf_free(&q->held);
+	if (q->finishing)
+		endpoint_finish(&p->end);
+	port_queue_changed(p);
+}
+
+void
+port_finish(struct port *p)
+{
+	if (p->queue.finishing)
+		return;
+	p->queue.finishing = true;
+	if (p->queue.live)
+		endpoint_finish(&p->end);
+	end_renew(p->route->chain);
+}
+
+/* Nothing is written any more: what waits is held. */
+void
+port_stop_writing(struct port *p)
+{
+	SCOPED struct buf held = p->queue.held;
+	struct output_part part;
+	int r = 0;
+
+	p->queue.live = false;
+	p->queue.held = (struct buf){0};
+	while (output_take(&p->end.out, &part)) {
+		if (r == 0)
+			r = buf_add_slice(&p->queue.held, part.text);
+		block_drop(part.block);
+	}
+	if (r < 0 || buf_add_slice(&p->queue.held, buf_slice(&held)) < 0)
+		read_no_memory(p->route);
+	endpoint_close_out(&p->end);
+}
+
+void
+port_close(struct port *p)
+{
+	endpoint_close(&p->end);
+	p->queue.live = false;
+	p->queue.pipe = proc_close(p->queue.pipe);
+	p->queue.theirs[0] = proc_close(p->queue.theirs[0]);
+	p->queue.theirs[1] = proc_close(p->queue.theirs[1]);
 }
 
 /* --- admission --- */
 
-/* Upwards the numbers fall; a proxy stands between two hops. */
+/* Upwards the numbers fall; a proxy is between two hops. */
 static size_t
 position(const struct port *p)
 {
@@ -260,22 +182,21 @@ writes(const struct port *p, enum acp_direction dir)
 }
 
 void
-port_admit(struct route *r)
+read_admit(struct route *r)
 {
 	size_t i, lowest = 0, highest = SIZE_MAX, at;
 	bool over = false, any = false, full;
 	struct port *p;
 
-	r->flow_changed = false;
 	for (i = 0; i < r->n; i++) {
 		p = r->ports[i];
 		port_queue_changed(p);
 		at = position(p);
-		over = over || (p->overrun && p->kind != PORT_PROXY);
-		any = any || (p->queue_full && p->kind != PORT_OUTER);
-		if (p->queue_full && writes(p, ACP_DOWN) && at + 1 > lowest)
+		over = over || (p->queue.over && p->kind != PORT_PROXY);
+		any = any || (p->queue.full && p->kind != PORT_OUTER);
+		if (p->queue.full && writes(p, ACP_DOWN) && at + 1 > lowest)
 			lowest = at + 1;
-		if (p->queue_full && writes(p, ACP_UP) && at < highest)
+		if (p->queue.full && writes(p, ACP_UP) && at < highest)
 			highest = at;
 	}
 	r->flow_changed = false;
@@ -288,53 +209,12 @@ port_admit(struct route *r)
 			full = any;
 		else
 			full = p->kind == PORT_ABOVE ? lowest > at + 1 : highest < at;
-		if (!p->in.draining)
-			endpoint_pause(&p->in, full || p->self_blocked);
+		if (!p->end.draining)
+			endpoint_pause(&p->end, full || p->queue.own);
 	}
-}
-
-/* --- the end --- */
-
-void
-port_finish(struct port *p)
-{
-	if (p->finishing || !endpoint_can_write(&p->out))
-		return;
-	p->finishing = true;
-	if (p->waiting == 0)
-		endpoint_finish(&p->out);
-}
-
-void
-port_close_out(struct port *p)
-{
-	endpoint_close(&p->out);
-	p->rest = proc_close(p->rest);
-}
-
-void
-port_close(struct port *p)
-{
-	endpoint_close(&p->in);
-	port_close_out(p);
-}
-
-void
-port_free(struct port *p)
-{
-	struct entry s;
-
-	port_close(p);
-	while (port_journal_take(p, &s))
-		pieces_drop(&s.text);
-	free(p->journal);
-	buf_free(&p->init);
-	buf_free(&p->successor);
-	if (p->memory)
-		memory_free(p->memory);
-	free(p->memory);
-	arena_free(&p->arena);
-	free(p);
+	for (i = 0; i < r->n; i++)
+		if (r->ports[i]->kind == PORT_PROXY && r->ports[i]->queue.over)
+			life_event(r->ports[i]->component, EVENT_OVERRUN);
 }
 
 /* --- times --- */
@@ -349,22 +229,11 @@ step_of(uint64_t us)
 }
 
 void
-port_took(struct port *p, uint64_t us)
+port_took(struct port *p, enum acp_direction dir)
 {
-	p->times[step_of(us)]++;
-}
+	uint64_t since = p->figures.times.since[dir];
 
-double
-port_time(const struct port *p, unsigned of_thousand)
-{
-	uint64_t n = 0, seen = 0;
-
-	for (unsigned i = 0; i < PORT_TIMES; i++)
-		n += p->times[i];
-	for (unsigned i = 0; n > 0 && i < PORT_TIMES; i++) {
-		seen += p->times[i];
-		if (seen * 1000 >= n * of_thousand)
-			return exp2((double)i / 6);
-	}
-	return -1;
+	if (since)
+		p->figures.times.histogram[step_of(loop_now(p->route->chain->loop) - since)]++;
+	p->figures.times.since[dir] = 0;
 }

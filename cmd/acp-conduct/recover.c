@@ -1,352 +1,309 @@
-/*
- * What a process that died leaves:
- * - What it has not read stays in the queue, for the next process. A response to a request of the dead process is replaced by a
- *   notification in its place.
- * - A request that it has forwarded waits for the response to what was forwarded; a filter's next process passes that on itself.
- * - A request that it had received the response for gets that response.
- * - Any other request is sent again, once, with its cancellation if it was cancelled.
- */
-#include "recover.h"
+/* What a dead process of a read chain leaves: what it had not read goes on, what it had read fails, and what it had asked is withdrawn. */
+#include <fcntl.h>
 
-#include <stdlib.h>
-#include <utlist.h>
+#include "lib/run/system.h"
+#include "send.h"
 
-#include "chain.h"
-#include "route_parts.h"
-
-/* The end of a request that was read, and now waits to be written again. */
-static const uint64_t SENT_AGAIN = UINT64_MAX;
-
-static bool
-is_unread(uint64_t end, uint64_t consumed)
-{
-	return end == 0 || end > consumed;
-}
-
-/* Separates the requests that the dead process sent from it. Those of an agent or peer are cancelled, because a user may be looking at them. */
-static void
-orphan(struct port *p)
-{
-	struct call *c, *next;
-
-	DL_FOREACH_SAFE(p->sent_calls, c, next) {
-		if (c->parent && c->parent->adopted)
-			call_abandon(c);
-		else
-			call_orphan(c);
-		if (p->kind != PORT_PROXY && !c->cancelled) {
-			c->cancelled = true;
-			route_cancel(c);
-		}
-	}
-}
-
-/* Adds those that are sent again, oldest first, each with its cancellation. */
+/* Appends what waits in the pipe of a process that has gone. 0 or -1. */
 static int
-send_again(struct port *p, struct call *c, struct recover_counts *n)
+take_pipe(struct port *p, struct buf *to)
 {
-	struct entry s = {.id = c->id, .kind = ENTRY_REQUEST, .dir = c->dir};
-	struct entry cancel = {.id = c->id, .kind = ENTRY_CANCEL, .dir = c->dir};
-	SCOPED struct buf text = {0};
-	int r;
+	int copy = p->queue.pipe;
+	int fd = copy < 0 ? -1 : system_reopen(copy, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct io io = {.fd = -1};
+	char bytes[4096];
+	ssize_t n;
+	int r = 0;
 
-	if (pieces_hold(&s.text, &c->text) < 0)
-		return -1;
-	c->resends++;
-	c->end = SENT_AGAIN;
-	n->again++;
-	r = port_journal_add(p, &s);
-	if (r < 0 || !c->cancelled)
-		return r;
-	r = route_make_cancel(c, &text);
-	if (r == 0 && (r = pieces_copy(&cancel.text, &p->arena, buf_slice(&text))) == 0)
-		r = port_journal_add(p, &cancel);
+	p->queue.pipe = -1;
+	if (copy < 0)
+		return 0;
+	/* Where it could not be opened anew, the copy is the read end. */
+	if (fd >= 0 ? io_reader(&io, fd) == 0 : io_reader(&io, fcntl(copy, F_DUPFD_CLOEXEC, 8)) == 0) {
+		proc_close(copy);
+		while (r == 0 && (n = io_read(&io, bytes, sizeof(bytes))) > 0)
+			r = buf_add(to, bytes, (size_t)n);
+		io_close(&io, false);
+	}
 	return r;
 }
 
-/* Replaces a response to a request of the dead process by a notification in its place. False: the entry is dropped. */
+/* The next of the lines in text, without its newline; false: there is none. */
 static bool
-make_place(struct port *p, struct entry *s)
+next_line(struct slice *text, struct slice *line)
 {
-	struct call *c = s->id ? call_open(p, s->id) : NULL;
-	SCOPED struct buf text = {0};
-	struct pieces place;
-	bool done = false;
+	const char *newline = text->n ? memchr(text->p, '\n', text->n) : NULL;
 
-	if (!c || !c->adopted || c->has_place || route_make_place(c, &text) < 0)
+	if (!newline)
 		return false;
-	if (pieces_copy(&place, &p->arena, buf_slice(&text)) == 0) {
-		pieces_drop(&s->text);
-		s->text = place;
-		s->kind = ENTRY_PLACE;
-		c->has_place = done = true;
-		p->places++;
-		p->route->check_stuck = true;
-	}
-	return done;
+	*line = slice_between(text->p, newline);
+	*text = slice_between(newline + 1, text->p + text->n);
+	return true;
 }
 
+static struct call *
+cancelled_by(const struct port *p, const struct msg *m)
+{
+	struct slice id = json_type(m->params) == JSON_OBJECT ? json_get(m->params, acp_request_id) : slice(NULL, 0);
+
+	return id.p ? call_find(p, id) : NULL;
+}
+
+/* A one-way filter never sees the responses to the requests that it has passed on. */
 static bool
-keep_entry(struct port *p, struct entry *s)
+is_one_way(const struct component *c)
 {
-	struct call *c = s->id ? call_open(p, s->id) : NULL;
-
-	switch (s->kind) {
-	case ENTRY_RESPONSE:
-		return (p->kind != PORT_PROXY && !p->memory) || make_place(p, s);
-	case ENTRY_CANCEL:
-		/* One that is sent again now has its own; one that was forwarded is cancelled where it is now. */
-		return c && (c->end == 0 || (c->end != SENT_AGAIN && p->kind != PORT_PROXY && !c->child));
-	case ENTRY_REQUEST:
-		/* The first question is asked again, in another way. */
-		return c && !(p->kind == PORT_PROXY && p->state == PORT_INITIALIZING && c->what == ACP_INITIALIZE);
-	case ENTRY_PLACE:
-		return c != NULL;
-	default:
-		return true;
-	}
+	return c->kind == KIND_DOWN || c->kind == KIND_UP;
 }
 
-static uint64_t
-take_lost(struct port *p, const uint64_t *unread)
+static struct port *
+other_port(const struct port *p)
 {
-	struct port *out = p->other_side ? p->other_side : p;
-	uint64_t lost = 0, read;
-
-	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
-		read = p->notes_in[dir] - unread[dir];
-		if (read > out->notes_out[dir])
-			lost += read - out->notes_out[dir];
-		p->notes_in[dir] = unread[dir];
-		out->notes_out[dir] = 0;
-	}
-	return lost;
+	return p == p->component->near ? p->component->far : p->component->near;
 }
 
-/* Keeps the entries that were not read, drops the others. */
+/* Marks the requests that the dead process had not read; where it is one-way, also those whose response it had not. */
 static void
-sort_journal(struct port *p, size_t old, uint64_t consumed, struct recover_counts *n)
+find_unread(struct port *p, struct slice text)
 {
-	uint64_t unread[ACP_DIRECTIONS] = {0, 0};
-	struct entry s;
-
-	for (size_t i = 0; i < old && port_journal_take(p, &s); i++) {
-		if (!is_unread(s.end, consumed) || !keep_entry(p, &s)) {
-			pieces_drop(&s.text);
-			continue;
-		}
-		unread[s.dir] += s.kind == ENTRY_NOTIFICATION;
-		s.end = 0;
-		n->unread += s.kind != ENTRY_PLACE;
-		if (port_journal_add(p, &s) < 0)
-			route_no_memory(p->route);
-	}
-	n->lost += take_lost(p, unread);
-}
-
-static bool
-is_extension(const struct call *c)
-{
-	return c->method.n > 2 && (c->method.p[1] == '_' || (c->method.n > 5 && memcmp(c->method.p + 1, "mcp/", 4) == 0));
-}
-
-/* A cancellation that the component had read, or was still to read, goes to where the request is now. */
-static void
-cancel_child(struct call *c)
-{
-	if (c->cancelled && c->child && !c->child->cancelled) {
-		c->child->cancelled = true;
-		route_cancel(c->child);
-	}
-}
-
-/* Forwards a message for a bypassed component, in whose form it is, to the next one. old: its call, if it is a request; else NULL. */
-static void
-forward_past(struct port *gone, const struct pieces *message, enum acp_direction dir, struct call *old)
-{
-	struct plain pl = {.dir = dir, .to = dir == ACP_DOWN ? gone->below : gone->above};
-	struct slice peer = {NULL, 0};
-	SCOPED struct buf text = {0};
-	struct call *c = NULL;
+	struct slice line;
+	struct call *c;
 	struct msg m;
-	const char *why;
 
-	if (pieces_write(message, &text) < 0 || text.n == 0)
-		return;
-	text.n--;
-	if (msg_scan(buf_slice(&text), &m, NULL) != MSG_REQUEST && m.kind != MSG_NOTIFICATION)
+	while (next_line(&text, &line)) {
+		c = NULL;
+		switch (msg_scan(line, &m, NULL)) {
+		case MSG_REQUEST:
+			c = call_find(p, m.id);
+			break;
+		case MSG_RESPONSE:
+			c = is_one_way(p->component) ? call_find(other_port(p), m.id) : NULL;
+			break;
+		default:
+			break;
+		}
+		if (c)
+			c->unread = true;
+	}
+}
+
+/* Has a one-way filter passed a request on, so that its response goes past it? */
+static bool
+is_passed_on(const struct call *c)
+{
+	char number[SLICE_DIGITS];
+
+	return is_one_way(c->to->component) && call_find_origin(other_port(c->to), slice_digits(c->id, number));
+}
+
+/* Fails what the dead process had read and not responded to. */
+static void
+fail_read(struct port *p, struct losses *n)
+{
+	bool asked_again = p->component->next == NEXT_DIALECT;
+	struct call *c, *next;
+
+	for (c = p->calls.open; c; c = next) {
+		next = c->next;
+		if (!c->unread && !is_passed_on(c) && !(asked_again && c->what == ACP_INITIALIZE)) {
+			n->failed += c->from != NULL;
+			send_ended(c);
+		}
+	}
+}
+
+static bool
+keeps_line(const struct port *p, const struct msg *m)
+{
+	const struct call *c;
+
+	switch (m->kind) {
+	case MSG_REQUEST:
+		c = call_find(p, m->id);
+		/* A proxy's first question is asked again, in the other dialect. */
+		return c && c->unread;
+	case MSG_NOTIFICATION:
+		return m->what != ACP_CANCEL_REQUEST || cancelled_by(p, m);
+	case MSG_RESPONSE:
+		return is_one_way(p->component);
+	default:
+		/* The rest of a line that it had partly read. */
+		return false;
+	}
+}
+
+static enum acp_direction
+direction_of(const struct port *p, const struct msg *m)
+{
+	if (p->kind == PORT_PROXY)
+		return m->what == ACP_PROXY_SUCCESSOR ? ACP_UP : ACP_DOWN;
+	return p->kind == PORT_BELOW ? ACP_DOWN : ACP_UP;
+}
+
+/* What the next process gets of what waited for the dead one. */
+static void
+keep_lines(struct port *p, struct slice text, struct losses *n)
+{
+	uint64_t unread[ACP_DIRECTIONS] = {0, 0}, noted;
+	struct buf *held = &p->queue.held;
+	const struct port *out = is_one_way(p->component) || p->component->kind == KIND_FILTER ? other_port(p) : p;
+	enum acp_direction dir;
+	struct slice line;
+	struct msg m;
+
+	held->n = 0;
+	while (next_line(&text, &line)) {
+		if (msg_scan(line, &m, NULL), !keeps_line(p, &m))
+			continue;
+		unread[direction_of(p, &m)] += m.kind == MSG_NOTIFICATION && m.what != ACP_CANCEL_REQUEST;
+		n->unread++;
+		if (buf_add_slice(held, line) < 0 || buf_add(held, "\n", 1) < 0)
+			read_no_memory(p->route);
+	}
+	for (dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		noted = p->notes.in[dir] - unread[dir];
+		if (noted > out->notes.out[dir])
+			n->lost += noted - out->notes.out[dir];
+		p->notes.in[dir] = unread[dir];
+	}
+}
+
+static void
+forget_counts(struct port *p)
+{
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+		p->notes.out[dir] = p->figures.times.since[dir] = 0;
+	for (struct call *c = p->calls.open; c; c = c->next)
+		c->unread = false;
+}
+
+/* Everything that a port's process had not read. */
+static void
+gather_unread(struct port *p, struct buf *text)
+{
+	if (take_pipe(p, text) < 0 || buf_add_slice(text, buf_slice(&p->queue.held)) < 0)
+		read_no_memory(p->route);
+	buf_free(&p->queue.held);
+}
+
+void
+recover_unread(struct component *c, struct losses *n)
+{
+	struct buf texts[2] = {{0}, {0}};
+	struct port *ports[2], *p;
+	size_t i;
+
+	port_of(c, ports);
+	for (i = 0; i < 2 && ports[i]; i++) {
+		gather_unread(ports[i], &texts[i]);
+		find_unread(ports[i], buf_slice(&texts[i]));
+	}
+	for (i = 0; i < 2 && ports[i]; i++) {
+		if (c->kind == KIND_PEER) {
+			for (struct call *call = ports[i]->calls.open; call; call = call->next)
+				call->unread = false;
+		}
+		fail_read(ports[i], n);
+		if (!is_one_way(c))
+			send_withdrawal(ports[i]);
+	}
+	for (i = 0; i < 2 && ports[i]; i++) {
+		p = ports[i];
+		keep_lines(p, buf_slice(&texts[i]), n);
+		buf_free(&texts[i]);
+	}
+	for (i = 0; i < 2 && ports[i]; i++)
+		forget_counts(ports[i]);
+	/* Its next process asks its successors anew. */
+	c->near->init.greeted = c->near->init.asks = false;
+	for (p = c->near->peers; p; p = p->next_peer)
+		p->init.greeted = false;
+}
+
+/* Forwards a message that a proxy had not read to the next component. */
+static void
+forward_past(struct port *gone, struct slice text)
+{
+	struct plain pl = {.dir = ACP_DOWN, .to = gone->next[ACP_DOWN]};
+	struct slice peer = {NULL, 0};
+	struct call *c, *next = NULL;
+	struct port *from;
+	const char *why;
+	struct msg m;
+
+	if (msg_scan(text, &m, NULL) != MSG_REQUEST && m.kind != MSG_NOTIFICATION)
 		return;
 	pl.inner = m;
-	if (m.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&m, &pl.inner, &peer, &why) == 0)
+	if (m.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&m, &pl.inner, &peer, &why) == 0) {
 		pl.envelope = &m;
+		pl.dir = ACP_UP;
+		pl.to = gone->next[ACP_UP];
+	}
+	c = m.kind == MSG_REQUEST ? call_find(gone, m.id) : NULL;
+	from = c ? c->from : NULL;
 	/* What a peer sends is for its proxy alone. */
-	if (!peer.p)
-		c = route_pass(NULL, NULL, buf_slice(&text), &m, &pl);
-	else if (old)
-		route_fail_call(old, ACP_ERR_INTERNAL, "the proxy of this peer was bypassed", slice(NULL, 0));
-	if (c) {
-		c->t = old->t;
-		call_join(c, old);
-		old->adopted = true;
-		if (old->cancelled)
-			route_cancel(c);
-	}
-}
-
-static void
-sort_call(struct port *p, struct call *c, uint64_t consumed, uint64_t taken, struct recover_counts *n)
-{
-	bool proxy = p->kind == PORT_PROXY;
-
-	if (p->state == PORT_INITIALIZING && c->what == ACP_INITIALIZE && proxy) {
-		c->end = 0; /* it is asked again */
-	} else if (c->own) {
-		call_free(c);
-	} else if (!c->read && is_unread(c->end, consumed)) {
-		c->end = 0;
-	} else if (c->child_response.n && !is_unread(c->child_response_end, taken)) {
-		route_answer_from_child(c);
-		n->delivered++;
-	} else if (c->child || c->child_response.n) {
-		n->adopted += proxy && !c->adopted;
-		c->adopted = c->adopted || proxy;
-		c->read = true;
-		c->child_response_end = 0;
-		cancel_child(c);
-	} else if (p->memory) {
-		route_fail_ended(c);
-		n->failed++;
-	} else if (!proxy && !p->other_side) {
-		/* What it has made of it is not known. */
-	} else if (!c->unforwarded) {
-		/* It was forwarded to a component that has ended. */
-		route_fail_ended(c);
-		n->failed++;
-	} else if (p->state == PORT_GONE && proxy && !(c->resends && is_extension(c))) {
-		forward_past(p, &c->text, c->dir, c);
-		n->past++;
-	} else if (c->resends || (!c->from && !c->parent)) {
-		route_fail_ended(c);
-		n->failed++;
-	} else if (send_again(p, c, n) < 0) {
-		route_no_memory(p->route);
-	}
-}
-
-/* consumed: what the component has read of the port; taken: of the one that hands it responses. */
-static void
-sort(struct port *p, uint64_t consumed, uint64_t taken, struct recover_counts *n)
-{
-	struct call *next;
-	size_t old = p->n;
-
-	p->live = false;
-	p->resent = 0;
-	for (struct call *c = p->calls; c; c = next) {
-		next = c->next_open;
-		sort_call(p, c, consumed, taken, n);
-	}
-	if (p->kind == PORT_PROXY || p->memory)
-		orphan(p);
-	/* Those that are sent again were added after the old ones, which now go round: so they come first. */
-	sort_journal(p, old, consumed, n);
-}
-
-void
-recover_sort(struct component *c, struct recover_counts *n)
-{
-	struct port *sides[] = {c->near, c->far};
-	uint64_t consumed[2] = {0, 0};
-
-	for (size_t i = 0; i < 2; i++)
-		if (sides[i])
-			consumed[i] = port_consumed(sides[i]);
-	for (size_t i = 0; i < 2; i++)
-		if (sides[i] && (i == 0 || sides[1] != sides[0]))
-			sort(sides[i], consumed[i], consumed[sides[i]->other_side ? 1 - i : i], n);
-}
-
-void
-recover_end(struct port *p)
-{
-	struct entry s;
-
-	route_fail_calls(p);
-	orphan(p);
-	while (port_journal_take(p, &s))
-		pieces_drop(&s.text);
-}
-
-void
-recover_bypass(struct port *p, struct recover_counts *n)
-{
-	uint64_t consumed = port_consumed(p);
-	struct call *c;
-	struct entry s;
-
-	p->state = PORT_GONE;
-	sort(p, consumed, consumed, n);
-	while (port_journal_take(p, &s)) {
-		c = s.id ? call_open(p, s.id) : NULL;
-		if (s.kind == ENTRY_NOTIFICATION || (s.kind == ENTRY_REQUEST && c))
-			forward_past(p, &s.text, s.dir, s.kind == ENTRY_REQUEST ? c : NULL);
-		else if (s.kind == ENTRY_PLACE && c)
-			route_answer_from_child(c);
-		pieces_drop(&s.text);
-		n->past++;
-	}
-	if (p->above == p->below) {
-		/* The only one of a ring: its neighbour is its own neighbour. */
-		p->above->below = p->above->above = p->above;
+	if (peer.p && c)
+		send_failure(c, ACP_ERR_INTERNAL, "the proxy of this peer was bypassed", slice(NULL, 0));
+	if (peer.p || m.what == ACP_CANCEL_REQUEST)
 		return;
-	}
-	p->above->below = p->below;
-	p->below->above = p->above;
+	if (c)
+		pl.inner.id = c->origin;
+	next = send_message(from, NULL, text, &m, &pl);
+	if (next && c->cancelled)
+		send_cancel(next);
+	if (c)
+		call_free(c);
+}
+
+void
+recover_past(struct component *c)
+{
+	struct port *p = c->near, *above = p->next[ACP_UP], *below = p->next[ACP_DOWN];
+	SCOPED struct buf held = {0};
+	struct slice rest, line;
+
+	held = p->queue.held;
+	p->queue.held = (struct buf){0};
+	port_join(above, below);
+	for (rest = buf_slice(&held); next_line(&rest, &line);)
+		forward_past(p, line);
+	for (struct port *peer = p->peers; peer; peer = peer->next_peer)
+		port_finish(peer);
 	p->route->flow_changed = true;
 }
 
-void
-recover_report(struct port *p, const char *what, const struct recover_counts *n)
-{
-	const struct {
-		const char *of;
-		size_t n;
-	} counts[] = {
-		{"requests already forwarded:", n->adopted},
-		{"responses delivered in its place:", n->delivered},
-		{"requests sent again:", n->again},
-		{"unread messages:", n->unread},
-		{"messages forwarded past it:", n->past},
-		{"requests failed:", n->failed},
-		{"sessions to restore:", n->sessions},
-		{"notifications lost: at most", n->lost},
-	};
-	SCOPED struct buf line = {0};
-
-	buf_printf(&line, "%s: %s", p->name, what);
-	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
-		if (counts[i].n)
-			buf_printf(&line, "; %s %zu", counts[i].of, counts[i].n);
-	if (buf_string(&line))
-		report_line(p->route->report, "%s", line.p);
-}
-
 size_t
-recover_count_unread(struct port *p)
+recover_count(struct component *c)
 {
-	port_journal_trim(p);
-	return p->n;
+	struct port *p = c->near;
+	SCOPED struct buf text = {0};
+	struct slice rest, line;
+	size_t n = 0;
+
+	if (p->queue.finishing)
+		return 0;
+	port_stop_writing(p);
+	gather_unread(p, &text);
+	for (rest = buf_slice(&text); next_line(&rest, &line); n++)
+		;
+	return n;
 }
 
 void
-recover_fail_unread(struct port *p, const char *why)
+recover_fail_unread(struct port *p)
 {
-	uint64_t consumed = port_consumed(p);
-	struct call *next;
+	static const char why[] = "the agent has closed its standard input";
+	struct call *c, *next;
+	SCOPED struct buf text = {0};
 
-	for (struct call *c = p->calls; c; c = next) {
-		next = c->next_open;
-		if (is_unread(c->end, consumed))
-			route_fail_call(c, ACP_ERR_INTERNAL, why, slice(NULL, 0));
+	gather_unread(p, &text);
+	find_unread(p, buf_slice(&text));
+	for (c = p->calls.open; c; c = next) {
+		next = c->next;
+		if (c->unread)
+			send_failure(c, ACP_ERR_INTERNAL, why, slice(NULL, 0));
 	}
+	/* They are counted when it has ended. */
+	if (buf_add_slice(&p->queue.held, buf_slice(&text)) < 0)
+		read_no_memory(p->route);
 }

@@ -74,26 +74,6 @@ report_line(struct report *r, const char *format, ...)
 	va_end(args);
 }
 
-/* Whole lines, the newest that fit. */
-static void
-remember(struct report_source *s, struct slice text)
-{
-	const char *from;
-	size_t n;
-
-	if (text.n > TAIL / 2)
-		text.n = TAIL / 2;
-	if (s->tail.n + text.n + 1 > TAIL) {
-		from = memchr(s->tail.p + s->tail.n / 2, '\n', s->tail.n - s->tail.n / 2);
-		n = from ? (size_t)(s->tail.p + s->tail.n - (from + 1)) : 0;
-		if (n)
-			memmove(s->tail.p, from + 1, n);
-		s->tail.n = n;
-	}
-	if (buf_add_slice(&s->tail, text) < 0 || buf_add(&s->tail, "\n", 1) < 0)
-		s->tail.n = 0;
-}
-
 static bool
 on_line(void *arg, enum input_got got, const struct line *line)
 {
@@ -106,7 +86,7 @@ on_line(void *arg, enum input_got got, const struct line *line)
 	if (got == INPUT_PIECE && text.n == 0)
 		return true;
 	queue(s->report, s->name, text);
-	remember(s, text);
+	text_keep_tail(&s->tail, text, TAIL);
 	if (s->report->on_line)
 		s->report->on_line(s->report->arg, s->name, text);
 	return true;

@@ -1,6 +1,6 @@
 /*
- * diff: what the files of acp-diff share. Both recordings are read; of each message is kept where its text lies. Messages
- * find their partners session by session, turn by turn and direction by direction; then partners are compared.
+ * diff: what the files of acp-diff share. Both recordings are read; their texts stay in the files. Messages find their partners
+ * session by session, turn by turn and direction by direction; then partners are compared.
  */
 #ifndef DIFF_H
 #define DIFF_H
@@ -8,11 +8,10 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-#include "lib/acp/requests.h"
 #include "lib/match/compare.h"
 #include "lib/match/digest.h"
+#include "lib/match/items.h"
 #include "lib/match/normalize.h"
-#include "lib/recording/script.h"
 
 enum side { RECORDED, LIVE, SIDES };
 
@@ -22,24 +21,27 @@ struct list {
 	size_t n, cap;
 };
 
-/* An id of a tool call, a message, ...: what is said of it tells which id of the other side it stands for. */
+/* An id of a tool call, a message, ...: the messages that name it decide which id of the other side it is paired with. */
 struct name {
 	UT_hash_handle hh;
-	uint64_t sum; /* of the digests of all messages that name it */
+	uint64_t sum;  /* of the digests of all messages that name it */
+	struct name *partner; /* the other side's id, as soon as two messages that name them are partners */
 	char key[];
 };
 
 /* How far: values and ids; all that the level compares but ids; types; kind. */
 enum likeness { FULL, CONTENT, SHAPE, KIND, LIKENESSES };
 
-/* A message, or a line that is not one. There are as many as messages: they are kept small. */
-struct item {
+/* What is compared of an item: a message, or a line that is not one. There are as many as messages: they are kept small. */
+struct entry {
 	uint8_t from;       /* enum acp_side */
 	uint8_t kind;       /* enum msg_kind */
-	bool streamed : 1;  /* a chunk of a text */
-	bool continues : 1; /* it continues an earlier chunk */
+	bool streamed : 1;   /* a chunk of a text */
+	bool called : 1;     /* it reports of a tool call, whose messages together say one state */
+	bool continues : 1;  /* it continues an earlier chunk, or says more of a tool call */
+	bool introduces : 1; /* it is the first to name an id */
 	bool differs : 1, shown : 1;
-	bool moved : 1;        /* its partner has another place */
+	bool moved : 1;        /* its partner comes elsewhere in its direction */
 	bool out_of_order : 1; /* a client's: and that breaks the order of requests */
 	uint16_t what;         /* enum acp_method; of a response its request's */
 	uint32_t at;           /* in turn->items */
@@ -47,45 +49,47 @@ struct item {
 	size_t names; /* the index of its first one in its file's names */
 	uint64_t line;
 	struct turn *turn;
-	struct item *request;  /* of a response, or NULL */
-	struct item *response; /* of a request, or NULL */
-	struct item *partner;
-	struct item *piece; /* of a text: the next chunk, or NULL */
-	uint64_t rest;      /* of a chunk: the digest of all but its text */
-	struct place place;
-	char *text;                 /* where it does not lie in the file: place.n bytes of it */
+	struct entry *request;  /* of a response, or NULL */
+	struct entry *response; /* of a request, or NULL */
+	struct entry *partner;
+	struct entry *piece; /* of a text or a tool call: the next message, or NULL */
+	uint64_t around;    /* of a chunk: the digest of all but its text */
+	uint32_t index;     /* of the item */
+	uint32_t ntext;
+	char *text;         /* as --normalize has it, or noise as a string; or NULL */
 	uint64_t alike[LIKENESSES]; /* digests: the same for items that are alike so far */
 };
 
-/* A session's prompt and all that follows until the next one; 0 is what stands before the first. */
+/* A session's prompt and all that follows until the next one; 0 is what comes before the first. */
 struct turn {
-	struct session *session;
+	struct diff_session *session;
 	uint64_t number;
-	struct list items; /* struct item, in the order of the recording */
-	struct item *prompt;
+	struct list items; /* struct entry, in the order of the recording */
+	struct entry *prompt;
+	bool accepted; /* version 2 has accepted its prompt: an idle state ends it */
+	bool ended;
 	uint64_t sum; /* of what its items' digests are */
 };
 
 /* A session, or what belongs to none. */
-struct session {
-	UT_hash_handle hh;
+struct diff_session {
 	enum side side;
 	uint64_t number;   /* 1 for the recording's first; 0: no session */
 	struct slice id;   /* a JSON string, or p NULL */
 	struct list turns; /* struct turn */
-	struct session *partner;
+	size_t working;    /* the first turn that may not have ended: the agent works on it */
+	struct diff_session *partner;
 	struct name *names;
-	char key[];
 };
 
 struct found {
 	enum difference_kind kind;
 	bool whole; /* the message is missing or unexpected, or has moved */
 	bool moved;
-	struct item *item[SIDES];
+	struct entry *item[SIDES];
 	struct slice path;         /* as of compare.h */
 	struct slice value[SIDES]; /* JSON text, or p NULL; of a whole message: diff_value */
-	uint64_t place;            /* the line of the recording that it stands at or after */
+	uint64_t line;             /* of the recording, at or after which it is reported */
 	size_t nth;
 };
 
@@ -96,18 +100,18 @@ struct section {
 	uint64_t messages, differences, moved;
 };
 
-struct text;
+struct chain;
 
 /* One of the recordings. */
 struct file {
 	const char *path;
-	struct script script;
-	struct list items;        /* struct item, in the order of the recording */
-	struct list order;        /* struct session, likewise; the first is what belongs to none */
-	struct list names;        /* struct name, of one item after another */
-	struct session *sessions; /* by id */
-	struct requests *requests;
-	struct text *texts; /* those that may go on */
+	struct items items;
+	struct list entries;       /* struct entry, of each item, or NULL where it is left out */
+	struct list order;         /* struct diff_session, in the order of the recording; the first is what belongs to none */
+	struct list names;         /* struct name, of one item after another */
+	struct diff_session **sessions; /* by the numbers of items.h; NULL where nothing belongs to it */
+	struct chain *chains;      /* texts and tool calls that may go on */
+	bool v2;                   /* the agent speaks version 2 */
 };
 
 struct diff_options {
@@ -125,7 +129,7 @@ struct diff {
 	struct file file[SIDES];
 	struct list sections; /* struct section */
 	uint64_t differing, messages, differences, moved;
-	struct buf text[SIDES], scratch;
+	struct buf text[SIDES], state[SIDES], scratch;
 };
 
 /* 0, or -1 with errno. */
@@ -139,21 +143,26 @@ void *list_new(struct list *, size_t size);
 int load(struct diff *, enum side);
 void unload(struct diff *, enum side);
 /* NULL where there is none. */
-struct session *find_session(struct diff *, enum side, struct slice id);
-enum side item_side(const struct item *);
-/* The message of an item, valid until the next of its side: 0, or -1 with errno. MSG_NOISE with its text for what is none. */
-int item_message(struct diff *, const struct item *, struct msg *);
+struct diff_session *find_session(struct diff *, enum side, struct slice id);
+enum side item_side(const struct entry *);
+/*
+ * The message of an item, of a tool call with its last state, valid until the next of its side: 0, or -1 with errno. MSG_NOISE with
+ * its text for what is none.
+ */
+int item_message(struct diff *, const struct entry *, struct msg *);
 /* All text of a streamed message, as a JSON string. 0 or -1. */
-int item_text(struct diff *, const struct item *, struct buf *to);
-/* What is shown of it where it stands alone. 0 or -1. */
-int item_value(struct diff *, const struct item *, struct buf *to);
+int item_text(struct diff *, const struct entry *, struct buf *to);
+/* What is shown of a message that is missing or unexpected. 0 or -1. */
+int item_value(struct diff *, const struct entry *, struct buf *to);
 /* "session/update tool_call", "response to session/prompt". 0 or -1. */
-int item_label(struct diff *, const struct item *, struct buf *to);
+int item_label(struct diff *, const struct entry *, struct buf *to);
 
 /* --- digests (digests.c) --- */
 
 /* Of all items of the sessions that have partners and have none yet; of those of no session where common. 0 or -1. */
 int make_digests(struct diff *, bool common);
+/* The i-th of the ids that an item names. */
+struct name *item_name(const struct diff *, const struct entry *, size_t i);
 
 /* --- pairs (pair.c) --- */
 

@@ -5,57 +5,50 @@
 
 struct naming {
 	struct diff *d;
-	struct item *item;
+	struct entry *item;
 };
 
-static struct name *
-get_name(struct diff *d, struct session *s, enum acp_id what, struct slice id)
-{
-	struct name *n;
-
-	d->scratch.n = 0;
-	if (buf_add(&d->scratch, &(char){(char)what}, 1) < 0 || msg_id_key(id, &d->scratch) < 0)
-		return NULL;
-	HASH_FIND(hh, s->names, d->scratch.p, d->scratch.n, n);
-	if (n)
-		return n;
-	n = calloc(1, sizeof(*n) + d->scratch.n);
-	if (!n)
-		return NULL;
-	memcpy(n->key, d->scratch.p, d->scratch.n);
-	HASH_ADD(hh, s->names, key, d->scratch.n, n);
-	if (n->hh.tbl)
-		return n;
-	free(n);
-	return NULL;
-}
-
-/* Sessions have partners already, and the ids of requests say nothing. */
 static bool
 note_name(void *arg, enum acp_id what, struct slice id)
 {
 	struct naming *naming = arg;
-	struct item *item = naming->item;
+	struct entry *item = naming->item;
+	struct diff_session *s = item->turn->session;
+	struct buf *key = &naming->d->scratch;
 	struct name *n;
 
+	/* Sessions have partners already, and each run makes its own ids of requests. */
 	if (what == ACP_ID_SESSION || what == ACP_ID_REQUEST)
 		return true;
-	n = get_name(naming->d, item->turn->session, what, id);
-	if (!n || list_add(&naming->d->file[item_side(item)].names, n) < 0)
+	key->n = 0;
+	if (buf_add(key, &(char){(char)what}, 1) < 0 || msg_id_key(id, key) < 0)
 		return false;
+	HASH_FIND(hh, s->names, key->p, key->n, n);
+	if (!n) {
+		n = calloc(1, sizeof(*n) + key->n);
+		if (!n)
+			return false;
+		memcpy(n->key, key->p, key->n);
+		HASH_ADD(hh, s->names, key, key->n, n);
+		if (!n->hh.tbl) {
+			free(n);
+			return false;
+		}
+		item->introduces = true;
+	}
 	item->nnames++;
-	return true;
+	return list_add(&naming->d->file[item_side(item)].names, n) == 0;
 }
 
-static struct name *
-item_name(const struct diff *d, const struct item *item, size_t i)
+struct name *
+item_name(const struct diff *d, const struct entry *item, size_t i)
 {
 	return d->file[item_side(item)].names.at[item->names + i];
 }
 
 /* The digest at a level, of a text's joined pieces too. */
 static int
-digest_item(struct diff *d, struct item *item, struct digest *how, uint64_t *h)
+digest_item(struct diff *d, struct entry *item, struct digest *how, uint64_t *h)
 {
 	struct acp_chunk c = {0};
 	struct msg m, joined = {.kind = MSG_NOISE};
@@ -80,9 +73,9 @@ digest_item(struct diff *d, struct item *item, struct digest *how, uint64_t *h)
 }
 
 static int
-digest(struct diff *d, struct item *item)
+digest(struct diff *d, struct entry *item)
 {
-	struct session *s = item->turn->session;
+	struct diff_session *s = item->turn->session;
 	const enum side side = item_side(item);
 	const struct slice session = side == LIVE && s->partner ? s->partner->id : s->id;
 	struct naming naming = {d, item};
@@ -111,30 +104,21 @@ digest(struct diff *d, struct item *item)
 	return 0;
 }
 
-/* Sessions may be in any directory, but those in the same belong together first. */
-static int
-digest_directory(struct diff *d, struct item *item, uint64_t *h)
-{
-	struct digest how = {.match = MATCH_PARAMS, .what = (enum acp_method)item->what};
-
-	*h = 0;
-	return item->kind == MSG_REQUEST && acp_opens_session(how.what) ? digest_item(d, item, &how, h) : 0;
-}
-
 static bool
-is_selected(const struct item *item, bool common)
+is_selected(const struct entry *item, bool common)
 {
-	return !item->continues && (item->turn->session->number == 0) == common;
+	return item && !item->continues && (item->turn->session->number == 0) == common;
 }
 
 int
 make_digests(struct diff *d, bool common)
 {
-	struct item *item;
+	struct digest how = {.match = MATCH_PARAMS};
+	struct entry *item;
 	uint64_t names;
 
 	for (int side = 0; side < SIDES; side++) {
-		const struct list *items = &d->file[side].items;
+		const struct list *items = &d->file[side].entries;
 
 		for (size_t i = 0; i < items->n; i++)
 			if (is_selected(items->at[i], common) && digest(d, items->at[i]) < 0)
@@ -143,10 +127,15 @@ make_digests(struct diff *d, bool common)
 			item = items->at[i];
 			if (!is_selected(item, common))
 				continue;
-			if (digest_directory(d, item, &names) < 0)
+			names = 0;
+			how.what = (enum acp_method)item->what;
+			/* A session may be in any directory, but one in the same is the better partner. */
+			if (item->kind == MSG_REQUEST && acp_opens_session(how.what) && digest_item(d, item, &how, &names) < 0)
 				return -1;
 			for (size_t k = 0; k < item->nnames; k++)
 				names += digest_join(item_name(d, item, k)->sum, 1);
+			if (item->response)
+				names += digest_join(item->response->alike[CONTENT], 2);
 			item->alike[FULL] = digest_join(item->alike[FULL], names);
 			item->turn->sum = digest_join(item->turn->sum, item->alike[CONTENT]);
 		}

@@ -4,13 +4,15 @@
 
 #include "cmd/acp-diff/diff.h"
 #include "lib/base/cli.h"
+#include "lib/session/session.h"
 
 static const char name[] = "acp-diff";
 
-/* A streamed text that may go on, by turn, kind and message id. */
-struct text {
+/* A streamed text that may go on, by turn, kind and message id, or a tool call, by session and id. */
+struct chain {
 	UT_hash_handle hh;
-	struct item *last;        /* its latest chunk */
+	struct entry *last; /* its latest message */
+	bool ended;        /* of a call */
 	char key[];
 };
 
@@ -45,7 +47,7 @@ list_new(struct list *l, size_t size)
 /* --- sessions and turns --- */
 
 static struct turn *
-add_turn(struct session *s)
+add_turn(struct diff_session *s)
 {
 	struct turn *t = list_new(&s->turns, sizeof(*t));
 
@@ -53,308 +55,306 @@ add_turn(struct session *s)
 		return NULL;
 	t->session = s;
 	t->number = s->turns.n - 1;
+	t->ended = t->number == 0;
 	return t;
 }
 
-/* key is that of the id. NULL out of memory. */
-static struct session *
-add_session(struct file *f, enum side side, struct slice key, struct slice id)
+/* The session of that number, or what belongs to none (0). NULL out of memory. */
+static struct diff_session *
+get_session(struct diff *d, enum side side, uint32_t number)
 {
-	struct session *s = list_new(&f->order, sizeof(*s) + key.n + id.n);
+	struct file *f = &d->file[side];
+	struct diff_session *s = f->sessions[number];
 
+	if (s)
+		return s;
+	s = list_new(&f->order, sizeof(*s));
 	if (!s || !add_turn(s))
 		return NULL;
 	s->side = side;
 	s->number = f->order.n - 1;
-	if (!id.p)
-		return s;
-	memcpy(s->key, key.p, key.n);
-	s->id = slice(memcpy(s->key + key.n, id.p, id.n), id.n);
-	HASH_ADD(hh, f->sessions, key, key.n, s);
-	return s->hh.tbl ? s : NULL;
+	s->id = items_session(&f->items, number);
+	return f->sessions[number] = s;
 }
 
-struct session *
+struct diff_session *
 find_session(struct diff *d, enum side side, struct slice id)
 {
-	struct session *s = NULL;
+	uint32_t number = items_find_session(&d->file[side].items, id);
 
-	d->scratch.n = 0;
-	if (msg_id_key(id, &d->scratch) == 0)
-		HASH_FIND(hh, d->file[side].sessions, d->scratch.p, d->scratch.n, s);
-	return s;
-}
-
-/* The session of that id, or what belongs to none. NULL out of memory. */
-static struct session *
-get_session(struct diff *d, enum side side, struct slice id)
-{
-	struct file *f = &d->file[side];
-	struct session *s;
-
-	if (!id.p)
-		return f->order.n ? f->order.at[0] : add_session(f, side, slice(NULL, 0), id);
-	s = find_session(d, side, id);
-	return s ? s : add_session(f, side, buf_slice(&d->scratch), id);
+	return number == ITEM_NONE ? NULL : d->file[side].sessions[number];
 }
 
 /* --- items --- */
 
-static struct item *
-add_item(struct diff *d, enum side side, const struct record *r, struct turn *t)
+static struct entry *
+add_entry(struct diff *d, enum side side, uint32_t index, struct turn *t)
 {
-	struct item *item = list_new(&d->file[side].items, sizeof(*item));
+	struct file *f = &d->file[side];
+	const struct item *item = &f->items.at[index];
+	struct entry *e = calloc(1, sizeof(*e));
 
-	if (!item)
+	if (!e)
 		return NULL;
-	item->from = (uint8_t)r->from;
-	item->line = r->number;
-	item->turn = t;
-	item->at = (uint32_t)t->items.n;
-	item->place = script_place(r);
-	return list_add(&t->items, item) < 0 ? NULL : item;
+	f->entries.at[index] = e;
+	*e = (struct entry){.from = item->from, .kind = item->kind, .what = item->what, .line = item->line, .index = index,
+		.turn = t, .at = (uint32_t)t->items.n};
+	return list_add(&t->items, e) < 0 ? NULL : e;
 }
 
 static int
-keep_text(struct item *item, struct slice text)
+keep_text(struct entry *item, struct slice text)
 {
 	item->text = malloc(text.n + 1);
 	if (!item->text)
 		return -1;
 	memcpy(item->text, text.p, text.n);
-	item->place.n = (uint32_t)text.n;
+	item->ntext = (uint32_t)text.n;
 	return 0;
 }
 
-/* The pieces of one message are one text, whatever comes between them. 0 or -1. */
+/* The key of the chain that an update belongs to, in d->scratch: 1; 0 where it belongs to none, -1 out of memory. */
 static int
-join_text(struct diff *d, struct item *item, const struct msg *m)
+make_chain_key(struct diff *d, struct entry *item, const struct msg *m)
+{
+	struct slice call = json_path(m->params, "update.toolCallId"), kind = msg_update_kind(m);
+	const bool called = call.p && kind.p && json_type(call) == JSON_STRING && strncmp(kind.p, "\"tool_call", 10) == 0;
+	const void *owner = called ? (const void *)item->turn->session : item->turn;
+	struct acp_chunk c;
+
+	d->scratch.n = 0;
+	if (buf_add(&d->scratch, &owner, sizeof(owner)) < 0)
+		return -1;
+	/* What makes no text longer, and says more than that, is no piece of it: usage, for example. */
+	if (acp_chunk(m->params, &c) &&
+		!(d->options->match == MATCH_EXACT && c.text.n == 2 && json_path(m->params, "update._meta").p)) {
+		item->streamed = true;
+		item->around = digest_join(digest_bytes(slice_between(m->text.p, c.text.p)),
+			digest_bytes(slice_between(c.text.p + c.text.n, m->text.p + m->text.n)));
+		return json_unescape(c.kind, &d->scratch) < 0 || buf_add(&d->scratch, "", 1) < 0 ||
+			(c.message.p && buf_add_slice(&d->scratch, c.message) < 0) ? -1 : 1;
+	}
+	if (!called || d->options->match == MATCH_EXACT)
+		return 0;
+	item->called = true;
+	return msg_id_key(call, &d->scratch) < 0 ? -1 : 1;
+}
+
+/* The pieces of one text are one, whatever comes between them, and so are the messages of one tool call. 0 or -1. */
+static int
+join_chain(struct diff *d, struct entry *item, const struct msg *m)
 {
 	struct file *f = &d->file[item_side(item)];
-	struct acp_chunk c;
-	struct text *t;
+	struct chain *t;
+	int r = m->what == ACP_SESSION_UPDATE ? make_chain_key(d, item, m) : 0;
 
-	if (m->what != ACP_SESSION_UPDATE || !acp_chunk(m->params, &c))
-		return 0;
-	item->streamed = true;
-	item->rest = digest_join(digest_bytes(slice_between(m->text.p, c.text.p)),
-		digest_bytes(slice_between(c.text.p + c.text.n, m->text.p + m->text.n)));
-	d->scratch.n = 0;
-	if (buf_add(&d->scratch, &item->turn, sizeof(item->turn)) < 0 || json_unescape(c.kind, &d->scratch) < 0 ||
-		buf_add(&d->scratch, "", 1) < 0 || (c.message.p && buf_add_slice(&d->scratch, c.message) < 0))
-		return -1;
-	HASH_FIND(hh, f->texts, d->scratch.p, d->scratch.n, t);
-	if (t) {
+	if (r <= 0)
+		return r;
+	HASH_FIND(hh, f->chains, d->scratch.p, d->scratch.n, t);
+	/* An agent may give the id of a call that has ended to another one. */
+	if (t && !(t->ended && json_string_is(msg_update_kind(m), "tool_call"))) {
 		item->continues = true;
 		t->last->piece = item;
-		t->last = item;
-		return 0;
+	} else if (!t) {
+		t = calloc(1, sizeof(*t) + d->scratch.n);
+		if (!t)
+			return -1;
+		memcpy(t->key, d->scratch.p, d->scratch.n);
+		HASH_ADD(hh, f->chains, key, d->scratch.n, t);
+		if (!t->hh.tbl) {
+			free(t);
+			return -1;
+		}
 	}
-	t = calloc(1, sizeof(*t) + d->scratch.n);
-	if (!t)
-		return -1;
 	t->last = item;
-	memcpy(t->key, d->scratch.p, d->scratch.n);
-	HASH_ADD(hh, f->texts, key, d->scratch.n, t);
-	if (t->hh.tbl)
-		return 0;
-	free(t);
-	return -1;
+	t->ended = item->called && ((item->continues && t->ended) || session_status_is_final(json_path(m->params, "update.status")));
+	return 0;
 }
 
 /* --- messages --- */
 
 /* The message as the program has it, in d->text. The same as normalize_message. */
 static enum normalized
-normalized(struct diff *d, enum side side, const struct record *r, enum acp_side from, const struct request *request)
+normalized(struct diff *d, enum side side, uint32_t index, struct msg *m)
 {
+	struct file *f = &d->file[side];
+	const struct item *item = &f->items.at[index];
+	struct request request = {.session = items_session(&f->items, item->session)};
+	SCOPED struct buf method = {0}, text = {0};
 	enum normalized result;
+	struct msg of;
 	char *why;
 
 	d->text[side].n = 0;
-	result = normalize_message(d->normalize, from, &r->msg, request, &d->text[side], &why);
+	if (item->kind == MSG_RESPONSE && item->pair != ITEM_NONE) {
+		/* The message lies where the request is read. */
+		if (buf_add_slice(&text, m->text) < 0 || items_message(&f->items, item->pair, &of) < 0 ||
+			buf_add_slice(&method, of.method) < 0)
+			return NORMALIZE_FAILED;
+		request.method = buf_slice(&method);
+		msg_scan(buf_slice(&text), m, NULL);
+	}
+	result = normalize_message(d->normalize, (enum acp_side)item->from, m, method.n ? &request : NULL, &d->text[side], &why);
+	if (result == NORMALIZE_DONE && msg_scan(buf_slice(&d->text[side]), m, NULL) == MSG_NOISE)
+		*m = (struct msg){.text = buf_slice(&d->text[side])};
 	if (result != NORMALIZE_FAILED)
 		return result;
 	if (why)
-		cli_warn(name, "%s:%llu: --normalize: %s", d->file[side].path, (unsigned long long)r->number, why);
+		cli_warn(name, "%s:%llu: --normalize: %s", f->path, (unsigned long long)item->line, why);
 	errno = why ? EINVAL : ENOMEM;
 	free(why);
 	return result;
 }
 
-/* The item of a message, or NULL where it is left out. 0 or -1. */
-static int
-put_item(struct diff *d, enum side side, const struct record *r, struct turn *t, const struct request *request,
-	enum acp_side from, struct item **to)
+/* The turn of a message; a response has that of its request. NULL out of memory. */
+static struct turn *
+turn_of(struct diff *d, enum side side, const struct item *item, const struct entry *request)
 {
-	struct msg m = r->msg;
-	enum normalized n = NORMALIZE_DONE;
-
-	*to = NULL;
-	if (d->normalize) {
-		n = normalized(d, side, r, from, request);
-		if (n != NORMALIZE_DONE)
-			return n == NORMALIZE_FAILED ? -1 : 0;
-		if (msg_scan(buf_slice(&d->text[side]), &m, NULL) == MSG_NOISE)
-			m = (struct msg){.text = buf_slice(&d->text[side])};
-	}
-	*to = add_item(d, side, r, t);
-	if (!*to || (d->normalize && keep_text(*to, m.text) < 0))
-		return -1;
-	(*to)->from = (uint8_t)from;
-	(*to)->kind = (uint8_t)m.kind;
-	(*to)->what = (uint16_t)(request ? request->what : m.what);
-	return join_text(d, *to, &m);
-}
-
-static int
-put_response(struct diff *d, enum side side, const struct record *r)
-{
-	struct file *f = &d->file[side];
-	const struct msg *m = &r->msg;
-	bool answers = !(m->error.p && msg_null_id(m));
-	struct request *request = answers ? requests_find(f->requests, acp_other_side(r->from), m->id) : NULL;
-	struct item *owner = request ? request->owner : NULL, *item;
-	enum acp_side from = request ? acp_other_side(request->from) : r->from;
-	struct session *s;
-	int result = 0;
-
-	if (!request) {
-		s = get_session(d, side, msg_session(m));
-		return s ? put_item(d, side, r, s->turns.at[s->turns.n - 1], NULL, from, &item) : -1;
-	}
-	requests_take(f->requests, request);
-	if (owner) { /* else it is left out, and this with it */
-		result = put_item(d, side, r, owner->turn, request, from, &item);
-		owner->response = item;
-		if (item)
-			item->request = owner;
-	}
-	requests_done(request);
-	return result;
-}
-
-static int
-put_message(struct diff *d, enum side side, const struct record *r)
-{
-	struct file *f = &d->file[side];
-	const struct msg *m = &r->msg;
-	enum acp_side from = r->from == ACP_UNKNOWN ? acp_sender(m->method) : r->from;
-	/* A request that begins a session stands outside of it, though it may name it. */
-	struct session *s = get_session(d, side, acp_opens_session(m->what) ? slice(NULL, 0) : msg_session(m));
-	struct request *request = NULL;
+	/* A request that begins a session belongs to none, though it may name it. */
+	const bool outside = item->kind != MSG_RESPONSE && acp_opens_session((enum acp_method)item->what);
+	struct diff_session *s;
 	struct turn *t;
-	struct item *item;
 
-	if (!s)
-		return -1;
-	t = s->turns.at[s->turns.n - 1];
-	if (m->kind == MSG_REQUEST && m->what == ACP_SESSION_PROMPT && s->id.p)
-		t = add_turn(s);
-	if (m->kind == MSG_REQUEST && !(request = requests_open(f->requests, from, 0, m)))
-		return -1;
-	if (!t || put_item(d, side, r, t, NULL, from, &item) < 0)
-		return -1;
 	if (request)
-		request->owner = item;
-	if (item && item->what == ACP_SESSION_PROMPT && !t->prompt)
-		t->prompt = item;
-	return 0;
+		return request->turn;
+	s = get_session(d, side, outside ? 0 : item->session);
+	if (!s)
+		return NULL;
+	if (item->kind == MSG_REQUEST && item->what == ACP_SESSION_PROMPT && s->id.p) {
+		t = add_turn(s);
+		if (t)
+			t->ended = item->pair == ITEM_NONE;
+		return t;
+	}
+	if (item->from != ACP_AGENT || item->kind == MSG_RESPONSE)
+		return s->turns.at[s->turns.n - 1];
+	/* The agent works on the first turn that has not ended: a prompt may be queued while an earlier one goes on. */
+	while (s->working + 1 < s->turns.n && ((struct turn *)s->turns.at[s->working])->ended)
+		s->working++;
+	return s->turns.at[s->working];
+}
+
+/* A message may end turns: a prompt's response, if it does not only accept the prompt, or an idle state. */
+static void
+end_turns(struct file *f, struct turn *t, const struct entry *request, const struct msg *m)
+{
+	const struct list *turns = &t->session->turns;
+	uint64_t version;
+
+	if (request && request->what == ACP_INITIALIZE)
+		f->v2 = json_u64(json_get(m->result, acp_protocol_version), &version) && version == 2;
+	if (request && t->prompt == request)
+		*(session_accepts(m->result, f->v2) ? &t->accepted : &t->ended) = true;
+	if (!t->accepted || t->ended || !items_is_idle(m))
+		return;
+	for (size_t i = t->session->working; i < turns->n; i++) {
+		t = turns->at[i];
+		t->ended |= t->accepted;
+	}
+}
+
+static int
+put_message(struct diff *d, enum side side, uint32_t index)
+{
+	struct file *f = &d->file[side];
+	const struct item *item = &f->items.at[index];
+	const bool responds = item->kind == MSG_RESPONSE && item->pair != ITEM_NONE;
+	struct entry *request = responds ? f->entries.at[item->pair] : NULL, *e;
+	struct turn *t = turn_of(d, side, item, request);
+	enum normalized n = NORMALIZE_DONE;
+	struct msg m;
+
+	if (!t)
+		return -1;
+	if (responds && !request)
+		return 0; /* it is left out, and this with it */
+	if (items_message(&f->items, index, &m) < 0)
+		return -1;
+	end_turns(f, t, request, &m);
+	if (d->normalize)
+		n = normalized(d, side, index, &m);
+	if (n != NORMALIZE_DONE)
+		return n == NORMALIZE_FAILED ? -1 : 0;
+	e = add_entry(d, side, index, t);
+	if (!e || (d->normalize && keep_text(e, m.text) < 0))
+		return -1;
+	e->kind = (uint8_t)m.kind;
+	e->what = (uint16_t)(responds ? item->what : m.what);
+	if (request) {
+		request->response = e;
+		e->request = request;
+	}
+	if (e->what == ACP_SESSION_PROMPT && !responds && !t->prompt)
+		t->prompt = e;
+	return join_chain(d, e, &m);
 }
 
 /* A line that is no message counts from MATCH_SHAPE up, a blank one where all has to be the same. */
 static int
-put_noise(struct diff *d, enum side side, const struct record *r)
+put_noise(struct diff *d, enum side side, uint32_t index)
 {
-	struct session *s = get_session(d, side, slice(NULL, 0));
-	struct item *item;
+	struct diff_session *s = get_session(d, side, 0);
+	struct entry *e;
+	struct slice text;
 
-	if (d->options->match < MATCH_SHAPE || (d->options->match < MATCH_EXACT && slice_is_blank(r->text)))
+	if (!s || items_text(&d->file[side].items, index, &text) < 0)
+		return -1;
+	if (d->options->match < MATCH_SHAPE || (d->options->match < MATCH_EXACT && slice_is_blank(text)))
 		return 0;
 	d->text[side].n = 0;
-	if (!s || json_quote(r->text, &d->text[side]) < 0)
+	if (json_quote(text, &d->text[side]) < 0)
 		return -1;
-	item = add_item(d, side, r, s->turns.at[0]);
-	return item ? keep_text(item, buf_slice(&d->text[side])) : -1;
+	e = add_entry(d, side, index, s->turns.at[0]);
+	return e ? keep_text(e, buf_slice(&d->text[side])) : -1;
 }
 
 /* --- all of it --- */
 
+/* 0, or an exit status. */
 static int
-put_record(struct diff *d, enum side side, const struct record *r)
+read_items(struct file *f)
 {
-	switch (r->kind) {
-	case RECORD_HEADER:
-		/* A recording begins again: what is open will have no response. */
-		requests_free(d->file[side].requests);
-		d->file[side].requests = requests_new();
-		return d->file[side].requests ? 0 : -1;
-	case RECORD_MESSAGE:
-		return r->msg.kind == MSG_RESPONSE ? put_response(d, side, r) : put_message(d, side, r);
-	case RECORD_NOISE:
-		return put_noise(d, side, r);
-	case RECORD_LOST:
-		cli_warn(name, "%s:%llu: %llu records are missing here", d->file[side].path, (unsigned long long)r->number,
-			(unsigned long long)r->count);
-		return 0;
-	default:
-		return 0;
-	}
-}
-
-/* True where it is the torn end of a crash. */
-static bool
-report_bad(const struct file *f, const struct record *r, bool any)
-{
-	bool torn = r->torn && any;
-
-	cli_warn(name, "%s:%llu: %s at byte %zu: %s", f->path, (unsigned long long)r->number,
-		torn ? "the last line is torn" : "not a record", r->error.at, r->error.what);
-	return torn;
-}
-
-static int
-read_all(struct diff *d, enum side side)
-{
-	struct file *f = &d->file[side];
-	bool any = false;
 	struct record r;
+	uint32_t index;
 
-	for (;;) {
-		if (script_next(&f->script, &r) < 0) {
+	do {
+		if (items_next(&f->items, &r, &index) < 0) {
 			cli_warn(name, "%s: %s", f->path, strerror(errno));
 			return errno == ENOMEM ? EXIT_FAILED : EXIT_USAGE;
 		}
-		if (r.kind == RECORD_END)
-			break;
-		if (r.kind == RECORD_BAD && !report_bad(f, &r, any))
+		if (r.kind == RECORD_BAD || (r.kind == RECORD_END && r.torn))
+			cli_warn(name, "%s:%llu: %s at byte %zu: %s", f->path, (unsigned long long)r.number,
+				r.kind == RECORD_END ? "the last line is torn" : "not a record", r.error.at, r.error.what);
+		if (r.kind == RECORD_BAD)
 			return EXIT_USAGE;
-		any |= r.kind == RECORD_MESSAGE;
-		if (put_record(d, side, &r) == 0)
-			continue;
-		if (errno == EINVAL)
-			return EXIT_USAGE;
-		cli_warn(name, "%s", strerror(errno));
-		return EXIT_FAILED;
-	}
-	if (any)
+		if (r.kind == RECORD_LOST)
+			cli_warn(name, "%s:%llu: %llu records are missing here", f->path, (unsigned long long)r.number,
+				(unsigned long long)r.count);
+	} while (r.kind != RECORD_END);
+	if (f->items.any)
 		return 0;
 	cli_warn(name, "%s: no message in it", f->path);
 	return EXIT_USAGE;
 }
 
-/* Frees what only reading needs. */
-static void
-end_reading(struct file *f)
+/* 0 or -1. */
+static int
+put_items(struct diff *d, enum side side)
 {
-	struct text *t, *next;
+	struct file *f = &d->file[side];
 
-	HASH_ITER(hh, f->texts, t, next) {
-		HASH_DEL(f->texts, t);
-		free(t);
+	f->sessions = calloc(f->items.nsessions, sizeof(struct diff_session *));
+	if (!f->sessions || !get_session(d, side, 0))
+		return -1;
+	for (size_t i = 0; i < f->items.n; i++) {
+		const struct item *item = &f->items.at[i];
+
+		if (list_add(&f->entries, NULL) < 0 ||
+			(item->record == RECORD_MESSAGE && put_message(d, side, (uint32_t)i) < 0) ||
+			(item->record == RECORD_NOISE && put_noise(d, side, (uint32_t)i) < 0))
+			return -1;
 	}
-	requests_free(f->requests);
-	f->requests = NULL;
+	return 0;
 }
 
 int
@@ -362,78 +362,77 @@ load(struct diff *d, enum side side)
 {
 	const struct diff_options *o = d->options;
 	struct file *f = &d->file[side];
+	struct chain *t, *next;
 	int status;
 
 	f->path = strcmp(o->path[side], "-") == 0 ? "standard input" : o->path[side];
-	if (script_open(&f->script, name, o->path[side], o->limit, o->hop,
-		o->environment && side == RECORDED) < 0) {
+	if (items_open(&f->items, name, o->path[side], o->limit, o->hop, o->environment && side == RECORDED) < 0) {
 		cli_warn(name, "%s: %s", f->path, strerror(errno));
 		return EXIT_USAGE;
 	}
-	f->requests = requests_new();
-	if (!f->requests || !get_session(d, side, slice(NULL, 0))) {
-		cli_warn(name, "%s", strerror(errno));
-		return EXIT_FAILED;
+	status = read_items(f);
+	if (status == 0 && put_items(d, side) < 0) {
+		status = errno == EINVAL ? EXIT_USAGE : EXIT_FAILED;
+		if (status == EXIT_FAILED)
+			cli_warn(name, "%s", strerror(errno));
 	}
-	status = read_all(d, side);
-	end_reading(f);
+	HASH_ITER(hh, f->chains, t, next) {
+		HASH_DEL(f->chains, t);
+		free(t);
+	}
 	return status;
-}
-
-static void
-free_session(struct session *s)
-{
-	struct name *n, *next;
-
-	HASH_ITER(hh, s->names, n, next) {
-		HASH_DEL(s->names, n);
-		free(n);
-	}
-	for (size_t i = 0; i < s->turns.n; i++) {
-		free(((struct turn *)s->turns.at[i])->items.at);
-		free(s->turns.at[i]);
-	}
-	free(s->turns.at);
-	free(s);
 }
 
 void
 unload(struct diff *d, enum side side)
 {
 	struct file *f = &d->file[side];
-	struct item *item;
+	struct diff_session *s;
+	struct name *n, *next;
+	struct entry *e;
 
-	end_reading(f);
-	HASH_CLEAR(hh, f->sessions);
-	for (size_t i = 0; i < f->items.n; i++) {
-		item = f->items.at[i];
-		free(item->text);
-		free(item);
+	for (size_t i = 0; i < f->entries.n; i++) {
+		e = f->entries.at[i];
+		free(e ? e->text : NULL);
+		free(e);
 	}
-	free(f->items.at);
-	for (size_t i = 0; i < f->order.n; i++)
-		free_session(f->order.at[i]);
+	free(f->entries.at);
+	free(f->sessions);
+	for (size_t i = 0; i < f->order.n; i++) {
+		s = f->order.at[i];
+		HASH_ITER(hh, s->names, n, next) {
+			HASH_DEL(s->names, n);
+			free(n);
+		}
+		for (size_t k = 0; k < s->turns.n; k++) {
+			free(((struct turn *)s->turns.at[k])->items.at);
+			free(s->turns.at[k]);
+		}
+		free(s->turns.at);
+		free(s);
+	}
 	free(f->order.at);
 	free(f->names.at);
-	script_close(&f->script);
+	items_close(&f->items);
 	buf_free(&d->text[side]);
+	buf_free(&d->state[side]);
 }
 
 /* --- what an item says --- */
 
 enum side
-item_side(const struct item *item)
+item_side(const struct entry *item)
 {
 	return item->turn->session->side;
 }
 
-int
-item_message(struct diff *d, const struct item *item, struct msg *m)
+static int
+read_message(struct diff *d, const struct entry *item, struct msg *m)
 {
-	struct slice text = slice(item->text, item->place.n);
+	struct slice text = slice(item->text, item->ntext);
 
-	if (!item->text && script_read(&d->file[item_side(item)].script, item->place, &text) < 0)
-		return -1;
+	if (!item->text)
+		return items_message(&d->file[item_side(item)].items, item->index, m);
 	if (item->kind == MSG_NOISE || msg_scan(text, m, NULL) == MSG_NOISE)
 		*m = (struct msg){.text = text};
 	if (item->kind == MSG_RESPONSE)
@@ -441,8 +440,80 @@ item_message(struct diff *d, const struct item *item, struct msg *m)
 	return 0;
 }
 
+static struct slice
+find_member(struct slice object, struct slice wanted)
+{
+	struct json_iter it = {.in = object};
+	struct slice key, value;
+
+	while (json_next(&it, &key, &value))
+		if (json_string_eq(key, wanted))
+			return value;
+	return slice(NULL, 0);
+}
+
+/* Appends the state of a tool call after an update of it: what the update has, and what it does not change. 0 or -1. */
+static int
+update_state(struct slice state, struct slice update, struct buf *to)
+{
+	const struct slice both[] = {state, update};
+	struct slice key, value, other;
+	bool kind;
+
+	if (buf_add(to, "{", 1) < 0)
+		return -1;
+	for (int i = 0; i < 2; i++) {
+		struct json_iter it = {.in = both[i]};
+
+		while (json_next(&it, &key, &value)) {
+			other = find_member(both[!i], key);
+			kind = json_string_is(key, acp_update_kind);
+			if (i == 1 && (other.p || json_type(value) == JSON_NULL))
+				continue;
+			if (other.p && !kind && json_type(other) != JSON_NULL)
+				value = other;
+			if (buf_add_string(to, to->p[to->n - 1] == '{' ? "" : ",") < 0 || buf_add_slice(to, key) < 0 ||
+				buf_add(to, ":", 1) < 0 || buf_add_slice(to, value) < 0)
+				return -1;
+		}
+	}
+	return buf_add(to, "}", 1);
+}
+
 int
-item_text(struct diff *d, const struct item *item, struct buf *to)
+item_message(struct diff *d, const struct entry *item, struct msg *m)
+{
+	SCOPED struct buf head = {0}, state = {0}, next = {0};
+	struct buf *whole = &d->state[item_side(item)], swap;
+	struct slice update;
+	size_t before;
+
+	if (read_message(d, item, m) < 0)
+		return -1;
+	if (!item->called || !item->piece)
+		return 0;
+	update = json_get(m->params, acp_update);
+	before = (size_t)(update.p - m->text.p);
+	if (buf_add_slice(&head, m->text) < 0 || buf_add_slice(&state, update) < 0)
+		return -1;
+	for (const struct entry *piece = item->piece; piece; piece = piece->piece) {
+		next.n = 0;
+		if (read_message(d, piece, m) < 0 || update_state(buf_slice(&state), json_get(m->params, acp_update), &next) < 0)
+			return -1;
+		swap = state;
+		state = next;
+		next = swap;
+	}
+	whole->n = 0;
+	if (buf_add(whole, head.p, before) < 0 || buf_add_slice(whole, buf_slice(&state)) < 0 ||
+		buf_add(whole, head.p + before + update.n, head.n - before - update.n) < 0)
+		return -1;
+	msg_scan(buf_slice(whole), m, NULL);
+	return 0;
+}
+
+int
+item_text(struct diff *d, const struct entry *item, struct buf *to)
 {
 	struct acp_chunk c;
 	struct msg m;
@@ -451,14 +522,14 @@ item_text(struct diff *d, const struct item *item, struct buf *to)
 	if (buf_add(to, "\"", 1) < 0)
 		return -1;
 	for (; item; item = item->piece)
-		if (item_message(d, item, &m) < 0 || !acp_chunk(m.params, &c) ||
+		if (read_message(d, item, &m) < 0 || !acp_chunk(m.params, &c) ||
 			buf_add(to, c.text.p + 1, c.text.n - 2) < 0)
 			return -1;
 	return buf_add(to, "\"", 1);
 }
 
 int
-item_value(struct diff *d, const struct item *item, struct buf *to)
+item_value(struct diff *d, const struct entry *item, struct buf *to)
 {
 	struct msg m;
 
@@ -469,7 +540,7 @@ item_value(struct diff *d, const struct item *item, struct buf *to)
 }
 
 int
-item_label(struct diff *d, const struct item *item, struct buf *to)
+item_label(struct diff *d, const struct entry *item, struct buf *to)
 {
 	struct slice kind;
 	struct msg m;
@@ -480,7 +551,7 @@ item_label(struct diff *d, const struct item *item, struct buf *to)
 		return -1;
 	if (item->kind == MSG_RESPONSE && !item->request)
 		return 0;
-	if (item_message(d, item->request ? item->request : item, &m) < 0)
+	if (read_message(d, item->request ? item->request : item, &m) < 0)
 		return -1;
 	kind = msg_update_kind(&m);
 	if (m.method.p && json_unescape(m.method, to) < 0)

@@ -28,7 +28,6 @@ static const char help[] =
 	"Exit status: 0 no difference; 1 a difference; 2 A or B cannot be read.\n";
 
 enum { MAX_LINE = 64 * 1024 * 1024 };
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JUNIT };
 
 struct asked {
 	struct diff_options diff;
@@ -96,46 +95,6 @@ compile(struct asked *asked)
 	return compile_one("--ignore", program.p);
 }
 
-/* --- the report --- */
-
-static const struct {
-	void (*begin)(struct report *);
-	void (*section)(struct report *, const struct section *);
-	void (*end)(struct report *);
-} formats[] = {
-	[FORMAT_TEXT] = {NULL, report_text, report_text_end},
-	[FORMAT_JSON] = {NULL, report_json, report_json_end},
-	[FORMAT_JUNIT] = {report_junit_begin, report_junit, report_junit_end},
-};
-
-/* Writes the report on standard output. 0, or -1: why has been reported. */
-static int
-report(struct diff *d, enum format format, enum cli_color color)
-{
-	struct report r = {.diff = d, .color = format == FORMAT_TEXT && cli_wants_color(color, STDOUT_FILENO)};
-
-	if (out_open(&r.out, name, NULL, false, NULL) != 0)
-		return -1;
-	if (formats[format].begin)
-		formats[format].begin(&r);
-	for (size_t i = 0; !r.failed && i < d->sections.n; i++) {
-		formats[format].section(&r, d->sections.at[i]);
-		out_mark(&r.out, 0);
-		out_print_much(&r.out);
-		r.failed |= out_failed(&r.out);
-	}
-	formats[format].end(&r);
-	out_mark(&r.out, 0);
-	if (out_close(&r.out) < 0)
-		r.failed = true;
-	else if (r.failed)
-		cli_warn(name, "out of memory");
-	buf_free(&r.text);
-	buf_free(&r.value[RECORDED]);
-	buf_free(&r.value[LIVE]);
-	return r.failed ? -1 : 0;
-}
-
 /* --- all of it --- */
 
 static void
@@ -157,12 +116,16 @@ static int
 run(struct diff *d, const struct asked *asked)
 {
 	int status = load(d, RECORDED);
+	bool any = false;
 
 	if (status == 0)
 		status = load(d, LIVE);
 	if (status)
 		return status;
-	if (d->file[RECORDED].items.n == 0 && d->file[LIVE].items.n == 0) {
+	for (size_t i = 0; i < SIDES; i++)
+		for (size_t k = 0; !any && k < d->file[i].entries.n; k++)
+			any = d->file[i].entries.at[k];
+	if (!any) {
 		cli_warn(name, "--normalize leaves out every message: there is nothing to compare");
 		return EXIT_USAGE;
 	}
@@ -173,7 +136,7 @@ run(struct diff *d, const struct asked *asked)
 		cli_warn(name, "%s", strerror(errno));
 		return EXIT_FAILED;
 	}
-	if (report(d, asked->format, asked->color) < 0)
+	if (report_write(d, asked->format, cli_wants_color(asked->color, STDOUT_FILENO)) < 0)
 		return EXIT_FAILED;
 	return d->differences ? EXIT_NEGATIVE : 0;
 }
@@ -182,7 +145,7 @@ int
 main(int argc, char **argv)
 {
 	struct asked asked = {.diff = {.limit = MAX_LINE, .match = MATCH_SHAPE}};
-	struct diff d = {.options = &asked.diff, .file = {{.script.fd = -1}, {.script.fd = -1}}};
+	struct diff d = {.options = &asked.diff, .file = {{.items.fd = -1}, {.items.fd = -1}}};
 	struct cli_line line;
 	char **words;
 	int status;
@@ -190,6 +153,7 @@ main(int argc, char **argv)
 	if (proc_stdio() < 0)
 		return EXIT_FAILED;
 	cli_read(&tool, argc, argv, &asked, &line);
+	cli_files(&line);
 	words = line.words;
 	if (!words[0] || !words[1] || words[2])
 		cli_die(EXIT_USAGE, name, "expected two recordings; try acp-diff --help");

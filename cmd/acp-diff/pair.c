@@ -7,29 +7,42 @@
 /* --- messages --- */
 
 static void
-pair_items(struct item *a, struct item *b)
+pair_items(struct diff *d, struct entry *a, struct entry *b)
 {
+	struct name *x, *y;
+
 	a->partner = b;
 	b->partner = a;
+	for (size_t i = 0; a->nnames == b->nnames && i < a->nnames; i++) {
+		x = item_name(d, a, i);
+		y = item_name(d, b, i);
+		if (!x->partner && !y->partner) {
+			x->partner = y;
+			y->partner = x;
+		}
+	}
 	if (a->response && b->response)
-		pair_items(a->response, b->response);
+		pair_items(d, a->response, b->response);
 }
 
 static bool
-is_in_direction(const struct item *item, enum acp_direction dir)
+is_in_direction(const struct entry *item, enum acp_direction dir)
 {
 	return (item->from == ACP_CLIENT ? ACP_DOWN : ACP_UP) == dir && !item->continues;
 }
 
-/* The items of a direction that have a partner, or have to find one, in their order. 0 or -1. */
+/*
+ * The items of a turn in a direction that have to find a partner, in their order; responses are paired with their requests.
+ * introducing: only the first to name an id. 0 or -1.
+ */
 static int
-collect(const struct turn *t, enum acp_direction dir, bool partner, bool responses, struct list *to)
+collect(const struct turn *t, enum acp_direction dir, bool introducing, struct list *to)
 {
-	struct item *item;
+	struct entry *item;
 
 	for (size_t i = 0; i < t->items.n; i++) {
 		item = t->items.at[i];
-		if (is_in_direction(item, dir) && (!item->request || responses) && (item->partner != NULL) == partner &&
+		if (is_in_direction(item, dir) && !item->request && !item->partner && (item->introduces || !introducing) &&
 			list_add(to, item) < 0)
 			return -1;
 	}
@@ -39,19 +52,48 @@ collect(const struct turn *t, enum acp_direction dir, bool partner, bool respons
 /* Items that have to find partners. */
 struct rows {
 	struct list x, y;
-	size_t *partner; /* of each of x: its place in y, or ROWS_ALONE */
+	size_t *partner; /* of each of x: its index in y, or ROWS_ALONE */
 };
+
+/* How items find partners. */
+struct step {
+	enum likeness alike;
+	bool named;    /* those whose ids are partners already */
+	bool anywhere; /* not in the order of both */
+};
+
+/* The digest of an item, and, named, of which of its ids have partners and which partners. */
+static uint64_t
+make_key(const struct diff *d, const struct entry *item, const struct step *step)
+{
+	uint64_t key = item->alike[step->alike];
+	const struct name *n;
+
+	/*
+	 * Below params, what is the same altogether is a better partner only in the same order; but the directory says which
+	 * session is which.
+	 */
+	if (step->alike == FULL && step->anywhere && d->options->match < MATCH_PARAMS &&
+		!(item->kind == MSG_REQUEST && acp_opens_session((enum acp_method)item->what)))
+		return (uintptr_t)item;
+	for (size_t i = 0; step->named && i < item->nnames; i++) {
+		n = item_name(d, item, i);
+		if (n->partner)
+			key = digest_join(key, (uintptr_t)(item_side(item) == RECORDED ? n : n->partner));
+	}
+	return key;
+}
 
 /* Returns how many have none. */
 static size_t
-make_keys(const struct list *items, enum likeness alike, uint64_t *keys)
+make_keys(const struct diff *d, const struct list *items, const struct step *step, uint64_t *keys)
 {
-	const struct item *item;
+	const struct entry *item;
 	size_t n = 0;
 
 	for (size_t i = 0; i < items->n; i++) {
 		item = items->at[i];
-		keys[i] = item->partner ? (uintptr_t)item : item->alike[alike];
+		keys[i] = item->partner ? (uintptr_t)item : make_key(d, item, step);
 		n += !item->partner;
 	}
 	return n;
@@ -59,21 +101,21 @@ make_keys(const struct list *items, enum likeness alike, uint64_t *keys)
 
 /* Joins what is alike: in the order of both, between those that have found each other, or anywhere. 0 or -1. */
 static int
-pair_alike(struct rows *r, enum likeness alike, bool anywhere)
+pair_alike(struct diff *d, struct rows *r, const struct step *step)
 {
 	const size_t n = r->x.n, m = r->y.n;
 	uint64_t *a = calloc(n + m + 1, sizeof(*a));
 	size_t *found = calloc(n + 1, sizeof(*found));
 	int result = a && found ? 0 : -1;
 
-	if (result == 0 && make_keys(&r->x, alike, a) && make_keys(&r->y, alike, a + n)) {
+	if (result == 0 && make_keys(d, &r->x, step, a) && make_keys(d, &r->y, step, a + n)) {
 		memcpy(found, r->partner, n * sizeof(*found));
-		result = anywhere ? rows_match_any(a, n, a + n, m, found) : rows_fill(a, n, a + n, m, found);
+		result = step->anywhere ? rows_match_any(a, n, a + n, m, found) : rows_fill(a, n, a + n, m, found);
 		for (size_t i = 0; result == 0 && i < n; i++) {
 			if (found[i] == ROWS_ALONE || r->partner[i] != ROWS_ALONE)
 				continue;
 			r->partner[i] = found[i];
-			pair_items(r->x.at[i], r->y.at[found[i]]);
+			pair_items(d, r->x.at[i], r->y.at[found[i]]);
 		}
 	}
 	free(a);
@@ -81,99 +123,137 @@ pair_alike(struct rows *r, enum likeness alike, bool anywhere)
 	return result;
 }
 
-/* All have been collected, and none has a partner. 0 or -1. */
+/* Pairs what has been collected (0, or -1: it failed), step by step, and frees the rows. 0 or -1. */
 static int
-begin_rows(struct rows *r)
+pair_rows(struct diff *d, struct rows *rows, int collected, const struct step *steps, size_t nsteps)
 {
-	r->partner = calloc(r->x.n + 1, sizeof(*r->partner));
-	for (size_t i = 0; r->partner && i < r->x.n; i++)
-		r->partner[i] = ROWS_ALONE;
-	return r->partner ? 0 : -1;
-}
+	int r = collected;
 
-static void
-free_rows(struct rows *r)
-{
-	free(r->x.at);
-	free(r->y.at);
-	free(r->partner);
-}
-
-static int
-pair_direction(struct diff *d, struct turn *a, struct turn *b, enum acp_direction dir)
-{
-	/* What has changed has rather stayed in its place. */
-	static const struct {
-		enum likeness alike;
-		bool anywhere;
-	} steps[] = {{FULL, false}, {FULL, true}, {CONTENT, false}, {CONTENT, true}, {SHAPE, false}, {KIND, false}, {SHAPE, true},
-		{KIND, true}};
-	struct rows rows = {0};
-	int r = -1;
-
-	if (collect(a, dir, false, false, &rows.x) == 0 && collect(b, dir, false, false, &rows.y) == 0)
-		r = begin_rows(&rows);
-	for (size_t i = 0; r == 0 && i < sizeof(steps) / sizeof(*steps); i++)
-		/* Below params, what is the same altogether is a better partner only in its place. */
-		if (d->options->match >= MATCH_PARAMS || steps[i].alike != FULL || !steps[i].anywhere)
-			r = pair_alike(&rows, steps[i].alike, steps[i].anywhere);
-	free_rows(&rows);
+	rows->partner = calloc(rows->x.n + 1, sizeof(*rows->partner));
+	for (size_t i = 0; rows->partner && i < rows->x.n; i++)
+		rows->partner[i] = ROWS_ALONE;
+	if (!rows->partner)
+		r = -1;
+	for (size_t i = 0; r == 0 && i < nsteps; i++)
+		r = pair_alike(d, rows, &steps[i]);
+	free(rows->x.at);
+	free(rows->y.at);
+	free(rows->partner);
 	return r;
+}
+
+/* introducing: only what is the first to name an id, so that all later items find what that id stands for. 0 or -1. */
+static int
+pair_direction(struct diff *d, struct turn *a, struct turn *b, enum acp_direction dir, bool introducing)
+{
+	/* What has changed has more likely stayed in its order than moved. */
+	static const struct step steps[] = {{FULL, true, false}, {FULL, true, true}, {CONTENT, true, false}, {CONTENT, true, true},
+		{SHAPE, true, false}, {KIND, true, false}, {CONTENT, false, false}, {CONTENT, false, true}, {SHAPE, false, false},
+		{KIND, false, false}, {SHAPE, false, true}, {KIND, false, true}};
+	struct rows rows = {0};
+	int r = collect(a, dir, introducing, &rows.x);
+
+	if (r == 0)
+		r = collect(b, dir, introducing, &rows.y);
+	return pair_rows(d, &rows, r, steps, sizeof(steps) / sizeof(*steps));
 }
 
 /* What the agent says may come in another turn. 0 or -1. */
 static int
-pair_across_turns(struct diff *d, struct session *a, struct session *b)
+pair_across_turns(struct diff *d, struct diff_session *a, struct diff_session *b)
 {
+	const enum likeness alike = d->options->match < MATCH_PARAMS ? CONTENT : FULL;
+	const struct step steps[] = {{alike, true, false}, {alike, true, true}};
 	struct rows rows = {0};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < a->turns.n; i++)
-		r = collect(a->turns.at[i], ACP_UP, false, false, &rows.x);
+		r = collect(a->turns.at[i], ACP_UP, false, &rows.x);
 	for (size_t i = 0; r == 0 && i < b->turns.n; i++)
-		r = collect(b->turns.at[i], ACP_UP, false, false, &rows.y);
-	if (r == 0)
-		r = begin_rows(&rows);
-	for (int anywhere = 0; r == 0 && anywhere < 2; anywhere++)
-		r = pair_alike(&rows, d->options->match < MATCH_PARAMS ? CONTENT : FULL, anywhere);
-	free_rows(&rows);
-	return r;
+		r = collect(b->turns.at[i], ACP_UP, false, &rows.y);
+	return pair_rows(d, &rows, r, steps, 2);
 }
 
 static int
 by_line(const void *x, const void *y)
 {
-	const struct item *a = *(struct item *const *)x, *b = *(struct item *const *)y;
+	const struct entry *a = *(struct entry *const *)x, *b = *(struct entry *const *)y;
 
 	return (a->line > b->line) - (a->line < b->line);
 }
 
-/* Marks what has another place in its direction than its partner: as few as possible. 0 or -1. */
+/* The same for items that are identical with their partners; what differs has one of its own. */
+static uint64_t
+identical_key(const struct diff *d, const struct entry *item)
+{
+	static const struct step how = {FULL, true, false};
+	uint64_t key = make_key(d, item, &how);
+
+	return !item->request && key == make_key(d, item->partner, &how) ? key : (uintptr_t)item;
+}
+
+/* Identical items are partners in their order: none of them has moved past another. items: by line. 0 or -1. */
 static int
-mark_moved(const struct diff *d, const struct session *s, enum acp_direction dir)
+uncross(struct diff *d, const struct list *items)
+{
+	const size_t n = items->n;
+	uint64_t *keys = calloc(2 * n + 1, sizeof(*keys));
+	size_t *found = calloc(n + 1, sizeof(*found));
+	struct list partners = {0};
+	int r = keys && found ? 0 : -1;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = list_add(&partners, ((struct entry *)items->at[i])->partner);
+	if (n && r == 0)
+		qsort(partners.at, n, sizeof(void *), by_line);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		keys[i] = identical_key(d, items->at[i]);
+		keys[n + i] = identical_key(d, partners.at[i]);
+		found[i] = ROWS_ALONE;
+	}
+	if (r == 0)
+		r = rows_match_any(keys, n, keys + n, n, found);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		if (found[i] != ROWS_ALONE)
+			pair_items(d, items->at[i], partners.at[found[i]]);
+	free(keys);
+	free(found);
+	free(partners.at);
+	return r;
+}
+
+/* Finds the fewest items that have moved in their direction if all others keep their order. 0 or -1. */
+static int
+find_moved(struct diff *d, const struct diff_session *s, enum acp_direction dir)
 {
 	/* Responses to what belongs to no session come as those sessions interleave. */
 	const bool responses = d->options->match == MATCH_EXACT && s->number > 0;
 	struct list items = {0};
-	size_t *place;
-	struct item *item;
+	const struct turn *t;
+	struct entry *item;
+	size_t *lines;
 	int r = -1;
 
-	for (size_t i = 0; i < s->turns.n; i++)
-		if (collect(s->turns.at[i], dir, true, responses, &items) < 0)
-			goto end;
-	/* A response stands in the turn of its request, and may have come in a later one. */
+	for (size_t i = 0; i < s->turns.n; i++) {
+		t = s->turns.at[i];
+		for (size_t k = 0; k < t->items.n; k++) {
+			item = t->items.at[k];
+			if (is_in_direction(item, dir) && item->partner && (!item->request || responses) && list_add(&items, item) < 0)
+				goto end;
+		}
+	}
+	/* A response belongs to the turn of its request, and may have come in a later one. */
 	if (items.n)
 		qsort(items.at, items.n, sizeof(void *), by_line);
-	place = calloc(items.n + 1, sizeof(*place));
-	for (size_t i = 0; place && i < items.n; i++)
-		place[i] = (size_t)((struct item *)items.at[i])->partner->line;
-	r = place ? rows_rising(place, items.n) : -1;
-	for (size_t i = 0; r == 0 && i < items.n; i++) {
-		item = items.at[i];
-		item->moved = place[i] == ROWS_ALONE;
-	}
-	free(place);
+	if (uncross(d, &items) < 0)
+		goto end;
+	lines = calloc(items.n + 1, sizeof(*lines));
+	for (size_t i = 0; lines && i < items.n; i++)
+		lines[i] = (size_t)((struct entry *)items.at[i])->partner->line;
+	r = lines ? rows_rising(lines, items.n) : -1;
+	for (size_t i = 0; r == 0 && i < items.n; i++)
+		((struct entry *)items.at[i])->moved = lines[i] == ROWS_ALONE;
+	free(lines);
 end:
 	free(items.at);
 	return r;
@@ -194,39 +274,35 @@ add_section(struct diff *d, struct turn *a, struct turn *b)
 		return -1;
 	s->turn[RECORDED] = a;
 	s->turn[LIVE] = b;
-	return !a || !b || (pair_direction(d, a, b, ACP_DOWN) == 0 && pair_direction(d, a, b, ACP_UP) == 0) ? 0 : -1;
+	for (int introducing = 1; a && b && introducing >= 0; introducing--)
+		if (pair_direction(d, a, b, ACP_DOWN, introducing) < 0 || pair_direction(d, a, b, ACP_UP, introducing) < 0)
+			return -1;
+	return 0;
 }
 
-/* Two turns are one if they are the same; else if they begin with the same prompt; else if they stand in the same place. */
-enum { BY_SUM, BY_PROMPT, BY_PLACE, WAYS };
-
-static void
-make_turn_keys(const struct list *turns, int way, uint64_t *keys)
-{
-	const struct turn *t;
-
-	for (size_t i = 0; i < turns->n; i++) {
-		t = turns->at[i];
-		keys[i] = way == BY_SUM ? t->sum : way == BY_PROMPT && t->prompt ? t->prompt->alike[CONTENT] : 0;
-	}
-}
+/* Two turns are one if they are the same; else if they begin with the same prompt; else in their order. */
+enum { BY_SUM, BY_PROMPT, BY_ORDER, STEPS };
 
 /* partner[i]: the turn of b that is turn i of a. 0 or -1. */
 static int
 match_turns(const struct list *a, const struct list *b, size_t *partner)
 {
-	uint64_t *x = calloc(a->n + b->n, sizeof(*x));
-	int r = x ? 0 : -1;
+	const size_t n = a->n + b->n;
+	uint64_t *keys = calloc(n, sizeof(*keys));
+	const struct turn *t;
+	int r = keys ? 0 : -1;
 
-	/* What stands before the first prompt is no turn. */
+	/* What comes before the first prompt is no turn. */
 	for (size_t i = 0; i < a->n; i++)
 		partner[i] = i == 0 ? 0 : ROWS_ALONE;
-	for (int way = BY_SUM; r == 0 && way < WAYS; way++) {
-		make_turn_keys(a, way, x);
-		make_turn_keys(b, way, x + a->n);
-		r = rows_fill(x, a->n, x + a->n, b->n, partner);
+	for (int step = BY_SUM; r == 0 && step < STEPS; step++) {
+		for (size_t i = 0; i < n; i++) {
+			t = i < a->n ? a->at[i] : b->at[i - a->n];
+			keys[i] = step == BY_SUM ? t->sum : step == BY_PROMPT && t->prompt ? t->prompt->alike[CONTENT] : 0;
+		}
+		r = rows_fill(keys, a->n, keys + a->n, b->n, partner);
 	}
-	free(x);
+	free(keys);
 	return r;
 }
 
@@ -259,14 +335,14 @@ compare_sections(struct diff *d, size_t section)
 }
 
 static int
-pair_turns(struct diff *d, struct session *a, struct session *b)
+pair_turns(struct diff *d, struct diff_session *a, struct diff_session *b)
 {
 	size_t *partner = calloc(a->turns.n, sizeof(*partner)), first = d->sections.n;
 	int r = -1;
 
 	if (partner && match_turns(&a->turns, &b->turns, partner) == 0 &&
 		add_sections(d, &a->turns, &b->turns, partner) == 0 && pair_across_turns(d, a, b) == 0 &&
-		mark_moved(d, a, ACP_DOWN) == 0 && mark_moved(d, a, ACP_UP) == 0)
+		find_moved(d, a, ACP_DOWN) == 0 && find_moved(d, a, ACP_UP) == 0)
 		r = compare_sections(d, first);
 	free(partner);
 	return r;
@@ -274,46 +350,46 @@ pair_turns(struct diff *d, struct session *a, struct session *b)
 
 /* --- sessions --- */
 
-/* The live session that stands for a recorded one, by what is known of ids. */
-static struct session *
-known_partner(struct diff *d, const struct session *a)
+/* The live session that stands for a recorded one, by the ids that have been learned. */
+static struct diff_session *
+partner_by_id(struct diff *d, const struct diff_session *a)
 {
-	struct ids_place place = {.what = ACP_ID_SESSION};
-	struct slice id = ids_live(d->ids, place, a->id);
-	struct session *b;
+	const struct ids_scope sessions = {.what = ACP_ID_SESSION};
+	struct slice id = ids_live(d->ids, sessions, a->id);
+	struct diff_session *b;
 
 	/* The same id on both sides is the same session, unless it is known to be another. */
-	if (!id.p && ids_judge(d->ids, place, a->id, a->id) == IDS_NEW)
+	if (!id.p && ids_judge(d->ids, sessions, a->id, a->id) == IDS_NEW)
 		id = a->id;
 	b = id.p ? find_session(d, LIVE, id) : NULL;
 	return b && !b->partner ? b : NULL;
 }
 
 static int
-join_sessions(struct diff *d, struct session *a, struct session *b)
+join_sessions(struct diff *d, struct diff_session *a, struct diff_session *b)
 {
 	a->partner = b;
 	b->partner = a;
-	return ids_learn(d->ids, (struct ids_place){.what = ACP_ID_SESSION}, a->id, b->id) == IDS_FAILED ? -1 : 0;
+	return ids_learn(d->ids, (struct ids_scope){.what = ACP_ID_SESSION}, a->id, b->id) == IDS_FAILED ? -1 : 0;
 }
 
-/* Those that are known to be the same, and what is left in the order of the recordings. */
+/* By their ids, and those that are left in the order of the recordings. */
 static int
 pair_sessions(struct diff *d)
 {
 	const struct list *x = &d->file[RECORDED].order, *y = &d->file[LIVE].order;
-	struct session *a, *b;
+	struct diff_session *a, *b;
 	size_t j = 1;
 
 	for (size_t i = 1; i < x->n; i++) {
 		a = x->at[i];
-		b = known_partner(d, a);
+		b = partner_by_id(d, a);
 		if (b && join_sessions(d, a, b) < 0)
 			return -1;
 	}
 	for (size_t i = 1; i < x->n; i++) {
 		a = x->at[i];
-		while (j < y->n && ((struct session *)y->at[j])->partner)
+		while (j < y->n && ((struct diff_session *)y->at[j])->partner)
 			j++;
 		if (!a->partner && j < y->n && join_sessions(d, a, y->at[j]) < 0)
 			return -1;
@@ -322,7 +398,7 @@ pair_sessions(struct diff *d)
 }
 
 static int
-add_unpaired(struct diff *d, struct session *s)
+add_unpaired(struct diff *d, struct diff_session *s)
 {
 	size_t first = d->sections.n;
 
@@ -336,7 +412,7 @@ int
 diff_run(struct diff *d)
 {
 	const struct list *x = &d->file[RECORDED].order, *y = &d->file[LIVE].order;
-	struct session *a = x->at[0], *b = y->at[0];
+	struct diff_session *a = x->at[0], *b = y->at[0];
 
 	a->partner = b;
 	b->partner = a;

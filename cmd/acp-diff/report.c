@@ -2,11 +2,28 @@
 
 #include <inttypes.h>
 
+#include "lib/base/cli.h"
 #include "lib/base/text.h"
+#include "lib/run/out.h"
 
-enum { PROMPT_MOST = 72 };
+/* Bytes: of a prompt in a title; of a value, and how much of it before its first difference. */
+enum { PROMPT_MOST = 72, VALUE_MOST = 240, BEFORE = 80 };
 
-void
+static const char bold[] = "\033[1m", cyan[] = "\033[36m", red[] = "\033[31m", green[] = "\033[32m", normal[] = "\033[0m";
+
+struct report {
+	struct diff *diff;
+	struct out out;
+	bool color;
+	bool begun;
+	bool xml;        /* what is put is escaped */
+	bool failed;     /* with errno: nothing more is put */
+	struct buf text, value[SIDES]; /* scratch */
+};
+
+/* --- what the formats share --- */
+
+static void
 put_slice(struct report *r, struct slice s)
 {
 	struct buf *out = out_buf(&r->out);
@@ -14,7 +31,7 @@ put_slice(struct report *r, struct slice s)
 	r->failed |= (r->xml ? text_xml(out, s) : buf_add_slice(out, s)) < 0;
 }
 
-void
+static void __attribute__((format(printf, 2, 3)))
 put(struct report *r, const char *format, ...)
 {
 	va_list args;
@@ -26,7 +43,8 @@ put(struct report *r, const char *format, ...)
 	put_slice(r, buf_slice(&r->text));
 }
 
-void
+/* As plain text (text.h). */
+static void
 put_plain(struct report *r, struct slice s)
 {
 	r->text.n = 0;
@@ -34,35 +52,32 @@ put_plain(struct report *r, struct slice s)
 	put_slice(r, buf_slice(&r->text));
 }
 
-void
-put_label(struct report *r, const struct item *item)
+/* "session/update tool_call": valid until the next value. */
+static struct slice
+label_of(struct report *r, const struct entry *item)
 {
 	r->value[LIVE].n = 0;
 	r->failed |= item_label(r->diff, item, &r->value[LIVE]) < 0;
-	put_plain(r, buf_slice(&r->value[LIVE]));
+	return buf_slice(&r->value[LIVE]);
 }
 
-static void
-put_prompt(struct report *r, const struct item *prompt)
+/* What the user said to begin a turn: a JSON string, or p NULL. */
+static struct slice
+prompt_of(struct report *r, const struct turn *t)
 {
 	struct msg m = {0};
-	struct slice text, start;
 
-	r->failed |= item_message(r->diff, prompt, &m) < 0;
-	text = acp_prompt_text(m.params);
-	if (!text.p)
-		return;
-	text = slice(text.p + 1, text.n - 2);
-	start = slice_cut(text, PROMPT_MOST);
-	put(r, ": ");
-	put_plain(r, start);
-	put(r, start.n < text.n ? "…" : "");
+	if (t->prompt)
+		r->failed |= item_message(r->diff, t->prompt, &m) < 0;
+	return m.params.p ? acp_prompt_text(m.params) : slice(NULL, 0);
 }
 
-void
+/* "session 1, turn 2: what the user said" */
+static void
 put_title(struct report *r, const struct section *s)
 {
 	const struct turn *t = s->turn[s->turn[RECORDED] ? RECORDED : LIVE];
+	struct slice text, start;
 
 	if (t->session->number == 0) {
 		put(r, "no session");
@@ -72,16 +87,341 @@ put_title(struct report *r, const struct section *s)
 	if (t->number)
 		put(r, ", turn %" PRIu64, t->number);
 	else
-		put(r, ", before its first turn");
-	if (t->prompt)
-		put_prompt(r, t->prompt);
+		put(r, ", setup");
+	text = prompt_of(r, t);
+	if (!text.p)
+		return;
+	text = slice(text.p + 1, text.n - 2);
+	start = slice_cut(text, PROMPT_MOST);
+	put(r, ": ");
+	put_plain(r, start);
+	put(r, start.n < text.n ? "…" : "");
 }
 
-struct slice
-report_value(struct report *r, const struct found *f, enum side side)
+/* The value of a difference on a side, as it is shown; p NULL where there is none. */
+static struct slice
+value_of(struct report *r, const struct found *f, enum side side)
 {
 	if (!f->whole || f->moved || !f->item[side])
 		return f->value[side];
 	r->failed |= item_value(r->diff, f->item[side], &r->value[side]) < 0;
 	return buf_slice(&r->value[side]);
+}
+
+/* --- for people: it looks like a unified diff --- */
+
+static void
+put_color(struct report *r, const char *code)
+{
+	if (r->color)
+		put(r, "%s", code);
+}
+
+static bool
+is_inside(struct slice s, size_t at)
+{
+	return at < s.n && ((unsigned char)s.p[at] & 0xc0) == 0x80;
+}
+
+/* A value, or what lies around the byte at which it differs. */
+static void
+put_value(struct report *r, struct slice value, size_t differs, char sign)
+{
+	size_t from = differs > BEFORE && value.n > VALUE_MOST ? differs - BEFORE : 0, n;
+
+	if (!value.p)
+		return;
+	if (from > value.n)
+		from = value.n;
+	while (from > 0 && is_inside(value, from))
+		from--;
+	n = value.n - from < VALUE_MOST ? value.n - from : VALUE_MOST;
+	while (is_inside(value, from + n))
+		n--;
+	put_color(r, sign == '-' ? red : green);
+	put(r, "%c    %s", sign, from > 0 ? "…" : "");
+	put_plain(r, slice(value.p + from, n));
+	put(r, from + n < value.n ? "…" : "");
+	put_color(r, normal);
+	put(r, "\n");
+}
+
+/* Which message, by its records: " agent: session/update tool_call, -7 +8". */
+static void
+put_message(struct report *r, const struct entry *recorded, const struct entry *live)
+{
+	const struct entry *item = recorded ? recorded : live;
+
+	put(r, " %s: ", acp_side_name((enum acp_side)item->from));
+	put_plain(r, label_of(r, item));
+	put(r, ",");
+	if (recorded)
+		put(r, " -%" PRIu64, recorded->line);
+	if (live)
+		put(r, " +%" PRIu64, live->line);
+}
+
+/* The message before (step -1) or after one that differs. */
+static void
+put_context(struct report *r, const struct found *f, ptrdiff_t step)
+{
+	const struct entry *item = f->item[f->item[RECORDED] ? RECORDED : LIVE];
+	const struct list *items = &item->turn->items;
+	struct entry *beside;
+	size_t at = item->at;
+
+	do {
+		at += (size_t)step;
+		if (at >= items->n)
+			return;
+		beside = items->at[at];
+	} while (beside->continues);
+	if (beside->differs || beside->shown || !beside->partner)
+		return;
+	beside->shown = beside->partner->shown = true;
+	if (item_side(item) == LIVE)
+		beside = beside->partner;
+	put_message(r, beside, beside->partner);
+	put(r, "\n");
+}
+
+/* first: of those of its message. */
+static void
+put_found(struct report *r, const struct found *f, bool first)
+{
+	static const char *const whole[] = {"", ": missing", ": unexpected"};
+	static const char *const what[] = {"", ": missing", ": unexpected", ": paired with another id before", ": in another order"};
+	struct slice a, b;
+	size_t differs = 0;
+
+	if (first || f->whole) {
+		put_message(r, f->item[RECORDED], f->item[LIVE]);
+		put(r, "%s\n", !f->whole ? "" : f->moved ? ": moved" : whole[f->kind]);
+	}
+	if (!f->whole) {
+		put(r, "   ");
+		put_plain(r, f->path);
+		put(r, "%s\n", what[f->kind]);
+	}
+	a = value_of(r, f, RECORDED);
+	b = value_of(r, f, LIVE);
+	while (a.p && b.p && differs < a.n && differs < b.n && a.p[differs] == b.p[differs])
+		differs++;
+	put_value(r, a, differs, '-');
+	put_value(r, b, differs, '+');
+}
+
+static void
+put_all_found(struct report *r, const struct section *s)
+{
+	const struct found *f, *next;
+	bool first = true;
+
+	for (size_t i = 0; !r->failed && i < s->found.n; i++) {
+		f = s->found.at[i];
+		next = i + 1 < s->found.n ? s->found.at[i + 1] : NULL;
+		if (first)
+			put_context(r, f, -1);
+		put_found(r, f, first);
+		first = !next || next->item[RECORDED] != f->item[RECORDED] || next->item[LIVE] != f->item[LIVE];
+		if (first)
+			put_context(r, f, 1);
+	}
+}
+
+static void
+text_section(struct report *r, const struct section *s)
+{
+	if (s->found.n == 0)
+		return;
+	for (int side = 0; side < SIDES && !r->begun; side++) {
+		put_color(r, bold);
+		put(r, side ? "+++ " : "--- ");
+		put_plain(r, slice_of(r->diff->file[side].path));
+		put_color(r, normal);
+		put(r, "\n");
+	}
+	r->begun = true;
+	put_color(r, cyan);
+	put(r, "@@ ");
+	put_title(r, s);
+	put(r, " @@");
+	put_color(r, normal);
+	put(r, "\n");
+	put_all_found(r, s);
+}
+
+static const char *
+plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* "2 differences in 1 of 3 turns, 38 messages; 1 moved"; nothing of two that are the same, as diff(1) has it. */
+static void
+text_end(struct report *r)
+{
+	const struct diff *d = r->diff;
+
+	if (d->differences == 0 && d->moved == 0)
+		return;
+	if (d->differences)
+		put(r, "%" PRIu64 " difference%s in %" PRIu64 " of ", d->differences, plural(d->differences), d->differing);
+	else
+		put(r, "no difference in ");
+	put(r, "%zu turn%s, %" PRIu64 " message%s", d->sections.n, plural(d->sections.n), d->messages, plural(d->messages));
+	if (d->moved)
+		put(r, "; %" PRIu64 " moved", d->moved);
+	put(r, "\n");
+}
+
+/* --- for programs: an object a line for each difference, and one at the end --- */
+
+static void
+json_value_of(struct report *r, const char *name, struct slice value)
+{
+	struct buf *out = out_buf(&r->out);
+	size_t from;
+
+	if (!value.p)
+		return;
+	put(r, ",\"%s\":", name);
+	from = out->n;
+	put_slice(r, value);
+	/* A line is a line: white space in a message may be a newline only where somebody put it there by hand. */
+	for (; from < out->n; from++)
+		if (out->p[from] == '\n' || out->p[from] == '\r')
+			out->p[from] = ' ';
+}
+
+static void
+json_text_of(struct report *r, const char *name, struct slice text)
+{
+	put(r, ",\"%s\":", name);
+	r->failed |= json_quote(text, out_buf(&r->out)) < 0;
+}
+
+static void
+json_section(struct report *r, const struct section *s)
+{
+	static const char *const kinds[] = {"value", "missing", "unexpected", "id", "order"};
+	const struct turn *t = s->turn[s->turn[RECORDED] ? RECORDED : LIVE];
+	const struct entry *item;
+	const struct found *f;
+
+	for (size_t i = 0; !r->failed && i < s->found.n; i++) {
+		f = s->found.at[i];
+		item = f->item[f->item[RECORDED] ? RECORDED : LIVE];
+		put(r, "{\"turn\":%" PRIu64, t->number);
+		json_value_of(r, "session", t->session->id);
+		json_value_of(r, "prompt", prompt_of(r, t));
+		put(r, ",\"from\":\"%s\"", acp_side_name((enum acp_side)item->from));
+		json_text_of(r, "message", label_of(r, item));
+		if (f->item[RECORDED])
+			put(r, ",\"recordedLine\":%" PRIu64, f->item[RECORDED]->line);
+		if (f->item[LIVE])
+			put(r, ",\"liveLine\":%" PRIu64, f->item[LIVE]->line);
+		put(r, ",\"difference\":\"%s\"", f->moved ? "moved" : kinds[f->kind]);
+		/* What makes no difference has no path. */
+		if (!f->moved || f->kind == DIFFERENCE_ORDER)
+			json_text_of(r, "path", f->path);
+		if (!f->moved) {
+			json_value_of(r, "recorded", value_of(r, f, RECORDED));
+			json_value_of(r, "live", value_of(r, f, LIVE));
+		}
+		put(r, "}\n");
+	}
+}
+
+static void
+json_end(struct report *r)
+{
+	const struct diff *d = r->diff;
+
+	put(r, "{\"turns\":%zu,\"differing\":%" PRIu64 ",\"messages\":%" PRIu64 ",\"differences\":%" PRIu64 ",\"moved\":%" PRIu64
+		"}\n", d->sections.n, d->differing, d->messages, d->differences, d->moved);
+}
+
+/* --- for CI systems: XML as JUnit writes it, a test case for each turn. Plain text has no characters that XML forbids --- */
+
+static void
+junit_path(struct report *r, enum side side)
+{
+	r->xml = true;
+	put_plain(r, slice_of(r->diff->file[side].path));
+	r->xml = false;
+}
+
+static void
+junit_begin(struct report *r)
+{
+	put(r, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"acp-diff ");
+	junit_path(r, RECORDED);
+	put(r, " ");
+	junit_path(r, LIVE);
+	put(r, "\" tests=\"%zu\" failures=\"%" PRIu64 "\" errors=\"0\" skipped=\"0\">\n", r->diff->sections.n, r->diff->differing);
+}
+
+static void
+junit_section(struct report *r, const struct section *s)
+{
+	put(r, "<testcase classname=\"");
+	junit_path(r, RECORDED);
+	put(r, "\" name=\"");
+	r->xml = true;
+	put_title(r, s);
+	r->xml = false;
+	if (s->differences == 0) {
+		put(r, "\"/>\n");
+		return;
+	}
+	put(r, "\">\n<failure type=\"difference\" message=\"%" PRIu64 " difference%s\">", s->differences, plural(s->differences));
+	r->xml = true;
+	put_all_found(r, s);
+	r->xml = false;
+	put(r, "</failure>\n</testcase>\n");
+}
+
+static void
+junit_end(struct report *r)
+{
+	put(r, "</testsuite>\n</testsuites>\n");
+}
+
+/* --- all of it --- */
+
+int
+report_write(struct diff *d, enum format format, bool color)
+{
+	static const struct {
+		void (*begin)(struct report *);
+		void (*section)(struct report *, const struct section *);
+		void (*end)(struct report *);
+	} formats[] = {
+		[FORMAT_TEXT] = {NULL, text_section, text_end},
+		[FORMAT_JSON] = {NULL, json_section, json_end},
+		[FORMAT_JUNIT] = {junit_begin, junit_section, junit_end},
+	};
+	struct report r = {.diff = d, .color = color && format == FORMAT_TEXT};
+
+	if (out_open(&r.out, "acp-diff", NULL, false, NULL) != 0)
+		return -1;
+	if (formats[format].begin)
+		formats[format].begin(&r);
+	for (size_t i = 0; !r.failed && i < d->sections.n; i++) {
+		formats[format].section(&r, d->sections.at[i]);
+		out_mark(&r.out, 0);
+		out_print_much(&r.out);
+		r.failed |= out_failed(&r.out);
+	}
+	formats[format].end(&r);
+	out_mark(&r.out, 0);
+	if (out_close(&r.out, EXIT_SUCCESS) != EXIT_SUCCESS)
+		r.failed = true;
+	else if (r.failed)
+		cli_warn("acp-diff", "out of memory");
+	buf_free(&r.text);
+	buf_free(&r.value[RECORDED]);
+	buf_free(&r.value[LIVE]);
+	return r.failed ? -1 : 0;
 }

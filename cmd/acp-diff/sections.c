@@ -6,9 +6,9 @@
 struct pair {
 	struct diff *d;
 	struct section *section;
-	struct item *recorded, *live;
+	struct entry *recorded, *live;
 	const char *path; /* of a value that is compared alone, or NULL */
-	uint64_t place;
+	uint64_t line;    /* where differences are reported: also those of a text's later pieces */
 	bool failed;
 };
 
@@ -62,7 +62,7 @@ note_difference(void *arg, const struct difference *difference)
 		.item = {p->recorded, p->live},
 		.path = p->path ? slice_of(p->path) : difference->path,
 		.value = {difference->recorded, difference->live},
-		.place = p->place,
+		.line = p->line,
 	};
 
 	p->failed = add_found(p->d, p->section, &f) < 0;
@@ -83,25 +83,25 @@ compare_text(struct pair *p, struct compare *c)
 	return compare_values(c, buf_slice(&d->text[RECORDED]), buf_slice(&d->text[LIVE]));
 }
 
-/* The next piece in which something beside the text is another, or NULL. */
-static struct item *
-next_change(const struct item *piece)
+/* The next piece in which something beside the text has changed, or NULL. */
+static struct entry *
+next_change(const struct entry *piece)
 {
-	struct item *next = piece->piece;
+	struct entry *next = piece->piece;
 
-	while (next && next->rest == piece->rest)
+	while (next && next->around == piece->around)
 		next = next->piece;
 	return next;
 }
 
 /*
- * Two streamed texts: what their pieces say beside the text, each time that it changes, and the text. No
- * agent cuts its text twice into the same pieces: where one side has no further change, its last stands.
+ * Two streamed texts: what their pieces say beside the text, each time that it changes, and the text. No agent cuts its text twice
+ * into the same pieces: where one side has no further change, its last piece is compared again.
  */
 static int
 compare_pieces(struct pair *p, struct compare *c)
 {
-	struct item *a = p->recorded, *b = p->live, *more_a, *more_b;
+	struct entry *a = p->recorded, *b = p->live, *more_a, *more_b;
 	struct pair one = *p;
 	struct acp_chunk x, y;
 	struct msg m, n;
@@ -129,9 +129,9 @@ compare_pieces(struct pair *p, struct compare *c)
 }
 
 static int
-compare_items(struct diff *d, struct section *s, struct item *recorded, struct item *live)
+compare_items(struct diff *d, struct section *s, struct entry *recorded, struct entry *live)
 {
-	struct pair p = {.d = d, .section = s, .recorded = recorded, .live = live, .place = recorded->line};
+	struct pair p = {.d = d, .section = s, .recorded = recorded, .live = live, .line = recorded->line};
 	struct compare c = {.match = d->options->match, .ids = d->ids, .learn = true, .from = (enum acp_side)recorded->from,
 		.what = (enum acp_method)recorded->what, .session = recorded->turn->session->id, .differs = note_difference, .arg = &p};
 	struct msg a, b;
@@ -149,10 +149,10 @@ compare_items(struct diff *d, struct section *s, struct item *recorded, struct i
 /* --- what has moved --- */
 
 /* The client's request that this responds to: later messages may depend on it. NULL for all else. */
-static const struct item *
-client_request(const struct item *item)
+static const struct entry *
+client_request(const struct entry *item)
 {
-	const struct item *k = item->request;
+	const struct entry *k = item->request;
 
 	if (!k || k->from != ACP_CLIENT || !k->partner || (k->turn->session->number == 0 && k->what != ACP_INITIALIZE))
 		return NULL;
@@ -168,8 +168,8 @@ note_broken_order(const struct turn *t)
 {
 	/* Live lines: of the latest request that has its response by now, and of the first message of the client after it. */
 	uint64_t last = 0, first = UINT64_MAX;
-	const struct item *k;
-	struct item *item;
+	const struct entry *k;
+	struct entry *item;
 
 	for (size_t i = 0; i < t->items.n; i++) {
 		item = t->items.at[i];
@@ -189,25 +189,10 @@ note_broken_order(const struct turn *t)
 	}
 }
 
-static int
-note_moved(struct diff *d, struct section *s, struct item *item)
-{
-	struct found f = {
-		.kind = item->out_of_order || d->options->match == MATCH_EXACT ? DIFFERENCE_ORDER : DIFFERENCE_VALUE,
-		.whole = true,
-		.moved = true,
-		.item = {item, item->partner},
-		.path = slice_of("."),
-		.place = item->line,
-	};
-
-	return add_found(d, s, &f);
-}
-
 /* --- a section --- */
 
 static bool
-is_unpaired(const struct item *item)
+is_unpaired(const struct entry *item)
 {
 	if (item->continues || item->partner)
 		return false;
@@ -218,13 +203,13 @@ is_unpaired(const struct item *item)
 }
 
 static int
-note_unpaired(struct diff *d, struct section *s, struct item *item, uint64_t place)
+note_unpaired(struct diff *d, struct section *s, struct entry *item, uint64_t line)
 {
 	struct found f = {
 		.kind = item_side(item) == RECORDED ? DIFFERENCE_MISSING : DIFFERENCE_UNEXPECTED,
 		.whole = true,
 		.path = slice_of("."),
-		.place = place,
+		.line = line,
 	};
 
 	f.item[item_side(item)] = item;
@@ -233,8 +218,17 @@ note_unpaired(struct diff *d, struct section *s, struct item *item, uint64_t pla
 }
 
 static int
-compare_recorded(struct diff *d, struct section *s, struct item *item)
+compare_recorded(struct diff *d, struct section *s, struct entry *item)
 {
+	struct found moved = {
+		.kind = item->out_of_order || d->options->match == MATCH_EXACT ? DIFFERENCE_ORDER : DIFFERENCE_VALUE,
+		.whole = true,
+		.moved = true,
+		.item = {item, item->partner},
+		.path = slice_of("."),
+		.line = item->line,
+	};
+
 	if (is_unpaired(item))
 		return note_unpaired(d, s, item, item->line);
 	if (!item->partner)
@@ -243,17 +237,17 @@ compare_recorded(struct diff *d, struct section *s, struct item *item)
 	if (compare_items(d, s, item, item->partner) < 0)
 		return -1;
 	/* A response moves with its request. */
-	return item->moved && !(item->request && item->request->moved) ? note_moved(d, s, item) : 0;
+	return item->moved && !(item->request && item->request->moved) ? add_found(d, s, &moved) : 0;
 }
 
-/* By the recording's lines; what is not in it stands after what came before it in its direction. */
+/* By the recording's lines; what is not in it comes after what came before it in its direction. */
 static int
-by_place(const void *x, const void *y)
+by_line(const void *x, const void *y)
 {
 	const struct found *a = *(struct found *const *)x, *b = *(struct found *const *)y;
 
-	if (a->place != b->place)
-		return a->place < b->place ? -1 : 1;
+	if (a->line != b->line)
+		return a->line < b->line ? -1 : 1;
 	return (a->nth > b->nth) - (a->nth < b->nth);
 }
 
@@ -261,8 +255,8 @@ int
 compare_section(struct diff *d, struct section *s)
 {
 	const struct turn *a = s->turn[RECORDED], *b = s->turn[LIVE];
-	uint64_t place[ACP_AGENT + 1] = {0};
-	struct item *item;
+	uint64_t line[ACP_AGENT + 1] = {0};
+	struct entry *item;
 
 	if (a)
 		note_broken_order(a);
@@ -272,12 +266,12 @@ compare_section(struct diff *d, struct section *s)
 	for (size_t i = 0; b && i < b->items.n; i++) {
 		item = b->items.at[i];
 		if (item->partner && item->partner->turn == a)
-			place[item->from] = item->partner->line;
-		else if (is_unpaired(item) && note_unpaired(d, s, item, place[item->from]) < 0)
+			line[item->from] = item->partner->line;
+		else if (is_unpaired(item) && note_unpaired(d, s, item, line[item->from]) < 0)
 			return -1;
 	}
 	if (s->found.n)
-		qsort(s->found.at, s->found.n, sizeof(void *), by_place);
+		qsort(s->found.at, s->found.n, sizeof(void *), by_line);
 	d->messages += s->messages;
 	d->differing += s->differences > 0;
 	return 0;

@@ -1,7 +1,7 @@
-/* Differences between two texts, line by line. */
+#include "cmd/acp-export/diff.h"
+
 #include <stdlib.h>
 
-#include "cmd/acp-export/page.h"
 #include "lib/match/digest.h"
 #include "lib/match/rows.h"
 
@@ -18,24 +18,17 @@ struct diff {
 	bool failed;      /* out of memory */
 };
 
-static struct slice
-next_line(const char **p, const char *end)
-{
-	const char *from = *p, *newline = memchr(from, '\n', (size_t)(end - from));
-
-	*p = newline ? newline + 1 : end;
-	return slice_between(from, newline ? newline : end);
-}
-
 static int
 split(struct slice text, struct lines *to)
 {
-	const char *p = text.p, *end = text.p + text.n;
+	const char *p = text.p, *end = text.p + text.n, *newline;
 	struct slice line;
 	uint64_t digest;
 
-	for (; p < end; to->n++) {
-		line = next_line(&p, end);
+	for (; p < end; p = newline + (newline < end), to->n++) {
+		newline = memchr(p, '\n', (size_t)(end - p));
+		newline = newline ? newline : end;
+		line = slice_between(p, newline);
 		digest = digest_bytes(line);
 		if (buf_add(&to->at, &line, sizeof(line)) < 0 || buf_add(&to->digests, &digest, sizeof(digest)) < 0)
 			return -1;
@@ -44,9 +37,9 @@ split(struct slice text, struct lines *to)
 }
 
 static void
-add(struct diff *d, enum diff_mark mark, struct slice text)
+add(struct diff *d, enum diff_sign sign, struct slice text)
 {
-	struct diff_line line = {.mark = mark, .text = text};
+	struct diff_line line = {.sign = sign, .text = text};
 
 	d->failed |= buf_add(&d->lines, &line, sizeof(line)) < 0;
 }
@@ -81,7 +74,7 @@ leave_out(struct diff *d)
 	size_t n = d->lines.n / sizeof(*line), i, run, to = 0, head, tail;
 
 	for (i = 0; i < n; i += run) {
-		for (run = 0; i + run < n && line[i + run].mark == DIFF_SAME; run++)
+		for (run = 0; i + run < n && line[i + run].sign == DIFF_SAME; run++)
 			;
 		head = i ? AROUND : 0;
 		tail = i + run < n ? AROUND : 0;
@@ -93,52 +86,34 @@ leave_out(struct diff *d)
 		}
 		memmove(&line[to], &line[i], head * sizeof(*line));
 		to += head;
-		line[to++] = (struct diff_line){.mark = DIFF_GAP, .skipped = run - head - tail};
+		line[to++] = (struct diff_line){.sign = DIFF_GAP, .skipped = run - head - tail};
 		memmove(&line[to], &line[i + run - tail], tail * sizeof(*line));
 		to += tail;
 	}
 	d->lines.n = to * sizeof(*line);
 }
 
-static void
-put(struct page *p, struct slice path, struct diff *d)
-{
-	p->failed |= d->failed;
-	p->paint->diff(p, path, (const void *)d->lines.p, d->lines.n / sizeof(struct diff_line));
-	buf_free(&d->lines);
-}
-
-void
-diff_put(struct page *p, struct slice path, struct slice old, struct slice new)
+int
+diff_make(struct buf *to, struct slice old, struct slice new)
 {
 	struct lines a = {0}, b = {0};
 	struct diff d = {0};
+	const struct diff_line *line, *end;
 
 	if (split(old, &a) < 0 || split(new, &b) < 0)
 		d.failed = true;
 	else
 		compare(&d, &a, &b);
 	leave_out(&d);
-	put(p, path, &d);
+	line = (const void *)d.lines.p;
+	for (end = line + d.lines.n / sizeof(*line); !d.failed && line < end; line++)
+		d.failed = buf_printf(to, "%c", line->sign) < 0 ||
+			(line->sign == DIFF_GAP ? buf_printf(to, "%zu", line->skipped) : buf_add_slice(to, line->text)) < 0 ||
+			buf_add(to, "\n", 1) < 0;
+	buf_free(&d.lines);
 	buf_free(&a.at);
 	buf_free(&a.digests);
 	buf_free(&b.at);
 	buf_free(&b.digests);
-}
-
-void
-diff_put_patch(struct page *p, struct slice text)
-{
-	const char *at = text.p, *end = text.p + text.n;
-	struct diff d = {0};
-	struct slice line;
-
-	while (at < end) {
-		line = next_line(&at, end);
-		if (line.n && strchr("+-", line.p[0]))
-			add(&d, line.p[0] == '+' ? DIFF_NEW : DIFF_OLD, slice(line.p + 1, line.n - 1));
-		else
-			add(&d, DIFF_SAME, line.n && line.p[0] == ' ' ? slice(line.p + 1, line.n - 1) : line);
-	}
-	put(p, slice(NULL, 0), &d);
+	return d.failed ? -1 : 0;
 }

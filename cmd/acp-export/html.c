@@ -1,5 +1,4 @@
 /* A transcript as one HTML file: no scripts, nothing from elsewhere, and a policy in it that allows neither. */
-#include "cmd/acp-export/html_style.h"
 #include "cmd/acp-export/page.h"
 
 static void
@@ -75,7 +74,7 @@ put_heading(struct page *p, const struct box *b)
 static const struct {
 	const char *element, *class;
 } elements[] = {[BOX_SESSION] = {"article", "session"}, [BOX_CHILD] = {"details", "child"}, [BOX_TURN] = {"section", "turn"},
-	[BOX_FACTS] = {"dl", "facts"}, [BOX_USER] = {"div", "user"}, [BOX_AGENT] = {"div", "agent"},
+	[BOX_CONTENTS] = {"ol", "contents"}, [BOX_FACTS] = {"dl", "facts"}, [BOX_USER] = {"div", "user"}, [BOX_AGENT] = {"div", "agent"},
 	[BOX_THOUGHT] = {"details", "thought"}, [BOX_TOOL] = {"details", "tool"}, [BOX_ASK] = {"div", "ask"},
 	[BOX_PLAN] = {"div", "plan"}, [BOX_FOLD] = {"details", "fold"}};
 
@@ -109,7 +108,7 @@ close_box(struct page *p, const struct box *b)
 	page_printf(p, "</%s>\n", elements[b->kind].element);
 }
 
-/* --- what stands in them --- */
+/* --- contents --- */
 
 static void
 put_fact(struct page *p, const char *label, struct slice value)
@@ -149,13 +148,13 @@ put_diff(struct page *p, struct slice path, const struct diff_line *line, size_t
 		put_line(p, LINE_PATH, "text", path);
 	page_put(p, "<pre class=\"diff\"><code>");
 	for (size_t i = 0; i < n; i++) {
-		page_put(p, line[i].mark == DIFF_OLD ? "<del>- " : line[i].mark == DIFF_NEW ? "<ins>+ " : line[i].mark == DIFF_GAP ?
+		page_put(p, line[i].sign == DIFF_OLD ? "<del>- " : line[i].sign == DIFF_NEW ? "<ins>+ " : line[i].sign == DIFF_GAP ?
 			"<span class=\"gap\">" : "<span>  ");
-		if (line[i].mark == DIFF_GAP)
+		if (line[i].sign == DIFF_GAP)
 			page_printf(p, "… %zu equal line%s", line[i].skipped, line[i].skipped == 1 ? "" : "s");
 		else
 			page_put_html(p, line[i].text, false);
-		page_put(p, line[i].mark == DIFF_OLD ? "\n</del>" : line[i].mark == DIFF_NEW ? "\n</ins>" : "\n</span>");
+		page_put(p, line[i].sign == DIFF_OLD ? "\n</del>" : line[i].sign == DIFF_NEW ? "\n</ins>" : "\n</span>");
 	}
 	page_put(p, "</code></pre>\n");
 }
@@ -168,38 +167,12 @@ put_image(struct page *p, const char *type, struct slice data)
 	page_put(p, "\">\n");
 }
 
-/* --- the chart --- */
-
-enum { CHART_WIDTH = 600, CHART_HEIGHT = 80, CHART_TOP = 2 };
-
 static void
-put_points(struct page *p, const struct chart *c)
+put_session_link(struct page *p, const char *anchor, struct slice title)
 {
-	/* Where it stays the same the ends are enough. */
-	for (size_t i = 0; i < c->n; i++)
-		if (i == 0 || i + 1 == c->n || c->column[i] != c->column[i - 1] || c->column[i] != c->column[i + 1])
-			page_printf(p, "%s%zu,%.1f", i ? " " : "", i * CHART_WIDTH / (c->n - 1),
-				(double)CHART_TOP + (double)(CHART_HEIGHT - CHART_TOP) * (1 - (double)c->column[i] / (double)c->height));
-}
-
-static void
-put_chart(struct page *p, const struct session *s)
-{
-	struct chart c;
-	SCOPED struct buf text = {0};
-
-	chart_make(&c, s, CHART_MOST);
-	p->failed |= chart_caption(&c, &text) < 0;
-	page_printf(p, "<figure class=\"chart\">\n<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"",
-		CHART_WIDTH, CHART_HEIGHT);
-	page_put_html(p, buf_slice(&text), true);
-	page_printf(p, "\"><polygon points=\"0,%d ", CHART_HEIGHT);
-	put_points(p, &c);
-	page_printf(p, " %d,%d\"/><polyline points=\"", CHART_WIDTH, CHART_HEIGHT);
-	put_points(p, &c);
-	page_put(p, "\"/></svg>\n<figcaption>");
-	page_put_html(p, buf_slice(&text), false);
-	page_put(p, "</figcaption>\n</figure>\n");
+	page_printf(p, "<li><a href=\"#%s\">", anchor);
+	page_put_html(p, title, false);
+	page_put(p, "</a></li>\n");
 }
 
 /* --- Markdown --- */
@@ -207,21 +180,21 @@ put_chart(struct page *p, const struct session *s)
 static void
 put_block(struct page *p, enum markup_block block, unsigned level, struct slice marker, bool open)
 {
-	static const char *const opens[] = {[BLOCK_PARAGRAPH] = "<p>", [BLOCK_QUOTE] = "<blockquote>",
+	static const char *const opens[] = {[BLOCK_PARAGRAPH] = "<p>", [BLOCK_LIST] = "<ul>\n", [BLOCK_ITEM] = "<li>", [BLOCK_QUOTE] = "<blockquote>",
 		[BLOCK_TABLE] = "<div class=\"table\"><table>\n", [BLOCK_ROW] = "<tr>", [BLOCK_CELL] = "<td>", [BLOCK_RULE] = "<hr>\n"};
-	static const char *const closes[] = {[BLOCK_PARAGRAPH] = "</p>\n", [BLOCK_ITEM] = "</span></div>\n",
-		[BLOCK_QUOTE] = "</blockquote>\n", [BLOCK_TABLE] = "</table></div>\n", [BLOCK_ROW] = "</tr>\n", [BLOCK_CELL] = "</td>",
+	static const char *const closes[] = {[BLOCK_PARAGRAPH] = "</p>\n", [BLOCK_LIST] = "</ul>\n", [BLOCK_ITEM] = "</li>\n", [BLOCK_QUOTE] = "</blockquote>\n", [BLOCK_TABLE] = "</table></div>\n", [BLOCK_ROW] = "</tr>\n", [BLOCK_CELL] = "</td>",
 		[BLOCK_HEADING] = "</p>\n"};
 
 	if (open && block == BLOCK_HEADING) {
 		page_printf(p, "<p class=\"heading l%u\">", level);
-	} else if (open && block == BLOCK_ITEM) {
-		page_printf(p, "<div class=\"item l%u\"><span class=\"mark\">", level);
-		page_put_html(p, strchr("-*+", marker.p[0]) ? slice_of("•") : marker, false);
-		page_put(p, "</span><span>");
+	} else if (block == BLOCK_LIST && level) {
+		page_put(p, open ? "<ol start=\"" : "</ol>\n");
+		page_put_slice(p, marker);
+		page_put(p, open ? "\">\n" : "");
 	} else {
 		page_put(p, open ? opens[block] : closes[block]);
 	}
+	p->block = block;
 }
 
 static void
@@ -241,9 +214,12 @@ put_span(struct page *p, enum markup_span span, struct slice url, bool open)
 static void
 put_text(struct page *p, struct slice text)
 {
+	/* The style keeps a newline in a paragraph. */
+	if (p->block == BLOCK_ITEM && slice_is(text, "\n"))
+		page_put(p, "<br>");
 	page_put_html(p, text, false);
 }
 
 const struct paint paint_html = {.begin = begin, .end = end, .open = open_box, .close = close_box, .fact = put_fact,
-	.chart = put_chart, .line = put_line, .code = put_code, .diff = put_diff, .image = put_image,
+	.chart = html_chart, .timeline = html_timeline, .link = put_session_link, .line = put_line, .code = put_code, .diff = put_diff, .image = put_image,
 	.block = put_block, .span = put_span, .text = put_text};

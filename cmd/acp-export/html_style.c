@@ -1,6 +1,4 @@
-#include "cmd/acp-export/html_style.h"
-
-#include <stddef.h>
+#include "cmd/acp-export/page.h"
 
 const char *const html_style[] = {
 	":root{--bg:#fff;--fg:#1c2024;--dim:#60646c;--line:#e0e3e8;--soft:#f5f6f8;--user:#eef4ff;--accent:#2563eb;--good:#18794e;",
@@ -18,14 +16,20 @@ const char *const html_style[] = {
 	"a{color:var(--accent)}\n",
 	".when{color:var(--dim);font-weight:400;font-size:.8rem;font-variant-numeric:tabular-nums}\n",
 	".session+.session{margin-top:4rem;border-top:4px solid var(--line);padding-top:2rem}\n",
+	".contents{margin:0 0 2.5rem;border-bottom:1px solid var(--line);padding-bottom:1rem}\n",
 	".facts{margin:0 0 1rem;font-size:.875rem}\n",
 	".facts div{display:flex;gap:.75rem;padding:.15rem 0}\n",
 	".facts dt{flex:0 0 5.5rem;color:var(--dim)}\n",
 	".facts dd{margin:0;min-width:0}\n",
-	".chart{margin:0 0 1.5rem;padding:.75rem;border:1px solid var(--line);border-radius:.5rem}\n",
-	".chart svg{display:block;width:100%;height:5rem}\n",
+	".chart{margin:0 0 1.5rem;padding:.75rem;border:1px solid var(--line);border-radius:.5rem;overflow-x:auto}\n",
+	".chart svg,.bars{display:block;width:100%;min-width:30rem}\n",
+	".chart text,.bars text{font:11px system-ui,sans-serif;fill:var(--dim);font-variant-numeric:tabular-nums}\n",
+	"text.m{text-anchor:middle}text.r{text-anchor:end}.chart a text{fill:var(--accent)}\n",
+	".grid{stroke:var(--line)}.begin{stroke:var(--dim);stroke-dasharray:1 3}\n",
+	".by-model{fill:var(--accent)}.by-tool{fill:var(--good)}.by-user{fill:var(--warn)}\n",
 	".chart polygon{fill:var(--accent);opacity:.15}\n",
-	".chart polyline{fill:none;stroke:var(--accent);stroke-width:2;vector-effect:non-scaling-stroke;stroke-linejoin:round}\n",
+	".chart polyline{fill:none;stroke:var(--accent);stroke-width:2;stroke-linejoin:round}\n",
+	".chart polyline.cost{stroke:var(--warn);stroke-dasharray:5 3}.chart text.cost{fill:var(--warn)}\n",
 	".chart figcaption{font-size:.8rem;color:var(--dim);margin-top:.4rem}\n",
 	".turn{border-top:1px solid var(--line);padding:1rem 0;content-visibility:auto;contain-intrinsic-size:auto 20rem}\n",
 	".user{background:var(--user);border-radius:.75rem;padding:.6rem .9rem;margin:0 0 1rem}\n",
@@ -35,11 +39,9 @@ const char *const html_style[] = {
 	".user>*+*{margin-top:.5rem}.user p{margin-bottom:0}.user>.who+*{margin-top:0}\n",
 	".agent{margin:0 0 .75rem}\n",
 	".agent p,.agent blockquote,.agent pre,.agent .table,.thought p,.tool p{margin:0 0 .6rem}\n",
-	"p,td,blockquote,.item>span,.note,.entry{white-space:pre-wrap}\n",
+	"p,td,.note,.entry{white-space:pre-wrap}\n",
 	".heading{font-weight:650}.heading.l1{font-size:1.25rem}.heading.l2{font-size:1.12rem}\n",
-	".item{display:flex;gap:.5rem;margin:0 0 .25rem}.item .mark{flex:none;color:var(--dim);min-width:1rem;text-align:right}\n",
-	".item>span{min-width:0}.l1.item{margin-left:1.25rem}.l2.item{margin-left:2.5rem}.l3.item,.l4.item,.l5.item,.l6.item,.l7.item,",
-	".l8.item{margin-left:3.75rem}\n",
+	"ul,ol{margin:0 0 .6rem;padding-left:1.6rem}li{margin:0 0 .2rem}li>p{margin:0 0 .3rem}li ul,li ol{margin:0}\n",
 	"blockquote{margin:0;padding-left:.9rem;border-left:3px solid var(--line);color:var(--dim)}\n",
 	".table{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem}\n",
 	"td{border:1px solid var(--line);padding:.3rem .6rem;vertical-align:top}tr:first-child td{font-weight:600;background:var(--soft)}\n",
@@ -56,7 +58,7 @@ const char *const html_style[] = {
 	".thought{color:var(--dim);border-left:2px solid var(--line);padding-left:.8rem;font-size:.93rem}\n",
 	".tool,.ask,.plan,.child{border:1px solid var(--line);border-radius:.5rem;padding:.45rem .8rem;margin:0 0 .75rem}\n",
 	".tool>summary,.child>summary,.fold>summary,.thought>summary{margin-left:1.1rem}\n",
-	".fold{margin:.3rem 0;font-size:.9rem}\n",
+	".fold{margin:.3rem 0;font-size:.9rem;overflow-x:auto}\n",
 	".tool .title,.child>summary .title{font-weight:600}\n",
 	".when{margin-left:.5rem;white-space:nowrap}\n",
 	".state{font-size:.72rem;font-weight:600;padding:.1rem .45rem;border-radius:1rem;background:var(--soft);color:var(--dim)}\n",
@@ -84,4 +86,4 @@ const char *const html_style[] = {
 	NULL,
 };
 
-const char html_style_hash[] = "sha256-OuPwe5fk2BpojztEajU0Y2UorMtbSfow4Oxi6gDFVFQ=";
+const char html_style_hash[] = "sha256-mx77+Ee9H782u+MBf819b63AcbuVSLV5cm+KtH7yI9U=";

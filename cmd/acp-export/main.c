@@ -5,11 +5,8 @@
 
 #include "cmd/acp-export/page.h"
 #include "cmd/acp-export/trace.h"
-#include "lib/base/cli_line.h"
 #include "lib/filter/choice.h"
-#include "lib/recording/operands.h"
-
-enum { LIMIT = 64 * 1024 * 1024 };
+#include "lib/watch/watch.h"
 
 static const char name[] = "acp-export";
 
@@ -34,92 +31,90 @@ static const struct {
 	const struct paint *paint;
 	const struct trace_format *trace;
 } formats[] = {{&paint_html, NULL}, {&paint_markdown, NULL}, {NULL, &trace_otlp}, {NULL, &trace_perfetto}};
-struct arguments {
+
+struct export {
+	struct frame_options frame;
 	unsigned format;                  /* of formats: */
-	const struct paint *paint;        /* of a page; or NULL: */
-	const struct trace_format *trace;
-	const char *output, *hop;
+	const struct paint *paint;        /* of a page; or NULL: a trace */
 	struct choice session;
-	enum redact_option redact;
-	size_t limit;
+	enum redact_option option;
+	struct redact redact;
+	struct transcript transcript;
+	struct trace_export trace;
 };
 
 static const struct cli_option options[] = {
-	{"format", 'f', CLI_WORD(struct arguments, format, "html", "markdown", "otlp", "perfetto")},
-	{"output", 'o', CLI_TEXT(struct arguments, output)},
-	{"session", 0, CLI_TEXT(struct arguments, session.asked)},
-	{"redact", 0, CLI_OPTIONAL_WORD(struct arguments, redact, "text")},
-	{"hop", 0, CLI_TEXT(struct arguments, hop)},
-	{"max-line", 0, CLI_BYTES(struct arguments, limit)},
+	{"format", 'f', CLI_WORD(struct export, format, "html", "markdown", "otlp", "perfetto")},
+	{"output", 'o', CLI_TEXT(struct export, frame.output)},
+	{"session", 0, CLI_TEXT(struct export, session.asked)},
+	{"redact", 0, CLI_OPTIONAL_WORD(struct export, option, "text")},
+	{"hop", 0, CLI_TEXT(struct export, frame.hop)},
+	{"max-line", 0, CLI_BYTES(struct export, frame.limit)},
 	{0},
-};
-
-struct export {
-	const struct arguments *arguments;
-	struct transcript transcript;
-	struct trace_export trace;
-	struct redact redact;
-	struct operands in;
 };
 
 /* --- reading --- */
 
-static bool
-failed(const struct export *e)
+static int
+open_format(struct watch *w)
 {
-	return e->trace.failed || e->transcript.failed;
+	struct export *e = w->state;
+	struct redact *redact = e->option ? &e->redact : NULL;
+
+	e->trace = (struct trace_export){.format = formats[e->format].trace, .out = &w->out, .redact = redact, .choice = &e->session};
+	if ((e->paint ? transcript_open(&e->transcript, redact) : trace_export_open(&e->trace)) == 0)
+		return 0;
+	cli_warn(name, "out of memory");
+	return EXIT_FAILED;
 }
 
-static void
-begin(struct export *e, double started)
+/* What cannot be kept in memory makes no page. */
+static int
+check(struct watch *w, int r)
 {
-	if (!e->arguments->trace)
-		transcript_begin(&e->transcript, started);
-	else
-		trace_export_begin(&e->trace, started);
+	w->done |= r < 0;
+	return r;
 }
 
-static void
-see(struct export *e, const struct record *r)
+static int
+begin(struct watch *w, const struct watch_start *start)
 {
-	if (!e->arguments->trace)
-		transcript_see(&e->transcript, r->from, r->t, r->timed, r->text, &r->msg);
-	else
-		trace_export_see(&e->trace, r->from, r->t, &r->msg);
+	struct export *e = w->state;
+
+	/* What is open goes on in the next part of the same stream. */
+	if (start->same)
+		return 0;
+	return check(w, e->paint ? transcript_begin(&e->transcript, start->started) : trace_export_begin(&e->trace, start->started));
 }
 
-static void
-take_record(struct export *e, const struct record *r)
+static int
+message(struct watch *w, const struct message *m, const struct session_message *seen)
 {
-	if (e->in.first)
-		begin(e, 0);
-	switch (r->kind) {
-	case RECORD_HEADER:
-		begin(e, r->started);
-		break;
-	case RECORD_MESSAGE:
-		see(e, r);
-		break;
-	case RECORD_EXIT:
-		if (!e->arguments->trace)
-			transcript_exit(&e->transcript, r->t, recording_status(r));
-		break;
-	default:
-		break;
-	}
+	struct export *e = w->state;
+
+	(void)seen;
+	return check(w, e->paint ? transcript_see(&e->transcript, m, w->timed) : trace_export_see(&e->trace, m));
+}
+
+static int
+event(struct watch *w, const struct record *r)
+{
+	struct export *e = w->state;
+
+	return e->paint && r->kind == RECORD_EXIT ? check(w, transcript_exit(&e->transcript, r->t, r->status)) : 0;
 }
 
 /* --- writing --- */
 
 /* The session that was asked for. NULL where there is none. */
 static const struct session *
-choose(const struct transcript *t, struct choice *choice)
+choose(struct export *e)
 {
-	const struct session *s, *chosen = NULL;
+	const struct session *s = NULL, *chosen = NULL;
 	char *why;
 
-	for (s = t->sessions; s; s = s->hh.next) {
-		if (choice_is(choice, slice(s->id, s->length), &why))
+	while ((s = sessions_next(e->transcript.sessions, s))) {
+		if (choice_is(&e->session, slice(s->id, s->n), &why))
 			chosen = s;
 		if (why)
 			cli_warn(name, "--session: %s", why);
@@ -128,94 +123,55 @@ choose(const struct transcript *t, struct choice *choice)
 	return chosen;
 }
 
-/* Returns the exit status. */
 static int
-report_no_session(const struct arguments *a)
+finish(struct watch *w, int status)
 {
-	cli_warn(name, "--session %s: no session has this id", a->session.asked);
-	return EXIT_USAGE;
-}
-
-/* Likewise. */
-static int
-write_page(struct export *e, struct arguments *a, struct out *out)
-{
+	struct export *e = w->state;
 	const struct session *chosen = NULL;
+	bool found = e->trace.some;
 
-	if (a->session.asked && !(chosen = choose(&e->transcript, &a->session)))
-		return report_no_session(a);
-	if (page_write(&e->transcript, chosen, a->paint, out) < 0 && !out_failed(out)) {
+	w->failed |= (e->paint ? transcript_end(&e->transcript) : trace_export_end(&e->trace)) < 0;
+	if (w->failed || !w->any)
+		return status;
+	if (e->paint)
+		found = (chosen = e->session.asked ? choose(e) : NULL);
+	if (e->session.asked && !found) {
+		cli_warn(name, "--session %s: no session has this id", e->session.asked);
+		return EXIT_USAGE;
+	}
+	if (e->paint && page_write(&e->transcript, chosen, e->paint, &w->out) < 0 && !out_failed(&w->out)) {
 		cli_warn(name, "out of memory");
 		return EXIT_FAILED;
 	}
-	return 0;
-}
-
-/* What the format needs. 0, or -1 out of memory. */
-static int
-open_format(struct export *e, struct arguments *a, struct out *out)
-{
-	struct redact *redact = a->redact ? &e->redact : NULL;
-
-	if (!a->trace)
-		return transcript_open(&e->transcript, redact);
-	e->trace = (struct trace_export){.format = a->trace, .out = out, .redact = redact, .choice = &a->session};
-	return trace_export_open(&e->trace);
-}
-
-/* Returns the exit status. */
-static int
-end_format(struct export *e, struct arguments *a, struct out *out)
-{
-	int status = operands_close(&e->in), ended = a->trace ? trace_export_end(&e->trace) : transcript_end(&e->transcript);
-
-	if (ended < 0) {
-		cli_warn(name, "out of memory");
-		return EXIT_FAILED;
-	}
-	if (e->in.any)
-		ended = !a->trace ? write_page(e, a, out) : a->session.asked && !e->trace.some ? report_no_session(a) : 0;
-	return ended ? ended : status;
+	return status;
 }
 
 int
 main(int argc, char **argv)
 {
 	static const struct cli_tool tool = {name, help, options};
-	struct arguments a = {.limit = LIMIT};
-	struct export e = {.arguments = &a};
+	struct export e = {.frame = {.limit = FRAME_LIMIT}};
+	struct watch w = {.name = name, .state = &e, .frame = &e.frame, .open = open_format, .begin = begin, .message = message,
+		.event = event, .finish = finish};
 	struct cli_line line;
-	struct record r;
-	struct out out;
 	int status;
 
 	setlocale(LC_CTYPE, "");
-	cli_read(&tool, argc, argv, &a, &line);
+	cli_read(&tool, argc, argv, &e, &line);
+	cli_files(&line);
 	if (!line.words[0])
 		cli_die(EXIT_USAGE, name, "no recording is given");
-	a.paint = formats[a.format].paint;
-	a.trace = formats[a.format].trace;
-	e.redact.texts = a.redact == REDACT_TEXTS;
-	if (a.output && strcmp(a.output, "-") == 0)
-		a.output = NULL;
-	status = out_open(&out, name, a.output, false, line.words);
-	if (status)
-		return status;
-	if (open_format(&e, &a, &out) < 0)
-		cli_die(EXIT_FAILED, name, "out of memory");
-	e.in = (struct operands){.tool = name, .files = line.words, .limit = a.limit, .hop = a.hop};
-	while (!failed(&e) && operands_next(&e.in, &r))
-		take_record(&e, &r);
-	status = end_format(&e, &a, &out);
-	if (out_close(&out) < 0)
-		status = EXIT_FAILED;
-	if (a.redact)
+	e.frame.files = line.words;
+	e.paint = formats[e.format].paint;
+	e.redact.texts = e.option == REDACT_TEXTS;
+	if (e.frame.output && strcmp(e.frame.output, "-") == 0)
+		e.frame.output = NULL;
+	status = watch_run(&w);
+	if (e.option)
 		redact_report(&e.redact, name);
-	if (a.trace)
-		trace_export_close(&e.trace);
-	else
-		transcript_free(&e.transcript);
+	transcript_free(&e.transcript);
+	trace_export_close(&e.trace);
 	redact_free(&e.redact);
-	choice_free(&a.session);
+	choice_free(&e.session);
 	return status;
 }

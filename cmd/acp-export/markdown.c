@@ -1,17 +1,59 @@
 /*
- * A transcript as Markdown (CommonMark with tables). Every text is escaped, so that it stands there as it is; what agents write
- * as Markdown is written anew from what markup.c has understood.
+ * A transcript as Markdown (CommonMark with tables). Every text is escaped, so that a reader shows it as it is; what agents write
+ * as Markdown is written anew from what markup.c has read.
  */
+#include <strings.h>
+
 #include "cmd/acp-export/page.h"
 #include "lib/base/text.h"
 
 enum { FENCE = 3 };
 
+/* Begins a line. */
 static void
 put_prefix(struct page *p)
 {
-	page_put(p, p->prefix);
+	page_put_slice(p, buf_slice(&p->prefix));
 	p->line_start = true;
+}
+
+/* Is this line empty but for the prefix? */
+static bool
+is_fresh(const struct page *p)
+{
+	size_t n = p->prefix.n;
+
+	return p->to->n >= n && (p->to->n == n || p->to->p[p->to->n - n - 1] == '\n') &&
+		(n == 0 || memcmp(p->to->p + p->to->n - n, p->prefix.p, n) == 0);
+}
+
+static void
+end_line(struct page *p)
+{
+	if (is_fresh(p))
+		return;
+	page_put(p, "\n");
+	put_prefix(p);
+}
+
+/* Adds to the prefix of all lines from this one on, which is empty. */
+static void
+push(struct page *p, struct slice prefix)
+{
+	p->failed |= buf_add_slice(&p->prefix, prefix) < 0;
+	page_put_slice(p, prefix);
+	p->line_start = true;
+}
+
+/* Removes the last n bytes of the prefix. */
+static void
+pop(struct page *p, size_t n)
+{
+	end_line(p);
+	if (p->failed)
+		return;
+	p->to->n -= n;
+	p->prefix.n -= n;
 }
 
 /* Is the character markup here? */
@@ -48,6 +90,27 @@ put_char(struct page *p, int32_t code)
 	p->line_start = false;
 }
 
+/*
+ * Would a forge make a link where this character comes next: @name, #1, GH-1, and ftp:// and www.? Escapes do not keep it from that;
+ * an empty comment does.
+ */
+static bool
+is_reference(const struct page *p, int32_t next)
+{
+	static const struct {
+		const char *before;
+		bool digit; /* or any letter */
+	} references[] = {{"@", false}, {"#", true}, {"gh-", true}, {"ftp:", false}, {"www.", false}};
+
+	for (size_t i = 0, n; i < sizeof(references) / sizeof(*references); i++) {
+		n = strlen(references[i].before);
+		if (p->to->n >= n && strncasecmp(p->to->p + p->to->n - n, references[i].before, n) == 0 &&
+			(references[i].digit ? next >= '0' && next <= '9' : next > ' '))
+			return true;
+	}
+	return false;
+}
+
 /* breaks: a newline ends the line; else it is a blank. */
 static void
 put_escaped(struct page *p, struct slice s, bool breaks)
@@ -57,6 +120,8 @@ put_escaped(struct page *p, struct slice s, bool breaks)
 
 	while ((code = page_next(&t)) >= 0) {
 		if (code != '\n') {
+			if (is_reference(p, code))
+				page_put(p, "<!-- -->");
 			put_char(p, code);
 		} else if (breaks) {
 			page_put(p, p->line_start ? "&nbsp;\\\n" : "\\\n");
@@ -67,26 +132,13 @@ put_escaped(struct page *p, struct slice s, bool breaks)
 	}
 }
 
-/* An empty line comes after what has been written, which may have its newline already. */
+/* Ends the line, if it is not empty, and puts an empty one after it. */
 static void
 end_block(struct page *p)
 {
-	size_t n = strlen(p->prefix);
-
-	if (p->to->n > n && p->to->p[p->to->n - n - 1] != '\n') {
-		page_put(p, "\n");
-		page_put(p, p->prefix);
-	}
+	end_line(p);
 	page_put(p, "\n");
 	put_prefix(p);
-}
-
-static void
-end_list(struct page *p)
-{
-	if (p->in_list)
-		end_block(p);
-	p->in_list = false;
 }
 
 /* --- boxes --- */
@@ -118,12 +170,19 @@ static void
 open_details(struct page *p, const struct box *b)
 {
 	SCOPED struct buf title = {0};
+	struct text t;
+	const char *at;
+	int32_t code;
 
 	page_printf(p, "<details%s>\n<summary>%s", b->open || b->kind == BOX_CHILD ? " open" : "", b->label);
 	if (b->title.n) {
 		p->failed |= text_plain(&title, b->title) < 0;
 		page_put(p, ": ");
-		page_put_html(p, buf_slice(&title), true);
+		for (t = text_of(buf_slice(&title)), at = t.p; (code = text_next(&t)) >= 0; at = t.p) {
+			if (is_reference(p, code))
+				page_put(p, "<!-- -->");
+			page_put_html(p, slice_between(at, t.p), true);
+		}
 	}
 	if (b->state)
 		page_printf(p, " (%s", b->state);
@@ -164,22 +223,19 @@ open_box(struct page *p, const struct box *b)
 	} else if (b->kind == BOX_USER) {
 		page_printf(p, "**%s**", b->label);
 		end_block(p);
-		p->prefix = "> ";
-		put_prefix(p);
+		push(p, slice_of("> "));
 	}
 }
 
 static void
 close_box(struct page *p, const struct box *b)
 {
-	end_list(p);
 	if (b->kind == BOX_USER) {
-		/* The lines that have nothing but the prefix do not come. */
+		/* Without the lines at the end that are empty but for the prefix. */
 		while (p->to->n > 3 && memcmp(p->to->p + p->to->n - 3, "\n> ", 3) == 0)
 			p->to->n -= 3;
-		p->prefix = "";
-		page_put(p, "\n\n");
-		p->line_start = true;
+		pop(p, 2);
+		end_block(p);
 	} else if (is_folded(b->kind)) {
 		page_put(p, "</details>\n\n");
 	} else if (b->kind == BOX_FACTS || b->kind == BOX_ASK || b->kind == BOX_PLAN) {
@@ -187,7 +243,7 @@ close_box(struct page *p, const struct box *b)
 	}
 }
 
-/* --- what stands in them --- */
+/* --- contents --- */
 
 static void
 put_fact(struct page *p, const char *label, struct slice value)
@@ -206,34 +262,25 @@ put_chart(struct page *p, const struct session *s)
 	struct chart c;
 	SCOPED struct buf text = {0};
 
-	chart_make(&c, s, COLUMNS);
+	chart_make(&c, s->data, COLUMNS, false);
 	for (size_t i = 0; i < c.n; i++)
 		page_put(p, bars[(size_t)((double)c.column[i] / (double)c.height * 7.999)]);
 	page_put(p, "\\\n");
-	p->failed |= chart_caption(&c, &text) < 0;
+	p->failed |= chart_caption(&c, &text, false) < 0;
 	put_escaped(p, buf_slice(&text), false);
 	end_block(p);
-}
-
-static void
-put_entry(struct page *p, const char *state, struct slice text)
-{
-	bool done = strcmp(state, "completed") == 0 || strcmp(state, "chosen") == 0;
-
-	page_printf(p, "- [%c] ", done ? 'x' : ' ');
-	if (strcmp(state, "in_progress") == 0 || strcmp(state, "cancelled") == 0)
-		page_printf(p, "(%s) ", strcmp(state, "cancelled") == 0 ? "cancelled" : "in progress");
-	p->line_start = false;
-	put_escaped(p, text, false);
-	page_put(p, "\n");
-	put_prefix(p);
 }
 
 static void
 put_line(struct page *p, enum line_kind kind, const char *state, struct slice text)
 {
 	if (kind == LINE_ENTRY) {
-		put_entry(p, state, text);
+		page_printf(p, "- [%c] ", strcmp(state, "completed") == 0 || strcmp(state, "chosen") == 0 ? 'x' : ' ');
+		page_put(p, strcmp(state, "in_progress") == 0 ? "(in progress) " : strcmp(state, "cancelled") == 0 ? "(cancelled) " : "");
+		p->line_start = false;
+		put_escaped(p, text, false);
+		page_put(p, "\n");
+		put_prefix(p);
 		return;
 	}
 	if (kind == LINE_NOTE) {
@@ -270,7 +317,7 @@ put_fence(struct page *p, size_t run, struct slice language)
 		page_put(p, "`");
 	page_put_slice(p, language);
 	page_put(p, "\n");
-	page_put(p, p->prefix);
+	put_prefix(p);
 }
 
 static void
@@ -286,7 +333,7 @@ put_verbatim(struct page *p, struct slice s)
 		else
 			page_put_slice(p, slice(name, text_name(name, code)));
 		if (code == '\n')
-			page_put(p, p->prefix);
+			put_prefix(p);
 	}
 }
 
@@ -295,12 +342,12 @@ put_code(struct page *p, struct slice language, struct slice text)
 {
 	size_t run = longest_run(text) + 1;
 
-	end_list(p);
+	end_line(p);
 	put_fence(p, run, language);
 	put_verbatim(p, text);
 	if (text.n && text.p[text.n - 1] != '\n') {
 		page_put(p, "\n");
-		page_put(p, p->prefix);
+		put_prefix(p);
 	}
 	put_fence(p, run, slice(NULL, 0));
 	end_block(p);
@@ -309,32 +356,32 @@ put_code(struct page *p, struct slice language, struct slice text)
 static void
 put_diff(struct page *p, struct slice path, const struct diff_line *line, size_t n)
 {
-	size_t i, run = 0, here;
+	size_t i, run = 0, longest;
 
 	if (path.n) {
 		put_escaped(p, path, false);
 		end_block(p);
 	}
 	for (i = 0; i < n; i++) {
-		here = line[i].mark == DIFF_GAP ? 0 : longest_run(line[i].text) + 1;
-		run = here > run ? here : run;
+		longest = line[i].sign == DIFF_GAP ? 0 : longest_run(line[i].text) + 1;
+		run = longest > run ? longest : run;
 	}
 	put_fence(p, run, slice_of("diff"));
 	for (i = 0; i < n; i++) {
-		if (line[i].mark == DIFF_GAP)
+		if (line[i].sign == DIFF_GAP)
 			page_printf(p, "@@ %zu equal line%s @@\n", line[i].skipped, line[i].skipped == 1 ? "" : "s");
 		else {
-			page_printf(p, "%c", line[i].mark);
+			page_printf(p, "%c", line[i].sign);
 			put_verbatim(p, line[i].text);
 			page_put(p, "\n");
 		}
-		page_put(p, p->prefix);
+		put_prefix(p);
 	}
 	put_fence(p, run, slice(NULL, 0));
 	end_block(p);
 }
 
-/* Few viewers show images that stand in the text. */
+/* Few viewers show embedded images. */
 static void
 put_image(struct page *p, const char *type, struct slice data)
 {
@@ -347,57 +394,59 @@ put_image(struct page *p, const char *type, struct slice data)
 static void
 open_block(struct page *p, enum markup_block block, unsigned level, struct slice marker)
 {
-	if (block == BLOCK_HEADING)
+	static const char blanks[] = "                ";
+
+	if (block != BLOCK_CELL)
+		end_line(p);
+	if (block == BLOCK_HEADING) {
 		page_printf(p, "%s ", level < 3 ? "#####" : "######");
-	else if (block == BLOCK_ITEM)
-		page_printf(p, "%*s%.*s ", (int)level * 3, "", (int)marker.n, marker.p);
-	else if (block == BLOCK_QUOTE && !*p->prefix)
-		p->prefix = "> ", put_prefix(p);
-	else if (block == BLOCK_RULE)
-		page_put(p, "***"), end_block(p);
-	else if (block == BLOCK_TABLE)
+	} else if (block == BLOCK_ITEM) {
+		page_put_slice(p, marker);
+		page_put(p, " ");
+		p->failed |= buf_add(&p->prefix, blanks, marker.n + 1) < 0;
+	} else if (block == BLOCK_QUOTE) {
+		push(p, slice_of("> "));
+	} else if (block == BLOCK_RULE) {
+		page_put(p, "***");
+		end_block(p);
+	} else if (block == BLOCK_TABLE) {
 		p->head = 0;
-	else if (block == BLOCK_ROW)
+	} else if (block == BLOCK_ROW) {
 		p->cells = 0;
-	else if (block == BLOCK_CELL)
-		/* More cells than the head has would be left out. */
-		page_put(p, p->cells++ == 0 ? "| " : p->head && p->cells > p->head ? " \\| " : " | ");
-	if (block != BLOCK_PARAGRAPH && block != BLOCK_QUOTE && block != BLOCK_RULE)
-		p->line_start = false;
+	} else if (block == BLOCK_CELL) {
+		page_put(p, p->cells++ == 0 ? "| " : " | ");
+	}
+	p->line_start = block != BLOCK_HEADING && block != BLOCK_CELL;
 }
 
 /* The first row is the head: it is ruled off. */
 static void
 end_row(struct page *p)
 {
-	page_put(p, " |\n");
-	page_put(p, p->prefix);
+	page_put(p, " |");
+	end_line(p);
 	if (p->head)
 		return;
 	p->head = p->cells;
 	for (unsigned i = 0; i < p->head; i++)
 		page_put(p, "| --- ");
-	page_put(p, "|\n");
-	page_put(p, p->prefix);
+	page_put(p, "|");
+	end_line(p);
 }
 
 static void
 put_block(struct page *p, enum markup_block block, unsigned level, struct slice marker, bool open)
 {
 	if (open) {
-		if (block != BLOCK_ITEM)
-			end_list(p);
-		p->block = block;
 		open_block(p, block, level, marker);
+		p->block = block;
 	} else if (block == BLOCK_ROW) {
 		end_row(p);
 	} else if (block == BLOCK_ITEM) {
-		page_put(p, "\n");
-		put_prefix(p);
-		p->in_list = true;
+		pop(p, marker.n + 1);
 	} else if (block != BLOCK_CELL) {
 		if (block == BLOCK_QUOTE)
-			p->prefix = "";
+			pop(p, 2);
 		end_block(p);
 	}
 }
@@ -407,11 +456,17 @@ static void
 put_code_span(struct page *p, struct slice text)
 {
 	size_t run = longest_run(text) + 1, i, from;
+	const char *bar;
 
 	for (i = 0; i < run; i++)
 		page_put(p, "`");
 	page_put(p, run > 1 ? " " : "");
 	from = p->to->n;
+	/* In a cell a bar would end it, code or not. */
+	for (; p->block == BLOCK_CELL && (bar = memchr(text.p, '|', text.n)); text = slice_between(bar + 1, text.p + text.n)) {
+		put_verbatim(p, slice_between(text.p, bar));
+		page_put(p, "\\|");
+	}
 	put_verbatim(p, text);
 	for (i = from; i < p->to->n; i++)
 		if (p->to->p[i] == '\n')

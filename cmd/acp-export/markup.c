@@ -1,229 +1,145 @@
 /*
- * The Markdown that agents write: headings, lists, quotes, tables, fences, emphasis, code and links. What is not understood is
- * text, so that nothing is lost and nothing gets through; raw HTML never is.
+ * The Markdown that agents write, read by md4c: CommonMark with tables, without raw HTML. Nothing of a text is lost: where Markdown
+ * would leave something out (a link that is not allowed, the definition of a reference, cells that have no column) it is text.
  */
+#include <md4c.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "cmd/acp-export/page.h"
 
-/* NEAR: emphasis and links are looked for so far ahead; NESTED: and so deep. */
-enum { NEAR = 2048, NESTED = 6, FENCE = 3 };
+/* NESTED: blocks within blocks; deeper ones are shown as text. NEAR: bytes of a bare link. MOST: a longer text is shown as it is. */
+enum { NESTED = 16, NEAR = 2048, FENCE_WORD = 32, MOST = 256 * 1024 };
+
+/*
+ * Bytes that no UTF-8 text has: what was put into the text for md4c, and is taken out again. HIDE: with the backslash after it; BAR: so
+ * in a span of code, for it escapes the bar of a table.
+ */
+enum { GUARD = (char)0xff, HIDE = (char)0xfe, BAR = (char)0xfd };
 
 struct markup {
 	struct page *page;
-	const char *p, *end; /* what has not been read; p is at the beginning of a line */
+	struct buf text;     /* for md4c */
+	struct buf word;     /* a piece of text without guards; a URL */
+	struct buf code;     /* of the block of code that is open */
+	struct buf info;     /* its words */
+	bool in_code;
+	unsigned depth;      /* of quotes, lists and items */
+	unsigned number[NESTED]; /* of the next item in the list at this depth; 0: not numbered */
+	char marker[NESTED]; /* of its items */
+	unsigned linked;     /* links that are open */
+	uint64_t left;       /* events that may still come */
 };
 
-/* --- lines --- */
+static const struct slice nothing = {NULL, 0};
 
-static struct slice
-peek_line(const struct markup *m)
+/* --- what md4c gets --- */
+
+static bool
+is_one_of(char c, const char *chars)
 {
-	const char *newline = memchr(m->p, '\n', (size_t)(m->end - m->p));
-	struct slice line = slice_between(m->p, newline ? newline : m->end);
-
-	if (line.n && line.p[line.n - 1] == '\r')
-		line.n--;
-	return line;
+	return c && strchr(chars, c);
 }
+
+/* The columns of a table by the line between its head and its rows; 0: it is none. */
+static size_t
+columns_of(struct slice line)
+{
+	size_t n = 0;
+
+	if (!memchr(line.p, '-', line.n) || !memchr(line.p, '|', line.n))
+		return 0;
+	for (size_t i = 0; i < line.n; i++) {
+		if (!is_one_of(line.p[i], "-|: \t\r\n>+*.)0123456789"))
+			return 0;
+		n += line.p[i] == '-' && (i == 0 || line.p[i - 1] != '-') && !(i + 1 < line.n && is_one_of(line.p[i + 1], " \t") && n == 0 &&
+			!memchr(line.p, '|', i));
+	}
+	return n;
+}
+
+/*
+ * Appends a line for md4c. ]: would define a reference, which leaves the page. columns: of the table that the line may belong to, or
+ * 0; cells beyond them would be left out, so that their bars are escaped.
+ */
+static int
+add_line(struct buf *to, struct slice line, size_t columns)
+{
+	size_t bars = 0, i, last = line.n;
+	bool begun = false;
+	int r = 0;
+
+	while (last > 0 && is_one_of(line.p[last - 1], " \t\r\n"))
+		last--;
+	for (i = 0; i < line.n && r == 0; i++) {
+		if (columns && line.p[i] == '\\' && i + 1 < line.n && line.p[i + 1] == '|') {
+			r = buf_add(to, (const char[]){BAR, '\\', '|'}, 3);
+			i++;
+			continue;
+		}
+		if (line.p[i] == '|' && columns) {
+			bars += begun;
+			if (bars >= columns && i + 1 < last)
+				r = buf_add(to, (const char[]){HIDE, '\\'}, 2);
+		}
+		begun |= !is_one_of(line.p[i], " \t>");
+		r |= buf_add(to, &line.p[i], 1);
+		if (line.p[i] == ']' && i + 1 < line.n && line.p[i + 1] == ':')
+			r |= buf_add(to, (const char[]){GUARD}, 1);
+	}
+	return r;
+}
+
+static int
+prepare(struct buf *to, struct slice text)
+{
+	const char *p = text.p, *end = text.p + text.n, *next;
+	size_t columns = 0, found, blank;
+	struct slice line;
+	int r = buf_reserve(to, text.n + text.n / 8 + 1);
+
+	for (; p < end && r == 0; p = next) {
+		next = memchr(p, '\n', (size_t)(end - p));
+		next = next ? next + 1 : end;
+		line = slice_between(p, next);
+		found = columns_of(line);
+		for (blank = 0; blank < line.n && (byte_is_space(line.p[blank]) || line.p[blank] == '>'); blank++)
+			;
+		columns = found ? found : blank == line.n ? 0 : columns;
+		r = add_line(to, line, found ? 0 : columns);
+	}
+	/* md4c may look at the byte after the text. */
+	return r || buf_add(to, "", 1);
+}
+
+/* The text without what was put into it: valid until the next call. */
+static struct slice
+bare(struct markup *m, struct slice s)
+{
+	if (s.n == 0 || (!memchr(s.p, GUARD, s.n) && !memchr(s.p, HIDE, s.n) && !memchr(s.p, BAR, s.n)))
+		return s;
+	m->word.n = 0;
+	for (size_t i = 0; i < s.n; i++) {
+		if ((s.p[i] == HIDE || (s.p[i] == BAR && !m->in_code)) && i + 1 < s.n && s.p[i + 1] == '\\')
+			i++;
+		else if (s.p[i] != GUARD && s.p[i] != HIDE && s.p[i] != BAR)
+			m->page->failed |= buf_add(&m->word, &s.p[i], 1) < 0;
+	}
+	return buf_slice(&m->word);
+}
+
+/* --- text --- */
 
 static void
-skip_line(struct markup *m)
+put_text(struct markup *m, struct slice text)
 {
-	const char *newline = memchr(m->p, '\n', (size_t)(m->end - m->p));
-
-	m->p = newline ? newline + 1 : m->end;
+	if (text.n)
+		m->page->paint->text(m->page, text);
 }
 
+/* The length of the address that the text begins with, or 0. */
 static size_t
-indent_of(struct slice line)
-{
-	size_t i, n = 0;
-
-	for (i = 0; i < line.n && (line.p[i] == ' ' || line.p[i] == '\t'); i++)
-		n += line.p[i] == '\t' ? 4 : 1;
-	return n;
-}
-
-static struct slice
-trim(struct slice s)
-{
-	while (s.n && strchr(" \t", s.p[0]) && s.p[0])
-		s = slice(s.p + 1, s.n - 1);
-	while (s.n && strchr(" \t", s.p[s.n - 1]) && s.p[s.n - 1])
-		s.n--;
-	return s;
-}
-
-static size_t
-run_of(struct slice s, char c)
-{
-	size_t n = 0;
-
-	while (n < s.n && s.p[n] == c)
-		n++;
-	return n;
-}
-
-static bool
-is_fence(struct slice line, char *mark, size_t *length)
-{
-	line = trim(line);
-	*mark = line.n ? line.p[0] : ' ';
-	*length = run_of(line, *mark);
-	return (*mark == '`' || *mark == '~') && *length >= FENCE &&
-		(*mark == '~' || !memchr(line.p + *length, '`', line.n - *length));
-}
-
-static unsigned
-heading_level(struct slice line)
-{
-	size_t n = run_of(line, '#');
-
-	return n >= 1 && n <= 6 && (n == line.n || line.p[n] == ' ') ? (unsigned)n : 0;
-}
-
-static bool
-is_rule(struct slice line)
-{
-	size_t i, n = 0;
-
-	line = trim(line);
-	if (line.n < 3 || !strchr("-*_", line.p[0]) || !line.p[0])
-		return false;
-	for (i = 0; i < line.n; i++) {
-		n += line.p[i] == line.p[0];
-		if (line.p[i] != line.p[0] && line.p[i] != ' ')
-			return false;
-	}
-	return n >= 3;
-}
-
-/* The marker of an item, or an empty slice. */
-static struct slice
-item_marker(struct slice line)
-{
-	size_t n = 0;
-
-	line = trim(line);
-	while (n < line.n && n < 9 && line.p[n] >= '0' && line.p[n] <= '9')
-		n++;
-	if (n ? n < line.n && strchr(".)", line.p[n]) : line.n && strchr("-*+", line.p[0]))
-		n++;
-	else
-		return slice(NULL, 0);
-	return line.p[n - 1] && (n == line.n || line.p[n] == ' ' || line.p[n] == '\t') ? slice(line.p, n) : slice(NULL, 0);
-}
-
-/* The line between the head of a table and its rows. */
-static bool
-is_table_rule(struct slice line)
-{
-	if (!memchr(line.p, '-', line.n) || !memchr(line.p, '|', line.n))
-		return false;
-	for (size_t i = 0; i < line.n; i++)
-		if (!line.p[i] || !strchr("-|: \t", line.p[i]))
-			return false;
-	return true;
-}
-
-static bool
-begins_table(const struct markup *m)
-{
-	struct markup ahead = *m;
-	struct slice line = peek_line(m);
-
-	if (!memchr(line.p, '|', line.n))
-		return false;
-	skip_line(&ahead);
-	return ahead.p < ahead.end && is_table_rule(peek_line(&ahead));
-}
-
-/* Does another block begin here, or none? */
-static bool
-interrupts(const struct markup *m)
-{
-	struct slice line = peek_line(m), text = trim(line);
-	char mark;
-	size_t length;
-
-	return text.n == 0 || heading_level(text) || text.p[0] == '>' || is_fence(line, &mark, &length) || is_rule(line) ||
-		item_marker(line).n || begins_table(m);
-}
-
-/* --- within a block --- */
-
-/* What begins at a byte: so many bytes are the span; what it holds, and where a link goes. */
-struct found {
-	size_t n; /* 0: nothing */
-	enum markup_span span;
-	bool bare; /* what it holds is text, and no span is around it */
-	struct slice inside, url;
-};
-
-static bool
-is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80;
-}
-
-static size_t
-find(struct slice s, size_t from, const char *what)
-{
-	size_t end = s.n < from + NEAR ? s.n : from + NEAR;
-	const char *hit = from < end ? memmem(s.p + from, end - from, what, strlen(what)) : NULL;
-
-	return hit ? (size_t)(hit - s.p) : s.n;
-}
-
-static struct found
-find_code(struct slice s)
-{
-	size_t n = run_of(s, '`'), i, run, end = s.n < NEAR ? s.n : NEAR;
-	struct slice code;
-
-	for (i = n; i < end; i += run ? run : 1) {
-		run = run_of(slice(s.p + i, s.n - i), '`');
-		if (run != n)
-			continue;
-		code = slice(s.p + n, i - n);
-		if (code.n > 2 && code.p[0] == ' ' && code.p[code.n - 1] == ' ')
-			code = slice(code.p + 1, code.n - 2);
-		return (struct found){.n = i + n, .span = SPAN_CODE, .inside = code};
-	}
-	return (struct found){.n = n, .bare = true, .inside = slice(s.p, n)};
-}
-
-static struct found
-find_emphasis(struct slice all, size_t at)
-{
-	struct slice s = slice(all.p + at, all.n - at);
-	char c = s.p[0], what[3] = {c, s.n > 1 && s.p[1] == c ? c : '\0', '\0'};
-	size_t n = strlen(what), end;
-
-	if (s.n <= n || s.p[n] == ' ' || s.p[n] == '\n' || s.p[n] == c || (c == '_' && at > 0 && is_word(all.p[at - 1])))
-		return (struct found){0};
-	end = find(s, n, what);
-	if (end >= s.n || s.p[end - 1] == ' ' || s.p[end - 1] == '\n' || (c == '_' && end + n < s.n && is_word(s.p[end + n])))
-		return (struct found){0};
-	return (struct found){.n = end + n, .span = n == 2 ? SPAN_STRONG : SPAN_EMPHASIS, .inside = slice(s.p + n, end - n)};
-}
-
-/* [text](url), where the url is one that may be linked to. */
-static struct found
-find_link(struct slice s)
-{
-	size_t middle = find(s, 1, "]("), end = middle < s.n ? find(s, middle, ")") : s.n;
-	struct slice url;
-
-	if (end >= s.n || memchr(s.p + 1, '[', middle - 1))
-		return (struct found){0};
-	url = slice(s.p + middle + 2, end - middle - 2);
-	if (!page_is_link(url))
-		return (struct found){0};
-	return (struct found){.n = end + 1, .span = SPAN_LINK, .inside = slice(s.p + 1, middle - 1), .url = url};
-}
-
-static struct found
-find_bare_link(struct slice s)
+bare_link(struct slice s)
 {
 	size_t n = 0;
 
@@ -231,215 +147,297 @@ find_bare_link(struct slice s)
 		n++;
 	while (n && strchr(".,;:!?_~", s.p[n - 1]))
 		n--;
-	if (!page_is_link(slice(s.p, n)))
-		return (struct found){0};
-	return (struct found){.n = n, .span = SPAN_LINK, .inside = slice(s.p, n), .url = slice(s.p, n)};
+	return page_is_link(slice(s.p, n)) ? n : 0;
 }
 
 static bool
-begins(struct slice s, const char *what)
+is_word(char c)
 {
-	return s.n > strlen(what) && memcmp(s.p, what, strlen(what)) == 0;
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80;
 }
 
-static struct found
-find_span(struct slice all, size_t at, unsigned depth, bool linked)
-{
-	struct slice s = slice(all.p + at, all.n - at);
-
-	if (s.p[0] == '`')
-		return find_code(s);
-	if ((s.p[0] == '*' || s.p[0] == '_') && depth < NESTED)
-		return find_emphasis(all, at);
-	if (s.p[0] == '[' && !linked)
-		return find_link(s);
-	if (s.p[0] == 'h' && !linked && (at == 0 || !is_word(all.p[at - 1])) && (begins(s, "http://") || begins(s, "https://")))
-		return find_bare_link(s);
-	if (s.p[0] == '\\' && s.n > 1 && s.p[1] && strchr("\\`*_{}[]()#+-.!|~<>", s.p[1]))
-		return (struct found){.n = 2, .bare = true, .inside = slice(s.p + 1, 1)};
-	return (struct found){0};
-}
-
+/* Text in which addresses become links. */
 static void
-put_spans(struct page *p, struct slice s, unsigned depth, bool linked)
+put_linking(struct markup *m, struct slice s)
 {
-	size_t i = 0, done = 0;
-	struct found f;
+	const char *at = s.p, *end = s.p + s.n, *hit;
+	struct slice url;
+	size_t n;
 
-	while (i < s.n) {
-		f = s.p[i] && strchr("`*_[h\\", s.p[i]) ? find_span(s, i, depth, linked) : (struct found){0};
-		if (f.n == 0) {
-			i++;
+	for (; at < end && !m->linked && (hit = memmem(at, (size_t)(end - at), "http", 4)); at = hit + (n ? n : 4)) {
+		n = hit == s.p || !is_word(hit[-1]) ? bare_link(slice_between(hit, end)) : 0;
+		put_text(m, slice_between(at, n ? hit : hit + 4));
+		if (!n)
 			continue;
-		}
-		if (done < i)
-			p->paint->text(p, slice(s.p + done, i - done));
-		if (!f.bare)
-			p->paint->span(p, f.span, f.url, true);
-		if (f.bare || f.span == SPAN_CODE || slice_eq(f.inside, f.url))
-			p->paint->text(p, f.inside);
-		else
-			put_spans(p, f.inside, depth + 1, linked || f.span == SPAN_LINK);
-		if (!f.bare)
-			p->paint->span(p, f.span, f.url, false);
-		done = i += f.n;
+		url = slice(hit, n);
+		m->page->paint->span(m->page, SPAN_LINK, url, true);
+		put_text(m, url);
+		m->page->paint->span(m->page, SPAN_LINK, url, false);
 	}
-	if (done < s.n)
-		p->paint->text(p, slice(s.p + done, s.n - done));
+	put_text(m, slice_between(at, end));
+}
+
+/* Appends the character of an entity: a number, or a name that texts use; others are left as they are. */
+static int
+add_entity(struct buf *to, struct slice s)
+{
+	static const struct {
+		const char *name;
+		int32_t code;
+	} names[] = {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}, {"&nbsp;", 0xa0}};
+	char digits[12] = "";
+	bool hex = s.n > 2 && (s.p[2] | 0x20) == 'x';
+	unsigned long code;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (slice_is(s, names[i].name))
+			return text_put(to, names[i].code);
+	if (s.n < 4 || s.p[1] != '#' || s.n - 3 >= sizeof(digits))
+		return buf_add_slice(to, s);
+	memcpy(digits, s.p + 2 + hex, s.n - 3 - hex);
+	code = strtoul(digits, NULL, hex ? 16 : 10);
+	return text_put(to, code == 0 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0xfffd : (int32_t)code);
+}
+
+static int
+read_text(MD_TEXTTYPE type, const MD_CHAR *p, MD_SIZE n, void *arg)
+{
+	struct markup *m = arg;
+	struct slice text = slice(p, n);
+
+	if (m->left-- == 0)
+		return 1;
+	if (m->in_code) {
+		m->page->failed |= buf_add_slice(&m->code, type == MD_TEXT_NULLCHAR ? slice("", 1) : bare(m, text)) < 0;
+		return 0;
+	}
+	switch (type) {
+	case MD_TEXT_NULLCHAR:
+		put_text(m, slice("", 1));
+		break;
+	case MD_TEXT_BR:
+	case MD_TEXT_SOFTBR:
+		put_text(m, slice_of("\n"));
+		break;
+	case MD_TEXT_ENTITY:
+		m->word.n = 0;
+		m->page->failed |= add_entity(&m->word, text) < 0;
+		put_text(m, buf_slice(&m->word));
+		break;
+	case MD_TEXT_CODE:
+		put_text(m, bare(m, text));
+		break;
+	default:
+		put_linking(m, bare(m, text));
+	}
+	return 0;
+}
+
+/* --- links --- */
+
+/* The text of an attribute, in word. */
+static struct slice
+attribute(struct markup *m, const MD_ATTRIBUTE *a)
+{
+	SCOPED struct buf raw = {0};
+	struct slice part;
+
+	for (size_t i = 0; a->text && a->substr_offsets[i] < a->size; i++) {
+		part = slice(a->text + a->substr_offsets[i], a->substr_offsets[i + 1] - a->substr_offsets[i]);
+		m->page->failed |= (a->substr_types[i] == MD_TEXT_ENTITY ? add_entity(&raw, part) : buf_add_slice(&raw, part)) < 0;
+	}
+	part = bare(m, buf_slice(&raw));
+	if (part.p == raw.p) {
+		m->word.n = 0;
+		m->page->failed |= buf_add_slice(&m->word, part) < 0;
+	}
+	return buf_slice(&m->word);
+}
+
+/* A link, or an image, which becomes one. Where it is not allowed, its address is put after its text. */
+static void
+put_link(struct markup *m, const MD_ATTRIBUTE *href, const MD_ATTRIBUTE *title, bool open)
+{
+	struct page *p = m->page;
+	struct slice url = attribute(m, href);
+
+	m->linked -= !open;
+	if (page_is_link(url) && m->linked == 0)
+		p->paint->span(p, SPAN_LINK, url, open);
+	else if (!open && url.n)
+		put_text(m, slice_of(" (")), put_text(m, url), put_text(m, slice_of(")"));
+	m->linked += open;
+	if (!open && title->size)
+		put_text(m, slice_of(" \"")), put_text(m, attribute(m, title)), put_text(m, slice_of("\""));
+}
+
+static int
+read_span(struct markup *m, MD_SPANTYPE type, const void *detail, bool open)
+{
+	struct page *p = m->page;
+	const MD_SPAN_A_DETAIL *a = detail;
+	const MD_SPAN_IMG_DETAIL *img = detail;
+
+	if (m->left-- == 0)
+		return 1;
+	if (type == MD_SPAN_A)
+		put_link(m, &a->href, &a->title, open);
+	else if (type == MD_SPAN_IMG)
+		put_link(m, &img->src, &img->title, open);
+	else
+		p->paint->span(p, type == MD_SPAN_STRONG ? SPAN_STRONG : type == MD_SPAN_CODE ? SPAN_CODE : SPAN_EMPHASIS, nothing, open);
+	return 0;
+}
+
+static int
+enter_span(MD_SPANTYPE type, void *detail, void *arg)
+{
+	return read_span(arg, type, detail, true);
+}
+
+static int
+leave_span(MD_SPANTYPE type, void *detail, void *arg)
+{
+	return read_span(arg, type, detail, false);
 }
 
 /* --- blocks --- */
 
-static void
-put_block(struct page *p, enum markup_block block, unsigned level, struct slice marker, struct slice text)
-{
-	p->paint->block(p, block, level, marker, true);
-	put_spans(p, text, 0, false);
-	p->paint->block(p, block, level, marker, false);
-}
-
-/* One word, or nothing. */
+/* Is it a word that is allowed after a fence? */
 static bool
 is_language(struct slice s)
 {
 	for (size_t i = 0; i < s.n; i++)
-		if (!(is_word(s.p[i]) && (unsigned char)s.p[i] < 0x80) && !(s.p[i] && strchr("+-_.#", s.p[i])))
+		if (!(is_word(s.p[i]) && (unsigned char)s.p[i] < 0x80) && !is_one_of(s.p[i], "+-_.#"))
 			return false;
-	return s.n < 32;
+	return s.n < FENCE_WORD;
 }
 
 static void
-put_fence(struct markup *m, char mark, size_t length)
-{
-	struct slice line = trim(peek_line(m)), language = trim(slice(line.p + length, line.n - length)), body;
-	size_t n;
-	char c;
-
-	skip_line(m);
-	body = slice(m->p, 0);
-	while (m->p < m->end) {
-		line = peek_line(m);
-		if (is_fence(line, &c, &n) && c == mark && n >= length && trim(line).n == n)
-			break;
-		skip_line(m);
-		body.n = (size_t)(m->p - body.p);
-	}
-	skip_line(m);
-	if (!is_language(language)) {
-		put_block(m->page, BLOCK_PARAGRAPH, 0, slice(NULL, 0), language);
-		language = slice(NULL, 0);
-	}
-	m->page->paint->code(m->page, language, body);
-}
-
-static void
-put_cells(struct markup *m, struct slice line)
-{
-	struct page *p = m->page;
-	const char *bar;
-	struct slice cell;
-
-	line = trim(line);
-	if (line.n && line.p[0] == '|')
-		line = slice(line.p + 1, line.n - 1);
-	if (line.n && line.p[line.n - 1] == '|')
-		line.n--;
-	p->paint->block(p, BLOCK_ROW, 0, slice(NULL, 0), true);
-	do {
-		bar = memchr(line.p, '|', line.n);
-		while (bar && bar > line.p && bar[-1] == '\\')
-			bar = memchr(bar + 1, '|', (size_t)(line.p + line.n - bar - 1));
-		cell = bar ? slice_between(line.p, bar) : line;
-		put_block(p, BLOCK_CELL, 0, slice(NULL, 0), trim(cell));
-		line = bar ? slice_between(bar + 1, line.p + line.n) : slice(NULL, 0);
-	} while (bar);
-	p->paint->block(p, BLOCK_ROW, 0, slice(NULL, 0), false);
-}
-
-static void
-put_table(struct markup *m)
+read_code(struct markup *m, const MD_BLOCK_CODE_DETAIL *detail, bool open)
 {
 	struct page *p = m->page;
 
-	p->paint->block(p, BLOCK_TABLE, 0, slice(NULL, 0), true);
-	put_cells(m, peek_line(m));
-	skip_line(m);
-	skip_line(m);
-	while (m->p < m->end && memchr(peek_line(m).p, '|', peek_line(m).n)) {
-		put_cells(m, peek_line(m));
-		skip_line(m);
+	m->in_code = open;
+	if (open) {
+		m->code.n = m->info.n = 0;
+		p->failed |= buf_add_slice(&m->info, attribute(m, &detail->info)) < 0;
+		return;
 	}
-	p->paint->block(p, BLOCK_TABLE, 0, slice(NULL, 0), false);
+	if (!is_language(buf_slice(&m->info))) {
+		p->paint->block(p, BLOCK_PARAGRAPH, 0, nothing, true);
+		put_text(m, buf_slice(&m->info));
+		p->paint->block(p, BLOCK_PARAGRAPH, 0, nothing, false);
+		m->info.n = 0;
+	}
+	p->paint->code(p, buf_slice(&m->info), buf_slice(&m->code));
 }
 
-/* The lines of a paragraph or an item: up to where another block begins. */
-static struct slice
-take_lines(struct markup *m)
-{
-	const char *from = m->p;
-	struct slice last;
-
-	do {
-		last = peek_line(m);
-		skip_line(m);
-	} while (m->p < m->end && !interrupts(m));
-	return slice_between(from, last.p + last.n);
-}
-
+/* A quote, a list or an item: they nest. */
 static void
-put_quote(struct markup *m)
+read_nested(struct markup *m, enum markup_block block, const void *detail, bool open)
 {
+	const MD_BLOCK_OL_DETAIL *ol = detail;
 	struct page *p = m->page;
-	struct slice line;
-	bool first = true;
+	char text[16] = "";
+	unsigned at;
 
-	p->paint->block(p, BLOCK_QUOTE, 0, slice(NULL, 0), true);
-	while (m->p < m->end && (line = trim(peek_line(m))).n && line.p[0] == '>') {
-		if (!first)
-			p->paint->text(p, slice_of("\n"));
-		first = false;
-		put_spans(p, trim(slice(line.p + 1, line.n - 1)), 0, false);
-		skip_line(m);
+	m->depth -= !open;
+	at = m->depth;
+	if (at < NESTED) {
+		if (block == BLOCK_ITEM && at > 0 && m->number[at - 1])
+			snprintf(text, sizeof(text), "%u%c", m->number[at - 1] - 1, m->marker[at - 1]);
+		else if (block == BLOCK_ITEM && at > 0)
+			text[0] = m->marker[at - 1];
+		else if (block == BLOCK_LIST && ol && open)
+			snprintf(text, sizeof(text), "%u", ol->start);
+		p->paint->block(p, block, block == BLOCK_LIST && m->number[at] != 0, slice_of(text), open);
+		if (block == BLOCK_ITEM && at > 0 && !open)
+			m->number[at - 1] += m->number[at - 1] != 0;
+	} else if (open) {
+		put_text(m, slice_of("\n"));
 	}
-	p->paint->block(p, BLOCK_QUOTE, 0, slice(NULL, 0), false);
+	m->depth += open;
 }
 
-static void
-put_next(struct markup *m)
+static int
+read_block(struct markup *m, MD_BLOCKTYPE type, const void *detail, bool open)
 {
-	struct slice line = peek_line(m), text = trim(line), marker = item_marker(line), all;
-	unsigned level = heading_level(text);
-	size_t length;
-	char mark;
+	static const enum markup_block blocks[] = {[MD_BLOCK_QUOTE] = BLOCK_QUOTE, [MD_BLOCK_UL] = BLOCK_LIST, [MD_BLOCK_OL] = BLOCK_LIST,
+		[MD_BLOCK_LI] = BLOCK_ITEM, [MD_BLOCK_HR] = BLOCK_RULE, [MD_BLOCK_H] = BLOCK_HEADING, [MD_BLOCK_P] = BLOCK_PARAGRAPH,
+		[MD_BLOCK_TABLE] = BLOCK_TABLE, [MD_BLOCK_TR] = BLOCK_ROW, [MD_BLOCK_TH] = BLOCK_CELL, [MD_BLOCK_TD] = BLOCK_CELL};
+	const MD_BLOCK_UL_DETAIL *ul = detail;
+	const MD_BLOCK_OL_DETAIL *ol = detail;
+	const MD_BLOCK_H_DETAIL *h = detail;
+	struct page *p = m->page;
 
-	if (text.n == 0) {
-		skip_line(m);
-	} else if (is_fence(line, &mark, &length)) {
-		put_fence(m, mark, length);
-	} else if (level) {
-		put_block(m->page, BLOCK_HEADING, level, slice(NULL, 0), trim(slice(text.p + level, text.n - level)));
-		skip_line(m);
-	} else if (text.p[0] == '>') {
-		put_quote(m);
-	} else if (begins_table(m)) {
-		put_table(m);
-	} else if (is_rule(line)) {
-		m->page->paint->block(m->page, BLOCK_RULE, 0, slice(NULL, 0), true);
-		skip_line(m);
-	} else if (marker.n) {
-		all = take_lines(m);
-		all = slice_between(marker.p + marker.n, all.p + all.n);
-		put_block(m->page, BLOCK_ITEM, (unsigned)(indent_of(line) < 16 ? indent_of(line) / 2 : 8), marker, trim(all));
-	} else {
-		put_block(m->page, BLOCK_PARAGRAPH, 0, slice(NULL, 0), trim(take_lines(m)));
+	if (m->left-- == 0)
+		return 1;
+	switch (type) {
+	case MD_BLOCK_UL:
+	case MD_BLOCK_OL:
+		if (open && m->depth < NESTED) {
+			m->number[m->depth] = type == MD_BLOCK_OL ? ol->start + 1 : 0;
+			m->marker[m->depth] = type == MD_BLOCK_OL ? ol->mark_delimiter : ul->mark;
+		}
+		read_nested(m, BLOCK_LIST, type == MD_BLOCK_OL ? detail : NULL, open);
+		break;
+	case MD_BLOCK_QUOTE:
+	case MD_BLOCK_LI:
+		read_nested(m, blocks[type], NULL, open);
+		break;
+	case MD_BLOCK_CODE:
+		read_code(m, detail, open);
+		break;
+	case MD_BLOCK_HR:
+		if (open)
+			p->paint->block(p, BLOCK_RULE, 0, nothing, true);
+		break;
+	case MD_BLOCK_DOC:
+	case MD_BLOCK_HTML:
+	case MD_BLOCK_THEAD:
+	case MD_BLOCK_TBODY:
+		break;
+	default:
+		p->paint->block(p, blocks[type], type == MD_BLOCK_H ? h->level : 0, nothing, open);
 	}
+	return 0;
+}
+
+static int
+enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
+{
+	return read_block(arg, type, detail, true);
+}
+
+static int
+leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
+{
+	return read_block(arg, type, detail, false);
 }
 
 void
 markup_put(struct page *page, struct slice text)
 {
-	struct markup m = {.page = page, .p = text.p, .end = text.p + text.n};
+	static const MD_PARSER parser = {.flags = MD_FLAG_NOHTML | MD_FLAG_TABLES, .enter_block = enter_block,
+		.leave_block = leave_block, .enter_span = enter_span, .leave_span = leave_span, .text = read_text};
+	struct markup m = {.page = page, .left = 16 * (uint64_t)text.n + 1024};
+	size_t before = page->to->n, prefix = page->prefix.n;
+	struct page saved = *page;
 
-	while (m.p < m.end)
-		put_next(&m);
+	if (prepare(&m.text, text) < 0) {
+		page->failed = true;
+	} else if (text.n > MOST || md_parse(m.text.p, (MD_SIZE)m.text.n - 1, &parser, &m) != 0) {
+		/* It asks for far more than it has bytes, such as cells that a table of many columns lacks. */
+		saved.failed |= page->failed;
+		saved.prefix = page->prefix;
+		*page = saved;
+		page->to->n = before;
+		page->prefix.n = prefix;
+		page->paint->line(page, LINE_PLAIN, "text", text);
+	}
+	buf_free(&m.text);
+	buf_free(&m.word);
+	buf_free(&m.code);
+	buf_free(&m.info);
 }

@@ -159,14 +159,6 @@ end_span(bool failed, struct slice error, struct buf *to)
 }
 
 static int
-put_stop(struct buf *to, struct slice stop)
-{
-	return -(json_type(stop) == JSON_STRING && (buf_add_string(to,
-		",{\"key\":\"gen_ai.response.finish_reasons\",\"value\":{\"arrayValue\":{\"values\":[{\"stringValue\":") ||
-		trace_put_string(to, stop) || buf_add_string(to, "}]}}}")));
-}
-
-static int
 put_turn(struct trace_export *t, const struct span_turn *turn, struct buf *to)
 {
 	const struct usage *u = span_usage(t->span);
@@ -179,7 +171,10 @@ put_turn(struct trace_export *t, const struct span_turn *turn, struct buf *to)
 	r |= put_text(to, "gen_ai.agent.version", s ? usage_agent_version(u, s->agent) : slice(NULL, 0));
 	r |= put_text(to, "gen_ai.conversation.id", id_of(turn->session));
 	r |= put_text(to, "gen_ai.request.model", s ? usage_name(u, s->model) : slice(NULL, 0));
-	r |= -(put_stop(to, turn->stop) || put_tokens(t, turn, to));
+	if (json_type(turn->stop) == JSON_STRING)
+		r |= -(buf_add_string(to, ",{\"key\":\"gen_ai.response.finish_reasons\",\"value\":{\"arrayValue\":{\"values\":[{\"stringValue\":") ||
+			trace_put_string(to, turn->stop) || buf_add_string(to, "}]}}}"));
+	r |= put_tokens(t, turn, to);
 	return -((end_span(turn->failed || turn->unfinished, turn->unfinished ? slice_of("unfinished") :
 		json_type(code) == JSON_NUMBER ? code : slice_of("_OTHER"), to) | r) != 0);
 }

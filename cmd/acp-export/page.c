@@ -1,5 +1,6 @@
 #include "cmd/acp-export/page.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <strings.h>
 
@@ -31,31 +32,15 @@ page_printf(struct page *p, const char *format, ...)
 static void
 put_char(struct page *p, int32_t code, bool attribute)
 {
+	static const char *const entities[] = {['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
 	char name[TEXT_SHOW_SIZE];
 	size_t n;
 
-	switch (code) {
-	case '&':
-		page_put(p, "&amp;");
-		return;
-	case '<':
-		page_put(p, "&lt;");
-		return;
-	case '>':
-		page_put(p, "&gt;");
-		return;
-	case '"':
-		page_put(p, "&quot;");
-		return;
-	case '\'':
-		page_put(p, "&#39;");
-		return;
-	case '\n':
-	case '\t':
-		p->failed |= text_put(p->to, code) < 0;
+	if (code >= 0 && (size_t)code < sizeof(entities) / sizeof(*entities) && entities[code]) {
+		page_put(p, entities[code]);
 		return;
 	}
-	if (text_is_safe(code)) {
+	if (code == '\n' || code == '\t' || text_is_safe(code)) {
 		p->failed |= text_put(p->to, code) < 0;
 		return;
 	}
@@ -107,7 +92,7 @@ page_is_link(struct slice url)
 	return false;
 }
 
-/* 1, 2, 5, 10, 20, ...; what is beyond the largest of them stays. */
+/* 1, 2, 5, 10, 20, ...; a number beyond the largest of them is returned as it is. */
 static uint64_t
 round_up(uint64_t n)
 {
@@ -118,7 +103,7 @@ round_up(uint64_t n)
 	return n <= unit ? unit : n <= 2 * unit ? 2 * unit : n <= 5 * unit ? 5 * unit : n <= 10 * unit ? 10 * unit : n;
 }
 
-/* The column at that part of the time. A clock that was set back may lead before the first one, or after the last. */
+/* The column at that part of the time. A recording before the others may lead out of it on either side. */
 static size_t
 column_at(double part, size_t columns)
 {
@@ -126,34 +111,46 @@ column_at(double part, size_t columns)
 }
 
 void
-chart_make(struct chart *c, const struct session *s, size_t columns)
+chart_make(struct chart *c, const struct export_session *s, size_t columns, bool whole)
 {
 	const struct sample *samples = (const void *)s->samples.p, *sample;
 	size_t n = s->samples.n / sizeof(*samples), i, at;
-	double begin = n ? samples[0].at : 0, span = n ? samples[n - 1].at - begin : 0;
+	double begin = n ? samples[0].at : 0, end = n ? samples[n - 1].at : 0, span;
 	bool set[CHART_MOST] = {0};
 
-	*c = (struct chart){.n = columns};
+	*c = (struct chart){.n = columns, .first = columns - 1};
+	for (i = 0; i < columns; i++)
+		c->cost[i] = -1;
+	for (const struct export_turn *turn = whole ? s->turns : NULL; turn; turn = turn->next) {
+		begin = fmin(begin, turn->started + (double)turn->t / 1e6);
+		end = fmax(end, turn->started + (double)turn->end / 1e6);
+	}
+	span = end - begin;
 	for (i = 0; i < n; i++) {
 		sample = &samples[i];
 		/* Without times each is as far from the next. */
 		at = span > 0 ? column_at((sample->at - begin) / span, columns) : i * (columns - 1) / n;
 		c->column[at] = set[at] && c->column[at] > sample->used ? c->column[at] : sample->used;
 		set[at] = true;
+		c->first = at < c->first ? at : c->first;
+		c->cost[at] = sample->cost >= 0 ? sample->cost : c->cost[at];
+		c->most_cost = fmax(c->most_cost, sample->cost);
 		c->peak = sample->used > c->peak ? sample->used : c->peak;
 		c->last = sample->used;
 		c->size = sample->size ? sample->size : c->size;
 	}
 	c->height = c->size >= c->peak && c->size / 4 <= c->peak && c->size ? c->size : round_up(c->peak);
+	c->begin = begin;
 	c->seconds = span > 0 ? span : 0;
-	/* Between two reports it stays as it was. */
-	for (i = 1; i < columns; i++)
-		if (!set[i])
-			c->column[i] = c->column[i - 1];
+	/* Between two reports both are as they were. */
+	for (i = 1; i < columns; i++) {
+		c->column[i] = set[i] ? c->column[i] : c->column[i - 1];
+		c->cost[i] = c->cost[i] >= 0 ? c->cost[i] : c->cost[i - 1];
+	}
 }
 
 int
-chart_caption(const struct chart *c, struct buf *to)
+chart_caption(const struct chart *c, struct buf *to, bool axes)
 {
 	char last[PEOPLE_FIGURE], size[PEOPLE_FIGURE], peak[PEOPLE_FIGURE], width[PEOPLE_FIGURE];
 
@@ -161,7 +158,11 @@ chart_caption(const struct chart *c, struct buf *to)
 		(c->size && buf_printf(to, " of %s", people_count(size, c->size)) < 0) || buf_add_string(to, " tokens") < 0 ||
 		(c->size && buf_printf(to, " (%d%%)", usage_percent(c->last, c->size)) < 0) ||
 		(c->peak > c->last && buf_printf(to, ", at most %s", people_count(peak, c->peak)) < 0) ||
-		buf_printf(to, ". Height: %s", people_count(peak, c->height)) < 0)
+		buf_add(to, ".", 1) < 0)
+		return -1;
+	if (axes)
+		return 0;
+	if (buf_printf(to, " Height: %s", people_count(peak, c->height)) < 0)
 		return -1;
 	return c->seconds > 0 ? buf_printf(to, ", width: %s.", people_duration(width, (uint64_t)(c->seconds * 1e6))) : buf_add(to, ".", 1);
 }

@@ -5,12 +5,14 @@
 #ifndef PAGE_H
 #define PAGE_H
 
+#include "cmd/acp-export/diff.h"
 #include "cmd/acp-export/transcript.h"
 #include "lib/base/text.h"
 #include "lib/run/out.h"
 
 enum box_kind {
 	BOX_SESSION, BOX_CHILD, BOX_TURN, /* may contain others; BOX_CHILD: a sub-agent */
+	BOX_CONTENTS, /* contains links */
 	BOX_FACTS,   /* contains facts */
 	BOX_USER, BOX_AGENT, BOX_THOUGHT, BOX_TOOL, BOX_ASK, BOX_PLAN,
 	BOX_FOLD,    /* a part of a tool call that can be folded */
@@ -28,22 +30,14 @@ struct box {
 	bool open;           /* unfolded from the start */
 };
 
-/* The kind of a line of a difference. */
-enum diff_mark { DIFF_SAME = ' ', DIFF_OLD = '-', DIFF_NEW = '+', DIFF_GAP = '@' };
-struct diff_line {
-	enum diff_mark mark;
-	struct slice text;   /* DIFF_GAP: p NULL */
-	size_t skipped;      /* DIFF_GAP: how many lines were left out */
-};
-
 enum line_kind {
 	LINE_PLAIN, LINE_NOTE,
 	LINE_FOOT,   /* how a turn ended */
 	LINE_ENTRY,  /* of a plan, or an option of a permission request; state: its status */
-	LINE_PATH,   /* for the use of the paint: what stands above code or a difference */
+	LINE_PATH,   /* for the use of the paint: above code or a difference */
 };
 
-enum markup_block { BLOCK_PARAGRAPH, BLOCK_HEADING, BLOCK_ITEM, BLOCK_QUOTE, BLOCK_TABLE, BLOCK_ROW, BLOCK_CELL, BLOCK_RULE };
+enum markup_block { BLOCK_PARAGRAPH, BLOCK_HEADING, BLOCK_LIST, BLOCK_ITEM, BLOCK_QUOTE, BLOCK_TABLE, BLOCK_ROW, BLOCK_CELL, BLOCK_RULE };
 enum markup_span { SPAN_STRONG, SPAN_EMPHASIS, SPAN_CODE, SPAN_LINK };
 
 struct page {
@@ -52,10 +46,10 @@ struct page {
 	bool failed;           /* out of memory */
 	/* For the use of the paint: */
 	bool line_start, number; /* the line so far has only blanks; only digits */
-	const char *prefix;    /* written at the start of each line */
+	struct buf prefix;     /* written at the start of each line */
 	unsigned cells, head;  /* cells so far in this row of a table; in its first row */
 	enum markup_block block; /* the last that was opened */
-	bool in_list, in_code; /* after an item of a list; within a span of code */
+	bool in_code;          /* within a span of code */
 	unsigned depth;        /* boxes of sessions that are open */
 };
 
@@ -70,20 +64,27 @@ struct paint {
 	void (*fact)(struct page *, const char *label, struct slice value);
 	/* The context of the session over time. */
 	void (*chart)(struct page *, const struct session *);
+	/* Where the time of a turn went. NULL: not in this format. */
+	void (*timeline)(struct page *, const struct export_turn *);
+	/* In a box of contents: a link to a session. NULL: likewise. */
+	void (*link)(struct page *, const char *anchor, struct slice title);
 	/* A text of its own. state selects the style, as in struct box. */
 	void (*line)(struct page *, enum line_kind, const char *state, struct slice text);
 	void (*code)(struct page *, struct slice language, struct slice text); /* language: a word without markup, or empty */
 	void (*diff)(struct page *, struct slice path, const struct diff_line *, size_t n);
 	/* type: a MIME type that the caller has checked; data: base64. */
 	void (*image)(struct page *, const char *type, struct slice data);
-	/* The parts of Markdown text. open: it begins; otherwise it ends. marker: of an item, "-" or "3.". level: of a heading or item.
-	   BLOCK_RULE has no end. */
+	/* The parts of Markdown text. open: it begins; otherwise it ends. marker: of an item, "-" or "3."; of a list that begins, its
+	   first number. level: of a heading; not 0: the list is numbered. BLOCK_RULE has no end. */
 	void (*block)(struct page *, enum markup_block, unsigned level, struct slice marker, bool open);
 	void (*span)(struct page *, enum markup_span, struct slice url, bool open);
 	void (*text)(struct page *, struct slice);
 };
 
 extern const struct paint paint_html, paint_markdown;
+
+/* The style of the HTML page, up to NULL, and its hash for the page's policy: a test says what it has to be. */
+extern const char *const html_style[], html_style_hash[];
 
 /* These append to the page, and set page.failed when out of memory. */
 void page_put(struct page *, const char *);
@@ -98,26 +99,29 @@ bool page_is_link(struct slice url);
 
 /* Appends Markdown text as blocks and spans of the page's paint. */
 void markup_put(struct page *, struct slice text);
-/* Appends the difference between two texts, with a few lines around each change. */
-void diff_put(struct page *, struct slice path, struct slice old, struct slice new);
-/* Appends a git patch, or any text with such lines, as a difference. */
-void diff_put_patch(struct page *, struct slice text);
 
 /* Writes the transcript with this paint. chosen: the only session to write, or NULL. Returns 0, or -1 when memory or output failed. */
 int page_write(const struct transcript *, const struct session *chosen, const struct paint *, struct out *);
+
+/* The figures of the HTML page: the paint's chart and timeline. */
+void html_chart(struct page *, const struct session *);
+void html_timeline(struct page *, const struct export_turn *);
 
 /* A chart of the tokens in the context over time. */
 enum { CHART_MOST = 200 };
 struct chart {
 	uint64_t column[CHART_MOST]; /* the most tokens in each part of the time */
-	size_t n;                  /* columns in use */
+	double cost[CHART_MOST];   /* at its end; below 0: not known yet */
+	size_t n, first;           /* columns in use; the first that has tokens */
 	uint64_t peak, last, size; /* tokens; size 0: not known */
 	uint64_t height;           /* tokens at the top: the size, or a round number above the peak where little of it is used */
-	double seconds;            /* the time at the right end; 0: not known */
+	double most_cost;          /* 0: no cost is known */
+	double begin, seconds;     /* since 1970, at the left end; the time at the right end, 0: not known */
 };
-/* Fills the chart. columns: how many, from 1 to CHART_MOST. */
-void chart_make(struct chart *, const struct session *, size_t columns);
-/* Appends "Context: 12.3K of 200K tokens (6%), at most 15.0K. Height: 20K, width: 4m05s." Returns 0, or -1 when out of memory. */
-int chart_caption(const struct chart *, struct buf *to);
+/* Fills the chart. columns: how many, from 2 to CHART_MOST. whole: all turns, not only from the first to the last report. */
+void chart_make(struct chart *, const struct export_session *, size_t columns, bool whole);
+/* Appends "Context: 12.3K of 200K tokens (6%), at most 15.0K." and, where it has no axes, " Height: 20K, width: 4m05s." Returns 0, or -1
+   when out of memory. */
+int chart_caption(const struct chart *, struct buf *to, bool axes);
 
 #endif

@@ -76,55 +76,28 @@ is_new(struct trace_export *t, const struct span_session *s)
 	return 1;
 }
 
-static int
-put(struct trace_export *t, const struct span_session *s, struct buf *to, const struct span_event *e)
-{
-	const struct trace_format *f = t->format;
-	int r = f->session ? is_new(t, s) : 0;
-
-	if (r < 0 || (r > 0 && f->session(t, s, to) < 0))
-		return -1;
-	switch (e->kind) {
-	case SPAN_TURN:
-		return f->turn(t, e->turn, to);
-	case SPAN_TOOL:
-		return f->tool(t, e->tool, to);
-	case SPAN_WAIT:
-		return f->wait(t, e->wait, to);
-	default:
-		return f->update(t, e->request, to);
-	}
-}
-
-/* The session that something is written of, or NULL. */
-static const struct span_session *
-session_of(const struct trace_export *t, const struct span_event *e)
-{
-	switch (e->kind) {
-	case SPAN_TURN:
-		return e->turn->session;
-	case SPAN_TOOL:
-		return e->tool->session;
-	case SPAN_WAIT:
-		return e->wait->session;
-	default:
-		return e->kind == SPAN_REQUEST && t->format->update && e->request->update.p ? e->request->at : NULL;
-	}
-}
-
 static void
 event(void *arg, const struct span_event *e)
 {
 	struct trace_export *t = arg;
-	const struct span_session *s = session_of(t, e);
+	const struct trace_format *f = t->format;
+	const struct span_session *s = e->turn ? e->turn->session : e->tool ? e->tool->session : e->wait ? e->wait->session :
+		e->request && f->update && e->request->update.p ? e->request->at : NULL;
 	struct buf *to = out_buf(t->out);
 	size_t before = to->n;
+	int r;
 
 	t->waits += e->kind == SPAN_WAIT;
 	t->tools += e->kind == SPAN_TOOL;
-	if (!wants(t, s))
+	if (e->kind == SPAN_RAN || !wants(t, s))
 		return;
-	t->failed |= put(t, s, to, e) < 0;
+	r = f->session ? is_new(t, s) : 0;
+	if (r > 0)
+		r = f->session(t, s, to);
+	if (r == 0)
+		r = e->turn ? f->turn(t, e->turn, to) : e->tool ? f->tool(t, e->tool, to) : e->wait ? f->wait(t, e->wait, to) :
+			f->update(t, e->request, to);
+	t->failed |= r < 0;
 	out_mark(t->out, before);
 }
 
@@ -146,23 +119,20 @@ trace_export_open(struct trace_export *t)
 	return t->span ? put_string(t, t->format->begin) : -1;
 }
 
-void
+int
 trace_export_begin(struct trace_export *t, double started)
 {
-	t->failed |= span_begin(t->span, started) < 0;
+	return span_begin(t->span, started) < 0 || t->failed ? -1 : 0;
 }
 
-void
-trace_export_see(struct trace_export *t, enum acp_side from, uint64_t us, const struct msg *m)
+int
+trace_export_see(struct trace_export *t, const struct message *original)
 {
-	struct message s = {.from = from, .t = us, .line = m->text, .msg = *m};
+	struct message m = *original;
 
-	if (t->redact && (redact_line(t->redact, m->text, &s.line) < 0 || msg_scan(s.line, &s.msg, NULL) == MSG_NOISE))
-		t->failed = true;
-	else
-		t->failed |= span_see(t->span, &s) < 0;
-	if (!t->failed)
-		out_print_much(t->out);
+	if (t->redact && (redact_line(t->redact, m.msg.text, &m.line) < 0 || msg_scan(m.line, &m.msg, NULL) == MSG_NOISE))
+		return -1;
+	return span_see(t->span, &m) < 0 || t->failed ? -1 : 0;
 }
 
 int

@@ -22,7 +22,7 @@ struct trace_format {
 	int (*wait)(struct trace_export *, const struct span_wait *, struct buf *);
 };
 
-/* Set the first four, zero the rest. */
+/* Set the first four, zero the others. */
 struct trace_export {
 	const struct trace_format *format;
 	struct out *out;
@@ -32,18 +32,18 @@ struct trace_export {
 	struct buf sessions;    /* by a session's number: 1 if it was written */
 	uint64_t tools, waits;  /* how many have ended */
 	bool some;              /* an event was written */
-	bool failed;            /* out of memory */
+	bool failed;            /* out of memory in an event */
 };
 
 extern const struct trace_format trace_otlp, trace_perfetto;
 
 /*
- * Out of memory sets failed; open and end also return 0 or -1. open begins the output; begin starts a recording (started: seconds
- * since 1970, 0 if not known); see takes a message; end writes what is still open and ends the output.
+ * These return 0, or -1 when out of memory. open begins the output; begin starts a recording (started: seconds since 1970, 0 if not
+ * known); see reads a message; end writes what is still open and ends the output.
  */
 int trace_export_open(struct trace_export *);
-void trace_export_begin(struct trace_export *, double started);
-void trace_export_see(struct trace_export *, enum acp_side from, uint64_t t, const struct msg *);
+int trace_export_begin(struct trace_export *, double started);
+int trace_export_see(struct trace_export *, const struct message *);
 int trace_export_end(struct trace_export *);
 /* Frees what open allocated; out, redact and choice stay the caller's. */
 void trace_export_close(struct trace_export *);

@@ -1,12 +1,13 @@
 /*
- * transcript: the sessions of some recordings, put together from their messages: the formats write it. All of it is held in
- * memory, because a sub-agent, a report of usage or an update of a tool call can belong to something that began long before.
- * Times (t, end) are in us since the start of the recording.
+ * transcript: the sessions of some recordings, as pages show them: what lib/session makes of their messages, and the contents of each
+ * turn. All of it is held in memory, because a sub-agent, a report of usage or an update of a tool call can belong to something that
+ * began long before. Times (t, end) are in us since the start of the recording.
  */
 #ifndef TRANSCRIPT_H
 #define TRANSCRIPT_H
 
 #include "lib/redact/redact.h"
+#include "lib/session/session.h"
 #include "lib/usage/usage.h"
 
 enum item_kind {
@@ -15,9 +16,10 @@ enum item_kind {
 	ITEM_THOUGHT, /* text */
 	ITEM_BLOCK,   /* FIELD_CONTENT: a block of content that is not text */
 	ITEM_TOOL,    /* all fields */
-	ITEM_PLAN,    /* FIELD_CONTENT: its entries */
+	ITEM_PLAN,    /* FIELD_CONTENT: its entries; or text. Neither: it was removed */
 	ITEM_ASK,     /* a permission request or an elicitation. TITLE; CONTENT: the options or the schema; OUTPUT: the response */
 	ITEM_NOTE,    /* text; FIELD_KIND: its severity */
+	ITEM_COMPACTION, /* FIELD_STATUS; text: the summary */
 	ITEM_CHILD,   /* child */
 };
 
@@ -26,14 +28,16 @@ enum field { FIELD_TITLE, FIELD_NAME, FIELD_KIND, FIELD_STATUS, FIELD_CONTENT, F
 
 struct item {
 	struct item *next;
-	UT_hash_handle hh;     /* ITEM_TOOL: in its session's tools, by its id */
 	enum item_kind kind;
 	bool by_user;          /* ITEM_BLOCK: part of a prompt */
-	bool ended;            /* ITEM_TOOL: completed or failed; ITEM_ASK: there is a response */
+	bool whole;            /* its text came as one, such as a prompt, not in chunks */
+	bool ended;            /* ITEM_TOOL: its status is final; ITEM_ASK: there is a response */
+	bool changes;          /* ITEM_TOOL: CONTENT has a diff, whose texts are a patch or, in place of its own, "hunks" (diff_make) */
 	uint64_t t, end;
-	struct buf id;         /* of the tool call, or of the message that a text belongs to */
+	struct buf id;         /* of a tool call, plain; of the plan, the compaction, or the message that a text belongs to, a JSON string */
 	struct buf text;       /* plain */
 	struct buf field[FIELDS];
+	size_t tail;           /* ITEM_TOOL: how long the end of CONTENT is after its last text, which the next chunk goes on with; or 0 */
 	struct session *child;
 };
 
@@ -45,20 +49,32 @@ struct spent {
 	struct buf cost;         /* "0.0164 USD" */
 };
 
-struct turn {
-	struct turn *next;
+/* A turn, or what lies outside of turns. */
+enum turn_kind {
+	TURN_PROMPTED,
+	TURN_WORK,    /* version 2: without a prompt */
+	TURN_JOINED,  /* its prompt belongs to the turn before it, which has its items */
+	TURN_TASK,    /* of a sub-agent, up to its idle state or its next task */
+	TURN_HISTORY, /* what was replayed */
+	TURN_OUTSIDE, /* what came while no turn was open */
+};
+
+struct export_turn {
+	struct export_turn *next;
+	enum turn_kind kind;
+	bool ended;
 	struct item *items, *last;
+	struct buf work;         /* struct item *: its calls and questions, those of sub-agents that belong to it, too */
 	double started;          /* when its recording began: seconds since 1970, or 0 if not known */
 	uint64_t t, end;
-	bool prompted, history, ended; /* prompted: it began with a prompt; history: it was replayed */
-	struct item *plan;
 	struct buf stop, error;  /* the stop reason, plain; the error of the response, JSON */
 	struct spent spent;
 };
 
-/* How many tokens were in the context. */
+/* How many tokens were in the context, and what the session had cost. */
 struct sample {
 	double at;               /* seconds */
+	double cost;             /* in the session's currency; below 0: not reported */
 	uint64_t used, size;     /* size 0: not known */
 };
 
@@ -68,44 +84,44 @@ struct terminal {
 	char id[];
 };
 
-struct session {
-	UT_hash_handle hh;
-	struct session *parent;
+/* The data of a struct session; that of its open turns is a struct export_turn, that of calls and questions a struct item. */
+struct export_session {
 	struct session *next_separate; /* for walk: the next one that is written outside its parent */
-	struct turn *turns, *last, *open, *uncounted; /* open: the oldest that has not ended */
-	struct item *tools;      /* by their ids */
+	struct export_turn *turns, *last;
+	struct export_turn *loose;     /* that what belongs to no open turn goes into, or NULL */
+	struct export_turn *uncounted; /* the first whose usage has not been reported */
+	struct item *compaction;       /* the last */
+	struct item *unannounced;      /* a tool call of which only content has come, or NULL */
 	struct terminal *terminals;
-	struct buf samples;      /* struct sample */
-	bool loading, skipping;  /* its history is replayed; the history is known already, and is skipped */
+	struct buf samples;            /* struct sample */
+	bool skipping;                 /* the history that is replayed is known already */
+	bool nested;                   /* an item of its parent shows it */
 	struct buf title, agent, version, cwd; /* plain */
-	size_t length;
-	char id[];               /* plain, NUL-terminated; of `length` bytes */
+	struct buf currency;           /* that of the first cost, plain */
 };
 
 struct transcript {
-	struct session *sessions; /* in the order of their first messages */
+	struct sessions *sessions;
 	struct usage *usage;
 	struct usage_words words; /* to recognize messages that may report usage */
 	struct redact *redact;    /* or NULL */
-	struct requests *requests;
-	struct pending *pending;
-	struct session *last_session; /* a cache */
 	struct buf agent, version, word;
 	double started;
-	struct slice pieces;      /* the params of the message, where pieces of texts in it have their secrets still */
+	uint64_t now;             /* of the message that is read, us */
+	struct slice pieces;      /* the update of the message, where pieces of texts in it have their secrets still */
 	bool timed, failed;       /* timed: its recordings have times; failed: out of memory */
 };
 
-/* redact: replaces secrets, and stays the caller's; or NULL. Returns 0, or -1 when out of memory. */
+/* redact: replaces secrets, and stays the caller's; or NULL. All that return an int: 0, or -1 if memory ran out at any time. */
 int transcript_open(struct transcript *, struct redact *);
 void transcript_free(struct transcript *);
 /* Starts a recording. started: seconds since 1970; 0: not known. */
-void transcript_begin(struct transcript *, double started);
-/* Takes a message. t: us since the start; timed: t is known; line: its text, which msg points into. Failures set failed. */
-void transcript_see(struct transcript *, enum acp_side from, uint64_t t, bool timed, struct slice line, const struct msg *);
-/* Takes the exit of the agent. status: as from waitpid. */
-void transcript_exit(struct transcript *, uint64_t t, int status);
-/* Ends what is open; to be called when everything has been read. Returns 0, or -1 if memory ran out at any time. */
+int transcript_begin(struct transcript *, double started);
+/* Reads a message as it came. timed: its time is known. */
+int transcript_see(struct transcript *, const struct message *, bool timed);
+/* Notes the exit of the agent. status: as from waitpid. */
+int transcript_exit(struct transcript *, uint64_t t, int status);
+/* Ends what is open; to be called when everything has been read. */
 int transcript_end(struct transcript *);
 
 /* Returns the value at a path ("a.b") of an object if it has this type; otherwise p is NULL. */

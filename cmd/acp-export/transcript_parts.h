@@ -4,20 +4,23 @@
 
 #include "cmd/acp-export/transcript.h"
 
-/* Returns zeroed memory, or NULL when out of memory. */
-void *transcript_allocate(struct transcript *, size_t);
-/* Returns the session of this id (plain), or NULL. */
-struct session *transcript_find_session(struct transcript *, struct slice id);
-/* Returns the session of this id (a JSON string); makes it if it is new. NULL: not an id, or out of memory. */
-struct session *transcript_session(struct transcript *, struct slice id);
-/* Returns the turn that an event at time t belongs to; a new one if none is open. NULL: out of memory. */
-struct turn *transcript_turn(struct transcript *, struct session *, uint64_t t);
-/* Appends a turn. NULL: out of memory. */
-struct turn *transcript_new_turn(struct transcript *, struct session *, uint64_t t);
-void transcript_end_turn(struct session *, struct turn *, uint64_t t);
-/* Appends an item to the open turn. NULL: out of memory. */
-struct item *transcript_item(struct transcript *, struct session *, uint64_t t, enum item_kind);
-void transcript_note(struct transcript *, struct session *, uint64_t t, const char *severity, struct slice text);
+/* The event function of lib/session; arg: the transcript. */
+void transcript_event(void *arg, const struct session_event *);
+/* Shows what a message adds beside what the event function was told. */
+void transcript_show(struct transcript *, const struct session_message *);
+/* Adds what an update says. */
+void transcript_update(struct transcript *, struct session *, struct slice kind, struct slice update);
+
+/* Appends a turn, which begins now. NULL: out of memory. */
+struct export_turn *transcript_new_turn(struct transcript *, struct export_session *, enum turn_kind);
+/* Returns the turn that what happens now in a session belongs to. NULL: out of memory. */
+struct export_turn *transcript_turn(struct transcript *, const struct session *);
+/* Appends an item; the turn may be NULL. Returns NULL when out of memory. */
+struct item *transcript_item(struct transcript *, struct export_turn *, enum item_kind);
+/* Appends a tool call or a question to the turn that is open, and to the work of this one, too (or NULL). As transcript_item. */
+struct item *transcript_work(struct transcript *, const struct session *, enum item_kind, const struct session_turn *);
+/* Appends a note to the turn that is open. */
+void transcript_note(struct transcript *, const struct session *, const char *severity, struct slice text);
 
 /* Replaces the content of the buffer by JSON text, or by the plain text of a JSON string. Absent values and null change nothing. */
 void transcript_set(struct transcript *, struct buf *, struct slice json);
@@ -25,18 +28,13 @@ void transcript_set_plain(struct transcript *, struct buf *, struct slice string
 /* Appends the plain text of a JSON string. */
 void transcript_add_plain(struct transcript *, struct buf *, struct slice string);
 
-void transcript_request(struct transcript *, const struct message *);
-void transcript_response(struct transcript *, const struct message *);
-/* Forgets the open requests: no response will come. */
-void transcript_forget(struct transcript *);
-/* Adds content: a block, which may continue the text before it, or an array of blocks. */
-void transcript_content(struct transcript *, struct session *, uint64_t t, enum item_kind, struct slice content,
-	struct slice message_id);
-/* Adds or updates a tool call, from an update or a permission request. Returns its item, or NULL. */
-struct item *transcript_tool(struct transcript *, struct session *, uint64_t t, struct slice call);
-/* Takes the update of a session/update. */
-void transcript_update(struct transcript *, struct session *, uint64_t t, struct slice update);
-/* Returns the output of a terminal; makes it if it is new. NULL: out of memory. */
-struct buf *transcript_terminal(struct transcript *, struct session *, struct slice id);
+/* Adds content: a block, which may continue the text before it, or an array of blocks. echo: in whose session a text of the user is
+   left out that repeats a prompt; or NULL. */
+void transcript_content(struct transcript *, struct export_turn *, enum item_kind, struct slice content, struct slice message_id,
+	const struct session *echo);
+/* Adds what an update or a permission request says of a tool call. Returns its item, or NULL. */
+struct item *transcript_tool(struct transcript *, const struct session *, struct slice update);
+/* Returns the output of a terminal; makes it if it is new. NULL: no id, or out of memory. */
+struct buf *transcript_terminal(struct transcript *, const struct session *, struct slice id);
 
 #endif

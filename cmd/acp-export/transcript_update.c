@@ -1,52 +1,61 @@
 /* The kinds of session/update, and what each adds to a transcript. */
 #include <stdlib.h>
 
+#include "cmd/acp-export/diff.h"
 #include "cmd/acp-export/transcript_parts.h"
 #include "lib/base/base64.h"
 
 /* --- content --- */
 
-/* Does it repeat the prompt, as version 2 and some agents do? */
+/* Does it repeat the prompt of an open turn, as version 2 and some agents do? */
 static bool
 repeats_prompt(const struct session *s, struct slice text)
 {
-	const struct item *first = s->open && s->open->prompted ? s->open->items : NULL;
+	const struct export_turn *turn;
 
-	return first && first->kind == ITEM_USER && slice_eq(buf_slice(&first->text), text);
+	for (const struct session_turn *open = s->turn; open; open = open->next) {
+		turn = open->prompted ? open->data : NULL;
+		if (turn && turn->items && turn->items->kind == ITEM_USER && slice_eq(buf_slice(&turn->items->text), text))
+			return true;
+	}
+	return false;
 }
 
-/* What a text is to the one before it: it goes on with it, takes its place where they are one message, or is another one. */
+/* What a text is to the one before it: it goes on with it, replaces it where they are one message, or is another one. */
 enum join { JOIN, REPLACE, APART };
 
 /* The item of a text. NULL when out of memory. */
 static struct item *
-text_item(struct transcript *t, struct session *s, uint64_t when, enum item_kind kind, struct slice message_id, enum join join)
+text_item(struct transcript *t, struct export_turn *turn, enum item_kind kind, struct slice message_id, enum join join)
 {
-	struct item *last = s->open ? s->open->last : NULL;
-	bool same = last && join != APART && last->kind == kind && slice_eq(buf_slice(&last->id), message_id);
+	struct item *last = turn ? turn->last : NULL;
+	bool same = last && join != APART && last->kind == kind && slice_eq(buf_slice(&last->id), message_id) &&
+		!(join == JOIN && last->whole && message_id.n == 0);
 
 	if (same && (join == JOIN || message_id.n == 0)) {
-		last->end = when;
+		last->end = t->now;
 		return last;
 	}
 	if (same)
 		last->text.n = 0;
-	else if ((last = transcript_item(t, s, when, kind)))
+	else if ((last = transcript_item(t, turn, kind)))
 		t->failed |= buf_add_slice(&last->id, message_id) < 0;
+	if (last)
+		last->whole = join != JOIN;
 	return last;
 }
 
 static void
-take_block(struct transcript *t, struct session *s, uint64_t when, enum item_kind kind, struct slice block,
-	struct slice message_id, enum join join)
+add_block(struct transcript *t, struct export_turn *turn, enum item_kind kind, struct slice block, struct slice message_id,
+	enum join join, const struct session *echo)
 {
-	struct slice type = transcript_get(block, "type", JSON_STRING), text = transcript_get(block, "text", JSON_STRING);
+	struct slice type = transcript_get(block, "type", JSON_STRING);
 	struct item *item;
 
 	if (!type.p)
 		return;
 	if (!json_string_is(type, "text")) {
-		item = transcript_item(t, s, when, ITEM_BLOCK);
+		item = transcript_item(t, turn, ITEM_BLOCK);
 		if (item)
 			transcript_set(t, &item->field[FIELD_CONTENT], block);
 		if (item)
@@ -54,78 +63,87 @@ take_block(struct transcript *t, struct session *s, uint64_t when, enum item_kin
 		return;
 	}
 	t->word.n = 0;
-	transcript_add_plain(t, &t->word, text);
-	if (t->word.n == 0 || (kind == ITEM_USER && repeats_prompt(s, buf_slice(&t->word))))
+	transcript_add_plain(t, &t->word, json_get(block, "text"));
+	if (t->word.n == 0 || (kind == ITEM_USER && echo && repeats_prompt(echo, buf_slice(&t->word))))
 		return;
-	item = text_item(t, s, when, kind, message_id, join);
+	item = text_item(t, turn, kind, message_id, join);
 	if (item)
 		t->failed |= buf_add_slice(&item->text, buf_slice(&t->word)) < 0;
 }
 
 void
-transcript_content(struct transcript *t, struct session *s, uint64_t when, enum item_kind kind, struct slice content,
-	struct slice message_id)
+transcript_content(struct transcript *t, struct export_turn *turn, enum item_kind kind, struct slice content, struct slice message_id,
+	const struct session *echo)
 {
 	struct json_iter it = {.in = content};
 	enum join join = REPLACE;
 	struct slice key, block;
 
-	if (!content.p || json_type(content) != JSON_ARRAY) {
-		take_block(t, s, when, kind, content, message_id, JOIN);
+	if (json_type(content) != JSON_ARRAY) {
+		add_block(t, turn, kind, content, message_id, JOIN, echo);
 		return;
 	}
 	for (; json_next(&it, &key, &block); join = APART)
-		take_block(t, s, when, kind, block, message_id, join);
-}
-
-static void
-take_content(struct transcript *t, struct session *s, uint64_t when, struct slice update, enum item_kind kind)
-{
-	struct slice chunk = transcript_get(update, acp_content, JSON_OBJECT), whole = transcript_get(update, acp_content, JSON_ARRAY);
-
-	transcript_content(t, s, when, kind, chunk.p ? chunk : whole, transcript_get(update, "messageId", JSON_STRING));
+		add_block(t, turn, kind, block, message_id, join, echo);
 }
 
 /* --- tool calls --- */
 
+/* The item of a call (id: a JSON string), which may not have begun: pieces of its content may come first. NULL: no id, or no memory. */
 static struct item *
-tool_item(struct transcript *t, struct session *s, uint64_t when, struct slice id)
+tool_item(struct transcript *t, const struct session *s, struct slice id)
 {
-	struct item *item;
+	struct session_call *call = session_call_find(t->sessions, s, id);
+	struct item *item = call ? call->data : NULL;
+	struct export_session *x = s->data;
 
-	t->word.n = 0;
-	transcript_add_plain(t, &t->word, id);
-	if (t->word.n == 0)
-		return NULL;
-	HASH_FIND(hh, s->tools, t->word.p, (unsigned)t->word.n, item);
 	if (item)
 		return item;
-	item = transcript_item(t, s, when, ITEM_TOOL);
-	if (!item || buf_add_slice(&item->id, buf_slice(&t->word)) < 0) {
-		t->failed = true;
-		return NULL;
+	id = json_text(id, &t->word);
+	item = id.n ? x->unannounced : NULL;
+	if (id.n && !(item && slice_eq(buf_slice(&item->id), id))) {
+		item = transcript_work(t, s, ITEM_TOOL, call ? call->turn : NULL);
+		t->failed |= !item || buf_add_slice(&item->id, id) < 0;
 	}
-	HASH_ADD_KEYPTR(hh, s->tools, item->id.p, (unsigned)item->id.n, item);
-	if (!item->hh.tbl) {
-		t->failed = true;
-		return NULL;
-	}
+	x->unannounced = call ? NULL : item;
+	if (call)
+		call->data = item;
 	return item;
 }
 
-/* A piece of a terminal's output, where an agent of version 1 sends it beside its tool call. */
-static void
-take_terminal_delta(struct transcript *t, struct session *s)
+static bool
+is_diff(struct slice part)
 {
-	struct slice delta = transcript_get(t->pieces, "update._meta.terminal_output_delta", JSON_OBJECT);
-	struct buf *output = delta.p ? transcript_terminal(t, s, transcript_get(delta, "terminal_id", JSON_STRING)) : NULL;
+	return json_string_is(transcript_get(part, "type", JSON_STRING), "diff");
+}
 
-	if (output)
-		transcript_add_plain(t, output, transcript_get(delta, "data", JSON_STRING));
+/* Appends an element to the content of a tool call. The texts of a diff may be whole files: only what pages show of them stays. */
+static void
+add_part(struct transcript *t, struct item *item, struct slice part)
+{
+	struct slice patch = transcript_get(part, "patch", JSON_OBJECT);
+	struct buf *to = &item->field[FIELD_CONTENT];
+	SCOPED struct buf old = {0}, new = {0}, hunks = {0}, string = {0};
+
+	to->n -= to->n > 0;
+	t->failed |= buf_add_string(to, to->n > 1 ? "," : to->n ? "" : "[") < 0;
+	if (is_diff(part)) {
+		item->changes = true;
+		if (!transcript_get(patch, "text", JSON_STRING).p) {
+			transcript_add_plain(t, &old, json_get(part, "oldText"));
+			transcript_add_plain(t, &new, json_get(part, "newText"));
+			t->failed |= diff_make(&hunks, buf_slice(&old), buf_slice(&new)) < 0 || json_quote(buf_slice(&hunks), &string) < 0;
+		}
+		t->failed |= json_add_object(to, (const struct json_member[]){{"type", slice_of("\"diff\"")}, {"path", json_get(part, "path")},
+			{"patch", patch}, {"hunks", buf_slice(&string)}, {NULL, {NULL, 0}}}) < 0;
+	} else {
+		t->failed |= buf_add_slice(to, part) < 0;
+	}
+	t->failed |= buf_add(to, "]", 1) < 0;
 }
 
 struct item *
-transcript_tool(struct transcript *t, struct session *s, uint64_t when, struct slice call)
+transcript_tool(struct transcript *t, const struct session *s, struct slice update)
 {
 	static const struct {
 		const char *name;
@@ -134,66 +152,100 @@ transcript_tool(struct transcript *t, struct session *s, uint64_t when, struct s
 		[FIELD_KIND] = {"kind", JSON_STRING}, [FIELD_STATUS] = {"status", JSON_STRING},
 		[FIELD_CONTENT] = {"content", JSON_ARRAY}, [FIELD_INPUT] = {"rawInput", JSON_NONE},
 		[FIELD_OUTPUT] = {"rawOutput", JSON_NONE}};
-	struct item *item = tool_item(t, s, when, transcript_get(call, "toolCallId", JSON_STRING));
-	struct slice v;
+	struct item *item = tool_item(t, s, json_get(update, "toolCallId"));
+	struct json_iter it = {0};
+	struct slice v, key, part;
 
 	if (!item)
 		return NULL;
 	for (size_t i = 0; i < FIELDS; i++) {
-		v = json_get(call, fields[i].name);
-		if (v.p && (fields[i].type == JSON_NONE || json_type(v) == fields[i].type))
-			transcript_set(t, &item->field[i], v);
+		v = json_get(update, fields[i].name);
+		if (!v.p || (fields[i].type != JSON_NONE && json_type(v) != fields[i].type))
+			continue;
+		transcript_set(t, &item->field[i], i == FIELD_CONTENT ? slice_of("[]") : v);
+		if (i != FIELD_CONTENT)
+			continue;
+		item->tail = 0;
+		item->changes = false;
+		for (it.in = v; json_next(&it, &key, &part);)
+			add_part(t, item, part);
 	}
-	v = transcript_get(call, "status", JSON_STRING);
-	if (!item->ended)
-		item->end = when;
-	item->ended |= v.p && (json_string_is(v, "completed") || json_string_is(v, "failed") || json_string_is(v, "cancelled"));
-	take_terminal_delta(t, s);
+	item->end = item->ended ? item->end : t->now;
+	item->ended |= session_status_is_final(json_get(update, "status"));
+	/* Beside a change pages show neither. */
+	if (item->ended && item->changes) {
+		buf_free(&item->field[FIELD_INPUT]);
+		buf_free(&item->field[FIELD_OUTPUT]);
+	}
 	return item;
 }
 
-static void
-take_tool(struct transcript *t, struct session *s, uint64_t when, struct slice update)
+/* The update as it came, where redaction left pieces of texts for later; else the one that is given. */
+static struct slice
+pieces_of(const struct transcript *t, struct slice update)
 {
-	transcript_tool(t, s, when, update);
+	return t->pieces.p ? t->pieces : update;
 }
 
-/* One more element of its content. */
 static void
-take_tool_content(struct transcript *t, struct session *s, uint64_t when, struct slice update)
+show_tool(struct transcript *t, struct session *s, struct slice update)
 {
-	struct item *item = tool_item(t, s, when, transcript_get(update, "toolCallId", JSON_STRING));
-	struct slice content = transcript_get(update, acp_content, JSON_OBJECT);
+	struct slice delta = json_path(pieces_of(t, update), "_meta.terminal_output_delta");
+	struct buf *output;
+
+	transcript_tool(t, s, update);
+	/* A piece of a terminal's output, where an agent of version 1 sends it beside its tool call. */
+	output = transcript_terminal(t, s, json_get(delta, "terminal_id"));
+	if (output)
+		transcript_add_plain(t, output, json_get(delta, "data"));
+}
+
+/* One more element of a call's content; a text goes on with the text before it. */
+static void
+show_tool_chunk(struct transcript *t, struct session *s, struct slice update)
+{
+	struct item *item = tool_item(t, s, json_get(update, "toolCallId"));
+	struct slice content = transcript_get(pieces_of(t, update), acp_content, JSON_OBJECT);
+	struct slice text = transcript_get(content, "content.text", JSON_STRING);
 	struct buf *to = item ? &item->field[FIELD_CONTENT] : NULL;
 
+	if (!text.p || is_diff(content)) {
+		content = transcript_get(update, acp_content, JSON_OBJECT);
+		text.p = NULL;
+	}
 	if (!to || !content.p)
 		return;
-	while (to->n && to->p[to->n - 1] != ']')
-		to->n--;
-	if (to->n)
-		to->n--;
-	t->failed |= buf_add_string(to, to->n > 1 ? "," : to->n ? "" : "[") < 0 || buf_add_slice(to, content) < 0 ||
-		buf_add(to, "]", 1) < 0;
+	if (text.p && item->tail) {
+		SCOPED struct buf end = {0};
+
+		t->failed |= buf_add(&end, to->p + to->n - item->tail, item->tail) < 0;
+		to->n -= item->tail;
+		t->failed |= buf_add(to, text.p + 1, text.n - 2) < 0 || buf_add_slice(to, buf_slice(&end)) < 0;
+		return;
+	}
+	add_part(t, item, content);
+	item->tail = text.p ? (size_t)(content.p + content.n - (text.p + text.n)) + 2 : 0;
 }
 
 /* --- terminals --- */
 
 struct buf *
-transcript_terminal(struct transcript *t, struct session *s, struct slice id)
+transcript_terminal(struct transcript *t, const struct session *s, struct slice id)
 {
+	struct export_session *x = s->data;
 	struct terminal *terminal;
 
 	t->word.n = 0;
 	transcript_add_plain(t, &t->word, id);
 	if (t->word.n == 0)
 		return NULL;
-	HASH_FIND(hh, s->terminals, t->word.p, (unsigned)t->word.n, terminal);
+	HASH_FIND(hh, x->terminals, t->word.p, (unsigned)t->word.n, terminal);
 	if (terminal)
 		return &terminal->output;
 	terminal = calloc(1, sizeof(*terminal) + t->word.n);
 	if (terminal) {
 		memcpy(terminal->id, t->word.p, t->word.n);
-		HASH_ADD(hh, s->terminals, id, (unsigned)t->word.n, terminal);
+		HASH_ADD(hh, x->terminals, id, (unsigned)t->word.n, terminal);
 	}
 	if (terminal && terminal->hh.tbl)
 		return &terminal->output;
@@ -202,222 +254,192 @@ transcript_terminal(struct transcript *t, struct session *s, struct slice id)
 	return NULL;
 }
 
+/* All of its output, or the next piece of it, in base64; what is none has no bytes. */
 static void
-add_base64(struct transcript *t, struct buf *to, struct slice string)
+show_terminal(struct transcript *t, struct session *s, struct slice update)
 {
-	t->word.n = 0;
-	transcript_add_plain(t, &t->word, string);
-	/* What is no base64 has no bytes. */
-	base64_decode(buf_slice(&t->word), to);
-}
+	struct buf *output = transcript_terminal(t, s, json_get(update, "terminalId"));
+	struct slice all = transcript_get(update, "output.data", JSON_STRING);
 
-static void
-take_terminal(struct transcript *t, struct session *s, uint64_t when, struct slice update)
-{
-	struct buf *output = transcript_terminal(t, s, transcript_get(update, "terminalId", JSON_STRING));
-	struct slice all = transcript_get(update, "output.data", JSON_STRING), more = transcript_get(update, "data", JSON_STRING);
-
-	(void)when;
 	if (!output)
 		return;
 	if (all.p)
 		output->n = 0;
-	add_base64(t, output, all.p ? all : more);
+	t->word.n = 0;
+	transcript_add_plain(t, &t->word, all.p ? all : json_get(update, "data"));
+	base64_decode(buf_slice(&t->word), output);
 }
 
 /* --- plans, usage, notices --- */
 
-/* The plan of a turn is shown once, as it was last. */
-static void
-take_plan(struct transcript *t, struct session *s, uint64_t when, struct slice update)
+/* Without an id (a JSON string) the plan that has none; NULL: none. */
+static struct item *
+find_plan(const struct export_turn *turn, struct slice id)
 {
-	struct slice plan = transcript_get(update, "plan", JSON_OBJECT), entries;
-	struct turn *turn = transcript_turn(t, s, when);
+	struct item *item = turn ? turn->items : NULL;
+
+	while (item && !(item->kind == ITEM_PLAN && slice_eq(buf_slice(&item->id), id)))
+		item = item->next;
+	return item;
+}
+
+/* A plan is shown once in each turn, as it was last. */
+static void
+show_plan(struct transcript *t, struct session *s, struct slice update)
+{
+	struct slice plan = transcript_get(update, "plan", JSON_OBJECT), entries, text, id;
+	struct export_turn *turn = transcript_turn(t, s);
+	struct item *item;
 
 	plan = plan.p ? plan : update;
+	id = json_get_string(plan, "planId");
 	entries = transcript_get(plan, "entries", JSON_ARRAY);
-	if (!turn || (!entries.p && !transcript_get(plan, acp_content, JSON_STRING).p))
+	text = json_get_string(plan, acp_content);
+	if (!entries.p && !text.p)
 		return;
-	if (!turn->plan)
-		turn->plan = transcript_item(t, s, when, ITEM_PLAN);
-	if (!turn->plan)
+	item = find_plan(turn, id);
+	if (!item && (item = transcript_item(t, turn, ITEM_PLAN)))
+		t->failed |= buf_add_slice(&item->id, id) < 0;
+	if (!item)
 		return;
-	turn->plan->text.n = turn->plan->field[FIELD_CONTENT].n = 0;
-	transcript_set(t, &turn->plan->field[FIELD_CONTENT], entries);
-	transcript_add_plain(t, &turn->plan->text, transcript_get(plan, acp_content, JSON_STRING));
+	item->text.n = item->field[FIELD_CONTENT].n = 0;
+	transcript_set(t, &item->field[FIELD_CONTENT], entries);
+	transcript_add_plain(t, &item->text, text);
 }
 
 static void
-take_usage(struct transcript *t, struct session *s, uint64_t when, struct slice update)
+remove_plan(struct transcript *t, struct session *s, struct slice update)
 {
-	struct slice used = transcript_get(update, "used", JSON_NUMBER), size = transcript_get(update, "size", JSON_NUMBER);
-	struct sample sample = {.at = t->started + (double)when / 1e6};
+	struct item *item = find_plan(transcript_turn(t, s), json_get_string(update, "planId"));
 
-	if (!used.p || !json_u64(used, &sample.used))
-		return;
-	if (!size.p || !json_u64(size, &sample.size))
-		sample.size = 0;
-	t->failed |= buf_add(&s->samples, &sample, sizeof(sample)) < 0;
+	if (item)
+		item->text.n = item->field[FIELD_CONTENT].n = 0;
 }
 
 static void
-take_mode(struct transcript *t, struct session *s, uint64_t when, struct slice update)
+show_usage(struct transcript *t, struct session *s, struct slice update)
+{
+	struct slice amount = transcript_get(update, "cost.amount", JSON_NUMBER), currency = transcript_get(update, "cost.currency", JSON_STRING);
+	struct sample sample = {.at = t->started + (double)t->now / 1e6, .cost = -1};
+	struct export_session *x = s->data;
+	char digits[64] = "";
+
+	if (!json_u64(transcript_get(update, "used", JSON_NUMBER), &sample.used))
+		return;
+	if (!json_u64(transcript_get(update, "size", JSON_NUMBER), &sample.size))
+		sample.size = 0;
+	if (x->currency.n == 0)
+		transcript_add_plain(t, &x->currency, currency);
+	/* A figure for the eye: digits beyond these do not matter. */
+	if (amount.n && amount.n < sizeof(digits) && slice_eq(json_text(currency, &t->word), buf_slice(&x->currency))) {
+		memcpy(digits, amount.p, amount.n);
+		sample.cost = strtod(digits, NULL);
+		sample.cost = sample.cost >= 0 && sample.cost < 1e15 ? sample.cost : -1;
+	}
+	t->failed |= buf_add(&x->samples, &sample, sizeof(sample)) < 0;
+}
+
+static void
+show_mode(struct transcript *t, struct session *s, struct slice update)
 {
 	SCOPED struct buf text = {0};
 
 	t->failed |= buf_add_string(&text, "Mode: ") < 0;
-	transcript_add_plain(t, &text, transcript_get(update, "currentModeId", JSON_STRING));
-	transcript_note(t, s, when, "info", buf_slice(&text));
+	transcript_add_plain(t, &text, json_get(update, "currentModeId"));
+	transcript_note(t, s, "info", buf_slice(&text));
+}
+
+/* The title of a session: its own, or (subagent_update) that of the one named. */
+static void
+show_title(struct transcript *t, struct session *s, struct slice update)
+{
+	struct slice id = json_text(json_get(update, acp_session_id), &t->word);
+	const struct session *named = id.p ? sessions_find(t->sessions, id) : s;
+
+	if (named)
+		transcript_set_plain(t, &((struct export_session *)named->data)->title, json_get(update, "title"));
 }
 
 static void
-take_info(struct transcript *t, struct session *s, uint64_t when, struct slice update)
+show_notice(struct transcript *t, struct session *s, struct slice update)
 {
-	(void)when;
-	transcript_set_plain(t, &s->title, transcript_get(update, "title", JSON_STRING));
-}
-
-static void
-take_notice(struct transcript *t, struct session *s, uint64_t when, struct slice update)
-{
-	struct slice more = transcript_get(update, "description", JSON_STRING);
+	struct slice more = json_get_string(update, "description");
 	SCOPED struct buf text = {0}, severity = {0};
 
-	transcript_add_plain(t, &text, transcript_get(update, "title", JSON_STRING));
-	if (more.p)
-		t->failed |= buf_add(&text, "\n", 1) < 0;
+	transcript_add_plain(t, &text, json_get(update, "title"));
+	t->failed |= more.p && buf_add(&text, "\n", 1) < 0;
 	transcript_add_plain(t, &text, more);
-	transcript_set_plain(t, &severity, transcript_get(update, "severity", JSON_STRING));
+	transcript_set_plain(t, &severity, json_get(update, "severity"));
 	if (!buf_string(&severity))
 		t->failed = true;
 	else
-		transcript_note(t, s, when, severity.p, buf_slice(&text));
+		transcript_note(t, s, severity.p, buf_slice(&text));
 }
 
+/* Its status, and its summary, which may come whole or in pieces. */
 static void
-add_blocks(struct transcript *t, struct buf *to, struct slice blocks)
+show_compaction(struct transcript *t, struct session *s, struct slice update)
 {
-	struct json_iter it = {.in = blocks};
-	struct slice key, block, text;
+	struct slice id = json_get_string(update, "compactionId"), summary = json_get(update, "summary"), key, block;
+	struct export_session *x = s->data;
+	struct item *item = x->compaction;
+	struct json_iter it = {.in = summary};
 
-	while (blocks.p && json_next(&it, &key, &block)) {
-		text = transcript_get(block, "text", JSON_STRING);
-		if (text.p)
-			t->failed |= buf_add(to, "\n", 1) < 0;
-		transcript_add_plain(t, to, text);
+	if (!item || !slice_eq(buf_slice(&item->id), id)) {
+		x->compaction = item = transcript_item(t, transcript_turn(t, s), ITEM_COMPACTION);
+		t->failed |= !item || buf_add_slice(&item->id, id) < 0;
 	}
-}
-
-/* Only how it ended. Agents repeat that. */
-static void
-take_compaction(struct transcript *t, struct session *s, uint64_t when, struct slice update)
-{
-	struct slice status = transcript_get(update, "status", JSON_STRING);
-	struct slice summary = transcript_get(update, "summary", JSON_ARRAY);
-	bool failed = status.p && json_string_is(status, "failed");
-	const struct item *last = s->last ? s->last->last : NULL;
-	SCOPED struct buf text = {0};
-
-	if (!status.p || json_string_is(status, "in_progress"))
-		return;
-	t->failed |= buf_add_string(&text, "The context was compacted: ") < 0;
-	transcript_add_plain(t, &text, status);
-	if (last && last->kind == ITEM_NOTE && last->text.n >= text.n && memcmp(last->text.p, text.p, text.n) == 0 && !summary.p)
-		return;
-	add_blocks(t, &text, summary);
-	transcript_note(t, s, when, failed ? "error" : "info", buf_slice(&text));
-}
-
-/* --- sub-agents --- */
-
-/* Makes it a child, unless it has a parent or would be its own ancestor. */
-static void
-adopt(struct transcript *t, struct session *parent, struct session *child, uint64_t when)
-{
-	struct item *item;
-
-	for (const struct session *s = parent; s; s = s->parent)
-		if (s == child)
-			return;
-	if (child->parent)
-		return;
-	item = transcript_item(t, parent, when, ITEM_CHILD);
 	if (!item)
 		return;
-	item->child = child;
-	child->parent = parent;
-}
-
-static void
-take_child(struct transcript *t, struct session *s, uint64_t when, struct slice update)
-{
-	struct session *child = transcript_session(t, transcript_get(update, acp_session_id, JSON_STRING));
-	struct slice state = transcript_get(update, "state", JSON_OBJECT), word = transcript_get(state, acp_state, JSON_STRING);
-
-	if (!child)
-		return;
-	adopt(t, s, child, when);
-	transcript_set_plain(t, &child->title, transcript_get(update, "title", JSON_STRING));
-	if (word.p && child->open && json_string_is(word, acp_idle)) {
-		transcript_set_plain(t, &child->open->stop, transcript_get(state, acp_stop_reason, JSON_STRING));
-		transcript_end_turn(child, child->open, when);
-	}
+	transcript_set(t, &item->field[FIELD_STATUS], json_get_string(update, "status"));
+	if (summary.p)
+		item->text.n = 0;
+	if (json_type(summary) == JSON_ARRAY)
+		while (json_next(&it, &key, &block)) {
+			t->failed |= item->text.n && buf_add(&item->text, "\n", 1) < 0;
+			transcript_add_plain(t, &item->text, transcript_get(block, "text", JSON_STRING));
+		}
+	transcript_add_plain(t, &item->text, transcript_get(pieces_of(t, update), "content.text", JSON_STRING));
 }
 
 /* What a parent says to its sub-agent is that one's prompt; the parent shows it there, and sub-agents' words among their own. */
 static void
-take_message(struct transcript *t, struct session *s, uint64_t when, struct slice update)
+show_message(struct transcript *t, struct session *s, struct slice update)
 {
-	struct slice to = transcript_get(update, "recipientSessionId", JSON_STRING);
+	struct slice to = json_text(json_get(update, "recipientSessionId"), &t->word);
+	struct export_session *x = s->data;
 
-	if (!to.p || !s->parent || transcript_session(t, to) != s)
+	if (!s->parent || !slice_eq(to, slice(s->id, s->n)))
 		return;
-	if (s->open)
-		transcript_end_turn(s, s->open, s->open->end);
-	take_content(t, s, when, update, ITEM_USER);
-}
-
-static void
-take_state(struct transcript *t, struct session *s, uint64_t when, struct slice update)
-{
-	struct slice state = transcript_get(update, acp_state, JSON_STRING);
-	struct turn *turn = s->open;
-
-	if (!state.p || !turn || !json_string_is(state, acp_idle))
-		return;
-	transcript_set_plain(t, &turn->stop, transcript_get(update, acp_stop_reason, JSON_STRING));
-	transcript_set(t, &turn->error, transcript_get(update, "error", JSON_OBJECT));
-	transcript_end_turn(s, turn, when);
+	x->loose = NULL;
+	transcript_content(t, transcript_turn(t, s), ITEM_USER, json_get(update, acp_content), json_get_string(update, "messageId"), s);
 }
 
 /* --- all of them --- */
 
 void
-transcript_update(struct transcript *t, struct session *s, uint64_t when, struct slice update)
+transcript_update(struct transcript *t, struct session *s, struct slice kind, struct slice update)
 {
 	static const struct {
 		const char *kind;
-		void (*take)(struct transcript *, struct session *, uint64_t when, struct slice update); /* NULL: content, of an item: */
+		void (*show)(struct transcript *, struct session *, struct slice update); /* NULL: content, of an item: */
 		enum item_kind item;
 	} kinds[] = {{"agent_message_chunk", NULL, ITEM_AGENT}, {"agent_thought_chunk", NULL, ITEM_THOUGHT},
-		{"tool_call_update", take_tool, 0}, {"tool_call", take_tool, 0}, {"usage_update", take_usage, 0},
-		{"user_message_chunk", NULL, ITEM_USER}, {"plan", take_plan, 0}, {"agent_message", NULL, ITEM_AGENT},
+		{"tool_call_update", show_tool, 0}, {"tool_call", show_tool, 0}, {"usage_update", show_usage, 0},
+		{"user_message_chunk", NULL, ITEM_USER}, {"plan", show_plan, 0}, {"agent_message", NULL, ITEM_AGENT},
 		{"agent_thought", NULL, ITEM_THOUGHT}, {"user_message", NULL, ITEM_USER},
-		{"tool_call_content_chunk", take_tool_content, 0}, {"plan_update", take_plan, 0}, {"state_update", take_state, 0},
-		{"terminal_update", take_terminal, 0}, {"terminal_output_chunk", take_terminal, 0}, {"current_mode_update", take_mode, 0},
-		{"session_info_update", take_info, 0}, {"notice", take_notice, 0}, {"compaction_update", take_compaction, 0},
-		{"subagent_update", take_child, 0}, {"session_message", take_message, 0}};
-	struct slice kind = transcript_get(update, acp_update_kind, JSON_STRING);
+		{"tool_call_content_chunk", show_tool_chunk, 0}, {"plan_update", show_plan, 0}, {"plan_removed", remove_plan, 0},
+		{"terminal_update", show_terminal, 0}, {"terminal_output_chunk", show_terminal, 0}, {"current_mode_update", show_mode, 0},
+		{"session_info_update", show_title, 0}, {"notice", show_notice, 0}, {"compaction_update", show_compaction, 0},
+		{"compaction_summary_chunk", show_compaction, 0}, {"subagent_update", show_title, 0}, {"session_message", show_message, 0}};
 
-	if (!kind.p || s->skipping)
-		return;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (!json_string_is(kind, kinds[i].kind))
 			continue;
-		if (kinds[i].take)
-			kinds[i].take(t, s, when, update);
+		if (kinds[i].show)
+			kinds[i].show(t, s, update);
 		else
-			take_content(t, s, when, update, kinds[i].item);
+			transcript_content(t, transcript_turn(t, s), kinds[i].item, json_get(update, acp_content), json_get_string(update, "messageId"), s);
 		return;
 	}
 }

@@ -1,4 +1,4 @@
-/* What stands on the page, from top to bottom, whatever its format. */
+/* The contents of a page from top to bottom, whatever its format. */
 #include <stdio.h>
 #include <time.h>
 
@@ -54,31 +54,26 @@ put_user(struct walk *w, const struct session *s, const struct item *item)
 
 static void put_session(struct walk *w, struct session *s);
 
+/* Agents need not report its beginning: without a summary only the end is worth a line. */
 static void
-put_child(struct walk *w, struct session *child)
+put_compaction(struct walk *w, const struct item *item)
 {
-	if (w->page.depth < DEPTH_MOST) {
-		put_session(w, child);
+	struct slice status = buf_slice(&item->field[FIELD_STATUS]);
+	bool runs = !status.n || json_string_is(status, "in_progress");
+	SCOPED struct buf text = {0};
+
+	if (runs && !item->text.n)
 		return;
-	}
-	w->page.paint->line(&w->page, LINE_NOTE, "info", slice_of("A sub-agent: it stands apart, further down."));
-	child->next_separate = w->separate;
-	w->separate = child;
+	w->page.failed |= buf_add_string(&text, "The context was compacted") < 0 || (status.n && (buf_add_string(&text, ": ") < 0 ||
+		json_unescape(status, &text) < 0)) || (item->text.n && (buf_add(&text, "\n", 1) < 0 || buf_add_slice(&text, buf_slice(&item->text)) < 0));
+	w->page.paint->line(&w->page, LINE_NOTE, json_string_is(status, "failed") ? "error" : "info", buf_slice(&text));
 }
 
 static void
-put_note(struct walk *w, const struct item *item)
+put_item(struct walk *w, const struct session *s, const struct export_turn *turn, const struct item *item)
 {
-	const struct buf *severity = &item->field[FIELD_KIND];
-	const char *state = slice_is(buf_slice(severity), "error") ? "error" : slice_is(buf_slice(severity), "warning") ? "warning"
-		: "info";
+	struct slice severity = buf_slice(&item->field[FIELD_KIND]);
 
-	w->page.paint->line(&w->page, LINE_NOTE, state, buf_slice(&item->text));
-}
-
-static void
-put_item(struct walk *w, const struct session *s, const struct turn *turn, const struct item *item)
-{
 	switch (item->kind) {
 	case ITEM_USER:
 	case ITEM_AGENT:
@@ -96,10 +91,20 @@ put_item(struct walk *w, const struct session *s, const struct turn *turn, const
 		walk_ask(w, turn, item);
 		break;
 	case ITEM_NOTE:
-		put_note(w, item);
+		w->page.paint->line(&w->page, LINE_NOTE, slice_is(severity, "error") ? "error" : slice_is(severity, "warning") ? "warning" :
+			"info", buf_slice(&item->text));
+		break;
+	case ITEM_COMPACTION:
+		put_compaction(w, item);
 		break;
 	case ITEM_CHILD:
-		put_child(w, item->child);
+		if (w->page.depth < DEPTH_MOST) {
+			put_session(w, item->child);
+			break;
+		}
+		w->page.paint->line(&w->page, LINE_NOTE, "info", slice_of("A sub-agent: it is shown further down."));
+		((struct export_session *)item->child->data)->next_separate = w->separate;
+		w->separate = item->child;
 		break;
 	}
 }
@@ -147,7 +152,7 @@ put_error(struct walk *w, struct slice error)
 }
 
 static void
-put_foot(struct walk *w, const struct turn *turn)
+put_foot(struct walk *w, const struct export_turn *turn)
 {
 	const struct spent *spent = &turn->spent;
 	struct buf text = {0};
@@ -157,13 +162,13 @@ put_foot(struct walk *w, const struct turn *turn)
 	if (turn->stop.n) {
 		state = slice_is(buf_slice(&turn->stop), "end_turn") ? "completed" : slice_is(buf_slice(&turn->stop), "cancelled") ?
 			"cancelled" : "failed";
-		w->page.failed |= buf_add_slice(&text, buf_slice(&turn->stop)) < 0;
+		w->page.failed |= (turn->kind == TURN_TASK && buf_add_string(&text, "idle: ") < 0) || buf_add_slice(&text, buf_slice(&turn->stop)) < 0;
 	} else if (turn->error.n) {
 		state = "failed";
 		add_part(w, &text, "%s", "error");
-	} else if (turn->prompted) {
-		state = "cancelled";
-		add_part(w, &text, "%s", "no response");
+	} else if (turn->kind <= TURN_WORK && (turn->ended || turn->kind == TURN_PROMPTED)) {
+		state = turn->ended ? "completed" : "cancelled";
+		add_part(w, &text, "%s", turn->ended ? "ended" : "no response");
 	}
 	if (w->transcript->timed && turn->end > turn->t)
 		add_part(w, &text, "%s", people_duration(length, turn->end - turn->t));
@@ -178,16 +183,19 @@ put_foot(struct walk *w, const struct turn *turn)
 }
 
 static void
-put_turn(struct walk *w, const struct session *s, const struct turn *turn, unsigned session, unsigned number)
+put_turn(struct walk *w, const struct session *s, const struct export_turn *turn, unsigned numbers[3])
 {
+	static const struct {
+		const char *label, *anchor;
+		unsigned number; /* they are counted together */
+	} kinds[] = {[TURN_PROMPTED] = {"Turn %u", "", 0}, [TURN_WORK] = {"Turn %u, without a prompt", "", 0},
+		[TURN_TASK] = {"Task %u", "t", 1}, [TURN_HISTORY] = {"Earlier", "o", 2}, [TURN_OUTSIDE] = {"Outside of a turn", "o", 2}};
+	unsigned number = ++numbers[kinds[turn->kind].number];
 	char label[48];
 	struct box box = {.kind = BOX_TURN, .label = label};
 
-	if (turn->history)
-		snprintf(label, sizeof(label), "Earlier");
-	else
-		snprintf(label, sizeof(label), turn->prompted || s->parent ? "Turn %u" : "Turn %u, without a prompt", number);
-	snprintf(box.anchor, sizeof(box.anchor), "s%u-%u", session, number);
+	snprintf(label, sizeof(label), kinds[turn->kind].label, number);
+	snprintf(box.anchor, sizeof(box.anchor), "s%llu-%s%u", (unsigned long long)s->number, kinds[turn->kind].anchor, number);
 	walk_clock(w, &box, turn, turn->t);
 	w->page.paint->open(&w->page, &box);
 	for (const struct item *item = turn->items; item; item = item->next) {
@@ -198,6 +206,8 @@ put_turn(struct walk *w, const struct session *s, const struct turn *turn, unsig
 	}
 	if (turn->error.n)
 		put_error(w, buf_slice(&turn->error));
+	if (w->page.paint->timeline && w->transcript->timed && turn->kind <= TURN_TASK)
+		w->page.paint->timeline(&w->page, turn);
 	put_foot(w, turn);
 	w->page.paint->close(&w->page, &box);
 	/* What has been written is not needed any more. */
@@ -221,7 +231,7 @@ static void
 put_spent(struct walk *w, const struct session *s)
 {
 	const struct usage *u = w->transcript->usage;
-	struct usage_session *us = usage_find_session(u, slice(s->id, s->length));
+	struct usage_session *us = usage_find_session(u, slice(s->id, s->n));
 	struct usage_figures figures = {0};
 	struct buf text = {0};
 
@@ -234,7 +244,7 @@ put_spent(struct walk *w, const struct session *s)
 	text.n = 0;
 	for (size_t i = 0; i < figures.ncosts; i++)
 		w->page.failed |= (text.n && buf_add_string(&text, " + ") < 0) ||
-			decimal_put_money(figures.costs[i].amount, usage_name(u, figures.costs[i].currency), &text) < 0;
+			usage_money_put(u, &figures.costs[i], &text) < 0;
 	put_fact(w, "Cost", buf_slice(&text));
 	put_fact(w, "Model", usage_name(u, us->model));
 	buf_free(&text);
@@ -245,25 +255,26 @@ static void
 put_facts(struct walk *w, const struct session *s)
 {
 	struct box box = {.kind = BOX_FACTS};
-	const struct turn *first = s->turns;
+	const struct export_session *x = s->data;
+	const struct export_turn *first = x->turns;
 	struct buf text = {0};
 	time_t seconds = first ? (time_t)(first->started + (double)first->t / 1e6) : 0;
 	char date[64] = "";
 	struct tm tm;
 
 	w->page.paint->open(&w->page, &box);
-	w->page.failed |= buf_add_slice(&text, buf_slice(&s->agent)) < 0 || (s->version.n && buf_add(&text, " ", 1) < 0) ||
-		buf_add_slice(&text, buf_slice(&s->version)) < 0;
+	w->page.failed |= buf_add_slice(&text, buf_slice(&x->agent)) < 0 || (x->version.n && buf_add(&text, " ", 1) < 0) ||
+		buf_add_slice(&text, buf_slice(&x->version)) < 0;
 	if (!s->parent)
 		put_fact(w, "Agent", buf_slice(&text));
 	if (first && first->started > 0 && w->transcript->timed && gmtime_r(&seconds, &tm) &&
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm))
 		put_fact(w, "Began", slice_of(date));
 	put_spent(w, s);
-	put_fact(w, "Directory", buf_slice(&s->cwd));
-	put_fact(w, "Session", slice(s->id, s->length));
+	put_fact(w, "Directory", buf_slice(&x->cwd));
+	put_fact(w, "Session", slice(s->id, s->n));
 	w->page.paint->close(&w->page, &box);
-	if (s->samples.n > sizeof(struct sample))
+	if (x->samples.n > sizeof(struct sample))
 		w->page.paint->chart(&w->page, s);
 	buf_free(&text);
 }
@@ -272,16 +283,17 @@ put_facts(struct walk *w, const struct session *s)
 static struct slice
 title_of(const struct session *s)
 {
-	const struct item *first = s->turns ? s->turns->items : NULL;
+	const struct export_session *x = s->data;
+	const struct item *first = x->turns ? x->turns->items : NULL;
 	struct slice text = first && first->kind == ITEM_USER ? buf_slice(&first->text) : slice(NULL, 0);
 	size_t n = 0;
 
-	if (s->title.n)
-		return buf_slice(&s->title);
+	if (x->title.n)
+		return buf_slice(&x->title);
 	while (n < text.n && n < TITLE && text.p[n] != '\n')
 		n++;
 	text = slice_cut(text, n);
-	return text.n ? text : slice(s->id, s->length);
+	return text.n ? text : slice(s->id, s->n);
 }
 
 static void
@@ -289,42 +301,77 @@ put_session(struct walk *w, struct session *s)
 {
 	struct box box = {.kind = w->page.depth ? BOX_CHILD : BOX_SESSION, .label = s->parent ? "Sub-agent" : "Session",
 		.title = title_of(s)};
-	unsigned session = ++w->sessions, number = 0;
+	const struct export_session *x = s->data;
+	unsigned numbers[3] = {0};
 
-	snprintf(box.anchor, sizeof(box.anchor), "s%u", session);
+	snprintf(box.anchor, sizeof(box.anchor), "s%llu", (unsigned long long)s->number);
 	w->page.paint->open(&w->page, &box);
 	w->page.depth++;
 	put_facts(w, s);
-	for (const struct turn *turn = s->turns; turn && !w->page.failed; turn = turn->next) {
+	for (const struct export_turn *turn = x->turns; turn && !w->page.failed; turn = turn->next) {
 		/* What was resumed has not been replayed. */
-		if (turn->history && !turn->items)
+		if (!turn->items && (turn->kind == TURN_JOINED || turn->kind == TURN_HISTORY))
 			continue;
-		number += !turn->history;
-		put_turn(w, s, turn, session, number);
+		put_turn(w, s, turn, numbers);
 	}
 	w->page.depth--;
 	w->page.paint->close(&w->page, &box);
 }
 
+/* Is it written on its own, not in its parent? */
+static bool
+is_apart(const struct session *s, const struct session *chosen)
+{
+	const struct export_session *x = s->data;
+
+	return chosen ? s == chosen : !x->nested && x->turns;
+}
+
+/* Links to the sessions, where there are several. */
+static void
+put_contents(struct walk *w, const struct session *chosen)
+{
+	struct box box = {.kind = BOX_CONTENTS};
+	const struct paint *paint = w->page.paint;
+	const struct session *s = NULL;
+	size_t n = 0;
+	char anchor[24];
+
+	while ((s = sessions_next(w->transcript->sessions, s)))
+		n += is_apart(s, chosen);
+	if (n < 2 || !paint->link)
+		return;
+	paint->open(&w->page, &box);
+	while ((s = sessions_next(w->transcript->sessions, s)))
+		if (is_apart(s, chosen)) {
+			snprintf(anchor, sizeof(anchor), "s%llu", (unsigned long long)s->number);
+			paint->link(&w->page, anchor, title_of(s));
+		}
+	paint->close(&w->page, &box);
+}
+
 int
 page_write(const struct transcript *t, const struct session *chosen, const struct paint *paint, struct out *out)
 {
-	struct walk w = {.page = {.paint = paint, .to = out_buf(out), .prefix = "", .line_start = true}, .transcript = t, .out = out};
+	struct walk w = {.page = {.paint = paint, .to = out_buf(out), .line_start = true}, .transcript = t, .out = out};
+	struct session *s = sessions_next(t->sessions, NULL), *next;
 
-	paint->begin(&w.page, chosen ? title_of(chosen) : t->sessions ? title_of(t->sessions) : slice_of("Transcript"));
-	for (struct session *s = t->sessions; s; s = s->hh.next) {
-		if (chosen ? s != chosen : s->parent || !s->turns)
+	paint->begin(&w.page, chosen ? title_of(chosen) : s ? title_of(s) : slice_of("Transcript"));
+	put_contents(&w, chosen);
+	if (!s)
+		paint->line(&w.page, LINE_NOTE, "info", slice_of("There is no session in what was read."));
+	for (; s; s = sessions_next(t->sessions, s)) {
+		if (!is_apart(s, chosen))
 			continue;
 		put_session(&w, s);
-		while (w.separate) {
-			struct session *next = w.separate;
-
-			w.separate = next->next_separate;
+		while ((next = w.separate)) {
+			w.separate = ((struct export_session *)next->data)->next_separate;
 			put_session(&w, next);
 		}
 	}
 	paint->end(&w.page);
 	out_mark(out, 0);
 	buf_free(&w.text);
+	buf_free(&w.page.prefix);
 	return w.page.failed ? -1 : 0;
 }

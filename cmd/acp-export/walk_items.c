@@ -19,7 +19,7 @@ walk_plain(struct walk *w, struct slice json)
 /* --- times --- */
 
 void
-walk_clock(const struct walk *w, struct box *b, const struct turn *turn, uint64_t t)
+walk_clock(const struct walk *w, struct box *b, const struct export_turn *turn, uint64_t t)
 {
 	double when = turn->started + (double)t / 1e6;
 	time_t seconds = (time_t)floor(when);
@@ -45,15 +45,17 @@ walk_length(const struct walk *w, struct box *b, uint64_t from, uint64_t to)
 
 /* --- content --- */
 
-static bool
-is_image(struct slice type, const char **name)
-{
-	static const char *const types[] = {"image/png", "image/jpeg", "image/gif", "image/webp"};
+static const char *const images[] = {"image/png", "image/jpeg", "image/gif", "image/webp", "", NULL};
+static const char *const kinds[] = {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "tool call", NULL};
+static const char *const states[] = {"completed", "failed", "cancelled", "in_progress", "pending", NULL};
 
-	for (size_t i = 0; type.p && i < sizeof(types) / sizeof(types[0]); i++)
-		if (json_string_is(type, *name = types[i]))
-			return true;
-	return false;
+/* Which of the words a JSON string is; the last of them, before NULL, where it is none. */
+static const char *
+word_of(struct slice json, const char *const *words)
+{
+	while (words[1] && !json_string_is(json, *words))
+		words++;
+	return *words;
 }
 
 static bool
@@ -104,11 +106,11 @@ walk_content(struct walk *w, struct slice block)
 	struct page *p = &w->page;
 	struct slice data = transcript_get(block, "data", JSON_STRING), uri = transcript_get(block, "uri", JSON_STRING);
 	struct slice text = transcript_get(block, "text", JSON_STRING), resource = transcript_get(block, "resource", JSON_OBJECT);
-	const char *type;
+	const char *type = word_of(json_get(block, "mimeType"), images);
 
 	if (text.p) {
 		markup_put(p, walk_plain(w, text));
-	} else if (data.p && is_image(transcript_get(block, "mimeType", JSON_STRING), &type) && is_base64(walk_plain(w, data))) {
+	} else if (data.p && *type && is_base64(walk_plain(w, data))) {
 		p->paint->image(p, type, walk_plain(w, data));
 	} else if (resource.p) {
 		uri = transcript_get(resource, "uri", JSON_STRING);
@@ -126,62 +128,50 @@ walk_content(struct walk *w, struct slice block)
 
 /* --- tool calls --- */
 
+/* A patch is the agent's, and may have any lines. */
 static void
 put_diff(struct walk *w, struct slice part)
 {
-	struct slice path = transcript_get(part, "path", JSON_STRING), old = transcript_get(part, "oldText", JSON_STRING);
-	struct slice new = transcript_get(part, "newText", JSON_STRING), patch = transcript_get(part, "patch.text", JSON_STRING);
-	struct buf texts[3] = {{0}};
+	struct slice path = transcript_get(part, "path", JSON_STRING), patch = transcript_get(part, "patch.text", JSON_STRING), text;
+	SCOPED struct buf name = {0}, lines = {0};
+	const char *at, *newline;
+	struct diff_line line;
+	uint64_t skipped = 0;
 
-	if (patch.p) {
-		diff_put_patch(&w->page, walk_plain(w, patch));
-		return;
+	text = walk_plain(w, patch.p ? patch : transcript_get(part, "hunks", JSON_STRING));
+	for (at = text.p; at < text.p + text.n; at = newline + 1) {
+		newline = memchr(at, '\n', (size_t)(text.p + text.n - at));
+		newline = newline ? newline : text.p + text.n;
+		line = (struct diff_line){.sign = DIFF_SAME, .text = slice_between(at, newline)};
+		if (line.text.n && memchr("+- @", *at, patch.p ? 3 : 4))
+			line = (struct diff_line){.sign = (enum diff_sign)*at, .text = slice_between(at + 1, newline)};
+		if (line.sign == DIFF_GAP && json_u64(line.text, &skipped))
+			line = (struct diff_line){.sign = DIFF_GAP, .skipped = (size_t)skipped};
+		w->page.failed |= buf_add(&lines, &line, sizeof(line)) < 0;
 	}
-	if ((path.p && json_unescape(path, &texts[0]) < 0) || (old.p && json_unescape(old, &texts[1]) < 0) ||
-		(new.p && json_unescape(new, &texts[2]) < 0))
-		w->page.failed = true;
-	diff_put(&w->page, buf_slice(&texts[0]), buf_slice(&texts[1]), buf_slice(&texts[2]));
-	for (size_t i = 0; i < 3; i++)
-		buf_free(&texts[i]);
+	if (path.p && !patch.p)
+		w->page.failed |= json_unescape(path, &name) < 0;
+	w->page.paint->diff(&w->page, buf_slice(&name), (const void *)lines.p, lines.n / sizeof(line));
 }
 
+/* An element of a call's content. */
 static void
-put_terminal(struct walk *w, const struct session *s, struct slice id)
+put_part(struct walk *w, const struct export_session *x, struct slice part)
 {
-	struct slice key = id.p ? walk_plain(w, id) : slice(NULL, 0);
+	struct slice type = transcript_get(part, "type", JSON_STRING), content = transcript_get(part, "content", JSON_OBJECT), id;
 	struct terminal *terminal = NULL;
 
-	if (key.n)
-		HASH_FIND(hh, s->terminals, key.p, (unsigned)key.n, terminal);
-	if (terminal && terminal->output.n)
-		w->page.paint->code(&w->page, slice(NULL, 0), buf_slice(&terminal->output));
-}
-
-static void
-put_part(struct walk *w, const struct session *s, struct slice part)
-{
-	struct slice type = transcript_get(part, "type", JSON_STRING), content = transcript_get(part, "content", JSON_OBJECT);
-
-	if (type.p && json_string_is(type, "diff"))
+	if (json_string_is(type, "diff")) {
 		put_diff(w, part);
-	else if (type.p && json_string_is(type, "terminal"))
-		put_terminal(w, s, transcript_get(part, "terminalId", JSON_STRING));
-	else
+	} else if (json_string_is(type, "terminal")) {
+		id = walk_plain(w, transcript_get(part, "terminalId", JSON_STRING));
+		if (id.n)
+			HASH_FIND(hh, x->terminals, id.p, (unsigned)id.n, terminal);
+		if (terminal && terminal->output.n)
+			w->page.paint->code(&w->page, slice(NULL, 0), buf_slice(&terminal->output));
+	} else {
 		walk_content(w, content.p ? content : part);
-}
-
-static bool
-has_diff(const struct item *item)
-{
-	struct json_iter it = {.in = buf_slice(&item->field[FIELD_CONTENT])};
-	struct slice key, part, type;
-
-	while (it.in.n && json_next(&it, &key, &part)) {
-		type = transcript_get(part, "type", JSON_STRING);
-		if (type.p && json_string_is(type, "diff"))
-			return true;
 	}
-	return false;
 }
 
 /* {}, [] and "" have no content. */
@@ -210,22 +200,10 @@ walk_raw(struct walk *w, const char *label, struct slice json, bool open)
 	p->paint->close(p, &box);
 }
 
-static const char *const states[] = {"completed", "failed", "cancelled", "in_progress", "pending", NULL};
-
-/* Which of the words a JSON string is; the last of them, before NULL, where it is none. */
-static const char *
-word_of(struct slice json, const char *const *words)
-{
-	while (words[1] && !(json.n && json_string_is(json, *words)))
-		words++;
-	return *words;
-}
-
 void
-walk_tool(struct walk *w, const struct session *s, const struct turn *turn, const struct item *item)
+walk_tool(struct walk *w, const struct session *s, const struct export_turn *turn, const struct item *item)
 {
 	struct slice title = buf_slice(&item->field[has_content(buf_slice(&item->field[FIELD_TITLE])) ? FIELD_TITLE : FIELD_NAME]);
-	static const char *const kinds[] = {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "tool call", NULL};
 	struct box box = {.kind = BOX_TOOL, .label = word_of(buf_slice(&item->field[FIELD_KIND]), kinds),
 		.state = word_of(buf_slice(&item->field[FIELD_STATUS]), states)};
 	struct json_iter it = {.in = buf_slice(&item->field[FIELD_CONTENT])};
@@ -233,16 +211,16 @@ walk_tool(struct walk *w, const struct session *s, const struct turn *turn, cons
 	struct slice key, part;
 	SCOPED struct buf name = {0};
 
-	box.open = has_diff(item) || strcmp(box.state, "failed") == 0;
+	box.open = item->changes || strcmp(box.state, "failed") == 0;
 	p->failed |= buf_add_slice(&name, has_content(title) ? walk_plain(w, title) : buf_slice(&item->id)) < 0;
 	box.title = buf_slice(&name);
 	walk_clock(w, &box, turn, item->t);
 	walk_length(w, &box, item->t, item->end);
 	p->paint->open(p, &box);
-	if (!has_diff(item))
+	if (!item->changes)
 		walk_raw(w, "Input", buf_slice(&item->field[FIELD_INPUT]), false);
 	while (it.in.n && json_next(&it, &key, &part))
-		put_part(w, s, part);
+		put_part(w, s->data, part);
 	if (!has_content(buf_slice(&item->field[FIELD_CONTENT])))
 		walk_raw(w, "Output", buf_slice(&item->field[FIELD_OUTPUT]), true);
 	p->paint->close(p, &box);
@@ -258,6 +236,8 @@ walk_plan(struct walk *w, const struct item *item)
 	struct slice key, entry, status, content;
 	struct page *p = &w->page;
 
+	if (!has_content(it.in) && !item->text.n)
+		return;
 	p->paint->open(p, &box);
 	while (it.in.n && json_next(&it, &key, &entry)) {
 		status = transcript_get(entry, "status", JSON_STRING);
@@ -286,11 +266,11 @@ put_options(struct walk *w, const struct item *item)
 }
 
 void
-walk_ask(struct walk *w, const struct turn *turn, const struct item *item)
+walk_ask(struct walk *w, const struct export_turn *turn, const struct item *item)
 {
 	bool permission = slice_is(buf_slice(&item->field[FIELD_KIND]), "permission");
 	struct box box = {.kind = BOX_ASK, .label = permission ? "Permission" : "Question"};
-	struct slice answer = buf_slice(&item->field[FIELD_OUTPUT]), outcome;
+	struct slice response = buf_slice(&item->field[FIELD_OUTPUT]), outcome;
 	struct page *p = &w->page;
 	SCOPED struct buf title = {0};
 
@@ -301,16 +281,16 @@ walk_ask(struct walk *w, const struct turn *turn, const struct item *item)
 	p->paint->open(p, &box);
 	if (permission) {
 		put_options(w, item);
-		outcome = transcript_get(answer, "outcome.outcome", JSON_STRING);
+		outcome = transcript_get(response, "outcome.outcome", JSON_STRING);
 		if (outcome.p && !json_string_is(outcome, "selected"))
 			p->paint->line(p, LINE_NOTE, "info", walk_plain(w, outcome));
 	} else if (item->ended) {
-		walk_raw(w, "Answer", answer, true);
+		walk_raw(w, "Answer", response, true);
 	}
 	if (!item->ended)
 		p->paint->line(p, LINE_NOTE, "warning", slice_of("There is no response."));
-	else if (permission && transcript_get(answer, "message", JSON_STRING).p)
-		p->paint->line(p, LINE_NOTE, "error", walk_plain(w, transcript_get(answer, "message", JSON_STRING)));
+	else if (permission && transcript_get(response, "message", JSON_STRING).p)
+		p->paint->line(p, LINE_NOTE, "error", walk_plain(w, transcript_get(response, "message", JSON_STRING)));
 	p->paint->close(p, &box);
 }
 

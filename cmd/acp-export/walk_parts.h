@@ -10,21 +10,20 @@ struct walk {
 	struct out *out;
 	struct session *separate; /* sub-agents to be written after the session: their parents are nested too deeply */
 	struct buf text;       /* scratch, for walk_plain */
-	unsigned sessions;
 };
 
 /* Returns the plain text of a JSON string, or the JSON text of any other value; valid until the next call. */
 struct slice walk_plain(struct walk *, struct slice json);
 /* Set the box's clock and date from t, and its length from the times; both in us. */
-void walk_clock(const struct walk *, struct box *, const struct turn *, uint64_t t);
+void walk_clock(const struct walk *, struct box *, const struct export_turn *, uint64_t t);
 void walk_length(const struct walk *, struct box *, uint64_t from, uint64_t to);
 
 /* Each writes what its name says to the page. A block of content: */
 void walk_content(struct walk *, struct slice block);
 /* A JSON value in a box that is folded unless `open`; nothing if it is empty. */
 void walk_raw(struct walk *, const char *label, struct slice json, bool open);
-void walk_tool(struct walk *, const struct session *, const struct turn *, const struct item *);
+void walk_tool(struct walk *, const struct session *, const struct export_turn *, const struct item *);
 void walk_plan(struct walk *, const struct item *);
-void walk_ask(struct walk *, const struct turn *, const struct item *);
+void walk_ask(struct walk *, const struct export_turn *, const struct item *);
 
 #endif

@@ -145,29 +145,21 @@ least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* When something of this direction has to be done. */
-static uint64_t
-direction_time(const struct fault_state *x, enum acp_direction dir)
-{
-	const struct track *t = &x->tracks[dir];
-	uint64_t next = is_blocked(x, dir) ? UINT64_MAX : queue_time(&t->queue);
-
-	if (t->waiting.first)
-		next = least(next, t->waiting_until);
-	return t->linger_until ? least(next, t->linger_until) : next;
-}
-
 /* Sends what is due, and sets the timer for the next. */
 static void
 settle(struct fault_state *x)
 {
 	uint64_t now = frame_now(x->frame), next = UINT64_MAX;
+	const struct track *t;
 	const struct rule *r;
 
 	send_due(x, now);
 	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
-		frame_pause(x->frame, dir, x->tracks[dir].queue.stalls > 0 || x->tracks[dir].queue.unheld > UNHELD_MOST);
-		next = least(next, direction_time(x, dir));
+		t = &x->tracks[dir];
+		frame_pause(x->frame, dir, t->queue.stalls > 0 || t->queue.unheld > UNHELD_MOST);
+		next = least(next, is_blocked(x, dir) ? UINT64_MAX : queue_time(&t->queue));
+		next = least(next, t->waiting.first ? t->waiting_until : UINT64_MAX);
+		next = least(next, t->linger_until ? t->linger_until : UINT64_MAX);
 	}
 	for (size_t i = 0; i < x->options->nrules; i++) {
 		r = &x->options->rules[i];
@@ -180,15 +172,6 @@ settle(struct fault_state *x)
 
 /* --- what is done to a line --- */
 
-/* The line leaves as its parcel says: held until then. */
-static int
-hold(struct work *w)
-{
-	if (w->line && !w->dropped)
-		w->parcel->held = frame_hold(w->x->frame, NULL);
-	return !w->line || w->dropped || w->parcel->held ? 0 : -1;
-}
-
 /* Does the line of a message, or another, go before those that wait? */
 static bool
 goes_before(const struct track *t, bool is_message)
@@ -196,42 +179,27 @@ goes_before(const struct track *t, bool is_message)
 	return is_message && (t->waiting_fault == FAULT_REORDER || t->response);
 }
 
-/* Makes the line wait for another of its direction to pass it. */
+/* Queues the line, or what is left of it: it may have to wait for another to pass it. */
 static void
-begin_to_wait(struct work *w)
+add_to_queue(struct work *w)
 {
+	struct parcel *p = w->parcel;
 	struct track *t = w->track;
 	struct buf about = t->waiting_about;
 
-	t->waiting_about = t->about;
-	t->about = about;
-	t->waiting_fault = w->waits;
-	t->waiting_rule = t->hits[w->waits];
-	t->waiting_until = frame_now(w->x->frame) + t->waiting_rule->of[w->waits].us;
-	queue_add(&t->waiting, w->parcel);
-}
-
-/* Is there nothing left of a line that would have to wait? */
-static bool
-is_empty(const struct parcel *p)
-{
-	return !p->held && p->text.n == 0 && !p->stall && !p->close && !p->exit;
-}
-
-/* Puts the line, or what is left of it, in its place. */
-static void
-place(struct work *w)
-{
-	struct track *t = w->track;
-
-	if (w->dropped && is_empty(w->parcel)) {
-		parcel_free(w->parcel);
+	if (w->dropped && !p->held && p->text.n == 0 && !p->stall && !p->close && !p->exit) {
+		parcel_free(p);
 	} else if (!w->dropped && w->waits != FAULTS && !t->waiting.first) {
-		begin_to_wait(w);
+		t->waiting_about = t->about;
+		t->about = about;
+		t->waiting_fault = w->waits;
+		t->waiting_rule = t->hits[w->waits];
+		t->waiting_until = frame_now(w->x->frame) + t->waiting_rule->of[w->waits].us;
+		queue_add(&t->waiting, p);
 	} else if (!w->dropped && w->line && t->waiting.first && !goes_before(t, true)) {
-		queue_add(&t->waiting, w->parcel);
+		queue_add(&t->waiting, p);
 	} else {
-		queue_add(&t->queue, w->parcel);
+		queue_add(&t->queue, p);
 		if (!w->dropped && w->line)
 			send_waiting(w->x, t, t->n, false);
 	}
@@ -257,12 +225,15 @@ apply_faults(struct work *w, struct rule *const *rules)
 		if (k->act(w) < 0)
 			break;
 	}
-	if (i == FAULTS && hold(w) == 0) {
-		place(w);
-		return 0;
+	/* The line is held until its parcel leaves. */
+	if (i == FAULTS && w->line && !w->dropped)
+		w->parcel->held = frame_hold(w->x->frame, NULL);
+	if (i < FAULTS || (w->line && !w->dropped && !w->parcel->held)) {
+		parcel_free(w->parcel);
+		return -1;
 	}
-	parcel_free(w->parcel);
-	return -1;
+	add_to_queue(w);
+	return 0;
 }
 
 /* A line that no fault hits, or that is not a message: it is queued after lines that wait, or passed. */
@@ -286,18 +257,6 @@ queue_or_pass(struct fault_state *x, enum acp_direction dir, bool is_message)
 	if (before)
 		send_waiting(x, t, t->n, false);
 	return VERDICT_HOLD;
-}
-
-static enum verdict
-apply_to_line(struct fault_state *x, enum acp_direction dir, const struct outgoing_line *l)
-{
-	struct track *t = &x->tracks[dir];
-	struct work w = {.x = x, .dir = dir, .track = t, .line = l, .about = &t->about,
-		.message_at = (size_t)(l->message.p - l->text.p), .message_n = l->message.n, .waits = FAULTS};
-
-	if (apply_faults(&w, t->hits) < 0)
-		return fail_no_memory(x);
-	return w.dropped ? VERDICT_DROP : VERDICT_HOLD;
 }
 
 /* --- what happens at a time, to no message --- */
@@ -388,6 +347,8 @@ line(void *state, struct frame *f, enum acp_direction dir, const struct outgoing
 {
 	struct fault_state *x = state;
 	struct track *t = &x->tracks[dir];
+	struct work w = {.x = x, .dir = dir, .track = t, .line = l, .about = &t->about,
+		.message_at = (size_t)(l->message.p - l->text.p), .message_n = l->message.n, .waits = FAULTS};
 	bool is_message = t->pending && t->number == l->number;
 	enum verdict v;
 
@@ -395,7 +356,12 @@ line(void *state, struct frame *f, enum acp_direction dir, const struct outgoing
 	if (is_dead(x) || t->closed)
 		return VERDICT_DROP;
 	t->pending = false;
-	v = is_message && t->hit ? apply_to_line(x, dir, l) : queue_or_pass(x, dir, is_message);
+	if (!is_message || !t->hit)
+		v = queue_or_pass(x, dir, is_message);
+	else if (apply_faults(&w, t->hits) < 0)
+		v = fail_no_memory(x);
+	else
+		v = w.dropped ? VERDICT_DROP : VERDICT_HOLD;
 	settle(x);
 	return v;
 }
@@ -443,18 +409,6 @@ linger(struct fault_state *x, enum acp_direction dir, enum acp_side from)
 	}
 }
 
-/* No line will pass the lines that wait: they wait no longer. */
-static void
-side_ended(struct fault_state *x, enum acp_side from)
-{
-	if (from != ACP_AGENT)
-		send_waiting(x, &x->tracks[ACP_DOWN], 0, false);
-	if (from != ACP_CLIENT)
-		send_waiting(x, &x->tracks[ACP_UP], 0, false);
-	linger(x, from == ACP_AGENT ? ACP_UP : ACP_DOWN, from);
-	settle(x);
-}
-
 static void
 event(void *state, struct frame *f, const struct frame_event *e)
 {
@@ -463,8 +417,15 @@ event(void *state, struct frame *f, const struct frame_event *e)
 	(void)f;
 	if (e->kind == FRAME_TIMER)
 		timer_expired(x);
-	if (e->kind == FRAME_EOF && !is_dead(x))
-		side_ended(x, e->from);
+	if (e->kind != FRAME_EOF || is_dead(x))
+		return;
+	/* No line will pass the lines that wait: they wait no longer. */
+	if (e->from != ACP_AGENT)
+		send_waiting(x, &x->tracks[ACP_DOWN], 0, false);
+	if (e->from != ACP_CLIENT)
+		send_waiting(x, &x->tracks[ACP_UP], 0, false);
+	linger(x, e->from == ACP_AGENT ? ACP_UP : ACP_DOWN, e->from);
+	settle(x);
 }
 
 /* Sends everything that waits, whatever its time. */
@@ -478,16 +439,6 @@ end(void *state, struct frame *f)
 		send_waiting(x, &x->tracks[dir], 0, false);
 	send_due(x, UINT64_MAX);
 	return 0;
-}
-
-static void
-free_track(struct track *t)
-{
-	queue_free(&t->queue);
-	queue_free(&t->waiting);
-	buf_free(&t->id);
-	buf_free(&t->about);
-	buf_free(&t->waiting_about);
 }
 
 /* As a crash would, but without a core. */
@@ -514,8 +465,13 @@ fault_run(const struct options *o)
 		.message = message, .event = event, .line = line, .end = end};
 	int status = frame_run(&filter, &o->frame);
 
-	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
-		free_track(&x.tracks[dir]);
+	for (struct track *t = x.tracks; t < x.tracks + ACP_DIRECTIONS; t++) {
+		queue_free(&t->queue);
+		queue_free(&t->waiting);
+		buf_free(&t->id);
+		buf_free(&t->about);
+		buf_free(&t->waiting_about);
+	}
 	if (x.death && x.death->exit_signal)
 		die_by(x.death->exit_signal);
 	return status;

@@ -46,7 +46,7 @@ struct fault_kind {
 	enum fault fault;
 	const char *option, *name; /* name: in the report */
 	/* Reads the option's argument, which it may change and point into. Returns NULL, or what was expected, a static text. */
-	const char *(*take)(struct argument *, char *text);
+	const char *(*read)(struct argument *, char *text);
 	/* Returns whether it can hit this message. NULL: it can hit any. */
 	bool (*applies)(const struct argument *, const struct message *);
 	/* Applies it to the line, and reports it. Returns 0, or -1 when out of memory. NULL: it hits the end of a direction, not a line. */
@@ -62,9 +62,6 @@ enum {
 extern const struct fault_kind fault_kinds[FAULTS];
 const struct fault_kind *fault_kind(enum fault);
 
-/* Initializes a rule without faults. Returns 0, or -1 when out of memory. */
-int rule_init(struct rule *);
-void rule_free(struct rule *);
 /* Returns whether the rule has a fault. */
 bool rule_has_faults(const struct rule *);
 /* Returns whether anything that it does depends on the seed. */

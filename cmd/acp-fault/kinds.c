@@ -1,4 +1,4 @@
-/* The faults: one table of what their options take, what they can hit, and what they do; and how they are reported. */
+/* The faults: one table of their arguments, the messages that they can hit, and their effects; and the report. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -10,7 +10,7 @@
 
 /* --- arguments --- */
 
-/* What stands after the separator, cut off; NULL where there is none. */
+/* Cuts the text at the separator. Returns what follows it, or NULL. */
 static char *
 cut(char *text, char separator)
 {
@@ -423,28 +423,22 @@ close_after(struct work *w)
 	return 0;
 }
 
-/* Cuts the line, without a newline. */
 static int
-tear(struct work *w)
+exit_after(struct work *w)
 {
 	struct buf *text = &w->parcel->text;
 	size_t n;
 
+	w->parcel->exit = w->rule;
+	if (!w->rule->torn || !w->line || w->dropped) {
+		report(w, "%s", "");
+		return 0;
+	}
 	if (change(w) < 0)
 		return -1;
 	n = length(w);
 	text->n = damage_cut(&w->chance, FAULT_EXIT, n);
 	report(w, ",\"kept\":%zu,\"of\":%zu", text->n, n);
-	return 0;
-}
-
-static int
-exit_after(struct work *w)
-{
-	w->parcel->exit = w->rule;
-	if (w->rule->torn && w->line && !w->dropped)
-		return tear(w);
-	report(w, "%s", "");
 	return 0;
 }
 

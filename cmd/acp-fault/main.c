@@ -86,7 +86,7 @@ take_fault(const struct cli_taken *t)
 
 	if (!words)
 		cli_no_memory(fault_name);
-	want = fault_kind(fault)->take(a, words);
+	want = fault_kind(fault)->read(a, words);
 	if (want)
 		cli_wrong(t, want);
 	a->set = true;
@@ -128,13 +128,6 @@ take_signal(const struct cli_taken *t)
 /* One for each kind of fault, and the end. */
 static struct cli_option fault_options[FAULTS + 1];
 
-static void
-list_faults(void)
-{
-	for (const struct fault_kind *k = fault_kinds; k < fault_kinds + FAULTS; k++)
-		fault_options[k - fault_kinds] = (struct cli_option){k->option, 0, CLI_TAKE(take_fault), .value = (int)k->fault};
-}
-
 /* What a rule may have, on the command line and in a plan; and the command line alone. */
 static const struct cli_option rule_options[] = {
 	{CLI_HERE(fault_options)},
@@ -165,9 +158,11 @@ add_rule(struct options *o, unsigned line)
 
 	o->rules = cli_grow(fault_name, o->rules, o->nrules, sizeof(*r));
 	r = &o->rules[o->nrules++];
-	if (rule_init(r) < 0)
+	*r = (struct rule){.line = line, .exit_status = 1, .from_match = 1, .every = 1, .first_hit = UINT64_MAX, .select = select_new()};
+	if (!r->select)
 		cli_no_memory(fault_name);
-	r->line = line;
+	for (enum fault f = 0; f < FAULTS; f++)
+		r->of[f].p = 1;
 	return r;
 }
 
@@ -226,7 +221,7 @@ read_plan(struct options *o, const char *name)
 	free(text);
 }
 
-/* --- the rest --- */
+/* --- the command line --- */
 
 static void
 take_plan(const struct cli_taken *t)
@@ -248,27 +243,17 @@ static const struct cli_option options[] = {
 	{0},
 };
 
-static void
-choose_seed(struct options *o)
-{
-	bool needed = false;
-
-	o->seed = chance_seed();
-	for (size_t i = 0; i < o->nrules; i++)
-		needed |= rule_needs_seed(&o->rules[i]);
-	if (needed)
-		cli_warn(fault_name, "--seed %" PRIu64 " repeats this run", o->seed);
-}
-
 int
 main(int argc, char **argv)
 {
 	static const struct cli_tool tool = {fault_name, help, options};
 	struct options o = {0};
 	struct cli_line line;
+	struct rule *r;
 	int status;
 
-	list_faults();
+	for (const struct fault_kind *k = fault_kinds; k < fault_kinds + FAULTS; k++)
+		fault_options[k - fault_kinds] = (struct cli_option){k->option, 0, CLI_TAKE(take_fault), .value = (int)k->fault};
 	add_rule(&o, 0);
 	frame_read(&o.frame, &tool, argc, argv, &o, &line);
 	check_rule(&o.rules[0], &line);
@@ -278,11 +263,22 @@ main(int argc, char **argv)
 		cli_die(EXIT_USAGE, fault_name, "--plan -: a file is required, because standard input carries the stream");
 	if (o.inputs[0])
 		read_plan(&o, o.inputs[0]);
-	if (!cli_has(&line, "--seed"))
-		choose_seed(&o);
+	if (!cli_has(&line, "--seed")) {
+		o.seed = chance_seed();
+		for (r = o.rules; r < o.rules + o.nrules && !rule_needs_seed(r); r++)
+			;
+		if (r < o.rules + o.nrules)
+			cli_warn(fault_name, "--seed %" PRIu64 " repeats this run", o.seed);
+	}
 	status = fault_run(&o);
-	for (size_t i = 0; i < o.nrules; i++)
-		rule_free(&o.rules[i]);
+	for (r = o.rules; r < o.rules + o.nrules; r++) {
+		select_free(r->select);
+		for (enum fault f = 0; f < FAULTS; f++) {
+			select_free(r->of[f].method);
+			free(r->of[f].words);
+		}
+		free(r->words);
+	}
 	free(o.rules);
 	return status;
 }

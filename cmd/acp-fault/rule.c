@@ -3,27 +3,6 @@
 
 #include "cmd/acp-fault/work.h"
 
-int
-rule_init(struct rule *r)
-{
-	*r = (struct rule){.exit_status = 1, .from_match = 1, .every = 1, .first_hit = UINT64_MAX};
-	for (enum fault f = 0; f < FAULTS; f++)
-		r->of[f].p = 1;
-	r->select = select_new();
-	return r->select ? 0 : -1;
-}
-
-void
-rule_free(struct rule *r)
-{
-	select_free(r->select);
-	for (enum fault f = 0; f < FAULTS; f++) {
-		select_free(r->of[f].method);
-		free(r->of[f].words);
-	}
-	free(r->words);
-}
-
 bool
 rule_has_faults(const struct rule *r)
 {
@@ -88,33 +67,12 @@ rule_try(struct rule *r, const struct fault_kind *k, uint64_t now, const struct 
 
 /* --- a message --- */
 
-static bool
-is_selected(struct fault_state *x, struct rule *r, const struct message *s)
-{
-	char *why = NULL;
-	bool yes = select_match(r->select, s, &why);
-
-	if (why)
-		frame_warn(x->frame, "%s: %s", select_culprit(r->select), why);
-	free(why);
-	return yes;
-}
-
 bool
 match_is_for_messages(const struct rule *r, const struct fault_kind *k)
 {
 	const struct argument *a = &r->of[k->fault];
 
 	return a->set && k->act && !(r->by_time && (k->flags & KIND_BY_TIME) && (!(k->flags & KIND_COUNTS) || a->n == 1));
-}
-
-static bool
-hits_messages(const struct rule *r)
-{
-	for (size_t i = 0; i < FAULTS; i++)
-		if (match_is_for_messages(r, &fault_kinds[i]))
-			return true;
-	return false;
 }
 
 struct chance
@@ -129,10 +87,21 @@ match_rule(struct fault_state *x, struct rule *r, enum acp_direction dir, const 
 	struct track *t = &x->tracks[dir];
 	struct chance c = match_chance(x, r, dir, t->n);
 	const struct fault_kind *k;
+	char *why = NULL;
+	bool selected;
+	size_t i;
 
-	if (!hits_messages(r) || !is_selected(x, r, s))
+	for (i = 0; i < FAULTS && !match_is_for_messages(r, &fault_kinds[i]); i++)
+		;
+	if (i == FAULTS)
 		return;
-	for (size_t i = 0; i < FAULTS; i++) {
+	selected = select_match(r->select, s, &why);
+	if (why)
+		frame_warn(x->frame, "%s: %s", select_culprit(r->select), why);
+	free(why);
+	if (!selected)
+		return;
+	for (; i < FAULTS; i++) {
 		k = &fault_kinds[i];
 		if (!match_is_for_messages(r, k) || (k->applies && !k->applies(&r->of[k->fault], s)))
 			continue;

@@ -20,33 +20,20 @@ result_of(struct passing *p, const struct answer *a, struct buf *to)
 	return result.failed ? -1 : 0;
 }
 
-/* Appends the result that selects the first option of this kind; nothing if there is none. 0 or -1. */
-static int
-selection_of(const struct passing *p, const char *kind, struct buf *to)
-{
-	struct json_iter it = {.in = json_get(p->message.msg.params, acp_options)};
-	struct slice key, one, id;
-
-	while (json_next(&it, &key, &one)) {
-		id = json_get(one, acp_option_id);
-		if (json_type(id) == JSON_STRING && json_string_is(json_get(one, acp_option_kind), kind))
-			return acp_put_selected(to, id);
-	}
-	return 0;
-}
-
 static enum step
 apply(struct passing *p, const struct answer *a)
 {
 	struct inject *in = p->inject;
 	SCOPED struct buf result = {0};
+	struct slice option;
 	int r;
 
 	if (a->kind == ANSWER_DENY) {
 		inject_note(in, a->rule, p->message.msg.method);
 		return frame_reply_error(in->frame, NULL, a->code, a->text) < 0 ? STEP_FAILED : STEP_GONE;
 	}
-	r = a->kind == ANSWER_PERMIT ? selection_of(p, a->text, &result) : result_of(p, a, &result);
+	option = a->kind == ANSWER_PERMIT ? acp_option_of_kind(p->message.msg.params, a->text) : slice(NULL, 0);
+	r = a->kind == ANSWER_WITH ? result_of(p, a, &result) : option.p ? acp_put_selected(&result, option) : 0;
 	if (r == 0 && result.n == 0)
 		return STEP_ON;
 	if (r < 0 || frame_reply(in->frame, NULL, buf_slice(&result)) < 0)

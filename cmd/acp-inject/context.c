@@ -146,20 +146,18 @@ static enum step
 prompt_message(struct passing *p)
 {
 	struct inject *in = p->inject;
-	struct slice session = message_session(&p->message), prompt = json_get(p->message.msg.params, acp_prompt);
+	struct slice prompt = json_get(p->message.msg.params, acp_prompt);
 
 	/* With a text before or after it, it would not be a command any more. */
 	if (commands_prompt(in->commands, &p->message.msg))
 		return STEP_ON;
-	if (!in->options->every && session.p && !once_new(&in->sessions, CONTEXT_DONE, session))
+	if (!in->options->every && passing_was_applied(p, RULE_CONTEXT))
 		return STEP_ON;
 	if (json_type(prompt) != JSON_ARRAY) {
 		passing_failed(p, "--prepend, --append", "the prompt is not an array", "forwarded unchanged");
 		return STEP_ON;
 	}
-	if (session.p && once_add(&in->sessions, CONTEXT_DONE, session) < 0)
-		return STEP_FAILED;
-	return into_prompt(p, prompt) < 0 ? STEP_FAILED : STEP_ON;
+	return passing_applied(p, RULE_CONTEXT) < 0 || into_prompt(p, prompt) < 0 ? STEP_FAILED : STEP_ON;
 }
 
 /* --- servers --- */

@@ -90,15 +90,6 @@ send_output(struct passing *p, const struct outputs *o, size_t i, size_t carrier
 }
 
 static enum step
-send_all(struct passing *p, const struct outputs *o, size_t carrier)
-{
-	for (size_t i = 0; i < o->n; i++)
-		if (send_output(p, o, i, carrier) < 0)
-			return STEP_FAILED;
-	return carrier == o->n ? drop(p) : STEP_ON;
-}
-
-static enum step
 edit(struct passing *p, struct outputs *o)
 {
 	const struct options *options = p->inject->options;
@@ -115,7 +106,12 @@ edit(struct passing *p, struct outputs *o)
 		passing_jq_failed(p, options->edit_rule, r, why, r == 2 ? "forwarded unedited" : "forwarded unchanged");
 		return STEP_ON;
 	}
-	return check(p, o, &carrier) ? send_all(p, o, carrier) : STEP_ON;
+	if (!check(p, o, &carrier))
+		return STEP_ON;
+	for (size_t i = 0; i < o->n; i++)
+		if (send_output(p, o, i, carrier) < 0)
+			return STEP_FAILED;
+	return carrier == o->n ? drop(p) : STEP_ON;
 }
 
 enum step

@@ -7,6 +7,7 @@
 #include "lib/acp/commands.h"
 #include "lib/filter/jqprog.h"
 #include "lib/filter/select.h"
+#include "lib/session/session.h"
 
 static const char tool_name[] = "acp-inject";
 
@@ -61,15 +62,6 @@ struct options {
 	size_t ntexts;
 };
 
-/* --- sets of names (once.c) --- */
-
-struct once;
-/* Returns whether the set has no entry with this number and name. An empty set is NULL. */
-bool once_new(struct once *const *, unsigned number, struct slice name);
-/* Adds a copy of the number and name, if the set does not have them. Returns 0, or -1 when out of memory. */
-int once_add(struct once **, unsigned number, struct slice name);
-void once_free(struct once *);
-
 /* --- what programs make of a message (passing.c) --- */
 
 struct outputs {
@@ -106,11 +98,10 @@ void later_free(struct later *);
 struct inject {
 	const struct options *options;
 	struct frame *frame;
-	struct once *reported;     /* kinds of failures that were reported */
-	size_t nreported;
+	struct reported *reported; /* kinds of failures that were reported */
 	bool silence_reported;     /* it was reported that a dropped request gets no response */
 	struct commands *commands; /* to recognize prompts that are commands */
-	struct once *sessions;     /* which rules were applied in which session: CONTEXT_DONE, or the number of a --send */
+	struct sessions *sessions; /* data: a bool for each rule, by RULE_CONTEXT or the number of a --send: was it applied? Or NULL */
 	struct later *later;       /* to be sent when the messages before them have left */
 	struct waiting *waiting;   /* responses that are held until the requests sent for them have their responses */
 	struct own_request *own_requests; /* requests of acp-inject that have no response yet */
@@ -135,6 +126,7 @@ struct passing {
 	struct slice was;       /* the message as it came */
 	struct buf text;        /* the changed message; empty if no rule has changed it */
 	struct later *later;    /* messages to send after it */
+	struct session *session; /* of the message, since passing_was_applied; or NULL */
 };
 
 /* Runs the filter. Returns the exit status. */
@@ -155,6 +147,10 @@ int passing_settle(struct passing *);
 void passing_failed(struct passing *, const char *rule, const char *why, const char *then);
 /* The same for a failure of jqprog_run or jqprog_edit: result is what they returned, 1 or 2. Frees why. */
 void passing_jq_failed(struct passing *, const char *rule, int result, char *why, const char *then);
+void passing_free_reports(struct inject *);
+/* Was the rule of this number applied in the session of the message? After that: notes that it was. 0, or -1 out of memory. */
+bool passing_was_applied(struct passing *, size_t rule);
+int passing_applied(struct passing *, size_t rule);
 /* With -v: reports what was done. The detail is cut to 512 bytes. */
 void inject_note(struct inject *, const char *what, struct slice detail);
 
@@ -167,7 +163,7 @@ enum step edit_message(struct passing *);
 enum step answer_message(struct passing *);
 
 /* context.c: --prepend, --append, --mcp-server. */
-enum { CONTEXT_DONE = 0 }; /* the number in inject.sessions */
+enum { RULE_CONTEXT, RULE_SENDS }; /* numbers of rules: RULE_SENDS is that of the first --send */
 enum step context_message(struct passing *);
 /* Appends the content of a regular file. Returns NULL, or a static text that says why it failed. */
 const char *context_file(const char *path, struct buf *to);

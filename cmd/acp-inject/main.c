@@ -108,18 +108,11 @@ take_program(const struct cli_taken *t)
 
 enum { ARG_TEXT, ARG_JSON };
 
-static bool
-is_name(const char *s)
-{
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-
-	return *s && !(*s >= '0' && *s <= '9') && s[strspn(s, letters)] == '\0';
-}
-
 /* The word after the name is the value. */
 static void
 take_arg(const struct cli_taken *t)
 {
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
 	struct arguments *a = t->at;
 	const char *name = t->argument, *value = a->words[optind++];
 	struct select_vars ours;
@@ -129,7 +122,7 @@ take_arg(const struct cli_taken *t)
 
 	if (!value)
 		cli_wrong(t, "expected a name and a value");
-	if (!is_name(name))
+	if (!*name || byte_is_digit(*name) || name[strspn(name, letters)])
 		cli_wrong(t, "expected the name of a variable");
 	select_vars(&ours, NULL);
 	for (size_t i = 0; i < SELECT_VARS; i++)
@@ -243,11 +236,9 @@ take_deny(const struct cli_taken *t)
 	if (end == argument)
 		cli_wrong(t, "expected METHOD, METHOD=MESSAGE or METHOD=CODE,MESSAGE");
 	message = *end ? error_code(t, end + 1, &a.code) : "";
-	if (!*message)
-		message = "denied";
 	a.rule = rule_name(o, t, end);
 	a.select = by_method(o, t, argument, end);
-	a.text = keep(o, bytes_printf("%s: %s", tool_name, message));
+	a.text = keep(o, *message ? strdup(message) : bytes_printf("%s: denied", tool_name));
 	add_answer(o, a);
 }
 

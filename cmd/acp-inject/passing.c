@@ -1,5 +1,6 @@
 /* A message on its way through the rules: what programs make of it, and what is reported. */
 #include <stdlib.h>
+#include <utlist.h>
 
 #include "cmd/acp-inject/inject.h"
 
@@ -60,7 +61,45 @@ passing_settle(struct passing *p)
 	return p->text.n > 0 ? frame_replace(p->inject->frame, p->was, p->message.msg.text) : 0;
 }
 
+/* --- once for each session --- */
+
+bool
+passing_was_applied(struct passing *p, size_t rule)
+{
+	struct sessions *all = p->inject->sessions;
+	SCOPED struct buf room = {0};
+	struct slice id = json_text(message_session(&p->message), &room);
+	const bool *applied;
+
+	p->session = id.p ? sessions_find(all, id) : NULL;
+	/* One that only updates have named so far. */
+	if (id.p && !p->session && p->message.msg.what == ACP_SESSION_UPDATE && sessions_see(all, &p->message, NULL) == 0)
+		p->session = sessions_find(all, id);
+	applied = p->session ? p->session->data : NULL;
+	return applied && applied[rule];
+}
+
+int
+passing_applied(struct passing *p, size_t rule)
+{
+	bool *applied;
+
+	if (!p->session)
+		return 0;
+	if (!p->session->data)
+		p->session->data = calloc(RULE_SENDS + p->inject->options->nsends, sizeof(*applied));
+	applied = p->session->data;
+	if (applied)
+		applied[rule] = true;
+	return applied ? 0 : -1;
+}
+
 /* --- what is reported --- */
+
+struct reported {
+	struct reported *next;
+	struct buf kind;
+};
 
 static void
 report_failure(struct inject *in, const char *rule, const struct message *message, const char *why, const char *then)
@@ -74,6 +113,14 @@ report_failure(struct inject *in, const char *rule, const struct message *messag
 		name.p ? name.p : "", why, then);
 }
 
+static void
+free_report(struct reported *r)
+{
+	if (r)
+		buf_free(&r->kind);
+	free(r);
+}
+
 /* Failures that differ in a value only are one kind. */
 static int
 add_kind(struct buf *to, const char *rule, const char *why, const struct message *message)
@@ -85,22 +132,50 @@ add_kind(struct buf *to, const char *rule, const char *why, const struct message
 	return buf_add_slice(to, method) < 0 ? -1 : buf_add_slice(to, update);
 }
 
+/* Where a kind cannot be remembered, its failure is not reported: it would be each time. */
+static bool
+is_new_kind(struct inject *in, const char *rule, const char *why, const struct message *message)
+{
+	struct reported *new = calloc(1, sizeof(*new)), *old;
+	int n = 0;
+
+	if (!new || add_kind(&new->kind, rule, why, message) < 0) {
+		free_report(new);
+		return false;
+	}
+	LL_FOREACH(in->reported, old) {
+		if (++n == REPORTED_MOST || slice_eq(buf_slice(&old->kind), buf_slice(&new->kind))) {
+			free_report(new);
+			return false;
+		}
+	}
+	LL_APPEND(in->reported, new);
+	return true;
+}
+
+void
+passing_free_reports(struct inject *in)
+{
+	struct reported *r;
+
+	while ((r = in->reported)) {
+		LL_DELETE(in->reported, r);
+		free_report(r);
+	}
+}
+
 void
 passing_failed(struct passing *p, const char *rule, const char *why, const char *then)
 {
 	struct inject *in = p->inject;
-	const struct options *o = in->options;
-	SCOPED struct buf kind = {0};
 
 	if (in->stopped)
 		return;
-	if (o->strict) {
+	if (in->options->strict) {
 		report_failure(in, rule, &p->message, why, "ending (--strict)");
 		in->stopped = true;
 		frame_exit(in->frame, EXIT_FAILED);
-	} else if (add_kind(&kind, rule, why, &p->message) == 0 && in->nreported < REPORTED_MOST &&
-		once_new(&in->reported, 0, buf_slice(&kind)) && once_add(&in->reported, 0, buf_slice(&kind)) == 0) {
-		in->nreported++;
+	} else if (is_new_kind(in, rule, why, &p->message)) {
 		report_failure(in, rule, &p->message, why, then);
 	}
 }

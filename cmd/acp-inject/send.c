@@ -144,15 +144,13 @@ static int
 apply(struct passing *p, const struct send *s, struct waiting *w)
 {
 	struct inject *in = p->inject;
-	unsigned number = (unsigned)(s - in->options->sends) + 1 + CONTEXT_DONE;
-	struct slice session = message_session(&p->message);
-	bool once = session.p && !in->options->send_every;
+	size_t number = (size_t)(s - in->options->sends);
 	struct select_vars vars;
 	struct outputs o = {.n = 0};
 	char *why;
 	int r;
 
-	if (once && !once_new(&in->sessions, number, session))
+	if (!in->options->send_every && passing_was_applied(p, RULE_SENDS + number))
 		return 0;
 	select_vars(&vars, &p->message);
 	r = jqprog_run(s->program, p->message.msg.text, vars.at, SELECT_VARS, outputs_take, &o, &why);
@@ -161,37 +159,14 @@ apply(struct passing *p, const struct send *s, struct waiting *w)
 	else if (o.failed)
 		r = -1;
 	else if (o.n > 0)
-		r = (once && once_add(&in->sessions, number, session) < 0) || send_outputs(p, s, &o, w) < 0 ? -1 : 0;
-	in->fired[s - in->options->sends] |= r > 0 || o.n > 0;
+		r = passing_applied(p, RULE_SENDS + number) < 0 || send_outputs(p, s, &o, w) < 0 ? -1 : 0;
+	in->fired[number] |= r > 0 || o.n > 0;
 	outputs_free(&o);
 	in->refused |= r > 0;
 	return r < 0 ? -1 : 0;
 }
 
 /* --- responses that are held --- */
-
-static enum step
-hold(struct passing *p, struct waiting *w)
-{
-	struct inject *in = p->inject;
-
-	if (passing_settle(p) < 0 || !(w->held = frame_hold(in->frame, NULL)))
-		return STEP_FAILED;
-	w->dir = p->dir;
-	w->later = p->later;
-	p->later = NULL;
-	return STEP_HELD;
-}
-
-static struct waiting *
-waiting_new(struct inject *in)
-{
-	struct waiting *w = calloc(1, sizeof(*w));
-
-	if (w)
-		LL_PREPEND(in->waiting, w);
-	return w;
-}
 
 static void
 waiting_free(struct inject *in, struct waiting *w)
@@ -225,13 +200,17 @@ send_message(struct passing *p)
 	for (const struct send *s = o->sends; step == STEP_ON && !in->stopped && s < o->sends + o->nsends; s++) {
 		if (!is_due(p, s))
 			continue;
-		if (s->when == SEND_ANSWER && !w && !(w = waiting_new(in)))
-			step = STEP_FAILED;
-		else if (apply(p, s, w) < 0)
+		if (s->when == SEND_ANSWER && !w && (w = calloc(1, sizeof(*w))))
+			LL_PREPEND(in->waiting, w);
+		if ((s->when == SEND_ANSWER && !w) || apply(p, s, w) < 0)
 			step = STEP_FAILED;
 	}
-	if (step == STEP_ON && w && w->open > 0)
-		step = hold(p, w);
+	if (step == STEP_ON && w && w->open > 0) {
+		step = passing_settle(p) < 0 || !(w->held = frame_hold(in->frame, NULL)) ? STEP_FAILED : STEP_HELD;
+		w->dir = p->dir;
+		w->later = p->later;
+		p->later = NULL;
+	}
 	if (w && !w->held)
 		waiting_free(in, w);
 	return step;

@@ -24,6 +24,17 @@ send_later(struct inject *in)
 		failed(in);
 }
 
+/* An agent may number the sessions of each connection anew: nothing was applied in a new one. */
+static void
+happened(void *arg, const struct session_event *e)
+{
+	(void)arg;
+	if (e->kind != SESSION_FORGOTTEN && !(e->kind == SESSION_OPENED && e->session->how == SESSION_NEW))
+		return;
+	free(e->session->data);
+	e->session->data = NULL;
+}
+
 static int
 start(void *state, struct frame *f)
 {
@@ -63,6 +74,9 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 	if (why)
 		frame_warn(f, "%s: %s", select_culprit(in->options->session), why);
 	free(why);
+	/* Updates open no session; there are many. */
+	if (in->sessions && message->msg.what != ACP_SESSION_UPDATE && sessions_see(in->sessions, message, NULL) < 0)
+		failed(in);
 	if (!chosen)
 		return VERDICT_PASS;
 	for (size_t i = 0; step == STEP_ON && !in->stopped && i < RULES; i++)
@@ -114,28 +128,16 @@ end(void *state, struct frame *f)
 	return in->refused || !send_done(in) ? EXIT_NEGATIVE : 0;
 }
 
-/* Does it only send messages after those of others? */
-static bool
-only_sends(const struct options *o)
-{
-	size_t i;
-
-	for (i = 0; i < o->nsends && o->sends[i].when == SEND_AFTER; i++)
-		;
-	return i == o->nsends && !o->edit && !o->ncontexts && !o->nservers && !o->nanswers;
-}
-
 /* What the filter needs of the transport. */
 static unsigned
 needs(const struct options *o)
 {
-	unsigned needs = FILTER_EDITS;
+	bool edits = o->edit || o->ncontexts || o->nservers || o->nanswers;
 
-	if (only_sends(o))
-		return FILTER_SENDS;
-	if (o->nanswers || o->nsends)
-		needs |= FILTER_SENDS;
-	return needs;
+	/* Who only sends messages after those of others edits nothing. */
+	for (size_t i = 0; i < o->nsends; i++)
+		edits |= o->sends[i].when != SEND_AFTER;
+	return (edits ? FILTER_EDITS : 0) | (o->nanswers || o->nsends ? FILTER_SENDS : 0);
 }
 
 int
@@ -147,14 +149,16 @@ stream_run(const struct options *o)
 	int status;
 
 	in.fired = calloc(o->nsends + 1, sizeof(*in.fired));
-	if (!in.fired)
+	if (o->ncontexts || o->nsends)
+		in.sessions = sessions_new(happened, NULL, NULL);
+	if (!in.fired || ((o->ncontexts || o->nsends) && !in.sessions))
 		cli_die(EXIT_FAILED, tool_name, "out of memory");
 	status = frame_run(&filter, &o->frame);
 	send_free(&in);
 	later_free(in.later);
 	commands_free(in.commands);
-	once_free(in.sessions);
-	once_free(in.reported);
+	sessions_free(in.sessions);
+	passing_free_reports(&in);
 	free(in.fired);
 	return status;
 }

@@ -47,7 +47,7 @@ report_noise(struct conn *c, const char *why, struct slice text)
 
 /* A line that is not a message was meant to be a request or a response: responds with an error where one is due. */
 static void
-answer_noise(struct conn *c, struct slice line)
+respond_to_noise(struct conn *c, struct slice line)
 {
 	struct slice id;
 	enum msg_kind meant = msg_noise_meant(line, &id);
@@ -61,45 +61,36 @@ answer_noise(struct conn *c, struct slice line)
 		conn_refuse(c, a, ACP_ERR_INTERNAL, "acp-mcp: the response is not a message, or longer than --max-line");
 }
 
-static void
-hear_line(struct conn *c, struct slice text)
+static bool
+receive(void *arg, enum input_got got, const struct line *line)
 {
+	struct conn *c = arg;
+	struct outline whole;
 	struct json_error error;
 	struct msg m;
 
-	if (msg_scan(text, &m, &error) == MSG_NOISE) {
-		report_noise(c, error.what, text);
-		answer_noise(c, text);
-	} else if (!c->over && !c->ended) {
-		conn_receive(c, &m);
+	if (got != INPUT_PIECE) {
+		if (line_is_blank(line))
+			return true;
+		if (msg_scan(line->text, &m, &error) == MSG_NOISE) {
+			report_noise(c, error.what, line->text);
+			respond_to_noise(c, line->text);
+		} else if (!c->over && !c->ended) {
+			conn_receive(c, &m);
+		}
+		return true;
 	}
-}
-
-/* A part of a line that is too long. */
-static void
-hear_piece(struct conn *c, const struct line *piece)
-{
-	struct outline whole;
-
-	if (piece->first)
-		report_noise(c, "it is too long", piece->text);
-	outline_add(&c->outline, piece->text);
-	if (!piece->last)
-		return;
-	whole = c->outline;
-	c->outline = (struct outline){0};
-	if (!whole.failed)
-		answer_noise(c, buf_slice(&whole.text));
-	buf_free(&whole.text);
-}
-
-static bool
-hear(void *arg, enum input_got got, const struct line *line)
-{
-	if (got == INPUT_PIECE)
-		hear_piece(arg, line);
-	else if (!line_is_blank(line))
-		hear_line(arg, line->text);
+	/* A part of a line that is too long. */
+	if (line->first)
+		report_noise(c, "it is too long", line->text);
+	outline_add(&c->outline, line->text);
+	if (line->last) {
+		whole = c->outline;
+		c->outline = (struct outline){0};
+		if (!whole.failed)
+			respond_to_noise(c, buf_slice(&whole.text));
+		buf_free(&whole.text);
+	}
 	return true;
 }
 
@@ -167,7 +158,7 @@ conn_new(struct mcp *m, enum acp_direction dir, const struct form *form)
 
 	if (!c)
 		return NULL;
-	*c = (struct conn){.mcp = m, .dir = dir, .form = form, .peer = {.line = hear, .event = happened, .arg = c},
+	*c = (struct conn){.mcp = m, .dir = dir, .form = form, .peer = {.line = receive, .event = happened, .arg = c},
 		.response_timer = {.expired = response_expired, .arg = c}, .stall_timer = {.expired = stall_expired, .arg = c}};
 	return c;
 }
@@ -301,12 +292,6 @@ conn_free(struct conn *c)
 
 /* --- peers that do not read --- */
 
-static bool
-is_backlogged(const struct conn *c)
-{
-	return !c->peer.out.error && c->peer.out.queued > c->mcp->options->frame.limit;
-}
-
 /*
  * Stops each direction in which more than --max-line bytes wait for a peer, and starts a timer for such peers, which closes the
  * connection of one that has read nothing.
@@ -314,16 +299,18 @@ is_backlogged(const struct conn *c)
 static void
 stop_directions(struct mcp *m)
 {
+	const size_t limit = m->options->frame.limit;
 	/* A proxy has one pipe for both: initialize's response has to be read. */
-	bool stop[ACP_DIRECTIONS] = {m->early_bytes > m->options->frame.limit && !frame_is_shared(m->frame), false};
+	bool stop[ACP_DIRECTIONS] = {m->early_bytes > limit && !frame_is_shared(m->frame), false};
 	struct conn *c;
 
 	LL_FOREACH(m->conns, c) {
-		if (is_backlogged(c))
-			stop[c->dir == ACP_UP ? ACP_DOWN : ACP_UP] = true;
-		if (!is_backlogged(c)) {
+		if (c->peer.out.error || c->peer.out.queued <= limit) {
 			stop_timer(c, &c->stall_timer);
-		} else if (!c->stall_timer.added) {
+			continue;
+		}
+		stop[c->dir == ACP_UP ? ACP_DOWN : ACP_UP] = true;
+		if (!c->stall_timer.added) {
 			c->last_written = c->peer.out.written;
 			loop_add_timer(frame_loop(c->mcp->frame), &c->stall_timer, m->options->timeout);
 		}

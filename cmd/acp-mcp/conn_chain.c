@@ -141,26 +141,17 @@ conn_disconnect(struct conn *c)
 	c->id.n = 0;
 }
 
-/* Disconnects after a response to mcp/connect whose connection has ended. */
-static void
-disconnect_unclaimed(struct mcp *m, const struct msg *answer)
-{
-	struct conn gone = {.mcp = m, .dir = ACP_UP};
-	struct slice id = json_get_string(answer->result, acp_connection_id);
-
-	if (id.p)
-		disconnect(&gone, id);
-}
-
 void
-conn_response(struct mcp *m, struct call *call, const struct msg *answer)
+conn_response(struct mcp *m, struct call *call, const struct msg *response)
 {
+	struct slice id = json_get_string(response->result, acp_connection_id);
+
 	if (call->conn && call->cancelled)
-		conn_call_failed(call->conn, call, answer->error);
+		conn_call_failed(call->conn, call, response->error);
 	else if (call->conn)
-		call->conn->form->response(call->conn, call, answer);
-	else if (call->kind == CALL_CONNECT)
-		disconnect_unclaimed(m, answer);
+		call->conn->form->response(call->conn, call, response);
+	else if (call->kind == CALL_CONNECT && id.p) /* the connection has ended meanwhile */
+		disconnect(&(struct conn){.mcp = m, .dir = ACP_UP}, id);
 	call_free(m, call);
 }
 
@@ -232,30 +223,6 @@ subscription_call(struct conn *c, struct slice name)
 	return oldest;
 }
 
-/* Sends a notification of the first form to the peer. It may belong to a subscription. */
-static void
-notify_peer(struct conn *c, struct slice method, struct slice params)
-{
-	struct slice name = listen_name(params);
-	struct call *call = c->server && name.p ? subscription_call(c, name) : NULL;
-
-	if (call)
-		notify_of_call(call, method, params);
-	else
-		conn_send(c, slice(NULL, 0), method, params);
-}
-
-/* A provider that sends a notification about a request knows its form: there is no need to wait for its response. */
-static void
-mark_proven(struct conn *c)
-{
-	if (c->proven)
-		return;
-	c->proven = true;
-	c->first.n = 0;
-	conn_resume(c);
-}
-
 bool
 conn_forward_notification(struct mcp *m, struct slice server_id, const struct msg *msg)
 {
@@ -271,7 +238,12 @@ conn_forward_notification(struct mcp *m, struct slice server_id, const struct ms
 			continue;
 		if (method.p)
 			notify_of_call(call, method, json_get(msg->params, mcp_params));
-		mark_proven(call->conn);
+		/* A provider that sends it knows this form: there is no need to wait for its response. */
+		if (!call->conn->proven) {
+			call->conn->proven = true;
+			call->conn->first.n = 0;
+			conn_resume(call->conn);
+		}
 		return true;
 	}
 	return false;
@@ -374,7 +346,8 @@ enum verdict
 conn_deliver(struct conn *c, const struct message *s)
 {
 	const struct msg *m = &s->msg;
-	struct slice method = json_get_string(m->params, mcp_method);
+	struct slice method = json_get_string(m->params, mcp_method), params = json_get(m->params, mcp_params), name;
+	struct call *call;
 	struct ask *a;
 
 	if (!method.p)
@@ -382,7 +355,13 @@ conn_deliver(struct conn *c, const struct message *s)
 	if (c->ended)
 		return mcp_refuse(c->mcp, m, MCP_ERR_UNAVAILABLE, "acp-mcp: the server has ended");
 	if (m->kind == MSG_NOTIFICATION) {
-		notify_peer(c, method, json_get(m->params, mcp_params));
+		/* In the first form it may belong to a subscription. */
+		name = listen_name(params);
+		call = c->server && name.p ? subscription_call(c, name) : NULL;
+		if (call)
+			notify_of_call(call, method, params);
+		else
+			conn_send(c, slice(NULL, 0), method, params);
 		return VERDICT_DROP;
 	}
 	/* Before it is held: the frame must not release a message while the filter is still called with it. */

@@ -101,7 +101,7 @@ declare_any(const struct mcp *m, const struct msg *request)
 	return any;
 }
 
-/* One server as the agent is to have it, with what stands before it. */
+/* One server as the agent gets it, after the bytes before it. */
 static int
 put_one(struct change *c, struct slice gap, struct slice one)
 {
@@ -141,7 +141,7 @@ put_provided(struct change *c, struct slice servers)
 	return r;
 }
 
-/* Those that are there, with what stands between them as it is. */
+/* Those that are there, with the bytes between them as they are. */
 static int
 put_entries(struct change *c, struct slice servers)
 {
@@ -151,7 +151,7 @@ put_entries(struct change *c, struct slice servers)
 	int r = 0;
 
 	while (r == 0 && json_next(&i, &key, &one)) {
-		/* Where all before it have been left out, so is the comma. */
+		/* If all before it have been left out, so is the comma. */
 		r = put_one(c, c->first && from != begin ? slice_of("") : slice_between(from, one.p), one);
 		from = one.p + one.n;
 	}

@@ -38,9 +38,9 @@ is_early(const struct mcp *m, struct slice id)
 }
 
 /*
- * Must this message from the client wait until the agent has reported what it takes? A request that declares servers must, and
- * what comes after it keeps its place. Responses pass, and what cancels a request that is not held: the agent may need them to
- * respond to initialize.
+ * Must this message from the client wait until the agent has reported which servers it supports? A request that declares servers must,
+ * and what comes after it. Responses pass, and what cancels a request that is not held: the agent may need them to respond to
+ * initialize.
  */
 static bool
 must_wait(const struct mcp *m, const struct message *s)
@@ -74,7 +74,7 @@ release_early(struct mcp *m)
 {
 	struct held *h;
 
-	/* One of them may be another initialize: then the rest waits for the response to that. */
+	/* One of them may be another initialize: then all after it wait for the response to that. */
 	while (!m->asked && (h = frame_held_next(m->frame, m, NULL))) {
 		m->early_bytes -= frame_held_text(h).n;
 		frame_show_again(m->frame, h);
@@ -104,7 +104,7 @@ note_agent_kind(struct mcp *m, const struct message *s)
 }
 
 static enum verdict
-take_response(struct mcp *m, enum acp_direction dir, const struct message *s)
+on_response(struct mcp *m, enum acp_direction dir, const struct message *s)
 {
 	enum acp_method what = s->request && dir == ACP_UP ? s->request->what : ACP_OTHER;
 
@@ -121,18 +121,28 @@ take_response(struct mcp *m, enum acp_direction dir, const struct message *s)
 
 /* --- messages of MCP over ACP --- */
 
-static const char broken[] = "acp-mcp: the server could not be started";
+static const char broken[] = "acp-mcp: the server could not be started", too_many[] = "acp-mcp: too many connections";
 
 static enum verdict
-connect_offered(struct mcp *m, const struct message *s, const struct provided *p)
+on_connect(struct mcp *m, enum acp_direction dir, const struct message *s)
 {
-	struct conn *c = conn_start(m, p, &form_first);
+	struct slice id = json_get_string(s->msg.params, acp_acp_id);
+	const struct provided *p;
 	SCOPED struct buf result = {0};
+	struct conn *c;
 	int r;
 
+	if (!id.p)
+		id = json_get_string(s->msg.params, acp_server_id);
+	p = id.p && dir == ACP_UP && s->msg.kind == MSG_REQUEST ? provide_by_id(m, id) : NULL;
+	if (!p)
+		return VERDICT_PASS;
+	if (!provide_may_start(m, p))
+		return mcp_refuse(m, &s->msg, MCP_ERR_LIMIT, too_many);
+	c = conn_start(m, p, &form_first);
 	if (!c)
 		return mcp_refuse(m, &s->msg, MCP_ERR_BACKEND, broken);
-	/* A name that nobody else gives, nor one that was in our place before and has died. */
+	/* No other process makes the same id, nor did an earlier process of this component. */
 	r = buf_printf(&c->id, "%.*s-%016" PRIx64 "-%" PRIu64 "\"", (int)p->id.n - 1, p->id.p, m->options->token, ++m->nconns);
 	r |= buf_printf(&result, "{\"%s\":%.*s}", acp_connection_id, (int)c->id.n, c->id.p);
 	r |= frame_reply(m->frame, NULL, buf_slice(&result));
@@ -140,32 +150,10 @@ connect_offered(struct mcp *m, const struct message *s, const struct provided *p
 	return VERDICT_DROP;
 }
 
+/* A request of the newest form for a server that we offer. */
 static enum verdict
-take_connect(struct mcp *m, enum acp_direction dir, const struct message *s)
+on_newest_request(struct mcp *m, const struct message *s, struct slice id)
 {
-	struct slice id = json_get_string(s->msg.params, acp_acp_id);
-	const struct provided *p;
-
-	if (!id.p)
-		id = json_get_string(s->msg.params, acp_server_id);
-	p = id.p && dir == ACP_UP && s->msg.kind == MSG_REQUEST ? provide_by_id(m, id) : NULL;
-	return p ? connect_offered(m, s, p) : VERDICT_PASS;
-}
-
-/* A notification of the newest form: about one of a shim's requests. */
-static enum verdict
-take_about(struct mcp *m, const struct message *s)
-{
-	struct slice id = json_get_string(s->msg.params, acp_server_id);
-
-	return id.p && s->msg.kind == MSG_NOTIFICATION && conn_forward_notification(m, id, &s->msg) ? VERDICT_DROP : VERDICT_PASS;
-}
-
-/* A request of it: for a server that we offer. */
-static enum verdict
-take_newest(struct mcp *m, const struct message *s)
-{
-	struct slice id = json_get_string(s->msg.params, acp_server_id);
 	const struct provided *p = id.p ? provide_by_id(m, id) : NULL;
 	struct conn *c;
 
@@ -174,12 +162,14 @@ take_newest(struct mcp *m, const struct message *s)
 	if (s->msg.kind != MSG_REQUEST)
 		return VERDICT_DROP;
 	c = conn_serving(m, p);
+	if (!c && !provide_may_start(m, p))
+		return mcp_refuse(m, &s->msg, MCP_ERR_LIMIT, too_many);
 	if (!c)
 		c = conn_start(m, p, &form_newest_offer);
 	return c ? conn_deliver(c, s) : mcp_refuse(m, &s->msg, MCP_ERR_BACKEND, broken);
 }
 
-/* A connection that is none, but of a server of ours: with one that died before us, or that has been disconnected. */
+/* The id of a connection to a server of ours that has ended, or was an earlier process's. */
 static bool
 is_lost(const struct mcp *m, enum acp_direction dir, struct slice id)
 {
@@ -187,9 +177,9 @@ is_lost(const struct mcp *m, enum acp_direction dir, struct slice id)
 }
 
 static enum verdict
-take_message(struct mcp *m, enum acp_direction dir, const struct message *s)
+on_mcp_message(struct mcp *m, enum acp_direction dir, const struct message *s)
 {
-	struct slice id = json_get_string(s->msg.params, acp_connection_id);
+	struct slice id = json_get_string(s->msg.params, acp_connection_id), server;
 	struct conn *c = id.p ? conn_find(m, dir, id) : NULL;
 
 	if (c)
@@ -198,11 +188,15 @@ take_message(struct mcp *m, enum acp_direction dir, const struct message *s)
 		return mcp_refuse(m, &s->msg, MCP_ERR_UNAVAILABLE, "acp-mcp: there is no such connection any more");
 	if (id.p)
 		return VERDICT_PASS;
-	return dir == ACP_DOWN ? take_about(m, s) : take_newest(m, s);
+	server = json_get_string(s->msg.params, acp_server_id);
+	if (dir == ACP_UP)
+		return on_newest_request(m, s, server);
+	/* In the newest form a notification is about one of a shim's requests. */
+	return server.p && s->msg.kind == MSG_NOTIFICATION && conn_forward_notification(m, server, &s->msg) ? VERDICT_DROP : VERDICT_PASS;
 }
 
 static enum verdict
-take_disconnect(struct mcp *m, enum acp_direction dir, const struct message *s)
+on_disconnect(struct mcp *m, enum acp_direction dir, const struct message *s)
 {
 	struct slice id = json_get_string(s->msg.params, acp_connection_id);
 	struct conn *c = id.p ? conn_find(m, dir, id) : NULL;
@@ -217,11 +211,14 @@ take_disconnect(struct mcp *m, enum acp_direction dir, const struct message *s)
 }
 
 static enum verdict
-take_cancel(struct mcp *m, enum acp_direction dir, const struct message *s)
+on_cancel(struct mcp *m, enum acp_direction dir, const struct message *s)
 {
 	struct slice id = json_get(s->msg.params, acp_request_id);
 
-	return s->msg.kind == MSG_NOTIFICATION && conn_cancel_any(m, dir, id) ? VERDICT_DROP : VERDICT_PASS;
+	if (s->msg.kind != MSG_NOTIFICATION)
+		return VERDICT_PASS;
+	/* The client never saw a request that was responded to here. */
+	return conn_cancel_any(m, dir, id) || (dir == ACP_UP && !frame_is_open(m->frame, dir, id)) ? VERDICT_DROP : VERDICT_PASS;
 }
 
 /* A shim of the agent's. */
@@ -248,7 +245,7 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 	if (dir == ACP_DOWN && must_wait(m, s))
 		return hold_early(m);
 	if (s->msg.kind == MSG_RESPONSE)
-		return take_response(m, dir, s);
+		return on_response(m, dir, s);
 	if (dir == ACP_DOWN && s->msg.kind == MSG_REQUEST && acp_opens_session(s->msg.what))
 		return declare(m, s);
 	switch (s->msg.what) {
@@ -256,20 +253,20 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 		m->asked |= dir == ACP_DOWN && s->msg.kind == MSG_REQUEST;
 		return VERDICT_PASS;
 	case ACP_MCP_CONNECT:
-		return take_connect(m, dir, s);
+		return on_connect(m, dir, s);
 	case ACP_MCP_MESSAGE:
-		return take_message(m, dir, s);
+		return on_mcp_message(m, dir, s);
 	case ACP_MCP_DISCONNECT:
-		return take_disconnect(m, dir, s);
+		return on_disconnect(m, dir, s);
 	case ACP_CANCEL_REQUEST:
-		return take_cancel(m, dir, s);
+		return on_cancel(m, dir, s);
 	default:
 		return VERDICT_PASS;
 	}
 }
 
 static void
-answered(void *state, struct frame *f, void *tag, const struct message *s)
+response(void *state, struct frame *f, void *tag, const struct message *s)
 {
 	(void)f;
 	conn_response(state, tag, &s->msg);
@@ -296,6 +293,7 @@ static int
 end(void *state, struct frame *f)
 {
 	struct mcp *m = state;
+
 	(void)f;
 	conn_close_all(m);
 	provide_end_all(m);
@@ -309,7 +307,7 @@ mcp_run(const struct options *o)
 {
 	struct mcp m = {.options = o, .accept = accept_shim};
 	const struct filter filter = {.name = tool_name, .needs = FILTER_EDITS | FILTER_SENDS, .state = &m,
-		.start = start, .message = message, .response = answered, .event = event, .end = end};
+		.start = start, .message = message, .response = response, .event = event, .end = end};
 	int status;
 
 	m.self = proc_self();

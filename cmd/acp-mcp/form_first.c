@@ -15,24 +15,17 @@ put(const struct conn *c, const struct msg *m, struct buf *to)
 	int r = a ? listen_rename(&params, buf_slice(&a->id), &room) : 0;
 
 	r |= json_add_object(to, (struct json_member[]){{acp_connection_id, buf_slice(&c->id)}, {mcp_method, m->method}, {mcp_params, params}, {0}});
-	buf_free(&room);
 	return r;
-}
-
-static enum call_kind
-kind_of(struct slice method)
-{
-	if (json_string_is(method, mcp_listen))
-		return CALL_LISTEN;
-	return json_string_is(method, mcp_discover) ? CALL_PROBE : CALL_MESSAGE;
 }
 
 static void
 send_to_chain(struct conn *c, const struct msg *m)
 {
+	const enum call_kind kind = json_string_is(m->method, mcp_listen) ? CALL_LISTEN
+		: json_string_is(m->method, mcp_discover) ? CALL_PROBE : CALL_MESSAGE;
 	SCOPED struct buf params = {0};
 
-	if (c->older && m->kind == MSG_REQUEST && json_string_is(m->method, mcp_discover)) {
+	if (c->older && m->kind == MSG_REQUEST && kind == CALL_PROBE) {
 		conn_reply_error(c, m->id, ACP_ERR_METHOD, "acp-mcp: this server has no server/discover");
 		return;
 	}
@@ -40,7 +33,7 @@ send_to_chain(struct conn *c, const struct msg *m)
 	if (m->kind == MSG_NOTIFICATION)
 		conn_notify(c, buf_slice(&params));
 	else
-		conn_call(c, kind_of(m->method), ACP_MCP_MESSAGE, buf_slice(&params), m);
+		conn_call(c, kind, ACP_MCP_MESSAGE, buf_slice(&params), m);
 }
 
 void
@@ -56,13 +49,13 @@ form_first_connect(struct conn *c, bool by_server_id)
 }
 
 static void
-connected(struct conn *c, const struct msg *answer)
+connected(struct conn *c, const struct msg *response)
 {
 	static const char none[] = "{\"code\":-32603,\"message\":\"acp-mcp: mcp/connect was answered without a connectionId\"}";
-	struct slice id = json_get_string(answer->result, acp_connection_id);
+	struct slice id = json_get_string(response->result, acp_connection_id);
 
 	if (!id.p) {
-		conn_refuse_all(c, answer->error.p ? answer->error : slice_of(none));
+		conn_refuse_all(c, response->error.p ? response->error : slice_of(none));
 		return;
 	}
 	mcp_check(c->mcp, buf_add_slice(&c->id, id));
@@ -71,15 +64,15 @@ connected(struct conn *c, const struct msg *answer)
 }
 
 static void
-call_response(struct conn *c, struct call *call, const struct msg *answer)
+call_response(struct conn *c, struct call *call, const struct msg *response)
 {
-	struct slice result = answer->result;
+	struct slice result = response->result;
 	SCOPED struct buf room = {0};
 
 	if (call->kind == CALL_CONNECT) {
-		connected(c, answer);
-	} else if (answer->error.p) {
-		conn_call_failed(c, call, answer->error);
+		connected(c, response);
+	} else if (response->error.p) {
+		conn_call_failed(c, call, response->error);
 	} else {
 		mcp_check(c->mcp, listen_rename(&result, buf_slice(&call->id), &room));
 		conn_reply(c, buf_slice(&call->id), result);
@@ -87,13 +80,13 @@ call_response(struct conn *c, struct call *call, const struct msg *answer)
 }
 
 static void
-peer_response(struct conn *c, struct ask *a, const struct msg *answer)
+peer_response(struct conn *c, struct ask *a, const struct msg *response)
 {
-	struct slice result = answer->result;
+	struct slice result = response->result;
 	SCOPED struct buf room = {0};
 
-	if (a && answer->error.p) {
-		conn_respond_error(c, a, answer->error);
+	if (a && response->error.p) {
+		conn_respond_error(c, a, response->error);
 	} else if (a) {
 		mcp_check(c->mcp, listen_rename(&result, buf_slice(&a->id), &room));
 		conn_respond(c, a, result);

@@ -1,7 +1,6 @@
 /*
- * The newest form, at a shim: no connection, each request by itself, in the protocol of 2026-07-28. Where the
- * agent's MCP client speaks an older one, with a handshake, that is answered here; one that speaks the same
- * gets what the provider says.
+ * The newest form, at a shim: no connection, each request by itself, in the protocol of 2026-07-28. The handshake of an agent's MCP
+ * client that speaks an older protocol is done here; one that speaks the same gets what the provider says.
  */
 #include <inttypes.h>
 
@@ -9,13 +8,6 @@
 #include "cmd/acp-mcp/meta.h"
 #include "cmd/acp-mcp/names.h"
 #include "cmd/acp-mcp/server.h"
-
-/* Does the request have the members of _meta that the newest protocol requires? */
-static bool
-is_modern(const struct msg *m)
-{
-	return json_get(json_get(m->params, mcp_meta), mcp_key_version).p;
-}
 
 /* Appends the members of _meta that each request must have, from the initialize of the agent's MCP client. */
 static int
@@ -65,7 +57,7 @@ ask(struct conn *c, enum call_kind kind, struct slice method, struct slice param
 {
 	if (!put_out(c, kind, method, params, m) || c->proven)
 		return;
-	/* Whether the provider knows this form shows with the first answer; until then there is only one request. */
+	/* Whether the provider knows this form shows with the first response; until then there is only one request. */
 	conn_await(c, kind);
 	mcp_check(c->mcp, buf_add_slice(&c->first, m->text));
 }
@@ -74,7 +66,7 @@ ask(struct conn *c, enum call_kind kind, struct slice method, struct slice param
 
 /* Opens a new subscription, which replaces the earlier one. */
 static void
-listen_anew(struct conn *c)
+renew_subscription(struct conn *c)
 {
 	struct call *old = c->listening;
 	SCOPED struct buf params = {0};
@@ -101,7 +93,7 @@ subscribe(struct conn *c, const struct msg *m, struct slice uri, bool on)
 	mcp_check(c->mcp, listen_put_uris(buf_slice(&c->uris), uri, on, &uris));
 	buf_free(&c->uris);
 	c->uris = uris;
-	listen_anew(c);
+	renew_subscription(c);
 	conn_reply(c, m->id, slice_of("{}"));
 }
 
@@ -131,10 +123,11 @@ send_to_chain(struct conn *c, const struct msg *m)
 {
 	if (m->kind == MSG_NOTIFICATION) {
 		if (!c->modern && json_string_is(m->method, mcp_initialized))
-			listen_anew(c);
+			renew_subscription(c);
 		return;
 	}
-	c->modern = is_modern(m);
+	/* Has it the member of _meta that the newest protocol requires? */
+	c->modern = json_get(json_get(m->params, mcp_meta), mcp_key_version).p;
 	if (c->modern)
 		ask(c, json_string_is(m->method, mcp_discover) ? CALL_PROBE : CALL_MESSAGE, m->method, m->params, m);
 	else
@@ -160,17 +153,8 @@ welcome(struct conn *c, const struct call *call, struct slice found)
 	conn_reply(c, buf_slice(&call->id), buf_slice(&text));
 }
 
-/* Does this error say that the provider does not know the form? */
-static bool
-unknown_form(struct slice error)
-{
-	struct slice code = json_get(error, "code");
-
-	return slice_is(code, "-32601") || slice_is(code, "-32602");
-}
-
 static void
-pass_result(struct conn *c, struct slice id, struct slice result)
+forward_result(struct conn *c, struct slice id, struct slice result)
 {
 	SCOPED struct buf room = {0};
 
@@ -183,24 +167,25 @@ pass_result(struct conn *c, struct slice id, struct slice result)
 }
 
 static void
-call_response(struct conn *c, struct call *call, const struct msg *answer)
+call_response(struct conn *c, struct call *call, const struct msg *response)
 {
-	struct slice id = buf_slice(&call->id), result = json_get(answer->result, mcp_result), error = json_get(answer->result, mcp_error);
+	struct slice id = buf_slice(&call->id), code = json_get(response->error, "code"), result = json_get(response->result, mcp_result), error = json_get(response->result, mcp_error);
 
 	if (call->kind == CALL_LISTEN) {
 		/* It was refused, has ended, or was replaced. */
 		c->listening = c->listening == call ? NULL : c->listening;
 		return;
 	}
-	if (answer->error.p && !c->proven && c->mcp->options->dialect == DIALECT_DECLARED && unknown_form(answer->error)) {
+	/* Does the provider not know this form? */
+	if (!c->proven && c->mcp->options->dialect == DIALECT_DECLARED && (slice_is(code, "-32601") || slice_is(code, "-32602"))) {
 		c->older = true;
 		form_first_connect(c, true);
 		return;
 	}
-	c->proven = c->proven || !answer->error.p;
+	c->proven = c->proven || !response->error.p;
 	c->first.n = 0;
-	if (answer->error.p)
-		conn_call_failed(c, call, answer->error);
+	if (response->error.p)
+		conn_call_failed(c, call, response->error);
 	else if (error.p)
 		conn_reply_failure(c, id, error);
 	else if (!result.p)
@@ -208,7 +193,7 @@ call_response(struct conn *c, struct call *call, const struct msg *answer)
 	else if (call->kind == CALL_DISCOVER)
 		welcome(c, call, result);
 	else
-		pass_result(c, id, result);
+		forward_result(c, id, result);
 	conn_resume(c);
 }
 

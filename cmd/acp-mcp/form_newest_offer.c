@@ -1,7 +1,6 @@
 /*
- * The newest form, at a command that we offer. Each request of the agent's side comes by itself, in the protocol of
- * 2026-07-28. A command that takes the handshake of an older protocol, which is made here, is spoken to in that; one
- * that refuses it gets the requests as they come.
+ * The newest form, at a command that we offer. Each request of the agent's side comes by itself, in the protocol of 2026-07-28. The
+ * handshake of an older protocol is tried: a command that accepts it gets that protocol, one that refuses it the requests as they come.
  */
 #include <utlist.h>
 
@@ -24,7 +23,7 @@ greet(struct conn *c, struct slice params)
 	conn_send(c, slice_of("0"), slice_of("\"initialize\""), buf_slice(&hello));
 }
 
-/* The answer to our own initialize: a command that refuses it may know the newest protocol only. */
+/* The response to our own initialize: a command that refuses it may know the newest protocol only. */
 static void
 greeted(struct conn *c, const struct msg *m)
 {
@@ -43,14 +42,7 @@ is_old(const struct conn *c)
 	return json_get(buf_slice(&c->hello), acp_protocol_version).p;
 }
 
-/* Is it a request whose result is known from the handshake? */
-static bool
-is_discover(const struct conn *c, struct slice method)
-{
-	return is_old(c) && json_string_is(method, mcp_discover);
-}
-
-/* The answer to server/discover, from the result of the handshake. */
+/* The response to server/discover, from the result of the handshake. */
 static int
 put_discovered(const struct conn *c, struct buf *to)
 {
@@ -74,7 +66,8 @@ reply_locally(struct conn *c, struct slice method)
 {
 	SCOPED struct buf text = {0};
 
-	if (!is_discover(c, method))
+	/* The handshake has brought its result. */
+	if (!is_old(c) || !json_string_is(method, mcp_discover))
 		return false;
 	mcp_check(c->mcp, put_discovered(c, &text));
 	mcp_check(c->mcp, frame_reply(c->mcp->frame, NULL, buf_slice(&text)));
@@ -169,7 +162,7 @@ deliver(struct conn *c, struct ask *a, struct slice method, struct slice params)
 			greet(c, params);
 	} else if (is_old(c) && json_string_is(method, mcp_listen) && a->request_id.n > 0) {
 		begin_listening(c, a, params);
-	} else if (is_discover(c, method)) {
+	} else if (is_old(c) && json_string_is(method, mcp_discover)) {
 		mcp_check(c->mcp, put_discovered(c, &text));
 		conn_respond(c, a, buf_slice(&text));
 	} else {

@@ -18,6 +18,7 @@ static const char help[] =
 	"      --dialect acpId|serverId|newest\n"
 	"                        form of the protocol to use with providers (as each\n"
 	"                        declares)\n"
+	"      --max-connections N  connections to each command of --provide (16)\n"
 	"      --timeout TIME    how long a provider may take to respond (30s)\n"
 	"      --socket-dir DIR  directory for the sockets ($XDG_RUNTIME_DIR or /tmp)\n"
 	"      --connect SOCKET  connect stdin and stdout to SOCKET; the agent starts\n"
@@ -25,7 +26,7 @@ static const char help[] =
 	"      --max-line SIZE   longest message in bytes (64M)\n"
 	FRAME_HELP;
 
-enum { TIMEOUT = 30 * 1000 * 1000 };
+enum { TIMEOUT = 30 * 1000 * 1000, CONNECTIONS = 16 };
 
 static uint64_t
 mix(uint64_t h, const char *text)
@@ -36,8 +37,8 @@ mix(uint64_t h, const char *text)
 }
 
 /*
- * What a declaration has beside its name, so that no other command's, here or elsewhere, has the same: the machine, the
- * process session, the command. One that takes our place when we have died knows our servers by it.
+ * A part of a server's id that no other command has, here or elsewhere: the machine, the process session, the command. A process that
+ * replaces this one recognizes our servers by it.
  */
 static uint64_t
 fingerprint(const char *command)
@@ -50,7 +51,7 @@ fingerprint(const char *command)
 
 /* NAME=CMD. */
 static void
-take_provided(const struct cli_taken *t)
+add_provided(const struct cli_taken *t)
 {
 	struct options *o = t->at;
 	const char *argument = t->argument, *equals = strchr(argument, '=');
@@ -74,8 +75,9 @@ take_provided(const struct cli_taken *t)
 }
 
 static const struct cli_option options[] = {
-	{"provide", 0, CLI_TAKE(take_provided)},
+	{"provide", 0, CLI_TAKE(add_provided)},
 	{"dialect", 0, CLI_WORD(struct options, dialect, "acpId", "serverId", "newest"), .value = DIALECT_ACP_ID},
+	{"max-connections", 0, CLI_COUNT(struct options, connections)},
 	{"timeout", 0, CLI_DURATION(struct options, timeout)},
 	{"socket-dir", 0, CLI_TEXT(struct options, socket_dir), .expected = "expected a directory"},
 	{"connect", 0, CLI_TEXT(struct options, socket)},
@@ -84,7 +86,7 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_rule rules[] = {
-	{"--connect", NULL, "a command|--provide|--dialect|--timeout|--socket-dir"},
+	{"--connect", NULL, "a command|--provide|--dialect|--max-connections|--timeout|--socket-dir"},
 	{NULL, NULL, NULL},
 };
 
@@ -92,7 +94,7 @@ int
 main(int argc, char **argv)
 {
 	static const struct cli_tool tool = {tool_name, help, options};
-	struct options o = {.timeout = TIMEOUT};
+	struct options o = {.timeout = TIMEOUT, .connections = CONNECTIONS};
 	struct cli_line line;
 	int status;
 

@@ -8,7 +8,7 @@
 #include "lib/base/cli.h"
 #include "lib/frame/frame_options.h"
 
-/* --dialect: which form of MCP over ACP is spoken to a provider (PROTOCOL, section 5). */
+/* --dialect: which form of MCP over ACP is spoken to a provider. */
 enum dialect {
 	DIALECT_DECLARED,  /* what its declaration asks for */
 	DIALECT_ACP_ID,    /* mcp/connect with acpId */
@@ -30,6 +30,7 @@ struct options {
 	uint64_t timeout; /* us: limit for a provider's first response, and for a peer that does not read */
 	struct provided *provided;
 	size_t nprovided;
+	uint64_t connections; /* to each of them: the most at once */
 	uint64_t token;   /* of this process: part of its connection ids */
 	struct frame_options frame;
 };
@@ -42,7 +43,7 @@ enum agent_kind {
 };
 
 /* The directory of this process's sockets (server.c). */
-struct place {
+struct socket_dir {
 	char *path; /* absolute, and short enough for socket paths below it; NULL: not made yet */
 	int lock;   /* descriptor of the directory, locked while this process lives: an unlocked directory is stale */
 };
@@ -68,7 +69,7 @@ struct mcp {
 	struct loop_timer accept_timer; /* accepts again after descriptors had run out */
 	bool stopped[ACP_DIRECTIONS];       /* paused, because a peer does not read its messages */
 	char *self;                /* the path of this program */
-	struct place place;
+	struct socket_dir sockets;
 	uint64_t nsockets, nconns, nrequests; /* the last number that was used for each */
 };
 

@@ -47,7 +47,7 @@ mcp_object(struct slice object, const char *member)
 	return json_type(v) == JSON_OBJECT ? v : slice(NULL, 0);
 }
 
-/* MCP over ACP (PROTOCOL, section 1). */
-enum { MCP_ERR_UNAVAILABLE = -33001, MCP_ERR_BACKEND = -33002 };
+/* MCP over ACP. */
+enum { MCP_ERR_LIMIT = -33000, MCP_ERR_UNAVAILABLE = -33001, MCP_ERR_BACKEND = -33002 };
 
 #endif

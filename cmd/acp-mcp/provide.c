@@ -43,6 +43,17 @@ provide_put(const struct provided *p, struct buf *to)
 		p->id.p, acp_server_id, (int)p->id.n, p->id.p);
 }
 
+bool
+provide_may_start(const struct mcp *m, const struct provided *p)
+{
+	const struct command *c;
+	uint64_t n = 0;
+
+	LL_FOREACH(m->commands, c)
+		n += c->what == p;
+	return n < m->options->connections;
+}
+
 /* --- commands --- */
 
 static void
@@ -172,8 +183,15 @@ shim_gone(void *arg, short revents)
 void
 provide_serve(struct mcp *m, const struct provided *p, int fd)
 {
-	struct local *l = calloc(1, sizeof(*l));
+	struct local *l;
 
+	if (!provide_may_start(m, p)) {
+		close(fd);
+		frame_warn(m->frame, "server %.*s: a connection is refused: there are %llu (--max-connections)", (int)p->name.n, p->name.p,
+			(unsigned long long)m->options->connections);
+		return;
+	}
+	l = calloc(1, sizeof(*l));
 	if (!l) {
 		close(fd);
 		mcp_fail(m, "out of memory");

@@ -8,6 +8,8 @@
 const struct provided *provide_by_id(const struct mcp *, struct slice id);
 /* Is this connection id, a JSON string, one that this program makes for a server of --provide, now or before a restart? */
 bool provide_by_connection(const struct mcp *, struct slice id);
+/* Is there room for one more process of this server's command (--max-connections)? */
+bool provide_may_start(const struct mcp *, const struct provided *);
 /* Appends the declaration of the server. Returns 0, or -1 out of memory. */
 int provide_put(const struct provided *, struct buf *to);
 /*

@@ -20,7 +20,7 @@ enum { RETRY = 200 * 1000 };
 struct use {
 	struct use *next;
 	struct server *server;
-	struct buf request; /* the id of the request that declares it; empty: it has been answered */
+	struct buf request; /* the id of the request that declares it; empty: it has its response */
 	struct buf session; /* a JSON string; empty: not known */
 };
 
@@ -32,7 +32,7 @@ enum { PREFIX = sizeof(template) - sizeof("XXXXXX") };
 /* What follows the directory in a socket's path, and how often another process may be in our way. */
 enum { SOCKET_ROOM = sizeof(template) + sizeof("/1234567890"), TRIES = 100 };
 
-/* The directory, locked; -1 where somebody holds it, or it is not this user's. */
+/* The directory, locked; -1 if another process has locked it, or it is not this user's. */
 static int
 lock_directory(const char *path)
 {
@@ -68,34 +68,28 @@ remove_stale(const char *path)
 	close(fd);
 }
 
-static void
-clean(const char *in)
+static int
+make_in(struct socket_dir *d, const char *in)
 {
 	char **paths = rendezvous_paths(in);
 
 	for (size_t i = 0; paths && paths[i]; i++)
 		remove_stale(paths[i]);
 	rendezvous_free(paths);
-}
-
-static int
-make_in(struct place *p, const char *in)
-{
-	clean(in);
 	for (int tries = 0; tries < TRIES; tries++) {
-		p->path = bytes_printf("%s/%s", in, template);
-		if (!p->path || !mkdtemp(p->path))
+		d->path = bytes_printf("%s/%s", in, template);
+		if (!d->path || !mkdtemp(d->path))
 			break;
-		p->lock = lock_directory(p->path);
-		if (p->lock >= 0)
+		d->lock = lock_directory(d->path);
+		if (d->lock >= 0)
 			return 0;
-		/* Another process took it for a stale one; or there are no descriptors left. */
-		rmdir(p->path);
-		free(p->path);
-		p->path = NULL;
+		/* Another process has removed it as stale; or there are no descriptors left. */
+		rmdir(d->path);
+		free(d->path);
+		d->path = NULL;
 	}
-	free(p->path);
-	p->path = NULL;
+	free(d->path);
+	d->path = NULL;
 	return -1;
 }
 
@@ -104,11 +98,11 @@ make_in(struct place *p, const char *in)
  * stale directories from the same place. Returns 0, 1 if it is in /tmp, or -1 with a message in why.
  */
 static int
-place_make(struct place *p, const char *in, struct buf *why)
+make_socket_dir(struct socket_dir *d, const char *in, struct buf *why)
 {
 	char *real = realpath(in, NULL);
 	bool fits = real && strlen(real) + SOCKET_ROOM <= socket_path_size;
-	int r = real ? make_in(p, fits ? real : "/tmp") : -1;
+	int r = real ? make_in(d, fits ? real : "/tmp") : -1;
 
 	if (r < 0)
 		buf_printf(why, "%s: %s", real && !fits ? "/tmp" : in, strerror(errno));
@@ -118,14 +112,14 @@ place_make(struct place *p, const char *in, struct buf *why)
 
 /* Removes the directory if it is empty, and frees the path. */
 static void
-place_remove(struct place *p)
+remove_socket_dir(struct socket_dir *d)
 {
-	if (!p->path)
+	if (!d->path)
 		return;
-	rmdir(p->path);
-	close(p->lock);
-	free(p->path);
-	p->path = NULL;
+	rmdir(d->path);
+	close(d->lock);
+	free(d->path);
+	d->path = NULL;
 }
 
 /* --- the sockets --- */
@@ -153,7 +147,7 @@ pause_listening(struct mcp *m)
 }
 
 static void
-mark_used(struct server *s)
+note_used(struct server *s)
 {
 	s->used = true;
 	loop_remove_timer(frame_loop(s->mcp->frame), &s->unused_timer);
@@ -168,7 +162,7 @@ unused_expired(void *arg)
 		frame_warn(s->mcp->frame, "server %.*s: the agent has not started its command: an agent on another machine needs \"acp-mcp --\" "
 			"before it there", (int)s->name.n, s->name.p);
 	/* Reported once only. */
-	mark_used(s);
+	note_used(s);
 }
 
 static void
@@ -180,7 +174,7 @@ accept_ready(void *arg, short revents)
 
 	(void)revents;
 	if (fd >= 0)
-		mark_used(s);
+		note_used(s);
 	if (fd < 0 && errno == EPERM) {
 		frame_warn(m->frame, "%s: a process of another user was refused", s->path);
 	} else if (fd < 0 && errno != EAGAIN) {
@@ -193,20 +187,20 @@ accept_ready(void *arg, short revents)
 
 /* Makes the directory of the sockets, if there is none. */
 static int
-find_place(struct mcp *m, struct buf *why)
+have_socket_dir(struct mcp *m, struct buf *why)
 {
 	const char *in = m->options->socket_dir ? m->options->socket_dir : getenv("XDG_RUNTIME_DIR");
 	int r;
 
-	if (m->place.path)
+	if (m->sockets.path)
 		return 0;
-	r = place_make(&m->place, in && *in ? in : "/tmp", why);
+	r = make_socket_dir(&m->sockets, in && *in ? in : "/tmp", why);
 	if (r < 0 && !m->options->socket_dir) {
 		why->n = 0;
-		return place_make(&m->place, "/tmp", why);
+		return make_socket_dir(&m->sockets, "/tmp", why);
 	}
 	if (r == 1 && m->options->socket_dir)
-		frame_warn(m->frame, "%s: too long for the path of a socket: %s is used", in, m->place.path);
+		frame_warn(m->frame, "%s: too long for the path of a socket: %s is used", in, m->sockets.path);
 	return r;
 }
 
@@ -215,7 +209,7 @@ listen_at(struct server *s, struct buf *why)
 {
 	struct mcp *m = s->mcp;
 
-	if (find_place(m, why) < 0 || !(s->path = bytes_printf("%s/%" PRIu64, m->place.path, ++m->nsockets)))
+	if (have_socket_dir(m, why) < 0 || !(s->path = bytes_printf("%s/%" PRIu64, m->sockets.path, ++m->nsockets)))
 		return -1;
 	s->listener = socket_listen(s->path);
 	if (s->listener < 0) {
@@ -305,28 +299,22 @@ use_end(struct mcp *m, struct use *u)
 }
 
 void
-server_opened(struct mcp *m, const struct message *answer)
+server_opened(struct mcp *m, const struct message *response)
 {
 	struct use *u, *next;
 
 	LL_FOREACH_SAFE(m->uses, u, next) {
-		if (u->request.n == 0 || !msg_same_id(buf_slice(&u->request), answer->request->id))
+		if (u->request.n == 0 || !msg_same_id(buf_slice(&u->request), response->request->id))
 			continue;
-		if (answer->msg.error.p) {
+		if (response->msg.error.p) {
 			use_end(m, u);
 			continue;
 		}
 		u->request.n = 0;
-		mcp_check(m, buf_add_slice(&u->session, message_session(answer)));
+		mcp_check(m, buf_add_slice(&u->session, message_session(response)));
 		if (!u->server->used && !u->server->unused_timer.added)
 			loop_add_timer(frame_loop(m->frame), &u->server->unused_timer, m->options->timeout);
 	}
-}
-
-static bool
-is_of(const struct use *u, struct slice session)
-{
-	return json_string_eq(buf_slice(&u->session), session);
 }
 
 void
@@ -335,7 +323,7 @@ server_prompted(struct mcp *m, struct slice session)
 	struct use *u;
 
 	LL_FOREACH(m->uses, u)
-		if (is_of(u, session))
+		if (json_string_eq(buf_slice(&u->session), session))
 			unused_expired(u->server);
 }
 
@@ -345,7 +333,7 @@ server_closed(struct mcp *m, struct slice session)
 	struct use *u, *next;
 
 	LL_FOREACH_SAFE(m->uses, u, next)
-		if (is_of(u, session))
+		if (json_string_eq(buf_slice(&u->session), session))
 			use_end(m, u);
 }
 
@@ -361,7 +349,7 @@ server_end_all(struct mcp *m)
 		LL_DELETE(m->servers, s);
 		server_free(s);
 	}
-	place_remove(&m->place);
+	remove_socket_dir(&m->sockets);
 }
 
 /* --- declarations --- */

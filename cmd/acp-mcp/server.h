@@ -28,7 +28,7 @@ struct server *server_declared(struct mcp *, const struct msg *request, struct s
 /* Appends the declaration of the stdio server that replaces it. Returns 0, or -1 out of memory. */
 int server_put_stdio(const struct server *, struct buf *to);
 /* Handles the response to a request that declared servers: its session uses them, or after an error they are released. */
-void server_opened(struct mcp *, const struct message *answer);
+void server_opened(struct mcp *, const struct message *response);
 /* To be called after the response to a prompt of this session: reports its servers to which no shim has connected. */
 void server_prompted(struct mcp *, struct slice session);
 /* To be called after a session was closed: releases its servers. */

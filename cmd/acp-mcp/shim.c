@@ -1,6 +1,6 @@
 /*
- * The small side: the agent starts it as a stdio server, and it passes bytes between the agent's pipes and the
- * socket of acp-mcp, which does all the rest. Where either ends, it ends.
+ * The agent starts this as a stdio server. It forwards bytes between the agent's pipes and the socket of acp-mcp, which handles them,
+ * and ends when either ends.
  */
 #include <errno.h>
 #include <poll.h>
@@ -47,13 +47,14 @@ pump_move(struct pump *p)
 	return p->ended ? -1 : 0;
 }
 
+/* What it waits for. */
 static struct pollfd
-pump_waits(const struct pump *p)
+pump_poll(const struct pump *p)
 {
 	return p->n > 0 ? (struct pollfd){.fd = p->to.fd, .events = POLLOUT} : (struct pollfd){.fd = p->from.fd, .events = POLLIN};
 }
 
-/* Where the agent has closed our input, what the server has still to say is passed on, and then it is over. */
+/* After the agent has closed our input, forwards what the server still sends. */
 static int
 pump_both(struct pump *down, struct pump *up, const char *path)
 {
@@ -61,8 +62,8 @@ pump_both(struct pump *down, struct pump *up, const char *path)
 	bool closed = false;
 
 	for (;;) {
-		watch[0] = closed ? (struct pollfd){.fd = -1} : pump_waits(down);
-		watch[1] = pump_waits(up);
+		watch[0] = closed ? (struct pollfd){.fd = -1} : pump_poll(down);
+		watch[1] = pump_poll(up);
 		if (poll(watch, 2, -1) < 0 && errno != EINTR)
 			return EXIT_FAILED;
 		if (!closed && watch[0].revents && pump_move(down) < 0) {

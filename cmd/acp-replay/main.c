@@ -51,7 +51,6 @@ static const struct cli_rule rules[] = {
 	{NULL, NULL, NULL},
 };
 
-/* What is asked for. */
 struct asked {
 	struct peer_options peer;
 	enum { AS_AGENT, AS_CLIENT } as;
@@ -62,7 +61,7 @@ struct asked {
 static const char *const formats[] = {"text", "json", "junit", NULL};
 
 static void
-take_speed(const struct cli_taken *t)
+set_speed(const struct cli_taken *t)
 {
 	double *speed = t->at;
 	char *end;
@@ -77,11 +76,12 @@ take_speed(const struct cli_taken *t)
 }
 
 static void
-take_until(const struct cli_taken *t)
+set_until(const struct cli_taken *t)
 {
 	struct plan_range *range = t->at;
 	char *why = NULL;
 
+	range->word = t->argument;
 	if (cli_count(t->argument, &range->until) == 0 && range->until > 0)
 		return;
 	range->until = 0;
@@ -97,10 +97,10 @@ static const struct cli_option options[] = {
 	{"normalize", 0, CLI_TEXT(struct asked, peer.recorder.normalize)},
 	{"keep-paths", 0, CLI_FLAG(struct asked, peer.player.keep_paths)},
 	{"on-miss", 0, CLI_WORD(struct asked, peer.player.on_miss, "error", "wait", "next")},
-	{"speed", 0, CLI_TAKE_AT(take_speed, double, struct asked, peer.player.speed)},
+	{"speed", 0, CLI_TAKE_AT(set_speed, double, struct asked, peer.player.speed)},
 	{"max-pause", 0, CLI_DURATION(struct asked, peer.player.max_pause)},
 	{"start", 0, CLI_COUNT(struct asked, peer.player.range.start), .least = 1},
-	{"until", 0, CLI_TAKE_AT(take_until, struct plan_range, struct asked, peer.player.range)},
+	{"until", 0, CLI_TAKE_AT(set_until, struct plan_range, struct asked, peer.player.range)},
 	{"loop", 0, CLI_FLAG(struct asked, peer.player.loop)},
 	{"record", 0, CLI_TEXT(struct asked, peer.recorder.record)},
 	{"check", 0, CLI_FLAG(struct asked, peer.recorder.check)},
@@ -134,22 +134,7 @@ read_operands(char **words, struct peer_options *o)
 			acp_side_name(acp_other_side(o->player.us)));
 }
 
-/* --normalize; NULL for none. */
-static struct normalize *
-compile(const char *program)
-{
-	struct normalize *n;
-	char *why = NULL;
-
-	if (!program)
-		return NULL;
-	n = normalize_new(program, &why);
-	if (!n)
-		cli_die(why ? EXIT_USAGE : EXIT_FAILED, name, "--normalize: %s", why ? why : strerror(ENOMEM));
-	return n;
-}
-
-/* What the parts share of what is asked, once all is read. */
+/* The options that the player, the peer and the recorder share. */
 static void
 share_options(struct asked *asked, const struct cli_line *line)
 {
@@ -157,11 +142,14 @@ share_options(struct asked *asked, const struct cli_line *line)
 	struct player_options *player = &peer->player;
 	struct recorder_options *o = &peer->recorder;
 	struct stat st;
+	char *why;
 
 	player->us = asked->as == AS_CLIENT ? ACP_CLIENT : ACP_AGENT;
-	player->normalize = compile(o->normalize);
+	if (o->normalize && !(player->normalize = normalize_new(o->normalize, &why)))
+		cli_die(why ? EXIT_USAGE : EXIT_FAILED, name, "--normalize: %s", why ? why : strerror(ENOMEM));
 	player->match = asked->match >= 0 ? (enum match)asked->match : asked->as == AS_AGENT ? MATCH_PARAMS : MATCH_SHAPE;
 	player->range.endless = player->loop;
+	cli_files(line);
 	read_operands(line->words, peer);
 	/* It is read twice. */
 	if (o->check && (strcmp(peer->path, "-") == 0 || (stat(peer->path, &st) == 0 && !S_ISREG(st.st_mode))))

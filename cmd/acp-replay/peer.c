@@ -17,7 +17,6 @@ static const char name[] = "acp-replay";
 struct peer {
 	struct peer_options *options;
 	struct loop *loop;
-	struct script script;
 	struct player player;
 	struct endpoint live, err;
 	struct loop_task first;
@@ -28,8 +27,8 @@ struct peer {
 	bool stopped;  /* by us, after its time */
 	bool leaving;  /* our output is closed as soon as it is out */
 	bool left;     /* it is */
-	bool again;    /* the line that was heard last comes again */
-	bool done;     /* nothing is left but to write what is queued */
+	bool again;    /* the last line comes again */
+	bool done;     /* only what is queued has to be written */
 	enum play play;
 	int signals;   /* how many have come */
 	int status;    /* as waitpid has it; of a failure or a signal the exit status */
@@ -67,14 +66,7 @@ input_ended(struct peer *p)
 	p->player.left = true;
 }
 
-/* Nothing more will come of the live side. */
-static bool
-is_gone(const struct peer *p)
-{
-	return !endpoint_can_read(&p->live) && (!p->running || p->ended);
-}
-
-/* Has the play come to its end, and the live side with it? */
+/* Has the play ended, and the live side? */
 static bool
 is_done(struct peer *p)
 {
@@ -85,54 +77,38 @@ is_done(struct peer *p)
 	if (p->options->player.us == ACP_AGENT)
 		return p->player.left;
 	p->leaving = true;
-	return is_gone(p);
+	return !endpoint_can_read(&p->live) && (!p->running || p->ended);
 }
 
-/* --- the one step after everything that happens --- */
+/* --- the step after every event --- */
 
-static void
-run_player(struct peer *p)
-{
-	if (p->play == PLAY_ABANDONED || p->play == PLAY_EXIT)
-		return;
-	p->player.now = loop_clock();
-	p->play = player_play(&p->player);
-	if (p->play == PLAY_LEAVE)
-		p->leaving = true;
-	if (p->play == PLAY_BAD)
-		fail(p, EXIT_USAGE);
-	if (p->play == PLAY_FAILED) {
-		cli_warn(name, "%s: %s", p->options->path, strerror(errno));
-		fail(p, EXIT_FAILED);
-	}
-}
-
-/* How long to wait until something is due. */
-static uint64_t
-wait_for(const struct peer *p)
-{
-	uint64_t now = loop_clock();
-
-	return p->player.wake > now ? p->player.wake - now : 0;
-}
-
-/* Plays until there is nothing to do but to wait: for the live side, the time, or room in the queues. */
+/* Plays until it has to wait: for the live side, the time, or room in the queues. */
 static void
 advance(void *arg)
 {
 	struct peer *p = arg;
+	uint64_t now;
 
-	do
-		run_player(p);
-	while (!p->failed && p->play == PLAY_LEAVE);
+	while (p->play != PLAY_ABANDONED && p->play != PLAY_EXIT) {
+		p->player.now = loop_clock();
+		p->play = player_play(&p->player);
+		p->leaving |= p->play == PLAY_LEAVE;
+		if (p->play == PLAY_FAILED) {
+			cli_warn(name, "%s: %s", p->options->path, strerror(errno));
+			fail(p, EXIT_FAILED);
+		}
+		if (p->play != PLAY_LEAVE)
+			break;
+	}
 	if (!p->done)
 		p->done = is_done(p);
 	if (p->leaving)
 		leave(p);
 	endpoint_pause(&p->live, p->live.out.full || p->play == PLAY_FULL);
 	loop_remove_timer(p->loop, &p->pause);
+	now = loop_clock();
 	if (p->play == PLAY_WAITING && p->player.wake)
-		loop_add_timer(p->loop, &p->pause, wait_for(p));
+		loop_add_timer(p->loop, &p->pause, p->player.wake > now ? p->player.wake - now : 0);
 	recorder_flush(p->player.recorder);
 	if (p->done && p->live.out.n == 0)
 		loop_stop(p->loop);
@@ -161,27 +137,28 @@ timed_out(void *arg)
 	advance(p);
 }
 
-/* --- what happens --- */
+/* --- events --- */
 
-/* False where something has to be played before it is heard (again). */
+/* False where something has to be played before it is received (again). */
 static bool
 receive_line(void *arg, enum input_got got, const struct line *line)
 {
 	struct peer *p = arg;
-	enum received h;
+	enum received r;
 
 	if (p->failed)
 		return true;
+	p->player.now = loop_clock();
 	if (got == INPUT_PIECE)
-		h = line->first && player_receive_long(&p->player) < 0 ? RECEIVED_FAILED : RECEIVED;
+		r = line->first && player_receive_long(&p->player) < 0 ? RECEIVED_FAILED : RECEIVED;
 	else
-		h = player_receive(&p->player, line->text, p->again);
-	p->again = h == RECEIVED_LATER;
-	if (h == RECEIVED_FAILED) {
+		r = player_receive(&p->player, line->text, p->again);
+	p->again = r == RECEIVED_LATER;
+	if (r == RECEIVED_FAILED) {
 		cli_warn(name, "%s", strerror(errno));
 		fail(p, EXIT_FAILED);
 	}
-	return h != RECEIVED_LATER;
+	return r != RECEIVED_LATER;
 }
 
 static void
@@ -302,7 +279,7 @@ open_streams(struct peer *p, int in, int out)
 	return 0;
 }
 
-/* Where what happens is to be written. 0, or an exit status. */
+/* Opens the recording of the play, if one is written. 0, or an exit status. */
 static int
 start_recorder(struct peer *p)
 {
@@ -313,6 +290,8 @@ start_recorder(struct peer *p)
 		return 0;
 	o->path = p->options->path;
 	o->command = p->options->command;
+	o->header = p->player.plan.header;
+	o->several = p->player.plan.several;
 	o->live = o->command ? o->command[0] : acp_side_name(p->player.them);
 	p->player.recorder = recorder_new(o, &why);
 	if (p->player.recorder)
@@ -325,6 +304,13 @@ start_recorder(struct peer *p)
 	return EXIT_USAGE;
 }
 
+static int
+fail_to_start(void)
+{
+	cli_warn(name, "%s", strerror(errno));
+	return EXIT_FAILED;
+}
+
 /* 0, or an exit status. */
 static int
 start(struct peer *p)
@@ -332,14 +318,15 @@ start(struct peer *p)
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, 0};
 	int in, out, status;
 
-	if (script_open(&p->script, name, p->options->path, p->options->limit, p->options->hop,
+	if (items_open(&p->player.plan.items, name, p->options->path, p->options->limit, p->options->hop,
 		p->options->environment) < 0) {
 		cli_warn(name, "%s: %s", p->options->path, strerror(errno));
 		return EXIT_USAGE;
 	}
 	p->loop = loop_new(signals, signalled, p);
-	if (!p->loop || player_open(&p->player, &p->options->player, &p->script, &p->live, &p->err) < 0)
-		goto fail;
+	status = p->loop ? player_open(&p->player, &p->options->player, &p->live, &p->err) : -1;
+	if (status != 0)
+		return status < 0 ? fail_to_start() : EXIT_USAGE;
 	status = start_recorder(p);
 	if (status)
 		return status;
@@ -354,9 +341,7 @@ start(struct peer *p)
 	}
 	if (in >= 0 && out >= 0 && open_streams(p, in, out) == 0)
 		return 0;
-fail:
-	cli_warn(name, "%s", strerror(errno));
-	return EXIT_FAILED;
+	return fail_to_start();
 }
 
 /* --- the end --- */
@@ -370,7 +355,7 @@ exit_status(struct peer *p)
 
 	if (p->failed)
 		return p->status;
-	player_finish(&p->player);
+	player_finish(&p->player, p->play == PLAY_OVER);
 	if (p->live.out.discarded > 0 && p->play != PLAY_ABANDONED) {
 		cli_warn(name, "the %s stopped reading: %llu bytes were not delivered", them,
 			(unsigned long long)p->live.out.discarded);
@@ -381,8 +366,8 @@ exit_status(struct peer *p)
 	differs = recorder_end(p->player.recorder, !p->player.missed);
 	if (differs > EXIT_NEGATIVE)
 		return differs;
-	if (p->play == PLAY_EXIT && player_exit_status(&p->player))
-		return player_exit_status(&p->player);
+	if (p->play == PLAY_EXIT && p->player.plan.exit_status)
+		return p->player.plan.exit_status;
 	if (p->player.missed || differs)
 		return EXIT_NEGATIVE;
 	if (!p->running || p->stopped || p->status == 0)
@@ -391,25 +376,12 @@ exit_status(struct peer *p)
 	return proc_status(p->status);
 }
 
-/* Nothing of the agent is left running: its group lives as long as it is not buried. */
-static void
-end_agent(struct peer *p)
-{
-	if (!p->running)
-		return;
-	proc_signal(p->child.pid, p->ended || p->signals > 1 ? SIGTERM : SIGKILL);
-	/* At a second signal it gets what is left of our own life to end in. */
-	if (p->ended || p->signals <= 1)
-		loop_reap(p->loop, &p->child);
-}
-
 int
 peer_run(struct peer_options *options)
 {
 	struct peer p = {.options = options, .play = PLAY_WAITING};
 	int status;
 
-	p.script.fd = -1;
 	status = start(&p);
 	if (status == 0) {
 		if (loop_run(p.loop) < 0) {
@@ -420,12 +392,15 @@ peer_run(struct peer_options *options)
 		endpoint_write_rest(&p.err, 0, 0);
 		status = exit_status(&p);
 	}
-	end_agent(&p);
+	/* The agent's process group lives until it is reaped. After a second signal there is no time for that. */
+	if (p.running)
+		proc_signal(p.child.pid, p.ended || p.signals > 1 ? SIGTERM : SIGKILL);
+	if (p.running && (p.ended || p.signals <= 1))
+		loop_reap(p.loop, &p.child);
 	endpoint_close(&p.live);
 	endpoint_close(&p.err);
 	recorder_free(p.player.recorder);
 	player_close(&p.player);
-	script_close(&p.script);
 	loop_free(p.loop);
 	return status;
 }

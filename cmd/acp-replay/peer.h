@@ -1,4 +1,4 @@
-/* peer: the player at its place, between two descriptors or around an agent that it has started. */
+/* peer: the player on two descriptors, or with an agent that it has started. */
 #ifndef REPLAY_PEER_H
 #define REPLAY_PEER_H
 

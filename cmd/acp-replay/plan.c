@@ -1,301 +1,410 @@
-#include "cmd/acp-replay/plan_parts.h"
+#include "cmd/acp-replay/plan.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
+#include "lib/base/cli.h"
 #include "lib/match/digest.h"
+#include "lib/run/proc.h"
+#include "lib/session/session.h"
 
-int
-plan_open(struct plan *p, struct script *script, const struct plan_range *range, enum acp_side us)
+/* While it is read. */
+struct reading {
+	struct plan *plan;
+	const struct plan_range *range;
+	const char *tool;
+	struct record record;
+	bool started, ended; /* something at or after --start, and the end by --until */
+};
+
+/* --- how much the agent reports --- */
+
+/*
+ * No agent cuts its text, or the output of a tool, twice into the same pieces: texts are measured by their length, tool calls by how
+ * many have begun and ended, and others by how often they come.
+ */
+uint64_t
+plan_measure(struct items *items, const struct msg *m, uint32_t *amount, bool *text)
 {
-	*p = (struct plan){.script = script, .range = range, .us = us, .them = acp_other_side(us)};
-	p->requests = requests_new();
-	return p->requests ? 0 : -1;
-}
+	struct slice kind = msg_update_kind(m);
+	struct acp_chunk c;
 
-/* --- conversations --- */
-
-/* Call it when the conversation's cues, or whether it is open, may have changed. */
-static void
-note_idle(struct plan *p, struct conversation *c)
-{
-	/* A session that goes on without anything of the live side, as far as is known. */
-	bool idle = c != p->common && c->open && !c->needed;
-
-	p->idle += (size_t)idle - (size_t)c->idle;
-	c->idle = idle;
-}
-
-struct conversation *
-plan_make_conversation(struct plan *p, struct slice session)
-{
-	struct conversation *c;
-	char *copy;
-
-	if (p->us == ACP_CLIENT)
-		session = slice(NULL, 0);
-	if (!session.p && p->common)
-		return p->common;
-	c = session.p ? plan_conversation(p, session) : NULL;
-	if (c)
-		return c;
-	p->key.n = 0;
-	if (session.p && json_unescape(session, &p->key) < 0)
-		return NULL;
-	c = calloc(1, sizeof(*c) + p->key.n + session.n);
-	if (!c)
-		return NULL;
-	c->first_record = p->last.number;
-	c->recorded = p->last.t;
-	if (!session.p) {
-		c->open = true;
-		p->common = c;
-		return c;
+	*amount = 1;
+	*text = kind.p && acp_chunk(m->params, &c);
+	if (*text) {
+		items->key.n = 0;
+		*amount = json_unescape(c.text, &items->key) < 0 ? 0 : (uint32_t)items->key.n;
+	} else if (json_string_is(kind, "tool_call_update")) {
+		*amount = session_status_is_final(json_path(m->params, "update.status"));
 	}
-	memcpy(c->key, p->key.p, p->key.n);
-	copy = c->key + p->key.n;
-	memcpy(copy, session.p, session.n);
-	c->session = slice(copy, session.n);
-	HASH_ADD_KEYPTR(hh, p->conversations, c->key, p->key.n, c);
-	if (!c->hh.tbl) {
-		free(c);
-		return NULL;
+	return items_method(items, kind.p ? kind : m->method);
+}
+
+/* The number of a kind in the plan's table. 0 out of memory. */
+static uint16_t
+add_measure(struct plan *p, uint64_t kind, bool text)
+{
+	struct measure *more;
+	size_t i;
+
+	for (i = 1; i < p->nmeasures; i++)
+		if (p->measures[i].kind == kind)
+			return (uint16_t)i;
+	/* Above this number all kinds are one. */
+	if (i == UINT16_MAX)
+		return UINT16_MAX - 1;
+	more = reallocarray(p->measures, i + 1, sizeof(*more));
+	if (!more)
+		return 0;
+	p->measures = more;
+	p->nmeasures = i + 1;
+	more[i] = (struct measure){.kind = kind, .text = text};
+	return (uint16_t)i;
+}
+
+/* --- reading --- */
+
+/* Whose item it is, and whether it is played at all. */
+static uint8_t
+flags_of(const struct plan *p, const struct item *item, uint64_t start)
+{
+	const bool before = item->line < start, ours = item->from == p->us;
+	/* A session that began before --start has to begin all the same. */
+	const bool begins = item->from == ACP_CLIENT && item->kind == MSG_REQUEST &&
+		(item->what == ACP_INITIALIZE || acp_opens_session((enum acp_method)item->what));
+	const struct part *request = item->kind == MSG_RESPONSE && item->pair != ITEM_NONE ? &p->parts[item->pair] : NULL;
+
+	if (item->record == RECORD_STDERR)
+		return p->us == ACP_AGENT && !before ? PART_OURS : 0;
+	if (item->record == RECORD_NOISE)
+		return ours && !before ? PART_OURS : 0;
+	if (item->from == ACP_UNKNOWN || (request && !request->flags))
+		return 0;
+	if (request)
+		return ours ? PART_OURS : PART_THEIRS | PART_NEEDED;
+	if (item->kind == MSG_RESPONSE && !ours)
+		return 0; /* to nothing that we shall send */
+	if (before && !begins)
+		return 0;
+	if (ours)
+		return PART_OURS;
+	/* What the agent reports is counted (player_send.c). */
+	return PART_THEIRS | (p->us == ACP_AGENT && !before ? PART_NEEDED : 0);
+}
+
+/* What an item is to the play, and in which lane. *latest: the lane of the one before. 0, or -1 with errno. */
+static int
+plan_item(struct plan *p, uint32_t i, uint64_t start, uint32_t *latest)
+{
+	const struct item *item = &p->items.at[i];
+	struct part *part = &p->parts[i];
+	const bool responds = item->kind == MSG_RESPONSE && item->pair != ITEM_NONE;
+	const bool opens = responds && (!item->session || item->what == ACP_SESSION_FORK);
+	struct lane *l;
+	uint32_t *last, opened;
+	bool ours, text = false;
+	struct msg m;
+
+	part->flags = item->record == RECORD_EOF ? 0 : flags_of(p, item, start);
+	if (!part->flags)
+		return 0;
+	ours = part->flags & PART_OURS;
+	/* What of ours has no session goes with what comes before it; but a message of a client belongs to none. */
+	if (responds)
+		part->lane = p->parts[item->pair].lane;
+	else if (ours && !item->session && !(p->us == ACP_CLIENT && item->record == RECORD_MESSAGE))
+		part->lane = *latest;
+	else
+		part->lane = item->session;
+	*latest = part->lane;
+	l = plan_lane(p, i);
+	if (l->first == ITEM_NONE)
+		l->first = i;
+	else if (!ours && p->us == ACP_CLIENT && item->t > l->recorded && item->t - l->recorded > l->pause)
+		l->pause = item->t - l->recorded;
+	l->recorded = item->t;
+	l->turns |= item->kind == MSG_REQUEST && item->what == ACP_SESSION_PROMPT;
+	if (!ours || !responds) {
+		last = &l->last[!ours];
+		*(*last == ITEM_NONE ? &l->begin[!ours] : &p->parts[*last].next) = i;
+		*last = i;
 	}
-	DL_APPEND(p->unopened, c);
-	return c;
-}
-
-void
-plan_begin(struct plan *p, struct conversation *c)
-{
-	if (c->open)
-		return;
-	DL_DELETE(p->unopened, c);
-	c->open = true;
-	note_idle(p, c);
-}
-
-struct conversation *
-plan_conversation(struct plan *p, struct slice session)
-{
-	struct conversation *c = NULL;
-
-	if (!session.p)
-		return p->common;
-	if (p->latest && slice_eq(p->latest->session, session))
-		return p->latest;
-	p->key.n = 0;
-	if (p->conversations && json_unescape(session, &p->key) == 0)
-		HASH_FIND(hh, p->conversations, p->key.p, p->key.n, c);
-	return c;
-}
-
-struct conversation *
-plan_next(const struct plan *p, const struct conversation *c)
-{
-	if (!c && p->common)
-		return p->common;
-	return c && c != p->common ? c->hh.next : p->conversations;
-}
-
-static void
-free_cues(struct cue *list)
-{
-	struct cue *q, *next;
-
-	DL_FOREACH_SAFE(list, q, next) {
-		free(q->id);
-		free(q);
-	}
-}
-
-static void
-free_conversation(struct conversation *c)
-{
-	struct own *own, *next;
-
-	free_cues(c->cues);
-	free_cues(c->pending);
-	DL_FOREACH_SAFE(c->own, own, next)
-		free(own);
-	free(c);
-}
-
-/* --- what we have to send --- */
-
-int
-plan_keep(struct plan *p, struct conversation *c, const struct own *own)
-{
-	struct own *kept = p->spare ? p->spare : malloc(sizeof(*kept));
-
-	if (!kept)
+	if (!opens && (ours || p->us == ACP_AGENT || item->kind == MSG_RESPONSE))
+		return 0;
+	if (items_message(&p->items, i, &m) < 0)
 		return -1;
-	p->spare = NULL;
-	*kept = *own;
-	DL_APPEND(c->own, kept);
-	p->held++;
+	if (opens) {
+		opened = items_find_session(&p->items, msg_session(&m));
+		if (opened && opened != ITEM_NONE && p->lanes[opened].opener == ITEM_NONE)
+			p->lanes[opened].opener = i;
+		return 0;
+	}
+	/* The idle state that ends a turn (v2) has to come. */
+	if (l->turns && items_is_idle(&m)) {
+		part->flags |= PART_NEEDED | PART_ENDS_TURN;
+		l->turns = 0;
+	}
+	part->measure = add_measure(p, plan_measure(&p->items, &m, &part->amount, &text), text);
+	return part->measure ? 0 : -1;
+}
+
+/* Is this the message at which --until ends it? */
+static bool
+ends_after(const struct reading *r)
+{
+	struct message message;
+	char *why = NULL;
+	bool yes;
+
+	if (!r->range->glob || r->record.number < r->range->start || r->record.kind != RECORD_MESSAGE)
+		return r->range->until && r->record.number == r->range->until;
+	message = (struct message){.from = r->record.from, .line = r->record.text, .msg = r->record.msg};
+	yes = select_match(r->range->glob, &message, &why);
+	free(why);
+	return yes;
+}
+
+/* The end of a side: 1 where the play ends, too, else 0. */
+static int
+read_end(struct reading *r)
+{
+	struct plan *p = r->plan;
+	const struct record *record = &r->record;
+	int status;
+
+	if (r->range->endless || record->number < r->range->start) {
+		p->items.n--;
+		return 0;
+	}
+	if (record->kind == RECORD_EXIT && p->us == ACP_AGENT) {
+		status = recording_status(record);
+		/* A signal that has no name here is a failure, too. */
+		p->exit_status = record->status < 0 && status == 0 ? EXIT_FAILED : proc_status(status);
+		p->items.n--;
+		return 1;
+	}
+	p->items.n -= record->kind != RECORD_EOF || !(record->from == p->us || (record->from == p->them && p->us == ACP_AGENT));
 	return 0;
 }
 
-void
-plan_sent(struct plan *p, struct conversation *c)
+/* 1 where the recording ends, 0, or -1 with errno; 2: it cannot be read, which has been reported. */
+static int
+read_next(struct reading *r)
 {
-	struct own *own = c->own;
+	struct items *items = &r->plan->items;
+	const char *path = items->path;
+	const struct record *record = &r->record;
+	uint32_t item;
 
-	DL_DELETE(c->own, own);
-	free(p->spare);
-	p->spare = own;
-	p->held--;
-}
-
-void
-plan_drop_own(struct plan *p, struct conversation *c, uint64_t after, uint64_t to)
-{
-	struct own *own, *next;
-
-	DL_FOREACH_SAFE(c->own, own, next) {
-		if (own->number <= after || own->number > to)
-			continue;
-		/* A request that is not sent gets no response. */
-		if (own->response)
-			plan_arrived(p, own->response);
-		DL_DELETE(c->own, own);
-		free(own);
-		p->held--;
+	if (items_next(items, &r->record, &item) < 0)
+		return -1;
+	if (record->kind != RECORD_END && r->range->until && record->number > r->range->until) {
+		items->n -= item != ITEM_NONE;
+		return 1;
 	}
-}
-
-/* --- what they have to send --- */
-
-struct wanted
-plan_wanted(struct plan *p, const struct msg *m)
-{
-	p->key.n = 0;
-	if (json_unescape(m->method, &p->key) < 0)
-		return (struct wanted){0};
-	return (struct wanted){m->kind, digest_bytes(buf_slice(&p->key))};
-}
-
-bool
-plan_is_wanted(const struct wanted *w, const struct cue *q)
-{
-	return q->kind == w->kind && q->method == w->method;
-}
-
-struct cue *
-plan_next_wanted(const struct plan *p, const struct wanted *w, const struct conversation *only, const struct cue *q)
-{
-	const struct conversation *c = q ? q->conversation : only ? only : plan_next(p, NULL);
-	struct cue *next = q ? q->next : c ? c->cues : NULL;
-
-	for (;;) {
-		while (next && !plan_is_wanted(w, next))
-			next = next->next;
-		if (next || only || !c)
-			return next;
-		c = plan_next(p, c);
-		next = c ? c->cues : NULL;
+	r->plan->header |= record->kind == RECORD_HEADER && record->number == 1;
+	r->plan->several |= record->at.p != NULL;
+	r->started |= record->number >= r->range->start && item != ITEM_NONE;
+	switch (record->kind) {
+	case RECORD_END:
+		if (record->torn)
+			cli_warn(r->tool, "%s:%llu: the last record is torn and is ignored", path, (unsigned long long)record->number);
+		return 1;
+	case RECORD_BAD:
+		cli_warn(r->tool, "%s:%llu: byte %zu: %s", path, (unsigned long long)record->number, record->error.at,
+			record->error.what);
+		return 2;
+	case RECORD_LOST:
+		cli_warn(r->tool, "%s:%llu: %llu records are missing here: %.*s", path, (unsigned long long)record->number,
+			(unsigned long long)record->count, (int)record->text.n, record->text.n ? record->text.p : "");
+		break;
+	case RECORD_EXIT:
+	case RECORD_EOF:
+		if (read_end(r))
+			return 1;
+		break;
+	case RECORD_MESSAGE:
+		if (items->at[item].from != ACP_UNKNOWN)
+			break;
+		cli_warn(r->tool, "%s:%llu: left out: the sender is unknown", path, (unsigned long long)record->number);
+		r->plan->missed = true;
+		break;
+	default:
+		break;
 	}
+	r->ended |= ends_after(r);
+	return r->ended;
 }
 
-void
-plan_add_cue(struct plan *p, struct cue *q)
+/* Is there what --start and --until name? 0, or 1: it has been reported. */
+static int
+check_range(const struct reading *r)
 {
-	struct conversation *c = q->conversation;
+	const struct items *items = &r->plan->items;
+	const char *path = items->path;
 
-	q->number = p->last.number;
-	q->t = p->last.t;
-	q->place = p->place;
-	DL_APPEND(c->cues, q);
-	if (!c->needed)
-		c->needed = q;
-	p->held++;
-	note_idle(p, c);
+	if (!items->any && items->hop)
+		cli_warn(r->tool, "%s: no messages of hop %s", path, items->hop);
+	else if (!items->any)
+		cli_warn(r->tool, "%s: no messages", path);
+	else if (r->range->start && !r->started)
+		cli_warn(r->tool, "--start %llu: %s has no message at or after record %llu", (unsigned long long)r->range->start, path,
+			(unsigned long long)r->range->start);
+	else if (r->range->word && !r->ended && !(r->range->until && r->record.number > r->range->until))
+		cli_warn(r->tool, r->range->glob ? "--until %s: no message of %s matches it" : "--until %s: %s has no such record",
+			r->range->word, path);
+	else
+		return 0;
+	return 1;
 }
 
-void
-plan_relax(struct plan *p, struct cue *q)
+int
+plan_read(struct plan *p, const char *tool, const struct plan_range *range, enum acp_side us)
 {
-	struct conversation *c = q->conversation;
+	struct reading r = {.plan = p, .range = range, .tool = tool};
+	uint32_t latest = 0;
+	int result;
 
-	if (q->optional)
-		return;
-	q->optional = true;
-	while (c->needed && c->needed->optional)
-		c->needed = c->needed->next;
-	p->held--;
-	note_idle(p, c);
-}
-
-void
-plan_arrived(struct plan *p, struct cue *q)
-{
-	struct conversation *c = q->conversation;
-
-	q->arrived = true;
-	if (q->number == 0)
-		return;
-	plan_relax(p, q);
-	DL_DELETE(c->cues, q);
-	if (q->kind != MSG_REQUEST) {
-		free(q);
-		return;
+	p->us = us;
+	p->them = acp_other_side(us);
+	p->exit_status = -1;
+	do
+		result = read_next(&r);
+	while (result == 0);
+	if (result < 0 || result == 2)
+		return result < 0 ? -1 : 1;
+	if (check_range(&r))
+		return 1;
+	p->nmeasures = 1;
+	p->nlanes = p->items.nsessions;
+	p->measures = calloc(1, sizeof(*p->measures));
+	p->lanes = calloc(p->nlanes, sizeof(*p->lanes));
+	p->parts = calloc(p->items.n, sizeof(*p->parts));
+	if (!p->measures || !p->lanes || !p->parts)
+		return -1;
+	for (size_t i = 0; i < p->nlanes; i++)
+		p->lanes[i] = (struct lane){.session = items_session(&p->items, (uint32_t)i), .first = ITEM_NONE, .opener = ITEM_NONE,
+			.begin = {ITEM_NONE, ITEM_NONE}, .last = {ITEM_NONE, ITEM_NONE}};
+	for (size_t i = 0; i < p->items.n; i++) {
+		p->parts[i].next = ITEM_NONE;
+		if (plan_item(p, (uint32_t)i, range->start, &latest) < 0)
+			return -1;
 	}
-	DL_APPEND(c->pending, q);
-	if (!q->response.number)
-		p->unread++;
+	for (size_t i = 0; us == ACP_CLIENT && i < p->nlanes; i++)
+		if (!(p->lanes[i].amounts = calloc(p->nmeasures, sizeof(*p->lanes[i].amounts))))
+			return -1;
+	plan_rewind(p);
+	return 0;
 }
+
+/* --- playing --- */
 
 void
-plan_forget(struct plan *p, struct cue *q)
+plan_pass(struct plan *p)
 {
-	DL_DELETE(q->conversation->pending, q);
-	free(q->id);
-	q->id = NULL;
-	if (q->response.number) {
-		free(q);
-		return;
-	}
-	q->number = 0;
-	p->unread--;
+	uint32_t n = (uint32_t)p->items.n;
+
+	/* ITEM_NONE + 1 is 0. */
+	for (p->end++; p->end < n && p->items.at[p->end].record != RECORD_EOF; p->end++)
+		;
 }
 
-/* --- all of it --- */
+/* From an item on along its lane: the first that has all of `with` and none of `without`. */
+static uint32_t
+skip(const struct plan *p, uint32_t item, unsigned with, unsigned without)
+{
+	while (item != ITEM_NONE && ((p->parts[item].flags & with) != with || p->parts[item].flags & without))
+		item = p->parts[item].next;
+	return item;
+}
+
+uint32_t
+plan_own(struct plan *p, struct lane *l)
+{
+	return l->own = skip(p, l->own, 0, PART_DONE);
+}
+
+uint32_t
+plan_needed(struct plan *p, struct lane *l)
+{
+	return l->needed = skip(p, l->needed, PART_NEEDED, PART_DONE | PART_RELAXED);
+}
+
+uint32_t
+plan_first(struct plan *p)
+{
+	const struct part *part;
+	const struct item *item;
+
+	for (; p->first < p->end; p->first++) {
+		part = &p->parts[p->first];
+		item = &p->items.at[p->first];
+		if (!(part->flags & PART_OURS) ? part_is_awaited(part)
+			: !(part->flags & PART_DONE) && (item->kind != MSG_RESPONSE || item->pair == ITEM_NONE))
+			break;
+	}
+	return p->first;
+}
+
+/* May a live message be this one? Notifications of an agent are only counted. */
+static bool
+is_open(const struct plan *p, uint32_t item)
+{
+	uint8_t flags = p->parts[item].flags;
+
+	return flags & PART_THEIRS && !(flags & PART_DONE) &&
+		p->items.at[item].kind != (p->us == ACP_CLIENT ? MSG_NOTIFICATION : MSG_RESPONSE);
+}
+
+uint32_t
+plan_next_theirs(struct plan *p, struct lane *l, uint32_t item)
+{
+	uint32_t *from = l ? &l->theirs : &p->first_theirs, at;
+
+	while (*from < p->items.n && !is_open(p, *from))
+		*from = l ? p->parts[*from].next : *from + 1;
+	at = item == ITEM_NONE ? *from : l ? p->parts[item].next : item + 1;
+	while (at < p->end && !is_open(p, at))
+		at = l ? p->parts[at].next : at + 1;
+	return at < p->end ? at : ITEM_NONE;
+}
 
 static void
-forget_all(struct plan *p)
+begin_lane(struct plan *p, struct lane *l)
 {
-	struct conversation *c, *next;
-	struct request *r = NULL;
+	/* A client that named its session before the response did had it from elsewhere. */
+	if (l->opener != ITEM_NONE && (!p->parts[l->opener].flags || (p->us == ACP_CLIENT && l->begin[0] < l->opener)))
+		l->opener = ITEM_NONE;
+	l->own = l->begin[0];
+	l->theirs = l->needed = l->walked = l->begin[1];
+	l->open = l == p->lanes;
+	l->touched = false;
+	l->live = l->moved = 0;
+	l->recorded = l->first == ITEM_NONE ? 0 : p->items.at[l->first].t;
+	l->turns = 0;
+	if (l->amounts)
+		memset(l->amounts, 0, p->nmeasures * sizeof(*l->amounts));
+}
 
-	while (p->requests && (r = requests_next(p->requests, r)))
-		if (r->owner && ((struct cue *)r->owner)->number == 0)
-			free(r->owner);
-	requests_free(p->requests);
-	p->requests = NULL;
-	HASH_ITER(hh, p->conversations, c, next) {
-		HASH_DEL(p->conversations, c);
-		free_conversation(c);
-	}
-	if (p->common)
-		free_conversation(p->common);
+void
+plan_rewind(struct plan *p)
+{
+	for (size_t i = 0; i < p->items.n; i++)
+		p->parts[i].flags &= (uint8_t)~(PART_DONE | PART_RELAXED);
+	for (size_t i = 0; i < p->nlanes; i++)
+		begin_lane(p, &p->lanes[i]);
+	p->first = p->first_theirs = 0;
+	p->end = ITEM_NONE;
+	plan_pass(p);
 }
 
 void
 plan_close(struct plan *p)
 {
-	forget_all(p);
-	free(p->spare);
-	buf_free(&p->key);
-	buf_free(&p->prompted);
-}
-
-int
-plan_rewind(struct plan *p)
-{
-	struct script *script = p->script;
-	const struct plan_range *range = p->range;
-	enum acp_side us = p->us;
-
-	plan_close(p);
-	return plan_open(p, script, range, us) < 0 ? -1 : script_rewind(script);
+	for (size_t i = 0; p->lanes && i < p->nlanes; i++)
+		free(p->lanes[i].amounts);
+	free(p->lanes);
+	free(p->parts);
+	free(p->measures);
+	items_close(&p->items);
 }

@@ -1,163 +1,121 @@
 /*
- * plan: the records that have been read and not yet played. The recording is read as it is needed, and what has been played is
- * forgotten, so that memory depends on how far the live side departs from the recorded order. Texts are not kept, only their
- * places in the file.
- *
- * Each message belongs to a conversation: its session's, or the one of all that has no session; an
- * response to that of its request. The order of the recording is kept within a conversation; between two
- * there is none. The client's part is a single conversation.
+ * plan: the recording as it is played. All of it has been read; flags say what has been played. A lane holds the items of a session,
+ * each side's in their recorded order; between lanes there is no order. What has no session is a lane, too.
  */
 #ifndef REPLAY_PLAN_H
 #define REPLAY_PLAN_H
 
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
-#include <utlist.h>
-
-#include "lib/recording/script.h"
-#include "lib/acp/requests.h"
 #include "lib/filter/select.h"
+#include "lib/match/items.h"
 
-/* A record of our side, to be sent. */
-struct own {
-	struct own *prev, *next; /* of those that are kept, in their conversation */
-	struct place place;
-	uint64_t t;         /* us, as recorded */
-	uint64_t number;    /* its record's line; 0: none */
-	uint8_t kind;       /* RECORD_MESSAGE, RECORD_NOISE or RECORD_STDERR */
-	bool names_session; /* a notification that names the session of its conversation */
-	struct cue *response; /* of a request: what the live side has to send; or NULL */
+/* What an item is to the play. */
+enum {
+	PART_OURS = 1,      /* we send it */
+	PART_THEIRS = 2,    /* the live side does */
+	PART_NEEDED = 4,    /* it is waited for */
+	PART_DONE = 8,      /* it was sent, has come, or will not */
+	PART_RELAXED = 16,  /* it may come, but nothing waits for it any more */
+	PART_ENDS_TURN = 32 /* the idle state after a prompt (v2) */
+};
+struct part {
+	uint32_t next;    /* of the same side, in its lane */
+	uint32_t lane;
+	uint32_t amount;  /* of what the agent reports: how much (plan_measure) */
+	uint16_t measure; /* of which kind that is */
+	uint8_t flags;
 };
 
-struct conversation {
-	UT_hash_handle hh;
-	struct own *own;       /* what we have to send, but for answers */
-	struct cue *cues;      /* what the live side has to send or may send, in its order */
-	struct cue *needed;    /* the first of them that it has to send, or NULL */
-	struct cue *pending;   /* its requests that have come and are not answered */
-	uint64_t first_record; /* the number of its first record */
-	bool open;             /* it has begun: the live side may know its session; else it is one of plan.unopened */
-	struct conversation *prev, *next;
-	bool opened_by_response; /* a response that has been read begins it */
-	bool idle;               /* it counts in plan.idle */
-	bool touched;            /* something of it may be due */
-	struct conversation *next_touched;
-	uint64_t live, recorded; /* us: when something of it happened last, and when that was recorded */
-	struct slice session;    /* a JSON string with its quotes, p NULL for none; stored after the key */
-	char key[];              /* the session, unescaped */
+/* A kind of message of the agent. */
+struct measure {
+	uint64_t kind; /* a digest */
+	bool text;     /* it is a piece of one */
+};
+/* How much of a kind has come since the turn before ended, and had come in the recording. */
+struct amount {
+	uint64_t have, need;
 };
 
-/*
- * A message that the live side has to send. Of a request of ours there is one from when that is read: the response, in no list and
- * with the number 0 until it is read, too.
- */
-struct cue {
-	struct cue *prev, *next; /* in its conversation */
-	struct conversation *conversation;
-	struct conversation *opens; /* the one that its response begins */
-	uint64_t number; /* of its record; 0: in no list, and freed when the recorded response is read */
-	uint64_t t;
-	struct place place;
-	struct place request;  /* of a response: what it answers */
-	uint64_t method;       /* a digest */
-	enum msg_kind kind;
-	enum acp_method what;  /* of a response its request's */
-	bool optional;         /* nothing waits for it */
-	bool ends_turn;        /* the idle state after a prompt (v2) */
-	bool arrived;
-	struct own response;   /* to a request; number 0: not read */
-	/* of a request that has come */
-	char *id; /* the live id */
-	size_t nid;
-};
-
-/* Requests or notifications of one method. */
-struct wanted {
-	enum msg_kind kind;
-	uint64_t method;
+struct lane {
+	struct slice session;  /* a JSON string, or p NULL */
+	uint32_t first;        /* its first item */
+	uint32_t opener;       /* the response that begins it, or ITEM_NONE */
+	uint32_t begin[2], last[2]; /* of ours (without responses to requests) and of theirs */
+	uint64_t pause;        /* us: of a client: the longest before something of the agent */
+	/* as it is played */
+	uint32_t own, theirs;  /* the first of each that is not done */
+	uint32_t needed;       /* the first of theirs that is waited for */
+	bool open;             /* the live side may know its session */
+	bool touched;          /* something of it may be due */
+	struct lane *next_touched;
+	struct pending *pending; /* requests of the live side that have no response yet */
+	uint64_t live, recorded; /* us: when something of it was last played, and when that was recorded */
+	/* of a client */
+	uint64_t moved;        /* us: when something of it was last received or sent */
+	uint32_t walked;       /* the first of theirs that is not in `amounts` yet */
+	uint32_t turns;        /* prompts whose turn has not ended */
+	struct amount *amounts; /* by the numbers of kinds */
 };
 
 /* --start and --until. */
 struct plan_range {
 	uint64_t start, until; /* numbers of records; 0: not given */
+	const char *word;      /* --until as it was given */
 	struct select *glob;   /* --until where it is no number, or NULL */
 	bool endless;          /* the recorded ends of both sides do not matter */
 };
 
-enum plan_end {
-	PLAN_GOES_ON,
-	PLAN_END,        /* of the recording, or where --until says */
-	PLAN_BAD,        /* a record that can not be read */
-	PLAN_WE_LEAVE,   /* our side ends its output */
-	PLAN_THEY_LEAVE, /* the live side does */
-	PLAN_EXIT,       /* the recorded agent ends */
-};
-
-/* What plan_read has read. */
-struct reading {
-	struct conversation *conversation; /* NULL: nothing to play */
-	struct cue *cue;                   /* what the live side has to send; NULL: our side sends it */
-	bool sender_unknown;               /* it is left out */
-};
-
 struct plan {
-	struct script *script;
+	struct items items;
+	struct part *parts;
+	struct lane *lanes;   /* by the numbers of sessions; 0: that of none */
+	size_t nlanes;
+	struct measure *measures; /* from 1 on */
+	size_t nmeasures;
 	enum acp_side us, them;
-	const struct plan_range *range;
-	enum plan_end end;                  /* it is read until here; what follows is read after plan_pass */
-	struct record last;                 /* the record there, and after each plan_read */
-	struct place place;                 /* where that lies */
-	struct reading reading;             /* what that means */
-	bool begun;                         /* a message has been read */
-	bool ending;                        /* the record that --until says has been read */
-	size_t held;                        /* cues, and records of ours */
-	size_t idle;                        /* sessions that have begun and wait for nothing of the live side that has been read */
-	size_t unread;                      /* requests that have come and whose response has not been read */
-	struct conversation *conversations; /* by session */
-	struct conversation *common;        /* that of no session */
-	struct conversation *latest;        /* of the record before */
-	struct conversation *unopened;      /* those that have not begun */
-	struct requests *requests; /* recorded ones that are open; owner: their cue, or of ours that of the response */
-	struct own *spare;         /* most are sent as soon as they have been read */
-	struct buf key;
-	struct buf prompted; /* as the client: the session whose turn goes on; empty where none does */
+	uint32_t end;         /* it is played up to here: an item that says that a side has ended, or all */
+	uint32_t first;       /* the first that is to be sent or waited for, and is not done */
+	uint32_t first_theirs; /* the first of theirs that a live message may be */
+	int exit_status;      /* as a shell has it: of the recorded agent, where we are it; or -1 */
+	bool missed;          /* something could not be read */
+	bool header, several; /* it has a header; and other hops, too */
 };
 
-/* Is it a session/update that says that a turn is over (v2)? */
-bool plan_is_idle(const struct msg *);
+/* Is something still waiting for it? */
+static inline bool
+part_is_awaited(const struct part *part)
+{
+	return (part->flags & (PART_NEEDED | PART_DONE | PART_RELAXED)) == PART_NEEDED;
+}
+/* Does `end` come after it? Of ITEM_NONE: no. */
+static inline bool
+plan_has(const struct plan *p, uint32_t item)
+{
+	return item < p->end;
+}
+static inline struct lane *
+plan_lane(const struct plan *p, uint32_t item)
+{
+	return &p->lanes[p->parts[item].lane];
+}
 
-/* 0, or -1 with errno; close it in any case. script has to be open; it and the range have to stay. */
-int plan_open(struct plan *, struct script *, const struct plan_range *, enum acp_side us);
+/* A number that is the same for all notifications and requests of one kind, and how much this reports. text: it is a piece of one. */
+uint64_t plan_measure(struct items *, const struct msg *, uint32_t *amount, bool *text);
+
+/*
+ * Reads the recording, whose items are open. 0; -1 with errno; or 1: it cannot be played, and why has been reported.
+ */
+int plan_read(struct plan *, const char *tool, const struct plan_range *, enum acp_side us);
 void plan_close(struct plan *);
-/* Reads the next record, if it goes on: reading. 0, or -1 with errno. */
-int plan_read(struct plan *);
+/* All is to be played again. */
+void plan_rewind(struct plan *);
 /* Goes on after an end that is not that of the recording. */
 void plan_pass(struct plan *);
-/* From the beginning again: what has not been played is forgotten. 0, or -1 with errno. */
-int plan_rewind(struct plan *);
 
-/* Takes away the first of what we have to send. */
-void plan_sent(struct plan *, struct conversation *);
-/* Takes away those with numbers in (after, to]. */
-void plan_drop_own(struct plan *, struct conversation *, uint64_t after, uint64_t to);
-
-/* The conversation of a recorded session (a JSON string, or p NULL); NULL: there is none. */
-struct conversation *plan_conversation(struct plan *, struct slice session);
-/* All conversations, that of no session first: begin with NULL. NULL after the last. */
-struct conversation *plan_next(const struct plan *, const struct conversation *);
-/* The conversation has begun. */
-void plan_begin(struct plan *, struct conversation *);
-/* What a live request or notification may be. */
-struct wanted plan_wanted(struct plan *, const struct msg *);
-bool plan_is_wanted(const struct wanted *, const struct cue *);
-/* Those that have not come, in a conversation or (NULL) in any: begin with NULL. NULL after the last. */
-struct cue *plan_next_wanted(const struct plan *, const struct wanted *, const struct conversation *, const struct cue *);
-
-/* It has come, or will not come: nothing waits for it. A request stays valid until plan_forget; all else is freed. */
-void plan_arrived(struct plan *, struct cue *);
-/* Nothing waits for it, but it may come. */
-void plan_relax(struct plan *, struct cue *);
-/* Frees a request that has come. */
-void plan_forget(struct plan *, struct cue *);
+/* Each lane's first, and the first of all, that is not done. */
+uint32_t plan_own(struct plan *, struct lane *);
+uint32_t plan_needed(struct plan *, struct lane *);
+uint32_t plan_first(struct plan *);
+/* What theirs comes next that is not done: in a lane, or (NULL) in all; begin with ITEM_NONE. */
+uint32_t plan_next_theirs(struct plan *, struct lane *, uint32_t item);
 
 #endif

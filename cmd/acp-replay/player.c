@@ -1,22 +1,42 @@
-/* What all files of the player need: its beginning and end, reports, conversations, recorded messages. */
-#include "cmd/acp-replay/player_parts.h"
-
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
+/* The player as a whole: it begins, plays as far as it can, and ends. */
 #include <stdlib.h>
 
-#include "lib/base/cli.h"
+#include "cmd/acp-replay/player_parts.h"
 
-static const char name[] = "acp-replay";
+static void
+touch_all(struct player *p)
+{
+	for (size_t i = 0; i < p->plan.nlanes; i++)
+		player_touch(p, &p->plan.lanes[i]);
+}
+
+static void
+forget_all(struct player *p)
+{
+	for (size_t i = 0; i < p->plan.nlanes; i++)
+		while (p->plan.lanes[i].pending)
+			player_forget(&p->plan.lanes[i], p->plan.lanes[i].pending);
+}
 
 int
-player_open(struct player *p, const struct player_options *o, struct script *s, struct endpoint *out, struct endpoint *err)
+player_open(struct player *p, const struct player_options *o, struct endpoint *out, struct endpoint *err)
 {
-	*p = (struct player){.options = o, .out = out, .err = err, .us = o->us, .them = acp_other_side(o->us)};
+	int r;
+
+	p->options = o;
+	p->out = out;
+	p->err = err;
+	p->us = o->us;
+	p->them = acp_other_side(o->us);
 	p->ours = requests_new();
 	p->ids = ids_new(o->keep_paths);
-	return plan_open(&p->plan, s, &o->range, o->us) == 0 && p->ours && p->ids ? 0 : -1;
+	if (!p->ours || !p->ids)
+		return -1;
+	r = plan_read(&p->plan, "acp-replay", &o->range, o->us);
+	p->missed = p->plan.missed;
+	if (r == 0)
+		touch_all(p);
+	return r;
 }
 
 void
@@ -26,120 +46,153 @@ player_close(struct player *p)
 
 	DL_FOREACH_SAFE(p->waiting, w, next)
 		free(w);
+	forget_all(p);
 	plan_close(&p->plan);
 	requests_free(p->ours);
 	ids_free(p->ids);
-	buf_free(&p->turn);
 	buf_free(&p->text);
 }
 
-static void
-warn_at(const char *where, const char *before, uint64_t number, const char *format, va_list args)
-{
-	SCOPED struct buf text = {0};
+/* --- what was not played --- */
 
-	if (buf_vprintf(&text, format, args) == 0 && number)
-		cli_warn(name, "%s:%s%llu: %.*s", where, before, (unsigned long long)number, (int)text.n, text.p);
-	else if (text.n)
-		cli_warn(name, "%s: %.*s", where, (int)text.n, text.p);
+/* Has it not been played, and should have been? What the agent reports counts as far as the client has not waited for it. */
+static bool
+is_left(const struct player *p, uint32_t i)
+{
+	const struct item *item = player_item(p, i);
+	const uint8_t flags = p->plan.parts[i].flags;
+
+	if (!flags || flags & (PART_DONE | PART_RELAXED) || item->record != RECORD_MESSAGE)
+		return false;
+	if (flags & PART_OURS)
+		return item->kind != MSG_RESPONSE || item->pair == ITEM_NONE || p->plan.parts[item->pair].flags & PART_DONE ||
+			is_left(p, item->pair);
+	if (p->us == ACP_CLIENT)
+		return item->kind != MSG_NOTIFICATION || i >= plan_lane(&p->plan, i)->walked;
+	return flags & PART_NEEDED;
 }
 
-void
-player_warn(const struct player *p, uint64_t number, const char *format, ...)
+/* "session/new", or "the response to ...": an item in words. */
+static int
+describe(struct player *p, uint32_t item, struct buf *to)
 {
-	va_list args;
+	bool response = player_item(p, item)->kind == MSG_RESPONSE;
+	struct msg m;
 
-	va_start(args, format);
-	warn_at(p->plan.script->path, "", number, format, args);
-	va_end(args);
-}
-
-void
-player_warn_live(const struct player *p, uint64_t line, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	warn_at(acp_side_name(p->them), " line ", line, format, args);
-	va_end(args);
-}
-
-/* --- conversations --- */
-
-static void
-touch(struct player *p, struct conversation *c)
-{
-	if (c->touched)
-		return;
-	c->touched = true;
-	c->next_touched = p->touched;
-	p->touched = c;
-	if (!c->live)
-		c->live = p->now;
-}
-
-void
-player_touch(struct player *p, struct conversation *c)
-{
-	struct conversation *shut;
-
-	touch(p, c);
-	if (c == p->plan.common)
-		DL_FOREACH(p->plan.unopened, shut)
-			touch(p, shut);
-}
-
-void
-player_happened(struct player *p, struct conversation *c, uint64_t recorded)
-{
-	c->live = p->now;
-	c->recorded = recorded;
-	player_touch(p, c);
-}
-
-struct conversation *
-player_conversation(struct player *p, struct slice session)
-{
-	struct slice recorded = slice(NULL, 0);
-
-	if (session.p)
-		recorded = ids_recorded(p->ids, (struct ids_place){.what = ACP_ID_SESSION}, session);
-	return plan_conversation(&p->plan, recorded.p ? recorded : session);
-}
-
-/* --- what was recorded --- */
-
-int
-player_recorded(struct player *p, const struct cue *q, struct msg *m)
-{
-	struct slice text;
-
-	if (script_read(p->plan.script, q->place, &text) < 0)
+	if (items_message(&p->plan.items, response ? player_item(p, item)->pair : item, &m) < 0 ||
+		buf_add_string(to, response ? "the response to " : "") < 0)
 		return -1;
-	if (msg_scan(text, m, NULL) == q->kind)
-		return 0;
-	errno = EIO; /* it was so when it was read first */
-	return -1;
+	return buf_add_slice(to, m.method);
 }
 
-struct compare
-player_comparison(const struct player *p, const struct cue *q, bool (*differs)(void *, const struct difference *), void *arg)
+static enum play
+abandon(struct player *p)
 {
-	return (struct compare){.match = p->options->match, .ids = p->ids, .from = p->them, .what = q->what,
-		.session = q->conversation->session, .differs = differs, .arg = arg};
+	const char *why = p->timed_out ? "no message came within --timeout" : p->interrupted ? "stopped by a signal"
+		: p->us == ACP_AGENT ? "the client left" : "the agent left";
+	uint32_t item = player_first_awaited(p, NULL, false);
+	uint64_t line = player_item(p, item != ITEM_NONE ? item : (uint32_t)p->plan.items.n - 1)->line, ours = 0, theirs = 0;
+	SCOPED struct buf what = {0};
+
+	p->missed = true;
+	if (item != ITEM_NONE ? describe(p, item, &what) < 0 : buf_add_string(&what, "the end of the recording") < 0)
+		return PLAY_FAILED;
+	for (uint32_t i = 0; i < p->plan.items.n; i++)
+		*(p->plan.parts[i].flags & PART_OURS ? &ours : &theirs) += is_left(p, i);
+	player_warn(p, line, "%s before %.*s; not played: %llu of the %s's messages and %llu of the %s's", why, (int)what.n, what.p,
+		(unsigned long long)theirs, acp_side_name(p->them), (unsigned long long)ours, acp_side_name(p->us));
+	return PLAY_ABANDONED;
 }
 
-struct cue *
-player_first_needed(const struct player *p, const struct conversation *only, bool request)
+void
+player_finish(struct player *p, bool over)
 {
-	const struct conversation *c = only ? only : plan_next(&p->plan, NULL);
-	struct cue *q, *first = NULL;
+	const struct waiting *w;
+	uint32_t item = ITEM_NONE;
+	SCOPED struct buf what = {0};
 
-	for (; c; c = only ? NULL : plan_next(&p->plan, c)) {
-		for (q = c->needed; q && (q->optional || (request && q->kind != MSG_REQUEST)); q = q->next)
-			;
-		if (q && (!first || q->number < first->number))
-			first = q;
+	DL_FOREACH(p->waiting, w) {
+		player_warn_live(p, w->line, "no response was sent: the recording ended before this request was due");
+		p->missed = true;
 	}
-	return first;
+	while (over && p->us == ACP_CLIENT && (item = plan_next_theirs(&p->plan, NULL, item)) != ITEM_NONE) {
+		if (player_item(p, item)->kind != MSG_REQUEST)
+			continue;
+		what.n = 0;
+		if (describe(p, item, &what) == 0)
+			player_warn(p, player_item(p, item)->line, "the agent did not send %.*s", (int)what.n, what.p);
+		p->missed = true;
+	}
+}
+
+/* --- playing --- */
+
+/* All has been played up to an end. True: play on. */
+static bool
+pass_end(struct player *p, enum play *play)
+{
+	struct plan *plan = &p->plan;
+	struct request *r = NULL;
+
+	if (plan->end < plan->items.n) {
+		*play = player_item(p, plan->end)->from == p->us ? PLAY_LEAVE : PLAY_WAITING;
+		if (*play == PLAY_WAITING && !p->left)
+			return false;
+		plan_pass(plan);
+		touch_all(p);
+		return *play != PLAY_LEAVE;
+	}
+	*play = plan->exit_status >= 0 ? PLAY_EXIT : PLAY_OVER;
+	if (*play == PLAY_EXIT || !p->options->loop || p->left || !p->played)
+		return false;
+	/* Again from the beginning; a late response to a request of this round is ignored. */
+	while ((r = requests_next(p->ours, r)))
+		r->owner = NULL;
+	forget_all(p);
+	p->touched = NULL;
+	p->again = true;
+	p->played = false;
+	plan_rewind(plan);
+	touch_all(p);
+	return true;
+}
+
+/* Has all up to the end been played, and does nothing more come? */
+static bool
+is_played(struct player *p)
+{
+	bool waits = false;
+
+	if (plan_first(&p->plan) < p->plan.end)
+		return false;
+	for (size_t i = 0; p->us == ACP_CLIENT && i < p->plan.nlanes; i++)
+		waits |= player_wants_more(p, &p->plan.lanes[i], p->plan.end);
+	return !waits;
+}
+
+enum play
+player_play(struct player *p)
+{
+	enum play play;
+	int n;
+
+	for (;;) {
+		if (p->out->out.full)
+			return PLAY_FULL;
+		n = player_send_next(p);
+		if (n == 0)
+			n = player_retry(p);
+		if (n < 0)
+			return PLAY_FAILED;
+		if (n > 0)
+			continue;
+		if (!p->wake && is_played(p)) {
+			if (!pass_end(p, &play))
+				return play;
+		} else if ((p->wake && !p->interrupted) || !p->left) {
+			return PLAY_WAITING;
+		} else {
+			return p->again && !p->played ? PLAY_OVER : abandon(p);
+		}
+	}
 }

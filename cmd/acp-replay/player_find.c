@@ -1,56 +1,22 @@
-/* Live messages are looked up in the recording. */
+/* Live messages are looked up in the recording; what it does not have is handled as --on-miss says. */
 #include <stdlib.h>
 
 #include "cmd/acp-replay/player_parts.h"
 
-/* Learns which ids and directories stand for which from a recorded message and the live one. 0 or -1. */
-static int
-learn(struct player *p, const struct cue *q, const struct msg *live)
+/* So much of a value is quoted to people. */
+enum { QUOTED = 60 };
+
+/* The nearest request is looked for among the next NEAR; FAR differences are as far as any. */
+enum { NEAR = 64, FAR = 32 };
+
+/* --- two messages --- */
+
+struct compare
+player_comparison(const struct player *p, uint32_t item, bool (*differs)(void *, const struct difference *), void *arg)
 {
-	struct compare c = player_comparison(p, q, NULL, NULL);
-	struct msg m;
-
-	c.match = MATCH_PARAMS;
-	c.learn = true;
-	if (player_recorded(p, q, &m) < 0)
-		return -1;
-	return compare_messages(&c, &m, live) < 0 ? -1 : 0;
-}
-
-/* --- looking for it --- */
-
-/* Is it the cancel of this turn or of a later one? */
-static bool
-is_cancel_of_later(const struct cue *prompt, const struct cue *q)
-{
-	return q->what == ACP_SESSION_CANCEL && prompt->what == ACP_SESSION_PROMPT;
-}
-
-/* Another one that has to come first and has not come; or NULL. */
-static struct cue *
-find_earlier(struct player *p, const struct cue *q)
-{
-	struct conversation *c = q->conversation;
-
-	if (p->us == ACP_CLIENT || q->optional)
-		return NULL;
-	if (!player_try_begin(p, c) && p->plan.common && p->plan.common->needed)
-		return p->plan.common->needed;
-	for (struct cue *k = c->needed; k && k->number < q->number; k = k->next)
-		if (k->kind == MSG_REQUEST && !k->optional && (player_precedes(p, k, q) || is_cancel_of_later(k, q)))
-			return k;
-	return NULL;
-}
-
-/* Do they belong to sessions that can be the same? */
-static bool
-same_session(struct player *p, const struct cue *q, struct slice live)
-{
-	struct slice recorded = q->conversation->session;
-
-	if (!recorded.p || !live.p)
-		return true;
-	return ids_judge(p->ids, (struct ids_place){.what = ACP_ID_SESSION}, recorded, live) != IDS_CONFLICT;
+	return (struct compare){.match = p->options->match, .ids = p->ids, .from = p->them,
+		.what = (enum acp_method)player_item(p, item)->what, .session = plan_lane(&p->plan, item)->session, .differs = differs,
+		.arg = arg};
 }
 
 /* A message through the program; one on which it fails is as it was. The same as normalize_message. */
@@ -73,45 +39,49 @@ player_compare(struct player *p, const struct compare *c, const struct request *
 	const struct msg *live)
 {
 	SCOPED struct buf a = {0}, b = {0};
-	enum normalized one, other;
-	struct msg ma, mb;
+	enum normalized x, y;
+	struct msg m, n;
 
 	if (!p->options->normalize)
 		return compare_messages(c, recorded, live);
-	one = normalized(p, r, recorded, &a);
-	other = normalized(p, r, live, &b);
-	if (one == NORMALIZE_FAILED || other == NORMALIZE_FAILED)
+	x = normalized(p, r, recorded, &a);
+	y = normalized(p, r, live, &b);
+	if (x == NORMALIZE_FAILED || y == NORMALIZE_FAILED)
 		return -1;
-	if (one != other || one == NORMALIZE_NOTHING)
-		return one != other;
-	if (msg_scan(buf_slice(&a), &ma, NULL) != MSG_NOISE && msg_scan(buf_slice(&b), &mb, NULL) != MSG_NOISE)
-		return compare_messages(c, &ma, &mb);
+	if (x != y || x == NORMALIZE_NOTHING)
+		return x != y;
+	if (msg_scan(buf_slice(&a), &m, NULL) != MSG_NOISE && msg_scan(buf_slice(&b), &n, NULL) != MSG_NOISE)
+		return compare_messages(c, &m, &n);
 	return compare_values(c, buf_slice(&a), buf_slice(&b));
 }
 
+/* --- looking for it --- */
+
 /*
- * 1, 0, or -1 with errno. *close: without that anything stands for something else, which makes a
- * difference where a session is begun: any directory may stand for any other.
+ * 1, 0, or -1 with errno. *close: with the same ids and directories. Where a session begins any directory may stand for any other, but
+ * one in the same directory is the better match.
  */
 static int
-fits(struct player *p, const struct cue *q, const struct msg *live, bool *close)
+fits(struct player *p, uint32_t item, const struct msg *live, bool *close)
 {
-	struct compare c = player_comparison(p, q, NULL, NULL);
+	struct compare c = player_comparison(p, item, NULL, NULL);
+	struct slice session = msg_session(live);
 	struct msg m;
 	int differ;
 
 	*close = true;
-	/* A client answers as well as it can: a request that does not fit is taken by its method. */
+	/* A client responds as well as it can: where nothing fits, to the next of the method. */
 	if (p->us == ACP_CLIENT)
 		c.match = MATCH_PARAMS;
-	if (!same_session(p, q, msg_session(live)))
+	if (c.session.p && session.p &&
+		ids_judge(p->ids, (struct ids_scope){.what = ACP_ID_SESSION}, c.session, session) == IDS_CONFLICT)
 		return 0;
 	if (c.match == MATCH_METHOD)
 		return 1;
-	if (player_recorded(p, q, &m) < 0)
+	if (items_message(&p->plan.items, item, &m) < 0)
 		return -1;
 	differ = player_compare(p, &c, NULL, &m, live);
-	if (differ != 0 || p->options->normalize || !acp_opens_session(q->what))
+	if (differ != 0 || p->options->normalize || !acp_opens_session(c.what))
 		return differ < 0 ? -1 : !differ;
 	c.ids = NULL;
 	differ = compare_messages(&c, &m, live);
@@ -119,107 +89,294 @@ fits(struct player *p, const struct cue *q, const struct msg *live, bool *close)
 	return differ < 0 ? -1 : 1;
 }
 
-/* Is the message meant by this cue? 1 yes; 0 no, or too early, or a closer one may be found; -1. */
-static int
-try_candidate(struct player *p, struct cue *q, const struct msg *live, struct candidate *f)
+/* Another one that has to come first and has not come; or ITEM_NONE. */
+static uint32_t
+find_earlier(struct player *p, uint32_t item)
 {
-	struct cue *expected;
+	struct plan *plan = &p->plan;
+	struct lane *l = plan_lane(plan, item);
+	const bool cancel = player_item(p, item)->what == ACP_SESSION_CANCEL;
+	uint32_t k;
+
+	if (p->us == ACP_CLIENT || !(plan->parts[item].flags & PART_NEEDED) || plan->parts[item].flags & PART_RELAXED)
+		return ITEM_NONE;
+	if (!player_try_begin(p, l) && plan_has(plan, k = plan_needed(plan, plan->lanes)))
+		return k;
+	for (k = plan_needed(plan, l); k < item; k = plan->parts[k].next)
+		/* A cancel is of the turn that is open: every prompt before it has to come first. */
+		if (player_item(p, k)->kind == MSG_REQUEST && part_is_awaited(&plan->parts[k]) &&
+			(player_precedes(p, k, item) || (cancel && player_item(p, k)->what == ACP_SESSION_PROMPT)))
+			return k;
+	return ITEM_NONE;
+}
+
+/* Is the message meant by this item? 1 yes; 0 no, or too early, or a closer one may be found; -1. */
+static int
+try_candidate(struct player *p, uint32_t item, const struct msg *live, struct candidate *f)
+{
+	uint32_t expected;
 	bool close;
-	int r = fits(p, q, live, &close);
+	int r = fits(p, item, live, &close);
 
 	if (r <= 0)
 		return r;
-	expected = find_earlier(p, q);
-	if (f->cue && (expected || (!f->expected && !close)))
+	expected = find_earlier(p, item);
+	if (f->item != ITEM_NONE && (expected != ITEM_NONE || (f->expected == ITEM_NONE && !close)))
 		return 0;
-	*f = (struct candidate){q, expected, close};
-	return !expected && close;
+	*f = (struct candidate){item, expected, close};
+	return expected == ITEM_NONE && close;
 }
 
-/* The conversation that a live message belongs to; NULL where it names no session. */
-static struct conversation *
-conversation_of(struct player *p, const struct msg *live)
+uint32_t
+player_next_of_method(struct player *p, const struct msg *live, struct lane *l, uint32_t item)
 {
-	struct slice session = msg_session(live);
+	const uint64_t method = items_method(&p->plan.items, live->method);
 
-	if (p->us == ACP_CLIENT)
-		return p->plan.common;
-	return session.p ? player_conversation(p, session) : NULL;
-}
-
-/*
- * Is more to be read? Without all only so much as is kept anyway, and no more for one that is only too
- * early, or that could fit better.
- */
-static bool
-is_worth_reading(const struct player *p, const struct candidate *f, bool all)
-{
-	if (p->plan.end != PLAN_GOES_ON || (f->cue && (f->expected || f->close)))
-		return false;
-	return p->plan.held < PLAYER_AHEAD || (all && !f->cue);
+	do
+		item = plan_next_theirs(&p->plan, l, item);
+	while (item != ITEM_NONE && (player_item(p, item)->kind != live->kind || player_item(p, item)->method != method));
+	return item;
 }
 
 int
-player_find(struct player *p, const struct msg *live, bool all, struct candidate *f)
+player_find(struct player *p, const struct msg *live, struct candidate *f)
 {
-	const struct conversation *c = conversation_of(p, live);
-	const struct wanted w = plan_wanted(&p->plan, live);
-	struct cue *q = NULL;
+	struct slice session = msg_session(live);
+	struct lane *l = session.p ? player_lane(p, session) : NULL;
+	uint32_t item = ITEM_NONE;
 	int r = 0;
 
-	*f = (struct candidate){0};
-	while (r == 0 && (q = plan_next_wanted(&p->plan, &w, c, q)))
-		r = try_candidate(p, q, live, f);
-	while (r == 0 && is_worth_reading(p, f, all)) {
-		if (player_read(p) < 0)
-			return -1;
-		q = p->plan.reading.cue;
-		if (q && plan_is_wanted(&w, q))
-			r = try_candidate(p, q, live, f);
-	}
-	return r < 0 ? r : f->cue && !f->expected;
-}
-
-struct cue *
-player_next_of_method(struct player *p, const struct msg *live)
-{
-	const struct conversation *c = conversation_of(p, live);
-	const struct wanted w = plan_wanted(&p->plan, live);
-	struct cue *q = NULL, *first = NULL;
-
-	while ((q = plan_next_wanted(&p->plan, &w, c, q)))
-		if (!first || q->number < first->number)
-			first = q;
-	return first;
+	*f = (struct candidate){ITEM_NONE, ITEM_NONE, false};
+	while (r == 0 && (item = player_next_of_method(p, live, l, item)) != ITEM_NONE)
+		r = try_candidate(p, item, live, f);
+	return r < 0 ? r : f->item != ITEM_NONE && f->expected == ITEM_NONE;
 }
 
 /* --- what has come --- */
 
+/* The request has no response yet. 0 or -1. */
 static int
-keep_id(struct cue *q, const struct msg *live)
+add_pending(struct player *p, struct lane *l, uint32_t item, const struct msg *live)
 {
-	q->id = malloc(live->id.n);
-	if (!q->id)
+	struct pending *q = malloc(sizeof(*q) + live->id.n), *before = l->pending ? l->pending->prev : NULL;
+	uint32_t response = player_item(p, item)->pair;
+	struct lane *begun;
+	struct msg m;
+
+	if (!q)
 		return -1;
+	q->item = item;
+	q->n = live->id.n;
 	memcpy(q->id, live->id.p, live->id.n);
-	q->nid = live->id.n;
+	/* In the order of their responses: the first that is ready is the first that is due. */
+	while (before && player_item(p, before->item)->pair > response)
+		before = before == l->pending ? NULL : before->prev;
+	DL_APPEND_ELEM(l->pending, before, q);
+	if (p->us == ACP_CLIENT)
+		player_requested(p, item);
+	if (p->us == ACP_CLIENT || !plan_has(&p->plan, response) || msg_session(live).p)
+		return 0;
+	/* What was sent in a session before the response that names it does not wait for what follows the response. */
+	if (items_message(&p->plan.items, response, &m) < 0)
+		return -1;
+	begun = player_begun_by(p, response, &m);
+	if (begun && begun->first < response)
+		player_begin(p, begun);
 	return 0;
 }
 
 int
-player_accept(struct player *p, struct cue *q, const struct msg *live)
+player_accept(struct player *p, uint32_t item, const struct msg *live)
 {
-	if (learn(p, q, live) < 0 || (q->kind == MSG_REQUEST && keep_id(q, live) < 0))
+	struct compare c = player_comparison(p, item, NULL, NULL);
+	struct lane *l = plan_lane(&p->plan, item);
+	struct msg m;
+
+	/* These belong together: what ids and directories they name stand for each other from now on. */
+	c.match = MATCH_PARAMS;
+	c.learn = true;
+	if (items_message(&p->plan.items, item, &m) < 0 || compare_messages(&c, &m, live) < 0)
 		return -1;
 	p->moved = p->played = true;
-	p->taken = p->arrived;
-	if (q->number > p->reached)
-		p->reached = q->number;
+	player_done(p, item);
 	/* Who names a session knows it, whether the beginning was played or not. */
-	if (q->conversation->session.p && msg_session(live).p)
-		plan_begin(&p->plan, q->conversation);
-	player_happened(p, q->conversation, q->t);
-	p->unanswered += q->kind == MSG_REQUEST;
-	plan_arrived(&p->plan, q);
+	if (l->session.p && msg_session(live).p)
+		player_begin(p, l);
+	player_happened(p, l, player_item(p, item)->t);
+	return live->kind == MSG_REQUEST ? add_pending(p, l, item, live) : 0;
+}
+
+/* --- what was expected --- */
+
+/* How a live request differs from the one that was expected. */
+struct differences {
+	struct first_difference first;
+	struct buf *data;  /* all of them: what a JSON array holds */
+	size_t n;
+	bool failed;
+};
+
+static int
+add_value(struct buf *to, const char *key, struct slice value)
+{
+	if (!value.p)
+		return 0;
+	return buf_printf(to, ",\"%s\":", key) < 0 ? -1 : buf_add_slice(to, value);
+}
+
+/* As much of a value as people want to see. */
+static int
+add_quoted(struct buf *to, struct slice value)
+{
+	struct slice start = slice_cut(value, QUOTED);
+
+	if (!value.p)
+		return buf_add_string(to, "nothing");
+	return buf_printf(to, "%.*s%s", (int)start.n, start.p, start.n < value.n ? "..." : "");
+}
+
+bool
+player_first_difference(void *arg, const struct difference *d)
+{
+	struct first_difference *f = arg;
+
+	f->failed = buf_printf(f->text, "%.*s is ", (int)d->path.n, d->path.p) < 0 || add_quoted(f->text, d->live) < 0 ||
+		buf_add_string(f->text, ", was ") < 0 || add_quoted(f->text, d->recorded) < 0;
+	return false;
+}
+
+static bool
+add_difference(void *arg, const struct difference *d)
+{
+	struct differences *a = arg;
+
+	a->failed = buf_printf(a->data, "%s{\"path\":", a->n ? "," : "") < 0 || json_quote(d->path, a->data) < 0 ||
+		add_value(a->data, "recorded", d->recorded) < 0 || add_value(a->data, "live", d->live) < 0 ||
+		buf_add_string(a->data, "}") < 0;
+	if (a->n++ == 0)
+		player_first_difference(&a->first, d);
+	return !a->failed && !a->first.failed;
+}
+
+static bool
+count_difference(void *count, const struct difference *d)
+{
+	(void)d;
+	return ++*(size_t *)count < FAR;
+}
+
+uint32_t
+player_first_awaited(struct player *p, struct lane *only, bool request)
+{
+	struct plan *plan = &p->plan;
+	uint32_t first = ITEM_NONE, item;
+
+	for (size_t i = 0; i < plan->nlanes; i++) {
+		if (only && only != &plan->lanes[i])
+			continue;
+		item = plan_needed(plan, &plan->lanes[i]);
+		while (plan_has(plan, item) &&
+			(!part_is_awaited(&plan->parts[item]) || (request && player_item(p, item)->kind != MSG_REQUEST)))
+			item = plan->parts[item].next;
+		if (plan_has(plan, item) && item < first)
+			first = item;
+	}
+	return first;
+}
+
+/*
+ * The request that was expected in place of this one: of its method the one that differs least, or the next of its session, or the
+ * next. ITEM_NONE: no further one is.
+ */
+static uint32_t
+expected_request(struct player *p, const struct msg *live)
+{
+	struct lane *l = player_lane(p, msg_session(live));
+	uint32_t nearest = ITEM_NONE, item = ITEM_NONE;
+	size_t least = SIZE_MAX, n;
+	struct compare c;
+	struct msg m;
+
+	for (int i = 0; i < NEAR && (item = player_next_of_method(p, live, NULL, item)) != ITEM_NONE; i++) {
+		c = player_comparison(p, item, count_difference, &n);
+		n = 0;
+		if (items_message(&p->plan.items, item, &m) < 0 || compare_messages(&c, &m, live) < 0)
+			break;
+		if (n < least)
+			nearest = item;
+		least = n < least ? n : least;
+	}
+	if (nearest == ITEM_NONE && l)
+		nearest = player_first_awaited(p, l, true);
+	return nearest != ITEM_NONE ? nearest : player_first_awaited(p, NULL, true);
+}
+
+/* Appends what was expected: text for people, data for programs. 0 or -1. */
+static int
+describe_expected(struct player *p, const struct msg *live, uint32_t item, bool early, struct buf *text, struct buf *data)
+{
+	SCOPED struct buf first = {0}, all = {0};
+	struct differences a = {.first.text = &first, .data = &all};
+	struct compare c = player_comparison(p, item, add_difference, &a);
+	struct msg m;
+	bool same;
+
+	if (items_message(&p->plan.items, item, &m) < 0)
+		return -1;
+	/* Two methods have nothing to be compared. */
+	same = !early && json_string_eq(m.method, live->method);
+	if (same && (compare_messages(&c, &m, live) < 0 || a.failed || a.first.failed))
+		return -1;
+	if (buf_printf(text, "%s is %.*s of %s:%llu", same ? "the nearest request" : "the next expected request",
+		(int)m.method.n, m.method.p, p->plan.items.path, (unsigned long long)player_item(p, item)->line) < 0)
+		return -1;
+	if (a.n && buf_printf(text, "; %.*s", (int)first.n, first.p) < 0)
+		return -1;
+	return buf_printf(data, "{\"expected\":{\"record\":%llu,\"method\":%.*s},\"differences\":[%.*s]}",
+		(unsigned long long)player_item(p, item)->line, (int)m.method.n, m.method.p, (int)all.n, all.n ? all.p : "");
+}
+
+/* --- what the recording does not have --- */
+
+static int
+refuse_request(struct player *p, const struct msg *live, uint32_t expected)
+{
+	const bool early = expected != ITEM_NONE;
+	uint32_t item = early ? expected : expected_request(p, live);
+	SCOPED struct buf text = {0}, data = {0};
+
+	if (buf_printf(&text, "acp-replay: %s: ", early ? "too early" : "not recorded") < 0 ||
+		(item != ITEM_NONE ? describe_expected(p, live, item, early, &text, &data)
+			: buf_add_string(&text, "no further request is expected")) < 0 || !buf_string(&text))
+		return -1;
+	player_warn_live(p, p->lines, "%.*s gets an error response: %s", (int)live->method.n, live->method.p,
+		text.p + sizeof("acp-replay: ") - 1);
+	return player_refuse(p, live->id, ACP_ERR_INTERNAL, text.p, data.n ? buf_slice(&data) : slice(NULL, 0));
+}
+
+int
+player_miss(struct player *p, const struct msg *live, uint32_t expected)
+{
+	struct waiting *w;
+
+	/* A cancel is of no use later. */
+	if (p->options->on_miss == MISS_WAIT && p->us == ACP_AGENT && live->what != ACP_SESSION_CANCEL) {
+		w = malloc(sizeof(*w) + live->text.n);
+		if (!w)
+			return -1;
+		w->line = p->lines;
+		w->n = live->text.n;
+		memcpy(w->text, live->text.p, live->text.n);
+		DL_APPEND(p->waiting, w);
+		return 0;
+	}
+	p->missed = true;
+	if (live->kind == MSG_REQUEST)
+		return refuse_request(p, live, expected);
+	if (live->what == ACP_SESSION_CANCEL)
+		player_warn_live(p, p->lines, "ignored: no turn is open that it could cancel");
+	else
+		player_warn_live(p, p->lines, "ignored: the rest of the recording has no matching notification %.*s",
+			(int)live->method.n, live->method.p);
 	return 0;
 }

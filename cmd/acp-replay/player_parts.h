@@ -1,17 +1,13 @@
 /*
- * player_parts: what the files of the player share; for cmd/acp-replay/player*.c only. Each calls only those before it: player.c,
- * player_send.c, player_due.c, player_find.c, player_miss.c, player_receive.c, player_play.c.
+ * player_parts: what the files of the player share; for cmd/acp-replay/player*.c only. Each calls only those before it: player_send.c,
+ * player_find.c, player_receive.c, player.c.
  */
 #ifndef REPLAY_PLAYER_PARTS_H
 #define REPLAY_PLAYER_PARTS_H
 
-#include "cmd/acp-replay/player.h"
+#include <utlist.h>
 
-/*
- * So many records may wait for their turn, before no more is read in search of what a session that
- * waits for nothing sends next: sessions that were recorded side by side go on while one of them waits.
- */
-enum { PLAYER_AHEAD = 1024 };
+#include "cmd/acp-replay/player.h"
 
 /* A live request that waits until it is due (--on-miss wait). */
 struct waiting {
@@ -21,84 +17,94 @@ struct waiting {
 	char text[]; /* the message */
 };
 
+/* A live request that has no response yet. */
+struct pending {
+	struct pending *prev, *next; /* in its lane, by their responses */
+	uint32_t item;               /* the recorded request */
+	size_t n;
+	char id[]; /* the live id */
+};
+
 /* How a live message differs from a recorded one, for people: ".params.x is 1, was 2"; empty where it does not. */
 struct first_difference {
 	struct buf *text;
 	bool failed;
 };
-/* What has been found for a live message. */
+
+/* What has been found for a live message; or ITEM_NONE. */
 struct candidate {
-	struct cue *cue;      /* the one that is meant, or NULL */
-	struct cue *expected; /* what has to come before it: it is too early */
-	bool close;           /* it fits in the letter */
+	uint32_t item;     /* the one that is meant */
+	uint32_t expected; /* what has to come before it: it is too early */
+	bool close;        /* it fits with the same ids and directories */
 };
 
-/* --- player.c --- */
+static inline const struct item *
+player_item(const struct player *p, uint32_t item)
+{
+	return &p->plan.items.at[item];
+}
 
-/* Report on stderr with the place: a record of the recording, or a line of the live side. */
-void player_warn(const struct player *, uint64_t number, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void player_warn_live(const struct player *, uint64_t line, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* The conversation of a live session (p NULL: that of no session), or NULL. */
-struct conversation *player_conversation(struct player *, struct slice session);
-/* What the live side has to send first (a request), in a conversation or (NULL) in all; or NULL. */
-struct cue *player_first_needed(const struct player *, const struct conversation *, bool request);
-/* Something of the conversation may be due. */
-void player_touch(struct player *, struct conversation *);
-/* Something of it has happened that was recorded at that time. */
-void player_happened(struct player *, struct conversation *, uint64_t recorded);
-/* The comparison of a live message with a cue at the level of --match. differs: called for each difference, or NULL. */
-struct compare player_comparison(const struct player *, const struct cue *, bool (*differs)(void *, const struct difference *),
-	void *arg);
-/* Scans what was recorded. 0, or -1 with errno. */
-int player_recorded(struct player *, const struct cue *, struct msg *);
+static inline void
+player_done(struct player *p, uint32_t item)
+{
+	p->plan.parts[item].flags |= PART_DONE;
+}
 
 /* --- player_send.c --- */
 
-/* Is it sent as it was recorded, without a scan for ids and paths? */
-bool player_is_unchanged(struct player *, const struct conversation *, const struct own *);
-/* Queues a record of ours; text is its own, and msg where it is a message that may not go as it is. 0 or -1. */
-int player_send(struct player *, struct conversation *, const struct own *, struct slice text, const struct msg *msg);
-/* Queues the recorded response to a request that has come, and forgets the request. 0 or -1. */
-int player_send_response(struct player *, struct cue *, struct slice text, const struct msg *);
+/* Report on stderr: about a record of the recording, or a line of the live side. */
+void player_warn(const struct player *, uint64_t number, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void player_warn_live(const struct player *, uint64_t line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The lane of a live session (p NULL: that of no session), or NULL. */
+struct lane *player_lane(struct player *, struct slice session);
+/* Something of the lane may be due. */
+void player_touch(struct player *, struct lane *);
+/* Something of it has happened that was recorded at that time. */
+void player_happened(struct player *, struct lane *, uint64_t recorded);
+/* The live side may know the session of a lane. */
+void player_begin(struct player *, struct lane *);
+/* Begins it where nothing comes before it. True where it has begun. */
+bool player_try_begin(struct player *, struct lane *);
+/* The lane that a recorded response begins, or NULL. */
+struct lane *player_begun_by(struct player *, uint32_t response, const struct msg *);
+/* A request that has come has its response now. */
+void player_forget(struct lane *, struct pending *);
+/* Was q sent after k had its response, so that it may depend on that? */
+bool player_precedes(const struct player *, uint32_t k, uint32_t q);
+/* The agent has reported something; or it has sent a recorded request. */
+void player_reported(struct player *, const struct msg *);
+void player_requested(struct player *, uint32_t item);
+/* A turn has ended, in the recording with that item (or ITEM_NONE). */
+void player_end_turn(struct player *, struct lane *, uint32_t item);
+/* Has the agent reported less than it had in the recording up to there, and may more come? Then p->wake says how long to wait. */
+bool player_wants_more(struct player *, struct lane *, uint32_t item);
 /* Queues a message that is not recorded, unless making it failed, and frees its text. 0 or -1. */
 int player_send_made(struct player *, struct buf *text, int failed);
-
-/* --- player_due.c --- */
-
-/* Begins it where nothing is before it. True where it has begun. */
-bool player_try_begin(struct player *, struct conversation *);
-/* Removes what need not be waited for. True where a message of the live side has to come before that record. */
-bool player_settle_before(struct player *, struct conversation *, uint64_t number);
-/* Was q sent after k had its response, so that it may depend on that? */
-bool player_precedes(const struct player *, const struct cue *k, const struct cue *q);
+/* Responds with an error; data is JSON text or p NULL. 0 or -1. */
+int player_refuse(struct player *, struct slice id, int code, const char *why, struct slice data);
 /* Of all that is due the first of the recording goes out. 1, 0 where nothing is due, or -1. */
 int player_send_next(struct player *);
-/* Reads the next record, plan.reading; or on until a number is set. 0 or -1. */
-int player_read(struct player *);
-int player_read_to(struct player *, const uint64_t *number);
 
 /* --- player_find.c --- */
 
+/* The comparison of a live message with an item at the level of --match. differs: called for each difference, or NULL. */
+struct compare player_comparison(const struct player *, uint32_t item, bool (*differs)(void *, const struct difference *),
+	void *arg);
+/* For struct compare. */
+bool player_first_difference(void *first_difference, const struct difference *);
 /* Do they differ, when they have been through --normalize? request: of responses. 1, 0, or -1. */
 int player_compare(struct player *, const struct compare *, const struct request *, const struct msg *recorded,
 	const struct msg *live);
-/* 1 found, 0 not (or too early), -1. Where nothing fits, with all, all of the recording is looked through. */
-int player_find(struct player *, const struct msg *live, bool all, struct candidate *);
-/* The next one of the method, whatever it says, or NULL. */
-struct cue *player_next_of_method(struct player *, const struct msg *live);
-/* The message of a cue has come: what waited for it may go on. 0 or -1. */
-int player_accept(struct player *, struct cue *, const struct msg *live);
-
-/* --- player_miss.c --- */
-
-/* For struct compare. */
-bool player_first_difference(void *first_difference, const struct difference *);
-/* Handles a message that nothing recorded matches, as --on-miss says. expected: what has to come first, or NULL. 0 or -1. */
-int player_miss(struct player *, const struct msg *, struct cue *expected);
-/* Answers with an error; data is JSON text or p NULL. 0 or -1. */
-int player_refuse(struct player *, struct slice id, int code, const char *why, struct slice data);
-/* A session/cancel at a moment that the recording does not have. 0 or -1. */
-int player_cancel(struct player *, const struct msg *);
+/* 1 found, 0 not (or too early), -1. */
+int player_find(struct player *, const struct msg *live, struct candidate *);
+/* The next one of the method after an item (ITEM_NONE: the first), in a lane or in all, whatever it says; or ITEM_NONE. */
+uint32_t player_next_of_method(struct player *, const struct msg *live, struct lane *, uint32_t item);
+/* What the live side has to send first (request: which request), in a lane or (NULL) in all; or ITEM_NONE. */
+uint32_t player_first_awaited(struct player *, struct lane *, bool request);
+/* The message of an item has come: what waited for it may go on. 0 or -1. */
+int player_accept(struct player *, uint32_t item, const struct msg *live);
+/* Handles a message that nothing recorded matches, as --on-miss says. expected: what has to come first, or ITEM_NONE. 0 or -1. */
+int player_miss(struct player *, const struct msg *, uint32_t expected);
 
 /* --- player_receive.c --- */
 

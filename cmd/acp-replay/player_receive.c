@@ -1,104 +1,241 @@
-/* What the live side sends. */
+/* What the live side sends, and a cancel at a moment that the recording does not have: the turn ends as cancelled. */
 #include <stdlib.h>
 
 #include "cmd/acp-replay/player_parts.h"
+#include "lib/session/session.h"
 
-static enum received
+/* --- a cancel --- */
+
+/* Of one side's items of a lane, from one on, the next in (after, to] that is not done; or ITEM_NONE. */
+static uint32_t
+next_open(const struct player *p, uint32_t item, uint32_t after, uint32_t to)
+{
+	while (item <= to && (item <= after || p->plan.parts[item].flags & (PART_DONE | PART_RELAXED)))
+		item = p->plan.parts[item].next;
+	return item <= to ? item : ITEM_NONE;
+}
+
+/* The first of theirs of this method in (after, to], or ITEM_NONE. */
+static uint32_t
+next_of(const struct player *p, const struct lane *l, enum acp_method what, uint32_t after, uint32_t to)
+{
+	uint32_t item = next_open(p, l->theirs, after, to);
+
+	while (item != ITEM_NONE && player_item(p, item)->what != what)
+		item = next_open(p, p->plan.parts[item].next, after, to);
+	return item;
+}
+
+/* What is in (after, to] is not waited for, and not sent. */
+static void
+leave_out(struct player *p, struct lane *l, uint32_t after, uint32_t to)
+{
+	uint32_t item;
+
+	for (item = l->theirs; (item = next_open(p, item, after, to)) != ITEM_NONE; item = p->plan.parts[item].next)
+		p->plan.parts[item].flags |= PART_RELAXED;
+	for (item = l->own; (item = next_open(p, item, after, to)) != ITEM_NONE; item = p->plan.parts[item].next) {
+		/* A request that is not sent gets no response. */
+		if (player_item(p, item)->kind == MSG_REQUEST && player_item(p, item)->pair < p->plan.items.n)
+			player_done(p, player_item(p, item)->pair);
+		player_done(p, item);
+	}
+}
+
+/* The open turn of a lane: a prompt that has come and has no response; NULL where there is none. */
+static struct pending *
+open_turn(const struct player *p, struct lane *l)
+{
+	struct pending *q;
+
+	DL_FOREACH(l->pending, q)
+		if (player_item(p, q->item)->what == ACP_SESSION_PROMPT)
+			return q;
+	return NULL;
+}
+
+/* 1 where the open turns have been cancelled, 0 where none is open (or the recording has a cancel in it), -1. */
+static int
+cancel_open(struct player *p, struct lane *l)
+{
+	struct buf text = {0}, result = {0};
+	struct pending *q;
+	uint32_t response;
+	int done = 0, r;
+
+	while ((q = open_turn(p, l))) {
+		response = player_item(p, q->item)->pair;
+		if (next_of(p, l, ACP_SESSION_CANCEL, q->item, response < p->plan.end ? response : p->plan.end - 1) != ITEM_NONE)
+			break;
+		leave_out(p, l, q->item, plan_has(&p->plan, response) ? response : q->item);
+		if (plan_has(&p->plan, response))
+			player_done(p, response);
+		r = buf_printf(&result, "{\"%s\":\"%s\"}", acp_stop_reason, acp_cancelled);
+		if (r == 0)
+			r = msg_make_result(&text, slice(q->id, q->n), buf_slice(&result));
+		buf_free(&result);
+		if (player_send_made(p, &text, r) < 0)
+			return -1;
+		player_forget(l, q);
+		done = 1;
+	}
+	return done;
+}
+
+/*
+ * In version 2 the prompt has its response already, and the turn's end is an idle state. 1 where a turn goes on and has been cancelled,
+ * 0, or -1.
+ */
+static int
+cancel_running(struct player *p, struct lane *l, struct slice session)
+{
+	uint32_t prompt = next_of(p, l, ACP_SESSION_PROMPT, 0, p->plan.end - 1), end = plan_own(&p->plan, l);
+	SCOPED struct buf params = {0};
+	struct buf text = {0};
+	struct msg m;
+	int r;
+
+	for (; plan_has(&p->plan, end); end = p->plan.parts[end].next) {
+		if (player_item(p, end)->what != ACP_SESSION_UPDATE || p->plan.parts[end].flags & PART_DONE)
+			continue;
+		if (items_message(&p->plan.items, end, &m) < 0)
+			return -1;
+		if (items_is_idle(&m))
+			break;
+	}
+	if (!plan_has(&p->plan, end) || end > prompt || next_of(p, l, ACP_SESSION_CANCEL, 0, end) != ITEM_NONE)
+		return 0;
+	leave_out(p, l, 0, end);
+	r = buf_printf(&params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"%s\",\"%s\":\"%s\",\"%s\":\"%s\"}}", acp_session_id,
+		(int)session.n, session.p, acp_update, acp_update_kind, acp_state_update, acp_state, acp_idle, acp_stop_reason,
+		acp_cancelled);
+	if (r == 0)
+		r = msg_make_notification(&text, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), buf_slice(&params));
+	return player_send_made(p, &text, r) < 0 ? -1 : 1;
+}
+
+/* 1 where a turn has been cancelled that the recording does not cancel here, 0, or -1. */
+static int
+cancel(struct player *p, const struct msg *live)
+{
+	struct slice session = msg_session(live);
+	struct lane *l = session.p ? player_lane(p, session) : NULL;
+	int r;
+
+	if (!l || p->plan.end == 0)
+		return 0;
+	r = cancel_open(p, l);
+	if (r == 0 && !open_turn(p, l))
+		r = cancel_running(p, l, session);
+	if (r != 1)
+		return r;
+	player_touch(p, l);
+	p->moved = p->missed = true;
+	player_warn_live(p, p->lines, "the recording has no session/cancel here: ended the turn as cancelled");
+	return 1;
+}
+
+/* --- requests and notifications --- */
+
+/* As enum received. */
+static int
 receive_call(struct player *p, const struct msg *m, bool last)
 {
-	bool next = p->us == ACP_CLIENT || p->options->on_miss == MISS_NEXT;
+	struct slice session;
 	struct candidate f;
 	int r;
 
 	if (m->kind == MSG_NOTIFICATION && p->them == ACP_AGENT) {
-		p->arrived++;
-		p->last_notification = p->now;
-		if (p->turn.n && plan_is_idle(m) && msg_session(m).p && json_string_eq(msg_session(m), buf_slice(&p->turn))) {
-			p->idle++;
-			p->turn.n = 0;
-		}
-		if (p->plan.common)
-			player_touch(p, p->plan.common);
-		return RECEIVED;
+		player_reported(p, m);
+		return 0;
 	}
-	if (m->what == ACP_SESSION_CANCEL && p->us == ACP_AGENT && m->kind == MSG_NOTIFICATION) {
-		r = player_cancel(p, m);
+	if (m->what == ACP_SESSION_CANCEL && m->kind == MSG_NOTIFICATION) {
+		/* It may have come together with its prompt: the turn is first played as far as it goes. */
+		if (!last)
+			return RECEIVED_LATER;
+		r = cancel(p, m);
 		if (r != 0)
-			return r < 0 ? RECEIVED_FAILED : RECEIVED;
+			return r < 0 ? -1 : 0;
 	}
-	/* What has been read may be enough, and what can be played first need not be kept. */
-	r = player_find(p, m, last, &f);
+	r = player_find(p, m, &f);
 	if (r == 0 && !last)
 		return RECEIVED_LATER;
-	if (r == 0 && next) {
-		f.cue = player_next_of_method(p, m);
-		if (f.cue && p->us == ACP_AGENT)
+	if (r == 0 && (p->us == ACP_CLIENT || p->options->on_miss == MISS_NEXT)) {
+		session = msg_session(m);
+		f.item = player_next_of_method(p, m, session.p ? player_lane(p, session) : NULL, ITEM_NONE);
+		if (f.item == ITEM_NONE && p->us == ACP_CLIENT)
+			f.item = player_next_of_method(p, m, NULL, ITEM_NONE);
+		if (f.item != ITEM_NONE && p->us == ACP_AGENT)
 			player_warn_live(p, p->lines, "treated as the next recorded %.*s, record %llu", (int)m->method.n, m->method.p,
-				(unsigned long long)f.cue->number);
-		r = f.cue != NULL;
+				(unsigned long long)player_item(p, f.item)->line);
+		r = f.item != ITEM_NONE;
 	}
 	if (r == 0)
-		r = player_miss(p, m, f.cue ? f.expected : NULL);
-	else if (r == 1)
-		r = player_accept(p, f.cue, m);
-	return r < 0 ? RECEIVED_FAILED : RECEIVED;
+		return player_miss(p, m, f.item != ITEM_NONE ? f.expected : ITEM_NONE);
+	return r < 0 ? -1 : player_accept(p, f.item, m);
 }
+
+/* --- responses --- */
 
 /* Is the response what was recorded, at the level of --match? What differs first is reported. 0 or -1. */
 static int
-check_response(struct player *p, struct cue *q, const struct request *r, const struct msg *live)
+check_response(struct player *p, uint32_t item, const struct request *r, const struct msg *live)
 {
 	SCOPED struct buf text = {0};
 	struct first_difference first = {.text = &text};
-	struct compare c = player_comparison(p, q, player_first_difference, &first);
+	struct compare c = player_comparison(p, item, player_first_difference, &first);
 	struct msg m;
 	int differ;
 
-	if (player_recorded(p, q, &m) < 0)
+	if (items_message(&p->plan.items, item, &m) < 0)
 		return -1;
 	differ = player_compare(p, &c, r, &m, live);
 	if (differ == 1) {
 		p->missed = true;
 		player_warn_live(p, p->lines, "the response to %.*s differs from %s:%llu: %.*s", (int)r->method.n, r->method.p,
-			p->plan.script->path, (unsigned long long)q->number, (int)text.n, text.n ? text.p : "");
+			p->plan.items.path, (unsigned long long)player_item(p, item)->line, (int)text.n, text.n ? text.p : "");
 	}
 	return differ < 0 || first.failed ? -1 : 0;
 }
 
-/* q: the recorded response, or NULL where its time is over. 0 or -1. */
+/* The response to a request of a client: a session may begin with it, and a turn end. 0 or -1. */
 static int
-accept_response(struct player *p, struct cue *q, const struct request *r, const struct msg *m)
+note_client_response(struct player *p, uint32_t request, uint32_t response, const struct msg *live)
 {
-	if (!q)
-		return 0;
-	if (player_read_to(p, &q->number) < 0)
-		return -1;
-	/* In version 2 the response to a prompt is not the end of the turn. */
-	if (r->what == ACP_SESSION_PROMPT && (!m->result.p || !json_get(m->result, "messageId").p))
-		p->turn.n = 0;
-	if (!q->number) {
-		player_warn_live(p, p->lines, "the recording has no response to %.*s", (int)r->method.n, r->method.p);
-		p->missed = true;
+	const uint16_t what = player_item(p, request)->what;
+	struct lane *l = plan_lane(&p->plan, request), *begun;
+	uint64_t version;
+	struct msg m;
+
+	player_happened(p, l, plan_has(&p->plan, response) ? player_item(p, response)->t : l->recorded);
+	if (plan_has(&p->plan, response)) {
+		if (items_message(&p->plan.items, response, &m) < 0)
+			return -1;
+		begun = player_begun_by(p, response, &m);
+		if (begun)
+			player_begin(p, begun);
 	}
-	/* In a turn that was cancelled any response will do. */
-	if (!q->number || q->optional) {
-		plan_arrived(&p->plan, q);
+	if (what == ACP_INITIALIZE)
+		p->v2 = json_u64(json_get(live->result, acp_protocol_version), &version) && version == 2;
+	if (what != ACP_SESSION_PROMPT || session_accepts(live->result, p->v2))
 		return 0;
-	}
-	if (p->options->on_miss != MISS_NEXT && check_response(p, q, r, m) < 0)
-		return -1;
-	return player_accept(p, q, m);
+	l->turns -= l->turns > 0;
+	player_end_turn(p, l, response);
+	return 0;
 }
 
-static enum received
+/* As enum received. */
+static int
 receive_response(struct player *p, const struct msg *m, bool last)
 {
-	struct request *r = NULL;
-	int failed;
+	struct request *r;
+	uint32_t request, response;
+	bool any;
+	int failed = 0;
 
 	if (msg_null_id(m) && m->error.p) {
 		player_warn_live(p, p->lines, "an error response without a request: %.*s", (int)m->error.n, m->error.p);
-		return RECEIVED;
+		return 0;
 	}
 	r = requests_find(p->ours, p->us, m->id);
 	if (!r && !last)
@@ -106,47 +243,58 @@ receive_response(struct player *p, const struct msg *m, bool last)
 	if (!r) {
 		player_warn_live(p, p->lines, "ignored: a response to no open request, id %.*s", (int)m->id.n, m->id.p);
 		p->missed = true;
-		return RECEIVED;
+		return 0;
 	}
 	requests_take(p->ours, r);
-	failed = accept_response(p, r->owner, r, m);
+	if (!r->owner)
+		goto done;
+	request = (uint32_t)((uintptr_t)r->owner - 1);
+	response = player_item(p, request)->pair;
+	if (plan_has(&p->plan, response)) {
+		/* In a turn that was cancelled any response will do. */
+		any = p->plan.parts[response].flags & (PART_DONE | PART_RELAXED);
+		player_done(p, response);
+		if (!any && p->options->on_miss != MISS_NEXT)
+			failed = check_response(p, response, r, m);
+		if (!any && failed == 0)
+			failed = player_accept(p, response, m);
+	} else {
+		player_warn_live(p, p->lines, "the recording has no response to %.*s", (int)r->method.n, r->method.p);
+		p->missed = true;
+	}
+	if (failed == 0 && p->us == ACP_CLIENT)
+		failed = note_client_response(p, request, response, m);
+done:
 	requests_done(r);
-	return failed < 0 ? RECEIVED_FAILED : RECEIVED;
+	return failed;
 }
 
-/* Noise is answered where its sender waits for that (DESIGN, rule 5). */
-static int
-refuse_noise(struct player *p, struct slice line, const struct json_error *error)
-{
-	struct slice id;
-
-	if (slice_is_blank(line))
-		return 0;
-	player_warn_live(p, p->lines, "not a message at byte %zu: %s", error->at, error->what);
-	if (msg_noise_meant(line, &id) != MSG_REQUEST)
-		return 0;
-	return player_refuse(p, id, ACP_ERR_INVALID_REQUEST, error->what, slice(NULL, 0));
-}
+/* --- lines --- */
 
 enum received
 player_receive(struct player *p, struct slice line, bool last)
 {
 	struct json_error error;
+	struct slice id;
 	struct msg m;
 	enum msg_kind kind = msg_scan(line, &m, &error);
+	int r = 0;
 
 	if (!last) {
 		p->lines++;
 		recorder_put(p->recorder, kind == MSG_NOISE ? RECORD_NOISE : RECORD_MESSAGE, p->them, line);
 	}
-	switch (kind) {
-	case MSG_NOISE:
-		return refuse_noise(p, line, &error) < 0 ? RECEIVED_FAILED : RECEIVED;
-	case MSG_RESPONSE:
-		return receive_response(p, &m, last);
-	default:
-		return receive_call(p, &m, last);
+	if (kind == MSG_RESPONSE) {
+		r = receive_response(p, &m, last);
+	} else if (kind != MSG_NOISE) {
+		r = receive_call(p, &m, last);
+	} else if (!slice_is_blank(line)) {
+		player_warn_live(p, p->lines, "not a message at byte %zu: %s", error.at, error.what);
+		/* Its sender gets a response where it waits for one (HACKING.md, rule 5). */
+		if (msg_noise_meant(line, &id) == MSG_REQUEST)
+			r = player_refuse(p, id, ACP_ERR_INVALID_REQUEST, error.what, slice(NULL, 0));
 	}
+	return r < 0 ? RECEIVED_FAILED : (enum received)r;
 }
 
 int
@@ -162,32 +310,22 @@ player_receive_long(struct player *p)
 
 /* --- those that wait --- */
 
-static int
-retry(struct player *p, struct waiting *w)
-{
-	struct candidate f;
-	struct msg m;
-	int r;
-
-	if (msg_scan(slice(w->text, w->n), &m, NULL) == MSG_NOISE)
-		return 0;
-	r = player_find(p, &m, true, &f);
-	if (r == 1 && player_accept(p, f.cue, &m) < 0)
-		return -1;
-	return r;
-}
-
 int
 player_retry(struct player *p)
 {
 	struct waiting *w, *next;
+	struct candidate f;
+	struct msg m;
 	int r;
 
 	if (!p->moved)
 		return 0;
 	p->moved = false;
 	DL_FOREACH_SAFE(p->waiting, w, next) {
-		r = retry(p, w);
+		msg_scan(slice(w->text, w->n), &m, NULL);
+		r = player_find(p, &m, &f);
+		if (r == 1 && player_accept(p, f.item, &m) < 0)
+			r = -1;
 		if (r == 0)
 			continue;
 		DL_DELETE(p->waiting, w);

@@ -1,7 +1,342 @@
-/* What the player sends: recorded bytes, with the live side's ids and paths in place of recorded ones. */
+/*
+ * What the player sends, and when. Messages go out in their recorded order within a lane, after what the recording says may come
+ * before them, with the recorded pauses where --speed asks for them.
+ */
 #include <stdlib.h>
 
 #include "cmd/acp-replay/player_parts.h"
+#include "lib/base/cli.h"
+
+/* us: how long the agent may pause. In a turn twice as long as it did in the recording, but at most MOMENT_MOST. */
+enum { MOMENT = 500 * 1000, MOMENT_MOST = 5 * 1000 * 1000 };
+
+/* --- reports --- */
+
+static void
+warn_at(const char *where, const char *before, uint64_t number, const char *format, va_list args)
+{
+	SCOPED struct buf text = {0};
+
+	if (buf_vprintf(&text, format, args) == 0 && number)
+		cli_warn("acp-replay", "%s:%s%llu: %.*s", where, before, (unsigned long long)number, (int)text.n, text.p);
+	else if (text.n)
+		cli_warn("acp-replay", "%s: %.*s", where, (int)text.n, text.p);
+}
+
+void
+player_warn(const struct player *p, uint64_t number, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	warn_at(p->plan.items.path, "", number, format, args);
+	va_end(args);
+}
+
+void
+player_warn_live(const struct player *p, uint64_t line, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	warn_at(acp_side_name(p->them), " line ", line, format, args);
+	va_end(args);
+}
+
+/* --- lanes --- */
+
+static void
+touch(struct player *p, struct lane *l)
+{
+	if (l->touched)
+		return;
+	l->touched = true;
+	l->next_touched = p->touched;
+	p->touched = l;
+	if (!l->live)
+		l->live = p->now;
+}
+
+void
+player_touch(struct player *p, struct lane *l)
+{
+	struct plan *plan = &p->plan;
+
+	touch(p, l);
+	/* Another lane may wait for what has no session before it begins. */
+	for (size_t i = 1; l == plan->lanes && i < plan->nlanes; i++)
+		if (!plan->lanes[i].open && plan->lanes[i].opener == ITEM_NONE)
+			touch(p, &plan->lanes[i]);
+}
+
+void
+player_happened(struct player *p, struct lane *l, uint64_t recorded)
+{
+	l->live = l->moved = p->now;
+	l->recorded = recorded;
+	player_touch(p, l);
+}
+
+void
+player_begin(struct player *p, struct lane *l)
+{
+	if (l->open)
+		return;
+	l->open = true;
+	l->moved = p->now;
+	player_touch(p, l);
+}
+
+bool
+player_try_begin(struct player *p, struct lane *l)
+{
+	struct plan *plan = &p->plan;
+	struct lane *common = plan->lanes;
+	uint32_t first = p->us == ACP_CLIENT ? l->begin[0] : l->first;
+
+	/* All that has no session has to be past that. */
+	if (!l->open && l->opener == ITEM_NONE && plan_needed(plan, common) >= first && plan_own(plan, common) >= first)
+		player_begin(p, l);
+	return l->open;
+}
+
+struct lane *
+player_begun_by(struct player *p, uint32_t response, const struct msg *m)
+{
+	uint32_t session = items_find_session(&p->plan.items, msg_session(m));
+
+	return session != ITEM_NONE && p->plan.lanes[session].opener == response ? &p->plan.lanes[session] : NULL;
+}
+
+struct lane *
+player_lane(struct player *p, struct slice session)
+{
+	struct slice recorded = slice(NULL, 0);
+	uint32_t number;
+
+	if (session.p)
+		recorded = ids_recorded(p->ids, (struct ids_scope){.what = ACP_ID_SESSION}, session);
+	number = items_find_session(&p->plan.items, recorded.p ? recorded : session);
+	return number < p->plan.nlanes ? &p->plan.lanes[number] : NULL;
+}
+
+void
+player_forget(struct lane *l, struct pending *q)
+{
+	DL_DELETE(l->pending, q);
+	free(q);
+}
+
+/* --- what a client waits for: the responses before its message, and, as long as that moves, what the agent reports --- */
+
+/* Play again at this time. */
+static void
+wake_at(struct player *p, uint64_t when)
+{
+	if (!p->wake || when < p->wake)
+		p->wake = when;
+	p->waits = true;
+}
+
+/* May something of the lane still come by itself? Then p->wake says how long to wait. */
+static bool
+still_moves(struct player *p, const struct lane *l)
+{
+	uint64_t moment = MOMENT;
+
+	if (l->turns && 2 * l->pause > moment)
+		moment = 2 * l->pause < MOMENT_MOST ? 2 * l->pause : MOMENT_MOST;
+	if (p->left || l->moved + moment <= p->now)
+		return false;
+	wake_at(p, l->moved + moment);
+	return true;
+}
+
+/* What the agent reported in the recording before this item is needed. */
+static void
+need_before(const struct player *p, struct lane *l, uint32_t item)
+{
+	const struct part *part;
+
+	for (; l->walked < item; l->walked = part->next) {
+		part = &p->plan.parts[l->walked];
+		l->amounts[part->measure].need += part->amount;
+	}
+}
+
+static void
+add_amount(struct player *p, struct lane *l, size_t measure, uint32_t amount)
+{
+	l->amounts[measure].have += amount;
+	l->moved = p->now;
+	player_touch(p, l);
+}
+
+void
+player_requested(struct player *p, uint32_t item)
+{
+	add_amount(p, plan_lane(&p->plan, item), p->plan.parts[item].measure, 1);
+}
+
+void
+player_reported(struct player *p, const struct msg *m)
+{
+	struct lane *l = player_lane(p, msg_session(m));
+	const struct part *parts = p->plan.parts;
+	uint32_t amount, item;
+	uint64_t kind;
+	size_t i;
+	bool text;
+
+	if (!l)
+		return;
+	kind = plan_measure(&p->plan.items, m, &amount, &text);
+	for (i = p->plan.nmeasures - 1; i > 0 && p->plan.measures[i].kind != kind; i--)
+		;
+	add_amount(p, l, i, amount);
+	if (!l->turns || !items_is_idle(m))
+		return;
+	item = plan_needed(&p->plan, l);
+	while (plan_has(&p->plan, item) && (parts[item].flags & (PART_ENDS_TURN | PART_DONE)) != PART_ENDS_TURN)
+		item = parts[item].next;
+	l->turns = 0;
+	player_end_turn(p, l, item);
+}
+
+void
+player_end_turn(struct player *p, struct lane *l, uint32_t item)
+{
+	struct amount *a;
+
+	player_touch(p, l);
+	if (!plan_has(&p->plan, item) || l->walked > item)
+		return;
+	player_done(p, item);
+	need_before(p, l, item);
+	/* What came too early is not missed later; but each turn has a text of its own. */
+	for (size_t i = 1; i < p->plan.nmeasures; i++) {
+		a = &l->amounts[i];
+		a->have -= p->plan.measures[i].text || a->have < a->need ? a->have : a->need;
+		a->need = 0;
+	}
+}
+
+bool
+player_wants_more(struct player *p, struct lane *l, uint32_t item)
+{
+	need_before(p, l, item);
+	for (size_t i = 1; i < p->plan.nmeasures; i++)
+		if (l->amounts[i].have < l->amounts[i].need)
+			return still_moves(p, l);
+	return false;
+}
+
+/* Does an item of ours wait for what the agent sends? */
+static bool
+client_waits(struct player *p, struct lane *l, uint32_t item)
+{
+	uint32_t first;
+	struct lane *other;
+
+	if (plan_needed(&p->plan, l) < item || player_wants_more(p, l, item))
+		return true;
+	/* Sessions do not depend on each other; but their recorded order is kept while the other one moves. */
+	first = plan_first(&p->plan);
+	other = first < item ? plan_lane(&p->plan, first) : l;
+	return other != l && other->open && still_moves(p, other);
+}
+
+/* --- what is due --- */
+
+bool
+player_precedes(const struct player *p, uint32_t k, uint32_t q)
+{
+	/* Of what has no session only the first request has to do with all the others. */
+	if (plan_lane(&p->plan, k) == p->plan.lanes && player_item(p, k)->what != ACP_INITIALIZE)
+		return false;
+	return player_item(p, k)->pair < q;
+}
+
+/*
+ * A response waits for what its side sent after the request. The agent's also waits for the notifications and responses that
+ * the client sent after it; a request of the client that was recorded in between may come later.
+ */
+static bool
+response_is_ready(struct player *p, struct lane *l, const struct pending *q)
+{
+	const struct part *parts = p->plan.parts;
+	uint32_t from = q->item, to = player_item(p, from)->pair, own = plan_own(&p->plan, l), k = plan_needed(&p->plan, l);
+	const struct pending *other;
+
+	if (!plan_has(&p->plan, to))
+		return false;
+	for (uint32_t i = own; i < to; i = parts[i].next)
+		/* The agent may wait for this response before it sends what the client's other messages wait for. */
+		if (i > from && !(parts[i].flags & PART_DONE))
+			return p->us == ACP_CLIENT && !still_moves(p, l);
+	if (p->us == ACP_CLIENT)
+		return true;
+	if (own < from && k >= own)
+		return false; /* it only waits for its time */
+	for (; k < to; k = parts[k].next)
+		if (k > from && player_item(p, k)->kind != MSG_REQUEST && part_is_awaited(&parts[k]))
+			return false;
+	DL_FOREACH(l->pending, other)
+		if (other->item < from && player_precedes(p, other->item, from))
+			return false;
+	return true;
+}
+
+/* Is it time for what was recorded at t? Else p->wake says when it will be. */
+static bool
+is_time(struct player *p, const struct lane *l, uint64_t t)
+{
+	double pause;
+	uint64_t due;
+
+	if (p->options->speed <= 0 || t <= l->recorded)
+		return true;
+	pause = (double)(t - l->recorded) / p->options->speed;
+	if (pause > (double)p->options->max_pause)
+		pause = (double)p->options->max_pause;
+	due = l->live + (uint64_t)pause;
+	if (due <= p->now)
+		return true;
+	wake_at(p, due);
+	return false;
+}
+
+/* The item that is due next in a lane. */
+struct due {
+	struct lane *lane;
+	struct pending *request; /* whose response it is; NULL: the first of ours */
+	uint32_t item;           /* or ITEM_NONE */
+};
+
+static struct due
+find_due(struct player *p, struct lane *l)
+{
+	struct due d = {.lane = l, .item = ITEM_NONE};
+	uint32_t own = plan_own(&p->plan, l), response;
+	struct pending *q;
+
+	if (plan_has(&p->plan, own) && player_try_begin(p, l) &&
+		!(p->us == ACP_CLIENT ? client_waits(p, l, own) : plan_needed(&p->plan, l) < own) &&
+		is_time(p, l, player_item(p, own)->t))
+		d.item = own;
+	DL_FOREACH(l->pending, q) {
+		response = player_item(p, q->item)->pair;
+		if (response >= d.item)
+			break;
+		if (response_is_ready(p, l, q) && is_time(p, l, player_item(p, response)->t)) {
+			d.item = response;
+			d.request = q;
+		}
+	}
+	return d;
+}
+
+/* --- sending: recorded bytes, with the live side's ids and paths in place of recorded ones --- */
 
 /* A line, which is ended here. */
 static int
@@ -10,7 +345,7 @@ queue(struct player *p, enum record_kind kind, struct slice text)
 	struct endpoint *to = kind == RECORD_STDERR ? p->err : p->out;
 
 	recorder_put(p->recorder, kind, p->us, text);
-	/* A client that does not read the agent's standard error is not to hang: the rest is lost. */
+	/* A client that does not read the agent's standard error is not to hang: what does not fit is lost. */
 	if (kind == RECORD_STDERR && to->out.full)
 		return 0;
 	return endpoint_put_line(to, NULL, text, false);
@@ -25,94 +360,99 @@ player_send_made(struct player *p, struct buf *text, int failed)
 	return r;
 }
 
-/* Notes a request that the live side has to respond to. 0 or -1. */
+int
+player_refuse(struct player *p, struct slice id, int code, const char *why, struct slice data)
+{
+	struct buf text = {0};
+	int r = msg_make_error(&text, id, code, why, data);
+
+	return player_send_made(p, &text, r);
+}
+
+/* Queues an item of ours. 0 or -1. */
 static int
-open_request(struct player *p, const struct msg *m, struct cue *response)
+send_item(struct player *p, struct lane *l, uint32_t item)
 {
-	struct request *r = requests_open(p->ours, p->us, 0, m);
+	const struct item *own = player_item(p, item);
+	const enum record_kind kind = (enum record_kind)own->record;
+	struct request *r;
+	struct slice text;
+	struct msg m;
 
-	if (r)
-		r->owner = response;
-	return r ? 0 : -1;
-}
-
-static struct slice
-live_id(const struct cue *q)
-{
-	return slice(q->id, q->nid);
-}
-
-/* Sessions that our side names for the first time are named so: another one is another one. */
-static int
-learn_session(struct player *p, const struct msg *m)
-{
-	struct slice session = msg_session(m);
-
-	if (p->us != ACP_AGENT || !session.p)
-		return 0;
-	return ids_learn(p->ids, (struct ids_place){.what = ACP_ID_SESSION}, session, session) == IDS_FAILED ? -1 : 0;
-}
-
-/* A request has been answered. */
-static void
-end_request(struct player *p, struct cue *q)
-{
-	if (q->opens) {
-		plan_begin(&p->plan, q->opens);
-		player_happened(p, q->opens, q->response.t);
+	player_happened(p, l, own->t);
+	player_done(p, item);
+	if (items_text(&p->plan.items, item, &text) < 0)
+		return -1;
+	if (kind != RECORD_MESSAGE ||
+		(own->kind == MSG_NOTIFICATION && own->session && l->session.p && ids_change_nothing(p->ids, l->session)))
+		return queue(p, kind, text);
+	if (msg_scan(text, &m, NULL) == MSG_REQUEST) {
+		r = requests_open(p->ours, p->us, 0, &m);
+		if (!r)
+			return -1;
+		r->owner = (void *)((uintptr_t)item + 1);
 	}
-	p->unanswered--;
-	plan_forget(&p->plan, q);
-}
-
-/* In which live session a turn begins. 0 or -1. */
-static int
-begin_turn(struct player *p, const struct msg *m)
-{
-	struct slice session = msg_session(m), live;
-
-	p->turn.n = 0;
-	p->idle = 0;
-	if (!session.p)
-		return 0;
-	live = ids_live(p->ids, (struct ids_place){.what = ACP_ID_SESSION}, session);
-	return buf_add_slice(&p->turn, live.p ? live : session);
-}
-
-static int
-write_message(struct player *p, const struct own *own, struct slice line, const struct msg *m)
-{
-	if (m->kind == MSG_REQUEST && open_request(p, m, own->response) < 0)
-		return -1;
-	if (ids_write(p->ids, line, m, p->us, slice(NULL, 0), slice(NULL, 0), &p->text) < 0)
-		return -1;
-	return p->us == ACP_CLIENT && m->what == ACP_SESSION_PROMPT ? begin_turn(p, m) : 0;
-}
-
-bool
-player_is_unchanged(struct player *p, const struct conversation *c, const struct own *own)
-{
-	return own->names_session && ids_change_nothing(p->ids, c->session);
-}
-
-int
-player_send(struct player *p, struct conversation *c, const struct own *own, struct slice text, const struct msg *m)
-{
-	player_happened(p, c, own->t);
-	if (own->kind != RECORD_MESSAGE || player_is_unchanged(p, c, own))
-		return queue(p, (enum record_kind)own->kind, text);
 	p->text.n = 0;
-	return write_message(p, own, text, m) < 0 ? -1 : queue(p, RECORD_MESSAGE, buf_slice(&p->text));
+	if (ids_write(p->ids, text, &m, p->us, slice(NULL, 0), slice(NULL, 0), &p->text) < 0)
+		return -1;
+	l->turns += p->us == ACP_CLIENT && m.kind == MSG_REQUEST && m.what == ACP_SESSION_PROMPT;
+	return queue(p, RECORD_MESSAGE, buf_slice(&p->text));
 }
 
-int
-player_send_response(struct player *p, struct cue *q, struct slice text, const struct msg *m)
+/* Queues the recorded response to a request that has come, and forgets the request. 0 or -1. */
+static int
+send_response(struct player *p, struct lane *l, struct pending *q)
 {
-	player_happened(p, q->conversation, q->response.t);
+	uint32_t response = player_item(p, q->item)->pair;
+	struct slice text, session;
+	struct lane *begun;
+	struct msg m;
+
+	player_happened(p, l, player_item(p, response)->t);
+	player_done(p, response);
 	p->text.n = 0;
-	if (learn_session(p, m) < 0 || ids_write(p->ids, text, m, p->us, q->conversation->session, live_id(q), &p->text) < 0 ||
+	if (items_text(&p->plan.items, response, &text) < 0)
+		return -1;
+	msg_scan(text, &m, NULL);
+	session = msg_session(&m);
+	/* A session that the agent names first has the same name on both sides. */
+	if (p->us == ACP_AGENT && session.p &&
+		ids_learn(p->ids, (struct ids_scope){.what = ACP_ID_SESSION}, session, session) == IDS_FAILED)
+		return -1;
+	if (ids_write(p->ids, text, &m, p->us, l->session, slice(q->id, q->n), &p->text) < 0 ||
 		queue(p, RECORD_MESSAGE, buf_slice(&p->text)) < 0)
 		return -1;
-	end_request(p, q);
+	begun = player_begun_by(p, response, &m);
+	if (begun) {
+		player_begin(p, begun);
+		player_happened(p, begun, player_item(p, response)->t);
+	}
+	player_forget(l, q);
 	return 0;
+}
+
+int
+player_send_next(struct player *p)
+{
+	struct due first = {.item = ITEM_NONE}, d;
+	struct lane **at = &p->touched, *l;
+	int r;
+
+	p->wake = 0;
+	while ((l = *at)) {
+		p->waits = false;
+		d = find_due(p, l);
+		if (d.item < first.item)
+			first = d;
+		if (d.item != ITEM_NONE || p->waits) {
+			at = &l->next_touched;
+			continue;
+		}
+		l->touched = false;
+		*at = l->next_touched;
+	}
+	if (first.item == ITEM_NONE)
+		return 0;
+	r = first.request ? send_response(p, first.lane, first.request) : send_item(p, first.lane, first.item);
+	return r < 0 ? -1 : 1;
 }

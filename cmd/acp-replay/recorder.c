@@ -24,7 +24,6 @@ struct recorder {
 	int fd;                 /* --check: what is written; -1: it has a name */
 	char *inputs[2];        /* the recording */
 	char *pattern;          /* the name of the log, as strftime wants it */
-	bool header, several;   /* the recording has a header; and other hops, too */
 	bool any;               /* a line has been written */
 	uint64_t began;         /* us, on the loop's clock */
 };
@@ -44,7 +43,7 @@ begin_log(void *arg, struct buf *to, bool resumed, uint64_t lost, const char *wh
 		r->options->command, NULL);
 }
 
-/* A name with nothing in it that strftime would take for its own. NULL out of memory. */
+/* A name in which strftime finds no directives. NULL out of memory. */
 static char *
 plain_name(const char *path)
 {
@@ -56,22 +55,6 @@ plain_name(const char *path)
 	if (!*path && buf_string(&b))
 		return b.p;
 	buf_free(&b);
-	return NULL;
-}
-
-/* A file that is there for as long as we are. Its name, to be freed, or NULL with errno. */
-static char *
-temporary(int *fd)
-{
-	const char *directory = getenv("TMPDIR");
-	char *path;
-
-	if (asprintf(&path, "%s/acp-replay.XXXXXX", directory && *directory ? directory : "/tmp") < 0)
-		return NULL;
-	*fd = mkostemp(path, O_CLOEXEC);
-	if (*fd >= 0)
-		return path;
-	free(path);
 	return NULL;
 }
 
@@ -92,6 +75,7 @@ static int
 open_files(struct recorder *r, char **why)
 {
 	const struct recorder_options *o = r->options;
+	const char *directory = getenv("TMPDIR");
 	char *path;
 	int result;
 
@@ -103,11 +87,11 @@ open_files(struct recorder *r, char **why)
 			return -1;
 		return open_log(r, r->file.copy, why);
 	}
-	path = temporary(&r->fd);
-	if (!path)
-		return -1;
-	result = open_log(r, path, why);
-	unlink(path);
+	path = bytes_printf("%s/acp-replay.XXXXXX", directory && *directory ? directory : "/tmp");
+	r->fd = path ? mkostemp(path, O_CLOEXEC) : -1;
+	result = r->fd < 0 ? -1 : open_log(r, path, why);
+	if (r->fd >= 0)
+		unlink(path);
 	free(path);
 	return result;
 }
@@ -146,16 +130,7 @@ recorder_free(struct recorder *r)
 	free(r);
 }
 
-/* --- what happens --- */
-
-void
-recorder_read(struct recorder *r, const struct record *record)
-{
-	if (!r)
-		return;
-	r->header |= record->kind == RECORD_HEADER && record->number == 1;
-	r->several |= record->at.p != NULL;
-}
+/* --- records --- */
 
 void
 recorder_put(struct recorder *r, enum record_kind kind, enum acp_side from, struct slice line)
@@ -242,10 +217,10 @@ has_comments(const char *path)
 {
 	FILE *f = fopen(path, "re");
 	char *line = NULL;
-	size_t room = 0;
+	size_t size = 0;
 	bool found = false;
 
-	while (f && !found && getline(&line, &room, f) >= 0)
+	while (f && !found && getline(&line, &size, f) >= 0)
 		found = line[strspn(line, " \t")] == '#';
 	free(line);
 	if (f)
@@ -253,7 +228,7 @@ has_comments(const char *path)
 	return found;
 }
 
-/* What was written takes the recording's place, where it may. An exit status. */
+/* Replaces the recording by what was written, if it may be. An exit status. */
 static int
 update(struct recorder *r, bool passed)
 {
@@ -261,9 +236,9 @@ update(struct recorder *r, bool passed)
 
 	if (!passed)
 		why = "something differs";
-	else if (r->several)
+	else if (r->options->several)
 		why = "it holds several hops, and only one was played";
-	else if (!r->header)
+	else if (!r->options->header)
 		why = "it is not in the format that acp-tap writes";
 	else if (has_comments(r->options->path))
 		why = "it has comments, which would be lost";

@@ -16,6 +16,7 @@ struct recorder_options {
 	const char *live;      /* what it is played to, for the report */
 	int fd;                /* where the report goes */
 	bool keep_paths, environment;
+	bool header, several;  /* the recording has a header; and other hops, too */
 };
 
 struct recorder;
@@ -24,10 +25,8 @@ struct recorder;
 struct recorder *recorder_new(const struct recorder_options *, char **why);
 void recorder_free(struct recorder *);
 
-/* The rest does nothing where the recorder is NULL. */
+/* All below does nothing where the recorder is NULL. */
 
-/* A record of the recording, as it is read. */
-void recorder_read(struct recorder *, const struct record *);
 /*
  * What a side has done: sent a line, which is a RECORD_MESSAGE, RECORD_NOISE, or on standard error RECORD_STDERR; sent one that was
  * too long to be read, RECORD_LOST; sent its last, RECORD_EOF. line p NULL for the latter two.

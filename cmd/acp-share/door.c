@@ -100,35 +100,20 @@ let_in(struct share *s, bool joins)
 	return -1;
 }
 
-static bool
-is_here(const struct share *s, struct slice hop)
-{
-	return !hop.p || slice_is(hop, "0") || json_string_is(hop, "0") || json_string_is(hop, s->name);
-}
-
-static int
-put_elsewhere(const struct share *s, struct buf *to)
-{
-	struct buf text = {0};
-	int r = buf_printf(&text, "there is one hop here: 0 (%s)", s->name) == 0 && buf_string(&text) ? put_error(to, text.p) : -1;
-
-	buf_free(&text);
-	return r;
-}
-
 /* The reply that lets a guest in goes at once, with its descriptor: nothing is queued before it. 0, or -1: it cannot be sent. */
 static int
 attach(struct conn *c, struct slice hop, bool joins, struct buf *to)
 {
 	struct share *s = c->share;
-	char full[64];
-	int fd, r;
+	SCOPED struct buf why = {0};
+	int fd, r = 0;
 
-	if (!is_here(s, hop))
-		return put_elsewhere(s, to);
-	snprintf(full, sizeof(full), "%d guests are attached, and that is the limit", GUESTS);
-	if (s->nguests >= GUESTS)
-		return put_error(to, full);
+	if (hop.p && !slice_is(hop, "0") && !json_string_is(hop, "0") && !json_string_is(hop, s->name))
+		r = buf_printf(&why, "there is one hop here: 0 (%s)", s->name);
+	else if (s->nguests >= GUESTS)
+		r = buf_printf(&why, "%d guests are attached, and that is the limit", GUESTS);
+	if (r < 0 || why.n)
+		return r < 0 || !buf_string(&why) ? -1 : put_error(to, why.p);
 	fd = let_in(s, joins);
 	if (fd < 0)
 		return put_error(to, strerror(errno));

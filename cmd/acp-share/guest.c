@@ -242,7 +242,7 @@ call(struct guest *g, enum acp_direction dir, const struct msg *m, struct slice 
 		c->cancelled = buf_add_slice(&c->sent, request.id) < 0;
 		show(g, dir, buf_slice(&sent));
 	} else {
-		/* The frame may know it by now. */
+		/* The frame may have it by now. */
 		g->open--;
 		c->guest = NULL;
 	}
@@ -299,6 +299,9 @@ objection(const struct guest *g, const struct msg *m, enum acp_direction dir, in
 		return "a guest may not initialize, and may not send envelopes";
 	if (!preface_initialized(&s->preface) && !s->restarted)
 		return "before initialize";
+	*code = ACP_ERR_METHOD;
+	if (m->what == ACP_CANCEL_REQUEST && m->kind == MSG_REQUEST)
+		return "it is a notification, and has no id";
 	*code = ACP_ERR_INTERNAL;
 	if (s->over[dir])
 		return s->over[dir];

@@ -45,42 +45,35 @@ put_value(struct buf *to, struct slice value)
 	}
 }
 
+/* response: p NULL if there is none. */
 static int
-put_since(struct buf *to, struct slice started)
-{
-	char text[32], *end;
-	struct tm tm;
-	time_t t;
-
-	if (json_type(started) != JSON_NUMBER)
-		return 0;
-	t = (time_t)strtod(started.p, &end);
-	return buf_add(to, text, localtime_r(&t, &tm) ? strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &tm) : 0);
-}
-
-/* answer: p NULL where there is none. */
-static int
-add_row(struct buf *table, const char *path, struct slice answer)
+add_row(struct buf *table, const char *path, struct slice response)
 {
 	static const char *const keys[] = {"pid", "started", "client", "agent", "name", "sessions", "cwd"};
 	static const char silent[] = "\"does not answer\"";
 	struct slice values[COLUMNS] = {{NULL, 0}};
 	struct json_error error;
-	struct buf cell = {0};
+	SCOPED struct buf cell = {0};
+	char since[32];
+	struct tm tm;
+	time_t t;
 	int i, r = 0;
 
-	if (!answer.p || json_scan(answer, JSON_DEPTH, keys, SOCKET, values, &error) != JSON_OBJECT || !values[PID].p) {
+	if (!response.p || json_scan(response, JSON_DEPTH, keys, SOCKET, values, &error) != JSON_OBJECT || !values[PID].p) {
 		/* Its name in the directory is its process id. */
 		values[PID] = slice_of(strrchr(path, '/') + 1);
 		values[AGENT] = slice_of(silent);
 	}
 	for (i = 0; r == 0 && i < COLUMNS; i++) {
 		cell.n = 0;
-		r = i == SINCE ? put_since(&cell, values[i]) : i == SOCKET ? buf_add_string(&cell, path) : put_value(&cell, values[i]);
+		t = i == SINCE && json_type(values[i]) == JSON_NUMBER ? (time_t)strtod(values[i].p, NULL) : 0;
+		if (i != SINCE)
+			r = i == SOCKET ? buf_add_string(&cell, path) : put_value(&cell, values[i]);
+		else if (t && localtime_r(&t, &tm))
+			r = buf_add(&cell, since, strftime(since, sizeof(since), "%Y-%m-%d %H:%M", &tm));
 		if (r == 0)
 			r = add_cell(table, buf_slice(&cell));
 	}
-	buf_free(&cell);
 	return r;
 }
 
@@ -112,19 +105,19 @@ put_table(const struct buf *table, struct buf *to)
 	return r;
 }
 
-/* The answer with the socket as its first member. */
+/* The response with the socket as its first member. */
 static int
-put_object(struct buf *to, const char *path, struct slice answer)
+put_object(struct buf *to, const char *path, struct slice response)
 {
 	struct json_error error;
-	bool good = answer.p && json_scan(answer, JSON_DEPTH, NULL, 0, NULL, &error) == JSON_OBJECT && json_get(answer, "pid").p;
-	const char *members = good ? memchr(answer.p, '{', answer.n) : NULL;
+	bool good = response.p && json_scan(response, JSON_DEPTH, NULL, 0, NULL, &error) == JSON_OBJECT && json_get(response, "pid").p;
+	const char *members = good ? memchr(response.p, '{', response.n) : NULL;
 
 	if (buf_add_string(to, "{\"socket\":") < 0 || json_quote(slice_of(path), to) < 0 || buf_add_string(to, ",") < 0)
 		return -1;
 	if (!good)
 		return buf_add_string(to, "\"error\":\"does not answer\"}\n");
-	return buf_add_slice(to, slice_between(members + 1, answer.p + answer.n)) < 0 ? -1 : buf_add_string(to, "\n");
+	return buf_add_slice(to, slice_between(members + 1, response.p + response.n)) < 0 ? -1 : buf_add_string(to, "\n");
 }
 
 /* What is shared at this socket. 1, 0 where nobody listens there any more, or -1. */
@@ -132,14 +125,14 @@ static int
 add_stream(struct buf *table, struct buf *to, bool json, const char *path)
 {
 	int fd = rendezvous_connect(path), r;
-	struct buf answer = {0};
+	struct buf response = {0};
 
 	if (fd < 0 && errno == ECONNREFUSED)
 		return 0;
-	if (fd < 0 || attach_list(fd, RESPONSE_TIME, &answer))
-		buf_free(&answer);
-	r = json ? put_object(to, path, buf_slice(&answer)) : add_row(table, path, buf_slice(&answer));
-	buf_free(&answer);
+	if (fd < 0 || attach_list(fd, RESPONSE_TIME, &response))
+		buf_free(&response);
+	r = json ? put_object(to, path, buf_slice(&response)) : add_row(table, path, buf_slice(&response));
+	buf_free(&response);
 	proc_close(fd);
 	return r < 0 ? -1 : 1;
 }

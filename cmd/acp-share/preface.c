@@ -207,13 +207,6 @@ see_session(struct preface *p, struct slice id, enum acp_method what, const stru
 		session_close(p, p->sessions);
 }
 
-/* An update of the title may come without one, and says nothing of it then. */
-static bool
-says_nothing(const struct message *m)
-{
-	return m->msg.kind == MSG_NOTIFICATION && acp_part_of_update(m->msg.params) == ACP_PART_INFO && !json_path(m->msg.params, "update.title").p;
-}
-
 static void
 see_of_session(struct preface *p, enum acp_method what, const struct message *m)
 {
@@ -221,12 +214,14 @@ see_of_session(struct preface *p, enum acp_method what, const struct message *m)
 	struct passed request = {.number = 0};
 	struct session *s;
 	SCOPED struct buf id = {0};
+	/* An update of the title may come without one, and says nothing of it then. */
+	bool changes = m->msg.kind == MSG_RESPONSE ? m->msg.result.p != NULL
+		: acp_part_of_update(m->msg.params) != ACP_PART_INFO || json_path(m->msg.params, "update.title").p;
 
 	if (m->msg.kind == MSG_RESPONSE)
 		request = take_request(p, m);
-	if ((m->msg.kind == MSG_RESPONSE && !m->msg.result.p) || json_type(name) != JSON_STRING || json_unescape(name, &id) < 0 ||
-		says_nothing(m)) {
-		/* Nothing has changed. */
+	if (!changes || json_type(name) != JSON_STRING || json_unescape(name, &id) < 0) {
+		/* It leaves all as it was. */
 	} else if (what == ACP_SESSION_CLOSE || what == ACP_SESSION_DELETE) {
 		s = find(p, buf_slice(&id));
 		if (s)
@@ -336,25 +331,22 @@ scan(const struct passed *p)
 	return m;
 }
 
-static int
-put_session(const struct session *s, struct buf *to)
-{
-	struct slice cwd = json_get(scan(&s->opened.request).params, "cwd");
-
-	return buf_add_string(to, "{\"id\":") || json_quote(slice(s->id, s->n), to)
-		|| json_add_member(to, "cwd", json_type(cwd) == JSON_STRING ? cwd : slice_of("null")) || buf_add(to, "}", 1) ? -1 : 0;
-}
-
 int
 preface_put_list(const struct preface *p, struct buf *to)
 {
+	struct slice cwd;
+
 	if (buf_add_string(to, "\"client\":") < 0 || put_peer(scan(&p->hello.request).params, "clientInfo", to) < 0 ||
 		buf_add_string(to, ",\"agent\":") < 0 || put_peer(scan(&p->hello.last).result, "agentInfo", to) < 0 ||
 		buf_add_string(to, ",\"sessions\":[") < 0)
 		return -1;
-	for (const struct session *s = p->sessions; s; s = s->hh.next)
-		if (put_session(s, to) < 0 || (s->hh.next && buf_add_string(to, ",") < 0))
+	for (const struct session *s = p->sessions; s; s = s->hh.next) {
+		cwd = json_get(scan(&s->opened.request).params, "cwd");
+		if (buf_add_string(to, "{\"id\":") || json_quote(slice(s->id, s->n), to)
+			|| json_add_member(to, "cwd", json_type(cwd) == JSON_STRING ? cwd : slice_of("null"))
+			|| buf_add_string(to, s->hh.next ? "}," : "}"))
 			return -1;
+	}
 	return buf_add_string(to, "]");
 }
 

@@ -53,50 +53,28 @@ json_put(const struct table *t, bool final, struct buf *to)
 
 /* --- reading --- */
 
-static bool
-get_side(struct slice string, enum acp_side *side)
-{
-	for (enum acp_side s = ACP_UNKNOWN; s <= ACP_AGENT; s++) {
-		if (json_string_is(string, acp_side_name(s))) {
-			*side = s;
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool
-get_kind(struct slice string, enum row_kind *kind)
-{
-	for (unsigned k = 0; k < ROWS; k++) {
-		if (json_string_is(string, row_kind_names[k])) {
-			*kind = (enum row_kind)k;
-			return true;
-		}
-	}
-	return false;
-}
-
 /* An empty row for what the line says, or NULL; *why NULL: out of memory. */
 static struct row *
 new_row(struct table *t, struct slice line, const char **why)
 {
 	struct slice note = json_get(line, "notification"), name = json_get(line, "name");
 	enum acp_side from = ACP_UNKNOWN;
-	enum row_kind kind;
+	unsigned kind = 0;
 	unsigned before = HASH_COUNT(t->rows);
 	SCOPED struct buf plain = {0};
 	struct row *r = NULL;
 
 	*why = "a row without its name";
-	if (!get_kind(json_get(line, "row"), &kind) || json_type(name) != JSON_STRING)
-		return NULL;
-	if (kind == ROW_METHOD && (!get_side(json_get(line, "from"), &from) ||
-		(json_type(note) != JSON_TRUE && json_type(note) != JSON_FALSE)))
+	while (kind < ROWS && !json_string_is(json_get(line, "row"), row_kind_names[kind]))
+		kind++;
+	while (kind == ROW_METHOD && from <= ACP_AGENT && !json_string_is(json_get(line, "from"), acp_side_name(from)))
+		from++;
+	if (kind == ROWS || from > ACP_AGENT || json_type(name) != JSON_STRING ||
+		(kind == ROW_METHOD && json_type(note) != JSON_TRUE && json_type(note) != JSON_FALSE))
 		return NULL;
 	*why = NULL;
 	if (json_unescape(name, &plain) == 0)
-		r = table_row(t, kind, from, json_type(note) == JSON_TRUE, buf_slice(&plain));
+		r = table_row(t, (enum row_kind)kind, from, json_type(note) == JSON_TRUE, buf_slice(&plain));
 	if (!r || HASH_COUNT(t->rows) > before)
 		return r;
 	*why = "a row that this report has twice";

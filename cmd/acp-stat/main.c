@@ -16,7 +16,9 @@ static const char help[] =
 	"                        write one row for each (methods, all turns, tools)\n"
 	"      --merge           add up the output of -f json\n"
 	"      --pass            forward stdin to stdout; report on stderr or to -o\n"
+	"      --color auto|always|never  when to use colours (auto)\n"
 	FRAME_HELP_WATCH
+	FRAME_HELP_FOLLOW
 	"      --max-line SIZE   do not read lines of more than SIZE bytes (64M)\n"
 	FRAME_HELP;
 
@@ -25,15 +27,17 @@ static const struct cli_option options[] = {
 	{"by", 0, CLI_WORD(struct options, by, "method", "session", "turn", "tool", "agent"), .value = BY_METHOD},
 	{"merge", 0, CLI_FLAG(struct options, merge)},
 	{"pass", 0, CLI_FLAG(struct options, pass)},
-	{CLI_ROWS(struct options, frame, frame_watch_options)},
+	{"color", 0, CLI_WORD(struct options, color, "auto", "always", "never")},
+	{CLI_ROWS(struct options, frame, watch_options)},
 	{0},
 };
 
 static const struct cli_rule rules[] = {
 	{"--hop", "recordings|--attach", NULL},
+	{"--follow", "one recording", NULL},
 	{"--format prom", NULL, "--append|--by turn"},
 	{"--pass", NULL, "recordings|a command|--attach"},
-	{"--merge", NULL, "a command|--attach|--by|--pass|--hop"},
+	{"--merge", NULL, "a command|--attach|--by|--pass|--hop|--follow"},
 	{NULL, NULL, NULL},
 };
 
@@ -48,5 +52,5 @@ main(int argc, char **argv)
 	cli_check(&line, rules);
 	if (!o.pass)
 		frame_read_stdin(&o.frame, o.merge);
-	return o.merge ? merge_run(&o) : o.frame.files ? files_run(&o) : stream_run(&o);
+	return tool_run(&o);
 }

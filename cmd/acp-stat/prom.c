@@ -25,7 +25,7 @@ struct writer {
 static int
 put_labels(const struct writer *w, const struct row *r, const char *name, const char *value)
 {
-	/* --merge is not told whether a row of turns is a session or an agent. */
+	/* The reports that --merge reads do not say whether a row of turns is a session or an agent. */
 	const char *names[ROWS] = {"method", w->by == BY_SESSION ? "session" : w->by == BY_AGENT ? "agent" : "name", "kind"};
 	struct buf *to = w->to;
 	const char *comma = "";
@@ -101,14 +101,6 @@ put_count(const struct writer *w, const struct row *r, const char *name, const c
 }
 
 static int
-put_results(const struct writer *w, const struct row *r, const char *name)
-{
-	return -(put_count(w, r, name, "result", "ended", r->count - r->failed - r->open - r->cancelled) ||
-		put_count(w, r, name, "result", "failed", r->failed) || put_count(w, r, name, "result", "cancelled", r->cancelled) ||
-		put_count(w, r, name, "result", "open", r->open));
-}
-
-static int
 put_value_of(const struct writer *w, const struct row *r, const struct metric *m)
 {
 	const void *value = (const char *)r + m->at;
@@ -119,7 +111,10 @@ put_value_of(const struct writer *w, const struct row *r, const struct metric *m
 	if (m->type == SECONDS)
 		return -(buf_add_string(w->to, m->name) || put_labels(w, r, NULL, NULL) || put_seconds(w->to, *(const uint64_t *)value));
 	if (all && r->kind == ROW_TURN)
-		return put_results(w, r, m->name);
+		return -(put_count(w, r, m->name, "result", "ended", r->count - r->failed - r->open - r->cancelled) ||
+			put_count(w, r, m->name, "result", "failed", r->failed) ||
+			put_count(w, r, m->name, "result", "cancelled", r->cancelled) ||
+			put_count(w, r, m->name, "result", "open", r->open));
 	if (all && r->kind == ROW_METHOD)
 		return put_count(w, r, m->name, "kind", r->notification ? "notification" : "request", r->count);
 	return put_count(w, r, m->name, NULL, NULL, *(const uint64_t *)value);

@@ -13,8 +13,9 @@ fail(struct tool *t, const char *name, const char *what)
 }
 
 int
-report_open(struct tool *t)
+report_open(struct watch *w)
 {
+	struct tool *t = w->state;
 	const struct options *o = t->options;
 	char *why;
 	int status;
@@ -39,7 +40,8 @@ put(struct tool *t, bool final, struct buf *to)
 	case FORMAT_PROM:
 		return prom_put(&t->table, t->options->by, to);
 	default:
-		return t->table.rows ? report_text(&t->table, to) : buf_add_string(to, "none was seen\n");
+		return t->table.rows ? report_text(&t->table, cli_wants_color(t->options->color, log_fd(t->watch->out.log)), to) :
+			 buf_add_string(to, "none was seen\n");
 	}
 }
 
@@ -58,9 +60,9 @@ report(struct tool *t, bool final)
 		if (replace_with(&t->prom, 0644, buf_slice(&text)) < 0)
 			fail(t, t->options->frame.output, strerror(errno));
 	} else if (text.n) {
-		to = out_buf(&t->out);
+		to = out_buf(&t->watch->out);
 		if (buf_add_slice(to, buf_slice(&text)) < 0)
 			fail(t, NULL, "out of memory: no report");
-		out_mark(&t->out, to->n - text.n);
+		out_mark(&t->watch->out, to->n - text.n);
 	}
 }

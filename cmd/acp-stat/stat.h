@@ -4,8 +4,7 @@
 
 #include "cmd/acp-stat/hist.h"
 #include "lib/base/cli.h"
-#include "lib/frame/frame_options.h"
-#include "lib/run/out.h"
+#include "lib/watch/watch.h"
 #include "lib/run/replace.h"
 #include "lib/span/span.h"
 
@@ -18,6 +17,7 @@ struct options {
 	bool merge, pass;
 	enum format format;
 	enum by by;
+	enum cli_color color;
 	struct frame_options frame;
 };
 
@@ -52,7 +52,7 @@ struct row {
 };
 
 struct table {
-	struct row *rows;
+	struct row *rows, *last; /* last: that was asked for */
 	size_t n[ROWS];
 };
 
@@ -74,13 +74,23 @@ void table_free(struct table *);
 
 /* --- the tool --- */
 
+/* A report that --merge reads. */
+struct json_reader {
+	struct table rows; /* of the report that is being read */
+	size_t n, reports; /* rows; reports of the file that are added */
+};
+
 struct tool {
 	const struct options *options;
 	struct span *span;
 	struct table table;
-	struct out out;
+	struct buf text;     /* of a name with escapes */
+	struct watch *watch;
 	struct replace prom; /* --output of -f prom */
+	struct label *labels; /* turns.c: by which text knows the sessions */
+	struct json_reader reader;
 	bool timed;          /* messages have times */
+	bool untimed;        /* it was reported that one of this file has none */
 	bool any;            /* there was a message */
 	bool header_written; /* --by turn: the columns' names are written */
 	bool failed;         /* out of memory, or the output */
@@ -88,41 +98,30 @@ struct tool {
 
 static const char tool_name[] = "acp-stat";
 
-/* collect.c */
-int tool_open(struct tool *, const struct options *);
-void tool_close(struct tool *);
-/* A recording or stream begins; a message was forwarded or read. Return 0, or -1 when out of memory. */
-int tool_begin(struct tool *, double started);
-int tool_see(struct tool *, const struct message *, bool timed);
-/* Requests, turns and tool calls that are open end without a time. */
-int tool_end(struct tool *);
+/* collect.c: an interval becomes a part of a row. Sets tool.failed where it cannot. */
+void collect(void *tool, const struct span_event *);
 
 /* report.c */
 /* Opens --output of -f prom. 0, or the exit status; what is wrong has been reported. */
-int report_open(struct tool *);
+int report_open(struct watch *);
 /* Writes the report; final: nothing comes after it. Sets tool.failed where it cannot. */
 void report(struct tool *, bool final);
 
 /* The formats: append the whole report. 0, or -1 out of memory. */
-int report_text(const struct table *, struct buf *);
+int report_text(const struct table *, bool color, struct buf *);
 int report_tsv(const struct table *, struct buf *);
 int json_put(const struct table *, bool final, struct buf *);
 int prom_put(const struct table *, enum by, struct buf *);
 /* Adds what json_put wrote. 0; 1 where it is damaged: *why; -1 out of memory. Rows go to `to` when their report is whole. */
-struct json_reader {
-	struct table rows; /* of the report that is being read */
-	size_t n, reports; /* rows; reports of the file that are added */
-};
 /* Before a file, and at the end: forgets what has been read. */
 void json_reader_begin(struct json_reader *);
 int json_get_line(struct json_reader *, struct slice line, struct table *to, const char **why);
 
 /* turns.c: --by turn: a line for each turn as it ends. 0, or -1 out of memory. */
 int turns_put(struct tool *, const struct span_turn *);
+void turns_free(struct tool *);
 
-/* Reads a stream, files, or reports. All return the exit status. */
-int stream_run(const struct options *);
-int files_run(const struct options *);
-int merge_run(const struct options *);
+/* Reads a stream, files, or reports. Returns the exit status. */
+int tool_run(const struct options *);
 
 #endif

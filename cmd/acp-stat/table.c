@@ -34,8 +34,11 @@ row_name(const struct row *r)
 struct row *
 table_row(struct table *t, enum row_kind kind, enum acp_side from, bool notification, struct slice name)
 {
-	struct row *r = calloc(1, sizeof(*r) + KEY + name.n + 1), *old;
+	struct row *r = t->last, *old;
 
+	if (r && r->kind == kind && r->from == from && r->notification == notification && slice_eq(row_name(r), name))
+		return r;
+	r = calloc(1, sizeof(*r) + KEY + name.n + 1);
 	if (!r)
 		return NULL;
 	r->kind = kind;
@@ -50,6 +53,7 @@ table_row(struct table *t, enum row_kind kind, enum acp_side from, bool notifica
 	HASH_FIND(hh, t->rows, r->name, r->key, old);
 	if (old) {
 		free(r);
+		t->last = old;
 		return old;
 	}
 	if (kind != ROW_TURN && t->n[kind] >= NAMES_MOST && !slice_is(name, "(others)")) {

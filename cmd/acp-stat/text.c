@@ -51,14 +51,14 @@ put_time(struct buf *to, bool known, uint64_t us)
 	return buf_printf(to, "%*s", TIME, known ? people_duration(text, us) : "-");
 }
 
-/* The percentiles and the greatest. */
+/* The percentiles, if there are several times, and the greatest. */
 static int
 put_times(struct buf *to, const struct hist *h)
 {
 	int r = 0;
 
 	for (unsigned i = 0; i < HIST_PERCENTILES; i++)
-		r |= put_time(to, h->n, hist_percentile(h, hist_percentiles[i]));
+		r |= h->n == 1 ? buf_printf(to, "%*s", TIME, i == 0 ? "n=1" : "") : put_time(to, h->n, hist_percentile(h, hist_percentiles[i]));
 	return r | put_time(to, h->n, h->max);
 }
 
@@ -94,12 +94,34 @@ put_rate(struct buf *to, uint64_t n, uint64_t us)
 
 /* --- for people --- */
 
+/* A line of the columns' names, without its newline. */
 static int
-put_method(const struct row *r, struct buf *to)
+put_titles(struct buf *to, bool color, const char *format, ...)
+{
+	va_list args;
+	int r = color ? buf_add_string(to, "\033[1m") : 0;
+
+	va_start(args, format);
+	r |= buf_vprintf(to, format, args);
+	va_end(args);
+	return r | buf_add_string(to, color ? "\033[0m\n" : "\n");
+}
+
+/* How many have failed. */
+static int
+put_failed(struct buf *to, bool color, int width, uint64_t n)
+{
+	bool red = color && n > 0;
+
+	return buf_printf(to, "%s%*llu%s", red ? "\033[31m" : "", width, (unsigned long long)n, red ? "\033[0m" : "");
+}
+
+static int
+put_method(const struct row *r, bool color, struct buf *to)
 {
 	int e = -(buf_printf(to, "%-7s ", acp_side_name(r->from)) || put_name(to, row_name(r), NAME - 8));
 
-	e |= buf_printf(to, "%6llu%6llu", (unsigned long long)r->count, (unsigned long long)(r->failed));
+	e |= buf_printf(to, "%6llu", (unsigned long long)r->count) | put_failed(to, color, 6, r->failed);
 	if (!r->notification)
 		e |= put_times(to, &r->times[0]);
 	return e | buf_add_string(to, "\n");
@@ -107,13 +129,13 @@ put_method(const struct row *r, struct buf *to)
 
 /* One row stands for all turns: a line for each of its times. */
 static int
-put_all_turns(const struct row *r, struct buf *to)
+put_all_turns(const struct row *r, bool color, struct buf *to)
 {
 	static const char *const labels[TIMES] = {"total", "to the first update", "to the first text", "longest silence",
 		"in tools", "waiting for the user", "the rest: the model"};
-	int e = buf_printf(to, "turns %-18llu", (unsigned long long)r->count);
+	int e = put_titles(to, color, "turns %-18llu%*s%*s%*s%*s%*s", (unsigned long long)r->count, TIME, "p50", TIME, "p90", TIME, "p99",
+		TIME, "max", TIME, "sum");
 
-	e |= buf_printf(to, "%*s%*s%*s%*s%*s\n", TIME, "p50", TIME, "p90", TIME, "p99", TIME, "max", TIME, "sum");
 	for (unsigned i = 0; i < TIMES; i++) {
 		e |= -(buf_printf(to, "  %-*s", LABEL - 2, labels[i]) || put_times(to, &r->times[i]));
 		if (i == TURN_TOTAL || i >= TURN_TOOLS)
@@ -122,8 +144,8 @@ put_all_turns(const struct row *r, struct buf *to)
 			e |= put_share(to, r->times[i].sum, r->times[TURN_TOTAL].sum);
 		e |= buf_add_string(to, "\n");
 	}
-	e |= buf_printf(to, "  %llu failed, %llu cancelled, %llu without an end\n", (unsigned long long)r->failed,
-		(unsigned long long)r->cancelled, (unsigned long long)r->open);
+	e |= -(buf_add_string(to, "  ") || put_failed(to, color, 0, r->failed));
+	e |= buf_printf(to, " failed, %llu cancelled, %llu without an end\n", (unsigned long long)r->cancelled, (unsigned long long)r->open);
 	e |= -(buf_add_string(to, "  a second of the model's time: chunks") || put_rate(to, r->chunks, r->times[TURN_MODEL].sum));
 	return -(e || buf_add_string(to, "  output tokens") || put_rate(to, r->tokens, r->token_us) || buf_add_string(to, "\n"));
 }
@@ -144,11 +166,11 @@ put_group(const struct row *r, struct buf *to)
 }
 
 static int
-put_tool(const struct row *r, uint64_t most, struct buf *to)
+put_tool(const struct row *r, uint64_t most, bool color, struct buf *to)
 {
 	int e = put_name(to, row_name(r), KIND);
 
-	e |= buf_printf(to, "%6llu%7llu", (unsigned long long)r->count, (unsigned long long)r->failed);
+	e |= buf_printf(to, "%6llu", (unsigned long long)r->count) | put_failed(to, color, 7, r->failed);
 	e |= -(put_times(to, &r->times[0]) || put_time(to, r->times[0].n, r->busy));
 	if (most)
 		e |= put_share(to, r->busy, most);
@@ -157,35 +179,22 @@ put_tool(const struct row *r, uint64_t most, struct buf *to)
 
 /* The columns' names; nothing where no row of the kind is there. */
 static int
-put_head(const struct row *r, struct buf *to)
+put_head(const struct row *r, bool color, struct buf *to)
 {
 	int e = to->n ? buf_add_string(to, "\n") : 0;
 
 	if (r->kind == ROW_METHOD)
-		return e | buf_printf(to, "%-*s%6s%6s%*s%*s%*s%*s\n", NAME, "from    method", "count", "error", TIME, "p50", TIME, "p90",
+		return e | put_titles(to, color, "%-*s%6s%6s%*s%*s%*s%*s", NAME, "from    method", "count", "error", TIME, "p50", TIME, "p90",
 			TIME, "p99", TIME, "max");
 	if (r->kind == ROW_TOOL)
-		return e | buf_printf(to, "%-*s%6s%7s%*s%*s%*s%*s%*s\n", KIND, "tools", "count", "failed", TIME, "p50", TIME, "p90",
+		return e | put_titles(to, color, "%-*s%6s%7s%*s%*s%*s%*s%*s", KIND, "tools", "count", "failed", TIME, "p50", TIME, "p90",
 			TIME, "p99", TIME, "max", TIME, "time");
-	return e | buf_printf(to, "%-*s%6s%*s%*s%*s%7s%7s%7s%*s\n", GROUP, "turns of", "turns", TIME, "p50", TIME, "max", TIME, "text",
+	return e | put_titles(to, color, "%-*s%6s%*s%*s%*s%7s%7s%7s%*s", GROUP, "turns of", "turns", TIME, "p50", TIME, "max", TIME, "text",
 		"tools", "user", "model", TIME, "tok/s");
 }
 
-static int
-put_row(const struct row *r, bool all, uint64_t most, struct buf *to)
-{
-	switch (r->kind) {
-	case ROW_METHOD:
-		return put_method(r, to);
-	case ROW_TOOL:
-		return put_tool(r, most, to);
-	default:
-		return all ? put_all_turns(r, to) : put_group(r, to);
-	}
-}
-
 int
-report_text(const struct table *t, struct buf *to)
+report_text(const struct table *t, bool color, struct buf *to)
 {
 	enum row_kind kind = ROWS;
 	uint64_t most = 0;
@@ -198,9 +207,14 @@ report_text(const struct table *t, struct buf *to)
 	}
 	for (const struct row *r = t->rows; r; r = r->hh.next) {
 		if (r->kind != kind)
-			e |= r->kind == ROW_TURN && all ? (to->n ? buf_add_string(to, "\n") : 0) : put_head(r, to);
+			e |= r->kind == ROW_TURN && all ? (to->n ? buf_add_string(to, "\n") : 0) : put_head(r, color, to);
 		kind = r->kind;
-		e |= put_row(r, all, most, to);
+		if (kind == ROW_METHOD)
+			e |= put_method(r, color, to);
+		else if (kind == ROW_TOOL)
+			e |= put_tool(r, most, color, to);
+		else
+			e |= all ? put_all_turns(r, color, to) : put_group(r, to);
 	}
 	return e;
 }

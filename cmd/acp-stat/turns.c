@@ -1,10 +1,13 @@
 /* --by turn: a line for each turn as it ends; nothing of it is kept. */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "cmd/acp-stat/stat.h"
 #include "lib/base/people.h"
 #include "lib/base/text.h"
 #include "lib/recording/recording.h"
 
-enum { SESSION = 8, TIME = 8 };
+enum { SESSION = 8, TIME = 8, LABELS_MOST = 4096 };
 
 /* What a line says. */
 struct line {
@@ -31,6 +34,56 @@ line_of(const struct tool *t, const struct span_turn *turn)
 	return l;
 }
 
+/* --- sessions in eight columns */
+
+struct label {
+	UT_hash_handle hh;
+	char text[SESSION + 1];
+	char id[];
+};
+
+/* May this session have the label? Then it has it from now on. */
+static bool
+takes_label(struct tool *t, const char *text, const struct span_session *s)
+{
+	struct label *l;
+
+	HASH_FIND_STR(t->labels, text, l);
+	if (l || HASH_COUNT(t->labels) == LABELS_MOST)
+		return l && strcmp(l->id, s->id) == 0;
+	if (!(l = calloc(1, sizeof(*l) + s->n + 1)))
+		return false;
+	snprintf(l->text, sizeof(l->text), "%s", text);
+	memcpy(l->id, s->id, s->n);
+	HASH_ADD_STR(t->labels, text, l);
+	if (!l->hh.tbl)
+		free(l);
+	return true;
+}
+
+/* The beginning of the id, or its end (ids made from the time begin alike), or the session's number. */
+static void
+make_label(struct tool *t, char text[SESSION + 1], const struct span_session *s)
+{
+	text[text_plain_in(text, SESSION, slice(s->id, s->n))] = '\0';
+	if (takes_label(t, text, s))
+		return;
+	text[s->n > SESSION ? text_plain_in(text, SESSION, slice(s->id + s->n - SESSION, SESSION)) : 0] = '\0';
+	if (!*text || !takes_label(t, text, s))
+		snprintf(text, SESSION + 1, "~%llu", (unsigned long long)(s->number % 10000000));
+}
+
+void
+turns_free(struct tool *t)
+{
+	struct label *l, *next;
+
+	HASH_ITER(hh, t->labels, l, next) {
+		HASH_DEL(t->labels, l);
+		free(l);
+	}
+}
+
 static const char *
 result_of(const struct span_turn *t)
 {
@@ -48,13 +101,13 @@ put_time(struct buf *to, uint64_t us)
 }
 
 static int
-put_text(const struct line *l, struct buf *to)
+put_text(struct tool *tool, const struct line *l, struct buf *to)
 {
 	const struct span_turn *t = l->turn;
-	char session[SESSION * 4 + 1], rate[PEOPLE_FIGURE] = "-";
+	char session[SESSION + 1], rate[PEOPLE_FIGURE] = "-";
 	int e;
 
-	session[text_plain_in(session, SESSION, slice(t->session->id, t->session->n))] = '\0';
+	make_label(tool, session, t->session);
 	e = buf_printf(to, "%-*s%4llu", SESSION, session, (unsigned long long)t->number);
 	for (unsigned i = 0; i < TIMES; i++)
 		e |= put_time(to, l->times[i]);
@@ -119,12 +172,12 @@ turns_put(struct tool *t, const struct span_turn *turn)
 {
 	const struct line l = line_of(t, turn);
 	enum format format = t->options->format;
-	struct buf *to = out_buf(&t->out);
+	struct buf *to = out_buf(&t->watch->out);
 	size_t before = to->n;
 	int e = t->header_written ? 0 : put_head(format, to);
 
 	t->header_written = true;
-	e |= format == FORMAT_TSV ? put_tsv(&l, to) : format == FORMAT_JSON ? put_json(&l, to) : put_text(&l, to);
-	out_commit(&t->out, before, e);
+	e |= format == FORMAT_TSV ? put_tsv(&l, to) : format == FORMAT_JSON ? put_json(&l, to) : put_text(t, &l, to);
+	out_commit(&t->watch->out, before, e);
 	return e ? -1 : 0;
 }

@@ -54,12 +54,12 @@ cells_end(struct cells *c)
 
 /* What is written so far may stay where the line is cut. */
 static void
-set_mark(struct cells *c)
+note_cut(struct cells *c)
 {
-	c->mark = c->to->n;
-	c->mark_used = c->used;
-	c->mark_gap = c->gap;
-	c->mark_on = c->on;
+	c->cut_at = c->to->n;
+	c->cut_used = c->used;
+	c->cut_gap = c->gap;
+	c->cut_on = c->on;
 }
 
 void
@@ -67,7 +67,7 @@ cells_open(struct cells *c, unsigned width)
 {
 	c->limit = c->used + width;
 	c->cut = false;
-	set_mark(c);
+	note_cut(c);
 }
 
 void
@@ -105,17 +105,17 @@ cut(struct cells *c)
 	enum style style = c->style;
 
 	c->cut = true;
-	if (c->mark_used >= c->limit)
+	if (c->cut_used >= c->limit)
 		return;
-	if (c->to->n > c->mark)
-		c->to->n = c->mark;
-	c->on = c->mark_on;
-	c->gap = c->mark_gap;
+	if (c->to->n > c->cut_at)
+		c->to->n = c->cut_at;
+	c->on = c->cut_on;
+	c->gap = c->cut_gap;
 	fill_gap(c);
 	c->style = STYLE_DIM;
 	turn_on(c);
 	put(c, c->utf8 ? "…" : "~", c->utf8 ? strlen("…") : 1);
-	c->used = c->mark_used + 1;
+	c->used = c->cut_used + 1;
 	c->style = style;
 }
 
@@ -139,7 +139,7 @@ put_cells(struct cells *c, const char *p, size_t n, unsigned width)
 	turn_on(c);
 	put(c, p, n);
 	if (c->used < c->limit)
-		set_mark(c);
+		note_cut(c);
 }
 
 void

@@ -27,9 +27,9 @@ struct cells {
 	bool utf8, color;
 	unsigned limit, used; /* where the column ends; how far the line has come */
 	unsigned gap;         /* spaces to write before the next character */
-	size_t mark;          /* the end of the text that leaves room for the mark of a cut */
-	unsigned mark_used, mark_gap;
-	enum style mark_on;
+	size_t cut_at;         /* the end of the text that leaves room for the mark of a cut */
+	unsigned cut_used, cut_gap;
+	enum style cut_on;
 	bool cut, failed;
 	enum style style, on; /* the style of the next character, and the style that the terminal is in */
 };

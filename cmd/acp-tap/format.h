@@ -3,16 +3,7 @@
 #define FORMAT_H
 
 #include "lib/base/cli.h"
-#include "lib/recording/recording.h"
-#include "lib/acp/requests.h"
-
-/* The header of a recording. */
-struct heading {
-	double started;       /* seconds since 1970; 0 if it is not known */
-	char *const *command; /* or NULL */
-	struct slice raw;     /* the header's line, if it was read from a file; else p NULL */
-	const char *name;     /* of the file it was read from */
-};
+#include "lib/watch/watch.h"
 
 struct pretty;
 
@@ -30,16 +21,18 @@ struct writer {
  */
 struct format {
 	const char *name;
-	int (*header)(struct writer *, struct buf *to, const struct heading *);
+	int (*header)(struct writer *, struct buf *to, const struct watch_start *);
 	/* Is called for each message, also for those that are not selected. */
-	void (*watch)(struct writer *, const struct message *);
+	void (*watch)(struct writer *, const struct session_message *);
 	/* A line as it came, or a message: a format has one of the two. */
 	int (*line)(struct writer *, struct buf *to, const struct message *, struct slice line);
 	int (*message)(struct writer *, struct buf *to, const struct message *);
+	/* Is the message one whose text is joined with others? The format itself redacts what they are together. */
+	bool (*joins)(struct writer *, const struct message *);
 	/* Noise, a line of stderr, an exit (status as waitpid has it), an end of input, lost records. text.p NULL: it is left out (--redact). */
 	int (*event)(struct writer *, struct buf *to, const struct record *);
 	/* Writes text that was delayed (a run of chunks). */
-	int (*rest)(struct writer *, struct buf *to);
+	int (*flush)(struct writer *, struct buf *to);
 };
 
 extern const struct format format_record, format_pretty, format_full, format_raw, format_trace;

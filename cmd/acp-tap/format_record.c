@@ -2,12 +2,14 @@
 #include "cmd/acp-tap/format.h"
 
 static int
-put_header(struct writer *w, struct buf *to, const struct heading *h)
+put_header(struct writer *w, struct buf *to, const struct watch_start *h)
 {
+	int r = h->header.p ? -(buf_add_slice(to, h->header) < 0 || buf_add(to, "\n", 1) < 0) :
+		recording_put_header(to, h->started, "acp-tap " VERSION, h->command, NULL);
+
 	(void)w;
-	if (!h->raw.p)
-		return recording_put_header(to, h->started, "acp-tap " VERSION, h->command, NULL);
-	return buf_add_slice(to, h->raw) < 0 || buf_add(to, "\n", 1) < 0 ? -1 : 0;
+	return r < 0 || (h->continues && recording_header_add(to, "continues") < 0) ||
+		(h->selected && recording_header_add(to, "selected") < 0) ? -1 : 0;
 }
 
 static int
@@ -21,6 +23,7 @@ static int
 put_event(struct writer *w, struct buf *to, const struct record *e)
 {
 	struct slice text = e->text.p ? e->text : slice_of("<redacted>");
+	SCOPED struct buf why = {0};
 
 	(void)w;
 	switch (e->kind) {
@@ -30,25 +33,15 @@ put_event(struct writer *w, struct buf *to, const struct record *e)
 		return recording_put_stderr(to, e->t, -1, e->from, text);
 	case RECORD_EXIT:
 		return recording_put_exit(to, e->t, -1, e->status);
+	case RECORD_RESTART:
+		return recording_put_restart(to, e->t, -1, e->text);
 	case RECORD_EOF:
 		return recording_put_eof(to, e->t, -1, e->from, e->torn);
+	case RECORD_LOST:
+		return buf_add_slice(&why, e->text) || !buf_string(&why) || recording_put_lost(to, e->t, -1, e->from, e->count, why.p) ? -1 : 0;
 	default:
 		return 0;
 	}
 }
 
-/* The reason is text of ours or of a recording, of any length. */
-static int
-put_any(struct writer *w, struct buf *to, const struct record *e)
-{
-	SCOPED struct buf why = {0};
-	int r = -1;
-
-	if (e->kind != RECORD_LOST)
-		return put_event(w, to, e);
-	if (buf_add_slice(&why, e->text) == 0 && buf_string(&why))
-		r = recording_put_lost(to, e->t, -1, e->from, e->count, why.p);
-	return r;
-}
-
-const struct format format_record = {.name = "record", .header = put_header, .line = put_line, .event = put_any};
+const struct format format_record = {.name = "record", .header = put_header, .line = put_line, .event = put_event};

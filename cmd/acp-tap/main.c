@@ -28,6 +28,7 @@ static const char help[] =
 	"      --start N         skip the records of a recording before number N\n"
 	"      --until N         skip the records of a recording after number N\n"
 	FRAME_HELP_WATCH
+	FRAME_HELP_FOLLOW
 	"      --max-line SIZE   forward lines of more than SIZE bytes unread (64M)\n"
 	FRAME_HELP;
 
@@ -54,13 +55,14 @@ static const struct cli_option options[] = {
 	{"no-fold", 0, CLI_SET(struct options, fold, 0)},
 	{"redact", 0, CLI_OPTIONAL_WORD(struct options, redact, "text")},
 	{"color", 0, CLI_WORD(struct options, color, "auto", "always", "never")},
-	{CLI_ROWS(struct options, frame, frame_watch_options)},
+	{CLI_ROWS(struct options, frame, watch_options)},
 	{0},
 };
 
 static const struct cli_rule rules[] = {
 	{"--hop", "recordings|--attach", NULL},
 	{"--number|--start|--until", "recordings", NULL},
+	{"--follow", "one recording", NULL},
 	{"--number", "--format pretty|--format full", NULL},
 	{"--fold|--no-fold", "--format pretty", NULL},
 	{NULL, NULL, NULL},
@@ -94,7 +96,7 @@ main(int argc, char **argv)
 	check(&o, &line);
 	if (o.match && !o.frame.files && !o.frame.command && !o.frame.attach && isatty(STDIN_FILENO) && access(o.match, F_OK) == 0)
 		cli_warn(tap_name, "%s is a file: is the pattern of --match missing before it?", o.match);
-	status = o.frame.files ? files_run(&o) : stream_run(&o);
+	status = tap_run(&o);
 	select_free(o.select);
 	return status;
 }

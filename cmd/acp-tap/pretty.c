@@ -3,7 +3,7 @@
  *
  *   time  direction  kind  id  method  size  session  turn  latency and preview
  *
- * With -n the record's number stands before all. Beside the session stands a bracket around each of its turns.
+ * With -n a line begins with the number of its record. A bracket beside the session encloses each of its turns.
  */
 #include "cmd/acp-tap/pretty.h"
 
@@ -18,7 +18,7 @@
 
 #include "cmd/acp-tap/cells.h"
 #include "cmd/acp-tap/preview.h"
-#include "cmd/acp-tap/sessions.h"
+#include "cmd/acp-tap/labels.h"
 #include "lib/base/people.h"
 #include "lib/run/proc.h"
 
@@ -36,7 +36,10 @@ enum {
 struct layout {
 	unsigned time, id, method, size, session;
 };
-static const struct layout narrow = {7, 4, 19, 4, SESSION_SHORT}, wide = {8, 6, 26, 5, SESSION_LABEL};
+static const struct layout narrow = {7, 4, 19, 4, LABEL_SHORT}, wide = {8, 6, 26, 5, LABEL};
+
+/* Does a message begin the turn of its session, end it, or come within it? */
+enum turn { TURN_NONE, TURN_BEGIN, TURN_WITHIN, TURN_END };
 
 /* What a line says, beside its preview. */
 struct row {
@@ -52,7 +55,7 @@ struct row {
 	enum style method_style;
 	bool sized;
 	uint64_t size;
-	const struct session *session;
+	const struct label *label; /* of its session, or NULL */
 	enum turn turn;
 };
 
@@ -64,29 +67,33 @@ struct run {
 };
 
 struct pretty {
-	const struct out *out;
+	const struct watch *watch;
 	enum cli_color when;
 	int fold;           /* -1: not yet known */
 	bool in_place;      /* a run is drawn on the terminal while it goes on */
-	bool drawn;         /* it stands there, without a newline */
+	bool drawn;         /* it is drawn, without a newline */
 	bool utf8;
 	bool begun;         /* something has been written */
-	struct sessions sessions;
-	struct session *session; /* of the message that is passing */
+	unsigned sessions;  /* that were seen */
+	const struct label *label; /* of the message that is passing */
+	const struct session *began, *ended; /* whose turn began without a prompt, or ended, with that message */
 	enum turn turn;
 	struct run run;     /* pending while row.count > 0 */
+	struct redact *redact; /* or NULL: of the joined text of a run, for a secret may go across its chunks */
+	struct redact drawing; /* the same for what is drawn before the run has ended, which does not count */
 };
 
 struct pretty *
-pretty_new(const struct out *out, enum cli_color when, int fold)
+pretty_new(const struct watch *w, enum cli_color when, int fold, struct redact *redact)
 {
 	struct pretty *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
-	p->out = out;
+	p->watch = w;
 	p->when = when;
 	p->fold = fold;
+	p->redact = redact;
 	p->utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	return p;
 }
@@ -96,9 +103,9 @@ pretty_free(struct pretty *p)
 {
 	if (!p)
 		return;
-	sessions_free(&p->sessions);
 	buf_free(&p->run.kind);
 	buf_free(&p->run.text);
+	redact_free(&p->drawing);
 	free(p);
 }
 
@@ -112,22 +119,13 @@ width_of(const struct pretty *p)
 	unsigned long columns = columns_text ? strtoul(columns_text, NULL, 10) : 0;
 	struct winsize size;
 
-	if (columns == 0 && ioctl(log_fd(p->out->log), TIOCGWINSZ, &size) == 0)
+	if (columns == 0 && ioctl(log_fd(p->watch->out.log), TIOCGWINSZ, &size) == 0)
 		columns = size.ws_col;
 	if (columns == 0)
 		columns = WIDTH_ELSE;
 	if (columns > WIDTH_MOST)
 		return WIDTH_MOST;
 	return columns < WIDTH_LEAST ? WIDTH_LEAST : (unsigned)columns;
-}
-
-/* Seconds in seven characters, with as many decimals as there is room for. */
-static void
-format_time(char *to, size_t size, uint64_t us)
-{
-	double t = (double)us / 1e6;
-
-	snprintf(to, size, "%.*f", t < 999.9995 ? 3 : t < 9999.995 ? 2 : t < 99999.95 ? 1 : 0, t);
 }
 
 static void
@@ -200,11 +198,11 @@ put_method(struct cells *c, const struct row *r, unsigned width)
 }
 
 static enum style
-session_style(const struct session *s)
+label_style(const struct label *l)
 {
 	static const enum style styles[] = {STYLE_CYAN, STYLE_MAGENTA, STYLE_YELLOW, STYLE_BLUE, STYLE_GREEN, STYLE_ORANGE};
 
-	return s ? styles[(s->number - 1) % (sizeof(styles) / sizeof(styles[0]))] : STYLE_PLAIN;
+	return l ? styles[(l->number - 1) % (sizeof(styles) / sizeof(styles[0]))] : STYLE_PLAIN;
 }
 
 static void
@@ -213,12 +211,12 @@ put_session(struct cells *c, const struct row *r, unsigned width)
 	static const char *const utf8[] = {" ", "┌", "│", "└"}, *const ascii[] = {" ", ",", "|", "`"};
 
 	cells_open(c, width);
-	cells_style(c, session_style(r->session));
-	if (r->session)
-		cells_ascii(c, width < SESSION_LABEL ? r->session->brief : r->session->label);
+	cells_style(c, label_style(r->label));
+	if (r->label)
+		cells_ascii(c, width < LABEL ? r->label->brief : r->label->text);
 	cells_close(c);
 	cells_open(c, 1);
-	cells_style(c, session_style(r->session));
+	cells_style(c, label_style(r->label));
 	if (r->turn != TURN_NONE)
 		cells_sign(c, utf8[r->turn], ascii[r->turn]);
 	cells_close(c);
@@ -230,16 +228,18 @@ begin_line(struct pretty *p, struct cells *c, struct buf *to, const struct row *
 {
 	unsigned width = width_of(p);
 	const struct layout *l = width < WIDTH_WIDE ? &narrow : &wide;
+	double t = (double)r->t / 1e6;
 	char text[32] = "";
 
-	cells_begin(c, to, p->utf8, cli_wants_color(p->when, log_fd(p->out->log)));
+	cells_begin(c, to, p->utf8, cli_wants_color(p->when, log_fd(p->watch->out.log)));
 	if (r->number) {
 		snprintf(text, sizeof(text), "%llu", (unsigned long long)r->number);
 		cells_right(c, NUMBER, STYLE_DIM, text);
 	}
 	*text = '\0';
+	/* Seconds in seven characters, with as many decimals as there is room for. */
 	if (r->timed)
-		format_time(text, sizeof(text), r->t);
+		snprintf(text, sizeof(text), "%.*f", t < 999.9995 ? 3 : t < 9999.995 ? 2 : t < 99999.95 ? 1 : 0, t);
 	cells_right(c, l->time, STYLE_DIM, text);
 	put_arrow(c, r->from);
 	put_kind(c, r, l);
@@ -254,17 +254,20 @@ begin_line(struct pretty *p, struct cells *c, struct buf *to, const struct row *
 
 /* The run's line, in the place of what was drawn of it. */
 static int
-put_run(struct pretty *p, struct buf *to)
+put_run(struct pretty *p, struct buf *to, struct redact *redact)
 {
 	struct run *run = &p->run;
+	struct slice text = buf_slice(&run->text);
 	struct cells c;
 
+	if (p->redact && redact_plain(redact, text, &text) < 0)
+		return -1;
 	if (p->drawn && buf_add_string(to, "\r\033[K") < 0)
 		return -1;
 	run->row.method = buf_slice(&run->kind);
 	begin_line(p, &c, to, &run->row);
 	cells_style(&c, preview_style(run->row.method));
-	cells_text(&c, buf_slice(&run->text));
+	cells_text(&c, text);
 	return cells_end(&c);
 }
 
@@ -273,20 +276,10 @@ end_run(struct pretty *p, struct buf *to)
 {
 	if (p->run.row.count == 0)
 		return 0;
-	if (put_run(p, to) < 0)
+	if (put_run(p, to, p->redact) < 0)
 		return -1;
 	p->run.row.count = 0;
 	p->drawn = false;
-	return 0;
-}
-
-static int
-draw_run(struct pretty *p, struct buf *to)
-{
-	if (put_run(p, to) < 0)
-		return -1;
-	to->n--; /* its newline comes when it ends */
-	p->drawn = true;
 	return 0;
 }
 
@@ -310,7 +303,7 @@ take_chunk(struct pretty *p, struct buf *to, const struct row *r, struct slice c
 {
 	struct run *run = &p->run;
 
-	if (run->row.count > 0 && (run->row.from != r->from || run->row.session != r->session ||
+	if (run->row.count > 0 && (run->row.from != r->from || run->row.label != r->label ||
 		!slice_eq(buf_slice(&run->kind), r->method)) && end_run(p, to) < 0)
 		return -1;
 	if (run->row.count == 0) {
@@ -322,14 +315,20 @@ take_chunk(struct pretty *p, struct buf *to, const struct row *r, struct slice c
 	}
 	if (add_to_run(run, r, chunk) < 0)
 		return -1;
-	return p->in_place ? draw_run(p, to) : 0;
+	if (!p->in_place)
+		return 0;
+	if (put_run(p, to, &p->drawing) < 0)
+		return -1;
+	to->n--; /* its newline comes when it ends */
+	p->drawn = true;
+	return 0;
 }
 
 /* Are runs of chunks one line? */
 static bool
 folds(struct pretty *p)
 {
-	p->in_place = p->fold != 0 && !p->out->tool && log_is_terminal(p->out->log);
+	p->in_place = p->fold != 0 && p->watch->stream && log_is_terminal(p->watch->out.log);
 	if (p->fold < 0)
 		p->fold = p->in_place;
 	return p->fold;
@@ -338,47 +337,62 @@ folds(struct pretty *p)
 /* --- what is shown --- */
 
 static void
-watch(struct writer *w, const struct message *s)
+watch(struct writer *w, const struct session_message *seen)
 {
 	struct pretty *p = w->pretty;
+	const struct session *s = seen->session;
+	const struct msg *m = &seen->message.msg;
 
-	p->session = sessions_note(&p->sessions, s, &p->turn);
+	p->label = s ? s->data : NULL;
+	p->turn = s && s->turn ? TURN_WITHIN : TURN_NONE;
+	if (s && m->kind == MSG_REQUEST && m->what == ACP_SESSION_PROMPT)
+		p->turn = TURN_BEGIN;
+	else if (s && s == p->ended)
+		p->turn = TURN_END;
+	else if (s && s == p->began)
+		p->turn = TURN_BEGIN;
+	p->began = p->ended = NULL;
 }
 
-static void
-name_kind(struct row *r, const struct msg *m)
+void
+pretty_see(struct pretty *p, const struct session_event *e)
 {
-	static const char *const names[] = {"", "req", "ntf", "res", ""};
+	struct session *s = e->session;
 
-	r->kind = m->error.p ? "err" : names[m->kind];
-	r->kind_style = m->error.p ? STYLE_RED : m->kind == MSG_NOTIFICATION ? STYLE_DIM : STYLE_PLAIN;
+	if (e->kind == SESSION_TURN_ENDED && e->message) {
+		p->ended = s;
+	} else if (e->kind == SESSION_TURN_BEGAN && !e->turn->prompted) {
+		p->began = s;
+	} else if (e->kind == SESSION_BEGAN) {
+		s->data = label_new(p->watch->sessions, s, ++p->sessions);
+	} else if (e->kind == SESSION_FORGOTTEN) {
+		p->run.row.label = p->run.row.label == s->data ? NULL : p->run.row.label;
+		free(s->data);
+		s->data = NULL;
+	}
 }
 
 static struct row
 row_of(const struct writer *w, const struct message *s)
 {
+	static const char *const names[] = {"", "req", "ntf", "res", ""};
 	const struct pretty *p = w->pretty;
-	struct slice kind = msg_update_kind(&s->msg);
-	struct row r = {.number = w->number, .t = s->t, .timed = w->timed, .from = s->from, .id = s->msg.id,
-		.sized = true, .size = s->line.n, .session = p->session, .turn = p->turn};
+	const struct msg *m = &s->msg;
+	struct slice kind = msg_update_kind(m);
+	struct row r = {.number = w->number, .t = s->t, .timed = w->timed, .from = s->from, .id = m->id,
+		.kind = m->error.p ? "err" : names[m->kind],
+		.kind_style = m->error.p ? STYLE_RED : m->kind == MSG_NOTIFICATION ? STYLE_DIM : STYLE_PLAIN,
+		.sized = true, .size = s->line.n, .label = p->label, .turn = p->turn};
 
-	name_kind(&r, &s->msg);
 	r.method = kind.p ? kind : message_method(s);
 	r.method_style = preview_style(r.method);
 	return r;
 }
 
-static void
-put_latency(struct cells *c, const struct message *s)
+static bool
+joins(struct writer *w, const struct message *s)
 {
-	char text[48];
-
-	if (s->msg.kind != MSG_RESPONSE || !s->request || s->t < s->request->t)
-		return;
-	format_latency(text, sizeof(text), s->t - s->request->t);
-	cells_style(c, STYLE_DIM);
-	cells_ascii(c, text);
-	cells_style(c, STYLE_PLAIN);
+	return folds(w->pretty) && preview_chunk(s, msg_update_kind(&s->msg)).p;
 }
 
 static int
@@ -387,6 +401,7 @@ put_message(struct writer *w, struct buf *to, const struct message *s)
 	struct pretty *p = w->pretty;
 	struct row r = row_of(w, s);
 	struct slice chunk = folds(p) ? preview_chunk(s, r.method) : slice(NULL, 0);
+	char latency[48];
 	struct cells c;
 
 	if (chunk.p)
@@ -394,8 +409,12 @@ put_message(struct writer *w, struct buf *to, const struct message *s)
 	if (end_run(p, to) < 0)
 		return -1;
 	begin_line(p, &c, to, &r);
-	if (w->timed)
-		put_latency(&c, s);
+	if (w->timed && s->msg.kind == MSG_RESPONSE && s->request && s->t >= s->request->t) {
+		format_latency(latency, sizeof(latency), s->t - s->request->t);
+		cells_style(&c, STYLE_DIM);
+		cells_ascii(&c, latency);
+		cells_style(&c, STYLE_PLAIN);
+	}
 	preview_put(&c, s);
 	return cells_end(&c);
 }
@@ -430,7 +449,8 @@ put_event(struct writer *w, struct buf *to, const struct record *e)
 		const char *name;
 		enum style style;
 	} events[] = {{RECORD_NOISE, "noise", STYLE_YELLOW}, {RECORD_STDERR, "stderr", STYLE_DIM},
-		{RECORD_EXIT, "exit", STYLE_BOLD}, {RECORD_EOF, "eof", STYLE_DIM}, {RECORD_LOST, "lost", STYLE_RED}};
+		{RECORD_EXIT, "exit", STYLE_BOLD}, {RECORD_EOF, "eof", STYLE_DIM}, {RECORD_LOST, "lost", STYLE_RED},
+		{RECORD_RESTART, "restart", STYLE_BOLD}};
 	struct pretty *p = w->pretty;
 	struct row r = {.number = w->number, .t = e->t, .timed = w->timed, .from = e->from, .kind = "", .size = e->text.n,
 		.sized = e->kind == RECORD_NOISE || e->kind == RECORD_STDERR};
@@ -450,7 +470,7 @@ put_event(struct writer *w, struct buf *to, const struct record *e)
 }
 
 static int
-put_rest(struct writer *w, struct buf *to)
+flush(struct writer *w, struct buf *to)
 {
 	return end_run(w->pretty, to);
 }
@@ -474,7 +494,7 @@ put_command(struct cells *c, struct slice header)
 
 /* When it was made, and of what: where several are shown, and where it says so. */
 static int
-put_header(struct writer *w, struct buf *to, const struct heading *h)
+put_header(struct writer *w, struct buf *to, const struct watch_start *h)
 {
 	struct pretty *p = w->pretty;
 	time_t seconds = (time_t)h->started;
@@ -486,13 +506,13 @@ put_header(struct writer *w, struct buf *to, const struct heading *h)
 		return 0;
 	if (end_run(p, to) < 0)
 		return -1;
-	cells_begin(&c, to, p->utf8, cli_wants_color(p->when, log_fd(p->out->log)));
+	cells_begin(&c, to, p->utf8, cli_wants_color(p->when, log_fd(p->watch->out.log)));
 	cells_open(&c, width_of(p));
 	cells_style(&c, STYLE_DIM);
 	cells_text(&c, slice_of(h->name));
 	if (h->started > 0 && localtime_r(&seconds, &tm) && strftime(date, sizeof(date), "  %Y-%m-%d %H:%M:%S", &tm))
 		cells_ascii(&c, date);
-	put_command(&c, h->raw);
+	put_command(&c, h->header);
 	p->begun = true;
 	return cells_end(&c);
 }
@@ -520,4 +540,4 @@ put_full_event(struct writer *w, struct buf *to, const struct record *e)
 const struct format format_full = {.name = "full", .header = put_header, .watch = watch, .message = put_full,
 	.event = put_full_event};
 const struct format format_pretty = {.name = "pretty", .header = put_header, .watch = watch, .message = put_message,
-	.event = put_event, .rest = put_rest};
+	.joins = joins, .event = put_event, .flush = flush};

@@ -3,13 +3,16 @@
 #define PRETTY_H
 
 #include "cmd/acp-tap/format.h"
-#include "lib/run/out.h"
+#include "lib/redact/redact.h"
 
 /*
- * out: the output, which decides on colours and width. fold: 1: a run of chunks is one line; 0: each chunk is a line; -1: fold
- * only if the output is a terminal, where the line grows in place. Returns NULL if out of memory.
+ * The output decides on colours and width. fold: 1: a run of chunks is one line; 0: each chunk is a line; -1: fold
+ * only if the output is a terminal, where the line grows in place. redact: for the joined text of a run, or NULL. Returns NULL
+ * if out of memory.
  */
-struct pretty *pretty_new(const struct out *, enum cli_color, int fold);
+struct pretty *pretty_new(const struct watch *, enum cli_color, int fold, struct redact *);
 void pretty_free(struct pretty *);
+/* What has happened in the sessions. */
+void pretty_see(struct pretty *, const struct session_event *);
 
 #endif

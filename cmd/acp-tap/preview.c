@@ -3,12 +3,12 @@
 #include "cmd/acp-tap/show.h"
 #include "lib/json/json.h"
 
-/* One piece of a preview: where it stands, and how it is shown. */
+/* One piece of a preview: its path in the message, and how it is shown. */
 struct part {
 	void (*show)(struct cells *, struct slice value);
 	const char *path; /* several, with | between: the first that is there; "" for all */
 	const char *before, *after;
-	const char *each; /* what stands between the elements of an array, each of which is shown; NULL: it is shown as a whole */
+	const char *each; /* separates the elements of an array, each of which is shown; NULL: the array is shown as a whole */
 };
 
 enum { PARTS = 5 };
@@ -20,7 +20,7 @@ struct preview {
 };
 
 #define PEER(info) {show_peer, .path = info "|info"}, {show_value, .path = acp_protocol_version, .before = "protocol "}
-#define TOOL {show_status, .path = "status"}, {show_tool, .path = ""}, {show_yield, .path = "content", .each = " "}
+#define TOOL {show_status, .path = "status"}, {show_tool, .path = ""}, {show_tool_content, .path = "content", .each = " "}
 
 /* By the kind of an update. */
 static const struct preview updates[] = {
@@ -39,6 +39,14 @@ static const struct preview updates[] = {
 	{"session_info_update", STYLE_DIM, {{show_value, .path = "title"}}},
 	{"usage_update", STYLE_DIM, {{show_usage, .path = ""}}},
 	{"context_update", STYLE_DIM, {{show_usage, .path = ""}}},
+	{"subagent_update", STYLE_MAGENTA, {{show_value, .path = "state.state"}, {show_value, .path = "title|sessionId"},
+		{show_stop, .path = "state.stopReason"}}},
+	{"session_message", STYLE_MAGENTA, {{show_block, .path = "content", .each = " "}}},
+	{"session_message_chunk", STYLE_MAGENTA, {{show_block, .path = "content", .each = " "}}},
+	{"compaction_update", STYLE_BLUE, {{show_status, .path = "status"}, {show_block, .path = "summary", .each = " "},
+		{show_value, .path = "error.message"}}},
+	{"compaction_summary_chunk", STYLE_BLUE, {{show_block, .path = "content", .each = " "}}},
+	{"notice", STYLE_YELLOW, {{show_value, .path = "severity", .after = ":"}, {show_value, .path = "title"}}},
 	{"state_update", STYLE_BOLD, {{show_value, .path = "state"}, {show_stop, .path = "stopReason"},
 		{show_tokens, .path = "usage"}, {show_value, .path = "error.message"}}},
 };

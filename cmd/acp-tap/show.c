@@ -150,7 +150,7 @@ show_setting(struct cells *c, struct slice v)
 
 /* --- content --- */
 
-/* A text, or what kind of thing it is: [image image/png]. */
+/* A text, or the type of other content: [image image/png]. */
 void
 show_block(struct cells *c, struct slice v)
 {
@@ -172,7 +172,7 @@ show_block(struct cells *c, struct slice v)
 
 /* What a tool shows: content, a diff, a terminal. */
 void
-show_yield(struct cells *c, struct slice v)
+show_tool_content(struct cells *c, struct slice v)
 {
 	struct slice type = show_find(v, "type"), content = show_find(v, "content");
 

@@ -22,7 +22,7 @@ void show_commands(struct cells *, struct slice);
 void show_name(struct cells *, struct slice);      /* of a command, or an option of a permission */
 void show_setting(struct cells *, struct slice);  /* a configuration option and its value */
 void show_block(struct cells *, struct slice);     /* a content block */
-void show_yield(struct cells *, struct slice);     /* a content of a tool call */
+void show_tool_content(struct cells *, struct slice);     /* a content of a tool call */
 void show_status(struct cells *, struct slice);
 void show_tool(struct cells *, struct slice);     /* the title of a tool call, or its id */
 void show_plan(struct cells *, struct slice);     /* how many entries are done, and the current one */

@@ -1,6 +1,7 @@
 #include "cmd/acp-tap/tap.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/acp-tap/pretty.h"
 
@@ -8,44 +9,35 @@ static const struct format *const formats[] = {[FORMAT_RECORD] = &format_record,
 	[FORMAT_FULL] = &format_full, [FORMAT_RAW] = &format_raw, [FORMAT_TRACE] = &format_trace};
 
 int
-tap_open(struct tap *t, const struct options *o, int fold)
+tap_open(struct tap *t, const struct options *o, struct watch *w)
 {
-	*t = (struct tap){.options = o, .writer = {.format = formats[o->format], .timed = true}, .left = o->count,
+	int fold = o->frame.files && o->fold < 0 ? 1 : o->fold;
+
+	*t = (struct tap){.options = o, .watch = w, .writer = {.format = formats[o->format], .timed = true}, .left = o->count,
 		.redact.texts = o->redact == REDACT_TEXTS,
 		.selective = select_is_set(o->select)};
 	if (o->format != FORMAT_PRETTY && o->format != FORMAT_FULL)
 		return 0;
-	t->writer.pretty = pretty_new(&t->out, o->color, o->format == FORMAT_FULL ? 0 : fold);
+	t->writer.pretty = pretty_new(w, o->color, o->format == FORMAT_FULL ? 0 : fold,
+		o->redact == REDACT_SECRETS ? &t->redact : NULL);
 	return t->writer.pretty ? 0 : -1;
 }
 
-void
-tap_close(struct tap *t)
-{
-	if (t->options->redact)
-		redact_report(&t->redact, tap_name);
-	redact_free(&t->redact);
-	pretty_free(t->writer.pretty);
-}
-
-bool
-tap_full(const struct tap *t)
-{
-	return t->left == 0;
-}
-
 int
-tap_header(struct tap *t, struct buf *to, const struct heading *h)
+tap_header(struct tap *t, struct buf *to, const struct watch_start *h)
 {
 	const struct format *f = t->writer.format;
-	struct heading bare = *h;
+	struct watch_start bare = *h;
 	char *const program[] = {h->command ? h->command[0] : NULL, NULL};
 
 	if (!f->header)
 		return 0;
+	bare.continues |= t->begun;
+	bare.selected |= t->selective || t->options->count != UINT64_MAX || t->options->start || t->options->until != UINT64_MAX ||
+		t->options->frame.attach;
 	/* The words of a command may be secrets as well, and nothing tells which. */
 	if (t->options->redact) {
-		bare.raw = slice(NULL, 0);
+		bare.header = slice(NULL, 0);
 		bare.command = program[0] ? program : NULL;
 	}
 	return f->header(&t->writer, to, &bare);
@@ -65,6 +57,24 @@ is_chosen(struct tap *t, const struct message *s)
 	free(why);
 	return yes;
 }
+
+/* --- requests that open a session: only their responses say whether they are selected --- */
+
+static struct opening *
+opening_of(const struct tap *t, const struct message *s)
+{
+	struct opening *o = NULL;
+
+	if (t->selective && s->msg.kind == MSG_REQUEST && !msg_session(&s->msg).p && acp_opens_session(s->msg.what))
+		o = malloc(sizeof(*o) + s->line.n);
+	if (!o)
+		return NULL;
+	*o = (struct opening){s->from, s->t, t->writer.number, s->number, t->writer.timed, s->line.n};
+	memcpy(o->line, s->line.p, o->n);
+	return o;
+}
+
+/* --- messages --- */
 
 /* The message with its secrets out: the text is scanned again only where the format needs the message. */
 static int
@@ -86,31 +96,64 @@ static void
 write_message(struct tap *t, struct message s)
 {
 	const struct format *f = t->writer.format;
-	struct buf *to = out_buf(&t->out);
+	struct buf *to = out_buf(&t->watch->out);
 	size_t before = to->n;
-	int r = t->options->redact ? redact_message(t, &s) : 0;
+	bool joins = t->options->redact == REDACT_SECRETS && f->joins && f->joins(&t->writer, &s);
+	int r = t->options->redact && !joins ? redact_message(t, &s) : 0;
 
 	if (r == 0)
 		r = f->line ? f->line(&t->writer, to, &s, s.line) : f->message(&t->writer, to, &s);
-	out_commit(&t->out, before, r);
+	out_commit(&t->watch->out, before, r);
 }
 
-void
-tap_message(struct tap *t, const struct message *s)
+static void
+write_counted(struct tap *t, const struct message *s)
 {
-	t->t = s->t;
 	if (t->left == 0)
-		return;
-	if (t->writer.format->watch)
-		t->writer.format->watch(&t->writer, s);
-	if (t->muted || !is_chosen(t, s))
 		return;
 	write_message(t, *s);
 	if (t->left != UINT64_MAX)
 		t->left--;
 }
 
-/* Lines count, ends and losses do not: they say something of the rest. */
+/* Writes the request that has opened the session of this response, if it is selected, too. */
+static void
+write_opening(struct tap *t, const struct message *response)
+{
+	const struct opening *o = t->opening;
+	struct writer now = t->writer;
+	const struct request session = {.session = msg_session(&response->msg)};
+	struct message s = {.from = o->from, .t = o->t, .line = slice(o->line, o->n), .number = o->line_number,
+		.request = &session};
+
+	if (msg_scan(s.line, &s.msg, NULL) == MSG_REQUEST && is_chosen(t, &s)) {
+		s.request = NULL;
+		t->writer.timed = o->timed;
+		t->writer.number = o->number;
+		write_counted(t, &s);
+		t->writer.timed = now.timed;
+		t->writer.number = now.number;
+	}
+}
+
+void
+tap_message(struct tap *t, const struct message *s, const struct session_message *seen)
+{
+	t->t = s->t;
+	if (t->left > 0 && t->writer.format->watch)
+		t->writer.format->watch(&t->writer, seen);
+	if (t->left > 0 && !t->muted && is_chosen(t, s)) {
+		if (t->opening)
+			write_opening(t, s);
+		write_counted(t, s);
+	} else if (t->left > 0 && !t->muted && seen->request && s->msg.kind == MSG_REQUEST) {
+		seen->request->data = opening_of(t, s);
+	}
+	free(t->opening);
+	t->opening = NULL;
+}
+
+/* --count counts lines, but not ends and losses: these are about all lines. */
 static bool
 counts(const struct record *e)
 {
@@ -120,27 +163,17 @@ counts(const struct record *e)
 void
 tap_event(struct tap *t, struct record e)
 {
-	struct buf *to = out_buf(&t->out);
+	struct buf *to = out_buf(&t->watch->out);
 	size_t before = to->n;
 
 	t->t = e.t;
 	if (t->left == 0 || t->muted || !t->writer.format->event || !select_match_other(t->options->select, e.from))
 		return;
-	if (t->options->redact && counts(&e)) {
+	if (t->options->redact && (counts(&e) || e.kind == RECORD_RESTART)) {
 		e.text.p = NULL;
-		t->redact.lines++;
+		t->redact.lines += counts(&e);
 	}
-	out_commit(&t->out, before, t->writer.format->event(&t->writer, to, &e));
+	out_commit(&t->watch->out, before, t->writer.format->event(&t->writer, to, &e));
 	if (counts(&e) && t->left != UINT64_MAX)
 		t->left--;
-}
-
-void
-tap_rest(struct tap *t)
-{
-	struct buf *to = out_buf(&t->out);
-	size_t before = to->n;
-
-	if (t->writer.format->rest)
-		out_commit(&t->out, before, t->writer.format->rest(&t->writer, to));
 }

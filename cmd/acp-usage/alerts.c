@@ -13,7 +13,7 @@
 enum { REARM = 5 /* points below */ };
 
 /* What has been reached, in usage_session.user; and what there was something to compare with, in tool.compared. */
-enum { REACHED_LEVEL = 1, REACHED_COST = 2, REACHED_TOKENS = 4 };
+enum { REACHED_LEVEL = 1, REACHED_COST = 2, REACHED_TOKENS = 4, DUE = 8 /* it is in tool.due */ };
 
 static const char *const advice[] = {"", "", "Context filling up", "Start new session or summarize",
 	"Next prompt may fail - handoff recommended"};
@@ -43,7 +43,7 @@ variables(struct tool *t, const struct usage_session *s, struct buf *to)
 {
 	const char *level = level_names[tool_level(t->options, s)];
 	const struct usage_cost *c = usage_costs(s);
-	struct decimal total;
+	struct usage_money total;
 	SCOPED struct buf amount = {0};
 	int r;
 
@@ -55,7 +55,7 @@ variables(struct tool *t, const struct usage_session *s, struct buf *to)
 			|| add_variable(to, "ACP_PERCENT", "%d", usage_percent(s->used, s->size))
 			|| add_variable(to, "ACP_REMAINING", "%llu", (unsigned long long)tokens_left(s)));
 	if (c && usage_cost_total(s, c->currency, &total)) {
-		r |= decimal_put(total, 0, &amount);
+		r |= decimal_put(total.amount, 0, &amount);
 		if (r == 0 && buf_string(&amount))
 			r |= -(add_variable(to, "ACP_COST", "%s", amount.p)
 				|| add_variable(to, "ACP_CURRENCY", "%s", usage_name(t->usage, c->currency).p));
@@ -135,15 +135,15 @@ see_level(struct tool *t, struct usage_session *s)
 
 	if (l == LEVEL_UNKNOWN)
 		return;
-	if (l > s->mark && l >= LEVEL_YELLOW) {
-		s->mark = (uint8_t)l;
+	if (l > s->alert_level && l >= LEVEL_YELLOW) {
+		s->alert_level = (uint8_t)l;
 		say(t, s, true, "%d%%, %s tokens left: %s", usage_percent(s->used, s->size), people_count(left, tokens_left(s)), advice[l]);
 	}
-	while (s->mark >= LEVEL_YELLOW) {
-		percent = o->warn[s->mark - LEVEL_YELLOW];
+	while (s->alert_level >= LEVEL_YELLOW) {
+		percent = o->warn[s->alert_level - LEVEL_YELLOW];
 		if (usage_reaches(s->used, s->size, percent > REARM ? percent - REARM : 0, true))
 			break;
-		s->mark--;
+		s->alert_level--;
 	}
 }
 
@@ -151,19 +151,19 @@ see_level(struct tool *t, struct usage_session *s)
 static bool
 reaches(struct tool *t, struct usage_session *s, uint16_t limit)
 {
-	if (s->user & limit)
+	if (s->tool_flags & limit)
 		return false;
-	s->user |= limit;
+	s->tool_flags |= limit;
 	t->status = EXIT_NEGATIVE;
 	return true;
 }
 
-/* What the session with its children cost in that currency. False where nothing is known. */
+/* What the session with its children may have cost in that currency. False where nothing is known. */
 static bool
 cost_in(struct tool *t, const struct usage_figures *f, const char *currency, struct decimal *amount)
 {
 	for (size_t i = 0; i < f->ncosts; i++) {
-		*amount = f->costs[i].amount;
+		*amount = f->costs[i].most;
 		if (slice_is(usage_name(t->usage, f->costs[i].currency), currency))
 			return true;
 	}
@@ -186,10 +186,10 @@ see_cost(struct tool *t, struct usage_session *s, const struct usage_figures *f)
 	struct decimal amount;
 
 	for (size_t i = 0; i < o->warn_cost.n; i++) {
-		if (s->cost_mark & 1u << i || !cost_in(t, f, o->warn_cost.at[i].currency, &amount)
+		if (s->costs_reached & 1u << i || !cost_in(t, f, o->warn_cost.at[i].currency, &amount)
 			|| decimal_compare(amount, o->warn_cost.at[i].amount) < 0)
 			continue;
-		s->cost_mark |= (uint16_t)(1u << i);
+		s->costs_reached |= (uint16_t)(1u << i);
 		say_money(t, s, true, "the cost of", &o->warn_cost.at[i]);
 	}
 	for (size_t i = 0; i < o->max_cost.n; i++) {
@@ -202,46 +202,65 @@ see_cost(struct tool *t, struct usage_session *s, const struct usage_figures *f)
 }
 
 static void
-see_limits(struct tool *t, struct usage_session *s, const struct usage_figures *f)
+see_tokens(struct tool *t, struct usage_session *s, const struct usage_figures *f)
 {
-	const struct options *o = t->options;
-	enum level l = tool_level(o, s);
-	bool has_tokens = f->billed.has & 1u << USAGE_TOTAL;
-
-	t->compared |= (l != LEVEL_UNKNOWN ? REACHED_LEVEL : 0u) | (has_tokens ? REACHED_TOKENS : 0u);
-	if (o->fail_at && l >= o->fail_at && reaches(t, s, REACHED_LEVEL))
-		say(t, s, false, "--fail-at %s is reached: %d%%", level_names[o->fail_at], usage_percent(s->used, s->size));
-	if (o->has_max_tokens && has_tokens && f->billed.n[USAGE_TOTAL] >= (decimal_units)o->max_tokens && reaches(t, s, REACHED_TOKENS))
-		say(t, s, false, "--max-tokens %llu is reached", (unsigned long long)o->max_tokens);
+	if (!t->options->has_max_tokens || !(f->billed.has & 1u << USAGE_TOTAL))
+		return;
+	t->compared |= REACHED_TOKENS;
+	if (f->billed.n[USAGE_TOTAL] >= (decimal_units)t->options->max_tokens && reaches(t, s, REACHED_TOKENS))
+		say(t, s, false, "--max-tokens %llu is reached", (unsigned long long)t->options->max_tokens);
 }
 
 void
 alerts_see(struct tool *t, struct usage_session *s)
 {
 	const struct options *o = t->options;
-	struct usage_figures f = {0};
+	enum level l = tool_level(o, s);
+	struct usage_session **more;
 
-	if (t->live || o->warned || o->exec)
+	if (t->watch->stream || o->warned || o->exec)
 		see_level(t, s);
-	if (o->fail_at)
-		see_limits(t, s, &f);
-	if (!o->warn_cost.n && !o->max_cost.n && !o->has_max_tokens)
+	t->compared |= l != LEVEL_UNKNOWN ? REACHED_LEVEL : 0u;
+	if (o->fail_at && l >= o->fail_at && reaches(t, s, REACHED_LEVEL))
+		say(t, s, false, "--fail-at %s is reached: %d%%", level_names[o->fail_at], usage_percent(s->used, s->size));
+	if (s->tool_flags & DUE || (!o->warn_cost.n && !o->max_cost.n && !o->has_max_tokens))
 		return;
-	/* A child's figures count with those of the session that people know. */
-	while (s->parent)
-		s = s->parent;
-	if (usage_figures_family(t->usage, s, &f) < 0)
-		tool_fail(t, "out of memory");
-	see_cost(t, s, &f);
-	see_limits(t, s, &f);
-	usage_figures_free(&f);
+	if ((t->ndue & (t->ndue - 1)) == 0) {
+		more = realloc(t->due, 2 * (t->ndue + 1) * sizeof(*more));
+		if (!more) {
+			tool_fail(t, "out of memory");
+			return;
+		}
+		t->due = more;
+	}
+	t->due[t->ndue++] = s;
+	s->tool_flags |= DUE;
+}
+
+void
+alerts_check(struct tool *t)
+{
+	struct usage_figures f = {0};
+	struct usage_session *s;
+
+	for (size_t i = 0; i < t->ndue; i++) {
+		/* A child's figures count with those of the session that people know. */
+		for (s = t->due[i], s->tool_flags &= (uint16_t)~DUE; s->parent;)
+			s = s->parent;
+		if (usage_figures_family(t->usage, s, &f) < 0)
+			tool_fail(t, "out of memory");
+		see_cost(t, s, &f);
+		see_tokens(t, s, &f);
+		usage_figures_free(&f);
+	}
+	t->ndue = 0;
 }
 
 static void
 say_unchecked(struct tool *t, const char *option, const char *missing)
 {
 	tool_warn(t, "--%s was not checked: no %s reported", option, missing);
-	if (!t->live && t->status == 0)
+	if (!t->watch->stream && t->status == 0)
 		t->status = EXIT_USAGE;
 }
 

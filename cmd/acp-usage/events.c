@@ -1,6 +1,4 @@
 /* What happens to an event: rows, alerts, metrics, the meter. */
-#include <stdlib.h>
-
 #include "cmd/acp-usage/tool.h"
 
 static void
@@ -20,18 +18,15 @@ note(void *arg, const struct usage_session *s, bool verbose, const char *what)
 static void
 write_row(struct tool *t, const struct usage_event *e)
 {
-	struct buf *to = out_buf(&t->out);
+	struct buf *to = out_buf(&t->watch->out);
 	size_t before = to->n;
+	int r = t->headed ? 0 : row_put_names(t, to);
 
-	if ((!t->headed && row_put_names(t, to) < 0) || row_put(t, to, e) < 0) {
-		to->n = before;
+	r = r < 0 ? r : row_put(t, to, e);
+	out_commit(&t->watch->out, before, r);
+	if (r < 0)
 		tool_fail(t, "out of memory: rows are lost");
-		return;
-	}
-	t->headed = true;
-	out_mark(&t->out, before);
-	if (!t->live)
-		out_print_much(&t->out);
+	t->headed |= r == 0;
 }
 
 /* The period that counts what was used then: by --by, and by --since and --before. */
@@ -66,47 +61,14 @@ event(void *arg, const struct usage_event *e)
 		write_row(t, e);
 }
 
-int
-tool_open(struct tool *t, const struct options *o, bool live)
+struct usage *
+events_open(struct tool *t)
 {
+	const struct options *o = t->options;
 	struct usage_spec spec = {.basis = o->basis, .tiers = o->prices || (o->summary && o->format == FORMAT_JSON),
 		.event = event, .note = note, .arg = t};
 
-	t->options = o;
-	t->live = live;
-	t->choice.asked = o->session;
 	if (o->since > 0 || o->before > 0 || (o->by >= BY_DAY && o->by <= BY_MONTH))
 		spec.period = period;
-	usage_words(&t->words);
-	t->usage = usage_new(&spec);
-	if (o->prices && !(t->prices = prices_open(o->prices, o->cache_hour)))
-		return -1;
-	if (o->format == FORMAT_PROM && !(t->prom = prom_open(o)))
-		return -1;
-	if (o->meter)
-		t->meter = meter_open(o);
-	if (t->usage)
-		return 0;
-	cli_warn(tool_name, "out of memory");
-	return -1;
-}
-
-void
-tool_close(struct tool *t)
-{
-	meter_close(t->meter);
-	prom_close(t->prom);
-	prices_close(t->prices);
-	usage_free(t->usage);
-	choice_free(&t->choice);
-	buf_free(&t->added);
-}
-
-void
-tool_end(struct tool *t)
-{
-	if (usage_end(t->usage) < 0)
-		tool_fail(t, "out of memory: the last turns are lost");
-	if (t->prom)
-		prom_write(t->prom, t, true);
+	return usage_new(&spec);
 }

@@ -38,7 +38,7 @@ size_of(const struct tool *t, const struct usage_session *s)
 	return size || !t->prices || !model.n ? size : prices_size(t->prices, model);
 }
 
-/* The standard usage in an answer that has only the vendor's. */
+/* Puts the standard usage into a response that has only the vendor's. */
 static int
 fill_counts(struct tool *t, const struct message *message, const struct usage_session *s)
 {
@@ -58,7 +58,7 @@ fill_counts(struct tool *t, const struct message *message, const struct usage_se
 				|| buf_add(&with, ",", 1));
 	r |= -(buf_add_string(&with, mark) || buf_add(&with, "}", 1));
 	if (r == 0)
-		r = insert(t->frame, message->msg.result, &with);
+		r = insert(t->watch->stream, message->msg.result, &with);
 	buf_free(&with);
 	return r;
 }
@@ -109,7 +109,7 @@ void
 fill_flush(struct tool *t)
 {
 	if (t->added.n > 0)
-		frame_send(t->frame, ACP_UP, buf_slice(&t->added));
+		frame_send(t->watch->stream, ACP_UP, buf_slice(&t->added));
 	t->added.n = 0;
 }
 
@@ -127,7 +127,7 @@ session_of(struct tool *t, const struct usage_report *r)
 }
 
 static int
-fill_answer(struct tool *t, const struct message *message, struct usage_session *s)
+fill_response(struct tool *t, const struct message *message, struct usage_session *s)
 {
 	struct slice standard = json_get(message->msg.result, "usage");
 	int r = 0;
@@ -135,10 +135,10 @@ fill_answer(struct tool *t, const struct message *message, struct usage_session 
 	if (!message->request || json_type(message->msg.result) != JSON_OBJECT)
 		return 0;
 	if (json_type(standard) == JSON_OBJECT)
-		s->user |= OWN_COUNTS;
-	if (!(s->user & OWN_COUNTS) && !standard.p)
+		s->tool_flags |= OWN_COUNTS;
+	if (!(s->tool_flags & OWN_COUNTS) && !standard.p)
 		r = fill_counts(t, message, s);
-	if (r == 0 && !(s->user & OWN_UPDATES))
+	if (r == 0 && !(s->tool_flags & OWN_UPDATES))
 		r = make_update(t, message, s);
 	return r;
 }
@@ -153,13 +153,13 @@ fill_message(void *arg, const struct message *message, const struct usage_report
 	int e = 0;
 
 	if (r.what == USAGE_UPDATE && r.has_used && s && s->lifetime && usage_turn_context(t->usage, s, &used) && used < r.used) {
-		e = fill_used(t->frame, message, used);
+		e = fill_used(t->watch->stream, message, used);
 		r.used = used;
 	}
 	if (e < 0 || usage_take(t->usage, message->t, &r) < 0)
 		return -1;
 	s = session_of(t, &r);
 	if (s && r.what == USAGE_UPDATE && r.has_used)
-		s->user |= OWN_UPDATES;
-	return s && r.what == USAGE_ANSWER ? fill_answer(t, message, s) : 0;
+		s->tool_flags |= OWN_UPDATES;
+	return s && r.what == USAGE_RESPONSE ? fill_response(t, message, s) : 0;
 }

@@ -33,7 +33,7 @@ static const char help[] =
 	"      --prices FILE     estimate costs from this price list (LiteLLM format)\n"
 	"      --cache-hour      use the price of a cache that is kept for an hour\n"
 	"      --merge           add up the output of --summary -f json\n"
-	"  -F, --follow          keep reading as the recording grows\n"
+	FRAME_HELP_FOLLOW
 	"\n"
 	"Limits\n"
 	"      --warn Y,O,R      levels of the context in percent (75,90,95)\n"
@@ -56,9 +56,9 @@ static void
 take_warn(const struct cli_taken *t)
 {
 	unsigned *warn = t->at;
-	char rest;
+	char after;
 
-	if (t->argument[strspn(t->argument, "0123456789,")] || sscanf(t->argument, "%4u,%4u,%4u%c", &warn[0], &warn[1], &warn[2], &rest) != 3
+	if (t->argument[strspn(t->argument, "0123456789,")] || sscanf(t->argument, "%4u,%4u,%4u%c", &warn[0], &warn[1], &warn[2], &after) != 3
 		|| warn[0] > warn[1] || warn[1] > warn[2] || warn[2] > 1000)
 		cli_wrong(t, "expected three percentages in rising order, such as 75,90,95");
 }
@@ -130,7 +130,6 @@ static const struct cli_option options[] = {
 	{"prices", 0, CLI_TEXT(struct options, prices)},
 	{"cache-hour", 0, CLI_FLAG(struct options, cache_hour)},
 	{"merge", 0, CLI_FLAG(struct options, merge)},
-	{"follow", 'F', CLI_FLAG(struct options, follow)},
 	{"warn", 0, CLI_TAKE_AT(take_warn, unsigned, struct options, warn[0])},
 	{"warn-cost", 0, CLI_TAKE_AT(take_money, struct money_list, struct options, warn_cost)},
 	{"exec", 0, CLI_TEXT(struct options, exec)},
@@ -140,7 +139,7 @@ static const struct cli_option options[] = {
 	{"fill", 0, CLI_FLAG(struct options, fill)},
 	{"size", 0, CLI_TAKE(take_size)},
 	{"pass", 0, CLI_FLAG(struct options, pass)},
-	{CLI_ROWS(struct options, frame, frame_watch_options)},
+	{CLI_ROWS(struct options, frame, watch_options)},
 	{0},
 };
 
@@ -167,7 +166,7 @@ static const struct cli_rule rules[] = {
 	{"--fill", NULL, "recordings"},
 	{"--pass", NULL, "recordings|a command|--attach"},
 	{"--follow", "one recording", NULL},
-	{"--merge", NULL, "a command|--attach|--warn|--warn-cost|--exec|--fail-at|--max-cost|--max-tokens|--since|--before|--by day|--by week|--by month"},
+	{"--merge", NULL, "--follow|a command|--attach|--warn|--warn-cost|--exec|--fail-at|--max-cost|--max-tokens|--since|--before|--by day|--by week|--by month"},
 	{NULL, NULL, NULL},
 };
 
@@ -191,7 +190,6 @@ main(int argc, char **argv)
 	int status;
 
 	frame_read(&o.frame, &tool, argc, argv, &o, &line);
-	cli_note(&line, o.frame.files && !o.frame.files[1], "one recording");
 	cli_check(&line, rules);
 	o.summary |= cli_has(&line, "--by");
 	o.warned = cli_has(&line, "--warn");
@@ -199,7 +197,8 @@ main(int argc, char **argv)
 	if (o.merge || (!o.pass && !o.fill))
 		frame_read_stdin(&o.frame, o.merge);
 	list_inputs(&o);
-	status = o.merge ? merge_run(&o) : o.frame.files ? files_run(&o) : stream_run(&o);
+	o.summary |= o.merge;
+	status = tool_run(&o);
 	forget(&o);
 	return status;
 }

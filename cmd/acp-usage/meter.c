@@ -117,7 +117,7 @@ meter_draw(struct meter *m, struct tool *t)
 	const struct usage_session *s = m->session;
 	struct shown line = {0};
 	const struct usage_cost *c;
-	struct decimal total;
+	struct usage_money total;
 	SCOPED struct buf part = {0};
 	struct winsize w;
 
@@ -133,9 +133,9 @@ meter_draw(struct meter *m, struct tool *t)
 	add_context(&line, s);
 	c = usage_costs(s);
 	if (c && !s->cleared && usage_cost_total(s, c->currency, &total)
-		&& decimal_put_money(total, usage_name(t->usage, c->currency), &part) == 0 && buf_string(&part))
+		&& usage_money_put(t->usage, &total, &part) == 0 && buf_string(&part))
 		add(&line, "%s", part.p);
-	add(&line, "turn %u", s->turns + (s->turn.prompted || s->turn.answered ? 1u : 0u));
+	add(&line, "turn %u", s->turns + (s->turn.state == USAGE_RUNS || s->turn.state == USAGE_ENDED ? 1u : 0u));
 	part.n = 0;
 	if (usage_count(t->usage) > 1 && put_session(&part, t, s) == 0 && buf_string(&part))
 		add(&line, "%s", part.p);

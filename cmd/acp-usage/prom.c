@@ -60,7 +60,7 @@ prom_event(struct prom *p, const struct usage_event *e)
 	uint64_t *more;
 
 	p->fresh = true;
-	if (e->kind != USAGE_EVENT_TURN)
+	if (e->kind != USAGE_EVENT_TURN || e->session->parent)
 		return;
 	if (n > p->nstops) {
 		more = realloc(p->stops, n * sizeof(*more));
@@ -204,13 +204,13 @@ prom_write(struct prom *p, struct tool *t, bool now)
 	if (put_sessions(&text, t) || put_models(p, &text, t) || put_turns(p, &text, t)) {
 		tool_fail(t, "out of memory: no metrics");
 	} else if (!p->path) {
-		if (buf_add_slice(out_buf(&t->out), buf_slice(&text)) < 0)
+		if (buf_add_slice(out_buf(&t->watch->out), buf_slice(&text)) < 0)
 			tool_fail(t, "out of memory: no metrics");
-		out_mark(&t->out, 0);
+		out_mark(&t->watch->out, 0);
 	} else if (replace_with(&p->file, 0644, buf_slice(&text)) < 0 && !p->reported) {
 		tool_warn(t, "%s: %s", p->path, strerror(errno));
 		p->reported = true;
-		t->failed = true;
+		t->watch->failed = true;
 	}
 	buf_free(&text);
 }

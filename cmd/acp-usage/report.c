@@ -23,6 +23,7 @@ json_figures(struct summary *s, struct buf *to, const struct summary_row *row)
 	for (size_t i = 0; i < f->ncosts; i++)
 		r |= -(buf_add_string(to, i ? ",{\"amount\":" : "{\"amount\":") || decimal_put(f->costs[i].amount, 0, to)
 			|| buf_add_string(to, ",\"currency\":") || json_quote(usage_name(s->tool->usage, f->costs[i].currency), to)
+			|| (usage_cost_is_bound(&f->costs[i]) && (buf_add_string(to, ",\"at_most\":") || decimal_put(f->costs[i].most, 0, to)))
 			|| buf_add(to, "}", 1));
 	r |= buf_add(to, "]", 1);
 	if (row->has_estimate)
@@ -71,7 +72,7 @@ put_row(struct summary *s, const struct summary_row *row, struct buf *to)
 
 	if (row->total) {
 		r = buf_printf(to, "{\"total\":true,\"acp-usage\":%d,", SUMMARY_VERSION);
-		r |= by == BY_SESSION ? buf_printf(to, "\"sessions\":%zu", s->sessions) : buf_printf(to, "\"%ss\":%zu", by_names[by], s->n);
+		r |= by == BY_SESSION ? buf_printf(to, "\"sessions\":%zu", s->sessions) : buf_printf(to, "\"%ss\":%u", by_names[by], HASH_COUNT(s->groups));
 	} else {
 		r = -(buf_printf(to, "{\"%s\":", by_names[by]) || summary_name(s, row, &name)
 			|| (name.n || by == BY_SESSION ? json_quote(name.n ? buf_slice(&name) : slice_of(""), to) : buf_add_string(to, "null")));
@@ -90,13 +91,13 @@ put_row(struct summary *s, const struct summary_row *row, struct buf *to)
 static int
 print_row(struct summary *s, const struct summary_row *row)
 {
-	struct buf *to = out_buf(&s->tool->out);
+	struct buf *to = out_buf(&s->tool->watch->out);
 	size_t before = to->n;
 	int r = s->tool->options->format == FORMAT_JSON ? put_row(s, row, to) : summary_line(s, row, to);
 
-	out_mark(&s->tool->out, before);
-	if (!s->tool->live)
-		out_print_much(&s->tool->out);
+	out_mark(&s->tool->watch->out, before);
+	if (!s->tool->watch->stream)
+		out_print_much(&s->tool->watch->out);
 	return r;
 }
 

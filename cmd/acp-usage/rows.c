@@ -23,7 +23,7 @@ static const struct {
 	{"lower_bound", false}, {"turn_costs", false}, {"wire_cost", true}, {"agent", false}, {"cwd", false}, {"parent", false},
 };
 
-static const char *const kinds[] = {"update", "turn", "compaction"};
+static const char *const kinds[] = {"update", "turn", "compaction", "sub-agent"};
 
 /* A row: where each value begins and ends in text. */
 struct row {
@@ -74,7 +74,7 @@ static void
 put_context(struct row *r, const struct tool *t, const struct usage_session *s)
 {
 	const struct usage_cost *c = usage_costs(s);
-	struct decimal total;
+	struct usage_money total;
 
 	if (s->has_used)
 		put_number(r, USED, s->used);
@@ -86,9 +86,11 @@ put_context(struct row *r, const struct tool *t, const struct usage_session *s)
 	if (s->has_size)
 		put_number(r, SIZE, s->size);
 	if (c && !s->cleared && usage_cost_total(s, c->currency, &total)) {
-		done(r, COST, decimal_put(total, c->places, begin(r, COST)));
+		done(r, COST, decimal_put(total.amount, c->places, begin(r, COST)));
 		done(r, WIRE_COST, decimal_put(c->wire, c->places, begin(r, WIRE_COST)));
 		put_text(r, CURRENCY, usage_name(t->usage, c->currency));
+		if (usage_cost_is_bound(&total))
+			put_text(r, LOWER_BOUND, slice_of("cost"));
 	}
 }
 
@@ -131,7 +133,7 @@ put_costs(struct row *r, const struct tool *t, const struct usage_session *s)
 			|| buf_add_slice(&r->text, usage_name(t->usage, c->currency))));
 		and = ";";
 	}
-	if (s->turn.shared)
+	if (s->turn.cost == USAGE_COST_BEFORE)
 		done(r, TURN_COSTS, buf_add_string(&r->text, "shared"));
 }
 
@@ -147,9 +149,10 @@ put_turn(struct row *r, struct tool *t, const struct usage_event *e)
 			done(r, of[i], usage_sum_put(&e->own, (enum usage_type)i, begin(r, of[i])));
 	if (e->billed.has & 1u << USAGE_TOTAL)
 		done(r, BILLED, usage_sum_put(&e->billed, USAGE_TOTAL, begin(r, BILLED)));
-	put_text(r, LOWER_BOUND, slice_of(e->own_lower ? "total" : e->billed_lower ? "billed" : ""));
+	if ((e->own_lower && e->own.has) || (e->billed_lower && e->billed.has))
+		put_text(r, LOWER_BOUND, slice_of(e->own_lower ? "total" : "billed"));
 	put_costs(r, t, e->session);
-	put_text(r, BASIS, slice_of(e->turn->answer.has ? usage_basis_name(e->basis) : e->own.has ? "calls" : ""));
+	put_text(r, BASIS, slice_of(e->turn->counts.has ? usage_basis_name(e->basis) : e->own.has ? "calls" : ""));
 	put_text(r, STOP_REASON, usage_name(t->usage, e->turn->stop));
 	put_estimate(r, t, e);
 }
@@ -172,7 +175,7 @@ make_row(struct row *r, struct tool *t, const struct usage_event *e)
 	put_text(r, CWD, usage_name(t->usage, s->cwd));
 	if (s->parent)
 		put_text(r, PARENT, slice(s->parent->id, s->parent->id_length));
-	if (e->kind == USAGE_EVENT_TURN)
+	if (e->kind == USAGE_EVENT_TURN || e->kind == USAGE_EVENT_WORK)
 		put_turn(r, t, e);
 	else if (e->kind == USAGE_EVENT_COMPACT)
 		put_text(r, STOP_REASON, usage_name(t->usage, e->status));
@@ -310,13 +313,13 @@ log_turn(struct tool *t, struct buf *to, const struct usage_event *e)
 	if (e->own.has)
 		r |= -(buf_add_string(to, e->own_lower ? " >=" : " ") || put_tokens(to, usage_clip(own))
 			|| buf_add_string(to, " tokens"));
-	if (e->billed.has && billed != own)
-		r |= -(buf_add_string(to, " (billed ") || put_tokens(to, usage_clip(billed))
+	if (e->billed.has && (billed != own || (e->billed_lower && !e->own_lower)))
+		r |= -(buf_add_string(to, e->billed_lower ? " (billed >=" : " (billed ") || put_tokens(to, usage_clip(billed))
 			|| buf_add_string(to, ")"));
 	for (const struct usage_cost *c = e->session->now->costs; c; c = c->next)
 		if (usage_cost_of_turn(e->session, c, &added) && added.units != 0)
 			r |= -(buf_add_string(to, " +") || decimal_put_money(added, usage_name(t->usage, c->currency), to));
-	return e->turn->shared ? r | buf_add_string(to, " (its cost is in the turn before)") : r;
+	return e->turn->cost == USAGE_COST_BEFORE ? r | buf_add_string(to, " (its cost is in the turn before)") : r;
 }
 
 static int
@@ -326,8 +329,9 @@ put_log(struct tool *t, struct buf *to, const struct usage_event *e, const struc
 	const struct usage_cost *c = usage_costs(s);
 	enum level l = tool_level(t->options, s);
 	struct slice estimate = cell(row, ESTIMATE);
+	struct usage_money total;
 	struct decimal d;
-	bool color = cli_wants_color(t->options->color, log_fd(t->out.log));
+	bool color = cli_wants_color(t->options->color, log_fd(t->watch->out.log));
 	size_t from = to->n;
 	int r;
 
@@ -336,14 +340,14 @@ put_log(struct tool *t, struct buf *to, const struct usage_event *e, const struc
 	r |= -(put_session(to, t, s) || pad(to, from, 8));
 	r |= log_context(to, s);
 	from = to->n;
-	if (c && !s->cleared && usage_cost_total(s, c->currency, &d))
-		r |= decimal_put_money(d, usage_name(t->usage, c->currency), to);
+	if (c && !s->cleared && usage_cost_total(s, c->currency, &total))
+		r |= usage_money_put(t->usage, &total, to);
 	r |= pad(to, from, 10);
 	from = to->n;
 	r |= -(buf_printf(to, "%s%s%s", level_color(l, color), l ? level_names[l] : "-", color_off(color))
 		|| pad(to, from, 6 + strlen(level_color(l, color)) + strlen(color_off(color))));
 	r |= buf_add_string(to, kinds[e->kind]);
-	if (e->kind == USAGE_EVENT_TURN)
+	if (e->kind == USAGE_EVENT_TURN || e->kind == USAGE_EVENT_WORK)
 		r |= log_turn(t, to, e);
 	else if (e->kind == USAGE_EVENT_COMPACT)
 		r |= -(buf_add(to, " ", 1) || text_plain(to, usage_name(t->usage, e->status)));

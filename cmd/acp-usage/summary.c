@@ -92,25 +92,21 @@ compare_keys(const struct summary *s, int64_t x, int64_t y)
 	return slice_compare(usage_name(s->tool->usage, (uint32_t)x), usage_name(s->tool->usage, (uint32_t)y));
 }
 
-/* The group of that key, which is a name or a day; they are kept in order. NULL when out of memory. */
+/* The group of that key, which is a name or a day. NULL when out of memory. */
 static struct summary_row *
 group(struct summary *s, int64_t key)
 {
-	struct summary_row *more;
-	size_t i;
+	struct summary_row *g;
 
-	for (i = 0; i < s->n && s->groups[i].key != key; i++)
-		;
-	if (i < s->n)
-		return &s->groups[i];
-	more = realloc(s->groups, (s->n + 1) * sizeof(*more));
-	if (!more)
-		return NULL;
-	s->groups = more;
-	for (i = s->n++; i > 0 && compare_keys(s, key, more[i - 1].key) < 0; i--)
-		more[i] = more[i - 1];
-	more[i] = (struct summary_row){.key = key};
-	return &more[i];
+	HASH_FIND(hh, s->groups, &key, sizeof(key), g);
+	if (g || !(g = calloc(1, sizeof(*g))))
+		return g;
+	g->key = key;
+	HASH_ADD(hh, s->groups, key, sizeof(g->key), g);
+	if (g->hh.tbl)
+		return g;
+	free(g);
+	return NULL;
 }
 
 /* Days since 1970 of the first day of a week or month. */
@@ -146,6 +142,7 @@ group_tallies(struct summary *s, const struct usage_session *session)
 	bool by_model = s->tool->options->by == BY_MODEL;
 	struct usage *u = s->tool->usage;
 	struct summary_row *g;
+	uint64_t turns;
 	int r = 0;
 
 	for (const struct usage_part *p = session->parts; p; p = p->next) {
@@ -154,7 +151,10 @@ group_tallies(struct summary *s, const struct usage_session *session)
 				continue;
 			if (!(g = group(s, by_model ? (int64_t)t->model : first_day(s->tool->options->by, t->period))))
 				return -1;
-			usage_figures_tally(t, by_model, usage_inside(u, p), &g->figures);
+			turns = g->figures.turns;
+			usage_figures_tally(session, t, by_model, usage_inside(u, p), &g->figures);
+			/* Turns are those of sessions: a sub-agent's are none of them. */
+			g->figures.turns = session->parent ? turns : g->figures.turns;
 			r |= estimate(s, p, t, g);
 		}
 	}
@@ -172,11 +172,13 @@ group_costs(struct summary *s, const struct usage_session *session)
 	int r = usage_figures_session(u, session, &f);
 
 	/* What nobody reports is of no model or day. */
+	s->unassigned.figures.own_lower |= f.own_lower;
 	s->unassigned.figures.billed_lower |= f.billed_lower;
+	s->turns += session->parent ? 0 : f.turns;
 	/* A session's cost is that of its model, where it had only one. */
 	g = only && o->by == BY_MODEL ? group(s, only->model) : NULL;
 	for (size_t i = 0; i < f.ncosts && o->by == BY_MODEL; i++)
-		r |= usage_figures_money(u, g ? &g->figures : &s->unassigned.figures, f.costs[i].currency, f.costs[i].amount);
+		r |= usage_figures_money(u, g ? &g->figures : &s->unassigned.figures, &f.costs[i]);
 	usage_figures_free(&f);
 	for (const struct usage_part *p = session->parts; p && o->by != BY_MODEL; p = p->next) {
 		for (const struct usage_share *share = p->shares; share; share = share->next) {
@@ -184,7 +186,7 @@ group_costs(struct summary *s, const struct usage_session *session)
 				continue;
 			if (!(g = group(s, first_day(o->by, share->period))))
 				return -1;
-			r |= usage_figures_money(u, &g->figures, share->currency, share->amount);
+			r |= usage_figures_money(u, &g->figures, &share->money);
 		}
 	}
 	return r;
@@ -221,8 +223,14 @@ make_groups(struct summary *s)
 	for (const struct usage_session *session = usage_sessions(s->tool->usage); session && r == 0; session = usage_next(session))
 		if (tool_wants(s->tool, session))
 			r = group_session(s, session);
-	for (size_t i = 0; i < s->n; i++)
-		r |= add_row(s, &s->total, &s->groups[i]);
+#define BEFORE(a, b) compare_keys(s, (a)->key, (b)->key)
+	HASH_SORT(s->groups, BEFORE);
+#undef BEFORE
+	for (const struct summary_row *g = s->groups; g; g = g->hh.next)
+		r |= add_row(s, &s->total, g);
+	/* One turn may be billed on several models. */
+	if (s->tool->options->by == BY_MODEL)
+		s->total.figures.turns = s->turns;
 	return r | add_row(s, &s->total, &s->unassigned);
 }
 
@@ -257,8 +265,8 @@ summary_each(struct summary *s, int (*fn)(struct summary *, const struct summary
 {
 	int r = 0;
 
-	for (size_t i = 0; i < s->n && r == 0; i++)
-		r = fn(s, &s->groups[i]);
+	for (const struct summary_row *g = s->groups; g && r == 0; g = g->hh.next)
+		r = fn(s, g);
 	if (s->tool->options->by != BY_SESSION)
 		return r;
 	for (const struct usage_session *session = usage_sessions(s->tool->usage); session && r == 0; session = usage_next(session))
@@ -291,7 +299,8 @@ total_sessions(struct summary *s)
 int
 summary_make(struct summary *s)
 {
-	usage_sort(s->tool->usage);
+	if (usage_sort(s->tool->usage) < 0)
+		return -1;
 	s->total.total = true;
 	return s->tool->options->by == BY_SESSION ? total_sessions(s) : make_groups(s);
 }
@@ -299,9 +308,13 @@ summary_make(struct summary *s)
 void
 summary_free(struct summary *s)
 {
-	for (size_t i = 0; i < s->n; i++)
-		free_row(&s->groups[i]);
-	free(s->groups);
+	struct summary_row *g, *next;
+
+	HASH_ITER(hh, s->groups, g, next) {
+		HASH_DEL(s->groups, g);
+		free_row(g);
+		free(g);
+	}
 	free_row(&s->total);
 	free_row(&s->unassigned);
 }

@@ -8,6 +8,7 @@
 
 /* A row of the summary: a session, or a group (a model, a day, ...). */
 struct summary_row {
+	UT_hash_handle hh; /* of a group */
 	const struct usage_session *session; /* or NULL */
 	int64_t key;      /* of a group: a name, or a day */
 	unsigned depth;   /* 0 for a session, 1 for its sub-agents, and so on */
@@ -22,7 +23,8 @@ enum { SUMMARY_COLUMNS = 16 };
 struct summary {
 	struct tool *tool;
 	struct summary_row *groups, total, unassigned;
-	size_t n, sessions;
+	size_t sessions;
+	uint64_t turns;                  /* --by model: of all sessions */
 	/* of the table */
 	size_t width[SUMMARY_COLUMNS];   /* of the widest cell; 0: the column is not shown */
 	bool value[SUMMARY_COLUMNS];     /* some cell of the column has a value */

@@ -1,5 +1,6 @@
 /* The summary as a table. On a terminal its columns are those that fit and have something to say. */
 #include <stdio.h>
+#include <wchar.h>
 
 #include "cmd/acp-usage/summary.h"
 
@@ -53,24 +54,41 @@ put_count(struct summary *s, struct buf *to, const struct usage_sums *sums, enum
 	return s->narrow && n <= (decimal_units)UINT64_MAX ? put_tokens(to, (uint64_t)n) : usage_sum_put(sums, type, to);
 }
 
-/* Not in the midst of a character; a long one ends in dots. */
+/* How many columns of a terminal a character takes. What is not known to be wide or empty takes one. */
+static size_t
+width_of(int32_t code)
+{
+	int n = wcwidth((wchar_t)code);
+
+	return n < 0 ? 1 : (size_t)n;
+}
+
+static size_t
+columns_of(struct slice s)
+{
+	struct text t = text_of(s);
+	size_t n = 0;
+	int32_t code;
+
+	while ((code = text_next(&t)) >= 0)
+		n += width_of(code);
+	return n;
+}
+
+/* What begins at `from` and is too wide is cut between two characters, and ends in a tilde. */
 static void
 shorten(struct buf *to, size_t from, size_t most)
 {
-	size_t i, columns_used = 0;
+	struct text t = text_of(slice(to->p + from, to->n - from));
+	size_t keep = from, used = 0;
+	int32_t code;
 
-	for (i = from; i < to->n; i++) {
-		columns_used += ((unsigned char)to->p[i] & 0xc0) != 0x80;
-		if (columns_used <= most)
-			continue;
-		while (i > from && (to->n - i < 2 || ((unsigned char)to->p[i] & 0xc0) == 0x80))
-			i--;
-		to->n = i > from + 1 ? i - 1 : i;
-		while (to->n > from && ((unsigned char)to->p[to->n] & 0xc0) == 0x80)
-			to->n--;
-		buf_add_string(to, "~");
+	if (columns_of(slice(t.p, to->n - from)) <= most)
 		return;
-	}
+	while ((code = text_next(&t)) >= 0 && (used += width_of(code)) < most)
+		keep = (size_t)(t.p - to->p);
+	to->n = keep;
+	buf_add_string(to, "~");
 }
 
 static bool
@@ -91,7 +109,7 @@ put_name(struct summary *s, struct buf *to, const struct summary_row *row)
 	if (row->total) {
 		if (s->tool->options->by == BY_SESSION)
 			return buf_printf(to, "total of %zu", s->sessions);
-		return buf_printf(to, "total of %zu %s%s", s->n, by_names[s->tool->options->by], s->n == 1 ? "" : "s");
+		return buf_printf(to, "total of %u %s%s", HASH_COUNT(s->groups), by_names[s->tool->options->by], HASH_COUNT(s->groups) == 1 ? "" : "s");
 	}
 	r = buf_printf(to, "%*s", (int)(2 * row->depth), "");
 	/* A child's id may be its parent's and more: its title says more. */
@@ -123,7 +141,7 @@ put_costs(struct summary *s, struct buf *to, const struct usage_figures *f)
 	int r = f->ncosts ? 0 : buf_add(to, "-", 1);
 
 	for (size_t i = 0; i < f->ncosts; i++)
-		r |= -((i && buf_add_string(to, " + ") < 0) || decimal_put_money(f->costs[i].amount, usage_name(s->tool->usage, f->costs[i].currency), to));
+		r |= -((i && buf_add_string(to, " + ") < 0) || usage_money_put(s->tool->usage, &f->costs[i], to));
 	return r;
 }
 
@@ -171,16 +189,6 @@ put_cell(struct summary *s, struct buf *to, const struct summary_row *row, enum 
 
 /* --- columns --- */
 
-static size_t
-columns_of(const struct buf *b)
-{
-	size_t i, n = 0;
-
-	for (i = 0; i < b->n; i++)
-		n += ((unsigned char)b->p[i] & 0xc0) != 0x80;
-	return n;
-}
-
 static int
 measure(struct summary *s, const struct summary_row *row)
 {
@@ -191,7 +199,7 @@ measure(struct summary *s, const struct summary_row *row)
 	for (c = 0; c < COLUMNS && r == 0; c++) {
 		cell.n = 0;
 		r = put_cell(s, &cell, row, (enum column)c);
-		n = columns_of(&cell);
+		n = columns_of(buf_slice(&cell));
 		s->width[c] = n > s->width[c] ? n : s->width[c];
 		s->value[c] |= n > 0 && !(n == 1 && *cell.p == '-');
 	}
@@ -225,11 +233,11 @@ fit(struct summary *s, size_t room)
 static int
 put_in_column(struct buf *to, const struct summary *s, int c, struct buf *cell)
 {
-	size_t n = columns_of(cell), gap;
+	size_t n = columns_of(buf_slice(cell)), gap;
 
 	if (n > s->width[c]) {
 		shorten(cell, 0, s->width[c]);
-		n = columns_of(cell);
+		n = columns_of(buf_slice(cell));
 	}
 	gap = n < s->width[c] ? s->width[c] - n : 0;
 	if (buf_reserve(to, cell->n + gap + 2) < 0)
@@ -252,7 +260,7 @@ end_line(struct buf *to)
 int
 summary_head(struct summary *s)
 {
-	struct buf *to = out_buf(&s->tool->out), cell = {0};
+	struct buf *to = out_buf(&s->tool->watch->out), cell = {0};
 	size_t room = s->tool->options->wide || s->tool->options->frame.output ? 0 : terminal_width(), before = to->n;
 	int r;
 
@@ -276,7 +284,7 @@ summary_head(struct summary *s)
 				|| put_in_column(to, s, c, &cell));
 	buf_free(&cell);
 	r |= end_line(to);
-	out_mark(&s->tool->out, before);
+	out_mark(&s->tool->watch->out, before);
 	return r;
 }
 

@@ -18,29 +18,12 @@ tool_wants(struct tool *t, const struct usage_session *s)
 	return yes;
 }
 
-int
-tool_see(struct tool *t, const struct message *s, int (*take)(void *, const struct message *, const struct usage_report *), void *arg)
-{
-	if (!usage_may_matter(&t->words, s->msg.text) && !(s->msg.kind == MSG_RESPONSE && usage_expects(t->usage, s->msg.text)))
-		return 0;
-	return usage_see(t->usage, s, take, arg);
-}
-
-int
-tool_begin(struct tool *t, double started)
-{
-	t->started = started;
-	return usage_begin(t->usage, started);
-}
-
 void
 tool_fail(struct tool *t, const char *what)
 {
-	if (!t->failed)
+	if (!t->watch->failed)
 		tool_warn(t, "%s", what);
-	t->failed = true;
-	if (t->frame)
-		frame_fail(t->frame, EXIT_FAILED);
+	t->watch->failed = true;
 }
 
 void
@@ -48,17 +31,19 @@ tool_warn(struct tool *t, const char *format, ...)
 {
 	SCOPED struct buf text = {0};
 	va_list ap;
+	int r;
 
 	va_start(ap, format);
-	if (buf_vprintf(&text, format, ap) == 0 && buf_string(&text)) {
-		if (t->meter)
-			meter_hide(t->meter);
-		if (t->frame)
-			frame_warn(t->frame, "%s", text.p);
-		else
-			cli_warn(tool_name, "%s", text.p);
-	}
+	r = buf_vprintf(&text, format, ap);
 	va_end(ap);
+	if (r < 0 || !buf_string(&text))
+		return;
+	if (t->meter)
+		meter_hide(t->meter);
+	if (t->watch->stream)
+		frame_warn(t->watch->stream, "%s", text.p);
+	else
+		cli_warn(tool_name, "%s", text.p);
 	if (t->meter)
 		meter_draw(t->meter, t);
 }

@@ -6,16 +6,15 @@
 #include "lib/base/money.h"
 #include "lib/base/text.h"
 #include "lib/filter/choice.h"
-#include "lib/frame/frame_options.h"
-#include "lib/run/out.h"
 #include "lib/usage/usage.h"
+#include "lib/watch/watch.h"
 
 enum format { FORMAT_LOG, FORMAT_TSV, FORMAT_CSV, FORMAT_JSON, FORMAT_PROM };
 /* How full the context is, in rising order. */
 enum level { LEVEL_UNKNOWN, LEVEL_NORMAL, LEVEL_YELLOW, LEVEL_ORANGE, LEVEL_RED };
 enum { LEVELS = 3 };
 
-/* --by: what a row of the summary stands for. */
+/* --by: what a row of the summary is about. */
 enum by { BY_SESSION, BY_MODEL, BY_DAY, BY_WEEK, BY_MONTH, BY_PROJECT, BY_AGENT };
 extern const char *const by_names[]; /* summary.c; NULL at the end */
 
@@ -28,7 +27,7 @@ struct size {
 /* What the command line says. */
 struct options {
 	enum format format;
-	bool summary, merge, all, pass, follow, fill, verbose, wide;
+	bool summary, merge, all, pass, fill, verbose, wide;
 	enum by by;
 	double since, before;    /* seconds since 1970; 0: no limit */
 	const char *prices;
@@ -53,8 +52,8 @@ struct options {
 
 struct tool {
 	const struct options *options;
+	struct watch *watch;
 	struct usage *usage;
-	struct out out;
 	struct prices *prices;
 	struct prom *prom;
 	struct meter *meter;
@@ -62,34 +61,34 @@ struct tool {
 	struct choice choice; /* --session */
 	double started;      /* of the stream or recording, seconds since 1970; 0 where it is not known */
 	bool timed;          /* messages have times */
-	bool live;           /* a stream: frame is set */
+	bool enveloped;      /* messages go by in envelopes: whether one is a copy, any message of its session may say */
 	bool headed;         /* the names of the columns have been written */
-	struct frame *frame;
 	struct buf added;    /* fill.c: a usage_update that is to go right after a response */
+	size_t merged;       /* --merge: sessions since the last total */
+	struct buf damage;   /* --merge: what is wrong with a line */
 	int status;          /* EXIT_NEGATIVE if a limit was reached */
-	unsigned compared;   /* alerts.c: the limits for which some session had a figure */
-	bool failed;         /* out of memory, or the output */
+	/* alerts.c */
+	unsigned compared;   /* the limits for which some session had a figure */
+	struct usage_session **due; /* whose cost or tokens have changed since they were compared */
+	size_t ndue;
 };
 
 static const char tool_name[] = "acp-usage";
 
-/* events.c: passes what messages say to the outputs. */
-int tool_open(struct tool *, const struct options *, bool live);
-void tool_close(struct tool *);
-/* Writes the last turns and the metrics. */
-void tool_end(struct tool *);
+/* run.c. Returns the exit status. */
+int tool_run(const struct options *);
+
+/* events.c */
+/* What passes all that happens to the outputs; NULL when out of memory. */
+struct usage *events_open(struct tool *);
 
 /* tool.c */
-/* Reports a failure of the tool itself, and sets failed. */
+/* Reports a failure of the tool itself, which the exit status says. */
 void tool_fail(struct tool *, const char *what);
 /* Prints one line on stderr, without waiting for its reader. */
 void tool_warn(struct tool *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Is it the session of --session, or a child of it? */
 bool tool_wants(struct tool *, const struct usage_session *);
-/* Reads a message. take: as in usage_see. 0, or -1 out of memory. */
-int tool_see(struct tool *, const struct message *, int (*take)(void *, const struct message *, const struct usage_report *), void *);
-/* A recording begins; started: seconds since 1970, 0 if not known. */
-int tool_begin(struct tool *, double started);
 
 /* text.c: levels, and figures as text. */
 enum level tool_level(const struct options *, const struct usage_session *);
@@ -156,15 +155,11 @@ void meter_draw(struct meter *, struct tool *);
 void meter_hide(struct meter *);
 
 /* alerts.c */
+/* Something of the session has changed: reports its level. */
 void alerts_see(struct tool *, struct usage_session *);
+/* Compares the costs and tokens of all that have changed. */
+void alerts_check(struct tool *);
 /* Reports limits for which there was no figure to compare; for files this sets the exit status. */
 void alerts_end(struct tool *);
-
-/* Reads a stream, files, or summaries. All return the exit status. */
-int stream_run(const struct options *);
-int files_run(const struct options *);
-/* Opens the file of -o when files are read; exits if that fails. */
-void files_open_output(struct tool *);
-int merge_run(const struct options *);
 
 #endif

@@ -79,6 +79,13 @@ static const struct method methods[] = {
 	{"$/cancel_request", ACP_CANCEL_REQUEST, ACP_UNKNOWN, true},
 	{"proxy/initialize", ACP_PROXY_INITIALIZE, ACP_CLIENT, false},
 	{"_proxy/initialize", ACP_PROXY_INITIALIZE, ACP_CLIENT, false},
+	{"_acp-revive/restarted", ACP_RESTARTED, ACP_AGENT, true},
+	{"nes/start", ACP_NES_START, ACP_CLIENT, false},
+	{"nes/close", ACP_NES_CLOSE, ACP_CLIENT, false},
+	{"nes/accept", ACP_OTHER, ACP_CLIENT, true},
+	{"nes/reject", ACP_OTHER, ACP_CLIENT, true},
+	{"nes/", ACP_OTHER, ACP_CLIENT, false},
+	{"document/", ACP_OTHER, ACP_CLIENT, true},
 };
 
 static const struct method other = {"", ACP_OTHER, ACP_UNKNOWN, false};
@@ -352,6 +359,20 @@ acp_is_option_kind(const char *kind)
 		if (strcmp(kinds[i], kind) == 0)
 			return true;
 	return false;
+}
+
+struct slice
+acp_option_of_kind(struct slice params, const char *kind)
+{
+	struct json_iter it = {.in = json_get(params, acp_options)};
+	struct slice key, one, id;
+
+	while (json_type(it.in) == JSON_ARRAY && json_next(&it, &key, &one)) {
+		id = json_get_string(one, acp_option_id);
+		if (id.p && json_string_is(json_get(one, acp_option_kind), kind))
+			return id;
+	}
+	return slice(NULL, 0);
 }
 
 int

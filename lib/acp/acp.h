@@ -33,6 +33,9 @@ enum acp_method {
 	ACP_MCP_CONNECT,
 	ACP_MCP_MESSAGE,
 	ACP_MCP_DISCONNECT,
+	ACP_RESTARTED, /* an extension: who restarts agents has restarted this one (acp-filters(7)) */
+	ACP_NES_START,
+	ACP_NES_CLOSE,
 };
 
 /* The two spellings of the proxy-chain methods: proxy/successor and _proxy/successor. */
@@ -112,7 +115,7 @@ bool acp_chunk(struct slice params, struct acp_chunk *);
 /* What the user says first in the params of a session/prompt: a JSON string, or p NULL. */
 struct slice acp_prompt_text(struct slice params);
 
-/* Errors of JSON-RPC and of ACP (PROTOCOL, section 1). */
+/* Errors of JSON-RPC and of ACP. */
 enum {
 	ACP_ERR_PARSE = -32700,
 	ACP_ERR_INVALID_REQUEST = -32600,
@@ -144,6 +147,8 @@ enum acp_part { ACP_PART_USAGE, ACP_PART_MODE, ACP_PART_CONFIG, ACP_PART_INFO, A
 enum acp_part acp_part_of_update(struct slice params);
 /* Is this a kind that an option of a permission request may have? Plain text. */
 bool acp_is_option_kind(const char *kind);
+/* The id of the first option of this kind that a permission request (its params) offers: a JSON string, or p NULL. */
+struct slice acp_option_of_kind(struct slice params, const char *kind);
 /* Appends the answer to a permission request that selects an option (its id as a JSON string). 0 or -1. */
 int acp_put_selected(struct buf *, struct slice option_id);
 /* Appends a block of content with this text (plain). 0 or -1. */

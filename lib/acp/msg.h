@@ -27,12 +27,12 @@ struct msg {
 
 /*
  * Reads one line (its newline off; a CR and other white space at its ends do not matter). What is
- * not a JSON-RPC message (DESIGN, rule 5; an array is none) is MSG_NOISE, and error says why, where it is not NULL.
+ * not a JSON-RPC message (HACKING.md, rule 5; an array is none) is MSG_NOISE, and error says why, where it is not NULL.
  */
 enum msg_kind msg_scan(struct slice line, struct msg *, struct json_error *error);
 
 /*
- * Who waits because a line of noise is discarded (DESIGN, rule 5)? MSG_REQUEST: its sender, for an error under *id, which is
+ * Who waits because a line of noise is discarded (HACKING.md, rule 5)? MSG_REQUEST: its sender, for an error under *id, which is
  * null where not exactly one valid id can be read. MSG_RESPONSE: whoever sent the request *id. MSG_NOTIFICATION: nobody.
  * MSG_NOISE: it cannot be known. The line may be cut off or be no JSON; an array counts as a request.
  */
@@ -83,7 +83,7 @@ size_t splice_parts(struct slice line, const struct splice *, size_t n, struct i
 void msg_moved(struct slice line, const struct splice *, size_t n, const char *made, struct msg *);
 
 /*
- * Envelopes (PROTOCOL, section 4). An envelope's id is the message's.
+ * Envelopes. An envelope's id is the message's.
  * msg_open_envelope: is this message proxy/successor in either spelling, with an inner method? Then *inner is what it carries
  * (text, id and slices still those of the envelope's line), and *peer the name of its peer, a JSON string; p NULL: none.
  * Returns 0; -1 where it is malformed, or has a peer and `peer` is NULL (an error -32602 is due), and *why says what is wrong.

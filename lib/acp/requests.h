@@ -24,7 +24,7 @@ struct request {
 	void *owner;          /* for the owner of the table; NULL at first */
 };
 
-/* The most that are kept if responses may not be seen: requests_show forgets the oldest. */
+/* The most that are worth keeping where responses may not be seen. */
 enum { REQUESTS_ONE_WAY = 16 * 1024 };
 
 struct requests *requests_new(void);
@@ -53,7 +53,6 @@ struct message {
 	struct slice line; /* the whole line it came in, a CR included, its newline not */
 	struct msg msg;
 	const struct request *request; /* what this response answers, or NULL */
-	struct request *opened;        /* where requests_show shows a request: its entry in the table; else NULL */
 	uint64_t number;   /* of the line in its direction, 1 for the first; 0 where it is not known */
 };
 
@@ -61,13 +60,5 @@ struct message {
 struct slice message_method(const struct message *);
 /* The session: of a response without one its request's. A JSON string with its quotes, or p NULL. */
 struct slice message_session(const struct message *);
-
-/*
- * Shows the message of a line (already scanned into msg, not MSG_NOISE) to fn and keeps the
- * table. Where from is ACP_UNKNOWN it is worked out: from the method, or from the request that a
- * response answers. 0, or -1 out of memory.
- */
-int requests_show(struct requests *, enum acp_side from, uint64_t t, struct slice line, const struct msg *msg,
-	void (*fn)(void *arg, const struct message *), void *arg);
 
 #endif

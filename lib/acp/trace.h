@@ -1,4 +1,4 @@
-/* trace: the events that the Rust conductor writes (PROTOCOL, section 7). */
+/* trace: the events that the Rust conductor writes. */
 #ifndef TRACE_H
 #define TRACE_H
 

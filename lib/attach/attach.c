@@ -15,7 +15,7 @@
 
 enum {
 	RESPONSE_TIME = 5 * 1000 * 1000, /* us: how long to wait for a response of acp-share */
-	ANSWER_MOST = 32 * 1024 * 1024, /* bytes: no acp-share has more to list, each byte of 4 MiB escaped */
+	RESPONSE_MOST = 32 * 1024 * 1024, /* bytes: no acp-share has more to list, each byte of 4 MiB escaped */
 };
 
 static const char nothing[] = "nothing is shared (acp-share, acp-conduct --control)";
@@ -45,7 +45,7 @@ would_wait(void)
 	return errno == EAGAIN || errno == EWOULDBLOCK;
 }
 
-/* The answer's line, its newline off, and the descriptor that came with it, or -1. NULL, or what is wrong. */
+/* The response's line, its newline off, and the descriptor that came with it, or -1. NULL, or what is wrong. */
 static const char *
 receive_line(int fd, struct buf *line, int *passed, uint64_t deadline)
 {
@@ -63,7 +63,7 @@ receive_line(int fd, struct buf *line, int *passed, uint64_t deadline)
 			return strerror(errno);
 		else if (!wait_for(fd, deadline))
 			return "acp-share does not respond";
-		if (!newline && line->n > ANSWER_MOST)
+		if (!newline && line->n > RESPONSE_MOST)
 			return "not acp-share: its response has no end";
 	}
 	line->n = (size_t)(newline - line->p);
@@ -71,7 +71,7 @@ receive_line(int fd, struct buf *line, int *passed, uint64_t deadline)
 }
 
 static const char *
-ask(int fd, struct slice question, struct buf *answer, int *passed, uint64_t deadline)
+ask(int fd, struct slice question, struct buf *response, int *passed, uint64_t deadline)
 {
 	const char *wrong;
 	ssize_t n;
@@ -81,7 +81,7 @@ ask(int fd, struct slice question, struct buf *answer, int *passed, uint64_t dea
 	n = socket_send(fd, question, -1);
 	if (n != (ssize_t)question.n)
 		return n < 0 ? strerror(errno) : "acp-share does not respond";
-	wrong = receive_line(fd, answer, passed, deadline);
+	wrong = receive_line(fd, response, passed, deadline);
 	if (wrong && *passed >= 0) {
 		close(*passed);
 		*passed = -1;
@@ -91,8 +91,9 @@ ask(int fd, struct slice question, struct buf *answer, int *passed, uint64_t dea
 
 /* --- which chain --- */
 
+/* Sets *why. Returns -1. */
 static int
-say(char **why, const char *subject, const char *wrong)
+refuse(char **why, const char *subject, const char *wrong)
 {
 	free(*why);
 	*why = bytes_printf("%s%s%s", subject ? subject : "", subject ? ": " : "", wrong);
@@ -100,71 +101,44 @@ say(char **why, const char *subject, const char *wrong)
 }
 
 const char *
-attach_list(int fd, uint64_t timeout, struct buf *answer)
+attach_list(int fd, uint64_t timeout, struct buf *response)
 {
 	int passed;
-	const char *wrong = ask(fd, slice_of("{\"want\":\"list\"}\n"), answer, &passed, loop_clock() + timeout);
+	const char *wrong = ask(fd, slice_of("{\"want\":\"list\"}\n"), response, &passed, loop_clock() + timeout);
 
 	proc_close(passed);
 	return wrong;
 }
 
-/* ": NAME", where it is known. 0, or -1 out of memory. */
-static int
-put_name(struct slice name, const char *separator, struct buf *to)
-{
-	if (json_type(name) != JSON_STRING)
-		return 0;
-	return buf_add_string(to, separator) < 0 ? -1 : json_unescape(name, to);
-}
-
-/* A line for one of several streams: what it answered, or what was wrong. 0, or -1 out of memory. */
-static int
-describe(const char *path, const char *wrong, struct slice answer, struct buf *to)
-{
-	static const char *const keys[] = {"pid", "client", "agent", "cwd", "name"};
-	struct json_error error;
-	struct slice v[5];
-	int r = buf_printf(to, "\n%s: ", path);
-
-	if (r == 0 && (wrong || json_scan(answer, JSON_DEPTH, keys, 5, v, &error) != JSON_OBJECT))
-		r = buf_add_string(to, wrong ? wrong : "no acp-share");
-	else if (r == 0 && json_type(v[0]) == JSON_NUMBER)
-		r = -(buf_add_string(to, "pid ") || buf_add_slice(to, v[0]) || put_name(v[1], ": ", to) || put_name(v[2], ": ", to) ||
-			put_name(v[3], ": ", to) || put_name(v[4], ": at ", to));
-	return r;
-}
-
-static bool
-has_name(struct slice answer, const char *name)
-{
-	struct json_error error;
-
-	return json_scan(answer, JSON_DEPTH, NULL, 0, NULL, &error) == JSON_OBJECT && json_string_is(json_get(answer, "name"), name);
-}
-
-/* Is a stream shared there, and has it the name, if one is given? Then its line is appended; *r: 0, or -1 out of memory. */
+/* Is a stream shared there, and has it the name, if one is given? Then a line about it is appended; *r: 0, or -1 out of memory. */
 static bool
 is_shared(const char *path, const char *hop, uint64_t deadline, struct buf *to, int *r)
 {
+	static const char *const keys[] = {"pid", "client", "agent", "cwd", "name"};
+	SCOPED struct buf response = {0};
 	int fd = rendezvous_connect(path);
 	uint64_t now = loop_clock();
-	struct buf answer = {0};
+	struct slice v[5] = {{0}};
 	const char *wrong;
-	bool yes;
 
 	if (fd < 0)
 		return false;
-	wrong = attach_list(fd, deadline > now ? deadline - now : 0, &answer);
-	yes = !hop || (!wrong && has_name(buf_slice(&answer), hop));
-	if (yes)
-		*r = describe(path, wrong, buf_slice(&answer), to);
+	wrong = attach_list(fd, deadline > now ? deadline - now : 0, &response);
 	close(fd);
-	buf_free(&answer);
-	return yes;
+	if (!wrong && json_scan(buf_slice(&response), JSON_DEPTH, keys, 5, v, NULL) != JSON_OBJECT)
+		wrong = "no acp-share";
+	if (hop && (wrong || !json_string_is(v[4], hop)))
+		return false;
+	*r = buf_printf(to, "\n%s: %s", path, wrong ? wrong : "");
+	if (*r == 0 && !wrong && json_type(v[0]) == JSON_NUMBER)
+		*r = -(buf_add_string(to, "pid ") || buf_add_slice(to, v[0]));
+	for (int i = 1; *r == 0 && !wrong && json_type(v[0]) == JSON_NUMBER && i < 5; i++)
+		if (json_type(v[i]) == JSON_STRING)
+			*r = -(buf_add_string(to, i == 4 ? ": at " : ": ") || json_unescape(v[i], to));
+	return true;
 }
 
-/* The only one of these that is shared and has the name, if one is given. Where there are several, the user has to say which. */
+/* The only one of these that is shared and has the name, if one is given. If there are several, the user has to choose. */
 static const char *
 only_one(char *const *paths, const char *hop, uint64_t deadline, char **why)
 {
@@ -180,9 +154,9 @@ only_one(char *const *paths, const char *hop, uint64_t deadline, char **why)
 		n++;
 	}
 	if (r == 0 && n == 0)
-		say(why, hop, nothing);
+		refuse(why, hop, nothing);
 	else if (r == 0 && n > 1)
-		say(why, NULL, buf_string(&text) ? text.p : "out of memory");
+		refuse(why, NULL, buf_string(&text) ? text.p : "out of memory");
 	buf_free(&text);
 	return r == 0 && n == 1 ? which : NULL;
 }
@@ -194,15 +168,15 @@ connect_to(const char *path, char **name, char **why)
 
 	if (fd >= 0 && !system_same_user(fd)) {
 		close(fd);
-		return say(why, path, "a process of another user listens there");
+		return refuse(why, path, "a process of another user listens there");
 	}
 	if (fd >= 0) {
 		*name = strdup(path);
 		return fd;
 	}
 	if (errno == ECONNREFUSED)
-		return say(why, path, "nothing is shared there any more");
-	return say(why, path, would_wait() ? "acp-share does not respond" : strerror(errno));
+		return refuse(why, path, "nothing is shared there any more");
+	return refuse(why, path, would_wait() ? "acp-share does not respond" : strerror(errno));
 }
 
 /* The same for the only one in the directory where chains are found. */
@@ -218,9 +192,9 @@ connect_auto(const char *hop, uint64_t deadline, char **name, char **why)
 	if (rendezvous_check(directory, false, &wrong) == 0)
 		paths = rendezvous_paths(directory);
 	else if (errno == ENOENT)
-		say(why, NULL, nothing);
+		refuse(why, NULL, nothing);
 	else
-		say(why, directory, wrong);
+		refuse(why, directory, wrong);
 	if (paths)
 		which = only_one(paths, hop, deadline, why);
 	if (which)
@@ -235,8 +209,7 @@ connect_auto(const char *hop, uint64_t deadline, char **name, char **why)
 static int
 put_question(enum attach_want want, const char *hop, struct buf *to)
 {
-	struct json_error error;
-	bool number = hop && json_scan(slice_of(hop), 1, NULL, 0, NULL, &error) == JSON_NUMBER;
+	bool number = hop && json_scan(slice_of(hop), 1, NULL, 0, NULL, NULL) == JSON_NUMBER;
 	int r = buf_printf(to, "{\"want\":\"%s\"", want == ATTACH_JOIN ? "join" : "watch");
 
 	if (r == 0 && hop)
@@ -244,25 +217,23 @@ put_question(enum attach_want want, const char *hop, struct buf *to)
 	return r == 0 ? buf_add_string(to, "}\n") : r;
 }
 
-/* What acp-share says; passed is -1 afterwards where it was taken. */
+/* What acp-share says; passed is -1 afterwards if `a` has it. */
 static int
-read_answer(struct attached *a, const char *name, struct slice answer, int *passed, char **why)
+read_response(struct attached *a, const char *name, struct slice response, int *passed, char **why)
 {
 	static const char *const keys[] = {"error", "hop"};
-	struct json_error error;
-	struct buf text = {0};
+	SCOPED struct buf text = {0};
 	struct slice v[2];
 
-	if (json_scan(answer, JSON_DEPTH, keys, 2, v, &error) != JSON_OBJECT)
-		return say(why, name, "not acp-share: its response is not a JSON object");
+	if (json_scan(response, JSON_DEPTH, keys, 2, v, NULL) != JSON_OBJECT)
+		return refuse(why, name, "not acp-share: its response is not a JSON object");
 	if (json_type(v[0]) == JSON_STRING) {
 		if (json_unescape(v[0], &text) == 0 && buf_string(&text))
-			say(why, NULL, text.p);
-		buf_free(&text);
+			refuse(why, NULL, text.p);
 		return -1;
 	}
 	if (*passed < 0)
-		return say(why, name, "the response of acp-share came without a descriptor");
+		return refuse(why, name, "the response of acp-share came without a descriptor");
 	*a = (struct attached){.fd = *passed};
 	json_u64(v[1], &a->hop);
 	*passed = -1;
@@ -273,7 +244,7 @@ int
 attach_open(struct attached *a, const char *where, enum attach_want want, const char *hop, char **why)
 {
 	uint64_t deadline = loop_clock() + RESPONSE_TIME;
-	struct buf question = {0}, answer = {0};
+	SCOPED struct buf question = {0}, response = {0};
 	char *name = NULL;
 	const char *wrong;
 	int fd, passed = -1, r = -1;
@@ -284,13 +255,11 @@ attach_open(struct attached *a, const char *where, enum attach_want want, const 
 	else
 		fd = connect_to(where, &name, why);
 	if (fd >= 0 && name && put_question(want, hop, &question) == 0) {
-		wrong = ask(fd, buf_slice(&question), &answer, &passed, deadline);
-		r = wrong ? say(why, name, wrong) : read_answer(a, name, buf_slice(&answer), &passed, why);
+		wrong = ask(fd, buf_slice(&question), &response, &passed, deadline);
+		r = wrong ? refuse(why, name, wrong) : read_response(a, name, buf_slice(&response), &passed, why);
 	}
 	proc_close(passed);
 	proc_close(fd);
 	free(name);
-	buf_free(&question);
-	buf_free(&answer);
 	return r;
 }

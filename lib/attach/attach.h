@@ -1,12 +1,12 @@
 /*
- * attach: the way into a stream that acp-share shares. Over its socket goes one line of JSON each way:
+ * attach: joins a stream that acp-share shares. Over its socket goes one line of JSON each way:
  *
  *	{"want":"watch","hop":0}    {"hop":0,"name":"agent"}
  *
- * hop is 0, the name, or left out. With the answer to "watch" comes a pipe to read from: what passes from now on, as a recording
- * (acp-recording(5)), after what a newcomer needs to know. With the answer to "join" comes a socket that carries the same and
- * takes records, too: {"from":"client","msg":...} enters the stream as if that side had sent it, and its response comes as a
- * record with "to":"guest". "list" is answered with what is shared. Anything else is answered with {"error":"why"}.
+ * hop is 0, the name, or left out. With the response to "watch" comes a pipe to read from: what passes from now on, as a recording
+ * (acp-recording(5)), after a preface that describes the open sessions. With the response to "join" comes a socket that carries the
+ * same and accepts records, too: {"from":"client","msg":...} enters the stream as if that side had sent it, and its response comes as
+ * a record with "to":"guest". The response to "list" names what is shared, that to anything else is {"error":"why"}.
  */
 #ifndef ATTACH_H
 #define ATTACH_H
@@ -17,19 +17,19 @@
 
 enum attach_want { ATTACH_WATCH, ATTACH_JOIN };
 
-/* What was had: the descriptor (the caller's), and the number of the hop. */
+/* The descriptor (the caller's), and the number of the hop. */
 struct attached {
 	int fd;
 	uint64_t hop;
 };
 
 /*
- * where: the socket, or "auto" for the only one of this user; hop: a number or a name, or NULL. Waits a few seconds for an
- * answer, not longer. 0, or -1 and *why says why not, in one line or more (the caller frees it; NULL out of memory).
+ * where: the socket, or "auto" for the only one of this user; hop: a number or a name, or NULL. Waits a few seconds for a
+ * response, not longer. 0, or -1 and *why says why not, in one line or more (the caller frees it; NULL out of memory).
  */
 int attach_open(struct attached *, const char *where, enum attach_want, const char *hop, char **why);
 
 /* Asks the acp-share at a connected non-blocking socket what it shares. timeout: us. Returns NULL, or what is wrong. */
-const char *attach_list(int fd, uint64_t timeout, struct buf *answer);
+const char *attach_list(int fd, uint64_t timeout, struct buf *response);
 
 #endif

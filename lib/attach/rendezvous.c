@@ -48,13 +48,18 @@ is_seen(const struct dirent *e)
 	return e->d_name[0] != '.';
 }
 
-/* Makes the paths of n entries, which it frees. */
-static char **
-paths_of(const char *directory, struct dirent **entries, int n)
+char **
+rendezvous_paths(const char *directory)
 {
-	char **paths = calloc((size_t)n + 1, sizeof(*paths));
-	bool whole = paths;
+	struct dirent **entries;
+	int n = scandir(directory, &entries, is_seen, versionsort);
+	char **paths;
+	bool whole;
 
+	if (n < 0)
+		return NULL;
+	paths = calloc((size_t)n + 1, sizeof(*paths));
+	whole = paths;
 	for (int i = 0; i < n; i++) {
 		if (whole)
 			whole = (paths[i] = bytes_printf("%s/%s", directory, entries[i]->d_name));
@@ -65,15 +70,6 @@ paths_of(const char *directory, struct dirent **entries, int n)
 		return paths;
 	rendezvous_free(paths);
 	return NULL;
-}
-
-char **
-rendezvous_paths(const char *directory)
-{
-	struct dirent **entries;
-	int n = scandir(directory, &entries, is_seen, versionsort);
-
-	return n < 0 ? NULL : paths_of(directory, entries, n);
 }
 
 void
@@ -94,7 +90,7 @@ has_type(const char *path, mode_t type)
 	return lstat(path, &st) == 0 && (st.st_mode & S_IFMT) == type;
 }
 
-/* One process of this user at a time: else one could take away what another has put in the place of what was stale. -1: no lock. */
+/* One process of this user at a time: else one could remove what another has put there instead of what was stale. -1: no lock. */
 static int
 lock(void)
 {
@@ -111,25 +107,17 @@ lock(void)
 	return fd;
 }
 
-static void
-unlock(int locked)
-{
-	if (locked >= 0)
-		close(locked);
-}
-
 /* While it is locked: a socket that nobody listens at yet is locked until somebody does. */
 static void
 remove_stale(const char *path)
 {
-	bool is_link = has_type(path, S_IFLNK); /* before it is tried: what is there only after that is not stale */
+	bool is_link = has_type(path, S_IFLNK); /* before connecting: what appears only after that is not stale */
 	int fd = socket_try(path);
 
-	/* What is neither is none of ours. */
+	/* Other files are not ours. */
 	if (fd < 0 && (is_link ? errno == ECONNREFUSED || errno == ENOENT : errno == ECONNREFUSED && has_type(path, S_IFSOCK)))
 		unlink(path);
-	if (fd >= 0)
-		close(fd);
+	proc_close(fd);
 }
 
 int
@@ -137,7 +125,7 @@ rendezvous_connect(const char *path)
 {
 	int fd = socket_try(path), locked;
 
-	/* A link may lead to where somebody else listens by now. */
+	/* A link may lead to where another user listens by now. */
 	if (fd >= 0 && !system_same_user(fd)) {
 		close(fd);
 		errno = EPERM;
@@ -147,21 +135,9 @@ rendezvous_connect(const char *path)
 		return fd;
 	locked = lock();
 	remove_stale(path);
-	unlock(locked);
+	proc_close(locked);
 	errno = ECONNREFUSED;
 	return -1;
-}
-
-/* The name is taken. True where it was only a stale one's, and is free now. */
-static bool
-make_way(const char *path)
-{
-	int fd = rendezvous_connect(path);
-
-	if (fd >= 0)
-		close(fd);
-	errno = EADDRINUSE;
-	return fd < 0 && !has_type(path, S_IFSOCK) && !has_type(path, S_IFLNK);
 }
 
 /* --- listening --- */
@@ -176,12 +152,12 @@ rendezvous_listen(const char *path)
 		fd = socket_listen(path);
 	}
 	error = errno == EADDRINUSE && !has_type(path, S_IFSOCK) ? EEXIST : errno;
-	unlock(locked);
+	proc_close(locked);
 	errno = error;
 	return fd;
 }
 
-/* Takes away the links in the directory of `name` that lead to the path: those of chains that listened there before. */
+/* Removes the links in the directory of `name` that lead to the path: those of chains that listened there before. */
 static void
 unlink_others(const char *path, const char *name)
 {
@@ -202,10 +178,18 @@ unlink_others(const char *path, const char *name)
 int
 rendezvous_link(const char *path, const char *name)
 {
+	int fd;
+
 	unlink_others(path, name);
 	if (symlink(path, name) == 0)
 		return 0;
-	return errno == EEXIST && make_way(name) ? symlink(path, name) : -1;
+	if (errno != EEXIST)
+		return -1;
+	/* Connecting removes a stale name. */
+	fd = rendezvous_connect(name);
+	proc_close(fd);
+	errno = EADDRINUSE;
+	return fd < 0 && !has_type(name, S_IFSOCK) && !has_type(name, S_IFLNK) ? symlink(path, name) : -1;
 }
 
 /* --- opening and closing --- */

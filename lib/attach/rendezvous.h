@@ -1,6 +1,6 @@
 /*
- * rendezvous: where this user's running chains are found: a directory with a socket for each, or a symbolic link to it.
- * A socket that has its name there listens. One at which nobody does any more is stale: it goes when it is found.
+ * rendezvous: where this user's running chains are found: a directory with a socket for each, or a symbolic link to it. A socket at
+ * which no process listens any more is stale, and removed when it is found.
  */
 #ifndef RENDEZVOUS_H
 #define RENDEZVOUS_H
@@ -20,8 +20,8 @@ int rendezvous_check(const char *directory, bool make, const char **why);
 char **rendezvous_paths(const char *directory);
 void rendezvous_free(char **paths);
 /*
- * Connects to one of them, without ever waiting. A descriptor that does not block, or -1 with errno: ECONNREFUSED where
- * nobody listens there, and it has been removed; EAGAIN where somebody does, but takes nobody in; EPERM where another user does.
+ * Connects to one of them, without ever waiting. A descriptor that does not block, or -1 with errno: ECONNREFUSED if
+ * no process listens there, and it has been removed; EAGAIN if one does, but accepts nobody; EPERM if it is another user's.
  */
 int rendezvous_connect(const char *path);
 
@@ -47,7 +47,7 @@ struct rendezvous {
  * be a *why: why there is no link.
  */
 int rendezvous_open(struct rendezvous *, const char *where, pid_t pid, char **why);
-/* Takes socket and link away, if they are still ours. */
+/* Removes socket and link, if they are still ours. */
 void rendezvous_close(struct rendezvous *);
 
 #endif

@@ -15,6 +15,7 @@
 
 const char cli_want_bytes[] = "expected a number of bytes, such as 64M";
 const char cli_want_duration[] = "expected a duration, such as 500ms, 5s or 2m";
+const char cli_want_rate[] = "expected N/TIME with N at most 1000, such as 3/1m";
 
 struct unit {
 	const char *name;
@@ -76,6 +77,12 @@ cli_count(const char *text, uint64_t *count)
 		{"b", 1e9}, {"B", 1e9}, {NULL, 0}};
 	double value;
 
+	/* Digits alone are exact, up to 2^64-1. */
+	if (*text && text[strspn(text, "0123456789")] == '\0') {
+		errno = 0;
+		*count = strtoull(text, NULL, 10);
+		return errno ? -1 : 0;
+	}
 	if (with_unit(text, units, &value) < 0)
 		return -1;
 	return whole(value, count);
@@ -90,6 +97,18 @@ cli_duration(const char *text, uint64_t *us)
 	if (with_unit(text, units, &value) < 0 || value > 1e15)
 		return -1;
 	*us = (uint64_t)value;
+	return 0;
+}
+
+int
+cli_rate(const char *text, size_t *n, uint64_t *us)
+{
+	char *end;
+	unsigned long most = strtoul(text, &end, 10);
+
+	if (!byte_is_digit(text[0]) || *end != '/' || most > 1000 || cli_duration(end + 1, us) < 0)
+		return -1;
+	*n = most;
 	return 0;
 }
 
@@ -158,11 +177,11 @@ cli_is_program(const char *word)
 bool
 cli_wants_color(enum cli_color color, int fd)
 {
-	const char *no = getenv("NO_COLOR");
+	const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
 
 	if (color != COLOR_AUTO)
 		return color == COLOR_ALWAYS;
-	return isatty(fd) && !(no && *no);
+	return isatty(fd) && !(no && *no) && !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
 pid_t

@@ -10,16 +10,17 @@
 
 #include "lib/base/bytes.h"
 
-/* Exit statuses (DESIGN, rule 7). */
+/* Exit statuses (HACKING.md, rule 7). */
 enum { EXIT_NEGATIVE = 1, EXIT_USAGE = 2, EXIT_FAILED = 125, EXIT_CANNOT_EXECUTE = 126, EXIT_NOT_FOUND = 127 };
 
 /* Numbers as people write them. The whole text must be a number. 0, or -1. */
 int cli_bytes(const char *text, size_t *bytes);            /* 64M; K, M, G in 1024s */
 int cli_count(const char *text, uint64_t *count);          /* 2k; k, m, b in 1000s; 1.5k */
 int cli_duration(const char *text, uint64_t *us);          /* 500ms, 5s, 2m; bare is seconds */
+int cli_rate(const char *text, size_t *n, uint64_t *us);   /* 3/1m: 3 in a minute; at most 1000 */
 int cli_probability(const char *text, double *p);          /* 0.1 or 10% */
 /* What is said where they fail: "expected a duration, such as 500ms, 5s or 2m". */
-extern const char cli_want_bytes[], cli_want_duration[];
+extern const char cli_want_bytes[], cli_want_duration[], cli_want_rate[];
 
 enum cli_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 /* Colour on this descriptor? A terminal, and NO_COLOR is not set, unless it is said. */

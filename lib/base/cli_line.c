@@ -55,12 +55,46 @@ print_version(const struct cli_taken *t)
 
 static const struct cli_option of_all[] = {{"help", 'h', CLI_CALL(print_help)}, {"version", 'V', CLI_CALL(print_version)}, {0}};
 
+/* --- what was meant --- */
+
+/* Is a, with at most `left` letters added, left out, changed or swapped, b? */
+static bool
+is_near(struct slice a, const char *b, int left)
+{
+	for (; a.n && *a.p == *b; b++)
+		a = slice(a.p + 1, a.n - 1);
+	if (a.n == 0 && !*b)
+		return true;
+	return left && ((a.n && is_near(slice(a.p + 1, a.n - 1), b, left - 1)) || (*b && is_near(a, b + 1, left - 1)) ||
+		(a.n && *b && is_near(slice(a.p + 1, a.n - 1), b + 1, left - 1)) ||
+		(a.n > 1 && *b && a.p[0] == b[1] && a.p[1] == b[0] && is_near(slice(a.p + 2, a.n - 2), b + 2, left - 1)));
+}
+
+/* " (did you mean --summary?)": the first of several words that is the nearest to what was typed, or "". */
+struct meant {
+	struct slice typed;
+	int letters; /* less than this many are wrong */
+	char text[64];
+};
+
+static void
+compare(struct meant *m, const char *dashes, const char *word)
+{
+	for (int n = 1; n < m->letters && m->typed.n > 2 * (size_t)n; n++) {
+		if (is_near(m->typed, word, n)) {
+			snprintf(m->text, sizeof(m->text), " (did you mean %s%s?)", dashes, word);
+			m->letters = n;
+		}
+	}
+}
+
 /* --- values --- */
 
 static void
 take_word(const struct cli_taken *t, int *number)
 {
 	const char *const *words = t->option->words;
+	struct meant meant = {.typed = slice_of(t->argument), .letters = 3};
 	char expected[256];
 	int n;
 
@@ -73,6 +107,10 @@ take_word(const struct cli_taken *t, int *number)
 	n = snprintf(expected, sizeof(expected), "expected %s", words[0]);
 	for (int i = 1; words[i] && n < (int)sizeof(expected); i++)
 		n += snprintf(expected + n, sizeof(expected) - (size_t)n, "%s%s", words[i + 1] ? ", " : " or ", words[i]);
+	for (int i = 0; words[i]; i++)
+		compare(&meant, "", words[i]);
+	if (n < (int)sizeof(expected))
+		snprintf(expected + n, sizeof(expected) - (size_t)n, "%s", meant.text);
 	cli_wrong(t, expected);
 }
 
@@ -212,6 +250,8 @@ list(const struct cli_line *line, struct option *longs, char *letters)
 	*letters++ = '+';
 	for (size_t i = 0; i < line->n; i++) {
 		o = line->known[i].option;
+		if (strcmp(o->name, "color") == 0)
+			longs[line->n] = (struct option){"colour", required_argument, NULL, LONG + (int)i};
 		argument = o->kind < CLI_KIND_OPTIONAL ? no_argument : o->kind == CLI_KIND_OPTIONAL ? optional_argument : required_argument;
 		longs[i] = (struct option){o->name, argument, NULL, LONG + (int)i};
 		if (o->letter)
@@ -229,16 +269,20 @@ refuse(struct cli_line *line, const char *word)
 	const char *name = line->tool->name;
 	const struct cli_known *k = find(line, optopt);
 	int n = (int)strcspn(word, "="), same = 0, tool = (int)strcspn(name, ":");
+	struct meant meant = {.letters = 3};
 
 	if (k)
 		cli_die(EXIT_USAGE, name, "--%s %s; try %.*s --help", k->option->name,
 			k->option->kind < CLI_KIND_OPTIONAL ? "takes no argument" : "needs an argument", tool, name);
 	if (optopt)
 		cli_die(EXIT_USAGE, name, "-%c: no such option; try %.*s --help", (char)optopt, tool, name);
-	for (k = line->known; k < line->known + line->n; k++)
+	meant.typed = slice(word + 2, (size_t)n - 2);
+	for (k = line->known; k < line->known + line->n; k++) {
 		same += n > 2 && strncmp(k->option->name, word + 2, (size_t)n - 2) == 0;
-	cli_die(EXIT_USAGE, name, "%.*s: %s; try %.*s --help", n, word, same ? "short for more than one option" : "no such option",
-		tool, name);
+		compare(&meant, "--", k->option->name);
+	}
+	cli_die(EXIT_USAGE, name, "%.*s: %s%s; try %.*s --help", n, word, same ? "short for more than one option" : "no such option",
+		same ? "" : meant.text, tool, name);
 }
 
 /* Another argv may have been read before. */
@@ -258,7 +302,7 @@ begin(void)
 void
 cli_read(const struct cli_tool *tool, int argc, char **argv, void *into, struct cli_line *line)
 {
-	struct option longs[CLI_OPTIONS + 1] = {0};
+	struct option longs[CLI_OPTIONS + 2] = {0}; /* with --colour */
 	char letters[2 * CLI_OPTIONS + 2];
 	struct cli_known *k;
 	int option, before = 1;
@@ -280,6 +324,14 @@ cli_read(const struct cli_tool *tool, int argc, char **argv, void *into, struct 
 	/* Only a -- that ends the options is stepped over without being one. */
 	line->dashes = optind > before;
 	line->words = argv + optind;
+}
+
+void
+cli_files(const struct cli_line *line)
+{
+	for (char **word = line->words; !line->dashes && *word && strcmp(*word, "--") != 0; word++)
+		if ((*word)[0] == '-' && (*word)[1] && access(*word, F_OK) < 0)
+			cli_die(EXIT_USAGE, line->tool->name, "%s: options go before files", *word);
 }
 
 /* --- combinations --- */

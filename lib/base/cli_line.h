@@ -122,6 +122,8 @@ struct cli_line {
 
 /* Reads the options in argv, which begins with the name of the program, into the tool's struct. --help and --version end here. */
 void cli_read(const struct cli_tool *, int argc, char **argv, void *into, struct cli_line *);
+/* The words are files: ends with status 2 where one is an option. */
+void cli_files(const struct cli_line *);
 /* Is this given? "--append", or "--format prom": an option's word, which may be the default as well; or a fact. */
 bool cli_has(const struct cli_line *, const char *what);
 /* Adds a fact, at most CLI_FACTS of them, where it holds. */

@@ -41,7 +41,7 @@ exponent(const char *p, const char *end, int *e)
 	return p == end;
 }
 
-/* Adds a digit that stands for 10^at. Zeros fit anywhere. */
+/* Adds a digit that stands for 10^at. Zeros fit anywhere; the first that is too small rounds, half away from zero. */
 static bool
 add_digit(decimal_units *units, int at, int digit)
 {
@@ -49,7 +49,9 @@ add_digit(decimal_units *units, int at, int digit)
 
 	if (digit == 0)
 		return true;
-	if (at < -DECIMAL_PLACES || at > 14)
+	if (at < -DECIMAL_PLACES)
+		return at < -DECIMAL_PLACES - 1 || digit < 5 || !__builtin_add_overflow(*units, (decimal_units)1, units);
+	if (at > 14)
 		return false;
 	return !__builtin_mul_overflow(power((unsigned)(at + DECIMAL_PLACES)), digit, &value)
 		&& !__builtin_add_overflow(*units, value, units);

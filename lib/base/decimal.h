@@ -1,6 +1,6 @@
 /*
  * decimal: exact amounts of money: a whole number of 10^-24. Binary floating point cannot hold 0.1, and sums must not
- * depend on their order. Zero it to begin: that is 0. An amount has at most 24 decimal places and is below 1.7 * 10^14.
+ * depend on their order. Zero it to begin: that is 0. An amount has 24 decimal places and is below 1.7 * 10^14.
  */
 #ifndef DECIMAL_H
 #define DECIMAL_H
@@ -17,7 +17,7 @@ struct decimal {
 	decimal_units units;
 };
 
-/* Reads a JSON number in any spelling. False where it is none, or where it does not fit. */
+/* Reads a JSON number in any spelling; more decimals than fit are rounded. False where it is none, or too large. */
 bool decimal_parse(struct slice number, struct decimal *to);
 /* These three return false where the result does not fit, and leave `to` as it was. `to` may be one of the operands. */
 bool decimal_add(struct decimal, struct decimal, struct decimal *to);

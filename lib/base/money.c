@@ -1,5 +1,6 @@
 #include "lib/base/money.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,9 @@ money_read(struct money_list *list, const char *text, const char **why)
 		m->currency = strndup(unit, (size_t)(end - unit));
 		if (!m->currency)
 			return -1;
+		/* A code of ISO 4217. */
+		for (char *c = m->currency; end - unit == 3 && *c; c++)
+			*c = (char)toupper((unsigned char)*c);
 		if (*end == '\0')
 			return 0;
 	}

@@ -199,9 +199,9 @@ text_skip_color(struct text *t)
 	return true;
 }
 
-/* The next piece of the line. False at its end. */
+/* The next piece of the line, or (lines) of several lines. False at its end. */
 static bool
-next_piece(struct text *t, char to[TEXT_SHOW_SIZE], size_t *n)
+next_piece(struct text *t, bool lines, char to[TEXT_SHOW_SIZE], size_t *n)
 {
 	int32_t code = text_next(t);
 
@@ -209,24 +209,39 @@ next_piece(struct text *t, char to[TEXT_SHOW_SIZE], size_t *n)
 		code = text_next(t);
 	if (code < 0)
 		return false;
-	*n = text_show(to, code == '\n' || code == '\t' ? ' ' : code);
+	if (code == '\n' || code == '\t')
+		to[0] = lines ? (char)code : ' ', *n = 1;
+	else
+		*n = text_show(to, code);
 	return true;
 }
 
-int
-text_plain(struct buf *to, struct slice bytes)
+static int
+put_pieces(struct buf *to, struct slice bytes, bool lines)
 {
 	struct text t = text_of(bytes);
 	char piece[TEXT_SHOW_SIZE];
 	size_t was = to->n, n;
 
-	while (next_piece(&t, piece, &n)) {
+	while (next_piece(&t, lines, piece, &n)) {
 		if (buf_add(to, piece, n) < 0) {
 			to->n = was;
 			return -1;
 		}
 	}
 	return 0;
+}
+
+int
+text_plain(struct buf *to, struct slice bytes)
+{
+	return put_pieces(to, bytes, false);
+}
+
+int
+text_lines(struct buf *to, struct slice bytes)
+{
+	return put_pieces(to, bytes, true);
 }
 
 static const char *
@@ -266,9 +281,25 @@ text_plain_in(char *to, size_t room, struct slice bytes)
 	char piece[TEXT_SHOW_SIZE];
 	size_t at = 0, n;
 
-	while (next_piece(&t, piece, &n) && n <= room - at) {
+	while (next_piece(&t, false, piece, &n) && n <= room - at) {
 		memcpy(to + at, piece, n);
 		at += n;
 	}
 	return at;
+}
+
+void
+text_keep_tail(struct buf *tail, struct slice line, size_t most)
+{
+	const char *from;
+
+	line = slice_cut(line, most / 2);
+	if (tail->n + line.n + 1 > most) {
+		from = memchr(tail->p + tail->n / 2, '\n', tail->n - tail->n / 2);
+		tail->n = from ? (size_t)(tail->p + tail->n - (from + 1)) : 0;
+		if (from)
+			memmove(tail->p, from + 1, tail->n);
+	}
+	if (buf_add_slice(tail, line) < 0 || buf_add(tail, "\n", 1) < 0)
+		tail->n = 0;
 }

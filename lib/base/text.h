@@ -39,6 +39,10 @@ size_t text_name(char to[TEXT_SHOW_SIZE], int32_t code);
 
 /* Appends the text as one line for people: tabs and newlines are blanks, colours are left out. 0, or -1 out of memory. */
 int text_plain(struct buf *to, struct slice bytes);
+/* The same as several lines: tabs and newlines stay. */
+int text_lines(struct buf *to, struct slice bytes);
+/* Adds a line to the last lines of a program, of which the newest that fit are kept, at most so many bytes. Without memory there are none. */
+void text_keep_tail(struct buf *tail, struct slice line, size_t most);
 /* Appends the text with what is markup in XML as entities. 0, or -1 out of memory. */
 int text_xml(struct buf *to, struct slice);
 /* As text_plain, into room bytes, as many characters as fit. Returns the length. */

@@ -1,19 +1,13 @@
 #include "lib/filter/choice.h"
 
-/* A timeline shows the end of an id where another session's begins alike. */
-static bool
-fits(struct slice id, const char *asked, size_t n)
-{
-	return id.n >= n && (memcmp(id.p, asked, n) == 0 || memcmp(id.p + id.n - n, asked, n) == 0);
-}
-
 bool
 choice_is(struct choice *c, struct slice id, char **why)
 {
 	size_t n = strlen(c->asked);
 
 	*why = NULL;
-	if (!fits(id, c->asked, n))
+	/* A timeline shows the end of an id where another session's begins alike. */
+	if (id.n < n || (memcmp(id.p, c->asked, n) != 0 && memcmp(id.p + id.n - n, c->asked, n) != 0))
 		return false;
 	if (id.n == n)
 		return c->exact = true;

@@ -18,8 +18,8 @@ enum { DEPTH = 256 };
 
 struct jqprog {
 	jq_state *jq;
-	uint64_t uses;     /* a bit for each of the first variables that the program may look at */
-	struct buf edited; /* the output that fn is being given */
+	uint64_t uses;     /* a bit for each of the first variables that the program may use */
+	struct buf edited; /* the current output of jqprog_edit */
 	bool stopped;      /* a signal has stopped it: it is not run again */
 };
 
@@ -38,7 +38,7 @@ as_text(jv message)
 	return text;
 }
 
-/* Collects what the compiler says; the count at its end says nothing new. */
+/* Collects the compiler's messages; the count of errors at the end is left out. */
 static void
 collect(void *arg, jv message)
 {
@@ -58,7 +58,7 @@ collect(void *arg, jv message)
 	while (n > 0 && strchr(" \n", text[n - 1]))
 		n--;
 	if (n > 0 && (b->n == 0 || buf_add(b, "\n", 1) == 0))
-		(void)buf_add(b, text, n); /* one message less is not worth failing for */
+		(void)buf_add(b, text, n); /* out of memory one message is missing */
 	jv_free(formatted);
 }
 
@@ -70,7 +70,7 @@ ignore(void *arg, jv message)
 }
 
 static void
-say_debug(void *arg, jv message)
+report_debug(void *arg, jv message)
 {
 	jv text = jv_dump_string(message, 0);
 
@@ -132,7 +132,7 @@ surrogate(const char *p, const char *end)
 
 /* libjq 1.6 does not read a string with half a pair of surrogates; later ones read U+FFFD, and so do we. */
 static jv
-parse_mended(struct slice text)
+parse_replaced(struct slice text)
 {
 	char *copy = malloc(text.n), *p, *end = copy + text.n, kind;
 	jv value;
@@ -170,20 +170,20 @@ parse(struct slice text)
 	if (jv_is_valid(value) || !memmem(text.p, text.n, "\\u", 2))
 		return value;
 	jv_free(value);
-	return parse_mended(text);
+	return parse_replaced(text);
 }
 
 /* --- programs that do not end --- */
 
-/* A signal that waits so long for a program stops it, s. */
+/* Seconds: a signal that waits as long stops a program. */
 enum { PATIENCE = 1 };
 
 static const char stopped[] = "stopped by a signal";
 
-/* The machine that runs now: a signal handler can get at nothing else. */
+/* The machine that runs now, for the signal handler. */
 static jq_state *volatile running;
 
-/* Our loops block the signals that are to end a tool, and take them when a program has come to its end. */
+/* Our loops block the signals that end a tool, and handle them after the program has run. */
 static bool
 signal_waits(void)
 {
@@ -270,10 +270,9 @@ directives_end(const char *program)
 }
 
 /*
- * libjq binds variables when it compiles, we have new values at each run: the program is run on an
- * array of them with the text after, from which it takes its variables first. It stays on the
- * lines it is on. No operator binds less than the pipes before it, so all of it is after them. `last` is what the program may
- * lack: definitions alone are read as followed by a full stop.
+ * libjq binds variables when it compiles, but we have new values at each run: the program is run on an array of them with the text at
+ * its end, and gets a prefix that binds its variables, on the same line. No operator binds less than the prefix's pipes. `last` is
+ * what the program may lack: definitions alone are read as followed by a full stop.
  */
 static int
 wrap(struct buf *b, const char *program, const struct jqprog_var *vars, size_t nvars, const char *last)
@@ -292,16 +291,6 @@ wrap(struct buf *b, const char *program, const struct jqprog_var *vars, size_t n
 	return buf_string(b) ? 0 : -1;
 }
 
-static void
-set_up(jq_state *jq, struct buf *errors)
-{
-	jq_set_error_cb(jq, collect, errors);
-	jq_set_debug_cb(jq, say_debug, NULL);
-	jq_set_input_cb(jq, no_input, NULL);
-	jq_set_attr(jq, jv_string("JQ_LIBRARY_PATH"), jv_array_append(jv_array(), jv_string("~/.jq")));
-	jq_set_attr(jq, jv_string("PROGRAM_ORIGIN"), jv_string("."));
-}
-
 /* A machine with the program, and its messages where there is none. */
 static jq_state *
 compile(const char *program, jv args, struct buf *errors)
@@ -312,13 +301,17 @@ compile(const char *program, jv args, struct buf *errors)
 		jv_free(args);
 		return NULL;
 	}
-	set_up(jq, errors);
+	jq_set_error_cb(jq, collect, errors);
+	jq_set_debug_cb(jq, report_debug, NULL);
+	jq_set_input_cb(jq, no_input, NULL);
+	jq_set_attr(jq, jv_string("JQ_LIBRARY_PATH"), jv_array_append(jv_array(), jv_string("~/.jq")));
+	jq_set_attr(jq, jv_string("PROGRAM_ORIGIN"), jv_string("."));
 	if (!jq_compile_args(jq, program, args))
 		jq_teardown(&jq);
 	return jq;
 }
 
-/* Does the program compile by itself? So its messages have the positions that its writer knows. */
+/* Does the program compile without the prefix? Then its messages have the right positions. */
 static bool
 compiles(const char *program, const struct jqprog_var *vars, size_t nvars, jv args, struct buf *errors)
 {
@@ -333,30 +326,24 @@ compiles(const char *program, const struct jqprog_var *vars, size_t nvars, jv ar
 	return true;
 }
 
-/* May the program look at this variable? Where it is in doubt, it may: some versions allow white space after the $. */
-static bool
-mentions(const char *program, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (const char *p = strchr(program, '$'); p; p = strchr(p + 1, '$'))
-		if (!is_word(p[1]) || (strncmp(p + 1, name, n) == 0 && !is_word(p[1 + n])))
-			return true;
-	return false;
-}
-
+/* A bit for each variable that the program may use. If in doubt it may: some versions allow white space after the $. */
 static uint64_t
-mentioned(const char *program, const struct jqprog_var *vars, size_t nvars)
+used_vars(const char *program, const struct jqprog_var *vars, size_t nvars)
 {
 	uint64_t uses = 0;
+	size_t n;
 
-	for (size_t i = 0; i < nvars && i < 64; i++)
-		if (mentions(program, vars[i].name))
-			uses |= (uint64_t)1 << i;
+	for (const char *p = strchr(program, '$'); p; p = strchr(p + 1, '$')) {
+		for (size_t i = 0; i < nvars && i < 64; i++) {
+			n = strlen(vars[i].name);
+			if (!is_word(p[1]) || (strncmp(p + 1, vars[i].name, n) == 0 && !is_word(p[1 + n])))
+				uses |= (uint64_t)1 << i;
+		}
+	}
 	return uses;
 }
 
-/* Constants as an object of theirs; invalid where one is too deep for libjq. */
+/* An object of constants; invalid if one is too deep for libjq. */
 static jv
 named(const struct jqprog_var *constants, size_t n)
 {
@@ -408,7 +395,7 @@ jqprog_new(const char *program, const struct jqprog_var *vars, size_t nvars, con
 		free(prog);
 		return NULL;
 	}
-	prog->uses = mentioned(program, vars, nvars);
+	prog->uses = used_vars(program, vars, nvars);
 	jq_set_error_cb(prog->jq, ignore, NULL);
 	sigaction(SIGALRM, &(struct sigaction){.sa_handler = look_for_signal, .sa_flags = SA_RESTART}, NULL);
 	return prog;
@@ -426,7 +413,7 @@ jqprog_free(struct jqprog *prog)
 
 /* --- running --- */
 
-/* What the wrapped program runs on; invalid where a part is. Takes over the text's value. */
+/* The input of the wrapped program; invalid if a part is. Owns the text's value. */
 static jv
 input(const struct jqprog *prog, jv text, const struct jqprog_var *vars, size_t nvars)
 {
@@ -448,9 +435,9 @@ input(const struct jqprog *prog, jv text, const struct jqprog_var *vars, size_t 
 	return all;
 }
 
-/* How the outputs ended: takes the last thing that jq_next gave. */
+/* How the outputs ended: 0, or 1 with *why. last: from jq_next; freed here. */
 static int
-how_it_ended(struct jqprog *prog, jv last, char **why)
+outcome(struct jqprog *prog, jv last, char **why)
 {
 	jq_state *jq = prog->jq;
 	jv message;
@@ -478,7 +465,7 @@ how_it_ended(struct jqprog *prog, jv last, char **why)
 	return 1;
 }
 
-/* Gives each output to fn, which takes it over. Takes over the text's value. */
+/* Calls fn with each output, which fn owns. Owns the text's value. */
 static int
 run(struct jqprog *prog, jv text, const struct jqprog_var *vars, size_t nvars,
 	bool (*fn)(void *arg, jv output), void *arg, char **why)
@@ -497,7 +484,7 @@ run(struct jqprog *prog, jv text, const struct jqprog_var *vars, size_t nvars,
 	while (more && jv_is_valid(out = jq_next(prog->jq)))
 		more = fn(arg, out);
 	watch(NULL);
-	return more ? how_it_ended(prog, out, why) : 0;
+	return more ? outcome(prog, out, why) : 0;
 }
 
 struct printing {

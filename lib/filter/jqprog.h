@@ -1,7 +1,7 @@
 /*
- * jqprog: users' jq programs. The only module that knows libjq (1.6 and newer). A program is read
+ * jqprog: users' jq programs. The only module that uses libjq (1.6 and newer). A program is read
  * as jq reads it: `import` and `include` work and ~/.jq is read; `input` finds no more inputs,
- * `halt` ends the outputs, what `debug` says is a line on stderr. libjq rounds numbers beyond 2^53. A program that runs
+ * `halt` ends the outputs, `debug` writes a line on stderr. libjq rounds numbers beyond 2^53. A program that runs
  * when SIGINT, SIGTERM or SIGHUP is blocked and pending is stopped after a second, fails, and is not run again.
  * (It uses SIGALRM for that.)
  */
@@ -20,7 +20,7 @@ struct jqprog_var {
 
 /*
  * Compiles a program. vars: the variables that jqprog_run will be given each time, in that order
- * (their values are not looked at here). constants: those whose values are taken now. NULL where it does not compile; then *why has jq's own
+ * (their values are not used here). constants: those whose values are fixed now. NULL if it does not compile; then *why has jq's own
  * message with its position (one or more lines, no newline at the end; the caller frees it), or is NULL when out of memory.
  */
 struct jqprog *jqprog_new(const char *program, const struct jqprog_var *vars, size_t nvars, const struct jqprog_var *constants,
@@ -35,11 +35,10 @@ void jqprog_free(struct jqprog *);
 int jqprog_run(struct jqprog *, struct slice text, const struct jqprog_var *vars, size_t nvars,
 	bool (*fn)(void *arg, struct slice output), void *arg, char **why);
 /*
- * The same to edit the text (a value without white space around it): each output is told as the
- * text with only that changed what the program changed; all else keeps its bytes, numbers that
- * libjq rounds among them. An output that is the same value is the text itself (output.p == text.p).
- * Members that are new go to the end of their object; of members with one name libjq knows the
- * last. A value that moved to another place is libjq's spelling of it. -1 out of memory.
+ * The same to edit the text (a value without white space around it): each output is the text with the program's changes; all else keeps
+ * its bytes, numbers that libjq rounds among them. An output that is the same value is the text itself (output.p == text.p). New
+ * members go to the end of their object; of members with the same name libjq has the last. A value that has moved gets libjq's
+ * spelling. -1 out of memory.
  */
 int jqprog_edit(struct jqprog *, struct slice text, const struct jqprog_var *vars, size_t nvars,
 	bool (*fn)(void *arg, struct slice output), void *arg, char **why);

@@ -1,4 +1,4 @@
-/* jqprog_parts: what the parts of jqprog know of each other. Not for others. */
+/* jqprog_parts: what the files of jqprog share; for lib/filter/jqprog*.c only. */
 #ifndef JQPROG_PARTS_H
 #define JQPROG_PARTS_H
 

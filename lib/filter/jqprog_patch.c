@@ -1,7 +1,6 @@
 /*
- * What a program changed, put into the text that it was run on. Two values, before and after, are
- * walked side by side with the text of the first; only where they differ the text is touched. What
- * a program leaves alone is mostly the same value in memory, so the walk goes where it has been.
+ * Applies a program's changes to the text that it was run on. The values before and after are walked together with the text, which
+ * changes only where they differ. A value that the program did not touch is mostly the same in memory, and not walked.
  */
 #include <stdlib.h>
 
@@ -12,14 +11,14 @@
 enum { ALIGN_MOST = 64 * 64 };
 
 struct patch {
-	const char *done; /* up to where the text has been taken over */
+	const char *done; /* the text is written up to here */
 	struct buf *to;
 	struct buf name;  /* a member's, unescaped */
 };
 
-/* The entries of an object or array, as they are gone through. */
+/* The entries of an object or array, up to the current one. */
 struct row {
-	bool any;        /* one stands before this place */
+	bool any;        /* there is one before */
 	const char *end; /* of the one before in the text; at first, after the bracket */
 };
 
@@ -51,7 +50,7 @@ put_value(struct patch *p, const char *from, const char *to, jv value)
 	return r;
 }
 
-/* An entry goes, with one of the commas beside it. next: where the one after it begins, or NULL. */
+/* Removes an entry, with one of the commas beside it. next: where the one after it begins, or NULL. */
 static int
 row_drop(struct patch *p, const struct row *row, const char *from, const char *end, const char *next)
 {
@@ -60,10 +59,7 @@ row_drop(struct patch *p, const struct row *row, const char *from, const char *e
 	return put(p, from, next ? next : end, slice(NULL, 0));
 }
 
-/*
- * A new entry, after the one before. Where there is none it stands in front of `next`, or alone.
- * name may be invalid: an element has none. Takes over both.
- */
+/* Adds an entry after the one before, or before `next`, or alone. name may be invalid: an element has none. Owns both. */
 static int
 row_add(struct patch *p, struct row *row, const char *next, jv name, jv value)
 {
@@ -108,12 +104,9 @@ name_of(struct patch *p, struct slice key)
 	return name.p ? jv_string_sized(name.p, (int)name.n) : jv_invalid();
 }
 
-/*
- * Of members with one name libjq knows the last. Where there are such: the place of the last, by
- * name; else invalid.
- */
+/* Of members with the same name libjq has the last. If there are any: the index of each name's last; else invalid. */
 static int
-last_places(struct patch *p, struct slice text, jv in, jv *last)
+last_indexes(struct patch *p, struct slice text, jv in, jv *last)
 {
 	struct json_iter it = {.in = text};
 	struct slice key, value;
@@ -137,7 +130,7 @@ last_places(struct patch *p, struct slice text, jv in, jv *last)
 }
 
 static bool
-is_last(jv last, jv name, int place)
+is_last(jv last, jv name, int index)
 {
 	jv at;
 	bool yes;
@@ -145,7 +138,7 @@ is_last(jv last, jv name, int place)
 	if (!jv_is_valid(last))
 		return true;
 	at = jv_object_get(jv_copy(last), jv_copy(name));
-	yes = jv_is_valid(at) && (int)jv_number_value(at) == place;
+	yes = jv_is_valid(at) && (int)jv_number_value(at) == index;
 	jv_free(at);
 	return yes;
 }
@@ -153,17 +146,9 @@ is_last(jv last, jv name, int place)
 /* A member of the text, and what libjq has for it. */
 struct member {
 	struct slice key, value;
-	int place;
-	jv name, was; /* was is invalid where libjq knows none of this name */
+	int index;
+	jv name, was; /* was is invalid if libjq has no member of this name */
 };
-
-static bool
-is_written(jv name, struct slice key)
-{
-	struct slice plain = string_bytes(name);
-
-	return plain.n + 2 == key.n && memcmp(plain.p, key.p + 1, plain.n) == 0 && !memchr(plain.p, '\\', plain.n);
-}
 
 /*
  * libjq mostly has the members in the order of the text: then the one in *slot is it, and no name
@@ -172,9 +157,12 @@ is_written(jv name, struct slice key)
 static int
 find_member(struct patch *p, struct member *m, jv in, int *slot)
 {
+	struct slice plain;
+
 	if (jv_object_iter_valid(in, *slot)) {
 		m->name = jv_object_iter_key(in, *slot);
-		if (is_written(m->name, m->key)) {
+		plain = string_bytes(m->name);
+		if (plain.n + 2 == m->key.n && memcmp(plain.p, m->key.p + 1, plain.n) == 0 && !memchr(plain.p, '\\', plain.n)) {
 			m->was = jv_object_iter_value(in, *slot);
 			*slot = jv_object_iter_next(in, *slot);
 			return 0;
@@ -193,14 +181,14 @@ static int
 patch_member(struct patch *p, struct row *row, const struct member *m, const char *next, jv last, jv out)
 {
 	const char *end = m->value.p + m->value.n;
-	bool known = jv_is_valid(m->was), counts = is_last(last, m->name, m->place), gone;
+	bool had = jv_is_valid(m->was), counts = is_last(last, m->name, m->index), gone;
 	jv is = jv_object_get(jv_copy(out), m->name);
 	int r = 0;
 
-	gone = known && !jv_is_valid(is);
+	gone = had && !jv_is_valid(is);
 	if (gone)
 		r = row_drop(p, row, m->key.p, end, next);
-	else if (known && counts)
+	else if (had && counts)
 		r = patch_value(p, m->value, m->was, is);
 	row->any |= !gone;
 	row->end = end;
@@ -230,15 +218,15 @@ patch_object(struct patch *p, struct slice text, jv in, jv out)
 {
 	struct json_iter it = {.in = text};
 	struct row row = {.end = text.p + 1};
-	struct member m, next = {.place = 0};
+	struct member m, next = {.index = 0};
 	bool more = json_next(&it, &next.key, &next.value);
 	int r, slot = jv_object_iter(in);
 	jv last;
 
-	r = last_places(p, text, in, &last);
+	r = last_indexes(p, text, in, &last);
 	while (r == 0 && more) {
 		m = next;
-		next.place++;
+		next.index++;
 		more = json_next(&it, &next.key, &next.value);
 		r = find_member(p, &m, in, &slot);
 		if (r == 0)
@@ -256,7 +244,7 @@ patch_object(struct patch *p, struct slice text, jv in, jv out)
 struct pairs {
 	int head, tail; /* elements that are the same in front, and after */
 	int n, m;       /* how many lie between, before and after */
-	int *with;      /* place of the partner in what lies between, or -1 */
+	int *with;      /* index of the partner in what lies between, or -1 */
 };
 
 static jv
@@ -314,12 +302,6 @@ likeness(jv in, int i, jv out, int j)
 	return like;
 }
 
-static int
-larger(int a, int b)
-{
-	return a > b ? a : b;
-}
-
 /* The partners that are most alike in all, in order. */
 static int
 pair_likely(struct pairs *x, jv in, jv out)
@@ -338,9 +320,9 @@ pair_likely(struct pairs *x, jv in, jv out)
 			int at = i * width + j, through = at + width + 1;
 
 			like[at] = likeness(in, x->head + i, out, x->head + j);
-			best[at] = larger(best[at + width], best[at + 1]);
-			if (like[at])
-				best[at] = larger(best[at], best[through] + like[at]);
+			best[at] = best[at + width] > best[at + 1] ? best[at + width] : best[at + 1];
+			if (like[at] && best[at] < best[through] + like[at])
+				best[at] = best[through] + like[at];
 		}
 	}
 	for (i = j = 0; i < n && j < m;) {
@@ -358,7 +340,7 @@ pair_likely(struct pairs *x, jv in, jv out)
 	return 0;
 }
 
-/* One pass: right where elements were only taken out or only put in. */
+/* One pass: right if elements were only removed or only added. */
 static void
 pair_greedy(struct pairs *x, jv in, jv out)
 {
@@ -374,9 +356,9 @@ pair_greedy(struct pairs *x, jv in, jv out)
 	}
 }
 
-/* Between two pairs, an element that went and one that came stand for each other. */
+/* Between two pairs, an element that went and one that came are a pair. */
 static void
-pair_rest(struct pairs *x)
+pair_changed(struct pairs *x)
 {
 	int i, k, free_from = 0, free_to;
 
@@ -417,11 +399,11 @@ pair(struct pairs *x, jv in, jv out)
 		free(x->with);
 		return -1;
 	}
-	pair_rest(x);
+	pair_changed(x);
 	return 0;
 }
 
-/* The place after of the element that was at i, or -1: it is gone. */
+/* The new index of the element that was at i, or -1: it is gone. */
 static int
 partner(const struct pairs *x, int i)
 {
@@ -435,39 +417,33 @@ partner(const struct pairs *x, int i)
 /* --- arrays --- */
 
 static int
-patch_element(struct patch *p, struct row *row, struct slice text, jv in, jv out)
-{
-	int r = patch_value(p, text, in, out);
-
-	row->any = true;
-	row->end = text.p + text.n;
-	jv_free(in);
-	jv_free(out);
-	return r;
-}
-
-static int
 patch_elements(struct patch *p, struct slice text, const struct pairs *x, jv in, jv out)
 {
 	struct json_iter it = {.in = text};
 	struct row row = {.end = text.p + 1};
 	int length = jv_array_length(jv_copy(out)), i, j, at = 0, r = 0;
-	struct slice key, one, next;
+	struct slice key, value, next;
 	bool more = json_next(&it, &key, &next);
+	jv was, is;
 
 	for (i = 0; r == 0 && more; i++) {
-		one = next;
+		value = next;
 		more = json_next(&it, &key, &next);
 		j = partner(x, i);
 		for (; r == 0 && at < j; at++)
-			r = row_add(p, &row, one.p, jv_invalid(), element(out, at));
+			r = row_add(p, &row, value.p, jv_invalid(), element(out, at));
 		if (r == 0 && j >= 0) {
-			r = patch_element(p, &row, one, element(in, i), element(out, j));
+			was = element(in, i);
+			is = element(out, j);
+			r = patch_value(p, value, was, is);
+			jv_free(was);
+			jv_free(is);
+			row.any = true;
 			at = j + 1;
 		} else if (r == 0) {
-			r = row_drop(p, &row, one.p, one.p + one.n, more ? next.p : NULL);
-			row.end = one.p + one.n;
+			r = row_drop(p, &row, value.p, value.p + value.n, more ? next.p : NULL);
 		}
+		row.end = value.p + value.n;
 	}
 	for (; r == 0 && at < length; at++)
 		r = row_add(p, &row, NULL, jv_invalid(), element(out, at));

@@ -10,8 +10,8 @@
 struct glob {
 	const char *pattern;
 	bool negated;
-	enum { WHOLE, PREFIX, PATTERN } how; /* most are a name, or end in the only star: fnmatch takes its time */
-	size_t n;                            /* of what is compared */
+	enum { WHOLE, PREFIX, PATTERN } how; /* most are a name, or end in the only star: fnmatch is slow */
+	size_t n;                            /* of a WHOLE or PREFIX */
 };
 
 struct select {
@@ -73,15 +73,6 @@ refuse(char **why, const char *what)
 	return -1;
 }
 
-/* Behind the bracket that closes the one before p, or NULL: fnmatch would take an open one for itself. */
-static const char *
-after_bracket(const char *p)
-{
-	p += *p == '!' || *p == '^';
-	p = *p ? strchr(p + 1, ']') : NULL; /* the first in it may be a ] */
-	return p ? p + 1 : NULL;
-}
-
 /* What is wrong with a pattern, or NULL. */
 static const char *
 wrong_in(const char *p)
@@ -93,9 +84,14 @@ wrong_in(const char *p)
 			if (!p[1])
 				return "nothing follows the last \\";
 			p += 2;
-		} else if (!(p = after_bracket(p + 1))) {
-			return "a [ without a ]";
+			continue;
 		}
+		/* fnmatch reads a [ that is not closed as itself. The first character in the brackets may be a ]. */
+		p++;
+		p += *p == '!' || *p == '^';
+		p = *p ? strchr(p + 1, ']') : NULL;
+		if (!p++)
+			return "a [ without a ]";
 	}
 	return NULL;
 }
@@ -168,7 +164,7 @@ select_kind(struct select *s, const char *kind, char **why)
 /* --- the options --- */
 
 static void
-take(const struct cli_taken *t, int (*function)(struct select *, const char *, char **))
+add_with(const struct cli_taken *t, int (*function)(struct select *, const char *, char **))
 {
 	char *why;
 
@@ -177,30 +173,30 @@ take(const struct cli_taken *t, int (*function)(struct select *, const char *, c
 }
 
 static void
-take_glob(const struct cli_taken *t)
+add_glob(const struct cli_taken *t)
 {
-	take(t, select_glob);
+	add_with(t, select_glob);
 }
 
 static void
-take_where(const struct cli_taken *t)
+add_where(const struct cli_taken *t)
 {
-	take(t, select_where);
+	add_with(t, select_where);
 }
 
 static void
-take_kind(const struct cli_taken *t)
+add_kind(const struct cli_taken *t)
 {
-	take(t, select_kind);
+	add_with(t, select_kind);
 }
 
 const struct cli_option select_session_options[] = {{"session", 0, CLI_TEXT(struct select, session.asked)}, {0}};
 
 const struct cli_option select_options[] = {
-	{"match", 'm', CLI_TAKE(take_glob)},
-	{"where", 'w', CLI_TAKE(take_where)},
+	{"match", 'm', CLI_TAKE(add_glob)},
+	{"where", 'w', CLI_TAKE(add_where)},
 	{"from", 0, CLI_WORD(struct select, from, "client", "agent"), .value = ACP_CLIENT},
-	{"kind", 0, CLI_TAKE(take_kind)},
+	{"kind", 0, CLI_TAKE(add_kind)},
 	{CLI_HERE(select_session_options)},
 	{0},
 };
@@ -213,23 +209,16 @@ select_is_set(const struct select *s)
 	return s->nglobs || s->nprograms || s->from || s->kinds || s->session.asked;
 }
 
-/* As fnmatch has it: a name ends at its first NUL. */
-static bool
-match_pattern(const char *pattern, struct slice name)
-{
-	SCOPED struct buf text = {0};
-	bool yes = buf_add_slice(&text, name) == 0 && buf_string(&text) && fnmatch(pattern, text.p, 0) == 0;
-
-	return yes;
-}
-
 static bool
 matches(const struct glob *g, struct slice name)
 {
+	SCOPED struct buf text = {0};
+
 	if (!name.p)
 		return false;
+	/* For fnmatch a name ends at its first NUL. */
 	if (g->how == PATTERN)
-		return match_pattern(g->pattern, name);
+		return buf_add_slice(&text, name) == 0 && buf_string(&text) && fnmatch(g->pattern, text.p, 0) == 0;
 	return (g->how == PREFIX ? name.n >= g->n : name.n == g->n) && memcmp(name.p, g->pattern, g->n) == 0;
 }
 
@@ -252,17 +241,6 @@ match_globs(struct select *s, const struct message *m)
 	return selected;
 }
 
-static void
-report_once(struct select *s, char *message, char **why)
-{
-	s->culprit = "--where";
-	if (s->failed)
-		free(message);
-	else
-		*why = message ? message : strdup("too deep for jq");
-	s->failed = true;
-}
-
 static bool
 match_programs(struct select *s, const struct message *m, char **why)
 {
@@ -272,33 +250,37 @@ match_programs(struct select *s, const struct message *m, char **why)
 
 	select_vars(&vars, m);
 	for (size_t i = 0; i < s->nprograms; i++) {
-		if (jqprog_test(s->programs[i], m->msg.text, vars.at, SELECT_VARS, &yes, &message) != 0)
-			report_once(s, message, why);
+		if (jqprog_test(s->programs[i], m->msg.text, vars.at, SELECT_VARS, &yes, &message) != 0) {
+			/* Reported once. */
+			s->culprit = "--where";
+			if (s->failed)
+				free(message);
+			else
+				*why = message ? message : strdup("too deep for jq");
+			s->failed = true;
+		}
 		if (!yes)
 			return false;
 	}
 	return true;
 }
 
-static bool
-match_session(struct select *s, const struct message *m, char **why)
-{
-	struct slice id = json_text(message_session(m), &s->name[0]);
-
-	s->culprit = "--session";
-	return id.p && choice_is(&s->session, id, why);
-}
-
 bool
 select_match(struct select *s, const struct message *m, char **why)
 {
+	struct slice id;
+
 	*why = NULL;
 	if (s->from && m->from != s->from)
 		return false;
 	if (s->kinds && !(s->kinds & 1u << m->msg.kind))
 		return false;
-	if (s->session.asked && !match_session(s, m, why))
-		return false;
+	if (s->session.asked) {
+		s->culprit = "--session";
+		id = json_text(message_session(m), &s->name[0]);
+		if (!id.p || !choice_is(&s->session, id, why))
+			return false;
+	}
 	if (s->nglobs && !match_globs(s, m))
 		return false;
 	return !s->nprograms || match_programs(s, m, why);

@@ -1,4 +1,4 @@
-/* select: which messages a tool is about: -m, -w, --from, --kind and --session, the same in every tool. */
+/* select: which messages a tool selects: -m, -w, --from, --kind and --session, the same in every tool. */
 #ifndef SELECT_H
 #define SELECT_H
 
@@ -21,9 +21,8 @@ void select_vars(struct select_vars *, const struct message *);
 struct select *select_new(void);
 void select_free(struct select *);
 /*
- * Each takes one option's argument, which is kept, not copied. 0; -1 where it is no good, and *why
- * says so (the caller frees it; NULL when out of memory). Globs, programs and kinds may be given several
- * times; of the others the last counts.
+ * Each adds one option's argument, which is kept, not copied. 0; -1 if it is wrong, and *why says so (the caller frees it; NULL when
+ * out of memory). Globs, programs and kinds may be given several times; of the others the last counts.
  * A glob matches the method (a response by its request's) or the kind of an update (session/update's sessionUpdate),
  * by fnmatch without FNM_PATHNAME; `!` negates. Selected is what matches one that is not negated
  * (or none is given) and none that is, and all else that is given: a program that is true on the message,

@@ -26,8 +26,10 @@ frame_report_signal(struct frame *f, int signal)
 {
 	struct frame_event e = {.kind = FRAME_SIGNAL, .from = ACP_UNKNOWN, .status = signal};
 
-	if (signal == SIGUSR1)
+	if (signal == SIGUSR1) {
+		frame_event(f, &(struct frame_event){.kind = FRAME_ROTATE, .from = ACP_UNKNOWN});
 		frame_log_reopen(f);
+	}
 	frame_event(f, &e);
 	frame_log_write(f);
 }

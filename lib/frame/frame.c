@@ -134,7 +134,9 @@ prepare(struct frame *f)
 static int
 open_transport(struct frame *f)
 {
-	int status = frame_refuse_unsuited(f, f->transport);
+	/* Nobody types a proxy chain. */
+	bool typed = f->transport == &transport_undecided && isatty(STDIN_FILENO);
+	int status = frame_refuse_unsuited(f, typed ? &transport_pipe : f->transport);
 
 	if (status == 0 && !f->transport->copies)
 		status = frame_log_open(f);

@@ -32,6 +32,7 @@ enum frame_event_kind {
 	FRAME_BATCH,    /* all that one read brought has been shown, and is about to be forwarded */
 	FRAME_WRITABLE, /* something was written: frame_full may have changed */
 	FRAME_TIMER,    /* the time that frame_timer asked for has come */
+	FRAME_ROTATE,   /* the log's file is about to be opened anew */
 	FRAME_SIGNAL,   /* one of frame_options.signals: status */
 };
 
@@ -84,7 +85,7 @@ struct filter {
 	void (*close)(void *state, struct frame *);
 };
 
-/* Runs a filter to its end. Returns the tool's exit status (DESIGN, rule 7); has said on stderr what there was to say. */
+/* Runs a filter to its end. Returns the tool's exit status (HACKING.md, rule 7); has said on stderr what there was to say. */
 int frame_run(const struct filter *, const struct frame_options *);
 
 /* --- for filters, from inside their functions. Those that return an int: 0, or -1 out of memory --- */
@@ -109,6 +110,8 @@ struct held *frame_hold(struct frame *, const void *owner);
 struct slice frame_held_text(const struct held *);
 /* What is held for this owner, oldest first: what follows `after`, or (NULL) the first. NULL: nothing more. */
 struct held *frame_held_next(const struct frame *, const void *owner, const struct held *after);
+/* Has the sender of this direction a request with this id that was passed on and has no response? */
+bool frame_is_open(const struct frame *, enum acp_direction, struct slice id);
 /* Is it the request with this id? */
 bool frame_held_is(const struct held *, struct slice id);
 void frame_release(struct frame *, struct held *, enum verdict, struct slice text);

@@ -19,6 +19,7 @@ struct frame_options {
 	char *const *command;    /* after --, or NULL */
 	size_t limit;            /* --max-line, bytes */
 	uint64_t grace;          /* --grace, us */
+	bool follow;             /* --follow (lib/watch): what is read may grow */
 	bool clean;              /* --clean: noise to stderr instead of on */
 	const int *signals;      /* signals for FRAME_SIGNAL besides SIGUSR1 with a log, 0 at the end; or NULL */
 };
@@ -28,12 +29,14 @@ enum { FRAME_LIMIT = 64 * 1024 * 1024, FRAME_GRACE = 5 * 1000 * 1000 };
 
 /* The options of every filter; and of one that watches a stream, or reads recordings, and writes what it finds. */
 extern const struct cli_option frame_options[], frame_watch_options[];
-/* What --help prints for --attach, --hop and --clean; and for --way, --grace, --help and --version. */
+/* What --help prints for --attach, --hop and --clean; for --follow (lib/watch); and for --way, --grace, --help and --version. */
 #define FRAME_HELP_WATCH \
 	"      --attach SOCKET|auto  watch a running stream; see acp-share\n" \
 	"      --hop N|NAME      which hop of the running stream or recording (0)\n" \
 	"      --clean           write lines that are not messages to stderr instead of\n" \
 	"                        forwarding them\n"
+#define FRAME_HELP_FOLLOW \
+	"  -F, --follow          keep reading as the recording grows\n"
 #define FRAME_HELP \
 	"      --way pipe|link|proxy  how to connect to the stream (detected)\n" \
 	"      --grace TIME      how long to wait for the agent to end (5s)\n" \

@@ -95,18 +95,19 @@ pair(struct frame *f, struct delivery *s)
 }
 
 /*
- * Who sends in a pipe: the method says so, and an answer comes from the side that all else came
- * from. Only where both sides have been seen, someone has joined the two directions, and the
- * answer's request tells.
+ * Who sends in a pipe: the method says so, and a response comes from the side that all else came from. Only where both sides have
+ * been seen, someone has joined the two directions, and the response's request tells. The response to initialize shows it soonest:
+ * no client's has a number there.
  */
 static enum acp_side
 sender_in_pipe(struct frame *f, const struct msg *m)
 {
-	enum acp_side by_name = m->method.p ? acp_sender(m->method) : ACP_UNKNOWN;
+	bool greets = m->result.p && json_type(json_get(m->result, acp_protocol_version)) == JSON_NUMBER;
+	enum acp_side known = m->method.p ? acp_sender(m->method) : greets ? ACP_AGENT : ACP_UNKNOWN;
 
-	f->senders |= 1U << by_name;
-	if (m->method.p)
-		return by_name;
+	f->senders |= 1U << known;
+	if (m->method.p || greets)
+		return known;
 	if (!(f->senders & 1U << ACP_AGENT))
 		return f->senders & 1U << ACP_CLIENT ? ACP_CLIENT : ACP_UNKNOWN;
 	return f->senders & 1U << ACP_CLIENT ? ACP_UNKNOWN : ACP_AGENT;
@@ -189,6 +190,12 @@ message_show(struct frame *f, enum acp_direction dir, enum acp_side from, struct
 	free(s.edits);
 	buf_free(&s.with);
 	return r;
+}
+
+bool
+frame_is_open(const struct frame *f, enum acp_direction dir, struct slice id)
+{
+	return id.p && requests_find(f->requests, direction_from(dir), id);
 }
 
 /* --- out --- */
@@ -286,7 +293,7 @@ replace_response(struct side *s, uint64_t number, struct slice id)
 	return msg_scan(made.text, &m, NULL) == MSG_RESPONSE ? s->frame->transport->message(s, &made, &m, false) : 0;
 }
 
-/* A line is discarded: whoever waits because of it gets an error (DESIGN, rule 5). */
+/* A line is discarded: whoever waits because of it gets an error (HACKING.md, rule 5). */
 static int
 reply_for_discarded(struct side *s, uint64_t number, struct slice text, enum msg_kind unknown, const char *why)
 {

@@ -47,6 +47,8 @@ read_words(struct frame_options *o, const struct cli_line *line)
 		cli_die(EXIT_USAGE, name, "%s: a command goes after --", *words);
 	if (end > words && cli_is_program(*words))
 		cli_die(EXIT_USAGE, name, "%s is a program, not a recording: a command goes after --", *words);
+	if (end > words)
+		cli_files(line);
 	if (o->command && end > words)
 		cli_die(EXIT_USAGE, name, "%s: give either recordings or a command", *words);
 	if (o->command && !o->command[0])
@@ -63,6 +65,7 @@ frame_read(struct frame_options *o, const struct cli_tool *tool, int argc, char 
 	cli_read(tool, argc, argv, into, line);
 	read_words(o, line);
 	cli_note(line, o->files, "recordings");
+	cli_note(line, o->files && !o->files[1], "one recording");
 	cli_note(line, o->command, "a command");
 	cli_check(line, rules);
 	if (o->append && !o->output)

@@ -1,5 +1,5 @@
 /*
- * The frame as a proxy of a chain (PROTOCOL, section 4): one pipe pair with the conductor. Each
+ * The frame as a proxy of a chain: one pipe pair with the conductor. Each
  * envelope that is read becomes a plain message of its direction, and each message that is written gets
  * its envelope again. Requests that are written have ids of ours; responses get the sender's id back.
  */

@@ -1,16 +1,17 @@
 #include "lib/match/compare.h"
 
-#include "lib/match/members.h"
+#include <stdlib.h>
 
-enum { ID_MOST = 256 }; /* bytes; what is longer is looked up as an id only where one is expected */
+/* Bytes: a longer string is not looked up as an id where none is expected. */
+enum { ID_MOST = 256 };
 
-/* Where we are: from here up to the root. */
-struct place {
-	const struct place *up;
-	struct slice key;  /* of a member, with its quotes; p NULL: */
-	size_t index;      /* of an array */
-	bool foreign;      /* names mean nothing here */
-	bool aside;        /* it is about the circumstances */
+/* A position in a message, from here up to the root. */
+struct position {
+	const struct position *up;
+	struct slice key;  /* of a member, with its quotes; or p NULL */
+	size_t index;      /* of an element of an array */
+	bool foreign;      /* names of members are not the protocol's */
+	bool metadata;     /* it counts at MATCH_EXACT only */
 	const struct acp_member *member;
 };
 
@@ -21,7 +22,7 @@ struct walk {
 	enum acp_method what;
 	bool response;        /* to such a request */
 	struct buf path, a, b; /* scratch */
-	bool quiet;   /* only ids are of interest */
+	bool quiet;   /* ids are learned, nothing is reported */
 	bool differs;
 	bool stopped; /* one difference is enough */
 	bool failed;  /* out of memory */
@@ -29,7 +30,7 @@ struct walk {
 
 const char *const match_names[] = {"method", "shape", "params", "exact", NULL};
 
-/* --- telling --- */
+/* --- reporting --- */
 
 /* Can jq read the name without quotes? */
 static bool
@@ -45,7 +46,7 @@ is_identifier(struct slice key)
 }
 
 static int
-write_path(const struct place *at, struct buf *to)
+write_path(const struct position *at, struct buf *to)
 {
 	if (!at)
 		return 0;
@@ -59,7 +60,13 @@ write_path(const struct place *at, struct buf *to)
 }
 
 static void
-report(struct walk *w, const struct place *at, enum difference_kind kind, struct slice recorded, struct slice live)
+fail(struct walk *w)
+{
+	w->failed = w->stopped = true;
+}
+
+static void
+report(struct walk *w, const struct position *at, enum difference_kind kind, struct slice recorded, struct slice live)
 {
 	struct difference d = {kind, {0}, recorded, live};
 
@@ -67,23 +74,17 @@ report(struct walk *w, const struct place *at, enum difference_kind kind, struct
 		return;
 	w->differs = true;
 	if (!w->c->differs) {
-		/* What is to be learned is learned to the end. */
+		/* Ids are learned to the end. */
 		w->stopped = !w->c->learn;
 		return;
 	}
 	w->path.n = 0;
 	if ((at ? write_path(at, &w->path) : buf_add(&w->path, ".", 1)) < 0 || !buf_string(&w->path)) {
-		w->failed = w->stopped = true;
+		fail(w);
 		return;
 	}
 	d.path = buf_slice(&w->path);
 	w->stopped = !w->c->differs(w->c->arg, &d);
-}
-
-static void
-fail(struct walk *w)
-{
-	w->failed = w->stopped = true;
 }
 
 /* --- single values --- */
@@ -96,7 +97,7 @@ same_number(struct walk *w, struct slice a, struct slice b)
 	if (slice_eq(a, b))
 		return true;
 	w->a.n = w->b.n = 0;
-	/* One spelling for all spellings of a number. An exponent beyond all reason is as it is written. */
+	/* One spelling for all spellings of a number. One with an exponent out of bounds is compared as it is written. */
 	return json_number_key(a, &w->a, &integer) == 0 && json_number_key(b, &w->b, &integer) == 0 &&
 		slice_eq(buf_slice(&w->a), buf_slice(&w->b));
 }
@@ -114,52 +115,45 @@ names_id(struct slice key)
 	return end[-2] == 'I' || !(end[-3] >= 'a' && end[-3] <= 'z');
 }
 
-/* An id under a name that only looks like one: what stands for what is known from elsewhere. */
+/* Ids of any kind that stand for each other, under a name that looks like one of an id? */
 static bool
-is_known_id(struct walk *w, const struct place *where, struct slice a, struct slice b)
+are_learned_ids(struct walk *w, const struct position *at, struct slice a, struct slice b)
 {
-	struct ids_place at = {.from = w->c->from, .session = w->session};
+	struct ids_scope scope = {.from = w->c->from, .session = w->session};
 
-	while (where && !where->key.p)
-		where = where->up;
-	if (!where || !names_id(where->key) || a.n > ID_MOST || b.n > ID_MOST)
+	while (at && !at->key.p)
+		at = at->up;
+	if (!at || !names_id(at->key) || a.n > ID_MOST || b.n > ID_MOST)
 		return false;
 	for (int what = ACP_ID_NONE + 1; what < ACP_IDS; what++) {
-		at.what = (enum acp_id)what;
-		if (what != ACP_ID_REQUEST && ids_judge(w->c->ids, at, a, b) == IDS_SAME)
+		scope.what = (enum acp_id)what;
+		if (what != ACP_ID_REQUEST && ids_judge(w->c->ids, scope, a, b) == IDS_SAME)
 			return true;
 	}
 	return false;
 }
 
-static bool
-same_string(struct walk *w, const struct place *at, struct slice a, struct slice b)
-{
-	int same;
-
-	if (!w->c->ids)
-		return json_string_eq(a, b);
-	same = ids_same_text(w->c->ids, w->session, a, b);
-	if (same < 0)
-		fail(w);
-	return same == 1 || (same == 0 && is_known_id(w, at, a, b));
-}
-
 static void
-compare_string(struct walk *w, const struct place *at, struct slice a, struct slice b)
+compare_string(struct walk *w, const struct position *at, struct slice a, struct slice b)
 {
 	bool judged = w->c->match >= MATCH_PARAMS || (at && at->member && at->member->kind);
+	int same;
 
-	if (judged && !w->quiet && !same_string(w, at, a, b))
+	if (!judged || w->quiet)
+		return;
+	same = w->c->ids ? ids_same_text(w->c->ids, w->session, a, b) : json_string_eq(a, b);
+	if (same < 0)
+		fail(w);
+	if (same < 0 || (same == 0 && !(w->c->ids && are_learned_ids(w, at, a, b))))
 		report(w, at, DIFFERENCE_VALUE, a, b);
 }
 
 static void
-compare_id(struct walk *w, const struct place *at, struct slice a, struct slice b)
+compare_id(struct walk *w, const struct position *at, struct slice a, struct slice b)
 {
-	struct ids_place place = {at->member->id, w->c->from, w->session};
+	struct ids_scope scope = {at->member->id, w->c->from, w->session};
 	struct ids *ids = w->c->ids;
-	enum ids_verdict v = w->c->learn ? ids_learn(ids, place, a, b) : ids_judge(ids, place, a, b);
+	enum ids_verdict v = w->c->learn ? ids_learn(ids, scope, a, b) : ids_judge(ids, scope, a, b);
 
 	if (v == IDS_FAILED)
 		fail(w);
@@ -168,7 +162,7 @@ compare_id(struct walk *w, const struct place *at, struct slice a, struct slice 
 }
 
 static void
-compare_directory(struct walk *w, const struct place *at, struct slice a, struct slice b)
+compare_directory(struct walk *w, const struct position *at, struct slice a, struct slice b)
 {
 	/* The session that session/fork names is not the one that it begins. */
 	struct slice session = w->what == ACP_SESSION_FORK ? slice(NULL, 0) : w->session;
@@ -179,19 +173,141 @@ compare_directory(struct walk *w, const struct place *at, struct slice a, struct
 		fail(w);
 }
 
-/* --- containers --- */
+/* --- the members of two objects find each other, whatever their order --- */
 
-static void compare(struct walk *, const struct place *, struct slice a, struct slice b);
+struct member {
+	struct slice key, value;
+	struct slice name;      /* the key unescaped */
+	size_t index;
+	struct member *partner; /* in the other object, or NULL */
+};
 
-/* Is it about the circumstances only, which do not count? */
-static bool
-is_aside(const struct walk *w, const struct place *at)
+/* Zero it to begin. */
+struct members {
+	struct member *at;
+	size_t n, cap;
+	struct buf names;
+};
+
+static int
+add_member(struct members *ms, struct slice key, struct slice value)
 {
-	return at->aside && w->c->match < MATCH_EXACT;
+	struct member *more;
+
+	if (ms->n == ms->cap) {
+		ms->cap = ms->cap ? 2 * ms->cap : 16;
+		more = realloc(ms->at, ms->cap * sizeof(*more));
+		if (!more)
+			return -1;
+		ms->at = more;
+	}
+	ms->at[ms->n] = (struct member){.key = key, .value = value, .index = ms->n};
+	ms->n++;
+	return 0;
+}
+
+/* Adds the current member (key p NULL: none) and all after it, and reads their names. Called once. 0, or -1 out of memory. */
+static int
+collect_members(struct members *ms, struct json_iter *it, struct slice key, struct slice value)
+{
+	size_t length = 0, from, i;
+	struct member *m;
+
+	for (; key.p; json_next(it, &key, &value))
+		if (add_member(ms, key, value) < 0)
+			return -1;
+	for (i = 0; i < ms->n; i++)
+		length += ms->at[i].key.n + 4;
+	if (buf_reserve(&ms->names, length + 1) < 0) /* the names must not move */
+		return -1;
+	for (i = 0; i < ms->n; i++) {
+		m = &ms->at[i];
+		from = ms->names.n;
+		if (json_unescape(m->key, &ms->names) < 0)
+			return -1;
+		m->name = slice(ms->names.p + from, ms->names.n - from);
+	}
+	return 0;
 }
 
 static void
-enter(const struct walk *w, const struct place *up, struct slice key, struct place *at)
+free_members(struct members *ms)
+{
+	free(ms->at);
+	buf_free(&ms->names);
+}
+
+static int
+by_name(const void *x, const void *y)
+{
+	const struct member *const *a = x, *const *b = y;
+	int order = slice_compare((*a)->name, (*b)->name);
+
+	return order ? order : (*a)->index < (*b)->index ? -1 : 1;
+}
+
+static struct member **
+sorted(const struct members *ms)
+{
+	struct member **order = malloc((ms->n + 1) * sizeof(*order));
+
+	for (size_t i = 0; order && i < ms->n; i++)
+		order[i] = &ms->at[i];
+	if (order)
+		qsort(order, ms->n, sizeof(*order), by_name);
+	return order;
+}
+
+/* Members of one name are partners; of several of a name, the first with the first. 0, or -1 out of memory. */
+static int
+pair_members(struct members *a, struct members *b)
+{
+	struct member **x = sorted(a), **y = sorted(b);
+	size_t i = 0, j = 0;
+	int order;
+
+	while (x && y && i < a->n && j < b->n) {
+		order = slice_compare(x[i]->name, y[j]->name);
+		if (order == 0) {
+			x[i]->partner = y[j];
+			y[j]->partner = x[i];
+		}
+		i += order <= 0;
+		j += order >= 0;
+	}
+	free(x);
+	free(y);
+	return x && y ? 0 : -1;
+}
+
+/* Do the partners have the same order? */
+static bool
+are_in_order(const struct members *a)
+{
+	size_t last = 0;
+
+	for (size_t i = 0; i < a->n; i++) {
+		if (!a->at[i].partner)
+			continue;
+		if (a->at[i].partner->index < last)
+			return false;
+		last = a->at[i].partner->index;
+	}
+	return true;
+}
+
+/* --- containers --- */
+
+static void compare(struct walk *, const struct position *, struct slice a, struct slice b);
+
+static bool
+is_ignored(const struct walk *w, const struct position *at)
+{
+	return at->metadata && w->c->match < MATCH_EXACT;
+}
+
+static void
+enter(const struct walk *w, const struct position *up, struct slice key, struct position *at)
 {
 	static const struct acp_member nothing;
 
@@ -200,41 +316,41 @@ enter(const struct walk *w, const struct place *up, struct slice key, struct pla
 	at->foreign = up && up->foreign;
 	at->member = at->foreign ? &nothing : acp_member(key, w->what, w->response);
 	at->foreign |= at->member->opaque;
-	at->aside = at->member->metadata || (up && up->aside);
+	at->metadata = at->member->metadata || (up && up->metadata);
 }
 
 static void
-compare_member(struct walk *w, const struct place *up, struct slice key, struct slice a, struct slice b)
+compare_member(struct walk *w, const struct position *up, struct slice key, struct slice a, struct slice b)
 {
-	struct place at;
+	struct position at;
 
 	if (a.p == w->request.p)
 		return;
 	enter(w, up, key, &at);
-	if (!is_aside(w, &at))
+	if (!is_ignored(w, &at))
 		compare(w, &at, a, b);
 }
 
 /* What one of the two has: the other is p NULL. */
 static void
-report_lone(struct walk *w, const struct place *at, struct slice a, struct slice b)
+report_alone(struct walk *w, const struct position *at, struct slice a, struct slice b)
 {
 	report(w, at, a.p ? DIFFERENCE_MISSING : DIFFERENCE_UNEXPECTED, a, b);
 }
 
 static void
-lone_member(struct walk *w, const struct place *up, struct slice key, struct slice a, struct slice b)
+compare_lone(struct walk *w, const struct position *up, struct slice key, struct slice a, struct slice b)
 {
-	struct place at;
+	struct position at;
 
 	enter(w, up, key, &at);
 	/* Some programs write null for what others leave out. */
-	if (!is_aside(w, &at) && (w->c->match == MATCH_EXACT || json_type(a.p ? a : b) != JSON_NULL))
-		report_lone(w, &at, a, b);
+	if (!is_ignored(w, &at) && (w->c->match == MATCH_EXACT || json_type(a.p ? a : b) != JSON_NULL))
+		report_alone(w, &at, a, b);
 }
 
 static void
-compare_partners(struct walk *w, const struct place *at, const struct members *a, const struct members *b)
+compare_partners(struct walk *w, const struct position *at, const struct members *a, const struct members *b)
 {
 	const struct member *m;
 
@@ -243,30 +359,15 @@ compare_partners(struct walk *w, const struct place *at, const struct members *a
 		if (m->partner)
 			compare_member(w, at, m->key, m->value, m->partner->value);
 		else
-			lone_member(w, at, m->key, m->value, slice(NULL, 0));
+			compare_lone(w, at, m->key, m->value, slice(NULL, 0));
 	}
 	for (size_t i = 0; i < b->n && !w->stopped; i++)
 		if (!b->at[i].partner)
-			lone_member(w, at, b->at[i].key, slice(NULL, 0), b->at[i].value);
-}
-
-/* Two objects from the members on where they part. */
-static void
-compare_unordered(struct walk *w, const struct place *at, struct slice a, struct slice b, struct members *x,
-	struct members *y)
-{
-	if (members_pair(x, y) < 0) {
-		fail(w);
-		return;
-	}
-	if (w->c->match == MATCH_EXACT && !members_in_order(x))
-		report(w, at, DIFFERENCE_ORDER, a, b);
-	if (!w->stopped)
-		compare_partners(w, at, x, y);
+			compare_lone(w, at, b->at[i].key, slice(NULL, 0), b->at[i].value);
 }
 
 static void
-compare_objects(struct walk *w, const struct place *at, struct slice a, struct slice b)
+compare_objects(struct walk *w, const struct position *at, struct slice a, struct slice b)
 {
 	struct json_iter i = {.in = a}, j = {.in = b};
 	struct slice key, value, other_key, other;
@@ -282,34 +383,37 @@ compare_objects(struct walk *w, const struct place *at, struct slice a, struct s
 	}
 	if (!more || w->stopped)
 		return;
-	if (members_collect(&x, &i, key, value) == 0 && members_collect(&y, &j, other_key, other) == 0)
-		compare_unordered(w, at, a, b, &x, &y);
-	else
+	/* From here on the names differ: the members find each other in any order. */
+	if (collect_members(&x, &i, key, value) < 0 || collect_members(&y, &j, other_key, other) < 0 || pair_members(&x, &y) < 0)
 		fail(w);
-	members_free(&x);
-	members_free(&y);
+	else if (w->c->match == MATCH_EXACT && !are_in_order(&x))
+		report(w, at, DIFFERENCE_ORDER, a, b);
+	if (!w->stopped)
+		compare_partners(w, at, &x, &y);
+	free_members(&x);
+	free_members(&y);
 }
 
 static void
-compare_arrays(struct walk *w, const struct place *up, struct slice a, struct slice b)
+compare_arrays(struct walk *w, const struct position *up, struct slice a, struct slice b)
 {
 	struct json_iter i = {.in = a}, j = {.in = b};
-	struct place at = {.up = up, .foreign = up && up->foreign, .aside = up && up->aside,
+	struct position at = {.up = up, .foreign = up && up->foreign, .metadata = up && up->metadata,
 		.member = up ? up->member : NULL};
 	struct slice key, value, other;
-	bool one, two;
+	bool more_a, more_b;
 
-	/* What an array of directories holds are directories; otherwise its name says nothing of what is in it. */
+	/* The elements of an array of directories are directories; all others have no name. */
 	if (at.member && !at.member->cwd)
 		at.member = NULL;
 	for (; !w->stopped; at.index++) {
-		one = json_next(&i, &key, &value);
-		two = json_next(&j, &key, &other);
-		if (one && two)
+		more_a = json_next(&i, &key, &value);
+		more_b = json_next(&j, &key, &other);
+		if (more_a && more_b)
 			compare(w, &at, value, other);
-		else if ((one || two) && w->c->match >= MATCH_PARAMS)
-			report_lone(w, &at, value, other);
-		else if (!one && !two)
+		else if ((more_a || more_b) && w->c->match >= MATCH_PARAMS)
+			report_alone(w, &at, value, other);
+		else if (!more_a && !more_b)
 			break;
 	}
 }
@@ -325,24 +429,18 @@ type_of(struct slice value)
 	return type == JSON_FALSE ? JSON_TRUE : type;
 }
 
-static bool
-is_id(struct slice value)
-{
-	enum json_type type = json_type(value);
-
-	return type == JSON_STRING || type == JSON_NUMBER;
-}
-
 /* Each side makes its JSON-RPC ids in its own way, numbers or strings; those of ACP keep their type. */
 static bool
 are_ids(enum acp_id what, struct slice a, struct slice b)
 {
-	return what != ACP_ID_NONE && is_id(a) && is_id(b) &&
-		(what == ACP_ID_REQUEST || json_type(a) == json_type(b));
+	enum json_type x = json_type(a), y = json_type(b);
+
+	return what != ACP_ID_NONE && (x == JSON_STRING || x == JSON_NUMBER) && (y == JSON_STRING || y == JSON_NUMBER) &&
+		(what == ACP_ID_REQUEST || x == y);
 }
 
 static void
-compare(struct walk *w, const struct place *at, struct slice a, struct slice b)
+compare(struct walk *w, const struct position *at, struct slice a, struct slice b)
 {
 	const struct acp_member *member = at ? at->member : NULL;
 	enum json_type type = type_of(a);
@@ -405,7 +503,7 @@ compare_values(const struct compare *c, struct slice recorded, struct slice live
 static void
 compare_part(struct walk *w, const char *quoted, struct slice a, struct slice b)
 {
-	struct place at = {.key = slice_of(quoted)};
+	struct position at = {.key = slice_of(quoted)};
 	bool nothing_a = !a.p || json_type(a) == JSON_NULL, nothing_b = !b.p || json_type(b) == JSON_NULL;
 
 	if (w->stopped || (nothing_a && nothing_b))
@@ -413,28 +511,17 @@ compare_part(struct walk *w, const char *quoted, struct slice a, struct slice b)
 	if (a.p && b.p)
 		compare(w, &at, a, b);
 	else
-		report_lone(w, &at, a, b);
+		report_alone(w, &at, a, b);
 }
 
-/* Is the kind of an update the same? It says what the rest means, as the method does. */
-static bool
-compare_kinds(struct walk *w, const struct msg *recorded, const struct msg *live)
-{
-	static const struct place params = {.key = {"\"params\"", 8}}, update = {.up = &params, .key = {"\"update\"", 8}},
-		at = {.up = &update, .key = {"\"sessionUpdate\"", 15}};
-	struct slice a = msg_update_kind(recorded), b = msg_update_kind(live);
-
-	if ((!a.p && !b.p) || (a.p && b.p && json_string_eq(a, b)))
-		return true;
-	report(w, &at, DIFFERENCE_VALUE, a, b);
-	return false;
-}
-
-/* Are they of one kind and method? Where they are not, all else would differ too. */
+/* Are they of one kind, method and kind of update? Where they are not, all else would differ too. */
 static bool
 compare_heads(struct walk *w, const struct msg *recorded, const struct msg *live)
 {
-	static const struct place method = {.key = {"\"method\"", 8}}, error = {.key = {"\"error\"", 7}};
+	static const struct position method = {.key = {"\"method\"", 8}}, error = {.key = {"\"error\"", 7}},
+		params = {.key = {"\"params\"", 8}}, update = {.up = &params, .key = {"\"update\"", 8}},
+		kind = {.up = &update, .key = {"\"sessionUpdate\"", 15}};
+	struct slice a = msg_update_kind(recorded), b = msg_update_kind(live);
 
 	if (recorded->kind != live->kind) {
 		report(w, NULL, DIFFERENCE_VALUE, recorded->text, live->text);
@@ -446,17 +533,20 @@ compare_heads(struct walk *w, const struct msg *recorded, const struct msg *live
 	}
 	/* The other levels compare all of it. */
 	if (w->c->match == MATCH_METHOD && recorded->kind == MSG_RESPONSE && !recorded->error.p != !live->error.p) {
-		report_lone(w, &error, recorded->error, live->error);
+		report_alone(w, &error, recorded->error, live->error);
 		return false;
 	}
-	return compare_kinds(w, recorded, live);
+	if ((!a.p && !b.p) || (a.p && b.p && json_string_eq(a, b)))
+		return true;
+	report(w, &kind, DIFFERENCE_VALUE, a, b);
+	return false;
 }
 
-/* What is learned of the messages themselves. */
+/* Learns what the messages themselves say. */
 static int
 learn(const struct walk *w, const struct msg *recorded, const struct msg *live)
 {
-	struct ids_place request = {.what = ACP_ID_REQUEST, .from = w->c->from};
+	struct ids_scope request = {.what = ACP_ID_REQUEST, .from = w->c->from};
 
 	if (recorded->kind == MSG_REQUEST)
 		return ids_renew(w->c->ids, request, recorded->id, live->id);

@@ -1,6 +1,6 @@
 /*
- * compare: do two messages say the same, one recorded, one live? Nothing is built: both are walked
- * along where they lie. On the way it learns which ids and directories stand for which.
+ * compare: is a live message the same as a recorded one? No tree is built: both are read where they lie. On the way it learns which ids
+ * and directories stand for which.
  */
 #ifndef MATCH_COMPARE_H
 #define MATCH_COMPARE_H
@@ -15,7 +15,7 @@ enum match {
 	MATCH_METHOD, /* kind, method and kind of update */
 	MATCH_SHAPE,  /* and members and types, whatever the lengths of arrays */
 	MATCH_PARAMS, /* and values */
-	/* And all the rest: the order of members, null beside absence, and what lib/acp/acp.h calls metadata (_meta, times, costs). */
+	/* And the order of members, null beside absence, and what lib/acp/acp.h calls metadata (_meta, times, costs). */
 	MATCH_EXACT,
 };
 
@@ -26,7 +26,7 @@ enum difference_kind {
 	DIFFERENCE_VALUE,      /* both have it, and it is not the same */
 	DIFFERENCE_MISSING,    /* only the recording has it */
 	DIFFERENCE_UNEXPECTED, /* only the live side has it */
-	DIFFERENCE_ID,         /* an id or its twin has stood for another one before */
+	DIFFERENCE_ID,         /* one of the ids has stood for another one before */
 	DIFFERENCE_ORDER,      /* the same members in another order */
 };
 
@@ -45,7 +45,7 @@ struct compare {
 	enum acp_method what; /* of responses: what their request was */
 	struct slice session; /* of responses: the recorded session, where they do not say it; JSON text or p NULL */
 	struct slice excluded[2]; /* a value in each, recorded and live, that is not compared here; or p NULL */
-	/* Is told each difference, those of the recording in its order; false: enough. NULL: it is enough whether there is one. */
+	/* Gets each difference, those of the recording in its order; false: no further ones. NULL: the first one is enough. */
 	bool (*differs)(void *arg, const struct difference *);
 	void *arg;
 };

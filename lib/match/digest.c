@@ -79,7 +79,7 @@ of_number(struct walk *w, struct slice number)
 
 	w->text.n = 0;
 	if (json_number_key(number, &w->text, &integer) < 0)
-		return digest_bytes(number); /* an exponent beyond all reason */
+		return digest_bytes(number); /* its exponent is out of bounds */
 	return digest_bytes(buf_slice(&w->text));
 }
 
@@ -124,7 +124,7 @@ static uint64_t
 of_value(struct walk *w, const struct acp_member *member, struct slice value, bool foreign)
 {
 	enum json_type type = json_type(value);
-	bool judged = w->d->match >= MATCH_PARAMS || (member && member->kind);
+	bool counts = w->d->match >= MATCH_PARAMS || (member && member->kind);
 
 	if (value.p == w->d->excluded.p)
 		return 0;
@@ -138,7 +138,7 @@ of_value(struct walk *w, const struct acp_member *member, struct slice value, bo
 	}
 	if (w->d->ids && member && member->cwd && ids_is_directory(w->d->ids, value))
 		return JSON_STRING;
-	if (!judged)
+	if (!counts)
 		return type == JSON_FALSE ? JSON_TRUE : type;
 	if (type == JSON_STRING)
 		return digest_join(JSON_STRING, of_string(w, value));
@@ -148,9 +148,7 @@ of_value(struct walk *w, const struct acp_member *member, struct slice value, bo
 static uint64_t
 of_part(struct walk *w, struct slice value)
 {
-	if (!value.p || json_type(value) == JSON_NULL)
-		return 0;
-	return of_value(w, NULL, value, false);
+	return !value.p || json_type(value) == JSON_NULL ? 0 : of_value(w, NULL, value, false);
 }
 
 int

@@ -1,7 +1,6 @@
 /*
- * digest: a number that is the same for all messages that compare finds the same at a level, whatever
- * their ids and directories, so that equals are found without comparing all with all. Others may share it by
- * chance: it serves to find pairs, and compare judges them.
+ * digest: a number that is the same for all messages that are the same at a level, whatever their ids and directories, so that equals
+ * are found without comparing all with all. Other messages may share it by chance: compare.h decides.
  */
 #ifndef MATCH_DIGEST_H
 #define MATCH_DIGEST_H
@@ -14,8 +13,8 @@ struct digest {
 	bool live;            /* whose directories these are */
 	enum acp_method what; /* of responses: what their request was */
 	struct slice session; /* recorded, whose directories stand for which */
-	struct slice excluded;   /* a value in it that does not count, or p NULL */
-	/* Is shown each id in the message, which counts by its kind only; false: out of memory. Or NULL. */
+	struct slice excluded; /* a value in it that does not count, or p NULL */
+	/* Gets each id in the message, which counts by its kind only; false: out of memory. Or NULL. */
 	bool (*id)(void *arg, enum acp_id, struct slice id);
 	void *arg;
 };

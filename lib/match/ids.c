@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* An id of one side. Both of a pair stand one after the other in the table, the recorded one first. */
+/* An id of one side. The two of a pair follow each other in the table, the recorded one first. */
 struct id {
 	UT_hash_handle hh;
 	struct id *twin;
@@ -21,7 +21,7 @@ ids_new(bool keep_paths)
 	return ids;
 }
 
-/* There is no end to them in a long session. */
+/* A long session has any number of them: the oldest are forgotten. */
 static bool
 is_temporary(enum acp_id what)
 {
@@ -54,16 +54,16 @@ ids_free(struct ids *ids)
 	free(ids);
 }
 
-/* Whose, what, of whom, where, and the value. */
+/* The side, what it names, its scope, and the value. */
 static int
-make_key(struct ids *ids, enum side side, const struct ids_place *at, struct slice value)
+make_key(struct ids *ids, enum side side, const struct ids_scope *at, struct slice value)
 {
-	const char what[] = {(char)side, (char)at->what, (char)(at->what == ACP_ID_REQUEST ? at->from : ACP_UNKNOWN)};
+	const char kind[] = {(char)side, (char)at->what, (char)(at->what == ACP_ID_REQUEST ? at->from : ACP_UNKNOWN)};
 	struct buf *key = &ids->key[side];
 	size_t length;
 
 	key->n = 0;
-	if (buf_add(key, what, sizeof(what)) < 0)
+	if (buf_add(key, kind, sizeof(kind)) < 0)
 		return -1;
 	if (acp_id_of_session(at->what) && at->session.p && msg_id_key(at->session, key) < 0)
 		return -1;
@@ -85,7 +85,7 @@ find(const struct ids *ids, enum side side)
 }
 
 enum ids_verdict
-ids_judge(struct ids *ids, struct ids_place at, struct slice recorded, struct slice live)
+ids_judge(struct ids *ids, struct ids_scope at, struct slice recorded, struct slice live)
 {
 	struct id *a, *b;
 
@@ -151,7 +151,7 @@ forget_oldest(struct ids *ids)
 }
 
 enum ids_verdict
-ids_learn(struct ids *ids, struct ids_place at, struct slice recorded, struct slice live)
+ids_learn(struct ids *ids, struct ids_scope at, struct slice recorded, struct slice live)
 {
 	enum ids_verdict v = ids_judge(ids, at, recorded, live);
 
@@ -163,7 +163,7 @@ ids_learn(struct ids *ids, struct ids_place at, struct slice recorded, struct sl
 }
 
 int
-ids_renew(struct ids *ids, struct ids_place at, struct slice recorded, struct slice live)
+ids_renew(struct ids *ids, struct ids_scope at, struct slice recorded, struct slice live)
 {
 	struct id *id;
 
@@ -174,7 +174,7 @@ ids_renew(struct ids *ids, struct ids_place at, struct slice recorded, struct sl
 }
 
 struct slice
-ids_live(struct ids *ids, struct ids_place at, struct slice recorded)
+ids_live(struct ids *ids, struct ids_scope at, struct slice recorded)
 {
 	struct id *id = make_key(ids, RECORDED, &at, recorded) < 0 ? NULL : find(ids, RECORDED);
 
@@ -182,7 +182,7 @@ ids_live(struct ids *ids, struct ids_place at, struct slice recorded)
 }
 
 struct slice
-ids_recorded(struct ids *ids, struct ids_place at, struct slice live)
+ids_recorded(struct ids *ids, struct ids_scope at, struct slice live)
 {
 	struct id *id = make_key(ids, LIVE, &at, live) < 0 ? NULL : find(ids, LIVE);
 

@@ -1,7 +1,6 @@
 /*
- * ids: what of a recording stands for what of the live side: ids and directories. It goes both ways and
- * is learned on the way, from pairs of messages (compare.h does that). "Live" is the other recording
- * where two are compared. Which members are ids says lib/acp/acp.h.
+ * ids: which recorded ids and directories stand for which of the live side (of two recordings: of the second). They are learned from
+ * pairs of messages (compare.h). Which members are ids says lib/acp/acp.h.
  *
  * All values are JSON text (an id: a string or an integer); equal values in another spelling are the
  * same. A session is a recorded session's id, or p NULL.
@@ -13,12 +12,12 @@
 #include "lib/base/bytes.h"
 #include "lib/acp/msg.h"
 
-/* So many ids of tool calls, messages, requests and the like are kept, the latest; those of sessions all are. */
+/* The latest so many ids of tool calls, messages, requests and the like are kept, and all of sessions. */
 enum { IDS_MOST = 32 * 1024 };
 
 struct ids;
 
-/* keep_paths: directories stand for nothing but themselves. NULL when out of memory. */
+/* keep_paths: directories stand for themselves only. NULL when out of memory. */
 struct ids *ids_new(bool keep_paths);
 void ids_free(struct ids *);
 
@@ -28,27 +27,24 @@ enum ids_verdict {
 	IDS_FAILED = -1, /* out of memory */
 	IDS_CONFLICT,    /* one of them stands for another */
 	IDS_SAME,        /* they stand for each other */
-	IDS_NEW,         /* nothing is known of either */
+	IDS_NEW,         /* neither has been seen */
 };
 
-/*
- * An id as somebody names it: of what, where, and, of a JSON-RPC id, by which side it was made (the
- * same number may be in use both ways). Sessions, connections and servers are known everywhere.
- */
-struct ids_place {
+/* What an id names, and in which scope it does. Sessions, connections and servers have the same id everywhere. */
+struct ids_scope {
 	enum acp_id what;
-	enum acp_side from;   /* of ACP_ID_REQUEST */
+	enum acp_side from;   /* of ACP_ID_REQUEST: which side made it, as both may use the same */
 	struct slice session; /* of those that live in a session */
 };
 
-enum ids_verdict ids_judge(struct ids *, struct ids_place, struct slice recorded, struct slice live);
-/* The same, and what was new is known from now on. */
-enum ids_verdict ids_learn(struct ids *, struct ids_place, struct slice recorded, struct slice live);
-/* They stand for each other from now on, whatever was known: a request's id may be given again. 0 or -1. */
-int ids_renew(struct ids *, struct ids_place, struct slice recorded, struct slice live);
+enum ids_verdict ids_judge(struct ids *, struct ids_scope, struct slice recorded, struct slice live);
+/* The same, and a new pair is learned. */
+enum ids_verdict ids_learn(struct ids *, struct ids_scope, struct slice recorded, struct slice live);
+/* They stand for each other from now on, whatever they stood for: a request's id may be used again. 0 or -1. */
+int ids_renew(struct ids *, struct ids_scope, struct slice recorded, struct slice live);
 /* What stands for it on the other side, as it was spelled when it was learned; p NULL where nothing does (or memory is out). */
-struct slice ids_live(struct ids *, struct ids_place, struct slice recorded);
-struct slice ids_recorded(struct ids *, struct ids_place, struct slice live);
+struct slice ids_live(struct ids *, struct ids_scope, struct slice recorded);
+struct slice ids_recorded(struct ids *, struct ids_scope, struct slice live);
 
 /* --- directories --- */
 
@@ -61,15 +57,14 @@ bool ids_is_directory(const struct ids *, struct slice string);
 int ids_learn_directory(struct ids *, struct slice request, struct slice session, struct slice recorded, struct slice live);
 int ids_begin_session(struct ids *, struct slice request, struct slice session);
 /*
- * Do two strings say the same, when all paths in them that lie in a directory of the session (of any, where
- * it has none of its own) are taken for those in the directory that stands for it? In file:// URIs too.
- * 1, 0, or -1 out of memory.
+ * Are two strings the same if paths in a directory of the session (of any, where it has none of its own) are the same as paths in the
+ * directory that stands for it? In file:// URIs too. 1, 0, or -1 out of memory.
  */
 int ids_same_text(struct ids *, struct slice session, struct slice recorded, struct slice live);
 
 /*
- * Appends the plain text of a string with each directory of the one side taken for a mark that is the same
- * for both. 1; 0 where no directory can be in it (nothing is appended); -1 out of memory.
+ * Appends the plain text of a string with each directory of the one side replaced by a byte that is the same for both. 1; 0 where no
+ * directory can be in it (nothing is appended); -1 out of memory.
  */
 int ids_neutral_text(struct ids *, struct slice session, bool live, struct slice string, struct buf *to);
 
@@ -79,10 +74,9 @@ int ids_neutral_text(struct ids *, struct slice session, bool live, struct slice
 bool ids_change_nothing(struct ids *, struct slice session);
 
 /*
- * Appends a recorded line as the live side has to see it: with live ids and
- * paths in place of the recorded ones, and all else byte for byte. m lies in line. from: who sent it.
- * session: what it belongs to where it does not say so itself (a response). id: the JSON-RPC id that it
- * gets, or p NULL for its own. 0, or -1 out of memory and `to` as it was.
+ * Appends a recorded line for the live side: with live ids and paths in place of the recorded ones, and all else byte for byte. m lies
+ * in line. from: who sent it. session: of a response that names none. id: the JSON-RPC id that it gets, or p NULL for its own. 0, or
+ * -1 out of memory and `to` as it was.
  */
 int ids_write(struct ids *, struct slice line, const struct msg *m, enum acp_side from, struct slice session,
 	struct slice id, struct buf *to);

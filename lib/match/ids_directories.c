@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* So many pairs are looked through for a text whose session is not known: the latest. */
+/* For a text whose session is not known the latest so many pairs of all sessions are tried. */
 enum { DIRECTORIES_MOST = 64 };
 
 /* Whose directories: a session's, or, until its response has come, those of a request that begins one. */
@@ -14,25 +14,27 @@ struct owner {
 	char key[];
 };
 
+enum { OF_SESSION = 's', OF_REQUEST = 'r' };
+
 /* --- the tables --- */
 
 static void
-free_directorys(struct directory *f)
+free_list(struct directory *d)
 {
 	struct directory *next;
 
-	for (; f; f = next) {
-		next = f->next;
-		free(f);
+	for (; d; d = next) {
+		next = d->next;
+		free(d);
 	}
 }
 
 static void
-free_owner(struct ids *ids, struct owner *h)
+free_owner(struct ids *ids, struct owner *o)
 {
-	HASH_DEL(ids->owners, h);
-	free_directorys(h->directories);
-	free(h);
+	HASH_DEL(ids->owners, o);
+	free_list(o->directories);
+	free(o);
 }
 
 void
@@ -40,16 +42,14 @@ ids_free_directories(struct ids *ids)
 {
 	while (ids->owners)
 		free_owner(ids, ids->owners);
-	free_directorys(ids->directories);
+	free_list(ids->directories);
 }
-
-enum { OF_SESSION = 's', OF_REQUEST = 'r' };
 
 static struct owner *
 find_owner(struct ids *ids, char what, struct slice id)
 {
 	struct buf *key = &ids->key[RECORDED];
-	struct owner *h = NULL;
+	struct owner *o = NULL;
 
 	key->n = 0;
 	if (!id.p || buf_add(key, &what, 1) < 0)
@@ -57,47 +57,45 @@ find_owner(struct ids *ids, char what, struct slice id)
 	if (msg_id_key(id, key) < 0)
 		key->n = 0;
 	else
-		HASH_FIND(hh, ids->owners, key->p, key->n, h);
-	return h;
+		HASH_FIND(hh, ids->owners, key->p, key->n, o);
+	return o;
 }
 
-/* It is made where it is not there. NULL out of memory. */
+/* The same, made where there is none. NULL out of memory. */
 static struct owner *
 get_owner(struct ids *ids, char what, struct slice id)
 {
-	struct owner *h = find_owner(ids, what, id);
+	struct owner *o = find_owner(ids, what, id);
 	const struct buf *key = &ids->key[RECORDED];
 
-	if (h || key->n == 0)
-		return h;
-	h = calloc(1, sizeof(*h) + key->n);
-	if (!h)
+	if (o || key->n == 0)
+		return o;
+	o = calloc(1, sizeof(*o) + key->n);
+	if (!o)
 		return NULL;
-	memcpy(h->key, key->p, key->n);
-	HASH_ADD(hh, ids->owners, key, key->n, h);
-	if (h->hh.tbl)
-		return h;
-	free(h);
+	memcpy(o->key, key->p, key->n);
+	HASH_ADD(hh, ids->owners, key, key->n, o);
+	if (o->hh.tbl)
+		return o;
+	free(o);
 	return NULL;
 }
 
-/* Among the others by length; of the same recorded one, the latest first, and only that where `one`. */
+/* Sorted by length, the longest first; of the same recorded directory the latest first, and with `replace` only that. */
 static int
-add_directory(struct directory **at, struct slice recorded, struct slice live, bool one)
+add_directory(struct directory **at, struct slice recorded, struct slice live, bool replace)
 {
-	struct directory *f = malloc(sizeof(*f) + recorded.n + live.n), *old;
+	struct directory *d = malloc(sizeof(*d) + recorded.n + live.n), *old;
 
-	if (!f)
+	if (!d)
 		return -1;
-	f->recorded = slice(f->bytes, recorded.n);
-	f->live = slice(f->bytes + recorded.n, live.n);
-	memcpy(f->bytes, recorded.p, recorded.n);
-	memcpy(f->bytes + recorded.n, live.p, live.n);
+	d->recorded = slice(memcpy(d->bytes, recorded.p, recorded.n), recorded.n);
+	d->live = slice(memcpy(d->bytes + recorded.n, live.p, live.n), live.n);
 	while (*at && (*at)->recorded.n > recorded.n)
 		at = &(*at)->next;
-	f->next = *at;
-	*at = f;
-	for (at = &f->next; one && *at; at = &(*at)->next) {
+	d->next = *at;
+	*at = d;
+	for (at = &d->next; replace && *at; at = &(*at)->next) {
 		old = *at;
 		if (!slice_eq(old->recorded, recorded))
 			continue;
@@ -108,22 +106,15 @@ add_directory(struct directory **at, struct slice recorded, struct slice live, b
 	return 0;
 }
 
-static bool
-has_directory(const struct directory *f, struct slice recorded, struct slice live)
-{
-	while (f && !(slice_eq(f->recorded, recorded) && slice_eq(f->live, live)))
-		f = f->next;
-	return f;
-}
-
-/* The pairs of all sessions: the last in the list has to go where there are too many. */
+/* To the pairs of all sessions: where there are too many the last in the list goes. */
 static int
 add_to_all(struct ids *ids, struct slice recorded, struct slice live)
 {
 	struct directory **at;
 
-	if (has_directory(ids->directories, recorded, live))
-		return 0;
+	for (const struct directory *d = ids->directories; d; d = d->next)
+		if (slice_eq(d->recorded, recorded) && slice_eq(d->live, live))
+			return 0;
 	if (add_directory(&ids->directories, recorded, live, false) < 0)
 		return -1;
 	if (++ids->ndirectories <= DIRECTORIES_MOST)
@@ -146,7 +137,6 @@ ids_is_directory(const struct ids *ids, struct slice string)
 static int
 directory_text(struct slice string, struct buf *to)
 {
-	to->n = 0;
 	if (json_unescape(string, to) < 0)
 		return -1;
 	while (to->n > 1 && to->p[to->n - 1] == '/')
@@ -154,32 +144,23 @@ directory_text(struct slice string, struct buf *to)
 	return 0;
 }
 
-static int
-learn(struct ids *ids, struct slice request, struct slice session, struct slice recorded, struct slice live)
-{
-	char what = session.p ? OF_SESSION : OF_REQUEST;
-	struct slice id = session.p ? session : request;
-	struct owner *h;
-
-	if (recorded.n < 2 || live.n < 2)
-		return 0; /* the root holds everything and stands for nothing */
-	ids->moved |= !slice_eq(recorded, live);
-	if (add_to_all(ids, recorded, live) < 0)
-		return -1;
-	if (!id.p)
-		return 0;
-	h = get_owner(ids, what, id);
-	return h ? add_directory(&h->directories, recorded, live, true) : -1;
-}
-
 int
 ids_learn_directory(struct ids *ids, struct slice request, struct slice session, struct slice recorded, struct slice live)
 {
 	SCOPED struct buf a = {0}, b = {0};
+	struct owner *o;
 
 	if (directory_text(recorded, &a) < 0 || directory_text(live, &b) < 0)
 		return -1;
-	return learn(ids, request, session, buf_slice(&a), buf_slice(&b));
+	if (a.n < 2 || b.n < 2)
+		return 0; /* every path is below the root: it identifies no directory */
+	ids->moved |= !slice_eq(buf_slice(&a), buf_slice(&b));
+	if (add_to_all(ids, buf_slice(&a), buf_slice(&b)) < 0)
+		return -1;
+	if (!session.p && !request.p)
+		return 0;
+	o = session.p ? get_owner(ids, OF_SESSION, session) : get_owner(ids, OF_REQUEST, request);
+	return o ? add_directory(&o->directories, buf_slice(&a), buf_slice(&b), true) : -1;
 }
 
 int
@@ -192,8 +173,8 @@ ids_begin_session(struct ids *ids, struct slice request, struct slice session)
 	to = get_owner(ids, OF_SESSION, session);
 	if (!to)
 		return -1;
-	for (struct directory *f = from->directories; f; f = f->next)
-		if (add_directory(&to->directories, f->recorded, f->live, true) < 0)
+	for (struct directory *d = from->directories; d; d = d->next)
+		if (add_directory(&to->directories, d->recorded, d->live, true) < 0)
 			return -1;
 	free_owner(ids, from);
 	return 0;
@@ -202,14 +183,14 @@ ids_begin_session(struct ids *ids, struct slice request, struct slice session)
 const struct directory *
 ids_directories(struct ids *ids, struct slice session)
 {
-	struct owner *h = find_owner(ids, OF_SESSION, session);
+	struct owner *o = find_owner(ids, OF_SESSION, session);
 
-	return h && h->directories ? h->directories : ids->directories;
+	return o && o->directories ? o->directories : ids->directories;
 }
 
 /* --- paths in a text --- */
 
-/* A text that is being read: all of it, and how far. */
+/* A text that is being read, and the position in it. */
 struct reading {
 	struct slice text;
 	const char *at;
@@ -221,13 +202,13 @@ end_of(const struct reading *r)
 	return r->text.p + r->text.n;
 }
 
-/* Can it stand in the name of a file? */
+/* Is it a character of a file's name? */
 static bool
 is_name_char(char c)
 {
 	unsigned char u = (unsigned char)c;
 
-	return (u >= '0' && u <= '9') || ((u | 32) >= 'a' && (u | 32) <= 'z') || u == '_' || u == '-' || u >= 0x80;
+	return byte_is_digit(c) || ((u | 32) >= 'a' && (u | 32) <= 'z') || u == '_' || u == '-' || u >= 0x80;
 }
 
 static bool
@@ -248,28 +229,20 @@ begins_path(const struct reading *r)
 	return !is_name_char(before) && before != '/' && before != '.' && before != '~';
 }
 
-static bool
-ends_name(const char *p, const char *end)
-{
-	if (p < end && *p == '.') /* of a sentence, or in a name? */
-		p++;
-	return p == end || !is_name_char(*p);
-}
-
 static int
 hex(char c)
 {
-	if (c >= '0' && c <= '9')
+	if (byte_is_digit(c))
 		return c - '0';
 	c |= 32;
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* How many bytes of the text are this directory, percent-encoded where it is in a URI; 0 where it is another. */
+/* How many bytes of the text are this directory, percent-encoded in a URI; 0 where it is another. */
 static size_t
 directory_length(const struct reading *r, struct slice directory)
 {
-	const char *p = r->at, *end = end_of(r);
+	const char *p = r->at, *end = end_of(r), *after;
 	bool uri = in_uri(r);
 	char c;
 
@@ -284,38 +257,38 @@ directory_length(const struct reading *r, struct slice directory)
 		if (c != directory.p[i])
 			return 0;
 	}
-	return ends_name(p, end) ? (size_t)(p - r->at) : 0;
+	/* A period after it may end a sentence. */
+	after = p < end && *p == '.' ? p + 1 : p;
+	return after == end || !is_name_char(*after) ? (size_t)(p - r->at) : 0;
 }
 
-enum at { AT_NEITHER, AT_BOTH, AT_ONE };
+enum found { FOUND_NONE, FOUND_PAIR, FOUND_RECORDED };
 
-/* Stands a pair of directories here? Then both are stepped over. */
-static enum at
-step_over(const struct directory *f, struct reading *a, struct reading *b)
+/* If both texts have a pair of directories here, skips it. FOUND_RECORDED: only the recorded text has one. */
+static enum found
+skip_pair(const struct directory *d, struct reading *a, struct reading *b)
 {
-	enum at found = AT_NEITHER;
+	enum found found = FOUND_NONE;
 	size_t n, m;
 
-	if (!begins_path(a))
-		return AT_NEITHER;
-	for (; f; f = f->next) {
-		n = directory_length(a, f->recorded);
+	for (d = begins_path(a) ? d : NULL; d; d = d->next) {
+		n = directory_length(a, d->recorded);
 		if (n == 0)
 			continue;
-		m = begins_path(b) ? directory_length(b, f->live) : 0;
+		m = begins_path(b) ? directory_length(b, d->live) : 0;
 		if (m > 0) {
 			a->at += n;
 			b->at += m;
-			return AT_BOTH;
+			return FOUND_PAIR;
 		}
-		found = AT_ONE;
+		found = FOUND_RECORDED;
 	}
 	return found;
 }
 
-/* Steps over n bytes that are the same in both. */
+/* Skips n bytes that are the same in both. */
 static bool
-step_same(struct reading *a, struct reading *b, size_t n)
+skip_same(struct reading *a, struct reading *b, size_t n)
 {
 	if ((size_t)(end_of(b) - b->at) < n || memcmp(a->at, b->at, n) != 0)
 		return false;
@@ -325,27 +298,20 @@ step_same(struct reading *a, struct reading *b, size_t n)
 }
 
 static bool
-same(const struct directory *directories, struct slice recorded, struct slice live)
+is_same(const struct directory *directories, struct slice recorded, struct slice live)
 {
 	struct reading a = {recorded, recorded.p}, b = {live, live.p};
 	const char *slash;
+	enum found found;
 
-	for (;;) {
-		slash = memchr(a.at, '/', (size_t)(end_of(&a) - a.at));
-		if (!slash)
-			return slice_eq(slice_between(a.at, end_of(&a)), slice_between(b.at, end_of(&b)));
-		if (!step_same(&a, &b, (size_t)(slash - a.at)))
+	while ((slash = memchr(a.at, '/', (size_t)(end_of(&a) - a.at)))) {
+		if (!skip_same(&a, &b, (size_t)(slash - a.at)))
 			return false;
-		switch (step_over(directories, &a, &b)) {
-		case AT_BOTH:
-			break;
-		case AT_ONE:
+		found = skip_pair(directories, &a, &b);
+		if (found == FOUND_RECORDED || (found == FOUND_NONE && !skip_same(&a, &b, 1)))
 			return false;
-		case AT_NEITHER:
-			if (!step_same(&a, &b, 1))
-				return false;
-		}
 	}
+	return slice_eq(slice_between(a.at, end_of(&a)), slice_between(b.at, end_of(&b)));
 }
 
 /* In JSON a slash may be escaped, but not left out. */
@@ -364,17 +330,10 @@ ids_same_text(struct ids *ids, struct slice session, struct slice recorded, stru
 		return json_string_eq(recorded, live);
 	if (buf_reserve(&a, 1) < 0 || buf_reserve(&b, 1) < 0 || json_unescape(recorded, &a) < 0 || json_unescape(live, &b) < 0)
 		return -1;
-	return same(ids_directories(ids, session), buf_slice(&a), buf_slice(&b));
+	return is_same(ids_directories(ids, session), buf_slice(&a), buf_slice(&b));
 }
 
 /* --- writing --- */
-
-/* What a URI's path may hold as it is (RFC 3986, section 3.3). */
-static bool
-is_uri_char(char c)
-{
-	return (is_name_char(c) && (unsigned char)c < 0x80) || (c && strchr("/.~!$&'()*+,;=:@", c));
-}
 
 static int
 write_directory(struct slice directory, bool uri, struct buf *to)
@@ -383,39 +342,41 @@ write_directory(struct slice directory, bool uri, struct buf *to)
 
 	if (!uri)
 		return buf_add_slice(to, directory);
+	/* What a URI's path may hold as it is (RFC 3986, section 3.3). */
 	for (size_t i = 0; i < directory.n; i++) {
 		c = directory.p[i];
-		if (is_uri_char(c) ? buf_add(to, &c, 1) < 0 : buf_printf(to, "%%%02X", (unsigned)(unsigned char)c) < 0)
+		if ((is_name_char(c) && (unsigned char)c < 0x80) || (c && strchr("/.~!$&'()*+,;=:@", c))
+			? buf_add(to, &c, 1) < 0 : buf_printf(to, "%%%02X", (unsigned)(unsigned char)c) < 0)
 			return -1;
 	}
 	return 0;
 }
 
 /*
- * Appends text with the directories of one side in it replaced: by the other's, or, neutral, by a mark that is the same for both
+ * Appends text with the directories of one side in it replaced: by the other's, or, neutral, by a byte that is the same for both
  * sides (the number of the directory would do, but there may be several pairs of one). 1 where it changed, 0, or -1.
  */
 static int
 write_text(const struct directory *directories, bool live, bool neutral, struct slice text, struct buf *to)
 {
 	struct reading r = {text, text.p};
-	const struct directory *f;
+	const struct directory *d;
 	const char *from = text.p;
 	size_t n = 0;
 	int changed = 0;
 
 	while ((r.at = memchr(r.at, '/', (size_t)(end_of(&r) - r.at)))) {
-		for (f = begins_path(&r) ? directories : NULL; f; f = f->next)
-			if ((n = directory_length(&r, live ? f->live : f->recorded)) > 0)
+		for (d = begins_path(&r) ? directories : NULL; d; d = d->next)
+			if ((n = directory_length(&r, live ? d->live : d->recorded)) > 0)
 				break;
-		if (!f) {
+		if (!d) {
 			r.at++;
 			continue;
 		}
 		if (buf_add_slice(to, slice_between(from, r.at)) < 0 ||
-			(neutral ? buf_add(to, "", 1) : write_directory(f->live, in_uri(&r), to)) < 0)
+			(neutral ? buf_add(to, "", 1) : write_directory(d->live, in_uri(&r), to)) < 0)
 			return -1;
-		changed |= !slice_eq(f->recorded, f->live);
+		changed |= !slice_eq(d->recorded, d->live);
 		from = r.at += n;
 	}
 	return buf_add_slice(to, slice_between(from, end_of(&r))) < 0 ? -1 : changed;

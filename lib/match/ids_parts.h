@@ -21,7 +21,7 @@ struct directory {
 
 struct ids {
 	struct id *all;          /* of both sides */
-	size_t temporary;        /* how many pairs there are of those that may be forgotten */
+	size_t temporary;        /* pairs that may be forgotten */
 	size_t renamed;          /* of all pairs, those that differ */
 	bool keep_paths;
 	bool moved;              /* some directory stands for another */
@@ -31,7 +31,7 @@ struct ids {
 	struct buf key[SIDES];   /* scratch */
 };
 
-/* Is there no directory to be looked for in this string? */
+/* Can there be no directory in this string? */
 bool ids_is_plain(const struct ids *, struct slice string);
 /* The directories of a session, the longest recorded ones first. */
 const struct directory *ids_directories(struct ids *, struct slice session);

@@ -1,4 +1,4 @@
-/* Recorded messages as the live side has to see them. */
+/* Recorded messages, written for the live side. */
 #include "lib/match/ids_parts.h"
 
 struct writing {
@@ -7,7 +7,7 @@ struct writing {
 	enum acp_side from;
 	struct slice session, id;
 	const struct directory *directories; /* NULL where no path changes */
-	const char *at;               /* up to here it is written */
+	const char *at;               /* it is written up to here */
 	struct buf *to;
 };
 
@@ -37,23 +37,16 @@ write_paths(struct writing *w, struct slice string)
 }
 
 static int
-write_id(struct writing *w, enum acp_id what, struct slice value)
-{
-	struct ids_place at = {what, w->from, w->session};
-	struct slice live = ids_live(w->ids, at, value);
-
-	return live.p && !slice_eq(live, value) ? replace(w, value, live) : 0;
-}
-
-static int
 write_value(struct writing *w, const struct acp_member *member, struct slice value, bool foreign)
 {
 	struct json_iter it = {.in = value};
-	struct slice key, v;
+	struct slice key, v, live;
 	enum json_type type = json_type(value);
 
-	if (member && member->id && (type == JSON_STRING || type == JSON_NUMBER))
-		return write_id(w, member->id, value);
+	if (member && member->id && (type == JSON_STRING || type == JSON_NUMBER)) {
+		live = ids_live(w->ids, (struct ids_scope){member->id, w->from, w->session}, value);
+		return live.p && !slice_eq(live, value) ? replace(w, value, live) : 0;
+	}
 	if (type == JSON_STRING)
 		return write_paths(w, value);
 	if (type != JSON_OBJECT && type != JSON_ARRAY)
@@ -67,7 +60,7 @@ write_value(struct writing *w, const struct acp_member *member, struct slice val
 	return 0;
 }
 
-/* What stands in a message beside its ids and its method. */
+/* All members of the message but its method. */
 static int
 write_members(struct writing *w)
 {

@@ -50,7 +50,7 @@ normalize_free(struct normalize *n)
 }
 
 static bool
-take(void *arg, struct slice output)
+add_output(void *arg, struct slice output)
 {
 	struct normalize *n = arg;
 
@@ -71,7 +71,7 @@ normalize_message(struct normalize *n, enum acp_side from, const struct msg *m, 
 	n->to = to;
 	n->outputs = 0;
 	n->failed = false;
-	r = jqprog_run(n->program, m->text, vars, VARS, take, n, why);
+	r = jqprog_run(n->program, m->text, vars, VARS, add_output, n, why);
 	if (r == 0 && n->outputs > 1)
 		*why = strdup("it has more than one output for a message");
 	else if (r == 2)

@@ -15,7 +15,7 @@ enum normalized {
 	NORMALIZE_DONE,        /* the one output is appended to `to`: any JSON value, a message or not */
 	NORMALIZE_NOTHING,     /* no output: the message is to be left out */
 };
-/* The program may ask for $from, $method and $session: those of the message, or of the request that it responds to, where there is one. */
+/* $from, $method and $session are those of the message; of a response those of its request. */
 enum normalized normalize_message(struct normalize *, enum acp_side from, const struct msg *, const struct request *,
 	struct buf *to, char **why);
 

@@ -3,10 +3,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Windows of up to so many cells are matched as well as possible. */
+/* Rows whose lengths multiply to at most this are matched with the most pairs. */
 enum { CELLS = 256 * 1024 };
 
-/* A number of either row, and where it stands. */
+/* A number of either row, and its index. */
 struct entry {
 	uint64_t key;
 	size_t at;
@@ -26,7 +26,8 @@ by_key(const void *x, const void *y)
 static struct entry *
 sorted(const uint64_t *row, size_t n)
 {
-	struct entry *e = calloc(n + 1, sizeof(*e));
+	/* Not one more than there are: a sanitizer sees each step beyond the end. */
+	struct entry *e = calloc(n ? n : 1, sizeof(*e));
 
 	for (size_t i = 0; e && i < n; i++)
 		e[i] = (struct entry){row[i], i};
@@ -70,8 +71,8 @@ pair_unique(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *pa
 int
 rows_rising(size_t *rising, size_t n)
 {
-	/* ends[l]: where a rising row of length l + 1 ends with the least number; before[i]: what stands before i in its row. */
-	size_t *ends = calloc(n + 1, sizeof(*ends)), *before = calloc(n + 1, sizeof(*before));
+	/* ends[l]: where a rising row of length l + 1 ends with the least number; before[i]: what comes before i in its row. */
+	size_t *ends = calloc(n ? n : 1, sizeof(*ends)), *before = calloc(n ? n : 1, sizeof(*before));
 	size_t length = 0, low, high, middle, last, at;
 
 	for (size_t i = 0; ends && before && i < n; i++) {
@@ -100,7 +101,7 @@ rows_rising(size_t *rising, size_t n)
 	return ends && before ? 0 : -1;
 }
 
-/* As many as possible. */
+/* Finds the most pairs. */
 static int
 match_window(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *partner)
 {
@@ -200,22 +201,22 @@ int
 rows_match_any(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t *partner)
 {
 	struct entry *x = sorted(a, n), *y = sorted(b, m);
-	unsigned char *taken = calloc(m + 1, 1);
+	unsigned char *paired = calloc(m ? m : 1, 1);
 	size_t i, j = 0;
 
-	for (i = 0; taken && i < n; i++)
+	for (i = 0; paired && i < n; i++)
 		if (partner[i] != ROWS_ALONE)
-			taken[partner[i]] = 1;
-	for (i = 0; x && y && taken && i < n && j < m;) {
+			paired[partner[i]] = 1;
+	for (i = 0; x && y && paired && i < n && j < m;) {
 		if (partner[x[i].at] != ROWS_ALONE || x[i].key < y[j].key)
 			i++;
-		else if (taken[y[j].at] || x[i].key > y[j].key)
+		else if (paired[y[j].at] || x[i].key > y[j].key)
 			j++;
 		else
 			partner[x[i++].at] = y[j++].at;
 	}
 	free(x);
 	free(y);
-	free(taken);
-	return x && y && taken ? 0 : -1;
+	free(paired);
+	return x && y && paired ? 0 : -1;
 }

@@ -1,6 +1,6 @@
 /*
  * rows: which elements of two rows of numbers are the same, in their order: what is missing on one side shifts nothing. Near
- * linear: where the rows are long, numbers that occur once in each divide them, and the rest is matched between those.
+ * linear: where the rows are long, numbers that occur once in each divide them, and all others are matched between those.
  */
 #ifndef MATCH_ROWS_H
 #define MATCH_ROWS_H

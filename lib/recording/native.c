@@ -7,10 +7,7 @@
 
 enum { SIGNAL_MOST = 64 };
 
-/*
- * The member msg: where it is the last one, all between its colon and the record's brace, which
- * is what came over the wire; else its value.
- */
+/* The member msg: if it is the last one, all between its colon and the record's brace, which came over the wire; else its value. */
 static struct slice
 msg_member(struct slice raw, struct slice value)
 {
@@ -34,10 +31,12 @@ header(struct recording *rec, struct record *r, const struct slice *v)
 	r->kind = RECORD_HEADER;
 	if (json_type(v[STARTED]) == JSON_STRING)
 		r->started = recording_date(v[STARTED].p + 1, v[STARTED].n - 2);
+	r->continues = json_type(json_get(r->raw, "continues")) == JSON_TRUE;
+	r->selected = json_type(json_get(r->raw, "selected")) == JSON_TRUE;
 	rec->hops.n = 0;
 	if (json_type(v[HOPS]) == JSON_ARRAY && buf_add_slice(&rec->hops, v[HOPS]) < 0)
 		return NO_MEMORY;
-	return TAKEN;
+	return READ;
 }
 
 static enum outcome
@@ -60,58 +59,43 @@ base64_text(struct recording *rec, struct record *r, enum record_kind kind, stru
 	rec->text = bytes;
 	r->kind = kind;
 	r->text = bytes.n ? buf_slice(&bytes) : slice_of("");
-	return TAKEN;
-}
-
-static enum outcome
-event_exit(struct record *r)
-{
-	struct slice status = json_get(r->raw, "status"), signal = json_get_string(r->raw, "signal");
-	uint64_t n;
-
-	r->kind = RECORD_EXIT;
-	r->status = -1;
-	if (signal.p)
-		r->signal = slice(signal.p + 1, signal.n - 2);
-	else if (json_u64(status, &n) && n <= 255)
-		r->status = (int)n;
-	else
-		r->kind = RECORD_OTHER;
-	return TAKEN;
+	return READ;
 }
 
 static enum outcome
 event(struct recording *rec, struct record *r, struct slice name)
 {
 	struct slice v;
+	uint64_t n;
 
 	r->kind = RECORD_OTHER;
-	if (json_string_is(name, "exit"))
-		return event_exit(r);
-	if (json_string_is(name, "eof")) {
-		v = json_get(r->raw, "torn");
+	r->rotated = json_string_is(name, "rotated");
+	if (json_string_is(name, "exit")) {
+		v = json_get_string(r->raw, "signal");
+		r->status = -1;
+		if (v.p)
+			r->signal = slice(v.p + 1, v.n - 2);
+		else if (json_u64(json_get(r->raw, "status"), &n) && n <= 255)
+			r->status = (int)n;
+		else
+			return READ;
+		r->kind = RECORD_EXIT;
+	} else if (json_string_is(name, "eof")) {
 		r->kind = RECORD_EOF;
-		r->torn = json_type(v) == JSON_TRUE;
-		return TAKEN;
-	}
-	if (json_string_is(name, "lost")) {
+		r->torn = json_type(json_get(r->raw, "torn")) == JSON_TRUE;
+	} else if (json_string_is(name, "lost")) {
 		r->kind = RECORD_LOST;
-		v = json_get(r->raw, "count");
-		if (!json_u64(v, &r->count))
+		if (!json_u64(json_get(r->raw, "count"), &r->count))
 			r->count = 1;
 	} else if (json_string_is(name, "error")) {
 		r->kind = RECORD_ERROR;
-	} else {
-		return TAKEN;
+	} else if (json_string_is(name, "restart")) {
+		r->kind = RECORD_RESTART;
 	}
+	if (r->kind != RECORD_LOST && r->kind != RECORD_ERROR && r->kind != RECORD_RESTART)
+		return READ;
 	v = json_get_string(r->raw, "why");
-	return v.p ? recording_unescape(rec, v, &r->text) : TAKEN;
-}
-
-static bool
-is_for_guest(struct slice raw)
-{
-	return json_string_is(json_get(raw, "to"), "guest");
+	return v.p ? recording_unescape(rec, v, &r->text) : READ;
 }
 
 enum outcome
@@ -120,7 +104,7 @@ recording_native(struct recording *rec, struct record *r, const struct slice *v)
 	if (v[HEADER].p)
 		return header(rec, r, v);
 	if (v[MSG].p) {
-		r->guest = is_for_guest(r->raw);
+		r->guest = json_string_is(json_get(r->raw, "to"), "guest");
 		return recording_message(rec, r, msg_member(r->raw, v[MSG]));
 	}
 	if (v[NOISE].p)
@@ -137,21 +121,21 @@ recording_native(struct recording *rec, struct record *r, const struct slice *v)
 int
 recording_status(const struct record *r)
 {
-	const char *known;
+	const char *name;
 
 	if (r->status >= 0)
 		return W_EXITCODE(r->status, 0);
 	for (int i = 1; i <= SIGNAL_MOST; i++) {
-		known = proc_signal_name(i);
-		if (known && slice_is(r->signal, known))
+		name = proc_signal_name(i);
+		if (name && slice_is(r->signal, name))
 			return i;
 	}
 	return 0;
 }
 
-/* --- as they are written: no byte is looked at twice --- */
+/* --- as recording_put_message writes them: no byte is read twice --- */
 
-enum { DIGITS = 12 }; /* that are read of a whole number */
+enum { DIGITS = 12 }; /* of a whole number */
 
 /* A time with its six decimals. */
 static bool

@@ -92,44 +92,15 @@ have_reader(struct operands *in)
 	return in->reader;
 }
 
-/* A stream that is read from slowly is shown as it comes. False where nothing can be printed any more. */
-static bool
-print(struct operands *in)
-{
-	if (in->reader && !in->ended && !recording_waits(in->reader))
-		out_print_much(in->out);
-	else
-		out_print(in->out);
-	return !out_failed(in->out);
-}
-
-/* What the record says of its file. */
-static void
-note_record(struct operands *in, const struct record *r)
-{
-	switch (r->kind) {
-	case RECORD_MESSAGE:
-		in->found = true;
-		break;
-	case RECORD_BAD:
-		if (!in->tool_reports)
-			operands_report(in, r);
-		break;
-	case RECORD_END:
-		in->ended = true;
-		break;
-	case RECORD_HEADER:
-	case RECORD_OTHER:
-		break;
-	default:
-		in->found |= in->events;
-	}
-}
-
 bool
 operands_next(struct operands *in, struct record *r)
 {
-	if (in->out && !print(in)) {
+	/* What comes slowly is shown as it comes. */
+	if (in->out && in->reader && !in->ended && !recording_waits(in->reader))
+		out_print_much(in->out);
+	else if (in->out)
+		out_print(in->out);
+	if (in->out && out_failed(in->out)) {
 		in->found = in->any = true;
 		return false;
 	}
@@ -143,7 +114,11 @@ operands_next(struct operands *in, struct record *r)
 		operands_fail(in);
 		*r = (struct record){.kind = RECORD_END};
 	}
-	note_record(in, r);
+	in->ended |= r->kind == RECORD_END;
+	if (r->kind == RECORD_BAD)
+		operands_report(in, r);
+	else if (r->kind != RECORD_BAD && r->kind != RECORD_END && r->kind != RECORD_HEADER && r->kind != RECORD_OTHER)
+		in->found |= r->kind == RECORD_MESSAGE || in->events;
 	return true;
 }
 
@@ -157,8 +132,7 @@ operands_wait(struct operands *in, int *fd)
 }
 
 static void
-take_line(struct operands *in, enum input_got got, const struct line *line,
-	int (*take)(void *, struct slice, const char **), void *arg)
+hand_out(struct operands *in, enum input_got got, const struct line *line, int (*fn)(void *, struct slice, const char **), void *arg)
 {
 	const char *why = "longer than the limit";
 	bool end = got == INPUT_END;
@@ -167,7 +141,7 @@ take_line(struct operands *in, enum input_got got, const struct line *line,
 	if (r == 0 && (end || line->text.n)) {
 		in->first = in->fresh;
 		in->fresh = false;
-		r = take(arg, end ? slice(NULL, 0) : line->text, &why);
+		r = fn(arg, end ? slice(NULL, 0) : line->text, &why);
 	}
 	if (r < 0)
 		operands_fail(in);
@@ -179,7 +153,7 @@ take_line(struct operands *in, enum input_got got, const struct line *line,
 }
 
 void
-operands_lines(struct operands *in, int (*take)(void *, struct slice, const char **), void *arg)
+operands_lines(struct operands *in, int (*fn)(void *, struct slice, const char **), void *arg)
 {
 	struct input lines;
 	struct line line = {0};
@@ -193,7 +167,7 @@ operands_lines(struct operands *in, int (*take)(void *, struct slice, const char
 		}
 		do {
 			got = input_next(&lines, &line);
-			take_line(in, got, &line, take, arg);
+			hand_out(in, got, &line, fn, arg);
 		} while (got != INPUT_END && !in->bad && !in->failed);
 		input_close(&lines);
 	}

@@ -16,7 +16,6 @@ struct operands {
 	const char *hop;
 	struct out *out;     /* printed before anything is waited for; reading ends where that fails; or NULL */
 	bool events;         /* a file with records that are no messages has something in it, too */
-	bool tool_reports;    /* the tool reports RECORD_BAD itself, and sets bad */
 	/* Of the file that is being read. */
 	const char *name;
 	bool first;          /* the record is its first, if only its RECORD_END */
@@ -39,7 +38,7 @@ struct operands {
 bool operands_next(struct operands *, struct record *);
 /* Has all that was read been handed out, so that operands_next reads more? *fd is what to poll before that. */
 bool operands_wait(struct operands *, int *fd);
-/* The rest of this file is not wanted: its RECORD_END comes next, and it counts as one with something in it. */
+/* Nothing more of this file is wanted: its RECORD_END comes next, and it counts as one with something in it. */
 void operands_leave(struct operands *);
 /* By errno: this file cannot be read further, or memory is out. RECORD_END comes next. */
 void operands_fail(struct operands *);
@@ -47,10 +46,10 @@ void operands_fail(struct operands *);
 int operands_close(struct operands *);
 
 /*
- * For who adds up what was written before: hands the lines of each file that are not empty to take, and at its end one with p
- * NULL; `first` as above. take returns 0, -1 with errno, or 1: *why says what is wrong, and the rest of the file is left alone.
+ * For who adds up earlier output: calls fn with the lines of each file that are not empty, and at its end with p NULL; `first` as
+ * above. fn returns 0, -1 with errno, or 1: *why says what is wrong, and the file is read no further.
  */
-void operands_lines(struct operands *, int (*take)(void *arg, struct slice line, const char **why), void *arg);
+void operands_lines(struct operands *, int (*fn)(void *arg, struct slice line, const char **why), void *arg);
 /* For who finds the lines itself: opens the next file. Its descriptor, or -1 after the last. */
 int operands_open(struct operands *);
 /* Reports a line that is no record; one without a number, by its offset. */

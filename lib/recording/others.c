@@ -1,4 +1,4 @@
-/* What others write, told by the line. A new shape is a function here, and its place in by_shape (recording.c). */
+/* What others write, recognized line by line. A new shape is a function here and an entry in by_shape (recording.c). */
 #include <strings.h>
 
 #include "lib/recording/recording_parts.h"
@@ -22,32 +22,24 @@ recording_line_text(struct recording *rec, struct record *r, const struct slice 
 	if (recording_text(rec, r, RECORD_NOISE, v[LINE]) == NO_MEMORY)
 		return NO_MEMORY;
 	if (r->kind == RECORD_BAD)
-		return TAKEN;
+		return READ;
 	if (memchr(r->text.p, '\n', r->text.n))
 		return recording_bad(r, v[LINE], "a newline in a message");
 	return recording_message(rec, r, r->text);
 }
 
-/* Is this hop the one that is asked for? Theirs go by number or by the name on the agent's side. */
-static bool
-is_our_hop(const struct recording *rec, const struct trace *t)
-{
-	struct slice name = slice(t->below.p + 1, t->below.n - 2);
-
-	if (rec->numbered)
-		return t->hop == rec->hop_number;
-	return name.n == strlen(rec->hop) && strncasecmp(name.p, rec->hop, name.n) == 0;
-}
-
 enum outcome
 recording_trace(struct recording *rec, struct record *r, const struct slice *v)
 {
+	struct slice name;
 	struct trace t;
 
 	if (!v[TYPE].p || !v[TS].p || !trace_read(r->raw, &t))
 		return OTHER_SHAPE;
 	r->from = t.sender;
-	if (!is_our_hop(rec, &t))
+	/* Their hops have numbers, and the name of the agent's side. */
+	name = slice(t.below.p + 1, t.below.n - 2);
+	if (rec->numbered ? t.hop != rec->hop_number : name.n != strlen(rec->hop) || strncasecmp(name.p, rec->hop, name.n) != 0)
 		return SKIPPED;
 	rec->text.n = 0;
 	if (trace_message(&t, &rec->text) < 0)

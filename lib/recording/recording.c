@@ -1,4 +1,4 @@
-/* The reader: lines, told by their shape, of one hop. */
+/* The reader: lines of one hop, recognized by their shape. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -11,17 +11,16 @@ static const struct json_keys names = {MEMBERS, {"acp-recording", "t", "from", "
 
 /* --- hops --- */
 
-/* The name of a hop by the last header: a JSON string, or p NULL. */
+/* The name of a hop in the last header: a JSON string, or p NULL. */
 static struct slice
 hop_name(const struct recording *rec, uint64_t number)
 {
 	struct json_iter it = {.in = buf_slice(&rec->hops)};
 	struct slice key, value;
 
-	while (rec->hops.n && json_next(&it, &key, &value)) {
+	while (rec->hops.n && json_next(&it, &key, &value))
 		if (number-- == 0)
 			return json_type(value) == JSON_STRING ? value : slice(NULL, 0);
-	}
 	return slice(NULL, 0);
 }
 
@@ -29,7 +28,6 @@ hop_name(const struct recording *rec, uint64_t number)
 static bool
 is_our_hop(const struct recording *rec, struct slice at)
 {
-	struct slice name = at;
 	uint64_t n;
 
 	if (!at.p)
@@ -40,13 +38,11 @@ is_our_hop(const struct recording *rec, struct slice at)
 			return false;
 		if (rec->numbered)
 			return n == rec->hop_number;
-		name = hop_name(rec, n);
-		return name.p && json_string_is(name, rec->hop);
+		return json_string_is(hop_name(rec, n), rec->hop);
 	case JSON_STRING:
 		if (!rec->numbered)
 			return json_string_is(at, rec->hop);
-		name = hop_name(rec, rec->hop_number);
-		return name.p && json_string_eq(name, at);
+		return json_string_eq(hop_name(rec, rec->hop_number), at);
 	default:
 		return false;
 	}
@@ -69,7 +65,7 @@ by_shape(struct recording *rec, struct record *r, const struct slice *v)
 	if (!v[T].p && !v[TS].p)
 		return recording_bare(rec, r);
 	r->kind = RECORD_OTHER;
-	return TAKEN;
+	return READ;
 }
 
 /* What is wrong with the first line of a compressed file, by the bytes that its format begins with; else NULL. */
@@ -89,7 +85,7 @@ compressed(struct slice line)
 	return NULL;
 }
 
-/* Any line, by looking at all of it. */
+/* Any line: all of it is scanned. */
 static enum outcome
 read_slowly(struct recording *rec, struct record *r)
 {
@@ -101,7 +97,7 @@ read_slowly(struct recording *rec, struct record *r)
 		r->kind = RECORD_BAD;
 		if ((packed = compressed(r->raw)))
 			r->error = (struct json_error){1, packed};
-		return TAKEN;
+		return READ;
 	}
 	if (type != JSON_OBJECT)
 		return recording_bare(rec, r);
@@ -126,19 +122,19 @@ is_message(struct slice line)
 static enum outcome
 read_line(struct recording *rec, const struct line *line, struct record *r)
 {
-	struct slice raw = line->text, rest;
+	struct slice raw = line->text, begin;
 
 	while (raw.n && byte_is_space(raw.p[raw.n - 1]))
 		raw.n--;
-	for (rest = raw; rest.n && byte_is_space(rest.p[0]); rest.n--)
-		rest.p++;
-	if (rest.n == 0 || rest.p[0] == '#')
+	for (begin = raw; begin.n && byte_is_space(begin.p[0]); begin.n--)
+		begin.p++;
+	if (begin.n == 0 || begin.p[0] == '#')
 		return SKIPPED;
 	*r = (struct record){.raw = raw, .number = line->number, .offset = rec->offset};
-	if (recording_own_begin(r) && recording_message(rec, r, r->text) == TAKEN && r->kind == RECORD_MESSAGE)
-		return is_our_hop(rec, r->at) ? TAKEN : SKIPPED;
+	if (recording_own_begin(r) && recording_message(rec, r, r->text) == READ && r->kind == RECORD_MESSAGE)
+		return is_our_hop(rec, r->at) ? READ : SKIPPED;
 	*r = (struct record){.raw = line->text, .number = line->number, .offset = rec->offset};
-	if (rest.p[0] == '[' || is_message(rest))
+	if (begin.p[0] == '[' || is_message(begin))
 		return recording_bare(rec, r);
 	return read_slowly(rec, r);
 }
@@ -163,22 +159,13 @@ recording_of_lines(const char *hop)
 	return rec;
 }
 
-bool
-recording_peek(const struct recording *rec, struct slice line, struct record *r)
-{
-	*r = (struct record){.raw = line, .text = line};
-	if (is_message(line))
-		return true;
-	return line.n && recording_own_begin(r) && is_our_hop(rec, r->at);
-}
-
 int
 recording_line(struct recording *rec, struct slice line, uint64_t number, struct record *r)
 {
 	struct line l = {.text = line, .number = number};
 	enum outcome o = read_line(rec, &l, r);
 
-	return o == TAKEN ? 0 : o == SKIPPED ? 1 : -1;
+	return o == READ ? 0 : o == SKIPPED ? 1 : -1;
 }
 
 void
@@ -201,36 +188,25 @@ recording_open(int fd, size_t limit, const char *hop)
 	return rec;
 }
 
-/* The next line, or what the input has instead; INPUT_NOTHING when it fails. A line beyond the limit is told by its last piece. */
-static enum input_got
-next_line(struct recording *rec, struct line *line)
-{
-	enum input_got got;
-
-	while ((got = input_next(&rec->in, line)) == INPUT_PIECE) {
-		rec->long_line += line->text.n;
-		if (line->last)
-			break;
-	}
-	return got;
-}
-
 int
 recording_next(struct recording *rec, struct record *r)
 {
-	enum outcome o;
+	enum outcome o = SKIPPED;
 	struct line line;
 	enum input_got got;
 
 	do {
-		got = next_line(rec, &line);
+		got = input_next(&rec->in, &line);
 		switch (got) {
-		case INPUT_NOTHING:
+		case INPUT_NOTHING: /* reading has failed */
 			return -1;
 		case INPUT_END:
 			*r = (struct record){.kind = RECORD_END};
 			return 0;
 		case INPUT_PIECE:
+			rec->long_line += line.text.n;
+			if (!line.last)
+				break;
 			*r = (struct record){.kind = RECORD_BAD, .number = line.number, .offset = rec->offset,
 				.error = {1, "longer than the limit"}};
 			rec->offset += rec->long_line;

@@ -1,6 +1,6 @@
 /*
- * recording: reads and writes recordings (acp-recording(5)). Reads, too, what others write, told by
- * the line: bare newline-delimited messages, the Rust conductor's .jsons traces, and
+ * recording: reads and writes recordings (acp-recording(5)). Also reads what others write, recognized
+ * line by line: bare newline-delimited messages, the Rust conductor's .jsons traces, and
  * {"t","from","line"|"stderr"} lines.
  */
 #ifndef RECORDING_H
@@ -22,9 +22,10 @@ enum record_kind {
 	RECORD_EXIT,    /* status, or signal */
 	RECORD_EOF,     /* from, torn */
 	RECORD_LOST,    /* count, text: why */
+	RECORD_RESTART, /* the agent was restarted; text: why, or p NULL */
 	RECORD_OTHER,   /* an event that is not known: to be ignored */
-	RECORD_BAD,     /* a line that cannot be read: error and number give the place; reading continues after it */
-	RECORD_ERROR,   /* to who is a guest in a running chain: why something that he sent goes nowhere: text */
+	RECORD_BAD,     /* a line that cannot be read: error and number say where; reading continues after it */
+	RECORD_ERROR,   /* to a guest in a running chain: why something that it sent is discarded: text */
 };
 
 /* One record. All slices are valid until the next. */
@@ -33,7 +34,7 @@ struct record {
 	uint64_t t;          /* us since the start of the last header */
 	bool timed;          /* it had a time */
 	enum acp_side from;
-	bool guest;          /* of RECORD_MESSAGE: the answer to a request that was sent into a running chain from here */
+	bool guest;          /* of RECORD_MESSAGE: the response to a request that a guest sent into a running chain */
 	struct slice text;
 	struct slice raw;    /* the record's whole line */
 	struct msg msg;      /* of RECORD_MESSAGE */
@@ -47,6 +48,10 @@ struct record {
 	struct json_error error; /* of RECORD_BAD: in the line; of RECORD_NOISE, where it was written as a message: in text */
 	/* of RECORD_HEADER */
 	double started;      /* seconds since 1970, or 0 where it does not say */
+	bool continues;      /* the stream began before it */
+	bool selected;       /* not all messages of the stream are in the recording */
+	/* of RECORD_OTHER */
+	bool rotated;        /* the stream goes on in another recording */
 };
 
 struct recording; /* a reader */
@@ -74,11 +79,6 @@ int recording_fd(const struct recording *);
  */
 struct recording *recording_of_lines(const char *hop);
 int recording_line(struct recording *, struct slice line, uint64_t number, struct record *);
-/*
- * The message in a line, where the line's beginning tells it, as most do: text, t, timed and from, but nothing is scanned, and
- * the line may prove wrong. For who can tell from the text that it does not matter, or knows it already.
- */
-bool recording_peek(const struct recording *, struct slice line, struct record *);
 void recording_close(struct recording *);
 /* The status of RECORD_EXIT as waitpid has it; signals that have no name here count as none. */
 int recording_status(const struct record *);
@@ -99,15 +99,20 @@ int recording_put_date(struct buf *, double when);
  * or NULL: what was started. hops, likewise: the hops' names, 0 first, where the recording holds several.
  */
 int recording_put_header(struct buf *, double started, const char *by, char *const *command, char *const *hops);
+/* Adds the member name, true, to the header that the buffer ends with, unless it has one of that name. */
+int recording_header_add(struct buf *, const char *name);
 int recording_put_message(struct buf *, uint64_t t, int at, enum acp_side from, struct slice text);
 /* Noise and stderr: as a string, or base64 where it is not UTF-8. */
 int recording_put_noise(struct buf *, uint64_t t, int at, enum acp_side from, struct slice text);
 int recording_put_stderr(struct buf *, uint64_t t, int at, enum acp_side from, struct slice text);
 int recording_put_exit(struct buf *, uint64_t t, int at, int status); /* status as waitpid has it */
 int recording_put_eof(struct buf *, uint64_t t, int at, enum acp_side from, bool torn);
-/* What only one of those who read is told: the answer to what he asked himself, and why something he wrote goes nowhere. */
+/* What only one reader gets: the response to its own request, and why something that it sent is discarded. */
 int recording_put_answer(struct buf *, uint64_t t, int at, enum acp_side from, struct slice text);
 int recording_put_error(struct buf *, uint64_t t, int at, const char *why);
+/* why: plain text; p NULL: not known. */
+int recording_put_restart(struct buf *, uint64_t t, int at, struct slice why);
+int recording_put_rotated(struct buf *, uint64_t t, int at);
 int recording_put_lost(struct buf *, uint64_t t, int at, enum acp_side from, uint64_t count, const char *why);
 
 #endif

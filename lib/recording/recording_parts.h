@@ -7,9 +7,9 @@
 
 struct recording {
 	struct input in;
-	bool environment;    /* ${NAME} in messages comes from there */
-	struct buf expanded; /* a message with what came from there */
-	struct buf why;      /* what is wrong, where that has a name in it */
+	bool environment;    /* ${NAME} in messages is replaced */
+	struct buf expanded; /* a message in which it was */
+	struct buf why;      /* an error that names a variable */
 	struct buf text;     /* what had to be unescaped or rebuilt */
 	struct buf hops;     /* the last header's names of hops: a JSON array, or empty */
 	const char *hop;
@@ -20,15 +20,15 @@ struct recording {
 };
 
 /* What becomes of a line: SKIPPED belongs to another hop, or is empty. */
-enum outcome { NO_MEMORY = -1, TAKEN, SKIPPED, OTHER_SHAPE };
+enum outcome { NO_MEMORY = -1, READ, SKIPPED, OTHER_SHAPE };
 
-/* The members by which a line's shape is told, and those of our own records. */
+/* The members that decide the shape of a line, and those of our own records. */
 enum { HEADER, T, FROM, AT, MSG, NOISE, NOISE64, STDERR, STDERR64, EVENT, LINE, STARTED, HOPS, TYPE, TS, JSONRPC,
 	MEMBERS };
 
 /* Values (recording_values.c). */
 enum { RECORDING_SECOND = 1000000 };
-/* Seconds, as us; what lies below a microsecond is cut off. False where it is no time. */
+/* Seconds, as us, rounded down. False where it is no time. */
 bool recording_seconds(struct slice number, uint64_t *us);
 /* A date of RFC 3339 as seconds since 1970; 0 for what is none. */
 double recording_date(const char *p, size_t n);
@@ -36,23 +36,17 @@ double recording_date(const char *p, size_t n);
 enum acp_side recording_side(struct slice name);
 /* The text of a JSON string, in rec->text. */
 enum outcome recording_unescape(struct recording *, struct slice string, struct slice *text);
-/* The record can not be read, for what stands at this slice of its line. */
+/* The record cannot be read, because of this slice of its line. */
 enum outcome recording_bad(struct record *, struct slice at, const char *what);
 /* Its text is a JSON string. */
 enum outcome recording_text(struct recording *, struct record *, enum record_kind, struct slice string);
 /* It is a message, or noise; text has been found, and is scanned here, once. */
 enum outcome recording_message(struct recording *, struct record *, struct slice text);
 
-/*
- * The shapes. Each takes a line that is an object, with the values of its members, and returns OTHER_SHAPE
- * where it is none of its own.
- */
+/* The shapes. Each reads a line that is an object, with the values of its members, or returns OTHER_SHAPE. */
 /* Our own records (recording_native.c). */
 enum outcome recording_native(struct recording *, struct record *, const struct slice *v);
-/*
- * The beginning of a record as recording_put_message writes it, told by comparing: text is its message, not scanned.
- * False for everything else.
- */
+/* The beginning of a record as recording_put_message writes it, by comparing: text is its message, not scanned. False for others. */
 bool recording_own_begin(struct record *);
 /* Other people's (recording_others.c). */
 /* A message as a string: {"t","from","line"}. */

@@ -1,4 +1,4 @@
-/* What stands in records, whatever their shape. */
+/* The values in records of all shapes. */
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
@@ -86,7 +86,7 @@ recording_unescape(struct recording *rec, struct slice string, struct slice *tex
 	if (json_unescape(string, &rec->text) < 0)
 		return NO_MEMORY;
 	*text = rec->text.n ? buf_slice(&rec->text) : slice_of("");
-	return TAKEN;
+	return READ;
 }
 
 enum outcome
@@ -95,7 +95,7 @@ recording_bad(struct record *r, struct slice at, const char *what)
 	r->kind = RECORD_BAD;
 	r->error.at = (size_t)(at.p - r->raw.p) + 1;
 	r->error.what = what;
-	return TAKEN;
+	return READ;
 }
 
 enum outcome
@@ -124,7 +124,7 @@ name_at(const char *p, const char *end)
 	return end - p > 2 && p[1] == '{' && to > from && to < end && *to == '}' ? slice_between(from, to) : slice(NULL, 0);
 }
 
-/* Appends what the environment has for a name, as it stands in a JSON string. 1; 0 where it has nothing; -1. */
+/* Appends the value of an environment variable, as the text of a JSON string. 1; 0 where it is not set; -1. */
 static int
 put_value(struct recording *rec, struct slice name)
 {
@@ -145,17 +145,7 @@ put_value(struct recording *rec, struct slice name)
 	return 1;
 }
 
-static enum outcome
-unset(struct recording *rec, struct record *r, size_t at)
-{
-	if (buf_add_string(&rec->why, " is not set in the environment") < 0 || !buf_string(&rec->why))
-		return NO_MEMORY;
-	r->kind = RECORD_BAD;
-	r->error = (struct json_error){at + 1, rec->why.p};
-	return TAKEN;
-}
-
-/* $${NAME} is a ${NAME} that is meant so. */
+/* $${NAME} is ${NAME} itself. */
 static enum outcome
 expand(struct recording *rec, struct record *r, struct slice *text)
 {
@@ -176,15 +166,20 @@ expand(struct recording *rec, struct record *r, struct slice *text)
 			continue;
 		if (buf_add_slice(&rec->expanded, slice_between(from, p)) < 0 || (set = put_value(rec, name)) < 0)
 			return NO_MEMORY;
-		if (!set)
-			return unset(rec, r, (size_t)(p - text->p));
+		if (!set && (buf_add_string(&rec->why, " is not set in the environment") < 0 || !buf_string(&rec->why)))
+			return NO_MEMORY;
+		if (!set) {
+			r->kind = RECORD_BAD;
+			r->error = (struct json_error){(size_t)(p - text->p) + 1, rec->why.p};
+			return READ;
+		}
 		p = name.p + name.n;
 		from = p + 1;
 	}
 	if (buf_add_slice(&rec->expanded, slice_between(from, end)) < 0)
 		return NO_MEMORY;
 	*text = buf_slice(&rec->expanded);
-	return TAKEN;
+	return READ;
 }
 
 enum outcome
@@ -194,9 +189,9 @@ recording_message(struct recording *rec, struct record *r, struct slice text)
 		if (expand(rec, r, &text) == NO_MEMORY)
 			return NO_MEMORY;
 		if (r->kind == RECORD_BAD)
-			return TAKEN;
+			return READ;
 	}
 	r->text = text;
 	r->kind = msg_scan(text, &r->msg, &r->error) == MSG_NOISE ? RECORD_NOISE : RECORD_MESSAGE;
-	return TAKEN;
+	return READ;
 }

@@ -3,18 +3,23 @@
 #include <inttypes.h>
 
 #include "lib/base/cli.h"
+#include "lib/acp/acp.h"
 #include "lib/base/text.h"
 #include "lib/redact/redact_parts.h"
 
-/* What is to be done with a value, by where it stands. */
+/* How many texts in chunks are continued at once, and the bytes that are kept of each. */
+enum { STREAMS = sizeof((struct redact){0}.streams) / sizeof(struct redact_stream), TAIL = 256 };
+
+/* What is done with a value, by its context. */
 enum zone {
 	ZONE_OPEN,
 	ZONE_TOKEN,  /* strings here and below are secrets */
 	ZONE_NAMED,  /* numbers, too */
-	ZONE_LIST,   /* headers or env: all below is, but for the names in an array of pairs */
+	ZONE_LIST,   /* headers or env: all below are secrets, but for the names in an array of pairs */
 	ZONE_PAIR,   /* an object in such an array */
 	ZONE_SECRET, /* all here and below */
-	ZONE_FREE,   /* texts are left out, and here no string is a word of the protocol */
+	ZONE_FREE,   /* texts are left out, and no string is a word of the protocol */
+	ZONE_SCHEMA, /* a JSON schema of a secret: its examples are secrets */
 };
 
 /* An object or array that the walk has not left yet. */
@@ -26,12 +31,12 @@ struct level {
 };
 
 struct walk {
-	const char *origin; /* hits count from here, the beginning of the text */
-	unsigned nest;      /* in how many strings */
+	const char *origin; /* the beginning of the text: hits are offsets from here */
+	unsigned nest;      /* the strings around it */
 };
 
 /* A value: what is done with it, and why. */
-struct place {
+struct context {
 	enum zone zone;
 	enum redact_kind kind;
 	struct slice key; /* plain; p NULL in an array */
@@ -57,7 +62,7 @@ is_one_of(struct slice name, const char *const *list, size_t n)
 
 /* --- strings in strings --- */
 
-/* Steps over an escape; returns how many bytes it means, as json_unescape has them. */
+/* Skips an escape; returns the length of its character in UTF-8. */
 static size_t
 step_escape(const char **p, const char *end)
 {
@@ -68,7 +73,7 @@ step_escape(const char **p, const char *end)
 	return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
 }
 
-/* The hits from `first` on lie in what a string means: from now on in the string's own bytes, which begin at raw. */
+/* Hits from `first` on are offsets in a string's text: makes them offsets from origin in its own bytes, which begin at raw. */
 static void
 map_hits(struct redact *r, size_t first, struct slice raw, const char *origin, bool inner)
 {
@@ -94,13 +99,13 @@ map_hits(struct redact *r, size_t first, struct slice raw, const char *origin, b
 
 static int walk(struct redact *r, struct slice text, unsigned nest);
 
-/* How much white space the text begins with. */
+/* The length of the white space at the beginning. */
 static size_t
 blanks(struct slice text)
 {
 	size_t i = 0;
 
-	while (i < text.n && text.p[i] && strchr(" \t\r\n", text.p[i]))
+	while (i < text.n && byte_is_space(text.p[i]))
 		i++;
 	return i;
 }
@@ -114,15 +119,38 @@ is_json(struct slice text)
 		json_scan(text, JSON_DEPTH, NULL, 0, NULL, NULL) != JSON_NONE;
 }
 
-/* What is secret in a string that is none as a whole. */
+/* Finds secrets in the text of a chunk, after the end of the one before. */
 static int
-look_into(struct redact *r, const struct walk *w, struct slice string, bool argument)
+search_chunk(struct redact *r, const struct walk *w, struct slice string)
+{
+	struct buf *both = &r->plain[w->nest], *tail = &r->stream->tail;
+	size_t first = r->n, before = tail->n;
+	struct slice raw = slice(string.p + 1, string.n - 2);
+	int open;
+
+	both->n = 0;
+	if (buf_add_slice(both, buf_slice(tail)) < 0 || json_unescape(string, both) < 0)
+		return -1;
+	open = redact_text(r, buf_slice(both), before, false);
+	map_hits(r, first, raw, w->origin, false);
+	tail->n = 0;
+	if (open > 0)
+		return buf_add_string(tail, "-----BEGIN PRIVATE KEY-----");
+	before = both->n > TAIL ? both->n - TAIL : 0;
+	return open < 0 ? -1 : buf_add(tail, both->p + before, both->n - before);
+}
+
+/* Finds secrets in a string. */
+static int
+search_string(struct redact *r, const struct walk *w, struct slice string, bool argument)
 {
 	struct slice raw = slice(string.p + 1, string.n - 2), plain = raw;
 	size_t first = r->n;
 	bool escaped = memchr(raw.p, '\\', raw.n), json = false;
 	int e;
 
+	if (string.p == r->chunk.p)
+		return search_chunk(r, w, string);
 	if (raw.n < 6)
 		return 0;
 	if (escaped) {
@@ -132,51 +160,79 @@ look_into(struct redact *r, const struct walk *w, struct slice string, bool argu
 		plain = buf_slice(&r->plain[w->nest]);
 		json = w->nest + 1 < REDACT_NEST && is_json(plain);
 	}
-	e = json ? walk(r, plain, w->nest + 1) : redact_text(r, plain, argument);
+	e = json ? walk(r, plain, w->nest + 1) : redact_text(r, plain, 0, argument);
 	map_hits(r, first, raw, w->origin, json);
-	return e;
+	return e < 0 ? -1 : 0;
 }
 
-/* --- what stands where --- */
+/* --- the context of a value --- */
 
+/* Is an object under the name of a secret a JSON schema? */
+static bool
+is_schema(struct slice object)
+{
+	static const char *const types[] = {"string", "number", "integer", "boolean", "object", "array", "null"};
+	struct slice type = *object.p == '{' ? json_get(object, "type") : slice(NULL, 0);
+
+	for (size_t i = 0; type.p && i < sizeof(types) / sizeof(*types); i++)
+		if (json_string_is(type, types[i]))
+			return true;
+	return type.p && *type.p == '[';
+}
+
+/* The zone of what has such a name: open where the value is no secret. */
 static enum zone
-zone_of_name(enum redact_name what)
+zone_of_member(struct slice name, struct slice in, const char *value, bool *environment)
 {
 	static const enum zone zones[] = {[REDACT_NAME_NONE] = ZONE_OPEN, [REDACT_NAME_TOKEN] = ZONE_TOKEN,
-		[REDACT_NAME_SECRET] = ZONE_NAMED, [REDACT_NAME_LIST] = ZONE_LIST, [REDACT_NAME_ALL] = ZONE_SECRET};
+		[REDACT_NAME_SECRET] = ZONE_NAMED, [REDACT_NAME_VARIABLE] = ZONE_NAMED, [REDACT_NAME_PAIR] = ZONE_NAMED,
+		[REDACT_NAME_LIST] = ZONE_LIST, [REDACT_NAME_ALL] = ZONE_SECRET};
+	enum redact_name what = redact_name(name, environment);
+	struct json_iter it = {.in = in, .at = value};
+	struct slice v;
 
-	return zones[what];
+	if (what == REDACT_NAME_NONE || what == REDACT_NAME_ALL || what == REDACT_NAME_LIST)
+		return zones[what];
+	v = json_value(&it);
+	if (*value == '{' && is_schema(v))
+		return ZONE_SCHEMA;
+	if (*value == '"' && !redact_is_secret(name, slice(v.p + 1, v.n - 2), environment))
+		return ZONE_OPEN;
+	return what == REDACT_NAME_PAIR && *value != '"' ? ZONE_OPEN : zones[what];
 }
 
 static void
-place_of_member(const struct redact *r, const struct level *in, const char *value, struct place *place)
+context_of_member(const struct redact *r, const struct level *in, const struct json_iter *it, struct context *c)
 {
+	static const char *const examples[] = {"default", "const", "enum", "example", "examples", "value"};
 	bool environment, pair = in->zone == ZONE_LIST || in->zone == ZONE_PAIR;
-	enum zone by_name = zone_of_name(redact_name(place->key, &environment));
+	enum zone by_name;
 
-	*place = (struct place){in->zone, in->kind, place->key};
+	*c = (struct context){in->zone, in->kind, c->key};
 	if (pair)
-		place->zone = in->zone == ZONE_PAIR && *value == '"' && slice_is(place->key, "name") ? ZONE_OPEN : ZONE_SECRET;
+		c->zone = in->zone == ZONE_PAIR && *it->at == '"' && slice_is(c->key, "name") ? ZONE_OPEN : ZONE_SECRET;
+	else if (in->zone == ZONE_SCHEMA)
+		c->zone = is_one_of(c->key, examples, sizeof(examples) / sizeof(*examples)) ? ZONE_NAMED : ZONE_SCHEMA;
 	else if (in->zone == ZONE_SECRET || in->zone == ZONE_NAMED)
 		return;
-	else if (by_name != ZONE_OPEN)
-		*place = (struct place){by_name, by_name == ZONE_LIST || environment ? REDACT_ENVIRONMENT : REDACT_NAME, place->key};
-	else if (in->named && slice_is(place->key, "value"))
-		place->zone = ZONE_NAMED;
-	else if (r->texts && in->zone == ZONE_OPEN && is_one_of(place->key, texts, sizeof(texts) / sizeof(*texts)))
-		place->zone = ZONE_FREE;
+	else if ((by_name = zone_of_member(c->key, it->in, it->at, &environment)) != ZONE_OPEN)
+		*c = (struct context){by_name, by_name == ZONE_LIST || environment ? REDACT_ENVIRONMENT : REDACT_NAME, c->key};
+	else if (in->named && slice_is(c->key, "value"))
+		c->zone = ZONE_NAMED;
+	else if (r->texts && in->zone == ZONE_OPEN && is_one_of(c->key, texts, sizeof(texts) / sizeof(*texts)))
+		c->zone = ZONE_FREE;
 }
 
 static void
-place_of_element(const struct level *in, const char *value, struct place *place)
+context_of_element(const struct level *in, const char *value, struct context *c)
 {
-	*place = (struct place){in->zone, in->kind, slice(NULL, 0)};
+	*c = (struct context){in->zone, in->kind, slice(NULL, 0)};
 	if (in->zone == ZONE_LIST)
-		place->zone = *value == '{' ? ZONE_PAIR : ZONE_SECRET;
+		c->zone = *value == '{' ? ZONE_PAIR : ZONE_SECRET;
 	else if (in->zone == ZONE_PAIR)
-		place->zone = ZONE_SECRET;
+		c->zone = ZONE_SECRET;
 	else if (in->named && *value == '"' && value[1] != '-')
-		*place = (struct place){ZONE_NAMED, REDACT_ARGUMENT, slice(NULL, 0)};
+		*c = (struct context){ZONE_NAMED, REDACT_ARGUMENT, slice(NULL, 0)};
 }
 
 /* Is the string an option whose argument is the next element, or the name in a pair of name and value? */
@@ -191,16 +247,19 @@ names_secret(bool pair, struct slice plain)
 		while (plain.n && plain.p[0] == '-')
 			plain = slice(plain.p + 1, plain.n - 1);
 	}
-	return redact_is_secret(plain, &environment);
+	return redact_is_secret(plain, slice(NULL, 0), &environment);
 }
 
-/* A word of the protocol, not a text. */
+/* A word of the protocol, not a text. Only ids may have blanks. */
 static bool
-is_word(const struct place *place, struct slice string)
+is_word(const struct context *c, struct slice string)
 {
-	if (place->zone == ZONE_FREE || !place->key.p || string.n > 130 ||
-		!is_one_of(place->key, words, sizeof(words) / sizeof(*words)))
+	struct slice key = c->key;
+
+	if (c->zone == ZONE_FREE || !key.p || string.n > 130 || !is_one_of(key, words, sizeof(words) / sizeof(*words)))
 		return false;
+	if (slice_is(key, "id") || (key.n > 2 && memcmp(key.p + key.n - 2, "Id", 2) == 0))
+		return true;
 	for (size_t i = 1; i + 1 < string.n; i++)
 		if ((unsigned char)string.p[i] <= ' ')
 			return false;
@@ -209,10 +268,10 @@ is_word(const struct place *place, struct slice string)
 
 /* --- the walk --- */
 
-static int take_members(struct redact *r, const struct walk *w, struct json_iter *it, const struct place *place);
+static int walk_members(struct redact *r, const struct walk *w, struct json_iter *it, const struct context *c);
 
 static int
-take_whole(struct redact *r, const struct walk *w, struct slice value, enum redact_kind kind)
+hit_whole(struct redact *r, const struct walk *w, struct slice value, enum redact_kind kind)
 {
 	struct redact_hit h = {.from = (size_t)(value.p - w->origin), .bare = *value.p != '"'};
 
@@ -227,120 +286,136 @@ take_whole(struct redact *r, const struct walk *w, struct slice value, enum reda
 }
 
 static int
-take_string_value(struct redact *r, const struct walk *w, struct slice value, const struct place *place, struct level *in)
+walk_string(struct redact *r, const struct walk *w, struct slice value, const struct context *c, struct level *in)
 {
 	struct slice plain;
 
 	if (in && !in->object)
 		in->named = false;
-	if (place->zone == ZONE_TOKEN || place->zone == ZONE_NAMED || place->zone == ZONE_SECRET || place->zone == ZONE_LIST)
-		return take_whole(r, w, value, place->kind);
-	if (in && (!in->object || slice_is(place->key, "name") || slice_is(place->key, "key"))) {
+	if (c->zone == ZONE_TOKEN || c->zone == ZONE_NAMED || c->zone == ZONE_SECRET || c->zone == ZONE_LIST)
+		return hit_whole(r, w, value, c->kind);
+	if (in && (!in->object || slice_is(c->key, "name") || slice_is(c->key, "key"))) {
 		plain = json_text(value, &r->value);
 		if (!plain.p)
 			return -1;
 		in->named = names_secret(in->object, plain);
 	}
-	if (r->texts && !is_word(place, value))
-		return take_whole(r, w, value, REDACT_TEXT);
-	return look_into(r, w, value, !place->key.p);
+	if (r->texts && !is_word(c, value))
+		return hit_whole(r, w, value, REDACT_TEXT);
+	return search_string(r, w, value, !c->key.p);
 }
 
 /* A value; in: the object or array that it is in, or NULL. */
 static int
-take_value(struct redact *r, const struct walk *w, struct json_iter *it, const struct place *place, struct level *in)
+walk_value(struct redact *r, const struct walk *w, struct json_iter *it, const struct context *c, struct level *in)
 {
 	struct slice value;
 
 	if (*it->at == '{' || *it->at == '[')
-		return take_members(r, w, it, place);
+		return walk_members(r, w, it, c);
 	value = json_value(it);
 	if (*value.p == '"')
-		return take_string_value(r, w, value, place, in);
-	if (place->zone == ZONE_SECRET || (place->zone == ZONE_NAMED && strchr("-0123456789", *value.p)))
-		return take_whole(r, w, value, place->kind);
+		return walk_string(r, w, value, c, in);
+	if (c->zone == ZONE_SECRET || (c->zone == ZONE_NAMED && strchr("-0123456789", *value.p)))
+		return hit_whole(r, w, value, c->kind);
 	return 0;
 }
 
 static int
-take_members(struct redact *r, const struct walk *w, struct json_iter *it, const struct place *place)
+walk_members(struct redact *r, const struct walk *w, struct json_iter *it, const struct context *c)
 {
-	struct level in = {.object = *it->at == '{', .zone = place->zone, .kind = place->kind};
+	struct level in = {.object = *it->at == '{', .zone = c->zone, .kind = c->kind};
 	struct json_iter inner;
-	struct place member;
+	struct context member;
 	struct slice key;
 
 	json_enter(it, &inner);
 	while (json_step(&inner, &key)) {
 		if (!in.object)
-			place_of_element(&in, inner.at, &member);
-		else if (look_into(r, w, key, false) < 0 || !(member.key = json_text(key, &r->name)).p)
+			context_of_element(&in, inner.at, &member);
+		else if (search_string(r, w, key, false) < 0 || !(member.key = json_text(key, &r->name)).p)
 			return -1;
 		else
-			place_of_member(r, &in, inner.at, &member);
-		if (take_value(r, w, &inner, &member, &in) < 0)
+			context_of_member(r, &in, &inner, &member);
+		if (walk_value(r, w, &inner, &member, &in) < 0)
 			return -1;
 	}
 	json_leave(it, &inner);
 	return 0;
 }
 
-/* Notes what is to be replaced in one JSON text that has been accepted. */
+/* Notes the secrets in one JSON text that has been accepted. */
 static int
 walk(struct redact *r, struct slice text, unsigned nest)
 {
 	const struct walk w = {.origin = text.p, .nest = nest};
 	struct json_iter it = {.in = text, .at = text.p + blanks(text)};
 
-	return take_value(r, &w, &it, &(struct place){ZONE_OPEN, REDACT_NAME, slice(NULL, 0)}, NULL);
+	return walk_value(r, &w, &it, &(struct context){ZONE_OPEN, REDACT_NAME, slice(NULL, 0)}, NULL);
 }
 
-/* --- what is made of it --- */
-
-/* The replacement of what is no string brings its quotes, escaped as often as it lies in a string. */
-static struct slice
-replacement(const struct redact_hit *h)
-{
-	static const char *const bare[REDACT_NEST] = {"\"<redacted>\"", "\\\"<redacted>\\\"", "\\\\\\\"<redacted>\\\\\\\"",
-		"\\\\\\\\\\\\\\\"<redacted>\\\\\\\\\\\\\\\""};
-
-	return slice_of(h->bare ? bare[h->depth] : "<redacted>");
-}
-
-static int
-make_splices(struct redact *r, struct slice line)
-{
-	const struct redact_hit *h = redact_hits(r), *end = h + r->n;
-	struct splice splice;
-
-	for (r->splices.n = 0; h < end; h++) {
-		splice = (struct splice){line.p + h->from, line.p + h->to, replacement(h)};
-		if (buf_add(&r->splices, &splice, sizeof(splice)) < 0)
-			return -1;
-	}
-	return 0;
-}
+/* --- replacing --- */
 
 /* Replaces the hits, if there are any. */
 static int
 replace(struct redact *r, struct slice in, struct slice *result)
 {
+	/* The replacement of a value that is no string has quotes, escaped for each string around it. */
+	static const char *const bare[REDACT_NEST] = {"\"<redacted>\"", "\\\"<redacted>\\\"", "\\\\\\\"<redacted>\\\\\\\"",
+		"\\\\\\\\\\\\\\\"<redacted>\\\\\\\\\\\\\\\""};
+	const struct redact_hit *h = redact_hits(r), *end = h + r->n;
+	struct splice splice;
+
 	*result = in;
 	if (r->n == 0)
 		return 0;
 	r->values += r->n;
 	r->messages++;
-	r->text.n = 0;
-	if (make_splices(r, in) < 0 || splice_write(in, (const void *)r->splices.p, r->n, &r->text) < 0)
+	r->text.n = r->splices.n = 0;
+	for (; h < end; h++) {
+		splice = (struct splice){in.p + h->from, in.p + h->to, slice_of(h->bare ? bare[h->depth] : "<redacted>")};
+		if (buf_add(&r->splices, &splice, sizeof(splice)) < 0)
+			return -1;
+	}
+	if (splice_write(in, (const void *)r->splices.p, r->n, &r->text) < 0)
 		return -1;
 	*result = buf_slice(&r->text);
 	return 0;
+}
+
+/* Finds the text that a chunk continues: of its session and kind, and its tool call or message. */
+static int
+find_stream(struct redact *r, struct slice line)
+{
+	struct slice update, kind, text;
+	SCOPED struct buf id = {0};
+
+	r->chunk = slice(NULL, 0);
+	if (!memmem(line.p, line.n, "_chunk\"", 7))
+		return 0;
+	update = json_path(line, "params.update");
+	kind = json_get_string(update, acp_update_kind);
+	text = json_path(update, json_string_is(kind, "tool_call_content_chunk") ? "content.content.text" : "content.text");
+	if (!kind.p || json_type(text) != JSON_STRING)
+		return 0;
+	if (buf_add_slice(&id, json_path(line, "params.sessionId")) < 0 || buf_add_slice(&id, kind) < 0 ||
+		buf_add_slice(&id, json_get(update, "toolCallId")) < 0 || buf_add_slice(&id, json_get(update, "messageId")) < 0)
+		return -1;
+	r->chunk = text;
+	for (r->stream = r->streams; r->stream < r->streams + STREAMS; r->stream++)
+		if (slice_eq(buf_slice(&r->stream->id), buf_slice(&id)))
+			return 0;
+	r->stream = &r->streams[r->oldest++ % STREAMS];
+	r->stream->tail.n = r->stream->id.n = 0;
+	return buf_add_slice(&r->stream->id, buf_slice(&id));
 }
 
 int
 redact_line(struct redact *r, struct slice line, struct slice *result)
 {
 	r->n = r->hits.n = 0;
+	if (find_stream(r, line) < 0)
+		return -1;
 	return walk(r, line, 0) < 0 ? -1 : replace(r, line, result);
 }
 
@@ -348,35 +423,28 @@ int
 redact_plain(struct redact *r, struct slice text, struct slice *result)
 {
 	r->n = r->hits.n = 0;
-	return redact_text(r, text, false) < 0 ? -1 : replace(r, text, result);
-}
-
-static int
-put_counts(const struct redact *r, struct buf *to)
-{
-	static const char *const names[REDACT_KINDS][2] = {{"by name", "by name"}, {"environment", "environment"},
-		{"argument", "arguments"}, {"URL", "URLs"}, {"header", "headers"}, {"key", "keys"}, {"text", "texts"}};
-	const char *before = ": ";
-	int e = buf_printf(to, "redacted %" PRIu64 " value%s in %" PRIu64 " message%s", r->values, r->values == 1 ? "" : "s",
-		r->messages, r->messages == 1 ? "" : "s");
-
-	for (int i = 0; i < REDACT_KINDS && e == 0; i++) {
-		if (!r->kinds[i])
-			continue;
-		e = buf_printf(to, "%s%" PRIu64 " %s", before, r->kinds[i], names[i][r->kinds[i] > 1]);
-		before = ", ";
-	}
-	if (e == 0 && r->lines)
-		e = buf_printf(to, "; the text of %" PRIu64 " other line%s left out", r->lines, r->lines == 1 ? "" : "s");
-	return e;
+	return redact_text(r, text, 0, false) < 0 ? -1 : replace(r, text, result);
 }
 
 void
 redact_report(const struct redact *r, const char *tool)
 {
+	static const char *const names[REDACT_KINDS][2] = {{"by name", "by name"}, {"environment", "environment"},
+		{"argument", "arguments"}, {"URL", "URLs"}, {"header", "headers"}, {"key", "keys"}, {"text", "texts"}};
 	SCOPED struct buf text = {0};
+	const char *before = ": ";
+	int e = buf_printf(&text, "redacted %" PRIu64 " value%s in %" PRIu64 " message%s", r->values, r->values == 1 ? "" : "s",
+		r->messages, r->messages == 1 ? "" : "s");
 
-	if (put_counts(r, &text) == 0 && buf_string(&text))
+	for (int i = 0; i < REDACT_KINDS && e == 0; i++) {
+		if (!r->kinds[i])
+			continue;
+		e = buf_printf(&text, "%s%" PRIu64 " %s", before, r->kinds[i], names[i][r->kinds[i] > 1]);
+		before = ", ";
+	}
+	if (e == 0 && r->lines)
+		e = buf_printf(&text, "; the text of %" PRIu64 " other line%s left out", r->lines, r->lines == 1 ? "" : "s");
+	if (e == 0 && buf_string(&text))
 		cli_warn(tool, "%s", text.p);
 }
 
@@ -388,6 +456,10 @@ redact_free(struct redact *r)
 	buf_free(&r->value);
 	for (size_t i = 0; i < REDACT_NEST; i++)
 		buf_free(&r->plain[i]);
+	for (size_t i = 0; i < STREAMS; i++) {
+		buf_free(&r->streams[i].id);
+		buf_free(&r->streams[i].tail);
+	}
 	buf_free(&r->hits);
 	buf_free(&r->splices);
 	*r = (struct redact){0};

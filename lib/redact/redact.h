@@ -1,4 +1,4 @@
-/* redact: takes secrets out of what is written, by splices; never out of what passes. */
+/* redact: replaces secrets in what is written, by splices; never in what passes. */
 #ifndef REDACT_H
 #define REDACT_H
 
@@ -6,15 +6,20 @@
 
 #include "lib/acp/msg.h"
 
-/* Where a secret was found, or in the last place why a text was left out. */
+/* How a secret was found. REDACT_TEXT: a text that was left out. */
 enum redact_kind { REDACT_NAME, REDACT_ENVIRONMENT, REDACT_ARGUMENT, REDACT_URL, REDACT_HEADER, REDACT_KEY, REDACT_TEXT,
 	REDACT_KINDS };
 
-/* JSON in a string in JSON: so many strings deep it is read. */
+/* JSON in strings in JSON is read to this depth. */
 enum { REDACT_NEST = 4 };
 
-/* --redact[=text]; of the latter all texts are left out, too. */
+/* --redact[=text]. With `text` all texts are left out, too. */
 enum redact_option { REDACT_NOTHING, REDACT_SECRETS, REDACT_TEXTS };
+
+/* The end of a text that comes in chunks: a name in one may belong to a value in the next. */
+struct redact_stream {
+	struct buf id, tail;
+};
 
 /* Zero it to begin. */
 struct redact {
@@ -26,6 +31,11 @@ struct redact {
 	uint64_t values, messages; /* replaced, and in how many messages */
 	uint64_t kinds[REDACT_KINDS];
 	uint64_t lines;            /* of noise and stderr whose text was left out */
+	struct redact_stream streams[8], *stream; /* the latest; that of the current line, or NULL */
+	size_t oldest;
+	struct slice chunk;        /* the text of the current line, if it is a chunk */
+	bool indexed;
+	uint64_t first[128], second[128]; /* the shapes of keys whose first, second character is this one, a bit for each */
 };
 
 /*

@@ -1,269 +1,43 @@
-/* Secrets in texts: keys by their shape, and what stands after a name, an option, a scheme. */
+/* Secrets in texts: after a name, an option or a scheme, and in URLs. */
 #include <string.h>
 #include <strings.h>
 
 #include "lib/base/base64.h"
 #include "lib/redact/redact_parts.h"
 
-/* The characters that a key has after its prefix. */
-enum { LOWER = 1, UPPER = 2, DIGIT = 4, DASH = 8, ALNUM = LOWER | UPPER | DIGIT, WORD = ALNUM | DASH };
-
-/*
- * Well-known keys: the prefix; what follows, at least and (0: no limit) at most so many; what it may go on with then;
- * `digit`: words of people begin so, too, but have no digit.
- */
-struct shape {
-	const char *prefix;
-	unsigned char chars, least, most;
-	const char *more;
-	bool digit;
-};
-
-static const struct shape shapes[] = {
-	{"1//0", WORD, 30, 0, "", false},                 /* Google, refresh token */
-	{"AGE-SECRET-KEY-1", UPPER | DIGIT, 58, 58, "", false},
-	{"AIza", WORD, 30, 0, "", false},                 /* Google, API key */
-	{"AKIA", UPPER | DIGIT, 16, 16, "", false},       /* AWS */
-	{"ASIA", UPPER | DIGIT, 16, 16, "", false},
-	{"ABIA", UPPER | DIGIT, 16, 16, "", false},
-	{"ACCA", UPPER | DIGIT, 16, 16, "", false},
-	{"ATATT3", WORD, 20, 0, "=", false},              /* Atlassian */
-	{"ATCTT3", WORD, 20, 0, "=", false},
-	{"GOCSPX-", WORD, 20, 0, "", false},              /* Google, client secret */
-	{"NRAK-", UPPER | DIGIT, 20, 0, "", false},       /* New Relic */
-	{"PMAK-", WORD, 20, 0, "", true},                 /* Postman */
-	{"SG.", WORD, 16, 0, ".", false},                 /* SendGrid */
-	{"csk-", ALNUM, 30, 0, "", true},                 /* Cerebras */
-	{"dapi", LOWER | DIGIT, 32, 34, "", true},        /* Databricks */
-	{"dckr_pat_", WORD, 20, 0, "", false},            /* Docker */
-	{"discord.com/api/webhooks/", DIGIT, 10, 0, "/-_", false},
-	{"dop_v1_", LOWER | DIGIT, 32, 0, "", false},     /* DigitalOcean */
-	{"doo_v1_", LOWER | DIGIT, 32, 0, "", false},
-	{"dor_v1_", LOWER | DIGIT, 32, 0, "", false},
-	{"dp.pt.", ALNUM, 30, 0, "", false},              /* Doppler */
-	{"eyJ", WORD, 10, 0, ".", false},                 /* a JWT; see is_jwt */
-	{"figd_", WORD, 20, 0, "", false},                /* Figma */
-	{"fw_", ALNUM, 20, 0, "", true},                  /* Fireworks */
-	{"ghp_", ALNUM, 12, 0, "_", true},                /* GitHub */
-	{"gho_", ALNUM, 12, 0, "_", true},
-	{"ghu_", ALNUM, 12, 0, "_", true},
-	{"ghs_", ALNUM, 12, 0, "_.-", true},
-	{"ghr_", ALNUM, 12, 0, "_", true},
-	{"github_pat_", WORD, 12, 0, "", true},
-	{"glpat-", WORD, 12, 0, ".", true},               /* GitLab */
-	{"gldt-", WORD, 12, 0, ".", true},
-	{"glptt-", WORD, 12, 0, ".", true},
-	{"glrt-", WORD, 12, 0, ".", true},
-	{"glcbt-", WORD, 12, 0, ".", true},
-	{"glc_", WORD, 30, 0, "=+/", false},              /* Grafana */
-	{"glsa_", WORD, 30, 0, "", false},
-	{"gsk_", ALNUM, 16, 0, "", true},                 /* Groq */
-	{"hf_", ALNUM, 16, 0, "", true},                  /* Hugging Face */
-	{"hooks.slack.com/services/", ALNUM, 6, 0, "/", false},
-	{"hvb.", WORD, 20, 0, "", false},                 /* Vault */
-	{"hvs.", WORD, 20, 0, "", false},
-	{"key-", LOWER | DIGIT, 32, 32, "", true},        /* Mailgun */
-	{"lin_api_", ALNUM, 30, 0, "", false},            /* Linear */
-	{"lsv2_", WORD, 30, 0, "", false},                /* LangSmith */
-	{"npm_", ALNUM, 16, 0, "", true},
-	{"ntn_", ALNUM, 30, 0, "", false},                /* Notion */
-	{"nvapi-", WORD, 30, 0, "", false},               /* NVIDIA */
-	{"pplx-", ALNUM, 30, 0, "", false},               /* Perplexity */
-	{"pypi-", WORD, 50, 0, "", true},
-	{"r8_", ALNUM, 30, 0, "", false},                 /* Replicate */
-	{"rk_live_", ALNUM, 10, 0, "", true},             /* Stripe */
-	{"rk_test_", ALNUM, 10, 0, "", true},
-	{"rubygems_", LOWER | DIGIT, 40, 0, "", false},
-	{"secret_", ALNUM, 40, 0, "", true},              /* Notion */
-	{"shpat_", ALNUM, 32, 0, "", false},              /* Shopify */
-	{"shpca_", ALNUM, 32, 0, "", false},
-	{"shppa_", ALNUM, 32, 0, "", false},
-	{"shpss_", ALNUM, 32, 0, "", false},
-	{"sk-", WORD, 12, 0, "", true},                   /* OpenAI, Anthropic, OpenRouter and others */
-	{"sk_live_", ALNUM, 10, 0, "", true},             /* Stripe */
-	{"sk_test_", ALNUM, 10, 0, "", true},
-	{"sntrys_", WORD, 30, 0, "=+/", false},           /* Sentry */
-	{"sntryu_", WORD, 30, 0, "=+/", false},
-	{"sq0atp-", WORD, 20, 0, "", false},              /* Square */
-	{"sq0csp-", WORD, 30, 0, "", false},
-	{"tvly-", WORD, 20, 0, "", true},                 /* Tavily */
-	{"whsec_", ALNUM, 20, 0, "=+/", false},           /* Stripe, Svix */
-	{"xai-", ALNUM, 30, 0, "", true},
-	{"xapp-", WORD, 20, 0, "", true},                 /* Slack */
-	{"xoxa-", WORD, 10, 0, "", true},
-	{"xoxb-", WORD, 10, 0, "", true},
-	{"xoxe-", WORD, 10, 0, "", true},
-	{"xoxe.", WORD, 10, 0, "", true},
-	{"xoxp-", WORD, 10, 0, "", true},
-	{"xoxr-", WORD, 10, 0, "", true},
-	{"xoxs-", WORD, 10, 0, "", true},
-	{"ya29.", WORD, 20, 0, ".", false},               /* Google, access token */
-};
-
 /* Parameters of URLs that grant access, beside the names of secrets. */
 static const char *const parameters[] = {"key", "sig", "signature", "auth", "pass", "hmac", "ticket",
 	"X-Amz-Signature", "X-Amz-Credential", "X-Goog-Signature", "X-Goog-Credential"};
 
-/* How far from a place its meaning is looked for: keeps the search linear. */
-enum { NEAR = 64, SPACES = 4 };
-
-struct text {
-	struct redact *redact;
-	struct slice s;
-	size_t first; /* hits of this text */
-	size_t done;  /* all before it is judged */
-	size_t word;  /* where the word at hand ends, once it was asked for */
-};
-
-int
-redact_hit(struct redact *r, size_t first, struct redact_hit h, enum redact_kind kind)
-{
-	if (r->n > first && h.from < redact_hits(r)[r->n - 1].to)
-		h.from = redact_hits(r)[r->n - 1].to;
-	if (h.from >= h.to)
-		return 0;
-	if (buf_add(&r->hits, &h, sizeof(h)) < 0)
-		return -1;
-	r->n++;
-	r->kinds[kind]++;
-	return 0;
-}
-
-static unsigned char
-class_of(char c)
-{
-	if (c >= 'a' && c <= 'z')
-		return LOWER;
-	if (c >= 'A' && c <= 'Z')
-		return UPPER;
-	if (c >= '0' && c <= '9')
-		return DIGIT;
-	return c == '-' || c == '_' ? DASH : 0;
-}
-
-static bool
-is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
-static char
-at(const struct text *t, size_t i)
-{
-	return i < t->s.n ? t->s.p[i] : '\0';
-}
-
-/* An escaped quote or line end, where text lies in a text. */
-static bool
-is_escape(const struct text *t, size_t i)
-{
-	return t->s.p[i] == '\\' && i + 1 < t->s.n && strchr("\"'nrt", t->s.p[i + 1]);
-}
-
-/* What a value that has no quotes does not go beyond. */
-static bool
-ends_value(const struct text *t, size_t i)
-{
-	return (unsigned char)t->s.p[i] <= ' ' || strchr("\"'`<>()[]{}|,;&", t->s.p[i]) || is_escape(t, i);
-}
-
-static bool
-has_digit(struct slice s)
-{
-	for (size_t i = 0; i < s.n && i < NEAR; i++)
-		if (class_of(s.p[i]) == DIGIT)
-			return true;
-	return false;
-}
-
-/* Made by a machine, or a word of people? */
+/* Was it made by a machine, and is no word? */
 static bool
 is_random(struct slice s)
 {
-	return s.n >= 20 || (s.n >= 6 && has_digit(s));
+	return s.n >= 20 || (s.n >= 6 && redact_has_digit(s));
 }
 
-static int
-hit(struct text *t, size_t from, size_t to, enum redact_kind kind)
-{
-	t->done = to;
-	if (slice_is(slice(t->s.p + from, to - from), "<redacted>"))
-		return 0;
-	return redact_hit(t->redact, t->first, (struct redact_hit){.from = from, .to = to}, kind);
-}
-
+/* The next white space. */
 static size_t
-skip_chars(const struct text *t, size_t i, unsigned chars, const char *more)
+skip_word(const struct search *t, size_t i)
 {
-	while (i < t->s.n && (class_of(t->s.p[i]) & chars || (t->s.p[i] && strchr(more, t->s.p[i]))))
+	while ((unsigned char)search_at(t, i) > ' ')
 		i++;
 	return i;
 }
 
-/* The end of the word that goes on at i: many keys may seem to begin in a word, but it is read once. */
-static size_t
-word_end(struct text *t, size_t i)
-{
-	if (t->word <= i)
-		t->word = skip_chars(t, i, WORD, "");
-	return t->word;
-}
-
-/* --- keys by their shape --- */
-
-/* Two parts at least; a word of base64 that begins so is none. */
-static bool
-is_jwt(struct text *t, size_t i)
-{
-	size_t end = word_end(t, i);
-
-	return at(t, end) == '.' && class_of(at(t, end + 1)) && class_of(at(t, end + 2)) && class_of(at(t, end + 3));
-}
-
+/* A secret that was redacted in one piece of a text, and continues in the next. */
 static int
-see_shape(struct text *t, size_t i, const struct shape *s)
+see_redacted(struct search *t, size_t i)
 {
-	size_t n = strlen(s->prefix), from = i + n, end;
+	size_t from = i + sizeof("<redacted>") - 1, end;
 
-	if (t->s.n - i <= n || memcmp(t->s.p + i, s->prefix, n) != 0)
+	if (!begins_with(slice(t->s.p + i, t->s.n - i), "<redacted>"))
 		return 0;
-	/* No further than it matters, for the same characters may be the beginning of many. */
-	for (end = from; end < t->s.n && class_of(t->s.p[end]) & s->chars && end - from < NEAR; end++)
-		;
-	if (end - from < s->least || (s->digit && !has_digit(slice(t->s.p + from, end - from))))
-		return 0;
-	if ((s->most && (end - from > s->most || class_of(at(t, end)) & ALNUM)) || (s->prefix[0] == 'e' && !is_jwt(t, from)))
-		return 0;
-	return hit(t, i, skip_chars(t, end, s->chars, s->more), REDACT_KEY);
-}
-
-/* Keys in a word that begins here. */
-static int
-see_shapes(struct text *t, size_t i)
-{
-	for (size_t k = 0; k < sizeof(shapes) / sizeof(*shapes) && t->done <= i; k++)
-		if (shapes[k].prefix[0] == t->s.p[i] && see_shape(t, i, &shapes[k]) < 0)
-			return -1;
-	return 0;
-}
-
-/* -----BEGIN ... PRIVATE KEY----- to its end, or to the end of the text. */
-static int
-see_pem(struct text *t, size_t i)
-{
-	static const char begin[] = "-----BEGIN ", key[] = "PRIVATE KEY", end[] = "-----END ";
-	size_t from = i + sizeof(begin) - 1, label;
-	const char *p;
-
-	if (t->s.n < from || memcmp(t->s.p + i, begin, sizeof(begin) - 1) != 0)
-		return 0;
-	for (label = from; label < t->s.n && label - from < NEAR && (class_of(t->s.p[label]) & (UPPER | DIGIT) || t->s.p[label] == ' ');
-		label++)
-		;
-	if (!memmem(t->s.p + from, label - from, key, sizeof(key) - 1))
-		return 0;
-	p = memmem(t->s.p + label, t->s.n - label, end, sizeof(end) - 1);
-	return hit(t, from, p ? (size_t)(p - t->s.p) : t->s.n, REDACT_KEY);
+	end = skip_chars(t, from, WORD, "+/~");
+	t->done = from;
+	if (begins_with(slice(t->s.p + from, t->s.n - from), "-----END "))
+		return 0; /* the end of a private key, which is kept */
+	return end > from ? redact_text_hit(t, i, end, REDACT_KEY) : 0;
 }
 
 /* --- credentials of HTTP --- */
@@ -278,7 +52,7 @@ is_pair(struct slice s)
 }
 
 static int
-see_scheme(struct text *t, size_t i)
+see_scheme(struct search *t, size_t i)
 {
 	bool bearer = t->s.n - i > 7 && strncasecmp(t->s.p + i, "bearer", 6) == 0;
 	bool basic = t->s.n - i > 6 && strncasecmp(t->s.p + i, "basic", 5) == 0;
@@ -287,28 +61,46 @@ see_scheme(struct text *t, size_t i)
 
 	if ((!bearer && !basic) || !is_blank(t->s.p[from]))
 		return 0;
-	while (is_blank(at(t, from)) && from < i + 6 + SPACES)
-		from++;
+	from = skip_blanks(t, from);
 	end = skip_chars(t, from, WORD, bearer ? ".~+/=" : "+/=");
 	while (end > from && t->s.p[end - 1] == '.')
 		end--;
 	s = slice(t->s.p + from, end - from);
-	if (s.n < 6 || !(has_digit(s) || s.n >= 16 || memchr(s.p, '=', s.n) || (basic && is_pair(s))))
+	if (s.n < 6 || !(redact_has_digit(s) || s.n >= 16 || memchr(s.p, '=', s.n) || (basic && is_pair(s))))
 		return 0;
-	return hit(t, from, end, REDACT_HEADER);
+	return redact_text_hit(t, from, end, REDACT_HEADER);
+}
+
+/* --- values --- */
+
+/* The value after the '=', ':', '=>' or ':=' that begins at i. */
+static struct value
+value_after(const struct search *t, size_t i, bool parameter)
+{
+	char next = search_at(t, i + 1);
+	bool two = t->s.p[i] == '=' ? next == '>' : next == '=';
+	struct value v;
+
+	if (t->s.p[i] == '=' && next == '=')
+		return (struct value){.from = i};
+	v = redact_value_at(t, i + 1 + two, parameter);
+	v.tight = t->s.p[i] == '=' && !two && !is_blank(next);
+	return v;
 }
 
 /* --- names and values --- */
 
 /* The word before i, without the blanks and the quote after it. */
 static struct slice
-word_before(const struct text *t, size_t i)
+word_before(const struct search *t, size_t i)
 {
 	size_t end = i, from;
 
 	while (end > t->done && i - end < SPACES && is_blank(t->s.p[end - 1]))
 		end--;
-	if (end > t->done && strchr("\"'", t->s.p[end - 1]))
+	if (end > t->done + 1 && t->s.p[end - 1] == ']' && is_quote(t->s.p[end - 2]))
+		end--;
+	if (end > t->done && is_quote(t->s.p[end - 1]))
 		end--;
 	if (end > t->done && t->s.p[end - 1] == '\\')
 		end--;
@@ -317,37 +109,6 @@ word_before(const struct text *t, size_t i)
 	while (from < end && t->s.p[from] == '-')
 		from++;
 	return slice(t->s.p + from, end - from);
-}
-
-/* A reference to a secret is none: $NAME, ${NAME}, $(cat file). */
-static bool
-is_reference(struct slice s)
-{
-	return s.n > 1 && s.p[0] == '$' && (class_of(s.p[1]) & (UPPER | DASH) || s.p[1] == '{' || s.p[1] == '(');
-}
-
-static size_t
-value_end(const struct text *t, size_t from)
-{
-	while (from < t->s.n && !ends_value(t, from))
-		from++;
-	return from;
-}
-
-/* The value after a quote, to the quote that closes it or the end of the line. Where JSON lies in a text both are escaped. */
-static size_t
-quoted_end(const struct text *t, size_t from, bool escaped)
-{
-	char quote = t->s.p[from - 1];
-
-	for (; from < t->s.n && t->s.p[from] != '\n' && t->s.p[from] != quote; from++) {
-		if (t->s.p[from] != '\\')
-			continue;
-		if (escaped && at(t, from + 1) == quote)
-			return from;
-		from += from + 1 < t->s.n;
-	}
-	return from;
 }
 
 static bool
@@ -359,54 +120,56 @@ is_parameter(struct slice name)
 	return false;
 }
 
-/* A value after '=' or ':'. */
-struct value {
-	size_t from;
-	struct slice s;
-	bool quoted;
-};
-
-static struct value
-value_after(const struct text *t, size_t i)
+/* A call of a function, such as get_token(). */
+static bool
+is_call(struct slice s)
 {
-	struct value v = {.from = i + 1};
-	bool escaped;
-	size_t end;
+	size_t i = 0;
 
-	while (is_blank(at(t, v.from)) && v.from <= i + SPACES)
-		v.from++;
-	escaped = at(t, v.from) == '\\';
-	v.quoted = at(t, v.from + escaped) == '"' || at(t, v.from + escaped) == '\'';
-	if (v.quoted)
-		v.from += escaped + 1u;
-	v.s = slice(t->s.p + v.from, v.from < t->s.n ? t->s.n - v.from : 0);
-	end = is_reference(v.s) ? v.from : v.quoted ? quoted_end(t, v.from, escaped) : value_end(t, v.from);
-	v.s.n = end > v.from ? end - v.from : 0;
-	return v;
+	while (i < s.n && (class_of(s.p[i]) & (LOWER | UPPER | DASH) || s.p[i] == '.'))
+		i++;
+	return i > 0 && i < s.n && s.p[i] == '(';
 }
 
-/* Is what stands after a name a secret? Prose has such names, too. */
+/* Is it alone in its line, but for an indentation or the dash of a list? */
 static bool
-is_secret(const struct text *t, size_t i, const struct value *v, bool environment)
+is_line(const struct search *t, const char *name, size_t end)
 {
-	bool tight = t->s.p[i] == '=' && !is_blank(at(t, i + 1));
+	const char *p = name;
 
+	while (p > t->s.p && p > name - NEAR && (is_blank(p[-1]) || p[-1] == '-'))
+		p--;
+	return (p == t->s.p || p[-1] == '\n') && (search_at(t, end) == '\n' || search_at(t, end) == '\r' || end == t->s.n);
+}
+
+/* Is the value after a name a secret? Prose and programs have such names, too. */
+static bool
+is_secret(const struct search *t, struct slice name, const struct value *v, bool environment)
+{
 	if (v->quoted)
 		return v->s.n >= 4;
-	return (environment && tight && v->s.n > 0) || is_random(v->s) || (tight && v->s.n >= 6);
+	if (v->s.n == 0 || (!environment && is_call(v->s)))
+		return false;
+	if (name.p > t->s.p && name.p[-1] == '-' && v->tight) /* an option's */
+		return true;
+	if (environment && (v->tight || is_line(t, name.p, v->from + v->s.n)))
+		return true;
+	if (v->s.n == name.n && strncasecmp(v->s.p, name.p, name.n) == 0)
+		return false;
+	return is_random(v->s) || (v->tight && v->s.n >= 6);
 }
 
-/* The rest of the line of a header that holds several values. */
+/* A header that holds several values, up to the end of its line. */
 static int
-see_header(struct text *t, size_t from)
+see_header(struct search *t, size_t from)
 {
 	size_t end = from;
 
-	if (!has_digit(slice(t->s.p + from, t->s.n - from)))
+	if (!redact_has_digit(slice(t->s.p + from, t->s.n - from)))
 		return 0;
 	while (end < t->s.n && !strchr("\r\n\"'", t->s.p[end]) && !is_escape(t, end))
 		end++;
-	return end - from >= 6 ? hit(t, from, end, REDACT_HEADER) : 0;
+	return end - from >= 6 ? redact_text_hit(t, from, end, REDACT_HEADER) : 0;
 }
 
 static bool
@@ -416,50 +179,92 @@ is_header(struct slice name)
 		|| strncasecmp(name.p + name.n - 6, "zation", 6) == 0);
 }
 
-/* NAME=VALUE, "NAME": "VALUE", Name: value, ?name=value. i: of the '=' or ':'. */
+/* NAME=VALUE, "NAME": "VALUE", 'NAME' => 'VALUE', Name: value, ?name=value. i: of the '=' or ':'. */
 static int
-see_pair(struct text *t, size_t i)
+see_pair(struct search *t, size_t i)
 {
 	struct slice name = word_before(t, i);
 	struct value v;
 	bool environment, parameter = t->s.p[i] == '=' && name.p > t->s.p && memchr("?&#", name.p[-1], 3);
+	enum redact_name what;
 
 	if (name.n == 0)
 		return 0;
-	if (!redact_is_secret(name, &environment) && !(parameter && is_parameter(name)))
+	what = redact_name(name, &environment);
+	if ((what == REDACT_NAME_NONE || what > REDACT_NAME_PAIR) && !(parameter && is_parameter(name)))
 		return 0;
-	v = value_after(t, i);
+	v = value_after(t, i, parameter);
 	if (parameter)
-		return v.s.n ? hit(t, v.from, v.from + v.s.n, REDACT_URL) : 0;
+		return v.s.n ? redact_text_hit(t, v.from, v.from + v.s.n, REDACT_URL) : 0;
+	if (!redact_is_secret(name, v.s.p ? v.s : slice("", 0), &environment))
+		return 0;
 	if (!v.quoted && t->s.p[i] == ':' && is_header(name) && v.from < t->s.n)
 		return see_header(t, v.from);
-	return is_secret(t, i, &v, environment)
-		? hit(t, v.from, v.from + v.s.n, environment ? REDACT_ENVIRONMENT : REDACT_NAME) : 0;
+	return is_secret(t, name, &v, environment)
+		? redact_text_hit(t, v.from, v.from + v.s.n, environment ? REDACT_ENVIRONMENT : REDACT_NAME) : 0;
 }
 
-/* --token VALUE in a line of a shell. */
+/* <password>VALUE</password>. i: of the first '>'. */
 static int
-see_option(struct text *t, size_t i)
+see_element(struct search *t, size_t i)
 {
-	size_t end = i, from;
-	struct slice value;
+	struct slice name = word_before(t, i);
+	size_t from = i + 1, to;
 	bool environment;
+	const char *end;
 
-	while (end < t->s.n && end - i < NEAR && class_of(t->s.p[end]))
-		end++;
-	if (end == i || !is_blank(at(t, end)) || !redact_name(slice(t->s.p + i, end - i), &environment))
+	if (name.n == 0 || name.p + name.n != t->s.p + i || name.p == t->s.p || !strchr("<:", name.p[-1]) ||
+		!redact_is_secret(name, slice(NULL, 0), &environment))
 		return 0;
-	for (from = end + 1; is_blank(at(t, from)) && from < end + SPACES; from++)
-		;
-	if (at(t, from) == '"' || at(t, from) == '\'')
-		from++;
-	value = slice(t->s.p + from, value_end(t, from) - from);
-	return is_random(value) && !is_reference(value) ? hit(t, from, from + value.n, REDACT_ARGUMENT) : 0;
+	end = memchr(t->s.p + from, '<', t->s.n - from);
+	to = end ? (size_t)(end - t->s.p) : t->s.n;
+	if (redact_is_reference(slice(t->s.p + from, t->s.n - from)))
+		return 0;
+	/* If the end tag may be in the next chunk, only one word. */
+	if (search_at(t, to + 1) != '/' && (to + 1 < t->s.n || skip_word(t, from) < to))
+		return 0;
+	return to > from ? redact_text_hit(t, from, to, REDACT_NAME) : 0;
 }
 
-/* scheme://user:password@host. i: of the ':'. */
+/* --- other words --- */
+
+/* The word that ends before *i and the white space before that; *i is where it begins. */
+static struct slice
+previous_word(const struct search *t, size_t *i)
+{
+	size_t end = *i, from;
+
+	while (end > 0 && *i - end < NEAR && (unsigned char)t->s.p[end - 1] <= ' ')
+		end--;
+	for (from = end; from > 0 && end - from < NEAR && (unsigned char)t->s.p[from - 1] > ' '; from--)
+		;
+	*i = from;
+	return slice(t->s.p + from, end - from);
+}
+
+/* "machine HOST login USER password VALUE" of a netrc, and the PASSWORD 'VALUE' of SQL. */
 static int
-see_url(struct text *t, size_t i)
+see_password(struct search *t, size_t i)
+{
+	size_t end = i + 8, k = i;
+	struct value v;
+
+	if (t->s.n <= end || !is_blank(t->s.p[end]) || strncasecmp(t->s.p + i, "password", 8) != 0)
+		return 0;
+	v = redact_value_at(t, end, false);
+	if (v.quoted)
+		return v.s.n >= 4 && !memchr(v.s.p, ' ', v.s.n) ? redact_text_hit(t, v.from, v.from + v.s.n, REDACT_NAME) : 0;
+	previous_word(t, &k);
+	if (v.s.n == 0 || !slice_is(previous_word(t, &k), "login"))
+		return 0;
+	if (!slice_is(previous_word(t, &k), "default") && !slice_is(previous_word(t, &k), "machine"))
+		return 0;
+	return redact_text_hit(t, v.from, skip_word(t, v.from), REDACT_NAME);
+}
+
+/* scheme://user:password@host, but git@host. i: of the ':'. */
+static int
+see_url(struct search *t, size_t i)
 {
 	size_t from = i + 3, end, k;
 
@@ -467,61 +272,81 @@ see_url(struct text *t, size_t i)
 		;
 	for (k = end; k > from && t->s.p[k - 1] != '@'; k--)
 		;
-	t->done = k > from ? t->done : from;
-	return k > from + 1 ? hit(t, from, k - 1, REDACT_URL) : 0;
+	if (k == from) {
+		t->done = from;
+		/* A password whose '@' may be in the next chunk, for it is no port. */
+		for (k = end; end == t->s.n && k > from && class_of(t->s.p[k - 1]); k--)
+			;
+		return end == t->s.n && k > from && t->s.p[k - 1] == ':' && skip_chars(t, k, DIGIT, "") < end
+			? redact_text_hit(t, k, end, REDACT_URL) : 0;
+	}
+	return k > from + 1 && !slice_is(slice(t->s.p + from, k - from), "git@") ? redact_text_hit(t, from, k - 1, REDACT_URL) : 0;
 }
 
 /* --- the search --- */
 
-/* An element of an array that is all of one option, variable or header: --token=VALUE, API_KEY=VALUE, X-Api-Key: VALUE. */
+/* An element of an array that is one option, variable or header: --token=VALUE, API_KEY=VALUE, X-Api-Key: VALUE. */
 static int
-see_argument(struct text *t)
+see_argument(struct search *t)
 {
 	size_t i = 0, from;
+	struct slice value;
 	bool environment;
 
-	while (i < t->s.n && i < NEAR && class_of(t->s.p[i]))
+	while (i < NEAR && class_of(search_at(t, i)))
 		i++;
-	if (at(t, i) != '=' && !(at(t, i) == ':' && is_blank(at(t, i + 1))))
+	if (search_at(t, i) != '=' && !(search_at(t, i) == ':' && is_blank(search_at(t, i + 1))))
 		return 0;
-	if (!redact_is_secret(word_before(t, i), &environment))
-		return 0;
-	for (from = i + 1; is_blank(at(t, from)); from++)
+	for (from = i + 1; is_blank(search_at(t, from)); from++)
 		;
-	if (from == t->s.n || is_reference(slice(t->s.p + from, t->s.n - from)) || skip_chars(t, from, DIGIT, "") == t->s.n)
+	value = slice(t->s.p + from, t->s.n - (from < t->s.n ? from : t->s.n));
+	if (value.n == 0 || redact_is_reference(value) || skip_chars(t, from, DIGIT, "") == t->s.n ||
+		!redact_is_secret(word_before(t, i), value, &environment))
 		return 0;
-	return hit(t, from, t->s.n, REDACT_ARGUMENT);
+	return redact_text_hit(t, from, t->s.n, REDACT_ARGUMENT);
 }
 
 static int
-see(struct text *t, size_t i)
+see(struct search *t, size_t i)
 {
 	char c = t->s.p[i];
-	bool begins = i == 0 || !(class_of(t->s.p[i - 1]) & ALNUM);
 
-	if (c == '=' || c == ':') {
-		if (c == ':' && at(t, i + 1) == '/' && at(t, i + 2) == '/')
+	switch (c) {
+	case '=':
+	case ':':
+		if (c == ':' && search_at(t, i + 1) == '/' && search_at(t, i + 2) == '/')
 			return see_url(t, i);
 		return see_pair(t, i);
+	case '-':
+		return i > 0 && t->s.p[i - 1] == '-' ? 0 : redact_see_dash(t, i);
+	case '>':
+		return see_element(t, i);
+	case '<':
+		return see_redacted(t, i);
+	case '~':
+		return redact_see_tilde(t, i);
+	default:
+		break;
 	}
-	if (c == '-' && at(t, i + 1) == '-' && (i == 0 || t->s.p[i - 1] != '-'))
-		return at(t, i + 2) == '-' ? see_pem(t, i) : begins ? see_option(t, i + 2) : 0;
-	if (!begins || !(class_of(c) & ALNUM))
+	if (!(class_of(c) & ALNUM) || (i > 0 && class_of(t->s.p[i - 1]) & ALNUM))
 		return 0;
-	if ((c | 32) == 'b' && see_scheme(t, i) < 0)
+	if (((c | 32) == 'b' && see_scheme(t, i) < 0) || ((c | 32) == 'p' && see_password(t, i) < 0))
 		return -1;
-	return see_shapes(t, i);
+	return t->done > i ? 0 : redact_see_keys(t, i);
 }
 
 int
-redact_text(struct redact *r, struct slice text, bool argument)
+redact_text(struct redact *r, struct slice text, size_t before, bool argument)
 {
-	struct text t = {.redact = r, .s = text, .first = r->n};
+	struct search t = {.redact = r, .s = text, .first = r->n, .before = before};
 
+	if (!r->indexed)
+		redact_index_shapes(r);
+	r->indexed = true;
 	if (argument && see_argument(&t) < 0)
 		return -1;
 	for (size_t i = t.done; i < text.n; i = t.done > i ? t.done : i + 1)
 		if (see(&t, i) < 0)
 			return -1;
-	return 0;
+	return t.open;
 }

@@ -79,7 +79,7 @@ conclude(struct endpoint *e)
 
 	if (ended)
 		endpoint_close_in(e);
-	else if (e->draining && endpoint_can_read(e) && !e->paused)
+	else if ((e->draining || e->more) && endpoint_can_read(e) && !e->paused)
 		loop_add_task(e->loop, &e->reads);
 	e->event(e->arg, ended ? ENDPOINT_ENDED : ENDPOINT_READ);
 }
@@ -88,8 +88,8 @@ static void
 read_lines(struct endpoint *e, bool ready)
 {
 	hand_out(e);
-	if ((ready || e->draining) && endpoint_can_read(e) && !e->paused) {
-		fill(e);
+	if ((ready || e->draining || e->more) && endpoint_can_read(e) && !e->paused) {
+		e->more = fill(e) && e->layer;
 		hand_out(e);
 	}
 	conclude(e);
@@ -123,7 +123,7 @@ endpoint_pause(struct endpoint *e, bool paused)
 		return;
 	e->paused = paused;
 	watch_input(e);
-	if (!paused && (e->again || e->draining || e->in.ended || e->in.searched < e->in.end))
+	if (!paused && (e->again || e->draining || e->more || e->in.ended || e->in.searched < e->in.end))
 		loop_add_task(e->loop, &e->reads);
 }
 
@@ -157,11 +157,14 @@ endpoint_take(struct endpoint *e, bool last)
 
 /* --- writing --- */
 
-static void
-close_output(struct endpoint *e)
+void
+endpoint_close_out(struct endpoint *e)
 {
+	if (!endpoint_can_write(e))
+		return;
 	loop_remove_task(e->loop, &e->writes);
 	loop_remove_fd(e->loop, &e->writable);
+	e->out.io.lent = e->out.io.fd == e->in.io.fd;
 	io_close(&e->out.io, e->shared);
 	output_close(&e->out);
 }
@@ -174,7 +177,12 @@ flush(void *arg)
 
 	output_flush(&e->out);
 	if (e->out.error || (e->finishing && e->out.n == 0)) {
-		close_output(e);
+		if (e->out.error && e->out.keeps) {
+			loop_remove_fd(e->loop, &e->writable);
+			loop_remove_task(e->loop, &e->writes);
+		} else {
+			endpoint_close_out(e);
+		}
 		e->event(e->arg, ENDPOINT_CLOSED);
 		return;
 	}
@@ -198,7 +206,7 @@ on_writable(void *arg, short revents)
 static int
 queued(struct endpoint *e, int result)
 {
-	if (endpoint_can_write(e) && e->writable.events != POLLOUT)
+	if (endpoint_can_write(e) && e->writable.events != POLLOUT && !e->out.error)
 		loop_add_task(e->loop, &e->writes);
 	return result;
 }
@@ -253,14 +261,17 @@ endpoint_write_rest(struct endpoint *e, int idle_ms, int total_ms)
 int
 endpoint_open(struct endpoint *e, struct loop *loop, int in, int out, size_t limit)
 {
-	*e = (struct endpoint){.line = e->line, .event = e->event, .arg = e->arg, .loop = loop, .shared = io_same_socket(in, out)};
+	*e = (struct endpoint){.line = e->line, .event = e->event, .arg = e->arg, .layer = e->layer, .loop = loop,
+		.shared = io_same_socket(in, out)};
 	e->reads = (struct loop_task){.run = read_on, .arg = e};
 	e->writes = (struct loop_task){.run = flush, .arg = e};
-	if (in >= 0 && in == out)
+	/* The sides of a socket share its descriptor; what else there is may be opened anew for each. */
+	if (in >= 0 && in == out && !e->shared)
 		out = fcntl(in, F_DUPFD_CLOEXEC, 8);
 	/* Both are taken over even where one fails. */
 	if (((in >= 0 ? input_open(&e->in, in, limit) : 0) | (out >= 0 ? output_open(&e->out, out) : 0)) < 0)
 		return -1;
+	e->in.io.layer = e->out.io.layer = e->layer;
 	e->readable = (struct loop_fd){.fd = e->in.io.fd, .events = POLLIN, .ready = on_readable, .arg = e};
 	e->writable = (struct loop_fd){.fd = e->out.io.fd, .ready = on_writable, .arg = e};
 	if (endpoint_can_read(e))
@@ -277,6 +288,7 @@ endpoint_close_in(struct endpoint *e)
 		return;
 	loop_remove_task(e->loop, &e->reads);
 	loop_remove_fd(e->loop, &e->readable);
+	e->in.io.lent = e->in.io.fd == e->out.io.fd;
 	input_close(&e->in);
 }
 
@@ -284,6 +296,18 @@ void
 endpoint_close(struct endpoint *e)
 {
 	endpoint_close_in(e);
-	if (endpoint_can_write(e))
-		close_output(e);
+	endpoint_close_out(e);
+}
+
+void
+endpoint_abort(struct endpoint *e)
+{
+	endpoint_close_out(e);
+	if (!endpoint_can_read(e))
+		return;
+	e->in.start = e->in.searched = e->in.end;
+	e->in.ended = true;
+	e->again = e->more = e->paused = false;
+	loop_watch(e->loop, &e->readable, LOOP_PAUSED);
+	loop_add_task(e->loop, &e->reads);
 }

@@ -15,7 +15,7 @@ enum endpoint_event {
 	ENDPOINT_HUNG_UP, /* while it is paused: the peer has left; what is unread is the last of it */
 	ENDPOINT_ENDED,   /* all has been handed out, and its input is closed; in.error: errno of the read that failed, or 0 */
 	ENDPOINT_WROTE,   /* some of the queue has been written */
-	ENDPOINT_CLOSED,  /* its output is closed: all is written (endpoint_finish), or nobody reads it, and out.error is why */
+	ENDPOINT_CLOSED,  /* its output is closed: all is written (endpoint_finish), or nobody reads it, and out.error is why (out.keeps: it is for its owner to close) */
 };
 
 /* The owner fills in line, event and arg; the rest is zero at first. */
@@ -28,6 +28,7 @@ struct endpoint {
 	/* The last that is done with the endpoint each time something happens: it may be closed and freed here. */
 	void (*event)(void *arg, enum endpoint_event);
 	void *arg;
+	const struct io_layer *layer; /* of both sides, which are one socket; or NULL */
 
 	/* To look at. */
 	struct input in;
@@ -43,20 +44,24 @@ struct endpoint {
 	struct line last;
 	enum input_got got;
 	bool again;        /* last is to be handed out again */
+	bool more;         /* the layer may hold bytes, of which the descriptor says nothing */
 	bool hung_up, finishing;
 	bool shared;       /* it reads and writes the same socket */
 	size_t rest;       /* bytes that may still be read while it is drained */
 };
 
 /*
- * Takes over both descriptors, whatever is returned (they may be one and the same; -1: there is none). limit: of a line, bytes.
- * 0, or -1 with errno.
+ * Takes over both descriptors, whatever is returned (they may be one and the same; -1: there is none). limit: of a line, bytes;
+ * 0: there are no lines, all that is read is handed out in pieces. 0, or -1 with errno.
  */
 int endpoint_open(struct endpoint *, struct loop *, int in, int out, size_t limit);
 /* Closes both sides at once, without an event: what is queued is discarded. Also for one that is closed, or zero. */
 void endpoint_close(struct endpoint *);
-/* The same for its input alone. */
+/* The same for one side alone. */
 void endpoint_close_in(struct endpoint *);
+void endpoint_close_out(struct endpoint *);
+/* As if the peer had vanished: what is unread or queued is discarded; ENDPOINT_ENDED follows, if it has not been there. */
+void endpoint_abort(struct endpoint *);
 
 bool endpoint_can_read(const struct endpoint *);
 bool endpoint_can_write(const struct endpoint *);

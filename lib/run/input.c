@@ -105,6 +105,8 @@ input_line(struct input *in, struct line *line)
 	size_t n = in->end - in->start;
 	const char *newline = NULL, *from;
 
+	if (in->limit == 0 && n > 0)
+		return give_piece(in, line, n, false);
 	if (in->end > in->searched) {
 		from = in->block->data + in->searched;
 		newline = memchr(from, '\n', in->end - in->searched);
@@ -120,11 +122,17 @@ input_line(struct input *in, struct line *line)
 		return INPUT_LINE;
 	}
 	in->searched = in->end;
-	if (in->over || n > in->limit) {
+	if ((in->over || n > in->limit) && in->limit > 0) {
 		/* An end in the middle of a long line is told by a last piece without a newline. */
 		if (n > 0 || in->ended)
 			return give_piece(in, line, n, in->ended);
 		return INPUT_NOTHING;
+	}
+	/* Who waits for the next line does not keep the memory of a long one, who waits for bytes none. */
+	if (n == 0 && in->block && (in->block->cap > INPUT_BLOCK || in->limit == 0)) {
+		block_drop(in->block);
+		in->block = NULL;
+		in->start = in->end = in->searched = 0;
 	}
 	if (!in->ended)
 		return INPUT_NOTHING;

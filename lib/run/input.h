@@ -36,7 +36,7 @@ struct input {
 	int error;  /* errno of a failed read; such an input has ended too */
 };
 
-/* Takes over fd; limit is the longest line in bytes. 0, or -1 with errno. */
+/* Takes over fd; limit is the longest line in bytes; 0: there are no lines, and each read is an INPUT_PIECE. 0, or -1 with errno. */
 int input_open(struct input *, int fd, size_t limit);
 void input_close(struct input *);
 /*
@@ -45,12 +45,12 @@ void input_close(struct input *);
  * has returned INPUT_NOTHING.
  */
 ssize_t input_fill(struct input *);
-/* The next line of what has been read. It stays where it is until the next input_fill, or as long as its block is held. */
+/* The next line of what has been read. It stays where it is until this returns no other or the next input_fill, or as long as its block is held. */
 enum input_got input_line(struct input *, struct line *);
 /* The same for who reads nothing else: waits for more. INPUT_NOTHING: reading fails, errno says why. */
 enum input_got input_next(struct input *, struct line *);
 
-/* Has it no text, or a CR alone? Such lines occur and mean nothing (PROTOCOL, section 1). */
+/* Has it no text, or a CR alone? Such lines occur and mean nothing. */
 bool line_is_blank(const struct line *);
 
 #endif

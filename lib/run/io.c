@@ -28,6 +28,8 @@ take(struct io *io, int fd, bool writing)
 
 	io->fd = fd;
 	io->writing = writing;
+	io->layer = NULL;
+	io->lent = false;
 	io->kind = IO_CLOSED;
 	if (fstat(fd, &st) < 0) {
 		io->fd = -1;
@@ -89,6 +91,8 @@ io_read(struct io *io, void *to, size_t n)
 {
 	ssize_t r;
 
+	if (io->layer)
+		return io->layer->read(io->layer->arg, to, n);
 	do {
 		if (io->kind == IO_POLLED && !ready(io->fd, POLLIN)) {
 			errno = EAGAIN;
@@ -107,11 +111,13 @@ io_read(struct io *io, void *to, size_t n)
 	return r;
 }
 
+enum { PIPE = 64 * 1024 /* bytes: what a new pipe holds */ };
+
 ssize_t
 io_peek(int fd, void *to, size_t n)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
-	int copy[2];
+	int copy[2], size = PIPE;
 	ssize_t r;
 
 	while (poll(&p, 1, -1) < 0 && errno == EINTR)
@@ -119,6 +125,9 @@ io_peek(int fd, void *to, size_t n)
 	r = recv(fd, to, n, MSG_PEEK | MSG_DONTWAIT);
 	if (r >= 0 || errno != ENOTSOCK || proc_pipe(copy) < 0)
 		return r;
+	/* One that was made larger holds more than a new one. */
+	while (n > PIPE && (size_t)size < n && system_grow_pipe(copy[1]) == 0)
+		size *= 2;
 	r = system_copy_pipe(fd, copy[1], n);
 	if (r > 0)
 		r = read(copy[0], to, (size_t)r);
@@ -155,6 +164,8 @@ io_writev(struct io *io, const struct iovec *parts, int n)
 {
 	ssize_t r;
 
+	if (io->layer)
+		return io->layer->write(io->layer->arg, parts->iov_base, parts->iov_len);
 	do {
 		if (io->kind == IO_SOCKET)
 			r = send_parts(io->fd, parts, n);
@@ -181,11 +192,13 @@ io_close(struct io *io, bool shut)
 
 	if (io->kind == IO_CLOSED)
 		return 0;
+	if (io->layer && io->writing)
+		io->layer->finish(io->layer->arg);
 	if (shut && io->kind == IO_SOCKET && io->writing)
 		shutdown(fd, SHUT_WR);
 	io->fd = -1;
 	io->kind = IO_CLOSED;
-	return close(fd);
+	return io->lent ? 0 : close(fd);
 }
 
 bool

@@ -14,10 +14,20 @@
 
 enum io_kind { IO_CLOSED, IO_PIPE, IO_SOCKET, IO_POLLED, IO_FILE };
 
+/* What lies between a socket and the bytes: TLS. read and write as io_read and io_writev; finish: the last byte has been written. */
+struct io_layer {
+	ssize_t (*read)(void *arg, void *to, size_t n);
+	ssize_t (*write)(void *arg, const void *from, size_t n);
+	void (*finish)(void *arg);
+	void *arg;
+};
+
 struct io {
 	int fd; /* -1 when closed */
 	enum io_kind kind;
 	bool writing;
+	bool lent; /* closing it leaves the descriptor open */
+	const struct io_layer *layer; /* or NULL; set after it was opened */
 };
 
 /*

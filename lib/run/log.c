@@ -30,6 +30,8 @@ struct log {
 	char *name;
 	struct io io;
 	bool ours;       /* a file that we opened: it may be cut */
+	bool full;       /* it has its old contents still */
+	bool created;    /* there was none */
 	bool no_reader;  /* a FIFO that nobody reads yet */
 	bool dead;       /* the reader has gone */
 	dev_t dev;
@@ -235,6 +237,16 @@ take(struct log *l, int fd, const struct stat *st)
 	l->io = (struct io){.fd = fd, .kind = l->ours ? IO_FILE : IO_PIPE, .writing = true};
 }
 
+/* Takes out of a file what was in it, once. 0, or -1 with errno. */
+static int
+empty(struct log *l)
+{
+	if (!l->full)
+		return 0;
+	l->full = false;
+	return ftruncate(l->io.fd, 0);
+}
+
 /*
  * Opens the file of that name. 1 when it is the one that is open already, 0, or -1 with errno and
  * all as it was.
@@ -244,7 +256,7 @@ open_file(struct log *l, const char *name)
 {
 	struct io old = l->io;
 	struct stat st;
-	bool no_reader;
+	bool no_reader, created = stat(name, &st) < 0;
 	int fd = log_file_open(name, &no_reader);
 
 	if (fd < 0 && !no_reader)
@@ -263,6 +275,10 @@ open_file(struct log *l, const char *name)
 	if (S_ISREG(st.st_mode) && log_file_prepare(fd, name, l->spec.append, l->spec.inputs, &l->torn) < 0)
 		return proc_close(fd);
 	take(l, fd, &st);
+	l->full = l->ours && !l->spec.append;
+	l->created = created;
+	if (!l->spec.waits && empty(l) < 0)
+		return proc_close(fd);
 	l->no_reader = false;
 	io_close(&old, false);
 	return 0;
@@ -319,6 +335,8 @@ log_open(const struct log_spec *spec, char **why)
 static int
 drain(struct log *l)
 {
+	if (l->sent < l->text.n && empty(l) < 0)
+		return errno;
 	while (l->sent < l->text.n) {
 		struct iovec v = {l->text.p + l->sent, l->text.n - l->sent};
 		ssize_t r = io_writev(&l->io, &v, 1);
@@ -502,6 +520,14 @@ log_wait(struct log *l, int wait_ms)
 	}
 }
 
+void
+log_abandon(struct log *l)
+{
+	if (l->full && l->created)
+		unlink(l->name);
+	l->full = false;
+}
+
 int
 log_close(struct log *l, int wait_ms)
 {
@@ -512,6 +538,8 @@ log_close(struct log *l, int wait_ms)
 		flush_queue(l);
 	log_wait(l, wait_ms);
 	lose_from(l, 0, EAGAIN);
+	if (empty(l) < 0)
+		error = errno;
 	if (l->lost || l->headless)
 		error = l->error;
 	/* Where the file is on a server, the error of a write may show here only. */

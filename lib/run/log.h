@@ -18,7 +18,7 @@ struct log;
 struct log_spec {
 	const char *path; /* expanded by strftime, %p being the pid; NULL: standard error (with waits: output). It is kept, not copied */
 	bool waits;       /* nothing is lost to a slow reader: its user waits for it (log_wait) */
-	bool append;      /* else truncate */
+	bool append;      /* else truncate: with waits not before the first record, or the end (log_abandon) */
 	char *const *inputs; /* the names of files that are read, NULL-terminated, kept too; or NULL */
 	/*
 	 * Called when a file has been opened (again): what to begin with goes to `to`. resumed: lost
@@ -69,6 +69,8 @@ const char *log_name(const struct log *);
 bool log_is_terminal(const struct log *);
 /* What it writes to, to ask a terminal for its size; -1: nothing is open. */
 int log_fd(const struct log *);
+/* What it was to be written for has failed: where nothing has been written the file stays as it was. Then close it. */
+void log_abandon(struct log *);
 /*
  * Writes the rest (log_wait), closes, frees. 0; -1 where anything was ever lost, with errno why the
  * last of it was.

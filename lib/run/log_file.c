@@ -122,9 +122,7 @@ log_file_prepare(int fd, const char *name, bool append, char *const *inputs, boo
 	}
 	if (log_file_lock(fd) < 0 || fstat(fd, &st) < 0)
 		return -1;
-	if (!append)
-		return ftruncate(fd, 0);
-	*torn = !ends_whole(name, st.st_size);
+	*torn = append && !ends_whole(name, st.st_size);
 	return 0;
 }
 

@@ -21,7 +21,7 @@ bool log_file_is_input(const struct stat *, char *const *inputs);
 int log_file_lock(int fd);
 /*
  * Makes a regular file ready, once no other process writes to it: where it is appended to, *torn says whether it ends
- * within a line; else truncates it. 0, or -1 with errno (EINVAL: it is an input; EWOULDBLOCK: it is locked).
+ * within a line. 0, or -1 with errno (EINVAL: it is an input; EWOULDBLOCK: it is locked).
  */
 int log_file_prepare(int fd, const char *name, bool append, char *const *inputs, bool *torn);
 /* "NAME: why it cannot be written", by errno; NULL out of memory. */

@@ -45,18 +45,20 @@ out_open(struct out *o, const char *tool, const char *path, bool append, char *c
 }
 
 int
-out_close(struct out *o)
+out_close(struct out *o, int status)
 {
 	char *name = strdup(log_name(o->log));
-	int failed;
 
 	out_print(o);
-	failed = log_close(o->log, 0);
-	if (failed)
+	if (status > EXIT_NEGATIVE)
+		log_abandon(o->log);
+	if (log_close(o->log, 0) < 0) {
 		report(o->tool, log_file_why(name ? name : "output"));
+		status = EXIT_FAILED;
+	}
 	free(name);
 	*o = (struct out){0};
-	return failed;
+	return status;
 }
 
 struct buf *

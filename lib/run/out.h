@@ -18,8 +18,11 @@ struct out {
  * what is wrong has been reported.
  */
 int out_open(struct out *, const char *tool, const char *path, bool append, char *const *files);
-/* Writes the rest, waits for it and closes. 0; -1 where anything was ever lost: that has been reported. */
-int out_close(struct out *);
+/*
+ * Writes the rest, waits for it and closes. Returns the exit status; EXIT_FAILED where anything was ever lost, which has been
+ * reported. Where the status is a failure and nothing was written, the file stays as it was.
+ */
+int out_close(struct out *, int status);
 
 /* A record is appended to this buffer and then marked or committed. */
 struct buf *out_buf(struct out *);

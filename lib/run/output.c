@@ -174,7 +174,8 @@ void
 output_fail(struct output *out, int error)
 {
 	out->error = error;
-	forget(out);
+	if (!out->keeps)
+		forget(out);
 }
 
 static void
@@ -207,7 +208,7 @@ output_flush(struct output *out)
 	size_t n;
 	ssize_t r;
 
-	while (out->n > 0) {
+	while (out->n > 0 && !out->error) {
 		n = out->n < PARTS_AT_ONCE ? out->n : PARTS_AT_ONCE;
 		for (size_t i = 0; i < n; i++)
 			parts[i] = (struct iovec){(void *)part_at(out, i)->text.p, part_at(out, i)->text.n};
@@ -215,7 +216,7 @@ output_flush(struct output *out)
 		if (r < 0 && errno == EAGAIN)
 			return 1;
 		if (r < 0) {
-			output_fail(out, errno);
+			out->error = errno;
 			return -1;
 		}
 		written(out, (size_t)r);

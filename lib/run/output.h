@@ -24,8 +24,9 @@ struct output {
 	struct block *spare; /* for the next copy; or NULL */
 	size_t queued; /* bytes */
 	bool full;
+	bool keeps;    /* what is queued when a write fails stays, to be taken out (output_take) */
 	bool torn;     /* what was queued last lacks its newline */
-	int error;     /* errno of the write that failed; everything since is discarded */
+	int error;     /* errno of the write that failed; everything since is discarded, what was queued stays for output_take */
 	uint64_t written;   /* bytes */
 	uint64_t discarded; /* bytes that went nowhere because of it */
 };

@@ -20,26 +20,43 @@ enum {
 
 /* Starting */
 
+/* Is there a variable of this one's name? */
+static bool
+is_given(char *const *variables, const char *variable)
+{
+	size_t n = strcspn(variable, "=");
+
+	for (; variables && *variables; variables++)
+		if (strncmp(*variables, variable, n) == 0 && (*variables)[n] == '=')
+			return true;
+	return false;
+}
+
 /* Our environment, with what the child is to be told and without what we were. It borrows the strings. */
 static char **
 make_environment(const struct proc_spec *spec)
 {
 	static const char restarted[] = "ACP_RESTARTED=";
-	size_t n = 0, i, count = 0, last = sizeof(restarted) + 3 * sizeof(pid_t);
+	size_t n = 0, more = 0, i, count = 0, last = sizeof(restarted) + 3 * sizeof(pid_t);
 	char **e;
 
 	while (environ && environ[n])
 		n++;
-	e = malloc((n + 3) * sizeof(*e) + last);
+	while (spec->variables && spec->variables[more])
+		more++;
+	e = malloc((n + more + 3) * sizeof(*e) + last);
 	if (!e)
 		return NULL;
 	for (i = 0; i < n; i++)
-		if (strncmp(environ[i], "PROTO=", 6) != 0 && strncmp(environ[i], restarted, strlen(restarted)) != 0)
+		if (strncmp(environ[i], "PROTO=", 6) != 0 && strncmp(environ[i], restarted, strlen(restarted)) != 0 &&
+			!is_given(spec->variables, environ[i]))
 			e[count++] = environ[i];
+	for (i = 0; i < more; i++)
+		e[count++] = spec->variables[i];
 	if (spec->ucspi)
 		e[count++] = "PROTO=ACP";
 	if (spec->again) {
-		e[count] = (char *)(e + n + 3);
+		e[count] = (char *)(e + n + more + 3);
 		snprintf(e[count++], last, "%s%ld", restarted, (long)spec->again);
 	}
 	e[count] = NULL;
@@ -134,7 +151,7 @@ run_child(const struct proc_spec *spec, char **environment, int report, pid_t pa
 			_exit(128 + spec->death_signal);
 		if (spec->guardian)
 			proc_guardian_add(spec->guardian, getpid());
-		if (place_descriptors(spec->fds, spec->nfds) == 0) {
+		if ((spec->directory == 0 || fchdir(spec->directory) == 0) && place_descriptors(spec->fds, spec->nfds) == 0) {
 			proc_reset_signals();
 			environ = environment;
 			f.stage = PROC_EXEC;

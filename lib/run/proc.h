@@ -22,6 +22,8 @@ struct proc_spec {
 	bool ucspi;               /* PROTO=ACP in its environment; else PROTO is removed */
 	pid_t again;              /* ACP_RESTARTED=PID likewise: it takes the place of one that died, PID being the first there; or 0 */
 	int death_signal;         /* what it gets when we die, where the system can send it (Linux); 0 for none */
+	int directory;            /* a descriptor: where it runs; 0: where we do */
+	char *const *variables;   /* NAME=VALUE, NULL-terminated: in its environment in place of ours of that name; or NULL */
 	struct proc_guardian *guardian; /* told of the group before the program runs; NULL for none */
 };
 

@@ -17,10 +17,18 @@ int system_reopen(int fd, int flags);
 /* Is the process at the other end of a local socket (of what connected: the one that listens) this user's? */
 bool system_same_user(int socket);
 
+/*
+ * As openat, but nothing above the directory is reached: not by "..", not by a symbolic link. -1 with errno: EXDEV where it would be;
+ * ELOOP where the system cannot follow links like that, and there is one.
+ */
+int system_open_beneath(int directory, const char *path, int flags, unsigned mode);
+
 /* Copies what waits in a pipe to another, and takes nothing out. The bytes, or -1 with errno where that cannot be done. */
 ssize_t system_copy_pipe(int from, int to, size_t n);
 /* 0, or -1 where the wish is not granted. */
 int system_set_pipe_size(int fd, int size);
+/* Makes a pipe hold twice as much. 0, or -1 likewise. */
+int system_grow_pipe(int fd);
 /* How many of the bytes written to a pipe or socket its other side has not read, at least; 0 where that cannot be known. */
 int system_unread(int fd);
 

@@ -1,9 +1,11 @@
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <poll.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lib/run/system.h"
@@ -28,6 +30,18 @@ system_same_user(int socket)
 	return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && peer.uid == geteuid();
 }
 
+int
+system_open_beneath(int directory, const char *path, int flags, unsigned mode)
+{
+	/* struct open_how, RESOLVE_BENEATH and RESOLVE_NO_MAGICLINKS of linux/openat2.h, which older headers have not. */
+	struct {
+		uint64_t flags, mode, resolve;
+	} how = {(unsigned)flags, flags & O_CREAT ? mode : 0, 0x08 | 0x02};
+	enum { OPENAT2 = 437 };
+
+	return (int)syscall(OPENAT2, directory, path, &how, sizeof(how));
+}
+
 ssize_t
 system_copy_pipe(int from, int to, size_t n)
 {
@@ -38,6 +52,14 @@ int
 system_set_pipe_size(int fd, int size)
 {
 	return fcntl(fd, F_SETPIPE_SZ, size) < 0 ? -1 : 0;
+}
+
+int
+system_grow_pipe(int fd)
+{
+	int size = fcntl(fd, F_GETPIPE_SZ);
+
+	return size < 0 ? -1 : system_set_pipe_size(fd, 2 * size);
 }
 
 /* A pipe has the one, a socket the other. */

@@ -1,8 +1,14 @@
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <sys/ioctl.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/run/proc.h"
 #include "lib/run/system.h"
 
 #ifdef __linux__ /* where this is built for its tests only, and has no getpeereid */
@@ -18,6 +24,15 @@ getpeereid(int fd, uid_t *user, gid_t *group)
 	return r;
 }
 #endif
+
+/* Where O_DIRECTORY meets a link, some systems report ENOTDIR. */
+static bool
+is_link(int directory, const char *name)
+{
+	struct stat st;
+
+	return fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+}
 
 const short system_hangup = 0;
 
@@ -45,6 +60,33 @@ system_same_user(int socket)
 	return getpeereid(socket, &user, &group) == 0 && user == geteuid();
 }
 
+/* Component by component, none of which may be a link. */
+int
+system_open_beneath(int directory, const char *path, int flags, unsigned mode)
+{
+	char name[NAME_MAX + 1];
+	int at = -1, next;
+	size_t n;
+	bool last;
+
+	do {
+		n = strcspn(path, "/");
+		last = path[n] == '\0';
+		errno = n > NAME_MAX ? ENAMETOOLONG : n == 2 && path[0] == '.' && path[1] == '.' ? EXDEV : 0;
+		if (errno)
+			return proc_close(at);
+		memcpy(name, n ? path : ".", n ? n : 1);
+		name[n ? n : 1] = '\0';
+		next = openat(at < 0 ? directory : at, name, O_NOFOLLOW | O_CLOEXEC | (last ? flags : O_RDONLY | O_DIRECTORY), mode);
+		if (next < 0 && !last && errno == ENOTDIR && is_link(at < 0 ? directory : at, name))
+			errno = ELOOP;
+		proc_close(at);
+		at = next;
+		path += n + !last;
+	} while (at >= 0 && !last);
+	return at;
+}
+
 ssize_t
 system_copy_pipe(int from, int to, size_t n)
 {
@@ -62,11 +104,24 @@ system_set_pipe_size(int fd, int size)
 	return unknown();
 }
 
-/* FIONREAD reports 0 at the write end of a pipe of a BSD; but a full pipe is not empty. */
+int
+system_grow_pipe(int fd)
+{
+	(void)fd;
+	return unknown();
+}
+
+/*
+ * FIONREAD reports 0 at the write end of a pipe of a BSD; but a full pipe is not empty. At the read end, where poll knows nothing of
+ * room, it reports what waits.
+ */
 int
 system_unread(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLOUT};
+	int n = 0;
 
+	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
+		return ioctl(fd, FIONREAD, &n) < 0 ? 0 : n;
 	return poll(&p, 1, 0) == 0;
 }

@@ -1,27 +1,384 @@
-/* Messages, the requests that they respond to, and sessions. */
-#include "lib/span/span_parts.h"
+#include "lib/span/span.h"
 
 #include <stdlib.h>
+
+#include "lib/session/session.h"
+
+struct span {
+	void (*event)(void *arg, const struct span_event *);
+	void *arg;
+	struct sessions *sessions; /* data: of sessions, turns and calls those of span.h; of questions the call that does not run because of them */
+	struct usage *usage;
+	struct usage_words words;
+	double started;
+	uint64_t number;           /* of sessions */
+	bool failed;               /* out of memory */
+};
+
+static void
+happened(struct span *sp, struct span_event e)
+{
+	sp->event(sp->arg, &e);
+}
+
+/* Gives the time since it was last asked to the user, the tools or the model. */
+static void
+clock_turn(struct span_turn *t, uint64_t now)
+{
+	uint64_t dt = now - t->at;
+
+	t->at = now;
+	if (t->waiting)
+		t->user += dt;
+	else if (t->running)
+		t->tools += dt;
+	else
+		t->model += dt;
+	if (!t->waiting)
+		t->quiet += dt;
+}
+
+static void
+end_silence(struct span_turn *t)
+{
+	t->silence = t->quiet > t->silence ? t->quiet : t->silence;
+	t->quiet = 0;
+}
+
+static struct span_turn *
+data_of(const struct session_turn *t)
+{
+	return t ? t->data : NULL;
+}
+
+/* --- usage --- */
 
 static void
 count(void *arg, const struct usage_event *e)
 {
 	struct span *sp = arg;
-	struct span_session *s;
+	struct session *s;
+	struct span_session *d;
 
 	if (e->kind != USAGE_EVENT_TURN)
 		return;
-	HASH_FIND(hh, sp->sessions, e->session->id, e->session->id_length, s);
-	if (!s)
+	s = sessions_find(sp->sessions, slice(e->session->id, e->session->id_length));
+	if (!s || !(d = s->data))
 		return;
-	s->counted = e->own.has != 0;
-	s->own = e->own;
-	s->billed = e->billed;
+	d->counted = e->own.has != 0;
+	d->own = e->own;
+	d->billed = e->billed;
 }
+
+/* Has the tokens counted that the session has reported so far: what comes later is not waited for. They are of no turn. */
+static void
+judge(struct span *sp, struct session *s, struct usage_session *u)
+{
+	struct span_session *d = s->data;
+
+	sp->failed |= u && usage_finish(sp->usage, u) < 0;
+	d->counted = false;
+}
+
+/* --- turns --- */
+
+static void
+begin_turn(struct span *sp, const struct session_event *e)
+{
+	struct span_turn *d = e->turn->data ? e->turn->data : calloc(1, sizeof(*d));
+	struct slice parent;
+
+	if (!d) {
+		sp->failed = true;
+		return;
+	}
+	if (!e->turn->data && e->turn->prompted) {
+		parent = json_get(json_get(e->message->message.msg.params, "_meta"), "traceparent");
+		sp->failed |= json_type(parent) == JSON_STRING && json_unescape(parent, &d->parent) < 0;
+	}
+	e->turn->data = d;
+	d->session = e->session->data;
+	d->prompted = e->turn->prompted;
+	d->first_update = d->first_text = SPAN_NEVER;
+	d->begin = d->at = e->t;
+	d->number = e->turn->number;
+}
+
+static void
+end_turn(struct span *sp, const struct session_event *e)
+{
+	struct span_turn *d = e->turn->data;
+	struct usage_session *u = usage_find_session(sp->usage, slice(e->session->id, e->session->n));
+
+	if (!d)
+		return;
+	if (d->number > 0) {
+		d->end = e->t;
+		d->failed = e->turn->failed;
+		d->unfinished = e->turn->unfinished;
+		d->stop = e->turn->stop;
+		d->error = e->turn->error;
+		clock_turn(d, e->t);
+		end_silence(d);
+		d->usage = u;
+		sp->failed |= u && usage_finish(sp->usage, u) < 0;
+		d->counted = d->session->counted;
+		d->own = d->session->own;
+		d->billed = d->session->billed;
+		happened(sp, (struct span_event){.kind = SPAN_TURN, .begin = d->begin, .end = d->end, .turn = d});
+	}
+	if (!e->turn->joined)
+		judge(sp, e->session, u);
+	buf_free(&d->parent);
+	free(d);
+	e->turn->data = NULL;
+}
+
+static bool
+is_text(const struct session_message *m, struct span_turn *t)
+{
+	bool says = json_string_is(m->kind, "agent_message_chunk");
+	struct slice content;
+
+	if (!says && !json_string_is(m->kind, "agent_thought_chunk"))
+		return json_string_is(m->kind, "agent_message");
+	content = json_get(m->members, "content");
+	if (!json_string_is(json_get(content, "type"), "text") || json_get_string(content, "text").n <= 2)
+		return false;
+	t->chunks++;
+	return says;
+}
+
+/* The agent has sent something. */
+static void
+end_wait_for_agent(const struct session_message *m)
+{
+	const struct session *s = m->session;
+	struct session_turn *turn = s && !session_is_replayed(s) ? session_turn_of(s) : NULL;
+	struct span_turn *t = data_of(turn);
+
+	if (!t || m->role != ACP_AGENT || m->copy)
+		return;
+	clock_turn(t, m->message.t);
+	end_silence(t);
+	if (!m->kind.p || json_string_is(m->kind, acp_state_update))
+		return;
+	if (t->first_update == SPAN_NEVER)
+		t->first_update = m->message.t - t->begin;
+	if (s == turn->session && is_text(m, t) && t->first_text == SPAN_NEVER)
+		t->first_text = m->message.t - t->begin;
+}
+
+/* --- tool calls --- */
+
+/* It stops running, for a while or for good. */
+static void
+stop(struct span *sp, struct span_tool *t, uint64_t now)
+{
+	t->ran += now - t->since;
+	happened(sp, (struct span_event){.kind = SPAN_RAN, .begin = t->since, .end = now, .tool = t});
+}
+
+static int
+keep(struct buf *to, struct slice string)
+{
+	if (json_type(string) != JSON_STRING)
+		return 0;
+	to->n = 0;
+	return json_unescape(string, to);
+}
+
+static void
+describe(struct span *sp, struct span_tool *t, const struct session_message *m)
+{
+	struct slice update = m->update.p ? m->update : json_get(m->message.msg.params, "toolCall"), name = json_get(update, "name");
+
+	if (json_type(name) != JSON_STRING)
+		name = json_path(update, "_meta.claudeCode.toolName");
+	sp->failed |= keep(&t->kind, json_get(update, "kind")) || keep(&t->name, name) || keep(&t->title, json_get(update, "title"));
+}
+
+static void
+begin_call(struct span *sp, const struct session_event *e)
+{
+	struct span_tool *t = e->call->data = calloc(1, sizeof(*t));
+
+	if (!t) {
+		sp->failed = true;
+		return;
+	}
+	t->id = e->call->id;
+	t->n = e->call->n;
+	t->session = e->session->data;
+	t->begin = t->since = e->t;
+	t->turn = data_of(e->turn);
+	if (t->turn) {
+		clock_turn(t->turn, e->t);
+		t->turn->running++;
+	}
+	describe(sp, t, e->message);
+}
+
+static void
+end_call(struct span *sp, const struct session_event *e)
+{
+	struct span_tool *t = e->call->data;
+
+	if (!t)
+		return;
+	/* The one that it began in may have ended. */
+	t->turn = data_of(e->turn);
+	if (t->turn) {
+		clock_turn(t->turn, e->t);
+		t->turn->running--;
+	}
+	if (e->message && !e->call->unfinished)
+		describe(sp, t, e->message);
+	if (!t->waiting)
+		stop(sp, t, e->t);
+	t->failed = e->call->failed;
+	t->unfinished = e->call->unfinished;
+	t->end = e->t;
+	happened(sp, (struct span_event){.kind = SPAN_TOOL, .begin = t->begin, .end = t->end, .tool = t});
+}
+
+static void
+forget_call(struct session_call *call)
+{
+	struct span_tool *t = call->data;
+
+	if (!t)
+		return;
+	buf_free(&t->kind);
+	buf_free(&t->name);
+	buf_free(&t->title);
+	free(t);
+	call->data = NULL;
+}
+
+/* --- the user --- */
+
+static void
+begin_wait(struct span *sp, const struct session_event *e)
+{
+	struct span_turn *turn = data_of(e->turn);
+	struct span_tool *tool = e->call && !e->call->ended ? e->call->data : NULL;
+
+	if (turn) {
+		clock_turn(turn, e->t);
+		turn->waiting++;
+	}
+	e->question->data = tool;
+	if (tool && tool->waiting++ == 0)
+		stop(sp, tool, e->t);
+}
+
+static void
+end_wait(struct span *sp, const struct session_event *e)
+{
+	struct span_turn *turn = data_of(e->turn);
+	struct span_tool *tool = e->call && e->question->data ? e->call->data : NULL;
+	struct span_wait ended = {.session = e->session ? e->session->data : NULL, .turn = turn, .tool = tool,
+		.begin = e->question->begin, .end = e->t, .method = e->request->request->method, .unfinished = e->question->unfinished};
+
+	if (turn) {
+		clock_turn(turn, e->t);
+		turn->waiting--;
+	}
+	if (tool && --tool->waiting == 0)
+		tool->since = e->t;
+	happened(sp, (struct span_event){.kind = SPAN_WAIT, .begin = ended.begin, .end = ended.end, .wait = &ended});
+}
+
+/* --- sessions and requests --- */
+
+static void
+begin_session(struct span *sp, struct session *s)
+{
+	struct span_session *d = s->data = calloc(1, sizeof(*d));
+
+	if (!d) {
+		sp->failed = true;
+		return;
+	}
+	d->id = s->id;
+	d->n = s->n;
+	d->number = ++sp->number;
+	d->parent = s->parent ? s->parent->data : NULL;
+}
+
+static void
+end_request(struct span *sp, const struct session_event *e)
+{
+	const struct request *r = e->request->request;
+	const struct span_request q = {.from = e->request->enveloped ? acp_other_side(r->from) : r->from, .kind = MSG_REQUEST,
+		.method = r->method, .session = r->session, .begin = r->t, .end = e->t,
+		.failed = e->message && e->message->message.msg.error.p && !e->unanswered, .unfinished = e->unanswered};
+
+	if (!e->request->copy)
+		happened(sp, (struct span_event){.kind = SPAN_REQUEST, .begin = q.begin, .end = q.end, .request = &q});
+}
+
+static void
+see_event(void *arg, const struct session_event *e)
+{
+	struct span *sp = arg;
+
+	usage_happened(sp->usage, e);
+	switch (e->kind) {
+	case SESSION_BEGAN:
+		begin_session(sp, e->session);
+		break;
+	case SESSION_ADOPTED:
+		((struct span_session *)e->session->data)->parent = e->session->parent->data;
+		break;
+	case SESSION_FORGOTTEN:
+		free(e->session->data);
+		e->session->data = NULL;
+		break;
+	case SESSION_RESPONDED:
+		/* Before what it ends. */
+		if (!e->unanswered)
+			end_wait_for_agent(e->message);
+		end_request(sp, e);
+		break;
+	case SESSION_TURN_QUEUED:
+	case SESSION_TURN_BEGAN:
+		begin_turn(sp, e);
+		break;
+	case SESSION_TURN_ENDED:
+		end_turn(sp, e);
+		break;
+	case SESSION_CALL_BEGAN:
+		begin_call(sp, e);
+		break;
+	case SESSION_CALL_CHANGED:
+		if (e->call->data && !e->call->ended)
+			describe(sp, e->call->data, e->message);
+		break;
+	case SESSION_CALL_ENDED:
+		end_call(sp, e);
+		break;
+	case SESSION_CALL_FORGOTTEN:
+		forget_call(e->call);
+		break;
+	case SESSION_ASKED:
+		begin_wait(sp, e);
+		break;
+	case SESSION_ANSWERED:
+		end_wait(sp, e);
+		break;
+	default:
+		break;
+	}
+}
+
+/* --- all --- */
 
 struct span *
 span_new(void (*event)(void *arg, const struct span_event *), void *arg)
 {
+	static const struct session_limits limits = {.sessions = 64 * 1024, .calls = 16 * 1024};
 	struct span *sp = calloc(1, sizeof(*sp));
 	struct usage_spec spec = {.event = count, .arg = sp};
 
@@ -29,9 +386,10 @@ span_new(void (*event)(void *arg, const struct span_event *), void *arg)
 		return NULL;
 	sp->event = event;
 	sp->arg = arg;
-	sp->requests = requests_new();
+	usage_words(&sp->words);
+	sp->sessions = sessions_new(see_event, sp, &limits);
 	sp->usage = usage_new(&spec);
-	if (sp->requests && sp->usage)
+	if (sp->sessions && sp->usage)
 		return sp;
 	span_free(sp);
 	return NULL;
@@ -49,261 +407,53 @@ span_usage(const struct span *sp)
 	return sp->usage;
 }
 
-/* --- sessions --- */
-
-/* NULL when out of memory. */
-static struct span_session *
-session_of(struct span *sp, struct slice string)
+/* Does it say something about usage? Most messages are chunks: their kind stands at the beginning, and they have one word for it. */
+static bool
+may_matter(const struct span *sp, const struct message *m)
 {
-	struct slice id = span_plain(sp, string);
-	struct span_session *s = NULL;
+	enum { KIND = 160 };
+	struct slice params = m->msg.params;
 
-	if (!id.p)
-		return NULL;
-	HASH_FIND(hh, sp->sessions, id.p, id.n, s);
-	if (s)
-		return s;
-	s = calloc(1, sizeof(*s) + id.n + 1);
-	if (!s)
-		return NULL;
-	memcpy(s->id, id.p, id.n);
-	s->n = id.n;
-	s->number = ++sp->number;
-	HASH_ADD_KEYPTR(hh, sp->sessions, s->id, s->n, s);
-	if (s->hh.tbl)
-		return s;
-	free(s);
-	return NULL;
-}
-
-static int
-adopt(struct span *sp, struct span_session *parent, struct slice update)
-{
-	struct slice id = json_get(update, acp_session_id), state = json_get(json_get(update, acp_state), acp_state);
-	struct span_session *child;
-
-	if (json_type(id) != JSON_STRING)
-		return 0;
-	child = session_of(sp, id);
-	if (!child)
-		return -1;
-	if (!child->parent && span_root(parent) != child)
-		child->parent = parent;
-	if (json_type(state) == JSON_STRING && json_string_is(state, acp_idle))
-		span_tools_end(sp, child);
-	return 0;
-}
-
-/* --- requests --- */
-
-static void
-report(struct span *sp, const struct request *r, bool failed, bool unfinished)
-{
-	struct span_request q = {.from = r->from, .kind = MSG_REQUEST, .method = r->method, .session = r->session, .begin = r->t,
-		.end = sp->now, .failed = failed, .unfinished = unfinished};
-
-	span_happened(sp, (struct span_event){.kind = SPAN_REQUEST, .begin = q.begin, .end = q.end, .request = &q});
-}
-
-/* It is out of the table. m: the response, or NULL. */
-static int
-close_request(struct span *sp, struct request *r, const struct msg *m)
-{
-	struct span_turn *t = r->owner;
-	struct span_session *s;
-	int e = 0;
-
-	report(sp, r, m && m->error.p, !m);
-	switch (r->what) {
-	case ACP_SESSION_PROMPT:
-		if (!t)
-			break;
-		t->failed = m && m->error.p;
-		t->stop = m && m->result.p ? json_get(m->result, acp_stop_reason) : slice(NULL, 0);
-		t->accepted = m && m->result.p && !t->stop.p && json_get(m->result, "messageId").p;
-		t->error = m ? m->error : slice(NULL, 0);
-		t->unfinished = !m;
-		/* What this response reports is not of the turn that is open. */
-		if (t != t->session->turn)
-			e = span_judge(sp, t->session);
-		e |= t->accepted ? 0 : span_turn_end(sp, t);
-		break;
-	case ACP_REQUEST_PERMISSION:
-	case ACP_ELICITATION_CREATE:
-		span_wait_end(sp, r, !m);
-		break;
-	case ACP_SESSION_LOAD:
-	case ACP_SESSION_RESUME:
-		if (r->session.p && (s = session_of(sp, r->session)) && s->loading > 0)
-			s->loading--;
-		break;
-	default:
-		break;
-	}
-	requests_done(r);
-	return e;
-}
-
-static int
-take_response(struct span *sp, const struct message *s)
-{
-	struct request *r = NULL;
-
-	if (!(s->msg.error.p && msg_null_id(&s->msg)))
-		r = requests_find(sp->requests, acp_other_side(s->from), s->msg.id);
-	if (!r)
-		return 0;
-	requests_take(sp->requests, r);
-	return close_request(sp, r, &s->msg);
-}
-
-static int
-take_prompt(struct span *sp, struct span_session *s, struct request *r, struct slice params)
-{
-	struct slice parent = json_get(json_get(params, "_meta"), "traceparent");
-	struct span_turn *t = span_turn_new(sp, s, true);
-
-	r->owner = t;
-	if (!t)
-		return -1;
-	return json_type(parent) == JSON_STRING ? json_unescape(parent, &t->parent) : 0;
-}
-
-/* s: its session, or NULL. */
-static int
-take_request(struct span *sp, struct span_session *s, enum acp_side from, const struct msg *m)
-{
-	struct request *r = requests_open(sp->requests, from, sp->now, m), *oldest;
-
-	if (!r)
-		return -1;
-	switch (m->what) {
-	case ACP_SESSION_PROMPT:
-		if (s && take_prompt(sp, s, r, m->params) < 0)
-			return -1;
-		break;
-	case ACP_REQUEST_PERMISSION:
-	case ACP_ELICITATION_CREATE:
-		if (span_wait_begin(sp, s, r, m->params) < 0)
-			return -1;
-		break;
-	case ACP_SESSION_LOAD:
-	case ACP_SESSION_RESUME:
-		if (s)
-			s->loading++;
-		break;
-	default:
-		break;
-	}
-	if (requests_count(sp->requests) <= REQUESTS_ONE_WAY)
-		return 0;
-	oldest = requests_next(sp->requests, NULL);
-	requests_take(sp->requests, oldest);
-	return close_request(sp, oldest, NULL);
-}
-
-/* --- messages --- */
-
-static int
-take_update(struct span *sp, struct span_session *s, struct slice params, struct slice kind)
-{
-	struct slice update = json_get(params, acp_update);
-
-	if (json_string_is(kind, "tool_call") || json_string_is(kind, "tool_call_update"))
-		return s->loading ? 0 : span_tool_update(sp, s, update, json_string_is(kind, "tool_call"));
-	if (json_string_is(kind, "subagent_update"))
-		return adopt(sp, s, update);
-	if (json_string_is(kind, acp_state_update))
-		return span_turn_state(sp, s, update);
-	return 0;
-}
-
-static int
-take_notification(struct span *sp, struct span_session *s, enum acp_side from, const struct msg *m)
-{
-	struct span_request q = {.from = from, .kind = MSG_NOTIFICATION, .method = m->method, .session = msg_session(m),
-		.at = s, .update = msg_update_kind(m), .begin = sp->now, .end = sp->now};
-	struct slice kind = q.update;
-
-	span_happened(sp, (struct span_event){.kind = SPAN_REQUEST, .begin = q.begin, .end = q.end, .request = &q});
-	return s && kind.p && json_type(kind) == JSON_STRING ? take_update(sp, s, m->params, kind) : 0;
-}
-
-static int
-end_all(struct span *sp)
-{
-	struct request *r;
-	struct span_session *s, *next;
-
-	while ((r = requests_next(sp->requests, NULL))) {
-		requests_take(sp->requests, r);
-		if (close_request(sp, r, NULL) < 0)
-			return -1;
-	}
-	/* Those of version 2 whose prompts were responded to. */
-	for (s = sp->sessions; s; s = s->hh.next) {
-		while (s->turn) {
-			s->turn->unfinished = true;
-			if (span_turn_end(sp, s->turn) < 0)
-				return -1;
-		}
-	}
-	for (s = sp->sessions; s; s = s->hh.next)
-		span_tools_end(sp, s);
-	span_tools_free(sp);
-	HASH_ITER(hh, sp->sessions, s, next) {
-		HASH_DEL(sp->sessions, s);
-		free(s);
-	}
-	return 0;
+	if (m->msg.what == ACP_SESSION_UPDATE && memmem(params.p, params.n < KIND ? params.n : KIND, "_chunk\"", 7))
+		return memmem(params.p, params.n, "sage", 4) || memmem(params.p, params.n, "\\u00", 4);
+	return usage_may_matter(&sp->words, m->line);
 }
 
 int
 span_see(struct span *sp, const struct message *original)
 {
-	struct span_session *s = NULL;
-	struct message message = *original;
-	struct slice session;
-	struct msg inner;
-	const char *why;
+	const struct session_message *m;
+	const struct msg *msg;
+	struct span_request q;
 
-	if (message.msg.kind == MSG_NOISE)
+	if (original->msg.kind == MSG_NOISE)
 		return 0;
-	sp->now = message.t > sp->now ? message.t : sp->now;
-	if (usage_see(sp->usage, original, NULL, NULL) < 0)
+	if (sessions_see(sp->sessions, original, &m) < 0 || (may_matter(sp, original) && usage_message(sp->usage, m) < 0))
 		return -1;
-	if (message.msg.kind == MSG_RESPONSE)
-		return take_response(sp, &message);
-	if (message.msg.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&message.msg, &inner, NULL, &why) == 0)
-		message.msg = inner;
-	if (message.from == ACP_UNKNOWN)
-		message.from = acp_sender(message.msg.method);
-	/* A new connection: nothing of the one before goes on. */
-	if (message.msg.what == ACP_INITIALIZE && end_all(sp) < 0)
-		return -1;
-	session = msg_session(&message.msg);
-	if (session.p && json_type(session) == JSON_STRING && !(s = session_of(sp, session)))
-		return -1;
-	if (s && message.from == ACP_AGENT && span_turn_heard(sp, s, &message.msg, msg_update_kind(&message.msg)) < 0)
-		return -1;
-	return message.msg.kind == MSG_REQUEST ? take_request(sp, s, message.from, &message.msg)
-		: take_notification(sp, s, message.from, &message.msg);
+	msg = &m->message.msg;
+	if (msg->kind == MSG_NOTIFICATION && !m->copy) {
+		q = (struct span_request){.from = m->role, .kind = MSG_NOTIFICATION, .method = msg->method,
+			.at = m->session ? m->session->data : NULL, .update = m->kind, .begin = m->message.t, .end = m->message.t};
+		happened(sp, (struct span_event){.kind = SPAN_REQUEST, .begin = q.begin, .end = q.end, .request = &q});
+	}
+	if (msg->kind != MSG_RESPONSE)
+		end_wait_for_agent(m);
+	return sp->failed ? -1 : 0;
 }
 
 int
 span_begin(struct span *sp, double started)
 {
-	if (end_all(sp) < 0)
-		return -1;
+	sessions_begin(sp->sessions);
 	sp->started = started;
-	sp->now = 0;
-	return usage_begin(sp->usage, started);
+	return usage_begin(sp->usage, started) < 0 || sp->failed ? -1 : 0;
 }
 
 int
 span_end(struct span *sp)
 {
-	return end_all(sp);
+	sessions_end(sp->sessions);
+	return sp->failed ? -1 : 0;
 }
 
 static void
@@ -319,10 +469,7 @@ span_free(struct span *sp)
 	if (!sp)
 		return;
 	sp->event = ignore;
-	if (sp->requests && sp->usage)
-		end_all(sp);
-	requests_free(sp->requests);
+	sessions_free(sp->sessions);
 	usage_free(sp->usage);
-	buf_free(&sp->plain);
 	free(sp);
 }

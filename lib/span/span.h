@@ -1,9 +1,6 @@
 /*
- * span: what took how long: requests, turns, tool calls, and waits for the user, from messages with times.
- *
- * A turn goes from a prompt to its response (version 2: to the idle state; there it may begin without a prompt). While one is
- * open, the next prompt waits: its turn begins when the one before has ended. What a sub-agent does belongs to the turn of the
- * session at the root of its tree. Each moment of a turn belongs to one of three: to the user while a question to the user
+ * span: what took how long: requests, turns, tool calls, and waits for the user, from messages with times: a clock on lib/session's
+ * events. Each moment of a turn belongs to one of three: to the user while a question to the user
  * (a permission, an elicitation) is open, else to tools while a tool call of the turn is open, else to the model. So tools that
  * overlap are counted once, and the three add up to the turn.
  */
@@ -18,22 +15,17 @@
 #define SPAN_NEVER UINT64_MAX /* of a time: it has not happened */
 
 struct span_session {
-	UT_hash_handle hh;
 	struct span_session *parent; /* it is a sub-agent of this one; or NULL */
 	uint64_t number;             /* 1 for the first that was seen */
-	uint64_t turns;              /* that have begun */
-	struct span_turn *turn;      /* the one that is open; those that wait for its end follow */
-	struct span_tool *tools;     /* by their ids */
-	unsigned loading;            /* its history is replayed: nothing in it happens now */
+	const char *id;              /* plain text, NUL after it */
+	size_t n;
 	struct usage_sums own, billed; /* the module's own: of the turn that usage has judged last, until it ends here */
 	bool counted;
-	size_t n;
-	char id[];                   /* plain text, NUL after it */
 };
 
 /* A request and its response, or a notification. */
 struct span_request {
-	enum acp_side from;
+	enum acp_side from;   /* whom its sender speaks as */
 	enum msg_kind kind;
 	struct slice method;  /* a JSON string */
 	struct slice session; /* a JSON string, or p NULL */
@@ -45,7 +37,6 @@ struct span_request {
 };
 
 struct span_turn {
-	struct span_turn *next; /* waits for the end of this one */
 	struct span_session *session;
 	uint64_t number;        /* in its session, from 1 */
 	uint64_t begin, end;
@@ -65,12 +56,9 @@ struct span_turn {
 	/* the module's own */
 	uint64_t at, quiet;
 	unsigned running, waiting;
-	bool accepted;
 };
 
 struct span_tool {
-	UT_hash_handle hh;
-	struct span_tool *older, *newer;
 	struct span_session *session;
 	struct span_turn *turn;      /* in which it began, as long as that is open; or NULL */
 	uint64_t begin, end;
@@ -81,9 +69,8 @@ struct span_tool {
 	/* the module's own */
 	uint64_t since;
 	unsigned waiting;
-	bool done;
+	const char *id;              /* plain text, NUL after it */
 	size_t n;
-	char id[];                   /* plain text, NUL after it */
 };
 
 /* A question to the user. */

@@ -3,14 +3,14 @@
 
 #include "lib/usage/usage_parts.h"
 
-enum { CLEAR_TURNS = 3 }; /* so many turns have to add up to a running total */
+enum { CLEAR_TURNS = 3 }; /* that add up to a running total decide */
 
 enum {
 	ALL_BESIDE = USAGE_READ_BESIDE | USAGE_WRITE_BESIDE | USAGE_THOUGHT_INSIDE,
 	ALL_INSIDE = USAGE_READ_INSIDE | USAGE_WRITE_INSIDE,
 };
 
-/* Agents by a part of their name. A version stands for itself and all below. */
+/* Agents by a part of their name; with a version, those below it. */
 static const struct {
 	const char *name;
 	unsigned below[2];
@@ -105,9 +105,9 @@ bool
 usage_reported(const struct usage_turn *t, struct usage_sums *to)
 {
 	*to = (struct usage_sums){0};
-	if (t->calls.has)
-		usage_sums_add(to, &t->calls);
-	for (size_t i = 0; !t->calls.has && i < t->nrows; i++)
+	if (t->calls)
+		*to = *t->calls;
+	for (size_t i = 0; !t->calls && i < t->nrows; i++)
 		usage_sums_count(to, &t->rows[i].counts);
 	return to->has != 0;
 }
@@ -125,12 +125,12 @@ fell(const struct usage_counts *now, const struct usage_counts *before)
 void
 usage_infer_basis(struct usage_session *s, const struct usage_turn *t)
 {
-	decimal_units now = (decimal_units)usage_total_of(&t->answer), of_turn = 0;
+	decimal_units now = (decimal_units)usage_total_of(&t->counts), of_turn = 0;
 	struct usage_sums reported;
 
-	if (!t->answer.has)
+	if (!t->counts.has)
 		return;
-	s->fell |= s->last.has && fell(&t->answer, &s->last);
+	s->fell |= s->last.has && fell(&t->counts, &s->last);
 	if (usage_reported(t, &reported))
 		of_turn = usage_total(&reported);
 	s->unreported |= of_turn == 0;
@@ -146,20 +146,28 @@ bool
 usage_turn_own(const struct usage_session *s, const struct usage_turn *t, enum usage_basis b, struct usage_sums *own, bool *lower)
 {
 	*lower = false;
-	*own = t->calls;
-	if (!t->answer.has || (b == USAGE_LAST_CALL && t->calls.has))
+	*own = t->calls ? *t->calls : (struct usage_sums){0};
+	if (!t->counts.has || (b == USAGE_LAST_CALL && t->calls))
 		return own->has != 0;
-	if (b == USAGE_SESSION && !s->last.has && !s->fresh) {
+	if (b == USAGE_SESSION && !s->last.has && s->origin != USAGE_FRESH) {
 		/* A running total of a session whose beginning was not seen: what lies before it is in the counts. */
-		*lower = !t->calls.has;
+		*lower = !t->calls;
 		return own->has != 0;
 	}
 	*own = (struct usage_sums){0};
-	usage_sums_count(own, &t->answer);
+	usage_sums_count(own, &t->counts);
 	*lower = b == USAGE_LAST_CALL;
-	for (unsigned i = 0; b == USAGE_SESSION && s->last.has && !fell(&t->answer, &s->last) && i < USAGE_TYPES; i++)
+	if (b != USAGE_SESSION || (s->last.has && fell(&t->counts, &s->last)))
+		return true;
+	for (unsigned i = 0; i < USAGE_TYPES; i++)
 		if (own->has & s->last.has & 1u << i)
 			own->n[i] -= (decimal_units)s->last.n[i];
+	/* What turns without counts have said is counted already; if it is more than all, the agent leaves it out. */
+	for (unsigned i = 0; s->since && i < USAGE_TYPES; i++)
+		if (own->has & s->since->has & 1u << i && own->n[i] >= s->since->n[i])
+			own->n[i] -= s->since->n[i];
+	/* An agent that was restarted may have begun at 0. */
+	*lower = s->last.has && s->now->restarted && !s->now->has_counts;
 	return true;
 }
 
@@ -168,7 +176,7 @@ usage_turn_tokens(const struct usage *u, const struct usage_session *s, struct u
 {
 	bool lower;
 
-	return s->turn.answered && usage_turn_own(s, &s->turn, usage_session_basis(u, s), own, &lower) && !lower;
+	return s->turn.state == USAGE_ENDED && usage_turn_own(s, &s->turn, usage_session_basis(u, s), own, &lower) && !lower;
 }
 
 bool
@@ -176,6 +184,6 @@ usage_turn_context(const struct usage *u, const struct usage_session *s, uint64_
 {
 	const struct usage_turn *t = &s->turn;
 
-	*used = t->ncalls > 0 ? t->last_call : usage_total_of(&t->answer);
-	return t->ncalls > 0 || (t->answer.has && usage_session_basis(u, s) == USAGE_LAST_CALL);
+	*used = t->ncalls > 0 ? t->last_call : usage_total_of(&t->counts);
+	return t->ncalls > 0 || (t->counts.has && usage_session_basis(u, s) == USAGE_LAST_CALL);
 }

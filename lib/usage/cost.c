@@ -1,4 +1,6 @@
-/* What sessions cost. */
+/* What sessions cost: in each part as it was reported, and over all parts (usage_account). */
+#include <utlist.h>
+
 #include "lib/usage/usage_parts.h"
 
 /* Decimals as they are written, for people who compare. */
@@ -21,6 +23,202 @@ fell(struct decimal now, struct decimal last)
 	return now.units < last.units - last.units / SAME_PART;
 }
 
+/* --- over all parts --- */
+
+static struct usage_account *
+find_account(const struct usage_session *s, uint32_t currency)
+{
+	struct usage_account *a = s->accounts;
+
+	while (a && a->currency != currency)
+		a = a->next;
+	return a;
+}
+
+/* NULL when out of memory. */
+static struct usage_account *
+account_of(struct usage_session *s, uint32_t currency)
+{
+	struct usage_account *a = find_account(s, currency);
+
+	if (!a && (a = calloc(1, sizeof(*a)))) {
+		a->currency = currency;
+		LL_PREPEND(s->accounts, a);
+	}
+	return a;
+}
+
+/*
+ * The next value. After a restart of the agent one that is not lower may go on where the last one ended, or be all of a new
+ * process: only what was reported before that process has worked (restored) is known to go on.
+ */
+static void
+account_add(struct usage_account *a, struct decimal amount, bool restored)
+{
+	if (fell(amount, a->last)) {
+		a->restarts++;
+		a->too_large |= !decimal_add(a->closed, a->last, &a->closed);
+	} else if (a->restarted && !restored) {
+		a->too_large |= !decimal_add(a->doubt, a->last, &a->doubt);
+	}
+	a->restarted = false;
+	a->last = amount;
+}
+
+static bool
+total_of(const struct usage_account *a, struct usage_money *total)
+{
+	*total = (struct usage_money){.currency = a->currency};
+	return !a->too_large && decimal_add(a->closed, a->last, &total->amount) && decimal_add(total->amount, a->doubt, &total->most);
+}
+
+/* So much more has been spent in a period. 0, or -1 out of memory. */
+static int
+add_share(struct usage_part *p, int32_t period, uint32_t currency, struct decimal amount, struct decimal most)
+{
+	struct usage_share *share = usage_share_of(p, period, currency);
+
+	return share && decimal_add(share->money.amount, amount, &share->money.amount)
+		&& decimal_add(share->money.most, most, &share->money.most) ? 0 : -1;
+}
+
+/* The account gets the next value of this cost in a part; where periods are wanted, so does the one in which it was reported. */
+static int
+add_value(struct usage *u, struct usage_part *p, struct usage_cost *c, struct usage_account *a, struct decimal amount, bool first,
+	int32_t period)
+{
+	struct usage_money before, after;
+	struct decimal more, most;
+	bool known = total_of(a, &before);
+
+	account_add(a, amount, first && c->restored);
+	if (!u->spec.period || !known || !total_of(a, &after) || !decimal_subtract(after.amount, before.amount, &more)
+		|| !decimal_subtract(after.most, before.most, &most))
+		return 0;
+	if (!first)
+		return add_share(p, period, a->currency, more, most);
+	/* It may have been added before, after other parts. */
+	c->period = period;
+	if (!decimal_subtract(more, c->begun, &after.amount) || !decimal_subtract(most, c->begun_most, &after.most))
+		return 0;
+	c->begun = more;
+	c->begun_most = most;
+	return add_share(p, period, a->currency, after.amount, after.most);
+}
+
+int
+usage_accounts_make(struct usage *u, struct usage_session *s)
+{
+	struct usage_account *a, *next;
+	int r = 0;
+
+	LL_FOREACH_SAFE(s->accounts, a, next)
+		free(a);
+	s->accounts = NULL;
+	s->paid = NULL;
+	for (struct usage_part *p = s->parts; p; p = p->next) {
+		if (p->restarted)
+			usage_accounts_restart(s);
+		if (p->costs)
+			s->paid = p;
+		for (struct usage_cost *c = p->costs; c; c = c->next) {
+			if (!(a = account_of(s, c->currency)))
+				return -1;
+			if (!c->nonzero)
+				continue;
+			r |= add_value(u, p, c, a, c->first, true, c->period);
+			a->restarts += c->restarts;
+			a->too_large |= !decimal_add(a->closed, c->closed, &a->closed);
+			a->last = c->last;
+		}
+	}
+	return r;
+}
+
+bool
+usage_cost_total(const struct usage_session *s, uint32_t currency, struct usage_money *total)
+{
+	const struct usage_account *a = find_account(s, currency);
+
+	*total = (struct usage_money){.currency = currency};
+	return a && total_of(a, total);
+}
+
+bool
+usage_cost_is_bound(const struct usage_money *m)
+{
+	return m->most.units > m->amount.units;
+}
+
+const struct usage_cost *
+usage_costs(const struct usage_session *s)
+{
+	return s->paid ? s->paid->costs : NULL;
+}
+
+int
+usage_figures_money(const struct usage *u, struct usage_figures *f, const struct usage_money *m)
+{
+	struct usage_money *more;
+	size_t i;
+
+	for (i = 0; i < f->ncosts && f->costs[i].currency != m->currency; i++)
+		;
+	if (i == f->ncosts) {
+		more = realloc(f->costs, (f->ncosts + 1) * sizeof(*more));
+		if (!more)
+			return -1;
+		f->costs = more;
+		for (; i > 0 && slice_compare(usage_name(u, more[i - 1].currency), usage_name(u, m->currency)) > 0; i--)
+			more[i] = more[i - 1];
+		more[i] = (struct usage_money){.currency = m->currency};
+		f->ncosts++;
+	}
+	f->too_large |= !decimal_add(f->costs[i].amount, m->amount, &f->costs[i].amount)
+		|| !decimal_add(f->costs[i].most, m->most, &f->costs[i].most);
+	return 0;
+}
+
+int
+usage_figures_costs(const struct usage *u, const struct usage_session *s, struct usage_figures *to)
+{
+	struct usage_money total;
+	int r = 0;
+
+	for (const struct usage_account *a = s->accounts; a; a = a->next) {
+		to->too_large |= !total_of(a, &total);
+		to->restarts += a->restarts;
+		r |= usage_figures_money(u, to, &total);
+	}
+	return r;
+}
+
+/* --- in a turn --- */
+
+bool
+usage_cost_of_turn(const struct usage_session *s, const struct usage_cost *c, struct decimal *added)
+{
+	const struct usage_account *a = find_account(s, c->currency);
+	struct usage_money total;
+
+	return a && a->known && s->turn.cost != USAGE_COST_BEFORE && total_of(a, &total) && decimal_subtract(total.amount, a->at_turn, added);
+}
+
+void
+usage_cost_begin_turn(struct usage_session *s)
+{
+	struct usage_money total;
+	struct usage_account *a;
+
+	s->turn.costed = usage_costs(s) != NULL;
+	LL_FOREACH(s->accounts, a) {
+		a->known = total_of(a, &total);
+		a->at_turn = total.amount;
+	}
+}
+
+/* --- in a part --- */
+
 const struct usage_cost *
 usage_cost_in(const struct usage_part *p, uint32_t currency)
 {
@@ -29,38 +227,6 @@ usage_cost_in(const struct usage_part *p, uint32_t currency)
 	while (c && c->currency != currency)
 		c = c->next;
 	return c;
-}
-
-/* The last part up to p that has the currency. */
-static const struct usage_cost *
-latest(const struct usage_part *p, uint32_t currency)
-{
-	const struct usage_cost *c = NULL;
-
-	for (; p && !c; p = p->before)
-		c = usage_cost_in(p, currency);
-	return c;
-}
-
-/* All pieces but the last, and the last one. False where a sum does not fit. */
-static bool
-pieces(const struct usage_cost *c, struct decimal *earlier, struct decimal *last)
-{
-	*earlier = c->earlier;
-	*last = c->nonzero ? c->last : c->previous;
-	if (!c->nonzero)
-		return true;
-	return (!fell(c->first, c->previous) || decimal_add(*earlier, c->previous, earlier)) && decimal_add(*earlier, c->closed, earlier);
-}
-
-void
-usage_cost_link(const struct usage_part *p, struct usage_cost *c)
-{
-	const struct usage_cost *before = latest(p->before, c->currency);
-
-	c->earlier = c->previous = (struct decimal){0};
-	if (before)
-		pieces(before, &c->earlier, &c->previous);
 }
 
 /* The cost of a currency, which is now the last one. NULL when out of memory. */
@@ -75,103 +241,31 @@ cost_of(struct usage_part *part, uint32_t currency)
 		*p = c->next;
 	else if (!(c = calloc(1, sizeof(*c))))
 		return NULL;
-	if (c->currency != currency) {
-		c->currency = currency;
-		usage_cost_link(part, c);
-	}
+	c->currency = currency;
 	c->next = part->costs;
 	return part->costs = c;
 }
 
-bool
-usage_cost_total(const struct usage_session *s, uint32_t currency, struct decimal *total)
-{
-	const struct usage_cost *c = latest(s->tail, currency);
-	struct decimal last;
-
-	*total = (struct decimal){0};
-	return c && pieces(c, total, &last) && decimal_add(*total, last, total);
-}
-
-const struct usage_cost *
-usage_costs(const struct usage_session *s)
-{
-	const struct usage_part *p = s->tail;
-
-	while (p && !p->costs)
-		p = p->before;
-	return p ? p->costs : NULL;
-}
-
-uint64_t
-usage_cost_restarts(const struct usage_session *s, uint32_t currency)
-{
-	const struct usage_cost *c;
-	uint64_t n = 0;
-
-	for (const struct usage_part *p = s->parts; p; p = p->next)
-		if ((c = usage_cost_in(p, currency)) && c->nonzero)
-			n += c->restarts + (fell(c->first, c->previous) ? 1u : 0u);
-	return n;
-}
-
-bool
-usage_cost_of_turn(const struct usage_session *s, const struct usage_cost *c, struct decimal *added)
-{
-	struct decimal total;
-
-	return c->known && !s->turn.shared && usage_cost_total(s, c->currency, &total) && decimal_subtract(total, c->at_turn, added);
-}
-
-void
-usage_cost_begin_turn(struct usage_session *s)
-{
-	s->turn.costed = usage_costs(s) != NULL;
-	for (struct usage_cost *c = s->now ? s->now->costs : NULL; c; c = c->next)
-		c->known = usage_cost_total(s, c->currency, &c->at_turn);
-}
-
-/* A currency's first value in this part. The cost when the turn began is known where it was reported before, or was 0. */
-static void
-first_value(const struct usage_session *s, struct usage_cost *c, struct decimal amount)
-{
-	const struct usage_cost *before = latest(s->now->before, c->currency);
-
-	usage_cost_total(s, c->currency, &c->at_turn);
-	c->known = before || s->fresh || s->turn.costed || amount.units == 0;
-}
-
-/* 0, or 1 where a sum does not fit. */
+/* 0, or -1 out of memory. */
 static int
-take_value(struct usage_cost *c, struct decimal amount)
+take_value(struct usage *u, struct usage_session *s, struct usage_cost *c, struct usage_account *a, struct decimal amount, uint64_t t)
 {
+	bool first = !c->nonzero && amount.units != 0;
+
 	c->wire = amount;
+	/* Zeros begin nothing. */
 	if (amount.units == 0)
 		return 0;
-	if (!c->nonzero) {
+	if (first) {
 		c->nonzero = true;
 		c->first = amount;
+		c->restored = !s->worked;
 	} else if (fell(amount, c->last)) {
 		c->restarts++;
-		if (!decimal_add(c->closed, c->last, &c->closed))
-			return 1;
+		a->too_large |= !decimal_add(c->closed, c->last, &c->closed);
 	}
 	c->last = amount;
-	return 0;
-}
-
-static int
-add_share(struct usage *u, struct usage_session *s, uint64_t t, uint32_t currency, struct decimal before)
-{
-	struct usage_share *share;
-	struct decimal total, more;
-	int32_t period;
-
-	if (!u->spec.period || !usage_cost_total(s, currency, &total) || !decimal_subtract(total, before, &more))
-		return 0;
-	period = u->spec.period(u->spec.arg, s->now->started, t);
-	share = usage_share_of(s->now, period, currency);
-	return share && decimal_add(share->amount, more, &share->amount) ? 0 : -1;
+	return add_value(u, s->now, c, a, amount, first, u->spec.period ? u->spec.period(u->spec.arg, s->now->started, t) : 0);
 }
 
 int
@@ -179,7 +273,8 @@ usage_take_cost(struct usage *u, struct usage_session *s, uint64_t t, const stru
 {
 	const struct usage_cost *latest = usage_costs(s);
 	uint32_t currency, was = latest ? latest->currency : 0;
-	struct decimal amount, before = {0};
+	struct usage_account *a;
+	struct decimal amount;
 	struct usage_cost *c;
 	bool changed;
 
@@ -190,24 +285,31 @@ usage_take_cost(struct usage *u, struct usage_session *s, uint64_t t, const stru
 	}
 	if (!r->amount.p)
 		return 0;
-	currency = usage_intern_string(u, r->currency);
 	if (!decimal_parse(r->amount, &amount)) {
-		usage_note_malformed(u, s, "an amount that is out of range: at most 24 decimal places, and below 10^14");
+		usage_note_malformed(u, s, "an amount that is out of range: it must be below 1.7 * 10^14");
+		return 0;
+	}
+	currency = usage_intern_string(u, USAGE_CURRENCY, r->currency);
+	if (currency == 0) {
+		usage_note_malformed(u, s, "one currency too many: its costs are not counted");
 		return 0;
 	}
 	if (was && currency != was)
 		usage_note(u, s, USAGE_NOTE_CURRENCY, false, "the currency changes from %s to %s: amounts are not added",
 			usage_name(u, was).p, usage_name(u, currency).p);
-	usage_cost_total(s, currency, &before);
-	c = currency ? cost_of(s->now, currency) : NULL;
-	if (!c)
+	/* The cost when the turn began is known where it was reported before, or was 0. */
+	changed = !find_account(s, currency);
+	if (!(a = account_of(s, currency)) || !(c = cost_of(s->now, currency)))
 		return -1;
+	if (changed || !a->known)
+		a->known = s->origin == USAGE_FRESH || s->turn.costed || amount.units == 0;
 	changed = currency != was || s->cleared || decimal_compare(amount, c->wire) != 0;
-	if (!c->nonzero && !c->known)
-		first_value(s, c, amount);
+	s->paid = s->now;
 	s->cleared = false;
 	c->places = written_places(r->amount);
-	if (take_value(c, amount) > 0)
+	if (take_value(u, s, c, a, amount, t) < 0)
+		return -1;
+	if (a->too_large)
 		usage_note_malformed(u, s, "a sum of costs that is too large");
-	return add_share(u, s, t, currency, before) < 0 ? -1 : changed;
+	return changed;
 }

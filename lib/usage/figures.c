@@ -9,25 +9,9 @@ usage_figures_free(struct usage_figures *f)
 }
 
 int
-usage_figures_money(const struct usage *u, struct usage_figures *f, uint32_t currency, struct decimal amount)
+usage_money_put(const struct usage *u, const struct usage_money *m, struct buf *to)
 {
-	struct usage_money *more;
-	size_t i;
-
-	for (i = 0; i < f->ncosts && f->costs[i].currency != currency; i++)
-		;
-	if (i == f->ncosts) {
-		more = realloc(f->costs, (f->ncosts + 1) * sizeof(*more));
-		if (!more)
-			return -1;
-		f->costs = more;
-		for (; i > 0 && slice_compare(usage_name(u, more[i - 1].currency), usage_name(u, currency)) > 0; i--)
-			more[i] = more[i - 1];
-		more[i] = (struct usage_money){.currency = currency};
-		f->ncosts++;
-	}
-	f->too_large |= !decimal_add(f->costs[i].amount, amount, &f->costs[i].amount);
-	return 0;
+	return -((usage_cost_is_bound(m) && buf_add_string(to, ">=")) || decimal_put_money(m->amount, usage_name(u, m->currency), to));
 }
 
 int
@@ -46,24 +30,25 @@ usage_figures_add(const struct usage *u, struct usage_figures *to, const struct 
 	to->input += f->input;
 	to->too_large |= f->too_large;
 	for (size_t i = 0; i < f->ncosts; i++)
-		r |= usage_figures_money(u, to, f->costs[i].currency, f->costs[i].amount);
+		r |= usage_figures_money(u, to, &f->costs[i]);
 	return r;
 }
 
 void
-usage_figures_tally(const struct usage_tally *t, bool billed, uint8_t inside, struct usage_figures *to)
+usage_figures_tally(const struct usage_session *s, const struct usage_tally *t, bool billed, uint8_t inside, struct usage_figures *to)
 {
-	const struct usage_sums *s = billed ? &t->billed : &t->own;
+	const struct usage_sums *sums = billed ? &t->billed : &t->own;
 	decimal_units n[USAGE_TYPES];
 
 	to->turns += billed ? t->billed_turns : t->turns;
-	usage_sums_add(&to->own, s);
+	usage_sums_add(&to->own, sums);
 	usage_sums_add(&to->billed, &t->billed);
-	to->own_lower |= billed ? t->billed_lower : t->own_lower;
-	to->billed_lower |= t->billed_lower;
-	if (!(s->has & 1u << USAGE_READ) || !(s->has & 1u << USAGE_INPUT))
+	/* Where nobody says what was used there is no sum to be a lower bound. */
+	to->own_lower |= s->counted && (billed ? t->billed_lower : t->own_lower);
+	to->billed_lower |= s->counted && t->billed_lower;
+	if (!(sums->has & 1u << USAGE_READ) || !(sums->has & 1u << USAGE_INPUT))
 		return;
-	usage_disjoint(s, inside, n);
+	usage_disjoint(sums, inside, n);
 	to->cached += n[USAGE_READ];
 	to->input += n[USAGE_INPUT] + n[USAGE_READ] + n[USAGE_WRITE];
 }
@@ -97,25 +82,14 @@ lacks_children(const struct usage *u, const struct usage_session *s)
 static int
 add_costs(const struct usage *u, const struct usage_session *s, struct usage_figures *to)
 {
-	const struct usage_part *q;
-	struct decimal total;
 	int r = 0;
 
-	for (const struct usage_part *p = s->parts; p; p = p->next) {
+	if (!u->spec.period)
+		return usage_figures_costs(u, s, to);
+	for (const struct usage_part *p = s->parts; p; p = p->next)
 		for (const struct usage_share *share = p->shares; share; share = share->next)
 			if (share->period != USAGE_NEVER)
-				r |= usage_figures_money(u, to, share->currency, share->amount);
-		for (const struct usage_cost *c = p->costs; c && !u->spec.period; c = c->next) {
-			/* All parts of a currency count with the first that has it. */
-			for (q = s->parts; !usage_cost_in(q, c->currency); q = q->next)
-				;
-			if (q != p)
-				continue;
-			to->too_large |= !usage_cost_total(s, c->currency, &total);
-			to->restarts += usage_cost_restarts(s, c->currency);
-			r |= usage_figures_money(u, to, c->currency, total);
-		}
-	}
+				r |= usage_figures_money(u, to, &share->money);
 	return r;
 }
 
@@ -129,7 +103,7 @@ usage_figures_session(const struct usage *u, const struct usage_session *s, stru
 		to->malformed += p->malformed;
 		for (const struct usage_tally *t = p->tallies; t; t = t->next)
 			if (t->period != USAGE_NEVER)
-				usage_figures_tally(t, false, inside, to);
+				usage_figures_tally(s, t, false, inside, to);
 	}
 	to->billed_lower |= lacks_children(u, s);
 	return add_costs(u, s, to);

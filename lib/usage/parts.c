@@ -39,7 +39,8 @@ put_costs(const struct usage *u, struct buf *to, const struct usage_cost *c)
 		r |= -(buf_printf(to, "%s{\"places\":%u,\"restarts\":%u", comma, c->places, c->restarts)
 			|| put_string(to, "currency", usage_name(u, c->currency)) || put_decimal(to, "wire", c->wire));
 		if (c->nonzero)
-			r |= -(put_decimal(to, "first", c->first) || put_decimal(to, "last", c->last) || put_decimal(to, "closed", c->closed));
+			r |= -(put_decimal(to, "first", c->first) || put_decimal(to, "last", c->last) || put_decimal(to, "closed", c->closed)
+				|| put_flag(to, "restored", c->restored));
 		r |= buf_add(to, "}", 1);
 		comma = ",";
 	}
@@ -70,11 +71,11 @@ put_part(const struct usage *u, struct buf *to, const struct usage_part *p)
 	const struct agent *a = &u->agents[p->agent];
 	int r;
 
-	r = -(buf_printf(to, "{\"started\":%.6f,\"malformed\":%u", p->started, p->malformed)
+	r = -(buf_printf(to, "{\"started\":%.6f,\"number\":%u,\"malformed\":%u", p->started, p->number, p->malformed)
 		|| put_string(to, "agent", usage_name(u, a->name)) || put_string(to, "version", usage_name(u, a->version))
 		|| put_flag(to, "v2", a->v2) || put_string(to, "model", usage_name(u, p->model))
 		|| put_string(to, "cwd", usage_name(u, p->cwd)) || put_string(to, "title", usage_name(u, p->title))
-		|| put_flag(to, "counts", p->has_counts) || put_flag(to, "rows", p->has_rows)
+		|| put_flag(to, "restarted", p->restarted) || put_flag(to, "counts", p->has_counts) || put_flag(to, "rows", p->has_rows)
 		|| put_string(to, "basis", p->basis ? slice_of(usage_basis_name(p->basis)) : slice_of("")));
 	for (unsigned i = 0; i < 6; i++)
 		r |= put_flag(to, insides[i], p->inside & 1u << i);
@@ -135,9 +136,9 @@ number(struct reading *g, struct slice object, const char *name, uint64_t most)
 }
 
 static uint32_t
-name_of(struct reading *g, struct slice object, const char *name)
+name_of(struct reading *g, struct slice object, enum usage_names kind, const char *name)
 {
-	return usage_intern_string(g->u, member(g, object, name, JSON_STRING));
+	return usage_intern_string(g->u, kind, member(g, object, name, JSON_STRING));
 }
 
 static bool
@@ -194,7 +195,7 @@ read_tally(struct reading *g, struct usage_part *p, struct slice in)
 {
 	struct usage_tally *t;
 
-	t = usage_tally_of(p, name_of(g, in, "model"), 0, usage_tier(number(g, in, "context_above", UINT64_MAX - 1) + 1));
+	t = usage_tally_of(p, name_of(g, in, USAGE_MODEL, "model"), 0, usage_tier(number(g, in, "context_above", UINT64_MAX - 1) + 1));
 	if (!t)
 		return -1;
 	t->turns = (uint32_t)number(g, in, "turns", UINT32_MAX);
@@ -210,7 +211,7 @@ static int
 read_cost(struct reading *g, struct usage_part *p, struct slice in)
 {
 	struct usage_cost *c;
-	uint32_t currency = name_of(g, in, "currency");
+	uint32_t currency = name_of(g, in, USAGE_CURRENCY, "currency");
 
 	if (currency == 0 || usage_cost_in(p, currency)) {
 		wrong(g, "currency");
@@ -222,6 +223,7 @@ read_cost(struct reading *g, struct usage_part *p, struct slice in)
 	c->currency = currency;
 	c->places = (uint32_t)number(g, in, "places", DECIMAL_PLACES);
 	c->restarts = (uint32_t)number(g, in, "restarts", UINT32_MAX);
+	c->restored = flag(g, in, "restored");
 	c->nonzero = member(g, in, "first", JSON_NUMBER).p != NULL;
 	c->wire = amount(g, in, "wire");
 	c->first = amount(g, in, "first");
@@ -279,19 +281,21 @@ static int
 read_part(struct reading *g, struct usage_session *s, struct slice in)
 {
 	struct decimal started = amount(g, in, "started");
-	uint32_t name = name_of(g, in, "agent");
+	uint32_t name = name_of(g, in, USAGE_WORD, "agent");
 	struct usage_part *p;
 
-	g->u->agent = usage_agent(g->u, name, name_of(g, in, "version"), flag(g, in, "v2"));
+	g->u->agent = usage_agent(g->u, name, name_of(g, in, USAGE_WORD, "version"), flag(g, in, "v2"));
 	p = usage_part_new(g->u, s, (double)started.units / 1e24);
 	s->now = NULL;
 	if (!p)
 		return -1;
+	p->number = (uint32_t)number(g, in, "number", UINT32_MAX);
 	p->malformed = (uint32_t)number(g, in, "malformed", UINT32_MAX);
-	p->model = name_of(g, in, "model");
-	p->cwd = name_of(g, in, "cwd");
-	p->title = name_of(g, in, "title");
+	p->model = name_of(g, in, USAGE_MODEL, "model");
+	p->cwd = name_of(g, in, USAGE_CWD, "cwd");
+	p->title = name_of(g, in, USAGE_TITLE, "title");
 	p->basis = read_basis(g, in);
+	p->restarted = flag(g, in, "restarted");
 	p->has_counts = flag(g, in, "counts");
 	p->has_rows = flag(g, in, "rows");
 	for (unsigned i = 0; i < 6; i++)
@@ -352,37 +356,74 @@ by_time(const struct usage_part *a, const struct usage_part *b)
 	return (a->started > b->started) - (a->started < b->started);
 }
 
-/* By time; those without one first, in the order in which they were read: the sort is stable. */
-static void
-sort_parts(struct usage_session *s)
+/* By their first parts. Those that have none come first, as those do whose recording does not say when it began. */
+static int
+sessions_by_time(const struct usage_session *a, const struct usage_session *b)
 {
-	struct usage_part *p;
+	static const struct usage_part none;
+	const struct usage_part *x = a->parts ? a->parts : &none, *y = b->parts ? b->parts : &none;
+	int r = by_time(x, y);
 
-	LL_SORT(s->parts, by_time);
-	for (s->tail = NULL, p = s->parts; p; p = p->next) {
-		p->before = s->tail;
-		s->tail = p;
-		for (struct usage_cost *c = p->costs; c; c = c->next)
-			usage_cost_link(p, c);
+	return r || x->started <= 0 ? r : (x->number > y->number) - (x->number < y->number);
+}
+
+/* Tokens on a model that the part did not know are those of the model that the session had before. */
+static void
+name_tallies(struct usage_part *p, uint32_t model)
+{
+	struct usage_tally **at = &p->tallies, *t, *named;
+
+	p->model = p->model ? p->model : model;
+	while ((t = *at)) {
+		for (named = p->tallies; named && (named->model != model || named->period != t->period || named->tier != t->tier);)
+			named = named->next;
+		if (t->model || !model) {
+			at = &t->next;
+		} else if (!named) {
+			t->model = model;
+		} else {
+			usage_tally_add(named, t);
+			*at = t->next;
+			usage_tally_free(t);
+		}
 	}
 }
 
-void
+static int
+sort_parts(struct usage *u, struct usage_session *s)
+{
+	uint32_t model = 0;
+
+	/* By time; those without one first, in the order in which they were read: the sort is stable. */
+	LL_SORT(s->parts, by_time);
+	for (struct usage_part *p = s->parts; p; p = p->next) {
+		name_tallies(p, model);
+		s->model = model = p->model;
+		s->cwd = p->cwd ? p->cwd : s->cwd;
+		s->title = p->title ? p->title : s->title;
+		s->agent = p->agent ? p->agent : s->agent;
+		for (const struct usage_tally *t = p->tallies; t; t = t->next)
+			s->counted |= t->own.has || t->billed.has;
+		s->tail = p;
+		if (!p->has_used)
+			continue;
+		s->has_used = true;
+		s->used = p->used;
+		s->has_size = p->has_size;
+		s->size = p->size;
+	}
+	return usage_accounts_make(u, s);
+}
+
+int
 usage_sort(struct usage *u)
 {
-	for (struct usage_session *s = u->sessions; s; s = s->hh.next) {
-		sort_parts(s);
-		for (const struct usage_part *p = s->parts; p; p = p->next) {
-			s->model = p->model ? p->model : s->model;
-			s->cwd = p->cwd ? p->cwd : s->cwd;
-			s->title = p->title ? p->title : s->title;
-			s->agent = p->agent ? p->agent : s->agent;
-			if (!p->has_used)
-				continue;
-			s->has_used = true;
-			s->used = p->used;
-			s->has_size = p->has_size;
-			s->size = p->size;
-		}
-	}
+	int r = 0;
+
+	for (struct usage_session *s = u->sessions; s; s = s->hh.next)
+		r |= sort_parts(u, s);
+	HASH_SORT(u->sessions, sessions_by_time);
+	for (struct usage_session *s = u->sessions; s; s = s->hh.next)
+		LL_SORT2(s->child, sessions_by_time, sibling);
+	return r;
 }

@@ -1,37 +1,34 @@
-/* Where agents say what they used, and how they spell it: the only place that knows. */
+/* Where agents report usage, and how they spell it: decided in this file alone. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "lib/usage/usage_parts.h"
 
-/* In what a member stands. */
-enum { IN_UPDATE = 1, IN_ANSWER = 2, IN_STATE = 4, IN_OTHER = 8, IN_CHILD = 16, IN_INFO = 32, IN_COMPACT = 64, IN_OPENED = 128,
+/* What a member is part of. */
+enum { IN_UPDATE = 1, IN_RESPONSE = 2, IN_STATE = 4, IN_OTHER = 8, IN_CHILD = 16, IN_INFO = 32, IN_COMPACT = 64, IN_OPENED = 128,
 	IN_ANY_UPDATE = IN_UPDATE | IN_OTHER | IN_STATE };
 
 /* What a member is. */
-enum role { USED, SIZE, COST, COUNTS, CALL, ROWS, MODEL, STOP, STATE, MESSAGE, CHILD, CHILD_STATE, TITLE, OPTIONS, ORIGIN, SUB_AGENT,
-	SESSION };
+enum role { USED, SIZE, COST, COUNTS, CALL, ROWS, MODEL, STOP, CHILD, CHILD_STATE, TITLE, OPTIONS, ORIGIN, SUB_AGENT, SESSION };
 
 /* The members of updates and results that are looked at. */
-enum first { KIND, NAME_USED, NAME_SIZE, NAME_COST, NAME_USAGE, NAME_STOP, NAME_STATE, NAME_MESSAGE, NAME_PERCENTAGE,
+enum first { KIND, NAME_USED, NAME_SIZE, NAME_COST, NAME_USAGE, NAME_STOP, NAME_STATE, NAME_PERCENTAGE,
 	NAME_REMAINING, NAME_SESSION, NAME_TITLE, NAME_STATUS, NAME_OPTIONS, NAME_MODELS, META, FIRST_NAMES };
 static const char *const first_names[FIRST_NAMES] = {acp_update_kind, "used", "size", "cost", "usage", acp_stop_reason, "state",
-	"messageId", "percentage", "remaining", acp_session_id, "title", "status", "configOptions", "models", "_meta"};
+	"percentage", "remaining", acp_session_id, "title", "status", "configOptions", "models", "_meta"};
 
-static const struct place {
+static const struct source {
 	unsigned in;
 	enum role role;
 	enum first first;
 	const char *path[2]; /* below the first */
-} places[] = {
+} sources[] = {
 	/* the standard */
 	{IN_UPDATE, USED, NAME_USED, {NULL}},
 	{IN_UPDATE, SIZE, NAME_SIZE, {NULL}},
 	{IN_UPDATE, COST, NAME_COST, {NULL}},
-	{IN_ANSWER | IN_STATE, COUNTS, NAME_USAGE, {NULL}},
-	{IN_ANSWER | IN_STATE, STOP, NAME_STOP, {NULL}},
-	{IN_STATE, STATE, NAME_STATE, {NULL}},
-	{IN_ANSWER, MESSAGE, NAME_MESSAGE, {NULL}},
+	{IN_RESPONSE | IN_STATE, COUNTS, NAME_USAGE, {NULL}},
+	{IN_RESPONSE | IN_STATE, STOP, NAME_STOP, {NULL}},
 	/* its drafts */
 	{IN_CHILD, CHILD, NAME_SESSION, {NULL}},
 	{IN_CHILD, CHILD_STATE, NAME_STATE, {NULL}},
@@ -40,15 +37,15 @@ static const struct place {
 	{IN_OPENED, SESSION, NAME_SESSION, {NULL}},
 	{IN_OPENED | IN_INFO, OPTIONS, NAME_OPTIONS, {NULL}},
 	/* claude-agent-acp, codex-acp, gemini-cli */
-	{IN_ANSWER | IN_STATE, COUNTS, META, {"quota", "token_count"}},
-	{IN_ANSWER | IN_STATE, ROWS, META, {"quota", "model_usage"}},
+	{IN_RESPONSE | IN_STATE, COUNTS, META, {"quota", "token_count"}},
+	{IN_RESPONSE | IN_STATE, ROWS, META, {"quota", "model_usage"}},
 	{IN_UPDATE, MODEL, META, {"_claude/model"}},
 	{IN_UPDATE, ORIGIN, META, {"_claude/origin", "kind"}},
 	/* qwen: each call by itself */
 	{IN_ANY_UPDATE, CALL, META, {"usage"}},
 	{IN_ANY_UPDATE, SUB_AGENT, META, {"parentToolCallId"}},
-	{IN_ANSWER, COUNTS, META, {"usage"}},
-	{IN_ANY_UPDATE | IN_ANSWER, MODEL, META, {"model"}},
+	{IN_RESPONSE, COUNTS, META, {"usage"}},
+	{IN_ANY_UPDATE | IN_RESPONSE, MODEL, META, {"model"}},
 	{IN_OPENED, MODEL, NAME_MODELS, {"currentModelId"}},
 };
 
@@ -69,9 +66,9 @@ static const struct spelling {
 
 const char usage_row_model[] = "model", usage_row_counts[] = "token_count";
 
-enum { PLACES = sizeof(places) / sizeof(*places), SPELLINGS = sizeof(spellings) / sizeof(*spellings) };
+enum { SOURCES = sizeof(sources) / sizeof(*sources), SPELLINGS = sizeof(spellings) / sizeof(*spellings) };
 
-/* Is this key the name? Most are not, and most can be told so by one byte. */
+/* Is this key the name? Most are not, and most differ in their first byte. */
 static bool
 is(struct slice key, const char *name)
 {
@@ -88,22 +85,22 @@ usage_spelled(struct slice key)
 	return i < SPELLINGS ? spellings[i].type : USAGE_TYPES;
 }
 
-enum usage_place
-usage_place(bool idle, const struct slice *keys, size_t n)
+enum usage_member
+usage_member(bool idle, const struct slice *keys, size_t n)
 {
-	enum usage_place found = USAGE_PLACE_NONE;
+	enum usage_member found = USAGE_MEMBER_NONE;
 	size_t length;
 
-	for (const struct place *p = places; p < places + PLACES; p++) {
-		if (!(p->in & (idle ? IN_STATE : IN_ANSWER)) || (p->role != COUNTS && p->role != ROWS))
+	for (const struct source *p = sources; p < sources + SOURCES; p++) {
+		if (!(p->in & (idle ? IN_STATE : IN_RESPONSE)) || (p->role != COUNTS && p->role != ROWS))
 			continue;
 		length = p->path[0] ? p->path[1] ? 3 : 2 : 1;
 		if (n > length || !is(keys[0], first_names[p->first]) || (n > 1 && !is(keys[1], p->path[0]))
 			|| (n > 2 && !is(keys[2], p->path[1])))
 			continue;
 		if (n == length)
-			return p->role == ROWS ? USAGE_PLACE_ROWS : USAGE_PLACE_COUNTS;
-		found = USAGE_PLACE_ABOVE;
+			return p->role == ROWS ? USAGE_MEMBER_ROWS : USAGE_MEMBER_COUNTS;
+		found = USAGE_MEMBER_ABOVE;
 	}
 	return found;
 }
@@ -189,14 +186,11 @@ chosen_model(struct slice options)
 static void
 read_child_state(struct usage_report *r, struct slice state)
 {
-	struct slice name, counts;
+	struct slice counts;
 
 	if (json_type(state) != JSON_OBJECT)
 		return;
-	name = json_get_string(state, "state");
 	counts = json_get(state, "usage");
-	r->has_state = name.p;
-	r->idle = r->has_state && json_string_is(name, "idle");
 	r->stop = json_get_string(state, acp_stop_reason);
 	if (counts.p)
 		read_counts(counts, &r->counts, &r->wrong);
@@ -248,13 +242,6 @@ take(struct usage_report *r, enum role role, struct slice value)
 		else if (json_type(value) != JSON_NULL)
 			r->wrong = "counts per model that are not an array";
 		break;
-	case STATE:
-		r->has_state = true;
-		r->idle = is_string(value) && json_string_is(value, "idle");
-		break;
-	case MESSAGE:
-		r->accepted = true;
-		break;
 	case CHILD_STATE:
 		read_child_state(r, value);
 		break;
@@ -285,7 +272,7 @@ walk(struct usage_report *r, unsigned in, enum first first, struct slice object,
 	const char *name;
 
 	while (json_type(object) == JSON_OBJECT && json_next(&it, &key, &value)) {
-		for (const struct place *p = places; p < places + PLACES; p++) {
+		for (const struct source *p = sources; p < sources + SOURCES; p++) {
 			if (!(p->in & in) || p->first != first || !p->path[0] || (second && strcmp(p->path[0], second) != 0))
 				continue;
 			name = p->path[second != NULL];
@@ -304,19 +291,13 @@ walk(struct usage_report *r, unsigned in, enum first first, struct slice object,
 static void
 take_all(struct usage_report *r, unsigned in, const struct slice *values)
 {
-	for (const struct place *p = places; p < places + PLACES; p++)
+	for (const struct source *p = sources; p < sources + SOURCES; p++)
 		if ((p->in & in) && !p->path[0] && values[p->first].p)
 			take(r, p->role, values[p->first]);
 	if (values[NAME_MODELS].p)
 		walk(r, in, NAME_MODELS, values[NAME_MODELS], NULL);
 	if (values[META].p)
 		walk(r, in, META, values[META], NULL);
-}
-
-void
-usage_read_meta(struct slice meta, struct usage_report *r)
-{
-	walk(r, IN_UPDATE, META, meta, NULL);
 }
 
 static void
@@ -451,7 +432,7 @@ read_hello(const struct message *s, struct usage_report *r)
 		return false;
 	if (json_type(info) != JSON_OBJECT)
 		info = json_get(m->result, "info");
-	r->what = s->request ? USAGE_HELLO : USAGE_CONNECT;
+	r->what = USAGE_HELLO;
 	r->name = json_get_string(info, "name");
 	r->version = json_get_string(info, "version");
 	version = json_get(m->result, acp_protocol_version);
@@ -480,25 +461,22 @@ read_opened(const struct message *s, struct usage_report *r)
 	return r->session.p != NULL;
 }
 
-/* An answer to a prompt, or one whose request is not known and that may be one. */
+/* The response to a prompt, or one whose request is not known and may have been a prompt. */
 static bool
-read_answer(const struct message *s, struct usage_report *r)
+read_prompt_response(const struct message *s, struct usage_report *r)
 {
 	const struct msg *m = &s->msg;
 	struct json_iter it = {.in = m->result};
 	struct slice values[FIRST_NAMES];
 
-	r->what = USAGE_ANSWER;
+	r->what = USAGE_RESPONSE;
 	r->failed = m->error.p != NULL;
-	if (s->request) {
+	if (s->request)
 		r->session = s->request->session;
-		r->enveloped = s->request->from == ACP_AGENT;
-		r->asked = s->request->t;
-	}
 	if (json_type(m->result) == JSON_OBJECT) {
 		if (!json_pick(&it, first_names, FIRST_NAMES, values))
 			r->wrong = "a member that occurs twice";
-		read_values(r, IN_ANSWER, values);
+		read_values(r, IN_RESPONSE, values);
 	}
 	if (s->request)
 		return true;
@@ -510,22 +488,16 @@ read_response(const struct message *s, struct usage_report *r)
 {
 	if (!s->request)
 		return json_type(s->msg.result) == JSON_OBJECT && json_get(s->msg.result, acp_protocol_version).p
-			? read_hello(s, r) : read_answer(s, r);
+			? read_hello(s, r) : read_prompt_response(s, r);
 	switch (s->request->what) {
 	case ACP_INITIALIZE:
 	case ACP_PROXY_INITIALIZE:
 		return read_hello(s, r);
 	case ACP_SESSION_PROMPT:
-		return read_answer(s, r);
+		return read_prompt_response(s, r);
 	default:
-		return usage_opens(s->request->what) && read_opened(s, r);
+		return (acp_opens_session(s->request->what) || s->request->what == ACP_SESSION_SET_CONFIG) && read_opened(s, r);
 	}
-}
-
-bool
-usage_opens(enum acp_method what)
-{
-	return acp_opens_session(what) || what == ACP_SESSION_SET_CONFIG;
 }
 
 bool
@@ -534,23 +506,5 @@ usage_read(const struct message *s, struct usage_report *r)
 	*r = (struct usage_report){0};
 	if (s->msg.kind == MSG_RESPONSE)
 		return read_response(s, r);
-	switch (s->msg.what) {
-	case ACP_SESSION_UPDATE:
-		return read_update(&s->msg, r);
-	case ACP_INITIALIZE:
-		r->what = USAGE_CONNECT;
-		return s->msg.kind == MSG_REQUEST && json_get(s->msg.params, acp_protocol_version).p;
-	case ACP_SESSION_PROMPT:
-		r->what = USAGE_PROMPT;
-		r->enveloped = s->from == ACP_AGENT;
-		break;
-	case ACP_SESSION_LOAD:
-	case ACP_SESSION_RESUME:
-		r->what = USAGE_LOAD;
-		break;
-	default:
-		return false;
-	}
-	r->session = msg_session(&s->msg);
-	return r->session.p != NULL && s->msg.kind == MSG_REQUEST;
+	return s->msg.what == ACP_SESSION_UPDATE && read_update(&s->msg, r);
 }

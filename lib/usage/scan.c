@@ -19,29 +19,23 @@ static const struct word {
 #define WORD(text, rare, bit) {text, sizeof(text) - 1, rare, bit, false}
 #define KEY(text, rare, bit) {text "\"", sizeof(text), rare, bit, true}
 #define KIND(name, in, what, rare, bit) WORD(name, rare, bit),
-	/* what read.c looks for */
+	/* what read.c looks for in notifications */
 	USAGE_KINDS(KIND)
 	KEY("usage", 0, 1),
-	WORD("quota", 0, 8),
-	WORD("session/prompt", 6, 16),
-	WORD("session/load", 6, 16),
-	WORD("session/resume", 6, 16),
-	WORD("session/new", 6, 16),
-	WORD("session/fork", 6, 16),
-	WORD("session/set_config_option", 6, 16),
-	WORD("stopReason", 3, 32),
-	WORD("protocolVersion", 6, 64),
-	KEY("error", 2, 128),
-	/* a recording's header, and what hides a word */
+	/* all requests and responses, and the notifications that begin a connection or may be a copy */
+	KEY("\"id", 1, 16),
+	WORD("/restarted", 0, 64),
+	WORD("/successor", 0, 4),
+	/* a recording's header and restarts, messages that a recording has as strings, and what hides a word */
 	WORD("acp-recording", 2, 4),
+	WORD("\"restart\"", 6, 32),
 	WORD("usage\\", 0, 1),
-	WORD("error\\", 2, 128),
+	WORD("\"id\\", 1, 16),
 	WORD("\\u002", 0, 8),
 	WORD("\\u004", 0, 8),
 	WORD("\\u005", 0, 8),
 	WORD("\\u006", 0, 8),
 	WORD("\\u007", 0, 8),
-	WORD("n\\/", 0, 4),
 #undef KIND
 #undef WORD
 #undef KEY
@@ -59,7 +53,7 @@ before_colon(const char *p, const char *end)
 
 /* Does a word stand around the rare bytes at p? */
 static bool
-stands(const char *from, const char *p, const char *end)
+is_word_at(const char *from, const char *p, const char *end)
 {
 	for (const struct word *w = words; w < words + WORDS; w++)
 		if (*p == w->text[w->rare] && (size_t)(p - from) >= w->rare && (size_t)(end - p) >= w->length - w->rare
@@ -74,7 +68,7 @@ static const char *
 find_plainly(const struct usage_words *m, const char *begin, const char *from, const char *end)
 {
 	for (const char *p = from; p < end; p++)
-		if ((m->low[0][*p & 15] & m->high[0][*p >> 4 & 15]) && stands(begin, p, end))
+		if ((m->low[0][*p & 15] & m->high[0][*p >> 4 & 15]) && is_word_at(begin, p, end))
 			return p;
 	return end;
 }
@@ -130,7 +124,7 @@ find_32(const struct usage_words *m, const char *from, const char *end)
 		found = ~(unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi8(all, zero));
 		for (; found; found &= found - 1) {
 			hit = p + __builtin_ctz(found);
-			if (stands(from, hit, end))
+			if (is_word_at(from, hit, end))
 				return hit;
 		}
 	}
@@ -158,7 +152,7 @@ find_64(const struct usage_words *m, const char *from, const char *end)
 		}
 		for (uint64_t found = _mm512_test_epi8_mask(all, all); found; found &= found - 1) {
 			hit = p + __builtin_ctzll(found);
-			if (stands(from, hit, end))
+			if (is_word_at(from, hit, end))
 				return hit;
 		}
 	}

@@ -1,4 +1,4 @@
-/* Several answers as one: the counts of the later ones are spliced into the first. */
+/* Several responses as one: the counts of the later ones are spliced into the first. */
 #include <inttypes.h>
 
 #include "lib/usage/usage_parts.h"
@@ -15,11 +15,11 @@ struct summing {
 struct copy {
 	struct buf *to;
 	struct slice of;
-	const char *at; /* so far it has been copied */
+	const char *at; /* the end of what has been copied */
 	size_t members;
 };
 
-/* Before the next member's value is written anew: what stands before it. */
+/* Copies what comes before a value that is written anew. */
 static int
 copy_till(struct copy *c, struct slice value)
 {
@@ -40,7 +40,7 @@ copy_rest(struct copy *c)
 	return r;
 }
 
-/* One more member, after the rest; in an array without a key. */
+/* Adds a member at the end; in an array it has no key. */
 static int
 copy_more(struct copy *c, struct slice key, struct slice value)
 {
@@ -174,7 +174,7 @@ sum_rows(struct summing *g, struct slice base, struct slice more)
 	return r || copy_end(&c) ? -1 : 0;
 }
 
-/* --- the answer --- */
+/* --- the response --- */
 
 /* The member of an object that has the same key, or p NULL. */
 static struct slice
@@ -194,13 +194,13 @@ static int sum_members(struct summing *g, struct slice base, struct slice more, 
 static int
 sum_value(struct summing *g, struct slice base, struct slice more, size_t depth)
 {
-	enum usage_place place = usage_place(g->idle, g->keys, depth);
+	enum usage_member place = usage_member(g->idle, g->keys, depth);
 
-	if (place == USAGE_PLACE_ROWS && json_type(base) == JSON_ARRAY && json_type(more) == JSON_ARRAY)
+	if (place == USAGE_MEMBER_ROWS && json_type(base) == JSON_ARRAY && json_type(more) == JSON_ARRAY)
 		return sum_rows(g, base, more);
-	if (place == USAGE_PLACE_COUNTS && json_type(base) == JSON_OBJECT && json_type(more) == JSON_OBJECT)
+	if (place == USAGE_MEMBER_COUNTS && json_type(base) == JSON_OBJECT && json_type(more) == JSON_OBJECT)
 		return sum_counts(g, base, more, g->add);
-	if (place == USAGE_PLACE_ABOVE && json_type(base) == JSON_OBJECT && json_type(more) == JSON_OBJECT)
+	if (place == USAGE_MEMBER_ABOVE && json_type(base) == JSON_OBJECT && json_type(more) == JSON_OBJECT)
 		return sum_members(g, base, more, depth);
 	/* What is there stays, unless it says nothing. */
 	return buf_add_slice(g->to, json_type(base) == JSON_NULL ? more : base);
@@ -216,7 +216,7 @@ sum_members(struct summing *g, struct slice base, struct slice more, size_t dept
 
 	for (; r == 0 && json_next(&it, &key, &value); c.members++) {
 		g->keys[depth] = key;
-		if (usage_place(g->idle, g->keys, depth + 1) == USAGE_PLACE_NONE)
+		if (usage_member(g->idle, g->keys, depth + 1) == USAGE_MEMBER_NONE)
 			continue;
 		other = find_member(more, key);
 		if (other.p)
@@ -226,7 +226,7 @@ sum_members(struct summing *g, struct slice base, struct slice more, size_t dept
 	it = (struct json_iter){.in = more};
 	while (r == 0 && json_next(&it, &key, &value)) {
 		g->keys[depth] = key;
-		if (usage_place(g->idle, g->keys, depth + 1) <= USAGE_PLACE_ABOVE || find_member(base, key).p)
+		if (usage_member(g->idle, g->keys, depth + 1) <= USAGE_MEMBER_ABOVE || find_member(base, key).p)
 			continue;
 		r = copy_more(&c, key, value);
 	}
@@ -234,7 +234,7 @@ sum_members(struct summing *g, struct slice base, struct slice more, size_t dept
 }
 
 int
-usage_add_answers(struct slice base, struct slice more, bool idle, enum usage_basis basis, struct buf *to)
+usage_add_responses(struct slice base, struct slice more, bool idle, enum usage_basis basis, struct buf *to)
 {
 	struct summing g = {.idle = idle, .add = basis == USAGE_TURN || basis == USAGE_AUTO, .to = to};
 

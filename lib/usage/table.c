@@ -6,7 +6,7 @@
 
 /* --- names --- */
 
-/* What stands for all names beyond those that are kept. */
+/* The name of all beyond those that are kept. */
 static const char others[] = "(others)";
 
 static struct name *
@@ -39,8 +39,9 @@ add_name(struct usage *u, struct slice plain)
 }
 
 uint32_t
-usage_intern(struct usage *u, struct slice plain)
+usage_intern(struct usage *u, enum usage_names kind, struct slice plain)
 {
+	size_t most = kind == USAGE_CURRENCY ? CURRENCIES_MOST : NAMES_MOST;
 	struct name *n, **recent;
 
 	if (plain.n == 0)
@@ -49,12 +50,13 @@ usage_intern(struct usage *u, struct slice plain)
 	if (*recent && slice_eq(plain, slice((*recent)->text, (*recent)->length)))
 		return (*recent)->number;
 	HASH_FIND(hh, u->names, plain.p, plain.n, n);
-	if (!n && u->nnames >= NAMES_MOST && !slice_is(plain, others))
-		return usage_intern(u, slice_of(others));
-	if (!n)
-		n = add_name(u, plain);
-	if (!n)
-		return 0;
+	if (!n && u->nkind[kind] >= most && !slice_is(plain, others))
+		return kind == USAGE_CURRENCY ? 0 : usage_intern(u, kind, slice_of(others));
+	if (!n) {
+		if (!(n = add_name(u, plain)))
+			return 0;
+		u->nkind[kind]++;
+	}
 	*recent = n;
 	return n->number;
 }
@@ -77,9 +79,9 @@ usage_plain(struct usage *u, struct slice string)
 }
 
 uint32_t
-usage_intern_string(struct usage *u, struct slice string)
+usage_intern_string(struct usage *u, enum usage_names kind, struct slice string)
 {
-	return string.p ? usage_intern(u, usage_plain(u, string)) : 0;
+	return string.p ? usage_intern(u, kind, usage_plain(u, string)) : 0;
 }
 
 uint32_t
@@ -179,6 +181,15 @@ usage_count(const struct usage *u)
 
 /* --- parts --- */
 
+void
+usage_accounts_restart(struct usage_session *s)
+{
+	struct usage_account *a;
+
+	LL_FOREACH(s->accounts, a)
+		a->restarted = true;
+}
+
 struct usage_part *
 usage_part_new(struct usage *u, struct usage_session *s, double started)
 {
@@ -186,8 +197,10 @@ usage_part_new(struct usage *u, struct usage_session *s, double started)
 
 	if (!p)
 		return NULL;
-	*p = (struct usage_part){.before = s->tail, .started = started, .agent = u->agent, .model = s->model};
+	*p = (struct usage_part){.started = started, .number = u->nparts++, .agent = u->agent, .restarted = u->restarted};
 	s->agent = u->agent;
+	if (p->restarted)
+		usage_accounts_restart(s);
 	*(s->tail ? &s->tail->next : &s->parts) = p;
 	return s->tail = s->now = p;
 }
@@ -207,16 +220,34 @@ usage_tally_of(struct usage_part *part, uint32_t model, int32_t period, uint8_t 
 	return t;
 }
 
+void
+usage_tally_add(struct usage_tally *to, const struct usage_tally *t)
+{
+	to->turns += t->turns;
+	to->billed_turns += t->billed_turns;
+	to->own_lower |= t->own_lower;
+	to->billed_lower |= t->billed_lower;
+	usage_sums_add(&to->own, &t->own);
+	usage_sums_add(&to->billed, &t->billed);
+}
+
+void
+usage_tally_free(struct usage_tally *t)
+{
+	free(t->reported);
+	free(t);
+}
+
 struct usage_share *
 usage_share_of(struct usage_part *part, int32_t period, uint32_t currency)
 {
 	struct usage_share **p = &part->shares, *s;
 
-	for (; (s = *p) && (s->period != period || s->currency != currency); p = &s->next)
+	for (; (s = *p) && (s->period != period || s->money.currency != currency); p = &s->next)
 		;
 	if (!s && (s = *p = calloc(1, sizeof(*s)))) {
 		s->period = period;
-		s->currency = currency;
+		s->money.currency = currency;
 	}
 	return s;
 }
@@ -230,10 +261,8 @@ free_part(struct usage_part *p)
 
 	LL_FOREACH_SAFE(p->costs, c, more_costs)
 		free(c);
-	LL_FOREACH_SAFE(p->tallies, t, more_tallies) {
-		free(t->reported);
-		free(t);
-	}
+	LL_FOREACH_SAFE(p->tallies, t, more_tallies)
+		usage_tally_free(t);
 	LL_FOREACH_SAFE(p->shares, s, more_shares)
 		free(s);
 	free(p);
@@ -242,14 +271,21 @@ free_part(struct usage_part *p)
 static void
 free_session(struct usage_session *s)
 {
+	struct usage_account *a;
 	struct usage_part *p;
 
 	while ((p = s->parts)) {
 		s->parts = p->next;
 		free_part(p);
 	}
+	while ((a = s->accounts)) {
+		s->accounts = a->next;
+		free(a);
+	}
 	free(s->turn.rows);
+	free(s->turn.calls);
 	free(s->turn.sub_agents);
+	free(s->since);
 	free(s);
 }
 
@@ -261,12 +297,11 @@ usage_new(const struct usage_spec *spec)
 	if (!u)
 		return NULL;
 	u->spec = *spec;
-	u->open = requests_new();
 	u->agents = calloc(1, sizeof(*u->agents));
 	u->nagents = 1;
-	if (u->agents && u->open)
+	if (u->agents)
 		return u;
-	usage_free(u);
+	free(u);
 	return NULL;
 }
 
@@ -278,6 +313,10 @@ usage_free(struct usage *u)
 
 	if (!u)
 		return;
+	/* What is left is not reported. */
+	u->spec.event = NULL;
+	u->spec.note = NULL;
+	sessions_free(u->stream);
 	HASH_ITER(hh, u->sessions, s, next) {
 		HASH_DEL(u->sessions, s);
 		free_session(s);
@@ -286,7 +325,6 @@ usage_free(struct usage *u)
 		HASH_DEL(u->names, n);
 		free(n);
 	}
-	requests_free(u->open);
 	free(u->numbered);
 	free(u->agents);
 	buf_free(&u->text);

@@ -6,19 +6,8 @@
 /* Large contexts may have prices of their own, from these sizes on. */
 const uint64_t usage_tiers[USAGE_TIERS] = {32000, 100000, 128000, 200000, 256000, 272000, 512000};
 
-/* --- waiting for judgement --- */
-
-static void
-set_waiting(struct usage *u, struct usage_session *s, bool waiting)
-{
-	if (s->waiting == waiting)
-		return;
-	s->waiting = waiting;
-	if (waiting)
-		DL_APPEND2(u->waiting, s, waits_before, waits_after);
-	else
-		DL_DELETE2(u->waiting, s, waits_before, waits_after);
-}
+/* The stop reason of a turn that ended with an error and says no other. */
+static const char failed[] = "error";
 
 /* --- tallies --- */
 
@@ -32,7 +21,7 @@ usage_tier(uint64_t context)
 	return i;
 }
 
-/* By the context, as far as it is known: else by what went into the call. */
+/* By the context, if this part has one; else by what went into the call. */
 static uint8_t
 tier_of(const struct usage_session *s, const struct usage_counts *c)
 {
@@ -43,13 +32,13 @@ tier_of(const struct usage_session *s, const struct usage_counts *c)
 		context += c->n[USAGE_READ];
 	if (inclusion & USAGE_WRITE_BESIDE)
 		context += c->n[USAGE_WRITE];
-	return usage_tier(s->has_used ? s->used : context);
+	return usage_tier(s->now->has_used ? s->now->used : context);
 }
 
 static struct usage_tally *
 tally(struct usage *u, struct usage_session *s, uint32_t model, const struct usage_counts *c)
 {
-	uint64_t t = s->turn.answered ? s->turn.ended : s->active;
+	uint64_t t = s->turn.state == USAGE_ENDED ? s->turn.ended : s->active;
 	int32_t period = u->spec.period ? u->spec.period(u->spec.arg, s->now->started, t) : 0;
 
 	return usage_tally_of(s->now, model, period, u->spec.tiers ? tier_of(s, c) : 0);
@@ -61,7 +50,7 @@ keep_reported(struct usage_tally *to, const struct usage_turn *t, const struct u
 {
 	struct usage_sums reported;
 
-	if (!t->answer.has || !usage_reported(t, &reported))
+	if (!t->counts.has || !usage_reported(t, &reported))
 		return 0;
 	if (!to->reported && !(to->reported = calloc(1, sizeof(*to->reported))))
 		return -1;
@@ -112,7 +101,7 @@ add_rows(struct usage *u, struct usage_session *s, struct usage_turn *t, struct 
 	return 0;
 }
 
-/* What a turn, or what is left of one that was never answered (turn: false), adds to the sums. */
+/* Adds a turn to the sums, or (turn: false) the calls of one that never ended. */
 static int
 add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool turn)
 {
@@ -120,10 +109,12 @@ add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool t
 	struct usage_tally *to;
 
 	usage_turn_own(s, t, e->basis, &e->own, &e->own_lower);
-	if (!(to = tally(u, s, s->model, &t->answer)))
+	if (!(to = tally(u, s, s->now->model, &t->counts)))
 		return -1;
 	e->tier = to->tier;
-	e->billed_lower = e->own_lower && !t->nrows;
+	/* Nobody says what it used. */
+	e->own_lower |= turn && !e->own.has && !t->nrows && (t->spent || slice_is(usage_name(u, t->stop), acp_cancelled));
+	e->billed_lower = (e->own_lower && !t->nrows) || (s->origin == USAGE_LOADED && t->child_ran && u->agents[s->now->agent].covers);
 	to->turns += turn;
 	usage_sums_add(&to->own, &e->own);
 	if (is_open(u, s) && keep_reported(to, t, &e->own) < 0)
@@ -140,6 +131,7 @@ add_turn(struct usage *u, struct usage_session *s, struct usage_event *e, bool t
 	}
 	to->own_lower |= e->own_lower;
 	to->billed_lower |= e->billed_lower;
+	s->counted |= e->own.has || e->billed.has;
 	return 0;
 }
 
@@ -149,22 +141,35 @@ static void
 clear_turn(struct usage_turn *t)
 {
 	free(t->rows);
+	free(t->calls);
 	free(t->sub_agents);
 	*t = (struct usage_turn){0};
 }
 
+/* The calls of a turn without counts: a running total has them already. 0, or -1 out of memory. */
+static int
+keep_calls(struct usage_session *s)
+{
+	if (!s->turn.calls)
+		return 0;
+	if (!s->since && !(s->since = calloc(1, sizeof(*s->since))))
+		return -1;
+	usage_sums_add(s->since, s->turn.calls);
+	return 0;
+}
+
 int
-usage_begin_turn(struct usage *u, struct usage_session *s, uint64_t t, bool prompted)
+usage_begin_turn(struct usage *u, struct usage_session *s, uint64_t t)
 {
 	struct usage_event e = {.basis = USAGE_TURN};
 	int r = 0;
 
 	/* Calls of a turn whose end was never seen. */
-	if (s->turn.calls.has || s->turn.sub_agents)
+	if (s->turn.calls || s->turn.sub_agents)
 		r = add_turn(u, s, &e, false);
+	r |= keep_calls(s);
 	clear_turn(&s->turn);
 	s->turn.began = t;
-	s->turn.prompted = prompted;
 	usage_cost_begin_turn(s);
 	return r;
 }
@@ -177,15 +182,15 @@ report_anomalies(struct usage *u, struct usage_session *s, const struct usage_ev
 	struct agent *a = &u->agents[s->now->agent];
 	decimal_units sum = 0;
 
-	if (t->heard)
+	if (t->reported)
 		s->had_usage = true;
-	else if (s->had_usage && !t->failed && !slice_is(usage_name(u, t->stop), acp_cancelled))
+	else if (s->had_usage && !slice_is(usage_name(u, t->stop), failed) && !slice_is(usage_name(u, t->stop), acp_cancelled))
 		usage_note(u, s, USAGE_NOTE_SILENT, false, "a turn without any usage, after turns with some");
-	if (e->own_lower)
+	if (e->own_lower && e->own.has)
 		usage_note(u, s, USAGE_NOTE_LACKS, true, e->basis == USAGE_LAST_CALL
 			? "the counts are those of each turn's last call: what is shown is a lower bound"
 			: "the counts of the first turn include what came before: what is shown is a lower bound");
-	if (!a->basis_reported && t->answer.has) {
+	if (!a->basis_reported && t->counts.has) {
 		usage_note(u, s, USAGE_NOTE_BASIS, true, "basis %s", usage_basis_name(e->basis));
 		a->basis_reported = a->basis != USAGE_AUTO;
 	}
@@ -195,7 +200,7 @@ report_anomalies(struct usage *u, struct usage_session *s, const struct usage_ev
 	for (const struct usage_tally *i = s->now->tallies; i; i = i->next)
 		sum += i->own.n[USAGE_TOTAL];
 	if (sum == (decimal_units)s->used
-		|| (e->basis == USAGE_SESSION && t->answer.has && usage_total_of(&t->answer) == s->used)) {
+		|| (e->basis == USAGE_SESSION && t->counts.has && usage_total_of(&t->counts) == s->used)) {
 		s->lifetime = true;
 		usage_note(u, s, USAGE_NOTE_LIFETIME, false,
 			"used is the sum of all turns' tokens so far: billed tokens reported as context");
@@ -205,34 +210,46 @@ report_anomalies(struct usage *u, struct usage_session *s, const struct usage_ev
 int
 usage_judge(struct usage *u, struct usage_session *s)
 {
-	struct usage_event e = {.kind = USAGE_EVENT_TURN, .session = s, .t = s->turn.ended, .turn = &s->turn};
 	struct usage_turn *t = &s->turn;
+	struct usage_event e = {.kind = t->work ? USAGE_EVENT_WORK : USAGE_EVENT_TURN, .session = s, .t = t->ended, .turn = t};
 
-	set_waiting(u, s, false);
+	DL_DELETE2(u->waiting, s, waits_before, waits_after);
 	if (is_open(u, s)) {
 		usage_infer_basis(s, t);
 		if (s->now->basis)
 			close_basis(s, true);
 	}
 	e.basis = usage_session_basis(u, s);
-	t->shared = t->queued && !t->cost_heard && s->now->costs;
+	t->cost = t->cost == USAGE_PERHAPS_BEFORE && s->now->costs ? USAGE_COST_BEFORE : USAGE_OWN_COST;
 	s->turns++;
 	if (add_turn(u, s, &e, true) < 0)
 		return -1;
-	if (t->answer.has) {
-		s->last = t->answer;
+	if (t->counts.has) {
+		s->last = t->counts;
+		free(s->since);
+		s->since = NULL;
 		s->now->has_counts = true;
+	} else if (keep_calls(s) < 0) {
+		return -1;
 	}
+	if (s->origin == USAGE_LOADED && (t->counts.has || t->nrows))
+		s->origin = USAGE_GOES_ON;
 	s->now->has_rows |= t->nrows > 0;
-	s->now->inside |= usage_inclusion(&t->answer);
+	s->now->inside |= usage_inclusion(&t->counts);
 	for (size_t i = 0; i < t->nrows; i++)
 		s->now->inside |= usage_inclusion(&t->rows[i].counts);
 	report_anomalies(u, s, &e);
 	usage_emit(u, &e);
-	t->calls.has = 0;
+	free(t->calls);
 	free(t->sub_agents);
-	t->sub_agents = NULL;
-	return usage_begin_turn(u, s, t->ended, false);
+	t->calls = t->sub_agents = NULL;
+	return usage_begin_turn(u, s, t->ended);
+}
+
+int
+usage_finish(struct usage *u, struct usage_session *s)
+{
+	return s->turn.state == USAGE_ENDED ? usage_judge(u, s) : 0;
 }
 
 /* The rows of a response. */
@@ -257,13 +274,13 @@ take_rows(struct usage *u, struct usage_session *s, struct slice array)
 				return -1;
 			t->rows = more;
 		}
-		t->rows[t->nrows++] = (struct usage_row){usage_intern_string(u, model), c};
+		t->rows[t->nrows++] = (struct usage_row){model.p ? usage_intern_string(u, USAGE_MODEL, model) : s->now->model, c};
 		most = usage_total_of(&c) > most ? usage_total_of(&c) : most;
 	}
 	if (wrong)
 		usage_note_malformed(u, s, wrong);
 	/* Older agents give the rows of the whole history first. */
-	if (s->loaded && !s->had_usage && !s->child && t->answer.has && most > usage_total_of(&t->answer)) {
+	if (s->origin >= USAGE_LOADED && !s->had_usage && !s->child && t->counts.has && most > usage_total_of(&t->counts)) {
 		usage_note(u, s, USAGE_NOTE_HISTORY, false,
 			"the first counts per model after session/load cover the session's history: they are left out");
 		t->nrows = 0;
@@ -272,43 +289,64 @@ take_rows(struct usage *u, struct usage_session *s, struct slice array)
 }
 
 int
-usage_answer(struct usage *u, struct usage_session *s, uint64_t now, const struct usage_report *r)
+usage_end_turn(struct usage *u, struct usage_session *s, uint64_t asked, uint64_t now, const struct usage_report *r)
 {
 	struct usage_turn *t = &s->turn;
 
-	if (t->answered && usage_judge(u, s) < 0)
+	if (usage_finish(u, s) < 0)
 		return -1;
-	t->answered = t->prompted = true;
-	t->began = r->asked;
+	t->state = USAGE_ENDED;
+	s->worked = true;
+	t->began = asked;
 	t->ended = now;
-	t->answer = r->counts;
-	usage_complete(&t->answer);
-	t->stop = r->failed ? usage_intern(u, slice_of("error")) : usage_intern_string(u, r->stop);
-	t->failed = r->failed;
-	t->heard |= r->counts.has || r->rows.p;
-	set_waiting(u, s, true);
-	if (take_rows(u, s, r->rows) < 0)
+	t->counts = r->counts;
+	usage_complete(&t->counts);
+	t->stop = r->stop.p ? usage_intern_string(u, USAGE_WORD, r->stop) : r->failed ? usage_intern(u, USAGE_WORD, slice_of(failed)) : 0;
+	t->reported |= r->counts.has || r->rows.p;
+	DL_APPEND2(u->waiting, s, waits_before, waits_after);
+	return take_rows(u, s, r->rows);
+}
+
+/* What was evidence of the basis is none for what comes. */
+static void
+forget_evidence(struct usage_session *s)
+{
+	close_basis(s, false);
+	s->fell = s->unreported = false;
+	s->reported_turns = 0;
+	s->reported_total = 0;
+}
+
+int
+usage_part_again(struct usage *u, struct usage_session *s)
+{
+	const struct usage_part *p = s->now;
+
+	if (p->restarted && !p->tallies && !p->costs && !p->has_used)
+		return 0;
+	forget_evidence(s);
+	if (!usage_part_new(u, s, u->started))
 		return -1;
-	if (s->waiting_prompts > 0 && --s->waiting_prompts > 0) {
-		/* The next one runs already: what comes now is about that. */
-		if (usage_judge(u, s) < 0)
-			return -1;
-		t->prompted = t->queued = true;
-	}
+	/* It is the same agent. */
+	s->now->model = p->model;
+	s->now->basis = p->basis;
+	s->now->inside = p->inside;
 	return 0;
 }
 
 int
 usage_close(struct usage *u, struct usage_session *s)
 {
-	int r = s->turn.answered ? usage_judge(u, s) : 0;
+	int r = usage_finish(u, s);
 
-	r |= usage_begin_turn(u, s, 0, false);
-	close_basis(s, false);
+	r |= usage_begin_turn(u, s, 0);
+	forget_evidence(s);
 	s->now = NULL;
-	s->v2 = s->fresh = s->loading = s->loaded = s->had_usage = s->busy = s->cleared = s->fell = s->unreported = s->lifetime = false;
-	s->turns = s->reported_turns = s->waiting_prompts = s->idle = 0;
-	s->reported_total = 0;
+	s->origin = USAGE_UNKNOWN;
+	s->v2 = s->had_usage = s->busy = s->cleared = s->lifetime = s->worked = false;
+	s->turns = s->idle = 0;
 	s->last = (struct usage_counts){0};
+	free(s->since);
+	s->since = NULL;
 	return r;
 }

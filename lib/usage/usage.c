@@ -16,7 +16,7 @@ here(struct usage *u, struct slice id, uint64_t t)
 		return s;
 	if (!usage_part_new(u, s, u->started))
 		return NULL;
-	s->fresh = u->spec.whole && !s->parts->next;
+	s->origin = u->spec.whole && !s->parts->next ? USAGE_FRESH : USAGE_UNKNOWN;
 	s->next_here = u->here;
 	u->here = s;
 	return s;
@@ -38,104 +38,100 @@ only_session(struct usage *u, uint64_t t)
 	return here(u, only ? slice(only->id, only->id_length) : slice_of(""), t);
 }
 
-static void
-forget_open(struct usage *u)
-{
-	struct request *r;
-
-	while ((r = requests_next(u->open, NULL))) {
-		requests_take(u->open, r);
-		requests_done(r);
-	}
-	u->expected = 0;
-}
-
-int
-usage_begin(struct usage *u, double started)
+/* What was open ends: turns in the order of their responses, then the sessions. 0, or -1 out of memory. */
+static int
+end_connection(struct usage *u)
 {
 	struct usage_session *s;
 	int r = 0;
 
-	/* In the order of their responses. */
 	while (u->waiting)
 		r |= usage_judge(u, u->waiting);
 	while ((s = u->here)) {
 		u->here = s->next_here;
 		r |= usage_close(u, s);
 	}
-	forget_open(u);
 	u->agent = 0;
-	u->started = started;
+	u->restarted = u->begun = false;
 	return r;
 }
 
-/* --- what reports do --- */
-
-static int
-take_connect(struct usage *u, const struct usage_report *r)
+int
+usage_begin(struct usage *u, double started)
 {
-	if (r->what == USAGE_CONNECT) {
-		if (u->here && usage_begin(u, u->started) < 0)
-			return -1;
-		forget_open(u);
-		u->agent = 0;
+	int r;
+
+	if (u->stream)
+		sessions_begin(u->stream);
+	r = end_connection(u);
+	u->started = started;
+	u->nparts = 0;
+	return u->failed ? -1 : r;
+}
+
+int
+usage_restart(struct usage *u)
+{
+	int r = 0;
+
+	while (u->waiting)
+		r |= usage_judge(u, u->waiting);
+	u->restarted = true;
+	for (struct usage_session *s = u->here; s; s = s->next_here) {
+		s->worked = s->busy || s->turn.state == USAGE_RUNS || s->turn.state == USAGE_ABANDONED;
+		r |= usage_part_again(u, s);
 	}
-	if (r->name.p || r->v2)
-		u->agent = usage_agent(u, usage_intern_string(u, r->name), usage_intern_string(u, r->version), r->v2);
-	return 0;
+	return r;
 }
 
-static int
-take_answer(struct usage *u, struct usage_session *s, uint64_t t, const struct usage_report *r)
-{
-	if (!s && r->failed)
-		return 0;
-	if (!s && !(s = only_session(u, t)))
-		return -1;
-	/* The same turn at the next hop. */
-	if (r->enveloped && s->turn.prompted && !s->turn.enveloped)
-		return 0;
-	if (!r->failed && !r->stop.p && !r->counts.has && !r->rows.p)
-		return 0;
-	return usage_answer(u, s, t, r);
-}
-
-static int
-take_prompt(struct usage *u, struct usage_session *s, uint64_t t, const struct usage_report *r)
-{
-	if (r->enveloped && s->turn.prompted && !s->turn.answered && !s->turn.enveloped)
-		return 0;
-	s->loading = false;
-	s->waiting_prompts++;
-	if (s->turn.prompted && !s->turn.answered)
-		return 0;
-	if (usage_finish(u, s) < 0 || usage_begin_turn(u, s, t, true) < 0)
-		return -1;
-	s->turn.enveloped = r->enveloped;
-	return 0;
-}
-
-/* No turn goes on over it; one that was answered before has no history after it. */
-static int
-take_load(struct usage *u, struct usage_session *s, uint64_t t)
-{
-	if (usage_finish(u, s) < 0 || usage_begin_turn(u, s, t, false) < 0)
-		return -1;
-	s->loaded = s->loading = true;
-	s->fresh = s->busy = false;
-	s->idle = s->waiting_prompts = 0;
-	return 0;
-}
+/* --- what messages mean --- */
 
 static void
-name_session(struct usage *u, struct usage_session *s, const struct usage_report *r)
+child_ran(const struct usage_session *child)
 {
-	if (r->title.p)
-		s->title = s->now->title = usage_intern_string(u, r->title);
-	if (r->cwd.p)
-		s->cwd = s->now->cwd = usage_intern_string(u, r->cwd);
-	if (r->model.p)
-		s->model = s->now->model = usage_intern_string(u, r->model);
+	for (struct usage_session *up = child->parent; up; up = up->parent)
+		up->turn.child_ran = true;
+}
+
+static int
+begin_turn(struct usage *u, struct usage_session *s, const struct session_event *e)
+{
+	s->worked = true;
+	u->begun |= e->turn->prompted;
+	/* It waited, or no prompt began it: what was reported since the last turn is its own. */
+	if (usage_finish(u, s) < 0 || (e->turn->prompted && usage_begin_turn(u, s, e->turn->asked) < 0))
+		return -1;
+	s->turn.state = USAGE_RUNS;
+	if (e->turn->prompted && !(e->message && e->message->message.msg.kind == MSG_REQUEST))
+		s->turn.cost = USAGE_PERHAPS_BEFORE;
+	return 0;
+}
+
+static int
+end_turn(struct usage *u, struct usage_session *s, const struct session_event *e)
+{
+	const struct session_turn *t = e->turn;
+	struct usage_report r;
+
+	if (t->joined)
+		return 0;
+	if (t->unfinished) {
+		s->turn.state = t->number ? USAGE_ABANDONED : s->turn.state;
+		return 0;
+	}
+	usage_read(&e->message->message, &r);
+	r.failed = t->failed;
+	r.stop = t->stop;
+	if (usage_end_turn(u, s, t->asked, e->t, &r) < 0)
+		return -1;
+	if (t->number)
+		return 0;
+	/* The one that it waited for goes on. */
+	if (usage_judge(u, s) < 0)
+		return -1;
+	s->turn.state = USAGE_RUNS;
+	s->turn.cost = USAGE_PERHAPS_BEFORE;
+	return 0;
 }
 
 static uint32_t
@@ -148,40 +144,121 @@ hash(uint32_t h, const void *bytes, size_t n)
 	return h;
 }
 
-/* The same for the same idle state; never 0. */
-static uint32_t
-hash_of(const struct usage_report *r)
-{
-	uint32_t h = hash(2166136261u, r->counts.n, sizeof(r->counts.n));
-
-	h = hash(h, r->stop.p, r->stop.n);
-	return h ? h : 1;
-}
-
 /*
- * Version 2's states: a turn ends when its session becomes idle. Idle snapshots repeat, and one completion is counted once;
- * the first one without any work before it is of what was before.
+ * Version 2's states. A sub-agent has no turns: its work ends when it becomes idle. Idle snapshots repeat, and one
+ * completion is counted once; the first one without any work before it is of what was before.
  */
 static int
-take_state(struct usage *u, struct usage_session *s, uint64_t t, const struct usage_report *original)
+take_state(struct usage *u, struct usage_session *s, const struct session_event *e)
 {
-	bool prompted = s->turn.prompted && !s->turn.answered, ends;
-	struct usage_report r = *original;
+	bool idle = json_string_is(json_get_string(e->state, acp_state), acp_idle), replayed = session_is_replayed(e->session), ends;
+	struct usage_report r;
+	uint32_t h;
 
 	s->v2 = true;
-	if (!r.idle) {
-		s->busy |= !s->loading;
+	if (!idle) {
+		s->busy = !replayed && e->session->parent;
+		s->worked |= !replayed;
 		return usage_finish(u, s);
 	}
-	ends = !s->loading && (s->busy || prompted || (r.counts.has && s->idle && hash_of(&r) != s->idle));
-	if (ends || !s->idle || s->loading)
-		s->idle = hash_of(&r);
+	if (!e->session->parent || e->session->turn)
+		return 0;
+	usage_read(&e->message->message, &r);
+	h = hash(hash(2166136261u, r.counts.n, sizeof(r.counts.n)), r.stop.p, r.stop.n) | 1;
+	ends = !replayed && (s->busy || (r.counts.has && s->idle && h != s->idle));
+	if (ends || !s->idle || replayed)
+		s->idle = h;
 	s->busy = false;
-	r.asked = prompted ? s->turn.began : t;
-	/* Only a failed prompt has a response that ends its turn: this ends all that the session had to do. */
-	if (ends)
-		s->waiting_prompts = 0;
-	return ends ? usage_answer(u, s, t, &r) : 0;
+	if (!ends)
+		return 0;
+	if (usage_end_turn(u, s, e->t, e->t, &r) < 0)
+		return -1;
+	s->turn.work = true;
+	return 0;
+}
+
+/* No history comes after a turn that was responded to before. */
+static int
+begin_history(struct usage *u, struct usage_session *s)
+{
+	if (usage_finish(u, s) < 0 || (s->turn.state != USAGE_RUNS && usage_begin_turn(u, s, 0) < 0))
+		return -1;
+	s->origin = USAGE_LOADED;
+	s->busy = false;
+	s->idle = 0;
+	return 0;
+}
+
+static int
+handle(struct usage *u, const struct session_event *e)
+{
+	struct usage_session *s;
+
+	switch (e->kind) {
+	case SESSION_CONNECTED:
+		u->begun = e->message && e->message->message.msg.kind == MSG_REQUEST;
+		return 0;
+	case SESSION_DISCONNECTED:
+		return end_connection(u);
+	case SESSION_RESTARTED:
+		return usage_restart(u);
+	case SESSION_TURN_QUEUED:
+	case SESSION_TURN_BEGAN:
+	case SESSION_TURN_ENDED:
+	case SESSION_STATE:
+	case SESSION_HISTORY_BEGAN:
+		if (!(s = here(u, slice(e->session->id, e->session->n), e->t)))
+			return -1;
+		break;
+	default:
+		return 0;
+	}
+	switch (e->kind) {
+	case SESSION_TURN_BEGAN:
+		return begin_turn(u, s, e);
+	case SESSION_TURN_ENDED:
+		return end_turn(u, s, e);
+	case SESSION_STATE:
+		return take_state(u, s, e);
+	case SESSION_HISTORY_BEGAN:
+		return begin_history(u, s);
+	default:
+		s->worked = true;
+		return 0;
+	}
+}
+
+void
+usage_happened(void *arg, const struct session_event *e)
+{
+	struct usage *u = arg;
+
+	u->failed |= handle(u, e) < 0;
+}
+
+/* --- what reports do --- */
+
+/* A response to a prompt that was sent before all that is known here. */
+static int
+take_response(struct usage *u, uint64_t t, const struct usage_report *r)
+{
+	struct usage_session *s;
+
+	if (u->begun || r->failed)
+		return 0;
+	s = only_session(u, t);
+	return s ? usage_end_turn(u, s, 0, t, r) : -1;
+}
+
+static void
+name_session(struct usage *u, struct usage_session *s, const struct usage_report *r)
+{
+	if (r->title.p)
+		s->title = s->now->title = usage_intern_string(u, USAGE_TITLE, r->title);
+	if (r->cwd.p)
+		s->cwd = s->now->cwd = usage_intern_string(u, USAGE_CWD, r->cwd);
+	if (r->model.p)
+		s->model = s->now->model = usage_intern_string(u, USAGE_MODEL, r->model);
 }
 
 static int
@@ -198,29 +275,31 @@ take_child(struct usage *u, struct usage_session *s, uint64_t t, const struct us
 		return 0;
 	if (!child->parent) {
 		usage_adopt(s, child);
-		child->fresh = child->parts == child->now;
+		child->origin = child->parts == child->now ? USAGE_FRESH : child->origin;
 	}
 	name_session(u, child, r);
-	return r->has_state ? take_state(u, child, t, r) : 0;
+	child->worked = true;
+	child_ran(child);
+	return 0;
 }
 
 static int
 take_call(struct usage_session *s, const struct usage_report *r)
 {
 	struct usage_turn *t = &s->turn;
+	struct usage_sums **sums;
 
 	/* What is replayed was counted when it happened. */
-	if (s->loading)
+	if (r->replayed)
 		return 0;
-	t->heard = true;
+	t->reported = true;
 	s->now->inside |= usage_inclusion(&r->call);
-	if (r->sub_agent) {
-		if (!t->sub_agents && !(t->sub_agents = calloc(1, sizeof(*t->sub_agents))))
-			return -1;
-		usage_sums_count(t->sub_agents, &r->call);
+	sums = r->sub_agent ? &t->sub_agents : &t->calls;
+	if (!*sums && !(*sums = calloc(1, sizeof(**sums))))
+		return -1;
+	usage_sums_count(*sums, &r->call);
+	if (r->sub_agent)
 		return 0;
-	}
-	usage_sums_count(&t->calls, &r->call);
 	t->ncalls++;
 	t->last_call = usage_total_of(&r->call);
 	return 0;
@@ -231,7 +310,7 @@ take_context(struct usage *u, struct usage_session *s, const struct usage_report
 {
 	struct usage_part *p = s->now;
 
-	s->turn.heard = true;
+	s->turn.reported = true;
 	s->used = p->used = r->used;
 	s->size = p->size = r->size;
 	s->has_used = p->has_used = true;
@@ -253,7 +332,7 @@ take_own_work(struct usage *u, struct usage_session *s)
 
 	if (s->v2 || u->agents[s->now->agent].v2)
 		return;
-	t = usage_tally_of(s->now, s->model, u->spec.period ? u->spec.period(u->spec.arg, s->now->started, s->active) : 0, 0);
+	t = usage_tally_of(s->now, s->now->model, u->spec.period ? u->spec.period(u->spec.arg, s->now->started, s->active) : 0, 0);
 	if (t)
 		t->billed_lower = true;
 	usage_note(u, s, USAGE_NOTE_CHILDREN, true, "work in the background: its cost is reported, its tokens are not");
@@ -264,20 +343,25 @@ take_update(struct usage *u, struct usage_session *s, uint64_t t, const struct u
 {
 	struct usage_event e = {.kind = USAGE_EVENT_UPDATE, .session = s, .t = t, .turn = &s->turn};
 	uint32_t model = s->model;
-	int cost = usage_take_cost(u, s, t, r);
+	int cost;
 
+	s->worked |= r->unprompted;
+	cost = usage_take_cost(u, s, t, r);
 	if (cost < 0 || (r->call.has && take_call(s, r) < 0))
 		return -1;
 	name_session(u, s, r);
-	e.changed = cost > 0 || model != s->model;
+	e.changed = cost > 0;
 	if (r->has_used) {
 		e.changed |= !s->has_used || s->used != r->used || s->has_size != r->has_size || (r->has_size && s->size != r->size);
 		take_context(u, s, r);
 	}
+	s->turn.spent |= e.changed && !r->replayed;
+	child_ran(s);
 	if (r->differs)
 		usage_note(u, s, USAGE_NOTE_DIFFERS, false, "%s contradicts used and size", r->differs);
-	s->turn.heard |= r->amount.p != NULL;
-	s->turn.cost_heard |= r->amount.p != NULL;
+	s->turn.reported |= r->amount.p != NULL;
+	s->turn.cost = r->amount.p ? USAGE_OWN_COST : s->turn.cost;
+	e.changed |= model != s->model;
 	if (r->unprompted && cost > 0)
 		take_own_work(u, s);
 	if (r->has_used || r->amount.p || r->cost_null)
@@ -291,8 +375,11 @@ usage_take(struct usage *u, uint64_t t, const struct usage_report *r)
 	struct usage_event e = {.kind = USAGE_EVENT_COMPACT, .t = t};
 	struct usage_session *s = NULL;
 
-	if (r->what == USAGE_CONNECT || r->what == USAGE_HELLO)
-		return take_connect(u, r);
+	if (r->what == USAGE_HELLO) {
+		if (r->name.p || r->v2)
+			u->agent = usage_agent(u, usage_intern_string(u, USAGE_WORD, r->name), usage_intern_string(u, USAGE_WORD, r->version), r->v2);
+		return 0;
+	}
 	if (r->session.p) {
 		s = here(u, usage_plain(u, r->session), t);
 		if (!s)
@@ -301,121 +388,67 @@ usage_take(struct usage *u, uint64_t t, const struct usage_report *r)
 			usage_note_malformed(u, s, r->wrong);
 	}
 	switch (r->what) {
-	case USAGE_PROMPT:
-		return take_prompt(u, s, t, r);
-	case USAGE_LOAD:
-		return take_load(u, s, t);
 	case USAGE_OPENED:
-		s->loading = false;
-		s->fresh |= r->fresh && !s->parts->next;
+		s->origin = r->fresh ? USAGE_FRESH : s->origin;
 		name_session(u, s, r);
 		return 0;
 	case USAGE_UPDATE:
 		return take_update(u, s, t, r);
 	case USAGE_STATE:
-		if (r->call.has && take_call(s, r) < 0)
-			return -1;
-		return take_state(u, s, t, r);
+		return r->call.has ? take_call(s, r) : 0;
 	case USAGE_CHILD:
 		return take_child(u, s, t, r);
 	case USAGE_COMPACT:
 		e.session = s;
 		e.turn = &s->turn;
-		e.status = usage_intern_string(u, r->stop);
+		e.status = usage_intern_string(u, USAGE_WORD, r->stop);
 		usage_emit(u, &e);
 		return 0;
-	case USAGE_ANSWER:
-		return take_answer(u, s, t, r);
+	case USAGE_RESPONSE:
+		return s ? 0 : take_response(u, t, r);
 	default:
 		return 0;
 	}
 }
 
-/* --- messages and their requests --- */
+/* --- messages --- */
 
-static void
-close_request(struct usage *u, struct request *r)
+/* False where it says nothing about usage. */
+static bool
+read_message(const struct session_message *seen, struct usage_report *r)
 {
-	requests_take(u->open, r);
-	u->expected -= usage_opens(r->what);
-}
-
-/* Only requests whose responses are read: of all others nobody can say in a recording when they are open. */
-static int
-open_request(struct usage *u, const struct message *s)
-{
-	bool opens = usage_opens(s->msg.what);
-	struct request *r;
-
-	if (!opens && s->msg.what != ACP_SESSION_PROMPT && s->msg.what != ACP_INITIALIZE && s->msg.what != ACP_PROXY_INITIALIZE)
-		return 0;
-	/* Who uses an id anew does not wait for the old one. */
-	r = requests_find(u->open, s->from, s->msg.id);
-	if (!r && requests_count(u->open) >= REQUESTS_ONE_WAY)
-		r = requests_next(u->open, NULL);
-	if (r) {
-		close_request(u, r);
-		requests_done(r);
-	}
-	if (!requests_open(u->open, s->from, s->t, &s->msg))
-		return -1;
-	u->expected += opens;
-	return 0;
+	if (!usage_read(&seen->message, r) || (seen->copy && r->what != USAGE_HELLO && r->what != USAGE_UPDATE))
+		return false;
+	/* What passes at two hops is the same context and cost, but each call only once. */
+	if (seen->copy)
+		r->call.has = 0;
+	r->replayed = seen->session && session_is_replayed(seen->session);
+	return true;
 }
 
 int
-usage_see(struct usage *u, const struct message *original, int (*take)(void *, const struct message *, const struct usage_report *),
-	void *arg)
+usage_message(struct usage *u, const struct session_message *seen)
 {
-	struct request *asked = NULL;
-	struct message s = *original;
 	struct usage_report r;
-	struct msg inner;
-	const char *why;
-	bool read;
-	int e = 0;
 
-	if (s.msg.kind != MSG_RESPONSE && s.msg.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&s.msg, &inner, NULL, &why) == 0)
-		s.msg = inner;
-	if (s.msg.kind == MSG_RESPONSE && !(s.msg.error.p && msg_null_id(&s.msg)))
-		asked = requests_find(u->open, acp_other_side(s.from), s.msg.id);
-	else if (s.msg.kind != MSG_RESPONSE && s.from == ACP_UNKNOWN)
-		s.from = acp_sender(s.msg.method);
-	s.request = asked;
-	read = usage_read(&s, &r);
-	/* Where nobody knows who sent it, it may respond to another request of that id: then it has nothing of a turn. */
-	if (asked && asked->what == ACP_SESSION_PROMPT && !(r.failed || r.stop.p || r.counts.has || r.rows.p || r.accepted))
+	return u->failed ? -1 : read_message(seen, &r) ? usage_take(u, seen->message.t, &r) : 0;
+}
+
+int
+usage_see(struct usage *u, const struct message *m, int (*take)(void *, const struct message *, const struct usage_report *), void *arg)
+{
+	/* Calls matter to nothing here. */
+	static const struct session_limits limits = {.sessions = 64 * 1024, .bytes = 8 * 1024 * 1024, .calls = 1};
+	const struct session_message *seen;
+	struct usage_report r;
+
+	if (!u->stream && !(u->stream = sessions_new(usage_happened, u, &limits)))
+		return -1;
+	if (sessions_see(u->stream, m, &seen) < 0 || u->failed)
+		return -1;
+	if (!seen || !read_message(seen, &r))
 		return 0;
-	if (asked)
-		close_request(u, asked);
-	if (read)
-		e = take ? take(arg, &s, &r) : usage_take(u, s.t, &r);
-	if (asked)
-		requests_done(asked);
-	return e < 0 || s.msg.kind != MSG_REQUEST ? e : open_request(u, &s);
-}
-
-bool
-usage_waits(const struct usage *u)
-{
-	return u->expected > 0;
-}
-
-bool
-usage_expects(const struct usage *u, struct slice line)
-{
-	static const char method[] = "method";
-	const char *p = line.p, *end = line.p + line.n;
-
-	if (u->expected == 0)
-		return false;
-	/* What names a method is no response. */
-	while ((p = memmem(p, (size_t)(end - p), method, sizeof(method) - 1))) {
-		p += sizeof(method) - 1;
-		if (p < end && (*p == '"' || *p == '\\'))
-			return false;
-	}
-	return true;
+	return take ? take(arg, &seen->message, &r) : usage_take(u, seen->message.t, &r);
 }
 
 /* --- time --- */
@@ -436,12 +469,6 @@ usage_quiet(struct usage *u, uint64_t since, uint64_t *next)
 		}
 	}
 	return 0;
-}
-
-int
-usage_finish(struct usage *u, struct usage_session *s)
-{
-	return s->turn.answered ? usage_judge(u, s) : 0;
 }
 
 int

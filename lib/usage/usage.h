@@ -1,5 +1,5 @@
 /*
- * usage: what sessions use, from all that agents report about it (PROTOCOL, section 3).
+ * usage: what sessions use, from all that agents report about it.
  *
  * A message is read into a struct usage_report (usage_read: the one table of places and spellings). The report goes
  * into the session that it is about. Sessions form a tree: a sub-agent's session is a child of the one that started it.
@@ -20,6 +20,9 @@
 
 #include "lib/base/decimal.h"
 #include "lib/acp/requests.h"
+
+struct session_event;
+struct session_message;
 
 /* --- counts --- */
 
@@ -74,23 +77,20 @@ const char *usage_basis_name(enum usage_basis);
 
 /* used / size in whole percent, rounded down, 100000 at most; 0 where size is 0. */
 int usage_percent(uint64_t used, uint64_t size);
-/* Is used more than (or, where `at`, at least) so many percent of size? */
+/* Is used more than (or, where `at`, at least) that percentage of size? */
 bool usage_reaches(uint64_t used, uint64_t size, unsigned percent, bool at);
 
 /* --- one message --- */
 
 enum usage_what {
 	USAGE_NOTHING,
-	USAGE_CONNECT, /* initialize: a new connection */
-	USAGE_HELLO,   /* the response to it: name, version, protocol */
-	USAGE_PROMPT,
-	USAGE_LOAD,    /* a session with a history is asked for: load, resume, fork */
+	USAGE_HELLO,   /* the response to initialize: name, version, protocol */
 	USAGE_OPENED,  /* the response to session/new, load, resume or fork */
 	USAGE_UPDATE,  /* the session's state, or what a model call used */
-	USAGE_STATE,   /* version 2's state_update: idle, or not */
+	USAGE_STATE,   /* version 2's state_update */
 	USAGE_CHILD,   /* subagent_update */
 	USAGE_COMPACT, /* compaction_update */
-	USAGE_ANSWER,  /* the response to a prompt: result or error */
+	USAGE_RESPONSE,  /* the response to a prompt: result or error */
 };
 
 /* What one message says. All slices are JSON values in the message, or p NULL. */
@@ -98,11 +98,10 @@ struct usage_report {
 	enum usage_what what;
 	struct slice session;      /* a string; NULL for a response whose prompt is not known */
 	struct slice child;        /* of USAGE_CHILD: a string */
-	bool enveloped;            /* the prompt, or the response to one, that the agent's side sent on */
+	bool replayed;             /* it is of a history */
 	bool fresh;                /* of USAGE_OPENED: a new session, which has used nothing */
 	bool sub_agent;            /* call is a sub-agent's */
 	bool unprompted;             /* of an update: of work that no prompt asked for */
-	uint64_t asked;            /* us: of a response whose prompt is known, the prompt's time */
 	bool has_used, has_size, cost_null;
 	uint64_t used, size;
 	struct slice amount, currency;
@@ -111,8 +110,6 @@ struct usage_report {
 	struct slice rows;          /* an array of rows per model: usage_row */
 	struct slice model, title, cwd;
 	struct slice stop;          /* a stop reason; of USAGE_COMPACT the status */
-	bool has_state, idle;         /* of USAGE_STATE and USAGE_CHILD: a state is there, and it is idle */
-	bool accepted;             /* of USAGE_ANSWER: version 2's, the turn goes on */
 	bool failed;               /* of a response: it is an error */
 	struct slice name, version; /* of USAGE_HELLO */
 	bool v2;
@@ -122,11 +119,6 @@ struct usage_report {
 
 /* Reads a message. False where it says nothing about usage. */
 bool usage_read(const struct message *, struct usage_report *);
-/*
- * The same of a text that has not been scanned, where it is an update in the usual spelling: most are, and this is much
- * faster. False where it is not; then scan and read it.
- */
-bool usage_read_usual(struct slice text, struct usage_report *);
 /* The next row: zero the iterator but for in = report.rows. False at the end; *wrong is set where a row is malformed. */
 bool usage_row(struct json_iter *, struct slice *model, struct usage_counts *, const char **wrong);
 /*
@@ -135,14 +127,14 @@ bool usage_row(struct json_iter *, struct slice *model, struct usage_counts *, c
  * of a turn, `more`, the later one, has them already: they take the place of base's; rows per model are added always.
  * 0, or -1 out of memory.
  */
-int usage_add_answers(struct slice base, struct slice more, bool idle, enum usage_basis, struct buf *to);
+int usage_add_responses(struct slice base, struct slice more, bool idle, enum usage_basis, struct buf *to);
 /* What usage_find looks for, made ready by usage_words. */
 struct usage_words {
 	unsigned char low[3][16], high[3][16];
 	unsigned wide; /* bytes at a time, where the machine can: 64, 32 or 0 */
 };
 void usage_words(struct usage_words *);
-/* The first place where something stands that may matter, in a text of many lines; or its end. At the speed of memory. */
+/* Finds the next word that may matter in a text of many lines, at the speed of memory; or its end. */
 const char *usage_find(const struct usage_words *, const char *from, const char *end);
 /* Could a message in this text say something about usage? */
 bool usage_may_matter(const struct usage_words *, struct slice text);
@@ -155,19 +147,27 @@ struct usage_row {
 	struct usage_counts counts;
 };
 
+/* A turn that has ended takes late updates until it is judged. ABANDONED: it has no end, and was none. */
+enum usage_turn_state { USAGE_NO_TURN, USAGE_RUNS, USAGE_ENDED, USAGE_ABANDONED };
+/* Whose are the costs of a turn? One whose prompt waited may have none of its own: nobody can separate them from those of the turn before. */
+enum usage_turn_cost { USAGE_OWN_COST, USAGE_PERHAPS_BEFORE, USAGE_COST_BEFORE };
+
 /* What a session's turn has brought so far. */
 struct usage_turn {
+	enum usage_turn_state state;
+	enum usage_turn_cost cost;
 	uint64_t began, ended;             /* us; the prompt's and the response's time */
-	struct usage_counts answer;
-	struct usage_sums calls, *sub_agents; /* of those that were reported; sub_agents: NULL for none */
-	uint64_t last_call;                /* total of the last of them */
+	struct usage_counts counts;        /* of its response */
+	struct usage_sums *calls, *sub_agents; /* of those that were reported; NULL: none */
+	uint64_t last_call;                /* total of the last of the calls */
 	struct usage_row *rows;
 	size_t nrows;
 	uint32_t ncalls, stop;             /* stop: a name */
-	bool prompted, answered, enveloped, failed, heard;
-	bool queued, cost_heard;           /* its prompt waited for the turn before; a cost came in it */
-	bool shared;                       /* its costs cannot be told from those of the turn before */
+	bool work;                         /* a sub-agent's, which nobody has prompted: no turn */
+	bool reported;                     /* something of its usage was */
 	bool costed;                       /* a cost was known when it began */
+	bool child_ran;                    /* a sub-agent of the session, or one of theirs */
+	bool spent;                        /* its context or cost has changed: a model was called */
 };
 
 /* Costs of one currency in a part. A value that falls by more than a millionth begins a new piece. */
@@ -177,12 +177,31 @@ struct usage_cost {
 	uint32_t places;     /* decimals as they were written last */
 	uint32_t restarts;
 	bool nonzero;        /* first and last are not only zeros */
-	bool known;          /* at_turn means something */
+	bool restored;       /* first: the agent had not worked since the part began */
 	struct decimal wire; /* the last value */
 	struct decimal first, last; /* but for zeros, which begin nothing */
 	struct decimal closed;  /* the sum of the pieces before the last one */
-	struct decimal at_turn; /* the session's total when the turn began */
-	struct decimal earlier, previous; /* of the parts before: the sum of the pieces but the last, and that one */
+	int32_t period;         /* in which first was reported */
+	struct decimal begun, begun_most; /* what first added to the session's cost, as far as the parts before it are known */
+};
+
+/* An amount, and the most that it may be: after a restart of the agent nobody may know whether its costs began at 0. */
+struct usage_money {
+	uint32_t currency;   /* a name */
+	struct decimal amount, most;
+};
+
+/* The costs of a session in one currency, over all its parts: the pieces but the last, and that one. */
+struct usage_account {
+	struct usage_account *next;
+	uint32_t currency;   /* a name */
+	uint32_t restarts;
+	bool restarted;      /* the agent was, and no cost has been reported since */
+	bool known;          /* at_turn means something */
+	bool too_large;      /* a sum does not fit */
+	struct decimal closed, last;
+	struct decimal doubt;   /* what has to be added, should agents have begun at 0 where that is not known */
+	struct decimal at_turn; /* the total when the turn began */
 };
 
 /* The tokens of a part on one model, in one period (usage_spec.period). */
@@ -202,17 +221,18 @@ struct usage_tally {
 struct usage_share {
 	struct usage_share *next;
 	int32_t period;
-	uint32_t currency;
-	struct decimal amount;
+	struct usage_money money;
 };
 
-/* What a session did in one recording. */
+/* What a session did in one recording, or until or after a restart of the agent in it. */
 struct usage_part {
-	struct usage_part *next, *before;
+	struct usage_part *next;
 	double started;            /* of the recording, s since 1970; 0: not known */
+	uint32_t number;           /* among those of its recording */
 	uint32_t agent, model, cwd, title, malformed; /* agent and the like: names, as they were last */
-	uint8_t inside;            /* USAGE_..._INSIDE and the like, as the totals told */
+	uint8_t inside;            /* USAGE_..._INSIDE and the like, by the totals */
 	enum usage_basis basis;    /* USAGE_AUTO: not decided */
+	bool restarted;            /* it began with a restart of the agent */
 	bool has_counts, has_rows; /* responses had counts; had rows per model */
 	bool has_used, has_size;   /* has_used: it has a peak, too */
 	uint64_t used, size, peak, peak_size;
@@ -228,41 +248,49 @@ enum {
 	USAGE_NOTE_LACKS = 256, USAGE_NOTE_SIZE = 512, USAGE_NOTE_CHILDREN = 1024,
 };
 
+/* How it began in this recording. LOADED: and no turn has had counts since; the first ones lack sub-agents. */
+enum usage_origin { USAGE_UNKNOWN, USAGE_FRESH, USAGE_LOADED, USAGE_GOES_ON };
+
 struct usage_session {
 	UT_hash_handle hh;         /* all sessions, in the order in which they were seen */
 	struct usage_session *parent, *child, *sibling; /* child: the first one */
 	struct usage_session *next_here; /* of those that this recording has */
 	struct usage_session *waits_before, *waits_after; /* in the order of those whose turns wait for judgement */
 	struct usage_part *parts, *tail, *now; /* by time; tail: the last; now: of the recording that is read, or NULL */
-	uint64_t active;           /* when it was last heard of */
+	const struct usage_part *paid; /* the last that has costs */
+	struct usage_account *accounts;
+	uint64_t active;           /* when a message last spoke of it */
 	decimal_units reported_total; /* of the turns of this part, by their calls or rows */
 	uint32_t reported_turns, turns, id_length; /* turns: in this recording */
 	uint32_t cwd, title;       /* names */
-	uint32_t waiting_prompts;
-	uint32_t idle;             /* hash of v2's last idle state */
-	uint16_t noted, user;       /* user: for the tool */
-	uint16_t cost_mark;
-	uint8_t mark;              /* for the tool: alerts */
-	bool fresh;                /* it began in this recording */
-	bool loading;              /* a history is replayed */
-	bool loaded, had_usage, waiting, lifetime, busy, v2, cleared;
+	uint32_t idle;             /* of a sub-agent: hash of its last idle state */
+	uint16_t noted;
+	uint16_t tool_flags, costs_reached; /* for the tool, as is the level of its alerts */
+	uint8_t alert_level;
+	enum usage_origin origin;
+	bool v2, had_usage, lifetime, cleared;
+	bool busy;                 /* a sub-agent works */
 	bool fell, unreported;     /* counts have fallen; some turns did not report calls or rows */
+	bool worked;               /* since the agent was restarted it may have */
+	bool counted;              /* somebody has said what it used */
 	/* The last that is known: what crosses from one recording to the next. */
 	bool has_used, has_size;
 	uint64_t used, size;
 	uint32_t model, agent;
 	struct usage_turn turn;
-	struct usage_counts last;  /* counts of the last response in this part */
+	struct usage_counts last;  /* counts of the last response in this recording */
+	struct usage_sums *since;  /* of turns after it, that had none: their calls; NULL: none */
 	char id[];                 /* plain text, NUL after it; empty: of responses whose prompts are not known */
 };
 
-enum usage_event_kind { USAGE_EVENT_UPDATE, USAGE_EVENT_TURN, USAGE_EVENT_COMPACT };
+/* WORK: a sub-agent has become idle, without a turn of its own; what it used is that of a turn. */
+enum usage_event_kind { USAGE_EVENT_UPDATE, USAGE_EVENT_TURN, USAGE_EVENT_COMPACT, USAGE_EVENT_WORK };
 
 /* What has happened. Valid during the call. */
 struct usage_event {
 	enum usage_event_kind kind;
 	struct usage_session *session;
-	uint64_t t;                    /* us: of an update; of a turn: when it was answered */
+	uint64_t t;                    /* us: of an update; of a turn: when it ended */
 	const struct usage_turn *turn;
 	bool changed;                  /* of an update: other values than the last */
 	uint32_t status;               /* of a compaction: a name */
@@ -276,7 +304,7 @@ struct usage_event {
 /* Large contexts may have prices of their own. */
 enum { USAGE_TIERS = 7 };
 extern const uint64_t usage_tiers[USAGE_TIERS];
-/* How many of them a context of so many tokens is above. */
+/* How many of them a context of that size exceeds. */
 uint8_t usage_tier(uint64_t context);
 
 enum { USAGE_NEVER = INT32_MIN }; /* the period of what is not counted */
@@ -301,19 +329,24 @@ void usage_free(struct usage *);
 /* A recording begins (s since 1970, or 0): what was open ends. 0, or -1 out of memory. */
 int usage_begin(struct usage *, double started);
 /*
- * A message went by, perhaps in an envelope: finds the request that it responds to by itself, whatever s->request is, and
- * hands it to `take` with its report; NULL: to usage_take. 0, or -1 out of memory (or what take returned).
+ * A message went by, as it came (usage_may_matter says which messages need not be shown): turns begin and end by it, and where it
+ * says something about usage, `take` gets it out of its envelope, with its report; NULL: usage_take does. 0, or -1 out of memory
+ * (or what take returned).
  */
 int usage_see(struct usage *, const struct message *, int (*take)(void *arg, const struct message *, const struct usage_report *),
 	void *arg);
-/* Is there a request whose response has none of the words in it? And is this line one that may be it? */
-bool usage_waits(const struct usage *);
-bool usage_expects(const struct usage *, struct slice line);
+/*
+ * The same for who has a fold of lib/session: all its events (arg is the usage), and after them the message, if it may matter.
+ */
+void usage_happened(void *arg, const struct session_event *);
+int usage_message(struct usage *, const struct session_message *);
+/* The agent was restarted: its next costs may go on where they ended, or begin at 0. 0, or -1 out of memory. */
+int usage_restart(struct usage *);
 /* A report, already read. 0, or -1 out of memory. */
 int usage_take(struct usage *, uint64_t t, const struct usage_report *);
-/* Judges the turns that have been answered and not been heard of since `since` us. Returns when the next one is due, or 0. */
+/* Judges the turns that have ended, and of whose sessions nothing has come since `since` us. *next: when the last came of the next, or 0. */
 int usage_quiet(struct usage *, uint64_t since, uint64_t *next);
-/* Judges the turn of one session, if it has been answered. 0, or -1 out of memory. */
+/* Judges the turn of one session, if it has ended. 0, or -1 out of memory. */
 int usage_finish(struct usage *, struct usage_session *);
 /* Judges all that are left. */
 int usage_end(struct usage *);
@@ -331,11 +364,6 @@ uint32_t usage_agent_key(const struct usage *, uint32_t);
 
 /* --- figures --- */
 
-struct usage_money {
-	uint32_t currency; /* a name */
-	struct decimal amount;
-};
-
 /* What is summed up: of a session, a model, a day, or of all. Zero it to begin. */
 struct usage_figures {
 	uint64_t turns, malformed, restarts;
@@ -350,26 +378,30 @@ struct usage_figures {
 void usage_figures_free(struct usage_figures *);
 /* All return 0, or -1 out of memory. */
 int usage_figures_add(const struct usage *, struct usage_figures *to, const struct usage_figures *);
-int usage_figures_money(const struct usage *, struct usage_figures *to, uint32_t currency, struct decimal);
-/* What a tally has; billed: on its model, else as part of its session. */
-void usage_figures_tally(const struct usage_tally *, bool billed, uint8_t inside, struct usage_figures *to);
+int usage_figures_money(const struct usage *, struct usage_figures *to, const struct usage_money *);
+/* What a tally of the session has; billed: on its model, else as part of its session. */
+void usage_figures_tally(const struct usage_session *, const struct usage_tally *, bool billed, uint8_t inside, struct usage_figures *to);
+/* Appends it as people read it; ">=" where it may be more. 0, or -1 out of memory. */
+int usage_money_put(const struct usage *, const struct usage_money *, struct buf *);
 /* A session's own figures, without its children. */
 int usage_figures_session(const struct usage *, const struct usage_session *, struct usage_figures *to);
 /* Do the figures of its parent include those of this child? */
 bool usage_is_covered(const struct usage *, const struct usage_session *child);
 /* A session's figures with those of its children, each token and cost once. */
 int usage_figures_family(const struct usage *, const struct usage_session *, struct usage_figures *to);
-/* What lies inside, by what the totals told and by the agent. */
+/* What lies inside, by the totals and by the agent. */
 uint8_t usage_inside(const struct usage *, const struct usage_part *);
 
 /* The basis that is believed in the last part of a session. */
 enum usage_basis usage_session_basis(const struct usage *, const struct usage_session *);
-/* The tokens of the turn that has been answered, at the basis believed. False where the wire lacks them. */
+/* The tokens of the turn that has ended, at the basis believed. False where the wire lacks them. */
 bool usage_turn_tokens(const struct usage *, const struct usage_session *, struct usage_sums *);
-/* The context after the last model call of the turn, where the turn tells one call's counts. */
+/* The context after the last model call of the turn, where the turn has the counts of one call. */
 bool usage_turn_context(const struct usage *, const struct usage_session *, uint64_t *);
 /* The cost in a currency over all recordings. False where there is none. */
-bool usage_cost_total(const struct usage_session *, uint32_t currency, struct decimal *);
+bool usage_cost_total(const struct usage_session *, uint32_t currency, struct usage_money *);
+/* May it have been more? */
+bool usage_cost_is_bound(const struct usage_money *);
 /* What the turn added to it. False where that is not known. */
 bool usage_cost_of_turn(const struct usage_session *, const struct usage_cost *, struct decimal *);
 /* The costs that were reported last, that of the last currency first; NULL: none. */
@@ -384,7 +416,7 @@ int usage_put_parts(const struct usage *, const struct usage_session *, struct b
  * what is wrong with it.
  */
 int usage_get_parts(struct usage *, struct slice object, const char **why);
-/* Sorts the parts of all sessions by time: before figures are read. */
-void usage_sort(struct usage *);
+/* Sorts the sessions, and the parts of each, by time: before figures are read. 0, or -1 out of memory. */
+int usage_sort(struct usage *);
 
 #endif

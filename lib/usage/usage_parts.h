@@ -4,10 +4,15 @@
 
 #include <stdlib.h>
 
+#include "lib/session/session.h"
 #include "lib/usage/usage.h"
 
+/* What a name is of. Each kind has its own bound, so that a peer who makes up many of one kind has all of the others. */
+enum usage_names { USAGE_CURRENCY, USAGE_MODEL, USAGE_CWD, USAGE_TITLE, USAGE_WORD, USAGE_NAMES };
+
 enum {
-	NAMES_MOST = 65536, /* how many different names are kept: a peer makes them up */
+	NAMES_MOST = 65536, /* how many different names of a kind are kept: a peer makes them up */
+	CURRENCIES_MOST = 1024,
 	NAMES_RECENT = 16,
 	SAME_PART = 1000000, /* a cost that falls by less than this part of it has not begun anew */
 };
@@ -34,15 +39,18 @@ struct usage {
 	struct name *names;
 	struct name **numbered;
 	struct name *recent[NAMES_RECENT]; /* those that were asked for last, by their length and end */
-	size_t nnames, room;
+	size_t nnames, room, nkind[USAGE_NAMES];
 	struct agent *agents;          /* the first is nobody */
 	size_t nagents;
 	uint32_t agent;                /* whose stream it is now */
-	struct usage_session *waiting; /* for judgement: their turns were answered, oldest first */
-	struct requests *open;
-	size_t expected;               /* open requests whose responses are not found by a word */
+	struct usage_session *waiting; /* for judgement: their turns have ended, the oldest first */
+	struct sessions *stream;       /* usage_see's; or NULL */
+	bool begun;                    /* initialize or a prompt was seen: no response is to a prompt before the stream */
+	bool failed;                   /* out of memory */
 	struct buf text;
 	double started;                /* of this recording */
+	bool restarted;                /* the agent was, in this recording */
+	uint32_t nparts;               /* of this recording */
 	struct usage_session *here;    /* the sessions that this recording has */
 };
 
@@ -60,9 +68,10 @@ struct usage {
 	KIND("compaction_update", IN_COMPACT, USAGE_COMPACT, 9, 2)
 
 /* Names and sessions (table.c). */
-uint32_t usage_intern(struct usage *, struct slice plain);
+/* The number of a name; beyond the bound that of "(others)", or 0 for a currency: what is in others is not added. */
+uint32_t usage_intern(struct usage *, enum usage_names, struct slice plain);
 /* The same for a JSON string; p NULL is 0. */
-uint32_t usage_intern_string(struct usage *, struct slice string);
+uint32_t usage_intern_string(struct usage *, enum usage_names, struct slice string);
 /* The text of a JSON string, in u->text where it has escapes. */
 struct slice usage_plain(struct usage *, struct slice string);
 /* The session of that id, made where there is none. NULL when out of memory. */
@@ -74,17 +83,14 @@ struct usage_part *usage_part_new(struct usage *, struct usage_session *, double
 uint32_t usage_agent(struct usage *, uint32_t name, uint32_t version, bool v2);
 /* A tally of the part. NULL when out of memory. */
 struct usage_tally *usage_tally_of(struct usage_part *, uint32_t model, int32_t period, uint8_t tier);
+/* Adds what another tally of the part has. */
+void usage_tally_add(struct usage_tally *, const struct usage_tally *);
+void usage_tally_free(struct usage_tally *);
 struct usage_share *usage_share_of(struct usage_part *, int32_t period, uint32_t currency);
-
-/* What the _meta of a usage_update says (read.c). */
-void usage_read_meta(struct slice meta, struct usage_report *);
-
-/* Does the response to this request open a session, or say which model it has? */
-bool usage_opens(enum acp_method);
 
 /* Bases (basis.c). */
 void usage_agent_infer(struct slice name, struct slice version, struct agent *);
-/* What a turn tells about the basis of this part; decides it where that is clear. */
+/* Adds a turn's evidence of the basis of this part; decides it where that is clear. */
 void usage_infer_basis(struct usage_session *, const struct usage_turn *);
 /* A turn's own counts, of the basis. False where the wire lacks them. lower: they are a lower bound. */
 bool usage_turn_own(const struct usage_session *, const struct usage_turn *, enum usage_basis, struct usage_sums *own,
@@ -93,9 +99,9 @@ bool usage_turn_own(const struct usage_session *, const struct usage_turn *, enu
 bool usage_reported(const struct usage_turn *, struct usage_sums *);
 
 /* What a member of a response (or of v2's idle state) is, by its path (keys, with their quotes, from the outside in). */
-enum usage_place { USAGE_PLACE_NONE, USAGE_PLACE_ABOVE /* of one */, USAGE_PLACE_COUNTS, USAGE_PLACE_ROWS };
-enum usage_place usage_place(bool idle, const struct slice *keys, size_t n);
-/* The type of count that a key stands for; USAGE_TYPES: none. */
+enum usage_member { USAGE_MEMBER_NONE, USAGE_MEMBER_ABOVE /* of one */, USAGE_MEMBER_COUNTS, USAGE_MEMBER_ROWS };
+enum usage_member usage_member(bool idle, const struct slice *keys, size_t n);
+/* The type of count that a key spells; USAGE_TYPES: none. */
 enum usage_type usage_spelled(struct slice key);
 /* The members of a row per model. */
 extern const char usage_row_model[], usage_row_counts[];
@@ -108,23 +114,25 @@ void usage_emit(struct usage *, const struct usage_event *);
 
 /* Takes the cost of an update (cost.c). 1 where it changed, 0 where not, -1 out of memory. */
 int usage_take_cost(struct usage *, struct usage_session *, uint64_t t, const struct usage_report *);
-/* How often the costs of a currency have begun anew. */
-uint64_t usage_cost_restarts(const struct usage_session *, uint32_t currency);
-/* What the parts before have, when a currency is new in a part, or the order of the parts has changed. */
-void usage_cost_link(const struct usage_part *, struct usage_cost *);
+/* The accounts: a restart of the agent; all anew from the parts (-1: out of memory); what they add to figures. */
+void usage_accounts_restart(struct usage_session *);
+int usage_accounts_make(struct usage *, struct usage_session *);
+int usage_figures_costs(const struct usage *, const struct usage_session *, struct usage_figures *to);
 /* The cost of a currency in a part, or NULL. */
 const struct usage_cost *usage_cost_in(const struct usage_part *, uint32_t currency);
 /* A turn begins: what the session cost until then. */
 void usage_cost_begin_turn(struct usage_session *);
 
 /* Turns (turn.c). All return 0, or -1 out of memory. */
-int usage_begin_turn(struct usage *, struct usage_session *, uint64_t t, bool prompted);
+int usage_begin_turn(struct usage *, struct usage_session *, uint64_t t);
 /* A response came: the turn has ended, but for updates that come late. */
-int usage_answer(struct usage *, struct usage_session *, uint64_t t, const struct usage_report *);
+int usage_end_turn(struct usage *, struct usage_session *, uint64_t asked, uint64_t t, const struct usage_report *);
 /* The turn is complete. */
 int usage_judge(struct usage *, struct usage_session *);
 /* A row without a total, and with nothing that may lie inside another: then there is one. */
 void usage_complete(struct usage_counts *);
+/* What comes now is of a new part: the agent was restarted. The turn that is open goes on in it. */
+int usage_part_again(struct usage *, struct usage_session *);
 /* The session is not followed any more in this recording. */
 int usage_close(struct usage *, struct usage_session *);
 

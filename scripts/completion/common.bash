@@ -52,6 +52,8 @@ _acp() {
 	fi
 	"_$tool-table" "$option"
 	[[ $option != *= || -n $kind ]] || "_$tool-table" "${option%=}"
+	# A number, a time, a program: no files are offered.
+	[[ $kind != text ]] || compopt +o default 2>/dev/null || true
 	if [[ $current == -* ]]; then
 		kind=words words=$options
 	fi

@@ -7,7 +7,10 @@ class Acputils < Formula
 
   depends_on "uthash" => :build
   depends_on "jq"
-  depends_on "libwebsockets"
+  depends_on "curl"
+  depends_on "libnghttp2"
+  depends_on "openssl@3"
+  depends_on "md4c"
 
   def install
     system "make", "install", "PREFIX=#{prefix}"

@@ -5,7 +5,8 @@
  *   faulty COMMAND...    the same around a proxy: 0 to its standard input, its standard output to 1
  *
  * After one of these signals it fails when it has read something: SIGRTMIN: it exits with status 0. SIGRTMIN+1: it closes its
- * outputs and lives on. SIGRTMIN+2: it writes half of what it has read, and exits. SIGRTMIN+3: it writes garbage and exits.
+ * outputs and lives on. SIGRTMIN+2: it writes half of what it has read, and exits with 1. SIGRTMIN+3: it writes garbage and
+ * exits with 7.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +51,7 @@ fail(struct copy *copies, const struct copy *held, int how)
 		pause();
 	if (how > 1 && held->own && write(held->out, last, how == 2 ? held->n / 2 : sizeof(garbage) - 1) < 0)
 		_exit(2);
-	_exit(how > 1);
+	_exit(how == 3 ? 7 : how == 2);
 }
 
 /* One step; an end of input closes the output once everything is written. */

@@ -75,5 +75,5 @@ silent() {
 }
 
 @test "the Markdown form lets no content through as HTML, and loses none" {
-	run -0 python3 "$MODEL" --markdown --count "${EXPORT_PAGES:-200}"
+	run -0 python3 "$MODEL" --markdown --count "${ACP_ROUNDS:-200}"
 }

@@ -27,7 +27,7 @@ teardown() {
 
 prompt() {
 	say '{"jsonrpc":"2.0","id":'"$1"',"method":"session/prompt","params":{"sessionId":"'"$session"'","prompt":[{"type":"text","text":"'"$2"'"}]}}'
-	wait_for responded "$1"
+	await_line got response_in "$1" >/dev/null
 }
 
 # What the turns have said so far: the last text.
@@ -38,9 +38,9 @@ said_last() { jq -j 'select(.params.update.sessionUpdate? == "agent_message_chun
 	export HOME=$PWD/home CLAUDE_CONFIG_DIR=$PWD/home/.claude
 	start --record all.rec -p "python3 $coordinator" --peer one=claude-agent-acp --peer two=claude-agent-acp -- claude-agent-acp 3>&-
 	say '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
-	wait_for responded 0
+	await_line got response_in 0 >/dev/null
 	say '{"jsonrpc":"2.0","id":"new","method":"session/new","params":{"cwd":"'"$PWD/folder"'","mcpServers":[]}}'
-	wait_for responded '"new"'
+	await_line got response_in '"new"' >/dev/null
 	session=$(response '"new"' | jq -r .sessionId)
 	prompt 1 'say hello.'
 	assert_equal "$(response 1 | jq -r .stopReason)" end_turn
@@ -51,7 +51,7 @@ two: Hello from the stand-in, which has read this.'
 	jq -c 'select(.method == "session/request_permission") | {jsonrpc: "2.0", id, result: {outcome: {outcome: "selected",
 		optionId: first(.params.options[] | select(.kind == "allow_once")).optionId}}}' got >answers
 	say "$(cat answers)"
-	wait_for responded 2
+	await_line got response_in 2 >/dev/null
 	assert_equal "$(jq -c 'select(.method == "session/request_permission") | .params.sessionId' got | sort -u)" "\"$session\""
 	[[ -e folder/touched ]]
 	[[ $(said_last) == 'one: '*'The tool is done.'*'two: '*'The tool is done.'* ]]

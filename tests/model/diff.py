@@ -69,6 +69,14 @@ def is_chunk(message):
     return update(message).get('sessionUpdate', '').endswith('_chunk') and update(message)['content'].get('type') == 'text'
 
 
+def call_of(message):
+    """Which tool call a message reports of, or None."""
+    of_call = update(message)
+    if of_call.get('sessionUpdate') in ('tool_call', 'tool_call_update'):
+        return message['params']['sessionId'], of_call['toolCallId']
+    return None
+
+
 def another(value):
     if isinstance(value, bool):
         return not value
@@ -88,6 +96,12 @@ class Change:
         found = [i for i, (_, m) in enumerate(self.messages) if wanted(m)]
         return self.dice.choice(found) if found else None
 
+    def is_restated(self, at, path):
+        """Is it in a member of a tool call that another message of the call has, too? Below exact the last one counts."""
+        call = call_of(self.messages[at][1])
+        return call and path[:2] == ('params', 'update') and any(
+            i != at and call_of(m) == call and path[2] in update(m) for i, (_, m) in enumerate(self.messages))
+
     def place(self, wanted):
         """A random place in a random message that is no piece of a text."""
         at = self.pick(lambda m: not is_chunk(m))
@@ -95,7 +109,7 @@ class Change:
         found = [p for p in places({k: message[k] for k in ('params', 'result', 'error') if k in message})
                  if len(p[0]) > 1 and wanted(of(message, p[0]))
                  # What says which kind of message it is: another kind is another message.
-                 and p[0] != ('params', 'update')]
+                 and p[0] != ('params', 'update') and not self.is_restated(at, p[0])]
         if not found:
             return None
         path, aside = self.dice.choice(found)
@@ -143,7 +157,7 @@ class Change:
         return ['exact']
 
     def missing(self):
-        at = self.pick(lambda m: 'id' not in m and not is_chunk(m))
+        at = self.pick(lambda m: 'id' not in m and not is_chunk(m) and not call_of(m))
         self.note = f'message {at + 1}'
         del self.messages[at]
         return LEVELS
@@ -179,6 +193,7 @@ class Change:
                  if all('id' not in m and s == 'agent' for s, m in self.messages[i:i + 2])
                  and self.messages[i][1]['params'].get('sessionId') == self.messages[i + 1][1]['params'].get('sessionId')
                  and not any(is_chunk(m) for _, m in self.messages[i:i + 2])
+                 and call_of(self.messages[i][1]) != call_of(self.messages[i + 1][1])
                  and self.messages[i][1] != self.messages[i + 1][1]]
         if not found:
             return None
@@ -230,7 +245,7 @@ def differences(level, a, b):
 def main():
     options = argparse.ArgumentParser()
     options.add_argument('--count', type=int, default=500)
-    options.add_argument('--seed', type=int, default=time.time_ns() % 1000000)
+    options.add_argument('--seed', type=int, default=int(os.environ.get('ACP_SEED', time.time_ns() % 1000000)))
     options.add_argument('recordings', nargs='+')
     given = options.parse_args()
     print(f'seed {given.seed}')

@@ -8,7 +8,7 @@ Each field holds a word of its own between pieces of markup and of what a termin
 well-formed, hold no element or attribute but those below, no character that is not to be seen, and every word.
 --markdown: the Markdown form, as cmark-gfm renders it with raw HTML let through.
 """
-import argparse, html.parser, json, random, re, subprocess, sys
+import argparse, html.parser, json, os, random, re, subprocess, sys
 
 PIECES = ["<script>alert(1)</script>", "</style>", "</main>", "</details>", "</summary>", "<img src=x onerror=alert(1)>", "<!--",
           "-->", "]]>", "<![CDATA[", "&lt;", "&#x3c;", "&", "\"", "'", "\" onclick=\"alert(1)", "\0", "\x1b[31m", "\x1b]0;t\x07",
@@ -23,16 +23,19 @@ ELEMENTS = {  # and their attributes
     "html": {"lang": "en"}, "head": {}, "body": {}, "main": {}, "title": {}, "style": {},
     "meta": {"charset": "utf-8", "name": "referrer|viewport|color-scheme|generator", "content": ".*",
              "http-equiv": "Content-Security-Policy"},
-    "article": {"class": "session", "id": r"s\d+"}, "section": {"class": "turn", "id": r"s\d+-\d+"},
+    "article": {"class": "session", "id": r"s\d+"}, "section": {"class": "turn", "id": r"s\d+-[to]?\d+"},
     "h1": {}, "h2": {}, "h3": {}, "h4": {}, "h5": {}, "h6": {}, "dl": {"class": "facts"}, "dt": {}, "dd": {},
-    "div": {"class": r"user|agent|ask|plan|plain text|entries|entry \w+|item l\d|table"}, "p": {"class": r"who|path text|note \w+|heading l\d"},
-    "span": {"class": "c|state|label|title|when|mark|gap"}, "details": {"class": r"(child|thought|tool|fold)( \w+)?", "id": r"s\d+", "open": "None"},
+    "div": {"class": r"user|agent|ask|plan|plain text|entries|entry \w+|table"}, "ul": {}, "ol": {"start": r"\d+", "class": "contents"}, "li": {}, "br": {}, "p": {"class": r"who|path text|note \w+|heading l\d"},
+    "span": {"class": "c|state|label|title|when|gap"}, "details": {"class": r"(child|thought|tool|fold)( \w+)?", "id": r"s\d+", "open": "None"},
     "summary": {}, "footer": {"class": r"foot \w+"}, "pre": {"class": "diff"}, "code": {}, "ins": {}, "del": {}, "strong": {}, "em": {},
-    "a": {"href": r"#s\d+-\d+|https?://[^\s\"'<>]+|mailto:[^\s\"'<>]+", "rel": "noopener noreferrer nofollow"}, "blockquote": {}, "hr": {},
+    "a": {"href": r"#s\d+(?:-[to]?\d+)?|https?://[^\s\"'<>]+|mailto:[^\s\"'<>]+", "rel": "noopener noreferrer nofollow"}, "blockquote": {}, "hr": {},
     "table": {}, "tr": {}, "td": {}, "tbody": {}, "time": {"datetime": r"[-0-9T:Z]+", "title": r"[-0-9T:Z]+"},
     "figure": {"class": "chart"}, "figcaption": {}, "img": {"alt": r"image/\w+", "src": r"data:image/\w+;base64,[A-Za-z0-9+/=]+"},
-    "svg": {"viewbox": r"[\d ]+", "preserveaspectratio": "none", "role": "img", "aria-label": "[^<>]*"},
-    "polygon": {"points": r"[-\d., ]+"}, "polyline": {"points": r"[-\d., ]+"},
+    "svg": {"viewbox": r"[\d ]+", "role": "img", "aria-label": "[^<>]*", "class": "bars"},
+    "polygon": {"points": r"[-\d., ]+"}, "polyline": {"points": r"[-\d., ]+", "class": "cost"},
+    "line": {"class": "grid|begin", **{k: r"\d+\.\d" for k in ("x1", "y1", "x2", "y2")}},
+    "rect": {"class": "by-(model|tool|user)", **{k: r"[\d.]+" for k in ("x", "y", "width", "height")}},
+    "text": {"class": "|None|[mr]|cost", "x": r"[\d.]+", "y": r"[\d.]+"},
 }
 # What cmark-gfm makes of the Markdown form.
 RENDERED = {"h1": {}, "h2": {}, "h3": {}, "h4": {}, "h5": {}, "h6": {}, "p": {}, "ul": {}, "ol": {"start": r"\d+"}, "li": {},
@@ -59,6 +62,10 @@ class Page(html.parser.HTMLParser):
     def handle_starttag(self, tag, attrs):
         if tag not in self.allowed:
             raise Wrong("element %s at %s" % (tag, self.getpos()))
+        # Others end the picture where a browser reads them.
+        if ("svg", "bars") in self.open or ("svg", None) in self.open:
+            if tag not in ("a", "line", "rect", "text", "polygon", "polyline"):
+                raise Wrong("element %s in a picture at %s" % (tag, self.getpos()))
         for name, value in attrs:
             if name not in self.allowed[tag] or not re.fullmatch(self.allowed[tag][name], str(value)):
                 raise Wrong("attribute %s=%r of %s at %s" % (name, value, tag, self.getpos()))
@@ -86,6 +93,9 @@ class Page(html.parser.HTMLParser):
             self.plain[-1] += data
 
     def handle_comment(self, data):
+        # What keeps a forge from making links of names and numbers.
+        if self.allowed is RENDERED and data == " ":
+            return
         raise Wrong("a comment at %s" % (self.getpos(),))
 
     def handle_pi(self, data):
@@ -170,7 +180,7 @@ class Gen:
                       lambda: self.update(session, "agent_message_chunk", content=self.block()),
                       lambda: self.tool(session, i * 100 + k), lambda: self.ask(session, i * 100 + k),
                       lambda: self.update(session, "notice", severity=r.choice(["error", "\"><b>"]), title=self.hostile(), description=self.hostile()),
-                      lambda: self.update(session, "compaction_update", compactionId="c", status="completed", summary=[{"type": "text", "text": self.hostile()}]),
+                      lambda: self.update(session, "compaction_update", compactionId="c%d" % len(self.lines), status="completed", summary=[{"type": "text", "text": self.hostile()}]),
                       lambda: self.update(session, "usage_update", used=r.randrange(10 ** r.randrange(1, 19)), size=r.randrange(10 ** 6),
                                           cost={"amount": r.random(), "currency": "USD"})])()
         self.update(session, "plan", entries=[{"content": self.hostile(), "status": r.choice(["pending", "completed", "\"><b>"])} for _ in range(2)])
@@ -240,7 +250,7 @@ def main():
     if o.write:
         sys.stdout.write(Gen(o.seed).recording())
         return 0
-    first = random.randrange(10 ** 9) if o.seed is None else o.seed
+    first = int(os.environ.get("ACP_SEED", random.randrange(10 ** 9))) if o.seed is None else o.seed
     print("seeds from %d" % first)
     for seed in range(first, first + (1 if o.seed is not None else o.count)):
         try:

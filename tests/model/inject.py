@@ -96,6 +96,7 @@ class Rules:
 class Model:
     def __init__(self, rules):
         self.rules, self.open, self.done, self.commands = rules, {'down': [], 'up': []}, set(), {}
+        self.known = set()  # sessions that somebody has named but in a result: no method here opens one
         self.own, self.held, self.out = {}, [], {'down': [], 'up': []}
 
     def put(self, lane, **wanted):
@@ -124,7 +125,8 @@ class Model:
             self.open[lane].append(request)
         if self.rules.session not in (None, session):
             return self.put(lane, exact=line)
-        self.rule_all(lane, other, line, kind, method, session, request)
+        self.known |= {session} if kind != 'response' else set()
+        self.rule_all(lane, other, line, kind, method, session if session in self.known else None, request)
 
     def rule_all(self, lane, other, line, kind, method, session, request):
         text, later, changed = self.edited(lane, line, kind, method)
@@ -188,7 +190,7 @@ class Model:
             if kind == 'deny':
                 return {'error': {'code': -32603, 'message': 'acp-inject: denied'}}
             if kind == 'code':
-                return {'error': {'code': 429, 'message': 'acp-inject: slow, please'}}
+                return {'error': {'code': 429, 'message': 'slow, please'}}
             if kind == 'answer':
                 return {'result': {'n': None if n is None else int(n[1]), 'from': 'client' if lane == 'down' else 'agent'}}
             if n == ('number', '1'):

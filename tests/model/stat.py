@@ -58,7 +58,7 @@ class Turn:
         self.session, self.prompted, self.begin, self.end = session, prompted, None, None
         self.heard, self.first_update, self.first_text = [], None, None
         self.tools, self.waits, self.chunks, self.tokens = [], [], 0, None
-        self.result, self.cancelled, self.accepted, self.number = 'ended', False, False, 0
+        self.result, self.cancelled, self.accepted, self.busy, self.number = 'ended', False, False, False, 0
 
     def times(self):
         user = clip(union(self.waits), self.begin, self.end)
@@ -85,15 +85,25 @@ class Model:
     def __init__(self):
         self.requests, self.parents, self.loading = [], {}, {}
         self.methods, self.turns, self.tools, self.queues, self.numbers = {}, [], [], {}, {}
+        self.lasts, self.replayed = {}, set()  # the last idle states; calls of a history
+        self.starters, self.idle = {}, set()  # of sub-agents: the turn that started it; those that are idle
 
     def root(self, s):
         while s in self.parents:
             s = self.parents[s]
         return s
 
+    def replays(self, s):
+        """Is a history replayed, its own or that of a session above?"""
+        while s in self.parents and not self.loading.get(s):
+            s = self.parents[s]
+        return self.loading.get(s)
+
     def active(self, s):
+        """The open turn that it belongs to: of a sub-agent the one that started it."""
         queue = self.queues.get(self.root(s))
-        return queue[0] if queue else None
+        turn = queue[0] if queue else None
+        return turn if s not in self.parents or turn is self.starters[s] else None
 
     def open_tool(self, session, id):
         for t in reversed(self.tools):
@@ -131,8 +141,6 @@ class Model:
             elif tool.end is None and tool.turn is turn:
                 turn.tools.append((tool.begin, t))
                 tool.turn = None
-            if tool.end is not None and self.root(tool.session) == turn.session:
-                tool.turn_open = False
         turn.waits = [(b, t if e is None else e) for b, e in turn.waits]
         turn.end = t
         self.turns.append(turn)
@@ -152,7 +160,7 @@ class Model:
     def close(self, q, t, m):
         self.count(q['side'], False, q['method'], q['t'], t if m is not None else None, m is not None and 'error' in m)
         turn, wait = q.get('turn'), q.get('wait')
-        if turn:
+        if turn and turn in self.queues[turn.session]:
             result = (m or {}).get('result') or {}
             turn.accepted = 'messageId' in result and 'stopReason' not in result
             if not turn.accepted:
@@ -175,13 +183,17 @@ class Model:
         for tool in self.tools:
             self.end_tool(tool, t, True)
             tool.turn_open = False
-        self.parents, self.loading, self.queues, self.numbers = {}, {}, {}, {}
+        self.parents, self.loading, self.queues, self.numbers, self.starters, self.idle = {}, {}, {}, {}, {}, set()
+        self.lasts, self.replayed = {}, set()
 
     def see(self, t, side, m):
         if 'method' not in m:
             for q in self.requests:
                 if q['id'] == m['id'] and q['side'] != side:
                     self.requests.remove(q)
+                    turn = self.active(q['session']) if side == 'agent' and q['session'] else None
+                    if turn and not self.replays(q['session']):
+                        turn.heard.append(t)
                     self.close(q, t, m)
                     return
             return
@@ -199,7 +211,7 @@ class Model:
             if m['method'] == 'session/update':
                 self.update(t, s, update)
             return
-        q = {'id': m['id'], 'side': side, 'method': m['method'], 't': t}
+        q = {'id': m['id'], 'side': side, 'method': m['method'], 't': t, 'session': s}
         self.requests.append(q)
         if m['method'] == 'session/prompt':
             q['turn'] = self.new_turn(s, t, True)
@@ -217,7 +229,7 @@ class Model:
 
     def heard(self, t, s, m, update):
         turn = self.active(s)
-        if not turn or self.loading.get(s):
+        if not turn or self.replays(s):
             return
         turn.heard.append(t)
         kind = update.get('sessionUpdate')
@@ -233,14 +245,21 @@ class Model:
     def update(self, t, s, u):
         kind = u['sessionUpdate']
         if kind == 'subagent_update':
-            child = u['sessionId']
-            if child not in self.parents and self.root(s) != child:
+            child, state = u['sessionId'], u.get('state', {}).get('state')
+            new = child not in self.parents and self.root(s) != child
+            if new or (self.parents.get(child) == s and child in self.idle and state == 'running'):
                 self.parents[child] = s
-            if u.get('state', {}).get('state') == 'idle':
+                self.starters[child] = self.active(s)
+                self.idle.discard(child)
+            if state == 'idle':
                 self.leave(child, t)
+                self.idle.add(child)
         elif kind == 'state_update':
             self.state(t, s, u)
-        elif kind in ('tool_call', 'tool_call_update') and not self.loading.get(s):
+        elif kind in ('tool_call', 'tool_call_update') and self.replays(s):
+            if not self.open_tool(s, u['toolCallId']):
+                self.replayed.add((s, u['toolCallId']))
+        elif kind in ('tool_call', 'tool_call_update'):
             self.tool(t, s, u, kind == 'tool_call')
 
     def leave(self, session, t):
@@ -249,30 +268,41 @@ class Model:
                 self.end_tool(tool, t, True)
 
     def state(self, t, s, u):
-        queue = self.queues.get(s) or []
+        queue, key, last = self.queues.setdefault(s, []), [u.get('usage'), u.get('stopReason')], self.lasts.get(s)
         if u['state'] == 'idle':
             if s in self.parents:
                 self.leave(s, t)
-            while queue and (queue[0].accepted or not queue[0].prompted):
+                self.idle.add(s)
+            ends = queue and (queue[0].accepted or queue[0].busy or not queue[0].prompted)
+            # Work that nobody announced: it used something else than the last.
+            if not queue and s not in self.parents and last not in (None, key) and u.get('usage'):
+                ends = self.new_turn(s, t, False)
+            if ends or last is None:
+                self.lasts[s] = key
+            if ends:
                 turn = queue[0]
                 turn.cancelled = u.get('stopReason') == 'cancelled'
                 turn.tokens = (u.get('usage') or {}).get('outputTokens')
-                while len(queue) > 1 and queue[1].accepted:
-                    self.end_turn(queue[1], t)
+                for other in [q for q in queue[1:] if q.accepted]:
+                    queue.remove(other)
                 self.end_turn(turn, t)
-        elif u['state'] == 'running' and not queue and s not in self.parents:
+        elif u['state'] == 'running' and queue:
+            queue[0].busy = True
+        elif u['state'] == 'running' and s not in self.parents:
             self.new_turn(s, t, False)
 
     def tool(self, t, s, u, first):
         tool = self.open_tool(s, u['toolCallId'])
+        if first:
+            self.replayed.discard((s, u['toolCallId']))
+        elif (s, u['toolCallId']) in self.replayed:
+            return
         if tool and tool.end is not None:
             if not first:
                 return
             tool.turn_open, tool = False, None
         final = u.get('status') in ('completed', 'failed', 'cancelled')
         if not tool:
-            if not first and final and not self.active(s):
-                return
             tool = Tool(s, self.active(s), t)
             tool.id, tool.turn_open = u['toolCallId'], True
             self.tools.append(tool)
@@ -349,7 +379,7 @@ class Maker:
             self.say('agent', {'id': id, 'result': dict({'stopReason': stop}, **self.usage())})
 
     def work(self, s):
-        kind = self.rng.choice(['text', 'text', 'thought', 'empty', 'plan', 'tool', 'tool', 'end', 'end', 'ask', 'reply', 'file'])
+        kind = self.rng.choice(['text', 'text', 'thought', 'empty', 'plan', 'tool', 'tool', 'end', 'end', 'ask', 'reply', 'file', 'mode'])
         if kind in ('text', 'thought', 'empty'):
             self.update(s, 'agent_thought_chunk' if kind == 'thought' else 'agent_message_chunk',
                         content={'type': 'text', 'text': '' if kind == 'empty' else 'words'})
@@ -372,6 +402,10 @@ class Maker:
                               self.request('agent', 'elicitation/create', {'sessionId': s, 'message': 'm'}))
         elif kind == 'reply' and self.asked:
             self.say('client', {'id': self.asked.pop(self.rng.randrange(len(self.asked))), 'result': {}})
+        elif kind == 'mode':
+            id = self.request('client', 'session/set_mode', {'sessionId': s, 'modeId': 'm'})
+            if self.rng.random() < .9:
+                self.say('agent', {'id': id, 'result': {}})
         elif kind == 'file':
             id = self.request('agent', 'fs/read_text_file', {'sessionId': s, 'path': '/x'})
             if self.rng.random() < .9:
@@ -390,10 +424,10 @@ class Maker:
             self.update(s, 'subagent_update', sessionId=child, state={'state': 'running'})
         elif r < .27 and self.children:
             child = self.rng.choice(self.children)
-            if self.rng.random() < .5:
+            if self.rng.random() < .4:
                 self.update(child, 'state_update', state='idle')
             else:
-                self.update(s, 'subagent_update', sessionId=child, state={'state': 'idle'})
+                self.update(s, 'subagent_update', sessionId=child, state={'state': self.rng.choice(['idle', 'running'])})
         elif r < .28 and not self.v2:
             id = self.request('client', 'session/load', {'sessionId': s, 'cwd': '/'})
             for _ in range(self.rng.randrange(4)):
@@ -535,7 +569,7 @@ def one_round(seed, steps, folder):
 
 def main():
     args = argparse.ArgumentParser()
-    args.add_argument('--seed', type=int, default=int.from_bytes(os.urandom(4), 'big'))
+    args.add_argument('--seed', type=int, default=int(os.environ.get('ACP_SEED', int.from_bytes(os.urandom(4), 'big'))))
     args.add_argument('--count', type=int, default=20)
     args.add_argument('--steps', type=int, default=200)
     args = args.parse_args()

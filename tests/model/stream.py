@@ -104,16 +104,15 @@ class Tool:
 
 
 def run(name, one, count):
-    """Runs one(random) for seeds; ACP_MODEL_SEED names a single one, ACP_MODEL_COUNT how many."""
-    only = os.environ.get('ACP_MODEL_SEED')
-    count = int(os.environ.get('ACP_MODEL_COUNT', count))
-    first = int(only) if only else random.SystemRandom().randrange(1 << 32)
-    print(f'{name}: {1 if only else count} streams from seed {first} on')
-    for seed in range(first, first + (1 if only else count)):
+    """Runs one(random) for seeds: ACP_SEED is the first, ACP_ROUNDS says how many."""
+    count = int(os.environ.get('ACP_ROUNDS', count))
+    first = int(os.environ.get('ACP_SEED', random.SystemRandom().randrange(1 << 32)))
+    print(f'{name}: {count} streams from seed {first} on')
+    for seed in range(first, first + count):
         try:
             one(random.Random(seed))
         except Exception as failure:
-            print(f'{name}: seed {seed} (ACP_MODEL_SEED={seed}): {type(failure).__name__}: {failure}')
+            print(f'{name}: ACP_SEED={seed} ACP_ROUNDS=1: {type(failure).__name__}: {failure}')
             with open('err') as err:
                 print('stderr:', err.read()[-2000:])
             raise

@@ -87,7 +87,19 @@ class Gen:
             step = r.choice(steps)
             if next(step, None) is None:
                 steps.remove(step)
-        return self.out
+            if self.chance(0.01):
+                self.restart()
+        # A file without a message has no summary.
+        return self.out or [("agent", {"jsonrpc": "2.0", "method": "_nothing"})]
+
+    def restart(self):
+        """The agent is restarted. Its costs begin at 0, or go on."""
+        self.out.append(("agent", {"jsonrpc": "2.0", "method": "_acp-revive/restarted", "params": {"restarts": 1, "why": "killed"}}))
+        for s in self.world["sessions"]:
+            if self.chance(0.5):
+                s["spent"] = {}
+            elif self.chance(0.3):
+                self.context(s)
 
     def request(self, method, params):
         # Ids may be used anew, as in captures that were joined.
@@ -174,6 +186,8 @@ class Gen:
 
     def turn(self, s):
         r, agent = self.r, self.agent
+        if self.chance(0.1):
+            s["model"] = r.choice(["large", "small", "late"])
         queue = [self.request("session/prompt", {"sessionId": s["id"], "prompt": []})]
         if not agent[2] and self.chance(0.12):
             queue.append(self.request("session/prompt", {"sessionId": s["id"], "prompt": []}))
@@ -226,7 +240,7 @@ class Gen:
                 rows = rows[:1]
             names = {**QUOTA, "cache_write": "cacheWriteInputTokens"} if "codex" in agent[0] else QUOTA
             quota = {"token_count": self.spell(told, names), "model_usage": [{"model": k, "token_count": self.spell(v, names)} for k, v in rows]}
-        counted = not agent[0].startswith(("gemini", "qwen")) and not self.chance(0.05)
+        counted = not agent[0].startswith(("gemini", "qwen")) and not self.chance(0.3 if stop == "cancelled" else 0.05)
         if agent[2]:
             u = self.idle(s, told if counted else None, stop, quota if counted else None)
             if self.chance(0.4):
@@ -263,7 +277,7 @@ class Gen:
             world["sessions"].append({
                 "id": "s%d-%d" % (k, r.randrange(10 ** 6)), "cwd": r.choice(["/a", "/b"]), "model": r.choice(["large", "small"]),
                 "size": r.choice([200000, 10 ** 6, 2 ** 64 - 1]), "used": 0, "known": self.chance(0.15), "spent": {}, "running": {},
-                "costs": r.choice([[], ["USD"], ["USD"], ["USD", "JPY"]]), "kept": kept, "loaded_once": True,
+                "costs": r.choice([[], ["USD"], ["USD"], ["USD", "JPY"], ["USD", "JPY", "EUR", "credits"]]), "kept": kept, "loaded_once": True,
                 "style": r.choice(["turn", "call", "session", "turn-calls", "call-calls", "session-calls"])})
         recs, started = [], 1.7e9
         agent = r.choice(AGENTS)
@@ -322,8 +336,8 @@ def plus(a, b):
 class Turn:
     def __init__(self, prompted=False):
         self.prompted, self.answered, self.calls, self.subs, self.answer, self.rows = prompted, False, [], [], {}, []
-        self.queued = self.cost_heard = False
-        self.failed = False
+        self.queued = self.cost_heard = self.abandoned = False
+        self.failed = self.cancelled = self.spent = self.child_ran = self.rowless = False
 
 
 class Part:
@@ -338,12 +352,14 @@ class Part:
         self.lower_at = False
         self.heard = False
         self.models = []
+        self.restarted = self.rowless = self.worked = False
+        self.carried, self.last, self.since, self.fresh_at = None, None, {}, {}
 
 
 class Session:
     def __init__(self, sid):
         self.id, self.parts, self.now, self.parent, self.children = sid, [], None, None, []
-        self.model = self.cwd = self.title = None
+        self.model = self.cwd = self.title = self.seen = None
 
     def agent(self):
         """The last that is known."""
@@ -368,12 +384,63 @@ class Model:
             if s.now:
                 self.leave(s)
                 s.now = None
-        self.started, self.open, self.agent, self.waiting = started, {}, None, []
+        self.started, self.open, self.agent, self.waiting, self.restarted, self.ended = started, {}, None, [], False, set()
+
+    def restart(self):
+        """The parts of all sessions end; what is going on goes on in new ones."""
+        for s in list(self.waiting):
+            self.judge(s)
+        self.restarted = True
+        self.ended |= set(self.open)
+        for s in self.sessions.values():
+            p = s.now
+            if not p:
+                continue
+            worked = p.busy or p.turn.prompted or p.turn.abandoned
+            # Its turn has no end: a sub-agent's work is no turn.
+            p.turn.abandoned = p.turn.abandoned or p.turn.prompted
+            p.turn.prompted = False
+            p.busy = p.busy and s.parent is not None
+            p.waiting = 0
+            if p.restarted and not p.turns and not p.loose and not p.cost_log and p.used is None and not p.lower_at:
+                p.worked = worked
+                continue
+            n = Part(p.agent, p.started)
+            for name in ("fresh", "loading", "loaded", "busy", "v2", "idle", "turn", "waiting", "heard", "rowless", "fresh_at"):
+                setattr(n, name, getattr(p, name))
+            n.restarted, n.worked = True, worked
+            basis, clear = self.basis(p)
+            n.carried = p.carried or (basis if self.is_evident(p) else None)
+            n.last, n.since = self.last_of(p, len(p.turns))
+            s.now = n
+            s.parts.append(n)
+
+    @staticmethod
+    def is_evident(p):
+        """Was the basis decided by what the messages say?"""
+        return not (p.agent and p.agent[3]) and not p.v2 and not (p.agent and p.agent[2]) and Model.basis(p)[0] != "turn"
+
+    @staticmethod
+    def last_of(p, i):
+        """Before the turn of this number: the last counts, and what calls have said since then."""
+        last, since = p.last, dict(p.since)
+        for j in range(i + 1):
+            for t, _ in p.loose:
+                if t.after == j:
+                    for c in t.calls:
+                        plus(since, c)
+            if j < i and p.turns[j].answer:
+                last, since = p.turns[j].answer, {}
+            elif j < i:
+                for c in p.turns[j].calls:
+                    plus(since, c)
+        return last, since
 
     def here(self, sid):
         s = self.sessions.setdefault(sid, Session(sid))
         if not s.now:
             s.now = Part(self.agent, self.started)
+            s.now.restarted = self.restarted
             s.parts.append(s.now)
             s.turn = s.now.turn
             self.new_turn(s)
@@ -383,13 +450,17 @@ class Model:
         """What is left of a turn that never ended."""
         t = s.now.turn
         if t.calls or t.subs:
+            t.after = len(s.now.turns)
             s.now.loose.append((t, s.model))
+            s.now.lower_at |= bool(s.now.rowless and t.child_ran and s.now.agent and s.now.agent[6])
 
     # -- costs: the total of a currency, from all that was ever reported
     def total(self, s, cur):
-        closed, last, there = F(0), F(0), False
+        """And the most that it may be, should agents that were restarted have begun at 0."""
+        closed, last, there, doubt, restarted = F(0), F(0), False, F(0), False
         for p in s.parts:
-            for c, v in p.cost_log:
+            restarted = restarted or p.restarted
+            for (c, v), worked in zip(p.cost_log, p.cost_worked if p.cost_log else []):
                 if c != cur:
                     continue
                 there = True
@@ -397,8 +468,10 @@ class Model:
                     continue
                 if v < last - F(int(last * 10 ** 24) // 10 ** 6, 10 ** 24):
                     closed += last
-                last = v
-        return closed + last, there
+                elif restarted and worked:
+                    doubt += last
+                last, restarted = v, False
+        return closed + last, there, closed + last + doubt
 
     def new_turn(self, s, prompted=False):
         p = s.now
@@ -417,6 +490,8 @@ class Model:
 
     # -- messages
     def message(self, side, m):
+        if m.get("method") == "_acp-revive/restarted":
+            return self.restart()
         if "method" in m and m["method"] == "initialize":
             if any(s.now for s in self.sessions.values()):
                 self.begin(self.started)
@@ -425,9 +500,10 @@ class Model:
             self.client_request(m)
             if m["method"] in ("initialize", "session/prompt", "session/new", "session/load", "session/resume"):
                 self.open[m["id"]] = m
-        elif "method" in m:
+                self.ended.discard(m["id"])
+        elif m.get("method") == "session/update":
             self.notification(m["params"])
-        else:
+        elif "method" not in m:
             self.response(m)
 
     def client_request(self, m):
@@ -435,6 +511,7 @@ class Model:
             s = self.here(m["params"]["sessionId"])
             p = s.now
             p.loading = False
+            p.worked = True
             p.waiting += 1
             if p.turn.prompted and not p.turn.answered:
                 return
@@ -447,7 +524,7 @@ class Model:
             self.leave(s)
             self.new_turn(s)
             p = s.now
-            p.loaded = p.loading = True
+            p.loaded = p.loading = p.rowless = True
             p.fresh = p.busy = False
             p.idle, p.waiting = None, 0
 
@@ -463,6 +540,8 @@ class Model:
             info = result.get("agentInfo") or result.get("info")
             self.agent = next(a for a in AGENTS if (a[0], a[1]) == (info["name"], info["version"]) and a[2] == (result["protocolVersion"] == 2))
         elif q["method"] == "session/prompt":
+            if m["id"] in self.ended:
+                return
             if "error" in m or "stopReason" in result or "usage" in result or "_meta" in result:
                 self.answer(self.here(q["params"]["sessionId"]), result, "error" in m)
         else:
@@ -483,15 +562,18 @@ class Model:
     def notification(self, params):
         s, u = self.here(params["sessionId"]), params["update"]
         kind, meta, p = u["sessionUpdate"], u.get("_meta") or {}, s.now
+        if kind in ("usage_update", "agent_message_chunk"):
+            self.child_ran(s)
         if kind == "usage_update":
-            changed = False
+            changed, unprompted = False, (meta.get("_claude/origin") or {}).get("kind", "human") != "human"
+            p.worked |= unprompted
             if u.get("cost") is None and "cost" in u:
                 pass
             if u.get("cost"):
                 c, v = u["cost"]["currency"], F(u["cost"]["amount"].text)
                 logged = [x for x in s.parts for y in x.cost_log]
                 previous = next((y for x in reversed(s.parts) for y in reversed(x.cost_log)), None)
-                same = next((w for d, w in reversed(p.cost_log) if d == c), None)
+                same = next((w for d, w in reversed(p.cost_log) if d == c), F(0))
                 changed = previous is None or previous[0] != c or same != v or p.cleared if hasattr(p, "cleared") else \
                     previous is None or previous[0] != c or same != v
                 if all(w == 0 for d, w in p.cost_log if d == c) and c not in p.turn.before:
@@ -501,12 +583,15 @@ class Model:
                 if not any(d == c for d, _ in p.cost_log):
                     p.fresh_at[c] = p.fresh
                 p.cost_log.append((c, v))
+                p.cost_worked = getattr(p, "cost_worked", []) + [p.worked]
                 p.turn.cost_heard = True
             if meta.get("_claude/model"):
                 s.model = meta["_claude/model"]
+            p.turn.spent |= (changed or s.seen != (u["used"], u["size"])) and not p.loading
+            s.seen = (u["used"], u["size"])
             p.used, p.size = u["used"], u["size"]
             p.peak = max(p.peak or 0, u["used"])
-            if (meta.get("_claude/origin") or {}).get("kind", "human") != "human" and changed and not p.v2 and not (p.agent and p.agent[2]):
+            if unprompted and changed and not p.v2 and not (p.agent and p.agent[2]):
                 p.lower_at = True
         elif kind == "agent_message_chunk" and not p.loading:
             (p.turn.subs if meta.get("parentToolCallId") else p.turn.calls).append(read_counts(meta["usage"]))
@@ -519,14 +604,23 @@ class Model:
                 s.children.append(c)
                 c.now.fresh = len(c.parts) == 1
             c.title = u.get("title") or c.title
+            c.now.worked = True
+            self.child_ran(c)
             if "state" in u:
                 self.state(c, {"state": u["state"]["state"], "stopReason": u["state"].get("stopReason"), "usage": u["state"].get("usage")})
+
+    @staticmethod
+    def child_ran(s):
+        while s.parent:
+            s = s.parent
+            s.now.turn.child_ran = True
 
     def state(self, s, u):
         p = s.now
         p.v2 = True
         if u["state"] != "idle":
             p.busy = p.busy or not p.loading
+            p.worked |= p.busy
             self.finish(s)
             return
         prompted = p.turn.prompted and not p.turn.answered
@@ -545,8 +639,8 @@ class Model:
         self.finish(s)
         p = s.now
         t = p.turn
-        t.answered = t.prompted = True
-        t.failed = failed
+        t.answered = t.prompted = p.worked = True
+        t.failed, t.cancelled = failed, result.get("stopReason") == "cancelled"
         quota = (result.get("_meta") or {}).get("quota") or {}
         t.answer = read_counts(result.get("usage")) or read_counts(quota.get("token_count"))
         t.rows = [(x["model"], read_counts(x["token_count"])) for x in quota.get("model_usage") or []]
@@ -569,6 +663,8 @@ class Model:
         if s in self.waiting:
             self.waiting.remove(s)
         t.model = s.model
+        t.rowless = bool(p.rowless and t.child_ran and p.agent and p.agent[6])
+        p.rowless = p.rowless and not t.answer and not t.rows
         p.turns.append(t)
         p.heard = p.heard or bool(t.answer or t.rows_given or t.calls or t.subs or t.cost_heard or getattr(t, "used_heard", p.used is not None))
         shared = t.queued and not t.cost_heard and bool(p.cost_log)
@@ -588,7 +684,9 @@ class Model:
             return p.agent[3], 0
         if p.v2 or (p.agent and p.agent[2]):
             return "turn", 0
-        seen, running, last, fell, gap = 0, 0, None, False, False
+        if p.carried:
+            return p.carried, 0
+        seen, running, last, fell, gap = 0, 0, p.last, False, False
         for i, t in enumerate(p.turns):
             if not t.answer:
                 continue
@@ -618,11 +716,13 @@ class Model:
         if basis == "call":
             return t.answer, True
         if basis == "session":
-            last = next((q.answer for q in reversed(p.turns[:i]) if q.answer), None)
-            if last is None:
-                return (t.answer, False) if p.was_fresh else (calls, not calls)
-            if not any(t.answer[k] < last[k] for k in t.answer if k in last):
-                return {k: v - last.get(k, 0) for k, v in t.answer.items()}, False
+            last, since = self.last_of(p, i)
+            if last is None and not p.was_fresh:
+                return calls, not calls
+            if last is None or not any(t.answer[k] < last[k] for k in t.answer if k in last):
+                own = {k: v - (last or {}).get(k, 0) for k, v in t.answer.items()}
+                lower = last is not None and p.restarted and not any(q.answer for q in p.turns[:i])
+                return {k: v - since.get(k, 0) if v >= since.get(k, 0) else v for k, v in own.items()}, lower
         return t.answer, False
 
     def figures(self, s):
@@ -643,7 +743,10 @@ class Model:
                 else:
                     n, lower = self.own(p, i, basis)
                 plus(mine, n)
+                uncounted = not n and not t.rows and (t.cancelled or t.spent)
+                lower = lower or uncounted
                 lower_own = lower_own or lower
+                lower_billed = lower_billed or t.rowless
                 if t.rows:
                     rows = True
                     for _, c in t.rows:
@@ -661,12 +764,14 @@ class Model:
                     plus(billed, c)
             plus(own, mine)
             lower_billed = lower_billed or p.lower_at
+        if not own and not billed:
+            lower_own = lower_billed = False
         agent = s.agent()
         if s.children and not (agent and agent[6] and rows):
             for c in s.children:
                 if not any(t.answer or t.rows for p in c.parts for t in p.turns):
                     lower_billed = True
-        money = {c: self.total(s, c)[0] for c in {c for p in s.parts for c, _ in p.cost_log}}
+        money = {c: self.total(s, c)[::2] for c in {c for p in s.parts for c, _ in p.cost_log}}
         return {"turns": turns, "tokens": own, "billed": billed, "cost": money,
                 "lower_bound": "tokens" if lower_own else "billed" if lower_billed else None}
 
@@ -678,8 +783,11 @@ class Model:
             parent_agent = s.parent.agent() if s.parent else None
             if not (s.parent and parent_agent and parent_agent[6]):
                 all_["turns"] += 0 if s.parent else f["turns"]
-                for k in ("tokens", "billed", "cost"):
+                for k in ("tokens", "billed"):
                     plus(all_[k], f[k])
+                for c, (least, most) in f["cost"].items():
+                    was = all_["cost"].get(c, (0, 0))
+                    all_["cost"][c] = (was[0] + least, was[1] + most)
             used = next((p for p in reversed(s.parts) if p.used is not None), None)
             f.update(used=used.used if used else None, size=used.size if used else None,
                      peak=max([p.peak for p in s.parts if p.peak is not None], default=None), model=s.model, cwd=s.cwd, title=s.title,
@@ -701,7 +809,7 @@ def ours(text):
     for line in text.splitlines():
         o = load(line)
         f = {k: o.get(k) for k in ("turns", "tokens", "billed")}
-        f["cost"] = {c["currency"]: F(c["amount"]) for c in o["cost"]}
+        f["cost"] = {c["currency"]: (F(c["amount"]), F(c.get("at_most", c["amount"]))) for c in o["cost"]}
         if "session" in o:
             f.update({k: o.get(k) for k in ("used", "size", "peak", "model", "cwd", "title", "parent", "basis", "lower_bound")})
         out[o.get("session")] = f
@@ -758,6 +866,9 @@ def compare(seed, directory, replay):
     ways = {"operands": run(tool + shuffled), "merge": run(["acp-usage", "--merge", "-f", "json", "-"],
             input="".join(run(tool + [n]) for n in shuffled))}
     problems = [(way, d) for way, text in ways.items() for d in difference(want, ours(text))]
+    if shown(ways["operands"]) != shown(ways["merge"]):
+        problems.append(("merge", "it is not the run over all"))
+    problems += totals(tool, shuffled, want[None])
     # One recording, as its messages alone, in all ways.
     t, ms = recs[0]
     one = Model([(0, ms)]).summary()
@@ -770,7 +881,8 @@ def compare(seed, directory, replay):
         with open(plain) as f:
             assert run(args, stdin=f) == open(plain).read(), "the stream was changed"
         problems += [(way, d) for d in difference(one, ours(open(log).read()))]
-    if replay:
+    # Players keep the order within each session. When all of them restart is an order between sessions.
+    if replay and not any(m.get("method") == "_acp-revive/restarted" for _, m in ms):
         os.path.exists(log) and os.remove(log)
         play = ["acp-replay", "--match", "exact"]
         try:
@@ -789,7 +901,7 @@ def compare(seed, directory, replay):
     model = Model([recs[0]])
     model.summary()
     got = [load(x) for x in run(["acp-usage", "-f", "json", names[0]]).splitlines()]
-    got = [x for x in got if x["event"] == "turn"]
+    got = [x for x in got if x["event"] in ("turn", "sub-agent")]
     for (sid, turn, part, costs), row in zip(model.rows, got):
         text = row["turn_costs"] or ""
         mine = None if text.endswith("shared") else {x.split(" ")[1]: F(x.split(" ")[0]) for x in text.split(";") if x}
@@ -798,6 +910,36 @@ def compare(seed, directory, replay):
             problems.append(("rows", "%s: costs: want %s, got %s %s" % (sid, costs, row["session"], mine)))
     if len(model.rows) != len(got):
         problems.append(("rows", "%d turns, got %d" % (len(model.rows), len(got))))
+    return problems
+
+
+def shown(text):
+    """The rows, without what is written for --merge."""
+    return [{k: v for k, v in load(line).items() if k != "recordings"} for line in text.splitlines()]
+
+
+def totals(tool, names, want):
+    """Whatever the rows stand for, they add up to the same; and so do merged ones."""
+    problems, bounds = [], set()
+    for by in ("session", "day", "week", "month", "model", "project", "agent"):
+        text = run(tool + ["--by", by] + names)
+        if not text:
+            problems.append(("--by " + by, "no output"))
+            continue
+        got, total = ours(text)[None], load(text.splitlines()[-1])
+        bounds.add("lower_bound" in total)
+        for k in ("turns", "billed", "cost") + (("tokens",) if by != "model" else ()):
+            if got[k] != want[k]:
+                problems.append(("--by " + by, "%s: want %s, got %s" % (k, want[k], got[k])))
+        if by in ("model", "project", "agent"):
+            merged = run(["acp-usage", "--merge", "--by", by, "-f", "json", "-"], input="".join(run(tool + [n]) for n in reversed(names)))
+            if merged != text:
+                problems.append(("--merge --by " + by, "it is not the run over all"))
+    if len(bounds) > 1:
+        problems.append(("--by", "some totals are lower bounds, and some are not"))
+    stops = [int(x.split()[-1]) for x in run(["acp-usage", "-f", "prom"] + names).splitlines() if x.startswith("acp_turns_total")]
+    if sum(stops) != want["turns"]:
+        problems.append(("prom", "turns: want %d, got %d" % (want["turns"], sum(stops))))
     return problems
 
 
@@ -815,7 +957,7 @@ def amounts(m):
 def main():
     a = argparse.ArgumentParser()
     a.add_argument("--seed", type=int)
-    a.add_argument("--count", type=int, default=int(os.environ.get("MODEL_SESSIONS", "100")))
+    a.add_argument("--count", type=int, default=100)
     a.add_argument("--replay", type=int, default=20, help="every so many seeds through acp-replay; 0: none")
     a.add_argument("--write")
     o = a.parse_args()
@@ -823,7 +965,7 @@ def main():
         for i, (t, ms) in enumerate(Gen(o.seed).world_of()):
             write(os.path.join(o.write, "%d.rec" % i), t, ms, True)
         return 0
-    first = o.seed if o.seed is not None else random.randrange(10 ** 9)
+    first = o.seed if o.seed is not None else int(os.environ.get("ACP_SEED", random.randrange(10 ** 9)))
     count = 1 if o.seed is not None else o.count
     bad = 0
     print("seeds %d to %d" % (first, first + count - 1))

@@ -13,7 +13,7 @@
 static const struct filter filter = {.name = tool_name};
 static char name[] = "\"mine\"", id[] = "\"mine-7\"";
 static struct provided mine = {.name = {.p = name, .n = sizeof(name) - 1}, .id = {.p = id, .n = sizeof(id) - 1}};
-static char directory[] = "/tmp/acp-mcp-unit-XXXXXX";
+static char directory[4096];
 static struct options options = {.socket_dir = directory};
 static struct frame frame = {.filter = &filter};
 static struct mcp mcp = {.options = &options, .frame = &frame};
@@ -131,7 +131,7 @@ test_left_alone(void)
 	is_told("{}", NULL);
 	is_told("[]", NULL);
 	is_told("null", NULL);
-	CHECK(mcp.servers == NULL && mcp.place.path == NULL);
+	CHECK(mcp.servers == NULL && mcp.sockets.path == NULL);
 }
 
 static void
@@ -194,7 +194,8 @@ main(void)
 	static const int none[] = {0};
 
 	frame.loop = loop_new(none, NULL, NULL);
-	if (!CHECK(frame.loop != NULL) || !CHECK(mkdtemp(directory) != NULL))
+	snprintf(directory, sizeof(directory), "%s", check_folder());
+	if (!CHECK(frame.loop != NULL))
 		return check_done();
 	mcp.self = strdup("/bin/\"me\"");
 	test_taken();
@@ -203,7 +204,6 @@ main(void)
 	test_rewritten();
 	test_provided();
 	free(mcp.self);
-	CHECK(rmdir(directory) == 0);
 	loop_free(frame.loop);
 	return check_done();
 }

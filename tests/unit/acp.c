@@ -26,6 +26,7 @@ test_methods(void)
 	CHECK(method("\"_proxy/successor\"") == ACP_PROXY_SUCCESSOR);
 	CHECK(method("\"proxy/initialize\"") == ACP_PROXY_INITIALIZE);
 	CHECK(method("\"_proxy/initialize\"") == ACP_PROXY_INITIALIZE);
+	CHECK(method("\"_acp-revive/restarted\"") == ACP_RESTARTED);
 	CHECK(method("\"_proxy\\/initi\\u0061lize\"") == ACP_PROXY_INITIALIZE);
 	CHECK(method("\"session\\/\\u0075pdate\"") == ACP_SESSION_UPDATE);
 	CHECK(method("\"fs/read_text_file\"") == ACP_OTHER);

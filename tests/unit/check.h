@@ -5,10 +5,12 @@
 #ifndef CHECK_H
 #define CHECK_H
 
+#include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Is what is tested the form for any system (PORTABLE=1)? */
 #ifdef MISSING_H
@@ -55,10 +57,37 @@ check_sample(int quick, int full)
 	return getenv("ACP_TEST_FULL") ? full : quick;
 }
 
+static char check_path[4096];
+
+/* A folder below TMPDIR for the test's files; check_done removes it. */
+static inline const char *
+check_folder(void)
+{
+	const char *above = getenv("TMPDIR");
+
+	if (!check_path[0]) {
+		snprintf(check_path, sizeof(check_path), "%s/acp-unit-XXXXXX", above && above[0] ? above : "/tmp");
+		if (!mkdtemp(check_path)) {
+			perror(check_path);
+			exit(1);
+		}
+	}
+	return check_path;
+}
+
+static inline int
+check_remove(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+	(void)st, (void)kind, (void)at;
+	return remove(path);
+}
+
 /* The last line and the exit status of a test. */
 static inline int
 check_done(void)
 {
+	if (check_path[0])
+		CHECK(nftw(check_path, check_remove, 8, FTW_DEPTH | FTW_PHYS) == 0);
 	printf("%zu passed, %zu failed\n", check_passed, check_failed);
 	return check_failed != 0;
 }

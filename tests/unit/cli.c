@@ -48,6 +48,8 @@ test_counts(void)
 	CHECK(cli_count("500m", &n) == 0 && n == 500000000);
 	CHECK(cli_count("3B", &n) == 0 && n == 3000000000);
 	CHECK(cli_count("9007199254740992", &n) == 0 && n == 9007199254740992);
+	CHECK(cli_count("9007199254740993", &n) == 0 && n == 9007199254740993);
+	CHECK(cli_count("18446744073709551615", &n) == 0 && n == UINT64_MAX && cli_count("18446744073709551616", &n) == -1);
 	CHECK(cli_count("9007199254740993k", &n) == -1);
 	CHECK(cli_count("1.0001k", &n) == -1 && cli_count("1g", &n) == -1 && cli_count("k", &n) == -1);
 }
@@ -86,11 +88,15 @@ test_color(void)
 
 	CHECK(openpty(&master, &slave, NULL, NULL, NULL) == 0 && pipe(p) == 0);
 	unsetenv("NO_COLOR");
+	setenv("TERM", "xterm", 1);
 	CHECK(cli_wants_color(COLOR_AUTO, slave) && !cli_wants_color(COLOR_AUTO, p[1]));
 	CHECK(cli_wants_color(COLOR_ALWAYS, p[1]) && !cli_wants_color(COLOR_NEVER, slave));
 	setenv("NO_COLOR", "", 1);
 	CHECK(cli_wants_color(COLOR_AUTO, slave));
 	setenv("NO_COLOR", "1", 1);
+	CHECK(!cli_wants_color(COLOR_AUTO, slave) && cli_wants_color(COLOR_ALWAYS, slave));
+	unsetenv("NO_COLOR");
+	setenv("TERM", "dumb", 1);
 	CHECK(!cli_wants_color(COLOR_AUTO, slave) && cli_wants_color(COLOR_ALWAYS, slave));
 	close(master);
 	close(slave);

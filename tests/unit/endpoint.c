@@ -254,9 +254,12 @@ test_peers_of_all_kinds(void)
 static void
 test_files(void)
 {
-	char path[] = "/tmp/endpoint.XXXXXX", text[32] = "";
-	int in = mkstemp(path), out = open(path, O_WRONLY | O_APPEND);
+	char path[4200], text[32] = "";
+	int in, out;
 
+	snprintf(path, sizeof(path), "%s/file", check_folder());
+	in = open(path, O_RDWR | O_CREAT, 0600);
+	out = open(path, O_WRONLY | O_APPEND);
 	CHECK(in >= 0 && out >= 0 && write(in, "one\ntwo\nlast", 12) == 12 && lseek(in, 0, SEEK_SET) == 0);
 	theirs_in = theirs_out = -1;
 	open_with(in, out);
@@ -268,7 +271,6 @@ test_files(void)
 	CHECK(read(in, text, sizeof(text) - 1) == 17);
 	CHECK_STR(text, "one\ntwo\nlast\nmore");
 	close(in);
-	unlink(path);
 	finish();
 }
 
@@ -607,6 +609,103 @@ test_one_that_cannot_be_opened(void)
 	CHECK(fcntl(p[0], F_GETFD) < 0);
 }
 
+/* A layer that changes the case of letters, and reads eight bytes at once and hands them out one by one, as TLS may. */
+static char held[8];
+static ssize_t nheld, given;
+
+static ssize_t
+read_held(void *arg, void *to, size_t n)
+{
+	ssize_t r = 1;
+
+	CHECK(n > 0);
+	if (given == nheld) {
+		r = recv(*(int *)arg, held, sizeof(held), MSG_DONTWAIT);
+		given = 0;
+		nheld = r > 0 ? r : 0;
+	}
+	if (r <= 0)
+		return r;
+	*(char *)to = (char)(held[given++] ^ 32);
+	return 1;
+}
+
+static ssize_t
+write_one(void *arg, const void *from, size_t n)
+{
+	char c = (char)(*(const char *)from ^ 32);
+
+	CHECK(n > 0);
+	return send(*(int *)arg, &c, 1, MSG_DONTWAIT);
+}
+
+static void
+finish_layer(void *arg)
+{
+	send(*(int *)arg, "!", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void
+begin_layer(size_t limit)
+{
+	static struct io_layer layer = {.read = read_held, .write = write_one, .finish = finish_layer};
+	static int s[2];
+
+	CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, s) == 0);
+	theirs_in = theirs_out = s[1];
+	layer.arg = &s[0];
+	heard.n = lines = line_bytes = 0;
+	nheld = given = 0;
+	pause_after_line = close_at_line = false;
+	e = (struct endpoint){.line = line, .event = event, .arg = &loop, .layer = &layer};
+	CHECK(endpoint_open(&e, loop, s[0], s[0], limit) == 0);
+}
+
+/* A byte a turn. */
+static void
+settle_bytes(void)
+{
+	for (int i = 0; i < 8; i++)
+		settle();
+}
+
+static void
+test_a_layer(void)
+{
+	char got[16];
+
+	begin_layer(LIMIT);
+	they_write("one*two*three");
+	settle_bytes();
+	CHECK(heard_is("ONE|TWO|"));
+	CHECK(endpoint_put_line(&e, NULL, slice("reply", 5), true) == 0);
+	endpoint_finish(&e);
+	settle_bytes();
+	CHECK(heard_is("CLOSED"));
+	CHECK(recv(theirs_in, got, sizeof(got), 0) == 6 && memcmp(got, "REPLY!", 6) == 0);
+	CHECK(recv(theirs_in, got, sizeof(got), 0) == 0);
+	close(theirs_in);
+	CHECK(await(ENDPOINT_ENDED) && heard_is("THREE~ENDED"));
+	endpoint_close(&e);
+}
+
+static void
+test_bytes_without_lines(void)
+{
+	begin_layer(0);
+	they_write("ab*cd");
+	settle_bytes();
+	CHECK(heard_is("A|B|\n|C|D|"));
+	endpoint_pause(&e, true);
+	they_write("ef");
+	settle_bytes();
+	endpoint_abort(&e);
+	settle_bytes();
+	CHECK(heard_is("ENDED"));
+	endpoint_close(&e);
+	close(theirs_in);
+}
+
 int
 main(void)
 {
@@ -633,6 +732,8 @@ main(void)
 	test_closed_in_its_own_line();
 	test_freed_in_its_own_event();
 	test_one_that_cannot_be_opened();
+	test_a_layer();
+	test_bytes_without_lines();
 	loop_free(loop);
 	buf_free(&heard);
 	return check_done();

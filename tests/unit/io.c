@@ -84,7 +84,7 @@ test_pipe(void)
 static void
 test_pipe_without_a_reader(void)
 {
-	char name[] = "/tmp/acp-io-XXXXXX", path[64];
+	char path[4200];
 	struct io out;
 	int p[2];
 
@@ -94,8 +94,7 @@ test_pipe_without_a_reader(void)
 	CHECK(write_text(&out, "x") == -1 && errno == EPIPE);
 	io_close(&out, false);
 
-	CHECK(mkdtemp(name) != NULL);
-	snprintf(path, sizeof(path), "%s/fifo", name);
+	snprintf(path, sizeof(path), "%s/fifo", check_folder());
 	CHECK(mkfifo(path, 0600) == 0);
 	p[0] = open(path, O_RDONLY | O_NONBLOCK);
 	p[1] = open(path, O_WRONLY);
@@ -103,7 +102,6 @@ test_pipe_without_a_reader(void)
 	CHECK(io_writer(&out, p[1]) == 0 && out.kind == IO_POLLED);
 	CHECK(write_text(&out, "x") == -1 && errno == EPIPE);
 	io_close(&out, false);
-	CHECK(unlink(path) == 0 && rmdir(name) == 0);
 }
 
 /* What a pipe is when it may not be opened anew: asked only when poll says so. */
@@ -116,8 +114,8 @@ test_polled_pipe(void)
 
 	CHECK(pipe(p) == 0);
 	theirs = dup(p[0]);
-	in = (struct io){p[0], IO_POLLED, false};
-	out = (struct io){p[1], IO_POLLED, true};
+	in = (struct io){.fd = p[0], .kind = IO_POLLED};
+	out = (struct io){.fd = p[1], .kind = IO_POLLED, .writing = true};
 	CHECK(would_wait(io_read(&in, c, sizeof(c))));
 	CHECK(write_text(&out, "ab") == 2 && io_read(&in, c, sizeof(c)) == 2);
 	CHECK(fill(&out) >= PIPE_BUF);
@@ -206,12 +204,14 @@ test_reset_is_the_end(void)
 static void
 test_file(void)
 {
-	char name[] = "/tmp/acp-io-XXXXXX";
-	int fd = mkstemp(name);
+	char path[4200];
+	int fd;
 	struct io io;
 	char c[8];
 
-	CHECK(fd >= 0 && unlink(name) == 0);
+	snprintf(path, sizeof(path), "%s/file", check_folder());
+	fd = open(path, O_RDWR | O_CREAT, 0600);
+	CHECK(fd >= 0);
 	CHECK(io_writer(&io, dup(fd)) == 0 && io.kind == IO_FILE);
 	CHECK(write_text(&io, "abc") == 3);
 	io_close(&io, false);

@@ -1,6 +1,6 @@
 /*
  * jqprog_edit: what a program does not change keeps its bytes. Random texts and changes: the seed
- * is printed where one fails, and taken from SEED.
+ * is printed where one fails, and taken from ACP_SEED.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -137,6 +137,10 @@ test_half_a_surrogate_pair(void)
 
 	CHECK_STR(edited(".", text), text);
 	CHECK_STR(edited(".n = 2", text), "{\"s\":\"\\ud800 \\uDC00\\ud83d\\ude00\\\\ud800\",\"\\udfff\":1,\"n\":2}");
+	CHECK_STR(edited(".n = 2", "{\"s\":\"\\uD800 \\uDBFF \\uDFFF\\uD83D\\uDE00\",\"n\":1}"),
+		"{\"s\":\"\\uD800 \\uDBFF \\uDFFF\\uD83D\\uDE00\",\"n\":2}");
+	CHECK_STR(edited(".n = (.s | length)", "{\"s\":\"\\uD800\\uDBFF\\uDFFF\",\"n\":1}"),
+		"{\"s\":\"\\uD800\\uDBFF\\uDFFF\",\"n\":2}");
 	CHECK_STR(edited("del(.[\"\\ufffd\"])", text), "{\"s\":\"\\ud800 \\uDC00\\ud83d\\ude00\\\\ud800\",\"n\":1.0}");
 }
 
@@ -436,7 +440,7 @@ becomes(const struct programs *g, struct slice text)
 static void
 test_random_changes(void)
 {
-	const char *seed = getenv("SEED");
+	const char *seed = getenv("ACP_SEED");
 	uint64_t first = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL), each;
 	struct programs g = {compile("setpath($p; $v)", vars, NVARS), compile("delpaths([$p])", vars, NVARS),
 		compile("getpath($p) as $x | getpath($p[:-1]) | type == \"object\" or ([.[] | select(. == $x)] | length) == 1",
@@ -453,7 +457,7 @@ test_random_changes(void)
 		random_value(&text, 5);
 		ok = CHECK(set_one(&g, buf_slice(&text)) && take_one(&g, buf_slice(&text)) && becomes(&g, buf_slice(&text)));
 		if (!ok)
-			fprintf(stderr, "SEED=%" PRIu64 "\n", each);
+			fprintf(stderr, "ACP_SEED=%" PRIu64 "\n", each);
 	}
 	buf_free(&text);
 	jqprog_free(g.set);

@@ -13,10 +13,10 @@ none(void)
 	return slice(NULL, 0);
 }
 
-static struct ids_place
+static struct ids_scope
 place(enum acp_id what, const char *session)
 {
-	return (struct ids_place){.what = what, .session = session ? slice_of(session) : none()};
+	return (struct ids_scope){.what = what, .session = session ? slice_of(session) : none()};
 }
 
 static enum ids_verdict
@@ -37,7 +37,7 @@ text(struct slice s)
 static void
 test_pairs(void)
 {
-	struct ids_place s = place(ACP_ID_SESSION, NULL);
+	struct ids_scope s = place(ACP_ID_SESSION, NULL);
 
 	CHECK(learn(ACP_ID_SESSION, NULL, "\"a\"", "\"x\"") == IDS_NEW);
 	CHECK(learn(ACP_ID_SESSION, NULL, "\"a\"", "\"x\"") == IDS_SAME);
@@ -59,7 +59,7 @@ test_pairs(void)
 static void
 test_places(void)
 {
-	struct ids_place down = {.what = ACP_ID_REQUEST, .from = ACP_CLIENT}, up = {.what = ACP_ID_REQUEST, .from = ACP_AGENT};
+	struct ids_scope down = {.what = ACP_ID_REQUEST, .from = ACP_CLIENT}, up = {.what = ACP_ID_REQUEST, .from = ACP_AGENT};
 
 	CHECK(learn(ACP_ID_TOOL_CALL, "\"s\"", "\"t\"", "\"1\"") == IDS_NEW);
 	CHECK(learn(ACP_ID_TOOL_CALL, "\"r\"", "\"t\"", "\"2\"") == IDS_NEW);
@@ -129,6 +129,23 @@ test_paths(void)
 	CHECK(!same("\"s\"", "\"/home/u/pool\"", "\"/tmp/w 1ool\""));
 	CHECK(same("\"s\"", "\"/home/u/pool\"", "\"/home/u/pool\""));
 	CHECK(same("\"s\"", "\"/home/u/p.old/x\"", "\"/home/u/p.old/x\""));
+	for (const char *c = "09azAZ_-"; *c; c++) {
+		char other[32];
+
+		snprintf(other, sizeof(other), "\"/home/u/p%c\"", *c);
+		CHECK(same("\"s\"", other, other));
+		snprintf(other, sizeof(other), "\"%c/home/u/p\"", *c);
+		CHECK(same("\"s\"", other, other));
+	}
+	CHECK(same("\"s\"", "\"/home/u/pé\"", "\"/home/u/pé\""));
+	/* What cannot stand in a name ends it. */
+	for (const char *c = ":@[`{ ,)"; *c; c++) {
+		char recorded[32], live[32];
+
+		snprintf(recorded, sizeof(recorded), "\"/home/u/p%c\"", *c);
+		snprintf(live, sizeof(live), "\"/tmp/w 1%c\"", *c);
+		CHECK(same("\"s\"", recorded, live) && !same("\"s\"", recorded, recorded));
+	}
 	CHECK(same("\"s\"", "\"/mnt/home/u/p/x\"", "\"/mnt/home/u/p/x\""));
 	CHECK(same("\"s\"", "\"~/home/u/p/x\"", "\"~/home/u/p/x\""));
 	/* In the middle of prose, and more than once. */
@@ -140,6 +157,9 @@ test_paths(void)
 	CHECK(same("\"s\"", "\"file:///home/u/p/a%20b\"", "\"file:///tmp/w%201/a%20b\""));
 	CHECK(same("\"s\"", "\"file:///home/u%2Fp/a\"", "\"file:///tmp/w%201/a\""));
 	CHECK(!same("\"s\"", "\"file:///home/u/p/a\"", "\"file:///tmp/w%202/a\""));
+	CHECK(same("\"s\"", "\"file:///home/u%2fp/a\"", "\"file:///tmp/%77%201/a\""));
+	CHECK(!same("\"s\"", "\"file:///home/u%2gp/a\"", "\"file:///tmp/w%201/a\""));
+	CHECK(!same("\"s\"", "\"file:///home/u/p\"", "\"file:///tmp/w%2\""));
 	CHECK(!same("\"s\"", "\"/\"", "\"\"") && same("\"s\"", "\"\"", "\"\""));
 }
 
@@ -159,6 +179,17 @@ test_sessions(void)
 	CHECK(same("\"one\"", "\"/a/b/f /a/c\"", "\"/z/f /x/c\""));
 	folder(NULL, "\"one\"", "\"/a\"", "\"/other\"");
 	CHECK(same("\"one\"", "\"/a/f\"", "\"/other/f\"") && !same("\"one\"", "\"/a/f\"", "\"/x/f\""));
+	/* An id that is given again to a request begins another session, with nothing of the first. */
+	folder("9", NULL, "\"/old\"", "\"/o\"");
+	CHECK(ids_begin_session(ids, slice_of("9"), slice_of("\"nine\"")) == 0);
+	folder("9", NULL, "\"/new\"", "\"/n\"");
+	CHECK(ids_begin_session(ids, slice_of("9"), slice_of("\"ten\"")) == 0);
+	CHECK(same("\"ten\"", "\"/new/f /old/f\"", "\"/n/f /old/f\""));
+	/* A pair that comes again takes no room from the others. */
+	folder(NULL, NULL, "\"/k\"", "\"/kept\"");
+	for (int i = 0; i < 500; i++)
+		folder(NULL, NULL, "\"/again\"", "\"/a\"");
+	CHECK(same(NULL, "\"/k/f\"", "\"/kept/f\""));
 	/* The root stands for nothing. */
 	folder(NULL, "\"root\"", "\"/\"", "\"/x\"");
 	CHECK(same("\"root\"", "\"/etc\"", "\"/etc\""));
@@ -208,7 +239,7 @@ test_write(void)
 		"\"/rx\"],\"cwd\":\"/r\",\"n\":1.0}}", NULL, NULL),
 		"{\"method\":\"m\",\"params\":{\"sessionId\":\"live\\u0021\",\"a\":[\"/l l/x\",\"say \\\"/l l\\\"\",\"file:///l%20l/y\","
 		"\"/rx\"],\"cwd\":\"/l l\",\"n\":1.0}}");
-	CHECK(ids_learn(ids, (struct ids_place){.what = ACP_ID_REQUEST, .from = ACP_CLIENT}, slice_of("3"), slice_of("\"c\"")) == IDS_NEW);
+	CHECK(ids_learn(ids, (struct ids_scope){.what = ACP_ID_REQUEST, .from = ACP_CLIENT}, slice_of("3"), slice_of("\"c\"")) == IDS_NEW);
 	CHECK_STR(written("{\"method\":\"$/cancel_request\",\"params\":{\"requestId\":3}}", NULL, NULL),
 		"{\"method\":\"$/cancel_request\",\"params\":{\"requestId\":\"c\"}}");
 }

@@ -74,9 +74,33 @@ alone(size_t n, size_t step, uint64_t kinds)
 	return without;
 }
 
+/* Equal numbers between different ones, of which b lacks the first: as long rows, divided by what occurs once in each. */
+static void
+test_divided(void)
+{
+	uint64_t *a = calloc(2 * MANY, sizeof(*a)), *b = calloc(2 * MANY, sizeof(*b));
+	size_t *partner = calloc(2 * MANY, sizeof(*partner)), m = 0, without = 0;
+
+	if (!a || !b || !partner)
+		abort();
+	for (size_t i = 0; i < 2 * MANY; i++) {
+		a[i] = i % 2 ? 7 : 1000 + i;
+		if (i != 1)
+			b[m++] = a[i];
+	}
+	CHECK(rows_match(a, 2 * MANY, b, m, partner) == 0);
+	for (size_t i = 0; i < 2 * MANY; i++)
+		without += partner[i] == ROWS_ALONE;
+	CHECK(without == 1 && partner[1] == ROWS_ALONE);
+	free(a);
+	free(b);
+	free(partner);
+}
+
 int
 main(void)
 {
+	test_divided();
 	CHECK_STR(partners("", "abc", false), "");
 	CHECK_STR(partners("abc", "", false), "---");
 	CHECK_STR(partners("abc", "abc", false), "abc");

@@ -10,9 +10,10 @@ test_lists(void)
 	const char *why;
 
 	CHECK(money_read(&list, "5USD", &why) == 0 && list.n == 1);
-	CHECK(money_read(&list, "0.50EUR,.5X", &why) == -1 && list.n == 2);
+	CHECK(money_read(&list, "0.50eur,7credits,.5X", &why) == -1 && list.n == 3);
 	CHECK_STR(list.at[0].currency, "USD");
 	CHECK_STR(list.at[1].currency, "EUR");
+	CHECK_STR(list.at[2].currency, "credits");
 	CHECK(list.at[0].amount.units != 0);
 	money_free(&list);
 	CHECK(list.n == 0);

@@ -14,11 +14,13 @@
 static struct recording *
 open_text(struct slice text, const char *hop)
 {
-	char name[] = "/tmp/acp-recording-XXXXXX";
-	int fd = mkstemp(name);
+	char path[4200];
+	int fd;
 	struct recording *rec;
 
-	unlink(name);
+	snprintf(path, sizeof(path), "%s/recording", check_folder());
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+	unlink(path);
 	CHECK(fd >= 0 && write(fd, text.p, text.n) == (ssize_t)text.n && lseek(fd, 0, SEEK_SET) == 0);
 	rec = recording_open(fd, 1024 * 1024, hop);
 	if (!CHECK(rec != NULL))
@@ -64,7 +66,7 @@ static const char *
 told(const char *line)
 {
 	static const char *const kinds[] = {"end", "header", "message", "noise", "stderr", "exit", "eof", "lost",
-		"other", "bad"};
+		"restart", "other", "bad"};
 	static char text[8192];
 	struct recording *rec = open_string(line);
 	struct record r;
@@ -122,6 +124,8 @@ test_what_is_written(void)
 	CHECK(recording_put_eof(&b, 3000000, -1, ACP_AGENT, true) == 0);
 	CHECK(recording_put_lost(&b, 3000000, -1, ACP_UNKNOWN, 2, "No space left on device") == 0);
 	CHECK(recording_put_lost(&b, 3000000, 0, ACP_AGENT, 1, "longer than \"64M\"") == 0);
+	CHECK(recording_put_restart(&b, 3000000, -1, slice_of("killed by \"KILL\"")) == 0);
+	CHECK(recording_put_restart(&b, 3000000, 2, slice(NULL, 0)) == 0);
 	CHECK_STR(buf_string(&b),
 		"{\"acp-recording\":1,\"started\":\"2026-11-20T15:56:02.123456Z\",\"by\":\"acp-tap 0.1.0\","
 		"\"command\":[\"agent\",\"--acp\",\"a\\\"b\"]}\n"
@@ -142,7 +146,9 @@ test_what_is_written(void)
 		"{\"t\":3.000000,\"event\":\"eof\",\"from\":\"agent\",\"torn\":true}\n"
 		"{\"t\":3.000000,\"event\":\"lost\",\"count\":2,\"why\":\"No space left on device\"}\n"
 		"{\"t\":3.000000,\"at\":0,\"event\":\"lost\",\"from\":\"agent\",\"count\":1,"
-		"\"why\":\"longer than \\\"64M\\\"\"}\n");
+		"\"why\":\"longer than \\\"64M\\\"\"}\n"
+		"{\"t\":3.000000,\"event\":\"restart\",\"why\":\"killed by \\\"KILL\\\"\"}\n"
+		"{\"t\":3.000000,\"at\":2,\"event\":\"restart\"}\n");
 	buf_free(&b);
 }
 
@@ -162,6 +168,8 @@ test_each_kind_is_read(void)
 	CHECK_STR(told("{\"t\":3,\"event\":\"eof\",\"from\":\"agent\",\"torn\":true}\n"), "eof agent t=3000000 torn");
 	CHECK_STR(told("{\"t\":3,\"event\":\"lost\",\"count\":2,\"why\":\"No space\"}\n"), "lost unknown t=3000000 [No space] count=2");
 	CHECK_STR(told("{\"t\":3,\"event\":\"lost\"}\n"), "lost unknown t=3000000 count=1");
+	CHECK_STR(told("{\"t\":3,\"event\":\"restart\",\"why\":\"killed\"}\n"), "restart unknown t=3000000 [killed]");
+	CHECK_STR(told("{\"t\":3,\"event\":\"restart\"}\n"), "restart unknown t=3000000");
 	CHECK_STR(told("{\"acp-recording\":1,\"started\":\"2026-11-20T15:56:02.123456Z\",\"by\":\"x\"}\n"),
 		"header unknown started=1795190162.123456");
 	CHECK_STR(told("{\"acp-recording\":1,\"started\":\"2026-11-20T16:56:02+01:00\"}\n"), "header unknown started=1795190162.000000");

@@ -12,7 +12,7 @@
 
 #include "tests/unit/check.h"
 
-static char home[] = "/tmp/rendezvous-XXXXXX";
+static const char *home;
 
 static bool
 is_there(const char *path)
@@ -132,7 +132,7 @@ at_once(void)
 static void
 links(void)
 {
-	char target[128], near[128];
+	char target[4200], near[4200];
 	int fd = rendezvous_listen("far"), other;
 
 	snprintf(target, sizeof(target), "%s/far", home);
@@ -179,7 +179,8 @@ paths(void)
 int
 main(void)
 {
-	CHECK(mkdtemp(home) && chdir(home) == 0);
+	home = check_folder();
+	CHECK(chdir(home) == 0);
 	where();
 	CHECK(setenv("XDG_RUNTIME_DIR", home, 1) == 0);
 	trust();
@@ -187,6 +188,6 @@ main(void)
 	at_once();
 	links();
 	paths();
-	CHECK(unlink("link") == 0 && rmdir("acp") == 0 && chdir("/") == 0 && rmdir(home) == 0);
+	CHECK(unlink("link") == 0 && rmdir("acp") == 0 && chdir("/") == 0);
 	return check_done();
 }

@@ -128,15 +128,10 @@ test_what_is_refused(void)
 int
 main(void)
 {
-	char dir[] = "/tmp/acp-replace-XXXXXX";
-	char command[64];
-
-	CHECK(mkdtemp(dir) && chdir(dir) == 0);
+	CHECK(chdir(check_folder()) == 0);
 	test_keeps_mode_link_and_the_old_file();
 	test_a_copy_that_is_given_up_is_removed();
 	test_again_and_again_under_one_lock();
 	test_what_is_refused();
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	CHECK(system(command) == 0);
 	return check_done();
 }

@@ -188,73 +188,6 @@ test_liar(void)
 	free(all);
 }
 
-/* --- requests_show --- */
-
-static char shown[4096];
-
-static void
-show(void *arg, const struct message *s)
-{
-	struct slice method = message_method(s), session = message_session(s);
-	size_t n = strlen(shown);
-
-	(void)arg;
-	snprintf(shown + n, sizeof(shown) - n, "%s %.*s %.*s;", acp_side_name(s->from),
-		(int)(method.p ? method.n : 1), method.p ? method.p : "-", (int)(session.p ? session.n : 1),
-		session.p ? session.p : "-");
-}
-
-static const char *
-each(enum acp_side from, const char *text)
-{
-	struct msg m = scan(text);
-
-	shown[0] = '\0';
-	CHECK(requests_show(rs, from, 1, slice_of(text), &m, show, NULL) == 0);
-	return shown;
-}
-
-static void
-test_each(void)
-{
-	CHECK_STR(each(ACP_CLIENT, "{\"id\":1,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"A\"}}"),
-		"client \"session/prompt\" \"A\";");
-	CHECK_STR(each(ACP_AGENT, "{\"id\":1,\"error\":{}}"), "agent \"session/prompt\" \"A\";");
-	CHECK_STR(each(ACP_AGENT, "{\"id\":1,\"error\":{}}"), "agent - -;");
-	CHECK_STR(each(ACP_CLIENT, "{\"id\":null,\"method\":\"m\"}"), "client \"m\" -;");
-	CHECK_STR(each(ACP_AGENT, "{\"id\":null,\"error\":{}}"), "agent - -;");
-	CHECK(requests_count(rs) == 1);
-	CHECK_STR(each(ACP_AGENT, "{\"id\":null,\"result\":{\"sessionId\":\"B\"}}"), "agent \"m\" \"B\";");
-	CHECK(requests_count(rs) == 0);
-}
-
-/* One stream, direction unknown: told by the method, or by the request that is answered. */
-static void
-test_each_works_out_the_side(void)
-{
-	CHECK_STR(each(ACP_UNKNOWN, "{\"id\":1,\"method\":\"session/prompt\"}"), "client \"session/prompt\" -;");
-	CHECK_STR(each(ACP_UNKNOWN, "{\"id\":1,\"method\":\"fs/read_text_file\"}"), "agent \"fs/read_text_file\" -;");
-	CHECK_STR(each(ACP_UNKNOWN, "{\"id\":1,\"result\":{}}"), "client \"fs/read_text_file\" -;");
-	CHECK_STR(each(ACP_UNKNOWN, "{\"id\":1,\"result\":{}}"), "agent \"session/prompt\" -;");
-	CHECK_STR(each(ACP_UNKNOWN, "{\"id\":1,\"method\":\"_x\"}"), "unknown \"_x\" -;");
-	CHECK_STR(each(ACP_UNKNOWN, "{\"id\":1,\"result\":{}}"), "unknown \"_x\" -;");
-}
-
-/* Nobody ever answers: what is kept is bounded, and the newest are. */
-static void
-test_each_forgets(void)
-{
-	char text[64];
-	int i;
-
-	for (i = 0; i < REQUESTS_ONE_WAY + 100; i++) {
-		snprintf(text, sizeof(text), "{\"id\":%d,\"method\":\"m\"}", i);
-		each(ACP_CLIENT, text);
-	}
-	CHECK(requests_count(rs) == REQUESTS_ONE_WAY);
-	CHECK(!find(ACP_CLIENT, "99") && find(ACP_CLIENT, "100"));
-}
-
 int
 main(void)
 {
@@ -266,9 +199,6 @@ main(void)
 	test_oldest_first();
 	test_all_that_are_open();
 	test_liar();
-	test_each();
-	test_each_works_out_the_side();
-	test_each_forgets();
 	requests_free(rs);
 	requests_free(NULL);
 	return check_done();

@@ -1,4 +1,4 @@
-/* select: which messages a tool is about (DESIGN, rule 8). */
+/* select: which messages a tool is about (HACKING.md, rule 8). */
 #include "lib/filter/select.h"
 
 #include <stdlib.h>
@@ -69,6 +69,8 @@ choose(struct select *s)
 	struct requests *rs = requests_new();
 	struct picked c = {.s = s, .letter = 'a'};
 	struct json_error error;
+	struct message message;
+	struct request *r;
 	struct msg m;
 	size_t i;
 
@@ -78,7 +80,15 @@ choose(struct select *s)
 		struct slice line = slice_of(session[i].line);
 
 		CHECK(msg_scan(line, &m, &error) != MSG_NOISE);
-		CHECK(requests_show(rs, session[i].from, i * 1000000, line, &m, show, &c) == 0);
+		message = (struct message){.from = session[i].from, .t = i * 1000000, .line = line, .msg = m};
+		CHECK(m.kind != MSG_REQUEST || requests_open(rs, message.from, message.t, &m));
+		r = m.kind == MSG_RESPONSE ? requests_find(rs, acp_other_side(message.from), m.id) : NULL;
+		message.request = r;
+		show(&c, &message);
+		if (r) {
+			requests_take(rs, r);
+			requests_done(r);
+		}
 	}
 	requests_free(rs);
 	select_free(s);

@@ -198,13 +198,12 @@ test_full(void)
 static void
 test_connection(void)
 {
-	char dir[] = "/tmp/acp-socket-XXXXXX", path[64], longer[200];
+	char path[4200], longer[200];
 	struct buf got = {0};
 	int listener, client, server, fd = -1;
 	struct stat st;
 
-	CHECK(mkdtemp(dir) != NULL);
-	snprintf(path, sizeof(path), "%s/s", dir);
+	snprintf(path, sizeof(path), "%s/s", check_folder());
 	CHECK(socket_connect(path) == -1 && errno == ENOENT);
 	listener = socket_listen(path);
 	CHECK(listener >= 0 && stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
@@ -222,7 +221,7 @@ test_connection(void)
 	close(server);
 	close(listener);
 	CHECK(socket_connect(path) == -1 && errno == ECONNREFUSED);
-	CHECK(unlink(path) == 0 && rmdir(dir) == 0);
+	CHECK(unlink(path) == 0);
 	memset(longer, 'l', sizeof(longer) - 1);
 	longer[sizeof(longer) - 1] = '\0';
 	CHECK(socket_listen(longer) == -1 && errno == ENAMETOOLONG);

@@ -152,11 +152,11 @@ test_queued_prompts(void)
 	prompt(0, 1);
 	prompt(10, 2);
 	prompt(20, 3);
-	client(25, "{\"id\":3,\"method\":\"x\"}");
+	client(25, "{\"id\":4,\"method\":\"x\"}");
 	agent(30, "{\"id\":3,\"error\":{\"code\":-32600,\"message\":\"no\"}}");
 	agent(40, END);
 	agent(90, "{\"id\":2,\"result\":{\"stopReason\":\"cancelled\"}}");
-	want("0-40 turn S/1 update -1 text -1 silence 40 user 0 tools 0 model 40 chunks 0 stop \"end_turn\"\n"
+	want("0-40 turn S/1 update -1 text -1 silence 30 user 0 tools 0 model 40 chunks 0 stop \"end_turn\"\n"
 		"40-90 turn S/2 update -1 text -1 silence 50 user 0 tools 0 model 50 chunks 0 stop \"cancelled\"\n");
 }
 
@@ -219,7 +219,7 @@ test_unfinished(void)
 		"10-30 tool a read ran 10 unfinished\n"
 		"0-30 turn S/1 update 10 text -1 silence 10 user 10 tools 10 model 10 chunks 0 stop  unfinished\n"
 		"20-30 req agent session/request_permission unfinished\n"
-		"20-30 wait - unfinished\n"
+		"20-30 wait a unfinished\n"
 		"30-30 req client initialize unfinished\n");
 }
 

@@ -1,0 +1,489 @@
+/* The agent: its process, requests to it, and what comes from it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cmd/acp-ask/ask.h"
+#include "lib/base/text.h"
+#include "lib/run/proc.h"
+
+enum { AFTER_TERM = 2 * 1000 * 1000, STDERR_LINE = 16 * 1024, NOISE = 200 };
+
+/* A request of ours that has no response yet: the data of its session_request. */
+struct call {
+	struct buf *response;
+	enum got got;
+	bool done;
+};
+
+/* --- the end --- */
+
+void
+ask_fail(struct ask *a, int status)
+{
+	if (!a->status)
+		a->status = status;
+}
+
+void
+ask_over(struct ask *a, int status)
+{
+	ask_fail(a, status);
+	a->over = true;
+	loop_stop(a->loop);
+}
+
+void
+ask_cancel(struct ask *a)
+{
+	struct buf message = {0}, params = {0};
+
+	need(buf_printf(&params, "{\"%s\":%.*s}", acp_session_id, (int)a->session_id.n, a->session_id.p));
+	need(msg_make_notification(&message, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)));
+	buf_free(&params);
+	ask_send(a, &message);
+	answer_cancel(a);
+}
+
+void
+ask_stop(struct ask *a, int status)
+{
+	ask_fail(a, status);
+	loop_remove_timer(a->loop, &a->timeout);
+	if (!a->turn.running || a->stopping) {
+		ask_over(a, status);
+		return;
+	}
+	a->stopping = true;
+	ask_cancel(a);
+	loop_add_timer(a->loop, &a->timeout, a->options->grace);
+}
+
+static void
+on_timeout(void *arg)
+{
+	struct ask *a = arg;
+
+	if (!a->stopping)
+		show_note(a, "acp-ask: there was no end within --timeout");
+	ask_stop(a, EXIT_TIMEOUT);
+}
+
+static void
+on_signal(void *arg, int signal)
+{
+	struct ask *a = arg;
+
+	/* In a conversation Ctrl-C ends the turn, or the line, alone; a second one in the same turn ends all. */
+	if (a->talks && signal == SIGINT && !a->over && !(a->turn.running && a->signals)) {
+		if (a->turn.running)
+			a->signals++, ask_cancel(a);
+		else
+			talk_interrupt(a);
+		return;
+	}
+	if (++a->signals == 1 && !a->agent.leaving) {
+		ask_stop(a, 128 + signal);
+		return;
+	}
+	a->status = 128 + signal;
+	a->agent.stopped = true;
+	proc_signal(a->agent.child.pid, a->signals > 2 ? SIGKILL : SIGTERM);
+	ask_over(a, 128 + signal);
+}
+
+bool
+ask_wait(struct ask *a, const bool *done)
+{
+	while (!*done && !a->over)
+		if (loop_run(a->loop) < 0)
+			cli_die(EXIT_FAILED, tool_name, "%s", strerror(errno));
+	return *done;
+}
+
+/* --- sending --- */
+
+void
+ask_begin_time(struct ask *a)
+{
+	loop_remove_timer(a->loop, &a->timeout);
+	if (a->options->timeout && !a->stopping)
+		loop_add_timer(a->loop, &a->timeout, a->options->timeout);
+}
+
+struct session_request *
+ask_send(struct ask *a, struct buf *message)
+{
+	struct message m = {.from = ACP_CLIENT, .t = loop_now(a->loop), .line = buf_slice(message)};
+	const struct session_message *seen = NULL;
+
+	if (msg_scan(m.line, &m.msg, NULL) != MSG_NOISE)
+		need(sessions_see(a->sessions, &m, &seen));
+	need(endpoint_put_line(&a->agent.live, NULL, m.line, false));
+	buf_free(message);
+	return seen && seen->message.msg.kind == MSG_REQUEST ? seen->request : NULL;
+}
+
+enum got
+ask_call(struct ask *a, const char *method, struct buf *params, struct buf *response)
+{
+	struct call call = {.response = response, .got = GOT_NOTHING};
+	char digits[SLICE_DIGITS];
+	struct buf message = {0};
+	struct session_request *request;
+
+	response->n = 0;
+	need(msg_make_request(&message, slice_digits(++a->id, digits), method, buf_slice(params)));
+	buf_free(params);
+	if (a->over) {
+		buf_free(&message);
+		return GOT_NOTHING;
+	}
+	ask_begin_time(a);
+	request = ask_send(a, &message);
+	if (request)
+		request->data = &call;
+	if (request && !ask_wait(a, &call.done))
+		request->data = NULL;
+	return call.got;
+}
+
+void
+ask_report(struct ask *a, const char *method, struct slice error)
+{
+	SCOPED struct buf room = {0};
+	struct slice why = json_text(json_get(error, "message"), &room), data = json_get(error, "data");
+
+	show_note(a, "acp-ask: %s: %.*s%s%.*s", method, (int)why.n, why.p ? why.p : "", data.p ? ": " : "", (int)data.n, data.p ? data.p : "");
+}
+
+bool
+ask_must(struct ask *a, const char *method, struct buf *params, struct buf *result)
+{
+	enum got got = ask_call(a, method, params, result);
+
+	if (got == GOT_RESULT)
+		return true;
+	if (got == GOT_ERROR)
+		ask_report(a, method, buf_slice(result));
+	ask_fail(a, EXIT_NEGATIVE);
+	return false;
+}
+
+void
+ask_reply(struct ask *a, struct slice id, struct buf *result)
+{
+	struct buf message = {0};
+
+	need(msg_make_result(&message, id, buf_slice(result)));
+	buf_free(result);
+	ask_send(a, &message);
+}
+
+void
+ask_reply_error(struct ask *a, struct slice id, int code, const char *why)
+{
+	struct buf message = {0};
+
+	need(msg_make_error(&message, id, code, why, slice(NULL, 0)));
+	ask_send(a, &message);
+}
+
+static struct slice
+initialized(const struct ask *a, const char *path)
+{
+	return json_path(buf_slice(&a->initialized), path);
+}
+
+bool
+ask_v2(const struct ask *a)
+{
+	uint64_t version;
+
+	return json_u64(initialized(a, acp_protocol_version), &version) && version == 2;
+}
+
+bool
+ask_has(const struct ask *a, const char *v1, const char *v2)
+{
+	const char *path = ask_v2(a) ? v2 : v1;
+	enum json_type type = path ? json_type(initialized(a, path)) : JSON_NONE;
+
+	return type == JSON_TRUE || type == JSON_OBJECT;
+}
+
+/* --- what comes from it --- */
+
+/* The turn has ended: what of it is left to be printed. */
+static void
+end_turn(struct ask *a, const struct session_turn *t)
+{
+	struct turn *turn = &a->turn;
+
+	turn->running = false;
+	turn->over = true;
+	turn->failed = t->failed || t->unfinished;
+	if (t->stop.p)
+		need(json_unescape(t->stop, &turn->stop));
+	if (t->error.p)
+		need(buf_add_slice(&turn->error, t->error));
+	loop_stop(a->loop);
+}
+
+static void
+on_session(void *arg, const struct session_event *e)
+{
+	struct ask *a = arg;
+	struct call *call = e->request ? e->request->data : NULL;
+
+	switch (e->kind) {
+	case SESSION_RESPONDED:
+		if (!call)
+			return;
+		call->done = true;
+		if (!e->unanswered) {
+			const struct msg *m = &e->message->message.msg;
+
+			call->got = m->error.p ? GOT_ERROR : GOT_RESULT;
+			need(buf_add_slice(call->response, m->error.p ? m->error : m->result));
+		}
+		loop_stop(a->loop);
+		return;
+	case SESSION_TURN_ENDED:
+		if (e->turn->data)
+			end_turn(a, e->turn);
+		return;
+	case SESSION_CALL_BEGAN:
+	case SESSION_CALL_CHANGED:
+	case SESSION_CALL_ENDED:
+	case SESSION_CALL_FORGOTTEN:
+		show_call(a, e);
+		return;
+	case SESSION_FORGOTTEN:
+		if (a->session == e->session)
+			a->session = NULL;
+		return;
+	default:
+		return;
+	}
+}
+
+static void
+serve(struct ask *a, const struct msg *m)
+{
+	SCOPED struct buf why = {0}, room = {0};
+	struct slice method = json_text(m->method, &room);
+
+	if (m->what == ACP_REQUEST_PERMISSION) {
+		answer_permission(a, m);
+	} else if (m->what == ACP_ELICITATION_CREATE) {
+		answer_form(a, m);
+	} else if (a->options->fs && slice_is(method, "fs/read_text_file")) {
+		files_serve(a, m, false);
+	} else if (a->options->fs == FS_WRITE && slice_is(method, "fs/write_text_file")) {
+		files_serve(a, m, true);
+	} else if (a->options->terminal && method.n > 9 && memcmp(method.p, "terminal/", 9) == 0) {
+		terminal_serve(a, m, method);
+	} else {
+		need(buf_printf(&why, "%.*s: this client does not offer it", (int)method.n, method.p));
+		need(buf_string(&why) ? 0 : -1);
+		ask_reply_error(a, m->id, ACP_ERR_METHOD, why.p);
+	}
+}
+
+/* A line that is no message. Whoever waits because of it does not wait for ever. */
+static void
+handle_noise(struct ask *a, const struct line *line, const char *why)
+{
+	struct slice id, text = slice_cut(line->text, NOISE);
+
+	if (!a->options->quiet)
+		show_note(a, "acp-ask: agent: line %" PRIu64 ": %s: %.*s", line->number, why, (int)text.n, text.p);
+	switch (msg_noise_meant(line->text, &id)) {
+	case MSG_REQUEST:
+		ask_reply_error(a, id, ACP_ERR_INVALID_REQUEST, why);
+		break;
+	case MSG_RESPONSE:
+		sessions_give_up(a->sessions, ACP_CLIENT, id);
+		break;
+	default:
+		break;
+	}
+}
+
+static bool
+on_line(void *arg, enum input_got got, const struct line *line)
+{
+	struct ask *a = arg;
+	struct message m = {.from = ACP_AGENT, .t = loop_now(a->loop), .line = line->text, .number = line->number};
+	const struct session_message *seen;
+
+	if (got == INPUT_PIECE) {
+		if (line->first)
+			handle_noise(a, line, "a line beyond --max-line");
+		return true;
+	}
+	if (line_is_blank(line))
+		return true;
+	if (msg_scan(line->text, &m.msg, NULL) == MSG_NOISE) {
+		handle_noise(a, line, "not a message");
+		return true;
+	}
+	if (a->options->format == FORMAT_NDJSON)
+		show_message(a, line);
+	need(sessions_see(a->sessions, &m, &seen));
+	if (!seen)
+		return true;
+	m.msg = seen->message.msg;
+	if (m.msg.kind == MSG_REQUEST)
+		serve(a, &m.msg);
+	else if (m.msg.kind == MSG_NOTIFICATION && m.msg.what == ACP_CANCEL_REQUEST)
+		answer_forget(a, json_get(m.msg.params, acp_request_id));
+	else
+		show_update(a, seen);
+	return true;
+}
+
+static bool
+on_error_line(void *arg, enum input_got got, const struct line *line)
+{
+	const struct ask *a = arg;
+
+	(void)got;
+	if (!a->options->quiet)
+		show_note(arg, "%.*s", (int)line->text.n, line->text.p);
+	return true;
+}
+
+/* --- its process --- */
+
+/* It has ended when its process has, and its output has been read. */
+static void
+end_if_over(struct ask *a)
+{
+	char room[64];
+
+	if (!a->agent.reaped || endpoint_can_read(&a->agent.live) || a->agent.ended)
+		return;
+	a->agent.ended = true;
+	loop_remove_timer(a->loop, &a->agent.grace);
+	endpoint_take(&a->agent.errors, true);
+	if (!a->over && !a->agent.leaving) {
+		show_note(a, "acp-ask: the agent ended (%s)", proc_describe(a->agent.status, room, sizeof(room)));
+		ask_fail(a, a->agent.status ? proc_status(a->agent.status) : EXIT_NEGATIVE);
+	}
+	sessions_give_up(a->sessions, ACP_CLIENT, slice(NULL, 0));
+	ask_over(a, 0);
+}
+
+static void
+on_live_event(void *arg, enum endpoint_event event)
+{
+	struct ask *a = arg;
+
+	/* It reads nothing more, or writes nothing more: then it is to end, too. */
+	if ((event == ENDPOINT_ENDED || (event == ENDPOINT_CLOSED && a->agent.live.out.error)) && !a->agent.grace.added)
+		loop_add_timer(a->loop, &a->agent.grace, a->options->grace);
+	end_if_over(a);
+}
+
+static void
+on_errors_event(void *arg, enum endpoint_event event)
+{
+	(void)arg;
+	(void)event;
+}
+
+static void
+on_exit_of_agent(void *arg, int status)
+{
+	struct ask *a = arg;
+
+	a->agent.reaped = true;
+	a->agent.status = status;
+	proc_signal(a->agent.child.pid, SIGTERM); /* what it has started, and left running */
+	endpoint_drain(&a->agent.live);
+	end_if_over(a);
+}
+
+static void
+on_grace(void *arg)
+{
+	struct ask *a = arg;
+
+	if (a->agent.reaped) {
+		endpoint_close_in(&a->agent.live);
+		end_if_over(a);
+		return;
+	}
+	if (!a->agent.stopped)
+		show_note(a, "acp-ask: the agent did not end within the grace period: sending it SIGTERM");
+	proc_signal(a->agent.child.pid, a->agent.stopped ? SIGKILL : SIGTERM);
+	a->agent.stopped = true;
+	loop_add_timer(a->loop, &a->agent.grace, AFTER_TERM);
+}
+
+static int
+open_agent(struct ask *a, const int ours[3])
+{
+	a->agent.live = (struct endpoint){.line = on_line, .event = on_live_event, .arg = a};
+	a->agent.errors = (struct endpoint){.line = on_error_line, .event = on_errors_event, .arg = a};
+	return endpoint_open(&a->agent.live, a->loop, ours[1], ours[0], a->options->line_limit) |
+		endpoint_open(&a->agent.errors, a->loop, ours[2], -1, STDERR_LINE);
+}
+
+int
+agent_start(struct ask *a)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, 0};
+	struct proc_fd fds[3];
+	struct proc_spec spec = {.argv = a->options->command, .fds = fds, .nfds = 3, .death_signal = SIGKILL};
+	enum proc_stage stage = PROC_FORK;
+	int theirs[3], ours[3], error;
+
+	if (!a->loop) {
+		a->loop = loop_new(signals, on_signal, a);
+		a->sessions = sessions_new(on_session, a, NULL);
+		need(a->loop && a->sessions ? 0 : -1);
+		a->timeout = (struct loop_timer){.expired = on_timeout, .arg = a};
+		show_open(a);
+		answer_open(a);
+	}
+	a->agent = (struct agent){.grace = {.expired = on_grace, .arg = a}};
+	if (proc_pipes(3, theirs, ours) < 0)
+		cli_die(EXIT_FAILED, tool_name, "%s", strerror(errno));
+	for (int i = 0; i < 3; i++)
+		fds[i] = (struct proc_fd){theirs[i], i};
+	a->agent.child = (struct loop_child){.pid = proc_start(&spec, &stage), .ended = on_exit_of_agent, .arg = a};
+	error = errno;
+	for (int i = 0; i < 3; i++)
+		close(theirs[i]);
+	if (a->agent.child.pid < 0)
+		return cli_not_started(tool_name, spec.argv[0], stage == PROC_EXEC, error);
+	loop_add_child(a->loop, &a->agent.child);
+	if (open_agent(a, ours) < 0)
+		cli_die(EXIT_FAILED, tool_name, "%s", strerror(errno));
+	sessions_begin(a->sessions);
+	return 0;
+}
+
+void
+agent_end(struct ask *a)
+{
+	a->agent.leaving = true;
+	terminals_close(a);
+	loop_remove_timer(a->loop, &a->timeout);
+	endpoint_finish(&a->agent.live);
+	if (!a->agent.ended && !a->agent.grace.added)
+		loop_add_timer(a->loop, &a->agent.grace, a->agent.stopped ? AFTER_TERM : a->options->grace);
+	while (!a->agent.ended && loop_run(a->loop) == 0)
+		;
+	endpoint_close(&a->agent.live);
+	endpoint_close(&a->agent.errors);
+	proc_signal(a->agent.child.pid, SIGKILL);
+	loop_reap(a->loop, &a->agent.child);
+	if (!a->status && !a->agent.stopped)
+		a->status = proc_status(a->agent.status);
+}

@@ -1,0 +1,282 @@
+/* acp-ask: the client, for the shell. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cmd/acp-ask/ask.h"
+#include "lib/run/proc.h"
+
+static const char help[] =
+	"usage: acp-ask [OPTION]... [TEXT|@FILE]... -- AGENT [ARG]...   one prompt\n"
+	"       acp-ask [OPTION]... -- AGENT [ARG]...   a conversation, at a terminal\n"
+	"Starts the agent and sends it one prompt: the texts and files, and standard\n"
+	"input where it is no terminal. What the agent writes goes to standard output.\n"
+	"\n"
+	"      --script FILE     prompts, expectations and requests, a JSON object a line\n"
+	"      --probe           print what the agent can do, and try its methods\n"
+	"      --no-session      with --probe, open no session\n"
+	"\n"
+	"Output\n"
+	"  -f, --format text|json|ndjson  the agent's text; one object at the end; its\n"
+	"                        messages as they come (text)\n"
+	"  -q, --quiet           report no tool calls, plans and permission requests, and\n"
+	"                        drop the agent's standard error\n"
+	"  -v, --verbose         report contents of tool calls, and thoughts\n"
+	"\n"
+	"Permissions and forms\n"
+	"      --permit PATTERN=allow_once|allow_always|reject_once|reject_always\n"
+	"                        for tool calls of this kind, name or title: select this\n"
+	"                        option; the first rule that matches counts\n"
+	"      --permit-by CMD   ask this program: it gets the request on standard input\n"
+	"                        and prints the id or kind of an option\n"
+	"      --permit-timeout TIME  reject what has no response by then (no limit)\n"
+	"      --form FILE       values for forms: an object, JSON\n"
+	"\n"
+	"What the agent may use\n"
+	"      --fs none|read|write  let it read, or also write, files below the\n"
+	"                        session's directory (none)\n"
+	"      --terminal        let it run commands\n"
+	"\n"
+	"Session\n"
+	"      --cwd DIR         the session's directory (.)\n"
+	"      --mcp NAME=CMD    give the session this MCP server; may be repeated\n"
+	"      --mcp-url NAME=URL  the same over HTTP\n"
+	"      --mode MODE       set the mode\n"
+	"      --model MODEL     set the model\n"
+	"      --config KEY=VALUE  set an option of the agent; may be repeated\n"
+	"      --title TEXT      set the title\n"
+	"      --resume SESSION|last  go on with this session; last: that of the last run\n"
+	"                        in this directory with this agent\n"
+	"      --load SESSION|last  the same, with its history\n"
+	"      --list            print the sessions of the directory\n"
+	"      --meta JSON       send this object as _meta with the session and prompts\n"
+	"\n"
+	"Connection\n"
+	"      --protocol 1|2    version of the protocol (1)\n"
+	"      --auth METHOD     authenticate by this method\n"
+	"      --timeout TIME    end with status 124 if the prompt, or another request,\n"
+	"                        takes longer; the prompt is cancelled (no limit)\n"
+	"      --grace TIME      wait at most TIME for the agent to end (5s)\n"
+	"      --max-line SIZE   longest line in bytes (64M)\n"
+	"  -h, --help            print this text\n"
+	"  -V, --version         print the version\n"
+	"Exit status: 0 the turn ended by itself; 1 it ended otherwise, or a permission\n"
+	"was rejected; 124 --timeout; else the agent's.\n"
+	"\n"
+	"Example: acp-ask 'What does this project do?' -- claude-agent-acp\n";
+
+static void
+take_permit(const struct cli_taken *t)
+{
+	struct options *o = t->at;
+	const char *equals = strrchr(t->argument, '=');
+	char *pattern;
+
+	if (!equals || equals == t->argument || !acp_is_option_kind(equals + 1))
+		cli_wrong(t, "expected PATTERN= and allow_once, allow_always, reject_once or reject_always");
+	pattern = strndup(t->argument, (size_t)(equals - t->argument));
+	need(pattern ? 0 : -1);
+	o->permits = cli_grow(tool_name, o->permits, o->npermits, sizeof(*o->permits));
+	o->permits[o->npermits++] = (struct permit){pattern, equals + 1};
+}
+
+static void
+take_meta(const struct cli_taken *t)
+{
+	if (json_scan(slice_of(t->argument), JSON_DEPTH, NULL, 0, NULL, NULL) != JSON_OBJECT || strchr(t->argument, '\n'))
+		cli_wrong(t, "expected an object, JSON, in one line");
+	*(const char **)t->at = t->argument;
+}
+
+static const struct cli_option options[] = {
+	{"script", 0, CLI_TEXT(struct options, script)},
+	{"format", 'f', CLI_WORD(struct options, format, "text", "json", "ndjson")},
+	{"quiet", 'q', CLI_FLAG(struct options, quiet)},
+	{"verbose", 'v', CLI_FLAG(struct options, verbose)},
+	{"permit", 0, CLI_TAKE(take_permit)},
+	{"permit-by", 0, CLI_TEXT(struct options, permit_by), .expected = "expected a command"},
+	{"permit-timeout", 0, CLI_DURATION(struct options, permit_timeout), .least = 1},
+	{"form", 0, CLI_TEXT(struct options, form)},
+	{"cwd", 0, CLI_TEXT(struct options, cwd)},
+	{"fs", 0, CLI_WORD(struct options, fs, "none", "read", "write")},
+	{"terminal", 0, CLI_FLAG(struct options, terminal)},
+	{"mcp", 0, CLI_TEXTS(struct options, mcp)},
+	{"mcp-url", 0, CLI_TEXTS(struct options, mcp_urls)},
+	{"mode", 0, CLI_TEXT(struct options, mode)},
+	{"model", 0, CLI_TEXT(struct options, model)},
+	{"config", 0, CLI_TEXTS(struct options, configs)},
+	{"title", 0, CLI_TEXT(struct options, title)},
+	{"resume", 0, CLI_TEXT(struct options, resume)},
+	{"load", 0, CLI_TEXT(struct options, load)},
+	{"list", 0, CLI_FLAG(struct options, list)},
+	{"probe", 0, CLI_FLAG(struct options, probe)},
+	{"no-session", 0, CLI_FLAG(struct options, no_session)},
+	{"meta", 0, CLI_TAKE_AT(take_meta, const char *, struct options, meta)},
+	{"protocol", 0, CLI_WORD(struct options, protocol, "1", "2"), .value = 1},
+	{"auth", 0, CLI_TEXT(struct options, auth)},
+	{"timeout", 0, CLI_DURATION(struct options, timeout), .least = 1},
+	{"grace", 0, CLI_DURATION(struct options, grace)},
+	{"max-line", 0, CLI_BYTES(struct options, line_limit)},
+	{0},
+};
+
+static const struct cli_rule rules[] = {
+	{"--quiet", NULL, "--verbose"},
+	{"--fs read|--fs write|--terminal", NULL, "--protocol 2"},
+	{"--resume", NULL, "--load"},
+	{"--probe", NULL, "--script|--list|--resume|--load|--format ndjson"},
+	{"--no-session", "--probe", NULL},
+	{"--list", NULL, "--script|--resume|--load|--mode|--model|--config|--title|--mcp|--mcp-url|--meta"},
+	{NULL, NULL, NULL},
+};
+
+/* TEXT... -- AGENT...: of the words the first are the prompt. */
+static void
+read_operands(struct options *o, const struct cli_line *line)
+{
+	static char *none[] = {NULL};
+	char **word = line->words;
+
+	o->prompt = line->dashes ? none : word;
+	while (!line->dashes && *word && strcmp(*word, "--") != 0) {
+		if (**word == '-')
+			cli_die(EXIT_USAGE, tool_name, "%s: options come before the prompt", *word);
+		word++;
+	}
+	if (!line->dashes && *word)
+		*word++ = NULL;
+	if (!*word)
+		cli_die(EXIT_USAGE, tool_name, "missing agent after --; try acp-ask --help");
+	o->command = word;
+}
+
+static void
+read_form(struct ask *a)
+{
+	struct json_error error;
+	int fd;
+
+	if (!a->options->form)
+		return;
+	fd = open(a->options->form, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || prompt_read_all(fd, a->options->line_limit, &a->form) < 0)
+		cli_die(EXIT_USAGE, tool_name, "--form %s: %s", a->options->form, strerror(errno));
+	close(fd);
+	switch (json_scan(buf_slice(&a->form), JSON_DEPTH, NULL, 0, NULL, &error)) {
+	case JSON_OBJECT:
+		return;
+	case JSON_NONE:
+		cli_die(EXIT_USAGE, tool_name, "--form %s: not JSON at byte %zu: %s", a->options->form, error.at, error.what);
+	default:
+		cli_die(EXIT_USAGE, tool_name, "--form %s: expected an object", a->options->form);
+	}
+}
+
+/* What is sent: a script, a conversation, or a prompt. */
+static void
+read_input(struct ask *a)
+{
+	const struct options *o = a->options;
+	bool prompts = !o->list && !o->probe && !o->script;
+
+	if (*o->prompt && !prompts)
+		cli_die(EXIT_USAGE, tool_name, "%s does not go with a prompt", o->list ? "--list" : o->probe ? "--probe" : "--script");
+	a->talks = prompts && !*o->prompt && isatty(STDIN_FILENO);
+	if (a->talks && o->format != FORMAT_TEXT)
+		cli_die(EXIT_USAGE, tool_name, "--format requires a prompt");
+	if (o->script)
+		script_read(a);
+	else if (prompts)
+		prompt_input(a);
+	if (prompts && !a->talks && !*o->prompt && !a->input.n)
+		cli_die(EXIT_USAGE, tool_name, "there is no prompt: no text, no file, and nothing on standard input");
+}
+
+static void
+print_result(struct ask *a)
+{
+	SCOPED struct buf result = {0};
+
+	show_put_result(a, &result);
+	need(buf_add(&result, "\n", 1));
+	show_text(a, buf_slice(&result));
+}
+
+static void
+run(struct ask *a)
+{
+	struct buf blocks = {0};
+
+	if (!session_connect(a))
+		return;
+	if (a->options->list || a->options->probe) {
+		(a->options->list ? session_list : probe_run)(a);
+		return;
+	}
+	if (!a->talks && !a->options->script)
+		prompt_read(a, &blocks);
+	if (!session_open(a)) {
+		buf_free(&blocks);
+	} else if (a->options->script) {
+		script_run(a);
+	} else if (a->talks) {
+		talk_run(a);
+	} else {
+		prompt_begin(a, &blocks);
+		prompt_end(a);
+	}
+}
+
+static void
+finish(struct ask *a)
+{
+	struct buf *all[] = {&a->session_id, &a->opened, &a->cwd, &a->initialized, &a->input, &a->commands, &a->form, &a->turn.stop, &a->turn.error,
+		&a->turn.cost, &a->turn.text, &a->turn.calls, &a->show.message};
+
+	answer_close(a);
+	sessions_free(a->sessions);
+	loop_free(a->loop);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		buf_free(all[i]);
+	for (size_t i = 0; i < a->options->npermits; i++)
+		free((char *)a->options->permits[i].pattern);
+	free(a->options->permits);
+	free(a->options->mcp);
+	free(a->options->mcp_urls);
+	free(a->options->configs);
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct cli_tool tool = {tool_name, help, options};
+	struct options o = {.protocol = 1, .grace = 5 * 1000 * 1000, .line_limit = 64 * 1024 * 1024};
+	struct ask a = {.options = &o};
+	struct cli_line line;
+	int status;
+
+	if (proc_stdio() < 0)
+		return EXIT_FAILED;
+	cli_read(&tool, argc, argv, &o, &line);
+	cli_check(&line, rules);
+	read_operands(&o, &line);
+	session_directory(&a);
+	read_form(&a);
+	read_input(&a);
+	status = agent_start(&a);
+	if (status == 0) {
+		run(&a);
+		agent_end(&a);
+		if (a.rejected && !a.talks && !o.script) {
+			show_note(&a, "acp-ask: rejected permission requests: %" PRIu64, a.rejected);
+			ask_fail(&a, EXIT_NEGATIVE);
+		}
+		if (o.format == FORMAT_JSON && a.turn.over && !o.script)
+			print_result(&a);
+		show_close(&a);
+		status = a.status;
+	}
+	finish(&a);
+	return status;
+}

@@ -1,0 +1,147 @@
+/* Findings that are expected: a file with one line for each, the rule, the method and the path. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/acp-check/check.h"
+#include "lib/base/cli.h"
+#include "lib/base/text.h"
+#include "lib/run/replace.h"
+
+struct baseline_entry {
+	UT_hash_handle hh;
+	bool expected, seen;
+	char text[];
+};
+
+static const char title[] = "# Findings that acp-check expects: rule, method, path. Made by --write-baseline.\n";
+
+/* NULL when out of memory. */
+static struct baseline_entry *
+find(struct baseline *b, struct slice text, bool add)
+{
+	struct baseline_entry *e = NULL;
+
+	HASH_FIND(hh, b->entries, text.p, text.n, e);
+	if (e || !add)
+		return e;
+	e = calloc(1, sizeof(*e) + text.n + 1);
+	if (!e)
+		return NULL;
+	memcpy(e->text, text.p, text.n);
+	HASH_ADD_KEYPTR(hh, b->entries, e->text, text.n, e);
+	if (e->hh.tbl)
+		return e;
+	free(e);
+	return NULL;
+}
+
+int
+baseline_read(struct baseline *b, const char *path)
+{
+	FILE *f = fopen(path, "re");
+	struct baseline_entry *e;
+	char *line = NULL;
+	size_t room = 0;
+	int status = 0;
+	ssize_t n;
+
+	while (f && status == 0 && (n = getline(&line, &room, f)) > 0) {
+		n -= line[n - 1] == '\n';
+		if (n == 0 || *line == '#')
+			continue;
+		e = find(b, slice(line, (size_t)n), true);
+		if (e)
+			e->expected = true;
+		else
+			status = EXIT_FAILED;
+	}
+	if (!f || ferror(f)) {
+		cli_warn(check_name, "%s: %s", path, strerror(errno));
+		status = EXIT_USAGE;
+	}
+	if (f)
+		fclose(f);
+	free(line);
+	return status;
+}
+
+int
+baseline_expects(struct baseline *b, bool writes, enum rule_id rule, struct slice method, const char *path)
+{
+	SCOPED struct buf text = {0};
+	struct baseline_entry *e;
+
+	if (buf_printf(&text, "%s\t", rules[rule].name) < 0 || text_plain(&text, method) < 0 || buf_add_string(&text, "\t") < 0)
+		return -1;
+	/* Which item of a list it is differs from run to run. */
+	for (const char *end; *path; path = end) {
+		end = path + strcspn(path, "[") + (path[strcspn(path, "[")] == '[');
+		if (text_plain(&text, slice_between(path, end)) < 0)
+			return -1;
+		if (end[-1] == '[')
+			end += strspn(end, "0123456789");
+	}
+	e = find(b, buf_slice(&text), writes);
+	if (!e)
+		return writes ? -1 : 0;
+	e->seen = true;
+	return e->expected;
+}
+
+static int
+by_text(const struct baseline_entry *a, const struct baseline_entry *b)
+{
+	return strcmp(a->text, b->text);
+}
+
+size_t
+baseline_report(struct baseline *b, const char *path)
+{
+	size_t n = 0;
+
+	HASH_SRT(hh, b->entries, by_text);
+	for (const struct baseline_entry *e = b->entries; e; e = e->hh.next) {
+		if (!e->expected || e->seen)
+			continue;
+		cli_warn(check_name, "%s: not found any more: %s", path, e->text);
+		n++;
+	}
+	return n;
+}
+
+int
+baseline_write(struct baseline *b, const char *path, char *const *inputs)
+{
+	SCOPED struct buf text = {0};
+	struct replace file = {0};
+	char *why = NULL;
+	int r = buf_add_string(&text, title);
+
+	HASH_SRT(hh, b->entries, by_text);
+	for (const struct baseline_entry *e = b->entries; e; e = e->hh.next)
+		if (e->seen)
+			r |= buf_printf(&text, "%s\n", e->text);
+	if (r == 0)
+		r = replace_open(&file, path, inputs, &why);
+	if (r == 0)
+		r = replace_with(&file, 0666, buf_slice(&text));
+	if (r < 0 && why)
+		cli_warn(check_name, "%s", why);
+	else if (r < 0)
+		cli_warn(check_name, "%s: %s", path, strerror(errno));
+	free(why);
+	replace_close(&file);
+	return r < 0 ? EXIT_FAILED : 0;
+}
+
+void
+baseline_free(struct baseline *b)
+{
+	struct baseline_entry *e, *next;
+
+	HASH_ITER(hh, b->entries, e, next) {
+		HASH_DEL(b->entries, e);
+		free(e);
+	}
+}

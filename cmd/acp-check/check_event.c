@@ -1,0 +1,280 @@
+/* What follows from the order of messages: connections, requests, sessions. */
+#include "cmd/acp-check/check.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+is_initialize(enum acp_method what)
+{
+	return what == ACP_INITIALIZE || what == ACP_PROXY_INITIALIZE;
+}
+
+/* --- the connection --- */
+
+/* The version that initialize asks for, or agrees on. */
+static void
+set_version(struct check *c, struct slice from)
+{
+	uint64_t n;
+
+	if (!c->options->protocol && json_u64(json_get(from, acp_protocol_version), &n))
+		c->c.version = n == 2 ? 2 : 1;
+}
+
+static void
+set_capabilities(struct check *c, enum acp_side side, struct slice from)
+{
+	struct slice value = json_get(from, c->c.version == 2 ? "capabilities" : side == ACP_CLIENT ? "clientCapabilities" : "agentCapabilities");
+	struct buf *to = &c->c.capabilities[side];
+
+	to->n = 0;
+	c->failed |= buf_add_slice(to, json_type(value) == JSON_OBJECT ? value : slice_of("{}")) < 0;
+}
+
+/* A connection begins with initialize, or without. */
+static void
+connect(struct check *c, const struct session_message *seen)
+{
+	struct slice params = seen->message.msg.params;
+
+	c->c.enveloped = seen->enveloped;
+	if (seen->message.msg.kind != MSG_REQUEST || !is_initialize(seen->message.msg.what))
+		return;
+	if (c->c.early_agent && !c->c.early)
+		check_find(c, RULE_BEFORE_INITIALIZE, "method", "initialize before the agent's first message", slice(NULL, 0));
+	check_begin(c, c->selected);
+	c->c.initialized = true;
+	c->c.enveloped = seen->enveloped;
+	set_version(c, params);
+	set_capabilities(c, ACP_CLIENT, params);
+	/* Which of them count is known when the version is. */
+	c->failed |= buf_add_slice(&c->c.initialize_params, params.p ? params : slice_of("{}")) < 0;
+}
+
+static void
+agree(struct check *c, const struct session_message *seen)
+{
+	struct slice agreed = json_get(seen->message.msg.result, acp_protocol_version);
+	uint64_t n;
+
+	if (!seen->message.msg.result.p || seen->enveloped != c->c.enveloped)
+		return;
+	if (json_u64(agreed, &n) && (n == 0 || n > 2))
+		check_find(c, RULE_VERSION, "result.protocolVersion", "1 or 2", agreed);
+	set_version(c, seen->message.msg.result);
+	if (c->c.initialize_params.n > 0)
+		set_capabilities(c, ACP_CLIENT, buf_slice(&c->c.initialize_params));
+	buf_free(&c->c.initialize_params);
+	set_capabilities(c, ACP_AGENT, seen->message.msg.result);
+	shapes_free(&c->shapes);
+}
+
+/* --- requests --- */
+
+static void
+open_request(struct check *c, struct session_request *r, const struct msg *m)
+{
+	struct slice options = m->what == ACP_REQUEST_PERMISSION ? json_get(m->params, acp_options) : slice(NULL, 0);
+	struct slice text = c->options->where ? m->text : slice(NULL, 0);
+	struct check_request *data = calloc(1, sizeof(*data) + options.n + text.n);
+
+	r->data = data;
+	c->failed |= !data;
+	if (!data)
+		return;
+	if (options.n)
+		memcpy(data->bytes, options.p, options.n);
+	data->options = slice(options.p ? data->bytes : NULL, options.n);
+	if (text.n)
+		memcpy(data->bytes + options.n, text.p, text.n);
+	data->text = slice(text.p ? data->bytes + options.n : NULL, text.n);
+	data->number = c->where.number;
+	data->file = c->where.file;
+	data->t = c->where.t;
+	data->timed = c->where.timed;
+	data->sent = c->c.sent[acp_other_side(r->request->from)];
+	data->connected = json_get(m->params, "connectionId").p != NULL;
+	if (m->what == ACP_SESSION_RESUME && r->session && r->session->data)
+		((struct check_session *)r->session->data)->resuming = json_type(json_get(m->params, "replayFrom")) != JSON_OBJECT;
+}
+
+/* How long it was open, and what came meanwhile from the side that it was for. */
+static int
+put_waited(struct check *c, struct buf *to, const struct session_request *r, const struct check_request *data)
+{
+	enum acp_side other = acp_other_side(r->request->from);
+	const char *name = acp_side_name(r->enveloped ? r->request->from : other);
+	uint64_t n = c->c.sent[other] - data->sent, t = data->t;
+	int e = 0;
+
+	if (data->timed)
+		e |= buf_printf(to, "a response within %.1f s, in which", (double)(c->now - t) / 1e6);
+	else
+		e |= buf_add_string(to, "a response, while");
+	if (n == 0)
+		return -(e || buf_printf(to, " the %s sent nothing", name) < 0);
+	e |= buf_printf(to, " the %s sent %" PRIu64 " message%s", name, n, n > 1 ? "s" : "");
+	if (data->timed)
+		e |= buf_printf(to, ", the last after %.1f s", (double)(c->c.last[other] - t) / 1e6);
+	return e;
+}
+
+/* A request that never got its response. */
+static void
+report_unanswered(struct check *c, struct session_request *r, enum rule_id rule)
+{
+	const struct check_request *data = r->data;
+	const struct request *q = r->request;
+	struct message s = {.from = r->enveloped ? acp_other_side(q->from) : q->from, .t = data->t, .request = q, /* for its session */
+		.msg = {.kind = MSG_REQUEST, .what = q->what, .id = q->id, .method = q->method}};
+	SCOPED struct buf text = {0};
+	struct where before = c->where;
+
+	if (data->text.p && msg_scan(data->text, &s.msg, NULL) != MSG_NOISE)
+		s.line = data->text;
+	c->where = (struct where){.file = data->file, .number = data->number, .t = data->t, .timed = data->timed, .from = s.from, .message = &s};
+	if (put_waited(c, &text, r, data) < 0 || !buf_string(&text))
+		c->failed = true;
+	else
+		check_find(c, rule, "id", text.p, q->id);
+	c->where = before;
+}
+
+/* Why does it never get one: its id is used again, there are too many, the agent begins anew, a side has left, or all has ended? */
+static void
+give_up_request(struct check *c, const struct session_event *e)
+{
+	const struct request *q = e->request->request;
+	const struct message *cause = e->message ? &e->message->message : NULL;
+	bool again = cause && cause->msg.kind == MSG_REQUEST && msg_same_id(cause->msg.id, q->id), waited;
+	enum acp_side other = acp_other_side(q->from);
+
+	if (again && !e->request->copy && !c->c.partial)
+		check_find(c, RULE_ID_IN_USE, "id", "an id that no open request has", cause->msg.id);
+	if (cause) {
+		c->c.excused += again || cause->msg.kind != MSG_REQUEST;
+		c->c.partial |= !again && cause->msg.kind == MSG_REQUEST;
+		return;
+	}
+	if (c->giving_up == GIVING_UP_NOISE)
+		return;
+	/* Nobody waits for a response if its sender has left, if the requester has, or if a new connection begins. */
+	waited = (c->giving_up == GIVING_UP_EOF || c->watch->ending == WATCH_OVER) && !c->c.ended[q->from];
+	if (e->request->data && !e->request->copy && c->c.seen[other] && !c->c.partial && !c->c.ended[other] && c->watch->ending != WATCH_CUT)
+		report_unanswered(c, e->request, waited ? RULE_UNANSWERED : RULE_ABANDONED);
+}
+
+static void
+end_request(struct check *c, const struct session_event *e)
+{
+	const struct request *q = e->request->request;
+	struct check_session *data = e->session ? e->session->data : NULL;
+
+	if (e->unanswered) {
+		give_up_request(c, e);
+		free(e->request->data);
+		e->request->data = NULL;
+	} else if (is_initialize(q->what)) {
+		agree(c, e->message);
+	} else if (data && (q->what == ACP_SESSION_LOAD || q->what == ACP_SESSION_RESUME)) {
+		data->unopened = data->loading && e->message->message.msg.error.p;
+		data->loaded = q->what == ACP_SESSION_LOAD && !data->unopened;
+		data->loading = data->resuming = false;
+	}
+}
+
+/* --- sessions --- */
+
+/* A session that nobody has opened is named: reported once. */
+static void
+report_unknown(struct check *c)
+{
+	bool v2 = c->c.version == 2, child = c->where.from == ACP_AGENT &&
+		(v2 || json_path(buf_slice(&c->c.capabilities[ACP_CLIENT]), "subagents").p);
+
+	if (check_is_complete(c) && !c->c.forgot_session && !(c->where.from == ACP_AGENT && sessions_opening(c->watch->sessions)))
+		check_find(c, child ? RULE_SUBAGENT_UNANNOUNCED : RULE_UNKNOWN_SESSION, "params.sessionId",
+			child ? "a session that was opened, or announced as a sub-agent's" : "a session that was opened",
+			json_get(c->message.msg.params, acp_session_id));
+}
+
+static void
+open_session(struct check *c, struct session *s)
+{
+	struct check_session *data = s->data ? s->data : calloc(1, sizeof(*data));
+
+	s->data = data;
+	c->failed |= !data;
+	if (!data)
+		return;
+	data->loading = s->how == SESSION_LOADED || s->how == SESSION_RESUMED;
+	data->unopened = false;
+	if (s->how == SESSION_NAMED && !data->deleted)
+		report_unknown(c);
+	data->deleted = false;
+}
+
+void
+check_event(struct check *c, const struct session_event *e)
+{
+	struct check_session *data = e->session ? e->session->data : NULL;
+	struct session *s;
+
+	check_locate(c, e->message);
+	switch (e->kind) {
+	case SESSION_CONNECTED:
+		connect(c, e->message);
+		break;
+	case SESSION_RESTARTED:
+		/* The agent may count its cost anew. */
+		for (s = sessions_next(c->watch->sessions, NULL); s; s = sessions_next(c->watch->sessions, s))
+			if ((data = s->data))
+				data->currency = 0;
+		break;
+	case SESSION_REQUESTED:
+		open_request(c, e->request, &e->message->message.msg);
+		break;
+	case SESSION_RESPONDED:
+		end_request(c, e);
+		break;
+	case SESSION_BEGAN:
+		c->sessions++;
+		open_session(c, e->session);
+		break;
+	case SESSION_OPENED:
+		open_session(c, e->session);
+		break;
+	case SESSION_HISTORY_BEGAN:
+		if (data)
+			data->currency = 0;
+		break;
+	case SESSION_CLOSED:
+		if (data)
+			data->deleted = e->message->message.request->what == ACP_SESSION_DELETE;
+		break;
+	case SESSION_FORGOTTEN:
+		c->c.forgets_session |= e->limit;
+		free(data);
+		e->session->data = NULL;
+		break;
+	default:
+		check_turn_event(c, e);
+	}
+}
+
+/* A session/load that has failed opens no session. */
+void
+check_session_of(struct check *c, const struct session_message *seen)
+{
+	struct check_session *data = seen->session ? seen->session->data : NULL;
+	enum acp_method what = seen->message.msg.what;
+
+	/* To close, list or archive it, it need not be open. */
+	if (!data || !data->unopened || seen->message.msg.kind == MSG_RESPONSE || !(what == ACP_SESSION_UPDATE || what == ACP_SESSION_PROMPT ||
+		what == ACP_SESSION_CANCEL || what == ACP_SESSION_SET_MODE || what == ACP_SESSION_SET_CONFIG || seen->role == ACP_AGENT))
+		return;
+	data->unopened = false;
+	report_unknown(c);
+}

@@ -1,0 +1,177 @@
+/* What drives the tool: recordings, or a stream, which it does not change. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cmd/acp-check/check.h"
+#include "lib/base/cli.h"
+
+/* The state of the watch. */
+struct run {
+	struct check check;
+	bool timed;       /* the file is a recording: its lines are records */
+	/* A line that is no record, before the first message of a file: noise, if bare messages follow. */
+	struct buf first;
+	const char *first_file; /* NULL: there is none */
+	uint64_t first_number;
+	struct json_error first_error;
+};
+
+/* The first line is noise (is_noise), or its file is of another format. */
+static void
+judge_first(struct run *r, bool is_noise)
+{
+	if (is_noise) {
+		r->check.where = (struct where){.file = r->first_file, .number = r->first_number};
+		check_noise(&r->check, buf_slice(&r->first));
+	} else if (r->first_file) {
+		cli_warn(check_name, "%s:%" PRIu64 ": not a record at byte %zu: %s", r->first_file, r->first_number, r->first_error.at,
+			r->first_error.what);
+	}
+	r->first_file = NULL;
+}
+
+static int
+begin(struct watch *w, const struct watch_start *start)
+{
+	struct run *r = w->state;
+	bool attached = w->stream && w->frame->attach;
+
+	if (r->first_file != w->file)
+		judge_first(r, false);
+	/* Who is attached receives the initialization of the stream again, but not the messages between that and now. */
+	r->check.selected = start->selected || attached;
+	r->timed = start->header.p != NULL;
+	if (!start->same)
+		check_begin(&r->check, start->continues || r->check.selected);
+	return -r->check.failed;
+}
+
+static void
+happened(struct watch *w, const struct session_event *e)
+{
+	struct run *r = w->state;
+
+	check_event(&r->check, e);
+}
+
+static int
+message(struct watch *w, const struct message *m, const struct session_message *seen)
+{
+	struct run *r = w->state;
+
+	(void)m;
+	r->timed |= w->timed;
+	if (r->first_file) {
+		w->operands.bad &= r->timed;
+		judge_first(r, !r->timed);
+	}
+	check_message(&r->check, seen);
+	return -r->check.failed;
+}
+
+/* A line that is not a record: noise among bare messages, damage in a recording. A file of another format gets one line in all. */
+static void
+read_bad(struct run *r, struct watch *w, const struct record *bad)
+{
+	bool longer = strstr(bad->error.what, "longer than the limit") != NULL;
+
+	if (longer) {
+		check_find(&r->check, RULE_LINE_LIMIT, "", "a shorter line (--max-line)", slice(NULL, 0));
+	} else if (w->operands.found && !r->timed && !bad->torn) {
+		check_noise(&r->check, bad->raw);
+	} else if (w->operands.found) {
+		operands_report(&w->operands, bad);
+	} else if (!w->operands.bad) {
+		judge_first(r, false);
+		r->first_file = w->file;
+		r->first_number = bad->number;
+		r->first_error = bad->error;
+		r->first.n = 0;
+		r->check.failed |= buf_add_slice(&r->first, bad->raw) < 0;
+	}
+	w->operands.bad |= !longer && (!w->operands.found || (r->timed && !bad->torn));
+	r->check.c.partial |= bad->torn || longer || r->timed;
+}
+
+static int
+event(struct watch *w, const struct record *record)
+{
+	struct run *r = w->state;
+	struct check *c = &r->check;
+
+	c->where = (struct where){.file = w->file, .number = record->number, .t = record->t, .timed = record->timed, .from = record->from};
+	if (w->stream && frame_is_one_way(w->stream))
+		c->where.from = ACP_UNKNOWN;
+	c->now = record->t > c->now ? record->t : c->now;
+	switch (record->kind) {
+	case RECORD_NOISE:
+		check_noise(c, record->text);
+		break;
+	case RECORD_EOF:
+		check_eof(c, record->torn);
+		break;
+	case RECORD_EXIT:
+		c->where.from = ACP_AGENT;
+		check_eof(c, false);
+		break;
+	case RECORD_LOST:
+		if (memmem(record->text.p, record->text.n, "longer than", 11))
+			check_find(c, RULE_LINE_LIMIT, "", "a shorter line (--max-line)", w->stream ? record->raw : record->text);
+		c->c.partial = true;
+		break;
+	case RECORD_BAD:
+		read_bad(r, w, record);
+		break;
+	default:
+		break;
+	}
+	return -c->failed;
+}
+
+static int
+open_baseline(struct watch *w)
+{
+	struct check *c = &((struct run *)w->state)->check;
+
+	return c->options->baseline ? baseline_read(&c->baseline, c->options->baseline) : 0;
+}
+
+static int
+finish(struct watch *w, int status)
+{
+	struct run *r = w->state;
+	struct check *c = &r->check;
+	const struct options *o = c->options;
+	uint64_t found = c->count[LEVEL_VIOLATION] + c->count[LEVEL_TOLERATED] + c->count[LEVEL_NOTE];
+
+	judge_first(r, false);
+	report_end(c, !w->stream && !o->frame.output && isatty(STDOUT_FILENO));
+	if (c->failed)
+		return EXIT_FAILED;
+	/* A check over nothing has passed nothing. */
+	if (select_is_set(o->select) && !c->matched && !found && w->any) {
+		check_report_none(c);
+		status = status || w->stream ? status : EXIT_USAGE;
+	}
+	if (o->baseline && baseline_report(&c->baseline, o->baseline) && o->strict && !status)
+		status = EXIT_NEGATIVE;
+	if (o->write_baseline && baseline_write(&c->baseline, o->write_baseline, o->frame.files))
+		return EXIT_FAILED;
+	return !status && c->count[LEVEL_VIOLATION] ? EXIT_NEGATIVE : status;
+}
+
+int
+check_run(const struct options *o)
+{
+	struct run r = {.check = {.options = o}};
+	struct watch w = {.name = check_name, .state = &r, .frame = &o->frame, .bad = true, .expects = true, .open = open_baseline, .begin = begin,
+		.happened = happened, .message = message, .event = event, .finish = finish};
+	int status;
+
+	r.check.watch = &w;
+	status = watch_run(&w);
+	check_close(&r.check);
+	buf_free(&r.first);
+	return status;
+}

@@ -1,0 +1,536 @@
+#include "direct.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "end.h"
+#include "lib/acp/msg.h"
+#include "lib/run/io.h"
+#include "lib/run/system.h"
+#include "life.h"
+
+enum {
+	PAUSE = 100 * 1000,     /* us: a writer that is within a line goes on before that */
+	PAUSE_STEP = 10 * 1000,
+};
+
+static const char *const direction_names[] = {"down", "up"};
+
+/* --- what a link shows --- */
+
+static mode_t
+type_of(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) < 0 ? 0 : st.st_mode & S_IFMT;
+}
+
+static short
+hangup_events(int fd)
+{
+	return type_of(fd) == S_IFSOCK ? system_hangup : 0;
+}
+
+static bool
+poll_shows(int fd, short events, short wanted)
+{
+	struct pollfd p = {.fd = fd, .events = events};
+
+	return poll(&p, 1, 0) == 1 && (p.revents & wanted);
+}
+
+/* A component may have seen the end before our loop did. */
+static bool
+has_ended(const struct link *l)
+{
+	return l->ended || (l->rd >= 0 && poll_shows(l->rd, hangup_events(l->rd), POLLHUP | system_hangup | POLLERR));
+}
+
+static bool
+has_no_reader(const struct link *l)
+{
+	if (l->reader)
+		return l->reader->life >= LIFE_ENDED;
+	return l->wr < 0 || poll_shows(l->wr, 0, POLLERR | POLLHUP);
+}
+
+/* Bytes in the pipe that were not read; 0 if that cannot be found out. */
+static int
+unread(const struct link *l)
+{
+	int n = 0;
+
+	if (l->rd < 0)
+		return l->wr < 0 ? 0 : system_unread(l->wr);
+	return ioctl(l->rd, FIONREAD, &n) < 0 ? 0 : n;
+}
+
+/* Appends a copy of all that is unread. 0; -1: it cannot be found out. */
+static int
+peek(const struct link *l, struct buf *to)
+{
+	int fd = l->rd, n = unread(l);
+	ssize_t r;
+
+	if (n == 0)
+		return type_of(l->rd >= 0 ? l->rd : l->wr) == S_IFIFO || l->rd >= 0 ? 0 : -1;
+	if (buf_reserve(to, (size_t)n) < 0)
+		return -1;
+	if (l->rd < 0)
+		fd = system_reopen(l->wr, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	r = fd < 0 ? -1 : io_peek(fd, to->p, (size_t)n);
+	if (l->rd < 0)
+		proc_close(fd);
+	to->n = r < 0 ? 0 : (size_t)r;
+	return r < n ? -1 : 0;
+}
+
+/* --- ends --- */
+
+/* Closes our copy of one end, and stops watching it. Of 0, 1 and 2 it opens /dev/null, so that no other file gets that number. */
+static void
+close_end(struct link *l, int *copy)
+{
+	int fd = *copy;
+
+	/* First: epoll goes on watching a description that another process still holds. */
+	if (l->watch.fd == fd)
+		loop_remove_fd(l->chain->loop, &l->watch);
+	if (fd >= 0 && fd <= 2)
+		fd = proc_claim(fd);
+	proc_close(fd);
+	*copy = -1;
+}
+
+/*
+ * Its writer has gone: from now on the reader alone decides when its output in that direction ends. The client's own descriptor
+ * stays open until its writer is gone, because it shows whether the client reads.
+ */
+static void
+end_link(struct link *l)
+{
+	struct chain *ch = l->chain;
+	struct link *next = l->reader ? l->reader->out[l->dir] : NULL;
+
+	l->ended = true;
+	loop_remove_fd(ch->loop, &l->watch);
+	if (next && next != ch->direct->client[ACP_UP])
+		close_end(next, &next->wr);
+	end_begin(ch);
+}
+
+static bool drop_half(struct link *);
+
+static void
+on_hangup(void *arg, short revents)
+{
+	struct link *l = arg;
+
+	(void)revents;
+	if (!l->half)
+		end_link(l);
+	else if (drop_half(l))
+		life_event(l->reader, EVENT_SETTLED);
+	end_follow(l->chain);
+}
+
+/* The client does not read any more: who writes to it sees that, and decides alone what goes on. */
+static void
+on_unread(void *arg, short revents)
+{
+	struct link *l = arg, *in = l->chain->direct->client[ACP_DOWN];
+	struct component *c = l->writer;
+
+	(void)revents;
+	loop_remove_fd(l->chain->loop, &l->watch);
+	if (c->in[ACP_UP])
+		close_end(c->in[ACP_UP], &c->in[ACP_UP]->rd);
+	if (in->reader->out[ACP_DOWN])
+		close_end(in->reader->out[ACP_DOWN], &in->reader->out[ACP_DOWN]->wr);
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+		if (c->in[dir])
+			loop_remove_fd(l->chain->loop, &c->in[dir]->watch);
+	end_begin(l->chain);
+}
+
+static void
+watch(struct link *l)
+{
+	struct chain *ch = l->chain;
+	bool writes = l == ch->direct->client[ACP_UP];
+	int fd = writes ? l->wr : l->rd;
+	mode_t type;
+
+	if (fd < 0 || l->watch.added || l->ended || (l->reader && l->reader->life == LIFE_DYING))
+		return;
+	type = type_of(fd);
+	/* A file never hangs up: it counts as ended from the start. */
+	if (type != S_IFIFO && (type != S_IFSOCK || writes)) {
+		if (!writes)
+			end_link(l);
+		return;
+	}
+	l->watch = (struct loop_fd){.fd = fd, .events = writes ? 0 : hangup_events(fd), .ready = writes ? on_unread : on_hangup, .arg = l};
+	loop_add_fd(ch->loop, &l->watch);
+}
+
+/* --- processes --- */
+
+/* A descriptor that is at its end, or discards. */
+static int
+open_null(int *fd, int flags)
+{
+	if (*fd < 0)
+		*fd = open("/dev/null", flags | O_CLOEXEC);
+	return *fd < 0 ? -1 : 0;
+}
+
+/* The pipes stay; what has ended in a direction is at its end for the next process, too. */
+static int
+renew(struct component *c)
+{
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+		if ((c->in[dir] && open_null(&c->in[dir]->rd, O_RDONLY) < 0) || (c->out[dir] && open_null(&c->out[dir]->wr, O_WRONLY) < 0))
+			return -1;
+	return 0;
+}
+
+static size_t
+fds(const struct component *c, struct proc_fd *to)
+{
+	size_t n = 0;
+	const struct link *in = c->in[ACP_DOWN] ? c->in[ACP_DOWN] : c->in[ACP_UP];
+	const struct link *out = c->out[ACP_UP] ? c->out[ACP_UP] : c->out[ACP_DOWN];
+
+	to[n++] = (struct proc_fd){in->rd, STDIN_FILENO};
+	to[n++] = (struct proc_fd){out->wr, STDOUT_FILENO};
+	if (c->kind == KIND_FILTER) {
+		to[n++] = (struct proc_fd){c->in[ACP_UP]->rd, 6};
+		to[n++] = (struct proc_fd){c->out[ACP_DOWN]->wr, 7};
+	}
+	return n;
+}
+
+static void
+started(struct component *c)
+{
+	struct direct *d = c->chain->direct;
+
+	/* The agent is not restarted: its death, as its closing of stdout, is an end of file. */
+	if (c->kind == KIND_AGENT && c->out[ACP_UP] != d->client[ACP_UP])
+		close_end(c->out[ACP_UP], &c->out[ACP_UP]->wr);
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+		if (c->in[dir] && c->in[dir]->ended && c->out[dir] && c->out[dir] != d->client[ACP_UP])
+			close_end(c->out[dir], &c->out[dir]->wr);
+	/* What has a process on both sides is watched for its end. */
+	for (size_t i = 0; i < d->n; i++)
+		if ((!d->links[i].writer || d->links[i].writer->life != LIFE_NONE) && (!d->links[i].reader || d->links[i].reader->life != LIFE_NONE))
+			watch(&d->links[i]);
+}
+
+static bool
+may_end(const struct component *c)
+{
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+		if ((c->in[dir] && has_ended(c->in[dir])) || (c->out[dir] && has_no_reader(c->out[dir])))
+			return true;
+	return false;
+}
+
+/* --- a dead process, and its half lines --- */
+
+/* The members of a message. What else begins with { is the rest of one. */
+static bool
+begins_message(struct slice text)
+{
+	static const char *const members[] = {"\"jsonrpc\"", "\"id\"", "\"method\"", "\"params\"", "\"result\"", "\"error\""};
+	const char *end = text.p + text.n;
+
+	if (text.n == 0 || *text.p++ != '{')
+		return false;
+	while (text.p < end && byte_is_space(*text.p))
+		text.p++;
+	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
+		if ((size_t)(end - text.p) >= strlen(members[i]) && memcmp(text.p, members[i], strlen(members[i])) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Is what the pipe begins with a whole line, and not the rest of one? The end of an object is no JSON: cut between two strings it
+ * lacks a bracket, cut within one it has an odd number of quotes. Of a line that is still being written the beginning decides.
+ */
+static bool
+begins_line(struct slice text)
+{
+	const char *newline = memchr(text.p, '\n', text.n);
+	struct slice none[1];
+	static const struct json_keys keys = {0};
+
+	if (!newline)
+		return begins_message(text);
+	return json_members(slice_between(text.p, newline), JSON_DEPTH, &keys, none, NULL) != JSON_NONE;
+}
+
+/* Discards up to the newline what the dead reader has left of a line. False: that is still to come. */
+static bool
+drop_half(struct link *l)
+{
+	SCOPED struct buf bytes = {0};
+	const char *newline;
+	ssize_t taken;
+
+	peek(l, &bytes);
+	if (bytes.n == 0 && has_ended(l))
+		l->half = false;
+	if (!l->half || bytes.n == 0)
+		return !l->half;
+	newline = memchr(bytes.p, '\n', bytes.n);
+	/* What was seen is there, so that this does not wait. */
+	taken = read(l->rd, bytes.p, newline ? (size_t)(newline + 1 - bytes.p) : bytes.n);
+	l->dropped += taken > 0 ? (uint64_t)taken : 0;
+	if (!newline)
+		return false;
+	report_line(&l->chain->report, "%s: %s: dropped the rest of a line that it had partly read before it died (%" PRIu64 " bytes)",
+		l->reader->name, direction_names[l->dir], l->dropped);
+	l->half = false;
+	loop_remove_fd(l->chain->loop, &l->watch);
+	return true;
+}
+
+static void
+died(struct component *c)
+{
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+		if (c->in[dir]) {
+			loop_remove_fd(c->chain->loop, &c->in[dir]->watch);
+			c->in[dir]->empty_since = 0;
+		}
+}
+
+/* Does a pipe begin with the rest of a line, so that the next process must not get it? */
+static bool
+is_half(struct link *l)
+{
+	SCOPED struct buf bytes = {0};
+
+	if (l->half)
+		return true;
+	peek(l, &bytes);
+	l->half = bytes.n > 0 && !begins_line(buf_slice(&bytes));
+	l->dropped = 0;
+	if (bytes.n > 0)
+		l->empty_since = 0;
+	return l->half;
+}
+
+/* Its writer may be within a line of which the dead reader has read everything so far. */
+static bool
+may_go_on(struct link *l)
+{
+	uint64_t now = loop_clock();
+
+	if (unread(l) > 0 || has_ended(l))
+		return false;
+	if (!l->empty_since)
+		l->empty_since = now;
+	return now - l->empty_since < PAUSE;
+}
+
+/* Is every pipe that it reads at the beginning of a line? Called when its whole group has gone. */
+static bool
+is_settled(struct component *c)
+{
+	bool settled = true;
+	struct link *l;
+
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS && c->next != NEXT_NONE; dir++) {
+		l = c->in[dir];
+		if (!l || l->rd < 0 || type_of(l->rd) == S_IFREG)
+			continue;
+		if (!l->half && may_go_on(l)) {
+			settled = false;
+			loop_add_timer(c->chain->loop, &c->process.timer, PAUSE_STEP);
+		} else if (is_half(l) && !drop_half(l)) {
+			settled = false;
+			if (l->watch.added)
+				continue;
+			l->watch = (struct loop_fd){.fd = l->rd, .events = POLLIN, .ready = on_hangup, .arg = l};
+			loop_add_fd(c->chain->loop, &l->watch);
+		}
+	}
+	return settled;
+}
+
+/*
+ * Ends a line that the dead process has half written. Where its reader has read everything, nobody can say whether there is one: a
+ * message that means nothing ends the line, and is one by itself, because clients do not accept empty lines.
+ */
+static void
+end_half_line(struct link *l)
+{
+	static const char nothing[] = "{\"jsonrpc\":\"2.0\",\"method\":\"$/cancel_request\",\"params\":{\"requestId\":\"acp-conduct\"}}\n";
+	SCOPED struct buf bytes = {0};
+	bool known;
+	ssize_t r;
+
+	if (l->wr < 0 || type_of(l->wr) == S_IFREG)
+		return;
+	known = peek(l, &bytes) == 0 && bytes.n > 0;
+	if (known && bytes.p[bytes.n - 1] == '\n')
+		return;
+	/* poll promises room for PIPE_BUF bytes; a pipe that is full gets some. */
+	if (!poll_shows(l->wr, POLLOUT, POLLOUT) && (system_grow_pipe(l->wr) < 0 || !poll_shows(l->wr, POLLOUT, POLLOUT)))
+		return;
+	if (known)
+		report_line(&l->chain->report, "%s: %s: wrote an incomplete line before it died; ended the line with a newline",
+			l->writer->name, direction_names[l->dir]);
+	r = known ? write(l->wr, "\n", 1) : write(l->wr, nothing, sizeof(nothing) - 1);
+	if (r < 0)
+		report_line(&l->chain->report, "%s: %s: %s", l->writer->name, direction_names[l->dir], strerror(errno));
+}
+
+static void
+recover(struct component *c, struct losses *n)
+{
+	n->unknown = true;
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		if (c->out[dir])
+			end_half_line(c->out[dir]);
+		if (c->in[dir] && c->out[dir] && c->out[dir]->wr < 0 && unread(c->in[dir]) > 0)
+			report_line(&c->chain->report, "%s: %s: %d unread bytes are lost, because the next component in this direction has seen the end",
+				c->name, direction_names[dir], unread(c->in[dir]));
+	}
+}
+
+static void
+ended(struct component *c, bool over)
+{
+	struct direct *d = c->chain->direct;
+
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		if (c->in[dir]) {
+			loop_remove_fd(c->chain->loop, &c->in[dir]->watch);
+			close_end(c->in[dir], &c->in[dir]->rd);
+		}
+		if (c->out[dir] && (c->out[dir] != d->client[ACP_UP] || over))
+			close_end(c->out[dir], &c->out[dir]->wr);
+	}
+}
+
+/* Of a filter on the client's own descriptor that is not known: it may. */
+static bool
+holds_pipes(const struct component *c)
+{
+	const struct link *out;
+
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		out = c->out[dir];
+		if (out && (out->reader ? out->rd >= 0 && !has_ended(out) : c->kind != KIND_AGENT))
+			return true;
+	}
+	return false;
+}
+
+/* The agent turns one direction into the other. */
+static bool
+holds_up(const struct component *c)
+{
+	const struct link *in, *out;
+
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
+		in = c->in[dir];
+		out = c->kind == KIND_AGENT ? c->out[ACP_UP] : c->out[dir];
+		if (in && has_ended(in) && !has_ended(out))
+			return true;
+	}
+	return false;
+}
+
+/* --- the end --- */
+
+/* The component that reads the client's messages has its descriptor itself; a filter ends at its first SIGTERM as at the end of its input. */
+static void
+client_left(struct chain *ch)
+{
+	struct link *l = ch->direct->client[ACP_DOWN];
+
+	if (endpoint_can_read(&ch->direct->relay.in)) {
+		endpoint_drain(&ch->direct->relay.in);
+		endpoint_pause(&ch->direct->relay.in, false);
+	} else if (life_runs(l->reader)) {
+		life_dismiss(l->reader);
+		end_link(l);
+	} else {
+		l->ended = true; /* once it is replaced */
+	}
+	end_begin(ch);
+}
+
+static void
+failed(struct component *c, const char *what, int status)
+{
+	(void)what;
+	(void)status;
+	end_begin(c->chain);
+}
+
+/* Ends the down filters when only they remain: no process reads what they write, and the client may keep their input open for ever. */
+static bool
+proceed(struct chain *ch, bool hurry)
+{
+	struct component *c;
+
+	(void)hurry;
+	for (size_t i = 0; i < ch->n; i++) {
+		c = &ch->components[i];
+		if (c->kind == KIND_DOWN ? c->life == LIFE_NONE : c->life < LIFE_GONE)
+			return false;
+	}
+	for (size_t i = 0; i < ch->n; i++) {
+		c = &ch->components[i];
+		if (life_runs(c) && !c->process.asked_to_end && !has_ended(c->in[ACP_DOWN]))
+			life_dismiss(c);
+	}
+	return false;
+}
+
+/* Is stdin a file that has not been read to its end? That is progress as long as somebody reads. */
+static uint64_t
+progress(const struct chain *ch)
+{
+	const struct direct *d = ch->direct;
+	off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+	uint64_t h = (at < 0 ? 0 : (uint64_t)at) + d->relay.out.out.written;
+
+	for (size_t i = 0; i < d->n; i++)
+		h = h * 1000003 + (uint64_t)unread(&d->links[i]);
+	for (size_t i = 0; i < ch->total; i++)
+		h = h * 1000003 + (ch->components[i].life >= LIFE_ENDED);
+	return h;
+}
+
+static bool
+is_client_slow(const struct chain *ch)
+{
+	const struct link *l = ch->direct->client[ACP_UP];
+	const struct link *in = ch->direct->client[ACP_DOWN];
+	struct stat st;
+
+	if (ch->end.steps == 0 && in->rd == STDIN_FILENO && fstat(in->rd, &st) == 0 && S_ISREG(st.st_mode) &&
+		lseek(in->rd, 0, SEEK_CUR) < st.st_size)
+		return true;
+	return ch->components[ch->n - 1].life >= LIFE_ENDED && unread(l) > 0 && !has_no_reader(l);
+}
+
+const struct flow direct_flow = {
+	.renew = renew, .fds = fds, .started = started, .may_end = may_end, .died = died, .is_settled = is_settled, .recover = recover,
+	.ended = ended, .holds_pipes = holds_pipes, .holds_up = holds_up, .client_left = client_left, .failed = failed,
+	.proceed = proceed, .progress = progress, .is_client_slow = is_client_slow,
+};

@@ -1,0 +1,44 @@
+/*
+ * direct: a chain of filters and an agent, whose neighbours share pipes. A link is one direction between two neighbours; acp-conduct
+ * keeps a copy of both ends for a next process, and reads nothing.
+ */
+#ifndef DIRECT_H
+#define DIRECT_H
+
+#include "chain.h"
+#include "lib/run/endpoint.h"
+
+struct link {
+	struct chain *chain;
+	enum acp_direction dir;
+	struct component *writer, *reader; /* NULL: the client */
+	int rd, wr;                        /* our copies of its ends; -1: none */
+	bool ended;                        /* its writer has gone */
+	bool half;                         /* the rest of a line that a dead reader had partly read is being discarded ... */
+	uint64_t dropped;                  /* ... so many bytes so far */
+	uint64_t empty_since;              /* us, when it was empty as its reader had died; 0: it was not */
+	struct loop_fd watch;
+};
+
+/* Where a component must not hold the client's descriptor: acp-conduct copies from it to a pipe. */
+struct relay {
+	struct endpoint in, out;
+};
+
+struct direct {
+	struct link *links;
+	size_t n;
+	struct link *client[ACP_DIRECTIONS];
+	struct relay relay;
+};
+
+/* --- direct.c --- */
+
+extern const struct flow direct_flow;
+
+/* --- links.c --- */
+/* Makes the links of a chain. Returns 0, or -1 with errno. */
+int direct_open(struct chain *);
+void direct_free(struct direct *);
+
+#endif

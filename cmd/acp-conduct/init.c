@@ -1,0 +1,329 @@
+/* Initialization: who is asked what, in which dialect, and again after a restart. */
+#include <signal.h>
+#include <stdlib.h>
+
+#include "lib/base/cli.h"
+#include "life.h"
+#include "send.h"
+
+/* The name of the question for this port. */
+static struct slice
+question(const struct port *to, struct buf *name)
+{
+	name->n = 0;
+	if (to->kind != PORT_PROXY)
+		buf_printf(name, "\"%s\"", acp_name(ACP_INITIALIZE, ACP_PLAIN));
+	else
+		buf_printf(name, "\"%s\"", acp_name(ACP_PROXY_INITIALIZE, to->init.dialect));
+	return buf_slice(name);
+}
+
+/* Sends the question as it was sent before, with the id that the call has now. It does not wait for anything. */
+static void
+ask(struct port *p, const struct call *c)
+{
+	struct splices s = {.n = 0};
+	SCOPED struct buf name = {0};
+	char number[SLICE_DIGITS];
+	struct msg m;
+
+	if (msg_scan(buf_slice(&p->init.request), &m, NULL) != MSG_REQUEST) {
+		read_no_memory(p->route);
+		return;
+	}
+	splice_value(&s, m.method, question(p, &name));
+	splice_value(&s, m.id, slice_digits(c->id, number));
+	send_line(&(struct outgoing){.to = p, .dir = ACP_DOWN, .kind = MSG_REQUEST, .now = true, .text = buf_slice(&p->init.request), .splices = &s});
+}
+
+/* The open request to initialize, or NULL. */
+static struct call *
+first_question(const struct port *p)
+{
+	struct call *c;
+
+	for (c = p->calls.open; c && c->what != ACP_INITIALIZE; c = c->next)
+		;
+	return c;
+}
+
+static bool
+set_other_dialect(struct port *p)
+{
+	struct port_init *i = &p->init;
+
+	if (p->component->life == LIFE_AGAIN || i->tried_both || p->route->fixed || i->asks || !first_question(p))
+		return false;
+	i->tried_both = true;
+	i->dialect = i->dialect == ACP_PLAIN ? ACP_UNDERSCORE : ACP_PLAIN;
+	return true;
+}
+
+bool
+init_set_other_dialect(struct component *c)
+{
+	return c->kind == KIND_PROXY && c->life == LIFE_ASKED && set_other_dialect(c->near);
+}
+
+bool
+init_ask_other_dialect(struct port *p)
+{
+	struct call *c = first_question(p);
+
+	if (!set_other_dialect(p))
+		return false;
+	p->init.stale = c->id;
+	call_new_id(c);
+	ask(p, c);
+	return true;
+}
+
+int
+init_ask_again(struct component *component)
+{
+	struct port *p = component->near;
+	struct call *c = component->next == NEXT_DIALECT ? first_question(p) : NULL;
+	struct msg m;
+
+	if (!c && msg_scan(buf_slice(&p->init.request), &m, NULL) == MSG_REQUEST) {
+		c = call_new(NULL, p, ACP_DOWN, &m);
+		if (c) {
+			c->own = true;
+			c->what = ACP_INITIALIZE;
+		}
+	}
+	if (c)
+		ask(p, c);
+	return c ? 0 : -1;
+}
+
+/* What it will be asked again when it is restarted. */
+static int
+remember(struct port *to, struct slice text, const struct msg *m, const struct plain *pl)
+{
+	struct splices s = {.n = 0};
+
+	if (pl->envelope)
+		msg_unwrap(m, &pl->inner, &s);
+	to->init.request.n = 0;
+	return splice_write(text, s.at, s.n, &to->init.request);
+}
+
+static const char *
+disagrees(const struct port *p, const struct plain *pl)
+{
+	if (p->kind == PORT_OUTER && pl->dir == ACP_DOWN && pl->inner.what == ACP_INITIALIZE)
+		return "acp-conduct was started without an agent, so it is a proxy; send proxy/initialize";
+	if (p->kind != PORT_OUTER && p->kind != PORT_PROXY && pl->inner.what == ACP_PROXY_INITIALIZE)
+		return "acp-conduct was started with an agent, so it is not a proxy; send initialize";
+	return NULL;
+}
+
+/* --- the start of the chain and of peers --- */
+
+/* Who has been asked and has not responded: the last of them keeps the others waiting. */
+static struct component *
+silent(const struct chain *ch)
+{
+	struct component *c = NULL;
+
+	for (size_t i = 0; i < ch->total; i++)
+		if (ch->components[i].life == LIFE_ASKED)
+			c = &ch->components[i];
+	return c;
+}
+
+static void
+init_over(void *arg)
+{
+	struct route *r = arg;
+	struct component *c = silent(r->chain);
+
+	report_line(&r->chain->report, "%s: did not initialize within --init-timeout; ending the chain", c ? c->name : "a filter");
+	r->chain->flow->failed(c ? c : r->chain->components, "did not initialize within --init-timeout", EXIT_FAILED);
+}
+
+static bool
+start_components(struct route *r)
+{
+	struct chain *ch = r->chain;
+	struct component *bad = NULL;
+	int status = life_start_all(ch, &bad);
+
+	r->started = true;
+	if (status) {
+		ch->flow->failed(bad, "could not be started", status);
+		return false;
+	}
+	r->init = (struct loop_timer){.expired = init_over, .arg = r};
+	/* Without memory for a timer there is no limit. */
+	loop_add_timer(r->chain->loop, &r->init, r->chain->options.init_timeout);
+	return true;
+}
+
+static bool
+start_peer(struct component *c)
+{
+	if (c->chain->end.forced || walk_has_begun(c->chain->route)) {
+		send_set_reason(c, "the chain is ending");
+		return false;
+	}
+	if (life_start(c) != 0) {
+		send_set_reason(c, "could not be started");
+		c->chain->flow->ended(c, true);
+		return false;
+	}
+	life_introduce(c);
+	return true;
+}
+
+static bool
+start(struct port *to)
+{
+	if (!to->route->started && !start_components(to->route))
+		return false;
+	return !to->peer || to->component->life != LIFE_NONE || start_peer(to->component);
+}
+
+/* --- requests --- */
+
+/* initialize, or whatever it is called here. It goes on as the next component wants it. */
+void
+init_request(struct port *p, struct slice text, const struct msg *m, struct plain *pl)
+{
+	static const struct slice nothing = {NULL, 0};
+	struct route *r = p->route;
+	struct port *to = pl->to;
+	const char *why = disagrees(p, pl);
+	SCOPED struct buf name = {0};
+	bool first;
+
+	/* A proxy that was restarted does not know that it has initialized its peers. */
+	if (!why && to->component && to->component->life == LIFE_ASKED && !to->peer)
+		why = "a second initialize before the response to the first one";
+	if (why) {
+		send_refusal(p, m, pl, ACP_ERR_INVALID_REQUEST, why, nothing);
+		return;
+	}
+	if (p->kind == PORT_OUTER)
+		p->init.dialect = acp_dialect(m->method);
+	if (!start(to)) {
+		send_refusal(p, m, pl, ACP_ERR_INTERNAL, r->reason.why ? r->reason.why : "a component could not be started", send_reason(r));
+		send_clear_reason(r);
+		return;
+	}
+	if (to->kind == PORT_OUTER) {
+		send_message(p, NULL, text, m, pl);
+		return;
+	}
+	/* One that comes again, in another version perhaps, goes down the chain as the first did. */
+	first = to->component->life == LIFE_STARTED;
+	life_event(to->component, EVENT_ASKED);
+	pl->inner.what = ACP_INITIALIZE;
+	pl->inner.method = question(to, &name);
+	if (remember(to, text, m, pl) < 0)
+		read_no_memory(r);
+	/* What comes after the first waits until it is clear that the question is understood. */
+	if (first)
+		to->queue.live = true;
+	send_message(p, NULL, text, m, pl);
+	if (first)
+		to->queue.live = to->kind != PORT_PROXY || r->fixed;
+}
+
+/* A proxy speaks to its successor about initialization. True where that is dealt with. */
+bool
+init_successor(struct port *p, const struct msg *m, const struct plain *pl)
+{
+	struct port_init *of = pl->to->peer ? &pl->to->init : &p->init;
+	struct buf text = {0};
+
+	if (p->kind != PORT_PROXY || !pl->envelope || m->kind != MSG_REQUEST)
+		return false;
+	if (pl->inner.what == ACP_PROXY_INITIALIZE) {
+		/* Our own question: it was not understood. What goes back ends it there. */
+		send_refusal(p, m, pl, ACP_ERR_METHOD, "Method not found", slice(NULL, 0));
+		init_ask_other_dialect(p);
+		return true;
+	}
+	if (pl->inner.what != ACP_INITIALIZE)
+		return false;
+	p->init.asks = true;
+	if (p->component->life == LIFE_ASKED)
+		port_go_live(p);
+	/* Those of a new process have had theirs: it gets the response that its predecessor got. */
+	if (of->greeted || of->response.n == 0 || (pl->to->peer && !life_runs(pl->to->component))) {
+		of->greeted = true;
+		return false;
+	}
+	of->greeted = true;
+	if (msg_make_result(&text, m->id, buf_slice(&of->response)) < 0)
+		read_no_memory(p->route);
+	else
+		send_own_response(p, ACP_UP, &text);
+	return true;
+}
+
+/* --- responses --- */
+
+/* Keeps the result that the next process of a proxy gets for its first initialize of the same successor or peer. */
+static void
+remember_result(struct port *p, const struct msg *m)
+{
+	struct splices s = {.n = 0};
+	SCOPED struct buf with = {0};
+
+	p->init.response.n = 0;
+	if (m->result.p && (send_list_peers(p, m->result, &s, &with) < 0 || splice_write(m->result, s.at, s.n, &p->init.response) < 0))
+		read_no_memory(p->route);
+}
+
+bool
+init_is_no_proxy(const struct port *p, const struct call *c, const struct msg *m)
+{
+	struct slice number;
+	int64_t code;
+
+	if (c->what != ACP_INITIALIZE || p->kind != PORT_PROXY || p->component->life != LIFE_ASKED || p->init.asks ||
+		json_type(m->error) != JSON_OBJECT)
+		return false;
+	number = json_get(m->error, "code");
+	code = number.p ? strtoll(number.p, NULL, 10) : 0;
+	/* A conductor that is a proxy calls any other first message invalid. */
+	return code == ACP_ERR_METHOD || code == ACP_ERR_INVALID_REQUEST;
+}
+
+static void
+report_dialects(const struct route *r)
+{
+	const struct component *c = r->chain->components;
+
+	for (size_t i = 0; i < r->chain->n && r->chain->options.verbose; i++)
+		if (c[i].kind == KIND_PROXY)
+			report_line(&r->chain->report, "%s: initialized with the %s dialect", c[i].name,
+				c[i].near->init.dialect == ACP_PLAIN ? "plain" : "underscore");
+}
+
+void
+init_response(struct port *p, const struct call *c, const struct msg *m)
+{
+	struct route *r = p->route;
+	struct component *component = p->component;
+
+	if (c->own && m->error.p) {
+		report_line(&r->chain->report, "%s: refused to initialize after its restart; killed: %.*s", p->name,
+			(int)(m->error.n < 200 ? m->error.n : 200), m->error.p);
+		proc_signal(component->process.pid, SIGKILL);
+		return;
+	}
+	if (!c->own && (p->peer || (c->from && c->from->kind == PORT_PROXY)))
+		remember_result(p->peer ? p : c->from, m);
+	if (!component || (component->life != LIFE_ASKED && component->life != LIFE_AGAIN))
+		return;
+	life_event(component, EVENT_INITIALIZED);
+	port_go_live(p);
+	if (c->from && c->from == r->client) {
+		loop_remove_timer(r->chain->loop, &r->init);
+		report_dialects(r);
+	}
+}

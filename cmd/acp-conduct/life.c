@@ -1,0 +1,529 @@
+#include "life.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "end.h"
+#include "lib/base/cli.h"
+
+enum {
+	FIRST_INTERVAL = 1000,      /* us between two checks of a group whose leader has ended: at first ... */
+	LAST_INTERVAL = 100 * 1000, /* ... and at most */
+};
+
+/* --- signals --- */
+
+void
+life_signal(struct component *c)
+{
+	c->process.signal_sent = c->process.signal_sent ? SIGKILL : SIGTERM;
+	proc_signal(c->process.pid, c->process.signal_sent);
+}
+
+void
+life_dismiss(struct component *c)
+{
+	c->process.asked_to_end = true;
+	proc_signal(c->process.pid, SIGTERM);
+}
+
+/* --- how it ended --- */
+
+/* The exit status is the agent's; where that is 0, the first of the others' that is not. */
+static void
+count_status(struct chain *ch, const struct component *c, enum event end)
+{
+	int counts = proc_status(c->process.status);
+
+	if (end == EVENT_STOPPED || (end == EVENT_DIED && c->kind == KIND_PEER) ||
+		(end == EVENT_ENDED && counts == 128 + SIGPIPE && c->kind != KIND_AGENT))
+		return;
+	if (end == EVENT_DIED && counts == 0 && c->kind != KIND_AGENT)
+		counts = EXIT_FAILED;
+	if (c->kind == KIND_AGENT)
+		ch->end.agent_status = counts;
+	else if (ch->end.other_status == 0)
+		ch->end.other_status = counts;
+}
+
+/* With -v: what has gone through it, and how it ended. */
+static void
+report_totals(const struct component *c)
+{
+	SCOPED struct buf line = {0};
+
+	if (!c->chain->options.verbose)
+		return;
+	buf_printf(&line, "%s: %s", c->name, c->process.how);
+	if (c->chain->reading && c->kind >= KIND_PROXY)
+		c->chain->reading->describe(c, &line);
+	else
+		buf_printf(&line, ", down - messages - bytes, up - messages - bytes");
+	if (c->kind != KIND_AGENT)
+		buf_printf(&line, ", %" PRIu64 " restarts", c->deaths.restarts);
+	if (buf_string(&line))
+		report_line(&c->chain->report, "%s", line.p);
+}
+
+static void
+report_death(const struct component *c)
+{
+	struct report *r = &c->chain->report;
+
+	if (c->deaths.too_many)
+		report_line(r, "%s: died (%s), more often than --restarts %s allows; ending the chain", c->name, c->process.how, c->chain->options.allowed);
+	else
+		report_line(r, "%s: died (%s); ending the chain", c->name, c->process.how);
+}
+
+/* Has an agent failed without a word of its own? */
+static bool
+failed_silently(struct component *c)
+{
+	report_drain(&c->process.errors);
+	return proc_status(c->process.status) != 0 && report_tail(&c->process.errors).n == 0;
+}
+
+static void
+report_end(struct component *c, enum event end)
+{
+	struct chain *ch = c->chain;
+	size_t unread = c->kind == KIND_AGENT && ch->reading && !ch->end.forced ? ch->reading->count_unread(c) : 0;
+
+	if (end == EVENT_DIED)
+		report_death(c);
+	else if (end == EVENT_STOPPED && c->process.signal_sent && !ch->end.forced)
+		report_line(&ch->report, "%s: did not end within the grace period; stopped (%s)", c->name, c->process.how);
+	else if (end == EVENT_STOPPED && ch->end.signals)
+		report_line(&ch->report, "%s: stopped (%s)", c->name, c->process.how);
+	else if (end == EVENT_ENDED && (c->kind == KIND_AGENT ? failed_silently(c) : proc_status(c->process.status) != 0))
+		report_line(&ch->report, "%s: ended with %s", c->name, c->process.how);
+	if (unread > 0)
+		report_line(&ch->report, "%s: ended without reading %zu messages", c->name, unread);
+	report_totals(c);
+}
+
+static void check_group(struct component *);
+
+/* Nothing follows it. */
+static void
+end_component(struct component *c, enum event end)
+{
+	struct chain *ch = c->chain;
+
+	loop_remove_timer(ch->loop, &c->process.timer);
+	count_status(ch, c, end);
+	report_end(c, end);
+	c->life = LIFE_ENDED;
+	ch->flow->ended(c, false);
+	if (c->kind != KIND_PEER)
+		end_begin(ch);
+	c->process.interval = 0;
+	check_group(c);
+}
+
+/* --- process groups --- */
+
+/* Reads the rest of its stderr, and forgets the process. */
+static void
+bury(struct component *c)
+{
+	if (c->process.child.added)
+		loop_reap(c->chain->loop, &c->process.child);
+	proc_guardian_remove(&c->chain->guardian, c->process.pid);
+	report_source_close(&c->process.errors);
+}
+
+static void
+look_again(struct component *c)
+{
+	struct process *p = &c->process;
+
+	p->interval = p->interval == 0 ? FIRST_INTERVAL : p->interval * 2 < LAST_INTERVAL ? p->interval * 2 : LAST_INTERVAL;
+	loop_add_timer(c->chain->loop, &p->timer, p->interval);
+}
+
+/* The process of a component has ended: are others of its group left? Those that hold no pipe are ended. */
+static void
+check_group(struct component *c)
+{
+	struct chain *ch = c->chain;
+
+	if (proc_group_lives(c->process.pid)) {
+		if (!c->process.signal_sent && !endpoint_can_read(&c->process.errors.in) && !ch->flow->holds_pipes(c))
+			life_signal(c);
+		look_again(c);
+		return;
+	}
+	c->life = LIFE_GONE;
+	bury(c);
+	ch->flow->ended(c, true);
+	end_renew(ch);
+}
+
+/* --- another process follows --- */
+
+/* A file's reader has no end of input that differs from its own. */
+static bool
+reads_a_file(const struct component *c)
+{
+	struct stat st;
+
+	return c->kind < KIND_PROXY && c == c->chain->components && !c->chain->route && c->kind != KIND_UP &&
+		fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static bool
+dies_too_often(struct component *c)
+{
+	struct chain *ch = c->chain;
+	struct deaths *d = &c->deaths;
+	uint64_t now = loop_clock();
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		if (now - d->times[i] < ch->options.window)
+			d->times[n++] = d->times[i];
+	d->n = n;
+	d->too_many = n >= ch->options.restarts;
+	if (!d->times && !d->too_many)
+		d->times = calloc(ch->options.restarts, sizeof(*d->times));
+	if (!d->times)
+		return true;
+	if (!d->too_many)
+		d->times[d->n++] = now;
+	return d->too_many;
+}
+
+static bool
+is_ending(const struct chain *ch)
+{
+	return ch->end.forced || ch->end.broken;
+}
+
+/* What follows this death? */
+static void
+decide(struct component *c, bool initialized)
+{
+	struct chain *ch = c->chain;
+	bool often;
+
+	c->next = NEXT_NONE;
+	if (is_ending(ch) || c->kind == KIND_AGENT)
+		return;
+	if (c->kind == KIND_PEER) {
+		dies_too_often(c);
+	} else if (!initialized) {
+		if (ch->reading && ch->reading->set_other_dialect(c))
+			c->next = NEXT_DIALECT;
+	} else if (c->on_crash == CRASH_FAIL || (c->kind == KIND_PROXY && ch->flow->may_end(c))) {
+		return;
+	} else if (reads_a_file(c)) {
+		report_line(&ch->report, "%s: reads its input from a file, so it cannot be restarted", c->name);
+	} else {
+		often = dies_too_often(c);
+		if (often && c->on_crash == CRASH_BYPASS)
+			c->next = NEXT_BYPASS;
+		else if (!often)
+			c->next = NEXT_PROCESS;
+	}
+}
+
+/* Nothing is touched before all are gone that may still read or write, and what they wrote is read. */
+static void
+begin_to_die(struct component *c)
+{
+	c->life = LIFE_DYING;
+	loop_remove_timer(c->chain->loop, &c->process.timer);
+	c->chain->flow->died(c);
+	proc_signal(c->process.pid, SIGKILL);
+	report_drain(&c->process.errors);
+	c->process.interval = 0;
+	end_renew(c->chain);
+	life_event(c, EVENT_SETTLED);
+}
+
+static void
+report_losses(const struct component *c, const char *what, const struct losses *n)
+{
+	const struct {
+		const char *of;
+		size_t n;
+	} counts[] = {
+		{"unread messages:", n->unread},
+		{"messages forwarded past it:", n->past},
+		{"requests failed:", n->failed},
+		{"notifications lost: at most", n->lost},
+	};
+	SCOPED struct buf line = {0};
+
+	buf_printf(&line, "%s: died (%s)%s", c->name, c->process.how, what);
+	if (n->unknown)
+		buf_add_string(&line, "; messages that it had read but not forwarded are lost");
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+		if (counts[i].n)
+			buf_printf(&line, "; %s %zu", counts[i].of, counts[i].n);
+	if (buf_string(&line))
+		report_line(&c->chain->report, "%s", line.p);
+}
+
+/* Of a peer that died, and may be started again by the next initialize. */
+static void
+end_peer(struct component *c)
+{
+	struct losses n = {0}, failed = {0};
+	SCOPED struct buf why = {0};
+
+	if (c->deaths.too_many)
+		buf_printf(&why, ", more often than --restarts %s allows; not started again", c->chain->options.allowed);
+	c->chain->flow->recover(c, &n);
+	failed.failed = n.failed;
+	report_losses(c, buf_string(&why) ? why.p : "", &failed);
+	report_totals(c);
+	c->life = LIFE_NONE;
+	c->chain->flow->ended(c, true);
+}
+
+/* A filter is bypassed by a process that copies: so its neighbours keep their pipes. */
+static int
+copy_instead(struct component *c)
+{
+	static const char *const cat[] = {"cat", NULL};
+	static const char *const both[] = {"sh", "-c", "cat <&6 7>&- & cat >&7; exec 7>&-; wait", NULL};
+
+	return chain_set_words(c, c->kind == KIND_FILTER ? both : cat);
+}
+
+/* 0; -1: the chain ends. */
+static int
+start_next(struct component *c)
+{
+	struct chain *ch = c->chain;
+	struct losses n = {0};
+
+	ch->flow->recover(c, &n);
+	if (c->next == NEXT_BYPASS && c->kind == KIND_PROXY) {
+		ch->reading->bypass(c);
+		n.past = n.unread;
+		n.unread = 0;
+		report_losses(c, "; bypassed", &n);
+		c->life = LIFE_GONE;
+		ch->flow->ended(c, true);
+		return 0;
+	}
+	if (c->next == NEXT_BYPASS && copy_instead(c) < 0)
+		return -1;
+	if (life_start(c) != 0 || (c->kind == KIND_PROXY && ch->reading->ask_again(c) < 0)) {
+		report_line(&ch->report, "%s: cannot be restarted", c->name);
+		return -1;
+	}
+	c->deaths.restarts++;
+	if (c->kind == KIND_PROXY)
+		c->life = c->next == NEXT_DIALECT ? LIFE_ASKED : LIFE_AGAIN;
+	/* The first initialization has the time of the whole chain. Without memory for a timer there is no limit. */
+	if (c->life == LIFE_AGAIN)
+		loop_add_timer(ch->loop, &c->process.timer, ch->options.init_timeout);
+	if (c->next == NEXT_DIALECT)
+		report_line(&ch->report, "%s: ended while it was being initialized (%s); restarted with the other dialect", c->name, c->process.how);
+	else
+		report_losses(c, c->next == NEXT_BYPASS ? "; bypassed" : n.unknown ? "; restarting it" : "; restarted", &n);
+	c->bypassed = c->next == NEXT_BYPASS;
+	life_introduce(c);
+	return 0;
+}
+
+/* --- the table --- */
+
+/* Each is called in one of the states, `from`, for an event. */
+
+static void
+become_asked(struct component *c, enum life from)
+{
+	(void)from;
+	c->life = LIFE_ASKED;
+	if (c->kind == KIND_PEER)
+		loop_add_timer(c->chain->loop, &c->process.timer, c->chain->options.init_timeout);
+}
+
+static void
+become_ready(struct component *c, enum life from)
+{
+	(void)from;
+	c->life = LIFE_READY;
+	loop_remove_timer(c->chain->loop, &c->process.timer);
+}
+
+static void
+wait_to_end(struct component *c, enum life from)
+{
+	(void)from;
+	if (c->chain->flow->may_end(c) || is_ending(c->chain))
+		return;
+	c->life = LIFE_CLOSED;
+	loop_remove_timer(c->chain->loop, &c->process.timer);
+	loop_add_timer(c->chain->loop, &c->process.timer, c->chain->options.grace);
+}
+
+static void
+took_too_long(struct component *c, enum life from)
+{
+	struct report *r = &c->chain->report;
+
+	if (from == LIFE_CLOSED) {
+		report_line(r, "%s: closed its %s but is still running; stopping it", c->name, c->process.closed);
+		c->process.asked_to_end = c->kind == KIND_AGENT;
+	} else {
+		report_line(r, "%s: did not initialize within --init-timeout; killed", c->name);
+	}
+	proc_signal(c->process.pid, c->process.asked_to_end ? SIGTERM : SIGKILL);
+}
+
+static void
+overrun(struct component *c, enum life from)
+{
+	(void)from;
+	if (!c->process.closed)
+		report_line(&c->chain->report, "%s: does not read its standard input, and more than %d MiB are queued for it; killed", c->name, CHAIN_BOUND >> 20);
+	c->process.closed = "standard input";
+	proc_signal(c->process.pid, SIGKILL);
+}
+
+static void
+no_proxy(struct component *c, enum life from)
+{
+	(void)from;
+	c->chain->flow->failed(c, "is not a proxy", EXIT_FAILED);
+}
+
+static void
+ended(struct component *c, enum life from)
+{
+	(void)from;
+	end_component(c, EVENT_ENDED);
+}
+
+static void
+stopped(struct component *c, enum life from)
+{
+	(void)from;
+	end_component(c, EVENT_STOPPED);
+}
+
+static void
+died(struct component *c, enum life from)
+{
+	bool initialized = from == LIFE_READY || from == LIFE_AGAIN || from == LIFE_CLOSED;
+
+	if (c->kind == KIND_AGENT) {
+		end_component(c, EVENT_DIED);
+		return;
+	}
+	decide(c, initialized);
+	begin_to_die(c);
+}
+
+/* Once all is read that it wrote. */
+static void
+follow_death(struct component *c, enum life from)
+{
+	struct chain *ch = c->chain;
+
+	(void)from;
+	if (!ch->end.forced && proc_group_lives(c->process.pid)) {
+		look_again(c);
+		return;
+	}
+	if (!ch->end.forced && !ch->flow->is_settled(c))
+		return;
+	if (is_ending(ch))
+		c->next = NEXT_NONE;
+	loop_remove_timer(ch->loop, &c->process.timer);
+	bury(c);
+	if (ch->reading)
+		ch->reading->set_reason(c, c->process.how);
+	if (c->kind == KIND_PEER) {
+		end_peer(c);
+	} else if (c->next == NEXT_NONE || start_next(c) < 0) {
+		if (!is_ending(ch) && !(c->kind == KIND_PROXY && ch->flow->may_end(c)))
+			ch->flow->failed(c, c->process.how, 0);
+		end_component(c, EVENT_DIED);
+	}
+	if (ch->reading)
+		ch->reading->clear_reason(ch->route);
+	end_renew(ch);
+}
+
+static void
+group_again(struct component *c, enum life from)
+{
+	(void)from;
+	check_group(c);
+}
+
+/*
+ * What an event does in a state; NULL: nothing. A component that ends, or counts as dead, before it was initialized is not replaced
+ * (or tried in the other dialect), and --init-timeout is for it; one that has closed what it should use gets the grace period, and so on.
+ */
+static void (*const table[LIVES][EVENTS])(struct component *, enum life) = {
+	[LIFE_STARTED] = {[EVENT_ASKED] = become_asked, [EVENT_NO_PROXY] = no_proxy, [EVENT_OVERRUN] = overrun,
+		[EVENT_ENDED] = ended, [EVENT_STOPPED] = stopped, [EVENT_DIED] = died},
+	[LIFE_ASKED] = {[EVENT_INITIALIZED] = become_ready, [EVENT_EXPIRED] = took_too_long,
+		[EVENT_NO_PROXY] = no_proxy, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = ended, [EVENT_STOPPED] = stopped, [EVENT_DIED] = died},
+	[LIFE_READY] = {[EVENT_CLOSED] = wait_to_end, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = ended, [EVENT_STOPPED] = stopped,
+		[EVENT_DIED] = died},
+	[LIFE_AGAIN] = {[EVENT_INITIALIZED] = become_ready, [EVENT_CLOSED] = wait_to_end, [EVENT_EXPIRED] = took_too_long,
+		[EVENT_OVERRUN] = overrun, [EVENT_ENDED] = ended, [EVENT_STOPPED] = stopped, [EVENT_DIED] = died},
+	[LIFE_CLOSED] = {[EVENT_EXPIRED] = took_too_long, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = ended, [EVENT_STOPPED] = stopped,
+		[EVENT_DIED] = died},
+	[LIFE_DYING] = {[EVENT_EXPIRED] = follow_death, [EVENT_SETTLED] = follow_death},
+	[LIFE_ENDED] = {[EVENT_EXPIRED] = group_again},
+};
+
+void
+life_event(struct component *c, enum event event)
+{
+	if (table[c->life][event])
+		table[c->life][event](c, c->life);
+}
+
+void
+life_closed(struct component *c, const char *descriptor)
+{
+	if (!c->process.closed)
+		c->process.closed = descriptor;
+	life_event(c, EVENT_CLOSED);
+}
+
+/* The process of a component has ended. */
+void
+life_ended(void *arg, int status)
+{
+	struct component *c = arg;
+	struct chain *ch = c->chain;
+	int counts = proc_status(status);
+	bool may_end = ch->flow->may_end(c), asked = c->process.asked_to_end && counts == 128 + SIGTERM;
+	enum event end = EVENT_DIED;
+
+	c->process.status = status;
+	proc_describe(status, c->process.how, sizeof(c->process.how));
+	if (c->process.signal_sent || asked)
+		end = EVENT_STOPPED;
+	else if (WIFSIGNALED(status) ? WTERMSIG(status) == SIGPIPE && may_end : c->kind == KIND_AGENT || may_end)
+		end = EVENT_ENDED;
+	if (end != EVENT_DIED && c->process.child.added)
+		loop_reap(ch->loop, &c->process.child);
+	life_event(c, end);
+	end_follow(ch);
+}
+
+void
+life_expired(void *arg)
+{
+	life_event(arg, EVENT_EXPIRED);
+	end_follow(((struct component *)arg)->chain);
+}

@@ -1,0 +1,45 @@
+/*
+ * life: the processes of components. One table says what an event does in each state of a component: of filters, proxies, peers and
+ * the agent alike.
+ */
+#ifndef LIFE_H
+#define LIFE_H
+
+#include "chain.h"
+
+enum event {
+	EVENT_ASKED,       /* it was sent its first initialize */
+	EVENT_INITIALIZED, /* it has responded to that */
+	EVENT_CLOSED,      /* it has closed process.closed, and runs */
+	EVENT_EXPIRED,     /* process.timer has */
+	EVENT_OVERRUN,     /* too much is queued for it */
+	EVENT_NO_PROXY,    /* it was started as a proxy, and is none */
+	EVENT_ENDED,       /* its process has ended in order */
+	EVENT_STOPPED,     /* its process has ended because acp-conduct has sent a signal */
+	EVENT_DIED,        /* its process has ended too early */
+	EVENT_SETTLED,     /* what its process wrote is read; its group may be gone */
+	EVENTS,
+};
+
+/* Something has happened to a component. */
+void life_event(struct component *, enum event);
+/* The same for EVENT_CLOSED. The name of the descriptor is borrowed. */
+void life_closed(struct component *, const char *descriptor);
+/* Sends SIGTERM to a component's process group; SIGKILL if it had SIGTERM before. */
+void life_signal(struct component *);
+/* Asks a component that nobody needs to end. */
+void life_dismiss(struct component *);
+/* The timer of a component's process has expired; its process has ended. */
+void life_expired(void *component);
+void life_ended(void *component, int status);
+
+/* --- start.c --- */
+
+/* Starts a component, with new pipes. Returns 0, or the exit status after it has reported why. */
+int life_start(struct component *);
+/* Starts all components of the row, the last one first. Returns 0, or the exit status; *bad is then the component that failed. */
+int life_start_all(struct chain *, struct component **bad);
+/* With -v: who its process is, with its command. */
+void life_introduce(const struct component *);
+
+#endif

@@ -1,0 +1,446 @@
+#include "read.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "end.h"
+#include "lib/base/cli.h"
+#include "lib/run/system.h"
+#include "life.h"
+#include "send.h"
+
+/* --- what comes in --- */
+
+/* A component, or the client, does not read what is written to it any more. */
+static void
+not_read(struct port *p)
+{
+	struct component *c = p->component;
+
+	if (!c) {
+		walk_unread(p->route);
+		return;
+	}
+	port_stop_writing(p);
+	if (!life_runs(c) || p->route->chain->end.broken)
+		return;
+	p->queue.closed = true;
+	if (c->kind == KIND_AGENT)
+		recover_fail_unread(p);
+	port_closed_input(p);
+}
+
+/* All that it wrote is read: what it was asked fails, what it has asked is withdrawn. */
+static void
+port_over(struct port *p)
+{
+	port_close(p);
+	buf_free(&p->queue.held);
+	send_all_ended(p);
+	send_withdrawal(p);
+}
+
+static void
+input_ended(struct port *p)
+{
+	struct component *c = p->component;
+
+	if (!c) {
+		walk_client_left(p->route->chain);
+	} else if (c->life == LIFE_DYING) {
+		life_event(c, EVENT_SETTLED);
+	} else if (c->life >= LIFE_ENDED || c->life == LIFE_NONE) {
+		port_over(p);
+	} else {
+		life_closed(c, c->kind == KIND_FILTER && p == c->far ? "output (descriptor 7)" : "standard output");
+		/* Nothing follows one that may end: what it was asked fails before its neighbours see the end. */
+		if (c->kind != KIND_AGENT && walk_may_end(c))
+			send_all_ended(p);
+		/* Why an agent has ended is clear when its process has. */
+		else if (c->kind == KIND_AGENT && p->end.out.n == 0 && system_unread(p->queue.pipe) == 0)
+			port_finish(p);
+	}
+	end_renew(p->route->chain);
+}
+
+static void
+on_event(void *arg, enum endpoint_event event)
+{
+	struct port *p = arg;
+	struct route *r = p->route;
+
+	switch (event) {
+	case ENDPOINT_ENDED:
+		if (p->end.in.error)
+			report_line(&r->chain->report, "%s: %s", p->name, strerror(p->end.in.error));
+		input_ended(p);
+		break;
+	case ENDPOINT_HUNG_UP:
+		/* What the death of a component means is clear when its process has ended. */
+		if (!p->component)
+			end_begin(r->chain);
+		break;
+	case ENDPOINT_CLOSED:
+		if (p->end.out.error)
+			not_read(p);
+		/* The component sees the end only if nobody holds the pipe. */
+		else if (p->queue.pipe >= 0)
+			p->queue.pipe = proc_close(p->queue.pipe);
+		break;
+	default:
+		break;
+	}
+	if (p->end.out.n == 0 && p->queue.own) {
+		p->queue.own = false;
+		r->flow_changed = true;
+	}
+	if (event != ENDPOINT_READ)
+		port_queue_changed(p);
+	end_follow(r->chain);
+}
+
+/* --- processes --- */
+
+static struct port *
+port_new(struct route *r, size_t hop, enum port_kind kind, struct component *c)
+{
+	struct port *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	*p = (struct port){.route = r, .kind = kind, .component = c, .name = c ? c->name : "client", .hop = hop, .queue.theirs = {-1, -1}, .queue.pipe = -1};
+	p->init.dialect = r->fixed ? r->dialect : ACP_PLAIN;
+	r->ports[r->n++] = p;
+	return p;
+}
+
+/* A copy by which can be found what a process has not read. */
+static int
+copy_for_unread(const int ends[2])
+{
+	int again = system_reopen(ends[1], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	proc_close(again);
+	return fcntl(again < 0 ? ends[0] : ends[1], F_DUPFD_CLOEXEC, 8);
+}
+
+/* New pipes for a port. 0, or -1 with errno. */
+static int
+open_port(struct port *p, bool in, bool out)
+{
+	int rd[2] = {-1, -1}, wr[2] = {-1, -1};
+
+	port_close(p);
+	if ((out && proc_pipe(wr) < 0) || (in && proc_pipe(rd) < 0)) {
+		proc_close(wr[0]);
+		return proc_close(wr[1]);
+	}
+	p->queue.theirs[0] = wr[0];
+	p->queue.theirs[1] = rd[1];
+	/* Nothing follows a peer that could read what it has left; and by a copy of the read end its closing of that would not show. */
+	if (out && !p->peer)
+		p->queue.pipe = copy_for_unread(wr);
+	p->end = (struct endpoint){.line = route_line, .event = on_event, .arg = p};
+	if (endpoint_open(&p->end, p->route->chain->loop, rd[0], wr[1], p->route->line_limit) < 0)
+		return -1;
+	p->end.out.keeps = true;
+	p->queue.closed = false;
+	return 0;
+}
+
+static int
+renew(struct component *c)
+{
+	if (c->kind >= KIND_PROXY)
+		return open_port(c->near, true, true);
+	return open_port(c->near, c->kind != KIND_DOWN, c->kind != KIND_UP) < 0 ||
+		open_port(c->far, c->kind != KIND_UP, c->kind != KIND_DOWN) < 0 ? -1 : 0;
+}
+
+static size_t
+fds(const struct component *c, struct proc_fd *fds)
+{
+	size_t n = 0;
+
+	fds[n++] = (struct proc_fd){(c->kind == KIND_UP ? c->far : c->near)->queue.theirs[0], STDIN_FILENO};
+	fds[n++] = (struct proc_fd){(c->kind == KIND_DOWN ? c->far : c->near)->queue.theirs[1], STDOUT_FILENO};
+	if (c->kind == KIND_FILTER) {
+		fds[n++] = (struct proc_fd){c->far->queue.theirs[0], 6};
+		fds[n++] = (struct proc_fd){c->far->queue.theirs[1], 7};
+	}
+	return n;
+}
+
+static void
+started(struct component *c)
+{
+	struct port *ports[2];
+
+	port_of(c, ports);
+	for (size_t i = 0; i < 2 && ports[i]; i++) {
+		ports[i]->queue.theirs[0] = proc_close(ports[i]->queue.theirs[0]);
+		ports[i]->queue.theirs[1] = proc_close(ports[i]->queue.theirs[1]);
+		if (c->kind < KIND_PROXY || (c->kind == KIND_PROXY && ports[i]->route->fixed && c->process.first == c->process.pid))
+			port_go_live(ports[i]);
+	}
+	c->chain->route->flow_changed = true;
+}
+
+/* --- what a dead process leaves --- */
+
+static void
+died(struct component *c)
+{
+	struct port *ports[2];
+
+	port_of(c, ports);
+	for (size_t i = 0; i < 2 && ports[i]; i++) {
+		port_stop_writing(ports[i]);
+		endpoint_drain(&ports[i]->end);
+		endpoint_pause(&ports[i]->end, false);
+	}
+}
+
+static bool
+is_settled(struct component *c)
+{
+	return !endpoint_can_read(&c->near->end) && (!c->far || !endpoint_can_read(&c->far->end));
+}
+
+/* --- the end of a process --- */
+
+static void
+ended(struct component *c, bool over)
+{
+	struct route *r = c->chain->route;
+	struct port *ports[2];
+
+	if (c->kind == KIND_AGENT && !r->chain->end.broken && !r->reason.why)
+		send_set_reason(c, c->process.how);
+	port_of(c, ports);
+	for (size_t i = 0; i < 2 && ports[i]; i++) {
+		ports[i]->queue.live = false;
+		endpoint_close_out(&ports[i]->end);
+		/* A process that has left the group may hold a pipe: only what it has written so far is forwarded; the agent's for the grace period. */
+		if (c->kind != KIND_AGENT && (over || c->kind == KIND_PROXY)) {
+			endpoint_drain(&ports[i]->end);
+			endpoint_pause(&ports[i]->end, false);
+		}
+		if (!endpoint_can_read(&ports[i]->end))
+			port_over(ports[i]);
+	}
+	if (c->kind == KIND_PEER && c->life == LIFE_NONE)
+		c->near->init.response.n = 0;
+}
+
+static bool
+holds_pipes(const struct component *c)
+{
+	return endpoint_can_read(&c->near->end) || (c->far && endpoint_can_read(&c->far->end));
+}
+
+static bool
+holds_up(const struct component *c)
+{
+	if (c->kind != KIND_FILTER)
+		return (c->near->queue.finishing || (c->far && c->far->queue.finishing)) && holds_pipes(c);
+	return (c->near->queue.finishing && endpoint_can_read(&c->far->end)) || (c->far->queue.finishing && endpoint_can_read(&c->near->end));
+}
+
+static uint64_t
+progress(const struct chain *ch)
+{
+	const struct route *r = ch->route;
+	const struct port *p;
+	uint64_t h = 0;
+
+	for (size_t i = 0; i < ch->total; i++)
+		h = h * 1000003 + ch->components[i].life;
+	for (size_t i = 0; i < r->n; i++) {
+		p = r->ports[i];
+		h = h * 1000003 + p->end.out.written + p->figures.in.bytes[ACP_DOWN] + p->figures.in.bytes[ACP_UP];
+		h = h * 31 + (p->queue.pipe < 0 ? 0 : (uint64_t)system_unread(p->queue.pipe));
+	}
+	return h;
+}
+
+static bool
+is_client_slow(const struct chain *ch)
+{
+	return ch->has_agent && ch->components[ch->n - 1].life >= LIFE_ENDED && ch->route->client->end.out.n > 0;
+}
+
+static bool
+is_over(const struct route *r)
+{
+	const struct endpoint *client = &r->client->end;
+
+	return r->chain->end.forced || (!endpoint_can_read(client) && !endpoint_can_write(client));
+}
+
+static void
+failed(struct component *c, const char *what, int status)
+{
+	send_set_reason(c, what);
+	walk_break(c->chain->route, what, status);
+}
+
+/* --- figures --- */
+
+/* The quantile of these times, us; -1: none was measured. */
+static double
+quantile(const struct port_times *t, unsigned of_thousand)
+{
+	uint64_t n = 0, seen = 0;
+
+	for (unsigned i = 0; i < PORT_TIMES; i++)
+		n += t->histogram[i];
+	for (unsigned i = 0; n > 0 && i < PORT_TIMES; i++) {
+		seen += t->histogram[i];
+		if (seen * 1000 >= n * of_thousand)
+			return exp2((double)i / 6);
+	}
+	return -1;
+}
+
+static void
+describe(const struct component *c, struct buf *to)
+{
+	const struct port_counts *down = &c->near->figures.out, *up = c->kind == KIND_PROXY ? down : &c->near->figures.in;
+	const struct port_times *t = &c->near->figures.times;
+
+	buf_printf(to, ", down %" PRIu64 " messages %" PRIu64 " bytes, up %" PRIu64 " messages %" PRIu64 " bytes",
+		down->messages[ACP_DOWN], down->bytes[ACP_DOWN], up->messages[ACP_UP], up->bytes[ACP_UP]);
+	if (c->kind == KIND_PROXY && quantile(t, 500) >= 0)
+		buf_printf(to, ", added %.0f us (median) and %.0f us (99th percentile)", quantile(t, 500), quantile(t, 990));
+}
+
+static const struct flow read_flow = {
+	.renew = renew, .fds = fds, .started = started, .may_end = walk_may_end, .died = died, .is_settled = is_settled,
+	.recover = recover_unread, .ended = ended, .holds_pipes = holds_pipes, .holds_up = holds_up, .client_left = walk_client_left,
+	.failed = failed, .proceed = walk_proceed, .progress = progress, .is_client_slow = is_client_slow,
+};
+
+static const struct reading reading = {
+	.bypass = recover_past, .set_other_dialect = init_set_other_dialect, .ask_again = init_ask_again,
+	.set_reason = send_set_reason, .clear_reason = send_clear_reason, .count_unread = recover_count, .describe = describe, .is_over = is_over,
+};
+
+static void
+no_memory(void *arg)
+{
+	struct route *r = arg;
+
+	report_line(&r->chain->report, "out of memory");
+	walk_break(r, "out of memory", EXIT_FAILED);
+	end_follow(r->chain);
+}
+
+/* --- the ports of a chain --- */
+
+static int
+open_client(struct port *p)
+{
+	int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 8), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 8);
+
+	p->end = (struct endpoint){.line = route_line, .event = on_event, .arg = p};
+	p->queue.live = true;
+	if (in < 0 || out < 0) {
+		proc_close(in);
+		return proc_close(out);
+	}
+	return endpoint_open(&p->end, p->route->chain->loop, in, out, p->route->line_limit);
+}
+
+/* Adds a component below `above`. Returns the port below which the next one comes; NULL out of memory. */
+static struct port *
+add_component(struct route *r, struct component *c, struct port *above)
+{
+	size_t i = chain_index(c);
+
+	c->near = port_new(r, c->kind == KIND_PROXY ? i + 1 : i, c->kind == KIND_PROXY ? PORT_PROXY : PORT_BELOW, c);
+	if (!c->near)
+		return NULL;
+	port_join(above, c->near);
+	if (c->kind == KIND_PROXY)
+		c->far = c->near;
+	if (c->kind >= KIND_PROXY)
+		return c->near;
+	c->far = port_new(r, i + 1, PORT_ABOVE, c);
+	if (c->far && c->kind == KIND_UP)
+		c->near->shortcut = c->far;
+	if (c->far && c->kind == KIND_DOWN)
+		c->far->shortcut = c->near;
+	return c->far;
+}
+
+static int
+add_peer(struct component *c)
+{
+	struct port *proxy = c->chain->components[c->owner].near;
+	struct port *p = port_new(proxy->route, proxy->hop, PORT_BELOW, c);
+
+	if (!p)
+		return -1;
+	c->near = p;
+	p->peer = c->peer;
+	p->next[ACP_UP] = proxy;
+	LL_APPEND2(proxy->peers, p, next_peer);
+	return 0;
+}
+
+int
+read_open(struct chain *ch)
+{
+	struct route *r = ch->route;
+	struct port *p;
+	size_t i;
+
+	ch->flow = &read_flow;
+	ch->reading = &reading;
+	r->walk.up = (ssize_t)ch->n;
+	r->line = route_line;
+	r->no_memory = (struct loop_task){.run = no_memory, .arg = r};
+	r->ports = calloc(2 * ch->total + 1, sizeof(struct port *));
+	p = r->client = r->ports ? port_new(r, 0, ch->has_agent ? PORT_ABOVE : PORT_OUTER, NULL) : NULL;
+	for (i = 0; p && i < ch->n; i++)
+		p = add_component(r, &ch->components[i], p);
+	for (; p && i < ch->total; i++)
+		if (add_peer(&ch->components[i]) < 0)
+			p = NULL;
+	if (!p)
+		return -1;
+	if (!ch->has_agent) {
+		r->client->name = "conductor";
+		port_join(p, r->client);
+	}
+	cli_waits("acp-conduct", STDIN_FILENO, "the client's messages");
+	return open_client(r->client);
+}
+
+void
+read_free(struct route *r)
+{
+	struct port *p;
+
+	for (size_t i = 0; i < r->n; i++)
+		while (r->ports[i]->calls.open)
+			call_free(r->ports[i]->calls.open);
+	for (size_t i = 0; i < r->n; i++) {
+		p = r->ports[i];
+		port_close(p);
+		buf_free(&p->queue.held);
+		buf_free(&p->init.request);
+		buf_free(&p->init.response);
+		free(p);
+	}
+	free(r->ports);
+	free(r->reason.why);
+	buf_free(&r->reason.data);
+	buf_free(&r->with);
+}
+

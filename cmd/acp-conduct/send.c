@@ -1,0 +1,358 @@
+#include "send.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "logs.h"
+
+enum { SHOWN = 200 /* bytes of a message in a line on stderr */ };
+
+static const struct slice nothing = {NULL, 0};
+
+static enum acp_direction
+back(enum acp_direction dir)
+{
+	return dir == ACP_DOWN ? ACP_UP : ACP_DOWN;
+}
+
+/* --- forms --- */
+
+static bool
+wraps(const struct port *to, enum acp_direction dir)
+{
+	return (to->kind == PORT_PROXY && dir == ACP_UP) || (to->kind == PORT_OUTER && dir == ACP_DOWN);
+}
+
+/* An envelope that stays one: what belonged to the last hop goes, the rest is as it was. */
+static int
+rewrap(struct splices *s, const struct msg *e, const struct msg *inner, struct buf *with, const struct port *to)
+{
+	size_t name, begin, end;
+
+	/* With this the rest has room. */
+	if (buf_reserve(with, 64 + inner->method.n) < 0)
+		return -1;
+	buf_add(with, "\"", 1);
+	buf_add_string(with, acp_name(ACP_PROXY_SUCCESSOR, to->init.dialect));
+	buf_add(with, "\"", 1);
+	name = with->n;
+	buf_add_string(with, "{\"method\":");
+	buf_add_slice(with, inner->method);
+	if (inner->params.p)
+		buf_add_string(with, ",\"params\":");
+	begin = with->n;
+	buf_add(with, "}", 1);
+	end = with->n;
+	splice_value(s, e->method, slice(with->p, name));
+	if (!inner->params.p) {
+		splice_value(s, e->params, slice(with->p + name, end - name));
+		return 0;
+	}
+	splice_value(s, slice_between(e->params.p, inner->params.p), slice(with->p + name, begin - name));
+	splice_value(s, slice_between(inner->params.p + inner->params.n, e->params.p + e->params.n),
+		slice(with->p + begin, end - begin));
+	return 0;
+}
+
+/* The splices that turn what came into what goes. 0 or -1. */
+static int
+form(const struct plain *pl, const struct msg *m, struct splices *s, struct buf *with)
+{
+	if (pl->envelope && wraps(pl->to, pl->dir))
+		return rewrap(s, m, &pl->inner, with, pl->to);
+	if (pl->envelope)
+		msg_unwrap(m, &pl->inner, s);
+	else if (wraps(pl->to, pl->dir))
+		return msg_wrap(m, pl->to->init.dialect, pl->peer, s, with);
+	else if (pl->inner.method.p != m->method.p)
+		splice_value(s, m->method, pl->inner.method);
+	return 0;
+}
+
+/* --- lines --- */
+
+void
+send_line(const struct outgoing *o)
+{
+	static const struct splices none = {.n = 0};
+	const struct splices *s = o->splices ? o->splices : &none;
+	struct iovec parts[2 * MSG_SPLICES + 1];
+	struct port *to = o->to;
+	SCOPED struct buf text = {0};
+	struct line line = {0};
+
+	if (!to->shortcut) {
+		to->notes.in[o->dir] += o->kind == MSG_NOTIFICATION;
+		to->figures.out.messages[o->dir]++;
+		if (to->figures.times.since[o->dir] == 0)
+			to->figures.times.since[o->dir] = loop_now(to->route->chain->loop);
+		to->figures.out.bytes[o->dir] += port_put(to, o->block, parts, splice_parts(o->text, s->at, s->n, parts), o->now);
+		return;
+	}
+	if (splice_write(o->text, s->at, s->n, &text) < 0) {
+		read_no_memory(to->route);
+		return;
+	}
+	line.text = buf_slice(&text);
+	to->route->line(to->shortcut, INPUT_LINE, &line);
+}
+
+void
+send_made(struct port *to, enum acp_direction dir, struct buf *text)
+{
+	struct plain pl = {.dir = dir, .to = to};
+	struct msg m;
+
+	if (msg_scan(buf_slice(text), &m, NULL) == MSG_NOTIFICATION) {
+		pl.inner = m;
+		send_message(NULL, NULL, buf_slice(text), &m, &pl);
+	}
+	buf_free(text);
+}
+
+void
+send_dropped(struct port *p, const char *what, struct slice text)
+{
+	report_line(&p->route->chain->report, "%s: %s: dropped%s%.*s", p->name, what, text.n ? ": " : "",
+		(int)(text.n < SHOWN ? text.n : SHOWN), text.n ? text.p : "");
+}
+
+void
+send_log(struct port *p, const struct plain *pl, struct slice text, const struct msg *m)
+{
+	struct splices s = {.n = 0};
+
+	if (!p->route->logs)
+		return;
+	if (pl->envelope)
+		msg_unwrap(m, &pl->inner, &s);
+	logs_message(p->route->logs, p, pl->to, pl->dir, text, &s, &pl->inner, nothing);
+}
+
+struct call *
+send_message(struct port *from, struct block *block, struct slice text, const struct msg *m, const struct plain *pl)
+{
+	struct port *to = pl->to;
+	struct route *r = to->route;
+	struct splices s = {.n = 0};
+	struct call *c = NULL;
+	char number[SLICE_DIGITS];
+
+	if (m->kind == MSG_REQUEST) {
+		c = call_new(from, to, pl->dir, &pl->inner);
+		if (!c) {
+			read_no_memory(r);
+			return NULL;
+		}
+	}
+	r->with.n = 0;
+	if (form(pl, m, &s, &r->with) < 0) {
+		read_no_memory(r);
+		return c;
+	}
+	if (c)
+		splice_value(&s, m->id, slice_digits(c->id, number));
+	send_line(&(struct outgoing){.to = to, .dir = pl->dir, .kind = m->kind, .text = text, .splices = &s, .block = block});
+	return c;
+}
+
+/* --- why there is no response --- */
+
+struct slice
+send_reason(const struct route *r)
+{
+	return r->reason.data.n ? buf_slice(&r->reason.data) : slice(NULL, 0);
+}
+
+void
+send_set_reason(const struct component *c, const char *what)
+{
+	struct route *r = c->chain->route;
+	struct buf *to = &r->reason.data;
+
+	if (r->chain->end.broken)
+		return;
+	free(r->reason.why);
+	r->reason.why = bytes_printf("acp-conduct: %s: no response: %s", c->name, what);
+	to->n = 0;
+	if (buf_add_string(to, "{\"component\":") < 0 || json_quote(slice_of(c->name), to) < 0 ||
+		buf_add_string(to, ",\"status\":") < 0 || json_quote(slice_of(what), to) < 0 ||
+		buf_add_string(to, ",\"stderr\":") < 0 || json_quote(report_tail(&c->process.errors), to) < 0 || buf_add(to, "}", 1) < 0)
+		to->n = 0;
+}
+
+void
+send_clear_reason(struct route *r)
+{
+	const struct component *agent = chain_agent(r->chain);
+
+	if (r->chain->end.broken || (agent && agent->life >= LIFE_ENDED))
+		return;
+	free(r->reason.why);
+	r->reason.why = NULL;
+	r->reason.data.n = 0;
+}
+
+/* --- responses --- */
+
+/* What a process asks before it is ready it gets at once. */
+static bool
+is_initializing(const struct port *p)
+{
+	return p->component && (p->component->life == LIFE_ASKED || p->component->life == LIFE_AGAIN);
+}
+
+void
+send_own_response(struct port *to, enum acp_direction dir, struct buf *text)
+{
+	if (to->end.out.full)
+		to->queue.own = to->route->flow_changed = true;
+	send_line(&(struct outgoing){.to = to, .dir = dir, .kind = MSG_RESPONSE, .now = is_initializing(to), .text = buf_slice(text)});
+	buf_free(text);
+}
+
+void
+send_refusal(struct port *p, const struct msg *m, const struct plain *pl, int code, const char *why, struct slice data)
+{
+	struct buf text = {0};
+
+	if (m->kind != MSG_REQUEST) {
+		/* That a chain ends has been reported. */
+		if (!p->route->chain->end.broken)
+			send_dropped(p, why, m->method);
+	} else if (msg_make_error(&text, m->id, code, why, data) < 0) {
+		read_no_memory(p->route);
+	} else {
+		if (pl->to)
+			logs_made(p->route->logs, pl->to, p, back(pl->dir), buf_slice(&text), msg_session(&pl->inner));
+		send_own_response(p, back(pl->dir), &text);
+	}
+}
+
+/* An array or an object that has no member yet gets its first without a comma. */
+static bool
+is_empty(struct slice value)
+{
+	return value.p[1 + strspn(value.p + 1, " \t\r\n")] == value.p[value.n - 1];
+}
+
+int
+send_list_peers(const struct port *proxy, struct slice result, struct splices *s, struct buf *with)
+{
+	struct slice list, at;
+	bool array;
+
+	if (!proxy->peers || json_type(result) != JSON_OBJECT)
+		return 0;
+	list = json_get(result, "peers");
+	array = json_type(list) == JSON_ARRAY;
+	at = array ? list : result;
+	if (!list.p || array)
+		list = slice(at.p + at.n - 1, 0);
+	if ((list.n == 0 && !is_empty(at) && buf_add(with, ",", 1) < 0) || (list.n == 0 && !array && buf_add_string(with, "\"peers\":") < 0) ||
+		(!array && buf_add(with, "[", 1) < 0))
+		return -1;
+	for (const struct port *p = proxy->peers; p; p = p->next_peer)
+		if (buf_printf(with, "{\"name\":\"%s\"}%s", p->peer, p->next_peer ? "," : "") < 0)
+			return -1;
+	if (!array && buf_add(with, "]", 1) < 0)
+		return -1;
+	splice_value(s, list, buf_slice(with));
+	return 0;
+}
+
+void
+send_response(struct call *c, struct block *block, struct slice text, const struct msg *m)
+{
+	enum acp_direction dir = back(c->dir);
+	struct splices s = {.n = 0};
+	struct buf *with = &c->to->route->with;
+	struct port *to = c->from;
+	struct msg plain = *m;
+
+	if (to) {
+		plain.id = c->origin;
+		plain.what = c->what;
+		splice_value(&s, m->id, c->origin);
+		logs_message(to->route->logs, c->to, to, dir, text, &s, &plain, c->session);
+		with->n = 0;
+		if (c->what == ACP_INITIALIZE && !c->to->peer && send_list_peers(to, m->result, &s, with) < 0)
+			read_no_memory(to->route);
+		send_line(&(struct outgoing){.to = to, .dir = dir, .kind = MSG_RESPONSE, .now = is_initializing(to), .text = text, .splices = &s,
+			.block = block});
+	}
+	call_free(c);
+}
+
+void
+send_failure(struct call *c, int code, const char *why, struct slice data)
+{
+	SCOPED struct buf text = {0};
+	struct msg m;
+
+	if (c->from && (msg_make_error(&text, c->origin, code, why, data) < 0 || msg_scan(buf_slice(&text), &m, NULL) != MSG_RESPONSE))
+		read_no_memory(c->to->route);
+	if (c->from && text.n > 0)
+		send_response(c, NULL, buf_slice(&text), &m);
+	else
+		call_free(c);
+}
+
+void
+send_ended(struct call *c)
+{
+	const struct route *r = c->to->route;
+
+	send_failure(c, ACP_ERR_INTERNAL, r->reason.why ? r->reason.why : "the component has ended", send_reason(r));
+}
+
+size_t
+send_all_ended(struct port *p)
+{
+	size_t n;
+
+	for (n = 0; p->calls.open; n++)
+		send_ended(p->calls.open);
+	return n;
+}
+
+/* Not one of the notifications that a dead component can lose: it ends with its request. */
+void
+send_cancel(const struct call *c)
+{
+	SCOPED struct buf params = {0}, text = {0};
+
+	if (buf_printf(&params, "{\"%s\":%" PRIu64 "}", acp_request_id, c->id) < 0 ||
+		msg_make_notification(&text, acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), buf_slice(&params)) < 0)
+		read_no_memory(c->to->route);
+	else
+		send_line(&(struct outgoing){.to = c->to, .dir = c->dir, .kind = MSG_RESPONSE, .text = buf_slice(&text)});
+}
+
+static void
+cancel_turn(const struct call *c)
+{
+	SCOPED struct buf params = {0};
+	struct buf text = {0};
+
+	if (buf_printf(&params, "{\"%s\":%.*s}", acp_session_id, (int)c->session.n, c->session.p) < 0 ||
+		msg_make_notification(&text, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)) < 0)
+		read_no_memory(c->to->route);
+	else
+		send_made(c->to, ACP_DOWN, &text);
+}
+
+void
+send_withdrawal(struct port *from)
+{
+	struct call *c;
+
+	while ((c = from->calls.sent)) {
+		call_orphan(c);
+		if (!c->cancelled)
+			send_cancel(c);
+		if (c->what == ACP_SESSION_PROMPT && c->dir == ACP_DOWN && c->session.p)
+			cancel_turn(c);
+		c->cancelled = true;
+	}
+}

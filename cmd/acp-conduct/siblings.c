@@ -1,0 +1,149 @@
+#include "siblings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/attach/rendezvous.h"
+#include "lib/base/cli.h"
+
+/* --- acp-mcp --- */
+
+static const char mcp[] = "acp-mcp";
+
+static bool
+wants_mcp(const struct chain *ch)
+{
+	bool proxies = false;
+
+	for (size_t i = 0; i < ch->n; i++)
+		proxies = proxies || ch->components[i].kind == KIND_PROXY;
+	if (!proxies || !ch->has_agent)
+		return false;
+	/* The agent is the last one. Options that the user has given to one of his own count. */
+	return ch->components[ch->n - 2].kind != KIND_FILTER || !chain_runs(&ch->components[ch->n - 2], mcp);
+}
+
+int
+siblings_add_mcp(struct chain *ch)
+{
+	/* Beside acp-conduct, because both come from one build; else in PATH. */
+	char *path = wants_mcp(ch) ? proc_beside(mcp) : NULL;
+	const char *words[] = {NULL, NULL};
+	struct component *c;
+
+	if (!wants_mcp(ch))
+		return 0;
+	if (!path || access(path, X_OK) != 0) {
+		free(path);
+		path = cli_in_path(mcp);
+	}
+	if (!path) {
+		cli_warn("acp-conduct", "%s not found: continuing without it, as with --no-mcp; the agent itself must support MCP servers of type acp", mcp);
+		return 0;
+	}
+	words[0] = path;
+	c = chain_insert(ch, ch->n - 1, KIND_FILTER, words);
+	free(path);
+	/* It denies nothing, and the user has not asked for it: a session must not end because of it. */
+	if (c)
+		c->on_crash = CRASH_BYPASS;
+	return c ? 0 : -1;
+}
+
+/* --- acp-share --- */
+
+/* The hop that this number or name means, of n; -1: none. */
+static ssize_t
+hop_of(const struct chain *ch, size_t n, const char *text)
+{
+	char number[24];
+
+	for (size_t i = 0; i < ch->n; i++)
+		if (strcmp(ch->components[i].name, text) == 0)
+			return (ssize_t)i;
+	for (size_t i = 0; i < n; i++)
+		if (snprintf(number, sizeof(number), "%zu", i) > 0 && strcmp(number, text) == 0)
+			return (ssize_t)i;
+	return n > ch->n && strcmp(text, "successor") == 0 ? (ssize_t)ch->n : -1;
+}
+
+/* Which share, 1 for the first, stands at each hop; 0: none. 0 or -1. */
+static int
+find_hops(const struct chain *ch, const struct shares *s, size_t *at, size_t n, char **why)
+{
+	size_t i, count = 0;
+	ssize_t hop;
+
+	for (i = 0; s->hops && s->hops[i]; i++) {
+		hop = hop_of(ch, n, s->hops[i]);
+		if (hop < 0) {
+			if (asprintf(why, "--control-hop %s: there is no such hop", s->hops[i]) < 0)
+				*why = NULL;
+			return -1;
+		}
+		if (!at[hop])
+			at[hop] = ++count;
+	}
+	if (!s->hops)
+		at[0] = 1;
+	return 0;
+}
+
+/* What cannot be listened at is refused before anything starts. */
+static int
+try_socket(const char *socket, char **why)
+{
+	struct rendezvous r;
+	char *wrong;
+	int result = rendezvous_open(&r, socket, getpid(), &wrong);
+
+	if (result == 0)
+		rendezvous_close(&r);
+	else if (!wrong || asprintf(why, "--control %s: %s", socket, wrong) < 0)
+		*why = NULL;
+	free(wrong);
+	return result;
+}
+
+/* The share that is number i, before the component at `hop`. */
+static int
+add_share(struct chain *ch, const struct shares *s, size_t i, size_t hop, char **why)
+{
+	const char *name = hop < ch->n ? ch->components[hop].name : "successor";
+	char *socket = NULL, limit[24];
+	const char *words[] = {"acp-share", "--control", s->control, "--name", name, s->max_line ? "--max-line" : NULL, limit, NULL};
+	struct component *c = NULL;
+
+	snprintf(limit, sizeof(limit), "%zu", s->max_line);
+	if (i > 1 && strcmp(s->control, "auto") != 0) {
+		if (asprintf(&socket, "%s.%zu", s->control, i) < 0)
+			return -1;
+		words[2] = socket;
+	}
+	if (try_socket(words[2], why) == 0)
+		c = chain_insert(ch, hop, KIND_FILTER, words);
+	/* It denies nothing: a session must not end because of it. */
+	if (c)
+		c->on_crash = CRASH_BYPASS;
+	free(socket);
+	return c ? 0 : -1;
+}
+
+int
+siblings_add_shares(struct chain *ch, const struct shares *s, char **why)
+{
+	size_t n = ch->has_agent ? ch->n : ch->n + 1, hop, *at = calloc(n, sizeof(*at));
+	int r = -1;
+
+	*why = NULL;
+	if (at)
+		r = find_hops(ch, s, at, n, why);
+	/* From the last one, so that those before it keep their numbers. */
+	for (hop = n; r == 0 && hop-- > 0;)
+		if (at[hop])
+			r = add_share(ch, s, at[hop], hop, why);
+	free(at);
+	return r < 0 ? -1 : chain_name(ch);
+}

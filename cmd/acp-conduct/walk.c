@@ -1,0 +1,261 @@
+/*
+ * How a read chain ends. When the client has left, the end goes down: once the client's requests have their responses, and what it
+ * sent has arrived, the inputs of filters are closed one after the other, and that of the agent last. When the agent has ended, the
+ * end goes up: each component sees the end of its input when the one below has closed its output, and the client last.
+ */
+#include <string.h>
+
+#include "end.h"
+#include "lib/run/system.h"
+#include "life.h"
+#include "send.h"
+
+enum {
+	CHECK_EVERY = 10 * 1000,   /* us between two checks of what is on its way down */
+	MOMENT = 1000 * 1000, /* us without progress, after which what a component has read counts as dropped by it */
+};
+
+bool
+walk_may_end(const struct component *c)
+{
+	return c->chain->end.broken || c->near->queue.finishing || (c->far && c->far->queue.finishing);
+}
+
+/* --- the client --- */
+
+void
+walk_client_left(struct chain *ch)
+{
+	struct route *r = ch->route;
+	struct endpoint *client = &r->client->end;
+
+	if (endpoint_can_read(client)) {
+		endpoint_drain(client);
+		endpoint_pause(client, false);
+	} else {
+		r->walk.left = true;
+	}
+	end_begin(ch);
+}
+
+void
+walk_unread(struct route *r)
+{
+	r->client->queue.live = false;
+	r->walk.left = r->walk.unread = true;
+	endpoint_close(&r->client->end);
+	end_begin(r->chain);
+}
+
+/* --- a chain that has failed --- */
+
+void
+walk_break(struct route *r, const char *why, int status)
+{
+	struct chain *ch = r->chain;
+
+	if (ch->end.broken)
+		return;
+	if (!r->reason.why && why)
+		r->reason.why = strdup(why);
+	ch->end.broken = true;
+	if (status && ch->end.other_status == 0)
+		ch->end.other_status = status;
+	loop_remove_timer(r->chain->loop, &r->init);
+	for (size_t i = 0; i < r->n; i++)
+		send_all_ended(r->ports[i]);
+	/* No proxy is initialized any more: what waits for that goes on. */
+	for (size_t i = 0; i < r->n; i++) {
+		if (!r->ports[i]->component || !life_runs(r->ports[i]->component))
+			continue;
+		life_event(r->ports[i]->component, EVENT_INITIALIZED);
+		port_go_live(r->ports[i]);
+	}
+	/* What the client has sent by now is still read. */
+	walk_client_left(ch);
+}
+
+/* --- down --- */
+
+/* Is something on its way to the component, or is there no process that could read it yet? */
+static bool
+is_under_way(const struct component *c)
+{
+	const struct port *p = c->near;
+
+	return c->life == LIFE_DYING || c->life == LIFE_AGAIN || p->end.out.n > 0 || p->queue.held.n > 0 ||
+		(p->queue.pipe >= 0 && system_unread(p->queue.pipe) > 0);
+}
+
+static bool
+has_request_up(const struct call *c, bool sent)
+{
+	for (; c; c = sent ? c->next_sent : c->next)
+		if (c->dir == ACP_UP)
+			return true;
+	return false;
+}
+
+/* Has it read a notification that it has not forwarded, or a response that it waited for, without responding itself? */
+static bool
+owes_something(const struct component *c)
+{
+	return c->near->notes.in[ACP_DOWN] > c->far->notes.out[ACP_DOWN] ||
+		(has_request_up(c->far->calls.open, false) && !has_request_up(c->near->calls.sent, true));
+}
+
+/* Has everything arrived that the client sent? */
+static bool
+is_quiet(struct route *r)
+{
+	const struct chain *ch = r->chain;
+	uint64_t moved = ch->flow->progress(ch), now = loop_clock();
+	bool owes = false;
+
+	if (r->client->calls.sent && ch->end.signals == 0 && !r->walk.unread)
+		return false;
+	if (moved != r->walk.moved)
+		r->walk.moved_at = now;
+	r->walk.moved = moved;
+	for (size_t i = 0; i < ch->n; i++) {
+		if (life_runs(&ch->components[i]) || ch->components[i].life == LIFE_DYING) {
+			if (is_under_way(&ch->components[i]))
+				return false;
+			owes = owes || (ch->components[i].far && owes_something(&ch->components[i]));
+		}
+	}
+	return !owes || now - r->walk.moved_at > MOMENT;
+}
+
+static void
+check_again(void *arg)
+{
+	end_follow(((struct route *)arg)->chain);
+}
+
+/* Not yet: looks again, for nobody reports that a pipe is empty. Without memory for a timer, the grace period goes on. */
+static void
+wait_a_little(struct route *r)
+{
+	if (r->walk.quiet.added)
+		return;
+	r->walk.quiet = (struct loop_timer){.expired = check_again, .arg = r};
+	loop_add_timer(r->chain->loop, &r->walk.quiet, CHECK_EVERY);
+}
+
+static void
+finish_peers(const struct chain *ch)
+{
+	for (size_t i = ch->n; i < ch->total; i++)
+		port_finish(ch->components[i].near);
+}
+
+/* Returns whether it has come further. */
+static bool
+go_down(struct route *r, bool hurry)
+{
+	struct chain *ch = r->chain;
+	struct component *c;
+	bool moved = false;
+
+	for (; r->walk.down < ch->n; r->walk.down++) {
+		c = &ch->components[r->walk.down];
+		if (c->kind == KIND_PROXY || c->kind == KIND_UP || c->life == LIFE_NONE || c->life >= LIFE_ENDED)
+			continue;
+		if (!c->near->queue.finishing && !hurry && !is_quiet(r)) {
+			wait_a_little(r);
+			return moved;
+		}
+		if (!c->near->queue.finishing) {
+			moved = true;
+			port_finish(c->near);
+			if (c->kind == KIND_AGENT)
+				finish_peers(ch);
+		}
+		if (c->kind != KIND_AGENT && endpoint_can_read(&c->far->end))
+			return moved;
+	}
+	return moved;
+}
+
+/* --- up --- */
+
+/* Is there nothing more to come from them? */
+static bool
+peers_are_over(const struct port *proxy)
+{
+	bool over = true;
+
+	for (struct port *p = proxy->peers; p; p = p->next_peer) {
+		port_finish(p);
+		over = over && !endpoint_can_read(&p->end);
+	}
+	return over;
+}
+
+/* Has the end of the row closed its output? */
+static bool
+may_go_up(struct route *r, bool hurry)
+{
+	struct chain *ch = r->chain;
+	struct component *agent = chain_agent(ch);
+
+	if (!agent)
+		return r->walk.left && r->walk.down == ch->n && (hurry || is_quiet(r));
+	if (life_is_over(agent) && endpoint_can_read(&agent->near->end) && hurry)
+		endpoint_drain(&agent->near->end);
+	return (agent->life >= LIFE_ENDED || (agent->life == LIFE_NONE && ch->end.broken)) && !endpoint_can_read(&agent->near->end);
+}
+
+static void
+go_up(struct route *r)
+{
+	struct chain *ch = r->chain;
+	struct component *c;
+
+	for (; r->walk.up >= 0; r->walk.up--) {
+		c = &ch->components[r->walk.up];
+		if (c->life == LIFE_NONE || c->life == LIFE_GONE)
+			continue;
+		if (c->life == LIFE_DYING || !peers_are_over(c->near))
+			return;
+		port_finish(c->near);
+		port_finish(c->far);
+		if (c->kind != KIND_DOWN && endpoint_can_read(&c->near->end))
+			return;
+	}
+	/* What the client has sent by now is still refused. */
+	if (endpoint_can_read(&r->client->end))
+		walk_client_left(ch);
+	else
+		port_finish(r->client);
+}
+
+bool
+walk_proceed(struct chain *ch, bool hurry)
+{
+	struct route *r = ch->route;
+	ssize_t n = (ssize_t)ch->n, up = r->walk.up;
+	bool moved = false;
+
+	if (r->flow_changed)
+		read_admit(r);
+	/* What has left is not read for want of room. */
+	if (hurry && r->client->end.hung_up && !r->walk.left) {
+		endpoint_close_in(&r->client->end);
+		r->walk.left = moved = true;
+	}
+	if (r->walk.left && !r->started) {
+		ch->end.broken = true;
+		r->walk.down = ch->n;
+	}
+	if (r->walk.left && r->walk.up == n)
+		moved = go_down(r, hurry) || moved;
+	if (r->walk.up == n && (r->walk.left || ch->end.broken || ch->has_agent) && may_go_up(r, hurry)) {
+		r->walk.up = ch->has_agent ? n - 2 : n - 1;
+		end_renew(ch);
+	}
+	if (r->walk.up < n)
+		go_up(r);
+	return moved || r->walk.up != up;
+}

@@ -1,0 +1,298 @@
+/* Sessions, their turns, and questions to the user: what hangs on the structs of lib/session. */
+#include <stdlib.h>
+
+#include "cmd/acp-export/transcript_parts.h"
+
+/* --- turns --- */
+
+/* It waits for its turn, or (again, where it has waited) begins. */
+static void
+begin_turn(struct transcript *t, const struct session_event *e)
+{
+	struct export_session *x = e->session->data;
+	struct export_turn *turn = e->turn->data;
+
+	if (turn) {
+		turn->t = turn->end = t->now;
+		return;
+	}
+	if (!e->session->history)
+		x->loose = NULL;
+	turn = e->turn->data = transcript_new_turn(t, x, e->turn->prompted ? TURN_PROMPTED : TURN_WORK);
+	if (turn && e->turn->prompted)
+		transcript_content(t, turn, ITEM_USER, transcript_get(e->message->message.msg.params, acp_prompt, JSON_ARRAY), slice(NULL, 0), NULL);
+}
+
+/* Version 2 accepts a prompt: where a turn runs, it belongs to that from now on, and may join it. */
+static void
+accept(const struct transcript *t, const struct session_event *e)
+{
+	struct export_turn *front = e->session->turn ? e->session->turn->data : NULL, *turn = e->turn ? e->turn->data : NULL;
+
+	if (e->unanswered || !turn || !front || turn == front || !session_accepts(e->message->message.msg.result, sessions_v2(t->sessions)))
+		return;
+	turn->t = e->t;
+	if (front->last)
+		front->last->whole = true;
+}
+
+/* Puts what a prompt says into the turn that it has joined, before what came later. */
+static void
+join(struct export_turn *to, struct export_turn *turn)
+{
+	struct item **at = &to->items;
+
+	while (*at && (*at)->t <= turn->t)
+		at = &(*at)->next;
+	if (turn->items) {
+		turn->last->next = *at;
+		to->last = *at ? to->last : turn->last;
+		*at = turn->items;
+	}
+	turn->items = turn->last = NULL;
+	turn->kind = TURN_JOINED;
+}
+
+static void
+end_turn(struct transcript *t, const struct session_event *e)
+{
+	struct export_turn *turn = e->turn->data, *front = e->session->turn->data;
+
+	if (!turn)
+		return;
+	if (e->turn->joined && front) {
+		join(front, turn);
+		return;
+	}
+	turn->ended = !e->turn->unfinished;
+	turn->end = turn->ended ? e->t : turn->end;
+	transcript_set_plain(t, &turn->stop, e->turn->stop);
+	transcript_set(t, &turn->error, e->turn->error);
+}
+
+/* --- sessions --- */
+
+static bool
+is_skipped(const struct session *s)
+{
+	while (s && !(s->history && ((struct export_session *)s->data)->skipping))
+		s = s->parent;
+	return s;
+}
+
+static void
+show_child(struct transcript *t, struct session *child)
+{
+	struct item *item = is_skipped(child->parent) ? NULL : transcript_item(t, transcript_turn(t, child->parent), ITEM_CHILD);
+
+	if (!item)
+		return;
+	item->child = child;
+	((struct export_session *)child->data)->nested = true;
+}
+
+static void
+free_turn(struct export_turn *turn)
+{
+	struct item *item;
+
+	while ((item = turn->items)) {
+		turn->items = item->next;
+		buf_free(&item->id);
+		buf_free(&item->text);
+		for (size_t i = 0; i < FIELDS; i++)
+			buf_free(&item->field[i]);
+		free(item);
+	}
+	buf_free(&turn->work);
+	buf_free(&turn->stop);
+	buf_free(&turn->error);
+	buf_free(&turn->spent.cost);
+	free(turn);
+}
+
+static void
+free_session(struct export_session *x)
+{
+	struct export_turn *turn;
+	struct terminal *terminal, *next;
+
+	HASH_ITER(hh, x->terminals, terminal, next) {
+		HASH_DEL(x->terminals, terminal);
+		buf_free(&terminal->output);
+		free(terminal);
+	}
+	while ((turn = x->turns)) {
+		x->turns = turn->next;
+		free_turn(turn);
+	}
+	buf_free(&x->samples);
+	buf_free(&x->title);
+	buf_free(&x->agent);
+	buf_free(&x->version);
+	buf_free(&x->cwd);
+	buf_free(&x->currency);
+	free(x);
+}
+
+/* A sub-agent that is idle has ended its task. */
+static void
+end_task(struct transcript *t, const struct session_event *e)
+{
+	struct export_session *x = e->session->data;
+
+	if (!e->session->parent || e->turn || !x->loose || !json_string_is(json_get(e->state, acp_state), acp_idle))
+		return;
+	transcript_set_plain(t, &x->loose->stop, json_get(e->state, acp_stop_reason));
+	x->loose->kind = TURN_TASK;
+	x->loose->end = e->t;
+	x->loose->ended = true;
+	x->loose = NULL;
+}
+
+/* What came outside of turns ends with it. */
+static void
+end_connection(struct transcript *t)
+{
+	struct session *s = NULL;
+
+	t->agent.n = t->version.n = 0;
+	while ((s = sessions_next(t->sessions, s)))
+		if (s->data)
+			((struct export_session *)s->data)->loose = NULL;
+}
+
+/* --- questions --- */
+
+static void
+ask(struct transcript *t, const struct session_event *e)
+{
+	bool permission = e->request->request->what == ACP_REQUEST_PERMISSION;
+	struct slice params = e->message->message.msg.params, call = transcript_get(params, "toolCall", JSON_OBJECT);
+	struct item *tool, *item;
+
+	call = call.p ? call : transcript_get(params, "subject.toolCall", JSON_OBJECT);
+	tool = call.p ? transcript_tool(t, e->session, call) : NULL;
+	e->question->data = item = transcript_work(t, e->session, ITEM_ASK, e->turn);
+	if (!item)
+		return;
+	t->failed |= buf_add_string(&item->field[FIELD_KIND], permission ? "permission" : "elicitation") < 0;
+	if (permission && tool)
+		t->failed |= buf_add_slice(&item->field[FIELD_TITLE], buf_slice(&tool->field[FIELD_TITLE])) < 0;
+	else
+		transcript_set(t, &item->field[FIELD_TITLE], json_get_string(params, "message"));
+	transcript_set(t, &item->field[FIELD_CONTENT], transcript_get(params, permission ? "options" : "requestedSchema",
+		permission ? JSON_ARRAY : JSON_OBJECT));
+}
+
+static void
+end_question(struct transcript *t, const struct session_event *e)
+{
+	struct item *item = e->question->data;
+	const struct msg *m;
+
+	if (!item || e->question->unfinished)
+		return;
+	m = &e->message->message.msg;
+	item->ended = true;
+	item->end = e->t;
+	transcript_set(t, &item->field[FIELD_OUTPUT], m->error.p ? m->error : m->result);
+}
+
+void
+transcript_event(void *arg, const struct session_event *e)
+{
+	struct transcript *t = arg;
+	struct export_session *x;
+
+	t->now = e->t;
+	if (e->kind == SESSION_DISCONNECTED)
+		end_connection(t);
+	else if (e->kind == SESSION_BEGAN)
+		t->failed |= !(e->session->data = calloc(1, sizeof(*x)));
+	/* What follows is about a session, and memory has not run out. */
+	if (!e->session || !(x = e->session->data))
+		return;
+	switch (e->kind) {
+	case SESSION_BEGAN:
+		t->failed |= buf_add_slice(&x->agent, buf_slice(&t->agent)) < 0 || buf_add_slice(&x->version, buf_slice(&t->version)) < 0;
+		if (e->session->parent)
+			show_child(t, e->session);
+		break;
+	case SESSION_ADOPTED:
+		show_child(t, e->session);
+		break;
+	case SESSION_FORGOTTEN:
+		free_session(x);
+		break;
+	case SESSION_HISTORY_BEGAN:
+		x->skipping = x->turns;
+		x->loose = x->skipping ? NULL : transcript_new_turn(t, x, TURN_HISTORY);
+		break;
+	case SESSION_HISTORY_ENDED:
+		if (x->loose && x->loose->kind == TURN_HISTORY)
+			x->loose->end = e->t;
+		x->loose = NULL;
+		break;
+	case SESSION_RESPONDED:
+		accept(t, e);
+		break;
+	case SESSION_TURN_QUEUED:
+	case SESSION_TURN_BEGAN:
+		begin_turn(t, e);
+		break;
+	case SESSION_TURN_ENDED:
+		end_turn(t, e);
+		break;
+	case SESSION_STATE:
+		end_task(t, e);
+		break;
+	case SESSION_CANCEL:
+		if (e->session->turn)
+			transcript_note(t, e->session, "info", slice_of("The user cancelled the turn."));
+		break;
+	case SESSION_ASKED:
+		ask(t, e);
+		break;
+	case SESSION_ANSWERED:
+		end_question(t, e);
+		break;
+	default:
+		break;
+	}
+}
+
+/* --- messages that lib/session makes no event of --- */
+
+static void
+show_response(struct transcript *t, const struct session_message *m)
+{
+	struct slice result = m->message.msg.result, info = transcript_get(result, "agentInfo", JSON_OBJECT);
+	const struct request *r = m->request->request;
+	struct export_session *x = m->session ? m->session->data : NULL;
+
+	if (r->what == ACP_INITIALIZE) {
+		info = info.p ? info : transcript_get(result, "info", JSON_OBJECT);
+		t->agent.n = t->version.n = 0;
+		transcript_set_plain(t, &t->agent, json_get(info, "name"));
+		transcript_set_plain(t, &t->agent, json_get(info, "title"));
+		transcript_set_plain(t, &t->version, json_get(info, "version"));
+	} else if (acp_opens_session(r->what) && result.p && x) {
+		transcript_set_plain(t, &x->cwd, r->cwd);
+	} else if (m->request->data) {
+		transcript_set_plain(t, m->request->data, json_get(result, "output"));
+	}
+}
+
+void
+transcript_show(struct transcript *t, const struct session_message *m)
+{
+	const struct msg *msg = &m->message.msg;
+
+	if (msg->kind == MSG_RESPONSE && m->request)
+		show_response(t, m);
+	else if (msg->kind == MSG_REQUEST && m->session && json_string_is(msg->method, "terminal/output"))
+		m->request->data = transcript_terminal(t, m->session, json_get(msg->params, "terminalId"));
+	else if (m->kind.p && m->session && !is_skipped(m->session))
+		transcript_update(t, m->session, m->kind, transcript_get(msg->params, acp_update, JSON_OBJECT));
+}

@@ -1,0 +1,140 @@
+/* client: shared by the files of acp-http --connect. */
+#ifndef CLIENT_H
+#define CLIENT_H
+
+#include <uthash.h>
+#include <utlist.h>
+
+#include "cmd/acp-http/http.h"
+
+struct client;
+struct stream;
+
+/* A transfer of libcurl's. */
+struct transfer {
+	CURL *easy;               /* NULL: none is under way */
+	struct curl_slist *headers;
+	void (*done)(void *arg, CURLcode);
+	void *arg;
+	char error[CURL_ERROR_SIZE];
+};
+
+/* Streamable HTTP: each message is a POST. What the server sends comes on event streams. */
+struct posts {
+	struct post *queue;
+	struct stream *streams;       /* by session */
+	size_t queued, running;       /* bytes; POSTs */
+	char *id;                     /* the connection's; NULL: not initialized */
+	bool http1;                   /* the server does not speak HTTP/2 */
+	bool known;                   /* there is an HTTP/2 connection */
+	struct transfer delete;
+	/* A stream cannot be had: what was to be posted for it is not. */
+	void (*refused)(struct client *, const struct stream *, unsigned status);
+};
+
+struct client {
+	struct service service;
+	const struct options *options;
+	enum profile profile;
+	struct link link;
+	void (*changed)(void *client); /* after each event: reads and writes what may be, and ends what is over */
+	struct loop_timer exit_timer;
+	struct buf cookies;
+	bool new_cookies;         /* that are not in the file */
+	char *url;                /* as libcurl needs it: http(s)://HOST[:PORT]/... */
+	bool left;                /* the client has left, or a signal was received */
+	bool hurried;             /* its time is over */
+	bool finishing;           /* the end has been sent */
+	bool in_order;            /* the connection has ended in order */
+	bool over;                /* nothing more comes from the server */
+	char why[256];            /* the connection could not be made, or was lost */
+	uint64_t received, last_moved; /* bytes */
+
+	/* transfer.c */
+	CURLM *multi;
+	struct loop_timer due;
+	struct loop_task task;
+
+	/* WebSocket and plain lines: a connection that libcurl makes. */
+	struct transfer connect;
+	struct endpoint far;
+	struct io_layer layer;    /* of far: libcurl may have TLS */
+	struct ws ws;
+	struct buf head;          /* of the response to the handshake */
+	bool up;                  /* messages are forwarded */
+	struct buf early;         /* messages that came before that, a line each */
+	char key[25];             /* of the handshake */
+
+	struct posts posts;
+};
+
+/* --- client.c --- */
+
+/* The connection is over: the local peer's open requests get an error. NULL: in order. */
+void client_over(struct client *, const char *why, ...) __attribute__((format(printf, 2, 3)));
+/* Stores the cookies of a response, where there is one, and writes them to their file. value: of Set-Cookie; NULL: that was all. */
+void client_cookie(struct client *, const char *value);
+
+/* --- transfer.c: libcurl in the loop --- */
+
+/* 0, or -1. */
+int transfers_open(struct client *);
+void transfers_close(struct client *);
+/* A new transfer to the URL with --header, the token and the cookies; what of it is filled in. NULL out of memory. */
+CURL *transfer_new(struct client *, struct transfer *);
+int transfer_header(struct transfer *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* 0, or -1: out of memory, and the client is over. */
+int transfer_start(struct client *, struct transfer *);
+void transfer_end(struct client *, struct transfer *);
+/* The HTTP status, or 0; why it failed. */
+unsigned transfer_status(const struct transfer *);
+const char *transfer_reason(const struct transfer *, CURLcode);
+
+/* --- far.c: WebSocket and plain lines --- */
+
+void far_open(struct client *);
+void far_send(struct client *, struct slice text);
+/* The client has left: ends the connection. */
+void far_finish(struct client *);
+
+/* --- posts.c --- */
+
+void posts_close(struct client *);
+void posts_send(struct client *, const struct parcel *);
+/* Starts what can be started, and reads the streams if the local peer has room. Returns the bytes that wait to be sent. */
+size_t posts_steer(struct client *);
+/* Ends the connection when all has been sent. */
+void posts_finish(struct client *);
+
+/* --- streams.c --- */
+
+/* An event stream: of a session, or of the connection (empty name). What is posted for it waits until it is open. */
+struct stream {
+	struct client *client;
+	struct transfer get;
+	bool wanted;                  /* to be opened */
+	bool open;                    /* the server has accepted it */
+	bool paused, ended;           /* ended: the session is closed */
+	bool blocked;                 /* a POST for it is under way, or waits; while POSTs are started */
+	struct buf line, data;        /* of an event */
+	bool has_data;
+	uint64_t pause;               /* before it is opened again */
+	struct loop_timer again, deadline;
+	uint64_t lost;                /* when it was lost */
+	UT_hash_handle hh;
+	char name[];
+};
+
+/* A transfer of Streamable HTTP: for a session, or for the connection (empty name). NULL out of memory. */
+CURL *posts_transfer(struct client *, struct transfer *, const char *session);
+/* The stream of a session, or of the connection (empty name), which need not be open; NULL out of memory. */
+struct stream *stream_of(struct client *, struct slice name);
+/* Reads it, opens it and ends it as may be. */
+void stream_steer(struct stream *);
+void stream_free(struct stream *);
+/* Bytes of it, in any pieces. 0, or -1: it has to be given up. */
+int stream_receive(struct stream *, struct slice);
+/* A message of the server. */
+void stream_message(struct client *, struct buf *text);
+
+#endif

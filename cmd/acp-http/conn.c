@@ -1,0 +1,362 @@
+/* A connection of the protocol: an agent of its own, and a client behind a WebSocket, plain lines, or event streams (flow.c). */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "cmd/acp-http/server.h"
+
+enum {
+	AFTER_TERM = 2 * 1000 * 1000,
+	STDERR_LINE = 16 * 1024,    /* of an agent; longer ones come in pieces, a line each */
+};
+
+/* --- requests that wait --- */
+
+void
+conn_wait(struct conn *c, struct exchange *x)
+{
+	x->conn = c;
+	x->gone = conn_forget;
+	DL_APPEND2(c->waiting, x, waits_prev, waits_next);
+}
+
+void
+conn_forget(struct exchange *x)
+{
+	struct conn *c = x->conn;
+
+	DL_DELETE2(c->waiting, x, waits_prev, waits_next);
+	x->conn = NULL;
+	if (c->initialize.p && !c->waiting)
+		conn_leave(c, "the client has left");
+}
+
+static void
+idle_expired(void *arg)
+{
+	struct conn *c = arg;
+
+	if (!c->finished)
+		report(&c->server->service, c->label, "no stream and no message for a long time: closing the connection");
+	conn_leave(c, "the client is silent");
+}
+
+/* --- to the client --- */
+
+/* The response to initialize is the POST's own; "connectionId" is added to its result. */
+static void
+send_initialized(struct conn *c, const struct parcel *p)
+{
+	const char *headers[] = {"acp-connection-id", c->id, NULL};
+	struct exchange *x = c->waiting;
+	SCOPED struct buf text = {0}, member = {0};
+	struct splices splices = {0};
+	struct msg m = {0};
+	struct slice inside;
+
+	free((char *)(size_t)c->initialize.p);
+	c->initialize = slice(NULL, 0);
+	if (msg_scan(p->text, &m, NULL) != MSG_RESPONSE || !m.result.p) {
+		exchange_respond(x, 200, NULL, "application/json", p->text);
+		conn_leave(c, "initialize failed");
+	} else {
+		inside = slice(m.result.p + 1, 0);
+		if (json_type(m.result) == JSON_OBJECT && !json_get(m.result, acp_connection_id).p &&
+			buf_printf(&member, "\"connectionId\":\"%s\"%s", c->id, json_is_empty(m.result) ? "" : ",") == 0)
+			splice_value(&splices, inside, buf_slice(&member));
+		if (splice_write(p->text, splices.at, splices.n, &text) < 0)
+			endpoint_abort(&x->channel->far);
+		HASH_ADD_STR(c->server->by_id, id, c);
+		exchange_respond(x, 200, headers, "application/json", buf_slice(&text));
+		conn_touch(c);
+		if (c->server->options->ping)
+			loop_add_timer(c->server->service.loop, &c->beat, c->server->options->ping);
+	}
+	conn_forget(x);
+}
+
+static void
+send_parcel(void *arg, const struct parcel *p)
+{
+	struct conn *c = arg;
+
+	if (c->profile == PROFILE_HTTP && c->initialize.p && p->kind == MSG_RESPONSE && msg_same_id(p->id, c->initialize))
+		send_initialized(c, p);
+	else if (c->profile == PROFILE_HTTP)
+		flow_send(c, p);
+	else if (c->channel && c->profile == PROFILE_WS)
+		ws_send(&c->ws, p->text);
+	else if (c->channel && endpoint_put_line(&c->channel->far, NULL, p->text, false) < 0)
+		report(&c->server->service, c->label, "out of memory");
+	conn_wake(c);
+}
+
+/* --- the end --- */
+
+static bool
+agent_is_done(const struct conn *c)
+{
+	return !c->started || (c->ended && c->link.local_ended && !endpoint_can_read(&c->err));
+}
+
+void
+conn_free(struct conn *c)
+{
+	struct server *s = c->server;
+	struct loop *loop = s->service.loop;
+	struct flow *f, *next;
+	struct exchange *x;
+
+	DL_DELETE(s->conns, c);
+	s->nconns--;
+	conn_leave(c, "the connection was closed");
+	loop_remove_timer(loop, &c->exit_timer);
+	loop_remove_timer(loop, &c->idle);
+	loop_remove_timer(loop, &c->beat);
+	loop_remove_task(loop, &c->task);
+	if (c->started) {
+		/* Nothing of it is left running: its group lives as long as it is not buried. */
+		proc_signal(c->child.pid, c->ended && !c->overdue ? SIGTERM : SIGKILL);
+		proc_guardian_remove(&s->guardian, c->child.pid);
+		loop_reap(loop, &c->child);
+	}
+	if (c->channel) {
+		ws_close(&c->ws);
+		c->channel->conn = NULL;
+		if (endpoint_can_write(&c->channel->far)) /* else all is sent, and it ends by itself */
+			endpoint_abort(&c->channel->far);
+	}
+	while ((x = c->waiting)) {
+		conn_forget(x);
+		exchange_refuse(x, 503, "the agent has ended");
+	}
+	HASH_ITER (hh, c->flows, f, next)
+		flow_free(f);
+	free((char *)(size_t)c->initialize.p);
+	endpoint_close(&c->err);
+	link_close(&c->link);
+	free(c);
+	if (s->service.leaving && !s->conns)
+		loop_stop(loop);
+}
+
+void
+conn_leave(struct conn *c, const char *why)
+{
+	if (c->gone)
+		return;
+	c->gone = true;
+	if (c->profile == PROFILE_HTTP && c->hh.tbl)
+		HASH_DEL(c->server->by_id, c);
+	loop_remove_timer(c->server->service.loop, &c->idle);
+	loop_remove_timer(c->server->service.loop, &c->beat);
+	link_down(&c->link, why);
+	conn_wake(c);
+}
+
+/* The server leaves: as if the client had. */
+void
+conn_end(struct conn *c)
+{
+	if (c->profile == PROFILE_WS && c->channel)
+		ws_finish(&c->ws, WS_GOING_AWAY, "the server is going away");
+	else
+		conn_leave(c, "the server is going away");
+	loop_add_timer(c->server->service.loop, &c->exit_timer, c->server->options->grace);
+}
+
+/* The connection is closed, and the agent has not ended; or it has, and its pipes are still open. */
+static void
+exit_timer_expired(void *arg)
+{
+	struct conn *c = arg;
+	struct loop *loop = c->server->service.loop;
+
+	if (c->server->service.leaving && c->channel)
+		endpoint_abort(&c->channel->far);
+	if (!c->ended && !c->stopped && c->link.local.out.n > 0 && c->link.local.out.written > c->last_written) {
+		/* It still reads the messages that its client has left. */
+		c->last_written = c->link.local.out.written;
+		loop_add_timer(loop, &c->exit_timer, c->server->options->grace);
+	} else if (!c->ended) {
+		if (!c->stopped)
+			report(&c->server->service, c->label, "the agent did not end within the grace period: sending it SIGTERM");
+		proc_signal(c->child.pid, c->stopped ? SIGKILL : SIGTERM);
+		c->stopped = true;
+		loop_add_timer(loop, &c->exit_timer, AFTER_TERM);
+	} else if (c->link.local.paused && !c->link.down) {
+		/* The remote peer is slow to read the agent's output, not the agent to write it. */
+		loop_add_timer(loop, &c->exit_timer, c->server->options->grace);
+	} else {
+		c->overdue = true;
+		endpoint_drain(&c->link.local);
+		endpoint_drain(&c->err);
+	}
+}
+
+/* The agent has ended: the client gets what waits for it, and the end with the reason. */
+static void
+finish(struct conn *c)
+{
+	char room[64], why[128];
+
+	c->finished = true;
+	snprintf(why, sizeof(why), "the agent ended with %s", proc_describe(c->status, room, sizeof(room)));
+	if (c->status != 0 && !c->gone)
+		report(&c->server->service, c->label, "%s", why);
+	if (c->channel && c->profile == PROFILE_WS)
+		ws_finish(&c->ws, c->status == 0 ? WS_NORMAL : WS_FAILED, why);
+	else if (c->channel)
+		endpoint_finish(&c->channel->far);
+	conn_touch(c);
+}
+
+/* --- the state --- */
+
+static bool
+all_is_sent(const struct conn *c)
+{
+	return c->profile == PROFILE_HTTP ? c->queued == 0 : c->profile == PROFILE_TCP && (!c->channel || !endpoint_can_write(&c->channel->far));
+}
+
+/* Who may be read, and what can be sent now. */
+static void
+steer(struct conn *c)
+{
+	struct exchange *x;
+
+	flow_steer(c);
+	link_steer(&c->link, c->channel ? c->channel->far.out.queued : c->queued, c->channel ? QUEUE_HIGH : c->server->options->queue);
+	if (c->channel)
+		endpoint_pause(&c->channel->far, !link_wants(&c->link) && !c->channel->far.finishing);
+	/* An agent that is not read may read nothing: then its client has to be free to read. */
+	while (!c->initialize.p && (!c->link.local.out.full || c->link.remote_full) && (x = c->waiting)) {
+		conn_forget(x);
+		exchange_respond(x, 202, NULL, NULL, slice(NULL, 0));
+	}
+}
+
+static void
+update(void *arg)
+{
+	struct conn *c = arg;
+	struct loop *loop = c->server->service.loop;
+
+	steer(c);
+	if (c->link.local_ended) {
+		/* It can answer nothing any more. */
+		link_fail(&c->link, "the agent has ended");
+		endpoint_finish(&c->link.local);
+		if (c->ended && !c->finished)
+			finish(c);
+	}
+	if (c->link.local.finishing && !c->exit_timer.added && !c->stopped && !c->overdue) {
+		c->last_written = c->link.local.out.written;
+		loop_add_timer(loop, &c->exit_timer, c->server->options->grace);
+	}
+	if (c->finished && all_is_sent(c))
+		conn_leave(c, "the agent has ended");
+	if (c->gone && agent_is_done(c))
+		conn_free(c);
+}
+
+/* --- the beginning --- */
+
+static bool
+relay_stderr(void *arg, enum input_got got, const struct line *line)
+{
+	struct conn *c = arg;
+	struct slice text = line->text;
+
+	if (got == INPUT_PIECE && text.n > 0 && text.p[text.n - 1] == '\n')
+		text.n--;
+	report(&c->server->service, c->label, "%.*s", (int)text.n, text.p);
+	return true;
+}
+
+static void
+err_event(void *arg, enum endpoint_event event)
+{
+	(void)event;
+	conn_wake(arg);
+}
+
+static void
+agent_ended(void *arg, int status)
+{
+	struct conn *c = arg;
+
+	c->ended = true;
+	c->status = status;
+	/* Its children may hold its pipes open. */
+	loop_add_timer(c->server->service.loop, &c->exit_timer, c->server->options->grace);
+	conn_wake(c);
+}
+
+/* 0, or -1 with errno. */
+static int
+start_agent(struct conn *c)
+{
+	struct server *s = c->server;
+	int theirs[3], ours[3], i, error;
+	struct proc_fd fds[3];
+	struct proc_spec spec = {.argv = s->options->command, .fds = fds, .nfds = 3, .death_signal = SIGKILL, .guardian = &s->guardian};
+
+	if (proc_pipes(3, theirs, ours) < 0)
+		return -1;
+	for (i = 0; i < 3; i++)
+		fds[i] = (struct proc_fd){theirs[i], i};
+	c->child = (struct loop_child){.pid = proc_start(&spec, NULL), .ended = agent_ended, .arg = c};
+	error = errno;
+	for (i = 0; i < 3; i++)
+		close(theirs[i]);
+	c->started = c->child.pid >= 0;
+	c->err = (struct endpoint){.line = relay_stderr, .event = err_event, .arg = c};
+	if ((link_open(&c->link, ours[1], ours[0]) | endpoint_open(&c->err, s->service.loop, ours[2], -1, STDERR_LINE)) < 0)
+		return -1;
+	errno = error;
+	if (!c->started)
+		return -1;
+	loop_add_child(s->service.loop, &c->child);
+	return 0;
+}
+
+/* 0, or -1 with errno. */
+static int
+make_id(struct conn *c)
+{
+	unsigned char bytes[ID_BYTES];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return -1;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(c->id + 2 * i, 3, "%02x", bytes[i]);
+	snprintf(c->label, sizeof(c->label), "%.*s", LABEL, c->id);
+	return 0;
+}
+
+struct conn *
+conn_new(struct server *s, enum profile profile)
+{
+	struct conn *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->server = s;
+	c->profile = profile;
+	c->link = (struct link){.service = &s->service, .name = c->label, .remote = ACP_CLIENT, .send = send_parcel,
+		.changed = conn_wake, .arg = c};
+	c->exit_timer = (struct loop_timer){.expired = exit_timer_expired, .arg = c};
+	c->idle = (struct loop_timer){.expired = idle_expired, .arg = c};
+	c->beat = (struct loop_timer){.expired = flow_beat, .arg = c};
+	c->task = (struct loop_task){.run = update, .arg = c};
+	DL_APPEND(s->conns, c);
+	s->nconns++;
+	if (make_id(c) == 0 && start_agent(c) == 0 && (c->own = flow_of(c, slice("", 0))))
+		return c;
+	report(&s->service, NULL, "%s: %s", s->options->command[0], errno == ENOENT ? "command not found" : strerror(errno));
+	conn_free(c);
+	return NULL;
+}

@@ -1,0 +1,240 @@
+/* HTTP/1.1 as a server: one request after the other, read strictly (RFC 9112). */
+#include <stdlib.h>
+
+#include "cmd/acp-http/server.h"
+
+enum { CHUNK = 16 * 1024, PIPELINED = 64 * 1024 };
+
+/* "GET /acp HTTP/1.1", which is changed. Returns 0, or a status. */
+static unsigned
+read_request_line(struct exchange *x, char *method)
+{
+	char *target = method + strspn(method, header_name_bytes), *version;
+
+	if (target == method || target[0] != ' ' || target[1] != '/')
+		return 400;
+	*target++ = '\0';
+	version = target + strcspn(target, " \t");
+	if (*version != ' ')
+		return 400;
+	*version++ = '\0';
+	if (strcmp(version, "HTTP/1.1") != 0)
+		return strlen(version) == 8 && strncmp(version, "HTTP/", 5) == 0 ? 505 : 400;
+	return exchange_add(x, slice_of(":method"), slice_of(method)) && exchange_add(x, slice_of(":path"), slice_of(target)) ? 0 : 431;
+}
+
+/* "Name: value", which is changed. */
+static unsigned
+read_header(struct exchange *x, char *name)
+{
+	size_t n = strspn(name, header_name_bytes), nvalue;
+	const char *value = name + n + 1;
+
+	if (n == 0 || name[n] != ':')
+		return 400;
+	name[n] = '\0';
+	for (char *p = name; *p; p++)
+		*p = (char)(*p >= 'A' && *p <= 'Z' ? *p | 32 : *p);
+	value += strspn(value, " \t");
+	nvalue = strlen(value);
+	while (nvalue > 0 && strchr(" \t", value[nvalue - 1]))
+		nvalue--;
+	if (exchange_repeats(x, name))
+		return 400;
+	return exchange_add(x, slice(name, n), slice(value, nvalue)) ? 0 : 431;
+}
+
+/* Printable bytes, blanks and tabs in lines that end with CR LF? */
+static bool
+head_is_text(const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i] == 0x7f || (p[i] == '\r' && p[i + 1] != '\n') || (p[i] == '\n' && (i == 0 || p[i - 1] != '\r')) ||
+			((unsigned char)p[i] < ' ' && !strchr("\t\r\n", p[i])) || p[i] == '\0')
+			return false;
+	return true;
+}
+
+/* Reads a whole head, which is changed, and which a NUL follows. Returns 0, or the status of a refusal. */
+static unsigned
+read_head(struct exchange *x, char *head)
+{
+	char *line, *save = NULL, *after;
+	const char *length;
+	unsigned status = 0;
+
+	for (line = strtok_r(head, "\r\n", &save); line && status == 0; line = strtok_r(NULL, "\r\n", &save))
+		status = (line == head ? read_request_line : read_header)(x, line);
+	if (status || !exchange_header(x, "host"))
+		return status ? status : 400;
+	if (exchange_header(x, "transfer-encoding"))
+		return 411;
+	length = exchange_header(x, "content-length");
+	if (!length)
+		return 0;
+	if (!byte_is_digit(*length) || strlen(length) > 18)
+		return 400;
+	x->body_left = strtoull(length, &after, 10);
+	return *after ? 400 : 0;
+}
+
+/* The end of the first head, its empty line included; 0: it has not come. LF alone counts too, and is refused later. */
+static size_t
+head_end(const struct buf *in)
+{
+	const char *end = memmem(in->p, in->n, "\n\r\n", 3), *bare = memmem(in->p, in->n, "\n\n", 2);
+
+	return bare && (!end || bare < end) ? (size_t)(bare + 2 - in->p) : end ? (size_t)(end + 3 - in->p) : 0;
+}
+
+static void
+consume(struct channel *ch, size_t n)
+{
+	ch->in.n -= n;
+	memmove(ch->in.p, ch->in.p + n, ch->in.n);
+}
+
+static bool
+begin_request(struct channel *ch)
+{
+	size_t n = head_end(&ch->in);
+	struct exchange *x;
+	unsigned status;
+	const char *value;
+
+	if (n == 0 && ch->in.n <= HEADERS)
+		return false;
+	x = exchange_new(ch, 0);
+	if (!x) {
+		endpoint_abort(&ch->far);
+		return false;
+	}
+	if (n == 0 || n > HEADERS) {
+		status = 431;
+	} else if (!head_is_text(ch->in.p, n)) {
+		status = 400;
+	} else {
+		ch->in.p[n - 1] = '\0';
+		status = read_head(x, ch->in.p);
+	}
+	consume(ch, status ? ch->in.n : n);
+	value = exchange_header(x, "connection");
+	ch->last = status || (value && strcasestr(value, "close"));
+	x->headed = true;
+	x->complete = status != 0;
+	if (status)
+		exchange_refuse(x, status, "this request is not valid");
+	else
+		serve_head(x);
+	value = exchange_header(x, "expect");
+	if (!x->responded && x->body_left > 0 && value && strcasecmp(value, "100-continue") == 0)
+		channel_put(ch, slice_of("HTTP/1.1 100 Continue\r\n\r\n"));
+	return true;
+}
+
+/* The channel is the connection's WebSocket from now on. */
+static void
+upgrade(struct exchange *x)
+{
+	struct channel *ch = x->channel;
+	struct conn *c = x->upgrade;
+	SCOPED struct buf text = {0};
+	char accept[29];
+
+	ws_accept_of(exchange_header(x, "sec-websocket-key"), accept);
+	if (buf_printf(&text, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+			"Sec-WebSocket-Accept: %s\r\nAcp-Connection-Id: %s\r\n\r\n", accept, c->id) < 0)
+		endpoint_abort(&ch->far);
+	channel_put(ch, buf_slice(&text));
+	ch->kind = CHANNEL_WS;
+	ch->conn = c;
+	c->channel = ch;
+	c->ws = (struct ws){.service = &ch->server->service, .name = c->label, .far = &ch->far, .link = &c->link};
+	ws_open(&c->ws);
+	exchange_free(x);
+}
+
+void
+h1_receive(struct channel *ch)
+{
+	struct exchange *x;
+	size_t n;
+
+	while (ch->kind == CHANNEL_H1 && !ch->far.finishing && !!endpoint_can_read(&ch->far)) {
+		x = ch->exchanges;
+		if (x && x->complete)
+			break;
+		if (!x && (ch->in.n == 0 || !begin_request(ch)))
+			break;
+		x = ch->exchanges;
+		n = ch->in.n < x->body_left ? ch->in.n : (size_t)x->body_left;
+		if (x->complete || (n == 0 && x->body_left > 0))
+			break;
+		exchange_body(x, slice(ch->in.p, n));
+		consume(ch, n);
+		x->body_left -= n;
+		if (x->body_left > 0)
+			continue;
+		x->complete = true;
+		if (!x->responded)
+			serve_request(x);
+		if (x->upgrade)
+			upgrade(x);
+	}
+	/* Who sends further requests before the response has to wait with them. */
+	endpoint_pause(&ch->far, ch->kind == CHANNEL_H1 && ch->in.n > PIPELINED);
+}
+
+void
+h1_respond(struct exchange *x, unsigned status, const char *const *headers, const char *type, size_t length, bool stream)
+{
+	struct channel *ch = x->channel;
+	SCOPED struct buf text = {0};
+	int r = buf_printf(&text, "HTTP/1.1 %u \r\n", status); /* HTTP/2 has no phrases either */
+
+	/* What is left of a body that nobody wants is not read. */
+	ch->last = ch->last || !x->complete;
+	for (; r == 0 && headers && *headers; headers += 2)
+		r = buf_printf(&text, "%s: %s\r\n", headers[0], headers[1]);
+	if (r == 0 && type)
+		r = buf_printf(&text, "content-type: %s\r\n", type);
+	if (r == 0)
+		r = stream ? buf_add_string(&text, "transfer-encoding: chunked\r\n") : buf_printf(&text, "content-length: %zu\r\n", length);
+	if (r == 0)
+		r = buf_printf(&text, "%s\r\n", ch->last ? "connection: close\r\n" : "");
+	if (r == 0)
+		channel_put(ch, buf_slice(&text));
+	else
+		endpoint_abort(&ch->far);
+}
+
+void
+h1_send(struct channel *ch)
+{
+	struct exchange *x = ch->exchanges;
+	char room[CHUNK], head[32];
+	bool end = false;
+	size_t n;
+
+	while (x && x->responded && !end && ch->far.out.queued < QUEUE_LOW) {
+		n = exchange_take(x, room, sizeof(room), &end);
+		if (n > 0 && x->streams) {
+			channel_put(ch, slice(head, (size_t)snprintf(head, sizeof(head), "%zx\r\n", n)));
+			channel_put(ch, slice(room, n));
+			channel_put(ch, slice_of("\r\n"));
+		} else if (n > 0) {
+			channel_put(ch, slice(room, n));
+		} else if (!end) {
+			return;
+		}
+	}
+	if (!end)
+		return;
+	if (x->streams)
+		channel_put(ch, slice_of("0\r\n\r\n"));
+	exchange_free(x);
+	if (ch->last)
+		endpoint_finish(&ch->far);
+	else
+		h1_receive(ch);
+}

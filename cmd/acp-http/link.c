@@ -1,0 +1,304 @@
+/* The local peer of a connection: checks, counts and forwards messages both ways, and answers for those that cannot be forwarded. */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "cmd/acp-http/http.h"
+
+enum { SHOWN = 200 }; /* bytes of a message in a line on stderr */
+
+static const char no_memory[] = "out of memory";
+
+static enum acp_side
+local_side(const struct link *l)
+{
+	return acp_other_side(l->remote);
+}
+
+/* --- flow --- */
+
+/* A peer that goes on sending but does not read the error responses to it is not read until it does. */
+static void
+steer(struct link *l)
+{
+	endpoint_pause(&l->local, l->remote_full || l->local.out.queued > 2 * QUEUE_HIGH);
+}
+
+void
+link_steer(struct link *l, size_t queued, size_t high)
+{
+	l->remote_full = queued > (l->remote_full ? high / 2 : high);
+	l->overfull = queued > 2 * high;
+	steer(l);
+}
+
+bool
+link_wants(const struct link *l)
+{
+	return !l->local.out.full && !l->overfull;
+}
+
+static void
+put_local(struct link *l, struct slice text)
+{
+	if (endpoint_put_line(&l->local, NULL, text, false) < 0)
+		report(l->service, l->name, "%s", no_memory);
+}
+
+/* --- requests --- */
+
+static void
+send_error(struct link *l, enum acp_side to, struct parcel p, int code, const char *why, struct slice data)
+{
+	SCOPED struct buf text = {0};
+
+	if (msg_make_error(&text, p.id, code, why, data) < 0) {
+		report(l->service, l->name, "%s", no_memory);
+	} else if (to != l->remote) {
+		put_local(l, buf_slice(&text));
+	} else if (!l->down) {
+		p.kind = MSG_RESPONSE;
+		p.text = buf_slice(&text);
+		l->send(l->arg, &p);
+	}
+}
+
+static struct parcel
+parcel_of(const struct request *r)
+{
+	return (struct parcel){.kind = MSG_RESPONSE, .what = r->what, .id = r->id, .session = r->session};
+}
+
+/* Of a message that is forwarded: opens its request, or finds the one that it answers, which is then taken from the table. */
+static struct request *
+note(struct link *l, enum acp_side from, const struct msg *m)
+{
+	struct request *r = NULL;
+
+	if (m->kind == MSG_REQUEST && !requests_open(l->requests, from, loop_now(l->service->loop), m))
+		report(l->service, l->name, "%s", no_memory);
+	if (m->kind == MSG_RESPONSE && !(m->error.p && msg_null_id(m)))
+		r = requests_find(l->requests, acp_other_side(from), m->id);
+	if (r)
+		requests_take(l->requests, r);
+	return r;
+}
+
+void
+link_fail_request(struct link *l, struct request *r, const char *why, struct slice data)
+{
+	send_error(l, r->from, parcel_of(r), ACP_ERR_INTERNAL, why, data);
+	requests_take(l->requests, r);
+	requests_done(r);
+}
+
+static size_t
+fail_requests(struct link *l, enum acp_side from, const char *why)
+{
+	struct request *next;
+	size_t n = 0;
+
+	for (struct request *r = requests_next(l->requests, NULL); r; r = next) {
+		next = requests_next(l->requests, r);
+		if (r->from == from) {
+			link_fail_request(l, r, why, slice(NULL, 0));
+			n++;
+		}
+	}
+	return n;
+}
+
+void
+link_fail(struct link *l, const char *why)
+{
+	l->failing = why;
+	fail_requests(l, l->remote, why);
+}
+
+void
+link_down(struct link *l, const char *why)
+{
+	if (l->down || !l->requests)
+		return;
+	l->down = true;
+	l->failed += fail_requests(l, local_side(l), why);
+	endpoint_finish(&l->local);
+	steer(l);
+}
+
+size_t
+link_open_requests(const struct link *l, enum acp_side from)
+{
+	const struct request *r = NULL;
+	size_t n = 0;
+
+	while ((r = requests_next(l->requests, r)))
+		n += r->from == from;
+	return n;
+}
+
+/* --- messages --- */
+
+/* Discards a line that is not a message. If it was meant to be a request or a response, an error is sent where one is due. */
+static void
+discard(struct link *l, enum acp_side from, uint64_t number, struct slice text, const char *why)
+{
+	struct slice id;
+	enum msg_kind meant = msg_noise_meant(text, &id);
+	struct request *r = meant == MSG_RESPONSE ? requests_find(l->requests, acp_other_side(from), id) : NULL;
+	char line[32] = "";
+
+	if (number)
+		snprintf(line, sizeof(line), "line %" PRIu64 ": ", number);
+	report(l->service, l->name, "%s: %s%s: not forwarded: %.*s", acp_side_name(from), line, why,
+		(int)(text.n < SHOWN ? text.n : SHOWN), text.p);
+	if (r)
+		link_fail_request(l, r, "the response was not valid and could not be forwarded", slice(NULL, 0));
+	else if (meant == MSG_REQUEST)
+		send_error(l, from, (struct parcel){.id = id}, ACP_ERR_INVALID_REQUEST, why, slice(NULL, 0));
+}
+
+void
+link_discard(struct link *l, uint64_t number, struct slice text, const char *why)
+{
+	discard(l, l->remote, number, text, why);
+}
+
+/* A piece of a line that is too long. Its id may come last, so the report waits for its end. */
+static void
+long_piece(struct link *l, enum acp_side from, const struct line *piece)
+{
+	struct outline *outline = &l->outlines[from == l->remote], whole;
+
+	outline_add(outline, piece->text);
+	if (!piece->last)
+		return;
+	whole = *outline;
+	*outline = (struct outline){0};
+	discard(l, from, piece->number, buf_slice(&whole.text), "longer than --max-line");
+	buf_free(&whole.text);
+}
+
+static void
+forward(struct link *l, struct slice text, const struct msg *m)
+{
+	struct request *r = note(l, local_side(l), m);
+	struct parcel p = {.text = text, .kind = m->kind, .what = m->what, .id = m->id};
+
+	if (m->kind != MSG_RESPONSE)
+		p.session = json_get_string(m->params, acp_session_id);
+	else if (r)
+		p = (struct parcel){.text = text, .kind = MSG_RESPONSE, .what = r->what, .id = m->id, .session = r->session};
+	l->send(l->arg, &p);
+	if (r)
+		requests_done(r);
+}
+
+/* True: the line is a message. Else it has been dealt with. */
+static bool
+scan_line(struct link *l, enum acp_side from, enum input_got got, const struct line *line, struct msg *m)
+{
+	struct json_error error;
+
+	if (got == INPUT_PIECE)
+		long_piece(l, from, line);
+	else if (line_is_blank(line))
+		return false;
+	else if (msg_scan(line->text, m, &error) != MSG_NOISE)
+		return true;
+	else
+		discard(l, from, line->number, line->text, got == INPUT_TORN ? "the line was cut off" : error.what);
+	return false;
+}
+
+static bool
+local_line(void *arg, enum input_got got, const struct line *line)
+{
+	struct link *l = arg;
+	struct msg m;
+
+	if (l->down)
+		l->lost += !line_is_blank(line);
+	else if (scan_line(l, local_side(l), got, line, &m))
+		forward(l, line->text, &m);
+	steer(l);
+	return true;
+}
+
+static void
+local_event(void *arg, enum endpoint_event event)
+{
+	struct link *l = arg;
+
+	if (event == ENDPOINT_ENDED)
+		l->local_ended = true;
+	steer(l);
+	l->changed(l->arg);
+}
+
+void
+link_deliver(struct link *l, struct slice text, const struct msg *m)
+{
+	struct request *r;
+
+	if (l->failing && m->kind == MSG_REQUEST) {
+		send_error(l, l->remote, (struct parcel){.id = m->id}, ACP_ERR_INTERNAL, l->failing, slice(NULL, 0));
+		return;
+	}
+	r = note(l, l->remote, m);
+	if (r)
+		requests_done(r);
+	put_local(l, text);
+}
+
+void
+link_line(struct link *l, enum input_got got, const struct line *line)
+{
+	struct msg m;
+
+	if (!l->down && scan_line(l, l->remote, got, line, &m))
+		link_deliver(l, line->text, &m);
+}
+
+/* A line break in a message can only be white space: a blank takes its place on the line. */
+bool
+link_receive(struct link *l, struct buf *in)
+{
+	struct json_error error;
+	struct slice text;
+	struct msg m;
+
+	while (in->n > 0 && in->p[in->n - 1] == '\n')
+		in->n--;
+	for (char *p = in->p; in->n > 0 && (p = memchr(p, '\n', in->n - (size_t)(p - in->p))); p++)
+		*p = ' ';
+	text = buf_slice(in);
+	if (line_is_blank(&(struct line){.text = text}))
+		return true;
+	if (msg_scan(text, &m, &error) != MSG_NOISE)
+		link_deliver(l, text, &m);
+	else if (!json_utf8(text))
+		return false;
+	else
+		discard(l, l->remote, 0, text, error.what);
+	return true;
+}
+
+int
+link_open(struct link *l, int in, int out)
+{
+	l->local = (struct endpoint){.line = local_line, .event = local_event, .arg = l};
+	l->requests = requests_new();
+	return endpoint_open(&l->local, l->service->loop, in, out, l->service->options->limit) < 0 || !l->requests ? -1 : 0;
+}
+
+void
+link_close(struct link *l)
+{
+	if (l->lost > 0)
+		report(l->service, l->name, "%" PRIu64 " messages of the %s came after the end of the connection: not forwarded", l->lost,
+			acp_side_name(local_side(l)));
+	endpoint_close(&l->local);
+	requests_free(l->requests);
+	buf_free(&l->outlines[0].text);
+	buf_free(&l->outlines[1].text);
+}

@@ -1,0 +1,210 @@
+/* libcurl's transfers in the loop: it says what to watch and when to come back. */
+#include <stdlib.h>
+
+#include "cmd/acp-http/client.h"
+
+struct watched {
+	struct client *client;
+	struct loop_fd fd;
+};
+
+/* A transfer's owner may end it, and any other. */
+static void
+reap(void *arg)
+{
+	struct client *c = arg;
+	struct transfer *t;
+	CURLMsg *m;
+	int left;
+
+	while ((m = curl_multi_info_read(c->multi, &left))) {
+		curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&t);
+		t->done(t->arg, m->data.result);
+	}
+	c->changed(c);
+}
+
+static void
+act(struct client *c, curl_socket_t fd, int events)
+{
+	int running;
+
+	curl_multi_socket_action(c->multi, fd, events, &running);
+	loop_add_task(c->service.loop, &c->task);
+}
+
+static void
+on_ready(void *arg, short revents)
+{
+	struct watched *w = arg;
+
+	act(w->client, w->fd.fd, (revents & (POLLIN | POLLHUP) ? CURL_CSELECT_IN : 0) | (revents & POLLOUT ? CURL_CSELECT_OUT : 0) |
+		(revents & POLLERR ? CURL_CSELECT_ERR : 0));
+}
+
+static void
+on_due(void *arg)
+{
+	act(arg, CURL_SOCKET_TIMEOUT, 0);
+}
+
+static int
+watch(CURL *easy, curl_socket_t fd, int what, void *arg, void *of)
+{
+	struct client *c = arg;
+	struct watched *w = of;
+	short events = (short)((what & CURL_POLL_IN ? POLLIN : 0) | (what & CURL_POLL_OUT ? POLLOUT : 0));
+
+	(void)easy;
+	if (what == CURL_POLL_REMOVE) {
+		if (w)
+			loop_remove_fd(c->service.loop, &w->fd);
+		free(w);
+		curl_multi_assign(c->multi, fd, NULL);
+	} else if (w) {
+		loop_watch(c->service.loop, &w->fd, events);
+	} else if ((w = calloc(1, sizeof(*w)))) {
+		w->client = c;
+		w->fd = (struct loop_fd){.fd = fd, .events = events, .ready = on_ready, .arg = w};
+		loop_add_fd(c->service.loop, &w->fd);
+		curl_multi_assign(c->multi, fd, w);
+	} else {
+		return -1;
+	}
+	return 0;
+}
+
+static int
+set_timer(CURLM *multi, long ms, void *arg)
+{
+	struct client *c = arg;
+
+	(void)multi;
+	if (ms < 0)
+		loop_remove_timer(c->service.loop, &c->due);
+	else
+		loop_add_timer(c->service.loop, &c->due, (uint64_t)ms * 1000);
+	return 0;
+}
+
+int
+transfers_open(struct client *c)
+{
+	c->due = (struct loop_timer){.expired = on_due, .arg = c};
+	c->task = (struct loop_task){.run = reap, .arg = c};
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0 || !(c->multi = curl_multi_init()))
+		return -1;
+	curl_multi_setopt(c->multi, CURLMOPT_SOCKETFUNCTION, watch);
+	curl_multi_setopt(c->multi, CURLMOPT_SOCKETDATA, c);
+	curl_multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, set_timer);
+	curl_multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
+	return 0;
+}
+
+void
+transfers_close(struct client *c)
+{
+	if (!c->multi)
+		return;
+	curl_multi_cleanup(c->multi);
+	loop_remove_timer(c->service.loop, &c->due);
+	loop_remove_task(c->service.loop, &c->task);
+	curl_global_cleanup();
+}
+
+/* --- one transfer --- */
+
+int
+transfer_header(struct transfer *t, const char *format, ...)
+{
+	struct curl_slist *more = NULL;
+	char *text;
+	va_list args;
+
+	va_start(args, format);
+	text = bytes_vprintf(format, args);
+	va_end(args);
+	if (text)
+		more = curl_slist_append(t->headers, text);
+	free(text);
+	t->headers = more ? more : t->headers;
+	return more ? 0 : -1;
+}
+
+static int
+add_headers(struct client *c, struct transfer *t)
+{
+	const struct options *o = c->options;
+	SCOPED struct buf cookies = {0};
+
+	for (const char *const *h = o->headers; h && *h; h++)
+		if (transfer_header(t, "%s", *h) < 0)
+			return -1;
+	if (o->token.p && transfer_header(t, "Authorization: Bearer %.*s", (int)o->token.n, o->token.p) < 0)
+		return -1;
+	if (cookies_header(&c->cookies, &cookies) < 0 || (cookies.n > 0 && !buf_string(&cookies)))
+		return -1;
+	return cookies.n > 0 ? transfer_header(t, "Cookie: %s", cookies.p) : 0;
+}
+
+CURL *
+transfer_new(struct client *c, struct transfer *t)
+{
+	const struct options *o = c->options;
+	CURL *e = t->easy = curl_easy_init();
+
+	if (!e || add_headers(c, t) < 0) {
+		transfer_end(c, t);
+		return NULL;
+	}
+	t->error[0] = '\0';
+	curl_easy_setopt(e, CURLOPT_URL, c->url);
+	curl_easy_setopt(e, CURLOPT_PRIVATE, t);
+	curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->error);
+	curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
+	curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)(o->timeout / 1000));
+	curl_easy_setopt(e, CURLOPT_USERAGENT, "acp-http/" VERSION);
+	if (o->ca)
+		curl_easy_setopt(e, CURLOPT_CAINFO, o->ca);
+	return e;
+}
+
+int
+transfer_start(struct client *c, struct transfer *t)
+{
+	if (t->easy && curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers) == CURLE_OK &&
+		curl_multi_add_handle(c->multi, t->easy) == CURLM_OK)
+		return 0;
+	transfer_end(c, t);
+	client_over(c, "out of memory");
+	return -1;
+}
+
+void
+transfer_end(struct client *c, struct transfer *t)
+{
+	if (t->easy) {
+		curl_multi_remove_handle(c->multi, t->easy);
+		curl_easy_cleanup(t->easy);
+	}
+	t->easy = NULL;
+	curl_slist_free_all(t->headers);
+	t->headers = NULL;
+}
+
+unsigned
+transfer_status(const struct transfer *t)
+{
+	long status = 0;
+
+	if (t->easy)
+		curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
+	return (unsigned)status;
+}
+
+const char *
+transfer_reason(const struct transfer *t, CURLcode code)
+{
+	return t->error[0] ? t->error : curl_easy_strerror(code);
+}

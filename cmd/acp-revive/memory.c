@@ -1,0 +1,256 @@
+#include "memory.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+/* Beyond either bound the least recently used session is forgotten. */
+enum { SESSIONS = 1000, BYTES = 16 * 1024 * 1024 };
+
+static void
+session_close(struct memory *m, struct session *s)
+{
+	DL_DELETE(m->sessions, s);
+	m->n--;
+	m->bytes -= s->bytes;
+	buf_free(&s->id);
+	buf_free(&s->params);
+	for (size_t i = 0; i < SETTINGS; i++)
+		buf_free(&s->settings[i]);
+	buf_free(&s->lost);
+	buf_free(&s->refusal);
+	free(s);
+}
+
+static struct session *
+find(const struct memory *m, struct slice id)
+{
+	struct session *s;
+
+	if (id.p)
+		DL_FOREACH(m->sessions, s)
+			if (json_string_eq(buf_slice(&s->id), id))
+				return s;
+	return NULL;
+}
+
+static void
+keep_bounds(struct memory *m, struct session *s)
+{
+	size_t bytes = sizeof(*s) + s->id.cap + s->params.cap;
+
+	for (size_t i = 0; i < SETTINGS; i++)
+		bytes += s->settings[i].cap;
+	m->bytes += bytes - s->bytes;
+	s->bytes = bytes;
+	while (m->n > SESSIONS || m->bytes > BYTES)
+		session_close(m, m->sessions);
+}
+
+struct session *
+memory_use_session(struct memory *m, const struct msg *msg)
+{
+	struct session *s = find(m, msg_session(msg));
+
+	if (!s)
+		return NULL;
+	DL_DELETE(m->sessions, s);
+	DL_APPEND(m->sessions, s);
+	/* The agent itself responds to what opens a session again, or ends it. */
+	if (acp_opens_session(msg->what) || msg->what == ACP_SESSION_CLOSE || msg->what == ACP_SESSION_DELETE)
+		return NULL;
+	return s->lost.n ? s : NULL;
+}
+
+static int
+set(struct buf *to, struct slice value)
+{
+	to->n = 0;
+	return value.p ? buf_add_slice(to, value) : 0;
+}
+
+struct slice
+memory_get(struct slice object, const char *path, enum json_type type)
+{
+	struct slice value = json_type(object) == JSON_OBJECT ? json_path(object, path) : slice(NULL, 0);
+
+	return value.p && json_type(value) == type ? value : slice(NULL, 0);
+}
+
+int
+memory_read_settings(struct slice result, enum setting first, struct buf settings[SETTINGS])
+{
+	static const struct {
+		const char *path;
+		enum json_type type;
+	} members[SETTINGS] = {{"modes.currentModeId", JSON_STRING}, {"models.currentModelId", JSON_STRING}, {"configOptions", JSON_ARRAY}};
+
+	for (size_t i = first; i < SETTINGS; i++)
+		if (set(&settings[i], memory_get(result, members[i].path, members[i].type)) < 0)
+			return -1;
+	return 0;
+}
+
+/* The params that restore a session: those that opened it, with its own id and without a wish for its history. */
+static int
+make_params(struct buf *to, struct slice id, struct slice params)
+{
+	struct json_iter it = {.in = params};
+	struct slice key, value;
+	int r;
+
+	to->n = 0;
+	r = buf_printf(to, "{\"%s\":", acp_session_id) < 0 ? -1 : buf_add_slice(to, id);
+	while (r == 0 && json_type(params) == JSON_OBJECT && json_next(&it, &key, &value)) {
+		if (json_string_is(key, acp_session_id) || json_string_is(key, "replayFrom"))
+			continue;
+		if (buf_add(to, ",", 1) < 0 || buf_add_slice(to, key) < 0 || buf_add(to, ":", 1) < 0 || buf_add_slice(to, value) < 0)
+			r = -1;
+	}
+	return r < 0 ? -1 : buf_add(to, "}", 1);
+}
+
+static int
+note_opened(struct memory *m, const struct request *request, struct slice params, struct slice result)
+{
+	struct slice id = memory_get(result, acp_session_id, JSON_STRING);
+	struct session *s;
+	int r;
+
+	/* The result may lack the id of a session that the request names. */
+	if (!id.p && request->what != ACP_SESSION_NEW && request->what != ACP_SESSION_FORK)
+		id = request->session;
+	if (!id.p)
+		return 0;
+	s = find(m, id);
+	if (!s) {
+		s = calloc(1, sizeof(*s));
+		if (!s || buf_add_slice(&s->id, id) < 0) {
+			free(s);
+			return -1;
+		}
+		DL_APPEND(m->sessions, s);
+		m->n++;
+	}
+	s->lost.n = 0;
+	s->notified = s->running = false;
+	s->restored = true;
+	s->tries = 0;
+	r = make_params(&s->params, id, params);
+	if (memory_read_settings(result, SETTING_MODE, s->settings) < 0)
+		r = -1;
+	keep_bounds(m, s);
+	return r;
+}
+
+static int
+note_setting(struct memory *m, struct slice id, enum setting which, struct slice value)
+{
+	struct session *s = value.p ? find(m, id) : NULL;
+	int r;
+
+	if (!s)
+		return 0;
+	r = set(&s->settings[which], value);
+	keep_bounds(m, s);
+	return r;
+}
+
+static int
+note_initialized(struct memory *m, struct slice params, struct slice result)
+{
+	uint64_t version;
+	struct slice number = memory_get(result, acp_protocol_version, JSON_NUMBER);
+
+	m->version2 = number.p && json_u64(number, &version) && version == 2;
+	/* Version 2's baseline of sessions includes session/resume. */
+	m->resumes = m->version2 ? memory_get(result, "capabilities.session", JSON_OBJECT).p != NULL
+				 : memory_get(result, "agentCapabilities.sessionCapabilities.resume", JSON_OBJECT).p != NULL;
+	m->loads = memory_get(result, "agentCapabilities.loadSession", JSON_TRUE).p;
+	m->notices = memory_get(params, "clientCapabilities.session.notices", JSON_OBJECT).p ||
+		memory_get(params, "capabilities.session.notices", JSON_OBJECT).p;
+	return set(&m->initialize, params);
+}
+
+static bool
+is_login(struct slice method)
+{
+	return json_string_is(method, "authenticate") || json_string_is(method, "auth/login");
+}
+
+static bool
+sets_model(struct slice method)
+{
+	return json_string_is(method, "session/set_model");
+}
+
+bool
+memory_needs_params(const struct msg *m)
+{
+	return acp_opens_session(m->what) || m->what == ACP_SESSION_SET_MODE || m->what == ACP_INITIALIZE ||
+		(m->what == ACP_OTHER && (sets_model(m->method) || is_login(m->method)));
+}
+
+int
+memory_note_response(struct memory *m, const struct request *request, struct slice params, const struct msg *response)
+{
+	struct session *s = find(m, request->session);
+
+	if (!response->result.p)
+		return 0;
+	if (acp_opens_session(request->what))
+		return note_opened(m, request, params, response->result);
+	switch (request->what) {
+	case ACP_INITIALIZE:
+		return note_initialized(m, params, response->result);
+	case ACP_SESSION_PROMPT:
+		if (s)
+			s->running = m->version2;
+		return 0;
+	case ACP_SESSION_SET_MODE:
+		return note_setting(m, request->session, SETTING_MODE, memory_get(params, "modeId", JSON_STRING));
+	case ACP_SESSION_SET_CONFIG:
+		return note_setting(m, request->session, SETTING_OPTIONS, memory_get(response->result, "configOptions", JSON_ARRAY));
+	case ACP_SESSION_CLOSE:
+	case ACP_SESSION_DELETE:
+		if (s)
+			session_close(m, s);
+		return 0;
+	default:
+		break;
+	}
+	if (sets_model(request->method))
+		return note_setting(m, request->session, SETTING_MODEL, memory_get(params, "modelId", JSON_STRING));
+	if (is_login(request->method))
+		return set(&m->login, params) < 0 ? -1 : set(&m->login_method, request->method);
+	if (json_string_is(request->method, "logout") || json_string_is(request->method, "auth/logout"))
+		m->login_method.n = 0;
+	return 0;
+}
+
+int
+memory_note_update(struct memory *m, const struct msg *update)
+{
+	enum acp_part part = acp_part_of_update(update->params);
+	struct slice id = msg_session(update), state;
+	struct session *s;
+
+	if (part == ACP_PART_MODE)
+		return note_setting(m, id, SETTING_MODE, memory_get(update->params, "update.currentModeId", JSON_STRING));
+	if (part == ACP_PART_CONFIG)
+		return note_setting(m, id, SETTING_OPTIONS, memory_get(update->params, "update.configOptions", JSON_ARRAY));
+	if (m->version2 && json_string_is(msg_update_kind(update), acp_state_update) && (s = find(m, id))) {
+		state = memory_get(update->params, acp_update_state, JSON_STRING);
+		s->running = state.p && !json_string_is(state, acp_idle);
+	}
+	return 0;
+}
+
+void
+memory_free(struct memory *m)
+{
+	while (m->sessions)
+		session_close(m, m->sessions);
+	buf_free(&m->initialize);
+	buf_free(&m->login);
+	buf_free(&m->login_method);
+}

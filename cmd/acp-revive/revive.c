@@ -1,0 +1,648 @@
+/*
+ * While all is well, lines pass as they are; open requests, and what the next process must know, are noted on the way. When the agent
+ * dies, what it had not read is taken back, its other requests fail, and a new process is brought to where the last one was; the
+ * client's messages wait for that. From the second process on, requests of the agent get ids of ours on their way to the client, because
+ * each process begins to count anew, and the client may respond to the last one late.
+ */
+#include "revive.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "agent.h"
+#include "lib/base/cli.h"
+#include "lib/run/proc.h"
+#include "restore.h"
+
+enum { WAITING = 1024 * 1024, AFTER_TERM = 2 * 1000 * 1000 };
+
+/* RUNNING: lines pass. RESTORING: a new process is not there yet where the last one was. OVER: the agent has ended for good. */
+enum state { RUNNING, RESTORING, OVER };
+
+struct revive {
+	const struct revive_options *options;
+	struct loop *loop;
+	enum state state;
+	struct endpoint client;
+	struct agent agent;
+	struct requests *requests; /* open ones; data: a struct note, or NULL */
+	struct memory memory;
+	struct restore restore;
+	struct buf asked;          /* the id of the request of ours that is open, or empty */
+	struct buf how, reason;    /* how the last process ended: a text with a NUL; the data of errors */
+	struct buf waiting;        /* lines for the agent that wait for a restoration */
+	struct loop_task settle;
+	struct loop_timer timer;   /* of the restoration, or of the end */
+	uint64_t moved;            /* bytes that had moved when the timer of the end was started */
+	uint64_t processes, asks;  /* how many there were */
+	uint64_t *deaths;          /* when the last ones were: a ring of options->restarts */
+	bool finishing;            /* the client has left, and the agent's input ends */
+	int signals, status;
+};
+
+/* What is kept with an open request: the params of the client's, or the agent's own id. */
+struct note {
+	struct buf text;
+};
+
+static void
+no_memory(int r)
+{
+	if (r < 0)
+		cli_die(EXIT_FAILED, revive_name, "out of memory");
+}
+
+static void
+request_free(struct revive *r, struct request *request)
+{
+	struct note *note = request->owner;
+
+	requests_take(r->requests, request);
+	if (note)
+		buf_free(&note->text);
+	free(note);
+	requests_done(request);
+}
+
+static struct request *
+request_open(struct revive *r, enum acp_side from, const struct msg *m, struct slice kept)
+{
+	struct request *request = requests_open(r->requests, from, 0, m);
+	struct note *note = request && kept.p ? calloc(1, sizeof(*note)) : NULL;
+
+	no_memory(request && (!kept.p || (note && buf_add_slice(&note->text, kept) == 0)) ? 0 : -1);
+	request->owner = note;
+	return request;
+}
+
+/* --- to the client --- */
+
+static void
+to_client(struct revive *r, const struct buf *line)
+{
+	no_memory(endpoint_put_line(&r->client, NULL, buf_slice(line), false));
+}
+
+static void
+refuse(struct revive *r, struct slice id, int code, const char *why, struct slice data)
+{
+	SCOPED struct buf line = {0};
+
+	no_memory(msg_make_error(&line, id, code, why, data));
+	to_client(r, &line);
+}
+
+static void
+notify(struct revive *r, const char *method, const struct buf *params)
+{
+	SCOPED struct buf line = {0};
+
+	no_memory(msg_make_notification(&line, method, buf_slice(params)));
+	to_client(r, &line);
+}
+
+/* --- client to agent --- */
+
+/* A response of the client: with the agent's own id, where it got one of ours. */
+static void
+client_response(struct revive *r, const struct line *line, bool torn, const struct msg *m)
+{
+	struct request *request = requests_find(r->requests, ACP_AGENT, m->id);
+	struct note *note = request ? request->owner : NULL;
+	struct splices splices = {0};
+	SCOPED struct buf text = {0};
+
+	/* A late response to a process that is gone. */
+	if (!request && r->processes > 1)
+		return;
+	if (note) {
+		splice_value(&splices, m->id, buf_slice(&note->text));
+		no_memory(splice_write(line->text, splices.at, splices.n, &text) < 0 ? -1 : buf_add(&text, "\n", 1));
+		no_memory(endpoint_put(&r->agent.pipes, NULL, buf_slice(&text)));
+	} else {
+		no_memory(endpoint_put(&r->agent.pipes, line->block, slice(line->text.p, line->text.n + !torn)));
+	}
+	if (request)
+		request_free(r, request);
+}
+
+/* A line of the client to an agent that is ready for it; it lies in a block, with its newline unless it is torn. */
+static void
+forward_down(struct revive *r, const struct line *line, bool torn)
+{
+	struct session *lost;
+	struct msg m;
+
+	switch (msg_scan(line->text, &m, NULL)) {
+	case MSG_RESPONSE:
+		client_response(r, line, torn, &m);
+		return;
+	case MSG_REQUEST:
+	case MSG_NOTIFICATION:
+		lost = memory_use_session(&r->memory, &m);
+		if (lost && m.kind == MSG_REQUEST)
+			refuse(r, m.id, ACP_ERR_NOT_FOUND, lost->lost.p, buf_slice(&lost->refusal));
+		if (lost)
+			return;
+		if (m.kind == MSG_REQUEST)
+			request_open(r, ACP_CLIENT, &m, memory_needs_params(&m) ? m.params : slice(NULL, 0));
+		break;
+	case MSG_NOISE:
+		break;
+	}
+	no_memory(endpoint_put(&r->agent.pipes, line->block, slice(line->text.p, line->text.n + !torn)));
+}
+
+static bool
+on_client_line(void *arg, enum input_got got, const struct line *line)
+{
+	struct revive *r = arg;
+	struct msg m;
+
+	if (r->state == OVER)
+		return true;
+	if (r->state == RUNNING && !r->agent.pipes.out.error) {
+		if (got == INPUT_PIECE)
+			no_memory(endpoint_put(&r->agent.pipes, line->block, line->text));
+		else
+			forward_down(r, line, got == INPUT_TORN);
+	} else if (r->state == RESTORING && got == INPUT_LINE && msg_scan(line->text, &m, NULL) == MSG_RESPONSE) {
+		/* The restoration may wait for it. */
+		client_response(r, line, false, &m);
+	} else {
+		no_memory(buf_add_slice(&r->waiting, slice(line->text.p, line->text.n + (got == INPUT_LINE))));
+	}
+	return true;
+}
+
+/* Forwards what has waited. */
+static void
+forward_waiting(struct revive *r)
+{
+	struct buf all = r->waiting;
+	struct line line = {0};
+	const char *at = all.p, *end = all.p + all.n, *newline;
+
+	r->waiting = (struct buf){0};
+	for (; at < end; at += line.text.n + (newline != NULL)) {
+		newline = memchr(at, '\n', (size_t)(end - at));
+		line.text = slice_between(at, newline ? newline : end);
+		forward_down(r, &line, !newline);
+	}
+	buf_free(&all);
+}
+
+/* --- agent to client --- */
+
+/* The open request of the agent that it calls this; p NULL: none. */
+static struct request *
+agents_request(struct revive *r, struct slice id)
+{
+	struct request *request = NULL;
+	struct note *note;
+
+	while (id.p && (request = requests_next(r->requests, request)))
+		if (request->from == ACP_AGENT && (note = request->owner) && msg_same_id(buf_slice(&note->text), id))
+			return request;
+	return NULL;
+}
+
+/* A request of a later process gets an id of ours; so does its cancellation. False: the line goes nowhere. */
+static bool
+renumber(struct revive *r, const struct line *line, struct msg *m)
+{
+	struct slice own = m->id, named = json_get(m->params, acp_request_id);
+	struct request *request;
+	struct splices splices = {0};
+	SCOPED struct buf id = {0}, text = {0};
+
+	if (m->kind == MSG_REQUEST) {
+		no_memory(buf_printf(&id, "\"acp-revive-%" PRIu64 "-%" PRIu64 "\"", r->processes, ++r->asks));
+		splice_value(&splices, own, buf_slice(&id));
+		m->id = buf_slice(&id);
+		request_open(r, ACP_AGENT, m, own);
+	} else {
+		request = agents_request(r, named);
+		if (!request)
+			return false;
+		splice_value(&splices, named, request->id);
+	}
+	no_memory(splice_write(line->text, splices.at, splices.n, &text));
+	to_client(r, &text);
+	return true;
+}
+
+static void finish_restoration(struct revive *);
+
+static void
+own_response(struct revive *r, const struct msg *m)
+{
+	int result;
+
+	r->asked.n = 0;
+	result = restore_response(&r->restore, m);
+	no_memory(result);
+	if (result > 0) {
+		cli_warn(revive_name, "the agent refused to initialize again: %.*s", (int)slice_cut(m->error, SHOWN).n, m->error.p);
+		agent_kill(&r->agent, SIGKILL, "refused to initialize");
+	} else if (r->restore.step == RESTORE_DONE) {
+		finish_restoration(r);
+	}
+}
+
+static bool
+on_agent_line(void *arg, enum input_got got, const struct line *line)
+{
+	struct revive *r = arg;
+	struct request *request;
+	struct note *note;
+	struct msg m;
+
+	if (got == INPUT_PIECE) {
+		no_memory(endpoint_put(&r->client, line->block, line->text));
+		return true;
+	}
+	switch (msg_scan(line->text, &m, NULL)) {
+	case MSG_RESPONSE:
+		if (r->asked.n && msg_same_id(m.id, buf_slice(&r->asked))) {
+			own_response(r, &m);
+			return true;
+		}
+		request = msg_null_id(&m) ? NULL : requests_find(r->requests, ACP_CLIENT, m.id);
+		if (request) {
+			note = request->owner;
+			no_memory(memory_note_response(&r->memory, request, note ? buf_slice(&note->text) : slice(NULL, 0), &m));
+			request_free(r, request);
+		}
+		break;
+	case MSG_REQUEST:
+		if (r->processes > 1)
+			return renumber(r, line, &m);
+		request_open(r, ACP_AGENT, &m, slice(NULL, 0));
+		break;
+	case MSG_NOTIFICATION:
+		/* The client has the history already. */
+		if (r->state == RESTORING && m.what == ACP_SESSION_UPDATE)
+			return true;
+		if (r->processes > 1 && m.what == ACP_CANCEL_REQUEST) {
+			renumber(r, line, &m);
+			return true;
+		}
+		if (m.what == ACP_SESSION_UPDATE)
+			no_memory(memory_note_update(&r->memory, &m));
+		break;
+	case MSG_NOISE:
+		/* The beginning of a line that a dying process did not complete would be garbage before the next one's. */
+		if (got == INPUT_TORN && r->memory.initialize.n && endpoint_can_read(&r->client))
+			return true;
+		break;
+	}
+	no_memory(endpoint_put_line(&r->client, line->block, line->text, got == INPUT_TORN && m.kind == MSG_NOISE));
+	return true;
+}
+
+/* --- a death --- */
+
+/* Calls fn for each request in these lines. */
+static void
+for_each_request(struct revive *r, struct slice lines, void (*fn)(struct revive *, const struct msg *))
+{
+	const char *at = lines.p, *end = lines.p + lines.n, *newline;
+	struct msg m;
+
+	for (; at < end; at = newline ? newline + 1 : end) {
+		newline = memchr(at, '\n', (size_t)(end - at));
+		if (msg_scan(slice_between(at, newline ? newline : end), &m, NULL) == MSG_REQUEST)
+			fn(r, &m);
+	}
+}
+
+/* A request that the dead process had not read is opened when it is sent again. */
+static void
+forget_unread(struct revive *r, const struct msg *m)
+{
+	struct request *request = requests_find(r->requests, ACP_CLIENT, m->id);
+
+	if (request)
+		request_free(r, request);
+}
+
+static void
+fail(struct revive *r, const struct msg *m)
+{
+	SCOPED struct buf why = {0};
+
+	no_memory(buf_printf(&why, "the agent died (%s) before it responded", r->how.p) < 0 || !buf_string(&why) ? -1 : 0);
+	refuse(r, m->id, ACP_ERR_INTERNAL, why.p, buf_slice(&r->reason));
+}
+
+/* Fails the client's open requests and cancels the agent's. Returns how many failed. */
+static size_t
+fail_open(struct revive *r)
+{
+	struct request *request, *next;
+	SCOPED struct buf params = {0};
+	size_t n = 0;
+
+	for (request = requests_next(r->requests, NULL); request; request = next) {
+		next = requests_next(r->requests, request);
+		if (request->from == ACP_CLIENT) {
+			fail(r, &(struct msg){.id = request->id});
+			n++;
+		} else if (endpoint_can_read(&r->client)) {
+			params.n = 0;
+			no_memory(buf_printf(&params, "{\"%s\":%.*s}", acp_request_id, (int)request->id.n, request->id.p));
+			notify(r, acp_name(ACP_CANCEL_REQUEST, ACP_PLAIN), &params);
+		}
+		request_free(r, request);
+	}
+	return n;
+}
+
+/* May it be started once more? */
+static bool
+may_return(struct revive *r)
+{
+	const struct revive_options *o = r->options;
+	uint64_t now = loop_now(r->loop), *last;
+
+	if (!r->memory.initialize.n || !endpoint_can_read(&r->client) || o->restarts == 0)
+		return false;
+	last = &r->deaths[(r->processes - 1) % o->restarts];
+	if (r->processes > o->restarts && now - *last < o->window)
+		return false;
+	*last = now;
+	return true;
+}
+
+/* The agent has ended for good: so does what the client reads, as soon as all is written. */
+static void
+end(struct revive *r)
+{
+	bool left = !endpoint_can_read(&r->client);
+
+	if (!r->status && !(left && r->agent.killed_for))
+		r->status = proc_status(r->agent.status);
+	if (!left && r->memory.initialize.n && r->options->restarts)
+		cli_warn(revive_name, "the agent died (%s), more often than --restarts %s allows", r->how.p, r->options->allowed);
+	else if (!left)
+		cli_warn(revive_name, "the agent ended (%s)", r->how.p);
+	fail_open(r);
+	for_each_request(r, buf_slice(&r->waiting), fail);
+	r->state = OVER;
+	loop_remove_timer(r->loop, &r->timer);
+	endpoint_pause(&r->client, false);
+	if (endpoint_can_write(&r->client))
+		endpoint_finish(&r->client);
+	else
+		loop_stop(r->loop);
+}
+
+/* Starts a process. False: it cannot be started, and the exit status is set. */
+static bool
+start(struct revive *r)
+{
+	r->processes++;
+	r->status = agent_start(&r->agent);
+	if (r->status == 0 && r->options->verbose)
+		cli_warn(revive_name, "agent: pid %ld", (long)r->agent.pid);
+	return r->status == 0;
+}
+
+/* Starts the next process. */
+static void
+start_again(struct revive *r)
+{
+	SCOPED struct buf unread = {0}, params = {0};
+	ssize_t sessions;
+	size_t failed;
+
+	no_memory(agent_take_unread(&r->agent, &unread));
+	/* Requests of ours, and responses to what has died. */
+	if (r->state == RESTORING)
+		unread.n = 0;
+	for_each_request(r, buf_slice(&unread), forget_unread);
+	failed = fail_open(r);
+	no_memory(buf_add_slice(&unread, buf_slice(&r->waiting)));
+	r->waiting.n = 0;
+	no_memory(buf_add_slice(&r->waiting, buf_slice(&unread)));
+	r->asked.n = 0;
+	no_memory(buf_printf(&params, "{\"restarts\":%" PRIu64 ",\"why\":", r->processes) < 0 || json_quote(slice_of(r->how.p), &params) < 0
+		? -1 : buf_add(&params, "}", 1));
+	notify(r, "_acp-revive/restarted", &params);
+	if (!start(r)) {
+		end(r);
+		return;
+	}
+	r->state = RESTORING;
+	sessions = restore_begin(&r->restore);
+	no_memory(sessions < 0 ? -1 : 0);
+	cli_warn(revive_name, "the agent died (%s) and was restarted; requests failed: %zu; sessions to restore: %zd", r->how.p, failed, sessions);
+}
+
+/* The process has ended, and all that it wrote has been read. */
+static void
+agent_ended(struct revive *r)
+{
+	char room[64];
+
+	r->how.n = 0;
+	no_memory(buf_add_string(&r->how, r->agent.killed_for ? r->agent.killed_for : proc_describe(r->agent.status, room, sizeof(room))));
+	r->reason.n = 0;
+	no_memory(!buf_string(&r->how) || buf_add_string(&r->reason, "{\"component\":\"agent\",\"status\":") < 0 ||
+			json_quote(slice_of(r->how.p), &r->reason) < 0 || buf_add_string(&r->reason, ",\"stderr\":") < 0 ||
+			json_quote(buf_slice(&r->agent.tail), &r->reason) < 0
+		? -1 : buf_add(&r->reason, "}", 1));
+	if (may_return(r))
+		start_again(r);
+	else
+		end(r);
+}
+
+/* --- a restoration --- */
+
+static int
+ask(void *arg, const char *method, struct slice params)
+{
+	struct revive *r = arg;
+	SCOPED struct buf line = {0};
+
+	r->asked.n = 0;
+	if (!r->finishing)
+		loop_add_timer(r->loop, &r->timer, r->options->init_timeout);
+	return buf_printf(&r->asked, "\"acp-revive-%" PRIu64 "-%" PRIu64 "\"", r->processes, ++r->asks) < 0 ||
+			msg_make_request(&line, buf_slice(&r->asked), method, params) < 0 || buf_add(&line, "\n", 1) < 0
+		? -1 : endpoint_put(&r->agent.pipes, NULL, buf_slice(&line));
+}
+
+/* Says in a session that it goes on, or is lost. */
+static void
+send_notice(struct revive *r, struct session *s)
+{
+	SCOPED struct buf text = {0}, params = {0};
+
+	no_memory(buf_printf(&text, "The agent ended unexpectedly (%s) and was restarted. %s", r->how.p,
+		s->lost.n ? s->lost.p : "This session continues; requests that were in progress have failed."));
+	no_memory(buf_printf(&params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"notice\",\"severity\":\"%s\",\"title\":", acp_session_id, (int)s->id.n,
+		s->id.p, acp_update, acp_update_kind, s->lost.n ? "error" : "warning"));
+	no_memory(json_quote(buf_slice(&text), &params) < 0 ? -1 : buf_add_string(&params, "}}"));
+	s->notified = s->lost.n > 0;
+	notify(r, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), &params);
+}
+
+/* Version 2: ends the turn, whose prompt has its response already. */
+static void
+send_idle(struct revive *r, struct session *s)
+{
+	SCOPED struct buf params = {0};
+
+	no_memory(buf_printf(&params, "{\"%s\":%.*s,\"%s\":{\"%s\":\"%s\",\"%s\":\"%s\",\"%s\":\"error\",\"error\":{\"code\":%d,"
+		"\"message\":\"the agent died in this turn\"}}}", acp_session_id, (int)s->id.n, s->id.p, acp_update, acp_update_kind,
+		acp_state_update, acp_state, acp_idle, acp_stop_reason, ACP_ERR_INTERNAL));
+	s->running = false;
+	notify(r, acp_name(ACP_SESSION_UPDATE, ACP_PLAIN), &params);
+}
+
+static void
+finish_restoration(struct revive *r)
+{
+	struct session *s;
+
+	if (!r->finishing)
+		loop_remove_timer(r->loop, &r->timer);
+	r->state = RUNNING;
+	DL_FOREACH(r->memory.sessions, s) {
+		if (r->memory.notices && !s->notified)
+			send_notice(r, s);
+		if (s->running)
+			send_idle(r, s);
+	}
+	forward_waiting(r);
+}
+
+/* --- the whole --- */
+
+/* Decides, before the loop waits again, which side is read, and whether the end has come. */
+static void
+settle(void *arg)
+{
+	struct revive *r = arg;
+
+	if (r->state == OVER)
+		return;
+	if (!r->agent.running) {
+		agent_ended(r);
+		return;
+	}
+	endpoint_pause(&r->client, r->agent.pipes.out.full || r->waiting.n > WAITING);
+	endpoint_pause(&r->agent.pipes, r->client.out.full);
+	/* The client has left. What it sent last still goes to an agent that is being restored. */
+	if (!endpoint_can_read(&r->client) && !r->finishing && (r->state == RUNNING || r->waiting.n == 0)) {
+		r->finishing = true;
+		agent_finish(&r->agent);
+		r->moved = r->agent.pipes.out.written + r->client.out.written;
+		loop_add_timer(r->loop, &r->timer, r->options->grace);
+	}
+}
+
+static void
+changed(void *arg)
+{
+	struct revive *r = arg;
+
+	if (!r->settle.added)
+		loop_add_task(r->loop, &r->settle);
+}
+
+static void
+on_client_event(void *arg, enum endpoint_event event)
+{
+	struct revive *r = arg;
+
+	if (event == ENDPOINT_CLOSED && r->state == OVER)
+		loop_stop(r->loop);
+	else if (event == ENDPOINT_CLOSED)
+		endpoint_drain(&r->client); /* nobody reads what the agent says: as if the client had left */
+	changed(r);
+}
+
+/* The restoration makes no progress, or the end does not. */
+static void
+on_timer(void *arg)
+{
+	struct revive *r = arg;
+	uint64_t moved = r->agent.pipes.out.written + r->client.out.written;
+
+	if (r->state == RESTORING && !r->finishing) {
+		cli_warn(revive_name, "the agent did not %s within --init-timeout; killed",
+			r->restore.session ? "restore a session" : "initialize again");
+		agent_kill(&r->agent, SIGKILL, "no response within --init-timeout");
+	} else if (!r->agent.killed_for && (moved != r->moved || r->client.out.full)) {
+		r->moved = moved;
+		loop_add_timer(r->loop, &r->timer, r->options->grace);
+	} else {
+		if (!r->agent.killed_for)
+			cli_warn(revive_name, "the agent did not end within the grace period: sending it SIGTERM");
+		agent_kill(&r->agent, r->agent.killed_for ? SIGKILL : SIGTERM, "did not end");
+		loop_add_timer(r->loop, &r->timer, AFTER_TERM);
+	}
+}
+
+/* The first signal: as if the client had left. The second ends the agent. */
+static void
+on_signal(void *arg, int signal)
+{
+	struct revive *r = arg;
+
+	if (r->signals++ == 0) {
+		endpoint_drain(&r->client);
+		return;
+	}
+	r->status = 128 + signal;
+	agent_kill(&r->agent, SIGTERM, "stopped by a signal");
+	loop_stop(r->loop);
+}
+
+int
+revive_run(const struct revive_options *options)
+{
+	static const int ending[] = {SIGINT, SIGTERM, SIGHUP, 0};
+	struct revive r = {.options = options, .settle = {.run = settle, .arg = &r},
+		.timer = {.expired = on_timer, .arg = &r},
+		.client = {.line = on_client_line, .event = on_client_event, .arg = &r}, .restore = {.memory = &r.memory, .ask = ask, .arg = &r}};
+	int in, out;
+
+	r.loop = loop_new(ending, on_signal, &r);
+	r.requests = requests_new();
+	r.deaths = calloc(options->restarts + 1, sizeof(*r.deaths));
+	r.agent = (struct agent){.argv = options->command, .line_limit = options->line_limit, .loop = r.loop, .line = on_agent_line,
+		.changed = changed, .arg = &r};
+	in = proc_claim(STDIN_FILENO);
+	out = proc_claim(STDOUT_FILENO);
+	if (!r.loop || !r.requests || !r.deaths || endpoint_open(&r.client, r.loop, in, out, options->line_limit) < 0) {
+		cli_warn(revive_name, "%s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	if (start(&r) && loop_run(r.loop) < 0) {
+		cli_warn(revive_name, "%s", strerror(errno));
+		r.status = EXIT_FAILED;
+	}
+	agent_free(&r.agent);
+	endpoint_close(&r.client);
+	for (struct request *request; (request = requests_next(r.requests, NULL));)
+		request_free(&r, request);
+	requests_free(r.requests);
+	memory_free(&r.memory);
+	restore_free(&r.restore);
+	buf_free(&r.asked);
+	buf_free(&r.how);
+	buf_free(&r.reason);
+	buf_free(&r.waiting);
+	free(r.deaths);
+	loop_free(r.loop);
+	return r.status;
+}

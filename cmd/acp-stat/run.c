@@ -1,0 +1,102 @@
+/* What drives the tool: a stream, recordings, or reports to be added up. */
+#include <signal.h>
+
+#include "cmd/acp-stat/stat.h"
+
+static int
+begin(struct watch *w, const struct watch_start *start)
+{
+	struct tool *t = w->state;
+
+	t->untimed = false;
+	/* What is open goes on in the next part of the same stream. */
+	if (start->same)
+		return 0;
+	table_begin(&t->table);
+	return span_begin(t->span, start->started);
+}
+
+static int
+message(struct watch *w, const struct message *m, const struct session_message *seen)
+{
+	struct tool *t = w->state;
+
+	(void)seen;
+	if (!w->timed && !t->untimed)
+		watch_warn(w, "messages without times: they are counted, not measured");
+	t->untimed |= !w->timed;
+	t->timed = w->timed;
+	t->any = true;
+	return span_see(t->span, m) < 0 || t->failed ? -1 : 0;
+}
+
+/* Requests, turns and tool calls that are open end without a time. */
+static int
+end(struct watch *w, bool cut)
+{
+	struct tool *t = w->state;
+
+	(void)cut;
+	return span_end(t->span) < 0 || t->failed ? -1 : 0;
+}
+
+static void
+report_now(struct watch *w, int signal)
+{
+	(void)signal;
+	report(w->state, false);
+}
+
+static int
+finish(struct watch *w, int status)
+{
+	struct tool *t = w->state;
+
+	/* Sums without what is damaged would be wrong and not say so. */
+	if (t->any && !(t->options->merge && status))
+		report(t, true);
+	return t->failed ? EXIT_FAILED : status;
+}
+
+static int
+add_line(struct watch *w, struct slice line, const char **why)
+{
+	struct tool *t = w->state;
+
+	if (w->first)
+		json_reader_begin(&t->reader);
+	if (line.p)
+		return json_get_line(&t->reader, line, &t->table, why);
+	*why = "the report is cut off: its end is missing";
+	if (t->reader.n)
+		return 1;
+	if (t->reader.reports == 0)
+		watch_warn(w, "no final report in it");
+	t->any = w->any |= t->reader.reports > 0;
+	return 0;
+}
+
+int
+tool_run(const struct options *o)
+{
+	static const int signals[] = {SIGUSR1, 0};
+	struct tool t = {.options = o};
+	struct watch w = {.name = tool_name, .state = &t, .frame = &o->frame, .signals = signals, .expects = true,
+		.lost = "messages were lost: figures may be too low from here on",
+		.elsewhere = o->format == FORMAT_PROM && o->frame.output, .open = report_open, .begin = begin, .message = message, .end = end,
+		.signal = report_now, .finish = finish, .line = o->merge ? add_line : NULL};
+	int status;
+
+	t.watch = &w;
+	t.span = span_new(collect, &t);
+	if (!t.span)
+		cli_die(EXIT_FAILED, tool_name, "out of memory");
+	status = watch_run(&w);
+	json_reader_begin(&t.reader);
+	span_free(t.span);
+	table_free(&t.table);
+	turns_free(&t);
+	buf_free(&t.text);
+	replace_close(&t.prom);
+	return status;
+}

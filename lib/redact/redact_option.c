@@ -1,0 +1,124 @@
+/* Secrets in the options of commands. */
+#include <string.h>
+
+#include "lib/redact/redact_parts.h"
+
+/* Words after an option in a sentence or in a help text, where there is no argument. */
+static const char *const prose[] = {"a", "an", "and", "argument", "arguments", "are", "as", "at", "be", "but", "by", "can", "does",
+	"file", "flag", "flags", "for", "from", "has", "if", "in", "instead", "into", "is", "it", "may", "must", "not", "of", "on",
+	"only", "option", "options", "or", "parameter", "should", "so", "str", "string", "text", "that", "the", "then", "to", "value",
+	"was", "when", "where", "which", "will", "with", "you", "your"};
+
+/* Commands whose short option has a secret. */
+static const struct command {
+	const char *name;
+	char option;
+	bool pair;   /* user:password */
+	bool joined; /* only in the option's own word: the next word is no argument */
+} commands[] = {
+	{"curl", 'u', true, false}, {"curl", 'U', true, false}, {"http", 'a', true, false}, {"https", 'a', true, false},
+	{"mysql", 'p', false, true}, {"mysqldump", 'p', false, true}, {"mysqladmin", 'p', false, true},
+	{"mysqlimport", 'p', false, true}, {"mariadb", 'p', false, true}, {"mariadb-dump", 'p', false, true},
+	{"sshpass", 'p', false, false}, {"redis-cli", 'a', false, false}, {"ldapsearch", 'w', false, false},
+	{"mongosh", 'p', false, false}, {"mongo", 'p', false, false}, {"mongodump", 'p', false, false},
+	{"login", 'p', false, false}, {"sqlcmd", 'P', false, false},
+};
+
+/* Bytes: a command is searched this far before its option. */
+enum { COMMAND = 256 };
+
+/* A word of a sentence or of a help text (TOKEN, API_KEY) where an argument would be. */
+static bool
+is_prose(struct slice s)
+{
+	bool environment, capitals = true;
+
+	for (size_t i = 0; i < sizeof(prose) / sizeof(*prose); i++)
+		if (slice_is(s, prose[i]))
+			return true;
+	for (size_t i = 0; i < s.n; i++)
+		capitals &= class_of(s.p[i]) == UPPER || s.p[i] == '_';
+	return capitals && (redact_name(s, &environment) || slice_is(s, "KEY") || slice_is(s, "VALUE") || slice_is(s, "STRING"));
+}
+
+/* --token VALUE, -token VALUE in a line of a shell. i: where the name begins. */
+static int
+see_option(struct search *t, size_t i)
+{
+	size_t end = i;
+	struct value v;
+	bool environment;
+	struct slice name;
+	char next;
+
+	while (end - i < NEAR && class_of(search_at(t, end)))
+		end++;
+	name = slice(t->s.p + i, end - i);
+	next = search_at(t, end);
+	if (name.n < 3 || !is_blank(next) || !(redact_is_secret(name, slice(NULL, 0), &environment) || slice_is(name, "pass")))
+		return 0;
+	if (search_at(t, end + 1) == '\\' && search_at(t, end + 2) == '\n')
+		end += 3;
+	v = redact_value_at(t, end, false);
+	if (v.s.n == 0 || (!v.quoted && (strchr("-[", v.s.p[0]) || is_prose(v.s))))
+		return 0;
+	return redact_text_hit(t, v.from, v.from + v.s.n, REDACT_ARGUMENT);
+}
+
+/* Does the option at i belong to this command? */
+static bool
+is_command(const struct search *t, size_t i, const char *name)
+{
+	size_t from = i, n = strlen(name);
+	const char *p;
+
+	while (from > 0 && i - from < COMMAND && !strchr(";|&", t->s.p[from - 1]) &&
+		!(t->s.p[from - 1] == '\n' && !(from > 1 && t->s.p[from - 2] == '\\')))
+		from--;
+	while ((p = memmem(t->s.p + from, i - from, name, n))) {
+		size_t k = (size_t)(p - t->s.p);
+
+		if ((k == 0 || !class_of(t->s.p[k - 1])) && is_blank(search_at(t, k + n)))
+			return true;
+		from = k + n;
+	}
+	return false;
+}
+
+/* curl -u user:VALUE, mysql -pVALUE. i: of the option's letter. */
+static int
+see_short_option(struct search *t, size_t i)
+{
+	const struct command *c = commands, *end = commands + sizeof(commands) / sizeof(*commands);
+	struct value v;
+	const char *colon;
+
+	while (c < end && !(c->option == t->s.p[i] && !(c->joined && is_blank(search_at(t, i + 1))) && is_command(t, i - 1, c->name)))
+		c++;
+	if (c == end)
+		return 0;
+	v = redact_value_at(t, i + 1, false);
+	if (v.s.n == 0)
+		return 0;
+	if (!c->pair)
+		return redact_text_hit(t, v.from, v.from + v.s.n, REDACT_ARGUMENT);
+	colon = memchr(v.s.p, ':', v.s.n);
+	if (!colon || colon + 1 == v.s.p + v.s.n || redact_is_reference(slice(colon + 1, v.s.n - (size_t)(colon + 1 - v.s.p))))
+		return 0;
+	return redact_text_hit(t, (size_t)(colon + 1 - t->s.p), v.from + v.s.n, REDACT_ARGUMENT);
+}
+
+int
+redact_see_dash(struct search *t, size_t i)
+{
+	char next = search_at(t, i + 1);
+	bool begins = i == 0 || !(class_of(t->s.p[i - 1]));
+
+	if (next == '-')
+		return search_at(t, i + 2) == '-' ? redact_see_pem(t, i) : begins ? see_option(t, i + 2) : 0;
+	if (!begins || i == 0 || !(class_of(next) & (LOWER | UPPER)) || (unsigned char)t->s.p[i - 1] > ' ')
+		return 0;
+	if (strchr("upaUwP", next) && see_short_option(t, i + 1) < 0)
+		return -1;
+	return t->done > i ? 0 : see_option(t, i + 1);
+}

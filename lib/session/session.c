@@ -1,0 +1,659 @@
+/* Messages, the requests that they respond to, connections and sessions. */
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "lib/session/session_parts.h"
+
+void
+session_emit(struct sessions *c, struct session_event e)
+{
+	e.t = c->now;
+	e.message = c->message;
+	c->event(c->arg, &e);
+}
+
+static void
+happened(struct sessions *c, enum session_event_kind kind, struct session *s)
+{
+	session_emit(c, (struct session_event){.kind = kind, .session = s});
+}
+
+/* --- sessions --- */
+
+struct session *
+session_root(const struct session *s)
+{
+	while (s->parent)
+		s = s->parent;
+	return (struct session *)s;
+}
+
+struct session_turn *
+session_turn_of(const struct session *s)
+{
+	struct session_turn *t = session_root(s)->turn;
+
+	return !s->parent || (t && t->serial == s->starter) ? t : NULL;
+}
+
+bool
+session_is_replayed(const struct session *s)
+{
+	while (s && !s->history)
+		s = s->parent;
+	return s;
+}
+
+struct session *
+sessions_find(const struct sessions *c, struct slice id)
+{
+	struct session *s = NULL;
+
+	if (c->last && c->last->n == id.n && memcmp(c->last->id, id.p, id.n) == 0)
+		return c->last;
+	HASH_FIND(hh, c->all, id.p, id.n, s);
+	return s;
+}
+
+struct session *
+sessions_next(const struct sessions *c, const struct session *s)
+{
+	return s ? s->hh.next : c->all;
+}
+
+static void
+free_session(struct sessions *c, struct session *s, bool limit)
+{
+	struct session_request *r;
+	struct session_question *q;
+
+	session_abandon(c, s);
+	session_calls_free(c, s);
+	session_emit(c, (struct session_event){.kind = SESSION_FORGOTTEN, .session = s, .limit = limit});
+	while ((r = s->requests)) {
+		DL_DELETE2(s->requests, r, before, after);
+		r->session = NULL;
+	}
+	DL_FOREACH2(c->questions, q, after)
+		q->session = q->session == s ? NULL : q->session;
+	if (s->parent)
+		s->parent->children--;
+	for (struct session *child = s->children ? c->all : NULL; child; child = child->hh.next)
+		child->parent = child->parent == s ? NULL : child->parent;
+	c->last = c->last == s ? NULL : c->last;
+	c->session_bytes -= s->n;
+	HASH_DEL(c->all, s);
+	free(s);
+}
+
+/* NULL when out of memory. */
+static struct session *
+new_session(struct sessions *c, struct slice id)
+{
+	struct session *s = calloc(1, sizeof(*s) + id.n + 1), *oldest;
+
+	if (!s)
+		return NULL;
+	memcpy(s->id, id.p, id.n);
+	s->n = id.n;
+	s->number = ++c->number;
+	HASH_ADD_KEYPTR(hh, c->all, s->id, s->n, s);
+	if (!s->hh.tbl) {
+		free(s);
+		return NULL;
+	}
+	c->session_bytes += id.n;
+	/* Not the one that the message is about. */
+	while ((oldest = c->all == c->seen.session ? c->all->hh.next : c->all) != s &&
+		(HASH_COUNT(c->all) > c->limits.sessions || c->session_bytes > c->limits.bytes))
+		free_session(c, oldest, true);
+	return s;
+}
+
+static void
+set_parent(struct session *s, struct session *parent)
+{
+	s->parent = parent;
+	parent->children++;
+}
+
+/* A message speaks of a session: it may be new, or be opened, or be reported as one that nobody has opened. NULL: out of memory. */
+static struct session *
+note_session(struct sessions *c, struct slice string, enum session_how how, struct session *parent)
+{
+	struct slice id = json_text(string, &c->text);
+	struct session *s = id.p ? sessions_find(c, id) : NULL;
+	bool fresh = id.p && !s;
+
+	if (fresh)
+		s = new_session(c, id);
+	if (!s)
+		return NULL;
+	c->last = s;
+	s->plain |= !c->seen.enveloped;
+	if (fresh || s->closed || (s->how == SESSION_NAMED && how != SESSION_NAMED)) {
+		s->how = how;
+		s->closed = false;
+		if (fresh && parent)
+			set_parent(s, parent);
+		happened(c, fresh ? SESSION_BEGAN : SESSION_OPENED, s);
+	}
+	return s;
+}
+
+static int
+adopt(struct sessions *c, struct session *parent, struct slice update)
+{
+	struct slice id = json_get_string(update, acp_session_id), state = json_get(update, acp_state), plain = json_text(id, &c->text);
+	struct session *child = plain.p ? sessions_find(c, plain) : NULL;
+	bool fresh = !child, joins = fresh || (!child->parent && session_root(parent) != child);
+	struct session_turn *t;
+
+	if (!id.p)
+		return 0;
+	child = note_session(c, id, SESSION_CHILD, fresh ? parent : NULL);
+	if (!child)
+		return -1;
+	if (joins && !fresh) {
+		set_parent(child, parent);
+		happened(c, SESSION_ADOPTED, child);
+	}
+	if (joins || (child->parent == parent && child->idles && json_string_is(json_get(state, acp_state), "running"))) {
+		t = session_turn_of(parent);
+		child->starter = t ? t->serial : 0;
+		child->idles = false;
+	}
+	return json_type(state) == JSON_OBJECT ? session_state(c, child, state) : 0;
+}
+
+/* --- requests --- */
+
+static void
+free_answered(struct sessions *c)
+{
+	if (!c->answered)
+		return;
+	requests_done(c->answered->request);
+	free(c->answered);
+	c->answered = NULL;
+}
+
+static void
+end_history(struct sessions *c, struct session_request *r)
+{
+	if (r->session && r->session->history && --r->session->history == 0)
+		session_emit(c, (struct session_event){.kind = SESSION_HISTORY_ENDED, .session = r->session, .request = r});
+}
+
+static void
+end_prompt(struct sessions *c, struct session_turn *t, const struct msg *m)
+{
+	if (m && session_accepts(m->result, c->v2)) {
+		t->accepted = true;
+		return;
+	}
+	t->failed = m && m->error.p;
+	t->error = m ? m->error : slice(NULL, 0);
+	t->stop = m ? json_get_string(m->result, acp_stop_reason) : slice(NULL, 0);
+	t->unfinished = !m;
+	session_turn_end(c, t);
+}
+
+/* What a response to a request about sessions says. */
+static int
+handle_result(struct sessions *c, struct session_request *r, const struct msg *m)
+{
+	static const enum session_how hows[] = {[ACP_SESSION_NEW] = SESSION_NEW, [ACP_SESSION_FORK] = SESSION_FORKED,
+		[ACP_NES_START] = SESSION_NES};
+	enum acp_method what = r->request->what;
+	struct slice id = m ? json_get_string(m->result, acp_session_id) : slice(NULL, 0);
+	uint64_t version;
+
+	switch (what) {
+	case ACP_INITIALIZE:
+	case ACP_PROXY_INITIALIZE:
+		if (m && m->result.p && (!r->enveloped || !c->plain))
+			c->v2 = json_u64(json_get(m->result, acp_protocol_version), &version) && version == 2;
+		return 0;
+	case ACP_SESSION_NEW:
+	case ACP_SESSION_FORK:
+	case ACP_NES_START:
+		c->opening--;
+		if (id.p)
+			c->seen.session = note_session(c, id, hows[what], NULL);
+		return id.p && !c->seen.session ? -1 : 0;
+	case ACP_SESSION_LOAD:
+	case ACP_SESSION_RESUME:
+		end_history(c, r);
+		return 0;
+	case ACP_SESSION_CLOSE:
+	case ACP_SESSION_DELETE:
+	case ACP_NES_CLOSE:
+		if (!r->session || !m || !m->result.p || r->session->closed)
+			return 0;
+		r->session->closed = true;
+		happened(c, SESSION_CLOSED, r->session);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* m: the response; NULL: there never will be one. The request is out of the table, and freed with the next message. */
+static int
+close_request(struct sessions *c, struct session_request *r, const struct msg *m)
+{
+	int e = 0;
+
+	requests_take(c->requests, r->request);
+	free_answered(c);
+	c->answered = r;
+	session_emit(c, (struct session_event){.kind = SESSION_RESPONDED, .session = r->session, .turn = r->turn, .question = r->question,
+		.request = r, .unanswered = !m});
+	if (r->question)
+		session_answer(c, r, !m);
+	if (!r->copy)
+		e = handle_result(c, r, m);
+	if (r->session) {
+		DL_DELETE2(r->session->requests, r, before, after);
+	}
+	if (r->turn)
+		end_prompt(c, r->turn, m);
+	if (r->turn)
+		r->turn->request = NULL;
+	r->turn = NULL;
+	return e;
+}
+
+/* Does this result have something of a turn's end, or of its beginning? */
+static bool
+is_of_prompt(const struct msg *m)
+{
+	return m->error.p || json_get(m->result, acp_stop_reason).p || json_get(m->result, "messageId").p ||
+		json_get(m->result, "usage").p || json_get(m->result, "_meta").p;
+}
+
+static int
+handle_response(struct sessions *c, struct session_message *seen)
+{
+	struct message *s = &seen->message;
+	struct request *r = s->msg.error.p && msg_null_id(&s->msg) ? NULL : requests_find(c->requests, acp_other_side(s->from), s->msg.id), *other;
+
+	s->request = r;
+	/* Nobody says who sent it, and both sides may have such an id. */
+	if (r && s->from == ACP_UNKNOWN && r->what == ACP_SESSION_PROMPT && !is_of_prompt(&s->msg)) {
+		other = requests_find(c->requests, ACP_AGENT, s->msg.id);
+		s->request = r = other ? other : r;
+	}
+	if (!r)
+		return 0;
+	if (s->from == ACP_UNKNOWN)
+		s->from = acp_other_side(r->from);
+	seen->request = r->owner;
+	seen->enveloped = seen->request->enveloped;
+	seen->copy = seen->request->copy;
+	seen->role = seen->enveloped ? acp_other_side(s->from) : s->from;
+	seen->session = seen->request->session;
+	return close_request(c, seen->request, &s->msg);
+}
+
+/* What a request begins. */
+static int
+begin_request(struct sessions *c, struct session *s, struct session_request *r, const struct msg *m)
+{
+	switch (m->what) {
+	case ACP_SESSION_PROMPT:
+		return s && !session_turn_new(c, s, r) ? -1 : 0;
+	case ACP_REQUEST_PERMISSION:
+	case ACP_ELICITATION_CREATE:
+		return session_ask(c, r, m->params);
+	case ACP_SESSION_LOAD:
+	case ACP_SESSION_RESUME:
+		if (s && s->history++ == 0)
+			session_emit(c, (struct session_event){.kind = SESSION_HISTORY_BEGAN, .session = s, .request = r});
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int
+handle_request(struct sessions *c, struct session_message *seen)
+{
+	const struct message *s = &seen->message;
+	struct request *old = s->from ? requests_find(c->requests, s->from, s->msg.id) : NULL;
+	struct session_request *r;
+
+	if (!old && requests_count(c->requests) >= c->limits.requests)
+		old = requests_next(c->requests, NULL);
+	if (old && close_request(c, old->owner, NULL) < 0)
+		return -1;
+	r = calloc(1, sizeof(*r));
+	if (!r || !(r->request = requests_open(c->requests, s->from, c->now, &s->msg))) {
+		free(r);
+		return -1;
+	}
+	r->request->owner = seen->request = r;
+	r->session = seen->session;
+	r->enveloped = seen->enveloped;
+	r->copy = seen->copy;
+	r->dialect = seen->dialect;
+	if (r->session)
+		DL_APPEND2(r->session->requests, r, before, after);
+	if (!r->copy)
+		c->opening += s->msg.what == ACP_SESSION_NEW || s->msg.what == ACP_SESSION_FORK || s->msg.what == ACP_NES_START;
+	session_emit(c, (struct session_event){.kind = SESSION_REQUESTED, .session = r->session, .request = r});
+	return r->copy ? 0 : begin_request(c, r->session, r, &s->msg);
+}
+
+void
+sessions_give_up(struct sessions *c, enum acp_side from, struct slice id)
+{
+	struct request *next, *r = id.p ? requests_find(c->requests, from, id) : requests_next(c->requests, NULL);
+
+	for (; r; r = next) {
+		next = id.p ? NULL : requests_next(c->requests, r);
+		if (id.p || r->from == from)
+			close_request(c, r->owner, NULL);
+	}
+}
+
+struct session_request *
+sessions_request(const struct sessions *c, const struct session_request *r)
+{
+	struct request *next = requests_next(c->requests, r ? r->request : NULL);
+
+	return next ? next->owner : NULL;
+}
+
+/* --- connections --- */
+
+static void
+end_connection(struct sessions *c)
+{
+	struct request *r;
+	struct session *s, *next;
+
+	if (!c->connected)
+		return;
+	c->message = NULL;
+	while ((r = requests_next(c->requests, NULL)))
+		close_request(c, r->owner, NULL);
+	/* What version 2 has accepted, and what began without a prompt. */
+	for (s = c->all; s; s = s->hh.next)
+		session_abandon(c, s);
+	HASH_ITER(hh, c->all, s, next) {
+		session_calls_free(c, s);
+		s->history = 0;
+		s->turns = s->idle = 0;
+		s->closed = true;
+		s->plain = false;
+		if (!c->limits.keep)
+			free_session(c, s, false);
+	}
+	c->connected = c->plain = c->v2 = false;
+	session_emit(c, (struct session_event){.kind = SESSION_DISCONNECTED});
+}
+
+static void
+connect(struct sessions *c, const struct session_message *seen)
+{
+	bool begins = seen->message.msg.kind == MSG_REQUEST && seen->role != ACP_AGENT &&
+		(seen->message.msg.what == ACP_INITIALIZE || seen->message.msg.what == ACP_PROXY_INITIALIZE);
+
+	/* A proxy sends initialize on while it is initialized itself. */
+	begins = begins && !(seen->enveloped && c->plain);
+	if (begins)
+		end_connection(c);
+	c->message = seen;
+	if (c->connected)
+		return;
+	c->connected = true;
+	c->plain = begins && !seen->enveloped;
+	session_emit(c, (struct session_event){.kind = SESSION_CONNECTED});
+}
+
+/* --- notifications --- */
+
+/* Kinds of updates that may change what is kept. */
+static bool
+matters(struct slice kind)
+{
+	static const char *const kinds[] = {"tool_call", "tool_call_update", acp_state_update, "subagent_update", "compaction_update", NULL};
+
+	/* Most are those of chunks. */
+	return kind.n < 9 || memcmp(kind.p + kind.n - 7, "_chunk\"", 7) != 0 ? json_string_in(kind, kinds) : false;
+}
+
+/* The session, the kind and (where it matters) the update in the params of a session/update; the text of others is not read. */
+static struct slice
+read_update(struct slice params, struct session_message *seen)
+{
+	struct json_iter it = {.in = params}, in;
+	struct slice key, session = {NULL, 0}, value;
+
+	while (!(session.p && seen->kind.p) && json_step(&it, &key)) {
+		if (json_string_is(key, acp_session_id)) {
+			session = json_value(&it);
+		} else if (!seen->kind.p && json_string_is(key, acp_update) && json_enter(&it, &in)) {
+			seen->members = in.in;
+			while (!seen->kind.p && json_step(&in, &key)) {
+				value = json_value(&in);
+				seen->kind = json_string_is(key, acp_update_kind) ? value : seen->kind;
+			}
+			if (!session.p)
+				json_value(&it);
+		} else {
+			json_value(&it);
+		}
+	}
+	if (json_type(seen->kind) != JSON_STRING)
+		seen->kind = slice(NULL, 0);
+	else if (matters(seen->kind))
+		seen->update = json_get(params, acp_update);
+	return json_type(session) == JSON_STRING ? session : slice(NULL, 0);
+}
+
+static int
+handle_update(struct sessions *c, struct session *s, struct slice kind, struct slice update)
+{
+	if (json_string_is(kind, "tool_call") || json_string_is(kind, "tool_call_update"))
+		return session_call_update(c, s, update, json_string_is(kind, "tool_call"));
+	if (json_string_is(kind, acp_state_update))
+		return session_state(c, s, update);
+	if (json_string_is(kind, "subagent_update"))
+		return adopt(c, s, update);
+	happened(c, SESSION_COMPACTION, s);
+	return 0;
+}
+
+/* The client wants an end of what is open. */
+static void
+cancel(struct sessions *c, struct session *s)
+{
+	struct session_question *q;
+	struct session_turn *t;
+
+	LL_FOREACH(s->turn, t)
+		t->cancelled = true;
+	DL_FOREACH2(c->questions, q, after)
+		q->cancelled |= q->session == s;
+	happened(c, SESSION_CANCEL, s);
+}
+
+static void
+cancel_request(struct sessions *c, const struct message *s)
+{
+	struct slice id = json_get(s->msg.params, acp_request_id);
+	struct request *r = id.p ? requests_find(c->requests, s->from, id) : NULL;
+	struct session_request *request = r ? r->owner : NULL;
+
+	if (request && request->turn)
+		request->turn->cancelled = true;
+	if (request && request->question)
+		request->question->cancelled = true;
+}
+
+/* Its requests are nobody's; what version 2 had accepted does not go on. */
+static void
+restart(struct sessions *c, enum acp_side agent)
+{
+	if (agent)
+		sessions_give_up(c, agent, slice(NULL, 0));
+	for (struct session *s = c->all; s; s = s->hh.next)
+		session_abandon(c, s);
+	session_emit(c, (struct session_event){.kind = SESSION_RESTARTED});
+}
+
+static int
+handle_notification(struct sessions *c, const struct session_message *seen)
+{
+	const struct msg *m = &seen->message.msg;
+
+	if (m->what == ACP_CANCEL_REQUEST)
+		cancel_request(c, &seen->message);
+	if (m->what == ACP_RESTARTED && seen->role != ACP_CLIENT && !(seen->enveloped && c->plain))
+		restart(c, seen->message.from);
+	if (seen->copy || !seen->session)
+		return 0;
+	if (m->what == ACP_SESSION_CANCEL)
+		cancel(c, seen->session);
+	return seen->update.p ? handle_update(c, seen->session, seen->kind, seen->update) : 0;
+}
+
+/* --- messages --- */
+
+/* Who speaks of a session that need not be open: to fork, close, list or archive it. */
+static bool
+is_about_any(const struct session_message *seen)
+{
+	enum acp_method what = seen->message.msg.what;
+
+	return what == ACP_SESSION_FORK || what == ACP_SESSION_CLOSE || what == ACP_SESSION_DELETE || what == ACP_NES_CLOSE ||
+		(what == ACP_OTHER && seen->role == ACP_CLIENT && strncmp(seen->message.msg.method.p, "\"session/", 9) == 0);
+}
+
+/* The session that a request or notification names. 0, or -1 out of memory. */
+static int
+name_session(struct sessions *c, struct session_message *seen)
+{
+	const struct msg *m = &seen->message.msg;
+	struct slice id = m->what == ACP_SESSION_UPDATE ? read_update(m->params, seen) : msg_session(m), plain;
+	enum session_how how = m->what == ACP_SESSION_LOAD ? SESSION_LOADED : m->what == ACP_SESSION_RESUME ? SESSION_RESUMED : SESSION_NAMED;
+
+	if (!id.p)
+		return 0;
+	plain = json_text(id, &c->text);
+	if (!plain.p)
+		return -1;
+	seen->session = sessions_find(c, plain);
+	if (is_about_any(seen))
+		return 0;
+	/* All of its family is spoken of as its root is. */
+	if (seen->enveloped && seen->session && (seen->session->plain || session_root(seen->session)->plain)) {
+		seen->copy = true;
+		return 0;
+	}
+	seen->session = note_session(c, id, how, NULL);
+	return seen->session ? 0 : -1;
+}
+
+int
+sessions_see(struct sessions *c, const struct message *original, const struct session_message **to)
+{
+	struct session_message *seen = &c->seen;
+	struct message *s = &seen->message;
+	struct msg inner;
+	const char *why;
+	int e;
+
+	free_answered(c);
+	if (to)
+		*to = original->msg.kind == MSG_NOISE ? NULL : seen;
+	if (original->msg.kind == MSG_NOISE)
+		return 0;
+	*seen = (struct session_message){.message = *original};
+	s->request = NULL;
+	s->t = c->now = s->t > c->now ? s->t : c->now;
+	if (s->msg.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&s->msg, &inner, NULL, &why) == 0) {
+		seen->dialect = acp_dialect(s->msg.method);
+		s->msg = inner;
+		seen->enveloped = true;
+	}
+	if (s->from == ACP_UNKNOWN && s->msg.kind != MSG_RESPONSE) {
+		seen->role = acp_sender(s->msg.method);
+		s->from = seen->enveloped && seen->role ? acp_other_side(seen->role) : seen->role;
+	}
+	seen->role = seen->enveloped && s->from ? acp_other_side(s->from) : s->from;
+	connect(c, seen);
+	if (s->msg.kind == MSG_RESPONSE)
+		e = handle_response(c, seen);
+	else if ((e = name_session(c, seen)) == 0)
+		e = s->msg.kind == MSG_REQUEST ? handle_request(c, seen) : handle_notification(c, seen);
+	c->message = NULL;
+	return e;
+}
+
+/* --- all --- */
+
+bool
+sessions_v2(const struct sessions *c)
+{
+	return c->v2;
+}
+
+bool
+sessions_opening(const struct sessions *c)
+{
+	return c->opening > 0;
+}
+
+struct sessions *
+sessions_new(void (*event)(void *, const struct session_event *), void *arg, const struct session_limits *limits)
+{
+	struct sessions *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->event = event;
+	c->arg = arg;
+	c->limits = limits ? *limits : (struct session_limits){0};
+	c->limits.sessions = c->limits.sessions ? c->limits.sessions : 4096;
+	c->limits.calls = c->limits.calls ? c->limits.calls : 4096;
+	c->limits.requests = c->limits.requests ? c->limits.requests : REQUESTS_ONE_WAY;
+	c->limits.bytes = c->limits.bytes ? c->limits.bytes : 4 * 1024 * 1024;
+	c->requests = requests_new();
+	if (c->requests)
+		return c;
+	free(c);
+	return NULL;
+}
+
+void
+sessions_end(struct sessions *c)
+{
+	end_connection(c);
+	free_answered(c);
+}
+
+void
+sessions_begin(struct sessions *c)
+{
+	sessions_end(c);
+	c->now = 0;
+}
+
+void
+sessions_free(struct sessions *c)
+{
+	struct session *s, *next;
+
+	if (!c)
+		return;
+	sessions_end(c);
+	HASH_ITER(hh, c->all, s, next)
+		free_session(c, s, false);
+	requests_free(c->requests);
+	buf_free(&c->text);
+	free(c);
+}

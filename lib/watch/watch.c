@@ -1,0 +1,141 @@
+/* What happens whoever drives it. */
+#include "lib/watch/watch_parts.h"
+
+#include <stdio.h>
+
+#include "lib/base/cli.h"
+
+const struct cli_option watch_options[] = {
+	{"follow", 'F', CLI_FLAG(struct frame_options, follow)},
+	{CLI_HERE(frame_watch_options)},
+	{0},
+};
+
+void
+watch_warn(struct watch *w, const char *format, ...)
+{
+	SCOPED struct buf text = {0};
+	va_list args;
+	int r;
+
+	va_start(args, format);
+	r = buf_vprintf(&text, format, args);
+	va_end(args);
+	if (r < 0 || !buf_string(&text))
+		return;
+	if (w->stream)
+		frame_warn(w->stream, "%s", text.p);
+	else
+		cli_warn(w->name, "%s%s%s", w->file ? w->file : "", w->file ? ": " : "", text.p);
+}
+
+void
+watch_out_of_memory(struct watch *w, int r)
+{
+	if (r >= 0)
+		return;
+	if (!w->failed)
+		watch_warn(w, "out of memory: what follows is incomplete");
+	w->failed = true;
+}
+
+void
+watch_begin(struct watch *w, const struct watch_start *start)
+{
+	struct buf *to;
+	size_t before;
+
+	w->lossy = false;
+	if (w->sessions && !start->same)
+		sessions_begin(w->sessions);
+	if (w->begin)
+		watch_out_of_memory(w, w->begin(w, start));
+	/* A stream's log asks for it itself. */
+	if (!w->header || w->stream || w->done)
+		return;
+	to = out_buf(&w->out);
+	before = to->n;
+	out_commit(&w->out, before, w->header(w, to, start));
+}
+
+void
+watch_end(struct watch *w, enum watch_ending ending)
+{
+	w->ending = ending;
+	if (w->sessions)
+		sessions_end(w->sessions);
+	if (w->end)
+		watch_out_of_memory(w, w->end(w, ending != WATCH_OVER));
+	w->ending = WATCH_OPEN;
+}
+
+static const struct request *
+enveloped(struct request *outer, const struct session_request *inner)
+{
+	if (!inner)
+		return NULL;
+	*outer = *inner->request;
+	outer->what = ACP_PROXY_SUCCESSOR;
+	outer->method = slice_of(inner->dialect == ACP_PLAIN ? "\"proxy/successor\"" : "\"_proxy/successor\"");
+	outer->session = slice(NULL, 0);
+	return outer;
+}
+
+void
+watch_message(struct watch *w, const struct message *m, const struct message *shown)
+{
+	const struct session_message *seen = NULL;
+	struct message known = *m;
+	struct request request;
+
+	w->any = true;
+	w->number = m->number;
+	w->t = m->t;
+	if (w->sessions)
+		watch_out_of_memory(w, sessions_see(w->sessions, m, &seen));
+	if (seen && !shown) {
+		known.from = seen->enveloped ? m->from : seen->message.from;
+		/* The message is in its envelope here, and so is its request. */
+		known.request = seen->enveloped ? enveloped(&request, seen->request) : seen->message.request;
+	}
+	if (w->message)
+		watch_out_of_memory(w, w->message(w, shown ? shown : &known, seen));
+}
+
+void
+watch_event(struct watch *w, const struct record *r)
+{
+	if (r->kind == RECORD_LOST && w->lost && !w->lossy) {
+		watch_warn(w, "%s", w->lost);
+		w->lossy = true;
+	}
+	w->number = r->number;
+	if (w->event)
+		watch_out_of_memory(w, w->event(w, r));
+}
+
+static void
+happened(void *arg, const struct session_event *e)
+{
+	struct watch *w = arg;
+
+	w->happened(w, e);
+}
+
+int
+watch_run(struct watch *w)
+{
+	int status;
+
+	if (w->happened) {
+		w->sessions = sessions_new(happened, w, w->limits);
+		if (!w->sessions) {
+			cli_warn(w->name, "out of memory");
+			return EXIT_FAILED;
+		}
+	}
+	status = w->frame->files ? watch_files(w) : watch_stream(w);
+	sessions_free(w->sessions);
+	w->sessions = NULL;
+	return status;
+}

@@ -1,0 +1,21 @@
+/* What the two drivers of a watch share. */
+#ifndef WATCH_PARTS_H
+#define WATCH_PARTS_H
+
+#include "lib/watch/watch.h"
+
+enum { WATCH_QUIET = 2000000 }; /* us without a message, after which `tick` is told so */
+
+/* watch.c */
+void watch_begin(struct watch *, const struct watch_start *);
+void watch_end(struct watch *, enum watch_ending);
+/* shown: what the tool gets, where its side and request are known; NULL: what lib/session knows of it. */
+void watch_message(struct watch *, const struct message *, const struct message *shown);
+void watch_event(struct watch *, const struct record *);
+void watch_out_of_memory(struct watch *, int r);
+
+/* live.c, files.c: the exit status */
+int watch_stream(struct watch *);
+int watch_files(struct watch *);
+
+#endif

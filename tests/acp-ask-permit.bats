@@ -1,0 +1,194 @@
+#!/usr/bin/env bats
+# acp-ask: permission requests and forms: rules, a program, a person at a terminal.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load ask
+	lib_setup
+	exec </dev/null
+}
+
+teardown() {
+	end_left_over
+}
+
+outcomes() {
+	sent 'select(.id > 1000) | .result.outcome | .optionId // .outcome' | tr -d '"\n'
+}
+
+one_permission() {
+	agent '{"turns":[['"$(call c1),$(permission c1)"']]}'
+}
+
+@test "without a terminal a request is rejected, and the exit status is 1" {
+	one_permission
+	run -1 ask hi
+	assert_line 'permission: Read x: reject_once (there is no terminal)'
+	assert_line 'acp-ask: rejected permission requests: 1'
+	assert_equal "$(outcomes)" r
+}
+
+@test "--permit: by kind, by name or title; the first rule that matches counts" {
+	while read -r options want; do
+		one_permission
+		rm -f in
+		ask -q $options hi || true
+		assert_equal "$options $(outcomes)" "$options $want"
+	done <<-'END'
+		--permit=read=allow_once a
+		--permit=re*=allow_always always
+		--permit=Read?x=allow_once a
+		--permit=edit=allow_once r
+		--permit=*=reject_once r
+		--permit=edit=allow_once\ --permit=*=allow_always r
+	END
+	one_permission
+	rm in
+	ask -q --permit edit=allow_always --permit read=allow_once --permit '*=reject_once' hi
+	assert_equal "$(outcomes)" a
+}
+
+@test "a rule whose option is not offered rejects" {
+	one_permission
+	run -1 ask --permit '*=reject_always' hi
+	assert_line 'permission: Read x: reject_once (--permit: no such option)'
+}
+
+@test "where nothing rejects, the outcome is cancelled" {
+	agent '{"turns":[[{"ask":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"c"},"options":[{"optionId":"a","name":"A","kind":"allow_once"}]}}]]}'
+	run -1 ask hi
+	assert_equal "$(outcomes)" cancelled
+}
+
+@test "in version 2 the subject has the tool call, and the request the title" {
+	agent '{"version":2,"turns":[[{"ask":"session/request_permission","params":{"sessionId":"s1","title":"Do it?","subject":{"type":"tool_call","toolCall":{"toolCallId":"c","kind":"edit"}},"options":[{"optionId":"a","name":"A","kind":"allow_once"}]}}]]}'
+	run -0 ask --protocol 2 --permit edit=allow_once hi
+	assert_output 'permission: Do it?: allow_once (--permit)'
+	assert_equal "$(outcomes)" a
+}
+
+@test "--permit-by: a program gets the request, and prints the id or the kind of an option" {
+	one_permission
+	run -0 ask --permit-by 'sh -c "cat >asked; echo always"' hi
+	assert_line 'permission: Read x: allow_always (--permit-by)'
+	assert_equal "$(jq -c '[.method, .params.toolCall.toolCallId]' asked)" '["session/request_permission","c1"]'
+	rm in
+	ask -q --permit-by 'echo allow_once' hi
+	assert_equal "$(outcomes)" a
+}
+
+@test "--permit-by: a failure, nonsense or no response in time is a rejection" {
+	for program in 'sh -c "echo a; exit 1"' 'echo nonsense' true ./missing; do
+		one_permission
+		rm -f in
+		run -1 ask --permit-by "$program" hi
+		assert_line 'permission: Read x: reject_once (--permit-by failed)'
+		assert_equal "$(outcomes)" r
+	done
+	run -1 ask --permit-timeout 100ms --permit-by 'sleep 1000' hi
+	assert_line 'permission: Read x: reject_once (--permit-timeout)'
+}
+
+@test "a request that the agent cancels gets an error, and nobody is asked any more" {
+	agent '{"turns":[['"$(permission c1 | jq -c '. + {id: 5, later: true}')"',{"tell":"$/cancel_request","params":{"requestId":5}},{"text":"x"}]]}'
+	run -0 ask --permit-by 'sleep 1000' hi
+	assert_equal "$(sent 'select(.id == 5) | .error.code // "response"')" -32800
+}
+
+@test "1,000 permission requests at once, by rules and by programs" {
+	local n
+	n=$(sample 30 200)
+	agent "$(jq -nc --argjson p "$(permission c1)" '{turns: [[range(1000) | $p + {later: true, id: (. + 2000)}] + [{"answers":1000}]]}')"
+	ask -q --permit '*=allow_once' hi
+	assert_equal "$(sent 'select(.result.outcome.optionId == "a").id' | sort -u | wc -l)" 1000
+	agent "$(jq -nc --argjson p "$(permission c1)" --argjson n "$n" '{turns: [[range($n) | $p + {later: true, id: (. + 2000)}] + [{"answers":$n}]]}')"
+	rm in
+	ask -q --permit-by 'echo a' hi
+	assert_equal "$(sent 'select(.id >= 2000).id' | sort -u | wc -l)" "$n"
+}
+
+@test "a person is shown the options, and types a number; what is none is asked for again" {
+	one_permission
+	typed $'7\nx\n2' ask_at_terminal
+	assert_line 'permission: Read x'
+	assert_line '  1) Allow'
+	assert_line '  3) Reject'
+	assert_line 'permission: Read x: allow_always'
+	assert_equal "$status" 0
+	assert_equal "$(outcomes)" always
+	rm in
+	typed $'3' ask_at_terminal
+	assert_equal "$status" 1
+	assert_equal "$(outcomes)" r
+}
+
+@test "a person who types an end of input rejects; one who does not type, after --permit-timeout" {
+	one_permission
+	typed $'\x04' ask_at_terminal
+	assert_equal "$(outcomes)" r
+	rm in
+	typed '' ask_at_terminal --permit-timeout 100ms
+	assert_line 'permission: Read x: reject_once (--permit-timeout)'
+}
+
+@test "several requests are shown one after the other" {
+	agent "$(jq -nc --argjson p "$(permission c1)" '{turns: [[$p + {later: true, id: 2001}, $p + {later: true, id: 2002}, $p + {id: 2003}, {"answers":3}]]}')"
+	typed $'1\n2\n1' ask_at_terminal
+	assert_equal "$(sent 'select(.id > 2000) | [.id, .result.outcome.optionId]' | tr -d '\n')" '[2001,"a"][2002,"always"][2003,"a"]'
+}
+
+form() {
+	agent '{"turns":[[{"ask":"elicitation/create","params":{"sessionId":"s1","mode":"form","message":"Who?","requestedSchema":{"type":"object",
+		"required":["name","n"],"properties":{"name":{"type":"string","title":"Name"},"n":{"type":"integer"},
+		"ok":{"type":"boolean","default":true},"color":{"type":"string","oneOf":[{"const":"r","title":"Red"},{"const":"g","title":"Green"}]},
+		"tags":{"type":"array","items":{"type":"string","enum":["a","b"]}}}}}}]]}'
+}
+
+@test "--form has the values of forms; what is missing or wrong cancels, and the exit status is 1" {
+	form
+	echo '{"name":"Ann","n":3,"color":"g","tags":["a"],"other":1}' >f.json
+	ask --form f.json hi
+	assert_equal "$(sent 'select(.id == 1001).result')" '{"action":"accept","content":{"name":"Ann","n":3,"color":"g","tags":["a"]}}'
+	assert_equal "$(sent 'select(.method == "initialize").params.clientCapabilities')" '{"elicitation":{"form":{}}}'
+	for values in '{"n":3}' '{"name":"A","n":1.5}' '{"name":"A","n":1,"color":"x"}' '{"name":"A","n":1,"tags":["c"]}'; do
+		echo "$values" >f.json
+		rm in
+		run -1 ask --form f.json hi
+		assert_output 'acp-ask: --form f.json does not have what is asked for'
+		assert_equal "$(sent 'select(.id == 1001).result')" '{"action":"cancel"}'
+	done
+	echo '[1]' >f.json
+	run -2 ask --form f.json hi
+	assert_output 'acp-ask: --form f.json: expected an object'
+}
+
+@test "without a terminal and a file a form is cancelled; it was not offered" {
+	form
+	ask hi
+	assert_equal "$(sent 'select(.id == 1001).result')" '{"action":"cancel"}'
+	assert_equal "$(sent 'select(.method == "initialize").params.clientCapabilities')" '{}'
+}
+
+@test "a person fills in a form, field by field; Ctrl-D declines" {
+	form
+	typed $'Ann\nx\n3\n\n2\n1, b' ask_at_terminal
+	assert_line 'form: Who?'
+	assert_line '  2) Green'
+	assert_equal "$(sent 'select(.id == 1001).result')" '{"action":"accept","content":{"name":"Ann","n":3,"ok":true,"color":"g","tags":["a","b"]}}'
+	rm in
+	typed $'Ann\n\x04' ask_at_terminal
+	assert_equal "$(sent 'select(.id == 1001).result')" '{"action":"decline"}'
+}
+
+@test "acp-check finds nothing in the responses to permission requests and forms" {
+	form
+	echo '{"name":"Ann","n":3}' >f.json
+	acp-ask --form f.json hi -- acp-tap -o s.rec -- "${AGENT[@]}"
+	run -0 checked --unstable
+	one_permission
+	rm s.rec
+	acp-ask --permit '*=allow_once' hi -- acp-tap -o s.rec -- "${AGENT[@]}"
+	run -0 checked
+}

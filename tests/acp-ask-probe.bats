@@ -1,0 +1,82 @@
+#!/usr/bin/env bats
+# acp-ask --probe: what an agent can do.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load ask
+	lib_setup
+	exec </dev/null
+	export XDG_STATE_HOME=$PWD/state
+}
+
+teardown() {
+	end_left_over
+}
+
+# methods ["METHOD":RESPONSE,]: an agent with these; the others of a session it does not have.
+capable() {
+	local none='{"error":{"code":-32601,"message":"no"}}'
+	agent '{"initialize":{"agentCapabilities":{"loadSession":false,"sessionCapabilities":{"list":{},"close":{}}},"authMethods":[{"id":"z","name":"Z"},{"id":"b","name":"B"}]},
+		"new":{"modes":{"currentModeId":"x","availableModes":[{"id":"y","name":"Y"},{"id":"x","name":"X"}]},"configOptions":[{"id":"model","currentValue":"big"}]},
+		"updates":[{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"review","description":"R"}]}],
+		"methods":{"session/resume":'"$none"',"session/fork":'"$none"',"session/load":'"$none"',"session/list":{"result":{"sessions":[]}}'"${1-}"'}}'
+}
+
+@test "the table has versions, capabilities, methods of authentication, the session, and what methods respond" {
+	capable
+	run -0 --separate-stderr ask --probe
+	assert_output "$(printf '%s\t%s\n' agent.name scripted agent.version 1 auth_methods.0 b auth_methods.1 z \
+	    capabilities.loadSession false commands.0 review config_options.model big \
+	    methods.session/close.advertised true methods.session/close.response result \
+	    methods.session/fork.advertised false methods.session/fork.response 'error -32601' \
+	    methods.session/list.advertised true methods.session/list.response result \
+	    methods.session/load.advertised false methods.session/load.response 'error -32601' \
+	    methods.session/resume.advertised false methods.session/resume.response 'error -32601' \
+	    modes.0 x modes.1 y protocol 1)"
+	assert_equal "$stderr" ''
+}
+
+@test "as JSON the keys are sorted, in lines for diff, whatever the agent's order" {
+	capable
+	ask --probe -f json >a
+	jq -e '.agent.name == "scripted" and .methods["session/list"].response == "result"' a
+	jq -S . a | jq -c . | diff - <(jq -c . a)
+	jq '.initialize |= (to_entries | reverse | from_entries)' a.json >b.json
+	acp-ask --probe -f json -- python3 "$BATS_TEST_DIRNAME/ask.py" b.json | diff a -
+	[ "$(wc -l <a)" -gt 20 ]
+}
+
+@test "a promise that is broken is reported, and the exit status is 1" {
+	capable ',"session/close":{"error":{"code":-32601,"message":"no"}}'
+	run -1 --separate-stderr ask --probe
+	assert_equal "$stderr" 'acp-ask: session/close: it is advertised, and the agent does not have it'
+	capable ',"session/fork":{"result":{"sessionId":"s2"}}'
+	run -1 --separate-stderr ask --probe
+	assert_equal "$stderr" 'acp-ask: session/fork: it is not advertised, and the response is not the error -32601'
+	capable ',"session/close":{"error":{"code":-32603,"message":"busy"}}'
+	run -0 --separate-stderr ask --probe
+	assert_line $'methods.session/close.response\terror -32603'
+}
+
+@test "--no-session opens none" {
+	capable
+	run -0 ask --probe --no-session
+	refute_line --partial modes
+	assert_equal "$(sent .method | tr -d '\n')" '"initialize""session/list"'
+	run -2 ask --no-session hi
+	assert_output 'acp-ask: --no-session requires --probe'
+	run -2 ask --probe hi
+	assert_output 'acp-ask: --probe does not go with a prompt'
+	run -2 ask --probe -f ndjson
+	assert_output 'acp-ask: --probe does not go with --format ndjson'
+}
+
+@test "an agent of version 2, and one that dies" {
+	agent '{"version":2,"methods":{"session/fork":{"error":{"code":-32601,"message":"no"}},"session/load":{"error":{"code":-32601,"message":"no"}},"session/list":{"result":{"sessions":[]}}}}'
+	run -0 ask --probe --protocol 2
+	assert_line $'protocol\t2'
+	assert_line $'methods.session/resume.response\tresult'
+	run -3 acp-ask --probe -- sh -c 'exit 3'
+}

@@ -1,0 +1,88 @@
+#!/usr/bin/env bats
+# acp-ask --script: prompts, expectations and requests; and random agents against a model.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load ask
+	lib_setup
+	exec </dev/null
+}
+
+teardown() {
+	end_left_over
+}
+
+script() {
+	printf '%s\n' "$@" >s.jsonl
+}
+
+@test "prompts run one after the other; what is expected holds" {
+	agent '{"turns":[[{"text":"Hello."}],[{"text":"x"},{"stop":"refusal"}]]}'
+	script '{"prompt":"one"}' '{"expect":{"stop_reason":"end_turn","text":"Hel*"}}' '' '{"prompt":"two","expect":{"stop_reason":"refusal","tool_calls":[]}}'
+	run -0 --separate-stderr ask --script s.jsonl
+	assert_output $'Hello.\nx'
+	assert_equal "$stderr" ''
+	assert_equal "$(sent 'select(.method == "session/prompt").params.prompt[0].text')" $'"one"\n"two"'
+}
+
+@test "an expectation that fails is reported with file and line, and the exit status is 1" {
+	agent '{"turns":[[{"text":"Hello."}]]}'
+	script '{"prompt":"one"}' '{"expect":{"stop_reason":"refusal","nothing":1,"text":"Hello."}}' '{"prompt":"two"}'
+	run -1 --separate-stderr ask --script s.jsonl
+	assert_equal "$stderr" $'acp-ask: s.jsonl:2: stop_reason is "end_turn", expected "refusal"\nacp-ask: s.jsonl:2: nothing is nothing, expected 1'
+	assert_equal "$(sent 'select(.method == "session/prompt")' | wc -l)" 2
+}
+
+@test "cancel_after cancels the prompt before it" {
+	agent '{"turns":[[{"wait":"session/cancel"},{"stop":"cancelled"}],[{"text":"y"}]]}'
+	script '{"prompt":"one"}' '{"cancel_after":"50ms"}' '{"expect":{"stop_reason":"cancelled"}}' '{"prompt":"two"}' '{"expect":{"text":"y"}}'
+	run -0 ask --script s.jsonl
+	script '{"prompt":"one","cancel_after":"50ms","expect":{"stop_reason":"cancelled"}}'
+	run -0 ask --script s.jsonl
+}
+
+@test "a request is sent as it stands, a null session is ours, and its response is printed" {
+	agent '{"methods":{"_x/y":{"result":{"a":[1,2.0]}}}}'
+	script '{"request":{"method":"_x/y","params":{"b":1.50,"sessionId":null}}}' '{"expect":{"result":{"a":[1.0,2]}}}' \
+	    '{"request":{"method":"_x/none"},"expect":{"error":{"code":-32601}}}'
+	run -0 ask --script s.jsonl
+	assert_output $'{"result":{"a": [1, 2.0]}}\n{"error":{"code": -32601, "message": "no such method"}}'
+	assert_equal "$(grep _x/y in)" '{"jsonrpc":"2.0","id":3,"method":"_x/y","params":{"b":1.50,"sessionId":"s1"}}'
+}
+
+@test "--format json prints an object for each prompt" {
+	agent '{"turns":[[{"text":"a"}],[{"error":{"code":-32603,"message":"no"}}]]}'
+	script '{"prompt":"one"}' '{"prompt":[{"type":"text","text":"two"}]}' '{"expect":{"error":{"code":-32603}}}'
+	run -0 --separate-stderr ask -f json --script s.jsonl
+	assert_equal "$(jq -c '[.text, .stop_reason, .error.code]' <<<"$output")" $'["a","end_turn",null]\n["",null,-32603]'
+}
+
+@test "a script that is none is refused before anything is sent" {
+	agent '{}'
+	while read -r line why; do
+		script '{"prompt":"x"}' "$line"
+		run -2 ask --script s.jsonl
+		assert_output "acp-ask: s.jsonl:2: $why"
+		[ ! -e in ]
+	done <<-'END'
+		[1] expected an object, JSON
+		{"promt":"x"} expected prompt, cancel_after, expect or request
+		{"prompt":1} prompt: expected a text, or a list of content
+		{"expect":[]} expect: expected an object
+		{"request":{}} request: expected an object with a method
+		{"cancel_after":"x"} cancel_after: expected a duration, such as "2s"
+	END
+	run -2 ask --script missing
+	assert_output --partial 'missing: No such file or directory'
+	run -2 ask --script s.jsonl hi
+	assert_output 'acp-ask: --script does not go with a prompt'
+}
+
+@test "random agents: the object, the outcomes and the exit status are those of a model" {
+	local rounds seed=${ACP_SEED:-$RANDOM}
+	rounds=${ACP_ROUNDS:-$(sample 15 200 60)}
+	echo "seed $seed, rounds $rounds"
+	python3 "$BATS_TEST_DIRNAME/ask_model.py" "$seed" "$rounds"
+}

@@ -1,0 +1,92 @@
+#!/usr/bin/env bats
+# acp-ask: a conversation at a terminal.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load ask
+	lib_setup
+	export TERM=dumb XDG_STATE_HOME=$PWD/state INPUTRC=/dev/null
+}
+
+teardown() {
+	end_left_over
+}
+
+# talk LINES: types them in a conversation.
+talk() {
+	local typed=$1
+	shift
+	typed "$typed" acp-ask "$@" -- "${AGENT[@]}"
+}
+
+prompts() {
+	sent 'select(.method == "session/prompt").params.prompt[0].text'
+}
+
+@test "each line is a prompt, until the end of input" {
+	agent '{"turns":[[{"text":"One."}],[{"text":"Two."}]]}'
+	talk $'first\nsecond\n\x04'
+	assert_line One.
+	assert_line Two.
+	assert_equal "$(prompts)" $'"first"\n"second"'
+	assert_equal "$status" 0
+}
+
+@test "a backslash at the end goes on with the next line; a blank line is no prompt" {
+	agent '{}'
+	talk $'\n  \none\\\ntwo\n\x04'
+	assert_equal "$(prompts)" '"one\ntwo"'
+}
+
+@test "a stop reason and a rejection do not make the exit status: the person has seen them" {
+	agent '{"turns":[[{"stop":"refusal"}]]}'
+	talk $'hi\n\x04'
+	assert_line 'acp-ask: the turn ended: refusal'
+	assert_equal "$status" 0
+}
+
+@test "permission requests are asked between the lines" {
+	agent '{"turns":[['"$(call c1),$(permission c1)"',{"text":"ok"}],[{"text":"again"}]]}'
+	talk $'go\n1\nmore\n\x04'
+	assert_line ok
+	assert_line again
+	assert_equal "$(sent 'select(.id == 1001).result.outcome.optionId')" '"a"'
+}
+
+@test "Ctrl-C on an empty line ends; an agent that dies ends the conversation with its status" {
+	agent '{}'
+	talk $'\x03'
+	assert_equal "$status" 0
+	agent '{"turns":[[{"exit":5}]]}'
+	talk $'hi\n'
+	assert_equal "$status" 5
+}
+
+@test "Ctrl-C during a turn cancels it, and the conversation goes on" {
+	agent '{"turns":[[{"text":"now> "},{"wait":"session/cancel"},{"stop":"cancelled"}],[{"text":"next"}]]}'
+	talk $'go\n\x03\nmore\n\x04'
+	assert_line 'acp-ask: the turn ended: cancelled'
+	assert_line next
+	assert_equal "$status" 0
+	assert_equal "$(prompts)" $'"go"\n"more"'
+}
+
+@test "a conversation has text only, and a terminal" {
+	agent '{}'
+	talk '' -f json
+	assert_line 'acp-ask: --format requires a prompt'
+	assert_equal "$status" 2
+}
+
+@test "with readline Tab completes the agent's commands, and there is a history" {
+	ldd "$(command -v acp-ask)" | grep -q libreadline || skip 'built without readline'
+	agent '{"updates":[{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"review","description":"R"},{"name":"init","description":"I"}]}],"turns":[[{"text":"ok"}]]}'
+	talk $'hi\n/re\tnow\n\x04'
+	assert_equal "$(prompts)" $'"hi"\n"/review now"'
+	assert_equal "$(<state/acp/history)" $'hi\n/review now'
+	rm in
+	talk $'\x10\n\x04'
+	assert_equal "$(prompts)" '"/review now"'
+}

@@ -1,0 +1,316 @@
+#!/usr/bin/env bats
+# acp-ask: one prompt, what is printed of the turn, and the exit status.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load ask
+	lib_setup
+	exec </dev/null
+}
+
+teardown() {
+	end_left_over
+}
+
+@test "the text of the agent goes to standard output, and ends with a newline" {
+	agent '{"turns":[[{"text":"Hello "},{"text":"world."}]]}'
+	run -0 --separate-stderr ask hi
+	assert_output 'Hello world.'
+	assert_equal "$stderr" ''
+	assert_equal "$(sent 'select(.method == "session/prompt").params')" '{"sessionId":"s1","prompt":[{"type":"text","text":"hi"}]}'
+	ask hi | tail -c 1 | od -An -c | grep -q '\\n'
+}
+
+@test "text after a tool call, or of another message, begins a line" {
+	agent '{"turns":[[{"text":"One","message":"m1"},'"$(call c)"','"$(called c)"',{"text":"two","message":"m1"},{"text":"three","message":"m2"}]]}'
+	run -0 ask -q hi
+	assert_output $'One\ntwo\nthree'
+}
+
+@test "in version 2 the turn ends with the idle state, and a whole message adds what was not shown" {
+	agent '{"version":2,"turns":[[{"text":"Hel","message":"m"},
+		{"update":{"sessionUpdate":"agent_message","messageId":"m","content":[{"type":"text","text":"Hello"}]}},
+		{"stop":"end_turn","members":{"usage":{"totalTokens":3,"inputTokens":2,"outputTokens":1}}}]]}'
+	run -0 ask --protocol 2 hi
+	assert_output Hello
+	run -0 ask --protocol 2 -f json hi
+	assert_equal "$(jq -c '[.text, .stop_reason, .usage.total]' <<<"$output")" '["Hello","end_turn",3]'
+	assert_equal "$(sent 'select(.method == "initialize").params | [.protocolVersion, .info.name, .capabilities]' | head -n 1)" '[2,"acp-ask",{}]'
+}
+
+@test "in version 2 an agent that offers no sessions is not asked for one" {
+	agent '{"version":2,"initialize":{"capabilities":{}}}'
+	run -1 ask --protocol 2 hi
+	assert_output 'acp-ask: the agent offers no sessions'
+	assert_equal "$(sent .method)" '"initialize"'
+}
+
+@test "an agent of another version of the protocol is an error" {
+	agent '{"version":2}'
+	run -1 ask hi
+	assert_output 'acp-ask: the agent does not speak version 1 of the protocol; see --protocol'
+}
+
+@test "--format json: one object with text, stop reason, usage, cost, session and tool calls" {
+	agent '{"turns":[[{"text":"Done"},'"$(call c1)"','"$(called c1 failed)"','"$(call c2 Edit edit)"',
+		{"stop":"end_turn","members":{"usage":{"totalTokens":12,"inputTokens":10,"outputTokens":2}}}]],
+		"late":[{"sessionUpdate":"usage_update","used":5,"size":10,"cost":{"amount":0.50,"currency":"USD"}}]}'
+	run -0 --separate-stderr ask -q -f json hi
+	assert_output '{"text":"Done","stop_reason":"end_turn","usage":{"total":12,"input":10,"output":2},"cost":{"amount":0.5,"currency":"USD"},"session_id":"s1","tool_calls":[{"id":"c1","title":"Read x","kind":"read","status":"failed"},{"id":"c2","title":"Edit","kind":"edit","status":null}]}'
+}
+
+@test "--format ndjson: the messages of the agent, byte for byte" {
+	acp-ask -f ndjson --permit '*=allow_once' hi -- acp-replay --keep-paths --match shape "$FIXTURES/demo.rec" >got
+	# In responses the ids are those of our requests.
+	acp-tap -f raw --from agent "$FIXTURES/demo.rec" | grep session/update | head -n "$(grep -c session/update got)" >want
+	[ "$(wc -l <want)" -gt 3 ]
+	grep session/update got | diff want -
+}
+
+@test "a recording plays the agent" {
+	for file in "$FIXTURES"/*.jsonl "$FIXTURES/demo.rec"; do
+		status=0
+		acp-ask -q --timeout 1m --grace 1s hi -- acp-replay --match shape --on-miss next "$file" >got 2>err || status=$?
+		echo "$file: $status"; cat err
+		((status < 2))
+	done
+}
+
+@test "tool calls, plans and failures are short lines on standard error; --quiet reports none" {
+	agent '{"turns":[['"$(call c1)"','"$(called c1 failed)"',
+		{"update":{"sessionUpdate":"plan","entries":[{"content":"First","status":"completed","priority":"low"},{"content":"Second","status":"in_progress","priority":"low"}]}}]]}'
+	run -0 --separate-stderr ask hi
+	assert_output ''
+	assert_equal "$stderr" $'tool: Read x\ntool: Read x: failed\nplan: 1 of 2 done: Second'
+	run -0 --separate-stderr ask -q hi
+	assert_equal "$stderr" ''
+}
+
+@test "--verbose reports contents and thoughts" {
+	agent '{"turns":[[{"update":{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"Hm."}}},'"$(call c1)"',
+		{"update":{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"completed","content":[{"type":"content","content":{"type":"text","text":"inside"}},{"type":"diff","path":"/x/y","newText":"z"}]}}]]}'
+	run -0 --separate-stderr ask -v hi
+	assert_equal "$stderr" $'thought: Hm.\ntool: Read x\n  inside\n  /x/y'
+}
+
+@test "operands make one prompt; standard input is attached; a file is a resource, an image or text" {
+	agent '{"initialize":{"agentCapabilities":{"promptCapabilities":{"embeddedContext":true,"image":true}}}}'
+	echo content >f.txt
+	printf '\211PNG\r\n\032\n' >i.png
+	printf '\377\376' >b.bin
+	echo piped | ask Look at @f.txt and @i.png @b.bin
+	assert_equal "$(sent 'select(.method == "session/prompt").params.prompt[] | [.type, .text // .resource.text // .data // .resource.blob, .mimeType // .resource.mimeType]')" \
+		'["text","Look at",null]
+["resource","content\n","text/plain"]
+["text","and",null]
+["image","iVBORw0KGgo=","image/png"]
+["resource","//4=","application/octet-stream"]
+["text","piped\n",null]'
+	rm in
+	agent '{}'
+	ask @f.txt @i.png
+	assert_equal "$(sent 'select(.method == "session/prompt").params.prompt[] | [.type, .text // .uri]')" \
+		'["text","f.txt:\ncontent\n"]
+["resource_link","file://'"$PWD"'/i.png"]'
+}
+
+@test "what is wrong on the command line" {
+	agent '{}'
+	run -2 acp-ask hi
+	assert_output 'acp-ask: missing agent after --; try acp-ask --help'
+	run -2 ask
+	assert_output 'acp-ask: there is no prompt: no text, no file, and nothing on standard input'
+	run -2 ask hi -q
+	assert_output 'acp-ask: -q: options come before the prompt'
+	run -2 ask @missing
+	assert_output 'acp-ask: @missing: No such file or directory'
+	run -2 ask @/
+	assert_output 'acp-ask: @/: Is a directory'
+	run -2 ask --cwd missing hi
+	assert_output 'acp-ask: --cwd missing: No such file or directory'
+	run -2 ask --permit read hi
+	assert_output --partial 'expected PATTERN='
+	run -2 ask -q -v hi
+	assert_output 'acp-ask: --quiet does not go with --verbose'
+	run -127 acp-ask hi -- ./missing
+	assert_output 'acp-ask: ./missing: command not found'
+}
+
+@test "the exit status: 1 for another stop reason or an error, which is reported" {
+	agent '{"turns":[[{"stop":"refusal"}]]}'
+	run -1 ask hi
+	assert_output 'acp-ask: the turn ended: refusal'
+	agent '{"turns":[[{"error":{"code":-32603,"message":"no\u001b[2J model","data":{"a":1}}}]]}'
+	run -1 ask hi
+	assert_output 'acp-ask: session/prompt: no^[[2J model'
+	agent '{"methods":{"session/new":{"error":{"code":-32603,"message":"none","data":{"a":1}}}}}'
+	run -1 ask hi
+	assert_output 'acp-ask: session/new: none: {"a": 1}'
+}
+
+@test "the exit status is the agent's where it ends too early, or badly" {
+	agent '{"turns":[[{"text":"x"},{"exit":3}]]}'
+	run -3 --separate-stderr ask hi
+	assert_output x
+	assert_equal "$stderr" 'acp-ask: the agent ended (exit status 3)'
+	agent '{"turns":[[{"exit":0}]]}'
+	run -1 ask hi
+	agent '{"turns":[[{"kill":9}]]}'
+	run -137 ask hi
+	assert_output 'acp-ask: the agent ended (signal KILL)'
+	agent '{"status":4}'
+	run -4 ask hi
+	run -7 acp-ask hi -- sh -c 'exit 7'
+	assert_output 'acp-ask: the agent ended (exit status 7)'
+}
+
+@test "--timeout cancels the turn, and the exit status is 124" {
+	agent '{"turns":[[{"wait":"session/cancel"},{"stop":"cancelled"}]]}'
+	run -124 ask --timeout 3s hi
+	assert_output 'acp-ask: there was no end within --timeout'
+	assert_equal "$(sent 'select(.method == "session/cancel").params')" '{"sessionId":"s1"}'
+	agent '{"turns":[[{"hang":true}]]}'
+	run -124 ask --timeout 100ms --grace 100ms hi
+	run -124 acp-ask --timeout 100ms --grace 100ms hi -- sleep 1000
+}
+
+# ended STATUS: the last background process ended with it.
+ended() {
+	local status=0
+	wait $! || status=$?
+	assert_equal "$status" "$1"
+}
+
+@test "Ctrl-C cancels the turn; a second one ends the agent; the exit status is 130" {
+	agent '{"turns":[[{"text":"x"},{"wait":"session/cancel"},{"stop":"cancelled"}]]}'
+	acp-ask hi -- "${AGENT[@]}" >out &
+	wait_for grep -q x out
+	kill -INT $!
+	ended 130
+	assert_equal "$(sent 'select(.method == "session/cancel").params')" '{"sessionId":"s1"}'
+	rm in
+	agent '{"turns":[[{"text":"x"},{"wait":"x"}]]}'
+	acp-ask hi -- "${AGENT[@]}" >out &
+	wait_for grep -q x out
+	kill -INT $!
+	kill -INT $!
+	ended 130
+}
+
+@test "an open permission request is answered with cancelled when the turn is" {
+	agent '{"turns":[[{"text":"x"},'"$(permission c1)"',{"wait":"session/cancel"},{"stop":"cancelled"}]]}'
+	acp-ask --permit-by 'sh -c "cat >asked; exec sleep 1000"' hi -- "${AGENT[@]}" >out &
+	wait_for grep -qs options asked
+	kill -INT $!
+	ended 130
+	assert_equal "$(sent 'select(.id == 1001).result.outcome')" '{"outcome":"cancelled"}'
+}
+
+@test "noise is reported, answered where somebody waits, and ends nothing" {
+	agent '{"turns":[[{"raw":"Welcome!\n\n[1]\n{\"id\":7,\"method\":\"x\",\"method\":\"y\"}\n"},{"text":"ok"}]]}'
+	run -0 --separate-stderr ask hi
+	assert_output ok
+	assert_equal "${stderr_lines[0]}" 'acp-ask: agent: line 3: not a message: Welcome!'
+	assert_equal "$(sent 'select(.error) | [.id, .error.code]')" $'[null,-32600]\n[7,-32600]'
+	run -0 --separate-stderr ask -q hi
+	assert_equal "$stderr" ''
+}
+
+@test "a response that is noise, or too long, does not keep its request waiting" {
+	agent '{"turns":[[{"raw":"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{},\"error\":{}}\n"},{"wait":"x"}]]}'
+	run -1 ask --grace 100ms hi
+	assert_line --partial 'acp-ask: session/prompt: no response'
+	agent '{"turns":[[{"raw":"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"x\":\""},{"raw":"y","times":3000},{"raw":"\"}}\n"}]]}'
+	run -1 ask --grace 100ms --max-line 2K hi
+	assert_line --partial 'a line beyond --max-line'
+}
+
+@test "an agent that closes its output is ended" {
+	agent '{"turns":[[{"close":true},{"hang":true}]]}'
+	run -143 ask --grace 100ms hi
+}
+
+@test "what the agent may not ask gets an error: nothing was offered" {
+	agent '{"turns":[[{"ask":"fs/read_text_file","params":{"sessionId":"s1","path":"/etc/passwd"}},{"ask":"terminal/create","params":{"sessionId":"s1","command":"true"}},{"ask":"_x/y","params":{}}]]}'
+	run -0 ask hi
+	assert_equal "$(sent 'select(.error).error.code' | sort -u)" -32601
+	assert_equal "$(sent 'select(.error).id' | wc -l)" 3
+}
+
+@test "standard output that cannot be written is an error" {
+	agent '{"turns":[[{"text":"x"}]]}'
+	run -125 bash -c 'exec acp-ask hi -- "$@" >/dev/full' - "${AGENT[@]}"
+	assert_output 'acp-ask: standard output: No space left on device'
+}
+
+@test "100 MB of text pass" {
+	local n
+	n=$(sample 10 100)
+	agent '{"turns":[[{"text":"'"$(printf 'x%.0s' {1..9999})"'\n","times":'$((n * 100))'}]]}'
+	ask hi | wc -c >count
+	assert_equal "$(<count)" $((n * 1000000))
+}
+
+@test "the agent's standard error, and what a title says, obey no terminal" {
+	agent '{"turns":[[{"err":"a\u001b]0;t\u0007b\n"},'"$(call c1 'X\u001b[2JY\nZ')"']]}'
+	run -0 --separate-stderr ask hi
+	assert_equal "$(sort <<<"$stderr")" $'a^[]0;t^Gb\ntool: X^[[2JY Z'
+}
+
+@test "on a terminal the agent's text obeys none, and there is a spinner" {
+	agent '{"turns":[[{"text":"a\u001b[2Jb\n\u009bc\td\n"},{"wait":"x"}]]}'
+	status=0
+	output=$(timeout 60 script -qec "acp-ask --timeout 1s --grace 100ms hi -- ${AGENT[*]}" /dev/null </dev/null) || status=$?
+	mapfile -t lines <<<"$output"
+	assert_equal "$status" 124
+	assert_line --partial 'a^[[2Jb'
+	assert_line --partial $'<U+009B>c\td'
+	assert_output --partial $'\r/ '
+	# What is left are its own carriage returns and the end of the spinner's line.
+	run ! grep -aP '\x1b(?!\[K)' <<<"$output"
+	status=0
+	output=$(timeout 60 script -qec "acp-ask -f ndjson hi -- acp-replay --match shape $FIXTURES/demo.rec" /dev/null </dev/null) || status=$?
+	run ! grep -aP '\x1b(?!\[K)' <<<"$output"
+}
+
+@test "without a session the methods of authentication are named; --auth uses one" {
+	agent '{"initialize":{"authMethods":[{"id":"key","name":"Key","type":"env_var","vars":[{"name":"NO_KEY"}]},{"id":"web","name":"Web"}]},
+		"methods":{"session/new":{"error":{"code":-32000,"message":"log in"}}}}'
+	run -1 ask hi
+	assert_output 'acp-ask: the agent requires authentication; --auth: key, web'
+	run -1 ask --auth nope hi
+	assert_output 'acp-ask: the agent has no such method; --auth: key, web'
+	run -1 ask --auth key hi
+	assert_output 'acp-ask: --auth key: the environment variable NO_KEY is not set'
+	run -1 env NO_KEY=1 acp-ask --auth key hi -- "${AGENT[@]}"
+	assert_equal "$(sent 'select(.method == "authenticate").params')" '{"methodId":"key"}'
+}
+
+@test "a terminal method runs the agent's command at the terminal, and then starts the agent again" {
+	agent '{"initialize":{"authMethods":[{"id":"t","name":"T","type":"terminal","args":["--login"],"env":{"SUB":"x"}}]},"turns":[[{"text":"in"}]]}'
+	cat >agent <<-END
+		#!/bin/sh
+		[ "\$1" = --login ] || exec ${AGENT[*]}
+		read -r line
+		echo "\$SUB \$line" >login
+	END
+	chmod +x agent
+	run -1 acp-ask --auth t hi -- ./agent
+	assert_output 'acp-ask: --auth t: it needs a terminal'
+	rm in
+	(sleep 0.5; echo me) | timeout 60 script -qec "acp-ask --auth t hi -- ./agent" out >/dev/null
+	assert_equal "$(<login)" 'x me'
+	assert_equal "$(sent .method | sort | uniq -c | awk '{ print $1 $2 }' | tr '\n' ' ')" '2"initialize" 1"session/new" 1"session/prompt" '
+	assert_equal "$(sent 'select(.method == "initialize").params.clientCapabilities.auth' | sort -u)" '{"terminal":true}'
+}
+
+@test "acp-check finds nothing in what acp-ask sends" {
+	for version in 1 2; do
+		agent '{"version":'$version',"turns":[['"$(call c1)"',{"text":"x"},{"stop":"end_turn"}]]}'
+		acp-ask --protocol $version hi -- acp-tap -o s.rec -- "${AGENT[@]}"
+		run -0 checked
+		rm s.rec
+	done
+}

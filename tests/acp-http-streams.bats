@@ -1,0 +1,394 @@
+#!/usr/bin/env bats
+# acp-http: Streamable HTTP, as a server and as a client, and plain lines.
+#
+#   ACP_STEPS=N    so many random requests (2000; 10000 in make test-all)
+#   ACP_SEED=S     their seed
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load http
+	lib_setup
+	http_setup
+	agent=(sed -u -E -e 's/^\{"jsonrpc":"2.0","id":([0-9]+),"method":"initialize".*/{"jsonrpc":"2.0","id":\1,"result":{"protocolVersion":1}}/'
+	    -e 's/^\{"jsonrpc":"2.0","id":([0-9]+),"method":"session\/new","params":\{"cwd":"([^"]*)".*/{"jsonrpc":"2.0","id":\1,"result":{"sessionId":"\2"}}/'
+	    -e 's/^\{"jsonrpc":"2.0","id":([0-9]+),"method":"session\/(prompt|load)","params":\{"sessionId":"([^"]*)".*/{"jsonrpc":"2.0","method":"session\/update","params":{"sessionId":"\3","n":\1}}\n{"jsonrpc":"2.0","id":\1,"result":{}}/'
+	    -e '/"method":"_/d' -e 's/"error":.*//')
+}
+
+teardown() {
+	end_left_over
+}
+
+initialize='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}'
+new='{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"s","mcpServers":[]}}'
+prompt='{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}'
+update='{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","n":3}}'
+
+# --- the server ---
+
+# call [CURL-OPTION...]: a request; STATUS is its status, BODY what came.
+call() {
+	STATUS=$(curl -sS -o body -D head -w '%{http_code}' "${version[@]}" "$@" "http://127.0.0.1:$PORT/acp")
+	BODY=$(<body)
+}
+
+post() {
+	call -H 'Content-Type: application/json' "$@"
+}
+
+@test "curl by hand, with HTTP/1.1 and HTTP/2: initialize, streams, messages, DELETE, and what is refused" {
+	local id version
+	serve -- "${agent[@]}"
+	for version in --http1.1 --http2-prior-knowledge; do
+		version=("$version")
+		post -d "$initialize"
+		assert_equal "$STATUS" 200
+		id=$(jq -r .result.connectionId body)
+		assert_equal "$BODY" '{"jsonrpc":"2.0","id":1,"result":{"connectionId":"'"$id"'","protocolVersion":1}}'
+		assert grep -qix "acp-connection-id: $id"$'\r' head
+		curl -sSN "${version[@]}" -H 'Accept: text/event-stream' -H "Acp-Connection-Id: $id" "http://127.0.0.1:$PORT/acp" >connection &
+		post -H "Acp-Connection-Id: $id" -d "$new"
+		assert_equal "$STATUS:$BODY" '202:'
+		wait_for grep -q sessionId connection
+		assert_equal "$(<connection)" 'data: {"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'
+		# What is posted before the stream is opened waits for it.
+		post -H "Acp-Connection-Id: $id" -H 'Acp-Session-Id: s' -d "$prompt"
+		assert_equal "$STATUS" 202
+		curl -sSN "${version[@]}" -H 'Accept: text/event-stream' -H "Acp-Connection-Id: $id" -H 'Acp-Session-Id: s' \
+		    "http://127.0.0.1:$PORT/acp" >session &
+		wait_for grep -q '"id":3' session
+		assert_equal "$(<session)" "data: $update"$'\n\ndata: {"jsonrpc":"2.0","id":3,"result":{}}'
+		call -H 'Accept: text/event-stream' -H "Acp-Connection-Id: $id"
+		assert_equal "$STATUS" 409
+		call -H "Acp-Connection-Id: $id"
+		assert_equal "$STATUS" 406
+		call -d "$new" -H "Acp-Connection-Id: $id"
+		assert_equal "$STATUS" 415
+		post -d "$new"
+		assert_equal "$STATUS" 400
+		post -d "$new" -H 'Acp-Connection-Id: 1'
+		assert_equal "$STATUS" 404
+		post -d "$prompt" -H "Acp-Connection-Id: $id"
+		assert_equal "$STATUS" 400
+		post -d "[$new,$new]" -H "Acp-Connection-Id: $id"
+		assert_equal "$STATUS" 501
+		assert_equal "$(jq -c '[.id, .error.code]' body)" '[null,-32600]'
+		call -X DELETE -H "Acp-Connection-Id: $id"
+		assert_equal "$STATUS" 202
+		wait %2 %3
+		call -X DELETE -H "Acp-Connection-Id: $id"
+		assert_equal "$STATUS" 404
+		rm connection session
+		wait_for agents_left 2
+	done
+}
+
+@test "random requests: statuses, and the messages of each session in their order, are what a model expects" {
+	local seed=${ACP_SEED:-$RANDOM$RANDOM} steps=${ACP_STEPS:-$(sample 1500 10000)} version
+	serve --grace 1s -- "${agent[@]}"
+	for version in 1 2; do
+		echo "seed $seed, HTTP/$version"
+		run streams model "$PORT" "$seed" "$steps" "$version"
+		assert_output "$steps steps"
+		wait_for agents_left 2
+		assert kill -0 "$SERVER"
+	done
+}
+
+# bats test_tags=slow
+@test "200 connections with 5 sessions each" {
+	ulimit -n 4096
+	serve -- "${agent[@]}"
+	run streams many "$PORT" 200 5
+	assert_output '200 connections, 5 sessions each'
+	wait_for agents_left 2
+}
+
+@test "a client that does not read its stream: its POSTs get 503, memory stays flat, and nothing is lost" {
+	serve --queue 256K -- sed -u -E 's/^\{"jsonrpc":"2.0","id":([0-9]+),"method":"session\/prompt","params":\{"sessionId":"([^"]*)","x":"([^"]*)".*/{"jsonrpc":"2.0","method":"session\/update","params":{"sessionId":"\2","n":\1,"x":"\3"}}\n{"jsonrpc":"2.0","id":\1,"result":{}}/; s/^\{"jsonrpc":"2.0","id":([0-9]+),"method":"initialize".*/{"jsonrpc":"2.0","id":\1,"result":{}}/'
+	streams deaf "$PORT" 5000 20000 go >out &
+	wait_for test -s out
+	assert_equal "$(<out)" refused
+	touch go
+	wait %2
+	assert_equal "$(tail -n 1 out)" 'nothing was lost'
+	echo "peak: $(peak "$SERVER") KiB"
+	[[ $B == *san* ]] || (($(peak "$SERVER") < 24 * 1024))
+}
+
+@test "TCP that is dropped in any state: the server lives on, and no agent is left" {
+	serve --idle 300ms --grace 1s -- "${agent[@]}"
+	run streams drop "$PORT"
+	assert_output dropped
+	wait_for agents_left 2
+	assert kill -0 "$SERVER"
+}
+
+@test "floods of HTTP/2 frames end the connection, not the server" {
+	local kind
+	serve -- "${agent[@]}"
+	for kind in settings ping reset continuation window empty; do
+		run streams flood "$PORT" "$kind"
+		assert_output closed
+	done
+	version=(--http2-prior-knowledge)
+	post -d "$initialize"
+	assert_equal "$STATUS" 200
+	echo "peak: $(peak "$SERVER") KiB"
+	[[ $B == *san* ]] || (($(peak "$SERVER") < 24 * 1024))
+}
+
+# bats test_tags=slow
+@test "--idle: a connection without a stream or a message ends with its agent; one with a stream lives on" {
+	local id
+	serve --idle 1s -- "${agent[@]}"
+	version=(--http1.1)
+	post -d "$initialize"
+	id=$(jq -r .result.connectionId body)
+	wait_for agents_left 2
+	post -d "$new" -H "Acp-Connection-Id: $id"
+	assert_equal "$STATUS" 404
+	post -d "$initialize"
+	id=$(jq -r .result.connectionId body)
+	curl -sSN -H 'Accept: text/event-stream' -H "Acp-Connection-Id: $id" "http://127.0.0.1:$PORT/acp" >connection &
+	rest 2
+	post -d "$new" -H "Acp-Connection-Id: $id"
+	assert_equal "$STATUS" 202
+}
+
+# bats test_tags=slow
+@test "initialize that fails, an agent that ends, or none: the POST has its response, and no connection is left" {
+	serve -- sed -u -E 's/"method".*/"error":{"code":-32022,"message":"no"}}/'
+	version=(--http1.1)
+	post -d "$initialize"
+	assert_equal "$STATUS:$(jq .error.code body)" '200:-32022'
+	refute grep -qi acp-connection-id head
+	wait_for agents_left 2
+	serve -- true
+	post -d "$initialize"
+	assert_equal "$STATUS:$(jq .error.code body)" '200:-32603'
+	serve -- ./missing
+	post -d "$initialize"
+	assert_equal "$STATUS" 500
+	serve --max-connections 1 -- "${agent[@]}"
+	post -d "$initialize"
+	post -d "$initialize"
+	assert_equal "$STATUS" 503
+}
+
+# --- both ends ---
+
+# Messages of a recording by session and direction: of a response its request's; each group in its order.
+by_session() {
+	jq -s -r '
+		[.[] | select(.msg)] as $all
+		| (reduce $all[] as $r ({}; if $r.msg.method and ($r.msg | has("id")) then .[$r.from + ($r.msg.id | tojson)] = ($r.msg.params.sessionId? // null) else . end)) as $open
+		| $all | map({from, session: (if .msg.method then .msg.params.sessionId? else
+			$open[(if .from == "agent" then "client" else "agent" end) + (.msg.id | tojson)] end | tostring), msg: (.msg | tojson)})
+		| group_by([.from, .session])[] | .[] | [.from, .session, .msg] | @tsv' "$1"
+}
+
+@test "the sessions of all fixtures pass through both ends, in each profile, byte for byte and in order per session" {
+	local profile fixture
+	for fixture in "$FIXTURES"/*.jsonl "$FIXTURES"/demo.rec; do
+		for profile in http ws; do
+			rm -f agent.rec client.rec
+			serve -- acp-tap -o agent.rec -- acp-replay "$fixture"
+			run --separate-stderr acp-replay --as client "$fixture" -- acp-tap -o client.rec -- \
+			    acp-http --connect "http://127.0.0.1:$PORT/acp" --profile "$profile"
+			assert_success
+			kill "$SERVER"
+			ends "$SERVER" 0
+			by_session agent.rec >a
+			by_session client.rec >b
+			assert [ -s a ]
+			diff a b
+			diff <(sed -n 's/.*"msg"://p' agent.rec | sort) <(sed -n 's/.*"msg"://p' client.rec | sort)
+		done
+	done
+}
+
+@test "https: both profiles with a certificate, HTTP/2 by ALPN; another host's or an unknown one is refused with its reason" {
+	local profile
+	openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost 2>/dev/null
+	serve --cert cert.pem --key key.pem -v -- "${agent[@]}"
+	assert grep -q 'listening at https://' server
+	for profile in http ws; do
+		run --separate-stderr acp-http --connect "https://localhost:$PORT/acp" --ca cert.pem --profile "$profile" <<<"$initialize"
+		assert_success
+		assert_output '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
+		run --separate-stderr acp-http --connect "https://localhost:$PORT/acp" --profile "$profile" <<<"$initialize"
+		assert_failure 1
+		assert_regex "$stderr" 'self.signed'
+		run --separate-stderr acp-http --connect "https://127.0.0.1:$PORT/acp" --ca cert.pem --profile "$profile" <<<"$initialize"
+		assert_failure 1
+		assert_regex "$stderr" 'match'
+	done
+	run curl -sS -o /dev/null -w '%{http_version}' --cacert cert.pem "https://localhost:$PORT/acp"
+	assert_output 2
+}
+
+# bats test_tags=slow
+@test "plain lines over TCP, both ends: bytes unchanged, a line that is none is reported" {
+	serve_at tcp:0 -- bash -c 'tee down | sed -u "s/\"method\":\"initialize\",\"params\"/\"result\"/"'
+	printf '%s\n' '{"method":"_m","params":{"a": 1.50}}' hello "$initialize" >in
+	run --separate-stderr acp-http --connect "tcp://127.0.0.1:$PORT" <in
+	assert_success
+	assert_equal "$(<down)" "$(sed 2d in)"
+	assert_equal "$output" "$(sed '2d; 3s/"method":"initialize","params"/"result"/' in)"
+	assert_regex "$stderr" 'client: line 2: .*: not forwarded: hello'
+	run --separate-stderr acp-http --connect tcp://127.0.0.1:1 <<<"$initialize"
+	assert_failure 1
+	assert_equal "$(jq -c '[.id, .error.code]' <<<"$output")" '[1,-32603]'
+}
+
+@test "TCP that is dropped between both ends: the streams are opened again, and the conversation goes on" {
+	local i
+	serve -- "${agent[@]}"
+	streams relay "$PORT" port cut &
+	wait_for test -e port
+	: >out
+	{
+		for i in "$initialize" "$new" "$prompt" "${prompt/3/4}" "${prompt/3/5}"; do
+			echo "$i"
+			wait_for grep -q "\"id\":$(jq .id <<<"$i")" out
+			[[ $i == *prompt* ]] || continue
+			touch cut
+			# The client has connected again then: a prompt on the old connection could be lost with it.
+			wait_for test ! -e cut
+		done
+	} | acp-http --connect "http://127.0.0.1:$(<port)/acp" >out 2>err
+	assert_equal "$(jq -c 'select(.id) | [.id, .error.code]' out | xargs)" '[1,null] [2,null] [3,null] [4,null] [5,null]'
+	assert grep -q 'the event stream of session s was lost' err
+}
+
+# bats test_tags=slow
+@test "a client that does not read its standard output stops the remote agent, and loses nothing" {
+	seq -f '{"jsonrpc":"2.0","method":"_n","params":["%.0f 0123456789012345678901234567890123456789"]}' 600000 >in
+	serve -- bash -c 'read -r _; echo "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"; cat in; touch sent; exec cat'
+	mkfifo pipe
+	acp-http --connect "http://127.0.0.1:$PORT/acp" < <(echo "$initialize"; exec sleep 600) >pipe &
+	local client=$!
+	exec 5<pipe
+	moved() { awk '/^rchar/ { print $2 }' "/proc/$SERVER/io"; }
+	still() {
+		local before
+		before=$(moved)
+		rest 0.3
+		[[ $before == "$(moved)" && $before -gt 1000000 ]]
+	}
+	wait_for still
+	assert [ ! -e sent ]
+	echo "peak: $(peak "$client") and $(peak "$SERVER") KiB"
+	[[ $B == *san* ]] || (($(peak "$client") < 24 * 1024 && $(peak "$SERVER") < 24 * 1024))
+	head -n 600001 <&5 | tail -n +2 >out
+	exec 5<&-
+	assert cmp in out
+}
+
+# --- the client ---
+
+# behind STEP...: a server that plays these; URL is where, `seen` what it was sent.
+behind() {
+	rm -f port
+	streams server port "$@" >seen &
+	wait_for test -e port
+	URL=http://127.0.0.1:$(<port)/acp
+}
+
+# converse OPTION...: asks one request after the other.
+converse() {
+	local line
+	: >out
+	{
+		for line in "$initialize" "$new" "$prompt" "${prompt/3/4}"; do
+			echo "$line"
+			wait_for grep -q "\"id\": *$(jq .id <<<"$line")" out
+		done
+	} | acp-http --connect "$URL" "$@" >out 2>err
+}
+
+@test "the client opens a stream before it posts for it, sends cookies back, and ends with DELETE" {
+	behind
+	converse
+	run cat seen
+	assert_output 'POST initialize - -
+GET - lb=7
+POST session/new - lb=7
+GET s lb=7
+POST session/prompt s lb=7
+POST session/prompt s lb=7
+DELETE'
+	assert_equal "$(<err)" ''
+}
+
+@test "an HTTP status of 400 or more becomes the error response of the request, with the status and the text" {
+	behind 202 503
+	converse
+	assert_equal "$(jq -c 'select(.error) | [.id, .error.code, .error.data]' out)" '[3,-32603,{"status":503,"body":"no such luck"}]'
+	assert_equal "$(jq -c 'select(.id == 4) | .result' out)" '{}'
+}
+
+@test "a stream that is lost is opened again, a line says so, and the requests that were open get an error after --timeout" {
+	behind 202 drop
+	converse --timeout 500ms
+	assert_equal "$(jq -c 'select(.error) | [.id, .error.code]' out)" '[3,-32603]'
+	assert_equal "$(jq -c 'select(.id == 4) | .result' out)" '{}'
+	assert grep -q '^acp-http: the event stream of session s was lost.*messages may be missing$' err
+	assert_equal "$(grep -c '^GET s' seen)" 2
+}
+
+@test "a server that does not know the connection any more: an error for each open request, and status 1" {
+	behind 202 forget
+	run --separate-stderr acp-http --connect "$URL" < <(echo "$initialize"; echo "$new"; wait_for grep -q 'GET s' seen; echo "$prompt"; exec sleep 600)
+	assert_failure 1
+	assert_equal "$(tail -n 1 <<<"$output" | jq -c '[.id, .error.code]')" '[3,-32603]'
+	assert_equal "$(tail -n 1 <<<"$stderr")" "acp-http: $URL: the server does not know the connection any more"
+}
+
+@test "no server, another service, or no initialize: an error for each request, and a line says why" {
+	run --separate-stderr acp-http --connect http://127.0.0.1:1/ <<<"$initialize"
+	assert_failure 1
+	assert_equal "$(jq -c '[.id, .error.code]' <<<"$output")" '[1,-32603]'
+	assert_regex "$stderr" "^acp-http: http://127.0.0.1:1/: .*refused|connect"
+	serve --path /x -- cat
+	run --separate-stderr acp-http --connect "http://127.0.0.1:$PORT/acp" <<<"$initialize"
+	assert_failure 1
+	assert_equal "$stderr" "acp-http: http://127.0.0.1:$PORT/acp: the server refused with HTTP status 404"
+	serve -- "${agent[@]}"
+	run --separate-stderr acp-http --connect "http://127.0.0.1:$PORT/acp" <<<"$new"
+	assert_success
+	assert_equal "$(jq -c '[.id, .error.message]' <<<"$output")" '[2,"initialize has to come first"]'
+}
+
+@test "the stream of a sub-agent's session is opened when the session is announced; one that was closed can be opened again" {
+	serve -- jq -c --unbuffered 'def result($value): {jsonrpc, id, result: $value}; def update($session; $update):
+		{jsonrpc, method: "session/update", params: {sessionId: $session, update: $update}};
+		if .method == "session/new" then result({sessionId: "s"}), update("s"; {sessionUpdate: "subagent_update", sessionId: "child"}),
+			update("child"; {sessionUpdate: "agent_message_chunk"})
+		elif has("id") then result({}) else empty end'
+	: >out
+	{
+		echo "$initialize"
+		wait_for grep -q '"id":1' out
+		echo "$new"
+		wait_for grep -q '"child","update"' out
+		for i in 3 4 5; do
+			[[ $i != 4 ]] || prompt=${prompt/prompt/close}
+			[[ $i != 5 ]] || prompt=${prompt/close/load}
+			echo "${prompt/3/$i}"
+			wait_for grep -q "\"id\":$i" out
+		done
+	} | acp-http --connect "http://127.0.0.1:$PORT/acp" >out
+	assert_equal "$(jq -c 'select(.id).id' out | xargs)" '1 2 3 4 5'
+}
+
+# bats test_tags=slow
+@test "an agent that ends: its open requests get an error, the client learns of the end; in order, the status is 0" {
+	serve -- bash -c 'read -r _; echo "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"; read -r _; exit 3'
+	run --separate-stderr acp-http --connect "http://127.0.0.1:$PORT/acp" < <(echo "$initialize"; echo "$new"; exec sleep 600)
+	assert_equal "$(jq -c '[.id, .error.code]' <<<"$output")" $'[1,null]\n[2,-32603]'
+	assert_equal "$status" 0
+}

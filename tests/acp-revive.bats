@@ -1,0 +1,406 @@
+#!/usr/bin/env bats
+# acp-revive: the agent dies, and its sessions go on.
+# as long as 30 tests
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load lib
+	load conduct
+	lib_setup
+	command -v python3 >/dev/null || skip 'python3 is needed'
+	python="$(python3 -c 'import sys; print(sys.executable)') -SE" # what `python3` starts, and no more than that
+	agent="$python $TOP/tests/returning.py agent"
+	init='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
+}
+
+teardown() {
+	end_left_over
+}
+
+# client SESSIONS OPTION...: the client that checks all; its last line is in met.
+client() {
+	local n=$1
+	shift
+	rm -f lives points count agent.log past-*
+	$python "$TOP/tests/returning.py" client "$n" acp-revive --restarts 9/10m "$@" >met 2>err ||
+		{ cat met err; return 1; }
+}
+
+# lives_on POINTS WORD...: the client is done, though the agent has died at these points.
+lives_on() {
+	DIE=$1 client "$sessions" "${options[@]}" -- $agent "${@:2}" || { echo "at $1"; return 1; }
+	[[ $(<met) == 'done; status 0;'* ]] || { echo "at $1: $(<met)"; cat err; return 1; }
+	[[ $(wc -l <lives) -eq $(wc -w <<<"${1//,/ }")+1 ]] || { echo "at $1: $(wc -l <lives) lives"; return 1; }
+}
+
+# restart ARGUMENT...: acp-revive -v with a client that stays, as `start` of conduct.bash has it.
+restart() {
+	rm -f lives points count agent.log past-* client got said
+	mkfifo client
+	exec 9<>client
+	acp-revive -v "$@" <client >got 2>said 9>&- &
+	conduct=$!
+}
+new() { say '{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/","mcpServers":[{"name":"m","command":"c","args":[],"env":[]}],"_meta":{"k":1.50}}}'; gets '"id":"n"'; }
+prompt() { say '{"jsonrpc":"2.0","id":'"$1"',"method":"session/prompt","params":{"sessionId":"'"${3-s1}"'","prompt":[{"type":"text","text":"'"$2"'"}]}}'; }
+# allow CALL: the client allows what the agent has asked for this tool call, under the id that the request came with.
+allow() { say '{"jsonrpc":"2.0","id":'"$(jq -c --arg call "$1" 'select(.params.toolCall.toolCallId? == $call).id' got | tail -n 1)"',"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'; }
+asks() { wait_for grep -q "request_permission.*\"toolCallId\":\"$1\"" got; }
+# What the agent has read in a life: method and params.
+read_in() { sed -n "s/^$1 //p" agent.log | jq -c '[.method, .params]'; }
+
+# --- at every point
+
+@test "an agent with session/resume may be killed at any message of a session: each request has one response, and the session goes on" {
+	sessions=1 options=()
+	for ((point = 2; point < 30; point += $(sample 5 1))); do
+		lives_on "$point" resume
+	done
+}
+
+# bats test_tags=slow
+@test "an agent with session/load may be killed at any message of a session: no history reaches the client twice" {
+	sessions=1 options=()
+	for ((point = 2; point < 30; point += $(sample 5 1))); do
+		lives_on "$point" load
+	done
+}
+
+# bats test_tags=slow
+@test "an agent may be killed again at any message of a restoration, of two sessions" {
+	sessions=2 options=()
+	for ((point = 15; point < 28; point += $(sample 6 1))); do
+		lives_on "14,$point" load
+	done
+}
+
+@test "a chain around it sees one conversation and no history; acp-usage adds the costs of both processes" {
+	local turns='[.[] | select(.msg.method == "session/prompt")] | length'
+	DIE=20 client 1 -- $agent load
+	rm -f lives points count agent.log past-*
+	DIE=20 $python "$TOP/tests/returning.py" client 1 acp-conduct -p 'acp-tap -o tap.rec' -f 'acp-usage -f json -o usage' -- acp-revive -- $agent load >met 2>err ||
+		{ cat met err; return 1; }
+	[[ $(<met) == 'done; status 0;'* ]]
+	assert_equal "$(jq -s "$turns" tap.rec)" 4
+	run ! grep -q user_message_chunk tap.rec
+	assert_equal "$(jq -s -c '[(map(select(.event == "turn" and .output)) | length, (map(.output) | add)), last.cost]' usage)" '[3,60,3.5]'
+}
+
+# --- what is restored
+
+@test "session/resume is used where the agent has both, with the params that opened the session" {
+	restart -- $agent resume load
+	say "$init"
+	gets '"id":0'
+	new
+	prompt 1 die
+	responds 1 -32603
+	prompt 2 two
+	asks two
+	ends 0
+	assert_equal "$(read_in 2 | head -n 2)" '["initialize",{"protocolVersion":1}]
+["session/resume",{"sessionId":"s1","cwd":"/","mcpServers":[{"name":"m","command":"c","args":[],"env":[]}],"_meta":{"k":1.5}}]'
+	grep -q '"_meta":{"k":1.50}}' agent.log
+}
+
+@test "the mode and the options come back as they last were, and only where they differ; a closed session does not" {
+	restart -- $agent resume
+	say "$init"
+	gets '"id":0'
+	new
+	say '{"jsonrpc":"2.0","id":"new","method":"session/new","params":{"cwd":"/x","mcpServers":[]}}'
+	gets '"id":"new"'
+	say '{"jsonrpc":"2.0","id":"third","method":"session/new","params":{"cwd":"/y","mcpServers":[]}}'
+	gets '"id":"third"'
+	say '{"jsonrpc":"2.0","id":"close","method":"session/close","params":{"sessionId":"s1"}}' \
+		'{"jsonrpc":"2.0","id":"mode","method":"session/set_mode","params":{"sessionId":"s2","modeId":"code"}}' \
+		'{"jsonrpc":"2.0","id":"model","method":"session/set_config_option","params":{"sessionId":"s2","configId":"model","value":"large"}}'
+	gets '"id":"model"'
+	prompt 1 die s2
+	responds 1 -32603
+	prompt 2 two s2
+	asks two
+	ends 0
+	assert_equal "$(read_in 2 | jq -c '[.[0], .[1].sessionId]' | sed -n '2,5p')" '["session/resume","s3"]
+["session/resume","s2"]
+["session/set_mode","s2"]
+["session/set_config_option","s2"]'
+}
+
+@test "the client's authentication is repeated, unless it has logged out" {
+	restart -- $agent resume
+	say "$init"
+	gets '"id":0'
+	say '{"jsonrpc":"2.0","id":"a","method":"authenticate","params":{"methodId":"key"}}'
+	gets '"id":"a"'
+	new
+	prompt 1 die
+	responds 1 -32603
+	prompt 2 two
+	asks two
+	ends 0
+	assert_equal "$(read_in 2 | sed -n 2p)" '["authenticate",{"methodId":"key"}]'
+}
+
+@test "messages wait for the restoration and then come in order; what the dead agent had asked is cancelled" {
+	restart -- $agent resume gate-session/resume
+	say "$init"
+	gets '"id":0'
+	new
+	prompt 1 first
+	asks first
+	kill -KILL "$(tail -n 1 lives)"
+	responds 1 -32603
+	gets '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}'
+	# Its response is no longer wanted.
+	allow first
+	prompt 2 second
+	prompt 3 third
+	say '{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}'
+	wait_for grep -q '^2 .*session/resume' agent.log
+	run ! grep -q '^2 .*session/prompt' agent.log
+	touch gate
+	asks second
+	allow second
+	gets '"id":2,'
+	asks third
+	allow third
+	gets '"id":3,'
+	ends 0
+	assert_equal "$(read_in 2 | jq -c '[.[0], .[1].prompt[0].text]')" '["initialize",null]
+["session/resume",null]
+["session/prompt","second"]
+["session/prompt","third"]
+["session/cancel",null]
+[null,null]
+[null,null]' || assert_equal "$(read_in 2 | grep -c session/prompt)" 2
+	# No notice: this client does not know them.
+	run ! grep -q notice got
+}
+
+@test "a client that knows notices is told, once for each session" {
+	client 2 -- $agent resume
+	grep -q 'notices 0' met
+	DIE=14 client 2 -- $agent resume
+	grep -q 'notices 2' met
+	restart -- $agent
+	say "${init%\}\}},\"clientCapabilities\":{\"session\":{\"notices\":{}}}}}"
+	gets '"id":0'
+	new
+	prompt 1 die
+	gets '"severity":"error","title":"The agent ended unexpectedly (signal KILL) and was restarted. This session was lost when'
+	ends 0
+}
+
+@test "version 2: capabilities.session is enough for session/resume; a turn that was running ends with the state idle and an error" {
+	restart -- $agent v2
+	say "${init/:1/:2}"
+	gets '"id":0'
+	new
+	say '{"jsonrpc":"2.0","id":"second","method":"session/new","params":{"cwd":"/","mcpServers":[]}}'
+	gets '"id":"second"'
+	prompt 1 one
+	gets '"state":"idle","stopReason":"end_turn"'
+	prompt 2 late
+	gets '"sessionId":"s1","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"error","error":{"code":-32603,'
+	assert_equal "$(grep -c '"stopReason":"error"' got)" 1
+	prompt 3 three
+	responds 3 '{"messageId":"mthree"}'
+	ends 0
+	assert_equal "$(read_in 2 | jq -c '.[0]' | xargs)" 'initialize session/resume session/resume session/prompt'
+}
+
+@test "a client is told of the restart, after the errors of what failed, and with the same ids as before the first death" {
+	restart -- $agent resume
+	say "$init"
+	gets '"id":0'
+	new
+	prompt 1 die
+	gets '_acp-revive/restarted'
+	prompt 2 two
+	asks two
+	ends 0
+	assert_equal "$(sed -n '3,4p' got | jq -c '[.id, .error.code, .method, .params]')" '[1,-32603,null,null]
+[null,null,"_acp-revive/restarted",{"restarts":1,"why":"signal KILL"}]'
+}
+
+@test "while all is well every byte passes as it came, in both directions" {
+	printf '{"n" : 1.0e0 ,"method":"a\\u0062","params":{"k":1.50}}\r\n\nnoise\n[1]\n{"jsonrpc":"2.0","id":"x","result":null}\nno newline' >in
+	acp-revive -- cat <in >out
+	cmp in out
+	head -c 300000 /dev/zero | tr '\0' x >long
+	acp-revive --max-line 64K -- cat <long >out
+	cmp long out
+}
+
+@test "lines that the agent had not read go to the next process, and the rest of one that it had half read goes nowhere" {
+	cat >slow <<-'EOS'
+		#!/bin/sh
+		echo >>lives
+		read -r line
+		id=${line#*\"id\":} id=${id%%,*}
+		echo '{"jsonrpc":"2.0","id":'"$id"',"result":{"protocolVersion":1,"agentCapabilities":{}}}'
+		if [ "$(wc -l <lives)" -eq 1 ]; then
+			head -c 30 >/dev/null
+			while [ ! -e go ]; do sleep 0.01; done
+			kill -KILL $$
+		fi
+		sed -un 's/.*"id":"\([a-z]*\)".*/{"jsonrpc":"2.0","id":"\1","result":{}}/p'
+	EOS
+	chmod +x slow
+	restart -- ./slow
+	say "$init"
+	gets '"id":0'
+	say '{"jsonrpc":"2.0","id":"half","method":"_x/half"}' '{"jsonrpc":"2.0","id":"whole","method":"_x/whole"}' \
+		'{"jsonrpc":"2.0","method":"_x/note"}' '{"jsonrpc":"2.0","id":"last","method":"_x/last"}'
+	wait_for test -s got
+	touch go
+	gets '"id":"last"'
+	ends 0
+	assert_equal "$(jq -c '[.id, .error.code, .result]' got | tail -n +2 | grep -v '^\[null')" '["half",-32603,null]
+["whole",null,{}]
+["last",null,{}]'
+}
+
+@test "much input for an agent that reads nothing is held in pipes, not in memory" {
+	restart -- sh -c 'while [ ! -e go ]; do sleep 0.01; done; exec cat 3>&1 >&2'
+	yes '{"jsonrpc":"2.0","method":"session/update","params":{}}' | head -c 50000000 >&9 &
+	full() { (($(awk '/VmHWM/ { print $2 }' "/proc/$conduct/status") > $1)); }
+	stuck() {
+		local before=${read-}
+		read=$(awk '/rchar/ { print $2 }' "/proc/$conduct/io")
+		[[ $read -gt 100000 && $read == "$before" ]]
+	}
+	wait_for stuck
+	[[ $B == */san ]] || run ! full 20000
+	touch go
+	wait "$!"
+	[[ $B == */san ]] || run ! full 20000
+	ends 0
+}
+
+# --- what is not restored
+
+@test "an agent that can neither resume nor load serves new sessions only" {
+	restart -- $agent
+	say "$init"
+	gets '"id":0'
+	new
+	prompt 1 die
+	responds 1 -32603
+	prompt 2 two
+	responds 2 -32002
+	gets 'This session was lost when the agent ended: the agent can neither resume nor load sessions. Please start a new session.'
+	say '{"jsonrpc":"2.0","id":"again","method":"session/new","params":{"cwd":"/","mcpServers":[]}}'
+	gets '"id":"again"'
+	prompt 3 three s2
+	asks three
+	ends 0
+	says 'session "s1" could not be restored: the agent can neither resume nor load sessions'
+}
+
+# bats test_tags=slow
+@test "a session that the agent refuses, or whose mode it refuses, is not found; the others go on" {
+	restart -- $agent resume refuse-session/set_mode
+	say "$init"
+	gets '"id":0'
+	new
+	say '{"jsonrpc":"2.0","id":"new","method":"session/new","params":{"cwd":"/x","mcpServers":[]}}' \
+		'{"jsonrpc":"2.0","id":"mode","method":"session/set_mode","params":{"sessionId":"s1","modeId":"code"}}'
+	gets '"id":"mode"'
+	prompt 1 die
+	responds 1 -32603
+	prompt 2 two s1
+	responds 2 -32002
+	gets '"data":{"code":-32602,"message":"no session/set_mode today"}'
+	prompt 3 three s2
+	asks three
+	prompt 4 four s1
+	responds 4 -32002
+	run ! grep -q '^2 .*"four"' agent.log
+	ends 0
+}
+
+# bats test_tags=slow
+@test "a session whose restoration does not end is given up after two tries; what waits for it is answered" {
+	restart --init-timeout 5s -- $agent load hang-session/load
+	say "$init"
+	gets '"id":0'
+	new
+	prompt 1 die
+	responds 1 -32603
+	prompt 2 two
+	responds 2 -32002
+	gets 'the agent died again while it was restoring the session'
+	assert_equal "$(grep -c 'did not restore a session within --init-timeout; killed' said)" 2
+	ends 0
+}
+
+# --- the end
+
+# bats test_tags=slow
+@test "an agent that dies again at once ends the chain, with its status" {
+	DIE=$(seq -s, 3 40) client 1 --restarts 2/1m -- $agent load
+	assert_equal "$(grep -c '^acp-revive: the agent died' err)" 3
+	grep -q 'the agent died (signal KILL), more often than --restarts 2/1m allows' err
+	[[ $(<met) == *'; status 137;'* ]]
+	assert_equal "$(wc -l <lives)" 3
+}
+
+# bats test_tags=slow
+@test "an agent that dies before it is initialized ends the chain" {
+	DIE=1 client 1 -- $agent load
+	[[ $(<met) == 'initialize fails; status 137;'* ]]
+}
+
+# bats test_tags=slow
+@test "an agent that exits with 0, closes its input or its output is started again" {
+	restart --grace 1s -- $agent resume
+	say "$init"
+	gets '"id":0'
+	new
+	# Only Linux shows that the agent has closed its input.
+	for how in exit $(portable || echo deaf) mute; do
+		prompt "\"$how\"" "$how"
+		responds "\"$how\"" -32603
+	done
+	prompt 2 two
+	asks two
+	ends 0
+	assert_equal "$(wc -l <lives)" "$(portable && echo 3 || echo 4)"
+}
+
+# bats test_tags=slow
+@test "the client leaves during a restoration: the chain ends" {
+	restart --grace 1s -- $agent resume hang-session/resume
+	say "$init"
+	gets '"id":0'
+	new
+	prompt 1 die
+	responds 1 -32603
+	wait_for grep -q '^2 .*session/resume' agent.log
+	ends 0
+	restart --grace 1s --init-timeout 5s -- $agent resume hang-session/resume
+	say "$init"
+	gets '"id":0'
+	new
+	prompt 1 die
+	responds 1 -32603
+	wait_for grep -q '^2 .*session/resume' agent.log
+	# One with a request that waits: it has a response, or the client's end passes it by after the grace period.
+	prompt 2 two
+	exec 9>&-
+	wait "$conduct" || true
+	assert_equal "$(jq -c 'select(.id == 2)' got | wc -l)" 1
+	wait_for nobody_left
+}
+
+@test "what makes no sense on the command line is refused" {
+	run -2 acp-revive
+	assert_output --partial 'missing agent'
+	run -2 acp-revive --restarts often -- $agent
+	assert_output --partial 'expected N/TIME'
+	run -127 acp-revive -- no-such-agent </dev/null
+	run -2 acp-revive --init-timeout 0 -- $agent
+}

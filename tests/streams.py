@@ -1,0 +1,603 @@
+#!/usr/bin/env python3
+"""A peer of Streamable HTTP for tests, with the standard library alone: HTTP/1.1, and frames of HTTP/2 by hand. It can break every rule.
+
+streams.py model PORT SEED STEPS VERSION  random requests by HTTP/1.1 or HTTP/2 (1, 2); statuses and messages are what a model expects
+streams.py many PORT N M               N connections with M sessions each, all at once
+streams.py deaf PORT N SIZE FILE       a session whose stream is not read until FILE is there
+streams.py drop PORT                   closes the socket in each state
+streams.py flood PORT KIND             settings, ping, reset, continuation, window, or empty: until the server closes
+streams.py relay PORT PORTFILE CUT  between the two ends; ends all connections when the file CUT appears
+streams.py server PORTFILE STEP...     a server for acp-http --connect; see the function
+"""
+import http.server, json, os, random, re, select, socket, socketserver, struct, sys, threading, time
+
+PATIENCE = 60
+
+
+def message(i, method, **params):
+    return json.dumps({'jsonrpc': '2.0', **({} if i is None else {'id': i}), 'method': method, 'params': params}, separators=(',', ':'))
+
+
+class Peer:
+    """A socket with a buffer."""
+
+    def __init__(self, port):
+        self.sock, self.buffer = socket.create_connection(('127.0.0.1', int(port)), PATIENCE), b''
+
+    def until(self, end):
+        while end not in self.buffer:
+            more = self.sock.recv(1 << 16)
+            if not more:
+                raise EOFError
+            self.buffer += more
+        text, self.buffer = self.buffer.split(end, 1)
+        return text
+
+    def take(self, n):
+        while len(self.buffer) < n:
+            more = self.sock.recv(1 << 16)
+            if not more:
+                raise EOFError
+            self.buffer += more
+        text, self.buffer = self.buffer[:n], self.buffer[n:]
+        return text
+
+    def send(self, method, headers=(), body=None, path='/acp'):
+        lines = [f'{method} {path} HTTP/1.1', 'Host: x', *headers]
+        if body is not None:
+            lines.append(f'Content-Length: {len(body)}')
+        self.sock.sendall('\r\n'.join(lines + ['', '']).encode() + (body or b''))
+
+    def head(self):
+        lines = self.until(b'\r\n\r\n').decode().split('\r\n')
+        self.headers = {k.lower(): v for k, v in (l.split(': ', 1) for l in lines[1:])}
+        return int(lines[0].split()[1])
+
+    def ask(self, *args, **kw):
+        """status, body"""
+        self.send(*args, **kw)
+        status = self.head()
+        return status, self.take(int(self.headers['content-length']))
+
+    def event(self):
+        """The next event of a stream; None: it has ended."""
+        while True:
+            size = int(self.until(b'\r\n'), 16)
+            chunk = self.take(size + 2)[:-2]
+            if size == 0:
+                return None
+            self.events = getattr(self, 'events', b'') + chunk
+            if b'\n\n' in self.events:
+                break
+        return self.pop()
+
+    def pop(self):
+        text, self.events = self.events.split(b'\n\n', 1)
+        return text.removeprefix(b'data: ').decode() if text.startswith(b'data: ') else ''
+
+    def next(self):
+        """The next message of a stream."""
+        text = ''
+        while text == '':
+            text = self.pop() if b'\n\n' in getattr(self, 'events', b'') else self.event()
+        return text
+
+
+def frame(kind, flags=0, stream=0, payload=b''):
+    return struct.pack('>I', len(payload))[1:] + bytes([kind, flags]) + struct.pack('>I', stream) + payload
+
+
+class H2:
+    """A connection of HTTP/2. The header table is empty and the windows are as large as can be."""
+
+    def __init__(self, port):
+        self.peer, self.last, self.streams, self.ready = Peer(port), -1, {}, False
+        self.write(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + frame(4, 0, 0, struct.pack('>HIHI', 1, 0, 4, 2**31 - 1)) +
+                   frame(8, 0, 0, struct.pack('>I', 2**31 - 65536)))
+        while not self.ready:
+            self.pump()
+
+    def write(self, text):
+        self.peer.sock.sendall(text)
+
+    def pump(self):
+        head = self.peer.take(9)
+        kind, flags, stream = head[3], head[4], self.streams.get(int.from_bytes(head[5:], 'big'))
+        payload = self.peer.take(int.from_bytes(head[:3], 'big'))
+        if kind == 4 and not flags & 1:
+            self.ready = True
+            self.write(frame(4, 1))
+        elif kind == 6 and not flags & 1:
+            self.write(frame(6, 1, 0, payload))
+        elif stream and kind == 1:
+            stream.status = self.status(payload)
+        elif stream and kind == 0:
+            stream.data += payload
+        if stream and (kind == 3 or (kind in (0, 1) and flags & 1)):
+            stream.ended = True
+
+    def status(self, block):
+        """The first field: one of the static table, or a literal of three digits, which may be Huffman's."""
+        while block[0] & 0xe0 == 0x20:
+            block = block[1:]
+        if block[0] & 0x80:
+            return {8: 200, 9: 204, 10: 206, 11: 304, 12: 400, 13: 404, 14: 500}[block[0] & 0x7f]
+        assert block[0] & (0x3f if block[0] & 0x40 else 0x0f) == 8, block
+        if not block[1] & 0x80:
+            return int(block[2:5])
+        bits, digits = ''.join(f'{b:08b}' for b in block[2:5]), ''
+        while len(digits) < 3:  # 0, 1 and 2 have five bits, the others six
+            n = 5 if int(bits[:5], 2) < 3 else 6
+            digits, bits = digits + str(int(bits[:n], 2) - (0 if n == 5 else 0b011001 - 3)), bits[n:]
+        return int(digits)
+
+
+class Stream(Peer):
+    """One stream of HTTP/2 after the other, in the place of a socket of its own."""
+
+    def __init__(self, h2):
+        self.h2, self.sock, self.headers, self.id = h2, self, {}, None
+
+    def send(self, method, headers=(), body=None, path='/acp'):
+        def text(t):
+            t = t.encode()
+            return (bytes([len(t)]) if len(t) < 127 else bytes([127, len(t) - 127])) + t
+
+        self.h2.last += 2
+        self.id, self.status, self.data, self.events, self.ended = self.h2.last, None, b'', b'', False
+        self.h2.streams[self.id] = self
+        fields = [(':method', method), (':scheme', 'http'), (':path', path), (':authority', 'x'), *(h.split(': ', 1) for h in headers)]
+        block = b''.join(b'\0' + text(k.lower()) + text(v) for k, v in fields)
+        parts = [] if body is None else [body[i:i + 16384] for i in range(0, len(body), 16384)] or [b'']
+        self.h2.write(frame(1, 4 if parts else 5, self.id, block) +
+                      b''.join(frame(0, i == len(parts) - 1, self.id, part) for i, part in enumerate(parts)))
+
+    def head(self):
+        while self.status is None:
+            if self.ended:
+                raise EOFError
+            self.h2.pump()
+        return self.status
+
+    def ask(self, *args, **kw):
+        self.send(*args, **kw)
+        self.head()
+        while not self.ended:
+            self.h2.pump()
+        del self.h2.streams[self.id]
+        return self.status, self.data
+
+    def event(self):
+        while b'\n\n' not in self.events:
+            if self.ended and not self.data:
+                return None
+            if not self.data:
+                self.h2.pump()
+            self.events, self.data = self.events + self.data, b''
+        return self.pop()
+
+    def close(self):
+        if self.h2.streams.pop(self.id, None):
+            self.h2.write(frame(3, 0, self.id, struct.pack('>I', 8)))
+
+
+class Connection:
+    def __init__(self, port, version=1):
+        h2 = version == 2 and H2(port)
+        self.peer = lambda: Stream(h2) if h2 else Peer(port)
+        self.posts = self.peer()
+        status, body = self.post(message(0, 'initialize', protocolVersion=1), id=None)
+        assert status == 200, (status, body)
+        self.id = json.loads(body)['result']['connectionId']
+        assert h2 or self.posts.headers['acp-connection-id'] == self.id
+
+    def headers(self, session=None, id=()):
+        id = self.id if id == () else id
+        return [*([f'Acp-Connection-Id: {id}'] if id is not None else []), *([f'Acp-Session-Id: {session}'] if session is not None else [])]
+
+    def post(self, text, session=None, id=(), type='application/json'):
+        return self.posts.ask('POST', [f'Content-Type: {type}', *self.headers(session, id)], text if isinstance(text, bytes) else text.encode())
+
+    def open(self, session=None):
+        peer = self.peer()
+        peer.send('GET', ['Accept: text/event-stream', *self.headers(session)])
+        peer.status = peer.head()
+        return peer
+
+    def delete(self):
+        return self.posts.ask('DELETE', self.headers())[0]
+
+
+class Model:
+    """Connections to an agent that answers what carries an id, and first with an update where there is a session."""
+
+    def __init__(self, port, rng, version):
+        self.port, self.rng, self.version, self.live, self.dropped, self.n = port, rng, version, [], [], 0
+
+    def number(self):
+        self.n += 1
+        return self.n
+
+    def step(self):
+        rng = self.rng
+        if not self.live or (len(self.live) < 4 and rng.random() < 0.02):
+            c = Connection(self.port, self.version)
+            c.expected, c.streams, c.sessions = {None: []}, {}, []
+            self.live.append(c)
+            return
+        c = rng.choice(self.live)
+        getattr(self, rng.choices(['new', 'prompt', 'open', 'read', 'close', 'wrong', 'duplicate', 'race', 'end', 'load'],
+                                  [2, 8, 4, 6, 2, 6, 1, 2, 0.3, 2])[0])(c)
+
+    def new(self, c):
+        if len(c.sessions) >= 5:
+            return
+        i = self.number()
+        assert c.post(message(i, 'session/new', cwd=f's{i}', mcpServers=[]))[0] == 202
+        c.expected[None].append(f'{{"jsonrpc":"2.0","id":{i},"result":{{"sessionId":"s{i}"}}}}')
+        c.sessions.append(f's{i}')
+        c.expected[f's{i}'] = []
+
+    def answer(self, c, i, session, load):
+        c.expected[session].append(f'{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"{session}","n":{i}}}}}')
+        c.expected[None if load else session].append(f'{{"jsonrpc":"2.0","id":{i},"result":{{}}}}')
+
+    def prompt(self, c, method='session/prompt'):
+        if c.sessions:
+            session, i = self.rng.choice(c.sessions), self.number()
+            size = self.rng.choice([0, 10, 3000, 70000])
+            assert c.post(message(i, method, sessionId=session, x='x' * size), session)[0] == 202
+            self.answer(c, i, session, False)
+
+    def load(self, c):
+        """The response comes on the connection's stream, after the session's update: there only where both are read is the order known."""
+        if c.sessions and None in c.streams:
+            session, i = self.rng.choice(c.sessions), self.number()
+            if session in c.streams and not c.expected[None] and not c.expected[session]:
+                assert c.post(message(i, 'session/load', sessionId=session), session)[0] == 202
+                self.answer(c, i, session, True)
+                self.read(c, session)
+                self.read(c, None)
+
+    def open(self, c):
+        session = self.rng.choice([None, *c.sessions])
+        if session not in c.streams:
+            stream = c.open(session)
+            assert stream.status == 200, stream.status
+            c.streams[session] = stream
+
+    def read(self, c, session=()):
+        if not c.streams:
+            return
+        session = self.rng.choice([*c.streams]) if session == () else session
+        while c.expected[session]:
+            got = c.streams[session].next()
+            assert got == c.expected[session].pop(0), got
+
+    def close(self, c):
+        """With nothing on its way, so that nothing is lost."""
+        if c.streams:
+            session = self.rng.choice([*c.streams])
+            self.read(c, session)
+            c.streams.pop(session).sock.close()
+            # The server has to notice it before the stream can be opened again.
+            while True:
+                stream = c.open(session)
+                if stream.status == 200:
+                    break
+                assert stream.status == 409, stream.status
+            c.streams[session] = stream
+
+    def wrong(self, c):
+        rng, i = self.rng, self.number()
+        session = rng.choice(c.sessions) if c.sessions else 'none'
+        text = message(i, 'session/prompt', sessionId=session)
+        what = rng.randrange(14)
+        if what == 0:
+            want, got = 404, c.post(text, session, id='0' * 32)
+        elif what == 1:
+            want, got = 400, c.post(text, session, id=None)
+        elif what == 2:
+            want, got = 400, c.post(text)
+        elif what == 3:
+            want, got = 400, c.post(text, session + 'x')
+        elif what == 4:
+            want, got = 415, c.post(text, session, type='text/plain')
+            c.posts = c.peer()  # what is refused before its body closes the connection
+        elif what == 5:
+            want, got = 501, c.post('[' + text + ']', session)
+            assert json.loads(got[1])['error']['code'] == -32600
+        elif what == 6:
+            want, got = 400, c.post(rng.choice([b'{', b'', b'\xff', b'"x"', text.encode()[:-1], b'{"jsonrpc":"2.0","id":{},"method":"x"}']), session)
+        elif what == 7:
+            peer = c.peer()
+            want, got = 406, peer.ask('GET', ['Accept: text/html', *c.headers()])
+        elif what == 8:
+            peer = c.peer()
+            want, got = 404, peer.ask('GET', ['Accept: text/event-stream', *c.headers(id='f' * 32)])
+        elif what == 9:
+            want, got = 405, c.peer().ask('PUT', c.headers())
+        elif what == 10:
+            want, got = 404, c.peer().ask('GET', c.headers(), path='/')
+        elif what == 11:
+            want, got = 404, c.peer().ask('DELETE', c.headers(id='x'))
+        elif what == 12:
+            want, got = 400, c.peer().ask('DELETE')
+        else:
+            want, got = 202, c.post(message(None, '_note', a=1))
+        assert got[0] == want, f'{what}: {got} and not {want}'
+
+    def duplicate(self, c):
+        if c.streams:
+            session = self.rng.choice([*c.streams])
+            assert c.open(session).status == 409
+
+    def race(self, c):
+        """A POST and the opening of its session's stream at the same moment."""
+        idle = [s for s in c.sessions if s not in c.streams]
+        if idle:
+            session, i, peer = self.rng.choice(idle), self.number(), c.peer()
+            other = c.peer()
+            other.send('POST', ['Content-Type: application/json', *c.headers(session)], message(i, 'session/prompt', sessionId=session).encode())
+            peer.send('GET', ['Accept: text/event-stream', *c.headers(session)])
+            assert (peer.head(), other.head()) == (200, 202)
+            c.streams[session] = peer
+            self.answer(c, i, session, False)
+            self.read(c, session)
+
+    def end(self, c):
+        self.live.remove(c)
+        if self.rng.random() < 0.7:
+            assert c.delete() == 202
+            assert c.delete() == 404
+        else:
+            self.dropped.append(c)
+            for peer in [c.posts, *c.streams.values()]:
+                peer.sock.close()
+
+
+def model(port, seed, steps, version):
+    m = Model(port, random.Random(seed), int(version))
+    for i in range(int(steps)):
+        try:
+            m.step()
+        except Exception as e:
+            sys.exit(f'seed {seed}, step {i}: {type(e).__name__} {e}')
+    for c in m.live:
+        for session in [None, *c.sessions]:
+            if session not in c.streams:
+                c.streams[session] = c.open(session)
+            m.read(c, session)
+        assert c.delete() == 202
+    for c in m.dropped:
+        assert Peer(port).ask('DELETE', c.headers())[0] == 202
+    print(f'{steps} steps')
+
+
+def many(port, n, m):
+    live = []
+    for _ in range(int(n)):
+        c = Connection(port)
+        c.streams = {None: c.open()}
+        live.append(c)
+    for c in live:
+        for k in range(int(m)):
+            assert c.post(message(k, 'session/new', cwd=f's{k}'))[0] == 202
+            assert json.loads(c.streams[None].next())['result']['sessionId'] == f's{k}'
+            c.streams[f's{k}'] = c.open(f's{k}')
+    for k in range(int(m)):
+        for c in live:
+            assert c.post(message(100 + k, 'session/prompt', sessionId=f's{k}'), f's{k}')[0] == 202
+    for k in range(int(m)):
+        for c in live:
+            assert json.loads(c.streams[f's{k}'].next())['params'] == {'sessionId': f's{k}', 'n': 100 + k}
+            assert json.loads(c.streams[f's{k}'].next())['id'] == 100 + k
+    for c in live:
+        assert c.delete() == 202
+    print(f'{n} connections, {m} sessions each')
+
+
+def deaf(port, n, size, there):
+    """Asks for n updates of one session; stops when a POST gets 503; then reads all."""
+    c = Connection(port)
+    stream, sent = c.open('s'), 0
+    while sent < int(n):
+        status = c.post(message(sent, 'session/prompt', sessionId='s', x='x' * int(size)), 's')[0]
+        if status == 503:
+            break
+        assert status == 202
+        sent += 1
+    print('refused' if sent < int(n) else 'all was taken', flush=True)
+    while not os.path.exists(there):
+        time.sleep(0.02)
+    for i in range(sent):
+        assert json.loads(stream.next())['params']['n'] == i
+        assert json.loads(stream.next())['id'] == i
+    print('nothing was lost')
+
+
+def drop(port):
+    body = message(1, 'initialize').encode()
+    head = b'POST /acp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n' % len(body)
+    for reset in (False, True):
+        for cut in (0, 1, 20, len(head) - 1, len(head), len(head) + 10, len(head) + len(body)):
+            peer = Peer(port)
+            peer.sock.sendall((head + body)[:cut])
+            if reset:
+                peer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+            peer.sock.close()
+        c = Connection(port)
+        c.post(message(2, 'session/prompt', sessionId='s'), 's')
+        stream = c.open('s')
+        if reset:
+            stream.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+        stream.sock.close()
+        c.posts.sock.close()
+    print('dropped')
+
+
+def flood(port, kind):
+    """Prints how the server ends it."""
+    sock = socket.create_connection(('127.0.0.1', int(port)), PATIENCE)
+    sock.sendall(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + frame(4))
+    # :method GET, :scheme http, :path /, :authority x
+    block = b'\x82\x86\x84\x41\x01x'
+    stream, n = 1, 0
+
+    def some():
+        nonlocal stream
+        text = b''
+        for _ in range(100):
+            if kind == 'settings':
+                text += frame(4)
+            elif kind == 'ping':
+                text += frame(6, 0, 0, b'12345678')
+            elif kind == 'window':
+                text += frame(8, 0, 0, struct.pack('>I', 1))
+            elif kind == 'reset':
+                text += frame(1, 5, stream, block) + frame(3, 0, stream, struct.pack('>I', 8))
+                stream += 2
+            elif kind == 'empty':
+                text += (frame(1, 4, 1, b'\x83\x86\x44\x04/acp\x41\x01x\x40\x0ccontent-type\x10application/json') if n == 0 and not text else b'')
+                text += frame(0, 0, 1)
+            else:
+                text += (frame(1, 0, 1, block) if n == 0 and not text else b'') + frame(9, 0, 1, b'\x40\x01a\x01b' * 100)
+        return text
+
+    sock.settimeout(0.05)
+    try:
+        while n < 20000:
+            try:
+                sock.sendall(some())
+            except TimeoutError:
+                pass
+            n += 1
+            try:
+                if not sock.recv(1 << 16):
+                    raise ConnectionResetError
+            except TimeoutError:
+                pass
+    except (ConnectionResetError, BrokenPipeError):
+        print('closed')
+        return
+    print('not closed')
+
+
+def relay(port, portfile, cut):
+    """Relays TCP to the port. As often as the file CUT appears, all connections end; it is removed when there is another one."""
+    listener, live = socket.create_server(('127.0.0.1', 0)), []
+
+    def pump(a, b):
+        try:
+            while text := a.recv(1 << 16):
+                b.sendall(text)
+        except OSError:
+            pass
+        end(a, b)
+
+    def end(*socks):
+        for s in socks:
+            try:
+                s.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def accept():
+        while True:
+            a, b = listener.accept()[0], socket.create_connection(('127.0.0.1', int(port)))
+            live.extend((a, b))
+            for pair in ((a, b), (b, a)):
+                threading.Thread(target=pump, args=pair, daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    with open(portfile + '.new', 'w') as f:
+        f.write(str(listener.getsockname()[1]))
+    os.rename(portfile + '.new', portfile)
+    while True:
+        time.sleep(0.02)
+        if os.path.exists(cut):
+            old = live[:]
+            end(*old)
+            del live[:len(old)]
+            while not live:
+                time.sleep(0.01)
+            os.unlink(cut)
+
+
+def server(portfile, *steps):
+    """
+    Serves HTTP/1.1 to one client. A step is "STATUS" (of a POST, in their order), "drop" (the stream of session s, after the next POST) or
+    "forget" (every later GET gets 404). What was posted and opened is printed, a line each.
+    """
+    steps, lock, streams = list(steps), threading.Lock(), {}
+    state = {'forgotten': False}
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = 'HTTP/1.1'
+
+        def log_message(self, *args):
+            pass
+
+        def reply(self, status, body=b'', headers=()):
+            self.send_response(status)
+            for k, v in headers:
+                self.send_header(k, v)
+            self.send_header('Content-Length', str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_POST(self):
+            m = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
+            with lock:
+                print('POST', m.get('method', 'response'), self.headers.get('Acp-Session-Id', '-'), self.headers.get('Cookie', '-'), flush=True)
+                step = '202' if m.get('method') == 'initialize' or not steps else steps.pop(0)
+            if m.get('method') == 'initialize':
+                self.reply(200, json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': {'protocolVersion': 1}}).encode(),
+                           [('Acp-Connection-Id', 'c1'), ('Content-Type', 'application/json'), ('Set-Cookie', 'lb=7; Path=/')])
+                return
+            if step in ('drop', 'forget'):
+                state['forgotten'] = step == 'forget'
+                self.reply(202)
+                streams[m.get('params', {}).get('sessionId', '-') if step == 'drop' else '-'].shutdown(socket.SHUT_RDWR)
+                return
+            self.reply(int(step), b'' if step == '202' else b'no such luck')
+            if step == '202' and 'id' in m:
+                session = self.headers.get('Acp-Session-Id', '-')
+                out = {'jsonrpc': '2.0', 'id': m['id'], 'result': {'sessionId': 's'} if m['method'] == 'session/new' else {}}
+                data = f'data: {json.dumps(out)}\n\n'.encode()
+                streams[session].sendall(b'%x\r\n%s\r\n' % (len(data), data))
+
+        def do_GET(self):
+            session = self.headers.get('Acp-Session-Id', '-')
+            with lock:
+                print('GET', session, self.headers.get('Cookie', '-'), flush=True)
+            if state['forgotten']:
+                self.reply(404)
+                return
+            self.send_response(200)
+            self.send_header('Content-Type', 'text/event-stream')
+            self.send_header('Transfer-Encoding', 'chunked')
+            streams[session] = self.connection  # the client posts as soon as it has the head
+            self.end_headers()
+            self.rfile.read(1)
+
+        def do_DELETE(self):
+            with lock:
+                print('DELETE', flush=True)
+            self.reply(202)
+
+    class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *args):
+            pass
+
+    s = Server(('127.0.0.1', 0), Handler)
+    with open(portfile + '.new', 'w') as f:
+        f.write(str(s.server_address[1]))
+    os.rename(portfile + '.new', portfile)
+    s.serve_forever()
+
+
+if __name__ == '__main__':
+    {f.__name__: f for f in (model, many, deaf, drop, flood, relay, server)}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""typist.py LINES [OPTION...]: runs `acp-ask OPTION... hi -- ask.py a.json` (ask_at_terminal stands for that) or another COMMAND at a
+terminal of its own, and types each line of LINES when the screen's last line is a prompt: it ends with ": " or "> " and has no newline.
+Prints the screen, without carriage returns. Exits as the command does."""
+import os
+import pty
+import select
+import sys
+
+lines = [line for line in sys.argv[1].split("\n")] if sys.argv[1] else []
+command = sys.argv[2:]
+if command[0] == "ask_at_terminal":
+    here = os.path.dirname(os.path.abspath(__file__))
+    command = ["acp-ask", *command[1:], "hi", "--", "python3", os.path.join(here, "ask.py"), "a.json"]
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(command[0], command)
+screen, seen = b"", 0
+while True:
+    try:
+        data = os.read(fd, 4096)
+    except OSError:
+        break
+    if not data:
+        break
+    screen += data
+    # What is drawn over and over is no prompt.
+    new = screen[seen:]
+    if lines and (new.endswith(b": ") or new.endswith(b"> ")):
+        line = lines.pop(0)
+        # After an end of input or an interrupt there is no newline.
+        keys = line.endswith(("\x04", "\x03"))
+        os.write(fd, line.encode() + (b"" if keys else b"\n"))
+        seen = len(screen)
+sys.stdout.buffer.write(screen.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 255)
