@@ -171,14 +171,14 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 	run acp-conduct --grace 100ms -f "$through" -- sh -c 'cat; exec sleep 1000' <<<'x'
 	assert_success
 	assert_line 'acp-conduct: agent: did not end within the grace period; stopped (signal TERM)'
-	nobody_left
+	leaves_nobody
 }
 
 @test "one that ignores SIGTERM gets SIGKILL, and so do those that it has started" {
 	run acp-conduct --grace 100ms -- sh -c 'trap "" TERM; sleep 1000 & while :; do sleep 1; done' </dev/null
 	assert_success
 	assert_output 'acp-conduct: agent: did not end within the grace period; stopped (signal KILL)'
-	nobody_left
+	leaves_nobody
 }
 
 @test "a filter that ignores the end of its input is stopped, and the agent then sees it" {
@@ -218,13 +218,13 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 	run --separate-stderr acp-conduct --grace 100ms -u cat -- sh -c 'sleep 1000 & echo x; exit 3' </dev/null
 	assert_failure 3
 	assert_output x
-	nobody_left
+	leaves_nobody
 }
 
 @test "what the agent leaves behind without the pipes is ended at once" {
 	run acp-conduct --grace 1000s -u cat -- sh -c 'sleep 1000 <&- >&- 2>&- & exit 3' </dev/null
 	assert_failure 3
-	nobody_left
+	leaves_nobody
 }
 
 # bats test_tags=slow

@@ -354,7 +354,7 @@ died() {
 	assert_line 1
 	assert_line 'acp-conduct: once: reads its input from a file, so it cannot be restarted'
 	assert_line 'acp-conduct: once: died (signal KILL); ending the chain'
-	nobody_left
+	leaves_nobody
 }
 
 # bats test_tags=slow

@@ -199,7 +199,7 @@ echoed() {
 		assert_equal "$(called t)" 'x: hi'
 		unshim t
 		finish
-		nobody_left
+		leaves_nobody
 	done
 }
 
@@ -225,7 +225,7 @@ echoed() {
 		assert_equal "$(called t)" 'x: hi'
 		for name in s again t; do unshim "$name"; done
 		finish
-		nobody_left
+		leaves_nobody
 		rm -f down up ./*.in ./*.out
 	done
 }
@@ -238,5 +238,5 @@ echoed() {
 	wait_for grep -q 'acp-mcp: died (signal KILL); bypassed' err
 	echoed
 	finish
-	nobody_left
+	leaves_nobody
 }

@@ -46,7 +46,7 @@ session() {
 	run acp-conduct -- sh -c 'readlink /proc/self/fd/0 >&2; cat' <<<'hello'
 	assert_success
 	assert_line "hello"
-	nobody_left
+	leaves_nobody
 }
 
 @test "the bytes of a session come through a chain unharmed" {
@@ -244,7 +244,7 @@ session() {
 	} <sent
 	[[ ${status-} -eq 127 ]] || fail "status ${status-}"
 	cmp sent rest
-	nobody_left
+	leaves_nobody
 }
 
 @test "bad usage is 2, with a line" {

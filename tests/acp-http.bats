@@ -193,7 +193,7 @@ response='{"jsonrpc":"2.0","id":1,"result":{"a": 1.50}}'
 	assert grep -q ': over$' server
 	wait %2 || true
 	assert_equal "$(<out)" $'101\nclose 1001 the server is going away\neof'
-	assert nobody_left
+	assert leaves_nobody
 }
 
 # bats test_tags=slow

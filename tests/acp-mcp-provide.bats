@@ -39,7 +39,7 @@ ask() {
 	finish
 	run ! grep mcp/ out
 	[ ! -s err ]
-	nobody_left
+	leaves_nobody
 }
 
 @test "in the first form each connection is a command of its own" {
@@ -68,7 +68,7 @@ ask() {
 	assert_equal "$(jq -c 'select(.method).id' out | tr -d '\n')" 89
 	finish
 	[ ! -s err ]
-	nobody_left
+	leaves_nobody
 }
 
 @test "in the newest form the handshake with the command is made here, and results say what they must" {
@@ -118,7 +118,7 @@ ask() {
 	await got '.id == 2 and .error.code == -33002'
 	await got '.id == 3 and .error.code == -33002'
 	finish
-	nobody_left
+	leaves_nobody
 }
 
 # bats test_tags=slow
@@ -140,7 +140,7 @@ ask() {
 		[ ! -s err ]
 		rm -f down up a.in a.out
 	done
-	nobody_left
+	leaves_nobody
 }
 
 # bats test_tags=slow
@@ -162,7 +162,7 @@ ask() {
 		run ! grep mcp/ out
 		[ ! -s err ]
 	done
-	nobody_left
+	leaves_nobody
 }
 
 # bats test_tags=slow
@@ -204,7 +204,7 @@ ask() {
 	assert_equal "$(ask 11 message "{\"serverId\":$ID,\"requestId\":\"r\",\"method\":\"tools/list\"}" | jq -c .result.result.resultType)" '"complete"'
 	finish
 	assert_equal "$(sort -u err)" 'acp-mcp: server "x": jq has ended: signal KILL'
-	nobody_left
+	leaves_nobody
 }
 
 # The commands that serve, by their pids.
@@ -231,7 +231,7 @@ commands() {
 	for i in 3 4 5; do ask $i connect "{\"acpId\":$ID}"; done
 	wait_for eval '[ "$(wc -l <pids)" -eq 4 ]'
 	finish
-	nobody_left
+	leaves_nobody
 	rm pids
 	# One that serves a shim.
 	bridge acp-mcp --provide 'x=bash stubborn'
@@ -242,7 +242,7 @@ commands() {
 	kill -KILL "${SHIM[a]}"
 	wait_for eval '! kill -0 "$(cat pids)" 2>/dev/null'
 	finish
-	nobody_left
+	leaves_nobody
 }
 
 @test "at the end a command may do on SIGTERM what it must before it ends" {
@@ -259,7 +259,7 @@ commands() {
 	wait_for test -s pids
 	finish
 	assert_equal "$(<saved)" saved
-	nobody_left
+	leaves_nobody
 }
 
 # bats test_tags=slow
@@ -313,7 +313,7 @@ commands() {
 	done
 	assert_equal "$(ask 17 connect "{\"acpId\":$ID}" | jq -c .error.code)" -33000
 	finish
-	nobody_left
+	leaves_nobody
 }
 
 @test "shims beyond --max-connections are closed, with a line" {

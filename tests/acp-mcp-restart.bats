@@ -45,7 +45,7 @@ strict_server() {
 		finish
 		rm -f ./*.in ./*.out
 	done
-	nobody_left
+	leaves_nobody
 }
 
 @test "when a provider reports that the server has ended, the request gets the error and the connection ends" {

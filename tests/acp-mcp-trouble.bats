@@ -193,7 +193,7 @@ teardown() {
 	wait "$BRIDGE"
 	assert_equal "$(await out '.method == "mcp/disconnect"' | jq -c .params)" '{"connectionId":"c"}'
 	wait "${SHIM[a]}"
-	nobody_left
+	leaves_nobody
 }
 
 # bats test_tags=slow
@@ -212,7 +212,7 @@ teardown() {
 		unshim a
 		finish
 	done
-	nobody_left
+	leaves_nobody
 }
 
 @test "a one-way pipe is refused, and what does not go together" {

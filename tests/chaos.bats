@@ -37,7 +37,7 @@ faults() {
 storm() {
 	local lost reported
 	faults "$@"
-	nobody_left || fail "left over: $(left_over)"
+	leaves_nobody || fail "left over: $(left_over)"
 	lost=$(sed -n 's/.* \([0-9]*\) updates lost, .*/\1/p' out)
 	reported=$(sed -n 's/.*notifications lost: at most \([0-9]*\).*/\1/p' err | jq -s 'add // 0')
 	((lost <= reported)) || fail "$lost updates are lost, acp-conduct reports at most $reported: $(tail -n 20 err)"
@@ -107,7 +107,7 @@ shared() {
 	faults "$@"
 	touch over
 	wait "$guests"
-	nobody_left || fail "left over: $(left_over)"
+	leaves_nobody || fail "left over: $(left_over)"
 	run cat twice
 	assert_output ''
 }
@@ -141,5 +141,5 @@ share="acp-share --control s --name here"
 	run python3 -SE "$TOP/tests/walk.py" run "${ACP_SEED:-$RANDOM}" "${ACP_CHAINS:-$(sample 20 500 200)}"
 	assert_success
 	assert_line --regexp '^[0-9]+ chains from seed [0-9]+, [0-9]+ deaths, 0 bad$'
-	nobody_left || fail "left over: $(left_over)"
+	leaves_nobody || fail "left over: $(left_over)"
 }

@@ -32,7 +32,7 @@ control_setup() {
 start() {
 	local dashes=yes
 	[[ " $* " != *' -- '* ]] || dashes=
-	rm -f client
+	rm -f client got said
 	mkfifo client
 	exec 9<>client
 	acp-share "$@" ${dashes:+-- $agent} <client >got 2>said 9>&- &
@@ -45,7 +45,7 @@ start() {
 # is there after `begin`, and `find_socket`.
 # shellcheck disable=SC2086 # a command
 chain() {
-	rm -f client
+	rm -f client got said
 	mkfifo client
 	exec 9<>client
 	acp-conduct -v --control auto "$@" -- $agent <client >got 2>said 9>&- &
@@ -86,6 +86,7 @@ ask() { visit "$socket" ask "$1"$'\n'; }
 # watch FILE [HOP]: somebody watches, whose process is in `watcher`.
 # shellcheck disable=SC2034 # for the tests
 watch() {
+	rm -f "$1" "$1.answer"
 	visit "$socket" watch ${2:+"$2"} >"$1" 2>"$1.answer" 9>&- &
 	watcher=$!
 	await_line "$1.answer" grep '"hop"' >/dev/null
@@ -95,7 +96,7 @@ watch() {
 # A guest that joins reads its stdin from descriptor 8.
 # join FILE [HOP]: somebody joins.
 join() {
-	rm -f guest
+	rm -f guest "$1" "$1.answer"
 	mkfifo guest
 	exec 8<>guest
 	visit "$socket" join ${2:+"$2"} <guest >"$1" 2>"$1.answer" 9>&- 8>&- &

@@ -138,11 +138,13 @@ await_line() {
 }
 
 found_in() {
-	local count
+	local count lines
 	count=$(wc -l 2>/dev/null <"$1") || return
 	((count != seen)) || return
-	seen=$count
-	found=$(head -n "$count" "$1" | "${@:2}" | head -n 1)
+	# Whoever writes the file anew may have emptied it since.
+	mapfile -n "$count" lines <"$1"
+	seen=${#lines[@]}
+	found=$(printf %s "${lines[@]}" | "${@:2}" | head -n 1)
 	[[ $found ]]
 }
 
@@ -178,6 +180,15 @@ left_over() {
 
 nobody_left() {
 	! marked -q
+}
+
+# What the test has started has ended. In the portable form no tool learns when what it killed is gone: that is a moment later.
+leaves_nobody() {
+	if portable; then
+		wait_for nobody_left
+	else
+		nobody_left
+	fi
 }
 
 # In teardown: ends what a failed test has left. Again, for what was being started has started more.
