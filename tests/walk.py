@@ -225,6 +225,7 @@ class Chain:
 		except (OSError, ValueError):
 			other = None
 		self.bad += ['client: ' + b for b in talk.bad]
+		lost = 0, 0
 		# Nobody responds to what comes after the end.
 		ends = broken or self.end or self.signalled
 		for who, open_, last in [('client', talk.unanswered(), talk.last)] + ([('agent', other['unanswered'], other['last'])] if other else []):
