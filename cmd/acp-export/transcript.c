@@ -5,18 +5,21 @@
 
 /* --- what goes by --- */
 
-/* Takes the secrets out of a message; but pieces of a text stay, for a secret may go across them: see redact_all. */
+/*
+ * Takes the secrets out of a message; but pieces of a text stay, for a secret may go across them: see redact_all. *inner: what came,
+ * out of its envelope.
+ */
 static void
-clean(struct transcript *t, struct message *m)
+clean(struct transcript *t, struct message *m, struct msg *inner)
 {
-	struct msg inner = m->msg;
 	struct acp_chunk chunk;
 	const char *why;
 
-	if (inner.what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&m->msg, &inner, NULL, &why) < 0)
-		inner = m->msg;
-	t->pieces = t->redact->texts ? slice(NULL, 0) : json_get(inner.params, acp_update);
-	if (t->pieces.p && inner.what == ACP_SESSION_UPDATE && acp_chunk(inner.params, &chunk))
+	*inner = m->msg;
+	if (inner->what == ACP_PROXY_SUCCESSOR && msg_open_envelope(&m->msg, inner, NULL, &why) < 0)
+		*inner = m->msg;
+	t->pieces = t->redact->texts ? slice(NULL, 0) : json_get(inner->params, acp_update);
+	if (t->pieces.p && inner->what == ACP_SESSION_UPDATE && acp_chunk(inner->params, &chunk))
 		return;
 	if (redact_line(t->redact, m->msg.text, &m->line) < 0)
 		t->failed = true;
@@ -28,20 +31,26 @@ int
 transcript_see(struct transcript *t, const struct message *original, bool timed)
 {
 	const struct session_message *seen;
+	struct session_message whole;
 	struct message m = *original;
+	struct msg inner;
 
 	t->timed |= timed;
 	t->pieces = slice(NULL, 0);
 	if (t->redact)
-		clean(t, &m);
+		clean(t, &m, &inner);
 	if (t->failed || sessions_see(t->sessions, &m, &seen) < 0)
 		return -1;
 	t->now = seen->message.t;
 	if (!seen->copy)
 		transcript_show(t, seen);
-	if (usage_may_matter(&t->words, original->msg.text))
-		t->failed |= usage_see(t->usage, original, NULL, NULL) < 0;
-	return t->failed ? -1 : 0;
+	if (!usage_may_matter(&t->words, original->msg.text))
+		return t->failed ? -1 : 0;
+	/* The names of agents and models say how figures are read: --redact=text leaves none. */
+	whole = *seen;
+	if (t->redact)
+		whole.message.msg = inner;
+	return usage_message(t->usage, &whole) < 0 || t->failed ? -1 : 0;
 }
 
 int
@@ -143,7 +152,6 @@ transcript_open(struct transcript *t, struct redact *redact)
 int
 transcript_begin(struct transcript *t, double started)
 {
-	t->failed |= usage_end(t->usage) < 0;
 	sessions_begin(t->sessions);
 	t->started = started;
 	t->now = 0;
@@ -154,8 +162,8 @@ transcript_begin(struct transcript *t, double started)
 int
 transcript_end(struct transcript *t)
 {
-	t->failed |= usage_end(t->usage) < 0;
 	sessions_end(t->sessions);
+	t->failed |= usage_end(t->usage) < 0;
 	if (t->redact && !t->redact->texts && !t->failed)
 		redact_all(t);
 	usage_sort(t->usage);

@@ -206,6 +206,7 @@ transcript_event(void *arg, const struct session_event *e)
 	struct export_session *x;
 
 	t->now = e->t;
+	usage_happened(t->usage, e);
 	if (e->kind == SESSION_DISCONNECTED)
 		end_connection(t);
 	else if (e->kind == SESSION_BEGAN)
