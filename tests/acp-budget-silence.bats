@@ -29,6 +29,7 @@ silent() {
 				cat updates
 				;;
 			*x/accept*) echo '{"id":1,"result":{"messageId":"m"}}' ;;
+			*x/used*) echo '{"id":1,"result":{"stopReason":"end_turn","usage":{"totalTokens":1100,"inputTokens":900,"outputTokens":200}}}' ;;
 			*x/late*) echo '{"id":1,"result":{"stopReason":"end_turn"}}' ;;
 			*x/*) echo '{"id":5,"result":{}}' ;;
 			esac
@@ -108,6 +109,20 @@ since() {
 	answer 5
 	finish
 	assert_equal "$(jq -c 'select(.id == 1)' seen | wc -l)" 1
+}
+
+@test "the tokens of a late response count" {
+	silent
+	budget --max-silence 100ms --max-tokens 1000
+	prompt 1 s work
+	answer 1
+	send '{"method":"x/used"}'
+	send '{"id":5,"method":"x/y"}'
+	answer 5
+	prompt 2 s more
+	answer 2
+	finish
+	assert_equal "$(jq -r .error.message <<<"$LINE")" 'acp-budget: --max-tokens 1,000 is reached: 1,100 tokens'
 }
 
 @test "after a late response nothing runs: a text of --at can be sent" {

@@ -253,6 +253,8 @@ void budget_end(struct tool *, struct budget *, const char *why);
 /* What lib/session and lib/usage report. */
 void turn_happened(void *tool, const struct session_event *);
 void turn_used(void *tool, const struct usage_event *);
+/* The response to a prompt that was answered in the agent's place: what it used counts. */
+void turn_late(struct tool *, const struct message *);
 /* The turn that has ended with the message that is being handled. */
 enum verdict turn_ended(struct tool *, const struct turn_end *);
 /* The same for a response to a request of acp-budget. */

@@ -54,8 +54,10 @@ from_agent(struct tool *t, const struct message *message)
 		budgets_free(t, false);
 		return verdict;
 	}
-	if (message->msg.kind == MSG_RESPONSE)
-		return prompt_was_answered(t, message) ? VERDICT_DROP : VERDICT_PASS;
+	if (message->msg.kind == MSG_RESPONSE && prompt_was_answered(t, message)) {
+		turn_late(t, message);
+		return VERDICT_DROP;
+	}
 	return seen.about && seen.kind.p ? see_update(t, seen.about, seen.kind, json_get(message->msg.params, acp_update)) : VERDICT_PASS;
 }
 

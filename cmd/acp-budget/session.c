@@ -167,7 +167,7 @@ tool_see(struct tool *t, const struct message *original, struct seen *to)
 	s = session_family(to->about);
 	/* Most updates say nothing of usage. */
 	if (m.msg.what != ACP_SESSION_UPDATE || usage_may_matter(&t->words, m.msg.text)) {
-		tool_check(t, usage_see(t->usage, &m, NULL, NULL) || usage_quiet(t->usage, UINT64_MAX, &next));
+		tool_check(t, usage_message(t->usage, seen) || usage_quiet(t->usage, UINT64_MAX, &next));
 		if (s && !s->usage)
 			s->usage = usage_find_session(t->usage, slice(s->session->id, s->session->n));
 		/* Where the context has fallen below the level of an --at, its text may be sent again. */

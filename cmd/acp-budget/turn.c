@@ -43,9 +43,7 @@ turn_happened(void *tool, const struct session_event *e)
 	struct tool *t = tool;
 	struct budget_session *s = e->session ? e->session->data : NULL;
 
-	if (!s)
-		return;
-	switch (e->kind) {
+	switch (s ? e->kind : SESSION_CONNECTED) {
 	case SESSION_STATE:
 		s->silence.waits = json_string_is(json_get(e->state, acp_state), "requires_action");
 		break;
@@ -63,6 +61,8 @@ turn_happened(void *tool, const struct session_event *e)
 	default:
 		break;
 	}
+	/* Last: it may report at once what the turn has used. */
+	usage_happened(t->usage, e);
 }
 
 void
@@ -76,6 +76,19 @@ turn_used(void *tool, const struct usage_event *e)
 	/* The last call's is a part of the turn's. */
 	end->counted = (e->billed.has & 1u << USAGE_OUTPUT) && !e->own_lower;
 	end->output = end->counted ? usage_clip(e->billed.n[USAGE_OUTPUT]) : 0;
+}
+
+void
+turn_late(struct tool *t, const struct message *m)
+{
+	struct budget_session *s = session_of(t, m->request->session, false);
+	struct session_message late = {.message = *m};
+	struct session_turn turn = {.session = s ? s->session : NULL};
+
+	/* In version 2 an idle state says what was used. */
+	if (s && !sessions_v2(t->sessions))
+		usage_happened(t->usage, &(struct session_event){.kind = SESSION_TURN_ENDED, .t = m->t, .message = &late, .session = s->session,
+			.turn = &turn});
 }
 
 enum verdict
