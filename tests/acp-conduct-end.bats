@@ -201,9 +201,9 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 }
 
 @test "what the agent has written waits for a client that is slow, as long as it takes" {
-	mkfifo up
-	exec 8<>up
-	acp-conduct -v --grace 50ms -u cat -- seq 20000 </dev/null >up 2>said 8>&- &
+	mkfifo client up
+	exec 9<>client 8<>up
+	acp-conduct -v --grace 50ms -u cat -- seq 20000 <client >up 2>said 9>&- 8>&- &
 	conduct=$!
 	wait_for grep -q 'agent: exit status 0' said
 	# Another chain's patience, several times ours, is our clock.
@@ -215,7 +215,9 @@ another_guardian() { [[ -n $(guardian) && $(guardian) != "$1" ]]; }
 
 # bats test_tags=slow
 @test "who holds the agent's pipes after its end does so for the grace period" {
-	run --separate-stderr acp-conduct --grace 100ms -u cat -- sh -c 'sleep 1000 & echo x; exit 3' </dev/null
+	mkfifo client
+	exec 9<>client
+	run --separate-stderr acp-conduct --grace 100ms -u cat -- sh -c 'sleep 1000 & echo x; exit 3' <client 9>&-
 	assert_failure 3
 	assert_output x
 	leaves_nobody
