@@ -183,6 +183,8 @@ class Chain:
 			now = time.monotonic()
 			if (True in talk.asked and not (self.read and talk.unanswered())) or (self.killed and not self.read and self.overs > 3):
 				self.process.stdin.close()
+				# The descriptor's number may soon be another chain's.
+				talk.out = -1
 				self.left = True
 			elif talk.asked or now - self.asked_at > 1:
 				talk.asked.clear()
