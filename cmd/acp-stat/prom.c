@@ -2,44 +2,29 @@
 #include <stdio.h>
 
 #include "cmd/acp-stat/stat.h"
+#include "lib/base/metrics.h"
 #include "lib/recording/recording.h"
-
-/* A label's value. */
-static int
-put_value(struct buf *to, struct slice s)
-{
-	int r = buf_add_string(to, "\"");
-
-	for (size_t i = 0; i < s.n; i++)
-		r |= s.p[i] == '\n' ? buf_add_string(to, "\\n") : s.p[i] == '"' ? buf_add_string(to, "\\\"")
-			: s.p[i] == '\\' ? buf_add_string(to, "\\\\") : buf_add(to, s.p + i, 1);
-	return r | buf_add_string(to, "\"");
-}
 
 struct writer {
 	struct buf *to;
 	enum by by;
 };
 
-/* The row's labels, and one more (name NULL: none). */
+/* The metric's name and the row's labels, and one more (label NULL: none). */
 static int
-put_labels(const struct writer *w, const struct row *r, const char *name, const char *value)
+put_labels(const struct writer *w, const struct row *r, const char *metric, const char *label, const char *value)
 {
 	/* The reports that --merge reads do not say whether a row of turns is a session or an agent. */
 	const char *names[ROWS] = {"method", w->by == BY_SESSION ? "session" : w->by == BY_AGENT ? "agent" : "name", "kind"};
-	struct buf *to = w->to;
-	const char *comma = "";
-	int e = buf_add_string(to, "{");
+	struct metrics_label labels[4] = {0}, *l = labels;
 
 	if (r->kind == ROW_METHOD)
-		e |= buf_printf(to, "from=\"%s\",", acp_side_name(r->from));
-	if (r->kind != ROW_TURN || w->by != BY_ALL || row_name(r).n) {
-		e |= -(buf_printf(to, "%s=", names[r->kind]) || put_value(to, row_name(r)));
-		comma = ",";
-	}
-	if (name)
-		e |= buf_printf(to, "%s%s=\"%s\"", comma, name, value);
-	return e | buf_add_string(to, "} ");
+		*l++ = (struct metrics_label){"from", slice_of(acp_side_name(r->from))};
+	if (r->kind != ROW_TURN || w->by != BY_ALL || row_name(r).n)
+		*l++ = (struct metrics_label){names[r->kind], row_name(r)};
+	if (label)
+		*l = (struct metrics_label){label, slice_of(value)};
+	return metrics_labels(w->to, metric, labels);
 }
 
 static int
@@ -53,16 +38,17 @@ put_seconds(struct buf *to, uint64_t us)
 static int
 put_summary(const struct writer *w, const struct row *r, const char *name, const struct hist *h)
 {
+	SCOPED struct buf sum = {0}, count = {0};
 	char quantile[8];
 	int e = 0;
 
 	for (unsigned i = 0; i < HIST_PERCENTILES && h->n; i++) {
 		snprintf(quantile, sizeof(quantile), "0.%u", hist_percentiles[i] % 10 ? hist_percentiles[i] : hist_percentiles[i] / 10);
-		e |= -(buf_add_string(w->to, name) || put_labels(w, r, "quantile", quantile));
-		e |= put_seconds(w->to, hist_percentile(h, hist_percentiles[i]));
+		e |= -(put_labels(w, r, name, "quantile", quantile) || put_seconds(w->to, hist_percentile(h, hist_percentiles[i])));
 	}
-	e |= -(buf_printf(w->to, "%s_sum", name) || put_labels(w, r, NULL, NULL) || put_seconds(w->to, h->sum));
-	return -(e || buf_printf(w->to, "%s_count", name) || put_labels(w, r, NULL, NULL) ||
+	if (e || buf_printf(&sum, "%s_sum", name) || buf_printf(&count, "%s_count", name) || !buf_string(&sum) || !buf_string(&count))
+		return -1;
+	return -(put_labels(w, r, sum.p, NULL, NULL) || put_seconds(w->to, h->sum) || put_labels(w, r, count.p, NULL, NULL) ||
 		buf_printf(w->to, "%llu\n", (unsigned long long)h->n));
 }
 
@@ -97,7 +83,7 @@ static const struct metric metrics[] = {
 static int
 put_count(const struct writer *w, const struct row *r, const char *name, const char *label, const char *value, uint64_t n)
 {
-	return -(buf_add_string(w->to, name) || put_labels(w, r, label, value) || buf_printf(w->to, "%llu\n", (unsigned long long)n));
+	return -(put_labels(w, r, name, label, value) || buf_printf(w->to, "%llu\n", (unsigned long long)n));
 }
 
 static int
@@ -109,7 +95,7 @@ put_value_of(const struct writer *w, const struct row *r, const struct metric *m
 	if (m->type == SUMMARY)
 		return put_summary(w, r, m->name, value);
 	if (m->type == SECONDS)
-		return -(buf_add_string(w->to, m->name) || put_labels(w, r, NULL, NULL) || put_seconds(w->to, *(const uint64_t *)value));
+		return -(put_labels(w, r, m->name, NULL, NULL) || put_seconds(w->to, *(const uint64_t *)value));
 	if (all && r->kind == ROW_TURN)
 		return -(put_count(w, r, m->name, "result", "ended", r->count - r->failed - r->open - r->cancelled) ||
 			put_count(w, r, m->name, "result", "failed", r->failed) ||
@@ -129,7 +115,7 @@ prom_put(const struct table *t, enum by by, struct buf *to)
 	for (const struct metric *m = metrics; m < metrics + sizeof(metrics) / sizeof(metrics[0]); m++) {
 		if (t->n[m->kind] == 0)
 			continue;
-		e |= buf_printf(to, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, m->type == SUMMARY ? "summary" : "counter");
+		e |= metrics_head(to, m->name, m->type == SUMMARY ? "summary" : "counter", m->help);
 		for (const struct row *r = t->rows; r; r = r->hh.next)
 			if (r->kind == m->kind && (m->of_notifications || !r->notification))
 				e |= put_value_of(&w, r, m);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cmd/acp-usage/tool.h"
+#include "lib/base/metrics.h"
 #include "lib/run/replace.h"
 
 enum { SECOND = 1000000 };
@@ -73,29 +74,12 @@ prom_event(struct prom *p, const struct usage_event *e)
 	p->stops[n - 1]++;
 }
 
-/* A label's value. */
-static int
-put_label(struct buf *to, struct slice s)
-{
-	int r = buf_add(to, "\"", 1);
-
-	for (size_t i = 0; i < s.n; i++)
-		r |= s.p[i] == '\n' ? buf_add(to, "\\n", 2) : s.p[i] == '"' ? buf_add(to, "\\\"", 2)
-			: s.p[i] == '\\' ? buf_add(to, "\\\\", 2) : buf_add(to, s.p + i, 1);
-	return r | buf_add(to, "\"", 1);
-}
-
-static int
-put_head(struct buf *to, const char *name, const char *type, const char *help)
-{
-	return buf_printf(to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
 static int
 put_gauge(struct buf *to, const char *name, const struct usage_session *s, uint64_t value)
 {
-	return -(buf_printf(to, "%s{session=", name) || put_label(to, slice(s->id, s->id_length))
-		|| buf_printf(to, "} %llu\n", (unsigned long long)value));
+	const struct metrics_label labels[] = {{"session", slice(s->id, s->id_length)}, {0}};
+
+	return -(metrics_labels(to, name, labels) || buf_printf(to, "%llu\n", (unsigned long long)value));
 }
 
 static int
@@ -105,23 +89,23 @@ put_sessions(struct buf *to, struct tool *t)
 	struct usage_figures f = {0};
 	int r;
 
-	r = put_head(to, used, "gauge", "Tokens in the context of a session.");
+	r = metrics_head(to, used, "gauge", "Tokens in the context of a session.");
 	for (const struct usage_session *s = usage_sessions(t->usage); s; s = usage_next(s))
 		if (s->has_used && tool_wants(t, s))
 			r |= put_gauge(to, used, s, s->used);
-	r |= put_head(to, size, "gauge", "Context window of a session in tokens.");
+	r |= metrics_head(to, size, "gauge", "Context window of a session in tokens.");
 	for (const struct usage_session *s = usage_sessions(t->usage); s; s = usage_next(s))
 		if (s->has_size && tool_wants(t, s))
 			r |= put_gauge(to, size, s, s->size);
-	r |= put_head(to, cost, "gauge", "Cost of a session in its currency.");
+	r |= metrics_head(to, cost, "gauge", "Cost of a session in its currency.");
 	for (const struct usage_session *s = usage_sessions(t->usage); s; s = usage_next(s)) {
 		if (!tool_wants(t, s) || (s->parent && usage_is_covered(t->usage, s)))
 			continue;
 		r |= usage_figures_session(t->usage, s, &f);
 		for (size_t i = 0; i < f.ncosts; i++)
-			r |= -(buf_printf(to, "%s{session=", cost) || put_label(to, slice(s->id, s->id_length))
-				|| buf_add_string(to, ",currency=") || put_label(to, usage_name(t->usage, f.costs[i].currency))
-				|| buf_add_string(to, "} ") || decimal_put(f.costs[i].amount, 0, to) || buf_add(to, "\n", 1));
+			r |= -(metrics_labels(to, cost, (const struct metrics_label[]){{"session", slice(s->id, s->id_length)},
+				{"currency", usage_name(t->usage, f.costs[i].currency)}, {0}})
+				|| decimal_put(f.costs[i].amount, 0, to) || buf_add(to, "\n", 1));
 		usage_figures_free(&f);
 	}
 	return r;
@@ -160,7 +144,7 @@ put_models(struct prom *p, struct buf *to, struct tool *t)
 
 	if (p->nmodels)
 		memset(p->models, 0, p->nmodels * sizeof(*p->models));
-	r = put_head(to, name, "counter", "Tokens that turns were billed, by model and by types that do not overlap.");
+	r = metrics_head(to, name, "counter", "Tokens that turns were billed, by model and by types that do not overlap.");
 	for (const struct usage_session *s = usage_sessions(t->usage); s; s = usage_next(s)) {
 		if (!tool_wants(t, s) || (s->parent && usage_is_covered(t->usage, s)))
 			continue;
@@ -172,8 +156,8 @@ put_models(struct prom *p, struct buf *to, struct tool *t)
 	for (size_t i = 0; i < p->nmodels; i++)
 		for (unsigned type = USAGE_INPUT; type < USAGE_TYPES; type++)
 			if (p->models[i].has & 1u << type)
-				r |= -(buf_printf(to, "%s{type=\"%s\",model=", name, usage_type_name((enum usage_type)type))
-					|| put_label(to, usage_name(t->usage, (uint32_t)i)) || buf_add_string(to, "} ")
+				r |= -(metrics_labels(to, name, (const struct metrics_label[]){
+					{"type", slice_of(usage_type_name((enum usage_type)type))}, {"model", usage_name(t->usage, (uint32_t)i)}, {0}})
 					|| usage_sum_put(&p->models[i], (enum usage_type)type, to) || buf_add(to, "\n", 1));
 	return r;
 }
@@ -182,12 +166,12 @@ static int
 put_turns(struct prom *p, struct buf *to, struct tool *t)
 {
 	static const char name[] = "acp_turns_total";
-	int r = put_head(to, name, "counter", "Turns that have ended, by stop reason.");
+	int r = metrics_head(to, name, "counter", "Turns that have ended, by stop reason.");
 
 	for (size_t i = 0; i < p->nstops; i++)
 		if (p->stops[i])
-			r |= -(buf_printf(to, "%s{stop_reason=", name) || put_label(to, usage_name(t->usage, (uint32_t)i))
-				|| buf_printf(to, "} %llu\n", (unsigned long long)p->stops[i]));
+			r |= -(metrics_labels(to, name, (const struct metrics_label[]){{"stop_reason", usage_name(t->usage, (uint32_t)i)}, {0}})
+				|| buf_printf(to, "%llu\n", (unsigned long long)p->stops[i]));
 	return r;
 }
 
