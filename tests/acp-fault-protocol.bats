@@ -47,7 +47,8 @@ responses() {
 # bats test_tags=slow
 @test "--error: its response keeps its place among those that are late" {
 	printf '%s\n' '{"method":"one"}' >up
-	acp-fault --error m=1 -m '!two' --delay 100ms -- sh -c 'cat up; sleep 0.02; cat' < <(sleep 0.05; numbered 1) >out
+	acp-fault --error m=1 -m '!two' --delay 100ms -- sh -c 'cat up; : >written; cat' \
+		< <(until [[ -e written ]]; do sleep 0.01; done; sleep 0.05; numbered 1) >out
 	assert_equal "$(jq -c '.method // .id' out | tr '\n' ' ')" '"one" 1 '
 }
 
