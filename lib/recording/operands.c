@@ -12,7 +12,7 @@ operands_open(struct operands *in)
 	int fd;
 
 	while (*in->files) {
-		in->found = in->bad = in->failed = in->left = false;
+		in->found = in->bad = in->failed = false;
 		in->fresh = true;
 		fd = cli_open(in->tool, *in->files++, &in->name);
 		if (fd >= 0)
@@ -28,12 +28,6 @@ operands_fail(struct operands *in)
 	cli_warn(in->tool, "%s: %s", in->name, strerror(errno));
 	in->status = errno == ENOMEM || in->status == EXIT_FAILED ? EXIT_FAILED : EXIT_USAGE;
 	in->failed = true;
-}
-
-void
-operands_leave(struct operands *in)
-{
-	in->left = in->found = in->any = true;
 }
 
 void
@@ -64,71 +58,6 @@ operands_judge(struct operands *in)
 		in->status = EXIT_USAGE;
 	else if (!in->found && !in->bad)
 		cli_warn(in->tool, "%s: no message in it", in->name);
-}
-
-static void
-close_reader(struct operands *in)
-{
-	if (in->reader)
-		operands_judge(in);
-	recording_close(in->reader);
-	in->reader = NULL;
-	in->ended = false;
-}
-
-/* A reader, for the next file that can be opened where one has ended. False after the last. */
-static bool
-have_reader(struct operands *in)
-{
-	int fd;
-
-	if (in->ended)
-		close_reader(in);
-	while (!in->reader && (fd = operands_open(in)) >= 0) {
-		in->reader = recording_open(fd, in->limit, in->hop);
-		if (!in->reader)
-			operands_fail(in);
-	}
-	return in->reader;
-}
-
-bool
-operands_next(struct operands *in, struct record *r)
-{
-	/* What comes slowly is shown as it comes. */
-	if (in->out && in->reader && !in->ended && !recording_waits(in->reader))
-		out_print_much(in->out);
-	else if (in->out)
-		out_print(in->out);
-	if (in->out && out_failed(in->out)) {
-		in->found = in->any = true;
-		return false;
-	}
-	if ((!in->reader || in->ended) && !have_reader(in))
-		return false;
-	in->first = in->fresh;
-	in->fresh = false;
-	if (in->failed || in->left) {
-		*r = (struct record){.kind = RECORD_END};
-	} else if (recording_next(in->reader, r) < 0) {
-		operands_fail(in);
-		*r = (struct record){.kind = RECORD_END};
-	}
-	in->ended |= r->kind == RECORD_END;
-	if (r->kind == RECORD_BAD)
-		operands_report(in, r);
-	else if (r->kind != RECORD_BAD && r->kind != RECORD_END && r->kind != RECORD_HEADER && r->kind != RECORD_OTHER)
-		in->found |= r->kind == RECORD_MESSAGE || in->events;
-	return true;
-}
-
-bool
-operands_wait(struct operands *in, int *fd)
-{
-	if (!have_reader(in))
-		return false;
-	*fd = recording_fd(in->reader);
-	return recording_waits(in->reader);
 }
 
 static void
@@ -174,8 +103,7 @@ operands_lines(struct operands *in, int (*fn)(void *, struct slice, const char *
 }
 
 int
-operands_close(struct operands *in)
+operands_status(const struct operands *in)
 {
-	close_reader(in);
 	return in->status ? in->status : in->any ? 0 : EXIT_USAGE;
 }

@@ -225,18 +225,6 @@ recording_next(struct recording *rec, struct record *r)
 	return 0;
 }
 
-bool
-recording_waits(const struct recording *rec)
-{
-	return rec->in.start == rec->in.end && !rec->in.ended;
-}
-
-int
-recording_fd(const struct recording *rec)
-{
-	return rec->in.io.fd;
-}
-
 void
 recording_close(struct recording *rec)
 {

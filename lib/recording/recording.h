@@ -68,10 +68,6 @@ struct recording *recording_open(int fd, size_t limit, const char *hop);
 void recording_use_environment(struct recording *);
 /* The next record of the hop. Blocks. 0, or -1 with errno where reading fails or memory is out. */
 int recording_next(struct recording *, struct record *);
-/* Have all records that were read been returned, so that the next call must wait for input? */
-bool recording_waits(const struct recording *);
-/* What to poll for more. */
-int recording_fd(const struct recording *);
 /*
  * A reader without a descriptor, for who finds the lines itself: recording_line reads one (its newline off), whose
  * bytes have to last as long as the record. number: the line's. 0; 1 where it holds no record of the hop; -1 out of

@@ -309,13 +309,10 @@ loop_run(struct loop *l)
 }
 
 int
-loop_turn(struct loop *l, int *wait_ms)
+loop_turn(struct loop *l)
 {
 	run_tasks(l);
-	if (loop_system_prepare(l) < 0 || run_ready(l, 0) < 0 || loop_system_prepare(l) < 0)
-		return -1;
-	*wait_ms = loop_system_has_ready(l) ? 0 : time_left(l);
-	return 0;
+	return loop_system_prepare(l) < 0 ? -1 : run_ready(l, 0);
 }
 
 void

@@ -85,11 +85,7 @@ uint64_t loop_clock(void);
 int loop_run(struct loop *);
 void loop_stop(struct loop *);
 
-/*
- * For a loop inside that of another library. One turn runs what is ready or due and waits for nothing; then the other loop waits
- * until loop_descriptor is readable (the loop keeps the descriptor), *wait_ms at most (-1: for ever). 0, or -1 with errno.
- */
-int loop_turn(struct loop *, int *wait_ms);
-int loop_descriptor(const struct loop *); /* -1 with poll, which has none */
+/* Runs what is ready or due, and waits for nothing. 0, or -1 with errno. */
+int loop_turn(struct loop *);
 
 #endif

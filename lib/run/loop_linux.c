@@ -253,18 +253,3 @@ loop_system_wait(struct loop *l, int wait_ms)
 		note_event(l, &events[i]);
 	return 0;
 }
-
-bool
-loop_system_has_ready(const struct loop *l)
-{
-	for (const struct loop_fd *f = l->system->files; f; f = f->next)
-		if (f->known_events & (POLLIN | POLLOUT))
-			return true;
-	return false;
-}
-
-int
-loop_descriptor(const struct loop *l)
-{
-	return l->system->epoll;
-}

@@ -30,7 +30,7 @@ void loop_signal(struct loop *, int signal);
 /* Is it to be watched? */
 bool loop_wants(const struct loop_fd *);
 
-/* --- what the system's part has: loop_watch and loop_descriptor, and --- */
+/* --- what the system's part has: loop_watch, and --- */
 
 /* Catches the signals of the mask, which are blocked but while it waits. 0, or -1 with errno; close it in any case. */
 int loop_system_open(struct loop *);
@@ -41,7 +41,5 @@ void loop_system_remove(struct loop *, struct loop_fd *);
 int loop_system_prepare(struct loop *);
 /* Waits until something is ready, wait_ms at most (-1: for ever), and notes it. 0, or -1 with errno. */
 int loop_system_wait(struct loop *, int wait_ms);
-/* Is something ready that loop_descriptor does not show? */
-bool loop_system_has_ready(const struct loop *);
 
 #endif

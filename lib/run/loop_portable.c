@@ -180,18 +180,3 @@ loop_system_wait(struct loop *l, int wait_ms)
 		}
 	return 0;
 }
-
-bool
-loop_system_has_ready(const struct loop *l)
-{
-	(void)l;
-	return false;
-}
-
-/* There is none: poll has no descriptor of its own. */
-int
-loop_descriptor(const struct loop *l)
-{
-	(void)l;
-	return -1;
-}

@@ -273,7 +273,6 @@ read_all(struct files *f)
 	struct watch *w = f->w;
 	bool follow = w->frame->follow && f->regular;
 	ssize_t n = 1;
-	int turn;
 
 	while (!f->stopped && !w->done && !w->leave && !out_failed(&w->out)) {
 		/* A part of a line that is followed is no line yet. */
@@ -285,7 +284,7 @@ read_all(struct files *f)
 			return 0;
 		if (n == 0 && look_again(f) < 0)
 			return -1;
-		if (f->loop && loop_turn(f->loop, &turn) < 0)
+		if (f->loop && loop_turn(f->loop) < 0)
 			return -1;
 		out_print_much(&w->out);
 		n = input_fill(&f->in);
@@ -319,7 +318,7 @@ read_file(struct files *f, int fd)
 		operands_fail(&w->operands);
 	/* Who wants no more of it has found enough. */
 	if (f->stopped || w->done || w->leave || out_failed(&w->out))
-		operands_leave(&w->operands);
+		w->operands.found = true;
 	f->cut |= w->operands.failed;
 	operands_judge(&w->operands);
 	input_close(&f->in);
@@ -385,7 +384,7 @@ watch_files(struct watch *w)
 	if (f.begun)
 		watch_end(w, f.cut ? WATCH_CUT : WATCH_OVER);
 	if (status == 0) {
-		status = operands_close(in);
+		status = operands_status(in);
 		status = w->finish ? w->finish(w, status) : status;
 	}
 	status = out_close(&w->out, w->failed ? EXIT_FAILED : status);
