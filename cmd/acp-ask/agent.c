@@ -301,7 +301,7 @@ handle_noise(struct ask *a, const struct line *line, const char *why)
 
 	if (!a->options->quiet)
 		show_note(a, "acp-ask: agent: line %" PRIu64 ": %s: %.*s", line->number, why, (int)text.n, text.p);
-	switch (msg_noise_meant(line->text, &id)) {
+	switch (msg_guess_kind(line->text, &id)) {
 	case MSG_REQUEST:
 		ask_reply_error(a, id, ACP_ERR_INVALID_REQUEST, why);
 		break;

@@ -206,7 +206,7 @@ check_noise(struct check *c, struct slice line)
 		check_find(c, strcmp(error.what, "duplicate member") == 0 ? RULE_DUPLICATE_KEY : RULE_NOISE, "", expected, line);
 	}
 	/* Where it was meant as a message, what follows from its loss is not reported. */
-	switch (msg_noise_meant(line, &id)) {
+	switch (msg_guess_kind(line, &id)) {
 	case MSG_REQUEST:
 		c->c.excused++;
 		break;

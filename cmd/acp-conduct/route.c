@@ -212,7 +212,7 @@ discard(struct port *p, const struct line *line, enum msg_kind unknown, const ch
 {
 	static const char invalid[] = "the response was not valid and could not be forwarded";
 	struct slice id;
-	enum msg_kind meant = msg_noise_meant(line->text, &id);
+	enum msg_kind meant = msg_guess_kind(line->text, &id);
 	struct buf text = {0};
 	struct call *c = meant == MSG_RESPONSE ? call_find(p, id) : NULL;
 

@@ -143,7 +143,7 @@ static void
 discard(struct link *l, enum acp_side from, uint64_t number, struct slice text, const char *why)
 {
 	struct slice id;
-	enum msg_kind meant = msg_noise_meant(text, &id);
+	enum msg_kind meant = msg_guess_kind(text, &id);
 	struct request *r = meant == MSG_RESPONSE ? requests_find(l->requests, acp_other_side(from), id) : NULL;
 	char line[32] = "";
 

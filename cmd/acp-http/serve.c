@@ -152,7 +152,7 @@ static void
 refuse_message(struct exchange *x, struct conn *c, const char *why)
 {
 	struct slice text = buf_slice(&x->body), id;
-	enum msg_kind meant = msg_noise_meant(text, &id);
+	enum msg_kind meant = msg_guess_kind(text, &id);
 	enum json_type type = json_scan(text, JSON_DEPTH, NULL, 0, NULL, NULL);
 	SCOPED struct buf error = {0};
 

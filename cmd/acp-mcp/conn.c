@@ -50,7 +50,7 @@ static void
 respond_to_noise(struct conn *c, struct slice line)
 {
 	struct slice id;
-	enum msg_kind meant = msg_noise_meant(line, &id);
+	enum msg_kind meant = msg_guess_kind(line, &id);
 	struct ask *a = meant == MSG_RESPONSE ? conn_find_ask(c, id) : NULL;
 
 	if (c->over || c->ended)

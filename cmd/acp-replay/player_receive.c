@@ -291,7 +291,7 @@ player_receive(struct player *p, struct slice line, bool last)
 	} else if (!slice_is_blank(line)) {
 		player_warn_live(p, p->lines, "not a message at byte %zu: %s", error.at, error.what);
 		/* Its sender gets a response where it waits for one (HACKING.md, rule 5). */
-		if (msg_noise_meant(line, &id) == MSG_REQUEST)
+		if (msg_guess_kind(line, &id) == MSG_REQUEST)
 			r = player_refuse(p, id, ACP_ERR_INVALID_REQUEST, error.what, slice(NULL, 0));
 	}
 	return r < 0 ? RECEIVED_FAILED : (enum received)r;

@@ -120,7 +120,7 @@ is_whole_id(struct slice v, const char *end)
 }
 
 enum msg_kind
-msg_noise_meant(struct slice line, struct slice *id)
+msg_guess_kind(struct slice line, struct slice *id)
 {
 	struct slice text = trim(line), key, value, v[MEMBERS], whole = {NULL, 0};
 	struct json_iter it = {.in = text};

@@ -32,13 +32,13 @@ struct msg {
 enum msg_kind msg_scan(struct slice line, struct msg *, struct json_error *error);
 
 /*
- * Who waits because a line of noise is discarded (HACKING.md, rule 5)? MSG_REQUEST: its sender, for an error under *id, which is
- * null where not exactly one valid id can be read. MSG_RESPONSE: whoever sent the request *id. MSG_NOTIFICATION: nobody.
+ * What a malformed line was meant to be (HACKING.md, rule 5). MSG_REQUEST: its sender gets an error under *id, which is
+ * null where not exactly one valid id can be read. MSG_RESPONSE: the sender of the request *id gets one. MSG_NOTIFICATION: nobody does.
  * MSG_NOISE: it cannot be known. The line may be cut off or be no JSON; an array counts as a request.
  */
-enum msg_kind msg_noise_meant(struct slice line, struct slice *id);
+enum msg_kind msg_guess_kind(struct slice line, struct slice *id);
 
-/* Is the id the value null? (A request may have it; an error with it answers nothing.) */
+/* Is the id the value null? (A request may have it; an error with it is no response to it.) */
 bool msg_null_id(const struct msg *);
 /*
  * Appends a spelling of the id that is the same for all ids of equal value (strings unescaped,

@@ -1,4 +1,4 @@
-/* outline: of a line that is too long to be kept, the message without what its members hold, for msg_noise_meant. */
+/* outline: of a line that is too long to be kept, the message without what its members hold, for msg_guess_kind. */
 #ifndef ACP_OUTLINE_H
 #define ACP_OUTLINE_H
 

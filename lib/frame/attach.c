@@ -27,11 +27,11 @@ struct attachment {
 static int
 refuse(struct frame *f, char *why)
 {
-	char *line, *rest = why;
+	char *line, *next = why;
 
 	if (!why)
 		frame_warn(f, "out of memory");
-	while ((line = strsep(&rest, "\n")))
+	while ((line = strsep(&next, "\n")))
 		frame_warn(f, "%s", line);
 	free(why);
 	return why ? EXIT_USAGE : EXIT_FAILED;
@@ -78,36 +78,18 @@ put_record(struct frame *f, enum acp_direction dir, struct block *block, struct 
 
 /* --- what comes --- */
 
-/* Before it is shown: its time is the time now. */
+/* Shows a record that is no message. */
 static void
-set_clock(struct frame *f, const struct record *r)
+report(struct frame *f, const struct record *r)
 {
-	if (r->kind == RECORD_HEADER && r->started > 0)
-		f->started = r->started;
-	if (!r->timed)
-		return;
-	f->base = r->t;
-	f->began = loop_now(f->loop);
-}
+	static const enum frame_event_kind kinds[] = {[RECORD_NOISE] = FRAME_NOISE, [RECORD_STDERR] = FRAME_STDERR,
+		[RECORD_EXIT] = FRAME_EXIT, [RECORD_EOF] = FRAME_EOF, [RECORD_LOST] = FRAME_LOST};
+	struct frame_event e = {.kind = kinds[r->kind], .from = r->kind == RECORD_EXIT ? ACP_AGENT : r->from, .number = r->number,
+		.text = r->text, .torn = r->torn, .count = r->count, .why = r->error};
 
-static void
-report(struct frame *f, enum frame_event_kind kind, const struct record *r)
-{
-	struct frame_event e = {.kind = kind, .from = kind == FRAME_EXIT ? ACP_AGENT : r->from, .number = r->number, .text = r->text,
-		.torn = r->torn, .count = r->count, .why = r->error};
-
-	if (kind == FRAME_EXIT)
+	if (r->kind == RECORD_EXIT)
 		e.status = recording_status(r);
 	frame_event(f, &e);
-}
-
-static int
-note_lost(struct frame *f, const struct record *r)
-{
-	f->attached->lost += r->count;
-	f->attached->lost_why.n = 0;
-	report(f, FRAME_LOST, r);
-	return buf_add_slice(&f->attached->lost_why, r->text);
 }
 
 static int
@@ -117,19 +99,16 @@ show_record(struct frame *f, const struct record *r, const struct line *line)
 	case RECORD_MESSAGE:
 		return message_show(f, direction_of(r->from), r->from, line->block, r->text, &r->msg, NULL, false);
 	case RECORD_NOISE:
-		report(f, FRAME_NOISE, r);
-		return 0;
 	case RECORD_STDERR:
-		report(f, FRAME_STDERR, r);
-		return 0;
 	case RECORD_EXIT:
-		report(f, FRAME_EXIT, r);
-		return 0;
 	case RECORD_EOF:
-		report(f, FRAME_EOF, r);
+		report(f, r);
 		return 0;
 	case RECORD_LOST:
-		return note_lost(f, r);
+		f->attached->lost += r->count;
+		f->attached->lost_why.n = 0;
+		report(f, r);
+		return buf_add_slice(&f->attached->lost_why, r->text);
 	case RECORD_ERROR:
 		frame_warn(f, "the chain: %.*s", (int)(r->text.n < 512 ? r->text.n : 512), r->text.p);
 		frame_fail(f, EXIT_FAILED);
@@ -142,41 +121,40 @@ show_record(struct frame *f, const struct record *r, const struct line *line)
 	}
 }
 
-/* A record beyond the limit: only that it was there. */
-static void
-report_long(struct frame *f, const struct line *piece)
-{
-	struct frame_event e = {.kind = FRAME_LONG, .from = ACP_UNKNOWN, .number = piece->number, .text = piece->text};
-
-	if (!piece->first)
-		return;
-	frame_warn(f, "the chain: record %" PRIu64 ": longer than %zu bytes: unread", piece->number, f->options->limit);
-	frame_event(f, &e);
-}
-
 static int
-take_record(struct side *s, enum input_got got, const struct line *line)
+record_line(struct side *s, enum input_got got, const struct line *line)
 {
 	struct frame *f = s->frame;
 	struct record r = {.kind = RECORD_OTHER};
+	struct frame_event unread = {.kind = FRAME_LONG, .from = ACP_UNKNOWN, .number = line->number, .text = line->text};
 	int e = 0;
 
 	if (got != INPUT_PIECE)
 		e = recording_line(f->attached->records, line->text, line->number, &r);
 	if (e)
 		return e < 0 ? -1 : 0;
-	set_clock(f, &r);
-	/* What the filter begins with is the chain's beginning, which the first record tells. */
+	if (r.kind == RECORD_HEADER && r.started > 0)
+		f->started = r.started;
+	/* While it is shown, its time is the time now. */
+	if (r.timed) {
+		f->base = r.t;
+		f->began = loop_now(f->loop);
+	}
+	/* The filter begins with the chain's beginning, which the first record has. */
 	if (!f->begun)
 		frame_begin(f);
 	if (f->failed)
 		return 0;
-	if (got == INPUT_PIECE)
-		report_long(f, line);
-	else if (got == INPUT_TORN && r.kind == RECORD_BAD)
+	if (got == INPUT_TORN && r.kind == RECORD_BAD) {
 		frame_warn(f, "the chain: record %" PRIu64 " is torn", line->number);
-	else
+		return 0;
+	}
+	if (got != INPUT_PIECE)
 		return show_record(f, &r, line);
+	if (line->first) {
+		frame_warn(f, "the chain: record %" PRIu64 ": longer than %zu bytes: unread", line->number, f->options->limit);
+		frame_event(f, &unread);
+	}
 	return 0;
 }
 
@@ -208,13 +186,12 @@ const struct transport transport_attach = {
 	.input = "the chain",
 	.output = "the chain",
 	.gives = FILTER_SENDS,
-	.lacks = "--attach can only watch and send: to change or answer messages, a tool must be "
-		"part of the chain",
+	.lacks = "--attach can only watch and send: to change or answer messages, a tool must be part of the chain",
 	.lossy = true,
 	.copies = true,
 	.open = open_attached,
 	.begin = frame_begin,
-	.line = take_record,
+	.line = record_line,
 	.put = put_record,
 	.close = close_attached,
 };

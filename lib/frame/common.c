@@ -46,9 +46,9 @@ request_free(struct frame *f, struct request *r)
 {
 	struct pending *p = r->owner;
 
-	if (p && p->hop)
-		f->transport->forget(f, p->hop);
-	/* A peer may answer what it has not been sent yet. */
+	if (p && p->sent)
+		f->transport->forget(f, p->sent);
+	/* A peer may respond to what it has not been sent yet. */
 	if (p && p->held)
 		p->held->request = NULL;
 	free(p);
@@ -65,7 +65,7 @@ request_forget(struct frame *f, struct request *r)
 int
 frame_put_id_prefix(const struct frame *f, struct buf *to)
 {
-	return buf_printf(to, "\"%s-%08" PRIx32, f->filter->name, f->place);
+	return buf_printf(to, "\"%s-%08" PRIx32, f->filter->name, f->first_pid);
 }
 
 /* --- time, and what is reported --- */

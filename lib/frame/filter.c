@@ -9,25 +9,22 @@
 /* --- taking out of the stream --- */
 
 static int
-note_held(struct request *r, struct held *h)
-{
-	struct pending *p = pending_of(r);
-
-	if (!p)
-		return -1;
-	p->held = h;
-	h->request = r;
-	return 0;
-}
-
-static int
 copy_delivery(const struct delivery *s, struct held *h)
 {
+	struct pending *p;
+
 	if (s->line)
 		return buf_add_slice(&h->text, s->line->text) < 0 || (!s->line->torn && buf_add(&h->text, "\n", 1) < 0) ? -1 : 0;
 	if (delivery_edited(s, &h->text) < 0)
 		return -1;
-	return s->message.msg.kind == MSG_REQUEST ? note_held(s->request, h) : 0;
+	if (s->message.msg.kind != MSG_REQUEST)
+		return 0;
+	p = pending_of(s->request);
+	if (!p)
+		return -1;
+	p->held = h;
+	h->request = s->request;
+	return 0;
 }
 
 static void
@@ -166,7 +163,7 @@ frame_request_for(struct frame *f, enum acp_direction dir, struct slice request,
 	size_t before = sent->n;
 	struct msg m;
 
-	if (frame_put_id_prefix(f, &id) || buf_printf(&id, "%08" PRIx32 "-%" PRIu64 "\"", f->life, ++f->last_id))
+	if (frame_put_id_prefix(f, &id) || buf_printf(&id, "%08" PRIx32 "-%" PRIu64 "\"", f->random, ++f->last_id))
 		return -1;
 	if (msg_scan(request, &m, NULL) == MSG_REQUEST)
 		splice_value(&s, m.id, buf_slice(&id));
@@ -197,7 +194,7 @@ put(struct frame *f, enum acp_direction dir, struct slice bytes, bool more)
 	struct endpoint *to = &f->to[dir]->end;
 	struct side *back = f->from[direction_back(dir)];
 	uint64_t before = output_so_far(&to->out);
-	int r = (!more && output_mend(&to->out) < 0) ? -1 : endpoint_put(to, NULL, bytes);
+	int r = (!more && output_end_line(&to->out) < 0) ? -1 : endpoint_put(to, NULL, bytes);
 
 	/* What was held of one side is not the doing of the other, whose line may be at hand: that one is not coupled by it. */
 	if (back->reading)

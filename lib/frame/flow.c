@@ -69,7 +69,7 @@ frame_begin(struct frame *f)
 /* --- what happens to a side --- */
 
 static bool
-take_line(void *arg, enum input_got got, const struct line *line)
+side_line(void *arg, enum input_got got, const struct line *line)
 {
 	struct side *s = arg;
 	struct frame *f = s->frame;
@@ -87,8 +87,8 @@ take_line(void *arg, enum input_got got, const struct line *line)
 }
 
 /*
- * Only a side whose messages did add to the other direction's full queue waits for it: were it any side, an
- * agent that writes before it reads would wait for us, and we for it.
+ * Pauses a side only if its own messages filled the opposite queue; otherwise we could deadlock with an agent that writes before
+ * it reads.
  */
 static void
 couple(struct side *s)
@@ -193,7 +193,7 @@ static int
 side_open(struct frame *f, struct side *s, int in, int out)
 {
 	s->frame = f;
-	s->end = (struct endpoint){.line = take_line, .event = side_event, .arg = s};
+	s->end = (struct endpoint){.line = side_line, .event = side_event, .arg = s};
 	return endpoint_open(&s->end, f->loop, in, out, f->options->limit);
 }
 
@@ -266,25 +266,19 @@ holds_messages(const struct frame *f, enum acp_direction dir)
 	return false;
 }
 
-/* Does the filter want nothing more of what this side sends? */
-static bool
-is_paused(const struct frame *f, const struct side *s)
-{
-	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
-		if (s == f->from[dir] && endpoint_can_write(&f->to[dir]->end) &&
-			(f->paused[dir] || f->held_bytes[dir] > HELD_MOST))
-			return true;
-	return f->exiting;
-}
-
 static void
 pace(struct frame *f, struct side *s)
 {
+	bool paused = f->exiting;
+
 	if (!s->frame)
 		return;
 	if (s->coupled && !f->to[direction_back(s->dir)]->end.out.full)
 		s->coupled = false;
-	endpoint_pause(&s->end, f->to[s->dir]->end.out.full || s->coupled || is_paused(f, s));
+	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
+		if (s == f->from[dir] && endpoint_can_write(&f->to[dir]->end))
+			paused |= f->paused[dir] || f->held_bytes[dir] > HELD_MOST;
+	endpoint_pause(&s->end, paused || s->coupled || f->to[s->dir]->end.out.full);
 }
 
 /* Has everything come that will? */

@@ -34,18 +34,6 @@ caught(void *arg, int signal)
 	}
 }
 
-static struct loop *
-make_loop(struct frame *f)
-{
-	int signals[16] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
-	const int *more = f->options->signals;
-	size_t n = f->filter->log ? 4 : 3;
-
-	while (more && *more && n < sizeof(signals) / sizeof(signals[0]) - 1)
-		signals[n++] = *more++;
-	return loop_new(signals, caught, f);
-}
-
 /* --- the beginning and the end --- */
 
 static const struct transport *
@@ -63,26 +51,6 @@ choose(const struct frame_options *o)
 	return link_is_offered() ? &transport_link : &transport_undecided;
 }
 
-static int
-exit_status(struct frame *f)
-{
-	int status = 0;
-
-	if (f->signals <= 1 && !f->exiting && f->transport->status)
-		status = f->transport->status(f);
-	return status ? status : f->status;
-}
-
-static void
-make_ids(struct frame *f)
-{
-	pid_t first = cli_started_again();
-
-	f->place = (uint32_t)(first ? first : getpid());
-	if (getentropy(&f->life, sizeof(f->life)) < 0)
-		f->life = (uint32_t)loop_clock();
-}
-
 static void
 frame_free(struct frame *f)
 {
@@ -92,7 +60,7 @@ frame_free(struct frame *f)
 	while (f->requests && (r = requests_next(f->requests, NULL)))
 		request_forget(f, r);
 	requests_free(f->requests);
-	/* A request knows what is held of it. */
+	/* After the requests, which refer to what is held of them. */
 	while ((h = f->held)) {
 		f->held = h->next;
 		buf_free(&h->text);
@@ -112,6 +80,9 @@ frame_free(struct frame *f)
 static int
 prepare(struct frame *f)
 {
+	int signals[16] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+	size_t n = f->filter->log ? 4 : 3;
+	pid_t first = cli_started_again();
 	struct timespec wall;
 
 	if (proc_stdio() < 0) {
@@ -121,9 +92,13 @@ prepare(struct frame *f)
 	clock_gettime(CLOCK_REALTIME, &wall);
 	f->began = loop_clock();
 	f->started = (double)wall.tv_sec + (double)wall.tv_nsec / 1e9;
-	make_ids(f);
+	f->first_pid = (uint32_t)(first ? first : getpid());
+	if (getentropy(&f->random, sizeof(f->random)) < 0)
+		f->random = (uint32_t)loop_clock();
+	for (const int *more = f->options->signals; more && *more && n < sizeof(signals) / sizeof(signals[0]) - 1; more++)
+		signals[n++] = *more;
 	f->requests = requests_new();
-	f->loop = make_loop(f);
+	f->loop = loop_new(signals, caught, f);
 	if (f->requests && f->loop)
 		return 0;
 	frame_warn(f, "%s", strerror(errno));
@@ -147,38 +122,31 @@ open_transport(struct frame *f)
 	return status || f->transport->begin ? status : frame_start(f);
 }
 
-static void
-run(struct frame *f)
-{
-	int status = open_transport(f);
-
-	if (status) {
-		frame_fail(f, status);
-	} else {
-		frame_settle(f);
-		if (loop_run(f->loop) < 0)
-			frame_abort(f, strerror(errno));
-	}
-	if (f->running && f->filter->end)
-		frame_fail(f, f->filter->end(f->filter->state, f));
-	if (f->transport->close)
-		f->transport->close(f);
-	if (f->begun && f->filter->close)
-		f->filter->close(f->filter->state, f);
-	frame_log_close(f);
-}
-
 int
 frame_run(const struct filter *filter, const struct frame_options *options)
 {
 	struct frame f = {.filter = filter, .options = options, .transport = choose(options)};
 	int status = prepare(&f);
 
-	if (status)
-		frame_fail(&f, status);
+	if (status == 0)
+		status = open_transport(&f);
+	frame_fail(&f, status);
+	if (status == 0) {
+		frame_settle(&f);
+		if (loop_run(f.loop) < 0)
+			frame_abort(&f, strerror(errno));
+	}
+	if (f.running && filter->end)
+		frame_fail(&f, filter->end(filter->state, &f));
+	if (f.transport->close)
+		f.transport->close(&f);
+	if (f.begun && filter->close)
+		filter->close(filter->state, &f);
+	frame_log_close(&f);
+	if (f.signals <= 1 && !f.exiting && f.transport->status)
+		status = f.transport->status(&f);
 	else
-		run(&f);
-	status = exit_status(&f);
+		status = 0;
 	frame_free(&f);
-	return status;
+	return status ? status : f.status;
 }

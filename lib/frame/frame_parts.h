@@ -1,4 +1,4 @@
-/* frame_parts: what the parts of the frame know of each other. Not for filters. */
+/* frame_parts: what the parts of the frame share. Not for filters. */
 #ifndef FRAME_PARTS_H
 #define FRAME_PARTS_H
 
@@ -10,7 +10,7 @@
 
 struct attachment;
 struct edit;
-struct hop;
+struct sent_request;
 struct side;
 
 /* How the stream is met. Nothing outside the transports asks which it is. Members that are NULL or false: nothing of the kind. */
@@ -18,7 +18,7 @@ struct transport {
 	const char *name;
 	const char *input, *output; /* the client's side, in words: what is read, and who reads */
 	unsigned gives;      /* what it can give a filter: FILTER_EDITS | FILTER_SENDS */
-	const char *lacks;   /* why not the rest */
+	const char *lacks;   /* why it gives no more */
 	bool one_way;        /* replies have nobody to go to */
 	bool strict;         /* a line that is no message goes to stderr: it could not be routed */
 	bool lossy;          /* responses may never come: open requests are bounded by forgetting the oldest */
@@ -35,8 +35,8 @@ struct transport {
 	/* The open request that has this id on the wire; NULL: the table knows. */
 	struct request *(*find)(struct frame *, struct slice id);
 	/* What the transport kept with a request is not wanted any more. */
-	void (*forget)(struct frame *, struct hop *);
-	/* A side has ended, or hangs up: who is left has his time. */
+	void (*forget)(struct frame *, struct sent_request *);
+	/* A side has ended, or hangs up: the grace period of the other begins. */
 	void (*left)(struct frame *);
 	/* Has all ended besides the sides? */
 	bool (*over)(const struct frame *);
@@ -56,8 +56,8 @@ struct side {
 	enum acp_direction dir;           /* of what it sends */
 	enum acp_side from;
 	struct outline outline;   /* of a long line that is discarded */
-	bool reading;             /* some lines of one read have been shown ... */
-	uint64_t before;          /* ... since the other direction had been sent so much */
+	bool reading;             /* some lines of one read have been shown */
+	uint64_t before;          /* bytes that the other direction had been sent when the first of them was shown */
 	bool coupled;             /* its messages have filled the other direction's queue: not read until that drains */
 };
 
@@ -86,7 +86,7 @@ struct held {
 struct pending {
 	bool from_filter;    /* the filter's: its response goes there */
 	void *tag;
-	struct hop *hop;     /* of a proxy: its id on the way out */
+	struct sent_request *sent; /* of a proxy: the request as it was sent on */
 	struct held *held;   /* it has been taken out of the stream */
 };
 
@@ -127,7 +127,7 @@ struct frame {
 	bool paused[ACP_DIRECTIONS];
 	bool kept_open[ACP_DIRECTIONS], closed[ACP_DIRECTIONS]; /* by the filter */
 	uint64_t last_id;
-	uint32_t place, life;  /* in ids of the filter's own: the same, and another, in a process that takes its place */
+	uint32_t first_pid, random; /* in ids of the filter's own; after a restart the first is the same, and the second is not */
 	struct loop_timer timer;
 	struct log *log;
 	struct loop_fd log_watch;
@@ -135,7 +135,7 @@ struct frame {
 	bool begun;            /* the filter has been started */
 	bool running;          /* and not ended */
 	bool client_left, failed, exiting;
-	int signals;           /* how many asked us to end */
+	int signals;           /* the number of those that asked us to end */
 	int early_signal;      /* one for the filter that came before it was started */
 	int status;
 	/* The transports' own. */
@@ -143,7 +143,7 @@ struct frame {
 	size_t nearly;
 	unsigned senders;      /* of a pipe: the sides (bits) that are known to have sent something */
 	enum acp_dialect dialect;
-	struct hop *hops;
+	struct sent_request *sent;
 	struct agent agent;
 	struct attachment *attached;
 };
@@ -167,7 +167,7 @@ void frame_abort(struct frame *, const char *why);
 int frame_log_open(struct frame *);
 void frame_log_write(struct frame *);
 void frame_log_reopen(struct frame *);
-/* Writes the rest. */
+/* Writes what is queued, and closes it. */
 void frame_log_close(struct frame *);
 
 /* flow.c: how the filter begins, what is read, when it waits, when it ends. */
@@ -197,7 +197,7 @@ int plain_line(struct side *, enum input_got, const struct line *);
 int plain_message(struct side *, const struct line *, const struct msg *, bool torn);
 int plain_put(struct frame *, enum acp_direction, struct block *, struct slice text, const struct msg *, struct request *, bool torn);
 /*
- * Shows a plain message that lies in block (text: the line with what surrounds it) and lets it go on. request: what it answers, or
+ * Shows a plain message that lies in block (text: the line with what surrounds it) and lets it go on. request: what it responds to, or
  * itself, where that is known.
  */
 int message_show(struct frame *, enum acp_direction, enum acp_side from, struct block *, struct slice text, const struct msg *,

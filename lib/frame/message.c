@@ -60,7 +60,7 @@ forget_oldest(struct frame *f, const struct request *newest)
 	struct request *r = NULL;
 	struct pending *p;
 
-	/* The filter's own are always answered. */
+	/* The filter's own always get a response. */
 	do {
 		r = requests_next(f->requests, r);
 		p = r ? r->owner : NULL;
@@ -69,7 +69,7 @@ forget_oldest(struct frame *f, const struct request *newest)
 		request_forget(f, r);
 }
 
-/* Finds the request that a response answers, or notes a request. */
+/* Finds the request of a response, or adds a request to the table. */
 static int
 pair(struct frame *f, struct delivery *s)
 {
@@ -113,7 +113,7 @@ sender_in_pipe(struct frame *f, const struct msg *m)
 	return f->senders & 1U << ACP_CLIENT ? ACP_UNKNOWN : ACP_AGENT;
 }
 
-/* An answer to a request of the filter's own that has been answered: the other side has never heard of it. */
+/* A second response to a request of the filter's own: the other side did not send that request. */
 static bool
 reject_stray_response(struct frame *f, const struct delivery *s)
 {
@@ -298,7 +298,7 @@ static int
 reply_for_discarded(struct side *s, uint64_t number, struct slice text, enum msg_kind unknown, const char *why)
 {
 	struct slice id;
-	enum msg_kind meant = msg_noise_meant(text, &id);
+	enum msg_kind meant = msg_guess_kind(text, &id);
 	SCOPED struct buf reply = {0};
 
 	if (meant == MSG_NOISE || meant == MSG_NOTIFICATION)
@@ -312,7 +312,7 @@ reply_for_discarded(struct side *s, uint64_t number, struct slice text, enum msg
 	return line_put(s->frame, direction_back(s->dir), NULL, buf_slice(&reply), buf_slice(&reply), false);
 }
 
-/* Noise is discarded where it cannot be routed, or where a user wants it out of the stream. */
+/* Noise is discarded where it cannot be routed, and with --clean. */
 static bool
 discards_noise(const struct frame *f)
 {
@@ -320,7 +320,7 @@ discards_noise(const struct frame *f)
 }
 
 static int
-take_noise(struct side *s, const struct line *line, bool torn, struct json_error why)
+handle_noise(struct side *s, const struct line *line, bool torn, struct json_error why)
 {
 	struct frame *f = s->frame;
 
@@ -352,7 +352,7 @@ discard_piece(struct side *s, const struct line *piece)
 }
 
 static int
-take_long_line(struct side *s, const struct line *line)
+handle_long_line(struct side *s, const struct line *line)
 {
 	struct frame *f = s->frame;
 	struct json_error why = {f->options->limit, "longer than the limit"};
@@ -367,7 +367,7 @@ take_long_line(struct side *s, const struct line *line)
 	}
 	if (discarded)
 		return discard_piece(s, line);
-	if (line->first && output_mend(&to->out) < 0)
+	if (line->first && output_end_line(&to->out) < 0)
 		return -1;
 	return endpoint_put(to, line->block, line->text);
 }
@@ -379,8 +379,8 @@ plain_line(struct side *s, enum input_got got, const struct line *line)
 	struct msg m;
 
 	if (got == INPUT_PIECE)
-		return take_long_line(s, line);
+		return handle_long_line(s, line);
 	if (msg_scan(line->text, &m, &error) == MSG_NOISE)
-		return take_noise(s, line, got == INPUT_TORN, error);
+		return handle_noise(s, line, got == INPUT_TORN, error);
 	return s->frame->transport->message(s, line, &m, got == INPUT_TORN);
 }

@@ -109,19 +109,6 @@ const struct transport transport_link = {
 /* --- not known yet: the first message says whether this is a proxy chain --- */
 
 static int
-keep_early(struct frame *f, enum input_got got, const struct line *line)
-{
-	struct early *e = realloc(f->early, (f->nearly + 1) * sizeof(*e));
-
-	if (!e)
-		return -1;
-	f->early = e;
-	e[f->nearly++] = (struct early){*line, got};
-	block_hold(line->block);
-	return 0;
-}
-
-static int
 decide(struct frame *f, const struct transport *t)
 {
 	int r = 0;
@@ -138,11 +125,19 @@ static int
 undecided_line(struct side *s, enum input_got got, const struct line *line)
 {
 	struct frame *f = s->frame;
+	struct early *early;
 	struct msg m = {0};
 	bool proxy;
 
-	if (got != INPUT_PIECE && msg_scan(line->text, &m, NULL) == MSG_NOISE && f->nearly < EARLY_MOST)
-		return keep_early(f, got, line);
+	if (got != INPUT_PIECE && msg_scan(line->text, &m, NULL) == MSG_NOISE && f->nearly < EARLY_MOST) {
+		early = realloc(f->early, (f->nearly + 1) * sizeof(*early));
+		if (!early)
+			return -1;
+		f->early = early;
+		early[f->nearly++] = (struct early){*line, got};
+		block_hold(line->block);
+		return 0;
+	}
 	proxy = m.what == ACP_PROXY_INITIALIZE && m.kind == MSG_REQUEST;
 	if (decide(f, proxy ? &transport_proxy : &transport_pipe) < 0)
 		return -1;

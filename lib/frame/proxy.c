@@ -13,50 +13,50 @@
 enum { SHORT = 1024 }; /* bytes of a message that are copied rather than held */
 
 /* A request that we have sent to the conductor, by the id that we gave it. */
-struct hop {
+struct sent_request {
 	uint64_t id;
 	struct request *request;
 	UT_hash_handle hh;
 };
 
 static void
-forget(struct frame *f, struct hop *h)
+forget(struct frame *f, struct sent_request *s)
 {
-	HASH_DEL(f->hops, h);
-	free(h);
+	HASH_DEL(f->sent, s);
+	free(s);
 }
 
-static struct hop *
-hop_of(struct frame *f, struct request *r)
+static struct sent_request *
+sent_request_of(struct frame *f, struct request *r)
 {
 	struct pending *p = pending_of(r);
-	struct hop *h;
+	struct sent_request *s;
 
-	if (!p || p->hop)
-		return p ? p->hop : NULL;
-	h = calloc(1, sizeof(*h));
-	if (!h)
+	if (!p || p->sent)
+		return p ? p->sent : NULL;
+	s = calloc(1, sizeof(*s));
+	if (!s)
 		return NULL;
-	h->id = ++f->last_id;
-	h->request = r;
-	HASH_ADD(hh, f->hops, id, sizeof(h->id), h);
-	if (!h->hh.tbl) {
-		free(h);
+	s->id = ++f->last_id;
+	s->request = r;
+	HASH_ADD(hh, f->sent, id, sizeof(s->id), s);
+	if (!s->hh.tbl) {
+		free(s);
 		return NULL;
 	}
-	p->hop = h;
-	return h;
+	p->sent = s;
+	return s;
 }
 
 static struct request *
 request_of(struct frame *f, struct slice id)
 {
-	struct hop *h = NULL;
+	struct sent_request *s = NULL;
 	uint64_t n;
 
 	if (json_type(id) == JSON_NUMBER && json_u64(id, &n))
-		HASH_FIND(hh, f->hops, &n, sizeof(n), h);
-	return h ? h->request : NULL;
+		HASH_FIND(hh, f->sent, &n, sizeof(n), s);
+	return s ? s->request : NULL;
 }
 
 /* --- in --- */
@@ -66,7 +66,7 @@ struct plain {
 	enum acp_direction dir;
 	struct msg msg;
 	struct splices splices;
-	struct request *answered;
+	struct request *request; /* of a response */
 };
 
 /* As a request it would be another, unknown method. */
@@ -76,9 +76,9 @@ is_cancel(const struct msg *m)
 	return m->what == ACP_CANCEL_REQUEST && m->kind == MSG_NOTIFICATION;
 }
 
-/* The answer to that request which the filter holds: to its sender it is still open. */
+/* The response to that request which the filter holds: to its sender it is still open. */
 static struct held *
-held_answer(struct frame *f, struct slice id)
+held_response(struct frame *f, struct slice id)
 {
 	struct msg m;
 
@@ -90,20 +90,18 @@ held_answer(struct frame *f, struct slice id)
 
 /* It goes the way of the request that it names, by the id that its sender gave it. An unknown or finished one is ignored. */
 static int
-take_cancel(struct frame *f, const struct msg *m, struct plain *p)
+route_cancel(struct frame *f, const struct msg *m, struct plain *p)
 {
-	struct slice id = {NULL, 0};
+	struct slice id = json_get(m->params, acp_request_id);
 	struct request *r;
 	struct held *h;
 
-	if (json_type(m->params) == JSON_OBJECT)
-		id = json_get(m->params, acp_request_id);
 	if (!id.p)
 		return 1;
 	r = requests_find(f->requests, ACP_CLIENT, id);
 	if (!r)
 		r = requests_find(f->requests, ACP_AGENT, id);
-	h = r ? NULL : held_answer(f, id);
+	h = r ? NULL : held_response(f, id);
 	if (!r && !h)
 		return 1;
 	p->dir = r ? direction_of(r->from) : direction_back(h->dir);
@@ -113,14 +111,14 @@ take_cancel(struct frame *f, const struct msg *m, struct plain *p)
 static int
 refuse_envelope(struct frame *f, const struct msg *m, int code, const char *why)
 {
-	SCOPED struct buf answer = {0};
+	SCOPED struct buf response = {0};
 
 	frame_warn(f, "conductor: %s: refused", why);
 	if (m->kind != MSG_REQUEST)
 		return 1;
-	if (msg_make_error(&answer, m->id, code, why, slice(NULL, 0)) < 0)
+	if (msg_make_error(&response, m->id, code, why, slice(NULL, 0)) < 0)
 		return -1;
-	return message_put(f, ACP_UP, buf_slice(&answer), NULL) < 0 ? -1 : 1;
+	return message_put(f, ACP_UP, buf_slice(&response), NULL) < 0 ? -1 : 1;
 }
 
 static int
@@ -135,11 +133,11 @@ open_envelope(struct frame *f, const struct msg *m, struct plain *p)
 		return refuse_envelope(f, m, ACP_ERR_INVALID_REQUEST, "an envelope in an envelope");
 	p->dir = ACP_UP;
 	msg_unwrap(m, &p->msg, &p->splices);
-	return is_cancel(&p->msg) ? take_cancel(f, &p->msg, p) : 0;
+	return is_cancel(&p->msg) ? route_cancel(f, &p->msg, p) : 0;
 }
 
 static int
-take_response(struct frame *f, const struct msg *m, struct plain *p)
+route_response(struct frame *f, const struct msg *m, struct plain *p)
 {
 	struct request *r = request_of(f, m->id);
 
@@ -147,20 +145,11 @@ take_response(struct frame *f, const struct msg *m, struct plain *p)
 		frame_warn(f, "conductor: a response to no open request: dropped");
 		return 1;
 	}
-	p->answered = r;
-	p->dir = r->from == ACP_CLIENT ? ACP_UP : ACP_DOWN;
+	p->request = r;
+	p->dir = direction_back(direction_of(r->from));
 	splice_value(&p->splices, m->id, r->id);
 	p->msg.id = r->id;
 	return 0;
-}
-
-/* An error with a null id is no response to any request. */
-static int
-diagnostic(struct frame *f, const struct msg *m)
-{
-	frame_warn(f, "conductor: an error response without a request: %.*s", (int)(m->error.n < 512 ? m->error.n : 512),
-		m->error.p);
-	return 1;
 }
 
 /* 0; 1 where it goes nowhere; -1 out of memory. */
@@ -168,8 +157,13 @@ static int
 make_plain(struct frame *f, const struct msg *m, struct plain *p)
 {
 	*p = (struct plain){.dir = ACP_DOWN, .msg = *m};
-	if (m->kind == MSG_RESPONSE)
-		return m->error.p && msg_null_id(m) ? diagnostic(f, m) : take_response(f, m, p);
+	if (m->kind == MSG_RESPONSE && !(m->error.p && msg_null_id(m)))
+		return route_response(f, m, p);
+	if (m->kind == MSG_RESPONSE) {
+		frame_warn(f, "conductor: an error response without a request: %.*s", (int)(m->error.n < 512 ? m->error.n : 512),
+			m->error.p);
+		return 1;
+	}
 	switch (m->what) {
 	case ACP_PROXY_SUCCESSOR:
 		return open_envelope(f, m, p);
@@ -180,7 +174,7 @@ make_plain(struct frame *f, const struct msg *m, struct plain *p)
 		splice_value(&p->splices, m->method, p->msg.method);
 		return 0;
 	case ACP_CANCEL_REQUEST:
-		return is_cancel(m) ? take_cancel(f, m, p) : 0;
+		return is_cancel(m) ? route_cancel(f, m, p) : 0;
 	default:
 		return 0;
 	}
@@ -218,13 +212,13 @@ show_spliced(struct frame *f, struct slice line, struct plain *p)
 	if (!b)
 		return -1;
 	msg_moved(line, s->at, s->n, text.p, &p->msg);
-	r = message_show(f, p->dir, direction_from(p->dir), b, text, &p->msg, p->answered, false);
+	r = message_show(f, p->dir, direction_from(p->dir), b, text, &p->msg, p->request, false);
 	block_drop(b);
 	return r;
 }
 
 static int
-take_message(struct side *s, const struct line *line, const struct msg *m, bool torn)
+show_message(struct side *s, const struct line *line, const struct msg *m, bool torn)
 {
 	struct frame *f = s->frame;
 	struct plain p;
@@ -251,19 +245,14 @@ struct rewrite {
 static int
 rewrite_cancel(struct frame *f, enum acp_direction dir, const struct msg *m, struct rewrite *w)
 {
-	struct slice id = {NULL, 0};
-	struct request *r = NULL;
-	struct pending *p;
+	struct slice id = json_get(m->params, acp_request_id);
+	struct request *r = id.p ? requests_find(f->requests, direction_from(dir), id) : NULL;
+	struct pending *p = r ? r->owner : NULL;
 
-	if (json_type(m->params) == JSON_OBJECT)
-		id = json_get(m->params, acp_request_id);
-	if (id.p)
-		r = requests_find(f->requests, direction_from(dir), id);
-	p = r ? r->owner : NULL;
-	/* Answered already, or never sent on: then there is nothing to cancel there. */
-	if (!p || !p->hop)
+	/* It has its response, or was never sent on: then there is nothing to cancel there. */
+	if (!p || !p->sent)
 		return 1;
-	splice_value(&w->splices, id, slice_digits(p->hop->id, w->id));
+	splice_value(&w->splices, id, slice_digits(p->sent->id, w->id));
 	return 0;
 }
 
@@ -271,7 +260,7 @@ rewrite_cancel(struct frame *f, enum acp_direction dir, const struct msg *m, str
 static int
 rewrite_message(struct frame *f, enum acp_direction dir, const struct msg *m, struct request *r, struct rewrite *w)
 {
-	struct hop *hop;
+	struct sent_request *sent;
 
 	if (m->kind == MSG_RESPONSE)
 		return 0;
@@ -284,17 +273,11 @@ rewrite_message(struct frame *f, enum acp_direction dir, const struct msg *m, st
 		return -1;
 	if (m->kind != MSG_REQUEST)
 		return 0;
-	hop = r ? hop_of(f, r) : NULL;
-	if (!hop)
+	sent = r ? sent_request_of(f, r) : NULL;
+	if (!sent)
 		return -1;
-	splice_value(&w->splices, m->id, slice_digits(hop->id, w->id));
+	splice_value(&w->splices, m->id, slice_digits(sent->id, w->id));
 	return 0;
-}
-
-static bool
-within(struct slice all, const char *p)
-{
-	return p >= all.p && p < all.p + all.n;
 }
 
 /* In one piece, for a filter that works on lines. */
@@ -321,7 +304,7 @@ put_parts(struct frame *f, enum acp_direction dir, struct block *block, struct s
 	size_t n;
 	struct slice part;
 
-	if (output_mend(&to->out) < 0)
+	if (output_end_line(&to->out) < 0)
 		return -1;
 	/* A short one is copied into one piece: that costs less than to hold its block and to write it in five. */
 	if (text.n <= SHORT)
@@ -329,7 +312,7 @@ put_parts(struct frame *f, enum acp_direction dir, struct block *block, struct s
 	n = splice_parts(text, w->splices.at, w->splices.n, parts);
 	for (size_t i = 0; i < n; i++) {
 		part = slice(parts[i].iov_base, parts[i].iov_len);
-		if (endpoint_put(to, within(text, part.p) ? block : NULL, part) < 0)
+		if (endpoint_put(to, part.p >= text.p && part.p < text.p + text.n ? block : NULL, part) < 0)
 			return -1;
 	}
 	return endpoint_put(to, NULL, slice("\n", 1));
@@ -357,7 +340,7 @@ const struct transport transport_proxy = {
 	.strict = true,
 	.open = stdio_open,
 	.line = plain_line,
-	.message = take_message,
+	.message = show_message,
 	.put = put_message,
 	.forget = forget,
 	.find = request_of,

@@ -52,7 +52,7 @@ report_discarded(struct frame *f)
 
 	if (a->discarded == 0)
 		return;
-	/* In their place among the others, however slowly they are read. */
+	/* Queued among the others, however slowly they are read. */
 	if (buf_printf(&line, "%s: %" PRIu64 " lines of the agent's standard error were left out", f->filter->name,
 		a->discarded) == 0)
 		endpoint_put_line(&a->err, NULL, buf_slice(&line), false);
@@ -83,15 +83,6 @@ agent_ended(void *arg, int status)
 	frame_settle(f);
 }
 
-/* An agent that is slow to take what the client left behind is given its time. */
-static bool
-still_taking(const struct frame *f)
-{
-	const struct endpoint *e = &f->far.end;
-
-	return endpoint_can_write(e) && e->out.n > 0 && e->out.written > f->agent.last_written;
-}
-
 static bool
 wrap_over(const struct frame *f)
 {
@@ -115,6 +106,8 @@ exit_timer_expired(void *arg)
 {
 	struct frame *f = arg;
 	struct agent *a = &f->agent;
+	/* It is slow to read what the client has left behind, but reads. */
+	bool reads = endpoint_can_write(&f->far.end) && f->far.end.out.n > 0 && f->far.end.out.written > a->last_written;
 
 	if (a->ended && endpoint_can_read(&f->far.end) && f->far.end.paused && !f->far.coupled) {
 		/* Not the agent's side is late, but the client that has not read yet. */
@@ -126,7 +119,7 @@ exit_timer_expired(void *arg)
 		/* Its input, too, may be held by a process that does not read. */
 		output_fail(&f->far.end.out, EPIPE);
 		frame_settle(f);
-	} else if (!a->stopped && (still_taking(f) || frame_holds_lines(f, ACP_DOWN) || frame_holds_lines(f, ACP_UP))) {
+	} else if (!a->stopped && (reads || frame_holds_lines(f, ACP_DOWN) || frame_holds_lines(f, ACP_UP))) {
 		/* It may be what the filter holds that the agent, or who reads it, is waiting for. */
 		extend_exit_timer(f);
 	} else {
@@ -230,7 +223,7 @@ wrap_close(struct frame *f)
 	loop_reap(f->loop, &a->child);
 	endpoint_close(&a->log);
 	report_discarded(f);
-	/* A reader of our standard error that is merely slow gets the rest. */
+	/* A reader of our standard error that is merely slow gets what is queued. */
 	endpoint_write_rest(&a->err, LAST_STDERR_MS, INT_MAX);
 	endpoint_close(&a->err);
 }

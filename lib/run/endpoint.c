@@ -226,7 +226,7 @@ endpoint_put(struct endpoint *e, struct block *block, struct slice bytes)
 int
 endpoint_put_line(struct endpoint *e, struct block *block, struct slice line, bool torn)
 {
-	int r = output_mend(&e->out);
+	int r = output_end_line(&e->out);
 
 	if (r == 0 && block && !torn)
 		r = output_hold(&e->out, block, slice(line.p, line.n + 1));

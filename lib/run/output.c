@@ -152,7 +152,7 @@ output_copy(struct output *out, struct slice text)
 }
 
 int
-output_mend(struct output *out)
+output_end_line(struct output *out)
 {
 	return out->torn ? output_copy(out, slice("\n", 1)) : 0;
 }

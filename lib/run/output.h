@@ -40,7 +40,7 @@ int output_hold(struct output *, struct block *, struct slice text);
 /* Queues a copy. 0, or -1 out of memory. */
 int output_copy(struct output *, struct slice text);
 /* Ends the line that is queued last, if it lacks its newline: call it before another line is queued. 0 or -1. */
-int output_mend(struct output *);
+int output_end_line(struct output *);
 /* Takes the oldest part out, unwritten: its block is the caller's to drop. False: nothing is queued. */
 bool output_take(struct output *, struct output_part *);
 /* Discards what is queued and all that will be: the other side does not read any more. */

@@ -162,7 +162,7 @@ meant(const char *text)
 	static const char *const kinds[] = {"noise", "request", "notification", "response"};
 	static char result[64];
 	struct slice id;
-	enum msg_kind k = msg_noise_meant(slice_of(text), &id);
+	enum msg_kind k = msg_guess_kind(slice_of(text), &id);
 
 	CHECK(kind(text) == MSG_NOISE);
 	snprintf(result, sizeof(result), "%s %.*s", kinds[k], (int)id.n, id.p);

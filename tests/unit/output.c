@@ -190,12 +190,12 @@ static void
 test_torn_and_mended(void)
 {
 	begin();
-	CHECK(!out.torn && output_mend(&out) == 0 && out.n == 0);
-	CHECK(queue("whole\n") && !out.torn && output_mend(&out) == 0);
+	CHECK(!out.torn && output_end_line(&out) == 0 && out.n == 0);
+	CHECK(queue("whole\n") && !out.torn && output_end_line(&out) == 0);
 	CHECK(queue("half") && out.torn);
 	take_all(sizeof(taken));
 	CHECK(out.torn);
-	CHECK(output_mend(&out) == 0 && !out.torn);
+	CHECK(output_end_line(&out) == 0 && !out.torn);
 	CHECK(queue("next\n"));
 	take_all(sizeof(taken));
 	CHECK(slice_is(slice(taken, ntaken), "whole\nhalf\nnext\n"));
