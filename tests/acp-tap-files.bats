@@ -81,6 +81,122 @@ teardown() {
 	cmp four err
 }
 
+# --- the home of recordings
+
+# recorded AGENT [NAME=VALUE]: records a session of a program of this name in an empty home; $recording is the file.
+recorded() {
+	mkdir -p bin
+	printf '#!/bin/sh\nexec cat\n' >"bin/$1"
+	chmod +x "bin/$1"
+	env "${@:2}" acp-tap -o auto -- "bin/$1" <four >out
+}
+
+@test "-o auto: a recording below XDG_STATE_HOME, or ~/.local/state, in directories that only their owner may read" {
+	export HOME=$PWD/home
+	unset XDG_STATE_HOME
+	mkdir -m 755 home
+	recorded one
+	recorded one XDG_STATE_HOME="$PWD/state"
+	recorded one XDG_STATE_HOME=relative
+	cmp four out
+	run find home state -mindepth 1 -type d -printf '%m %p\n'
+	assert_output - <<-'END'
+		700 home/.local
+		700 home/.local/state
+		700 home/.local/state/acp
+		700 home/.local/state/acp/one
+		700 state/acp
+		700 state/acp/one
+	END
+	run find home state -type f -printf '%m %p\n'
+	assert_equal "${#lines[@]}" 3
+	assert_regex "${lines[2]}" '^600 state/acp/one/[0-9]{8}-[0-9]{6}-[0-9]+\.rec$'
+	assert [ ! -e relative ]
+}
+
+@test "-o auto: the agent's name is that of its program, after our tools, and leads nowhere else" {
+	export XDG_STATE_HOME=$PWD/100%p/state
+	acp-tap -o auto -- acp-usage -o /dev/null -- cat <four >out
+	acp-tap -o auto <four >out
+	recorded '.%d: a$b'
+	run find "$XDG_STATE_HOME/acp" -mindepth 1 -type d -printf '%f\n'
+	assert_equal "$(sort <<<"$output")" "$(printf '%s\n' __d__a_b agent cat | sort)"
+	for agent in cat agent '__d__a_b'; do
+		run -0 acp-tap -f raw --from client "last:$agent"
+		assert_line --index 0 "$(head -n 1 four)"
+	done
+	run -0 acp-tap -f raw 'last:.%d: a$b'
+}
+
+@test "last is the recording that began last, of all agents or of one, and a file of this name is itself" {
+	export XDG_STATE_HOME=$PWD/state
+	mkdir -p state/acp/{one,two}
+	for name in one/20261123-120000-9 one/20261123-120000-10 one/20251231-235959-99 two/20261122-235959-7; do
+		printf '{"jsonrpc":"2.0","method":"%s"}\n' "$name" >"state/acp/$name.rec"
+	done
+	touch state/acp/two/20261231-000000-1.txt state/acp/history
+	run -0 acp-tap -f raw last last:two
+	assert_output --regexp $'one/20261123-120000-10"}\n.*two/20261122-235959-7"}$'
+	cp four last
+	run -0 acp-tap -f raw last
+	assert_output "$(<four)"
+	run -0 acp-tap -f raw ./last
+	assert_output "$(<four)"
+}
+
+@test "last: every tool that reads recordings knows it" {
+	export XDG_STATE_HOME=$PWD/state
+	mkdir -p state/acp/one
+	cp "$FIXTURES/demo.rec" state/acp/one/20261123-120000-9.rec
+	for tool in tap stat usage check export; do
+		run -0 --separate-stderr "acp-$tool" last
+		assert [ -n "$output" ] || assert_equal $tool check
+	done
+	run -0 acp-diff last last:one
+	acp-replay --as client --check last -- acp-replay last
+}
+
+@test "last: without a recording there is an error that says how to make one" {
+	export XDG_STATE_HOME=$PWD/state
+	run -2 acp-stat last
+	assert_output 'acp-stat: last: there is no recording; acp-tap -o auto makes one'
+	run -2 acp-tap last:one
+	assert_output 'acp-tap: last:one: there is no recording of one; acp-tap -o auto makes one'
+}
+
+@test "-o auto is for the recording of a stream" {
+	export XDG_STATE_HOME=$PWD/state
+	run -2 acp-tap -o auto four
+	assert_output 'acp-tap: --output auto is for the recording of a stream'
+	run -2 acp-tap -o auto -f raw
+	assert [ ! -e state ]
+}
+
+@test "-o with a date makes the last directory of the name, and no other" {
+	mkdir home
+	acp-tap -o 'home/%%/s.rec' -- cat <four >out
+	assert_equal "$(stat -c %a home/%)" 700
+	acp-tap -f raw --from client home/%/s.rec | cmp - four
+	run -125 acp-tap -o 'home/new/%%/s.rec' -- cat
+	assert [ ! -e home/new ]
+	run -125 acp-tap -o none/s.rec -- cat
+	assert [ ! -e none ]
+}
+
+@test "README: the first recipe works as written in an empty home" {
+	export HOME=$PWD/home
+	unset XDG_STATE_HOME
+	mkdir home
+	recorded my-agent XDG_STATE_HOME="$PWD/unused"
+	PATH=$PWD/bin:$PATH
+	sed -n '/^\*\*See the wire log/,/^\*\*Find/s/^    //p' "$TOP/README.md" >recipe
+	assert grep -q 'acp-tap .* my-agent' recipe
+	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"Hello"}]}}' >in
+	run -0 --separate-stderr bash -e recipe <in
+	assert_output --partial 'session/prompt'
+	assert_line Hello
+}
+
 # --- selection
 
 @test "-m: by method, by kind of update, a response by its request, and what is not wanted" {

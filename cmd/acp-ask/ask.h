@@ -183,8 +183,6 @@ void session_list_methods(struct ask *, const char *why);
 bool session_open(struct ask *);
 /* Prints the list of sessions. */
 void session_list(struct ask *);
-/* The path of a file of ours that lasts, to be freed; make: with the directories above it. */
-char *session_state_path(const char *name, bool make);
 
 /* --- files.c, terminal.c: what the agent may use --- */
 

@@ -3,10 +3,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/acp-ask/ask.h"
+#include "lib/run/directory.h"
 #include "lib/run/proc.h"
 #include "lib/run/replace.h"
 
@@ -39,32 +39,19 @@ put_key(const struct ask *a, struct buf *key)
 	need(buf_add(key, "]\n", 2));
 }
 
-char *
-session_state_path(const char *name, bool make)
-{
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	char *path, *slash;
-
-	path = state && *state == '/' ? bytes_printf("%s/acp/%s", state, name) : bytes_printf("%s/.local/state/acp/%s", home ? home : "", name);
-	need(path ? 0 : -1);
-	for (slash = path + 1; make && (slash = strchr(slash, '/')); *slash++ = '/') {
-		*slash = '\0';
-		mkdir(path, 0700);
-	}
-	return path;
-}
-
 /* The path of what is remembered under the key, to be freed. */
 static char *
 last_path(const struct buf *key, bool make)
 {
 	uint64_t hash = 14695981039346656037u;
-	char name[32];
+	char name[32], *path;
 
 	for (size_t i = 0; i < key->n; i++)
 		hash = (hash ^ (unsigned char)key->p[i]) * 1099511628211u;
 	snprintf(name, sizeof(name), "ask-%016" PRIx64, hash);
-	return session_state_path(name, make);
+	path = directory_state(name, make);
+	need(path ? 0 : -1);
+	return path;
 }
 
 static void

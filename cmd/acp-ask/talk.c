@@ -10,6 +10,7 @@
 #endif
 
 #include "cmd/acp-ask/ask.h"
+#include "lib/run/directory.h"
 
 enum { HISTORY = 1000 };
 static const char first_prompt[] = "> ", next_prompt[] = ">> ";
@@ -250,9 +251,10 @@ void
 talk_run(struct ask *a)
 {
 	SCOPED struct buf text = {0};
-	char *history = session_state_path("history", true);
+	char *history = directory_state("history", true);
 	struct buf blocks;
 
+	need(history ? 0 : -1);
 	talk = (struct talk){.ask = a, .fd = {.fd = STDIN_FILENO, .events = LOOP_PAUSED, .ready = on_typed, .arg = a}};
 	a->talks = true;
 	open_lines(history);

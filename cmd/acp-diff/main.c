@@ -5,6 +5,7 @@
 
 #include "cmd/acp-diff/report.h"
 #include "lib/base/cli_line.h"
+#include "lib/recording/home.h"
 #include "lib/run/proc.h"
 
 static const char name[] = "acp-diff";
@@ -154,6 +155,7 @@ main(int argc, char **argv)
 		return EXIT_FAILED;
 	cli_read(&tool, argc, argv, &asked, &line);
 	cli_files(&line);
+	home_files(&line);
 	words = line.words;
 	if (!words[0] || !words[1] || words[2])
 		cli_die(EXIT_USAGE, name, "expected two recordings; try acp-diff --help");

@@ -6,6 +6,7 @@
 #include "cmd/acp-export/page.h"
 #include "cmd/acp-export/trace.h"
 #include "lib/filter/choice.h"
+#include "lib/recording/home.h"
 #include "lib/watch/watch.h"
 
 static const char name[] = "acp-export";
@@ -159,6 +160,7 @@ main(int argc, char **argv)
 	setlocale(LC_CTYPE, "");
 	cli_read(&tool, argc, argv, &e, &line);
 	cli_files(&line);
+	home_files(&line);
 	if (!line.words[0])
 		cli_die(EXIT_USAGE, name, "no recording is given");
 	e.frame.files = line.words;

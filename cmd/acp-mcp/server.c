@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#include "lib/attach/rendezvous.h"
+#include "lib/run/directory.h"
 #include "lib/run/socket.h"
 
 /* When to try again where there were no descriptors left (us). */
@@ -59,11 +59,11 @@ remove_stale(const char *path)
 
 	if (strlen(name) != strlen(template) || strncmp(name, template, PREFIX) != 0 || (fd = lock_directory(path)) < 0)
 		return;
-	inside = rendezvous_paths(path);
+	inside = directory_paths(path);
 	for (size_t i = 0; inside && inside[i]; i++)
 		if (lstat(inside[i], &st) == 0 && S_ISSOCK(st.st_mode))
 			unlink(inside[i]);
-	rendezvous_free(inside);
+	directory_free(inside);
 	rmdir(path);
 	close(fd);
 }
@@ -71,11 +71,11 @@ remove_stale(const char *path)
 static int
 make_in(struct socket_dir *d, const char *in)
 {
-	char **paths = rendezvous_paths(in);
+	char **paths = directory_paths(in);
 
 	for (size_t i = 0; paths && paths[i]; i++)
 		remove_stale(paths[i]);
-	rendezvous_free(paths);
+	directory_free(paths);
 	for (int tries = 0; tries < TRIES; tries++) {
 		d->path = bytes_printf("%s/%s", in, template);
 		if (!d->path || !mkdtemp(d->path))

@@ -6,6 +6,7 @@
 
 #include "cmd/acp-replay/peer.h"
 #include "lib/base/cli_line.h"
+#include "lib/recording/home.h"
 #include "lib/run/proc.h"
 
 static const char name[] = "acp-replay";
@@ -150,6 +151,7 @@ share_options(struct asked *asked, const struct cli_line *line)
 	player->match = asked->match >= 0 ? (enum match)asked->match : asked->as == AS_AGENT ? MATCH_PARAMS : MATCH_SHAPE;
 	player->range.endless = player->loop;
 	cli_files(line);
+	home_files(line);
 	read_operands(line->words, peer);
 	/* It is read twice. */
 	if (o->check && (strcmp(peer->path, "-") == 0 || (stat(peer->path, &st) == 0 && !S_ISREG(st.st_mode))))

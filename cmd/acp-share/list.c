@@ -9,6 +9,7 @@
 #include "lib/attach/attach.h"
 #include "lib/base/cli.h"
 #include "lib/base/text.h"
+#include "lib/run/directory.h"
 #include "lib/run/proc.h"
 
 enum { RESPONSE_TIME = 1000000 /* us: how long to wait for one response */ };
@@ -141,7 +142,7 @@ add_stream(struct buf *table, struct buf *to, bool json, const char *path)
 static int
 collect(const char *directory, bool json, struct buf *to)
 {
-	char **paths = rendezvous_paths(directory);
+	char **paths = directory_paths(directory);
 	struct buf table = {0};
 	int r = paths ? 0 : -1, found = 0;
 
@@ -153,7 +154,7 @@ collect(const char *directory, bool json, struct buf *to)
 	}
 	if (r >= 0 && found && !json)
 		r = put_table(&table, to);
-	rendezvous_free(paths);
+	directory_free(paths);
 	buf_free(&table);
 	return r < 0 ? -1 : found;
 }

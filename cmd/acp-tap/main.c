@@ -4,13 +4,15 @@
 #include <unistd.h>
 
 #include "cmd/acp-tap/tap.h"
+#include "lib/recording/home.h"
 
 /* One option a line, with its unit and default. The shell completes options and words from it. */
 static const char help[] =
 	"usage: acp-tap [OPTION]... [-- COMMAND [ARG]...]   watch a stream\n"
 	"       acp-tap [OPTION]... FILE...                 print recordings (-: stdin)\n"
 	"  -o, --output FILE     write to FILE, not to stderr or stdout; strftime formats\n"
-	"                        and %p (process id) are expanded\n"
+	"                        and %p (process id) are expanded; auto: a recording\n"
+	"                        that `last` and `last:AGENT` find\n"
 	"  -a, --append          append to the file of -o\n"
 	"  -f, --format record|pretty|full|raw|trace\n"
 	"                        what to write (with -o record, else pretty)\n"
@@ -74,6 +76,12 @@ check(struct options *o, const struct cli_line *line)
 	if (!o->format)
 		o->format = o->frame.output && !o->frame.files ? FORMAT_RECORD : FORMAT_PRETTY;
 	cli_check(line, rules);
+	if (o->frame.output && strcmp(o->frame.output, "auto") == 0) {
+		if (o->frame.files || o->format != FORMAT_RECORD)
+			cli_die(EXIT_USAGE, tap_name, "--output auto is for the recording of a stream");
+		o->frame.output = o->home = home_output(tap_name, o->frame.command);
+		o->frame.append = true;
+	}
 	if (o->until < o->start)
 		cli_die(EXIT_USAGE, tap_name, "--until comes before --start");
 	if (o->frame.output && strcmp(o->frame.output, "-") == 0)
@@ -98,5 +106,6 @@ main(int argc, char **argv)
 		cli_warn(tap_name, "%s is a file: is the pattern of --match missing before it?", o.match);
 	status = tap_run(&o);
 	select_free(o.select);
+	free(o.home);
 	return status;
 }

@@ -20,6 +20,7 @@ struct options {
 	int fold;                    /* 1: --fold; 0: --no-fold; -1: the default */
 	enum redact_option redact;
 	enum cli_color color;
+	char *home;                  /* what --output auto stands for, or NULL */
 	struct frame_options frame;
 };
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/json/json.h"
+#include "lib/run/directory.h"
 #include "lib/run/loop.h"
 #include "lib/attach/rendezvous.h"
 #include "lib/run/proc.h"
@@ -190,7 +191,7 @@ connect_auto(const char *hop, uint64_t deadline, char **name, char **why)
 	if (!directory)
 		return -1;
 	if (rendezvous_check(directory, false, &wrong) == 0)
-		paths = rendezvous_paths(directory);
+		paths = directory_paths(directory);
 	else if (errno == ENOENT)
 		refuse(why, NULL, nothing);
 	else
@@ -199,7 +200,7 @@ connect_auto(const char *hop, uint64_t deadline, char **name, char **why)
 		which = only_one(paths, hop, deadline, why);
 	if (which)
 		fd = connect_to(which, name, why);
-	rendezvous_free(paths);
+	directory_free(paths);
 	free(directory);
 	return fd;
 }

@@ -1,6 +1,5 @@
 #include "lib/attach/rendezvous.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/base/bytes.h"
+#include "lib/run/directory.h"
 #include "lib/run/proc.h"
 #include "lib/run/socket.h"
 #include "lib/run/system.h"
@@ -40,44 +40,6 @@ rendezvous_check(const char *directory, bool make, const char **why)
 		*why = "open to others (its mode has to be 0700)";
 	errno = EPERM;
 	return *why ? -1 : 0;
-}
-
-static int
-is_seen(const struct dirent *e)
-{
-	return e->d_name[0] != '.';
-}
-
-char **
-rendezvous_paths(const char *directory)
-{
-	struct dirent **entries;
-	int n = scandir(directory, &entries, is_seen, versionsort);
-	char **paths;
-	bool whole;
-
-	if (n < 0)
-		return NULL;
-	paths = calloc((size_t)n + 1, sizeof(*paths));
-	whole = paths;
-	for (int i = 0; i < n; i++) {
-		if (whole)
-			whole = (paths[i] = bytes_printf("%s/%s", directory, entries[i]->d_name));
-		free(entries[i]);
-	}
-	free(entries);
-	if (whole)
-		return paths;
-	rendezvous_free(paths);
-	return NULL;
-}
-
-void
-rendezvous_free(char **paths)
-{
-	for (size_t i = 0; paths && paths[i]; i++)
-		free(paths[i]);
-	free(paths);
 }
 
 /* --- what is stale --- */
@@ -164,14 +126,14 @@ unlink_others(const char *path, const char *name)
 	char *directory = strndup(name, (size_t)(strrchr(name, '/') - name)), **paths = NULL, *to;
 
 	if (directory)
-		paths = rendezvous_paths(directory);
+		paths = directory_paths(directory);
 	for (size_t i = 0; paths && paths[i]; i++) {
 		to = has_type(paths[i], S_IFLNK) ? realpath(paths[i], NULL) : NULL;
 		if (to && strcmp(to, path) == 0)
 			unlink(paths[i]);
 		free(to);
 	}
-	rendezvous_free(paths);
+	directory_free(paths);
 	free(directory);
 }
 

@@ -16,9 +16,6 @@ char *rendezvous_directory(void);
  * or -1 and *why says why not, with errno (ENOENT: it is not there).
  */
 int rendezvous_check(const char *directory, bool make, const char **why);
-/* The paths of what lies in it, in the order of the names (numbers as numbers), NULL at the end. NULL with errno. */
-char **rendezvous_paths(const char *directory);
-void rendezvous_free(char **paths);
 /*
  * Connects to one of them, without ever waiting. A descriptor that does not block, or -1 with errno: ECONNREFUSED if
  * no process listens there, and it has been removed; EAGAIN if one does, but accepts nobody; EPERM if it is another user's.

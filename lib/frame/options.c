@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "lib/frame/frame_parts.h"
+#include "lib/recording/home.h"
 
 const struct cli_option frame_options[] = {
 	{"max-line", 0, CLI_BYTES(struct frame_options, limit)},
@@ -45,6 +46,8 @@ read_words(struct frame_options *o, const struct cli_line *line)
 		cli_die(EXIT_USAGE, name, "%s: --attach takes no operands", *words);
 	if (!o->reads && !line->dashes && *words)
 		cli_die(EXIT_USAGE, name, "%s: a command goes after --", *words);
+	if (end > words)
+		home_files(line);
 	if (end > words && cli_is_program(*words))
 		cli_die(EXIT_USAGE, name, "%s is a program, not a recording: a command goes after --", *words);
 	if (end > words)

@@ -38,7 +38,7 @@ log_file_name(const char *path)
 	SCOPED struct buf format = {0};
 	time_t now = time(NULL);
 	struct tm tm;
-	char *name = NULL, *p;
+	char *name = NULL, *p, *slash;
 	size_t cap, n = 0;
 
 	if (!strchr(path, '%'))
@@ -60,6 +60,13 @@ log_file_name(const char *path)
 		return NULL;
 	}
 	name[n - 1] = '\0';
+	/* A date may make a new directory necessary. What is wrong with it shows when the file is opened. */
+	slash = strrchr(name, '/');
+	if (slash && slash > name) {
+		*slash = '\0';
+		mkdir(name, 0700);
+		*slash = '/';
+	}
 	return name;
 }
 

@@ -8,7 +8,7 @@
 /* Descriptors below this are left to the stream: 6 and 7 are a link's. */
 enum { LOG_FILE_LOWEST = 8 };
 
-/* The name as of now, expanded by strftime, %p being the pid; the caller frees it. NULL with errno. */
+/* The name as of now, expanded by strftime, %p being the pid; what is expanded has its directory made, 0700. The caller frees it. NULL with errno. */
 char *log_file_name(const char *path);
 /*
  * Opens it to append, without waiting for anything; makes a file with mode 0600. -1 with errno; *no_reader: it is a FIFO that

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/run/directory.h"
 #include "tests/unit/check.h"
 
 static const char *home;
@@ -159,7 +160,7 @@ static void
 paths(void)
 {
 	int fds[3] = {rendezvous_listen("acp/10"), rendezvous_listen("acp/9"), rendezvous_listen("acp/.hidden")}, i;
-	char **all = rendezvous_paths("acp");
+	char **all = directory_paths("acp");
 
 	CHECK(all);
 	if (all) {
@@ -167,8 +168,8 @@ paths(void)
 		CHECK_STR(all[1], "acp/10");
 		CHECK(!all[2]);
 	}
-	rendezvous_free(all);
-	CHECK(!rendezvous_paths("no such"));
+	directory_free(all);
+	CHECK(!directory_paths("no such"));
 	for (i = 0; i < 3; i++)
 		close(fds[i]);
 	unlink("acp/9");
