@@ -1,8 +1,8 @@
 /* Reports for people, at most 80 columns wide, and as tables for programs. */
 #include <langinfo.h>
-#include <wchar.h>
 
 #include "cmd/acp-stat/stat.h"
+#include "lib/base/cells.h"
 #include "lib/base/people.h"
 #include "lib/base/text.h"
 #include "lib/recording/recording.h"
@@ -10,29 +10,6 @@
 enum { NAME = 36, LABEL = 24, KIND = 14, GROUP = 20, TIME = 7, BAR = 10 };
 
 /* --- cells --- */
-
-/* Plain text as people may read it, cut or filled up to so many columns. */
-static int
-put_name(struct buf *to, struct slice name, unsigned width)
-{
-	struct text t = text_of(name);
-	unsigned used = 0, w;
-	char printed[TEXT_SHOW_SIZE];
-	int32_t code;
-	size_t n;
-	int r = 0, columns;
-
-	while ((code = text_next(&t)) >= 0) {
-		n = text_show(printed, code);
-		columns = text_is_safe(code) ? wcwidth((wchar_t)code) : (int)n;
-		w = columns < 0 ? 1 : (unsigned)columns;
-		if (used + w > width)
-			break;
-		r |= buf_add(to, printed, n);
-		used += w;
-	}
-	return r | buf_printf(to, "%*s", (int)(width - used), "");
-}
 
 /* Of the name of a package that is too long, the end says more than the beginning. */
 static struct slice
@@ -119,7 +96,7 @@ put_failed(struct buf *to, bool color, int width, uint64_t n)
 static int
 put_method(const struct row *r, bool color, struct buf *to)
 {
-	int e = -(buf_printf(to, "%-7s ", acp_side_name(r->from)) || put_name(to, row_name(r), NAME - 8));
+	int e = -(buf_printf(to, "%-7s ", acp_side_name(r->from)) || cells_put(to, row_name(r), NAME - 8));
 
 	e |= buf_printf(to, "%6llu", (unsigned long long)r->count) | put_failed(to, color, 6, r->failed);
 	if (!r->notification)
@@ -155,7 +132,7 @@ static int
 put_group(const struct row *r, struct buf *to)
 {
 	const struct hist *h = r->times;
-	int e = put_name(to, row_name(r).n ? short_name(row_name(r), GROUP - 1) : slice_of("-"), GROUP - 1);
+	int e = cells_put(to, row_name(r).n ? short_name(row_name(r), GROUP - 1) : slice_of("-"), GROUP - 1);
 
 	e |= buf_printf(to, "%7llu", (unsigned long long)r->count);
 	e |= -(put_time(to, h->n, hist_percentile(h, 50)) || put_time(to, h->n, h->max));
@@ -168,7 +145,7 @@ put_group(const struct row *r, struct buf *to)
 static int
 put_tool(const struct row *r, uint64_t most, bool color, struct buf *to)
 {
-	int e = put_name(to, row_name(r), KIND);
+	int e = cells_put(to, row_name(r), KIND);
 
 	e |= buf_printf(to, "%6llu", (unsigned long long)r->count) | put_failed(to, color, 7, r->failed);
 	e |= -(put_times(to, &r->times[0]) || put_time(to, r->times[0].n, r->busy));

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cmd/acp-stat/stat.h"
+#include "lib/base/cells.h"
 #include "lib/base/people.h"
 #include "lib/base/text.h"
 #include "lib/recording/recording.h"
@@ -108,7 +109,7 @@ put_text(struct tool *tool, const struct line *l, struct buf *to)
 	int e;
 
 	make_label(tool, session, t->session);
-	e = buf_printf(to, "%-*s%4llu", SESSION, session, (unsigned long long)t->number);
+	e = cells_put(to, slice_of(session), SESSION) | buf_printf(to, "%4llu", (unsigned long long)t->number);
 	for (unsigned i = 0; i < TIMES; i++)
 		e |= put_time(to, l->times[i]);
 	if (l->counted && l->timed && t->model)

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cmd/acp-tap/cells.h"
+#include "lib/base/cells.h"
 #include "cmd/acp-tap/preview.h"
 #include "cmd/acp-tap/labels.h"
 #include "lib/base/people.h"

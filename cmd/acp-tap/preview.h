@@ -2,7 +2,7 @@
 #ifndef PREVIEW_H
 #define PREVIEW_H
 
-#include "cmd/acp-tap/cells.h"
+#include "lib/base/cells.h"
 #include "lib/acp/requests.h"
 
 /* Appends as much as the column has room for. */

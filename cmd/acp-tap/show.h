@@ -2,7 +2,7 @@
 #ifndef SHOW_H
 #define SHOW_H
 
-#include "cmd/acp-tap/cells.h"
+#include "lib/base/cells.h"
 
 /* The first of several paths, with | between, that is there and not null; "" is the object itself. p NULL: none. */
 struct slice show_find(struct slice object, const char *paths);

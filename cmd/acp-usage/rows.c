@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cmd/acp-usage/tool.h"
+#include "lib/base/cells.h"
 #include "lib/base/people.h"
 #include "lib/recording/recording.h"
 
@@ -274,11 +275,9 @@ row_put_names(struct tool *t, struct buf *to)
 static int
 pad(struct buf *to, size_t from, size_t width)
 {
-	int e = 0;
+	size_t n = cells_width(slice(to->p + from, to->n - from));
 
-	while (e == 0 && to->n - from < width)
-		e = buf_add(to, " ", 1);
-	return e < 0 ? -1 : buf_add(to, "  ", 2);
+	return buf_printf(to, "%*s", (int)(n < width ? width - n + 2 : 2), "");
 }
 
 static int
@@ -332,6 +331,7 @@ put_log(struct tool *t, struct buf *to, const struct usage_event *e, const struc
 	struct usage_money total;
 	struct decimal d;
 	bool color = cli_wants_color(t->options->color, log_fd(t->watch->out.log));
+	const char *level;
 	size_t from = to->n;
 	int r;
 
@@ -343,10 +343,8 @@ put_log(struct tool *t, struct buf *to, const struct usage_event *e, const struc
 	if (c && !s->cleared && usage_cost_total(s, c->currency, &total))
 		r |= usage_money_put(t->usage, &total, to);
 	r |= pad(to, from, 10);
-	from = to->n;
-	r |= -(buf_printf(to, "%s%s%s", level_color(l, color), l ? level_names[l] : "-", color_off(color))
-		|| pad(to, from, 6 + strlen(level_color(l, color)) + strlen(color_off(color))));
-	r |= buf_add_string(to, kinds[e->kind]);
+	level = l ? level_names[l] : "-";
+	r |= buf_printf(to, "%s%s%s%*s%s", level_color(l, color), level, color_off(color), 8 - (int)strlen(level), "", kinds[e->kind]);
 	if (e->kind == USAGE_EVENT_TURN || e->kind == USAGE_EVENT_WORK)
 		r |= log_turn(t, to, e);
 	else if (e->kind == USAGE_EVENT_COMPACT)

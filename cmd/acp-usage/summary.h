@@ -45,6 +45,7 @@ int summary_hits(const struct usage_figures *);
 /* table.c */
 /* Measures the columns, and writes their names. */
 int summary_head(struct summary *);
+/* Appends a line: of a row's cells, or (NULL) of the columns' names. */
 int summary_line(struct summary *, const struct summary_row *, struct buf *);
 
 #endif

@@ -1,8 +1,6 @@
 /* The summary as a table. On a terminal its columns are those that fit and have something to say. */
-#include <stdio.h>
-#include <wchar.h>
-
 #include "cmd/acp-usage/summary.h"
+#include "lib/base/cells.h"
 
 enum column { NAME, TURNS, TOTAL, INPUT, OUTPUT, THOUGHT, READ, WRITE, BILLED, CACHED, PEAK, CONTEXT, LEVEL, COST, ESTIMATE, NOTE,
 	COLUMNS };
@@ -54,43 +52,6 @@ put_count(struct summary *s, struct buf *to, const struct usage_sums *sums, enum
 	return s->narrow && n <= (decimal_units)UINT64_MAX ? put_tokens(to, (uint64_t)n) : usage_sum_put(sums, type, to);
 }
 
-/* How many columns of a terminal a character takes. What is not known to be wide or empty takes one. */
-static size_t
-width_of(int32_t code)
-{
-	int n = wcwidth((wchar_t)code);
-
-	return n < 0 ? 1 : (size_t)n;
-}
-
-static size_t
-columns_of(struct slice s)
-{
-	struct text t = text_of(s);
-	size_t n = 0;
-	int32_t code;
-
-	while ((code = text_next(&t)) >= 0)
-		n += width_of(code);
-	return n;
-}
-
-/* What begins at `from` and is too wide is cut between two characters, and ends in a tilde. */
-static void
-shorten(struct buf *to, size_t from, size_t most)
-{
-	struct text t = text_of(slice(to->p + from, to->n - from));
-	size_t keep = from, used = 0;
-	int32_t code;
-
-	if (columns_of(slice(t.p, to->n - from)) <= most)
-		return;
-	while ((code = text_next(&t)) >= 0 && (used += width_of(code)) < most)
-		keep = (size_t)(t.p - to->p);
-	to->n = keep;
-	buf_add_string(to, "~");
-}
-
 static bool
 begins_with(const struct usage_session *s, const struct usage_session *other)
 {
@@ -103,7 +64,6 @@ put_name(struct summary *s, struct buf *to, const struct summary_row *row)
 	const struct usage_session *session = row->session;
 	struct slice title = session ? usage_name(s->tool->usage, session->title) : slice_of("");
 	SCOPED struct buf name = {0};
-	size_t from = to->n;
 	int r;
 
 	if (row->total) {
@@ -121,8 +81,6 @@ put_name(struct summary *s, struct buf *to, const struct summary_row *row)
 		r |= -(summary_name(s, row, &name) || text_plain(to, name.n ? buf_slice(&name) : slice_of("-")));
 	if (title.n)
 		r |= -(buf_add(to, " ", 1) || text_plain(to, title));
-	if (s->narrow || session)
-		shorten(to, from, NAME_MOST);
 	return r;
 }
 
@@ -189,6 +147,12 @@ put_cell(struct summary *s, struct buf *to, const struct summary_row *row, enum 
 
 /* --- columns --- */
 
+static const char *
+title_of(const struct summary *s, int column)
+{
+	return column == NAME ? by_names[s->tool->options->by] : columns[column].name;
+}
+
 static int
 measure(struct summary *s, const struct summary_row *row)
 {
@@ -199,7 +163,9 @@ measure(struct summary *s, const struct summary_row *row)
 	for (c = 0; c < COLUMNS && r == 0; c++) {
 		cell.n = 0;
 		r = put_cell(s, &cell, row, (enum column)c);
-		n = columns_of(buf_slice(&cell));
+		n = cells_width(buf_slice(&cell));
+		if (c == NAME && n > NAME_MOST && (s->narrow || row->session))
+			n = NAME_MOST;
 		s->width[c] = n > s->width[c] ? n : s->width[c];
 		s->value[c] |= n > 0 && !(n == 1 && *cell.p == '-');
 	}
@@ -229,73 +195,55 @@ fit(struct summary *s, size_t room)
 	s->width[NAME] = room + 2 > all + NAME_LEAST ? room + 2 - all : NAME_LEAST;
 }
 
-/* A cell, or the column's name, in its width. */
-static int
-put_in_column(struct buf *to, const struct summary *s, int c, struct buf *cell)
+int
+summary_line(struct summary *s, const struct summary_row *row, struct buf *to)
 {
-	size_t n = columns_of(buf_slice(cell)), gap;
+	SCOPED struct buf text = {0};
+	struct cells line;
+	int r = 0;
 
-	if (n > s->width[c]) {
-		shorten(cell, 0, s->width[c]);
-		n = columns_of(buf_slice(cell));
+	cells_begin(&line, to, true, false);
+	line.between = 2;
+	line.mark = "~";
+	for (int c = 0; c < COLUMNS && r == 0; c++) {
+		if (!s->width[c])
+			continue;
+		text.n = 0;
+		r = row ? put_cell(s, &text, row, (enum column)c) : buf_add_string(&text, title_of(s, c));
+		if (r < 0 || !buf_string(&text))
+			return -1;
+		if (columns[c].right) {
+			cells_right(&line, (unsigned)s->width[c], STYLE_PLAIN, text.p);
+			continue;
+		}
+		cells_open(&line, (unsigned)s->width[c]);
+		cells_text(&line, buf_slice(&text));
+		cells_close(&line);
 	}
-	gap = n < s->width[c] ? s->width[c] - n : 0;
-	if (buf_reserve(to, cell->n + gap + 2) < 0)
-		return -1;
-	memset(to->p + to->n, ' ', columns[c].right ? gap : 0);
-	to->n += columns[c].right ? gap : 0;
-	if (buf_add_slice(to, buf_slice(cell)) < 0)
-		return -1;
-	return buf_printf(to, "%*s", (int)(columns[c].right ? 2 : gap + 2), "");
-}
-
-static int
-end_line(struct buf *to)
-{
-	while (to->n > 0 && to->p[to->n - 1] == ' ')
-		to->n--;
-	return buf_add(to, "\n", 1);
+	return r | cells_end(&line);
 }
 
 int
 summary_head(struct summary *s)
 {
-	struct buf *to = out_buf(&s->tool->watch->out), cell = {0};
-	size_t room = s->tool->options->wide || s->tool->options->frame.output ? 0 : terminal_width(), before = to->n;
+	struct buf *to = out_buf(&s->tool->watch->out);
+	size_t room = s->tool->options->wide || s->tool->options->frame.output ? 0 : terminal_width(), before = to->n, n;
 	int r;
 
 	s->narrow = room > 0;
 	r = -(summary_each(s, measure) || measure(s, &s->total));
 	for (int c = 0; c < COLUMNS; c++) {
-		cell.n = strlen(c == NAME ? by_names[s->tool->options->by] : columns[c].name);
+		n = strlen(title_of(s, c));
 		/* The context is a session's, an estimate needs prices. */
 		if ((c >= PEAK && c <= LEVEL && s->tool->options->by != BY_SESSION) || (c == ESTIMATE && !s->tool->prices)
 			|| (c == NOTE && !s->value[c]) || (s->narrow && !s->value[c] && c != NAME))
 			s->width[c] = 0;
 		else
-			s->width[c] = cell.n > s->width[c] ? cell.n : s->width[c];
+			s->width[c] = n > s->width[c] ? n : s->width[c];
 	}
 	if (s->narrow)
 		fit(s, room);
-	cell.n = 0;
-	for (int c = 0; c < COLUMNS; c++, cell.n = 0)
-		if (s->width[c])
-			r |= -(buf_add_string(&cell, c == NAME ? by_names[s->tool->options->by] : columns[c].name)
-				|| put_in_column(to, s, c, &cell));
-	buf_free(&cell);
-	r |= end_line(to);
+	r |= summary_line(s, NULL, to);
 	out_mark(&s->tool->watch->out, before);
 	return r;
-}
-
-int
-summary_line(struct summary *s, const struct summary_row *row, struct buf *to)
-{
-	SCOPED struct buf cell = {0};
-	int c, r = 0;
-
-	for (c = 0; c < COLUMNS && r == 0; c++, cell.n = 0)
-		if (s->width[c])
-			r = -(put_cell(s, &cell, row, (enum column)c) || put_in_column(to, s, c, &cell));
-	return r | end_line(to);
 }

@@ -1,5 +1,5 @@
 /*
- * cells: one line for a terminal, column by column. Widths are in terminal cells (wcwidth).
+ * cells: a line of a table, column by column. Widths are in cells of a terminal (wcwidth).
  * Text that is too long is cut between two characters, and ends with a mark. Control characters of a peer, and characters
  * that change the writing direction or are invisible, are shown by name.
  */
@@ -27,6 +27,8 @@ struct cells {
 	bool utf8, color;
 	unsigned limit, used; /* where the column ends; how far the line has come */
 	unsigned gap;         /* spaces to write before the next character */
+	unsigned between;     /* spaces after a column (1) */
+	const char *mark;     /* of a cut: one cell wide, or "" */
 	size_t cut_at;         /* the end of the text that leaves room for the mark of a cut */
 	unsigned cut_used, cut_gap;
 	enum style cut_on;
@@ -39,10 +41,10 @@ void cells_begin(struct cells *, struct buf *to, bool utf8, bool color);
 /* Ends it. 0, or -1 out of memory. */
 int cells_end(struct cells *);
 
-/* Begins a column of this width, in cells; ends it, with a space after it. */
+/* Begins a column of this width, in cells; ends it, with the spaces after it. */
 void cells_open(struct cells *, unsigned width);
 void cells_close(struct cells *);
-/* Writes a whole column of ASCII, aligned to the right. Text that is too long makes the column wider. */
+/* Writes a whole column, aligned to the right. Text that is too long makes the column wider. */
 void cells_right(struct cells *, unsigned width, enum style, const char *text);
 
 void cells_style(struct cells *, enum style);
@@ -54,5 +56,10 @@ void cells_printf(struct cells *, const char *, ...) __attribute__((format(print
 void cells_text(struct cells *, struct slice bytes);
 void cells_string(struct cells *, struct slice string);
 void cells_value(struct cells *, struct slice value);
+
+/* How many cells a text takes. */
+unsigned cells_width(struct slice bytes);
+/* Appends a text that is cut, or filled up with spaces, to this width. 0, or -1 out of memory. */
+int cells_put(struct buf *to, struct slice bytes, unsigned width);
 
 #endif

@@ -1,8 +1,7 @@
-#include "cmd/acp-tap/cells.h"
+#include "lib/base/cells.h"
 
+#include <stdlib.h>
 #include <wchar.h>
-
-#include "lib/json/json.h"
 
 static const char *const sgr[] = {
 	[STYLE_PLAIN] = "",
@@ -30,7 +29,7 @@ put(struct cells *c, const char *p, size_t n)
 void
 cells_begin(struct cells *c, struct buf *to, bool utf8, bool color)
 {
-	*c = (struct cells){.to = to, .utf8 = utf8, .color = color, .limit = UINT16_MAX};
+	*c = (struct cells){.to = to, .utf8 = utf8, .color = color, .limit = UINT16_MAX, .between = 1, .mark = utf8 ? "…" : "~"};
 }
 
 static void
@@ -73,8 +72,8 @@ cells_open(struct cells *c, unsigned width)
 void
 cells_close(struct cells *c)
 {
-	c->gap += c->limit - c->used + 1;
-	c->used = c->limit + 1;
+	c->gap += c->limit - c->used + c->between;
+	c->used = c->limit + c->between;
 	c->limit = UINT16_MAX;
 	c->cut = false;
 	c->style = STYLE_PLAIN;
@@ -114,8 +113,8 @@ cut(struct cells *c)
 	fill_gap(c);
 	c->style = STYLE_DIM;
 	turn_on(c);
-	put(c, c->utf8 ? "…" : "~", c->utf8 ? strlen("…") : 1);
-	c->used = c->cut_used + 1;
+	put(c, c->mark, strlen(c->mark));
+	c->used = c->cut_used + (*c->mark != '\0');
 	c->style = style;
 }
 
@@ -138,7 +137,7 @@ put_cells(struct cells *c, const char *p, size_t n, unsigned width)
 	fill_gap(c);
 	turn_on(c);
 	put(c, p, n);
-	if (c->used < c->limit)
+	if (c->used + (*c->mark != '\0') <= c->limit)
 		note_cut(c);
 }
 
@@ -172,21 +171,6 @@ cells_sign(struct cells *c, const char *utf8, const char *ascii)
 		cells_ascii(c, ascii);
 }
 
-void
-cells_right(struct cells *c, unsigned width, enum style style, const char *text)
-{
-	unsigned n = (unsigned)strlen(text);
-
-	if (n < width) {
-		c->gap += width - n;
-		c->used += width - n;
-	}
-	cells_open(c, n);
-	c->style = style;
-	cells_ascii(c, text);
-	cells_close(c);
-}
-
 /* --- text of peers --- */
 
 static void
@@ -202,6 +186,9 @@ put_code(struct cells *c, int32_t code)
 	}
 	if (code >= 0x80 && text_is_safe(code)) {
 		width = c->utf8 ? wcwidth((wchar_t)code) : 1;
+		/* Where the locale knows ASCII alone it says nothing about others. */
+		if (width < 0 && MB_CUR_MAX == 1)
+			width = 1;
 		if (width >= 0) {
 			put_cells(c, c->utf8 ? visible : "?", c->utf8 ? n : 1, (unsigned)width);
 			return;
@@ -236,8 +223,54 @@ cells_string(struct cells *c, struct slice string)
 void
 cells_value(struct cells *c, struct slice value)
 {
-	if (json_type(value) == JSON_STRING)
+	if (value.n && *value.p == '"')
 		cells_string(c, value);
 	else
 		cells_text(c, value);
+}
+
+unsigned
+cells_width(struct slice bytes)
+{
+	SCOPED struct buf text = {0};
+	struct cells c;
+	size_t n;
+
+	for (n = 0; n < bytes.n && bytes.p[n] >= ' ' && bytes.p[n] <= '~'; n++)
+		;
+	if (n == bytes.n)
+		return (unsigned)n;
+	cells_begin(&c, &text, true, false);
+	cells_text(&c, bytes);
+	return c.used;
+}
+
+void
+cells_right(struct cells *c, unsigned width, enum style style, const char *text)
+{
+	unsigned n = cells_width(slice_of(text));
+
+	if (n < width) {
+		c->gap += width - n;
+		c->used += width - n;
+	}
+	cells_open(c, n);
+	c->style = style;
+	cells_text(c, slice_of(text));
+	cells_close(c);
+}
+
+int
+cells_put(struct buf *to, struct slice bytes, unsigned width)
+{
+	struct cells c;
+
+	cells_begin(&c, to, true, false);
+	c.mark = "";
+	c.between = 0;
+	cells_open(&c, width);
+	cells_text(&c, bytes);
+	cells_close(&c);
+	fill_gap(&c);
+	return c.failed ? -1 : 0;
 }
