@@ -1,12 +1,10 @@
 /* The agent: its process, requests to it, and what comes from it. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "cmd/acp-ask/ask.h"
-#include "lib/base/text.h"
 #include "lib/run/proc.h"
 
 enum { AFTER_TERM = 2 * 1000 * 1000, STDERR_LINE = 16 * 1024, NOISE = 200 };
@@ -17,6 +15,20 @@ struct call {
 	enum got got;
 	bool done;
 };
+
+/* Sends a message, whose buffer it frees. Returns the request that it is; or NULL. */
+static struct session_request *
+send_message(struct ask *a, struct buf *message)
+{
+	struct message m = {.from = ACP_CLIENT, .t = loop_now(a->loop), .line = buf_slice(message)};
+	const struct session_message *seen = NULL;
+
+	if (msg_scan(m.line, &m.msg, NULL) != MSG_NOISE)
+		need(sessions_see(a->sessions, &m, &seen));
+	need(endpoint_put_line(&a->agent.live, NULL, m.line, false));
+	buf_free(message);
+	return seen && seen->message.msg.kind == MSG_REQUEST ? seen->request : NULL;
+}
 
 /* --- the end --- */
 
@@ -38,12 +50,14 @@ ask_over(struct ask *a, int status)
 void
 ask_cancel(struct ask *a)
 {
-	struct buf message = {0}, params = {0};
+	struct buf message = {0};
+	SCOPED struct buf params = {0};
 
-	need(buf_printf(&params, "{\"%s\":%.*s}", acp_session_id, (int)a->session_id.n, a->session_id.p));
+	put(&params, "{");
+	put_member(&params, acp_session_id, buf_slice(&a->session_id));
+	put(&params, "}");
 	need(msg_make_notification(&message, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)));
-	buf_free(&params);
-	ask_send(a, &message);
+	send_message(a, &message);
 	answer_cancel(a);
 }
 
@@ -105,44 +119,31 @@ ask_wait(struct ask *a, const bool *done)
 
 /* --- sending --- */
 
-void
-ask_begin_time(struct ask *a)
+struct session_request *
+ask_request(struct ask *a, const char *method, struct buf *params)
 {
+	char digits[SLICE_DIGITS];
+	struct buf message = {0};
+
+	if (!a->over)
+		need(msg_make_request(&message, slice_digits(++a->id, digits), method, buf_slice(params)));
+	buf_free(params);
+	if (a->over)
+		return NULL;
 	loop_remove_timer(a->loop, &a->timeout);
 	if (a->options->timeout && !a->stopping)
 		loop_add_timer(a->loop, &a->timeout, a->options->timeout);
-}
-
-struct session_request *
-ask_send(struct ask *a, struct buf *message)
-{
-	struct message m = {.from = ACP_CLIENT, .t = loop_now(a->loop), .line = buf_slice(message)};
-	const struct session_message *seen = NULL;
-
-	if (msg_scan(m.line, &m.msg, NULL) != MSG_NOISE)
-		need(sessions_see(a->sessions, &m, &seen));
-	need(endpoint_put_line(&a->agent.live, NULL, m.line, false));
-	buf_free(message);
-	return seen && seen->message.msg.kind == MSG_REQUEST ? seen->request : NULL;
+	return send_message(a, &message);
 }
 
 enum got
 ask_call(struct ask *a, const char *method, struct buf *params, struct buf *response)
 {
 	struct call call = {.response = response, .got = GOT_NOTHING};
-	char digits[SLICE_DIGITS];
-	struct buf message = {0};
 	struct session_request *request;
 
 	response->n = 0;
-	need(msg_make_request(&message, slice_digits(++a->id, digits), method, buf_slice(params)));
-	buf_free(params);
-	if (a->over) {
-		buf_free(&message);
-		return GOT_NOTHING;
-	}
-	ask_begin_time(a);
-	request = ask_send(a, &message);
+	request = ask_request(a, method, params);
 	if (request)
 		request->data = &call;
 	if (request && !ask_wait(a, &call.done))
@@ -154,9 +155,9 @@ void
 ask_report(struct ask *a, const char *method, struct slice error)
 {
 	SCOPED struct buf room = {0};
-	struct slice why = json_text(json_get(error, "message"), &room), data = json_get(error, "data");
+	struct slice data = json_get(error, "data");
 
-	show_note(a, "acp-ask: %s: %.*s%s%.*s", method, (int)why.n, why.p ? why.p : "", data.p ? ": " : "", (int)data.n, data.p ? data.p : "");
+	show_note(a, "acp-ask: %s: %s%s%.*s", method, plain_of(json_get(error, "message"), &room), data.p ? ": " : "", (int)data.n, data.p ? data.p : "");
 }
 
 bool
@@ -164,12 +165,11 @@ ask_must(struct ask *a, const char *method, struct buf *params, struct buf *resu
 {
 	enum got got = ask_call(a, method, params, result);
 
-	if (got == GOT_RESULT)
-		return true;
 	if (got == GOT_ERROR)
 		ask_report(a, method, buf_slice(result));
-	ask_fail(a, EXIT_NEGATIVE);
-	return false;
+	if (got != GOT_RESULT)
+		ask_fail(a, EXIT_NEGATIVE);
+	return got == GOT_RESULT;
 }
 
 void
@@ -179,64 +179,40 @@ ask_reply(struct ask *a, struct slice id, struct buf *result)
 
 	need(msg_make_result(&message, id, buf_slice(result)));
 	buf_free(result);
-	ask_send(a, &message);
+	send_message(a, &message);
 }
 
 void
-ask_reply_error(struct ask *a, struct slice id, int code, const char *why)
+ask_refuse(struct ask *a, struct slice id, int code, const char *format, ...)
 {
+	SCOPED struct buf why = {0};
 	struct buf message = {0};
+	va_list args;
 
-	need(msg_make_error(&message, id, code, why, slice(NULL, 0)));
-	ask_send(a, &message);
-}
-
-static struct slice
-initialized(const struct ask *a, const char *path)
-{
-	return json_path(buf_slice(&a->initialized), path);
-}
-
-bool
-ask_v2(const struct ask *a)
-{
-	uint64_t version;
-
-	return json_u64(initialized(a, acp_protocol_version), &version) && version == 2;
+	va_start(args, format);
+	need(buf_vprintf(&why, format, args));
+	va_end(args);
+	need(buf_string(&why) ? msg_make_error(&message, id, code, why.p, slice(NULL, 0)) : -1);
+	send_message(a, &message);
 }
 
 bool
 ask_has(const struct ask *a, const char *v1, const char *v2)
 {
-	const char *path = ask_v2(a) ? v2 : v1;
-	enum json_type type = path ? json_type(initialized(a, path)) : JSON_NONE;
+	const char *path = a->options->protocol == 2 ? v2 : v1;
+	enum json_type type = path ? json_type(json_path(buf_slice(&a->initialized), path)) : JSON_NONE;
 
 	return type == JSON_TRUE || type == JSON_OBJECT;
 }
 
 /* --- what comes from it --- */
 
-/* The turn has ended: what of it is left to be printed. */
-static void
-end_turn(struct ask *a, const struct session_turn *t)
-{
-	struct turn *turn = &a->turn;
-
-	turn->running = false;
-	turn->over = true;
-	turn->failed = t->failed || t->unfinished;
-	if (t->stop.p)
-		need(json_unescape(t->stop, &turn->stop));
-	if (t->error.p)
-		need(buf_add_slice(&turn->error, t->error));
-	loop_stop(a->loop);
-}
-
 static void
 on_session(void *arg, const struct session_event *e)
 {
 	struct ask *a = arg;
 	struct call *call = e->request ? e->request->data : NULL;
+	const struct msg *m = e->message ? &e->message->message.msg : NULL;
 
 	switch (e->kind) {
 	case SESSION_RESPONDED:
@@ -244,16 +220,20 @@ on_session(void *arg, const struct session_event *e)
 			return;
 		call->done = true;
 		if (!e->unanswered) {
-			const struct msg *m = &e->message->message.msg;
-
 			call->got = m->error.p ? GOT_ERROR : GOT_RESULT;
-			need(buf_add_slice(call->response, m->error.p ? m->error : m->result));
+			put_slice(call->response, m->error.p ? m->error : m->result);
 		}
 		loop_stop(a->loop);
 		return;
 	case SESSION_TURN_ENDED:
-		if (e->turn->data)
-			end_turn(a, e->turn);
+		if (!e->turn->data)
+			return;
+		a->turn.running = false;
+		a->turn.over = true;
+		a->turn.failed = e->turn->failed || e->turn->unfinished;
+		keep_string(&a->turn.stop, e->turn->stop);
+		put_slice(&a->turn.error, e->turn->error);
+		loop_stop(a->loop);
 		return;
 	case SESSION_CALL_BEGAN:
 	case SESSION_CALL_CHANGED:
@@ -273,23 +253,21 @@ on_session(void *arg, const struct session_event *e)
 static void
 serve(struct ask *a, const struct msg *m)
 {
-	SCOPED struct buf why = {0}, room = {0};
-	struct slice method = json_text(m->method, &room);
+	SCOPED struct buf room = {0};
+	const char *method = plain_of(m->method, &room);
 
 	if (m->what == ACP_REQUEST_PERMISSION) {
 		answer_permission(a, m);
 	} else if (m->what == ACP_ELICITATION_CREATE) {
 		answer_form(a, m);
-	} else if (a->options->fs && slice_is(method, "fs/read_text_file")) {
+	} else if (a->options->fs && strcmp(method, "fs/read_text_file") == 0) {
 		files_serve(a, m, false);
-	} else if (a->options->fs == FS_WRITE && slice_is(method, "fs/write_text_file")) {
+	} else if (a->options->fs == FS_WRITE && strcmp(method, "fs/write_text_file") == 0) {
 		files_serve(a, m, true);
-	} else if (a->options->terminal && method.n > 9 && memcmp(method.p, "terminal/", 9) == 0) {
+	} else if (a->options->terminal && strncmp(method, "terminal/", 9) == 0) {
 		terminal_serve(a, m, method);
 	} else {
-		need(buf_printf(&why, "%.*s: this client does not offer it", (int)method.n, method.p));
-		need(buf_string(&why) ? 0 : -1);
-		ask_reply_error(a, m->id, ACP_ERR_METHOD, why.p);
+		ask_refuse(a, m->id, ACP_ERR_METHOD, "%s: this client does not offer it", method);
 	}
 }
 
@@ -303,7 +281,7 @@ handle_noise(struct ask *a, const struct line *line, const char *why)
 		show_note(a, "acp-ask: agent: line %" PRIu64 ": %s: %.*s", line->number, why, (int)text.n, text.p);
 	switch (msg_guess_kind(line->text, &id)) {
 	case MSG_REQUEST:
-		ask_reply_error(a, id, ACP_ERR_INVALID_REQUEST, why);
+		ask_refuse(a, id, ACP_ERR_INVALID_REQUEST, "%s", why);
 		break;
 	case MSG_RESPONSE:
 		sessions_give_up(a->sessions, ACP_CLIENT, id);
@@ -390,13 +368,6 @@ on_live_event(void *arg, enum endpoint_event event)
 }
 
 static void
-on_errors_event(void *arg, enum endpoint_event event)
-{
-	(void)arg;
-	(void)event;
-}
-
-static void
 on_exit_of_agent(void *arg, int status)
 {
 	struct ask *a = arg;
@@ -425,23 +396,14 @@ on_grace(void *arg)
 	loop_add_timer(a->loop, &a->agent.grace, AFTER_TERM);
 }
 
-static int
-open_agent(struct ask *a, const int ours[3])
-{
-	a->agent.live = (struct endpoint){.line = on_line, .event = on_live_event, .arg = a};
-	a->agent.errors = (struct endpoint){.line = on_error_line, .event = on_errors_event, .arg = a};
-	return endpoint_open(&a->agent.live, a->loop, ours[1], ours[0], a->options->line_limit) |
-		endpoint_open(&a->agent.errors, a->loop, ours[2], -1, STDERR_LINE);
-}
-
 int
 agent_start(struct ask *a)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, 0};
-	struct proc_fd fds[3];
-	struct proc_spec spec = {.argv = a->options->command, .fds = fds, .nfds = 3, .death_signal = SIGKILL};
+	struct proc_spec spec = {.argv = a->options->command, .death_signal = SIGKILL};
 	enum proc_stage stage = PROC_FORK;
-	int theirs[3], ours[3], error;
+	struct agent *agent = &a->agent;
+	int ours[3];
 
 	if (!a->loop) {
 		a->loop = loop_new(signals, on_signal, a);
@@ -451,19 +413,15 @@ agent_start(struct ask *a)
 		show_open(a);
 		answer_open(a);
 	}
-	a->agent = (struct agent){.grace = {.expired = on_grace, .arg = a}};
-	if (proc_pipes(3, theirs, ours) < 0)
-		cli_die(EXIT_FAILED, tool_name, "%s", strerror(errno));
-	for (int i = 0; i < 3; i++)
-		fds[i] = (struct proc_fd){theirs[i], i};
-	a->agent.child = (struct loop_child){.pid = proc_start(&spec, &stage), .ended = on_exit_of_agent, .arg = a};
-	error = errno;
-	for (int i = 0; i < 3; i++)
-		close(theirs[i]);
-	if (a->agent.child.pid < 0)
-		return cli_not_started(tool_name, spec.argv[0], stage == PROC_EXEC, error);
-	loop_add_child(a->loop, &a->agent.child);
-	if (open_agent(a, ours) < 0)
+	*agent = (struct agent){.grace = {.expired = on_grace, .arg = a}};
+	agent->child = (struct loop_child){.pid = proc_start_piped(&spec, 3, ours, &stage), .ended = on_exit_of_agent, .arg = a};
+	if (agent->child.pid < 0)
+		return cli_not_started(tool_name, spec.argv[0], stage == PROC_EXEC, errno);
+	loop_add_child(a->loop, &agent->child);
+	agent->live = (struct endpoint){.line = on_line, .event = on_live_event, .arg = a};
+	agent->errors = (struct endpoint){.line = on_error_line, .arg = a};
+	if ((endpoint_open(&agent->live, a->loop, ours[1], ours[0], a->options->line_limit) |
+		endpoint_open(&agent->errors, a->loop, ours[2], -1, STDERR_LINE)) < 0)
 		cli_die(EXIT_FAILED, tool_name, "%s", strerror(errno));
 	sessions_begin(a->sessions);
 	return 0;

@@ -8,7 +8,6 @@
 #include <utlist.h>
 
 #include "cmd/acp-ask/ask.h"
-#include "cmd/acp-ask/form.h"
 #include "lib/run/proc.h"
 
 enum { REPLY_MOST = 4096 };
@@ -28,12 +27,6 @@ struct question {
 	bool exited, read;
 	int status;
 };
-
-static struct slice
-options_of(const struct question *q)
-{
-	return json_get(q->request.params, acp_options);
-}
 
 /* --- responses --- */
 
@@ -70,85 +63,68 @@ respond(struct question *q, struct buf *result)
 	ask_person(a);
 }
 
-/* Selects an option, a JSON string; p NULL: the outcome is `cancelled`. */
 static void
-put_outcome(struct buf *result, struct slice option)
+cancel(struct question *q, struct buf *result)
 {
-	need(option.p ? acp_put_selected(result, option) : buf_add_string(result, "{\"outcome\":{\"outcome\":\"cancelled\"}}"));
+	put(result, q->form ? "{\"action\":\"cancel\"}" : "{\"outcome\":{\"outcome\":\"cancelled\"}}");
 }
 
-/* What rejects a request: the option that does; p NULL where it has none. */
+/* The first option of a request that has this member; p NULL: it has none. */
 static struct slice
-rejection(struct slice params)
+find_option(const struct msg *request, const char *member, const char *value)
 {
-	struct slice id = acp_option_of_kind(params, "reject_once");
+	struct json_iter it = {.in = json_get(request->params, acp_options)};
+	struct slice option;
 
-	return id.p ? id : acp_option_of_kind(params, "reject_always");
+	while (next_item(&it, &option))
+		if (json_get_string(option, acp_option_id).p && json_string_is(json_get(option, member), value))
+			return option;
+	return slice(NULL, 0);
 }
 
-/* Appends the outcome that selects this option, reports it, and counts a rejection. */
+/* Responds with this option, or (p NULL) the one that rejects; reports it, and counts a rejection. */
 static void
-decide(struct ask *a, const struct msg *request, struct slice option, const char *by, struct buf *result)
+decide(struct question *q, struct slice option, const char *by)
 {
-	SCOPED struct buf room = {0};
-	struct subject s = {0};
-	struct json_iter it = {.in = json_get(request->params, acp_options)};
-	struct slice key, one, kind = {0};
+	SCOPED struct buf room = {0}, title = {0};
+	struct buf result = {0};
+	const char *kind = "cancelled";
 
 	if (!option.p)
-		option = rejection(request->params);
-	while (option.p && json_type(it.in) == JSON_ARRAY && json_next(&it, &key, &one))
-		if (!kind.p && json_string_eq(json_get(one, acp_option_id), option))
-			kind = json_text(json_get(one, acp_option_kind), &room);
-	if (!kind.p || (kind.n >= 6 && memcmp(kind.p, "reject", 6) == 0))
-		a->rejected++;
-	show_subject(a, request, &s);
-	if (!a->options->quiet)
-		show_note(a, "permission: %s: %.*s%s", s.title.p, kind.p ? (int)kind.n : 9, kind.p ? kind.p : "cancelled", by);
-	subject_free(&s);
-	put_outcome(result, option);
-}
-
-static void
-decide_question(struct question *q, struct slice option, const char *by)
-{
-	struct buf result = {0};
-
-	decide(q->ask, &q->request, option, by, &result);
+		option = find_option(&q->request, acp_option_kind, "reject_once");
+	if (!option.p)
+		option = find_option(&q->request, acp_option_kind, "reject_always");
+	if (option.p) {
+		kind = plain_of(json_get(option, acp_option_kind), &room);
+		need(acp_put_selected(&result, json_get(option, acp_option_id)));
+	} else {
+		cancel(q, &result);
+	}
+	if (!option.p || strncmp(kind, "reject", 6) == 0)
+		q->ask->rejected++;
+	if (!q->ask->options->quiet)
+		show_note(q->ask, "permission: %s: %s%s", show_known(q->ask, &q->request, "title", &title), kind, by);
 	respond(q, &result);
 }
 
 /* --- a program --- */
 
-/* The option whose id or kind this is. */
-static struct slice
-find_option(struct slice params, struct slice word)
-{
-	struct json_iter it = {.in = json_get(params, acp_options)};
-	SCOPED struct buf text = {0};
-	struct slice key, one, id, found = {0};
-
-	need(buf_add_slice(&text, word));
-	need(buf_string(&text) ? 0 : -1);
-	while (json_type(it.in) == JSON_ARRAY && json_next(&it, &key, &one)) {
-		id = json_get_string(one, acp_option_id);
-		if (id.p && !found.p && json_string_is(id, text.p))
-			found = id;
-	}
-	return found.p ? found : acp_option_of_kind(params, text.p);
-}
-
 /* It has exited, and what it printed has been read. */
 static void
 read_reply(struct question *q, int status)
 {
-	struct slice word = buf_slice(&q->reply), option = {0};
+	struct slice option = {0};
+	const char *word;
 
-	while (word.n && (byte_is_space(word.p[word.n - 1])))
-		word.n--;
-	if (status == 0 && word.n)
-		option = find_option(q->request.params, word);
-	decide_question(q, option, option.p ? " (--permit-by)" : " (--permit-by failed)");
+	while (q->reply.n && byte_is_space(q->reply.p[q->reply.n - 1]))
+		q->reply.n--;
+	word = buf_string(&q->reply);
+	need(word ? 0 : -1);
+	if (status == 0)
+		option = find_option(&q->request, acp_option_id, word);
+	if (status == 0 && !option.p)
+		option = find_option(&q->request, acp_option_kind, word);
+	decide(q, option, option.p ? " (--permit-by)" : " (--permit-by failed)");
 }
 
 static bool
@@ -158,7 +134,7 @@ on_program_line(void *arg, enum input_got got, const struct line *line)
 
 	(void)got;
 	if (q->reply.n + line->text.n < REPLY_MOST)
-		need(buf_add_slice(&q->reply, line->text));
+		put_slice(&q->reply, line->text);
 	return true;
 }
 
@@ -189,25 +165,16 @@ static bool
 start_program(struct question *q)
 {
 	char **argv = proc_words(q->ask->options->permit_by);
-	int theirs[2], ours[2];
-	struct proc_fd fds[2];
-	struct proc_spec spec = {.argv = argv, .fds = fds, .nfds = 2, .death_signal = SIGKILL};
+	struct proc_spec spec = {.argv = argv, .death_signal = SIGKILL};
+	int ours[2];
 
-	if (!argv || proc_pipes(2, theirs, ours) < 0) {
-		free(argv);
-		return false;
-	}
-	fds[0] = (struct proc_fd){theirs[0], STDIN_FILENO};
-	fds[1] = (struct proc_fd){theirs[1], STDOUT_FILENO};
-	q->child = (struct loop_child){.pid = proc_start(&spec, NULL), .ended = on_program_exit, .arg = q};
+	q->child = (struct loop_child){.pid = argv ? proc_start_piped(&spec, 2, ours, NULL) : -1, .ended = on_program_exit, .arg = q};
 	free(argv);
-	close(theirs[0]);
-	close(theirs[1]);
-	q->program = (struct endpoint){.line = on_program_line, .event = on_program, .arg = q};
-	need(endpoint_open(&q->program, q->ask->loop, ours[1], ours[0], REPLY_MOST));
 	if (q->child.pid < 0)
 		return false;
 	loop_add_child(q->ask->loop, &q->child);
+	q->program = (struct endpoint){.line = on_program_line, .event = on_program, .arg = q};
+	need(endpoint_open(&q->program, q->ask->loop, ours[1], ours[0], REPLY_MOST));
 	need(endpoint_put_line(&q->program, NULL, q->request.text, false));
 	endpoint_finish(&q->program);
 	return true;
@@ -224,24 +191,19 @@ answer_person(const struct ask *a)
 static void
 show_question(struct question *q)
 {
-	struct json_iter it = {.in = options_of(q)};
+	struct json_iter it = {.in = json_get(q->request.params, acp_options)};
 	SCOPED struct buf room = {0};
-	struct subject s = {0};
-	struct slice key, one, name;
+	struct slice option;
 	unsigned n = 0;
 
 	if (q->form) {
 		form_show(q->form, q->ask);
 		return;
 	}
-	show_subject(q->ask, &q->request, &s);
-	show_note(q->ask, "permission: %s", s.title.p);
-	subject_free(&s);
-	while (json_type(it.in) == JSON_ARRAY && json_next(&it, &key, &one)) {
-		name = json_text(json_get(one, "name"), &room);
-		show_note(q->ask, "  %u) %.*s", ++n, (int)name.n, name.p ? name.p : "");
-	}
-	show_prompt(q->ask, "number: ");
+	show_note(q->ask, "permission: %s", show_known(q->ask, &q->request, "title", &room));
+	while (next_item(&it, &option))
+		show_note(q->ask, "  %u) %s", ++n, plain_of(json_get(option, "name"), &room));
+	show_prompt(q->ask, slice_of("number: "));
 }
 
 static void
@@ -250,12 +212,12 @@ on_question_timer(void *arg)
 	struct question *q = arg;
 	struct buf result = {0};
 
-	if (q->form) {
-		need(buf_add_string(&result, "{\"action\":\"cancel\"}"));
-		respond(q, &result);
+	if (!q->form) {
+		decide(q, slice(NULL, 0), " (--permit-timeout)");
 		return;
 	}
-	decide_question(q, slice(NULL, 0), " (--permit-timeout)");
+	cancel(q, &result);
+	respond(q, &result);
 }
 
 /* Shows the next question, if none is shown. */
@@ -285,11 +247,11 @@ ask_person(struct ask *a)
 static void
 read_typed(struct question *q, struct slice typed, bool ended)
 {
-	struct json_iter it = {.in = options_of(q)};
-	struct slice key, one, option = {0};
+	struct json_iter it = {.in = json_get(q->request.params, acp_options)};
+	const char *p = typed.p, *end = p + typed.n;
+	struct slice one, option = {0};
 	struct buf result = {0};
 	uint64_t n = 0;
-	const char *p = typed.p, *end = p + typed.n;
 
 	if (q->form) {
 		if (form_read(q->form, typed, ended, &result))
@@ -300,13 +262,13 @@ read_typed(struct question *q, struct slice typed, bool ended)
 	}
 	if (!ended && (!bytes_number(&p, end, 9, &n) || p != end))
 		n = 0;
-	while (n && json_type(it.in) == JSON_ARRAY && json_next(&it, &key, &one))
-		if (--n == 0)
-			option = json_get_string(one, acp_option_id);
+	while (n && next_item(&it, &one))
+		if (--n == 0 && json_get_string(one, acp_option_id).p)
+			option = one;
 	if (option.p || ended)
-		decide_question(q, option, "");
+		decide(q, option, "");
 	else
-		show_prompt(q->ask, "number: ");
+		show_prompt(q->ask, slice_of("number: "));
 }
 
 static void
@@ -359,20 +321,6 @@ answer_close(struct ask *a)
 
 /* --- requests --- */
 
-/* The first rule that applies: by the kind of the tool call, its name or its title. */
-static const struct permit *
-rule_for(const struct ask *a, const struct msg *m)
-{
-	const struct permit *found = NULL, *p = a->options->permits, *end = p + a->options->npermits;
-	struct subject s = {0};
-
-	for (show_subject(a, m, &s); !found && p < end; p++)
-		if (fnmatch(p->pattern, s.kind.p, 0) == 0 || fnmatch(p->pattern, s.name.p, 0) == 0 || fnmatch(p->pattern, s.title.p, 0) == 0)
-			found = p;
-	subject_free(&s);
-	return found;
-}
-
 static struct question *
 new_question(struct ask *a, const struct msg *m)
 {
@@ -381,65 +329,71 @@ new_question(struct ask *a, const struct msg *m)
 	need(q ? 0 : -1);
 	q->ask = a;
 	q->timer = (struct loop_timer){.expired = on_question_timer, .arg = q};
-	need(buf_add_slice(&q->line, m->text));
+	put_slice(&q->line, m->text);
 	msg_scan(buf_slice(&q->line), &q->request, NULL);
 	DL_APPEND(a->questions, q);
 	return q;
 }
 
+/* The first rule that applies: by the kind of the tool call, its name or its title. */
+static const struct permit *
+rule_for(const struct ask *a, const struct msg *m)
+{
+	static const char *const members[] = {"kind", "name", "title"};
+	const struct permit *p = a->options->permits, *end = p + a->options->npermits;
+	SCOPED struct buf room = {0};
+
+	for (; p < end; p++)
+		for (size_t i = 0; i < 3; i++)
+			if (fnmatch(p->pattern, show_known(a, m, members[i], &room), 0) == 0)
+				return p;
+	return NULL;
+}
+
 void
 answer_permission(struct ask *a, const struct msg *m)
 {
+	struct question *q = new_question(a, m);
 	const struct permit *rule = rule_for(a, m);
+	struct slice option = rule ? find_option(m, acp_option_kind, rule->kind) : slice(NULL, 0);
 	struct buf result = {0};
-	struct question *q;
 
 	if (a->stopping) {
-		put_outcome(&result, slice(NULL, 0));
+		cancel(q, &result);
+		respond(q, &result);
 	} else if (rule) {
-		struct slice option = acp_option_of_kind(m->params, rule->kind);
-
-		decide(a, m, option, option.p ? " (--permit)" : " (--permit: no such option)", &result);
-	} else if (a->options->permit_by) {
-		q = new_question(a, m);
-		if (start_program(q)) {
-			if (a->options->permit_timeout)
-				loop_add_timer(a->loop, &q->timer, a->options->permit_timeout);
-			return;
-		}
-		decide_question(q, slice(NULL, 0), " (--permit-by failed)");
-		return;
-	} else if (answer_person(a)) {
-		new_question(a, m);
+		decide(q, option, option.p ? " (--permit)" : " (--permit: no such option)");
+	} else if (a->options->permit_by && !start_program(q)) {
+		decide(q, option, " (--permit-by failed)");
+	} else if (a->options->permit_by && a->options->permit_timeout) {
+		loop_add_timer(a->loop, &q->timer, a->options->permit_timeout);
+	} else if (!a->options->permit_by && answer_person(a)) {
 		ask_person(a);
-		return;
-	} else {
-		decide(a, m, slice(NULL, 0), " (there is no terminal)", &result);
+	} else if (!a->options->permit_by) {
+		decide(q, option, " (there is no terminal)");
 	}
-	ask_reply(a, m->id, &result);
 }
 
 void
 answer_form(struct ask *a, const struct msg *m)
 {
-	struct form *f = form_new(m->params);
+	struct question *q = new_question(a, m);
 	struct buf result = {0};
-	struct question *q;
+	bool filled;
 
-	if (f && !a->stopping && a->options->form && !form_fill(f, buf_slice(&a->form), &result)) {
-		show_note(a, "acp-ask: --form %s does not have what is asked for", a->options->form);
-		ask_fail(a, EXIT_NEGATIVE);
-	} else if (f && !a->stopping && !a->options->form && answer_person(a)) {
-		form_free(f);
-		q = new_question(a, m);
-		q->form = form_new(q->request.params);
+	q->form = form_new(q->request.params);
+	if (q->form && !a->stopping && !a->options->form && answer_person(a)) {
 		ask_person(a);
 		return;
 	}
-	form_free(f);
-	if (!result.n)
-		need(buf_add_string(&result, "{\"action\":\"cancel\"}"));
-	ask_reply(a, m->id, &result);
+	filled = q->form && !a->stopping && a->options->form && form_fill(q->form, buf_slice(&a->form), &result);
+	if (q->form && !a->stopping && a->options->form && !filled) {
+		show_note(a, "acp-ask: --form %s does not have what is asked for", a->options->form);
+		ask_fail(a, EXIT_NEGATIVE);
+	}
+	if (!filled)
+		put(&result, "{\"action\":\"cancel\"}");
+	respond(q, &result);
 }
 
 void
@@ -450,7 +404,7 @@ answer_forget(struct ask *a, struct slice id)
 	DL_FOREACH_SAFE(a->questions, q, next) {
 		if (!msg_same_id(q->request.id, id))
 			continue;
-		ask_reply_error(a, q->request.id, ACP_ERR_CANCELLED, "cancelled");
+		ask_refuse(a, q->request.id, ACP_ERR_CANCELLED, "cancelled");
 		free_question(q);
 	}
 	ask_person(a);
@@ -464,10 +418,7 @@ answer_cancel(struct ask *a)
 	DL_FOREACH_SAFE(a->questions, q, next) {
 		struct buf result = {0};
 
-		if (q->form)
-			need(buf_add_string(&result, "{\"action\":\"cancel\"}"));
-		else
-			put_outcome(&result, slice(NULL, 0));
+		cancel(q, &result);
 		ask_reply(a, q->request.id, &result);
 		free_question(q);
 	}

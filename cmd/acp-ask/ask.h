@@ -117,23 +117,27 @@ struct ask {
 	int status;              /* the exit status; 0: the agent's */
 };
 
-/* Ends the program where there is no memory. */
-static inline void
-need(int r)
-{
-	if (r < 0)
-		cli_no_memory(tool_name);
-}
+/* --- put.c: texts that are made and read. Where there is no memory, all of these end the program. --- */
 
-/* Takes over the text of a JSON string; anything else leaves it as it was. */
-static inline void
-keep_string(struct buf *to, struct slice value)
-{
-	if (json_type(value) != JSON_STRING)
-		return;
-	to->n = 0;
-	need(json_unescape(value, to));
-}
+void need(int r);
+void put(struct buf *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void put_slice(struct buf *, struct slice);
+/* Appends a member of an object: a text as a string; JSON, nothing where p is NULL. */
+void put_text(struct buf *, const char *name, struct slice text);
+void put_member(struct buf *, const char *name, struct slice json);
+/* Appends a text as a JSON string. */
+void put_quoted(struct buf *, struct slice text);
+/* The plain text of a JSON string, with a NUL, in room; "" of anything else. */
+char *plain_of(struct slice string, struct buf *room);
+/* Replaces what is kept by the plain text of a JSON string; anything else leaves it. */
+void keep_string(struct buf *to, struct slice value);
+/* The next element, where this is an array. */
+bool next_item(struct json_iter *, struct slice *item);
+/* A list of these words (or NULL) and the strings of an array, or NAME=VALUE of one of variables; NULL-terminated, to be freed. */
+char **words_new(char *const *first, struct slice array);
+void words_free(char **list);
+/* Reads a file that an option names, or ends the program. */
+void read_named(const char *option, const char *path, size_t most, struct buf *to);
 
 /* --- agent.c --- */
 
@@ -145,15 +149,13 @@ void agent_end(struct ask *);
 enum got ask_call(struct ask *, const char *method, struct buf *params, struct buf *response);
 /* The same where only a result will do: else it reports why, and sets the exit status. */
 bool ask_must(struct ask *, const char *method, struct buf *params, struct buf *result);
-/* The time of --timeout begins now. */
-void ask_begin_time(struct ask *);
+/* Sends a request, whose params are freed, and begins the time of --timeout. NULL: nothing is sent any more. */
+struct session_request *ask_request(struct ask *, const char *method, struct buf *params);
 /* Reports the error that a request got. */
 void ask_report(struct ask *, const char *method, struct slice error);
-/* Sends a message, whose buffer it frees. Returns the request that it is; or NULL. */
-struct session_request *ask_send(struct ask *, struct buf *message);
 /* Responds to a request of the agent; result is freed. */
 void ask_reply(struct ask *, struct slice id, struct buf *result);
-void ask_reply_error(struct ask *, struct slice id, int code, const char *why);
+void ask_refuse(struct ask *, struct slice id, int code, const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* Waits until *done. False: that will not happen any more. */
 bool ask_wait(struct ask *, const bool *done);
 /* The exit status is this, where there is none yet. */
@@ -166,7 +168,6 @@ void ask_stop(struct ask *, int status);
 void ask_cancel(struct ask *);
 /* Does the agent advertise this? Paths in its response to initialize, by version; NULL: it is not there in that one. */
 bool ask_has(const struct ask *, const char *v1, const char *v2);
-bool ask_v2(const struct ask *);
 
 /* --- session.c --- */
 
@@ -193,14 +194,12 @@ void files_refuse(struct ask *, struct slice id, const char *path, int error);
 /* fs/read_text_file; fs/write_text_file */
 void files_serve(struct ask *, const struct msg *, bool writes);
 /* terminal/create, ... */
-void terminal_serve(struct ask *, const struct msg *, struct slice method);
+void terminal_serve(struct ask *, const struct msg *, const char *method);
 /* Ends all commands. */
 void terminals_close(struct ask *);
 
 /* --- prompt.c --- */
 
-/* Reads a descriptor to its end, at most `most` bytes. 0, or -1 with errno. */
-int prompt_read_all(int fd, size_t most, struct buf *to);
 /* Reads standard input where it is no terminal. Exits where it cannot be read. */
 void prompt_input(struct ask *);
 /* Appends the operands, and standard input, as an array of content; nothing where there is none. Exits where a file cannot be read. */
@@ -241,6 +240,18 @@ bool answer_person(const struct ask *);
 void answer_open(struct ask *);
 void answer_close(struct ask *);
 
+/* --- form.c: an elicitation, which asks for values by a schema --- */
+
+/* The form of these params, which must outlive it. NULL: it is none that can be filled in. */
+struct form *form_new(struct slice params);
+void form_free(struct form *);
+/* Appends the response with the values that this object (JSON) has for it. False: one is missing or not valid. */
+bool form_fill(struct form *, struct slice values, struct buf *result);
+/* Shows the field that is asked for at the terminal. */
+void form_show(struct form *, struct ask *);
+/* Reads what was typed for it (ended: the person has declined). True: that was the last, and the response is appended. */
+bool form_read(struct form *, struct slice typed, bool ended, struct buf *result);
+
 /* --- show.c --- */
 
 void show_open(struct ask *);
@@ -261,15 +272,9 @@ void show_put_result(const struct ask *, struct buf *);
 void show_text(struct ask *, struct slice);
 /* Before somebody else writes to the terminal. */
 void show_clear(struct ask *);
-/* The tool call that an update, or a permission request, is about; p NULL: none. */
-struct slice show_call_object(const struct msg *);
-/* What a permission request is about, as far as it is known: plain texts, each with a NUL after it. Zero it first. */
-struct subject {
-	struct buf title, name, kind;
-};
-void show_subject(const struct ask *, const struct msg *, struct subject *);
-void subject_free(struct subject *);
+/* The kind, name or title of what a permission request is about, as far as it is known: plain text in room. */
+const char *show_known(const struct ask *, const struct msg *, const char *member, struct buf *room);
 /* Writes to the terminal, without a newline, what a person is to type. */
-void show_prompt(struct ask *, const char *text);
+void show_prompt(struct ask *, struct slice text);
 
 #endif

@@ -13,11 +13,9 @@ void
 files_refuse(struct ask *a, struct slice id, const char *path, int error)
 {
 	bool outside = error == EXDEV || error == ELOOP;
-	SCOPED struct buf why = {0};
 
-	need(buf_printf(&why, "%s: %s", path, outside ? "outside of the session's directory" : strerror(error)));
-	need(buf_string(&why) ? 0 : -1);
-	ask_reply_error(a, id, outside ? ACP_ERR_PARAMS : error == ENOENT ? ACP_ERR_NOT_FOUND : ACP_ERR_INTERNAL, why.p);
+	ask_refuse(a, id, outside ? ACP_ERR_PARAMS : error == ENOENT ? ACP_ERR_NOT_FOUND : ACP_ERR_INTERNAL, "%s: %s", path,
+		outside ? "outside of the session's directory" : strerror(error));
 }
 
 /* Makes the directories above a path that are missing. */
@@ -96,7 +94,7 @@ read_file(const struct ask *a, const char *path, struct buf *text)
 		error = errno;
 	else if (!S_ISREG(st.st_mode))
 		error = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
-	else if (prompt_read_all(fd, a->options->line_limit / 2, text) < 0)
+	else if (buf_read_all(text, fd, a->options->line_limit / 2) < 0)
 		error = errno;
 	else if (!json_utf8(buf_slice(text)))
 		error = EILSEQ;
@@ -130,21 +128,20 @@ files_serve(struct ask *a, const struct msg *m, bool writes)
 	struct buf result = {0};
 	int error;
 
-	keep_string(&path, json_get(m->params, "path"));
-	need(buf_string(&path) ? 0 : -1);
+	plain_of(json_get(m->params, "path"), &path);
 	if (writes) {
 		keep_string(&text, content);
 		error = content.p ? write_file(a, path.p, buf_slice(&text)) : EINVAL;
-		need(buf_add_string(&result, "{}"));
+		put(&result, "{}");
 	} else {
 		if (!json_u64(json_get(m->params, "line"), &line))
 			line = 1;
 		if (!json_u64(json_get(m->params, "limit"), &limit))
 			limit = UINT64_MAX;
 		error = read_file(a, path.p, &text);
-		need(buf_add_string(&result, "{\"content\":"));
-		need(json_quote(error ? slice(NULL, 0) : some_lines(buf_slice(&text), line, limit), &result));
-		need(buf_add(&result, "}", 1));
+		put(&result, "{");
+		put_text(&result, "content", error ? slice(NULL, 0) : some_lines(buf_slice(&text), line, limit));
+		put(&result, "}");
 	}
 	if (!a->options->quiet)
 		show_note(a, "%s: %s%s%s", writes ? "write" : "read", path.p, error ? ": " : "", error ? strerror(error) : "");

@@ -1,7 +1,7 @@
 /* Forms: their fields, one after the other, from a person or a file. */
-#include "cmd/acp-ask/form.h"
-
 #include <stdlib.h>
+
+#include "cmd/acp-ask/ask.h"
 
 struct form {
 	struct slice message, required;
@@ -27,36 +27,44 @@ choices_of(struct slice schema)
 	return json_type(list) == JSON_ARRAY ? list : slice(NULL, 0);
 }
 
-/* The value of a choice: itself, or the constant of one that has a title. */
-static struct slice
-value_of(struct slice choice)
+/* The next choice: its value, which is itself or the constant of one that has a title. */
+static bool
+next_choice(struct json_iter *it, struct slice *value, struct slice *title)
 {
-	return json_type(choice) == JSON_OBJECT ? json_get(choice, "const") : choice;
+	if (!next_item(it, value))
+		return false;
+	*title = json_get_string(*value, "title");
+	if (json_type(*value) == JSON_OBJECT)
+		*value = json_get(*value, "const");
+	if (!title->p)
+		*title = *value;
+	return true;
 }
 
-static bool
-is_choice(struct slice choices, struct slice value)
+/* The choice of this value (JSON), or of this number; p NULL: there is none. Where there are no choices it is the value. */
+static struct slice
+choose(struct slice choices, struct slice wanted, uint64_t number)
 {
 	struct json_iter it = {.in = choices};
-	struct slice key, choice;
-	bool found = !choices.p;
+	struct slice value, title;
 
-	while (!found && json_next(&it, &key, &choice))
-		found = json_string_eq(value_of(choice), value);
-	return found;
+	for (uint64_t i = 1; choices.p && next_choice(&it, &value, &title); i++)
+		if (i == number || json_string_eq(value, wanted))
+			return value;
+	return choices.p ? slice(NULL, 0) : wanted;
 }
 
 static bool
 is_valid(struct slice schema, struct slice value)
 {
-	struct slice type = json_get(schema, "type"), choices = choices_of(schema), key, item;
+	struct slice type = json_get(schema, "type"), choices = choices_of(schema), item;
 	struct json_iter it = {.in = value};
 	SCOPED struct buf number = {0};
 	bool integer = true, valid = true;
 
 	switch (json_type(value)) {
 	case JSON_STRING:
-		return json_string_is(type, "string") && is_choice(choices, value);
+		return json_string_is(type, "string") && choose(choices, value, 0).p;
 	case JSON_TRUE:
 	case JSON_FALSE:
 		return json_string_is(type, "boolean");
@@ -64,32 +72,29 @@ is_valid(struct slice schema, struct slice value)
 		need(json_number_key(value, &number, &integer));
 		return json_string_is(type, "number") || (json_string_is(type, "integer") && integer);
 	case JSON_ARRAY:
-		while (valid && json_next(&it, &key, &item))
-			valid = json_type(item) == JSON_STRING && is_choice(choices, item);
+		while (valid && next_item(&it, &item))
+			valid = json_type(item) == JSON_STRING && choose(choices, item, 0).p;
 		return valid && json_string_is(type, "array");
 	default:
 		return false;
 	}
 }
 
-/* Appends the choice of this number, or of this value. False: there is none. */
+/* Appends a text that was typed, or the choice that it names. False: there is none. */
 static bool
 put_choice(struct slice choices, struct slice typed, struct buf *to)
 {
-	struct json_iter it = {.in = choices};
 	SCOPED struct buf quoted = {0};
-	struct slice key, choice, found = {0};
-	const char *p = typed.p;
-	uint64_t n = 0, i = 0;
+	const char *p = typed.p, *end = p + typed.n;
+	struct slice choice;
+	uint64_t n = 0;
 
-	if (!bytes_number(&p, typed.p + typed.n, 9, &n) || p != typed.p + typed.n)
+	if (!bytes_number(&p, end, 9, &n) || p != end)
 		n = 0;
-	need(json_quote(typed, &quoted));
-	while (json_next(&it, &key, &choice))
-		if (++i == n || json_string_eq(value_of(choice), buf_slice(&quoted)))
-			found = value_of(choice);
-	need(found.p ? buf_add_slice(to, found) : 0);
-	return found.p;
+	put_quoted(&quoted, typed);
+	choice = choose(choices, buf_slice(&quoted), n);
+	put_slice(to, choice);
+	return choice.p;
 }
 
 /* Appends the value that was typed, as JSON. False: it is none of this schema. */
@@ -97,34 +102,29 @@ static bool
 put_typed(struct slice schema, struct slice typed, struct buf *to)
 {
 	struct slice type = json_get(schema, "type"), choices = choices_of(schema), word;
-	const char *p = typed.p, *end = typed.p + typed.n;
-	size_t n = 0;
+	const char *p = typed.p, *end = typed.p + typed.n, *comma;
 	bool valid = true;
 
 	if (json_string_is(type, "boolean")) {
-		bool yes = typed.n && strchr("yYtT1", *typed.p), no = typed.n && strchr("nNfF0", *typed.p);
-
-		need(buf_add_string(to, yes ? "true" : "false"));
-		return yes || no;
-	}
-	if (json_string_is(type, "array")) {
-		need(buf_add(to, "[", 1));
-		for (; valid && p < end; p = word.p + word.n + 1) {
-			const char *comma = memchr(p, ',', (size_t)(end - p));
-
-			word = slice_between(p, comma ? comma : end);
-			while (word.n && byte_is_space(*word.p))
-				word.p++, word.n--;
-			need(n++ ? buf_add(to, ",", 1) : 0);
-			valid = choices.p ? put_choice(choices, word, to) : (need(json_quote(word, to)), true);
-		}
-		need(buf_add(to, "]", 1));
-		return valid;
+		put(to, strchr("yYtT1", *p) ? "true" : "false");
+		return strchr("yYtT1nNfF0", *p);
 	}
 	if (json_string_is(type, "string"))
-		return choices.p ? put_choice(choices, typed, to) : (need(json_quote(typed, to)), true);
-	need(buf_add_slice(to, typed));
-	return json_scan(typed, 1, NULL, 0, NULL, NULL) == JSON_NUMBER && is_valid(schema, typed);
+		return put_choice(choices, typed, to);
+	if (!json_string_is(type, "array")) {
+		put_slice(to, typed);
+		return json_scan(typed, 1, NULL, 0, NULL, NULL) == JSON_NUMBER && is_valid(schema, typed);
+	}
+	for (put(to, "["); valid && p < end; p = word.p + word.n + 1) {
+		comma = memchr(p, ',', (size_t)(end - p));
+		word = slice_between(p, comma ? comma : end);
+		while (word.n && byte_is_space(*word.p))
+			word.p++, word.n--;
+		put_slice(to, slice(",", p > typed.p));
+		valid = put_choice(choices, word, to);
+	}
+	put(to, "]");
+	return valid;
 }
 
 /* --- fields --- */
@@ -133,9 +133,9 @@ static bool
 is_required(const struct form *f)
 {
 	struct json_iter it = {.in = f->required};
-	struct slice key, name;
+	struct slice name;
 
-	while (json_type(f->required) == JSON_ARRAY && json_next(&it, &key, &name))
+	while (next_item(&it, &name))
 		if (json_string_eq(name, f->name))
 			return true;
 	return false;
@@ -144,10 +144,10 @@ is_required(const struct form *f)
 static void
 put_value(struct form *f, struct slice value)
 {
-	need(f->content.n ? buf_add(&f->content, ",", 1) : 0);
-	need(buf_add_slice(&f->content, f->name));
-	need(buf_add(&f->content, ":", 1));
-	need(buf_add_slice(&f->content, value));
+	put_slice(&f->content, slice(",", f->content.n > 0));
+	put_slice(&f->content, f->name);
+	put(&f->content, ":");
+	put_slice(&f->content, value);
 }
 
 static void
@@ -186,7 +186,9 @@ form_free(struct form *f)
 static void
 put_accepted(const struct form *f, struct buf *result)
 {
-	need(buf_printf(result, "{\"action\":\"accept\",\"content\":{%.*s}}", (int)f->content.n, f->content.p ? f->content.p : ""));
+	put(result, "{\"action\":\"accept\",\"content\":{");
+	put_slice(result, buf_slice(&f->content));
+	put(result, "}}");
 }
 
 bool
@@ -196,16 +198,11 @@ form_fill(struct form *f, struct slice values, struct buf *result)
 	struct slice value;
 
 	for (; f->name.p; next_field(f)) {
-		name.n = 0;
-		need(json_unescape(f->name, &name));
-		need(buf_string(&name) ? 0 : -1);
-		value = json_get(values, name.p);
-		if (value.p && is_valid(f->schema, value)) {
+		value = json_get(values, plain_of(f->name, &name));
+		if (value.p && is_valid(f->schema, value))
 			put_value(f, value);
-		} else if (value.p || is_required(f)) {
-			need(buf_add_string(result, "{\"action\":\"cancel\"}"));
+		else if (value.p || is_required(f))
 			return false;
-		}
 	}
 	put_accepted(f, result);
 	return true;
@@ -216,33 +213,23 @@ form_fill(struct form *f, struct slice values, struct buf *result)
 void
 form_show(struct form *f, struct ask *a)
 {
-	struct slice choices = choices_of(f->schema), key, choice, text;
+	struct slice choices = choices_of(f->schema), value, title = json_get_string(f->schema, "title");
 	struct json_iter it = {.in = choices};
 	SCOPED struct buf room = {0};
 	unsigned n = 0;
 
-	if (!f->shown) {
-		text = json_text(f->message, &room);
-		show_note(a, "form: %.*s", (int)text.n, text.p ? text.p : "");
-		f->shown = true;
-	}
-	text = json_get_string(f->schema, "title");
-	text = json_text(text.p ? text : f->name, &room);
-	show_note(a, "%.*s%s", (int)text.n, text.p ? text.p : "", is_required(f) ? "" : " (optional)");
-	text = json_text(json_get(f->schema, "description"), &room);
-	if (text.n)
-		show_note(a, "  %.*s", (int)text.n, text.p);
-	while (choices.p && json_next(&it, &key, &choice)) {
-		text = json_get_string(choice, "title");
-		text = json_text(text.p ? text : value_of(choice), &room);
-		show_note(a, "  %u) %.*s", ++n, (int)text.n, text.p ? text.p : "");
-	}
-	text = json_get(f->schema, "default");
+	if (!f->shown)
+		show_note(a, "form: %s", plain_of(f->message, &room));
+	f->shown = true;
+	show_note(a, "%s%s", plain_of(title.p ? title : f->name, &room), is_required(f) ? "" : " (optional)");
+	if (*plain_of(json_get(f->schema, "description"), &room))
+		show_note(a, "  %s", room.p);
+	while (next_choice(&it, &value, &title))
+		show_note(a, "  %u) %s", ++n, plain_of(title, &room));
+	value = json_get(f->schema, "default");
 	room.n = 0;
-	need(buf_printf(&room, "%s%s%.*s%s: ", choices.p ? "number" : "value", text.p ? " [" : "", (int)text.n, text.p ? text.p : "",
-		text.p ? "]" : ""));
-	need(buf_string(&room) ? 0 : -1);
-	show_prompt(a, room.p);
+	put(&room, "%s%s%.*s%s: ", choices.p ? "number" : "value", value.p ? " [" : "", (int)value.n, value.p ? value.p : "", value.p ? "]" : "");
+	show_prompt(a, buf_slice(&room));
 }
 
 bool
@@ -252,7 +239,7 @@ form_read(struct form *f, struct slice typed, bool ended, struct buf *result)
 	SCOPED struct buf value = {0};
 
 	if (ended) {
-		need(buf_add_string(result, "{\"action\":\"decline\"}"));
+		put(result, "{\"action\":\"decline\"}");
 		return true;
 	}
 	while (typed.n && byte_is_space(typed.p[typed.n - 1]))
@@ -260,7 +247,7 @@ form_read(struct form *f, struct slice typed, bool ended, struct buf *result)
 	if (typed.n && !put_typed(f->schema, typed, &value))
 		return false;
 	if (!typed.n && standard.p && is_valid(f->schema, standard))
-		need(buf_add_slice(&value, standard));
+		put_slice(&value, standard);
 	if (!value.n && is_required(f))
 		return false;
 	if (value.n)

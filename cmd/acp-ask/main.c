@@ -155,14 +155,10 @@ static void
 read_form(struct ask *a)
 {
 	struct json_error error;
-	int fd;
 
 	if (!a->options->form)
 		return;
-	fd = open(a->options->form, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || prompt_read_all(fd, a->options->line_limit, &a->form) < 0)
-		cli_die(EXIT_USAGE, tool_name, "--form %s: %s", a->options->form, strerror(errno));
-	close(fd);
+	read_named("--form ", a->options->form, a->options->line_limit, &a->form);
 	switch (json_scan(buf_slice(&a->form), JSON_DEPTH, NULL, 0, NULL, &error)) {
 	case JSON_OBJECT:
 		return;
@@ -191,16 +187,6 @@ read_input(struct ask *a)
 		prompt_input(a);
 	if (prompts && !a->talks && !*o->prompt && !a->input.n)
 		cli_die(EXIT_USAGE, tool_name, "there is no prompt: no text, no file, and nothing on standard input");
-}
-
-static void
-print_result(struct ask *a)
-{
-	SCOPED struct buf result = {0};
-
-	show_put_result(a, &result);
-	need(buf_add(&result, "\n", 1));
-	show_text(a, buf_slice(&result));
 }
 
 static void
@@ -253,6 +239,7 @@ main(int argc, char **argv)
 	static const struct cli_tool tool = {tool_name, help, options};
 	struct options o = {.protocol = 1, .grace = 5 * 1000 * 1000, .line_limit = 64 * 1024 * 1024};
 	struct ask a = {.options = &o};
+	SCOPED struct buf result = {0};
 	struct cli_line line;
 	int status;
 
@@ -272,8 +259,11 @@ main(int argc, char **argv)
 			show_note(&a, "acp-ask: rejected permission requests: %" PRIu64, a.rejected);
 			ask_fail(&a, EXIT_NEGATIVE);
 		}
-		if (o.format == FORMAT_JSON && a.turn.over && !o.script)
-			print_result(&a);
+		if (o.format == FORMAT_JSON && a.turn.over && !o.script) {
+			show_put_result(&a, &result);
+			put(&result, "\n");
+			show_text(&a, buf_slice(&result));
+		}
 		show_close(&a);
 		status = a.status;
 	}

@@ -30,13 +30,13 @@ refuse(struct ask *a, const char *option, const char *value, const char *why)
 static void
 put_key(const struct ask *a, struct buf *key)
 {
-	need(buf_add(key, "[", 1));
-	need(json_quote(buf_slice(&a->cwd), key));
+	put(key, "[");
+	put_quoted(key, buf_slice(&a->cwd));
 	for (char *const *word = a->options->command; *word; word++) {
-		need(buf_add(key, ",", 1));
-		need(json_quote(slice_of(*word), key));
+		put(key, ",");
+		put_quoted(key, slice_of(*word));
 	}
-	need(buf_add(key, "]\n", 2));
+	put(key, "]\n");
 }
 
 /* The path of what is remembered under the key, to be freed. */
@@ -63,8 +63,8 @@ remember(struct ask *a)
 
 	put_key(a, &text);
 	path = last_path(&text, true);
-	need(buf_add_slice(&text, buf_slice(&a->session_id)));
-	need(buf_add(&text, "\n", 1));
+	put_slice(&text, buf_slice(&a->session_id));
+	put(&text, "\n");
 	if ((replace_open(&file, path, NULL, &why) < 0 || replace_with(&file, 0600, buf_slice(&text)) < 0) && a->options->verbose)
 		show_note(a, "acp-ask: %s: %s", path, strerror(errno));
 	replace_close(&file);
@@ -77,6 +77,7 @@ static bool
 recall(const struct ask *a, struct buf *id)
 {
 	SCOPED struct buf key = {0}, text = {0};
+	struct slice rest;
 	char *path;
 	int fd;
 
@@ -84,12 +85,12 @@ recall(const struct ask *a, struct buf *id)
 	path = last_path(&key, false);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	free(path);
-	if (fd < 0)
-		return false;
-	if (prompt_read_all(fd, a->options->line_limit, &text) == 0 && text.n > key.n && memcmp(text.p, key.p, key.n) == 0 &&
-		json_scan(slice(text.p + key.n, text.n - key.n), 1, NULL, 0, NULL, NULL) == JSON_STRING)
-		need(buf_add(id, text.p + key.n, text.n - key.n - 1));
-	close(fd);
+	if (fd >= 0 && buf_read_all(&text, fd, a->options->line_limit) == 0 && text.n > key.n && memcmp(text.p, key.p, key.n) == 0) {
+		rest = slice(text.p + key.n, text.n - key.n);
+		if (json_scan(rest, 1, NULL, 0, NULL, NULL) == JSON_STRING)
+			put_slice(id, slice(rest.p, rest.n - 1));
+	}
+	proc_close(fd);
 	return id->n > 0;
 }
 
@@ -106,18 +107,16 @@ put_server(struct ask *a, const char *server, bool url, struct buf *to)
 		return refuse(a, url ? "--mcp-url" : "--mcp", server, url ? "expected NAME=URL" : "expected NAME=CMD");
 	if (url && !ask_has(a, "agentCapabilities.mcpCapabilities.http", "capabilities.session.mcp.http"))
 		return refuse(a, "--mcp-url", server, "the agent does not take servers over HTTP");
-	need(buf_add_string(to, to->p[to->n - 1] == '[' ? "{" : ",{"));
-	need(buf_add_string(to, url ? "\"type\":\"http\"," : ask_v2(a) ? "\"type\":\"stdio\"," : ""));
-	need(buf_add_string(to, "\"name\":"));
-	need(json_quote(slice_between(server, equals), to));
-	need(buf_add_string(to, url ? ",\"url\":" : ",\"command\":"));
-	need(json_quote(slice_of(url ? equals + 1 : words[0]), to));
-	need(buf_add_string(to, url ? ",\"headers\":[" : ",\"args\":["));
+	put(to, to->p[to->n - 1] == '[' ? "{" : ",{");
+	put_member(to, "type", url ? slice_of("\"http\"") : a->options->protocol == 2 ? slice_of("\"stdio\"") : slice(NULL, 0));
+	put_text(to, "name", slice_between(server, equals));
+	put_text(to, url ? "url" : "command", slice_of(url ? equals + 1 : words[0]));
+	put(to, url ? ",\"headers\":[" : ",\"args\":[");
 	for (size_t i = 1; !url && words[i]; i++) {
-		need(i > 1 ? buf_add(to, ",", 1) : 0);
-		need(json_quote(slice_of(words[i]), to));
+		put_slice(to, slice(",", i > 1));
+		put_quoted(to, slice_of(words[i]));
 	}
-	need(buf_add_string(to, url ? "]}" : "],\"env\":[]}"));
+	put(to, url ? "]}" : "],\"env\":[]}");
 	free(words);
 	return true;
 }
@@ -133,26 +132,23 @@ open_by(struct ask *a, enum acp_method what, struct slice id, bool history)
 	bool good = true;
 	enum got got;
 
-	need(buf_add(&params, "{", 1));
-	if (id.p)
-		need(json_add_member(&params, acp_session_id, id));
-	need(buf_add_string(&params, id.p ? ",\"cwd\":" : "\"cwd\":"));
-	need(json_quote(buf_slice(&a->cwd), &params));
-	need(buf_add_string(&params, ",\"mcpServers\":["));
+	put(&params, "{");
+	put_member(&params, acp_session_id, id);
+	put_text(&params, "cwd", buf_slice(&a->cwd));
+	put(&params, ",\"%s\":[", acp_mcp_servers);
 	for (size_t i = 0; good && o->mcp && o->mcp[i]; i++)
 		good = put_server(a, o->mcp[i], false, &params);
 	for (size_t i = 0; good && o->mcp_urls && o->mcp_urls[i]; i++)
 		good = put_server(a, o->mcp_urls[i], true, &params);
-	need(buf_add_string(&params, history ? "],\"replayFrom\":{\"type\":\"start\"}" : "]"));
-	if (o->meta)
-		need(json_add_member(&params, "_meta", slice_of(o->meta)));
-	need(buf_add(&params, "}", 1));
+	put(&params, history ? "],\"replayFrom\":{\"type\":\"start\"}" : "]");
+	put_member(&params, "_meta", o->meta ? slice_of(o->meta) : slice(NULL, 0));
+	put(&params, "}");
 	if (!good) {
 		buf_free(&params);
 		return false;
 	}
 	got = ask_call(a, name, &params, &a->opened);
-	if (got == GOT_ERROR && slice_is(json_get(buf_slice(&a->opened), "code"), "-32000"))
+	if (got == GOT_ERROR && slice_is(opened(a, "code"), "-32000"))
 		session_list_methods(a, "the agent requires authentication");
 	else if (got == GOT_ERROR)
 		ask_report(a, name, buf_slice(&a->opened));
@@ -161,10 +157,8 @@ open_by(struct ask *a, enum acp_method what, struct slice id, bool history)
 		ask_fail(a, EXIT_NEGATIVE);
 		return false;
 	}
-	need(buf_add_slice(&a->session_id, id));
+	put_slice(&a->session_id, id);
 	a->session = sessions_find(a->sessions, json_text(id, &room));
-	if (json_type(opened(a, acp_commands)) == JSON_ARRAY && !a->commands.n)
-		need(buf_add_slice(&a->commands, opened(a, acp_commands)));
 	remember(a);
 	return true;
 }
@@ -172,13 +166,13 @@ open_by(struct ask *a, enum acp_method what, struct slice id, bool history)
 static bool
 reopen(struct ask *a, const char *name, bool load)
 {
-	bool v2 = ask_v2(a), loads = ask_has(a, "agentCapabilities.loadSession", NULL);
+	bool v2 = a->options->protocol == 2, loads = ask_has(a, "agentCapabilities.loadSession", NULL);
 	bool resumes = v2 || ask_has(a, "agentCapabilities.sessionCapabilities.resume", NULL);
 	const char *option = load ? "--load" : "--resume";
 	SCOPED struct buf id = {0};
 
 	if (strcmp(name, "last") != 0)
-		need(json_quote(slice_of(name), &id));
+		put_quoted(&id, slice_of(name));
 	else if (!recall(a, &id))
 		return refuse(a, option, name, "no session of this agent is remembered for this directory");
 	if (load ? v2 || loads : loads || resumes)
@@ -188,92 +182,95 @@ reopen(struct ask *a, const char *name, bool load)
 
 /* --- what is set in it --- */
 
-/* Sends a request of the session with one more member, or two. */
+/* Sends a request of the session with these members. */
 static bool
-set(struct ask *a, const char *method, const char *member, struct slice value, const char *second, struct slice value2, const char *type)
+set(struct ask *a, const char *method, const struct json_member *members)
 {
 	SCOPED struct buf response = {0};
 	struct buf params = {0};
 
-	need(buf_add(&params, "{", 1));
-	need(json_add_member(&params, acp_session_id, buf_slice(&a->session_id)));
-	need(json_add_member(&params, member, value));
-	if (second)
-		need(json_add_member(&params, second, value2));
-	if (type)
-		need(buf_printf(&params, ",\"type\":\"%s\"", type));
-	need(buf_add(&params, "}", 1));
+	put(&params, "{");
+	put_member(&params, acp_session_id, buf_slice(&a->session_id));
+	for (; members->name; members++)
+		put_member(&params, members->name, members->value);
+	put(&params, "}");
 	return ask_must(a, method, &params, &response);
 }
 
 /* Sets the configuration option of this id, or of this category. 1: there is none; 0; -1: it failed. */
 static int
-set_config(struct ask *a, struct slice key, const char *category, const char *value)
+set_config(struct ask *a, const char *member, const char *key, const char *value)
 {
 	struct json_iter it = {.in = opened(a, "configOptions")};
-	SCOPED struct buf quoted = {0}, name = {0};
-	struct slice index, option, id;
-	bool boolean;
+	SCOPED struct buf quoted = {0};
+	struct slice option, id, type = {0};
 
-	need(buf_add_slice(&name, key));
-	need(buf_string(&name) ? 0 : -1);
-	while (json_type(it.in) == JSON_ARRAY && json_next(&it, &index, &option)) {
+	while (next_item(&it, &option)) {
 		id = json_get_string(option, "id");
 		if (!id.p)
 			id = json_get_string(option, "configId");
-		if (!(category ? json_string_is(json_get(option, "category"), category) : json_string_is(id, name.p)))
+		if (!json_string_is(member ? json_get(option, member) : id, key))
 			continue;
-		boolean = json_string_is(json_get(option, "type"), "boolean");
-		need(boolean ? buf_add_string(&quoted, value) : json_quote(slice_of(value), &quoted));
-		if (boolean && strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
-			return refuse(a, "--config", name.p, "expected true or false"), -1;
-		return set(a, acp_name(ACP_SESSION_SET_CONFIG, ACP_PLAIN), "configId", id, "value", buf_slice(&quoted),
-			boolean ? "boolean" : ask_v2(a) ? "id" : NULL) ? 0 : -1;
+		put_quoted(&quoted, slice_of(value));
+		if (json_string_is(json_get(option, "type"), "boolean")) {
+			if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
+				return refuse(a, "--config", key, "expected true or false"), -1;
+			quoted.n = 0;
+			put_slice(&quoted, slice_of(value));
+			type = slice_of("\"boolean\"");
+		} else if (a->options->protocol == 2) {
+			type = slice_of("\"id\"");
+		}
+		return set(a, acp_name(ACP_SESSION_SET_CONFIG, ACP_PLAIN), (struct json_member[]){{"configId", id},
+			{"value", buf_slice(&quoted)}, {"type", type}, {0}}) ? 0 : -1;
 	}
 	return 1;
 }
 
-/* --mode or --model: by a method of its own (old), where the session has a list of them, or as an option of this category. */
+/* --mode or --model, where it is given: as an option of this category, or by a method of its own, where the session has a list. */
 static bool
-set_choice(struct ask *a, const char *option, const char *category, const char *list, const char *method, const char *member, const char *value)
+set_choice(struct ask *a, const char *option, const char *list, const char *method, const char *member, const char *value)
 {
 	SCOPED struct buf quoted = {0};
-	int r;
+	int r = value ? set_config(a, "category", option + 2, value) : 0;
 
-	need(json_quote(slice_of(value), &quoted));
-	r = set_config(a, slice(NULL, 0), category, value);
 	if (r <= 0)
 		return r == 0;
-	if (json_type(opened(a, list)) == JSON_OBJECT)
-		return set(a, method, member, buf_slice(&quoted), NULL, slice(NULL, 0), NULL);
-	return refuse(a, option, value, "the agent offers no choice");
+	if (json_type(opened(a, list)) != JSON_OBJECT)
+		return refuse(a, option, value, "the agent offers no choice");
+	put_quoted(&quoted, slice_of(value));
+	return set(a, method, (struct json_member[]){{member, buf_slice(&quoted)}, {0}});
 }
 
 static bool
 set_all(struct ask *a)
 {
 	const struct options *o = a->options;
-	SCOPED struct buf title = {0};
+	SCOPED struct buf text = {0};
 	const char *equals;
-	int r = 0;
+	int r;
 
-	if (o->mode && !set_choice(a, "--mode", "mode", "modes", "session/set_mode", "modeId", o->mode))
+	if (!set_choice(a, "--mode", "modes", "session/set_mode", "modeId", o->mode) ||
+		!set_choice(a, "--model", "models", "session/set_model", "modelId", o->model))
 		return false;
-	if (o->model && !set_choice(a, "--model", "model", "models", "session/set_model", "modelId", o->model))
-		return false;
-	for (size_t i = 0; r == 0 && o->configs && o->configs[i]; i++) {
+	for (size_t i = 0; o->configs && o->configs[i]; i++) {
 		equals = strchr(o->configs[i], '=');
 		if (!equals)
 			return refuse(a, "--config", o->configs[i], "expected KEY=VALUE");
-		r = set_config(a, slice_between(o->configs[i], equals), NULL, equals + 1);
-		if (r > 0)
-			refuse(a, "--config", o->configs[i], "the agent has no such option");
+		text.n = 0;
+		put(&text, "%.*s", (int)(equals - o->configs[i]), o->configs[i]);
+		need(buf_string(&text) ? 0 : -1);
+		r = set_config(a, NULL, text.p, equals + 1);
+		if (r != 0)
+			return r > 0 && refuse(a, "--config", o->configs[i], "the agent has no such option");
 	}
-	if (r == 0 && o->title && !ask_has(a, "agentCapabilities.sessionCapabilities.title", "capabilities.session.title"))
+	if (!o->title)
+		return true;
+	if (!ask_has(a, "agentCapabilities.sessionCapabilities.title", "capabilities.session.title"))
 		return refuse(a, "--title", o->title, "the agent does not offer titles");
-	if (r == 0 && o->title)
-		need(json_quote(slice_of(o->title), &title));
-	return r == 0 && (!o->title || set(a, "session/set_title", "title", buf_slice(&title), NULL, slice(NULL, 0), NULL));
+	text.n = 0;
+	put_quoted(&text, slice_of(o->title));
+	return set(a, "session/set_title", (struct json_member[]){{"title", buf_slice(&text)}, {0}});
 }
 
 bool
@@ -282,7 +279,7 @@ session_open(struct ask *a)
 	const struct options *o = a->options;
 	bool is_open;
 
-	if (ask_v2(a) && !ask_has(a, NULL, "capabilities.session")) {
+	if (a->options->protocol == 2 && !ask_has(a, NULL, "capabilities.session")) {
 		show_note(a, "acp-ask: the agent offers no sessions");
 		ask_fail(a, EXIT_NEGATIVE);
 		return false;
@@ -296,51 +293,51 @@ session_open(struct ask *a)
 
 /* --- the list --- */
 
+/* As the agent has it, or as a line: id, time, title. */
 static void
-print_session(struct ask *a, struct slice info, bool first)
+put_session(struct slice info, bool json, struct buf *to)
 {
-	static const char *const members[] = {acp_session_id, "updatedAt", "title"};
-	SCOPED struct buf line = {0}, room = {0};
-	struct slice text;
+	SCOPED struct buf room = {0};
 
-	if (a->options->format != FORMAT_TEXT) {
-		need(buf_add_string(&line, first ? "" : a->options->format == FORMAT_JSON ? "," : ""));
-		need(buf_add_slice(&line, info));
-		need(a->options->format == FORMAT_JSON ? 0 : buf_add(&line, "\n", 1));
+	if (json) {
+		put_slice(to, info);
+		return;
 	}
-	for (size_t i = 0; a->options->format == FORMAT_TEXT && i < 3; i++) {
-		text = json_text(json_get(info, members[i]), &room);
-		need(buf_printf(&line, "%s%.*s%s", i ? "\t" : "", (int)text.n, text.p ? text.p : "", i == 2 ? "\n" : ""));
-	}
-	show_text(a, buf_slice(&line));
+	put(to, "%s\t", plain_of(json_get(info, acp_session_id), &room));
+	put(to, "%s\t", plain_of(json_get(info, "updatedAt"), &room));
+	put(to, "%s", plain_of(json_get(info, "title"), &room));
 }
 
 void
 session_list(struct ask *a)
 {
-	bool json = a->options->format == FORMAT_JSON, first = true, more = true;
-	SCOPED struct buf response = {0};
-	struct slice key, info, cursor = {0};
+	const char *before = a->options->format == FORMAT_JSON ? "[" : "";
+	SCOPED struct buf response = {0}, text = {0};
+	struct slice info, cursor = {0};
 	struct json_iter it;
 
 	if (!ask_has(a, "agentCapabilities.sessionCapabilities.list", "capabilities.session")) {
 		refuse(a, "--list", buf_string(&a->cwd), "the agent has no list of sessions");
 		return;
 	}
-	for (show_text(a, slice_of(json ? "[" : "")); more; more = cursor.p) {
+	do {
 		struct buf params = {0};
 
-		need(buf_add_string(&params, "{\"cwd\":"));
-		need(json_quote(buf_slice(&a->cwd), &params));
-		if (cursor.p)
-			need(json_add_member(&params, "cursor", cursor));
-		need(buf_add(&params, "}", 1));
+		put(&params, "{");
+		put_text(&params, "cwd", buf_slice(&a->cwd));
+		put_member(&params, "cursor", cursor);
+		put(&params, "}");
 		if (!ask_must(a, "session/list", &params, &response))
 			return;
 		it = (struct json_iter){.in = json_get(buf_slice(&response), "sessions")};
-		for (; json_type(it.in) == JSON_ARRAY && json_next(&it, &key, &info); first = false)
-			print_session(a, info, first);
+		for (text.n = 0; next_item(&it, &info); before = a->options->format == FORMAT_JSON ? "," : "") {
+			put_slice(&text, slice_of(before));
+			put_session(info, a->options->format != FORMAT_TEXT, &text);
+			put_slice(&text, slice("\n", a->options->format != FORMAT_JSON));
+		}
+		show_text(a, buf_slice(&text));
 		cursor = json_get_string(buf_slice(&response), "nextCursor");
-	}
-	show_text(a, slice_of(json ? "]\n" : ""));
+	} while (cursor.p);
+	if (a->options->format == FORMAT_JSON)
+		show_text(a, slice_of(*before == '[' ? "[]\n" : "]\n"));
 }

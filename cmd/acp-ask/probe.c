@@ -30,37 +30,33 @@ static const struct probe {
 	{"session/load", "agentCapabilities.loadSession", NULL, true, true},
 };
 
-static void
-put_params(const struct ask *a, const struct probe *p, struct buf *to)
-{
-	need(buf_add(to, "{", 1));
-	if (p->session)
-		need(json_add_member(to, acp_session_id, buf_slice(&a->session_id)));
-	if (p->opens) {
-		need(buf_add_string(to, p->session ? ",\"cwd\":" : "\"cwd\":"));
-		need(json_quote(buf_slice(&a->cwd), to));
-	}
-	need(buf_add_string(to, p->session && p->opens ? ",\"mcpServers\":[]}" : "}"));
-}
-
 /* Tries a method, and appends what came of it. */
 static void
 try_method(struct ask *a, const struct probe *p, struct buf *to)
 {
 	bool advertised = ask_has(a, p->v1, p->v2), missing;
-	SCOPED struct buf response = {0};
+	SCOPED struct buf response = {0}, error = {0};
 	struct slice code;
 	struct buf params = {0};
 	enum got got;
 
-	put_params(a, p, &params);
+	put(&params, "{");
+	if (p->session)
+		put_member(&params, acp_session_id, buf_slice(&a->session_id));
+	if (p->opens)
+		put_text(&params, "cwd", buf_slice(&a->cwd));
+	if (p->session && p->opens)
+		put_member(&params, acp_mcp_servers, slice_of("[]"));
+	put(&params, "}");
 	got = ask_call(a, p->method, &params, &response);
 	if (got == GOT_NOTHING)
 		return;
 	code = json_get(buf_slice(&response), "code");
 	missing = got == GOT_ERROR && slice_is(code, "-32601");
-	need(buf_printf(to, "%s\"%s\":{\"advertised\":%s,\"response\":", to->p[to->n - 1] == '{' ? "" : ",", p->method, advertised ? "true" : "false"));
-	need(got == GOT_RESULT ? buf_add_string(to, "\"result\"}") : buf_printf(to, "\"error %.*s\"}", (int)code.n, code.p ? code.p : ""));
+	put(&error, "\"error %.*s\"", (int)code.n, code.p ? code.p : "");
+	put(to, "%s\"%s\":{\"advertised\":%s", to->p[to->n - 1] == '{' ? "" : ",", p->method, advertised ? "true" : "false");
+	put_member(to, "response", got == GOT_RESULT ? slice_of("\"result\"") : buf_slice(&error));
+	put(to, "}");
 	if (advertised == missing) {
 		show_note(a, "acp-ask: %s: %s", p->method, advertised ? "it is advertised, and the agent does not have it"
 			: "it is not advertised, and the response is not the error -32601");
@@ -78,7 +74,7 @@ print(void *arg, struct slice output)
 		need(json_indent(&text, output, 0, buf_add_slice));
 	else
 		need(json_unescape(output, &text));
-	need(buf_add(&text, "\n", 1));
+	put(&text, "\n");
 	show_text(a, buf_slice(&text));
 	return true;
 }
@@ -90,23 +86,21 @@ probe_run(struct ask *a)
 	struct jqprog *jq;
 	char *why = NULL;
 
-	need(buf_add_string(&all, "{"));
-	need(json_add_member(&all, "initialize", buf_slice(&a->initialized)));
+	put(&all, "{");
+	put_member(&all, "initialize", buf_slice(&a->initialized));
 	if (!a->options->no_session && !session_open(a))
 		return;
-	need(buf_add_string(&all, ",\"methods\":{"));
+	put(&all, ",\"methods\":{");
 	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]) && !a->over; i++)
 		if (!a->options->no_session || !probes[i].session)
 			try_method(a, &probes[i], &all);
-	need(buf_add(&all, "}", 1));
+	put(&all, "}");
 	if (a->over)
 		return;
-	if (!a->options->no_session)
-		need(json_add_member(&all, "session", buf_slice(&a->opened)));
-	if (a->commands.n)
-		need(json_add_member(&all, "commands", buf_slice(&a->commands)));
-	need(buf_add(&all, "}", 1));
-	need(buf_printf(&program, "%s%s", report, a->options->format == FORMAT_JSON ? "" : lines));
+	put_member(&all, "session", a->options->no_session ? slice(NULL, 0) : buf_slice(&a->opened));
+	put_member(&all, "commands", a->commands.n ? buf_slice(&a->commands) : slice(NULL, 0));
+	put(&all, "}");
+	put(&program, "%s%s", report, a->options->format == FORMAT_JSON ? "" : lines);
 	jq = buf_string(&program) ? jqprog_new(program.p, NULL, 0, NULL, 0, &why) : NULL;
 	if (!jq || jqprog_run(jq, buf_slice(&all), NULL, 0, print, a, &why) != 0) {
 		show_note(a, "acp-ask: --probe: %s", why ? why : "out of memory");

@@ -1,9 +1,5 @@
 /* --script: prompts, expectations and requests, a line each. */
-#include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "cmd/acp-ask/ask.h"
 
@@ -16,14 +12,6 @@ struct script {
 static const char *const members[] = {"prompt", "cancel_after", "expect", "request"};
 enum { PROMPT, CANCEL_AFTER, EXPECT, REQUEST, MEMBERS };
 
-static void
-fail(struct script *s, const char *what, struct slice is, struct slice wanted)
-{
-	show_note(s->ask, "acp-ask: %s:%" PRIu64 ": %s is %.*s, expected %.*s", s->ask->options->script, s->line, what,
-		is.p ? (int)is.n : 7, is.p ? is.p : "nothing", (int)wanted.n, wanted.p);
-	ask_fail(s->ask, EXIT_NEGATIVE);
-}
-
 /* --- expectations --- */
 
 /* A string matches as a pattern of sh; an object, if its members match; all else, if it is equal. */
@@ -32,30 +20,24 @@ matches(struct slice is, struct slice wanted)
 {
 	SCOPED struct buf a = {0}, b = {0};
 	struct json_iter it = {.in = wanted}, other = {.in = is};
-	struct slice key, value, index, item;
+	struct slice key, value, item;
 	bool same = json_type(is) == json_type(wanted), integer;
 
 	switch (same ? json_type(wanted) : JSON_NONE) {
 	case JSON_STRING:
-		keep_string(&a, wanted);
-		keep_string(&b, is);
-		need(buf_string(&a) && buf_string(&b) ? 0 : -1);
-		return fnmatch(a.p, b.p, 0) == 0;
+		return fnmatch(plain_of(wanted, &a), plain_of(is, &b), 0) == 0;
 	case JSON_NUMBER:
 		need(json_number_key(is, &a, &integer));
 		need(json_number_key(wanted, &b, &integer));
 		return slice_eq(buf_slice(&a), buf_slice(&b));
 	case JSON_OBJECT:
-		while (same && json_next(&it, &key, &value)) {
-			keep_string(&a, key);
-			need(buf_string(&a) ? 0 : -1);
-			same = matches(json_get(is, a.p), value);
-		}
+		while (same && json_next(&it, &key, &value))
+			same = matches(json_get(is, plain_of(key, &a)), value);
 		return same;
 	case JSON_ARRAY:
-		while (same && json_next(&it, &key, &value))
-			same = json_next(&other, &index, &item) && matches(item, value);
-		return same && !json_next(&other, &index, &item);
+		while (same && next_item(&it, &value))
+			same = next_item(&other, &item) && matches(item, value);
+		return same && !next_item(&other, &item);
 	default:
 		return same;
 	}
@@ -69,49 +51,45 @@ expect(struct script *s, struct slice wanted)
 	struct slice key, value, is;
 
 	while (json_next(&it, &key, &value)) {
-		keep_string(&name, key);
-		need(buf_string(&name) ? 0 : -1);
-		is = json_get(buf_slice(&s->result), name.p);
-		if (!matches(is, value))
-			fail(s, name.p, is, value);
+		is = json_get(buf_slice(&s->result), plain_of(key, &name));
+		if (matches(is, value))
+			continue;
+		is = is.p ? is : slice_of("nothing");
+		show_note(s->ask, "acp-ask: %s:%" PRIu64 ": %s is %.*s, expected %.*s", s->ask->options->script, s->line, name.p, (int)is.n, is.p,
+			(int)value.n, value.p);
+		ask_fail(s->ask, EXIT_NEGATIVE);
 	}
 }
 
 /* --- requests --- */
 
-/* Appends the params; a member sessionId that is null becomes our session's. */
 static void
-put_params(const struct ask *a, struct slice params, struct buf *to)
+print(struct script *s)
 {
-	struct slice id = json_get(params, acp_session_id);
-
-	if (json_type(id) != JSON_NULL || !a->session_id.n) {
-		need(buf_add_slice(to, params.p ? params : slice_of("{}")));
-		return;
-	}
-	need(buf_add_slice(to, slice_between(params.p, id.p)));
-	need(buf_add_slice(to, buf_slice(&a->session_id)));
-	need(buf_add_slice(to, slice_between(id.p + id.n, params.p + params.n)));
+	show_text(s->ask, buf_slice(&s->result));
+	show_text(s->ask, slice("\n", 1));
 }
 
 static void
 request(struct script *s, struct slice object)
 {
 	SCOPED struct buf method = {0}, response = {0};
+	struct slice given = json_get(object, "params"), id = json_get(given, acp_session_id);
 	struct buf params = {0};
 	enum got got;
 
-	keep_string(&method, json_get(object, "method"));
-	need(buf_string(&method) ? 0 : -1);
-	put_params(s->ask, json_get(object, "params"), &params);
-	got = ask_call(s->ask, method.p, &params, &response);
+	/* A member sessionId that is null becomes our session's. */
+	if (json_type(id) == JSON_NULL && s->ask->session_id.n)
+		need(splice_write(given, &(struct splice){id.p, id.p + id.n, buf_slice(&s->ask->session_id)}, 1, &params));
+	else
+		put_slice(&params, given.p ? given : slice_of("{}"));
+	got = ask_call(s->ask, plain_of(json_get(object, "method"), &method), &params, &response);
 	s->result.n = 0;
-	need(buf_add(&s->result, "{", 1));
+	put(&s->result, "{");
 	if (got != GOT_NOTHING)
-		need(json_add_member(&s->result, got == GOT_ERROR ? "error" : "result", buf_slice(&response)));
-	need(buf_add(&s->result, "}", 1));
-	show_text(s->ask, buf_slice(&s->result));
-	show_text(s->ask, slice("\n", 1));
+		put_member(&s->result, got == GOT_ERROR ? "error" : "result", buf_slice(&response));
+	put(&s->result, "}");
+	print(s);
 }
 
 /* --- prompts --- */
@@ -127,17 +105,12 @@ static void
 prompt(struct script *s, struct slice content, uint64_t cancel_after)
 {
 	struct loop_timer timer = {.expired = on_cancel_time, .arg = s->ask};
-	SCOPED struct buf text = {0};
 	struct buf blocks = {0};
 
-	if (json_type(content) == JSON_ARRAY) {
-		need(buf_add_slice(&blocks, content));
-	} else {
-		keep_string(&text, content);
-		need(buf_add(&blocks, "[", 1));
-		need(acp_put_text_block(&blocks, buf_slice(&text)));
-		need(buf_add(&blocks, "]", 1));
-	}
+	if (json_type(content) == JSON_ARRAY)
+		put_slice(&blocks, content);
+	else
+		put(&blocks, "[{\"type\":\"text\",\"text\":%.*s}]", (int)content.n, content.p);
 	prompt_begin(s->ask, &blocks);
 	if (cancel_after)
 		loop_add_timer(s->ask->loop, &timer, cancel_after);
@@ -145,10 +118,8 @@ prompt(struct script *s, struct slice content, uint64_t cancel_after)
 	loop_remove_timer(s->ask->loop, &timer);
 	s->result.n = 0;
 	show_put_result(s->ask, &s->result);
-	if (s->ask->options->format == FORMAT_JSON) {
-		show_text(s->ask, buf_slice(&s->result));
-		show_text(s->ask, slice("\n", 1));
-	}
+	if (s->ask->options->format == FORMAT_JSON)
+		print(s);
 }
 
 /* --- the file --- */
@@ -174,27 +145,10 @@ read_step(const struct script *s, struct slice line, struct slice values[MEMBERS
 		wrong = "expect: expected an object";
 	if (!wrong && values[REQUEST].p && !json_get_string(values[REQUEST], "method").p)
 		wrong = "request: expected an object with a method";
-	if (!wrong && values[CANCEL_AFTER].p) {
-		keep_string(&text, values[CANCEL_AFTER]);
-		need(buf_string(&text) ? 0 : -1);
-		if (cli_duration(text.p, after) < 0 || *after == 0)
-			wrong = "cancel_after: expected a duration, such as \"2s\"";
-	}
+	if (!wrong && values[CANCEL_AFTER].p && (cli_duration(plain_of(values[CANCEL_AFTER], &text), after) < 0 || *after == 0))
+		wrong = "cancel_after: expected a duration, such as \"2s\"";
 	if (wrong)
 		cli_die(EXIT_USAGE, tool_name, "%s:%" PRIu64 ": %s", s->ask->options->script, s->line, wrong);
-	return true;
-}
-
-/* The next line of the script. False: that was the last. */
-static bool
-next_line(const char **at, const char *end, struct slice *line)
-{
-	const char *newline = *at < end ? memchr(*at, '\n', (size_t)(end - *at)) : NULL;
-
-	if (*at >= end)
-		return false;
-	*line = slice_between(*at, newline ? newline : end);
-	*at = newline ? newline + 1 : end;
 	return true;
 }
 
@@ -202,13 +156,15 @@ next_line(const char **at, const char *end, struct slice *line)
 static void
 go_through(struct script *s, bool runs)
 {
-	struct slice text = buf_slice(&s->ask->input), line, values[MEMBERS], waiting = {0};
-	const char *at = text.p, *end = text.p + text.n;
+	const char *at = s->ask->input.p, *end = at + s->ask->input.n, *newline;
+	struct slice values[MEMBERS], waiting = {0};
 	uint64_t after;
 
-	for (s->line = 1; !s->ask->over && next_line(&at, end, &line); s->line++) {
+	for (s->line = 1; !s->ask->over && at < end; at = newline + 1, s->line++) {
+		newline = memchr(at, '\n', (size_t)(end - at));
+		newline = newline ? newline : end;
 		after = 0;
-		if (!read_step(s, line, values, &after) || !runs)
+		if (!read_step(s, slice_between(at, newline), values, &after) || !runs)
 			continue;
 		/* A prompt waits for the next line, which may say when it is cancelled. */
 		if (waiting.p)
@@ -232,11 +188,8 @@ void
 script_read(struct ask *a)
 {
 	struct script s = {.ask = a};
-	int fd = cli_open(tool_name, a->options->script, &(const char *){NULL});
 
-	if (fd < 0 || prompt_read_all(fd, a->options->line_limit, &a->input) < 0)
-		cli_die(EXIT_USAGE, tool_name, "--script %s: %s", a->options->script, strerror(errno));
-	close(fd);
+	read_named("--script ", a->options->script, a->options->line_limit, &a->input);
 	go_through(&s, false);
 }
 

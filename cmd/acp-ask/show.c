@@ -44,18 +44,18 @@ show_note(struct ask *a, const char *format, ...)
 	need(buf_vprintf(&text, format, args));
 	va_end(args);
 	need(text_plain(&plain, buf_slice(&text)));
-	need(buf_add(&plain, "\n", 1));
+	put(&plain, "\n");
 	show_clear(a);
 	cli_write_now(STDERR_FILENO, buf_slice(&plain));
 	talk_redraw();
 }
 
 void
-show_prompt(struct ask *a, const char *text)
+show_prompt(struct ask *a, struct slice text)
 {
 	SCOPED struct buf plain = {0};
 
-	need(text_plain(&plain, slice_of(text)));
+	need(text_plain(&plain, text));
 	show_clear(a);
 	cli_write_now(STDERR_FILENO, buf_slice(&plain));
 	a->show.prompts = true;
@@ -90,15 +90,6 @@ show_turn(struct ask *a, bool begins)
 
 /* --- standard output --- */
 
-static bool
-on_no_line(void *arg, enum input_got got, const struct line *line)
-{
-	(void)arg;
-	(void)got;
-	(void)line;
-	return true;
-}
-
 static void
 on_out(void *arg, enum endpoint_event event)
 {
@@ -121,7 +112,7 @@ show_open(struct ask *a)
 	s->terminal = isatty(STDOUT_FILENO);
 	s->animated = isatty(STDERR_FILENO);
 	s->timer = (struct loop_timer){.expired = on_spin, .arg = a};
-	s->out = (struct endpoint){.line = on_no_line, .event = on_out, .arg = a};
+	s->out = (struct endpoint){.event = on_out, .arg = a};
 	if (endpoint_open(&s->out, a->loop, -1, proc_claim(STDOUT_FILENO), 0) < 0)
 		cli_no_memory(tool_name);
 }
@@ -139,7 +130,7 @@ show_close(struct ask *a)
 
 /* Escape sequences must not reach a terminal. */
 static void
-put(struct ask *a, struct slice bytes)
+write_out(struct ask *a, struct slice bytes)
 {
 	SCOPED struct buf safe = {0};
 
@@ -157,13 +148,13 @@ show_text(struct ask *a, struct slice text)
 	if (a->show.spins)
 		show_clear(a);
 	if (a->show.gap && a->show.open) {
-		put(a, slice("\n", 1));
+		write_out(a, slice("\n", 1));
 		a->show.open = false;
 	}
 	a->show.gap = false;
 	if (text.n == 0)
 		return;
-	put(a, text);
+	write_out(a, text);
 	a->show.open = text.p[text.n - 1] != '\n';
 }
 
@@ -171,8 +162,8 @@ void
 show_message(struct ask *a, const struct line *line)
 {
 	if (a->show.terminal) {
-		put(a, line->text);
-		put(a, slice("\n", 1));
+		write_out(a, line->text);
+		write_out(a, slice("\n", 1));
 	} else {
 		need(endpoint_put_line(&a->show.out, line->block, line->text, false));
 		endpoint_pause(&a->agent.live, a->show.out.out.full);
@@ -188,22 +179,6 @@ keeps_result(const struct ask *a)
 	return a->options->format == FORMAT_JSON || a->options->script;
 }
 
-/* A piece of the text of a message: plain text. */
-static void
-add_text(struct ask *a, struct slice text)
-{
-	struct buf *all = &a->turn.text;
-
-	if (keeps_result(a)) {
-		if (a->show.gap && all->n && all->p[all->n - 1] != '\n')
-			need(buf_add(all, "\n", 1));
-		need(buf_add_slice(all, text));
-	}
-	if (a->options->format == FORMAT_TEXT)
-		show_text(a, text);
-	a->show.gap = false;
-}
-
 /* Does this belong to the message of which text was shown last? Otherwise that is now this one. */
 static void
 begin_message(struct ask *a, struct slice id)
@@ -215,20 +190,20 @@ begin_message(struct ask *a, struct slice id)
 	a->show.gap |= last->n || id.p;
 	a->show.shown = 0;
 	last->n = 0;
-	if (id.p)
-		need(buf_add_slice(last, id));
+	put_slice(last, id);
 }
 
+/* A block of content, less the bytes of text to be skipped. */
 static void
 show_block(struct ask *a, struct slice block, size_t *skip)
 {
 	SCOPED struct buf room = {0};
 	struct slice type = json_get(block, "type"), text;
+	struct buf *all = &a->turn.text;
 
 	if (!json_string_is(type, "text")) {
-		text = json_text(type, &room);
-		if (text.p && !*skip && !a->options->quiet)
-			show_note(a, "content: %.*s", (int)text.n, text.p);
+		if (type.p && !*skip && !a->options->quiet)
+			show_note(a, "content: %s", plain_of(type, &room));
 		return;
 	}
 	text = json_text(json_get(block, "text"), &room);
@@ -239,23 +214,29 @@ show_block(struct ask *a, struct slice block, size_t *skip)
 	text = slice(text.p + *skip, text.n - *skip);
 	*skip = 0;
 	a->show.shown += text.n;
-	add_text(a, text);
+	if (keeps_result(a)) {
+		if (a->show.gap && all->n && all->p[all->n - 1] != '\n')
+			put(all, "\n");
+		put_slice(all, text);
+	}
+	if (a->options->format == FORMAT_TEXT)
+		show_text(a, text);
+	a->show.gap = false;
 }
 
 /* A chunk, or (version 2) a whole message, of which some may have been shown. */
 static void
 show_agent_text(struct ask *a, struct slice update, bool whole)
 {
-	struct json_iter it = {.in = json_get(update, acp_content)};
-	struct slice key, block;
-	size_t skip = 0;
+	struct slice content = json_get(update, acp_content), block;
+	struct json_iter it = {.in = content};
+	size_t skip;
 
 	begin_message(a, json_get_string(update, "messageId"));
-	if (whole)
-		skip = a->show.shown;
-	if (json_type(it.in) == JSON_OBJECT)
-		show_block(a, it.in, &skip);
-	while (json_type(it.in) == JSON_ARRAY && json_next(&it, &key, &block))
+	skip = whole ? a->show.shown : 0;
+	if (json_type(content) == JSON_OBJECT)
+		show_block(a, content, &skip);
+	while (next_item(&it, &block))
 		show_block(a, block, &skip);
 }
 
@@ -264,17 +245,18 @@ show_plan(struct ask *a, struct slice entries)
 {
 	struct json_iter it = {.in = entries};
 	SCOPED struct buf room = {0};
-	struct slice key, entry, text = {0}, status;
+	struct slice entry, status;
 	unsigned done = 0, n = 0;
 
-	for (; json_type(entries) == JSON_ARRAY && json_next(&it, &key, &entry); n++) {
+	plain_of(slice(NULL, 0), &room);
+	for (; next_item(&it, &entry); n++) {
 		status = json_get(entry, "status");
 		done += json_string_is(status, "completed");
-		if (json_string_is(status, "in_progress") && !text.p)
-			text = json_text(json_get(entry, acp_content), &room);
+		if (json_string_is(status, "in_progress") && !room.n)
+			plain_of(json_get(entry, acp_content), &room);
 	}
 	if (n)
-		show_note(a, "plan: %u of %u done%s%.*s", done, n, text.n ? ": " : "", (int)text.n, text.p ? text.p : "");
+		show_note(a, "plan: %u of %u done%s%s", done, n, room.n ? ": " : "", room.p);
 }
 
 /* What was reported of usage. */
@@ -298,47 +280,41 @@ note_usage(struct ask *a, const struct session_message *seen)
 		usage_sums_count(&a->turn.calls_usage, &r.call);
 	if (r.amount.p) {
 		a->turn.cost.n = 0;
-		need(buf_printf(&a->turn.cost, "{\"amount\":%.*s,\"currency\":%.*s}", (int)r.amount.n, r.amount.p,
-			r.currency.p ? (int)r.currency.n : 4, r.currency.p ? r.currency.p : "null"));
+		put(&a->turn.cost, "{");
+		put_member(&a->turn.cost, "amount", r.amount);
+		put_member(&a->turn.cost, "currency", r.currency.p ? r.currency : slice_of("null"));
+		put(&a->turn.cost, "}");
 	}
-}
-
-static void
-keep_commands(struct ask *a, struct slice list)
-{
-	a->commands.n = 0;
-	if (json_type(list) == JSON_ARRAY)
-		need(buf_add_slice(&a->commands, list));
 }
 
 void
 show_update(struct ask *a, const struct session_message *seen)
 {
-	struct slice update = json_get(seen->message.msg.params, acp_update), kind = seen->kind;
+	struct slice update = json_get(seen->message.msg.params, acp_update), kind = seen->kind, commands = json_get(update, acp_commands);
 	bool quiet = a->options->quiet || a->options->format == FORMAT_NDJSON;
 	SCOPED struct buf room = {0};
-	struct slice text;
 
 	note_usage(a, seen);
-	if (kind.p && json_string_is(kind, "available_commands_update"))
-		keep_commands(a, json_get(update, acp_commands));
+	if (json_string_is(kind, "available_commands_update") && json_type(commands) == JSON_ARRAY) {
+		a->commands.n = 0;
+		put_slice(&a->commands, commands);
+	}
 	if (!kind.p || !seen->session || seen->session != a->session || session_is_replayed(seen->session))
 		return;
 	if (json_string_is(kind, "agent_message_chunk") || json_string_is(kind, "agent_message")) {
 		show_agent_text(a, update, json_string_is(kind, "agent_message"));
 	} else if (!quiet && (json_string_is(kind, "plan") || json_string_is(kind, "plan_update"))) {
 		show_plan(a, json_string_is(kind, "plan") ? json_get(update, "entries") : json_path(update, "plan.entries"));
-	} else if (a->options->verbose && json_string_is(kind, "agent_thought_chunk")) {
-		text = json_text(json_path(update, "content.text"), &room);
-		if (text.n)
-			show_note(a, "thought: %.*s", (int)text.n, text.p);
+	} else if (a->options->verbose && json_string_is(kind, "agent_thought_chunk") && *plain_of(json_path(update, "content.text"), &room)) {
+		show_note(a, "thought: %s", room.p);
 	}
 }
 
 /* --- tool calls --- */
 
-struct slice
-show_call_object(const struct msg *m)
+/* The tool call that an update, or a permission request, is about; p NULL: none. */
+static struct slice
+call_object(const struct msg *m)
 {
 	struct slice object = json_get(m->params, acp_update);
 
@@ -347,30 +323,21 @@ show_call_object(const struct msg *m)
 	return object.p ? object : json_path(m->params, "subject.toolCall");
 }
 
-void
-show_subject(const struct ask *a, const struct msg *m, struct subject *s)
+const char *
+show_known(const struct ask *a, const struct msg *m, const char *member, struct buf *room)
 {
-	struct slice object = show_call_object(m), id = json_get_string(object, "toolCallId");
+	struct slice object = call_object(m), id = json_get_string(object, "toolCallId"), value = json_get_string(object, member);
 	struct session_call *call = a->session && id.p ? session_call_find(a->sessions, a->session, id) : NULL;
 	const struct shown_call *c = call ? call->data : NULL;
+	bool title = strcmp(member, "title") == 0;
 
-	if (c) {
-		need(buf_add_slice(&s->title, buf_slice(&c->title)));
-		need(buf_add_slice(&s->kind, buf_slice(&c->kind)));
-	}
-	keep_string(&s->name, json_get(object, "name"));
-	keep_string(&s->title, json_get(object, "title"));
-	keep_string(&s->title, json_get(m->params, "title"));
-	keep_string(&s->kind, json_get(object, "kind"));
-	need(buf_string(&s->name) && buf_string(&s->title) && buf_string(&s->kind) ? 0 : -1);
-}
-
-void
-subject_free(struct subject *s)
-{
-	buf_free(&s->title);
-	buf_free(&s->name);
-	buf_free(&s->kind);
+	if (title && json_get_string(m->params, member).p)
+		value = json_get_string(m->params, member);
+	plain_of(value, room);
+	if (c && !value.p && (title || strcmp(member, "kind") == 0))
+		put_slice(room, buf_slice(title ? &c->title : &c->kind));
+	need(buf_string(room) ? 0 : -1);
+	return room->p;
 }
 
 static void
@@ -378,16 +345,23 @@ show_content(struct ask *a, struct slice content)
 {
 	struct json_iter it = {.in = content};
 	SCOPED struct buf room = {0};
-	struct slice key, item, text;
+	struct slice item, text;
 
-	while (json_type(content) == JSON_ARRAY && json_next(&it, &key, &item)) {
-		text = json_text(json_path(item, "content.text"), &room);
-		if (!text.p)
-			text = json_text(json_get(item, "path"), &room);
-		text = slice_cut(text, TEXT_KEPT);
+	while (next_item(&it, &item)) {
+		text = json_path(item, "content.text");
+		text = slice_cut(json_text(text.p ? text : json_get(item, "path"), &room), TEXT_KEPT);
 		if (text.n)
 			show_note(a, "  %.*s", (int)text.n, text.p);
 	}
+}
+
+static void
+put_string_or_null(struct buf *to, const char *name, const struct buf *text)
+{
+	if (text->n)
+		put_text(to, name, buf_slice(text));
+	else
+		put_member(to, name, slice_of("null"));
 }
 
 /* Keeps the call for --format json. */
@@ -396,30 +370,12 @@ keep_call(struct ask *a, const struct session_call *call, const struct shown_cal
 {
 	struct buf *to = &a->turn.calls;
 
-	need(buf_add_string(to, to->n ? ",{\"id\":" : "{\"id\":"));
-	need(json_quote(slice(call->id, call->n), to));
-	need(buf_add_string(to, ",\"title\":"));
-	need(json_quote(buf_slice(&c->title), to));
-	need(buf_add_string(to, ",\"kind\":"));
-	need(c->kind.n ? json_quote(buf_slice(&c->kind), to) : buf_add_string(to, "null"));
-	need(buf_add_string(to, ",\"status\":"));
-	need(call->unfinished || !c->status.n ? buf_add_string(to, "null") : json_quote(buf_slice(&c->status), to));
-	need(buf_add(to, "}", 1));
-}
-
-static void
-forget_call(struct session_call *call)
-{
-	struct shown_call *c = call->data;
-
-	if (!c)
-		return;
-	buf_free(&c->title);
-	buf_free(&c->kind);
-	buf_free(&c->status);
-	buf_free(&c->content);
-	free(c);
-	call->data = NULL;
+	put(to, to->n ? ",{" : "{");
+	put_text(to, "id", slice(call->id, call->n));
+	put_text(to, "title", buf_slice(&c->title));
+	put_string_or_null(to, "kind", &c->kind);
+	put_string_or_null(to, "status", call->unfinished ? &(struct buf){0} : &c->status);
+	put(to, "}");
 }
 
 void
@@ -430,13 +386,20 @@ show_call(struct ask *a, const struct session_event *e)
 	struct slice object, content;
 
 	if (e->kind == SESSION_CALL_FORGOTTEN) {
-		forget_call(e->call);
+		if (c) {
+			buf_free(&c->title);
+			buf_free(&c->kind);
+			buf_free(&c->status);
+			buf_free(&c->content);
+		}
+		free(c);
+		e->call->data = NULL;
 		return;
 	}
 	if (!c)
 		c = e->call->data = calloc(1, sizeof(*c));
 	need(c ? 0 : -1);
-	object = e->message ? show_call_object(&e->message->message.msg) : slice(NULL, 0);
+	object = e->message ? call_object(&e->message->message.msg) : slice(NULL, 0);
 	if (e->kind != SESSION_CALL_ENDED) {
 		bool unnamed = !c->title.n;
 
@@ -448,7 +411,7 @@ show_call(struct ask *a, const struct session_event *e)
 		content = json_get(object, acp_content);
 		if (a->options->verbose && json_type(content) == JSON_ARRAY) {
 			c->content.n = 0;
-			need(buf_add_slice(&c->content, content));
+			put_slice(&c->content, content);
 		}
 		if (unnamed && c->title.n && !quiet)
 			show_note(a, "tool: %.*s", (int)c->title.n, c->title.p);
@@ -471,19 +434,17 @@ show_put_result(const struct ask *a, struct buf *to)
 {
 	const struct turn *t = &a->turn;
 
-	need(buf_add_string(to, "{\"text\":"));
-	need(json_quote(buf_slice(&t->text), to));
-	need(buf_add_string(to, ",\"stop_reason\":"));
-	need(t->stop.n ? json_quote(buf_slice(&t->stop), to) : buf_add_string(to, "null"));
-	if (t->error.n)
-		need(json_add_member(to, "error", buf_slice(&t->error)));
+	put(to, "{");
+	put_text(to, "text", buf_slice(&t->text));
+	put_string_or_null(to, "stop_reason", &t->stop);
+	put_member(to, "error", t->error.n ? buf_slice(&t->error) : slice(NULL, 0));
 	if (t->usage.has || t->calls_usage.has) {
-		need(buf_add_string(to, ",\"usage\":"));
+		put(to, ",\"usage\":");
 		need(usage_sums_put(t->usage.has ? &t->usage : &t->calls_usage, to));
 	}
-	if (t->cost.n)
-		need(json_add_member(to, "cost", buf_slice(&t->cost)));
-	if (a->session_id.n)
-		need(json_add_member(to, "session_id", buf_slice(&a->session_id)));
-	need(buf_printf(to, ",\"tool_calls\":[%.*s]}", (int)t->calls.n, t->calls.p ? t->calls.p : ""));
+	put_member(to, "cost", t->cost.n ? buf_slice(&t->cost) : slice(NULL, 0));
+	put_member(to, "session_id", a->session_id.n ? buf_slice(&a->session_id) : slice(NULL, 0));
+	put(to, ",\"tool_calls\":[");
+	put_slice(to, buf_slice(&t->calls));
+	put(to, "]}");
 }

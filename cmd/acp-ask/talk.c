@@ -33,15 +33,9 @@ on_line(char *line)
 	rl_callback_handler_remove();
 	talk.done = true;
 	talk.ended = !line;
-	need(line ? buf_add_string(&talk.line, line) : 0);
+	put_slice(&talk.line, slice_of(line ? line : ""));
 	free(line);
 	loop_stop(talk.ask->loop);
-}
-
-static void
-begin_line(const char *prompt)
-{
-	rl_callback_handler_install(prompt, on_line);
 }
 
 static void
@@ -57,18 +51,17 @@ static char *
 next_command(const char *text, int state)
 {
 	static struct json_iter it;
-	SCOPED struct buf name = {0};
-	struct slice key, command;
+	SCOPED struct buf room = {0};
+	struct slice command;
+	char *name;
 
 	if (state == 0)
 		it = (struct json_iter){.in = buf_slice(&talk.ask->commands)};
-	while (talk.ask->commands.n && json_next(&it, &key, &command)) {
-		name.n = 0;
-		need(buf_add(&name, "/", 1));
-		need(json_unescape(json_get_string(command, "name"), &name));
-		need(buf_string(&name) ? 0 : -1);
-		if (strncmp(name.p, text, strlen(text)) == 0)
-			return strdup(name.p);
+	while (next_item(&it, &command)) {
+		name = bytes_printf("/%s", plain_of(json_get(command, "name"), &room));
+		if (name && strncmp(name, text, strlen(text)) == 0)
+			return name;
+		free(name);
 	}
 	return NULL;
 }
@@ -83,68 +76,7 @@ complete(const char *text, int start, int end)
 	return rl_completion_matches(text, next_command);
 }
 
-static void
-open_lines(const char *history)
-{
-	rl_readline_name = tool_name;
-	rl_catch_signals = 0;
-	rl_instream = stdin;
-	rl_outstream = stderr;
-	rl_attempted_completion_function = complete;
-	rl_completer_word_break_characters = " \t\n";
-	read_history(history);
-}
-
-static void
-close_lines(const char *history)
-{
-	write_history(history);
-	history_truncate_file(history, HISTORY);
-	clear_history();
-}
-
-static void
-discard_line(void)
-{
-	rl_callback_handler_remove();
-}
-
-static bool
-has_typed(void)
-{
-	return rl_end > 0;
-}
-
-void
-talk_yield(bool yields)
-{
-	if (!talk.reading)
-		return;
-	loop_watch(talk.ask->loop, &talk.fd, yields ? LOOP_PAUSED : POLLIN);
-	if (yields)
-		rl_deprep_terminal();
-	else
-		rl_prep_terminal(1);
-	if (!yields)
-		rl_forced_update_display();
-}
-
-void
-talk_redraw(void)
-{
-	if (talk.reading && !talk.ask->person.asked) {
-		rl_on_new_line();
-		rl_redisplay();
-	}
-}
-
 #else /* lines as the terminal gives them */
-
-static void
-begin_line(const char *prompt)
-{
-	show_prompt(talk.ask, prompt);
-}
 
 static void
 on_typed(void *arg, short revents)
@@ -157,67 +89,70 @@ on_typed(void *arg, short revents)
 	if (n < 0 && errno == EINTR)
 		return;
 	if (n > 0)
-		need(buf_add(&talk.line, text, (size_t)n));
+		put_slice(&talk.line, slice(text, (size_t)n));
 	talk.ended = n <= 0;
-	talk.done = talk.ended || talk.line.p[talk.line.n - 1] == '\n';
-	if (talk.done && talk.line.n && talk.line.p[talk.line.n - 1] == '\n')
-		talk.line.n--;
+	talk.done = talk.ended || text[n - 1] == '\n';
+	talk.line.n -= talk.done && !talk.ended;
 	talk.ask->show.prompts = talk.ended;
 	if (talk.done)
 		loop_stop(talk.ask->loop);
 }
 
-static void
-open_lines(const char *history)
-{
-	(void)history;
-}
+#endif
 
 static void
-close_lines(const char *history)
+begin_line(const char *prompt)
 {
-	(void)history;
-}
-
-static void
-discard_line(void)
-{
-}
-
-static bool
-has_typed(void)
-{
-	return false;
+#ifdef HAVE_READLINE
+	rl_callback_handler_install(prompt, on_line);
+#else
+	show_prompt(talk.ask, slice_of(prompt));
+#endif
 }
 
 void
 talk_yield(bool yields)
 {
-	if (talk.reading)
-		loop_watch(talk.ask->loop, &talk.fd, yields ? LOOP_PAUSED : POLLIN);
+	if (!talk.reading)
+		return;
+	loop_watch(talk.ask->loop, &talk.fd, yields ? LOOP_PAUSED : POLLIN);
+#ifdef HAVE_READLINE
+	if (yields) {
+		rl_deprep_terminal();
+	} else {
+		rl_prep_terminal(1);
+		rl_forced_update_display();
+	}
+#endif
 }
 
 void
 talk_redraw(void)
 {
-	if (talk.reading && !talk.ask->person.asked)
-		show_prompt(talk.ask, first_prompt);
-}
-
+	if (!talk.reading || talk.ask->person.asked)
+		return;
+#ifdef HAVE_READLINE
+	rl_on_new_line();
+	rl_redisplay();
+#else
+	begin_line(first_prompt);
 #endif
+}
 
 /* --- the conversation --- */
 
 void
 talk_interrupt(struct ask *a)
 {
-	if (!talk.reading || !has_typed()) {
-		ask_over(a, talk.reading ? 0 : 128 + SIGINT);
+#ifdef HAVE_READLINE
+	if (talk.reading && rl_end > 0) {
+		rl_callback_handler_remove();
+		cli_write_now(STDERR_FILENO, slice("\n", 1));
+		begin_line(first_prompt);
 		return;
 	}
-	discard_line();
-	cli_write_now(STDERR_FILENO, slice("\n", 1));
-	begin_line(first_prompt);
+#endif
+	ask_over(a, talk.reading ? 0 : 128 + SIGINT);
 }
 
 /* Reads a line, which ends with a newline that is none if \ stands before it. False: that was the end. */
@@ -236,13 +171,15 @@ read_text(struct ask *a, struct buf *text)
 		ask_wait(a, &talk.done);
 		talk.reading = false;
 		loop_watch(a->loop, &talk.fd, LOOP_PAUSED);
+#ifdef HAVE_READLINE
 		if (!talk.done)
-			discard_line();
+			rl_callback_handler_remove();
+#endif
 		if (!talk.done || talk.ended)
 			return false;
 		more = talk.line.n > 0 && talk.line.p[talk.line.n - 1] == '\\';
-		need(buf_add(text, talk.line.p, talk.line.n - more));
-		need(more ? buf_add(text, "\n", 1) : 0);
+		put_slice(text, slice(talk.line.p, talk.line.n - more));
+		put_slice(text, slice("\n", more));
 	}
 	return true;
 }
@@ -257,7 +194,15 @@ talk_run(struct ask *a)
 	need(history ? 0 : -1);
 	talk = (struct talk){.ask = a, .fd = {.fd = STDIN_FILENO, .events = LOOP_PAUSED, .ready = on_typed, .arg = a}};
 	a->talks = true;
-	open_lines(history);
+#ifdef HAVE_READLINE
+	rl_readline_name = tool_name;
+	rl_catch_signals = 0;
+	rl_instream = stdin;
+	rl_outstream = stderr;
+	rl_attempted_completion_function = complete;
+	rl_completer_word_break_characters = " \t\n";
+	read_history(history);
+#endif
 	loop_add_fd(a->loop, &talk.fd);
 	while (!a->over && read_text(a, &text)) {
 		if (slice_is_blank(buf_slice(&text)))
@@ -266,15 +211,19 @@ talk_run(struct ask *a)
 		add_history(buf_string(&text));
 #endif
 		blocks = (struct buf){0};
-		need(buf_add(&blocks, "[", 1));
+		put(&blocks, "[");
 		need(acp_put_text_block(&blocks, buf_slice(&text)));
-		need(buf_add(&blocks, "]", 1));
+		put(&blocks, "]");
 		prompt_begin(a, &blocks);
 		prompt_end(a);
 	}
 	show_clear(a);
 	loop_remove_fd(a->loop, &talk.fd);
-	close_lines(history);
+#ifdef HAVE_READLINE
+	write_history(history);
+	history_truncate_file(history, HISTORY);
+	clear_history();
+#endif
 	free(history);
 	buf_free(&talk.line);
 }

@@ -10,39 +10,20 @@
 
 /* --- files and servers --- */
 
-static const char *
-read_all(int fd, struct buf *to)
-{
-	struct stat st;
-	ssize_t n;
-
-	if (fstat(fd, &st) < 0)
-		return strerror(errno);
-	/* A pipe can be read once only, and reading it would block. */
-	if (!S_ISREG(st.st_mode))
-		return "not a regular file";
-	for (;;) {
-		if (buf_reserve(to, 65536) < 0)
-			return "out of memory";
-		n = read(fd, to->p + to->n, to->cap - to->n);
-		if (n < 0 && errno != EINTR)
-			return strerror(errno);
-		if (n == 0)
-			return NULL;
-		to->n += n > 0 ? (size_t)n : 0;
-	}
-}
-
 const char *
 context_file(const char *path, struct buf *to)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	const char *why;
+	const char *why = NULL;
+	struct stat st;
 
-	if (fd < 0)
-		return strerror(errno);
-	why = read_all(fd, to);
-	close(fd);
+	/* A pipe can be read once only, and reading it would block. */
+	if (fd >= 0 && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode))
+		why = "not a regular file";
+	else if (fd < 0 || buf_read_all(to, fd, SIZE_MAX) < 0)
+		why = strerror(errno);
+	if (fd >= 0)
+		close(fd);
 	return why;
 }
 

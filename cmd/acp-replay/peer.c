@@ -234,29 +234,17 @@ signalled(void *arg, int signal)
 static int
 start_agent(struct peer *p, int *in, int *out)
 {
-	struct proc_spec spec = {.argv = p->options->command, .nfds = 2, .death_signal = SIGKILL};
+	struct proc_spec spec = {.argv = p->options->command, .death_signal = SIGKILL};
 	enum proc_stage stage = PROC_FORK;
-	int theirs[2], ours[2], error;
-	struct proc_fd fds[2];
+	int ours[2];
 
-	if (proc_pipes(2, theirs, ours) < 0) {
-		cli_warn(name, "%s", strerror(errno));
-		return EXIT_FAILED;
-	}
-	fds[0] = (struct proc_fd){theirs[0], STDIN_FILENO};
-	fds[1] = (struct proc_fd){theirs[1], STDOUT_FILENO};
-	spec.fds = fds;
-	p->child = (struct loop_child){.pid = proc_start(&spec, &stage), .ended = agent_ended, .arg = p};
-	error = errno;
-	close(theirs[0]);
-	close(theirs[1]);
+	p->child = (struct loop_child){.pid = proc_start_piped(&spec, 2, ours, &stage), .ended = agent_ended, .arg = p};
+	if (p->child.pid < 0)
+		return cli_not_started(name, spec.argv[0], stage == PROC_EXEC, errno);
 	*in = ours[1];
 	*out = ours[0];
-	if (p->child.pid > 0) {
-		p->running = true;
-		return 0;
-	}
-	return cli_not_started(name, spec.argv[0], stage == PROC_EXEC, error);
+	p->running = true;
+	return 0;
 }
 
 static int
@@ -316,7 +304,7 @@ static int
 start(struct peer *p)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, 0};
-	int in, out, status;
+	int in = -1, out = -1, status;
 
 	if (items_open(&p->player.plan.items, name, p->options->path, p->options->limit, p->options->hop,
 		p->options->environment) < 0) {

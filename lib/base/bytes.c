@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct slice
 slice_digits(uint64_t n, char room[SLICE_DIGITS])
@@ -90,6 +91,25 @@ buf_printf(struct buf *b, const char *format, ...)
 	r = buf_vprintf(b, format, args);
 	va_end(args);
 	return r;
+}
+
+int
+buf_read_all(struct buf *b, int fd, size_t most)
+{
+	size_t was = b->n;
+	ssize_t n;
+
+	do {
+		n = buf_reserve(b, 65536) < 0 ? -1 : read(fd, b->p + b->n, 65536);
+		b->n += n > 0 ? (size_t)n : 0;
+		if (b->n - was > most) {
+			errno = EFBIG;
+			n = -1;
+		}
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	if (n < 0)
+		b->n = was;
+	return (int)n;
 }
 
 char *

@@ -141,6 +141,8 @@ int buf_add_slice(struct buf *, struct slice);
 int buf_add_string(struct buf *, const char *);
 int buf_printf(struct buf *, const char *, ...) __attribute__((format(printf, 2, 3)));
 int buf_vprintf(struct buf *, const char *, va_list) __attribute__((format(printf, 2, 0)));
+/* Reads to the end of a file; EFBIG: there are more than `most` bytes. */
+int buf_read_all(struct buf *, int fd, size_t most);
 /* Puts a NUL after the bytes, which n does not count, and returns them; NULL when out of memory. */
 char *buf_string(struct buf *);
 void buf_free(struct buf *);

@@ -158,33 +158,24 @@ static int
 wrap_open(struct frame *f)
 {
 	struct agent *a = &f->agent;
-	int theirs[3], ours[3], i, error;
-	struct proc_fd fds[3];
-	struct proc_spec spec = {.argv = f->options->command, .fds = fds, .nfds = 3, .death_signal = SIGKILL};
+	int ours[3], error;
+	struct proc_spec spec = {.argv = f->options->command, .death_signal = SIGKILL};
 	enum proc_stage stage = PROC_FORK;
 
 	error = stdio_open(f);
 	if (error)
 		return error;
-	if (proc_pipes(3, theirs, ours) < 0)
-		goto fail;
-	for (i = 0; i < 3; i++)
-		fds[i] = (struct proc_fd){theirs[i], i};
-	a->child = (struct loop_child){.pid = proc_start(&spec, &stage), .ended = agent_ended, .arg = f};
-	error = errno;
-	for (i = 0; i < 3; i++)
-		close(theirs[i]);
+	a->child = (struct loop_child){.pid = proc_start_piped(&spec, 3, ours, &stage), .ended = agent_ended, .arg = f};
 	if (a->child.pid < 0)
-		return cli_not_started(f->filter->name, spec.argv[0], stage == PROC_EXEC, error);
+		return cli_not_started(f->filter->name, spec.argv[0], stage == PROC_EXEC, errno);
 	a->running = true;
 	a->exit_timer = (struct loop_timer){.expired = exit_timer_expired, .arg = f};
-	if (far_open(f, ours[1], ours[0]) < 0 || open_stderr(f, ours[2]) < 0)
-		goto fail;
+	if (far_open(f, ours[1], ours[0]) < 0 || open_stderr(f, ours[2]) < 0) {
+		frame_warn(f, "%s", strerror(errno));
+		return EXIT_FAILED;
+	}
 	loop_add_child(f->loop, &a->child);
 	return 0;
-fail:
-	frame_warn(f, "%s", strerror(errno));
-	return EXIT_FAILED;
 }
 
 static void

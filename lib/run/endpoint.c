@@ -23,6 +23,13 @@ endpoint_can_write(const struct endpoint *e)
 	return e->out.io.kind != IO_CLOSED;
 }
 
+static void
+emit(const struct endpoint *e, enum endpoint_event event)
+{
+	if (e->event)
+		e->event(e->arg, event);
+}
+
 /* --- reading --- */
 
 static void
@@ -81,7 +88,7 @@ conclude(struct endpoint *e)
 		endpoint_close_in(e);
 	else if ((e->draining || e->more) && endpoint_can_read(e) && !e->paused)
 		loop_add_task(e->loop, &e->reads);
-	e->event(e->arg, ended ? ENDPOINT_ENDED : ENDPOINT_READ);
+	emit(e, ended ? ENDPOINT_ENDED : ENDPOINT_READ);
 }
 
 static void
@@ -105,7 +112,7 @@ on_readable(void *arg, short revents)
 	} else if (!(revents & POLLIN)) {
 		e->hung_up = true;
 		watch_input(e);
-		e->event(e->arg, ENDPOINT_HUNG_UP);
+		emit(e, ENDPOINT_HUNG_UP);
 	}
 }
 
@@ -183,12 +190,12 @@ flush(void *arg)
 		} else {
 			endpoint_close_out(e);
 		}
-		e->event(e->arg, ENDPOINT_CLOSED);
+		emit(e, ENDPOINT_CLOSED);
 		return;
 	}
 	loop_watch(e->loop, &e->writable, e->out.n > 0 ? POLLOUT : 0);
 	if (e->out.written > before)
-		e->event(e->arg, ENDPOINT_WROTE);
+		emit(e, ENDPOINT_WROTE);
 }
 
 static void

@@ -542,6 +542,29 @@ proc_pipes(size_t n, int theirs[], int ours[])
 	return 0;
 }
 
+pid_t
+proc_start_piped(const struct proc_spec *spec, size_t n, int ours[], enum proc_stage *stage)
+{
+	struct proc_spec piped = *spec;
+	struct proc_fd fds[3];
+	int theirs[3];
+	pid_t pid;
+
+	if (proc_pipes(n, theirs, ours) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		fds[i] = (struct proc_fd){theirs[i], (int)i};
+	piped.fds = fds;
+	piped.nfds = n;
+	pid = proc_start(&piped, stage);
+	for (size_t i = 0; i < n; i++) {
+		proc_close(theirs[i]);
+		if (pid < 0)
+			proc_close(ours[i]);
+	}
+	return pid;
+}
+
 int
 proc_stdio(void)
 {

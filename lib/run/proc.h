@@ -36,6 +36,12 @@ struct proc_spec {
 enum proc_stage { PROC_FORK, PROC_EXEC };
 pid_t proc_start(const struct proc_spec *, enum proc_stage *stage);
 
+/*
+ * The same with pipes as its standard input, output and, where n is 3, error; spec->fds do not count. ours: their other ends,
+ * to be closed; where it fails there are none.
+ */
+pid_t proc_start_piped(const struct proc_spec *, size_t n, int ours[], enum proc_stage *stage);
+
 /* Sends a signal to a child's process group. */
 void proc_signal(pid_t group, int signal);
 /* Is anybody left in the group? Zombies do not count: who is to reap an orphan may be in no hurry. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tests/unit/check.h"
 
@@ -86,6 +87,22 @@ test_blocks(void)
 	block_drop(NULL);
 }
 
+static void
+test_reading(void)
+{
+	SCOPED struct buf b = {0};
+	int p[2];
+
+	CHECK(pipe(p) == 0 && write(p[1], "12345", 5) == 5 && close(p[1]) == 0);
+	CHECK(buf_add_string(&b, "> ") == 0 && buf_read_all(&b, p[0], 5) == 0);
+	CHECK_STR(buf_string(&b), "> 12345");
+	close(p[0]);
+	CHECK(pipe(p) == 0 && write(p[1], "12345", 5) == 5 && close(p[1]) == 0);
+	CHECK(buf_read_all(&b, p[0], 4) == -1 && errno == EFBIG && b.n == 7);
+	close(p[0]);
+	CHECK(buf_read_all(&b, -1, 4) == -1 && errno == EBADF && b.n == 7);
+}
+
 int
 main(void)
 {
@@ -94,5 +111,6 @@ main(void)
 	test_adding();
 	test_out_of_memory();
 	test_blocks();
+	test_reading();
 	return check_done();
 }

@@ -115,15 +115,33 @@ test_overlapping_descriptors(void)
 }
 
 static void
+test_pipes(void)
+{
+	char *argv[] = {"/bin/sh", "-c", "read -r line; echo \"out $line\"; echo err >&2", NULL};
+	struct proc_spec spec = {.argv = argv};
+	int ours[3];
+	pid_t pid = proc_start_piped(&spec, 3, ours, NULL);
+
+	CHECK(pid > 0 && write(ours[0], "in\n", 3) == 3 && close(ours[0]) == 0);
+	read_all(ours[1]);
+	CHECK_STR(output, "out in\n");
+	read_all(ours[2]);
+	CHECK_STR(output, "err\n");
+	CHECK(wait_for(pid) == 0);
+}
+
+static void
 test_commands_that_do_not_run(void)
 {
 	char *missing[] = {"/nonexistent/agent", NULL}, *folder[] = {"/", NULL};
 	struct proc_spec spec = {.argv = missing};
 	enum proc_stage stage;
+	int ours[3];
 
 	CHECK(proc_start(&spec, &stage) == -1 && errno == ENOENT && stage == PROC_EXEC);
 	spec.argv = folder;
 	CHECK(proc_start(&spec, &stage) == -1 && errno == EACCES && stage == PROC_EXEC);
+	CHECK(proc_start_piped(&spec, 3, ours, &stage) == -1 && errno == EACCES && stage == PROC_EXEC);
 	CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
 }
 
@@ -286,6 +304,7 @@ main(void)
 	test_clean_start();
 	test_proto();
 	test_overlapping_descriptors();
+	test_pipes();
 	test_commands_that_do_not_run();
 	test_status();
 	test_words();
