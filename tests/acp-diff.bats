@@ -871,3 +871,74 @@ asks() {
 	run -1 acp-diff --match params a.rec b.rec
 	assert_line --regexp '^1 difference in 1 of '
 }
+
+# timed FACTOR FILE: six requests _m whose responses take 1 to 6 s, one of them 60 s, and two _few; times are multiplied.
+timed() {
+	local i
+	{
+		echo '{"acp-recording":1}'
+		for i in 1 2 3 4 5 60; do
+			printf '{"t":%d,"from":"client","msg":{"id":%d,"method":"_m","params":{}}}\n' $((i * 1000)) "$i"
+			printf '{"t":%d,"from":"agent","msg":{"id":%d,"result":{}}}\n' $((i * 1000 + i * $1)) "$i"
+		done
+		for i in 71 72; do
+			printf '{"t":%d,"from":"client","msg":{"id":%d,"method":"_few","params":{}}}\n' $((i * 1000)) "$i"
+			printf '{"t":%d,"from":"agent","msg":{"id":%d,"result":{}}}\n' $((i * 1000 + $1 * $1)) "$i"
+		done
+	} >"$2"
+}
+
+@test "--max-slower: the median of each method with enough responses" {
+	timed 10 a.rec
+	timed 12 b.rec
+	run -0 acp-diff --max-slower 20% a.rec b.rec
+	assert_output ''
+	run -1 acp-diff --max-slower 19.5% a.rec b.rec
+	assert_output 'slower: _m: 48.0 s, 20 % more than 40.0 s'
+	run -0 acp-diff --max-slower 0% b.rec a.rec
+	assert_output ''
+	run -1 acp-diff -f github --max-slower 10% a.rec b.rec
+	assert_output '::error title=slower::_m: 48.0 s, 20 %25 more than 40.0 s'
+	run -1 acp-diff -f json --max-slower 10% a.rec b.rec
+	assert_line '{"slower":true,"method":"_m","recordedUs":40000000,"liveUs":48000000}'
+	acp-diff -f junit --max-slower 10% a.rec b.rec >out.xml || status=$?
+	assert_equal "$status" 1
+	xml out.xml
+	run -0 cat out.xml
+	assert_line --partial 'tests="2" failures="1"'
+	assert_line --partial '<failure type="slower" message="_m: 48.0 s, 20 % more than 40.0 s">'
+	acp-diff -f junit --max-slower 50% a.rec b.rec >out.xml
+	xml out.xml
+	run -0 grep -c '<testcase .*/>' out.xml
+	assert_output 2
+}
+
+@test "--max-slower with nothing to compare is status 2" {
+	timed 10 a.rec
+	grep -v _m a.rec | grep -vE '"id":[1-6]0?,' >few.rec
+	run -2 acp-diff --max-slower 20% few.rec few.rec
+	assert_output 'acp-diff: --max-slower: no method has 5 responses with times in both recordings: nothing was compared'
+	sed 's/"t":[0-9]*,//' a.rec >untimed.rec
+	run -2 acp-diff --max-slower 20% a.rec untimed.rec
+	run -2 acp-diff --max-slower 20% --normalize 'select(.method != "_m")' a.rec a.rec
+	for wrong in 20 -1% % x% 1x% nan% 9999999%; do
+		run -2 acp-diff --max-slower "$wrong" a.rec a.rec
+		assert_output "acp-diff: --max-slower $wrong: expected a percentage, such as 20%"
+	done
+}
+
+@test "-f github: a command for each difference, with its line" {
+	recording a.rec <<-'END'
+		< {"method":"_a","params":{"x":1}}
+		< {"method":"_b"}
+	END
+	recording 'b,1.rec' <<-'END'
+		< {"method":"_a","params":{"x":2}}
+	END
+	run -1 acp-diff -f github --match params a.rec 'b,1.rec'
+	assert_line '::error file=b%2C1.rec,line=1,title=no session:: agent: _a, -1 +1%0A   .params.x%0A-    1%0A+    2%0A'
+	assert_line --partial '::error file=a.rec,line=2,title=no session:: agent: _b, -2: missing'
+	assert_equal "${#lines[@]}" 2
+	run -0 acp-diff -f github a.rec a.rec
+	assert_output ''
+}

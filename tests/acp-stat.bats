@@ -444,3 +444,70 @@ turn_rec() {
 	run -0 jq -r 'select(.name == "(others)").count' out
 	assert_output 2000
 }
+
+@test "--max: a line for what is exceeded, and status 1" {
+	session_rec >s.rec
+	run -0 --separate-stderr acp-stat -f tsv s.rec
+	local report=$output
+	run -0 --separate-stderr acp-stat -f tsv --max turn.p95=20s --max tool.read.max=13s --max open=2 --max method.session/prompt.failed=1 \
+		--max first_text.p50=2s s.rec
+	assert_equal "$output" "$report"
+	assert_equal "$stderr" ''
+	run -1 --separate-stderr acp-stat -f tsv --max turn.p95=19s --max tool.edit.max=3999ms --max open=1 --max turn.failed=1 --max tool.p50=20s \
+		--max method.session/prompt.failed=0 s.rec
+	assert_equal "$output" "$report"
+	assert_equal "$stderr" $'acp-stat: turn.p95: 20.0 s, more than 19.0 s\nacp-stat: tool.edit.max: 4.0 s, more than 4.0 s
+acp-stat: open: 2, more than 1\nacp-stat: method.session/prompt.failed: 1, more than 0'
+	acp-stat -f json s.rec >s.json
+	run -1 --separate-stderr acp-stat --merge --max turn.max=19s s.json
+	assert_equal "$stderr" 'acp-stat: turn.max: 20.0 s, more than 19.0 s'
+}
+
+@test "--max over nothing is status 2, and what is exceeded is status 1 all the same" {
+	session_rec >s.rec
+	run -2 --separate-stderr acp-stat --max tool.fetch.p50=1s s.rec
+	assert_equal "$stderr" 'acp-stat: tool.fetch.p50: not checked: there was none'
+	run -1 --separate-stderr acp-stat --max open=0 --max tool.fetch.failed=0 --max method._none.max=1s s.rec
+	jq -c .msg s.rec | grep -v null >plain
+	run -2 --separate-stderr acp-stat --max turn.p50=1s plain
+	[[ $stderr == *'turn.p50: not checked: there was none' ]]
+	run -0 acp-stat --max open=9 plain
+}
+
+@test "--max: -f junit and -f github are its report" {
+	session_rec >s.rec
+	run -1 --separate-stderr acp-stat -f github --max turn.p95=19s --max open=9 --max 'tool.a:b.max=1s' s.rec
+	assert_output $'::error title=turn.p95::20.0 s, more than 19.0 s\n::error title=tool.a%3Ab.max::not checked: there was none'
+	assert_equal "$stderr" ''
+	run -1 acp-stat -f junit -o out.xml --max turn.p95=19s --max open=9 --max 'tool.<&.max=1s' s.rec
+	assert_output ''
+	python3 - out.xml <<-'PYTHON'
+		import sys, xml.etree.ElementTree as tree
+		suite = tree.parse(sys.argv[1]).getroot().find('testsuite')
+		assert (suite.get('tests'), suite.get('failures')) == ('3', '2'), suite.attrib
+		cases = {c.get('name'): c.find('failure') for c in suite}
+		assert cases['turn.p95'].get('type') == 'exceeded' and cases['turn.p95'].get('message') == '20.0 s, more than 19.0 s'
+		assert cases['open'] is None and cases['tool.<&.max'].get('type') == 'unchecked'
+	PYTHON
+}
+
+@test "--max in a stream: the status where the agent's is 0" {
+	printf '#!/bin/sh\nread -r line; exit "$1"\n' >agent
+	chmod +x agent
+	echo '{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"S","prompt":[]}}' >prompt
+	run -1 acp-stat --max method.open=0 -- ./agent 0 <prompt
+	assert_line 'acp-stat: method.open: 1, more than 0'
+	run -3 acp-stat --max method.open=0 -- ./agent 3 <prompt
+	run -0 acp-stat --max method.open=1 -- ./agent 0 <prompt
+}
+
+@test "--max: what is wrong with it is said" {
+	for what in turn.p95 =1s turn=1s p95=1s turn.p0=1s turn.p100=1s turn.x.p95=1s tool..max=1s x.max=1s silence.open=1 turn.p9x=1s; do
+		run -2 acp-stat --max "$what" s.rec
+		assert_output --partial "acp-stat: --max $what: expected "
+	done
+	run -2 acp-stat --max turn.p95=1h s.rec
+	assert_output --partial 'expected a duration'
+	run -2 acp-stat --max open=many s.rec
+	assert_output --partial 'expected a number'
+}

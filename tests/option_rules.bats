@@ -78,6 +78,10 @@ refused() {
 	refused '--format prom does not go with --append' stat -f prom -o x -a s.rec
 	refused '--format prom does not go with --by turn' stat -f prom --by turn s.rec
 	refused '--pass does not go with recordings' stat --pass s.rec
+	refused '--format junit does not go with --append' stat -f junit -a -o x --max open=0 s.rec
+	refused '--format junit requires --max' stat -f junit s.rec
+	refused '--format github requires --max' stat -f github s.rec
+	refused '--max does not go with --by' stat --max open=0 --by tool s.rec
 	refused '--merge does not go with --by' stat --merge --by tool s.rec
 	refused '--merge does not go with a command' stat --merge -- cat
 }

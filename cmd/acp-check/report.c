@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cmd/acp-check/check.h"
+#include "lib/base/ci.h"
 #include "lib/base/cli.h"
 #include "lib/base/text.h"
 #include "lib/recording/recording.h"
@@ -78,32 +79,16 @@ put_text(struct check *c, struct buf *to, enum rule_id rule, const char *path, c
 	return -(r || put_finding(to, path, expected, found) || buf_add_string(to, "\n"));
 }
 
-/* A text in a workflow command; in a property commas and colons are escaped, too. */
-static int
-put_escaped(struct buf *to, struct slice text, bool property)
-{
-	const char *escaped = property ? "%:,\r\n" : "%\r\n";
-	int r = 0;
-
-	for (; text.n && r == 0; text.p++, text.n--)
-		r = strchr(escaped, *text.p) && *text.p ? buf_printf(to, "%%%02X", (unsigned char)*text.p) : buf_add(to, text.p, 1);
-	return r;
-}
-
 /* ::error file=s.rec,line=12,title=schema::agent session/update: params.x: expected a string, found 5 */
 static int
 put_github(struct check *c, struct buf *to, enum rule_id rule, const char *path, const char *expected, struct slice found)
 {
-	static const char *const commands[LEVELS] = {"error", "warning", "notice"};
+	static const enum ci_level levels[LEVELS] = {CI_ERROR, CI_WARNING, CI_NOTICE};
 	const struct where *w = &c->where;
 	SCOPED struct buf text = {0};
-	int r = buf_printf(to, "::%s ", commands[rules[rule].level]);
+	int r = -(put_message(c, &text) || buf_add_string(&text, ": ") || put_finding(&text, path, expected, found));
 
-	if (w->file)
-		r |= -(buf_add_string(to, "file=") || put_escaped(to, slice_of(w->file), true) || buf_printf(to, ",line=%" PRIu64 ",", w->number) < 0);
-	r |= buf_printf(to, "title=%s::", rules[rule].name);
-	r |= -(put_message(c, &text) || buf_add_string(&text, ": ") || put_finding(&text, path, expected, found));
-	return -(r || put_escaped(to, buf_slice(&text), false) || buf_add_string(to, "\n"));
+	return -(r || ci_github(to, levels[rules[rule].level], w->file, w->number, rules[rule].name, buf_slice(&text)));
 }
 
 /* --- SARIF 2.1.0: one document, whose results are written as they are found --- */
@@ -246,28 +231,21 @@ check_find(struct check *c, enum rule_id rule, const char *path, const char *exp
 static int
 put_case(struct check *c, struct buf *to, enum rule_id rule)
 {
-	const char *element = rules[rule].level == LEVEL_VIOLATION ? "failure" : "system-out";
-	int r = buf_printf(to, "<testcase classname=\"%s\" name=\"%s\"", check_name, rules[rule].name);
+	SCOPED struct buf message = {0};
+	uint64_t n = c->rule_count[rule];
+	int r = -(buf_printf(&message, "%" PRIu64 "x: ", n) || buf_add_string(&message, rules[rule].what));
 
-	if (c->options->ignored[rule])
-		return r | buf_add_string(to, "><skipped/></testcase>\n");
-	if (c->rule_count[rule] == 0)
-		return r | buf_add_string(to, "/>\n");
-	r |= buf_printf(to, ">\n<%s", element);
-	if (rules[rule].level == LEVEL_VIOLATION) {
-		r |= buf_printf(to, " type=\"violation\" message=\"%" PRIu64 "x: ", c->rule_count[rule]);
-		r |= -(text_xml(to, slice_of(rules[rule].what)) || buf_add_string(to, "\""));
-	}
-	r |= -(buf_add_string(to, ">\n") || text_xml(to, buf_slice(&c->examples[rule])));
-	if (c->rule_count[rule] > EXAMPLES)
-		r |= buf_printf(to, "... and %" PRIu64 " more\n", c->rule_count[rule] - EXAMPLES);
-	return r | buf_printf(to, "</%s>\n</testcase>\n", element);
+	if (n > EXAMPLES)
+		r |= buf_printf(&c->examples[rule], "... and %" PRIu64 " more\n", n - EXAMPLES);
+	return -(r || ci_junit_case(to, &(struct ci_case){slice_of(check_name), slice_of(rules[rule].name),
+		n && rules[rule].level == LEVEL_VIOLATION ? level_names[LEVEL_VIOLATION] : NULL, buf_slice(&message),
+		buf_slice(&c->examples[rule]), c->options->ignored[rule]}));
 }
 
 static int
 put_junit(struct check *c, struct buf *to)
 {
-	unsigned rule, tests = 0, failures = 0;
+	unsigned rule, tests = 0, failures = 0, skipped = 0;
 	int r;
 
 	for (rule = 0; rule < RULES; rule++) {
@@ -275,13 +253,13 @@ put_junit(struct check *c, struct buf *to)
 			continue;
 		tests++;
 		failures += rules[rule].level == LEVEL_VIOLATION && c->rule_count[rule];
+		skipped += c->options->ignored[rule];
 	}
-	r = buf_printf(to, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"%s\" tests=\"%u\" failures=\"%u\">\n",
-		check_name, tests, failures);
+	r = ci_junit_begin(to, slice_of(check_name), tests, failures, skipped);
 	for (rule = 0; rule < RULES; rule++)
 		if (rules[rule].level <= c->options->level)
 			r |= put_case(c, to, rule);
-	return r | buf_add_string(to, "</testsuite>\n");
+	return r | ci_junit_end(to);
 }
 
 /* 45 messages, 2 sessions: no findings */

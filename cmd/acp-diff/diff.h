@@ -120,6 +120,14 @@ struct diff_options {
 	size_t limit;    /* --max-line, bytes */
 	enum match match;
 	bool keep_paths, environment;
+	double max_slower; /* 0.2: 20 %; below 0: not asked for */
+};
+
+/* How long the responses to a method took: the medians. */
+struct method_time {
+	struct buf name; /* plain */
+	uint64_t us[SIDES];
+	bool slower;     /* than is allowed */
 };
 
 struct diff {
@@ -129,6 +137,8 @@ struct diff {
 	struct file file[SIDES];
 	struct list sections; /* struct section */
 	uint64_t differing, messages, differences, moved;
+	struct method_time *times;
+	size_t ntimes, slower;
 	struct buf text[SIDES], state[SIDES], scratch;
 };
 
@@ -168,6 +178,12 @@ struct name *item_name(const struct diff *, const struct entry *, size_t i);
 
 /* Pairs everything and compares it: diff.sections. 0, or -1 with errno. */
 int diff_run(struct diff *);
+
+/* --- times (times.c) --- */
+
+/* Compares how long responses took: diff.times. 0, or -1 with errno. */
+int compare_times(struct diff *);
+void free_times(struct diff *);
 
 /* --- differences (sections.c) --- */
 

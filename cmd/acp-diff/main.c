@@ -13,7 +13,7 @@ static const char name[] = "acp-diff";
 static const char help[] =
 	"usage: acp-diff [OPTION]... A B\n"
 	"Compares two recordings. A or B may be -, standard input.\n"
-	"  -f, --format text|json|junit  format of the report (text)\n"
+	"  -f, --format text|json|junit|github  format of the report (text)\n"
 	"      --match exact|params|shape|method  what must be equal (shape)\n"
 	"      --normalize JQ    run this jq program on each message first\n"
 	"      --ignore PATH     ignore the value at this path; may be repeated\n"
@@ -22,6 +22,8 @@ static const char help[] =
 	"      --env             replace ${NAME} in messages of A by the environment\n"
 	"                        variable NAME\n"
 	"      --label NAME      name of B in the report\n"
+	"      --max-slower N%   exit with 1 if a method's median time in B is longer\n"
+	"                        than in A by more than N%; of methods with 5 responses\n"
 	"      --max-line SIZE   longest line in bytes (64M)\n"
 	"      --color auto|always|never  when to use colours in the text format (auto)\n"
 	"  -h, --help            print this text\n"
@@ -49,8 +51,19 @@ take_ignore(const struct cli_taken *t)
 		cli_no_memory(name);
 }
 
+static void
+take_percent(const struct cli_taken *t)
+{
+	char *end = NULL;
+	double percent = byte_is_digit(*t->argument) ? strtod(t->argument, &end) : 0;
+
+	if (!end || strcmp(end, "%") != 0 || percent > 1e6)
+		cli_wrong(t, "expected a percentage, such as 20%");
+	*(double *)t->at = percent / 100;
+}
+
 static const struct cli_option options[] = {
-	{"format", 'f', CLI_WORD(struct asked, format, "text", "json", "junit")},
+	{"format", 'f', CLI_WORD(struct asked, format, "text", "json", "junit", "github")},
 	{"match", 0, CLI_WORD_OF(struct asked, diff.match, match_names)},
 	{"normalize", 0, CLI_TEXT(struct asked, normalize)},
 	{"ignore", 0, CLI_TAKE_AT(take_ignore, struct buf, struct asked, ignore)},
@@ -58,6 +71,7 @@ static const struct cli_option options[] = {
 	{"hop", 0, CLI_TEXT(struct asked, diff.hop)},
 	{"env", 0, CLI_FLAG(struct asked, diff.environment)},
 	{"label", 0, CLI_TEXT(struct asked, label)},
+	{"max-slower", 0, CLI_TAKE_AT(take_percent, double, struct asked, diff.max_slower)},
 	{"max-line", 0, CLI_BYTES(struct asked, diff.limit)},
 	{"color", 0, CLI_WORD(struct asked, color, "auto", "always", "never")},
 	{0},
@@ -137,15 +151,24 @@ run(struct diff *d, const struct asked *asked)
 		cli_warn(name, "%s", strerror(errno));
 		return EXIT_FAILED;
 	}
+	if (d->options->max_slower >= 0 && compare_times(d) < 0) {
+		cli_warn(name, "%s", strerror(errno));
+		return EXIT_FAILED;
+	}
 	if (report_write(d, asked->format, cli_wants_color(asked->color, STDOUT_FILENO)) < 0)
 		return EXIT_FAILED;
-	return d->differences ? EXIT_NEGATIVE : 0;
+	if (d->differences || d->slower)
+		return EXIT_NEGATIVE;
+	if (d->options->max_slower < 0 || d->ntimes)
+		return 0;
+	cli_warn(name, "--max-slower: no method has 5 responses with times in both recordings: nothing was compared");
+	return EXIT_USAGE;
 }
 
 int
 main(int argc, char **argv)
 {
-	struct asked asked = {.diff = {.limit = MAX_LINE, .match = MATCH_SHAPE}};
+	struct asked asked = {.diff = {.limit = MAX_LINE, .match = MATCH_SHAPE, .max_slower = -1}};
 	struct diff d = {.options = &asked.diff, .file = {{.items.fd = -1}, {.items.fd = -1}}};
 	struct cli_line line;
 	char **words;
@@ -168,6 +191,7 @@ main(int argc, char **argv)
 	unload(&d, RECORDED);
 	unload(&d, LIVE);
 	free_sections(&d.sections);
+	free_times(&d);
 	ids_free(d.ids);
 	normalize_free(d.normalize);
 	buf_free(&d.scratch);

@@ -2,7 +2,9 @@
 
 #include <inttypes.h>
 
+#include "lib/base/ci.h"
 #include "lib/base/cli.h"
+#include "lib/base/people.h"
 #include "lib/base/text.h"
 #include "lib/run/out.h"
 
@@ -16,9 +18,9 @@ struct report {
 	struct out out;
 	bool color;
 	bool begun;
-	bool xml;        /* what is put is escaped */
+	struct buf *to;  /* what is put goes there; NULL: to out */
 	bool failed;     /* with errno: nothing more is put */
-	struct buf text, value[SIDES]; /* scratch */
+	struct buf text, value[SIDES], line; /* scratch; line: of a method's times */
 };
 
 /* --- what the formats share --- */
@@ -26,9 +28,7 @@ struct report {
 static void
 put_slice(struct report *r, struct slice s)
 {
-	struct buf *out = out_buf(&r->out);
-
-	r->failed |= (r->xml ? text_xml(out, s) : buf_add_slice(out, s)) < 0;
+	r->failed |= buf_add_slice(r->to ? r->to : out_buf(&r->out), s) < 0;
 }
 
 static void __attribute__((format(printf, 2, 3)))
@@ -106,6 +106,18 @@ value_of(struct report *r, const struct found *f, enum side side)
 		return f->value[side];
 	r->failed |= item_value(r->diff, f->item[side], &r->value[side]) < 0;
 	return buf_slice(&r->value[side]);
+}
+
+/* "session/prompt: 1.5 s, 25 % more than 1.2 s", in r->line */
+static void
+time_line(struct report *r, const struct method_time *m)
+{
+	char a[PEOPLE_FIGURE], b[PEOPLE_FIGURE];
+	double more = ((double)m->us[LIVE] / (double)(m->us[RECORDED] ? m->us[RECORDED] : 1) - 1) * 100;
+
+	r->line.n = 0;
+	r->failed |= -(text_plain(&r->line, buf_slice(&m->name)) || buf_printf(&r->line, ": %s, %.0f %% %s than %s",
+		people_duration(b, m->us[LIVE]), more < 0 ? -more : more, more < 0 ? "less" : "more", people_duration(a, m->us[RECORDED]))) < 0;
 }
 
 /* --- for people: it looks like a unified diff --- */
@@ -263,6 +275,13 @@ text_end(struct report *r)
 {
 	const struct diff *d = r->diff;
 
+	for (size_t i = 0; i < d->ntimes; i++)
+		if (d->times[i].slower) {
+			time_line(r, &d->times[i]);
+			put(r, "slower: ");
+			put_slice(r, buf_slice(&r->line));
+			put(r, "\n");
+		}
 	if (d->differences == 0 && d->moved == 0)
 		return;
 	if (d->differences)
@@ -338,54 +357,92 @@ json_end(struct report *r)
 {
 	const struct diff *d = r->diff;
 
+	for (size_t i = 0; i < d->ntimes; i++) {
+		put(r, "{\"slower\":%s", d->times[i].slower ? "true" : "false");
+		json_text_of(r, "method", buf_slice(&d->times[i].name));
+		put(r, ",\"recordedUs\":%" PRIu64 ",\"liveUs\":%" PRIu64 "}\n", d->times[i].us[RECORDED], d->times[i].us[LIVE]);
+	}
 	put(r, "{\"turns\":%zu,\"differing\":%" PRIu64 ",\"messages\":%" PRIu64 ",\"differences\":%" PRIu64 ",\"moved\":%" PRIu64
 		"}\n", d->sections.n, d->differing, d->messages, d->differences, d->moved);
 }
 
-/* --- for CI systems: XML as JUnit writes it, a test case for each turn. Plain text has no characters that XML forbids --- */
-
-static void
-junit_path(struct report *r, enum side side)
-{
-	r->xml = true;
-	put_plain(r, slice_of(r->diff->file[side].path));
-	r->xml = false;
-}
+/* --- for CI systems: JUnit: a test case for each turn. Plain text has no characters that XML forbids --- */
 
 static void
 junit_begin(struct report *r)
 {
-	put(r, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"acp-diff ");
-	junit_path(r, RECORDED);
-	put(r, " ");
-	junit_path(r, LIVE);
-	put(r, "\" tests=\"%zu\" failures=\"%" PRIu64 "\" errors=\"0\" skipped=\"0\">\n", r->diff->sections.n, r->diff->differing);
+	const struct diff *d = r->diff;
+	SCOPED struct buf suite = {0};
+
+	r->failed |= -(buf_add_string(&suite, "acp-diff ") || text_plain(&suite, slice_of(d->file[RECORDED].path)) ||
+		buf_add_string(&suite, " ") || text_plain(&suite, slice_of(d->file[LIVE].path)) ||
+		ci_junit_begin(out_buf(&r->out), buf_slice(&suite), d->sections.n + d->ntimes, d->differing + d->slower, 0)) < 0;
 }
 
 static void
 junit_section(struct report *r, const struct section *s)
 {
-	put(r, "<testcase classname=\"");
-	junit_path(r, RECORDED);
-	put(r, "\" name=\"");
-	r->xml = true;
+	SCOPED struct buf class = {0}, title = {0}, text = {0}, message = {0};
+
+	r->failed |= text_plain(&class, slice_of(r->diff->file[RECORDED].path)) < 0;
+	r->to = &title;
 	put_title(r, s);
-	r->xml = false;
-	if (s->differences == 0) {
-		put(r, "\"/>\n");
-		return;
-	}
-	put(r, "\">\n<failure type=\"difference\" message=\"%" PRIu64 " difference%s\">", s->differences, plural(s->differences));
-	r->xml = true;
-	put_all_found(r, s);
-	r->xml = false;
-	put(r, "</failure>\n</testcase>\n");
+	r->to = &text;
+	if (s->differences)
+		put_all_found(r, s);
+	r->to = &message;
+	put(r, "%" PRIu64 " difference%s", s->differences, plural(s->differences));
+	r->to = NULL;
+	r->failed |= ci_junit_case(out_buf(&r->out), &(struct ci_case){buf_slice(&class), buf_slice(&title),
+		s->differences ? "difference" : NULL, buf_slice(&message), buf_slice(&text), false}) < 0;
 }
 
 static void
 junit_end(struct report *r)
 {
-	put(r, "</testsuite>\n</testsuites>\n");
+	struct slice class = slice_of("acp-diff --max-slower");
+
+	for (size_t i = 0; i < r->diff->ntimes; i++) {
+		const struct method_time *m = &r->diff->times[i];
+
+		time_line(r, m);
+		r->failed |= ci_junit_case(out_buf(&r->out), &(struct ci_case){class, buf_slice(&m->name), m->slower ? "slower" : NULL,
+			buf_slice(&r->line), m->slower ? buf_slice(&r->line) : slice(NULL, 0), false}) < 0;
+	}
+	r->failed |= ci_junit_end(out_buf(&r->out)) < 0;
+}
+
+/* --- for GitHub: a command for each difference, which stands beside its line in B --- */
+
+static void
+github_section(struct report *r, const struct section *s)
+{
+	SCOPED struct buf title = {0}, text = {0};
+
+	r->to = &title;
+	put_title(r, s);
+	r->to = &text;
+	for (size_t i = 0; !r->failed && i < s->found.n; i++) {
+		const struct found *f = s->found.at[i];
+		enum side side = f->item[LIVE] ? LIVE : RECORDED;
+
+		text.n = 0;
+		put_found(r, f, true);
+		if (!f->moved)
+			r->failed |= !buf_string(&title) || ci_github(out_buf(&r->out), CI_ERROR, r->diff->file[side].path, f->item[side]->line,
+				title.p, buf_slice(&text)) < 0;
+	}
+	r->to = NULL;
+}
+
+static void
+github_end(struct report *r)
+{
+	for (size_t i = 0; i < r->diff->ntimes; i++)
+		if (r->diff->times[i].slower) {
+			time_line(r, &r->diff->times[i]);
+			r->failed |= ci_github(out_buf(&r->out), CI_ERROR, NULL, 0, "slower", buf_slice(&r->line)) < 0;
+		}
 }
 
 /* --- all of it --- */
@@ -401,6 +458,7 @@ report_write(struct diff *d, enum format format, bool color)
 		[FORMAT_TEXT] = {NULL, text_section, text_end},
 		[FORMAT_JSON] = {NULL, json_section, json_end},
 		[FORMAT_JUNIT] = {junit_begin, junit_section, junit_end},
+		[FORMAT_GITHUB] = {NULL, github_section, github_end},
 	};
 	struct report r = {.diff = d, .color = color && format == FORMAT_TEXT};
 
@@ -421,6 +479,7 @@ report_write(struct diff *d, enum format format, bool color)
 	else if (r.failed)
 		cli_warn("acp-diff", "out of memory");
 	buf_free(&r.text);
+	buf_free(&r.line);
 	buf_free(&r.value[RECORDED]);
 	buf_free(&r.value[LIVE]);
 	return r.failed ? -1 : 0;

@@ -11,9 +11,11 @@ static const char help[] =
 	"  -o, --output FILE     write to FILE; strftime formats and %p (process id) are\n"
 	"                        expanded\n"
 	"  -a, --append          append to the file of -o\n"
-	"  -f, --format text|tsv|json|prom  format of the report (text)\n"
+	"  -f, --format text|tsv|json|prom|junit|github  format of the report (text)\n"
 	"      --by method|session|turn|tool|agent\n"
 	"                        write one row for each (methods, all turns, tools)\n"
+	"      --max WHAT=VALUE  exit with 1 if this is more: turn.p95=30s, open=0,\n"
+	"                        tool.execute.max=2m; may be repeated\n"
 	"      --merge           add up the output of -f json\n"
 	"      --pass            forward stdin to stdout; report on stderr or to -o\n"
 	"      --color auto|always|never  when to use colours (auto)\n"
@@ -23,8 +25,9 @@ static const char help[] =
 	FRAME_HELP;
 
 static const struct cli_option options[] = {
-	{"format", 'f', CLI_WORD(struct options, format, "text", "tsv", "json", "prom")},
+	{"format", 'f', CLI_WORD(struct options, format, "text", "tsv", "json", "prom", "junit", "github")},
 	{"by", 0, CLI_WORD(struct options, by, "method", "session", "turn", "tool", "agent"), .value = BY_METHOD},
+	{"max", 0, CLI_TAKE_AT(limits_take, struct limits, struct options, limits)},
 	{"merge", 0, CLI_FLAG(struct options, merge)},
 	{"pass", 0, CLI_FLAG(struct options, pass)},
 	{"color", 0, CLI_WORD(struct options, color, "auto", "always", "never")},
@@ -36,6 +39,9 @@ static const struct cli_rule rules[] = {
 	{"--hop", "recordings|--attach", NULL},
 	{"--follow", "one recording", NULL},
 	{"--format prom", NULL, "--append|--by turn"},
+	{"--format junit", NULL, "--append"},
+	{"--format junit|--format github", "--max", NULL},
+	{"--max", NULL, "--by"},
 	{"--pass", NULL, "recordings|a command|--attach"},
 	{"--merge", NULL, "a command|--attach|--by|--pass|--hop|--follow"},
 	{NULL, NULL, NULL},
@@ -47,10 +53,13 @@ main(int argc, char **argv)
 	static const struct cli_tool tool = {tool_name, help, options};
 	struct options o = {.frame = {.reads = true}};
 	struct cli_line line;
+	int status;
 
 	frame_read(&o.frame, &tool, argc, argv, &o, &line);
 	cli_check(&line, rules);
 	if (!o.pass)
 		frame_read_stdin(&o.frame, o.merge);
-	return tool_run(&o);
+	status = tool_run(&o);
+	limits_free(&o.limits);
+	return status;
 }

@@ -51,8 +51,8 @@ report(struct tool *t, bool final)
 	SCOPED struct buf text = {0};
 	struct buf *to;
 
-	/* Its lines are written already. */
-	if (t->options->by == BY_TURN)
+	/* Its lines are written already; or they are those of limits_check. */
+	if (t->options->by == BY_TURN || t->options->format >= FORMAT_JUNIT)
 		return;
 	if (put(t, final, &text)) {
 		fail(t, NULL, "out of memory: no report");

@@ -55,6 +55,8 @@ finish(struct watch *w, int status)
 	/* Sums without what is damaged would be wrong and not say so. */
 	if (t->any && !(t->options->merge && status))
 		report(t, true);
+	if (t->options->limits.n && !(t->options->merge && status))
+		status = limits_check(t, status);
 	return t->failed ? EXIT_FAILED : status;
 }
 

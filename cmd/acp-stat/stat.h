@@ -8,12 +8,19 @@
 #include "lib/run/replace.h"
 #include "lib/span/span.h"
 
-enum format { FORMAT_TEXT, FORMAT_TSV, FORMAT_JSON, FORMAT_PROM };
+enum format { FORMAT_TEXT, FORMAT_TSV, FORMAT_JSON, FORMAT_PROM, FORMAT_JUNIT, FORMAT_GITHUB };
 /* --by: what the rows are. BY_ALL: methods, one row for all turns, and tools. */
 enum by { BY_ALL, BY_METHOD, BY_SESSION, BY_TURN, BY_TOOL, BY_AGENT };
 
+/* --max: zero it to begin. */
+struct limits {
+	struct limit *at;
+	size_t n;
+};
+
 /* The options of the command line. */
 struct options {
+	struct limits limits;
 	bool merge, pass;
 	enum format format;
 	enum by by;
@@ -120,6 +127,12 @@ int json_get_line(struct json_reader *, struct slice line, struct table *to, con
 /* turns.c: --by turn: a line for each turn as it ends. 0, or -1 out of memory. */
 int turns_put(struct tool *, const struct span_turn *);
 void turns_free(struct tool *);
+
+/* limits.c */
+void limits_take(const struct cli_taken *);
+/* Reports what is exceeded, at the end. Returns the exit status: that one, or where it is 0 its own. Sets tool.failed. */
+int limits_check(struct tool *, int status);
+void limits_free(struct limits *);
 
 /* Reads a stream, files, or reports. Returns the exit status. */
 int tool_run(const struct options *);

@@ -231,6 +231,7 @@ add_item(struct items *s, const struct record *r, uint32_t *to)
 	}
 	if (r->kind == RECORD_MESSAGE && read_message(s, r, &item) < 0)
 		return -1;
+	s->timed |= r->kind == RECORD_MESSAGE && r->timed;
 	*to = (uint32_t)s->n;
 	s->at[s->n++] = item;
 	return 0;

@@ -31,6 +31,7 @@ struct items {
 	size_t n;
 	size_t nsessions; /* with the number 0 */
 	bool any;         /* there is a message */
+	bool timed;       /* one has a time */
 	/* the reader's own */
 	size_t cap;
 	struct items_session *sessions;
