@@ -20,7 +20,6 @@ struct writer {
  * memory. All may be NULL.
  */
 struct format {
-	const char *name;
 	int (*header)(struct writer *, struct buf *to, const struct watch_start *);
 	/* Is called for each message, also for those that are not selected. */
 	void (*watch)(struct writer *, const struct session_message *);

@@ -537,7 +537,7 @@ put_full_event(struct writer *w, struct buf *to, const struct record *e)
 	return buf_printf(to, "%*s", MARGIN, "") < 0 || text_plain(to, e->text) < 0 ? -1 : buf_add(to, "\n", 1);
 }
 
-const struct format format_full = {.name = "full", .header = put_header, .watch = watch, .message = put_full,
+const struct format format_full = {.header = put_header, .watch = watch, .message = put_full,
 	.event = put_full_event};
-const struct format format_pretty = {.name = "pretty", .header = put_header, .watch = watch, .message = put_message,
+const struct format format_pretty = {.header = put_header, .watch = watch, .message = put_message,
 	.joins = joins, .event = put_event, .flush = flush};

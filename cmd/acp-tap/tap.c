@@ -1,3 +1,4 @@
+/* What acp-tap writes: the messages that are selected, in a format, of a stream or of recordings. */
 #include "cmd/acp-tap/tap.h"
 
 #include <stdlib.h>
@@ -5,43 +6,69 @@
 
 #include "cmd/acp-tap/pretty.h"
 
-static const struct format *const formats[] = {[FORMAT_RECORD] = &format_record, [FORMAT_PRETTY] = &format_pretty,
-	[FORMAT_FULL] = &format_full, [FORMAT_RAW] = &format_raw, [FORMAT_TRACE] = &format_trace};
+/* A request that opens a session, which its response names. */
+struct opening {
+	enum acp_side from;
+	uint64_t t, number, line_number;
+	bool timed;
+	size_t n;
+	char line[];
+};
 
-int
-tap_open(struct tap *t, const struct options *o, struct watch *w)
+struct tap {
+	const struct options *options;
+	struct writer writer;
+	struct watch *watch;
+	struct redact redact;
+	uint64_t left;      /* records that may still be written (-c) */
+	bool selective;
+	bool begun;         /* messages of the stream have passed */
+	bool muted;         /* before --start: messages are read but not written */
+	uint64_t t;         /* us: of the last record */
+	struct opening *opening; /* of the response that passes, or NULL */
+};
+
+/* Is a record among those that are wanted? What comes after the last of them is not read. */
+static bool
+is_wanted(struct tap *t)
 {
-	int fold = o->frame.files && o->fold < 0 ? 1 : o->fold;
+	const struct options *o = t->options;
 
-	*t = (struct tap){.options = o, .watch = w, .writer = {.format = formats[o->format], .timed = true}, .left = o->count,
-		.redact.texts = o->redact == REDACT_TEXTS,
-		.selective = select_is_set(o->select)};
-	if (o->format != FORMAT_PRETTY && o->format != FORMAT_FULL)
-		return 0;
-	t->writer.pretty = pretty_new(w, o->color, o->format == FORMAT_FULL ? 0 : fold,
-		o->redact == REDACT_SECRETS ? &t->redact : NULL);
-	return t->writer.pretty ? 0 : -1;
+	t->writer.timed = t->watch->timed;
+	t->writer.number = o->number ? t->watch->number : 0;
+	t->muted = o->frame.files && t->watch->number < o->start;
+	t->watch->leave |= o->frame.files && t->watch->number > o->until;
+	return !t->watch->leave;
 }
 
-int
-tap_header(struct tap *t, struct buf *to, const struct watch_start *h)
+static int
+header(struct watch *w, struct buf *to, const struct watch_start *start)
 {
+	struct tap *t = w->state;
+	const struct options *o = t->options;
 	const struct format *f = t->writer.format;
-	struct watch_start bare = *h;
-	char *const program[] = {h->command ? h->command[0] : NULL, NULL};
+	char *const program[] = {start->command ? start->command[0] : NULL, NULL};
+	struct watch_start bare = *start;
+	struct record lost;
 
-	if (!f->header)
+	if (start->lost) {
+		lost = *start->lost;
+		lost.t = t->t;
+		return f->event ? f->event(&t->writer, to, &lost) : 0;
+	}
+	if (!is_wanted(t) || !f->header)
 		return 0;
 	bare.continues |= t->begun;
-	bare.selected |= t->selective || t->options->count != UINT64_MAX || t->options->start || t->options->until != UINT64_MAX ||
-		t->options->frame.attach;
+	bare.selected |= t->selective || o->count != UINT64_MAX || o->start || o->until != UINT64_MAX || o->frame.attach;
 	/* The words of a command may be secrets as well, and nothing tells which. */
-	if (t->options->redact) {
+	if (o->redact) {
 		bare.header = slice(NULL, 0);
 		bare.command = program[0] ? program : NULL;
 	}
 	return f->header(&t->writer, to, &bare);
 }
+
+/* --- messages --- */
 
 static bool
 is_chosen(struct tap *t, const struct message *s)
@@ -57,24 +84,6 @@ is_chosen(struct tap *t, const struct message *s)
 	free(why);
 	return yes;
 }
-
-/* --- requests that open a session: only their responses say whether they are selected --- */
-
-static struct opening *
-opening_of(const struct tap *t, const struct message *s)
-{
-	struct opening *o = NULL;
-
-	if (t->selective && s->msg.kind == MSG_REQUEST && !msg_session(&s->msg).p && acp_opens_session(s->msg.what))
-		o = malloc(sizeof(*o) + s->line.n);
-	if (!o)
-		return NULL;
-	*o = (struct opening){s->from, s->t, t->writer.number, s->number, t->writer.timed, s->line.n};
-	memcpy(o->line, s->line.p, o->n);
-	return o;
-}
-
-/* --- messages --- */
 
 /* The message with its secrets out: the text is scanned again only where the format needs the message. */
 static int
@@ -104,16 +113,22 @@ write_message(struct tap *t, struct message s)
 	if (r == 0)
 		r = f->line ? f->line(&t->writer, to, &s, s.line) : f->message(&t->writer, to, &s);
 	out_commit(&t->watch->out, before, r);
+	t->left -= t->left != UINT64_MAX;
 }
 
-static void
-write_counted(struct tap *t, const struct message *s)
+/* Only the response says whether a request that opens a session is selected: until it comes, the request is its data. */
+static struct opening *
+opening_of(const struct tap *t, const struct message *s)
 {
-	if (t->left == 0)
-		return;
-	write_message(t, *s);
-	if (t->left != UINT64_MAX)
-		t->left--;
+	struct opening *o = NULL;
+
+	if (t->selective && s->msg.kind == MSG_REQUEST && !msg_session(&s->msg).p && acp_opens_session(s->msg.what))
+		o = malloc(sizeof(*o) + s->line.n);
+	if (!o)
+		return NULL;
+	*o = (struct opening){s->from, s->t, t->writer.number, s->number, t->writer.timed, s->line.n};
+	memcpy(o->line, s->line.p, o->n);
+	return o;
 }
 
 /* Writes the request that has opened the session of this response, if it is selected, too. */
@@ -121,59 +136,150 @@ static void
 write_opening(struct tap *t, const struct message *response)
 {
 	const struct opening *o = t->opening;
-	struct writer now = t->writer;
+	const struct writer now = t->writer;
 	const struct request session = {.session = msg_session(&response->msg)};
 	struct message s = {.from = o->from, .t = o->t, .line = slice(o->line, o->n), .number = o->line_number,
 		.request = &session};
 
-	if (msg_scan(s.line, &s.msg, NULL) == MSG_REQUEST && is_chosen(t, &s)) {
-		s.request = NULL;
-		t->writer.timed = o->timed;
-		t->writer.number = o->number;
-		write_counted(t, &s);
-		t->writer.timed = now.timed;
-		t->writer.number = now.number;
-	}
+	if (msg_scan(s.line, &s.msg, NULL) != MSG_REQUEST || !is_chosen(t, &s))
+		return;
+	s.request = NULL;
+	t->writer.timed = o->timed;
+	t->writer.number = o->number;
+	write_message(t, s);
+	t->writer = now;
 }
 
-void
-tap_message(struct tap *t, const struct message *s, const struct session_message *seen)
+static void
+happened(struct watch *w, const struct session_event *e)
 {
-	t->t = s->t;
-	if (t->left > 0 && t->writer.format->watch)
-		t->writer.format->watch(&t->writer, seen);
-	if (t->left > 0 && !t->muted && is_chosen(t, s)) {
-		if (t->opening)
-			write_opening(t, s);
-		write_counted(t, s);
-	} else if (t->left > 0 && !t->muted && seen->request && s->msg.kind == MSG_REQUEST) {
-		seen->request->data = opening_of(t, s);
+	struct tap *t = w->state;
+
+	/* The response comes next, or never. */
+	if (e->kind == SESSION_RESPONDED) {
+		free(t->opening);
+		t->opening = e->request->data;
+		e->request->data = NULL;
 	}
-	free(t->opening);
-	t->opening = NULL;
+	if (t->writer.pretty)
+		pretty_see(t->writer.pretty, e);
 }
+
+/* --- events --- */
 
 /* --count counts lines, but not ends and losses: these are about all lines. */
-static bool
-counts(const struct record *e)
+static void
+write_event(struct tap *t, struct record e)
 {
-	return e->kind == RECORD_NOISE || e->kind == RECORD_STDERR;
-}
-
-void
-tap_event(struct tap *t, struct record e)
-{
+	bool counts = e.kind == RECORD_NOISE || e.kind == RECORD_STDERR;
 	struct buf *to = out_buf(&t->watch->out);
 	size_t before = to->n;
 
 	t->t = e.t;
 	if (t->left == 0 || t->muted || !t->writer.format->event || !select_match_other(t->options->select, e.from))
 		return;
-	if (t->options->redact && (counts(&e) || e.kind == RECORD_RESTART)) {
+	if (t->options->redact && (counts || e.kind == RECORD_RESTART)) {
 		e.text.p = NULL;
-		t->redact.lines += counts(&e);
+		t->redact.lines += counts;
 	}
 	out_commit(&t->watch->out, before, t->writer.format->event(&t->writer, to, &e));
-	if (counts(&e) && t->left != UINT64_MAX)
-		t->left--;
+	t->left -= counts && t->left != UINT64_MAX;
+}
+
+static int
+event(struct watch *w, const struct record *r)
+{
+	struct tap *t = w->state;
+	struct buf *to = out_buf(&w->out);
+	size_t before = to->n;
+
+	/* Standard error has it already. */
+	if (!is_wanted(t) || (w->relayed && !t->options->frame.output))
+		return 0;
+	if (!r->rotated)
+		write_event(t, *r);
+	else if ((t->begun || !w->stream) && t->left && !t->muted && t->writer.format == &format_record)
+		out_commit(&w->out, before, recording_put_rotated(to, r->t, -1));
+	w->done |= t->left == 0;
+	return 0;
+}
+
+/* A recording has the restart of the agent as an event of its own, too, whoever reports it. */
+static void
+note_restart(struct tap *t, const struct message *s)
+{
+	struct slice why = json_get_string(s->msg.params, "why");
+	SCOPED struct buf text = {0};
+
+	if (t->options->format == FORMAT_RECORD && s->msg.kind == MSG_NOTIFICATION && s->msg.what == ACP_RESTARTED
+		&& s->from == ACP_AGENT)
+		write_event(t, (struct record){.kind = RECORD_RESTART, .t = s->t, .text = why.p ? json_text(why, &text) : why});
+}
+
+/* --- all --- */
+
+static int
+message(struct watch *w, const struct message *s, const struct session_message *seen)
+{
+	struct tap *t = w->state;
+
+	if (!is_wanted(t))
+		return 0;
+	if (w->stream)
+		note_restart(t, s);
+	t->t = s->t;
+	if (t->left > 0 && t->writer.format->watch)
+		t->writer.format->watch(&t->writer, seen);
+	if (t->left > 0 && !t->muted && is_chosen(t, s)) {
+		if (t->opening)
+			write_opening(t, s);
+		if (t->left > 0)
+			write_message(t, *s);
+	} else if (t->left > 0 && !t->muted && seen->request && s->msg.kind == MSG_REQUEST) {
+		seen->request->data = opening_of(t, s);
+	}
+	free(t->opening);
+	t->opening = NULL;
+	t->begun |= w->stream != NULL;
+	w->done |= t->left == 0;
+	return 0;
+}
+
+static int
+end(struct watch *w, bool cut)
+{
+	struct tap *t = w->state;
+	struct buf *to = out_buf(&w->out);
+	size_t before = to->n;
+
+	(void)cut;
+	if (t->writer.format->flush)
+		out_commit(&w->out, before, t->writer.format->flush(&t->writer, to));
+	return 0;
+}
+
+int
+tap_run(const struct options *o)
+{
+	static const struct format *const formats[] = {[FORMAT_RECORD] = &format_record, [FORMAT_PRETTY] = &format_pretty,
+		[FORMAT_FULL] = &format_full, [FORMAT_RAW] = &format_raw, [FORMAT_TRACE] = &format_trace};
+	static const struct session_limits limits = {.sessions = 64, .keep = true};
+	struct tap t = {.options = o, .writer = {.format = formats[o->format], .timed = true}, .left = o->count,
+		.redact.texts = o->redact == REDACT_TEXTS, .selective = select_is_set(o->select),
+		.begun = !o->frame.files && cli_started_again() != 0};
+	struct watch w = {.name = tap_name, .state = &t, .frame = &o->frame, .limits = &limits, .events = true, .happened = happened,
+		.header = header, .message = message, .event = event, .end = end};
+	int status;
+
+	t.watch = &w;
+	if ((o->format == FORMAT_PRETTY || o->format == FORMAT_FULL) && !(t.writer.pretty = pretty_new(&w, o->color,
+		o->format == FORMAT_FULL ? 0 : o->frame.files && o->fold < 0 ? 1 : o->fold, o->redact == REDACT_SECRETS ? &t.redact : NULL)))
+		cli_die(EXIT_FAILED, tap_name, "out of memory");
+	status = watch_run(&w);
+	if (o->redact)
+		redact_report(&t.redact, tap_name);
+	redact_free(&t.redact);
+	free(t.opening);
+	pretty_free(t.writer.pretty);
+	return status;
 }

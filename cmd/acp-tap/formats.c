@@ -1,0 +1,113 @@
+/* The formats for programs. */
+#include <inttypes.h>
+
+#include "cmd/acp-tap/format.h"
+
+/* --- the bare lines. Noise is a line of the stream, too --- */
+
+static int
+put_bare(struct buf *to, struct slice line)
+{
+	return buf_reserve(to, line.n + 1) < 0 || buf_add_slice(to, line) < 0 ? -1 : buf_add(to, "\n", 1);
+}
+
+static int
+put_raw(struct writer *w, struct buf *to, const struct message *s, struct slice line)
+{
+	(void)w;
+	(void)s;
+	return put_bare(to, line);
+}
+
+static int
+put_raw_event(struct writer *w, struct buf *to, const struct record *e)
+{
+	(void)w;
+	return e->kind == RECORD_NOISE && e->text.p ? put_bare(to, e->text) : 0;
+}
+
+const struct format format_raw = {.line = put_raw, .event = put_raw_event};
+
+/* --- recordings, acp-recording(5) --- */
+
+static int
+put_header(struct writer *w, struct buf *to, const struct watch_start *h)
+{
+	int r = h->header.p ? -(buf_add_slice(to, h->header) < 0 || buf_add(to, "\n", 1) < 0) :
+		recording_put_header(to, h->started, "acp-tap " VERSION, h->command, NULL);
+
+	(void)w;
+	return r < 0 || (h->continues && recording_header_add(to, "continues") < 0) ||
+		(h->selected && recording_header_add(to, "selected") < 0) ? -1 : 0;
+}
+
+static int
+put_record(struct writer *w, struct buf *to, const struct message *s, struct slice line)
+{
+	(void)w;
+	return recording_put_message(to, s->t, -1, s->from, line);
+}
+
+static int
+put_record_event(struct writer *w, struct buf *to, const struct record *e)
+{
+	struct slice text = e->text.p ? e->text : slice_of("<redacted>");
+	SCOPED struct buf why = {0};
+
+	(void)w;
+	switch (e->kind) {
+	case RECORD_NOISE:
+		return recording_put_noise(to, e->t, -1, e->from, text);
+	case RECORD_STDERR:
+		return recording_put_stderr(to, e->t, -1, e->from, text);
+	case RECORD_EXIT:
+		return recording_put_exit(to, e->t, -1, e->status);
+	case RECORD_RESTART:
+		return recording_put_restart(to, e->t, -1, e->text);
+	case RECORD_EOF:
+		return recording_put_eof(to, e->t, -1, e->from, e->torn);
+	case RECORD_LOST:
+		return buf_add_slice(&why, e->text) || !buf_string(&why) || recording_put_lost(to, e->t, -1, e->from, e->count, why.p) ? -1 : 0;
+	default:
+		return 0;
+	}
+}
+
+const struct format format_record = {.header = put_header, .line = put_record, .event = put_record_event};
+
+/* --- the trace events of the Rust conductor, as they are meant --- */
+
+static int
+put_beginning(struct buf *to, const char *type, const struct message *s, const char *protocol)
+{
+	bool up = s->from == ACP_AGENT;
+
+	return buf_printf(to, "{\"type\":\"%s\",\"ts\":%" PRIu64 ".%06" PRIu64, type, s->t / 1000000, s->t % 1000000)
+		|| (protocol && buf_printf(to, ",\"protocol\":\"%s\"", protocol))
+		|| buf_printf(to, ",\"from\":\"%s\",\"to\":\"%s\"", up ? "Agent" : "Client", up ? "Client" : "Agent");
+}
+
+static int
+put_message(struct writer *w, struct buf *to, const struct message *s)
+{
+	const struct msg *m = &s->msg;
+	struct slice inner = json_get(m->params, "method");
+	bool mcp = m->what == ACP_MCP_MESSAGE && json_type(inner) == JSON_STRING;
+	struct slice params = mcp ? json_get(m->params, "params") : m->params;
+	int r;
+
+	(void)w;
+	if (m->kind == MSG_RESPONSE)
+		r = put_beginning(to, "response", s, NULL) || json_add_member(to, "id", m->id)
+			|| json_add_member(to, "is_error", slice_of(m->error.p ? "true" : "false"))
+			|| json_add_member(to, "payload", m->error.p ? m->error : m->result);
+	/* Of mcp/message what it carries. A message without params has the value null there. */
+	else
+		r = put_beginning(to, m->kind == MSG_REQUEST ? "request" : "notification", s, mcp ? "mcp" : "acp")
+			|| json_add_member(to, "id", m->id) || json_add_member(to, "method", mcp ? inner : m->method)
+			|| json_add_member(to, "session", message_session(s))
+			|| json_add_member(to, "params", params.p ? params : slice_of("null"));
+	return r || buf_add(to, "}\n", 2) ? -1 : 0;
+}
+
+const struct format format_trace = {.message = put_message};
