@@ -5,7 +5,6 @@
 
 #include "cmd/acp-export/page.h"
 #include "cmd/acp-export/trace.h"
-#include "lib/filter/choice.h"
 #include "lib/recording/home.h"
 #include "lib/watch/watch.h"
 
@@ -37,7 +36,7 @@ struct export {
 	struct frame_options frame;
 	unsigned format;                  /* of formats: */
 	const struct paint *paint;        /* of a page; or NULL: a trace */
-	struct choice session;
+	const char *session;              /* --session, or NULL */
 	enum redact_option option;
 	struct redact redact;
 	struct transcript transcript;
@@ -47,7 +46,7 @@ struct export {
 static const struct cli_option options[] = {
 	{"format", 'f', CLI_WORD(struct export, format, "html", "markdown", "otlp", "perfetto")},
 	{"output", 'o', CLI_TEXT(struct export, frame.output)},
-	{"session", 0, CLI_TEXT(struct export, session.asked)},
+	{"session", 0, CLI_TEXT(struct export, session)},
 	{"redact", 0, CLI_OPTIONAL_WORD(struct export, option, "text")},
 	{"hop", 0, CLI_TEXT(struct export, frame.hop)},
 	{"max-line", 0, CLI_BYTES(struct export, frame.limit)},
@@ -62,7 +61,7 @@ open_format(struct watch *w)
 	struct export *e = w->state;
 	struct redact *redact = e->option ? &e->redact : NULL;
 
-	e->trace = (struct trace_export){.format = formats[e->format].trace, .out = &w->out, .redact = redact, .choice = &e->session};
+	e->trace = (struct trace_export){.format = formats[e->format].trace, .watch = w, .redact = redact};
 	if ((e->paint ? transcript_open(&e->transcript, redact) : trace_export_open(&e->trace)) == 0)
 		return 0;
 	cli_warn(name, "out of memory");
@@ -107,37 +106,20 @@ event(struct watch *w, const struct record *r)
 
 /* --- writing --- */
 
-/* The session that was asked for. NULL where there is none. */
-static const struct session *
-choose(struct export *e)
-{
-	const struct session *s = NULL, *chosen = NULL;
-	char *why;
-
-	while ((s = sessions_next(e->transcript.sessions, s))) {
-		if (choice_is(&e->session, slice(s->id, s->n), &why))
-			chosen = s;
-		if (why)
-			cli_warn(name, "--session: %s", why);
-		free(why);
-	}
-	return chosen;
-}
-
 static int
 finish(struct watch *w, int status)
 {
 	struct export *e = w->state;
-	const struct session *chosen = NULL;
-	bool found = e->trace.some;
+	const struct session *s = NULL, *chosen = NULL;
 
 	w->failed |= (e->paint ? transcript_end(&e->transcript) : trace_export_end(&e->trace)) < 0;
 	if (w->failed || !w->any)
 		return status;
-	if (e->paint)
-		found = (chosen = e->session.asked ? choose(e) : NULL);
-	if (e->session.asked && !found) {
-		cli_warn(name, "--session %s: no session has this id", e->session.asked);
+	while (e->paint && e->session && (s = sessions_next(e->transcript.sessions, s)))
+		if (watch_wants(w, slice(s->id, s->n)))
+			chosen = s;
+	if (e->session && !chosen && !e->trace.some) {
+		cli_warn(name, "--session %s: no session has this id", e->session);
 		return EXIT_USAGE;
 	}
 	if (e->paint && page_write(&e->transcript, chosen, e->paint, &w->out) < 0 && !out_failed(&w->out)) {
@@ -164,6 +146,7 @@ main(int argc, char **argv)
 	if (!line.words[0])
 		cli_die(EXIT_USAGE, name, "no recording is given");
 	e.frame.files = line.words;
+	w.session = e.session;
 	e.paint = formats[e.format].paint;
 	e.redact.texts = e.option == REDACT_TEXTS;
 	if (e.frame.output && strcmp(e.frame.output, "-") == 0)
@@ -174,6 +157,5 @@ main(int argc, char **argv)
 	transcript_free(&e.transcript);
 	trace_export_close(&e.trace);
 	redact_free(&e.redact);
-	choice_free(&e.session);
 	return status;
 }

@@ -1,10 +1,6 @@
 /* What the exports of intervals have in common. */
 #include "cmd/acp-export/trace.h"
 
-#include <stdlib.h>
-
-#include "lib/base/cli.h"
-
 uint64_t
 trace_time(const struct trace_export *t, uint64_t us)
 {
@@ -36,27 +32,15 @@ trace_root(const struct span_session *s)
 	return s;
 }
 
-static bool
-is_chosen(struct trace_export *t, const struct span_session *s)
-{
-	char *why;
-	bool chosen = choice_is(t->choice, slice(s->id, s->n), &why);
-
-	if (why)
-		cli_warn("acp-export", "--session: %s", why);
-	free(why);
-	return chosen;
-}
-
 /* Is this session asked for, or one that it comes from? */
 static bool
 wants(struct trace_export *t, const struct span_session *s)
 {
-	if (!s || !t->choice->asked)
+	const struct span_session *root = s ? trace_root(s) : NULL;
+
+	if (!s || watch_wants(t->watch, slice(root->id, root->n)))
 		return s != NULL;
-	if (is_chosen(t, trace_root(s)))
-		return true;
-	while (s->parent && !is_chosen(t, s))
+	while (s->parent && !watch_wants(t->watch, slice(s->id, s->n)))
 		s = s->parent;
 	return s->parent;
 }
@@ -83,7 +67,7 @@ event(void *arg, const struct span_event *e)
 	const struct trace_format *f = t->format;
 	const struct span_session *s = e->turn ? e->turn->session : e->tool ? e->tool->session : e->wait ? e->wait->session :
 		e->request && f->update && e->request->update.p ? e->request->at : NULL;
-	struct buf *to = out_buf(t->out);
+	struct buf *to = out_buf(&t->watch->out);
 	size_t before = to->n;
 	int r;
 
@@ -98,17 +82,17 @@ event(void *arg, const struct span_event *e)
 		r = e->turn ? f->turn(t, e->turn, to) : e->tool ? f->tool(t, e->tool, to) : e->wait ? f->wait(t, e->wait, to) :
 			f->update(t, e->request, to);
 	t->failed |= r < 0;
-	out_mark(t->out, before);
+	out_mark(&t->watch->out, before);
 }
 
 static int
 put_string(struct trace_export *t, const char *text)
 {
-	struct buf *to = out_buf(t->out);
+	struct buf *to = out_buf(&t->watch->out);
 	size_t before = to->n;
 	int r = buf_add_string(to, text);
 
-	out_mark(t->out, before);
+	out_mark(&t->watch->out, before);
 	return r;
 }
 

@@ -5,10 +5,9 @@
 #ifndef TRACE_EXPORT_H
 #define TRACE_EXPORT_H
 
-#include "lib/filter/choice.h"
 #include "lib/redact/redact.h"
-#include "lib/run/out.h"
 #include "lib/span/span.h"
+#include "lib/watch/watch.h"
 
 struct trace_export;
 
@@ -22,12 +21,11 @@ struct trace_format {
 	int (*wait)(struct trace_export *, const struct span_wait *, struct buf *);
 };
 
-/* Set the first four, zero the others. */
+/* Set the first three, zero the others. */
 struct trace_export {
 	const struct trace_format *format;
-	struct out *out;
+	struct watch *watch;    /* its output, and --session */
 	struct redact *redact;  /* or NULL */
-	struct choice *choice;  /* --session */
 	struct span *span;
 	struct buf sessions;    /* by a session's number: 1 if it was written */
 	uint64_t tools, waits;  /* how many have ended */
@@ -45,7 +43,7 @@ int trace_export_open(struct trace_export *);
 int trace_export_begin(struct trace_export *, double started);
 int trace_export_see(struct trace_export *, const struct message *);
 int trace_export_end(struct trace_export *);
-/* Frees what open allocated; out, redact and choice stay the caller's. */
+/* Frees what open allocated; watch and redact stay the caller's. */
 void trace_export_close(struct trace_export *);
 
 /* Converts a time in the recording to us since 1970; where its start is not known, returns t. */

@@ -149,6 +149,17 @@ redraw(struct watch *w, int signal)
 		meter_draw(t->meter, t);
 }
 
+static void
+aside(struct watch *w, bool over)
+{
+	struct tool *t = w->state;
+
+	if (t->meter && over)
+		meter_draw(t->meter, t);
+	else if (t->meter)
+		meter_hide(t->meter);
+}
+
 static const char *
 find(struct watch *w, const char *from, const char *end)
 {
@@ -230,7 +241,6 @@ merge_line(struct watch *w, struct slice line, const char **why)
 static int
 open_tool(struct tool *t, const struct options *o)
 {
-	t->choice.asked = o->session;
 	usage_words(&t->words);
 	if (!(t->usage = events_open(t)) || (o->prices && !(t->prices = prices_open(o->prices, o->cache_hour)))
 		|| (o->format == FORMAT_PROM && !(t->prom = prom_open(o))))
@@ -245,10 +255,10 @@ tool_run(const struct options *o)
 {
 	static const int signals[] = {SIGWINCH, 0};
 	struct tool t = {.options = o};
-	struct watch w = {.name = tool_name, .state = &t, .frame = &o->frame, .signals = o->meter ? signals : NULL, .inputs = o->inputs,
+	struct watch w = {.name = tool_name, .state = &t, .frame = &o->frame, .session = o->session, .signals = o->meter ? signals : NULL, .inputs = o->inputs,
 		.lost = "messages were lost: figures may be too low from here on", .elsewhere = o->format == FORMAT_PROM && o->frame.output,
 		.needs = o->fill ? FILTER_EDITS | FILTER_SENDS : 0, .open = open_metrics, .begin = begin, .message = message, .event = event,
-		.end = end, .tick = tick, .signal = redraw, .finish = finish, .find = find, .line = o->merge ? merge_line : NULL};
+		.end = end, .tick = tick, .signal = redraw, .aside = aside, .finish = finish, .find = find, .line = o->merge ? merge_line : NULL};
 	int status = EXIT_FAILED;
 
 	t.watch = &w;
@@ -263,7 +273,6 @@ tool_run(const struct options *o)
 	prom_close(t.prom);
 	prices_close(t.prices);
 	usage_free(t.usage);
-	choice_free(&t.choice);
 	buf_free(&t.added);
 	buf_free(&t.damage);
 	free(t.due);

@@ -5,7 +5,6 @@
 #include "lib/base/cli.h"
 #include "lib/base/money.h"
 #include "lib/base/text.h"
-#include "lib/filter/choice.h"
 #include "lib/usage/usage.h"
 #include "lib/watch/watch.h"
 
@@ -58,7 +57,6 @@ struct tool {
 	struct prom *prom;
 	struct meter *meter;
 	struct usage_words words;
-	struct choice choice; /* --session */
 	double started;      /* of the stream or recording, seconds since 1970; 0 where it is not known */
 	bool timed;          /* messages have times */
 	bool enveloped;      /* messages go by in envelopes: whether one is a copy, any message of its session may say */

@@ -2,6 +2,7 @@
 #include "lib/watch/watch_parts.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "lib/base/cli.h"
 
@@ -11,22 +12,53 @@ const struct cli_option watch_options[] = {
 	{0},
 };
 
-void
-watch_warn(struct watch *w, const char *format, ...)
+static void
+say(struct watch *w, const char *file, const char *format, va_list args)
 {
 	SCOPED struct buf text = {0};
-	va_list args;
-	int r;
 
-	va_start(args, format);
-	r = buf_vprintf(&text, format, args);
-	va_end(args);
-	if (r < 0 || !buf_string(&text))
+	if (buf_vprintf(&text, format, args) < 0 || !buf_string(&text))
 		return;
+	if (w->aside)
+		w->aside(w, false);
 	if (w->stream)
 		frame_warn(w->stream, "%s", text.p);
 	else
-		cli_warn(w->name, "%s%s%s", w->file ? w->file : "", w->file ? ": " : "", text.p);
+		cli_warn(w->name, "%s%s%s", file ? file : "", file ? ": " : "", text.p);
+	if (w->aside)
+		w->aside(w, true);
+}
+
+void
+watch_say(struct watch *w, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(w, NULL, format, args);
+	va_end(args);
+}
+
+void
+watch_warn(struct watch *w, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(w, w->file, format, args);
+	va_end(args);
+}
+
+bool
+watch_wants(struct watch *w, struct slice id)
+{
+	char *why = NULL;
+	bool yes = !w->session || choice_is(&w->choice, id, &why);
+
+	if (why)
+		watch_say(w, "--session: %s", why);
+	free(why);
+	return yes;
 }
 
 void
@@ -127,6 +159,7 @@ watch_run(struct watch *w)
 {
 	int status;
 
+	w->choice.asked = w->session;
 	if (w->happened) {
 		w->sessions = sessions_new(happened, w, w->limits);
 		if (!w->sessions) {
@@ -137,5 +170,6 @@ watch_run(struct watch *w)
 	status = w->frame->files ? watch_files(w) : watch_stream(w);
 	sessions_free(w->sessions);
 	w->sessions = NULL;
+	choice_free(&w->choice);
 	return status;
 }

@@ -13,6 +13,7 @@
 #ifndef WATCH_H
 #define WATCH_H
 
+#include "lib/filter/choice.h"
 #include "lib/frame/frame_options.h"
 #include "lib/recording/operands.h"
 #include "lib/session/session.h"
@@ -40,6 +41,7 @@ struct watch {
 	void *state;           /* the tool's own */
 	const struct frame_options *frame;
 	const struct session_limits *limits;
+	const char *session;   /* --session: what the id begins or ends with; or NULL: all */
 	const int *signals;    /* those that `signal` is called for, 0 at the end; or NULL */
 	const char *lost;      /* what is said, once a stream, where messages are missing; or NULL */
 	char *const *inputs;   /* all that is read: none of it may be the output; NULL: frame->files */
@@ -63,6 +65,8 @@ struct watch {
 	/* quiet: nothing has come for two seconds. Returns when it wants to be called again, us on the clock of `now`; 0: not. */
 	uint64_t (*tick)(struct watch *, uint64_t now, bool quiet);
 	void (*signal)(struct watch *, int signal);
+	/* A line on stderr comes; it has come: for who keeps something else on the terminal. */
+	void (*aside)(struct watch *, bool over);
 	/* Returns an exit status: this one, unless it has something worse to say. */
 	int (*finish)(struct watch *, int status);
 	/* For who adds up reports: each line of each file; at its end p is NULL. As operands_lines has it; instead of all above. */
@@ -86,6 +90,7 @@ struct watch {
 	bool done;             /* set by the tool: nothing more is wanted of any file; a stream goes on */
 	bool leave;            /* likewise: nothing more of this one */
 	struct operands operands; /* the module's own, but for `bad` where `bad` above is set */
+	struct choice choice;
 	bool lossy;
 	uint64_t offset;       /* of the line, in its file */
 };
@@ -95,7 +100,10 @@ extern const struct cli_option watch_options[];
 
 /* Returns the exit status. */
 int watch_run(struct watch *);
-/* A line on stderr: "acp-tap: ..."; of a file with its name. */
+/* A line on stderr: "acp-tap: ..."; and the same with the name of the file that is read. */
+void watch_say(struct watch *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void watch_warn(struct watch *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Is the session of this id (plain text) the one that was asked for (choice.h)? That several fit is reported once. */
+bool watch_wants(struct watch *, struct slice id);
 
 #endif
