@@ -511,3 +511,76 @@ acp-stat: open: 2, more than 1\nacp-stat: method.session/prompt.failed: 1, more 
 	run -2 acp-stat --max open=many s.rec
 	assert_output --partial 'expected a number'
 }
+
+# --- what is open
+
+# hanging: a recording that ends 60.5 s after a prompt, with a call that runs, and one that waits for a permission.
+hanging() {
+	cat <<-'END'
+		{"acp-recording":1,"started":"2026-11-20T12:00:00.000000Z"}
+		{"t":1,"from":"client","msg":{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}}
+		{"t":1.1,"from":"agent","msg":{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}}
+		{"t":2,"from":"client","msg":{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/","mcpServers":[]}}}
+		{"t":2.1,"from":"agent","msg":{"jsonrpc":"2.0","id":2,"result":{"sessionId":"one"}}}
+		{"t":200,"from":"client","msg":{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"one","prompt":[]}}}
+		{"t":201,"from":"agent","msg":{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"one","update":{"sessionUpdate":"tool_call","toolCallId":"c1","title":"Read it","kind":"read"}}}}
+		{"t":202,"from":"agent","msg":{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"one","update":{"sessionUpdate":"tool_call","toolCallId":"c2","title":"Run the tests","kind":"execute"}}}}
+		{"t":203,"from":"agent","msg":{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"one","toolCall":{"toolCallId":"c2"},"options":[]}}}
+		{"t":260.5,"event":"eof","from":"client"}
+	END
+}
+
+@test "--open: who waits for whom, since when, and how long until the recording ended" {
+	hanging >s.rec
+	TZ=UTC run -0 acp-stat --open s.rec
+	assert_output - <<-'END'
+		since 12:03:20     1m00s  client waits for agent: session/prompt, id 3, session one
+		since 12:03:23    57.5 s  agent waits for client: session/request_permission, id 0, session one: Run the tests
+		since 12:03:21    59.5 s  agent waits for tool: read, id "c1", session one: Read it
+	END
+	run -0 acp-stat --open -f tsv s.rec
+	assert_line --index 0 $'file\twaits\tfor\twhat\tid\tsession\ttitle\tsince_s\topen_s'
+	assert_line --index 2 $'s.rec\tagent\tclient\tsession/request_permission\t0\tone\tRun the tests\t203.000000\t57.500000'
+	run -0 acp-stat --open -f json s.rec
+	run -0 jq -r '[.waits, .for, .what, .id, .session, .t_us, .open_us, .file] | join(" ")' <<<"$output"
+	assert_line --index 0 'client agent session/prompt 3 one 200000000 60500000 s.rec'
+}
+
+@test "--open: what has its response, or has ended, is not open" {
+	run -0 acp-stat --open "$FIXTURES/demo.rec"
+	assert_output 'nothing is open'
+	run -0 acp-stat --open -f json "$FIXTURES/demo.rec"
+	assert_output ''
+	hanging >s.rec
+	run -0 acp-stat --open "$FIXTURES/demo.rec" s.rec
+	assert_line --index 0 'nothing is open'
+	assert_line --index 1 --regexp '^s\.rec: since .* session/prompt, id 3'
+}
+
+@test "--open: messages without times have no duration" {
+	printf '%s\n' '{"id":1,"method":"session/prompt","params":{"sessionId":"one"}}' >in
+	run -0 --separate-stderr acp-stat --open in
+	assert_output 'since -                -  client waits for agent: session/prompt, id 1, session one'
+	run -0 --separate-stderr acp-stat --open -f tsv in
+	assert_line --index 1 $'in\tclient\tagent\tsession/prompt\t1\tone\t\t\t'
+}
+
+@test "README: the recipe for an editor that hangs says who waits, for an agent that never responds" {
+	export XDG_STATE_HOME=$PWD/state
+	printf '%s\n' '{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}' |
+		acp-tap -o auto -- sh -c 'cat >&2' 2>err
+	sed -n '/^\*\*Find out why an editor hangs/,/^\*\*Watch/s/^    //p' "$TOP/README.md" >recipe
+	run bash recipe
+	assert_line --regexp 'client waits for agent: session/prompt, id 7, session s$'
+	assert_line --partial 'abandoned: '
+}
+
+@test "a turn without an end has no total: - for people, empty for programs" {
+	hanging >s.rec
+	run -0 acp-stat --by turn s.rec
+	assert_line --index 1 --regexp '^one +1 +- +1\.0 s +- +- +- +- +- +- !$'
+	run -0 acp-stat --by turn -f tsv s.rec
+	assert_line --index 1 $'one\t1\topen\t\t\t1.000000\t\t\t\t\t\t0\t'
+	run -0 acp-stat --by turn -f json s.rec
+	assert_output '{"session":"one","turn":1,"result":"open","first_update_us":1000000,"chunks":0}'
+}

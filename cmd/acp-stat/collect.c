@@ -99,6 +99,8 @@ collect(void *arg, const struct span_event *e)
 	struct row *row;
 	int r = 0;
 
+	if (t->options->open)
+		return;
 	if (e->kind == SPAN_REQUEST && wants(by, ROW_METHOD)) {
 		r = add_request(t, e->request);
 	} else if (e->kind == SPAN_TURN && by == BY_TURN) {

@@ -52,7 +52,7 @@ report(struct tool *t, bool final)
 	struct buf *to;
 
 	/* Its lines are written already; or they are those of limits_check. */
-	if (t->options->by == BY_TURN || t->options->format >= FORMAT_JUNIT)
+	if (t->options->by == BY_TURN || t->options->open || t->options->format >= FORMAT_JUNIT)
 		return;
 	if (put(t, final, &text)) {
 		fail(t, NULL, "out of memory: no report");

@@ -9,6 +9,7 @@ begin(struct watch *w, const struct watch_start *start)
 	struct tool *t = w->state;
 
 	t->untimed = false;
+	t->file = start->name;
 	/* What is open goes on in the next part of the same stream. */
 	if (start->same)
 		return 0;
@@ -27,7 +28,24 @@ message(struct watch *w, const struct message *m, const struct session_message *
 	t->untimed |= !w->timed;
 	t->timed = w->timed;
 	t->any = true;
+	t->now = w->t;
 	return span_see(t->span, m) < 0 || t->failed ? -1 : 0;
+}
+
+static int
+event(struct watch *w, const struct record *r)
+{
+	struct tool *t = w->state;
+
+	t->now = r->t > t->now ? r->t : t->now;
+	return 0;
+}
+
+/* What is open now, to whom asks for that. */
+static int
+tell_open(struct tool *t)
+{
+	return t->options->open ? open_put(t, t->watch->stream ? frame_now(t->watch->stream) : t->now) : 0;
 }
 
 /* Requests, turns and tool calls that are open end without a time. */
@@ -37,14 +55,20 @@ end(struct watch *w, bool cut)
 	struct tool *t = w->state;
 
 	(void)cut;
+	if (tell_open(t) < 0)
+		return -1;
+	t->now = 0;
 	return span_end(t->span) < 0 || t->failed ? -1 : 0;
 }
 
 static void
 report_now(struct watch *w, int signal)
 {
+	struct tool *t = w->state;
+
 	(void)signal;
-	report(w->state, false);
+	t->failed |= tell_open(t) < 0;
+	report(t, false);
 }
 
 static int
@@ -85,7 +109,7 @@ tool_run(const struct options *o)
 	struct tool t = {.options = o};
 	struct watch w = {.name = tool_name, .state = &t, .frame = &o->frame, .signals = signals, .expects = true,
 		.lost = "messages were lost: figures may be too low from here on",
-		.elsewhere = o->format == FORMAT_PROM && o->frame.output, .open = report_open, .begin = begin, .message = message, .end = end,
+		.elsewhere = o->format == FORMAT_PROM && o->frame.output, .open = report_open, .begin = begin, .message = message, .event = event, .end = end,
 		.signal = report_now, .finish = finish, .line = o->merge ? add_line : NULL};
 	int status;
 

@@ -21,7 +21,7 @@ struct limits {
 /* The options of the command line. */
 struct options {
 	struct limits limits;
-	bool merge, pass;
+	bool merge, pass, open;
 	enum format format;
 	enum by by;
 	enum cli_color color;
@@ -96,10 +96,12 @@ struct tool {
 	struct replace prom; /* --output of -f prom */
 	struct label *labels; /* turns.c: by which text knows the sessions */
 	struct json_reader reader;
+	const char *file;    /* that is read, or NULL */
+	uint64_t now;        /* us: of the last record of the file */
 	bool timed;          /* messages have times */
 	bool untimed;        /* it was reported that one of this file has none */
 	bool any;            /* there was a message */
-	bool header_written; /* --by turn: the columns' names are written */
+	bool header_written; /* --by turn, --open: the columns' names are written */
 	bool failed;         /* out of memory, or the output */
 };
 
@@ -133,6 +135,9 @@ void limits_take(const struct cli_taken *);
 /* Reports what is exceeded, at the end. Returns the exit status: that one, or where it is 0 its own. Sets tool.failed. */
 int limits_check(struct tool *, int status);
 void limits_free(struct limits *);
+
+/* open.c: --open: a line for each request and tool call that is open now. 0, or -1 out of memory. */
+int open_put(struct tool *, uint64_t now);
 
 /* Reads a stream, files, or reports. Returns the exit status. */
 int tool_run(const struct options *);

@@ -26,8 +26,9 @@ line_of(const struct tool *t, const struct span_turn *turn)
 		turn->silence, turn->tools, turn->user, turn->model}};
 	decimal_units tokens;
 
-	for (unsigned i = 0; i < TIMES && !t->timed; i++)
-		l.times[i] = SPAN_NEVER;
+	for (unsigned i = 0; i < TIMES; i++)
+		if (!t->timed || (turn->unfinished && i != TURN_UPDATE && i != TURN_TEXT))
+			l.times[i] = SPAN_NEVER;
 	l.counted = turn->counted && (turn->own.has & 1u << USAGE_OUTPUT);
 	tokens = l.counted ? turn->own.n[USAGE_OUTPUT] : 0;
 	l.tokens = tokens > (decimal_units)UINT64_MAX ? UINT64_MAX : (uint64_t)tokens;
@@ -112,7 +113,7 @@ put_text(struct tool *tool, const struct line *l, struct buf *to)
 	e = cells_put(to, slice_of(session), SESSION) | buf_printf(to, "%4llu", (unsigned long long)t->number);
 	for (unsigned i = 0; i < TIMES; i++)
 		e |= put_time(to, l->times[i]);
-	if (l->counted && l->timed && t->model)
+	if (l->counted && l->timed && !t->unfinished && t->model)
 		people_count(rate, (uint64_t)((double)l->tokens * 1e6 / (double)t->model + .5));
 	return e | buf_printf(to, "%6s%s\n", rate, t->failed || t->unfinished ? " !" : "");
 }

@@ -401,6 +401,12 @@ span_started(const struct span *sp)
 	return sp->started;
 }
 
+const struct sessions *
+span_sessions(const struct span *sp)
+{
+	return sp->sessions;
+}
+
 const struct usage *
 span_usage(const struct span *sp)
 {

@@ -14,6 +14,8 @@
 
 #define SPAN_NEVER UINT64_MAX /* of a time: it has not happened */
 
+struct sessions;
+
 struct span_session {
 	struct span_session *parent; /* it is a sub-agent of this one; or NULL */
 	uint64_t number;             /* 1 for the first that was seen */
@@ -114,6 +116,8 @@ int span_see(struct span *, const struct message *);
 int span_end(struct span *);
 /* s since 1970 of what is read, or 0; and what has been counted, for the names of agents and models. */
 double span_started(const struct span *);
+/* What it knows them by: data are those above. */
+const struct sessions *span_sessions(const struct span *);
 const struct usage *span_usage(const struct span *);
 
 #endif

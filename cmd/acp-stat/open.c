@@ -1,0 +1,146 @@
+/* --open: who waits for whom: requests without a response, and tool calls that run. */
+#include <stdio.h>
+#include <time.h>
+
+#include "cmd/acp-stat/stat.h"
+#include "lib/base/people.h"
+#include "lib/base/text.h"
+#include "lib/recording/recording.h"
+#include "lib/session/session.h"
+
+/* What a line says: one side waits for another, or for a tool. All is plain text but the id, which is JSON. */
+struct wait {
+	const char *waits, *for_whom;
+	struct slice what, id, session, title;
+	uint64_t begin;
+};
+
+static int
+put_seconds(struct buf *to, bool known, uint64_t us)
+{
+	char text[RECORDING_TIME], *end = known ? recording_put_time(text, us) : text;
+
+	return buf_add(to, text, (size_t)(end - text));
+}
+
+/* The time of day, or where that is not known the seconds since the recording began; and how long ago that was. */
+static int
+put_since(const struct tool *t, const struct wait *l, uint64_t now, struct buf *to)
+{
+	double started = span_started(t->span);
+	time_t seconds = (time_t)(started + (double)l->begin / 1e6);
+	char since[32] = "-", ago[PEOPLE_FIGURE] = "-";
+	struct tm tm;
+
+	if (t->timed) {
+		if (!(started > 0) || !localtime_r(&seconds, &tm) || !strftime(since, sizeof(since), "%H:%M:%S", &tm))
+			snprintf(since, sizeof(since), "%.3f", (double)l->begin / 1e6);
+		people_duration(ago, now - l->begin);
+	}
+	return buf_printf(to, "since %-9s %8s  ", since, ago);
+}
+
+static int
+put_text(const struct tool *t, const struct wait *l, uint64_t now, struct buf *to)
+{
+	int e = t->options->frame.files && t->options->frame.files[1] ? text_plain(to, slice_of(t->file)) | buf_add_string(to, ": ") : 0;
+
+	e |= put_since(t, l, now, to) | buf_printf(to, "%s waits for %s: ", l->waits, l->for_whom) | text_plain(to, l->what);
+	e |= buf_add_string(to, ", id ") | text_plain(to, l->id);
+	if (l->session.n)
+		e |= buf_add_string(to, ", session ") | text_plain(to, l->session);
+	if (l->title.n)
+		e |= buf_add_string(to, ": ") | text_plain(to, l->title);
+	return e | buf_add_string(to, "\n");
+}
+
+static int
+put_tsv(const struct tool *t, const struct wait *l, uint64_t now, struct buf *to)
+{
+	const struct slice cells[] = {slice_of(t->file ? t->file : ""), slice_of(l->waits), slice_of(l->for_whom), l->what, l->id,
+		l->session, l->title};
+	int e = 0;
+
+	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++)
+		e |= text_plain(to, cells[i]) | buf_add_string(to, "\t");
+	e |= put_seconds(to, t->timed, l->begin) | buf_add_string(to, "\t");
+	return e | put_seconds(to, t->timed, now - l->begin) | buf_add_string(to, "\n");
+}
+
+static int
+put_json(const struct tool *t, const struct wait *l, uint64_t now, struct buf *to)
+{
+	int e = buf_printf(to, "{\"waits\":\"%s\",\"for\":\"%s\",\"what\":", l->waits, l->for_whom) | json_quote(l->what, to);
+
+	e |= json_add_member(to, "id", l->id);
+	if (l->session.n)
+		e |= buf_add_string(to, ",\"session\":") | json_quote(l->session, to);
+	if (l->title.n)
+		e |= buf_add_string(to, ",\"title\":") | json_quote(l->title, to);
+	if (t->timed)
+		e |= buf_printf(to, ",\"t_us\":%llu,\"open_us\":%llu", (unsigned long long)l->begin, (unsigned long long)(now - l->begin));
+	if (t->file)
+		e |= buf_add_string(to, ",\"file\":") | json_quote(slice_of(t->file), to);
+	return e | buf_add_string(to, "}\n");
+}
+
+/* Writes a line. */
+static int
+put(struct tool *t, const struct wait *l, uint64_t now)
+{
+	struct buf *to = out_buf(&t->watch->out);
+	size_t before = to->n;
+	enum format format = t->options->format;
+	int e = format == FORMAT_TSV ? put_tsv(t, l, now, to) : format == FORMAT_JSON ? put_json(t, l, now, to) : put_text(t, l, now, to);
+
+	out_commit(&t->watch->out, before, e ? -1 : 0);
+	return e;
+}
+
+static int
+put_request(struct tool *t, const struct session_request *q, uint64_t now)
+{
+	const struct request *r = q->request;
+	enum acp_side from = q->enveloped ? acp_other_side(r->from) : r->from;
+	const struct span_tool *about = q->question && q->question->call ? q->question->call->data : NULL;
+	SCOPED struct buf method = {0}, session = {0};
+
+	return json_unescape(r->method, &method) | (r->session.p ? json_unescape(r->session, &session) : 0) |
+		put(t, &(struct wait){acp_side_name(from), acp_side_name(acp_other_side(from)), buf_slice(&method), r->id, buf_slice(&session),
+		about ? buf_slice(&about->title) : slice(NULL, 0), r->t}, now);
+}
+
+static int
+put_call(struct tool *t, const struct session_call *call, uint64_t now)
+{
+	const struct span_tool *tool = call->data;
+	SCOPED struct buf id = {0};
+
+	return json_quote(slice(call->id, call->n), &id) | put(t, &(struct wait){"agent", "tool", tool->kind.n ? buf_slice(&tool->kind) :
+		slice_of("other"), buf_slice(&id), slice(call->session->id, call->session->n), buf_slice(&tool->title), tool->begin}, now);
+}
+
+int
+open_put(struct tool *t, uint64_t now)
+{
+	const struct sessions *all = span_sessions(t->span);
+	struct buf *to = out_buf(&t->watch->out);
+	size_t before = to->n;
+	int e = 0;
+
+	if (t->options->format == FORMAT_TSV && !t->header_written)
+		e |= buf_add_string(to, "file\twaits\tfor\twhat\tid\tsession\ttitle\tsince_s\topen_s\n");
+	out_mark(&t->watch->out, before);
+	t->header_written = true;
+	before = to->n;
+	for (const struct session_request *q = sessions_request(all, NULL); q; q = sessions_request(all, q))
+		e |= q->copy ? 0 : put_request(t, q, now);
+	for (const struct session *s = sessions_next(all, NULL); s; s = sessions_next(all, s))
+		for (const struct session_call *c = s->calls; c; c = c->hh.next)
+			e |= c->ended || !c->data || ((struct span_tool *)c->data)->waiting ? 0 : put_call(t, c, now);
+	if (to->n == before && t->options->format == FORMAT_TEXT) {
+		e |= buf_printf(to, "nothing is open\n");
+		out_mark(&t->watch->out, before);
+	}
+	return e ? -1 : 0;
+}
