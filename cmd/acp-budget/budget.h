@@ -147,7 +147,7 @@ struct tool {
 	struct usage_words words;
 	struct commands *commands;
 	struct budget *budgets;
-	struct answered *answered;
+	struct requests *answered;  /* prompts to which acp-budget has responded in the agent's place */
 	uint64_t alarm;             /* us: when the clock rings next; 0: never */
 	uint64_t last;              /* us: the last message of no session that runs */
 	int tty;
@@ -270,7 +270,6 @@ void prompts_refused(struct tool *, struct budget_session *, int code, const cha
 void prompts_failed(struct tool *, struct budget_session *, const char *why, bool waited);
 /* Is this the agent's response to such a prompt? Then it goes nowhere. */
 bool prompt_was_answered(struct tool *, const struct message *);
-void answered_free(struct tool *);
 void session_cancelled(struct tool *, struct budget_session *, bool closed);
 /* $/cancel_request. */
 enum verdict prompt_withdrawn(struct tool *, const struct message *);

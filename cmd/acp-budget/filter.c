@@ -162,7 +162,8 @@ filter_run(const struct options *o)
 	usage_words(&t.words);
 	t.usage = usage_new(&spec);
 	t.sessions = sessions_new(turn_happened, &t, &limits);
-	if (!t.usage || !t.sessions)
+	t.answered = requests_new();
+	if (!t.usage || !t.sessions || !t.answered)
 		cli_die(EXIT_FAILED, tool_name, "out of memory");
 	if (status_open(&t) == 0)
 		status = frame_run(&filter, &o->frame);
@@ -170,7 +171,7 @@ filter_run(const struct options *o)
 		close(t.tty);
 	sessions_free(t.sessions);
 	budgets_free(&t, true);
-	answered_free(&t);
+	requests_free(t.answered);
 	commands_free(t.commands);
 	usage_free(t.usage);
 	return status;

@@ -1,6 +1,5 @@
 /* Prompts of the client, the texts of --at that are sent before them, and their cancellation. */
 #include <limits.h>
-#include <stdlib.h>
 #include <utlist.h>
 
 #include "cmd/acp-budget/budget.h"
@@ -106,52 +105,16 @@ prompts_refused(struct tool *t, struct budget_session *s, int code, const char *
 		refuse(t, h, code, why);
 }
 
-/* A prompt to which acp-budget has responded in the agent's place. */
-struct answered {
-	struct answered *next;
-	struct buf id;
-};
-
-/* Is this the agent's response to such a prompt? */
 bool
 prompt_was_answered(struct tool *t, const struct message *response)
 {
-	struct answered *a;
+	struct request *r = requests_find(t->answered, ACP_CLIENT, response->request->id);
 
-	LL_FOREACH(t->answered, a)
-		if (msg_same_id(buf_slice(&a->id), response->request->id))
-			break;
-	if (!a)
+	if (!r)
 		return false;
-	LL_DELETE(t->answered, a);
-	buf_free(&a->id);
-	free(a);
+	requests_take(t->answered, r);
+	requests_done(r);
 	return true;
-}
-
-void
-answered_free(struct tool *t)
-{
-	struct answered *a;
-
-	while ((a = t->answered)) {
-		LL_DELETE(t->answered, a);
-		buf_free(&a->id);
-		free(a);
-	}
-}
-
-static int
-answer(struct tool *t, struct slice id)
-{
-	struct answered *a = calloc(1, sizeof(*a));
-
-	if (!a || buf_add_slice(&a->id, id) < 0) {
-		free(a);
-		return -1;
-	}
-	LL_PREPEND(t->answered, a);
-	return 0;
 }
 
 /* The next prompt in the session that has no response. */
@@ -170,6 +133,7 @@ void
 prompts_failed(struct tool *t, struct budget_session *s, const char *why, bool waited)
 {
 	SCOPED struct buf text = {0}, message = {0};
+	struct msg prompt = {.kind = MSG_REQUEST, .what = ACP_SESSION_PROMPT};
 	struct session_request *r;
 	bool of_client;
 
@@ -178,8 +142,10 @@ prompts_failed(struct tool *t, struct budget_session *s, const char *why, bool w
 	while ((r = open_prompt(s, waited))) {
 		of_client = !r->data || r->data == &s->at.waited;
 		text.n = 0;
-		if (tool_check(t, msg_make_error(&text, r->request->id, ACP_ERR_INTERNAL, message.p, slice(NULL, 0)) || (of_client
-				&& (answer(t, r->request->id) || frame_send(t->frame, ACP_UP, buf_slice(&text))))))
+		prompt.id = r->request->id;
+		prompt.method = r->request->method;
+		if (tool_check(t, msg_make_error(&text, prompt.id, ACP_ERR_INTERNAL, message.p, slice(NULL, 0)) || (of_client
+				&& (!requests_open(t->answered, ACP_CLIENT, 0, &prompt) || frame_send(t->frame, ACP_UP, buf_slice(&text))))))
 			return;
 		tool_see_own(t, buf_slice(&text));
 	}
