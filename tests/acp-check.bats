@@ -91,6 +91,11 @@ holds() {
 	assert_equal "$(acp-check --explain all | grep -cE '^[a-z0-9-]+: (violation|tolerated|note)$')" 42
 }
 
+@test "conversations that break one rule each, and others that keep all in unusual ways, also spelled otherwise" {
+	run -0 python3 "$TOP/tests/model/check_cases.py"
+	assert_output --regexp '^[6-9][0-9] break a rule, [6-9][0-9] keep all$'
+}
+
 @test "the manual page lists the rules, and their levels" {
 	diff <(sed -n 's/^\.It Cm \([a-z0-9-]*\) Pq \([a-z]*\)$/\1: \2/p' "$TOP/man/acp-check.1") \
 		<(acp-check --explain all | grep -E '^[a-z0-9-]+: (violation|tolerated|note)$')

@@ -1,4 +1,5 @@
 #include "cmd/acp-check/check.h"
+#include "lib/base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,14 +48,6 @@ check_node(struct check *c, unsigned node, struct slice value, const char *root)
 	c->failed |= f->failed;
 }
 
-/* Extensions, what either side may ignore, and next edit suggestions: a draft that none of the schemas has. */
-static bool
-is_extension(struct slice method)
-{
-	return strncmp(method.p, "\"nes/", 5) == 0 || strncmp(method.p, "\"document/did", 13) == 0 || method.p[1] == '_' ||
-		(method.p[1] == '$' && method.p[2] == '/');
-}
-
 /* Is the method sent by the right side, and as what it is? */
 static void
 check_direction(struct check *c, const struct message *s, const struct schema_method *m, enum schema_part part)
@@ -94,6 +87,8 @@ check_content(struct check *c, const struct message *s, const struct schema *sch
 {
 	const struct schema_method *m = method.p ? schema_method(schema, method) : NULL;
 	enum schema_part part = s->msg.kind == MSG_REQUEST ? SCHEMA_REQUEST : SCHEMA_NOTIFICATION;
+	struct text name;
+	int32_t first;
 
 	if (has_connections(s) && !s->msg.error.p)
 		return;
@@ -105,7 +100,10 @@ check_content(struct check *c, const struct message *s, const struct schema *sch
 		return;
 	}
 	if (!m) {
-		if (!is_extension(method))
+		/* An extension, or what either side may ignore. */
+		name = text_of_string(method);
+		first = text_next(&name);
+		if (first != '_' && !(first == '$' && text_next(&name) == '/'))
 			check_find(c, RULE_UNKNOWN_METHOD, "method", schema_method(schema_of(check_version(c), true), method) ?
 				"a method of the stable schema (--unstable knows it)" : "a method that the schema has, or one that begins with _", method);
 		check_node(c, 0, params_of(s->msg.params), "params");

@@ -68,6 +68,15 @@ schema_method(const struct schema *schema, struct slice name)
 	return NULL;
 }
 
+/* Does the name (a JSON string) begin with _? */
+static bool
+is_extension(struct slice name)
+{
+	struct text t = text_of_string(name);
+
+	return text_next(&t) == '_';
+}
+
 /* --- findings --- */
 
 static int
@@ -306,7 +315,7 @@ check_string(struct walk *w, const struct schema_node *n, unsigned flags, struct
 		expect(w, RULE_RELATIVE_PATH, location, string, "an absolute path");
 	for (i = 0; i < n->nvalues && !is_name(string, value[i]); i++)
 		;
-	if (i < n->nvalues || n->nvalues == 0 || (n->open && string.p[1] == '_'))
+	if (i < n->nvalues || n->nvalues == 0 || (n->open && is_extension(string)))
 		return;
 	text = find(w, n->open ? RULE_UNKNOWN_VALUE : RULE_SCHEMA, location, string);
 	for (i = 0; text && i < n->nvalues; i++)
@@ -356,7 +365,7 @@ check_unlisted(struct walk *w, const struct schema_node *n, struct json_iter *it
 	} else if (n->meta && is_name(member->key, schema_meta.name)) {
 		check_member(w, &schema_meta, it, member);
 	} else {
-		if (n->extra == 0 && member->key.p[1] != '_')
+		if (n->extra == 0 && !is_extension(member->key))
 			expect(w, RULE_UNKNOWN_FIELD, member, value_at(it), "a member that the schema has, or one that begins with _");
 		check_value(w, n->extra == SCHEMA_ANY ? 0 : n->extra, 0, it, member);
 	}
@@ -453,6 +462,11 @@ expect_tag(struct walk *w, const struct schema_node *n, struct json_iter *it, co
 
 	snprintf(quoted, sizeof(quoted), "\"%s\"", schema_names[n->tag].p);
 	member.key = slice_of(quoted);
+	if (is_update && is_extension(tag)) {
+		w->to->errors++;
+		json_value(it);
+		return;
+	}
 	text = find(w, is_update ? RULE_UNKNOWN_UPDATE : RULE_SCHEMA, &member, tag);
 	for (size_t i = 0; text && i < n->nbranches; i++)
 		add_name(w, text, i, b[i].value);
@@ -496,7 +510,7 @@ check_union(struct walk *w, const struct schema_node *n, unsigned flags, struct 
 	for (b = end - n->nbranches; !chosen && b < end; b++)
 		if (b->value == SCHEMA_OPEN)
 			chosen = b;
-	if (chosen && chosen->value == SCHEMA_OPEN && json_type(tag) == JSON_STRING && tag.p[1] != '_')
+	if (chosen && chosen->value == SCHEMA_OPEN && json_type(tag) == JSON_STRING && !is_extension(tag))
 		expect(w, RULE_UNKNOWN_VALUE, location, tag, "a kind that the schema has, or one that begins with _");
 	a.first = w->to->n;
 	tagged.tag = &found;
