@@ -27,6 +27,9 @@ write_row(struct tool *t, const struct usage_event *e)
 	if (r < 0)
 		tool_fail(t, "out of memory: rows are lost");
 	t->headed |= r == 0;
+	/* Turns of many sessions may be judged at once. */
+	if (!t->watch->stream)
+		out_print_much(&t->watch->out);
 }
 
 /* The period that counts what was used then: by --by, and by --since and --before. */
