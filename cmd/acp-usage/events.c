@@ -64,12 +64,18 @@ event(void *arg, const struct usage_event *e)
 		write_row(t, e);
 }
 
+static int
+estimate(void *arg, struct slice model, const struct usage_sums *sums, uint8_t inside, uint8_t tier, struct decimal *to)
+{
+	return prices_estimate(((struct tool *)arg)->prices, model, sums, inside, tier, to);
+}
+
 struct usage *
 events_open(struct tool *t)
 {
 	const struct options *o = t->options;
 	struct usage_spec spec = {.basis = o->basis, .tiers = o->prices || (o->summary && o->format == FORMAT_JSON),
-		.event = event, .note = note, .arg = t};
+		.event = event, .note = note, .estimate = o->prices && o->summary ? estimate : NULL, .arg = t};
 
 	if (o->since > 0 || o->before > 0 || (o->by >= BY_DAY && o->by <= BY_MONTH))
 		spec.period = period;

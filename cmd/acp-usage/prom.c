@@ -99,7 +99,7 @@ put_sessions(struct buf *to, struct tool *t)
 			r |= put_gauge(to, size, s, s->size);
 	r |= metrics_head(to, cost, "gauge", "Cost of a session in its currency.");
 	for (const struct usage_session *s = usage_sessions(t->usage); s; s = usage_next(s)) {
-		if (!tool_wants(t, s) || (s->parent && usage_is_covered(t->usage, s)))
+		if (!tool_wants(t, s) || usage_is_covered(t->usage, s))
 			continue;
 		r |= usage_figures_session(t->usage, s, &f);
 		for (size_t i = 0; i < f.ncosts; i++)
@@ -146,7 +146,7 @@ put_models(struct prom *p, struct buf *to, struct tool *t)
 		memset(p->models, 0, p->nmodels * sizeof(*p->models));
 	r = metrics_head(to, name, "counter", "Tokens that turns were billed, by model and by types that do not overlap.");
 	for (const struct usage_session *s = usage_sessions(t->usage); s; s = usage_next(s)) {
-		if (!tool_wants(t, s) || (s->parent && usage_is_covered(t->usage, s)))
+		if (!tool_wants(t, s) || usage_is_covered(t->usage, s))
 			continue;
 		for (const struct usage_part *part = s->parts; part; part = part->next)
 			for (const struct usage_tally *tally = part->tallies; tally; tally = tally->next)

@@ -26,8 +26,8 @@ json_figures(struct summary *s, struct buf *to, const struct summary_row *row)
 			|| (usage_cost_is_bound(&f->costs[i]) && (buf_add_string(to, ",\"at_most\":") || decimal_put(f->costs[i].most, 0, to)))
 			|| buf_add(to, "}", 1));
 	r |= buf_add(to, "]", 1);
-	if (row->has_estimate)
-		r |= -(buf_add_string(to, ",\"estimate\":") || decimal_put(row->estimate, 0, to));
+	if (f->has_estimate)
+		r |= -(buf_add_string(to, ",\"estimate\":") || decimal_put(f->estimate, 0, to));
 	return f->malformed ? r | buf_printf(to, ",\"malformed\":%llu", (unsigned long long)f->malformed) : r;
 }
 

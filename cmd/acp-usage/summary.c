@@ -5,72 +5,6 @@
 
 const char *const by_names[] = {"session", "model", "day", "week", "month", "project", "agent", NULL};
 
-/* --- figures --- */
-
-static void
-free_row(struct summary_row *r)
-{
-	usage_figures_free(&r->figures);
-	*r = (struct summary_row){0};
-}
-
-/* What the tokens of a tally would cost at its model's price. */
-static int
-estimate(struct summary *s, const struct usage_part *p, const struct usage_tally *t, struct summary_row *to)
-{
-	struct usage *u = s->tool->usage;
-	struct decimal d;
-	int r;
-
-	if (!s->tool->prices || !t->billed.has || t->period == USAGE_NEVER)
-		return 0;
-	r = prices_estimate(s->tool->prices, usage_name(u, t->model), &t->billed, usage_inside(u, p), t->tier, &d);
-	if (r == 0) {
-		to->has_estimate = true;
-		to->figures.too_large |= !decimal_add(to->estimate, d, &to->estimate);
-	}
-	return r < 0 ? -1 : 0;
-}
-
-static int
-add_row(struct summary *s, struct summary_row *to, const struct summary_row *from)
-{
-	to->has_estimate |= from->has_estimate;
-	to->figures.too_large |= !decimal_add(to->estimate, from->estimate, &to->estimate);
-	return usage_figures_add(s->tool->usage, &to->figures, &from->figures);
-}
-
-static int
-of_session(struct summary *s, const struct usage_session *session, struct summary_row *to)
-{
-	int r;
-
-	*to = (struct summary_row){.session = session};
-	r = usage_figures_session(s->tool->usage, session, &to->figures);
-	for (const struct usage_part *p = session->parts; p; p = p->next)
-		for (const struct usage_tally *t = p->tallies; t; t = t->next)
-			r |= estimate(s, p, t, to);
-	return r;
-}
-
-/* A session's own row, with those of its children that its figures do not include. */
-static int
-of_family(struct summary *s, const struct usage_session *session, struct summary_row *to)
-{
-	struct summary_row one;
-	int r = of_session(s, session, to);
-
-	for (const struct usage_session *c = session->child; c; c = c->sibling) {
-		if (usage_is_covered(s->tool->usage, c))
-			continue;
-		r |= of_family(s, c, &one);
-		one.figures.turns = 0;
-		r |= add_row(s, to, &one);
-		free_row(&one);
-	}
-	return r;
-}
-
 uint64_t
 summary_peak(const struct usage_session *session)
 {
@@ -140,7 +74,6 @@ static int
 group_tallies(struct summary *s, const struct usage_session *session)
 {
 	bool by_model = s->tool->options->by == BY_MODEL;
-	struct usage *u = s->tool->usage;
 	struct summary_row *g;
 	uint64_t turns;
 	int r = 0;
@@ -152,10 +85,9 @@ group_tallies(struct summary *s, const struct usage_session *session)
 			if (!(g = group(s, by_model ? (int64_t)t->model : first_day(s->tool->options->by, t->period))))
 				return -1;
 			turns = g->figures.turns;
-			usage_figures_tally(session, t, by_model, usage_inside(u, p), &g->figures);
+			r |= usage_figures_tally(s->tool->usage, session, p, t, by_model, &g->figures);
 			/* Turns are those of sessions: a sub-agent's are none of them. */
 			g->figures.turns = session->parent ? turns : g->figures.turns;
-			r |= estimate(s, p, t, g);
 		}
 	}
 	return r;
@@ -172,13 +104,13 @@ group_costs(struct summary *s, const struct usage_session *session)
 	int r = usage_figures_session(u, session, &f);
 
 	/* What nobody reports is of no model or day. */
-	s->unassigned.figures.own_lower |= f.own_lower;
-	s->unassigned.figures.billed_lower |= f.billed_lower;
+	s->unassigned.own_lower |= f.own_lower;
+	s->unassigned.billed_lower |= f.billed_lower;
 	s->turns += session->parent ? 0 : f.turns;
 	/* A session's cost is that of its model, where it had only one. */
 	g = only && o->by == BY_MODEL ? group(s, only->model) : NULL;
 	for (size_t i = 0; i < f.ncosts && o->by == BY_MODEL; i++)
-		r |= usage_figures_money(u, g ? &g->figures : &s->unassigned.figures, &f.costs[i]);
+		r |= usage_figures_money(u, g ? &g->figures : &s->unassigned, &f.costs[i]);
 	usage_figures_free(&f);
 	for (const struct usage_part *p = session->parts; p && o->by != BY_MODEL; p = p->next) {
 		for (const struct usage_share *share = p->shares; share; share = share->next) {
@@ -196,7 +128,8 @@ static int
 group_session(struct summary *s, const struct usage_session *session)
 {
 	const struct options *o = s->tool->options;
-	struct summary_row one, *g;
+	struct usage_figures f = {0};
+	struct summary_row *g;
 	int r;
 
 	if (o->by == BY_PROJECT || o->by == BY_AGENT) {
@@ -205,12 +138,12 @@ group_session(struct summary *s, const struct usage_session *session)
 		g = group(s, o->by == BY_PROJECT ? (int64_t)session->cwd : usage_agent_key(s->tool->usage, session->agent));
 		if (!g)
 			return -1;
-		r = of_family(s, session, &one);
-		r |= add_row(s, g, &one);
-		free_row(&one);
+		r = usage_figures_family(s->tool->usage, session, &f);
+		r |= usage_figures_add(s->tool->usage, &g->figures, &f);
+		usage_figures_free(&f);
 		return r;
 	}
-	if (session->parent && usage_is_covered(s->tool->usage, session))
+	if (usage_is_covered(s->tool->usage, session))
 		return 0;
 	return -(group_tallies(s, session) || group_costs(s, session));
 }
@@ -227,11 +160,11 @@ make_groups(struct summary *s)
 	HASH_SORT(s->groups, BEFORE);
 #undef BEFORE
 	for (const struct summary_row *g = s->groups; g; g = g->hh.next)
-		r |= add_row(s, &s->total, g);
+		r |= usage_figures_add(s->tool->usage, &s->total.figures, &g->figures);
 	/* One turn may be billed on several models. */
 	if (s->tool->options->by == BY_MODEL)
 		s->total.figures.turns = s->turns;
-	return r | add_row(s, &s->total, &s->unassigned);
+	return r | usage_figures_add(s->tool->usage, &s->total.figures, &s->unassigned);
 }
 
 /* --- rows --- */
@@ -248,13 +181,12 @@ session_row(struct summary *s, const struct usage_session *session, unsigned dep
 	int (*fn)(struct summary *, const struct summary_row *))
 {
 	const struct options *o = s->tool->options;
-	struct summary_row row;
-	int r = of_session(s, session, &row);
+	struct summary_row row = {.session = session, .depth = depth};
+	int r = usage_figures_session(s->tool->usage, session, &row.figures);
 
-	row.depth = depth;
 	if (!((o->since > 0 || o->before > 0) && is_empty(&row)))
 		r |= fn(s, &row);
-	free_row(&row);
+	usage_figures_free(&row.figures);
 	for (const struct usage_session *c = session->child; c && r == 0; c = c->sibling)
 		r = session_row(s, c, depth + 1, fn);
 	return r;
@@ -279,19 +211,20 @@ summary_each(struct summary *s, int (*fn)(struct summary *, const struct summary
 static int
 total_sessions(struct summary *s)
 {
-	struct summary_row row;
+	struct usage *u = s->tool->usage;
+	struct usage_figures f = {0};
 	int r = 0;
 
 	for (const struct usage_session *session = usage_sessions(s->tool->usage); session && r == 0; session = usage_next(session)) {
 		if (!tool_wants(s->tool, session))
 			continue;
 		s->sessions++;
-		if (session->parent && usage_is_covered(s->tool->usage, session))
+		if (usage_is_covered(u, session))
 			continue;
-		r = of_session(s, session, &row);
-		row.figures.turns = session->parent ? 0 : row.figures.turns;
-		r |= add_row(s, &s->total, &row);
-		free_row(&row);
+		r = usage_figures_session(u, session, &f);
+		f.turns = session->parent ? 0 : f.turns;
+		r |= usage_figures_add(u, &s->total.figures, &f);
+		usage_figures_free(&f);
 	}
 	return r;
 }
@@ -312,9 +245,9 @@ summary_free(struct summary *s)
 
 	HASH_ITER(hh, s->groups, g, next) {
 		HASH_DEL(s->groups, g);
-		free_row(g);
+		usage_figures_free(&g->figures);
 		free(g);
 	}
-	free_row(&s->total);
-	free_row(&s->unassigned);
+	usage_figures_free(&s->total.figures);
+	usage_figures_free(&s->unassigned);
 }

@@ -14,15 +14,14 @@ struct summary_row {
 	unsigned depth;   /* 0 for a session, 1 for its sub-agents, and so on */
 	bool total;
 	struct usage_figures figures;
-	bool has_estimate;
-	struct decimal estimate;
 };
 
 enum { SUMMARY_COLUMNS = 16 };
 
 struct summary {
 	struct tool *tool;
-	struct summary_row *groups, total, unassigned;
+	struct summary_row *groups, total;
+	struct usage_figures unassigned; /* of no group */
 	size_t sessions;
 	uint64_t turns;                  /* --by model: of all sessions */
 	/* of the table */

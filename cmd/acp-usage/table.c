@@ -136,7 +136,7 @@ put_cell(struct summary *s, struct buf *to, const struct summary_row *row, enum 
 	case ESTIMATE:
 		if (!s->tool->prices)
 			return 0;
-		return row->has_estimate ? -(buf_add(to, "~", 1) || decimal_put_money(row->estimate, slice_of("USD"), to))
+		return f->has_estimate ? -(buf_add(to, "~", 1) || decimal_put_money(f->estimate, slice_of("USD"), to))
 			: buf_add(to, "-", 1);
 	case NOTE:
 		return f->malformed ? buf_printf(to, "malformed: %llu", (unsigned long long)f->malformed) : 0;

@@ -28,17 +28,22 @@ usage_figures_add(const struct usage *u, struct usage_figures *to, const struct 
 	to->billed_lower |= f->billed_lower;
 	to->cached += f->cached;
 	to->input += f->input;
-	to->too_large |= f->too_large;
+	to->has_estimate |= f->has_estimate;
+	to->too_large |= f->too_large || !decimal_add(to->estimate, f->estimate, &to->estimate);
 	for (size_t i = 0; i < f->ncosts; i++)
 		r |= usage_figures_money(u, to, &f->costs[i]);
 	return r;
 }
 
-void
-usage_figures_tally(const struct usage_session *s, const struct usage_tally *t, bool billed, uint8_t inside, struct usage_figures *to)
+int
+usage_figures_tally(const struct usage *u, const struct usage_session *s, const struct usage_part *p, const struct usage_tally *t,
+	bool billed, struct usage_figures *to)
 {
 	const struct usage_sums *sums = billed ? &t->billed : &t->own;
+	uint8_t inside = usage_inside(u, p);
 	decimal_units n[USAGE_TYPES];
+	struct decimal estimate;
+	int r = 1;
 
 	to->turns += billed ? t->billed_turns : t->turns;
 	usage_sums_add(&to->own, sums);
@@ -46,11 +51,18 @@ usage_figures_tally(const struct usage_session *s, const struct usage_tally *t, 
 	/* Where nobody says what was used there is no sum to be a lower bound. */
 	to->own_lower |= s->counted && (billed ? t->billed_lower : t->own_lower);
 	to->billed_lower |= s->counted && t->billed_lower;
-	if (!(sums->has & 1u << USAGE_READ) || !(sums->has & 1u << USAGE_INPUT))
-		return;
-	usage_disjoint(sums, inside, n);
-	to->cached += n[USAGE_READ];
-	to->input += n[USAGE_INPUT] + n[USAGE_READ] + n[USAGE_WRITE];
+	if ((sums->has & 1u << USAGE_READ) && (sums->has & 1u << USAGE_INPUT)) {
+		usage_disjoint(sums, inside, n);
+		to->cached += n[USAGE_READ];
+		to->input += n[USAGE_INPUT] + n[USAGE_READ] + n[USAGE_WRITE];
+	}
+	if (u->spec.estimate && t->billed.has)
+		r = u->spec.estimate(u->spec.arg, usage_name(u, t->model), &t->billed, inside, t->tier, &estimate);
+	if (r == 0) {
+		to->has_estimate = true;
+		to->too_large |= !decimal_add(to->estimate, estimate, &to->estimate);
+	}
+	return r < 0 ? -1 : 0;
 }
 
 bool
@@ -96,17 +108,16 @@ add_costs(const struct usage *u, const struct usage_session *s, struct usage_fig
 int
 usage_figures_session(const struct usage *u, const struct usage_session *s, struct usage_figures *to)
 {
-	uint8_t inside;
+	int r = 0;
 
 	for (const struct usage_part *p = s->parts; p; p = p->next) {
-		inside = usage_inside(u, p);
 		to->malformed += p->malformed;
 		for (const struct usage_tally *t = p->tallies; t; t = t->next)
 			if (t->period != USAGE_NEVER)
-				usage_figures_tally(s, t, false, inside, to);
+				r |= usage_figures_tally(u, s, p, t, false, to);
 	}
 	to->billed_lower |= lacks_children(u, s);
-	return add_costs(u, s, to);
+	return r | add_costs(u, s, to);
 }
 
 int

@@ -318,6 +318,8 @@ struct usage_spec {
 	void (*event)(void *arg, const struct usage_event *);
 	/* Something to say about a session, once. verbose: every run would say it. */
 	void (*note)(void *arg, const struct usage_session *, bool verbose, const char *text);
+	/* What tokens of a model would cost, for figures, or NULL. 0; 1: not known; -1 out of memory. */
+	int (*estimate)(void *arg, struct slice model, const struct usage_sums *, uint8_t inside, uint8_t tier, struct decimal *to);
 	void *arg;
 };
 
@@ -373,14 +375,17 @@ struct usage_figures {
 	struct usage_money *costs;   /* by the names of the currencies */
 	size_t ncosts;
 	bool too_large;              /* a sum of money does not fit */
+	bool has_estimate;           /* where usage_spec.estimate is set */
+	struct decimal estimate;
 };
 
 void usage_figures_free(struct usage_figures *);
 /* All return 0, or -1 out of memory. */
 int usage_figures_add(const struct usage *, struct usage_figures *to, const struct usage_figures *);
 int usage_figures_money(const struct usage *, struct usage_figures *to, const struct usage_money *);
-/* What a tally of the session has; billed: on its model, else as part of its session. */
-void usage_figures_tally(const struct usage_session *, const struct usage_tally *, bool billed, uint8_t inside, struct usage_figures *to);
+/* What a tally of a part of the session has; billed: on its model, else as part of its session. */
+int usage_figures_tally(const struct usage *, const struct usage_session *, const struct usage_part *, const struct usage_tally *,
+	bool billed, struct usage_figures *to);
 /* Appends it as people read it; ">=" where it may be more. 0, or -1 out of memory. */
 int usage_money_put(const struct usage *, const struct usage_money *, struct buf *);
 /* A session's own figures, without its children. */
