@@ -123,7 +123,7 @@ put_tokens(struct trace_export *t, const struct span_turn *turn, struct buf *to)
 	decimal_units types[USAGE_TYPES];
 	int r = 0;
 
-	if (!turn->counted)
+	if (!turn->own.has)
 		return 0;
 	usage_disjoint(&turn->own, s->now ? usage_inside(span_usage(t->span), s->now) : 0, types);
 	if (turn->own.has & 1u << USAGE_INPUT)

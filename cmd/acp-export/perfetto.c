@@ -56,9 +56,9 @@ put_turn(struct trace_export *t, const struct span_turn *turn, struct buf *to)
 		r |= -(buf_add_string(to, ",\"stop\":") || trace_put_string(to, turn->stop));
 	if (turn->unfinished)
 		r |= buf_add_string(to, ",\"unfinished\":true");
-	r |= buf_printf(to, ",\"tools_us\":%llu,\"user_us\":%llu,\"model_us\":%llu", (unsigned long long)turn->tools,
-		(unsigned long long)turn->user, (unsigned long long)turn->model);
-	if (turn->counted && (turn->own.has & 1u << USAGE_OUTPUT))
+	r |= buf_printf(to, ",\"tools_us\":%llu,\"user_us\":%llu,\"model_us\":%llu", (unsigned long long)turn->times[SPAN_TOOLS],
+		(unsigned long long)turn->times[SPAN_USER], (unsigned long long)turn->times[SPAN_MODEL]);
+	if (turn->own.has & 1u << USAGE_OUTPUT)
 		r |= -(buf_add_string(to, ",\"output_tokens\":") || usage_sum_put(&turn->own, USAGE_OUTPUT, to));
 	return -((r | buf_add_string(to, "}}")) != 0);
 }

@@ -28,13 +28,18 @@ row_of_turn(struct tool *t, const struct span_turn *turn)
 	return table_row(&t->table, ROW_TURN, ACP_UNKNOWN, false, name);
 }
 
+bool
+turn_tokens(const struct span_turn *t, uint64_t *n)
+{
+	*n = usage_clip(t->own.n[USAGE_OUTPUT]);
+	return t->own.has & 1u << USAGE_OUTPUT;
+}
+
 static int
 add_turn(struct tool *t, const struct span_turn *turn)
 {
-	const uint64_t times[TIMES] = {turn->end - turn->begin, turn->first_update, turn->first_text, turn->silence, turn->tools,
-		turn->user, turn->model};
 	struct row *r = row_of_turn(t, turn);
-	decimal_units tokens;
+	uint64_t tokens;
 
 	if (!r)
 		return -1;
@@ -43,15 +48,14 @@ add_turn(struct tool *t, const struct span_turn *turn)
 	r->open += turn->unfinished;
 	if (turn->unfinished)
 		return 0;
-	r->cancelled += json_type(turn->stop) == JSON_STRING && json_string_is(turn->stop, acp_cancelled);
+	r->cancelled += json_string_is(turn->stop, acp_cancelled);
 	r->chunks += turn->chunks;
-	if (turn->counted && (turn->own.has & 1u << USAGE_OUTPUT)) {
-		tokens = turn->own.n[USAGE_OUTPUT];
-		r->tokens = hist_sum(r->tokens, tokens > (decimal_units)UINT64_MAX ? UINT64_MAX : (uint64_t)tokens);
-		r->token_us = hist_sum(r->token_us, turn->model);
+	if (turn_tokens(turn, &tokens)) {
+		r->tokens = hist_sum(r->tokens, tokens);
+		r->token_us = hist_sum(r->token_us, turn->times[SPAN_MODEL]);
 	}
-	for (unsigned i = 0; i < TIMES && t->timed; i++)
-		if (times[i] != SPAN_NEVER && hist_add(&r->times[i], times[i]) < 0)
+	for (unsigned i = 0; i < SPAN_TIMES && t->timed; i++)
+		if (turn->times[i] != SPAN_NEVER && hist_add(&r->times[i], turn->times[i]) < 0)
 			return -1;
 	return 0;
 }

@@ -34,9 +34,9 @@ read_rows(struct limit *l, struct slice rows)
 	if (l->kind < ROWS)
 		return dot ? l->kind != ROW_TURN && l->name.n : true;
 	l->kind = ROW_TURN;
-	while (l->time < TIMES && !slice_is(first, row_time_name(ROW_TURN, l->time)))
+	while (l->time < SPAN_TIMES && !slice_is(first, row_time_name(ROW_TURN, l->time)))
 		l->time++;
-	return !dot && l->time < TIMES;
+	return !dot && l->time < SPAN_TIMES;
 }
 
 static bool

@@ -5,7 +5,6 @@
 #include "cmd/acp-stat/stat.h"
 #include "lib/base/people.h"
 #include "lib/base/text.h"
-#include "lib/recording/recording.h"
 #include "lib/session/session.h"
 
 /* What a line says: one side waits for another, or for a tool. All is plain text but the id, which is JSON. */
@@ -14,14 +13,6 @@ struct wait {
 	struct slice what, id, session, title;
 	uint64_t begin;
 };
-
-static int
-put_seconds(struct buf *to, bool known, uint64_t us)
-{
-	char text[RECORDING_TIME], *end = known ? recording_put_time(text, us) : text;
-
-	return buf_add(to, text, (size_t)(end - text));
-}
 
 /* The time of day, or where that is not known the seconds since the recording began; and how long ago that was. */
 static int

@@ -3,7 +3,6 @@
 
 #include "cmd/acp-stat/stat.h"
 #include "lib/base/metrics.h"
-#include "lib/recording/recording.h"
 
 struct writer {
 	struct buf *to;
@@ -28,11 +27,9 @@ put_labels(const struct writer *w, const struct row *r, const char *metric, cons
 }
 
 static int
-put_seconds(struct buf *to, uint64_t us)
+put_line(struct buf *to, uint64_t us)
 {
-	char text[RECORDING_TIME], *end = recording_put_time(text, us);
-
-	return -(buf_add(to, text, (size_t)(end - text)) || buf_add_string(to, "\n"));
+	return -(put_seconds(to, true, us) || buf_add(to, "\n", 1));
 }
 
 static int
@@ -44,11 +41,11 @@ put_summary(const struct writer *w, const struct row *r, const char *name, const
 
 	for (unsigned i = 0; i < HIST_PERCENTILES && h->n; i++) {
 		snprintf(quantile, sizeof(quantile), "0.%u", hist_percentiles[i] % 10 ? hist_percentiles[i] : hist_percentiles[i] / 10);
-		e |= -(put_labels(w, r, name, "quantile", quantile) || put_seconds(w->to, hist_percentile(h, hist_percentiles[i])));
+		e |= -(put_labels(w, r, name, "quantile", quantile) || put_line(w->to, hist_percentile(h, hist_percentiles[i])));
 	}
 	if (e || buf_printf(&sum, "%s_sum", name) || buf_printf(&count, "%s_count", name) || !buf_string(&sum) || !buf_string(&count))
 		return -1;
-	return -(put_labels(w, r, sum.p, NULL, NULL) || put_seconds(w->to, h->sum) || put_labels(w, r, count.p, NULL, NULL) ||
+	return -(put_labels(w, r, sum.p, NULL, NULL) || put_line(w->to, h->sum) || put_labels(w, r, count.p, NULL, NULL) ||
 		buf_printf(w->to, "%llu\n", (unsigned long long)h->n));
 }
 
@@ -64,13 +61,13 @@ static const struct metric metrics[] = {
 	{ROW_METHOD, "acp_request_seconds", "Time from a request to its response.", SUMMARY, false, offsetof(struct row, times[0])},
 	{ROW_METHOD, "acp_messages_total", "Requests and notifications.", COUNT, true, offsetof(struct row, count)},
 	{ROW_METHOD, "acp_request_errors_total", "Requests whose response is an error.", COUNT, false, offsetof(struct row, failed)},
-	{ROW_TURN, "acp_turn_seconds", "Time from a prompt to the end of its turn.", SUMMARY, false, offsetof(struct row, times[TURN_TOTAL])},
-	{ROW_TURN, "acp_turn_first_update_seconds", "Time to a turn's first update.", SUMMARY, false, offsetof(struct row, times[TURN_UPDATE])},
-	{ROW_TURN, "acp_turn_first_text_seconds", "Time to a turn's first text.", SUMMARY, false, offsetof(struct row, times[TURN_TEXT])},
-	{ROW_TURN, "acp_turn_silence_seconds", "Longest time without a message from the agent in a turn.", SUMMARY, false, offsetof(struct row, times[TURN_SILENCE])},
-	{ROW_TURN, "acp_turn_tools_seconds", "Time of a turn in tools.", SUMMARY, false, offsetof(struct row, times[TURN_TOOLS])},
-	{ROW_TURN, "acp_turn_user_seconds", "Time of a turn waiting for the user.", SUMMARY, false, offsetof(struct row, times[TURN_USER])},
-	{ROW_TURN, "acp_turn_model_seconds", "Time of a turn that remains: the model's.", SUMMARY, false, offsetof(struct row, times[TURN_MODEL])},
+	{ROW_TURN, "acp_turn_seconds", "Time from a prompt to the end of its turn.", SUMMARY, false, offsetof(struct row, times[SPAN_TOTAL])},
+	{ROW_TURN, "acp_turn_first_update_seconds", "Time to a turn's first update.", SUMMARY, false, offsetof(struct row, times[SPAN_FIRST_UPDATE])},
+	{ROW_TURN, "acp_turn_first_text_seconds", "Time to a turn's first text.", SUMMARY, false, offsetof(struct row, times[SPAN_FIRST_TEXT])},
+	{ROW_TURN, "acp_turn_silence_seconds", "Longest time without a message from the agent in a turn.", SUMMARY, false, offsetof(struct row, times[SPAN_SILENCE])},
+	{ROW_TURN, "acp_turn_tools_seconds", "Time of a turn in tools.", SUMMARY, false, offsetof(struct row, times[SPAN_TOOLS])},
+	{ROW_TURN, "acp_turn_user_seconds", "Time of a turn waiting for the user.", SUMMARY, false, offsetof(struct row, times[SPAN_USER])},
+	{ROW_TURN, "acp_turn_model_seconds", "Time of a turn that remains: the model's.", SUMMARY, false, offsetof(struct row, times[SPAN_MODEL])},
 	{ROW_TURN, "acp_stat_turns_total", "Turns, by how they ended.", COUNT, false, offsetof(struct row, count)},
 	{ROW_TURN, "acp_turn_chunks_total", "Chunks of text and thoughts.", COUNT, false, offsetof(struct row, chunks)},
 	{ROW_TURN, "acp_turn_output_tokens_total", "Output tokens of turns that report them.", COUNT, false, offsetof(struct row, tokens)},
@@ -95,7 +92,7 @@ put_value_of(const struct writer *w, const struct row *r, const struct metric *m
 	if (m->type == SUMMARY)
 		return put_summary(w, r, m->name, value);
 	if (m->type == SECONDS)
-		return -(put_labels(w, r, m->name, NULL, NULL) || put_seconds(w->to, *(const uint64_t *)value));
+		return -(put_labels(w, r, m->name, NULL, NULL) || put_line(w->to, *(const uint64_t *)value));
 	if (all && r->kind == ROW_TURN)
 		return -(put_count(w, r, m->name, "result", "ended", r->count - r->failed - r->open - r->cancelled) ||
 			put_count(w, r, m->name, "result", "failed", r->failed) ||

@@ -32,9 +32,6 @@ struct options {
 
 enum row_kind { ROW_METHOD, ROW_TURN, ROW_TOOL, ROWS };
 
-/* The times of a turn; a method's latency and a tool's time are the first of their row's. */
-enum { TURN_TOTAL, TURN_UPDATE, TURN_TEXT, TURN_SILENCE, TURN_TOOLS, TURN_USER, TURN_MODEL, TIMES };
-
 /* An interval (us) in which at least one tool of a kind ran; the list is in order of time, without overlaps. */
 struct interval {
 	uint64_t begin, end;
@@ -51,7 +48,7 @@ struct row {
 	uint64_t cancelled, chunks, tokens; /* of turns; tokens: output, as far as it is reported */
 	uint64_t token_us;    /* the model's time in turns that report tokens */
 	uint64_t busy;        /* us: of a kind of tool: in which at least one call ran */
-	struct hist times[TIMES];
+	struct hist times[SPAN_TIMES]; /* a method's latency and a tool's time are the first */
 	struct interval *intervals; /* of this recording */
 	size_t nintervals;
 	size_t key;           /* how long it is: kind, from, notification, a byte each, then the name */
@@ -107,6 +104,10 @@ struct tool {
 
 static const char tool_name[] = "acp-stat";
 
+/* The output tokens of a turn, as far as they fit. False where none are reported. */
+bool turn_tokens(const struct span_turn *, uint64_t *);
+/* Appends so many seconds; nothing where that is not known. 0, or -1 out of memory. */
+int put_seconds(struct buf *, bool known, uint64_t us);
 /* collect.c: an interval becomes a part of a row. Sets tool.failed where it cannot. */
 void collect(void *tool, const struct span_event *);
 

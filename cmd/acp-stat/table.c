@@ -11,12 +11,12 @@ enum {
 
 const char *const row_kind_names[ROWS] = {"method", "turn", "tool"};
 
-static const char *const turn_times[TIMES] = {"total", "first_update", "first_text", "silence", "tools", "user", "model"};
+static const char *const turn_times[SPAN_TIMES] = {"total", "first_update", "first_text", "silence", "tools", "user", "model"};
 
 unsigned
 row_times(enum row_kind kind)
 {
-	return kind == ROW_TURN ? TIMES : 1;
+	return kind == ROW_TURN ? SPAN_TIMES : 1;
 }
 
 const char *
@@ -80,7 +80,7 @@ merge(struct row *to, const struct row *from)
 	to->tokens = hist_sum(to->tokens, from->tokens);
 	to->token_us = hist_sum(to->token_us, from->token_us);
 	to->busy = hist_sum(to->busy, from->busy);
-	for (unsigned i = 0; i < TIMES; i++)
+	for (unsigned i = 0; i < SPAN_TIMES; i++)
 		if (hist_merge(&to->times[i], &from->times[i]) < 0)
 			return -1;
 	return 0;
@@ -155,7 +155,7 @@ table_free(struct table *t)
 
 	HASH_ITER(hh, t->rows, r, next) {
 		HASH_DEL(t->rows, r);
-		for (unsigned i = 0; i < TIMES; i++)
+		for (unsigned i = 0; i < SPAN_TIMES; i++)
 			hist_free(&r->times[i]);
 		free(r->intervals);
 		free(r);

@@ -108,22 +108,22 @@ put_method(const struct row *r, bool color, struct buf *to)
 static int
 put_all_turns(const struct row *r, bool color, struct buf *to)
 {
-	static const char *const labels[TIMES] = {"total", "to the first update", "to the first text", "longest silence",
+	static const char *const labels[SPAN_TIMES] = {"total", "to the first update", "to the first text", "longest silence",
 		"in tools", "waiting for the user", "the rest: the model"};
 	int e = put_titles(to, color, "turns %-18llu%*s%*s%*s%*s%*s", (unsigned long long)r->count, TIME, "p50", TIME, "p90", TIME, "p99",
 		TIME, "max", TIME, "sum");
 
-	for (unsigned i = 0; i < TIMES; i++) {
+	for (unsigned i = 0; i < SPAN_TIMES; i++) {
 		e |= -(buf_printf(to, "  %-*s", LABEL - 2, labels[i]) || put_times(to, &r->times[i]));
-		if (i == TURN_TOTAL || i >= TURN_TOOLS)
+		if (i == SPAN_TOTAL || i >= SPAN_TOOLS)
 			e |= put_time(to, r->times[i].n, r->times[i].sum);
-		if (i >= TURN_TOOLS && r->times[i].n)
-			e |= put_share(to, r->times[i].sum, r->times[TURN_TOTAL].sum);
+		if (i >= SPAN_TOOLS && r->times[i].n)
+			e |= put_share(to, r->times[i].sum, r->times[SPAN_TOTAL].sum);
 		e |= buf_add_string(to, "\n");
 	}
 	e |= -(buf_add_string(to, "  ") || put_failed(to, color, 0, r->failed));
 	e |= buf_printf(to, " failed, %llu cancelled, %llu without an end\n", (unsigned long long)r->cancelled, (unsigned long long)r->open);
-	e |= -(buf_add_string(to, "  a second of the model's time: chunks") || put_rate(to, r->chunks, r->times[TURN_MODEL].sum));
+	e |= -(buf_add_string(to, "  a second of the model's time: chunks") || put_rate(to, r->chunks, r->times[SPAN_MODEL].sum));
 	return -(e || buf_add_string(to, "  output tokens") || put_rate(to, r->tokens, r->token_us) || buf_add_string(to, "\n"));
 }
 
@@ -136,8 +136,8 @@ put_group(const struct row *r, struct buf *to)
 
 	e |= buf_printf(to, "%7llu", (unsigned long long)r->count);
 	e |= -(put_time(to, h->n, hist_percentile(h, 50)) || put_time(to, h->n, h->max));
-	e |= put_time(to, h[TURN_TEXT].n, hist_percentile(&h[TURN_TEXT], 50));
-	for (unsigned i = TURN_TOOLS; i < TIMES; i++)
+	e |= put_time(to, h[SPAN_FIRST_TEXT].n, hist_percentile(&h[SPAN_FIRST_TEXT], 50));
+	for (unsigned i = SPAN_TOOLS; i < SPAN_TIMES; i++)
 		e |= h->sum ? buf_printf(to, "%6.0f%%", share_of(h[i].sum, h->sum) * 100) : buf_printf(to, "%7s", "-");
 	return -(e || put_rate(to, r->tokens, r->token_us) || buf_add_string(to, "\n"));
 }
@@ -205,12 +205,18 @@ put_cell(struct buf *to, struct slice name)
 	return -(text_plain(to, name) || buf_add_string(to, "\t"));
 }
 
-static int
-put_seconds(struct buf *to, uint64_t us)
+int
+put_seconds(struct buf *to, bool known, uint64_t us)
 {
-	char text[RECORDING_TIME], *end = recording_put_time(text, us);
+	char text[RECORDING_TIME], *end = known ? recording_put_time(text, us) : text;
 
-	return -(buf_add_string(to, "\t") || buf_add(to, text, (size_t)(end - text)));
+	return buf_add(to, text, (size_t)(end - text));
+}
+
+static int
+put_time_cell(struct buf *to, bool known, uint64_t us)
+{
+	return -(buf_add(to, "\t", 1) || put_seconds(to, known, us));
 }
 
 static int
@@ -226,12 +232,12 @@ put_lines(const struct row *r, struct buf *to)
 		e |= buf_printf(to, "%llu\t%llu\t%llu\t%llu\t", (unsigned long long)r->count, (unsigned long long)r->failed,
 			(unsigned long long)r->cancelled, (unsigned long long)r->open);
 		e |= buf_printf(to, "%llu\t%llu", (unsigned long long)r->chunks, (unsigned long long)r->tokens);
-		e |= -(put_seconds(to, r->token_us) || put_seconds(to, r->busy));
+		e |= -(put_time_cell(to, true, r->token_us) || put_time_cell(to, true, r->busy));
 		e |= buf_printf(to, "\t%s\t%llu", r->notification ? "" : row_time_name(r->kind, i), (unsigned long long)h->n);
-		e |= h->n ? put_seconds(to, h->sum) : buf_add_string(to, "\t");
+		e |= put_time_cell(to, h->n, h->sum);
 		for (unsigned p = 0; p < HIST_PERCENTILES; p++)
-			e |= h->n ? put_seconds(to, hist_percentile(h, hist_percentiles[p])) : buf_add_string(to, "\t");
-		e |= -((h->n ? put_seconds(to, h->max) : buf_add_string(to, "\t")) || buf_add_string(to, "\n"));
+			e |= put_time_cell(to, h->n, hist_percentile(h, hist_percentiles[p]));
+		e |= -(put_time_cell(to, h->n, h->max) || buf_add_string(to, "\n"));
 	}
 	return e;
 }

@@ -6,34 +6,14 @@
 #include "lib/base/cells.h"
 #include "lib/base/people.h"
 #include "lib/base/text.h"
-#include "lib/recording/recording.h"
 
 enum { SESSION = 8, TIME = 8, LABELS_MOST = 4096 };
 
-/* What a line says. */
-struct line {
-	const struct span_turn *turn;
-	uint64_t times[TIMES]; /* SPAN_NEVER: none */
-	bool timed, counted;
-	uint64_t tokens;
-	struct slice stop;     /* a JSON string, or p NULL */
-};
-
-static struct line
-line_of(const struct tool *t, const struct span_turn *turn)
+/* SPAN_NEVER where it is not known. */
+static uint64_t
+time_of(const struct tool *tool, const struct span_turn *t, unsigned i)
 {
-	struct line l = {.turn = turn, .timed = t->timed, .times = {turn->end - turn->begin, turn->first_update, turn->first_text,
-		turn->silence, turn->tools, turn->user, turn->model}};
-	decimal_units tokens;
-
-	for (unsigned i = 0; i < TIMES; i++)
-		if (!t->timed || (turn->unfinished && i != TURN_UPDATE && i != TURN_TEXT))
-			l.times[i] = SPAN_NEVER;
-	l.counted = turn->counted && (turn->own.has & 1u << USAGE_OUTPUT);
-	tokens = l.counted ? turn->own.n[USAGE_OUTPUT] : 0;
-	l.tokens = tokens > (decimal_units)UINT64_MAX ? UINT64_MAX : (uint64_t)tokens;
-	l.stop = json_type(turn->stop) == JSON_STRING ? turn->stop : slice(NULL, 0);
-	return l;
+	return tool->timed && (!t->unfinished || i == SPAN_FIRST_UPDATE || i == SPAN_FIRST_TEXT) ? t->times[i] : SPAN_NEVER;
 }
 
 /* --- sessions in eight columns */
@@ -103,57 +83,55 @@ put_time(struct buf *to, uint64_t us)
 }
 
 static int
-put_text(struct tool *tool, const struct line *l, struct buf *to)
+put_text(struct tool *tool, const struct span_turn *t, struct buf *to)
 {
-	const struct span_turn *t = l->turn;
 	char session[SESSION + 1], rate[PEOPLE_FIGURE] = "-";
+	uint64_t tokens, model = time_of(tool, t, SPAN_MODEL);
 	int e;
 
 	make_label(tool, session, t->session);
 	e = cells_put(to, slice_of(session), SESSION) | buf_printf(to, "%4llu", (unsigned long long)t->number);
-	for (unsigned i = 0; i < TIMES; i++)
-		e |= put_time(to, l->times[i]);
-	if (l->counted && l->timed && !t->unfinished && t->model)
-		people_count(rate, (uint64_t)((double)l->tokens * 1e6 / (double)t->model + .5));
+	for (unsigned i = 0; i < SPAN_TIMES; i++)
+		e |= put_time(to, time_of(tool, t, i));
+	if (turn_tokens(t, &tokens) && model != SPAN_NEVER && model)
+		people_count(rate, (uint64_t)((double)tokens * 1e6 / (double)model + .5));
 	return e | buf_printf(to, "%6s%s\n", rate, t->failed || t->unfinished ? " !" : "");
 }
 
 /* --- for programs --- */
 
 static int
-put_tsv(const struct line *l, struct buf *to)
+put_tsv(const struct tool *tool, const struct span_turn *t, struct buf *to)
 {
-	const struct span_turn *t = l->turn;
-	char text[RECORDING_TIME], *end;
+	uint64_t tokens;
 	int e = text_plain(to, slice(t->session->id, t->session->n));
 
 	e |= buf_printf(to, "\t%llu\t%s\t", (unsigned long long)t->number, result_of(t));
-	if (l->stop.p)
-		e |= text_plain(to, slice(l->stop.p + 1, l->stop.n - 2));
-	for (unsigned i = 0; i < TIMES; i++) {
+	if (t->stop.p)
+		e |= text_plain(to, slice(t->stop.p + 1, t->stop.n - 2));
+	for (unsigned i = 0; i < SPAN_TIMES; i++) {
 		e |= buf_add_string(to, "\t");
-		end = l->times[i] == SPAN_NEVER ? text : recording_put_time(text, l->times[i]);
-		e |= buf_add(to, text, (size_t)(end - text));
+		e |= put_seconds(to, time_of(tool, t, i) != SPAN_NEVER, t->times[i]);
 	}
 	e |= buf_printf(to, "\t%llu\t", (unsigned long long)t->chunks);
-	return e | (l->counted ? buf_printf(to, "%llu\n", (unsigned long long)l->tokens) : buf_add_string(to, "\n"));
+	return e | (turn_tokens(t, &tokens) ? buf_printf(to, "%llu\n", (unsigned long long)tokens) : buf_add_string(to, "\n"));
 }
 
 static int
-put_json(const struct line *l, struct buf *to)
+put_json(const struct tool *tool, const struct span_turn *t, struct buf *to)
 {
-	const struct span_turn *t = l->turn;
+	uint64_t tokens;
 	int e = -(buf_add_string(to, "{\"session\":") || json_quote(slice(t->session->id, t->session->n), to));
 
 	e |= buf_printf(to, ",\"turn\":%llu,\"result\":\"%s\"", (unsigned long long)t->number, result_of(t));
-	if (l->stop.p)
-		e |= -(buf_add_string(to, ",\"stop_reason\":") || buf_add_slice(to, l->stop));
-	for (unsigned i = 0; i < TIMES; i++)
-		if (l->times[i] != SPAN_NEVER)
-			e |= buf_printf(to, ",\"%s_us\":%llu", row_time_name(ROW_TURN, i), (unsigned long long)l->times[i]);
+	if (t->stop.p)
+		e |= -(buf_add_string(to, ",\"stop_reason\":") || buf_add_slice(to, t->stop));
+	for (unsigned i = 0; i < SPAN_TIMES; i++)
+		if (time_of(tool, t, i) != SPAN_NEVER)
+			e |= buf_printf(to, ",\"%s_us\":%llu", row_time_name(ROW_TURN, i), (unsigned long long)t->times[i]);
 	e |= buf_printf(to, ",\"chunks\":%llu", (unsigned long long)t->chunks);
-	if (l->counted)
-		e |= buf_printf(to, ",\"output_tokens\":%llu", (unsigned long long)l->tokens);
+	if (turn_tokens(t, &tokens))
+		e |= buf_printf(to, ",\"output_tokens\":%llu", (unsigned long long)tokens);
 	return e | buf_add_string(to, "}\n");
 }
 
@@ -172,14 +150,13 @@ put_head(enum format format, struct buf *to)
 int
 turns_put(struct tool *t, const struct span_turn *turn)
 {
-	const struct line l = line_of(t, turn);
 	enum format format = t->options->format;
 	struct buf *to = out_buf(&t->watch->out);
 	size_t before = to->n;
 	int e = t->header_written ? 0 : put_head(format, to);
 
 	t->header_written = true;
-	e |= format == FORMAT_TSV ? put_tsv(&l, to) : format == FORMAT_JSON ? put_json(&l, to) : put_text(t, &l, to);
+	e |= format == FORMAT_TSV ? put_tsv(t, turn, to) : format == FORMAT_JSON ? put_json(t, turn, to) : put_text(t, turn, to);
 	out_commit(&t->watch->out, before, e);
 	return e ? -1 : 0;
 }

@@ -28,12 +28,7 @@ clock_turn(struct span_turn *t, uint64_t now)
 	uint64_t dt = now - t->at;
 
 	t->at = now;
-	if (t->waiting)
-		t->user += dt;
-	else if (t->running)
-		t->tools += dt;
-	else
-		t->model += dt;
+	t->times[t->waiting ? SPAN_USER : t->running ? SPAN_TOOLS : SPAN_MODEL] += dt;
 	if (!t->waiting)
 		t->quiet += dt;
 }
@@ -41,7 +36,8 @@ clock_turn(struct span_turn *t, uint64_t now)
 static void
 end_silence(struct span_turn *t)
 {
-	t->silence = t->quiet > t->silence ? t->quiet : t->silence;
+	if (t->quiet > t->times[SPAN_SILENCE])
+		t->times[SPAN_SILENCE] = t->quiet;
 	t->quiet = 0;
 }
 
@@ -58,26 +54,12 @@ count(void *arg, const struct usage_event *e)
 {
 	struct span *sp = arg;
 	struct session *s;
-	struct span_session *d;
 
 	if (e->kind != USAGE_EVENT_TURN)
 		return;
 	s = sessions_find(sp->sessions, slice(e->session->id, e->session->id_length));
-	if (!s || !(d = s->data))
-		return;
-	d->counted = e->own.has != 0;
-	d->own = e->own;
-	d->billed = e->billed;
-}
-
-/* Has the tokens counted that the session has reported so far: what comes later is not waited for. They are of no turn. */
-static void
-judge(struct span *sp, struct session *s, struct usage_session *u)
-{
-	struct span_session *d = s->data;
-
-	sp->failed |= u && usage_finish(sp->usage, u) < 0;
-	d->counted = false;
+	if (s && s->data)
+		((struct span_session *)s->data)->own = e->own;
 }
 
 /* --- turns --- */
@@ -99,7 +81,7 @@ begin_turn(struct span *sp, const struct session_event *e)
 	e->turn->data = d;
 	d->session = e->session->data;
 	d->prompted = e->turn->prompted;
-	d->first_update = d->first_text = SPAN_NEVER;
+	d->times[SPAN_FIRST_UPDATE] = d->times[SPAN_FIRST_TEXT] = SPAN_NEVER;
 	d->begin = d->at = e->t;
 	d->number = e->turn->number;
 }
@@ -120,15 +102,17 @@ end_turn(struct span *sp, const struct session_event *e)
 		d->error = e->turn->error;
 		clock_turn(d, e->t);
 		end_silence(d);
+		d->times[SPAN_TOTAL] = d->end - d->begin;
 		d->usage = u;
 		sp->failed |= u && usage_finish(sp->usage, u) < 0;
-		d->counted = d->session->counted;
 		d->own = d->session->own;
-		d->billed = d->session->billed;
 		happened(sp, (struct span_event){.kind = SPAN_TURN, .begin = d->begin, .end = d->end, .turn = d});
 	}
-	if (!e->turn->joined)
-		judge(sp, e->session, u);
+	/* What the session has reported so far is counted: what comes later is not waited for, and is of no turn. */
+	if (!e->turn->joined) {
+		sp->failed |= u && usage_finish(sp->usage, u) < 0;
+		((struct span_session *)e->session->data)->own = (struct usage_sums){0};
+	}
 	buf_free(&d->parent);
 	free(d);
 	e->turn->data = NULL;
@@ -163,10 +147,10 @@ end_wait_for_agent(const struct session_message *m)
 	end_silence(t);
 	if (!m->kind.p || json_string_is(m->kind, acp_state_update))
 		return;
-	if (t->first_update == SPAN_NEVER)
-		t->first_update = m->message.t - t->begin;
-	if (s == turn->session && is_text(m, t) && t->first_text == SPAN_NEVER)
-		t->first_text = m->message.t - t->begin;
+	if (t->times[SPAN_FIRST_UPDATE] == SPAN_NEVER)
+		t->times[SPAN_FIRST_UPDATE] = m->message.t - t->begin;
+	if (s == turn->session && is_text(m, t) && t->times[SPAN_FIRST_TEXT] == SPAN_NEVER)
+		t->times[SPAN_FIRST_TEXT] = m->message.t - t->begin;
 }
 
 /* --- tool calls --- */

@@ -21,8 +21,7 @@ struct span_session {
 	uint64_t number;             /* 1 for the first that was seen */
 	const char *id;              /* plain text, NUL after it */
 	size_t n;
-	struct usage_sums own, billed; /* the module's own: of the turn that usage has judged last, until it ends here */
-	bool counted;
+	struct usage_sums own; /* the module's own: of the turn that usage has judged last, until it ends here */
 };
 
 /* A request and its response, or a notification. */
@@ -38,6 +37,15 @@ struct span_request {
 	bool unfinished;      /* there was no response */
 };
 
+/* The times of a turn, us. */
+enum {
+	SPAN_TOTAL,
+	SPAN_FIRST_UPDATE, SPAN_FIRST_TEXT, /* after its begin, or SPAN_NEVER; no state_update; text: not of sub-agents */
+	SPAN_SILENCE, /* the longest without a message from the agent, while the user was not waited for */
+	SPAN_TOOLS, SPAN_USER, SPAN_MODEL, /* their sum is the total */
+	SPAN_TIMES
+};
+
 struct span_turn {
 	struct span_session *session;
 	uint64_t number;        /* in its session, from 1 */
@@ -48,12 +56,9 @@ struct span_turn {
 	struct slice stop;      /* the stop reason: a JSON string, or p NULL */
 	struct slice error;     /* of a response that failed: the error object, or p NULL */
 	struct buf parent;      /* _meta.traceparent of the prompt, plain text */
-	uint64_t first_update, first_text; /* us after begin, or SPAN_NEVER; no state_update; text: not of sub-agents */
-	uint64_t silence;       /* the longest time without a message from the agent, while the user was not waited for */
-	uint64_t user, tools, model; /* us; their sum is end - begin */
+	uint64_t times[SPAN_TIMES];
 	uint64_t chunks;        /* of text and thoughts, not of sub-agents */
-	bool counted;           /* usage has been reported: */
-	struct usage_sums own, billed;
+	struct usage_sums own;  /* as far as usage has been reported */
 	const struct usage_session *usage; /* or NULL */
 	/* the module's own */
 	uint64_t at, quiet;

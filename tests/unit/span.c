@@ -23,11 +23,11 @@ put(const struct span_event *e)
 		break;
 	case SPAN_TURN:
 		buf_printf(&log_text, "turn %s/%llu update %lld text %lld silence %llu user %llu tools %llu model %llu chunks %llu",
-			t->session->id, (unsigned long long)t->number, (long long)t->first_update, (long long)t->first_text,
-			(unsigned long long)t->silence, (unsigned long long)t->user, (unsigned long long)t->tools,
-			(unsigned long long)t->model, (unsigned long long)t->chunks);
+			t->session->id, (unsigned long long)t->number, (long long)t->times[SPAN_FIRST_UPDATE], (long long)t->times[SPAN_FIRST_TEXT],
+			(unsigned long long)t->times[SPAN_SILENCE], (unsigned long long)t->times[SPAN_USER], (unsigned long long)t->times[SPAN_TOOLS],
+			(unsigned long long)t->times[SPAN_MODEL], (unsigned long long)t->chunks);
 		buf_printf(&log_text, " stop %.*s", (int)t->stop.n, t->stop.p);
-		if (t->counted) {
+		if (t->own.has) {
 			buf_add_string(&log_text, " output ");
 			usage_sum_put(&t->own, USAGE_OUTPUT, &log_text);
 		}
