@@ -58,7 +58,7 @@ ask_cancel(struct ask *a)
 	put(&params, "}");
 	need(msg_make_notification(&message, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)));
 	send_message(a, &message);
-	answer_cancel(a);
+	answer_cancel(a, slice(NULL, 0));
 }
 
 void
@@ -157,7 +157,8 @@ ask_report(struct ask *a, const char *method, struct slice error)
 	SCOPED struct buf room = {0};
 	struct slice data = json_get(error, "data");
 
-	show_note(a, "acp-ask: %s: %s%s%.*s", method, plain_of(json_get(error, "message"), &room), data.p ? ": " : "", (int)data.n, data.p ? data.p : "");
+	show_note(a, "acp-ask: %s: %s%s%.*s", method, plain_of(json_get(error, "message"), &room), data.p ? ": " : "",
+		(int)data.n, data.p ? data.p : "");
 }
 
 bool
@@ -318,7 +319,7 @@ on_line(void *arg, enum input_got got, const struct line *line)
 	if (m.msg.kind == MSG_REQUEST)
 		serve(a, &m.msg);
 	else if (m.msg.kind == MSG_NOTIFICATION && m.msg.what == ACP_CANCEL_REQUEST)
-		answer_forget(a, json_get(m.msg.params, acp_request_id));
+		answer_cancel(a, json_get(m.msg.params, acp_request_id));
 	else
 		show_update(a, seen);
 	return true;

@@ -109,20 +109,22 @@ decide(struct question *q, struct slice option, const char *by)
 
 /* --- a program --- */
 
-/* It has exited, and what it printed has been read. */
+/* Decides, if it has exited, and what it printed has been read. */
 static void
-read_reply(struct question *q, int status)
+read_reply(struct question *q)
 {
 	struct slice option = {0};
 	const char *word;
 
+	if (!q->read || !q->exited)
+		return;
 	while (q->reply.n && byte_is_space(q->reply.p[q->reply.n - 1]))
 		q->reply.n--;
 	word = buf_string(&q->reply);
 	need(word ? 0 : -1);
-	if (status == 0)
+	if (q->status == 0)
 		option = find_option(&q->request, acp_option_id, word);
-	if (status == 0 && !option.p)
+	if (q->status == 0 && !option.p)
 		option = find_option(&q->request, acp_option_kind, word);
 	decide(q, option, option.p ? " (--permit-by)" : " (--permit-by failed)");
 }
@@ -144,8 +146,7 @@ on_program(void *arg, enum endpoint_event event)
 	struct question *q = arg;
 
 	q->read |= event == ENDPOINT_ENDED;
-	if (q->read && q->exited)
-		read_reply(q, q->status);
+	read_reply(q);
 }
 
 static void
@@ -156,8 +157,7 @@ on_program_exit(void *arg, int status)
 	q->exited = true;
 	q->status = status;
 	endpoint_drain(&q->program);
-	if (q->read)
-		read_reply(q, status);
+	read_reply(q);
 }
 
 /* False: it could not be started. */
@@ -397,29 +397,21 @@ answer_form(struct ask *a, const struct msg *m)
 }
 
 void
-answer_forget(struct ask *a, struct slice id)
-{
-	struct question *q, *next;
-
-	DL_FOREACH_SAFE(a->questions, q, next) {
-		if (!msg_same_id(q->request.id, id))
-			continue;
-		ask_refuse(a, q->request.id, ACP_ERR_CANCELLED, "cancelled");
-		free_question(q);
-	}
-	ask_person(a);
-}
-
-void
-answer_cancel(struct ask *a)
+answer_cancel(struct ask *a, struct slice id)
 {
 	struct question *q, *next;
 
 	DL_FOREACH_SAFE(a->questions, q, next) {
 		struct buf result = {0};
 
-		cancel(q, &result);
-		ask_reply(a, q->request.id, &result);
+		if (id.p && !msg_same_id(q->request.id, id))
+			continue;
+		if (id.p) {
+			ask_refuse(a, id, ACP_ERR_CANCELLED, "cancelled");
+		} else {
+			cancel(q, &result);
+			ask_reply(a, q->request.id, &result);
+		}
 		free_question(q);
 	}
 	ask_person(a);

@@ -97,7 +97,7 @@ struct ask {
 	struct session *session; /* that is open; or NULL */
 	struct buf session_id;   /* of it, a JSON string */
 	struct buf opened;       /* the response that opened it */
-	struct buf cwd;          /* its directory, plain text with a NUL */
+	char *cwd;               /* its directory */
 	struct buf initialized;  /* the result of initialize */
 	struct buf input;        /* standard input, where it is no terminal; or the script */
 	struct turn turn;
@@ -173,8 +173,6 @@ bool ask_has(const struct ask *, const char *v1, const char *v2);
 
 /* initialize, and authentication. False: it failed, and that has been reported. */
 bool session_connect(struct ask *);
-/* Finds the directory of --cwd; exits where there is none. */
-void session_directory(struct ask *);
 /* Reports the methods of authentication that the agent has, and why. */
 void session_list_methods(struct ask *, const char *why);
 
@@ -200,8 +198,6 @@ void terminals_close(struct ask *);
 
 /* --- prompt.c --- */
 
-/* Reads standard input where it is no terminal. Exits where it cannot be read. */
-void prompt_input(struct ask *);
 /* Appends the operands, and standard input, as an array of content; nothing where there is none. Exits where a file cannot be read. */
 void prompt_read(struct ask *, struct buf *blocks);
 /* Sends a prompt; the array is freed. */
@@ -231,10 +227,8 @@ void talk_redraw(void);
 /* Responds to a permission request or an elicitation, at once or later. */
 void answer_permission(struct ask *, const struct msg *);
 void answer_form(struct ask *, const struct msg *);
-/* The agent does not wait for the response to this request any more. */
-void answer_forget(struct ask *, struct slice id);
-/* The turn was cancelled: so are all questions. */
-void answer_cancel(struct ask *);
+/* The agent does not wait for the response to this request any more; or (p NULL) the turn was cancelled, and so are all questions. */
+void answer_cancel(struct ask *, struct slice id);
 /* Is there a person who can be asked? */
 bool answer_person(const struct ask *);
 void answer_open(struct ask *);

@@ -43,16 +43,17 @@ make_parents(int root, const char *path)
 int
 files_open(const struct ask *a, const char *path, int flags)
 {
-	const char *below = path + a->cwd.n;
+	size_t n = strlen(a->cwd);
+	const char *below = path + n;
 	int root, fd;
 
-	if (strncmp(path, a->cwd.p, a->cwd.n) != 0 || (*below && *below != '/' && a->cwd.n > 1)) {
+	if (strncmp(path, a->cwd, n) != 0 || (*below && *below != '/' && n > 1)) {
 		errno = EXDEV;
 		return -1;
 	}
 	while (*below == '/')
 		below++;
-	root = open(a->cwd.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	root = open(a->cwd, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -1;
 	fd = system_open_beneath(root, *below ? below : ".", flags | O_CLOEXEC, 0666);

@@ -228,7 +228,8 @@ form_show(struct form *f, struct ask *a)
 		show_note(a, "  %u) %s", ++n, plain_of(title, &room));
 	value = json_get(f->schema, "default");
 	room.n = 0;
-	put(&room, "%s%s%.*s%s: ", choices.p ? "number" : "value", value.p ? " [" : "", (int)value.n, value.p ? value.p : "", value.p ? "]" : "");
+	put(&room, "%s%s%.*s%s: ", choices.p ? "number" : "value", value.p ? " [" : "", (int)value.n,
+		value.p ? value.p : "", value.p ? "]" : "");
 	show_prompt(a, buf_slice(&room));
 }
 

@@ -183,8 +183,8 @@ read_input(struct ask *a)
 		cli_die(EXIT_USAGE, tool_name, "--format requires a prompt");
 	if (o->script)
 		script_read(a);
-	else if (prompts)
-		prompt_input(a);
+	else if (prompts && !isatty(STDIN_FILENO) && buf_read_all(&a->input, STDIN_FILENO, o->line_limit / 2) < 0)
+		cli_die(EXIT_USAGE, tool_name, "standard input: %s", strerror(errno));
 	if (prompts && !a->talks && !*o->prompt && !a->input.n)
 		cli_die(EXIT_USAGE, tool_name, "there is no prompt: no text, no file, and nothing on standard input");
 }
@@ -217,7 +217,7 @@ run(struct ask *a)
 static void
 finish(struct ask *a)
 {
-	struct buf *all[] = {&a->session_id, &a->opened, &a->cwd, &a->initialized, &a->input, &a->commands, &a->form, &a->turn.stop, &a->turn.error,
+	struct buf *all[] = {&a->session_id, &a->opened, &a->initialized, &a->input, &a->commands, &a->form, &a->turn.stop, &a->turn.error,
 		&a->turn.cost, &a->turn.text, &a->turn.calls, &a->show.message};
 
 	answer_close(a);
@@ -228,6 +228,7 @@ finish(struct ask *a)
 	for (size_t i = 0; i < a->options->npermits; i++)
 		free((char *)a->options->permits[i].pattern);
 	free(a->options->permits);
+	free(a->cwd);
 	free(a->options->mcp);
 	free(a->options->mcp_urls);
 	free(a->options->configs);
@@ -248,7 +249,9 @@ main(int argc, char **argv)
 	cli_read(&tool, argc, argv, &o, &line);
 	cli_check(&line, rules);
 	read_operands(&o, &line);
-	session_directory(&a);
+	a.cwd = realpath(o.cwd ? o.cwd : ".", NULL);
+	if (!a.cwd)
+		cli_die(EXIT_USAGE, tool_name, "--cwd %s: %s", o.cwd ? o.cwd : ".", strerror(errno));
 	read_form(&a);
 	read_input(&a);
 	status = agent_start(&a);

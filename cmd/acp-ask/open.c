@@ -26,26 +26,20 @@ refuse(struct ask *a, const char *option, const char *value, const char *why)
 
 /* --- the session that was open last, in this directory and with this agent --- */
 
-/* Appends what it is remembered under: the directory and the command, JSON. */
-static void
-put_key(const struct ask *a, struct buf *key)
+/* The path of what is remembered, to be freed, and under what: the directory and the command, JSON. make: and its directories. */
+static char *
+last_path(const struct ask *a, bool make, struct buf *key)
 {
+	uint64_t hash = 14695981039346656037u;
+	char name[32], *path;
+
 	put(key, "[");
-	put_quoted(key, buf_slice(&a->cwd));
+	put_quoted(key, slice_of(a->cwd));
 	for (char *const *word = a->options->command; *word; word++) {
 		put(key, ",");
 		put_quoted(key, slice_of(*word));
 	}
 	put(key, "]\n");
-}
-
-/* The path of what is remembered under the key, to be freed. */
-static char *
-last_path(const struct buf *key, bool make)
-{
-	uint64_t hash = 14695981039346656037u;
-	char name[32], *path;
-
 	for (size_t i = 0; i < key->n; i++)
 		hash = (hash ^ (unsigned char)key->p[i]) * 1099511628211u;
 	snprintf(name, sizeof(name), "ask-%016" PRIx64, hash);
@@ -59,10 +53,8 @@ remember(struct ask *a)
 {
 	SCOPED struct buf text = {0};
 	struct replace file = {0};
-	char *path, *why = NULL;
+	char *path = last_path(a, true, &text), *why = NULL;
 
-	put_key(a, &text);
-	path = last_path(&text, true);
 	put_slice(&text, buf_slice(&a->session_id));
 	put(&text, "\n");
 	if ((replace_open(&file, path, NULL, &why) < 0 || replace_with(&file, 0600, buf_slice(&text)) < 0) && a->options->verbose)
@@ -77,13 +69,10 @@ static bool
 recall(const struct ask *a, struct buf *id)
 {
 	SCOPED struct buf key = {0}, text = {0};
+	char *path = last_path(a, false, &key);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct slice rest;
-	char *path;
-	int fd;
 
-	put_key(a, &key);
-	path = last_path(&key, false);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	free(path);
 	if (fd >= 0 && buf_read_all(&text, fd, a->options->line_limit) == 0 && text.n > key.n && memcmp(text.p, key.p, key.n) == 0) {
 		rest = slice(text.p + key.n, text.n - key.n);
@@ -134,7 +123,7 @@ open_by(struct ask *a, enum acp_method what, struct slice id, bool history)
 
 	put(&params, "{");
 	put_member(&params, acp_session_id, id);
-	put_text(&params, "cwd", buf_slice(&a->cwd));
+	put_text(&params, "cwd", slice_of(a->cwd));
 	put(&params, ",\"%s\":[", acp_mcp_servers);
 	for (size_t i = 0; good && o->mcp && o->mcp[i]; i++)
 		good = put_server(a, o->mcp[i], false, &params);
@@ -317,14 +306,14 @@ session_list(struct ask *a)
 	struct json_iter it;
 
 	if (!ask_has(a, "agentCapabilities.sessionCapabilities.list", "capabilities.session")) {
-		refuse(a, "--list", buf_string(&a->cwd), "the agent has no list of sessions");
+		refuse(a, "--list", a->cwd, "the agent has no list of sessions");
 		return;
 	}
 	do {
 		struct buf params = {0};
 
 		put(&params, "{");
-		put_text(&params, "cwd", buf_slice(&a->cwd));
+		put_text(&params, "cwd", slice_of(a->cwd));
 		put_member(&params, "cursor", cursor);
 		put(&params, "}");
 		if (!ask_must(a, "session/list", &params, &response))

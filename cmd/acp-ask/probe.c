@@ -44,7 +44,7 @@ try_method(struct ask *a, const struct probe *p, struct buf *to)
 	if (p->session)
 		put_member(&params, acp_session_id, buf_slice(&a->session_id));
 	if (p->opens)
-		put_text(&params, "cwd", buf_slice(&a->cwd));
+		put_text(&params, "cwd", slice_of(a->cwd));
 	if (p->session && p->opens)
 		put_member(&params, acp_mcp_servers, slice_of("[]"));
 	put(&params, "}");

@@ -1,5 +1,4 @@
 /* Prompts: what they are made of, and their turns. */
-#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -9,8 +8,8 @@
 static const char *
 media_type(const char *path)
 {
-	static const char *const types[][2] = {{".png", "image/png"}, {".jpg", "image/jpeg"}, {".jpeg", "image/jpeg"}, {".gif", "image/gif"},
-		{".webp", "image/webp"}, {".svg", "image/svg+xml"}, {".wav", "audio/wav"}, {".mp3", "audio/mpeg"},
+	static const char *const types[][2] = {{".png", "image/png"}, {".jpg", "image/jpeg"}, {".jpeg", "image/jpeg"},
+		{".gif", "image/gif"}, {".webp", "image/webp"}, {".svg", "image/svg+xml"}, {".wav", "audio/wav"}, {".mp3", "audio/mpeg"},
 		{".ogg", "audio/ogg"}, {".flac", "audio/flac"}, {".pdf", "application/pdf"}, {".json", "application/json"},
 		{".md", "text/markdown"}, {".html", "text/html"}, {".csv", "text/csv"}};
 	const char *suffix = strrchr(path, '.');
@@ -104,13 +103,6 @@ prompt_read(struct ask *a, struct buf *blocks)
 }
 
 void
-prompt_input(struct ask *a)
-{
-	if (!isatty(STDIN_FILENO) && buf_read_all(&a->input, STDIN_FILENO, a->options->line_limit / 2) < 0)
-		cli_die(EXIT_USAGE, tool_name, "standard input: %s", strerror(errno));
-}
-
-void
 prompt_begin(struct ask *a, struct buf *blocks)
 {
 	struct buf params = {0};
@@ -147,7 +139,8 @@ prompt_end(struct ask *a)
 		return false;
 	need(buf_string(&t->stop) ? 0 : -1);
 	if (t->failed && !a->stopping && !a->over)
-		show_note(a, "acp-ask: session/prompt: %s", t->error.n ? plain_of(json_get(buf_slice(&t->error), "message"), &room) : "no response");
+		show_note(a, "acp-ask: session/prompt: %s",
+			t->error.n ? plain_of(json_get(buf_slice(&t->error), "message"), &room) : "no response");
 	else if (!t->failed && strcmp(t->stop.p, "end_turn") != 0 && !a->stopping && !a->options->script)
 		show_note(a, "acp-ask: the turn ended: %s", t->stop.n ? t->stop.p : "without a stop reason");
 	if (strcmp(t->stop.p, "end_turn") != 0 && !a->talks && !a->options->script)

@@ -55,8 +55,8 @@ expect(struct script *s, struct slice wanted)
 		if (matches(is, value))
 			continue;
 		is = is.p ? is : slice_of("nothing");
-		show_note(s->ask, "acp-ask: %s:%" PRIu64 ": %s is %.*s, expected %.*s", s->ask->options->script, s->line, name.p, (int)is.n, is.p,
-			(int)value.n, value.p);
+		show_note(s->ask, "acp-ask: %s:%" PRIu64 ": %s is %.*s, expected %.*s", s->ask->options->script, s->line, name.p,
+			(int)is.n, is.p, (int)value.n, value.p);
 		ask_fail(s->ask, EXIT_NEGATIVE);
 	}
 }

@@ -153,21 +153,6 @@ authenticate(struct ask *a)
 	return -1;
 }
 
-/* Ends the agent and starts it again, now that somebody has logged in. */
-static bool
-restart(struct ask *a)
-{
-	int status;
-
-	agent_end(a);
-	if (a->signals || a->status)
-		return false;
-	a->over = false;
-	status = agent_start(a);
-	ask_fail(a, status);
-	return status == 0 && initialize(a);
-}
-
 bool
 session_connect(struct ask *a)
 {
@@ -178,15 +163,13 @@ session_connect(struct ask *a)
 	again = a->options->auth ? authenticate(a) : 0;
 	if (again < 0)
 		ask_fail(a, EXIT_NEGATIVE);
-	return again > 0 ? restart(a) : again == 0;
-}
-
-void
-session_directory(struct ask *a)
-{
-	char *path = realpath(a->options->cwd ? a->options->cwd : ".", NULL);
-
-	if (!path)
-		cli_die(EXIT_USAGE, tool_name, "--cwd %s: %s", a->options->cwd ? a->options->cwd : ".", strerror(errno));
-	a->cwd = (struct buf){.p = path, .n = strlen(path), .cap = strlen(path) + 1};
+	if (again <= 0)
+		return again == 0;
+	/* Somebody has logged in: an agent that begins now finds that. */
+	agent_end(a);
+	if (a->signals || a->status)
+		return false;
+	a->over = false;
+	ask_fail(a, agent_start(a));
+	return a->status == 0 && initialize(a);
 }

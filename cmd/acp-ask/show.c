@@ -290,7 +290,8 @@ note_usage(struct ask *a, const struct session_message *seen)
 void
 show_update(struct ask *a, const struct session_message *seen)
 {
-	struct slice update = json_get(seen->message.msg.params, acp_update), kind = seen->kind, commands = json_get(update, acp_commands);
+	struct slice update = json_get(seen->message.msg.params, acp_update), kind = seen->kind;
+	struct slice commands = json_get(update, acp_commands);
 	bool quiet = a->options->quiet || a->options->format == FORMAT_NDJSON;
 	SCOPED struct buf room = {0};
 
@@ -305,8 +306,9 @@ show_update(struct ask *a, const struct session_message *seen)
 		show_agent_text(a, update, json_string_is(kind, "agent_message"));
 	} else if (!quiet && (json_string_is(kind, "plan") || json_string_is(kind, "plan_update"))) {
 		show_plan(a, json_string_is(kind, "plan") ? json_get(update, "entries") : json_path(update, "plan.entries"));
-	} else if (a->options->verbose && json_string_is(kind, "agent_thought_chunk") && *plain_of(json_path(update, "content.text"), &room)) {
-		show_note(a, "thought: %s", room.p);
+	} else if (a->options->verbose && json_string_is(kind, "agent_thought_chunk")) {
+		if (*plain_of(json_path(update, "content.text"), &room))
+			show_note(a, "thought: %s", room.p);
 	}
 }
 

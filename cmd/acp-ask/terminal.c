@@ -162,7 +162,7 @@ create(struct ask *a, const struct msg *m)
 	/* A command without arguments may be a line for a shell. */
 	words = words_new((char *const[]){command.p, NULL}, json_get(m->params, "args"));
 	argv = words[1] ? words : proc_words(command.p);
-	directory = files_open(a, path.n ? path.p : a->cwd.p, O_RDONLY | O_DIRECTORY);
+	directory = files_open(a, path.n ? path.p : a->cwd, O_RDONLY | O_DIRECTORY);
 	if (!argv || directory < 0 || start(t, argv, env, directory) < 0) {
 		files_refuse(a, m->id, directory < 0 ? path.p : command.p, errno);
 		free_terminal(t);

@@ -25,7 +25,7 @@ struct endpoint {
 	 * may be closed here, but has to stay in memory. NULL where there is nothing to read.
 	 */
 	bool (*line)(void *arg, enum input_got, const struct line *);
-	/* The last that is done with the endpoint each time something happens: it may be closed and freed here. NULL: nothing is done. */
+	/* The last that is done with the endpoint each time something happens: it may be closed and freed here; or NULL. */
 	void (*event)(void *arg, enum endpoint_event);
 	void *arg;
 	const struct io_layer *layer; /* of both sides, which are one socket; or NULL */
