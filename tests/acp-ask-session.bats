@@ -4,11 +4,8 @@
 bats_require_minimum_version 1.5.0
 
 setup() {
-	load lib
 	load ask
-	lib_setup
-	exec </dev/null
-	export XDG_STATE_HOME=$PWD/state
+	ask_setup
 }
 
 teardown() {

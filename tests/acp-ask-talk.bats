@@ -4,10 +4,8 @@
 bats_require_minimum_version 1.5.0
 
 setup() {
-	load lib
 	load ask
-	lib_setup
-	export TERM=dumb XDG_STATE_HOME=$PWD/state INPUTRC=/dev/null
+	ask_setup
 }
 
 teardown() {

@@ -4,10 +4,8 @@
 bats_require_minimum_version 1.5.0
 
 setup() {
-	load lib
 	load ask
-	lib_setup
-	exec </dev/null
+	ask_setup
 	mkdir dir
 	echo secret >outside
 }
@@ -143,6 +141,12 @@ request() {
 	    "$(request create '"command":"until [ -s pid ]; do sleep 0.01; done"')" "$(request wait_for_exit '"terminalId":"t5"')"
 	ask -q --terminal hi
 	run ! kill -0 "$(<pid)"
+}
+
+@test "a terminal that is released ends its command, and who waits for that has a response" {
+	terminal "$(request create '"command":"sleep","args":["1000"]')" "$(request wait_for_exit | jq -c '.later = true')" "$(request release)" '{"answers":3}'
+	ask -q --terminal hi
+	assert_equal "$(replies | tail -n 2)" $'{"exitCode":null,"signal":"SIGKILL"}\n{}'
 }
 
 @test "acp-check finds nothing in what acp-ask responds" {

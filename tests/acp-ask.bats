@@ -4,10 +4,8 @@
 bats_require_minimum_version 1.5.0
 
 setup() {
-	load lib
 	load ask
-	lib_setup
-	exec </dev/null
+	ask_setup
 }
 
 teardown() {
@@ -312,5 +310,17 @@ ended() {
 		acp-ask --protocol $version hi -- acp-tap -o s.rec -- "${AGENT[@]}"
 		run -0 checked
 		rm s.rec
+	done
+}
+
+@test "every recorded session serves as the agent" {
+	for recording in "$FIXTURES"/*.jsonl "$FIXTURES"/demo.rec "$FIXTURES"/agents/*.jsonl; do
+		version=1
+		[[ $recording != */v2-* ]] || version=2
+		rm -f s.rec
+		acp-ask --protocol "$version" --permit '*=allow_once' -f json hi -- acp-tap -o s.rec -- acp-replay --match shape "$recording" 2>err >got ||
+			grep -q 'the client left before "session/prompt"' err
+		jq -e '.stop_reason == "end_turn" and (.text | length > 0)' got
+		run -0 checked
 	done
 }

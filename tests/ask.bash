@@ -1,5 +1,13 @@
 # What the tests of acp-ask share.
 
+# What is remembered, and what somebody types, is a test's own.
+ask_setup() {
+	load lib
+	lib_setup
+	exec </dev/null
+	export XDG_STATE_HOME=$PWD/state TERM=dumb INPUTRC=/dev/null
+}
+
 # agent JSON...: writes the script of an agent (ask.py) to a.json.
 agent() {
 	printf '%s\n' "$*" >a.json
