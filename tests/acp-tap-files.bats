@@ -183,6 +183,72 @@ recorded() {
 	assert [ ! -e none ]
 }
 
+@test "--list: date, agent, turns, time, tokens, cost, open requests, size and title of each recording" {
+	hanging >hang.rec
+	TZ=UTC COLUMNS=100 run -0 acp-tap --list "$FIXTURES/demo.rec" hang.rec
+	assert_output - <<-'END'
+		date             agent            turns    time tokens       cost open  size title
+		2026-11-20 15:56 claude-agent-acp     1  941 ms  21.8K 0.0398 USD    0   12K please WRITE the note
+		2026-11-20 12:00 -                    1   3.0 s      -          -    1   375 Go on
+	END
+	TZ=UTC COLUMNS=80 run -0 acp-tap --list "$FIXTURES/demo.rec"
+	assert_line --index 1 '11-20 15:56 claude-agen…     1  941 ms  21.8K 0.0398 USD    0   12K please WRIT…'
+}
+
+# hanging: a recording whose prompt has no response; a header of its next part says nothing new.
+hanging() {
+	cat <<-'END'
+		{"acp-recording":1,"started":"2026-11-20T12:00:00.000000Z"}
+		{"t":1,"from":"client","msg":{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"one","prompt":[{"type":"text","text":"Go on"}]}}}
+		{"acp-recording":1,"started":"2026-11-20T12:00:02.000000Z"}
+		{"t":0.5,"from":"agent","msg":{"jsonrpc":"2.0","method":"_none"}}
+		{"t":1,"event":"eof","from":"agent"}
+	END
+}
+
+@test "--list: tsv and json, in which what is not known is empty or null" {
+	hanging >hang.rec
+	cp "$FIXTURES/demo.rec" demo.rec
+	run -0 acp-tap --list -f tsv demo.rec hang.rec
+	assert_output "$(printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' date agent title turns duration_s tokens cost open size file \
+		2026-11-20T15:56:02.123456Z @agentclientprotocol/claude-agent-acp 'please WRITE the note' 1 0.941207 21801 '0.0398 USD' 0 "$(stat -c %s demo.rec)" demo.rec \
+		2026-11-20T12:00:00.000000Z '' 'Go on' 1 3.000000 '' '' 1 375 hang.rec)"
+	acp-tap --list -f json demo.rec hang.rec >list
+	run -0 jq -r '[.title, .tokens, .cost, .open, .file] | @csv' list
+	assert_output $'"please WRITE the note",21801,"0.0398 USD",0,"demo.rec"\n"Go on",,,1,"hang.rec"'
+}
+
+@test "--list: a title that the agent gives comes before the prompt; messages alone are read, too" {
+	printf '%s\n' '{"id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"Hello\u001b[2J"}]}}' >in
+	run -0 acp-tap --list -f json in
+	assert_equal "$(jq -c '[.date, .title, .turns, .duration_s, .open]' <<<"$output")" '[null,"Hello\u001b[2J",1,null,1]'
+	run -0 acp-tap --list in
+	assert_line --index 1 --partial 'Hello^['
+	printf '%s\n' '{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"session_info_update","title":"Greeting"}}}' >>in
+	run -0 acp-tap --list -f json in
+	assert_equal "$(jq -r .title <<<"$output")" Greeting
+}
+
+@test "--list: without operands all recordings of -o auto, the oldest first" {
+	export XDG_STATE_HOME=$PWD/state
+	run -2 acp-tap --list
+	assert_output 'acp-tap: there is no recording; acp-tap -o auto makes one'
+	mkdir -p state/acp/{one,two}
+	cp four state/acp/one/20261123-120000-9.rec
+	cp four state/acp/two/20251123-120000-9.rec
+	cp four state/acp/one/20241123-120000-9.rec
+	run -0 acp-tap --list -f json
+	run -0 jq -r '.file | sub(".*acp/"; "")' <<<"$output"
+	assert_output $'one/20241123-120000-9.rec\ntwo/20251123-120000-9.rec\none/20261123-120000-9.rec'
+}
+
+@test "--list: a file that cannot be read has no line, and status 2" {
+	cp "$FIXTURES/demo.rec" demo.rec
+	run -2 --separate-stderr acp-tap --list -f tsv none.rec demo.rec
+	assert_equal "${#lines[@]}" 2
+	assert_equal "$stderr" 'acp-tap: none.rec: No such file or directory'
+}
+
 @test "README: the first recipe works as written in an empty home" {
 	export HOME=$PWD/home
 	unset XDG_STATE_HOME

@@ -80,7 +80,7 @@ options_and_words() {
 	[[ $shell == bash ]] || same acp-fault --every 1 --
 	same acp-tap --cl -- --clean
 	same acp-conduct --on-c -- --on-crash
-	same acp-tap --format '' -- record pretty full raw trace
+	same acp-tap --format '' -- record pretty full raw trace tsv json
 	same acp-tap -f r -- record raw
 	same acp-conduct --on-crash '' -- restart fail bypass
 	same acp-replay --speed '' -- recorded max

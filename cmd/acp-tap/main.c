@@ -5,6 +5,7 @@
 
 #include "cmd/acp-tap/tap.h"
 #include "lib/recording/home.h"
+#include "lib/run/directory.h"
 
 /* One option a line, with its unit and default. The shell completes options and words from it. */
 static const char help[] =
@@ -14,8 +15,10 @@ static const char help[] =
 	"                        and %p (process id) are expanded; auto: a recording\n"
 	"                        that `last` and `last:AGENT` find\n"
 	"  -a, --append          append to the file of -o\n"
-	"  -f, --format record|pretty|full|raw|trace\n"
-	"                        what to write (with -o record, else pretty)\n"
+	"      --list            print a line for each recording, by default of -o auto\n"
+	"  -f, --format record|pretty|full|raw|trace|tsv|json\n"
+	"                        what to write (with -o record, else pretty); tsv and\n"
+	"                        json: of --list\n"
 	"      --fold            pretty: successive chunks as one line\n"
 	"      --no-fold         pretty: each chunk as a line\n"
 	"  -n, --number          print the number of each record of a recording\n"
@@ -46,10 +49,12 @@ take_match(const struct cli_taken *t)
 }
 
 static const struct cli_option options[] = {
-	{"format", 'f', CLI_WORD(struct options, format, "record", "pretty", "full", "raw", "trace"), .value = FORMAT_RECORD},
+	{"format", 'f', CLI_WORD(struct options, format, "record", "pretty", "full", "raw", "trace", "tsv", "json"),
+		.value = FORMAT_RECORD},
 	{"match", 'm', CLI_TAKE(take_match)},
 	{CLI_ROWS_BEHIND(struct options, select, select_options)},
 	{"count", 'c', CLI_COUNT(struct options, count)},
+	{"list", 0, CLI_FLAG(struct options, list)},
 	{"number", 'n', CLI_FLAG(struct options, number)},
 	{"start", 0, CLI_COUNT(struct options, start)},
 	{"until", 0, CLI_COUNT(struct options, until)},
@@ -67,6 +72,9 @@ static const struct cli_rule rules[] = {
 	{"--follow", "one recording", NULL},
 	{"--number", "--format pretty|--format full", NULL},
 	{"--fold|--no-fold", "--format pretty", NULL},
+	{"--list", NULL, "a command|--attach|--format record|--format full|--format raw|--format trace|--number|--start|--until|--count|"
+		"--follow|--fold|--no-fold|--redact|--match|--where|--from|--kind|--session|--way|--clean"},
+	{"--format tsv|--format json", "--list", NULL},
 	{NULL, NULL, NULL},
 };
 
@@ -74,7 +82,7 @@ static void
 check(struct options *o, const struct cli_line *line)
 {
 	if (!o->format)
-		o->format = o->frame.output && !o->frame.files ? FORMAT_RECORD : FORMAT_PRETTY;
+		o->format = o->frame.output && !o->list && !o->frame.files ? FORMAT_RECORD : FORMAT_PRETTY;
 	cli_check(line, rules);
 	if (o->frame.output && strcmp(o->frame.output, "auto") == 0) {
 		if (o->frame.files || o->format != FORMAT_RECORD)
@@ -96,6 +104,7 @@ main(int argc, char **argv)
 	static const struct cli_tool tool = {tap_name, help, options};
 	struct options o = {.count = UINT64_MAX, .until = UINT64_MAX, .fold = -1, .select = select_new(), .frame = {.reads = true}};
 	struct cli_line line;
+	char **all = NULL;
 	int status;
 
 	if (!o.select)
@@ -104,7 +113,12 @@ main(int argc, char **argv)
 	check(&o, &line);
 	if (o.match && !o.frame.files && !o.frame.command && !o.frame.attach && isatty(STDIN_FILENO) && access(o.match, F_OK) == 0)
 		cli_warn(tap_name, "%s is a file: is the pattern of --match missing before it?", o.match);
-	status = tap_run(&o);
+	if (o.list && !o.frame.files)
+		o.frame.files = all = home_recordings(tap_name, NULL);
+	if (all && !*all)
+		cli_die(EXIT_USAGE, tap_name, "there is no recording; acp-tap -o auto makes one");
+	status = o.list ? list_run(&o) : tap_run(&o);
+	directory_free(all);
 	select_free(o.select);
 	free(o.home);
 	return status;

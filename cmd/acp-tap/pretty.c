@@ -112,14 +112,14 @@ pretty_free(struct pretty *p)
 /* --- a line --- */
 
 /* The terminal's may change at any time. */
-static unsigned
-width_of(const struct pretty *p)
+unsigned
+pretty_width(const struct watch *w)
 {
 	const char *columns_text = getenv("COLUMNS");
 	unsigned long columns = columns_text ? strtoul(columns_text, NULL, 10) : 0;
 	struct winsize size;
 
-	if (columns == 0 && ioctl(log_fd(p->watch->out.log), TIOCGWINSZ, &size) == 0)
+	if (columns == 0 && ioctl(log_fd(w->out.log), TIOCGWINSZ, &size) == 0)
 		columns = size.ws_col;
 	if (columns == 0)
 		columns = WIDTH_ELSE;
@@ -226,7 +226,7 @@ put_session(struct cells *c, const struct row *r, unsigned width)
 static void
 begin_line(struct pretty *p, struct cells *c, struct buf *to, const struct row *r)
 {
-	unsigned width = width_of(p);
+	unsigned width = pretty_width(p->watch);
 	const struct layout *l = width < WIDTH_WIDE ? &narrow : &wide;
 	double t = (double)r->t / 1e6;
 	char text[32] = "";
@@ -507,7 +507,7 @@ put_header(struct writer *w, struct buf *to, const struct watch_start *h)
 	if (end_run(p, to) < 0)
 		return -1;
 	cells_begin(&c, to, p->utf8, cli_wants_color(p->when, log_fd(p->watch->out.log)));
-	cells_open(&c, width_of(p));
+	cells_open(&c, pretty_width(p->watch));
 	cells_style(&c, STYLE_DIM);
 	cells_text(&c, slice_of(h->name));
 	if (h->started > 0 && localtime_r(&seconds, &tm) && strftime(date, sizeof(date), "  %Y-%m-%d %H:%M:%S", &tm))

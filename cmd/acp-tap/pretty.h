@@ -15,4 +15,7 @@ void pretty_free(struct pretty *);
 /* What has happened in the sessions. */
 void pretty_see(struct pretty *, const struct session_event *);
 
+/* How many cells a line of the output has. */
+unsigned pretty_width(const struct watch *);
+
 #endif

@@ -5,7 +5,8 @@
 #include "lib/filter/select.h"
 #include "lib/redact/redact.h"
 
-enum format_number { FORMAT_DEFAULT, FORMAT_RECORD, FORMAT_PRETTY, FORMAT_FULL, FORMAT_RAW, FORMAT_TRACE };
+enum format_number { FORMAT_DEFAULT, FORMAT_RECORD, FORMAT_PRETTY, FORMAT_FULL, FORMAT_RAW, FORMAT_TRACE, FORMAT_TSV,
+	FORMAT_JSON };
 
 /* What the command line says. */
 struct options {
@@ -14,6 +15,7 @@ struct options {
 	const char *match;           /* the last of --match */
 	uint64_t count;              /* UINT64_MAX: no limit */
 	bool number;                 /* -n */
+	bool list;
 	uint64_t start, until;       /* records; 0, UINT64_MAX: all */
 	int fold;                    /* 1: --fold; 0: --no-fold; -1: the default */
 	enum redact_option redact;
@@ -21,6 +23,9 @@ struct options {
 	char *home;                  /* what --output auto stands for, or NULL */
 	struct frame_options frame;
 };
+
+/* list.c: --list: reads recordings, and writes a line for each. Returns the exit status. */
+int list_run(const struct options *);
 
 static const char tap_name[] = "acp-tap";
 
