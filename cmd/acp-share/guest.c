@@ -158,7 +158,7 @@ give_error(struct guest *g, struct slice id, enum acp_direction dir, int code, c
 	int r = msg_make_error(&text, id, code, why, nothing);
 
 	if (r == 0)
-		r = recording_put_answer(&record, frame_now(g->share->frame), 0, acp_other_side(sender(dir)), buf_slice(&text));
+		r = recording_put_response(&record, frame_now(g->share->frame), 0, acp_other_side(sender(dir)), buf_slice(&text));
 	give(g, r, &record);
 }
 
@@ -264,7 +264,7 @@ guests_response(struct share *s, void *tag, const struct message *message)
 		splice_value(&with, message->msg.id, buf_slice(&c->id));
 		r = splice_write(message->msg.text, with.at, with.n, &text);
 		if (r == 0)
-			r = recording_put_answer(&record, message->t, 0, message->from, buf_slice(&text));
+			r = recording_put_response(&record, message->t, 0, message->from, buf_slice(&text));
 		give(g, r, &record);
 	}
 	call_free(s, c);

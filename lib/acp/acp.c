@@ -33,8 +33,7 @@ struct method {
 };
 
 /*
- * Section 2, v1 and v2, stable and not. A prefix ends in '/': it stands for what begins so. The
- * most frequent come first.
+ * Section 2, v1 and v2, stable and not. A name that ends in '/' is a prefix. The most frequent come first.
  */
 static const struct method methods[] = {
 	{"session/update", ACP_SESSION_UPDATE, ACP_AGENT, true},
@@ -91,7 +90,7 @@ static const struct method methods[] = {
 static const struct method other = {"", ACP_OTHER, ACP_UNKNOWN, false};
 
 static bool
-is(const struct method *m, struct slice name)
+has_name(const struct method *m, struct slice name)
 {
 	size_t n;
 
@@ -107,7 +106,7 @@ static const struct method *
 find(struct slice plain)
 {
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
-		if (is(&methods[i], plain))
+		if (has_name(&methods[i], plain))
 			return &methods[i];
 	return &other;
 }
@@ -116,9 +115,8 @@ static const struct method *
 find_string(struct slice name)
 {
 	SCOPED struct buf room = {0};
-	const struct method *m = find(json_text(name, &room));
 
-	return m;
+	return find(json_text(name, &room));
 }
 
 /* Sections 2 and 5, and what agents add in _meta. The most frequent come first. */
@@ -164,18 +162,9 @@ static const struct acp_member members[] = {
 static const struct acp_member no_member;
 static const struct acp_member mcp_request = {"requestId", .id = ACP_ID_MCP_REQUEST};
 
-static const struct acp_member *
-find_member(struct slice plain)
-{
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-		if (plain.n && *plain.p == *members[i].name && slice_is(plain, members[i].name))
-			return &members[i];
-	return &no_member;
-}
-
 /* Some names say something in some messages only. */
 static const struct acp_member *
-in_its_place(const struct acp_member *m, enum acp_method what, bool response)
+in_message(const struct acp_member *m, enum acp_method what, bool response)
 {
 	bool initialize = what == ACP_INITIALIZE || what == ACP_PROXY_INITIALIZE;
 
@@ -197,9 +186,12 @@ const struct acp_member *
 acp_member(struct slice name, enum acp_method what, bool response)
 {
 	SCOPED struct buf room = {0};
-	const struct acp_member *m = find_member(json_text(name, &room));
+	struct slice plain = json_text(name, &room);
 
-	return in_its_place(m, what, response);
+	for (size_t i = 0; plain.n && i < sizeof(members) / sizeof(members[0]); i++)
+		if (*plain.p == *members[i].name && slice_is(plain, members[i].name))
+			return in_message(&members[i], what, response);
+	return &no_member;
 }
 
 bool

@@ -51,13 +51,13 @@ extern const char acp_commands[];       /* availableCommands, of an update */
 extern const char acp_request_id[];     /* requestId, of $/cancel_request */
 extern const char acp_stop_reason[];    /* stopReason */
 extern const char acp_protocol_version[]; /* protocolVersion */
-extern const char acp_connection_id[];  /* connectionId, of mcp/connect's answer and mcp/message */
+extern const char acp_connection_id[];  /* connectionId, of mcp/connect's response and mcp/message */
 extern const char acp_acp_id[];         /* acpId, of mcp/connect */
 extern const char acp_server_id[];      /* serverId, of mcp/connect, mcp/message and declarations */
 extern const char acp_update_state[];   /* update.state, in the params of a session/update (v2) */
 extern const char acp_state[];          /* state, in an update */
 
-/* Members for those who answer permission requests, and who add servers. */
+/* Members for those who respond to permission requests, and who add servers. */
 extern const char acp_options[];        /* options: what a permission request offers */
 extern const char acp_option_kind[];    /* kind, of an option */
 extern const char acp_option_id[];      /* optionId, likewise */
@@ -90,7 +90,7 @@ struct acp_member {
 	const char *name;
 	enum acp_id id; /* its value is such an id */
 	bool cwd;       /* its value is a session's folder, or a list of them */
-	bool kind;      /* its value tells a kind, as a method does */
+	bool kind;      /* its value names a kind, as a method does */
 	bool metadata;  /* about the circumstances, not the conversation: _meta, what the client is and can do, times, costs */
 	bool opaque;    /* what is in it is not the protocol's: a tool's input, say, where no name has a meaning */
 };
@@ -126,7 +126,7 @@ enum {
 	ACP_ERR_NOT_FOUND = -32002,
 };
 
-/* What a method is, told by its name: a JSON string with its quotes, escaped or not. */
+/* What a method is, by its name: a JSON string with its quotes, escaped or not. */
 enum acp_method acp_method(struct slice name);
 /* The dialect in which a proxy-chain method is spelled. */
 enum acp_dialect acp_dialect(struct slice name);
@@ -149,7 +149,7 @@ enum acp_part acp_part_of_update(struct slice params);
 bool acp_is_option_kind(const char *kind);
 /* The id of the first option of this kind that a permission request (its params) offers: a JSON string, or p NULL. */
 struct slice acp_option_of_kind(struct slice params, const char *kind);
-/* Appends the answer to a permission request that selects an option (its id as a JSON string). 0 or -1. */
+/* Appends the result of a permission request that selects an option (its id as a JSON string). 0 or -1. */
 int acp_put_selected(struct buf *, struct slice option_id);
 /* Appends a block of content with this text (plain). 0 or -1. */
 int acp_put_text_block(struct buf *, struct slice text);

@@ -40,26 +40,17 @@ add(struct commands **all, struct slice session)
 	return NULL;
 }
 
-static void
-forget(struct commands **all, struct slice session)
-{
-	struct commands *c = find(*all, session);
-
-	if (!c)
-		return;
-	HASH_DEL(*all, c);
-	buf_free(&c->list);
-	free(c);
-}
-
 int
 commands_see(struct commands **all, const struct msg *m)
 {
 	struct slice session = msg_session(m), kind = msg_update_kind(m), list;
 	struct commands *c;
 
-	if (m->kind == MSG_REQUEST && (m->what == ACP_SESSION_CLOSE || m->what == ACP_SESSION_DELETE))
-		forget(all, session);
+	if (m->kind == MSG_REQUEST && (m->what == ACP_SESSION_CLOSE || m->what == ACP_SESSION_DELETE) && (c = find(*all, session))) {
+		HASH_DEL(*all, c);
+		buf_free(&c->list);
+		free(c);
+	}
 	if (!kind.p || !json_string_is(kind, "available_commands_update") || json_type(session) != JSON_STRING)
 		return 0;
 	c = find(*all, session);

@@ -54,7 +54,7 @@ struct slice msg_session(const struct msg *);
 struct slice msg_update_kind(const struct msg *);
 
 /*
- * A change to a line: `with` stands for the bytes [from, to) of it. Splices of one line are kept
+ * A change to a line: `with` replaces the bytes [from, to) of it. Splices of one line are kept
  * in its order and do not overlap; with may point into the line itself. Who makes one owns the
  * bytes.
  */

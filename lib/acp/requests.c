@@ -154,7 +154,7 @@ requests_find(struct requests *rs, enum acp_side from, struct slice id)
 	return latest;
 }
 
-/* Out of the table; its next twin takes its place there. */
+/* Takes it out of the table, into which its next twin goes. */
 static void
 withdraw(struct requests *rs, struct entry *e)
 {

@@ -1,6 +1,6 @@
 /*
- * requests: which request a response answers. Each side numbers its own requests, so the same id
- * may be open in both directions at once; of equal ids in one direction the oldest is answered first.
+ * requests: finds the request of a response. Each side numbers its own requests, so the same id may be open in both directions at
+ * once; of equal ids in one direction the oldest gets its response first.
  */
 #ifndef REQUESTS_H
 #define REQUESTS_H
@@ -12,7 +12,7 @@
 
 struct requests;
 
-/* A request that waits for its answer. All is copied; the slices live as long as it does. */
+/* A request that waits for its response. All is copied; the slices live as long as it does. */
 struct request {
 	enum acp_side from;
 	enum acp_method what;
@@ -33,7 +33,7 @@ void requests_free(struct requests *);
 struct request *requests_open(struct requests *, enum acp_side from, uint64_t t, const struct msg *);
 /*
  * The oldest open request with this id that the given side sent, or NULL. ACP_UNKNOWN: either; where both have one, the later, for
- * what an agent asks during a turn is answered before the turn ends. An error with a null id answers nothing: do not ask for it.
+ * the requests of an agent get their responses before its turn ends. An error with a null id has no request: do not ask for it.
  */
 struct request *requests_find(struct requests *, enum acp_side from, struct slice id);
 /* Takes it out of the table; it stays valid until requests_done. */
@@ -52,7 +52,7 @@ struct message {
 	uint64_t t;        /* us since the start of the stream or recording */
 	struct slice line; /* the whole line it came in, a CR included, its newline not */
 	struct msg msg;
-	const struct request *request; /* what this response answers, or NULL */
+	const struct request *request; /* of a response, or NULL */
 	uint64_t number;   /* of the line in its direction, 1 for the first; 0 where it is not known */
 };
 

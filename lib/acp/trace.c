@@ -2,7 +2,7 @@
 
 #include "lib/json/json.h"
 
-/* Is it a peer of acp-conduct? That stands beside the chain. */
+/* Is it a peer of acp-conduct? That is not in the chain. */
 static bool
 is_peer(struct slice name)
 {
@@ -11,9 +11,9 @@ is_peer(struct slice name)
 	return name.n > sizeof(peer) && memcmp(name.p, peer, sizeof(peer) - 1) == 0;
 }
 
-/* Where a component stands in the chain: 0 for the client. False for what is no name. */
+/* The position of a component in the chain: 0 for the client. False for what is no name. */
 static bool
-place(struct slice name, uint64_t *at)
+position(struct slice name, uint64_t *at)
 {
 	static const char proxy[] = "\"Proxy(", end[] = ")\"";
 	size_t n = sizeof(proxy) - 1, i;
@@ -47,7 +47,7 @@ trace_read(struct slice object, struct trace *t)
 	if (!t->type.p || !(slice_is(t->type, "\"request\"") || slice_is(t->type, "\"response\"")
 		|| slice_is(t->type, "\"notification\"")))
 		return false;
-	if (!place(t->from, &from) || !place(t->to, &to) || from == to)
+	if (!position(t->from, &from) || !position(t->to, &to) || from == to)
 		return false;
 	t->sender = from < to ? ACP_CLIENT : ACP_AGENT;
 	t->below = from < to ? t->to : t->from;
@@ -56,17 +56,12 @@ trace_read(struct slice object, struct trace *t)
 	return true;
 }
 
-/* The client's initialize shows as what the conductor asks the first proxy. */
-static bool
-is_proxys_initialize(const struct trace *t)
-{
-	return t->hop == 0 && t->sender == ACP_CLIENT &&
-		(slice_is(t->method, "\"proxy/initialize\"") || slice_is(t->method, "\"_proxy/initialize\""));
-}
-
 int
 trace_message(const struct trace *t, struct buf *b)
 {
+	/* The client's initialize shows as what the conductor sends to the first proxy. */
+	bool initialize = t->hop == 0 && t->sender == ACP_CLIENT &&
+		(slice_is(t->method, "\"proxy/initialize\"") || slice_is(t->method, "\"_proxy/initialize\""));
 	bool ok = buf_add_string(b, "{\"jsonrpc\":\"2.0\"") == 0;
 
 	if (!slice_is(t->type, "\"notification\""))
@@ -74,7 +69,7 @@ trace_message(const struct trace *t, struct buf *b)
 	if (slice_is(t->type, "\"response\"")) {
 		ok = ok && json_add_member(b, slice_is(t->is_error, "true") ? "error" : "result", t->payload) == 0;
 	} else {
-		ok = ok && json_add_member(b, "method", is_proxys_initialize(t) ? slice_of("\"initialize\"") : t->method) == 0;
+		ok = ok && json_add_member(b, "method", initialize ? slice_of("\"initialize\"") : t->method) == 0;
 		if (!slice_is(t->params, "null"))
 			ok = ok && json_add_member(b, "params", t->params) == 0;
 	}

@@ -90,7 +90,7 @@ slice_is_blank(struct slice s)
 	return true;
 }
 
-/* Steps over text, if it stands at *p. */
+/* Steps over text, if it is at *p. */
 static inline bool
 bytes_skip(const char **p, const char *end, const char *text)
 {
@@ -102,7 +102,7 @@ bytes_skip(const char **p, const char *end, const char *text)
 	return true;
 }
 
-/* Steps over a whole number at *p, as JSON has it, with at most so many digits. */
+/* Steps over a whole number at *p, as JSON has it, with at most `most` digits. */
 static inline bool
 bytes_number(const char **p, const char *end, int most, uint64_t *n)
 {
@@ -113,7 +113,7 @@ bytes_number(const char **p, const char *end, int most, uint64_t *n)
 	return *p > from && (*from != '0' || *p == from + 1);
 }
 
-/* Its first bytes, at most so many; it does not end within a character of UTF-8. */
+/* Its first bytes, at most `most`; it does not end within a character of UTF-8. */
 static inline struct slice
 slice_cut(struct slice s, size_t most)
 {

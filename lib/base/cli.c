@@ -26,7 +26,7 @@ struct unit {
 static int
 with_unit(const char *text, const struct unit *units, double *value)
 {
-	char *rest;
+	char *unit;
 
 	if (!isdigit((unsigned char)text[0]) && !(text[0] == '.' && isdigit((unsigned char)text[1])))
 		return -1;
@@ -34,11 +34,11 @@ with_unit(const char *text, const struct unit *units, double *value)
 	if (strspn(text, "0123456789.") != strcspn(text, "kKmMgGbBs%"))
 		return -1;
 	errno = 0;
-	*value = strtod(text, &rest);
+	*value = strtod(text, &unit);
 	if (errno)
 		return -1;
 	for (; units->name; units++) {
-		if (strcmp(rest, units->name) == 0) {
+		if (strcmp(unit, units->name) == 0) {
 			*value *= units->factor;
 			return 0;
 		}

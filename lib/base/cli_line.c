@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h> /* optreset */
 
-/* What getopt_long returns for a long option is this and its place in cli_line.known. */
+/* What getopt_long returns for a long option is this and its index in cli_line.known. */
 enum { LONG = 256 };
 
 /* --- errors --- */
@@ -129,14 +129,6 @@ take_count(const struct cli_taken *t, uint64_t *count)
 	cli_wrong(t, o->expected ? o->expected : expected);
 }
 
-static void
-take_text(const struct cli_taken *t, const char **text)
-{
-	if (t->option->expected && !*t->argument)
-		cli_wrong(t, t->option->expected);
-	*text = t->argument;
-}
-
 void
 cli_add(const struct cli_taken *t, const char ***list)
 {
@@ -165,7 +157,9 @@ take(const struct cli_taken *t)
 		*(int *)at = o->value;
 		break;
 	case CLI_KIND_TEXT:
-		take_text(t, at);
+		if (o->expected && !*t->argument)
+			cli_wrong(t, o->expected);
+		*(const char **)at = t->argument;
 		break;
 	case CLI_KIND_TEXTS:
 		cli_add(t, at);
@@ -222,7 +216,7 @@ find(struct cli_line *line, int option)
 
 /* Adds the rows of a table for this struct. */
 static void
-know(struct cli_line *line, const struct cli_option *o, void *into)
+add_options(struct cli_line *line, const struct cli_option *o, void *into)
 {
 	void *at;
 
@@ -231,7 +225,7 @@ know(struct cli_line *line, const struct cli_option *o, void *into)
 		if (o->kind == CLI_KIND_ROWS_BEHIND)
 			memcpy(&at, at, sizeof(at));
 		if (o->kind >= CLI_KIND_ROWS)
-			know(line, o->rows, at);
+			add_options(line, o->rows, at);
 		if (o->kind >= CLI_KIND_ROWS || find_name(line, slice_of(o->name)))
 			continue;
 		if (line->n == CLI_OPTIONS)
@@ -262,7 +256,7 @@ list(const struct cli_line *line, struct option *longs, char *letters)
 	*letters = '\0';
 }
 
-/* In place of getopt's own messages, which would print the word as it is. */
+/* Instead of getopt's own messages, which would print the word as it is. */
 _Noreturn static void
 refuse(struct cli_line *line, const char *word)
 {
@@ -308,9 +302,9 @@ cli_read(const struct cli_tool *tool, int argc, char **argv, void *into, struct 
 	int option, before = 1;
 
 	*line = (struct cli_line){.tool = tool};
-	know(line, tool->options, into);
+	add_options(line, tool->options, into);
 	if (tool->help)
-		know(line, of_all, into);
+		add_options(line, of_all, into);
 	list(line, longs, letters);
 	begin();
 	while ((option = getopt_long(argc, argv, letters, longs, NULL)) != -1) {

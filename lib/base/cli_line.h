@@ -1,6 +1,6 @@
 /*
  * cli_line: a command line, read by one table. A row has all about an option: its names, what its value may be, and the member of the
- * tool's struct where that goes. What stands there before is the default.
+ * tool's struct where that goes. What is there before is the default.
  *
  *	static const struct cli_option options[] = {
  *		{"format", 'f', CLI_WORD(struct options, format, "text", "json")},
@@ -48,12 +48,12 @@ struct cli_option {
 	const char *const *words; /* NULL-terminated */
 	int value;                /* the first word's number */
 	uint64_t least, most;     /* of a number; most 0: none */
-	const char *expected;     /* said of a number in place of the usual, and of bytes beyond most; a text with it is not empty */
+	const char *expected;     /* the error for a number instead of the usual one, and for bytes beyond most; a text with it is not empty */
 	void (*take)(const struct cli_taken *);
 	const struct cli_option *rows;
 };
 
-/* The place of a member, which must have this type; of a member that is an int or an enum. */
+/* The offset of a member, which must have this type; of a member that is an int or an enum. */
 #define CLI_AT(type, s, member) (offsetof(s, member) + 0 * sizeof(_Generic(&((s *)0)->member, type *: 0)))
 #define CLI_INT_AT(s, member) (offsetof(s, member) + 0 * sizeof(char[sizeof(((s *)0)->member) == sizeof(int) ? 1 : -1]))
 

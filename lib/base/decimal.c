@@ -41,7 +41,7 @@ exponent(const char *p, const char *end, int *e)
 	return p == end;
 }
 
-/* Adds a digit that stands for 10^at. Zeros fit anywhere; the first that is too small rounds, half away from zero. */
+/* Adds digit * 10^at. Zeros fit anywhere; the first that is too small rounds, half away from zero. */
 static bool
 add_digit(decimal_units *units, int at, int digit)
 {
@@ -155,12 +155,12 @@ int
 decimal_put(struct decimal d, unsigned places, struct buf *to)
 {
 	unsigned needed = d.units ? DECIMAL_PLACES : 0, step;
-	decimal_units rest = d.units;
+	decimal_units left = d.units;
 
 	/* Zeros at the end go many at a time: a division of 128 bits is slow. */
 	for (step = 16; step > 0; step /= 2) {
-		if (needed >= step && rest % power(step) == 0) {
-			rest /= power(step);
+		if (needed >= step && left % power(step) == 0) {
+			left /= power(step);
 			needed -= step;
 		}
 	}
@@ -171,12 +171,12 @@ decimal_put(struct decimal d, unsigned places, struct buf *to)
 int
 decimal_put_rounded(struct decimal d, unsigned places, struct buf *to)
 {
-	decimal_units unit = power(DECIMAL_PLACES - places), rest = d.units % unit;
+	decimal_units unit = power(DECIMAL_PLACES - places), below = d.units % unit;
 
-	d.units -= rest;
-	if (rest >= (unit + 1) / 2 && unit > 1)
+	d.units -= below;
+	if (below >= (unit + 1) / 2 && unit > 1)
 		d.units += unit;
-	else if (-rest >= (unit + 1) / 2 && unit > 1)
+	else if (-below >= (unit + 1) / 2 && unit > 1)
 		d.units -= unit;
 	return put(d.units, places, to);
 }

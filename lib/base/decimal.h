@@ -26,9 +26,9 @@ bool decimal_times(struct decimal, decimal_units factor, struct decimal *to);
 /* Below, at, or above zero as a is below, equal to or above b. */
 int decimal_compare(struct decimal a, struct decimal b);
 
-/* Appends it exactly, without an exponent, with at least so many places: 0.3. 0, or -1 out of memory, as the others below. */
+/* Appends it exactly, without an exponent, with at least `places` decimals: 0.3. 0, or -1 out of memory, as the others below. */
 int decimal_put(struct decimal, unsigned places, struct buf *);
-/* Appends it rounded to so many places, half away from zero: 0.1136. */
+/* Appends it rounded to `places` decimals, half away from zero: 0.1136. */
 int decimal_put_rounded(struct decimal, unsigned places, struct buf *);
 /*
  * Appends what a person reads of an amount of money: four places below 1, else two, and none in a currency

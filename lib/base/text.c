@@ -48,20 +48,6 @@ text_utf8_length(const char *p, const char *end)
 }
 
 static int32_t
-next_utf8(struct text *t)
-{
-	unsigned n = text_utf8_length(t->p, t->end), i;
-	unsigned char lead = (unsigned char)*t->p++;
-	int32_t code = lead & (n > 1 ? 0x7f >> n : 0x7f);
-
-	if (n == 0)
-		return TEXT_BYTE + lead;
-	for (i = 1; i < n; i++)
-		code = code << 6 | (*t->p++ & 0x3f);
-	return code;
-}
-
-static int32_t
 hex4(struct text *t)
 {
 	int32_t code = 0;
@@ -110,11 +96,22 @@ next_escape(struct text *t)
 int32_t
 text_next(struct text *t)
 {
+	unsigned n;
+	unsigned char lead;
+	int32_t code;
+
 	if (t->p >= t->end)
 		return -1;
 	if (t->json && *t->p == '\\')
 		return next_escape(t);
-	return next_utf8(t);
+	n = text_utf8_length(t->p, t->end);
+	lead = (unsigned char)*t->p++;
+	if (n == 0)
+		return TEXT_BYTE + lead;
+	code = lead & (n > 1 ? 0x7f >> n : 0x7f);
+	for (unsigned i = 1; i < n; i++)
+		code = code << 6 | (*t->p++ & 0x3f);
+	return code;
 }
 
 static size_t

@@ -4,7 +4,7 @@
 
 #include "lib/base/bytes.h"
 
-/* Set asked; zero the rest. */
+/* Set asked; zero the others. */
 struct choice {
 	const char *asked;
 	struct buf id; /* of the first session that fits */

@@ -25,19 +25,6 @@ struct jqprog {
 
 /* --- messages --- */
 
-/* A message of libjq as text. Takes it over. */
-static char *
-as_text(jv message)
-{
-	char *text;
-
-	if (jv_get_kind(message) != JV_KIND_STRING)
-		message = jv_string_concat(jv_string("(not a string): "), jv_dump_string(message, 0));
-	text = strdup(jv_string_value(message));
-	jv_free(message);
-	return text;
-}
-
 /* Collects the compiler's messages; the count of errors at the end is left out. */
 static void
 collect(void *arg, jv message)
@@ -461,7 +448,10 @@ outcome(struct jqprog *prog, jv last, char **why)
 		}
 		message = jv_invalid_get_msg(last);
 	}
-	*why = as_text(message);
+	if (jv_get_kind(message) != JV_KIND_STRING)
+		message = jv_string_concat(jv_string("(not a string): "), jv_dump_string(message, 0));
+	*why = strdup(jv_string_value(message));
+	jv_free(message);
 	return 1;
 }
 

@@ -33,7 +33,7 @@ int select_where(struct select *, const char *program, char **why);
 /* The same with more variables, which are constant. */
 int select_where_with(struct select *, const char *program, const struct jqprog_var *constants, size_t nconstants, char **why);
 int select_kind(struct select *, const char *kind, char **why);
-/* The options, for CLI_ROWS_BEHIND; among them --from, and --session (choice.h), which also stands alone. */
+/* The options, for CLI_ROWS_BEHIND; among them --from, and --session (choice.h), which is also a table of its own. */
 extern const struct cli_option select_options[], select_session_options[];
 /* Does it select anything less than everything? */
 bool select_is_set(const struct select *);

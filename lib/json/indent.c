@@ -1,7 +1,7 @@
 /* JSON text for people, indented. */
 #include "lib/json/json.h"
 
-/* GROWTH: text that would grow to so many times its size, and LITTLE more, goes on without being indented. */
+/* Text is not indented any further once it has grown to GROWTH times its size, and LITTLE more. */
 enum { INDENT = 2, DEEPEST = 64, GROWTH = 8, LITTLE = 64 * 1024 };
 
 struct indent {

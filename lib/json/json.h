@@ -1,6 +1,6 @@
 /*
- * json: looks at JSON text where it lies. Nothing is built, nothing is copied; what is found is
- * told as slices of the text. A value's slice is its exact text (a string's with its quotes).
+ * json: looks at JSON text where it lies. Nothing is built, nothing is copied. Results are slices of the text; a value's slice is
+ * its exact text (a string's with its quotes).
  */
 #ifndef JSON_H
 #define JSON_H
@@ -41,7 +41,7 @@ enum json_type json_scan(struct slice text, unsigned depth, const char *const *k
 	struct slice *values, struct json_error *error);
 
 /*
- * The rest reads values that json_scan has accepted, or parts of them; on other bytes the results
+ * All below reads values that json_scan has accepted, or parts of them; on other bytes the results
  * are unspecified, but nothing outside the slice is read.
  */
 enum json_type json_type(struct slice value);
@@ -57,8 +57,8 @@ struct json_iter {
 bool json_next(struct json_iter *, struct slice *key, struct slice *value);
 
 /*
- * The same in two steps, for who goes into a value without looking for its end first: json_step stands before the value of
- * the next member; then comes json_value, or json_enter (false: it is no container), all of *in, and json_leave.
+ * The same in two steps, to go into a value without looking for its end first: json_step goes to the value of the next member;
+ * then comes json_value, or json_enter (false: it is no container), all of *in, and json_leave.
  */
 bool json_step(struct json_iter *, struct slice *key);
 struct slice json_value(struct json_iter *);

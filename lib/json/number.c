@@ -13,7 +13,7 @@ struct number {
 	int64_t exponent;
 };
 
-/* Far beyond what anybody may ask for, and ten times that is still far from the end of int64_t. */
+/* Far beyond any exponent that is asked for, and ten times that is still far from the end of int64_t. */
 static const int64_t FAR = INT64_C(100000000000000000);
 
 /* The written exponent at p, after the 'e'. */
@@ -67,32 +67,18 @@ read_number(struct slice text)
 	return n;
 }
 
-static bool
-add_digit(uint64_t *v, char digit)
-{
-	return !__builtin_mul_overflow(*v, 10, v) &&
-		!__builtin_add_overflow(*v, (uint64_t)(digit - '0'), v);
-}
-
-/* Digits alone, and so few that they fit: most numbers. */
-static bool
-short_digits(struct slice number, uint64_t *value)
-{
-	size_t i;
-
-	*value = 0;
-	for (i = 0; i < number.n && i < 19 && byte_is_digit(number.p[i]); i++)
-		*value = *value * 10 + (uint64_t)(number.p[i] - '0');
-	return i > 0 && i == number.n;
-}
-
 bool
 json_u64(struct slice number, uint64_t *value)
 {
 	struct number n;
 	uint64_t v = 0;
+	size_t digits;
 
-	if (short_digits(number, value))
+	/* Most are digits alone, and few enough to fit. */
+	*value = 0;
+	for (digits = 0; digits < number.n && digits < 19 && byte_is_digit(number.p[digits]); digits++)
+		*value = *value * 10 + (uint64_t)(number.p[digits] - '0');
+	if (digits > 0 && digits == number.n)
 		return true;
 	if (json_type(number) != JSON_NUMBER)
 		return false;
@@ -100,7 +86,7 @@ json_u64(struct slice number, uint64_t *value)
 	if (n.digits > 0 && (n.negative || n.exponent < 0 || n.digits > 20 || n.exponent > 20))
 		return false;
 	for (const char *p = n.from; p < n.to; p++)
-		if (*p != '.' && !add_digit(&v, *p))
+		if (*p != '.' && (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v)))
 			return false;
 	for (int64_t i = 0; n.digits > 0 && i < n.exponent; i++)
 		if (__builtin_mul_overflow(v, 10, &v))
@@ -109,29 +95,13 @@ json_u64(struct slice number, uint64_t *value)
 	return true;
 }
 
-static int
-add_digits(const struct number *n, struct buf *to)
-{
-	for (const char *p = n->from; p < n->to; p++)
-		if (*p != '.' && buf_add(to, p, 1) < 0)
-			return -1;
-	return 0;
-}
-
-/* Most exponents are those of ids, and small. */
-static int
-add_exponent(int64_t exponent, struct buf *to)
-{
-	const char small[2] = {'e', (char)('0' + exponent)};
-
-	return exponent >= 0 && exponent < 10 ? buf_add(to, small, 2) : buf_printf(to, "e%lld", (long long)exponent);
-}
-
 int
 json_number_key(struct slice number, struct buf *to, bool *integer)
 {
 	struct number n;
 	size_t was = to->n;
+	char small[2] = "e";
+	int r;
 
 	if (json_type(number) != JSON_NUMBER) {
 		errno = EINVAL;
@@ -147,9 +117,15 @@ json_number_key(struct slice number, struct buf *to, bool *integer)
 		return -1;
 	}
 	*integer = n.exponent >= 0;
-	if ((!n.negative || buf_add(to, "-", 1) == 0) && add_digits(&n, to) == 0 &&
-		add_exponent(n.exponent, to) == 0)
-		return 0;
-	to->n = was;
-	return -1;
+	r = n.negative ? buf_add(to, "-", 1) : 0;
+	for (const char *p = n.from; r == 0 && p < n.to; p++)
+		if (*p != '.')
+			r = buf_add(to, p, 1);
+	/* Most exponents are those of ids, and small. */
+	small[1] = (char)('0' + n.exponent);
+	if (r == 0)
+		r = n.exponent >= 0 && n.exponent < 10 ? buf_add(to, small, 2) : buf_printf(to, "e%lld", (long long)n.exponent);
+	if (r < 0)
+		to->n = was;
+	return r;
 }

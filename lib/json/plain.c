@@ -1,7 +1,7 @@
 #include "lib/base/text.h"
 #include "lib/json/json_set.h"
 
-/* A scan on its way. */
+/* The state of a scan. */
 struct plain {
 	const char *p, *begin, *end;
 	const struct json_want *want;
@@ -78,12 +78,6 @@ zeros(uint64_t v)
 	return (v - 0x0101010101010101) & ~v & 0x8080808080808080;
 }
 
-static inline bool
-is_ordinary(char c)
-{
-	return c != '"' && c != '\\' && (unsigned char)c >= 0x20 && (unsigned char)c < 0x80;
-}
-
 /* Steps over bytes that mean nothing in a string, eight at a time where it can. */
 static const char *
 skip_ordinary(const char *p, const char *end)
@@ -99,7 +93,7 @@ skip_ordinary(const char *p, const char *end)
 		if (zeros(v ^ each * '"') | zeros(v ^ each * '\\'))
 			break;
 	}
-	while (p < end && is_ordinary(*p))
+	while (p < end && *p != '"' && *p != '\\' && (unsigned char)*p >= 0x20 && (unsigned char)*p < 0x80)
 		p++;
 	return p;
 }
@@ -246,9 +240,9 @@ name(struct plain *s)
 	return true;
 }
 
-/* After a value: closes what ends here; then stands before the next value, or at depth 0. */
+/* After a value: closes what ends here; then goes to the next value, or is at depth 0. */
 static bool
-after(struct plain *s)
+after_value(struct plain *s)
 {
 	for (; s->depth > 0; s->depth--) {
 		if (s->depth == 1 && s->member >= 0) {
@@ -273,13 +267,13 @@ value(struct plain *s)
 	if (s->p == s->end)
 		return wrong(s, s->p, "expected a value");
 	if (*s->p != '{' && *s->p != '[')
-		return scalar(s) && after(s);
+		return scalar(s) && after_value(s);
 	if (!open(s))
 		return false;
 	if (!take(s, in_object(s) ? '}' : ']'))
 		return in_object(s) ? name(s) : true;
 	s->depth--;
-	return after(s);
+	return after_value(s);
 }
 
 enum json_type

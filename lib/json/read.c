@@ -90,7 +90,7 @@ find_quote(const char *p, const char *end)
 	return p ? p : end;
 }
 
-/* The end of the string at p. A quote ends it unless an odd number of backslashes stands before. */
+/* The end of the string at p. A quote ends it unless an odd number of backslashes precedes it. */
 static const char *
 string_end(const char *p, const char *end)
 {
@@ -133,26 +133,6 @@ container_end(const char *p, const char *end)
 	return end;
 }
 
-static const char *
-scalar_end(const char *p, const char *end)
-{
-	while (p < end && !byte_is_space(*p) && *p != ',' && *p != '}' && *p != ']')
-		p++;
-	return p;
-}
-
-static const char *
-value_end(const char *p, const char *end)
-{
-	if (p == end)
-		return end;
-	if (*p == '"')
-		return string_end(p, end);
-	if (*p == '{' || *p == '[')
-		return container_end(p, end);
-	return scalar_end(p, end);
-}
-
 bool
 json_step(struct json_iter *it, struct slice *key)
 {
@@ -183,10 +163,17 @@ json_step(struct json_iter *it, struct slice *key)
 struct slice
 json_value(struct json_iter *it)
 {
-	const char *from = it->at;
+	const char *from = it->at, *end = it->in.p + it->in.n, *p = from;
 
-	it->at = value_end(from, it->in.p + it->in.n);
-	return slice_between(from, it->at);
+	if (p < end && *p == '"')
+		p = string_end(p, end);
+	else if (p < end && (*p == '{' || *p == '['))
+		p = container_end(p, end);
+	else
+		while (p < end && !byte_is_space(*p) && *p != ',' && *p != '}' && *p != ']')
+			p++;
+	it->at = p;
+	return slice_between(from, p);
 }
 
 bool

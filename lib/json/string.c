@@ -124,7 +124,7 @@ json_text(struct slice string, struct buf *room)
 	return json_unescape(string, room) < 0 ? slice(NULL, 0) : buf_slice(room);
 }
 
-/* Can this byte stand in a string as it is? */
+/* May this byte be in a string as it is? */
 static bool
 plain(char c)
 {

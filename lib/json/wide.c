@@ -94,7 +94,7 @@ less(vec a, vec b)
 
 #endif
 
-/* From the table of 16 the byte at the place that the low four bits of v name. (x86: anything where v is negative.) */
+/* From the table of 16 the byte at the offset that the low four bits of v name. (x86: anything where v is negative.) */
 INLINE vec
 look_up(const char *table, vec v)
 {
@@ -205,7 +205,7 @@ sort(const char *token, struct json_kinds *k)
 }
 
 enum {
-	CHUNK = 4096, /* bytes boiled down at a time; a place in a chunk fits in 16 bits */
+	CHUNK = 4096, /* bytes whose tokens are found at a time; an offset in a chunk fits in 16 bits */
 	DEEP = 61,    /* containers in each other that fit in a word, with a bit to spare */
 };
 
@@ -251,13 +251,13 @@ struct odd {
 struct chunk {
 	const char *p;
 	struct odd odd[CHUNK / 64];
-	_Alignas(64) uint16_t place[CHUNK + 64];
+	_Alignas(64) uint16_t offset[CHUNK + 64];
 	_Alignas(64) char token[CHUNK + 64];
 };
 
 /*
  * load_tail: a piece of n < 64 bytes, with blanks after them.
- * pack: for each bit its number plus base, to place, and its byte, to token; may write up to 64 too many of either.
+ * pack: for each bit its number plus base, to offset, and its byte, to token; may write up to 64 too many of either.
  * count: which tokens lie at depth 1, given the depth before; false where it would be less.
  * same_key: which key the name of n < 16 bytes is, or -1; the text goes on to end.
  */
@@ -270,7 +270,7 @@ load_tail(struct piece *a, const char *p, size_t n)
 }
 
 INLINE void
-pack(const struct piece *b, uint64_t bits, unsigned base, uint16_t *place, char *token)
+pack(const struct piece *b, uint64_t bits, unsigned base, uint16_t *offset, char *token)
 {
 	static const char numbers[64] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
 		17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37,
@@ -281,10 +281,10 @@ pack(const struct piece *b, uint64_t bits, unsigned base, uint16_t *place, char 
 
 	_mm512_storeu_si512(token, _mm512_maskz_compress_epi8(bits, (__m512i)b->v[0]));
 	v = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(n));
-	_mm512_storeu_si512(place, _mm512_add_epi16(from, v));
+	_mm512_storeu_si512(offset, _mm512_add_epi16(from, v));
 	if (__builtin_popcountll(bits) > 32) {
 		v = _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(n, 1));
-		_mm512_storeu_si512(place + 32, _mm512_add_epi16(from, v));
+		_mm512_storeu_si512(offset + 32, _mm512_add_epi16(from, v));
 	}
 }
 
@@ -338,17 +338,17 @@ load_tail(struct piece *a, const char *p, size_t n)
 
 /* Eight at a time, so that a processor need not guess how many there are. */
 INLINE void
-pack(const struct piece *piece, uint64_t left, unsigned base, uint16_t *place, char *token)
+pack(const struct piece *piece, uint64_t left, unsigned base, uint16_t *offset, char *token)
 {
 	char bytes[64];
 	unsigned n;
 
 	memcpy(bytes, piece, sizeof(bytes));
-	for (; left; place += 8, token += 8) {
+	for (; left; offset += 8, token += 8) {
 #pragma GCC unroll 8
 		for (int i = 0; i < 8; i++, left &= left - 1) {
 			n = (unsigned)__builtin_ctzll(left | UINT64_C(1) << 63);
-			place[i] = (uint16_t)(base + n);
+			offset[i] = (uint16_t)(base + n);
 			token[i] = bytes[n];
 		}
 	}
@@ -435,18 +435,18 @@ add_tokens(struct reading *r, struct chunk *c, const char *p, const struct piece
 	tokens = (quote & in) | (m.separators & ~m.blank & ~in) |
 		(scalar & ~(scalar << 1 | r->in_scalar));
 	r->in_scalar = scalar >> 63;
-	pack(piece, tokens, (unsigned)(p - c->p), c->place + r->tokens, c->token + r->tokens);
+	pack(piece, tokens, (unsigned)(p - c->p), c->offset + r->tokens, c->token + r->tokens);
 	r->tokens += (size_t)__builtin_popcountll(tokens);
 	if (escaped | m.unprintable)
 		c->odd[r->odds++] = (struct odd){p, escaped, m.unprintable};
 }
 
-/* Boils the next chunk down, from c->p up to last at most. */
+/* Finds the tokens of the next chunk, from c->p up to last at most. */
 INLINE void
 find_tokens(struct reading *reading, struct chunk *c, const char *last)
 {
 	const char *p = c->p, *stop = last - p > CHUNK ? p + CHUNK : last;
-	struct reading r = *reading; /* whose place nobody knows, so it may stay in registers */
+	struct reading r = *reading; /* no pointer leads to it, so it may stay in registers */
 	struct piece piece;
 
 	r.tokens = r.odds = 0;
@@ -546,7 +546,7 @@ nest(struct wide *s, const struct json_kinds *k, uint64_t *in_object, uint64_t *
 	return !wrong;
 }
 
-/* Are all containers, open or to come, objects, and so few that none can be too deep? */
+/* Are all containers, open or to come, objects, and few enough that none can be too deep? */
 INLINE bool
 only_objects(const struct wide *s, const struct json_kinds *k)
 {
@@ -584,7 +584,7 @@ find_key(const struct json_want *want, const char *quote, const char *closing, c
 	return json_want_key(want, slice_between(quote, closing + 1));
 }
 
-/* The value at hand ends before the comma that stands before the next member's name. */
+/* The value at hand ends before the comma that precedes the next member's name. */
 INLINE void
 end_value(struct slice *value, const char *name)
 {
@@ -607,8 +607,8 @@ take_members(struct wide *s, const struct chunk *c, size_t from, uint64_t colons
 
 	for (; colons; colons &= colons - 1) {
 		at = from + (size_t)__builtin_ctzll(colons);
-		quote = at > 0 ? c->p + c->place[at - 1] : s->before;
-		begin = c->p + c->place[at];
+		quote = at > 0 ? c->p + c->offset[at - 1] : s->before;
+		begin = c->p + c->offset[at];
 		for (closing = begin - 1; *closing != '"'; closing--)
 			;
 		while (*++begin == ' ')
@@ -645,7 +645,7 @@ tokens_are_right(struct wide *s, const struct chunk *c, size_t from, unsigned n)
 	value = valid & (k.open | k.quote | scalar);
 	for (; scalar; scalar &= scalar - 1) {
 		at = from + (size_t)__builtin_ctzll(scalar);
-		if (!scalar_is_right(c->p + c->place[at], s->end))
+		if (!scalar_is_right(c->p + c->offset[at], s->end))
 			return false;
 	}
 	if (only_objects(s, &k) ? !nest_objects(s, &k, &top) : !nest(s, &k, &inside, &top))
@@ -690,7 +690,7 @@ scan_chunk(struct wide *s, struct chunk *c, const char *last)
 			return false;
 	}
 	if (tokens > 0)
-		s->before = c->p + c->place[tokens - 1];
+		s->before = c->p + c->offset[tokens - 1];
 	return true;
 }
 

@@ -87,7 +87,7 @@ recording_put_message(struct buf *b, uint64_t t, int at, enum acp_side from, str
 }
 
 int
-recording_put_answer(struct buf *b, uint64_t t, int at, enum acp_side from, struct slice text)
+recording_put_response(struct buf *b, uint64_t t, int at, enum acp_side from, struct slice text)
 {
 	return put_message(b, t, at, from, ",\"to\":\"guest\",\"msg\":", text);
 }
@@ -128,12 +128,19 @@ recording_put_stderr(struct buf *b, uint64_t t, int at, enum acp_side from, stru
 	return put_bytes(b, t, at, from, "stderr", text);
 }
 
+/* The beginning of an event. */
+static bool
+begin_event(struct buf *b, uint64_t t, int at, const char *name)
+{
+	return begin(b, t, at, 0) == 0 && buf_printf(b, ",\"event\":\"%s\"", name) == 0;
+}
+
 int
 recording_put_exit(struct buf *b, uint64_t t, int at, int status)
 {
 	const char *name = WIFSIGNALED(status) ? proc_signal_name(WTERMSIG(status)) : NULL;
 	size_t start = b->n;
-	bool ok = begin(b, t, at, 0) == 0 && buf_add_string(b, ",\"event\":\"exit\"") == 0;
+	bool ok = begin_event(b, t, at, "exit");
 
 	if (name)
 		ok = ok && buf_printf(b, ",\"signal\":\"%s\"", name) == 0;
@@ -149,9 +156,7 @@ recording_put_eof(struct buf *b, uint64_t t, int at, enum acp_side from, bool to
 {
 	size_t start = b->n;
 
-	return finish(b, start, begin(b, t, at, 0) == 0
-		&& buf_add_string(b, ",\"event\":\"eof\"") == 0
-		&& buf_add_string(b, from_members[from]) == 0
+	return finish(b, start, begin_event(b, t, at, "eof") && buf_add_string(b, from_members[from]) == 0
 		&& (!torn || buf_add_string(b, ",\"torn\":true") == 0));
 }
 
@@ -160,8 +165,7 @@ recording_put_lost(struct buf *b, uint64_t t, int at, enum acp_side from, uint64
 {
 	size_t start = b->n;
 
-	return finish(b, start, begin(b, t, at, 0) == 0
-		&& buf_add_string(b, ",\"event\":\"lost\"") == 0
+	return finish(b, start, begin_event(b, t, at, "lost")
 		&& (from == ACP_UNKNOWN || buf_add_string(b, from_members[from]) == 0)
 		&& buf_printf(b, ",\"count\":%" PRIu64 ",\"why\":", count) == 0
 		&& json_quote(slice_of(why), b) == 0);
@@ -172,7 +176,7 @@ recording_put_restart(struct buf *b, uint64_t t, int at, struct slice why)
 {
 	size_t start = b->n;
 
-	return finish(b, start, begin(b, t, at, 0) == 0 && buf_add_string(b, ",\"event\":\"restart\"") == 0
+	return finish(b, start, begin_event(b, t, at, "restart")
 		&& (!why.p || (buf_add_string(b, ",\"why\":") == 0 && json_quote(why, b) == 0)));
 }
 
@@ -181,7 +185,7 @@ recording_put_error(struct buf *b, uint64_t t, int at, const char *why)
 {
 	size_t start = b->n;
 
-	return finish(b, start, begin(b, t, at, 0) == 0 && buf_add_string(b, ",\"event\":\"error\",\"why\":") == 0
+	return finish(b, start, begin_event(b, t, at, "error") && buf_add_string(b, ",\"why\":") == 0
 		&& json_quote(slice_of(why), b) == 0);
 }
 
@@ -190,7 +194,7 @@ recording_put_rotated(struct buf *b, uint64_t t, int at)
 {
 	size_t start = b->n;
 
-	return finish(b, start, begin(b, t, at, 0) == 0 && buf_add_string(b, ",\"event\":\"rotated\"") == 0);
+	return finish(b, start, begin_event(b, t, at, "rotated"));
 }
 
 /* --- the header --- */

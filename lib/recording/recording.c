@@ -110,18 +110,10 @@ read_slowly(struct recording *rec, struct record *r)
 	return by_shape(rec, r, v);
 }
 
-/* Does it look like a message itself? */
-static bool
-is_message(struct slice line)
-{
-	static const char begin[] = "{\"jsonrpc\"";
-
-	return line.n >= sizeof(begin) && memcmp(line.p, begin, sizeof(begin) - 1) == 0;
-}
-
 static enum outcome
 read_line(struct recording *rec, const struct line *line, struct record *r)
 {
+	static const char message[] = "{\"jsonrpc\"";
 	struct slice raw = line->text, begin;
 
 	while (raw.n && byte_is_space(raw.p[raw.n - 1]))
@@ -134,7 +126,7 @@ read_line(struct recording *rec, const struct line *line, struct record *r)
 	if (recording_own_begin(r) && recording_message(rec, r, r->text) == READ && r->kind == RECORD_MESSAGE)
 		return is_our_hop(rec, r->at) ? READ : SKIPPED;
 	*r = (struct record){.raw = line->text, .number = line->number, .offset = rec->offset};
-	if (begin.p[0] == '[' || is_message(begin))
+	if (begin.p[0] == '[' || (begin.n >= sizeof(message) && memcmp(begin.p, message, sizeof(message) - 1) == 0))
 		return recording_bare(rec, r);
 	return read_slowly(rec, r);
 }

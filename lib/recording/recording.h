@@ -62,7 +62,7 @@ struct recording; /* a reader */
  */
 struct recording *recording_open(int fd, size_t limit, const char *hop);
 /*
- * From now on ${NAME} in messages stands for what the environment has under that name, as it has to be
+ * From now on ${NAME} in messages becomes what the environment has under that name, as it has to be
  * written in a JSON string ($${NAME} for itself); a record with a name that is not set is bad.
  */
 void recording_use_environment(struct recording *);
@@ -104,7 +104,7 @@ int recording_put_stderr(struct buf *, uint64_t t, int at, enum acp_side from, s
 int recording_put_exit(struct buf *, uint64_t t, int at, int status); /* status as waitpid has it */
 int recording_put_eof(struct buf *, uint64_t t, int at, enum acp_side from, bool torn);
 /* What only one reader gets: the response to its own request, and why something that it sent is discarded. */
-int recording_put_answer(struct buf *, uint64_t t, int at, enum acp_side from, struct slice text);
+int recording_put_response(struct buf *, uint64_t t, int at, enum acp_side from, struct slice text);
 int recording_put_error(struct buf *, uint64_t t, int at, const char *why);
 /* why: plain text; p NULL: not known. */
 int recording_put_restart(struct buf *, uint64_t t, int at, struct slice why);

@@ -50,56 +50,49 @@ fill(struct endpoint *e)
 		e->in.error = errno;
 		e->in.ended = true;
 	}
-	if (e->draining)
-		e->rest -= n < 0 ? e->rest : (size_t)n < e->rest ? (size_t)n : e->rest;
-	if (e->draining && e->rest == 0)
-		e->in.ended = true;
+	if (e->draining) {
+		e->unread -= n < 0 || (size_t)n > e->unread ? e->unread : (size_t)n;
+		e->in.ended |= e->unread == 0;
+	}
 	return n > 0;
-}
-
-static bool
-has_newline(const struct line *line)
-{
-	return line->text.n > 0 && line->text.p[line->text.n - 1] == '\n';
 }
 
 static void
 hand_out(struct endpoint *e)
 {
+	struct slice text;
+
 	while (endpoint_can_read(e) && !e->paused) {
 		if (!e->again)
 			e->got = input_line(&e->in, &e->last);
 		if (e->got == INPUT_NOTHING || e->got == INPUT_END)
 			return;
-		e->torn = e->got == INPUT_TORN || (e->got == INPUT_PIECE && !has_newline(&e->last));
+		text = e->last.text;
+		e->torn = e->got == INPUT_TORN || (e->got == INPUT_PIECE && (text.n == 0 || text.p[text.n - 1] != '\n'));
 		e->again = !e->line(e->arg, e->got, &e->last);
 		if (e->again)
 			endpoint_pause(e, true);
 	}
 }
 
-/* After lines have been handed out: says so, or that they were the last. */
-static void
-conclude(struct endpoint *e)
-{
-	bool ended = endpoint_can_read(e) && !e->paused && e->got == INPUT_END;
-
-	if (ended)
-		endpoint_close_in(e);
-	else if ((e->draining || e->more) && endpoint_can_read(e) && !e->paused)
-		loop_add_task(e->loop, &e->reads);
-	emit(e, ended ? ENDPOINT_ENDED : ENDPOINT_READ);
-}
-
 static void
 read_lines(struct endpoint *e, bool ready)
 {
+	bool ended = false;
+
 	hand_out(e);
 	if ((ready || e->draining || e->more) && endpoint_can_read(e) && !e->paused) {
 		e->more = fill(e) && e->layer;
 		hand_out(e);
 	}
-	conclude(e);
+	if (endpoint_can_read(e) && !e->paused) {
+		ended = e->got == INPUT_END;
+		if (ended)
+			endpoint_close_in(e);
+		else if (e->draining || e->more)
+			loop_add_task(e->loop, &e->reads);
+	}
+	emit(e, ended ? ENDPOINT_ENDED : ENDPOINT_READ);
 }
 
 static void
@@ -144,7 +137,7 @@ endpoint_drain(struct endpoint *e)
 	e->draining = true;
 	if (e->in.io.kind != IO_FILE)
 		ioctl(e->in.io.fd, FIONREAD, &unread);
-	e->rest = unread > DRAIN_LEAST ? (size_t)unread : DRAIN_LEAST;
+	e->unread = unread > DRAIN_LEAST ? (size_t)unread : DRAIN_LEAST;
 	if (!e->paused)
 		loop_add_task(e->loop, &e->reads);
 }

@@ -15,10 +15,11 @@ enum endpoint_event {
 	ENDPOINT_HUNG_UP, /* while it is paused: the peer has left; what is unread is the last of it */
 	ENDPOINT_ENDED,   /* all has been handed out, and its input is closed; in.error: errno of the read that failed, or 0 */
 	ENDPOINT_WROTE,   /* some of the queue has been written */
-	ENDPOINT_CLOSED,  /* its output is closed: all is written (endpoint_finish), or nobody reads it, and out.error is why (out.keeps: it is for its owner to close) */
+	/* Its output is closed: all is written (endpoint_finish), or nobody reads it, and out.error is why (out.keeps: its owner closes it). */
+	ENDPOINT_CLOSED,
 };
 
-/* The owner fills in line, event and arg; the rest is zero at first. */
+/* The owner fills in line, event and arg; all else is zero at first. */
 struct endpoint {
 	/*
 	 * INPUT_LINE, INPUT_TORN or INPUT_PIECE. False: not now; the endpoint is paused, and the line comes again. The endpoint
@@ -47,7 +48,7 @@ struct endpoint {
 	bool more;         /* the layer may hold bytes, of which the descriptor says nothing */
 	bool hung_up, finishing;
 	bool shared;       /* it reads and writes the same socket */
-	size_t rest;       /* bytes that may still be read while it is drained */
+	size_t unread;     /* bytes that may still be read while it is drained */
 };
 
 /*
@@ -68,7 +69,7 @@ bool endpoint_can_write(const struct endpoint *);
 
 /* Nothing more is read or handed out, or all again. Its owner pauses it while there is no room for what it sends. */
 void endpoint_pause(struct endpoint *, bool);
-/* As if the peer had left now: what it has sent so far is still read (as long as it is not paused), and then its input ends. */
+/* As if the peer had left now: what it has sent is still read (as long as it is not paused), and then its input ends. */
 void endpoint_drain(struct endpoint *);
 /* Reads what is there now, and hands it out before it returns, without an event. last: then closes its input. */
 void endpoint_take(struct endpoint *, bool last);

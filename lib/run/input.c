@@ -20,9 +20,8 @@ input_close(struct input *in)
 }
 
 /*
- * Room after what is kept. A block that others hold is left to them; a line that has begun moves
- * to a block of its own, twice as large where it fills the old one. A large block is not kept
- * longer than its line.
+ * Makes room after what is kept. A block that others hold is left to them; a line that has begun moves to a block of its own, twice
+ * as large where it fills the old one. A large block is not kept longer than its line.
  */
 static int
 make_room(struct input *in)
@@ -123,12 +122,12 @@ input_line(struct input *in, struct line *line)
 	}
 	in->searched = in->end;
 	if ((in->over || n > in->limit) && in->limit > 0) {
-		/* An end in the middle of a long line is told by a last piece without a newline. */
+		/* A last piece without a newline shows that the input ended in the middle of a long line. */
 		if (n > 0 || in->ended)
 			return give_piece(in, line, n, in->ended);
 		return INPUT_NOTHING;
 	}
-	/* Who waits for the next line does not keep the memory of a long one, who waits for bytes none. */
+	/* Between lines the memory of a long one is not kept, and where there are no lines none. */
 	if (n == 0 && in->block && (in->block->cap > INPUT_BLOCK || in->limit == 0)) {
 		block_drop(in->block);
 		in->block = NULL;

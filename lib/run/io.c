@@ -11,30 +11,25 @@
 #include "lib/run/proc.h"
 #include "lib/run/system.h"
 
-/* Has every writer of a pipe left? */
+/* Without events: has the other side left? */
 static bool
-hung_up(int fd)
+ready(int fd, short events)
 {
-	struct pollfd p = {.fd = fd};
+	struct pollfd p = {.fd = fd, .events = events};
 
-	return poll(&p, 1, 0) > 0 && (p.revents & POLLHUP);
+	return poll(&p, 1, 0) > 0;
 }
 
 static int
-take(struct io *io, int fd, bool writing)
+take_over(struct io *io, int fd, bool writing)
 {
 	struct stat st;
 	int own;
 
-	io->fd = fd;
-	io->writing = writing;
-	io->layer = NULL;
-	io->lent = false;
-	io->kind = IO_CLOSED;
-	if (fstat(fd, &st) < 0) {
-		io->fd = -1;
+	*io = (struct io){.fd = -1, .writing = writing};
+	if (fstat(fd, &st) < 0)
 		return -1;
-	}
+	io->fd = fd;
 	io->kind = IO_POLLED;
 	/* /dev/null and the like never block; a terminal may. */
 	if (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) || (S_ISCHR(st.st_mode) && !isatty(fd))) {
@@ -44,8 +39,8 @@ take(struct io *io, int fd, bool writing)
 	} else if (S_ISFIFO(st.st_mode)) {
 		/* O_NONBLOCK harms nobody there. A fifo without a reader can not be opened for writing; POLLED then meets the EPIPE. */
 		own = system_reopen(fd, (writing ? O_WRONLY : O_RDONLY) | O_NONBLOCK | O_CLOEXEC);
-		if (own >= 0 && !writing && hung_up(fd)) {
-			/* A named pipe tells its end only to descriptions that have seen a writer: the old one has. */
+		if (own >= 0 && !writing && ready(fd, 0)) {
+			/* Only descriptions that have seen a writer see the end of a named pipe: the old one has. */
 			close(own);
 		} else if (own >= 0) {
 			close(fd);
@@ -61,21 +56,13 @@ take(struct io *io, int fd, bool writing)
 int
 io_reader(struct io *io, int fd)
 {
-	return take(io, fd, false);
+	return take_over(io, fd, false);
 }
 
 int
 io_writer(struct io *io, int fd)
 {
-	return take(io, fd, true);
-}
-
-static bool
-ready(int fd, short events)
-{
-	struct pollfd p = {.fd = fd, .events = events};
-
-	return poll(&p, 1, 0) > 0;
+	return take_over(io, fd, true);
 }
 
 int
@@ -136,16 +123,6 @@ io_peek(int fd, void *to, size_t n)
 	return r;
 }
 
-static ssize_t
-send_parts(int fd, const struct iovec *parts, int n)
-{
-	struct msghdr m = {0};
-
-	m.msg_iov = (struct iovec *)parts;
-	m.msg_iovlen = (__typeof__(m.msg_iovlen))n;
-	return sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
 /* poll promises room for PIPE_BUF bytes only. */
 static ssize_t
 write_little(int fd, const struct iovec *parts)
@@ -162,13 +139,14 @@ write_little(int fd, const struct iovec *parts)
 ssize_t
 io_writev(struct io *io, const struct iovec *parts, int n)
 {
+	struct msghdr m = {.msg_iov = (struct iovec *)parts, .msg_iovlen = (__typeof__(m.msg_iovlen))n};
 	ssize_t r;
 
 	if (io->layer)
 		return io->layer->write(io->layer->arg, parts->iov_base, parts->iov_len);
 	do {
 		if (io->kind == IO_SOCKET)
-			r = send_parts(io->fd, parts, n);
+			r = sendmsg(io->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
 		else if (io->kind == IO_POLLED)
 			r = write_little(io->fd, parts);
 		else

@@ -20,9 +20,9 @@ enum {
 struct entry {
 	size_t end;
 	bool record;    /* there is one: what the file begins with does not wait for it */
-	bool mends;     /* begins with the newline that the last record in the file lacks */
+	bool newline;   /* begins with the newline that the last record in the file lacks */
 	bool header;    /* with what the file begins with */
-	uint64_t lost;  /* it says that so many were lost before it */
+	uint64_t lost;  /* the number of lost records that it reports */
 };
 
 struct log {
@@ -98,7 +98,7 @@ lose_from(struct log *l, size_t k, int error)
 			count_lost(l, 1, error);
 		l->unrecorded += e->lost;
 		l->headless |= e->header;
-		l->torn |= e->mends;
+		l->torn |= e->newline;
 		l->error = error;
 	}
 	l->text.n = entry_start(l, k);
@@ -136,7 +136,7 @@ insert_due(struct log *l, struct entry *e)
 		memcpy(l->text.p + at, due.p, due.n);
 	}
 	l->text.n += due.n;
-	e->mends = l->torn;
+	e->newline = l->torn;
 	e->header = l->headless;
 	e->lost = l->unrecorded;
 	l->torn = l->headless = false;
@@ -144,7 +144,7 @@ insert_due(struct log *l, struct entry *e)
 	return 0;
 }
 
-/* Says what no record has come for. Without memory (-1) it stays due. */
+/* Queues a due header or loss notice without a record. Without memory (-1) it stays due. */
 static int
 add_due(struct log *l)
 {
@@ -226,17 +226,6 @@ log_add(struct log *l, struct slice record)
 
 /* --- the file --- */
 
-/* Takes an open descriptor as what is written to from now on. */
-static void
-take(struct log *l, int fd, const struct stat *st)
-{
-	l->ours = S_ISREG(st->st_mode);
-	l->dev = st->st_dev;
-	l->ino = st->st_ino;
-	/* It was opened here with O_NONBLOCK, so it may be asked directly, whatever it is. */
-	l->io = (struct io){.fd = fd, .kind = l->ours ? IO_FILE : IO_PIPE, .writing = true};
-}
-
 /* Takes out of a file what was in it, once. 0, or -1 with errno. */
 static int
 empty(struct log *l)
@@ -247,10 +236,7 @@ empty(struct log *l)
 	return ftruncate(l->io.fd, 0);
 }
 
-/*
- * Opens the file of that name. 1 when it is the one that is open already, 0, or -1 with errno and
- * all as it was.
- */
+/* Opens the file of that name. 1 when it is the one that is open already, 0, or -1 with errno and all as it was. */
 static int
 open_file(struct log *l, const char *name)
 {
@@ -274,7 +260,11 @@ open_file(struct log *l, const char *name)
 	}
 	if (S_ISREG(st.st_mode) && log_file_prepare(fd, name, l->spec.append, l->spec.inputs, &l->torn) < 0)
 		return proc_close(fd);
-	take(l, fd, &st);
+	l->ours = S_ISREG(st.st_mode);
+	l->dev = st.st_dev;
+	l->ino = st.st_ino;
+	/* It was opened with O_NONBLOCK, so it may be asked directly, whatever it is. */
+	l->io = (struct io){.fd = fd, .kind = l->ours ? IO_FILE : IO_PIPE, .writing = true};
 	l->full = l->ours && !l->spec.append;
 	l->created = created;
 	if (!l->spec.waits && empty(l) < 0)
@@ -282,14 +272,6 @@ open_file(struct log *l, const char *name)
 	l->no_reader = false;
 	io_close(&old, false);
 	return 0;
-}
-
-static int
-open_standard(struct log *l)
-{
-	int fd = fcntl(l->spec.waits ? STDOUT_FILENO : STDERR_FILENO, F_DUPFD_CLOEXEC, LOG_FILE_LOWEST);
-
-	return fd < 0 ? -1 : io_writer(&l->io, fd);
 }
 
 static void
@@ -306,7 +288,7 @@ struct log *
 log_open(const struct log_spec *spec, char **why)
 {
 	struct log *l = calloc(1, sizeof(*l));
-	int r, error;
+	int r = -1, error, fd;
 
 	*why = NULL;
 	if (!l)
@@ -315,10 +297,12 @@ log_open(const struct log_spec *spec, char **why)
 	l->io = (struct io){.fd = -1, .kind = IO_CLOSED};
 	l->headless = true;
 	l->name = spec->path ? log_file_name(spec->path) : strdup(spec->waits ? "standard output" : "standard error");
-	if (!l->name)
-		r = -1;
-	else
-		r = spec->path ? open_file(l, l->name) : open_standard(l);
+	if (l->name && spec->path) {
+		r = open_file(l, l->name);
+	} else if (l->name) {
+		fd = fcntl(spec->waits ? STDOUT_FILENO : STDERR_FILENO, F_DUPFD_CLOEXEC, LOG_FILE_LOWEST);
+		r = fd < 0 ? -1 : io_writer(&l->io, fd);
+	}
 	if (r == 0 && add_due(l) == 0)
 		return l;
 	error = errno;
@@ -363,7 +347,7 @@ cut(struct log *l, size_t n)
 
 /* After an error in the middle of the queue. */
 static void
-lose_rest(struct log *l, int error)
+lose_unsent(struct log *l, int error)
 {
 	size_t k = unsent(l), half;
 
@@ -411,7 +395,7 @@ flush_queue(struct log *l)
 	if (error == EAGAIN && !l->spec.waits)
 		lose_overflow(l);
 	else if (error && error != EAGAIN)
-		lose_rest(l, error);
+		lose_unsent(l, error);
 	if (error == EPIPE)
 		die(l, error);
 	forget_sent(l);
@@ -511,7 +495,7 @@ log_wait(struct log *l, int wait_ms)
 			return;
 		if (wait_ms >= 0)
 			ms = (int)((until - now + 999) / 1000);
-		/* Nothing tells that a FIFO has got its reader. */
+		/* No event shows that a FIFO has got its reader. */
 		if (l->no_reader && (ms < 0 || ms > NO_READER_MS))
 			ms = NO_READER_MS;
 		if (poll(&p, 1, ms) < 0 && errno != EINTR)

@@ -17,7 +17,7 @@ struct log;
 
 struct log_spec {
 	const char *path; /* expanded by strftime, %p being the pid; NULL: standard error (with waits: output). It is kept, not copied */
-	bool waits;       /* nothing is lost to a slow reader: its user waits for it (log_wait) */
+	bool waits;       /* nothing is lost to a slow reader: the tool waits for it (log_wait) */
 	bool append;      /* else truncate: with waits not before the first record, or the end (log_abandon) */
 	char *const *inputs; /* the names of files that are read, NULL-terminated, kept too; or NULL */
 	/*
@@ -39,7 +39,7 @@ struct log *log_open(const struct log_spec *, char **why);
 /* Adds a record; it is written at the next flush at the latest. */
 void log_add(struct log *, struct slice record);
 /*
- * A place to build records in: whatever is appended counts as one record when log_mark is called.
+ * A buffer to build records in: whatever is appended counts as one record when log_mark is called.
  * Nothing appended means that the record could not be built: it is lost. What is not marked when
  * anything else is called is discarded.
  */
@@ -61,7 +61,7 @@ int log_reopen(struct log *, char **why);
 int log_waiting(const struct log *);
 /* Waits at most wait_ms (-1: as long as it takes) for a slow reader, or a FIFO's first, and writes to it. */
 void log_wait(struct log *, int wait_ms);
-/* How many records were lost so far, and in words why the last of them was. */
+/* How many records have been lost, and in words why the last of them was. */
 uint64_t log_lost(const struct log *);
 const char *log_why(const struct log *);
 /* Its name now. */
@@ -72,7 +72,7 @@ int log_fd(const struct log *);
 /* What it was to be written for has failed: where nothing has been written the file stays as it was. Then close it. */
 void log_abandon(struct log *);
 /*
- * Writes the rest (log_wait), closes, frees. 0; -1 where anything was ever lost, with errno why the
+ * Writes what is queued (log_wait), closes, frees. 0; -1 where anything was ever lost, with errno why the
  * last of it was.
  */
 int log_close(struct log *, int wait_ms);

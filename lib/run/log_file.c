@@ -43,7 +43,7 @@ log_file_name(const char *path)
 
 	if (!strchr(path, '%'))
 		return strdup(path);
-	/* The full stop tells an empty result from one that has no room. */
+	/* With the full stop an empty result differs from one that has no room. */
 	if (put_pid(path, &format) < 0 || buf_add(&format, ".", 1) < 0 || !buf_string(&format)
 		|| !localtime_r(&now, &tm))
 		return NULL;
@@ -142,23 +142,14 @@ log_file_why(const char *name)
 	return bytes_printf("%s: %s", name, why);
 }
 
-/* A FIFO that nobody reads can not be opened without waiting. */
-static bool
-has_no_reader(const char *name)
-{
-	int error = errno;
-	struct stat st;
-	bool fifo = error == ENXIO && stat(name, &st) == 0 && S_ISFIFO(st.st_mode);
-
-	errno = error;
-	return fifo;
-}
-
 int
 log_file_open(const char *name, bool *no_reader)
 {
-	int fd = open(name, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+	int fd = open(name, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600), error = errno;
+	struct stat st;
 
-	*no_reader = fd < 0 && has_no_reader(name);
+	/* A FIFO that nobody reads can not be opened without waiting. */
+	*no_reader = fd < 0 && error == ENXIO && stat(name, &st) == 0 && S_ISFIFO(st.st_mode);
+	errno = error;
 	return proc_raise(fd);
 }

@@ -26,30 +26,22 @@ loop_now(const struct loop *l)
 	return l->now;
 }
 
-/* A child that has ended, which has not been reported; or NULL. */
-static struct loop_child *
-ended_child(const struct loop *l, siginfo_t *info)
-{
-	struct loop_child *c;
-
-	DL_FOREACH(l->children, c) {
-		info->si_pid = 0;
-		if (!c->reported && waitid(P_PID, (id_t)c->pid, info, WEXITED | WNOHANG | WNOWAIT) == 0 && info->si_pid != 0)
-			return c;
-	}
-	return NULL;
-}
-
-/* From the first one each time: what is called adds and removes others. */
+/* Reports the children that have ended. From the first one each time: what is called adds and removes others. */
 static void
-look_for_ended(struct loop *l)
+report_ended(struct loop *l)
 {
-	struct loop_child *c;
+	struct loop_child *c = l->children;
 	siginfo_t info;
 
-	while ((c = ended_child(l, &info))) {
+	while (c) {
+		info.si_pid = 0;
+		if (c->reported || waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0) {
+			c = c->next;
+			continue;
+		}
 		c->reported = true;
 		c->ended(c->arg, info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status);
+		c = l->children;
 	}
 }
 
@@ -57,24 +49,16 @@ void
 loop_signal(struct loop *l, int signal)
 {
 	if (signal == SIGCHLD)
-		look_for_ended(l);
+		report_ended(l);
 	else if (l->caught)
 		l->caught(l->arg, signal);
-}
-
-/* nohup: a hang-up that was ignored when we were started stays so. */
-static bool
-is_ignored_hangup(int signal)
-{
-	struct sigaction was;
-
-	return signal == SIGHUP && sigaction(SIGHUP, NULL, &was) == 0 && was.sa_handler == SIG_IGN;
 }
 
 struct loop *
 loop_new(const int *signals, void (*caught)(void *arg, int signal), void *arg)
 {
 	struct loop *l = calloc(1, sizeof(*l));
+	struct sigaction was;
 
 	if (!l)
 		return NULL;
@@ -83,8 +67,9 @@ loop_new(const int *signals, void (*caught)(void *arg, int signal), void *arg)
 	l->now = loop_clock();
 	sigemptyset(&l->mask);
 	sigaddset(&l->mask, SIGCHLD);
+	/* nohup: a hang-up that was ignored when we were started stays so. */
 	for (; *signals; signals++)
-		if (!is_ignored_hangup(*signals))
+		if (*signals != SIGHUP || sigaction(SIGHUP, NULL, &was) < 0 || was.sa_handler != SIG_IGN)
 			sigaddset(&l->mask, *signals);
 	/* An ignored SIGCHLD would reap children behind our back; a file that grows too large is an error of write. */
 	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGXFSZ, SIG_IGN) == SIG_ERR || signal(SIGCHLD, SIG_DFL) == SIG_ERR ||
@@ -162,19 +147,6 @@ loop_note(struct loop *l, struct loop_fd *f, unsigned events)
 		DL_INSERT_INORDER2(l->ready, f, by_number, ready_before, ready_after);
 }
 
-static void
-run_fds(struct loop *l)
-{
-	struct loop_fd *f;
-
-	while (!l->stopped && (f = l->ready)) {
-		forget_ready(l, f);
-		/* An earlier function may have pointed it elsewhere. */
-		if (f->fd == f->known_fd)
-			f->ready(f->arg, f->revents);
-	}
-}
-
 /* --- timers and children --- */
 
 /* Of those that are due at the same time the one that was added first comes first. */
@@ -236,17 +208,6 @@ time_left(const struct loop *l)
 	return ms < 60000 ? (int)ms : 60000;
 }
 
-static void
-run_timers(struct loop *l)
-{
-	struct loop_timer *t;
-
-	while (!l->stopped && (t = l->timers) && t->due <= l->now) {
-		loop_remove_timer(l, t);
-		t->expired(t->arg);
-	}
-}
-
 /* --- tasks --- */
 
 void
@@ -281,12 +242,23 @@ run_tasks(struct loop *l)
 static int
 run_ready(struct loop *l, int wait_ms)
 {
+	struct loop_fd *f;
+	struct loop_timer *t;
+
 	while (l->ready)
 		forget_ready(l, l->ready);
 	if (loop_system_wait(l, wait_ms) < 0)
 		return -1;
-	run_fds(l);
-	run_timers(l);
+	while (!l->stopped && (f = l->ready)) {
+		forget_ready(l, f);
+		/* An earlier function may have pointed it elsewhere. */
+		if (f->fd == f->known_fd)
+			f->ready(f->arg, f->revents);
+	}
+	while (!l->stopped && (t = l->timers) && t->due <= l->now) {
+		loop_remove_timer(l, t);
+		t->expired(t->arg);
+	}
 	run_tasks(l);
 	return 0;
 }

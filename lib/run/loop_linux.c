@@ -8,7 +8,7 @@
 #include "lib/run/loop_parts.h"
 #include "lib/run/proc_parts.h"
 
-enum { EVENTS = 64 }; /* that one wait tells of; the others wait their turn */
+enum { EVENTS = 64 }; /* that one wait returns; the others come with the next */
 
 struct loop_system {
 	int epoll;
@@ -64,13 +64,6 @@ loop_system_close(struct loop *l)
 
 /* --- descriptors --- */
 
-/* Where it is linked: with those of the same descriptor, or with the files. */
-static struct loop_fd **
-chain_of(struct loop *l, const struct loop_fd *f)
-{
-	return f->file ? &l->system->files : &l->system->watchers[f->known_fd];
-}
-
 static int
 room_for(struct loop *l, int fd)
 {
@@ -125,7 +118,7 @@ unregister_fd(struct loop *l, struct loop_fd *f)
 {
 	if (!f->known)
 		return;
-	unlink_from(chain_of(l, f), f);
+	unlink_from(f->file ? &l->system->files : &l->system->watchers[f->known_fd], f);
 	f->known = false;
 	if (!f->file)
 		update_epoll(l, f->known_fd, true);
@@ -223,33 +216,22 @@ loop_system_prepare(struct loop *l)
 	return 0;
 }
 
-static bool
-note_files(struct loop *l)
-{
-	for (struct loop_fd *f = l->system->files; f; f = f->next)
-		loop_note(l, f, (unsigned short)(f->known_events & (POLLIN | POLLOUT)));
-	return l->ready;
-}
-
-/* Of a descriptor that nobody watches any more: it was closed without being removed, and somebody else has a copy. */
-static void
-note_event(struct loop *l, const struct epoll_event *e)
-{
-	for (struct loop_fd *f = l->system->watchers[e->data.fd]; f; f = f->next)
-		loop_note(l, f, e->events);
-}
-
 int
 loop_system_wait(struct loop *l, int wait_ms)
 {
 	struct epoll_event events[EVENTS];
+	struct loop_fd *f;
 	int n;
 
-	n = epoll_wait(l->system->epoll, events, EVENTS, note_files(l) ? 0 : wait_ms);
+	for (f = l->system->files; f; f = f->next)
+		loop_note(l, f, (unsigned short)(f->known_events & (POLLIN | POLLOUT)));
+	n = epoll_wait(l->system->epoll, events, EVENTS, l->ready ? 0 : wait_ms);
 	l->now = loop_clock();
 	if (n < 0)
 		return errno == EINTR ? 0 : -1;
+	/* A descriptor may have no watchers: it was closed without being removed, and somebody else has a copy. */
 	for (int i = 0; i < n; i++)
-		note_event(l, &events[i]);
+		for (f = l->system->watchers[events[i].data.fd]; f; f = f->next)
+			loop_note(l, f, events[i].events);
 	return 0;
 }

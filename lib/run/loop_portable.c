@@ -26,7 +26,7 @@ on_signal(int signal)
 {
 	unsigned char which = (unsigned char)signal;
 	int error = errno;
-	/* Where the pipe is full so many wait that one more says nothing new. */
+	/* Where the pipe is full, one more signal would change nothing. */
 	ssize_t r = write((int)signalled, &which, 1);
 
 	(void)r;
@@ -44,22 +44,11 @@ signals_ready(void *arg, short revents)
 		loop_signal(l, which);
 }
 
-static int
-catch(struct loop *l)
-{
-	struct sigaction action = {.sa_handler = on_signal};
-
-	action.sa_mask = l->mask;
-	for (int s = 1; s < NSIG; s++)
-		if (sigismember(&l->mask, s) == 1 && sigaction(s, &action, &l->system->was[s]) < 0)
-			return -1;
-	return 0;
-}
-
 int
 loop_system_open(struct loop *l)
 {
 	struct loop_system *s = calloc(1, sizeof(*s));
+	struct sigaction action = {.sa_handler = on_signal, .sa_mask = l->mask};
 	int ends[2];
 
 	l->system = s;
@@ -70,9 +59,11 @@ loop_system_open(struct loop *l)
 	}
 	signalled = ends[1];
 	s->signals = (struct loop_fd){.fd = ends[0], .events = POLLIN, .ready = signals_ready, .arg = l};
-	if (fcntl((int)signalled, F_SETFL, O_NONBLOCK) < 0 ||
-		fcntl(s->signals.fd, F_SETFL, O_NONBLOCK) < 0 || catch(l) < 0)
+	if (fcntl((int)signalled, F_SETFL, O_NONBLOCK) < 0 || fcntl(s->signals.fd, F_SETFL, O_NONBLOCK) < 0)
 		return -1;
+	for (int i = 1; i < NSIG; i++)
+		if (sigismember(&l->mask, i) == 1 && sigaction(i, &action, &s->was[i]) < 0)
+			return -1;
 	loop_add_fd(l, &s->signals);
 	return 0;
 }
@@ -141,25 +132,12 @@ loop_system_prepare(struct loop *l)
 	return 0;
 }
 
-static int
-wait_unblocked(const struct loop *l, nfds_t n, int wait_ms)
-{
-	int r, error;
-
-	sigprocmask(SIG_UNBLOCK, &l->mask, NULL);
-	r = poll(l->system->polled, n, wait_ms);
-	error = errno;
-	sigprocmask(SIG_BLOCK, &l->mask, NULL);
-	errno = error;
-	return r;
-}
-
 int
 loop_system_wait(struct loop *l, int wait_ms)
 {
 	const struct pollfd *p = l->system->polled;
 	nfds_t n = 0;
-	int r;
+	int r, error;
 
 	for (struct loop_fd *f = l->system->first; f; f = f->next) {
 		if (!loop_wants(f))
@@ -168,10 +146,14 @@ loop_system_wait(struct loop *l, int wait_ms)
 		f->known_events = f->events;
 		l->system->polled[n++] = (struct pollfd){.fd = f->fd, .events = f->events};
 	}
-	r = wait_unblocked(l, n, wait_ms);
+	sigprocmask(SIG_UNBLOCK, &l->mask, NULL);
+	r = poll(l->system->polled, n, wait_ms);
+	error = errno;
+	sigprocmask(SIG_BLOCK, &l->mask, NULL);
 	l->now = loop_clock();
+	errno = error;
 	if (r < 0)
-		return errno == EINTR || errno == EAGAIN ? 0 : -1;
+		return error == EINTR || error == EAGAIN ? 0 : -1;
 	/* A bad descriptor is its owner's to find. */
 	for (struct loop_fd *f = l->system->first; f; f = f->next)
 		if (loop_wants(f)) {

@@ -19,20 +19,20 @@ struct out {
  */
 int out_open(struct out *, const char *tool, const char *path, bool append, char *const *files);
 /*
- * Writes the rest, waits for it and closes. Returns the exit status; EXIT_FAILED where anything was ever lost, which has been
+ * Writes what is queued, waits for that and closes. Returns the exit status; EXIT_FAILED where anything was ever lost, which has been
  * reported. Where the status is a failure and nothing was written, the file stays as it was.
  */
 int out_close(struct out *, int status);
 
 /* A record is appended to this buffer and then marked or committed. */
 struct buf *out_buf(struct out *);
-/* What has been appended since the buffer had so many bytes is a record; nothing is none. */
+/* What has been appended since the buffer had `before` bytes is a record; nothing is none. */
 void out_mark(struct out *, size_t before);
 /* The same where it may not have been built: r is 0, or -1, and what has been appended of it is taken back and counts as lost. */
 void out_commit(struct out *, size_t before, int r);
 /* Writes what there is, and waits until it is written. */
 void out_print(struct out *);
-/* The same where there is so much that it is worth a write. */
+/* The same where there is enough for a write. */
 void out_print_much(struct out *);
 /* Can nothing be written any more? */
 bool out_failed(const struct out *);

@@ -28,17 +28,6 @@ drop(struct output *out, struct block *b)
 		block_drop(b);
 }
 
-static struct block *
-copy_block(struct output *out, size_t n)
-{
-	struct block *b = out->spare;
-
-	if (!b || n > COPY_BLOCK)
-		return block_new(n > COPY_BLOCK ? n : COPY_BLOCK);
-	out->spare = NULL;
-	return b;
-}
-
 static void
 forget(struct output *out)
 {
@@ -142,8 +131,10 @@ output_copy(struct output *out, struct slice text)
 		memcpy(room, text.p, text.n);
 		return output_hold(out, part_at(out, out->n - 1)->block, slice(room, text.n));
 	}
-	b = copy_block(out, text.n);
-	if (!b)
+	b = text.n > COPY_BLOCK ? NULL : out->spare;
+	if (b)
+		out->spare = NULL;
+	else if (!(b = block_new(text.n > COPY_BLOCK ? text.n : COPY_BLOCK)))
 		return -1;
 	memcpy(b->data, text.p, text.n);
 	r = output_hold(out, b, slice(b->data, text.n));

@@ -14,11 +14,9 @@
 
 extern char **environ;
 
-enum {
-	PIPE_LOWEST = 8,          /* above the descriptors 6 and 7 of a link */
-};
+enum { PIPE_LOWEST = 8 }; /* above the descriptors 6 and 7 of a link */
 
-/* Starting */
+/* --- starting --- */
 
 /* Is there a variable of this one's name? */
 static bool
@@ -32,7 +30,7 @@ is_given(char *const *variables, const char *variable)
 	return false;
 }
 
-/* Our environment, with what the child is to be told and without what we were. It borrows the strings. */
+/* Our environment, with the variables for the child and without those for us. It borrows the strings. */
 static char **
 make_environment(const struct proc_spec *spec)
 {
@@ -63,17 +61,26 @@ make_environment(const struct proc_spec *spec)
 	return e;
 }
 
+/* Copies a descriptor above every target, so that none lands on it, and not below `lowest`. */
+static int
+raise_above(const struct proc_spec *spec, int fd, int lowest)
+{
+	for (size_t i = 0; i < spec->nfds; i++)
+		if (spec->fds[i].as >= lowest)
+			lowest = spec->fds[i].as + 1;
+	return fcntl(fd, F_DUPFD_CLOEXEC, lowest);
+}
+
 /* All sources move above all targets before any target is taken: the two may overlap. */
 static int
-place_descriptors(const struct proc_fd *fds, size_t n)
+set_descriptors(const struct proc_spec *spec)
 {
-	int moved[PROC_FDS], lowest = 3;
+	const struct proc_fd *fds = spec->fds;
+	size_t n = spec->nfds;
+	int moved[PROC_FDS];
 
-	for (size_t i = 0; i < n; i++)
-		if (fds[i].as >= lowest)
-			lowest = fds[i].as + 1;
 	for (size_t i = 0; i < n; i++) {
-		moved[i] = fcntl(fds[i].ours, F_DUPFD_CLOEXEC, lowest);
+		moved[i] = raise_above(spec, fds[i].ours, 3);
 		if (moved[i] < 0)
 			return -1;
 	}
@@ -97,23 +104,11 @@ proc_reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* What the child tells about its failure. */
+/* What the child reports of its failure. */
 struct failure {
 	int error;
 	enum proc_stage stage;
 };
-
-/* The report pipe lies above every target, so that none lands on it. */
-static int
-raise_report(int fd, const struct proc_spec *spec)
-{
-	int lowest = PIPE_LOWEST;
-
-	for (size_t i = 0; i < spec->nfds; i++)
-		if (spec->fds[i].as >= lowest)
-			lowest = spec->fds[i].as + 1;
-	return fcntl(fd, F_DUPFD_CLOEXEC, lowest);
-}
 
 char *
 proc_beside(const char *name)
@@ -140,7 +135,7 @@ static _Noreturn void
 run_child(const struct proc_spec *spec, char **environment, int report, pid_t parent)
 {
 	struct failure f = {0, PROC_FORK};
-	int raised = raise_report(report, spec);
+	int raised = raise_above(spec, report, PIPE_LOWEST);
 
 	if (raised >= 0) {
 		report = raised;
@@ -151,7 +146,7 @@ run_child(const struct proc_spec *spec, char **environment, int report, pid_t pa
 			_exit(128 + spec->death_signal);
 		if (spec->guardian)
 			proc_guardian_add(spec->guardian, getpid());
-		if ((spec->directory == 0 || fchdir(spec->directory) == 0) && place_descriptors(spec->fds, spec->nfds) == 0) {
+		if ((spec->directory == 0 || fchdir(spec->directory) == 0) && set_descriptors(spec) == 0) {
 			proc_reset_signals();
 			environ = environment;
 			f.stage = PROC_EXEC;
@@ -164,9 +159,9 @@ run_child(const struct proc_spec *spec, char **environment, int report, pid_t pa
 	_exit(f.error == ENOENT ? 127 : 126);
 }
 
-/* 0 where the exec went well: the pipe ended without a word. */
+/* 0 where the exec went well: nothing was in the pipe. */
 static int
-hear_report(int fd, struct failure *f)
+read_report(int fd, struct failure *f)
 {
 	ssize_t r;
 
@@ -215,7 +210,7 @@ proc_start(const struct proc_spec *spec, enum proc_stage *stage)
 	if (pid > 0) {
 		/* Both sides do it: whoever comes first, the group is there when we go on. */
 		setpgid(pid, pid);
-		if (hear_report(report[0], &f) < 0) {
+		if (read_report(report[0], &f) < 0) {
 			if (spec->guardian)
 				proc_guardian_remove(spec->guardian, pid);
 			proc_reap(pid);
@@ -229,7 +224,7 @@ proc_start(const struct proc_spec *spec, enum proc_stage *stage)
 	return pid;
 }
 
-/* Ending */
+/* --- ending --- */
 
 void
 proc_signal(pid_t group, int signal)
@@ -282,14 +277,14 @@ proc_describe(int status, char *buf, size_t size)
 	return buf;
 }
 
-/* Commands */
+/* --- commands --- */
 
 static const char blanks[] = " \t";
 
 /* What a command needs a shell for. */
 enum needs {
 	NEEDS_NOTHING, /* it is split into words here */
-	NEEDS_WORDS,   /* for the words of one simple command: exec can stand in front of it */
+	NEEDS_WORDS,   /* for the words of one simple command: exec can precede it */
 	NEEDS_MORE,
 };
 
@@ -320,9 +315,9 @@ raise_needs(enum needs *to, enum needs n)
 		*to = n;
 }
 
-/* Copies what stands between quotes, the first of them at p. Returns where the other is; NULL: nowhere. */
+/* Copies what is between quotes, the first of them at p. Returns where the other is; NULL: nowhere. */
 static const char *
-take_quoted(const char *p, char **to, enum needs *needs)
+copy_quoted(const char *p, char **to, enum needs *needs)
 {
 	char quote = *p;
 
@@ -338,13 +333,13 @@ take_quoted(const char *p, char **to, enum needs *needs)
 
 /* Copies a word without its quotes. Returns its end. */
 static const char *
-take_word(const char *word, char **to, enum needs *needs)
+copy_word(const char *word, char **to, enum needs *needs)
 {
 	const char *p = word, *end;
 
 	for (; *p && !strchr(blanks, *p); p++) {
 		if (*p == '\'' || *p == '"') {
-			end = take_quoted(p, to, needs);
+			end = copy_quoted(p, to, needs);
 			if (!end) {
 				raise_needs(needs, NEEDS_MORE);
 				return p + strlen(p);
@@ -362,14 +357,6 @@ take_word(const char *word, char **to, enum needs *needs)
 	}
 	*(*to)++ = '\0';
 	return p;
-}
-
-static bool
-is_assignment(const char *word)
-{
-	size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-
-	return n > 0 && word[n] == '=';
 }
 
 /* Is it a word of the shell's own, that exec does not know? */
@@ -409,7 +396,8 @@ shell_words(const char *command, const char *at)
 char **
 proc_words(const char *command)
 {
-	size_t size = strlen(command) + 1, n = 0;
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+	size_t size = strlen(command) + 1, n = 0, name_length;
 	char **words = malloc((size / 2 + 2) * sizeof(*words) + size + 1), *to;
 	const char *p, *first = NULL, *name = NULL;
 	enum needs needs = NEEDS_NOTHING;
@@ -419,13 +407,14 @@ proc_words(const char *command)
 	to = (char *)(words + size / 2 + 2);
 	for (p = command + strspn(command, blanks); *p && needs < NEEDS_MORE; p += strspn(p, blanks)) {
 		words[n++] = to;
-		if (!first && is_assignment(p)) {
+		name_length = strspn(p, letters);
+		if (!first && name_length > 0 && p[name_length] == '=') { /* an assignment */
 			raise_needs(&needs, NEEDS_WORDS);
 		} else if (!first) {
 			first = p;
 			name = to;
 		}
-		p = take_word(p, &to, &needs);
+		p = copy_word(p, &to, &needs);
 	}
 	words[n] = NULL;
 	if (n > 0 && needs == NEEDS_NOTHING && strcmp(words[0], "!") != 0) {
@@ -442,7 +431,7 @@ proc_words(const char *command)
 	return NULL;
 }
 
-/* Descriptors */
+/* --- descriptors --- */
 
 static void
 close_one(int fd, bool at_exec)

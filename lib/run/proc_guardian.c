@@ -14,7 +14,7 @@ enum {
 	STEP = 20,       /* ms between two looks at the groups */
 };
 
-/* Orders, one a line: +GROUP, -GROUP, and the goodbye, a dot */
+/* --- orders, one a line: +GROUP, -GROUP, and the goodbye, a dot --- */
 
 static void
 order(struct proc_guardian *g, const char *what)
@@ -34,7 +34,7 @@ order_group(struct proc_guardian *g, char what, pid_t group)
 	order(g, text);
 }
 
-/* What the guardian does */
+/* --- what the guardian does --- */
 
 struct groups {
 	pid_t *at;
@@ -55,14 +55,6 @@ groups_add(struct groups *g, pid_t group)
 		g->cap = cap;
 	}
 	g->at[g->n++] = group;
-}
-
-static void
-groups_remove(struct groups *g, pid_t group)
-{
-	for (size_t i = 0; i < g->n; i++)
-		if (g->at[i] == group)
-			g->at[i--] = g->at[--g->n];
 }
 
 static bool
@@ -92,25 +84,13 @@ end_groups(const struct groups *g)
 	groups_signal(g, SIGKILL);
 }
 
-/* False for the goodbye. */
-static bool
-obey(struct groups *g, const char *text)
-{
-	pid_t group = (pid_t)strtol(text + 1, NULL, 10);
-
-	if (text[0] == '+')
-		groups_add(g, group);
-	else if (text[0] == '-')
-		groups_remove(g, group);
-	return text[0] != '.';
-}
-
 /* Obeys until the goodbye (true), or until its master is gone without one. */
 static bool
 obey_all(struct groups *g, int fd)
 {
 	char text[32];
 	size_t n = 0;
+	pid_t group;
 	ssize_t r;
 	char c;
 
@@ -127,21 +107,16 @@ obey_all(struct groups *g, int fd)
 		}
 		text[n] = '\0';
 		n = 0;
-		if (!obey(g, text))
+		group = (pid_t)strtol(text + 1, NULL, 10);
+		if (text[0] == '.')
 			return true;
+		if (text[0] == '+')
+			groups_add(g, group);
+		for (size_t i = 0; text[0] == '-' && i < g->n; i++)
+			if (g->at[i] == group)
+				g->at[i--] = g->at[--g->n];
 	}
 	return false;
-}
-
-static _Noreturn void
-guard(int fd)
-{
-	struct groups groups = {0};
-
-	if (!obey_all(&groups, fd))
-		end_groups(&groups);
-	free(groups.at);
-	_exit(0);
 }
 
 /* Away from our terminal and group, deaf to what ends us, and holding nothing open. */
@@ -149,6 +124,7 @@ static _Noreturn void
 become_guardian(int fd)
 {
 	static const int deaf[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGTSTP, SIGUSR1, SIGUSR2};
+	struct groups groups = {0};
 
 	setsid();
 	proc_reset_signals();
@@ -160,7 +136,10 @@ become_guardian(int fd)
 	close(2);
 	if (proc_close_others(false) < 0)
 		_exit(125);
-	guard(0);
+	if (!obey_all(&groups, 0))
+		end_groups(&groups);
+	free(groups.at);
+	_exit(0);
 }
 
 int

@@ -25,15 +25,6 @@ getpeereid(int fd, uid_t *user, gid_t *group)
 }
 #endif
 
-/* Where O_DIRECTORY meets a link, some systems report ENOTDIR. */
-static bool
-is_link(int directory, const char *name)
-{
-	struct stat st;
-
-	return fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
-}
-
 const short system_hangup = 0;
 
 static int
@@ -66,6 +57,7 @@ system_open_beneath(int directory, const char *path, int flags, unsigned mode)
 {
 	char name[NAME_MAX + 1];
 	int at = -1, next;
+	struct stat st;
 	size_t n;
 	bool last;
 
@@ -78,8 +70,9 @@ system_open_beneath(int directory, const char *path, int flags, unsigned mode)
 		memcpy(name, n ? path : ".", n ? n : 1);
 		name[n ? n : 1] = '\0';
 		next = openat(at < 0 ? directory : at, name, O_NOFOLLOW | O_CLOEXEC | (last ? flags : O_RDONLY | O_DIRECTORY), mode);
-		if (next < 0 && !last && errno == ENOTDIR && is_link(at < 0 ? directory : at, name))
-			errno = ELOOP;
+		/* Where O_DIRECTORY meets a link, some systems report ENOTDIR. */
+		if (next < 0 && !last && errno == ENOTDIR && fstatat(at < 0 ? directory : at, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			errno = S_ISLNK(st.st_mode) ? ELOOP : ENOTDIR;
 		proc_close(at);
 		at = next;
 		path += n + !last;
