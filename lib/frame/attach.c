@@ -141,7 +141,7 @@ record_line(struct side *s, enum input_got got, const struct line *line)
 		f->began = loop_now(f->loop);
 	}
 	/* The filter begins with the chain's beginning, which the first record has. */
-	if (!f->begun)
+	if (f->stage == STAGE_WAITING)
 		frame_begin(f);
 	if (f->failed)
 		return 0;

@@ -82,7 +82,7 @@ void
 frame_event(struct frame *f, struct frame_event *e)
 {
 	e->t = frame_now(f);
-	if (f->filter->event && f->begun)
+	if (f->filter->event && f->stage != STAGE_WAITING)
 		f->filter->event(f->filter->state, f, e);
 }
 

@@ -315,7 +315,7 @@ timer_expired(void *arg)
 	struct frame *f = arg;
 	struct frame_event e = {.kind = FRAME_TIMER, .from = ACP_UNKNOWN};
 
-	if (f->running && !f->exiting)
+	if (f->stage == STAGE_RUNNING && !f->exiting)
 		frame_event(f, &e);
 	frame_log_write(f);
 	frame_settle(f);

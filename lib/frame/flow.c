@@ -39,10 +39,10 @@ frame_start(struct frame *f)
 {
 	const struct filter *filter = f->filter;
 
-	f->begun = true;
+	f->stage = STAGE_BEGUN;
 	if (filter->start && filter->start(filter->state, f) < 0)
 		return EXIT_FAILED;
-	f->running = true;
+	f->stage = STAGE_RUNNING;
 	if (f->early_signal)
 		frame_report_signal(f, f->early_signal);
 	return 0;
@@ -106,7 +106,7 @@ report_batch(struct frame *f)
 {
 	struct frame_event e = {.kind = FRAME_BATCH, .from = ACP_UNKNOWN};
 
-	if (!f->running)
+	if (f->stage != STAGE_RUNNING)
 		return;
 	frame_event(f, &e);
 	frame_log_write(f);
@@ -122,7 +122,7 @@ side_ended(struct side *s)
 		frame_warn(f, "%s: %s", side_input(s), strerror(s->end.in.error));
 		frame_fail(f, EXIT_FAILED);
 	}
-	if (!f->begun && !f->failed)
+	if (f->stage == STAGE_WAITING && !f->failed)
 		f->transport->begin(f);
 	if (!f->transport->copies && !f->failed && !f->exiting)
 		frame_event(f, &e);
@@ -179,7 +179,7 @@ side_event(void *arg, enum endpoint_event event)
 			f->transport->left(f);
 		break;
 	case ENDPOINT_WROTE:
-		if (f->running)
+		if (f->stage == STAGE_RUNNING)
 			frame_event(f, &writable);
 		break;
 	case ENDPOINT_CLOSED:
@@ -301,7 +301,7 @@ end_filter(struct frame *f)
 	endpoint_close_in(&f->near.end);
 	if (f->transport->ending)
 		f->transport->ending(f);
-	f->running = false;
+	f->stage = STAGE_ENDED;
 	if (filter->end)
 		frame_fail(f, filter->end(filter->state, f));
 	endpoint_finish(&f->near.end);
@@ -327,11 +327,11 @@ settle(void *arg)
 	}
 	if (f->far.frame && !endpoint_can_read(&down->end) && !holds_messages(f, ACP_DOWN) && !frame_holds_lines(f, ACP_DOWN))
 		endpoint_finish(&f->far.end);
-	if (f->running && is_over(f))
+	if (f->stage == STAGE_RUNNING && is_over(f))
 		end_filter(f);
 	pace(f, &f->near);
 	pace(f, &f->far);
-	if (f->begun && !f->running && all_written(f))
+	if (f->stage == STAGE_ENDED && all_written(f))
 		loop_stop(f->loop);
 }
 

@@ -19,9 +19,9 @@ caught(void *arg, int signal)
 	struct frame *f = arg;
 
 	if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP) {
-		if (f->running)
+		if (f->stage == STAGE_RUNNING)
 			frame_report_signal(f, signal);
-		else if (!f->begun)
+		else if (f->stage == STAGE_WAITING)
 			f->early_signal = signal;
 	} else if (f->signals++ == 0 && !f->exiting) {
 		frame_client_left(f);
@@ -136,11 +136,11 @@ frame_run(const struct filter *filter, const struct frame_options *options)
 		if (loop_run(f.loop) < 0)
 			frame_abort(&f, strerror(errno));
 	}
-	if (f.running && filter->end)
+	if (f.stage == STAGE_RUNNING && filter->end)
 		frame_fail(&f, filter->end(filter->state, &f));
 	if (f.transport->close)
 		f.transport->close(&f);
-	if (f.begun && filter->close)
+	if (f.stage != STAGE_WAITING && filter->close)
 		filter->close(filter->state, &f);
 	frame_log_close(&f);
 	if (f.signals <= 1 && !f.exiting && f.transport->status)

@@ -93,7 +93,7 @@ struct pending {
 /* The wrapped agent. */
 struct agent {
 	struct loop_child child;
-	bool running, ended;
+	enum { AGENT_NOT_STARTED, AGENT_RUNNING, AGENT_ENDED } state;
 	int status;
 	bool stopped;        /* by us */
 	struct endpoint log; /* its stderr */
@@ -132,8 +132,8 @@ struct frame {
 	struct log *log;
 	struct loop_fd log_watch;
 	bool log_failed;       /* it has been said */
-	bool begun;            /* the filter has been started */
-	bool running;          /* and not ended */
+	/* Of the filter. After a start that failed it stays at STAGE_BEGUN. */
+	enum { STAGE_WAITING, STAGE_BEGUN, STAGE_RUNNING, STAGE_ENDED } stage;
 	bool client_left, failed, exiting;
 	int signals;           /* the number of those that asked us to end */
 	int early_signal;      /* one for the filter that came before it was started */

@@ -76,7 +76,7 @@ agent_ended(void *arg, int status)
 	struct frame *f = arg;
 	struct agent *a = &f->agent;
 
-	a->ended = true;
+	a->state = AGENT_ENDED;
 	a->status = status;
 	/* What it started may hold its pipes open. */
 	loop_add_timer(f->loop, &f->agent.exit_timer, f->options->grace);
@@ -86,7 +86,7 @@ agent_ended(void *arg, int status)
 static bool
 wrap_over(const struct frame *f)
 {
-	return f->agent.ended && !endpoint_can_read(&f->agent.log);
+	return f->agent.state == AGENT_ENDED && !endpoint_can_read(&f->agent.log);
 }
 
 static void
@@ -94,7 +94,7 @@ extend_exit_timer(struct frame *f)
 {
 	struct agent *a = &f->agent;
 
-	if (!a->running || a->ended || a->stopped)
+	if (a->state != AGENT_RUNNING || a->stopped)
 		return;
 	a->last_written = f->far.end.out.written;
 	loop_add_timer(f->loop, &f->agent.exit_timer, f->options->grace);
@@ -109,10 +109,10 @@ exit_timer_expired(void *arg)
 	/* It is slow to read what the client has left behind, but reads. */
 	bool reads = endpoint_can_write(&f->far.end) && f->far.end.out.n > 0 && f->far.end.out.written > a->last_written;
 
-	if (a->ended && endpoint_can_read(&f->far.end) && f->far.end.paused && !f->far.coupled) {
+	if (a->state == AGENT_ENDED && endpoint_can_read(&f->far.end) && f->far.end.paused && !f->far.coupled) {
 		/* Not the agent's side is late, but the client that has not read yet. */
 		loop_add_timer(f->loop, &f->agent.exit_timer, f->options->grace);
-	} else if (a->ended) {
+	} else if (a->state == AGENT_ENDED) {
 		a->overdue = endpoint_can_read(&f->far.end) || endpoint_can_read(&a->log) || f->far.end.out.n > 0;
 		endpoint_drain(&f->far.end);
 		endpoint_drain(&a->log);
@@ -168,7 +168,7 @@ wrap_open(struct frame *f)
 	a->child = (struct loop_child){.pid = proc_start_piped(&spec, 3, ours, &stage), .ended = agent_ended, .arg = f};
 	if (a->child.pid < 0)
 		return cli_not_started(f->filter->name, spec.argv[0], stage == PROC_EXEC, errno);
-	a->running = true;
+	a->state = AGENT_RUNNING;
 	a->exit_timer = (struct loop_timer){.expired = exit_timer_expired, .arg = f};
 	if (far_open(f, ours[1], ours[0]) < 0 || open_stderr(f, ours[2]) < 0) {
 		frame_warn(f, "%s", strerror(errno));
@@ -189,7 +189,7 @@ wrap_ending(struct frame *f)
 static void
 wrap_kill(struct frame *f)
 {
-	if (f->agent.running && !f->agent.ended)
+	if (f->agent.state == AGENT_RUNNING)
 		proc_signal(f->agent.child.pid, SIGTERM);
 }
 
@@ -198,18 +198,18 @@ wrap_status(const struct frame *f)
 {
 	const struct agent *a = &f->agent;
 
-	return a->ended && !a->stopped ? proc_status(a->status) : 0;
+	return a->state == AGENT_ENDED && !a->stopped ? proc_status(a->status) : 0;
 }
 
-/* Nothing of it is left running: its group lives as long as it is not buried. */
+/* Nothing of it is left running: its group lives until it is reaped. */
 static void
 wrap_close(struct frame *f)
 {
 	struct agent *a = &f->agent;
 
-	if (!a->running)
+	if (a->state == AGENT_NOT_STARTED)
 		return;
-	proc_signal(a->child.pid, a->ended && !a->overdue ? SIGTERM : SIGKILL);
+	proc_signal(a->child.pid, a->state == AGENT_ENDED && !a->overdue ? SIGTERM : SIGKILL);
 	loop_remove_timer(f->loop, &a->exit_timer);
 	loop_reap(f->loop, &a->child);
 	endpoint_close(&a->log);

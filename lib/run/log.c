@@ -32,8 +32,7 @@ struct log {
 	bool ours;       /* a file that we opened: it may be cut */
 	bool full;       /* it has its old contents still */
 	bool created;    /* there was none */
-	bool no_reader;  /* a FIFO that nobody reads yet */
-	bool dead;       /* the reader has gone */
+	enum { READER_OPEN, READER_AWAITED, READER_GONE } reader; /* awaited: of a FIFO */
 	dev_t dev;
 	ino_t ino;
 	struct buf text;
@@ -248,7 +247,7 @@ open_file(struct log *l, const char *name)
 	if (fd < 0 && !no_reader)
 		return -1;
 	if (fd < 0) {
-		l->no_reader = true;
+		l->reader = READER_AWAITED;
 		io_close(&l->io, false); /* the file before it: nothing more is for that */
 		return 0;
 	}
@@ -269,7 +268,7 @@ open_file(struct log *l, const char *name)
 	l->created = created;
 	if (!l->spec.waits && empty(l) < 0)
 		return proc_close(fd);
-	l->no_reader = false;
+	l->reader = READER_OPEN;
 	io_close(&old, false);
 	return 0;
 }
@@ -374,8 +373,7 @@ static void
 die(struct log *l, int error)
 {
 	io_close(&l->io, false);
-	l->no_reader = false;
-	l->dead = true;
+	l->reader = READER_GONE;
 	l->error = error;
 }
 
@@ -385,13 +383,13 @@ flush_queue(struct log *l)
 	int error;
 
 	l->text.n = entry_start(l, l->n);
-	if (l->no_reader && open_file(l, l->name) < 0)
+	if (l->reader == READER_AWAITED && open_file(l, l->name) < 0)
 		die(l, errno);
-	if (l->dead) {
+	if (l->reader == READER_GONE) {
 		lose_from(l, 0, l->error);
 		return;
 	}
-	error = l->no_reader ? EAGAIN : drain(l);
+	error = l->reader == READER_AWAITED ? EAGAIN : drain(l);
 	if (error == EAGAIN && !l->spec.waits)
 		lose_overflow(l);
 	else if (error && error != EAGAIN)
@@ -421,7 +419,7 @@ log_reopen(struct log *l, char **why)
 	int r;
 
 	*why = NULL;
-	if (!l->spec.path || l->no_reader || l->dead)
+	if (!l->spec.path || l->reader != READER_OPEN)
 		return 0;
 	name = log_file_name(l->spec.path);
 	if (!name)
@@ -486,7 +484,7 @@ log_wait(struct log *l, int wait_ms)
 {
 	uint64_t until = loop_clock() + (uint64_t)(wait_ms > 0 ? wait_ms : 0) * 1000, now;
 
-	while ((l->no_reader && l->sent < l->text.n) || log_waiting(l) >= 0) {
+	while ((l->reader == READER_AWAITED && l->sent < l->text.n) || log_waiting(l) >= 0) {
 		struct pollfd p = {.fd = l->io.fd, .events = POLLOUT};
 		int ms = -1;
 
@@ -496,7 +494,7 @@ log_wait(struct log *l, int wait_ms)
 		if (wait_ms >= 0)
 			ms = (int)((until - now + 999) / 1000);
 		/* No event shows that a FIFO has got its reader. */
-		if (l->no_reader && (ms < 0 || ms > NO_READER_MS))
+		if (l->reader == READER_AWAITED && (ms < 0 || ms > NO_READER_MS))
 			ms = NO_READER_MS;
 		if (poll(&p, 1, ms) < 0 && errno != EINTR)
 			return;
