@@ -61,29 +61,20 @@ commands_see(struct commands **all, const struct msg *m)
 	return list.p ? buf_add_slice(&c->list, list) : 0;
 }
 
-/* command: plain and terminated. */
-static bool
-has(const struct commands *all, struct slice session, const char *command)
-{
-	const struct commands *c = find((struct commands *)all, session);
-	struct json_iter it = {.in = c ? buf_slice(&c->list) : slice(NULL, 0)};
-	struct slice key, one, name;
-
-	while (json_next(&it, &key, &one)) {
-		name = json_get(one, "name");
-		if (json_string_is(name, command))
-			return true;
-	}
-	return false;
-}
-
 bool
 commands_has(const struct commands *all, struct slice session, const char *text)
 {
+	const struct commands *c = text[0] == '/' ? find((struct commands *)all, session) : NULL;
+	struct json_iter it = {.in = c ? buf_slice(&c->list) : slice(NULL, 0)};
 	SCOPED struct buf command = {0};
+	struct slice key, one;
 
-	return text[0] == '/' && buf_add(&command, text + 1, strcspn(text + 1, " \t\r\n")) == 0 && buf_string(&command)
-		&& has(all, session, command.p);
+	if (!c || buf_add(&command, text + 1, strcspn(text + 1, " \t\r\n")) < 0 || !buf_string(&command))
+		return false;
+	while (json_next(&it, &key, &one))
+		if (json_string_is(json_get(one, "name"), command.p))
+			return true;
+	return false;
 }
 
 bool

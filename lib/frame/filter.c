@@ -196,7 +196,7 @@ put(struct frame *f, enum acp_direction dir, struct slice bytes, bool more)
 	uint64_t before = output_so_far(&to->out);
 	int r = (!more && output_end_line(&to->out) < 0) ? -1 : endpoint_put(to, NULL, bytes);
 
-	/* What was held of one side is not the doing of the other, whose line may be at hand: that one is not coupled by it. */
+	/* The side whose line is being shown has not sent these bytes: they must not couple it. */
 	if (back->reading)
 		back->before += output_so_far(&to->out) - before;
 	return r;
@@ -251,7 +251,7 @@ void
 frame_keep_open(struct frame *f, enum acp_direction dir, bool open)
 {
 	f->kept_open[dir] = open;
-	/* Its reader sees the end only now, and has its time from now on. */
+	/* Its reader sees the end only now: its grace period begins now. */
 	if (!open && f->transport->left)
 		f->transport->left(f);
 	frame_settle(f);

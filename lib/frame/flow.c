@@ -53,7 +53,7 @@ frame_begin(struct frame *f)
 {
 	int status = frame_refuse_unsuited(f, f->transport);
 
-	/* What was written before has been let alone until the chain took us in. */
+	/* The log keeps its old contents until the chain has accepted us. */
 	if (status == 0 && f->transport->copies)
 		status = frame_log_open(f);
 	if (status == 0)
@@ -140,7 +140,7 @@ side_end(struct side *s)
 	side_ended(s);
 }
 
-/* Nobody reads what goes to it any more; or all is written that was to be. */
+/* Its reader has gone, or all is written. */
 static void
 output_closed(struct side *s)
 {
@@ -153,7 +153,7 @@ output_closed(struct side *s)
 	}
 	if (error && s == &f->near && !f->transport->copies)
 		frame_client_left(f);
-	/* One that the filter has closed: its reader is left in peace. */
+	/* No grace period begins for the reader of what the filter has closed. */
 	if (!error && !f->closed[s == &f->far ? ACP_DOWN : ACP_UP] && f->transport->left)
 		f->transport->left(f);
 }
@@ -297,7 +297,7 @@ end_filter(struct frame *f)
 {
 	const struct filter *filter = f->filter;
 
-	/* What the client has not sent yet stays with it: the agent's side has ended. */
+	/* The agent's side has ended: nothing more is read from the client. */
 	endpoint_close_in(&f->near.end);
 	if (f->transport->ending)
 		f->transport->ending(f);

@@ -61,7 +61,7 @@ struct frame_log {
 	const char *path; /* as in lib/run/log.h, and so append and inputs */
 	bool append;
 	char *const *inputs;
-	/* What it begins with; resumed: what it says after so many records were lost. 0, or -1 out of memory. May be NULL. */
+	/* What it begins with; resumed: the notice that `lost` records were lost. 0, or -1 out of memory. May be NULL. */
 	int (*begin)(void *state, struct frame *, struct buf *to, bool resumed, uint64_t lost, const char *why);
 };
 

@@ -252,7 +252,7 @@ message_put(struct frame *f, enum acp_direction dir, struct slice text, struct r
 	struct json_error error;
 	struct msg m;
 
-	/* What a filter made of a message is one still, or it does not go anywhere. */
+	/* What a filter made of a message must be a message. */
 	if (msg_scan(text, &m, &error) == MSG_NOISE) {
 		frame_warn(f, "the result of an edit is not a message (%s at byte %zu): dropped", error.what, error.at);
 		return 0;

@@ -110,7 +110,7 @@ exit_timer_expired(void *arg)
 	bool reads = endpoint_can_write(&f->far.end) && f->far.end.out.n > 0 && f->far.end.out.written > a->last_written;
 
 	if (a->state == AGENT_ENDED && endpoint_can_read(&f->far.end) && f->far.end.paused && !f->far.coupled) {
-		/* Not the agent's side is late, but the client that has not read yet. */
+		/* The client has not read yet: the agent is not late. */
 		loop_add_timer(f->loop, &f->agent.exit_timer, f->options->grace);
 	} else if (a->state == AGENT_ENDED) {
 		a->overdue = endpoint_can_read(&f->far.end) || endpoint_can_read(&a->log) || f->far.end.out.n > 0;
@@ -120,7 +120,7 @@ exit_timer_expired(void *arg)
 		output_fail(&f->far.end.out, EPIPE);
 		frame_settle(f);
 	} else if (!a->stopped && (reads || frame_holds_lines(f, ACP_DOWN) || frame_holds_lines(f, ACP_UP))) {
-		/* It may be what the filter holds that the agent, or who reads it, is waiting for. */
+		/* The agent, or its reader, may wait for what the filter holds. */
 		extend_exit_timer(f);
 	} else {
 		if (!a->stopped)

@@ -69,7 +69,7 @@ void recording_use_environment(struct recording *);
 /* The next record of the hop. Blocks. 0, or -1 with errno where reading fails or memory is out. */
 int recording_next(struct recording *, struct record *);
 /*
- * A reader without a descriptor, for who finds the lines itself: recording_line reads one (its newline off), whose
+ * A reader without a descriptor, for callers that find the lines: recording_line reads one (its newline off), whose
  * bytes have to last as long as the record. number: the line's. 0; 1 where it holds no record of the hop; -1 out of
  * memory.
  */

@@ -1,7 +1,7 @@
 /*
  * endpoint: a peer that is read line by line and written through a queue. Its owner gets each line and each event in a function,
- * says when the peer is read, and queues what is to be written. Nothing waits, and nothing that the owner calls calls the owner
- * (but endpoint_take): what follows from a call happens before the loop waits again.
+ * says when the peer is read, and queues what is to be written. Nothing blocks. No function calls the owner back (but endpoint_take):
+ * what follows from a call happens before the loop waits again.
  */
 #ifndef ENDPOINT_H
 #define ENDPOINT_H
@@ -26,7 +26,7 @@ struct endpoint {
 	 * may be closed here, but has to stay in memory. NULL where there is nothing to read.
 	 */
 	bool (*line)(void *arg, enum input_got, const struct line *);
-	/* The last that is done with the endpoint each time something happens: it may be closed and freed here; or NULL. */
+	/* Called last each time something happens: the endpoint may be closed and freed here. May be NULL. */
 	void (*event)(void *arg, enum endpoint_event);
 	void *arg;
 	const struct io_layer *layer; /* of both sides, which are one socket; or NULL */

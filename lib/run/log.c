@@ -16,9 +16,9 @@ enum {
 	NO_READER_MS = 10, /* how often a FIFO is checked for a reader */
 };
 
-/* What waits to be written, whole or not at all: a record, and what has to be said before it. It ends there in the text. */
+/* What is to be written whole or not at all: a record, and what is due before it. */
 struct entry {
-	size_t end;
+	size_t end;     /* in the text */
 	bool record;    /* there is one: what the file begins with does not wait for it */
 	bool newline;   /* begins with the newline that the last record in the file lacks */
 	bool header;    /* with what the file begins with */
@@ -118,7 +118,7 @@ is_due(const struct log *l)
 	return l->headless || l->unrecorded;
 }
 
-/* Puts what has to be said before the record that has begun: how the file begins, how many were lost. */
+/* Inserts what is due before the record that has begun: how the file begins, how many were lost. */
 static int
 insert_due(struct log *l, struct entry *e)
 {
