@@ -33,7 +33,7 @@ enum acp_method {
 	ACP_MCP_CONNECT,
 	ACP_MCP_MESSAGE,
 	ACP_MCP_DISCONNECT,
-	ACP_RESTARTED, /* an extension: who restarts agents has restarted this one (acp-filters(7)) */
+	ACP_RESTARTED, /* an extension: the agent has been restarted (acp-filters(7)) */
 	ACP_NES_START,
 	ACP_NES_CLOSE,
 };
@@ -57,7 +57,7 @@ extern const char acp_server_id[];      /* serverId, of mcp/connect, mcp/message
 extern const char acp_update_state[];   /* update.state, in the params of a session/update (v2) */
 extern const char acp_state[];          /* state, in an update */
 
-/* Members for those who respond to permission requests, and who add servers. */
+/* Members of permission requests, their responses, and MCP servers. */
 extern const char acp_options[];        /* options: what a permission request offers */
 extern const char acp_option_kind[];    /* kind, of an option */
 extern const char acp_option_id[];      /* optionId, likewise */
@@ -85,7 +85,7 @@ enum acp_id {
 	ACP_IDS,
 };
 
-/* What a member is to somebody who compares messages. */
+/* What a member means where messages are compared. */
 struct acp_member {
 	const char *name;
 	enum acp_id id; /* its value is such an id */

@@ -17,7 +17,7 @@ struct trace {
 
 /* Reads an object that json_scan has accepted. False where it is no event, or one between others than neighbours by name. */
 bool trace_read(struct slice object, struct trace *);
-/* Appends the message that the event tells of; params that are null are left out, as they were absent. 0, or -1 out of memory. */
+/* Appends the message of the event; params that are null are left out, as they were absent. 0, or -1 out of memory. */
 int trace_message(const struct trace *, struct buf *to);
 
 #endif

@@ -130,7 +130,7 @@ int frame_send(struct frame *, enum acp_direction, struct slice message);
 int frame_notify(struct frame *, enum acp_direction, const char *method, struct slice params);
 int frame_request(struct frame *, enum acp_direction, const char *method, struct slice params, void *tag);
 int frame_cancel(struct frame *, const void *tag);
-/* The same as frame_request with a request that is there already, for whoever made it: an id of the filter's own replaces its id.
+/* The same as frame_request with a request that somebody else made: an id of the filter's own replaces its id.
  * What was sent is appended to `sent`. */
 int frame_request_for(struct frame *, enum acp_direction, struct slice request, void *tag, struct buf *sent);
 int frame_put(struct frame *, enum acp_direction, struct slice bytes);

@@ -16,13 +16,13 @@ struct side;
 /* How the stream is met. Nothing outside the transports asks which it is. Members that are NULL or false: nothing of the kind. */
 struct transport {
 	const char *name;
-	const char *input, *output; /* the client's side, in words: what is read, and who reads */
+	const char *input, *output; /* the client's side, in words: what is read, and its reader */
 	unsigned gives;      /* what it can give a filter: FILTER_EDITS | FILTER_SENDS */
 	const char *lacks;   /* why it gives no more */
 	bool one_way;        /* replies have nobody to go to */
 	bool strict;         /* a line that is no message goes to stderr: it could not be routed */
 	bool lossy;          /* responses may never come: open requests are bounded by forgetting the oldest */
-	bool copies;         /* what comes has been forwarded already, and says itself who has ended */
+	bool copies;         /* what comes has been forwarded already, and its records report the ends */
 	/* Opens the sides and joins them to their directions. 0, or an exit status, and it has been said why. */
 	int (*open)(struct frame *);
 	/* The filter could not be started before something came, and nothing will: start it, as frame_begin does. */

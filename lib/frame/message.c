@@ -96,7 +96,7 @@ pair(struct frame *f, struct delivery *s)
 
 /*
  * Who sends in a pipe: the method says so, and a response comes from the side that all else came from. Only where both sides have
- * been seen, someone has joined the two directions, and the response's request tells. The response to initialize shows it soonest:
+ * been seen, someone has joined the two directions, and the response's request decides. The response to initialize shows it first:
  * no client's has a number there.
  */
 static enum acp_side
@@ -132,7 +132,7 @@ reject_stray_response(struct frame *f, const struct delivery *s)
 	return true;
 }
 
-/* Shows it to whom it concerns. Its request is forgotten where the filter drops it. */
+/* Calls filter.message, or filter.response for a request of its own. A request that the filter drops is forgotten. */
 static enum verdict
 judge(struct frame *f, struct delivery *s)
 {
@@ -293,7 +293,7 @@ replace_response(struct side *s, uint64_t number, struct slice id)
 	return msg_scan(made.text, &m, NULL) == MSG_RESPONSE ? s->frame->transport->message(s, &made, &m, false) : 0;
 }
 
-/* A line is discarded: whoever waits because of it gets an error (HACKING.md, rule 5). */
+/* A line is discarded: the peer that would wait for ever gets an error (HACKING.md, rule 5). */
 static int
 reply_for_discarded(struct side *s, uint64_t number, struct slice text, enum msg_kind unknown, const char *why)
 {

@@ -44,7 +44,7 @@ open(struct plain *s)
 
 /* Is the byte at hand (after white space) this one? Steps over it then. */
 static bool
-take(struct plain *s, char c)
+accept_char(struct plain *s, char c)
 {
 	s->p = json_skip_space(s->p, s->end);
 	if (s->p == s->end || *s->p != c)
@@ -233,7 +233,7 @@ name(struct plain *s)
 		if (s->member >= 0 && s->want->values[s->member].p)
 			return wrong(s, from, "duplicate member");
 	}
-	if (!take(s, ':'))
+	if (!accept_char(s, ':'))
 		return wrong(s, s->p, "expected ':'");
 	if (s->depth == 1)
 		s->value = json_skip_space(s->p, s->end);
@@ -249,9 +249,9 @@ after_value(struct plain *s)
 			s->want->values[s->member] = slice_between(s->value, s->p);
 			s->member = -1;
 		}
-		if (take(s, ','))
+		if (accept_char(s, ','))
 			return in_object(s) ? name(s) : true;
-		if (in_object(s) ? !take(s, '}') : !take(s, ']'))
+		if (in_object(s) ? !accept_char(s, '}') : !accept_char(s, ']'))
 			break;
 	}
 	if (s->depth == 0)
@@ -270,7 +270,7 @@ value(struct plain *s)
 		return scalar(s) && after_value(s);
 	if (!open(s))
 		return false;
-	if (!take(s, in_object(s) ? '}' : ']'))
+	if (!accept_char(s, in_object(s) ? '}' : ']'))
 		return in_object(s) ? name(s) : true;
 	s->depth--;
 	return after_value(s);

@@ -3,7 +3,7 @@
 #include "lib/base/text.h"
 #include "lib/json/json_set.h"
 
-/* U+FFFD, which stands for what cannot be said in UTF-8. */
+/* U+FFFD, in place of what UTF-8 cannot spell. */
 static const char replacement[] = "\xef\xbf\xbd";
 
 static bool

@@ -47,7 +47,7 @@ void input_close(struct input *);
 ssize_t input_fill(struct input *);
 /* The next line of what has been read. It stays where it is until this returns no other or the next input_fill, or as long as its block is held. */
 enum input_got input_line(struct input *, struct line *);
-/* The same for who reads nothing else: waits for more. INPUT_NOTHING: reading fails, errno says why. */
+/* The same, but waits for more. INPUT_NOTHING: reading fails, errno says why. */
 enum input_got input_next(struct input *, struct line *);
 
 /* Has it no text, or a CR alone? Such lines occur and mean nothing. */

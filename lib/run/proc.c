@@ -208,7 +208,7 @@ proc_start(const struct proc_spec *spec, enum proc_stage *stage)
 	close(report[1]);
 	free(environment);
 	if (pid > 0) {
-		/* Both sides do it: whoever comes first, the group is there when we go on. */
+		/* Both sides do it, so that the group is there when we go on. */
 		setpgid(pid, pid);
 		if (read_report(report[0], &f) < 0) {
 			if (spec->guardian)

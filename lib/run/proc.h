@@ -44,7 +44,7 @@ pid_t proc_start_piped(const struct proc_spec *, size_t n, int ours[], enum proc
 
 /* Sends a signal to a child's process group. */
 void proc_signal(pid_t group, int signal);
-/* Is anybody left in the group? Zombies do not count: who is to reap an orphan may be in no hurry. */
+/* Is a process left in the group? Zombies do not count: an orphan may wait long to be reaped. */
 bool proc_group_lives(pid_t group);
 /* waitpid's status as a shell counts it: the exit status, or 128+N. */
 int proc_status(int status);
@@ -81,9 +81,8 @@ int proc_stdio(void);
 int proc_claim(int fd);
 
 /*
- * A guardian: a small process that is told which groups live and, when we die without a goodbye,
- * sends them TERM and, 2 s after, KILL. SIGPIPE has to be ignored (loop_new does it): a guardian
- * that was killed is told nothing, and nobody is worse off than without one.
+ * A guardian: a small process that gets the groups that live and, when we die without a goodbye, sends them TERM and, 2 s after,
+ * KILL. SIGPIPE has to be ignored (loop_new does it): where the guardian was killed, all is as without one.
  */
 struct proc_guardian {
 	int fd; /* -1: none */

@@ -40,7 +40,7 @@ is_listed(pid_t group)
 	return pclose(ps) != 0 || found;
 }
 
-/* A zombie that is to be reaped by us hides whether there are others: then ps is asked. Elsewhere who reaps is quick. */
+/* A zombie that we have to reap hides whether there are others: then ps is asked. Init reaps the other zombies soon. */
 bool
 proc_group_lives(pid_t group)
 {
