@@ -207,7 +207,7 @@ refused() {
 
 @test "what cannot be meant is refused with one line and status 2" {
 	touch x
-	refused '--format nice: expected record, pretty, full, raw or trace' -f nice
+	refused '--format nice: expected record, pretty, full, raw, trace, tsv or json' -f nice
 	refused '--color red: expected auto, always or never' --color red
 	refused '--count many: expected a whole number' -c many
 	refused '--hop requires recordings or --attach' --hop 1
