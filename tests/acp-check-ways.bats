@@ -446,3 +446,51 @@ teardown() {
 	ends 1
 	assert_equal "$(sed 's/.*violation: //' log)" 'schema: params.prompt: expected an array, found {}'
 }
+
+# --- --coverage
+
+@test "--coverage: how often what the sides offer was used, and what was used without being offered" {
+	run -0 acp-check --coverage "$FIXTURES/write-with-permission.jsonl"
+	assert_line '      1  method   client  session/prompt'
+	assert_line '      0  method   client  session/load (loadSession)'
+	assert_line '     23  update   agent   agent_message_chunk'
+	assert_line '      0  content  client  image (promptCapabilities.image)'
+	assert_line '      1  option   agent   allow_always'
+	assert_line '      1  outcome  client  selected'
+	assert_line '      0  outcome  client  cancelled'
+	assert_line '      0  stop     agent   refusal'
+	refute_line --partial session/fork
+	refute_line --partial audio
+	refute_line --partial nes/
+	# What is used is what a count by other means gives.
+	assert_equal "$(sed -nE 's/^ *([1-9][0-9]*)  method .* ([a-z/_]+)( .*)?$/\1 \2/p' <<<"$output" | sort)" \
+		"$(jq -r '.line | strings | fromjson? | .method // empty' "$FIXTURES/write-with-permission.jsonl" | sort | uniq -c | sed 's/^ *//' | sort)"
+	assert_line "$(grep -cE '^ +[1-9]' <<<"$output") of $(grep -cE '^ +[0-9]' <<<"$output") used"
+	# It does not check.
+	run -0 acp-check --coverage s.rec
+	assert_line '      1  method   client  session/new'
+}
+
+@test "--coverage: several recordings, versions and formats are one report" {
+	fixture=$FIXTURES/write-with-permission.jsonl
+	acp-check --coverage "$fixture" "$fixture" >twice
+	acp-check --coverage "$fixture" | awk '{ sub(/^ *[0-9]+/, sprintf("%7d", 2 * $1)) } 1' | sed '$d' | diff - <(sed '$d' twice)
+	{
+		echo '{"t":0,"from":"client","msg":{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":2,"info":{"name":"x","version":"1"},"capabilities":{}}}}'
+		echo '{"t":0,"from":"agent","msg":{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":2,"info":{"name":"x","version":"1"},"capabilities":{"session":{"mcp":{"http":{}}}}}}}'
+		echo '{"t":0,"from":"client","msg":{"jsonrpc":"2.0","id":1,"method":"session/fork","params":{"sessionId":"s"}}}'
+		echo '{"t":0,"from":"agent","msg":{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"refusal"}}}}'
+	} >v2.rec
+	run -0 acp-check --coverage --unstable v2.rec
+	assert_line '      1  method   client  session/fork (session.fork, not advertised)'
+	assert_line '      0  server   client  http (session.mcp.http)'
+	assert_line '      1  stop     agent   refusal'
+	refute_line --partial sse
+	acp-check --coverage -f json --unstable v2.rec >json
+	run -0 jq -c 'select(.name == "session/fork" or .used)' json
+	assert_line '{"what":"method","from":"client","name":"session/fork","count":1,"offered":false,"capability":"session.fork"}'
+	assert_equal "$(jq -s '.[-1] == {used: map(select(.count > 0)) | length, offered: (length - 1)}' json)" true
+	run -0 acp-check --coverage --from agent "$fixture"
+	assert_line '      0  method   client  session/prompt'
+	assert_line '      1  method   agent   session/request_permission'
+}

@@ -50,6 +50,8 @@ refused() {
 @test "acp-check" {
 	refused '--hop requires recordings or --attach' check --hop 1
 	refused '--append requires --output' check -a
+	refused '--coverage does not go with --format junit' check --coverage -f junit s.rec
+	refused '--coverage does not go with --level' check --coverage -l note s.rec
 	refused '--append does not go with --format junit' check -a -o y -f junit
 	refused '--output -: a file is required' check -o - s.rec
 	[ ! -e y ]

@@ -16,6 +16,7 @@ check_close(struct check *c)
 	buf_free(&c->methods);
 	buf_free(&c->ids);
 	baseline_free(&c->baseline);
+	coverage_free(c);
 }
 
 /* --- the schema --- */
@@ -157,6 +158,8 @@ check_message(struct check *c, const struct session_message *seen)
 	c->messages++;
 	c->c.sent[from]++;
 	c->c.last[from] = c->now;
+	if (c->options->coverage && !seen->copy)
+		coverage_see(c, seen->kind, update.p || !seen->kind.p ? update : json_get(s->msg.params, acp_update));
 	if (!seen->copy) {
 		check_early(c, s);
 		if (!chunk || !shapes_have(&c->shapes, s->msg.text)) {

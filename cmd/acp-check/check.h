@@ -20,6 +20,7 @@ struct options {
 	struct select *select; /* the messages that are reported on */
 	bool where;         /* select has programs (--where), which need the messages' texts */
 	const char *baseline, *write_baseline; /* or NULL */
+	bool coverage;      /* what was used is reported, in place of findings */
 	bool strict;        /* what the baseline expects has to be found */
 	struct frame_options frame;
 };
@@ -110,6 +111,7 @@ struct check {
 	bool matched;         /* a message was selected */
 	struct buf methods, ids; /* names that were seen; reported if the selection matches none of them */
 	struct baseline baseline;
+	struct covered *covered; /* coverage.c */
 	uint64_t now;         /* when something came last */
 	bool selected;        /* messages may be missing anywhere */
 	/* Why requests are given up: their connection, or the side that they are for, has ended; the response was noise. */
@@ -151,6 +153,18 @@ void check_update(struct check *, const struct session_message *, struct slice u
 /* check_capability.c: methods and content that the other side must have advertised, and methods that a side has advertised and refuses.
  * kind, update: of a session/update, or p NULL. */
 void check_capabilities(struct check *, const struct message *, struct slice kind, struct slice update);
+/* What the other side needs to advertise for this name (a JSON string); NULL: nothing. And whether it does. */
+enum covered_kind {
+	COVERED_METHOD, COVERED_UPDATE, COVERED_CONTENT, COVERED_SERVER, COVERED_OPTION, COVERED_OUTCOME, COVERED_STOP, COVERED_KINDS
+};
+const char *check_capability_for(const struct check *, enum covered_kind, enum acp_side from, struct slice name);
+bool check_advertises(const struct check *, enum acp_side, const char *capability);
+
+/* coverage.c: the sides have agreed on what they can; a message; and what was used of that. */
+void coverage_offer(struct check *);
+void coverage_see(struct check *, struct slice kind, struct slice update);
+void coverage_report(struct check *);
+void coverage_free(struct check *);
 /* shape.c: is the message one of these, but for its text? Adds a message with this text, a JSON string: 0, or -1 out of memory. */
 bool shapes_have(const struct shapes *, struct slice message);
 int shapes_add(struct shapes *, struct slice message, struct slice text);

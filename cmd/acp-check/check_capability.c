@@ -24,6 +24,9 @@ static const struct need of_agents[] = {
 	{"auth/status", "auth.status", "auth.status"},
 	{"nes/start", "nes", "nes"},
 	{"nes/suggest", "nes", "nes"},
+	{"nes/accept", "nes", "nes"},
+	{"nes/reject", "nes", "nes"},
+	{"nes/close", "nes", "nes"},
 	{"document/didOpen", "nes.events.document.didOpen", "nes.events.document.didOpen"},
 	{"document/didChange", "nes.events.document.didChange", "nes.events.document.didChange"},
 	{"document/didClose", "nes.events.document.didClose", "nes.events.document.didClose"},
@@ -43,6 +46,7 @@ static const struct need of_clients[] = {
 	{"terminal/wait_for_exit", "terminal", NULL},
 	{"terminal/kill", "terminal", NULL},
 	{"terminal/release", "terminal", NULL},
+	{"elicitation/complete", "elicitation.url", "elicitation.url"},
 	{"notice", "session.notices", NULL},
 	{"compaction_update", "session.compaction", NULL},
 	{"compaction_summary_chunk", "session.compaction", NULL},
@@ -100,12 +104,25 @@ needed_for(const struct check *c, const struct need *n, struct slice name)
 	return !n->name ? NULL : c->c.version == 2 ? n->v2 : n->v1;
 }
 
-static bool
-advertises(const struct check *c, enum acp_side side, const char *capability)
+bool
+check_advertises(const struct check *c, enum acp_side side, const char *capability)
 {
 	enum json_type type = json_type(json_path(buf_slice(&c->c.capabilities[side]), capability));
 
 	return type == JSON_TRUE || type == JSON_OBJECT;
+}
+
+const char *
+check_capability_for(const struct check *c, enum covered_kind kind, enum acp_side from, struct slice name)
+{
+	static const struct need *const needs[COVERED_KINDS] = {
+		[COVERED_UPDATE] = of_clients, [COVERED_CONTENT] = content, [COVERED_SERVER] = servers};
+	const struct need *n = kind == COVERED_METHOD ? from == ACP_CLIENT ? of_agents : of_clients : needs[kind];
+
+	/* The modes of an elicitation are checked one by one. */
+	if (kind == COVERED_METHOD && json_string_is(name, "elicitation/create"))
+		return "elicitation";
+	return n ? needed_for(c, n, name) : NULL;
 }
 
 /* Looks a name up, and reports it where the side does not have what it needs. */
@@ -117,7 +134,7 @@ check_need(struct check *c, const struct need *n, enum acp_side side, struct sli
 	if (c->c.capabilities[side].n == 0 || json_type(name) != JSON_STRING)
 		return;
 	needed = needed_for(c, n, name);
-	if (needed && !advertises(c, side, needed))
+	if (needed && !check_advertises(c, side, needed))
 		check_find(c, RULE_CAPABILITY, path, needed, name);
 }
 
@@ -132,7 +149,7 @@ check_refusal(struct check *c, const struct message *s)
 	if (!slice_is(code, "-32601") || !method.p || c->c.capabilities[s->from].n == 0)
 		return;
 	needed = needed_for(c, s->from == ACP_AGENT ? of_agents : of_clients, method);
-	if (needed ? advertises(c, s->from, needed) : json_string_in(method, all_have))
+	if (needed ? check_advertises(c, s->from, needed) : json_string_in(method, all_have))
 		check_find(c, RULE_METHOD_REFUSED, "error.code", needed ? needed : "support for this method", code);
 }
 

@@ -69,6 +69,8 @@ agree(struct check *c, const struct session_message *seen)
 	buf_free(&c->c.initialize_params);
 	set_capabilities(c, ACP_AGENT, seen->message.msg.result);
 	shapes_free(&c->shapes);
+	if (c->options->coverage)
+		coverage_offer(c);
 }
 
 /* --- requests --- */

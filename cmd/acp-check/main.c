@@ -15,6 +15,8 @@ static const char help[] =
 	"      --baseline FILE   do not report the findings that FILE has\n"
 	"      --strict-baseline  status 1 if one of them is not found any more\n"
 	"      --write-baseline FILE  write the findings to FILE, for --baseline\n"
+	"      --coverage        report what was used of the methods, updates, options\n"
+	"                        and stop reasons that the sides offer\n"
 	"      --rules           print the table of all rules, and what is not checked\n"
 	"      --explain RULE    print what RULE says and where it is written; all: list\n"
 	"                        all rules\n"
@@ -147,6 +149,7 @@ static const struct cli_option options[] = {
 	{"baseline", 0, CLI_TEXT(struct options, baseline)},
 	{"strict-baseline", 0, CLI_FLAG(struct options, strict)},
 	{"write-baseline", 0, CLI_TEXT(struct options, write_baseline)},
+	{"coverage", 0, CLI_FLAG(struct options, coverage)},
 	{"rules", 0, CLI_CALL(print_rules)},
 	{"explain", 0, CLI_TAKE(explain)},
 	{"protocol", 0, CLI_WORD(struct options, protocol, "auto", "1", "2")},
@@ -161,6 +164,7 @@ static const struct cli_rule combinations[] = {
 	{"--follow", "one recording", NULL},
 	{"--append", NULL, "--format junit|--format sarif"},
 	{"--strict-baseline", "--baseline", NULL},
+	{"--coverage", NULL, "--level|--ignore|--baseline|--write-baseline|--format junit|--format github|--format sarif"},
 	{NULL, NULL, NULL},
 };
 

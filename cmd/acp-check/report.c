@@ -213,7 +213,7 @@ check_find(struct check *c, enum rule_id rule, const char *path, const char *exp
 	int known;
 
 	c->findings++;
-	if (o->ignored[rule] || rules[rule].level > o->level || !check_selects(c))
+	if (o->coverage || o->ignored[rule] || rules[rule].level > o->level || !check_selects(c))
 		return;
 	if (o->baseline || o->write_baseline) {
 		known = baseline_expects(&c->baseline, o->write_baseline, rule, method_of(c), path);

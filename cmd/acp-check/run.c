@@ -146,7 +146,10 @@ finish(struct watch *w, int status)
 	uint64_t found = c->count[LEVEL_VIOLATION] + c->count[LEVEL_TOLERATED] + c->count[LEVEL_NOTE];
 
 	judge_first(r, false);
-	report_end(c, !w->stream && !o->frame.output && isatty(STDOUT_FILENO));
+	if (o->coverage)
+		coverage_report(c);
+	else
+		report_end(c, !w->stream && !o->frame.output && isatty(STDOUT_FILENO));
 	if (c->failed)
 		return EXIT_FAILED;
 	/* A check over nothing has passed nothing. */

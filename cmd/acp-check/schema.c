@@ -60,12 +60,57 @@ is_name(struct slice string, unsigned name)
 }
 
 const struct schema_method *
+schema_next(const struct schema *schema, const struct schema_method *m, struct slice *name)
+{
+	static const struct schema_method *const end = schema_methods + sizeof(schema_methods) / sizeof(*schema_methods);
+
+	for (m = m ? m + 1 : schema_methods; m < end && !(m->sets & schema->set); m++)
+		;
+	if (m == end)
+		return NULL;
+	*name = schema_names[m->name];
+	return m;
+}
+
+const struct schema_method *
 schema_method(const struct schema *schema, struct slice name)
 {
 	for (const struct schema_method *m = schema_methods; m < schema_methods + sizeof(schema_methods) / sizeof(*m); m++)
 		if (m->sets & schema->set && is_name(name, m->name))
 			return m;
 	return NULL;
+}
+
+/* The names that the member has in a value of the node, or further inside. Is it there? */
+static bool
+names_in(unsigned node, const char *member, void (*name)(void *, struct slice), void *arg)
+{
+	const struct schema_node *n = &schema_nodes[node], *of;
+	bool found = n->nbranches && strcmp(schema_names[n->tag].p, member) == 0;
+
+	for (unsigned i = 0; found && i < n->nbranches; i++)
+		if (schema_branches[n->branches + i].value < SCHEMA_OPEN)
+			name(arg, schema_names[schema_branches[n->branches + i].value]);
+	for (unsigned i = 0; !found && i < n->nmembers; i++) {
+		of = &schema_nodes[schema_members[n->members + i].node];
+		found = of->nvalues && strcmp(schema_names[schema_members[n->members + i].name].p, member) == 0;
+		for (unsigned k = 0; found && k < of->nvalues; k++)
+			name(arg, schema_names[schema_values[of->values + k]]);
+		found = found || names_in(schema_members[n->members + i].node, member, name, arg);
+	}
+	for (unsigned i = 0; !found && i < n->nbranches; i++)
+		found = names_in(schema_branches[n->branches + i].node, member, name, arg);
+	return found || (n->items && names_in(n->items, member, name, arg));
+}
+
+void
+schema_names_of(const struct schema *schema, const char *method, enum schema_part part, const char *member,
+	void (*name)(void *arg, struct slice), void *arg)
+{
+	const struct schema_method *m = schema_method(schema, slice_of(method));
+
+	if (m)
+		names_in(m->parts[part].node, member, name, arg);
 }
 
 /* Does the name (a JSON string) begin with _? */

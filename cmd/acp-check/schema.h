@@ -31,6 +31,10 @@ struct schema {
 const struct schema *schema_of(unsigned version, bool unstable);
 /* Returns the entry of a method (a JSON string with its quotes), or NULL. */
 const struct schema_method *schema_method(const struct schema *, struct slice name);
+/* The next method that the schema has, after one or NULL; and its name. */
+const struct schema_method *schema_next(const struct schema *, const struct schema_method *, struct slice *name);
+/* Calls a function for each name that the first member so called may have, in this part of a method. */
+void schema_names_of(const struct schema *, const char *method, enum schema_part, const char *member, void (*)(void *arg, struct slice), void *arg);
 /* Returns the source of the tables: name and version of the package. */
 const char *schema_source(void);
 

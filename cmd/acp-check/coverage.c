@@ -1,0 +1,208 @@
+/* --coverage: what of the schema the messages have used, of all that the two sides have offered. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cmd/acp-check/check.h"
+
+/* A name that the schema has; peers do not add any. */
+struct covered {
+	UT_hash_handle hh;
+	const char *capability; /* that the other side has to advertise; NULL: none */
+	bool offered;           /* it has, or need not */
+	uint64_t n;             /* how often it was used */
+	enum covered_kind kind;
+	enum acp_side from;
+	size_t key;
+	char name[];            /* after the kind and the sender, a byte each */
+};
+
+enum { KEY = 2 };
+
+/* Where the names stand in the schema: under which member of which message. */
+static const struct {
+	const char *what, *method, *member;
+	enum schema_part part;
+	enum acp_side from;
+} places[COVERED_KINDS] = {
+	[COVERED_METHOD] = {.what = "method"},
+	[COVERED_UPDATE] = {"update", "\"session/update\"", "sessionUpdate", SCHEMA_NOTIFICATION, ACP_AGENT},
+	[COVERED_CONTENT] = {"content", "\"session/prompt\"", "type", SCHEMA_REQUEST, ACP_CLIENT},
+	[COVERED_SERVER] = {"server", "\"session/new\"", "type", SCHEMA_REQUEST, ACP_CLIENT},
+	[COVERED_OPTION] = {"option", "\"session/request_permission\"", "kind", SCHEMA_REQUEST, ACP_AGENT},
+	[COVERED_OUTCOME] = {"outcome", "\"session/request_permission\"", "outcome", SCHEMA_RESPONSE, ACP_CLIENT},
+	[COVERED_STOP] = {"stop", "\"session/prompt\"", "stopReason", SCHEMA_RESPONSE, ACP_AGENT},
+};
+
+/* --- what there is --- */
+
+static struct covered *
+find(struct check *c, enum covered_kind kind, enum acp_side from, struct slice name)
+{
+	struct covered *found;
+
+	c->text.n = 0;
+	if (buf_add(&c->text, (const char[]){(char)kind, (char)from}, KEY) < 0 || buf_add_slice(&c->text, name) < 0) {
+		c->failed = true;
+		return NULL;
+	}
+	HASH_FIND(hh, c->covered, c->text.p, c->text.n, found);
+	return found;
+}
+
+struct offer {
+	struct check *check;
+	enum covered_kind kind;
+	enum acp_side from;
+};
+
+/* A name of the schema of this connection. */
+static void
+offer(void *arg, struct slice name)
+{
+	const struct offer *o = arg;
+	struct check *c = o->check;
+	struct covered *one = find(c, o->kind, o->from, name);
+	SCOPED struct buf quoted = {0};
+
+	if (!one && !c->failed) {
+		one = calloc(1, sizeof(*one) + c->text.n + 1);
+		if (one) {
+			one->kind = o->kind;
+			one->from = o->from;
+			one->key = c->text.n;
+			memcpy(one->name, c->text.p, c->text.n);
+			HASH_ADD_KEYPTR(hh, c->covered, one->name, one->key, one);
+		}
+		if (one && !one->hh.tbl) {
+			free(one);
+			one = NULL;
+		}
+	}
+	c->failed |= !one || json_quote(name, &quoted) < 0;
+	if (c->failed || one->offered)
+		return;
+	one->capability = check_capability_for(c, o->kind, o->from, buf_slice(&quoted));
+	one->offered = !one->capability || check_advertises(c, acp_other_side(o->from), one->capability);
+}
+
+void
+coverage_offer(struct check *c)
+{
+	const struct schema *schema = schema_of(check_version(c), c->options->unstable);
+	struct offer o = {.check = c};
+	struct slice name;
+
+	for (const struct schema_method *m = schema_next(schema, NULL, &name); m; m = schema_next(schema, m, &name)) {
+		unsigned char to = m->parts[m->parts[SCHEMA_REQUEST].to ? SCHEMA_REQUEST : SCHEMA_NOTIFICATION].to;
+
+		o.from = to == SCHEMA_TO_AGENT ? ACP_CLIENT : ACP_AGENT;
+		if (to != SCHEMA_TO_EITHER)
+			offer(&o, name);
+	}
+	for (o.kind = COVERED_UPDATE; o.kind < COVERED_KINDS; o.kind++) {
+		bool idle = o.kind == COVERED_STOP && check_version(c) == 2;
+
+		o.from = places[o.kind].from;
+		schema_names_of(schema, idle ? "\"session/update\"" : places[o.kind].method, idle ? SCHEMA_NOTIFICATION : places[o.kind].part,
+			places[o.kind].member, offer, &o);
+	}
+}
+
+/* --- what is used --- */
+
+static void
+use(struct check *c, enum covered_kind kind, enum acp_side from, struct slice string)
+{
+	SCOPED struct buf plain = {0};
+	struct covered *one = json_type(string) == JSON_STRING ? find(c, kind, from, json_text(string, &plain)) : NULL;
+
+	if (one)
+		one->n++;
+}
+
+/* A member of each object in a list. */
+static void
+use_all(struct check *c, enum covered_kind kind, struct slice list, const char *member)
+{
+	struct json_iter it = {.in = list};
+	struct slice key, value;
+
+	if (json_type(list) == JSON_ARRAY)
+		while (json_next(&it, &key, &value))
+			use(c, kind, places[kind].from, json_get(value, member));
+}
+
+void
+coverage_see(struct check *c, struct slice kind, struct slice update)
+{
+	const struct message *s = &c->message;
+
+	if (!c->covered)
+		coverage_offer(c);
+	if (!check_selects(c))
+		return;
+	if (s->msg.kind != MSG_RESPONSE)
+		use(c, COVERED_METHOD, s->from, s->msg.method);
+	use(c, COVERED_UPDATE, ACP_AGENT, kind);
+	use(c, COVERED_STOP, ACP_AGENT, json_get(update, "stopReason"));
+	use(c, COVERED_STOP, ACP_AGENT, json_get(s->msg.result, "stopReason"));
+	use(c, COVERED_OUTCOME, ACP_CLIENT, json_path(s->msg.result, "outcome.outcome"));
+	if (s->msg.what == ACP_SESSION_PROMPT)
+		use_all(c, COVERED_CONTENT, json_get(s->msg.params, acp_prompt), "type");
+	if (acp_opens_session(s->msg.what))
+		use_all(c, COVERED_SERVER, json_get(s->msg.params, acp_mcp_servers), "type");
+	if (s->msg.what == ACP_REQUEST_PERMISSION)
+		use_all(c, COVERED_OPTION, json_get(s->msg.params, acp_options), "kind");
+}
+
+/* --- the report --- */
+
+static int
+by_key(struct covered *a, struct covered *b)
+{
+	return slice_compare(slice(a->name, a->key), slice(b->name, b->key));
+}
+
+static int
+put_one(const struct covered *one, bool json, struct buf *to)
+{
+	const char *what = places[one->kind].what, *from = acp_side_name(one->from), *name = one->name + KEY;
+	const char *capability = one->capability ? one->capability : "";
+
+	if (!json)
+		return buf_printf(to, "%7" PRIu64 "  %-8s %-7s %s%s%s%s\n", one->n, what, from, name, *capability ? " (" : "", capability,
+			one->offered ? *capability ? ")" : "" : ", not advertised)");
+	return buf_printf(to, "{\"what\":\"%s\",\"from\":\"%s\",\"name\":\"%s\",\"count\":%" PRIu64 ",\"offered\":%s%s%s%s}\n", what, from, name,
+		one->n, one->offered ? "true" : "false", *capability ? ",\"capability\":\"" : "", capability, *capability ? "\"" : "");
+}
+
+void
+coverage_report(struct check *c)
+{
+	struct buf *to = out_buf(&c->watch->out);
+	bool json = c->options->format == CHECK_JSON;
+	size_t before = to->n, all = 0, used = 0;
+	int r = 0;
+
+	HASH_SORT(c->covered, by_key);
+	for (const struct covered *one = c->covered; one; one = one->hh.next) {
+		if (!one->offered && one->n == 0)
+			continue;
+		all++;
+		used += one->n > 0;
+		r |= put_one(one, json, to);
+	}
+	r |= buf_printf(to, json ? "{\"used\":%zu,\"offered\":%zu}\n" : "%zu of %zu used\n", used, all);
+	out_commit(&c->watch->out, before, r);
+}
+
+void
+coverage_free(struct check *c)
+{
+	struct covered *one, *next;
+
+	HASH_ITER(hh, c->covered, one, next) {
+		HASH_DEL(c->covered, one);
+		free(one);
+	}
+}
