@@ -467,33 +467,6 @@ handle_update(struct sessions *c, struct session *s, struct slice kind, struct s
 	return 0;
 }
 
-/* The client wants an end of what is open. */
-static void
-cancel(struct sessions *c, struct session *s)
-{
-	struct session_question *q;
-	struct session_turn *t;
-
-	LL_FOREACH(s->turn, t)
-		t->cancelled = true;
-	DL_FOREACH2(c->questions, q, after)
-		q->cancelled |= q->session == s;
-	happened(c, SESSION_CANCEL, s);
-}
-
-static void
-cancel_request(struct sessions *c, const struct message *s)
-{
-	struct slice id = json_get(s->msg.params, acp_request_id);
-	struct request *r = id.p ? requests_find(c->requests, s->from, id) : NULL;
-	struct session_request *request = r ? r->owner : NULL;
-
-	if (request && request->turn)
-		request->turn->cancelled = true;
-	if (request && request->question)
-		request->question->cancelled = true;
-}
-
 /* Its requests are nobody's; what version 2 had accepted does not go on. */
 static void
 restart(struct sessions *c, enum acp_side agent)
@@ -510,14 +483,12 @@ handle_notification(struct sessions *c, const struct session_message *seen)
 {
 	const struct msg *m = &seen->message.msg;
 
-	if (m->what == ACP_CANCEL_REQUEST)
-		cancel_request(c, &seen->message);
 	if (m->what == ACP_RESTARTED && seen->role != ACP_CLIENT && !(seen->enveloped && c->plain))
 		restart(c, seen->message.from);
 	if (seen->copy || !seen->session)
 		return 0;
 	if (m->what == ACP_SESSION_CANCEL)
-		cancel(c, seen->session);
+		happened(c, SESSION_CANCEL, seen->session);
 	return seen->update.p ? handle_update(c, seen->session, seen->kind, seen->update) : 0;
 }
 

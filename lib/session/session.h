@@ -55,7 +55,6 @@ struct session_turn {
 	uint64_t asked, begin, end;    /* us; asked: when its prompt came */
 	bool prompted;                 /* a prompt began it */
 	bool accepted;                 /* version 2 has accepted its prompt */
-	bool cancelled;                /* the client has asked for its end */
 	bool failed;                   /* it ended with an error */
 	bool unfinished;               /* it had no end */
 	bool joined;                   /* its prompt was accepted while another turn ran, and ended with it: no turn of its own */
@@ -91,7 +90,6 @@ struct session_question {
 	struct session_call *call;     /* about which it is, as long as it is known; or NULL */
 	const struct request *request;
 	uint64_t begin, end;
-	bool cancelled;                /* its session was cancelled while it was open */
 	bool unfinished;               /* there was no response */
 	struct session_question *before, *after; /* the module's own: of all that are open */
 };

@@ -33,7 +33,6 @@ put_turn(const struct session_turn *t, bool ended)
 {
 	printf(" turn %llu of %s", (unsigned long long)t->number, t->session->id);
 	flag("prompted", t->prompted);
-	flag("cancelled", t->cancelled);
 	if (!ended)
 		return;
 	printf(" %llu-%llu-%llu stop %.*s", (unsigned long long)t->asked, (unsigned long long)t->begin, (unsigned long long)t->end,
@@ -65,7 +64,6 @@ put_question(const struct session_question *q, bool answered)
 	if (!answered)
 		return;
 	printf(" %llu-%llu", (unsigned long long)q->begin, (unsigned long long)q->end);
-	flag("cancelled", q->cancelled);
 	flag("unfinished", q->unfinished);
 }
 

@@ -102,10 +102,10 @@ class Fold:
 
     @staticmethod
     def turn_text(turn):
-        return 'turn %d of %s%s%s' % (turn['n'], turn['s'].id, ' prompted' * turn['prompted'], ' cancelled' * turn['cancelled'])
+        return 'turn %d of %s%s' % (turn['n'], turn['s'].id, ' prompted' * turn['prompted'])
 
     def new_turn(self, s, prompted):
-        turn = Entry(s=s, n=0, asked=self.t, begin=0, prompted=prompted, accepted=False, busy=False, cancelled=False)
+        turn = Entry(s=s, n=0, asked=self.t, begin=0, prompted=prompted, accepted=False, busy=False)
         s.turns.append(turn)
         if len(s.turns) == 1:
             self.begin_turn(turn)
@@ -290,11 +290,11 @@ class Fold:
         s, turn = ask['s'], ask['turn']
         self.say(event, s.id if s else '', 'about', ask['call']['id'] if ask['call'] else '-', 'in', turn['n'] if turn else 0,
                  '' if begin is None else '%d-%d' % (begin, self.t),
-                 'cancelled' * (begin is not None and ask['cancelled']), 'unfinished' * unfinished)
+                 'unfinished' * unfinished)
 
     def ask(self, q, params, wrapped):
         s = q['s']
-        ask = Entry(s=s, begin=self.t, turn=None, call=None, cancelled=False)
+        ask = Entry(s=s, begin=self.t, turn=None, call=None)
         if s:
             ask['turn'] = self.turn_of(s)
             id = (params.get('toolCall') or {}).get('toolCallId')
@@ -358,18 +358,11 @@ class Fold:
                     s = self.speak(id, {'session/load': 'loaded', 'session/resume': 'resumed'}.get(method, 'named'), wrapped)
         if 'id' in m:
             self.request(side, m, s, params, wrapped, copy)
-        elif method == '$/cancel_request':
-            q = self.find_request(side, params.get('requestId')) if side != 'unknown' else self.latest(params.get('requestId'))
-            for x in (q.get('turn'), q.get('ask')) if q else ():
-                if x:
-                    x['cancelled'] = True
         elif method == '_acp-revive/restarted':
             if role != 'client' and not (wrapped and self.plain):
                 self.restart(side)
         elif s and not copy:
             if method == 'session/cancel':
-                for x in s.turns + [a for a in self.questions if a['s'] is s]:
-                    x['cancelled'] = True
                 self.say('cancel', s.id)
             elif method == 'session/update':
                 self.update(s, params.get('update') or {}, wrapped)
