@@ -6,8 +6,9 @@
 
 #include "lib/base/people.h"
 
-struct slice
-walk_plain(struct walk *w, struct slice json)
+/* The plain text of a JSON string, or the JSON text of any other value; valid until the next call. */
+static struct slice
+plain(struct walk *w, struct slice json)
 {
 	if (json.n == 0 || json_type(json) != JSON_STRING)
 		return json;
@@ -36,8 +37,8 @@ walk_clock(const struct walk *w, struct box *b, const struct export_turn *turn, 
 	}
 }
 
-void
-walk_length(const struct walk *w, struct box *b, uint64_t from, uint64_t to)
+static void
+put_length(const struct walk *w, struct box *b, uint64_t from, uint64_t to)
 {
 	if (w->transcript->timed && to > from)
 		people_duration(b->length, to - from);
@@ -92,7 +93,7 @@ put_link_block(struct walk *w, struct slice uri, struct slice name)
 	p->paint->block(p, BLOCK_PARAGRAPH, 0, slice(NULL, 0), true);
 	if (page_is_link(buf_slice(&url)))
 		p->paint->span(p, SPAN_LINK, buf_slice(&url), true);
-	p->paint->text(p, name.p ? walk_plain(w, name) : buf_slice(&url));
+	p->paint->text(p, name.p ? plain(w, name) : buf_slice(&url));
 	if (page_is_link(buf_slice(&url)))
 		p->paint->span(p, SPAN_LINK, buf_slice(&url), false);
 	else if (name.p && (p->paint->text(p, slice_of(" ")), true))
@@ -109,16 +110,16 @@ walk_content(struct walk *w, struct slice block)
 	const char *type = word_of(json_get(block, "mimeType"), images);
 
 	if (text.p) {
-		markup_put(p, walk_plain(w, text));
-	} else if (data.p && *type && is_base64(walk_plain(w, data))) {
-		p->paint->image(p, type, walk_plain(w, data));
+		markup_put(p, plain(w, text));
+	} else if (data.p && *type && is_base64(plain(w, data))) {
+		p->paint->image(p, type, plain(w, data));
 	} else if (resource.p) {
 		uri = transcript_get(resource, "uri", JSON_STRING);
 		text = transcript_get(resource, "text", JSON_STRING);
 		if (uri.p)
 			put_link_block(w, uri, slice(NULL, 0));
 		if (text.p)
-			p->paint->code(p, slice(NULL, 0), walk_plain(w, text));
+			p->paint->code(p, slice(NULL, 0), plain(w, text));
 	} else if (uri.p) {
 		put_link_block(w, uri, transcript_get(block, "name", JSON_STRING));
 	} else {
@@ -138,7 +139,7 @@ put_diff(struct walk *w, struct slice part)
 	struct diff_line line;
 	uint64_t skipped = 0;
 
-	text = walk_plain(w, patch.p ? patch : transcript_get(part, "hunks", JSON_STRING));
+	text = plain(w, patch.p ? patch : transcript_get(part, "hunks", JSON_STRING));
 	for (at = text.p; at < text.p + text.n; at = newline + 1) {
 		newline = memchr(at, '\n', (size_t)(text.p + text.n - at));
 		newline = newline ? newline : text.p + text.n;
@@ -164,7 +165,7 @@ put_part(struct walk *w, const struct export_session *x, struct slice part)
 	if (json_string_is(type, "diff")) {
 		put_diff(w, part);
 	} else if (json_string_is(type, "terminal")) {
-		id = walk_plain(w, transcript_get(part, "terminalId", JSON_STRING));
+		id = plain(w, transcript_get(part, "terminalId", JSON_STRING));
 		if (id.n)
 			HASH_FIND(hh, x->terminals, id.p, (unsigned)id.n, terminal);
 		if (terminal && terminal->output.n)
@@ -192,7 +193,7 @@ walk_raw(struct walk *w, const char *label, struct slice json, bool open)
 		return;
 	p->paint->open(p, &box);
 	if (json_type(json) == JSON_STRING) {
-		p->paint->code(p, slice(NULL, 0), walk_plain(w, json));
+		p->paint->code(p, slice(NULL, 0), plain(w, json));
 	} else {
 		p->failed |= json_indent(&text, json, 0, buf_add_slice) < 0;
 		p->paint->code(p, slice_of("json"), buf_slice(&text));
@@ -212,10 +213,10 @@ walk_tool(struct walk *w, const struct session *s, const struct export_turn *tur
 	SCOPED struct buf name = {0};
 
 	box.open = item->changes || strcmp(box.state, "failed") == 0;
-	p->failed |= buf_add_slice(&name, has_content(title) ? walk_plain(w, title) : buf_slice(&item->id)) < 0;
+	p->failed |= buf_add_slice(&name, has_content(title) ? plain(w, title) : buf_slice(&item->id)) < 0;
 	box.title = buf_slice(&name);
 	walk_clock(w, &box, turn, item->t);
-	walk_length(w, &box, item->t, item->end);
+	put_length(w, &box, item->t, item->end);
 	p->paint->open(p, &box);
 	if (!item->changes)
 		walk_raw(w, "Input", buf_slice(&item->field[FIELD_INPUT]), false);
@@ -242,7 +243,7 @@ walk_plan(struct walk *w, const struct item *item)
 	while (it.in.n && json_next(&it, &key, &entry)) {
 		status = transcript_get(entry, "status", JSON_STRING);
 		content = transcript_get(entry, "content", JSON_STRING);
-		p->paint->line(p, LINE_ENTRY, word_of(status, states), content.p ? walk_plain(w, content) : slice(NULL, 0));
+		p->paint->line(p, LINE_ENTRY, word_of(status, states), content.p ? plain(w, content) : slice(NULL, 0));
 	}
 	markup_put(p, buf_slice(&item->text));
 	p->paint->close(p, &box);
@@ -261,7 +262,7 @@ put_options(struct walk *w, const struct item *item)
 		id = transcript_get(option, acp_option_id, JSON_STRING);
 		name = transcript_get(option, "name", JSON_STRING);
 		yes = id.p && chosen.p && json_string_eq(id, chosen);
-		w->page.paint->line(&w->page, LINE_ENTRY, yes ? "chosen" : "offered", name.p || id.p ? walk_plain(w, name.p ? name : id) : slice(NULL, 0));
+		w->page.paint->line(&w->page, LINE_ENTRY, yes ? "chosen" : "offered", name.p || id.p ? plain(w, name.p ? name : id) : slice(NULL, 0));
 	}
 }
 
@@ -274,23 +275,23 @@ walk_ask(struct walk *w, const struct export_turn *turn, const struct item *item
 	struct page *p = &w->page;
 	SCOPED struct buf title = {0};
 
-	p->failed |= buf_add_slice(&title, walk_plain(w, buf_slice(&item->field[FIELD_TITLE]))) < 0;
+	p->failed |= buf_add_slice(&title, plain(w, buf_slice(&item->field[FIELD_TITLE]))) < 0;
 	box.title = buf_slice(&title);
 	walk_clock(w, &box, turn, item->t);
-	walk_length(w, &box, item->t, item->end);
+	put_length(w, &box, item->t, item->end);
 	p->paint->open(p, &box);
 	if (permission) {
 		put_options(w, item);
 		outcome = transcript_get(response, "outcome.outcome", JSON_STRING);
 		if (outcome.p && !json_string_is(outcome, "selected"))
-			p->paint->line(p, LINE_NOTE, "info", walk_plain(w, outcome));
+			p->paint->line(p, LINE_NOTE, "info", plain(w, outcome));
 	} else if (item->ended) {
 		walk_raw(w, "Answer", response, true);
 	}
 	if (!item->ended)
 		p->paint->line(p, LINE_NOTE, "warning", slice_of("There is no response."));
 	else if (permission && transcript_get(response, "message", JSON_STRING).p)
-		p->paint->line(p, LINE_NOTE, "error", walk_plain(w, transcript_get(response, "message", JSON_STRING)));
+		p->paint->line(p, LINE_NOTE, "error", plain(w, transcript_get(response, "message", JSON_STRING)));
 	p->paint->close(p, &box);
 }
 

@@ -9,14 +9,11 @@ struct walk {
 	const struct transcript *transcript;
 	struct out *out;
 	struct session *separate; /* sub-agents to be written after the session: their parents are nested too deeply */
-	struct buf text;       /* scratch, for walk_plain */
+	struct buf text;       /* scratch */
 };
 
-/* Returns the plain text of a JSON string, or the JSON text of any other value; valid until the next call. */
-struct slice walk_plain(struct walk *, struct slice json);
-/* Set the box's clock and date from t, and its length from the times; both in us. */
+/* Sets the box's clock and date from t, us. */
 void walk_clock(const struct walk *, struct box *, const struct export_turn *, uint64_t t);
-void walk_length(const struct walk *, struct box *, uint64_t from, uint64_t to);
 
 /* Each writes what its name says to the page. A block of content: */
 void walk_content(struct walk *, struct slice block);

@@ -61,8 +61,9 @@ watch_wants(struct watch *w, struct slice id)
 	return yes;
 }
 
-void
-watch_out_of_memory(struct watch *w, int r)
+/* Reports it once, where r is below 0. */
+static void
+out_of_memory(struct watch *w, int r)
 {
 	if (r >= 0)
 		return;
@@ -81,7 +82,7 @@ watch_begin(struct watch *w, const struct watch_start *start)
 	if (w->sessions && !start->same)
 		sessions_begin(w->sessions);
 	if (w->begin)
-		watch_out_of_memory(w, w->begin(w, start));
+		out_of_memory(w, w->begin(w, start));
 	/* A stream's log asks for it itself. */
 	if (!w->header || w->stream || w->done)
 		return;
@@ -97,7 +98,7 @@ watch_end(struct watch *w, enum watch_ending ending)
 	if (w->sessions)
 		sessions_end(w->sessions);
 	if (w->end)
-		watch_out_of_memory(w, w->end(w, ending != WATCH_OVER));
+		out_of_memory(w, w->end(w, ending != WATCH_OVER));
 	w->ending = WATCH_OPEN;
 }
 
@@ -124,14 +125,14 @@ watch_message(struct watch *w, const struct message *m, const struct message *sh
 	w->number = m->number;
 	w->t = m->t;
 	if (w->sessions)
-		watch_out_of_memory(w, sessions_see(w->sessions, m, &seen));
+		out_of_memory(w, sessions_see(w->sessions, m, &seen));
 	if (seen && !shown) {
 		known.from = seen->enveloped ? m->from : seen->message.from;
 		/* The message is in its envelope here, and so is its request. */
 		known.request = seen->enveloped ? enveloped(&request, seen->request) : seen->message.request;
 	}
 	if (w->message)
-		watch_out_of_memory(w, w->message(w, shown ? shown : &known, seen));
+		out_of_memory(w, w->message(w, shown ? shown : &known, seen));
 }
 
 void
@@ -143,7 +144,7 @@ watch_event(struct watch *w, const struct record *r)
 	}
 	w->number = r->number;
 	if (w->event)
-		watch_out_of_memory(w, w->event(w, r));
+		out_of_memory(w, w->event(w, r));
 }
 
 static void

@@ -12,7 +12,6 @@ void watch_end(struct watch *, enum watch_ending);
 /* shown: what the tool gets, where its side and request are known; NULL: what lib/session knows of it. */
 void watch_message(struct watch *, const struct message *, const struct message *shown);
 void watch_event(struct watch *, const struct record *);
-void watch_out_of_memory(struct watch *, int r);
 
 /* live.c, files.c: the exit status */
 int watch_stream(struct watch *);
