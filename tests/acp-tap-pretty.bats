@@ -319,3 +319,37 @@ answer() {
 	assert_line --index 3 --regexp 'failed  too long$'
 	assert_line --index 4 --regexp 'warning:  rate limited$'
 }
+
+@test "a bracket that is open at the end is closed, with how long the prompt has had no response" {
+	cat >s.rec <<-'END'
+		{"acp-recording":1,"started":"2026-11-20T12:00:00.000000Z"}
+		{"t":1,"from":"client","msg":{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"one","prompt":[]}}}
+		{"t":2,"from":"agent","msg":{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"one","update":{"sessionUpdate":"plan","entries":[]}}}}
+		{"t":3,"event":"eof","from":"agent"}
+	END
+	run -0 acp-tap --color never s.rec
+	assert_line --index 4 --regexp '^ +3\.000 · .* one +└ no response after 2\.0 s$'
+	LC_ALL=C run -0 acp-tap --color never s.rec
+	assert_line --index 4 --regexp '^ +3\.000 - .* one +` no response after 2\.0 s$'
+	run -0 acp-tap -n -f full s.rec
+	assert_output --partial '└ no response after 2.0 s'
+	cat s.rec "$FIXTURES/demo.rec" >two.rec
+	run -0 acp-tap --color never two.rec
+	assert_line --index 4 --partial 'no response after 2.0 s'
+	assert_equal "$(grep -c 'no response' <<<"$output")" 1
+}
+
+@test "a bracket is not closed where the rest is not known, or only messages are wanted" {
+	printf '%s\n' '{"id":3,"method":"session/prompt","params":{"sessionId":"one","prompt":[]}}' '{"method":"_none"}' >in
+	run -0 --separate-stderr acp-tap --until 1 in
+	refute_output --partial 'no response'
+	run -0 --separate-stderr acp-tap -c 1 in
+	refute_output --partial 'no response'
+	run -0 --separate-stderr acp-tap -m 'session/*' in
+	refute_output --partial 'no response'
+	run -0 --separate-stderr acp-tap in
+	assert_output --partial '└ no response'
+	(cat in; echo '{"event":"rotated"}') >rotated
+	run acp-tap rotated
+	refute_output --partial 'no response'
+}

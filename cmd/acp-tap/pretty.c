@@ -469,6 +469,23 @@ put_event(struct writer *w, struct buf *to, const struct record *e)
 	return cells_end(&c);
 }
 
+int
+pretty_close(struct writer *w, struct buf *to, const struct session_turn *turn, uint64_t t)
+{
+	struct row r = {.t = t, .timed = w->timed, .kind = "", .method = slice_of(""), .label = turn->session->data, .turn = TURN_END};
+	char text[PEOPLE_FIGURE];
+	struct cells c;
+
+	if (end_run(w->pretty, to) < 0)
+		return -1;
+	begin_line(w->pretty, &c, to, &r);
+	cells_style(&c, STYLE_RED);
+	cells_ascii(&c, turn->prompted && !turn->accepted ? "no response" : "no end");
+	if (w->timed && t >= turn->begin)
+		cells_printf(&c, " after %s", people_duration(text, t - turn->begin));
+	return cells_end(&c);
+}
+
 static int
 flush(struct writer *w, struct buf *to)
 {

@@ -15,6 +15,8 @@ void pretty_free(struct pretty *);
 /* What has happened in the sessions. */
 void pretty_see(struct pretty *, const struct session_event *);
 
+/* Closes the bracket of a turn that has no end; t: us, of the last record. 0, or -1 out of memory. */
+int pretty_close(struct writer *, struct buf *to, const struct session_turn *, uint64_t t);
 /* How many cells a line of the output has. */
 unsigned pretty_width(const struct watch *);
 

@@ -154,6 +154,8 @@ static void
 happened(struct watch *w, const struct session_event *e)
 {
 	struct tap *t = w->state;
+	struct buf *to;
+	size_t before;
 
 	/* The response comes next, or never. */
 	if (e->kind == SESSION_RESPONDED) {
@@ -163,6 +165,14 @@ happened(struct watch *w, const struct session_event *e)
 	}
 	if (t->writer.pretty)
 		pretty_see(t->writer.pretty, e);
+	/* Where all has been read, a bracket that is open is closed. */
+	if (t->writer.pretty && e->kind == SESSION_TURN_ENDED && e->turn->number && t->left && t->options->until == UINT64_MAX
+		&& (w->ending == WATCH_OVER || w->ending == WATCH_HEADER) && select_match_other(t->options->select, ACP_AGENT)) {
+		to = out_buf(&w->out);
+		before = to->n;
+		t->writer.number = 0;
+		out_commit(&w->out, before, pretty_close(&t->writer, to, e->turn, t->t));
+	}
 }
 
 /* --- events --- */
