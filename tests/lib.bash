@@ -8,6 +8,7 @@ lib_setup() {
 }
 
 set_up() {
+	[[ ! -e ${ACP_TEST_STOP-} ]] || skip 'after a failure'
 	load_assertions
 	TOP=${BATS_TEST_DIRNAME%/tests*}
 	[[ ${B:=build} == /* ]] || B=$TOP/$B
