@@ -270,6 +270,7 @@ of_session() {
 	}
 	sed '2d' good >bad && damaged 'line [0-9]+: rows are missing'
 	head -n 3 good >bad && damaged 'line 3: the report is cut off'
+	sed 's/"final":true/"final":1/' good >bad && damaged 'line [0-9]+: an end that does not say whether it is final'
 	head -c 200 good >bad && damaged 'line 1: a line that acp-stat'
 	sed '1s/"acp-stat":1/"acp-stat":2/' good >bad && damaged 'line 1: a line of another version'
 	sed '1s/"count":3/"count":-3/' good >bad && damaged 'line 1: '

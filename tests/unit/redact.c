@@ -319,6 +319,8 @@ check_escapes(struct redact *r)
 	static const char *const texts[][2] = {
 		{"password=\"abc\\\"defghijklmnop\" x", "password=\"<redacted>\" x"},
 		{"password=\"abc\\\\\" x", "password=\"<redacted>\" x"},
+		{"password=$!Kx9Zq8vR2mW4tY7uB3nP x", "password=<redacted> x"},
+		{"x=(DB_PASSWORD=Tr0ub4(dor)3xyz) x", "x=(DB_PASSWORD=<redacted>) x"},
 		{"password='a\\'b c' x", "password='<redacted>' x"},
 		{"say \\\"password\\\": \\\"abc def\\\" x", "say \\\"password\\\": \\\"<redacted>\\\" x"},
 		{"token=\"abcd\nefgh", "token=\"<redacted>\nefgh"},
