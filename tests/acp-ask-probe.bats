@@ -41,7 +41,7 @@ capable() {
 	jq -e '.agent.name == "scripted" and .methods["session/list"].response == "result"' a
 	jq -S . a | jq -c . | diff - <(jq -c . a)
 	jq '.initialize |= (to_entries | reverse | from_entries)' a.json >b.json
-	acp-ask --probe -f json -- python3 "$BATS_TEST_DIRNAME/ask.py" b.json | diff a -
+	acp-ask --probe -f json -- "${AGENT[@]::3}" b.json | diff a -
 	[ "$(wc -l <a)" -gt 20 ]
 }
 

@@ -14,9 +14,11 @@ teardown() {
 
 # agent TEXT: a session in which the agent says it, in s.nd.
 agent() {
-	jq -nc --arg t "$1" '{jsonrpc: "2.0", id: 1, method: "session/prompt", params: {sessionId: "s", prompt: [{type: "text", text: "go"}]}},
-		{jsonrpc: "2.0", method: "session/update", params: {sessionId: "s", update: {sessionUpdate: "agent_message_chunk", content: {type: "text", text: $t}}}},
-		{jsonrpc: "2.0", id: 1, result: {stopReason: "end_turn"}}' >s.nd
+	local text=${1//\\/\\\\}
+	text=${text//\"/\\\"}
+	printf '{"jsonrpc":"2.0",%s}\n' '"id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"go"}]}' \
+	    '"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"'"${text//$'\n'/\\n}"'"}}}' \
+	    '"id":1,"result":{"stopReason":"end_turn"}' >s.nd
 }
 
 # shown TEXT: what the page has of it.

@@ -86,7 +86,7 @@ post() {
 }
 
 @test "random requests: statuses, and the messages of each session in their order, are what a model expects" {
-	local seed=${ACP_SEED:-$RANDOM$RANDOM} steps=${ACP_STEPS:-$(sample 1500 10000)} version
+	local seed=${ACP_SEED:-$RANDOM$RANDOM} steps=${ACP_STEPS:-$(sample 400 10000)} version
 	serve --grace 1s -- "${agent[@]}"
 	for version in 1 2; do
 		echo "seed $seed, HTTP/$version"

@@ -233,8 +233,8 @@ opened() {
 # turns_of FILE...: how many turns each kind of summary, and the metrics, have in all.
 turns_of() {
 	for by in session model day week month project agent; do
-		acp-usage --summary --by "$by" -f json "$@" 2>/dev/null | jq -r 'select(.total).turns'
-	done
+		acp-usage --summary --by "$by" -f json "$@" 2>/dev/null
+	done | jq -r 'select(.total).turns'
 	acp-usage -f prom "$@" 2>/dev/null | awk '/^acp_turns_total/ { n += $2 } END { print n + 0 }'
 }
 

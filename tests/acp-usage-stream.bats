@@ -18,12 +18,12 @@ agent() {
 	cat >agent <<-'END'
 		#!/bin/bash
 		while IFS= read -r line; do
-			id=$(jq .id <<<"$line")
+			id=${line#*'"id":'} id=${id%%[,\}]*}
 			if [[ $line == *'"initialize"'* ]]; then
 				printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":1,"agentCapabilities":{}}}\n' "$id"
 				continue
 			fi
-			session=$(jq -r .params.sessionId <<<"$line")
+			session=${line#*'"sessionId":"'} session=${session%%'"'*}
 			for before in "${@:2}"; do
 				printf '%s\n' "${before//SESSION/$session}"
 			done

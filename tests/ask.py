@@ -14,6 +14,7 @@
     {"err": T}         on standard error
     {"answers": N}     until the client has sent N responses in all
     {"wait": M}        until the client has sent this method
+    {"exists": FILE}   until there is this file
     {"exit": N}, {"kill": S}, {"hang": true}, {"close": true}
     {"stop": R, "members": {...}}      ends the turn (else end_turn)
     {"error": E}       the prompt's response is an error
@@ -126,6 +127,9 @@ def turn(prompt):
         elif "answers" in s:
             while Client.answers < s["answers"]:
                 handle(receive())
+        elif "exists" in s:
+            while not os.path.exists(s["exists"]):
+                time.sleep(0.01)
         elif "wait" in s:
             if not (s["wait"] == "session/cancel" and Client.cancelled):
                 handle(wait_for(lambda m: m.get("method") == s["wait"]))

@@ -205,18 +205,19 @@ over() {
 	over 0
 }
 
-# poses RESPONSE: at the socket fake, something that is not acp-share has it for who asks.
+# poses RESPONSE [SOCKET [TIMES]]: at the socket (fake), something that is not acp-share has it for who asks.
 poses() {
-	python3 -c 'if True:
+	python3 -SE -c 'if True:
 		import os, socket, sys
 		s = socket.socket(socket.AF_UNIX)
 		s.bind(sys.argv[1] + ".new")
 		s.listen()
 		os.rename(sys.argv[1] + ".new", sys.argv[1])
-		c, _ = s.accept()
-		c.recv(4096)
-		c.sendall(eval(sys.argv[2]).encode())
-		c.close()' "${2-fake}" "$1" 9>&- 3>&- &
+		for _ in range(int(sys.argv[3])):
+			c, _ = s.accept()
+			c.recv(4096)
+			c.sendall(eval(sys.argv[2]).encode())
+			c.close()' "${2-fake}" "$1" "${3-1}" 9>&- 3>&- &
 	wait_for [ -S "${2-fake}" ]
 }
 
@@ -244,9 +245,9 @@ poses() {
 	command -v python3 >/dev/null || skip 'python3 is needed'
 	mkdir -m 700 "$XDG_RUNTIME_DIR/acp"
 	for response in "'junk\\n'" "'[1]\\n'" "'{\"name\":\"x\"}\\n'" "'{\"pid\":7'" "''" "'{\"pid\":7}x\\n'"; do
+		rm -f "$XDG_RUNTIME_DIR/acp/77"
+		poses "$response" "$XDG_RUNTIME_DIR/acp/77" 2
 		for format in text json; do
-			rm -f "$XDG_RUNTIME_DIR/acp/77"
-			poses "$response" "$XDG_RUNTIME_DIR/acp/77"
 			run -0 acp-share --list -f $format
 			if [[ $format == json ]]; then
 				assert_output "{\"socket\":\"$XDG_RUNTIME_DIR/acp/77\",\"error\":\"does not answer\"}"

@@ -26,13 +26,20 @@ completes_with() {
 	"$2"
 }
 
+# generated SHELL TOOL FILE: what completes the tool; it is made once for all tests.
+generated() {
+	local once=$BATS_FILE_TMPDIR/$1-$2 new=$BATS_TEST_TMPDIR/new
+	[[ -f $once ]] || { "$GENERATE" "$1" "$2" >"$new" && mv "$new" "$once"; }
+	ln -sf "$once" "$3"
+}
+
 # offers WORD...: what the shell offers for the last word, sorted.
 offers() {
 	"in_$shell" "$@" | sort -u
 }
 
 in_bash() {
-	"$GENERATE" bash "$1" >bash/complete
+	generated bash "$1" bash/complete
 	# shellcheck disable=SC2016 # for the other bash
 	bash --norc -c '
 		source bash/complete
@@ -49,7 +56,7 @@ zsh_dump() {
 }
 
 in_zsh() {
-	"$GENERATE" zsh "$1" >"zsh/_$1"
+	generated zsh "$1" "zsh/_$1"
 	cp "$TOP/tests/completion.zshrc" home/.zshrc
 	: >offered
 	zsh_dump
@@ -59,7 +66,7 @@ in_zsh() {
 }
 
 in_fish() {
-	"$GENERATE" fish "$1" >"fish/$1.fish"
+	generated fish "$1" "fish/$1.fish"
 	# shellcheck disable=SC2016 # for fish
 	fish --no-config -c 'set -p fish_complete_path $argv[1]; complete -C $argv[2]' "$PWD/fish" "$*" | cut -f 1
 }

@@ -29,12 +29,12 @@ finish() {
 	wait "$BRIDGE"
 }
 
-# is JQ: those of the messages on standard input for which this is true. jq takes long to start: it does not where a string
+# is JQ: those of the messages on standard input for which this is true. jq takes long to start: it does not where a string or number
 # that JQ compares with is in none of them.
 is() {
 	local lines
 	lines=$(cat)
-	[[ ! $1 =~ ==\ (\"[^\"]*\") || $lines == *"${BASH_REMATCH[1]}"* ]] || return 0
+	[[ ! $1 =~ ==\ (\"[^\"]*\"|[0-9]+) || $lines == *"${BASH_REMATCH[1]}"* ]] || return 0
 	jq -Rr "select(fromjson? | $1)" <<<"$lines"
 }
 

@@ -11,7 +11,7 @@ lines = [line for line in sys.argv[1].split("\n")] if sys.argv[1] else []
 command = sys.argv[2:]
 if command[0] == "ask_at_terminal":
     here = os.path.dirname(os.path.abspath(__file__))
-    command = ["acp-ask", *command[1:], "hi", "--", "python3", os.path.join(here, "ask.py"), "a.json"]
+    command = ["acp-ask", *command[1:], "hi", "--", "python3", "-SE", os.path.join(here, "ask.py"), "a.json"]
 pid, fd = pty.fork()
 if pid == 0:
     os.execvp(command[0], command)
