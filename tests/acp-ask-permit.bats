@@ -97,14 +97,15 @@ one_permission() {
 
 @test "1,000 permission requests at once, by rules and by programs" {
 	local n
-	n=$(sample 30 200)
+	n=$(sample 100 400)
 	agent "$(jq -nc --argjson p "$(permission c1)" '{turns: [[range(1000) | $p + {later: true, id: (. + 2000)}] + [{"answers":1000}]]}')"
 	ask -q --permit '*=allow_once' hi
 	assert_equal "$(sent 'select(.result.outcome.optionId == "a").id' | sort -u | wc -l)" 1000
 	agent "$(jq -nc --argjson p "$(permission c1)" --argjson n "$n" '{turns: [[range($n) | $p + {later: true, id: (. + 2000)}] + [{"answers":$n}]]}')"
 	rm in
-	ask -q --permit-by 'echo a' hi
-	assert_equal "$(sent 'select(.id >= 2000).id' | sort -u | wc -l)" "$n"
+	# More than a process may have descriptors for.
+	(ulimit -n 64; ask -q --permit-by 'echo a' hi)
+	assert_equal "$(sent 'select(.result.outcome.optionId == "a").id' | sort -u | wc -l)" "$n"
 }
 
 @test "a person is shown the options, and types a number; what is none is asked for again" {

@@ -10,7 +10,7 @@
 #include "cmd/acp-ask/ask.h"
 #include "lib/run/proc.h"
 
-enum { REPLY_MOST = 4096 };
+enum { REPLY_MOST = 4096, PROGRAMS = 8 };
 
 /* A request that waits for a person or a program. */
 struct question {
@@ -109,10 +109,13 @@ decide(struct question *q, struct slice option, const char *by)
 
 /* --- a program --- */
 
+static void start_programs(struct ask *);
+
 /* Decides, if it has exited, and what it printed has been read. */
 static void
 read_reply(struct question *q)
 {
+	struct ask *a = q->ask;
 	struct slice option = {0};
 	const char *word;
 
@@ -127,6 +130,7 @@ read_reply(struct question *q)
 	if (q->status == 0 && !option.p)
 		option = find_option(&q->request, acp_option_kind, word);
 	decide(q, option, option.p ? " (--permit-by)" : " (--permit-by failed)");
+	start_programs(a);
 }
 
 static bool
@@ -180,6 +184,30 @@ start_program(struct question *q)
 	return true;
 }
 
+/* Starts the programs of the requests that wait for one, a few at a time: there may be a thousand. */
+static void
+start_programs(struct ask *a)
+{
+	struct question *q, *next;
+	unsigned running = 0;
+
+	DL_FOREACH(a->questions, q)
+		running += q->child.added;
+	DL_FOREACH_SAFE(a->questions, q, next) {
+		if (running == PROGRAMS || !a->options->permit_by)
+			return;
+		if (q->form || q->child.added)
+			continue;
+		if (!start_program(q)) {
+			decide(q, slice(NULL, 0), " (--permit-by failed)");
+			continue;
+		}
+		running++;
+		if (a->options->permit_timeout)
+			loop_add_timer(a->loop, &q->timer, a->options->permit_timeout);
+	}
+}
+
 /* --- a person --- */
 
 bool
@@ -210,10 +238,12 @@ static void
 on_question_timer(void *arg)
 {
 	struct question *q = arg;
+	struct ask *a = q->ask;
 	struct buf result = {0};
 
 	if (!q->form) {
 		decide(q, slice(NULL, 0), " (--permit-timeout)");
+		start_programs(a);
 		return;
 	}
 	cancel(q, &result);
@@ -229,7 +259,7 @@ ask_person(struct ask *a)
 	if (!answer_person(a))
 		return;
 	loop_watch(a->loop, &a->person.fd, LOOP_PAUSED);
-	for (q = a->questions; q && q->child.added; q = q->next)
+	for (q = a->questions; q && !q->form && a->options->permit_by; q = q->next)
 		;
 	if (!a->person.asked && q) {
 		a->person.asked = q;
@@ -363,13 +393,11 @@ answer_permission(struct ask *a, const struct msg *m)
 		respond(q, &result);
 	} else if (rule) {
 		decide(q, option, option.p ? " (--permit)" : " (--permit: no such option)");
-	} else if (a->options->permit_by && !start_program(q)) {
-		decide(q, option, " (--permit-by failed)");
-	} else if (a->options->permit_by && a->options->permit_timeout) {
-		loop_add_timer(a->loop, &q->timer, a->options->permit_timeout);
-	} else if (!a->options->permit_by && answer_person(a)) {
+	} else if (a->options->permit_by) {
+		start_programs(a);
+	} else if (answer_person(a)) {
 		ask_person(a);
-	} else if (!a->options->permit_by) {
+	} else {
 		decide(q, option, " (there is no terminal)");
 	}
 }
@@ -414,5 +442,6 @@ answer_cancel(struct ask *a, struct slice id)
 		}
 		free_question(q);
 	}
+	start_programs(a);
 	ask_person(a);
 }
