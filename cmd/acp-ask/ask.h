@@ -210,9 +210,8 @@ bool prompt_end(struct ask *);
 /* Opens a session, tries the agent's methods, and prints what came of it. */
 void probe_run(struct ask *);
 
-/* Checks the script, which ends the program where it is none; then runs it. */
-void script_read(struct ask *);
-void script_run(struct ask *);
+/* Runs the script; or checks it, which ends the program where it is none. */
+void script_run(struct ask *, bool checks);
 /* Reads prompts from the terminal until there are no more. */
 void talk_run(struct ask *);
 /* Ctrl-C while a line is typed. */

@@ -181,10 +181,12 @@ read_input(struct ask *a)
 	a->talks = prompts && !*o->prompt && isatty(STDIN_FILENO);
 	if (a->talks && o->format != FORMAT_TEXT)
 		cli_die(EXIT_USAGE, tool_name, "--format requires a prompt");
-	if (o->script)
-		script_read(a);
-	else if (prompts && !isatty(STDIN_FILENO) && buf_read_all(&a->input, STDIN_FILENO, o->line_limit / 2) < 0)
+	if (o->script) {
+		read_named("--script ", o->script, o->line_limit, &a->input);
+		script_run(a, true);
+	} else if (prompts && !isatty(STDIN_FILENO) && buf_read_all(&a->input, STDIN_FILENO, o->line_limit / 2) < 0) {
 		cli_die(EXIT_USAGE, tool_name, "standard input: %s", strerror(errno));
+	}
 	if (prompts && !a->talks && !*o->prompt && !a->input.n)
 		cli_die(EXIT_USAGE, tool_name, "there is no prompt: no text, no file, and nothing on standard input");
 }
@@ -205,7 +207,7 @@ run(struct ask *a)
 	if (!session_open(a)) {
 		buf_free(&blocks);
 	} else if (a->options->script) {
-		script_run(a);
+		script_run(a, false);
 	} else if (a->talks) {
 		talk_run(a);
 	} else {

@@ -152,19 +152,19 @@ read_step(const struct script *s, struct slice line, struct slice values[MEMBERS
 	return true;
 }
 
-/* Goes through the script. runs: does what it says, too. */
-static void
-go_through(struct script *s, bool runs)
+void
+script_run(struct ask *a, bool checks)
 {
-	const char *at = s->ask->input.p, *end = at + s->ask->input.n, *newline;
+	struct script script = {.ask = a}, *s = &script;
+	const char *at = a->input.p, *end = at + a->input.n, *newline;
 	struct slice values[MEMBERS], waiting = {0};
 	uint64_t after;
 
-	for (s->line = 1; !s->ask->over && at < end; at = newline + 1, s->line++) {
+	for (s->line = 1; !a->over && at < end; at = newline + (newline < end), s->line++) {
 		newline = memchr(at, '\n', (size_t)(end - at));
 		newline = newline ? newline : end;
 		after = 0;
-		if (!read_step(s, slice_between(at, newline), values, &after) || !runs)
+		if (!read_step(s, slice_between(at, newline), values, &after) || checks)
 			continue;
 		/* A prompt waits for the next line, which may say when it is cancelled. */
 		if (waiting.p)
@@ -174,27 +174,12 @@ go_through(struct script *s, bool runs)
 			prompt(s, waiting, after);
 			waiting.p = NULL;
 		}
-		if (values[REQUEST].p && !s->ask->over)
+		if (values[REQUEST].p && !a->over)
 			request(s, values[REQUEST]);
-		if (values[EXPECT].p && !s->ask->over)
+		if (values[EXPECT].p && !a->over)
 			expect(s, values[EXPECT]);
 	}
-	if (waiting.p && !s->ask->over)
+	if (waiting.p && !a->over)
 		prompt(s, waiting, 0);
 	buf_free(&s->result);
-}
-
-void
-script_read(struct ask *a)
-{
-	struct script s = {.ask = a};
-
-	read_named("--script ", a->options->script, a->options->line_limit, &a->input);
-	go_through(&s, false);
-}
-
-void
-script_run(struct ask *a)
-{
-	go_through(&(struct script){.ask = a}, true);
 }

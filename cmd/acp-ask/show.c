@@ -161,13 +161,8 @@ show_text(struct ask *a, struct slice text)
 void
 show_message(struct ask *a, const struct line *line)
 {
-	if (a->show.terminal) {
-		write_out(a, line->text);
-		write_out(a, slice("\n", 1));
-	} else {
-		need(endpoint_put_line(&a->show.out, line->block, line->text, false));
-		endpoint_pause(&a->agent.live, a->show.out.out.full);
-	}
+	write_out(a, line->text);
+	write_out(a, slice("\n", 1));
 }
 
 /* --- the agent's text --- */
@@ -177,20 +172,6 @@ static bool
 keeps_result(const struct ask *a)
 {
 	return a->options->format == FORMAT_JSON || a->options->script;
-}
-
-/* Does this belong to the message of which text was shown last? Otherwise that is now this one. */
-static void
-begin_message(struct ask *a, struct slice id)
-{
-	struct buf *last = &a->show.message;
-
-	if (last->n && json_string_eq(buf_slice(last), id))
-		return;
-	a->show.gap |= last->n || id.p;
-	a->show.shown = 0;
-	last->n = 0;
-	put_slice(last, id);
 }
 
 /* A block of content, less the bytes of text to be skipped. */
@@ -228,11 +209,18 @@ show_block(struct ask *a, struct slice block, size_t *skip)
 static void
 show_agent_text(struct ask *a, struct slice update, bool whole)
 {
-	struct slice content = json_get(update, acp_content), block;
+	struct slice content = json_get(update, acp_content), id = json_get_string(update, "messageId"), block;
 	struct json_iter it = {.in = content};
+	struct buf *last = &a->show.message;
 	size_t skip;
 
-	begin_message(a, json_get_string(update, "messageId"));
+	/* Where it belongs to another message than the text before, it begins a line. */
+	if (!last->n || !json_string_eq(buf_slice(last), id)) {
+		a->show.gap |= last->n || id.p;
+		a->show.shown = 0;
+		last->n = 0;
+		put_slice(last, id);
+	}
 	skip = whole ? a->show.shown : 0;
 	if (json_type(content) == JSON_OBJECT)
 		show_block(a, content, &skip);
