@@ -88,7 +88,7 @@ put_context(struct row *r, const struct tool *t, const struct usage_session *s)
 		put_number(r, SIZE, s->size);
 	if (c && !s->cleared && usage_cost_total(s, c->currency, &total)) {
 		done(r, COST, decimal_put(total.amount, c->places, begin(r, COST)));
-		done(r, WIRE_COST, decimal_put(c->wire, c->places, begin(r, WIRE_COST)));
+		done(r, WIRE_COST, decimal_put(usage_cost_wire(c), c->places, begin(r, WIRE_COST)));
 		put_text(r, CURRENCY, usage_name(t->usage, c->currency));
 		if (usage_cost_is_bound(&total))
 			put_text(r, LOWER_BOUND, slice_of("cost"));

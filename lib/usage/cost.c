@@ -72,38 +72,26 @@ total_of(const struct usage_account *a, struct usage_money *total)
 	return !a->too_large && decimal_add(a->closed, a->last, &total->amount) && decimal_add(total->amount, a->doubt, &total->most);
 }
 
-/* So much more has been spent in a period. 0, or -1 out of memory. */
-static int
-add_share(struct usage_part *p, int32_t period, uint32_t currency, struct decimal amount, struct decimal most)
-{
-	struct usage_share *share = usage_share_of(p, period, currency);
-
-	return share && decimal_add(share->money.amount, amount, &share->money.amount)
-		&& decimal_add(share->money.most, most, &share->money.most) ? 0 : -1;
-}
-
 /* The account gets the next value of this cost in a part; where periods are wanted, so does the one in which it was reported. */
 static int
 add_value(struct usage *u, struct usage_part *p, struct usage_cost *c, struct usage_account *a, struct decimal amount, bool first,
 	int32_t period)
 {
-	struct usage_money before, after;
-	struct decimal more, most;
+	struct usage_money before, after, more;
+	struct usage_share *share;
 	bool known = total_of(a, &before);
 
 	account_add(a, amount, first && c->restored);
-	if (!u->spec.period || !known || !total_of(a, &after) || !decimal_subtract(after.amount, before.amount, &more)
-		|| !decimal_subtract(after.most, before.most, &most))
+	if (!u->spec.period || !known || !total_of(a, &after) || !decimal_subtract(after.amount, before.amount, &more.amount)
+		|| !decimal_subtract(after.most, before.most, &more.most))
 		return 0;
-	if (!first)
-		return add_share(p, period, a->currency, more, most);
+	if (!(share = usage_share_of(p, period, a->currency, first)))
+		return -1;
 	/* It may have been added before, after other parts. */
-	c->period = period;
-	if (!decimal_subtract(more, c->begun, &after.amount) || !decimal_subtract(most, c->begun_most, &after.most))
-		return 0;
-	c->begun = more;
-	c->begun_most = most;
-	return add_share(p, period, a->currency, after.amount, after.most);
+	if (first)
+		share->money.amount = share->money.most = (struct decimal){0};
+	return decimal_add(share->money.amount, more.amount, &share->money.amount)
+		&& decimal_add(share->money.most, more.most, &share->money.most) ? 0 : -1;
 }
 
 int
@@ -126,7 +114,7 @@ usage_accounts_make(struct usage *u, struct usage_session *s)
 				return -1;
 			if (!c->nonzero)
 				continue;
-			r |= add_value(u, p, c, a, c->first, true, c->period);
+			r |= add_value(u, p, c, a, c->first, true, 0);
 			a->restarts += c->restarts;
 			a->too_large |= !decimal_add(a->closed, c->closed, &a->closed);
 			a->last = c->last;
@@ -148,6 +136,12 @@ bool
 usage_cost_is_bound(const struct usage_money *m)
 {
 	return m->most.units > m->amount.units;
+}
+
+struct decimal
+usage_cost_wire(const struct usage_cost *c)
+{
+	return c->zero ? (struct decimal){0} : c->last;
 }
 
 const struct usage_cost *
@@ -252,9 +246,9 @@ take_value(struct usage *u, struct usage_session *s, struct usage_cost *c, struc
 {
 	bool first = !c->nonzero && amount.units != 0;
 
-	c->wire = amount;
+	c->zero = amount.units == 0;
 	/* Zeros begin nothing. */
-	if (amount.units == 0)
+	if (c->zero)
 		return 0;
 	if (first) {
 		c->nonzero = true;
@@ -303,7 +297,7 @@ usage_take_cost(struct usage *u, struct usage_session *s, uint64_t t, const stru
 		return -1;
 	if (changed || !a->known)
 		a->known = s->origin == USAGE_FRESH || s->turn.costed || amount.units == 0;
-	changed = currency != was || s->cleared || decimal_compare(amount, c->wire) != 0;
+	changed = currency != was || s->cleared || decimal_compare(amount, usage_cost_wire(c)) != 0;
 	s->paid = s->now;
 	s->cleared = false;
 	c->places = written_places(r->amount);

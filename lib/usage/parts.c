@@ -37,7 +37,7 @@ put_costs(const struct usage *u, struct buf *to, const struct usage_cost *c)
 
 	for (; c; c = c->next) {
 		r |= -(buf_printf(to, "%s{\"places\":%u,\"restarts\":%u", comma, c->places, c->restarts)
-			|| put_string(to, "currency", usage_name(u, c->currency)) || put_decimal(to, "wire", c->wire));
+			|| put_string(to, "currency", usage_name(u, c->currency)) || put_decimal(to, "wire", usage_cost_wire(c)));
 		if (c->nonzero)
 			r |= -(put_decimal(to, "first", c->first) || put_decimal(to, "last", c->last) || put_decimal(to, "closed", c->closed)
 				|| put_flag(to, "restored", c->restored));
@@ -225,7 +225,7 @@ read_cost(struct reading *g, struct usage_part *p, struct slice in)
 	c->restarts = (uint32_t)number(g, in, "restarts", UINT32_MAX);
 	c->restored = flag(g, in, "restored");
 	c->nonzero = member(g, in, "first", JSON_NUMBER).p != NULL;
-	c->wire = amount(g, in, "wire");
+	c->zero = amount(g, in, "wire").units == 0;
 	c->first = amount(g, in, "first");
 	c->last = amount(g, in, "last");
 	c->closed = amount(g, in, "closed");

@@ -239,14 +239,15 @@ usage_tally_free(struct usage_tally *t)
 }
 
 struct usage_share *
-usage_share_of(struct usage_part *part, int32_t period, uint32_t currency)
+usage_share_of(struct usage_part *part, int32_t period, uint32_t currency, bool first)
 {
 	struct usage_share **p = &part->shares, *s;
 
-	for (; (s = *p) && (s->period != period || s->money.currency != currency); p = &s->next)
+	for (; (s = *p) && (s->money.currency != currency || s->first != first || (!first && s->period != period)); p = &s->next)
 		;
 	if (!s && (s = *p = calloc(1, sizeof(*s)))) {
 		s->period = period;
+		s->first = first;
 		s->money.currency = currency;
 	}
 	return s;

@@ -178,11 +178,9 @@ struct usage_cost {
 	uint32_t restarts;
 	bool nonzero;        /* first and last are not only zeros */
 	bool restored;       /* first: the agent had not worked since the part began */
-	struct decimal wire; /* the last value */
+	bool zero;           /* the last value is 0, and not what is in last */
 	struct decimal first, last; /* but for zeros, which begin nothing */
 	struct decimal closed;  /* the sum of the pieces before the last one */
-	int32_t period;         /* in which first was reported */
-	struct decimal begun, begun_most; /* what first added to the session's cost, as far as the parts before it are known */
 };
 
 /* An amount, and the most that it may be: after a restart of the agent nobody may know whether its costs began at 0. */
@@ -221,6 +219,7 @@ struct usage_tally {
 struct usage_share {
 	struct usage_share *next;
 	int32_t period;
+	bool first;          /* by the part's first value: how much that added is known when the parts before it are */
 	struct usage_money money;
 };
 
@@ -409,6 +408,8 @@ bool usage_cost_total(const struct usage_session *, uint32_t currency, struct us
 bool usage_cost_is_bound(const struct usage_money *);
 /* What the turn added to it. False where that is not known. */
 bool usage_cost_of_turn(const struct usage_session *, const struct usage_cost *, struct decimal *);
+/* As it was reported last. */
+struct decimal usage_cost_wire(const struct usage_cost *);
 /* The costs that were reported last, that of the last currency first; NULL: none. */
 const struct usage_cost *usage_costs(const struct usage_session *);
 

@@ -86,7 +86,8 @@ struct usage_tally *usage_tally_of(struct usage_part *, uint32_t model, int32_t 
 /* Adds what another tally of the part has. */
 void usage_tally_add(struct usage_tally *, const struct usage_tally *);
 void usage_tally_free(struct usage_tally *);
-struct usage_share *usage_share_of(struct usage_part *, int32_t period, uint32_t currency);
+/* The share of a currency in a period; of its first value, whose period it keeps, where `first`. NULL when out of memory. */
+struct usage_share *usage_share_of(struct usage_part *, int32_t period, uint32_t currency, bool first);
 
 /* Bases (basis.c). */
 void usage_agent_infer(struct slice name, struct slice version, struct agent *);
