@@ -541,6 +541,21 @@ family() {
 	assert_line --index 0 --partial 'thought'
 }
 
+@test "a row is as wide as the columns of the terminal say, whatever characters the id has" {
+	local id
+	for id in abcd 日本; do
+		{
+			prompt 1 "$id"
+			update "$id" '"used":10,"size":100'
+			answer 1
+		} >row.nd
+		# Up to the context, and (acp-stat) to the number of the turn.
+		acp-usage row.nd | sed -n '1s|10/100.*|!|p' | wc -L
+		acp-stat --by turn row.nd 2>/dev/null | sed -n '2s/   1 .*/!/p' | wc -L
+	done >widths
+	assert_equal "$(tr '\n' ' ' <widths)" '21 9 21 9 '
+}
+
 @test "--by day, project and agent; --since and --before" {
 	for n in 1 2 3; do
 		echo "{\"acp-recording\":1,\"started\":\"2026-11-2${n}T10:00:00Z\"}" >"$n.rec"

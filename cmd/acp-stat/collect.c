@@ -15,19 +15,6 @@ add_request(struct tool *t, const struct span_request *q)
 	return t->timed && !q->unfinished && q->kind == MSG_REQUEST ? hist_add(&r->times[0], q->end - q->begin) : 0;
 }
 
-static struct row *
-row_of_turn(struct tool *t, const struct span_turn *turn)
-{
-	const struct usage *u = span_usage(t->span);
-	struct slice name = {"", 0};
-
-	if (t->options->by == BY_SESSION)
-		name = slice(turn->session->id, turn->session->n);
-	else if (t->options->by == BY_AGENT && turn->usage)
-		name = usage_agent_name(u, turn->usage->agent);
-	return table_row(&t->table, ROW_TURN, ACP_UNKNOWN, false, name);
-}
-
 bool
 turn_tokens(const struct span_turn *t, uint64_t *n)
 {
@@ -38,9 +25,15 @@ turn_tokens(const struct span_turn *t, uint64_t *n)
 static int
 add_turn(struct tool *t, const struct span_turn *turn)
 {
-	struct row *r = row_of_turn(t, turn);
+	struct slice name = {"", 0};
 	uint64_t tokens;
+	struct row *r;
 
+	if (t->options->by == BY_SESSION)
+		name = slice(turn->session->id, turn->session->n);
+	else if (t->options->by == BY_AGENT && turn->usage)
+		name = usage_agent_name(span_usage(t->span), turn->usage->agent);
+	r = table_row(&t->table, ROW_TURN, ACP_UNKNOWN, false, name);
 	if (!r)
 		return -1;
 	r->count++;
@@ -83,16 +76,7 @@ add_tool(struct tool *t, const struct span_tool *tool)
 static bool
 wants(enum by by, enum row_kind kind)
 {
-	switch (by) {
-	case BY_ALL:
-		return true;
-	case BY_METHOD:
-		return kind == ROW_METHOD;
-	case BY_TOOL:
-		return kind == ROW_TOOL;
-	default:
-		return kind == ROW_TURN;
-	}
+	return by == BY_ALL || kind == (by == BY_METHOD ? ROW_METHOD : by == BY_TOOL ? ROW_TOOL : ROW_TURN);
 }
 
 void

@@ -31,6 +31,7 @@ struct model {
 
 struct prices {
 	struct buf text;
+	struct slice list; /* the object in it */
 	bool hour;
 	struct model *models;
 };
@@ -65,6 +66,8 @@ prices_open(const char *path, bool hour)
 		close(fd);
 	if (!why) {
 		p->hour = hour;
+		for (p->list = buf_slice(&p->text); *p->list.p != '{'; p->list.n--)
+			p->list.p++;
 		return p;
 	}
 	prices_close(p);
@@ -86,21 +89,11 @@ prices_close(struct prices *p)
 	free(p);
 }
 
-static struct slice
-list(const struct prices *p)
-{
-	struct slice s = buf_slice(&p->text);
-
-	for (; s.n && strchr(" \t\r\n", *s.p); s.n--)
-		s.p++;
-	return s;
-}
-
 /* The entry of that name, or the first that has it after a provider's: anthropic/NAME. */
 static struct slice
 entry_of(const struct prices *p, struct slice name)
 {
-	struct json_iter it = {.in = list(p)};
+	struct json_iter it = {.in = p->list};
 	struct slice key, value, found = {0};
 
 	while (name.n && json_next(&it, &key, &value)) {

@@ -83,22 +83,15 @@ usage_inside(const struct usage *u, const struct usage_part *p)
 	return inside;
 }
 
-static enum usage_basis
-part_basis(const struct usage *u, const struct usage_part *p)
-{
-	const struct agent *a = &u->agents[p->agent];
-
-	if (u->spec.basis != USAGE_AUTO)
-		return u->spec.basis;
-	return a->basis != USAGE_AUTO ? a->basis : p->basis != USAGE_AUTO ? p->basis : USAGE_TURN;
-}
-
 enum usage_basis
 usage_session_basis(const struct usage *u, const struct usage_session *s)
 {
 	const struct usage_part *p = s->now ? s->now : s->tail;
+	enum usage_basis basis = u->spec.basis;
 
-	return p ? part_basis(u, p) : u->spec.basis != USAGE_AUTO ? u->spec.basis : USAGE_TURN;
+	if (basis == USAGE_AUTO && p)
+		basis = u->agents[p->agent].basis != USAGE_AUTO ? u->agents[p->agent].basis : p->basis;
+	return basis != USAGE_AUTO ? basis : USAGE_TURN;
 }
 
 bool

@@ -91,20 +91,6 @@ lacks_children(const struct usage *u, const struct usage_session *s)
 	return false;
 }
 
-static int
-add_costs(const struct usage *u, const struct usage_session *s, struct usage_figures *to)
-{
-	int r = 0;
-
-	if (!u->spec.period)
-		return usage_figures_costs(u, s, to);
-	for (const struct usage_part *p = s->parts; p; p = p->next)
-		for (const struct usage_share *share = p->shares; share; share = share->next)
-			if (share->period != USAGE_NEVER)
-				r |= usage_figures_money(u, to, &share->money);
-	return r;
-}
-
 int
 usage_figures_session(const struct usage *u, const struct usage_session *s, struct usage_figures *to)
 {
@@ -115,9 +101,13 @@ usage_figures_session(const struct usage *u, const struct usage_session *s, stru
 		for (const struct usage_tally *t = p->tallies; t; t = t->next)
 			if (t->period != USAGE_NEVER)
 				r |= usage_figures_tally(u, s, p, t, false, to);
+		for (const struct usage_share *share = p->shares; share; share = share->next)
+			if (share->period != USAGE_NEVER)
+				r |= usage_figures_money(u, to, &share->money);
 	}
 	to->billed_lower |= lacks_children(u, s);
-	return r | add_costs(u, s, to);
+	/* Where there are periods, those shares are the costs. */
+	return u->spec.period ? r : r | usage_figures_costs(u, s, to);
 }
 
 int

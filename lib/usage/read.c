@@ -196,27 +196,12 @@ read_child_state(struct usage_report *r, struct slice state)
 		read_counts(counts, &r->counts, &r->wrong);
 }
 
-/* Where a member goes that is taken as it is, if it is a string. */
-static struct slice *
-string_of(struct usage_report *r, enum role role)
-{
-	switch (role) {
-	case MODEL:
-		return &r->model;
-	case STOP:
-		return &r->stop;
-	case CHILD:
-		return &r->child;
-	case SESSION:
-		return &r->session;
-	default:
-		return &r->title;
-	}
-}
-
 static void
 take(struct usage_report *r, enum role role, struct slice value)
 {
+	struct slice *const strings[] = {[MODEL] = &r->model, [STOP] = &r->stop, [CHILD] = &r->child, [SESSION] = &r->session,
+		[TITLE] = &r->title};
+
 	switch (role) {
 	case USED:
 		r->has_used = count(value, &r->used, &r->wrong);
@@ -258,7 +243,7 @@ take(struct usage_report *r, enum role role, struct slice value)
 		break;
 	default:
 		if (is_string(value) && (role != MODEL || value.n > 2))
-			*string_of(r, role) = value;
+			*strings[role] = value;
 		break;
 	}
 }

@@ -73,16 +73,6 @@ find_count(struct slice object, enum usage_type type, uint64_t *n)
 }
 
 static int
-put_count(struct summing *g, struct slice was, uint64_t more, bool add)
-{
-	uint64_t n;
-
-	if (add && json_type(was) == JSON_NUMBER && json_u64(was, &n) && __builtin_add_overflow(n, more, &more))
-		more = UINT64_MAX;
-	return buf_printf(g->to, "%" PRIu64, more);
-}
-
-static int
 sum_counts(struct summing *g, struct slice base, struct slice more, bool add)
 {
 	struct copy c = {.to = g->to, .of = base, .at = base.p};
@@ -90,7 +80,7 @@ sum_counts(struct summing *g, struct slice base, struct slice more, bool add)
 	struct slice key, value;
 	enum usage_type type;
 	unsigned seen = 0;
-	uint64_t n;
+	uint64_t n, was;
 	int r = 0;
 
 	for (; r == 0 && json_next(&it, &key, &value); c.members++) {
@@ -98,7 +88,9 @@ sum_counts(struct summing *g, struct slice base, struct slice more, bool add)
 		if (type == USAGE_TYPES || (seen & 1u << type) || !find_count(more, type, &n))
 			continue;
 		seen |= 1u << type;
-		r = copy_till(&c, value) || put_count(g, value, n, add);
+		if (add && json_type(value) == JSON_NUMBER && json_u64(value, &was) && __builtin_add_overflow(n, was, &n))
+			n = UINT64_MAX;
+		r = copy_till(&c, value) || buf_printf(g->to, "%" PRIu64, n);
 	}
 	r = r || copy_rest(&c);
 	it = (struct json_iter){.in = more};

@@ -22,22 +22,6 @@ here(struct usage *u, struct slice id, uint64_t t)
 	return s;
 }
 
-/* For a response whose prompt is not known: the only session there is, or the one without a name. NULL when out of memory. */
-static struct usage_session *
-only_session(struct usage *u, uint64_t t)
-{
-	struct usage_session *s, *only = NULL;
-
-	for (s = u->here; s; s = s->next_here) {
-		if (s->parent)
-			continue;
-		if (only)
-			return here(u, slice_of(""), t);
-		only = s;
-	}
-	return here(u, only ? slice(only->id, only->id_length) : slice_of(""), t);
-}
-
 /* What was open ends: turns in the order of their responses, then the sessions. 0, or -1 out of memory. */
 static int
 end_connection(struct usage *u)
@@ -238,16 +222,21 @@ usage_happened(void *arg, const struct session_event *e)
 
 /* --- what reports do --- */
 
-/* A response to a prompt that was sent before all that is known here. */
+/* A response to a prompt that was sent before all that is known here: of the only session there is, or of one without a name. */
 static int
 take_response(struct usage *u, uint64_t t, const struct usage_report *r)
 {
-	struct usage_session *s;
+	struct usage_session *only = NULL;
+	unsigned n = 0;
 
 	if (u->begun || r->failed)
 		return 0;
-	s = only_session(u, t);
-	return s ? usage_end_turn(u, s, 0, t, r) : -1;
+	for (struct usage_session *s = u->here; s; s = s->next_here) {
+		only = s->parent ? only : s;
+		n += !s->parent;
+	}
+	only = here(u, n == 1 ? slice(only->id, only->id_length) : slice_of(""), t);
+	return only ? usage_end_turn(u, only, 0, t, r) : -1;
 }
 
 static void
