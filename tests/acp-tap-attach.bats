@@ -11,7 +11,7 @@ teardown() {
 	attach_teardown
 }
 
-@test "what passes is shown on stderr, as of any stream" {
+@test "what passes is shown on standard output, for nothing else passes there" {
 	conduct socket
 	attach acp-tap --color never
 	cat >&9 <<-END
@@ -20,16 +20,33 @@ teardown() {
 		{"t":0.500000,"at":0,"from":"agent","msg":{"jsonrpc":"2.0","id":0,"result":{}}}
 		{"t":0.600000,"at":0,"from":"agent","stderr":"warm"}
 	END
-	wait_for grep -q warm seen
+	wait_for grep -q warm out
 	exec 9>&-
 	ends 0
-	run sed 's/  */ /g; s/ $//' seen
+	run sed 's/  */ /g; s/ $//' out
 	assert_output - <<-'END'
 		 0.000 → req 0 initialize 58
 		 0.500 ← res 0 initialize 36 +500ms
 		 0.600 ← stderr 4 warm
 	END
-	assert_equal "$(wc -c <out)" 0
+	assert_equal "$(<seen)" ''
+}
+
+@test "a program that reads the output gets each line as it comes, and its end is the end of the tool" {
+	conduct socket
+	mkfifo lines
+	acp-tap --attach socket -f raw </dev/null >lines 2>seen 9>&- 3>&- &
+	filter=$!
+	exec 8<lines
+	echo "$HEADER" >&9
+	echo '{"t":0.1,"at":0,"from":"client","msg":{"jsonrpc":"2.0","method":"one"}}' >&9
+	read -r line <&8
+	assert_equal "$line" '{"jsonrpc":"2.0","method":"one"}'
+	exec 8<&-
+	echo '{"t":0.2,"at":0,"from":"client","msg":{"jsonrpc":"2.0","method":"two"}}' >&9
+	ends 141
+	assert_equal "$(<seen)" ''
+	exec 9>&-
 }
 
 @test "-o: a recording with the chain's beginning and times, byte for byte" {

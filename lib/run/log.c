@@ -295,11 +295,11 @@ log_open(const struct log_spec *spec, char **why)
 	l->spec = *spec;
 	l->io = (struct io){.fd = -1, .kind = IO_CLOSED};
 	l->headless = true;
-	l->name = spec->path ? log_file_name(spec->path) : strdup(spec->waits ? "standard output" : "standard error");
+	l->name = spec->path ? log_file_name(spec->path) : strdup(spec->waits || spec->output ? "standard output" : "standard error");
 	if (l->name && spec->path) {
 		r = open_file(l, l->name);
 	} else if (l->name) {
-		fd = fcntl(spec->waits ? STDOUT_FILENO : STDERR_FILENO, F_DUPFD_CLOEXEC, LOG_FILE_LOWEST);
+		fd = fcntl(spec->waits || spec->output ? STDOUT_FILENO : STDERR_FILENO, F_DUPFD_CLOEXEC, LOG_FILE_LOWEST);
 		r = fd < 0 ? -1 : io_writer(&l->io, fd);
 	}
 	if (r == 0 && add_due(l) == 0)

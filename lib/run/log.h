@@ -16,7 +16,8 @@ enum { LOG_QUEUE = 1024 * 1024 };
 struct log;
 
 struct log_spec {
-	const char *path; /* expanded by strftime, %p being the pid; NULL: standard error (with waits: output). It is kept, not copied */
+	const char *path; /* expanded by strftime, %p being the pid; NULL: standard error (with waits, or output: output). It is kept, not copied */
+	bool output;
 	bool waits;       /* nothing is lost to a slow reader: the tool waits for it (log_wait) */
 	bool append;      /* else truncate: with waits not before the first record, or the end (log_abandon) */
 	char *const *inputs; /* the names of files that are read, NULL-terminated, kept too; or NULL */
