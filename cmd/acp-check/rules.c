@@ -147,6 +147,17 @@ const struct unchecked unchecked[] = {
 	{"agent-plan", "Each plan has all entries, and replaces the one before.", "whether entries are missing is not on the wire"},
 	{"session-modes", "A mode that is set or reported is among those of the session.", "agents change the list without a message"},
 	{"slash-commands", "A command in a prompt is one that the agent has announced.", "a prompt may begin with a slash"},
+	{"session-setup", "The agent replays the whole conversation in session/load.", "what the conversation was is not on the wire"},
+	{"session-setup", "The id of a new session is unique.", "no rule yet"},
+	{"session-setup", "The agent supports MCP servers that are commands.", "not on the wire"},
+	{"session-list", "The client takes the cursor of a list as it came, and does not keep it.", "it may come from before the recording"},
+	{"session-config-options", "The value that is set is one of the option's.", "setting one option may change the values of another"},
+	{"session-config-options", "Nothing depends on the category of an option.", "not on the wire"},
+	{"terminals", "A terminal that was released is not used any more.", "no rule yet"},
+	{"cancellation", "A request that was cancelled gets a result or the error -32800.", "it may have failed for another reason"},
+	{"extensibility", "Nobody relies on what is in _meta.", "not on the wire"},
+	{"v2/prompt-lifecycle", "The agent reports where it has inserted the user's message.", "no rule yet"},
+	{"v2/prompt-lifecycle", "The agent reports running when its work begins, and idle with a stop reason when it ends.", "no rule yet"},
 	{NULL, NULL, NULL},
 };
 
