@@ -21,12 +21,10 @@ see_update(struct tool *t, struct session *session, struct slice kind, struct sl
 {
 	static const char *const of_user[] = {"user_message_chunk", "user_message", NULL},
 		*const of_agent[] = {"agent_message_chunk", "agent_thought_chunk", "agent_message", "agent_thought", NULL};
-	bool user = json_string_in(kind, of_user), compaction = t->options->nat > 0 && json_string_is(kind, "compaction_update");
-	struct budget_session *s = user || compaction ? session_data(t, session) : session->data;
+	bool user = json_string_in(kind, of_user);
+	struct budget_session *s = user ? session_data(t, session) : session->data;
 	SCOPED struct buf text = {0};
 
-	if (s && compaction)
-		s->compacting = json_string_is(json_get(update, "status"), "in_progress");
 	if (s && t->options->estimate && json_string_in(kind, of_agent))
 		s->streamed += content_text(update, &text);
 	if (s && json_string_is(kind, acp_state_update) && json_string_is(json_get(update, acp_state), acp_idle))

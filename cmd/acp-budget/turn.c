@@ -43,7 +43,12 @@ turn_happened(void *tool, const struct session_event *e)
 	struct tool *t = tool;
 	struct budget_session *s = e->session ? e->session->data : NULL;
 
+	if (e->kind == SESSION_COMPACTION && t->options->nat > 0)
+		s = session_data(t, e->session);
 	switch (s ? e->kind : SESSION_CONNECTED) {
+	case SESSION_COMPACTION:
+		s->compacting = json_string_is(json_get(e->message->update, "status"), "in_progress");
+		break;
 	case SESSION_STATE:
 		s->silence.waits = json_string_is(json_get(e->state, acp_state), "requires_action");
 		break;

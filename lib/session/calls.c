@@ -186,7 +186,6 @@ session_ask(struct sessions *c, struct session_request *r, struct slice params)
 	DL_APPEND2(c->questions, q, before, after);
 	r->question = q;
 	q->session = r->session;
-	q->request = r->request;
 	q->begin = c->now;
 	q->turn = q->session ? session_turn_of(q->session) : NULL;
 	if (q->session && call_of(c, q->session, params, &q->call) < 0)

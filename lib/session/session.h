@@ -88,7 +88,6 @@ struct session_question {
 	struct session *session;       /* or NULL */
 	struct session_turn *turn;     /* that it belongs to, as long as it is open; or NULL */
 	struct session_call *call;     /* about which it is, as long as it is known; or NULL */
-	const struct request *request;
 	uint64_t begin, end;
 	bool unfinished;               /* there was no response */
 	struct session_question *before, *after; /* the module's own: of all that are open */
