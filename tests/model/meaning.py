@@ -168,7 +168,8 @@ def tap(path, *means):
             stop = re.search(r' stop (\S+)', line).group(1)
             want[int(words[0]) // 10 ** 6] = '' if stop == '-' or 'joined' in words else json.loads(stop)
     for line in run('acp-tap', '--no-fold', '-n', numbered):
-        if '└' in line:
+        # What closes a bracket after the last record has no number.
+        if '└' in line and not re.search('└ no (response|end)', line):
             said[int(line[:5])] = line
     pairs = [('ends', sorted(n for n in said if not apart[n]), sorted(n for n in want if not apart[n]))]
     with open(path, encoding='utf-8') as f:
