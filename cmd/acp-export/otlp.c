@@ -28,7 +28,7 @@ hash(uint64_t seed, const char *kind, struct slice text, uint64_t number)
 }
 
 static struct slice
-id_of(const struct span_session *s)
+id_of(const struct session *s)
 {
 	return slice(s->id, s->n);
 }
@@ -69,7 +69,7 @@ span_of(const struct trace_export *t, const struct span_turn *turn)
 
 /* Appends a span up to its attributes. turn: the turn that it is in, or NULL; is_turn: the span is the turn itself. */
 static int
-begin_span(struct trace_export *t, const struct span_session *s, const struct span_turn *turn, bool is_turn, uint64_t id,
+begin_span(struct trace_export *t, const struct session *s, const struct span_turn *turn, bool is_turn, uint64_t id,
 	uint64_t begin, uint64_t end, struct buf *to)
 {
 	struct slice trace, parent, root = id_of(trace_root(s));

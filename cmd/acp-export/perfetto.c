@@ -7,14 +7,14 @@
 enum { TURNS = 1, UPDATES, TOOLS, WAITS };
 
 static int
-name_track(struct trace_export *t, const struct span_session *s, unsigned track, const char *name, struct buf *to)
+name_track(struct trace_export *t, const struct session *s, unsigned track, const char *name, struct buf *to)
 {
 	return -(trace_comma(t, to) || buf_printf(to, "{\"ph\":\"M\",\"pid\":%llu,\"tid\":%u,\"name\":\"thread_name\",\"args\":{\"name\":\"%s\"}}",
 		(unsigned long long)s->number, track, name));
 }
 
 static int
-put_session(struct trace_export *t, const struct span_session *s, struct buf *to)
+put_session(struct trace_export *t, const struct session *s, struct buf *to)
 {
 	int r = -(trace_comma(t, to) || buf_printf(to, "{\"ph\":\"M\",\"pid\":%llu,\"name\":\"process_name\",\"args\":{\"name\":",
 		(unsigned long long)s->number));
@@ -26,7 +26,7 @@ put_session(struct trace_export *t, const struct span_session *s, struct buf *to
 
 /* All that an event begins with; ph: its phase. */
 static int
-put_event(struct trace_export *t, const char *ph, const struct span_session *s, unsigned track, uint64_t us, struct slice name,
+put_event(struct trace_export *t, const char *ph, const struct session *s, unsigned track, uint64_t us, struct slice name,
 	struct buf *to)
 {
 	int r = -(trace_comma(t, to) || buf_printf(to, "{\"ph\":\"%s\",\"pid\":%llu,\"tid\":%u,\"ts\":%llu,\"name\":", ph,
@@ -65,7 +65,7 @@ put_turn(struct trace_export *t, const struct span_turn *turn, struct buf *to)
 
 /* A pair; args: JSON members, which the first of the two has. */
 static int
-put_pair(struct trace_export *t, const struct span_session *s, const char *category, uint64_t id, struct slice name,
+put_pair(struct trace_export *t, const struct session *s, const char *category, uint64_t id, struct slice name,
 	const uint64_t at[2], struct slice args, struct buf *to)
 {
 	const unsigned track = *category == 't' ? TOOLS : WAITS;

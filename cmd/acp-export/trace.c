@@ -24,8 +24,8 @@ trace_put_string(struct buf *to, struct slice string)
 	return -(json_unescape(string, &plain) || json_quote(buf_slice(&plain), to));
 }
 
-const struct span_session *
-trace_root(const struct span_session *s)
+const struct session *
+trace_root(const struct session *s)
 {
 	while (s->parent)
 		s = s->parent;
@@ -34,9 +34,9 @@ trace_root(const struct span_session *s)
 
 /* Is this session asked for, or one that it comes from? */
 static bool
-wants(struct trace_export *t, const struct span_session *s)
+wants(struct trace_export *t, const struct session *s)
 {
-	const struct span_session *root = s ? trace_root(s) : NULL;
+	const struct session *root = s ? trace_root(s) : NULL;
 
 	if (!s || watch_wants(t->watch, slice(root->id, root->n)))
 		return s != NULL;
@@ -47,7 +47,7 @@ wants(struct trace_export *t, const struct span_session *s)
 
 /* Is it the first time that something of this session is written? -1: out of memory. */
 static int
-is_new(struct trace_export *t, const struct span_session *s)
+is_new(struct trace_export *t, const struct session *s)
 {
 	static const char zeros[64];
 
@@ -65,7 +65,7 @@ event(void *arg, const struct span_event *e)
 {
 	struct trace_export *t = arg;
 	const struct trace_format *f = t->format;
-	const struct span_session *s = e->turn ? e->turn->session : e->tool ? e->tool->session : e->wait ? e->wait->session :
+	const struct session *s = e->turn ? e->turn->session : e->tool ? e->tool->session : e->wait ? e->wait->session :
 		e->request && f->update && e->request->update.p ? e->request->at : NULL;
 	struct buf *to = out_buf(&t->watch->out);
 	size_t before = to->n;

@@ -14,7 +14,7 @@ struct trace_export;
 /* A format. Each function appends one event; returns 0, or -1 when out of memory. */
 struct trace_format {
 	const char *begin, *end; /* written before and after all events */
-	int (*session)(struct trace_export *, const struct span_session *, struct buf *); /* a new session; or NULL */
+	int (*session)(struct trace_export *, const struct session *, struct buf *); /* a new session; or NULL */
 	int (*update)(struct trace_export *, const struct span_request *, struct buf *); /* or NULL */
 	int (*turn)(struct trace_export *, const struct span_turn *, struct buf *);
 	int (*tool)(struct trace_export *, const struct span_tool *, struct buf *);
@@ -53,6 +53,6 @@ int trace_comma(struct trace_export *, struct buf *);
 /* Appends a JSON string of the stream; half a surrogate pair, which strict readers refuse, becomes U+FFFD. Returns 0 or -1. */
 int trace_put_string(struct buf *, struct slice string);
 /* Returns the session at the root of a tree of sub-agents. */
-const struct span_session *trace_root(const struct span_session *);
+const struct session *trace_root(const struct session *);
 
 #endif

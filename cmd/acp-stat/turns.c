@@ -26,7 +26,7 @@ struct label {
 
 /* May this session have the label? Then it has it from now on. */
 static bool
-takes_label(struct tool *t, const char *text, const struct span_session *s)
+takes_label(struct tool *t, const char *text, const struct session *s)
 {
 	struct label *l;
 
@@ -45,7 +45,7 @@ takes_label(struct tool *t, const char *text, const struct span_session *s)
 
 /* The beginning of the id, or its end (ids made from the time begin alike), or the session's number. */
 static void
-make_label(struct tool *t, char text[SESSION + 1], const struct span_session *s)
+make_label(struct tool *t, char text[SESSION + 1], const struct session *s)
 {
 	text[text_plain_in(text, SESSION, slice(s->id, s->n))] = '\0';
 	if (takes_label(t, text, s))

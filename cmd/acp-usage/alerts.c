@@ -20,10 +20,7 @@ static const char *const advice[] = {"", "", "Context filling up", "Start new se
 
 /* --- commands --- */
 
-static int
-add_variable(struct buf *to, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-static int
+__attribute__((format(printf, 3, 4))) static int
 add_variable(struct buf *to, const char *name, const char *format, ...)
 {
 	va_list ap;

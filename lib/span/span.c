@@ -7,18 +7,20 @@
 struct span {
 	void (*event)(void *arg, const struct span_event *);
 	void *arg;
-	struct sessions *sessions; /* data: of sessions, turns and calls those of span.h; of questions the call that does not run because of them */
+	struct sessions *sessions; /* data: of turns and calls those of span.h; of questions the call that does not run because of them */
 	struct usage *usage;
 	struct usage_words words;
 	double started;
-	uint64_t number;           /* of sessions */
+	const struct session *ending; /* whose turn ends; or NULL */
+	struct usage_sums own;     /* what usage says of that turn */
 	bool failed;               /* out of memory */
 };
 
 static void
 happened(struct span *sp, struct span_event e)
 {
-	sp->event(sp->arg, &e);
+	if (sp->event)
+		sp->event(sp->arg, &e);
 }
 
 /* Gives the time since it was last asked to the user, the tools or the model. */
@@ -53,13 +55,10 @@ static void
 count(void *arg, const struct usage_event *e)
 {
 	struct span *sp = arg;
-	struct session *s;
 
-	if (e->kind != USAGE_EVENT_TURN)
-		return;
-	s = sessions_find(sp->sessions, slice(e->session->id, e->session->id_length));
-	if (s && s->data)
-		((struct span_session *)s->data)->own = e->own;
+	if (e->kind == USAGE_EVENT_TURN && sp->ending
+		&& slice_eq(slice(e->session->id, e->session->id_length), slice(sp->ending->id, sp->ending->n)))
+		sp->own = e->own;
 }
 
 /* --- turns --- */
@@ -79,7 +78,7 @@ begin_turn(struct span *sp, const struct session_event *e)
 		sp->failed |= json_type(parent) == JSON_STRING && json_unescape(parent, &d->parent) < 0;
 	}
 	e->turn->data = d;
-	d->session = e->session->data;
+	d->session = e->session;
 	d->prompted = e->turn->prompted;
 	d->times[SPAN_FIRST_UPDATE] = d->times[SPAN_FIRST_TEXT] = SPAN_NEVER;
 	d->begin = d->at = e->t;
@@ -94,6 +93,9 @@ end_turn(struct span *sp, const struct session_event *e)
 
 	if (!d)
 		return;
+	/* What the session has reported so far is counted: what comes later is not waited for, and is of no turn. */
+	if (!e->turn->joined)
+		sp->failed |= u && usage_finish(sp->usage, u) < 0;
 	if (d->number > 0) {
 		d->end = e->t;
 		d->failed = e->turn->failed;
@@ -104,14 +106,8 @@ end_turn(struct span *sp, const struct session_event *e)
 		end_silence(d);
 		d->times[SPAN_TOTAL] = d->end - d->begin;
 		d->usage = u;
-		sp->failed |= u && usage_finish(sp->usage, u) < 0;
-		d->own = d->session->own;
+		d->own = sp->own;
 		happened(sp, (struct span_event){.kind = SPAN_TURN, .begin = d->begin, .end = d->end, .turn = d});
-	}
-	/* What the session has reported so far is counted: what comes later is not waited for, and is of no turn. */
-	if (!e->turn->joined) {
-		sp->failed |= u && usage_finish(sp->usage, u) < 0;
-		((struct span_session *)e->session->data)->own = (struct usage_sums){0};
 	}
 	buf_free(&d->parent);
 	free(d);
@@ -193,7 +189,7 @@ begin_call(struct span *sp, const struct session_event *e)
 	}
 	t->id = e->call->id;
 	t->n = e->call->n;
-	t->session = e->session->data;
+	t->session = e->session;
 	t->begin = t->since = e->t;
 	t->turn = data_of(e->turn);
 	if (t->turn) {
@@ -262,7 +258,7 @@ end_wait(struct span *sp, const struct session_event *e)
 {
 	struct span_turn *turn = data_of(e->turn);
 	struct span_tool *tool = e->call && e->question->data ? e->call->data : NULL;
-	struct span_wait ended = {.session = e->session ? e->session->data : NULL, .turn = turn, .tool = tool,
+	struct span_wait ended = {.session = e->session, .turn = turn, .tool = tool,
 		.begin = e->question->begin, .end = e->t, .method = e->request->request->method, .unfinished = e->question->unfinished};
 
 	if (turn) {
@@ -274,22 +270,7 @@ end_wait(struct span *sp, const struct session_event *e)
 	happened(sp, (struct span_event){.kind = SPAN_WAIT, .begin = ended.begin, .end = ended.end, .wait = &ended});
 }
 
-/* --- sessions and requests --- */
-
-static void
-begin_session(struct span *sp, struct session *s)
-{
-	struct span_session *d = s->data = calloc(1, sizeof(*d));
-
-	if (!d) {
-		sp->failed = true;
-		return;
-	}
-	d->id = s->id;
-	d->n = s->n;
-	d->number = ++sp->number;
-	d->parent = s->parent ? s->parent->data : NULL;
-}
+/* --- requests --- */
 
 static void
 end_request(struct span *sp, const struct session_event *e)
@@ -308,18 +289,12 @@ see_event(void *arg, const struct session_event *e)
 {
 	struct span *sp = arg;
 
+	if (e->kind == SESSION_TURN_ENDED) {
+		sp->ending = e->session;
+		sp->own = (struct usage_sums){0};
+	}
 	usage_happened(sp->usage, e);
 	switch (e->kind) {
-	case SESSION_BEGAN:
-		begin_session(sp, e->session);
-		break;
-	case SESSION_ADOPTED:
-		((struct span_session *)e->session->data)->parent = e->session->parent->data;
-		break;
-	case SESSION_FORGOTTEN:
-		free(e->session->data);
-		e->session->data = NULL;
-		break;
 	case SESSION_RESPONDED:
 		/* Before what it ends. */
 		if (!e->unanswered)
@@ -355,6 +330,7 @@ see_event(void *arg, const struct session_event *e)
 	default:
 		break;
 	}
+	sp->ending = NULL;
 }
 
 /* --- all --- */
@@ -423,7 +399,7 @@ span_see(struct span *sp, const struct message *original)
 	msg = &m->message.msg;
 	if (msg->kind == MSG_NOTIFICATION && !m->copy) {
 		q = (struct span_request){.from = m->role, .kind = MSG_NOTIFICATION, .method = msg->method,
-			.at = m->session ? m->session->data : NULL, .update = m->kind, .begin = m->message.t, .end = m->message.t};
+			.at = m->session, .update = m->kind, .begin = m->message.t, .end = m->message.t};
 		happened(sp, (struct span_event){.kind = SPAN_REQUEST, .begin = q.begin, .end = q.end, .request = &q});
 	}
 	if (msg->kind != MSG_RESPONSE)
@@ -446,19 +422,12 @@ span_end(struct span *sp)
 	return sp->failed ? -1 : 0;
 }
 
-static void
-ignore(void *arg, const struct span_event *e)
-{
-	(void)arg;
-	(void)e;
-}
-
 void
 span_free(struct span *sp)
 {
 	if (!sp)
 		return;
-	sp->event = ignore;
+	sp->event = NULL;
 	sessions_free(sp->sessions);
 	usage_free(sp->usage);
 	free(sp);

@@ -9,20 +9,10 @@
 
 #include <stdint.h>
 
-#include "lib/acp/requests.h"
+#include "lib/session/session.h"
 #include "lib/usage/usage.h"
 
 #define SPAN_NEVER UINT64_MAX /* of a time: it has not happened */
-
-struct sessions;
-
-struct span_session {
-	struct span_session *parent; /* it is a sub-agent of this one; or NULL */
-	uint64_t number;             /* 1 for the first that was seen */
-	const char *id;              /* plain text, NUL after it */
-	size_t n;
-	struct usage_sums own; /* the module's own: of the turn that usage has judged last, until it ends here */
-};
 
 /* A request and its response, or a notification. */
 struct span_request {
@@ -30,7 +20,7 @@ struct span_request {
 	enum msg_kind kind;
 	struct slice method;  /* a JSON string */
 	struct slice session; /* a JSON string, or p NULL */
-	const struct span_session *at; /* of a notification: its session, or NULL */
+	const struct session *at; /* of a notification: its session, or NULL */
 	struct slice update;  /* the kind of a session/update: a JSON string, or p NULL */
 	uint64_t begin, end;
 	bool failed;          /* the response is an error */
@@ -47,7 +37,7 @@ enum {
 };
 
 struct span_turn {
-	struct span_session *session;
+	const struct session *session;
 	uint64_t number;        /* in its session, from 1 */
 	uint64_t begin, end;
 	bool prompted;          /* a prompt began it */
@@ -66,7 +56,7 @@ struct span_turn {
 };
 
 struct span_tool {
-	struct span_session *session;
+	const struct session *session;
 	struct span_turn *turn;      /* in which it began, as long as that is open; or NULL */
 	uint64_t begin, end;
 	uint64_t ran;                /* us: end - begin without what it waited for the user */
@@ -82,7 +72,7 @@ struct span_tool {
 
 /* A question to the user. */
 struct span_wait {
-	struct span_session *session; /* or NULL */
+	const struct session *session; /* or NULL */
 	struct span_turn *turn;       /* likewise */
 	struct span_tool *tool;       /* about which it is, or NULL */
 	uint64_t begin, end;
