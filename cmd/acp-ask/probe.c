@@ -85,19 +85,19 @@ probe_run(struct ask *a)
 	SCOPED struct buf all = {0}, program = {0};
 	struct jqprog *jq;
 	char *why = NULL;
+	bool session;
 
 	put(&all, "{");
 	put_member(&all, "initialize", buf_slice(&a->initialized));
-	if (!a->options->no_session && !session_open(a))
-		return;
+	session = !a->options->no_session && session_open(a);
 	put(&all, ",\"methods\":{");
 	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]) && !a->over; i++)
-		if (!a->options->no_session || !probes[i].session)
+		if (session || !probes[i].session)
 			try_method(a, &probes[i], &all);
 	put(&all, "}");
 	if (a->over)
 		return;
-	put_member(&all, "session", a->options->no_session ? slice(NULL, 0) : buf_slice(&a->opened));
+	put_member(&all, "session", session ? buf_slice(&a->opened) : slice(NULL, 0));
 	put_member(&all, "commands", a->commands.n ? buf_slice(&a->commands) : slice(NULL, 0));
 	put(&all, "}");
 	put(&program, "%s%s", report, a->options->format == FORMAT_JSON ? "" : lines);
