@@ -226,7 +226,7 @@ nothing_stays() {
 }
 
 @test "a second signal ends a chain that is full of messages which nobody reads, and its memory is small" {
-	start --no-mcp -f acp-tap -f acp-tap -p acp-tap -f acp-tap -f acp-tap -- sh -c 'read -r _; echo "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{}}"; exec sleep 1000'
+	start --no-mcp -f acp-tap -f acp-tap -p acp-tap -f acp-tap -f acp-tap -- sh -c 'read -r _; echo "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"; exec sleep 1000'
 	begin
 	yes '{"jsonrpc":"2.0","method":"note","params":{"text":"0123456789012345678901234567890123456789"}}' >&9 2>/dev/null &
 	writer=$!

@@ -20,7 +20,7 @@ chain_index(const struct component *c)
 }
 
 bool
-chain_stands_in(const struct component *c, enum acp_direction dir)
+component_handles(const struct component *c, enum acp_direction dir)
 {
 	return c->kind != (dir == ACP_DOWN ? KIND_UP : KIND_DOWN);
 }
@@ -82,34 +82,24 @@ chain_add_argv(struct chain *ch, enum kind kind, char *const *argv)
 	return 0;
 }
 
-/* In one piece, as proc_words makes them. */
-static char **
-copy_words(const char *const *words)
-{
-	size_t n, bytes = 0;
-	char **copy, *at;
-
-	for (n = 0; words[n]; n++)
-		bytes += strlen(words[n]) + 1;
-	copy = malloc((n + 1) * sizeof(*copy) + bytes);
-	if (!copy)
-		return NULL;
-	at = (char *)(copy + n + 1);
-	for (n = 0; words[n]; n++) {
-		copy[n] = at;
-		at = stpcpy(at, words[n]) + 1;
-	}
-	copy[n] = NULL;
-	return copy;
-}
-
 int
 chain_set_words(struct component *c, const char *const *words)
 {
-	char **own = copy_words(words);
+	size_t n, bytes = 0;
+	char **own, *at;
 
+	/* In one piece, as proc_words makes them. */
+	for (n = 0; words[n]; n++)
+		bytes += strlen(words[n]) + 1;
+	own = malloc((n + 1) * sizeof(*own) + bytes);
 	if (!own)
 		return -1;
+	at = (char *)(own + n + 1);
+	for (n = 0; words[n]; n++) {
+		own[n] = at;
+		at = stpcpy(at, words[n]) + 1;
+	}
+	own[n] = NULL;
 	free(c->command.words);
 	c->command.words = own;
 	c->command.argv = own;
@@ -257,7 +247,7 @@ chain_free(struct chain *ch)
 		free(ch->components[i].peer);
 		free(ch->components[i].command.words);
 		free(ch->components[i].deaths.times);
-		report_source_free(&ch->components[i].process.errors);
+		buf_free(&ch->components[i].process.errors.tail);
 	}
 	free(ch->components);
 }

@@ -136,7 +136,7 @@ struct flow {
 	bool (*is_client_slow)(const struct chain *);
 };
 
-/* What there is only where messages are read: read.c. */
+/* What there is only where messages are read: read.c. The table of states calls it by this table, as calls between files go one way. */
 struct reading {
 	/* Connects the neighbours of a dead proxy, and forwards what it had not read. */
 	void (*bypass)(struct component *);
@@ -228,6 +228,6 @@ life_is_over(const struct component *c)
 	return c->life == LIFE_NONE || c->life == LIFE_GONE;
 }
 /* Does it take part in that direction? */
-bool chain_stands_in(const struct component *, enum acp_direction);
+bool component_handles(const struct component *, enum acp_direction);
 
 #endif

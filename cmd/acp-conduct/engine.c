@@ -77,28 +77,20 @@ force(struct chain *ch, int status)
 
 /* --- the deadline --- */
 
-static bool
-has_moved(struct chain *ch, uint64_t now)
-{
-	uint64_t progress = ch->flow->progress(ch);
-
-	if (progress != ch->end.progress)
-		ch->end.progress_at = now;
-	ch->end.progress = progress;
-	return now - ch->end.progress_at < end_period(ch);
-}
-
 static void
 expired(void *arg)
 {
 	struct chain *ch = arg;
 	struct end *e = &ch->end;
-	uint64_t now = loop_clock();
+	uint64_t now = loop_clock(), progress = e->forced ? e->progress : ch->flow->progress(ch);
 
+	if (progress != e->progress)
+		e->progress_at = now;
+	e->progress = progress;
 	/* A client that does not read cannot hold a chain that was forced to end. */
 	if (e->forced && all_gone(ch)) {
 		loop_stop(ch->loop);
-	} else if (!e->forced && has_moved(ch, now)) {
+	} else if (!e->forced && now - e->progress_at < end_period(ch)) {
 		end_wait(ch);
 	} else if (!e->forced && ch->flow->is_client_slow(ch)) {
 		e->progress_at = now;

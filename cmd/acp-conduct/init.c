@@ -6,9 +6,9 @@
 #include "life.h"
 #include "send.h"
 
-/* The name of the question for this port. */
+/* What initialize is called at this port. */
 static struct slice
-question(const struct port *to, struct buf *name)
+initialize_method(const struct port *to, struct buf *name)
 {
 	name->n = 0;
 	if (to->kind != PORT_PROXY)
@@ -18,7 +18,7 @@ question(const struct port *to, struct buf *name)
 	return buf_slice(name);
 }
 
-/* Sends the question as it was sent before, with the id that the call has now. It does not wait for anything. */
+/* Sends initialize as it was sent before, with the id that the call has now. It does not wait for anything. */
 static void
 ask(struct port *p, const struct call *c)
 {
@@ -31,14 +31,14 @@ ask(struct port *p, const struct call *c)
 		read_no_memory(p->route);
 		return;
 	}
-	splice_value(&s, m.method, question(p, &name));
+	splice_value(&s, m.method, initialize_method(p, &name));
 	splice_value(&s, m.id, slice_digits(c->id, number));
 	send_line(&(struct outgoing){.to = p, .dir = ACP_DOWN, .kind = MSG_REQUEST, .now = true, .text = buf_slice(&p->init.request), .splices = &s});
 }
 
 /* The open request to initialize, or NULL. */
 static struct call *
-first_question(const struct port *p)
+open_initialize(const struct port *p)
 {
 	struct call *c;
 
@@ -47,12 +47,13 @@ first_question(const struct port *p)
 	return c;
 }
 
-static bool
-set_other_dialect(struct port *p)
+bool
+init_set_other_dialect(struct component *c)
 {
+	struct port *p = c->near;
 	struct port_init *i = &p->init;
 
-	if (p->component->life == LIFE_AGAIN || i->tried_both || p->route->fixed || i->asks || !first_question(p))
+	if (c->kind != KIND_PROXY || c->life != LIFE_ASKED || i->tried_both || p->route->fixed || i->asks || !open_initialize(p))
 		return false;
 	i->tried_both = true;
 	i->dialect = i->dialect == ACP_PLAIN ? ACP_UNDERSCORE : ACP_PLAIN;
@@ -60,17 +61,11 @@ set_other_dialect(struct port *p)
 }
 
 bool
-init_set_other_dialect(struct component *c)
-{
-	return c->kind == KIND_PROXY && c->life == LIFE_ASKED && set_other_dialect(c->near);
-}
-
-bool
 init_ask_other_dialect(struct port *p)
 {
-	struct call *c = first_question(p);
+	struct call *c = open_initialize(p);
 
-	if (!set_other_dialect(p))
+	if (!init_set_other_dialect(p->component))
 		return false;
 	p->init.stale = c->id;
 	call_new_id(c);
@@ -82,7 +77,7 @@ int
 init_ask_again(struct component *component)
 {
 	struct port *p = component->near;
-	struct call *c = component->next == NEXT_DIALECT ? first_question(p) : NULL;
+	struct call *c = component->next == NEXT_DIALECT ? open_initialize(p) : NULL;
 	struct msg m;
 
 	if (!c && msg_scan(buf_slice(&p->init.request), &m, NULL) == MSG_REQUEST) {
@@ -97,20 +92,8 @@ init_ask_again(struct component *component)
 	return c ? 0 : -1;
 }
 
-/* What it will be asked again when it is restarted. */
-static int
-remember(struct port *to, struct slice text, const struct msg *m, const struct plain *pl)
-{
-	struct splices s = {.n = 0};
-
-	if (pl->envelope)
-		msg_unwrap(m, &pl->inner, &s);
-	to->init.request.n = 0;
-	return splice_write(text, s.at, s.n, &to->init.request);
-}
-
 static const char *
-disagrees(const struct port *p, const struct plain *pl)
+wrong_kind(const struct port *p, const struct plain *pl)
 {
 	if (p->kind == PORT_OUTER && pl->dir == ACP_DOWN && pl->inner.what == ACP_INITIALIZE)
 		return "acp-conduct was started without an agent, so it is a proxy; send proxy/initialize";
@@ -121,68 +104,54 @@ disagrees(const struct port *p, const struct plain *pl)
 
 /* --- the start of the chain and of peers --- */
 
-/* Who has been asked and has not responded: the last of them keeps the others waiting. */
-static struct component *
-silent(const struct chain *ch)
-{
-	struct component *c = NULL;
-
-	for (size_t i = 0; i < ch->total; i++)
-		if (ch->components[i].life == LIFE_ASKED)
-			c = &ch->components[i];
-	return c;
-}
-
 static void
 init_over(void *arg)
 {
 	struct route *r = arg;
-	struct component *c = silent(r->chain);
-
-	report_line(&r->chain->report, "%s: did not initialize within --init-timeout; ending the chain", c ? c->name : "a filter");
-	r->chain->flow->failed(c ? c : r->chain->components, "did not initialize within --init-timeout", EXIT_FAILED);
-}
-
-static bool
-start_components(struct route *r)
-{
 	struct chain *ch = r->chain;
-	struct component *bad = NULL;
-	int status = life_start_all(ch, &bad);
+	struct component *c = NULL;
 
-	r->started = true;
-	if (status) {
-		ch->flow->failed(bad, "could not be started", status);
-		return false;
-	}
-	r->init = (struct loop_timer){.expired = init_over, .arg = r};
-	/* Without memory for a timer there is no limit. */
-	loop_add_timer(r->chain->loop, &r->init, r->chain->options.init_timeout);
-	return true;
+	/* Of those who have not responded the last keeps the others waiting. */
+	for (size_t i = 0; i < ch->total; i++)
+		if (ch->components[i].life == LIFE_ASKED)
+			c = &ch->components[i];
+	report_line(&ch->report, "%s: did not initialize within --init-timeout; ending the chain", c ? c->name : "a filter");
+	ch->flow->failed(c ? c : ch->components, "did not initialize within --init-timeout", EXIT_FAILED);
 }
 
+/* Starts who must run for a request to this port: the chain, a peer. */
 static bool
-start_peer(struct component *c)
+start(struct port *to)
 {
-	if (c->chain->end.forced || walk_has_begun(c->chain->route)) {
+	struct component *c = to->component, *bad = NULL;
+	struct route *r = to->route;
+	struct chain *ch = r->chain;
+	int status;
+
+	if (!r->started) {
+		r->started = true;
+		status = life_start_all(ch, &bad);
+		if (status) {
+			ch->flow->failed(bad, "could not be started", status);
+			return false;
+		}
+		r->init = (struct loop_timer){.expired = init_over, .arg = r};
+		/* Without memory for a timer there is no limit. */
+		loop_add_timer(ch->loop, &r->init, ch->options.init_timeout);
+	}
+	if (!to->peer || c->life != LIFE_NONE)
+		return true;
+	if (ch->end.forced || walk_has_begun(r)) {
 		send_set_reason(c, "the chain is ending");
 		return false;
 	}
 	if (life_start(c) != 0) {
 		send_set_reason(c, "could not be started");
-		c->chain->flow->ended(c, true);
+		ch->flow->ended(c, true);
 		return false;
 	}
-	life_introduce(c);
+	life_report_start(c);
 	return true;
-}
-
-static bool
-start(struct port *to)
-{
-	if (!to->route->started && !start_components(to->route))
-		return false;
-	return !to->peer || to->component->life != LIFE_NONE || start_peer(to->component);
 }
 
 /* --- requests --- */
@@ -194,8 +163,9 @@ init_request(struct port *p, struct slice text, const struct msg *m, struct plai
 	static const struct slice nothing = {NULL, 0};
 	struct route *r = p->route;
 	struct port *to = pl->to;
-	const char *why = disagrees(p, pl);
+	const char *why = wrong_kind(p, pl);
 	SCOPED struct buf name = {0};
+	struct splices bare = {.n = 0};
 	bool first;
 
 	/* A proxy that was restarted does not know that it has initialized its peers. */
@@ -220,10 +190,14 @@ init_request(struct port *p, struct slice text, const struct msg *m, struct plai
 	first = to->component->life == LIFE_STARTED;
 	life_event(to->component, EVENT_ASKED);
 	pl->inner.what = ACP_INITIALIZE;
-	pl->inner.method = question(to, &name);
-	if (remember(to, text, m, pl) < 0)
+	pl->inner.method = initialize_method(to, &name);
+	/* What it will be asked again when it is restarted. */
+	if (pl->envelope)
+		msg_unwrap(m, &pl->inner, &bare);
+	to->init.request.n = 0;
+	if (splice_write(text, bare.at, bare.n, &to->init.request) < 0)
 		read_no_memory(r);
-	/* What comes after the first waits until it is clear that the question is understood. */
+	/* What comes after the first waits until it is clear that this one is understood. */
 	if (first)
 		to->queue.live = true;
 	send_message(p, NULL, text, m, pl);
@@ -241,7 +215,7 @@ init_successor(struct port *p, const struct msg *m, const struct plain *pl)
 	if (p->kind != PORT_PROXY || !pl->envelope || m->kind != MSG_REQUEST)
 		return false;
 	if (pl->inner.what == ACP_PROXY_INITIALIZE) {
-		/* Our own question: it was not understood. What goes back ends it there. */
+		/* Our own request: it was not understood. What goes back ends it there. */
 		send_refusal(p, m, pl, ACP_ERR_METHOD, "Method not found", slice(NULL, 0));
 		init_ask_other_dialect(p);
 		return true;
@@ -266,18 +240,6 @@ init_successor(struct port *p, const struct msg *m, const struct plain *pl)
 
 /* --- responses --- */
 
-/* Keeps the result that the next process of a proxy gets for its first initialize of the same successor or peer. */
-static void
-remember_result(struct port *p, const struct msg *m)
-{
-	struct splices s = {.n = 0};
-	SCOPED struct buf with = {0};
-
-	p->init.response.n = 0;
-	if (m->result.p && (send_list_peers(p, m->result, &s, &with) < 0 || splice_write(m->result, s.at, s.n, &p->init.response) < 0))
-		read_no_memory(p->route);
-}
-
 bool
 init_is_no_proxy(const struct port *p, const struct call *c, const struct msg *m)
 {
@@ -293,22 +255,14 @@ init_is_no_proxy(const struct port *p, const struct call *c, const struct msg *m
 	return code == ACP_ERR_METHOD || code == ACP_ERR_INVALID_REQUEST;
 }
 
-static void
-report_dialects(const struct route *r)
-{
-	const struct component *c = r->chain->components;
-
-	for (size_t i = 0; i < r->chain->n && r->chain->options.verbose; i++)
-		if (c[i].kind == KIND_PROXY)
-			report_line(&r->chain->report, "%s: initialized with the %s dialect", c[i].name,
-				c[i].near->init.dialect == ACP_PLAIN ? "plain" : "underscore");
-}
-
 void
 init_response(struct port *p, const struct call *c, const struct msg *m)
 {
 	struct route *r = p->route;
-	struct component *component = p->component;
+	struct component *component = p->component, *all;
+	struct splices s = {.n = 0};
+	SCOPED struct buf with = {0};
+	struct port *to;
 
 	if (c->own && m->error.p) {
 		report_line(&r->chain->report, "%s: refused to initialize after its restart; killed: %.*s", p->name,
@@ -316,14 +270,23 @@ init_response(struct port *p, const struct call *c, const struct msg *m)
 		proc_signal(component->process.pid, SIGKILL);
 		return;
 	}
-	if (!c->own && (p->peer || (c->from && c->from->kind == PORT_PROXY)))
-		remember_result(p->peer ? p : c->from, m);
+	/* The next process of a proxy gets this result for its first initialize of the same successor or peer. */
+	to = c->own ? NULL : p->peer ? p : c->from && c->from->kind == PORT_PROXY ? c->from : NULL;
+	if (to)
+		to->init.response.n = 0;
+	if (to && m->result.p &&
+		(send_list_peers(to, m->result, &s, &with) < 0 || splice_write(m->result, s.at, s.n, &to->init.response) < 0))
+		read_no_memory(r);
 	if (!component || (component->life != LIFE_ASKED && component->life != LIFE_AGAIN))
 		return;
 	life_event(component, EVENT_INITIALIZED);
 	port_go_live(p);
 	if (c->from && c->from == r->client) {
 		loop_remove_timer(r->chain->loop, &r->init);
-		report_dialects(r);
+		all = r->chain->components;
+		for (size_t i = 0; i < r->chain->n && r->chain->options.verbose; i++)
+			if (all[i].kind == KIND_PROXY)
+				report_line(&r->chain->report, "%s: initialized with the %s dialect", all[i].name,
+					all[i].near->init.dialect == ACP_PLAIN ? "plain" : "underscore");
 	}
 }

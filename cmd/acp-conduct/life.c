@@ -71,37 +71,27 @@ report_totals(const struct component *c)
 }
 
 static void
-report_death(const struct component *c)
-{
-	struct report *r = &c->chain->report;
-
-	if (c->deaths.too_many)
-		report_line(r, "%s: died (%s), more often than --restarts %s allows; ending the chain", c->name, c->process.how, c->chain->options.allowed);
-	else
-		report_line(r, "%s: died (%s); ending the chain", c->name, c->process.how);
-}
-
-/* Has an agent failed without a word of its own? */
-static bool
-failed_silently(struct component *c)
-{
-	report_drain(&c->process.errors);
-	return proc_status(c->process.status) != 0 && report_tail(&c->process.errors).n == 0;
-}
-
-static void
 report_end(struct component *c, enum event end)
 {
 	struct chain *ch = c->chain;
 	size_t unread = c->kind == KIND_AGENT && ch->reading && !ch->end.forced ? ch->reading->count_unread(c) : 0;
+	bool speaks = false;
 
-	if (end == EVENT_DIED)
-		report_death(c);
+	/* An agent that has failed mostly says why. */
+	if (end == EVENT_ENDED && c->kind == KIND_AGENT) {
+		endpoint_take(&c->process.errors.in, false);
+		speaks = c->process.errors.tail.n > 0;
+	}
+	if (end == EVENT_DIED && c->deaths.too_many)
+		report_line(&ch->report, "%s: died (%s), more often than --restarts %s allows; ending the chain", c->name, c->process.how,
+			ch->options.allowed);
+	else if (end == EVENT_DIED)
+		report_line(&ch->report, "%s: died (%s); ending the chain", c->name, c->process.how);
 	else if (end == EVENT_STOPPED && c->process.signal_sent && !ch->end.forced)
 		report_line(&ch->report, "%s: did not end within the grace period; stopped (%s)", c->name, c->process.how);
 	else if (end == EVENT_STOPPED && ch->end.signals)
 		report_line(&ch->report, "%s: stopped (%s)", c->name, c->process.how);
-	else if (end == EVENT_ENDED && (c->kind == KIND_AGENT ? failed_silently(c) : proc_status(c->process.status) != 0))
+	else if (end == EVENT_ENDED && proc_status(c->process.status) != 0 && !speaks)
 		report_line(&ch->report, "%s: ended with %s", c->name, c->process.how);
 	if (unread > 0)
 		report_line(&ch->report, "%s: ended without reading %zu messages", c->name, unread);
@@ -129,18 +119,18 @@ end_component(struct component *c, enum event end)
 
 /* --- process groups --- */
 
-/* Reads the rest of its stderr, and forgets the process. */
+/* Forgets the process. One that has left its group may hold the pipe of stderr: only what that has written so far is forwarded. */
 static void
-bury(struct component *c)
+forget_process(struct component *c)
 {
 	if (c->process.child.added)
 		loop_reap(c->chain->loop, &c->process.child);
 	proc_guardian_remove(&c->chain->guardian, c->process.pid);
-	report_source_close(&c->process.errors);
+	endpoint_take(&c->process.errors.in, true);
 }
 
 static void
-look_again(struct component *c)
+check_group_later(struct component *c)
 {
 	struct process *p = &c->process;
 
@@ -157,11 +147,11 @@ check_group(struct component *c)
 	if (proc_group_lives(c->process.pid)) {
 		if (!c->process.signal_sent && !endpoint_can_read(&c->process.errors.in) && !ch->flow->holds_pipes(c))
 			life_signal(c);
-		look_again(c);
+		check_group_later(c);
 		return;
 	}
 	c->life = LIFE_GONE;
-	bury(c);
+	forget_process(c);
 	ch->flow->ended(c, true);
 	end_renew(ch);
 }
@@ -234,20 +224,6 @@ decide(struct component *c, bool initialized)
 	}
 }
 
-/* Nothing is touched before all are gone that may still read or write, and what they wrote is read. */
-static void
-begin_to_die(struct component *c)
-{
-	c->life = LIFE_DYING;
-	loop_remove_timer(c->chain->loop, &c->process.timer);
-	c->chain->flow->died(c);
-	proc_signal(c->process.pid, SIGKILL);
-	report_drain(&c->process.errors);
-	c->process.interval = 0;
-	end_renew(c->chain);
-	life_event(c, EVENT_SETTLED);
-}
-
 static void
 report_losses(const struct component *c, const char *what, const struct losses *n)
 {
@@ -289,22 +265,15 @@ end_peer(struct component *c)
 	c->chain->flow->ended(c, true);
 }
 
-/* A filter is bypassed by a process that copies: so its neighbours keep their pipes. */
-static int
-copy_instead(struct component *c)
-{
-	static const char *const cat[] = {"cat", NULL};
-	static const char *const both[] = {"sh", "-c", "cat <&6 7>&- & cat >&7; exec 7>&-; wait", NULL};
-
-	return chain_set_words(c, c->kind == KIND_FILTER ? both : cat);
-}
-
 /* 0; -1: the chain ends. */
 static int
 start_next(struct component *c)
 {
 	struct chain *ch = c->chain;
 	struct losses n = {0};
+	/* A filter is bypassed by a process that copies: so its neighbours keep their pipes. */
+	static const char *const cat[] = {"cat", NULL};
+	static const char *const both[] = {"sh", "-c", "cat <&6 7>&- & cat >&7; exec 7>&-; wait", NULL};
 
 	ch->flow->recover(c, &n);
 	if (c->next == NEXT_BYPASS && c->kind == KIND_PROXY) {
@@ -316,7 +285,7 @@ start_next(struct component *c)
 		ch->flow->ended(c, true);
 		return 0;
 	}
-	if (c->next == NEXT_BYPASS && copy_instead(c) < 0)
+	if (c->next == NEXT_BYPASS && chain_set_words(c, c->kind == KIND_FILTER ? both : cat) < 0)
 		return -1;
 	if (life_start(c) != 0 || (c->kind == KIND_PROXY && ch->reading->ask_again(c) < 0)) {
 		report_line(&ch->report, "%s: cannot be restarted", c->name);
@@ -333,35 +302,30 @@ start_next(struct component *c)
 	else
 		report_losses(c, c->next == NEXT_BYPASS ? "; bypassed" : n.unknown ? "; restarting it" : "; restarted", &n);
 	c->bypassed = c->next == NEXT_BYPASS;
-	life_introduce(c);
+	life_report_start(c);
 	return 0;
 }
 
 /* --- the table --- */
 
-/* Each is called in one of the states, `from`, for an event. */
-
 static void
-become_asked(struct component *c, enum life from)
+become_asked(struct component *c)
 {
-	(void)from;
 	c->life = LIFE_ASKED;
 	if (c->kind == KIND_PEER)
 		loop_add_timer(c->chain->loop, &c->process.timer, c->chain->options.init_timeout);
 }
 
 static void
-become_ready(struct component *c, enum life from)
+become_ready(struct component *c)
 {
-	(void)from;
 	c->life = LIFE_READY;
 	loop_remove_timer(c->chain->loop, &c->process.timer);
 }
 
 static void
-wait_to_end(struct component *c, enum life from)
+wait_to_end(struct component *c)
 {
-	(void)from;
 	if (c->chain->flow->may_end(c) || is_ending(c->chain))
 		return;
 	c->life = LIFE_CLOSED;
@@ -370,11 +334,11 @@ wait_to_end(struct component *c, enum life from)
 }
 
 static void
-took_too_long(struct component *c, enum life from)
+took_too_long(struct component *c)
 {
 	struct report *r = &c->chain->report;
 
-	if (from == LIFE_CLOSED) {
+	if (c->life == LIFE_CLOSED) {
 		report_line(r, "%s: closed its %s but is still running; stopping it", c->name, c->process.closed);
 		c->process.asked_to_end = c->kind == KIND_AGENT;
 	} else {
@@ -384,9 +348,8 @@ took_too_long(struct component *c, enum life from)
 }
 
 static void
-overrun(struct component *c, enum life from)
+overrun(struct component *c)
 {
-	(void)from;
 	if (!c->process.closed)
 		report_line(&c->chain->report, "%s: does not read its standard input, and more than %d MiB are queued for it; killed", c->name, CHAIN_BOUND >> 20);
 	c->process.closed = "standard input";
@@ -394,48 +357,52 @@ overrun(struct component *c, enum life from)
 }
 
 static void
-no_proxy(struct component *c, enum life from)
+no_proxy(struct component *c)
 {
-	(void)from;
 	c->chain->flow->failed(c, "is not a proxy", EXIT_FAILED);
 }
 
 static void
-ended(struct component *c, enum life from)
+ended(struct component *c)
 {
-	(void)from;
 	end_component(c, EVENT_ENDED);
 }
 
 static void
-stopped(struct component *c, enum life from)
+stopped(struct component *c)
 {
-	(void)from;
 	end_component(c, EVENT_STOPPED);
 }
 
 static void
-died(struct component *c, enum life from)
+died(struct component *c)
 {
-	bool initialized = from == LIFE_READY || from == LIFE_AGAIN || from == LIFE_CLOSED;
+	bool initialized = c->life == LIFE_READY || c->life == LIFE_AGAIN || c->life == LIFE_CLOSED;
 
 	if (c->kind == KIND_AGENT) {
 		end_component(c, EVENT_DIED);
 		return;
 	}
 	decide(c, initialized);
-	begin_to_die(c);
+	/* Nothing is touched before all are gone that may still read or write, and what they wrote is read. */
+	c->life = LIFE_DYING;
+	loop_remove_timer(c->chain->loop, &c->process.timer);
+	c->chain->flow->died(c);
+	proc_signal(c->process.pid, SIGKILL);
+	endpoint_take(&c->process.errors.in, false);
+	c->process.interval = 0;
+	end_renew(c->chain);
+	life_event(c, EVENT_SETTLED);
 }
 
 /* Once all is read that it wrote. */
 static void
-follow_death(struct component *c, enum life from)
+follow_death(struct component *c)
 {
 	struct chain *ch = c->chain;
 
-	(void)from;
 	if (!ch->end.forced && proc_group_lives(c->process.pid)) {
-		look_again(c);
+		check_group_later(c);
 		return;
 	}
 	if (!ch->end.forced && !ch->flow->is_settled(c))
@@ -443,7 +410,7 @@ follow_death(struct component *c, enum life from)
 	if (is_ending(ch))
 		c->next = NEXT_NONE;
 	loop_remove_timer(ch->loop, &c->process.timer);
-	bury(c);
+	forget_process(c);
 	if (ch->reading)
 		ch->reading->set_reason(c, c->process.how);
 	if (c->kind == KIND_PEER) {
@@ -458,18 +425,11 @@ follow_death(struct component *c, enum life from)
 	end_renew(ch);
 }
 
-static void
-group_again(struct component *c, enum life from)
-{
-	(void)from;
-	check_group(c);
-}
-
 /*
  * What an event does in a state; NULL: nothing. A component that ends, or counts as dead, before it was initialized is not replaced
  * (or tried in the other dialect), and --init-timeout is for it; one that has closed what it should use gets the grace period, and so on.
  */
-static void (*const table[LIVES][EVENTS])(struct component *, enum life) = {
+static void (*const table[LIVES][EVENTS])(struct component *) = {
 	[LIFE_STARTED] = {[EVENT_ASKED] = become_asked, [EVENT_NO_PROXY] = no_proxy, [EVENT_OVERRUN] = overrun,
 		[EVENT_ENDED] = ended, [EVENT_STOPPED] = stopped, [EVENT_DIED] = died},
 	[LIFE_ASKED] = {[EVENT_INITIALIZED] = become_ready, [EVENT_EXPIRED] = took_too_long,
@@ -481,14 +441,14 @@ static void (*const table[LIVES][EVENTS])(struct component *, enum life) = {
 	[LIFE_CLOSED] = {[EVENT_EXPIRED] = took_too_long, [EVENT_OVERRUN] = overrun, [EVENT_ENDED] = ended, [EVENT_STOPPED] = stopped,
 		[EVENT_DIED] = died},
 	[LIFE_DYING] = {[EVENT_EXPIRED] = follow_death, [EVENT_SETTLED] = follow_death},
-	[LIFE_ENDED] = {[EVENT_EXPIRED] = group_again},
+	[LIFE_ENDED] = {[EVENT_EXPIRED] = check_group},
 };
 
 void
 life_event(struct component *c, enum event event)
 {
 	if (table[c->life][event])
-		table[c->life][event](c, c->life);
+		table[c->life][event](c);
 }
 
 void

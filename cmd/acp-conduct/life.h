@@ -40,6 +40,6 @@ int life_start(struct component *);
 /* Starts all components of the row, the last one first. Returns 0, or the exit status; *bad is then the component that failed. */
 int life_start_all(struct chain *, struct component **bad);
 /* With -v: who its process is, with its command. */
-void life_introduce(const struct component *);
+void life_report_start(const struct component *);
 
 #endif

@@ -105,14 +105,14 @@ direct_open(struct chain *ch)
 	if (!d || !d->links)
 		return -1;
 	for (c = ch->components; c < ch->components + ch->n; c++) {
-		if (!chain_stands_in(c, ACP_DOWN))
+		if (!component_handles(c, ACP_DOWN))
 			continue;
 		if (add_link(ch, ACP_DOWN, last, c) < 0)
 			return -1;
 		last = c;
 	}
 	while (c-- > ch->components) {
-		if (!chain_stands_in(c, ACP_UP) || c == last)
+		if (!component_handles(c, ACP_UP) || c == last)
 			continue;
 		if (add_link(ch, ACP_UP, last, c) < 0)
 			return -1;

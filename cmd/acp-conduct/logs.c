@@ -17,7 +17,7 @@ struct logs {
 	struct log *trace, *record;
 	struct loop_fd trace_watch, record_watch;
 	char **names; /* of the hops, NULL-terminated, each that of the component on its agent's side; those of peers are the last */
-	char **ways[ACP_DIRECTIONS]; /* from whom to whom a message on each hop goes, as a trace says it */
+	char **ends;  /* who is at the ends of the hops in a trace: the client, then for each hop who is on its agent's side */
 	size_t nhops;
 	uint64_t began;
 	double started;
@@ -53,7 +53,7 @@ flush_later(struct logs *l)
 
 /* A component's stderr, on the hop that has its name. */
 static void
-heard(void *arg, const char *name, struct slice line)
+on_stderr(void *arg, const char *name, struct slice line)
 {
 	struct logs *l = arg;
 	size_t hop;
@@ -69,52 +69,9 @@ heard(void *arg, const char *name, struct slice line)
 
 /* How many hops the row of components has; those of peers follow. */
 static size_t
-row(const struct chain *ch)
+row_hops(const struct chain *ch)
 {
 	return ch->n + !ch->has_agent;
-}
-
-/* The name of the client, or of the component on the agent's side of a hop, in a trace. To be freed. */
-static char *
-place(const struct logs *l, size_t i)
-{
-	size_t n = row(l->route->chain);
-
-	if (i == 0)
-		return strdup("Client");
-	if (i > n)
-		return bytes_printf("Peer(%s)", l->names[i - 1]);
-	return i == n ? strdup("Agent") : bytes_printf("Proxy(%zu)", i - 1);
-}
-
-static char *
-way(const struct logs *l, size_t from, size_t to)
-{
-	char *a = place(l, from), *b = place(l, to), *text = a && b ? bytes_printf(",\"from\":\"%s\",\"to\":\"%s\"", a, b) : NULL;
-
-	free(a);
-	free(b);
-	return text;
-}
-
-static int
-name_ways(struct logs *l)
-{
-	const struct chain *ch = l->route->chain;
-	size_t above;
-
-	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
-		l->ways[dir] = calloc(l->nhops, sizeof(*l->ways[dir]));
-		if (!l->ways[dir])
-			return -1;
-		for (size_t i = 0; i < l->nhops; i++) {
-			above = i < row(ch) ? i : ch->components[i - row(ch) + ch->n].owner + 1;
-			l->ways[dir][i] = dir == ACP_DOWN ? way(l, above, i + 1) : way(l, i + 1, above);
-			if (!l->ways[dir][i])
-				return -1;
-		}
-	}
-	return 0;
 }
 
 static int
@@ -122,51 +79,33 @@ name_hops(struct logs *l)
 {
 	static char successor[] = "successor";
 	const struct chain *ch = l->route->chain;
+	size_t row = row_hops(ch);
 
-	l->nhops = row(ch) + ch->total - ch->n;
+	l->nhops = row + ch->total - ch->n;
 	l->names = calloc(l->nhops + 1, sizeof(*l->names));
-	if (!l->names)
+	l->ends = calloc(l->nhops + 2, sizeof(*l->ends));
+	if (!l->names || !l->ends)
 		return -1;
 	if (!ch->has_agent)
 		l->names[ch->n] = successor;
 	for (size_t i = 0; i < ch->total; i++)
-		l->names[i < ch->n ? i : i - ch->n + row(ch)] = ch->components[i].name;
-	return name_ways(l);
-}
-
-static int
-open_logs(struct logs *l, const char *trace_path, const char *record_path, char **why)
-{
-	struct log_spec trace = {.path = trace_path}, record = {.path = record_path, .begin = begin, .arg = l};
-	struct route *r = l->route;
-
-	if (trace_path && !(l->trace = log_open(&trace, why)))
-		return -1;
-	if (record_path && !(l->record = log_open(&record, why)))
-		return -1;
-	if (l->record) {
-		r->chain->report.on_line = heard;
-		r->chain->report.arg = l;
+		l->names[i < ch->n ? i : i - ch->n + row] = ch->components[i].name;
+	for (size_t i = 0; i <= l->nhops; i++) {
+		if (i > row)
+			l->ends[i] = bytes_printf("Peer(%s)", l->names[i - 1]);
+		else
+			l->ends[i] = i == 0 ? strdup("Client") : i == row ? strdup("Agent") : bytes_printf("Proxy(%zu)", i - 1);
+		if (!l->ends[i])
+			return -1;
 	}
-	loop_add_fd(r->chain->loop, &l->trace_watch);
-	loop_add_fd(r->chain->loop, &l->record_watch);
 	return 0;
 }
 
-static void
-free_ways(struct logs *l)
-{
-	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++) {
-		for (size_t i = 0; l->ways[dir] && i < l->nhops; i++)
-			free(l->ways[dir][i]);
-		free(l->ways[dir]);
-	}
-}
-
 struct logs *
-logs_open(struct route *r, const char *trace, const char *record, char **why)
+logs_open(struct route *r, const char *trace_path, const char *record_path, char **why)
 {
 	struct logs *l = calloc(1, sizeof(*l));
+	struct log_spec trace = {.path = trace_path}, record = {.path = record_path, .begin = begin, .arg = l};
 	struct timespec now;
 
 	*why = NULL;
@@ -178,10 +117,18 @@ logs_open(struct route *r, const char *trace, const char *record, char **why)
 	l->began = loop_clock();
 	l->flush = (struct loop_task){.run = flush, .arg = l};
 	l->trace_watch = l->record_watch = (struct loop_fd){.fd = -1, .events = POLLOUT, .ready = writable, .arg = l};
-	if (name_hops(l) == 0 && open_logs(l, trace, record, why) == 0)
-		return l;
-	logs_close(l);
-	return NULL;
+	if (name_hops(l) < 0 || (trace_path && !(l->trace = log_open(&trace, why))) ||
+		(record_path && !(l->record = log_open(&record, why)))) {
+		logs_close(l);
+		return NULL;
+	}
+	if (l->record) {
+		r->chain->report.on_line = on_stderr;
+		r->chain->report.arg = l;
+	}
+	loop_add_fd(r->chain->loop, &l->trace_watch);
+	loop_add_fd(r->chain->loop, &l->record_watch);
+	return l;
 }
 
 /* --- trace --- */
@@ -202,6 +149,8 @@ put_event(struct logs *l, const struct msg *m, size_t hop, enum acp_direction di
 		"{\"type\":\"response\",\"ts\":", ""};
 	struct buf *b = log_buf(l->trace);
 	struct slice method = m->method, params = m->params, inner = {NULL, 0};
+	const struct chain *ch = l->route->chain;
+	size_t row = row_hops(ch), above = hop < row ? hop : ch->components[hop - row + ch->n].owner + 1;
 	char ts[RECORDING_TIME];
 
 	if (m->what == ACP_MCP_MESSAGE && json_type(params) == JSON_OBJECT)
@@ -215,7 +164,11 @@ put_event(struct logs *l, const struct msg *m, size_t hop, enum acp_direction di
 	buf_add_slice(b, slice_between(ts, recording_put_time(ts, t)));
 	if (m->kind != MSG_RESPONSE)
 		buf_add_string(b, json_type(inner) == JSON_STRING ? ",\"protocol\":\"mcp\"" : ",\"protocol\":\"acp\"");
-	buf_add_string(b, l->ways[dir][hop]);
+	buf_add_string(b, ",\"from\":\"");
+	buf_add_string(b, l->ends[dir == ACP_DOWN ? above : hop + 1]);
+	buf_add_string(b, "\",\"to\":\"");
+	buf_add_string(b, l->ends[dir == ACP_DOWN ? hop + 1 : above]);
+	buf_add(b, "\"", 1);
 	put_member(b, ",\"id\":", m->id);
 	if (m->kind == MSG_RESPONSE) {
 		buf_add_string(b, m->error.p ? ",\"is_error\":true" : ",\"is_error\":false");
@@ -237,21 +190,7 @@ hop_of(const struct port *above, const struct port *below)
 {
 	const struct chain *ch = above->route->chain;
 
-	return below->peer ? row(ch) + chain_index(below->component) - ch->n : above->hop;
-}
-
-static void
-put_record(struct logs *l, size_t hop, enum acp_direction dir, uint64_t t, struct slice text, const struct splices *s)
-{
-	struct slice plain = text;
-
-	l->text.n = 0;
-	if (s->n && splice_write(text, s->at, s->n, &l->text) < 0)
-		return;
-	if (s->n)
-		plain = buf_slice(&l->text);
-	recording_put_message(log_buf(l->record), t, (int)hop, dir == ACP_DOWN ? ACP_CLIENT : ACP_AGENT, plain);
-	log_mark(l->record);
+	return below->peer ? row_hops(ch) + chain_index(below->component) - ch->n : above->hop;
 }
 
 void
@@ -266,8 +205,12 @@ logs_message(struct logs *l, const struct port *from, const struct port *to, enu
 	hop = dir == ACP_DOWN ? hop_of(from, to) : hop_of(to, from);
 	t = loop_clock() - l->began;
 	flush_later(l);
-	if (l->record)
-		put_record(l, hop, dir, t, text, s);
+	l->text.n = 0;
+	if (l->record && (s->n == 0 || splice_write(text, s->at, s->n, &l->text) == 0)) {
+		recording_put_message(log_buf(l->record), t, (int)hop, dir == ACP_DOWN ? ACP_CLIENT : ACP_AGENT,
+			s->n ? buf_slice(&l->text) : text);
+		log_mark(l->record);
+	}
 	if (l->trace)
 		put_event(l, plain, hop, dir, t, session.p || plain->kind == MSG_RESPONSE ? session : msg_session(plain));
 }
@@ -330,7 +273,9 @@ logs_close(struct logs *l)
 		r = -1;
 	if (l->record && log_close(l->record, WAIT_MS) < 0)
 		r = -1;
-	free_ways(l);
+	for (size_t i = 0; l->ends && l->ends[i]; i++)
+		free(l->ends[i]);
+	free(l->ends);
 	free(l->names);
 	buf_free(&l->text);
 	free(l);

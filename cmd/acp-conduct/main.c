@@ -153,36 +153,28 @@ static const struct cli_option options[] = {
 
 static const struct cli_rule rules[] = {{"--control-hop", "--control", NULL}, {NULL, NULL, NULL}};
 
-/* The Rust conductor's command line: each word is a command. */
-static void
-read_commands(struct setup *s, char **words)
-{
-	bool agent = strcmp(words[0], "agent") == 0;
-
-	if (!words[1])
-		cli_die(EXIT_USAGE, name, "missing component; try acp-conduct --help");
-	while (*++words)
-		add_component(s, agent && !words[1] ? KIND_AGENT : KIND_PROXY, *words);
-	s->chain.has_agent = agent;
-}
-
 static void
 read_operands(struct setup *s, const struct cli_line *line)
 {
 	struct chain *ch = &s->chain;
 	char **words = line->words;
+	bool rust = *words && !line->dashes && (strcmp(*words, "agent") == 0 || strcmp(*words, "proxy") == 0);
 
-	if (*words && !line->dashes && (strcmp(*words, "agent") == 0 || strcmp(*words, "proxy") == 0)) {
-		if (ch->n)
-			cli_die(EXIT_USAGE, name, "give components either as options or after `%s', not both; put -- before an agent of that name", *words);
-		read_commands(s, words);
-	} else {
-		ch->has_agent = *words != NULL;
-		if (!ch->has_agent && ch->n == 0)
-			cli_die(EXIT_USAGE, name, "missing agent; try acp-conduct --help");
-		if (ch->has_agent && chain_add_argv(ch, KIND_AGENT, words) < 0)
-			cli_die(EXIT_FAILED, name, "%s", strerror(errno));
+	if (rust && ch->n)
+		cli_die(EXIT_USAGE, name, "give components either as options or after `%s', not both; put -- before an agent of that name", *words);
+	if (rust && !words[1])
+		cli_die(EXIT_USAGE, name, "missing component; try acp-conduct --help");
+	ch->has_agent = rust ? strcmp(*words, "agent") == 0 : *words != NULL;
+	if (rust) {
+		/* The Rust conductor's command line: each word is a command. */
+		while (*++words)
+			add_component(s, ch->has_agent && !words[1] ? KIND_AGENT : KIND_PROXY, *words);
+		return;
 	}
+	if (!ch->has_agent && ch->n == 0)
+		cli_die(EXIT_USAGE, name, "missing agent; try acp-conduct --help");
+	if (ch->has_agent && chain_add_argv(ch, KIND_AGENT, words) < 0)
+		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 }
 
 /* Does acp-conduct have to read what goes by? */
@@ -197,27 +189,6 @@ is_read(const struct setup *s)
 	return !ch->has_agent || s->trace || s->record;
 }
 
-static void
-open_logs(struct setup *s)
-{
-	char *why;
-
-	if (!s->trace && !s->record)
-		return;
-	s->route.logs = logs_open(&s->route, s->trace, s->record, &why);
-	if (!s->route.logs)
-		cli_die(EXIT_USAGE, name, "%s", why ? why : strerror(errno));
-}
-
-static void
-share(struct setup *s)
-{
-	char *why;
-
-	if (s->shares.control && siblings_add_shares(&s->chain, &s->shares, &why) < 0)
-		cli_die(why ? EXIT_USAGE : EXIT_FAILED, name, "%s", why ? why : strerror(errno));
-}
-
 int
 main(int argc, char **argv)
 {
@@ -230,6 +201,7 @@ main(int argc, char **argv)
 	struct chain *ch = &setup.chain;
 	struct route *r = &setup.route;
 	struct cli_line line;
+	char *why;
 	int status;
 
 	if (proc_stdio() < 0)
@@ -244,10 +216,12 @@ main(int argc, char **argv)
 	if (!ch->loop || report_open(&ch->report, ch->loop) < 0 ||
 		proc_guardian_start(&ch->guardian) < 0 || (!setup.no_mcp && siblings_add_mcp(ch) < 0) || chain_name(ch) < 0)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
-	share(&setup);
+	if (setup.shares.control && siblings_add_shares(ch, &setup.shares, &why) < 0)
+		cli_die(why ? EXIT_USAGE : EXIT_FAILED, name, "%s", why ? why : strerror(errno));
 	if (is_read(&setup))
 		ch->route = r;
-	open_logs(&setup);
+	if ((setup.trace || setup.record) && !(r->logs = logs_open(r, setup.trace, setup.record, &why)))
+		cli_die(EXIT_USAGE, name, "%s", why ? why : strerror(errno));
 	if ((ch->route ? read_open(ch) : direct_open(ch)) < 0)
 		cli_die(EXIT_FAILED, name, "%s", strerror(errno));
 	status = engine_run(ch);

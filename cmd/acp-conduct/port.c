@@ -45,33 +45,18 @@ port_of(const struct component *c, struct port *ports[2])
 	ports[1] = c->far != c->near ? c->far : NULL;
 }
 
-static bool
-lies_in(const struct block *b, const struct iovec *part, bool last)
-{
-	const char *p = part->iov_base;
-
-	return b && part->iov_len > LONG && p >= b->data && p + part->iov_len < b->data + b->cap && (p[part->iov_len] == '\n' || !last);
-}
-
-static int
-hold(struct buf *held, const struct iovec *parts, size_t n)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = buf_add(held, parts[i].iov_base, parts[i].iov_len);
-	return r < 0 ? r : buf_add(held, "\n", 1);
-}
-
 static int
 put(struct endpoint *to, struct block *block, const struct iovec *parts, size_t n)
 {
+	const char *p;
+	bool held = false;
 	int r = 0;
 
-	bool held = false;
-
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		held = lies_in(block, &parts[i], i + 1 == n);
+		/* Does it lie in the block, the last part with its newline? */
+		p = parts[i].iov_base;
+		held = block && parts[i].iov_len > LONG && p >= block->data && p + parts[i].iov_len < block->data + block->cap &&
+			(p[parts[i].iov_len] == '\n' || i + 1 < n);
 		r = endpoint_put(to, held ? block : NULL, slice(parts[i].iov_base, parts[i].iov_len));
 	}
 	/* The newline of a line lies after it in its block. */
@@ -97,10 +82,13 @@ port_put(struct port *p, struct block *block, const struct iovec *parts, size_t 
 
 	for (size_t i = 0; i < n; i++)
 		size += parts[i].iov_len;
-	if (now || p->queue.live)
+	if (now || p->queue.live) {
 		r = put(&p->end, block, parts, n);
-	else if (c && c->life < LIFE_ENDED && !(p->queue.closed && c->kind == KIND_AGENT))
-		r = hold(&p->queue.held, parts, n);
+	} else if (c && c->life < LIFE_ENDED && !(p->queue.closed && c->kind == KIND_AGENT)) {
+		for (size_t i = 0; r == 0 && i < n; i++)
+			r = buf_add(&p->queue.held, parts[i].iov_base, parts[i].iov_len);
+		r = r < 0 ? r : buf_add(&p->queue.held, "\n", 1);
+	}
 	if (p->queue.closed)
 		port_closed_input(p);
 	if (r < 0)
@@ -136,7 +124,6 @@ port_finish(struct port *p)
 	end_renew(p->route->chain);
 }
 
-/* Nothing is written any more: what waits is held. */
 void
 port_stop_writing(struct port *p)
 {
@@ -219,21 +206,14 @@ read_admit(struct route *r)
 
 /* --- times --- */
 
-/* Six steps to each doubling. */
-static unsigned
-step_of(uint64_t us)
-{
-	double l = us ? log2((double)us) * 6 : 0;
-
-	return l >= (double)PORT_TIMES ? PORT_TIMES - 1 : (unsigned)l;
-}
-
 void
 port_took(struct port *p, enum acp_direction dir)
 {
-	uint64_t since = p->figures.times.since[dir];
+	struct port_times *t = &p->figures.times;
+	uint64_t us = loop_now(p->route->chain->loop) - t->since[dir];
+	double step = us ? log2((double)us) * 6 : 0; /* six to each doubling */
 
-	if (since)
-		p->figures.times.histogram[step_of(loop_now(p->route->chain->loop) - since)]++;
-	p->figures.times.since[dir] = 0;
+	if (t->since[dir])
+		t->histogram[step >= (double)PORT_TIMES ? PORT_TIMES - 1 : (unsigned)step]++;
+	t->since[dir] = 0;
 }

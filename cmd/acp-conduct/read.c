@@ -17,7 +17,7 @@
 
 /* A component, or the client, does not read what is written to it any more. */
 static void
-not_read(struct port *p)
+reader_left(struct port *p)
 {
 	struct component *c = p->component;
 
@@ -36,7 +36,7 @@ not_read(struct port *p)
 
 /* All that it wrote is read: what it was asked fails, what it has asked is withdrawn. */
 static void
-port_over(struct port *p)
+port_ended(struct port *p)
 {
 	port_close(p);
 	buf_free(&p->queue.held);
@@ -54,7 +54,7 @@ input_ended(struct port *p)
 	} else if (c->life == LIFE_DYING) {
 		life_event(c, EVENT_SETTLED);
 	} else if (c->life >= LIFE_ENDED || c->life == LIFE_NONE) {
-		port_over(p);
+		port_ended(p);
 	} else {
 		life_closed(c, c->kind == KIND_FILTER && p == c->far ? "output (descriptor 7)" : "standard output");
 		/* Nothing follows one that may end: what it was asked fails before its neighbours see the end. */
@@ -86,7 +86,7 @@ on_event(void *arg, enum endpoint_event event)
 		break;
 	case ENDPOINT_CLOSED:
 		if (p->end.out.error)
-			not_read(p);
+			reader_left(p);
 		/* The component sees the end only if nobody holds the pipe. */
 		else if (p->queue.pipe >= 0)
 			p->queue.pipe = proc_close(p->queue.pipe);
@@ -118,21 +118,11 @@ port_new(struct route *r, size_t hop, enum port_kind kind, struct component *c)
 	return p;
 }
 
-/* A copy by which can be found what a process has not read. */
-static int
-copy_for_unread(const int ends[2])
-{
-	int again = system_reopen(ends[1], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-
-	proc_close(again);
-	return fcntl(again < 0 ? ends[0] : ends[1], F_DUPFD_CLOEXEC, 8);
-}
-
 /* New pipes for a port. 0, or -1 with errno. */
 static int
 open_port(struct port *p, bool in, bool out)
 {
-	int rd[2] = {-1, -1}, wr[2] = {-1, -1};
+	int rd[2] = {-1, -1}, wr[2] = {-1, -1}, again;
 
 	port_close(p);
 	if ((out && proc_pipe(wr) < 0) || (in && proc_pipe(rd) < 0)) {
@@ -142,8 +132,11 @@ open_port(struct port *p, bool in, bool out)
 	p->queue.theirs[0] = wr[0];
 	p->queue.theirs[1] = rd[1];
 	/* Nothing follows a peer that could read what it has left; and by a copy of the read end its closing of that would not show. */
-	if (out && !p->peer)
-		p->queue.pipe = copy_for_unread(wr);
+	if (out && !p->peer) {
+		again = system_reopen(wr[1], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		proc_close(again);
+		p->queue.pipe = fcntl(again < 0 ? wr[0] : wr[1], F_DUPFD_CLOEXEC, 8);
+	}
 	p->end = (struct endpoint){.line = route_line, .event = on_event, .arg = p};
 	if (endpoint_open(&p->end, p->route->chain->loop, rd[0], wr[1], p->route->line_limit) < 0)
 		return -1;
@@ -231,7 +224,7 @@ ended(struct component *c, bool over)
 			endpoint_pause(&ports[i]->end, false);
 		}
 		if (!endpoint_can_read(&ports[i]->end))
-			port_over(ports[i]);
+			port_ended(ports[i]);
 	}
 	if (c->kind == KIND_PEER && c->life == LIFE_NONE)
 		c->near->init.response.n = 0;
@@ -342,20 +335,6 @@ no_memory(void *arg)
 
 /* --- the ports of a chain --- */
 
-static int
-open_client(struct port *p)
-{
-	int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 8), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 8);
-
-	p->end = (struct endpoint){.line = route_line, .event = on_event, .arg = p};
-	p->queue.live = true;
-	if (in < 0 || out < 0) {
-		proc_close(in);
-		return proc_close(out);
-	}
-	return endpoint_open(&p->end, p->route->chain->loop, in, out, p->route->line_limit);
-}
-
 /* Adds a component below `above`. Returns the port below which the next one comes; NULL out of memory. */
 static struct port *
 add_component(struct route *r, struct component *c, struct port *above)
@@ -378,40 +357,34 @@ add_component(struct route *r, struct component *c, struct port *above)
 	return c->far;
 }
 
-static int
-add_peer(struct component *c)
-{
-	struct port *proxy = c->chain->components[c->owner].near;
-	struct port *p = port_new(proxy->route, proxy->hop, PORT_BELOW, c);
-
-	if (!p)
-		return -1;
-	c->near = p;
-	p->peer = c->peer;
-	p->next[ACP_UP] = proxy;
-	LL_APPEND2(proxy->peers, p, next_peer);
-	return 0;
-}
-
 int
 read_open(struct chain *ch)
 {
 	struct route *r = ch->route;
-	struct port *p;
+	struct port *p, *proxy;
+	struct component *c;
+	int in, out;
 	size_t i;
 
 	ch->flow = &read_flow;
 	ch->reading = &reading;
-	r->walk.up = (ssize_t)ch->n;
 	r->line = route_line;
+	r->walk.up = (ssize_t)ch->n;
 	r->no_memory = (struct loop_task){.run = no_memory, .arg = r};
 	r->ports = calloc(2 * ch->total + 1, sizeof(struct port *));
 	p = r->client = r->ports ? port_new(r, 0, ch->has_agent ? PORT_ABOVE : PORT_OUTER, NULL) : NULL;
 	for (i = 0; p && i < ch->n; i++)
 		p = add_component(r, &ch->components[i], p);
-	for (; p && i < ch->total; i++)
-		if (add_peer(&ch->components[i]) < 0)
-			p = NULL;
+	for (; p && i < ch->total; i++) {
+		c = &ch->components[i];
+		proxy = ch->components[c->owner].near;
+		c->near = port_new(r, proxy->hop, PORT_BELOW, c);
+		if (!c->near)
+			return -1;
+		c->near->peer = c->peer;
+		c->near->next[ACP_UP] = proxy;
+		LL_APPEND2(proxy->peers, c->near, next_peer);
+	}
 	if (!p)
 		return -1;
 	if (!ch->has_agent) {
@@ -419,7 +392,16 @@ read_open(struct chain *ch)
 		port_join(p, r->client);
 	}
 	cli_waits("acp-conduct", STDIN_FILENO, "the client's messages");
-	return open_client(r->client);
+	p = r->client;
+	p->end = (struct endpoint){.line = route_line, .event = on_event, .arg = p};
+	p->queue.live = true;
+	in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 8);
+	out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 8);
+	if (in < 0 || out < 0) {
+		proc_close(in);
+		return proc_close(out);
+	}
+	return endpoint_open(&p->end, ch->loop, in, out, r->line_limit);
 }
 
 void

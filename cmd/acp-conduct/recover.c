@@ -41,14 +41,6 @@ next_line(struct slice *text, struct slice *line)
 	return true;
 }
 
-static struct call *
-cancelled_by(const struct port *p, const struct msg *m)
-{
-	struct slice id = json_type(m->params) == JSON_OBJECT ? json_get(m->params, acp_request_id) : slice(NULL, 0);
-
-	return id.p ? call_find(p, id) : NULL;
-}
-
 /* A one-way filter never sees the responses to the requests that it has passed on. */
 static bool
 is_one_way(const struct component *c)
@@ -87,25 +79,20 @@ find_unread(struct port *p, struct slice text)
 	}
 }
 
-/* Has a one-way filter passed a request on, so that its response goes past it? */
-static bool
-is_passed_on(const struct call *c)
-{
-	char number[SLICE_DIGITS];
-
-	return is_one_way(c->to->component) && call_find_origin(other_port(c->to), slice_digits(c->id, number));
-}
-
 /* Fails what the dead process had read and not responded to. */
 static void
 fail_read(struct port *p, struct losses *n)
 {
 	bool asked_again = p->component->next == NEXT_DIALECT;
 	struct call *c, *next;
+	char number[SLICE_DIGITS];
+	bool passed_on;
 
 	for (c = p->calls.open; c; c = next) {
 		next = c->next;
-		if (!c->unread && !is_passed_on(c) && !(asked_again && c->what == ACP_INITIALIZE)) {
+		/* The response to what a one-way filter has passed on goes past it. */
+		passed_on = is_one_way(p->component) && call_find_origin(other_port(p), slice_digits(c->id, number));
+		if (!c->unread && !passed_on && !(asked_again && c->what == ACP_INITIALIZE)) {
 			n->failed += c->from != NULL;
 			send_ended(c);
 		}
@@ -116,28 +103,22 @@ static bool
 keeps_line(const struct port *p, const struct msg *m)
 {
 	const struct call *c;
+	struct slice id;
 
 	switch (m->kind) {
 	case MSG_REQUEST:
 		c = call_find(p, m->id);
-		/* A proxy's first question is asked again, in the other dialect. */
+		/* A proxy's first initialize is sent again, in the other dialect. */
 		return c && c->unread;
 	case MSG_NOTIFICATION:
-		return m->what != ACP_CANCEL_REQUEST || cancelled_by(p, m);
+		id = json_type(m->params) == JSON_OBJECT ? json_get(m->params, acp_request_id) : slice(NULL, 0);
+		return m->what != ACP_CANCEL_REQUEST || (id.p && call_find(p, id));
 	case MSG_RESPONSE:
 		return is_one_way(p->component);
 	default:
 		/* The rest of a line that it had partly read. */
 		return false;
 	}
-}
-
-static enum acp_direction
-direction_of(const struct port *p, const struct msg *m)
-{
-	if (p->kind == PORT_PROXY)
-		return m->what == ACP_PROXY_SUCCESSOR ? ACP_UP : ACP_DOWN;
-	return p->kind == PORT_BELOW ? ACP_DOWN : ACP_UP;
 }
 
 /* What the next process gets of what waited for the dead one. */
@@ -155,7 +136,8 @@ keep_lines(struct port *p, struct slice text, struct losses *n)
 	while (next_line(&text, &line)) {
 		if (msg_scan(line, &m, NULL), !keeps_line(p, &m))
 			continue;
-		unread[direction_of(p, &m)] += m.kind == MSG_NOTIFICATION && m.what != ACP_CANCEL_REQUEST;
+		dir = p->kind == PORT_BELOW || (p->kind == PORT_PROXY && m.what != ACP_PROXY_SUCCESSOR) ? ACP_DOWN : ACP_UP;
+		unread[dir] += m.kind == MSG_NOTIFICATION && m.what != ACP_CANCEL_REQUEST;
 		n->unread++;
 		if (buf_add_slice(held, line) < 0 || buf_add(held, "\n", 1) < 0)
 			read_no_memory(p->route);
@@ -166,15 +148,6 @@ keep_lines(struct port *p, struct slice text, struct losses *n)
 			n->lost += noted - out->notes.out[dir];
 		p->notes.in[dir] = unread[dir];
 	}
-}
-
-static void
-forget_counts(struct port *p)
-{
-	for (enum acp_direction dir = ACP_DOWN; dir < ACP_DIRECTIONS; dir++)
-		p->notes.out[dir] = p->figures.times.since[dir] = 0;
-	for (struct call *c = p->calls.open; c; c = c->next)
-		c->unread = false;
 }
 
 /* Everything that a port's process had not read. */
@@ -191,6 +164,7 @@ recover_unread(struct component *c, struct losses *n)
 {
 	struct buf texts[2] = {{0}, {0}};
 	struct port *ports[2], *p;
+	struct call *call;
 	size_t i;
 
 	port_of(c, ports);
@@ -200,7 +174,7 @@ recover_unread(struct component *c, struct losses *n)
 	}
 	for (i = 0; i < 2 && ports[i]; i++) {
 		if (c->kind == KIND_PEER) {
-			for (struct call *call = ports[i]->calls.open; call; call = call->next)
+			for (call = ports[i]->calls.open; call; call = call->next)
 				call->unread = false;
 		}
 		fail_read(ports[i], n);
@@ -212,8 +186,12 @@ recover_unread(struct component *c, struct losses *n)
 		keep_lines(p, buf_slice(&texts[i]), n);
 		buf_free(&texts[i]);
 	}
-	for (i = 0; i < 2 && ports[i]; i++)
-		forget_counts(ports[i]);
+	for (i = 0; i < 2 && ports[i]; i++) {
+		memset(ports[i]->notes.out, 0, sizeof(ports[i]->notes.out));
+		memset(ports[i]->figures.times.since, 0, sizeof(ports[i]->figures.times.since));
+		for (call = ports[i]->calls.open; call; call = call->next)
+			call->unread = false;
+	}
 	/* Its next process asks its successors anew. */
 	c->near->init.greeted = c->near->init.asks = false;
 	for (p = c->near->peers; p; p = p->next_peer)
@@ -260,12 +238,12 @@ recover_past(struct component *c)
 {
 	struct port *p = c->near, *above = p->next[ACP_UP], *below = p->next[ACP_DOWN];
 	SCOPED struct buf held = {0};
-	struct slice rest, line;
+	struct slice left, line;
 
 	held = p->queue.held;
 	p->queue.held = (struct buf){0};
 	port_join(above, below);
-	for (rest = buf_slice(&held); next_line(&rest, &line);)
+	for (left = buf_slice(&held); next_line(&left, &line);)
 		forward_past(p, line);
 	for (struct port *peer = p->peers; peer; peer = peer->next_peer)
 		port_finish(peer);
@@ -277,14 +255,14 @@ recover_count(struct component *c)
 {
 	struct port *p = c->near;
 	SCOPED struct buf text = {0};
-	struct slice rest, line;
+	struct slice left, line;
 	size_t n = 0;
 
 	if (p->queue.finishing)
 		return 0;
 	port_stop_writing(p);
 	gather_unread(p, &text);
-	for (rest = buf_slice(&text); next_line(&rest, &line); n++)
+	for (left = buf_slice(&text); next_line(&left, &line); n++)
 		;
 	return n;
 }

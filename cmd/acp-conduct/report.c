@@ -106,28 +106,3 @@ report_source_open(struct report_source *s, struct report *r, const char *name, 
 	*s = (struct report_source){.report = r, .name = name, .tail = s->tail, .in = {.line = on_line, .event = on_input, .arg = s}};
 	return endpoint_open(&s->in, r->loop, fd, -1, LINE_LIMIT);
 }
-
-void
-report_drain(struct report_source *s)
-{
-	endpoint_take(&s->in, false);
-}
-
-struct slice
-report_tail(const struct report_source *s)
-{
-	return buf_slice(&s->tail);
-}
-
-void
-report_source_free(struct report_source *s)
-{
-	buf_free(&s->tail);
-}
-
-/* A process that has left the group may hold the pipe: only what it has written so far is forwarded. */
-void
-report_source_close(struct report_source *s)
-{
-	endpoint_take(&s->in, true);
-}

@@ -23,7 +23,7 @@ struct report_source {
 	struct report *report;
 	const char *name;
 	struct endpoint in;
-	struct buf tail; /* its last lines */
+	struct buf tail; /* its last lines, at most 2 KiB */
 };
 
 /* Opens standard error for writing through the loop. Returns 0, or -1 with errno. */
@@ -35,13 +35,5 @@ void report_line(struct report *, const char *format, ...) __attribute__((format
 
 /* Reads a component's stderr from fd, which it owns from now on. The name is borrowed. Returns 0, or -1 with errno. */
 int report_source_open(struct report_source *, struct report *, const char *name, int fd);
-/* Reads what is in the pipe now. */
-void report_drain(struct report_source *);
-/* The last lines of the component, at most 2 KiB. */
-struct slice report_tail(const struct report_source *);
-/* Frees the last lines. */
-void report_source_free(struct report_source *);
-/* Reads what is in the pipe now, ends the last line, and closes the pipe. */
-void report_source_close(struct report_source *);
 
 #endif

@@ -42,24 +42,13 @@ cancel(struct port *p, const struct msg *m, const struct plain *pl)
 	send_line(&(struct outgoing){.to = c->to, .dir = c->dir, .kind = MSG_RESPONSE, .text = m->text, .splices = &s});
 }
 
-/* The peer of that name, a JSON string, or NULL. */
-static struct port *
-find_peer(const struct port *proxy, struct slice name)
-{
-	struct port *p;
-
-	for (p = proxy->peers; p && !json_string_is(name, p->peer); p = p->next_peer)
-		;
-	return p;
-}
-
 /* Where it came from decides which way it goes, and its envelope. 0; the code of the error with which it is refused. */
 static int
 find_way(struct port *p, const struct msg *m, struct plain *pl, const char **why)
 {
 	bool may_wrap = p->kind == PORT_PROXY || p->kind == PORT_OUTER, envelope = m->what == ACP_PROXY_SUCCESSOR;
 	struct slice peer = nothing;
-	struct port *to = NULL;
+	struct port *to;
 	int code = 0;
 
 	*pl = (struct plain){.inner = *m, .peer = p->peer};
@@ -78,7 +67,9 @@ find_way(struct port *p, const struct msg *m, struct plain *pl, const char **why
 	else if (p->kind != PORT_PROXY)
 		pl->dir = p->kind == PORT_ABOVE ? ACP_DOWN : ACP_UP;
 	pl->to = p->next[pl->dir];
-	if (peer.p && (to = find_peer(p, peer))) {
+	for (to = peer.p ? p->peers : NULL; to && !json_string_is(peer, to->peer); to = to->next_peer)
+		;
+	if (to) {
 		pl->to = to;
 	} else if (peer.p) {
 		*why = "an envelope for an unknown peer";
@@ -91,13 +82,6 @@ find_way(struct port *p, const struct msg *m, struct plain *pl, const char **why
 	if (code)
 		pl->envelope = NULL;
 	return code;
-}
-
-static bool
-initializes(const struct port *p, const struct msg *m, const struct plain *pl)
-{
-	return m->kind == MSG_REQUEST && pl->dir == ACP_DOWN &&
-		(pl->inner.what == ACP_INITIALIZE || (pl->inner.what == ACP_PROXY_INITIALIZE && p->kind != PORT_PROXY));
 }
 
 /* Is nobody there (any more) to whom this could be sent? */
@@ -125,6 +109,7 @@ request_or_notification(struct port *p, struct block *block, struct slice text, 
 	struct route *r = p->route;
 	const char *why = NULL;
 	struct plain pl;
+	bool initializes;
 	int code = find_way(p, m, &pl, &why);
 
 	if (code && p->kind == PORT_PROXY && p->component->life == LIFE_ASKED && pl.inner.what == ACP_PROXY_INITIALIZE && !pl.envelope) {
@@ -149,11 +134,13 @@ request_or_notification(struct port *p, struct block *block, struct slice text, 
 	if (init_successor(p, m, &pl))
 		return;
 	send_log(p, &pl, text, m);
+	initializes = m->kind == MSG_REQUEST && pl.dir == ACP_DOWN &&
+		(pl.inner.what == ACP_INITIALIZE || (pl.inner.what == ACP_PROXY_INITIALIZE && p->kind != PORT_PROXY));
 	if (m->kind == MSG_REQUEST && has_ended(pl.to))
 		send_refusal(p, m, &pl, ACP_ERR_INTERNAL, r->reason.why ? r->reason.why : "the component has ended", send_reason(r));
 	else if (pl.to->queue.closed && pl.to->component->kind == KIND_AGENT)
 		send_refusal(p, m, &pl, ACP_ERR_INTERNAL, "the agent has closed its standard input", nothing);
-	else if (initializes(p, m, &pl))
+	else if (initializes)
 		init_request(p, text, m, &pl);
 	else if (pl.dir == ACP_DOWN && is_new(pl.to))
 		send_refusal(p, m, &pl, ACP_ERR_INVALID_REQUEST, pl.to->peer ? "a request to a peer before initialize" : "a request before initialize", nothing);

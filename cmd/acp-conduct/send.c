@@ -15,7 +15,7 @@ back(enum acp_direction dir)
 	return dir == ACP_DOWN ? ACP_UP : ACP_DOWN;
 }
 
-/* --- forms --- */
+/* --- lines --- */
 
 static bool
 wraps(const struct port *to, enum acp_direction dir)
@@ -54,23 +54,6 @@ rewrap(struct splices *s, const struct msg *e, const struct msg *inner, struct b
 	return 0;
 }
 
-/* The splices that turn what came into what goes. 0 or -1. */
-static int
-form(const struct plain *pl, const struct msg *m, struct splices *s, struct buf *with)
-{
-	if (pl->envelope && wraps(pl->to, pl->dir))
-		return rewrap(s, m, &pl->inner, with, pl->to);
-	if (pl->envelope)
-		msg_unwrap(m, &pl->inner, s);
-	else if (wraps(pl->to, pl->dir))
-		return msg_wrap(m, pl->to->init.dialect, pl->peer, s, with);
-	else if (pl->inner.method.p != m->method.p)
-		splice_value(s, m->method, pl->inner.method);
-	return 0;
-}
-
-/* --- lines --- */
-
 void
 send_line(const struct outgoing *o)
 {
@@ -95,19 +78,6 @@ send_line(const struct outgoing *o)
 	}
 	line.text = buf_slice(&text);
 	to->route->line(to->shortcut, INPUT_LINE, &line);
-}
-
-void
-send_made(struct port *to, enum acp_direction dir, struct buf *text)
-{
-	struct plain pl = {.dir = dir, .to = to};
-	struct msg m;
-
-	if (msg_scan(buf_slice(text), &m, NULL) == MSG_NOTIFICATION) {
-		pl.inner = m;
-		send_message(NULL, NULL, buf_slice(text), &m, &pl);
-	}
-	buf_free(text);
 }
 
 void
@@ -137,6 +107,7 @@ send_message(struct port *from, struct block *block, struct slice text, const st
 	struct splices s = {.n = 0};
 	struct call *c = NULL;
 	char number[SLICE_DIGITS];
+	int e = 0;
 
 	if (m->kind == MSG_REQUEST) {
 		c = call_new(from, to, pl->dir, &pl->inner);
@@ -146,7 +117,15 @@ send_message(struct port *from, struct block *block, struct slice text, const st
 		}
 	}
 	r->with.n = 0;
-	if (form(pl, m, &s, &r->with) < 0) {
+	if (pl->envelope && wraps(to, pl->dir))
+		e = rewrap(&s, m, &pl->inner, &r->with, to);
+	else if (pl->envelope)
+		msg_unwrap(m, &pl->inner, &s);
+	else if (wraps(to, pl->dir))
+		e = msg_wrap(m, to->init.dialect, pl->peer, &s, &r->with);
+	else if (pl->inner.method.p != m->method.p)
+		splice_value(&s, m->method, pl->inner.method);
+	if (e < 0) {
 		read_no_memory(r);
 		return c;
 	}
@@ -177,7 +156,7 @@ send_set_reason(const struct component *c, const char *what)
 	to->n = 0;
 	if (buf_add_string(to, "{\"component\":") < 0 || json_quote(slice_of(c->name), to) < 0 ||
 		buf_add_string(to, ",\"status\":") < 0 || json_quote(slice_of(what), to) < 0 ||
-		buf_add_string(to, ",\"stderr\":") < 0 || json_quote(report_tail(&c->process.errors), to) < 0 || buf_add(to, "}", 1) < 0)
+		buf_add_string(to, ",\"stderr\":") < 0 || json_quote(buf_slice(&c->process.errors.tail), to) < 0 || buf_add(to, "}", 1) < 0)
 		to->n = 0;
 }
 
@@ -229,13 +208,6 @@ send_refusal(struct port *p, const struct msg *m, const struct plain *pl, int co
 	}
 }
 
-/* An array or an object that has no member yet gets its first without a comma. */
-static bool
-is_empty(struct slice value)
-{
-	return value.p[1 + strspn(value.p + 1, " \t\r\n")] == value.p[value.n - 1];
-}
-
 int
 send_list_peers(const struct port *proxy, struct slice result, struct splices *s, struct buf *with)
 {
@@ -249,7 +221,7 @@ send_list_peers(const struct port *proxy, struct slice result, struct splices *s
 	at = array ? list : result;
 	if (!list.p || array)
 		list = slice(at.p + at.n - 1, 0);
-	if ((list.n == 0 && !is_empty(at) && buf_add(with, ",", 1) < 0) || (list.n == 0 && !array && buf_add_string(with, "\"peers\":") < 0) ||
+	if ((list.n == 0 && !json_is_empty(at) && buf_add(with, ",", 1) < 0) || (list.n == 0 && !array && buf_add_string(with, "\"peers\":") < 0) ||
 		(!array && buf_add(with, "[", 1) < 0))
 		return -1;
 	for (const struct port *p = proxy->peers; p; p = p->next_peer)
@@ -306,14 +278,11 @@ send_ended(struct call *c)
 	send_failure(c, ACP_ERR_INTERNAL, r->reason.why ? r->reason.why : "the component has ended", send_reason(r));
 }
 
-size_t
+void
 send_all_ended(struct port *p)
 {
-	size_t n;
-
-	for (n = 0; p->calls.open; n++)
+	while (p->calls.open)
 		send_ended(p->calls.open);
-	return n;
 }
 
 /* Not one of the notifications that a dead component can lose: it ends with its request. */
@@ -329,30 +298,27 @@ send_cancel(const struct call *c)
 		send_line(&(struct outgoing){.to = c->to, .dir = c->dir, .kind = MSG_RESPONSE, .text = buf_slice(&text)});
 }
 
-static void
-cancel_turn(const struct call *c)
-{
-	SCOPED struct buf params = {0};
-	struct buf text = {0};
-
-	if (buf_printf(&params, "{\"%s\":%.*s}", acp_session_id, (int)c->session.n, c->session.p) < 0 ||
-		msg_make_notification(&text, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)) < 0)
-		read_no_memory(c->to->route);
-	else
-		send_made(c->to, ACP_DOWN, &text);
-}
-
 void
 send_withdrawal(struct port *from)
 {
+	SCOPED struct buf params = {0}, text = {0};
+	struct plain pl = {.dir = ACP_DOWN};
 	struct call *c;
 
 	while ((c = from->calls.sent)) {
 		call_orphan(c);
 		if (!c->cancelled)
 			send_cancel(c);
-		if (c->what == ACP_SESSION_PROMPT && c->dir == ACP_DOWN && c->session.p)
-			cancel_turn(c);
 		c->cancelled = true;
+		if (c->what != ACP_SESSION_PROMPT || c->dir != ACP_DOWN || !c->session.p)
+			continue;
+		params.n = text.n = 0;
+		pl.to = c->to;
+		if (buf_printf(&params, "{\"%s\":%.*s}", acp_session_id, (int)c->session.n, c->session.p) < 0 ||
+			msg_make_notification(&text, acp_name(ACP_SESSION_CANCEL, ACP_PLAIN), buf_slice(&params)) < 0 ||
+			msg_scan(buf_slice(&text), &pl.inner, NULL) != MSG_NOTIFICATION)
+			read_no_memory(c->to->route);
+		else
+			send_message(NULL, NULL, buf_slice(&text), &pl.inner, &pl);
 	}
 }

@@ -26,8 +26,6 @@ struct outgoing {
 
 /* Queues a line; where the receiver does not take part in the direction, for the next one. */
 void send_line(const struct outgoing *);
-/* Sends a message of acp-conduct itself: a plain one that gets an envelope where its receiver needs one, and frees the text. */
-void send_made(struct port *to, enum acp_direction, struct buf *text);
 /*
  * Forwards a message in the form that its receiver needs. from: NULL if its sender is gone. Returns the call of a request; NULL: it is
  * none, or out of memory.
@@ -50,9 +48,9 @@ void send_refusal(struct port *, const struct msg *, const struct plain *, int c
 void send_response(struct call *, struct block *, struct slice line, const struct msg *);
 /* Responds to a call with an error, in the place of its receiver, and frees it. data p NULL: none. */
 void send_failure(struct call *, int code, const char *why, struct slice data);
-/* The same with -32603 and the reason why the chain, or the component, has ended; and for all calls to a port. Return how many. */
+/* The same with -32603 and the reason why the chain, or the component, has ended; and for all calls to a port. */
 void send_ended(struct call *);
-size_t send_all_ended(struct port *);
+void send_all_ended(struct port *);
 /* Sends $/cancel_request for a call to its receiver. */
 void send_cancel(const struct call *);
 /* Withdraws the requests of a dead process: their receivers get $/cancel_request, that of a prompt session/cancel, and responses go nowhere. */

@@ -91,28 +91,13 @@ find_hops(const struct chain *ch, const struct shares *s, size_t *at, size_t n, 
 	return 0;
 }
 
-/* What cannot be listened at is refused before anything starts. */
-static int
-try_socket(const char *socket, char **why)
-{
-	struct rendezvous r;
-	char *wrong;
-	int result = rendezvous_open(&r, socket, getpid(), &wrong);
-
-	if (result == 0)
-		rendezvous_close(&r);
-	else if (!wrong || asprintf(why, "--control %s: %s", socket, wrong) < 0)
-		*why = NULL;
-	free(wrong);
-	return result;
-}
-
 /* The share that is number i, before the component at `hop`. */
 static int
 add_share(struct chain *ch, const struct shares *s, size_t i, size_t hop, char **why)
 {
 	const char *name = hop < ch->n ? ch->components[hop].name : "successor";
-	char *socket = NULL, limit[24];
+	char *socket = NULL, *wrong, limit[24];
+	struct rendezvous r;
 	const char *words[] = {"acp-share", "--control", s->control, "--name", name, s->max_line ? "--max-line" : NULL, limit, NULL};
 	struct component *c = NULL;
 
@@ -122,8 +107,14 @@ add_share(struct chain *ch, const struct shares *s, size_t i, size_t hop, char *
 			return -1;
 		words[2] = socket;
 	}
-	if (try_socket(words[2], why) == 0)
+	/* What cannot be listened at is refused before anything starts. */
+	if (rendezvous_open(&r, words[2], getpid(), &wrong) == 0) {
+		rendezvous_close(&r);
 		c = chain_insert(ch, hop, KIND_FILTER, words);
+	} else if (!wrong || asprintf(why, "--control %s: %s", words[2], wrong) < 0) {
+		*why = NULL;
+	}
+	free(wrong);
 	/* It denies nothing: a session must not end because of it. */
 	if (c)
 		c->on_crash = CRASH_BYPASS;

@@ -8,7 +8,7 @@
 #include "life.h"
 
 void
-life_introduce(const struct component *c)
+life_report_start(const struct component *c)
 {
 	SCOPED struct buf command = {0};
 
@@ -87,6 +87,6 @@ life_start_all(struct chain *ch, struct component **bad)
 		status = life_start(*bad);
 	}
 	for (size_t i = 0; status == 0 && i < ch->n; i++)
-		life_introduce(&ch->components[i]);
+		life_report_start(&ch->components[i]);
 	return status;
 }

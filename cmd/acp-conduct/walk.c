@@ -133,23 +133,6 @@ check_again(void *arg)
 	end_follow(((struct route *)arg)->chain);
 }
 
-/* Not yet: looks again, for nobody reports that a pipe is empty. Without memory for a timer, the grace period goes on. */
-static void
-wait_a_little(struct route *r)
-{
-	if (r->walk.quiet.added)
-		return;
-	r->walk.quiet = (struct loop_timer){.expired = check_again, .arg = r};
-	loop_add_timer(r->chain->loop, &r->walk.quiet, CHECK_EVERY);
-}
-
-static void
-finish_peers(const struct chain *ch)
-{
-	for (size_t i = ch->n; i < ch->total; i++)
-		port_finish(ch->components[i].near);
-}
-
 /* Returns whether it has come further. */
 static bool
 go_down(struct route *r, bool hurry)
@@ -163,14 +146,18 @@ go_down(struct route *r, bool hurry)
 		if (c->kind == KIND_PROXY || c->kind == KIND_UP || c->life == LIFE_NONE || c->life >= LIFE_ENDED)
 			continue;
 		if (!c->near->queue.finishing && !hurry && !is_quiet(r)) {
-			wait_a_little(r);
+			/* Looks again, for nobody reports that a pipe is empty. Without memory for a timer, the grace period goes on. */
+			r->walk.quiet.expired = check_again;
+			r->walk.quiet.arg = r;
+			if (!r->walk.quiet.added)
+				loop_add_timer(ch->loop, &r->walk.quiet, CHECK_EVERY);
 			return moved;
 		}
 		if (!c->near->queue.finishing) {
 			moved = true;
 			port_finish(c->near);
-			if (c->kind == KIND_AGENT)
-				finish_peers(ch);
+			for (size_t i = ch->n; c->kind == KIND_AGENT && i < ch->total; i++)
+				port_finish(ch->components[i].near);
 		}
 		if (c->kind != KIND_AGENT && endpoint_can_read(&c->far->end))
 			return moved;
