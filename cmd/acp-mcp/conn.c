@@ -62,7 +62,7 @@ respond_to_noise(struct conn *c, struct slice line)
 }
 
 static bool
-receive(void *arg, enum input_got got, const struct line *line)
+on_line(void *arg, enum input_got got, const struct line *line)
 {
 	struct conn *c = arg;
 	struct outline whole;
@@ -115,7 +115,7 @@ peer_ended(struct conn *c)
 
 /* Where nobody reads what is written to the peer, that shows when its output ends. */
 static void
-happened(void *arg, enum endpoint_event event)
+on_event(void *arg, enum endpoint_event event)
 {
 	struct conn *c = arg;
 
@@ -158,7 +158,7 @@ conn_new(struct mcp *m, enum acp_direction dir, const struct form *form)
 
 	if (!c)
 		return NULL;
-	*c = (struct conn){.mcp = m, .dir = dir, .form = form, .peer = {.line = receive, .event = happened, .arg = c},
+	*c = (struct conn){.mcp = m, .dir = dir, .form = form, .peer = {.line = on_line, .event = on_event, .arg = c},
 		.response_timer = {.expired = response_expired, .arg = c}, .stall_timer = {.expired = stall_expired, .arg = c}};
 	return c;
 }
@@ -178,7 +178,7 @@ conn_accept(struct mcp *m, struct server *s, int fd)
 		return -1;
 	}
 	c->server = s;
-	server_ref(s);
+	s->nconns++;
 	LL_PREPEND(m->conns, c);
 	if (d == DIALECT_DECLARED)
 		d = s->by_server_id ? DIALECT_NEWEST : DIALECT_ACP_ID;
@@ -362,5 +362,6 @@ conn_free_all(struct mcp *m)
 {
 	while (m->conns)
 		conn_free(m->conns);
-	conn_free_calls(m);
+	while (m->calls)
+		call_free(m, m->calls);
 }

@@ -134,7 +134,8 @@ void conn_response(struct mcp *, struct call *, const struct msg *);
 void conn_receive(struct conn *, const struct msg *);
 /* Cancels the connection's calls in the chain. Their responses are ignored. */
 void conn_drop_calls(struct conn *);
-void conn_free_calls(struct mcp *);
+/* Takes a call out of the list, and frees it. */
+void call_free(struct mcp *, struct call *);
 /* Responds to all of the connection's asks with this error, and frees them. */
 void conn_refuse_asks(struct conn *, int code, const char *why);
 /* Sends mcp/disconnect if there is a connectionId. */

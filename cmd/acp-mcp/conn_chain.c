@@ -89,20 +89,13 @@ conn_call(struct conn *c, enum call_kind kind, enum acp_method method, struct sl
 	return NULL;
 }
 
-static void
+void
 call_free(struct mcp *m, struct call *call)
 {
 	LL_DELETE(m->calls, call);
 	buf_free(&call->id);
 	buf_free(&call->subscription);
 	free(call);
-}
-
-void
-conn_free_calls(struct mcp *m)
-{
-	while (m->calls)
-		call_free(m, m->calls);
 }
 
 void
@@ -388,21 +381,10 @@ conn_find_ask(const struct conn *c, struct slice id)
 	return a;
 }
 
-/* Responds at once, because a server need not respond to a cancelled request. */
-static void
-cancel_ask(struct conn *c, struct ask *a)
-{
-	SCOPED struct buf params = {0};
-
-	mcp_check(c->mcp, buf_printf(&params, "{\"%s\":%" PRIu64 "}", mcp_request_id, a->number));
-	if (a->sent && !a->listens)
-		conn_send(c, slice(NULL, 0), slice_of("\"notifications/cancelled\""), buf_slice(&params));
-	conn_refuse(c, a, ACP_ERR_CANCELLED, "Request cancelled");
-}
-
 bool
 conn_cancel_any(struct mcp *m, enum acp_direction dir, struct slice id)
 {
+	SCOPED struct buf params = {0};
 	struct conn *c;
 	struct ask *a;
 
@@ -410,10 +392,14 @@ conn_cancel_any(struct mcp *m, enum acp_direction dir, struct slice id)
 		if (dir == c->dir)
 			continue;
 		LL_FOREACH(c->asks, a) {
-			if (msg_same_id(buf_slice(&a->id), id)) {
-				cancel_ask(c, a);
-				return true;
-			}
+			if (!msg_same_id(buf_slice(&a->id), id))
+				continue;
+			mcp_check(m, buf_printf(&params, "{\"%s\":%" PRIu64 "}", mcp_request_id, a->number));
+			if (a->sent && !a->listens)
+				conn_send(c, slice(NULL, 0), slice_of("\"notifications/cancelled\""), buf_slice(&params));
+			/* At once, because a server need not respond to a cancelled request. */
+			conn_refuse(c, a, ACP_ERR_CANCELLED, "Request cancelled");
+			return true;
 		}
 	}
 	return false;

@@ -1,7 +1,6 @@
 #include "cmd/acp-mcp/declare.h"
 
 #include "cmd/acp-mcp/names.h"
-#include "cmd/acp-mcp/provide.h"
 #include "cmd/acp-mcp/server.h"
 
 /* --- which servers an agent supports --- */
@@ -134,37 +133,29 @@ put_provided(struct change *c, struct slice servers)
 			continue;
 		}
 		declaration.n = 0;
-		r = provide_put(p, &declaration);
+		r = buf_printf(&declaration, "{\"type\":\"acp\",\"name\":%.*s,\"id\":%.*s,\"%s\":%.*s}", (int)p->name.n, p->name.p,
+			(int)p->id.n, p->id.p, acp_server_id, (int)p->id.n, p->id.p);
 		if (r == 0)
 			r = put_one(c, slice_of(c->first ? "" : ","), buf_slice(&declaration));
 	}
 	return r;
 }
 
-/* Those that are there, with the bytes between them as they are. */
-static int
-put_entries(struct change *c, struct slice servers)
-{
-	struct json_iter i = {.in = servers};
-	const char *begin = servers.p + 1, *from = begin;
-	struct slice key, one;
-	int r = 0;
-
-	while (r == 0 && json_next(&i, &key, &one)) {
-		/* If all before it have been left out, so is the comma. */
-		r = put_one(c, c->first && from != begin ? slice_of("") : slice_between(from, one.p), one);
-		from = one.p + one.n;
-	}
-	return r == 0 ? buf_add_slice(c->to, slice_between(from, servers.p + servers.n - 1)) : -1;
-}
-
 static int
 put_servers(struct change *c, struct slice servers)
 {
+	struct json_iter i = {.in = servers};
+	const char *begin = servers.p ? servers.p + 1 : NULL, *from = begin;
+	struct slice key, one;
 	int r = buf_add(c->to, "[", 1);
 
+	/* Those that are there, with the bytes between them as they are. If all before one have been left out, so is the comma. */
+	while (servers.p && r == 0 && json_next(&i, &key, &one)) {
+		r = put_one(c, c->first && from != begin ? slice_of("") : slice_between(from, one.p), one);
+		from = one.p + one.n;
+	}
 	if (servers.p)
-		r |= put_entries(c, servers);
+		r |= buf_add_slice(c->to, slice_between(from, servers.p + servers.n - 1));
 	r |= put_provided(c, servers);
 	return r | buf_add(c->to, "]", 1);
 }

@@ -15,28 +15,6 @@
 
 /* --- declarations --- */
 
-/* A message from the client is held until the agent has reported which servers it supports. */
-static enum verdict
-hold_early(struct mcp *m)
-{
-	struct held *h = frame_hold(m->frame, m);
-
-	mcp_check(m, h ? 0 : -1);
-	m->early_bytes += h ? frame_held_text(h).n : 0;
-	return h ? VERDICT_HOLD : VERDICT_PASS;
-}
-
-/* Is one of the held messages the request with this id? */
-static bool
-is_early(const struct mcp *m, struct slice id)
-{
-	struct held *h = frame_held_next(m->frame, m, NULL);
-
-	while (h && !frame_held_is(h, id))
-		h = frame_held_next(m->frame, m, h);
-	return h;
-}
-
 /*
  * Must this message from the client wait until the agent has reported which servers it supports? A request that declares servers must,
  * and what comes after it. Responses pass, and what cancels a request that is not held: the agent may need them to respond to
@@ -46,6 +24,7 @@ static bool
 must_wait(const struct mcp *m, const struct message *s)
 {
 	struct slice id = {NULL, 0};
+	struct held *h;
 
 	if (!m->asked || s->msg.kind == MSG_RESPONSE)
 		return false;
@@ -53,7 +32,9 @@ must_wait(const struct mcp *m, const struct message *s)
 		return s->msg.kind == MSG_REQUEST && acp_opens_session(s->msg.what) && declare_any(m, &s->msg);
 	if (s->msg.what == ACP_CANCEL_REQUEST)
 		id = json_get(s->msg.params, acp_request_id);
-	return !id.p || is_early(m, id);
+	for (h = id.p ? frame_held_next(m->frame, m, NULL) : NULL; h && !frame_held_is(h, id);)
+		h = frame_held_next(m->frame, m, h);
+	return !id.p || h;
 }
 
 static enum verdict
@@ -69,24 +50,13 @@ declare(struct mcp *m, const struct message *s)
 	return VERDICT_PASS;
 }
 
-static void
-release_early(struct mcp *m)
-{
-	struct held *h;
-
-	/* One of them may be another initialize: then all after it wait for the response to that. */
-	while (!m->asked && (h = frame_held_next(m->frame, m, NULL))) {
-		m->early_bytes -= frame_held_text(h).n;
-		frame_show_again(m->frame, h);
-	}
-}
-
 /* Notes which servers the agent supports, by its response to initialize. The client always gets a response with support of type acp. */
 static enum verdict
 note_agent_kind(struct mcp *m, const struct message *s)
 {
 	SCOPED struct buf with = {0};
 	struct slice what;
+	struct held *h;
 	int r = 0;
 
 	if (s->msg.result.p)
@@ -99,7 +69,11 @@ note_agent_kind(struct mcp *m, const struct message *s)
 		r = frame_replace(m->frame, what, buf_slice(&with));
 	mcp_check(m, r);
 	m->asked = false;
-	release_early(m);
+	/* One of those that were held may be another initialize: then all after it wait for the response to that. */
+	while (!m->asked && (h = frame_held_next(m->frame, m, NULL))) {
+		m->early_bytes -= frame_held_text(h).n;
+		frame_show_again(m->frame, h);
+	}
 	return VERDICT_PASS;
 }
 
@@ -169,13 +143,6 @@ on_newest_request(struct mcp *m, const struct message *s, struct slice id)
 	return c ? conn_deliver(c, s) : mcp_refuse(m, &s->msg, MCP_ERR_BACKEND, broken);
 }
 
-/* The id of a connection to a server of ours that has ended, or was an earlier process's. */
-static bool
-is_lost(const struct mcp *m, enum acp_direction dir, struct slice id)
-{
-	return dir == ACP_UP && provide_by_connection(m, id);
-}
-
 static enum verdict
 on_mcp_message(struct mcp *m, enum acp_direction dir, const struct message *s)
 {
@@ -184,7 +151,7 @@ on_mcp_message(struct mcp *m, enum acp_direction dir, const struct message *s)
 
 	if (c)
 		return conn_deliver(c, s);
-	if (id.p && is_lost(m, dir, id))
+	if (id.p && dir == ACP_UP && provide_by_connection(m, id))
 		return mcp_refuse(m, &s->msg, MCP_ERR_UNAVAILABLE, "acp-mcp: there is no such connection any more");
 	if (id.p)
 		return VERDICT_PASS;
@@ -201,7 +168,7 @@ on_disconnect(struct mcp *m, enum acp_direction dir, const struct message *s)
 	struct slice id = json_get_string(s->msg.params, acp_connection_id);
 	struct conn *c = id.p ? conn_find(m, dir, id) : NULL;
 
-	if (!c && !(id.p && is_lost(m, dir, id)))
+	if (!c && !(id.p && dir == ACP_UP && provide_by_connection(m, id)))
 		return VERDICT_PASS;
 	if (c)
 		conn_finish(c);
@@ -240,10 +207,15 @@ static enum verdict
 message(void *state, struct frame *f, enum acp_direction dir, const struct message *s)
 {
 	struct mcp *m = state;
+	struct held *h;
 
 	(void)f;
-	if (dir == ACP_DOWN && must_wait(m, s))
-		return hold_early(m);
+	if (dir == ACP_DOWN && must_wait(m, s)) {
+		h = frame_hold(m->frame, m);
+		mcp_check(m, h ? 0 : -1);
+		m->early_bytes += h ? frame_held_text(h).n : 0;
+		return h ? VERDICT_HOLD : VERDICT_PASS;
+	}
 	if (s->msg.kind == MSG_RESPONSE)
 		return on_response(m, dir, s);
 	if (dir == ACP_DOWN && s->msg.kind == MSG_REQUEST && acp_opens_session(s->msg.what))

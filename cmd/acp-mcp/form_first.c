@@ -4,32 +4,24 @@
 #include "cmd/acp-mcp/names.h"
 #include "cmd/acp-mcp/server.h"
 
-/* {"connectionId":C,"method":M,"params":P} */
-static int
-put(const struct conn *c, const struct msg *m, struct buf *to)
-{
-	/* A command names a subscription by the id that its request has there: the chain knows another one. */
-	const struct ask *a = m->kind == MSG_NOTIFICATION && !c->server ? conn_find_ask(c, listen_name(m->params)) : NULL;
-	struct slice params = m->params;
-	SCOPED struct buf room = {0};
-	int r = a ? listen_rename(&params, buf_slice(&a->id), &room) : 0;
-
-	r |= json_add_object(to, (struct json_member[]){{acp_connection_id, buf_slice(&c->id)}, {mcp_method, m->method}, {mcp_params, params}, {0}});
-	return r;
-}
-
 static void
 send_to_chain(struct conn *c, const struct msg *m)
 {
 	const enum call_kind kind = json_string_is(m->method, mcp_listen) ? CALL_LISTEN
 		: json_string_is(m->method, mcp_discover) ? CALL_PROBE : CALL_MESSAGE;
-	SCOPED struct buf params = {0};
+	/* A command names a subscription by the id that its request has there: the chain knows another one. */
+	const struct ask *a = m->kind == MSG_NOTIFICATION && !c->server ? conn_find_ask(c, listen_name(m->params)) : NULL;
+	SCOPED struct buf params = {0}, room = {0};
+	struct slice inner = m->params;
+	int r = a ? listen_rename(&inner, buf_slice(&a->id), &room) : 0;
 
 	if (c->older && m->kind == MSG_REQUEST && kind == CALL_PROBE) {
 		conn_reply_error(c, m->id, ACP_ERR_METHOD, "acp-mcp: this server has no server/discover");
 		return;
 	}
-	mcp_check(c->mcp, put(c, m, &params));
+	r |= json_add_object(&params, (struct json_member[]){{acp_connection_id, buf_slice(&c->id)}, {mcp_method, m->method},
+		{mcp_params, inner}, {0}});
+	mcp_check(c->mcp, r);
 	if (m->kind == MSG_NOTIFICATION)
 		conn_notify(c, buf_slice(&params));
 	else
@@ -49,28 +41,18 @@ form_first_connect(struct conn *c, bool by_server_id)
 }
 
 static void
-connected(struct conn *c, const struct msg *response)
-{
-	static const char none[] = "{\"code\":-32603,\"message\":\"acp-mcp: mcp/connect was answered without a connectionId\"}";
-	struct slice id = json_get_string(response->result, acp_connection_id);
-
-	if (!id.p) {
-		conn_refuse_all(c, response->error.p ? response->error : slice_of(none));
-		return;
-	}
-	mcp_check(c->mcp, buf_add_slice(&c->id, id));
-	conn_retry_first(c);
-	conn_resume(c);
-}
-
-static void
 call_response(struct conn *c, struct call *call, const struct msg *response)
 {
-	struct slice result = response->result;
+	static const char none[] = "{\"code\":-32603,\"message\":\"acp-mcp: mcp/connect was answered without a connectionId\"}";
+	struct slice result = response->result, id = json_get_string(result, acp_connection_id);
 	SCOPED struct buf room = {0};
 
-	if (call->kind == CALL_CONNECT) {
-		connected(c, response);
+	if (call->kind == CALL_CONNECT && !id.p) {
+		conn_refuse_all(c, response->error.p ? response->error : slice_of(none));
+	} else if (call->kind == CALL_CONNECT) {
+		mcp_check(c->mcp, buf_add_slice(&c->id, id));
+		conn_retry_first(c);
+		conn_resume(c);
 	} else if (response->error.p) {
 		conn_call_failed(c, call, response->error);
 	} else {

@@ -9,43 +9,27 @@
 #include "cmd/acp-mcp/names.h"
 #include "cmd/acp-mcp/server.h"
 
-/* Appends the members of _meta that each request must have, from the initialize of the agent's MCP client. */
-static int
-put_meta(const struct conn *c, struct buf *to)
-{
-	struct slice hello = buf_slice(&c->hello), capabilities = mcp_object(hello, mcp_capabilities);
-	int r = buf_printf(to, "\"%s\":\"%s\"", mcp_key_version, mcp_newest);
-
-	r |= json_add_member(to, mcp_key_capabilities, capabilities.p ? capabilities : slice_of("{}"));
-	return r | json_add_member(to, mcp_key_client, mcp_object(hello, mcp_client_info));
-}
-
-/* {"serverId":X,"requestId":R,"method":M,"params":P} */
-static int
-put(struct conn *c, uint64_t number, struct slice method, struct slice params, struct buf *to)
-{
-	SCOPED struct buf id = {0}, meta = {0}, with = {0};
-	int r = buf_printf(&id, "\"%" PRIu64 "\"", number);
-
-	if (!c->modern) {
-		r |= put_meta(c, &meta);
-		r |= meta_put(params, buf_slice(&meta), &with);
-		params = buf_slice(&with);
-	}
-	r |= json_add_object(to, (struct json_member[]){{acp_server_id, buf_slice(&c->server->id)}, {acp_request_id, buf_slice(&id)},
-		{mcp_method, method}, {mcp_params, params}, {0}});
-	return r;
-}
-
-/* A request to the provider, m being the peer's, or NULL. NULL out of memory. */
+/* A request to the provider: {"serverId":X,"requestId":R,"method":M,"params":P}. m: the peer's, or NULL. NULL out of memory. */
 static struct call *
 put_out(struct conn *c, enum call_kind kind, struct slice method, struct slice params, const struct msg *m)
 {
+	struct slice hello = buf_slice(&c->hello), capabilities = mcp_object(hello, mcp_capabilities);
 	uint64_t number = ++c->mcp->nrequests;
-	SCOPED struct buf text = {0};
+	SCOPED struct buf id = {0}, meta = {0}, with = {0}, text = {0};
 	struct call *call;
+	int r = buf_printf(&id, "\"%" PRIu64 "\"", number);
 
-	mcp_check(c->mcp, put(c, number, method, params, &text));
+	if (!c->modern) {
+		/* The members of _meta that each request must have, from the initialize of the agent's MCP client. */
+		r |= buf_printf(&meta, "\"%s\":\"%s\"", mcp_key_version, mcp_newest);
+		r |= json_add_member(&meta, mcp_key_capabilities, capabilities.p ? capabilities : slice_of("{}"));
+		r |= json_add_member(&meta, mcp_key_client, mcp_object(hello, mcp_client_info));
+		r |= meta_put(params, buf_slice(&meta), &with);
+		params = buf_slice(&with);
+	}
+	r |= json_add_object(&text, (struct json_member[]){{acp_server_id, buf_slice(&c->server->id)}, {acp_request_id, buf_slice(&id)},
+		{mcp_method, method}, {mcp_params, params}, {0}});
+	mcp_check(c->mcp, r);
 	call = conn_call(c, kind, ACP_MCP_MESSAGE, buf_slice(&text), m);
 	if (call)
 		call->number = number;
@@ -96,8 +80,6 @@ subscribe(struct conn *c, const struct msg *m, struct slice uri, bool on)
 	renew_subscription(c);
 	conn_reply(c, m->id, slice_of("{}"));
 }
-
-/* --- */
 
 static void
 send_older(struct conn *c, const struct msg *m)
@@ -154,22 +136,11 @@ welcome(struct conn *c, const struct call *call, struct slice found)
 }
 
 static void
-forward_result(struct conn *c, struct slice id, struct slice result)
-{
-	SCOPED struct buf room = {0};
-
-	if (!c->modern && json_string_is(json_get(result, "resultType"), "input_required")) {
-		conn_reply_error(c, id, ACP_ERR_INTERNAL, "acp-mcp: the server wants input, which an older MCP client cannot be asked for");
-		return;
-	}
-	mcp_check(c->mcp, c->modern ? listen_rename(&result, id, &room) : meta_strip_result(&result, &room));
-	conn_reply(c, id, result);
-}
-
-static void
 call_response(struct conn *c, struct call *call, const struct msg *response)
 {
-	struct slice id = buf_slice(&call->id), code = json_get(response->error, "code"), result = json_get(response->result, mcp_result), error = json_get(response->result, mcp_error);
+	struct slice id = buf_slice(&call->id), code = json_get(response->error, "code");
+	struct slice result = json_get(response->result, mcp_result), error = json_get(response->result, mcp_error);
+	SCOPED struct buf room = {0};
 
 	if (call->kind == CALL_LISTEN) {
 		/* It was refused, has ended, or was replaced. */
@@ -184,16 +155,20 @@ call_response(struct conn *c, struct call *call, const struct msg *response)
 	}
 	c->proven = c->proven || !response->error.p;
 	c->first.n = 0;
-	if (response->error.p)
+	if (response->error.p) {
 		conn_call_failed(c, call, response->error);
-	else if (error.p)
+	} else if (error.p) {
 		conn_reply_failure(c, id, error);
-	else if (!result.p)
+	} else if (!result.p) {
 		conn_reply_error(c, id, ACP_ERR_INTERNAL, "acp-mcp: a response with neither result nor error");
-	else if (call->kind == CALL_DISCOVER)
+	} else if (call->kind == CALL_DISCOVER) {
 		welcome(c, call, result);
-	else
-		forward_result(c, id, result);
+	} else if (!c->modern && json_string_is(json_get(result, "resultType"), "input_required")) {
+		conn_reply_error(c, id, ACP_ERR_INTERNAL, "acp-mcp: the server wants input, which an older MCP client cannot be asked for");
+	} else {
+		mcp_check(c->mcp, c->modern ? listen_rename(&result, id, &room) : meta_strip_result(&result, &room));
+		conn_reply(c, id, result);
+	}
 	conn_resume(c);
 }
 

@@ -134,22 +134,6 @@ begin_listening(struct conn *c, struct ask *a, struct slice params)
 	subscribe(c, uris);
 }
 
-/* Sends a notification of the command to each subscription whose filter includes it. */
-static void
-notify_subscribers(struct conn *c, const struct msg *m)
-{
-	const struct ask *a;
-	struct msg asked;
-
-	LL_FOREACH(c->asks, a) {
-		if (!a->listens)
-			continue;
-		msg_scan(frame_held_text(a->held), &asked, NULL);
-		if (listen_wants(json_path(asked.params, "params.notifications"), m->method, m->params))
-			notify_subscriber(c, a, m->method, m->params);
-	}
-}
-
 /* --- requests --- */
 
 static void
@@ -177,18 +161,6 @@ static const struct {
 	const char *name, *value;
 } due[] = {{"resultType", "\"complete\""}, {"ttlMs", "0"}, {"cacheScope", "\"private\""}};
 
-/* Is this a method whose results may be cached? */
-static bool
-is_cacheable(struct slice request)
-{
-	static const char *const methods[] = {"tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read",
-		NULL};
-	struct msg m;
-
-	msg_scan(request, &m, NULL);
-	return json_string_in(json_get(m.params, mcp_method), methods);
-}
-
 static int
 put_result(struct buf *to, struct slice result, bool cacheable)
 {
@@ -207,8 +179,11 @@ put_result(struct buf *to, struct slice result, bool cacheable)
 static void
 peer_response(struct conn *c, struct ask *a, const struct msg *m)
 {
+	static const char *const cacheable[] = {"tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read",
+		NULL};
 	struct slice result = m->result;
 	SCOPED struct buf text = {0}, room = {0};
+	struct msg asked;
 	int r = buf_add(&text, "{", 1);
 
 	if (!a) {
@@ -218,7 +193,8 @@ peer_response(struct conn *c, struct ask *a, const struct msg *m)
 		if (!m->error.p) {
 			r |= buf_add_string(&text, "\"result\":");
 			r |= listen_rename(&result, buf_slice(&a->request_id), &room);
-			r |= put_result(&text, result, is_cacheable(frame_held_text(a->held)));
+			msg_scan(frame_held_text(a->held), &asked, NULL);
+			r |= put_result(&text, result, json_string_in(json_get(asked.params, mcp_method), cacheable));
 		}
 		r |= buf_add(&text, "}", 1);
 		mcp_check(c->mcp, r);
@@ -245,29 +221,36 @@ about(const struct conn *c, struct slice params)
 	return n == 1 ? only : NULL;
 }
 
-static void
-forward_notification(struct conn *c, const struct msg *m)
-{
-	const struct ask *subscription = conn_find_ask(c, listen_name(m->params)), *a = about(c, m->params);
-
-	if (subscription)
-		notify_subscriber(c, subscription, m->method, m->params);
-	else if (is_old(c) && listen_brings(m->method))
-		notify_subscribers(c, m);
-	else if (a && a->request_id.n > 0)
-		notify_asker(c, a, m->method, m->params);
-}
-
 /* A command asks the chain nothing. */
 static void
 send_to_chain(struct conn *c, const struct msg *m)
 {
-	if (m->kind == MSG_NOTIFICATION)
-		forward_notification(c, m);
-	else if (json_string_is(m->method, mcp_ping))
-		conn_reply(c, m->id, slice_of("{}"));
-	else
-		conn_reply_error(c, m->id, ACP_ERR_METHOD, "acp-mcp: the client cannot be asked in this form of MCP over ACP");
+	const struct ask *subscription, *a;
+	struct msg asked;
+
+	if (m->kind == MSG_REQUEST) {
+		if (json_string_is(m->method, mcp_ping))
+			conn_reply(c, m->id, slice_of("{}"));
+		else
+			conn_reply_error(c, m->id, ACP_ERR_METHOD, "acp-mcp: the client cannot be asked in this form of MCP over ACP");
+		return;
+	}
+	subscription = conn_find_ask(c, listen_name(m->params));
+	a = about(c, m->params);
+	if (subscription) {
+		notify_subscriber(c, subscription, m->method, m->params);
+	} else if (is_old(c) && listen_brings(m->method)) {
+		/* Each subscription whose filter includes it gets it. */
+		LL_FOREACH(c->asks, a) {
+			if (!a->listens)
+				continue;
+			msg_scan(frame_held_text(a->held), &asked, NULL);
+			if (listen_wants(json_path(asked.params, "params.notifications"), m->method, m->params))
+				notify_subscriber(c, a, m->method, m->params);
+		}
+	} else if (a && a->request_id.n > 0) {
+		notify_asker(c, a, m->method, m->params);
+	}
 }
 
 const struct form form_newest_offer = {.send = send_to_chain, .reply_locally = reply_locally, .deliver = deliver, .peer_response = peer_response};

@@ -139,25 +139,21 @@ listen_brings(struct slice method)
 	return json_string_is(method, updated);
 }
 
-static bool
-has_uri(struct slice uris, struct slice uri)
-{
-	struct json_iter i = {.in = uris};
-	struct slice key, one;
-
-	while (json_type(uris) == JSON_ARRAY && json_next(&i, &key, &one))
-		if (json_string_eq(one, uri))
-			return true;
-	return false;
-}
-
 bool
 listen_wants(struct slice filter, struct slice method, struct slice params)
 {
+	struct slice uris = json_get(filter, mcp_uris), uri = json_get(params, mcp_uri), key, one;
+	struct json_iter it = {.in = uris};
+
 	for (size_t i = 0; i < NLISTS; i++)
 		if (json_string_is(method, lists[i].tells))
 			return is_true(filter, lists[i].asks);
-	return json_string_is(method, updated) && has_uri(json_get(filter, mcp_uris), json_get(params, mcp_uri));
+	if (!json_string_is(method, updated) || json_type(uris) != JSON_ARRAY)
+		return false;
+	while (json_next(&it, &key, &one))
+		if (json_string_eq(one, uri))
+			return true;
+	return false;
 }
 
 int

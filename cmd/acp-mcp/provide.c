@@ -36,13 +36,6 @@ provide_by_connection(const struct mcp *m, struct slice id)
 	return false;
 }
 
-int
-provide_put(const struct provided *p, struct buf *to)
-{
-	return buf_printf(to, "{\"type\":\"acp\",\"name\":%.*s,\"id\":%.*s,\"%s\":%.*s}", (int)p->name.n, p->name.p, (int)p->id.n,
-		p->id.p, acp_server_id, (int)p->id.n, p->id.p);
-}
-
 bool
 provide_may_start(const struct mcp *m, const struct provided *p)
 {

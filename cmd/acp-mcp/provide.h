@@ -10,8 +10,6 @@ const struct provided *provide_by_id(const struct mcp *, struct slice id);
 bool provide_by_connection(const struct mcp *, struct slice id);
 /* Is there room for one more process of this server's command (--max-connections)? */
 bool provide_may_start(const struct mcp *, const struct provided *);
-/* Appends the declaration of the server. Returns 0, or -1 out of memory. */
-int provide_put(const struct provided *, struct buf *to);
 /*
  * Starts a command on a shim's socket, so that they are connected directly until either ends. Takes ownership of fd. Reports
  * failures, and then closes fd.

@@ -110,18 +110,6 @@ make_socket_dir(struct socket_dir *d, const char *in, struct buf *why)
 	return r < 0 ? -1 : !fits;
 }
 
-/* Removes the directory if it is empty, and frees the path. */
-static void
-remove_socket_dir(struct socket_dir *d)
-{
-	if (!d->path)
-		return;
-	rmdir(d->path);
-	close(d->lock);
-	free(d->path);
-	d->path = NULL;
-}
-
 /* --- the sockets --- */
 
 static void
@@ -132,18 +120,6 @@ listen_again(void *arg)
 
 	LL_FOREACH(m->servers, s)
 		loop_watch(frame_loop(m->frame), &s->watch, POLLIN);
-}
-
-/* Probably no descriptors are left: stops accepting for a while; new shims wait. */
-static void
-pause_listening(struct mcp *m)
-{
-	struct server *s;
-
-	LL_FOREACH(m->servers, s)
-		loop_watch(frame_loop(m->frame), &s->watch, LOOP_PAUSED);
-	m->accept_timer = (struct loop_timer){.expired = listen_again, .arg = m};
-	loop_add_timer(frame_loop(m->frame), &m->accept_timer, RETRY);
 }
 
 static void
@@ -179,7 +155,11 @@ accept_ready(void *arg, short revents)
 		frame_warn(m->frame, "%s: a process of another user was refused", s->path);
 	} else if (fd < 0 && errno != EAGAIN) {
 		frame_warn(m->frame, "%s: %s", s->path, strerror(errno));
-		pause_listening(m);
+		/* Probably no descriptors are left: stops accepting for a while; new shims wait. */
+		LL_FOREACH(m->servers, s)
+			loop_watch(frame_loop(m->frame), &s->watch, LOOP_PAUSED);
+		m->accept_timer = (struct loop_timer){.expired = listen_again, .arg = m};
+		loop_add_timer(frame_loop(m->frame), &m->accept_timer, RETRY);
 	} else if (fd >= 0) {
 		m->accept(m, s, fd);
 	}
@@ -202,23 +182,6 @@ have_socket_dir(struct mcp *m, struct buf *why)
 	if (r == 1 && m->options->socket_dir)
 		frame_warn(m->frame, "%s: too long for the path of a socket: %s is used", in, m->sockets.path);
 	return r;
-}
-
-static int
-listen_at(struct server *s, struct buf *why)
-{
-	struct mcp *m = s->mcp;
-
-	if (have_socket_dir(m, why) < 0 || !(s->path = bytes_printf("%s/%" PRIu64, m->sockets.path, ++m->nsockets)))
-		return -1;
-	s->listener = socket_listen(s->path);
-	if (s->listener < 0) {
-		buf_printf(why, "%s: %s", s->path, strerror(errno));
-		return -1;
-	}
-	s->watch = (struct loop_fd){.fd = s->listener, .events = POLLIN, .ready = accept_ready, .arg = s};
-	loop_add_fd(frame_loop(m->frame), &s->watch);
-	return 0;
 }
 
 /* Removes the socket: no more shims can connect. */
@@ -255,12 +218,6 @@ free_unused(struct server *s)
 		return;
 	LL_DELETE(s->mcp->servers, s);
 	server_free(s);
-}
-
-void
-server_ref(struct server *s)
-{
-	s->nconns++;
 }
 
 void
@@ -349,35 +306,38 @@ server_end_all(struct mcp *m)
 		LL_DELETE(m->servers, s);
 		server_free(s);
 	}
-	remove_socket_dir(&m->sockets);
+	if (!m->sockets.path)
+		return;
+	rmdir(m->sockets.path);
+	close(m->sockets.lock);
+	free(m->sockets.path);
+	m->sockets.path = NULL;
 }
 
 /* --- declarations --- */
-
-static struct server *
-find(struct mcp *m, struct slice name, struct slice id, bool by_server_id)
-{
-	struct server *s = m->servers;
-
-	while (s && !(s->listener >= 0 && s->by_server_id == by_server_id && json_string_eq(buf_slice(&s->id), id)
-		&& json_string_eq(buf_slice(&s->name), name)))
-		s = s->next;
-	return s;
-}
 
 static struct server *
 make(struct mcp *m, struct slice name, struct slice id, bool by_server_id, struct buf *why)
 {
 	struct server *s = calloc(1, sizeof(*s));
 
-	if (s) {
-		*s = (struct server){.mcp = m, .listener = -1, .by_server_id = by_server_id};
-		s->unused_timer = (struct loop_timer){.expired = unused_expired, .arg = s};
-		if (buf_add_slice(&s->name, name) == 0 && buf_add_slice(&s->id, id) == 0 && listen_at(s, why) == 0) {
-			LL_PREPEND(m->servers, s);
-			return s;
-		}
+	if (!s)
+		goto fail;
+	*s = (struct server){.mcp = m, .listener = -1, .by_server_id = by_server_id};
+	s->unused_timer = (struct loop_timer){.expired = unused_expired, .arg = s};
+	if (buf_add_slice(&s->name, name) < 0 || buf_add_slice(&s->id, id) < 0 || have_socket_dir(m, why) < 0 ||
+		!(s->path = bytes_printf("%s/%" PRIu64, m->sockets.path, ++m->nsockets)))
+		goto fail;
+	s->listener = socket_listen(s->path);
+	if (s->listener < 0) {
+		buf_printf(why, "%s: %s", s->path, strerror(errno));
+		goto fail;
 	}
+	s->watch = (struct loop_fd){.fd = s->listener, .events = POLLIN, .ready = accept_ready, .arg = s};
+	loop_add_fd(frame_loop(m->frame), &s->watch);
+	LL_PREPEND(m->servers, s);
+	return s;
+fail:
 	if (why->n == 0)
 		buf_add_string(why, strerror(errno));
 	if (s)
@@ -398,7 +358,10 @@ server_declared(struct mcp *m, const struct msg *request, struct slice declarati
 		buf_add_string(why, "it has no name, or no id");
 		return NULL;
 	}
-	s = find(m, name, id, by_server_id);
+	LL_FOREACH(m->servers, s)
+		if (s->listener >= 0 && s->by_server_id == by_server_id && json_string_eq(buf_slice(&s->id), id)
+			&& json_string_eq(buf_slice(&s->name), name))
+			break;
 	if (!s)
 		s = make(m, name, id, by_server_id, why);
 	if (s && use(s, request) < 0) {

@@ -33,8 +33,7 @@ void server_opened(struct mcp *, const struct message *response);
 void server_prompted(struct mcp *, struct slice session);
 /* To be called after a session was closed: releases its servers. */
 void server_closed(struct mcp *, struct slice session);
-/* Add and remove a connection that uses the server. server_unref may free it. */
-void server_ref(struct server *);
+/* Removes a connection that uses the server, which may free it. */
 void server_unref(struct server *);
 /* Frees all servers, and removes their sockets and the directory. */
 void server_end_all(struct mcp *);
