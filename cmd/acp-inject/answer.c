@@ -1,4 +1,4 @@
-/* --answer, --permit and --deny: requests that are answered here and are not forwarded. */
+/* --answer, --permit and --deny: requests that get their response here and are not forwarded. */
 #include "cmd/acp-inject/inject.h"
 
 /* Appends the result that the program makes of the request; nothing if it makes none: then the next rule is tried. 0 or -1. */

@@ -4,9 +4,9 @@
 
 #include "cmd/acp-inject/inject.h"
 
-/* Does this output take the place of the message? A response must reach the sender of its request. */
+/* Does this output replace the message? A response must reach the sender of its request. */
 static bool
-carries_on(const struct msg *was, const struct msg *is)
+is_same_message(const struct msg *was, const struct msg *is)
 {
 	if (is->kind != was->kind)
 		return false;
@@ -30,10 +30,10 @@ check(struct passing *p, const struct outputs *o, size_t *carrier)
 			passing_failed(p, p->inject->options->edit_rule, why, "forwarded unchanged");
 			return false;
 		}
-		if (*carrier == o->n && carries_on(&p->message.msg, &m))
+		if (*carrier == o->n && is_same_message(&p->message.msg, &m))
 			*carrier = i;
 	}
-	/* Nobody waits for a notification: any output may take its place. */
+	/* Nobody waits for a notification: any output may replace it. */
 	if (*carrier == o->n && p->message.msg.kind == MSG_NOTIFICATION)
 		*carrier = 0;
 	return true;
@@ -60,18 +60,6 @@ drop(struct passing *p)
 	return STEP_GONE;
 }
 
-/* Adds jsonrpc to a message that a program has made: peers refuse one without it. *message may then point into `to`. 0 or -1. */
-static int
-complete(struct slice *message, struct buf *to)
-{
-	if (json_get(*message, "jsonrpc").p)
-		return 0;
-	if (buf_add_string(to, "{\"jsonrpc\":\"2.0\",") < 0 || buf_add(to, message->p + 1, message->n - 1) < 0)
-		return -1;
-	*message = buf_slice(to);
-	return 0;
-}
-
 /* Sends the outputs before the carrier before it, and those after the carrier after it. */
 static int
 send_output(struct passing *p, const struct outputs *o, size_t i, size_t carrier)
@@ -79,9 +67,12 @@ send_output(struct passing *p, const struct outputs *o, size_t i, size_t carrier
 	struct slice text = outputs_at(o, i);
 	SCOPED struct buf made = {0};
 
-	/* The peer of a message that came without jsonrpc accepts it without. */
-	if ((i != carrier || json_get(o->input, "jsonrpc").p) && complete(&text, &made) < 0)
-		return -1;
+	/* Peers refuse a message without jsonrpc; only that of one which came without accepts it. */
+	if ((i != carrier || json_get(o->input, "jsonrpc").p) && !json_get(text, "jsonrpc").p) {
+		if (buf_add_string(&made, "{\"jsonrpc\":\"2.0\",") < 0 || buf_add(&made, text.p + 1, text.n - 1) < 0)
+			return -1;
+		text = buf_slice(&made);
+	}
 	if (i < carrier)
 		return frame_send(p->inject->frame, p->dir, text);
 	if (i > carrier)

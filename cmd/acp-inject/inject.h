@@ -114,7 +114,7 @@ struct inject {
 enum step {
 	STEP_ON,     /* goes on to the next rule; after the last one it is forwarded */
 	STEP_HELD,   /* held; it is released later */
-	STEP_GONE,   /* answered or dropped: it is not forwarded */
+	STEP_GONE,   /* it has its response, or is dropped: it is not forwarded */
 	STEP_FAILED, /* out of memory */
 };
 
@@ -154,12 +154,12 @@ int passing_applied(struct passing *, size_t rule);
 /* With -v: reports what was done. The detail is cut to 512 bytes. */
 void inject_note(struct inject *, const char *what, struct slice detail);
 
-/* --- the rules, in the order in which they are applied. Each changes, answers, drops or holds the message. --- */
+/* --- the rules, in the order in which they are applied. Each changes, responds to, drops or holds the message. --- */
 
 /* edit.c: -e, -E. */
 enum step edit_message(struct passing *);
 
-/* answer.c: --answer, --permit, --deny. The first rule that has a response for a request answers it. */
+/* answer.c: --answer, --permit, --deny. The first rule that has a response for a request sends it. */
 enum step answer_message(struct passing *);
 
 /* context.c: --prepend, --append, --mcp-server. */
@@ -173,7 +173,7 @@ const char *context_server(const char *server, struct buf *to);
 /* send.c: --send. */
 enum step send_message(struct passing *);
 /* Takes the response to a request of acp-inject. tag: its struct own_request, which is freed. */
-void send_answered(struct inject *, void *tag, const struct message *);
+void send_response(struct inject *, void *tag, const struct message *);
 /* A side has ended (ACP_UNKNOWN: both): releases the held responses that cannot wait any longer. */
 void send_side_ended(struct inject *, enum acp_side);
 /* Returns whether each --send has fired, every message was sent, and every request has its response. */

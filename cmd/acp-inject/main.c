@@ -1,4 +1,4 @@
-/* acp-inject: edits a stream of ACP messages, adds to it, answers in the client's place. */
+/* acp-inject: edits a stream of ACP messages, adds to it, responds instead of the client. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

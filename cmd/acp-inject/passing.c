@@ -121,25 +121,17 @@ free_report(struct reported *r)
 	free(r);
 }
 
-/* Failures that differ in a value only are one kind. */
-static int
-add_kind(struct buf *to, const char *rule, const char *why, const struct message *message)
-{
-	struct slice method = message_method(message), update = msg_update_kind(&message->msg);
-
-	if (buf_printf(to, "%s %d ", rule, (int)message->msg.kind) < 0 || buf_add(to, why, strcspn(why, "0123456789\"({[")) < 0)
-		return -1;
-	return buf_add_slice(to, method) < 0 ? -1 : buf_add_slice(to, update);
-}
-
-/* Where a kind cannot be remembered, its failure is not reported: it would be each time. */
+/* Failures that differ in a value only are one kind. Where a kind cannot be kept, its failure is not reported: it would be each time. */
 static bool
 is_new_kind(struct inject *in, const char *rule, const char *why, const struct message *message)
 {
+	struct slice method = message_method(message), update = msg_update_kind(&message->msg);
 	struct reported *new = calloc(1, sizeof(*new)), *old;
 	int n = 0;
 
-	if (!new || add_kind(&new->kind, rule, why, message) < 0) {
+	if (!new || buf_printf(&new->kind, "%s %d ", rule, (int)message->msg.kind) < 0 ||
+		buf_add(&new->kind, why, strcspn(why, "0123456789\"({[")) < 0 || buf_add_slice(&new->kind, method) < 0 ||
+		buf_add_slice(&new->kind, update) < 0) {
 		free_report(new);
 		return false;
 	}

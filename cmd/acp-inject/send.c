@@ -58,20 +58,6 @@ read_message(struct slice text, struct outgoing *m, const char **why)
 	return 0;
 }
 
-static struct own_request *
-own_request_new(struct inject *in, const char *method, struct waiting *w)
-{
-	struct own_request *request = calloc(1, sizeof(*request));
-
-	if (!request || !(request->method = strdup(method))) {
-		free(request);
-		return NULL;
-	}
-	request->waiting = w;
-	LL_PREPEND(in->own_requests, request);
-	return request;
-}
-
 static void
 own_request_free(struct inject *in, struct own_request *request)
 {
@@ -90,8 +76,15 @@ send_one(struct passing *p, const struct send *s, const struct outgoing *m, stru
 	SCOPED struct buf text = {0};
 	int r;
 
-	if (m->request && !(request = own_request_new(p->inject, m->method.p, waits ? w : NULL)))
-		return -1;
+	if (m->request) {
+		request = calloc(1, sizeof(*request));
+		if (!request || !(request->method = strdup(m->method.p))) {
+			free(request);
+			return -1;
+		}
+		request->waiting = waits ? w : NULL;
+		LL_PREPEND(p->inject->own_requests, request);
+	}
 	if (waits) {
 		w->open++;
 		w->asked[s->dir] = true;
@@ -110,10 +103,10 @@ static bool
 is_due(struct passing *p, const struct send *s)
 {
 	const struct msg *m = &p->message.msg;
-	bool answer = m->kind == MSG_RESPONSE && m->result.p;
+	bool result = m->kind == MSG_RESPONSE && m->result.p;
 	char *why;
 
-	if (s->when == SEND_BEFORE ? m->kind == MSG_RESPONSE : !answer && (s->when == SEND_ANSWER || m->kind != MSG_NOTIFICATION))
+	if (s->when == SEND_BEFORE ? m->kind == MSG_RESPONSE : !result && (s->when == SEND_ANSWER || m->kind != MSG_NOTIFICATION))
 		return false;
 	return select_match(s->select, &p->message, &why);
 }
@@ -217,7 +210,7 @@ send_message(struct passing *p)
 }
 
 void
-send_answered(struct inject *in, void *tag, const struct message *message)
+send_response(struct inject *in, void *tag, const struct message *message)
 {
 	struct own_request *request = tag;
 	struct waiting *w = request->waiting;

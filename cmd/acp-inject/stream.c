@@ -26,7 +26,7 @@ send_later(struct inject *in)
 
 /* An agent may number the sessions of each connection anew: nothing was applied in a new one. */
 static void
-happened(void *arg, const struct session_event *e)
+on_session(void *arg, const struct session_event *e)
 {
 	(void)arg;
 	if (e->kind != SESSION_FORGOTTEN && !(e->kind == SESSION_OPENED && e->session->how == SESSION_NEW))
@@ -42,22 +42,6 @@ start(void *state, struct frame *f)
 
 	in->frame = f;
 	return 0;
-}
-
-static enum verdict
-finish(struct passing *p, enum step step)
-{
-	struct inject *in = p->inject;
-
-	if (step == STEP_ON && passing_settle(p) < 0)
-		step = STEP_FAILED;
-	if (step == STEP_FAILED)
-		failed(in);
-	later_join(&in->later, p->later);
-	buf_free(&p->text);
-	if (in->stopped)
-		return VERDICT_DROP;
-	return step == STEP_HELD ? VERDICT_HOLD : step == STEP_GONE ? VERDICT_DROP : VERDICT_PASS;
 }
 
 static enum verdict
@@ -81,15 +65,23 @@ message(void *state, struct frame *f, enum acp_direction dir, const struct messa
 		return VERDICT_PASS;
 	for (size_t i = 0; step == STEP_ON && !in->stopped && i < RULES; i++)
 		step = rules[i](&p);
-	return finish(&p, step);
+	if (step == STEP_ON && passing_settle(&p) < 0)
+		step = STEP_FAILED;
+	if (step == STEP_FAILED)
+		failed(in);
+	later_join(&in->later, p.later);
+	buf_free(&p.text);
+	if (in->stopped)
+		return VERDICT_DROP;
+	return step == STEP_HELD ? VERDICT_HOLD : step == STEP_GONE ? VERDICT_DROP : VERDICT_PASS;
 }
 
 static void
-answer(void *state, struct frame *f, void *tag, const struct message *message)
+response(void *state, struct frame *f, void *tag, const struct message *message)
 {
 	(void)f;
 	send_later(state);
-	send_answered(state, tag, message);
+	send_response(state, tag, message);
 }
 
 static void
@@ -145,12 +137,12 @@ stream_run(const struct options *o)
 {
 	struct inject in = {.options = o};
 	struct filter filter = {.name = tool_name, .needs = needs(o), .state = &in, .start = start, .message = message,
-		.response = answer, .event = event, .end = end};
+		.response = response, .event = event, .end = end};
 	int status;
 
 	in.fired = calloc(o->nsends + 1, sizeof(*in.fired));
 	if (o->ncontexts || o->nsends)
-		in.sessions = sessions_new(happened, NULL, NULL);
+		in.sessions = sessions_new(on_session, NULL, NULL);
 	if (!in.fired || ((o->ncontexts || o->nsends) && !in.sessions))
 		cli_die(EXIT_FAILED, tool_name, "out of memory");
 	status = frame_run(&filter, &o->frame);

@@ -85,7 +85,7 @@ put_list(const struct share *s, struct buf *to)
 
 /* The descriptor for a new guest. -1 with errno. */
 static int
-let_in(struct share *s, bool joins)
+new_guest(struct share *s, bool joins)
 {
 	int ends[2];
 
@@ -114,7 +114,7 @@ attach(struct conn *c, struct slice hop, bool joins, struct buf *to)
 		r = buf_printf(&why, "%d guests are attached, and that is the limit", GUESTS);
 	if (r < 0 || why.n)
 		return r < 0 || !buf_string(&why) ? -1 : put_error(to, why.p);
-	fd = let_in(s, joins);
+	fd = new_guest(s, joins);
 	if (fd < 0)
 		return put_error(to, strerror(errno));
 	r = put_text(to, "{\"hop\":0,\"name\":", s->name) == 0 ? buf_add_string(to, "}\n") : -1;
@@ -129,7 +129,7 @@ attach(struct conn *c, struct slice hop, bool joins, struct buf *to)
 
 /* Appends the reply. 0, or -1: there is none. */
 static int
-understand(struct conn *c, struct slice line, struct buf *to)
+handle_request(struct conn *c, struct slice line, struct buf *to)
 {
 	static const struct json_keys keys = {2, {"want", "hop"}};
 	struct slice values[2], want;
@@ -146,7 +146,7 @@ understand(struct conn *c, struct slice line, struct buf *to)
 }
 
 static bool
-take_line(void *arg, enum input_got got, const struct line *line)
+on_line(void *arg, enum input_got got, const struct line *line)
 {
 	struct conn *c = arg;
 	struct buf reply = {0};
@@ -154,7 +154,7 @@ take_line(void *arg, enum input_got got, const struct line *line)
 
 	if (got == INPUT_TORN)
 		return true;
-	r = got == INPUT_LINE ? understand(c, line->text, &reply) : put_error(&reply, "a request that is too long");
+	r = got == INPUT_LINE ? handle_request(c, line->text, &reply) : put_error(&reply, "a request that is too long");
 	if (r == 0)
 		r = endpoint_put(&c->peer, NULL, buf_slice(&reply));
 	buf_free(&reply);
@@ -166,7 +166,7 @@ take_line(void *arg, enum input_got got, const struct line *line)
 }
 
 static void
-happened(void *arg, enum endpoint_event event)
+on_event(void *arg, enum endpoint_event event)
 {
 	struct conn *c = arg;
 
@@ -187,7 +187,7 @@ conn_new(struct share *s, int fd)
 		close(fd);
 		return NULL;
 	}
-	*c = (struct conn){.share = s, .peer = {.line = take_line, .event = happened, .arg = c}};
+	*c = (struct conn){.share = s, .peer = {.line = on_line, .event = on_event, .arg = c}};
 	c->timeout_timer = (struct loop_timer){.expired = hang_up, .arg = c};
 	DL_APPEND(s->conns, c);
 	s->nconns++;

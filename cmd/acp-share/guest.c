@@ -87,18 +87,6 @@ share_record(struct share *s, struct slice *record)
 	return fits ? block_hold(b) : b;
 }
 
-static void
-copy(struct guest *g, struct block *block, struct slice record)
-{
-	if (!endpoint_can_write(&g->end))
-		return;
-	report_lost(g);
-	if (block && !g->losing && g->end.out.queued <= COPIES && endpoint_put(&g->end, block, record) == 0)
-		return;
-	g->losing = true;
-	g->lost++;
-}
-
 void
 share_show(struct share *s, enum acp_direction dir, const struct message *message, const struct guest *except)
 {
@@ -116,16 +104,22 @@ guests_copy(struct share *s, int built, const struct guest *except)
 	struct block *block = built == 0 ? share_record(s, &record) : NULL;
 	struct guest *g;
 
-	DL_FOREACH(s->guests, g)
-		if (g != except)
-			copy(g, block, record);
+	DL_FOREACH(s->guests, g) {
+		if (g == except || !endpoint_can_write(&g->end))
+			continue;
+		report_lost(g);
+		if (block && !g->losing && g->end.out.queued <= COPIES && endpoint_put(&g->end, block, record) == 0)
+			continue;
+		g->losing = true;
+		g->lost++;
+	}
 	block_drop(block);
 	s->record.n = 0;
 }
 
 /* What is meant for one guest alone is never lost: who cannot get it is detached, and may begin anew. */
 static void
-give(struct guest *g, int built, struct buf *record)
+send_to_guest(struct guest *g, int built, struct buf *record)
 {
 	const char *why = built < 0 ? "out of memory" : g->end.out.queued > RESPONSES ? "does not read its responses" : NULL;
 
@@ -146,12 +140,12 @@ reject(struct guest *g, const char *why)
 	struct buf record = {0};
 
 	frame_warn(s->frame, "guest.%" PRIu64 ": line %" PRIu64 ": %s: discarded", g->number, g->end.in.lines, why);
-	give(g, recording_put_error(&record, frame_now(s->frame), 0, why), &record);
+	send_to_guest(g, recording_put_error(&record, frame_now(s->frame), 0, why), &record);
 }
 
-/* An error in the place of a response: direction is the request's. */
+/* An error instead of a response. dir: the request's. */
 static void
-give_error(struct guest *g, struct slice id, enum acp_direction dir, int code, const char *why)
+send_error_to_guest(struct guest *g, struct slice id, enum acp_direction dir, int code, const char *why)
 {
 	SCOPED struct buf text = {0};
 	struct buf record = {0};
@@ -159,7 +153,7 @@ give_error(struct guest *g, struct slice id, enum acp_direction dir, int code, c
 
 	if (r == 0)
 		r = recording_put_response(&record, frame_now(g->share->frame), 0, acp_other_side(sender(dir)), buf_slice(&text));
-	give(g, r, &record);
+	send_to_guest(g, r, &record);
 }
 
 /* --- requests of guests --- */
@@ -205,9 +199,9 @@ cancel(const struct guest *g, struct call *c)
 		c->cancelled = true;
 }
 
-/* The guest names its own id. Where it is answered already, or was never sent, there is nothing to cancel. */
+/* The guest names its own id. If it has its response already, or was never sent, there is nothing to cancel. */
 static void
-cancel_named(struct guest *g, struct slice id)
+cancel_by_id(struct guest *g, struct slice id)
 {
 	struct call *c;
 
@@ -265,7 +259,7 @@ guests_response(struct share *s, void *tag, const struct message *message)
 		r = splice_write(message->msg.text, with.at, with.n, &text);
 		if (r == 0)
 			r = recording_put_response(&record, message->t, 0, message->from, buf_slice(&text));
-		give(g, r, &record);
+		send_to_guest(g, r, &record);
 	}
 	call_free(s, c);
 }
@@ -280,7 +274,7 @@ guests_over(struct share *s, enum acp_direction dir, const char *why)
 	DL_FOREACH(s->calls, c) {
 		if (c->dir != dir || !c->guest)
 			continue;
-		give_error(c->guest, buf_slice(&c->id), dir, ACP_ERR_INTERNAL, why);
+		send_error_to_guest(c->guest, buf_slice(&c->id), dir, ACP_ERR_INTERNAL, why);
 		c->guest->open--;
 		c->guest = NULL;
 	}
@@ -313,7 +307,7 @@ objection(const struct guest *g, const struct msg *m, enum acp_direction dir, in
 }
 
 static void
-take_message(struct guest *g, struct slice text, enum acp_direction dir)
+handle_message(struct guest *g, struct slice text, enum acp_direction dir)
 {
 	struct json_error error;
 	const char *why;
@@ -332,11 +326,11 @@ take_message(struct guest *g, struct slice text, enum acp_direction dir)
 	}
 	why = objection(g, &m, dir, &code);
 	if (why && m.kind == MSG_REQUEST)
-		give_error(g, m.id, dir, code, why);
+		send_error_to_guest(g, m.id, dir, code, why);
 	else if (why)
 		reject(g, why);
 	else if (m.what == ACP_CANCEL_REQUEST)
-		cancel_named(g, json_get(m.params, acp_request_id));
+		cancel_by_id(g, json_get(m.params, acp_request_id));
 	else
 		r = m.kind == MSG_REQUEST ? call(g, dir, &m, text) : send(g, dir, text);
 	if (r < 0)
@@ -344,7 +338,7 @@ take_message(struct guest *g, struct slice text, enum acp_direction dir)
 }
 
 static void
-take_record(struct guest *g, struct slice line)
+handle_record(struct guest *g, struct slice line)
 {
 	static const struct json_keys keys = {2, {"from", "msg"}};
 	struct slice values[2];
@@ -356,9 +350,9 @@ take_record(struct guest *g, struct slice line)
 	else if (type != JSON_OBJECT || !values[1].p)
 		reject(g, "not a record with a message");
 	else if (json_string_is(values[0], acp_side_name(ACP_CLIENT)))
-		take_message(g, values[1], ACP_DOWN);
+		handle_message(g, values[1], ACP_DOWN);
 	else if (json_string_is(values[0], acp_side_name(ACP_AGENT)))
-		take_message(g, values[1], ACP_UP);
+		handle_message(g, values[1], ACP_UP);
 	else
 		reject(g, "a record needs the member \"from\", which is \"client\" or \"agent\"");
 }
@@ -373,14 +367,14 @@ must_wait(struct guest *g)
 }
 
 static bool
-take_line(void *arg, enum input_got got, const struct line *line)
+on_line(void *arg, enum input_got got, const struct line *line)
 {
 	struct guest *g = arg;
 
 	if (must_wait(g))
 		return false;
 	if (got == INPUT_LINE && !line_is_blank(line))
-		take_record(g, line->text);
+		handle_record(g, line->text);
 	else if (got == INPUT_TORN)
 		reject(g, "a torn line");
 	else if (got == INPUT_PIECE && line->first)
@@ -423,7 +417,7 @@ guests_settle(struct share *s)
 
 /* One that has left is still read to its end. */
 static void
-happened(void *arg, enum endpoint_event event)
+on_event(void *arg, enum endpoint_event event)
 {
 	struct guest *g = arg;
 
@@ -442,7 +436,7 @@ guest_add(struct share *s, int fd, bool joins)
 
 	if (!g)
 		return -1;
-	*g = (struct guest){.share = s, .end = {.line = take_line, .event = happened, .arg = g}, .number = ++s->ever};
+	*g = (struct guest){.share = s, .end = {.line = on_line, .event = on_event, .arg = g}, .number = ++s->ever};
 	DL_APPEND(s->guests, g);
 	s->nguests++;
 	r = endpoint_open(&g->end, frame_loop(s->frame), joins ? fd : -1, fd, s->limit + RECORD);

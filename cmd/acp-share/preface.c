@@ -111,7 +111,7 @@ wait_for_response(struct preface *p, const struct message *s)
 
 /* The request of a response, to have: empty where it is not remembered. */
 static struct passed
-take_request(struct preface *p, const struct message *s)
+take_waiting(struct preface *p, const struct message *s)
 {
 	struct passed request = {.number = 0};
 	struct waiting *w;
@@ -219,7 +219,7 @@ see_of_session(struct preface *p, enum acp_method what, const struct message *m)
 		: acp_part_of_update(m->msg.params) != ACP_PART_INFO || json_path(m->msg.params, "update.title").p;
 
 	if (m->msg.kind == MSG_RESPONSE)
-		request = take_request(p, m);
+		request = take_waiting(p, m);
 	if (!changes || json_type(name) != JSON_STRING || json_unescape(name, &id) < 0) {
 		/* It leaves all as it was. */
 	} else if (what == ACP_SESSION_CLOSE || what == ACP_SESSION_DELETE) {
