@@ -62,17 +62,6 @@ is_one_of(struct slice name, const char *const *list, size_t n)
 
 /* --- strings in strings --- */
 
-/* Skips an escape; returns the length of its character in UTF-8. */
-static size_t
-step_escape(const char **p, const char *end)
-{
-	struct text t = {*p, end, true};
-	int32_t code = text_next(&t);
-
-	*p = t.p;
-	return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-}
-
 /* Hits from `first` on are offsets in a string's text: makes them offsets from origin in its own bytes, which begin at raw. */
 static void
 map_hits(struct redact *r, size_t first, struct slice raw, const char *origin, bool inner)
@@ -80,16 +69,23 @@ map_hits(struct redact *r, size_t first, struct slice raw, const char *origin, b
 	struct redact_hit *hits = redact_hits(r);
 	size_t i, k, plain = 0;
 	const char *p = raw.p;
+	struct text escape;
+	int32_t code;
 
 	for (i = first; i < r->n; i++) {
 		size_t *ends[] = {&hits[i].from, &hits[i].to};
 
 		for (k = 0; k < 2; k++) {
 			while (plain < *ends[k]) {
-				if (*p == '\\')
-					plain += step_escape(&p, raw.p + raw.n);
-				else
+				if (*p != '\\') {
 					p++, plain++;
+					continue;
+				}
+				/* An escape is as long as its character in UTF-8. */
+				escape = (struct text){p, raw.p + raw.n, true};
+				code = text_next(&escape);
+				p = escape.p;
+				plain += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
 			}
 			*ends[k] = (size_t)(p - origin);
 		}

@@ -9,13 +9,6 @@
 static const char *const parameters[] = {"key", "sig", "signature", "auth", "pass", "hmac", "ticket",
 	"X-Amz-Signature", "X-Amz-Credential", "X-Goog-Signature", "X-Goog-Credential"};
 
-/* Was it made by a machine, and is no word? */
-static bool
-is_random(struct slice s)
-{
-	return s.n >= 20 || (s.n >= 6 && redact_has_digit(s));
-}
-
 /* The next white space. */
 static size_t
 skip_word(const struct search *t, size_t i)
@@ -156,7 +149,8 @@ is_secret(const struct search *t, struct slice name, const struct value *v, bool
 		return true;
 	if (v->s.n == name.n && strncasecmp(v->s.p, name.p, name.n) == 0)
 		return false;
-	return is_random(v->s) || (v->tight && v->s.n >= 6);
+	/* A machine has made it, and it is no word. */
+	return v->s.n >= 20 || (v->s.n >= 6 && (v->tight || redact_has_digit(v->s)));
 }
 
 /* A header that holds several values, up to the end of its line. */
@@ -172,20 +166,13 @@ see_header(struct search *t, size_t from)
 	return end - from >= 6 ? redact_text_hit(t, from, end, REDACT_HEADER) : 0;
 }
 
-static bool
-is_header(struct slice name)
-{
-	return name.n >= 6 && (strncasecmp(name.p + name.n - 6, "cookie", 6) == 0
-		|| strncasecmp(name.p + name.n - 6, "zation", 6) == 0);
-}
-
 /* NAME=VALUE, "NAME": "VALUE", 'NAME' => 'VALUE', Name: value, ?name=value. i: of the '=' or ':'. */
 static int
 see_pair(struct search *t, size_t i)
 {
 	struct slice name = word_before(t, i);
 	struct value v;
-	bool environment, parameter = t->s.p[i] == '=' && name.p > t->s.p && memchr("?&#", name.p[-1], 3);
+	bool environment, header, parameter = t->s.p[i] == '=' && name.p > t->s.p && memchr("?&#", name.p[-1], 3);
 	enum redact_name what;
 
 	if (name.n == 0)
@@ -198,7 +185,9 @@ see_pair(struct search *t, size_t i)
 		return v.s.n ? redact_text_hit(t, v.from, v.from + v.s.n, REDACT_URL) : 0;
 	if (!redact_is_secret(name, v.s.p ? v.s : slice("", 0), &environment))
 		return 0;
-	if (!v.quoted && t->s.p[i] == ':' && is_header(name) && v.from < t->s.n)
+	header = t->s.p[i] == ':' && name.n >= 6 && (strncasecmp(name.p + name.n - 6, "cookie", 6) == 0
+		|| strncasecmp(name.p + name.n - 6, "zation", 6) == 0);
+	if (!v.quoted && header && v.from < t->s.n)
 		return see_header(t, v.from);
 	return is_secret(t, name, &v, environment)
 		? redact_text_hit(t, v.from, v.from + v.s.n, environment ? REDACT_ENVIRONMENT : REDACT_NAME) : 0;
