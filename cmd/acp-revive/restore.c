@@ -150,26 +150,21 @@ restore_begin(struct restore *r)
 	return ask(r, ACP_INITIALIZE, buf_slice(&r->memory->initialize)) < 0 ? -1 : n;
 }
 
-static int
-log_in(struct restore *r)
-{
-	SCOPED struct buf method = {0};
-
-	r->step = RESTORE_LOGIN;
-	if (!r->memory->login_method.n)
-		return restore_next(r);
-	return json_unescape(buf_slice(&r->memory->login_method), &method) < 0 || !buf_string(&method)
-		? -1 : r->ask(r->arg, method.p, buf_slice(&r->memory->login));
-}
-
 int
 restore_response(struct restore *r, const struct msg *m)
 {
 	struct session *s = r->session;
+	SCOPED struct buf method = {0};
 
 	switch (r->step) {
 	case RESTORE_INITIALIZE:
-		return m->error.p ? 1 : log_in(r);
+		if (m->error.p)
+			return 1;
+		r->step = RESTORE_LOGIN;
+		if (!r->memory->login_method.n)
+			return restore_next(r);
+		return json_unescape(buf_slice(&r->memory->login_method), &method) < 0 || !buf_string(&method)
+			? -1 : r->ask(r->arg, method.p, buf_slice(&r->memory->login));
 	case RESTORE_LOGIN:
 		if (m->error.p)
 			cli_warn(revive_name, "authentication failed after the restart: %.*s", (int)slice_cut(m->error, SHOWN).n, m->error.p);

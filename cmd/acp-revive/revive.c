@@ -198,25 +198,13 @@ forward_waiting(struct revive *r)
 
 /* --- agent to client --- */
 
-/* The open request of the agent that it calls this; p NULL: none. */
-static struct request *
-agents_request(struct revive *r, struct slice id)
-{
-	struct request *request = NULL;
-	struct note *note;
-
-	while (id.p && (request = requests_next(r->requests, request)))
-		if (request->from == ACP_AGENT && (note = request->owner) && msg_same_id(buf_slice(&note->text), id))
-			return request;
-	return NULL;
-}
-
 /* A request of a later process gets an id of ours; so does its cancellation. False: the line goes nowhere. */
 static bool
 renumber(struct revive *r, const struct line *line, struct msg *m)
 {
 	struct slice own = m->id, named = json_get(m->params, acp_request_id);
 	struct request *request;
+	struct note *note;
 	struct splices splices = {0};
 	SCOPED struct buf id = {0}, text = {0};
 
@@ -226,7 +214,11 @@ renumber(struct revive *r, const struct line *line, struct msg *m)
 		m->id = buf_slice(&id);
 		request_open(r, ACP_AGENT, m, own);
 	} else {
-		request = agents_request(r, named);
+		for (request = requests_next(r->requests, NULL); request; request = requests_next(r->requests, request)) {
+			note = request->owner;
+			if (named.p && request->from == ACP_AGENT && note && msg_same_id(buf_slice(&note->text), named))
+				break;
+		}
 		if (!request)
 			return false;
 		splice_value(&splices, named, request->id);
@@ -524,7 +516,7 @@ finish_restoration(struct revive *r)
 	forward_waiting(r);
 }
 
-/* --- the whole --- */
+/* --- the end, and the loop --- */
 
 /* Decides, before the loop waits again, which side is read, and whether the end has come. */
 static void
