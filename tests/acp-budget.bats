@@ -133,11 +133,12 @@ s: Target: 1,800 / 2,000 (90%): near enough'
 
 @test "diminishing returns end it: three continuations, and the last two below --min-gain" {
 	plays '[{"out":100},{"out":100},{"out":100},{"out":100}]'
-	budget --target 100k
+	budget --target 200m
 	turn 1 s work
 	finish
 	assert_equal "$(asked | wc -l)" 4
-	assert_equal "$(told | tail -n 1)" 's: Target: 400 / 100,000 (0%): diminishing returns'
+	assert_equal "$(told | tail -n 1)" 's: Target: 400 / 200,000,000 (0%): diminishing returns'
+	assert_regex "$(<err)" ' / 200,000,000 \(0%\) · ~[1-9][0-9]*(h [0-5][0-9]m|m [0-5][0-9]s)'
 	plays '[{"out":100},{"out":100},{"out":100},{"out":500},{"out":499},{"out":499}]'
 	budget --target 100k
 	turn 1 s work
