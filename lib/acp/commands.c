@@ -46,7 +46,8 @@ commands_see(struct commands **all, const struct msg *m)
 	struct slice session = msg_session(m), kind = msg_update_kind(m), list;
 	struct commands *c;
 
-	if (m->kind == MSG_REQUEST && (m->what == ACP_SESSION_CLOSE || m->what == ACP_SESSION_DELETE) && (c = find(*all, session))) {
+	c = m->kind == MSG_REQUEST && (m->what == ACP_SESSION_CLOSE || m->what == ACP_SESSION_DELETE) ? find(*all, session) : NULL;
+	if (c) {
 		HASH_DEL(*all, c);
 		buf_free(&c->list);
 		free(c);

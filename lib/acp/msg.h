@@ -32,8 +32,8 @@ struct msg {
 enum msg_kind msg_scan(struct slice line, struct msg *, struct json_error *error);
 
 /*
- * What a malformed line was meant to be (HACKING.md, rule 5). MSG_REQUEST: its sender gets an error under *id, which is
- * null where not exactly one valid id can be read. MSG_RESPONSE: the sender of the request *id gets one. MSG_NOTIFICATION: nobody does.
+ * What a malformed line was meant to be (HACKING.md, rule 5). MSG_REQUEST: its sender gets an error under *id, which is null where
+ * not exactly one valid id can be read. MSG_RESPONSE: the sender of the request *id gets one. MSG_NOTIFICATION: nobody does.
  * MSG_NOISE: it cannot be known. The line may be cut off or be no JSON; an array counts as a request.
  */
 enum msg_kind msg_guess_kind(struct slice line, struct slice *id);

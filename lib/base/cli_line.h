@@ -48,7 +48,7 @@ struct cli_option {
 	const char *const *words; /* NULL-terminated */
 	int value;                /* the first word's number */
 	uint64_t least, most;     /* of a number; most 0: none */
-	const char *expected;     /* the error for a number instead of the usual one, and for bytes beyond most; a text with it is not empty */
+	const char *expected;     /* the error for a number, and for bytes beyond most; a text that has it must not be empty */
 	void (*take)(const struct cli_taken *);
 	const struct cli_option *rows;
 };

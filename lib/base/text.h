@@ -41,7 +41,7 @@ size_t text_name(char to[TEXT_SHOW_SIZE], int32_t code);
 int text_plain(struct buf *to, struct slice bytes);
 /* The same as several lines: tabs and newlines stay. */
 int text_lines(struct buf *to, struct slice bytes);
-/* Adds a line to the last lines of a program, of which the newest that fit into `most` bytes are kept. Without memory there are none. */
+/* Adds a line to the last lines of a program: those that fit into `most` bytes are kept. Without memory there are none. */
 void text_keep_tail(struct buf *tail, struct slice line, size_t most);
 /* Appends the text with what is markup in XML as entities. 0, or -1 out of memory. */
 int text_xml(struct buf *to, struct slice);

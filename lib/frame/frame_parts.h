@@ -197,8 +197,8 @@ int plain_line(struct side *, enum input_got, const struct line *);
 int plain_message(struct side *, const struct line *, const struct msg *, bool torn);
 int plain_put(struct frame *, enum acp_direction, struct block *, struct slice text, const struct msg *, struct request *, bool torn);
 /*
- * Shows a plain message that lies in block (text: the line with what surrounds it) and lets it go on. request: what it responds to, or
- * itself, where that is known.
+ * Shows a plain message that lies in block (text: the line with what surrounds it) and forwards it. request: what it responds to,
+ * or itself, where that is known.
  */
 int message_show(struct frame *, enum acp_direction, enum acp_side from, struct block *, struct slice text, const struct msg *,
 	struct request *, bool torn);

@@ -37,7 +37,7 @@ void operands_judge(struct operands *);
 int operands_status(const struct operands *);
 
 /*
- * For tools that add up earlier output: calls fn with the lines of each file that are not empty, and at its end with p NULL; `first` as
+ * For tools that add up output: calls fn with the lines of each file that are not empty, and at its end with p NULL; `first` as
  * above. fn returns 0, -1 with errno, or 1: *why says what is wrong, and the file is read no further.
  */
 void operands_lines(struct operands *, int (*fn)(void *arg, struct slice line, const char **why), void *arg);

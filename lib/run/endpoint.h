@@ -1,7 +1,7 @@
 /*
  * endpoint: a peer that is read line by line and written through a queue. Its owner gets each line and each event in a function,
- * says when the peer is read, and queues what is to be written. Nothing blocks. No function calls the owner back (but endpoint_take):
- * what follows from a call happens before the loop waits again.
+ * says when the peer is read, and queues what is to be written. Nothing blocks. No function calls the owner back (but
+ * endpoint_take): what follows from a call happens before the loop waits again.
  */
 #ifndef ENDPOINT_H
 #define ENDPOINT_H
@@ -15,8 +15,7 @@ enum endpoint_event {
 	ENDPOINT_HUNG_UP, /* while it is paused: the peer has left; what is unread is the last of it */
 	ENDPOINT_ENDED,   /* all has been handed out, and its input is closed; in.error: errno of the read that failed, or 0 */
 	ENDPOINT_WROTE,   /* some of the queue has been written */
-	/* Its output is closed: all is written (endpoint_finish), or nobody reads it, and out.error is why (out.keeps: its owner closes it). */
-	ENDPOINT_CLOSED,
+	ENDPOINT_CLOSED,  /* its output is closed: all is written (endpoint_finish), or out.error is why nobody reads it */
 };
 
 /* The owner fills in line, event and arg; all else is zero at first. */

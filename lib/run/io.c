@@ -123,19 +123,6 @@ io_peek(int fd, void *to, size_t n)
 	return r;
 }
 
-/* poll promises room for PIPE_BUF bytes only. */
-static ssize_t
-write_little(int fd, const struct iovec *parts)
-{
-	size_t n = parts->iov_len;
-
-	if (!ready(fd, POLLOUT)) {
-		errno = EAGAIN;
-		return -1;
-	}
-	return write(fd, parts->iov_base, n < PIPE_BUF ? n : PIPE_BUF);
-}
-
 ssize_t
 io_writev(struct io *io, const struct iovec *parts, int n)
 {
@@ -145,10 +132,14 @@ io_writev(struct io *io, const struct iovec *parts, int n)
 	if (io->layer)
 		return io->layer->write(io->layer->arg, parts->iov_base, parts->iov_len);
 	do {
+		if (io->kind == IO_POLLED && !ready(io->fd, POLLOUT)) {
+			errno = EAGAIN;
+			return -1;
+		}
 		if (io->kind == IO_SOCKET)
 			r = sendmsg(io->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
-		else if (io->kind == IO_POLLED)
-			r = write_little(io->fd, parts);
+		else if (io->kind == IO_POLLED) /* poll promises room for PIPE_BUF bytes only */
+			r = write(io->fd, parts->iov_base, parts->iov_len < PIPE_BUF ? parts->iov_len : PIPE_BUF);
 		else
 			r = writev(io->fd, parts, n);
 	} while (r < 0 && errno == EINTR);

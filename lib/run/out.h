@@ -19,7 +19,7 @@ struct out {
  */
 int out_open(struct out *, const char *tool, const char *path, bool append, char *const *files);
 /*
- * Writes what is queued, waits for that and closes. Returns the exit status; EXIT_FAILED where anything was ever lost, which has been
+ * Writes what is queued, waits and closes. Returns the exit status; EXIT_FAILED where anything was ever lost, which has been
  * reported. Where the status is a failure and nothing was written, the file stays as it was.
  */
 int out_close(struct out *, int status);

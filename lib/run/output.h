@@ -24,7 +24,7 @@ struct output {
 	struct block *spare; /* for the next copy; or NULL */
 	size_t queued; /* bytes */
 	bool full;
-	bool keeps;    /* what is queued when a write fails stays, to be taken out (output_take) */
+	bool keeps;    /* what is queued when a write fails stays, to be taken out (output_take), and the owner closes it */
 	bool torn;     /* what was queued last lacks its newline */
 	int error;     /* errno of the write that failed; everything since is discarded, what was queued stays for output_take */
 	uint64_t written;   /* bytes */
