@@ -15,13 +15,6 @@ add_request(struct tool *t, const struct span_request *q)
 	return t->timed && !q->unfinished && q->kind == MSG_REQUEST ? hist_add(&r->times[0], q->end - q->begin) : 0;
 }
 
-bool
-turn_tokens(const struct span_turn *t, uint64_t *n)
-{
-	*n = usage_clip(t->own.n[USAGE_OUTPUT]);
-	return t->own.has & 1u << USAGE_OUTPUT;
-}
-
 static int
 add_turn(struct tool *t, const struct span_turn *turn)
 {

@@ -67,6 +67,8 @@ const char *row_time_name(enum row_kind, unsigned);
 /* The row, which may be new. NULL when out of memory. */
 struct row *table_row(struct table *, enum row_kind, enum acp_side, bool notification, struct slice name);
 struct slice row_name(const struct row *);
+/* The output tokens of a turn, as far as they fit. False where none are reported. */
+bool turn_tokens(const struct span_turn *, uint64_t *);
 /* These return 0, or -1 out of memory. */
 int table_merge(struct table *, const struct table *);
 int row_add_interval(struct row *, uint64_t begin, uint64_t end);
@@ -104,8 +106,6 @@ struct tool {
 
 static const char tool_name[] = "acp-stat";
 
-/* The output tokens of a turn, as far as they fit. False where none are reported. */
-bool turn_tokens(const struct span_turn *, uint64_t *);
 /* Appends so many seconds; nothing where that is not known. 0, or -1 out of memory. */
 int put_seconds(struct buf *, bool known, uint64_t us);
 /* collect.c: an interval becomes a part of a row. Sets tool.failed where it cannot. */

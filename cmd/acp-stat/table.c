@@ -25,6 +25,13 @@ row_time_name(enum row_kind kind, unsigned i)
 	return kind == ROW_TURN ? turn_times[i] : kind == ROW_METHOD ? "latency" : "time";
 }
 
+bool
+turn_tokens(const struct span_turn *t, uint64_t *n)
+{
+	*n = usage_clip(t->own.n[USAGE_OUTPUT]);
+	return t->own.has & 1u << USAGE_OUTPUT;
+}
+
 struct slice
 row_name(const struct row *r)
 {
