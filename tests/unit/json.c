@@ -751,6 +751,7 @@ test_strings(void)
 		"\xef\xbf\xbd"
 		"A");
 	CHECK_STR(unescaped("\"\\ud834\\ud834\\udd1e\""), "\xef\xbf\xbd\xf0\x9d\x84\x9e");
+	CHECK(json_unescape(slice(NULL, 0), &out) == 0 && out.n == 0);
 	CHECK(json_unescape(slice_of("\"a\\u0000b\""), &out) == 0 && out.n == 3 &&
 		memcmp(out.p, "a\0b", 3) == 0);
 	buf_free(&out);
