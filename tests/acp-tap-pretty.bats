@@ -74,7 +74,8 @@ shows() {
 	} >in
 	run -0 acp-tap in
 	assert_equal "${#lines[@]}" 6
-	assert_line --index 0 --regexp ' ×2 .* one two$'
+	# What has no time shows none.
+	assert_line --index 0 --regexp '^ +← .* ×2 .* one two$'
 	assert_line --index 1 --regexp 'agent_thought_chunk .* three$'
 	run -0 acp-tap --no-fold in
 	assert_equal "${#lines[@]}" 7

@@ -589,6 +589,8 @@ family() {
 	run jq -r 'select(.event == "compaction") | "\(.stop_reason) \(.used)"' <<<"$output"
 	assert_line --index 0 'in_progress 51366'
 	assert_line --index 1 'completed 51366'
+	run -0 acp-usage "$AGENTS/elicitation-compact.jsonl"
+	assert_line --regexp ' compaction in_progress$'
 }
 
 # bats test_tags=slow
