@@ -245,6 +245,9 @@ class Chain:
 		if quiet and (status or talk.failed or sum(lost)):
 			self.bad.append('status %d, %d failed, %d + %d lost' % (status, talk.failed, *lost))
 		want = 0 if not self.end else 137 if self.end == 'KILL' else int(self.end)
+		# A signal that comes when the agent has ended, and acp-conduct is about to, ends acp-conduct itself.
+		if self.signalled and status == -signal.SIGTERM and 'agent: ended with' in err:
+			status = want
 		if other and want and not other['over'] and status != want:
 			self.bad.append('status %d, not %d' % (status, want))
 		elif not broken and not want and status and ': ended with' not in err:
