@@ -193,6 +193,8 @@ ended() {
 	acp-ask hi -- "${AGENT[@]}" >out &
 	wait_for grep -q x out
 	kill -INT $!
+	# Two signals that come at once are one.
+	wait_for grep -q session/cancel in
 	kill -INT $!
 	ended 130
 }
