@@ -8,7 +8,7 @@
 #include "lib/session/session.h"
 
 /* What a line says: one side waits for another, or for a tool. All is plain text but the id, which is JSON. */
-struct wait {
+struct open_wait {
 	const char *waits, *for_whom;
 	struct slice what, id, session, title;
 	uint64_t begin;
@@ -16,7 +16,7 @@ struct wait {
 
 /* The time of day, or where that is not known the seconds since the recording began; and how long ago that was. */
 static int
-put_since(const struct tool *t, const struct wait *l, uint64_t now, struct buf *to)
+put_since(const struct tool *t, const struct open_wait *l, uint64_t now, struct buf *to)
 {
 	double started = span_started(t->span);
 	time_t seconds = (time_t)(started + (double)l->begin / 1e6);
@@ -32,7 +32,7 @@ put_since(const struct tool *t, const struct wait *l, uint64_t now, struct buf *
 }
 
 static int
-put_text(const struct tool *t, const struct wait *l, uint64_t now, struct buf *to)
+put_text(const struct tool *t, const struct open_wait *l, uint64_t now, struct buf *to)
 {
 	int e = t->options->frame.files && t->options->frame.files[1] ? text_plain(to, slice_of(t->file)) | buf_add_string(to, ": ") : 0;
 
@@ -46,7 +46,7 @@ put_text(const struct tool *t, const struct wait *l, uint64_t now, struct buf *t
 }
 
 static int
-put_tsv(const struct tool *t, const struct wait *l, uint64_t now, struct buf *to)
+put_tsv(const struct tool *t, const struct open_wait *l, uint64_t now, struct buf *to)
 {
 	const struct slice cells[] = {slice_of(t->file ? t->file : ""), slice_of(l->waits), slice_of(l->for_whom), l->what, l->id,
 		l->session, l->title};
@@ -59,7 +59,7 @@ put_tsv(const struct tool *t, const struct wait *l, uint64_t now, struct buf *to
 }
 
 static int
-put_json(const struct tool *t, const struct wait *l, uint64_t now, struct buf *to)
+put_json(const struct tool *t, const struct open_wait *l, uint64_t now, struct buf *to)
 {
 	int e = buf_printf(to, "{\"waits\":\"%s\",\"for\":\"%s\",\"what\":", l->waits, l->for_whom) | json_quote(l->what, to);
 
@@ -77,7 +77,7 @@ put_json(const struct tool *t, const struct wait *l, uint64_t now, struct buf *t
 
 /* Writes a line. */
 static int
-put(struct tool *t, const struct wait *l, uint64_t now)
+put(struct tool *t, const struct open_wait *l, uint64_t now)
 {
 	struct buf *to = out_buf(&t->watch->out);
 	size_t before = to->n;
@@ -97,8 +97,8 @@ put_request(struct tool *t, const struct session_request *q, uint64_t now)
 	SCOPED struct buf method = {0}, session = {0};
 
 	return json_unescape(r->method, &method) | (r->session.p ? json_unescape(r->session, &session) : 0) |
-		put(t, &(struct wait){acp_side_name(from), acp_side_name(acp_other_side(from)), buf_slice(&method), r->id, buf_slice(&session),
-		about ? buf_slice(&about->title) : slice(NULL, 0), r->t}, now);
+		put(t, &(struct open_wait){acp_side_name(from), acp_side_name(acp_other_side(from)), buf_slice(&method), r->id,
+		buf_slice(&session), about ? buf_slice(&about->title) : slice(NULL, 0), r->t}, now);
 }
 
 static int
@@ -107,8 +107,8 @@ put_call(struct tool *t, const struct session_call *call, uint64_t now)
 	const struct span_tool *tool = call->data;
 	SCOPED struct buf id = {0};
 
-	return json_quote(slice(call->id, call->n), &id) | put(t, &(struct wait){"agent", "tool", tool->kind.n ? buf_slice(&tool->kind) :
-		slice_of("other"), buf_slice(&id), slice(call->session->id, call->session->n), buf_slice(&tool->title), tool->begin}, now);
+	return json_quote(slice(call->id, call->n), &id) | put(t, &(struct open_wait){"agent", "tool",
+		tool->kind.n ? buf_slice(&tool->kind) : slice_of("other"), buf_slice(&id), slice(call->session->id, call->session->n), buf_slice(&tool->title), tool->begin}, now);
 }
 
 int
