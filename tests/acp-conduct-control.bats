@@ -49,6 +49,9 @@ teardown() {
 	begin
 	wait_for test -S my.sock
 	wait_for test -S my.sock.2
+	for share in $(sed -n 's/^acp-conduct: acp-share[^:]*: pid \([0-9]*\),.*/\1/p' said); do
+		wait_for listens "$share"
+	done
 	watch() {
 		visit "$1" watch >"$2" 2>"$2.answer" 9>&- &
 		wait_for grep -q acp-recording "$2"

@@ -172,7 +172,7 @@ teardown() {
 	done
 	cp "$B/helper/conductor" program
 	setpriv --reuid=65534 --regid=65534 --clear-groups ./program -s shared/sock >asked 2>&1 &
-	wait_for test -S shared/sock
+	wait_for listens "$!"
 	run -2 timeout 60 acp-tap --attach shared/sock
 	assert_output --partial "shared/sock: a process of another user listens there"
 	# Nor by a link that a stream of this user has left behind.
@@ -266,7 +266,7 @@ teardown() {
 	command -v socat >/dev/null || skip 'socat is not installed'
 	mkdir -m 700 run/acp
 	socat UNIX-LISTEN:run/acp/7,fork EXEC:'printf "{}\\n"' &
-	wait_for test -S run/acp/7
+	wait_for listens "$!"
 	run --separate-stderr acp-share --list
 	assert_success
 	assert_line --index 1 --regexp "^7 +- +- +does not answer +- +- +- +$PWD/run/acp/7\$"

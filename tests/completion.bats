@@ -122,7 +122,7 @@ sockets() {
 	mkfifo lines
 	acp-share -- cat <lines >/dev/null &
 	exec 7>lines
-	wait_for test -S "run/acp/$!"
+	wait_for listens "$!"
 	same acp-tap --attach '' -- auto "$PWD/run/acp/$!"
 	same acp-share --control '' -- auto
 	exec 7>&-

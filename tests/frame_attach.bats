@@ -23,7 +23,7 @@ refused() {
 	rm -f socket seen
 	conductor "$@" socket </dev/null >/dev/null 3>&- &
 	conductor=$!
-	wait_for test -S socket
+	wait_for listens "$conductor"
 	FILTER_ATTACH=socket run rulefilter </dev/null
 	kill $conductor 2>/dev/null || true
 	wait $conductor || true
@@ -367,7 +367,7 @@ queue_is_full() {
 
 	conductor "$XDG_RUNTIME_DIR/acp/2" </dev/null >/dev/null 3>&- 9>&- &
 	local second=$!
-	wait_for test -S "$XDG_RUNTIME_DIR/acp/2"
+	wait_for listens "$second"
 	FILTER_ATTACH=auto run rulefilter
 	assert_failure 2
 	assert_output - <<-END

@@ -195,7 +195,7 @@ down() {
 	mkdir -m 700 run/acp
 	jq -nc --arg h "$HOSTILE" '{pid: $h, started: $h, name: $h, client: $h, agent: $h, cwd: $h, sessions: [{id: $h}]}' >answer
 	socat UNIX-LISTEN:run/acp/1 SYSTEM:'read -r question; cat answer' 3>&- &
-	wait_for test -S run/acp/1
+	wait_for listens "$!"
 	acp-share --list >list 2>list.err
 	shown list
 	safe list.err
